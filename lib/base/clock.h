@@ -1,0 +1,27 @@
+/* clock.h - time as nanoseconds in 64 bits. */
+#ifndef ROAR_BASE_CLOCK_H
+#define ROAR_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+struct str;
+
+int64_t clock_now_ns(void); /* since 1970, for the record */
+int64_t clock_mono_ns(void); /* monotonic, for durations */
+
+static inline int64_t clock_timespec_ns(struct timespec t)
+{
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* "2026-11-15 04:43:47" in local time. */
+void clock_format(struct str *out, int64_t time_ns);
+
+/* "2026-11-15T04:43:47.123456Z" for JSON. */
+void clock_format_iso(struct str *out, int64_t time_ns);
+
+/* "820 us", "4.2 ms", "3.1 s", "2m 05s", "3h 04m". */
+void clock_format_duration(struct str *out, int64_t duration_ns);
+
+#endif

@@ -1,0 +1,45 @@
+/* json.h - a JSON writer.
+ *
+ * Appends to a str; commas, colons and indentation come by themselves.  Calls
+ * nest as the document does: json_object(), json_key(), a value, json_end().
+ *
+ * File names are bytes, JSON strings are Unicode.  A byte that is no valid
+ * UTF-8 is written as the lone surrogate \udc80..\udcff, as Python's
+ * surrogateescape does, so no name is lost and every reader parses it. */
+#ifndef ROAR_BASE_JSON_H
+#define ROAR_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct str;
+
+enum { JSON_DEPTH_MAX = 32 };
+
+struct json {
+	struct str *out;
+	bool pretty; /* newlines and two spaces a level */
+	bool after_key; /* the next value belongs to a key just written */
+	int depth;
+	char closer[JSON_DEPTH_MAX]; /* '}' or ']' of each open level */
+	bool filled[JSON_DEPTH_MAX]; /* level has an element already */
+};
+
+/* A writer that appends to `out`. */
+struct json json_writer(struct str *out, bool pretty);
+
+void json_object(struct json *j);
+void json_array(struct json *j);
+void json_end(struct json *j); /* closes the innermost object or array */
+
+void json_key(struct json *j, const char *key);
+
+void json_bytes(struct json *j, const char *text, size_t len);
+void json_string(struct json *j, const char *text); /* NULL writes null */
+void json_int(struct json *j, int64_t value);
+void json_double(struct json *j, double value);
+void json_bool(struct json *j, bool value);
+void json_null(struct json *j);
+
+#endif

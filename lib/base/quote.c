@@ -1,0 +1,160 @@
+/* quote.c - see quote.h */
+#include "base/quote.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/str.h"
+
+size_t utf8_length(const char *s, size_t len)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char *u = (const unsigned char *)s;
+	uint32_t c;
+	size_t n;
+
+	if (!len)
+		return 0;
+	if (u[0] < 0x80)
+		return 1;
+	n = u[0] >= 0xf0 ? 4 : u[0] >= 0xe0 ? 3 : 2;
+	if (u[0] < 0xc2 || u[0] > 0xf4 || n > len)
+		return 0;
+	c = u[0] & (0x7f >> n);
+	for (size_t i = 1; i < n; i++) {
+		if ((u[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (u[i] & 0x3f);
+	}
+	if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+		return 0;
+	return n;
+}
+
+static bool is_control(const char *s, size_t n)
+{
+	unsigned char c = (unsigned char)s[0];
+
+	if (n == 1)
+		return c < 0x20 || c == 0x7f;
+	/* C1 controls are U+0080..U+009F. */
+	return n == 2 && c == 0xc2 && (unsigned char)s[1] < 0xa0;
+}
+
+static void add_escaped(struct str *out, const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)s[i];
+
+		if (c == '\n')
+			str_adds(out, "\\n");
+		else if (c == '\t')
+			str_adds(out, "\\t");
+		else if (c == '\r')
+			str_adds(out, "\\r");
+		else
+			str_addf(out, "\\x%02x", c);
+	}
+}
+
+static bool needs_dollar(const char *word, size_t len)
+{
+	for (size_t i = 0; i < len;) {
+		size_t n = utf8_length(word + i, len - i);
+
+		if (!n || is_control(word + i, n))
+			return true;
+		i += n;
+	}
+	return false;
+}
+
+static void quote_dollar(struct str *out, const char *word, size_t len)
+{
+	str_adds(out, "$'");
+	for (size_t i = 0; i < len;) {
+		size_t n = utf8_length(word + i, len - i);
+
+		if (!n || is_control(word + i, n))
+			add_escaped(out, word + i, n ? n : 1);
+		else if (word[i] == '\'' || word[i] == '\\')
+			str_addf(out, "\\%c", word[i]);
+		else
+			str_add(out, word + i, n);
+		i += n ? n : 1;
+	}
+	str_addc(out, '\'');
+}
+
+void quote_shell(struct str *out, const char *word)
+{
+	static const char safe[] = "abcdefghijklmnopqrstuvwxyz"
+				   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				   "0123456789_-./=:,@%+^";
+	size_t len = strlen(word);
+
+	if (len && strspn(word, safe) == len) {
+		str_add(out, word, len);
+		return;
+	}
+	if (needs_dollar(word, len)) {
+		quote_dollar(out, word, len);
+		return;
+	}
+	str_addc(out, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			str_adds(out, "'\\''");
+		else
+			str_addc(out, *word);
+	}
+	str_addc(out, '\'');
+}
+
+void quote_argv(struct str *out, char *const argv[])
+{
+	for (size_t i = 0; argv[i]; i++) {
+		if (i)
+			str_addc(out, ' ');
+		quote_shell(out, argv[i]);
+	}
+}
+
+void quote_printable(struct str *out, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len;) {
+		size_t n = utf8_length(text + i, len - i);
+
+		if (!n || is_control(text + i, n))
+			add_escaped(out, text + i, n ? n : 1);
+		else
+			str_add(out, text + i, n);
+		i += n ? n : 1;
+	}
+}
+
+/* Columns of text that quote_printable() wrote: every UTF-8 lead byte. */
+static size_t columns(const char *text, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += ((unsigned char)text[i] & 0xc0) != 0x80;
+	return n;
+}
+
+void quote_printable_cut(struct str *out, const char *text, size_t width)
+{
+	size_t start = out->len;
+	size_t end = start;
+
+	str_add(out, "", 0); /* so that there are bytes to count */
+	quote_printable(out, text, strlen(text));
+	if (out->failed || columns(out->data + start, out->len - start) <= width)
+		return;
+	for (size_t n = 0; n + 3 < width && end < out->len; n++)
+		end += utf8_length(out->data + end, out->len - end);
+	out->len = end;
+	out->data[end] = '\0';
+	str_adds(out, "...");
+}

@@ -1,0 +1,28 @@
+/* quote.h - text that a shell or a terminal takes safely. */
+#ifndef ROAR_BASE_QUOTE_H
+#define ROAR_BASE_QUOTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct str;
+
+/* Length of the valid UTF-8 character at `s` (at most `len` bytes), 0 when it
+ * is none: overlong forms, surrogates and values past U+10FFFF are refused. */
+size_t utf8_length(const char *s, size_t len);
+
+/* One shell word: as it is when that is safe, in '...' otherwise, and in $'...'
+ * when it holds control characters or bytes that are no UTF-8. */
+void quote_shell(struct str *out, const char *word);
+
+/* argv as a command line that a shell reads back as the same argv. */
+void quote_argv(struct str *out, char *const argv[]);
+
+/* `len` bytes with control characters and invalid UTF-8 shown as \n, \t or
+ * \xHH, so that a file name cannot drive the terminal. */
+void quote_printable(struct str *out, const char *text, size_t len);
+
+/* The same, cut to `width` columns with "..." (counting one per character). */
+void quote_printable_cut(struct str *out, const char *text, size_t width);
+
+#endif

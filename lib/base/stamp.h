@@ -1,0 +1,40 @@
+/* stamp.h - which content a file had when it was looked at.
+ *
+ * Two equal stamps mean the same content, unless the file changed within the
+ * resolution of its own timestamps: a stamp whose mtime or ctime is as young
+ * as the moment it was taken is "racy" (git's word), because a later write in
+ * the same tick would leave the same stamp.  Racy stamps are good for a look,
+ * never as a key of the digest cache. */
+#ifndef ROAR_BASE_STAMP_H
+#define ROAR_BASE_STAMP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct stat;
+
+struct stamp {
+	uint64_t dev;
+	uint64_t ino; /* 0: there was no file */
+	uint64_t size; /* bytes */
+	int64_t mtime_ns;
+	int64_t ctime_ns;
+};
+
+struct stamp stamp_of(const struct stat *st);
+
+static inline bool stamp_exists(const struct stamp *s)
+{
+	return s->ino != 0;
+}
+
+bool stamp_equal(const struct stamp *a, const struct stamp *b);
+
+/* Same file (device and inode), whatever its content. */
+bool stamp_same_file(const struct stamp *a, const struct stamp *b);
+
+/* Could the file have changed after `taken_ns` (realtime) without its stamp
+ * showing it?  The margin covers a 100 Hz kernel and whole-second file systems. */
+bool stamp_is_racy(const struct stamp *s, int64_t taken_ns);
+
+#endif

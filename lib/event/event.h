@@ -1,0 +1,169 @@
+/* event.h - one thing a traced process did to a file or to the process tree.
+ *
+ * One layout for all tracers and for the run journal.  A record is a fixed
+ * header and two NUL-terminated byte strings behind it, padded to eight bytes:
+ *
+ *	offset  size  field
+ *	     0     4  size       whole record, multiple of 8, at least 80
+ *	     4     1  kind       enum event_kind
+ *	     5     1  ftype      enum event_ftype of the file `before` describes
+ *	     6     2  flags      enum event_flags
+ *	     8     4  pid        thread-group id of the acting process
+ *	    12     4  aux        meaning depends on kind
+ *	    16     8  time_ns    since 1970
+ *	    24    40  before     the file as it stood before the call
+ *	    64     4  path_len   bytes of path, without NUL
+ *	    68     4  path2_len  bytes of path2, without NUL
+ *	    72     -  path NUL path2 NUL padding
+ *
+ * Integers have the byte order of the machine: a journal never leaves it.
+ * Paths are absolute and free of symbolic links, except where noted.  The
+ * order of records is the order of the calls; a record stands for a call
+ * that succeeded.
+ *
+ * Duties of a tracer, kind by kind:
+ *
+ *	kind      path               path2         aux         before
+ *	FORK      -                  -             parent pid  -
+ *	EXEC      program or script  command line  -           the file
+ *	EXIT      -                  -             wait status -
+ *	OPEN      the file           -             -           the file
+ *	RENAME    old name           new name      -           what moved
+ *	LINK      old name or ""     new name      -           what is linked
+ *	SYMLINK   text of the link   new name      -           -
+ *	UNLINK    the name           -             -           what it named
+ *	TRUNCATE  the file           -             -           the file
+ *	CLOSE     the file           -             -           -
+ *	GAP       detail             -             enum event_gap  -
+ *
+ * EXEC comes once per file the kernel loaded: the script, its interpreter, the
+ * program and the program's loader; only the first carries the command line.
+ * CLOSE is a hint that a file opened for writing may be final and can be
+ * hashed early; a tracer may leave it out or send it twice. */
+#ifndef ROAR_EVENT_EVENT_H
+#define ROAR_EVENT_EVENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/stamp.h"
+
+enum event_kind {
+	EVENT_FORK = 1,
+	EVENT_EXEC,
+	EVENT_EXIT,
+	EVENT_OPEN,
+	EVENT_RENAME,
+	EVENT_LINK,
+	EVENT_SYMLINK,
+	EVENT_UNLINK,
+	EVENT_TRUNCATE,
+	EVENT_CLOSE,
+	EVENT_GAP,
+	EVENT_KIND_END,
+};
+
+enum event_flags {
+	EVENT_READ = 1 << 0, /* OPEN: for reading */
+	EVENT_WRITE = 1 << 1, /* OPEN: for writing */
+	EVENT_CREATE = 1 << 2, /* OPEN: the name did not exist before */
+	EVENT_TRUNC = 1 << 3, /* OPEN: emptied the file */
+	EVENT_TMPFILE = 1 << 4, /* OPEN: O_TMPFILE; path is the directory */
+	EVENT_INHERITED = 1 << 5, /* OPEN: descriptor came from outside the run */
+	EVENT_EXCHANGE = 1 << 6, /* RENAME: the two names swapped */
+	EVENT_ROOT = 1 << 7, /* FORK, EXEC: the command itself */
+};
+
+/* What kind of file a name stands for. */
+enum event_ftype {
+	EVENT_FTYPE_NONE, /* there is no file */
+	EVENT_FTYPE_REGULAR,
+	EVENT_FTYPE_DIRECTORY,
+	EVENT_FTYPE_SYMLINK,
+	EVENT_FTYPE_FIFO,
+	EVENT_FTYPE_SOCKET,
+	EVENT_FTYPE_DEVICE,
+	EVENT_FTYPE_END,
+};
+
+/* Why a record is incomplete.  The numbers are stored: never reuse one. */
+enum event_gap {
+	EVENT_GAP_UNTRACED = 1, /* nothing was observed at all */
+	EVENT_GAP_IO_URING = 2, /* a process set up io_uring */
+	EVENT_GAP_ESCAPED = 3, /* a process was lost from the trace */
+	EVENT_GAP_NAMESPACE = 4, /* files behind another mount namespace */
+	EVENT_GAP_PATH = 5, /* a path could not be read or resolved */
+	EVENT_GAP_SETUID = 6, /* a set-uid program ran without its privilege */
+	EVENT_GAP_OUTLIVED = 7, /* a process went on after the record ended */
+	EVENT_GAP_UNREADABLE = 8, /* content could not be read to identify it */
+	EVENT_GAP_CHANGED = 9, /* content changed while the run used it */
+	EVENT_GAP_JOURNAL = 10, /* the journal could not be written */
+	EVENT_GAP_INTERRUPTED = 11, /* roar itself was killed; from the journal */
+	EVENT_GAP_HANDLE = 12, /* opened by file handle, name unknown */
+	EVENT_GAP_MEMORY = 13, /* memory ran out; events were dropped */
+	EVENT_GAP_LOST = 14, /* a tracer lost events */
+};
+
+struct event {
+	uint32_t size;
+	uint8_t kind;
+	uint8_t ftype;
+	uint16_t flags;
+	int32_t pid;
+	int32_t aux;
+	int64_t time_ns;
+	struct stamp before;
+	uint32_t path_len;
+	uint32_t path2_len;
+	char paths[];
+};
+
+enum {
+	EVENT_HEADER = 72,
+	EVENT_SIZE_MIN = 80, /* header, two NULs, padding */
+	EVENT_PATH_MAX = 64 * 1024, /* of each string; tracers cut command lines */
+	EVENT_SIZE_MAX = EVENT_HEADER + 2 * EVENT_PATH_MAX + 8,
+};
+
+_Static_assert(offsetof(struct event, paths) == EVENT_HEADER, "wire layout");
+
+static inline const char *event_path(const struct event *ev)
+{
+	return ev->paths;
+}
+
+static inline const char *event_path2(const struct event *ev)
+{
+	return ev->paths + ev->path_len + 1;
+}
+
+/* The size of a record with these strings. */
+static inline uint32_t event_size(size_t path_len, size_t path2_len)
+{
+	return (uint32_t)((EVENT_HEADER + path_len + path2_len + 2 + 7) &
+			  ~(size_t)7);
+}
+
+/* Fills in size and strings; the other fields of `ev` are the caller's.  The
+ * buffer must hold event_size() bytes. */
+void event_set_paths(struct event *ev, const char *path, size_t path_len,
+		     const char *path2, size_t path2_len);
+
+/* Is there a sound record at the start of `len` bytes?  Returns its size, 0
+ * when the bytes end (or a zero size marks the end), -EBADMSG when they are
+ * no record.  Everything a reader relies on is checked. */
+int64_t event_check(const void *data, size_t len);
+
+/* The ftype of a stat mode. */
+enum event_ftype event_ftype_of(uint32_t mode);
+
+/* "open", "rename", ... for test scripts and messages; "?" when unknown. */
+const char *event_kind_name(unsigned kind);
+
+/* One sentence for a gap code, e.g. "a process set up io_uring". */
+const char *event_gap_text(unsigned gap);
+
+/* Short stable word for JSON, e.g. "io_uring". */
+const char *event_gap_name(unsigned gap);
+
+#endif
