@@ -1,0 +1,74 @@
+/* hasher.h - a small pool of threads that hashes files in the background.
+ *
+ * While a job runs the threads have idle CPU and I/O priority and are woken by
+ * a 10 ms poll, not by hasher_submit(): submitting costs a queue push and no
+ * system call, since a traced process is waiting.  hasher_drain() raises the
+ * pool to normal priority and waits until the queue is empty.  Most users may
+ * not raise a thread again; then the caller's thread does what idle ones are
+ * too slow for, and on a machine with nothing else to do they are not.
+ *
+ * Threads start with the first task, so a run without files pays nothing.
+ * A task belongs to the hasher from submit until it is done; then the result
+ * fields may be read.  All calls come from one thread. */
+#ifndef ROAR_HASH_HASHER_H
+#define ROAR_HASH_HASHER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "hash/file_hash.h"
+
+struct hasher;
+
+enum hash_state { HASH_NEW, HASH_QUEUED, HASH_RUNNING, HASH_DONE };
+
+struct hash_task {
+	struct hash_task *next; /* private */
+	const char *path; /* borrowed; absolute */
+	int fd; /* -1, or an open descriptor to read (closed when done) */
+	_Atomic int state; /* enum hash_state */
+	/* Results, valid in HASH_DONE: */
+	int result; /* 0 or a negative errno, see file_hash() */
+	bool cached; /* digests come from lookup(), content was not read */
+	struct file_hash hash;
+};
+
+struct hasher_options {
+	unsigned n_threads; /* 0: one per CPU, at most 8 */
+	digest_set want;
+	/* Asks a cache, one call at a time, on a hasher thread or on that of
+	 * hasher_wait() and hasher_drain(); may be NULL.  Returns true when
+	 * `ret` holds all of `want` for the stamp. */
+	bool (*lookup)(void *ctx, const struct stamp *stamp, digest_set want,
+		       struct digests *ret);
+	void *ctx;
+};
+
+struct hasher_progress {
+	uint64_t n_done; /* tasks */
+	uint64_t n_submitted;
+	uint64_t bytes_done; /* read so far */
+};
+
+int hasher_new(const struct hasher_options *options, struct hasher **ret_hasher);
+
+/* Cancels what is queued, waits for what runs (it stops soon), ends threads. */
+void hasher_free(struct hasher *h);
+DEFINE_CLEANUP(struct hasher *, hasher_free)
+
+/* Queues a task in HASH_NEW or HASH_DONE (hash again). */
+void hasher_submit(struct hasher *h, struct hash_task *task);
+
+/* Waits until that task is done, at normal priority; runs it on the calling
+ * thread when nobody has begun it. */
+void hasher_wait(struct hasher *h, struct hash_task *task);
+
+/* Waits for all tasks; the caller's thread works too.  `progress`, if given, is
+ * called about ten times a second. */
+void hasher_drain(struct hasher *h,
+		  void (*progress)(void *ctx, const struct hasher_progress *p),
+		  void *ctx);
+
+#endif
