@@ -1,0 +1,24 @@
+/* launch.h - the new child on its way to execve().
+ *
+ * The child stands at a gate (a futex in the shared control page) until the
+ * tracer has attached; then it restores what the tracer's process changed about
+ * signals, installs the seccomp filter when there is one, and executes.  What
+ * goes wrong it leaves in the control page. */
+#ifndef ROAR_TRACE_LAUNCH_H
+#define ROAR_TRACE_LAUNCH_H
+
+#include <linux/filter.h>
+#include <sys/types.h>
+
+struct tracer_job;
+struct tracer_control;
+
+/* Makes the child.  `filter` may be NULL.  0 or a negative errno. */
+int launch_child(const struct tracer_job *job, const struct sock_fprog *filter,
+		 pid_t *ret_pid);
+
+/* Lets it go on, or (abort) makes it end without executing. */
+void launch_open_gate(struct tracer_control *control);
+void launch_abort(struct tracer_control *control, pid_t pid);
+
+#endif

@@ -1,0 +1,298 @@
+/* call_exec.c - programs that are executed, and files a process just has
+ *
+ * The kernel itself opens what it executes: the script, the interpreter its
+ * first line names, the program and the program's loader.  None of that is a
+ * system call, so after a successful execve() the files are read the way the
+ * kernel did. */
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/quote.h"
+#include "trace/ptrace/call.h"
+#include "trace/ptrace/memory.h"
+
+enum {
+	HEAD_LEN = 4096, /* enough for a first line or an ELF header */
+	CHAIN_MAX = 5, /* the kernel's own limit on nested scripts */
+	COMMAND_MAX = 4096, /* bytes kept of a command line */
+};
+
+void call_execve(struct ptracer *p, struct tracee *t, int dirfd, uint64_t path,
+		 uint64_t flags)
+{
+	struct stat st;
+	ssize_t n;
+
+	if (p->quiet)
+		return;
+	str_clear(&t->exec_path);
+	n = call_read_path(p, t, path);
+	if (n < 0)
+		return;
+	if (n == 0 && (flags & AT_EMPTY_PATH)) {
+		(void)resolve_fd(t->tid, dirfd, &t->exec_path, &st);
+		return;
+	}
+	if (t->process->may_receive)
+		call_scan_files(p, t, false);
+	/* A failed one is simply overwritten by the next. */
+	if (resolve_name(&p->resolver, &p->tree, t, dirfd, p->path, (size_t)n,
+			 &t->exec_path) == 0)
+		(void)resolve_follow(t, &t->exec_path, &st);
+}
+
+/* ---- what the kernel loaded ---- */
+
+static ssize_t read_head(const char *path, char head[HEAD_LEN])
+{
+	CLEANUP(closep)
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return -errno;
+	return fd_read_all(fd, head, HEAD_LEN - 1);
+}
+
+/* "#! /usr/bin/env -S x": the interpreter's path.  Cuts `head`; NULL for none. */
+static const char *shebang(char *head, ssize_t n)
+{
+	char *start;
+
+	if (n < 3 || head[0] != '#' || head[1] != '!')
+		return NULL;
+	head[n] = '\0';
+	start = head + 2 + strspn(head + 2, " \t");
+	start[strcspn(start, " \t\n")] = '\0';
+	return *start ? start : NULL;
+}
+
+static const char *interp64(const char *head, size_t n)
+{
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)head;
+
+	for (unsigned i = 0; i < eh->e_phnum && i < 64; i++) {
+		size_t at = eh->e_phoff + (size_t)i * sizeof(Elf64_Phdr);
+		Elf64_Phdr ph;
+
+		if (at > n || n - at < sizeof(ph))
+			return NULL;
+		memcpy(&ph, head + at, sizeof(ph));
+		if (ph.p_type == PT_INTERP && ph.p_offset < n)
+			return head + ph.p_offset;
+	}
+	return NULL;
+}
+
+static const char *interp32(const char *head, size_t n)
+{
+	const Elf32_Ehdr *eh = (const Elf32_Ehdr *)head;
+
+	for (unsigned i = 0; i < eh->e_phnum && i < 64; i++) {
+		size_t at = eh->e_phoff + (size_t)i * sizeof(Elf32_Phdr);
+		Elf32_Phdr ph;
+
+		if (at > n || n - at < sizeof(ph))
+			return NULL;
+		memcpy(&ph, head + at, sizeof(ph));
+		if (ph.p_type == PT_INTERP && ph.p_offset < n)
+			return head + ph.p_offset;
+	}
+	return NULL;
+}
+
+/* The loader an ELF program names; NULL for a static one. */
+static const char *elf_loader(char *head, ssize_t n)
+{
+	const char *path;
+
+	if (n < (ssize_t)sizeof(Elf64_Ehdr) ||
+	    memcmp(head, ELFMAG, SELFMAG) != 0)
+		return NULL;
+	head[n] = '\0';
+	path = head[EI_CLASS] == ELFCLASS64 ? interp64(head, (size_t)n) :
+					      interp32(head, (size_t)n);
+	return path && path[0] == '/' ? path : NULL;
+}
+
+static void emit_loaded(struct ptracer *p, struct tracee *t,
+			const struct str *path, unsigned flags,
+			const struct str *command)
+{
+	struct stat st;
+
+	if (stat(path->data, &st) == 0)
+		call_emit(p, t, EVENT_EXEC, flags, 0, &st, path, command);
+}
+
+/* Sends `path` and whatever it needs to run. */
+static void emit_chain(struct ptracer *p, struct tracee *t, struct str *path,
+		       unsigned flags, const struct str *command)
+{
+	char head[HEAD_LEN];
+
+	for (int depth = 0; depth < CHAIN_MAX; depth++) {
+		const char *next;
+		struct stat st;
+		ssize_t n;
+
+		emit_loaded(p, t, path, flags, depth ? NULL : command);
+		n = read_head(path->data, head);
+		if (n <= 0)
+			return;
+		next = shebang(head, n);
+		if (!next)
+			next = elf_loader(head, n);
+		if (!next)
+			return;
+		if (resolve_name(&p->resolver, &p->tree, t, AT_FDCWD, next,
+				 strlen(next), path) < 0 ||
+		    resolve_follow(t, path, &st) < 0)
+			return;
+	}
+}
+
+/* The command line as the process sees it, quoted, cut. */
+static void read_command(pid_t tid, struct str *out)
+{
+	CLEANUP(closep) int fd = -1;
+	char text[COMMAND_MAX + 1];
+	char path[32];
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : fd_read_all(fd, text, COMMAND_MAX);
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	for (char *word = text; word < text + n; word += strlen(word) + 1) {
+		if (word != text)
+			str_addc(out, ' ');
+		quote_shell(out, word);
+	}
+}
+
+/* A program that should have gained privileges and did not, because it is
+ * traced by a process without them. */
+static void check_setuid(struct ptracer *p, struct tracee *t, const char *exe)
+{
+	struct stat st;
+
+	if (geteuid() == 0 || stat(exe, &st) < 0)
+		return;
+	if ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
+	    ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
+	     st.st_gid != getegid()) ||
+	    getxattr(exe, "security.capability", NULL, 0) > 0)
+		call_gap(p, t, EVENT_GAP_SETUID, exe);
+}
+
+static uint64_t mount_namespace(pid_t tid)
+{
+	char path[32];
+	struct stat st;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)tid);
+	return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+void call_check_mounts(struct ptracer *p, struct tracee *t)
+{
+	uint64_t ns = mount_namespace(t->tid);
+
+	if (!p->mount_ns)
+		p->mount_ns = mount_namespace(getpid());
+	if (ns)
+		t->process->foreign_mounts = ns != p->mount_ns;
+}
+
+void call_exec_done(struct ptracer *p, struct tracee *t)
+{
+	CLEANUP(str_release) struct str command = STR_INIT;
+	unsigned flags = t->process->pid == p->root ? EVENT_ROOT : 0;
+	char link[32];
+	char exe[4096];
+	ssize_t n;
+
+	if (p->quiet)
+		return;
+	call_check_mounts(p, t);
+	read_command(t->tid, &command);
+	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)t->tid);
+	n = readlink(link, exe, sizeof(exe) - 1);
+	exe[n < 0 ? 0 : n] = '\0';
+	if (!t->exec_path.len)
+		str_adds(&t->exec_path, exe);
+	emit_chain(p, t, &t->exec_path, flags, &command);
+	check_setuid(p, t, exe);
+	str_clear(&t->exec_path);
+}
+
+/* ---- files a process has without having opened them ---- */
+
+/* The flags of a descriptor, from "/proc/PID/fdinfo/N". */
+static int descriptor_flags(pid_t tid, int fd, unsigned *ret_flags)
+{
+	CLEANUP(str_release) struct str text = STR_INIT;
+	const char *line;
+	char path[48];
+	int r;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", (int)tid, fd);
+	r = fd_read_file(AT_FDCWD, path, 65536, &text);
+	if (r < 0)
+		return r;
+	line = strstr(str_cstr(&text), "flags:");
+	if (!line)
+		return -EBADMSG;
+	*ret_flags = (unsigned)strtoul(line + 6, NULL, 8);
+	return 0;
+}
+
+static void scan_descriptor(struct ptracer *p, struct tracee *t, int fd,
+			    unsigned skip)
+{
+	unsigned flags = EVENT_INHERITED;
+	unsigned open_flags;
+	struct stat st;
+
+	if (resolve_fd(t->tid, fd, &p->name, &st) < 0 || !S_ISREG(st.st_mode))
+		return;
+	if (descriptor_flags(t->tid, fd, &open_flags) < 0 ||
+	    (open_flags & (skip | O_PATH)))
+		return;
+	if ((open_flags & O_ACCMODE) != O_WRONLY)
+		flags |= EVENT_READ;
+	if ((open_flags & O_ACCMODE) != O_RDONLY)
+		flags |= EVENT_WRITE;
+	call_emit(p, t, EVENT_OPEN, flags, 0, &st, &p->name, NULL);
+}
+
+DEFINE_CLEANUP(DIR *, closedir)
+
+void call_scan_files(struct ptracer *p, struct tracee *t, bool at_start)
+{
+	CLEANUP(closedirp) DIR *dir = NULL;
+	struct dirent *entry;
+	char path[32];
+
+	if (p->quiet)
+		return;
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)t->tid);
+	dir = opendir(path);
+	if (!dir)
+		return;
+	while ((entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			scan_descriptor(p, t, atoi(entry->d_name),
+					at_start ? O_CLOEXEC : 0);
+}

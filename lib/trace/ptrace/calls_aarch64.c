@@ -1,0 +1,86 @@
+/* calls_aarch64.c - system call numbers of aarch64 and 32-bit ARM programs */
+#include "trace/ptrace/calls.h"
+
+#include <linux/audit.h>
+#include <sys/syscall.h>
+
+static const struct call_spec aarch64[] = {
+	{ SYS_openat, CALL_OPENAT },
+	{ SYS_openat2, CALL_OPENAT2 },
+	{ SYS_unlinkat, CALL_UNLINKAT },
+	{ SYS_renameat, CALL_RENAMEAT },
+	{ SYS_renameat2, CALL_RENAMEAT2 },
+	{ SYS_linkat, CALL_LINKAT },
+	{ SYS_symlinkat, CALL_SYMLINKAT },
+	{ SYS_truncate, CALL_TRUNCATE },
+	{ SYS_mknodat, CALL_MKNODAT },
+	{ SYS_execve, CALL_EXECVE },
+	{ SYS_execveat, CALL_EXECVEAT },
+	{ SYS_chdir, CALL_CHDIR },
+	{ SYS_fchdir, CALL_CHDIR },
+	{ SYS_chroot, CALL_CHROOT },
+	{ SYS_pivot_root, CALL_CHROOT },
+	{ SYS_unshare, CALL_NAMESPACE },
+	{ SYS_setns, CALL_NAMESPACE },
+	{ SYS_mount, CALL_NAMESPACE },
+	{ SYS_umount2, CALL_NAMESPACE },
+	{ SYS_move_mount, CALL_NAMESPACE },
+	{ SYS_open_by_handle_at, CALL_HANDLE },
+	{ SYS_io_uring_setup, CALL_IO_URING },
+	{ SYS_socket, CALL_SOCKET },
+	{ SYS_socketpair, CALL_SOCKET },
+	{ SYS_sched_getaffinity, CALL_GETAFFINITY },
+	{ SYS_sched_setaffinity, CALL_SETAFFINITY },
+	{ SYS_setuid, CALL_CREDENTIALS },
+	{ SYS_setreuid, CALL_CREDENTIALS },
+	{ SYS_setresuid, CALL_CREDENTIALS },
+	{ SYS_setfsuid, CALL_CREDENTIALS },
+	{ SYS_capset, CALL_CREDENTIALS },
+	{ SYS_seccomp, CALL_CREDENTIALS },
+	{ 446, CALL_CREDENTIALS }, /* landlock_restrict_self */
+	{ SYS_prctl, CALL_PRCTL },
+};
+
+/* Numbers from the kernel's arch/arm syscall.tbl. */
+static const struct call_spec arm[] = {
+	{ 322, CALL_OPENAT },	 { 5, CALL_OPEN },
+	{ 437, CALL_OPENAT2 },	 { 8, CALL_CREAT },
+	{ 10, CALL_UNLINK },	 { 328, CALL_UNLINKAT },
+	{ 38, CALL_RENAME },	 { 329, CALL_RENAMEAT },
+	{ 382, CALL_RENAMEAT2 }, { 9, CALL_LINK },
+	{ 330, CALL_LINKAT },	 { 83, CALL_SYMLINK },
+	{ 331, CALL_SYMLINKAT }, { 92, CALL_TRUNCATE },
+	{ 193, CALL_TRUNCATE }, /* truncate64 */
+	{ 14, CALL_MKNOD },	 { 324, CALL_MKNODAT },
+	{ 11, CALL_EXECVE },	 { 387, CALL_EXECVEAT },
+	{ 12, CALL_CHDIR },	 { 133, CALL_CHDIR },
+	{ 61, CALL_CHROOT },	 { 218, CALL_CHROOT },
+	{ 337, CALL_NAMESPACE }, { 375, CALL_NAMESPACE },
+	{ 21, CALL_NAMESPACE },	 { 52, CALL_NAMESPACE },
+	{ 429, CALL_NAMESPACE }, { 371, CALL_HANDLE },
+	{ 425, CALL_IO_URING },	 { 281, CALL_SOCKET },
+	{ 288, CALL_SOCKET },	 { 242, CALL_GETAFFINITY },
+	{ 241, CALL_SETAFFINITY },
+	/* setuid, setreuid, setresuid, setfsuid, capset, seccomp, landlock */
+	{ 23, CALL_CREDENTIALS }, { 213, CALL_CREDENTIALS },
+	{ 70, CALL_CREDENTIALS }, { 203, CALL_CREDENTIALS },
+	{ 164, CALL_CREDENTIALS }, { 208, CALL_CREDENTIALS },
+	{ 138, CALL_CREDENTIALS }, { 215, CALL_CREDENTIALS },
+	{ 185, CALL_CREDENTIALS }, { 383, CALL_CREDENTIALS },
+	{ 446, CALL_CREDENTIALS },
+	{ 172, CALL_PRCTL },
+};
+
+const struct call_abi call_abis[] = {
+	{
+		.audit_arch = AUDIT_ARCH_AARCH64,
+		.specs = aarch64,
+		.n_specs = sizeof(aarch64) / sizeof(aarch64[0]),
+	},
+	{
+		.audit_arch = AUDIT_ARCH_ARM,
+		.specs = arm,
+		.n_specs = sizeof(arm) / sizeof(arm[0]),
+	},
+};
+const size_t n_call_abis = sizeof(call_abis) / sizeof(call_abis[0]);

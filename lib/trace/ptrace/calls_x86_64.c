@@ -1,0 +1,94 @@
+/* calls_x86_64.c - system call numbers of x86_64 and i386 programs */
+#include "trace/ptrace/calls.h"
+
+#include <linux/audit.h>
+#include <sys/syscall.h>
+
+static const struct call_spec x86_64[] = {
+	{ SYS_openat, CALL_OPENAT },
+	{ SYS_open, CALL_OPEN },
+	{ SYS_openat2, CALL_OPENAT2 },
+	{ SYS_creat, CALL_CREAT },
+	{ SYS_unlink, CALL_UNLINK },
+	{ SYS_unlinkat, CALL_UNLINKAT },
+	{ SYS_rename, CALL_RENAME },
+	{ SYS_renameat, CALL_RENAMEAT },
+	{ SYS_renameat2, CALL_RENAMEAT2 },
+	{ SYS_link, CALL_LINK },
+	{ SYS_linkat, CALL_LINKAT },
+	{ SYS_symlink, CALL_SYMLINK },
+	{ SYS_symlinkat, CALL_SYMLINKAT },
+	{ SYS_truncate, CALL_TRUNCATE },
+	{ SYS_mknod, CALL_MKNOD },
+	{ SYS_mknodat, CALL_MKNODAT },
+	{ SYS_execve, CALL_EXECVE },
+	{ SYS_execveat, CALL_EXECVEAT },
+	{ SYS_chdir, CALL_CHDIR },
+	{ SYS_fchdir, CALL_CHDIR },
+	{ SYS_chroot, CALL_CHROOT },
+	{ SYS_pivot_root, CALL_CHROOT },
+	{ SYS_unshare, CALL_NAMESPACE },
+	{ SYS_setns, CALL_NAMESPACE },
+	{ SYS_mount, CALL_NAMESPACE },
+	{ SYS_umount2, CALL_NAMESPACE },
+	{ SYS_move_mount, CALL_NAMESPACE },
+	{ SYS_open_by_handle_at, CALL_HANDLE },
+	{ SYS_io_uring_setup, CALL_IO_URING },
+	{ SYS_socket, CALL_SOCKET },
+	{ SYS_socketpair, CALL_SOCKET },
+	{ SYS_sched_getaffinity, CALL_GETAFFINITY },
+	{ SYS_sched_setaffinity, CALL_SETAFFINITY },
+	{ SYS_setuid, CALL_CREDENTIALS },
+	{ SYS_setreuid, CALL_CREDENTIALS },
+	{ SYS_setresuid, CALL_CREDENTIALS },
+	{ SYS_setfsuid, CALL_CREDENTIALS },
+	{ SYS_capset, CALL_CREDENTIALS },
+	{ SYS_seccomp, CALL_CREDENTIALS },
+	{ 446, CALL_CREDENTIALS }, /* landlock_restrict_self */
+	{ SYS_prctl, CALL_PRCTL },
+};
+
+/* Numbers from the kernel's syscall_32.tbl. */
+static const struct call_spec i386[] = {
+	{ 295, CALL_OPENAT },	 { 5, CALL_OPEN },
+	{ 437, CALL_OPENAT2 },	 { 8, CALL_CREAT },
+	{ 10, CALL_UNLINK },	 { 301, CALL_UNLINKAT },
+	{ 38, CALL_RENAME },	 { 302, CALL_RENAMEAT },
+	{ 353, CALL_RENAMEAT2 }, { 9, CALL_LINK },
+	{ 303, CALL_LINKAT },	 { 83, CALL_SYMLINK },
+	{ 304, CALL_SYMLINKAT }, { 92, CALL_TRUNCATE },
+	{ 193, CALL_TRUNCATE }, /* truncate64 */
+	{ 14, CALL_MKNOD },	 { 297, CALL_MKNODAT },
+	{ 11, CALL_EXECVE },	 { 358, CALL_EXECVEAT },
+	{ 12, CALL_CHDIR },	 { 133, CALL_CHDIR },
+	{ 61, CALL_CHROOT },	 { 217, CALL_CHROOT },
+	{ 310, CALL_NAMESPACE }, { 346, CALL_NAMESPACE },
+	{ 21, CALL_NAMESPACE },	 { 22, CALL_NAMESPACE },
+	{ 52, CALL_NAMESPACE },	 { 429, CALL_NAMESPACE },
+	{ 342, CALL_HANDLE },	 { 425, CALL_IO_URING },
+	{ 359, CALL_SOCKET },	 { 360, CALL_SOCKET },
+	{ 242, CALL_GETAFFINITY }, { 241, CALL_SETAFFINITY },
+	/* setuid, setreuid, setresuid, setfsuid, capset, seccomp, landlock */
+	{ 23, CALL_CREDENTIALS }, { 213, CALL_CREDENTIALS },
+	{ 70, CALL_CREDENTIALS }, { 203, CALL_CREDENTIALS },
+	{ 164, CALL_CREDENTIALS }, { 208, CALL_CREDENTIALS },
+	{ 138, CALL_CREDENTIALS }, { 215, CALL_CREDENTIALS },
+	{ 185, CALL_CREDENTIALS }, { 354, CALL_CREDENTIALS },
+	{ 446, CALL_CREDENTIALS },
+	{ 172, CALL_PRCTL },
+};
+
+const struct call_abi call_abis[] = {
+	{
+		.audit_arch = AUDIT_ARCH_X86_64,
+		.foreign_from = 0x40000000, /* x32 */
+		.specs = x86_64,
+		.n_specs = sizeof(x86_64) / sizeof(x86_64[0]),
+	},
+	{
+		.audit_arch = AUDIT_ARCH_I386,
+		.specs = i386,
+		.n_specs = sizeof(i386) / sizeof(i386[0]),
+	},
+};
+const size_t n_call_abis = sizeof(call_abis) / sizeof(call_abis[0]);

@@ -1,0 +1,289 @@
+/* resolve.c - see resolve.h */
+#include "trace/ptrace/resolve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+
+/* A canonical directory in the resolver's pool. */
+struct text {
+	size_t len;
+	char data[];
+};
+
+/* A run that walks through very many directories starts over at some point. */
+enum { DIRS_MAX = 20000 };
+
+void resolver_forget(struct resolver *r)
+{
+	map_release(&r->dirs);
+	pool_release(&r->pool);
+}
+
+void resolver_release(struct resolver *r)
+{
+	resolver_forget(r);
+	str_release(&r->scratch);
+}
+
+bool resolve_is_private(const char *path)
+{
+	return strncmp(path, "/proc/", 6) == 0 ||
+	       strncmp(path, "/dev/fd", 7) == 0 ||
+	       strncmp(path, "/dev/std", 8) == 0;
+}
+
+static int read_link(const char *link, struct str *out)
+{
+	char buf[PATH_MAX + 64];
+	ssize_t n = readlink(link, buf, sizeof(buf));
+
+	if (n < 0)
+		return -errno;
+	if ((size_t)n == sizeof(buf))
+		return -ENAMETOOLONG;
+	str_clear(out);
+	str_add(out, buf, (size_t)n);
+	return str_error(out);
+}
+
+/* The kernel marks names that are gone; a file may really be called so, which
+ * the link count tells. */
+static bool is_deleted(const struct str *path, const struct stat *st)
+{
+	static const char mark[] = " (deleted)";
+	size_t n = sizeof(mark) - 1;
+
+	return st->st_nlink == 0 && path->len > n &&
+	       memcmp(path->data + path->len - n, mark, n) == 0;
+}
+
+int resolve_fd(pid_t tid, int fd, struct str *out, struct stat *ret_stat)
+{
+	char link[64];
+	int r;
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)tid, fd);
+	r = read_link(link, out);
+	if (r < 0)
+		return r;
+	if (out->len == 0 || out->data[0] != '/')
+		return -EINVAL; /* pipe:[1], anon_inode:..., memfd:... */
+	if (stat(link, ret_stat) < 0)
+		return -errno;
+	return is_deleted(out, ret_stat) ? -ENOENT : 0;
+}
+
+/* The canonical path of a descriptor of our own. */
+static int own_fd_path(int fd, struct str *out)
+{
+	char link[32];
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return read_link(link, out);
+}
+
+/* Opens `path` as a bare handle the way the tracee would: below its own root
+ * when that differs from ours. */
+static int open_handle(const struct tracee *t, const char *path, int flags)
+{
+	CLEANUP(closep) int root = -1;
+	struct open_how how = {
+		.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
+		.resolve = RESOLVE_IN_ROOT,
+	};
+	char link[32];
+	int fd;
+
+	if (!t->process->foreign_root && !t->process->foreign_mounts) {
+		fd = open(path, O_PATH | O_CLOEXEC | flags);
+		return fd < 0 ? -errno : fd;
+	}
+	(void)snprintf(link, sizeof(link), "/proc/%d/root", (int)t->tid);
+	root = open(link, O_PATH | O_CLOEXEC | O_DIRECTORY);
+	if (root < 0)
+		return -errno;
+	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	return fd < 0 ? -errno : fd;
+}
+
+static int canonical_dir(const struct tracee *t, const char *dir,
+			 struct str *out)
+{
+	CLEANUP(closep) int fd = open_handle(t, dir, O_DIRECTORY);
+
+	if (fd < 0)
+		return fd;
+	return own_fd_path(fd, out);
+}
+
+static int remember(struct resolver *r, const struct str *named,
+		    const struct str *canonical)
+{
+	struct text *value;
+	char *key;
+
+	if (r->dirs.count >= DIRS_MAX)
+		resolver_forget(r);
+	value = pool_alloc(&r->pool, sizeof(*value) + canonical->len + 1);
+	key = pool_dup(&r->pool, named->data, named->len);
+	if (!value || !key)
+		return -ENOMEM;
+	value->len = canonical->len;
+	memcpy(value->data, canonical->data, canonical->len + 1);
+	return map_set(&r->dirs, key, named->len, value);
+}
+
+/* Appends the canonical form of the directory `named` to `out`. */
+static int add_dir(struct resolver *r, const struct tracee *t,
+		   const struct str *named, struct str *out)
+{
+	CLEANUP(str_release) struct str canonical = STR_INIT;
+	struct text *known = NULL;
+	bool foreign = t->process->foreign_root || t->process->foreign_mounts;
+	int err;
+
+	if (!foreign)
+		known = map_get(&r->dirs, named->data, named->len);
+	if (known) {
+		str_add(out, known->data, known->len);
+		return str_error(out);
+	}
+	err = canonical_dir(t, named->data, &canonical);
+	if (err < 0)
+		return err;
+	if (!foreign)
+		(void)remember(r, named, &canonical);
+	str_add(out, canonical.data, canonical.len);
+	return str_error(out);
+}
+
+/* The current directory of the process, as the kernel names it. */
+static int current_dir(struct tree *tree, struct tracee *t, struct str *out)
+{
+	struct process *p = t->process;
+	char link[32];
+	int err;
+
+	if (!p->cwd.len || p->cwd_generation != tree->cwd_generation) {
+		(void)snprintf(link, sizeof(link), "/proc/%d/cwd",
+			       (int)t->tid);
+		err = read_link(link, &p->cwd);
+		if (err < 0)
+			return err;
+		p->cwd_generation = tree->cwd_generation;
+	}
+	str_add(out, p->cwd.data, p->cwd.len);
+	return str_error(out);
+}
+
+/* Where a relative path starts. */
+static int start_dir(struct tree *tree, struct tracee *t, int dirfd,
+		     struct str *out)
+{
+	CLEANUP(str_release) struct str dir = STR_INIT;
+	struct stat st;
+	int err;
+
+	if (dirfd == AT_FDCWD)
+		return current_dir(tree, t, out);
+	err = resolve_fd(t->tid, dirfd, &dir, &st);
+	if (err < 0)
+		return err;
+	str_add(out, dir.data, dir.len);
+	return str_error(out);
+}
+
+/* "x", "", "." and ".." at the end: only the first is a name. */
+static bool is_name(const char *name)
+{
+	return *name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+static void join(struct str *out, const char *name)
+{
+	if (!out->len || out->data[out->len - 1] != '/')
+		str_addc(out, '/');
+	str_adds(out, name);
+}
+
+int resolve_name(struct resolver *r, struct tree *tree, struct tracee *t,
+		 int dirfd, const char *path, size_t len, struct str *out)
+{
+	struct str *named = &r->scratch;
+	const char *slash;
+	int err;
+
+	str_clear(out);
+	str_clear(named);
+	if (len == 0)
+		return start_dir(tree, t, dirfd, out);
+	slash = memrchr(path, '/', len);
+	if (path[0] != '/') {
+		err = start_dir(tree, t, dirfd, slash ? named : out);
+		if (err < 0)
+			return err;
+		if (!slash && is_name(path)) {
+			/* A plain name below a directory the kernel named. */
+			join(out, path);
+			return str_error(out);
+		}
+		if (!slash) {
+			str_add(named, out->data, out->len);
+			str_clear(out);
+		}
+		str_addc(named, '/');
+	}
+	if (slash && is_name(slash + 1)) {
+		str_add(named, path, (size_t)(slash - path) + 1);
+		err = add_dir(r, t, named, out);
+		if (err < 0)
+			return err;
+		join(out, slash + 1);
+		return str_error(out);
+	}
+	/* It names a directory by "..", "." or a final slash. */
+	str_add(named, path, len);
+	return add_dir(r, t, named, out);
+}
+
+/* Magic links ("/proc/self/fd/0") would lead us to our own files. */
+static int open_following(const struct tracee *t, const char *path)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_NO_MAGICLINKS,
+	};
+	int fd;
+
+	if (t->process->foreign_mounts)
+		return open_handle(t, path, 0);
+	fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	if (fd < 0 && errno == ENOSYS)
+		fd = open(path, O_PATH | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int resolve_follow(const struct tracee *t, struct str *path,
+		   struct stat *ret_stat)
+{
+	CLEANUP(closep) int fd = open_following(t, path->data);
+	int err;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, ret_stat) < 0)
+		return -errno;
+	err = own_fd_path(fd, path);
+	if (err < 0)
+		return err;
+	return path->data[0] == '/' ? 0 : -EINVAL;
+}
