@@ -1,0 +1,453 @@
+/* filter.c - see filter.h.
+ *
+ * Tables decide.  `places` are absolute directories.  `hidden` and `visible` are
+ * runs of path components that may stand anywhere: an installed package is one
+ * in every home, container and environment.  A path is
+ * walked once, component by component; of all the filters that match, the first
+ * in the order of the enum takes the file, so the order of the tables does not
+ * matter.
+ *
+ * What is data stays: downloaded models and data sets (huggingface/hub,
+ * huggingface/datasets, torch/hub, keras datasets and models, nltk_data) are
+ * inputs even though they lie below ~/.cache. */
+#include "lineage/filter.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/path.h"
+
+static const struct {
+	const char *name;
+	const char *key;
+} filters[FILTER_END] = {
+	[FILTER_NONE] = { "none", NULL },
+	[FILTER_ROAR] = { "roar", NULL },
+	[FILTER_GIT] = { "git", NULL },
+	[FILTER_CREDENTIALS] = { "credentials", NULL },
+	[FILTER_DEVICES] = { "devices", NULL },
+	[FILTER_SYSTEM] = { "system", "filters.ignore_system_reads" },
+	[FILTER_PACKAGES] = { "packages", "filters.ignore_package_reads" },
+	[FILTER_TORCH_CACHE] = { "torch_cache", "filters.ignore_torch_cache" },
+	[FILTER_LIBRARY_CACHES] = { "library_caches",
+				    "filters.ignore_library_caches" },
+	[FILTER_TMP] = { "tmp", "filters.ignore_tmp_files" },
+	[FILTER_PATTERNS] = { "patterns", "filters.ignore_paths" },
+};
+
+/* The deepest place that holds a path decides; FILTER_NONE is an exception to
+ * the place above it. */
+static const struct place {
+	const char *dir;
+	enum filter_id filter;
+} places[] = {
+	{ "/bin", FILTER_SYSTEM },
+	{ "/boot", FILTER_SYSTEM },
+	{ "/dev", FILTER_DEVICES },
+	{ "/dev/hugepages", FILTER_TMP },
+	{ "/dev/shm", FILTER_TMP }, /* files with content, not devices */
+	{ "/etc", FILTER_SYSTEM },
+	{ "/etc/gitconfig", FILTER_GIT },
+	{ "/etc/gshadow", FILTER_CREDENTIALS },
+	{ "/etc/shadow", FILTER_CREDENTIALS },
+	{ "/gnu/store", FILTER_SYSTEM },
+	{ "/lib", FILTER_SYSTEM },
+	{ "/lib32", FILTER_SYSTEM },
+	{ "/lib64", FILTER_SYSTEM },
+	{ "/libx32", FILTER_SYSTEM },
+	{ "/nix/store", FILTER_SYSTEM },
+	{ "/opt", FILTER_SYSTEM },
+	{ "/opt/ml", FILTER_NONE }, /* where hosted training puts its data */
+	{ "/proc", FILTER_DEVICES },
+	{ "/run", FILTER_SYSTEM },
+	{ "/run/media", FILTER_NONE }, /* disks the user plugged in */
+	{ "/sbin", FILTER_SYSTEM },
+	{ "/snap", FILTER_SYSTEM },
+	{ "/sys", FILTER_DEVICES },
+	{ "/tmp", FILTER_TMP },
+	{ "/usr", FILTER_SYSTEM },
+	{ "/var/cache", FILTER_SYSTEM },
+	{ "/var/lib", FILTER_SYSTEM },
+	{ "/var/log", FILTER_SYSTEM },
+	{ "/var/run", FILTER_SYSTEM },
+	{ "/var/tmp", FILTER_TMP },
+};
+
+struct part {
+	const char *pattern; /* whole components, "*" and "?" inside them */
+	enum filter_id filter;
+};
+
+/* Those that begin with a dot, apart from the others: most components of most
+ * paths do not, and are spared this list. */
+static const struct part hidden[] = {
+	{ ".roar", FILTER_ROAR },
+	{ ".git", FILTER_GIT },
+	{ ".gitconfig", FILTER_GIT },
+	{ ".config/git", FILTER_GIT },
+
+	/* Secrets: nobody wants their digests in a record. */
+	{ ".aws", FILTER_CREDENTIALS },
+	{ ".azure", FILTER_CREDENTIALS },
+	{ ".boto", FILTER_CREDENTIALS },
+	{ ".cache/huggingface/stored_tokens", FILTER_CREDENTIALS },
+	{ ".cache/huggingface/token", FILTER_CREDENTIALS },
+	{ ".config/gcloud", FILTER_CREDENTIALS },
+	{ ".config/gh/hosts.yml", FILTER_CREDENTIALS },
+	{ ".config/rclone/rclone.conf", FILTER_CREDENTIALS },
+	{ ".databrickscfg", FILTER_CREDENTIALS },
+	{ ".docker/config.json", FILTER_CREDENTIALS },
+	{ ".git-credentials", FILTER_CREDENTIALS },
+	{ ".gnupg", FILTER_CREDENTIALS },
+	{ ".huggingface/token", FILTER_CREDENTIALS },
+	{ ".kaggle/kaggle.json", FILTER_CREDENTIALS },
+	{ ".kube", FILTER_CREDENTIALS },
+	{ ".my.cnf", FILTER_CREDENTIALS },
+	{ ".netrc", FILTER_CREDENTIALS },
+	{ ".npmrc", FILTER_CREDENTIALS },
+	{ ".password-store", FILTER_CREDENTIALS },
+	{ ".pgpass", FILTER_CREDENTIALS },
+	{ ".pypirc", FILTER_CREDENTIALS },
+	{ ".s3cfg", FILTER_CREDENTIALS },
+	{ ".ssh", FILTER_CREDENTIALS },
+	{ ".vault-token", FILTER_CREDENTIALS },
+
+	/* Packages of Python, conda, node, Julia, Rust, Ruby, Java. */
+	{ ".venv", FILTER_PACKAGES },
+	{ ".pyenv", FILTER_PACKAGES },
+	{ ".tox", FILTER_PACKAGES },
+	{ ".nox", FILTER_PACKAGES },
+	{ ".local/bin", FILTER_PACKAGES },
+	{ ".local/lib", FILTER_PACKAGES },
+	{ ".local/pipx", FILTER_PACKAGES },
+	{ ".local/share/pipx", FILTER_PACKAGES },
+	{ ".local/share/uv", FILTER_PACKAGES },
+	{ ".conda", FILTER_PACKAGES },
+	{ ".nvm", FILTER_PACKAGES },
+	{ ".julia", FILTER_PACKAGES },
+	{ ".cargo/registry", FILTER_PACKAGES },
+	{ ".cargo/git", FILTER_PACKAGES },
+	{ ".cargo/bin", FILTER_PACKAGES },
+	{ ".rustup", FILTER_PACKAGES },
+	{ ".gem", FILTER_PACKAGES },
+	{ ".m2/repository", FILTER_PACKAGES },
+
+	/* Compiled kernels of torch and triton.  Not torch/hub: weights. */
+	{ ".triton", FILTER_TORCH_CACHE },
+	{ ".cache/torch/inductor", FILTER_TORCH_CACHE },
+	{ ".cache/torch/kernels", FILTER_TORCH_CACHE },
+	{ ".cache/torch_extensions", FILTER_TORCH_CACHE },
+	{ ".cache/torchinductor", FILTER_TORCH_CACHE },
+	{ ".cache/triton", FILTER_TORCH_CACHE },
+	{ ".cache/vllm/torch_compile_cache", FILTER_TORCH_CACHE },
+
+	/* What libraries and tools can make again at any time. */
+	{ ".cache/JNA", FILTER_LIBRARY_CACHES }, /* unpacked native libraries */
+	{ ".cache/bazel", FILTER_LIBRARY_CACHES }, /* builds */
+	{ ".cache/black", FILTER_LIBRARY_CACHES }, /* which files are clean */
+	{ ".cache/ccache", FILTER_LIBRARY_CACHES }, /* builds */
+	{ ".cache/cupy", FILTER_LIBRARY_CACHES }, /* kernels */
+	{ ".cache/flashinfer", FILTER_LIBRARY_CACHES }, /* kernels */
+	{ ".cache/fontconfig", FILTER_LIBRARY_CACHES }, /* font lists */
+	{ ".cache/go-build", FILTER_LIBRARY_CACHES }, /* builds */
+	{ ".cache/gstreamer-1.0", FILTER_LIBRARY_CACHES }, /* plugin lists */
+	{ ".cache/huggingface/hub/.locks", FILTER_LIBRARY_CACHES }, /* locks */
+	{ ".cache/jax", FILTER_LIBRARY_CACHES }, /* compiled programs */
+	{ ".cache/matplotlib", FILTER_LIBRARY_CACHES }, /* font lists */
+	{ ".cache/mesa_shader_cache*", FILTER_LIBRARY_CACHES }, /* shaders */
+	{ ".cache/mypy", FILTER_LIBRARY_CACHES }, /* types */
+	{ ".cache/numba", FILTER_LIBRARY_CACHES }, /* compiled functions */
+	{ ".cache/nvidia", FILTER_LIBRARY_CACHES }, /* shaders */
+	{ ".cache/pip", FILTER_LIBRARY_CACHES }, /* wheels */
+	{ ".cache/pre-commit", FILTER_LIBRARY_CACHES }, /* tools */
+	{ ".cache/pypoetry", FILTER_LIBRARY_CACHES }, /* wheels */
+	{ ".cache/sccache", FILTER_LIBRARY_CACHES }, /* builds */
+	{ ".cache/thumbnails", FILTER_LIBRARY_CACHES }, /* pictures */
+	{ ".cache/tvm", FILTER_LIBRARY_CACHES }, /* kernels */
+	{ ".cache/uv", FILTER_LIBRARY_CACHES }, /* wheels */
+	{ ".cache/wandb", FILTER_LIBRARY_CACHES }, /* copies of uploads */
+	{ ".cache/yarn", FILTER_LIBRARY_CACHES }, /* packages */
+	{ ".ccache", FILTER_LIBRARY_CACHES },
+	{ ".config/matplotlib", FILTER_LIBRARY_CACHES }, /* style, font lists */
+	{ ".cupy/kernel_cache", FILTER_LIBRARY_CACHES },
+	{ ".keras/keras.json", FILTER_LIBRARY_CACHES }, /* chosen back end */
+	{ ".matplotlib", FILTER_LIBRARY_CACHES },
+	{ ".mypy_cache", FILTER_LIBRARY_CACHES },
+	{ ".npm/_cacache", FILTER_LIBRARY_CACHES },
+	{ ".numba_cache", FILTER_LIBRARY_CACHES },
+	{ ".nv", FILTER_LIBRARY_CACHES }, /* CUDA's compiled kernels */
+	{ ".pytest_cache", FILTER_LIBRARY_CACHES },
+	{ ".ruff_cache", FILTER_LIBRARY_CACHES },
+	{ ".theano", FILTER_LIBRARY_CACHES }, /* compiled functions */
+};
+
+static const struct part visible[] = {
+	{ "_netrc", FILTER_CREDENTIALS },
+
+	/* Python, wherever its prefix is: pyenv, conda, venv, pip --user. */
+	{ "site-packages", FILTER_PACKAGES },
+	{ "dist-packages", FILTER_PACKAGES },
+	{ "__pycache__", FILTER_PACKAGES },
+	{ "*.pyc", FILTER_PACKAGES },
+	{ "*.pyo", FILTER_PACKAGES },
+	{ "*.dist-info", FILTER_PACKAGES },
+	{ "*.egg-info", FILTER_PACKAGES },
+	{ "lib/python?.*", FILTER_PACKAGES },
+	{ "lib64/python?.*", FILTER_PACKAGES },
+	{ "lib/python3*.zip", FILTER_PACKAGES },
+	{ "lib/libpython*", FILTER_PACKAGES },
+	{ "bin/python*", FILTER_PACKAGES },
+	{ "pyvenv.cfg", FILTER_PACKAGES },
+	{ "venv/bin", FILTER_PACKAGES },
+	{ "venv/lib", FILTER_PACKAGES },
+	{ "venv/lib64", FILTER_PACKAGES },
+	/* conda: an installation, its environments, its package store */
+	{ "anaconda?", FILTER_PACKAGES },
+	{ "miniconda?", FILTER_PACKAGES },
+	{ "miniforge?", FILTER_PACKAGES },
+	{ "mambaforge", FILTER_PACKAGES },
+	{ "micromamba/envs", FILTER_PACKAGES },
+	{ "micromamba/pkgs", FILTER_PACKAGES },
+	{ "conda/pkgs", FILTER_PACKAGES },
+	{ "conda-meta", FILTER_PACKAGES },
+	/* the other languages */
+	{ "node_modules", FILTER_PACKAGES },
+	{ "R/*-library", FILTER_PACKAGES },
+	{ "R/library", FILTER_PACKAGES },
+	{ "R/site-library", FILTER_PACKAGES },
+	{ "renv/library", FILTER_PACKAGES },
+	{ "go/pkg/mod", FILTER_PACKAGES },
+
+	{ "torchinductor_*", FILTER_TORCH_CACHE },
+};
+
+enum {
+	N_PLACES = sizeof(places) / sizeof(places[0]),
+	N_HIDDEN = sizeof(hidden) / sizeof(hidden[0]),
+	N_VISIBLE = sizeof(visible) / sizeof(visible[0]),
+};
+
+/* Does one component match, "*" any run of bytes and "?" any one?  Goes back
+ * only to the last star, which is enough. */
+static bool component_matches(const char *p, size_t p_len, const char *s,
+			      size_t s_len)
+{
+	size_t star = SIZE_MAX;
+	size_t mark = 0;
+	size_t i = 0;
+	size_t j = 0;
+
+	while (j < s_len) {
+		if (i < p_len && p[i] == '*') {
+			star = i++;
+			mark = j;
+		} else if (i < p_len && (p[i] == '?' || p[i] == s[j])) {
+			i++;
+			j++;
+		} else if (star != SIZE_MAX) {
+			i = star + 1;
+			j = ++mark;
+		} else {
+			return false;
+		}
+	}
+	while (i < p_len && p[i] == '*')
+		i++;
+	return i == p_len;
+}
+
+/* Does the pattern match a run of components from the start of `s`? */
+static bool run_matches(const char *p, const char *s)
+{
+	for (;;) {
+		size_t p_len = strcspn(p, "/");
+		size_t s_len = strcspn(s, "/");
+
+		if (!s_len || !component_matches(p, p_len, s, s_len))
+			return false;
+		p += p_len;
+		s += s_len;
+		p += strspn(p, "/");
+		if (!*p)
+			return true;
+		s += strspn(s, "/");
+	}
+}
+
+static void take(const struct filter_options *options, enum filter_id *best,
+		 enum filter_id id)
+{
+	bool off = options->off[id] && filters[id].key;
+
+	if (id != FILTER_NONE && !off && (*best == FILTER_NONE || id < *best))
+		*best = id;
+}
+
+/* A quick look, so that most components are done after two comparisons.  All
+ * patterns that begin with a star are plain endings. */
+static bool may_match(const char *p, const char *s, size_t len)
+{
+	size_t n;
+
+	if (p[0] != '*')
+		return p[0] == s[0] && p[1] == s[1];
+	n = strlen(p) - 1;
+	return len >= n && memcmp(s + len - n, p + 1, n) == 0;
+}
+
+static void match_list(const struct filter_options *options,
+		       const struct part *list, size_t n, const char *s,
+		       size_t len, enum filter_id *best)
+{
+	for (size_t i = 0; i < n; i++)
+		if (may_match(list[i].pattern, s, len) &&
+		    run_matches(list[i].pattern, s))
+			take(options, best, list[i].filter);
+}
+
+static void match_parts(const struct filter_options *options, const char *s,
+			enum filter_id *best)
+{
+	s += strspn(s, "/");
+	while (*s) {
+		size_t len = strcspn(s, "/");
+
+		if (s[0] == '.')
+			match_list(options, hidden, N_HIDDEN, s, len, best);
+		match_list(options, visible, N_VISIBLE, s, len, best);
+		s += len;
+		s += strspn(s, "/");
+	}
+}
+
+static bool is_temporary(const struct filter_options *options, const char *path)
+{
+	const char *dir = options->tmpdir;
+
+	return dir && dir[0] == '/' && dir[strspn(dir, "/")] &&
+	       path_is_under(path, dir);
+}
+
+/* /tmp/torch_x and /tmp/triton_x; elsewhere such names are the user's. */
+static bool is_torch_in_tmp(const struct filter_options *options,
+			    const char *path)
+{
+	const char *rest = NULL;
+
+	if (path_is_under(path, "/tmp"))
+		rest = path_relative(path, "/tmp");
+	else if (path_is_under(path, "/var/tmp"))
+		rest = path_relative(path, "/var/tmp");
+	else if (is_temporary(options, path))
+		rest = path_relative(path, options->tmpdir);
+	return rest && (strncmp(rest, "torch_", 6) == 0 ||
+			strncmp(rest, "triton", 6) == 0);
+}
+
+static enum filter_id place_of(const char *path)
+{
+	enum filter_id found = FILTER_NONE;
+
+	for (size_t i = 0; i < N_PLACES; i++) {
+		const char *dir = places[i].dir;
+
+		/* Sorted: a place comes before the places inside it. */
+		if (dir[1] == path[1] && path_is_under(path, dir))
+			found = places[i].filter;
+	}
+	return found;
+}
+
+static void match_places(const struct filter_options *options, const char *path,
+			 bool written, bool in_project, enum filter_id *best)
+{
+	enum filter_id place = place_of(path);
+
+	if (place == FILTER_NONE && is_temporary(options, path))
+		place = FILTER_TMP;
+	if (in_project && (place == FILTER_SYSTEM || place == FILTER_TMP))
+		return;
+	if (place == FILTER_TMP && !written)
+		return;
+	take(options, best, place);
+}
+
+/* Absolute patterns (and "~/...") match from the root, others at any component:
+ * below the project for its files, anywhere else for the rest. */
+static bool pattern_matches(const struct filter_options *options,
+			    const char *pattern, const char *path,
+			    bool in_project)
+{
+	const char *s = path + strspn(path, "/");
+
+	if (pattern[0] == '~' && pattern[1] == '/') {
+		const char *home = options->home;
+
+		if (!home || home[0] != '/' || !path_is_under(path, home))
+			return false;
+		s = path_relative(path, home);
+		pattern += 1 + strspn(pattern + 1, "/");
+		return *pattern && run_matches(pattern, s);
+	}
+	if (pattern[0] == '/') {
+		pattern += strspn(pattern, "/");
+		return !*pattern || run_matches(pattern, s);
+	}
+	if (pattern[0] == '.' && pattern[1] == '/')
+		pattern += 1 + strspn(pattern + 1, "/");
+	if (!*pattern)
+		return false;
+	if (in_project)
+		s = path_relative(path, options->project);
+	while (*s) {
+		if (run_matches(pattern, s))
+			return true;
+		s += strcspn(s, "/");
+		s += strspn(s, "/");
+	}
+	return false;
+}
+
+static void match_patterns(const struct filter_options *options,
+			   const char *path, bool in_project,
+			   enum filter_id *best)
+{
+	for (size_t i = 0; i < options->n_patterns; i++) {
+		if (!options->patterns[i])
+			continue;
+		if (pattern_matches(options, options->patterns[i], path,
+				    in_project))
+			take(options, best, FILTER_PATTERNS);
+	}
+}
+
+enum filter_id filter_match(const struct filter_options *options,
+			    const char *path, bool written)
+{
+	bool in_project = options->project &&
+			  path_is_under(path, options->project);
+	enum filter_id best = FILTER_NONE;
+
+	if (path[0] != '/')
+		return FILTER_NONE;
+	/* A project may well lie inside a directory that looks like noise. */
+	match_parts(options,
+		    in_project ? path_relative(path, options->project) : path,
+		    &best);
+	match_places(options, path, written, in_project, &best);
+	if (!in_project && is_torch_in_tmp(options, path))
+		take(options, &best, FILTER_TORCH_CACHE);
+	if (best == FILTER_NONE)
+		match_patterns(options, path, in_project, &best);
+	return best;
+}
+
+const char *filter_name(enum filter_id id)
+{
+	return (unsigned)id < FILTER_END ? filters[id].name : "unknown";
+}
+
+const char *filter_key(enum filter_id id)
+{
+	return (unsigned)id < FILTER_END ? filters[id].key : NULL;
+}

@@ -1,0 +1,390 @@
+/* fold.c - see fold.h.  Each kind of event is one function in the table at the
+ * end; what they say about a name goes through read_name() and write_name(). */
+#include "lineage/fold_internal.h"
+
+#include <string.h>
+
+#include "base/vec.h"
+
+int fold_new(struct fold **ret_fold)
+{
+	CLEANUP(fold_freep) struct fold *fold = calloc(1, sizeof(*fold));
+
+	if (!fold || vec_reserve(&fold->gaps, &fold->cap_gaps, 1,
+				 sizeof(*fold->gaps)) < 0)
+		return -ENOMEM;
+	*ret_fold = TAKE_PTR(fold);
+	return 0;
+}
+
+void fold_free(struct fold *fold)
+{
+	if (!fold)
+		return;
+	pool_release(&fold->structs);
+	pool_release(&fold->text);
+	index_release(&fold->by_path);
+	index_release(&fold->by_inode);
+	index_release(&fold->by_pid);
+	map_release(&fold->dirs);
+	map_release(&fold->moves);
+	free(fold->files);
+	free(fold->processes);
+	free(fold->gaps);
+	free(fold);
+}
+
+void fold_tell(struct fold_change *change, enum fold_news news,
+	       struct name *name, struct name *at)
+{
+	*change = (struct fold_change){ news, &name->file, &at->file };
+}
+
+/* Devices, FIFOs and sockets: opened and read, but without content. */
+static bool is_special(const struct lineage_file *file)
+{
+	return file->ftype == EVENT_FTYPE_DEVICE ||
+	       file->ftype == EVENT_FTYPE_FIFO ||
+	       file->ftype == EVENT_FTYPE_SOCKET;
+}
+
+/* Something is at the name, if only because somebody else put it there. */
+static void exists_now(struct name *name)
+{
+	if (!name->gone)
+		return;
+	name->gone = 0;
+	name->file.seen &= (uint16_t)~LINEAGE_MOVED_AWAY;
+}
+
+struct name *fold_name(struct fold *fold, const struct event *ev,
+		       const char *path, size_t len)
+{
+	bool is_new;
+	struct name *name = names_get(fold, path, len, &is_new);
+
+	if (!name)
+		return NULL;
+	exists_now(name);
+	if (!is_new)
+		return name;
+	name->file.ftype = ev->ftype;
+	name->file.first = ev->before;
+	name->file.first_ns = ev->time_ns;
+	if (!(ev->flags & EVENT_CREATE) && moves_trace_back(fold, name, ev) < 0)
+		return NULL;
+	return name;
+}
+
+void fold_settle(struct name *name, const struct stamp *now)
+{
+	struct lineage_file *file = &name->file;
+	const struct lineage_file *source = &name_source(name)->file;
+	unsigned seen = file->seen | source->seen;
+
+	if (file->own && !name->prior)
+		return;
+	if (!(seen & LINEAGE_OPENED_WRITE) ||
+	    !content_differs(&source->first, now))
+		return;
+	file->own = true;
+	name->prior = 0;
+}
+
+void fold_note_write(struct fold *fold, struct lineage_file *file, int32_t pid)
+{
+	if (file->write_order)
+		return;
+	file->write_order = fold->n_events;
+	file->writer = pid;
+}
+
+static void note_read(struct fold *fold, struct lineage_file *file, int32_t pid)
+{
+	if (file->read_order)
+		return;
+	file->read_order = fold->n_events;
+	file->reader = pid;
+}
+
+/* Content from before the run was read at `at`.  It counts for `name`: the same
+ * name, or the one the run moved it away from. */
+static void read_prior(struct fold *fold, struct name *name, struct name *at,
+		       const struct event *ev, struct fold_change *change)
+{
+	struct lineage_file *file = &name->file;
+	bool again = file->seen & LINEAGE_READ_PRIOR;
+
+	file->seen |= LINEAGE_READ_PRIOR;
+	note_read(fold, file, ev->pid);
+	if (again && content_differs(&file->first, &ev->before))
+		file->seen |= LINEAGE_UNSTABLE;
+	if (again)
+		return;
+	/* A name the run itself had made and lost again: what it reads now is
+	 * somebody else's. */
+	if (!stamp_exists(&file->first)) {
+		file->first = ev->before;
+		file->first_ns = ev->time_ns;
+	}
+	if (file->ftype == EVENT_FTYPE_NONE)
+		file->ftype = ev->ftype;
+	if (file->ftype == EVENT_FTYPE_REGULAR)
+		fold_tell(change, FOLD_INPUT, name, at);
+}
+
+static void read_name(struct fold *fold, struct name *name,
+		      const struct event *ev, struct fold_change *change)
+{
+	struct lineage_file *file = &name->file;
+
+	fold_settle(name, &ev->before);
+	if (!file->own || name->prior)
+		inodes_read(fold, name, &ev->before);
+	if (!file->own || name->prior) {
+		read_prior(fold, name_source(name), name, ev, change);
+		return;
+	}
+	file->seen |= LINEAGE_READ_OWN;
+	note_read(fold, file, ev->pid);
+}
+
+/* The run put new content there, whatever was there before. */
+static void make_own(struct name *name)
+{
+	name->file.own = true;
+	name->file.origin = NULL;
+	name->prior = 0;
+}
+
+static int write_name(struct fold *fold, struct name *name, unsigned seen,
+		      const struct event *ev, struct fold_change *change)
+{
+	struct lineage_file *file = &name->file;
+	int r = 0;
+
+	if (!(seen & LINEAGE_CREATED))
+		r = inodes_write(fold, name, &ev->before);
+	file->seen |= (uint16_t)seen;
+	fold_note_write(fold, file, ev->pid);
+	if (seen & (LINEAGE_CREATED | LINEAGE_TRUNCATED))
+		make_own(name);
+	if (name->closed) {
+		name->closed = 0;
+		if (change->news == FOLD_NOTHING)
+			fold_tell(change, FOLD_REWRITTEN, name, name);
+	}
+	return r;
+}
+
+/* open() with O_CREAT makes regular files and nothing else. */
+static void created(struct name *name)
+{
+	if (!(name->file.seen & LINEAGE_READ_PRIOR))
+		name->file.ftype = EVENT_FTYPE_REGULAR;
+}
+
+static int on_open(struct fold *fold, const struct event *ev,
+		   struct fold_change *change)
+{
+	struct name *name;
+	unsigned seen = 0;
+
+	/* An O_TMPFILE has no name until it is linked. */
+	if (ev->flags & EVENT_TMPFILE || ev->ftype == EVENT_FTYPE_DIRECTORY)
+		return 0;
+	name = fold_name(fold, ev, event_path(ev), ev->path_len);
+	if (!name)
+		return -ENOMEM;
+	if (ev->flags & EVENT_INHERITED)
+		name->file.seen |= LINEAGE_INHERITED;
+	if (ev->flags & EVENT_CREATE) {
+		created(name);
+		seen |= LINEAGE_CREATED;
+	} else if (ev->flags & EVENT_TRUNC && !is_special(&name->file)) {
+		seen |= LINEAGE_TRUNCATED;
+	}
+	if (ev->flags & EVENT_READ && !seen)
+		read_name(fold, name, ev, change);
+	if (ev->flags & (EVENT_WRITE | EVENT_TRUNC))
+		seen |= LINEAGE_OPENED_WRITE;
+	return seen ? write_name(fold, name, seen, ev, change) : 0;
+}
+
+static int on_truncate(struct fold *fold, const struct event *ev,
+		       struct fold_change *change)
+{
+	struct name *name;
+
+	if (ev->ftype == EVENT_FTYPE_DIRECTORY)
+		return 0;
+	name = fold_name(fold, ev, event_path(ev), ev->path_len);
+	if (!name)
+		return -ENOMEM;
+	return write_name(fold, name,
+			  is_special(&name->file) ? LINEAGE_OPENED_WRITE :
+						    LINEAGE_TRUNCATED,
+			  ev, change);
+}
+
+static int on_exec(struct fold *fold, const struct event *ev,
+		   struct fold_change *change)
+{
+	int r = processes_exec(fold, ev);
+	struct name *name;
+
+	if (r < 0 || !ev->path_len || ev->ftype == EVENT_FTYPE_DIRECTORY)
+		return r;
+	name = fold_name(fold, ev, event_path(ev), ev->path_len);
+	if (!name)
+		return -ENOMEM;
+	name->file.seen |= LINEAGE_EXECUTED;
+	read_name(fold, name, ev, change);
+	return 0;
+}
+
+static int on_unlink(struct fold *fold, const struct event *ev,
+		     struct fold_change *change)
+{
+	struct name *name;
+
+	(void)change;
+	if (ev->ftype == EVENT_FTYPE_DIRECTORY)
+		return moves_rmdir(fold, event_path(ev), ev->path_len);
+	name = fold_name(fold, ev, event_path(ev), ev->path_len);
+	if (!name)
+		return -ENOMEM;
+	name->file.seen |= LINEAGE_REMOVED;
+	name->file.seen &= (uint16_t)~LINEAGE_MOVED_AWAY;
+	name->file.own = false;
+	name->file.origin = NULL;
+	name->prior = 0;
+	name->gone = 1;
+	return 0;
+}
+
+static int on_close(struct fold *fold, const struct event *ev,
+		    struct fold_change *change)
+{
+	struct name *name = names_find(fold, event_path(ev), ev->path_len);
+
+	if (!name || !name->file.own || name->file.ftype != EVENT_FTYPE_REGULAR)
+		return 0;
+	name->closed = 1;
+	fold_tell(change, FOLD_CLOSED, name, name);
+	return 0;
+}
+
+static int on_gap(struct fold *fold, const struct event *ev,
+		  struct fold_change *change)
+{
+	(void)change;
+	fold_add_gap(fold, ev->aux, event_path(ev));
+	return 0;
+}
+
+static int on_fork(struct fold *fold, const struct event *ev,
+		   struct fold_change *change)
+{
+	(void)change;
+	return processes_fork(fold, ev);
+}
+
+static int on_exit_(struct fold *fold, const struct event *ev,
+		    struct fold_change *change)
+{
+	(void)change;
+	return processes_exit(fold, ev);
+}
+
+/* Which of its strings are names: these must be absolute. */
+enum { PATH = 1 << 0, PATH2 = 1 << 1, MAYBE_EMPTY = 1 << 2 };
+
+static const struct {
+	int (*apply)(struct fold *fold, const struct event *ev,
+		     struct fold_change *change);
+	unsigned names;
+} kinds[EVENT_KIND_END] = {
+	[EVENT_FORK] = { on_fork, 0 },
+	[EVENT_EXEC] = { on_exec, PATH | MAYBE_EMPTY },
+	[EVENT_EXIT] = { on_exit_, 0 },
+	[EVENT_OPEN] = { on_open, PATH },
+	[EVENT_RENAME] = { moves_rename, PATH | PATH2 },
+	[EVENT_LINK] = { moves_link, PATH | PATH2 | MAYBE_EMPTY },
+	[EVENT_SYMLINK] = { moves_link, PATH2 },
+	[EVENT_UNLINK] = { on_unlink, PATH },
+	[EVENT_TRUNCATE] = { on_truncate, PATH },
+	[EVENT_CLOSE] = { on_close, PATH },
+	[EVENT_GAP] = { on_gap, 0 },
+};
+
+static bool names_are_absolute(const struct event *ev)
+{
+	unsigned names = kinds[ev->kind].names;
+
+	if (names & PATH && event_path(ev)[0] != '/' &&
+	    !(names & MAYBE_EMPTY && !ev->path_len))
+		return false;
+	return !(names & PATH2) || event_path2(ev)[0] == '/';
+}
+
+int fold_add(struct fold *fold, const struct event *ev,
+	     struct fold_change *ret_change)
+{
+	struct fold_change change = { 0 };
+	int r;
+
+	if (fold->n_events < UINT32_MAX)
+		fold->n_events++;
+	*ret_change = change;
+	if (ev->kind >= EVENT_KIND_END || !kinds[ev->kind].apply)
+		return 0;
+	if (!names_are_absolute(ev)) {
+		fold_add_gap(fold, EVENT_GAP_PATH, event_path(ev));
+		return 0;
+	}
+	r = kinds[ev->kind].apply(fold, ev, &change);
+	if (r < 0)
+		fold_add_gap(fold, EVENT_GAP_MEMORY, "");
+	*ret_change = change;
+	return r;
+}
+
+struct lineage_file *fold_find(const struct fold *fold, const char *path)
+{
+	struct name *name = names_find(fold, path, strlen(path));
+
+	return name ? &name->file : NULL;
+}
+
+struct lineage_file *const *fold_files(const struct fold *fold, size_t *ret_n)
+{
+	*ret_n = fold->n_files;
+	return fold->files;
+}
+
+const struct lineage_process *fold_processes(const struct fold *fold,
+					     size_t *ret_n)
+{
+	*ret_n = fold->n_processes;
+	return fold->processes;
+}
+
+const struct lineage_gap *fold_gaps(const struct fold *fold, size_t *ret_n)
+{
+	*ret_n = fold->n_gaps;
+	return fold->gaps;
+}
+
+size_t fold_memory(const struct fold *fold)
+{
+	return sizeof(*fold) + fold->structs.total + fold->text.total +
+	       fold->cap_files * sizeof(*fold->files) +
+	       fold->cap_processes * sizeof(*fold->processes) +
+	       fold->cap_gaps * sizeof(*fold->gaps) +
+	       (fold->by_path.n_slots + fold->by_inode.n_slots +
+		fold->by_pid.n_slots) *
+		       sizeof(struct index_slot) +
+	       (fold->dirs.n_slots + fold->moves.n_slots) *
+		       sizeof(struct map_slot);
+}

@@ -1,0 +1,164 @@
+/* fold.h - from events to facts about files.
+ *
+ * The fold reads events in order and keeps, per name, what the run did with the
+ * content behind it.  It does no I/O and does not know which tracer spoke: the
+ * same events give the same facts, live or replayed from a journal.
+ *
+ * The one idea: a name is `own` from the moment the run placed content there
+ * (created, truncated, wrote, renamed or linked something to it) until it is
+ * removed.  Reading a name that is not own is reading prior content: an input.
+ * Reading an own name is reading what the run made: an intermediate.
+ *
+ * Opening for writing alone does not prove a change; lineage_roles() decides at
+ * the end, with the file's stamp after the run.  A rename of a directory moves
+ * every known name below it.
+ *
+ * What each event does:
+ *	OPEN read		prior -> input, own -> intermediate
+ *	OPEN write		keeps the stamp before; CREATE, TRUNC make it own
+ *	OPEN read+write		input unless CREATE or TRUNC; then as write
+ *	EXEC			as OPEN read
+ *	RENAME			new name is own and remembers where it came from;
+ *				prior content read later counts for the old name
+ *	LINK, SYMLINK		new name is own
+ *	UNLINK			name is gone; what is created later starts anew
+ *	TRUNCATE		own
+ *	FORK, EXEC, EXIT	the process table
+ *	GAP			the reasons of the verdict
+ *
+ * Names are what counts.  Content from before the run that was moved or linked
+ * keeps counting for the name it had before the run, through any number of
+ * renames; so does a name first seen below a directory that the run had moved.
+ * A file may have several names: a write through one marks the other, where it
+ * is known, as opened for writing, and its stamp decides at the end.  A name
+ * opened for writing whose content has another size, inode or mtime when it is
+ * read again was written by the run: it is own from then on.
+ *
+ * Directories are ignored.  Devices, FIFOs and sockets are kept as such: they
+ * have no content to identify.  A fold belongs to one thread; everything it
+ * returns lives until fold_free().  About 200 bytes a file. */
+#ifndef ROAR_LINEAGE_FOLD_H
+#define ROAR_LINEAGE_FOLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/stamp.h"
+#include "event/event.h"
+
+struct fold;
+
+/* What was seen of a name. */
+enum lineage_seen {
+	LINEAGE_READ_PRIOR = 1 << 0, /* content from before the run was read */
+	LINEAGE_READ_OWN = 1 << 1, /* content the run had put there was read */
+	LINEAGE_OPENED_WRITE = 1 << 2, /* opened for writing, maybe unchanged */
+	LINEAGE_CREATED = 1 << 3,
+	LINEAGE_TRUNCATED = 1 << 4,
+	LINEAGE_RENAMED_TO = 1 << 5,
+	LINEAGE_LINKED_TO = 1 << 6, /* hard link or symlink made here */
+	LINEAGE_REMOVED = 1 << 7, /* unlinked or replaced at some time */
+	LINEAGE_MOVED_AWAY = 1 << 8, /* the current content went elsewhere */
+	LINEAGE_EXECUTED = 1 << 9,
+	LINEAGE_INHERITED = 1 << 10, /* the descriptor came from outside */
+	LINEAGE_UNSTABLE = 1 << 11, /* prior content changed between reads */
+};
+
+struct lineage_file {
+	const char *path; /* absolute, in the fold's memory */
+	uint32_t path_len;
+	uint16_t seen; /* enum lineage_seen */
+	uint8_t ftype; /* enum event_ftype at first sight */
+	bool own; /* the current content was put there by the run */
+	struct stamp first; /* content at first sight; ino 0: no file */
+	int64_t first_ns; /* when it was first opened for writing, or read */
+	uint32_t read_order; /* ordinal of the first read among events, 0 never */
+	uint32_t write_order; /* ordinal of the first write */
+	int32_t reader; /* pid of the first reader, 0 none */
+	int32_t writer; /* pid of the first writer */
+	struct lineage_file *origin; /* RENAMED_TO, LINKED_TO: the name that the
+				      * content had before; one step, no chain */
+	void *user; /* the owner of the fold may hang something here */
+};
+
+/* What a file was to the run; several may hold. */
+enum lineage_role {
+	LINEAGE_INPUT = 1 << 0,
+	LINEAGE_OUTPUT = 1 << 1,
+	LINEAGE_INTERMEDIATE = 1 << 2, /* the run read what it had written */
+	LINEAGE_TEMPORARY = 1 << 3, /* written, gone at the end */
+	LINEAGE_TOUCHED = 1 << 4, /* opened for writing, unchanged */
+};
+
+struct lineage_process {
+	int32_t pid;
+	int32_t parent; /* pid, 0 for the command itself */
+	const char *command; /* command line of its last exec, cut; "" unknown */
+	int64_t start_ns;
+	int64_t end_ns; /* 0: not seen to end */
+	int status; /* wait status, when it ended */
+};
+
+struct lineage_gap {
+	int code; /* enum event_gap */
+	const char *detail; /* what it concerns; "" when there is nothing to add */
+	uint32_t count; /* how often */
+};
+
+/* What fold_add() found worth acting on at once. */
+enum fold_news {
+	FOLD_NOTHING,
+	FOLD_INPUT, /* `file` has just become an input: hash it soon */
+	FOLD_CLOSED, /* `file` is own and was closed (or was renamed here after
+		      * it was closed): hash it when idle */
+	FOLD_REWRITTEN, /* `file` may change again: an early hash is void */
+};
+
+struct fold_change {
+	enum fold_news news;
+	struct lineage_file *file;
+	struct lineage_file *at; /* the name its content has now: `file`, but for
+				  * an input that the run had moved before */
+};
+
+int fold_new(struct fold **ret_fold);
+void fold_free(struct fold *fold);
+DEFINE_CLEANUP(struct fold *, fold_free)
+
+/* Takes one event.  0, or -ENOMEM (a gap is then remembered as well). */
+int fold_add(struct fold *fold, const struct event *ev,
+	     struct fold_change *ret_change);
+
+/* Remembers a reason why the record is incomplete.  Equal reasons are counted
+ * once; at most 64 different details are kept per code. */
+void fold_add_gap(struct fold *fold, int code, const char *detail);
+
+/* The file of that name; NULL when it was never seen. */
+struct lineage_file *fold_find(const struct fold *fold, const char *path);
+
+/* All files in the order of first sight. */
+struct lineage_file *const *fold_files(const struct fold *fold, size_t *ret_n);
+
+const struct lineage_process *fold_processes(const struct fold *fold,
+					     size_t *ret_n);
+const struct lineage_gap *fold_gaps(const struct fold *fold, size_t *ret_n);
+
+/* Bytes the fold has allocated. */
+size_t fold_memory(const struct fold *fold);
+
+/* The roles of a file, given its stamp after the run (ino 0: it is gone).
+ *
+ * Written means: created, truncated, renamed to, linked to, or opened for
+ * writing with another stamp than before (or a stamp too young to tell).
+ *	input		prior content was read
+ *	output		written and it exists
+ *	temporary	written and gone, unless its content moved to another name
+ *	intermediate	written and read again
+ *	touched		opened for writing, not written, not an input, exists
+ * None at all: the name was only passed through, or removed unread. */
+unsigned lineage_roles(const struct lineage_file *file,
+		       const struct stamp *after);
+
+#endif

@@ -1,0 +1,152 @@
+/* fold_internal.h - what the files of the fold share.
+ *
+ *	fold.c		life cycle, and what each event does to a name
+ *	names.c		the table of names and the tree of their directories
+ *	moves.c		renames: of files, of directories, exchanges
+ *	inodes.c	several names of one file (hard links)
+ *	processes.c	the process table
+ *	gaps.c		reasons why the record is incomplete
+ *	roles.c		lineage_roles() */
+#ifndef ROAR_LINEAGE_FOLD_INTERNAL_H
+#define ROAR_LINEAGE_FOLD_INTERNAL_H
+
+#include "base/map.h"
+#include "base/pool.h"
+#include "lineage/fold.h"
+#include "lineage/index.h"
+
+enum { NAMES_MAX = (1 << 29) - 1 };
+
+/* A name, and what only the fold needs to know of it. */
+struct name {
+	struct lineage_file file; /* first, so that a file is its name */
+	uint32_t next; /* ordinal + 1 of the next name in its directory */
+	uint32_t ordinal : 29; /* place in fold.files */
+	uint32_t gone : 1; /* nothing is there now */
+	uint32_t prior : 1; /* own, but the content is from before the run: see
+			     * name_source() */
+	uint32_t closed : 1; /* FOLD_CLOSED was told, a hash may exist */
+};
+
+_Static_assert(sizeof(struct name) <= 104, "about 200 bytes a file in all");
+
+/* A directory that holds known names or such directories. */
+struct dir {
+	struct dir *parent; /* NULL for the root */
+	struct dir *child; /* first of its directories */
+	struct dir *sibling; /* next directory of the same parent */
+	const char *path; /* borrowed from a name; not NUL-terminated */
+	uint32_t path_len; /* 0 for the root */
+	uint32_t names; /* ordinal + 1 of the first name in it */
+};
+
+struct fold {
+	struct pool structs; /* names, directories, moves */
+	struct pool text; /* paths, command lines, details */
+	struct lineage_file **files; /* each inside a struct name */
+	size_t n_files, cap_files;
+	struct name *chunk; /* names allocated ahead */
+	size_t chunk_left;
+	struct index by_path;
+	struct index by_inode; /* see inodes.c */
+	struct map dirs; /* path -> struct dir */
+	struct dir *last_dir; /* of the last name added; neighbours follow */
+	struct map moves; /* directory -> latest struct move into it */
+	uint64_t n_moves;
+	struct lineage_process *processes;
+	size_t n_processes, cap_processes;
+	struct index by_pid;
+	size_t command_bytes; /* text of command lines so far */
+	struct lineage_gap *gaps;
+	size_t n_gaps, cap_gaps; /* one slot more than n_gaps is kept free */
+	uint32_t n_events; /* stays at its maximum when it gets there */
+};
+
+static inline struct name *name_of(struct lineage_file *file)
+{
+	return (struct name *)file;
+}
+
+/* The name that content counts for when it is read as an input: the one it had
+ * before the run, which is the name itself when it was moved away and back. */
+static inline struct name *name_source(struct name *name)
+{
+	return name->prior && name->file.origin ? name_of(name->file.origin) :
+						  name;
+}
+
+/* Do these two stamps tell of different content?  The time of the last status
+ * change is left out on purpose: chmod, rename and link change it. */
+static inline bool content_differs(const struct stamp *a, const struct stamp *b)
+{
+	return stamp_exists(a) && stamp_exists(b) &&
+	       (!stamp_same_file(a, b) || a->size != b->size ||
+		a->mtime_ns != b->mtime_ns);
+}
+
+/* ---- names.c ---- */
+
+struct name *names_find(const struct fold *fold, const char *path, size_t len);
+
+/* The name, added when it is new.  NULL without memory. */
+struct name *names_get(struct fold *fold, const char *path, size_t len,
+		       bool *ret_new);
+
+/* The directory of that path when it holds known names, or NULL. */
+struct dir *names_dir(const struct fold *fold, const char *path, size_t len);
+
+/* Appends the ordinals of all names below `top` that exist.  0 or -ENOMEM. */
+int names_below(const struct fold *fold, const struct dir *top,
+		uint32_t **ordinals, size_t *n, size_t *cap);
+
+/* ---- fold.c ---- */
+
+/* The name an event says existed, with what it was before the run. */
+struct name *fold_name(struct fold *fold, const struct event *ev,
+		       const char *path, size_t len);
+
+/* Has the run changed content that it only opened for writing? */
+void fold_settle(struct name *name, const struct stamp *now);
+
+/* Remembers who wrote a name first. */
+void fold_note_write(struct fold *fold, struct lineage_file *file, int32_t pid);
+
+void fold_tell(struct fold_change *change, enum fold_news news,
+	       struct name *name, struct name *at);
+
+/* ---- moves.c ---- */
+
+int moves_rename(struct fold *fold, const struct event *ev,
+		 struct fold_change *change);
+int moves_link(struct fold *fold, const struct event *ev,
+	       struct fold_change *change);
+
+/* A directory was removed: what is found there later never came by a move. */
+int moves_rmdir(struct fold *fold, const char *path, size_t len);
+
+/* A name seen for the first time: did it come with a directory?  Then it is
+ * made own, and its old name its origin. */
+int moves_trace_back(struct fold *fold, struct name *name,
+		     const struct event *ev);
+
+/* ---- inodes.c ---- */
+
+/* Remembers `name` as the name of its file. */
+int inodes_note(struct fold *fold, struct name *name);
+
+/* `name`, whose file was `before`, is about to be written. */
+int inodes_write(struct fold *fold, struct name *name,
+		 const struct stamp *before);
+
+/* Did the run change the file behind `name` through another name?  Then the
+ * name is made own. */
+void inodes_read(struct fold *fold, struct name *name,
+		 const struct stamp *before);
+
+/* ---- processes.c ---- */
+
+int processes_fork(struct fold *fold, const struct event *ev);
+int processes_exec(struct fold *fold, const struct event *ev);
+int processes_exit(struct fold *fold, const struct event *ev);
+
+#endif

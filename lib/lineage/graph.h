@@ -1,0 +1,144 @@
+/* graph.h - the pipeline that the jobs of a session form.
+ *
+ * Jobs and the files they read and wrote go in; steps, their dependencies and
+ * the state of every artifact come out.  Nothing was declared: the edges follow
+ * from content and, where content tells nothing, from paths.  No I/O.
+ *
+ * Nodes.  A step that was run several times is one node, its latest execution;
+ * in the expanded graph every execution is a node and the older ones are
+ * superseded.
+ *
+ * Dependencies.  For each file a job read, the producer is looked for among the
+ * jobs of other steps, in this order:
+ *	1. wrote this content to this path	the latest before the job
+ *	2. wrote this content to any path	the latest before the job
+ *	3. as 1, then as 2, at any time		(jobs may overlap)
+ *	4. wrote other content to this path	the latest before, else any
+ * Empty content is no evidence in 2: all empty files are the same artifact.
+ *
+ * Stale.  The latest execution S of a step is stale when, for a path it read,
+ * the last job of another step that wrote this path
+ *	- left other content there than S had read, and
+ *	- started after S.
+ * A step that read a file edited by hand after its producer ran is not stale:
+ * it has seen what is there now.  A step that read a file before any step wrote
+ * it becomes stale when one does.  A rerun that writes the same content makes
+ * nothing stale.  Content that was not identified is no evidence either way.
+ * Everything that depends on a stale step is stale.  Cycles (a step that updates
+ * a file in place, steps that feed each other) are allowed.
+ *
+ * Cached.  The latest execution wrote exactly what the one before it wrote.
+ *
+ * Artifacts.  One per path and content that any job wrote or a node read:
+ *	superseded	a later job left other content at that path
+ *	orphaned	the step no longer makes this path, nobody else does
+ *	stale		made by a stale step
+ *	active		everything else; also what came from outside
+ *
+ * The input arrays are borrowed and must outlive the graph, which belongs to one
+ * thread.  Time and memory are linear in jobs and files. */
+#ifndef ROAR_LINEAGE_GRAPH_H
+#define ROAR_LINEAGE_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+struct graph;
+struct pool;
+
+/* A job.  The array is ordered by time of record, oldest first. */
+struct graph_job {
+	int64_t id; /* unique */
+	int64_t step;
+	bool is_build; /* build steps are counted apart */
+	int64_t started_ns;
+};
+
+/* One input or output of a job; files of unknown jobs are left out. */
+struct graph_file {
+	int64_t job_id;
+	const char *path;
+	int64_t artifact; /* identity of the content; 0: not identified */
+	int64_t size; /* bytes */
+	bool is_output;
+};
+
+enum graph_state {
+	GRAPH_ACTIVE,
+	GRAPH_CACHED, /* nodes only */
+	GRAPH_STALE,
+	GRAPH_SUPERSEDED,
+	GRAPH_ORPHANED, /* artifacts only */
+	GRAPH_STATE_END,
+};
+
+#define GRAPH_NONE UINT32_MAX
+
+struct graph_node {
+	uint32_t job; /* index in the array of jobs */
+	enum graph_state state;
+	uint32_t attempt; /* 1 for the first execution of the step */
+	uint32_t n_inputs;
+	uint32_t n_outputs;
+	uint32_t n_consumed; /* of its outputs, how many other nodes read */
+	const uint32_t *deps; /* nodes, ascending */
+	uint32_t n_deps;
+};
+
+struct graph_artifact {
+	const char *path;
+	int64_t artifact; /* 0: not identified */
+	int64_t size;
+	enum graph_state state;
+	uint32_t producer; /* node; GRAPH_NONE: it came from outside */
+	const uint32_t *consumers; /* nodes, ascending */
+	uint32_t n_consumers;
+	bool is_terminal; /* made here, current, read by nobody */
+	int64_t superseded_by; /* superseded: the content there now */
+};
+
+/* 0, -ENOMEM, or -EOVERFLOW past 2^31 jobs or files. */
+int graph_new(const struct graph_job *jobs, size_t n_jobs,
+	      const struct graph_file *files, size_t n_files, bool expanded,
+	      struct graph **ret_graph);
+void graph_free(struct graph *graph);
+DEFINE_CLEANUP(struct graph *, graph_free)
+
+/* By first execution of the step; expanded: as the jobs are. */
+const struct graph_node *graph_nodes(const struct graph *graph, size_t *ret_n);
+
+/* In the order of the files. */
+const struct graph_artifact *graph_artifacts(const struct graph *graph,
+					     size_t *ret_n);
+
+/* "active", "cached", ... */
+const char *graph_state_name(enum graph_state state);
+
+/* ---- upstream: what something was made of ---- */
+
+struct graph_input {
+	const char *path;
+	int64_t artifact;
+	int64_t size;
+	uint32_t depth; /* 1: read by the job itself, 2: by its producers... */
+	uint32_t reader; /* index of the job that read it */
+	uint32_t source; /* index of the job that made it; GRAPH_NONE: unsourced */
+};
+
+/* All inputs of a job and of the jobs that made them, each once, nearest first,
+ * down to `max_depth` (0: all).  Follows executions, not steps, so a job that
+ * went on from what its own step made earlier finds it.  Lives in `pool`.
+ * -ENOENT when there is no such job. */
+int graph_upstream_of_job(const struct graph *graph, int64_t job_id,
+			  uint32_t max_depth, struct pool *pool,
+			  struct graph_input **ret, size_t *ret_n);
+
+/* The same for the latest job that wrote this content; -ENOENT when none did. */
+int graph_upstream_of_artifact(const struct graph *graph, int64_t artifact,
+			       uint32_t max_depth, struct pool *pool,
+			       struct graph_input **ret, size_t *ret_n);
+
+#endif

@@ -1,0 +1,99 @@
+/* inodes.c - several names of one file.
+ *
+ * Names are what counts, but a write through one hard link changes what the
+ * others show.  Only two kinds of files can have a second name the fold must
+ * know of: files from before the run that the run writes in place, and files it
+ * links.  For these the table remembers one name per (device, inode); the key
+ * is the name's first stamp, so an entry costs eight bytes.
+ *
+ * Then:
+ *	- writing through another name also marks the remembered one as opened
+ *	  for writing: its stamp at the end decides whether it is an output;
+ *	- reading another name whose content is no longer that of the remembered
+ *	  name's first stamp reads what the run wrote: the name becomes own, not
+ *	  an input.
+ * A name that was read before the write and is never seen again stays an input;
+ * its stamp at the end differs from the first, which tells that it changed.
+ *
+ * An inode number is used again once its file is gone.  A remembered name that
+ * is gone is therefore no evidence. */
+#include "lineage/fold_internal.h"
+
+enum { WROTE = LINEAGE_OPENED_WRITE | LINEAGE_TRUNCATED };
+
+static uint32_t *find(const struct fold *fold, const struct stamp *s)
+{
+	uint64_t key[2] = { s->dev, s->ino };
+	uint32_t hash = (uint32_t)map_hash(key, sizeof(key));
+	size_t pos = 0;
+	uint32_t *at;
+
+	if (!fold->by_inode.count || !stamp_exists(s))
+		return NULL;
+	while ((at = index_probe(&fold->by_inode, hash, &pos)))
+		if (stamp_same_file(&fold->files[*at - 1]->first, s))
+			return at;
+	return NULL;
+}
+
+/* The remembered name of that file, if it is there and is not `name`. */
+static struct name *other_name(const struct fold *fold, const struct name *name,
+			       const struct stamp *s)
+{
+	uint32_t *at = find(fold, s);
+	struct name *other = at ? name_of(fold->files[*at - 1]) : NULL;
+
+	return other && other != name && !other->gone ? other : NULL;
+}
+
+int inodes_note(struct fold *fold, struct name *name)
+{
+	const struct stamp *s = &name->file.first;
+	uint64_t key[2] = { s->dev, s->ino };
+	uint32_t *at;
+
+	if (!stamp_exists(s))
+		return 0;
+	at = find(fold, s);
+	if (at) {
+		if (name_of(fold->files[*at - 1])->gone)
+			*at = name->ordinal + 1;
+		return 0;
+	}
+	return index_add(&fold->by_inode, (uint32_t)map_hash(key, sizeof(key)),
+			 name->ordinal);
+}
+
+int inodes_write(struct fold *fold, struct name *name,
+		 const struct stamp *before)
+{
+	struct name *other = other_name(fold, name, before);
+
+	if (other) {
+		other->file.seen |= LINEAGE_OPENED_WRITE;
+		return 0;
+	}
+	if (!stamp_exists(before) ||
+	    !stamp_same_file(&name->file.first, before))
+		return 0;
+	return inodes_note(fold, name);
+}
+
+void inodes_read(struct fold *fold, struct name *name,
+		 const struct stamp *before)
+{
+	struct lineage_file *file = &name->file;
+	struct name *other = other_name(fold, name, before);
+
+	if (!other || !(other->file.seen & WROTE) ||
+	    !content_differs(&other->file.first, before))
+		return;
+	/* What was there before the run is what the other name had. */
+	if (!(file->seen & LINEAGE_READ_PRIOR)) {
+		file->first = other->file.first;
+		file->first_ns = other->file.first_ns;
+	}
+	file->seen |= LINEAGE_OPENED_WRITE;
+	file->own = true;
+	name->prior = 0;
+}

@@ -1,0 +1,432 @@
+/* redact.c - see redact.h
+ *
+ * One pass from left to right.  At each place three questions are asked, and
+ * the first that finds a secret copies what may stay, writes the replacement and
+ * goes on behind it:
+ *	1. does a known secret value (of the environment) start here?
+ *	2. does something start here that is secret by its look?
+ *	3. does a name start here that makes what follows it secret?
+ * A name is read once, at its first character, so no text is read twice. */
+#include "lineage/redact.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/map.h"
+#include "base/pool.h"
+#include "base/str.h"
+#include "lineage/redact_internal.h"
+
+/* A secret value, in a chain of those with the same first 8 bytes. */
+struct secret {
+	struct secret *next;
+	size_t len;
+	const char *text;
+};
+
+struct redact {
+	struct pool pool;
+	struct map secrets; /* first 8 bytes -> chain of struct secret */
+	uint64_t maybe[64]; /* bit set: some secret's first bytes hash there */
+	const char **names; /* more secret names */
+	size_t n_names;
+};
+
+/* A small hash of 8 bytes for `maybe`: most places are decided by it. */
+static unsigned look(const char *text)
+{
+	uint64_t word;
+
+	memcpy(&word, text, sizeof(word));
+	return (unsigned)(word * 0x9e3779b97f4a7c15ull >> 52);
+}
+
+/* ---- names ---- */
+
+static bool same_name(const char *a, size_t len, const char *b)
+{
+	if (strlen(b) != len)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		char x = a[i] == '-' ? '_' : a[i];
+		char y = b[i] == '-' ? '_' : b[i];
+
+		if (tolower((unsigned char)x) != tolower((unsigned char)y))
+			return false;
+	}
+	return true;
+}
+
+static bool is_secret(const struct redact *r, const char *name, size_t len)
+{
+	while (len && *name == '-') {
+		name++;
+		len--;
+	}
+	for (size_t i = 0; i < r->n_names; i++)
+		if (same_name(name, len, r->names[i]))
+			return true;
+	return redact_is_secret_name(name, len);
+}
+
+/* ---- making one ---- */
+
+static int add_secret(struct redact *r, const char *text)
+{
+	struct secret *s = pool_zalloc(&r->pool, sizeof(*s));
+	size_t len = strlen(text);
+	unsigned h;
+
+	if (!s)
+		return -ENOMEM;
+	s->text = pool_dup(&r->pool, text, len);
+	if (!s->text)
+		return -ENOMEM;
+	s->len = len;
+	s->next = map_get(&r->secrets, s->text, REDACT_VALUE_MIN);
+	h = look(s->text);
+	r->maybe[h / 64] |= (uint64_t)1 << h % 64;
+	return map_set(&r->secrets, s->text, REDACT_VALUE_MIN, s);
+}
+
+/* The value of NAME=value when it is worth looking for.  A credentials variable
+ * that holds a path names a file, which is no secret. */
+static const char *secret_value(const struct redact *r, const char *variable)
+{
+	const char *eq = strchr(variable, '=');
+
+	if (!eq || strlen(eq + 1) < REDACT_VALUE_MIN ||
+	    !is_secret(r, variable, (size_t)(eq - variable)))
+		return NULL;
+	if (eq[1] == '/' && strcasestr(variable, "credential"))
+		return NULL;
+	return eq + 1;
+}
+
+static int take_names(struct redact *r, char *const *names, size_t n)
+{
+	r->names = pool_alloc(&r->pool, (n + 1) * sizeof(*r->names));
+	if (!r->names)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		r->names[i] = pool_strdup(&r->pool, names[i]);
+		if (!r->names[i])
+			return -ENOMEM;
+		r->n_names++;
+	}
+	return 0;
+}
+
+int redact_new(char *const envp[], char *const *extra_names, size_t n,
+	       struct redact **ret)
+{
+	CLEANUP(redact_freep) struct redact *r = calloc(1, sizeof(*r));
+	int e;
+
+	if (!r)
+		return -ENOMEM;
+	e = take_names(r, extra_names, n);
+	for (size_t i = 0; e == 0 && envp && envp[i]; i++) {
+		const char *value = secret_value(r, envp[i]);
+
+		if (value)
+			e = add_secret(r, value);
+	}
+	if (e < 0)
+		return e;
+	*ret = TAKE_PTR(r);
+	return 0;
+}
+
+void redact_free(struct redact *r)
+{
+	if (!r)
+		return;
+	map_release(&r->secrets);
+	pool_release(&r->pool);
+	free(r);
+}
+
+/* ---- values ---- */
+
+/* Length of the longest secret of the environment that starts here. */
+static size_t known_at(const struct redact *r, const char *text, size_t len)
+{
+	size_t longest = 0;
+	unsigned h;
+
+	if (len < REDACT_VALUE_MIN)
+		return 0;
+	h = look(text);
+	if (!(r->maybe[h / 64] >> h % 64 & 1))
+		return 0;
+	for (const struct secret *s =
+		     map_get(&r->secrets, text, REDACT_VALUE_MIN);
+	     s; s = s->next)
+		if (s->len <= len && s->len > longest &&
+		    !memcmp(text, s->text, s->len))
+			longest = s->len;
+	return longest;
+}
+
+static bool equals(const char *text, size_t len, const char *word)
+{
+	return strlen(word) == len && !strncasecmp(text, word, len);
+}
+
+/* What no secret looks like: nothing, or a switch. */
+static bool is_plain_value(const char *text, size_t len)
+{
+	static const char *const plain[] = {
+		"", "true", "false", "none", "null", "yes", "no", REDACTED
+	};
+
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		if (equals(text, len, plain[i]))
+			return true;
+	return false;
+}
+
+/* Is this the next option rather than the value of the one before? */
+static bool is_option(const char *text, size_t len)
+{
+	return len > 2 && !memcmp(text, "--", 2) &&
+	       isalpha((unsigned char)text[2]);
+}
+
+/* In a script "$TOKEN" names a secret without being one. */
+static bool is_variable(const char *text, size_t len)
+{
+	size_t i = 1;
+
+	if (len < 2 || text[0] != '$')
+		return false;
+	i += text[1] == '{';
+	while (i < len && (isalnum((unsigned char)text[i]) || text[i] == '_'))
+		i++;
+	i += i < len && text[i] == '}';
+	return i == len;
+}
+
+/* ---- names and what follows them ---- */
+
+static bool is_name_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
+}
+
+static bool is_quote(char c)
+{
+	return c == '"' || c == '\'';
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* The end of a value that starts at `pos`: the closing quote when it is quoted,
+ * else what ends a word of a shell or a part of a query. */
+static size_t value_end(const char *text, size_t len, size_t pos)
+{
+	while (pos < len && !isspace((unsigned char)text[pos]) &&
+	       !memchr("\"'&;|()<>,", text[pos], 10))
+		pos++;
+	return pos;
+}
+
+static size_t quote_end(const char *text, size_t len, size_t pos, char quote)
+{
+	while (pos < len && text[pos] != quote)
+		pos += text[pos] == '\\' && quote == '"' ? 2 : 1;
+	return pos < len ? pos : len;
+}
+
+/* The end of a header's value: quote or end of line. */
+static size_t header_end(const char *text, size_t len, size_t pos)
+{
+	while (pos < len && text[pos] != '\n' && !is_quote(text[pos]))
+		pos++;
+	return pos;
+}
+
+/* Behind a secret name at `pos`: where the value is, if there is one.  Forms:
+ *	name=value  name = "value"  "name": "value"  ["name"]="value"
+ *	Name: value to the end of the line  --name value */
+static bool find_value(const char *text, size_t len, size_t pos, bool option,
+		       size_t *ret_start, size_t *ret_end)
+{
+	size_t i = pos;
+	char sep = 0;
+
+	while (i < len && i < pos + 2 && (is_quote(text[i]) || text[i] == ']'))
+		i++;
+	while (i < len && is_blank(text[i]))
+		i++;
+	if (i < len && (text[i] == '=' || text[i] == ':'))
+		sep = text[i++];
+	else if (!option || i == pos)
+		return false;
+	/* "token:" is a header or a member only with a blank or quote. */
+	if (sep == ':' && i < len && !is_blank(text[i]) && !is_quote(text[i]))
+		return false;
+	while (i < len && is_blank(text[i]))
+		i++;
+	if (!sep && is_option(text + i, len - i))
+		return false;
+	if (i < len && is_quote(text[i])) {
+		*ret_start = i + 1;
+		*ret_end = quote_end(text, len, i + 1, text[i]);
+	} else {
+		*ret_start = i;
+		*ret_end = sep == ':' ? header_end(text, len, i) :
+					value_end(text, len, i);
+	}
+	return true;
+}
+
+/* Reads the name at `pos`.  Returns where it ends; a secret behind it is in
+ * `ret`, counted from `pos`. */
+static size_t name_at(const struct redact *r, const char *text, size_t len,
+		      size_t pos, struct redact_span *ret)
+{
+	size_t end = pos;
+	size_t start;
+	size_t stop;
+
+	while (end < len && is_name_char(text[end]))
+		end++;
+	if (!is_secret(r, text + pos, end - pos) ||
+	    !find_value(text, len, end, text[pos] == '-', &start, &stop) ||
+	    is_plain_value(text + start, stop - start) ||
+	    is_variable(text + start, stop - start))
+		return end;
+	*ret = (struct redact_span){ .keep = start - pos, .len = stop - pos };
+	return end;
+}
+
+/* ---- texts and words ---- */
+
+void redact_text(const struct redact *r, const char *text, size_t len,
+		 struct str *out)
+{
+	size_t name_end = 0; /* the name that was read last ends here */
+	size_t copied = 0;
+
+	for (size_t i = 0; i < len;) {
+		struct redact_span span = { .len = known_at(r, text + i,
+							    len - i) };
+
+		if (!span.len)
+			span = redact_token_at(text, len, i);
+		if (!span.len && i >= name_end && is_name_char(text[i]))
+			name_end = name_at(r, text, len, i, &span);
+		if (!span.len) {
+			i++;
+			continue;
+		}
+		str_add(out, text + copied, i + span.keep - copied);
+		str_adds(out, REDACTED);
+		i += span.len;
+		copied = i;
+		if (name_end < i)
+			name_end = i;
+	}
+	str_add(out, text + copied, len - copied);
+}
+
+/* Is the word an option like "-c" or "-lc", behind which a script follows? */
+static bool announces_script(const char *word)
+{
+	size_t len = strlen(word);
+
+	return len >= 2 && len <= 4 && word[0] == '-' && word[1] != '-' &&
+	       word[len - 1] == 'c';
+}
+
+/* Does the word end with a secret option whose value is the next word? */
+static bool announces_secret(const struct redact *r, const char *word)
+{
+	size_t len = strlen(word);
+
+	if (word[0] != '-' || memchr(word, '=', len))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!is_name_char(word[i]))
+			return false;
+	return is_secret(r, word, len);
+}
+
+/* NAME=value or --name=value as one word: all behind '=' is the value, with
+ * blanks and whatever else.  Returns its place, 0 when it is none. */
+static size_t whole_value(const struct redact *r, const char *word)
+{
+	size_t n = 0;
+
+	while (is_name_char(word[n]))
+		n++;
+	if (!n || word[n] != '=' || !is_secret(r, word, n) ||
+	    is_plain_value(word + n + 1, strlen(word + n + 1)))
+		return 0;
+	return n + 1;
+}
+
+static void redact_word(const struct redact *r, const char *before,
+			const char *word, struct str *out)
+{
+	size_t value;
+
+	if (before && announces_secret(r, before) &&
+	    !is_plain_value(word, strlen(word)) &&
+	    !is_option(word, strlen(word))) {
+		str_adds(out, REDACTED);
+		return;
+	}
+	value = before && announces_script(before) ? 0 : whole_value(r, word);
+	if (value) {
+		str_add(out, word, value);
+		str_adds(out, REDACTED);
+		return;
+	}
+	redact_text(r, word, strlen(word), out);
+}
+
+int redact_words(const struct redact *r, char *const argv[], struct pool *pool,
+		 char ***ret)
+{
+	CLEANUP(str_release) struct str out = STR_INIT;
+	char **words;
+	size_t n = 0;
+
+	while (argv[n])
+		n++;
+	words = pool_alloc(pool, (n + 1) * sizeof(*words));
+	if (!words)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		str_clear(&out);
+		redact_word(r, i ? argv[i - 1] : NULL, argv[i], &out);
+		if (out.failed)
+			return -ENOMEM;
+		words[i] = argv[i];
+		if (strcmp(str_cstr(&out), argv[i]) != 0)
+			words[i] = pool_dup(pool, out.data, out.len);
+		if (!words[i])
+			return -ENOMEM;
+	}
+	words[n] = NULL;
+	*ret = words;
+	return 0;
+}
+
+int redact_argv(char *const argv[], char *const *extra_names, size_t n,
+		struct pool *pool, char ***ret)
+{
+	CLEANUP(redact_freep) struct redact *r = NULL;
+	int e = redact_new(environ, extra_names, n, &r);
+
+	return e < 0 ? e : redact_words(r, argv, pool, ret);
+}

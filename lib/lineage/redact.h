@@ -1,0 +1,59 @@
+/* redact.h - secrets out of command lines, before they reach the disk.
+ *
+ * What is taken out, and replaced by "[REDACTED]":
+ *	- the value of an option or NAME=VALUE whose name says it is secret:
+ *	  --api-key X, --token=X, DB_PASSWORD=X, "client_secret": "X"
+ *	- Authorization and Bearer values, user:password@ in URLs
+ *	- what is recognisable by itself: keys of AWS, GitHub, GitLab, OpenAI,
+ *	  Anthropic, Hugging Face, Slack, Google, npm and PyPI, JSON web tokens,
+ *	  PEM private keys, web hooks of Slack and Discord
+ *	- values (8 characters or more) of environment variables whose names say
+ *	  they are secret, wherever they appear
+ *
+ * Names that only sound alike stay: --tokenizer, --num-tokens, --keys,
+ * --key-frames, --pad-token, TOKENIZERS_PARALLELISM.  Both lists are tables in
+ * redact_name.c and redact_token.c.
+ *
+ * Time is linear in the text.  A redactor is read-only once made, so threads
+ * may share it; it copies what it needs of the environment. */
+#ifndef ROAR_LINEAGE_REDACT_H
+#define ROAR_LINEAGE_REDACT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/cleanup.h"
+
+struct pool;
+struct redact;
+struct str;
+
+#define REDACTED "[REDACTED]"
+
+enum { REDACT_VALUE_MIN = 8 }; /* shorter values are no use as patterns */
+
+/* A redactor that knows the secrets of `envp` (may be NULL) and `n` more secret
+ * names; case and the difference of '-' and '_' do not matter in names. */
+int redact_new(char *const envp[], char *const *extra_names, size_t n,
+	       struct redact **ret);
+void redact_free(struct redact *redact);
+DEFINE_CLEANUP(struct redact *, redact_free)
+
+/* Appends `len` bytes of free text (a URL, a shell script, a command line that
+ * was joined) without its secrets. */
+void redact_text(const struct redact *redact, const char *text, size_t len,
+		 struct str *out);
+
+/* A copy of argv without its secrets.  Strings that have none are shared with
+ * `argv`, the others are in the pool. */
+int redact_words(const struct redact *redact, char *const argv[],
+		 struct pool *pool, char ***ret);
+
+/* The same in one call, with the environment of this process. */
+int redact_argv(char *const argv[], char *const *extra_names, size_t n,
+		struct pool *pool, char ***ret);
+
+/* Does a variable or option of this name hold a secret? */
+bool redact_is_secret_name(const char *name, size_t len);
+
+#endif
