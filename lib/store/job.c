@@ -1,0 +1,446 @@
+/* job.c - jobs.
+ *
+ * One table says how a struct store_job lies in its row; inserting and reading
+ * both follow it. */
+#include "store/store_internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/pool.h"
+#include "base/str.h"
+
+enum job_type {
+	JOB_INT64,
+	JOB_INT,
+	JOB_BOOL,
+	JOB_TEXT,
+	JOB_UID,
+	JOB_ID,
+	JOB_OPTIONAL_ID
+};
+
+static const struct job_column {
+	const char *name;
+	size_t offset; /* in struct store_job */
+	enum job_type type;
+} columns[] = {
+#define COLUMN(type, name)                                    \
+	{                                                     \
+#name, offsetof(struct store_job, name), type \
+	}
+	COLUMN(JOB_INT64, session_id),
+	COLUMN(JOB_TEXT, kind),
+	COLUMN(JOB_INT64, step),
+	COLUMN(JOB_INT64, attempt),
+	COLUMN(JOB_UID, uid),
+	COLUMN(JOB_INT64, started_ns),
+	COLUMN(JOB_INT64, duration_ns),
+	COLUMN(JOB_INT, status),
+	COLUMN(JOB_INT, exit_code),
+	COLUMN(JOB_BOOL, complete),
+	COLUMN(JOB_BOOL, git_dirty),
+	COLUMN(JOB_INT64, n_inputs),
+	COLUMN(JOB_INT64, n_outputs),
+	COLUMN(JOB_INT64, n_filtered),
+	COLUMN(JOB_INT64, n_processes),
+	COLUMN(JOB_INT64, cpu_user_ns),
+	COLUMN(JOB_INT64, cpu_system_ns),
+	COLUMN(JOB_INT64, max_rss_kib),
+	COLUMN(JOB_ID, command_id),
+	COLUMN(JOB_OPTIONAL_ID, output_id),
+	COLUMN(JOB_TEXT, name),
+	COLUMN(JOB_TEXT, tracer),
+	COLUMN(JOB_TEXT, version),
+	COLUMN(JOB_TEXT, host),
+	COLUMN(JOB_TEXT, user),
+	COLUMN(JOB_TEXT, git_commit),
+	COLUMN(JOB_TEXT, git_branch),
+	COLUMN(JOB_TEXT, git_snapshot),
+	COLUMN(JOB_TEXT, git_remote),
+	COLUMN(JOB_TEXT, git_root),
+	COLUMN(JOB_TEXT, cwd),
+	COLUMN(JOB_TEXT, script),
+	COLUMN(JOB_TEXT, command),
+	COLUMN(JOB_TEXT, argv),
+#undef COLUMN
+};
+
+enum { N_COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+
+static const uint8_t zero_id[sizeof(((struct store_job *)NULL)->output_id)];
+
+static bool is_zero(const uint8_t *id)
+{
+	return !memcmp(id, zero_id, sizeof(zero_id));
+}
+
+static void bind_column(struct query *q, const struct job_column *c,
+			const struct store_job *job)
+{
+	const void *field = (const char *)job + c->offset;
+
+	switch (c->type) {
+	case JOB_INT64:
+		query_int(q, *(const int64_t *)field);
+		break;
+	case JOB_INT:
+		query_int(q, *(const int *)field);
+		break;
+	case JOB_BOOL:
+		query_int(q, *(const bool *)field);
+		break;
+	case JOB_TEXT:
+		query_text(q, *(const char *const *)field);
+		break;
+	case JOB_UID:
+		query_text(q, field);
+		break;
+	case JOB_ID:
+		query_blob(q, field, sizeof(zero_id));
+		break;
+	case JOB_OPTIONAL_ID: /* zero is NULL, which has no index entry */
+		query_blob(q, is_zero(field) ? NULL : field, sizeof(zero_id));
+		break;
+	}
+}
+
+static void read_column(struct query *q, const struct job_column *c,
+			struct pool *pool, struct store_job *job)
+{
+	void *field = (char *)job + c->offset;
+
+	switch (c->type) {
+	case JOB_INT64:
+		*(int64_t *)field = column_int(q);
+		break;
+	case JOB_INT:
+		*(int *)field = (int)column_int(q);
+		break;
+	case JOB_BOOL:
+		*(bool *)field = column_int(q) != 0;
+		break;
+	case JOB_TEXT:
+		*(const char **)field = column_text(q, pool);
+		break;
+	case JOB_UID:
+		column_chars(q, field, sizeof(job->uid));
+		break;
+	case JOB_ID:
+	case JOB_OPTIONAL_ID:
+		(void)column_blob(q, field, sizeof(zero_id)); /* NULL: zero */
+		break;
+	}
+}
+
+/* ---- adding ---- */
+
+/* The step of the latest job with that id; 0 when there is none. */
+static int find_step(struct store *s, enum store_sql id,
+		     const struct store_job *job, const uint8_t *step_id,
+		     int64_t *ret, struct roar_error *err)
+{
+	CLEANUP(query_close) struct query q = { 0 };
+	int r = query_open(s, id, &q, err);
+
+	if (r < 0)
+		return r;
+	query_int(&q, job->session_id);
+	query_text(&q, job->kind);
+	query_blob(&q, step_id, sizeof(zero_id));
+	return query_one(&q, 0, ret, err);
+}
+
+static int next_step(struct store *s, const struct store_job *job, int64_t *ret,
+		     struct roar_error *err)
+{
+	CLEANUP(query_close) struct query q = { 0 };
+	int r = query_open(s, SQL_STEP_NEXT, &q, err);
+
+	if (r < 0)
+		return r;
+	query_int(&q, job->session_id);
+	query_text(&q, job->kind);
+	return query_one(&q, 1, ret, err);
+}
+
+static int assign_step(struct store *s, struct store_job *job,
+		       struct roar_error *err)
+{
+	int64_t step = 0;
+	int r = find_step(s, SQL_STEP_BY_COMMAND, job, job->command_id, &step,
+			  err);
+
+	if (r == 0 && !step && !is_zero(job->output_id))
+		r = find_step(s, SQL_STEP_BY_OUTPUT, job, job->output_id, &step,
+			      err);
+	if (r == 0 && !step)
+		r = next_step(s, job, &step, err);
+	if (r == 0)
+		job->step = step;
+	return r;
+}
+
+static int next_attempt(struct store *s, int64_t session_id, const char *kind,
+			int64_t step, int64_t *ret, struct roar_error *err)
+{
+	CLEANUP(query_close) struct query q = { 0 };
+	int r = query_open(s, SQL_ATTEMPT_NEXT, &q, err);
+
+	if (r < 0)
+		return r;
+	query_int(&q, session_id);
+	query_text(&q, kind);
+	query_int(&q, step);
+	return query_one(&q, 1, ret, err);
+}
+
+/* One job more or less in its session, and maybe one step. */
+static int count_in_session(struct store *s, int64_t session_id,
+			    const char *kind, int n_jobs, int n_steps,
+			    struct roar_error *err)
+{
+	CLEANUP(query_close) struct query q = { 0 };
+	bool build = !strcmp(kind, "build");
+	int r = query_open(s, SQL_SESSION_COUNT, &q, err);
+
+	if (r < 0)
+		return r;
+	query_int(&q, session_id);
+	query_int(&q, n_jobs);
+	query_int(&q, build ? 0 : n_steps);
+	query_int(&q, build ? n_steps : 0);
+	return query_run(&q, err);
+}
+
+static int check_new(struct store *s, const struct store_job *job,
+		     struct roar_error *err)
+{
+	CLEANUP(query_close) struct query q = { 0 };
+	int64_t known = 0;
+	int r = store_must_write(s, err);
+
+	if (r == 0 && strcmp(job->kind, "run") && strcmp(job->kind, "build"))
+		return error_set(err, -EINVAL,
+				 "a job cannot be of kind '%s': use 'run' or "
+				 "'build'",
+				 job->kind);
+	if (r == 0)
+		r = query_open(s, SQL_JOB_BY_UID, &q, err);
+	if (r < 0)
+		return r;
+	query_text(&q, job->uid);
+	r = query_one(&q, 0, &known, err);
+	if (r < 0 || !known)
+		return r;
+	return error_set(err, -EEXIST, "job %s is in '%s' already", job->uid,
+			 s->path);
+}
+
+static int insert(struct store *s, const struct store_job *job,
+		  struct roar_error *err)
+{
+	CLEANUP(str_release) struct str sql = STR_INIT;
+	CLEANUP(query_close) struct query q = { 0 };
+	int r;
+
+	str_adds(&sql, "INSERT INTO jobs (");
+	for (int i = 0; i < N_COLUMNS; i++)
+		str_addf(&sql, "%s%s", i ? ", " : "", columns[i].name);
+	str_adds(&sql, ") VALUES (");
+	for (int i = 0; i < N_COLUMNS; i++)
+		str_adds(&sql, i ? ", ?" : "?");
+	str_adds(&sql, ")");
+	if (str_error(&sql) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+
+	r = query_prepare(s, str_cstr(&sql), &q, err);
+	if (r < 0)
+		return r;
+	for (int i = 0; i < N_COLUMNS; i++)
+		bind_column(&q, &columns[i], job);
+	return query_run(&q, err);
+}
+
+/* Runs a statement whose one parameter is a job. */
+static int run_on_job(struct store *s, enum store_sql id, int64_t job_id,
+		      struct roar_error *err)
+{
+	CLEANUP(query_close) struct query q = { 0 };
+	int r = query_open(s, id, &q, err);
+
+	if (r < 0)
+		return r;
+	query_int(&q, job_id);
+	return query_run(&q, err);
+}
+
+int store_job_add(struct store *s, struct store_job *job,
+		  struct roar_error *err)
+{
+	int r = check_new(s, job, err);
+
+	if (r == 0)
+		r = assign_step(s, job, err);
+	if (r == 0)
+		r = next_attempt(s, job->session_id, job->kind, job->step,
+				 &job->attempt, err);
+	if (r == 0)
+		r = insert(s, job, err);
+	if (r < 0)
+		return r;
+	job->id = sqlite3_last_insert_rowid(s->db);
+	r = run_on_job(s, SQL_JOB_INDEX, job->id, err);
+	if (r < 0)
+		return r;
+	return count_in_session(s, job->session_id, job->kind, 1,
+				job->attempt == 1, err);
+}
+
+/* ---- reading ---- */
+
+/* The conditions of a query; each has its number as a parameter, so binding
+ * does not depend on which ones are there. */
+static void add_conditions(struct str *sql, const struct store_job_query *query,
+			   bool words)
+{
+	const struct {
+		bool wanted;
+		const char *text;
+	} conditions[] = {
+		{ query->session_id != 0, " AND session_id = ?1" },
+		{ query->job_id != 0, " AND id = ?2" },
+		/* Digits of a uid end before 'g'. */
+		{ query->uid_prefix, " AND uid >= ?3 AND uid < ?3 || 'g'" },
+		{ query->kind, " AND kind = ?4" },
+		{ query->step != 0, " AND step = ?5" },
+		/* SQLite takes `id` from the row that has the maximum; one walk
+		 * along the index jobs_step. */
+		{ query->latest_only && query->session_id,
+		  " AND id IN (SELECT id FROM (SELECT id, max(attempt) "
+		  "FROM jobs WHERE session_id = ?1 GROUP BY kind, step))" },
+		{ query->latest_only && !query->session_id,
+		  " AND id IN (SELECT id FROM (SELECT id, max(attempt) "
+		  "FROM jobs GROUP BY session_id, kind, step))" },
+		{ words, " AND id IN (SELECT rowid FROM jobs_text "
+			 "WHERE jobs_text MATCH ?6)" },
+		{ query->limit > 0, " ORDER BY id DESC LIMIT ?7" },
+	};
+
+	for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions); i++)
+		if (conditions[i].wanted)
+			str_adds(sql, conditions[i].text);
+}
+
+static void add_select(struct str *sql, const struct store_job_query *query,
+		       bool words)
+{
+	str_adds(sql, "SELECT id");
+	for (int i = 0; i < N_COLUMNS; i++)
+		str_addf(sql, ", %s", columns[i].name);
+	/* ?7 fixes the number of parameters. */
+	str_adds(sql, " FROM jobs WHERE ?7 IS NOT NULL AND id IN "
+		      "(SELECT id FROM jobs j WHERE 1");
+	add_conditions(sql, query, words);
+	str_adds(sql, ") ORDER BY id");
+}
+
+static int read_jobs(struct query *q, struct pool *pool, struct store_job **ret,
+		     size_t *ret_n, struct roar_error *err)
+{
+	struct rows rows = { .pool = pool, .size = sizeof(**ret) };
+	int r;
+
+	while ((r = query_next(q, err)) > 0) {
+		struct store_job *job = rows_push(&rows);
+
+		if (!job)
+			return error_set(err, -ENOMEM, "out of memory");
+		job->id = column_int(q);
+		for (int i = 0; i < N_COLUMNS; i++)
+			read_column(q, &columns[i], pool, job);
+	}
+	if (r < 0)
+		return r;
+	*ret = (struct store_job *)rows.data;
+	*ret_n = rows.n;
+	return 0;
+}
+
+int store_jobs(struct store *s, struct pool *pool,
+	       const struct store_job_query *query, struct store_job **ret,
+	       size_t *ret_n, struct roar_error *err)
+{
+	CLEANUP(str_release) struct str sql = STR_INIT;
+	CLEANUP(str_release) struct str words = STR_INIT;
+	CLEANUP(query_close) struct query q = { 0 };
+	int r = query->search ? store_search_words(&words, query->search, err) :
+				0;
+
+	if (r < 0)
+		return r;
+	add_select(&sql, query, words.len > 0);
+	if (str_error(&sql) < 0 || str_error(&words) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+
+	r = query_prepare(s, str_cstr(&sql), &q, err);
+	if (r < 0)
+		return r;
+	query_int(&q, query->session_id);
+	query_int(&q, query->job_id);
+	query_text(&q, query->uid_prefix);
+	query_text(&q, query->kind);
+	query_int(&q, query->step);
+	query_text(&q, str_cstr(&words));
+	query_int(&q, query->limit);
+	return read_jobs(&q, pool, ret, ret_n, err);
+}
+
+/* ---- removing ---- */
+
+static int find_place(struct store *s, int64_t job_id, struct pool *pool,
+		      struct store_job *ret, struct roar_error *err)
+{
+	CLEANUP(query_close) struct query q = { 0 };
+	int r = query_open(s, SQL_JOB_PLACE, &q, err);
+
+	if (r < 0)
+		return r;
+	query_int(&q, job_id);
+	r = query_next(&q, err);
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return error_set(err, -ENOENT, "'%s' has no job %lld", s->path,
+				 (long long)job_id);
+	ret->session_id = column_int(&q);
+	ret->kind = column_text(&q, pool);
+	ret->step = column_int(&q);
+	return 0;
+}
+
+int store_job_remove(struct store *s, int64_t job_id, struct roar_error *err)
+{
+	CLEANUP(pool_release) struct pool pool = POOL_INIT;
+	struct store_job job = { 0 };
+	int64_t attempt = 0;
+	int r = store_must_write(s, err);
+
+	if (r == 0)
+		r = find_place(s, job_id, &pool, &job, err);
+	if (r == 0)
+		r = run_on_job(s, SQL_ARTIFACT_DELETE_OF_JOB, job_id, err);
+	if (r == 0)
+		r = run_on_job(s, SQL_JOB_UNINDEX, job_id, err);
+	if (r == 0)
+		r = run_on_job(s, SQL_JOB_DELETE, job_id, err);
+	if (r == 0)
+		r = next_attempt(s, job.session_id, job.kind, job.step,
+				 &attempt, err);
+	if (r < 0)
+		return r;
+	/* The id may be given out again, so may the numbers of its files. */
+	s->files_job = 0;
+	return count_in_session(s, job.session_id, job.kind, -1,
+				attempt == 1 ? -1 : 0, err);
+}

@@ -1,0 +1,349 @@
+/* query.c - every fixed statement of the store, and how they are used. */
+#include "store/store_internal.h"
+
+#include <string.h>
+
+#include "base/pool.h"
+
+#define SESSION_COLUMNS                                            \
+	"SELECT id, uid, created_ns, closed_ns, n_jobs, n_steps, " \
+	"n_build_steps FROM sessions "
+
+/* CROSS JOIN keeps SQLite from starting at the paths. */
+#define FILE_COLUMNS                                                  \
+	"SELECT f.job_id, p.path, f.role, f.intermediate, f.filter, " \
+	"f.ftype, f.seen, f.artifact_id, f.dev, f.ino, f.size, "      \
+	"f.mtime_ns, f.ctime_ns, f.read_order, f.write_order, "       \
+	"f.reader, f.writer, a.blake3, o.path "                       \
+	"FROM job_files f CROSS JOIN paths p ON p.id = f.path_id "    \
+	"LEFT JOIN artifacts a ON a.id = f.artifact_id "              \
+	"LEFT JOIN paths o ON o.id = f.origin_id "
+
+/* The artifacts of one digest in the range from ?1 up to ?2. */
+#define ARTIFACTS_IN_RANGE(digest)                               \
+	"SELECT id FROM (SELECT id FROM artifacts WHERE " digest \
+	" >= ?1 AND " digest " < ?2 ORDER BY " digest " LIMIT ?3)"
+
+/* Digests add up as long as the stamp stays the same. */
+#define CACHE_MERGE(digest)                                      \
+	digest " = CASE WHEN size = excluded.size AND "          \
+	       "mtime_ns = excluded.mtime_ns AND "               \
+	       "ctime_ns = excluded.ctime_ns "                   \
+	       "THEN coalesce(excluded." digest ", " digest ") " \
+	       "ELSE excluded." digest " END, "
+
+static const char *const texts[SQL_ENUM_END] = {
+	[SQL_BEGIN] = "BEGIN IMMEDIATE",
+	[SQL_COMMIT] = "COMMIT",
+	[SQL_ROLLBACK] = "ROLLBACK",
+
+	[SQL_SESSION_ACTIVE] = SESSION_COLUMNS "WHERE closed_ns = 0",
+	[SQL_SESSION_BY_ID] = SESSION_COLUMNS "WHERE id = ?1",
+	[SQL_SESSIONS] = SESSION_COLUMNS "ORDER BY id",
+	[SQL_SESSION_ADD] =
+		"INSERT INTO sessions (uid, created_ns) VALUES (?1, ?2)",
+	[SQL_SESSION_CLOSE] = "UPDATE sessions SET closed_ns = ?2 WHERE id = ?1",
+	[SQL_SESSION_COUNT] =
+		"UPDATE sessions SET n_jobs = n_jobs + ?2, "
+		"n_steps = n_steps + ?3, n_build_steps = n_build_steps + ?4 "
+		"WHERE id = ?1",
+	[SQL_SESSION_STEPS] =
+		"SELECT id, kind, step, command FROM jobs WHERE id IN "
+		"(SELECT id FROM (SELECT id, max(attempt) FROM jobs "
+		"WHERE session_id = ?1 GROUP BY kind, step)) "
+		"ORDER BY kind, step",
+	[SQL_SESSION_CONTENT] =
+		"SELECT DISTINCT a.blake3 FROM job_files f "
+		"CROSS JOIN artifacts a ON a.id = f.artifact_id "
+		"WHERE f.job_id = ?1 AND f.role = ?2 AND f.filter = 0 "
+		"ORDER BY a.blake3",
+
+	[SQL_JOB_BY_UID] = "SELECT id FROM jobs WHERE uid = ?1",
+	[SQL_JOB_PLACE] = "SELECT session_id, kind, step FROM jobs WHERE id = ?1",
+	[SQL_JOB_DELETE] = "DELETE FROM jobs WHERE id = ?1",
+	[SQL_JOB_INDEX] =
+		"INSERT INTO jobs_text (rowid, command, script, name) "
+		"SELECT id, command, script, name FROM jobs WHERE id = ?1",
+	[SQL_JOB_UNINDEX] =
+		"INSERT INTO jobs_text (jobs_text, rowid, command, script, "
+		"name) SELECT 'delete', id, command, script, name FROM jobs "
+		"WHERE id = ?1",
+	[SQL_STEP_BY_COMMAND] =
+		"SELECT step FROM jobs INDEXED BY jobs_command "
+		"WHERE session_id = ?1 AND kind = ?2 AND command_id = ?3 "
+		"ORDER BY id DESC LIMIT 1",
+	[SQL_STEP_BY_OUTPUT] =
+		"SELECT step FROM jobs INDEXED BY jobs_output "
+		"WHERE session_id = ?1 AND kind = ?2 AND output_id = ?3 "
+		"ORDER BY id DESC LIMIT 1",
+	[SQL_STEP_NEXT] = "SELECT coalesce(max(step), 0) + 1 FROM jobs "
+			  "WHERE session_id = ?1 AND kind = ?2",
+	[SQL_ATTEMPT_NEXT] = "SELECT coalesce(max(attempt), 0) + 1 FROM jobs "
+			     "WHERE session_id = ?1 AND kind = ?2 AND step = ?3",
+
+	[SQL_PROCESS_ADD] =
+		"INSERT INTO processes (job_id, n, pid, parent, start_ns, "
+		"end_ns, status, command) VALUES (?1, "
+		"(SELECT coalesce(max(n), 0) + 1 FROM processes "
+		"WHERE job_id = ?1), ?2, ?3, ?4, ?5, ?6, ?7)",
+	[SQL_PROCESSES] = "SELECT pid, parent, start_ns, end_ns, status, command "
+			  "FROM processes WHERE job_id = ?1 ORDER BY n",
+	[SQL_GAP_ADD] = "INSERT INTO gaps (job_id, n, code, count, detail) VALUES "
+			"(?1, (SELECT coalesce(max(n), 0) + 1 FROM gaps "
+			"WHERE job_id = ?1), ?2, ?3, ?4)",
+	[SQL_GAPS] = "SELECT code, count, detail FROM gaps "
+		     "WHERE job_id = ?1 ORDER BY n",
+
+	[SQL_PATH_FIND] = "SELECT id FROM paths WHERE path = ?1",
+	[SQL_PATH_ADD] = "INSERT INTO paths (path) VALUES (?1)",
+
+	[SQL_ARTIFACT_FIND] = "SELECT id FROM artifacts WHERE blake3 = ?1",
+	[SQL_ARTIFACT_ADD] =
+		"INSERT INTO artifacts (size, first_seen_ns, blake3, sha256, "
+		"sha512, md5) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+	[SQL_ARTIFACT_COMPLETE] =
+		"UPDATE artifacts SET sha256 = coalesce(sha256, ?2), "
+		"sha512 = coalesce(sha512, ?3), md5 = coalesce(md5, ?4) "
+		"WHERE id = ?1",
+	[SQL_ARTIFACT_GET] =
+		"SELECT id, size, first_seen_ns, (SELECT p.path "
+		"FROM job_files f CROSS JOIN paths p ON p.id = f.path_id "
+		"WHERE f.artifact_id = ?1 ORDER BY f.job_id, f.n LIMIT 1), "
+		"blake3, sha256, sha512, md5 FROM artifacts WHERE id = ?1",
+	/* clang-format off */
+	[SQL_ARTIFACT_PREFIX] =
+		ARTIFACTS_IN_RANGE("blake3") " UNION "
+		ARTIFACTS_IN_RANGE("sha256") " UNION "
+		ARTIFACTS_IN_RANGE("sha512") " UNION "
+		ARTIFACTS_IN_RANGE("md5") " ORDER BY id LIMIT ?3",
+	/* clang-format on */
+	[SQL_ARTIFACT_DELETE_OF_JOB] =
+		"DELETE FROM artifacts WHERE id IN (SELECT artifact_id "
+		"FROM job_files WHERE job_id = ?1) AND NOT EXISTS "
+		"(SELECT 1 FROM job_files f WHERE f.artifact_id = artifacts.id "
+		"AND f.job_id <> ?1)",
+
+	[SQL_FILE_LAST] = "SELECT max(n) FROM job_files WHERE job_id = ?1",
+	[SQL_FILE_ADD] =
+		"INSERT INTO job_files (job_id, n, path_id, role, "
+		"intermediate, filter, ftype, seen, dev, ino, size, mtime_ns, "
+		"ctime_ns, read_order, write_order, reader, writer, "
+		"artifact_id, origin_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, "
+		"?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, "
+		"nullif(?18, 0), nullif(?19, 0))",
+	[SQL_FILE_COUNT] = "SELECT count(*) FROM job_files WHERE job_id = ?1",
+	/* Inputs (role 1) in the order they were read, all else as written. */
+	[SQL_FILES_OF_JOB] = FILE_COLUMNS
+	"WHERE f.job_id = ?1 AND (f.filter = 0 OR ?2) ORDER BY f.role, "
+	"CASE f.role WHEN 1 THEN f.read_order ELSE f.write_order END, "
+	"f.n",
+	[SQL_FILES_OF_SESSION] = FILE_COLUMNS
+	"WHERE f.job_id IN (SELECT id FROM jobs WHERE session_id = ?1) "
+	"AND f.filter = 0 AND f.role IN (?2, ?3) "
+	"ORDER BY f.job_id, f.n",
+	[SQL_FILES_OF_ARTIFACT] = FILE_COLUMNS
+	"WHERE f.artifact_id = ?1 ORDER BY f.job_id, f.n",
+	[SQL_FILES_OF_PATH] = FILE_COLUMNS
+	"WHERE f.path_id = ?1 ORDER BY f.job_id DESC, f.n",
+	[SQL_FILTER_COUNTS] =
+		"SELECT filter, sum(role = ?2), sum(role <> ?2) FROM job_files "
+		"WHERE job_id = ?1 AND filter <> 0 GROUP BY filter "
+		"ORDER BY filter",
+
+	[SQL_CACHE_GET] =
+		"SELECT size, mtime_ns, ctime_ns, blake3, sha256, sha512, md5 "
+		"FROM digest_cache WHERE dev = ?1 AND ino = ?2",
+	[SQL_CACHE_PUT] =
+		"INSERT INTO digest_cache (dev, ino, size, mtime_ns, ctime_ns, "
+		"blake3, sha256, sha512, md5) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) "
+		"ON CONFLICT (dev, ino) DO UPDATE SET " CACHE_MERGE("blake3")
+			CACHE_MERGE("sha256") CACHE_MERGE("sha512") CACHE_MERGE(
+				"md5") "size = excluded.size, mtime_ns = excluded.mtime_ns, "
+				       "ctime_ns = excluded.ctime_ns, "
+				       "id = (SELECT max(id) + 1 FROM digest_cache)",
+	[SQL_CACHE_TRIM] = "DELETE FROM digest_cache "
+			   "WHERE id <= (SELECT max(id) FROM digest_cache) - ?1",
+};
+
+int query_open(struct store *s, enum store_sql id, struct query *q,
+	       struct roar_error *err)
+{
+	sqlite3_stmt **stmt = &s->stmts[id];
+
+	if (!*stmt &&
+	    sqlite3_prepare_v3(s->db, texts[id], -1, SQLITE_PREPARE_PERSISTENT,
+			       stmt, NULL) != SQLITE_OK)
+		return store_fail(s, err);
+	*q = (struct query){ .s = s, .stmt = *stmt };
+	return 0;
+}
+
+int query_prepare(struct store *s, const char *sql, struct query *q,
+		  struct roar_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+
+	if (sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL) != SQLITE_OK)
+		return store_fail(s, err);
+	*q = (struct query){ .s = s, .stmt = stmt, .owned = true };
+	return 0;
+}
+
+void query_close(struct query *q)
+{
+	if (!q->stmt)
+		return;
+	if (q->owned)
+		(void)sqlite3_finalize(q->stmt);
+	else
+		(void)sqlite3_reset(q->stmt); /* repeats the known failure */
+	q->stmt = NULL;
+}
+
+static void note(struct query *q, int code)
+{
+	if (q->code == SQLITE_OK)
+		q->code = code;
+}
+
+void query_int(struct query *q, int64_t value)
+{
+	note(q, sqlite3_bind_int64(q->stmt, ++q->bound, value));
+}
+
+void query_text(struct query *q, const char *text)
+{
+	const char *bound = text ? text : "";
+
+	note(q, sqlite3_bind_text64(q->stmt, ++q->bound, bound, strlen(bound),
+				    SQLITE_STATIC, SQLITE_UTF8));
+}
+
+void query_blob(struct query *q, const void *data, size_t len)
+{
+	note(q, sqlite3_bind_blob64(q->stmt, ++q->bound, data, len,
+				    SQLITE_STATIC));
+}
+
+void query_digests(struct query *q, bool blake3, const struct digests *d)
+{
+	int first = blake3 ? DIGEST_BLAKE3 : DIGEST_SHA256;
+
+	for (int i = first; i < DIGEST_ALGO_END; i++)
+		query_blob(q, digests_get(d, i), digest_algo_len(i));
+}
+
+int query_next(struct query *q, struct roar_error *err)
+{
+	int code = q->code;
+
+	if (code != SQLITE_OK)
+		return store_failure(q->s->path, code, 0, sqlite3_errstr(code),
+				     err);
+	q->column = 0;
+	code = sqlite3_step(q->stmt);
+	if (code == SQLITE_ROW)
+		return 1;
+	return code == SQLITE_DONE ? 0 : store_fail(q->s, err);
+}
+
+int query_run(struct query *q, struct roar_error *err)
+{
+	int r = query_next(q, err);
+
+	query_close(q);
+	return r < 0 ? r : 0;
+}
+
+int query_one(struct query *q, int64_t missing, int64_t *ret,
+	      struct roar_error *err)
+{
+	int r = query_next(q, err);
+
+	if (r >= 0)
+		*ret = r ? column_int(q) : missing;
+	query_close(q);
+	return r < 0 ? r : 0;
+}
+
+int64_t column_int(struct query *q)
+{
+	return sqlite3_column_int64(q->stmt, q->column++);
+}
+
+/* The bytes of the next column; a failing conversion reads as empty. */
+static const void *bytes_of(struct query *q, size_t *ret_len)
+{
+	const void *bytes = sqlite3_column_blob(q->stmt, q->column);
+
+	*ret_len = (size_t)sqlite3_column_bytes(q->stmt, q->column);
+	q->column++;
+	return bytes;
+}
+
+const char *column_text(struct query *q, struct pool *pool)
+{
+	size_t len;
+	const void *bytes = bytes_of(q, &len);
+	const char *copy;
+
+	if (!bytes || !len)
+		return "";
+	copy = pool_dup(pool, bytes, len);
+	if (copy)
+		return copy;
+	note(q, SQLITE_NOMEM);
+	return "";
+}
+
+void column_chars(struct query *q, char *chars, size_t size)
+{
+	size_t len;
+	const void *bytes = bytes_of(q, &len);
+
+	if (len >= size)
+		len = size - 1;
+	if (bytes)
+		memcpy(chars, bytes, len);
+	chars[bytes ? len : 0] = '\0';
+}
+
+bool column_blob(struct query *q, void *data, size_t len)
+{
+	size_t has;
+	const void *bytes = bytes_of(q, &has);
+
+	if (!bytes || has != len)
+		return false;
+	memcpy(data, bytes, len);
+	return true;
+}
+
+void column_digests(struct query *q, bool blake3, struct digests *ret)
+{
+	int first = blake3 ? DIGEST_BLAKE3 : DIGEST_SHA256;
+
+	for (int i = first; i < DIGEST_ALGO_END; i++)
+		if (column_blob(q, digests_slot(ret, i), digest_algo_len(i)))
+			ret->have |= (digest_set)1 << i;
+}
+
+void *rows_push(struct rows *rows)
+{
+	if (rows->n == rows->cap) {
+		size_t cap = rows->cap ? rows->cap * 2 : 8;
+		char *grown;
+
+		if (cap > SIZE_MAX / rows->size)
+			return NULL;
+		grown = pool_alloc(rows->pool, cap * rows->size);
+		if (!grown)
+			return NULL;
+		if (rows->n)
+			memcpy(grown, rows->data, rows->n * rows->size);
+		rows->data = grown;
+		rows->cap = cap;
+	}
+	return memset(rows->data + rows->size * rows->n++, 0, rows->size);
+}

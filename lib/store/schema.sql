@@ -1,0 +1,165 @@
+-- schema.sql - version 1 of the lineage record.
+--
+-- Times are nanoseconds since 1970.  Digests are BLOBs, paths and command lines
+-- are TEXT that may hold any bytes but NUL.  A path is interned: `paths` has
+-- each name once.  An artifact is content: `artifacts` has each BLAKE3 digest
+-- once, with the other digests that were ever taken of it.
+--
+-- Rows that belong to a job are clustered by (job_id, n), so that adding them
+-- appends, reading them is one range, and removing the job is another.
+--
+-- Short columns come first: a reader that wants a count does not have to walk
+-- through a command line of two megabytes.
+
+CREATE TABLE sessions (
+	id INTEGER PRIMARY KEY,
+	uid TEXT NOT NULL UNIQUE,
+	created_ns INTEGER NOT NULL,
+	closed_ns INTEGER NOT NULL DEFAULT 0,		-- 0: active
+	n_jobs INTEGER NOT NULL DEFAULT 0,		-- counted here, so that
+	n_steps INTEGER NOT NULL DEFAULT 0,		-- `status` does not read
+	n_build_steps INTEGER NOT NULL DEFAULT 0	-- all jobs
+) STRICT;
+
+-- At most one session is active, and it is found at once.
+CREATE UNIQUE INDEX sessions_active ON sessions (closed_ns)
+	WHERE closed_ns = 0;
+
+CREATE TABLE jobs (
+	id INTEGER PRIMARY KEY,
+	session_id INTEGER NOT NULL REFERENCES sessions (id),
+	kind TEXT NOT NULL,
+	step INTEGER NOT NULL,
+	attempt INTEGER NOT NULL,
+	uid TEXT NOT NULL UNIQUE,
+	started_ns INTEGER NOT NULL,
+	duration_ns INTEGER NOT NULL,
+	status INTEGER NOT NULL,
+	exit_code INTEGER NOT NULL,
+	complete INTEGER NOT NULL,
+	git_dirty INTEGER NOT NULL,
+	n_inputs INTEGER NOT NULL,
+	n_outputs INTEGER NOT NULL,
+	n_filtered INTEGER NOT NULL,
+	n_processes INTEGER NOT NULL,
+	cpu_user_ns INTEGER NOT NULL,
+	cpu_system_ns INTEGER NOT NULL,
+	max_rss_kib INTEGER NOT NULL,
+	command_id BLOB NOT NULL,
+	output_id BLOB,					-- NULL: no outputs
+	name TEXT NOT NULL,
+	tracer TEXT NOT NULL,
+	version TEXT NOT NULL,
+	host TEXT NOT NULL,
+	user TEXT NOT NULL,
+	git_commit TEXT NOT NULL,
+	git_branch TEXT NOT NULL,
+	git_snapshot TEXT NOT NULL,
+	git_remote TEXT NOT NULL,
+	git_root TEXT NOT NULL,
+	cwd TEXT NOT NULL,
+	script TEXT NOT NULL,
+	command TEXT NOT NULL,
+	argv TEXT NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX jobs_step ON jobs (session_id, kind, step, attempt);
+CREATE INDEX jobs_command ON jobs (session_id, command_id);
+CREATE INDEX jobs_output ON jobs (session_id, output_id)
+	WHERE output_id IS NOT NULL;
+
+CREATE TABLE processes (
+	job_id INTEGER NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+	n INTEGER NOT NULL,				-- 1, 2, ... as added
+	pid INTEGER NOT NULL,
+	parent INTEGER NOT NULL,
+	start_ns INTEGER NOT NULL,
+	end_ns INTEGER NOT NULL,
+	status INTEGER NOT NULL,
+	command TEXT NOT NULL,
+	PRIMARY KEY (job_id, n)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE gaps (
+	job_id INTEGER NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+	n INTEGER NOT NULL,
+	code INTEGER NOT NULL,
+	count INTEGER NOT NULL,
+	detail TEXT NOT NULL,
+	PRIMARY KEY (job_id, n)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE paths (
+	id INTEGER PRIMARY KEY,
+	path TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE artifacts (
+	id INTEGER PRIMARY KEY,
+	blake3 BLOB NOT NULL UNIQUE,
+	size INTEGER NOT NULL,
+	first_seen_ns INTEGER NOT NULL,
+	sha256 BLOB,
+	sha512 BLOB,
+	md5 BLOB
+) STRICT;
+
+-- These cost nothing for artifacts that have only a BLAKE3 digest.
+CREATE INDEX artifacts_sha256 ON artifacts (sha256) WHERE sha256 IS NOT NULL;
+CREATE INDEX artifacts_sha512 ON artifacts (sha512) WHERE sha512 IS NOT NULL;
+CREATE INDEX artifacts_md5 ON artifacts (md5) WHERE md5 IS NOT NULL;
+
+-- One role of one name in one job.  The artifact is checked at the end of the
+-- transaction, because a job is removed after the artifacts only it had.
+CREATE TABLE job_files (
+	job_id INTEGER NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+	n INTEGER NOT NULL,
+	path_id INTEGER NOT NULL REFERENCES paths (id),
+	role INTEGER NOT NULL,				-- enum lineage_role
+	intermediate INTEGER NOT NULL,
+	filter INTEGER NOT NULL,			-- enum filter_id
+	ftype INTEGER NOT NULL,				-- enum event_ftype
+	seen INTEGER NOT NULL,				-- enum lineage_seen
+	artifact_id INTEGER REFERENCES artifacts (id)
+		DEFERRABLE INITIALLY DEFERRED,		-- NULL: not identified
+	dev INTEGER NOT NULL,				-- stamp of the content
+	ino INTEGER NOT NULL,
+	size INTEGER NOT NULL,
+	mtime_ns INTEGER NOT NULL,
+	ctime_ns INTEGER NOT NULL,
+	read_order INTEGER NOT NULL,
+	write_order INTEGER NOT NULL,
+	reader INTEGER NOT NULL,
+	writer INTEGER NOT NULL,
+	origin_id INTEGER REFERENCES paths (id),	-- NULL: not renamed
+	PRIMARY KEY (job_id, n)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX job_files_path ON job_files (path_id);
+CREATE INDEX job_files_artifact ON job_files (artifact_id)
+	WHERE artifact_id IS NOT NULL;
+CREATE INDEX job_files_origin ON job_files (origin_id)
+	WHERE origin_id IS NOT NULL;
+
+-- One row per file.  A row that is written again gets a new id, so the lowest
+-- ids are the oldest entries and the range of ids bounds the number of rows.
+CREATE TABLE digest_cache (
+	id INTEGER PRIMARY KEY,
+	dev INTEGER NOT NULL,
+	ino INTEGER NOT NULL,
+	size INTEGER NOT NULL,
+	mtime_ns INTEGER NOT NULL,
+	ctime_ns INTEGER NOT NULL,
+	blake3 BLOB,
+	sha256 BLOB,
+	sha512 BLOB,
+	md5 BLOB,
+	UNIQUE (dev, ino)
+) STRICT;
+
+-- The words of commands.  The text itself stays in `jobs`.  job.c keeps this in
+-- step: triggers are switched off, since a database may come from a stranger.
+CREATE VIRTUAL TABLE jobs_text USING fts5 (
+	command, script, name,
+	content = 'jobs', content_rowid = 'id', columnsize = 0
+);

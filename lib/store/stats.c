@@ -1,0 +1,159 @@
+/* stats.c - facts about the whole database, its check and its compaction. */
+#include "store/store_internal.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/pool.h"
+#include "base/str.h"
+
+static const struct stat_column {
+	size_t offset; /* of an int64_t in struct store_stats */
+	const char *sql;
+} stat_columns[] = {
+#define STAT(name, sql)                                 \
+	{                                               \
+		offsetof(struct store_stats, name), sql \
+	}
+	STAT(n_sessions, "SELECT count(*) FROM sessions"),
+	STAT(n_jobs, "SELECT count(*) FROM jobs"),
+	STAT(n_artifacts, "SELECT count(*) FROM artifacts"),
+	STAT(n_paths, "SELECT count(*) FROM paths"),
+	STAT(n_files, "SELECT count(*) FROM job_files"),
+	STAT(n_processes, "SELECT count(*) FROM processes"),
+	STAT(n_cached, "SELECT count(*) FROM digest_cache"),
+	STAT(artifact_bytes,
+	     "SELECT CAST(total(size) AS INTEGER) FROM artifacts"),
+	STAT(oldest_ns, "SELECT min(started_ns) FROM jobs"),
+	STAT(newest_ns, "SELECT max(started_ns) FROM jobs"),
+	STAT(n_unreferenced,
+	     "SELECT count(*) FROM artifacts a WHERE NOT EXISTS "
+	     "(SELECT 1 FROM job_files f WHERE f.artifact_id = a.id)"),
+#undef STAT
+};
+
+static int64_t file_bytes(const char *path, const char *suffix)
+{
+	CLEANUP(str_release) struct str name = STR_INIT;
+	struct stat st;
+
+	str_addf(&name, "%s%s", path, suffix);
+	if (str_error(&name) < 0 || stat(str_cstr(&name), &st) < 0)
+		return 0;
+	return st.st_size;
+}
+
+static int read_stat(struct store *s, const struct stat_column *c,
+		     struct store_stats *stats, struct roar_error *err)
+{
+	CLEANUP(query_close) struct query q = { 0 };
+	int r = query_prepare(s, c->sql, &q, err);
+
+	if (r < 0)
+		return r;
+	return query_one(&q, 0, (int64_t *)((char *)stats + c->offset), err);
+}
+
+int store_stats(struct store *s, struct store_stats *ret,
+		struct roar_error *err)
+{
+	struct store_stats stats = { 0 };
+	int r = store_version(s, &stats.schema_version, err);
+
+	for (size_t i = 0; i < sizeof(stat_columns) / sizeof(*stat_columns);
+	     i++) {
+		if (r == 0)
+			r = read_stat(s, &stat_columns[i], &stats, err);
+	}
+	if (r < 0)
+		return r;
+	stats.size_bytes = file_bytes(s->path, "") +
+			   file_bytes(s->path, "-wal");
+	*ret = stats;
+	return 0;
+}
+
+/* SQLite says "ok", or what is wrong. */
+static int check_structure(struct store *s, struct pool *pool,
+			   struct roar_error *err)
+{
+	CLEANUP(query_close) struct query q = { 0 };
+	const char *verdict;
+	int r = query_prepare(s, "PRAGMA integrity_check(1)", &q, err);
+
+	if (r == 0)
+		r = query_next(&q, err);
+	if (r <= 0)
+		return r;
+	verdict = column_text(&q, pool);
+	if (verdict[0] == 'o' && verdict[1] == 'k' && !verdict[2])
+		return 0;
+	return store_failure(s->path, SQLITE_CORRUPT, 0, verdict, err);
+}
+
+static int check_references(struct store *s, struct pool *pool,
+			    struct roar_error *err)
+{
+	CLEANUP(query_close) struct query q = { 0 };
+	const char *detail;
+	int r = query_prepare(s,
+			      "SELECT 'a row of ' || \"table\" || "
+			      "' points to a missing row of ' || parent "
+			      "FROM pragma_foreign_key_check LIMIT 1",
+			      &q, err);
+
+	if (r == 0)
+		r = query_next(&q, err);
+	if (r <= 0)
+		return r;
+	detail = column_text(&q, pool);
+	return store_failure(s->path, SQLITE_CORRUPT, 0, detail, err);
+}
+
+int store_check(struct store *s, struct roar_error *err)
+{
+	CLEANUP(pool_release) struct pool pool = POOL_INIT;
+	int r = check_structure(s, &pool, err);
+
+	return r < 0 ? r : check_references(s, &pool, err);
+}
+
+static int remove_surplus(struct store *s, struct roar_error *err)
+{
+	int r = store_exec(
+		s,
+		"DELETE FROM artifacts WHERE NOT EXISTS (SELECT 1 FROM "
+		"job_files f WHERE f.artifact_id = artifacts.id);"
+		"DELETE FROM paths WHERE NOT EXISTS (SELECT 1 FROM "
+		"job_files f WHERE f.path_id = paths.id) AND NOT EXISTS "
+		"(SELECT 1 FROM job_files f WHERE f.origin_id = paths.id);"
+		"INSERT INTO jobs_text (jobs_text) VALUES ('optimize')",
+		err);
+
+	return r < 0 ? r : store_cache_trim(s, err);
+}
+
+int store_compact(struct store *s, struct roar_error *err)
+{
+	int r = store_begin(s, err);
+
+	if (r < 0)
+		return r;
+	r = remove_surplus(s, err);
+	if (r == 0)
+		r = store_commit(s, err);
+	if (r < 0) {
+		store_rollback(s);
+		return r;
+	}
+
+	/* The new copy is as large as the database: not in memory. */
+	r = store_exec(s,
+		       "PRAGMA temp_store = FILE; VACUUM;"
+		       "PRAGMA wal_checkpoint(TRUNCATE)",
+		       err);
+	(void)store_exec(s, "PRAGMA temp_store = MEMORY", NULL);
+	if (r == 0)
+		s->wal_pages = 0;
+	return r;
+}

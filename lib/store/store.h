@@ -1,0 +1,293 @@
+/* store.h - the lineage record of a project, in SQLite.
+ *
+ * One database, .roar/roar.db, in WAL mode with foreign keys, mode 0600.  A
+ * connection belongs to one thread at a time.  Writers wait for each other (up
+ * to 30 s), readers never wait.  What a call of store_commit() acknowledged
+ * survives kill -9 and power loss.
+ *
+ * The schema has a version (PRAGMA user_version).  An older database is brought
+ * forward in one transaction when it is opened; a newer one is refused with a
+ * sentence and stays untouched; a corrupted one is reported, never repaired by
+ * guessing.
+ *
+ * Rows are plain structs.  What reading functions return lives in the pool that
+ * was passed; strings are never NULL unless said.  Paths are bytes. */
+#ifndef ROAR_STORE_STORE_H
+#define ROAR_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/stamp.h"
+#include "hash/digest.h"
+
+struct pool;
+struct store;
+
+enum store_flags {
+	STORE_CREATE = 1 << 0, /* make the database when it is missing */
+	STORE_READONLY = 1 << 1, /* never write, not even a migration */
+};
+
+/* Opens DIR/roar.db.  Sentences for: missing, no permission, full disk, not a
+ * database, corrupted, newer version. */
+int store_open(const char *dir, unsigned flags, struct store **ret_store,
+	       struct roar_error *err);
+void store_close(struct store *s);
+DEFINE_CLEANUP(struct store *, store_close)
+
+/* Transactions.  Everything that writes belongs in one.  A failed commit, and
+ * store_close(), roll back. */
+int store_begin(struct store *s, struct roar_error *err);
+int store_commit(struct store *s, struct roar_error *err);
+void store_rollback(struct store *s);
+
+/* ---- sessions: everything since the last reset ---- */
+
+struct store_session {
+	int64_t id;
+	char uid[17]; /* 16 hex digits, random */
+	int64_t created_ns;
+	int64_t closed_ns; /* 0: this is the active one */
+	int64_t n_jobs;
+	int64_t n_steps; /* distinct steps of kind run */
+	int64_t n_build_steps;
+};
+
+/* The active session, created when there is none (inside a transaction). */
+int store_session_active(struct store *s, bool create,
+			 struct store_session *ret, struct roar_error *err);
+
+/* Closes the active session and starts a new one. */
+int store_session_reset(struct store *s, struct store_session *ret_old,
+			struct store_session *ret_new, struct roar_error *err);
+
+int store_sessions(struct store *s, struct pool *pool,
+		   struct store_session **ret, size_t *ret_n,
+		   struct roar_error *err);
+
+/* Canonical hash of a session: BLAKE3 over its jobs' steps, commands and
+ * content hashes; the same content gives the same hash on every machine.  Of
+ * each step the latest execution counts; session_hash.c has the format. */
+int store_session_hash(struct store *s, int64_t session_id,
+		       uint8_t ret_hash[BLAKE3_LEN], struct roar_error *err);
+
+/* ---- jobs ---- */
+
+enum store_status {
+	STORE_DONE = 0, /* ran to its own end */
+	STORE_INTERRUPTED = 1, /* ended by the user or recovered after a kill */
+};
+
+struct store_job {
+	int64_t id; /* 0 when adding */
+	char uid[9]; /* 8 hex digits, unique */
+	int64_t session_id;
+	int64_t step; /* assigned by store_job_add() */
+	int64_t attempt; /* 1, 2, ... executions of that step; assigned */
+	const char *kind; /* "run" or "build" */
+	const char *name; /* --name, "" when none */
+	const char *command; /* as typed, shell-quoted, secrets redacted */
+	const char *argv; /* the same as a JSON array, for `run @N` */
+	const char *script; /* "" when none */
+	const char *cwd;
+	int64_t started_ns;
+	int64_t duration_ns;
+	int status; /* enum store_status */
+	int exit_code; /* what roar exited with: code or 128 + signal */
+	bool complete; /* the verdict; reasons are gaps */
+	const char *tracer; /* "ptrace", "none" */
+	const char *version; /* of roar */
+	const char *host;
+	const char *user;
+	/* git, "" when not in a repository */
+	const char *git_root;
+	const char *git_commit;
+	const char *git_branch;
+	const char *git_remote;
+	const char *git_snapshot; /* commit under refs/roar/, "" when clean */
+	bool git_dirty;
+	/* counts for lists, so that `log` reads one table */
+	int64_t n_inputs;
+	int64_t n_outputs;
+	int64_t n_filtered;
+	int64_t n_processes;
+	int64_t cpu_user_ns, cpu_system_ns, max_rss_kib;
+	uint8_t command_id[16]; /* step.h */
+	uint8_t output_id[16];
+};
+
+/* Adds a job to a session and gives it its step: that of the latest job in the
+ * session and kind with the same command_id, else with the same (non-zero)
+ * output_id, else the next number.  -EEXIST when the uid is known (a journal
+ * that was recorded already). */
+int store_job_add(struct store *s, struct store_job *job,
+		  struct roar_error *err);
+
+struct store_process {
+	int32_t pid, parent;
+	const char *command;
+	int64_t start_ns, end_ns;
+	int status; /* wait status */
+};
+int store_process_add(struct store *s, int64_t job_id,
+		      const struct store_process *p, struct roar_error *err);
+
+struct store_gap {
+	int code; /* enum event_gap */
+	const char *detail;
+	int64_t count;
+};
+int store_gap_add(struct store *s, int64_t job_id, const struct store_gap *gap,
+		  struct roar_error *err);
+
+/* ---- files of a job and the artifacts behind them ---- */
+
+/* One row: one role of one name in one job.  A file that is input and output
+ * has two rows with two contents. */
+struct store_file {
+	int64_t job_id;
+	const char *path;
+	uint8_t role; /* one bit of enum lineage_role: input, output, temporary,
+		       * touched */
+	bool intermediate; /* output or temporary that the run read again */
+	uint8_t filter; /* enum filter_id; 0: kept */
+	uint8_t ftype; /* enum event_ftype */
+	uint16_t seen; /* enum lineage_seen */
+	int64_t artifact_id; /* 0: content not identified */
+	struct stamp stamp; /* dev, ino, size, mtime of the content */
+	int64_t read_order, write_order; /* 0 never */
+	int32_t reader, writer; /* pids */
+	struct digests digests; /* when adding; when reading: blake3 if known */
+	const char *origin; /* renamed from; "" */
+};
+
+/* Adds a row; finds or creates the artifact by its BLAKE3 digest (any other
+ * digests are added to it).  The hot path: a few microseconds. */
+int store_file_add(struct store *s, const struct store_file *file,
+		   struct roar_error *err);
+
+/* Which jobs to read. */
+struct store_job_query {
+	int64_t session_id; /* 0: all sessions */
+	int64_t job_id; /* 0: any */
+	const char *uid_prefix; /* NULL: any */
+	const char *kind; /* NULL: any */
+	int64_t step; /* 0: any */
+	bool latest_only; /* only the newest execution of each step */
+	const char *search; /* words, each the start of one in command, script
+			     * or name; NULL or blank: any */
+	int64_t limit; /* 0: all; else the newest ones */
+};
+
+/* Oldest first. */
+int store_jobs(struct store *s, struct pool *pool,
+	       const struct store_job_query *query, struct store_job **ret,
+	       size_t *ret_n, struct roar_error *err);
+
+/* The jobs of a session that matter to the graph, without their texts: the latest
+ * execution of each step, and all that read or wrote a kept file.  Oldest
+ * first. */
+struct store_outline {
+	int64_t id;
+	bool is_build;
+	int64_t step;
+	int64_t started_ns;
+	int64_t n_files; /* kept inputs and outputs */
+};
+int store_session_outline(struct store *s, struct pool *pool,
+			  int64_t session_id, struct store_outline **ret,
+			  size_t *ret_n, struct roar_error *err);
+
+/* Files of a job ordered by role, then read/write order.  `filtered`: also the
+ * filtered ones. */
+int store_files(struct store *s, struct pool *pool, int64_t job_id,
+		bool filtered, struct store_file **ret, size_t *ret_n,
+		struct roar_error *err);
+
+/* Files (kept ones, with their jobs) of all jobs of a session, for the graph:
+ * inputs and outputs only, ordered by job id. */
+int store_session_files(struct store *s, struct pool *pool, int64_t session_id,
+			struct store_file **ret, size_t *ret_n,
+			struct roar_error *err);
+
+struct store_filter_count {
+	uint8_t filter;
+	int64_t n_read, n_written; /* written: any role but input */
+};
+int store_filter_counts(struct store *s, struct pool *pool, int64_t job_id,
+			struct store_filter_count **ret, size_t *ret_n,
+			struct roar_error *err);
+
+int store_processes(struct store *s, struct pool *pool, int64_t job_id,
+		    struct store_process **ret, size_t *ret_n,
+		    struct roar_error *err);
+int store_gaps(struct store *s, struct pool *pool, int64_t job_id,
+	       struct store_gap **ret, size_t *ret_n, struct roar_error *err);
+
+struct store_artifact {
+	int64_t id;
+	int64_t size;
+	struct digests digests;
+	int64_t first_seen_ns;
+	const char *first_path; /* in the oldest job on record; "" in none */
+};
+
+/* Artifacts whose digest (any algorithm) starts with these hex digits; at most
+ * `limit`. */
+int store_artifacts_by_prefix(struct store *s, struct pool *pool,
+			      const char *hex, size_t limit,
+			      struct store_artifact **ret, size_t *ret_n,
+			      struct roar_error *err);
+int store_artifact(struct store *s, struct pool *pool, int64_t id,
+		   struct store_artifact *ret, struct roar_error *err);
+
+/* Rows of job files that mention an artifact (any role), oldest job first. */
+int store_artifact_uses(struct store *s, struct pool *pool, int64_t artifact_id,
+			struct store_file **ret, size_t *ret_n,
+			struct roar_error *err);
+
+/* Rows of job files with exactly that path, newest job first. */
+int store_path_uses(struct store *s, struct pool *pool, const char *path,
+		    struct store_file **ret, size_t *ret_n,
+		    struct roar_error *err);
+
+/* Removes a job with its rows, and artifacts nothing else mentions. */
+int store_job_remove(struct store *s, int64_t job_id, struct roar_error *err);
+
+/* ---- digest cache: (dev, inode, size, mtime, ctime) -> digests ---- */
+
+/* True when all of `want` is known for exactly this stamp. */
+bool store_cache_get(struct store *s, const struct stamp *stamp,
+		     digest_set want, struct digests *ret);
+
+/* Remembers digests; a racy stamp (see stamp_is_racy()) is left out. */
+int store_cache_put(struct store *s, const struct stamp *stamp,
+		    int64_t taken_ns, const struct digests *digests,
+		    struct roar_error *err);
+
+/* ---- whole-database facts for `roar db` ---- */
+
+struct store_stats {
+	int schema_version;
+	int64_t size_bytes; /* database and WAL */
+	int64_t n_sessions, n_jobs, n_artifacts, n_paths, n_files, n_processes;
+	int64_t n_cached; /* entries of the digest cache */
+	int64_t artifact_bytes; /* sum of distinct content */
+	int64_t oldest_ns, newest_ns; /* of jobs; 0 when none */
+	int64_t n_unreferenced; /* artifacts no job mentions */
+};
+int store_stats(struct store *s, struct store_stats *ret,
+		struct roar_error *err);
+
+/* PRAGMA integrity_check; 0 when sound, -EUCLEAN and the first complaint. */
+int store_check(struct store *s, struct roar_error *err);
+
+/* Removes unreferenced artifacts and paths and the digest cache's surplus, then
+ * compacts the file. */
+int store_compact(struct store *s, struct roar_error *err);
+
+#endif

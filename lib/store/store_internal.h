@@ -1,0 +1,173 @@
+/* store_internal.h - what the files of the store share.
+ *
+ * A `struct query` is one use of a statement: open it, bind in order, step,
+ * read columns in order, close it.  Binding and reading never have to be
+ * checked call by call; the first thing that goes wrong is reported by the next
+ * query_next().  Statements of the table in query.c are prepared when they are
+ * first used and kept until the store is closed. */
+#ifndef ROAR_STORE_STORE_INTERNAL_H
+#define ROAR_STORE_STORE_INTERNAL_H
+
+#include <sqlite3.h>
+
+#include "store/store.h"
+
+struct str;
+
+enum store_sql {
+	SQL_BEGIN,
+	SQL_COMMIT,
+	SQL_ROLLBACK,
+	SQL_SESSION_ACTIVE,
+	SQL_SESSION_ADD,
+	SQL_SESSION_BY_ID,
+	SQL_SESSION_CLOSE,
+	SQL_SESSION_COUNT,
+	SQL_SESSIONS,
+	SQL_SESSION_STEPS,
+	SQL_SESSION_CONTENT,
+	SQL_JOB_BY_UID,
+	SQL_JOB_PLACE,
+	SQL_JOB_DELETE,
+	SQL_JOB_INDEX,
+	SQL_JOB_UNINDEX,
+	SQL_STEP_BY_COMMAND,
+	SQL_STEP_BY_OUTPUT,
+	SQL_STEP_NEXT,
+	SQL_ATTEMPT_NEXT,
+	SQL_PROCESS_ADD,
+	SQL_PROCESSES,
+	SQL_GAP_ADD,
+	SQL_GAPS,
+	SQL_PATH_FIND,
+	SQL_PATH_ADD,
+	SQL_ARTIFACT_FIND,
+	SQL_ARTIFACT_ADD,
+	SQL_ARTIFACT_COMPLETE,
+	SQL_ARTIFACT_GET,
+	SQL_ARTIFACT_PREFIX,
+	SQL_ARTIFACT_DELETE_OF_JOB,
+	SQL_FILE_LAST,
+	SQL_FILE_ADD,
+	SQL_FILE_COUNT,
+	SQL_FILES_OF_JOB,
+	SQL_FILES_OF_SESSION,
+	SQL_FILES_OF_ARTIFACT,
+	SQL_FILES_OF_PATH,
+	SQL_FILTER_COUNTS,
+	SQL_CACHE_GET,
+	SQL_CACHE_PUT,
+	SQL_CACHE_TRIM,
+	SQL_ENUM_END,
+};
+
+struct store {
+	sqlite3 *db;
+	char *path; /* of roar.db, for sentences */
+	sqlite3_stmt *stmts[SQL_ENUM_END]; /* NULL until first used */
+	int wal_pages; /* in the WAL after the last commit */
+	int64_t cache_max; /* rows of the digest cache */
+	/* Valid inside one transaction only: */
+	int64_t files_job; /* the job files were last added to, 0 none */
+	int64_t files_n; /* number of its last file */
+	bool cache_written;
+};
+
+enum {
+	STORE_APPLICATION_ID = 0x726f6172, /* "roar" */
+	STORE_BUSY_MS = 30 * 1000,
+	STORE_CACHE_MAX = 1000 * 1000,
+};
+
+/* ---- failure.c ---- */
+
+/* The sentence and the errno for a result code of SQLite on the database at
+ * `path`.  `sys` is the errno behind it or 0, `detail` SQLite's own words. */
+int store_failure(const char *path, int code, int sys, const char *detail,
+		  struct roar_error *err);
+
+/* The same for what the connection reported last. */
+int store_fail(const struct store *s, struct roar_error *err);
+
+/* ---- query.c ---- */
+
+struct query {
+	struct store *s;
+	sqlite3_stmt *stmt;
+	bool owned; /* not from the table: finalised at the end */
+	int bound; /* parameters bound so far */
+	int column; /* next column to read */
+	int code; /* first failure of binding or reading, SQLITE_OK */
+};
+
+int query_open(struct store *s, enum store_sql id, struct query *q,
+	       struct roar_error *err);
+int query_prepare(struct store *s, const char *sql, struct query *q,
+		  struct roar_error *err);
+void query_close(struct query *q);
+
+void query_int(struct query *q, int64_t value);
+void query_text(struct query *q, const char *text); /* NULL binds "" */
+void query_blob(struct query *q, const void *data, size_t len); /* or NULL */
+
+/* The text and blobs are borrowed until the query is closed. */
+int query_next(struct query *q, struct roar_error *err); /* 1 row, 0 end */
+
+/* Runs a statement that returns no rows, and closes the query. */
+int query_run(struct query *q, struct roar_error *err);
+
+/* Runs, and reads one integer, `missing` when there is no row. */
+int query_one(struct query *q, int64_t missing, int64_t *ret,
+	      struct roar_error *err);
+
+int64_t column_int(struct query *q);
+const char *column_text(struct query *q, struct pool *pool);
+void column_chars(struct query *q, char *chars, size_t size);
+
+/* Fills `bytes` when the column holds exactly `len` bytes. */
+bool column_blob(struct query *q, void *bytes, size_t len);
+
+/* sha256, sha512 and md5, or with BLAKE3 before them. */
+void column_digests(struct query *q, bool blake3, struct digests *ret);
+void query_digests(struct query *q, bool blake3, const struct digests *d);
+
+/* An array of rows that grows in a pool. */
+struct rows {
+	struct pool *pool;
+	char *data;
+	size_t size; /* bytes of an element */
+	size_t n, cap;
+};
+
+/* One more zeroed element; NULL without memory. */
+void *rows_push(struct rows *rows);
+
+/* ---- migrate.c ---- */
+
+/* Brings the database to version `n_steps`: steps[0] makes version 1 of an
+ * empty file, steps[i] makes version i + 1 of version i.  All or nothing. */
+int store_migrate(struct store *s, const char *const steps[], int n_steps,
+		  struct roar_error *err);
+
+/* The steps this program knows. */
+extern const char *const store_steps[];
+extern const int store_n_steps;
+
+int store_version(struct store *s, int *ret_version, struct roar_error *err);
+
+/* ---- and the rest ---- */
+
+/* 0 inside a transaction; a sentence outside. */
+int store_must_write(struct store *s, struct roar_error *err);
+
+/* Runs statements without parameters. */
+int store_exec(struct store *s, const char *sql, struct roar_error *err);
+
+/* Appends the words of `search` as a query of FTS5; nothing when it is blank. */
+int store_search_words(struct str *out, const char *search,
+		       struct roar_error *err);
+
+/* Drops the oldest entries of the digest cache that exceed its bound. */
+int store_cache_trim(struct store *s, struct roar_error *err);
+
+#endif
