@@ -1,0 +1,138 @@
+/* ancestry.c - see ancestry.h */
+#include "ancestry.h"
+
+#include <string.h>
+
+#include "base/vec.h"
+#include "lineage/fold.h"
+#include "producer.h"
+#include "view.h"
+
+struct visit {
+	const struct store_job *job;
+	size_t depth;
+};
+
+struct walk {
+	struct view *view;
+	bool deep;
+	struct visit *queue;
+	size_t n_queue, queue_cap;
+	struct map jobs; /* id -> job: queued already */
+	struct map seen; /* (artifact, path) -> row: listed already */
+	struct ancestor *found;
+	size_t n_found, found_cap;
+};
+
+static int visit_later(struct walk *w, const struct store_job *job,
+		       size_t depth)
+{
+	struct visit *visit;
+	int r;
+
+	if (map_get(&w->jobs, &job->id, sizeof(job->id)))
+		return 0;
+	r = map_set(&w->jobs, &job->id, sizeof(job->id), (void *)job);
+	if (r < 0)
+		return r;
+	visit = VEC_PUSH(w->queue, w->n_queue, w->queue_cap);
+	if (!visit)
+		return -ENOMEM;
+	*visit = (struct visit){ .job = job, .depth = depth };
+	return 0;
+}
+
+/* 1 when that content at that path is new, 0 when it was listed. */
+static int is_new(struct walk *w, const struct store_file *row)
+{
+	char *key = pool_printf(&w->view->pool, "%lld %s",
+				(long long)row->artifact_id, row->path);
+	size_t len;
+	int r;
+
+	if (!key)
+		return -ENOMEM;
+	len = strlen(key);
+	if (map_get(&w->seen, key, len))
+		return 0;
+	r = map_set(&w->seen, key, len, (void *)row);
+	return r < 0 ? r : 1;
+}
+
+static int take(struct walk *w, const struct store_file *row,
+		const struct visit *visit, struct roar_error *err)
+{
+	const struct store_job *maker;
+	struct ancestor *a;
+	int r;
+
+	r = is_new(w, row);
+	if (r <= 0)
+		return r;
+	r = producer_find(w->view, row, &maker, err);
+	if (r < 0)
+		return r;
+	a = VEC_PUSH(w->found, w->n_found, w->found_cap);
+	if (!a)
+		return -ENOMEM;
+	*a = (struct ancestor){
+		.row = row,
+		.user = visit->job,
+		.maker = maker,
+		.depth = visit->depth,
+	};
+	if (maker && w->deep)
+		return visit_later(w, maker, visit->depth + 1);
+	return 0;
+}
+
+static int visit(struct walk *w, struct visit this, struct roar_error *err)
+{
+	struct view *v = w->view;
+	struct store_file *files;
+	size_t n;
+	int r;
+
+	r = store_files(v->store, &v->pool, this.job->id, false, &files, &n,
+			err);
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		if (files[i].role == LINEAGE_INPUT)
+			r = take(w, &files[i], &this, err);
+	return r;
+}
+
+static int walk(struct walk *w, const struct store_job *job,
+		struct roar_error *err)
+{
+	int r;
+
+	r = visit_later(w, job, 1);
+	for (size_t i = 0; r >= 0 && i < w->n_queue; i++)
+		r = visit(w, w->queue[i], err);
+	return r;
+}
+
+int ancestry_walk(struct view *v, const struct store_job *job, bool deep,
+		  struct ancestor **ret, size_t *ret_n, struct roar_error *err)
+{
+	struct walk w = { .view = v, .deep = deep };
+	struct ancestor *copy = NULL;
+	int r;
+
+	r = walk(&w, job, err);
+	if (r >= 0) {
+		copy = pool_alloc(&v->pool, (w.n_found + 1) * sizeof(*copy));
+		r = copy ? 0 : -ENOMEM;
+	}
+	if (r >= 0) {
+		if (w.n_found)
+			memcpy(copy, w.found, w.n_found * sizeof(*copy));
+		*ret = copy;
+		*ret_n = w.n_found;
+	}
+	map_release(&w.jobs);
+	map_release(&w.seen);
+	free(w.queue);
+	free(w.found);
+	return r;
+}

@@ -1,0 +1,204 @@
+/* cmd_init.c - `roar init`: make a project. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/quote.h"
+#include "base/str.h"
+#include "commands.h"
+#include "config.h"
+#include "gitignore.h"
+#include "project.h"
+#include "store/store.h"
+
+static const struct option_spec options[] = {
+	{ .name = "yes",
+	  .letter = 'y',
+	  .help = "add .roar/ to .gitignore without asking" },
+	{ .name = "no", .letter = 'n', .help = "leave .gitignore alone" },
+	{ .name = "no-gitignore", .help = "the same as --no" },
+	{ .name = "path",
+	  .arg = "DIR",
+	  .help = "make the project there instead of here" },
+	{ 0 },
+};
+
+static const struct example examples[] = {
+	{ "roar init", "makes a project of the current folder" },
+	{ "roar init -y --path ~/work/vision",
+	  "makes one elsewhere and asks nothing" },
+	{ 0 },
+};
+
+/* ---- the store ---- */
+
+/* The database, with a first session in it. */
+static int make_store(const char *dir, struct roar_error *err)
+{
+	CLEANUP(store_closep) struct store *store = NULL;
+	struct store_session session;
+	int r;
+
+	r = store_open(dir, STORE_CREATE, &store, err);
+	if (r == 0)
+		r = store_begin(store, err);
+	if (r == 0)
+		r = store_session_active(store, true, &session, err);
+	if (r == 0)
+		r = store_commit(store, err);
+	return r;
+}
+
+/* ---- .gitignore ---- */
+
+/* Asks on the terminal.  Return alone means yes; the end of input means no. */
+static bool ask(const char *path)
+{
+	CLEANUP(str_release) struct str shown = STR_INIT;
+	char answer[64];
+
+	quote_printable(&shown, path, strlen(path));
+	(void)fprintf(stderr, "Add .roar/ to %s? [Y/n] ", str_cstr(&shown));
+	(void)fflush(stderr);
+	if (!fgets(answer, sizeof(answer), stdin)) {
+		(void)fputc('\n', stderr);
+		return false;
+	}
+	return strchr("\nyY", answer[strspn(answer, " \t")]) != NULL;
+}
+
+static void add_path(struct str *out, const char *path)
+{
+	quote_printable(out, path, strlen(path));
+}
+
+static bool is_refused(const struct args *args)
+{
+	return args_has(args, "no") || args_has(args, "no-gitignore");
+}
+
+/* What happens to .gitignore; words about it go to `out`. */
+static int care_for_git(const struct args *args, const char *root,
+			struct str *out, struct roar_error *err)
+{
+	CLEANUP(gitignore_release) struct gitignore g = { 0 };
+	int r;
+
+	r = gitignore_find(root, &g);
+	if (r == -ENOENT || (r == 0 && (g.ignored || is_refused(args))))
+		return 0;
+	if (r < 0)
+		return error_set(err, r, "cannot look for .gitignore: %s",
+				 strerror(-r));
+	if (!args_has(args, "yes")) {
+		if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
+			str_adds(out, "git does not ignore .roar/ yet: 'roar "
+				      "init -y' adds it to ");
+			add_path(out, g.path);
+			str_addc(out, '\n');
+			return 0;
+		}
+		/* What was done stands before what is asked. */
+		(void)cli_print(out);
+		str_clear(out);
+		if (!ask(g.path))
+			return 0;
+	}
+	r = gitignore_add(&g, err);
+	if (r > 0) {
+		str_adds(out, "Added .roar/ to ");
+		add_path(out, g.path);
+		str_addc(out, '\n');
+	}
+	return r < 0 ? r : 0;
+}
+
+/* ---- the command ---- */
+
+static int find_root(const struct args *args, char **ret_root,
+		     struct roar_error *err)
+{
+	CLEANUP(str_release) struct str shown = STR_INIT;
+	const char *path = args_get(args, "path");
+
+	*ret_root = realpath(path ? path : ".", NULL);
+	if (*ret_root)
+		return 0;
+	add_path(&shown, path ? path : ".");
+	return error_set(err, -errno, "cannot make a project in '%s': %s",
+			 str_cstr(&shown), strerror(errno));
+}
+
+static void add_hint(struct str *out, const char *dir)
+{
+	CLEANUP(config_release) struct config config = { 0 };
+
+	if (config_load(dir, &config, NULL) == 0 && config.hints)
+		str_adds(out, "Next: roar run COMMAND, then roar dag\n");
+}
+
+static int make_project(const struct args *args, struct str *out,
+			struct roar_error *err)
+{
+	CLEANUP(freep) char *root = NULL;
+	CLEANUP(str_release) struct str dir = STR_INIT;
+	int made;
+	int r;
+
+	r = find_root(args, &root, err);
+	if (r < 0)
+		return r;
+	made = project_init(root, err);
+	if (made < 0)
+		return made;
+	str_addf(&dir, "%s/.roar", root);
+	r = make_store(str_cstr(&dir), err);
+	if (r < 0)
+		return r;
+	str_adds(out, made ? "Initialised a roar project in " :
+			     "A roar project is already initialised in ");
+	add_path(out, str_cstr(&dir));
+	str_addc(out, '\n');
+	r = care_for_git(args, root, out, err);
+	if (r == 0 && made)
+		add_hint(out, str_cstr(&dir));
+	return r;
+}
+
+static int run(const struct args *args)
+{
+	CLEANUP(str_release) struct str out = STR_INIT;
+	struct roar_error err = { 0 };
+	int printed;
+	int r;
+
+	if (args_has(args, "yes") && is_refused(args))
+		return cli_usage(args->command,
+				 "--yes and --no exclude each other");
+	r = make_project(args, &out, &err);
+	printed = cli_print(&out);
+	if (r < 0)
+		return cli_fail("%s", err.text);
+	return printed;
+}
+
+const struct command cmd_init = {
+	.name = "init",
+	.group = GROUP_START,
+	.summary = "make the current folder a roar project",
+	.synopsis = "[OPTION]...",
+	.about = "Makes the folder .roar with the lineage database, the folder of "
+		 "journals and config.toml, which names every setting with its "
+		 "default.  Nothing is changed where a project exists already.\n\n"
+		 "In a git repository .roar/ should be ignored: roar asks on a "
+		 "terminal, adds the line with --yes, and otherwise leaves "
+		 ".gitignore as it is and says how.\n\n"
+		 "'roar run' makes a project by itself where there is none.",
+	.options = options,
+	.examples = examples,
+	.operand = OPERAND_NONE,
+	.run = run,
+};

@@ -1,0 +1,31 @@
+/* commands.h - every command of roar, one object per cmd_*.c file. */
+#ifndef ROAR_COMMANDS_H
+#define ROAR_COMMANDS_H
+
+#include "cli.h"
+
+/* "0.1.0" */
+extern const char roar_version[];
+
+/* Headings of `roar --help`, in their order. */
+#define GROUP_START "Start Here"
+#define GROUP_SESSIONS "Sessions"
+#define GROUP_INSPECT "Inspect Local Lineage"
+#define GROUP_SETUP "Setup and Admin"
+
+extern const struct command cmd_build;
+extern const struct command cmd_config;
+extern const struct command cmd_dag;
+extern const struct command cmd_db;
+extern const struct command cmd_env;
+extern const struct command cmd_filter;
+extern const struct command cmd_init;
+extern const struct command cmd_inputs;
+extern const struct command cmd_log;
+extern const struct command cmd_pop;
+extern const struct command cmd_reset;
+extern const struct command cmd_run;
+extern const struct command cmd_show;
+extern const struct command cmd_status;
+
+#endif

@@ -1,0 +1,32 @@
+/* dag.h - what `roar dag` shows: rows, and how to write them. */
+#ifndef ROAR_DAG_H
+#define ROAR_DAG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pipeline.h"
+
+struct view;
+
+struct dag {
+	struct view *view;
+	struct pipeline pipeline;
+	bool expanded; /* a row per execution */
+	bool show_artifacts;
+	bool stale_only;
+	uint32_t *rows; /* nodes that are shown, makers before users */
+	size_t n_rows;
+};
+
+/* Decides which nodes are shown, and in which order: as they came, but nothing
+ * before what it depends on; a cycle is entered at its oldest step.  0 or
+ * -ENOMEM. */
+int dag_order(struct dag *d);
+
+/* Each appends the whole answer to the view's text.  0 or -ENOMEM. */
+int dag_print(struct dag *d);
+void dag_json(struct dag *d);
+
+#endif

@@ -1,0 +1,168 @@
+/* pipeline.c - see pipeline.h */
+#include "pipeline.h"
+
+#include <string.h>
+
+#include "lineage/fold.h"
+#include "view.h"
+
+enum { TRIES = 5 }; /* when jobs are recorded while they are read */
+
+/* Which job an id means, which content a row has, and which row wrote a path
+ * last.  Rows come in the order of their jobs, so the last one wins. */
+static int index_rows(struct pipeline *p)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < p->n_jobs; i++)
+		r = map_set(&p->by_id, &p->jobs[i].id, sizeof(p->jobs[i].id),
+			    &p->jobs[i]);
+
+	for (size_t i = 0; r >= 0 && i < p->n_files; i++) {
+		struct store_file *row = &p->files[i];
+
+		if (row->artifact_id)
+			r = map_set(&p->content, &row->artifact_id,
+				    sizeof(row->artifact_id), row);
+		if (r >= 0 && row->role & LINEAGE_OUTPUT)
+			r = map_set(&p->written, row->path, strlen(row->path),
+				    row);
+	}
+	return r;
+}
+
+static int make_graph(struct view *v, bool expanded, struct pipeline *p)
+{
+	struct graph_job *jobs = pool_zalloc(&v->pool, (p->n_outline + 1) *
+							       sizeof(*jobs));
+	struct graph_file *files = pool_zalloc(
+		&v->pool, (p->n_files + 1) * sizeof(*files));
+
+	if (!jobs || !files)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n_outline; i++)
+		jobs[i] = (struct graph_job){
+			.id = p->outline[i].id,
+			.step = p->outline[i].step,
+			.is_build = p->outline[i].is_build,
+			.started_ns = p->outline[i].started_ns,
+		};
+	for (size_t i = 0; i < p->n_files; i++)
+		files[i] = (struct graph_file){
+			.job_id = p->files[i].job_id,
+			.path = p->files[i].path,
+			.artifact = p->files[i].artifact_id,
+			.size = (int64_t)p->files[i].stamp.size,
+			.is_output = p->files[i].role & LINEAGE_OUTPUT,
+		};
+	return graph_new(jobs, p->n_outline, files, p->n_files, expanded,
+			 &p->graph);
+}
+
+/* -EAGAIN when a job was recorded while the rows were read, so that a node has
+ * no job. */
+static int count(struct pipeline *p)
+{
+	p->nodes = graph_nodes(p->graph, &p->n_nodes);
+	p->artifacts = graph_artifacts(p->graph, &p->n_artifacts);
+	for (size_t i = 0; i < p->n_nodes; i++) {
+		if (!pipeline_job(p, i))
+			return -EAGAIN;
+		p->n_steps += p->nodes[i].state != GRAPH_SUPERSEDED;
+		p->n_stale += p->nodes[i].state == GRAPH_STALE;
+	}
+	for (size_t i = 0; i < p->n_artifacts; i++) {
+		enum graph_state state = p->artifacts[i].state;
+
+		p->n_stale_artifacts += state == GRAPH_STALE;
+		p->n_superseded_artifacts += state == GRAPH_SUPERSEDED;
+	}
+	return 0;
+}
+
+static int read_rows(struct view *v, bool expanded, struct pipeline *p,
+		     struct roar_error *err)
+{
+	struct store_job_query query = {
+		.session_id = v->session.id,
+		.latest_only = !expanded,
+	};
+	bool has_files = false;
+	int r;
+
+	r = store_jobs(v->store, &v->pool, &query, &p->jobs, &p->n_jobs, err);
+	if (r >= 0)
+		r = store_session_outline(v->store, &v->pool, v->session.id,
+					  &p->outline, &p->n_outline, err);
+	for (size_t i = 0; r >= 0 && i < p->n_outline; i++)
+		has_files |= p->outline[i].n_files > 0;
+	if (r >= 0 && has_files)
+		r = store_session_files(v->store, &v->pool, v->session.id,
+					&p->files, &p->n_files, err);
+	return r;
+}
+
+static int load(struct view *v, bool expanded, struct pipeline *p,
+		struct roar_error *err)
+{
+	int r;
+
+	r = read_rows(v, expanded, p, err);
+	if (r >= 0)
+		r = index_rows(p);
+	if (r >= 0)
+		r = make_graph(v, expanded, p);
+	if (r >= 0)
+		r = count(p);
+	return r;
+}
+
+int pipeline_load(struct view *v, bool expanded, struct pipeline *p,
+		  struct roar_error *err)
+{
+	int r = 0;
+
+	if (!v->has_session)
+		return 0;
+	for (int i = 0; i < TRIES; i++) {
+		r = load(v, expanded, p, err);
+		if (r != -EAGAIN)
+			return r;
+		pipeline_release(p);
+	}
+	return error_set(
+		err, r,
+		"jobs are being recorded faster than they can be read: try "
+		"again");
+}
+
+void pipeline_release(struct pipeline *p)
+{
+	graph_freep(&p->graph);
+	map_release(&p->by_id);
+	map_release(&p->content);
+	map_release(&p->written);
+	*p = PIPELINE_INIT;
+}
+
+const struct store_job *pipeline_job(const struct pipeline *p, size_t node)
+{
+	int64_t id = p->outline[p->nodes[node].job].id;
+
+	return map_get(&p->by_id, &id, sizeof(id));
+}
+
+const struct digests *pipeline_digests(const struct pipeline *p,
+				       int64_t artifact)
+{
+	const struct store_file *row = map_get(&p->content, &artifact,
+					       sizeof(artifact));
+
+	return row && row->digests.have ? &row->digests : NULL;
+}
+
+const struct store_file *pipeline_written(const struct pipeline *p,
+					  const struct graph_artifact *a)
+{
+	return map_get(&p->written, a->path, strlen(a->path));
+}

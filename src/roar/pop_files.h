@@ -1,0 +1,42 @@
+/* pop_files.h - which files of a job can be taken back without harm.
+ *
+ * Deleting is the one thing roar does that cannot be undone, so a file goes only
+ * when all of this is proved, and stays otherwise, with the reason:
+ *
+ *	it is a regular output below the project's root, not filtered;
+ *	it did not exist before the run: the job created the name, and neither
+ *	read prior content there nor replaced or removed anything;
+ *	no other recorded job used or made the same content at that path;
+ *	its content now is what the job left there, by stamp where that is
+ *	proof, by hash otherwise;
+ *	no symbolic link leads to it.
+ *
+ * A name that was renamed into place stays: nothing tells what was replaced. */
+#ifndef ROAR_POP_FILES_H
+#define ROAR_POP_FILES_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/stamp.h"
+
+struct store_file;
+struct store_job;
+struct view;
+
+struct pop_file {
+	const struct store_file *row;
+	const char *keep; /* why it stays; NULL: it goes */
+	bool gone; /* it is not there any more */
+	struct stamp stamp; /* as it was checked */
+};
+
+/* Looks at every output of the job. */
+int pop_plan(struct view *v, const struct store_job *job, struct pop_file **ret,
+	     size_t *ret_n, struct roar_error *err);
+
+/* Deletes a file that goes, if it still is what pop_plan() saw.  0, or a
+ * negative errno: -ESTALE when it changed meanwhile. */
+int pop_delete(const struct pop_file *file);
+
+#endif

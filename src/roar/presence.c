@@ -1,0 +1,81 @@
+/* presence.c - see presence.h */
+#include "presence.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "event/event.h"
+#include "hash/file_hash.h"
+#include "store/store.h"
+
+static bool same_look(const struct stamp *a, const struct stamp *b)
+{
+	return a->ino == b->ino && a->size == b->size &&
+	       a->mtime_ns == b->mtime_ns;
+}
+
+static enum presence compare(const struct store_file *row,
+			     const struct digests *now)
+{
+	if (memcmp(row->digests.blake3, now->blake3, BLAKE3_LEN) == 0)
+		return PRESENCE_PRESENT;
+	return PRESENCE_CHANGED;
+}
+
+/* The stamp did not decide: the digest cache may, else the content does. */
+static enum presence compare_content(struct store *s,
+				     const struct store_file *row,
+				     const struct stamp *now, uint64_t *budget)
+{
+	struct digests known = { 0 };
+	struct file_hash hash;
+	int r;
+
+	if (!(row->digests.have & DIGEST_SET_BLAKE3))
+		return PRESENCE_UNVERIFIED;
+	if (store_cache_get(s, now, DIGEST_SET_BLAKE3, &known))
+		return compare(row, &known);
+	if (now->size > *budget)
+		return PRESENCE_UNVERIFIED;
+	*budget -= now->size;
+	r = file_hash(AT_FDCWD, row->path, DIGEST_SET_BLAKE3, NULL, NULL,
+		      &hash);
+	if (r == -ENOENT)
+		return PRESENCE_MISSING;
+	if (r < 0)
+		return PRESENCE_UNVERIFIED;
+	return compare(row, &hash.digests);
+}
+
+enum presence presence_check(struct store *s, const struct store_file *row,
+			     uint64_t *budget)
+{
+	bool link = row->ftype == EVENT_FTYPE_SYMLINK;
+	struct stamp now;
+	struct stat st;
+
+	if (fstatat(AT_FDCWD, row->path, &st, link ? AT_SYMLINK_NOFOLLOW : 0) <
+	    0)
+		return errno == ENOENT || errno == ENOTDIR ?
+			       PRESENCE_MISSING :
+			       PRESENCE_UNVERIFIED;
+	now = stamp_of(&st);
+	if (same_look(&row->stamp, &now))
+		return PRESENCE_PRESENT;
+	if (link || !S_ISREG(st.st_mode) || now.size != row->stamp.size)
+		return PRESENCE_CHANGED;
+	return compare_content(s, row, &now, budget);
+}
+
+const char *presence_word(enum presence p)
+{
+	static const char *const words[PRESENCE_END] = {
+		[PRESENCE_PRESENT] = "present",
+		[PRESENCE_CHANGED] = "changed",
+		[PRESENCE_MISSING] = "missing",
+		[PRESENCE_UNVERIFIED] = "unverified",
+	};
+
+	return words[p];
+}

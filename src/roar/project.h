@@ -1,0 +1,50 @@
+/* project.h - the project a command works in.
+ *
+ * A project is the nearest folder, upwards from the current one, with a `.roar`
+ * folder in it (0700).  Opening one completes the records of runs whose roar was
+ * killed (recover.h).
+ *
+ * A `.roar` gives commands their environment, so it must be someone's to trust:
+ * one that belongs neither to the user, nor to root, nor to the owner of the
+ * folder it stands in (a stranger's /tmp/.roar) is passed over. */
+#ifndef ROAR_PROJECT_H
+#define ROAR_PROJECT_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "config.h"
+
+struct store;
+
+struct project {
+	char *root; /* absolute, without symbolic links */
+	char *dir; /* ROOT/.roar */
+	int dirfd; /* of `dir` */
+	char *cwd; /* the current directory, absolute */
+	struct config config;
+};
+
+enum project_flags {
+	PROJECT_CREATE = 1 << 0, /* make .roar in the current directory if none */
+	PROJECT_NO_CONFIG = 1
+			    << 1, /* leave config.toml unread, for its editors */
+};
+
+/* Finds (or makes) the project and reads its configuration.  *ret_created tells
+ * whether it was made now; may be NULL.  -ENOENT and a sentence that names
+ * `roar init` when there is none. */
+int project_open(unsigned flags, struct project *ret, bool *ret_created,
+		 struct roar_error *err);
+void project_release(struct project *p);
+
+/* Makes .roar (0700) with its folders and the default config.toml below `root`;
+ * does nothing when it is there.  Returns 1 when it was made, 0 when it existed. */
+int project_init(const char *root, struct roar_error *err);
+
+/* Opens the store for a reading command: recovers killed runs first (a failure of
+ * that is said on stderr and does not stop the reading). */
+int project_store(struct project *p, unsigned store_flags,
+		  struct store **ret_store, struct roar_error *err);
+
+#endif

@@ -1,0 +1,122 @@
+/* recover.c - see recover.h */
+#include "recover.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "event/journal.h"
+#include "project.h"
+#include "run/run.h"
+#include "store/store.h"
+
+DEFINE_CLEANUP(DIR *, closedir)
+
+enum { STATUS_KILLED = 9 }; /* wait status of a process ended by SIGKILL */
+
+static bool is_journal(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && dot != name && strcmp(dot, ".journal") == 0;
+}
+
+/* Folds the events and finds out how the command ended, if it did. */
+static void replay(struct run *run, struct journal_reader *reader)
+{
+	const struct event *ev;
+	int64_t last_ns = run->meta.started_ns;
+	int32_t root = 0;
+
+	run->result.status = STATUS_KILLED;
+	while ((ev = journal_next(reader))) {
+		struct fold_change change;
+
+		if (ev->kind == EVENT_FORK && (ev->flags & EVENT_ROOT))
+			root = ev->pid;
+		if (ev->kind == EVENT_EXIT && ev->pid == root)
+			run->result.status = ev->aux;
+		if (ev->time_ns > last_ns)
+			last_ns = ev->time_ns;
+		(void)fold_add(run->fold, ev, &change);
+	}
+	run->duration_ns = last_ns - run->meta.started_ns;
+}
+
+static int record_journal(struct project *project, struct store *store,
+			  struct journal_reader *reader,
+			  struct roar_error *err)
+{
+	struct run_options options = { .kind = "run", .quiet = true };
+	CLEANUP(run_release) struct run run = { 0 };
+	const void *meta;
+	size_t len;
+	int r;
+
+	options.want = project->config.hash_run;
+	meta = journal_meta(reader, &len);
+	r = run_init(&run, project, &options);
+	if (r == 0)
+		r = run_meta_decode(&run.pool, meta, len, &run.meta);
+	if (r < 0)
+		return r;
+	run.recovered = true;
+	run.interrupted = true;
+	replay(&run, reader);
+	fold_add_gap(run.fold, EVENT_GAP_INTERRUPTED, "");
+	r = settle(&run);
+	return r < 0 ? r : record(&run, store, err);
+}
+
+/* One journal.  Returns 1 when a record was completed, 0 when there was nothing
+ * to do, negative when it must stay for another time. */
+static int recover_one(struct project *project, struct store *store, int dirfd,
+		       const char *name, struct roar_error *err)
+{
+	CLEANUP(journal_reader_freep) struct journal_reader *reader = NULL;
+	int r = journal_open(dirfd, name, &reader);
+
+	if (r == -EBUSY || r == -ENOENT)
+		return 0; /* its run is alive, or someone else was faster */
+	if (r == 0)
+		r = record_journal(project, store, reader, err);
+	/* Recorded before the journal could be removed, or killed before the
+	 * journal began: nothing is lost by removing it. */
+	if (r == 0 || r == -EEXIST || r == -EBADMSG) {
+		(void)unlinkat(dirfd, name, 0);
+		return r == 0;
+	}
+	return r;
+}
+
+int recover_runs(struct project *project, struct store *store,
+		 struct roar_error *err)
+{
+	CLEANUP(closedirp) DIR *dir = NULL;
+	struct dirent *entry;
+	int n = 0;
+	int fd = openat(project->dirfd, "runs",
+			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	dir = fdopendir(fd);
+	if (!dir) {
+		(void)close(fd);
+		return -ENOMEM;
+	}
+	while ((entry = readdir(dir))) {
+		int r;
+
+		if (!is_journal(entry->d_name))
+			continue;
+		r = recover_one(project, store, fd, entry->d_name, err);
+		if (r < 0)
+			return r;
+		n += r;
+	}
+	return n;
+}

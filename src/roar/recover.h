@@ -1,0 +1,18 @@
+/* recover.h - records of runs whose roar was killed.
+ *
+ * Each run in flight has a journal in .roar/runs/.  One without a living writer
+ * belongs to a killed roar: its events are folded, what can still be hashed is
+ * hashed, and the job is recorded as interrupted and incomplete. */
+#ifndef ROAR_RECOVER_H
+#define ROAR_RECOVER_H
+
+#include "base/error.h"
+
+struct project;
+struct store;
+
+/* Completes all such records.  Returns how many, or a negative errno. */
+int recover_runs(struct project *project, struct store *store,
+		 struct roar_error *err);
+
+#endif

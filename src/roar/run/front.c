@@ -1,0 +1,235 @@
+/* front.c - see front.h */
+#include "run/front.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "cli.h"
+#include "trace/tracer.h"
+
+enum {
+	/* How long a signal sent to the whole group may take to be seen. */
+	SETTLE_NS = 30000000,
+};
+
+/* The handler's view of the world; a program has one front. */
+static struct tracer_control *shared;
+static pid_t tracer_pid;
+static volatile sig_atomic_t asked[65]; /* signals to pass on */
+
+/* The signals that are passed on; stop signals keep their default effect. */
+static const int passed_on[] = {
+	SIGHUP, SIGINT,	 SIGQUIT,   SIGUSR1, SIGUSR2, SIGALRM,
+	SIGTERM, SIGCONT, SIGWINCH, SIGURG,  SIGIO,   SIGPWR,
+	SIGVTALRM, SIGPROF,
+};
+enum { N_PASSED_ON = sizeof(passed_on) / sizeof(passed_on[0]) };
+
+/* ---- front ---- */
+
+static void kill_tree(void)
+{
+	pid_t command = atomic_load(&shared->command);
+
+	atomic_store(&shared->kill_all, 1);
+	if (command > 0)
+		(void)kill(command, SIGKILL);
+	(void)kill(tracer_pid, SIGUSR1);
+}
+
+static void on_signal(int sig, siginfo_t *info, void *context)
+{
+	static volatile sig_atomic_t n_int;
+	int saved = errno;
+
+	(void)context;
+	if (sig == SIGCONT) {
+		atomic_store(&shared->resume, 1);
+		(void)kill(tracer_pid, SIGUSR1);
+		errno = saved;
+		return;
+	}
+	if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP || sig == SIGQUIT)
+		atomic_fetch_add(&shared->n_interrupts, 1);
+	if (sig == SIGINT && ++n_int > 1)
+		kill_tree();
+	else if (info->si_code <= 0)
+		asked[sig] = 1;
+	errno = saved;
+}
+
+static void catch_signals(const sigset_t *ignored)
+{
+	struct sigaction sa = { .sa_sigaction = on_signal,
+				.sa_flags = SA_SIGINFO | SA_RESTART };
+
+	(void)sigfillset(&sa.sa_mask);
+	for (size_t i = 0; i < N_PASSED_ON; i++)
+		if (!sigismember(ignored, passed_on[i]))
+			(void)sigaction(passed_on[i], &sa, NULL);
+}
+
+/* Was it sent to the command, too?  Give it a moment to arrive. */
+static void pass_on(int sig)
+{
+	struct timespec moment = { 0, SETTLE_NS };
+	int64_t now = clock_now_ns();
+	pid_t command = atomic_load(&shared->command);
+
+	(void)nanosleep(&moment, NULL);
+	if (atomic_load(&shared->signal_ns[sig]) < now - SETTLE_NS &&
+	    command > 0)
+		(void)kill(command, sig);
+}
+
+static void pass_on_asked(void)
+{
+	if (atomic_load(&shared->command) <= 0)
+		return; /* not there yet; the signal stays asked for */
+	for (size_t i = 0; i < N_PASSED_ON; i++) {
+		int sig = passed_on[i];
+
+		if (!asked[sig])
+			continue;
+		asked[sig] = 0;
+		pass_on(sig);
+	}
+}
+
+/* Waits for a code on the line, or for its end: returns true with a code. */
+static bool wait_for_code(int fd, const sigset_t *mask, int *ret_code)
+{
+	struct pollfd line = { .fd = fd, .events = POLLIN };
+	/* An early signal waits for the command's pid. */
+	struct timespec soon = { 0, 20000000 };
+
+	for (;;) {
+		bool early = atomic_load(&shared->command) <= 0;
+		int n = ppoll(&line, 1, early ? &soon : NULL, mask);
+
+		pass_on_asked();
+		if (n > 0)
+			break;
+	}
+	return fd_read_all(fd, ret_code, sizeof(*ret_code)) ==
+	       sizeof(*ret_code);
+}
+
+static int reap(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return 1;
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	(void)cli_fail("the tracer was ended by signal %d (%s), and with it "
+		       "the command: the next roar command completes the "
+		       "record from its journal",
+		       WTERMSIG(status), strsignal(WTERMSIG(status)));
+	return 128 + WTERMSIG(status);
+}
+
+static int be_front(const struct front *front, int fd)
+{
+	sigset_t open;
+	int code;
+
+	(void)sigemptyset(&open);
+	if (wait_for_code(fd, &open, &code)) {
+		(void)close(fd);
+		return code;
+	}
+	(void)close(fd);
+	(void)front;
+	return reap(tracer_pid);
+}
+
+/* ---- tracer ---- */
+
+void front_leave(struct front *front, int code)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = 0; null >= 0 && fd <= STDERR_FILENO; fd++)
+		(void)dup2(null, fd);
+	(void)fd_write_all(front->fd, &code, sizeof(code));
+	(void)close(front->fd);
+	front->fd = -1;
+}
+
+void front_stop(const struct front *front, int sig)
+{
+	(void)kill(front->pid, sig);
+}
+
+/* ---- both ---- */
+
+static void note_ignored(sigset_t *ret)
+{
+	(void)sigemptyset(ret);
+	for (int sig = 1; sig < SIGRTMIN; sig++) {
+		struct sigaction sa;
+
+		if (sigaction(sig, NULL, &sa) == 0 &&
+		    sa.sa_handler == SIG_IGN)
+			(void)sigaddset(ret, sig);
+	}
+}
+
+static _Noreturn void be_tracer(struct front *front,
+				int (*body)(struct front *, void *), void *ctx)
+{
+	/* A caller that ignores SIGCHLD would keep us from waiting; SIGXFSZ
+	 * would end us where an error can be reported. */
+	(void)signal(SIGCHLD, SIG_DFL);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	(void)signal(SIGPIPE, SIG_IGN);
+	exit(body(front, ctx));
+}
+
+int front_run(int (*body)(struct front *front, void *ctx), void *ctx)
+{
+	struct front front = { .pid = getpid(), .fd = -1 };
+	sigset_t all;
+	int line[2];
+
+	front.control = tracer_control_new();
+	if (!front.control)
+		return -ENOMEM;
+	if (pipe2(line, O_CLOEXEC) < 0)
+		return -errno;
+	shared = front.control;
+	note_ignored(&front.ignored);
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, &front.mask);
+	tracer_pid = fork();
+	if (tracer_pid < 0) {
+		int r = -errno;
+
+		(void)sigprocmask(SIG_SETMASK, &front.mask, NULL);
+		(void)close(line[0]);
+		(void)close(line[1]);
+		return r;
+	}
+	if (tracer_pid == 0) {
+		(void)close(line[0]);
+		front.fd = line[1];
+		be_tracer(&front, body, ctx);
+	}
+	(void)close(line[1]);
+	catch_signals(&front.ignored);
+	return be_front(&front, line[0]);
+}

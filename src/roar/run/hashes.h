@@ -1,0 +1,57 @@
+/* hashes.h - the content of a file, as it was at some time.
+ *
+ * A name can stand for two contents in one run: the one that was read (input)
+ * and the one that was written (output).  Each is an `outcome` with the stamp
+ * it was taken at, so that at the end nobody trusts a digest whose file has
+ * changed since.  Outcomes hang on lineage_file.user and live in the run's
+ * pool. */
+#ifndef ROAR_RUN_HASHES_H
+#define ROAR_RUN_HASHES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hash/hasher.h"
+#include "lineage/fold.h"
+
+struct run;
+
+enum outcome_side { OUTCOME_INPUT, OUTCOME_OUTPUT };
+
+struct outcome {
+	struct outcome *next; /* the other side of the same name */
+	union {
+		struct hash_task *task; /* while `pending` */
+		struct digests *more; /* other algorithms than BLAKE3, or NULL */
+	};
+	uint64_t mark; /* of the stamp that was hashed, see stamp_mark() */
+	uint64_t size; /* bytes hashed */
+	int64_t ctime_ns; /* with the mark: the key of the digest cache */
+	int64_t taken_ns;
+	int16_t result; /* 0 or a negative errno, when not pending */
+	uint8_t side; /* enum outcome_side */
+	bool pending;
+	bool cached; /* the digest came from the cache */
+	uint8_t blake3[32];
+};
+
+/* A 64-bit fingerprint of content identity: device, inode, size, mtime.  Not of
+ * ctime: a chmod or a new link leaves the content alone. */
+uint64_t stamp_mark(const struct stamp *s);
+
+/* The outcome of that side; NULL when none was asked for. */
+struct outcome *hashes_find(const struct lineage_file *file,
+			    enum outcome_side side);
+
+/* Asks for the content now under `path` in the background (or again).  NULL
+ * without memory or when too many are under way; then it is hashed at the end. */
+struct outcome *hashes_submit(struct run *run, struct lineage_file *file,
+			      enum outcome_side side, const char *path, int fd);
+
+/* Takes the result of a pending outcome, waiting for it if need be. */
+void hashes_collect(struct run *run, struct outcome *o);
+
+/* Fills in digests from a collected, successful outcome. */
+void hashes_get(const struct outcome *o, struct digests *ret);
+
+#endif

@@ -1,0 +1,212 @@
+/* observe.c - what happens to an event while the command runs
+ *
+ *	event ─▶ redact ─▶ journal ─▶ fold ─▶ news?
+ *				               input  ─▶ hash in the background
+ *				               closed ─▶ hash in the background
+ *
+ * The order matters: nothing secret reaches the disk, and what the fold has
+ * taken is in the journal already. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "event/journal.h"
+#include "hash/hasher.h"
+#include "lineage/redact.h"
+#include "run/hashes.h"
+#include "run/run.h"
+#include "run/watch.h"
+
+enum {
+	/* Early results kept in memory; the rest is hashed at the end. */
+	EARLY_MAX = 16384,
+	/* An input that is about to be overwritten is hashed at once, while its
+	 * writer waits; this much of it (some 20 ms). */
+	URGENT_BYTES = 64 * 1024 * 1024,
+};
+
+/* ---- journal ---- */
+
+/* Opening a file again for reading teaches nothing: keeps the journal as small
+ * as the number of files, however often they are opened. */
+static bool is_known_read(const struct run *run, const struct event *ev)
+{
+	const struct lineage_file *f;
+
+	if (ev->kind != EVENT_OPEN ||
+	    (ev->flags & (EVENT_READ | EVENT_WRITE)) != EVENT_READ)
+		return false;
+	f = fold_find(run->fold, event_path(ev));
+	if (!f)
+		return false;
+	if (f->own)
+		return f->seen & LINEAGE_READ_OWN;
+	return (f->seen & LINEAGE_READ_PRIOR) &&
+	       stamp_equal(&f->first, &ev->before);
+}
+
+/* The same event with its command line redacted. */
+static const struct event *redacted(struct run *run, const struct event *ev)
+{
+	struct event *copy = run->scratch_event;
+
+	str_clear(&run->scratch);
+	redact_text(run->redact, event_path2(ev), ev->path2_len, &run->scratch);
+	if (str_error(&run->scratch) < 0 ||
+	    run->scratch.len > EVENT_PATH_MAX)
+		str_clear(&run->scratch);
+	*copy = *ev;
+	event_set_paths(copy, event_path(ev), ev->path_len,
+			str_cstr(&run->scratch), run->scratch.len);
+	return copy;
+}
+
+static void write_journal(struct run *run, const struct event *ev)
+{
+	int r;
+
+	if (!run->journal)
+		return;
+	r = journal_append(run->journal, ev);
+	if (r == 0)
+		return;
+	fold_add_gap(run->fold, EVENT_GAP_JOURNAL, strerror(-r));
+	journal_close(run->journal);
+	run->journal = NULL;
+}
+
+/* ---- early hashing ---- */
+
+static bool is_filtered(const struct run *run, const struct lineage_file *f)
+{
+	bool written = f->own || (f->seen & LINEAGE_OPENED_WRITE);
+
+	return filter_match(&run->filters, f->path, written) != FILTER_NONE;
+}
+
+static void hash_early(struct run *run, struct lineage_file *f,
+		       enum outcome_side side, const char *path)
+{
+	if (run->n_early >= EARLY_MAX || f->ftype > EVENT_FTYPE_REGULAR ||
+	    is_filtered(run, f))
+		return;
+	if (hashes_submit(run, f, side, path, -1))
+		run->n_early++;
+}
+
+static void watch_written(struct run *run, const struct lineage_file *f)
+{
+	if (!run->watch && watch_new(&run->watch) < 0)
+		return;
+	if (is_filtered(run, f))
+		return;
+	watch_add(run->watch, f->path, f->path_len);
+	run->n_writing++;
+	run->n_idle_ticks = 0;
+}
+
+static bool is_write(const struct event *ev)
+{
+	return ev->kind == EVENT_OPEN && (ev->flags & EVENT_WRITE) &&
+	       ev->ftype <= EVENT_FTYPE_REGULAR;
+}
+
+static void act(struct run *run, const struct event *ev,
+		const struct fold_change *change)
+{
+	struct lineage_file *f = change->file;
+
+	if (change->news == FOLD_INPUT)
+		hash_early(run, f, OUTCOME_INPUT, change->at->path);
+	else if (change->news == FOLD_CLOSED)
+		hash_early(run, f, OUTCOME_OUTPUT, f->path);
+	if (is_write(ev)) {
+		f = fold_find(run->fold, event_path(ev));
+		if (f)
+			watch_written(run, f);
+	}
+}
+
+/* What a renamed directory holds has moved along, seen or not. */
+static void note_moved_dir(struct run *run, const struct event *ev)
+{
+	struct moved_dir *m;
+
+	if (ev->kind != EVENT_RENAME || ev->ftype != EVENT_FTYPE_DIRECTORY ||
+	    run->n_moved == sizeof(run->moved) / sizeof(run->moved[0]))
+		return;
+	m = &run->moved[run->n_moved];
+	m->from = pool_dup(&run->pool, event_path(ev), ev->path_len);
+	m->to = pool_dup(&run->pool, event_path2(ev), ev->path2_len);
+	if (m->from && m->to)
+		run->n_moved++;
+}
+
+void observe_event(void *ctx, const struct event *ev)
+{
+	struct fold_change change = { .news = FOLD_NOTHING };
+	struct run *run = ctx;
+
+	if (is_known_read(run, ev))
+		return;
+	if (ev->kind == EVENT_EXEC && ev->path2_len)
+		ev = redacted(run, ev);
+	write_journal(run, ev);
+	if (fold_add(run->fold, ev, &change) < 0)
+		return; /* the fold has noted the gap */
+	note_moved_dir(run, ev);
+	act(run, ev, &change);
+}
+
+/* An input is about to change.  Its digest must be of the content that was
+ * read: wait for it, or at least hold the file so that a removal does not take
+ * the content away. */
+void observe_before_change(void *ctx, const char *path, size_t len,
+			   const struct stamp *stamp)
+{
+	struct run *run = ctx;
+	struct lineage_file *f = fold_find(run->fold, path);
+	struct outcome *o;
+
+	(void)len;
+	if (!f || !(f->seen & LINEAGE_READ_PRIOR) || f->own)
+		return;
+	o = hashes_find(f, OUTCOME_INPUT);
+	if (!o || !o->pending)
+		return;
+	if (stamp->size <= URGENT_BYTES)
+		hashes_collect(run, o);
+}
+
+static void on_closed(void *ctx, const char *path, size_t len)
+{
+	_Alignas(struct event) char buf[EVENT_HEADER + 4096 + 16];
+	struct event *ev = (struct event *)buf;
+	struct run *run = ctx;
+
+	if (len > 4096 || !fold_find(run->fold, path))
+		return;
+	if (run->n_writing)
+		run->n_writing--;
+	run->n_idle_ticks = 0;
+	memset(ev, 0, EVENT_HEADER);
+	ev->kind = EVENT_CLOSE;
+	event_set_paths(ev, path, len, "", 0);
+	observe_event(run, ev);
+}
+
+/* Files that stay open for hours (logs) must not keep us awake: the less
+ * happens, the rarer the look. */
+unsigned observe_tick(void *ctx)
+{
+	struct run *run = ctx;
+
+	if (!run->watch)
+		return 0;
+	run->n_idle_ticks++;
+	watch_read(run->watch, on_closed, run);
+	if (!run->n_writing)
+		return 0;
+	return run->n_idle_ticks < 20 ? 100 : 2000;
+}

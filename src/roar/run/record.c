@@ -1,0 +1,300 @@
+/* record.c - the facts of a run into the store, in one transaction */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "argv_json.h"
+#include "base/clock.h"
+#include "base/quote.h"
+#include "commands.h"
+#include "hash/file_hash.h"
+#include "lineage/step.h"
+#include "run/hashes.h"
+#include "run/run.h"
+
+int run_exit_code(const struct run *run)
+{
+	int status = run->result.status;
+
+	if (WIFSIGNALED(status))
+		return 128 + WTERMSIG(status);
+	return WEXITSTATUS(status);
+}
+
+/* ---- the job row ---- */
+
+static const char *text(const char *s)
+{
+	return s ? s : "";
+}
+
+static int64_t timeval_ns(struct timeval t)
+{
+	return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_usec * 1000;
+}
+
+static void fill_git(struct run *run, struct store_job *job)
+{
+	const struct git_facts *git = &run->git;
+
+	job->git_root = text(git->root);
+	job->git_commit = text(git->commit);
+	job->git_branch = text(git->branch);
+	job->git_remote = text(git->remote);
+	job->git_snapshot = text(git->snapshot);
+	job->git_dirty = git->dirty;
+}
+
+static int fill_command(struct run *run, struct store_job *job)
+{
+	CLEANUP(str_release) struct str line = STR_INIT;
+	CLEANUP(str_release) struct str json = STR_INIT;
+	const char *script = step_script(run->meta.argv);
+
+	quote_argv(&line, run->meta.argv);
+	argv_json_encode(run->meta.argv, &json);
+	if (line.failed || json.failed)
+		return -ENOMEM;
+	job->command = pool_dup(&run->pool, line.data, line.len);
+	job->argv = pool_dup(&run->pool, json.data, json.len);
+	job->script = text(script);
+	return job->command && job->argv ? 0 : -ENOMEM;
+}
+
+static int fill_identity(struct run *run, struct store_job *job)
+{
+	CLEANUP(freep) const char **outputs = NULL;
+	const struct run_meta *m = &run->meta;
+	size_t n = 0;
+
+	outputs = calloc((size_t)run->n_outputs + 1, sizeof(*outputs));
+	if (!outputs)
+		return -ENOMEM;
+	for (size_t i = 0; i < run->n_files; i++) {
+		const struct run_file *e = &run->files[i];
+
+		if (!e->filter && (e->roles & LINEAGE_OUTPUT))
+			outputs[n++] = e->file->path;
+	}
+	step_command_id(m->kind, m->cwd, m->argv, job->command_id);
+	return step_output_id(m->kind, m->cwd, m->argv, outputs, n,
+			      job->output_id);
+}
+
+static int fill_job(struct run *run, struct store_job *job)
+{
+	const struct run_meta *m = &run->meta;
+	size_t n_gaps;
+	size_t n_processes;
+	int r;
+
+	(void)fold_gaps(run->fold, &n_gaps);
+	(void)fold_processes(run->fold, &n_processes);
+	memcpy(job->uid, m->uid, sizeof(job->uid));
+	job->kind = m->kind;
+	job->name = m->name;
+	job->cwd = m->cwd;
+	job->started_ns = m->started_ns;
+	job->duration_ns = run->duration_ns;
+	job->status = run->interrupted ? STORE_INTERRUPTED : STORE_DONE;
+	job->exit_code = run_exit_code(run);
+	job->complete = n_gaps == 0;
+	job->tracer = m->tracer;
+	job->version = roar_version;
+	job->host = m->host;
+	job->user = m->user;
+	job->n_inputs = run->n_inputs;
+	job->n_outputs = run->n_outputs;
+	job->n_filtered = run->n_filtered;
+	job->n_processes = (int64_t)n_processes;
+	job->cpu_user_ns = timeval_ns(run->result.usage.ru_utime);
+	job->cpu_system_ns = timeval_ns(run->result.usage.ru_stime);
+	job->max_rss_kib = run->result.usage.ru_maxrss;
+	fill_git(run, job);
+	r = fill_command(run, job);
+	return r < 0 ? r : fill_identity(run, job);
+}
+
+/* ---- file rows ---- */
+
+/* A symbolic link is its text. */
+static void digest_link(const char *path, struct digests *ret)
+{
+	char target[4096];
+	ssize_t n = readlink(path, target, sizeof(target));
+
+	if (n >= 0)
+		(void)digest_buffer(target, (size_t)n, DIGEST_SET_BLAKE3, ret);
+}
+
+/* The digest, and the stamp if the file still has it. */
+static void fill_content(const struct run_file *e, enum outcome_side side,
+			 struct store_file *row)
+{
+	const struct outcome *o = hashes_find(e->file, side);
+	struct stat st;
+
+	if (!o || o->pending || o->result < 0)
+		return;
+	hashes_get(o, &row->digests);
+	row->stamp.size = o->size;
+	if (side == OUTCOME_INPUT) {
+		row->stamp = e->file->first;
+	} else if (lstat(e->file->path, &st) == 0) {
+		struct stamp now = stamp_of(&st);
+
+		if (stamp_mark(&now) == o->mark)
+			row->stamp = now;
+	}
+}
+
+/* Digests that were read, not looked up, are worth remembering. */
+static int remember(struct store *store, const struct run_file *e,
+		    enum outcome_side side, const struct store_file *row,
+		    struct roar_error *err)
+{
+	const struct outcome *o = hashes_find(e->file, side);
+	struct stamp stamp = row->stamp;
+
+	if (!o || o->pending || o->result < 0 || o->cached || !stamp.ino)
+		return 0;
+	stamp.ctime_ns = o->ctime_ns;
+	return store_cache_put(store, &stamp, o->taken_ns, &row->digests, err);
+}
+
+static int add_row(struct run *run, struct store *store,
+		   const struct run_file *e, unsigned role,
+		   struct roar_error *err)
+{
+	const struct lineage_file *f = e->file;
+	enum outcome_side side = role == LINEAGE_INPUT ? OUTCOME_INPUT :
+							 OUTCOME_OUTPUT;
+	struct store_file row = {
+		.job_id = run->job.id,
+		.path = f->path,
+		.role = (uint8_t)role,
+		.intermediate = role != LINEAGE_INPUT &&
+				(e->roles & LINEAGE_INTERMEDIATE),
+		.filter = e->filter,
+		.ftype = role == LINEAGE_OUTPUT ? e->after_ftype : f->ftype,
+		.seen = f->seen,
+		.read_order = f->read_order,
+		.write_order = f->write_order,
+		.reader = f->reader,
+		.writer = f->writer,
+		.origin = f->origin ? f->origin->path : "",
+	};
+	int r;
+
+	if (!e->filter)
+		fill_content(e, side, &row);
+	if (!e->filter && role == LINEAGE_OUTPUT &&
+	    row.ftype == EVENT_FTYPE_SYMLINK)
+		digest_link(f->path, &row.digests);
+	r = store_file_add(store, &row, err);
+	return r < 0 ? r : remember(store, e, side, &row, err);
+}
+
+static int add_files(struct run *run, struct store *store,
+		     struct roar_error *err)
+{
+	static const unsigned roles[] = { LINEAGE_INPUT, LINEAGE_OUTPUT,
+					  LINEAGE_TEMPORARY, LINEAGE_TOUCHED };
+
+	for (size_t i = 0; i < run->n_files; i++) {
+		const struct run_file *e = &run->files[i];
+
+		for (size_t k = 0; k < sizeof(roles) / sizeof(roles[0]); k++) {
+			int r;
+
+			if (!(e->roles & roles[k]))
+				continue;
+			r = add_row(run, store, e, roles[k], err);
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+/* ---- the rest ---- */
+
+static int add_processes(struct run *run, struct store *store,
+			 struct roar_error *err)
+{
+	size_t n;
+	const struct lineage_process *p = fold_processes(run->fold, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct store_process row = {
+			.pid = p[i].pid,
+			.parent = p[i].parent,
+			.command = p[i].command,
+			.start_ns = p[i].start_ns,
+			.end_ns = p[i].end_ns,
+			.status = p[i].status,
+		};
+		int r = store_process_add(store, run->job.id, &row, err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int add_gaps(struct run *run, struct store *store,
+		    struct roar_error *err)
+{
+	size_t n;
+	const struct lineage_gap *gaps = fold_gaps(run->fold, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct store_gap row = { gaps[i].code, gaps[i].detail,
+					 gaps[i].count };
+		int r = store_gap_add(store, run->job.id, &row, err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int write_rows(struct run *run, struct store *store,
+		      struct roar_error *err)
+{
+	struct store_session session;
+	int r = store_session_active(store, true, &session, err);
+
+	if (r < 0)
+		return r;
+	run->job.session_id = session.id;
+	r = store_job_add(store, &run->job, err);
+	if (r == 0)
+		r = add_processes(run, store, err);
+	if (r == 0)
+		r = add_gaps(run, store, err);
+	if (r == 0)
+		r = add_files(run, store, err);
+	return r;
+}
+
+int record(struct run *run, struct store *store, struct roar_error *err)
+{
+	int64_t start = clock_mono_ns();
+	int r = fill_job(run, &run->job);
+
+	if (r < 0)
+		return error_set(err, r, "out of memory");
+	r = store_begin(store, err);
+	if (r < 0)
+		return r;
+	r = write_rows(run, store, err);
+	if (r == 0)
+		r = store_commit(store, err);
+	if (r < 0)
+		store_rollback(store);
+	run->record_ns = clock_mono_ns() - start;
+	return r;
+}

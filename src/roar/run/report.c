@@ -1,0 +1,311 @@
+/* report.c - what the user reads on stderr when the command has ended */
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "base/quote.h"
+#include "cli.h"
+#include "project.h"
+#include "run/hashes.h"
+#include "run/run.h"
+
+enum { ROWS_MAX = 4, COMMAND_WIDTH = 60 };
+
+static void print(const struct str *text)
+{
+	if (str_error(text) == 0)
+		(void)fd_write_all(STDERR_FILENO, text->data, text->len);
+}
+
+static void add_step(struct str *out, const struct run *run)
+{
+	bool build = strcmp(run->job.kind, "build") == 0;
+
+	str_addf(out, "@%s%lld %s", build ? "B" : "", (long long)run->job.step,
+		 run->job.uid);
+}
+
+static int64_t overhead_ns(const struct run *run)
+{
+	return clock_mono_ns() - run->total_start_ns - run->duration_ns;
+}
+
+/* "12.3 s + 8.1 ms": the command's time and ours. */
+static void add_times(struct str *out, const struct run *run)
+{
+	clock_format_duration(out, run->duration_ns);
+	str_adds(out, " + ");
+	clock_format_duration(out, overhead_ns(run));
+}
+
+static void add_verdict(struct str *out, const struct run *run,
+			const struct term *term)
+{
+	size_t n;
+
+	(void)fold_gaps(run->fold, &n);
+	if (run->interrupted)
+		term_add(out, term, COLOR_YELLOW, "interrupted, ");
+	if (n)
+		term_add(out, term, COLOR_YELLOW, "incomplete");
+	else
+		term_add(out, term, COLOR_GREEN, "complete");
+}
+
+/* ---- one line, when nobody sits at a terminal ---- */
+
+static void add_line(struct str *out, const struct run *run,
+		     const struct term *term)
+{
+	size_t n;
+	const struct lineage_gap *gaps = fold_gaps(run->fold, &n);
+
+	str_adds(out, "roar: ");
+	add_step(out, run);
+	str_adds(out, ": ");
+	format_count(out, (uint64_t)run->n_inputs, "input");
+	str_adds(out, ", ");
+	format_count(out, (uint64_t)run->n_outputs, "output");
+	str_addf(out, ", exit %d, ", run->job.exit_code);
+	add_verdict(out, run, term);
+	if (n) {
+		str_addf(out, " (%s", event_gap_text((unsigned)gaps[0].code));
+		if (gaps[0].detail[0]) {
+			str_adds(out, ": ");
+			quote_printable(out, gaps[0].detail,
+					strlen(gaps[0].detail));
+		}
+		if (n > 1)
+			str_addf(out, "; and %zu more", n - 1);
+		str_addc(out, ')');
+	}
+	str_adds(out, ", ");
+	add_times(out, run);
+	str_addc(out, '\n');
+}
+
+/* ---- the block ---- */
+
+static void add_hash(struct str *out, const struct run_file *e,
+		     enum outcome_side side, const struct term *term)
+{
+	const struct outcome *o = hashes_find(e->file, side);
+	char hex[13];
+
+	if (!o || o->pending || o->result < 0) {
+		str_adds(out, "  ------------            ");
+		return;
+	}
+	digest_hex(hex, o->blake3, 6);
+	str_adds(out, "  ");
+	term_add(out, term, COLOR_DIM, hex);
+	str_adds(out, "  ");
+	{
+		size_t start = out->len;
+
+		format_size(out, o->size);
+		if (out->len - start < 10)
+			str_pad(out, ' ', 10 - (out->len - start));
+	}
+}
+
+static void add_file(struct str *out, const struct run *run,
+		     const struct run_file *e, enum outcome_side side,
+		     const char *label, const struct term *term)
+{
+	const char *path = path_relative(e->file->path, run->meta.cwd);
+
+	str_adds(out, "  ");
+	term_add(out, term, COLOR_BOLD, label);
+	add_hash(out, e, side, term);
+	str_adds(out, "  ");
+	quote_printable(out, path, strlen(path));
+	if (side == OUTCOME_OUTPUT && (e->roles & LINEAGE_INTERMEDIATE))
+		term_add(out, term, COLOR_DIM, "  (read again)");
+	str_addc(out, '\n');
+}
+
+static void add_files(struct str *out, const struct run *run, unsigned role,
+		      const char *label, const struct term *term)
+{
+	enum outcome_side side = role == LINEAGE_INPUT ? OUTCOME_INPUT :
+							 OUTCOME_OUTPUT;
+	size_t shown = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < run->n_files; i++) {
+		const struct run_file *e = &run->files[i];
+
+		if (e->filter || !(e->roles & role))
+			continue;
+		n++;
+		if (shown == ROWS_MAX && !run->options.verbose)
+			continue;
+		shown++;
+		add_file(out, run, e, side, label, term);
+	}
+	if (n > shown)
+		str_addf(out, "       ... and %zu more\n", n - shown);
+}
+
+static void add_filtered(struct str *out, const struct run *run)
+{
+	size_t count[FILTER_END] = { 0 };
+	bool first = true;
+
+	for (size_t i = 0; i < run->n_files; i++)
+		count[run->files[i].filter]++;
+	for (int id = FILTER_NONE + 1; id < FILTER_END; id++) {
+		if (!count[id])
+			continue;
+		str_addf(out, "%s%zu %s", first ? "  filtered: " : ", ",
+			 count[id], filter_name((enum filter_id)id));
+		first = false;
+	}
+	if (!first)
+		str_addc(out, '\n');
+	if (run->options.verbose < 2)
+		return;
+	for (size_t i = 0; i < run->n_files; i++) {
+		const struct run_file *e = &run->files[i];
+
+		if (!e->filter)
+			continue;
+		str_addf(out, "    %-14s %c%c  ",
+			 filter_name((enum filter_id)e->filter),
+			 e->roles & LINEAGE_INPUT ? 'r' : '-',
+			 e->roles & (LINEAGE_OUTPUT | LINEAGE_TEMPORARY) ?
+				 'w' :
+				 '-');
+		quote_printable(out, e->file->path, e->file->path_len);
+		str_addc(out, '\n');
+	}
+}
+
+static void add_git(struct str *out, const struct run *run,
+		    const struct term *term)
+{
+	const struct git_facts *git = &run->git;
+
+	if (!git->root)
+		return;
+	str_adds(out, "  ");
+	term_add(out, term, COLOR_BOLD, "git");
+	str_adds(out, "  ");
+	if (git->branch)
+		quote_printable(out, git->branch, strlen(git->branch));
+	else
+		str_adds(out, "(detached)");
+	str_addf(out, " @ %.12s", git->commit ? git->commit : "no commit yet");
+	if (git->dirty)
+		str_addf(out, ", %u uncommitted", git->n_modified +
+							 git->n_untracked);
+	if (git->snapshot)
+		str_addf(out, " in snapshot %.12s", git->snapshot);
+	str_addc(out, '\n');
+}
+
+static void add_gaps(struct str *out, const struct run *run,
+		     const struct term *term)
+{
+	size_t n;
+	const struct lineage_gap *gaps = fold_gaps(run->fold, &n);
+
+	for (size_t i = 0; i < n && i < 8; i++) {
+		str_adds(out, "  ");
+		term_add(out, term, COLOR_YELLOW, "gap");
+		str_addf(out, "  %s", event_gap_text((unsigned)gaps[i].code));
+		if (gaps[i].detail[0]) {
+			str_adds(out, ": ");
+			quote_printable(out, gaps[i].detail,
+					strlen(gaps[i].detail));
+		}
+		str_addc(out, '\n');
+	}
+	if (n > 8)
+		str_addf(out, "       ... and %zu more\n", n - 8);
+}
+
+static void add_block(struct str *out, const struct run *run,
+		      const struct term *term)
+{
+	const char *dash = term->unicode ? " \u00b7 " : " - ";
+
+	term_add(out, term, COLOR_BOLD, "roar");
+	str_addc(out, ' ');
+	add_step(out, run);
+	str_adds(out, dash);
+	quote_printable_cut(out, run->job.command, COMMAND_WIDTH);
+	str_addf(out, "%sexit %d%s", dash, run->job.exit_code, dash);
+	add_times(out, run);
+	str_adds(out, dash);
+	add_verdict(out, run, term);
+	str_addc(out, '\n');
+	add_files(out, run, LINEAGE_INPUT, "in ", term);
+	add_files(out, run, LINEAGE_OUTPUT, "out", term);
+	if (run->options.verbose) {
+		add_files(out, run, LINEAGE_TEMPORARY, "tmp", term);
+		add_files(out, run, LINEAGE_TOUCHED, "tch", term);
+	}
+	add_git(out, run, term);
+	if (run->options.verbose)
+		add_filtered(out, run);
+	add_gaps(out, run, term);
+}
+
+void report(const struct run *run)
+{
+	CLEANUP(str_release) struct str out = STR_INIT;
+	struct term term = term_of(STDERR_FILENO);
+
+	if (run->options.quiet)
+		return;
+	if (term.tty || run->options.verbose)
+		add_block(&out, run, &term);
+	else
+		add_line(&out, run, &term);
+	print(&out);
+}
+
+void report_timing(const struct run *run)
+{
+	CLEANUP(str_release) struct str out = STR_INIT;
+	struct json j;
+	struct rusage self;
+	size_t n;
+
+	(void)getrusage(RUSAGE_SELF, &self);
+	(void)fold_files(run->fold, &n);
+	str_adds(&out, "ROAR_TIMING:");
+	j = json_writer(&out, false);
+	json_object(&j);
+	json_key(&j, "tracer_ms");
+	json_double(&j, (double)run->duration_ns / 1e6);
+	json_key(&j, "postrun_ms");
+	json_double(&j, (double)(run->settle_ns + run->hash_ns +
+				 run->record_ns) / 1e6);
+	json_key(&j, "provenance_ms");
+	json_double(&j, (double)(run->settle_ns + run->hash_ns) / 1e6);
+	json_key(&j, "record_ms");
+	json_double(&j, (double)run->record_ns / 1e6);
+	json_key(&j, "overhead_ms");
+	json_double(&j, (double)overhead_ns(run) / 1e6);
+	json_key(&j, "n_inputs");
+	json_int(&j, run->n_inputs);
+	json_key(&j, "n_outputs");
+	json_int(&j, run->n_outputs);
+	json_key(&j, "n_files");
+	json_int(&j, (int64_t)n);
+	json_key(&j, "n_stops");
+	json_int(&j, (int64_t)run->result.n_stops);
+	json_key(&j, "max_rss_kib");
+	json_int(&j, self.ru_maxrss);
+	json_end(&j);
+	str_addc(&out, '\n');
+	print(&out);
+}

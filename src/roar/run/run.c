@@ -1,0 +1,84 @@
+/* run.c - what a run needs before its command exists */
+#include "run/run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "event/journal.h"
+#include "hash/hasher.h"
+#include "lineage/redact.h"
+#include "project.h"
+#include "run/watch.h"
+
+extern char **environ;
+
+/* Called by the hasher, one call at a time; the connection is its own.  Most
+ * short runs never get here, so it is opened at the first question. */
+static bool ask_cache(void *ctx, const struct stamp *stamp, digest_set want,
+		      struct digests *ret)
+{
+	struct run *run = ctx;
+
+	if (run->cache_failed)
+		return false;
+	if (!run->cache && store_open(run->project->dir, STORE_READONLY,
+				      &run->cache, NULL) < 0) {
+		run->cache_failed = true;
+		return false;
+	}
+	return store_cache_get(run->cache, stamp, want, ret);
+}
+
+static void set_filters(struct run *run)
+{
+	const struct config *c = &run->project->config;
+
+	memcpy(run->filters.off, c->filter_off, sizeof(run->filters.off));
+	run->filters.project = run->project->root;
+	run->filters.home = getenv("HOME");
+	run->filters.tmpdir = getenv("TMPDIR");
+	run->filters.patterns = c->ignore_paths;
+	run->filters.n_patterns = c->n_ignore_paths;
+}
+
+int run_init(struct run *run, struct project *project,
+	     const struct run_options *options)
+{
+	struct hasher_options hashing = {
+		.want = options->want | DIGEST_SET_BLAKE3,
+		.lookup = ask_cache,
+		.ctx = run,
+	};
+	int r;
+
+	*run = (struct run){ .project = project, .options = *options };
+	set_filters(run);
+	run->scratch_event = calloc(1, EVENT_SIZE_MAX);
+	if (!run->scratch_event)
+		return -ENOMEM;
+	r = redact_new(environ, project->config.redact_names,
+		       project->config.n_redact_names, &run->redact);
+	if (r == 0)
+		r = fold_new(&run->fold);
+	if (r == 0)
+		r = hasher_new(&hashing, &run->hasher);
+	return r;
+}
+
+void run_release(struct run *run)
+{
+	hasher_free(run->hasher);
+	store_close(run->cache);
+	journal_close(run->journal);
+	watch_free(run->watch);
+	fold_free(run->fold);
+	redact_free(run->redact);
+	git_facts_release(&run->git);
+	free(run->scratch_event);
+	free(run->files);
+	str_release(&run->scratch);
+	pool_release(&run->pool);
+}

@@ -1,0 +1,30 @@
+/* watch.h - which written files have been closed.
+ *
+ * Tracing close() would stop the command once more per file.  The kernel tells
+ * it for free: an inotify watch on each directory the run writes to reports
+ * names whose writers are gone.  It is only a hint that a file can be hashed
+ * early; where watches are exhausted or the file system has none, files are
+ * hashed at the end. */
+#ifndef ROAR_RUN_WATCH_H
+#define ROAR_RUN_WATCH_H
+
+#include <stddef.h>
+
+#include "base/cleanup.h"
+
+struct watch;
+
+int watch_new(struct watch **ret_watch);
+void watch_free(struct watch *w);
+DEFINE_CLEANUP(struct watch *, watch_free)
+
+/* Watches the directory of `path`; once is enough for all names in it. */
+void watch_add(struct watch *w, const char *path, size_t len);
+
+/* Calls `closed` for every name closed since the last time.  The path is only
+ * valid during the call. */
+void watch_read(struct watch *w,
+		void (*closed)(void *ctx, const char *path, size_t len),
+		void *ctx);
+
+#endif

@@ -1,0 +1,38 @@
+/* show.h - the parts of `roar show`: a session, a job, an artifact. */
+#ifndef ROAR_SHOW_H
+#define ROAR_SHOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct store_artifact;
+struct store_job;
+struct store_session;
+struct view;
+
+struct show_options {
+	bool all; /* everything, however long the lists are */
+	bool json;
+};
+
+/* Rows of one list that are shown without --all. */
+enum { SHOW_ROWS = 40 };
+
+/* Each appends the whole answer, text or JSON, to v->out.  `session` is NULL when
+ * none is active. */
+int show_session(struct view *v, const struct store_session *session,
+		 const struct show_options *o, struct roar_error *err);
+int show_job(struct view *v, const struct store_job *job,
+	     const struct show_options *o, struct roar_error *err);
+
+/* `path` is where the user found it; NULL when it was named by a hash. */
+int show_artifact(struct view *v, const struct store_artifact *a,
+		  const char *path, const struct show_options *o,
+		  struct roar_error *err);
+
+/* "... and 12 more (--all)" when a list was cut; nothing otherwise. */
+void show_more(struct view *v, uint64_t n, uint64_t shown);
+
+#endif

@@ -1,0 +1,346 @@
+/* target.c - see target.h */
+#include "target.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "base/pool.h"
+#include "base/quote.h"
+#include "base/str.h"
+#include "project.h"
+
+enum {
+	PREFIX_MIN = 4, /* hex digits */
+	UID_DIGITS = 8,
+	CANDIDATES = 5, /* listed when a prefix is ambiguous */
+};
+
+struct query {
+	struct store *store;
+	struct pool *pool;
+	const struct project *project;
+	const char *word; /* as the user typed it */
+	char shown[160]; /* the same, safe in a sentence */
+	struct roar_error *err;
+};
+
+static void show_word(struct query *q)
+{
+	struct str text = STR_INIT;
+
+	quote_printable_cut(&text, q->word, 120);
+	(void)snprintf(q->shown, sizeof(q->shown), "%.150s", str_cstr(&text));
+	str_release(&text);
+}
+
+static bool is_hex(const char *word)
+{
+	size_t len = strlen(word);
+
+	return len >= PREFIX_MIN && len <= 2 * DIGEST_MAX &&
+	       strspn(word, "0123456789abcdefABCDEF") == len;
+}
+
+/* ---- @N and @BN ---- */
+
+static int parse_step(struct query *q, const char **ret_kind, int64_t *ret_step)
+{
+	const char *digits = q->word + 1;
+	bool build = *digits == 'B' || *digits == 'b';
+	size_t len;
+
+	digits += build;
+	len = strspn(digits, "0123456789");
+	if (!len || len > 9 || digits[len] || strtol(digits, NULL, 10) == 0)
+		return error_set(
+			q->err, -EINVAL,
+			"'%s' is no step: write @N for a run step or @BN for "
+			"a build step, with N from 1",
+			q->shown);
+	*ret_kind = build ? "build" : "run";
+	*ret_step = strtol(digits, NULL, 10);
+	return 0;
+}
+
+static int find_step(struct query *q, struct target *ret)
+{
+	struct store_job_query query = { .limit = 1 };
+	struct store_session session;
+	struct store_job *jobs;
+	size_t n;
+	int r;
+
+	r = parse_step(q, &query.kind, &query.step);
+	if (r < 0)
+		return r;
+	r = store_session_active(q->store, false, &session, q->err);
+	if (r == -ENOENT)
+		return error_set(
+			q->err, -ENOENT,
+			"there is no step '%s': no session is active; 'roar "
+			"run' starts one",
+			q->shown);
+	if (r < 0)
+		return r;
+	query.session_id = session.id;
+	r = store_jobs(q->store, q->pool, &query, &jobs, &n, q->err);
+	if (r < 0)
+		return r;
+	if (!n)
+		return error_set(
+			q->err, -ENOENT,
+			"there is no step '%s' in the active session: 'roar "
+			"log' lists its steps",
+			q->shown);
+	ret->kind = TARGET_JOB;
+	ret->job = jobs[0];
+	return 0;
+}
+
+/* ---- hex digits ---- */
+
+static int ambiguous_jobs(struct query *q, const struct store_job *jobs,
+			  size_t n)
+{
+	struct str list = STR_INIT;
+
+	for (size_t i = 0; i < n && i < CANDIDATES; i++)
+		str_addf(&list, "%s%s", i ? ", " : "", jobs[i].uid);
+	error_set(
+		q->err, 0,
+		"'%s' is the beginning of several jobs (%s%s): give more digits",
+		q->shown, str_cstr(&list), n > CANDIDATES ? ", ..." : "");
+	str_release(&list);
+	return -ENOTUNIQ;
+}
+
+/* 1 when found, 0 when there is none. */
+static int find_job(struct query *q, struct target *ret)
+{
+	struct store_job_query query = { .limit = CANDIDATES + 1 };
+	char prefix[UID_DIGITS + 1] = "";
+	struct store_job *jobs;
+	size_t n;
+	int r;
+
+	if (strlen(q->word) > UID_DIGITS)
+		return 0;
+	for (size_t i = 0; q->word[i]; i++)
+		prefix[i] = (char)tolower((unsigned char)q->word[i]);
+	query.uid_prefix = prefix;
+	r = store_jobs(q->store, q->pool, &query, &jobs, &n, q->err);
+	if (r < 0 || !n)
+		return r;
+	if (n > 1)
+		return ambiguous_jobs(q, jobs, n);
+	ret->kind = TARGET_JOB;
+	ret->job = jobs[0];
+	return 1;
+}
+
+static int ambiguous_artifacts(struct query *q,
+			       const struct store_artifact *found, size_t n)
+{
+	struct str list = STR_INIT;
+	char hex[2 * BLAKE3_LEN + 1];
+
+	for (size_t i = 0; i < n && i < CANDIDATES; i++) {
+		digest_hex(hex, found[i].digests.blake3, BLAKE3_LEN);
+		str_addf(&list, "%s%.16s ", i ? ", " : "", hex);
+		quote_printable_cut(&list, path_basename(found[i].first_path),
+				    40);
+	}
+	error_set(q->err, 0,
+		  "'%s' is the beginning of several artifacts (%s%s): give "
+		  "more "
+		  "digits",
+		  q->shown, str_cstr(&list), n > CANDIDATES ? ", ..." : "");
+	str_release(&list);
+	return -ENOTUNIQ;
+}
+
+/* 1 when found, 0 when there is none. */
+static int find_digest(struct query *q, struct target *ret)
+{
+	struct store_artifact *found;
+	size_t n;
+	int r;
+
+	r = store_artifacts_by_prefix(q->store, q->pool, q->word,
+				      CANDIDATES + 1, &found, &n, q->err);
+	if (r < 0 || !n)
+		return r;
+	if (n > 1)
+		return ambiguous_artifacts(q, found, n);
+	ret->kind = TARGET_ARTIFACT;
+	ret->artifact = found[0];
+	ret->path = NULL;
+	return 1;
+}
+
+/* ---- paths ---- */
+
+/* 1 when the record knows that path: its newest identified content.  0 when it
+ * does not, -ENODATA when only unidentified content was seen there. */
+static int find_exact_path(struct query *q, const char *path,
+			   struct target *ret)
+{
+	struct store_file *rows;
+	size_t n;
+	int r;
+
+	r = store_path_uses(q->store, q->pool, path, &rows, &n, q->err);
+	if (r < 0 || !n)
+		return r;
+	for (size_t i = 0; i < n; i++) {
+		if (!rows[i].artifact_id)
+			continue;
+		r = store_artifact(q->store, q->pool, rows[i].artifact_id,
+				   &ret->artifact, q->err);
+		if (r < 0)
+			return r;
+		ret->kind = TARGET_ARTIFACT;
+		ret->path = rows[i].path;
+		return 1;
+	}
+	return error_set(
+		q->err, -ENODATA,
+		"'%s' is in the record, but its content was never identified: "
+		"'roar show --all' of its job says why",
+		q->shown);
+}
+
+/* The record has paths without symbolic links; what was typed may lead through
+ * one, so the real name is tried as well. */
+static int find_path(struct query *q, struct target *ret)
+{
+	CLEANUP(freep) char *real = NULL;
+	struct str path = STR_INIT;
+	int r;
+
+	path_normalize(&path, q->project->cwd, q->word);
+	r = str_error(&path);
+	if (!r)
+		r = find_exact_path(q, str_cstr(&path), ret);
+	if (r == 0) {
+		real = realpath(str_cstr(&path), NULL);
+		if (real && strcmp(real, str_cstr(&path)) != 0)
+			r = find_exact_path(q, real, ret);
+	}
+	str_release(&path);
+	return r;
+}
+
+/* ---- all of it ---- */
+
+static int unknown_path(struct query *q)
+{
+	struct str path = STR_INIT;
+	struct stat st;
+	int found;
+
+	path_normalize(&path, q->project->cwd, q->word);
+	found = path.failed ? -1 : stat(path.data, &st);
+	str_release(&path);
+	if (found < 0)
+		return error_set(
+			q->err, -ENOENT,
+			"nothing in the record is called '%s': give a step "
+			"(@N), a job, a hash of at least %d digits or a "
+			"recorded file; 'roar log' lists the jobs",
+			q->shown, PREFIX_MIN);
+	if (S_ISDIR(st.st_mode))
+		return error_set(
+			q->err, -ENOENT,
+			"'%s' is a directory, and the record is about files: "
+			"name one of them",
+			q->shown);
+	return error_set(
+		q->err, -ENOENT,
+		"the file '%s' was not used by any recorded job: 'roar run' "
+		"the command that reads or writes it",
+		q->shown);
+}
+
+static int unknown(struct query *q, enum target_want want)
+{
+	if (want == TARGET_WANT_JOB)
+		return error_set(
+			q->err, -ENOENT,
+			"there is no job '%s': 'roar log --all-sessions' "
+			"lists the jobs",
+			q->shown);
+	if (want == TARGET_WANT_ARTIFACT)
+		return error_set(
+			q->err, -ENOENT,
+			"no recorded content has a hash that begins with '%s'",
+			q->shown);
+	return unknown_path(q);
+}
+
+static int refuse(struct query *q, enum target_want want)
+{
+	if (want == TARGET_WANT_JOB)
+		return error_set(
+			q->err, -EINVAL,
+			"'%s' is no job: write @N, @BN or at least %d digits "
+			"of a job's UID",
+			q->shown, PREFIX_MIN);
+	return error_set(q->err, -EINVAL,
+			 "'%s' is no hash: write %d to %d hex digits", q->shown,
+			 PREFIX_MIN, 2 * DIGEST_MAX);
+}
+
+static int resolve(struct query *q, enum target_want want, struct target *ret)
+{
+	bool jobs = want == TARGET_ANY || want == TARGET_WANT_JOB;
+	bool digests = want == TARGET_ANY || want == TARGET_WANT_ARTIFACT;
+	bool paths = want == TARGET_ANY || want == TARGET_WANT_PATH;
+	bool hex = is_hex(q->word);
+	int r = 0;
+
+	if (jobs && q->word[0] == '@')
+		return find_step(q, ret);
+	if (!paths && !hex)
+		return refuse(q, want);
+	if (jobs && hex)
+		r = find_job(q, ret);
+	if (r == 0 && digests && hex)
+		r = find_digest(q, ret);
+	if (r == 0 && paths)
+		r = find_path(q, ret);
+	if (r == 0)
+		r = unknown(q, want);
+	return r < 0 ? r : 0;
+}
+
+int target_resolve(struct store *s, struct pool *pool,
+		   const struct project *project, const char *word,
+		   enum target_want want, struct target *ret,
+		   struct roar_error *err)
+{
+	struct query q = {
+		.store = s,
+		.pool = pool,
+		.project = project,
+		.word = word,
+		.err = err,
+	};
+	struct target found = { 0 };
+	int r;
+
+	if (!word[0])
+		return error_set(
+			err, -EINVAL,
+			"an empty word names nothing: give a step (@N), a "
+			"job, a hash or a recorded file");
+	show_word(&q);
+	r = resolve(&q, want, &found);
+	if (r < 0)
+		return r;
+	*ret = found;
+	return 0;
+}

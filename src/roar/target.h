@@ -1,0 +1,38 @@
+/* target.h - what a user means by a word: a step, a job, an artifact, a path.
+ *
+ *	@N, @BN		step N (build step N) of the active session, latest run
+ *	8 hex digits	job UID (or a unique prefix of at least 4), else artifact
+ *	hex prefix	artifact by any digest (at least 4 digits, unique)
+ *	anything else	path of a recorded file (relative to the directory) */
+#ifndef ROAR_TARGET_H
+#define ROAR_TARGET_H
+
+#include "base/error.h"
+#include "store/store.h"
+
+struct project;
+
+enum target_kind { TARGET_JOB, TARGET_ARTIFACT };
+
+enum target_want {
+	TARGET_ANY,
+	TARGET_WANT_JOB, /* --job */
+	TARGET_WANT_ARTIFACT, /* --artifact HASH */
+	TARGET_WANT_PATH, /* --path P */
+};
+
+struct target {
+	enum target_kind kind;
+	struct store_job job; /* TARGET_JOB */
+	struct store_artifact artifact; /* TARGET_ARTIFACT */
+	const char *path; /* the artifact was named by this path; else NULL */
+};
+
+/* Resolves `word`.  -ENOENT, -EINVAL or -ENOTUNIQ with a sentence that names the
+ * word, what was tried and the remedy (an ambiguous prefix lists candidates). */
+int target_resolve(struct store *s, struct pool *pool,
+		   const struct project *project, const char *word,
+		   enum target_want want, struct target *ret,
+		   struct roar_error *err);
+
+#endif
