@@ -3,6 +3,8 @@
 
 #include "base/str.h"
 
+static const int64_t SECOND_NS = 1000000000;
+
 int64_t clock_now_ns(void)
 {
 	struct timespec t;
@@ -19,27 +21,49 @@ int64_t clock_mono_ns(void)
 	return clock_timespec_ns(t);
 }
 
+int64_t clock_timespec_ns(struct timespec t)
+{
+	int64_t ns;
+
+	if (__builtin_mul_overflow((int64_t)t.tv_sec, SECOND_NS, &ns) ||
+	    __builtin_add_overflow(ns, (int64_t)t.tv_nsec, &ns))
+		return t.tv_sec < 0 ? INT64_MIN : INT64_MAX;
+	return ns;
+}
+
+/* Splits a time before 1970 so that the fraction is never negative. */
+static struct timespec split(int64_t time_ns)
+{
+	struct timespec t = { (time_t)(time_ns / SECOND_NS),
+			      (long)(time_ns % SECOND_NS) };
+
+	if (t.tv_nsec < 0) {
+		t.tv_sec--;
+		t.tv_nsec += SECOND_NS;
+	}
+	return t;
+}
+
 void clock_format(struct str *out, int64_t time_ns)
 {
-	time_t seconds = (time_t)(time_ns / 1000000000);
+	struct timespec t = split(time_ns);
 	struct tm tm = { 0 };
 	char text[32];
 
-	(void)localtime_r(&seconds, &tm);
+	(void)localtime_r(&t.tv_sec, &tm);
 	(void)strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm);
 	str_adds(out, text);
 }
 
 void clock_format_iso(struct str *out, int64_t time_ns)
 {
-	time_t seconds = (time_t)(time_ns / 1000000000);
+	struct timespec t = split(time_ns);
 	struct tm tm = { 0 };
 	char text[32];
 
-	(void)gmtime_r(&seconds, &tm);
+	(void)gmtime_r(&t.tv_sec, &tm);
 	(void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
-	str_addf(out, "%s.%06lldZ", text,
-		 (long long)(time_ns % 1000000000 / 1000));
+	str_addf(out, "%s.%06ldZ", text, t.tv_nsec / 1000);
 }
 
 void clock_format_duration(struct str *out, int64_t duration_ns)

@@ -10,10 +10,9 @@ struct str;
 int64_t clock_now_ns(void); /* since 1970, for the record */
 int64_t clock_mono_ns(void); /* monotonic, for durations */
 
-static inline int64_t clock_timespec_ns(struct timespec t)
-{
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
+/* The nearest representable time when 64 bits of nanoseconds are too few: a
+ * file system may store any year. */
+int64_t clock_timespec_ns(struct timespec t);
 
 /* "2026-11-15 04:43:47" in local time. */
 void clock_format(struct str *out, int64_t time_ns);

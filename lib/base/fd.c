@@ -61,13 +61,11 @@ int fd_read_file(int dirfd, const char *path, size_t max, struct str *out)
 			return -ENOMEM;
 		n = fd_read_all(fd, out->data + out->len,
 				out->cap - out->len - 1);
-		if (n < 0)
-			return (int)n;
-		if (n == 0)
-			return 0;
+		if (n <= 0 || (size_t)n > max - total) {
+			out->data[out->len] = '\0';
+			return n > 0 ? -EFBIG : (int)n;
+		}
 		total += (size_t)n;
-		if (total > max)
-			return -EFBIG;
 		out->len += (size_t)n;
 		out->data[out->len] = '\0';
 	}

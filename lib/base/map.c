@@ -9,10 +9,12 @@
 
 enum { SLOTS_MIN = 16 };
 
-/* Sixteen random bytes that the kernel gave the process at exec. */
+/* From the random bytes that the kernel gave the process at exec.  Threads may
+ * meet here: all of them find the same value, so a relaxed store is enough. */
 static uint64_t seed(void)
 {
-	static uint64_t value;
+	static uint64_t known;
+	uint64_t value = __atomic_load_n(&known, __ATOMIC_RELAXED);
 	const void *random;
 
 	if (value)
@@ -21,6 +23,7 @@ static uint64_t seed(void)
 	if (random)
 		memcpy(&value, random, sizeof(value));
 	value |= 1;
+	__atomic_store_n(&known, value, __ATOMIC_RELAXED);
 	return value;
 }
 

@@ -14,10 +14,10 @@ int vec_reserve(void *array, size_t *cap, size_t need, size_t size)
 
 	if (need <= *cap)
 		return 0;
+	if (need > SIZE_MAX / 2 / size)
+		return -ENOMEM;
 	while (wanted < need)
 		wanted *= 2;
-	if (wanted > SIZE_MAX / size)
-		return -ENOMEM;
 	memcpy(&old, array, sizeof(old));
 	grown = realloc(old, wanted * size);
 	if (!grown)

@@ -55,6 +55,8 @@ int hasher_new(const struct hasher_options *options, struct hasher **ret_hasher)
 	h->options.n_threads = n;
 	h->options.want |= DIGEST_SET_BLAKE3;
 	h->overflow_end = &h->overflow;
+	if (sched_getaffinity(0, sizeof(h->cpus), &h->cpus) < 0)
+		CPU_ZERO(&h->cpus);
 	atomic_store(&h->background, true);
 	(void)pthread_mutex_init(&h->lookup_lock, NULL);
 	*ret_hasher = h;

@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 
 #include "hash/hasher.h"
 #include "hash/idle_priority.h"
@@ -26,6 +27,7 @@ struct worker {
 struct hasher {
 	struct hasher_options options;
 	struct normal_priority normal;
+	cpu_set_t cpus; /* where workers may run; empty: anywhere */
 
 	/* The caller's thread only: */
 	bool started;

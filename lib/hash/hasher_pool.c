@@ -106,6 +106,11 @@ void hasher_pool_start(struct hasher *h)
 	if (pthread_attr_init(&attr))
 		return;
 	(void)pthread_attr_setstacksize(&attr, STACK_BYTES);
+	/* The thread that submits may be bound to one CPU for the moment; the
+	 * workers belong on the CPUs it had when it made the hasher. */
+	if (CPU_COUNT(&h->cpus))
+		(void)pthread_attr_setaffinity_np(&attr, sizeof(h->cpus),
+						  &h->cpus);
 	sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	while (h->n_workers < h->options.n_threads) {

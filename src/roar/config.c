@@ -152,7 +152,7 @@ const struct config_key config_keys[] = {
 	{ "tracer.default", CONFIG_WORD, "\"auto\"", "auto|ptrace",
 	  "how processes are observed", apply_tracer, 0 },
 	{ "tracer.fallback_enabled", CONFIG_BOOL, "true", NULL,
-	  "use the next best tracer where the chosen one cannot work",
+	  "run unobserved where the tracer is refused, instead of not at all",
 	  apply_flag, offsetof(struct config, tracer_fallback) },
 	{ "git.snapshot", CONFIG_BOOL, "true", NULL,
 	  "keep uncommitted code of a run as objects under refs/roar/",

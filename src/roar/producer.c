@@ -6,14 +6,27 @@
 #include "lineage/fold.h"
 #include "view.h"
 
-/* 0: did not make it, 1: wrote that content elsewhere, 2: at the same path. */
-static int rank(const struct store_file *use, const struct store_file *row)
+/* The first job that found the content of `row` at its path. */
+static int64_t first_reader(const struct store_file *uses, size_t n,
+			    const struct store_file *row)
+{
+	for (size_t i = 0; i < n; i++)
+		if (uses[i].role & LINEAGE_INPUT &&
+		    strcmp(uses[i].path, row->path) == 0)
+			return uses[i].job_id;
+	return row->job_id;
+}
+
+/* 0: did not make it, 1: wrote that content elsewhere before anybody found it
+ * here, 2: at the same path. */
+static int rank(const struct store_file *use, const struct store_file *row,
+		int64_t found)
 {
 	if (!(use->role & LINEAGE_OUTPUT) || use->job_id >= row->job_id)
 		return 0;
 	if (strcmp(use->path, row->path) == 0)
 		return 2;
-	return row->stamp.size ? 1 : 0;
+	return row->stamp.size && use->job_id < found ? 1 : 0;
 }
 
 int producer_find(struct view *v, const struct store_file *row,
@@ -22,6 +35,7 @@ int producer_find(struct view *v, const struct store_file *row,
 	struct pool scratch = POOL_INIT; /* popular content has many uses */
 	struct store_file *uses;
 	int64_t best_job = 0;
+	int64_t found = 0;
 	int best = 0;
 	size_t n;
 	int r;
@@ -31,8 +45,10 @@ int producer_find(struct view *v, const struct store_file *row,
 		return 0;
 	r = store_artifact_uses(v->store, &scratch, row->artifact_id, &uses, &n,
 				err);
+	if (r >= 0)
+		found = first_reader(uses, n, row);
 	for (size_t i = 0; r >= 0 && i < n; i++) {
-		int this = rank(&uses[i], row);
+		int this = rank(&uses[i], row, found);
 
 		if (!this || this < best)
 			continue;

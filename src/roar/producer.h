@@ -2,8 +2,9 @@
  *
  * Content is the identity, so a file that was copied or moved by hand still
  * leads to its maker.  Among several makers the one that wrote the same path
- * comes first, then the newest.  Empty content says nothing about its origin:
- * there only the same path counts. */
+ * comes first, then the newest.  Two cases prove nothing, and only the same path
+ * counts there: empty content, and a job that wrote the content elsewhere when it
+ * was already seen here, for it made a copy. */
 #ifndef ROAR_PRODUCER_H
 #define ROAR_PRODUCER_H
 

@@ -171,9 +171,10 @@ static void done_io_uring(struct ptracer *p, struct tracee *t)
 	call_gap(p, t, EVENT_GAP_IO_URING, exe);
 }
 
-static bool enter_socket(struct tracee *t)
+/* The next open looks at the limit again. */
+static bool enter_limit(struct tracee *t)
 {
-	t->process->may_receive = true;
+	t->process->n_opens = 0;
 	return false;
 }
 
@@ -251,8 +252,13 @@ bool call_enter(struct ptracer *p, struct tracee *t, enum call call,
 	case CALL_HANDLE:
 	case CALL_IO_URING:
 		return await_result(t, call);
-	case CALL_SOCKET:
-		return enter_socket(t);
+	case CALL_RECVMSG:
+		return call_recvmsg(t, a[1]);
+	case CALL_RECVMMSG:
+		return await_result(t, call);
+	case CALL_LIMIT:
+	case CALL_PRLIMIT:
+		return enter_limit(t);
 	case CALL_GETAFFINITY:
 	case CALL_SETAFFINITY:
 		return enter_affinity(p);
@@ -288,6 +294,12 @@ static void dispatch_exit(struct ptracer *p, struct tracee *t, int64_t result)
 		break;
 	case CALL_IO_URING:
 		done_io_uring(p, t);
+		break;
+	case CALL_RECVMSG:
+		call_recvmsg_done(p, t);
+		break;
+	case CALL_RECVMMSG:
+		call_scan_files(p, t, false);
 		break;
 	default:
 		call_name_done(p, t);

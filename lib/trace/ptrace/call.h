@@ -66,6 +66,9 @@ void call_exec_done(struct ptracer *p, struct tracee *t);
  * received over a socket.  Telling of one it did open does no harm. */
 void call_scan_files(struct ptracer *p, struct tracee *t, bool at_start);
 
+/* The same for one descriptor; `skip` are open flags that make it uninteresting. */
+void call_scan_file(struct ptracer *p, struct tracee *t, int fd, unsigned skip);
+
 /* ---- shared by the call_*.c files ---- */
 
 /* Sends an event about `t`. */
@@ -129,6 +132,10 @@ bool call_unlink(struct ptracer *p, struct tracee *t, int dirfd, uint64_t path,
 bool call_mknod(struct ptracer *p, struct tracee *t, int dirfd, uint64_t path,
 		uint64_t mode);
 void call_name_done(struct ptracer *p, struct tracee *t);
+
+/* call_receive.c */
+bool call_recvmsg(struct tracee *t, uint64_t message);
+void call_recvmsg_done(struct ptracer *p, struct tracee *t);
 
 /* call_exec.c */
 void call_execve(struct ptracer *p, struct tracee *t, int dirfd, uint64_t path,

@@ -1,10 +1,9 @@
-/* call_exec.c - programs that are executed, and files a process just has
+/* call_exec.c - programs that are executed
  *
  * The kernel itself opens what it executes: the script, the interpreter its
  * first line names, the program and the program's loader.  None of that is a
  * system call, so after a successful execve() the files are read the way the
  * kernel did. */
-#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -42,8 +41,6 @@ void call_execve(struct ptracer *p, struct tracee *t, int dirfd, uint64_t path,
 		(void)resolve_fd(t->tid, dirfd, &t->exec_path, &st);
 		return;
 	}
-	if (t->process->may_receive)
-		call_scan_files(p, t, false);
 	/* A failed one is simply overwritten by the next. */
 	if (resolve_name(&p->resolver, &p->tree, t, dirfd, p->path, (size_t)n,
 			 &t->exec_path) == 0)
@@ -181,19 +178,28 @@ static void read_command(pid_t tid, struct str *out)
 	}
 }
 
-/* A program that should have gained privileges and did not, because it is
- * traced by a process without them. */
-static void check_setuid(struct ptracer *p, struct tracee *t, const char *exe)
+static bool changes_rights(const char *exe)
 {
 	struct stat st;
 
-	if (geteuid() == 0 || stat(exe, &st) < 0)
+	if (stat(exe, &st) < 0)
+		return false;
+	return (st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
+	       ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
+		st.st_gid != getegid()) ||
+	       getxattr(exe, "security.capability", NULL, 0) > 0;
+}
+
+/* A program that should have other rights than we.  Traced by a process without
+ * privileges it did not get them; traced by root it may have fewer than we. */
+static void check_privilege(struct ptracer *p, struct tracee *t,
+			    const char *exe)
+{
+	if (!changes_rights(exe))
 		return;
-	if ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
-	    ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
-	     st.st_gid != getegid()) ||
-	    getxattr(exe, "security.capability", NULL, 0) > 0)
+	if (geteuid() != 0)
 		call_gap(p, t, EVENT_GAP_SETUID, exe);
+	t->process->restricted = true;
 }
 
 static uint64_t mount_namespace(pid_t tid)
@@ -233,66 +239,6 @@ void call_exec_done(struct ptracer *p, struct tracee *t)
 	if (!t->exec_path.len)
 		str_adds(&t->exec_path, exe);
 	emit_chain(p, t, &t->exec_path, flags, &command);
-	check_setuid(p, t, exe);
+	check_privilege(p, t, exe);
 	str_clear(&t->exec_path);
-}
-
-/* ---- files a process has without having opened them ---- */
-
-/* The flags of a descriptor, from "/proc/PID/fdinfo/N". */
-static int descriptor_flags(pid_t tid, int fd, unsigned *ret_flags)
-{
-	CLEANUP(str_release) struct str text = STR_INIT;
-	const char *line;
-	char path[48];
-	int r;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", (int)tid, fd);
-	r = fd_read_file(AT_FDCWD, path, 65536, &text);
-	if (r < 0)
-		return r;
-	line = strstr(str_cstr(&text), "flags:");
-	if (!line)
-		return -EBADMSG;
-	*ret_flags = (unsigned)strtoul(line + 6, NULL, 8);
-	return 0;
-}
-
-static void scan_descriptor(struct ptracer *p, struct tracee *t, int fd,
-			    unsigned skip)
-{
-	unsigned flags = EVENT_INHERITED;
-	unsigned open_flags;
-	struct stat st;
-
-	if (resolve_fd(t->tid, fd, &p->name, &st) < 0 || !S_ISREG(st.st_mode))
-		return;
-	if (descriptor_flags(t->tid, fd, &open_flags) < 0 ||
-	    (open_flags & (skip | O_PATH)))
-		return;
-	if ((open_flags & O_ACCMODE) != O_WRONLY)
-		flags |= EVENT_READ;
-	if ((open_flags & O_ACCMODE) != O_RDONLY)
-		flags |= EVENT_WRITE;
-	call_emit(p, t, EVENT_OPEN, flags, 0, &st, &p->name, NULL);
-}
-
-DEFINE_CLEANUP(DIR *, closedir)
-
-void call_scan_files(struct ptracer *p, struct tracee *t, bool at_start)
-{
-	CLEANUP(closedirp) DIR *dir = NULL;
-	struct dirent *entry;
-	char path[32];
-
-	if (p->quiet)
-		return;
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)t->tid);
-	dir = opendir(path);
-	if (!dir)
-		return;
-	while ((entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			scan_descriptor(p, t, atoi(entry->d_name),
-					at_start ? O_CLOEXEC : 0);
 }

@@ -1,4 +1,5 @@
 /* call_open.c - calls that open, create or empty a file */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -7,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "trace/ptrace/call.h"
 #include "trace/ptrace/memory.h"
 
@@ -50,30 +52,39 @@ static bool is_idle(uint64_t flags)
 
 /* ---- is the process about to run out of descriptors? ---- */
 
+DEFINE_CLEANUP(DIR *, closedir)
+
 /* How many descriptors it has: since Linux 6.2 the size of the folder. */
 static uint64_t count_descriptors(pid_t tid)
 {
+	CLEANUP(closedirp) DIR *dir = NULL;
 	char path[32];
 	struct stat st;
+	uint64_t n = 0;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)tid);
-	return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+	if (stat(path, &st) < 0)
+		return 0;
+	if (st.st_size)
+		return (uint64_t)st.st_size;
+	dir = opendir(path);
+	while (dir && readdir(dir))
+		n++;
+	return n;
 }
 
-/* Every so many opens: are we near the limit, so that an open may fail? */
+/* Every so many opens: are we near the limit, so that an open may fail?  The
+ * margin is what may be opened until the next look. */
 static void check_limit(struct tracee *t)
 {
-	enum { EVERY = 256 };
+	enum { EVERY = 64, MARGIN = 2 * EVERY };
 	struct process *p = t->process;
 	struct rlimit limit;
-	uint64_t n;
 
 	if (p->n_opens++ % EVERY)
 		return;
-	if (prlimit(t->tid, RLIMIT_NOFILE, NULL, &limit) < 0)
-		return;
-	n = count_descriptors(t->tid);
-	p->full = n + EVERY * 2 >= limit.rlim_cur;
+	if (prlimit(t->tid, RLIMIT_NOFILE, NULL, &limit) == 0)
+		p->full = count_descriptors(t->tid) + MARGIN >= limit.rlim_cur;
 }
 
 /* ---- will it succeed? ---- */
@@ -102,13 +113,13 @@ static bool surely_opens(const struct str *path, const struct stat *st,
 static bool open_existing(struct ptracer *p, struct tracee *t, enum call call,
 			  uint64_t flags, const struct stat *st)
 {
-	if (S_ISDIR(st->st_mode))
+	if (S_ISDIR(st->st_mode) || S_ISSOCK(st->st_mode))
 		return false;
 	if ((flags & O_CREAT) && (flags & O_EXCL))
 		return false;
 	if (wants_write(flags))
 		call_tell_change(p, &p->name, st);
-	if (call_is_doubtful(t) ||
+	if (call_is_doubtful(t) || S_ISFIFO(st->st_mode) ||
 	    (S_ISREG(st->st_mode) && !surely_opens(&p->name, st, flags)))
 		return call_await(t, call, flags, st, &p->name, NULL);
 	call_emit(p, t, EVENT_OPEN, event_flags_of(flags, true), 0, st,
@@ -135,17 +146,14 @@ static bool open_link(struct ptracer *p, struct tracee *t, enum call call,
 		      uint64_t flags)
 {
 	struct stat st;
-	int r;
 
 	if (flags & O_NOFOLLOW)
 		return false;
 	if ((flags & O_CREAT) && (flags & O_EXCL))
 		return false;
-	r = resolve_follow(t, &p->name, &st);
-	if (r == 0)
+	if (!t->process->foreign_root &&
+	    resolve_follow(t, &p->name, &st) == 0)
 		return open_existing(p, t, call, flags, &st);
-	if (r == -ENOENT && !(flags & O_CREAT))
-		return false;
 	/* Dangling and about to be created, or only the tracee can tell. */
 	return call_await(t, call, flags, &call_no_file, NULL, NULL);
 }
@@ -174,8 +182,8 @@ bool call_open(struct ptracer *p, struct tracee *t, enum call call, int dirfd,
 	return open_existing(p, t, call, flags, &st);
 }
 
-/* RESOLVE_* flags: the kernel applies its rules and the descriptor tells what came
- * of them; here we only look at what stands under the name now. */
+/* The kernel applies its own rules (RESOLVE_*, no unknown flags) and the descriptor
+ * tells what came of them; here we only look at what stands under the name now. */
 static bool open_by_own_rules(struct ptracer *p, struct tracee *t,
 			      const uint64_t args[6],
 			      const struct open_how *how)
@@ -205,9 +213,6 @@ bool call_openat2(struct ptracer *p, struct tracee *t, const uint64_t args[6])
 
 	if (memory_read(t->tid, args[2], &how, size) < 0)
 		return false;
-	if (!how.resolve)
-		return call_open(p, t, CALL_OPENAT2, (int)args[0], args[1],
-				 how.flags);
 	return open_by_own_rules(p, t, args, &how);
 }
 

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum call {
 	CALL_NONE,
@@ -34,7 +35,10 @@ enum call {
 	CALL_NAMESPACE, /* unshare, setns, mount, umount: what is mounted */
 	CALL_HANDLE, /* open_by_handle_at(mount, handle, flags) */
 	CALL_IO_URING, /* io_uring_setup: what follows cannot be seen */
-	CALL_SOCKET, /* socket, socketpair of AF_UNIX: may receive files */
+	CALL_RECVMSG, /* recvmsg(fd, message, flags): may receive files */
+	CALL_RECVMMSG, /* recvmmsg and others that may */
+	CALL_LIMIT, /* setrlimit(RLIMIT_NOFILE, ...) */
+	CALL_PRLIMIT, /* prlimit64(pid, RLIMIT_NOFILE, new, old) */
 	CALL_GETAFFINITY, /* sched_getaffinity: see hot.h */
 	CALL_SETAFFINITY,
 	CALL_CREDENTIALS, /* setuid and kin, seccomp, landlock: may be refused */
@@ -58,7 +62,11 @@ struct call_abi {
 extern const struct call_abi call_abis[];
 extern const size_t n_call_abis;
 
-/* The call behind a number, for the mode without a seccomp filter. */
+/* Makes the call a thread is stopped at fail with ENOSYS: what a filter that asks
+ * for a tracer gets when there is none. */
+void calls_refuse(pid_t tid);
+
+/* The call behind a number; CALL_NONE when it is in no table. */
 enum call call_find(uint32_t audit_arch, uint64_t nr);
 
 #endif

@@ -1,8 +1,13 @@
 /* calls_aarch64.c - system call numbers of aarch64 and 32-bit ARM programs */
 #include "trace/ptrace/calls.h"
 
+#include <elf.h>
+#include <errno.h>
 #include <linux/audit.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
 
 static const struct call_spec aarch64[] = {
 	{ SYS_openat, CALL_OPENAT },
@@ -27,8 +32,11 @@ static const struct call_spec aarch64[] = {
 	{ SYS_move_mount, CALL_NAMESPACE },
 	{ SYS_open_by_handle_at, CALL_HANDLE },
 	{ SYS_io_uring_setup, CALL_IO_URING },
-	{ SYS_socket, CALL_SOCKET },
-	{ SYS_socketpair, CALL_SOCKET },
+	{ SYS_recvmsg, CALL_RECVMSG },
+	{ SYS_recvmmsg, CALL_RECVMMSG },
+	{ SYS_pidfd_getfd, CALL_RECVMMSG },
+	{ SYS_setrlimit, CALL_LIMIT },
+	{ SYS_prlimit64, CALL_PRLIMIT },
 	{ SYS_sched_getaffinity, CALL_GETAFFINITY },
 	{ SYS_sched_setaffinity, CALL_SETAFFINITY },
 	{ SYS_setuid, CALL_CREDENTIALS },
@@ -58,8 +66,11 @@ static const struct call_spec arm[] = {
 	{ 337, CALL_NAMESPACE }, { 375, CALL_NAMESPACE },
 	{ 21, CALL_NAMESPACE },	 { 52, CALL_NAMESPACE },
 	{ 429, CALL_NAMESPACE }, { 371, CALL_HANDLE },
-	{ 425, CALL_IO_URING },	 { 281, CALL_SOCKET },
-	{ 288, CALL_SOCKET },	 { 242, CALL_GETAFFINITY },
+	{ 425, CALL_IO_URING },	 { 242, CALL_GETAFFINITY },
+	/* recvmsg, recvmmsg, pidfd_getfd */
+	{ 297, CALL_RECVMMSG },	 { 365, CALL_RECVMMSG },
+	{ 417, CALL_RECVMMSG },	 { 438, CALL_RECVMMSG },
+	{ 75, CALL_LIMIT },	 { 369, CALL_PRLIMIT },
 	{ 241, CALL_SETAFFINITY },
 	/* setuid, setreuid, setresuid, setfsuid, capset, seccomp, landlock */
 	{ 23, CALL_CREDENTIALS }, { 213, CALL_CREDENTIALS },
@@ -84,3 +95,17 @@ const struct call_abi call_abis[] = {
 	},
 };
 const size_t n_call_abis = sizeof(call_abis) / sizeof(call_abis[0]);
+
+void calls_refuse(pid_t tid)
+{
+	int none = -1;
+	struct iovec number = { &none, sizeof(none) };
+	struct user_regs_struct regs;
+	struct iovec all = { &regs, sizeof(regs) };
+
+	(void)ptrace(PTRACE_SETREGSET, tid, NT_ARM_SYSTEM_CALL, &number);
+	if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &all) < 0)
+		return;
+	regs.regs[0] = (unsigned long long)-ENOSYS;
+	(void)ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &all);
+}

@@ -2,7 +2,9 @@
 #include "trace/ptrace/calls.h"
 
 #include <linux/audit.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/user.h>
 
 static const struct call_spec x86_64[] = {
 	{ SYS_openat, CALL_OPENAT },
@@ -34,8 +36,11 @@ static const struct call_spec x86_64[] = {
 	{ SYS_move_mount, CALL_NAMESPACE },
 	{ SYS_open_by_handle_at, CALL_HANDLE },
 	{ SYS_io_uring_setup, CALL_IO_URING },
-	{ SYS_socket, CALL_SOCKET },
-	{ SYS_socketpair, CALL_SOCKET },
+	{ SYS_recvmsg, CALL_RECVMSG },
+	{ SYS_recvmmsg, CALL_RECVMMSG },
+	{ SYS_pidfd_getfd, CALL_RECVMMSG },
+	{ SYS_setrlimit, CALL_LIMIT },
+	{ SYS_prlimit64, CALL_PRLIMIT },
 	{ SYS_sched_getaffinity, CALL_GETAFFINITY },
 	{ SYS_sched_setaffinity, CALL_SETAFFINITY },
 	{ SYS_setuid, CALL_CREDENTIALS },
@@ -66,7 +71,11 @@ static const struct call_spec i386[] = {
 	{ 21, CALL_NAMESPACE },	 { 22, CALL_NAMESPACE },
 	{ 52, CALL_NAMESPACE },	 { 429, CALL_NAMESPACE },
 	{ 342, CALL_HANDLE },	 { 425, CALL_IO_URING },
-	{ 359, CALL_SOCKET },	 { 360, CALL_SOCKET },
+	/* recvmsg, recvmmsg, socketcall, pidfd_getfd */
+	{ 372, CALL_RECVMMSG },	 { 337, CALL_RECVMMSG },
+	{ 417, CALL_RECVMMSG },	 { 102, CALL_RECVMMSG },
+	{ 438, CALL_RECVMMSG },	 { 75, CALL_LIMIT },
+	{ 340, CALL_PRLIMIT },
 	{ 242, CALL_GETAFFINITY }, { 241, CALL_SETAFFINITY },
 	/* setuid, setreuid, setresuid, setfsuid, capset, seccomp, landlock */
 	{ 23, CALL_CREDENTIALS }, { 213, CALL_CREDENTIALS },
@@ -92,3 +101,10 @@ const struct call_abi call_abis[] = {
 	},
 };
 const size_t n_call_abis = sizeof(call_abis) / sizeof(call_abis[0]);
+
+/* The kernel has put -ENOSYS into the result already; no call must follow. */
+void calls_refuse(pid_t tid)
+{
+	(void)ptrace(PTRACE_POKEUSER, tid, offsetof(struct user, regs.orig_rax),
+		     -1);
+}

@@ -18,7 +18,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
+#include <sys/resource.h>
 
 #include "trace/ptrace/calls.h"
 
@@ -74,6 +74,12 @@ static void allow_directories(struct filter_program *f, int flags_arg)
 	ret(f, SECCOMP_RET_ALLOW);
 }
 
+static void allow_unless(struct filter_program *f, uint32_t k)
+{
+	emit(f, BPF_JMP | BPF_JEQ | BPF_K, k)->jt = 1;
+	ret(f, SECCOMP_RET_ALLOW);
+}
+
 static void look_at_arguments(struct filter_program *f, enum call call)
 {
 	switch (call) {
@@ -88,15 +94,21 @@ static void look_at_arguments(struct filter_program *f, enum call call)
 		unless(f, BPF_JSET, AT_REMOVEDIR, 1);
 		ret(f, SECCOMP_RET_ALLOW);
 		break;
-	case CALL_SOCKET:
+	case CALL_LIMIT:
 		load_arg(f, 0);
-		emit(f, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX)->jt = 1;
+		allow_unless(f, RLIMIT_NOFILE);
+		break;
+	case CALL_PRLIMIT:
+		load_arg(f, 1);
+		allow_unless(f, RLIMIT_NOFILE);
+		/* Without a new limit it only asks. */
+		load_arg(f, 2);
+		unless(f, BPF_JEQ, 0, 1);
 		ret(f, SECCOMP_RET_ALLOW);
 		break;
 	case CALL_PRCTL:
 		load_arg(f, 0);
-		emit(f, BPF_JMP | BPF_JEQ | BPF_K, PR_SET_SECCOMP)->jt = 1;
-		ret(f, SECCOMP_RET_ALLOW);
+		allow_unless(f, PR_SET_SECCOMP);
 		break;
 	default:
 		break;

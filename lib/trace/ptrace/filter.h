@@ -3,8 +3,8 @@
  * Everything that is in no table is allowed, by number alone, so the kernel
  * answers it from its bitmap cache without running the program: reads and
  * writes cost nothing.  Calls whose arguments already show that no file content
- * is involved (opening a directory or a bare handle, removing a directory,
- * sockets other than AF_UNIX) are allowed in the program, too. */
+ * is involved (opening a directory or a bare handle, removing a directory) are
+ * allowed in the program, too. */
 #ifndef ROAR_TRACE_PTRACE_FILTER_H
 #define ROAR_TRACE_PTRACE_FILTER_H
 

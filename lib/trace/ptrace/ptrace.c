@@ -8,7 +8,6 @@
  *	  exit of an awaited call  on_call_exit    on
  *	  fork, vfork, clone       on_fork         on
  *	  exec                     on_exec         on
- *	  exit (AF_UNIX users)     call_scan_files on
  *	  group stop (Ctrl-Z)      on_group_stop   wait for SIGCONT
  *	  signal                   -               on, with the signal
  *	  gone                     on_gone         -
@@ -89,11 +88,6 @@ static void resume(struct ptracer *p, struct tracee *t, int sig)
 {
 	bool to_exit = p->stepping || t->pending.call != CALL_NONE;
 
-	if (t->process->may_receive && !t->exit_stop) {
-		t->exit_stop = true;
-		(void)ptrace(PTRACE_SETOPTIONS, t->tid, 0,
-			     OPTIONS | PTRACE_O_TRACEEXIT);
-	}
 	(void)ptrace(to_exit ? PTRACE_SYSCALL : PTRACE_CONT, t->tid, 0,
 		     (void *)(uintptr_t)sig);
 }
@@ -128,8 +122,10 @@ static void on_call(struct ptracer *p, struct tracee *t)
 		return;
 	}
 	memcpy(args, info.seccomp.args, sizeof(args));
-	if (info.seccomp.ret_data < CALL_END)
+	if (call_find(info.arch, info.seccomp.nr) == info.seccomp.ret_data)
 		enter(p, t, (enum call)info.seccomp.ret_data, args);
+	else
+		calls_refuse(t->tid); /* the program's own filter asked */
 	if (hot_stop(&p->hot, t->tid, p->now_ns))
 		set_timer(p, SHORT_MS);
 }
@@ -180,7 +176,6 @@ static void inherit(struct process *child, const struct process *parent)
 {
 	child->foreign_root = parent->foreign_root;
 	child->foreign_mounts = parent->foreign_mounts;
-	child->may_receive = parent->may_receive;
 	child->restricted = parent->restricted;
 }
 
@@ -325,8 +320,6 @@ static void on_stop(struct ptracer *p, pid_t tid, int status)
 	else if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK ||
 		 event == PTRACE_EVENT_CLONE)
 		on_fork(p, t);
-	else if (event == PTRACE_EVENT_EXIT)
-		call_scan_files(p, t, false);
 	else if (!event && sig == SYSCALL_STOP)
 		on_syscall_stop(p, t);
 	if (event || sig == SYSCALL_STOP) {

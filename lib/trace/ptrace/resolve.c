@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/path.h"
+#include "trace/ptrace/memory.h"
 
 /* A canonical directory in the resolver's pool. */
 struct text {
@@ -142,16 +142,24 @@ static int remember(struct resolver *r, const struct str *named,
 	return map_set(&r->dirs, key, named->len, value);
 }
 
+/* Names below /proc mean something else from call to call, and names of a process
+ * with a root of its own something else than to us. */
+static bool is_cacheable(const struct tracee *t, const char *named)
+{
+	return !t->process->foreign_root && !t->process->foreign_mounts &&
+	       strncmp(named, "/proc/", 6) != 0;
+}
+
 /* Appends the canonical form of the directory `named` to `out`. */
 static int add_dir(struct resolver *r, const struct tracee *t,
 		   const struct str *named, struct str *out)
 {
 	CLEANUP(str_release) struct str canonical = STR_INIT;
 	struct text *known = NULL;
-	bool foreign = t->process->foreign_root || t->process->foreign_mounts;
+	bool cacheable = is_cacheable(t, named->data);
 	int err;
 
-	if (!foreign)
+	if (cacheable)
 		known = map_get(&r->dirs, named->data, named->len);
 	if (known) {
 		str_add(out, known->data, known->len);
@@ -160,28 +168,27 @@ static int add_dir(struct resolver *r, const struct tracee *t,
 	err = canonical_dir(t, named->data, &canonical);
 	if (err < 0)
 		return err;
-	if (!foreign)
+	if (cacheable)
 		(void)remember(r, named, &canonical);
 	str_add(out, canonical.data, canonical.len);
 	return str_error(out);
 }
 
-/* The current directory of the process, as the kernel names it. */
+/* The current directory of the thread, as the kernel names it. */
 static int current_dir(struct tree *tree, struct tracee *t, struct str *out)
 {
-	struct process *p = t->process;
 	char link[32];
 	int err;
 
-	if (!p->cwd.len || p->cwd_generation != tree->cwd_generation) {
+	if (!t->cwd.len || t->cwd_generation != tree->cwd_generation) {
 		(void)snprintf(link, sizeof(link), "/proc/%d/cwd",
 			       (int)t->tid);
-		err = read_link(link, &p->cwd);
+		err = read_link(link, &t->cwd);
 		if (err < 0)
 			return err;
-		p->cwd_generation = tree->cwd_generation;
+		t->cwd_generation = tree->cwd_generation;
 	}
-	str_add(out, p->cwd.data, p->cwd.len);
+	str_add(out, t->cwd.data, t->cwd.len);
 	return str_error(out);
 }
 
@@ -215,9 +222,36 @@ static void join(struct str *out, const char *name)
 	str_adds(out, name);
 }
 
+/* What a process calls its own has another name for us.  Writes that name to
+ * `buf` and returns it, or returns `path`. */
+static const char *translate(const struct tracee *t, const char *path,
+			     char buf[MEMORY_PATH_MAX + 64])
+{
+	static const struct {
+		const char *prefix;
+		const char *format; /* of the process and the thread */
+	} own[] = {
+		{ "/proc/self/", "/proc/%1$d/%3$s" },
+		{ "/proc/thread-self/", "/proc/%1$d/task/%2$d/%3$s" },
+		{ "/dev/fd/", "/proc/%1$d/fd/%3$s" },
+	};
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		size_t len = strlen(own[i].prefix);
+
+		if (strncmp(path, own[i].prefix, len) != 0)
+			continue;
+		(void)snprintf(buf, MEMORY_PATH_MAX + 64, own[i].format,
+			       (int)t->process->pid, (int)t->tid, path + len);
+		return buf;
+	}
+	return path;
+}
+
 int resolve_name(struct resolver *r, struct tree *tree, struct tracee *t,
 		 int dirfd, const char *path, size_t len, struct str *out)
 {
+	char buf[MEMORY_PATH_MAX + 64];
 	struct str *named = &r->scratch;
 	const char *slash;
 	int err;
@@ -226,6 +260,10 @@ int resolve_name(struct resolver *r, struct tree *tree, struct tracee *t,
 	str_clear(named);
 	if (len == 0)
 		return start_dir(tree, t, dirfd, out);
+	if (path[0] == '/') {
+		path = translate(t, path, buf);
+		len = strlen(path);
+	}
 	slash = memrchr(path, '/', len);
 	if (path[0] != '/') {
 		err = start_dir(tree, t, dirfd, slash ? named : out);

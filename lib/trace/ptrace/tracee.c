@@ -5,17 +5,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static void free_process(struct process *p)
-{
-	str_release(&p->cwd);
-	free(p);
-}
-
 static void free_tracee(struct tracee *t)
 {
 	str_release(&t->pending.path);
 	str_release(&t->pending.path2);
 	str_release(&t->exec_path);
+	str_release(&t->cwd);
 	free(t);
 }
 
@@ -28,7 +23,7 @@ void tree_release(struct tree *tree)
 		free_tracee(entry);
 	pos = 0;
 	while ((entry = map_next(&tree->processes, &pos)))
-		free_process(entry);
+		free(entry);
 	map_release(&tree->tracees);
 	map_release(&tree->processes);
 }
@@ -55,7 +50,7 @@ static struct process *add_process(struct tree *tree, pid_t pid)
 static void drop_process(struct tree *tree, struct process *p)
 {
 	(void)map_remove(&tree->processes, &p->pid, sizeof(p->pid));
-	free_process(p);
+	free(p);
 }
 
 struct tracee *tree_add(struct tree *tree, pid_t tid, struct process *process)

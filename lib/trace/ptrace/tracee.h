@@ -1,8 +1,8 @@
 /* tracee.h - the threads and processes under observation.
  *
  * ptrace speaks of threads; files belong to processes.  A `struct tracee` is a
- * thread that may stop, a `struct process` what threads share: the current
- * directory, the root, and what came before.  Both live from fork to exit, so
+ * thread that may stop (it may have a current directory of its own), a `struct
+ * process` what threads share.  Both live from fork to exit, so
  * memory follows the number alive, not the number made. */
 #ifndef ROAR_TRACE_PTRACE_TRACEE_H
 #define ROAR_TRACE_PTRACE_TRACEE_H
@@ -22,12 +22,9 @@ struct process {
 	unsigned n_threads;
 	bool foreign_root; /* its "/" is not ours */
 	bool foreign_mounts; /* it sees other mounts than we do */
-	bool may_receive; /* has an AF_UNIX socket: look at its files at exit */
 	bool full; /* near its descriptor limit: opens may fail */
 	bool restricted; /* changed credentials or sandboxed itself: likewise */
 	uint32_t n_opens; /* since the limit was last checked */
-	uint64_t cwd_generation; /* of `cwd`, see struct tree */
-	struct str cwd; /* canonical; empty until asked for */
 };
 
 /* A call whose result has to be known: what was learned at its entry. */
@@ -44,9 +41,10 @@ struct tracee {
 	struct process *process;
 	struct pending pending;
 	struct str exec_path; /* what it asked execve() for */
+	struct str cwd; /* canonical; empty until asked for */
+	uint64_t cwd_generation; /* of `cwd`, see struct tree */
 	bool held; /* stopped before its parent told of it; not resumed */
 	bool chdir_pending; /* the call is under way, not yet in effect */
-	bool exit_stop; /* PTRACE_O_TRACEEXIT is set for it */
 };
 
 struct tree {

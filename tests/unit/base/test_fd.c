@@ -1,0 +1,231 @@
+/* test_fd.c - whole reads and writes on descriptors. */
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+
+#include "alloc_fail.h"
+#include "test.h"
+
+struct folder {
+	char path[64];
+	int fd;
+};
+
+static int make_folder(void **state)
+{
+	static struct folder f;
+
+	(void)strcpy(f.path, "/tmp/roar-test-fd-XXXXXX");
+	if (!mkdtemp(f.path))
+		return -1;
+	f.fd = open(f.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	*state = &f;
+	return f.fd < 0 ? -1 : 0;
+}
+
+static int remove_folder(void **state)
+{
+	struct folder *f = *state;
+
+	(void)unlinkat(f->fd, "a", 0);
+	(void)unlinkat(f->fd, "dir", AT_REMOVEDIR);
+	(void)close(f->fd);
+	/* Fails, and the test with it, when something was left behind. */
+	return rmdir(f->path);
+}
+
+static void put(const struct folder *f, const char *name, const char *text)
+{
+	CLEANUP(closep)
+	int fd = openat(f->fd, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(fd_write_all(fd, text, strlen(text)), 0);
+}
+
+static void a_file_comes_back_whole(void **state)
+{
+	const struct folder *f = *state;
+	CLEANUP(str_release) struct str s = STR_INIT;
+
+	put(f, "a", "some text");
+	assert_int_equal(fd_read_file(f->fd, "a", 9, &s), 0);
+	assert_str(&s, "some text");
+	assert_int_equal(fd_read_file(f->fd, "a", 9, &s), 0);
+	assert_str(&s, "some textsome text");
+}
+
+static void an_empty_file_is_an_empty_string(void **state)
+{
+	const struct folder *f = *state;
+	CLEANUP(str_release) struct str s = STR_INIT;
+
+	put(f, "a", "");
+	assert_int_equal(fd_read_file(f->fd, "a", 0, &s), 0);
+	assert_str(&s, "");
+}
+
+static void a_large_file_is_read_in_parts(void **state)
+{
+	const struct folder *f = *state;
+	CLEANUP(str_release) struct str big = STR_INIT;
+	CLEANUP(str_release) struct str s = STR_INIT;
+
+	for (int i = 0; i < 100000; i++)
+		str_addf(&big, "%d,", i);
+	put(f, "a", str_cstr(&big));
+	assert_int_equal(fd_read_file(f->fd, "a", big.len, &s), 0);
+	assert_int_equal(s.len, big.len);
+	assert_memory_equal(s.data, big.data, big.len + 1);
+}
+
+static void a_file_over_the_limit_is_refused(void **state)
+{
+	const struct folder *f = *state;
+	CLEANUP(str_release) struct str s = STR_INIT;
+
+	put(f, "a", "some text");
+	str_adds(&s, "before ");
+	assert_int_equal(fd_read_file(f->fd, "a", 8, &s), -EFBIG);
+	assert_str(&s, "before ");
+}
+
+static void reading_failures_are_negative_errnos(void **state)
+{
+	const struct folder *f = *state;
+	CLEANUP(str_release) struct str s = STR_INIT;
+	int r;
+
+	assert_int_equal(fd_read_file(f->fd, "none", 10, &s), -ENOENT);
+	assert_int_equal(mkdirat(f->fd, "dir", 0700), 0);
+	assert_int_equal(fd_read_file(f->fd, "dir", 10, &s), -EISDIR);
+	put(f, "a", "x");
+	alloc_fail_after(0);
+	str_release(&s);
+	r = fd_read_file(f->fd, "a", 10, &s);
+	alloc_fail_never();
+	assert_int_equal(r, -ENOMEM);
+	assert_int_equal(fd_write_all(-1, "x", 1), -EBADF);
+	assert_int_equal(fd_read_all(-1, &r, 1), -EBADF);
+}
+
+static void replace_creates_with_the_mode(void **state)
+{
+	const struct folder *f = *state;
+	CLEANUP(str_release) struct str s = STR_INIT;
+	mode_t mask = umask(0077);
+	struct stat st;
+
+	assert_int_equal(fd_replace_file(f->fd, "a", "one", 3, 0644), 0);
+	(void)umask(mask);
+	assert_int_equal(fstatat(f->fd, "a", &st, 0), 0);
+	assert_int_equal(st.st_mode & 07777, 0644);
+	assert_int_equal(fd_read_file(f->fd, "a", 10, &s), 0);
+	assert_str(&s, "one");
+}
+
+static void replace_leaves_an_old_reader_its_content(void **state)
+{
+	const struct folder *f = *state;
+	char old[8] = "";
+	CLEANUP(closep) int fd = -1;
+
+	put(f, "a", "old");
+	fd = openat(f->fd, "a", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(fd_replace_file(f->fd, "a", "new", 3, 0600), 0);
+	assert_int_equal(fd_read_all(fd, old, sizeof(old)), 3);
+	assert_string_equal(old, "old");
+}
+
+static void a_failed_replace_leaves_nothing_behind(void **state)
+{
+	const struct folder *f = *state;
+
+	assert_int_equal(mkdirat(f->fd, "dir", 0700), 0);
+	assert_int_equal(fd_replace_file(f->fd, "dir", "x", 1, 0600), -EISDIR);
+	assert_int_equal(fd_replace_file(f->fd, "no/a", "x", 1, 0600), -ENOENT);
+	/* remove_folder() finds anything else. */
+}
+
+static void a_file_in_a_folder_is_replaced_too(void **state)
+{
+	const struct folder *f = *state;
+
+	assert_int_equal(mkdirat(f->fd, "dir", 0700), 0);
+	assert_int_equal(fd_replace_file(f->fd, "dir/x", "x", 1, 0600), 0);
+	assert_int_equal(unlinkat(f->fd, "dir/x", 0), 0);
+}
+
+enum { STREAM = 1 << 20 };
+
+static void *write_stream(void *arg)
+{
+	char *data = calloc(1, STREAM);
+	intptr_t r;
+
+	memset(data, 'x', STREAM);
+	r = fd_write_all(*(int *)arg, data, STREAM);
+	free(data);
+	(void)close(*(int *)arg);
+	return (void *)r;
+}
+
+static void ignore(int sig)
+{
+	(void)sig;
+}
+
+/* A pipe takes 64 KiB at a time and a timer interrupts both sides: every kind
+ * of short transfer happens. */
+static void pipes_and_signals_make_no_short_transfers(void **state)
+{
+	struct sigaction sa = { .sa_handler = ignore };
+	struct itimerval often = { { 0, 500 }, { 0, 500 } };
+	struct itimerval never = { 0 };
+	char *data = malloc(STREAM + 1);
+	pthread_t thread;
+	void *result = NULL;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(sigaction(SIGALRM, &sa, NULL), 0);
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+	assert_int_equal(pthread_create(&thread, NULL, write_stream, &ends[1]),
+			 0);
+	assert_int_equal(fd_read_all(ends[0], data, STREAM + 1), STREAM);
+	assert_int_equal(pthread_join(thread, &result), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+	assert_null(result);
+	(void)close(ends[0]);
+	free(data);
+}
+
+#define test_in_folder(fn) \
+	cmocka_unit_test_setup_teardown(fn, make_folder, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		test_in_folder(a_file_comes_back_whole),
+		test_in_folder(an_empty_file_is_an_empty_string),
+		test_in_folder(a_large_file_is_read_in_parts),
+		test_in_folder(a_file_over_the_limit_is_refused),
+		test_in_folder(reading_failures_are_negative_errnos),
+		test_in_folder(replace_creates_with_the_mode),
+		test_in_folder(replace_leaves_an_old_reader_its_content),
+		test_in_folder(a_failed_replace_leaves_nothing_behind),
+		test_in_folder(a_file_in_a_folder_is_replaced_too),
+		cmocka_unit_test(pipes_and_signals_make_no_short_transfers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+/* test_args.c - how words become options and operands. */
+#include "scene.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const struct option_spec options[] = {
+	{ .name = "quiet", .letter = 'q' },
+	{ .name = "verbose", .letter = 'v', .flags = OPTION_REPEAT },
+	{ .name = "name", .letter = 'n', .arg = "NAME" },
+	{ .name = "tracer", .arg = "NAME", .values = "auto|ptrace" },
+	{ .name = "secret-door", .flags = OPTION_HIDDEN },
+	{ 0 },
+};
+
+static const struct verb_spec verbs[] = {
+	{ "list", "", "" },	    { "get", "KEY", "" },
+	{ "set", "KEY VALUE", "" }, { "add", "PATTERN...", "" },
+	{ "look", "[NAME]", "" },   { 0 },
+};
+
+static const struct command plain = {
+	.name = "plain",
+	.synopsis = "[OPTION]... [FILE]",
+	.options = options,
+	.max_operands = 1,
+};
+static const struct command runner = {
+	.name = "run",
+	.synopsis = "[OPTION]... COMMAND [ARG]...",
+	.options = options,
+	.stops_at_operand = true,
+	.min_operands = 1,
+	.max_operands = -1,
+};
+static const struct command actor = { .name = "act",
+				      .options = options,
+				      .verbs = verbs };
+
+/* Options as "name=value," and operands as "<word>". */
+static void check(const struct command *c, const char *words,
+		  const char *expected)
+{
+	CLEANUP(args_release) struct args args = { 0 };
+	CLEANUP(str_release) struct str out = STR_INIT;
+	CLEANUP(freep) char *copy = strdup(words);
+	struct roar_error err = { 0 };
+	char *argv[16] = { "x" };
+	int argc = 1;
+	int r;
+
+	for (char *rest = *copy ? copy : NULL; rest && argc < 15;)
+		argv[argc++] = strsep(&rest, "|");
+	r = args_parse(c, argc, argv, &args, &err);
+	if (r < 0) {
+		assert_int_equal(r, -EINVAL);
+		assert_string_equal(err.text, expected);
+		return;
+	}
+	for (size_t i = 0; i < args.n_options; i++)
+		str_addf(&out, "%s=%s,", args.options[i].spec->name,
+			 args.options[i].value ? args.options[i].value : "");
+	for (int i = 0; i < args.n_operands; i++)
+		str_addf(&out, "<%s>", args.operands[i]);
+	assert_null(args.operands[args.n_operands]);
+	assert_string_equal(str_cstr(&out), expected);
+}
+
+static void options_come_in_all_their_forms(void **state)
+{
+	(void)state;
+	check(&plain, "", "");
+	check(&plain, "-q|f", "quiet=,<f>");
+	check(&plain, "-vv", "verbose=,verbose=,");
+	check(&plain, "-nfoo", "name=foo,");
+	check(&plain, "-n|foo", "name=foo,");
+	check(&plain, "-qnfoo", "quiet=,name=foo,");
+	check(&plain, "--name=foo=bar", "name=foo=bar,");
+	check(&plain, "--name=", "name=,");
+	check(&plain, "--name|-q", "name=-q,");
+	check(&plain, "f|-q", "quiet=,<f>");
+	check(&plain, "--|-q", "<-q>");
+	check(&plain, "-", "<->");
+	check(&plain, "--tracer|ptrace", "tracer=ptrace,");
+	check(&plain, "--secret-door", "secret-door=,");
+	check(&plain, "a|b|--help", "help=,<a><b>");
+}
+
+static void options_of_a_run_end_at_the_command(void **state)
+{
+	(void)state;
+	check(&runner, "-q|ls|-l|--|x", "quiet=,<ls><-l><--><x>");
+	check(&runner, "--|-x|-q", "<-x><-q>");
+	check(&runner, "-q",
+	      "too few words for 'roar run': it is 'roar run "
+	      "[OPTION]... COMMAND [ARG]...'");
+}
+
+static void wrong_options_get_one_sentence(void **state)
+{
+	(void)state;
+	check(&plain, "--nam=x",
+	      "'roar plain' has no option '--nam', did you "
+	      "mean '--name'?");
+	check(&plain, "--zzzzzz",
+	      "'roar plain' has no option '--zzzzzz' (write "
+	      "'--' before a word that only looks like one)");
+	check(&plain, "--secret-dor",
+	      "'roar plain' has no option "
+	      "'--secret-dor' (write '--' before a word "
+	      "that only looks like one)");
+	check(&plain, "-qz",
+	      "'roar plain' has no option '-z' (write '--' before "
+	      "a word that only looks like one)");
+	check(&plain, "--\033[31m",
+	      "'roar plain' has no option '--\\x1b[31m' "
+	      "(write '--' before a word that only looks "
+	      "like one)");
+	check(&plain, "--quiet=1", "option '--quiet' takes no value");
+	check(&plain, "--name", "option '--name' needs a value: --name NAME");
+	check(&plain, "-n", "option '--name' needs a value: --name NAME");
+	check(&plain, "--tracer=x",
+	      "option '--tracer' takes one of auto|ptrace, not 'x'");
+	check(&plain, "--tracer=",
+	      "option '--tracer' takes one of auto|ptrace, "
+	      "not ''");
+	check(&plain, "a|b",
+	      "too many words for 'roar plain': it is 'roar plain "
+	      "[OPTION]... [FILE]'");
+}
+
+static void actions_bring_their_own_operands(void **state)
+{
+	(void)state;
+	check(&actor, "", "");
+	check(&actor, "list|-q", "quiet=,<list>");
+	check(&actor, "set|a|b", "<set><a><b>");
+	check(&actor, "add|a|b|c", "<add><a><b><c>");
+	check(&actor, "look", "<look>");
+	check(&actor, "look|a", "<look><a>");
+	check(&actor, "st|a", "'roar act' cannot 'st', did you mean 'set'?");
+	check(&actor, "zzz", "'roar act' cannot 'zzz'");
+	check(&actor, "set|a",
+	      "too few words for 'roar act set': it is 'roar "
+	      "act set KEY VALUE'");
+	check(&actor, "list|a",
+	      "too many words for 'roar act list': it is 'roar "
+	      "act list'");
+	check(&actor, "add",
+	      "too few words for 'roar act add': it is 'roar act "
+	      "add PATTERN...'");
+}
+
+static void values_are_found_by_name(void **state)
+{
+	char *argv[] = { "x", "-vv", "-na", "-nb", NULL };
+	CLEANUP(args_release) struct args args = { 0 };
+
+	(void)state;
+	assert_int_equal(args_parse(&plain, 4, argv, &args, NULL), 0);
+	assert_int_equal(args_count(&args, "verbose"), 2);
+	assert_string_equal(args_get(&args, "name"), "b");
+	assert_true(args_has(&args, "name"));
+	assert_false(args_has(&args, "quiet"));
+	assert_null(args_get(&args, "quiet"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(options_come_in_all_their_forms),
+		cmocka_unit_test(options_of_a_run_end_at_the_command),
+		cmocka_unit_test(wrong_options_get_one_sentence),
+		cmocka_unit_test(actions_bring_their_own_operands),
+		cmocka_unit_test(values_are_found_by_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,32 @@
+/* sample.h - the record most tests look at: prepare, train, evaluate. */
+#ifndef ROAR_TEST_CLI_READ_SAMPLE_H
+#define ROAR_TEST_CLI_READ_SAMPLE_H
+
+#include "fixture.h"
+
+static inline void record_prepare(struct fixture *f, const char *uid,
+				  const char *content)
+{
+	job(f, uid, "python prepare.py raw.csv");
+	input(f, "raw.csv");
+	output(f, "features.bin", content);
+	record(f);
+}
+
+static inline void record_pipeline(struct fixture *f)
+{
+	put(f, "raw.csv", "1,2,3\n");
+	record_prepare(f, "aaaa0001", "features");
+	job(f, "bbbb0002", "python train.py --epochs 10");
+	f->job.name = "train";
+	input(f, "features.bin");
+	input(f, "raw.csv");
+	output(f, "model.pt", "model one");
+	record(f);
+	job(f, "cccc0003", "python evaluate.py");
+	input(f, "model.pt");
+	output(f, "metrics.json", "{}\n");
+	record(f);
+}
+
+#endif

@@ -1,0 +1,266 @@
+/* test_dag.c */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sample.h"
+
+static void an_empty_session_has_no_steps(void **state)
+{
+	expect(*state, &cmd_dag, "", 0, "No steps in the active session.\n",
+	       "");
+	expect(*state, &cmd_dag, "--json", 0,
+	       "{\n"
+	       "  \"nodes\": [],\n"
+	       "  \"artifacts\": [],\n"
+	       "  \"total_steps\": 0,\n"
+	       "  \"stale_count\": 0,\n"
+	       "  \"stale_artifact_count\": 0,\n"
+	       "  \"superseded_artifact_count\": 0,\n"
+	       "  \"session_id\": \"SESSION\",\n"
+	       "  \"is_expanded\": false,\n"
+	       "  \"labels\": {}\n"
+	       "}\n",
+	       "");
+}
+
+static void a_linear_pipeline_is_one_column(void **state)
+{
+	struct fixture *f = *state;
+
+	record_pipeline(f);
+	expect(f, &cmd_dag, "", 0,
+	       "Pipeline: 3 steps\n"
+	       "\n"
+	       "   STEP   IN  OUT  USED  AFTER  COMMAND\n"
+	       "●  @1      1    1     1         python prepare.py raw.csv\n"
+	       "●  @2      2    1     1  @1     train: python train.py --epochs 10\n"
+	       "●  @3      1    1     0  @2     python evaluate.py\n",
+	       "");
+}
+
+static void without_unicode_the_lines_are_ascii(void **state)
+{
+	struct fixture *f = *state;
+
+	setenv("LC_ALL", "C", 1);
+	record_pipeline(f);
+	expect_part(
+		f, &cmd_dag, "",
+		"o  @1      1    1     1         python prepare.py raw.csv\n");
+	for (size_t i = 0; i < f->out.len; i++)
+		assert_true((unsigned char)f->out.data[i] < 0x80);
+}
+
+static void a_diamond_joins_its_branches(void **state)
+{
+	struct fixture *f = *state;
+
+	put(f, "raw", "raw");
+	job(f, "aaaa0001", "split raw");
+	input(f, "raw");
+	output(f, "left", "l");
+	output(f, "right", "r");
+	record(f);
+	job(f, "bbbb0002", "work left");
+	input(f, "left");
+	output(f, "left.out", "lo");
+	record(f);
+	job(f, "cccc0003", "work right");
+	input(f, "right");
+	output(f, "right.out", "ro");
+	record(f);
+	job(f, "dddd0004", "merge");
+	input(f, "left.out");
+	input(f, "right.out");
+	output(f, "all", "a");
+	record(f);
+	expect(f, &cmd_dag, "", 0,
+	       "Pipeline: 4 steps\n"
+	       "\n"
+	       "     STEP   IN  OUT  USED  AFTER  COMMAND\n"
+	       "●    @1      1    2     2         split raw\n"
+	       "├─●  @2      1    1     1  @1     work left\n"
+	       "● │  @3      1    1     1  @1     work right\n"
+	       "●─┘  @4      2    1     0  @2,@3  merge\n",
+	       "");
+	expect_part(f, &cmd_dag, "--show-artifacts",
+		    "●    @1      1    2     2         split raw\n"
+		    "│      → b9f63c83975d  1 B         left\n");
+	expect_part(f, &cmd_dag, "--json",
+		    "      \"dependencies\": [\n"
+		    "        2,\n"
+		    "        3\n"
+		    "      ],\n"
+		    "      \"dependency_refs\": [\n"
+		    "        \"@2\",\n"
+		    "        \"@3\"\n"
+		    "      ],\n");
+}
+
+static void stale_steps_have_a_star(void **state)
+{
+	struct fixture *f = *state;
+
+	record_pipeline(f);
+	record_prepare(f, "dddd0004", "features, better");
+	expect(f, &cmd_dag, "", 0,
+	       "Pipeline: 3 steps (2 stale steps, 2 stale artifacts, 1 superseded)\n"
+	       "\n"
+	       "   STEP   IN  OUT  USED  AFTER  COMMAND\n"
+	       "●  @1      1    1     0         python prepare.py raw.csv\n"
+	       "○  @2*     2    1     1  @1     train: python train.py --epochs 10\n"
+	       "○  @3*     1    1     0  @2     python evaluate.py\n"
+	       "\n"
+	       "* stale: an input was made again with other content; 'roar run @N' brings a step up to date\n",
+	       "");
+	expect_part(
+		f, &cmd_dag, "--stale-only",
+		"\n"
+		"   STEP   IN  OUT  USED  AFTER  COMMAND\n"
+		"○  @2*     2    1     1  @1     train: python train.py --epochs 10\n"
+		"○  @3*     1    1     0  @2     python evaluate.py\n"
+		"\n");
+	expect_part(f, &cmd_dag, "--json", "  \"stale_count\": 2,\n");
+	expect_part(f, &cmd_dag, "--json", "\"state\": \"stale\"");
+	expect_part(f, &cmd_dag, "--json", "\"state\": \"superseded\"");
+}
+
+static void a_rerun_with_the_same_content_is_not_stale(void **state)
+{
+	struct fixture *f = *state;
+
+	record_pipeline(f);
+	record_prepare(f, "dddd0004", "features");
+	expect_part(f, &cmd_dag, "", "Pipeline: 3 steps\n");
+	expect_part(f, &cmd_dag, "--stale-only", "No stale steps.\n");
+	expect_part(f, &cmd_dag, "--json", "\"state\": \"cached\"");
+}
+
+static void expanded_shows_every_execution(void **state)
+{
+	struct fixture *f = *state;
+
+	record_pipeline(f);
+	record_prepare(f, "dddd0004", "features");
+	expect_part(f, &cmd_dag, "--expanded", "·  @1      1 ");
+	expect_part(f, &cmd_dag, "--expanded", "  @1.2 ");
+	expect_part(f, &cmd_dag, "--expanded --json", "\"is_expanded\": true");
+	expect_part(f, &cmd_dag, "--expanded --json", "\"total_steps\": 3");
+}
+
+static void trouble_stands_before_the_command(void **state)
+{
+	struct fixture *f = *state;
+
+	job(f, "aaaa0001", "make");
+	f->job.kind = "build";
+	f->job.exit_code = 2;
+	record(f);
+	job(f, "bbbb0002", "train");
+	f->job.status = STORE_INTERRUPTED;
+	gap(f, EVENT_GAP_INTERRUPTED, "", 1);
+	record(f);
+	job(f, "cccc0003", "serve");
+	gap(f, EVENT_GAP_OUTLIVED, "", 1);
+	record(f);
+	expect(f, &cmd_dag, "", 0,
+	       "Pipeline: 3 steps\n"
+	       "\n"
+	       "   STEP   IN  OUT  USED  AFTER  COMMAND\n"
+	       "●  @B1     0    0     0         [FAIL] make\n"
+	       "\n"
+	       "●  @1      0    0     0         [INT, incomplete] train\n"
+	       "\n"
+	       "●  @2      0    0     0         [incomplete] serve\n",
+	       "");
+}
+
+static void long_commands_are_cut_to_the_width(void **state)
+{
+	struct fixture *f = *state;
+	static char command[2 << 20];
+
+	memset(command, 'x', sizeof(command) - 1);
+	job(f, "aaaa0001", command);
+	record(f);
+	assert_int_equal(roar(f, &cmd_dag, ""), 0);
+	assert_true(f->out.len < 300);
+	assert_non_null(strstr(str_cstr(&f->out), "xxx...\n"));
+}
+
+static void deep_and_wide_pipelines_stay_narrow(void **state)
+{
+	struct fixture *f = *state;
+	char uid[32], command[32], from[32], to[32];
+
+	put(f, "f0", "0");
+	for (int i = 1; i <= 40; i++) {
+		(void)snprintf(uid, sizeof(uid), "aaaa%04d", i);
+		(void)snprintf(command, sizeof(command), "step %d", i);
+		(void)snprintf(from, sizeof(from), "f%d", i - 1);
+		(void)snprintf(to, sizeof(to), "f%d", i);
+		job(f, uid, command);
+		input(f, from);
+		output(f, to, command);
+		record(f);
+	}
+	job(f, "bbbb0001", "collect");
+	for (int i = 1; i <= 40; i++) {
+		(void)snprintf(from, sizeof(from), "f%d", i);
+		input(f, from);
+	}
+	record(f);
+	assert_int_equal(roar(f, &cmd_dag, ""), 0);
+	for (const char *line = str_cstr(&f->out); *line;) {
+		const char *end = strchr(line, '\n');
+		size_t columns = 0;
+
+		for (const char *p = line; p < end; p++)
+			columns += ((unsigned char)*p & 0xc0) != 0x80;
+		assert_true(columns <= 120);
+		line = end + 1;
+	}
+	assert_non_null(
+		strstr(str_cstr(&f->out), "@1,@2,@3,@4,@5,@6,+34  collect\n"));
+}
+
+static void a_cycle_is_shown(void **state)
+{
+	struct fixture *f = *state;
+
+	put(f, "a", "1");
+	job(f, "aaaa0001", "a to b");
+	input(f, "a");
+	output(f, "b", "2");
+	record(f);
+	job(f, "bbbb0002", "b to a");
+	input(f, "b");
+	output(f, "a", "3");
+	record(f);
+	job(f, "cccc0003", "a to b");
+	input(f, "a");
+	output(f, "b", "4");
+	record(f);
+	expect_part(f, &cmd_dag, "", "Pipeline: 2 steps");
+	expect_part(f, &cmd_dag, "", "b to a\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FIXTURE_TEST(an_empty_session_has_no_steps),
+		FIXTURE_TEST(a_linear_pipeline_is_one_column),
+		FIXTURE_TEST(without_unicode_the_lines_are_ascii),
+		FIXTURE_TEST(a_diamond_joins_its_branches),
+		FIXTURE_TEST(stale_steps_have_a_star),
+		FIXTURE_TEST(a_rerun_with_the_same_content_is_not_stale),
+		FIXTURE_TEST(expanded_shows_every_execution),
+		FIXTURE_TEST(trouble_stands_before_the_command),
+		FIXTURE_TEST(long_commands_are_cut_to_the_width),
+		FIXTURE_TEST(deep_and_wide_pipelines_stay_narrow),
+		FIXTURE_TEST(a_cycle_is_shown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

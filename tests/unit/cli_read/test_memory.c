@@ -1,0 +1,69 @@
+/* test_memory.c - memory runs out at one point after another: each time a command
+ * ends with status 1 and prints nothing, or with its full answer. */
+#include <string.h>
+
+#include "alloc_fail.h"
+#include "sample.h"
+
+enum { ALLOCATIONS_MAX = 20000 };
+
+static int fail_at; /* the allocation that fails, and all behind it */
+
+static int run_short_of_memory(const struct command *command,
+			       const struct args *args)
+{
+	int status;
+
+	alloc_fail_after(fail_at);
+	status = command->run(args);
+	alloc_fail_never();
+	return status;
+}
+
+static void survives(struct fixture *f, const struct command *command,
+		     const char *words)
+{
+	CLEANUP(str_release) struct str full = STR_INIT;
+	int status = 1;
+
+	assert_int_equal(roar(f, command, words), 0);
+	str_adds(&full, str_cstr(&f->out));
+	f->run = run_short_of_memory;
+	for (fail_at = 0; status; fail_at += 1 + fail_at / 64) {
+		assert_true(fail_at < ALLOCATIONS_MAX);
+		status = roar(f, command, words);
+		if (status) {
+			assert_int_equal(status, 1);
+			assert_int_equal(f->out.len, 0);
+			continue;
+		}
+		assert_string_equal(str_cstr(&f->out), str_cstr(&full));
+	}
+	f->run = NULL;
+}
+
+static void reading_commands_survive(void **state)
+{
+	struct fixture *f = *state;
+
+	record_pipeline(f);
+	record_prepare(f, "dddd0004", "features, better");
+	survives(f, &cmd_log, "--all-sessions");
+	survives(f, &cmd_status, "");
+	survives(f, &cmd_dag, "--show-artifacts");
+	survives(f, &cmd_dag, "--expanded --json");
+	survives(f, &cmd_show, "");
+	survives(f, &cmd_show, "@2 --all");
+	survives(f, &cmd_show, "model.pt --json");
+	survives(f, &cmd_inputs, "@3 --all");
+	survives(f, &cmd_db, "--json");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FIXTURE_TEST(reading_commands_survive),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

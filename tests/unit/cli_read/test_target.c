@@ -1,0 +1,216 @@
+/* test_target.c - what words mean, and what is said when they mean nothing. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sample.h"
+
+static void expect_refusal(struct fixture *f, const char *words,
+			   const char *sentence)
+{
+	expect(f, &cmd_show, words, 1, "", sentence);
+}
+
+static void steps_are_checked(void **state)
+{
+	struct fixture *f = *state;
+
+	record_pipeline(f);
+	expect_refusal(
+		f, "@9",
+		"roar: there is no step '@9' in the active session: 'roar log' lists its steps\n");
+	expect_refusal(
+		f, "@B1",
+		"roar: there is no step '@B1' in the active session: 'roar log' lists its steps\n");
+	for (const char *const *word =
+		     (const char *const[]){ "@", "@0", "@x", "@1x", "@B",
+					    "@99999999999", NULL };
+	     *word; word++) {
+		assert_int_equal(roar(f, &cmd_show, *word), 1);
+		assert_non_null(
+			strstr(str_cstr(&f->err), "is no step: write @N"));
+	}
+}
+
+static void build_steps_have_their_own_numbers(void **state)
+{
+	struct fixture *f = *state;
+
+	record_pipeline(f);
+	job(f, "dddd0004", "make");
+	f->job.kind = "build";
+	record(f);
+	expect_part(f, &cmd_show, "@B1", "Job dddd0004\n");
+	expect_part(f, &cmd_show, "@1", "Job aaaa0001\n");
+}
+
+static void a_prefix_of_a_uid_must_be_unique(void **state)
+{
+	struct fixture *f = *state;
+
+	record_pipeline(f);
+	job(f, "aaaa0009", "true");
+	record(f);
+	expect_part(f, &cmd_show, "BBBB", "Job bbbb0002\n");
+	expect_refusal(
+		f, "aaaa",
+		"roar: 'aaaa' is the beginning of several jobs (aaaa0001, aaaa0009): give more digits\n");
+	expect_part(f, &cmd_show, "aaaa0009", "Job aaaa0009\n");
+}
+
+static void an_ambiguous_hash_lists_candidates(void **state)
+{
+	struct fixture *f = *state;
+	struct store_file *row;
+
+	put(f, "x", "x");
+	put(f, "y", "y");
+	job(f, "aaaa0001", "cat x y");
+	row = file(f, "x", LINEAGE_INPUT);
+	memset(row->digests.blake3, 0xcd, 31);
+	row = file(f, "y", LINEAGE_INPUT);
+	memset(row->digests.blake3, 0xcd, 31);
+	record(f);
+	expect_refusal(
+		f, "cdcd",
+		"roar: 'cdcd' is the beginning of several artifacts (cdcdcdcdcdcdcdcd x, cdcdcdcdcdcdcdcd y): give more digits\n");
+}
+
+static void selectors_refuse_what_cannot_be(void **state)
+{
+	struct fixture *f = *state;
+
+	record_pipeline(f);
+	expect_refusal(
+		f, "--job model.pt",
+		"roar: 'model.pt' is no job: write @N, @BN or at least 4 digits of a job's UID\n");
+	expect_refusal(
+		f, "--job dead",
+		"roar: there is no job 'dead': 'roar log --all-sessions' lists the jobs\n");
+	expect_refusal(f, "--artifact abc",
+		       "roar: 'abc' is no hash: write 4 to 128 hex digits\n");
+	expect_refusal(
+		f, "--artifact 00000000",
+		"roar: no recorded content has a hash that begins with '00000000'\n");
+}
+
+static void paths_are_taken_from_the_current_directory(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(mkdir("sub", 0755), 0);
+	record_pipeline(f);
+	assert_int_equal(symlink("..", "sub/up"), 0);
+	assert_int_equal(chdir("sub"), 0);
+	expect_part(f, &cmd_show, "../model.pt", "Artifact 23528095ca5b\n");
+	expect_part(f, &cmd_show, "up/model.pt", "Artifact 23528095ca5b\n");
+	expect_part(f, &cmd_show, "../model.pt",
+		    "  present     DIR/model.pt\n");
+}
+
+static void a_path_beats_nothing_but_is_found_last(void **state)
+{
+	struct fixture *f = *state;
+
+	job(f, "aaaa0001", "touch cafe");
+	output(f, "cafe", "coffee");
+	record(f);
+	expect_part(f, &cmd_show, "cafe", "        as cafe\n");
+	job(f, "cafe0002", "true");
+	record(f);
+	expect_part(f, &cmd_show, "cafe", "Job cafe0002\n");
+	expect_part(f, &cmd_show, "--path cafe", "        as cafe\n");
+}
+
+static void unknown_names_get_the_remedy(void **state)
+{
+	struct fixture *f = *state;
+
+	record_pipeline(f);
+	put(f, "stranger", "?");
+	assert_int_equal(mkdir("folder", 0755), 0);
+	expect_refusal(
+		f, "stranger",
+		"roar: the file 'stranger' was not used by any recorded job: 'roar run' the command that reads or writes it\n");
+	expect_refusal(
+		f, "folder",
+		"roar: 'folder' is a directory, and the record is about files: name one of them\n");
+	expect_refusal(
+		f, "nothing",
+		"roar: nothing in the record is called 'nothing': give a step (@N), a job, a hash of at least 4 digits or a recorded file; 'roar log' lists the jobs\n");
+}
+
+static void unidentified_content_is_said_to_be_so(void **state)
+{
+	struct fixture *f = *state;
+	struct store_file *row;
+
+	put(f, "secret", "!");
+	job(f, "aaaa0001", "cat secret");
+	row = file(f, "secret", LINEAGE_INPUT);
+	row->digests.have = 0;
+	record(f);
+	expect_refusal(
+		f, "secret",
+		"roar: 'secret' is in the record, but its content was never identified: 'roar show --all' of its job says why\n");
+}
+
+static void a_project_is_needed(void **state)
+{
+	struct fixture *f = *state;
+	const struct command *const readers[] = { &cmd_status, &cmd_log,
+						  &cmd_dag,    &cmd_show,
+						  &cmd_db,     &cmd_pop,
+						  &cmd_reset };
+
+	assert_int_equal(chdir("/"), 0);
+	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {
+		assert_int_equal(roar(f, readers[i], ""), 1);
+		assert_int_equal(f->out.len, 0);
+		assert_non_null(strstr(str_cstr(&f->err), "roar init"));
+	}
+}
+
+static void a_damaged_database_is_one_sentence(void **state)
+{
+	struct fixture *f = *state;
+	const struct command *const readers[] = { &cmd_status, &cmd_log,
+						  &cmd_dag,    &cmd_show,
+						  &cmd_db,     &cmd_pop,
+						  &cmd_reset };
+
+	record_pipeline(f);
+	store_closep(&f->store);
+	f->store = NULL;
+	put(f, ".roar/roar.db",
+	    "this is no database, whatever its name may say, and it is long enough to look like one at a glance");
+	(void)unlink(".roar/roar.db-wal");
+	(void)unlink(".roar/roar.db-shm");
+	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {
+		assert_int_equal(roar(f, readers[i], ""), 1);
+		assert_int_equal(f->out.len, 0);
+		assert_non_null(strstr(str_cstr(&f->err), "roar.db"));
+		assert_ptr_equal(strchr(str_cstr(&f->err), '\n'),
+				 str_cstr(&f->err) + f->err.len - 1);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FIXTURE_TEST(steps_are_checked),
+		FIXTURE_TEST(build_steps_have_their_own_numbers),
+		FIXTURE_TEST(a_prefix_of_a_uid_must_be_unique),
+		FIXTURE_TEST(an_ambiguous_hash_lists_candidates),
+		FIXTURE_TEST(selectors_refuse_what_cannot_be),
+		FIXTURE_TEST(paths_are_taken_from_the_current_directory),
+		FIXTURE_TEST(a_path_beats_nothing_but_is_found_last),
+		FIXTURE_TEST(unknown_names_get_the_remedy),
+		FIXTURE_TEST(unidentified_content_is_said_to_be_so),
+		FIXTURE_TEST(a_project_is_needed),
+		FIXTURE_TEST(a_damaged_database_is_one_sentence),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,312 @@
+/* test_redact.c - secrets leave command lines, everything else stays. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/pool.h"
+#include "base/str.h"
+#include "lineage/redact.h"
+
+#define R REDACTED
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static char *environment[] = {
+	"HOME=/home/someone",
+	"WANDB_API_KEY=0123456789abcdef0123456789abcdef01234567",
+	"SHORT_TOKEN=abc",
+	"DB_PASSWORD=correct horse battery",
+	"GOOGLE_APPLICATION_CREDENTIALS=/etc/keys/service.json",
+	"LICENCE_CODE=QQQQ-WWWW-EEEE",
+	NULL,
+};
+static char *more_names[] = { "LICENCE_CODE" };
+
+static struct redact *make(void)
+{
+	struct redact *r = NULL;
+
+	assert_int_equal(redact_new(environment, more_names, 1, &r), 0);
+	return r;
+}
+
+static void check_text(const char *text, const char *expected)
+{
+	CLEANUP(redact_freep) struct redact *r = make();
+	CLEANUP(str_release) struct str out = STR_INIT;
+
+	redact_text(r, text, strlen(text), &out);
+	assert_string_equal(str_cstr(&out), expected);
+}
+
+/* Words are separated by '|' in both lists. */
+static void check_words(const char *words, const char *expected)
+{
+	CLEANUP(redact_freep) struct redact *r = make();
+	CLEANUP(pool_release) struct pool pool = POOL_INIT;
+	CLEANUP(str_release) struct str out = STR_INIT;
+	CLEANUP(freep) char *copy = strdup(words);
+	char *argv[16] = { 0 };
+	size_t n = 0;
+	char **redacted;
+
+	for (char *rest = copy; rest && n < 15;)
+		argv[n++] = strsep(&rest, "|");
+	assert_int_equal(redact_words(r, argv, &pool, &redacted), 0);
+	for (size_t i = 0; redacted[i]; i++)
+		str_addf(&out, "%s%s", i ? "|" : "", redacted[i]);
+	assert_string_equal(str_cstr(&out), expected);
+}
+
+struct pair {
+	const char *given;
+	const char *expected;
+};
+
+static void values_of_secret_options_are_redacted(void **state)
+{
+	static const struct pair pairs[] = {
+		{ "x|--api-key|abc|y", "x|--api-key|" R "|y" },
+		{ "x|--api_key=abc", "x|--api_key=" R },
+		{ "x|--token=a b&c", "x|--token=" R },
+		{ "x|--token|-abc", "x|--token|" R },
+		{ "x|-token|abc", "x|-token|" R },
+		{ "x|--hub-token|abc", "x|--hub-token|" R },
+		{ "x|--password|p w", "x|--password|" R },
+		{ "x|--db.password=pw", "x|--db.password=" R },
+		{ "x|--secret|s", "x|--secret|" R },
+		{ "x|--client-secret|s", "x|--client-secret|" R },
+		{ "x|--secret-access-key|s", "x|--secret-access-key|" R },
+		{ "x|--awsSecretKey|s", "x|--awsSecretKey|" R },
+		{ "x|--licence-code|s", "x|--licence-code|" R },
+		{ "x|wandb.api_key=abc", "x|wandb.api_key=" R },
+		{ "x|+log.token=abc", "x|+log.token=" R },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(pairs); i++)
+		check_words(pairs[i].given, pairs[i].expected);
+}
+
+static void values_of_secret_variables_are_redacted(void **state)
+{
+	static const struct pair pairs[] = {
+		{ "env|API_KEY=abc|x", "env|API_KEY=" R "|x" },
+		{ "env|PASSWORD=a b & c|x", "env|PASSWORD=" R "|x" },
+		{ "env|AWS_ACCESS_KEY_ID=abc|x",
+		  "env|AWS_ACCESS_KEY_ID=" R "|x" },
+		{ "env|GITHUB_TOKEN=abc|x", "env|GITHUB_TOKEN=" R "|x" },
+		{ "env|GITHUBTOKEN=abc|x", "env|GITHUBTOKEN=" R "|x" },
+		{ "env|PGPASSWORD=abc|x", "env|PGPASSWORD=" R "|x" },
+		{ "env|MYSQL_PWD=abc|x", "env|MYSQL_PWD=" R "|x" },
+		{ "env|OPENAI_API_KEY_PROD=abc", "env|OPENAI_API_KEY_PROD=" R },
+		{ "env|DB_PASSWD=x", "env|DB_PASSWD=" R },
+		{ "env|MY_CREDENTIALS=x", "env|MY_CREDENTIALS=" R },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(pairs); i++)
+		check_words(pairs[i].given, pairs[i].expected);
+}
+
+static void names_that_only_sound_alike_stay(void **state)
+{
+	static const char *const words[] = {
+		"x|--tokenizer|bert",
+		"x|--keys|a,b",
+		"x|--num-tokens|5",
+		"x|--max_tokens=512",
+		"x|--key-frames|3",
+		"x|--key|id",
+		"x|--text-key|caption",
+		"x|--pad-token|<pad>",
+		"x|--eos_token=</s>",
+		"x|--token-dropout|0.1",
+		"x|--password-file|/run/pw",
+		"x|--token-type-ids|0,1",
+		"x|--monkey|1",
+		"x|--token|--verbose",
+		"x|--use-auth-token|true",
+		"x|--token|",
+		"x|--tokens-per-batch|4096",
+		"env|TOKENIZERS_PARALLELISM=false|x",
+		"env|MAX_TOKENS=5|x",
+		"env|PWD=/home|x",
+		"env|KEYBOARD=de|x",
+		"env|PUBLIC_KEY=abc|x",
+		"env|KEY_SIZE=2048|x",
+		"python|train.py|--lr|0.1|--out|model.pt",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(words); i++)
+		check_words(words[i], words[i]);
+}
+
+static void well_known_tokens_are_redacted_anywhere(void **state)
+{
+	static const struct pair pairs[] = {
+		{ "AKIAIOSFODNN7EXAMPLE", R },
+		{ "key AKIAIOSFODNN7EXAMPLE.", "key " R "." },
+		{ "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", R },
+		{ "ghp_abcdefghijklmnopqrstuvwxyz0123456789", R },
+		{ "github_pat_11ABCDEFG0abcdefghij_KLMNOPQRST", R },
+		{ "sk-abcdefghijklmnopqrstuvwxyz012345", R },
+		{ "sk-proj-abc_def-ghijklmnopqrstuv", R },
+		{ "sk-ant-api03-abcdef-ghijkl_mnopqr", R },
+		{ "hf_abcdefghijklmnopqrstuvwxyzABCDEFGH", R },
+		{ "x=xoxb-123456789012-abcdef", "x=" R },
+		{ "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln x", R " x" },
+		{ "https://hooks.slack.com/services/T000/B000/XXXX",
+		  "https://hooks.slack.com/services/" R },
+		{ "a -----BEGIN RSA PRIVATE KEY-----\nMII\n"
+		  "-----END RSA PRIVATE KEY----- b",
+		  "a " R " b" },
+		{ "-----BEGIN PRIVATE KEY-----\nMII", R },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(pairs); i++)
+		check_text(pairs[i].given, pairs[i].expected);
+}
+
+static void text_that_only_looks_like_a_token_stays(void **state)
+{
+	static const char *const texts[] = {
+		"sk-learn-baseline-experiment-number-7",
+		"task-abcdefghijklmnopqrstuvwxyz0123",
+		"hf_hub_download",
+		"AKIA",
+		"da39a3ee5e6b4b0d3255bfef95601890afd80709",
+		"data/ImageNet2012/Train/Classes/N0144076",
+		"-----BEGIN CERTIFICATE-----",
+		"eyJust-a-word.txt",
+		"https://github.com/user/repo.git",
+		"git@github.com:user/repo.git",
+		"ssh://git@github.com/user/repo.git",
+		"http://localhost:8080/a@b",
+		"a bearer of news",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(texts); i++)
+		check_text(texts[i], texts[i]);
+}
+
+static void credentials_in_urls_are_redacted(void **state)
+{
+	(void)state;
+	check_text("https://me:pw@github.com/a.git",
+		   "https://me:" R "@github.com/a.git");
+	check_text("postgres://u:p@ss@db:5432/x",
+		   "postgres://u:" R "@db:5432/x");
+	check_text("https://0123456789abcdefghijkl@host/x",
+		   "https://" R "@host/x");
+	check_text("curl 'http://h/?token=abc&x=1'",
+		   "curl 'http://h/?token=" R "&x=1'");
+}
+
+static void headers_and_members_are_redacted(void **state)
+{
+	(void)state;
+	check_text("curl -H 'Authorization: Basic dTpw' http://h",
+		   "curl -H 'Authorization: " R "' http://h");
+	check_text("authorization: bearer abc", "authorization: " R);
+	check_text("say Bearer abcdefgh12 now", "say Bearer " R " now");
+	check_text("X-Api-Key: abc", "X-Api-Key: " R);
+	check_text("{\"api_key\": \"a\\\"b\", \"x\": 1}",
+		   "{\"api_key\": \"" R "\", \"x\": 1}");
+	check_text("os.environ[\"API_KEY\"] = 'abc'; go()",
+		   "os.environ[\"API_KEY\"] = '" R "'; go()");
+}
+
+static void scripts_keep_what_follows_the_secret(void **state)
+{
+	(void)state;
+	check_words("sh|-c|API_KEY=abc python t.py --lr 1",
+		    "sh|-c|API_KEY=" R " python t.py --lr 1");
+	check_words("bash|-lc|x --token 'a b' --lr 1",
+		    "bash|-lc|x --token '" R "' --lr 1");
+	check_words("sh|-c|x --token $HF_TOKEN --lr 1",
+		    "sh|-c|x --token $HF_TOKEN --lr 1");
+	check_words("sh|-c|TOKEN=${T} x", "sh|-c|TOKEN=${T} x");
+}
+
+static void secret_values_of_the_environment_are_redacted(void **state)
+{
+	(void)state;
+	check_words("x|--id=0123456789abcdef0123456789abcdef01234567z",
+		    "x|--id=" R "z");
+	check_words("x|say correct horse battery", "x|say " R);
+	check_words("x|QQQQ-WWWW-EEEE", "x|" R);
+	check_words("x|abc|/etc/keys/service.json",
+		    "x|abc|/etc/keys/service.json");
+}
+
+static void words_without_secrets_are_shared(void **state)
+{
+	CLEANUP(pool_release) struct pool pool = POOL_INIT;
+	char *argv[] = { "python", "--token", "abc", NULL };
+	char **redacted;
+
+	(void)state;
+	assert_int_equal(redact_argv(argv, NULL, 0, &pool, &redacted), 0);
+	assert_ptr_equal(redacted[0], argv[0]);
+	assert_ptr_equal(redacted[1], argv[1]);
+	assert_string_equal(redacted[2], R);
+	assert_null(redacted[3]);
+}
+
+/* Two megabytes of what each rule nearly matches. */
+static void long_arguments_take_linear_time(void **state)
+{
+	static const char *const units[] = {
+		"a",	    "eyJ-",	  "sk-",	 "://",
+		"token: ",  "--token ",	  "-----BEGIN ", "A/b1",
+		"token=$A", "\"token\":", "Bearer ",	 "0123456701234567",
+		"x@",	    "AKIA",	  "token: --a ", "'",
+		"a:b@",	    "://a:b",	  "token: $a ",	 "correct horse batter",
+	};
+	CLEANUP(redact_freep) struct redact *r = make();
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(units); i++) {
+		CLEANUP(str_release) struct str text = STR_INIT;
+		CLEANUP(str_release) struct str out = STR_INIT;
+		int64_t start;
+
+		while (text.len < 2 * 1000 * 1000)
+			str_adds(&text, units[i]);
+		start = clock_mono_ns();
+		redact_text(r, text.data, text.len, &out);
+		/* Far above what it takes; a quadratic rule needs minutes. */
+		if (clock_mono_ns() - start > 20ll * 1000 * 1000 * 1000)
+			fail_msg("slow on '%s'", units[i]);
+		assert_int_equal(str_error(&out), 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(values_of_secret_options_are_redacted),
+		cmocka_unit_test(values_of_secret_variables_are_redacted),
+		cmocka_unit_test(names_that_only_sound_alike_stay),
+		cmocka_unit_test(well_known_tokens_are_redacted_anywhere),
+		cmocka_unit_test(text_that_only_looks_like_a_token_stays),
+		cmocka_unit_test(credentials_in_urls_are_redacted),
+		cmocka_unit_test(headers_and_members_are_redacted),
+		cmocka_unit_test(scripts_keep_what_follows_the_secret),
+		cmocka_unit_test(secret_values_of_the_environment_are_redacted),
+		cmocka_unit_test(words_without_secrets_are_shared),
+		cmocka_unit_test(long_arguments_take_linear_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
