@@ -15,11 +15,11 @@
 #define CLEANUP(fn) __attribute__((cleanup(fn)))
 
 /* The value of `ptr`, which becomes NULL: ownership moves to the receiver. */
-#define TAKE_PTR(ptr)                        \
-	({                                   \
-		__auto_type taken_ = (ptr);  \
-		(ptr) = NULL;                \
-		taken_;                      \
+#define TAKE_PTR(ptr)                       \
+	({                                  \
+		__auto_type taken_ = (ptr); \
+		(ptr) = NULL;               \
+		taken_;                     \
 	})
 
 /* The value of `fd`, which becomes -1. */
@@ -31,11 +31,11 @@
 	})
 
 /* Defines fn##p(), the form of a free function that CLEANUP() wants. */
-#define DEFINE_CLEANUP(type, fn)             \
-	static inline void fn##p(type *p)    \
-	{                                    \
-		if (*p)                      \
-			fn(*p);              \
+#define DEFINE_CLEANUP(type, fn)          \
+	static inline void fn##p(type *p) \
+	{                                 \
+		if (*p)                   \
+			fn(*p);           \
 	}
 
 static inline void freep(void *p)

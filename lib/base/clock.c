@@ -80,6 +80,5 @@ void clock_format_duration(struct str *out, int64_t duration_ns)
 	else if (s < 3600)
 		str_addf(out, "%lldm %02llds", whole / 60, whole % 60);
 	else
-		str_addf(out, "%lldh %02lldm", whole / 3600,
-			 whole % 3600 / 60);
+		str_addf(out, "%lldh %02lldm", whole / 3600, whole % 3600 / 60);
 }

@@ -111,12 +111,37 @@ void quote_shell(struct str *out, const char *word)
 	str_addc(out, '\'');
 }
 
+/* As the first word, NAME=VALUE would be an assignment and `if` a keyword. */
+static bool is_special_first(const char *word)
+{
+	static const char *const reserved[] = {
+		"if",	"then", "else",	    "elif",   "fi",	"do",
+		"done", "case", "esac",	    "while",  "until",	"for",
+		"in",	"time", "function", "select", "coproc",
+	};
+
+	if (strchr(word, '='))
+		return true;
+	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
+		if (strcmp(word, reserved[i]) == 0)
+			return true;
+	return false;
+}
+
 void quote_argv(struct str *out, char *const argv[])
 {
 	for (size_t i = 0; argv[i]; i++) {
+		size_t start = out->len;
+
 		if (i)
 			str_addc(out, ' ');
 		quote_shell(out, argv[i]);
+		/* Quotes it did not need for its own sake. */
+		if (i == 0 && is_special_first(argv[0]) && !out->failed &&
+		    out->data[start] != '\'' && out->data[start] != '$') {
+			out->len = start;
+			str_addf(out, "'%s'", argv[0]);
+		}
 	}
 }
 
@@ -150,7 +175,8 @@ void quote_printable_cut(struct str *out, const char *text, size_t width)
 
 	str_add(out, "", 0); /* so that there are bytes to count */
 	quote_printable(out, text, strlen(text));
-	if (out->failed || columns(out->data + start, out->len - start) <= width)
+	if (out->failed ||
+	    columns(out->data + start, out->len - start) <= width)
 		return;
 	for (size_t n = 0; n + 3 < width && end < out->len; n++)
 		end += utf8_length(out->data + end, out->len - end);

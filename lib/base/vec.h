@@ -11,7 +11,7 @@
 /* Room for at least `need` elements of `size` bytes.  0 or -ENOMEM. */
 int vec_reserve(void *array, size_t *cap, size_t need, size_t size);
 
-#define VEC_PUSH(array, count, cap)                                        \
+#define VEC_PUSH(array, count, cap)                                         \
 	(vec_reserve(&(array), &(cap), (count) + 1, sizeof(*(array))) < 0 ? \
 		 NULL :                                                     \
 		 ((array)[(count)] = (__typeof__(*(array))){ 0 },           \

@@ -77,10 +77,10 @@ enum event_ftype event_ftype_of(uint32_t mode)
 const char *event_kind_name(unsigned kind)
 {
 	static const char *const names[] = {
-		[EVENT_FORK] = "fork",	     [EVENT_EXEC] = "exec",
-		[EVENT_EXIT] = "exit",	     [EVENT_OPEN] = "open",
-		[EVENT_RENAME] = "rename",   [EVENT_LINK] = "link",
-		[EVENT_SYMLINK] = "symlink", [EVENT_UNLINK] = "unlink",
+		[EVENT_FORK] = "fork",	       [EVENT_EXEC] = "exec",
+		[EVENT_EXIT] = "exit",	       [EVENT_OPEN] = "open",
+		[EVENT_RENAME] = "rename",     [EVENT_LINK] = "link",
+		[EVENT_SYMLINK] = "symlink",   [EVENT_UNLINK] = "unlink",
 		[EVENT_TRUNCATE] = "truncate", [EVENT_CLOSE] = "close",
 		[EVENT_GAP] = "gap",
 	};

@@ -69,7 +69,7 @@ enum event_flags {
 	EVENT_CREATE = 1 << 2, /* OPEN: the name did not exist before */
 	EVENT_TRUNC = 1 << 3, /* OPEN: emptied the file */
 	EVENT_TMPFILE = 1 << 4, /* OPEN: O_TMPFILE; path is the directory */
-	EVENT_INHERITED = 1 << 5, /* OPEN: descriptor came from outside the run */
+	EVENT_INHERITED = 1 << 5, /* OPEN: came from outside the run */
 	EVENT_EXCHANGE = 1 << 6, /* RENAME: the two names swapped */
 	EVENT_ROOT = 1 << 7, /* FORK, EXEC: the command itself */
 };
@@ -121,7 +121,7 @@ struct event {
 enum {
 	EVENT_HEADER = 72,
 	EVENT_SIZE_MIN = 80, /* header, two NULs, padding */
-	EVENT_PATH_MAX = 64 * 1024, /* of each string; tracers cut command lines */
+	EVENT_PATH_MAX = 64 * 1024, /* bytes of each string */
 	EVENT_SIZE_MAX = EVENT_HEADER + 2 * EVENT_PATH_MAX + 8,
 };
 

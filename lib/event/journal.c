@@ -216,7 +216,8 @@ static int map_all(struct journal_reader *r)
 	return 0;
 }
 
-int journal_open(int dirfd, const char *name, struct journal_reader **ret_reader)
+int journal_open(int dirfd, const char *name,
+		 struct journal_reader **ret_reader)
 {
 	CLEANUP(journal_reader_freep) struct journal_reader *r = NULL;
 	int result;

@@ -53,7 +53,8 @@ bool journal_is_live(int dirfd, const char *name);
 
 /* Opens a journal that has no writer (-EBUSY when it has one, so two recoveries
  * cannot meet) and checks its header (-EBADMSG).  The reader holds the lock. */
-int journal_open(int dirfd, const char *name, struct journal_reader **ret_reader);
+int journal_open(int dirfd, const char *name,
+		 struct journal_reader **ret_reader);
 void journal_reader_free(struct journal_reader *r);
 DEFINE_CLEANUP(struct journal_reader *, journal_reader_free)
 

@@ -110,9 +110,8 @@ struct outcome errand_run(const struct errand *e)
 
 	if (!pass)
 		return o;
-	o.result = e->fd >= 0 ?
-			   file_pass_look_fd(pass, e->fd) :
-			   file_pass_look(pass, AT_FDCWD, e->path);
+	o.result = e->fd >= 0 ? file_pass_look_fd(pass, e->fd) :
+				file_pass_look(pass, AT_FDCWD, e->path);
 	if (o.result < 0)
 		return o;
 	if (!is_race(e) && ask_cache(e, &pass->stamp, &o.hash.digests)) {

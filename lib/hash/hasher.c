@@ -99,8 +99,8 @@ static bool overflow_remove(struct hasher *h, struct hash_task *task)
 static void fill_ring(struct hasher *h)
 {
 	while (h->overflow && !task_ring_is_full(&h->ring)) {
-		struct hash_task *left =
-			task_ring_put(&h->ring, overflow_shift(h));
+		struct hash_task *left = task_ring_put(&h->ring,
+						       overflow_shift(h));
 
 		if (left)
 			overflow_append(h, left);
@@ -139,8 +139,11 @@ static bool is_drained(struct hasher *h)
 
 static void run_here(struct hasher *h, struct hash_task *task)
 {
-	struct errand e = { .hasher = h, .task = task, .on_caller = true,
-			    .path = task->path, .fd = task->fd };
+	struct errand e = { .hasher = h,
+			    .task = task,
+			    .on_caller = true,
+			    .path = task->path,
+			    .fd = task->fd };
 	struct outcome o;
 
 	atomic_store(&task->state, HASH_RUNNING);
@@ -172,8 +175,11 @@ static void race(struct hasher *h, struct worker *w, struct hash_task *task)
 	int held_fd = atomic_load(&w->fd);
 	CLEANUP(closep) int fd = -1;
 	struct hash_task *expected = task;
-	struct errand e = { .hasher = h, .task = task, .worker = w,
-			    .on_caller = true, .path = task->path };
+	struct errand e = { .hasher = h,
+			    .task = task,
+			    .worker = w,
+			    .on_caller = true,
+			    .path = task->path };
 	struct outcome o = { .result = -ECANCELED };
 
 	if (held_fd >= 0)

@@ -52,7 +52,8 @@ struct hasher_progress {
 	uint64_t bytes_done; /* read so far */
 };
 
-int hasher_new(const struct hasher_options *options, struct hasher **ret_hasher);
+int hasher_new(const struct hasher_options *options,
+	       struct hasher **ret_hasher);
 
 /* Cancels what is queued, waits for what runs (it stops soon), ends threads. */
 void hasher_free(struct hasher *h);

@@ -23,8 +23,11 @@ static void work_on(struct worker *w, struct hash_task *task)
 {
 	CLEANUP(closep) int fd = task->fd;
 	struct outcome o = { .result = copy_task(w, task) };
-	struct errand e = { .hasher = w->hasher, .task = task, .worker = w,
-			    .path = w->path, .fd = fd };
+	struct errand e = { .hasher = w->hasher,
+			    .task = task,
+			    .worker = w,
+			    .path = w->path,
+			    .fd = fd };
 
 	atomic_store(&task->state, HASH_RUNNING);
 	atomic_store(&w->task, task);

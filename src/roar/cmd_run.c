@@ -59,7 +59,8 @@ static int parse_hashes(const struct args *args, digest_set *want)
 		if (algo < 0)
 			return cli_usage(args->command,
 					 "unknown hash '%s': blake3, sha256, "
-					 "sha512 and md5 are known", v->value);
+					 "sha512 and md5 are known",
+					 v->value);
 		*want |= (digest_set)1 << algo;
 	}
 	return 0;
@@ -85,16 +86,18 @@ static int parse_options(const struct args *args, const struct project *p,
 	for (size_t i = 0; i < args->n_options; i++) {
 		if (strcmp(args->options[i].spec->name, "tracer-fallback") == 0)
 			o->fallback = true;
-		if (strcmp(args->options[i].spec->name,
-			   "no-tracer-fallback") == 0)
+		if (strcmp(args->options[i].spec->name, "no-tracer-fallback") ==
+		    0)
 			o->fallback = false;
 	}
 	if (!tracer)
 		tracer = p->config.tracer;
 	o->tracer = tracer_find(tracer);
 	if (!o->tracer)
-		return cli_usage(args->command, "unknown tracer '%s': auto and "
-				 "ptrace are known", tracer);
+		return cli_usage(args->command,
+				 "unknown tracer '%s': auto and "
+				 "ptrace are known",
+				 tracer);
 	return parse_hashes(args, &o->want);
 }
 
@@ -418,7 +421,7 @@ static int tell_story(struct front *front, void *ctx)
 /* ---- the command ---- */
 
 static int run_in_project(const struct args *args, struct project *project,
-			  char **argv)
+			  struct pool *pool, char **argv)
 {
 	CLEANUP(str_release) struct str file = STR_INIT;
 	struct run_options options = { 0 };
@@ -429,10 +432,11 @@ static int run_in_project(const struct args *args, struct project *project,
 
 	if (r)
 		return r;
+	story.argv = argv;
+	story.envp = make_environment(pool, &project->config);
+	options.envp = story.envp;
 	r = run_init(run, project, &options);
 	run->total_start_ns = clock_mono_ns();
-	story.argv = argv;
-	story.envp = make_environment(&run->pool, &project->config);
 	if (r == 0)
 		r = fill_meta(run, argv);
 	if (r < 0)
@@ -485,20 +489,29 @@ static int run(const struct args *args)
 	r = choose_command(args, &project, &pool, &argv);
 	if (r)
 		return r;
-	return run_in_project(args, &project, argv);
+	return run_in_project(args, &project, &pool, argv);
 }
 
 static const struct option_spec options[] = {
-	{ .name = "quiet", .letter = 'q',
+	{ .name = "quiet",
+	  .letter = 'q',
 	  .help = "say nothing; the command's own output is untouched" },
-	{ .name = "verbose", .letter = 'v', .flags = OPTION_REPEAT,
+	{ .name = "verbose",
+	  .letter = 'v',
+	  .flags = OPTION_REPEAT,
 	  .help = "list files; -vv lists filtered files as well" },
-	{ .name = "name", .letter = 'n', .arg = "NAME",
+	{ .name = "name",
+	  .letter = 'n',
+	  .arg = "NAME",
 	  .help = "a name for the step" },
-	{ .name = "hash", .arg = "ALGO", .flags = OPTION_REPEAT,
+	{ .name = "hash",
+	  .arg = "ALGO",
+	  .flags = OPTION_REPEAT,
 	  .values = "blake3|sha256|sha512|md5",
 	  .help = "take this digest, too (BLAKE3 is always taken)" },
-	{ .name = "tracer", .arg = "NAME", .values = "auto|ptrace",
+	{ .name = "tracer",
+	  .arg = "NAME",
+	  .values = "auto|ptrace",
 	  .help = "how to observe the command" },
 	{ .name = "tracer-fallback",
 	  .help = "run unobserved when the tracer is refused (default)" },
@@ -522,10 +535,10 @@ static const struct example build_examples[] = {
 	{ 0 },
 };
 
-#define RUN_EXIT                                                              \
-	"The exit status is the command's; 128 + N when signal N ended it; "  \
-	"127 when it was not found and 126 when it could not be executed "    \
-	"(nothing is recorded then); 2 for wrong usage; 1 when the tracer "   \
+#define RUN_EXIT                                                             \
+	"The exit status is the command's; 128 + N when signal N ended it; " \
+	"127 when it was not found and 126 when it could not be executed "   \
+	"(nothing is recorded then); 2 for wrong usage; 1 when the tracer "  \
 	"was refused and --no-tracer-fallback forbade to go on."
 
 const struct command cmd_run = {

@@ -27,8 +27,7 @@ struct project {
 
 enum project_flags {
 	PROJECT_CREATE = 1 << 0, /* make .roar in the current directory if none */
-	PROJECT_NO_CONFIG = 1
-			    << 1, /* leave config.toml unread, for its editors */
+	PROJECT_NO_CONFIG = 1 << 1, /* leave config.toml unread */
 };
 
 /* Finds (or makes) the project and reads its configuration.  *ret_created tells

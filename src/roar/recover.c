@@ -47,8 +47,7 @@ static void replay(struct run *run, struct journal_reader *reader)
 }
 
 static int record_journal(struct project *project, struct store *store,
-			  struct journal_reader *reader,
-			  struct roar_error *err)
+			  struct journal_reader *reader, struct roar_error *err)
 {
 	struct run_options options = { .kind = "run", .quiet = true };
 	CLEANUP(run_release) struct run run = { 0 };

@@ -74,9 +74,20 @@ ssize_t call_read_path(struct ptracer *p, struct tracee *t, uint64_t address)
 
 	/* The kernel refuses bad addresses and overlong paths as well. */
 	if (n < 0 && n != -EFAULT && n != -ENAMETOOLONG && n != -ESRCH)
-		call_gap(p, t, EVENT_GAP_PATH, "a path could not be read from "
-					       "a process");
+		call_gap(p, t, EVENT_GAP_PATH,
+			 "a path could not be read from "
+			 "a process");
 	return n;
+}
+
+int call_resolve(struct ptracer *p, struct tracee *t, int dirfd,
+		 const char *path, size_t len, struct str *out)
+{
+	int r = resolve_name(&p->resolver, &p->tree, t, dirfd, path, len, out);
+
+	if (r == -EOVERFLOW || r == -ENOMEM)
+		call_gap(p, t, EVENT_GAP_PATH, path);
+	return r;
 }
 
 int call_read_name(struct ptracer *p, struct tracee *t, int dirfd,
@@ -86,8 +97,7 @@ int call_read_name(struct ptracer *p, struct tracee *t, int dirfd,
 
 	if (n < 0)
 		return (int)n;
-	return resolve_name(&p->resolver, &p->tree, t, dirfd, p->path,
-			    (size_t)n, out);
+	return call_resolve(p, t, dirfd, p->path, (size_t)n, out);
 }
 
 bool call_await(struct tracee *t, enum call call, uint64_t flags,

@@ -84,6 +84,10 @@ void call_gap(struct ptracer *p, const struct tracee *t, enum event_gap gap,
  * when the call will fail by itself (a gap was sent if it may not). */
 ssize_t call_read_path(struct ptracer *p, struct tracee *t, uint64_t address);
 
+/* resolve_name() for p->path, with a gap where the call may succeed all the same. */
+int call_resolve(struct ptracer *p, struct tracee *t, int dirfd,
+		 const char *path, size_t len, struct str *out);
+
 /* Reads and resolves a path argument, the last component not followed. */
 int call_read_name(struct ptracer *p, struct tracee *t, int dirfd,
 		   uint64_t address, struct str *out);
@@ -98,8 +102,7 @@ static inline bool call_is_doubtful(const struct tracee *t)
 {
 	const struct process *p = t->process;
 
-	return p->full || p->restricted || p->foreign_root ||
-	       p->foreign_mounts;
+	return p->full || p->restricted || p->foreign_root || p->foreign_mounts;
 }
 
 /* Can names surely be added to and removed from the directory of this path?
@@ -125,8 +128,8 @@ bool call_rename(struct ptracer *p, struct tracee *t, int dirfd, uint64_t path,
 		 int dirfd2, uint64_t path2, uint64_t flags);
 bool call_link(struct ptracer *p, struct tracee *t, int dirfd, uint64_t path,
 	       int dirfd2, uint64_t path2, uint64_t flags);
-bool call_symlink(struct ptracer *p, struct tracee *t, uint64_t text,
-		  int dirfd, uint64_t path);
+bool call_symlink(struct ptracer *p, struct tracee *t, uint64_t text, int dirfd,
+		  uint64_t path);
 bool call_unlink(struct ptracer *p, struct tracee *t, int dirfd, uint64_t path,
 		 uint64_t flags);
 bool call_mknod(struct ptracer *p, struct tracee *t, int dirfd, uint64_t path,

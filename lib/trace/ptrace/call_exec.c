@@ -43,7 +43,9 @@ void call_execve(struct ptracer *p, struct tracee *t, int dirfd, uint64_t path,
 	}
 	/* A failed one is simply overwritten by the next. */
 	if (resolve_name(&p->resolver, &p->tree, t, dirfd, p->path, (size_t)n,
-			 &t->exec_path) == 0)
+			 &t->exec_path) < 0)
+		str_clear(&t->exec_path);
+	else
 		(void)resolve_follow(t, &t->exec_path, &st);
 }
 

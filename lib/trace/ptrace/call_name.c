@@ -42,8 +42,7 @@ static int source_descriptor(const struct ptracer *p, const struct tracee *t,
 		return dirfd;
 	if (strncmp(p->path, self, sizeof(self) - 1) == 0)
 		return atoi(p->path + sizeof(self) - 1);
-	(void)snprintf(own, sizeof(own), "/proc/%d/fd/",
-		       (int)t->process->pid);
+	(void)snprintf(own, sizeof(own), "/proc/%d/fd/", (int)t->process->pid);
 	if (strncmp(p->path, own, strlen(own)) == 0)
 		return atoi(p->path + strlen(own));
 	if (strncmp(p->path, "/dev/fd/", 8) == 0)
@@ -68,8 +67,7 @@ static int link_source(struct ptracer *p, struct tracee *t, int dirfd,
 			str_clear(&p->name);
 		return r == -ENOENT ? 0 : r;
 	}
-	r = resolve_name(&p->resolver, &p->tree, t, dirfd, p->path, (size_t)n,
-			 &p->name);
+	r = call_resolve(p, t, dirfd, p->path, (size_t)n, &p->name);
 	if (r < 0)
 		return r;
 	if (flags & AT_SYMLINK_FOLLOW)
@@ -89,8 +87,8 @@ bool call_link(struct ptracer *p, struct tracee *t, int dirfd, uint64_t path,
 	return call_await(t, CALL_LINK, 0, &st, &p->name, &p->name2);
 }
 
-bool call_symlink(struct ptracer *p, struct tracee *t, uint64_t text,
-		  int dirfd, uint64_t path)
+bool call_symlink(struct ptracer *p, struct tracee *t, uint64_t text, int dirfd,
+		  uint64_t path)
 {
 	ssize_t n;
 
@@ -166,8 +164,7 @@ void call_name_done(struct ptracer *p, struct tracee *t)
 		break;
 	case CALL_SYMLINK:
 		resolver_forget(&p->resolver);
-		call_emit(p, t, EVENT_SYMLINK, 0, 0, NULL, &w->path,
-			  &w->path2);
+		call_emit(p, t, EVENT_SYMLINK, 0, 0, NULL, &w->path, &w->path2);
 		break;
 	case CALL_UNLINK:
 		call_emit(p, t, EVENT_UNLINK, 0, 0, &w->before, &w->path, NULL);

@@ -102,8 +102,7 @@ static bool surely_opens(const struct str *path, const struct stat *st,
 		/* A running program refuses writers (ETXTBSY). */
 		if (st->st_mode & 0111)
 			return false;
-		return may_access(path, wants_read(flags) ? R_OK | W_OK :
-							    W_OK);
+		return may_access(path, wants_read(flags) ? R_OK | W_OK : W_OK);
 	}
 	if ((st->st_mode & 0444) == 0444)
 		return true;
@@ -151,8 +150,7 @@ static bool open_link(struct ptracer *p, struct tracee *t, enum call call,
 		return false;
 	if ((flags & O_CREAT) && (flags & O_EXCL))
 		return false;
-	if (!t->process->foreign_root &&
-	    resolve_follow(t, &p->name, &st) == 0)
+	if (!t->process->foreign_root && resolve_follow(t, &p->name, &st) == 0)
 		return open_existing(p, t, call, flags, &st);
 	/* Dangling and about to be created, or only the tracee can tell. */
 	return call_await(t, call, flags, &call_no_file, NULL, NULL);
@@ -172,8 +170,7 @@ bool call_open(struct ptracer *p, struct tracee *t, enum call call, int dirfd,
 	check_limit(t);
 	if (resolve_is_private(p->path) || t->process->foreign_mounts)
 		return call_await(t, call, flags, &call_no_file, NULL, NULL);
-	if (resolve_name(&p->resolver, &p->tree, t, dirfd, p->path, (size_t)n,
-			 &p->name) < 0)
+	if (call_resolve(p, t, dirfd, p->path, (size_t)n, &p->name) < 0)
 		return false;
 	if (lstat(p->name.data, &st) < 0)
 		return errno == ENOENT ? open_new(p, t, call, flags) : false;
@@ -199,8 +196,7 @@ static bool open_by_own_rules(struct ptracer *p, struct tracee *t,
 		return false;
 	if (how->resolve & RESOLVE_IN_ROOT)
 		path += strspn(path, "/");
-	if (resolve_name(&p->resolver, &p->tree, t, (int)args[0], path,
-			 strlen(path), &p->name) < 0 ||
+	if (call_resolve(p, t, (int)args[0], path, strlen(path), &p->name) < 0 ||
 	    stat(p->name.data, &st) < 0)
 		st = call_no_file;
 	return call_await(t, CALL_OPENAT2, how->flags, &st, &p->name, NULL);

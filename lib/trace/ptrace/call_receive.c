@@ -89,8 +89,7 @@ bool call_recvmsg(struct tracee *t, uint64_t message)
 	return call_await(t, CALL_RECVMSG, message, &call_no_file, NULL, NULL);
 }
 
-static void scan_rights(struct ptracer *p, struct tracee *t,
-			struct cmsghdr *c)
+static void scan_rights(struct ptracer *p, struct tracee *t, struct cmsghdr *c)
 {
 	size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 

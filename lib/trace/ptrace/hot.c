@@ -33,8 +33,8 @@ static bool bind_both(struct hot *h, pid_t tid)
 	cpu_set_t one;
 	int cpu = sched_getcpu();
 
-	if (cpu < 0 || sched_getaffinity(tid, sizeof(h->thread_cpus),
-					 &h->thread_cpus) < 0)
+	if (cpu < 0 ||
+	    sched_getaffinity(tid, sizeof(h->thread_cpus), &h->thread_cpus) < 0)
 		return false;
 	if (!CPU_ISSET(cpu, &h->thread_cpus))
 		return false;
@@ -104,8 +104,7 @@ void hot_forked(struct hot *h, pid_t parent, pid_t child)
 {
 	if (h->borrowed != parent)
 		return;
-	(void)sched_setaffinity(child, sizeof(h->thread_cpus),
-				&h->thread_cpus);
+	(void)sched_setaffinity(child, sizeof(h->thread_cpus), &h->thread_cpus);
 	give_back(h);
 }
 

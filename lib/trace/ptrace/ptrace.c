@@ -116,6 +116,8 @@ static void on_call(struct ptracer *p, struct tracee *t)
 
 	p->result.n_stops++;
 	if (!read_info(t->tid, &info)) {
+		if (errno == ESRCH)
+			return; /* killed meanwhile */
 		call_gap(p, t, EVENT_GAP_ESCAPED,
 			 "the kernel tells nothing about system calls "
 			 "(Linux 5.3 or later is needed)");

@@ -181,8 +181,7 @@ static int current_dir(struct tree *tree, struct tracee *t, struct str *out)
 	int err;
 
 	if (!t->cwd.len || t->cwd_generation != tree->cwd_generation) {
-		(void)snprintf(link, sizeof(link), "/proc/%d/cwd",
-			       (int)t->tid);
+		(void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)t->tid);
 		err = read_link(link, &t->cwd);
 		if (err < 0)
 			return err;
@@ -201,9 +200,13 @@ static int start_dir(struct tree *tree, struct tracee *t, int dirfd,
 	int err;
 
 	if (dirfd == AT_FDCWD)
-		return current_dir(tree, t, out);
-	err = resolve_fd(t->tid, dirfd, &dir, &st);
-	if (err < 0)
+		err = current_dir(tree, t, out);
+	else
+		err = resolve_fd(t->tid, dirfd, &dir, &st);
+	/* The directory is deeper than a path can say; the call may succeed. */
+	if (err == -ENAMETOOLONG)
+		return -EOVERFLOW;
+	if (err < 0 || dirfd == AT_FDCWD)
 		return err;
 	str_add(out, dir.data, dir.len);
 	return str_error(out);
@@ -248,8 +251,8 @@ static const char *translate(const struct tracee *t, const char *path,
 	return path;
 }
 
-int resolve_name(struct resolver *r, struct tree *tree, struct tracee *t,
-		 int dirfd, const char *path, size_t len, struct str *out)
+static int resolve(struct resolver *r, struct tree *tree, struct tracee *t,
+		   int dirfd, const char *path, size_t len, struct str *out)
 {
 	char buf[MEMORY_PATH_MAX + 64];
 	struct str *named = &r->scratch;
@@ -291,6 +294,16 @@ int resolve_name(struct resolver *r, struct tree *tree, struct tracee *t,
 	/* It names a directory by "..", "." or a final slash. */
 	str_add(named, path, len);
 	return add_dir(r, t, named, out);
+}
+
+int resolve_name(struct resolver *r, struct tree *tree, struct tracee *t,
+		 int dirfd, const char *path, size_t len, struct str *out)
+{
+	int err = resolve(r, tree, t, dirfd, path, len, out);
+
+	if (err == 0 && out->len >= PATH_MAX)
+		return -EOVERFLOW;
+	return err;
 }
 
 /* Magic links ("/proc/self/fd/0") would lead us to our own files. */

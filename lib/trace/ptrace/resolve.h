@@ -32,8 +32,8 @@ void resolver_forget(struct resolver *r);
 
 /* Canonical form of `path` as `t` would see it from `dirfd` (AT_FDCWD or one of
  * its descriptors).  The last component is kept as it is.  Negative errno when
- * the directory part does not exist (the call will fail, too) or cannot be
- * looked at. */
+ * the directory part does not exist (the call will fail, too); -EOVERFLOW when the
+ * call may succeed but the path is longer than PATH_MAX. */
 int resolve_name(struct resolver *r, struct tree *tree, struct tracee *t,
 		 int dirfd, const char *path, size_t len, struct str *out);
 

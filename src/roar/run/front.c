@@ -30,9 +30,8 @@ static volatile sig_atomic_t asked[65]; /* signals to pass on */
 
 /* The signals that are passed on; stop signals keep their default effect. */
 static const int passed_on[] = {
-	SIGHUP, SIGINT,	 SIGQUIT,   SIGUSR1, SIGUSR2, SIGALRM,
-	SIGTERM, SIGCONT, SIGWINCH, SIGURG,  SIGIO,   SIGPWR,
-	SIGVTALRM, SIGPROF,
+	SIGHUP,	 SIGINT,   SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM,	 SIGTERM,
+	SIGCONT, SIGWINCH, SIGURG,  SIGIO,   SIGPWR,  SIGVTALRM, SIGPROF,
 };
 enum { N_PASSED_ON = sizeof(passed_on) / sizeof(passed_on[0]) };
 
@@ -183,8 +182,7 @@ static void note_ignored(sigset_t *ret)
 	for (int sig = 1; sig < SIGRTMIN; sig++) {
 		struct sigaction sa;
 
-		if (sigaction(sig, NULL, &sa) == 0 &&
-		    sa.sa_handler == SIG_IGN)
+		if (sigaction(sig, NULL, &sa) == 0 && sa.sa_handler == SIG_IGN)
 			(void)sigaddset(ret, sig);
 	}
 }

@@ -89,8 +89,7 @@ void hashes_collect(struct run *run, struct outcome *o)
 		o->size = task->hash.stamp.size;
 		o->ctime_ns = task->hash.stamp.ctime_ns;
 		o->taken_ns = task->hash.taken_ns;
-		memcpy(o->blake3, task->hash.digests.blake3,
-		       sizeof(o->blake3));
+		memcpy(o->blake3, task->hash.digests.blake3, sizeof(o->blake3));
 		o->more = keep_more(run, &task->hash.digests);
 	}
 	free(task);

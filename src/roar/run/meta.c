@@ -56,9 +56,9 @@ static int take(struct pool *pool, struct run_meta *m, struct builder *b,
 		const char *key;
 		const char **field;
 	} texts[] = {
-		{ "kind", &m->kind },	  { "name", &m->name },
-		{ "cwd", &m->cwd },	  { "tracer", &m->tracer },
-		{ "host", &m->host },	  { "user", &m->user },
+		{ "kind", &m->kind }, { "name", &m->name },
+		{ "cwd", &m->cwd },   { "tracer", &m->tracer },
+		{ "host", &m->host }, { "user", &m->user },
 	};
 	char *copy = pool_strdup(pool, value);
 
@@ -79,8 +79,12 @@ static int take(struct pool *pool, struct run_meta *m, struct builder *b,
 int run_meta_decode(struct pool *pool, const void *data, size_t len,
 		    struct run_meta *ret)
 {
-	struct run_meta m = { .kind = "run", .name = "", .cwd = "/",
-			      .tracer = "", .host = "", .user = "" };
+	struct run_meta m = { .kind = "run",
+			      .name = "",
+			      .cwd = "/",
+			      .tracer = "",
+			      .host = "",
+			      .user = "" };
 	struct builder b = { 0 };
 	const char *p = data;
 	const char *end = p + len;

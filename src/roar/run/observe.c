@@ -53,8 +53,7 @@ static const struct event *redacted(struct run *run, const struct event *ev)
 
 	str_clear(&run->scratch);
 	redact_text(run->redact, event_path2(ev), ev->path2_len, &run->scratch);
-	if (str_error(&run->scratch) < 0 ||
-	    run->scratch.len > EVENT_PATH_MAX)
+	if (str_error(&run->scratch) < 0 || run->scratch.len > EVENT_PATH_MAX)
 		str_clear(&run->scratch);
 	*copy = *ev;
 	event_set_paths(copy, event_path(ev), ev->path_len,

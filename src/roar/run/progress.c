@@ -43,8 +43,8 @@ void progress_show(void *ctx, const struct hasher_progress *p)
 		 (unsigned long long)p->n_submitted);
 	format_size(&line, p->bytes_done);
 	str_adds(&line, ", ");
-	format_size(&line, (uint64_t)((double)p->bytes_done * 1e9 /
-				      (double)elapsed));
+	format_size(&line,
+		    (uint64_t)((double)p->bytes_done * 1e9 / (double)elapsed));
 	str_adds(&line, "/s\033[K");
 	if (str_error(&line) == 0)
 		(void)fd_write_all(STDERR_FILENO, line.data, line.len);

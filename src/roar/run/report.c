@@ -179,9 +179,8 @@ static void add_filtered(struct str *out, const struct run *run)
 		str_addf(out, "    %-14s %c%c  ",
 			 filter_name((enum filter_id)e->filter),
 			 e->roles & LINEAGE_INPUT ? 'r' : '-',
-			 e->roles & (LINEAGE_OUTPUT | LINEAGE_TEMPORARY) ?
-				 'w' :
-				 '-');
+			 e->roles & (LINEAGE_OUTPUT | LINEAGE_TEMPORARY) ? 'w' :
+									   '-');
 		quote_printable(out, e->file->path, e->file->path_len);
 		str_addc(out, '\n');
 	}
@@ -203,8 +202,8 @@ static void add_git(struct str *out, const struct run *run,
 		str_adds(out, "(detached)");
 	str_addf(out, " @ %.12s", git->commit ? git->commit : "no commit yet");
 	if (git->dirty)
-		str_addf(out, ", %u uncommitted", git->n_modified +
-							 git->n_untracked);
+		str_addf(out, ", %u uncommitted",
+			 git->n_modified + git->n_untracked);
 	if (git->snapshot)
 		str_addf(out, " in snapshot %.12s", git->snapshot);
 	str_addc(out, '\n');
@@ -287,8 +286,9 @@ void report_timing(const struct run *run)
 	json_key(&j, "tracer_ms");
 	json_double(&j, (double)run->duration_ns / 1e6);
 	json_key(&j, "postrun_ms");
-	json_double(&j, (double)(run->settle_ns + run->hash_ns +
-				 run->record_ns) / 1e6);
+	json_double(&j,
+		    (double)(run->settle_ns + run->hash_ns + run->record_ns) /
+			    1e6);
 	json_key(&j, "provenance_ms");
 	json_double(&j, (double)(run->settle_ns + run->hash_ns) / 1e6);
 	json_key(&j, "record_ms");

@@ -100,16 +100,20 @@ int rerun_command(struct project *project, struct pool *pool,
 		return r;
 	r = argv_json_decode(pool, target.job.argv, &stored, &n);
 	if (r < 0 || n == 0)
-		return error_set(err, -EBADMSG, "the command of step '%s' "
+		return error_set(err, -EBADMSG,
+				 "the command of step '%s' "
 				 "cannot be read from the record: type it "
-				 "again", operands[0]);
+				 "again",
+				 operands[0]);
 	r = apply(pool, stored, n, operands + 1, ret_argv);
 	if (r < 0)
 		return error_set(err, r, "out of memory");
 	if (has_secrets(*ret_argv))
-		return error_set(err, -ENOKEY, "step '%s' was recorded without "
+		return error_set(err, -ENOKEY,
+				 "step '%s' was recorded without "
 				 "the secrets of its command line: type the "
-				 "command again", operands[0]);
+				 "command again",
+				 operands[0]);
 	*ret_cwd = target.job.cwd;
 	return 0;
 }

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "event/journal.h"
@@ -59,7 +58,8 @@ int run_init(struct run *run, struct project *project,
 	run->scratch_event = calloc(1, EVENT_SIZE_MAX);
 	if (!run->scratch_event)
 		return -ENOMEM;
-	r = redact_new(environ, project->config.redact_names,
+	r = redact_new(options->envp ? options->envp : environ,
+		       project->config.redact_names,
 		       project->config.n_redact_names, &run->redact);
 	if (r == 0)
 		r = fold_new(&run->fold);

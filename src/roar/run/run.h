@@ -43,6 +43,7 @@ struct run_options {
 	bool quiet;
 	int verbose; /* 1: files, 2: filtered files too */
 	digest_set want;
+	char *const *envp; /* of the command; NULL: ours */
 };
 
 /* What is known before the command starts; it is the description in the journal,

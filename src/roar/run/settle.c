@@ -124,7 +124,8 @@ static int add_file(struct run *run, struct lineage_file *f)
 	entry.roles = (uint8_t)lineage_roles(f, &after);
 	if (!entry.roles)
 		return 0;
-	written = entry.roles & (LINEAGE_OUTPUT | LINEAGE_TEMPORARY);
+	written = entry.roles &
+		  (LINEAGE_OUTPUT | LINEAGE_TEMPORARY | LINEAGE_TOUCHED);
 	entry.filter = (uint8_t)filter_match(&run->filters, f->path, written);
 	slot = VEC_PUSH(run->files, run->n_files, run->cap_files);
 	if (!slot)

@@ -80,8 +80,7 @@ void watch_add(struct watch *w, const char *path, size_t len)
 	if (!slash || slash == path)
 		return;
 	dir_len = (size_t)(slash - path);
-	if (w->by_path.count >= DIRS_MAX ||
-	    map_get(&w->by_path, path, dir_len))
+	if (w->by_path.count >= DIRS_MAX || map_get(&w->by_path, path, dir_len))
 		return;
 	(void)add_dir(w, path, dir_len);
 }
@@ -110,8 +109,8 @@ void watch_read(struct watch *w,
 
 	while ((n = read(w->fd, buf, sizeof(buf))) > 0) {
 		for (char *p = buf; p < buf + n;) {
-			const struct inotify_event *ev =
-				(const struct inotify_event *)p;
+			const struct inotify_event
+				*ev = (const struct inotify_event *)p;
 
 			tell(w, ev, closed, ctx);
 			p += sizeof(*ev) + ev->len;
