@@ -38,7 +38,8 @@
  *
  * EXEC comes once per file the kernel loaded: the script, its interpreter, the
  * program and the program's loader; only the first carries the command line.
- * CLOSE is a hint that a file opened for writing may be final and can be
+ * `before` may be zero although ftype tells of a file: then the run itself has
+ * created it lately.  CLOSE is a hint that a file opened for writing may be final and can be
  * hashed early; a tracer may leave it out or send it twice. */
 #ifndef ROAR_EVENT_EVENT_H
 #define ROAR_EVENT_EVENT_H

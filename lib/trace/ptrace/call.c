@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "trace/ptrace/memory.h"
@@ -34,10 +35,10 @@ void call_emit(struct ptracer *p, const struct tracee *t, enum event_kind kind,
 	ev->time_ns = p->now_ns;
 	ev->ftype = EVENT_FTYPE_NONE;
 	ev->before = (struct stamp){ 0 };
-	if (before && before->st_ino) {
+	if (before)
 		ev->ftype = (uint8_t)event_ftype_of(before->st_mode);
+	if (before && before->st_ino)
 		ev->before = stamp_of(before);
-	}
 	event_set_paths(ev, path ? path->data : "", len,
 			path2 ? path2->data : "", len2);
 	p->job->sink(p->job->ctx, ev);
@@ -57,6 +58,34 @@ void call_gap(struct ptracer *p, const struct tracee *t, enum event_gap gap,
 	call_emit(p, t, EVENT_GAP, 0, gap, NULL, &text, NULL);
 }
 
+static struct timespec timespec_of(struct statx_timestamp t)
+{
+	return (struct timespec){ t.tv_sec, t.tv_nsec };
+}
+
+int call_look(struct ptracer *p, const struct str *path, struct stat *ret)
+{
+	struct statx sx;
+
+	if (statx(AT_FDCWD, path->data, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS,
+		  &sx) < 0)
+		return -1;
+	p->locked = sx.stx_attributes &
+		    (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND);
+	*ret = (struct stat){
+		.st_dev = makedev(sx.stx_dev_major, sx.stx_dev_minor),
+		.st_ino = sx.stx_ino,
+		.st_mode = sx.stx_mode,
+		.st_nlink = sx.stx_nlink,
+		.st_uid = sx.stx_uid,
+		.st_gid = sx.stx_gid,
+		.st_size = (off_t)sx.stx_size,
+		.st_mtim = timespec_of(sx.stx_mtime),
+		.st_ctim = timespec_of(sx.stx_ctime),
+	};
+	return 0;
+}
+
 void call_tell_change(struct ptracer *p, const struct str *path,
 		      const struct stat *st)
 {
@@ -70,7 +99,7 @@ void call_tell_change(struct ptracer *p, const struct str *path,
 
 ssize_t call_read_path(struct ptracer *p, struct tracee *t, uint64_t address)
 {
-	ssize_t n = memory_read_path(t->tid, address, p->path);
+	ssize_t n = memory_read_path(&p->memory, t->tid, address, p->path);
 
 	/* The kernel refuses bad addresses and overlong paths as well. */
 	if (n < 0 && n != -EFAULT && n != -ENAMETOOLONG && n != -ESRCH)
@@ -263,7 +292,7 @@ bool call_enter(struct ptracer *p, struct tracee *t, enum call call,
 	case CALL_IO_URING:
 		return await_result(t, call);
 	case CALL_RECVMSG:
-		return call_recvmsg(t, a[1]);
+		return call_recvmsg(p, t, a[1]);
 	case CALL_RECVMMSG:
 		return await_result(t, call);
 	case CALL_LIMIT:

@@ -22,6 +22,8 @@
 
 #include "event/event.h"
 #include "trace/ptrace/hot.h"
+#include "trace/ptrace/memory.h"
+#include "trace/ptrace/recent.h"
 #include "trace/ptrace/resolve.h"
 #include "trace/ptrace/tracee.h"
 #include "trace/tracer.h"
@@ -33,6 +35,8 @@ struct ptracer {
 	struct tree tree;
 	struct resolver resolver;
 	struct hot hot;
+	struct memory memory; /* attached to the thread that is hot */
+	struct recent recent;
 	pid_t root; /* the command */
 	bool root_gone;
 	bool stepping; /* no seccomp filter: every call stops */
@@ -46,6 +50,7 @@ struct ptracer {
 	char path[4096]; /* argument being looked at */
 	struct str name; /* its canonical form */
 	struct str name2;
+	bool locked; /* the file last looked at is immutable or append-only */
 	struct str writable; /* directory known to be writable... */
 	int64_t writable_until_ns; /* ...until then */
 	struct event *event; /* buffer for one record */
@@ -105,6 +110,10 @@ static inline bool call_is_doubtful(const struct tracee *t)
 	return p->full || p->restricted || p->foreign_root || p->foreign_mounts;
 }
 
+/* lstat() that also finds out whether the file is locked against writing
+ * (p->locked).  0, or -1 with errno. */
+int call_look(struct ptracer *p, const struct str *path, struct stat *ret);
+
 /* Can names surely be added to and removed from the directory of this path?
  * The last directory of which that held is remembered for 100 ms. */
 bool call_dir_is_writable(struct ptracer *p, const struct str *path);
@@ -137,7 +146,7 @@ bool call_mknod(struct ptracer *p, struct tracee *t, int dirfd, uint64_t path,
 void call_name_done(struct ptracer *p, struct tracee *t);
 
 /* call_receive.c */
-bool call_recvmsg(struct tracee *t, uint64_t message);
+bool call_recvmsg(struct ptracer *p, struct tracee *t, uint64_t message);
 void call_recvmsg_done(struct ptracer *p, struct tracee *t);
 
 /* call_exec.c */

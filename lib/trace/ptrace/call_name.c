@@ -105,6 +105,20 @@ bool call_symlink(struct ptracer *p, struct tracee *t, uint64_t text, int dirfd,
 			  &p->name2);
 }
 
+/* A file that the run has just made: it is there, and nobody's input. */
+static bool unlinks_recent(struct ptracer *p, struct tracee *t)
+{
+	struct stat st = { .st_mode = S_IFREG };
+
+	if (!recent_has(&p->recent, p->name.data, p->name.len))
+		return false;
+	recent_remove(&p->recent, p->name.data, p->name.len);
+	if (call_is_doubtful(t) || !call_dir_is_writable(p, &p->name))
+		return false;
+	call_emit(p, t, EVENT_UNLINK, 0, 0, &st, &p->name, NULL);
+	return true;
+}
+
 bool call_unlink(struct ptracer *p, struct tracee *t, int dirfd, uint64_t path,
 		 uint64_t flags)
 {
@@ -112,8 +126,11 @@ bool call_unlink(struct ptracer *p, struct tracee *t, int dirfd, uint64_t path,
 
 	if (p->quiet || (flags & AT_REMOVEDIR))
 		return false;
-	if (call_read_name(p, t, dirfd, path, &p->name) < 0 ||
-	    !look(&p->name, &st) || S_ISDIR(st.st_mode))
+	if (call_read_name(p, t, dirfd, path, &p->name) < 0)
+		return false;
+	if (unlinks_recent(p, t))
+		return false;
+	if (!look(&p->name, &st) || S_ISDIR(st.st_mode))
 		return false;
 	if (S_ISLNK(st.st_mode))
 		resolver_forget(&p->resolver);
@@ -142,6 +159,8 @@ static void done_rename(struct ptracer *p, struct tracee *t)
 	const struct pending *w = &t->pending;
 	unsigned flags = w->flags & RENAME_EXCHANGE ? EVENT_EXCHANGE : 0;
 
+	/* Names below a directory move, too: forget them all. */
+	recent_clear(&p->recent);
 	if (!S_ISREG(w->before.st_mode) || flags)
 		resolver_forget(&p->resolver);
 	if (S_ISDIR(w->before.st_mode))

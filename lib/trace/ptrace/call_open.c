@@ -94,19 +94,32 @@ static bool may_access(const struct str *path, int mode)
 	return faccessat(AT_FDCWD, path->data, mode, AT_EACCESS) == 0;
 }
 
-/* An existing regular file, not through O_EXCL. */
-static bool surely_opens(const struct str *path, const struct stat *st,
-			 uint64_t flags)
+/* Do owner and mode alone give this right?  False: the kernel must be asked. */
+static bool grants(const struct stat *st, mode_t owner, mode_t everybody)
 {
-	if (wants_write(flags)) {
-		/* A running program refuses writers (ETXTBSY). */
-		if (st->st_mode & 0111)
-			return false;
-		return may_access(path, wants_read(flags) ? R_OK | W_OK : W_OK);
-	}
-	if ((st->st_mode & 0444) == 0444)
+	uid_t uid = geteuid();
+
+	if (uid == 0 || (st->st_mode & everybody) == everybody)
 		return true;
-	return may_access(path, R_OK);
+	return st->st_uid == uid && (st->st_mode & owner);
+}
+
+/* An existing regular file, not through O_EXCL. */
+static bool surely_opens(struct ptracer *p, const struct str *path,
+			 const struct stat *st, uint64_t flags)
+{
+	if (!wants_write(flags))
+		return grants(st, 0400, 0444) || may_access(path, R_OK);
+	/* A running program refuses writers (ETXTBSY). */
+	if (st->st_mode & 0111)
+		return false;
+	/* Names can be added beside it, so the file system is writable; what
+	 * forbids writing to the file itself was seen with its stat. */
+	if (!p->locked && grants(st, 0200, 0222) &&
+	    (!wants_read(flags) || grants(st, 0400, 0444)) &&
+	    call_dir_is_writable(p, path))
+		return true;
+	return may_access(path, wants_read(flags) ? R_OK | W_OK : W_OK);
 }
 
 static bool open_existing(struct ptracer *p, struct tracee *t, enum call call,
@@ -119,7 +132,7 @@ static bool open_existing(struct ptracer *p, struct tracee *t, enum call call,
 	if (wants_write(flags))
 		call_tell_change(p, &p->name, st);
 	if (call_is_doubtful(t) || S_ISFIFO(st->st_mode) ||
-	    (S_ISREG(st->st_mode) && !surely_opens(&p->name, st, flags)))
+	    (S_ISREG(st->st_mode) && !surely_opens(p, &p->name, st, flags)))
 		return call_await(t, call, flags, st, &p->name, NULL);
 	call_emit(p, t, EVENT_OPEN, event_flags_of(flags, true), 0, st,
 		  &p->name, NULL);
@@ -135,9 +148,23 @@ static bool open_new(struct ptracer *p, struct tracee *t, enum call call,
 	    !call_dir_is_writable(p, &p->name))
 		return call_await(t, call, flags, &call_no_file, &p->name,
 				  NULL);
+	recent_add(&p->recent, p->name.data, p->name.len);
 	call_emit(p, t, EVENT_OPEN, event_flags_of(flags, false), 0, NULL,
 		  &p->name, NULL);
 	return false;
+}
+
+/* Reading back what the run has just made: nothing to learn from a look. */
+static bool reads_recent(struct ptracer *p, struct tracee *t, uint64_t flags)
+{
+	struct stat st = { .st_mode = S_IFREG };
+
+	if (wants_write(flags) || call_is_doubtful(t) ||
+	    ((flags & O_CREAT) && (flags & O_EXCL)) ||
+	    !recent_has(&p->recent, p->name.data, p->name.len))
+		return false;
+	call_emit(p, t, EVENT_OPEN, EVENT_READ, 0, &st, &p->name, NULL);
+	return true;
 }
 
 /* The last component is a symbolic link. */
@@ -172,7 +199,9 @@ bool call_open(struct ptracer *p, struct tracee *t, enum call call, int dirfd,
 		return call_await(t, call, flags, &call_no_file, NULL, NULL);
 	if (call_resolve(p, t, dirfd, p->path, (size_t)n, &p->name) < 0)
 		return false;
-	if (lstat(p->name.data, &st) < 0)
+	if (reads_recent(p, t, flags))
+		return false;
+	if (call_look(p, &p->name, &st) < 0)
 		return errno == ENOENT ? open_new(p, t, call, flags) : false;
 	if (S_ISLNK(st.st_mode))
 		return open_link(p, t, call, flags);
@@ -207,7 +236,7 @@ bool call_openat2(struct ptracer *p, struct tracee *t, const uint64_t args[6])
 	struct open_how how = { 0 };
 	size_t size = args[3] < sizeof(how) ? (size_t)args[3] : sizeof(how);
 
-	if (memory_read(t->tid, args[2], &how, size) < 0)
+	if (memory_read(&p->memory, t->tid, args[2], &how, size) < 0)
 		return false;
 	return open_by_own_rules(p, t, args, &how);
 }

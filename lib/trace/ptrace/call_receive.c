@@ -79,11 +79,11 @@ void call_scan_files(struct ptracer *p, struct tracee *t, bool at_start)
 /* ---- SCM_RIGHTS ---- */
 
 /* Most messages have no room for descriptors: one look and it runs on. */
-bool call_recvmsg(struct tracee *t, uint64_t message)
+bool call_recvmsg(struct ptracer *p, struct tracee *t, uint64_t message)
 {
 	struct msghdr m;
 
-	if (memory_read(t->tid, message, &m, sizeof(m)) < 0 ||
+	if (memory_read(&p->memory, t->tid, message, &m, sizeof(m)) < 0 ||
 	    m.msg_controllen < CMSG_LEN(sizeof(int)))
 		return false;
 	return call_await(t, CALL_RECVMSG, message, &call_no_file, NULL, NULL);
@@ -109,13 +109,15 @@ void call_recvmsg_done(struct ptracer *p, struct tracee *t)
 	struct msghdr m;
 	uint64_t address;
 
-	if (memory_read(t->tid, t->pending.flags, &m, sizeof(m)) < 0 ||
+	if (memory_read(&p->memory, t->tid, t->pending.flags, &m, sizeof(m)) <
+		    0 ||
 	    m.msg_controllen < CMSG_LEN(sizeof(int)))
 		return;
 	address = (uint64_t)(uintptr_t)m.msg_control;
 	if (m.msg_controllen > sizeof(control))
 		m.msg_controllen = sizeof(control);
-	if (memory_read(t->tid, address, control, m.msg_controllen) < 0)
+	if (memory_read(&p->memory, t->tid, address, control,
+			m.msg_controllen) < 0)
 		return;
 	m.msg_control = control;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))

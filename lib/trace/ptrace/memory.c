@@ -2,23 +2,51 @@
 #include "trace/ptrace/memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, FIRST = 256 };
 
-static ssize_t read_some(pid_t tid, uint64_t address, void *data, size_t len)
+void memory_attach(struct memory *m, pid_t tid)
+{
+	char path[32];
+
+	if (m->tid == tid)
+		return;
+	if (m->tid)
+		(void)close(m->fd);
+	m->tid = 0;
+	if (!tid)
+		return;
+	(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)tid);
+	m->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (m->fd >= 0)
+		m->tid = tid;
+}
+
+static ssize_t read_some(const struct memory *m, pid_t tid, uint64_t address,
+			 void *data, size_t len)
 {
 	struct iovec local = { data, len };
 	struct iovec remote = { (void *)(uintptr_t)address, len };
-	ssize_t n = process_vm_readv(tid, &local, 1, &remote, 1, 0);
+	ssize_t n;
 
-	return n < 0 ? -errno : n;
+	if (m->tid == tid && address <= INT64_MAX)
+		n = pread(m->fd, data, len, (off_t)address);
+	else
+		n = process_vm_readv(tid, &local, 1, &remote, 1, 0);
+	if (n < 0)
+		return errno == EIO ? -EFAULT : -errno;
+	return n;
 }
 
 /* Reads never cross a page boundary in one piece, because the next page may
  * not be mapped; most paths end within the first piece. */
-ssize_t memory_read_path(pid_t tid, uint64_t address, char *buf)
+ssize_t memory_read_path(const struct memory *m, pid_t tid, uint64_t address,
+			 char *buf)
 {
 	size_t got = 0;
 
@@ -28,11 +56,11 @@ ssize_t memory_read_path(pid_t tid, uint64_t address, char *buf)
 		char *nul;
 		ssize_t n;
 
-		if (got == 0 && piece > 256)
-			piece = 256;
+		if (got == 0 && piece > FIRST)
+			piece = FIRST;
 		if (piece > MEMORY_PATH_MAX - got)
 			piece = MEMORY_PATH_MAX - got;
-		n = read_some(tid, at, buf + got, piece);
+		n = read_some(m, tid, at, buf + got, piece);
 		if (n <= 0)
 			return n < 0 ? n : -EFAULT;
 		nul = memchr(buf + got, '\0', (size_t)n);
@@ -43,9 +71,10 @@ ssize_t memory_read_path(pid_t tid, uint64_t address, char *buf)
 	return -ENAMETOOLONG;
 }
 
-int memory_read(pid_t tid, uint64_t address, void *data, size_t len)
+int memory_read(const struct memory *m, pid_t tid, uint64_t address, void *data,
+		size_t len)
 {
-	ssize_t n = read_some(tid, address, data, len);
+	ssize_t n = read_some(m, tid, address, data, len);
 
 	if (n < 0)
 		return (int)n;

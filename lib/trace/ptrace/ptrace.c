@@ -60,12 +60,16 @@ static void catch_alarms(void)
 {
 	/* No SA_RESTART: waitpid() must return. */
 	struct sigaction sa = { .sa_handler = on_alarm };
+	struct sigaction quiet = { .sa_handler = SIG_DFL,
+				   .sa_flags = SA_NOCLDSTOP };
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGALRM);
 	sigaddset(&set, SIGUSR1);
 	(void)sigaction(SIGALRM, &sa, NULL);
+	/* Stops are waited for; a signal each would only cost. */
+	(void)sigaction(SIGCHLD, &quiet, NULL);
 	(void)sigaction(SIGUSR1, &sa, NULL);
 	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
@@ -130,6 +134,7 @@ static void on_call(struct ptracer *p, struct tracee *t)
 		calls_refuse(t->tid); /* the program's own filter asked */
 	if (hot_stop(&p->hot, t->tid, p->now_ns))
 		set_timer(p, SHORT_MS);
+	memory_attach(&p->memory, p->hot.borrowed);
 }
 
 /* The exit of an awaited call; without a filter, also every entry. */
@@ -253,6 +258,7 @@ static struct tracee *on_exec(struct ptracer *p, pid_t tid)
 	if (!t)
 		return NULL;
 	t->pending.call = CALL_NONE;
+	memory_attach(&p->memory, 0); /* it is another memory now */
 	if (atomic_load(&p->job->control->seccomp_errno))
 		p->stepping = true;
 	t->process->full = false;
@@ -275,6 +281,8 @@ static void on_gone(struct ptracer *p, pid_t tid, int status)
 	struct tracee *t = tree_find(&p->tree, tid);
 
 	hot_gone(&p->hot, tid);
+	if (p->memory.tid == tid)
+		memory_attach(&p->memory, 0);
 	if (tid == p->root) {
 		p->root_gone = true;
 		p->result.status = status;
@@ -437,6 +445,7 @@ static void ptrace_free(struct tracer *base)
 {
 	struct ptracer *p = (struct ptracer *)base;
 
+	memory_attach(&p->memory, 0);
 	tree_release(&p->tree);
 	resolver_release(&p->resolver);
 	str_release(&p->name);
