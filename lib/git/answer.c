@@ -109,6 +109,36 @@ static int ask_head(struct git_look *look)
 
 /* --- status and snapshot -------------------------------------------------- */
 
+static bool is_made(struct git_look *look, struct str *path,
+		    const struct git_change *change)
+{
+	if (!change->untracked)
+		return false;
+	str_clear(path);
+	str_addf(path, "%s/", look->repo.root);
+	str_add(path, change->path, change->len);
+	return str_error(path) == 0 &&
+	       look->is_made(look->ctx, path->data, path->len);
+}
+
+/* The command writes while git looks: what it has made is not what it started
+ * from. */
+static void leave_out_made(struct git_look *look, struct git_status *status)
+{
+	CLEANUP(str_release) struct str path = STR_INIT;
+	size_t kept = 0;
+
+	if (!look->is_made)
+		return;
+	for (size_t i = 0; i < status->n_changes; i++) {
+		if (is_made(look, &path, &status->changes[i]))
+			status->n_untracked--;
+		else
+			status->changes[kept++] = status->changes[i];
+	}
+	status->n_changes = kept;
+}
+
 static void publish_status(struct git_look *look,
 			   const struct git_status *status)
 {
@@ -200,6 +230,7 @@ static int ask_git(struct git_look *look, struct git_tree *tree)
 		note_failure(look, not_known, r, &errors);
 		return 0;
 	}
+	leave_out_made(look, &status);
 	publish_status(look, &status);
 	if (tree->n_submodules)
 		git_look_note(look,

@@ -41,6 +41,7 @@
 #define ROAR_GIT_GIT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct git_look;
@@ -76,6 +77,11 @@ struct git_options {
 	 * stands for the folder of the cache file, if that lies in the tree. */
 	const char *own_dir;
 	bool no_snapshot; /* learn whether the tree is dirty, keep nothing */
+	/* Has the command itself made this file (absolute path)?  Then it is no
+	 * part of the tree the command started from.  Asked on the look's
+	 * thread; NULL: nothing was. */
+	bool (*is_made)(void *ctx, const char *path, size_t len);
+	void *ctx;
 	struct git_limits limits;
 };
 

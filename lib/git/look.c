@@ -168,6 +168,8 @@ static int set_options(struct git_look *look, const char *cwd,
 	if (options) {
 		look->limits = options->limits;
 		look->no_snapshot = options->no_snapshot;
+		look->is_made = options->is_made;
+		look->ctx = options->ctx;
 	}
 	set_limits(&look->limits);
 	if (cache_path)

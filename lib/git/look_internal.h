@@ -29,6 +29,8 @@ struct git_look {
 	struct git_limits limits; /* without zeros */
 	struct git_runner runner;
 	bool no_snapshot;
+	bool (*is_made)(void *ctx, const char *path, size_t len);
+	void *ctx;
 	bool elsewhere; /* core.worktree names another folder */
 	char *own; /* relative to the root, or NULL */
 	char *cache_path; /* absolute, or NULL */

@@ -42,6 +42,7 @@ struct tracer_control {
 	_Atomic int seccomp_errno; /* why there is no filter; else 0 */
 	_Atomic int kill_all; /* the user wants the tree dead */
 	_Atomic int resume; /* the front process was continued */
+	_Atomic int sees_signals; /* signal_ns is kept */
 	_Atomic int n_interrupts; /* signals that ask the command to end */
 	_Atomic int64_t signal_ns[65]; /* when the command last got a signal */
 };

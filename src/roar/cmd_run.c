@@ -26,6 +26,7 @@
 #include "project.h"
 #include "recover.h"
 #include "run/front.h"
+#include "run/made.h"
 #include "run/program.h"
 #include "run/rerun.h"
 #include "run/run.h"
@@ -72,7 +73,6 @@ static int parse_options(const struct args *args, const struct project *p,
 {
 	const char *tracer = args_get(args, "tracer");
 
-	o->kind = args->command->name;
 	o->name = args_get(args, "name") ? args_get(args, "name") : "";
 	o->verbose = args_count(args, "verbose");
 	o->quiet = args_has(args, "quiet");
@@ -237,13 +237,21 @@ static struct git_look *look_at_git(struct run *run)
 	struct git_options options = {
 		.own_dir = run->project->dir,
 		.no_snapshot = !run->project->config.git_snapshot,
+		.is_made = made_has,
 	};
 	struct git_look *look = NULL;
 
+	if (made_new(&run->made) < 0)
+		return NULL;
+	options.ctx = run->made;
 	str_addf(&cache, "%s/git-look", run->project->dir);
 	if (str_error(&cache) == 0)
 		(void)git_look_start(run->meta.cwd, cache.data, &options,
 				     &look);
+	if (!look) {
+		made_free(run->made);
+		run->made = NULL;
+	}
 	return look;
 }
 
@@ -294,6 +302,8 @@ static int observe_command(struct story *s, struct tracer **ret_tracer,
 	r = start_tracer(s, &job, ret_tracer, err);
 	if (r < 0)
 		return r;
+	/* The command has its descriptors; ours would keep pipes open. */
+	front_let_go();
 	start = clock_mono_ns();
 	r = tracer_run(*ret_tracer, &run->result, err);
 	run->duration_ns = clock_mono_ns() - start;
@@ -421,17 +431,19 @@ static int tell_story(struct front *front, void *ctx)
 /* ---- the command ---- */
 
 static int run_in_project(const struct args *args, struct project *project,
-			  struct pool *pool, char **argv)
+			  struct pool *pool, const struct rerun *command)
 {
 	CLEANUP(str_release) struct str file = STR_INIT;
 	struct run_options options = { 0 };
 	/* Too large for a stack that a signal may hit; one run per process. */
 	static struct story story;
 	struct run *run = &story.run;
+	char **argv = command->argv;
 	int r = parse_options(args, project, &options);
 
 	if (r)
 		return r;
+	options.kind = command->kind;
 	story.argv = argv;
 	story.envp = make_environment(pool, &project->config);
 	options.envp = story.envp;
@@ -453,23 +465,23 @@ static int run_in_project(const struct args *args, struct project *project,
 
 /* The words of the command: typed, or those of a recorded step. */
 static int choose_command(const struct args *args, struct project *project,
-			  struct pool *pool, char ***ret_argv)
+			  struct pool *pool, struct rerun *ret)
 {
 	struct roar_error err;
-	const char *cwd;
 	int r;
 
-	*ret_argv = args->operands;
+	*ret = (struct rerun){ .argv = args->operands,
+			       .kind = args->command->name };
 	if (!rerun_is_step(args->operands[0]))
 		return 0;
-	r = rerun_command(project, pool, args->operands, ret_argv, &cwd, &err);
+	r = rerun_command(project, pool, args->operands, ret, &err);
 	if (r < 0)
 		return cli_fail("%s", err.text);
-	if (chdir(cwd) < 0)
+	if (chdir(ret->cwd) < 0)
 		return cli_fail("cannot go to '%s', where the step ran: %s",
-				cwd, strerror(errno));
+				ret->cwd, strerror(errno));
 	free(project->cwd);
-	project->cwd = strdup(cwd);
+	project->cwd = strdup(ret->cwd);
 	return project->cwd ? 0 : cli_fail("out of memory");
 }
 
@@ -478,18 +490,18 @@ static int run(const struct args *args)
 	CLEANUP(pool_release) struct pool pool = POOL_INIT;
 	CLEANUP(project_release) struct project project = { .dirfd = -1 };
 	struct roar_error err;
+	struct rerun command;
 	bool created = false;
-	char **argv;
 	int r = project_open(PROJECT_CREATE, &project, &created, &err);
 
 	if (r < 0)
 		return run_plain(args->operands, environ, err.text);
 	if (created && !args_has(args, "quiet"))
 		(void)fprintf(stderr, "roar: initialised %s\n", project.dir);
-	r = choose_command(args, &project, &pool, &argv);
+	r = choose_command(args, &project, &pool, &command);
 	if (r)
 		return r;
-	return run_in_project(args, &project, &pool, argv);
+	return run_in_project(args, &project, &pool, &command);
 }
 
 static const struct option_spec options[] = {

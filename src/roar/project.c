@@ -226,34 +226,36 @@ static bool has_journals(const struct project *p)
 	return found;
 }
 
-/* Says what went wrong and goes on: what is recorded can still be read. */
-static void recover(struct project *p, struct store *store)
+static int recover(struct project *p, struct store *store,
+		   struct roar_error *err)
 {
 	CLEANUP(store_closep) struct store *own = NULL;
-	struct roar_error err = { 0 };
 	int r = 0;
 
 	if (!store) {
-		r = store_open(p->dir, 0, &own, &err);
+		r = store_open(p->dir, 0, &own, err);
 		store = own;
 	}
-	if (r == 0)
-		r = recover_runs(p, store, &err);
-	if (r < 0)
-		(void)cli_fail("runs that were killed are not recorded yet: %s",
-			       err.text);
+	return r < 0 ? r : recover_runs(p, store, err);
 }
 
 int project_store(struct project *p, unsigned store_flags,
 		  struct store **ret_store, struct roar_error *err)
 {
 	bool recovering = has_journals(p);
+	struct roar_error why = { 0 };
+	int recovered = 0;
 	int r;
 
 	if (recovering && store_flags & STORE_READONLY)
-		recover(p, NULL);
+		recovered = recover(p, NULL, &why);
 	r = store_open(p->dir, store_flags, ret_store, err);
 	if (r == 0 && recovering && !(store_flags & STORE_READONLY))
-		recover(p, *ret_store);
+		recovered = recover(p, *ret_store, &why);
+	/* Said only where the reading goes on: of a store that cannot be opened
+	 * the caller says all there is to say. */
+	if (r == 0 && recovered < 0)
+		(void)cli_fail("runs that were killed are not recorded yet: %s",
+			       why.text);
 	return r;
 }

@@ -336,7 +336,7 @@ static void on_stop(struct ptracer *p, pid_t tid, int status)
 		resume(p, t, 0);
 		return;
 	}
-	if (tid == p->root)
+	if (t->process->pid == p->root)
 		atomic_store(&p->job->control->signal_ns[sig], p->now_ns);
 	resume(p, t, sig);
 }
@@ -423,6 +423,7 @@ static int ptrace_run(struct tracer *base, struct tracer_result *ret,
 	catch_alarms();
 	call_emit(p, root, EVENT_FORK, EVENT_ROOT, 0, NULL, NULL, NULL);
 	call_scan_files(p, root, true);
+	atomic_store(&p->job->control->sees_signals, 1);
 	launch_open_gate(p->job->control);
 	follow(p);
 	p->result.n_outlived = (unsigned)p->tree.processes.count;

@@ -1,6 +1,7 @@
 /* front.c - see front.h */
 #include "run/front.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -63,7 +64,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 		atomic_fetch_add(&shared->n_interrupts, 1);
 	if (sig == SIGINT && ++n_int > 1)
 		kill_tree();
-	else if (info->si_code <= 0)
+	else if (info->si_code <= 0 || atomic_load(&shared->sees_signals))
 		asked[sig] = 1;
 	errno = saved;
 }
@@ -141,22 +142,56 @@ static int reap(pid_t pid)
 	return 128 + WTERMSIG(status);
 }
 
-static int be_front(const struct front *front, int fd)
+/* Standard input and output become nothing, so that whoever reads or writes the
+ * other end sees the command close them. */
+static void drop_standard(void)
 {
-	sigset_t open;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0)
+		return;
+	(void)dup3(null, STDIN_FILENO, O_CLOEXEC);
+	(void)dup3(null, STDOUT_FILENO, O_CLOEXEC);
+	if (null > STDERR_FILENO)
+		(void)close(null);
+}
+
+static int be_front(int fd)
+{
+	sigset_t none;
 	int code;
 
-	(void)sigemptyset(&open);
-	if (wait_for_code(fd, &open, &code)) {
+	drop_standard();
+	(void)dup3(fd, STDERR_FILENO + 1, O_CLOEXEC);
+	fd = STDERR_FILENO + 1;
+	(void)close_range((unsigned)fd + 1, ~0U, 0);
+	(void)sigemptyset(&none);
+	if (wait_for_code(fd, &none, &code)) {
 		(void)close(fd);
 		return code;
 	}
 	(void)close(fd);
-	(void)front;
 	return reap(tracer_pid);
 }
 
 /* ---- tracer ---- */
+
+DEFINE_CLEANUP(DIR *, closedir)
+
+void front_let_go(void)
+{
+	CLEANUP(closedirp) DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	drop_standard();
+	while (dir && (entry = readdir(dir))) {
+		int fd = atoi(entry->d_name);
+		int flags = fd > STDERR_FILENO ? fcntl(fd, F_GETFD) : -1;
+
+		if (flags >= 0 && !(flags & FD_CLOEXEC))
+			(void)close(fd);
+	}
+}
 
 void front_leave(struct front *front, int code)
 {
@@ -228,6 +263,7 @@ int front_run(int (*body)(struct front *front, void *ctx), void *ctx)
 		be_tracer(&front, body, ctx);
 	}
 	(void)close(line[1]);
+	(void)signal(SIGCHLD, SIG_DFL);
 	catch_signals(&front.ignored);
-	return be_front(&front, line[0]);
+	return be_front(line[0]);
 }

@@ -6,10 +6,9 @@
  * They are two because processes may outlive the command: the shell must get
  * its prompt back, and the tracer must go on serving them.
  *
- * Signals.  What the terminal sends reaches the command by itself, as all are in
- * one process group.  What somebody sends to the front alone is passed on once;
- * when the command has got the same signal within the last moments, it was sent
- * to the whole group and is not repeated.  A second SIGINT kills the tree.
+ * Signals.  What the terminal or anybody sends to the process group reaches the
+ * command by itself.  What reaches the front alone is passed on once: a moment
+ * later, unless the tracer has seen the command get the same signal meanwhile.  A second SIGINT kills the tree.
  * Stopping (Ctrl-Z) stops the front like any process; the tracer blocks all
  * signals and never stops.
  *
@@ -38,6 +37,10 @@ int front_run(int (*body)(struct front *front, void *ctx), void *ctx);
 /* In the body: lets the front end with `code` while this process goes on alone,
  * without terminal and standard descriptors. */
 void front_leave(struct front *front, int code);
+
+/* In the body, once the command has its copies: closes what was inherited (what
+ * does not close on exec), all but stderr. */
+void front_let_go(void);
 
 /* In the body, as tracer_job.stopped: the command was stopped, so is the front. */
 void front_stop(const struct front *front, int sig);

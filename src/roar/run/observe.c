@@ -15,6 +15,7 @@
 #include "hash/hasher.h"
 #include "lineage/redact.h"
 #include "run/hashes.h"
+#include "run/made.h"
 #include "run/run.h"
 #include "run/watch.h"
 
@@ -127,6 +128,17 @@ static void act(struct run *run, const struct event *ev,
 	}
 }
 
+static void note_made(struct run *run, const struct event *ev)
+{
+	if (!run->made)
+		return;
+	if (ev->kind == EVENT_OPEN && (ev->flags & EVENT_CREATE))
+		made_add(run->made, event_path(ev), ev->path_len);
+	else if (ev->kind == EVENT_RENAME || ev->kind == EVENT_LINK ||
+		 ev->kind == EVENT_SYMLINK)
+		made_add(run->made, event_path2(ev), ev->path2_len);
+}
+
 /* What a renamed directory holds has moved along, seen or not. */
 static void note_moved_dir(struct run *run, const struct event *ev)
 {
@@ -152,6 +164,7 @@ void observe_event(void *ctx, const struct event *ev)
 	if (ev->kind == EVENT_EXEC && ev->path2_len)
 		ev = redacted(run, ev);
 	write_journal(run, ev);
+	note_made(run, ev);
 	if (fold_add(run->fold, ev, &change) < 0)
 		return; /* the fold has noted the gap */
 	note_moved_dir(run, ev);

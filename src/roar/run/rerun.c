@@ -82,8 +82,8 @@ static bool has_secrets(char *const argv[])
 }
 
 int rerun_command(struct project *project, struct pool *pool,
-		  char *const operands[], char ***ret_argv,
-		  const char **ret_cwd, struct roar_error *err)
+		  char *const operands[], struct rerun *ret,
+		  struct roar_error *err)
 {
 	CLEANUP(store_closep) struct store *store = NULL;
 	struct target target;
@@ -105,15 +105,16 @@ int rerun_command(struct project *project, struct pool *pool,
 				 "cannot be read from the record: type it "
 				 "again",
 				 operands[0]);
-	r = apply(pool, stored, n, operands + 1, ret_argv);
+	r = apply(pool, stored, n, operands + 1, &ret->argv);
 	if (r < 0)
 		return error_set(err, r, "out of memory");
-	if (has_secrets(*ret_argv))
+	if (has_secrets(ret->argv))
 		return error_set(err, -ENOKEY,
 				 "step '%s' was recorded without "
 				 "the secrets of its command line: type the "
 				 "command again",
 				 operands[0]);
-	*ret_cwd = target.job.cwd;
+	ret->cwd = target.job.cwd;
+	ret->kind = target.job.kind;
 	return 0;
 }

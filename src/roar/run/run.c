@@ -10,6 +10,7 @@
 #include "hash/hasher.h"
 #include "lineage/redact.h"
 #include "project.h"
+#include "run/made.h"
 #include "run/watch.h"
 
 extern char **environ;
@@ -74,6 +75,7 @@ void run_release(struct run *run)
 	store_close(run->cache);
 	journal_close(run->journal);
 	watch_free(run->watch);
+	made_free(run->made);
 	fold_free(run->fold);
 	redact_free(run->redact);
 	git_facts_release(&run->git);

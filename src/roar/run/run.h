@@ -30,6 +30,7 @@
 struct front;
 struct hasher;
 struct journal;
+struct made;
 struct project;
 struct redact;
 struct watch;
@@ -84,6 +85,7 @@ struct run {
 	bool cache_failed;
 	struct str scratch; /* redacted command line of a process */
 	struct event *scratch_event;
+	struct made *made; /* for the look at git; NULL without one */
 	uint32_t n_early; /* tasks handed out while the command ran */
 	uint32_t n_writing; /* opens for writing less closes, roughly */
 	uint32_t n_idle_ticks; /* ticks since anything was opened or closed */

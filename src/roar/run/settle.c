@@ -233,6 +233,15 @@ static void judge(struct run *run, struct run_file *e, enum outcome_side side)
 	}
 }
 
+/* A temporary has a digest when it was closed long enough before it went. */
+static void collect_early(struct run *run, const struct run_file *e)
+{
+	struct outcome *o = hashes_find(e->file, OUTCOME_OUTPUT);
+
+	if (o)
+		hashes_collect(run, o);
+}
+
 static void judge_all(struct run *run)
 {
 	for (size_t i = 0; i < run->n_files; i++) {
@@ -242,6 +251,8 @@ static void judge_all(struct run *run)
 			judge(run, e, OUTCOME_INPUT);
 		if (needs_output(e))
 			judge(run, e, OUTCOME_OUTPUT);
+		else
+			collect_early(run, e);
 		if ((e->file->seen & LINEAGE_UNSTABLE) && !e->filter)
 			fold_add_gap(run->fold, EVENT_GAP_CHANGED,
 				     e->file->path);

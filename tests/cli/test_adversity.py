@@ -1,0 +1,446 @@
+"""What must not happen: the command still runs, one sentence says what is
+wrong, and nothing already recorded is lost."""
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from helpers import gaps_of, lines, until
+
+WORK = ["sh", "-c", "echo out; echo made >made; exit 3"]
+
+
+def check_command_ran(place, done, sentences=1):
+    """The command did its work, and roar said one sentence."""
+    assert done.code == 3
+    assert done.out == "out\n"
+    assert place.read("made") == b"made\n"
+    assert len(lines(done.err)) == sentences, done.err
+    assert all(line.startswith("roar: ") for line in lines(done.err))
+    os.unlink(place.path("made"))
+
+
+# ---- the folder ----
+
+def test_the_folder_is_deleted_during_the_run(project):
+    done = project("run", "sh", "-c", "rm -rf .roar; echo out; "
+                   "echo made >made; exit 3", code=3)
+    check_command_ran(project, done)
+    assert project.leftovers() == []
+
+
+def test_the_folder_is_deleted_and_the_next_run_starts_anew(project):
+    project("run", "sh", "-c", "rm -rf .roar")
+    project.run("true")
+    assert len(project.jobs()) >= 1
+
+
+def test_the_database_is_deleted_during_the_run(project):
+    done = project("run", "sh", "-c", "rm -f .roar/roar.db*; echo out; "
+                   "echo made >made; exit 3", code=3)
+    check_command_ran(project, done)
+
+
+def test_the_folder_of_journals_is_missing(project):
+    shutil.rmtree(project.path(".roar", "runs"))
+    done = project("run", *WORK, code=3)
+    check_command_ran(project, done)
+    assert len(project.jobs()) == 1
+
+
+def test_the_database_is_missing(project):
+    for name in os.listdir(project.path(".roar")):
+        if name.startswith("roar.db"):
+            os.unlink(project.path(".roar", name))
+    done = project("run", *WORK, code=3)
+    check_command_ran(project, done)
+    assert len(project.jobs()) == 1
+
+
+def test_the_database_is_a_directory(project):
+    for name in os.listdir(project.path(".roar")):
+        if name.startswith("roar.db"):
+            os.unlink(project.path(".roar", name))
+    os.mkdir(project.path(".roar", "roar.db"))
+    check_command_ran(project, project("run", *WORK, code=3))
+    assert len(lines(project("log", code=1).err)) == 1
+
+
+def test_a_read_only_project_that_was_initialised(user):
+    user.sh("echo a >a")
+    subprocess.run(["chmod", "-R", "a-w", user.path(".roar")], check=True)
+    done = user("run", *WORK, code=3)
+    check_command_ran(user, done)
+    subprocess.run(["chmod", "-R", "u+w", user.path(".roar")], check=True)
+    assert [j["exit_code"] for j in user.jobs()][0] == 0
+
+
+def test_a_read_only_folder_without_project(user):
+    shutil.rmtree(user.path(".roar"))
+    os.chmod(user.root, 0o555)
+    done = user("run", "sh", "-c", "echo out; exit 3", code=3)
+    assert done.out == "out\n"
+    assert len(lines(done.err)) == 1
+    assert "not recorded" in done.err or ".roar" in done.err
+    os.chmod(user.root, 0o755)
+
+
+def test_reading_commands_in_a_read_only_project(user):
+    user.sh("echo a >a")
+    subprocess.run(["chmod", "-R", "a-w", user.path(".roar")], check=True)
+    for args in (["log"], ["status"], ["show", "@1"], ["dag"], ["db"]):
+        user(*args)
+    done = user("reset", "-y", code=1)
+    assert len(lines(done.err)) == 1
+    subprocess.run(["chmod", "-R", "u+w", user.path(".roar")], check=True)
+
+
+def test_a_project_of_somebody_else(user):
+    """The folder may be entered but not looked into."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root to make a project of another user")
+    user.sh("echo a >a")
+    for folder, _, files in os.walk(user.path(".roar")):
+        os.chown(folder, 0, 0)
+        for name in files:
+            os.chown(os.path.join(folder, name), 0, 0)
+    done = user("run", *WORK, code=3)
+    check_command_ran(user, done)
+    assert len(lines(user("log", code=1).err)) == 1
+
+
+# ---- the database ----
+
+def corrupt(place, how):
+    for name in ("roar.db-wal", "roar.db-shm"):
+        if place.exists(os.path.join(".roar", name)):
+            os.unlink(place.path(".roar", name))
+    path = place.path(".roar", "roar.db")
+    if how == "garbage":
+        data = os.urandom(os.path.getsize(path))
+    elif how == "empty tail":
+        with open(path, "rb") as f:
+            data = f.read()[:4096] + b"\0" * 20000
+    else:
+        with open(path, "rb") as f:
+            data = f.read()
+        data = data[:4096] + bytes(255 - b for b in data[4096:12288]) + (
+            data[12288:])
+    with open(path, "wb") as f:
+        f.write(data)
+
+
+@pytest.mark.parametrize("how", ["garbage", "empty tail", "flipped pages"])
+def test_a_corrupted_database(project, how):
+    project.sh("echo a >a")
+    with project.database() as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    corrupt(project, how)
+    done = project("run", *WORK, code=3)
+    assert done.out == "out\n"
+    assert project.read("made") == b"made\n"
+    assert len(lines(done.err)) == 1
+    reading = project("log", code=None)
+    assert reading.code in (0, 1)
+    # Where the damage is found only by reading, the run that waits to be
+    # recorded is a second thing to say.
+    assert len(lines(reading.err)) <= (2 if how == "flipped pages" else 1)
+
+
+def test_a_corrupted_database_is_never_overwritten_by_guessing(project):
+    project.sh("echo a >a")
+    with project.database() as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    corrupt(project, "garbage")
+    before = project.read(".roar/roar.db")
+    project("run", *WORK, code=3)
+    project("log", code=1)
+    assert project.read(".roar/roar.db") == before
+
+
+def test_a_run_during_a_corruption_is_recorded_when_it_is_repaired(project):
+    """The journal is kept until the record can be made."""
+    project.sh("echo a >a")
+    with project.database() as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    good = project.read(".roar/roar.db")
+    corrupt(project, "garbage")
+    done = project("run", *WORK, code=3)
+    assert "journal" in done.err
+    assert len(project.journals()) == 1
+    with open(project.path(".roar", "roar.db"), "wb") as f:
+        f.write(good)
+    jobs = project.jobs()
+    assert len(jobs) == 2
+    assert jobs[1]["command"].startswith("sh -c")
+    assert jobs[1]["exit_code"] == 3
+    assert project.journals() == []
+
+
+def test_a_database_of_a_newer_version(project):
+    project.sh("echo a >a")
+    with project.database() as db:
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        db.execute(f"PRAGMA user_version = {version + 1}")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = project.read(".roar/roar.db")
+    done = project("run", *WORK, code=3)
+    check_command_ran(project, done)
+    assert "newer" in done.err
+    for args in (["log"], ["status"], ["reset", "-y"], ["pop", "-y"],
+                 ["db", "--compact"]):
+        said = project(*args, code=1).err
+        assert "newer" in said
+        assert len(lines(said)) == 1
+    assert project.read(".roar/roar.db") == before
+
+
+def test_a_database_that_somebody_holds_locked(project):
+    """A writer that takes its time delays the record, not the command."""
+    project.run("true")
+    db = project.database()
+    db.execute("BEGIN IMMEDIATE")
+    process = project.popen("run", "sh", "-c", "echo x >x; exit 3")
+    until(lambda: project.exists("x"), "the command")
+    db.execute("ROLLBACK")
+    db.close()
+    process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert len(project.jobs()) == 2
+
+
+# ---- no space ----
+
+def on_small_disk(place, size, script):
+    """Runs a script where a tiny file system is mounted as ./disk."""
+    os.makedirs(place.path("disk"), exist_ok=True)
+    mount = (f"mount -t tmpfs -o size={size} none disk && cd disk && "
+             "exec sh -ec \"$1\"")
+    options = ["-m"] if os.geteuid() == 0 else ["-rm"]
+    probe = subprocess.run(["unshare", *options, "sh", "-c",
+                            "mount -t tmpfs none /mnt"], check=False,
+                           stderr=subprocess.PIPE)
+    if probe.returncode:
+        pytest.skip("no file system can be mounted here: "
+                    f"{probe.stderr.decode().strip()}")
+    env = place.environment({"ROAR": place.roar_program})
+    return subprocess.run(["unshare", *options, "sh", "-c", mount, "sh",
+                           script], cwd=place.root, env=env, timeout=120,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False, text=True)
+
+
+def test_a_full_disk_before_the_first_run(empty):
+    done = on_small_disk(empty, "64k", """
+        head -c 1000000 /dev/zero >fill || :
+        code=0
+        "$ROAR" run sh -c 'echo out; exit 3' || code=$?
+        echo code $code
+    """)
+    said = [n for n in lines(done.stderr) if n.startswith("roar: ")]
+    assert done.stdout == "out\ncode 3\n", done
+    assert len(said) == 1
+
+
+def test_a_full_disk_in_an_initialised_project(empty):
+    done = on_small_disk(empty, "1m", """
+        "$ROAR" init >/dev/null
+        "$ROAR" run -q sh -c 'echo a >a'
+        head -c 2000000 /dev/zero >fill || :
+        code=0
+        "$ROAR" run sh -c 'echo out; exit 3' 2>/dev/shm/said.$$ || code=$?
+        echo code $code
+        cat /dev/shm/said.$$ >&2; rm /dev/shm/said.$$
+        rm fill
+        "$ROAR" run -q true
+        "$ROAR" log --json | grep -c job_uid
+        "$ROAR" db --check | grep Integrity
+    """)
+    assert done.stdout.startswith("out\ncode 3\n"), done
+    rest = lines(done.stdout)[2:]
+    # The run on the full disk may be recorded later from its journal.
+    assert rest[0] in ("2", "3")
+    assert "sound" in rest[1]
+    said = [n for n in lines(done.stderr) if n.startswith("roar: ")]
+    assert len(said) == 1
+
+
+def test_the_disk_becomes_full_by_the_command(empty):
+    done = on_small_disk(empty, "1m", """
+        "$ROAR" init >/dev/null
+        code=0
+        "$ROAR" run sh -c 'head -c 2000000 /dev/zero >fill; exit 3' \
+            2>/dev/shm/said.$$ || code=$?
+        echo code $code
+        cat /dev/shm/said.$$ >&2; rm /dev/shm/said.$$
+        rm -f fill
+        "$ROAR" run -q true
+        "$ROAR" db --check | grep Integrity
+    """)
+    assert lines(done.stdout)[0] == "code 3", done
+    assert "sound" in done.stdout
+
+
+def test_a_limit_on_the_size_of_files(project):
+    """RLIMIT_FSIZE hits roar's own files, too, and comes with a signal."""
+    project.sh("echo a >a")
+
+    def prepare():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    done = project("run", "sh", "-c", "echo out; exit 3", code=3,
+                   preexec_fn=prepare)
+    assert done.out == "out\n"
+    assert len(lines(done.err)) == 1
+    assert len(project.jobs()) >= 1
+    assert project.json("db", "--check")["integrity"] == "sound"
+
+
+def test_a_limit_on_the_size_of_files_is_the_commands_as_well(project):
+    """With its signal: SIGXFSZ ends the command as it would without roar."""
+    def prepare():
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    done = project("run", "-q", "sh", "-c",
+                   "ulimit -c 0; exec head -c 1000000 /dev/zero >big",
+                   code=None, preexec_fn=prepare, restore_signals=False)
+    assert done.code == 128 + signal.SIGXFSZ
+
+
+def test_no_memory_for_roar_is_not_the_commands_problem(project):
+    if "ASAN_OPTIONS" in project.env:
+        pytest.skip("a sanitizer needs more address space than this")
+    for megabytes in (40, 80, 160):
+        def prepare(limit=megabytes * 1024 * 1024):
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        done = project("run", "sh", "-c", "echo out; exit 3", code=3,
+                       preexec_fn=prepare)
+        assert done.out == "out\n"
+
+
+def test_no_processes_left_for_roar(user):
+    """RLIMIT_NPROC: where the shell could not fork, roar may not either."""
+    if os.geteuid() == 0 and user.user is None:
+        pytest.skip("root has no such limit")
+    script = ("import os, resource, sys\n"
+              "resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))\n"
+              "os.execv(sys.argv[1], sys.argv[1:])\n")
+    prefix = user.argv()[:-1]
+    done = subprocess.run([*prefix, sys.executable, "-c", script,
+                           user.roar_program, "run", "/bin/echo", "out"],
+                          cwd=user.root, env=user.env, timeout=60,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == b"out\n"
+    assert len(lines(done.stderr.decode())) == 1
+
+
+# ---- tracing forbidden ----
+
+def denied(place, deny, words, *args):
+    env = place.environment(place.without_leak_check())
+    prefix = place.argv()[:-1]
+    done = subprocess.run([*prefix, deny, *words, "--", place.roar_program,
+                           *args], cwd=place.root, env=env, timeout=60,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False, text=True)
+    return done
+
+
+@pytest.fixture(params=["root", "ordinary"])
+def anyone(request):
+    """A project of whoever runs the tests, and one of an ordinary user."""
+    return request.getfixturevalue(
+        "project" if request.param == "root" else "user")
+
+
+@pytest.fixture
+def deny_for(anyone, deny):
+    """The helper where everybody may execute it."""
+    target = os.path.join(anyone.base, "deny")
+    shutil.copy(deny, target)
+    os.chmod(target, 0o755)
+    return target
+
+
+def test_ptrace_forbidden(anyone, deny_for):
+    done = denied(anyone, deny_for, ["ptrace"], "run", *WORK)
+    assert (done.returncode, done.stdout) == (3, "out\n"), done.stderr
+    assert anyone.read("made") == b"made\n"
+    assert len(lines(done.stderr)) == 1
+    job = anyone.last()
+    assert job["verdict"] == "incomplete"
+    assert gaps_of(job) == ["untraced"]
+    assert job["exit_code"] == 3
+    assert job["tracer"] == "none"
+
+
+def test_ptrace_forbidden_and_no_fallback_wanted(anyone, deny_for):
+    done = denied(anyone, deny_for, ["ptrace"], "run",
+                  "--no-tracer-fallback", *WORK)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert len(lines(done.stderr)) == 1
+    assert not anyone.exists("made")
+    assert anyone.jobs() == []
+    assert anyone.journals() == []
+
+
+def test_seccomp_forbidden(anyone, deny_for):
+    done = denied(anyone, deny_for, ["seccomp"], "run", *WORK)
+    assert (done.returncode, done.stdout) == (3, "out\n"), done.stderr
+    assert anyone.read("made") == b"made\n"
+    assert len(lines(done.stderr)) == 1
+    job = anyone.last()
+    if job["verdict"] == "complete":
+        assert [os.path.basename(f["path"]) for f in job["outputs"]] == [
+            "made"]
+
+
+def test_reading_of_memory_forbidden(anyone, deny_for):
+    done = denied(anyone, deny_for, ["vm"], "run", *WORK)
+    assert (done.returncode, done.stdout) == (3, "out\n"), done.stderr
+    assert anyone.read("made") == b"made\n"
+    job = anyone.last()
+    if job["verdict"] == "complete":
+        assert [os.path.basename(f["path"]) for f in job["outputs"]] == [
+            "made"]
+
+
+def test_everything_forbidden(anyone, deny_for):
+    done = denied(anyone, deny_for, ["ptrace", "seccomp", "vm", "io_uring"],
+                  "run", *WORK)
+    assert (done.returncode, done.stdout) == (3, "out\n"), done.stderr
+    assert len(lines(done.stderr)) == 1
+    assert anyone.last()["verdict"] == "incomplete"
+
+
+def test_forbidden_tracing_and_a_missing_command(anyone, deny_for):
+    done = denied(anyone, deny_for, ["ptrace"], "run", "no-such-program")
+    assert done.returncode == 127
+    assert len(lines(done.stderr)) == 1
+    assert anyone.jobs() == []
+
+
+def test_forbidden_tracing_keeps_signals_and_streams(anyone, deny_for):
+    done = denied(anyone, deny_for, ["ptrace"], "run", "-q", "sh", "-c",
+                  "echo out; echo err >&2; kill -TERM $$")
+    assert done.returncode == 143
+    assert (done.stdout, done.stderr) == ("out\n", "err\n")
+
+
+def test_nothing_already_recorded_is_lost_by_all_of_this(project):
+    project.write("in", "x\n")
+    project.sh("cat in >out")
+    before = project.last()
+    project("run", "sh", "-c", "rm -rf .roar/runs")
+    project.write(".roar/runs/x.journal", "garbage")
+    project("run", "-q", "sh", "-c", "exit 1", code=1)
+    found = project.json("show", before["job_uid"])
+    assert found == before

@@ -1,0 +1,154 @@
+"""Filters decide what is shown, not what is seen; each is counted."""
+
+import os
+
+import pytest
+
+from helpers import lines, names_of
+
+
+def filtered(job):
+    return {f["filter"]: (f["read"], f["written"]) for f in job["filtered"]}
+
+
+def shown(place):
+    job = place.last()
+    return names_of(place, job["inputs"] + job["outputs"])
+
+
+def put(path, content="x\n"):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(content)
+    return path
+
+
+def test_system_files_are_counted_and_not_shown(project):
+    project.run("cat", "/etc/passwd")
+    job = project.last()
+    assert shown(project) == []
+    assert filtered(job)["system"][0] >= 2
+    assert "system" in project("show", "@1").out
+
+
+def test_system_files_are_shown_with_all(project):
+    project.run("cat", "/etc/passwd")
+    rows = project.last("--all")["inputs"]
+    row = [r for r in rows if r["path"] == "/etc/passwd"][0]
+    assert row["filter"] == "system"
+    assert "/etc/passwd" in project("show", "--all", "@1").out
+    assert "/etc/passwd" not in project("show", "@1").out.replace(
+        "cat /etc/passwd", "")
+
+
+def test_system_filter_can_be_switched_off(project):
+    project("config", "set", "filters.ignore_system_reads", "false")
+    project.run("cat", "/etc/passwd")
+    row = [r for r in project.last()["inputs"]
+           if r["path"] == "/etc/passwd"][0]
+    assert row["digests"]["blake3"]
+    assert row["filter"] is None
+    assert "system" not in filtered(project.last())
+
+
+CASES = [
+    # name, setting, path in the home, is it written
+    ("packages", "ignore_package_reads",
+     ".local/lib/python3.11/site-packages/m.py", False),
+    ("packages", "ignore_package_reads", "env/lib/python3.11/os.py", False),
+    ("torch_cache", "ignore_torch_cache", ".cache/torch/kernels/k", False),
+    ("torch_cache", "ignore_torch_cache", ".triton/cache/k", False),
+    ("library_caches", "ignore_library_caches", ".cache/matplotlib/fonts",
+     False),
+]
+
+
+@pytest.mark.parametrize("name, key, path, written", CASES)
+def test_each_filter_takes_its_files_and_can_be_switched_off(
+        project, name, key, path, written):
+    target = put(os.path.join(project.home, path))
+    project.run("cat", target)
+    assert target not in [r["path"] for r in project.last()["inputs"]]
+    assert filtered(project.last())[name] == (1, 0)
+    project("config", "set", "filters." + key, "false")
+    project.run("cat", target)
+    assert target in [r["path"] for r in project.last()["inputs"]]
+
+
+def test_written_temporary_files_are_filtered(project):
+    target = os.path.join(project.base, "scratch")
+    env = {"TMPDIR": project.base}
+    project.sh(f"echo x >{target}", env=env)
+    assert shown(project) == []
+    assert filtered(project.last())["tmp"] == (0, 1)
+    project("config", "set", "filters.ignore_tmp_files", "false")
+    project.sh(f"echo x >{target}", env=env)
+    assert [r["path"] for r in project.last()["outputs"]] == [target]
+
+
+def test_read_temporary_files_are_kept(project):
+    target = put(os.path.join(project.base, "data.csv"))
+    project.run("cat", target, env={"TMPDIR": project.base})
+    assert [r["path"] for r in project.last()["inputs"]] == [target]
+
+
+def test_files_of_the_project_are_never_tmp(project):
+    project.sh("echo x >x", env={"TMPDIR": project.base})
+    assert shown(project) == ["x"]
+
+
+def test_downloaded_models_are_inputs(project):
+    target = put(os.path.join(
+        project.home, ".cache/huggingface/hub/models--a/blobs/123"))
+    project.run("cat", target)
+    assert [r["path"] for r in project.last()["inputs"]] == [target]
+
+
+def test_credentials_are_never_hashed(project):
+    target = put(os.path.join(project.home, ".netrc"), "secret")
+    project.run("cat", target)
+    assert filtered(project.last())["credentials"] == (1, 0)
+    row = [r for r in project.last("--all")["inputs"]
+           if r["path"] == target][0]
+    assert row["digests"] is None
+
+
+def test_git_and_roar_files_are_always_filtered(repo):
+    repo.sh("git log >log; cat .roar/config.toml")
+    assert shown(repo) == ["log"]
+    counts = filtered(repo.last())
+    assert counts["git"][0] >= 1
+    assert counts["roar"][0] >= 1
+
+
+def test_own_patterns(project):
+    for name in ("a.log", "keep.txt", "wandb/run-1/x", "data/raw/y"):
+        put(project.path(name))
+    project("filter", "add", "*.log", "wandb/run-*", project.path("data"))
+    project.sh("cat a.log keep.txt wandb/run-1/x data/raw/y; echo >b.log")
+    assert shown(project) == ["keep.txt"]
+    assert filtered(project.last())["patterns"] == (3, 1)
+    project("filter", "remove", "*.log", "wandb/run-*")
+    project.sh("cat a.log keep.txt wandb/run-1/x data/raw/y")
+    assert shown(project) == ["a.log", "keep.txt", "wandb/run-1/x"]
+
+
+def test_the_verdict_is_made_before_filters(project):
+    """A filtered file that could not be understood still counts."""
+    project("filter", "add", "*.log")
+    project.sh("echo a >a.log; echo b >b.txt")
+    assert project.last()["outputs_count"] == 1
+    with project.database() as db:
+        rows = db.execute("SELECT count(*) FROM job_files f JOIN paths p ON "
+                          "p.id = f.path_id WHERE p.path LIKE '%a.log'")
+        assert rows.fetchone()[0] == 1
+
+
+def test_filtered_files_are_counted_by_v_and_listed_by_vv(project):
+    project("filter", "add", "*.log")
+    said = project("run", "-v", "sh", "-c", "echo a >a.log").err
+    assert "1 patterns" in said
+    assert not [n for n in lines(said) if n.endswith("/a.log")]
+    said = project("run", "-vv", "sh", "-c", "echo a >a.log").err
+    assert [n for n in lines(said) if n.endswith("/a.log")
+            and "patterns" in n]

@@ -1,0 +1,236 @@
+"""Digests are right, taken once, and never of the wrong content."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from helpers import PYTHON, SETTLE, gaps_of, row_of, until
+
+SENTINEL = "5e" * 32
+
+
+def b3sum(path):
+    if not shutil.which("b3sum"):
+        pytest.skip("b3sum is not installed")
+    done = subprocess.run(["b3sum", "--no-names", path], check=True,
+                          stdout=subprocess.PIPE, text=True)
+    return done.stdout.strip()
+
+
+def input_hash(place, name):
+    return row_of(place, place.last()["inputs"], name)["digests"]["blake3"]
+
+
+def output_hash(place, name):
+    return row_of(place, place.last()["outputs"], name)["digests"]["blake3"]
+
+
+@pytest.mark.parametrize("size", [0, 1, 63, 64, 65, 1023, 1024, 1025, 65536,
+                                  131073, 1048576, 5000011])
+def test_blake3_equals_b3sum(project, size):
+    project.write("in", os.urandom(size))
+    project.sh("cat in >out")
+    expected = b3sum(project.path("in"))
+    assert input_hash(project, "in") == expected
+    assert output_hash(project, "out") == expected
+
+
+def test_other_digests_equal_those_of_other_programs(project):
+    content = os.urandom(300001)
+    project.write("in", content)
+    project("run", "-q", "--hash", "sha256", "--hash", "sha512", "--hash",
+            "md5", "sh", "-c", "cat in >out")
+    for name in ("in", "out"):
+        digests = project.digests(name)
+        assert digests["sha256"] == hashlib.sha256(content).hexdigest()
+        assert digests["sha512"] == hashlib.sha512(content).hexdigest()
+        assert digests["md5"] == hashlib.md5(content).hexdigest()
+
+
+def test_setting_hash_run_takes_more_digests(project):
+    project("config", "set", "hash.run", "sha256")
+    project.sh("echo a >a")
+    assert project.digests("a")["sha256"] == hashlib.sha256(
+        b"a\n").hexdigest()
+
+
+def test_a_digest_asked_for_later_is_added_to_the_artifact(project):
+    project.write("in", "x\n")
+    project.sh("cat in")
+    assert set(project.digests("in")) == {"blake3"}
+    project("run", "-q", "--hash", "sha256", "cat", "in")
+    assert project.digests("in")["sha256"] == hashlib.sha256(
+        b"x\n").hexdigest()
+
+
+def test_an_overwritten_input_keeps_its_hash_from_before(project):
+    project.write("x", b"before\n")
+    expected = b3sum(project.path("x"))
+    project.sh("cat x; echo after >x")
+    assert input_hash(project, "x") == expected
+    assert output_hash(project, "x") == b3sum(project.path("x"))
+    assert project.last()["verdict"] == "complete"
+
+
+def test_an_input_overwritten_at_once_keeps_its_hash(project):
+    """No time between reading and writing for a lazy hasher."""
+    project.write("x", os.urandom(3000000))
+    expected = b3sum(project.path("x"))
+    project.run(*PYTHON, "d = open('x', 'rb').read(); "
+                "open('x', 'wb').write(d[::-1])")
+    assert input_hash(project, "x") == expected
+    assert output_hash(project, "x") == b3sum(project.path("x"))
+
+
+def test_an_input_removed_at_once_keeps_its_hash(project):
+    project.write("x", os.urandom(1000000))
+    expected = b3sum(project.path("x"))
+    project.run(*PYTHON, "import os; open('x', 'rb').read(); os.unlink('x')")
+    assert input_hash(project, "x") == expected
+
+
+def test_an_input_replaced_by_rename_keeps_its_hash(project):
+    project.write("x", "before\n")
+    project.write("y", "after\n")
+    expected = b3sum(project.path("x"))
+    project.run(*PYTHON, "import os; open('x').read(); os.rename('y', 'x')")
+    assert input_hash(project, "x") == expected
+
+
+def test_an_input_truncated_by_name_keeps_its_hash(project):
+    project.write("x", "before\n")
+    expected = b3sum(project.path("x"))
+    project.run(*PYTHON, "import os; open('x').read(); os.truncate('x', 0)")
+    assert input_hash(project, "x") == expected
+
+
+def test_an_output_written_several_times_has_its_last_hash(project):
+    project.sh("echo 1 >x; sleep 0.5; echo 22 >x; sleep 0.5; echo 333 >>x")
+    assert output_hash(project, "x") == b3sum(project.path("x"))
+    assert project.read("x") == b"22\n333\n"
+
+
+def test_an_output_changed_through_an_old_descriptor(project):
+    project.run(*PYTHON, "import os, time\n"
+                "fd = os.open('x', os.O_WRONLY | os.O_CREAT)\n"
+                "other = os.dup(fd)\n"
+                "os.write(fd, b'first')\nos.close(fd)\ntime.sleep(0.5)\n"
+                "os.pwrite(other, b'FIRST', 0)\n")
+    assert project.read("x") == b"FIRST"
+    assert output_hash(project, "x") == b3sum(project.path("x"))
+
+
+def test_a_sparse_file(project):
+    project.sh("truncate -s 20000000 x; echo end >>x")
+    row = row_of(project, project.last()["outputs"], "x")
+    assert row["size_bytes"] == 20000004
+    assert row["digests"]["blake3"] == b3sum(project.path("x"))
+
+
+# ---- cache ----
+
+def poison(place, name):
+    """Puts a mark into the cache that no real content has."""
+    inode = os.stat(place.path(name)).st_ino
+    with place.database() as db:
+        found = db.execute("UPDATE digest_cache SET blake3 = ? WHERE ino = ?",
+                           (bytes.fromhex(SENTINEL), inode)).rowcount
+    return found
+
+
+def test_a_second_run_takes_the_hash_from_the_cache(project):
+    """A digest that only the cache has shows that the file was not read."""
+    project.write("in", "content\n", age=2.1)
+    project.sh("cat in")
+    assert poison(project, "in") == 1
+    project.sh("cat in")
+    assert input_hash(project, "in") == SENTINEL
+
+
+def test_a_changed_file_is_read_again(project):
+    project.write("in", "content\n", age=2.1)
+    project.sh("cat in")
+    assert poison(project, "in") == 1
+    project.write("in", "CONTENT\n")
+    project.sh("cat in")
+    assert input_hash(project, "in") == b3sum(project.path("in"))
+
+
+def test_a_change_that_keeps_size_and_mtime_is_read_again(project):
+    project.write("in", "content\n", age=2.1)
+    project.sh("cat in")
+    stat = os.stat(project.path("in"))
+    assert poison(project, "in") == 1
+    project.write("in", "CONTENT\n")
+    os.utime(project.path("in"), ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    project.sh("cat in")
+    assert input_hash(project, "in") == b3sum(project.path("in"))
+
+
+def test_a_replaced_file_with_the_same_mtime_is_read_again(project):
+    project.write("in", "content\n", age=2.1)
+    project.sh("cat in")
+    stat = os.stat(project.path("in"))
+    project.write("other", "CONTENT\n")
+    os.utime(project.path("other"), ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    os.rename(project.path("other"), project.path("in"))
+    project.sh("cat in")
+    assert input_hash(project, "in") == b3sum(project.path("in"))
+
+
+def test_a_file_too_young_to_tell_is_not_remembered(project):
+    project.write("in", "content\n", age=0)
+    project.sh("cat in")
+    assert poison(project, "in") == 0
+
+
+def test_rewriting_in_the_same_moment_is_never_missed(project):
+    for i in range(15):
+        project.write("in", f"{i:04d}\n", age=0)
+        project.sh("cat in")
+        expected = b3sum(project.path("in"))
+        assert input_hash(project, "in") == expected
+
+
+def test_another_algorithm_is_not_answered_by_the_cache(project):
+    project.write("in", "content\n", age=2.1)
+    project.sh("cat in")
+    project("run", "-q", "--hash", "sha256", "cat", "in")
+    assert project.digests("in")["sha256"] == hashlib.sha256(
+        b"content\n").hexdigest()
+
+
+def test_outputs_are_hashed_while_the_command_still_runs(project):
+    """After a long pause the end of the run has little to do."""
+
+    done = project("run", "-q", "sh", "-c",
+                   "head -c 60000000 /dev/zero >big; sleep 2",
+                   env={"ROAR_TIMING": "1"})
+    timing = json.loads(done.err.split("ROAR_TIMING:")[1])
+    started = time.monotonic()
+    b3sum(project.path("big"))
+    one_pass = (time.monotonic() - started) * 1000
+    assert timing["provenance_ms"] < max(one_pass, 20)
+    assert output_hash(project, "big") == b3sum(project.path("big"))
+
+
+def test_content_that_changes_while_it_is_used_makes_the_record_incomplete(
+        project):
+    """Somebody outside of the run rewrites an input that it reads twice."""
+    project.write("in", "first\n")
+    process = project.popen("run", "-q", "sh", "-c",
+                            "cat in; : >ready; sleep 1; cat in")
+    until(lambda: project.exists("ready"), "the first reading")
+    time.sleep(SETTLE)
+    project.write("in", "second!\n")
+    out, _ = process.communicate(timeout=60)
+    assert out == b"first\nsecond!\n"
+    assert process.returncode == 0
+    job = project.last()
+    assert job["verdict"] == "incomplete"
+    assert "changed" in gaps_of(job)

@@ -1,0 +1,151 @@
+"""`roar init` makes a project and nothing else."""
+
+import os
+import stat
+import tomllib
+
+from helpers import lines
+
+
+def mode_of(path):
+    return stat.S_IMODE(os.stat(path).st_mode)
+
+
+def test_makes_folder_database_journal_folder_and_config(empty):
+    done = empty("init")
+    assert f"Initialised a roar project in {empty.path('.roar')}" in done.out
+    made = set(os.listdir(empty.path(".roar")))
+    assert {"config.toml", "roar.db", "runs"} <= made
+
+
+def test_only_the_owner_may_look_inside_whatever_the_umask(empty):
+    empty("init", umask=0)
+    assert mode_of(empty.path(".roar")) == 0o700
+    assert mode_of(empty.path(".roar", "runs")) == 0o700
+    assert mode_of(empty.path(".roar", "roar.db")) == 0o600
+    assert mode_of(empty.path(".roar", "config.toml")) == 0o600
+
+
+def test_config_is_valid_toml_and_equal_to_the_defaults(project):
+    with open(project.path(".roar", "config.toml"), "rb") as f:
+        written = tomllib.load(f)
+    before = project.json("config", "list")
+    assert all(row["default"] for row in before)
+    os.unlink(project.path(".roar", "config.toml"))
+    after = project.json("config", "list")
+    assert [(r["key"], r["value"]) for r in before] == [
+        (r["key"], r["value"]) for r in after]
+    for table, values in written.items():
+        for name, value in values.items():
+            known = {r["key"]: r["value"] for r in after}
+            assert known[f"{table}.{name}"] == value
+
+
+def test_is_idempotent(project):
+    project("config", "set", "output.quiet", "true")
+    project.sh("echo a >a")
+    done = project("init")
+    assert "already initialised" in done.out
+    assert project("config", "get", "output.quiet").out == "true\n"
+    assert len(project.jobs()) == 1
+
+
+def test_says_what_comes_next(empty):
+    assert "roar run" in empty("init").out
+
+
+def test_path_option_makes_it_elsewhere(empty):
+    os.mkdir(empty.path("other"))
+    empty("init", "--path", "other")
+    assert empty.exists("other/.roar/roar.db")
+    assert not empty.exists(".roar")
+
+
+def test_path_that_does_not_exist_is_one_sentence(empty):
+    done = empty("init", "--path", "nowhere", code=1)
+    assert len(lines(done.err)) == 1
+    assert "nowhere" in done.err
+    assert not empty.exists("nowhere")
+
+
+def test_yes_creates_gitignore_in_a_repository(empty):
+    empty.git("init", "-q")
+    done = empty("init", "-y")
+    assert empty.read(".gitignore") == b".roar/\n"
+    assert "Added .roar/ to" in done.out
+    assert empty.git("status", "--porcelain") == "?? .gitignore\n"
+
+
+def test_yes_appends_to_a_gitignore_without_last_newline(empty):
+    empty.git("init", "-q")
+    empty.write(".gitignore", "*.pyc")
+    empty("init", "-y")
+    assert empty.read(".gitignore") == b"*.pyc\n.roar/\n"
+
+
+def test_yes_leaves_a_gitignore_alone_that_has_the_line(empty):
+    empty.git("init", "-q")
+    empty.write(".gitignore", ".roar\n")
+    empty("init", "-y")
+    assert empty.read(".gitignore") == b".roar\n"
+
+
+def test_without_a_terminal_gitignore_stays_and_roar_says_how(empty):
+    empty.git("init", "-q")
+    done = empty("init")
+    assert not empty.exists(".gitignore")
+    assert "roar init -y" in done.out
+
+
+def test_no_leaves_gitignore_alone(empty):
+    empty.git("init", "-q")
+    for option in ("-n", "--no", "--no-gitignore"):
+        assert "gitignore" not in empty("init", option).out
+        assert not empty.exists(".gitignore")
+
+
+def test_outside_of_a_repository_there_is_no_gitignore(empty):
+    empty("init", "-y")
+    assert not empty.exists(".gitignore")
+
+
+def test_a_project_is_found_from_a_folder_below(project):
+    os.makedirs(project.path("a", "b"))
+    project.run("true", cwd=project.path("a", "b"))
+    assert not project.exists("a/b/.roar")
+    assert project.last()["cwd"] == project.path("a", "b")
+
+
+def test_reading_commands_outside_a_project_name_init(empty):
+    for command in ("status", "log", "show", "dag", "db", "config", "env",
+                    "filter", "reset", "pop"):
+        done = empty(command, code=1)
+        assert len(lines(done.err)) == 1
+        assert "roar init" in done.err
+        assert done.out == ""
+    done = empty("inputs", "@1", code=1)
+    assert "roar init" in done.err
+    assert not empty.exists(".roar")
+
+
+def test_run_before_init_initialises_and_says_so_in_one_line(empty):
+    done = empty("run", "true")
+    said = [line for line in lines(done.err) if "nitialised" in line]
+    assert len(said) == 1
+    assert empty.path(".roar") in said[0] or "project" in said[0]
+    assert len(empty.jobs()) == 1
+    assert "nitialised" not in empty("run", "true").err
+
+
+def test_run_before_init_with_q_says_nothing(empty):
+    done = empty("run", "-q", "true")
+    assert done.err == ""
+    assert len(empty.jobs()) == 1
+
+
+def test_a_file_in_the_place_of_the_folder_is_one_sentence(empty):
+    empty.write(".roar", "not a folder")
+    done = empty("init", code=1)
+    assert len(lines(done.err)) == 1
+    assert ".roar" in done.err
+    assert empty.read(".roar") == b"not a folder"

@@ -1,0 +1,394 @@
+"""The command has the terminal: size, job control, keys, full screen."""
+
+import os
+import re
+import shutil
+import signal
+import sys
+import time
+
+import pytest
+
+from helpers import SETTLE, children_of, state_of, until
+from terminal import Terminal, on_terminal
+
+
+def python(script):
+    return [sys.executable, "-I", "-S", "-c", script]
+
+
+def test_the_command_has_the_same_terminal(project):
+    script = "tty; test -t 0 && test -t 1 && test -t 2 && echo all"
+    with Terminal(["sh", "-c", f"tty; {project.roar_program} run -q sh -c "
+                   f"'{script}'"], project.root, project.env) as t:
+        assert t.wait() == 0
+    first, second, third = t.text.split()
+    assert first == second and first.startswith("/dev/")
+    assert third == "all"
+
+
+def test_the_controlling_terminal_can_be_opened(project):
+    with on_terminal(project, "run", "-q", "sh", "-c",
+                     "echo direct >/dev/tty") as t:
+        assert t.wait() == 0
+    assert "direct" in t.text
+
+
+def test_the_command_is_in_the_foreground(project):
+    script = ("import os; print('same', os.tcgetpgrp(0) == os.getpgrp())")
+    with on_terminal(project, "run", "-q", *python(script)) as t:
+        assert t.wait() == 0
+    assert "same True" in t.text
+
+
+def test_window_size(project):
+    with on_terminal(project, "run", "-q", "stty", "size", rows=33,
+                     columns=99) as t:
+        assert t.wait() == 0
+    assert t.text == "33 99\r\n"
+
+
+def test_window_size_changes_arrive(project):
+    script = ("import os, signal, time\n"
+              "n = []\n"
+              "signal.signal(signal.SIGWINCH, lambda *a: n.append(1))\n"
+              "print('ready', flush=True)\n"
+              "while not n: time.sleep(0.01)\n"
+              "time.sleep(0.3)\n"
+              "print('size', *os.get_terminal_size(0), 'times', len(n))\n")
+    with on_terminal(project, "run", "-q", *python(script)) as t:
+        t.expect("ready")
+        t.resize(50, 120)
+        assert t.wait() == 0
+    assert "size 120 50 times 1" in t.text
+
+
+def test_settings_of_the_terminal_stay_as_the_command_leaves_them(project):
+    with Terminal(["sh", "-c", f"{project.roar_program} run -q stty -echo; "
+                   "stty -a; stty sane"], project.root, project.env) as t:
+        assert t.wait() == 0
+    assert re.search(r"-echo\b", t.text)
+
+
+def test_typed_input_reaches_the_command(project):
+    with on_terminal(project, "run", "-q", "sh", "-c",
+                     "read x; echo \"got $x\"; cat") as t:
+        t.type("hello\n")
+        t.expect("got hello")
+        t.type("line\n")
+        t.expect("line\r\nline")
+        t.type("\x04")
+        assert t.wait() == 0
+
+
+# A program that counts what it gets and ends by itself.
+COUNTER = """
+import os, signal, sys, time
+n = 0
+def on(*_):
+    global n
+    n += 1
+signal.signal(signal.SIGINT, on)
+print('ready', flush=True)
+while not n: time.sleep(0.01)
+time.sleep(0.5)
+print('interrupts', n, flush=True)
+sys.exit(int(sys.argv[1]))
+"""
+
+
+def test_ctrl_c_arrives_once_and_the_command_may_go_on(project):
+    with on_terminal(project, "run", "-q", *python(COUNTER), "0") as t:
+        t.expect("ready")
+        t.type("\x03")
+        assert t.wait() == 0
+    assert "interrupts 1\r" in t.text
+    job = project.last()
+    assert job["exit_code"] == 0
+    assert job["verdict"] == "complete"
+
+
+def test_ctrl_c_with_an_exit_code_of_its_own(project):
+    with on_terminal(project, "run", "-q", *python(COUNTER), "5") as t:
+        t.expect("ready")
+        t.type("\x03")
+        assert t.wait() == 5
+    assert project.last()["exit_code"] == 5
+
+
+def test_ctrl_c_ends_a_plain_command_and_the_record_says_interrupted(project):
+    with on_terminal(project, "run", "-q", "sh", "-c",
+                     "echo a >a; echo ready; sleep 60") as t:
+        t.expect("ready")
+        time.sleep(0.3)  # sh forgets an interrupt while it starts sleep
+        started = time.monotonic()
+        t.type("\x03")
+        assert t.wait() == 130
+    assert time.monotonic() - started < 10
+    job = project.last()
+    assert job["status"] == "interrupted"
+    assert job["exit_code"] == 130
+    assert [os.path.basename(f["path"]) for f in job["outputs"]] == ["a"]
+    assert " INT" in project("log").out
+
+
+STUBBORN = """
+import signal, time
+for s in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
+    signal.signal(s, signal.SIG_IGN)
+open('a', 'w').write('a')
+print('ready', flush=True)
+time.sleep(60)
+"""
+
+
+def test_second_ctrl_c_ends_a_stubborn_command(project):
+    with on_terminal(project, "run", *python(STUBBORN)) as t:
+        t.expect("ready")
+        t.type("\x03")
+        time.sleep(0.5)
+        assert t.status is None
+        pid, _ = os.waitpid(t.pid, os.WNOHANG)
+        assert pid == 0
+        t.type("\x03")
+        code = t.wait()
+    assert code in (130, 137)
+    job = project.last()
+    assert job["status"] == "interrupted"
+    assert [os.path.basename(f["path"]) for f in job["outputs"]] == ["a"]
+    assert "interrupted" in t.text
+    assert project.leftovers() == []
+
+
+def test_second_ctrl_c_ends_a_whole_stubborn_tree(project):
+    script = ("import os, signal, time\n"
+              "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+              "for i in range(3): os.fork()\n"
+              "print('ready', flush=True)\n"
+              "time.sleep(60)\n")
+    with on_terminal(project, "run", "-q", *python(script)) as t:
+        for _ in range(8):
+            t.expect("ready")
+        t.type("\x03")
+        time.sleep(0.3)
+        t.type("\x03")
+        t.wait()
+    until(lambda: not project.leftovers(), "the end of the tree", 10)
+    assert project.last()["status"] == "interrupted"
+
+
+def test_quit_key_arrives_once(project):
+    script = ("import signal, time\n"
+              "n = []\n"
+              "signal.signal(signal.SIGQUIT, lambda *a: n.append(1))\n"
+              "print('ready', flush=True)\n"
+              "while not n: time.sleep(0.01)\n"
+              "time.sleep(0.3)\n"
+              "print('quits', len(n))\n")
+    with on_terminal(project, "run", "-q", *python(script)) as t:
+        t.expect("ready")
+        t.type("\x1c")
+        assert t.wait() == 0
+    assert "quits 1\r" in t.text
+
+
+def shell(place):
+    """An interactive shell with job control and a plain prompt."""
+    t = Terminal(["bash", "--norc", "--noprofile", "-i"], place.root,
+                 place.environment({"PS1": "prompt> ", "TERM": "dumb"}))
+    t.expect("prompt> ")
+    return t
+
+
+TICKS = ("i=0; while [ $i -lt 30 ]; do echo tick $i; i=$((i+1)); "
+         "sleep 0.1; done; echo finished")
+
+
+def test_ctrl_z_stops_and_fg_continues(project):
+    with shell(project) as t:
+        t.type(f"{project.roar_program} run -q sh -c '{TICKS}'\n")
+        t.expect(r"tick 3\r")
+        t.type("\x1a")
+        t.expect(r"Stopped")
+        t.expect("prompt> ")
+        ticks = t.text.count("tick ")
+        time.sleep(0.6)
+        t.pump(0)
+        assert t.text.count("tick ") <= ticks + 1
+        t.type("jobs\n")
+        t.expect("Stopped")
+        t.type("fg\n")
+        t.expect(r"\nfinished\r", timeout=30)
+        t.expect("prompt> ")
+        t.type("echo code $?\n")
+        t.expect(r"code 0\r")
+        t.type("exit\n")
+        assert t.wait() == 0
+    job = project.last()
+    assert job["exit_code"] == 0
+    assert job["verdict"] == "complete"
+
+
+def test_ctrl_z_and_bg_and_wait(project):
+    with shell(project) as t:
+        t.type(f"{project.roar_program} run -q sh -c "
+               "'echo begun; sleep 1; echo end >done'\n")
+        t.expect(r"\nbegun\r")
+        t.type("\x1a")
+        t.expect("Stopped")
+        t.expect("prompt> ")
+        t.type("bg\n")
+        t.expect("prompt> ")
+        t.type("wait; echo waited\n")
+        t.expect(r"\nwaited\r", timeout=30)
+        t.type("exit\n")
+        assert t.wait() == 0
+    assert project.read("done") == b"end\n"
+    assert project.last()["exit_code"] == 0
+
+
+def test_ctrl_z_several_times(project):
+    with shell(project) as t:
+        t.type(f"{project.roar_program} run -q sh -c '{TICKS}'\n")
+        for i in (2, 6, 10):
+            t.expect(rf"tick {i}\r")
+            t.type("\x1a")
+            t.expect("Stopped")
+            t.expect("prompt> ")
+            t.type("fg\n")
+        t.expect(r"\nfinished\r", timeout=30)
+        t.expect("prompt> ")
+        t.type("exit\n")
+        assert t.wait() == 0
+    assert project.last()["verdict"] == "complete"
+
+
+def test_a_stopped_run_can_be_interrupted_after_fg(project):
+    with shell(project) as t:
+        t.type(f"{project.roar_program} run -q sh -c 'echo begun; "
+               "sleep 60'\n")
+        t.expect(r"\nbegun\r")
+        t.type("\x1a")
+        t.expect("Stopped")
+        t.expect("prompt> ")
+        t.type("fg\n")
+        time.sleep(0.5)
+        t.type("\x03")
+        t.expect(r"\^C")
+        t.expect("prompt> ")
+        t.type("echo code $?\n")
+        t.expect(r"code 130\r")
+        t.type("exit\n")
+        t.wait()
+    assert project.last()["status"] == "interrupted"
+
+
+def test_a_background_job_that_reads_the_terminal_stops(project):
+    with shell(project) as t:
+        t.type(f"{project.roar_program} run -q cat &\n")
+        t.expect("prompt> ")
+        time.sleep(0.5)
+        t.type("jobs\n")
+        t.expect("Stopped")
+        t.type("fg\n")
+        time.sleep(0.3)
+        t.type("typed\n\x04")
+        t.expect(r"typed\r\ntyped\r")
+        t.expect("prompt> ")
+        t.type("exit\n")
+        assert t.wait() == 0
+
+
+def test_a_background_run_does_not_stop_by_itself(project):
+    with shell(project) as t:
+        t.type(f"{project.roar_program} run sh -c 'sleep 0.3; echo x >x' & "
+               "wait; echo waited\n")
+        t.expect(r"\nwaited\r", timeout=30)
+        t.type("exit\n")
+        t.wait()
+    assert project.read("x") == b"x\n"
+    assert len(project.jobs()) == 1
+
+
+def test_a_hangup_of_the_terminal_ends_the_command(project):
+    t = on_terminal(project, "run", "-q", "sh", "-c",
+                    "echo a >a; echo ready; sleep 60")
+    t.expect("ready")
+    os.close(t.fd)
+    until(lambda: not project.leftovers(), "the end of the tree", 15)
+    _, t.status = os.waitpid(t.pid, 0)
+    code = (128 + os.WTERMSIG(t.status) if os.WIFSIGNALED(t.status)
+            else os.WEXITSTATUS(t.status))
+    assert code == 128 + signal.SIGHUP
+    assert project.last()["status"] == "interrupted"
+
+
+def test_less_works(project):
+    if not shutil.which("less"):
+        pytest.skip("less is not installed")
+    project.write("text", "".join(f"line {i}\n" for i in range(200)))
+    with on_terminal(project, "run", "-q", "less", "text") as t:
+        t.expect("line 20")
+        t.type(" ")
+        t.expect("line 40")
+        t.type("G")
+        t.expect("line 199")
+        t.type("q")
+        assert t.wait() == 0
+    assert [os.path.basename(f["path"])
+            for f in project.last()["inputs"]] == ["text"]
+
+
+def test_vim_works(project):
+    if not shutil.which("vim"):
+        pytest.skip("vim is not installed")
+    project.write("text", "old line\n")
+    time.sleep(SETTLE)
+    with on_terminal(project, "run", "-q", "vim", "-u", "NONE", "-N",
+                     "text") as t:
+        t.expect("old line")
+        t.type("ggOnew line\x1b")
+        time.sleep(0.3)
+        t.type(":wq\r")
+        assert t.wait() == 0
+    assert project.read("text") == b"new line\nold line\n"
+    job = project.last()
+    assert "text" in [os.path.basename(f["path"]) for f in job["outputs"]]
+
+
+def test_vim_can_be_suspended(project):
+    if not shutil.which("vim"):
+        pytest.skip("vim is not installed")
+    project.write("text", "some line\n")
+    with shell(project) as t:
+        t.type(f"TERM=xterm {project.roar_program} run -q vim -u NONE -N "
+               "text\n")
+        t.expect("some line")
+        time.sleep(0.3)
+        t.type("\x1a")
+        t.expect("Stopped")
+        t.expect("prompt> ")
+        t.type("fg\n")
+        time.sleep(0.5)
+        t.type(":q\r")
+        t.expect("prompt> ")
+        t.type("exit\n")
+        assert t.wait() == 0
+
+
+def test_script_and_roar(project):
+    """A command that makes a terminal of its own."""
+    if not shutil.which("script"):
+        pytest.skip("script is not installed")
+    with on_terminal(project, "run", "-q", "script", "-qec", "tty; exit 7",
+                     "typescript") as t:
+        assert t.wait() == 7
+    assert "/dev/" in t.text
+
+
+def test_no_process_of_roar_is_left_stopped_or_alive(project):
+    with on_terminal(project, "run", "-q", "sh", "-c", "echo x") as t:
+        assert t.wait() == 0
+    assert [p for p in children_of(os.getpid())
+            if state_of(p) in ("T", "t")] == []
+    assert project.leftovers() == []

@@ -1,0 +1,153 @@
+"""Wrong usage: exit 2, one sentence, nothing changed."""
+
+import os
+
+import pytest
+
+from helpers import lines
+
+WRONG = [
+    ["nonsense"],
+    ["--nonsense"],
+    ["-x"],
+    ["rnu", "true"],
+    [""],
+    ["init", "word"],
+    ["init", "--nonsense"],
+    ["init", "-x"],
+    ["init", "--path"],
+    ["init", "--yes", "--no"],
+    ["init", "--yes=1"],
+    ["run"],
+    ["run", "-q"],
+    ["run", "--"],
+    ["run", "--nonsense", "true"],
+    ["run", "-x", "true"],
+    ["run", "--hash", "crc32", "true"],
+    ["run", "--hash"],
+    ["run", "--tracer", "magic", "true"],
+    ["run", "--tracer=", "true"],
+    ["run", "--name"],
+    ["run", "--quiet=yes", "true"],
+    ["build"],
+    ["build", "--nonsense", "make"],
+    ["build", "--hash", "x", "make"],
+    ["status", "word"],
+    ["status", "--nonsense"],
+    ["log", "word"],
+    ["log", "-n"],
+    ["log", "-n", "many"],
+    ["log", "-n", "0"],
+    ["log", "-n", "-5"],
+    ["log", "-n", "99999999999999999999"],
+    ["log", "--nonsense"],
+    ["show", "a", "b"],
+    ["show", "@1", "--path", "x"],
+    ["show", "--path", "x", "--job", "@1"],
+    ["show", "--artifact"],
+    ["show", "--nonsense"],
+    ["dag", "word"],
+    ["dag", "--nonsense"],
+    ["inputs"],
+    ["inputs", "a", "b"],
+    ["inputs", "@1", "--path", "x"],
+    ["inputs", "@1", "--direct", "--all"],
+    ["inputs", "@1", "--sourced", "--unsourced"],
+    ["inputs", "@1", "--nonsense"],
+    ["config", "nonsense"],
+    ["config", "get"],
+    ["config", "get", "a", "b"],
+    ["config", "get", "no.such.key"],
+    ["config", "set", "output.quiet"],
+    ["config", "set", "output.quiet", "a", "b"],
+    ["config", "set", "output.quiet", "perhaps"],
+    ["config", "set", "output.verbosity", "shouting"],
+    ["config", "set", "hash.run", "[unclosed"],
+    ["config", "set", "hash.run", "\udcff"],
+    ["config", "unset"],
+    ["config", "--nonsense"],
+    ["env", "nonsense"],
+    ["env", "get"],
+    ["env", "set", "NAME"],
+    ["env", "set", "1NAME", "x"],
+    ["env", "set", "A=B", "x"],
+    ["env", "unset"],
+    ["env", "--nonsense"],
+    ["reset", "word"],
+    ["reset", "--nonsense"],
+    ["pop", "word"],
+    ["pop", "--nonsense"],
+    ["filter", "nonsense"],
+    ["filter", "add"],
+    ["filter", "add", ""],
+    ["filter", "remove"],
+    ["filter", "--nonsense"],
+    ["db", "word"],
+    ["db", "--nonsense"],
+    ["help", "nonsense"],
+]
+
+
+def content(place):
+    """Every file below the project with its content."""
+    found = {}
+    for folder, folders, names in os.walk(place.root):
+        for name in folders:
+            found[os.path.join(folder, name)] = None
+        for name in names:
+            path = os.path.join(folder, name)
+            if name.endswith("-shm"):
+                continue
+            with open(path, "rb") as f:
+                found[path] = f.read()
+    return found
+
+
+def title(words):
+    return ascii(" ".join(words)) or "nothing"
+
+
+@pytest.mark.parametrize("words", WRONG, ids=title)
+def test_wrong_usage(project, words):
+    project.sh("echo a >a")
+    before = content(project)
+    done = project(*words, code=2)
+    assert done.out == ""
+    assert len(lines(done.err)) == 1
+    assert done.err.startswith("roar: ")
+    assert "--help" in done.err
+    assert content(project) == before
+
+
+@pytest.mark.parametrize("words", [["run"], ["run", "--nonsense", "true"],
+                                   ["run", "--hash", "crc32", "true"],
+                                   ["run", "--tracer", "magic", "true"],
+                                   ["build", "--nonsense", "true"]],
+                         ids=title)
+def test_wrong_usage_makes_no_project(empty, words):
+    empty(*words, code=2)
+    assert not empty.exists(".roar")
+
+
+def test_what_was_meant_is_suggested(project):
+    assert "'status'" in project("statsu", code=2).err
+    assert "--json" in project("log", "--jsn", code=2).err
+    assert "--version" in project("--versoin", code=2).err
+    assert "'list'" in project("config", "lsit", code=2).err
+
+
+def test_a_very_long_wrong_word_is_cut(project):
+    done = project("x" * 100000, code=2)
+    assert len(done.err) < 2000
+
+
+def test_a_wrong_word_cannot_drive_the_terminal(project):
+    for words in (["\033[31mred"], ["run", "--\033[31m"],
+                  ["show", "\033[31m\nx"], ["config", "get", "\033\n"],
+                  ["env", "get", "\033\n"], ["filter", "remove", "\033\n"],
+                  ["log", "-n", "\033\n"], ["run", "\033[31m\nx"],
+                  ["init", "--path", "\033[31m\nx"]):
+        done = project(*words, code=None)
+        assert done.code != 0
+        assert len(lines(done.err)) == 1, words
+        assert "\033" not in done.err, words

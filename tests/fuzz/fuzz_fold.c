@@ -1,0 +1,127 @@
+/* fuzz_fold.c - arbitrary histories through the fold.
+ *
+ * Bytes become records: few names, few inodes and few processes, so that events
+ * meet each other.  Every record passes event_check(), as a journal's would;
+ * whatever they say, the facts must stay consistent. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lineage/fold.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+struct input {
+	const uint8_t *data;
+	size_t len;
+};
+
+static unsigned take(struct input *in)
+{
+	if (!in->len)
+		return 0;
+	in->len--;
+	return *in->data++;
+}
+
+/* One of a few names at up to three levels, or some bytes of the input. */
+static size_t take_path(struct input *in, char path[256])
+{
+	unsigned choice = take(in);
+	size_t n = 0;
+
+	if (choice < 0xf0) {
+		for (unsigned i = 0; i <= (choice & 3) % 3; i++) {
+			path[n++] = '/';
+			path[n++] = (char)('a' + ((choice >> (2 + 2 * i)) & 3));
+		}
+		return n;
+	}
+	for (unsigned want = take(in) % 64; n < want && in->len;) {
+		path[n] = (char)take(in);
+		if (!path[n])
+			break;
+		n++;
+	}
+	return n;
+}
+
+static void add_record(struct fold *fold, struct input *in)
+{
+	union {
+		struct event ev;
+		char space[1024];
+	} u = { .ev = { .kind = (uint8_t)(1 +
+					  take(in) % (EVENT_KIND_END - 1)) } };
+	struct event *ev = &u.ev;
+	struct fold_change change;
+	char path[256];
+	char path2[256];
+	unsigned bits = take(in);
+	size_t n;
+	size_t n2;
+
+	ev->flags = (uint16_t)(bits | (take(in) & 1) << 8);
+	ev->ftype = (uint8_t)(take(in) % EVENT_FTYPE_END);
+	ev->pid = (int32_t)(take(in) % 8);
+	ev->aux = (int32_t)take(in) - 8;
+	ev->time_ns = (int64_t)take(in) * 1000000;
+	ev->before.dev = 1;
+	ev->before.ino = take(in) % 8;
+	ev->before.size = take(in) % 4;
+	ev->before.mtime_ns = (int64_t)(take(in) % 8) * 1000000;
+	n = take_path(in, path);
+	n2 = take_path(in, path2);
+	event_set_paths(ev, path, n, path2, n2);
+	if (event_check(ev, ev->size) != ev->size)
+		abort();
+	if (fold_add(fold, ev, &change) < 0)
+		abort();
+	if (change.news != FOLD_NOTHING && (!change.file || !change.at))
+		abort();
+}
+
+static void check_file(const struct fold *fold, struct lineage_file *file,
+		       size_t n_events)
+{
+	static const struct stamp endings[] = { { .ino = 0 },
+						{ .dev = 1, .ino = 1 } };
+
+	if (fold_find(fold, file->path) != file ||
+	    strlen(file->path) != file->path_len || file->origin == file)
+		abort();
+	if (file->read_order > n_events || file->write_order > n_events)
+		abort();
+	/* Content that is away cannot be here. */
+	if (file->own && file->seen & LINEAGE_MOVED_AWAY)
+		abort();
+	for (size_t i = 0; i < 2; i++) {
+		unsigned roles = lineage_roles(file, &endings[i]);
+		unsigned both = LINEAGE_OUTPUT | LINEAGE_TEMPORARY;
+
+		if ((roles & both) == both)
+			abort();
+		if (!(roles & LINEAGE_INPUT) !=
+		    !(file->seen & LINEAGE_READ_PRIOR))
+			abort();
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	CLEANUP(fold_freep) struct fold *fold = NULL;
+	struct input in = { data, len };
+	struct lineage_file *const *files;
+	size_t n_events = 0;
+	size_t n;
+
+	if (fold_new(&fold) < 0)
+		abort();
+	for (; in.len; n_events++)
+		add_record(fold, &in);
+	files = fold_files(fold, &n);
+	for (size_t i = 0; i < n; i++)
+		check_file(fold, files[i], n_events);
+	return 0;
+}

@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+"""Runs one tracer workload under every backend and compares.
+
+    run.py [--tracer NAME] [--keep] [--under CMD] TRACE_DUMP WORKLOAD
+
+The lines that a workload prints are described in workloads/workload.h, those
+of trace_dump in trace_dump.c.  Each run has a fresh directory.  The workload
+also runs untraced: what it prints and how it ends must be the same, because
+being watched must change nothing.  With --under, trace_dump is started by that
+command line, to take something away from it.
+
+Exit status: 0 right, 1 wrong, 77 not possible here (the reason is printed)."""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+TIMEOUT = 120  # seconds, far more than any workload needs
+# File stamps younger than this could hide a change; see base/stamp.h.
+SETTLE = 0.05
+FACTS = ("input", "output", "intermediate", "temporary", "touched",
+         "special", "gap")
+# An `event exec` line makes executions part of the sequence.
+FILE_EVENTS = ("exec", "open", "rename", "exchange", "link", "symlink", "unlink",
+               "truncate")
+OPEN_MODE = {0: os.O_RDONLY, 1: os.O_WRONLY | os.O_CREAT | os.O_TRUNC,
+             2: os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 7: os.O_RDWR}
+
+
+class Skip(Exception):
+    """The workload cannot run here."""
+
+
+class Expected:
+    """What the workload printed, by meaning."""
+
+    def __init__(self, lines):
+        self.facts, self.may, self.state = set(), set(), []
+        self.events, self.redirects = [], {}
+        self.status = "exit 0"
+        for line in lines:
+            self.add(line)
+
+    def add(self, line):
+        word, _, rest = line.partition(" ")
+        if word in FACTS:
+            self.facts.add(line)
+        elif word == "may":
+            self.may.add(rest)
+        elif word == "event":
+            self.events.append(rest)
+        elif word == "state":
+            self.state.append(rest)
+        elif word == "status":
+            self.status = rest
+        elif word == "redirect":
+            number, name = rest.split(" ", 1)
+            self.redirects[int(number)] = name
+        elif line:
+            raise ValueError(f"the workload printed {line!r}")
+
+
+class Seen:
+    """What trace_dump wrote, by meaning."""
+
+    def __init__(self, lines):
+        self.facts, self.events, self.status = set(), [], "missing"
+        self.untraced = None
+        for line in lines:
+            word, _, rest = line.partition(" ")
+            if word in FACTS:
+                self.facts.add(line)
+            elif word in FILE_EVENTS:
+                # A backend may see one call twice.
+                if self.events[-1:] != [line]:
+                    self.events.append(line)
+            elif word == "status":
+                self.status = rest
+            elif word == "untraced":
+                self.untraced = rest
+
+
+class Place:
+    """A fresh directory and a place beside it for the tracer's output."""
+
+    def __init__(self):
+        base = tempfile.mkdtemp(prefix="roar-trace-")
+        self.base = os.path.realpath(base)
+        self.root = os.path.join(self.base, "d")
+        self.output = os.path.join(self.base, "trace")
+        os.mkdir(self.root)
+        os.chmod(self.base, 0o755)
+
+    def remove(self):
+        # Workloads leave directories without permissions behind.
+        subprocess.run(["chmod", "-R", "u+rwx", self.base],
+                       stderr=subprocess.DEVNULL, check=False)
+        shutil.rmtree(self.base, ignore_errors=True)
+
+
+def environment(place):
+    env = dict(os.environ, TRACE_ROOT=place.root, LC_ALL="C.UTF-8")
+    # LeakSanitizer needs ptrace for itself and cannot have it here.
+    env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    return env
+
+
+def split(data):
+    return data.decode("utf-8", "surrogateescape").split("\n")
+
+
+def prepare(workload, place):
+    done = subprocess.run([workload, "prepare"], cwd=place.root,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          timeout=TIMEOUT, check=False)
+    lines = split(done.stdout)
+    if done.returncode == 77:
+        raise Skip(next((line[5:] for line in lines
+                         if line.startswith("skip ")), "no reason given"))
+    if done.returncode != 0:
+        raise ValueError(f"prepare ended with {done.returncode}")
+    time.sleep(SETTLE)
+    return lines
+
+
+def redirect(redirects, root):
+    """Opens the descriptors a shell would have opened; runs in the child."""
+    def apply():
+        for number, name in redirects.items():
+            fd = os.open(os.path.join(root, name), OPEN_MODE[number], 0o644)
+            os.dup2(fd, number, inheritable=True)
+            if fd != number:
+                os.close(fd)
+    return apply
+
+
+def run(argv, place, redirects):
+    """Runs it; returns its lines and its wait status as text."""
+    child = subprocess.Popen(
+        argv, cwd=place.root, env=environment(place),
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        close_fds=7 not in redirects,
+        preexec_fn=redirect(redirects, place.root))
+    try:
+        out, _ = child.communicate(timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        raise ValueError(f"no end after {TIMEOUT} s") from None
+    code = child.returncode
+    return split(out), f"killed {-code}" if code < 0 else f"exit {code}"
+
+
+def in_place(workload, keep, body):
+    place = Place()
+    try:
+        return body(place, prepare(workload, place))
+    finally:
+        if keep:
+            print(f"kept {place.base}")
+        else:
+            place.remove()
+
+
+def untraced(workload, keep):
+    """The same without a tracer: expectations and status."""
+    def body(place, lines):
+        said, status = run([workload], place, Expected(lines).redirects)
+        wait_for_daemons(place)
+        return Expected(lines + said), status
+    return in_place(workload, keep, body)
+
+
+def wait_for_daemons(place):
+    """A tracer waits for the whole tree; a plain parent has to ask."""
+    def lives_there(pid):
+        try:
+            cwd = os.readlink(f"/proc/{pid}/cwd")
+        except OSError:
+            return False
+        return cwd.startswith(place.root)
+    for _ in range(100):
+        if not any(lives_there(p) for p in os.listdir("/proc") if p.isdigit()):
+            return
+        time.sleep(0.02)
+
+
+def traced(command, tracer, workload, keep):
+    def body(place, lines):
+        argv = [*command, "--tracer", tracer, "--events", "--facts",
+                "-o", place.output, "--", workload]
+        said, status = run(argv, place, Expected(lines).redirects)
+        if status != "exit 0":
+            raise ValueError(f"trace_dump ended with {status}")
+        with open(place.output, "rb") as f:
+            seen = Seen(split(f.read()))
+        return Expected(lines + said), seen
+    return in_place(workload, keep, body)
+
+
+def differences(kind, missing, extra):
+    return ([f"missing {kind}: {line}" for line in missing] +
+            [f"extra {kind}: {line}" for line in extra])
+
+
+def compare(plain, plain_status, expected, seen):
+    """All that is wrong, as lines."""
+    wrong = []
+    if plain_status != expected.status:
+        wrong.append(f"untraced it ended with {plain_status}, "
+                     f"not {expected.status}")
+    if seen.status != expected.status:
+        wrong.append(f"it ended with {seen.status}, not {expected.status}")
+    wrong += differences("fact", sorted(expected.facts - seen.facts),
+                         sorted(seen.facts - expected.facts - expected.may))
+    events = seen.events
+    if not any(e.startswith("exec ") for e in expected.events):
+        events = [e for e in events if not e.startswith("exec ")]
+    if expected.events and expected.events != events:
+        wrong.append("expected events: " + "; ".join(expected.events))
+        wrong.append("events seen:     " + "; ".join(events))
+    wrong += differences("state", [s for s in plain.state
+                                   if s not in expected.state],
+                         [s for s in expected.state if s not in plain.state])
+    return wrong
+
+
+def check(args, tracer, plain, plain_status):
+    expected, seen = traced(args.command, tracer, args.workload, args.keep)
+    if seen.untraced is not None:
+        raise Skip(f"{tracer}: {seen.untraced}")
+    wrong = compare(plain, plain_status, expected, seen)
+    for line in wrong:
+        print(f"{tracer}: {line}".encode("utf-8", "backslashreplace").decode())
+    return not wrong
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tracer")
+    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--under", default="")
+    parser.add_argument("dump")
+    parser.add_argument("workload")
+    args = parser.parse_args()
+    args.dump = os.path.abspath(args.dump)
+    args.command = [*args.under.split(), args.dump]
+    args.workload = os.path.abspath(args.workload)
+    if args.tracer:
+        tracers = [args.tracer]
+    else:
+        tracers = subprocess.run([args.dump, "--list"], check=True,
+                                 stdout=subprocess.PIPE,
+                                 text=True).stdout.split()
+    try:
+        plain, status = untraced(args.workload, args.keep)
+    except Skip as reason:
+        print(f"skipped: {reason}")
+        return 77
+    results = []
+    for tracer in tracers:
+        try:
+            results.append(check(args, tracer, plain, status))
+        except Skip as reason:
+            print(f"skipped: {reason}")
+    if not results:
+        return 77
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

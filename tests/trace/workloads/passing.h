@@ -1,0 +1,94 @@
+/* passing.h - descriptors through a Unix socket, and a server outside the run
+ * that sends them. */
+#ifndef PASSING_H
+#define PASSING_H
+
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+
+#include "workload.h"
+
+union fd_message {
+	char buf[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr align;
+};
+
+/* Sends `fd` and closes it. */
+static inline void send_fd(int sock, int fd)
+{
+	char byte = 'x';
+	struct iovec iov = { &byte, 1 };
+	union fd_message space = { 0 };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = space.buf,
+		.msg_controllen = sizeof(space.buf),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	REQUIRE(sendmsg(sock, &msg, 0) == 1);
+	CHECK(close(fd));
+}
+
+static inline int receive_fd(int sock)
+{
+	char byte;
+	struct iovec iov = { &byte, 1 };
+	union fd_message space = { 0 };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = space.buf,
+		.msg_controllen = sizeof(space.buf),
+	};
+	int fd;
+
+	REQUIRE(recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) == 1);
+	REQUIRE(CMSG_FIRSTHDR(&msg));
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	return fd;
+}
+
+static const struct sockaddr_un server_address = { .sun_family = AF_UNIX,
+						   .sun_path = "sock" };
+
+/* Leaves a process behind that sends one caller `in` for reading and `out` for
+ * appending.  For prepare(): the process is no part of the run. */
+static inline void serve_fds(const char *in, const char *out)
+{
+	int listener = CHECK(socket(AF_UNIX, SOCK_STREAM, 0));
+	int caller;
+
+	CHECK(bind(listener, (const struct sockaddr *)&server_address,
+		   sizeof(server_address)));
+	CHECK(listen(listener, 1));
+	if (CHECK(fork()) > 0)
+		return;
+	alarm(60);
+	CHECK(close(0));
+	CHECK(close(1));
+	CHECK(close(2));
+	CHECK(setsid());
+	caller = CHECK(accept(listener, NULL, NULL));
+	send_fd(caller, CHECK(open(in, O_RDONLY)));
+	send_fd(caller, CHECK(open(out, O_WRONLY | O_APPEND)));
+	_exit(0);
+}
+
+static inline int call_server(void)
+{
+	int sock = CHECK(socket(AF_UNIX, SOCK_STREAM, 0));
+
+	CHECK(connect(sock, (const struct sockaddr *)&server_address,
+		      sizeof(server_address)));
+	return sock;
+}
+
+#endif
