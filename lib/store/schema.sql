@@ -18,7 +18,8 @@ CREATE TABLE sessions (
 	closed_ns INTEGER NOT NULL DEFAULT 0,		-- 0: active
 	n_jobs INTEGER NOT NULL DEFAULT 0,		-- counted here, so that
 	n_steps INTEGER NOT NULL DEFAULT 0,		-- `status` does not read
-	n_build_steps INTEGER NOT NULL DEFAULT 0	-- all jobs
+	n_build_steps INTEGER NOT NULL DEFAULT 0,	-- all jobs
+	n_files INTEGER NOT NULL DEFAULT 0		-- kept inputs, outputs
 ) STRICT;
 
 -- At most one session is active, and it is found at once.
@@ -63,7 +64,9 @@ CREATE TABLE jobs (
 	argv TEXT NOT NULL
 ) STRICT;
 
-CREATE UNIQUE INDEX jobs_step ON jobs (session_id, kind, step, attempt);
+-- Of each step the latest execution comes first: who walks this index takes the
+-- first entry of every step.
+CREATE UNIQUE INDEX jobs_step ON jobs (session_id, kind, step, attempt DESC);
 CREATE INDEX jobs_command ON jobs (session_id, command_id);
 CREATE INDEX jobs_output ON jobs (session_id, output_id)
 	WHERE output_id IS NOT NULL;
@@ -141,12 +144,12 @@ CREATE INDEX job_files_artifact ON job_files (artifact_id)
 CREATE INDEX job_files_origin ON job_files (origin_id)
 	WHERE origin_id IS NOT NULL;
 
--- One row per file.  A row that is written again gets a new id, so the lowest
--- ids are the oldest entries and the range of ids bounds the number of rows.
+-- One row per file, in one tree: a run that writes many files adds as many rows.
+-- `age` counts writes; without an index on it, old rows are looked for rarely.
 CREATE TABLE digest_cache (
-	id INTEGER PRIMARY KEY,
 	dev INTEGER NOT NULL,
 	ino INTEGER NOT NULL,
+	age INTEGER NOT NULL,
 	size INTEGER NOT NULL,
 	mtime_ns INTEGER NOT NULL,
 	ctime_ns INTEGER NOT NULL,
@@ -154,8 +157,14 @@ CREATE TABLE digest_cache (
 	sha256 BLOB,
 	sha512 BLOB,
 	md5 BLOB,
-	UNIQUE (dev, ino)
-) STRICT;
+	PRIMARY KEY (dev, ino)
+) STRICT, WITHOUT ROWID;
+
+-- Numbers that outlive the rows they count: 'digest_cache' is its highest age.
+CREATE TABLE counters (
+	name TEXT NOT NULL PRIMARY KEY,
+	value INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- The words of commands.  The text itself stays in `jobs`.  job.c keeps this in
 -- step: triggers are switched off, since a database may come from a stranger.

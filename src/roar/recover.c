@@ -96,6 +96,7 @@ int recover_runs(struct project *project, struct store *store,
 {
 	CLEANUP(closedirp) DIR *dir = NULL;
 	struct dirent *entry;
+	int failed = 0;
 	int n = 0;
 	int fd = openat(project->dirfd, "runs",
 			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -114,8 +115,9 @@ int recover_runs(struct project *project, struct store *store,
 			continue;
 		r = recover_one(project, store, fd, entry->d_name, err);
 		if (r < 0)
-			return r;
-		n += r;
+			failed = r; /* it stays; the others need not */
+		else
+			n += r;
 	}
-	return n;
+	return failed ? failed : n;
 }
