@@ -304,8 +304,8 @@ static void add_zsh_command(struct str *out, const struct command *c)
 	static const char *const operands[] = {
 		[OPERAND_NONE] = "\t\t\t&& return\n",
 		[OPERAND_TARGET] = "\t\t\t'*:target:_files'\n",
-		[OPERAND_COMMAND] = "\t\t\t'(-)1:command:_command_names -e' \\\n"
-				    "\t\t\t'*::arguments:_normal'\n",
+		[OPERAND_COMMAND] = ("\t\t\t'(-)1:command:_command_names -e' \\\n"
+				     "\t\t\t'*::arguments:_normal'\n"),
 		[OPERAND_FILE] = "\t\t\t'*:file:_files'\n",
 	};
 	static const struct option_spec help = { .name = "help",

@@ -233,7 +233,7 @@ static int recover(struct project *p, struct store *store,
 	int r = 0;
 
 	if (!store) {
-		r = store_open(p->dir, 0, &own, err);
+		r = store_open(p->dir, STORE_CREATE, &own, err);
 		store = own;
 	}
 	return r < 0 ? r : recover_runs(p, store, err);

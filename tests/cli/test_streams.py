@@ -1,9 +1,11 @@
 """Standard streams and the exit code are the command's own."""
 
 import os
+import select
 import signal
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -65,12 +67,26 @@ def test_a_conversation_is_not_delayed(project):
     timer.cancel()
 
 
-def test_the_end_of_stdout_comes_with_the_end_of_the_command(project):
+def test_the_end_of_stdout_comes_when_the_command_closes_it(project):
+    """Nobody but the command and its children may hold it open."""
     process = project.popen("run", "-q", "sh", "-c",
                             "echo a; exec >&- 2>&-; sleep 1; exit 4")
     assert process.stdout.read() == b"a\n"
-    assert process.poll() is None
+    closed = time.monotonic()
     assert process.wait(30) == 4
+    assert time.monotonic() - closed > 0.5
+
+
+def test_a_writer_sees_that_the_command_closed_its_stdin(project):
+    process = project.popen("run", "-q", "sh", "-c",
+                            "exec <&-; sleep 1; exit 4",
+                            stdin=subprocess.PIPE)
+    poll = select.poll()
+    poll.register(process.stdin, 0)
+    assert poll.poll(30000), "no end was seen"
+    closed = time.monotonic()
+    assert process.wait(30) == 4
+    assert time.monotonic() - closed > 0.5
 
 
 def descriptors(place, closed):

@@ -52,8 +52,8 @@ static inline void write_pattern(struct temp_dir *dir, const char *name,
 				 size_t len, size_t salt)
 {
 	CLEANUP(closep)
-	int fd = openat(dir->fd, name,
-			O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	int fd = openat(dir->fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+			0644);
 	CLEANUP(freep) uint8_t *data = malloc(len + 1);
 
 	assert_true(fd >= 0);

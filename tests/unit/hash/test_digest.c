@@ -86,9 +86,9 @@ static void an_odd_digit_is_the_high_half_of_a_byte(void **state)
 
 static void what_is_no_hex_is_refused_and_changes_nothing(void **state)
 {
-	static const char *const bad[] = { "g", "0x12", " 12", "12 ", "1\n",
-					   "12\xc3\xa4", "-1", "@", "`", "G",
-					   ":", "/" };
+	static const char *const bad[] = { "g",	  "0x12",	" 12", "12 ",
+					   "1\n", "12\xc3\xa4", "-1",  "@",
+					   "`",	  "G",		":",   "/" };
 	uint8_t bytes[DIGEST_MAX] = { 42 };
 
 	(void)state;

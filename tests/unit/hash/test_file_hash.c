@@ -30,8 +30,17 @@ static void assert_pattern(const struct file_hash *hash, size_t len,
 static void files_around_the_buffer_size_hash_like_memory(void **state)
 {
 	static const size_t sizes[] = {
-		0, 1, 4095, 4096, 65536, 65537, PASS_BUFFER - 1, PASS_BUFFER,
-		PASS_BUFFER + 1, 3 * PASS_BUFFER - 1, 3 * PASS_BUFFER,
+		0,
+		1,
+		4095,
+		4096,
+		65536,
+		65537,
+		PASS_BUFFER - 1,
+		PASS_BUFFER,
+		PASS_BUFFER + 1,
+		3 * PASS_BUFFER - 1,
+		3 * PASS_BUFFER,
 		3 * PASS_BUFFER + 1,
 	};
 	struct temp_dir *dir = *state;
@@ -41,8 +50,8 @@ static void files_around_the_buffer_size_hash_like_memory(void **state)
 		struct file_hash hash;
 
 		write_pattern(dir, "f", sizes[i], i);
-		assert_int_equal(file_hash(dir->fd, "f", ALL, &n_bytes, NULL,
-					   &hash), 0);
+		assert_int_equal(
+			file_hash(dir->fd, "f", ALL, &n_bytes, NULL, &hash), 0);
 		assert_int_equal(n_bytes, sizes[i]);
 		assert_int_equal(hash.digests.have, ALL);
 		assert_pattern(&hash, sizes[i], i);
@@ -89,7 +98,8 @@ static void an_unlinked_file_hashes_by_descriptor(void **state)
 	assert_int_equal(unlinkat(dir->fd, "f", 0), 0);
 	assert_int_equal(file_hash_fd(fd, 0, NULL, NULL, &hash), 0);
 	assert_pattern(&hash, 1000, 3);
-	assert_int_equal(file_hash(dir->fd, "f", 0, NULL, NULL, &hash), -ENOENT);
+	assert_int_equal(file_hash(dir->fd, "f", 0, NULL, NULL, &hash),
+			 -ENOENT);
 }
 
 static void a_sparse_file_hashes_as_zeroes(void **state)
@@ -127,7 +137,8 @@ static void a_directory_is_refused(void **state)
 	struct temp_dir *dir = *state;
 	struct file_hash hash;
 
-	assert_int_equal(file_hash(dir->fd, ".", 0, NULL, NULL, &hash), -EISDIR);
+	assert_int_equal(file_hash(dir->fd, ".", 0, NULL, NULL, &hash),
+			 -EISDIR);
 	assert_int_equal(file_hash_fd(dir->fd, 0, NULL, NULL, &hash), -EISDIR);
 }
 
@@ -141,7 +152,8 @@ static void a_device_and_a_socket_are_refused(void **state)
 	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/s",
 		       dir->path);
 	assert_int_equal(bind(fd, (void *)&address, sizeof(address)), 0);
-	assert_int_equal(file_hash(dir->fd, "s", 0, NULL, NULL, &hash), -EINVAL);
+	assert_int_equal(file_hash(dir->fd, "s", 0, NULL, NULL, &hash),
+			 -EINVAL);
 	assert_int_equal(file_hash(AT_FDCWD, "/dev/zero", 0, NULL, NULL, &hash),
 			 -EINVAL);
 }
@@ -165,10 +177,12 @@ static void a_fifo_is_refused_and_its_writer_left_alone(void **state)
 	char c = 0;
 
 	assert_int_equal(mkfifoat(dir->fd, "p", 0600), 0);
-	assert_int_equal(file_hash(dir->fd, "p", 0, NULL, NULL, &hash), -EINVAL);
+	assert_int_equal(file_hash(dir->fd, "p", 0, NULL, NULL, &hash),
+			 -EINVAL);
 	assert_int_equal(pthread_create(&writer, NULL, write_fifo, dir), 0);
 	(void)usleep(20000);
-	assert_int_equal(file_hash(dir->fd, "p", 0, NULL, NULL, &hash), -EINVAL);
+	assert_int_equal(file_hash(dir->fd, "p", 0, NULL, NULL, &hash),
+			 -EINVAL);
 	fd = openat(dir->fd, "p", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(read(fd, &c, 1), 1);
 	assert_int_equal(pthread_join(writer, &written), 0);
@@ -193,7 +207,8 @@ static void bad_paths_fail_as_open_does(void **state)
 			 -ENAMETOOLONG);
 	assert_int_equal(file_hash_fd(-1, 0, NULL, NULL, &hash), -EBADF);
 	assert_int_equal(file_hash(dir->fd, "f", 1 << DIGEST_ALGO_END, NULL,
-				   NULL, &hash), -EINVAL);
+				   NULL, &hash),
+			 -EINVAL);
 }
 
 /* In a child, because root reads everything. */
@@ -230,7 +245,8 @@ static void a_file_whose_size_is_made_up_does_not_hold_still(void **state)
 
 	(void)state;
 	assert_int_equal(file_hash(AT_FDCWD, "/proc/self/status", 0, NULL, NULL,
-				   &hash), -EAGAIN);
+				   &hash),
+			 -EAGAIN);
 }
 
 /* Appends after every read, through the steps of the pass. */
@@ -314,7 +330,9 @@ static void a_change_meanwhile_is_noticed_and_the_file_read_again(void **state)
 		void (*change)(struct temp_dir *dir);
 		size_t len;
 	} cases[] = {
-		{ grow, 300000 }, { shrink, 10 }, { rewrite, 1000 },
+		{ grow, 300000 },
+		{ shrink, 10 },
+		{ rewrite, 1000 },
 		{ replace, 1000 },
 	};
 	struct temp_dir *dir = *state;
@@ -400,8 +418,8 @@ static void a_thread_without_memory_says_so(void **state)
 	void *r;
 
 	write_pattern(dir, "f", 10, 0);
-	assert_int_equal(pthread_create(&thread, NULL, hash_without_memory,
-					dir), 0);
+	assert_int_equal(
+		pthread_create(&thread, NULL, hash_without_memory, dir), 0);
 	assert_int_equal(pthread_join(thread, &r), 0);
 	assert_int_equal((intptr_t)r, 0);
 }

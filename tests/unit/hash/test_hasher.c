@@ -41,9 +41,9 @@ static void assert_hashed(struct hash_task *task)
 	assert_int_equal(task->state, HASH_DONE);
 	assert_int_equal(task->result, 0);
 	assert_int_equal(task->fd, -1);
-	assert_int_equal(file_hash(AT_FDCWD, task->path,
-				   task->hash.digests.have, NULL, NULL,
-				   &expected), 0);
+	assert_int_equal(file_hash(AT_FDCWD, task->path, task->hash.digests.have,
+				   NULL, NULL, &expected),
+			 0);
 	assert_memory_equal(&expected.digests, &task->hash.digests,
 			    sizeof(expected.digests));
 	assert_true(stamp_equal(&expected.stamp, &task->hash.stamp));
@@ -268,8 +268,8 @@ static void wait_joins_a_running_task(void **state)
 {
 	struct temp_dir *dir = *state;
 	struct hash_task task = { .fd = -1 };
-	CLEANUP(hasher_freep) struct hasher *h =
-		make_hasher(1, 1 << DIGEST_SHA512 | 1 << DIGEST_MD5);
+	CLEANUP(hasher_freep)
+	struct hasher *h = make_hasher(1, 1 << DIGEST_SHA512 | 1 << DIGEST_MD5);
 	char path[96];
 
 	write_pattern(dir, "big", 20 << 20, 0);
@@ -305,7 +305,8 @@ static bool gate_lookup(void *ctx, const struct stamp *stamp, digest_set want,
 static struct hasher *make_gated(struct gate *gate, struct hash_task *task)
 {
 	struct hasher_options options = { .n_threads = 1,
-					  .lookup = gate_lookup, .ctx = gate };
+					  .lookup = gate_lookup,
+					  .ctx = gate };
 	struct hasher *h = NULL;
 
 	assert_int_equal(hasher_new(&options, &h), 0);
@@ -320,8 +321,8 @@ static void wait_overtakes_a_worker_that_is_stuck_at_idle(void **state)
 {
 	struct gate gate = { 0 };
 	CLEANUP(freep) struct batch *b = batch_new(*state, 2, 300000);
-	CLEANUP(hasher_freep) struct hasher *h =
-		make_gated(&gate, &b->tasks[0]);
+	CLEANUP(hasher_freep)
+	struct hasher *h = make_gated(&gate, &b->tasks[0]);
 
 	hasher_wait(h, &b->tasks[0]);
 	assert_false(atomic_load(&gate.open));
@@ -355,8 +356,8 @@ static void a_lost_race_leaves_the_result_to_the_worker(void **state)
 {
 	struct gate gate = { 0 };
 	CLEANUP(freep) struct batch *b = batch_new(*state, 1, 10);
-	CLEANUP(hasher_freep) struct hasher *h =
-		make_gated(&gate, &b->tasks[0]);
+	CLEANUP(hasher_freep)
+	struct hasher *h = make_gated(&gate, &b->tasks[0]);
 	const char *path = b->tasks[0].path;
 
 	b->tasks[0].path = "/nonexistent"; /* the race must fail */

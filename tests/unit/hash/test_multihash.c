@@ -85,12 +85,12 @@ static void blake3_agrees_with_its_published_vectors(void **state)
 	(void)state;
 	for (size_t i = 0; i < 102400; i++)
 		input[i] = (uint8_t)(i % 251);
-	for (size_t i = 0;
-	     i < sizeof(blake3_vectors) / sizeof(*blake3_vectors); i++) {
+	for (size_t i = 0; i < sizeof(blake3_vectors) / sizeof(*blake3_vectors);
+	     i++) {
 		struct digests d;
 
-		assert_int_equal(digest_buffer(input, blake3_vectors[i].len, 0,
-					       &d), 0);
+		assert_int_equal(
+			digest_buffer(input, blake3_vectors[i].len, 0, &d), 0);
 		assert_int_equal(d.have, DIGEST_SET_BLAKE3);
 		assert_digest(&d, DIGEST_BLAKE3, blake3_vectors[i].hex);
 	}
@@ -103,7 +103,8 @@ static void the_others_agree_with_their_published_vectors(void **state)
 
 	(void)state;
 	multihash_init(&m);
-	for (size_t i = 0; i < sizeof(evp_vectors) / sizeof(*evp_vectors); i++) {
+	for (size_t i = 0; i < sizeof(evp_vectors) / sizeof(*evp_vectors);
+	     i++) {
 		struct digests d;
 
 		assert_int_equal(multihash_start(&m, ALL), 0);
