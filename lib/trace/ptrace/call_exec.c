@@ -4,7 +4,6 @@
  * first line names, the program and the program's loader.  None of that is a
  * system call, so after a successful execve() the files are read the way the
  * kernel did. */
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include "base/fd.h"
 #include "base/quote.h"
 #include "trace/ptrace/call.h"
+#include "trace/ptrace/loader.h"
 #include "trace/ptrace/memory.h"
 
 enum {
@@ -61,67 +61,6 @@ static ssize_t read_head(const char *path, char head[HEAD_LEN])
 	return fd_read_all(fd, head, HEAD_LEN - 1);
 }
 
-/* "#! /usr/bin/env -S x": the interpreter's path.  Cuts `head`; NULL for none. */
-static const char *shebang(char *head, ssize_t n)
-{
-	char *start;
-
-	if (n < 3 || head[0] != '#' || head[1] != '!')
-		return NULL;
-	head[n] = '\0';
-	start = head + 2 + strspn(head + 2, " \t");
-	start[strcspn(start, " \t\n")] = '\0';
-	return *start ? start : NULL;
-}
-
-static const char *interp64(const char *head, size_t n)
-{
-	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)head;
-
-	for (unsigned i = 0; i < eh->e_phnum && i < 64; i++) {
-		size_t at = eh->e_phoff + (size_t)i * sizeof(Elf64_Phdr);
-		Elf64_Phdr ph;
-
-		if (at > n || n - at < sizeof(ph))
-			return NULL;
-		memcpy(&ph, head + at, sizeof(ph));
-		if (ph.p_type == PT_INTERP && ph.p_offset < n)
-			return head + ph.p_offset;
-	}
-	return NULL;
-}
-
-static const char *interp32(const char *head, size_t n)
-{
-	const Elf32_Ehdr *eh = (const Elf32_Ehdr *)head;
-
-	for (unsigned i = 0; i < eh->e_phnum && i < 64; i++) {
-		size_t at = eh->e_phoff + (size_t)i * sizeof(Elf32_Phdr);
-		Elf32_Phdr ph;
-
-		if (at > n || n - at < sizeof(ph))
-			return NULL;
-		memcpy(&ph, head + at, sizeof(ph));
-		if (ph.p_type == PT_INTERP && ph.p_offset < n)
-			return head + ph.p_offset;
-	}
-	return NULL;
-}
-
-/* The loader an ELF program names; NULL for a static one. */
-static const char *elf_loader(char *head, ssize_t n)
-{
-	const char *path;
-
-	if (n < (ssize_t)sizeof(Elf64_Ehdr) ||
-	    memcmp(head, ELFMAG, SELFMAG) != 0)
-		return NULL;
-	head[n] = '\0';
-	path = head[EI_CLASS] == ELFCLASS64 ? interp64(head, (size_t)n) :
-					      interp32(head, (size_t)n);
-	return path && path[0] == '/' ? path : NULL;
-}
-
 static void emit_loaded(struct ptracer *p, struct tracee *t,
 			const struct str *path, unsigned flags,
 			const struct str *command)
@@ -147,9 +86,7 @@ static void emit_chain(struct ptracer *p, struct tracee *t, struct str *path,
 		n = read_head(path->data, head);
 		if (n <= 0)
 			return;
-		next = shebang(head, n);
-		if (!next)
-			next = elf_loader(head, n);
+		next = loader_of(head, (size_t)n);
 		if (!next)
 			return;
 		if (resolve_name(&p->resolver, &p->tree, t, AT_FDCWD, next,
