@@ -14,8 +14,7 @@ machine was too busy to tell, and the row says "noise".
 
 A disk adds noise of its own, many times what is to be measured, so costs per
 file are taken on a tmpfs where root can mount one (in a mount namespace of our
-own), and once more on the disk below /tmp as the figures to compare with were.
-Start-up rows write their record to the disk under --work.
+own).  Start-up rows write their record to the disk under --work.
 
 --tools is the folder with files, trace_only and primitives; --work a folder
 that is not below /tmp; --full adds the row of a million files; --check exits
@@ -138,7 +137,6 @@ class Bench:
         # A version manager's shim would be measured instead of Python.
         self.python = os.path.realpath(sys.executable)
         self.work = tempfile.mkdtemp(prefix="roar-bench-", dir=args.work)
-        self.tmp = tempfile.mkdtemp(prefix="roar-bench-", dir="/tmp")
         self.n_dirs = 0
         self.ram = self.mount_tmpfs()
 
@@ -165,7 +163,6 @@ class Bench:
         if self.medium == "tmpfs":
             subprocess.run(["umount", self.ram], check=False)
         shutil.rmtree(self.work, ignore_errors=True)
-        shutil.rmtree(self.tmp, ignore_errors=True)
 
     def add(self, name, unit, goal, values, extra=None):
         """One row; `values` are one figure per repetition."""
@@ -253,16 +250,27 @@ class Bench:
         def pair(argv, where):
             return (lambda n: wall_ms([*argv, str(n), where]),
                     lambda n: wall_ms([*prefix, *argv, str(n), where]))
-        self.slope_row(f"{tracer} per file, C, {self.medium}", 26.0, TOUCH_N,
-                       *pair([files, "touch"], self.ram), 7)
-        self.slope_row(f"{tracer} per file, Python, {self.medium}", 26.0,
-                       TOUCH_N, *pair([python, "-c", TOUCH_PY], self.ram), 7)
-        self.slope_row(f"{tracer} per file, Python, /tmp", 26.0, TOUCH_N,
-                       *pair([python, "-c", TOUCH_PY], self.tmp), 5)
-        # Two opens a file; the rows above also make and remove it.
-        self.slope_row(f"{tracer} per file that exists, C, {self.medium}",
-                       26.0, TOUCH_N,
-                       *pair([files, "again"], self.made("again")), 7)
+
+        def fresh_pair(argv):
+            def run(prefix, n):
+                where = self.fresh(self.ram)
+                ms = wall_ms([*prefix, *argv, str(n), where])
+                shutil.rmtree(where, ignore_errors=True)
+                return ms
+            return lambda n: run([], n), lambda n: run(prefix, n)
+        # One write and one read of each file: two opens, so two stops.
+        self.slope_row(f"{tracer} per file written and read, C", 26.0, TOUCH_N,
+                       *fresh_pair([files, "make"]), 7)
+        self.slope_row(f"{tracer} per file written and read, Python", 26.0,
+                       TOUCH_N, *fresh_pair([python, "-c", MAKE_PY]), 7)
+        self.slope_row(f"{tracer} per file rewritten and read, C", 26.0,
+                       TOUCH_N, *pair([files, "again"], self.made("again")), 7)
+        # The script of the published figures (207 us there) removes each file
+        # as well, which is a third stop.
+        self.slope_row(f"{tracer} per file, also removed, C", None, TOUCH_N,
+                       *pair([files, "touch"], self.ram), 5)
+        self.slope_row(f"{tracer} per file, also removed, Python", None,
+                       TOUCH_N, *pair([python, "-c", TOUCH_PY], self.ram), 5)
         self.slope_row(f"{tracer} per read/write", 0.1, RW_N,
                        *pair([files, "rw"], self.ram), 9)
         # Each operation of the next two rows opens its file anew.
