@@ -1,186 +1,11 @@
-/* file.c - the files of jobs.
- *
- * store_file_add() is the hot path of recording a run: two look-ups, at most
- * three inserts, all by statements that are prepared already.  Rows of a job
- * are numbered; the last number is kept in the handle for the length of the
- * transaction, where nobody else can add one. */
+/* file.c - the files of jobs; file_add.c writes them. */
 #include "store/store_internal.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/pool.h"
 #include "lineage/fold.h"
-
-/* The id of an interned path, 0 when it is not known. */
-static int find_path(struct store *s, const char *path, int64_t *ret,
-		     struct roar_error *err)
-{
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = query_open(s, SQL_PATH_FIND, &q, err);
-
-	if (r < 0)
-		return r;
-	query_text(&q, path);
-	return query_one(&q, 0, ret, err);
-}
-
-static int intern_path(struct store *s, const char *path, int64_t *ret,
-		       struct roar_error *err)
-{
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = find_path(s, path, ret, err);
-
-	if (r < 0 || *ret)
-		return r;
-	r = query_open(s, SQL_PATH_ADD, &q, err);
-	if (r < 0)
-		return r;
-	query_text(&q, path);
-	r = query_run(&q, err);
-	if (r == 0)
-		*ret = sqlite3_last_insert_rowid(s->db);
-	return r;
-}
-
-static int find_artifact(struct store *s, const struct digests *d, int64_t *ret,
-			 struct roar_error *err)
-{
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = query_open(s, SQL_ARTIFACT_FIND, &q, err);
-
-	if (r < 0)
-		return r;
-	query_blob(&q, d->blake3, sizeof(d->blake3));
-	return query_one(&q, 0, ret, err);
-}
-
-static int add_artifact(struct store *s, const struct store_file *file,
-			int64_t *ret, struct roar_error *err)
-{
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = query_open(s, SQL_ARTIFACT_ADD, &q, err);
-
-	if (r < 0)
-		return r;
-	query_int(&q, (int64_t)file->stamp.size);
-	query_int(&q, clock_now_ns());
-	query_digests(&q, true, &file->digests);
-	r = query_run(&q, err);
-	if (r == 0)
-		*ret = sqlite3_last_insert_rowid(s->db);
-	return r;
-}
-
-/* Adds digests that were not taken when the artifact was first seen. */
-static int complete_artifact(struct store *s, int64_t id,
-			     const struct digests *d, struct roar_error *err)
-{
-	CLEANUP(query_close) struct query q = { 0 };
-	int r;
-
-	if (d->have == DIGEST_SET_BLAKE3)
-		return 0;
-	r = query_open(s, SQL_ARTIFACT_COMPLETE, &q, err);
-	if (r < 0)
-		return r;
-	query_int(&q, id);
-	query_digests(&q, false, d);
-	return query_run(&q, err);
-}
-
-static int intern_artifact(struct store *s, const struct store_file *file,
-			   int64_t *ret, struct roar_error *err)
-{
-	int r;
-
-	*ret = file->artifact_id;
-	if (!(file->digests.have & DIGEST_SET_BLAKE3))
-		return 0;
-	r = find_artifact(s, &file->digests, ret, err);
-	if (r < 0)
-		return r;
-	if (*ret)
-		return complete_artifact(s, *ret, &file->digests, err);
-	return add_artifact(s, file, ret, err);
-}
-
-/* The number of the next file of a job. */
-static int number_file(struct store *s, int64_t job_id, int64_t *ret,
-		       struct roar_error *err)
-{
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = 0;
-
-	if (s->files_job != job_id) {
-		r = query_open(s, SQL_FILE_LAST, &q, err);
-		if (r < 0)
-			return r;
-		query_int(&q, job_id);
-		r = query_one(&q, 0, &s->files_n, err);
-		s->files_job = r < 0 ? 0 : job_id;
-	}
-	*ret = s->files_n + 1;
-	return r;
-}
-
-static int insert(struct store *s, const struct store_file *file, int64_t n,
-		  int64_t path_id, int64_t artifact_id, int64_t origin_id,
-		  struct roar_error *err)
-{
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = query_open(s, SQL_FILE_ADD, &q, err);
-
-	if (r < 0)
-		return r;
-	query_int(&q, file->job_id);
-	query_int(&q, n);
-	query_int(&q, path_id);
-	query_int(&q, file->role);
-	query_int(&q, file->intermediate);
-	query_int(&q, file->filter);
-	query_int(&q, file->ftype);
-	query_int(&q, file->seen);
-	query_int(&q, (int64_t)file->stamp.dev);
-	query_int(&q, (int64_t)file->stamp.ino);
-	query_int(&q, (int64_t)file->stamp.size);
-	query_int(&q, file->stamp.mtime_ns);
-	query_int(&q, file->stamp.ctime_ns);
-	query_int(&q, file->read_order);
-	query_int(&q, file->write_order);
-	query_int(&q, file->reader);
-	query_int(&q, file->writer);
-	query_int(&q, artifact_id);
-	query_int(&q, origin_id);
-	return query_run(&q, err);
-}
-
-int store_file_add(struct store *s, const struct store_file *file,
-		   struct roar_error *err)
-{
-	int64_t path_id = 0;
-	int64_t origin_id = 0;
-	int64_t artifact_id = 0;
-	int64_t n = 0;
-	int r = store_must_write(s, err);
-
-	if (r == 0)
-		r = intern_path(s, file->path, &path_id, err);
-	if (r == 0 && file->origin && file->origin[0])
-		r = intern_path(s, file->origin, &origin_id, err);
-	if (r == 0)
-		r = intern_artifact(s, file, &artifact_id, err);
-	if (r == 0)
-		r = number_file(s, file->job_id, &n, err);
-	if (r == 0)
-		r = insert(s, file, n, path_id, artifact_id, origin_id, err);
-	if (r == 0)
-		s->files_n = n;
-	return r;
-}
-
-/* ---- reading ---- */
 
 static void read_file(struct query *q, struct pool *pool,
 		      struct store_file *ret)
@@ -304,7 +129,7 @@ int store_path_uses(struct store *s, struct pool *pool, const char *path,
 	CLEANUP(query_close) struct query q = { 0 };
 	struct rows rows = { .pool = pool, .size = sizeof(**ret) };
 	int64_t path_id = 0;
-	int r = find_path(s, path, &path_id, err);
+	int r = store_path_find(s, path, &path_id, err);
 
 	if (r == 0)
 		r = query_open(s, SQL_FILES_OF_PATH, &q, err);

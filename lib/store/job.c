@@ -164,23 +164,6 @@ static int next_step(struct store *s, const struct store_job *job, int64_t *ret,
 	return query_one(&q, 1, ret, err);
 }
 
-static int assign_step(struct store *s, struct store_job *job,
-		       struct roar_error *err)
-{
-	int64_t step = 0;
-	int r = find_step(s, SQL_STEP_BY_COMMAND, job, job->command_id, &step,
-			  err);
-
-	if (r == 0 && !step && !is_zero(job->output_id))
-		r = find_step(s, SQL_STEP_BY_OUTPUT, job, job->output_id, &step,
-			      err);
-	if (r == 0 && !step)
-		r = next_step(s, job, &step, err);
-	if (r == 0)
-		job->step = step;
-	return r;
-}
-
 static int next_attempt(struct store *s, int64_t session_id, const char *kind,
 			int64_t step, int64_t *ret, struct roar_error *err)
 {
@@ -195,21 +178,42 @@ static int next_attempt(struct store *s, int64_t session_id, const char *kind,
 	return query_one(&q, 1, ret, err);
 }
 
-/* One job more or less in its session, and maybe one step. */
-static int count_in_session(struct store *s, int64_t session_id,
-			    const char *kind, int n_jobs, int n_steps,
-			    struct roar_error *err)
+/* The step, and the number of this execution of it; a new step needs no look. */
+static int assign_step(struct store *s, struct store_job *job,
+		       struct roar_error *err)
+{
+	int64_t step = 0;
+	int r = find_step(s, SQL_STEP_BY_COMMAND, job, job->command_id, &step,
+			  err);
+
+	if (r == 0 && !step && !is_zero(job->output_id))
+		r = find_step(s, SQL_STEP_BY_OUTPUT, job, job->output_id, &step,
+			      err);
+	if (r < 0)
+		return r;
+	job->step = step;
+	if (step)
+		return next_attempt(s, job->session_id, job->kind, step,
+				    &job->attempt, err);
+	job->attempt = 1;
+	return next_step(s, job, &job->step, err);
+}
+
+/* One job more or less (`sign`) in its session, and maybe one step. */
+static int count_in_session(struct store *s, const struct store_job *job,
+			    int sign, bool step, struct roar_error *err)
 {
 	CLEANUP(query_close) struct query q = { 0 };
-	bool build = !strcmp(kind, "build");
+	bool build = !strcmp(job->kind, "build");
 	int r = query_open(s, SQL_SESSION_COUNT, &q, err);
 
 	if (r < 0)
 		return r;
-	query_int(&q, session_id);
-	query_int(&q, n_jobs);
-	query_int(&q, build ? 0 : n_steps);
-	query_int(&q, build ? n_steps : 0);
+	query_int(&q, job->session_id);
+	query_int(&q, sign);
+	query_int(&q, step && !build ? sign : 0);
+	query_int(&q, step && build ? sign : 0);
+	query_int(&q, sign * (job->n_inputs + job->n_outputs));
 	return query_run(&q, err);
 }
 
@@ -283,9 +287,6 @@ int store_job_add(struct store *s, struct store_job *job,
 	if (r == 0)
 		r = assign_step(s, job, err);
 	if (r == 0)
-		r = next_attempt(s, job->session_id, job->kind, job->step,
-				 &job->attempt, err);
-	if (r == 0)
 		r = insert(s, job, err);
 	if (r < 0)
 		return r;
@@ -293,8 +294,7 @@ int store_job_add(struct store *s, struct store_job *job,
 	r = run_on_job(s, SQL_JOB_INDEX, job->id, err);
 	if (r < 0)
 		return r;
-	return count_in_session(s, job->session_id, job->kind, 1,
-				job->attempt == 1, err);
+	return count_in_session(s, job, 1, job->attempt == 1, err);
 }
 
 /* ---- reading ---- */
@@ -304,11 +304,15 @@ int store_job_add(struct store *s, struct store_job *job,
 static void add_conditions(struct str *sql, const struct store_job_query *query,
 			   bool words)
 {
+	/* The newest jobs of a session are found from the end of the table; the
+	 * plus keeps SQLite from sorting all of the session instead. */
+	bool from_end = query->limit > 0 && !query->kind && !query->step;
 	const struct {
 		bool wanted;
 		const char *text;
 	} conditions[] = {
-		{ query->session_id != 0, " AND session_id = ?1" },
+		{ query->session_id && from_end, " AND +session_id = ?1" },
+		{ query->session_id && !from_end, " AND session_id = ?1" },
 		{ query->job_id != 0, " AND id = ?2" },
 		/* Digits of a uid end before 'g'. */
 		{ query->uid_prefix, " AND uid >= ?3 AND uid < ?3 || 'g'" },
@@ -416,6 +420,8 @@ static int find_place(struct store *s, int64_t job_id, struct pool *pool,
 	ret->session_id = column_int(&q);
 	ret->kind = column_text(&q, pool);
 	ret->step = column_int(&q);
+	ret->n_inputs = column_int(&q);
+	ret->n_outputs = column_int(&q);
 	return 0;
 }
 
@@ -441,6 +447,5 @@ int store_job_remove(struct store *s, int64_t job_id, struct roar_error *err)
 		return r;
 	/* The id may be given out again, so may the numbers of its files. */
 	s->files_job = 0;
-	return count_in_session(s, job.session_id, job.kind, -1,
-				attempt == 1 ? -1 : 0, err);
+	return count_in_session(s, &job, -1, attempt == 1, err);
 }

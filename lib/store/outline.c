@@ -6,13 +6,27 @@
 #include "store/store_internal.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
-#define OUTLINE                                                          \
-	"SELECT id, kind = 'build', step, started_ns, "                  \
-	"n_inputs + n_outputs AS n_files FROM jobs "                     \
-	"WHERE session_id = ?1 AND (n_files > 0 OR id IN (SELECT id "    \
-	"FROM (SELECT id, max(attempt) FROM jobs WHERE session_id = ?1 " \
-	"GROUP BY kind, step))) ORDER BY id"
+/* The latest execution of a step comes first. */
+#define OUTLINE                                                \
+	"SELECT id, kind = 'build', step, started_ns, "        \
+	"n_inputs + n_outputs FROM jobs INDEXED BY jobs_step " \
+	"WHERE session_id = ?1 ORDER BY kind, step, attempt DESC"
+
+static bool same_step(const struct store_outline *a,
+		      const struct store_outline *b)
+{
+	return a->step == b->step && a->is_build == b->is_build;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	int64_t x = ((const struct store_outline *)a)->id;
+	int64_t y = ((const struct store_outline *)b)->id;
+
+	return (x > y) - (x < y);
+}
 
 int store_session_outline(struct store *s, struct pool *pool,
 			  int64_t session_id, struct store_outline **ret,
@@ -20,24 +34,35 @@ int store_session_outline(struct store *s, struct pool *pool,
 {
 	CLEANUP(query_close) struct query q = { 0 };
 	struct rows rows = { .pool = pool, .size = sizeof(**ret) };
+	struct store_outline last = { 0 };
+	bool sorted = true;
 	int r = query_prepare(s, OUTLINE, &q, err);
 
 	if (r < 0)
 		return r;
 	query_int(&q, session_id);
 	while ((r = query_next(&q, err)) > 0) {
-		struct store_outline *job = rows_push(&rows);
+		struct store_outline job;
+		struct store_outline *row;
 
-		if (!job)
+		job.id = column_int(&q);
+		job.is_build = column_int(&q) != 0;
+		job.step = column_int(&q);
+		job.started_ns = column_int(&q);
+		job.n_files = column_int(&q);
+		if (!job.n_files && same_step(&job, &last))
+			continue;
+		row = rows_push(&rows);
+		if (!row)
 			return error_set(err, -ENOMEM, "out of memory");
-		job->id = column_int(&q);
-		job->is_build = column_int(&q) != 0;
-		job->step = column_int(&q);
-		job->started_ns = column_int(&q);
-		job->n_files = column_int(&q);
+		*row = job;
+		sorted = sorted && last.id < job.id;
+		last = job;
 	}
 	if (r < 0)
 		return r;
+	if (!sorted)
+		qsort(rows.data, rows.n, rows.size, by_id);
 	*ret = (struct store_outline *)rows.data;
 	*ret_n = rows.n;
 	return 0;

@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "base/pool.h"
+#include "base/str.h"
 
 #define SESSION_COLUMNS                                            \
 	"SELECT id, uid, created_ns, closed_ns, n_jobs, n_steps, " \
-	"n_build_steps FROM sessions "
+	"n_build_steps, n_files FROM sessions "
 
 /* CROSS JOIN keeps SQLite from starting at the paths. */
 #define FILE_COLUMNS                                                  \
@@ -18,6 +19,14 @@
 	"FROM job_files f CROSS JOIN paths p ON p.id = f.path_id "    \
 	"LEFT JOIN artifacts a ON a.id = f.artifact_id "              \
 	"LEFT JOIN paths o ON o.id = f.origin_id "
+
+#define FILE_INSERT                                                     \
+	"INSERT INTO job_files (job_id, n, path_id, role, "             \
+	"intermediate, filter, ftype, seen, dev, ino, size, mtime_ns, " \
+	"ctime_ns, read_order, write_order, reader, writer, "           \
+	"artifact_id, origin_id) VALUES "
+#define FILE_ROW "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+#define FILE_ROWS_4 FILE_ROW ", " FILE_ROW ", " FILE_ROW ", " FILE_ROW
 
 /* The artifacts of one digest in the range from ?1 up to ?2. */
 #define ARTIFACTS_IN_RANGE(digest)                               \
@@ -45,21 +54,23 @@ static const char *const texts[SQL_ENUM_END] = {
 	[SQL_SESSION_CLOSE] = "UPDATE sessions SET closed_ns = ?2 WHERE id = ?1",
 	[SQL_SESSION_COUNT] =
 		"UPDATE sessions SET n_jobs = n_jobs + ?2, "
-		"n_steps = n_steps + ?3, n_build_steps = n_build_steps + ?4 "
+		"n_steps = n_steps + ?3, n_build_steps = n_build_steps + ?4, "
+		"n_files = n_files + ?5 "
 		"WHERE id = ?1",
 	[SQL_SESSION_STEPS] =
-		"SELECT id, kind, step, command FROM jobs WHERE id IN "
-		"(SELECT id FROM (SELECT id, max(attempt) FROM jobs "
-		"WHERE session_id = ?1 GROUP BY kind, step)) "
-		"ORDER BY kind, step",
+		"SELECT id, kind, step FROM jobs INDEXED BY jobs_step "
+		"WHERE session_id = ?1 ORDER BY kind, step, attempt DESC",
+	[SQL_SESSION_STEP] =
+		"SELECT n_inputs + n_outputs, command FROM jobs WHERE id = ?1",
 	[SQL_SESSION_CONTENT] =
-		"SELECT DISTINCT a.blake3 FROM job_files f "
+		"SELECT f.role, a.blake3 FROM job_files f "
 		"CROSS JOIN artifacts a ON a.id = f.artifact_id "
-		"WHERE f.job_id = ?1 AND f.role = ?2 AND f.filter = 0 "
-		"ORDER BY a.blake3",
+		"WHERE f.job_id = ?1 AND (f.role = ?2 OR f.role = ?3) "
+		"AND f.filter = 0",
 
 	[SQL_JOB_BY_UID] = "SELECT id FROM jobs WHERE uid = ?1",
-	[SQL_JOB_PLACE] = "SELECT session_id, kind, step FROM jobs WHERE id = ?1",
+	[SQL_JOB_PLACE] = "SELECT session_id, kind, step, n_inputs, n_outputs "
+			  "FROM jobs WHERE id = ?1",
 	[SQL_JOB_DELETE] = "DELETE FROM jobs WHERE id = ?1",
 	[SQL_JOB_INDEX] =
 		"INSERT INTO jobs_text (rowid, command, script, name) "
@@ -95,12 +106,14 @@ static const char *const texts[SQL_ENUM_END] = {
 		     "WHERE job_id = ?1 ORDER BY n",
 
 	[SQL_PATH_FIND] = "SELECT id FROM paths WHERE path = ?1",
-	[SQL_PATH_ADD] = "INSERT INTO paths (path) VALUES (?1)",
+	[SQL_PATH_ADD] = "INSERT INTO paths (path) VALUES (?1) "
+			 "ON CONFLICT DO NOTHING",
 
 	[SQL_ARTIFACT_FIND] = "SELECT id FROM artifacts WHERE blake3 = ?1",
 	[SQL_ARTIFACT_ADD] =
 		"INSERT INTO artifacts (size, first_seen_ns, blake3, sha256, "
-		"sha512, md5) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+		"sha512, md5) VALUES (?1, ?2, ?3, ?4, ?5, ?6) "
+		"ON CONFLICT DO NOTHING",
 	[SQL_ARTIFACT_COMPLETE] =
 		"UPDATE artifacts SET sha256 = coalesce(sha256, ?2), "
 		"sha512 = coalesce(sha512, ?3), md5 = coalesce(md5, ?4) "
@@ -123,14 +136,11 @@ static const char *const texts[SQL_ENUM_END] = {
 		"(SELECT 1 FROM job_files f WHERE f.artifact_id = artifacts.id "
 		"AND f.job_id <> ?1)",
 
-	[SQL_FILE_LAST] = "SELECT max(n) FROM job_files WHERE job_id = ?1",
-	[SQL_FILE_ADD] =
-		"INSERT INTO job_files (job_id, n, path_id, role, "
-		"intermediate, filter, ftype, seen, dev, ino, size, mtime_ns, "
-		"ctime_ns, read_order, write_order, reader, writer, "
-		"artifact_id, origin_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, "
-		"?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, "
-		"nullif(?18, 0), nullif(?19, 0))",
+	[SQL_FILE_LAST] = "SELECT (SELECT max(n) FROM job_files "
+			  "WHERE job_id = ?1) FROM jobs WHERE id = ?1",
+	[SQL_FILE_ADD] = FILE_INSERT FILE_ROW,
+	[SQL_FILE_ADD_MANY] = FILE_INSERT FILE_ROWS_4
+	", " FILE_ROWS_4 ", " FILE_ROWS_4 ", " FILE_ROWS_4,
 	[SQL_FILE_COUNT] = "SELECT count(*) FROM job_files WHERE job_id = ?1",
 	/* Inputs (role 1) in the order they were read, all else as written. */
 	[SQL_FILES_OF_JOB] = FILE_COLUMNS
@@ -154,23 +164,49 @@ static const char *const texts[SQL_ENUM_END] = {
 		"SELECT size, mtime_ns, ctime_ns, blake3, sha256, sha512, md5 "
 		"FROM digest_cache WHERE dev = ?1 AND ino = ?2",
 	[SQL_CACHE_PUT] =
-		"INSERT INTO digest_cache (dev, ino, size, mtime_ns, ctime_ns, "
-		"blake3, sha256, sha512, md5) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) "
+		"INSERT INTO digest_cache (dev, ino, age, size, mtime_ns, "
+		"ctime_ns, blake3, sha256, sha512, md5) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) "
 		"ON CONFLICT (dev, ino) DO UPDATE SET " CACHE_MERGE("blake3")
 			CACHE_MERGE("sha256") CACHE_MERGE("sha512") CACHE_MERGE(
 				"md5") "size = excluded.size, mtime_ns = excluded.mtime_ns, "
 				       "ctime_ns = excluded.ctime_ns, "
-				       "id = (SELECT max(id) + 1 FROM digest_cache)",
-	[SQL_CACHE_TRIM] = "DELETE FROM digest_cache "
-			   "WHERE id <= (SELECT max(id) FROM digest_cache) - ?1",
+				       "age = excluded.age",
+	[SQL_CACHE_TRIM] = "DELETE FROM digest_cache WHERE age <= ?1",
+	[SQL_CACHE_AGE] =
+		"SELECT value FROM counters WHERE name = 'digest_cache'",
+	[SQL_CACHE_AGE_SET] =
+		"INSERT INTO counters (name, value) VALUES ('digest_cache', ?1) "
+		"ON CONFLICT (name) DO UPDATE SET value = excluded.value",
 };
+
+/* Statements that the rows of files may wait for: they do not read those, and
+ * stand between two of them. */
+static bool may_wait(enum store_sql id)
+{
+	switch (id) {
+	case SQL_PATH_FIND:
+	case SQL_PATH_ADD:
+	case SQL_ARTIFACT_FIND:
+	case SQL_ARTIFACT_ADD:
+	case SQL_ARTIFACT_COMPLETE:
+	case SQL_CACHE_GET:
+	case SQL_CACHE_PUT:
+	case SQL_ROLLBACK:
+		return true;
+	default:
+		return false;
+	}
+}
 
 int query_open(struct store *s, enum store_sql id, struct query *q,
 	       struct roar_error *err)
 {
 	sqlite3_stmt **stmt = &s->stmts[id];
+	int r = s->n_files && !may_wait(id) ? store_files_flush(s, err) : 0;
 
+	if (r < 0)
+		return r;
 	if (!*stmt &&
 	    sqlite3_prepare_v3(s->db, texts[id], -1, SQLITE_PREPARE_PERSISTENT,
 			       stmt, NULL) != SQLITE_OK)
@@ -183,7 +219,10 @@ int query_prepare(struct store *s, const char *sql, struct query *q,
 		  struct roar_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
+	int r = s->n_files ? store_files_flush(s, err) : 0;
 
+	if (r < 0)
+		return r;
 	if (sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL) != SQLITE_OK)
 		return store_fail(s, err);
 	*q = (struct query){ .s = s, .stmt = stmt, .owned = true };
@@ -210,6 +249,14 @@ static void note(struct query *q, int code)
 void query_int(struct query *q, int64_t value)
 {
 	note(q, sqlite3_bind_int64(q->stmt, ++q->bound, value));
+}
+
+void query_id(struct query *q, int64_t id)
+{
+	if (id)
+		query_int(q, id);
+	else
+		note(q, sqlite3_bind_null(q->stmt, ++q->bound));
 }
 
 void query_text(struct query *q, const char *text)
@@ -295,6 +342,15 @@ const char *column_text(struct query *q, struct pool *pool)
 		return copy;
 	note(q, SQLITE_NOMEM);
 	return "";
+}
+
+void column_str(struct query *q, struct str *out)
+{
+	size_t len;
+	const void *bytes = bytes_of(q, &len);
+
+	if (bytes)
+		str_add(out, bytes, len);
 }
 
 void column_chars(struct query *q, char *chars, size_t size)

@@ -112,19 +112,20 @@ CREATE INDEX artifacts_sha256 ON artifacts (sha256) WHERE sha256 IS NOT NULL;
 CREATE INDEX artifacts_sha512 ON artifacts (sha512) WHERE sha512 IS NOT NULL;
 CREATE INDEX artifacts_md5 ON artifacts (md5) WHERE md5 IS NOT NULL;
 
--- One role of one name in one job.  The artifact is checked at the end of the
--- transaction, because a job is removed after the artifacts only it had.
+-- One role of one name in one job.  Paths and artifacts are not declared as
+-- references: their numbers come from the same transaction, and looking them up
+-- again would cost a run that writes thousands of files a microsecond for each.
+-- The check of the database looks them up (stats.c).
 CREATE TABLE job_files (
 	job_id INTEGER NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
 	n INTEGER NOT NULL,
-	path_id INTEGER NOT NULL REFERENCES paths (id),
+	path_id INTEGER NOT NULL,			-- of paths
 	role INTEGER NOT NULL,				-- enum lineage_role
 	intermediate INTEGER NOT NULL,
 	filter INTEGER NOT NULL,			-- enum filter_id
 	ftype INTEGER NOT NULL,				-- enum event_ftype
 	seen INTEGER NOT NULL,				-- enum lineage_seen
-	artifact_id INTEGER REFERENCES artifacts (id)
-		DEFERRABLE INITIALLY DEFERRED,		-- NULL: not identified
+	artifact_id INTEGER,				-- NULL: not identified
 	dev INTEGER NOT NULL,				-- stamp of the content
 	ino INTEGER NOT NULL,
 	size INTEGER NOT NULL,
@@ -134,15 +135,13 @@ CREATE TABLE job_files (
 	write_order INTEGER NOT NULL,
 	reader INTEGER NOT NULL,
 	writer INTEGER NOT NULL,
-	origin_id INTEGER REFERENCES paths (id),	-- NULL: not renamed
+	origin_id INTEGER,				-- of paths; NULL: not renamed
 	PRIMARY KEY (job_id, n)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX job_files_path ON job_files (path_id);
 CREATE INDEX job_files_artifact ON job_files (artifact_id)
 	WHERE artifact_id IS NOT NULL;
-CREATE INDEX job_files_origin ON job_files (origin_id)
-	WHERE origin_id IS NOT NULL;
 
 -- One row per file, in one tree: a run that writes many files adds as many rows.
 -- `age` counts writes; without an index on it, old rows are looked for rarely.

@@ -15,6 +15,7 @@ static void read_session(struct query *q, struct store_session *ret)
 	ret->n_jobs = column_int(q);
 	ret->n_steps = column_int(q);
 	ret->n_build_steps = column_int(q);
+	ret->n_files = column_int(q);
 }
 
 /* 1 and the active session, or 0. */

@@ -24,21 +24,36 @@
 #include "store/store_internal.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/pool.h"
 #include "base/str.h"
+#include "base/vec.h"
 #include "hash/file_hash.h"
 #include "lineage/fold.h"
+
+/* Of a file; sorts as bytes. */
+struct content {
+	uint8_t role; /* LINEAGE_INPUT is less than LINEAGE_OUTPUT */
+	uint8_t digest[BLAKE3_LEN];
+};
 
 struct chain {
 	uint8_t state[BLAKE3_LEN];
 	struct str buffer; /* state and record */
+	struct content *content; /* of the job at hand */
+	size_t n_content, cap_content;
+};
+
+struct step {
+	char kind[8]; /* "build" or "run" */
+	int64_t number;
 };
 
 static void chain_release(struct chain *c)
 {
 	str_release(&c->buffer);
+	free(c->content);
 }
 
 /* Replaces the state by the hash of the buffer. */
@@ -65,51 +80,109 @@ static void record(struct chain *c, const char *tag)
 	str_add(&c->buffer, tag, strlen(tag) + 1);
 }
 
-static int add_content(struct store *s, int64_t job_id, int role,
-		       const char *tag, struct chain *c, struct roar_error *err)
+static int by_role_and_digest(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct content));
+}
+
+static int read_content(struct query *q, struct chain *c,
+			struct roar_error *err)
+{
+	int r;
+
+	c->n_content = 0;
+	while ((r = query_next(q, err)) > 0) {
+		struct content *content = VEC_PUSH(c->content, c->n_content,
+						   c->cap_content);
+
+		if (!content)
+			return error_set(err, -ENOMEM, "out of memory");
+		content->role = (uint8_t)column_int(q);
+		if (!column_blob(q, content->digest, BLAKE3_LEN))
+			return store_failure(q->s->path, SQLITE_CORRUPT, 0,
+					     "a digest has a wrong length",
+					     err);
+	}
+	return r;
+}
+
+/* What a job read, then what it made.  Sorted here: most jobs have a handful of
+ * files, for which a sorter of SQLite costs more than the reading. */
+static int add_content(struct store *s, int64_t job_id, struct chain *c,
+		       struct roar_error *err)
 {
 	CLEANUP(query_close) struct query q = { 0 };
-	uint8_t digest[BLAKE3_LEN];
 	int r = query_open(s, SQL_SESSION_CONTENT, &q, err);
 
 	if (r < 0)
 		return r;
 	query_int(&q, job_id);
-	query_int(&q, role);
-	while ((r = query_next(&q, err)) > 0) {
-		if (!column_blob(&q, digest, sizeof(digest)))
-			return store_failure(s->path, SQLITE_CORRUPT, 0,
-					     "a digest has a wrong length",
-					     err);
-		record(c, tag);
-		str_add(&c->buffer, digest, sizeof(digest));
+	query_int(&q, LINEAGE_INPUT);
+	query_int(&q, LINEAGE_OUTPUT);
+	r = read_content(&q, c, err);
+	if (r == 0 && c->n_content > 1)
+		qsort(c->content, c->n_content, sizeof(*c->content),
+		      by_role_and_digest);
+	for (size_t i = 0; r == 0 && i < c->n_content; i++) {
+		const struct content *content = &c->content[i];
+
+		if (i && !by_role_and_digest(content, content - 1))
+			continue;
+		record(c, content->role == LINEAGE_INPUT ? "input" : "output");
+		str_add(&c->buffer, content->digest, BLAKE3_LEN);
 		r = turn(c, err);
-		if (r < 0)
-			return r;
 	}
 	return r;
 }
 
-/* The step in the current row of `q`. */
-static int add_step(struct query *q, struct chain *c, struct roar_error *err)
+/* A step whose latest execution is `id`. */
+static int add_step(struct store *s, int64_t id, const struct step *step,
+		    struct chain *c, struct roar_error *err)
 {
-	CLEANUP(pool_release) struct pool pool = POOL_INIT;
-	int64_t id = column_int(q);
-	const char *kind = column_text(q, &pool);
-	int64_t number = column_int(q);
-	const char *command = column_text(q, &pool);
-	int r;
+	CLEANUP(query_close) struct query q = { 0 };
+	int64_t n_files;
+	int r = query_open(s, SQL_SESSION_STEP, &q, err);
+
+	if (r < 0)
+		return r;
+	query_int(&q, id);
+	r = query_next(&q, err);
+	if (r <= 0)
+		return r;
+	n_files = column_int(&q);
 
 	record(c, "step");
-	str_add(&c->buffer, kind, strlen(kind) + 1);
-	str_addf(&c->buffer, "%lld", (long long)number);
+	str_add(&c->buffer, step->kind, strlen(step->kind) + 1);
+	str_addf(&c->buffer, "%lld", (long long)step->number);
 	str_addc(&c->buffer, '\0');
-	str_add(&c->buffer, command, strlen(command) + 1);
+	column_str(&q, &c->buffer);
+	str_addc(&c->buffer, '\0');
 	r = turn(c, err);
-	if (r == 0)
-		r = add_content(q->s, id, LINEAGE_INPUT, "input", c, err);
-	if (r == 0)
-		r = add_content(q->s, id, LINEAGE_OUTPUT, "output", c, err);
+	if (r == 0 && n_files)
+		r = add_content(s, id, c, err);
+	return r;
+}
+
+/* The index has the latest execution of a step first; the others are passed
+ * without reading them. */
+static int add_steps(struct query *q, struct chain *c, struct roar_error *err)
+{
+	struct step last = { 0 };
+	int r;
+
+	while ((r = query_next(q, err)) > 0) {
+		struct step step = { 0 };
+		int64_t id = column_int(q);
+
+		column_chars(q, step.kind, sizeof(step.kind));
+		step.number = column_int(q);
+		if (step.number == last.number && !strcmp(step.kind, last.kind))
+			continue;
+		r = add_step(q->s, id, &step, c, err);
+		if (r < 0)
+			return r;
+		last = step;
+	}
 	return r;
 }
 
@@ -144,8 +217,8 @@ int store_session_hash(struct store *s, int64_t session_id,
 	r = turn(&c, err);
 
 	query_int(&q, session_id);
-	while (r == 0 && (r = query_next(&q, err)) > 0)
-		r = add_step(&q, &c, err);
+	if (r == 0)
+		r = add_steps(&q, &c, err);
 	if (r < 0)
 		return r;
 	memcpy(ret_hash, c.state, sizeof(c.state));

@@ -91,16 +91,26 @@ static int check_structure(struct store *s, struct pool *pool,
 	return store_failure(s->path, SQLITE_CORRUPT, 0, verdict, err);
 }
 
+/* The declared references, then those of schema.sql that are not. */
+#define DANGLING                                                          \
+	"SELECT 'a row of ' || \"table\" || "                             \
+	"' points to a missing row of ' || parent "                       \
+	"FROM pragma_foreign_key_check UNION ALL "                        \
+	"SELECT 'a row of job_files points to a missing row of paths' "   \
+	"FROM job_files f WHERE NOT EXISTS (SELECT 1 FROM paths p "       \
+	"WHERE p.id = f.path_id) OR (f.origin_id IS NOT NULL AND "        \
+	"NOT EXISTS (SELECT 1 FROM paths p WHERE p.id = f.origin_id)) "   \
+	"UNION ALL SELECT 'a row of job_files points to a missing row "   \
+	"of artifacts' FROM job_files f WHERE f.artifact_id IS NOT NULL " \
+	"AND NOT EXISTS (SELECT 1 FROM artifacts a "                      \
+	"WHERE a.id = f.artifact_id) LIMIT 1"
+
 static int check_references(struct store *s, struct pool *pool,
 			    struct roar_error *err)
 {
 	CLEANUP(query_close) struct query q = { 0 };
 	const char *detail;
-	int r = query_prepare(s,
-			      "SELECT 'a row of ' || \"table\" || "
-			      "' points to a missing row of ' || parent "
-			      "FROM pragma_foreign_key_check LIMIT 1",
-			      &q, err);
+	int r = query_prepare(s, DANGLING, &q, err);
 
 	if (r == 0)
 		r = query_next(&q, err);
@@ -125,8 +135,8 @@ static int remove_surplus(struct store *s, struct roar_error *err)
 		"DELETE FROM artifacts WHERE NOT EXISTS (SELECT 1 FROM "
 		"job_files f WHERE f.artifact_id = artifacts.id);"
 		"DELETE FROM paths WHERE NOT EXISTS (SELECT 1 FROM "
-		"job_files f WHERE f.path_id = paths.id) AND NOT EXISTS "
-		"(SELECT 1 FROM job_files f WHERE f.origin_id = paths.id);"
+		"job_files f WHERE f.path_id = paths.id) AND id NOT IN "
+		"(SELECT origin_id FROM job_files WHERE origin_id IS NOT NULL);"
 		"INSERT INTO jobs_text (jobs_text) VALUES ('optimize')",
 		err);
 

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -29,6 +30,12 @@ static int on_commit(void *ctx, sqlite3 *db, const char *name, int n_pages)
 		(void)sqlite3_wal_checkpoint_v2(
 			db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 	return SQLITE_OK;
+}
+
+/* SQLite keeps count of its memory under a lock, at every allocation. */
+static void configure_library(void)
+{
+	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
 /* What makes a connection ours and costs no statement.  A database may come
@@ -178,11 +185,13 @@ static int explain_missing(const char *dir, unsigned flags, int r,
 int store_open(const char *dir, unsigned flags, struct store **ret_store,
 	       struct roar_error *err)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	CLEANUP(store_closep) struct store *s = calloc(1, sizeof(*s));
 	int r;
 
 	if (!s)
 		return error_set(err, -ENOMEM, "out of memory");
+	(void)pthread_once(&once, configure_library);
 	s->cache_max = STORE_CACHE_MAX;
 	r = name_file(s, dir, err);
 	if (r == 0)
@@ -241,7 +250,10 @@ static void forget(struct store *s)
 {
 	s->files_job = 0;
 	s->files_n = 0;
+	s->n_files = 0;
 	s->cache_written = false;
+	s->path_was_new = false;
+	s->artifact_was_new = false;
 }
 
 int store_begin(struct store *s, struct roar_error *err)
@@ -262,7 +274,7 @@ int store_commit(struct store *s, struct roar_error *err)
 	int r = store_must_write(s, err);
 
 	if (r == 0 && s->cache_written)
-		r = store_cache_trim(s, err);
+		r = store_cache_settle(s, err);
 	if (r == 0)
 		r = run(s, SQL_COMMIT, err);
 	if (r < 0)

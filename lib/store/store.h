@@ -55,6 +55,7 @@ struct store_session {
 	int64_t n_jobs;
 	int64_t n_steps; /* distinct steps of kind run */
 	int64_t n_build_steps;
+	int64_t n_files; /* kept inputs and outputs, as its jobs count them */
 };
 
 /* The active session, created when there is none (inside a transaction). */
@@ -110,7 +111,8 @@ struct store_job {
 	const char *git_remote;
 	const char *git_snapshot; /* commit under refs/roar/, "" when clean */
 	bool git_dirty;
-	/* counts for lists, so that `log` reads one table */
+	/* counts for lists, so that `log` reads one table; of a job that counts
+	 * no inputs and outputs no files are looked for */
 	int64_t n_inputs;
 	int64_t n_outputs;
 	int64_t n_filtered;
@@ -166,7 +168,9 @@ struct store_file {
 };
 
 /* Adds a row; finds or creates the artifact by its BLAKE3 digest (any other
- * digests are added to it).  The hot path: a few microseconds. */
+ * digests are added to it).  The hot path: a few microseconds.  Rows go in by
+ * groups, so a failure may be that of an earlier row, and the commit may fail for
+ * the last ones. */
 int store_file_add(struct store *s, const struct store_file *file,
 		   struct roar_error *err);
 

@@ -25,6 +25,7 @@ enum store_sql {
 	SQL_SESSION_COUNT,
 	SQL_SESSIONS,
 	SQL_SESSION_STEPS,
+	SQL_SESSION_STEP,
 	SQL_SESSION_CONTENT,
 	SQL_JOB_BY_UID,
 	SQL_JOB_PLACE,
@@ -49,6 +50,7 @@ enum store_sql {
 	SQL_ARTIFACT_DELETE_OF_JOB,
 	SQL_FILE_LAST,
 	SQL_FILE_ADD,
+	SQL_FILE_ADD_MANY,
 	SQL_FILE_COUNT,
 	SQL_FILES_OF_JOB,
 	SQL_FILES_OF_SESSION,
@@ -58,7 +60,14 @@ enum store_sql {
 	SQL_CACHE_GET,
 	SQL_CACHE_PUT,
 	SQL_CACHE_TRIM,
+	SQL_CACHE_AGE,
+	SQL_CACHE_AGE_SET,
 	SQL_ENUM_END,
+};
+
+enum {
+	STORE_FILE_COLUMNS = 19, /* of job_files */
+	STORE_FILE_BATCH = 16, /* rows of SQL_FILE_ADD_MANY */
 };
 
 struct store {
@@ -70,7 +79,13 @@ struct store {
 	/* Valid inside one transaction only: */
 	int64_t files_job; /* the job files were last added to, 0 none */
 	int64_t files_n; /* number of its last file */
-	bool cache_written;
+	int n_files; /* rows that wait in `files` */
+	int64_t files[STORE_FILE_BATCH][STORE_FILE_COLUMNS];
+	bool cache_written; /* the digest cache; then also: */
+	int64_t cache_start; /* age of its youngest row before the first write */
+	int64_t cache_age; /* and now */
+	bool path_was_new; /* the last one that was added */
+	bool artifact_was_new;
 };
 
 enum {
@@ -107,6 +122,7 @@ int query_prepare(struct store *s, const char *sql, struct query *q,
 void query_close(struct query *q);
 
 void query_int(struct query *q, int64_t value);
+void query_id(struct query *q, int64_t id); /* 0 binds NULL */
 void query_text(struct query *q, const char *text); /* NULL binds "" */
 void query_blob(struct query *q, const void *data, size_t len); /* or NULL */
 
@@ -123,6 +139,7 @@ int query_one(struct query *q, int64_t missing, int64_t *ret,
 int64_t column_int(struct query *q);
 const char *column_text(struct query *q, struct pool *pool);
 void column_chars(struct query *q, char *chars, size_t size);
+void column_str(struct query *q, struct str *out); /* appends */
 
 /* Fills `bytes` when the column holds exactly `len` bytes. */
 bool column_blob(struct query *q, void *bytes, size_t len);
@@ -167,7 +184,18 @@ int store_exec(struct store *s, const char *sql, struct roar_error *err);
 int store_search_words(struct str *out, const char *search,
 		       struct roar_error *err);
 
+/* The id of an interned path, 0 when it is not known. */
+int store_path_find(struct store *s, const char *path, int64_t *ret,
+		    struct roar_error *err);
+
+/* Writes the rows of files that wait. */
+int store_files_flush(struct store *s, struct roar_error *err);
+
 /* Drops the oldest entries of the digest cache that exceed its bound. */
 int store_cache_trim(struct store *s, struct roar_error *err);
+
+/* Ends a transaction that wrote to the digest cache; drops old entries now and
+ * then. */
+int store_cache_settle(struct store *s, struct roar_error *err);
 
 #endif

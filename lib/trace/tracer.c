@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "trace/launch.h"
 #include "trace/ptrace/ptrace.h"
 
@@ -87,6 +88,15 @@ static int none_start(const struct tracer_job *job, struct tracer **ret,
 	return 0;
 }
 
+static void tell_stopped(const struct tracer_job *job, bool stopped, int sig)
+{
+	atomic_store(&job->control->stopped, stopped);
+	if (!stopped)
+		atomic_store(&job->control->signal_ns[SIGCONT], clock_now_ns());
+	if (job->stopped)
+		job->stopped(job->ctx, sig);
+}
+
 static int none_run(struct tracer *t, struct tracer_result *ret,
 		    struct roar_error *err)
 {
@@ -96,7 +106,8 @@ static int none_run(struct tracer *t, struct tracer_result *ret,
 	*ret = (struct tracer_result){ 0 };
 	launch_open_gate(n->job->control);
 	for (;;) {
-		pid_t pid = wait4(n->pid, &status, WUNTRACED, &ret->usage);
+		pid_t pid = wait4(n->pid, &status, WUNTRACED | WCONTINUED,
+				  &ret->usage);
 
 		if (pid < 0 && errno == EINTR)
 			continue;
@@ -104,10 +115,12 @@ static int none_run(struct tracer *t, struct tracer_result *ret,
 			return error_set(err, -errno,
 					 "cannot wait for the command: %s",
 					 strerror(errno));
-		if (!WIFSTOPPED(status))
+		if (WIFSTOPPED(status))
+			tell_stopped(n->job, true, WSTOPSIG(status));
+		else if (WIFCONTINUED(status))
+			tell_stopped(n->job, false, SIGCONT);
+		else
 			break;
-		if (n->job->stopped)
-			n->job->stopped(n->job->ctx, WSTOPSIG(status));
 	}
 	ret->status = status;
 	ret->exec_errno = atomic_load(&n->job->control->child_errno);

@@ -41,7 +41,7 @@ struct tracer_control {
 	_Atomic int child_errno; /* why the child could not execute; else 0 */
 	_Atomic int seccomp_errno; /* why there is no filter; else 0 */
 	_Atomic int kill_all; /* the user wants the tree dead */
-	_Atomic int resume; /* the front process was continued */
+	_Atomic int stopped; /* the command is stopped (Ctrl-Z) */
 	_Atomic int sees_signals; /* signal_ns is kept */
 	_Atomic int n_interrupts; /* signals that ask the command to end */
 	_Atomic int64_t signal_ns[65]; /* when the command last got a signal */
@@ -69,7 +69,8 @@ struct tracer_job {
 	 * as it returns; 0: not before the next event.  May be NULL. */
 	unsigned (*tick)(void *ctx);
 
-	/* The command was stopped by this signal (Ctrl-Z).  May be NULL. */
+	/* The command was stopped by this signal (Ctrl-Z), or goes on (SIGCONT).
+	 * control->stopped says the same.  May be NULL. */
 	void (*stopped)(void *ctx, int sig);
 
 	void *ctx;

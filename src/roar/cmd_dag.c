@@ -7,7 +7,8 @@ static int compose(struct dag *d, bool json, struct roar_error *err)
 {
 	int r;
 
-	r = pipeline_load(d->view, d->expanded, &d->pipeline, err);
+	r = pipeline_load(d->view, d->expanded ? PIPELINE_EXPANDED : 0,
+			  &d->pipeline, err);
 	if (r >= 0)
 		r = dag_order(d);
 	if (r < 0)

@@ -179,11 +179,12 @@ static int check_pattern(const char *pattern, struct roar_error *err)
 	if (!*pattern)
 		return error_set(err, -EINVAL,
 				 "an empty pattern would match everything");
-	if (!strncmp(pattern, "./", 2) || !strncmp(pattern, "../", 3) ||
-	    pattern[0] == '~')
+	if (!strncmp(pattern, "../", 3) ||
+	    (pattern[0] == '~' && pattern[1] != '/'))
 		return error_set(err, -EINVAL,
 				 "pattern '%s' would never match: write an "
-				 "absolute path, or a part of one without './'",
+				 "absolute path, one that begins with '~/', or "
+				 "a part of one",
 				 str_cstr(&shown));
 	return 0;
 }

@@ -1,7 +1,9 @@
 /* cmd_status.c - `roar status`: where the active session stands.
  *
  * Runs at the prompt of people who type it often: one look at the record, one
- * stat(2) for each output. */
+ * stat(2) for each output.  Of a thousand jobs only the last one is read in full
+ * (JSON names the makers of files too), and without files there is no graph to
+ * make. */
 #include "commands.h"
 #include "pipeline.h"
 #include "presence.h"
@@ -17,6 +19,7 @@ struct tracked {
 
 struct status {
 	struct view *view;
+	struct store_job *last; /* NULL: the session has no job */
 	struct pipeline pipeline;
 	char hash[2 * BLAKE3_LEN + 1];
 	struct tracked *tracked;
@@ -60,7 +63,24 @@ static int look_at_artifacts(struct status *s)
 	return 0;
 }
 
-static int read_status(struct status *s, struct roar_error *err)
+static int read_last_job(struct status *s, struct roar_error *err)
+{
+	struct view *v = s->view;
+	struct store_job_query newest = {
+		.session_id = v->session.id,
+		.limit = 1,
+	};
+	struct store_job *jobs;
+	size_t n;
+	int r;
+
+	r = store_jobs(v->store, &v->pool, &newest, &jobs, &n, err);
+	if (r >= 0 && n)
+		s->last = jobs;
+	return r;
+}
+
+static int read_status(struct status *s, bool json, struct roar_error *err)
 {
 	struct view *v = s->view;
 	uint8_t hash[BLAKE3_LEN];
@@ -72,7 +92,10 @@ static int read_status(struct status *s, struct roar_error *err)
 	if (r < 0)
 		return r;
 	digest_hex(s->hash, hash, BLAKE3_LEN);
-	r = pipeline_load(v, false, &s->pipeline, err);
+	r = read_last_job(s, err);
+	if (r < 0 || !v->session.n_files)
+		return r;
+	r = pipeline_load(v, json ? 0 : PIPELINE_NO_JOBS, &s->pipeline, err);
 	if (r < 0)
 		return r;
 	return look_at_artifacts(s);
@@ -83,15 +106,14 @@ static int read_status(struct status *s, struct roar_error *err)
 static void add_last_job(struct status *s)
 {
 	struct view *v = s->view;
-	const struct store_job *job;
+	const struct store_job *job = s->last;
 	size_t start = v->out.len;
 	size_t used;
 
-	if (!s->pipeline.n_jobs) {
+	if (!job) {
 		str_adds(&v->out, "Last job: none\n");
 		return;
 	}
-	job = &s->pipeline.jobs[s->pipeline.n_jobs - 1];
 	str_adds(&v->out, "Last job: ");
 	term_add(&v->out, &v->term, COLOR_YELLOW, job->uid);
 	str_addc(&v->out, ' ');
@@ -112,10 +134,12 @@ static void add_stale(struct status *s)
 	struct str list = STR_INIT;
 
 	for (size_t i = 0; i < p->n_nodes; i++) {
+		const struct store_outline *job = pipeline_outline(p, i);
+
 		if (p->nodes[i].state != GRAPH_STALE)
 			continue;
 		str_adds(&list, list.len ? ", " : "");
-		view_step(&list, pipeline_job(p, i));
+		view_step_number(&list, job->is_build, job->step);
 	}
 	str_adds(&v->out, "Stale steps: ");
 	if (list.len)
@@ -210,9 +234,9 @@ static void json_steps(struct status *s, struct json *j)
 	const struct pipeline *p = &s->pipeline;
 
 	json_key(j, "last_job");
-	if (p->n_jobs) {
+	if (s->last) {
 		json_object(j);
-		view_json_job(s->view, j, &p->jobs[p->n_jobs - 1]);
+		view_json_job(s->view, j, s->last);
 		json_end(j);
 	} else {
 		json_null(j);
@@ -274,14 +298,15 @@ static int run(const struct args *args)
 {
 	CLEANUP(view_close) struct view v = VIEW_INIT;
 	struct status s = { .view = &v };
+	bool json = args_has(args, "json");
 	struct roar_error err = { 0 };
 	int r;
 
 	r = view_open(&v, STORE_READONLY);
 	if (r)
 		return r;
-	r = read_status(&s, &err);
-	if (r >= 0 && args_has(args, "json"))
+	r = read_status(&s, json, &err);
+	if (r >= 0 && json)
 		add_json(&s);
 	else if (r >= 0)
 		add_text(&s);

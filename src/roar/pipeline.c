@@ -31,7 +31,7 @@ static int index_rows(struct pipeline *p)
 	return r;
 }
 
-static int make_graph(struct view *v, bool expanded, struct pipeline *p)
+static int make_graph(struct view *v, unsigned flags, struct pipeline *p)
 {
 	struct graph_job *jobs = pool_zalloc(&v->pool, (p->n_outline + 1) *
 							       sizeof(*jobs));
@@ -55,18 +55,18 @@ static int make_graph(struct view *v, bool expanded, struct pipeline *p)
 			.size = (int64_t)p->files[i].stamp.size,
 			.is_output = p->files[i].role & LINEAGE_OUTPUT,
 		};
-	return graph_new(jobs, p->n_outline, files, p->n_files, expanded,
-			 &p->graph);
+	return graph_new(jobs, p->n_outline, files, p->n_files,
+			 flags & PIPELINE_EXPANDED, &p->graph);
 }
 
 /* -EAGAIN when a job was recorded while the rows were read, so that a node has
  * no job. */
-static int count(struct pipeline *p)
+static int count(struct pipeline *p, unsigned flags)
 {
 	p->nodes = graph_nodes(p->graph, &p->n_nodes);
 	p->artifacts = graph_artifacts(p->graph, &p->n_artifacts);
 	for (size_t i = 0; i < p->n_nodes; i++) {
-		if (!pipeline_job(p, i))
+		if (!(flags & PIPELINE_NO_JOBS) && !pipeline_job(p, i))
 			return -EAGAIN;
 		p->n_steps += p->nodes[i].state != GRAPH_SUPERSEDED;
 		p->n_stale += p->nodes[i].state == GRAPH_STALE;
@@ -80,17 +80,19 @@ static int count(struct pipeline *p)
 	return 0;
 }
 
-static int read_rows(struct view *v, bool expanded, struct pipeline *p,
+static int read_rows(struct view *v, unsigned flags, struct pipeline *p,
 		     struct roar_error *err)
 {
 	struct store_job_query query = {
 		.session_id = v->session.id,
-		.latest_only = !expanded,
+		.latest_only = !(flags & PIPELINE_EXPANDED),
 	};
 	bool has_files = false;
-	int r;
+	int r = 0;
 
-	r = store_jobs(v->store, &v->pool, &query, &p->jobs, &p->n_jobs, err);
+	if (!(flags & PIPELINE_NO_JOBS))
+		r = store_jobs(v->store, &v->pool, &query, &p->jobs, &p->n_jobs,
+			       err);
 	if (r >= 0)
 		r = store_session_outline(v->store, &v->pool, v->session.id,
 					  &p->outline, &p->n_outline, err);
@@ -102,22 +104,22 @@ static int read_rows(struct view *v, bool expanded, struct pipeline *p,
 	return r;
 }
 
-static int load(struct view *v, bool expanded, struct pipeline *p,
+static int load(struct view *v, unsigned flags, struct pipeline *p,
 		struct roar_error *err)
 {
 	int r;
 
-	r = read_rows(v, expanded, p, err);
+	r = read_rows(v, flags, p, err);
 	if (r >= 0)
 		r = index_rows(p);
 	if (r >= 0)
-		r = make_graph(v, expanded, p);
+		r = make_graph(v, flags, p);
 	if (r >= 0)
-		r = count(p);
+		r = count(p, flags);
 	return r;
 }
 
-int pipeline_load(struct view *v, bool expanded, struct pipeline *p,
+int pipeline_load(struct view *v, unsigned flags, struct pipeline *p,
 		  struct roar_error *err)
 {
 	int r = 0;
@@ -125,7 +127,7 @@ int pipeline_load(struct view *v, bool expanded, struct pipeline *p,
 	if (!v->has_session)
 		return 0;
 	for (int i = 0; i < TRIES; i++) {
-		r = load(v, expanded, p, err);
+		r = load(v, flags, p, err);
 		if (r != -EAGAIN)
 			return r;
 		pipeline_release(p);
@@ -147,9 +149,15 @@ void pipeline_release(struct pipeline *p)
 
 const struct store_job *pipeline_job(const struct pipeline *p, size_t node)
 {
-	int64_t id = p->outline[p->nodes[node].job].id;
+	int64_t id = pipeline_outline(p, node)->id;
 
 	return map_get(&p->by_id, &id, sizeof(id));
+}
+
+const struct store_outline *pipeline_outline(const struct pipeline *p,
+					     size_t node)
+{
+	return &p->outline[p->nodes[node].job];
 }
 
 const struct digests *pipeline_digests(const struct pipeline *p,

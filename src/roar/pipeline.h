@@ -2,9 +2,9 @@
  *
  * Reads the jobs of a session and their inputs and outputs, and lets
  * lineage/graph.h make nodes and artifacts of them.  All jobs take part, but only
- * those that become nodes are read in full.  A node leads to its job, an artifact
- * to its digests and to the newest row that wrote it.  Everything lives as long
- * as the view. */
+ * those that become nodes are read in full, and none where the graph alone is
+ * asked for.  A node leads to its job, an artifact to its digests and to the
+ * newest row that wrote it.  Everything lives as long as the view. */
 #ifndef ROAR_PIPELINE_H
 #define ROAR_PIPELINE_H
 
@@ -23,7 +23,7 @@ struct store_outline;
 struct view;
 
 struct pipeline {
-	struct store_job *jobs; /* those of the nodes, oldest first */
+	struct store_job *jobs; /* those of the nodes */
 	size_t n_jobs;
 	struct store_outline *outline; /* all jobs; graph_node.job points here */
 	size_t n_outline;
@@ -46,14 +46,22 @@ struct pipeline {
 
 #define PIPELINE_INIT ((struct pipeline){ 0 })
 
-/* Reads v->session; an empty pipeline when there is none.  `expanded`: a node
- * per execution instead of one per step. */
-int pipeline_load(struct view *v, bool expanded, struct pipeline *p,
+enum pipeline_flags {
+	PIPELINE_EXPANDED = 1 << 0, /* a node per execution, not per step */
+	PIPELINE_NO_JOBS = 1 << 1, /* pipeline_job() will not be called */
+};
+
+/* Reads v->session; an empty pipeline when there is none. */
+int pipeline_load(struct view *v, unsigned flags, struct pipeline *p,
 		  struct roar_error *err);
 void pipeline_release(struct pipeline *p);
 
-/* The job of a node.  The last of `jobs` is the newest of the session. */
+/* The job of a node. */
 const struct store_job *pipeline_job(const struct pipeline *p, size_t node);
+
+/* What is known of it without its texts. */
+const struct store_outline *pipeline_outline(const struct pipeline *p,
+					     size_t node);
 
 /* The digests of an artifact; NULL when its content was not identified. */
 const struct digests *pipeline_digests(const struct pipeline *p,

@@ -99,11 +99,14 @@ bool view_confirm(const char *question)
 	return line[0] == 'y' || line[0] == 'Y';
 }
 
+void view_step_number(struct str *out, bool is_build, int64_t step)
+{
+	str_addf(out, "@%s%lld", is_build ? "B" : "", (long long)step);
+}
+
 void view_step(struct str *out, const struct store_job *job)
 {
-	bool build = strcmp(job->kind, "build") == 0;
-
-	str_addf(out, "@%s%lld", build ? "B" : "", (long long)job->step);
+	view_step_number(out, strcmp(job->kind, "build") == 0, job->step);
 }
 
 const char *view_step_ref(struct view *v, const struct store_job *job)

@@ -62,7 +62,9 @@ bool view_confirm(const char *question);
 
 /* ---- words and cells; each appends to `out` ---- */
 
-void view_step(struct str *out, const struct store_job *job); /* @2, @B1 */
+void view_step_number(struct str *out, bool is_build,
+		      int64_t step); /* @2, @B1 */
+void view_step(struct str *out, const struct store_job *job);
 const char *view_step_ref(struct view *v, const struct store_job *job);
 
 /* "OK", "FAIL" or "INT". */

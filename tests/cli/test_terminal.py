@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 
@@ -261,6 +262,48 @@ def test_ctrl_z_several_times(project):
         t.type("exit\n")
         assert t.wait() == 0
     assert project.last()["verdict"] == "complete"
+
+
+def test_ctrl_z_does_not_stop_what_does_not_want_to_stop(project):
+    """Without roar nothing would happen, so nothing does."""
+    project.write("stay.py", "import signal, time\n"
+                  "signal.signal(signal.SIGTSTP, signal.SIG_IGN)\n"
+                  "print('ready', flush=True)\n"
+                  "time.sleep(1.5)\n"
+                  "print('the end', flush=True)\n")
+    with shell(project) as t:
+        t.type(f"{project.roar_program} run -q {sys.executable} stay.py\n")
+        t.expect("ready")
+        t.type("\x1a")
+        t.expect("the end")
+        t.expect("prompt> ")
+        assert "Stopped" not in t.text
+        t.type("exit\n")
+        assert t.wait() == 0
+
+
+def test_one_stop_is_told_once(project):
+    """Stopping and continuing in quick succession, also on a busy machine."""
+    busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"])
+            for _ in range(2 * os.cpu_count())]
+    try:
+        with shell(project) as t:
+            t.type(f"{project.roar_program} run -q sh -c '{TICKS}'\n")
+            for i in (2, 5, 8, 11, 14, 17, 20, 23):
+                t.expect(rf"tick {i}\r")
+                t.type("\x1a")
+                t.expect("Stopped")
+                t.expect("prompt> ")
+                t.type("fg\n")
+            t.expect(r"\nfinished\r")
+            t.expect("prompt> ")
+            assert t.text.count("Stopped") == 8
+            t.type("exit\n")
+            assert t.wait() == 0
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
 
 
 def test_a_stopped_run_can_be_interrupted_after_fg(project):

@@ -252,6 +252,18 @@ def test_progress_bar_only_when_hashing_takes_long(project):
     assert "hashing" not in t.text
 
 
+def test_progress_bar_when_hashing_takes_long(project):
+    with on_terminal(project, "run", "truncate", "-s", "3G", "x",
+                     env={"ROAR_TIMING": "1"}) as t:
+        assert t.wait() == 0
+    found = re.search(r"ROAR_TIMING:(\{.*\})", t.text)
+    if json.loads(found[1])["provenance_ms"] > 800:
+        assert "hashing" in t.text
+        # The line is wiped before anything else is said.
+        assert "\r\033[K" in t.text.split("roar", 1)[1]
+    assert project.json("show", "x")["size_bytes"] == 3 << 30
+
+
 def test_a_closed_stdout_of_a_reading_command_is_an_error(project):
     with open("/dev/full", "wb") as full:
         process = project.popen("config", stdout=full)

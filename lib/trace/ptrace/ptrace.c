@@ -266,14 +266,22 @@ static struct tracee *on_exec(struct ptracer *p, pid_t tid)
 	return t;
 }
 
+static void set_stopped(struct ptracer *p, bool stopped, int sig)
+{
+	if (p->root_stopped == stopped)
+		return;
+	p->root_stopped = stopped;
+	atomic_store(&p->job->control->stopped, stopped);
+	if (p->job->stopped && !p->quiet)
+		p->job->stopped(p->job->ctx, sig);
+}
+
 static void on_group_stop(struct ptracer *p, struct tracee *t, int sig)
 {
 	(void)ptrace(PTRACE_LISTEN, t->tid, 0, 0);
 	if (t->tid != p->root)
 		return;
-	p->root_stopped = true;
-	if (p->job->stopped && !p->quiet)
-		p->job->stopped(p->job->ctx, sig);
+	set_stopped(p, true, sig);
 }
 
 static void on_gone(struct ptracer *p, pid_t tid, int status)
@@ -324,7 +332,7 @@ static void on_stop(struct ptracer *p, pid_t tid, int status)
 		return;
 	}
 	if (tid == p->root)
-		p->root_stopped = false;
+		set_stopped(p, false, SIGCONT);
 	if (event == PTRACE_EVENT_SECCOMP)
 		on_call(p, t);
 	else if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK ||
@@ -358,8 +366,6 @@ static void on_alarmed(struct ptracer *p)
 	alarmed = 0;
 	if (atomic_load(&control->kill_all))
 		kill_tree(p);
-	if (atomic_exchange(&control->resume, 0) && p->root_stopped)
-		(void)kill(p->root, SIGCONT);
 	if (p->tick_ms && !p->quiet &&
 	    p->now_ns - p->tick_ns >= p->tick_ms * 1000000LL) {
 		p->tick_ns = p->now_ns;

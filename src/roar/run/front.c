@@ -28,8 +28,9 @@ enum {
 static struct tracer_control *shared;
 static pid_t tracer_pid;
 static volatile sig_atomic_t asked[65]; /* signals to pass on */
+static int64_t stopped_ns; /* when we last stopped; 0 never */
 
-/* The signals that are passed on; stop signals keep their default effect. */
+/* The signals that are passed on; for stop signals see stop_likewise(). */
 static const int passed_on[] = {
 	SIGHUP,	 SIGINT,   SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM,	 SIGTERM,
 	SIGCONT, SIGWINCH, SIGURG,  SIGIO,   SIGPWR,  SIGVTALRM, SIGPROF,
@@ -54,12 +55,6 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 	int saved = errno;
 
 	(void)context;
-	if (sig == SIGCONT) {
-		atomic_store(&shared->resume, 1);
-		(void)kill(tracer_pid, SIGUSR1);
-		errno = saved;
-		return;
-	}
 	if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP || sig == SIGQUIT)
 		atomic_fetch_add(&shared->n_interrupts, 1);
 	if (sig == SIGINT && ++n_int > 1)
@@ -78,18 +73,24 @@ static void catch_signals(const sigset_t *ignored)
 	for (size_t i = 0; i < N_PASSED_ON; i++)
 		if (!sigismember(ignored, passed_on[i]))
 			(void)sigaction(passed_on[i], &sa, NULL);
+	/* Only the command's stop is ours. */
+	(void)signal(SIGTSTP, SIG_IGN);
+	(void)signal(SIGTTIN, SIG_IGN);
+	(void)signal(SIGTTOU, SIG_IGN);
 }
 
-/* Was it sent to the command, too?  Give it a moment to arrive. */
+/* Was it sent to the command, too?  Give it a moment to arrive.  What continued
+ * us may be long past by the time we run again, so it counts from our stop. */
 static void pass_on(int sig)
 {
 	struct timespec moment = { 0, SETTLE_NS };
-	int64_t now = clock_now_ns();
+	int64_t since = clock_now_ns() - SETTLE_NS;
 	pid_t command = atomic_load(&shared->command);
 
+	if (sig == SIGCONT && stopped_ns)
+		since = stopped_ns;
 	(void)nanosleep(&moment, NULL);
-	if (atomic_load(&shared->signal_ns[sig]) < now - SETTLE_NS &&
-	    command > 0)
+	if (atomic_load(&shared->signal_ns[sig]) < since && command > 0)
 		(void)kill(command, sig);
 }
 
@@ -107,8 +108,28 @@ static void pass_on_asked(void)
 	}
 }
 
-/* Waits for a code on the line, or for its end: returns true with a code. */
-static bool wait_for_code(int fd, const sigset_t *mask, int *ret_code)
+/* The command has stopped: so do we, unless it goes on already.  The tracer
+ * wakes us when it does. */
+static void stop_likewise(int sig)
+{
+	sigset_t one;
+
+	if (!atomic_load(&shared->stopped))
+		return;
+	(void)sigemptyset(&one);
+	(void)sigaddset(&one, sig);
+	(void)signal(sig, SIG_DFL);
+	stopped_ns = clock_now_ns();
+	(void)raise(sig);
+	/* Here it takes effect, and here we come back. */
+	(void)sigprocmask(SIG_UNBLOCK, &one, NULL);
+	(void)sigprocmask(SIG_BLOCK, &one, NULL);
+	if (sig != SIGSTOP)
+		(void)signal(sig, SIG_IGN);
+}
+
+/* Waits for the next number on the line; false at its end. */
+static bool next_message(int fd, const sigset_t *mask, int *ret)
 {
 	struct pollfd line = { .fd = fd, .events = POLLIN };
 	/* An early signal waits for the command's pid. */
@@ -122,8 +143,19 @@ static bool wait_for_code(int fd, const sigset_t *mask, int *ret_code)
 		if (n > 0)
 			break;
 	}
-	return fd_read_all(fd, ret_code, sizeof(*ret_code)) ==
-	       sizeof(*ret_code);
+	return fd_read_all(fd, ret, sizeof(*ret)) == sizeof(*ret);
+}
+
+/* Waits for an exit code on the line (stop signals come as negative numbers), or
+ * for its end: returns true with a code. */
+static bool wait_for_code(int fd, const sigset_t *mask, int *ret_code)
+{
+	while (next_message(fd, mask, ret_code)) {
+		if (*ret_code >= 0)
+			return true;
+		stop_likewise(-*ret_code);
+	}
+	return false;
 }
 
 static int reap(pid_t pid)
@@ -206,7 +238,12 @@ void front_leave(struct front *front, int code)
 
 void front_stop(const struct front *front, int sig)
 {
-	(void)kill(front->pid, sig);
+	int message = -sig;
+
+	if (sig == SIGCONT)
+		(void)kill(front->pid, SIGCONT);
+	else if (front->fd >= 0)
+		(void)fd_write_all(front->fd, &message, sizeof(message));
 }
 
 /* ---- both ---- */

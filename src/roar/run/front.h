@@ -8,9 +8,10 @@
  *
  * Signals.  What the terminal or anybody sends to the process group reaches the
  * command by itself.  What reaches the front alone is passed on once: a moment
- * later, unless the tracer has seen the command get the same signal meanwhile.  A second SIGINT kills the tree.
- * Stopping (Ctrl-Z) stops the front like any process; the tracer blocks all
- * signals and never stops.
+ * later, unless the tracer has seen the command get the same signal meanwhile.
+ * Stopping: the front stops when the command has stopped, by the same signal, and
+ * not before; so Ctrl-Z does to the job what it does to the command.  A second SIGINT kills the tree.
+ * The tracer blocks all signals and never stops.
  *
  * If the front is killed the run goes on and is recorded.  If the tracer is
  * killed, the kernel kills what it traced; the journal has the rest. */
@@ -42,7 +43,7 @@ void front_leave(struct front *front, int code);
  * does not close on exec), all but stderr. */
 void front_let_go(void);
 
-/* In the body, as tracer_job.stopped: the command was stopped, so is the front. */
+/* In the body, as tracer_job.stopped: what the command does, the front does. */
 void front_stop(const struct front *front, int sig);
 
 #endif

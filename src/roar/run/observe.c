@@ -25,6 +25,7 @@ enum {
 	/* An input that is about to be overwritten is hashed at once, while its
 	 * writer waits; this much of it (some 20 ms). */
 	URGENT_BYTES = 64 * 1024 * 1024,
+	HELD_MAX = 64, /* larger inputs kept open in one run */
 };
 
 /* ---- journal ---- */
@@ -85,14 +86,33 @@ static bool is_filtered(const struct run *run, const struct lineage_file *f)
 	return filter_match(&run->filters, f->path, written) != FILTER_NONE;
 }
 
+/* A large input may be removed or replaced before its turn comes; an open
+ * descriptor keeps its content. */
+static int hold(struct run *run, const struct lineage_file *f, const char *path)
+{
+	int fd;
+
+	if (f->first.size <= URGENT_BYTES || run->n_held >= HELD_MAX)
+		return -1;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	run->n_held += fd >= 0;
+	return fd;
+}
+
 static void hash_early(struct run *run, struct lineage_file *f,
 		       enum outcome_side side, const char *path)
 {
+	int fd = -1;
+
 	if (run->n_early >= EARLY_MAX || f->ftype > EVENT_FTYPE_REGULAR ||
 	    is_filtered(run, f))
 		return;
-	if (hashes_submit(run, f, side, path, -1))
+	if (side == OUTCOME_INPUT)
+		fd = hold(run, f, path);
+	if (hashes_submit(run, f, side, path, fd))
 		run->n_early++;
+	else if (fd >= 0)
+		(void)close(fd);
 }
 
 static void watch_written(struct run *run, const struct lineage_file *f)
@@ -172,8 +192,7 @@ void observe_event(void *ctx, const struct event *ev)
 }
 
 /* An input is about to change.  Its digest must be of the content that was
- * read: wait for it, or at least hold the file so that a removal does not take
- * the content away. */
+ * read: wait for it, unless it is so large that its writer would notice. */
 void observe_before_change(void *ctx, const char *path, size_t len,
 			   const struct stamp *stamp)
 {

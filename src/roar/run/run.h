@@ -87,6 +87,7 @@ struct run {
 	struct event *scratch_event;
 	struct made *made; /* for the look at git; NULL without one */
 	uint32_t n_early; /* tasks handed out while the command ran */
+	uint32_t n_held; /* large inputs kept open */
 	uint32_t n_writing; /* opens for writing less closes, roughly */
 	uint32_t n_idle_ticks; /* ticks since anything was opened or closed */
 

@@ -149,10 +149,10 @@ static void patterns_come_and_go(void **state)
 	expect_file(
 		"# mine\n[output]\nquiet = false # why\n\n[other]\nx = 1\n\n"
 		"[filters]\nignore_paths = [\"/mnt\"]\n");
-	scene_expect("filter|add|./x", 2,
-		     "roar: pattern './x' would never match: write an absolute "
-		     "path, or a part of one without './' (see 'roar filter "
-		     "--help')\n");
+	scene_expect("filter|add|../x", 2,
+		     "roar: pattern '../x' would never match: write an absolute "
+		     "path, one that begins with '~/', or a part of one (see "
+		     "'roar filter --help')\n");
 }
 
 static void filters_are_listed_with_their_switch(void **state)

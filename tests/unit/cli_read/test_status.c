@@ -119,6 +119,25 @@ static void a_rerun_upstream_makes_the_rest_stale(void **state)
 		    "  \"stale_steps\": [\n    \"@2\",\n    \"@3\"\n  ],\n");
 }
 
+static void jobs_without_files_need_no_graph(void **state)
+{
+	struct fixture *f = *state;
+
+	job(f, "aaaa0001", "true 1");
+	record(f);
+	job(f, "bbbb0002", "true 2");
+	record(f);
+	expect_status(f, "Build steps: 0\n"
+			 "Run steps: 2\n"
+			 "Last job: bbbb0002 @2 OK (complete) true 2\n"
+			 "Stale steps: none\n"
+			 "\n"
+			 "No tracked artifacts.\n");
+	expect_part(f, &cmd_status, "--json", "\"bbbb0002\"");
+	expect_part(f, &cmd_status, "--json",
+		    "  \"stale_steps\": [],\n  \"artifacts\": [],\n");
+}
+
 static void the_verdict_of_the_last_job_is_told(void **state)
 {
 	struct fixture *f = *state;
@@ -157,6 +176,7 @@ int main(void)
 		FIXTURE_TEST(a_touched_file_is_still_present),
 		FIXTURE_TEST(a_large_touched_file_is_not_read),
 		FIXTURE_TEST(a_rerun_upstream_makes_the_rest_stale),
+		FIXTURE_TEST(jobs_without_files_need_no_graph),
 		FIXTURE_TEST(the_verdict_of_the_last_job_is_told),
 		FIXTURE_TEST(json_has_totals),
 	};

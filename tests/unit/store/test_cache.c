@@ -163,6 +163,44 @@ static void oldest_entries_are_dropped_beyond_the_bound(void **state)
 	assert_true(get(f, a_stamp(11), 1, &d));
 }
 
+static void a_large_bound_is_kept_with_some_slack(void **state)
+{
+	struct fixture *f = *state;
+	struct digests d;
+	int64_t most = 0;
+
+	f->s->cache_max = 80;
+	for (uint64_t i = 1; i <= 400; i++) {
+		int64_t n;
+
+		put(f, a_stamp(i), some_digests(1, 1));
+		n = count(f, "SELECT count(*) FROM digest_cache");
+		most = n > most ? n : most;
+		assert_true(i < 80 ? n == (int64_t)i : n >= 80);
+		assert_true(get(f, a_stamp(i), 1, &d));
+	}
+	assert_int_equal(most, 89);
+}
+
+static void ages_go_on_after_a_rollback_and_a_restart(void **state)
+{
+	struct fixture *f = *state;
+	struct stamp stamp = a_stamp(9);
+	struct digests d = some_digests(1, 1);
+
+	put(f, a_stamp(1), d);
+	ok(f, store_begin(f->s, &f->err));
+	ok(f, store_cache_put(f->s, &stamp, long_after, &d, &f->err));
+	store_rollback(f->s);
+	reopen(f, 0);
+	put(f, a_stamp(2), d);
+	put(f, a_stamp(1), d);
+	assert_int_equal(count(f, "SELECT age FROM digest_cache WHERE ino = 2"),
+			 2);
+	assert_int_equal(count(f, "SELECT age FROM digest_cache WHERE ino = 1"),
+			 3);
+}
+
 static void rewriting_one_file_forever_does_not_grow_the_cache(void **state)
 {
 	struct fixture *f = *state;
@@ -190,6 +228,8 @@ int main(void)
 		STORE_TEST(racy_and_empty_stamps_are_left_out),
 		STORE_TEST(put_outside_a_transaction_is_refused),
 		STORE_TEST(oldest_entries_are_dropped_beyond_the_bound),
+		STORE_TEST(a_large_bound_is_kept_with_some_slack),
+		STORE_TEST(ages_go_on_after_a_rollback_and_a_restart),
 		STORE_TEST(rewriting_one_file_forever_does_not_grow_the_cache),
 	};
 

@@ -415,6 +415,122 @@ static void many_files_in_one_transaction_stay_cheap(void **state)
 	assert_int_equal(count(f, "SELECT count(*) FROM artifacts"), N);
 }
 
+/* Adds the files /p/`first` to /p/`last`, each with a content of its own. */
+static void add_range(struct fixture *f, int64_t job_id, int first, int last)
+{
+	for (int i = first; i <= last; i++) {
+		struct store_file file;
+		char path[32];
+
+		(void)snprintf(path, sizeof(path), "/p/%d", i);
+		file = a_file(job_id, path, LINEAGE_OUTPUT, 1);
+		memcpy(file.digests.blake3, &i, sizeof(i));
+		file.write_order = i;
+		ok(f, store_file_add(f->s, &file, &f->err));
+	}
+}
+
+static void files_that_wait_are_seen_at_once(void **state)
+{
+	struct fixture *f = *state;
+	int64_t id = add_job(f, "a1", "x", 1, 0);
+	struct store_file *out;
+
+	ok(f, store_begin(f->s, &f->err));
+	for (int i = 1; i <= 2 * STORE_FILE_BATCH + 1; i++) {
+		add_range(f, id, i, i);
+		assert_int_equal(files_of(f, id, false, &out), i);
+	}
+	add_range(f, id, 100, 102);
+	assert_int_equal(count(f, "SELECT max(n) FROM job_files"),
+			 2 * STORE_FILE_BATCH + 4);
+	add_range(f, id, 103, 103);
+	ok(f, store_commit(f->s, &f->err));
+	assert_int_equal(files_of(f, id, false, &out),
+			 2 * STORE_FILE_BATCH + 5);
+	assert_string_equal(out[2 * STORE_FILE_BATCH + 4].path, "/p/103");
+}
+
+static void every_number_of_files_is_kept(void **state)
+{
+	struct fixture *f = *state;
+	struct store_file *out;
+	char uid[9];
+
+	for (int n = 0; n <= 2 * STORE_FILE_BATCH + 1; n++) {
+		int64_t id;
+
+		(void)snprintf(uid, sizeof(uid), "%08x", n);
+		id = add_job(f, uid, "x", 1, 0);
+		ok(f, store_begin(f->s, &f->err));
+		add_range(f, id, 1, n);
+		ok(f, store_commit(f->s, &f->err));
+		reopen(f, 0);
+		assert_int_equal(files_of(f, id, false, &out), n);
+		for (int i = 0; i < n; i++)
+			assert_int_equal(out[i].write_order, i + 1);
+	}
+	ok(f, store_check(f->s, &f->err));
+}
+
+static void files_that_wait_are_rolled_back(void **state)
+{
+	struct fixture *f = *state;
+	int64_t id = add_job(f, "a1", "x", 1, 0);
+	struct store_file *out;
+
+	ok(f, store_begin(f->s, &f->err));
+	add_range(f, id, 1, STORE_FILE_BATCH + 3);
+	store_rollback(f->s);
+	assert_int_equal(files_of(f, id, false, &out), 0);
+	ok(f, store_begin(f->s, &f->err));
+	add_range(f, id, 50, 50);
+	ok(f, store_commit(f->s, &f->err));
+	assert_int_equal(files_of(f, id, false, &out), 1);
+	assert_string_equal(out->path, "/p/50");
+	assert_int_equal(count(f, "SELECT count(*) FROM paths"), 1);
+}
+
+static void new_and_known_files_may_alternate(void **state)
+{
+	struct fixture *f = *state;
+	int64_t id = add_job(f, "a1", "x", 1, 0);
+	struct store_file *out;
+
+	ok(f, store_begin(f->s, &f->err));
+	for (int i = 1; i <= 20; i++) {
+		add_range(f, id, i, i + 2);
+		add_range(f, id, 1, 1);
+	}
+	ok(f, store_commit(f->s, &f->err));
+	assert_int_equal(count(f, "SELECT count(*) FROM paths"), 22);
+	assert_int_equal(count(f, "SELECT count(*) FROM artifacts"), 22);
+	assert_int_equal(files_of(f, id, false, &out), 80);
+	for (int i = 0; i < 80; i++) {
+		char path[32];
+
+		(void)snprintf(path, sizeof(path), "/p/%d",
+			       (int)out[i].write_order);
+		assert_string_equal(out[i].path, path);
+		assert_memory_equal(out[i].digests.blake3, &out[i].write_order,
+				    sizeof(int));
+	}
+}
+
+static void a_job_that_is_removed_takes_files_that_wait(void **state)
+{
+	struct fixture *f = *state;
+	int64_t id = add_job(f, "a1", "x", 1, 0);
+
+	ok(f, store_begin(f->s, &f->err));
+	add_range(f, id, 1, 5);
+	ok(f, store_job_remove(f->s, id, &f->err));
+	ok(f, store_commit(f->s, &f->err));
+	assert_int_equal(count(f, "SELECT count(*) FROM job_files"), 0);
+	assert_int_equal(count(f, "SELECT count(*) FROM artifacts"), 0);
+	ok(f, store_check(f->s, &f->err));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -432,6 +548,11 @@ int main(void)
 		STORE_TEST(artifacts_are_found_by_the_start_of_any_digest),
 		STORE_TEST(prefix_that_is_no_hex_is_refused),
 		STORE_TEST(many_files_in_one_transaction_stay_cheap),
+		STORE_TEST(files_that_wait_are_seen_at_once),
+		STORE_TEST(every_number_of_files_is_kept),
+		STORE_TEST(files_that_wait_are_rolled_back),
+		STORE_TEST(new_and_known_files_may_alternate),
+		STORE_TEST(a_job_that_is_removed_takes_files_that_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

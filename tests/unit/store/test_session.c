@@ -100,6 +100,31 @@ static void session_counts_jobs_and_steps_by_kind(void **state)
 	assert_int_equal(session.n_build_steps, 1);
 }
 
+static void session_counts_the_kept_files_of_its_jobs(void **state)
+{
+	struct fixture *f = *state;
+	struct store_session session;
+	struct store_job jobs[2];
+
+	ok(f, store_begin(f->s, &f->err));
+	for (int i = 0; i < 2; i++) {
+		jobs[i] = a_job(f, i ? "bbbb" : "aaaa", "true", 1, 0);
+		jobs[i].n_inputs = 3;
+		jobs[i].n_outputs = 4;
+		jobs[i].n_filtered = 100;
+		ok(f, store_job_add(f->s, &jobs[i], &f->err));
+	}
+	ok(f, store_commit(f->s, &f->err));
+	ok(f, store_session_active(f->s, false, &session, &f->err));
+	assert_int_equal(session.n_files, 14);
+
+	ok(f, store_begin(f->s, &f->err));
+	ok(f, store_job_remove(f->s, jobs[1].id, &f->err));
+	ok(f, store_commit(f->s, &f->err));
+	ok(f, store_session_active(f->s, false, &session, &f->err));
+	assert_int_equal(session.n_files, 7);
+}
+
 /* ---- the hash ---- */
 
 /* The description in session_hash.c, written down once more. */
@@ -143,13 +168,23 @@ static void session_hash(struct fixture *f, uint8_t hash[BLAKE3_LEN])
 	ok(f, store_session_hash(f->s, session.id, hash, &f->err));
 }
 
+/* A file, and the count of it in its job. */
 static void add(struct fixture *f, int64_t job_id, const char *path,
 		uint8_t role, uint8_t content, uint8_t filter)
 {
 	struct store_file file = a_file(job_id, path, role, content);
+	char sql[96];
 
 	file.filter = filter;
 	add_file(f, &file);
+	if (filter || !(role & (LINEAGE_INPUT | LINEAGE_OUTPUT)))
+		return;
+	(void)snprintf(sql, sizeof(sql),
+		       "UPDATE jobs SET %s = %s + 1 WHERE id = %lld",
+		       role == LINEAGE_INPUT ? "n_inputs" : "n_outputs",
+		       role == LINEAGE_INPUT ? "n_inputs" : "n_outputs",
+		       (long long)job_id);
+	ok(f, store_exec(f->s, sql, &f->err));
 }
 
 static void hash_is_the_documented_chain(void **state)
@@ -260,6 +295,7 @@ int main(void)
 		STORE_TEST(reset_closes_the_old_one_and_starts_another),
 		STORE_TEST(reset_outside_a_transaction_changes_nothing),
 		STORE_TEST(session_counts_jobs_and_steps_by_kind),
+		STORE_TEST(session_counts_the_kept_files_of_its_jobs),
 		STORE_TEST(hash_is_the_documented_chain),
 		STORE_TEST(empty_session_has_the_hash_of_the_start),
 		STORE_TEST(hash_ignores_time_place_and_order),

@@ -128,6 +128,37 @@ static void dangling_reference_fails_the_check(void **state)
 	      "is damaged (a row of jobs points to a missing row of sessions)");
 }
 
+static void file_without_its_path_or_content_fails_the_check(void **state)
+{
+	struct fixture *f = *state;
+	struct store_file file = a_file(add_job(f, "a1", "x", 1, 0), "/p",
+					LINEAGE_OUTPUT, 1);
+
+	file.origin = "/origin";
+	add_file(f, &file);
+	ok(f, store_check(f->s, &f->err));
+	for (int i = 0; i < 3; i++) {
+		static const char *const tables[] = { "artifacts", "paths",
+						      "paths" };
+		static const char *const losses[] = {
+			"DELETE FROM artifacts",
+			"DELETE FROM paths WHERE path = '/p'",
+			"DELETE FROM paths WHERE path = '/origin'",
+		};
+		char words[96];
+
+		(void)snprintf(words, sizeof(words),
+			       "a row of job_files points to a missing row of "
+			       "%s",
+			       tables[i]);
+		ok(f, store_begin(f->s, &f->err));
+		ok(f, store_exec(f->s, losses[i], &f->err));
+		fails(f, store_check(f->s, &f->err), EUCLEAN, words);
+		store_rollback(f->s);
+	}
+	ok(f, store_check(f->s, &f->err));
+}
+
 static void compaction_drops_what_nothing_mentions(void **state)
 {
 	struct fixture *f = *state;
@@ -204,6 +235,7 @@ int main(void)
 		STORE_TEST(sound_database_passes_the_check),
 		STORE_TEST(damaged_page_fails_the_check),
 		STORE_TEST(dangling_reference_fails_the_check),
+		STORE_TEST(file_without_its_path_or_content_fails_the_check),
 		STORE_TEST(compaction_drops_what_nothing_mentions),
 		STORE_TEST(compaction_trims_the_digest_cache),
 		STORE_TEST(compaction_needs_to_write),
