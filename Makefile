@@ -12,7 +12,7 @@ BUILD := build
 build: ## build the programs into build/
 	@tools/setup build
 	@test -f $(BUILD)/build.ninja || \
-		{ meson setup $(BUILD) --prefix=$(PREFIX) && \
+		{ meson setup $(BUILD) --prefix=$(PREFIX) -Dtests=disabled && \
 		  printf '%s' "$(PREFIX)" >$(BUILD)/.prefix; }
 	@ninja -C $(BUILD)
 
@@ -40,6 +40,8 @@ bench: ## measure; every figure in the documents comes from here
 stress: ## long and heavy tests, not part of `make test`
 	@tools/setup build test
 	@$(MAKE) --no-print-directory build
+	@meson configure $(BUILD) -Dtests=enabled
+	@ninja -C $(BUILD)
 	@meson test -C $(BUILD) --suite stress --print-errorlogs \
 		--num-processes 1 --timeout-multiplier 10
 

@@ -237,7 +237,7 @@ static void add_commands(struct str *out)
 		add_text(out, commands[i]->name);
 		str_adds(out, " (1)\n");
 		add_text(out, commands[i]->summary);
-		str_adds(out, ".\n");
+		str_addc(out, '\n');
 	}
 }
 

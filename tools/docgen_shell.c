@@ -54,6 +54,24 @@ static void add_key_values(struct str *out, const struct config_key *k)
 		add_words(out, k->values);
 }
 
+static bool takes_folder(const struct option_spec *o)
+{
+	return o->arg && !strcmp(o->arg, "DIR");
+}
+
+/* " -n --name": the options of a command that are followed by a value. */
+static void add_value_options(struct str *out, const struct command *c)
+{
+	for (const struct option_spec *o = option_listed(c->options); o;
+	     o = option_listed(o + 1)) {
+		if (!o->arg)
+			continue;
+		if (o->letter)
+			str_addf(out, " -%c", o->letter);
+		str_addf(out, " --%s", o->name);
+	}
+}
+
 /* ---- bash ---- */
 
 static void add_bash_options(struct str *out, const struct command *c)
@@ -83,7 +101,8 @@ static void add_bash_values(struct str *out, const struct command *c)
 			add_words(out, o->values);
 			str_adds(out, "' ;;\n");
 		} else {
-			str_adds(out, "file ;;\n");
+			str_addf(out, "%s ;;\n",
+				 takes_folder(o) ? "folder" : "file");
 		}
 	}
 }
@@ -128,7 +147,7 @@ static const char bash_words[] =
 	"_roar_files()\n"
 	"{\n"
 	"\tcompopt -o filenames 2>/dev/null\n"
-	"\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
+	"\tmapfile -t COMPREPLY < <(compgen \"${1:--f}\" -- \"$cur\")\n"
 	"}\n"
 	"\n";
 
@@ -195,6 +214,8 @@ static const char bash_main[] =
 	"\t\t_roar_command \"$first\"\n"
 	"\telif [[ $kind == words ]]; then\n"
 	"\t\t_roar_words \"$words\"\n"
+	"\telif [[ $kind == folder ]]; then\n"
+	"\t\t_roar_files -d\n"
 	"\telif [[ $kind == file ]]; then\n"
 	"\t\t_roar_files\n"
 	"\telif [[ $cur == -* ]]; then\n"
@@ -282,7 +303,7 @@ static void add_zsh_option(struct str *out, const struct option_spec *o)
 			add_words(out, o->values);
 			str_addc(out, ')');
 		} else {
-			str_adds(out, "_files");
+			str_adds(out, takes_folder(o) ? "_files -/" : "_files");
 		}
 	}
 	str_adds(out, "' \\\n");
@@ -301,11 +322,13 @@ static void add_zsh_verbs(struct str *out, const struct command *c)
 
 static void add_zsh_command(struct str *out, const struct command *c)
 {
+	/* A blank before an action keeps zsh from adding words of its own in
+	 * front of its arguments. */
 	static const char *const operands[] = {
 		[OPERAND_NONE] = "\t\t\t&& return\n",
 		[OPERAND_TARGET] = "\t\t\t'*:target:_files'\n",
-		[OPERAND_COMMAND] = ("\t\t\t'(-)1:command:_command_names -e' \\\n"
-				     "\t\t\t'*::arguments:_normal'\n"),
+		[OPERAND_COMMAND] = ("\t\t\t'(-)1:command: _command_names -e' \\\n"
+				     "\t\t\t'*::arguments: _normal'\n"),
 		[OPERAND_FILE] = "\t\t\t'*:file:_files'\n",
 	};
 	static const struct option_spec help = { .name = "help",
@@ -343,14 +366,15 @@ static void add_zsh_settings(struct str *out)
 		      "\tesac\n}\n\n");
 }
 
+/* `commands` is what zsh itself calls the programs of PATH. */
 void complete_zsh(struct str *out)
 {
 	str_adds(out, "#compdef roar\n# generated from the tables of roar\n\n");
 	add_zsh_settings(out);
 	str_adds(out, "_roar() {\n"
 		      "\tlocal curcontext=\"$curcontext\" state line\n"
-		      "\tlocal -a commands\n"
-		      "\ttypeset -A opt_args\n\n\tcommands=(\n");
+		      "\tlocal -a roar_commands\n"
+		      "\ttypeset -A opt_args\n\n\troar_commands=(\n");
 	for (size_t i = 0; commands[i]; i++) {
 		str_addf(out, "\t\t'%s:", commands[i]->name);
 		add_zsh_text(out, commands[i]->summary);
@@ -363,12 +387,12 @@ void complete_zsh(struct str *out)
 		      "\t\t'1:command:->command' \\\n"
 		      "\t\t'*::argument:->argument' && return\n"
 		      "\tif [[ $state == command ]]; then\n"
-		      "\t\t_describe -t commands command commands\n"
+		      "\t\t_describe -t commands command roar_commands\n"
 		      "\t\treturn\n\tfi\n"
 		      "\tcase $words[1] in\n");
 	for (size_t i = 0; commands[i]; i++)
 		add_zsh_command(out, commands[i]);
-	str_adds(out, "\thelp) _describe -t commands command commands ;;\n"
+	str_adds(out, "\thelp) _describe -t commands command roar_commands ;;\n"
 		      "\tesac\n}\n\n"
 		      "if [[ $funcstack[1] == _roar ]]; then\n"
 		      "\t_roar \"$@\"\nelse\n\tcompdef _roar roar\nfi\n");
@@ -379,7 +403,13 @@ void complete_zsh(struct str *out)
 static void add_fish_option(struct str *out, const struct command *c,
 			    const struct option_spec *o)
 {
-	str_addf(out, "complete -c roar -n '__roar_is %s'", c->name);
+	if (c->stops_at_operand) {
+		str_addf(out, "complete -c roar -n '__roar_starts %s", c->name);
+		add_value_options(out, c);
+		str_addc(out, '\'');
+	} else {
+		str_addf(out, "complete -c roar -n '__roar_is %s'", c->name);
+	}
 	if (o->letter)
 		str_addf(out, " -s %c", o->letter);
 	str_addf(out, " -l %s", o->name);
@@ -387,6 +417,8 @@ static void add_fish_option(struct str *out, const struct command *c,
 		str_adds(out, " -x -a '");
 		add_words(out, o->values);
 		str_addc(out, '\'');
+	} else if (takes_folder(o)) {
+		str_adds(out, " -x -a '(__fish_complete_directories)'");
 	} else if (o->arg) {
 		str_adds(out, " -r -F");
 	}
@@ -415,14 +447,17 @@ static void add_fish_command(struct str *out, const struct command *c)
 		add_quoted(out, v->help, true);
 		str_addc(out, '\n');
 	}
-	if (c->operand == OPERAND_COMMAND)
+	if (c->operand == OPERAND_COMMAND) {
 		str_addf(out,
 			 "complete -c roar -n '__roar_is %s' -x -a "
-			 "'(__fish_complete_subcommand --fcs-skip=2)'\n",
+			 "'(__fish_complete_subcommand --fcs-skip=2",
 			 c->name);
-	else if (c->operand != OPERAND_NONE)
+		add_value_options(out, c);
+		str_adds(out, ")'\n");
+	} else if (c->operand != OPERAND_NONE) {
 		str_addf(out, "complete -c roar -n '__roar_is %s' -F\n",
 			 c->name);
+	}
 }
 
 static void add_fish_settings(struct str *out)
@@ -451,6 +486,23 @@ static const char fish_start[] =
 	"\ttest (count $words) -ge 2; and test $words[2] = $argv[1]\n"
 	"\tor return 1\n"
 	"\ttest (count $argv) -lt 2; or test (count $words) -eq $argv[2]\n"
+	"end\n"
+	"\n"
+	"# __roar_starts COMMAND [OPTION]...: is it that command, still without\n"
+	"# an operand?  Behind the options named stands a value.\n"
+	"function __roar_starts\n"
+	"\t__roar_is $argv[1]; or return 1\n"
+	"\tset -l words (commandline -opc)\n"
+	"\tset -l is_value 0\n"
+	"\tfor word in $words[3..-1]\n"
+	"\t\tif test $is_value = 1\n"
+	"\t\t\tset is_value 0\n"
+	"\t\telse if contains -- $word $argv[2..-1]\n"
+	"\t\t\tset is_value 1\n"
+	"\t\telse if test $word = --; or not string match -q -- '-*' $word\n"
+	"\t\t\treturn 1\n"
+	"\t\tend\n"
+	"\tend\n"
 	"end\n"
 	"\n"
 	"# __roar_does COMMAND WORDS ACTION...: 0 words means any number.\n"

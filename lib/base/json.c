@@ -3,6 +3,8 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/quote.h"
@@ -126,12 +128,18 @@ void json_int(struct json *j, int64_t value)
 
 void json_double(struct json *j, double value)
 {
+	char text[32];
+
 	if (!isfinite(value)) {
 		json_null(j);
 		return;
 	}
 	separate(j);
-	str_addf(j->out, "%.17g", value);
+	/* The shorter form where it means the same number. */
+	(void)snprintf(text, sizeof(text), "%.15g", value);
+	if (strtod(text, NULL) != value)
+		(void)snprintf(text, sizeof(text), "%.17g", value);
+	str_adds(j->out, text);
 }
 
 void json_bool(struct json *j, bool value)

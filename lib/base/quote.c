@@ -6,6 +6,13 @@
 
 #include "base/str.h"
 
+static bool ascii_only;
+
+void quote_set_ascii(bool on)
+{
+	ascii_only = on;
+}
+
 size_t utf8_length(const char *s, size_t len)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -150,7 +157,7 @@ void quote_printable(struct str *out, const char *text, size_t len)
 	for (size_t i = 0; i < len;) {
 		size_t n = utf8_length(text + i, len - i);
 
-		if (!n || is_control(text + i, n))
+		if (!n || is_control(text + i, n) || (n > 1 && ascii_only))
 			add_escaped(out, text + i, n ? n : 1);
 		else
 			str_add(out, text + i, n);

@@ -25,4 +25,10 @@ void quote_printable(struct str *out, const char *text, size_t len);
 /* The same, cut to `width` columns with "..." (counting one per character). */
 void quote_printable_cut(struct str *out, const char *text, size_t width);
 
+/* For terminals that do not take UTF-8: from now on quote_printable() and
+ * quote_printable_cut() show every byte from 0x80 on as \xHH.  A switch of the
+ * whole process, off at first; set it before there are threads.  Words for a
+ * shell and JSON are not text for a terminal and stay as they are. */
+void quote_set_ascii(bool on);
+
 #endif

@@ -117,6 +117,8 @@ static const struct {
 					 "name is unknown" },
 	[EVENT_GAP_MEMORY] = { "memory", "memory ran out and events were "
 					 "dropped" },
+	[EVENT_GAP_LATE] = { "late", "the record could only be made later, from "
+				     "the journal" },
 	[EVENT_GAP_LOST] = { "lost", "the tracer lost events" },
 };
 

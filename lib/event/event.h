@@ -103,6 +103,7 @@ enum event_gap {
 	EVENT_GAP_HANDLE = 12, /* opened by file handle, name unknown */
 	EVENT_GAP_MEMORY = 13, /* memory ran out; events were dropped */
 	EVENT_GAP_LOST = 14, /* a tracer lost events */
+	EVENT_GAP_LATE = 15, /* recorded later, from the journal */
 };
 
 struct event {

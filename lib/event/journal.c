@@ -9,10 +9,12 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/str.h"
 #include "event/event.h"
 
 enum {
@@ -112,22 +114,32 @@ int journal_create(int dirfd, const char *name, const void *meta,
 		   size_t meta_len, struct journal **ret_journal)
 {
 	CLEANUP(journal_closep) struct journal *j = NULL;
+	CLEANUP(str_release) struct str unborn = STR_INIT;
 	int r;
 
 	if (meta_len > UINT32_MAX / 2)
 		return -EFBIG;
+	/* It gets its name when it is locked and has its header: nobody meets a
+	 * journal that looks dead or empty. */
+	str_addf(&unborn, "%s.new", name);
+	if (str_error(&unborn) < 0)
+		return -ENOMEM;
 	j = calloc(1, sizeof(*j));
 	if (!j)
 		return -ENOMEM;
-	j->fd = openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+	j->fd = openat(dirfd, unborn.data,
+		       O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
 		       0600);
 	if (j->fd < 0)
 		return -errno;
 	r = lock(j->fd, F_OFD_SETLK);
 	if (r == 0)
 		r = write_header(j, meta, meta_len);
+	if (r == 0 &&
+	    renameat2(dirfd, unborn.data, dirfd, name, RENAME_NOREPLACE) < 0)
+		r = -errno;
 	if (r < 0) {
-		(void)unlinkat(dirfd, name, 0);
+		(void)unlinkat(dirfd, unborn.data, 0);
 		return r;
 	}
 	*ret_journal = TAKE_PTR(j);
@@ -194,9 +206,18 @@ static int check_header(struct journal_reader *r)
 		return -EBADMSG;
 	padded = ((size_t)h->meta_len + 7) & ~(size_t)7;
 	if (padded > r->len - HEADER_LEN)
-		return -EBADMSG;
+		return -ENODATA;
 	r->pos = HEADER_LEN + padded;
 	return 0;
+}
+
+/* Nothing, or the first bytes of a journal: one that lost its content. */
+static bool is_beginning(int fd)
+{
+	char start[sizeof(magic)];
+	ssize_t n = pread(fd, start, sizeof(start), 0);
+
+	return n >= 0 && memcmp(start, magic, (size_t)n) == 0;
 }
 
 static int map_all(struct journal_reader *r)
@@ -206,7 +227,7 @@ static int map_all(struct journal_reader *r)
 	if (fstat(r->fd, &st) < 0)
 		return -errno;
 	if (st.st_size < HEADER_LEN)
-		return -EBADMSG;
+		return is_beginning(r->fd) ? -ENODATA : -EBADMSG;
 	r->len = (size_t)st.st_size;
 	r->data = mmap(NULL, r->len, PROT_READ, MAP_PRIVATE, r->fd, 0);
 	if (r->data == MAP_FAILED) {

@@ -52,7 +52,9 @@ void journal_commit(struct journal *j, struct event *ev, uint32_t size);
 bool journal_is_live(int dirfd, const char *name);
 
 /* Opens a journal that has no writer (-EBUSY when it has one, so two recoveries
- * cannot meet) and checks its header (-EBADMSG).  The reader holds the lock. */
+ * cannot meet) and checks its header: -EBADMSG when it is no journal of ours,
+ * -ENODATA for one that was torn before its first record.  The reader holds the
+ * lock. */
 int journal_open(int dirfd, const char *name,
 		 struct journal_reader **ret_reader);
 void journal_reader_free(struct journal_reader *r);

@@ -97,6 +97,7 @@ static const struct part hidden[] = {
 	{ ".config/rclone/rclone.conf", FILTER_CREDENTIALS },
 	{ ".databrickscfg", FILTER_CREDENTIALS },
 	{ ".docker/config.json", FILTER_CREDENTIALS },
+	{ ".env", FILTER_CREDENTIALS },
 	{ ".git-credentials", FILTER_CREDENTIALS },
 	{ ".gnupg", FILTER_CREDENTIALS },
 	{ ".huggingface/token", FILTER_CREDENTIALS },
@@ -111,6 +112,10 @@ static const struct part hidden[] = {
 	{ ".s3cfg", FILTER_CREDENTIALS },
 	{ ".ssh", FILTER_CREDENTIALS },
 	{ ".vault-token", FILTER_CREDENTIALS },
+	{ "id_dsa", FILTER_CREDENTIALS },
+	{ "id_ecdsa", FILTER_CREDENTIALS },
+	{ "id_ed25519", FILTER_CREDENTIALS },
+	{ "id_rsa", FILTER_CREDENTIALS },
 
 	/* Packages of Python, conda, node, Julia, Rust, Ruby, Java. */
 	{ ".venv", FILTER_PACKAGES },

@@ -175,7 +175,7 @@ static int set_node(struct graph *g, struct graph_node *node, uint32_t job)
 	for (const struct row *row = first_row(g, job); row < end_row(g, job);
 	     row++) {
 		node->n_outputs += row->file->is_output;
-		node->n_inputs += !row->file->is_output;
+		node->n_inputs += !row->file->is_output && !row->file->is_moved;
 	}
 	if (step->latest == job)
 		cached = is_cached(g, step);
@@ -224,6 +224,8 @@ static void connect_row(const struct graph *g, uint32_t node,
 
 	if (link != LINK_NONE)
 		edges_add(deps, node, node_of_row(g, made));
+	if (row->file->is_moved)
+		return;
 	if (link == LINK_CONTENT)
 		pair = g->rows[made].pair;
 	edges_add(uses, pair, node);

@@ -12,9 +12,15 @@
  * jobs of other steps, in this order:
  *	1. wrote this content to this path	the latest before the job
  *	2. wrote this content to any path	the latest before the job
- *	3. as 1, then as 2, at any time		(jobs may overlap)
+ *	3. as 1, then as 2, at any time		(jobs may overlap; in 2 only who
+ *						started first: a later job that
+ *						wrote it elsewhere made a copy)
  *	4. wrote other content to this path	the latest before, else any
  * Empty content is no evidence in 2: all empty files are the same artifact.
+ *
+ * Content that a job renamed or linked without reading it makes a dependency on
+ * who wrote this content to the old path before, and on nobody else.  It is no
+ * input, and its maker's output is not consumed: the counts leave it out.
  *
  * Stale.  The latest execution S of a step is stale when, for a path it read,
  * the last job of another step that wrote this path
@@ -64,6 +70,7 @@ struct graph_file {
 	int64_t artifact; /* identity of the content; 0: not identified */
 	int64_t size; /* bytes */
 	bool is_output;
+	bool is_moved; /* an input that was renamed or linked, not read */
 };
 
 enum graph_state {

@@ -317,6 +317,20 @@ static uint32_t find_any(const struct graph *g, const struct groups *groups,
 			   other_step);
 }
 
+/* Content at another path, from a job that was recorded later: it is the maker
+ * only if it was running first.  Else it made a copy of what was there. */
+static uint32_t find_overlapping(const struct graph *g, const struct row *row,
+				 bool other_step)
+{
+	uint32_t found = find_any(g, &g->by_content, row->content, row->job,
+				  other_step);
+
+	if (found != GRAPH_NONE && g->jobs[g->rows[found].job].started_ns >
+					   g->jobs[row->job].started_ns)
+		return GRAPH_NONE;
+	return found;
+}
+
 static uint32_t by_content(const struct graph *g, const struct row *row,
 			   bool other_step)
 {
@@ -333,14 +347,18 @@ static uint32_t by_content(const struct graph *g, const struct row *row,
 		found = find_any(g, &g->by_pair, row->pair, row->job,
 				 other_step);
 	if (found == GRAPH_NONE && evidence)
-		found = find_any(g, &g->by_content, row->content, row->job,
-				 other_step);
+		found = find_overlapping(g, row, other_step);
 	return found;
 }
 
 enum link graph_producer(const struct graph *g, const struct row *row,
 			 bool other_step, uint32_t *ret_row)
 {
+	if (row->file->is_moved) {
+		*ret_row = find_before(g, &g->by_pair, row->pair, row->job,
+				       other_step);
+		return *ret_row == GRAPH_NONE ? LINK_NONE : LINK_CONTENT;
+	}
 	*ret_row = by_content(g, row, other_step);
 	if (*ret_row != GRAPH_NONE)
 		return LINK_CONTENT;

@@ -60,6 +60,11 @@ static word_list plain_token_words = {
 	"forced", "decoder", "placeholder", "tokens", NULL
 };
 
+/* "X pass" is one of several. */
+static word_list counting_words = { "num",   "n",      "max",	 "min",	  "per",
+				    "first", "second", "single", "multi", "two",
+				    "low",   "high",   "band",	 NULL };
+
 static bool is_one_of(const char *word, word_list list)
 {
 	for (size_t i = 0; list[i]; i++)
@@ -163,6 +168,12 @@ static bool is_secret_part(const struct parts *p, size_t i)
 	/* PGPASSWORD is caught above; PWD alone is a directory. */
 	if (!strcmp(part, "pwd"))
 		return i > 0;
+	/* DB_PASS, --smtp-pass; but --pass 2 and --num-pass count something. */
+	if (!strcmp(part, "pass"))
+		return i > 0 && is_last(p, i) &&
+		       !is_one_of(p->part[i - 1], counting_words);
+	if (!strcmp(part, "cookie") || !strcmp(part, "cookies"))
+		return is_last(p, i);
 	return p->capitals && ends_with(part, "token");
 }
 

@@ -263,7 +263,9 @@ int step_output_id(const char *kind, const char *cwd, char *const argv[],
 	CLEANUP(freep) const char **sorted = NULL;
 	struct chain c = { 0 };
 
-	if (!n_outputs) {
+	/* The program of `sh -c ...` is on the command line. */
+	if (!n_outputs ||
+	    (argv[0] && find_interpreter(argv[0]) && !step_script(argv))) {
 		memset(ret_id, 0, STEP_ID_LEN);
 		return 0;
 	}

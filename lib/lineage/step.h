@@ -18,8 +18,8 @@ void step_command_id(const char *kind, const char *cwd, char *const argv[],
 		     uint8_t ret_id[STEP_ID_LEN]);
 
 /* Identity of what it makes: kind, program, script and the names of the outputs
- * (any order).  All zero when there are no outputs: then only the command
- * counts. */
+ * (any order).  All zero when there are no outputs, or when an interpreter got
+ * its program as an argument (`sh -c ...`): then only the command counts. */
 int step_output_id(const char *kind, const char *cwd, char *const argv[],
 		   const char *const outputs[], size_t n_outputs,
 		   uint8_t ret_id[STEP_ID_LEN]);

@@ -59,6 +59,7 @@ static const struct job_column {
 	COLUMN(JOB_TEXT, git_snapshot),
 	COLUMN(JOB_TEXT, git_remote),
 	COLUMN(JOB_TEXT, git_root),
+	COLUMN(JOB_TEXT, git_note),
 	COLUMN(JOB_TEXT, cwd),
 	COLUMN(JOB_TEXT, script),
 	COLUMN(JOB_TEXT, command),
@@ -318,6 +319,7 @@ static void add_conditions(struct str *sql, const struct store_job_query *query,
 		{ query->uid_prefix, " AND uid >= ?3 AND uid < ?3 || 'g'" },
 		{ query->kind, " AND kind = ?4" },
 		{ query->step != 0, " AND step = ?5" },
+		{ query->attempt != 0, " AND attempt = ?8" },
 		/* SQLite takes `id` from the row that has the maximum; one walk
 		 * along the index jobs_step. */
 		{ query->latest_only && query->session_id,
@@ -342,8 +344,8 @@ static void add_select(struct str *sql, const struct store_job_query *query,
 	str_adds(sql, "SELECT id");
 	for (int i = 0; i < N_COLUMNS; i++)
 		str_addf(sql, ", %s", columns[i].name);
-	/* ?7 fixes the number of parameters. */
-	str_adds(sql, " FROM jobs WHERE ?7 IS NOT NULL AND id IN "
+	/* ?8 fixes the number of parameters. */
+	str_adds(sql, " FROM jobs WHERE ?8 IS NOT NULL AND id IN "
 		      "(SELECT id FROM jobs j WHERE 1");
 	add_conditions(sql, query, words);
 	str_adds(sql, ") ORDER BY id");
@@ -397,6 +399,7 @@ int store_jobs(struct store *s, struct pool *pool,
 	query_int(&q, query->step);
 	query_text(&q, str_cstr(&words));
 	query_int(&q, query->limit);
+	query_int(&q, query->attempt);
 	return read_jobs(&q, pool, ret, ret_n, err);
 }
 

@@ -58,6 +58,7 @@ CREATE TABLE jobs (
 	git_snapshot TEXT NOT NULL,
 	git_remote TEXT NOT NULL,
 	git_root TEXT NOT NULL,
+	git_note TEXT NOT NULL DEFAULT '',		-- what git did not tell
 	cwd TEXT NOT NULL,
 	script TEXT NOT NULL,
 	command TEXT NOT NULL,

@@ -110,6 +110,7 @@ struct store_job {
 	const char *git_branch;
 	const char *git_remote;
 	const char *git_snapshot; /* commit under refs/roar/, "" when clean */
+	const char *git_note; /* what could not be learned; "" when nothing */
 	bool git_dirty;
 	/* counts for lists, so that `log` reads one table; of a job that counts
 	 * no inputs and outputs no files are looked for */
@@ -181,6 +182,7 @@ struct store_job_query {
 	const char *uid_prefix; /* NULL: any */
 	const char *kind; /* NULL: any */
 	int64_t step; /* 0: any */
+	int64_t attempt; /* 0: any */
 	bool latest_only; /* only the newest execution of each step */
 	const char *search; /* words, each the start of one in command, script
 			     * or name; NULL or blank: any */

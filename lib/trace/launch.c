@@ -102,10 +102,12 @@ static void exec_as_script(const struct tracer_job *job)
 }
 
 static _Noreturn void become(const struct tracer_job *job,
-			     const struct sock_fprog *filter)
+			     const struct sock_fprog *filter, pid_t tracer)
 {
 	/* A tracer that dies before the gate opens takes the child along. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != tracer)
+		_exit(127);
 	wait_at_gate(job->control);
 	(void)prctl(PR_SET_PDEATHSIG, 0);
 	if (filter)
@@ -121,12 +123,13 @@ static _Noreturn void become(const struct tracer_job *job,
 int launch_child(const struct tracer_job *job, const struct sock_fprog *filter,
 		 pid_t *ret_pid)
 {
+	pid_t tracer = getpid();
 	pid_t pid = fork();
 
 	if (pid < 0)
 		return -errno;
 	if (pid == 0)
-		become(job, filter);
+		become(job, filter, tracer);
 	atomic_store(&job->control->command, pid);
 	*ret_pid = pid;
 	return 0;

@@ -122,6 +122,7 @@ static int none_run(struct tracer *t, struct tracer_result *ret,
 		else
 			break;
 	}
+	atomic_store(&n->job->control->command, -1);
 	ret->status = status;
 	ret->exec_errno = atomic_load(&n->job->control->child_errno);
 	return 0;

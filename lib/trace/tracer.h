@@ -36,7 +36,7 @@ struct tracer;
 
 /* A page shared between the tracer, its front process and the new child. */
 struct tracer_control {
-	_Atomic pid_t command; /* the command's pid once it exists */
+	_Atomic pid_t command; /* its pid; 0 before, -1 after its life */
 	_Atomic int gate; /* futex: the child waits here until it is 1 */
 	_Atomic int child_errno; /* why the child could not execute; else 0 */
 	_Atomic int seccomp_errno; /* why there is no filter; else 0 */

@@ -59,19 +59,12 @@ static int is_new(struct walk *w, const struct store_file *row)
 	return r < 0 ? r : 1;
 }
 
-static int take(struct walk *w, const struct store_file *row,
-		const struct visit *visit, struct roar_error *err)
+static int add(struct walk *w, const struct store_file *row,
+	       const struct visit *visit, const struct store_job *maker,
+	       bool moved)
 {
-	const struct store_job *maker;
 	struct ancestor *a;
-	int r;
 
-	r = is_new(w, row);
-	if (r <= 0)
-		return r;
-	r = producer_find(w->view, row, &maker, err);
-	if (r < 0)
-		return r;
 	a = VEC_PUSH(w->found, w->n_found, w->found_cap);
 	if (!a)
 		return -ENOMEM;
@@ -80,10 +73,44 @@ static int take(struct walk *w, const struct store_file *row,
 		.user = visit->job,
 		.maker = maker,
 		.depth = visit->depth,
+		.moved = moved,
 	};
 	if (maker && w->deep)
 		return visit_later(w, maker, visit->depth + 1);
 	return 0;
+}
+
+static int take(struct walk *w, const struct store_file *row,
+		const struct visit *visit, struct roar_error *err)
+{
+	const struct store_job *maker;
+	int r;
+
+	r = is_new(w, row);
+	if (r <= 0)
+		return r;
+	r = producer_find(w->view, row, &maker, err);
+	return r < 0 ? r : add(w, row, visit, maker, false);
+}
+
+/* An output that an earlier job had made under another name. */
+static int take_moved(struct walk *w, const struct store_file *row,
+		      const struct visit *visit, struct roar_error *err)
+{
+	const struct store_job *maker;
+	struct store_file *old;
+	int r;
+
+	r = producer_find_moved(w->view, row, visit->job, &maker, err);
+	if (r < 0 || !maker)
+		return r;
+	old = pool_alloc(&w->view->pool, sizeof(*old));
+	if (!old)
+		return -ENOMEM;
+	*old = *row;
+	old->path = row->origin;
+	r = is_new(w, old);
+	return r <= 0 ? r : add(w, old, visit, maker, true);
 }
 
 static int visit(struct walk *w, struct visit this, struct roar_error *err)
@@ -95,9 +122,12 @@ static int visit(struct walk *w, struct visit this, struct roar_error *err)
 
 	r = store_files(v->store, &v->pool, this.job->id, false, &files, &n,
 			err);
-	for (size_t i = 0; r >= 0 && i < n; i++)
+	for (size_t i = 0; r >= 0 && i < n; i++) {
 		if (files[i].role == LINEAGE_INPUT)
 			r = take(w, &files[i], &this, err);
+		else if (files[i].role == LINEAGE_OUTPUT)
+			r = take_moved(w, &files[i], &this, err);
+	}
 	return r;
 }
 

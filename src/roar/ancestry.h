@@ -4,7 +4,8 @@
  * that content before it was used (producer.h), and on.  Makers are always older
  * than users, so the walk ends; sessions do not bound it.  Jobs are visited
  * breadth first and once, and an input that several of them share is listed once,
- * where it was met first. */
+ * where it was met first.  What a job renamed or linked counts as an input under
+ * its old name. */
 #ifndef ROAR_ANCESTRY_H
 #define ROAR_ANCESTRY_H
 
@@ -22,6 +23,7 @@ struct ancestor {
 	const struct store_job *user; /* the job that read it */
 	const struct store_job *maker; /* NULL: unsourced */
 	size_t depth; /* 1: input of the job itself */
+	bool moved; /* the user renamed or linked it, and did not read it */
 };
 
 /* All inputs of `job`; with `deep` those of its makers, too.  In the view's

@@ -254,6 +254,23 @@ static int check_count(struct parse *p, const char *what, const char *synopsis,
 	return 0;
 }
 
+/* "set NAME=VALUE" where it takes two words: shows them apart. */
+static int refuse_assignment(struct parse *p, const char *what)
+{
+	CLEANUP(str_release) struct str name = STR_INIT;
+	CLEANUP(str_release) struct str value = STR_INIT;
+	const char *word = p->args.operands[1];
+	size_t n = strcspn(word, "=");
+
+	shown(&name, word, n);
+	quote_shell(&value, word + n + 1);
+	return error_set(p->err, -EINVAL,
+			 "'roar %s' takes name and value as two words: write "
+			 "%s %s",
+			 what, str_cstr(&name),
+			 value.len > 200 ? "VALUE" : str_cstr(&value));
+}
+
 static int check_verb(struct parse *p)
 {
 	CLEANUP(str_release) struct str what = STR_INIT;
@@ -268,6 +285,9 @@ static int check_verb(struct parse *p)
 			continue;
 		count_operands(v->operands, &min, &max);
 		str_addf(&what, "%s %s", p->command->name, v->name);
+		if (p->args.n_operands == 2 && min == 2 &&
+		    strchr(p->args.operands[1] + 1, '='))
+			return refuse_assignment(p, str_cstr(&what));
 		return check_count(p, str_cstr(&what), v->operands,
 				   p->args.n_operands - 1, min, max);
 	}

@@ -59,7 +59,7 @@ struct args;
 struct command {
 	const char *name;
 	const char *group; /* heading in `roar --help` */
-	const char *summary; /* one line, no full stop */
+	const char *summary; /* one line, lower case, no full stop */
 	const char *synopsis; /* operands, "[OPTION]... COMMAND [ARG]..." */
 	const char *about; /* paragraphs separated by blank lines */
 	const struct option_spec *options; /* ended by name == NULL; may be NULL */
@@ -133,6 +133,9 @@ struct term {
 	bool unicode; /* the locale's character set is UTF-8 */
 	int width; /* columns; 80 when unknown */
 };
+
+/* Do LC_ALL, LC_CTYPE and LANG say UTF-8?  The first that is set decides. */
+bool term_has_unicode(void);
 
 /* Looks at descriptor `fd` (1 or 2). */
 struct term term_of(int fd);

@@ -64,12 +64,12 @@ static const struct example examples[] = {
 const struct command cmd_dag = {
 	.name = "dag",
 	.group = GROUP_INSPECT,
-	.summary = "Show the pipeline of the active session",
+	.summary = "show the pipeline of the active session",
 	.synopsis = "[OPTION]...",
 	.about = "Draws the pipeline that the jobs of the active session "
 		 "form: one line per step, what it depends on above it. "
-		 "Nobody declared it: a step depends on another when it read "
-		 "content that the other wrote. A step that was run several "
+		 "Nobody declared it: a step depends on another when it read, "
+		 "renamed or linked content that the other wrote. A step that was run several "
 		 "times is shown once, as its latest execution; --expanded "
 		 "shows all of them, @2.3 being the third execution of step "
 		 "2.\n"

@@ -179,7 +179,7 @@ static const struct example examples[] = {
 const struct command cmd_db = {
 	.name = "db",
 	.group = GROUP_SETUP,
-	.summary = "Show and maintain the lineage database",
+	.summary = "show and maintain the lineage database",
 	.synopsis = "[OPTION]...",
 	.about = "Shows size, contents, hygiene and age of the project's "
 		 "database, .roar/roar.db. No job is ever removed by this "

@@ -169,6 +169,7 @@ struct change {
 	char **patterns; /* NULL-terminated */
 	bool remove;
 	int n_changed;
+	struct str known; /* a line for each that was there already */
 };
 
 static int check_pattern(const char *pattern, struct roar_error *err)
@@ -285,8 +286,12 @@ static int edit(const struct config_file *f, void *ctx, struct str *out,
 
 		if (r < 0)
 			return r;
-		if (r == 0)
+		if (r == 0) {
+			str_adds(&c->known, "Pattern '");
+			quote_printable_cut(&c->known, *p, 200);
+			str_adds(&c->known, "' is there already\n");
 			continue;
+		}
 		c->n_changed++;
 		str_clear(out);
 		str_add(out, next.data, next.len);
@@ -294,21 +299,33 @@ static int edit(const struct config_file *f, void *ctx, struct str *out,
 	return c->n_changed > 0;
 }
 
-static int change(const struct args *args, const char *dir, bool remove)
+static int report_change(const struct change *c)
 {
 	CLEANUP(str_release) struct str out = STR_INIT;
+
+	if (c->n_changed) {
+		str_adds(&out, c->remove ? "Removed " : "Added ");
+		format_count(&out, (uint64_t)c->n_changed, "pattern");
+		str_addc(&out, '\n');
+	}
+	str_adds(&out, str_cstr(&c->known));
+	return cli_print(&out);
+}
+
+static int change(const struct args *args, const char *dir, bool remove)
+{
 	struct roar_error err = { .text = "no memory for the patterns" };
 	struct change c = { .patterns = args->operands + 1, .remove = remove };
+	int r;
 
 	for (char **p = c.patterns; *p && !remove; p++)
 		if (check_pattern(*p, &err) < 0)
 			return cli_usage(args->command, "%s", err.text);
-	if (config_file_edit(dir, edit, &c, &err) < 0)
-		return cli_fail("%s", err.text);
-	str_adds(&out, remove ? "Removed " : "Added ");
-	format_count(&out, (uint64_t)c.n_changed, "pattern");
-	str_addc(&out, '\n');
-	return cli_print(&out);
+	r = config_file_edit(dir, edit, &c, &err) < 0 ?
+		    cli_fail("%s", err.text) :
+		    report_change(&c);
+	str_release(&c.known);
+	return r;
 }
 
 /* ---- the command ---- */

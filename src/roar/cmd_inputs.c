@@ -147,7 +147,7 @@ static void add_title(struct answer *a)
 
 	str_adds(&title, words[a->request->which]);
 	str_adds(&title, a->request->which ? "inputs of " : "Inputs of ");
-	view_step(&title, a->job);
+	view_step_full(v, &title, a->job);
 	str_addf(&title, " %s", a->job->uid);
 	if (a->request->deep)
 		str_adds(&title, " and of all it was made from");
@@ -170,12 +170,14 @@ static void add_row(struct answer *a, const struct ancestor *x)
 	view_cell(v, COLOR_NONE, str_cstr(&cell), 12);
 	view_path(v, &v->out, x->row->path);
 	if (a->request->deep) {
-		str_adds(&v->out, "  used by ");
-		view_step(&v->out, x->user);
+		str_adds(&v->out, x->moved ? "  moved by " : "  used by ");
+		view_step_full(v, &v->out, x->user);
+	} else if (x->moved) {
+		str_adds(&v->out, "  moved");
 	}
 	if (x->maker) {
 		str_adds(&v->out, "  from ");
-		view_step(&v->out, x->maker);
+		view_step_full(v, &v->out, x->maker);
 		str_addf(&v->out, " %s", x->maker->uid);
 	} else {
 		str_adds(&v->out, "  ");
@@ -221,6 +223,7 @@ static void add_json(struct answer *a)
 		view_json_int(&j, "size_bytes", (int64_t)x->row->stamp.size);
 		view_json_int(&j, "depth", (int64_t)x->depth);
 		view_json_bool(&j, "sourced", x->maker != NULL);
+		view_json_bool(&j, "moved", x->moved);
 		view_json_job_ref(a->view, &j, "made_by", x->maker);
 		view_json_job_ref(a->view, &j, "used_by", x->user);
 		json_end(&j);
@@ -290,7 +293,7 @@ static const struct example examples[] = {
 const struct command cmd_inputs = {
 	.name = "inputs",
 	.group = GROUP_INSPECT,
-	.summary = "List what a job or file was made from",
+	.summary = "list what a job or file was made from",
 	.synopsis = "[OPTION]... REF",
 	.about = "Lists the inputs of a job, or of the job that made a file "
 		 "or hash. REF is written as for roar show. With --all the "
@@ -300,13 +303,15 @@ const struct command cmd_inputs = {
 		 "An input is sourced when a recorded job made that content "
 		 "before it was read, and unsourced when it came from "
 		 "outside. To rebuild the result elsewhere, the unsourced "
-		 "inputs are what has to be brought along.\n"
+		 "inputs are what has to be brought along. A file that an "
+		 "earlier job made and this one only renamed or linked is "
+		 "listed under its old name as moved.\n"
 		 "\n"
 		 "--json prints an object with job (job_uid, step_ref; null "
 		 "when no recorded job made it), scope (direct or all) and "
 		 "inputs, an array of path, digests, size_bytes, depth (1: "
-		 "read by the job itself), sourced, made_by and used_by "
-		 "(job_uid, step_ref or null).",
+		 "read by the job itself), sourced, moved (renamed or linked, "
+		 "not read), made_by and used_by (job_uid, step_ref or null).",
 	.options = options,
 	.examples = examples,
 	.operand = OPERAND_TARGET,

@@ -6,7 +6,22 @@
 #include "commands.h"
 #include "view.h"
 
-enum { DEFAULT_JOBS = 20, JOBS_MAX = 1000000 };
+enum { DEFAULT_JOBS = 20, JOBS_MAX = 1000000, COMMAND_MIN = 16 };
+
+/* The columns before the command.  A narrow terminal shows fewer of them: those
+ * that `roar show` can best be asked for go first. */
+enum { UID, STEP, TIMESTAMP, DURATION, STATUS, N_COLUMNS };
+
+static const struct {
+	const char *name;
+	size_t width;
+} columns[] = {
+	[UID] = { "UID", 10 },
+	[STEP] = { "STEP", 6 },
+	[TIMESTAMP] = { "TIMESTAMP", 21 },
+	[DURATION] = { "DURATION", 10 },
+	[STATUS] = { "STATUS", 8 },
+};
 
 struct log {
 	struct view *view;
@@ -14,6 +29,7 @@ struct log {
 	size_t n_jobs;
 	int64_t n_total; /* jobs that match, listed or not */
 	bool all_sessions;
+	bool hidden[N_COLUMNS];
 };
 
 static int parse_limit(const struct args *args, int64_t *ret_limit)
@@ -36,9 +52,39 @@ static int parse_limit(const struct args *args, int64_t *ret_limit)
 
 /* ---- the table ---- */
 
+static void choose_columns(struct log *l)
+{
+	static const int order[] = { TIMESTAMP, DURATION, STEP, STATUS };
+	size_t used = COMMAND_MIN;
+
+	for (size_t i = 0; i < N_COLUMNS; i++)
+		used += columns[i].width;
+	for (size_t i = 0; i < 4 && used > l->view->width; i++) {
+		l->hidden[order[i]] = true;
+		used -= columns[order[i]].width;
+	}
+}
+
+static void add_cell(struct log *l, int column, enum color color,
+		     const char *text)
+{
+	if (!l->hidden[column])
+		view_cell(l->view, color, text, columns[column].width);
+}
+
+/* A line of its own, cut to the width. */
+static void add_line(struct log *l, enum color color, const char *text)
+{
+	struct str line = STR_INIT;
+
+	view_cut(&line, text, l->view->width);
+	term_add(&l->view->out, &l->view->term, color, str_cstr(&line));
+	str_addc(&l->view->out, '\n');
+	str_release(&line);
+}
+
 static void add_title(struct log *l)
 {
-	struct str *out = &l->view->out;
 	struct str title = STR_INIT;
 
 	str_adds(&title, "Job Log (");
@@ -46,23 +92,16 @@ static void add_title(struct log *l)
 	if (l->n_total > (int64_t)l->n_jobs)
 		str_addf(&title, ", last %zu", l->n_jobs);
 	str_adds(&title, ")");
-	term_add(out, &l->view->term, COLOR_BOLD, str_cstr(&title));
-	str_adds(out, "\n\n");
+	add_line(l, COLOR_BOLD, str_cstr(&title));
+	str_addc(&l->view->out, '\n');
 	str_release(&title);
 }
 
 static void add_heads(struct log *l)
 {
-	static const struct {
-		const char *name;
-		size_t width;
-	} heads[] = {
-		{ "UID", 10 },	    { "STEP", 6 },   { "TIMESTAMP", 21 },
-		{ "DURATION", 10 }, { "STATUS", 8 }, { "COMMAND", 0 },
-	};
-
-	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
-		view_cell(l->view, COLOR_DIM, heads[i].name, heads[i].width);
+	for (int i = 0; i < N_COLUMNS; i++)
+		add_cell(l, i, COLOR_DIM, columns[i].name);
+	view_cell(l->view, COLOR_DIM, "COMMAND", 0);
 	str_addc(&l->view->out, '\n');
 }
 
@@ -73,21 +112,21 @@ static void add_row(struct log *l, const struct store_job *job)
 	size_t start = v->out.len;
 	size_t used;
 
-	view_cell(v, COLOR_YELLOW, job->uid, 10);
+	add_cell(l, UID, COLOR_YELLOW, job->uid);
 	view_step(&cell, job);
-	view_cell(v, COLOR_NONE, str_cstr(&cell), 6);
+	add_cell(l, STEP, COLOR_NONE, str_cstr(&cell));
 	str_clear(&cell);
 	clock_format(&cell, job->started_ns);
-	view_cell(v, COLOR_NONE, str_cstr(&cell), 21);
+	add_cell(l, TIMESTAMP, COLOR_NONE, str_cstr(&cell));
 	str_clear(&cell);
 	clock_format_duration(&cell, job->duration_ns);
-	view_cell(v, COLOR_NONE, str_cstr(&cell), 10);
+	add_cell(l, DURATION, COLOR_NONE, str_cstr(&cell));
 	str_clear(&cell);
 	view_status(&cell, job);
-	view_cell(v, view_status_color(job), str_cstr(&cell), 8);
+	add_cell(l, STATUS, view_status_color(job), str_cstr(&cell));
 	used = view_columns(&v->out, start);
-	view_cut(&v->out, job->command,
-		 v->width > used + 16 ? v->width - used : 16);
+	if (v->width >= used + strlen("..."))
+		view_cut(&v->out, job->command, v->width - used);
 	str_addc(&v->out, '\n');
 	str_release(&cell);
 }
@@ -109,9 +148,7 @@ static void add_session(struct log *l, const struct store_session *sessions,
 		clock_format(&line, sessions[i].closed_ns ?
 					    sessions[i].closed_ns :
 					    sessions[i].created_ns);
-		term_add(&l->view->out, &l->view->term, COLOR_CYAN,
-			 str_cstr(&line));
-		str_addc(&l->view->out, '\n');
+		add_line(l, COLOR_CYAN, str_cstr(&line));
 	}
 	str_release(&line);
 }
@@ -131,6 +168,7 @@ static int add_table(struct log *l, struct roar_error *err)
 		if (r < 0)
 			return r;
 	}
+	choose_columns(l);
 	add_title(l);
 	add_heads(l);
 	for (size_t i = 0; i < l->n_jobs; i++) {
@@ -141,10 +179,13 @@ static int add_table(struct log *l, struct roar_error *err)
 		add_row(l, &l->jobs[i]);
 		incomplete |= !l->jobs[i].complete;
 	}
-	if (incomplete)
-		str_adds(&v->out,
-			 "\n* the record is incomplete; 'roar show UID' says "
-			 "why\n");
+	if (incomplete) {
+		str_addc(&v->out, '\n');
+		add_line(l, COLOR_NONE,
+			 v->width < 60 ? "* incomplete: 'roar show UID'" :
+					 "* the record is incomplete; 'roar "
+					 "show UID' says why");
+	}
 	return 0;
 }
 
@@ -292,12 +333,12 @@ static const struct example examples[] = {
 const struct command cmd_log = {
 	.name = "log",
 	.group = GROUP_INSPECT,
-	.summary = "List recorded jobs",
+	.summary = "list recorded jobs",
 	.synopsis = "[OPTION]...",
 	.about = "Lists the jobs of the active session, oldest first, one "
 		 "line each: UID, step, when it started, how long it took, "
 		 "its status and its command, cut to the width of the "
-		 "terminal.\n"
+		 "terminal. A narrow one shows fewer columns.\n"
 		 "\n"
 		 "STATUS is OK for exit code 0, FAIL for any other, and INT "
 		 "for a job that was interrupted. A star behind it says that "

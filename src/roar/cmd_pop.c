@@ -240,7 +240,7 @@ static const struct example examples[] = {
 const struct command cmd_pop = {
 	.name = "pop",
 	.group = GROUP_SESSIONS,
-	.summary = "Remove the most recent job and the files it made",
+	.summary = "remove the most recent job and the files it made",
 	.synopsis = "[OPTION]...",
 	.about = "Removes the most recent job of the active session from the "
 		 "record, and deletes the files it made. There is no way "

@@ -85,7 +85,7 @@ static const struct example examples[] = {
 const struct command cmd_reset = {
 	.name = "reset",
 	.group = GROUP_SESSIONS,
-	.summary = "Start a new session",
+	.summary = "start a new session",
 	.synopsis = "[OPTION]...",
 	.about = "Closes the active session and starts an empty one; steps "
 		 "count from @1 again. Nothing is removed: the jobs of closed "

@@ -24,7 +24,6 @@
 #include "event/journal.h"
 #include "lineage/redact.h"
 #include "project.h"
-#include "recover.h"
 #include "run/front.h"
 #include "run/made.h"
 #include "run/program.h"
@@ -231,19 +230,30 @@ static void remove_journal(struct run *run)
 	run->journal = NULL;
 }
 
+/* Files that are no code of the tree the command started from: what it has made
+ * itself, secrets, installed packages. */
+static bool is_no_code(void *ctx, const char *path, size_t len)
+{
+	const struct run *run = ctx;
+	enum filter_id id = filter_match(&run->filters, path, false);
+
+	return made_has(run->made, path, len) || id == FILTER_CREDENTIALS ||
+	       id == FILTER_PACKAGES;
+}
+
 static struct git_look *look_at_git(struct run *run)
 {
 	CLEANUP(str_release) struct str cache = STR_INIT;
 	struct git_options options = {
 		.own_dir = run->project->dir,
 		.no_snapshot = !run->project->config.git_snapshot,
-		.is_made = made_has,
+		.is_made = is_no_code,
+		.ctx = run,
 	};
 	struct git_look *look = NULL;
 
 	if (made_new(&run->made) < 0)
 		return NULL;
-	options.ctx = run->made;
 	str_addf(&cache, "%s/git-look", run->project->dir);
 	if (str_error(&cache) == 0)
 		(void)git_look_start(run->meta.cwd, cache.data, &options,
@@ -338,8 +348,6 @@ static int record_run(struct run *run, struct roar_error *err)
 		new_uid(run->meta.uid);
 		r = record(run, store, err);
 	}
-	if (r == 0)
-		(void)recover_runs(run->project, store, NULL);
 	return r;
 }
 
@@ -474,6 +482,9 @@ static int choose_command(const struct args *args, struct project *project,
 			       .kind = args->command->name };
 	if (!rerun_is_step(args->operands[0]))
 		return 0;
+	r = rerun_check(args->operands, args->command->name, &err);
+	if (r < 0)
+		return cli_usage(args->command, "%s", err.text);
 	r = rerun_command(project, pool, args->operands, ret, &err);
 	if (r < 0)
 		return cli_fail("%s", err.text);
@@ -485,6 +496,19 @@ static int choose_command(const struct args *args, struct project *project,
 	return project->cwd ? 0 : cli_fail("out of memory");
 }
 
+/* A mistake in the settings must not cost the record. */
+static int open_project(struct project *project, bool *created,
+			struct roar_error *err)
+{
+	int r = project_open(PROJECT_CREATE, project, created, err);
+
+	if (r != -EINVAL || project_open(PROJECT_CREATE | PROJECT_NO_CONFIG, project,
+				   created, NULL) < 0)
+		return r;
+	(void)cli_fail("%s; this run uses the default settings", err->text);
+	return config_defaults(&project->config);
+}
+
 static int run(const struct args *args)
 {
 	CLEANUP(pool_release) struct pool pool = POOL_INIT;
@@ -492,10 +516,12 @@ static int run(const struct args *args)
 	struct roar_error err;
 	struct rerun command;
 	bool created = false;
-	int r = project_open(PROJECT_CREATE, &project, &created, &err);
+	int r = open_project(&project, &created, &err);
 
 	if (r < 0)
 		return run_plain(args->operands, environ, err.text);
+	/* Before the command writes over what a killed one has left. */
+	project_recover(&project);
 	if (created && !args_has(args, "quiet"))
 		(void)fprintf(stderr, "roar: initialised %s\n", project.dir);
 	r = choose_command(args, &project, &pool, &command);

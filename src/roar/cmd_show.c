@@ -7,6 +7,8 @@
 #include "target.h"
 #include "view.h"
 
+enum { SESSION_PREFIX_MIN = 4 }; /* digits, where anything may be meant */
+
 struct request {
 	enum target_want want;
 	bool session; /* --session, or no word at all */
@@ -104,11 +106,21 @@ static int answer_session(struct view *v, const struct request *q,
 			    err);
 }
 
+/* A job has half as many digits, and it, content and files come first. */
+static bool may_be_session(const char *word)
+{
+	size_t len = strlen(word);
+
+	return len >= SESSION_PREFIX_MIN &&
+	       strspn(word, "0123456789abcdefABCDEF") == len;
+}
+
 /* ---- the command ---- */
 
 static int answer(struct view *v, const struct request *q,
 		  const struct show_options *o, struct roar_error *err)
 {
+	struct roar_error other = { 0 };
 	struct target target;
 	int r;
 
@@ -116,6 +128,9 @@ static int answer(struct view *v, const struct request *q,
 		return answer_session(v, q, o, err);
 	r = target_resolve(v->store, &v->pool, &v->project, q->word, q->want,
 			   &target, err);
+	if (r == -ENOENT && q->want == TARGET_ANY && may_be_session(q->word) &&
+	    answer_session(v, q, o, &other) >= 0)
+		return 0;
 	if (r < 0)
 		return r;
 	if (target.kind == TARGET_JOB)
@@ -172,13 +187,14 @@ static const struct example examples[] = {
 const struct command cmd_show = {
 	.name = "show",
 	.group = GROUP_INSPECT,
-	.summary = "Show a session, job or artifact",
+	.summary = "show a session, job or artifact",
 	.synopsis = "[OPTION]... [REF]",
 	.about = "Shows all that is recorded about one thing. REF is a step of "
-		 "the active session (@N, or @BN for a build step), a job's "
-		 "UID or the first digits of it, a content hash or the first "
-		 "digits of it, or a file. Without REF the active session is "
-		 "shown.\n"
+		 "the active session (@N, or @BN for a build step; @N.M is its "
+		 "execution M), a job's UID or the first digits of it, a "
+		 "content hash or the first digits of it, a file, or a "
+		 "session's UID or the first digits of it. Without REF the "
+		 "active session is shown.\n"
 		 "\n"
 		 "A job: its command, directory, time, exit code, the verdict "
 		 "with its reasons, tracer, git state with the snapshot of "
@@ -189,7 +205,8 @@ const struct command cmd_show = {
 		 "\n"
 		 "An artifact: its digests and size, the paths where it was "
 		 "seen and whether it is still there, the jobs that made it "
-		 "and the jobs that used it. A file whose time changed but not "
+		 "and the jobs that used it, of each step the latest "
+		 "execution. A file whose time changed but not "
 		 "its size is read to compare, up to 256 MiB; beyond that it "
 		 "is called unverified.\n"
 		 "\n"
@@ -202,7 +219,7 @@ const struct command cmd_show = {
 		 "For a job: the fields of roar log and executions, script, "
 		 "cwd, gaps (reason, text, detail, count), tracer, "
 		 "roar_version, host, user, git (root, commit, branch, remote, "
-		 "dirty, snapshot; null outside a repository), resources "
+		 "dirty, snapshot, note; null outside a repository), resources "
 		 "(cpu_user_s, cpu_system_s, max_rss_bytes, processes); the "
 		 "arrays inputs, outputs, temporaries and touched (path, role, "
 		 "digests, size_bytes, type, intermediate, filter, read_order, "

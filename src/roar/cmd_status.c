@@ -56,6 +56,9 @@ static int look_at_artifacts(struct status *s)
 		t->artifact = a;
 		t->row = row;
 		t->presence = presence_check(s->view->store, row, &budget);
+		if (t->presence == PRESENCE_MISSING &&
+		    pipeline_moved_away(p, row))
+			continue;
 		s->n_with[t->presence]++;
 		s->bytes += (uint64_t)a->size;
 		s->n_tracked++;
@@ -327,7 +330,7 @@ static const struct example examples[] = {
 const struct command cmd_status = {
 	.name = "status",
 	.group = GROUP_SESSIONS,
-	.summary = "Show where the active session stands",
+	.summary = "show where the active session stands",
 	.synopsis = "[OPTION]...",
 	.about = "Shows the active session: its DAG hash (the same content "
 		 "gives the same hash on every machine), how many build and "
@@ -339,7 +342,7 @@ const struct command cmd_status = {
 		 "An artifact is Present when the file has the inode, size "
 		 "and time that were recorded, or the same content; Changed "
 		 "when it has other content; Missing when there is no such "
-		 "file. Files are looked at, not read, except small ones "
+		 "file, and left out when a later step renamed it. Files are looked at, not read, except small ones "
 		 "whose time changed while their size did not, 4 MiB in all; "
 		 "what is larger is shown as Changed? and roar show FILE "
 		 "compares it.\n"

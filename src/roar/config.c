@@ -339,6 +339,19 @@ int config_load(const char *dir, struct config *ret, struct roar_error *err)
 	return 0;
 }
 
+int config_defaults(struct config *ret)
+{
+	struct config_file none = { 0 };
+	CLEANUP(config_release) struct config c = { 0 };
+	int r = load_keys(&c, &none, NULL);
+
+	if (r < 0)
+		return r;
+	*ret = c;
+	c = (struct config){ 0 };
+	return 0;
+}
+
 static void free_strings(char **strings, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

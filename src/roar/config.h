@@ -41,6 +41,8 @@ struct config {
 /* Reads DIR/config.toml (missing: the defaults).  Sentence with line number on
  * a syntax error or a wrong type; the caller decides whether that is fatal. */
 int config_load(const char *dir, struct config *ret, struct roar_error *err);
+/* The defaults, as without a file.  0 or -ENOMEM. */
+int config_defaults(struct config *ret);
 void config_release(struct config *c);
 
 #endif

@@ -8,6 +8,7 @@
  * AFTER says in words what the lines draw, so that nothing is lost where the
  * lines end: too many lanes, cycles, filtered rows. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dag.h"
@@ -18,7 +19,8 @@ enum {
 	AFTER_MAX = 24, /* columns; further dependencies become "+3" */
 	LANES_MIN = 4,
 	LANES_MAX = 16,
-	COMMAND_MIN = 20, /* columns a command gets, however narrow it is */
+	COMMAND_MIN = 20, /* columns it gets with its outcome, however narrow */
+	COMMAND_WIDE = 40, /* from here on there is room for long words */
 };
 
 struct table {
@@ -96,19 +98,50 @@ static int draw(struct table *t)
 
 /* ---- the cells ---- */
 
+/* @2 means the latest execution, so in the expanded graph all of several have
+ * their number. */
+static void add_step(const struct table *t, uint32_t node, struct str *out)
+{
+	const struct store_job *job = pipeline_job(&t->dag->pipeline, node);
+	enum graph_state state = t->dag->pipeline.nodes[node].state;
+
+	view_step(out, job);
+	if (t->dag->expanded && (job->attempt > 1 || state == GRAPH_SUPERSEDED))
+		str_addf(out, ".%lld", (long long)job->attempt);
+}
+
 static void step_cell(const struct table *t, size_t row, struct str *out)
 {
-	view_step(out, job_of(t, row));
-	if (t->dag->expanded && job_of(t, row)->attempt > 1)
-		str_addf(out, ".%lld", (long long)job_of(t, row)->attempt);
+	add_step(t, t->dag->rows[row], out);
 	if (node_of(t, row)->state == GRAPH_STALE)
 		str_addc(out, '*');
+}
+
+static int by_step(const void *a, const void *b, void *pipeline)
+{
+	const struct store_job *x = pipeline_job(pipeline, *(uint32_t *)a);
+	const struct store_job *y = pipeline_job(pipeline, *(uint32_t *)b);
+	int kinds = strcmp(x->kind, y->kind); /* build before run */
+
+	if (kinds)
+		return kinds;
+	if (x->step != y->step)
+		return x->step < y->step ? -1 : 1;
+	return (x->attempt > y->attempt) - (x->attempt < y->attempt);
 }
 
 static void after_cell(const struct table *t, size_t row, struct str *out)
 {
 	const struct graph_node *n = node_of(t, row);
+	CLEANUP(freep) uint32_t *deps = malloc((n->n_deps + 1) * sizeof(*deps));
 
+	if (!deps) {
+		out->failed = true;
+		return;
+	}
+	for (uint32_t k = 0; k < n->n_deps; k++)
+		deps[k] = n->deps[k];
+	qsort_r(deps, n->n_deps, sizeof(*deps), by_step, &t->dag->pipeline);
 	for (uint32_t k = 0; k < n->n_deps; k++) {
 		if (out->len > AFTER_MAX - 8 && k + 1 < n->n_deps) {
 			str_addf(out, ",+%u", n->n_deps - k);
@@ -116,7 +149,7 @@ static void after_cell(const struct table *t, size_t row, struct str *out)
 		}
 		if (k)
 			str_addc(out, ',');
-		view_step(out, pipeline_job(&t->dag->pipeline, n->deps[k]));
+		add_step(t, deps[k], out);
 	}
 }
 
@@ -146,9 +179,12 @@ static enum color row_color(enum graph_state state)
 	return state == GRAPH_STALE ? COLOR_YELLOW : COLOR_BOLD;
 }
 
-/* "[FAIL]", "[INT, incomplete]": what did not go well, before the command. */
-static size_t add_trouble(struct view *v, const struct store_job *job)
+/* "[FAIL]", "[INT, incomplete]": what did not go well, before the command.
+ * Returns the columns it took of the `room`. */
+static size_t add_trouble(struct view *v, const struct store_job *job,
+			  size_t room)
 {
+	const char *gaps = room < COMMAND_WIDE ? "gaps" : "incomplete";
 	bool failed = strcmp(view_outcome(job), "OK") != 0;
 	struct str text = STR_INIT;
 	size_t width = 0;
@@ -156,7 +192,7 @@ static size_t add_trouble(struct view *v, const struct store_job *job)
 	if (failed || !job->complete) {
 		str_addf(&text, "[%s%s%s]", failed ? view_outcome(job) : "",
 			 failed && !job->complete ? ", " : "",
-			 job->complete ? "" : "incomplete");
+			 job->complete ? "" : gaps);
 		term_add(&v->out, &v->term, view_status_color(job),
 			 str_cstr(&text));
 		str_addc(&v->out, ' ');
@@ -173,9 +209,9 @@ static void add_command(struct table *t, size_t row, size_t used)
 	size_t width = COMMAND_MIN;
 	struct str text = STR_INIT;
 
-	used += add_trouble(v, job);
 	if (v->width > used + COMMAND_MIN)
 		width = v->width - used;
+	width -= add_trouble(v, job, width);
 	if (job->name[0]) {
 		str_add(&text, job->name, strnlen(job->name, 60));
 		str_adds(&text, ": ");

@@ -94,6 +94,7 @@ int main(int argc, char **argv)
 	const struct command *command;
 
 	occupy_standard_fds();
+	quote_set_ascii(!term_has_unicode());
 	if (!strcmp(word, "help"))
 		return help_on(argc > 2 ? argv[2] : NULL);
 	if (!strcmp(word, "--help") || !strcmp(word, "-h"))

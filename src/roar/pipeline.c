@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lineage/fold.h"
+#include "producer.h"
 #include "view.h"
 
 enum { TRIES = 5 }; /* when jobs are recorded while they are read */
@@ -27,16 +28,100 @@ static int index_rows(struct pipeline *p)
 		if (r >= 0 && row->role & LINEAGE_OUTPUT)
 			r = map_set(&p->written, row->path, strlen(row->path),
 				    row);
+		if (r >= 0 && row->origin[0] && row->seen & LINEAGE_RENAMED_TO)
+			r = map_set(&p->moved, row->origin, strlen(row->origin),
+				    row);
 	}
 	return r;
 }
+
+/* ---- what was renamed or linked ---- */
+
+/* While rows are looked at in the order of their jobs. */
+struct moves {
+	struct map written; /* path -> its newest row so far */
+	size_t job; /* in the outline */
+	struct graph_file *files;
+	size_t n_files;
+};
+
+static int64_t started_at(struct moves *m, const struct pipeline *p, int64_t id)
+{
+	while (m->job < p->n_outline && p->outline[m->job].id < id)
+		m->job++;
+	return m->job < p->n_outline && p->outline[m->job].id == id ?
+		       p->outline[m->job].started_ns :
+		       INT64_MIN;
+}
+
+/* Rows `i` to `end` are those of one job.  It may have written anew what it had
+ * moved away, so its own rows come into play after all were looked at. */
+static int add_moves(struct moves *m, struct pipeline *p, size_t i, size_t end)
+{
+	int64_t started_ns = started_at(m, p, p->files[i].job_id);
+	int r = 0;
+
+	for (size_t k = i; k < end; k++) {
+		const struct store_file *row = &p->files[k];
+		const struct store_file *made;
+
+		if (!row->origin[0])
+			continue;
+		made = map_get(&m->written, row->origin, strlen(row->origin));
+		if (!made || !producer_moved(row, started_ns, made))
+			continue;
+		m->files[m->n_files++] = (struct graph_file){
+			.job_id = row->job_id,
+			.path = row->origin,
+			.artifact = row->artifact_id,
+			.size = (int64_t)row->stamp.size,
+			.is_moved = true,
+		};
+	}
+	for (size_t k = i; r >= 0 && k < end; k++)
+		if (p->files[k].role & LINEAGE_OUTPUT)
+			r = map_set(&m->written, p->files[k].path,
+				    strlen(p->files[k].path), &p->files[k]);
+	return r;
+}
+
+/* How many such dependencies there may be; most sessions have none. */
+static size_t count_origins(const struct pipeline *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_files; i++)
+		n += p->files[i].origin[0] != '\0';
+	return n;
+}
+
+/* Appends one file for each. */
+static int find_moves(struct pipeline *p, struct graph_file *files, size_t *n)
+{
+	struct moves m = { .files = files, .n_files = *n };
+	int r = 0;
+
+	for (size_t i = 0, end; r >= 0 && i < p->n_files; i = end) {
+		for (end = i; end < p->n_files &&
+			      p->files[end].job_id == p->files[i].job_id;)
+			end++;
+		r = add_moves(&m, p, i, end);
+	}
+	map_release(&m.written);
+	*n = m.n_files;
+	return r;
+}
+
+/* ---- the graph ---- */
 
 static int make_graph(struct view *v, unsigned flags, struct pipeline *p)
 {
 	struct graph_job *jobs = pool_zalloc(&v->pool, (p->n_outline + 1) *
 							       sizeof(*jobs));
+	size_t n_moves = count_origins(p);
+	size_t n_files = p->n_files;
 	struct graph_file *files = pool_zalloc(
-		&v->pool, (p->n_files + 1) * sizeof(*files));
+		&v->pool, (n_files + n_moves + 1) * sizeof(*files));
 
 	if (!jobs || !files)
 		return -ENOMEM;
@@ -55,7 +140,9 @@ static int make_graph(struct view *v, unsigned flags, struct pipeline *p)
 			.size = (int64_t)p->files[i].stamp.size,
 			.is_output = p->files[i].role & LINEAGE_OUTPUT,
 		};
-	return graph_new(jobs, p->n_outline, files, p->n_files,
+	if (n_moves && find_moves(p, files, &n_files) < 0)
+		return -ENOMEM;
+	return graph_new(jobs, p->n_outline, files, n_files,
 			 flags & PIPELINE_EXPANDED, &p->graph);
 }
 
@@ -144,6 +231,7 @@ void pipeline_release(struct pipeline *p)
 	map_release(&p->by_id);
 	map_release(&p->content);
 	map_release(&p->written);
+	map_release(&p->moved);
 	*p = PIPELINE_INIT;
 }
 
@@ -173,4 +261,12 @@ const struct store_file *pipeline_written(const struct pipeline *p,
 					  const struct graph_artifact *a)
 {
 	return map_get(&p->written, a->path, strlen(a->path));
+}
+
+bool pipeline_moved_away(const struct pipeline *p, const struct store_file *row)
+{
+	const struct store_file *moved = map_get(&p->moved, row->path,
+						 strlen(row->path));
+
+	return moved && moved->job_id > row->job_id;
 }

@@ -4,7 +4,8 @@
  * lineage/graph.h make nodes and artifacts of them.  All jobs take part, but only
  * those that become nodes are read in full, and none where the graph alone is
  * asked for.  A node leads to its job, an artifact to its digests and to the
- * newest row that wrote it.  Everything lives as long as the view. */
+ * newest row that wrote it.  A job that renamed or linked what an earlier one made
+ * depends on it (producer.h).  Everything lives as long as the view. */
 #ifndef ROAR_PIPELINE_H
 #define ROAR_PIPELINE_H
 
@@ -37,6 +38,7 @@ struct pipeline {
 	struct map by_id; /* job id -> job */
 	struct map content; /* artifact id -> a row with its digests */
 	struct map written; /* path -> the newest row that wrote it */
+	struct map moved; /* path -> the newest row that was renamed from it */
 	/* Counts for headlines: */
 	size_t n_steps;
 	size_t n_stale;
@@ -70,5 +72,9 @@ const struct digests *pipeline_digests(const struct pipeline *p,
 /* The newest row that wrote the artifact's path; NULL when none did. */
 const struct store_file *pipeline_written(const struct pipeline *p,
 					  const struct graph_artifact *a);
+
+/* Did a later job rename what this row wrote, so that nothing is left there? */
+bool pipeline_moved_away(const struct pipeline *p,
+			 const struct store_file *row);
 
 #endif

@@ -60,3 +60,39 @@ int producer_find(struct view *v, const struct store_file *row,
 		return r;
 	return view_job(v, best_job, ret, err);
 }
+
+/* Neither renaming nor linking changes the time of the content.  One that is
+ * older than the job, or the one that the maker left (clocks of file systems may
+ * be ahead), says that the job did not write it. */
+bool producer_moved(const struct store_file *row, int64_t started_ns,
+		    const struct store_file *made)
+{
+	return row->role & LINEAGE_OUTPUT && made->role & LINEAGE_OUTPUT &&
+	       made->job_id < row->job_id && row->artifact_id &&
+	       made->artifact_id == row->artifact_id &&
+	       strcmp(made->path, row->origin) == 0 &&
+	       (row->stamp.mtime_ns < started_ns ||
+		row->stamp.mtime_ns == made->stamp.mtime_ns);
+}
+
+int producer_find_moved(struct view *v, const struct store_file *row,
+			const struct store_job *job,
+			const struct store_job **ret, struct roar_error *err)
+{
+	struct pool scratch = POOL_INIT;
+	struct store_file *uses;
+	int64_t made_by = 0;
+	size_t n;
+	int r;
+
+	*ret = NULL;
+	if (!row->artifact_id || !row->origin[0])
+		return 0;
+	r = store_artifact_uses(v->store, &scratch, row->artifact_id, &uses, &n,
+				err);
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		if (producer_moved(row, job->started_ns, &uses[i]))
+			made_by = uses[i].job_id;
+	pool_release(&scratch);
+	return r < 0 || !made_by ? r : view_job(v, made_by, ret, err);
+}

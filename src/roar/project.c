@@ -24,15 +24,17 @@
 static bool is_project(const char *dir)
 {
 	CLEANUP(str_release) struct str path = STR_INIT;
+	const char *sudo = getenv("SUDO_UID");
 	struct stat st;
-	struct stat parent;
 
 	str_addf(&path, "%s/.roar", dir);
 	if (path.failed || stat(path.data, &st) < 0 || !S_ISDIR(st.st_mode))
 		return false;
 	if (st.st_uid == geteuid() || st.st_uid == 0)
 		return true;
-	return stat(dir, &parent) == 0 && parent.st_uid == st.st_uid;
+	/* `sudo roar` works in the project of whoever typed it. */
+	return geteuid() == 0 && sudo &&
+	       strtoul(sudo, NULL, 10) == (unsigned long)st.st_uid;
 }
 
 /* The nearest project at or above `cwd`, or NULL.  The result is an own copy. */
@@ -98,6 +100,21 @@ static int write_config(const char *dir, struct roar_error *err)
 	return 0;
 }
 
+/* A folder that ignores itself never shows up in `git status`.  Without this file
+ * it does, and nothing else is wrong. */
+static void hide_from_git(const char *dir)
+{
+	CLEANUP(str_release) struct str path = STR_INIT;
+	CLEANUP(closep) int fd = -1;
+
+	str_addf(&path, "%s/.gitignore", dir);
+	if (str_error(&path) == 0)
+		fd = open(path.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+			  0600);
+	if (fd >= 0)
+		(void)fd_write_all(fd, "*\n", 2);
+}
+
 int project_init(const char *root, struct roar_error *err)
 {
 	CLEANUP(str_release) struct str dir = STR_INIT;
@@ -115,6 +132,8 @@ int project_init(const char *root, struct roar_error *err)
 	r = make_dir(runs.data, err);
 	if (r >= 0 && made)
 		r = write_config(dir.data, err);
+	if (r >= 0 && made)
+		hide_from_git(dir.data);
 	return r < 0 ? r : made;
 }
 
@@ -131,6 +150,25 @@ static int get_cwd(char **ret, struct roar_error *err)
 			 strerror(errno));
 }
 
+/* Where a project is made by itself: at the top of the user's git repository, so
+ * that runs from all its folders meet in one record; else right here. */
+static char *new_root(const char *cwd)
+{
+	CLEANUP(freep) char *dir = strdup(cwd);
+	CLEANUP(str_release) struct str git = STR_INIT;
+	struct stat st;
+
+	while (dir && dir[0] && dir[1]) {
+		str_clear(&git);
+		str_addf(&git, "%s/.git", dir);
+		if (str_error(&git) == 0 && stat(git.data, &st) == 0 &&
+		    st.st_uid == geteuid())
+			return TAKE_PTR(dir);
+		*strrchr(dir, '/') = '\0';
+	}
+	return strdup(cwd);
+}
+
 static int find_or_make(unsigned flags, struct project *p, bool *ret_created,
 			struct roar_error *err)
 {
@@ -142,17 +180,19 @@ static int find_or_make(unsigned flags, struct project *p, bool *ret_created,
 		return error_set(
 			err, -ENOENT,
 			"no roar project here or above: run 'roar init'");
-	r = project_init(p->cwd, err);
+	p->root = new_root(p->cwd);
+	if (!p->root)
+		return -ENOMEM;
+	r = project_init(p->root, err);
 	if (r < 0)
 		return r;
 	*ret_created = r == 1;
-	if (!is_project(p->cwd))
+	if (!is_project(p->root))
 		return error_set(err, -EPERM,
 				 "'%s/.roar' belongs to someone else: work in a "
 				 "folder of your own",
-				 p->cwd);
-	p->root = strdup(p->cwd);
-	return p->root ? 0 : -ENOMEM;
+				 p->root);
+	return 0;
 }
 
 static int open_dir(struct project *p, struct roar_error *err)
@@ -211,7 +251,8 @@ void project_release(struct project *p)
  * for writing. */
 static bool has_journals(const struct project *p)
 {
-	int fd = openat(p->dirfd, "runs", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(p->dirfd, "runs",
+			O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *e;
 	bool found = false;
@@ -237,6 +278,15 @@ static int recover(struct project *p, struct store *store,
 		store = own;
 	}
 	return r < 0 ? r : recover_runs(p, store, err);
+}
+
+void project_recover(struct project *p)
+{
+	struct roar_error why = { 0 };
+
+	if (has_journals(p) && recover(p, NULL, &why) < 0)
+		(void)cli_fail("runs that were killed are not recorded yet: %s",
+			       why.text);
 }
 
 int project_store(struct project *p, unsigned store_flags,

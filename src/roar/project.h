@@ -5,8 +5,8 @@
  * killed (recover.h).
  *
  * A `.roar` gives commands their environment, so it must be someone's to trust:
- * one that belongs neither to the user, nor to root, nor to the owner of the
- * folder it stands in (a stranger's /tmp/.roar) is passed over. */
+ * one that belongs neither to the user, nor to root, nor to whoever typed `sudo`
+ * (a stranger's /tmp/.roar) is passed over. */
 #ifndef ROAR_PROJECT_H
 #define ROAR_PROJECT_H
 
@@ -26,7 +26,8 @@ struct project {
 };
 
 enum project_flags {
-	PROJECT_CREATE = 1 << 0, /* make .roar in the current directory if none */
+	PROJECT_CREATE = 1 << 0, /* make one if there is none: at the top of the
+				  * git repository, else here */
 	PROJECT_NO_CONFIG = 1 << 1, /* leave config.toml unread */
 };
 
@@ -40,6 +41,9 @@ void project_release(struct project *p);
 /* Makes .roar (0700) with its folders and the default config.toml below `root`;
  * does nothing when it is there.  Returns 1 when it was made, 0 when it existed. */
 int project_init(const char *root, struct roar_error *err);
+
+/* Completes the records of killed runs, if there are any; what fails is said. */
+void project_recover(struct project *p);
 
 /* Opens the store for a reading command: recovers killed runs first (a failure of
  * that is said on stderr and does not stop the reading). */

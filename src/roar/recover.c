@@ -32,16 +32,20 @@ static void replay(struct run *run, struct journal_reader *reader)
 	int32_t root = 0;
 
 	run->result.status = STATUS_KILLED;
+	run->interrupted = true;
 	while ((ev = journal_next(reader))) {
 		struct fold_change change;
 
 		if (ev->kind == EVENT_FORK && (ev->flags & EVENT_ROOT))
 			root = ev->pid;
-		if (ev->kind == EVENT_EXIT && ev->pid == root)
+		if (ev->kind == EVENT_EXIT && ev->pid == root) {
 			run->result.status = ev->aux;
+			run->interrupted = false;
+		}
 		if (ev->time_ns > last_ns)
 			last_ns = ev->time_ns;
 		(void)fold_add(run->fold, ev, &change);
+		observe_moved_dir(run, ev);
 	}
 	run->duration_ns = last_ns - run->meta.started_ns;
 }
@@ -62,10 +66,10 @@ static int record_journal(struct project *project, struct store *store,
 		r = run_meta_decode(&run.pool, meta, len, &run.meta);
 	if (r < 0)
 		return r;
-	run.recovered = true;
-	run.interrupted = true;
 	replay(&run, reader);
-	fold_add_gap(run.fold, EVENT_GAP_INTERRUPTED, "");
+	fold_add_gap(run.fold,
+		     run.interrupted ? EVENT_GAP_INTERRUPTED : EVENT_GAP_LATE,
+		     "");
 	r = settle(&run);
 	return r < 0 ? r : record(&run, store, err);
 }
@@ -82,13 +86,13 @@ static int recover_one(struct project *project, struct store *store, int dirfd,
 		return 0; /* its run is alive, or someone else was faster */
 	if (r == 0)
 		r = record_journal(project, store, reader, err);
-	/* Recorded before the journal could be removed, or killed before the
-	 * journal began: nothing is lost by removing it. */
-	if (r == 0 || r == -EEXIST || r == -EBADMSG) {
+	/* Recorded now, or before the journal could be removed, or nothing in it. */
+	if (r == 0 || r == -EEXIST || r == -ENODATA) {
 		(void)unlinkat(dirfd, name, 0);
 		return r == 0;
 	}
-	return r;
+	/* Not ours to understand, so not ours to remove. */
+	return r == -EBADMSG ? 0 : r;
 }
 
 int recover_runs(struct project *project, struct store *store,
@@ -99,7 +103,7 @@ int recover_runs(struct project *project, struct store *store,
 	int failed = 0;
 	int n = 0;
 	int fd = openat(project->dirfd, "runs",
-			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;

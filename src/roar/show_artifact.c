@@ -2,6 +2,7 @@
  *
  * An artifact is content; a path is a place where it was seen.  So the block
  * tells for each such place whether the content is still there. */
+#include <ctype.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -87,6 +88,16 @@ static int read_block(struct block *b, struct roar_error *err)
 
 /* ---- text ---- */
 
+/* "Blake3:" */
+static void add_digest_label(struct view *v, int algo)
+{
+	char label[16];
+
+	(void)snprintf(label, sizeof(label), "%s:", digest_algo_name(algo));
+	label[0] = (char)toupper((unsigned char)label[0]);
+	view_label(v, label);
+}
+
 static void add_facts(struct block *b)
 {
 	struct view *v = b->view;
@@ -104,12 +115,14 @@ static void add_facts(struct block *b)
 		if (!bytes)
 			continue;
 		digest_hex(hex, bytes, digest_algo_len(algo));
-		view_label(v, digest_algo_name(algo));
+		add_digest_label(v, algo);
 		str_addf(&v->out, "%s\n", hex);
 	}
 	view_label(v, "Size:");
 	format_size(&v->out, (uint64_t)a->size);
-	str_addf(&v->out, " (%lld bytes)\n", (long long)a->size);
+	if (a->size >= 1024)
+		str_addf(&v->out, " (%lld bytes)", (long long)a->size);
+	str_addc(&v->out, '\n');
 	view_label(v, "First seen:");
 	clock_format(&v->out, a->first_seen_ns);
 	str_adds(&v->out, " as ");
@@ -146,59 +159,112 @@ static void add_places(struct block *b)
 	show_more(v, b->n_places, shown);
 }
 
-static int add_use(struct view *v, const struct store_file *row,
-		   struct roar_error *err)
+static void add_use(struct view *v, const struct store_file *row,
+		    const struct store_job *job)
 {
-	const struct store_job *job;
 	struct str cell = STR_INIT;
-	int r;
+	size_t start = v->out.len;
+	size_t used;
 
-	r = view_job(v, row->job_id, &job, err);
-	if (r < 0 || !job)
-		return r;
-	view_step(&cell, job);
 	str_adds(&v->out, "  ");
+	view_step_full(v, &cell, job);
+	str_addc(&cell, ' ');
 	view_cell(v, COLOR_NONE, str_cstr(&cell), 6);
 	view_cell(v, COLOR_YELLOW, job->uid, 10);
 	str_clear(&cell);
 	clock_format(&cell, job->started_ns);
 	view_cell(v, COLOR_NONE, str_cstr(&cell), 21);
-	view_cut(&v->out, job->command, v->width > 80 ? v->width - 39 : 41);
+	used = view_columns(&v->out, start);
+	view_cut(&v->out, job->command,
+		 v->width > used + 41 ? v->width - used : 41);
 	str_adds(&v->out, "\n        as ");
 	view_path(v, &v->out, row->path);
 	if (row->role & LINEAGE_TEMPORARY)
 		str_adds(&v->out, " (temporary)");
 	str_addc(&v->out, '\n');
 	str_release(&cell);
-	return 0;
+}
+
+/* The uses with one of some roles: of each step and path the newest one. */
+struct use_list {
+	const struct store_file **rows; /* newest first */
+	const struct store_job **jobs;
+	size_t n;
+	struct map steps; /* "session kind step path" -> its row */
+	uint64_t n_earlier; /* executions left out */
+	int64_t last_left_out;
+};
+
+static int take_use(struct block *b, struct use_list *list,
+		    const struct store_file *row, const struct store_job *job)
+{
+	const char *key = pool_printf(&b->view->pool, "%lld %s %lld %s",
+				      (long long)job->session_id, job->kind,
+				      (long long)job->step, row->path);
+	size_t len = key ? strlen(key) : 0;
+
+	if (!key)
+		return -ENOMEM;
+	if (!b->options->all && map_get(&list->steps, key, len)) {
+		list->n_earlier += job->id != list->last_left_out;
+		list->last_left_out = job->id;
+		return 0;
+	}
+	list->rows[list->n] = row;
+	list->jobs[list->n++] = job;
+	return map_set(&list->steps, key, len, (void *)row);
+}
+
+/* Newest first: the last maker and the last user matter most. */
+static int collect_uses(struct block *b, unsigned roles, struct use_list *list,
+			struct roar_error *err)
+{
+	struct pool *pool = &b->view->pool;
+	int r = 0;
+
+	list->rows = pool_alloc(pool, (b->n_uses + 1) * sizeof(*list->rows));
+	list->jobs = pool_alloc(pool, (b->n_uses + 1) * sizeof(*list->jobs));
+	if (!list->rows || !list->jobs)
+		return -ENOMEM;
+	for (size_t i = b->n_uses; r >= 0 && i-- > 0;) {
+		const struct store_job *job;
+
+		if (!(b->uses[i].role & roles))
+			continue;
+		r = view_job(b->view, b->uses[i].job_id, &job, err);
+		if (r >= 0 && job)
+			r = take_use(b, list, &b->uses[i], job);
+	}
+	return r;
 }
 
 static int add_uses(struct block *b, const char *title, unsigned roles,
 		    const char *none, struct roar_error *err)
 {
 	struct view *v = b->view;
-	uint64_t n = 0;
-	uint64_t shown = 0;
-	int r = 0;
+	struct use_list list = { 0 };
+	size_t shown = 0;
+	int r;
 
-	for (size_t i = 0; i < b->n_uses; i++)
-		n += (b->uses[i].role & roles) != 0;
+	r = collect_uses(b, roles, &list, err);
+	map_release(&list.steps);
+	if (r < 0)
+		return r;
 	str_addc(&v->out, '\n');
 	term_add(&v->out, &v->term, COLOR_BOLD, title);
-	if (!n) {
+	if (!list.n) {
 		str_addf(&v->out, "\n  %s\n", none);
 		return 0;
 	}
-	str_addf(&v->out, " (%llu)\n", (unsigned long long)n);
-	/* Newest first: the last maker and the last user matter most. */
-	for (size_t i = b->n_uses; r >= 0 && i-- > 0 && shown < row_limit(b);) {
-		if (!(b->uses[i].role & roles))
-			continue;
-		r = add_use(v, &b->uses[i], err);
-		shown++;
-	}
-	show_more(v, n, shown);
-	return r;
+	str_addf(&v->out, " (%zu)\n", list.n);
+	for (; shown < list.n && shown < row_limit(b); shown++)
+		add_use(v, list.rows[shown], list.jobs[shown]);
+	show_more(v, list.n, shown);
+	if (list.n_earlier)
+		str_addf(&v->out, "  and %llu earlier execution%s (--all)\n",
+			 (unsigned long long)list.n_earlier,
+			 list.n_earlier == 1 ? "" : "s");
+	return 0;
 }
 
 /* A path names content as it was recorded; say so when it moved on. */

@@ -62,7 +62,7 @@ static void add_identity(struct job_block *b)
 	term_add(&v->out, &v->term, COLOR_YELLOW, job->uid);
 	str_addc(&v->out, '\n');
 	view_label(v, "Step:");
-	view_step(&v->out, job);
+	view_step_full(v, &v->out, job);
 	if (job->name[0]) {
 		str_addc(&v->out, ' ');
 		quote_printable(&v->out, job->name, strlen(job->name));
@@ -122,10 +122,8 @@ static void add_verdict(struct job_block *b)
 	}
 }
 
-static void add_git(struct view *v, const struct store_job *job)
+static void add_repository(struct view *v, const struct store_job *job)
 {
-	if (!job->git_root[0])
-		return;
 	view_label(v, "Git:");
 	view_cut(&v->out, job->git_branch[0] ? job->git_branch : "(detached)",
 		 200);
@@ -139,6 +137,15 @@ static void add_git(struct view *v, const struct store_job *job)
 		add_text_line(v, "Snapshot:", job->git_snapshot);
 	if (job->git_remote[0])
 		add_text_line(v, "Remote:", job->git_remote);
+}
+
+/* There may be a note and nothing else, when git itself failed. */
+static void add_git(struct view *v, const struct store_job *job)
+{
+	if (job->git_root[0])
+		add_repository(v, job);
+	if (job->git_note[0])
+		add_text_line(v, "Note:", job->git_note);
 }
 
 static void add_machine(struct view *v, const struct store_job *job)
@@ -189,7 +196,7 @@ static int add_source(struct view *v, const struct store_file *f,
 	if (!maker)
 		return 0;
 	str_adds(&v->out, "  from ");
-	view_step(&v->out, maker);
+	view_step_full(v, &v->out, maker);
 	str_addf(&v->out, " %s", maker->uid);
 	return 0;
 }

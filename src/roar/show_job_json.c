@@ -68,6 +68,7 @@ static void json_git(const struct store_job *job, struct json *j)
 	view_json_bool(j, "dirty", job->git_dirty);
 	view_json_text(j, "snapshot",
 		       job->git_snapshot[0] ? job->git_snapshot : NULL);
+	view_json_text(j, "note", job->git_note[0] ? job->git_note : NULL);
 	json_end(j);
 }
 

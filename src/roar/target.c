@@ -44,25 +44,47 @@ static bool is_hex(const char *word)
 	       strspn(word, "0123456789abcdefABCDEF") == len;
 }
 
-/* ---- @N and @BN ---- */
+/* ---- @N, @BN, @N.M ---- */
 
-static int parse_step(struct query *q, const char **ret_kind, int64_t *ret_step)
+/* Reads a number from 1 on; returns what follows it, NULL when there is none. */
+static const char *parse_number(const char *digits, int64_t *ret)
 {
-	const char *digits = q->word + 1;
-	bool build = *digits == 'B' || *digits == 'b';
-	size_t len;
+	size_t len = strspn(digits, "0123456789");
 
-	digits += build;
-	len = strspn(digits, "0123456789");
-	if (!len || len > 9 || digits[len] || strtol(digits, NULL, 10) == 0)
+	if (!len || len > 9)
+		return NULL;
+	*ret = strtol(digits, NULL, 10);
+	return *ret ? digits + len : NULL;
+}
+
+static int parse_step(struct query *q, struct store_job_query *ret)
+{
+	const char *rest = q->word + 1;
+	bool build = *rest == 'B' || *rest == 'b';
+
+	rest = parse_number(rest + build, &ret->step);
+	if (rest && *rest == '.')
+		rest = parse_number(rest + 1, &ret->attempt);
+	if (!rest || *rest)
 		return error_set(
 			q->err, -EINVAL,
 			"'%s' is no step: write @N for a run step or @BN for "
-			"a build step, with N from 1",
+			"a build step, with N from 1, and @N.M for its "
+			"execution M",
 			q->shown);
-	*ret_kind = build ? "build" : "run";
-	*ret_step = strtol(digits, NULL, 10);
+	ret->kind = build ? "build" : "run";
 	return 0;
+}
+
+static int unknown_step(struct query *q, const struct store_job_query *query)
+{
+	return error_set(q->err, -ENOENT,
+			 query->attempt ?
+				 "there is no execution '%s' in the active "
+				 "session: 'roar dag --expanded' lists them" :
+				 "there is no step '%s' in the active session: "
+				 "'roar log' lists its steps",
+			 q->shown);
 }
 
 static int find_step(struct query *q, struct target *ret)
@@ -73,7 +95,7 @@ static int find_step(struct query *q, struct target *ret)
 	size_t n;
 	int r;
 
-	r = parse_step(q, &query.kind, &query.step);
+	r = parse_step(q, &query);
 	if (r < 0)
 		return r;
 	r = store_session_active(q->store, false, &session, q->err);
@@ -90,11 +112,7 @@ static int find_step(struct query *q, struct target *ret)
 	if (r < 0)
 		return r;
 	if (!n)
-		return error_set(
-			q->err, -ENOENT,
-			"there is no step '%s' in the active session: 'roar "
-			"log' lists its steps",
-			q->shown);
+		return unknown_step(q, &query);
 	ret->kind = TARGET_JOB;
 	ret->job = jobs[0];
 	return 0;

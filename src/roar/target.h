@@ -1,6 +1,7 @@
 /* target.h - what a user means by a word: a step, a job, an artifact, a path.
  *
  *	@N, @BN		step N (build step N) of the active session, latest run
+ *	@N.M, @BN.M	execution M of that step
  *	8 hex digits	job UID (or a unique prefix of at least 4), else artifact
  *	hex prefix	artifact by any digest (at least 4 digits, unique)
  *	anything else	path of a recorded file (relative to the directory) */

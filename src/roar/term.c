@@ -22,7 +22,7 @@ static bool is_set(const char *variable)
 }
 
 /* The first of the three that is set decides, as in POSIX. */
-static bool has_unicode(void)
+bool term_has_unicode(void)
 {
 	static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };
 
@@ -55,7 +55,7 @@ struct term term_of(int fd)
 	const char *type = getenv("TERM");
 	struct term t = {
 		.tty = isatty(fd),
-		.unicode = has_unicode(),
+		.unicode = term_has_unicode(),
 		.width = width_of(fd),
 	};
 

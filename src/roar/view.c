@@ -37,7 +37,7 @@ int view_open(struct view *v, unsigned store_flags)
 	v->term = term_of(STDOUT_FILENO);
 	v->width = VIEW_PIPE_WIDTH;
 	if (v->term.tty || getenv("COLUMNS"))
-		v->width = v->term.width > 40 ? (size_t)v->term.width : 40;
+		v->width = (size_t)v->term.width;
 	return 0;
 }
 
@@ -107,6 +107,24 @@ void view_step_number(struct str *out, bool is_build, int64_t step)
 void view_step(struct str *out, const struct store_job *job)
 {
 	view_step_number(out, strcmp(job->kind, "build") == 0, job->step);
+}
+
+void view_step_full(struct view *v, struct str *out,
+		    const struct store_job *job)
+{
+	struct roar_error err = { 0 };
+
+	view_step(out, job);
+	if (v->has_session && job->session_id == v->session.id)
+		return;
+	if (!v->sessions && store_sessions(v->store, &v->pool, &v->sessions,
+					   &v->n_sessions, &err) < 0) {
+		out->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < v->n_sessions; i++)
+		if (v->sessions[i].id == job->session_id)
+			str_addf(out, " of session %.8s", v->sessions[i].uid);
 }
 
 const char *view_step_ref(struct view *v, const struct store_job *job)

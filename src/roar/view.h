@@ -36,6 +36,8 @@ struct view {
 	bool has_session;
 	struct store_session session; /* the active one, if there is one */
 	struct map jobs; /* id -> struct store_job, see view_job() */
+	struct store_session *sessions; /* all, once view_step_full() needs them */
+	size_t n_sessions;
 };
 
 #define VIEW_INIT ((struct view){ .project = { .dirfd = -1 } })
@@ -65,6 +67,11 @@ bool view_confirm(const char *question);
 void view_step_number(struct str *out, bool is_build,
 		      int64_t step); /* @2, @B1 */
 void view_step(struct str *out, const struct store_job *job);
+
+/* The same; of another session than the active one, where @2 means something
+ * else, "@2 of session 1234abcd". */
+void view_step_full(struct view *v, struct str *out,
+		    const struct store_job *job);
 const char *view_step_ref(struct view *v, const struct store_job *job);
 
 /* "OK", "FAIL" or "INT". */

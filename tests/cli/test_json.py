@@ -64,7 +64,7 @@ def test_show_job(recorded):
         "host", "user", "git", "resources", "inputs", "outputs",
         "temporaries", "touched", "filtered"}
     assert set(shown["git"]) == {"root", "commit", "branch", "remote",
-                                 "dirty", "snapshot"}
+                                 "dirty", "snapshot", "note"}
     assert set(shown["resources"]) == {"cpu_user_s", "cpu_system_s",
                                        "max_rss_bytes", "processes"}
     assert set(shown["inputs"][0]) == FILE | {"made_by"}
@@ -120,8 +120,8 @@ def test_inputs(recorded):
     assert set(found) == {"job", "scope", "inputs"}
     assert set(found["job"]) == {"job_uid", "step_ref"}
     assert set(found["inputs"][0]) == {"path", "digests", "size_bytes",
-                                       "depth", "sourced", "made_by",
-                                       "used_by"}
+                                       "depth", "sourced", "moved",
+                                       "made_by", "used_by"}
 
 
 def test_db(recorded):

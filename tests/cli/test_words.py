@@ -3,6 +3,8 @@
 import json
 import re
 
+import pytest
+
 from helpers import lines
 from terminal import on_terminal
 
@@ -154,6 +156,18 @@ def test_ascii_in_the_c_locale(project):
         assert t.output.isascii(), (args, t.output)
 
 
+def test_names_are_escaped_in_the_c_locale(project):
+    project.sh("echo 1 >caf\N{LATIN SMALL LETTER E WITH ACUTE}")
+    for args in (["dag", "--show-artifacts"], ["log"], ["show", "@1"]):
+        with on_terminal(project, *args, columns=120,
+                         env={"LC_ALL": "C"}) as t:
+            assert t.wait() == 0
+        assert t.output.isascii(), (args, t.output)
+        assert "caf\\xc3\\xa9" in t.text, args
+    done = project("show", "@1", "--json", env={"LC_ALL": "C"})
+    assert "caf\N{LATIN SMALL LETTER E WITH ACUTE}" in done.out
+
+
 def test_unicode_where_the_locale_has_it(project):
     project.write("in")
     project.sh("cat in >a; echo 1 >>a")
@@ -172,6 +186,15 @@ def test_lines_fit_the_terminal(project):
         for line in t.text.split("\r\n"):
             if "xxx" in line:
                 assert len(line) <= 90, args
+
+
+@pytest.mark.parametrize("columns", [30, 40, 50, 60])
+def test_the_log_fits_a_narrow_terminal(project, columns):
+    project.run("echo", "x" * 500)
+    with on_terminal(project, "log", "-a", columns=columns,
+                     env={"NO_COLOR": "1"}) as t:
+        assert t.wait() == 0
+    assert max(map(len, t.text.split("\r\n"))) <= columns
 
 
 def timing_of(err):

@@ -148,13 +148,13 @@ bool call_await(struct tracee *t, enum call call, uint64_t flags,
 }
 
 /* In a sticky directory (/tmp) only owners may remove: not for sure then. */
-static bool is_writable(const char *dir)
+static bool is_writable(const struct ptracer *p, const char *dir)
 {
 	struct stat st;
 
 	if (faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) < 0)
 		return false;
-	if (geteuid() == 0)
+	if (p->overrides)
 		return true;
 	return stat(dir, &st) == 0 && !(st.st_mode & S_ISVTX);
 }
@@ -173,7 +173,7 @@ bool call_dir_is_writable(struct ptracer *p, const struct str *path)
 		return true;
 	str_clear(&p->writable);
 	str_add(&p->writable, path->data, len);
-	if (str_error(&p->writable) < 0 || !is_writable(p->writable.data)) {
+	if (str_error(&p->writable) < 0 || !is_writable(p, p->writable.data)) {
 		p->writable_until_ns = 0;
 		return false;
 	}
@@ -183,13 +183,18 @@ bool call_dir_is_writable(struct ptracer *p, const struct str *path)
 
 /* ---- calls about the process rather than a file ---- */
 
+/* While one is under way nobody can tell whether it has taken effect: no current
+ * directory is remembered until it has returned. */
 static bool enter_chdir(struct ptracer *p, struct tracee *t)
 {
-	/* Not in effect before the call returns; by the thread's next stop it
-	 * is.  Raising the generation now as well covers its siblings. */
+	p->tree.n_chdir++;
+	return call_await(t, CALL_CHDIR, 0, &call_no_file, NULL, NULL);
+}
+
+static void end_chdir(struct ptracer *p)
+{
+	p->tree.n_chdir--;
 	p->tree.cwd_generation++;
-	t->chdir_pending = true;
-	return false;
 }
 
 static void process_name(pid_t tid, char *buf, size_t size)
@@ -329,7 +334,7 @@ static void dispatch_exit(struct ptracer *p, struct tracee *t, int64_t result)
 		break;
 	case CALL_NAMESPACE:
 		resolver_forget(&p->resolver);
-		call_check_mounts(p, t);
+		call_check_namespaces(p, t);
 		break;
 	case CALL_IO_URING:
 		done_io_uring(p, t);
@@ -348,7 +353,14 @@ static void dispatch_exit(struct ptracer *p, struct tracee *t, int64_t result)
 
 void call_exit(struct ptracer *p, struct tracee *t, int64_t result)
 {
-	if (result >= 0)
+	if (result >= 0 && t->pending.call != CALL_CHDIR)
 		dispatch_exit(p, t, result);
+	call_forget(p, t);
+}
+
+void call_forget(struct ptracer *p, struct tracee *t)
+{
+	if (t->pending.call == CALL_CHDIR)
+		end_chdir(p);
 	t->pending.call = CALL_NONE;
 }

@@ -42,11 +42,14 @@ struct ptracer {
 	bool stepping; /* no seccomp filter: every call stops */
 	bool quiet; /* lingering: serve, but say nothing */
 	bool root_stopped; /* by a group stop */
+	pid_t stopper; /* the thread whose stop that was */
 	unsigned timer_ms; /* interval of the timer, 0: it is off */
 	unsigned tick_ms; /* when the job wants its next tick, 0: never */
 	int64_t now_ns; /* time of the current stop */
 	int64_t tick_ns; /* when the job was last called */
-	uint64_t mount_ns; /* inode of our own mount namespace */
+	uint64_t mount_ns; /* inodes of our own namespaces */
+	uint64_t user_ns;
+	bool overrides; /* permissions of files do not bind us (CAP_DAC_OVERRIDE) */
 	char path[4096]; /* argument being looked at */
 	struct str name; /* its canonical form */
 	struct str name2;
@@ -62,6 +65,9 @@ bool call_enter(struct ptracer *p, struct tracee *t, enum call call,
 
 /* The pending call has returned `result` (negative errno on failure). */
 void call_exit(struct ptracer *p, struct tracee *t, int64_t result);
+
+/* The pending call will not return: the thread is gone, or another program. */
+void call_forget(struct ptracer *p, struct tracee *t);
 
 /* execve() has succeeded. */
 void call_exec_done(struct ptracer *p, struct tracee *t);
@@ -152,6 +158,6 @@ void call_recvmsg_done(struct ptracer *p, struct tracee *t);
 /* call_exec.c */
 void call_execve(struct ptracer *p, struct tracee *t, int dirfd, uint64_t path,
 		 uint64_t flags);
-void call_check_mounts(struct ptracer *p, struct tracee *t);
+void call_check_namespaces(struct ptracer *p, struct tracee *t);
 
 #endif

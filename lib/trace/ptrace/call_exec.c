@@ -141,23 +141,29 @@ static void check_privilege(struct ptracer *p, struct tracee *t,
 	t->process->restricted = true;
 }
 
-static uint64_t mount_namespace(pid_t tid)
+static uint64_t namespace_of(pid_t tid, const char *which)
 {
-	char path[32];
+	char path[48];
 	struct stat st;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)tid);
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)tid, which);
 	return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
-void call_check_mounts(struct ptracer *p, struct tracee *t)
+void call_check_namespaces(struct ptracer *p, struct tracee *t)
 {
-	uint64_t ns = mount_namespace(t->tid);
+	uint64_t mounts = namespace_of(t->tid, "mnt");
+	uint64_t users = namespace_of(t->tid, "user");
 
-	if (!p->mount_ns)
-		p->mount_ns = mount_namespace(getpid());
-	if (ns)
-		t->process->foreign_mounts = ns != p->mount_ns;
+	if (!p->mount_ns) {
+		p->mount_ns = namespace_of(getpid(), "mnt");
+		p->user_ns = namespace_of(getpid(), "user");
+	}
+	if (mounts)
+		t->process->foreign_mounts = mounts != p->mount_ns;
+	/* Another user namespace has less rights over our files. */
+	if (users && users != p->user_ns)
+		t->process->restricted = true;
 }
 
 void call_exec_done(struct ptracer *p, struct tracee *t)
@@ -170,7 +176,7 @@ void call_exec_done(struct ptracer *p, struct tracee *t)
 
 	if (p->quiet)
 		return;
-	call_check_mounts(p, t);
+	call_check_namespaces(p, t);
 	read_command(t->tid, &command);
 	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)t->tid);
 	n = readlink(link, exe, sizeof(exe) - 1);

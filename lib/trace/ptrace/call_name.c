@@ -14,19 +14,35 @@ static bool look(const struct str *path, struct stat *ret)
 	return lstat(path->data, ret) == 0;
 }
 
+/* Names behind other mounts cannot be looked at from here. */
+static bool is_out_of_sight(struct ptracer *p, struct tracee *t)
+{
+	if (p->quiet)
+		return true;
+	if (!t->process->foreign_mounts)
+		return false;
+	call_gap(p, t, EVENT_GAP_NAMESPACE, "names were changed there");
+	return true;
+}
+
 bool call_rename(struct ptracer *p, struct tracee *t, int dirfd, uint64_t path,
 		 int dirfd2, uint64_t path2, uint64_t flags)
 {
 	struct stat replaced;
 	struct stat st;
 
-	if (p->quiet || call_read_name(p, t, dirfd, path, &p->name) < 0 ||
+	if (is_out_of_sight(p, t) ||
+	    call_read_name(p, t, dirfd, path, &p->name) < 0 ||
 	    !look(&p->name, &st))
 		return false;
 	if (call_read_name(p, t, dirfd2, path2, &p->name2) < 0)
 		return false;
-	if (!(flags & RENAME_NOREPLACE) && look(&p->name2, &replaced))
+	if (!(flags & RENAME_NOREPLACE) && look(&p->name2, &replaced)) {
+		/* Two names of one file: the kernel does nothing. */
+		if (replaced.st_ino == st.st_ino && replaced.st_dev == st.st_dev)
+			return false;
 		call_tell_change(p, &p->name2, &replaced);
+	}
 	return call_await(t, CALL_RENAME, flags, &st, &p->name, &p->name2);
 }
 
@@ -80,7 +96,8 @@ bool call_link(struct ptracer *p, struct tracee *t, int dirfd, uint64_t path,
 {
 	struct stat st = { 0 };
 
-	if (p->quiet || link_source(p, t, dirfd, path, flags, &st) < 0)
+	if (is_out_of_sight(p, t) ||
+	    link_source(p, t, dirfd, path, flags, &st) < 0)
 		return false;
 	if (call_read_name(p, t, dirfd2, path2, &p->name2) < 0)
 		return false;
@@ -92,7 +109,7 @@ bool call_symlink(struct ptracer *p, struct tracee *t, uint64_t text, int dirfd,
 {
 	ssize_t n;
 
-	if (p->quiet)
+	if (is_out_of_sight(p, t))
 		return false;
 	n = call_read_path(p, t, text);
 	if (n < 0)
@@ -124,7 +141,7 @@ bool call_unlink(struct ptracer *p, struct tracee *t, int dirfd, uint64_t path,
 {
 	struct stat st;
 
-	if (p->quiet || (flags & AT_REMOVEDIR))
+	if ((flags & AT_REMOVEDIR) || is_out_of_sight(p, t))
 		return false;
 	if (call_read_name(p, t, dirfd, path, &p->name) < 0)
 		return false;
@@ -145,7 +162,8 @@ bool call_unlink(struct ptracer *p, struct tracee *t, int dirfd, uint64_t path,
 bool call_mknod(struct ptracer *p, struct tracee *t, int dirfd, uint64_t path,
 		uint64_t mode)
 {
-	if (p->quiet || ((mode & S_IFMT) && !S_ISREG((mode_t)mode)))
+	if (((mode & S_IFMT) && !S_ISREG((mode_t)mode)) ||
+	    is_out_of_sight(p, t))
 		return false;
 	if (call_read_name(p, t, dirfd, path, &p->name) < 0)
 		return false;

@@ -95,13 +95,12 @@ static bool may_access(const struct str *path, int mode)
 }
 
 /* Do owner and mode alone give this right?  False: the kernel must be asked. */
-static bool grants(const struct stat *st, mode_t owner, mode_t everybody)
+static bool grants(const struct ptracer *p, const struct stat *st, mode_t owner,
+		   mode_t everybody)
 {
-	uid_t uid = geteuid();
-
-	if (uid == 0 || (st->st_mode & everybody) == everybody)
+	if (p->overrides || (st->st_mode & everybody) == everybody)
 		return true;
-	return st->st_uid == uid && (st->st_mode & owner);
+	return st->st_uid == geteuid() && (st->st_mode & owner);
 }
 
 /* An existing regular file, not through O_EXCL. */
@@ -109,14 +108,14 @@ static bool surely_opens(struct ptracer *p, const struct str *path,
 			 const struct stat *st, uint64_t flags)
 {
 	if (!wants_write(flags))
-		return grants(st, 0400, 0444) || may_access(path, R_OK);
+		return grants(p, st, 0400, 0444) || may_access(path, R_OK);
 	/* A running program refuses writers (ETXTBSY). */
 	if (st->st_mode & 0111)
 		return false;
 	/* Names can be added beside it, so the file system is writable; what
 	 * forbids writing to the file itself was seen with its stat. */
-	if (!p->locked && grants(st, 0200, 0222) &&
-	    (!wants_read(flags) || grants(st, 0400, 0444)) &&
+	if (!p->locked && grants(p, st, 0200, 0222) &&
+	    (!wants_read(flags) || grants(p, st, 0400, 0444)) &&
 	    call_dir_is_writable(p, path))
 		return true;
 	return may_access(path, wants_read(flags) ? R_OK | W_OK : W_OK);
@@ -262,6 +261,14 @@ void call_open_done(struct ptracer *p, struct tracee *t, int64_t fd)
 	struct stat st;
 	int r = resolve_fd(t->tid, (int)fd, &p->name, &st);
 
+	if (r == -ENOENT && w->path.len) {
+		/* Closed by another thread already, or removed: the name that
+		 * was asked for must do. */
+		str_clear(&p->name);
+		str_add(&p->name, w->path.data, w->path.len);
+		st = w->before;
+		r = str_error(&p->name);
+	}
 	if (r == -EINVAL || r == -ENOENT) {
 		if (w->call == CALL_HANDLE)
 			call_gap(p, t, EVENT_GAP_HANDLE, NULL);

@@ -42,7 +42,7 @@ enum call {
 	CALL_GETAFFINITY, /* sched_getaffinity: see hot.h */
 	CALL_SETAFFINITY,
 	CALL_CREDENTIALS, /* setuid and kin, seccomp, landlock: may be refused */
-	CALL_PRCTL, /* prctl(PR_SET_SECCOMP): the same */
+	CALL_PRCTL, /* prctl that gives up rights: the same */
 	CALL_FOREIGN, /* a system call ABI without a table */
 	CALL_END,
 };

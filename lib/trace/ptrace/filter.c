@@ -108,6 +108,8 @@ static void look_at_arguments(struct filter_program *f, enum call call)
 		break;
 	case CALL_PRCTL:
 		load_arg(f, 0);
+		emit(f, BPF_JMP | BPF_JEQ | BPF_K, PR_CAPBSET_DROP)->jt = 3;
+		emit(f, BPF_JMP | BPF_JEQ | BPF_K, PR_SET_SECUREBITS)->jt = 2;
 		allow_unless(f, PR_SET_SECCOMP);
 		break;
 	default:

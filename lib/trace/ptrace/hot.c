@@ -108,6 +108,12 @@ void hot_forked(struct hot *h, pid_t parent, pid_t child)
 	give_back(h);
 }
 
+void hot_renamed(struct hot *h, pid_t former, pid_t tid)
+{
+	if (h->borrowed == former)
+		h->borrowed = tid;
+}
+
 void hot_gone(struct hot *h, pid_t tid)
 {
 	if (h->borrowed != tid)

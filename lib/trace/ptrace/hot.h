@@ -9,8 +9,8 @@
  * bound to one CPU: the thread is "borrowed".  It loses nothing, since it could
  * not run while the tracer does.  The loan ends as soon as the stops become
  * rare or come from several threads, when the thread makes a child (which gets
- * the real affinity), and before any call that asks for or sets an affinity:
- * no program can see it. */
+ * the real affinity), and before any call that asks for or sets an affinity: only
+ * a look at /proc/PID/status could tell. */
 #ifndef ROAR_TRACE_PTRACE_HOT_H
 #define ROAR_TRACE_PTRACE_HOT_H
 
@@ -49,6 +49,9 @@ void hot_end(struct hot *h, int64_t now_ns);
 
 /* `parent` has made `child`, which inherited the bound affinity. */
 void hot_forked(struct hot *h, pid_t parent, pid_t child);
+
+/* The thread has become the leader of its process by execve(). */
+void hot_renamed(struct hot *h, pid_t former, pid_t tid);
 
 /* The thread is gone. */
 void hot_gone(struct hot *h, pid_t tid);

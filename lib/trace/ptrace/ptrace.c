@@ -22,6 +22,7 @@
 #include "trace/ptrace/ptrace.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,10 +107,6 @@ static bool read_info(pid_t tid, struct __ptrace_syscall_info *info)
 static void enter(struct ptracer *p, struct tracee *t, enum call call,
 		  const uint64_t args[6])
 {
-	if (t->chdir_pending) {
-		t->chdir_pending = false;
-		p->tree.cwd_generation++;
-	}
 	(void)call_enter(p, t, call, args);
 }
 
@@ -187,7 +184,7 @@ static void inherit(struct process *child, const struct process *parent)
 }
 
 /* The child may have reported its first stop already; then it is waiting. */
-static void on_fork(struct ptracer *p, struct tracee *parent)
+static void on_fork(struct ptracer *p, struct tracee *parent, bool vfork)
 {
 	unsigned long tid = 0;
 	struct tracee *child;
@@ -209,6 +206,8 @@ static void on_fork(struct ptracer *p, struct tracee *parent)
 	}
 	if (!thread) {
 		inherit(child->process, parent->process);
+		if (vfork)
+			child->process->vforked_by = parent->process->pid;
 		call_emit(p, child, EVENT_FORK, 0, parent->process->pid, NULL,
 			  NULL, NULL);
 	}
@@ -251,17 +250,19 @@ static struct tracee *on_exec(struct ptracer *p, pid_t tid)
 
 	(void)ptrace(PTRACE_GETEVENTMSG, tid, 0, &former);
 	t = tree_find(&p->tree, (pid_t)former);
+	hot_renamed(&p->hot, (pid_t)former, tid);
 	if (t)
 		tree_rename(&p->tree, t, tid);
 	else
 		t = tree_find(&p->tree, tid);
 	if (!t)
 		return NULL;
-	t->pending.call = CALL_NONE;
+	call_forget(p, t);
 	memory_attach(&p->memory, 0); /* it is another memory now */
 	if (atomic_load(&p->job->control->seccomp_errno))
 		p->stepping = true;
 	t->process->full = false;
+	t->process->vforked_by = 0;
 	call_exec_done(p, t);
 	return t;
 }
@@ -279,8 +280,10 @@ static void set_stopped(struct ptracer *p, bool stopped, int sig)
 static void on_group_stop(struct ptracer *p, struct tracee *t, int sig)
 {
 	(void)ptrace(PTRACE_LISTEN, t->tid, 0, 0);
-	if (t->tid != p->root)
+	/* A child of vfork() that stops before it executes stops its parent. */
+	if (t->tid != p->root && t->process->vforked_by != p->root)
 		return;
+	p->stopper = t->tid;
 	set_stopped(p, true, sig);
 }
 
@@ -289,14 +292,19 @@ static void on_gone(struct ptracer *p, pid_t tid, int status)
 	struct tracee *t = tree_find(&p->tree, tid);
 
 	hot_gone(&p->hot, tid);
+	if (tid == p->stopper)
+		set_stopped(p, false, SIGCONT);
 	if (p->memory.tid == tid)
 		memory_attach(&p->memory, 0);
 	if (tid == p->root) {
 		p->root_gone = true;
 		p->result.status = status;
+		/* Its pid may soon be somebody else's. */
+		atomic_store(&p->job->control->command, -1);
 	}
 	if (!t)
 		return;
+	call_forget(p, t);
 	if (t->process->pid == tid)
 		call_emit(p, t, EVENT_EXIT, 0, status, NULL, NULL, NULL);
 	(void)tree_remove(&p->tree, t);
@@ -331,13 +339,13 @@ static void on_stop(struct ptracer *p, pid_t tid, int status)
 		on_group_stop(p, t, sig);
 		return;
 	}
-	if (tid == p->root)
+	if (tid == p->stopper)
 		set_stopped(p, false, SIGCONT);
 	if (event == PTRACE_EVENT_SECCOMP)
 		on_call(p, t);
 	else if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK ||
 		 event == PTRACE_EVENT_CLONE)
-		on_fork(p, t);
+		on_fork(p, t, event == PTRACE_EVENT_VFORK);
 	else if (!event && sig == SYSCALL_STOP)
 		on_syscall_stop(p, t);
 	if (event || sig == SYSCALL_STOP) {
@@ -371,7 +379,8 @@ static void on_alarmed(struct ptracer *p)
 		p->tick_ns = p->now_ns;
 		p->tick_ms = p->job->tick(p->job->ctx);
 	}
-	set_timer(p, hot || p->root_gone ? SHORT_MS : p->tick_ms);
+	set_timer(p,
+		  hot || (p->root_gone && !p->quiet) ? SHORT_MS : p->tick_ms);
 }
 
 /* Serves one thread.  False when there is none left. */
@@ -462,6 +471,20 @@ static void ptrace_free(struct tracer *base)
 	free(p);
 }
 
+/* Being root is not enough: capabilities can be taken from it. */
+static bool overrides_permissions(void)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct data[2] = { { 0 } };
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return false;
+	return (data[0].effective & (1U << CAP_DAC_OVERRIDE)) &&
+	       (data[0].effective & (1U << CAP_FOWNER));
+}
+
 /* Makes the child and attaches to it.  An unattached child ends at the gate. */
 static int attach(struct ptracer *p, struct roar_error *err)
 {
@@ -496,6 +519,7 @@ static int ptrace_start(const struct tracer_job *job, struct tracer **ret,
 	}
 	p->base.ops = &tracer_ptrace;
 	p->job = job;
+	p->overrides = overrides_permissions();
 	hot_init(&p->hot);
 	r = attach(p, err);
 	if (r < 0) {

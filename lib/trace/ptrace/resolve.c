@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "trace/ptrace/memory.h"
 
 /* A canonical directory in the resolver's pool. */
@@ -180,7 +181,8 @@ static int current_dir(struct tree *tree, struct tracee *t, struct str *out)
 	char link[32];
 	int err;
 
-	if (!t->cwd.len || t->cwd_generation != tree->cwd_generation) {
+	if (!t->cwd.len || tree->n_chdir ||
+	    t->cwd_generation != tree->cwd_generation) {
 		(void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)t->tid);
 		err = read_link(link, &t->cwd);
 		if (err < 0)
@@ -306,6 +308,21 @@ int resolve_name(struct resolver *r, struct tree *tree, struct tracee *t,
 	return err;
 }
 
+/* A path of ours as a process below another root says it. */
+static const char *below_root(const struct tracee *t, const char *path,
+			      char root[PATH_MAX])
+{
+	char link[32];
+	ssize_t n;
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/root", (int)t->tid);
+	n = readlink(link, root, PATH_MAX - 1);
+	if (n <= 1)
+		return path;
+	root[n] = '\0';
+	return path_is_under(path, root) ? path + n : path;
+}
+
 /* Magic links ("/proc/self/fd/0") would lead us to our own files. */
 static int open_following(const struct tracee *t, const char *path)
 {
@@ -313,10 +330,11 @@ static int open_following(const struct tracee *t, const char *path)
 		.flags = O_PATH | O_CLOEXEC,
 		.resolve = RESOLVE_NO_MAGICLINKS,
 	};
+	char root[PATH_MAX];
 	int fd;
 
-	if (t->process->foreign_mounts)
-		return open_handle(t, path, 0);
+	if (t->process->foreign_mounts || t->process->foreign_root)
+		return open_handle(t, below_root(t, path, root), 0);
 	fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 	if (fd < 0 && errno == ENOSYS)
 		fd = open(path, O_PATH | O_CLOEXEC);

@@ -22,6 +22,7 @@ struct process {
 	unsigned n_threads;
 	bool foreign_root; /* its "/" is not ours */
 	bool foreign_mounts; /* it sees other mounts than we do */
+	pid_t vforked_by; /* it keeps this one waiting until it executes */
 	bool full; /* near its descriptor limit: opens may fail */
 	bool restricted; /* changed credentials or sandboxed itself: likewise */
 	uint32_t n_opens; /* since the limit was last checked */
@@ -44,13 +45,13 @@ struct tracee {
 	struct str cwd; /* canonical; empty until asked for */
 	uint64_t cwd_generation; /* of `cwd`, see struct tree */
 	bool held; /* stopped before its parent told of it; not resumed */
-	bool chdir_pending; /* the call is under way, not yet in effect */
 };
 
 struct tree {
 	struct map tracees; /* tid -> struct tracee */
 	struct map processes; /* pid -> struct process */
 	uint64_t cwd_generation; /* raised by every chdir of anybody */
+	unsigned n_chdir; /* under way */
 };
 
 void tree_release(struct tree *tree);

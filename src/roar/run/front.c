@@ -24,6 +24,8 @@ enum {
 	SETTLE_NS = 30000000,
 };
 
+static const int64_t INSIST_NS = 5000000000; /* between two Ctrl-C */
+
 /* The handler's view of the world; a program has one front. */
 static struct tracer_control *shared;
 static pid_t tracer_pid;
@@ -32,13 +34,16 @@ static int64_t stopped_ns; /* when we last stopped; 0 never */
 
 /* The signals that are passed on; for stop signals see stop_likewise(). */
 static const int passed_on[] = {
-	SIGHUP,	 SIGINT,   SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM,	 SIGTERM,
-	SIGCONT, SIGWINCH, SIGURG,  SIGIO,   SIGPWR,  SIGVTALRM, SIGPROF,
+	SIGHUP,	 SIGINT,  SIGQUIT, SIGUSR1,   SIGUSR2,
+	SIGALRM, SIGTERM, SIGCONT, SIGTSTP,   SIGWINCH,
+	SIGURG,	 SIGIO,	  SIGPWR,  SIGVTALRM, SIGPROF,
 };
 enum { N_PASSED_ON = sizeof(passed_on) / sizeof(passed_on[0]) };
 
 /* ---- front ---- */
 
+/* The command has ended and we are only hashing: then the journal has it all, and
+ * the next roar command makes the record. */
 static void kill_tree(void)
 {
 	pid_t command = atomic_load(&shared->command);
@@ -46,18 +51,29 @@ static void kill_tree(void)
 	atomic_store(&shared->kill_all, 1);
 	if (command > 0)
 		(void)kill(command, SIGKILL);
-	(void)kill(tracer_pid, SIGUSR1);
+	(void)kill(tracer_pid, command < 0 ? SIGKILL : SIGUSR1);
+}
+
+/* Two within a few seconds mean it; a program that lives on Ctrl-C (a prompt) gets
+ * them one by one. */
+static bool is_second_interrupt(void)
+{
+	static int64_t last_ns;
+	int64_t now = clock_mono_ns();
+	bool second = last_ns && now - last_ns < INSIST_NS;
+
+	last_ns = now;
+	return second;
 }
 
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
-	static volatile sig_atomic_t n_int;
 	int saved = errno;
 
 	(void)context;
 	if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP || sig == SIGQUIT)
 		atomic_fetch_add(&shared->n_interrupts, 1);
-	if (sig == SIGINT && ++n_int > 1)
+	if (sig == SIGINT && is_second_interrupt())
 		kill_tree();
 	else if (info->si_code <= 0 || atomic_load(&shared->sees_signals))
 		asked[sig] = 1;
@@ -73,8 +89,10 @@ static void catch_signals(const sigset_t *ignored)
 	for (size_t i = 0; i < N_PASSED_ON; i++)
 		if (!sigismember(ignored, passed_on[i]))
 			(void)sigaction(passed_on[i], &sa, NULL);
+	for (int sig = SIGRTMIN; sig <= SIGRTMAX; sig++)
+		if (!sigismember(ignored, sig))
+			(void)sigaction(sig, &sa, NULL);
 	/* Only the command's stop is ours. */
-	(void)signal(SIGTSTP, SIG_IGN);
 	(void)signal(SIGTTIN, SIG_IGN);
 	(void)signal(SIGTTOU, SIG_IGN);
 }
@@ -96,11 +114,9 @@ static void pass_on(int sig)
 
 static void pass_on_asked(void)
 {
-	if (atomic_load(&shared->command) <= 0)
+	if (atomic_load(&shared->command) == 0)
 		return; /* not there yet; the signal stays asked for */
-	for (size_t i = 0; i < N_PASSED_ON; i++) {
-		int sig = passed_on[i];
-
+	for (int sig = 1; sig <= SIGRTMAX; sig++) {
 		if (!asked[sig])
 			continue;
 		asked[sig] = 0;
@@ -112,20 +128,22 @@ static void pass_on_asked(void)
  * wakes us when it does. */
 static void stop_likewise(int sig)
 {
+	struct sigaction stop = { .sa_handler = SIG_DFL };
+	struct sigaction before = { .sa_handler = SIG_DFL };
 	sigset_t one;
 
 	if (!atomic_load(&shared->stopped))
 		return;
 	(void)sigemptyset(&one);
 	(void)sigaddset(&one, sig);
-	(void)signal(sig, SIG_DFL);
+	(void)sigaction(sig, &stop, &before);
 	stopped_ns = clock_now_ns();
 	(void)raise(sig);
 	/* Here it takes effect, and here we come back. */
 	(void)sigprocmask(SIG_UNBLOCK, &one, NULL);
 	(void)sigprocmask(SIG_BLOCK, &one, NULL);
 	if (sig != SIGSTOP)
-		(void)signal(sig, SIG_IGN);
+		(void)sigaction(sig, &before, NULL);
 }
 
 /* Waits for the next number on the line; false at its end. */
@@ -136,7 +154,7 @@ static bool next_message(int fd, const sigset_t *mask, int *ret)
 	struct timespec soon = { 0, 20000000 };
 
 	for (;;) {
-		bool early = atomic_load(&shared->command) <= 0;
+		bool early = atomic_load(&shared->command) == 0;
 		int n = ppoll(&line, 1, early ? &soon : NULL, mask);
 
 		pass_on_asked();

@@ -3,15 +3,7 @@
 
 #include <string.h>
 
-#include "base/map.h"
 #include "run/run.h"
-
-uint64_t stamp_mark(const struct stamp *s)
-{
-	uint64_t words[4] = { s->dev, s->ino, s->size, (uint64_t)s->mtime_ns };
-
-	return map_hash(words, sizeof(words));
-}
 
 struct outcome *hashes_find(const struct lineage_file *file,
 			    enum outcome_side side)
@@ -85,9 +77,7 @@ void hashes_collect(struct run *run, struct outcome *o)
 	o->cached = task->cached;
 	o->more = NULL;
 	if (task->result == 0) {
-		o->mark = stamp_mark(&task->hash.stamp);
-		o->size = task->hash.stamp.size;
-		o->ctime_ns = task->hash.stamp.ctime_ns;
+		o->stamp = task->hash.stamp;
 		o->taken_ns = task->hash.taken_ns;
 		memcpy(o->blake3, task->hash.digests.blake3, sizeof(o->blake3));
 		o->more = keep_more(run, &task->hash.digests);

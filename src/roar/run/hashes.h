@@ -24,20 +24,14 @@ struct outcome {
 		struct hash_task *task; /* while `pending` */
 		struct digests *more; /* other algorithms than BLAKE3, or NULL */
 	};
-	uint64_t mark; /* of the stamp that was hashed, see stamp_mark() */
-	uint64_t size; /* bytes hashed */
-	int64_t ctime_ns; /* with the mark: the key of the digest cache */
-	int64_t taken_ns;
+	struct stamp stamp; /* of the content that was hashed */
+	int64_t taken_ns; /* when, for the racy rule */
 	int16_t result; /* 0 or a negative errno, when not pending */
 	uint8_t side; /* enum outcome_side */
 	bool pending;
 	bool cached; /* the digest came from the cache */
 	uint8_t blake3[32];
 };
-
-/* A 64-bit fingerprint of content identity: device, inode, size, mtime.  Not of
- * ctime: a chmod or a new link leaves the content alone. */
-uint64_t stamp_mark(const struct stamp *s);
 
 /* The outcome of that side; NULL when none was asked for. */
 struct outcome *hashes_find(const struct lineage_file *file,

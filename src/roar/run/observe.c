@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/vec.h"
 #include "event/journal.h"
 #include "hash/hasher.h"
 #include "lineage/redact.h"
@@ -30,22 +31,41 @@ enum {
 
 /* ---- journal ---- */
 
-/* Opening a file again for reading teaches nothing: keeps the journal as small
- * as the number of files, however often they are opened. */
-static bool is_known_read(const struct run *run, const struct event *ev)
+static bool is_known_read(const struct lineage_file *f, const struct event *ev)
 {
-	const struct lineage_file *f;
-
-	if (ev->kind != EVENT_OPEN ||
-	    (ev->flags & (EVENT_READ | EVENT_WRITE)) != EVENT_READ)
-		return false;
-	f = fold_find(run->fold, event_path(ev));
-	if (!f)
+	if (ev->flags & EVENT_WRITE)
 		return false;
 	if (f->own)
 		return f->seen & LINEAGE_READ_OWN;
 	return (f->seen & LINEAGE_READ_PRIOR) &&
 	       stamp_equal(&f->first, &ev->before);
+}
+
+/* Opening a file of its own for writing again changes no fact either, but an early
+ * hash may be void. */
+static bool is_known_write(const struct lineage_file *f, const struct event *ev)
+{
+	return f->own && (ev->flags & EVENT_WRITE) &&
+	       !(ev->flags & EVENT_CREATE) &&
+	       (!(ev->flags & EVENT_READ) || (f->seen & LINEAGE_READ_OWN));
+}
+
+enum known { UNKNOWN, KNOWN_READ, KNOWN_WRITE };
+
+/* What teaches nothing new keeps out of the journal, which is then as small as the
+ * number of files, however often they are opened. */
+static enum known how_known(const struct run *run, const struct event *ev)
+{
+	const struct lineage_file *f;
+
+	if (ev->kind != EVENT_OPEN)
+		return UNKNOWN;
+	f = fold_find(run->fold, event_path(ev));
+	if (!f)
+		return UNKNOWN;
+	if (is_known_read(f, ev))
+		return KNOWN_READ;
+	return is_known_write(f, ev) ? KNOWN_WRITE : UNKNOWN;
 }
 
 /* The same event with its command line redacted. */
@@ -107,6 +127,10 @@ static void hash_early(struct run *run, struct lineage_file *f,
 	if (run->n_early >= EARLY_MAX || f->ftype > EVENT_FTYPE_REGULAR ||
 	    is_filtered(run, f))
 		return;
+	/* It may be mapped: a page that is dirty already changes without any
+	 * trace in the stamp. */
+	if (side == OUTCOME_OUTPUT && (f->seen & RUN_MAPPABLE))
+		return;
 	if (side == OUTCOME_INPUT)
 		fd = hold(run, f, path);
 	if (hashes_submit(run, f, side, path, fd))
@@ -143,6 +167,8 @@ static void act(struct run *run, const struct event *ev,
 		hash_early(run, f, OUTCOME_OUTPUT, f->path);
 	if (is_write(ev)) {
 		f = fold_find(run->fold, event_path(ev));
+		if (f && (ev->flags & EVENT_READ))
+			f->seen |= RUN_MAPPABLE;
 		if (f)
 			watch_written(run, f);
 	}
@@ -160,34 +186,42 @@ static void note_made(struct run *run, const struct event *ev)
 }
 
 /* What a renamed directory holds has moved along, seen or not. */
-static void note_moved_dir(struct run *run, const struct event *ev)
+void observe_moved_dir(struct run *run, const struct event *ev)
 {
-	struct moved_dir *m;
+	enum { MOVED_MAX = 10000 };
+	struct moved_dir *m = NULL;
 
-	if (ev->kind != EVENT_RENAME || ev->ftype != EVENT_FTYPE_DIRECTORY ||
-	    run->n_moved == sizeof(run->moved) / sizeof(run->moved[0]))
+	if (ev->kind != EVENT_RENAME || ev->ftype != EVENT_FTYPE_DIRECTORY)
 		return;
-	m = &run->moved[run->n_moved];
+	if (run->n_moved < MOVED_MAX)
+		m = VEC_PUSH(run->moved, run->n_moved, run->cap_moved);
+	if (!m) {
+		fold_add_gap(run->fold, EVENT_GAP_PATH,
+			     "too many directories were renamed");
+		return;
+	}
 	m->from = pool_dup(&run->pool, event_path(ev), ev->path_len);
 	m->to = pool_dup(&run->pool, event_path2(ev), ev->path2_len);
-	if (m->from && m->to)
-		run->n_moved++;
+	if (!m->from || !m->to)
+		run->n_moved--;
 }
 
 void observe_event(void *ctx, const struct event *ev)
 {
 	struct fold_change change = { .news = FOLD_NOTHING };
 	struct run *run = ctx;
+	enum known known = how_known(run, ev);
 
-	if (is_known_read(run, ev))
+	if (known == KNOWN_READ)
 		return;
 	if (ev->kind == EVENT_EXEC && ev->path2_len)
 		ev = redacted(run, ev);
-	write_journal(run, ev);
+	if (known == UNKNOWN)
+		write_journal(run, ev);
 	note_made(run, ev);
 	if (fold_add(run->fold, ev, &change) < 0)
 		return; /* the fold has noted the gap */
-	note_moved_dir(run, ev);
+	observe_moved_dir(run, ev);
 	act(run, ev, &change);
 }
 

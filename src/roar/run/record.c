@@ -1,7 +1,6 @@
 /* record.c - the facts of a run into the store, in one transaction */
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,6 +43,7 @@ static void fill_git(struct run *run, struct store_job *job)
 	job->git_branch = text(git->branch);
 	job->git_remote = text(git->remote);
 	job->git_snapshot = text(git->snapshot);
+	job->git_note = text(git->note);
 	job->git_dirty = git->dirty;
 }
 
@@ -129,25 +129,15 @@ static void digest_link(const char *path, struct digests *ret)
 		(void)digest_buffer(target, (size_t)n, DIGEST_SET_BLAKE3, ret);
 }
 
-/* The digest, and the stamp if the file still has it. */
 static void fill_content(const struct run_file *e, enum outcome_side side,
 			 struct store_file *row)
 {
 	const struct outcome *o = hashes_find(e->file, side);
-	struct stat st;
 
 	if (!o || o->pending || o->result < 0)
 		return;
 	hashes_get(o, &row->digests);
-	row->stamp.size = o->size;
-	if (side == OUTCOME_INPUT) {
-		row->stamp = e->file->first;
-	} else if (lstat(e->file->path, &st) == 0) {
-		struct stamp now = stamp_of(&st);
-
-		if (stamp_mark(&now) == o->mark)
-			row->stamp = now;
-	}
+	row->stamp = o->stamp;
 }
 
 /* Digests that were read, not looked up, are worth remembering. */
@@ -156,12 +146,11 @@ static int remember(struct store *store, const struct run_file *e,
 		    struct roar_error *err)
 {
 	const struct outcome *o = hashes_find(e->file, side);
-	struct stamp stamp = row->stamp;
 
-	if (!o || o->pending || o->result < 0 || o->cached || !stamp.ino)
+	if (!o || o->pending || o->result < 0 || o->cached)
 		return 0;
-	stamp.ctime_ns = o->ctime_ns;
-	return store_cache_put(store, &stamp, o->taken_ns, &row->digests, err);
+	return store_cache_put(store, &o->stamp, o->taken_ns, &row->digests,
+			       err);
 }
 
 static int add_row(struct run *run, struct store *store,
@@ -179,7 +168,7 @@ static int add_row(struct run *run, struct store *store,
 				(e->roles & LINEAGE_INTERMEDIATE),
 		.filter = e->filter,
 		.ftype = role == LINEAGE_OUTPUT ? e->after_ftype : f->ftype,
-		.seen = f->seen,
+		.seen = (uint16_t)(f->seen & ~RUN_MAPPABLE),
 		.read_order = f->read_order,
 		.write_order = f->write_order,
 		.reader = f->reader,

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -108,7 +109,7 @@ static void add_hash(struct str *out, const struct run_file *e,
 	{
 		size_t start = out->len;
 
-		format_size(out, o->size);
+		format_size(out, o->stamp.size);
 		if (out->len - start < 10)
 			str_pad(out, ' ', 10 - (out->len - start));
 	}
@@ -200,12 +201,17 @@ static void add_git(struct str *out, const struct run *run,
 		quote_printable(out, git->branch, strlen(git->branch));
 	else
 		str_adds(out, "(detached)");
-	str_addf(out, " @ %.12s", git->commit ? git->commit : "no commit yet");
+	if (git->commit)
+		str_addf(out, " @ %.12s", git->commit);
+	else
+		str_adds(out, ", no commit yet");
 	if (git->dirty)
 		str_addf(out, ", %u uncommitted",
 			 git->n_modified + git->n_untracked);
 	if (git->snapshot)
 		str_addf(out, " in snapshot %.12s", git->snapshot);
+	if (git->n_left_out)
+		str_addf(out, " (%u left out)", git->n_left_out);
 	str_addc(out, '\n');
 }
 
@@ -257,18 +263,42 @@ static void add_block(struct str *out, const struct run *run,
 	add_gaps(out, run, term);
 }
 
+/* `roar run cmd 2>log`: a word of ours would change the log after its content was
+ * recorded. */
+static bool is_own_output(const struct run *run)
+{
+	struct stat st;
+
+	if (fstat(STDERR_FILENO, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	for (size_t i = 0; i < run->n_files; i++) {
+		const struct run_file *e = &run->files[i];
+
+		if (!e->filter && (e->roles & LINEAGE_OUTPUT) &&
+		    e->after.ino == st.st_ino && e->after.dev == st.st_dev)
+			return true;
+	}
+	return false;
+}
+
 void report(const struct run *run)
 {
 	CLEANUP(str_release) struct str out = STR_INIT;
 	struct term term = term_of(STDERR_FILENO);
 
-	if (run->options.quiet)
+	if (run->options.quiet || is_own_output(run))
 		return;
 	if (term.tty || run->options.verbose)
 		add_block(&out, run, &term);
 	else
 		add_line(&out, run, &term);
 	print(&out);
+}
+
+static void add_ms(struct json *j, const char *key, int64_t ns)
+{
+	json_key(j, key);
+	json_double(j, (double)(ns / 1000) / 1e3);
 }
 
 void report_timing(const struct run *run)
@@ -283,18 +313,12 @@ void report_timing(const struct run *run)
 	str_adds(&out, "ROAR_TIMING:");
 	j = json_writer(&out, false);
 	json_object(&j);
-	json_key(&j, "tracer_ms");
-	json_double(&j, (double)run->duration_ns / 1e6);
-	json_key(&j, "postrun_ms");
-	json_double(&j,
-		    (double)(run->settle_ns + run->hash_ns + run->record_ns) /
-			    1e6);
-	json_key(&j, "provenance_ms");
-	json_double(&j, (double)(run->settle_ns + run->hash_ns) / 1e6);
-	json_key(&j, "record_ms");
-	json_double(&j, (double)run->record_ns / 1e6);
-	json_key(&j, "overhead_ms");
-	json_double(&j, (double)overhead_ns(run) / 1e6);
+	add_ms(&j, "tracer_ms", run->duration_ns);
+	add_ms(&j, "postrun_ms",
+	       run->settle_ns + run->hash_ns + run->record_ns);
+	add_ms(&j, "provenance_ms", run->settle_ns + run->hash_ns);
+	add_ms(&j, "record_ms", run->record_ns);
+	add_ms(&j, "overhead_ms", overhead_ns(run));
 	json_key(&j, "n_inputs");
 	json_int(&j, run->n_inputs);
 	json_key(&j, "n_outputs");

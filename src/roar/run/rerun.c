@@ -23,6 +23,24 @@ int rerun_is_step(const char *word)
 	       word[strspn(word, "0123456789")] == '\0';
 }
 
+int rerun_check(char *const operands[], const char *command,
+		struct roar_error *err)
+{
+	if (strcmp(command, "build") == 0 && operands[0][1] != 'B')
+		return error_set(err, -EINVAL,
+				 "step '%s' is no build step: 'roar run %s' "
+				 "runs it again",
+				 operands[0], operands[0]);
+	for (size_t i = 1; operands[i]; i++)
+		if (strncmp(operands[i], "--", 2) != 0 ||
+		    !strchr(operands[i] + 2, '='))
+			return error_set(err, -EINVAL,
+					 "'%s' is no change of a step: write "
+					 "--KEY=VALUE",
+					 operands[i]);
+	return 0;
+}
+
 /* "--key" of "--key=value": its length, 0 when it is no such option. */
 static size_t key_length(const char *word)
 {

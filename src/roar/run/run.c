@@ -81,6 +81,7 @@ void run_release(struct run *run)
 	git_facts_release(&run->git);
 	free(run->scratch_event);
 	free(run->files);
+	free(run->moved);
 	str_release(&run->scratch);
 	pool_release(&run->pool);
 }

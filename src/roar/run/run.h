@@ -61,13 +61,17 @@ struct run_meta {
 	int64_t started_ns;
 };
 
+/* A bit of lineage_file.seen beside those of enum lineage_seen: opened for reading
+ * and writing, so that it may be mapped. */
+enum { RUN_MAPPABLE = 1 << 15 };
+
 /* What became of one file, decided in settle.c. */
 struct run_file {
 	struct lineage_file *file;
 	uint8_t roles; /* enum lineage_role */
 	uint8_t filter; /* enum filter_id */
 	uint8_t after_ftype; /* enum event_ftype after the run */
-	uint64_t after_mark; /* stamp_mark() after the run */
+	struct stamp after; /* ino 0: it is gone */
 };
 
 struct run {
@@ -95,8 +99,8 @@ struct run {
 	struct moved_dir {
 		const char *from;
 		const char *to;
-	} moved[64];
-	size_t n_moved;
+	} * moved;
+	size_t n_moved, cap_moved;
 
 	struct tracer_result result;
 	struct git_facts git;
@@ -107,7 +111,6 @@ struct run {
 	size_t n_files, cap_files;
 	int64_t n_inputs, n_outputs, n_filtered;
 	struct store_job job; /* as recorded */
-	bool recovered;
 	bool interrupted;
 
 	/* time split, nanoseconds */
@@ -127,6 +130,7 @@ int run_meta_decode(struct pool *pool, const void *data, size_t len,
 
 /* observe.c: the tracer's callbacks, ctx is the run. */
 void observe_event(void *ctx, const struct event *ev);
+void observe_moved_dir(struct run *run, const struct event *ev);
 void observe_before_change(void *ctx, const char *path, size_t len,
 			   const struct stamp *stamp);
 unsigned observe_tick(void *ctx);

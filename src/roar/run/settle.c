@@ -53,9 +53,9 @@ static void walk_moved(struct run *run, struct str *from, struct str *to,
 	size_t to_len = to->len;
 	struct dirent *entry;
 
-	if (!dir || depth > WALK_DEPTH)
-		return;
-	while (*budget && (entry = readdir(dir))) {
+	if (dir && depth > WALK_DEPTH)
+		*budget = 0;
+	while (dir && *budget && (entry = readdir(dir))) {
 		struct stat st;
 
 		if (strcmp(entry->d_name, ".") == 0 ||
@@ -65,8 +65,10 @@ static void walk_moved(struct run *run, struct str *from, struct str *to,
 		str_addf(from, "/%s", entry->d_name);
 		str_addf(to, "/%s", entry->d_name);
 		if (to->failed || from->failed || to->len > EVENT_PATH_MAX ||
-		    from->len > EVENT_PATH_MAX)
+		    from->len > EVENT_PATH_MAX) {
+			*budget = 0;
 			return;
+		}
 		if (lstat(to->data, &st) == 0) {
 			if (S_ISDIR(st.st_mode))
 				walk_moved(run, from, to, depth + 1, budget);
@@ -95,6 +97,9 @@ static void follow_moved_dirs(struct run *run)
 		str_adds(&to, run->moved[i].to);
 		walk_moved(run, &from, &to, 0, &budget);
 	}
+	if (!budget)
+		fold_add_gap(run->fold, EVENT_GAP_PATH,
+			     "too much below directories that were renamed");
 }
 
 /* ---- roles ---- */
@@ -116,12 +121,10 @@ static int add_file(struct run *run, struct lineage_file *f)
 {
 	struct run_file entry = { .file = f };
 	struct run_file *slot;
-	struct stamp after;
 	bool written;
 
-	look(f, &after, &entry.after_ftype);
-	entry.after_mark = stamp_mark(&after);
-	entry.roles = (uint8_t)lineage_roles(f, &after);
+	look(f, &entry.after, &entry.after_ftype);
+	entry.roles = (uint8_t)lineage_roles(f, &entry.after);
 	if (!entry.roles)
 		return 0;
 	written = entry.roles &
@@ -155,8 +158,10 @@ static bool is_valid(struct run *run, const struct run_file *e,
 	if (o->result < 0)
 		return false;
 	if (side == OUTCOME_INPUT)
-		return o->mark == stamp_mark(&e->file->first);
-	return o->mark == e->after_mark;
+		return stamp_equal(&o->stamp, &e->file->first);
+	/* Taken while the file could still change in the same tick: once more. */
+	return stamp_equal(&o->stamp, &e->after) &&
+	       !stamp_is_racy(&o->stamp, o->taken_ns);
 }
 
 static bool needs_input(const struct run_file *e)
@@ -227,10 +232,23 @@ static void judge(struct run *run, struct run_file *e, enum outcome_side side)
 			     e->file->path);
 		return;
 	}
-	if (side == OUTCOME_INPUT && o->mark != stamp_mark(&e->file->first)) {
+	if (side == OUTCOME_INPUT && !stamp_equal(&o->stamp, &e->file->first)) {
 		o->result = -ESTALE;
 		fold_add_gap(run->fold, EVENT_GAP_CHANGED, e->file->path);
 	}
+}
+
+/* Somebody else wrote to an input while the run had it: which content was read
+ * cannot be told. */
+static bool changed_under_run(const struct run_file *e)
+{
+	const struct stamp *first = &e->file->first;
+
+	return e->file->ftype == EVENT_FTYPE_REGULAR &&
+	       (e->roles & LINEAGE_INPUT) && !(e->roles & LINEAGE_OUTPUT) &&
+	       stamp_same_file(first, &e->after) &&
+	       (first->size != e->after.size ||
+		first->mtime_ns != e->after.mtime_ns);
 }
 
 /* A temporary has a digest when it was closed long enough before it went. */
@@ -253,7 +271,8 @@ static void judge_all(struct run *run)
 			judge(run, e, OUTCOME_OUTPUT);
 		else
 			collect_early(run, e);
-		if ((e->file->seen & LINEAGE_UNSTABLE) && !e->filter)
+		if (!e->filter && ((e->file->seen & LINEAGE_UNSTABLE) ||
+				   changed_under_run(e)))
 			fold_add_gap(run->fold, EVENT_GAP_CHANGED,
 				     e->file->path);
 	}

@@ -236,6 +236,23 @@ static void a_cut_keeps_what_was_there_before(void **state)
 	assert_str(&s, "name: abc...");
 }
 
+static void without_utf8_every_high_byte_is_escaped(void **state)
+{
+	CLEANUP(str_release) struct str s = STR_INIT;
+
+	(void)state;
+	quote_set_ascii(true);
+	quote_printable(&s, "caf\xc3\xa9\n\xff", 7);
+	assert_str(&s, "caf\\xc3\\xa9\\n\\xff");
+	assert_string_equal(cut(&s, "\xc3\xa9", 8), "\\xc3\\xa9");
+	assert_string_equal(cut(&s, "\xc3\xa9 and more", 8), "\\xc3\\...");
+	str_clear(&s);
+	quote_shell(&s, "caf\xc3\xa9");
+	assert_str(&s, "'caf\xc3\xa9'");
+	quote_set_ascii(false);
+	assert_string_equal(cut(&s, "\xc3\xa9", 8), "\xc3\xa9");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -251,6 +268,7 @@ int main(void)
 		cmocka_unit_test(long_text_is_cut_to_its_width),
 		cmocka_unit_test(nothing_at_all_can_be_cut),
 		cmocka_unit_test(a_cut_keeps_what_was_there_before),
+		cmocka_unit_test(without_utf8_every_high_byte_is_escaped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

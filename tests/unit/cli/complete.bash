@@ -29,9 +29,9 @@ expect '--path' roar init --pa
 expect '--yes' roar init -n --y
 
 cd "$(mktemp -d)" || exit 1
-mkdir 'one' && touch two
+mkdir 'one' && touch two other
 expect 'one' roar init --path o
 expect 'one' roar init --path = o
 expect 'two' roar filter add t
-rm -r one two && rmdir "$PWD"
+rm -r one two other && rmdir "$PWD"
 exit $failed

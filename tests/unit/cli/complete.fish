@@ -16,4 +16,8 @@ expect 'roar config ' 'get list set unset'
 expect 'roar config set output.' 'output.quiet output.verbosity'
 expect 'roar config set output.verbosity ' 'debug normal quiet verbose'
 expect 'roar init --pa' --path
+expect 'roar run --na' --name
+expect 'roar run --name x --has' --hash
+expect 'roar run -n x nosuchprogram --na' ''
+expect 'roar build nosuchprogram --na' ''
 exit $failed

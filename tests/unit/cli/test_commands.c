@@ -21,6 +21,7 @@ static void every_command_says_what_it_is(void **state)
 		assert_non_null(c->run);
 		assert_true(strlen(c->summary) <= 66);
 		assert_int_not_equal(c->summary[strlen(c->summary) - 1], '.');
+		assert_in_range(c->summary[0], 'a', 'z');
 	}
 	assert_null(command_find("nothing"));
 }

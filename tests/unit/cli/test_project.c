@@ -117,8 +117,12 @@ static void a_strangers_project_is_passed_over(void **state)
 	assert_int_equal(chown(".roar", 12345, 12345), 0);
 	assert_int_equal(project_open(0, &p, NULL, &err), -ENOENT);
 	assert_int_equal(project_open(PROJECT_CREATE, &p, NULL, &err), -EPERM);
+	/* Nor when the whole folder is the stranger's. */
 	assert_int_equal(chown(".", 12345, 12345), 0);
+	assert_int_equal(project_open(0, &p, NULL, &err), -ENOENT);
+	assert_int_equal(setenv("SUDO_UID", "12345", 1), 0);
 	assert_int_equal(project_open(0, &p, NULL, &err), 0);
+	assert_int_equal(unsetenv("SUDO_UID"), 0);
 }
 
 int main(void)

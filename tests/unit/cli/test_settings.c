@@ -127,6 +127,9 @@ static void wrong_variables_get_one_sentence(void **state)
 	scene_expect("env|set|1A|x", 2,
 		     "roar: '1A' is no name of a variable (letters, digits and "
 		     "'_', no digit first) (see 'roar env --help')\n");
+	scene_expect("env|set|A=B c", 2,
+		     "roar: 'roar env set' takes name and value as two words: "
+		     "write A 'B c' (see 'roar env --help')\n");
 	scene_expect("env|set|A=B|x", 2,
 		     "roar: 'A=B' is no name of a variable (letters, digits and "
 		     "'_', no digit first) (see 'roar env --help')\n");
@@ -139,7 +142,9 @@ static void patterns_come_and_go(void **state)
 {
 	(void)state;
 	scene_expect("filter|add|*.log|/mnt", 0, "Added 2 patterns\n");
-	scene_expect("filter|add|/mnt|x", 0, "Added 1 pattern\n");
+	scene_expect("filter|add|/mnt|x", 0,
+		     "Added 1 pattern\nPattern '/mnt' is there already\n");
+	scene_expect("filter|add|x", 0, "Pattern 'x' is there already\n");
 	scene_expect("config|get|filters.ignore_paths", 0, "*.log\n/mnt\nx\n");
 	scene_expect(
 		"filter|remove|x|y", 1,

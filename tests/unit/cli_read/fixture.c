@@ -97,6 +97,7 @@ void job(struct fixture *f, const char *uid, const char *command)
 		.git_branch = "",
 		.git_remote = "",
 		.git_snapshot = "",
+		.git_note = "",
 		.n_processes = 1,
 		.cpu_user_ns = SECOND,
 		.cpu_system_ns = SECOND / 4,
@@ -153,6 +154,18 @@ void output(struct fixture *f, const char *name, const char *content)
 	put(f, name, content);
 	row = file(f, name, LINEAGE_OUTPUT);
 	row->seen = LINEAGE_CREATED | LINEAGE_OPENED_WRITE;
+	row->write_order = (int64_t)f->n_files;
+	row->writer = 100;
+}
+
+void moved(struct fixture *f, const char *from, const char *to)
+{
+	struct store_file *row;
+
+	assert_int_equal(rename(from, to), 0);
+	row = file(f, to, LINEAGE_OUTPUT);
+	row->origin = pool_printf(&f->pool, "%s/%s", f->dir, from);
+	row->seen = LINEAGE_RENAMED_TO;
 	row->write_order = (int64_t)f->n_files;
 	row->writer = 100;
 }

@@ -55,6 +55,9 @@ void job(struct fixture *f, const char *uid, const char *command);
 void input(struct fixture *f, const char *name);
 void output(struct fixture *f, const char *name, const char *content);
 struct store_file *file(struct fixture *f, const char *name, unsigned role);
+
+/* An output that the job renamed from another name, and did not write. */
+void moved(struct fixture *f, const char *from, const char *to);
 void gap(struct fixture *f, int code, const char *detail, int64_t count);
 void process(struct fixture *f, int pid, int parent, const char *command);
 void record(struct fixture *f);

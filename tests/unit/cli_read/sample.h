@@ -2,6 +2,8 @@
 #ifndef ROAR_TEST_CLI_READ_SAMPLE_H
 #define ROAR_TEST_CLI_READ_SAMPLE_H
 
+#include <unistd.h>
+
 #include "fixture.h"
 
 static inline void record_prepare(struct fixture *f, const char *uid,
@@ -26,6 +28,25 @@ static inline void record_pipeline(struct fixture *f)
 	job(f, "cccc0003", "python evaluate.py");
 	input(f, "model.pt");
 	output(f, "metrics.json", "{}\n");
+	record(f);
+}
+
+/* What a makes, mv and ln carry on: y -> yy, which is also yl. */
+static inline void record_moves(struct fixture *f)
+{
+	struct store_file *row;
+
+	job(f, "aaaa0001", "make y");
+	output(f, "y", "content");
+	record(f);
+	job(f, "bbbb0002", "mv y yy");
+	moved(f, "y", "yy");
+	record(f);
+	job(f, "cccc0003", "ln yy yl");
+	moved(f, "yy", "yl");
+	row = &f->files[f->n_files - 1];
+	row->seen = LINEAGE_LINKED_TO;
+	assert_int_equal(link("yl", "yy"), 0);
 	record(f);
 }
 

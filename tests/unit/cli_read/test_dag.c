@@ -143,10 +143,91 @@ static void expanded_shows_every_execution(void **state)
 
 	record_pipeline(f);
 	record_prepare(f, "dddd0004", "features");
-	expect_part(f, &cmd_dag, "--expanded", "·  @1      1 ");
+	expect_part(f, &cmd_dag, "--expanded", "·  @1.1    1 ");
 	expect_part(f, &cmd_dag, "--expanded", "  @1.2 ");
 	expect_part(f, &cmd_dag, "--expanded --json", "\"is_expanded\": true");
 	expect_part(f, &cmd_dag, "--expanded --json", "\"total_steps\": 3");
+}
+
+static void what_was_moved_depends_on_its_maker(void **state)
+{
+	struct fixture *f = *state;
+
+	record_moves(f);
+	expect(f, &cmd_dag, "", 0,
+	       "Pipeline: 3 steps\n"
+	       "\n"
+	       "   STEP   IN  OUT  USED  AFTER  COMMAND\n"
+	       "●  @1      0    1     0         make y\n"
+	       "●  @2      0    1     0  @1     mv y yy\n"
+	       "●  @3      0    1     0  @2     ln yy yl\n",
+	       "");
+}
+
+static void a_move_is_stale_when_its_origin_was_made_again(void **state)
+{
+	struct fixture *f = *state;
+
+	record_moves(f);
+	job(f, "dddd0004", "make y");
+	output(f, "y", "other content");
+	record(f);
+	expect_part(f, &cmd_dag, "",
+		    "  @2*     0    1     0  @1     mv y yy\n");
+}
+
+/* The content of both is the same, but the second wrote it itself. */
+static void a_file_renamed_by_its_own_maker_depends_on_nobody(void **state)
+{
+	struct fixture *f = *state;
+
+	job(f, "aaaa0001", "make t");
+	output(f, "t", "content");
+	record(f);
+	job(f, "bbbb0002", "make final by way of t");
+	put(f, "t", "content");
+	moved(f, "t", "final");
+	f->files[0].stamp.mtime_ns += 1000;
+	record(f);
+	expect_part(f, &cmd_dag, "",
+		    "  @2      0    1     0         make final by way of t\n");
+	expect_part(f, &cmd_inputs, "final", "Inputs of @2 bbbb0002 (0)\n");
+}
+
+static void a_name_that_is_written_anew_was_moved_before(void **state)
+{
+	struct fixture *f = *state;
+
+	job(f, "aaaa0001", "make a");
+	output(f, "a", "one");
+	record(f);
+	job(f, "bbbb0002", "rotate a");
+	moved(f, "a", "b");
+	output(f, "a", "two");
+	record(f);
+	expect_part(f, &cmd_dag, "",
+		    "  @2      0    2     0  @1     rotate a\n");
+	expect_part(f, &cmd_status, "", "  3 B         a\n");
+}
+
+static void dependencies_are_sorted_by_step(void **state)
+{
+	struct fixture *f = *state;
+
+	job(f, "aaaa0001", "make a");
+	output(f, "a", "a");
+	record(f);
+	job(f, "bbbb0002", "make b");
+	output(f, "b", "b");
+	record(f);
+	job(f, "aaaa0003", "make a");
+	output(f, "a", "A");
+	record(f);
+	job(f, "cccc0004", "cat a b");
+	input(f, "a");
+	input(f, "b");
+	record(f);
+	expect_part(f, &cmd_dag, "--expanded", "  @1.2,@2  cat a b\n");
 }
 
 static void trouble_stands_before_the_command(void **state)
@@ -187,6 +268,25 @@ static void long_commands_are_cut_to_the_width(void **state)
 	assert_int_equal(roar(f, &cmd_dag, ""), 0);
 	assert_true(f->out.len < 300);
 	assert_non_null(strstr(str_cstr(&f->out), "xxx...\n"));
+}
+
+static void trouble_counts_towards_the_width(void **state)
+{
+	struct fixture *f = *state;
+
+	job(f, "aaaa0001", "python train.py --epochs 10 --rate 0.001");
+	f->job.exit_code = 1;
+	gap(f, EVENT_GAP_IO_URING, "", 1);
+	record(f);
+	setenv("COLUMNS", "60", 1);
+	expect_part(
+		f, &cmd_dag, "",
+		"●  @1      0    0     0         [FAIL, gaps] python train...\n");
+	setenv("COLUMNS", "80", 1);
+	expect_part(
+		f, &cmd_dag, "",
+		"●  @1      0    0     0         [FAIL, incomplete] python train.py --epochs 1...\n");
+	unsetenv("COLUMNS");
 }
 
 static void deep_and_wide_pipelines_stay_narrow(void **state)
@@ -256,8 +356,14 @@ int main(void)
 		FIXTURE_TEST(stale_steps_have_a_star),
 		FIXTURE_TEST(a_rerun_with_the_same_content_is_not_stale),
 		FIXTURE_TEST(expanded_shows_every_execution),
+		FIXTURE_TEST(what_was_moved_depends_on_its_maker),
+		FIXTURE_TEST(a_move_is_stale_when_its_origin_was_made_again),
+		FIXTURE_TEST(a_file_renamed_by_its_own_maker_depends_on_nobody),
+		FIXTURE_TEST(a_name_that_is_written_anew_was_moved_before),
+		FIXTURE_TEST(dependencies_are_sorted_by_step),
 		FIXTURE_TEST(trouble_stands_before_the_command),
 		FIXTURE_TEST(long_commands_are_cut_to_the_width),
+		FIXTURE_TEST(trouble_counts_towards_the_width),
 		FIXTURE_TEST(deep_and_wide_pipelines_stay_narrow),
 		FIXTURE_TEST(a_cycle_is_shown),
 	};

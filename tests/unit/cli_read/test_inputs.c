@@ -41,18 +41,21 @@ static void makers_are_found_across_sessions(void **state)
 {
 	struct fixture *f = *state;
 	struct roar_error err;
+	char expected[160];
 
 	record_pipeline(f);
+	(void)snprintf(expected, sizeof(expected),
+		       "Inputs of @1 dddd0004 (1)\n"
+		       "  23528095ca5b  9 B         model.pt  from @2 of "
+		       "session %.8s bbbb0002\n",
+		       f->session.uid);
 	assert_int_equal(roar(f, &cmd_reset, "-y"), 0);
 	assert_int_equal(
 		store_session_active(f->store, false, &f->session, &err), 0);
 	job(f, "dddd0004", "python deploy.py");
 	input(f, "model.pt");
 	record(f);
-	expect(f, &cmd_inputs, "@1", 0,
-	       "Inputs of @1 dddd0004 (1)\n"
-	       "  23528095ca5b  9 B         model.pt  from @2 bbbb0002\n",
-	       "");
+	expect(f, &cmd_inputs, "@1", 0, expected, "");
 }
 
 static void a_job_that_rewrites_its_input_ends_the_walk(void **state)
@@ -73,6 +76,20 @@ static void a_job_that_rewrites_its_input_ends_the_walk(void **state)
 	expect_part(f, &cmd_inputs, "aaaa0005 --all", "made from (4)\n");
 	expect_part(f, &cmd_inputs, "aaaa0005 --all --unsourced",
 		    "made from (1)\n");
+}
+
+static void what_was_moved_leads_to_its_maker(void **state)
+{
+	struct fixture *f = *state;
+
+	record_moves(f);
+	expect(f, &cmd_inputs, "yl --all", 0,
+	       "Inputs of @3 cccc0003 and of all it was made from (2)\n"
+	       "  3fba5250be9a  7 B         yy  moved by @3  from @2 bbbb0002\n"
+	       "  3fba5250be9a  7 B         y  moved by @2  from @1 aaaa0001\n",
+	       "");
+	expect_part(f, &cmd_inputs, "yy", "y  moved  from @1 aaaa0001\n");
+	expect_part(f, &cmd_inputs, "yy --json", "\"moved\": true");
 }
 
 static void empty_files_have_no_maker_elsewhere(void **state)
@@ -135,6 +152,7 @@ static void json_tells_maker_user_and_depth(void **state)
 	expect_part(f, &cmd_inputs, "@3 --all --json",
 		    "      \"depth\": 2,\n"
 		    "      \"sourced\": true,\n"
+		    "      \"moved\": false,\n"
 		    "      \"made_by\": {\n"
 		    "        \"job_uid\": \"aaaa0001\",\n"
 		    "        \"step_ref\": \"@1\"\n"
@@ -161,6 +179,7 @@ int main(void)
 		FIXTURE_TEST(all_goes_back_to_the_beginning),
 		FIXTURE_TEST(makers_are_found_across_sessions),
 		FIXTURE_TEST(a_job_that_rewrites_its_input_ends_the_walk),
+		FIXTURE_TEST(what_was_moved_leads_to_its_maker),
 		FIXTURE_TEST(empty_files_have_no_maker_elsewhere),
 		FIXTURE_TEST(a_job_that_copies_a_file_did_not_make_it),
 		FIXTURE_TEST(what_came_from_outside_has_no_inputs),

@@ -1,4 +1,6 @@
 /* test_log.c */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sample.h"
@@ -122,6 +124,47 @@ static void json_names_every_field(void **state)
 		    "}\n");
 }
 
+/* The columns of the longest line. */
+static size_t widest(const struct str *text)
+{
+	const char *line = str_cstr(text);
+	size_t most = 0;
+
+	while (*line) {
+		size_t n = strcspn(line, "\n");
+
+		if (n > most)
+			most = n;
+		line += n + (line[n] == '\n');
+	}
+	return most;
+}
+
+static void a_narrow_terminal_gets_fewer_columns(void **state)
+{
+	struct fixture *f = *state;
+	char columns[16];
+
+	record_pipeline(f);
+	job(f, "dddd0004", "python a_script_with_a_long_name.py --and options");
+	gap(f, EVENT_GAP_IO_URING, "", 1);
+	record(f);
+	for (int width = 20; width <= 120; width++) {
+		(void)snprintf(columns, sizeof(columns), "%d", width);
+		setenv("COLUMNS", columns, 1);
+		assert_int_equal(roar(f, &cmd_log, "-a"), 0);
+		assert_true(widest(&f->out) <= (size_t)width);
+	}
+	setenv("COLUMNS", "40", 1);
+	expect(f, &cmd_log, "-n 1", 0,
+	       "Job Log (4 jobs, last 1)\n\n"
+	       "UID       STEP  STATUS  COMMAND\n"
+	       "dddd0004  @4    OK*     python a_scri...\n"
+	       "\n* incomplete: 'roar show UID'\n",
+	       "");
+	unsetenv("COLUMNS");
+}
+
 static void a_bad_number_is_wrong_usage(void **state)
 {
 	expect(*state, &cmd_log, "-n many", 2, "",
@@ -140,6 +183,7 @@ int main(void)
 		FIXTURE_TEST(long_and_odd_commands_are_cut_and_made_printable),
 		FIXTURE_TEST(all_sessions_tells_them_apart),
 		FIXTURE_TEST(json_names_every_field),
+		FIXTURE_TEST(a_narrow_terminal_gets_fewer_columns),
 		FIXTURE_TEST(a_bad_number_is_wrong_usage),
 	};
 

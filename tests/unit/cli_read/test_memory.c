@@ -55,14 +55,29 @@ static void reading_commands_survive(void **state)
 	survives(f, &cmd_show, "");
 	survives(f, &cmd_show, "@2 --all");
 	survives(f, &cmd_show, "model.pt --json");
+	survives(f, &cmd_show, "features.bin");
 	survives(f, &cmd_inputs, "@3 --all");
 	survives(f, &cmd_db, "--json");
+}
+
+static void they_survive_moves_and_closed_sessions(void **state)
+{
+	struct fixture *f = *state;
+
+	record_moves(f);
+	survives(f, &cmd_dag, "");
+	survives(f, &cmd_status, "");
+	survives(f, &cmd_inputs, "yl --all");
+	assert_int_equal(roar(f, &cmd_reset, "-y"), 0);
+	survives(f, &cmd_show, "yl");
+	survives(f, &cmd_show, f->session.uid);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(reading_commands_survive),
+		FIXTURE_TEST(they_survive_moves_and_closed_sessions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

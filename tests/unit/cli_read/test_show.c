@@ -70,6 +70,7 @@ static void a_job_shows_git_gaps_and_all_kinds_of_files(void **state)
 	f->job.git_branch = "main";
 	f->job.git_remote = "https://host/repo.git";
 	f->job.git_snapshot = "fedcba9876543210fedcba9876543210fedcba98";
+	f->job.git_note = "submodules were not looked at";
 	f->job.git_dirty = true;
 	f->job.n_filtered = 1;
 	gap(f, EVENT_GAP_CHANGED, "data.bin", 2);
@@ -86,7 +87,10 @@ static void a_job_shows_git_gaps_and_all_kinds_of_files(void **state)
 	expect_part(f, &cmd_show, "@1",
 		    "  Git:          main @ 0123456789ab, uncommitted changes\n"
 		    "  Snapshot:     fedcba9876543210fedcba9876543210fedcba98\n"
-		    "  Remote:       https://host/repo.git\n");
+		    "  Remote:       https://host/repo.git\n"
+		    "  Note:         submodules were not looked at\n");
+	expect_part(f, &cmd_show, "@1 --json",
+		    "\"note\": \"submodules were not looked at\"");
 	expect_part(f, &cmd_show, "@1", ": data.bin (2 times)\n");
 	expect_part(
 		f, &cmd_show, "@1",
@@ -130,8 +134,8 @@ static void an_artifact_is_found_by_path_and_by_hash(void **state)
 	record_pipeline(f);
 	expect_part(f, &cmd_show, "model.pt",
 		    "Artifact 23528095ca5b\n"
-		    "  blake3        " MODEL "\n"
-		    "  Size:         9 B (9 bytes)\n");
+		    "  Blake3:       " MODEL "\n"
+		    "  Size:         9 B\n");
 	expect_part(
 		f, &cmd_show, "./model.pt",
 		"\n"
@@ -154,6 +158,52 @@ static void an_artifact_is_found_by_path_and_by_hash(void **state)
 		    "    \"blake3\": \"" MODEL "\"\n"
 		    "  },\n"
 		    "  \"size_bytes\": 9,\n");
+}
+
+static void reruns_are_folded_to_the_latest(void **state)
+{
+	struct fixture *f = *state;
+
+	record_pipeline(f);
+	record_prepare(f, "dddd0004", "features");
+	record_prepare(f, "eeee0005", "features");
+	expect_part(
+		f, &cmd_show, "features.bin",
+		"Made by (1)\n"
+		"  @1    eeee0005  2023-11-14 22:18:20  python prepare.py raw.csv\n"
+		"        as features.bin\n"
+		"  and 2 earlier executions (--all)\n");
+	expect_part(f, &cmd_show, "features.bin --all", "Made by (3)\n");
+}
+
+static void large_sizes_are_given_to_the_byte(void **state)
+{
+	struct fixture *f = *state;
+	char content[2049];
+
+	memset(content, 'x', sizeof(content) - 1);
+	content[sizeof(content) - 1] = '\0';
+	job(f, "aaaa0001", "make big");
+	output(f, "big", content);
+	record(f);
+	expect_part(f, &cmd_show, "big",
+		    "  Size:         2.0 KiB (2048 bytes)\n");
+}
+
+static void steps_of_closed_sessions_say_so(void **state)
+{
+	struct fixture *f = *state;
+	char part[64];
+
+	record_pipeline(f);
+	assert_int_equal(roar(f, &cmd_reset, "-y"), 0);
+	(void)snprintf(part, sizeof(part), "  @2 of session %.8s bbbb0002  ",
+		       f->session.uid);
+	expect_part(f, &cmd_show, "model.pt", part);
+	(void)snprintf(part, sizeof(part),
+		       "  Step:         @2 of session %.8s train\n",
+		       f->session.uid);
+	expect_part(f, &cmd_show, "bbbb0002", part);
 }
 
 static void the_place_of_an_artifact_is_looked_at(void **state)
@@ -209,6 +259,9 @@ static void a_closed_session_is_found_by_its_uid(void **state)
 	assert_int_equal(roar(f, &cmd_reset, "-y"), 0);
 	(void)snprintf(words, sizeof(words), "--session %.10s", f->session.uid);
 	expect_part(f, &cmd_show, words, "Session SESSION (closed)\n");
+	expect_part(f, &cmd_show, words + strlen("--session "),
+		    "Session SESSION (closed)\n");
+	expect_part(f, &cmd_show, f->session.uid, "Session SESSION (closed)\n");
 	expect(f, &cmd_show, "--session zzzz", 1, "",
 	       "roar: there is no session 'zzzz': 'roar log --all-sessions' lists them\n");
 }
@@ -229,6 +282,9 @@ int main(void)
 		FIXTURE_TEST(a_job_shows_git_gaps_and_all_kinds_of_files),
 		FIXTURE_TEST(a_rerun_tells_which_execution_it_is),
 		FIXTURE_TEST(an_artifact_is_found_by_path_and_by_hash),
+		FIXTURE_TEST(reruns_are_folded_to_the_latest),
+		FIXTURE_TEST(large_sizes_are_given_to_the_byte),
+		FIXTURE_TEST(steps_of_closed_sessions_say_so),
 		FIXTURE_TEST(the_place_of_an_artifact_is_looked_at),
 		FIXTURE_TEST(names_cannot_drive_the_terminal),
 		FIXTURE_TEST(long_lists_are_cut_without_all),

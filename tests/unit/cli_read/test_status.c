@@ -51,6 +51,16 @@ static void outputs_are_tracked(void **state)
 		"Total: 3 artifacts, 20 B (3 present, 0 changed, 0 missing)\n");
 }
 
+static void a_file_that_was_moved_away_is_not_missing(void **state)
+{
+	struct fixture *f = *state;
+
+	record_moves(f);
+	expect_part(f, &cmd_status, "", "(2 present, 0 changed, 0 missing)\n");
+	assert_int_equal(unlink("yy"), 0); /* linked, not moved */
+	expect_part(f, &cmd_status, "", "(1 present, 0 changed, 1 missing)\n");
+}
+
 static void changed_and_missing_files_are_told(void **state)
 {
 	struct fixture *f = *state;
@@ -172,6 +182,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(an_empty_session_has_no_artifacts),
 		FIXTURE_TEST(outputs_are_tracked),
+		FIXTURE_TEST(a_file_that_was_moved_away_is_not_missing),
 		FIXTURE_TEST(changed_and_missing_files_are_told),
 		FIXTURE_TEST(a_touched_file_is_still_present),
 		FIXTURE_TEST(a_large_touched_file_is_not_read),

@@ -24,13 +24,28 @@ static void steps_are_checked(void **state)
 		f, "@B1",
 		"roar: there is no step '@B1' in the active session: 'roar log' lists its steps\n");
 	for (const char *const *word =
-		     (const char *const[]){ "@", "@0", "@x", "@1x", "@B",
+		     (const char *const[]){ "@", "@0", "@x", "@1x", "@B", "@1.",
+					    "@1.0", "@1.2.3", "@.1",
 					    "@99999999999", NULL };
 	     *word; word++) {
 		assert_int_equal(roar(f, &cmd_show, *word), 1);
 		assert_non_null(
 			strstr(str_cstr(&f->err), "is no step: write @N"));
 	}
+}
+
+static void an_execution_of_a_step_is_found_by_its_number(void **state)
+{
+	struct fixture *f = *state;
+
+	record_pipeline(f);
+	record_prepare(f, "dddd0004", "features");
+	expect_part(f, &cmd_show, "@1", "Job dddd0004\n");
+	expect_part(f, &cmd_show, "@1.2", "Job dddd0004\n");
+	expect_part(f, &cmd_show, "@1.1", "Job aaaa0001\n");
+	expect_refusal(
+		f, "@1.3",
+		"roar: there is no execution '@1.3' in the active session: 'roar dag --expanded' lists them\n");
 }
 
 static void build_steps_have_their_own_numbers(void **state)
@@ -200,6 +215,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(steps_are_checked),
+		FIXTURE_TEST(an_execution_of_a_step_is_found_by_its_number),
 		FIXTURE_TEST(build_steps_have_their_own_numbers),
 		FIXTURE_TEST(a_prefix_of_a_uid_must_be_unique),
 		FIXTURE_TEST(an_ambiguous_hash_lists_candidates),

@@ -1,8 +1,8 @@
 /* test_graph.c - the pipeline that jobs form.
  *
  * A session is text: one job per line, "STEP[b] INPUT... > OUTPUT...", where a
- * file is NAME:CONTENT (content 0 is unidentified, 9 is empty).  Jobs start at
- * 1, 2, 3...; "@T" sets another start.  The graph is printed back. */
+ * file is NAME:CONTENT (content 0 is unidentified, 9 is empty) and an input with
+ * a '~' before it was moved, not read.  Jobs start at 1, 2, 3...; "@T" sets another start.  The graph is printed back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -27,15 +27,18 @@ static void add_file(struct session *s, const char *word, bool is_output)
 {
 	struct graph_file *f = &s->files[s->n_files];
 	char *name = s->names[s->n_files];
+	bool is_moved = word[0] == '~';
 	long long content;
 
+	word += is_moved;
 	assert_true(s->n_files++ < 128);
 	assert_int_equal(sscanf(word, "%15[^:]:%lld", name, &content), 2);
 	*f = (struct graph_file){ .job_id = s->jobs[s->n_jobs - 1].id,
 				  .path = name,
 				  .artifact = content,
 				  .size = content == 9 ? 0 : 100,
-				  .is_output = is_output };
+				  .is_output = is_output,
+				  .is_moved = is_moved };
 }
 
 static void add_job(struct session *s, char *line)
@@ -163,6 +166,52 @@ static void content_found_under_another_name_joins_too(void **state)
 	      "2.1 active 1/1/0 <- 0\n"
 	      "a:2 active by 0 for 1\n"
 	      "b:3 active by 1 end\n");
+}
+
+static void a_later_copy_is_no_producer(void **state)
+{
+	(void)state;
+	check(NODES, "1 raw:2 > a:2\n2 a:2 > b:2\n",
+	      "1.1 active 1/1/1\n"
+	      "2.1 active 1/1/0 <- 0\n");
+	/* recorded later, but it was running first */
+	check(NODES, "1 @5 copy:2 > a:3\n2 @1 > b:2\n",
+	      "1.1 active 1/1/0 <- 1\n"
+	      "2.1 active 0/1/1\n");
+}
+
+static void what_was_moved_depends_on_its_maker_uncounted(void **state)
+{
+	(void)state;
+	check(NODES | ARTIFACTS,
+	      "1 > a:2\n"
+	      "2 ~a:2 > b:2\n"
+	      "3 b:2 > c:3\n",
+	      "1.1 active 0/1/0\n"
+	      "2.1 active 0/1/1 <- 0\n"
+	      "3.1 active 1/1/0 <- 1\n"
+	      "a:2 active by 0 end\n"
+	      "b:2 active by 1 for 2\n"
+	      "c:3 active by 2 end\n");
+}
+
+static void a_move_leads_to_that_content_at_that_path_alone(void **state)
+{
+	(void)state;
+	/* other content there, that content elsewhere, and later */
+	check(NODES, "1 > a:3\n2 > b:2\n3 ~a:2 > c:2\n4 > a:2\n",
+	      "1.1 active 0/1/0\n"
+	      "2.1 active 0/1/0\n"
+	      "3.1 active 0/1/0\n"
+	      "4.1 active 0/1/0\n");
+}
+
+static void a_move_is_stale_like_a_reader(void **state)
+{
+	(void)state;
+	check(NODES, "1 > a:2\n2 ~a:2 > b:2\n1 > a:3\n",
+	      "1.2 active 0/1/0\n"
+	      "2.1 stale 0/1/0 <- 0\n");
 }
 
 static void empty_files_do_not_join_by_content(void **state)
@@ -559,6 +608,10 @@ int main(void)
 		T(steps_are_joined_by_content),
 		T(content_found_under_another_name_joins_too),
 		T(empty_files_do_not_join_by_content),
+		T(a_later_copy_is_no_producer),
+		T(what_was_moved_depends_on_its_maker_uncounted),
+		T(a_move_leads_to_that_content_at_that_path_alone),
+		T(a_move_is_stale_like_a_reader),
 		T(the_producer_at_the_same_path_is_preferred),
 		T(paths_join_where_content_does_not),
 		T(a_rerun_keeps_one_node_unless_expanded),

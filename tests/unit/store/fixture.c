@@ -86,6 +86,7 @@ struct store_job a_job(struct fixture *f, const char *uid, const char *command,
 		.git_branch = "",
 		.git_remote = "",
 		.git_snapshot = "",
+		.git_note = "",
 		.command_id = { command_id },
 		.output_id = { output_id },
 	};

@@ -41,6 +41,7 @@ static void all_fields_come_back(void **state)
 	job.git_branch = "main";
 	job.git_remote = "git@host:repo";
 	job.git_snapshot = "beef";
+	job.git_note = "not all was learned";
 	job.git_dirty = true;
 	job.n_inputs = 3;
 	job.n_outputs = 4;
@@ -79,6 +80,7 @@ static void all_fields_come_back(void **state)
 	assert_string_equal(back.git_branch, "main");
 	assert_string_equal(back.git_remote, "git@host:repo");
 	assert_string_equal(back.git_snapshot, "beef");
+	assert_string_equal(back.git_note, "not all was learned");
 	assert_true(back.git_dirty);
 	assert_int_equal(back.n_inputs, 3);
 	assert_int_equal(back.n_outputs, 4);
@@ -284,6 +286,8 @@ static void conditions_combine(void **state)
 		{ { .kind = "run" }, 4, 1 },
 		{ { .kind = "build" }, 0, 0 },
 		{ { .step = 2 }, 2, 2 },
+		{ { .step = 2, .attempt = 1 }, 1, 2 },
+		{ { .step = 2, .attempt = 3 }, 0, 0 },
 		{ { .step = 2, .latest_only = true }, 1, 3 },
 		{ { .latest_only = true }, 3, 1 },
 		{ { .session_id = 1, .kind = "run", .step = 2, .limit = 1 },

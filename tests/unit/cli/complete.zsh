@@ -1,0 +1,53 @@
+# What zsh makes of some command lines when TAB is pressed.  $1 is the script.
+zmodload zsh/zpty || exit 77
+failed=0
+dir=$(mktemp -d) || exit 1
+mkdir $dir/functions $dir/bin $dir/folder-of-probes
+cp $1 $dir/functions/_roar
+print '#!/bin/sh' >$dir/bin/probe-program
+chmod +x $dir/bin/probe-program
+
+# Collects what the shell prints until it has printed $1, at most 20 seconds.
+await()
+{
+	local part
+	output=''
+	repeat 200; do
+		while zpty -r -t shell part; do
+			output+=$part
+		done
+		[[ $output == *$1* ]] && return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+# expect TYPED COMPLETED
+expect()
+{
+	zpty -n -w shell $1$'\t'
+	if ! await $2; then
+		echo "'$1' becomes '$output', not '$2'"
+		failed=1
+	fi
+	# The line is dropped, and the prompt is back when this is printed.
+	zpty -n -w shell $'\C-u'"print re''ady"$'\n'
+	await ready
+}
+
+cd $dir
+TERM=dumb zpty shell zsh -f -i
+zpty -w shell "PATH=$dir/bin:\$PATH; fpath=($dir/functions \$fpath)"
+zpty -w shell "autoload -Uz compinit; compinit -D -u; print re''ady"
+await ready || failed=1
+
+expect 'roar stat' 'roar status'
+expect 'roar config uns' 'roar config unset'
+expect 'roar run --tracer-f' 'roar run --tracer-fallback'
+expect 'roar run probe-pr' 'roar run probe-program'
+expect 'roar build -n name probe-pr' 'roar build -n name probe-program'
+expect 'roar init --path=folder-of' 'roar init --path=folder-of-probes/'
+
+zpty -d shell
+cd / && rm -r $dir
+exit $failed
