@@ -201,7 +201,7 @@ int store_open(const char *dir, unsigned flags, struct store **ret_store,
 	if (r == 0)
 		r = store_exec(s,
 			       "PRAGMA synchronous = FULL;"
-			       "PRAGMA cache_size = -16384;"
+			       "PRAGMA cache_size = -8192;"
 			       "PRAGMA temp_store = MEMORY",
 			       err);
 	if (r == 0)

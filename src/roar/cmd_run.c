@@ -502,8 +502,8 @@ static int open_project(struct project *project, bool *created,
 {
 	int r = project_open(PROJECT_CREATE, project, created, err);
 
-	if (r != -EINVAL || project_open(PROJECT_CREATE | PROJECT_NO_CONFIG, project,
-				   created, NULL) < 0)
+	if (r != -EINVAL || project_open(PROJECT_CREATE | PROJECT_NO_CONFIG,
+					 project, created, NULL) < 0)
 		return r;
 	(void)cli_fail("%s; this run uses the default settings", err->text);
 	return config_defaults(&project->config);

@@ -319,6 +319,23 @@ static bool is_stop_signal(int sig)
 	       sig == SIGTTOU;
 }
 
+/* The command gets a signal.  One that asks it to end, and does not come from the
+ * tree itself, is an interruption. */
+static void note_signal(struct ptracer *p, pid_t tid, int sig)
+{
+	struct tracer_control *control = p->job->control;
+	siginfo_t info = { 0 };
+
+	atomic_store(&control->signal_ns[sig], p->now_ns);
+	if (sig != SIGINT && sig != SIGTERM && sig != SIGHUP && sig != SIGQUIT)
+		return;
+	if (ptrace(PTRACE_GETSIGINFO, tid, 0, &info) < 0)
+		return;
+	if (info.si_code > 0 ||
+	    !map_get(&p->tree.processes, &info.si_pid, sizeof(info.si_pid)))
+		atomic_fetch_add(&control->n_interrupts, 1);
+}
+
 static void on_stop(struct ptracer *p, pid_t tid, int status)
 {
 	struct tracee *t = tree_find(&p->tree, tid);
@@ -353,7 +370,7 @@ static void on_stop(struct ptracer *p, pid_t tid, int status)
 		return;
 	}
 	if (t->process->pid == p->root)
-		atomic_store(&p->job->control->signal_ns[sig], p->now_ns);
+		note_signal(p, tid, sig);
 	resume(p, t, sig);
 }
 

@@ -3,7 +3,14 @@
 
 #include <string.h>
 
+#include "base/map.h"
 #include "run/run.h"
+
+uint64_t stamp_mark(const struct stamp *s)
+{
+	_Static_assert(sizeof(*s) == 40, "no padding to hash");
+	return map_hash(s, sizeof(*s));
+}
 
 struct outcome *hashes_find(const struct lineage_file *file,
 			    enum outcome_side side)
@@ -25,7 +32,7 @@ static struct outcome *find_or_add(struct run *run, struct lineage_file *file,
 	o = pool_zalloc(&run->pool, sizeof(*o));
 	if (!o)
 		return NULL;
-	o->side = (uint8_t)side;
+	o->side = side == OUTCOME_OUTPUT;
 	o->next = file->user;
 	file->user = o;
 	return o;
@@ -52,17 +59,29 @@ struct outcome *hashes_submit(struct run *run, struct lineage_file *file,
 	return o;
 }
 
-/* Digests other than BLAKE3 are rare, so they are kept apart. */
-static struct digests *keep_more(struct run *run, const struct digests *d)
+/* A million of these would be half our memory: stamps can be asked for again,
+ * other digests cannot. */
+static struct outcome_extra *keep_extra(struct run *run,
+					const struct file_hash *hash)
 {
-	struct digests *more;
+	enum { EXTRAS_MAX = 65536 };
+	bool wanted = hash->digests.have & ~(digest_set)DIGEST_SET_BLAKE3;
+	struct outcome_extra *extra;
 
-	if (!(d->have & ~(digest_set)DIGEST_SET_BLAKE3))
+	if (run->n_extras >= EXTRAS_MAX && !wanted)
 		return NULL;
-	more = pool_alloc(&run->pool, sizeof(*more));
-	if (more)
-		*more = *d;
-	return more;
+	/* Without other digests the room for them is not taken. */
+	extra = pool_alloc(&run->pool,
+			   wanted ? sizeof(*extra) :
+				    sizeof(extra->stamp) + sizeof(digest_set));
+	if (!extra)
+		return NULL;
+	extra->stamp = hash->stamp;
+	extra->digests.have = 0;
+	if (wanted)
+		extra->digests = hash->digests;
+	run->n_extras++;
+	return extra;
 }
 
 void hashes_collect(struct run *run, struct outcome *o)
@@ -75,20 +94,27 @@ void hashes_collect(struct run *run, struct outcome *o)
 	o->pending = false;
 	o->result = (int16_t)task->result;
 	o->cached = task->cached;
-	o->more = NULL;
+	o->extra = NULL;
 	if (task->result == 0) {
-		o->stamp = task->hash.stamp;
-		o->taken_ns = task->hash.taken_ns;
+		int64_t since = task->hash.taken_ns - run->meta.started_ns;
+
+		o->mark = stamp_mark(&task->hash.stamp);
+		o->taken_ms = (int32_t)(since / 1000000);
 		memcpy(o->blake3, task->hash.digests.blake3, sizeof(o->blake3));
-		o->more = keep_more(run, &task->hash.digests);
+		o->extra = keep_extra(run, &task->hash);
 	}
 	free(task);
 }
 
+int64_t hashes_taken_ns(const struct run *run, const struct outcome *o)
+{
+	return run->meta.started_ns + (int64_t)o->taken_ms * 1000000;
+}
+
 void hashes_get(const struct outcome *o, struct digests *ret)
 {
-	if (o->more) {
-		*ret = *o->more;
+	if (o->extra && o->extra->digests.have) {
+		*ret = o->extra->digests;
 		return;
 	}
 	memset(ret, 0, sizeof(*ret));

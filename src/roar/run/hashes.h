@@ -18,20 +18,32 @@ struct run;
 
 enum outcome_side { OUTCOME_INPUT, OUTCOME_OUTPUT };
 
+/* What few runs need of each file, or what is only kept for few files. */
+struct outcome_extra {
+	struct stamp stamp; /* of the content that was hashed */
+	struct digests digests; /* when others than BLAKE3 were wanted */
+};
+
+/* 64 bytes: there may be a million. */
 struct outcome {
 	struct outcome *next; /* the other side of the same name */
 	union {
 		struct hash_task *task; /* while `pending` */
-		struct digests *more; /* other algorithms than BLAKE3, or NULL */
+		struct outcome_extra *extra; /* then; NULL when very many */
 	};
-	struct stamp stamp; /* of the content that was hashed */
-	int64_t taken_ns; /* when, for the racy rule */
+	uint64_t mark; /* of the stamp that was hashed, see stamp_mark() */
+	int32_t taken_ms; /* when, since the run's start: for the racy rule */
 	int16_t result; /* 0 or a negative errno, when not pending */
-	uint8_t side; /* enum outcome_side */
-	bool pending;
-	bool cached; /* the digest came from the cache */
+	uint8_t side : 1; /* enum outcome_side */
+	bool pending : 1;
+	bool cached : 1; /* the digest came from the cache */
 	uint8_t blake3[32];
 };
+
+_Static_assert(sizeof(struct outcome) == 64, "a million of them");
+
+/* A 64-bit fingerprint of a whole stamp. */
+uint64_t stamp_mark(const struct stamp *s);
 
 /* The outcome of that side; NULL when none was asked for. */
 struct outcome *hashes_find(const struct lineage_file *file,
@@ -44,6 +56,9 @@ struct outcome *hashes_submit(struct run *run, struct lineage_file *file,
 
 /* Takes the result of a pending outcome, waiting for it if need be. */
 void hashes_collect(struct run *run, struct outcome *o);
+
+/* When the digest was taken, rounded down. */
+int64_t hashes_taken_ns(const struct run *run, const struct outcome *o);
 
 /* Fills in digests from a collected, successful outcome. */
 void hashes_get(const struct outcome *o, struct digests *ret);

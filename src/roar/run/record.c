@@ -1,6 +1,7 @@
 /* record.c - the facts of a run into the store, in one transaction */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -129,6 +130,22 @@ static void digest_link(const char *path, struct digests *ret)
 		(void)digest_buffer(target, (size_t)n, DIGEST_SET_BLAKE3, ret);
 }
 
+/* The stamp of a hashed output: kept, or still there to be asked for. */
+static struct stamp output_stamp(const struct lineage_file *f,
+				 const struct outcome *o)
+{
+	struct stamp now = { 0 };
+	struct stat st;
+
+	if (o->extra)
+		return o->extra->stamp;
+	if (lstat(f->path, &st) == 0)
+		now = stamp_of(&st);
+	if (stamp_mark(&now) != o->mark)
+		now.ino = 0; /* good for the size, not for the cache */
+	return now;
+}
+
 static void fill_content(const struct run_file *e, enum outcome_side side,
 			 struct store_file *row)
 {
@@ -137,20 +154,21 @@ static void fill_content(const struct run_file *e, enum outcome_side side,
 	if (!o || o->pending || o->result < 0)
 		return;
 	hashes_get(o, &row->digests);
-	row->stamp = o->stamp;
+	row->stamp = side == OUTCOME_INPUT ? e->file->first :
+					     output_stamp(e->file, o);
 }
 
 /* Digests that were read, not looked up, are worth remembering. */
-static int remember(struct store *store, const struct run_file *e,
-		    enum outcome_side side, const struct store_file *row,
-		    struct roar_error *err)
+static int remember(struct run *run, struct store *store,
+		    const struct run_file *e, enum outcome_side side,
+		    const struct store_file *row, struct roar_error *err)
 {
 	const struct outcome *o = hashes_find(e->file, side);
 
 	if (!o || o->pending || o->result < 0 || o->cached)
 		return 0;
-	return store_cache_put(store, &o->stamp, o->taken_ns, &row->digests,
-			       err);
+	return store_cache_put(store, &row->stamp, hashes_taken_ns(run, o),
+			       &row->digests, err);
 }
 
 static int add_row(struct run *run, struct store *store,
@@ -183,7 +201,7 @@ static int add_row(struct run *run, struct store *store,
 	    row.ftype == EVENT_FTYPE_SYMLINK)
 		digest_link(f->path, &row.digests);
 	r = store_file_add(store, &row, err);
-	return r < 0 ? r : remember(store, e, side, &row, err);
+	return r < 0 ? r : remember(run, store, e, side, &row, err);
 }
 
 static int add_files(struct run *run, struct store *store,

@@ -92,6 +92,17 @@ static void add_line(struct str *out, const struct run *run,
 
 /* ---- the block ---- */
 
+static uint64_t size_of(const struct run_file *e, const struct outcome *o)
+{
+	struct stat st;
+
+	if (o->side == OUTCOME_INPUT)
+		return e->file->first.size;
+	if (o->extra)
+		return o->extra->stamp.size;
+	return lstat(e->file->path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
 static void add_hash(struct str *out, const struct run_file *e,
 		     enum outcome_side side, const struct term *term)
 {
@@ -109,7 +120,7 @@ static void add_hash(struct str *out, const struct run_file *e,
 	{
 		size_t start = out->len;
 
-		format_size(out, o->stamp.size);
+		format_size(out, size_of(e, o));
 		if (out->len - start < 10)
 			str_pad(out, ' ', 10 - (out->len - start));
 	}
@@ -267,17 +278,18 @@ static void add_block(struct str *out, const struct run *run,
  * recorded. */
 static bool is_own_output(const struct run *run)
 {
-	struct stat st;
+	const struct lineage_file *f;
+	char path[4096];
+	ssize_t n = readlink("/proc/self/fd/2", path, sizeof(path) - 1);
 
-	if (fstat(STDERR_FILENO, &st) < 0 || !S_ISREG(st.st_mode))
+	if (n < 0)
 		return false;
-	for (size_t i = 0; i < run->n_files; i++) {
-		const struct run_file *e = &run->files[i];
-
-		if (!e->filter && (e->roles & LINEAGE_OUTPUT) &&
-		    e->after.ino == st.st_ino && e->after.dev == st.st_dev)
-			return true;
-	}
+	path[n] = '\0';
+	f = fold_find(run->fold, path);
+	for (size_t i = 0; f && i < run->n_files; i++)
+		if (run->files[i].file == f)
+			return !run->files[i].filter &&
+			       (run->files[i].roles & LINEAGE_OUTPUT);
 	return false;
 }
 

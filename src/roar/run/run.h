@@ -71,7 +71,8 @@ struct run_file {
 	uint8_t roles; /* enum lineage_role */
 	uint8_t filter; /* enum filter_id */
 	uint8_t after_ftype; /* enum event_ftype after the run */
-	struct stamp after; /* ino 0: it is gone */
+	bool hashed; /* an early digest of the output is still true */
+	bool changed; /* somebody else wrote to the input meanwhile */
 };
 
 struct run {
@@ -91,6 +92,7 @@ struct run {
 	struct event *scratch_event;
 	struct made *made; /* for the look at git; NULL without one */
 	uint32_t n_early; /* tasks handed out while the command ran */
+	uint32_t n_extras; /* kept with outcomes */
 	uint32_t n_held; /* large inputs kept open */
 	uint32_t n_writing; /* opens for writing less closes, roughly */
 	uint32_t n_idle_ticks; /* ticks since anything was opened or closed */

@@ -117,14 +117,43 @@ static void look(const struct lineage_file *f, struct stamp *ret_stamp,
 	*ret_ftype = (uint8_t)event_ftype_of(st.st_mode);
 }
 
+/* Is the digest that was taken early the one of the content that is there?  Not
+ * when it was taken while the file could still change in the same tick. */
+static bool is_still_true(struct run *run, const struct lineage_file *f,
+			  const struct stamp *after)
+{
+	struct outcome *o = hashes_find(f, OUTCOME_OUTPUT);
+
+	if (!o)
+		return false;
+	hashes_collect(run, o);
+	return o->result == 0 && o->mark == stamp_mark(after) &&
+	       !stamp_is_racy(after, hashes_taken_ns(run, o));
+}
+
+/* Somebody else wrote to an input while the run had it: which content was read
+ * cannot be told. */
+static bool changed_under_run(const struct lineage_file *f, unsigned roles,
+			      const struct stamp *after)
+{
+	return f->ftype == EVENT_FTYPE_REGULAR && (roles & LINEAGE_INPUT) &&
+	       !(roles & LINEAGE_OUTPUT) && stamp_same_file(&f->first, after) &&
+	       (f->first.size != after->size ||
+		f->first.mtime_ns != after->mtime_ns);
+}
+
 static int add_file(struct run *run, struct lineage_file *f)
 {
 	struct run_file entry = { .file = f };
 	struct run_file *slot;
+	struct stamp after;
 	bool written;
 
-	look(f, &entry.after, &entry.after_ftype);
-	entry.roles = (uint8_t)lineage_roles(f, &entry.after);
+	look(f, &after, &entry.after_ftype);
+	entry.roles = (uint8_t)lineage_roles(f, &after);
+	entry.changed = changed_under_run(f, entry.roles, &after);
+	entry.hashed = (entry.roles & LINEAGE_OUTPUT) &&
+		       is_still_true(run, f, &after);
 	if (!entry.roles)
 		return 0;
 	written = entry.roles &
@@ -145,23 +174,15 @@ static int add_file(struct run *run, struct lineage_file *f)
 
 /* ---- digests ---- */
 
-/* Is there a digest of this side that is true now (output) or of what was read
- * (input)? */
-static bool is_valid(struct run *run, const struct run_file *e,
-		     enum outcome_side side)
+/* Is there a digest of what was read? */
+static bool has_input_digest(struct run *run, const struct run_file *e)
 {
-	struct outcome *o = hashes_find(e->file, side);
+	struct outcome *o = hashes_find(e->file, OUTCOME_INPUT);
 
 	if (!o)
 		return false;
 	hashes_collect(run, o);
-	if (o->result < 0)
-		return false;
-	if (side == OUTCOME_INPUT)
-		return stamp_equal(&o->stamp, &e->file->first);
-	/* Taken while the file could still change in the same tick: once more. */
-	return stamp_equal(&o->stamp, &e->after) &&
-	       !stamp_is_racy(&o->stamp, o->taken_ns);
+	return o->result == 0 && o->mark == stamp_mark(&e->file->first);
 }
 
 static bool needs_input(const struct run_file *e)
@@ -192,27 +213,40 @@ static const char *where_is(const struct run *run, const struct lineage_file *f)
 	return f->path;
 }
 
+/* Waits for the batch of files [from, to) and frees its tasks. */
+static void finish_batch(struct run *run, size_t from, size_t to,
+			 struct progress *progress)
+{
+	hasher_drain(run->hasher, progress_show, progress);
+	for (size_t i = from; i < to; i++)
+		for (struct outcome *o = run->files[i].file->user; o;
+		     o = o->next)
+			hashes_collect(run, o);
+}
+
 static void hash_missing(struct run *run, struct progress *progress)
 {
+	size_t from = 0;
 	unsigned n = 0;
 
 	for (size_t i = 0; i < run->n_files; i++) {
 		struct run_file *e = &run->files[i];
 
-		if (needs_input(e) && !is_valid(run, e, OUTCOME_INPUT) &&
+		if (needs_input(e) && !has_input_digest(run, e) &&
 		    hashes_submit(run, e->file, OUTCOME_INPUT,
 				  where_is(run, e->file), -1))
 			n++;
-		if (needs_output(e) && !is_valid(run, e, OUTCOME_OUTPUT) &&
+		if (needs_output(e) && !e->hashed &&
 		    hashes_submit(run, e->file, OUTCOME_OUTPUT, e->file->path,
 				  -1))
 			n++;
 		if (n >= BATCH) {
-			hasher_drain(run->hasher, progress_show, progress);
+			finish_batch(run, from, i + 1, progress);
+			from = i + 1;
 			n = 0;
 		}
 	}
-	hasher_drain(run->hasher, progress_show, progress);
+	finish_batch(run, from, run->n_files, progress);
 }
 
 /* ---- the verdict ---- */
@@ -232,23 +266,10 @@ static void judge(struct run *run, struct run_file *e, enum outcome_side side)
 			     e->file->path);
 		return;
 	}
-	if (side == OUTCOME_INPUT && !stamp_equal(&o->stamp, &e->file->first)) {
+	if (side == OUTCOME_INPUT && o->mark != stamp_mark(&e->file->first)) {
 		o->result = -ESTALE;
 		fold_add_gap(run->fold, EVENT_GAP_CHANGED, e->file->path);
 	}
-}
-
-/* Somebody else wrote to an input while the run had it: which content was read
- * cannot be told. */
-static bool changed_under_run(const struct run_file *e)
-{
-	const struct stamp *first = &e->file->first;
-
-	return e->file->ftype == EVENT_FTYPE_REGULAR &&
-	       (e->roles & LINEAGE_INPUT) && !(e->roles & LINEAGE_OUTPUT) &&
-	       stamp_same_file(first, &e->after) &&
-	       (first->size != e->after.size ||
-		first->mtime_ns != e->after.mtime_ns);
 }
 
 /* A temporary has a digest when it was closed long enough before it went. */
@@ -271,8 +292,8 @@ static void judge_all(struct run *run)
 			judge(run, e, OUTCOME_OUTPUT);
 		else
 			collect_early(run, e);
-		if (!e->filter && ((e->file->seen & LINEAGE_UNSTABLE) ||
-				   changed_under_run(e)))
+		if (!e->filter &&
+		    ((e->file->seen & LINEAGE_UNSTABLE) || e->changed))
 			fold_add_gap(run->fold, EVENT_GAP_CHANGED,
 				     e->file->path);
 	}
