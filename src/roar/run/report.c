@@ -309,8 +309,10 @@ void report(const struct run *run)
 
 static void add_ms(struct json *j, const char *key, int64_t ns)
 {
+	int64_t us = ns / 1000;
+
 	json_key(j, key);
-	json_double(j, (double)(ns / 1000) / 1e3);
+	json_double(j, (double)us / 1e3);
 }
 
 void report_timing(const struct run *run)
