@@ -138,6 +138,7 @@ class Bench:
         self.python = os.path.realpath(sys.executable)
         self.work = tempfile.mkdtemp(prefix="roar-bench-", dir=args.work)
         self.n_dirs = 0
+        self.outside = []
         self.ram = self.mount_tmpfs()
 
     def mount_tmpfs(self):
@@ -162,7 +163,8 @@ class Bench:
     def close(self):
         if self.medium == "tmpfs":
             subprocess.run(["umount", self.ram], check=False)
-        shutil.rmtree(self.work, ignore_errors=True)
+        for path in (self.work, *self.outside):
+            shutil.rmtree(path, ignore_errors=True)
 
     def add(self, name, unit, goal, values, extra=None):
         """One row; `values` are one figure per repetition."""
@@ -198,7 +200,10 @@ class Bench:
 
     def start_up(self):
         """Rows 1 and 2: a command that does nothing, and looking."""
-        project = self.project("startup")
+        # Not below the checkout, whose repository would be looked at.
+        outside = tempfile.mkdtemp(prefix="roar-bench-", dir="/var/tmp")
+        self.outside.append(outside)
+        project = self.project("startup", outside)
         n_jobs = 100 if self.args.quick else N_JOBS
         for i in range(n_jobs):
             wall_ms([self.roar, "run", "-q", self.true, str(i)], project)
@@ -261,7 +266,7 @@ class Bench:
         # One write and one read of each file: two opens, so two stops.
         self.slope_row(f"{tracer} per file written and read, C", 26.0, TOUCH_N,
                        *fresh_pair([files, "make"]), 7)
-        self.slope_row(f"{tracer} per file written and read, Python", 26.0,
+        self.slope_row(f"{tracer} per file written and read, Python", None,
                        TOUCH_N, *fresh_pair([python, "-c", MAKE_PY]), 7)
         self.slope_row(f"{tracer} per file rewritten and read, C", 26.0,
                        TOUCH_N, *pair([files, "again"], self.made("again")), 7)
@@ -443,6 +448,7 @@ def main():
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
     args.work = os.path.abspath(args.work)
+    args.tools = os.path.abspath(args.tools)
     json_path = os.path.abspath(args.json) if args.json else None
 
     bench = Bench(args)
