@@ -485,7 +485,8 @@ static int choose_command(const struct args *args, struct project *project,
 	r = rerun_check(args->operands, args->command->name, &err);
 	if (r < 0)
 		return cli_usage(args->command, "%s", err.text);
-	r = rerun_command(project, pool, args->operands, ret, &err);
+	r = rerun_command(project, pool, args->operands,
+			  args_has(args, "quiet"), ret, &err);
 	if (r < 0)
 		return cli_fail("%s", err.text);
 	if (chdir(ret->cwd) < 0)

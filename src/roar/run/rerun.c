@@ -12,6 +12,7 @@
 #include "project.h"
 #include "store/store.h"
 #include "target.h"
+#include "upstream.h"
 
 int rerun_is_step(const char *word)
 {
@@ -100,7 +101,7 @@ static bool has_secrets(char *const argv[])
 }
 
 int rerun_command(struct project *project, struct pool *pool,
-		  char *const operands[], struct rerun *ret,
+		  char *const operands[], bool quiet, struct rerun *ret,
 		  struct roar_error *err)
 {
 	CLEANUP(store_closep) struct store *store = NULL;
@@ -132,6 +133,8 @@ int rerun_command(struct project *project, struct pool *pool,
 				 "the secrets of its command line: type the "
 				 "command again",
 				 operands[0]);
+	if (!quiet)
+		(void)upstream_warn(store, &target.job);
 	ret->cwd = target.job.cwd;
 	ret->kind = target.job.kind;
 	return 0;

@@ -2,6 +2,8 @@
 #ifndef ROAR_RUN_RERUN_H
 #define ROAR_RUN_RERUN_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
 struct pool;
@@ -22,9 +24,11 @@ struct rerun {
 };
 
 /* The command of step `operands[0]`, with each further operand applied: an option
- * `--key=value` replaces an existing --key (in either form), or is appended.  Refuses a command whose secrets were redacted.  All in the pool. */
+ * `--key=value` replaces an existing --key (in either form), or is appended.  Says
+ * so, unless `quiet`, when the step builds on stale ones.  Refuses a command whose
+ * secrets were redacted.  All in the pool. */
 int rerun_command(struct project *project, struct pool *pool,
-		  char *const operands[], struct rerun *ret,
+		  char *const operands[], bool quiet, struct rerun *ret,
 		  struct roar_error *err);
 
 #endif
