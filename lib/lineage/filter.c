@@ -112,10 +112,6 @@ static const struct part hidden[] = {
 	{ ".s3cfg", FILTER_CREDENTIALS },
 	{ ".ssh", FILTER_CREDENTIALS },
 	{ ".vault-token", FILTER_CREDENTIALS },
-	{ "id_dsa", FILTER_CREDENTIALS },
-	{ "id_ecdsa", FILTER_CREDENTIALS },
-	{ "id_ed25519", FILTER_CREDENTIALS },
-	{ "id_rsa", FILTER_CREDENTIALS },
 
 	/* Packages of Python, conda, node, Julia, Rust, Ruby, Java. */
 	{ ".venv", FILTER_PACKAGES },
@@ -188,6 +184,10 @@ static const struct part hidden[] = {
 
 static const struct part visible[] = {
 	{ "_netrc", FILTER_CREDENTIALS },
+	{ "id_dsa", FILTER_CREDENTIALS },
+	{ "id_ecdsa", FILTER_CREDENTIALS },
+	{ "id_ed25519", FILTER_CREDENTIALS },
+	{ "id_rsa", FILTER_CREDENTIALS },
 
 	/* Python, wherever its prefix is: pyenv, conda, venv, pip --user. */
 	{ "site-packages", FILTER_PACKAGES },
