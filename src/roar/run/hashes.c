@@ -64,7 +64,7 @@ struct outcome *hashes_submit(struct run *run, struct lineage_file *file,
 static struct outcome_extra *keep_extra(struct run *run,
 					const struct file_hash *hash)
 {
-	enum { EXTRAS_MAX = 65536 };
+	enum { EXTRAS_MAX = 16384 };
 	bool wanted = hash->digests.have & ~(digest_set)DIGEST_SET_BLAKE3;
 	struct outcome_extra *extra;
 

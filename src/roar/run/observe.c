@@ -22,7 +22,7 @@
 
 enum {
 	/* Early results kept in memory; the rest is hashed at the end. */
-	EARLY_MAX = 16384,
+	EARLY_MAX = 8192,
 	/* An input that is about to be overwritten is hashed at once, while its
 	 * writer waits; this much of it (some 20 ms). */
 	URGENT_BYTES = 64 * 1024 * 1024,

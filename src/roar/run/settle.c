@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 
 enum {
 	BATCH = 4096, /* hash tasks at a time */
+	MANY = 100000, /* files for which memory is looked after */
 	WALK_MAX = 200000, /* names looked at below renamed directories */
 	WALK_DEPTH = 64,
 };
@@ -318,6 +320,9 @@ int settle(struct run *run)
 	hash_missing(run, &progress);
 	progress_end(&progress);
 	judge_all(run);
+	/* The tasks of many files leave holes that the record could not use. */
+	if (run->n_files > MANY)
+		(void)malloc_trim(0);
 	run->hash_ns = clock_mono_ns() - start - run->settle_ns;
 	return 0;
 }
