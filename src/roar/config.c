@@ -341,7 +341,7 @@ int config_load(const char *dir, struct config *ret, struct roar_error *err)
 
 int config_defaults(struct config *ret)
 {
-	struct config_file none = { 0 };
+	CLEANUP(config_file_release) struct config_file none = { 0 };
 	CLEANUP(config_release) struct config c = { 0 };
 	int r = load_keys(&c, &none, NULL);
 
