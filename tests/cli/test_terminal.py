@@ -412,6 +412,7 @@ def test_vim_can_be_suspended(project):
         t.expect("Stopped")
         t.expect("prompt> ")
         t.type("fg\n")
+        t.expect("some line")  # it draws its screen anew
         time.sleep(0.5)
         t.type(":q\r")
         t.expect("prompt> ")
