@@ -5,49 +5,12 @@
 #include <errno.h>
 #include <linux/audit.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 
-static const struct call_spec aarch64[] = {
-	{ SYS_openat, CALL_OPENAT },
-	{ SYS_openat2, CALL_OPENAT2 },
-	{ SYS_unlinkat, CALL_UNLINKAT },
-	{ SYS_renameat, CALL_RENAMEAT },
-	{ SYS_renameat2, CALL_RENAMEAT2 },
-	{ SYS_linkat, CALL_LINKAT },
-	{ SYS_symlinkat, CALL_SYMLINKAT },
-	{ SYS_truncate, CALL_TRUNCATE },
-	{ SYS_mknodat, CALL_MKNODAT },
-	{ SYS_execve, CALL_EXECVE },
-	{ SYS_execveat, CALL_EXECVEAT },
-	{ SYS_chdir, CALL_CHDIR },
-	{ SYS_fchdir, CALL_CHDIR },
-	{ SYS_chroot, CALL_CHROOT },
-	{ SYS_pivot_root, CALL_CHROOT },
-	{ SYS_unshare, CALL_NAMESPACE },
-	{ SYS_setns, CALL_NAMESPACE },
-	{ SYS_mount, CALL_NAMESPACE },
-	{ SYS_umount2, CALL_NAMESPACE },
-	{ SYS_move_mount, CALL_NAMESPACE },
-	{ SYS_open_by_handle_at, CALL_HANDLE },
-	{ SYS_io_uring_setup, CALL_IO_URING },
-	{ SYS_recvmsg, CALL_RECVMSG },
-	{ SYS_recvmmsg, CALL_RECVMMSG },
-	{ SYS_pidfd_getfd, CALL_RECVMMSG },
-	{ SYS_setrlimit, CALL_LIMIT },
-	{ SYS_prlimit64, CALL_PRLIMIT },
-	{ SYS_sched_getaffinity, CALL_GETAFFINITY },
-	{ SYS_sched_setaffinity, CALL_SETAFFINITY },
-	{ SYS_setuid, CALL_CREDENTIALS },
-	{ SYS_setreuid, CALL_CREDENTIALS },
-	{ SYS_setresuid, CALL_CREDENTIALS },
-	{ SYS_setfsuid, CALL_CREDENTIALS },
-	{ SYS_capset, CALL_CREDENTIALS },
-	{ SYS_seccomp, CALL_CREDENTIALS },
-	{ 446, CALL_CREDENTIALS }, /* landlock_restrict_self */
-	{ SYS_prctl, CALL_PRCTL },
-};
+#include "trace/ptrace/calls_common.h"
+
+static const struct call_spec aarch64[] = { CALLS_COMMON };
 
 /* Numbers from the kernel's arch/arm syscall.tbl. */
 static const struct call_spec arm[] = {
