@@ -26,8 +26,8 @@ static void newline(struct json *j)
 /* What has to stand before the next element of the current level. */
 static void separate(struct json *j)
 {
-	if (j->after_key) {
-		j->after_key = false;
+	if (j->key) {
+		j->key = NULL;
 		return;
 	}
 	if (!j->depth)
@@ -60,7 +60,7 @@ void json_array(struct json *j)
 
 void json_end(struct json *j)
 {
-	assert(j->depth > 0 && !j->after_key);
+	assert(j->depth > 0 && !j->key);
 	j->depth--;
 	if (j->filled[j->depth])
 		newline(j);
@@ -72,7 +72,7 @@ static void add_char(struct str *out, const char *s, size_t n)
 	unsigned char c = (unsigned char)s[0];
 
 	if (!n)
-		str_addf(out, "\\udc%02x", c);
+		str_adds(out, "\\ufffd");
 	else if (c == '"' || c == '\\')
 		str_addf(out, "\\%c", c);
 	else if (c == '\n')
@@ -99,17 +99,71 @@ static void add_text(struct str *out, const char *text, size_t len)
 
 void json_key(struct json *j, const char *key)
 {
-	assert(j->depth && !j->after_key);
+	assert(j->depth && !j->key);
 	separate(j);
 	add_text(j->out, key, strlen(key));
 	str_adds(j->out, j->pretty ? ": " : ":");
-	j->after_key = true;
+	j->key = key;
+}
+
+static bool is_utf8(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len;) {
+		size_t n = utf8_length(text + i, len - i);
+
+		if (!n)
+			return false;
+		i += n;
+	}
+	return true;
+}
+
+static void add_hex(struct json *j, const char *text, size_t len)
+{
+	separate(j);
+	str_addc(j->out, '"');
+	for (size_t i = 0; i < len; i++)
+		str_addf(j->out, "%02x", (unsigned char)text[i]);
+	str_addc(j->out, '"');
+}
+
+/* "KEY": "...", "KEY_bytes": "..."; the key is written already. */
+static void add_odd_value(struct json *j, const char *text, size_t len)
+{
+	struct str name = STR_INIT;
+
+	str_addf(&name, "%s_bytes", j->key);
+	separate(j);
+	add_text(j->out, text, len);
+	json_key(j, str_cstr(&name));
+	add_hex(j, text, len);
+	j->out->failed |= name.failed;
+	str_release(&name);
+}
+
+static void add_odd_item(struct json *j, const char *text, size_t len)
+{
+	json_object(j);
+	json_key(j, "text");
+	separate(j);
+	add_text(j->out, text, len);
+	json_key(j, "bytes");
+	add_hex(j, text, len);
+	json_end(j);
 }
 
 void json_bytes(struct json *j, const char *text, size_t len)
 {
-	separate(j);
-	add_text(j->out, text, len);
+	bool odd = j->depth && !is_utf8(text, len);
+
+	if (odd && j->key) {
+		add_odd_value(j, text, len);
+	} else if (odd) {
+		add_odd_item(j, text, len);
+	} else {
+		separate(j);
+		add_text(j->out, text, len);
+	}
 }
 
 void json_string(struct json *j, const char *text)

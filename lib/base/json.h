@@ -3,9 +3,14 @@
  * Appends to a str; commas, colons and indentation come by themselves.  Calls
  * nest as the document does: json_object(), json_key(), a value, json_end().
  *
- * File names are bytes, JSON strings are Unicode.  A byte that is no valid
- * UTF-8 is written as the lone surrogate \udc80..\udcff, as Python's
- * surrogateescape does, so no name is lost and every reader parses it. */
+ * File names are bytes, JSON strings are Unicode.  A byte that is no valid UTF-8
+ * becomes U+FFFD, which every reader takes, and all bytes of such a string stand
+ * beside it in hexadecimal, so no name is lost:
+ *
+ *	"path": "a\ufffd", "path_bytes": "61ff"	behind a key
+ *	{"text": "a\ufffd", "bytes": "61ff"}		as an item of an array
+ *
+ * A string that is the whole document has no place for them, nor has a key. */
 #ifndef ROAR_BASE_JSON_H
 #define ROAR_BASE_JSON_H
 
@@ -20,7 +25,7 @@ enum { JSON_DEPTH_MAX = 32 };
 struct json {
 	struct str *out;
 	bool pretty; /* newlines and two spaces a level */
-	bool after_key; /* the next value belongs to a key just written */
+	const char *key; /* just written: the next value belongs to it */
 	int depth;
 	char closer[JSON_DEPTH_MAX]; /* '}' or ']' of each open level */
 	bool filled[JSON_DEPTH_MAX]; /* level has an element already */

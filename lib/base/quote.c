@@ -38,14 +38,35 @@ size_t utf8_length(const char *s, size_t len)
 	return n;
 }
 
+/* Characters that are not seen but change what is: marks and overrides of the
+ * direction of text, separators of lines, and the like. */
+static bool is_invisible(uint32_t c)
+{
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {
+		{ 0x80, 0x9f }, /* C1 controls */
+		{ 0x61c, 0x61c },   { 0x200b, 0x200f }, { 0x2028, 0x202e },
+		{ 0x2060, 0x2069 }, { 0xfeff, 0xfeff }, { 0xe0000, 0xe007f },
+	};
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+		if (c >= ranges[i].first && c <= ranges[i].last)
+			return true;
+	return false;
+}
+
+/* `s` is a valid character of `n` bytes. */
 static bool is_control(const char *s, size_t n)
 {
-	unsigned char c = (unsigned char)s[0];
+	unsigned char lead = (unsigned char)s[0];
+	uint32_t c = lead & (0x7f >> n);
 
 	if (n == 1)
-		return c < 0x20 || c == 0x7f;
-	/* C1 controls are U+0080..U+009F. */
-	return n == 2 && c == 0xc2 && (unsigned char)s[1] < 0xa0;
+		return lead < 0x20 || lead == 0x7f;
+	for (size_t i = 1; i < n; i++)
+		c = c << 6 | ((unsigned char)s[i] & 0x3f);
+	return is_invisible(c);
 }
 
 static void add_escaped(struct str *out, const char *s, size_t n)
@@ -64,16 +85,16 @@ static void add_escaped(struct str *out, const char *s, size_t n)
 	}
 }
 
-static bool needs_dollar(const char *word, size_t len)
+bool quote_is_printable(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len;) {
-		size_t n = utf8_length(word + i, len - i);
+		size_t n = utf8_length(text + i, len - i);
 
-		if (!n || is_control(word + i, n))
-			return true;
+		if (!n || is_control(text + i, n))
+			return false;
 		i += n;
 	}
-	return false;
+	return true;
 }
 
 static void quote_dollar(struct str *out, const char *word, size_t len)
@@ -104,7 +125,7 @@ void quote_shell(struct str *out, const char *word)
 		str_add(out, word, len);
 		return;
 	}
-	if (needs_dollar(word, len)) {
+	if (!quote_is_printable(word, len)) {
 		quote_dollar(out, word, len);
 		return;
 	}
@@ -162,6 +183,21 @@ void quote_printable(struct str *out, const char *text, size_t len)
 		else
 			str_add(out, text + i, n);
 		i += n ? n : 1;
+	}
+}
+
+void quote_name(struct str *out, const char *name, size_t len)
+{
+	while (len) {
+		const char *slash = memchr(name, '\\', len);
+		size_t n = slash ? (size_t)(slash - name) : len;
+
+		quote_printable(out, name, n);
+		if (slash)
+			str_adds(out, "\\\\");
+		n += slash != NULL;
+		name += n;
+		len -= n;
 	}
 }
 

@@ -11,6 +11,10 @@ struct str;
  * is none: overlong forms, surrogates and values past U+10FFFF are refused. */
 size_t utf8_length(const char *s, size_t len);
 
+/* Is it valid UTF-8 without control characters?  Characters that are not seen but
+ * change the order of others (U+202E) count as such, here and below. */
+bool quote_is_printable(const char *text, size_t len);
+
 /* One shell word: as it is when that is safe, in '...' otherwise, and in $'...'
  * when it holds control characters or bytes that are no UTF-8. */
 void quote_shell(struct str *out, const char *word);
@@ -22,7 +26,11 @@ void quote_argv(struct str *out, char *const argv[]);
  * \xHH, so that a file name cannot drive the terminal. */
 void quote_printable(struct str *out, const char *text, size_t len);
 
-/* The same, cut to `width` columns with "..." (counting one per character). */
+/* The same for a name of a file, with \\ for a backslash: two names never look the
+ * same.  Commands keep their backslashes, which a shell has to read. */
+void quote_name(struct str *out, const char *name, size_t len);
+
+/* As quote_printable(), cut to `width` columns with "..." (counting one per character). */
 void quote_printable_cut(struct str *out, const char *text, size_t width);
 
 /* For terminals that do not take UTF-8: from now on quote_printable() and

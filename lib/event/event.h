@@ -28,7 +28,7 @@
  *	EXEC      program or script  command line  -           the file
  *	EXIT      -                  -             wait status -
  *	OPEN      the file           -             -           the file
- *	RENAME    old name           new name      -           what moved
+ *	RENAME    old name           new name      (exchange)  what moved
  *	LINK      old name or ""     new name      -           what is linked
  *	SYMLINK   text of the link   new name      -           -
  *	UNLINK    the name           -             -           what it named
@@ -38,9 +38,12 @@
  *
  * EXEC comes once per file the kernel loaded: the script, its interpreter, the
  * program and the program's loader; only the first carries the command line.
+ * An exchange has in aux the enum event_ftype of what had the new name; 0: unknown.
  * `before` may be zero although ftype tells of a file: then the run itself has
- * created it lately.  CLOSE is a hint that a file opened for writing may be final and can be
- * hashed early; a tracer may leave it out or send it twice. */
+ * created it lately.  Of a file that was emptied it may say no more than which
+ * file it is: device and inode, the rest zero.  CLOSE is a hint that a file
+ * opened for writing may be final and can be hashed early; a tracer may leave it
+ * out or send it twice. */
 #ifndef ROAR_EVENT_EVENT_H
 #define ROAR_EVENT_EVENT_H
 

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "event/event.h"
 
@@ -47,6 +48,7 @@ struct journal_reader {
 	char *data;
 	size_t len;
 	size_t pos;
+	int64_t alive_ns; /* the file's time */
 };
 
 static int lock(int fd, int cmd)
@@ -62,12 +64,19 @@ static int move_window(struct journal *j, size_t need)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t start = j->pos & ~(page - 1);
+	size_t least = (size_t)((j->pos + need - start + page - 1) &
+				~(page - 1));
 	size_t len = j->start || j->window ? WINDOW : WINDOW_FIRST;
 	int r;
 
-	while (start + len < j->pos + need)
-		len += WINDOW;
+	if (len < least)
+		len = least;
 	r = posix_fallocate(j->fd, (off_t)start, (off_t)len);
+	/* Near a limit or the end of the disk a page at a time may do. */
+	if (r && len > least) {
+		len = least;
+		r = posix_fallocate(j->fd, (off_t)start, (off_t)len);
+	}
 	if (r)
 		return -r;
 	if (j->window)
@@ -110,40 +119,66 @@ static int write_header(struct journal *j, const void *meta, size_t meta_len)
 	return 0;
 }
 
-int journal_create(int dirfd, const char *name, const void *meta,
-		   size_t meta_len, struct journal **ret_journal)
+/* -ESTALE when somebody took the unlocked file for a dead one and removed it. */
+static int try_create(int dirfd, const char *unborn, const char *name,
+		      const void *meta, size_t meta_len,
+		      struct journal **ret_journal)
 {
-	CLEANUP(journal_closep) struct journal *j = NULL;
-	CLEANUP(str_release) struct str unborn = STR_INIT;
+	CLEANUP(journal_closep) struct journal *j = calloc(1, sizeof(*j));
 	int r;
 
-	if (meta_len > UINT32_MAX / 2)
-		return -EFBIG;
-	/* It gets its name when it is locked and has its header: nobody meets a
-	 * journal that looks dead or empty. */
-	str_addf(&unborn, "%s.new", name);
-	if (str_error(&unborn) < 0)
-		return -ENOMEM;
-	j = calloc(1, sizeof(*j));
 	if (!j)
 		return -ENOMEM;
-	j->fd = openat(dirfd, unborn.data,
+	j->fd = openat(dirfd, unborn,
 		       O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
 		       0600);
 	if (j->fd < 0)
 		return -errno;
 	r = lock(j->fd, F_OFD_SETLK);
+	if (r == -EAGAIN || r == -EACCES)
+		return -ESTALE;
 	if (r == 0)
 		r = write_header(j, meta, meta_len);
 	if (r == 0 &&
-	    renameat2(dirfd, unborn.data, dirfd, name, RENAME_NOREPLACE) < 0)
-		r = -errno;
-	if (r < 0) {
-		(void)unlinkat(dirfd, unborn.data, 0);
+	    renameat2(dirfd, unborn, dirfd, name, RENAME_NOREPLACE) < 0)
+		r = errno == ENOENT ? -ESTALE : -errno;
+	if (r < 0 && r != -ESTALE)
+		(void)unlinkat(dirfd, unborn, 0);
+	if (r < 0)
 		return r;
-	}
 	*ret_journal = TAKE_PTR(j);
 	return 0;
+}
+
+int journal_create(int dirfd, const char *name, const void *meta,
+		   size_t meta_len, struct journal **ret_journal)
+{
+	enum { TRIES = 100 };
+	CLEANUP(str_release) struct str unborn = STR_INIT;
+	int r = -ESTALE;
+
+	if (meta_len > UINT32_MAX / 2)
+		return -EFBIG;
+	/* It gets its name when it is locked and has its header: nobody meets a
+	 * journal that looks dead or empty. */
+	str_addf(&unborn, "%s" JOURNAL_UNBORN, name);
+	if (str_error(&unborn) < 0)
+		return -ENOMEM;
+	for (int i = 0; r == -ESTALE && i < TRIES; i++)
+		r = try_create(dirfd, unborn.data, name, meta, meta_len,
+			       ret_journal);
+	return r;
+}
+
+void journal_remove_unborn(int dirfd, const char *name)
+{
+	CLEANUP(closep)
+	int fd = openat(dirfd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+	/* The lock is held until the name is gone, so that its maker, if there
+	 * is one after all, starts anew. */
+	if (fd >= 0 && lock(fd, F_OFD_SETLK) == 0)
+		(void)unlinkat(dirfd, name, 0);
 }
 
 void journal_close(struct journal *j)
@@ -187,6 +222,11 @@ int journal_append(struct journal *j, const struct event *ev)
 	return 0;
 }
 
+void journal_touch(struct journal *j)
+{
+	(void)futimens(j->fd, NULL);
+}
+
 bool journal_is_live(int dirfd, const char *name)
 {
 	CLEANUP(closep) int fd = openat(dirfd, name, O_RDWR | O_CLOEXEC);
@@ -226,8 +266,11 @@ static int map_all(struct journal_reader *r)
 
 	if (fstat(r->fd, &st) < 0)
 		return -errno;
+	if (!st.st_nlink)
+		return -ENOENT;
 	if (st.st_size < HEADER_LEN)
 		return is_beginning(r->fd) ? -ENODATA : -EBADMSG;
+	r->alive_ns = clock_timespec_ns(st.st_mtim);
 	r->len = (size_t)st.st_size;
 	r->data = mmap(NULL, r->len, PROT_READ, MAP_PRIVATE, r->fd, 0);
 	if (r->data == MAP_FAILED) {
@@ -275,6 +318,11 @@ const void *journal_meta(const struct journal_reader *r, size_t *ret_len)
 {
 	*ret_len = ((const struct header *)r->data)->meta_len;
 	return r->data + HEADER_LEN;
+}
+
+int64_t journal_alive_ns(const struct journal_reader *r)
+{
+	return r->alive_ns;
 }
 
 const struct event *journal_next(struct journal_reader *r)

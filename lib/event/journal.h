@@ -29,7 +29,9 @@ struct event;
 struct journal;
 struct journal_reader;
 
-/* Creates `name` in `dirfd` (it must not exist) with the description `meta`. */
+/* Creates `name` in `dirfd` (it must not exist) with the description `meta`.  From
+ * then on whatever happens to this process leaves a journal to read; before, at
+ * most a file of that name with JOURNAL_UNBORN behind it. */
 int journal_create(int dirfd, const char *name, const void *meta,
 		   size_t meta_len, struct journal **ret_journal);
 
@@ -42,25 +44,36 @@ DEFINE_CLEANUP(struct journal *, journal_close)
  * the same way. */
 int journal_append(struct journal *j, const struct event *ev);
 
+/* The writer is alive: the file's time says until when. */
+void journal_touch(struct journal *j);
+
 /* Where the next record of `size` bytes goes, so that a tracer builds it in
  * place; NULL as journal_append() fails.  journal_commit() makes it part of the
  * journal.  Nothing else may be called in between. */
 struct event *journal_reserve(struct journal *j, size_t size, int *ret_error);
 void journal_commit(struct journal *j, struct event *ev, uint32_t size);
 
+/* Removes `name`, which ends in JOURNAL_UNBORN, when its maker was killed before it
+ * was a journal. */
+#define JOURNAL_UNBORN ".new"
+void journal_remove_unborn(int dirfd, const char *name);
+
 /* Is the writer of this journal alive? */
 bool journal_is_live(int dirfd, const char *name);
 
 /* Opens a journal that has no writer (-EBUSY when it has one, so two recoveries
  * cannot meet) and checks its header: -EBADMSG when it is no journal of ours,
- * -ENODATA for one that was torn before its first record.  The reader holds the
- * lock. */
+ * -ENODATA for one that was torn before its first record, -ENOENT for one that its
+ * writer removed meanwhile.  The reader holds the lock. */
 int journal_open(int dirfd, const char *name,
 		 struct journal_reader **ret_reader);
 void journal_reader_free(struct journal_reader *r);
 DEFINE_CLEANUP(struct journal_reader *, journal_reader_free)
 
 const void *journal_meta(const struct journal_reader *r, size_t *ret_len);
+
+/* The latest time at which the writer is known to have lived, since 1970. */
+int64_t journal_alive_ns(const struct journal_reader *r);
 
 /* The next record, valid as long as the reader; NULL at the end. */
 const struct event *journal_next(struct journal_reader *r);

@@ -11,9 +11,12 @@
 #include "base/str.h"
 #include "git/index.h"
 #include "git/look_internal.h"
+#include "git/packages.h"
 #include "git/snapshot.h"
 #include "git/status.h"
 #include "git/tree.h"
+
+enum { NAMES_IN_NOTE = 4 };
 
 static const char not_known[] = "the state of the work tree is not known";
 static const char not_kept[] = "no snapshot was made";
@@ -140,37 +143,43 @@ static void leave_out_made(struct git_look *look, struct git_status *status)
 }
 
 static void publish_status(struct git_look *look,
-			   const struct git_status *status)
+			   const struct git_status *status,
+			   uint32_t n_submodules)
 {
 	(void)pthread_mutex_lock(&look->lock);
 	look->facts.checked = true;
 	look->facts.n_modified = status->n_modified;
 	look->facts.n_untracked = status->n_untracked;
-	look->facts.dirty = status->n_modified || status->n_untracked;
+	if (status->n_modified || status->n_untracked)
+		look->facts.dirty = TRI_YES;
+	else
+		look->facts.dirty = n_submodules ? TRI_UNKNOWN : TRI_NO;
 	(void)pthread_mutex_unlock(&look->lock);
+	if (n_submodules)
+		git_look_note(look,
+			      "%u submodule%s: uncommitted changes inside "
+			      "are not looked for",
+			      n_submodules, n_submodules == 1 ? "" : "s");
 }
 
 static void publish_snapshot(struct git_look *look,
 			     struct git_snapshot *snapshot)
 {
-	CLEANUP(str_release) struct str name = STR_INIT;
+	CLEANUP(str_release) struct str names = STR_INIT;
+	uint32_t n = snapshot->left_out.n;
 
+	git_left_outs_describe(&snapshot->left_out, NAMES_IN_NOTE, &names);
+	if (n)
+		git_look_note(look, "%u uncommitted file%s %s: %s", n,
+			      n == 1 ? " is" : "s are",
+			      snapshot->id ? "not in the snapshot" :
+					     "in no snapshot",
+			      str_cstr(&names));
 	(void)pthread_mutex_lock(&look->lock);
 	look->facts.snapshot = TAKE_PTR(snapshot->id);
-	look->facts.n_left_out = snapshot->n_left_out;
+	look->facts.left_out = snapshot->left_out;
+	snapshot->left_out = (struct git_left_outs){ 0 };
 	(void)pthread_mutex_unlock(&look->lock);
-	if (!snapshot->n_left_out)
-		return;
-	if (snapshot->left_out)
-		quote_printable(&name, snapshot->left_out,
-				strlen(snapshot->left_out));
-	git_look_note(
-		look,
-		"%u changed file%s not in the snapshot (%s%s): too large, "
-		"not text, or too many",
-		snapshot->n_left_out,
-		snapshot->n_left_out == 1 ? " is" : "s are",
-		snapshot->n_left_out == 1 ? "" : "such as ", str_cstr(&name));
 }
 
 /* 0 when the snapshot is made or there is none to make, 1 when it failed. */
@@ -194,9 +203,10 @@ static int make_snapshot(struct git_look *look, const struct git_tree *tree,
 	r = git_snapshot_make(&job, &snapshot, &errors);
 	if (r == -ENOMEM)
 		return r;
-	publish_snapshot(look, &snapshot);
-	if (r == 0)
+	if (r == 0) {
+		publish_snapshot(look, &snapshot);
 		return 0;
+	}
 	note_failure(look, not_kept, r, &errors);
 	return 1;
 }
@@ -231,13 +241,10 @@ static int ask_git(struct git_look *look, struct git_tree *tree)
 		return 0;
 	}
 	leave_out_made(look, &status);
-	publish_status(look, &status);
-	if (tree->n_submodules)
-		git_look_note(look,
-			      "%u submodule%s: uncommitted changes inside "
-			      "are not looked for",
-			      tree->n_submodules,
-			      tree->n_submodules == 1 ? "" : "s");
+	r = git_packages_fold(&status);
+	if (r < 0)
+		return r;
+	publish_status(look, &status, tree->n_submodules);
 	r = make_snapshot(look, tree, &status);
 	if (r != 0 || scanned < 0 || status.overflow)
 		return r < 0 ? r : 0;

@@ -13,7 +13,7 @@
 #include "git/index.h"
 #include "git/repo.h"
 
-static const char magic[8] = "ROARGL1\n";
+static const char magic[8] = "ROARGL2\n";
 
 enum {
 	CACHE_MAX_BYTES = 128 << 20,
@@ -28,6 +28,7 @@ void git_cache_release(struct git_cache *cache)
 	free(cache->commit);
 	free(cache->snapshot);
 	free(cache->note);
+	git_left_outs_release(&cache->left_out);
 	git_watches_release(&cache->watches);
 	*cache = (struct git_cache){ 0 };
 }
@@ -46,6 +47,16 @@ static void add_text(struct str *out, const char *text)
 		str_add(out, text, len);
 }
 
+static void add_left_outs(struct str *out, const struct git_left_outs *list)
+{
+	add_u32(out, list->n);
+	add_u32(out, list->n_items);
+	for (uint32_t i = 0; i < list->n_items; i++) {
+		add_u32(out, list->items[i].reason);
+		add_text(out, list->items[i].path);
+	}
+}
+
 int git_cache_format(const struct git_cache *cache, struct str *out)
 {
 	const struct git_watches *watches = &cache->watches;
@@ -58,12 +69,12 @@ int git_cache_format(const struct git_cache *cache, struct str *out)
 	str_add(out, &cache->index, sizeof(cache->index));
 	add_u32(out, cache->n_modified);
 	add_u32(out, cache->n_untracked);
-	add_u32(out, cache->n_left_out);
 	add_u32(out, cache->dirty);
 	add_text(out, cache->ref);
 	add_text(out, cache->commit);
 	add_text(out, cache->snapshot);
 	add_text(out, cache->note);
+	add_left_outs(out, &cache->left_out);
 	add_u32(out, (uint32_t)watches->n_items);
 	for (size_t i = 0; i < watches->n_items; i++) {
 		const struct git_watch *watch = &watches->items[i];
@@ -138,11 +149,41 @@ static int take_counts(struct reader *in, struct git_cache *cache)
 	if (take(in, &cache->context, sizeof(cache->context)) < 0 ||
 	    take(in, &cache->index, sizeof(cache->index)) < 0 ||
 	    take(in, &cache->n_modified, 4) < 0 ||
-	    take(in, &cache->n_untracked, 4) < 0 ||
-	    take(in, &cache->n_left_out, 4) < 0 || take(in, &dirty, 4) < 0)
+	    take(in, &cache->n_untracked, 4) < 0 || take(in, &dirty, 4) < 0 ||
+	    dirty > TRI_YES)
 		return -EBADMSG;
-	cache->dirty = dirty != 0;
+	cache->dirty = (enum tri)dirty;
 	return 0;
+}
+
+static int take_left_out(struct reader *in, struct git_left_outs *list)
+{
+	CLEANUP(freep) char *path = NULL;
+	uint32_t reason;
+	int r;
+
+	if (take(in, &reason, sizeof(reason)) < 0 || reason >= GIT_REASON_END)
+		return -EBADMSG;
+	r = take_text(in, &path);
+	if (r < 0 || !path)
+		return r < 0 ? r : -EBADMSG;
+	return git_left_outs_add(list, path, strlen(path),
+				 (enum git_reason)reason);
+}
+
+static int take_left_outs(struct reader *in, struct git_left_outs *list)
+{
+	uint32_t n, n_items;
+	int r = 0;
+
+	if (take(in, &n, sizeof(n)) < 0 ||
+	    take(in, &n_items, sizeof(n_items)) < 0 || n_items > n ||
+	    n_items > GIT_LEFT_OUT_MAX)
+		return -EBADMSG;
+	for (uint32_t i = 0; i < n_items && r == 0; i++)
+		r = take_left_out(in, list);
+	list->n = n;
+	return r;
 }
 
 static int take_all(struct reader *in, struct git_cache *cache)
@@ -159,6 +200,8 @@ static int take_all(struct reader *in, struct git_cache *cache)
 		r = take_text(in, &cache->snapshot);
 	if (r == 0)
 		r = take_text(in, &cache->note);
+	if (r == 0)
+		r = take_left_outs(in, &cache->left_out);
 	if (r == 0)
 		r = take(in, &n_watches, sizeof(n_watches));
 	if (r < 0)

@@ -2,10 +2,11 @@
  *
  * One file per project, replaced as a whole:
  *
- *	"ROARGL1\n"  checksum(8, FNV-1a of the rest)
+ *	"ROARGL2\n"  checksum(8, FNV-1a of the rest)
  *	context(8)  index stamp(40)
- *	n_modified(4) n_untracked(4) n_left_out(4) dirty(4)
+ *	n_modified(4) n_untracked(4) dirty(4, enum tri)
  *	ref, commit, snapshot, note: length(4) bytes
+ *	left out: all(4) named(4), each: reason(4) length(4) path
  *	n_watches(4), each: stamp(40) length(4) path
  *
  * Integers have the machine's byte order: the stamps mean nothing elsewhere.
@@ -14,10 +15,11 @@
 #ifndef ROAR_GIT_CACHE_H
 #define ROAR_GIT_CACHE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/stamp.h"
+#include "base/tri.h"
+#include "git/left_out.h"
 #include "git/watch.h"
 
 struct str;
@@ -25,12 +27,13 @@ struct str;
 struct git_cache {
 	uint64_t context; /* hash of options and surroundings of the look */
 	struct stamp index; /* ino 0: there was none */
-	uint32_t n_modified, n_untracked, n_left_out;
-	bool dirty;
+	uint32_t n_modified, n_untracked;
+	enum tri dirty;
 	char *ref; /* NULL: detached */
 	char *commit; /* NULL: none yet */
 	char *snapshot;
 	char *note;
+	struct git_left_outs left_out;
 	struct git_watches watches;
 };
 

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "git/env.h"
+#include "git/owner.h"
 
 enum {
 	ERRORS_MAX_BYTES = 4096,
@@ -154,22 +155,20 @@ static int set_attributes(posix_spawnattr_t *attr)
 	return -posix_spawnattr_setflags(attr, flags);
 }
 
-static int spawn(const struct git_runner *runner,
-		 const struct git_command *command, const int fds[3],
-		 pid_t *ret_pid)
+/* What a new git is. */
+struct image {
+	const char *file;
+	char *const *args;
+	char *const *vars;
+	const int *fds; /* its 0 to 2; -1 for /dev/null */
+};
+
+static int spawn(const struct image *image, pid_t *ret_pid)
 {
-	const char *args[GIT_ARGS_MAX + 16];
-	CLEANUP(freep) const char **vars = join_env(runner->env, command);
-	CLEANUP(freep) char *git = git_env_find_program(runner->env, "git");
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	int r;
 
-	if (!vars)
-		return -ENOMEM;
-	if (!git)
-		return -ENOPKG;
-	(void)fill_args(runner, command, args);
 	r = posix_spawn_file_actions_init(&actions);
 	if (r)
 		return -r;
@@ -178,15 +177,75 @@ static int spawn(const struct git_runner *runner,
 		(void)posix_spawn_file_actions_destroy(&actions);
 		return -r;
 	}
-	r = set_streams(&actions, fds);
+	r = set_streams(&actions, image->fds);
 	if (r == 0)
 		r = set_attributes(&attr);
 	if (r == 0)
-		r = -posix_spawn(ret_pid, git, &actions, &attr,
-				 (char *const *)args, (char *const *)vars);
+		r = -posix_spawn(ret_pid, image->file, &actions, &attr,
+				 image->args, image->vars);
 	(void)posix_spawnattr_destroy(&attr);
 	(void)posix_spawn_file_actions_destroy(&actions);
 	return r;
+}
+
+/* The child of fork_as(), which never returns. */
+static void become_git(const struct image *image, const struct git_owner *owner)
+{
+	static const char refused[] = "git cannot be run as the owner of the "
+				      "repository\n";
+	const struct sigaction plain = { .sa_handler = SIG_DFL };
+	int in = image->fds[0];
+	sigset_t none;
+
+	(void)setpgid(0, 0);
+	for (int sig = 1; sig < NSIG; sig++)
+		(void)sigaction(sig, &plain, NULL);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	if (in < 0)
+		in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (dup2(in, 0) >= 0 && dup2(image->fds[1], 1) >= 0 &&
+	    dup2(image->fds[2], 2) >= 0) {
+		if (git_owner_become(owner) == 0)
+			(void)execve(image->file, image->args, image->vars);
+		else
+			(void)!write(2, refused, sizeof(refused) - 1);
+	}
+	_exit(127);
+}
+
+/* The same as spawn(), in the owner's name.  posix_spawn() cannot do that; and a
+ * child that shares our memory must not be another user's. */
+static int fork_as(const struct image *image, const struct git_owner *owner,
+		   pid_t *ret_pid)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return -errno;
+	if (pid == 0)
+		become_git(image, owner);
+	*ret_pid = pid;
+	return 0;
+}
+
+static int run_image(const struct git_runner *runner,
+		     const struct git_command *command, const int fds[3],
+		     pid_t *ret_pid)
+{
+	const char *args[GIT_ARGS_MAX + 16];
+	CLEANUP(freep) const char **vars = join_env(runner->env, command);
+	CLEANUP(freep) char *git = git_env_find_program(runner->env, "git");
+	const struct image image = { git, (char *const *)args,
+				     (char *const *)vars, fds };
+
+	if (!vars)
+		return -ENOMEM;
+	if (!git)
+		return -ENOPKG;
+	(void)fill_args(runner, command, args);
+	return runner->owner ? fork_as(&image, runner->owner, ret_pid) :
+			       spawn(&image, ret_pid);
 }
 
 /* Makes the streams and starts git; our ends are then in `c`. */
@@ -202,8 +261,8 @@ static int start(const struct git_runner *runner, struct child *c)
 	if (r == 0)
 		r = make_output(err);
 	if (r == 0)
-		r = spawn(runner, c->command, (int[3]){ in[1], out[1], err[1] },
-			  &c->pid);
+		r = run_image(runner, c->command,
+			      (int[3]){ in[1], out[1], err[1] }, &c->pid);
 	shut(&in[1]);
 	shut(&out[1]);
 	shut(&err[1]);

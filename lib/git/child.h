@@ -12,12 +12,14 @@
 #include <stdint.h>
 
 struct git_env;
+struct git_owner;
 struct str;
 
 /* What all processes of one look have in common. */
 struct git_runner {
 	const char *root; /* folder in which git runs */
 	const struct git_env *env;
+	const struct git_owner *owner; /* git runs as; NULL: as we do */
 	int64_t deadline_ns; /* monotonic; 0: none */
 	int cancel_fd; /* readable when the look is to end; -1: none */
 };

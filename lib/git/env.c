@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/str.h"
 
 static const char *const additions[] = {
@@ -73,7 +74,8 @@ int git_env_init(struct git_env *env, char *const *vars)
 	*env = (struct git_env){ .pool = POOL_INIT, .hash = GIT_HASH_START };
 	while (vars[n])
 		n++;
-	env->vars = calloc(n + n_additions + 1, sizeof(*env->vars));
+	/* One more for HOME, which may not be set. */
+	env->vars = calloc(n + n_additions + 2, sizeof(*env->vars));
 	if (!env->vars)
 		return -ENOMEM;
 	for (size_t i = 0; i < n && r == 0; i++)
@@ -104,6 +106,25 @@ const char *git_env_get(const struct git_env *env, const char *name)
 			return var[len + 1] ? var + len + 1 : NULL;
 	}
 	return NULL;
+}
+
+int git_env_set_home(struct git_env *env, const char *dir)
+{
+	CLEANUP(str_release) struct str var = STR_INIT;
+	char *copy;
+	size_t i = 0;
+
+	str_addf(&var, "HOME=%s", dir);
+	copy = str_error(&var) == 0 ? pool_strdup(&env->pool, var.data) : NULL;
+	if (!copy)
+		return -ENOMEM;
+	while (i < env->n_vars && !starts(env->vars[i], "HOME="))
+		i++;
+	env->vars[i] = copy;
+	if (i == env->n_vars)
+		env->n_vars++;
+	env->hash = git_hash_add(env->hash, copy, strlen(copy) + 1);
+	return 0;
 }
 
 static bool is_program(const char *path)

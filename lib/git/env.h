@@ -25,6 +25,9 @@ void git_env_release(struct git_env *env);
 /* The value of `name`, or NULL when it is not set or empty. */
 const char *git_env_get(const struct git_env *env, const char *name);
 
+/* Sets HOME, for git in another user's name.  0 or -ENOMEM. */
+int git_env_set_home(struct git_env *env, const char *dir);
+
 /* Finds `name` as execvp() would with the PATH of this environment: the real
  * one may change while the thread of a look runs.  NULL when it is not there;
  * the caller frees it. */

@@ -25,12 +25,16 @@
  *   as they would in `git add`; line endings are kept as they are.
  * - A snapshot is a commit on top of HEAD under refs/roar/<commit id>: the
  *   index, plus changed and deleted tracked files, plus untracked files that
- *   look like code (small, without NUL bytes, not ignored).  Its author and
- *   date follow from HEAD, so the same content has the same id.  Branches,
- *   the stash and `git status` show nothing of it.
+ *   look like code (small, without NUL bytes, not ignored, see also
+ *   credentials.h and packages.h).  What is left out is listed with the reason.
+ *   Its author and date follow from HEAD, so the same content has the same id.
+ *   Branches, the stash and `git status` show nothing of it.
+ * - Under sudo, in the repository of whoever typed it, all of it happens in that
+ *   user's name (owner.h): no object of theirs becomes root's.
  * - The command runs meanwhile: only files that `git status` listed go into
  *   the snapshot, with the content they have when they are read.
- * - Inside a submodule only the checked-out commit is looked at.
+ * - Inside a submodule only the checked-out commit is looked at: a tree that is
+ *   clean but for what its submodules may hold is neither clean nor dirty.
  *
  * Threads: a look belongs to the thread that started it; different looks are
  * independent.  Its own thread blocks all signals and is the parent of the git
@@ -44,6 +48,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/tri.h"
+#include "git/left_out.h"
+
 struct git_look;
 
 struct git_facts {
@@ -53,12 +60,15 @@ struct git_facts {
 	char *remote; /* URL of origin, else of the only remote, no secrets */
 	char *snapshot; /* hex id; NULL: nothing to keep, or see note */
 	char *note; /* one sentence on what could not be learned, or NULL */
+	/* Does the tree hold something that the commit does not?  Python's
+	 * __pycache__ is no such thing. */
+	enum tri dirty;
 	bool checked; /* the fields below were learned */
-	bool dirty; /* the tree holds something that the commit does not */
 	bool reused; /* the answer of the last look still held; git not run */
 	uint32_t n_modified; /* tracked files that differ from the commit */
-	uint32_t n_untracked; /* files git neither tracks nor ignores */
-	uint32_t n_left_out; /* of both, files that are not in the snapshot */
+	uint32_t n_untracked; /* files git neither tracks nor ignores; a folder
+			       * of installed packages is one */
+	struct git_left_outs left_out; /* of both, what is in no snapshot */
 };
 
 void git_facts_release(struct git_facts *facts);
@@ -95,11 +105,22 @@ int git_look_start(const char *cwd, const char *cache_path,
 		   const struct git_options *options,
 		   struct git_look **ret_look);
 
+/* What was known as soon as the look had begun: root, commit, branch and remote.  The
+ * strings are the look's and stay until it is finished. */
+void git_look_basics(struct git_look *look, struct git_facts *ret_facts);
+
 /* Ends and frees the look, after waiting up to `wait_ms` for its answer; then
  * git is killed, and what was learned until then is delivered with a note.
  * A NULL look gives facts without a root.  Returns 0 or -ENOMEM; the look is
  * gone in any case.  The caller releases the facts. */
 int git_look_finish(struct git_look *look, unsigned wait_ms,
 		    struct git_facts *ret_facts);
+
+/* Which of these files, given relative to the top of the work tree `root`, does git
+ * neither track nor ignore?  Moves them to the front of `paths` and returns how many
+ * they are; only the first GIT_UNKNOWN_MAX are looked at.  Runs git (milliseconds).
+ * Negative when git could not be asked. */
+enum { GIT_UNKNOWN_MAX = 8 };
+int git_find_unknown(const char *root, const char *paths[], size_t n);
 
 #endif

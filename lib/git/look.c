@@ -37,6 +37,7 @@ void git_facts_release(struct git_facts *facts)
 	free(facts->remote);
 	free(facts->snapshot);
 	free(facts->note);
+	git_left_outs_release(&facts->left_out);
 	*facts = (struct git_facts){ 0 };
 }
 
@@ -266,6 +267,24 @@ static int start_thread(struct git_look *look)
 	return -r;
 }
 
+static int set_runner(struct git_look *look)
+{
+	CLEANUP(str_release) struct str home = STR_INIT;
+
+	look->runner = (struct git_runner){
+		.root = look->repo.root,
+		.env = &look->env,
+		.deadline_ns = clock_mono_ns() +
+			       look->limits.timeout_ms * INT64_C(1000000),
+		.cancel_fd = look->cancel_fd,
+	};
+	if (!git_owner_find(&look->repo, &look->owner))
+		return 0;
+	look->runner.owner = &look->owner;
+	git_owner_home(&look->owner, &home);
+	return home.len ? git_env_set_home(&look->env, home.data) : 0;
+}
+
 int git_look_start(const char *cwd, const char *cache_path,
 		   const struct git_options *options,
 		   struct git_look **ret_look)
@@ -288,18 +307,25 @@ int git_look_start(const char *cwd, const char *cache_path,
 		r = git_env_init(&look->env, environ);
 	if (r < 0)
 		return r;
-	look->runner = (struct git_runner){
-		.root = look->repo.root,
-		.env = &look->env,
-		.deadline_ns = clock_mono_ns() +
-			       look->limits.timeout_ms * INT64_C(1000000),
-		.cancel_fd = look->cancel_fd,
-	};
-	r = start_thread(look);
+	r = set_runner(look);
+	if (r == 0)
+		r = start_thread(look);
 	if (r < 0)
 		return r;
 	*ret_look = TAKE_PTR(look);
 	return 0;
+}
+
+void git_look_basics(struct git_look *look, struct git_facts *ret_facts)
+{
+	(void)pthread_mutex_lock(&look->lock);
+	*ret_facts = (struct git_facts){
+		.root = look->facts.root,
+		.commit = look->facts.commit,
+		.branch = look->facts.branch,
+		.remote = look->facts.remote,
+	};
+	(void)pthread_mutex_unlock(&look->lock);
 }
 
 /* Waits until the thread has ended; false after `wait_ms`.  With the lock. */

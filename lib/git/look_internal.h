@@ -13,6 +13,7 @@
 #include "git/env.h"
 #include "git/git.h"
 #include "git/head.h"
+#include "git/owner.h"
 #include "git/repo.h"
 #include "git/watch.h"
 
@@ -27,6 +28,7 @@ struct git_look {
 	struct git_head head;
 	struct git_env env;
 	struct git_limits limits; /* without zeros */
+	struct git_owner owner; /* when the runner has one */
 	struct git_runner runner;
 	bool no_snapshot;
 	bool (*is_made)(void *ctx, const char *path, size_t len);

@@ -109,7 +109,8 @@ static void publish(struct git_look *look, struct git_cache *cache)
 	facts->dirty = cache->dirty;
 	facts->n_modified = cache->n_modified;
 	facts->n_untracked = cache->n_untracked;
-	facts->n_left_out = cache->n_left_out;
+	facts->left_out = cache->left_out;
+	cache->left_out = (struct git_left_outs){ 0 };
 	facts->snapshot = TAKE_PTR(cache->snapshot);
 	(void)pthread_mutex_unlock(&look->lock);
 	if (cache->note)
@@ -307,7 +308,7 @@ static int fill_cache(struct git_look *look, struct git_cache *cache)
 	(void)pthread_mutex_lock(&look->lock);
 	cache->n_modified = facts->n_modified;
 	cache->n_untracked = facts->n_untracked;
-	cache->n_left_out = facts->n_left_out;
+	r = git_left_outs_copy(&facts->left_out, &cache->left_out);
 	cache->dirty = facts->dirty;
 	cache->snapshot = facts->snapshot ? strdup(facts->snapshot) : NULL;
 	cache->note = facts->note ? strdup(facts->note) : NULL;
@@ -331,7 +332,8 @@ int git_memory_keep(struct git_look *look, const struct git_tree *tree,
 	const struct origins origins = { look, tree, watches };
 	int r;
 
-	if (!look->cache_path || look->head.foreign)
+	/* The file would be root's in the folder of another. */
+	if (!look->cache_path || look->head.foreign || look->runner.owner)
 		return 1;
 	r = watch_changes(&origins, status);
 	if (r == 0)

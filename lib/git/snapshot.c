@@ -14,8 +14,10 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "git/child.h"
+#include "git/credentials.h"
 #include "git/env.h"
 #include "git/head.h"
+#include "git/owner.h"
 #include "git/status.h"
 #include "git/tree.h"
 
@@ -32,7 +34,7 @@ DEFINE_CLEANUP(DIR *, closedir)
 void git_snapshot_release(struct git_snapshot *snapshot)
 {
 	free(snapshot->id);
-	free(snapshot->left_out);
+	git_left_outs_release(&snapshot->left_out);
 	*snapshot = (struct git_snapshot){ 0 };
 }
 
@@ -50,66 +52,84 @@ struct making {
 
 /* --- which files -------------------------------------------------------- */
 
-static int leave_out(struct making *m, const struct git_change *change)
-{
-	m->out->n_left_out++;
-	if (m->out->left_out)
-		return 0;
-	m->out->left_out = strndup(change->path, change->len);
-	return m->out->left_out ? 0 : -ENOMEM;
-}
-
-/* Can it be read, and, with `text` asked, has it no NUL near its start? */
-static bool is_readable(int root_fd, const char *path, bool text)
+/* What the start of the file says: can it be read, has it no NUL (asked only of
+ * untracked ones), holds it no private key? */
+static enum git_reason judge_content(const struct making *m,
+				     const struct git_change *change)
 {
 	char probe[PROBE_BYTES];
 	CLEANUP(closep)
-	int fd = openat(root_fd, path,
+	int fd = openat(m->job->tree->root_fd, change->path,
 			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	ssize_t n;
 
 	if (fd < 0)
-		return false;
-	if (!text)
-		return true;
+		return GIT_REASON_UNREADABLE;
 	n = fd_read_all(fd, probe, sizeof(probe));
-	return n >= 0 && !memchr(probe, '\0', (size_t)n);
+	if (n < 0)
+		return GIT_REASON_UNREADABLE;
+	if (git_holds_credentials(change->path, probe, (size_t)n))
+		return GIT_REASON_CREDENTIALS;
+	return change->untracked && memchr(probe, '\0', (size_t)n) ?
+		       GIT_REASON_BINARY :
+		       GIT_REASON_NONE;
 }
 
 /* Does the file as it is now belong into the snapshot?  A tracked file may be
- * anything the user tracks; an untracked one has to look like code. */
-static bool is_wanted(const struct making *m, const struct git_change *change,
-		      const struct stat *st)
+ * anything the user tracks but a secret that was not given to git; an untracked
+ * one has to look like code. */
+static enum git_reason judge_file(const struct making *m,
+				  const struct git_change *change,
+				  const struct stat *st)
 {
 	const struct git_limits *limits = &m->job->limits;
 	uint64_t max = change->untracked ? limits->untracked_bytes :
 					   limits->tracked_bytes;
 
-	if (S_ISLNK(st->st_mode))
-		return true;
-	if (S_ISDIR(st->st_mode))
-		return !change->untracked;
-	return S_ISREG(st->st_mode) && (uint64_t)st->st_size <= max &&
-	       m->n_bytes + (uint64_t)st->st_size <= limits->total_bytes &&
-	       is_readable(m->job->tree->root_fd, change->path,
-			   change->untracked);
+	if (git_names_credentials(change->path, st->st_mode & S_IXUSR))
+		return GIT_REASON_CREDENTIALS;
+	if ((uint64_t)st->st_size > max)
+		return GIT_REASON_LARGE;
+	if (m->n_bytes + (uint64_t)st->st_size > limits->total_bytes)
+		return GIT_REASON_FULL;
+	return judge_content(m, change);
+}
+
+/* Why the change is left out; GIT_REASON_NONE when it is not. */
+static enum git_reason judge(const struct making *m,
+			     const struct git_change *change,
+			     struct stat *ret_st)
+{
+	enum git_reason reason = GIT_REASON_NONE;
+
+	if (change->packages)
+		return GIT_REASON_PACKAGES;
+	if (fstatat(m->job->tree->root_fd, change->path, ret_st,
+		    AT_SYMLINK_NOFOLLOW) < 0) {
+		*ret_st = (struct stat){ 0 };
+		if (change->untracked)
+			return GIT_REASON_GONE;
+		if (errno != ENOENT && errno != ENOTDIR)
+			return GIT_REASON_UNREADABLE;
+	} else if (S_ISREG(ret_st->st_mode)) {
+		reason = judge_file(m, change, ret_st);
+	} else if (!S_ISLNK(ret_st->st_mode) &&
+		   (!S_ISDIR(ret_st->st_mode) || change->untracked)) {
+		reason = GIT_REASON_SPECIAL;
+	}
+	if (!reason && m->n_files >= m->job->limits.n_files)
+		return GIT_REASON_FULL;
+	return reason;
 }
 
 static int choose_one(struct making *m, const struct git_change *change)
 {
 	struct stat st = { 0 };
+	enum git_reason reason = judge(m, change, &st);
 
-	if (fstatat(m->job->tree->root_fd, change->path, &st,
-		    AT_SYMLINK_NOFOLLOW) < 0) {
-		if (change->untracked)
-			return 0; /* gone since git listed it */
-		if (errno != ENOENT && errno != ENOTDIR)
-			return leave_out(m, change);
-	} else if (!is_wanted(m, change, &st)) {
-		return leave_out(m, change);
-	}
-	if (m->n_files >= m->job->limits.n_files)
-		return leave_out(m, change);
+	if (reason)
+		return git_left_outs_add(&m->out->left_out, change->path,
+					 change->len, reason);
 	m->n_files++;
 	if (S_ISREG(st.st_mode))
 		m->n_bytes += (uint64_t)st.st_size;
@@ -135,7 +155,7 @@ static int choose(struct making *m)
 			return r;
 	}
 	if (status->overflow)
-		m->out->n_left_out += total - (uint32_t)status->n_changes;
+		m->out->left_out.n += total - (uint32_t)status->n_changes;
 	return 0;
 }
 
@@ -165,33 +185,60 @@ static void remove_stale(const char *prefix)
 	}
 }
 
-/* Opens a new file next to `prefix`, or among the temporary files when that
+/* Opens PREFIX.index-XXXXXX, which then belongs to whoever git runs as. */
+static int open_at(struct making *m, const char *prefix)
+{
+	const struct git_owner *owner = m->job->runner->owner;
+	CLEANUP(closep) int fd = -1;
+	int n = snprintf(m->index_path, sizeof(m->index_path), "%s%sXXXXXX",
+			 prefix, copy_tag);
+
+	if (n < 0 || (size_t)n >= sizeof(m->index_path))
+		return -ENAMETOOLONG;
+	fd = mkostemp(m->index_path, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (owner && fchown(fd, owner->uid, owner->gid) < 0) {
+		int r = -errno;
+
+		(void)unlink(m->index_path);
+		return r;
+	}
+	return TAKE_FD(fd);
+}
+
+/* Git writes beside the copy: may it?  Asked only when git is another user. */
+static bool is_theirs(const char *prefix, const struct git_owner *owner)
+{
+	CLEANUP(str_release) struct str dir = STR_INIT;
+	struct stat st;
+
+	path_dirname(&dir, prefix);
+	return str_error(&dir) == 0 && stat(dir.data, &st) == 0 &&
+	       st.st_uid == owner->uid;
+}
+
+/* Opens a new file next to the cache, or among the temporary files when that
  * folder cannot be written. */
 static int open_copy(struct making *m)
 {
-	const char *temp = git_env_get(m->job->runner->env, "TMPDIR");
-	const char *prefixes[] = { m->job->work_prefix, temp, "/tmp" };
-	int r = -ENOENT;
+	const struct git_runner *runner = m->job->runner;
+	const char *temp = git_env_get(runner->env, "TMPDIR");
+	char prefix[4096];
+	int fd = -ENOENT;
 
-	for (size_t i = 0; i < 3; i++) {
-		int n, fd;
-
-		if (!prefixes[i] || !prefixes[i][0])
-			continue;
-		n = snprintf(m->index_path, sizeof(m->index_path),
-			     "%s%s%sXXXXXX", prefixes[i], i ? "/roar" : "",
-			     copy_tag);
-		if (n < 0 || (size_t)n >= sizeof(m->index_path)) {
-			r = -ENAMETOOLONG;
-			continue;
-		}
-		fd = mkostemp(m->index_path, O_CLOEXEC);
-		if (fd >= 0)
-			return fd;
-		r = -errno;
-	}
-	m->index_path[0] = '\0';
-	return r;
+	if (m->job->work_prefix &&
+	    (!runner->owner || is_theirs(m->job->work_prefix, runner->owner)))
+		fd = open_at(m, m->job->work_prefix);
+	if (fd < 0 && temp && !runner->owner &&
+	    snprintf(prefix, sizeof(prefix), "%s/roar", temp) <
+		    (int)sizeof(prefix))
+		fd = open_at(m, prefix);
+	if (fd < 0)
+		fd = open_at(m, "/tmp/roar");
+	if (fd < 0)
+		m->index_path[0] = '\0';
+	return fd;
 }
 
 static void remove_copy(struct making *m)

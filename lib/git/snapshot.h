@@ -32,15 +32,14 @@ struct git_snapshot_job {
 
 struct git_snapshot {
 	char *id; /* hex; NULL when there is nothing that can be kept */
-	uint32_t n_left_out; /* changed files that are not in it */
-	char *left_out; /* the first of them, or NULL */
+	struct git_left_outs left_out; /* changed files that are not in it */
 };
 
 void git_snapshot_release(struct git_snapshot *snapshot);
 
 /* Makes it.  0; a positive exit status when git refused, with its words in
- * `errors`; or a negative errno as git_run().  The counts in *ret are filled
- * in any case but -ENOMEM. */
+ * `errors`; or a negative errno as git_run().  *ret is to be released in any
+ * case. */
 int git_snapshot_make(const struct git_snapshot_job *job,
 		      struct git_snapshot *ret, struct str *errors);
 

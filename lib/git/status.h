@@ -30,6 +30,7 @@ struct git_change {
 	bool in_tree; /* the file itself differs from the index */
 	bool deleted; /* it is not in the tree */
 	bool submodule; /* or an untracked nested repository */
+	bool packages; /* a folder, see packages.h; its path ends in "/" */
 };
 
 struct git_status {

@@ -83,6 +83,17 @@ static void to_hex(const uint8_t *oid, size_t len, char *ret_hex)
 		(void)snprintf(ret_hex + 2 * i, 3, "%02x", oid[i]);
 }
 
+/* Is there a repository that may hold changes? */
+static bool is_checked_out(const struct git_tree *tree,
+			   const struct git_index_entry *entry)
+{
+	CLEANUP(str_release) struct str path = STR_INIT;
+
+	str_addf(&path, "%s/.git", entry->path);
+	return str_error(&path) < 0 ||
+	       faccessat(tree->root_fd, path.data, F_OK, 0) == 0;
+}
+
 /* A submodule is unchanged when its HEAD is the commit in the index, or when
  * it was never checked out and its folder is just there. */
 static bool submodule_holds(const struct git_tree *tree,
@@ -146,7 +157,8 @@ static int scan(struct git_tree *tree, struct git_index *index,
 	for (size_t i = 0; (r = git_index_next(index, &entry)) > 0; i++) {
 		if (i % CANCEL_EVERY == 0 && atomic_load(cancel))
 			return -ECANCELED;
-		if (entry.mode == GIT_MODE_GITLINK)
+		if (entry.mode == GIT_MODE_GITLINK &&
+		    is_checked_out(tree, &entry))
 			tree->n_submodules++;
 		if (entry_holds(tree, &entry, &now))
 			continue;

@@ -26,7 +26,7 @@ struct git_tree {
 	int root_fd;
 	struct str index; /* the whole file; empty when there is none */
 	struct stamp index_stamp; /* ino 0: there is none */
-	uint32_t n_submodules; /* met by git_tree_scan() */
+	uint32_t n_submodules; /* checked out, met by git_tree_scan() */
 };
 
 /* Opens the root and reads the index.  Borrows all arguments. */

@@ -6,8 +6,6 @@
 #include "hash/futex.h"
 #include "hash/hasher_internal.h"
 
-enum { LOOKUP_PATIENCE_MS = 50 };
-
 void hasher_publish(struct hasher *h, struct hash_task *task,
 		    const struct outcome *o)
 {
@@ -15,6 +13,7 @@ void hasher_publish(struct hasher *h, struct hash_task *task,
 	task->cached = o->cached;
 	task->hash = o->hash;
 	task->fd = -1;
+	atomic_fetch_add(&h->bytes_settled, task->size_bytes);
 	atomic_store(&task->state, HASH_DONE);
 
 	atomic_fetch_add(&h->n_done, 1);
@@ -22,19 +21,17 @@ void hasher_publish(struct hasher *h, struct hash_task *task,
 		futex_bump(&h->done, 1);
 }
 
-static bool lock_lookup(const struct errand *e)
+/* Takes the context to ask with; *ret_locked: give it back. */
+static void *take_context(const struct errand *e, bool *ret_locked)
 {
-	struct timespec t;
+	struct hasher *h = e->hasher;
 
-	if (!e->on_caller)
-		return pthread_mutex_lock(&e->hasher->lookup_lock) == 0;
-	(void)clock_gettime(CLOCK_REALTIME, &t);
-	t.tv_nsec += LOOKUP_PATIENCE_MS * 1000000L;
-	if (t.tv_nsec >= 1000000000L) {
-		t.tv_sec++;
-		t.tv_nsec -= 1000000000L;
-	}
-	return pthread_mutex_timedlock(&e->hasher->lookup_lock, &t) == 0;
+	*ret_locked = e->on_caller ?
+			      pthread_mutex_trylock(&h->lookup_lock) == 0 :
+			      pthread_mutex_lock(&h->lookup_lock) == 0;
+	if (*ret_locked)
+		return h->options.ctx;
+	return e->on_caller ? h->options.caller_ctx : NULL;
 }
 
 static bool ask_cache(const struct errand *e, const struct stamp *stamp,
@@ -42,17 +39,53 @@ static bool ask_cache(const struct errand *e, const struct stamp *stamp,
 {
 	struct hasher *h = e->hasher;
 	digest_set want = h->options.want;
+	bool locked;
+	void *ctx;
 	bool hit;
 
-	if (!h->options.lookup || !lock_lookup(e))
+	if (!h->options.lookup)
 		return false;
-	hit = h->options.lookup(h->options.ctx, stamp, want, ret);
-	(void)pthread_mutex_unlock(&h->lookup_lock);
+	ctx = take_context(e, &locked);
+	hit = (locked || ctx) && h->options.lookup(ctx, stamp, want, ret);
+	if (locked)
+		(void)pthread_mutex_unlock(&h->lookup_lock);
 	return hit && (ret->have & want) == want;
+}
+
+static uint64_t at_most(uint64_t n, uint64_t max)
+{
+	return n < max ? n : max;
+}
+
+/* A task that a worker shows is not done, so it is still there: only the caller's
+ * thread, which is here, frees tasks. */
+void hasher_get_progress(struct hasher *h, struct hasher_progress *ret)
+{
+	uint64_t n_bytes = atomic_load(&h->bytes_settled);
+
+	if (h->mine)
+		n_bytes += at_most(atomic_load(&h->offset),
+				   h->mine->size_bytes);
+	for (unsigned i = 0; i < h->n_workers; i++) {
+		struct worker *w = &h->workers[i];
+		struct hash_task *task = atomic_load(&w->task);
+
+		if (task && task != h->mine)
+			n_bytes += at_most(atomic_load(&w->offset),
+					   task->size_bytes);
+	}
+	*ret = (struct hasher_progress){
+		.n_done = atomic_load(&h->n_done),
+		.n_submitted = h->n_submitted,
+		.bytes_done = at_most(n_bytes, h->bytes_submitted),
+		.bytes_submitted = h->bytes_submitted,
+		.bytes_read = atomic_load(&h->bytes_done),
+	};
 }
 
 void hasher_tell_progress(struct hasher *h)
 {
+	struct hasher_progress p;
 	int64_t now_ns;
 
 	if (!h->progress)
@@ -61,12 +94,8 @@ void hasher_tell_progress(struct hasher *h)
 	if (now_ns < h->progress_ns)
 		return;
 	h->progress_ns = now_ns + PROGRESS_MS * INT64_C(1000000);
-	h->progress(h->progress_ctx,
-		    &(struct hasher_progress){
-			    .n_done = atomic_load(&h->n_done),
-			    .n_submitted = h->n_submitted,
-			    .bytes_done = atomic_load(&h->bytes_done),
-		    });
+	hasher_get_progress(h, &p);
+	h->progress(h->progress_ctx, &p);
 }
 
 /* Between two reads: is the result still wanted? */
@@ -90,19 +119,22 @@ static int read_file(const struct errand *e, struct file_pass *pass,
 		     struct file_hash *ret)
 {
 	_Atomic uint64_t *n_bytes = is_race(e) ? NULL : &e->hasher->bytes_done;
+	_Atomic uint64_t *offset = e->on_caller ? &e->hasher->offset :
+						  &e->worker->offset;
 	int r = file_pass_start(pass, e->hasher->options.want);
 
 	if (r < 0)
 		return r;
-	do
+	do {
+		atomic_store_explicit(offset, pass->offset,
+				      memory_order_relaxed);
 		r = goes_on(e) ? file_pass_step(pass, n_bytes, ret) :
 				 -ECANCELED;
-	while (r > 0);
+	} while (r > 0);
 	file_pass_end(pass);
 	return r;
 }
 
-/* A race is run without the cache: the worker has asked it, or is asking. */
 struct outcome errand_run(const struct errand *e)
 {
 	struct file_pass *pass = file_pass_local();
@@ -114,7 +146,7 @@ struct outcome errand_run(const struct errand *e)
 				file_pass_look(pass, AT_FDCWD, e->path);
 	if (o.result < 0)
 		return o;
-	if (!is_race(e) && ask_cache(e, &pass->stamp, &o.hash.digests)) {
+	if (ask_cache(e, &pass->stamp, &o.hash.digests)) {
 		o.cached = true;
 		o.hash.stamp = pass->stamp;
 		o.hash.taken_ns = pass->taken_ns;

@@ -14,8 +14,8 @@
  * may hold a task for seconds, and where the kernel forbids to raise it the
  * caller hashes the same file at its own priority and overtakes it (race()).
  *
- * There is one lock, around the cache lookup.  The caller never waits long for
- * it: a cache that does not answer is a miss. */
+ * There is one lock, around the cache lookup.  The caller never waits for it: it
+ * has a second way to ask. */
 #include "hash/hasher.h"
 
 #include <assert.h>
@@ -121,6 +121,7 @@ void hasher_submit(struct hasher *h, struct hash_task *task)
 	(void)state;
 	atomic_store(&task->state, HASH_QUEUED);
 	h->n_submitted++;
+	h->bytes_submitted += task->size_bytes;
 	overflow_append(h, task);
 	fill_ring(h);
 	if (!h->started)
@@ -137,6 +138,19 @@ static bool is_drained(struct hasher *h)
 	return atomic_load(&h->n_done) == h->n_submitted;
 }
 
+/* errand_run() on the caller's thread. */
+static struct outcome errand_here(const struct errand *e)
+{
+	struct hasher *h = e->hasher;
+	struct outcome o;
+
+	h->mine = e->task;
+	atomic_store(&h->offset, 0);
+	o = errand_run(e);
+	h->mine = NULL;
+	return o;
+}
+
 static void run_here(struct hasher *h, struct hash_task *task)
 {
 	struct errand e = { .hasher = h,
@@ -147,7 +161,7 @@ static void run_here(struct hasher *h, struct hash_task *task)
 	struct outcome o;
 
 	atomic_store(&task->state, HASH_RUNNING);
-	o = errand_run(&e);
+	o = errand_here(&e);
 	closep(&e.fd);
 	hasher_publish(h, task, &o);
 }
@@ -186,7 +200,7 @@ static void race(struct hasher *h, struct worker *w, struct hash_task *task)
 		fd = fcntl(held_fd, F_DUPFD_CLOEXEC, 0);
 	e.fd = fd;
 	if (atomic_load(&w->task) == task && (fd >= 0 || held_fd < 0))
-		o = errand_run(&e);
+		o = errand_here(&e);
 	if (o.result == 0 &&
 	    atomic_compare_exchange_strong(&w->task, &expected, NULL))
 		hasher_publish(h, task, &o);
@@ -237,6 +251,50 @@ void hasher_wait(struct hasher *h, struct hash_task *task)
 	hasher_pool_set_background(h, false);
 	while (!is_done(task))
 		await(h, task);
+	hasher_pool_set_background(h, true);
+}
+
+/* Waits until the worker has closed what it had open when it was seen to have ended
+ * `seen` tasks; not for ever: idle threads may be slow. */
+static void await_close(struct worker *w, uint32_t seen)
+{
+	enum { TRIES = 200 };
+	const struct timespec ms = { .tv_nsec = 1000000 };
+
+	for (int i = 0; i < TRIES && atomic_load(&w->n_ended) == seen; i++)
+		(void)nanosleep(&ms, NULL);
+}
+
+/* Takes the task from the worker that has it; false when none shows it. */
+static bool cancel_running(struct hasher *h, struct hash_task *task)
+{
+	const struct outcome o = { .result = -ECANCELED };
+	struct worker *w = find_worker(h, task);
+	struct hash_task *expected = task;
+	uint32_t seen = w ? atomic_load(&w->n_ended) : 0;
+
+	if (!w || !atomic_compare_exchange_strong(&w->task, &expected, NULL))
+		return false;
+	hasher_publish(h, task, &o);
+	await_close(w, seen);
+	return true;
+}
+
+void hasher_cancel(struct hasher *h, struct hash_task *task)
+{
+	const struct outcome o = { .result = -ECANCELED };
+
+	if (is_done(task))
+		return;
+	if (task_ring_remove(&h->ring, task) || overflow_remove(h, task)) {
+		closep(&task->fd);
+		hasher_publish(h, task, &o);
+		return;
+	}
+	hasher_pool_set_background(h, false);
+	/* Between taking a task and showing it, nobody can take it away. */
+	while (!is_done(task) && !cancel_running(h, task))
+		sleep_until_done(h, task, 1);
 	hasher_pool_set_background(h, true);
 }
 

@@ -28,6 +28,8 @@ struct hash_task {
 	struct hash_task *next; /* private */
 	const char *path; /* borrowed; absolute */
 	int fd; /* -1, or an open descriptor to read (closed when done) */
+	uint64_t size_bytes; /* what there is to read, as far as is known; for
+			      * the progress alone */
 	_Atomic int state; /* enum hash_state */
 	/* Results, valid in HASH_DONE: */
 	int result; /* 0 or a negative errno, see file_hash() */
@@ -38,18 +40,24 @@ struct hash_task {
 struct hasher_options {
 	unsigned n_threads; /* 0: one per CPU, at most 8 */
 	digest_set want;
-	/* Asks a cache, one call at a time, on a hasher thread or on that of
-	 * hasher_wait() and hasher_drain(); may be NULL.  Returns true when
-	 * `ret` holds all of `want` for the stamp. */
+	/* Asks a cache; may be NULL.  Whoever is about to read content asks
+	 * first, on a hasher thread or on that of hasher_wait() and
+	 * hasher_drain().  Returns true when `ret` holds all of `want` for the
+	 * stamp.  There is one call at a time for each of the two contexts. */
 	bool (*lookup)(void *ctx, const struct stamp *stamp, digest_set want,
 		       struct digests *ret);
 	void *ctx;
+	/* For the caller's thread while `ctx` is in use: an idle thread may be
+	 * inside for long.  NULL: then the cache is not asked. */
+	void *caller_ctx;
 };
 
 struct hasher_progress {
 	uint64_t n_done; /* tasks */
 	uint64_t n_submitted;
-	uint64_t bytes_done; /* read so far */
+	uint64_t bytes_done; /* of bytes_submitted: read, or need not be */
+	uint64_t bytes_submitted; /* sum of size_bytes */
+	uint64_t bytes_read; /* whatever for */
 };
 
 int hasher_new(const struct hasher_options *options,
@@ -65,6 +73,14 @@ void hasher_submit(struct hasher *h, struct hash_task *task);
 /* Waits until that task is done, at normal priority; runs it on the calling
  * thread when nobody has begun it. */
 void hasher_wait(struct hasher *h, struct hash_task *task);
+
+/* Gives a task up: it is done with -ECANCELED, unless it was before.  On return no
+ * thread has its file open any more, as far as a fifth of a second suffices to make
+ * sure of that. */
+void hasher_cancel(struct hasher *h, struct hash_task *task);
+
+/* How far all tasks are that were ever submitted. */
+void hasher_get_progress(struct hasher *h, struct hasher_progress *ret);
 
 /* Waits for all tasks; the caller's thread works too.  `progress`, if given, is
  * called about ten times a second. */

@@ -21,6 +21,8 @@ struct worker {
 	_Atomic pid_t tid; /* 0: not there yet */
 	_Atomic(struct hash_task *) task; /* being hashed; see hasher.c */
 	_Atomic int fd; /* of that task, or -1; the worker closes it */
+	_Atomic uint64_t offset; /* bytes of it that are hashed */
+	_Atomic uint32_t n_ended; /* tasks whose files it has closed again */
 	char path[PATH_MAX]; /* copy: an overtaken task may be gone already */
 };
 
@@ -33,6 +35,9 @@ struct hasher {
 	bool started;
 	unsigned n_workers;
 	uint64_t n_submitted;
+	uint64_t bytes_submitted; /* as their submitters say */
+	struct hash_task *mine; /* hashed by the caller; NULL: none */
+	_Atomic uint64_t offset; /* bytes of it that are hashed */
 	struct hash_task *overflow; /* oldest first, before the ring */
 	struct hash_task **overflow_end;
 	void (*progress)(void *ctx, const struct hasher_progress *p);
@@ -50,7 +55,8 @@ struct hasher {
 	_Atomic uint32_t done; /* bumped when a task is done */
 	atomic_bool waiting; /* the caller sleeps on `done` */
 	_Atomic uint64_t n_done;
-	_Atomic uint64_t bytes_done;
+	_Atomic uint64_t bytes_done; /* read */
+	_Atomic uint64_t bytes_settled; /* sizes of the tasks that are done */
 	pthread_mutex_t lookup_lock; /* one lookup() at a time */
 	struct worker workers[];
 };

@@ -13,6 +13,7 @@ static int copy_task(struct worker *w, struct hash_task *task)
 	size_t len = task->fd < 0 ? strlen(task->path) : 0;
 
 	atomic_store(&w->fd, task->fd);
+	atomic_store(&w->offset, 0);
 	if (len >= sizeof(w->path))
 		return -ENAMETOOLONG;
 	memcpy(w->path, task->fd < 0 ? task->path : "", len + 1);
@@ -88,6 +89,7 @@ static void *worker_main(void *arg)
 				futex_bump(&h->wake, 1);
 			rested = false;
 			work_on(w, task);
+			atomic_fetch_add(&w->n_ended, 1);
 		} else if (atomic_load(&h->ending)) {
 			return NULL;
 		} else {

@@ -7,6 +7,11 @@
  * in the order of the enum takes the file, so the order of the tables does not
  * matter.
  *
+ * Inside the project a name is the user's choice: bin/python_train.py and
+ * R/library/ may hold anything.  There only names count that nobody gives by accident
+ * (site-packages, node_modules), and evidence: the owner of the options says
+ * which directories are environments.
+ *
  * What is data stays: downloaded models and data sets (huggingface/hub,
  * huggingface/datasets, torch/hub, keras datasets and models, nltk_data) are
  * inputs even though they lie below ~/.cache. */
@@ -56,7 +61,7 @@ static const struct place {
 	{ "/lib64", FILTER_SYSTEM },
 	{ "/libx32", FILTER_SYSTEM },
 	{ "/nix/store", FILTER_SYSTEM },
-	{ "/opt", FILTER_SYSTEM },
+	{ "/opt", FILTER_SYSTEM }, /* what looks like software, see `software` */
 	{ "/opt/ml", FILTER_NONE }, /* where hosted training puts its data */
 	{ "/proc", FILTER_DEVICES },
 	{ "/run", FILTER_SYSTEM },
@@ -67,8 +72,20 @@ static const struct place {
 	{ "/tmp", FILTER_TMP },
 	{ "/usr", FILTER_SYSTEM },
 	{ "/var/cache", FILTER_SYSTEM },
-	{ "/var/lib", FILTER_SYSTEM },
-	{ "/var/log", FILTER_SYSTEM },
+	/* Of what services keep, the parts that libraries read on the way. */
+	{ "/var/lib/apt", FILTER_SYSTEM },
+	{ "/var/lib/dbus", FILTER_SYSTEM }, /* machine-id */
+	{ "/var/lib/dpkg", FILTER_SYSTEM },
+	{ "/var/lib/extrausers", FILTER_SYSTEM }, /* accounts */
+	{ "/var/lib/flatpak", FILTER_SYSTEM },
+	{ "/var/lib/gems", FILTER_SYSTEM },
+	{ "/var/lib/nscd", FILTER_SYSTEM },
+	{ "/var/lib/pacman", FILTER_SYSTEM },
+	{ "/var/lib/rpm", FILTER_SYSTEM },
+	{ "/var/lib/snapd", FILTER_SYSTEM },
+	{ "/var/lib/sss", FILTER_SYSTEM }, /* accounts */
+	{ "/var/lib/systemd", FILTER_SYSTEM },
+	{ "/var/lib/texmf", FILTER_SYSTEM },
 	{ "/var/run", FILTER_SYSTEM },
 	{ "/var/tmp", FILTER_TMP },
 };
@@ -97,7 +114,6 @@ static const struct part hidden[] = {
 	{ ".config/rclone/rclone.conf", FILTER_CREDENTIALS },
 	{ ".databrickscfg", FILTER_CREDENTIALS },
 	{ ".docker/config.json", FILTER_CREDENTIALS },
-	{ ".env", FILTER_CREDENTIALS },
 	{ ".git-credentials", FILTER_CREDENTIALS },
 	{ ".gnupg", FILTER_CREDENTIALS },
 	{ ".huggingface/token", FILTER_CREDENTIALS },
@@ -114,7 +130,6 @@ static const struct part hidden[] = {
 	{ ".vault-token", FILTER_CREDENTIALS },
 
 	/* Packages of Python, conda, node, Julia, Rust, Ruby, Java. */
-	{ ".venv", FILTER_PACKAGES },
 	{ ".pyenv", FILTER_PACKAGES },
 	{ ".tox", FILTER_PACKAGES },
 	{ ".nox", FILTER_PACKAGES },
@@ -189,14 +204,24 @@ static const struct part visible[] = {
 	{ "id_ed25519", FILTER_CREDENTIALS },
 	{ "id_rsa", FILTER_CREDENTIALS },
 
-	/* Python, wherever its prefix is: pyenv, conda, venv, pip --user. */
+	/* Installed packages, wherever they are installed. */
 	{ "site-packages", FILTER_PACKAGES },
 	{ "dist-packages", FILTER_PACKAGES },
-	{ "__pycache__", FILTER_PACKAGES },
-	{ "*.pyc", FILTER_PACKAGES },
-	{ "*.pyo", FILTER_PACKAGES },
 	{ "*.dist-info", FILTER_PACKAGES },
 	{ "*.egg-info", FILTER_PACKAGES },
+	{ "conda-meta", FILTER_PACKAGES },
+	{ "node_modules", FILTER_PACKAGES },
+	{ "renv/library", FILTER_PACKAGES },
+
+	{ "torchinductor_*", FILTER_TORCH_CACHE },
+	{ "*.nbc", FILTER_LIBRARY_CACHES }, /* numba: compiled functions */
+	{ "*.nbi", FILTER_LIBRARY_CACHES },
+};
+
+/* Names that prove nothing inside the project. */
+static const struct part outside[] = {
+	{ ".venv", FILTER_PACKAGES },
+	/* Python, wherever its prefix is: pyenv, conda, venv, pip --user. */
 	{ "lib/python?.*", FILTER_PACKAGES },
 	{ "lib64/python?.*", FILTER_PACKAGES },
 	{ "lib/python3*.zip", FILTER_PACKAGES },
@@ -214,22 +239,34 @@ static const struct part visible[] = {
 	{ "micromamba/envs", FILTER_PACKAGES },
 	{ "micromamba/pkgs", FILTER_PACKAGES },
 	{ "conda/pkgs", FILTER_PACKAGES },
-	{ "conda-meta", FILTER_PACKAGES },
 	/* the other languages */
-	{ "node_modules", FILTER_PACKAGES },
 	{ "R/*-library", FILTER_PACKAGES },
 	{ "R/library", FILTER_PACKAGES },
 	{ "R/site-library", FILTER_PACKAGES },
-	{ "renv/library", FILTER_PACKAGES },
 	{ "go/pkg/mod", FILTER_PACKAGES },
+};
 
-	{ "torchinductor_*", FILTER_TORCH_CACHE },
+/* Caches of the user's own modules.  Only what was written is noise: whoever
+ * reads one, runs it. */
+static const struct part compiled[] = {
+	{ "__pycache__", FILTER_PACKAGES },
+	{ "*.pyc", FILTER_PACKAGES },
+	{ "*.pyo", FILTER_PACKAGES },
+};
+
+/* What an installed program has: /opt holds software, but data as well. */
+static const char *const software[] = {
+	"bin",	 "etc",	    "include", "lib",	"lib32",
+	"lib64", "libexec", "sbin",    "share", "targets",
 };
 
 enum {
 	N_PLACES = sizeof(places) / sizeof(places[0]),
 	N_HIDDEN = sizeof(hidden) / sizeof(hidden[0]),
 	N_VISIBLE = sizeof(visible) / sizeof(visible[0]),
+	N_OUTSIDE = sizeof(outside) / sizeof(outside[0]),
+	N_COMPILED = sizeof(compiled) / sizeof(compiled[0]),
+	N_SOFTWARE = sizeof(software) / sizeof(software[0]),
 };
 
 /* Does one component match, "*" any run of bytes and "?" any one?  Goes back
@@ -279,15 +316,6 @@ static bool run_matches(const char *p, const char *s)
 	}
 }
 
-static void take(const struct filter_options *options, enum filter_id *best,
-		 enum filter_id id)
-{
-	bool off = options->off[id] && filters[id].key;
-
-	if (id != FILTER_NONE && !off && (*best == FILTER_NONE || id < *best))
-		*best = id;
-}
-
 /* A quick look, so that most components are done after two comparisons.  All
  * patterns that begin with a star are plain endings. */
 static bool may_match(const char *p, const char *s, size_t len)
@@ -300,27 +328,66 @@ static bool may_match(const char *p, const char *s, size_t len)
 	return len >= n && memcmp(s + len - n, p + 1, n) == 0;
 }
 
-static void match_list(const struct filter_options *options,
-		       const struct part *list, size_t n, const char *s,
-		       size_t len, enum filter_id *best)
+/* One look at one path. */
+struct question {
+	const struct filter_options *options;
+	const char *path;
+	bool written;
+	bool in_project;
+	enum filter_id best; /* so far */
+};
+
+static void take(struct question *q, enum filter_id id)
+{
+	bool off = q->options->off[id] && filters[id].key;
+
+	if (id != FILTER_NONE && !off &&
+	    (q->best == FILTER_NONE || id < q->best))
+		q->best = id;
+}
+
+static void match_list(struct question *q, const struct part *list, size_t n,
+		       const char *s, size_t len)
 {
 	for (size_t i = 0; i < n; i++)
 		if (may_match(list[i].pattern, s, len) &&
 		    run_matches(list[i].pattern, s))
-			take(options, best, list[i].filter);
+			take(q, list[i].filter);
 }
 
-static void match_parts(const struct filter_options *options, const char *s,
-			enum filter_id *best)
+/* Is the directory that ends at `end`, below the project, an environment? */
+static bool is_environment(const struct question *q, const char *end)
 {
+	const struct filter_options *o = q->options;
+
+	return q->in_project && *end && o->is_environment &&
+	       o->is_environment(o->ctx, q->path, (size_t)(end - q->path));
+}
+
+static void match_parts(struct question *q)
+{
+	const char *s = q->path;
+
+	/* A project may well lie inside a directory that looks like noise. */
+	if (q->in_project)
+		s = path_relative(s, q->options->project);
 	s += strspn(s, "/");
 	while (*s) {
 		size_t len = strcspn(s, "/");
 
 		if (s[0] == '.')
-			match_list(options, hidden, N_HIDDEN, s, len, best);
-		match_list(options, visible, N_VISIBLE, s, len, best);
+			match_list(q, hidden, N_HIDDEN, s, len);
+		match_list(q, visible, N_VISIBLE, s, len);
+		if (!q->in_project)
+			match_list(q, outside, N_OUTSIDE, s, len);
+		if (q->written)
+			match_list(q, compiled, N_COMPILED, s, len);
+		/* A directory of that name is an environment, or the user's. */
+		if (strcmp(s, ".env") == 0)
+			take(q, FILTER_CREDENTIALS);
 		s += len;
+		if (is_environment(q, s))
+			take(q, FILTER_PACKAGES);
 		s += strspn(s, "/");
 	}
 }
@@ -349,6 +416,20 @@ static bool is_torch_in_tmp(const struct filter_options *options,
 			strncmp(rest, "triton", 6) == 0);
 }
 
+static bool is_software(const char *s)
+{
+	for (s += strspn(s, "/"); *s; s += strspn(s, "/")) {
+		size_t len = strcspn(s, "/");
+
+		for (size_t i = 0; i < N_SOFTWARE; i++)
+			if (strlen(software[i]) == len &&
+			    memcmp(software[i], s, len) == 0 && s[len])
+				return true;
+		s += len;
+	}
+	return false;
+}
+
 static enum filter_id place_of(const char *path)
 {
 	enum filter_id found = FILTER_NONE;
@@ -357,24 +438,25 @@ static enum filter_id place_of(const char *path)
 		const char *dir = places[i].dir;
 
 		/* Sorted: a place comes before the places inside it. */
-		if (dir[1] == path[1] && path_is_under(path, dir))
+		if (dir[1] != path[1] || !path_is_under(path, dir))
+			continue;
+		if (strcmp(dir, "/opt") != 0 || is_software(path + 4))
 			found = places[i].filter;
 	}
 	return found;
 }
 
-static void match_places(const struct filter_options *options, const char *path,
-			 bool written, bool in_project, enum filter_id *best)
+static void match_places(struct question *q)
 {
-	enum filter_id place = place_of(path);
+	enum filter_id place = place_of(q->path);
 
-	if (place == FILTER_NONE && is_temporary(options, path))
+	if (place == FILTER_NONE && is_temporary(q->options, q->path))
 		place = FILTER_TMP;
-	if (in_project && (place == FILTER_SYSTEM || place == FILTER_TMP))
+	if (q->in_project && (place == FILTER_SYSTEM || place == FILTER_TMP))
 		return;
-	if (place == FILTER_TMP && !written)
+	if (place == FILTER_TMP && !q->written)
 		return;
-	take(options, best, place);
+	take(q, place);
 }
 
 /* Absolute patterns (and "~/...") match from the root, others at any component:
@@ -413,38 +495,36 @@ static bool pattern_matches(const struct filter_options *options,
 	return false;
 }
 
-static void match_patterns(const struct filter_options *options,
-			   const char *path, bool in_project,
-			   enum filter_id *best)
+static void match_patterns(struct question *q)
 {
-	for (size_t i = 0; i < options->n_patterns; i++) {
-		if (!options->patterns[i])
-			continue;
-		if (pattern_matches(options, options->patterns[i], path,
-				    in_project))
-			take(options, best, FILTER_PATTERNS);
-	}
+	const struct filter_options *o = q->options;
+
+	for (size_t i = 0; i < o->n_patterns; i++)
+		if (o->patterns[i] &&
+		    pattern_matches(o, o->patterns[i], q->path, q->in_project))
+			take(q, FILTER_PATTERNS);
 }
 
 enum filter_id filter_match(const struct filter_options *options,
 			    const char *path, bool written)
 {
-	bool in_project = options->project &&
-			  path_is_under(path, options->project);
-	enum filter_id best = FILTER_NONE;
+	struct question q = {
+		.options = options,
+		.path = path,
+		.written = written,
+		.in_project = options->project &&
+			      path_is_under(path, options->project),
+	};
 
 	if (path[0] != '/')
 		return FILTER_NONE;
-	/* A project may well lie inside a directory that looks like noise. */
-	match_parts(options,
-		    in_project ? path_relative(path, options->project) : path,
-		    &best);
-	match_places(options, path, written, in_project, &best);
-	if (!in_project && is_torch_in_tmp(options, path))
-		take(options, &best, FILTER_TORCH_CACHE);
-	if (best == FILTER_NONE)
-		match_patterns(options, path, in_project, &best);
-	return best;
+	match_parts(&q);
+	match_places(&q);
+	if (!q.in_project && is_torch_in_tmp(options, path))
+		take(&q, FILTER_TORCH_CACHE);
+	if (q.best == FILTER_NONE)
+		match_patterns(&q);
+	return q.best;
 }
 
 const char *filter_name(enum filter_id id)

@@ -6,8 +6,12 @@
  * order of the enum, takes the file.
  *
  * Files below the project's root are never "system" or "tmp", wherever the
- * project lives.  Files in /tmp that the run only read are kept: they came from
- * somewhere. */
+ * project lives, and there a name alone makes few "packages": site-packages,
+ * dist-packages, node_modules, conda-meta, renv/library, *.dist-info, *.egg-info
+ * and the hidden directories of tools (.tox, .pyenv); else there must be evidence
+ * of an environment.  Files in /tmp that the run only read are kept: they came
+ * from somewhere.  So is compiled Python that was read (run/bytecode.h says what
+ * becomes of it). */
 #ifndef ROAR_LINEAGE_FILTER_H
 #define ROAR_LINEAGE_FILTER_H
 
@@ -20,8 +24,9 @@ enum filter_id {
 	FILTER_GIT, /* .git/, git's own configuration; always on */
 	FILTER_CREDENTIALS, /* .netrc, .ssh/, .aws/credentials...; always on */
 	FILTER_DEVICES, /* /dev, /proc, /sys: no content; always on */
-	FILTER_SYSTEM, /* /usr, /etc, /lib, /opt, ...: the operating system */
-	FILTER_PACKAGES, /* installed Python, conda, R, node packages, *.pyc */
+	FILTER_SYSTEM, /* /usr, /etc, /lib, ...: the operating system, and what has
+			* bin/, lib/, share/ ... below /opt */
+	FILTER_PACKAGES, /* installed Python, conda, R, node packages; written *.pyc */
 	FILTER_TORCH_CACHE, /* torchinductor, triton and torch extension caches */
 	FILTER_LIBRARY_CACHES, /* ~/.cache/<library>, matplotlib, numba, ... */
 	FILTER_TMP, /* temporary directories */
@@ -36,6 +41,10 @@ struct filter_options {
 	const char *tmpdir; /* $TMPDIR or NULL; /tmp and /var/tmp always count */
 	char *const *patterns; /* see below */
 	size_t n_patterns;
+	/* Is the directory path[0 .. len) of the project an environment, into
+	 * which packages are installed?  NULL: there are none. */
+	bool (*is_environment)(void *ctx, const char *path, size_t len);
+	void *ctx;
 };
 
 /* A pattern matches whole path components; "*" and "?" stay inside one.  When it

@@ -57,20 +57,40 @@ static void exists_now(struct name *name)
 	name->file.seen &= (uint16_t)~LINEAGE_MOVED_AWAY;
 }
 
+/* The second side of an exchange comes without a stamp; the next event that has
+ * one tells what was there before the run. */
+static void learn(struct name *name, const struct event *ev)
+{
+	struct name *source = name_source(name);
+
+	if (stamp_exists(&source->file.first) || !stamp_exists(&ev->before) ||
+	    !name->file.own || !name->prior)
+		return;
+	source->file.first = ev->before;
+	source->file.first_ns = ev->time_ns;
+}
+
 struct name *fold_name(struct fold *fold, const struct event *ev,
 		       const char *path, size_t len)
 {
 	bool is_new;
 	struct name *name = names_get(fold, path, len, &is_new);
+	bool was_gone;
 
 	if (!name)
 		return NULL;
+	was_gone = name->gone;
 	exists_now(name);
-	if (!is_new)
+	if (is_new) {
+		name->file.ftype = ev->ftype;
+		name->file.first = ev->before;
+		name->file.first_ns = ev->time_ns;
+	} else {
+		learn(name, ev);
+	}
+	if (!is_new && !was_gone)
 		return name;
-	name->file.ftype = ev->ftype;
-	name->file.first = ev->before;
-	name->file.first_ns = ev->time_ns;
+	/* No event put it there: did it come with a directory? */
 	if (!(ev->flags & EVENT_CREATE) && moves_trace_back(fold, name, ev) < 0)
 		return NULL;
 	return name;
@@ -81,10 +101,11 @@ void fold_settle(struct name *name, const struct stamp *now)
 	struct lineage_file *file = &name->file;
 	const struct lineage_file *source = &name_source(name)->file;
 	unsigned seen = file->seen | source->seen;
+	bool written = name_source(name)->written;
 
 	if (file->own && !name->prior)
 		return;
-	if (!(seen & LINEAGE_OPENED_WRITE) ||
+	if ((!(seen & LINEAGE_OPENED_WRITE) && !written) ||
 	    !content_differs(&source->first, now))
 		return;
 	file->own = true;
@@ -165,6 +186,9 @@ static int write_name(struct fold *fold, struct name *name, unsigned seen,
 
 	if (!(seen & LINEAGE_CREATED))
 		r = inodes_write(fold, name, &ev->before);
+	/* Other names of that content must be looked at again. */
+	if (!file->own || name->prior)
+		name_source(name)->written = 1;
 	file->seen |= (uint16_t)seen;
 	fold_note_write(fold, file, ev->pid);
 	if (seen & (LINEAGE_CREATED | LINEAGE_TRUNCATED))
@@ -175,6 +199,17 @@ static int write_name(struct fold *fold, struct name *name, unsigned seen,
 			fold_tell(change, FOLD_REWRITTEN, name, name);
 	}
 	return r;
+}
+
+/* Somebody of the run may write to it from now on.  A file that is open for
+ * reading too may be mapped, and stores into a page that is dirty already leave
+ * no trace in the stamp. */
+static void opened_for_writing(struct lineage_file *file, unsigned flags)
+{
+	if (file->n_writers < LINEAGE_WRITERS_MAX)
+		file->n_writers++;
+	if (flags & EVENT_READ)
+		file->restless = true;
 }
 
 /* open() with O_CREAT makes regular files and nothing else. */
@@ -206,8 +241,10 @@ static int on_open(struct fold *fold, const struct event *ev,
 	}
 	if (ev->flags & EVENT_READ && !seen)
 		read_name(fold, name, ev, change);
-	if (ev->flags & (EVENT_WRITE | EVENT_TRUNC))
+	if (ev->flags & (EVENT_WRITE | EVENT_TRUNC)) {
 		seen |= LINEAGE_OPENED_WRITE;
+		opened_for_writing(&name->file, ev->flags);
+	}
 	return seen ? write_name(fold, name, seen, ev, change) : 0;
 }
 
@@ -257,6 +294,8 @@ static int on_unlink(struct fold *fold, const struct event *ev,
 	name->file.seen |= LINEAGE_REMOVED;
 	name->file.seen &= (uint16_t)~LINEAGE_MOVED_AWAY;
 	name->file.own = false;
+	name->file.restless = false;
+	name->file.n_writers = 0;
 	name->file.origin = NULL;
 	name->prior = 0;
 	name->gone = 1;
@@ -268,6 +307,9 @@ static int on_close(struct fold *fold, const struct event *ev,
 {
 	struct name *name = names_find(fold, event_path(ev), ev->path_len);
 
+	if (name && name->file.n_writers &&
+	    name->file.n_writers < LINEAGE_WRITERS_MAX)
+		name->file.n_writers--;
 	if (!name || !name->file.own || name->file.ftype != EVENT_FTYPE_REGULAR)
 		return 0;
 	name->closed = 1;
@@ -348,6 +390,36 @@ int fold_add(struct fold *fold, const struct event *ev,
 		fold_add_gap(fold, EVENT_GAP_MEMORY, "");
 	*ret_change = change;
 	return r;
+}
+
+int fold_add_found(struct fold *fold, const char *path, enum event_ftype ftype,
+		   const struct stamp *stamp)
+{
+	struct event ev = { .ftype = (uint8_t)ftype, .before = *stamp };
+
+	if (fold_name(fold, &ev, path, strlen(path)))
+		return 0;
+	fold_add_gap(fold, EVENT_GAP_MEMORY, "");
+	return -ENOMEM;
+}
+
+int fold_add_implied(struct fold *fold, const char *path,
+		     const struct stamp *stamp, const struct lineage_file *via)
+{
+	struct event ev = { .ftype = EVENT_FTYPE_REGULAR,
+			    .time_ns = via->first_ns,
+			    .before = *stamp };
+	struct name *name = fold_name(fold, &ev, path, strlen(path));
+
+	if (!name) {
+		fold_add_gap(fold, EVENT_GAP_MEMORY, "");
+		return -ENOMEM;
+	}
+	name->file.seen |= LINEAGE_READ_PRIOR | LINEAGE_IMPLIED;
+	name->file.read_order = via->read_order;
+	name->file.reader = via->reader;
+	name->file.origin = (struct lineage_file *)via;
+	return 0;
 }
 
 struct lineage_file *fold_find(const struct fold *fold, const char *path)

@@ -64,6 +64,13 @@ enum lineage_seen {
 	LINEAGE_EXECUTED = 1 << 9,
 	LINEAGE_INHERITED = 1 << 10, /* the descriptor came from outside */
 	LINEAGE_UNSTABLE = 1 << 11, /* prior content changed between reads */
+	LINEAGE_LINKED_FROM = 1 << 15, /* it got another name */
+	/* Set in records, by what lineage_is_prior() says of an output: */
+	LINEAGE_PRIOR = 1 << 12, /* renamed or linked here from before the run */
+	/* Not opened: another file that was read stands for it (`origin`). */
+	LINEAGE_IMPLIED = 1 << 13,
+	/* Set in records, by what lineage_is_fresh() says of an output: */
+	LINEAGE_FRESH = 1 << 14, /* made by the run, name and content */
 };
 
 struct lineage_file {
@@ -71,7 +78,12 @@ struct lineage_file {
 	uint32_t path_len;
 	uint16_t seen; /* enum lineage_seen */
 	uint8_t ftype; /* enum event_ftype at first sight */
-	bool own; /* the current content was put there by the run */
+	bool own : 1; /* the current content was put there by the run */
+	bool restless : 1; /* it may change while its stamp does not: opened for
+			    * reading and writing, so that it may be mapped, or
+			    * linked to another name; goes where it goes */
+	uint8_t n_writers : 6; /* opened for writing by the run less closes;
+				* LINEAGE_WRITERS_MAX: not known any more */
 	struct stamp first; /* content at first sight; ino 0: no file */
 	int64_t first_ns; /* when it was first opened for writing, or read */
 	uint32_t read_order; /* ordinal of the first read among events, 0 never */
@@ -79,9 +91,12 @@ struct lineage_file {
 	int32_t reader; /* pid of the first reader, 0 none */
 	int32_t writer; /* pid of the first writer */
 	struct lineage_file *origin; /* RENAMED_TO, LINKED_TO: the name that the
-				      * content had before; one step, no chain */
+				      * content had before; one step, no chain.
+				      * IMPLIED: what was read instead */
 	void *user; /* the owner of the fold may hang something here */
 };
+
+enum { LINEAGE_WRITERS_MAX = 63 };
 
 /* What a file was to the run; several may hold. */
 enum lineage_role {
@@ -131,6 +146,16 @@ DEFINE_CLEANUP(struct fold *, fold_free)
 int fold_add(struct fold *fold, const struct event *ev,
 	     struct fold_change *ret_change);
 
+/* A name was found after the run, below a directory that was renamed, of which
+ * no event told.  It becomes what a rename of its own would have made it. */
+int fold_add_found(struct fold *fold, const char *path, enum event_ftype ftype,
+		   const struct stamp *stamp);
+
+/* `path`, of which no event told, was read as well when `via` was, which proves
+ * its content: it becomes an input. */
+int fold_add_implied(struct fold *fold, const char *path,
+		     const struct stamp *stamp, const struct lineage_file *via);
+
 /* Remembers a reason why the record is incomplete.  Equal reasons are counted
  * once; at most 64 different details are kept per code. */
 void fold_add_gap(struct fold *fold, int code, const char *detail);
@@ -157,8 +182,20 @@ size_t fold_memory(const struct fold *fold);
  *	temporary	written and gone, unless its content moved to another name
  *	intermediate	written and read again
  *	touched		opened for writing, not written, not an input, exists
+ * What was moved away and came home as it was is not written.
  * None at all: the name was only passed through, or removed unread. */
 unsigned lineage_roles(const struct lineage_file *file,
 		       const struct stamp *after);
+
+/* Is what the name has after the run content from before it, which the run only
+ * renamed or linked there from `origin`? */
+bool lineage_is_prior(const struct lineage_file *file,
+		      const struct stamp *after);
+
+/* Was nothing seen at the name before the run put its own content there: created,
+ * or written under another new name and renamed or linked here?  A rename does not
+ * tell what it replaced; that is then not known. */
+bool lineage_is_fresh(const struct lineage_file *file,
+		      const struct stamp *after);
 
 #endif

@@ -15,16 +15,18 @@
 #include "lineage/fold.h"
 #include "lineage/index.h"
 
-enum { NAMES_MAX = (1 << 29) - 1 };
+enum { NAMES_MAX = (1 << 28) - 1 };
 
 /* A name, and what only the fold needs to know of it. */
 struct name {
 	struct lineage_file file; /* first, so that a file is its name */
 	uint32_t next; /* ordinal + 1 of the next name in its directory */
-	uint32_t ordinal : 29; /* place in fold.files */
+	uint32_t ordinal : 28; /* place in fold.files */
 	uint32_t gone : 1; /* nothing is there now */
 	uint32_t prior : 1; /* own, but the content is from before the run: see
 			     * name_source() */
+	uint32_t written : 1; /* what was here before the run was opened for
+			       * writing, maybe through another name */
 	uint32_t closed : 1; /* FOLD_CLOSED was told, a hash may exist */
 };
 

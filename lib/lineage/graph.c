@@ -58,7 +58,17 @@ static uint32_t tidy(uint32_t *list, uint32_t n)
 
 /* ---- staleness, step by step ---- */
 
-/* Did another step leave other content at this path since the job started? */
+/* Did the job leave other content than it had read at this path? */
+static bool is_changed_in_place(const struct graph *g, const struct row *row)
+{
+	uint32_t made = graph_written(g, row->path, row->job);
+
+	return made != GRAPH_NONE && g->rows[made].content != GRAPH_NONE &&
+	       g->rows[made].content != row->content;
+}
+
+/* Did another step write to this path since the job started, and leave other
+ * content there, or undo what the job had changed? */
 static bool is_outdated(const struct graph *g, const struct row *row)
 {
 	uint32_t last = graph_last_writer(g, row->path, g->job_step[row->job]);
@@ -67,8 +77,10 @@ static bool is_outdated(const struct graph *g, const struct row *row)
 	if (last == GRAPH_NONE || row->content == GRAPH_NONE)
 		return false;
 	now = &g->rows[last];
-	return now->content != GRAPH_NONE && now->content != row->content &&
-	       g->jobs[now->job].started_ns > g->jobs[row->job].started_ns;
+	if (now->content == GRAPH_NONE ||
+	    g->jobs[now->job].started_ns <= g->jobs[row->job].started_ns)
+		return false;
+	return now->content != row->content || is_changed_in_place(g, row);
 }
 
 /* Edges from producing to consuming steps, of latest executions. */

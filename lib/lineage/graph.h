@@ -11,25 +11,32 @@
  * Dependencies.  For each file a job read, the producer is looked for among the
  * jobs of other steps, in this order:
  *	1. wrote this content to this path	the latest before the job
- *	2. wrote this content to any path	the latest before the job
- *	3. as 1, then as 2, at any time		(jobs may overlap; in 2 only who
- *						started first: a later job that
- *						wrote it elsewhere made a copy)
+ *	2. wrote this content to any path	the latest before any job had
+ *						it at this one: a later job that
+ *						wrote it elsewhere made a copy
+ *	3. as 1, then as 2, recorded later	jobs may overlap
  *	4. wrote other content to this path	the latest before, else any
- * Empty content is no evidence in 2: all empty files are the same artifact.
+ * In 2 and 3 the file must not have been there before: what was last changed
+ * before the other was written was not made from it.  Where the times are equal or
+ * not known, that is no objection, but no evidence for 3 as 2 either.  Empty content is
+ * no evidence in 2: all empty files are the same artifact.
  *
- * Content that a job renamed or linked without reading it makes a dependency on
- * who wrote this content to the old path before, and on nobody else.  It is no
- * input, and its maker's output is not consumed: the counts leave it out.
+ * graph_maker() asks the same for one file, of any other job: who made this
+ * content?  There a path is no answer unless the content is unknown.
+ *
+ * Content that a job renamed or linked without reading it makes the dependency
+ * that reading it under its old path would have made.  It is no input, and its
+ * maker's output is not consumed: the counts leave it out.
  *
  * Stale.  The latest execution S of a step is stale when, for a path it read,
  * the last job of another step that wrote this path
- *	- left other content there than S had read, and
+ *	- left other content there than S had read, or the same where S itself
+ *	  had changed the file in place, and
  *	- started after S.
  * A step that read a file edited by hand after its producer ran is not stale:
  * it has seen what is there now.  A step that read a file before any step wrote
  * it becomes stale when one does.  A rerun that writes the same content makes
- * nothing stale.  Content that was not identified is no evidence either way.
+ * nothing else stale.  Content that was not identified is no evidence either way.
  * Everything that depends on a stale step is stale.  Cycles (a step that updates
  * a file in place, steps that feed each other) are allowed.
  *
@@ -69,6 +76,9 @@ struct graph_file {
 	const char *path;
 	int64_t artifact; /* identity of the content; 0: not identified */
 	int64_t size; /* bytes */
+	int64_t time_ns; /* output: when its content was complete; input: when
+			  * the file was last changed, moved or linked before it
+			  * was read; 0: not known */
 	bool is_output;
 	bool is_moved; /* an input that was renamed or linked, not read */
 };
@@ -124,28 +134,10 @@ const struct graph_artifact *graph_artifacts(const struct graph *graph,
 /* "active", "cached", ... */
 const char *graph_state_name(enum graph_state state);
 
-/* ---- upstream: what something was made of ---- */
-
-struct graph_input {
-	const char *path;
-	int64_t artifact;
-	int64_t size;
-	uint32_t depth; /* 1: read by the job itself, 2: by its producers... */
-	uint32_t reader; /* index of the job that read it */
-	uint32_t source; /* index of the job that made it; GRAPH_NONE: unsourced */
-};
-
-/* All inputs of a job and of the jobs that made them, each once, nearest first,
- * down to `max_depth` (0: all).  Follows executions, not steps, so a job that
- * went on from what its own step made earlier finds it.  Lives in `pool`.
- * -ENOENT when there is no such job. */
-int graph_upstream_of_job(const struct graph *graph, int64_t job_id,
-			  uint32_t max_depth, struct pool *pool,
-			  struct graph_input **ret, size_t *ret_n);
-
-/* The same for the latest job that wrote this content; -ENOENT when none did. */
-int graph_upstream_of_artifact(const struct graph *graph, int64_t artifact,
-			       uint32_t max_depth, struct pool *pool,
-			       struct graph_input **ret, size_t *ret_n);
+/* The index of the job that made what `file` is, one of the array the graph was
+ * made from and an input; GRAPH_NONE when no job of the graph did.  Follows
+ * executions, not steps: a job that went on from what its own step made earlier
+ * finds it. */
+uint32_t graph_maker(const struct graph *graph, const struct graph_file *file);
 
 #endif

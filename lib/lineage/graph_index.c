@@ -281,54 +281,81 @@ static uint32_t lower_bound(const struct graph *g, const struct groups *groups,
 	return low;
 }
 
-/* The last item of the group before place `end` that is not by the job itself
- * and, if asked, not by its step. */
+/* The first job that found or left this content at this path.  Who wrote it
+ * elsewhere later has made a copy of what was there. */
+static const struct row *first_sight(const struct graph *g,
+				     const struct row *row)
+{
+	return &g->rows[g->pair_row[row->pair]];
+}
+
+/* What the times say of `row` being made from what `made` is. */
+enum fit { FIT_NEVER, FIT_UNKNOWN, FIT_WELL };
+
+static enum fit fit_times(const struct graph *g, const struct row *row,
+			  const struct row *made)
+{
+	const struct row *first = first_sight(g, row);
+	int64_t changed_ns = first->file->is_output ? 0 : first->file->time_ns;
+
+	if (!changed_ns)
+		changed_ns = row->file->time_ns;
+	/* In one tick of the clock either may have been first. */
+	if (!changed_ns || !made->file->time_ns ||
+	    changed_ns == made->file->time_ns)
+		return FIT_UNKNOWN;
+	return changed_ns < made->file->time_ns ? FIT_NEVER : FIT_WELL;
+}
+
+/* The last item of the group before place `end` that is not by the row's own job
+ * and, if asked, not by its step, and that fits well enough. */
 static uint32_t last_before(const struct graph *g, const struct groups *groups,
-			    uint32_t group, uint32_t end, uint32_t job,
-			    bool other_step)
+			    uint32_t group, uint32_t end, const struct row *row,
+			    bool other_step, enum fit fit)
 {
 	uint32_t start = groups->start[group];
 
 	while (end > start) {
-		uint32_t row = groups->items[end - 1];
+		uint32_t found = groups->items[end - 1];
+		uint32_t job = g->rows[found].job;
 
-		if (other_step &&
-		    g->job_step[g->rows[row].job] == g->job_step[job])
+		if (other_step && g->job_step[job] == g->job_step[row->job])
 			end = groups->other[end - 1];
-		else if (g->rows[row].job == job)
+		else if (job == row->job ||
+			 (fit && fit_times(g, row, &g->rows[found]) < fit))
 			end--;
 		else
-			return row;
+			return found;
 	}
 	return GRAPH_NONE;
 }
 
 static uint32_t find_before(const struct graph *g, const struct groups *groups,
-			    uint32_t group, uint32_t job, bool other_step)
+			    uint32_t group, const struct row *row,
+			    bool other_step)
 {
-	return last_before(g, groups, group, lower_bound(g, groups, group, job),
-			   job, other_step);
+	return last_before(g, groups, group,
+			   lower_bound(g, groups, group, row->job), row,
+			   other_step, FIT_NEVER);
 }
 
 static uint32_t find_any(const struct graph *g, const struct groups *groups,
-			 uint32_t group, uint32_t job, bool other_step)
+			 uint32_t group, const struct row *row, bool other_step,
+			 enum fit fit)
 {
-	return last_before(g, groups, group, groups->start[group + 1], job,
-			   other_step);
+	return last_before(g, groups, group, groups->start[group + 1], row,
+			   other_step, fit);
 }
 
-/* Content at another path, from a job that was recorded later: it is the maker
- * only if it was running first.  Else it made a copy of what was there. */
-static uint32_t find_overlapping(const struct graph *g, const struct row *row,
-				 bool other_step)
+/* Content at another path, from the latest job before any had it here. */
+static uint32_t find_elsewhere(const struct graph *g, const struct row *row,
+			       bool other_step)
 {
-	uint32_t found = find_any(g, &g->by_content, row->content, row->job,
-				  other_step);
+	uint32_t end = lower_bound(g, &g->by_content, row->content,
+				   first_sight(g, row)->job);
 
-	if (found != GRAPH_NONE && g->jobs[g->rows[found].job].started_ns >
-					   g->jobs[row->job].started_ns)
-		return GRAPH_NONE;
-	return found;
+	return last_before(g, &g->by_content, row->content, end, row,
+			   other_step, FIT_UNKNOWN);
 }
 
 static uint32_t by_content(const struct graph *g, const struct row *row,
@@ -339,36 +366,54 @@ static uint32_t by_content(const struct graph *g, const struct row *row,
 
 	if (row->content == GRAPH_NONE)
 		return GRAPH_NONE;
-	found = find_before(g, &g->by_pair, row->pair, row->job, other_step);
+	found = find_before(g, &g->by_pair, row->pair, row, other_step);
 	if (found == GRAPH_NONE && evidence)
-		found = find_before(g, &g->by_content, row->content, row->job,
-				    other_step);
+		found = find_elsewhere(g, row, other_step);
 	if (found == GRAPH_NONE)
-		found = find_any(g, &g->by_pair, row->pair, row->job,
-				 other_step);
+		found = find_any(g, &g->by_pair, row->pair, row, other_step,
+				 FIT_UNKNOWN);
 	if (found == GRAPH_NONE && evidence)
-		found = find_overlapping(g, row, other_step);
+		found = find_any(g, &g->by_content, row->content, row,
+				 other_step, FIT_WELL);
 	return found;
 }
 
 enum link graph_producer(const struct graph *g, const struct row *row,
 			 bool other_step, uint32_t *ret_row)
 {
-	if (row->file->is_moved) {
-		*ret_row = find_before(g, &g->by_pair, row->pair, row->job,
-				       other_step);
-		return *ret_row == GRAPH_NONE ? LINK_NONE : LINK_CONTENT;
-	}
 	*ret_row = by_content(g, row, other_step);
 	if (*ret_row != GRAPH_NONE)
 		return LINK_CONTENT;
 	if (!other_step && row->content != GRAPH_NONE)
 		return LINK_NONE;
-	*ret_row = find_before(g, &g->by_path, row->path, row->job, other_step);
+	*ret_row = find_before(g, &g->by_path, row->path, row, other_step);
 	if (*ret_row == GRAPH_NONE)
-		*ret_row = find_any(g, &g->by_path, row->path, row->job,
-				    other_step);
+		*ret_row = find_any(g, &g->by_path, row->path, row, other_step,
+				    FIT_NEVER);
 	return *ret_row == GRAPH_NONE ? LINK_NONE : LINK_PATH;
+}
+
+uint32_t graph_maker(const struct graph *g, const struct graph_file *file)
+{
+	uint32_t made;
+
+	for (uint32_t i = 0; i < g->n_rows; i++) {
+		if (g->rows[i].file != file)
+			continue;
+		if (graph_producer(g, &g->rows[i], false, &made) == LINK_NONE)
+			return GRAPH_NONE;
+		return g->rows[made].job;
+	}
+	return GRAPH_NONE;
+}
+
+uint32_t graph_written(const struct graph *g, uint32_t path, uint32_t job)
+{
+	uint32_t at = lower_bound(g, &g->by_path, path, job);
+	uint32_t row = at < g->by_path.start[path + 1] ? g->by_path.items[at] :
+							 GRAPH_NONE;
+
+	return row != GRAPH_NONE && g->rows[row].job == job ? row : GRAPH_NONE;
 }
 
 uint32_t graph_last_writer(const struct graph *g, uint32_t path, uint32_t step)

@@ -77,6 +77,9 @@ enum link { LINK_NONE, LINK_CONTENT, LINK_PATH };
 enum link graph_producer(const struct graph *g, const struct row *row,
 			 bool other_step, uint32_t *ret_row);
 
+/* The output row of that job for that path, or GRAPH_NONE. */
+uint32_t graph_written(const struct graph *g, uint32_t path, uint32_t job);
+
 /* The last output row for that path by a step other than `step` (GRAPH_NONE:
  * by any); GRAPH_NONE when there is none. */
 uint32_t graph_last_writer(const struct graph *g, uint32_t path, uint32_t step);

@@ -71,6 +71,8 @@ int inodes_write(struct fold *fold, struct name *name,
 
 	if (other) {
 		other->file.seen |= LINEAGE_OPENED_WRITE;
+		other->file.restless = true;
+		name->file.restless = true;
 		return 0;
 	}
 	if (!stamp_exists(before) ||

@@ -38,6 +38,8 @@ struct cargo {
 	struct lineage_file *origin; /* what the new name's origin will be */
 	bool prior; /* content from before the run */
 	bool closed; /* an early hash may exist */
+	bool restless; /* see struct lineage_file */
+	uint8_t n_writers;
 	bool back; /* the second side of an exchange */
 };
 
@@ -48,6 +50,8 @@ static struct cargo load(struct name *name)
 		.origin = &name_source(name)->file,
 		.prior = !name->file.own || name->prior,
 		.closed = name->closed,
+		.restless = name->file.restless,
+		.n_writers = name->file.n_writers,
 	};
 }
 
@@ -57,6 +61,8 @@ static struct cargo depart(struct name *name)
 
 	name->file.seen |= LINEAGE_MOVED_AWAY;
 	name->file.own = false;
+	name->file.restless = false;
+	name->file.n_writers = 0;
 	name->file.origin = NULL;
 	name->prior = 0;
 	name->gone = 1;
@@ -90,6 +96,8 @@ static int arrive(struct fold *fold, const struct cargo *cargo, unsigned seen,
 	name->prior = cargo->prior;
 	name->gone = 0;
 	name->closed = cargo->closed;
+	file->restless = cargo->restless;
+	file->n_writers = cargo->n_writers & LINEAGE_WRITERS_MAX;
 	fold_note_write(fold, file, ev->pid);
 	if (was_closed)
 		fold_tell(change, FOLD_REWRITTEN, name, name);
@@ -214,14 +222,17 @@ int moves_trace_back(struct fold *fold, struct name *name,
 		return -ENOMEM;
 	if (source == name)
 		return 0;
-	if (is_new) {
-		source->file.ftype = ev->ftype;
+	if (!stamp_exists(&source->file.first)) {
 		source->file.first = ev->before;
 		source->file.first_ns = ev->time_ns;
+	}
+	if (is_new) {
+		source->file.ftype = ev->ftype;
 		source->file.seen = LINEAGE_MOVED_AWAY;
 		source->gone = 1;
 	}
-	file->first = (struct stamp){ 0 };
+	if (!(file->seen & LINEAGE_READ_PRIOR))
+		file->first = (struct stamp){ 0 };
 	file->seen |= LINEAGE_RENAMED_TO;
 	file->own = true;
 	file->origin = &source->file;
@@ -280,8 +291,8 @@ static int load_name(struct fold *fold, const struct event *ev,
 	return 0;
 }
 
-/* The other side of an exchange, of which the event tells nothing: a directory
- * if names are known below it, else a file. */
+/* The other side of an exchange: what the event says it is or, where it does not
+ * know, a directory if names are known below it, else a file. */
 static int load_other(struct fold *fold, const struct event *ev,
 		      struct cargo **cargo, size_t *n, size_t *cap)
 {
@@ -295,6 +306,11 @@ static int load_other(struct fold *fold, const struct event *ev,
 		       !names_dir(fold, path, ev->path2_len);
 	int r = load_below(fold, path, ev->path2_len, true, cargo, n, cap);
 
+	if (ev->aux > EVENT_FTYPE_NONE && ev->aux < EVENT_FTYPE_END) {
+		blank.ftype = (uint8_t)ev->aux;
+		is_file = ev->aux != EVENT_FTYPE_DIRECTORY;
+		known = NULL;
+	}
 	if (r < 0 || (known ? (bool)known->gone : !is_file))
 		return r;
 	return load_name(fold, &blank, path, ev->path2_len, true, cargo, n,
@@ -389,6 +405,19 @@ int moves_rename(struct fold *fold, const struct event *ev,
 
 /* ---- links ---- */
 
+/* What a file with several names holds can be changed through each of them; and of
+ * one that had none (O_TMPFILE) nobody knows how it was opened. */
+static void make_restless(struct cargo *cargo)
+{
+	cargo->restless = true;
+	cargo->n_writers = LINEAGE_WRITERS_MAX;
+	if (!cargo->from)
+		return;
+	cargo->from->file.seen |= LINEAGE_LINKED_FROM;
+	cargo->from->file.restless = true;
+	cargo->from->file.n_writers = LINEAGE_WRITERS_MAX;
+}
+
 int moves_link(struct fold *fold, const struct event *ev,
 	       struct fold_change *change)
 {
@@ -415,6 +444,7 @@ int moves_link(struct fold *fold, const struct event *ev,
 	/* A linked file stays where it is: a hash of the old name says nothing
 	 * about writes through the new one. */
 	cargo.closed = false;
+	make_restless(&cargo);
 	return arrive(fold, &cargo, LINEAGE_LINKED_TO, event_path2(ev),
 		      ev->path2_len, &link, change);
 }

@@ -1,11 +1,12 @@
 /* redact.c - see redact.h
  *
- * One pass from left to right.  At each place three questions are asked, and
+ * One pass from left to right.  At each place four questions are asked, and
  * the first that finds a secret copies what may stay, writes the replacement and
  * goes on behind it:
- *	1. does a known secret value (of the environment) start here?
- *	2. does something start here that is secret by its look?
- *	3. does a name start here that makes what follows it secret?
+ *	1. is this the value of an option that a known program keeps secret?
+ *	2. does a known secret value (of the environment) start here?
+ *	3. does something start here that is secret by its look?
+ *	4. does a name start here that makes what follows it secret?
  * A name is read once, at its first character, so no text is read twice. */
 #include "lineage/redact.h"
 
@@ -33,6 +34,7 @@ struct redact {
 	uint64_t maybe[64]; /* bit set: some secret's first bytes hash there */
 	const char **names; /* more secret names */
 	size_t n_names;
+	bool all; /* one of them was "*" */
 };
 
 /* A small hash of 8 bytes for `maybe`: most places are decided by it. */
@@ -66,6 +68,8 @@ static bool is_secret(const struct redact *r, const char *name, size_t len)
 		name++;
 		len--;
 	}
+	if (r->all && len)
+		return true;
 	for (size_t i = 0; i < r->n_names; i++)
 		if (same_name(name, len, r->names[i]))
 			return true;
@@ -137,6 +141,9 @@ int redact_new(char *const envp[], char *const *extra_names, size_t n,
 	}
 	if (e < 0)
 		return e;
+	/* Behind the environment: that PATH has a value makes it no secret. */
+	for (size_t i = 0; i < r->n_names; i++)
+		r->all |= !strcmp(r->names[i], "*");
 	*ret = TAKE_PTR(r);
 	return 0;
 }
@@ -308,18 +315,47 @@ static size_t name_at(const struct redact *r, const char *text, size_t len,
 	return end;
 }
 
+/* ---- options of known programs ---- */
+
+static bool is_variable_in_quotes(const char *text, size_t len)
+{
+	if (len >= 2 && is_quote(text[0]) && text[len - 1] == text[0])
+		return is_variable(text + 1, len - 2);
+	return is_variable(text, len);
+}
+
+/* The next such secret that ends behind `pos`, in *start and *end; both are the end
+ * of the text when there is none. */
+static void next_option(struct redact_scan *scan, size_t pos, size_t *start,
+			size_t *end)
+{
+	while (*end <= pos && *end < scan->len)
+		if (!redact_scan_next(scan, start, end) || *start == *end)
+			*start = *end = scan->len;
+		else if (is_variable_in_quotes(scan->text + *start,
+					       *end - *start))
+			*end = 0;
+}
+
 /* ---- texts and words ---- */
 
 void redact_text(const struct redact *r, const char *text, size_t len,
 		 struct str *out)
 {
+	struct redact_scan scan = { .text = text, .len = len };
 	size_t name_end = 0; /* the name that was read last ends here */
 	size_t copied = 0;
+	size_t start = 0; /* the next secret of an option */
+	size_t end = 0;
 
 	for (size_t i = 0; i < len;) {
-		struct redact_span span = { .len = known_at(r, text + i,
-							    len - i) };
+		struct redact_span span = { 0 };
 
+		next_option(&scan, i, &start, &end);
+		if (i >= start && i < end)
+			span.len = end - i;
+		if (!span.len)
+			span.len = known_at(r, text + i, len - i);
 		if (!span.len)
 			span = redact_token_at(text, len, i);
 		if (!span.len && i >= name_end && is_name_char(text[i]))
@@ -374,11 +410,17 @@ static size_t whole_value(const struct redact *r, const char *word)
 	return n + 1;
 }
 
-static void redact_word(const struct redact *r, const char *before,
-			const char *word, struct str *out)
+static void redact_word(const struct redact *r, struct redact_scan *scan,
+			const char *before, const char *word, struct str *out)
 {
 	size_t value;
+	size_t keep;
 
+	if (redact_scan_word(scan, word, strlen(word), &keep)) {
+		str_add(out, word, keep);
+		str_adds(out, REDACTED);
+		return;
+	}
 	if (before && announces_secret(r, before) &&
 	    !is_plain_value(word, strlen(word)) &&
 	    !is_option(word, strlen(word))) {
@@ -398,6 +440,7 @@ int redact_words(const struct redact *r, char *const argv[], struct pool *pool,
 		 char ***ret)
 {
 	CLEANUP(str_release) struct str out = STR_INIT;
+	struct redact_scan scan = { 0 };
 	char **words;
 	size_t n = 0;
 
@@ -408,7 +451,7 @@ int redact_words(const struct redact *r, char *const argv[], struct pool *pool,
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		str_clear(&out);
-		redact_word(r, i ? argv[i - 1] : NULL, argv[i], &out);
+		redact_word(r, &scan, i ? argv[i - 1] : NULL, argv[i], &out);
 		if (out.failed)
 			return -ENOMEM;
 		words[i] = argv[i];
@@ -420,13 +463,4 @@ int redact_words(const struct redact *r, char *const argv[], struct pool *pool,
 	words[n] = NULL;
 	*ret = words;
 	return 0;
-}
-
-int redact_argv(char *const argv[], char *const *extra_names, size_t n,
-		struct pool *pool, char ***ret)
-{
-	CLEANUP(redact_freep) struct redact *r = NULL;
-	int e = redact_new(environ, extra_names, n, &r);
-
-	return e < 0 ? e : redact_words(r, argv, pool, ret);
 }

@@ -4,6 +4,9 @@
  *	- the value of an option or NAME=VALUE whose name says it is secret:
  *	  --api-key X, --token=X, DB_PASSWORD=X, "client_secret": "X"
  *	- Authorization and Bearer values, user:password@ in URLs
+ *	- what follows the colon of --auth user:password
+ *	- passwords given to programs that are known to take them: curl -u a:b,
+ *	  sshpass -p X, mysql -pX, docker login -p X, redis-cli -a X and others
  *	- what is recognisable by itself: keys of AWS, GitHub, GitLab, OpenAI,
  *	  Anthropic, Hugging Face, Slack, Google, npm and PyPI, JSON web tokens,
  *	  PEM private keys, web hooks of Slack and Discord
@@ -11,8 +14,10 @@
  *	  they are secret, wherever they appear
  *
  * Names that only sound alike stay: --tokenizer, --num-tokens, --keys,
- * --key-frames, --pad-token, TOKENIZERS_PARALLELISM.  Both lists are tables in
- * redact_name.c and redact_token.c.
+ * --key-frames, --pad-token, TOKENIZERS_PARALLELISM.  And so does
+ * what the same letters mean elsewhere: docker run -p 80:80 -u 1000:1000, mkdir -p,
+ * python -u.  The lists are tables in redact_name.c, redact_token.c and
+ * redact_program.c.
  *
  * Time is linear in the text.  A redactor is read-only once made, so threads
  * may share it; it copies what it needs of the environment. */
@@ -33,7 +38,8 @@ struct str;
 enum { REDACT_VALUE_MIN = 8 }; /* shorter values are no use as patterns */
 
 /* A redactor that knows the secrets of `envp` (may be NULL) and `n` more secret
- * names; case and the difference of '-' and '_' do not matter in names. */
+ * names; case and the difference of '-' and '_' do not matter in names, and "*"
+ * stands for all names on a command line. */
 int redact_new(char *const envp[], char *const *extra_names, size_t n,
 	       struct redact **ret);
 void redact_free(struct redact *redact);
@@ -48,10 +54,6 @@ void redact_text(const struct redact *redact, const char *text, size_t len,
  * `argv`, the others are in the pool. */
 int redact_words(const struct redact *redact, char *const argv[],
 		 struct pool *pool, char ***ret);
-
-/* The same in one call, with the environment of this process. */
-int redact_argv(char *const argv[], char *const *extra_names, size_t n,
-		struct pool *pool, char ***ret);
 
 /* Does a variable or option of this name hold a secret? */
 bool redact_is_secret_name(const char *name, size_t len);

@@ -6,13 +6,62 @@ enum {
 		 LINEAGE_LINKED_TO,
 };
 
+/* Did the run place content from before it here, and nothing since? */
+static bool has_prior(const struct lineage_file *file)
+{
+	return file->own && ((const struct name *)file)->prior;
+}
+
+bool lineage_is_prior(const struct lineage_file *file,
+		      const struct stamp *after)
+{
+	return has_prior(file) && file->origin && stamp_exists(after) &&
+	       !content_differs(&file->origin->first, after);
+}
+
+/* Was the name made by the run, with nothing there before? */
+static bool is_new_name(const struct lineage_file *file)
+{
+	return !stamp_exists(&file->first) &&
+	       !(file->seen & LINEAGE_READ_PRIOR);
+}
+
+bool lineage_is_fresh(const struct lineage_file *file,
+		      const struct stamp *after)
+{
+	const struct lineage_file *origin = file->origin;
+
+	if (!stamp_exists(after) || !file->own || has_prior(file) ||
+	    !is_new_name(file))
+		return false;
+	return !origin ||
+	       (is_new_name(origin) &&
+		origin->seen & (LINEAGE_CREATED | LINEAGE_LINKED_TO));
+}
+
+/* Moved away and back, and what it was. */
+static bool came_home(const struct lineage_file *file,
+		      const struct stamp *after)
+{
+	if (!has_prior(file) || file->origin)
+		return false;
+	/* The second side of an exchange, there and back. */
+	if (!stamp_exists(&file->first))
+		return !(file->seen & LINEAGE_OPENED_WRITE) &&
+		       !((const struct name *)file)->written;
+	if (content_differs(&file->first, after))
+		return false;
+	return !(file->seen & LINEAGE_OPENED_WRITE) ||
+	       !stamp_is_racy(&file->first, file->first_ns);
+}
+
 /* Opening for writing is no proof of a write, and an equal stamp is no proof
  * against it when the stamp was too young at the time it was taken. */
 static bool was_written(const struct lineage_file *file,
 			const struct stamp *after)
 {
 	if (file->seen & PLACED)
-		return true;
+		return !came_home(file, after);
 	if (!(file->seen & LINEAGE_OPENED_WRITE))
 		return false;
 	switch (file->ftype) {

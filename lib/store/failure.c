@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/quote.h"
 #include "base/str.h"
@@ -157,6 +158,17 @@ int store_failure(const char *path, int code, int sys, const char *detail,
 			 c->detail ? ")" : "", c->remedy);
 }
 
+/* A log that cannot grow leaves no errno behind.  Where the size of files is
+ * limited, that is why. */
+static bool is_over_limit(const struct store *s)
+{
+	struct rlimit limit;
+
+	return sqlite3_extended_errcode(s->db) == SQLITE_IOERR_WRITE &&
+	       getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+	       limit.rlim_cur != RLIM_INFINITY;
+}
+
 int store_fail(const struct store *s, struct roar_error *err)
 {
 	int code = sqlite3_errcode(s->db);
@@ -165,5 +177,7 @@ int store_fail(const struct store *s, struct roar_error *err)
 	/* Only these two leave a fresh errno behind. */
 	if (code == SQLITE_IOERR || code == SQLITE_CANTOPEN)
 		sys = sqlite3_system_errno(s->db);
+	if (!sys && is_over_limit(s))
+		sys = EFBIG;
 	return store_failure(s->path, code, sys, sqlite3_errmsg(s->db), err);
 }

@@ -14,6 +14,7 @@ enum job_type {
 	JOB_INT64,
 	JOB_INT,
 	JOB_BOOL,
+	JOB_TRI,
 	JOB_TEXT,
 	JOB_UID,
 	JOB_ID,
@@ -29,41 +30,27 @@ static const struct job_column {
 	{                                                     \
 #name, offsetof(struct store_job, name), type \
 	}
-	COLUMN(JOB_INT64, session_id),
-	COLUMN(JOB_TEXT, kind),
-	COLUMN(JOB_INT64, step),
-	COLUMN(JOB_INT64, attempt),
-	COLUMN(JOB_UID, uid),
-	COLUMN(JOB_INT64, started_ns),
-	COLUMN(JOB_INT64, duration_ns),
-	COLUMN(JOB_INT, status),
-	COLUMN(JOB_INT, exit_code),
-	COLUMN(JOB_BOOL, complete),
-	COLUMN(JOB_BOOL, git_dirty),
-	COLUMN(JOB_INT64, n_inputs),
-	COLUMN(JOB_INT64, n_outputs),
-	COLUMN(JOB_INT64, n_filtered),
-	COLUMN(JOB_INT64, n_processes),
-	COLUMN(JOB_INT64, cpu_user_ns),
-	COLUMN(JOB_INT64, cpu_system_ns),
-	COLUMN(JOB_INT64, max_rss_kib),
-	COLUMN(JOB_ID, command_id),
-	COLUMN(JOB_OPTIONAL_ID, output_id),
-	COLUMN(JOB_TEXT, name),
-	COLUMN(JOB_TEXT, tracer),
-	COLUMN(JOB_TEXT, version),
-	COLUMN(JOB_TEXT, host),
-	COLUMN(JOB_TEXT, user),
-	COLUMN(JOB_TEXT, git_commit),
-	COLUMN(JOB_TEXT, git_branch),
-	COLUMN(JOB_TEXT, git_snapshot),
-	COLUMN(JOB_TEXT, git_remote),
-	COLUMN(JOB_TEXT, git_root),
-	COLUMN(JOB_TEXT, git_note),
-	COLUMN(JOB_TEXT, cwd),
-	COLUMN(JOB_TEXT, script),
-	COLUMN(JOB_TEXT, command),
-	COLUMN(JOB_TEXT, argv),
+	COLUMN(JOB_INT64, session_id),	COLUMN(JOB_TEXT, kind),
+	COLUMN(JOB_INT64, step),	COLUMN(JOB_INT64, attempt),
+	COLUMN(JOB_UID, uid),		COLUMN(JOB_INT64, started_ns),
+	COLUMN(JOB_INT64, duration_ns), COLUMN(JOB_INT, status),
+	COLUMN(JOB_INT, exit_code),	COLUMN(JOB_BOOL, complete),
+	COLUMN(JOB_TRI, git_dirty),	COLUMN(JOB_INT64, git_n_left_out),
+	COLUMN(JOB_INT64, n_inputs),	COLUMN(JOB_INT64, n_outputs),
+	COLUMN(JOB_INT64, n_filtered),	COLUMN(JOB_INT64, n_processes),
+	COLUMN(JOB_INT64, cpu_user_ns), COLUMN(JOB_INT64, cpu_system_ns),
+	COLUMN(JOB_INT64, max_rss_kib), COLUMN(JOB_INT64, attach_ns),
+	COLUMN(JOB_INT64, n_escaped),	COLUMN(JOB_INT64, n_lost),
+	COLUMN(JOB_INT64, n_rings),	COLUMN(JOB_INT64, n_namespaces),
+	COLUMN(JOB_ID, command_id),	COLUMN(JOB_OPTIONAL_ID, output_id),
+	COLUMN(JOB_TEXT, name),		COLUMN(JOB_TEXT, tracer),
+	COLUMN(JOB_TEXT, filters),	COLUMN(JOB_TEXT, version),
+	COLUMN(JOB_TEXT, host),		COLUMN(JOB_TEXT, user),
+	COLUMN(JOB_TEXT, git_commit),	COLUMN(JOB_TEXT, git_branch),
+	COLUMN(JOB_TEXT, git_snapshot), COLUMN(JOB_TEXT, git_remote),
+	COLUMN(JOB_TEXT, git_root),	COLUMN(JOB_TEXT, git_note),
+	COLUMN(JOB_TEXT, cwd),		COLUMN(JOB_TEXT, script),
+	COLUMN(JOB_TEXT, command),	COLUMN(JOB_TEXT, argv),
 #undef COLUMN
 };
 
@@ -74,6 +61,25 @@ static const uint8_t zero_id[sizeof(((struct store_job *)NULL)->output_id)];
 static bool is_zero(const uint8_t *id)
 {
 	return !memcmp(id, zero_id, sizeof(zero_id));
+}
+
+/* What is not known is NULL. */
+static void bind_tri(struct query *q, enum tri value)
+{
+	if (value == TRI_UNKNOWN)
+		query_blob(q, NULL, 0);
+	else
+		query_int(q, value == TRI_YES);
+}
+
+static enum tri column_tri(struct query *q)
+{
+	bool null = sqlite3_column_type(q->stmt, q->column) == SQLITE_NULL;
+	bool yes = column_int(q) != 0;
+
+	if (null)
+		return TRI_UNKNOWN;
+	return yes ? TRI_YES : TRI_NO;
 }
 
 static void bind_column(struct query *q, const struct job_column *c,
@@ -90,6 +96,9 @@ static void bind_column(struct query *q, const struct job_column *c,
 		break;
 	case JOB_BOOL:
 		query_int(q, *(const bool *)field);
+		break;
+	case JOB_TRI:
+		bind_tri(q, *(const enum tri *)field);
 		break;
 	case JOB_TEXT:
 		query_text(q, *(const char *const *)field);
@@ -121,6 +130,9 @@ static void read_column(struct query *q, const struct job_column *c,
 	case JOB_BOOL:
 		*(bool *)field = column_int(q) != 0;
 		break;
+	case JOB_TRI:
+		*(enum tri *)field = column_tri(q);
+		break;
 	case JOB_TEXT:
 		*(const char **)field = column_text(q, pool);
 		break;
@@ -135,6 +147,21 @@ static void read_column(struct query *q, const struct job_column *c,
 }
 
 /* ---- adding ---- */
+
+/* The step of the job that this one runs again, if it is still there. */
+static int step_again(struct store *s, const struct store_job *job,
+		      int64_t *ret, struct roar_error *err)
+{
+	CLEANUP(query_close) struct query q = { 0 };
+	int r = query_open(s, SQL_STEP_OF_JOB, &q, err);
+
+	if (r < 0)
+		return r;
+	query_int(&q, job->rerun_of);
+	query_int(&q, job->session_id);
+	query_text(&q, job->kind);
+	return query_one(&q, 0, ret, err);
+}
 
 /* The step of the latest job with that id; 0 when there is none. */
 static int find_step(struct store *s, enum store_sql id,
@@ -184,9 +211,11 @@ static int assign_step(struct store *s, struct store_job *job,
 		       struct roar_error *err)
 {
 	int64_t step = 0;
-	int r = find_step(s, SQL_STEP_BY_COMMAND, job, job->command_id, &step,
-			  err);
+	int r = job->rerun_of ? step_again(s, job, &step, err) : 0;
 
+	if (r == 0 && !step)
+		r = find_step(s, SQL_STEP_BY_COMMAND, job, job->command_id,
+			      &step, err);
 	if (r == 0 && !step && !is_zero(job->output_id))
 		r = find_step(s, SQL_STEP_BY_OUTPUT, job, job->output_id, &step,
 			      err);

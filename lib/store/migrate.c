@@ -50,6 +50,10 @@ static int check_owner(struct store *s, struct roar_error *err)
 			return r;
 		if (n_tables == 0)
 			return 0;
+		/* Another process may have made it ours between the two. */
+		r = read_int(s, "PRAGMA application_id", &id, err);
+		if (r < 0 || id == STORE_APPLICATION_ID)
+			return r;
 	}
 	return error_set(err, -EUCLEAN,
 			 "'%s' is the database of another program: "
@@ -107,8 +111,8 @@ static int refuse(struct store *s, int version, int n_steps,
 				 s->path, version, n_steps);
 	if (version == 0)
 		return error_set(err, -EROFS,
-				 "'%s' is empty and cannot be written: check "
-				 "the permissions of it and of its directory",
+				 "'%s' is empty: 'roar init' or the next 'roar "
+				 "run' makes it a database again",
 				 s->path);
 	return error_set(err, -EROFS,
 			 "'%s' has the older schema %d and cannot be written: "

@@ -79,6 +79,8 @@ static const char *const texts[SQL_ENUM_END] = {
 		"INSERT INTO jobs_text (jobs_text, rowid, command, script, "
 		"name) SELECT 'delete', id, command, script, name FROM jobs "
 		"WHERE id = ?1",
+	[SQL_STEP_OF_JOB] = "SELECT step FROM jobs WHERE id = ?1 "
+			    "AND session_id = ?2 AND kind = ?3",
 	[SQL_STEP_BY_COMMAND] =
 		"SELECT step FROM jobs INDEXED BY jobs_command "
 		"WHERE session_id = ?1 AND kind = ?2 AND command_id = ?3 "
@@ -104,6 +106,26 @@ static const char *const texts[SQL_ENUM_END] = {
 			"WHERE job_id = ?1), ?2, ?3, ?4)",
 	[SQL_GAPS] = "SELECT code, count, detail FROM gaps "
 		     "WHERE job_id = ?1 ORDER BY n",
+
+	[SQL_LEFT_OUT_ADD] =
+		"INSERT INTO left_out (job_id, n, reason, path) VALUES "
+		"(?1, (SELECT coalesce(max(n), 0) + 1 FROM left_out "
+		"WHERE job_id = ?1), ?2, ?3)",
+	[SQL_LEFT_OUT] = "SELECT reason, path FROM left_out "
+			 "WHERE job_id = ?1 ORDER BY n",
+
+	[SQL_TAG_ADD] =
+		"INSERT INTO job_tags (job_id, action, kind, value, origin) "
+		"VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
+	[SQL_TAGS_OF_JOB] = "SELECT job_id, action, kind, value, origin "
+			    "FROM job_tags WHERE job_id = ?1 "
+			    "ORDER BY action, kind, value",
+	/* There are few tags and many jobs: each tag looks for its job. */
+	[SQL_TAGS_OF_SESSION] =
+		"SELECT t.job_id, t.action, t.kind, t.value, t.origin "
+		"FROM job_tags t CROSS JOIN jobs j ON j.id = t.job_id "
+		"WHERE j.session_id = ?1 "
+		"ORDER BY t.job_id, t.action, t.kind, t.value",
 
 	[SQL_PATH_FIND] = "SELECT id FROM paths WHERE path = ?1",
 	[SQL_PATH_ADD] = "INSERT INTO paths (path) VALUES (?1) "

@@ -38,7 +38,8 @@ CREATE TABLE jobs (
 	status INTEGER NOT NULL,
 	exit_code INTEGER NOT NULL,
 	complete INTEGER NOT NULL,
-	git_dirty INTEGER NOT NULL,
+	git_dirty INTEGER,				-- NULL: not known
+	git_n_left_out INTEGER NOT NULL DEFAULT 0,	-- of the snapshot
 	n_inputs INTEGER NOT NULL,
 	n_outputs INTEGER NOT NULL,
 	n_filtered INTEGER NOT NULL,
@@ -46,10 +47,16 @@ CREATE TABLE jobs (
 	cpu_user_ns INTEGER NOT NULL,
 	cpu_system_ns INTEGER NOT NULL,
 	max_rss_kib INTEGER NOT NULL,
+	attach_ns INTEGER NOT NULL DEFAULT 0,		-- 0: not known
+	n_escaped INTEGER NOT NULL DEFAULT 0,		-- processes not seen
+	n_lost INTEGER NOT NULL DEFAULT 0,		-- events
+	n_rings INTEGER NOT NULL DEFAULT 0,		-- of io_uring
+	n_namespaces INTEGER NOT NULL DEFAULT 0,	-- files in foreign ones
 	command_id BLOB NOT NULL,
 	output_id BLOB,					-- NULL: no outputs
 	name TEXT NOT NULL,
 	tracer TEXT NOT NULL,
+	filters TEXT NOT NULL DEFAULT '',		-- in force, by name
 	version TEXT NOT NULL,
 	host TEXT NOT NULL,
 	user TEXT NOT NULL,
@@ -90,6 +97,25 @@ CREATE TABLE gaps (
 	code INTEGER NOT NULL,
 	count INTEGER NOT NULL,
 	detail TEXT NOT NULL,
+	PRIMARY KEY (job_id, n)
+) STRICT, WITHOUT ROWID;
+
+-- What was said of a job's outputs; what they inherit is computed (tag.h).
+CREATE TABLE job_tags (
+	job_id INTEGER NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+	action INTEGER NOT NULL,			-- enum tag_action
+	kind TEXT NOT NULL,
+	value TEXT NOT NULL,				-- '' blocks all values
+	origin INTEGER NOT NULL,			-- enum tag_origin
+	PRIMARY KEY (job_id, action, kind, value)
+) STRICT, WITHOUT ROWID;
+
+-- Uncommitted files that are not in the job's snapshot: the first ones.
+CREATE TABLE left_out (
+	job_id INTEGER NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+	n INTEGER NOT NULL,
+	reason TEXT NOT NULL,
+	path TEXT NOT NULL,				-- from git_root
 	PRIMARY KEY (job_id, n)
 ) STRICT, WITHOUT ROWID;
 

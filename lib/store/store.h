@@ -22,10 +22,13 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/stamp.h"
+#include "base/tri.h"
 #include "hash/digest.h"
 
+struct job_tag;
 struct pool;
 struct store;
+struct tag;
 
 enum store_flags {
 	STORE_CREATE = 1 << 0, /* make the database when it is missing */
@@ -101,6 +104,13 @@ struct store_job {
 	int exit_code; /* what roar exited with: code or 128 + signal */
 	bool complete; /* the verdict; reasons are gaps */
 	const char *tracer; /* "ptrace", "none" */
+	const char *filters; /* in force, by name: "system packages" */
+	int64_t attach_ns; /* from the start of the tracer until the command was
+			    * let go; 0 not known */
+	int64_t n_escaped; /* processes that were lost sight of */
+	int64_t n_lost; /* events that were lost */
+	int64_t n_rings; /* io_uring instances that were set up */
+	int64_t n_namespaces; /* files met in another mount namespace */
 	const char *version; /* of roar */
 	const char *host;
 	const char *user;
@@ -109,9 +119,10 @@ struct store_job {
 	const char *git_commit;
 	const char *git_branch;
 	const char *git_remote;
-	const char *git_snapshot; /* commit under refs/roar/, "" when clean */
+	const char *git_snapshot; /* commit under refs/roar/, "" when none */
 	const char *git_note; /* what could not be learned; "" when nothing */
-	bool git_dirty;
+	enum tri git_dirty;
+	int64_t git_n_left_out; /* uncommitted files not in the snapshot */
 	/* counts for lists, so that `log` reads one table; of a job that counts
 	 * no inputs and outputs no files are looked for */
 	int64_t n_inputs;
@@ -119,11 +130,13 @@ struct store_job {
 	int64_t n_filtered;
 	int64_t n_processes;
 	int64_t cpu_user_ns, cpu_system_ns, max_rss_kib;
+	int64_t rerun_of; /* when adding: id of the job whose step this is; 0 */
 	uint8_t command_id[16]; /* step.h */
 	uint8_t output_id[16];
 };
 
-/* Adds a job to a session and gives it its step: that of the latest job in the
+/* Adds a job to a session and gives it its step: that of the job it runs again,
+ * if that is in the session, else that of the latest job in the
  * session and kind with the same command_id, else with the same (non-zero)
  * output_id, else the next number.  -EEXIST when the uid is known (a journal
  * that was recorded already). */
@@ -145,6 +158,20 @@ struct store_gap {
 	int64_t count;
 };
 int store_gap_add(struct store *s, int64_t job_id, const struct store_gap *gap,
+		  struct roar_error *err);
+
+/* An uncommitted file that is not in the job's snapshot. */
+struct store_left_out {
+	const char *path; /* from git_root; a folder ends in "/" */
+	const char *reason; /* "credentials", "too large", ... */
+};
+int store_left_out_add(struct store *s, int64_t job_id,
+		       const struct store_left_out *row,
+		       struct roar_error *err);
+
+/* What somebody said of the job's outputs (lineage/tag.h); saying it twice is as
+ * good as once. */
+int store_tag_add(struct store *s, int64_t job_id, const struct tag *tag,
 		  struct roar_error *err);
 
 /* ---- files of a job and the artifacts behind them ---- */
@@ -233,6 +260,19 @@ int store_processes(struct store *s, struct pool *pool, int64_t job_id,
 		    struct roar_error *err);
 int store_gaps(struct store *s, struct pool *pool, int64_t job_id,
 	       struct store_gap **ret, size_t *ret_n, struct roar_error *err);
+
+/* The first ones; git_n_left_out counts all. */
+int store_left_out(struct store *s, struct pool *pool, int64_t job_id,
+		   struct store_left_out **ret, size_t *ret_n,
+		   struct roar_error *err);
+
+/* Tags of a job, and of all jobs of a session: what was added before what is
+ * blocked, by kind and value. */
+int store_tags(struct store *s, struct pool *pool, int64_t job_id,
+	       struct job_tag **ret, size_t *ret_n, struct roar_error *err);
+int store_session_tags(struct store *s, struct pool *pool, int64_t session_id,
+		       struct job_tag **ret, size_t *ret_n,
+		       struct roar_error *err);
 
 struct store_artifact {
 	int64_t id;

@@ -1,0 +1,20 @@
+/* packages.h - untracked folders of installed packages.
+ *
+ * A virtual environment that git does not ignore holds ten thousand files, none of
+ * them the user's code.  Such a folder becomes one change of the list, which the
+ * snapshot leaves out by its name.  It is told by what is certain:
+ *
+ *	pyvenv.cfg in it, or conda-meta/    a Python or conda environment
+ *	site-packages, dist-packages, node_modules
+ *
+ * and never by a name that the user may have given to something else, as
+ * bin/python-job.sh.  __pycache__ is Python's own and leaves the list. */
+#ifndef ROAR_GIT_PACKAGES_H
+#define ROAR_GIT_PACKAGES_H
+
+struct git_status;
+
+/* 0 or -ENOMEM. */
+int git_packages_fold(struct git_status *status);
+
+#endif

@@ -1,0 +1,63 @@
+/* still.c - see still.h */
+#include "hash/still.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* Linux writes dirty pages after half a minute; disks may be slow. */
+#define WRITTEN_NS (INT64_C(600) * 1000000000)
+
+static bool is_in_memory(struct still *memory, const char *path, uint64_t dev)
+{
+	struct statfs fs;
+
+	if (memory->known && memory->dev == dev)
+		return memory->in_memory;
+	if (statfs(path, &fs) < 0)
+		return true;
+	*memory = (struct still){
+		.dev = dev,
+		.known = true,
+		.in_memory = fs.f_type == TMPFS_MAGIC ||
+			     fs.f_type == RAMFS_MAGIC ||
+			     fs.f_type == HUGETLBFS_MAGIC,
+	};
+	return memory->in_memory;
+}
+
+static bool is_old(const struct stamp *s, int64_t taken_ns)
+{
+	return s->mtime_ns < taken_ns - WRITTEN_NS &&
+	       s->ctime_ns < taken_ns - WRITTEN_NS;
+}
+
+/* A read lease is refused while anybody has the file open for writing. */
+static bool has_no_writer(const char *path, const struct stamp *stamp)
+{
+	CLEANUP(closep)
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
+				    O_NOFOLLOW);
+	struct stamp now;
+	struct stat st;
+
+	if (fd < 0 || fcntl(fd, F_SETLEASE, F_RDLCK) < 0)
+		return false;
+	(void)fcntl(fd, F_SETLEASE, F_UNLCK);
+	if (fstat(fd, &st) < 0)
+		return false;
+	now = stamp_of(&st);
+	return stamp_equal(&now, stamp);
+}
+
+bool file_is_still(struct still *memory, const char *path,
+		   const struct stamp *stamp, int64_t taken_ns)
+{
+	if (is_old(stamp, taken_ns) && !is_in_memory(memory, path, stamp->dev))
+		return true;
+	return has_no_writer(path, stamp);
+}

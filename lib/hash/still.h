@@ -1,0 +1,37 @@
+/* still.h - will every change of a file show in its stamp?
+ *
+ * Not always.  A store into a shared mapping moves the times of a file only when its
+ * page was clean: as long as the page stays dirty, more stores leave no trace.  A
+ * digest under such a stamp may be wrong a moment later, so it must not be kept for
+ * other runs.  A file is still when
+ *
+ *	- its times are older than dirty pages ever get before they are written
+ *	  to the disk (they are clean then), unless it lives in memory alone, or
+ *	- nobody has it open for writing, or mapped so; the kernel says so to the
+ *	  owner of the file, and to root, who ask for a lease.
+ *
+ * What remains unknown: somebody who wrote through a mapping after the digest was
+ * taken and let go of it before this question. */
+#ifndef ROAR_HASH_STILL_H
+#define ROAR_HASH_STILL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/stamp.h"
+
+/* What is remembered between two questions; zeroed at first. */
+struct still {
+	uint64_t dev; /* the file system last asked about */
+	bool known;
+	bool in_memory; /* it never writes pages to a disk */
+};
+
+/* Is the file of that name and stamp, whose digest was taken at `taken_ns`, still?
+ * False when it is another file, or cannot be asked about.  For a moment the file
+ * has a lease: an open for writing in that moment waits until the answer is here.
+ * The caller has SIGIO blocked or ignored. */
+bool file_is_still(struct still *memory, const char *path,
+		   const struct stamp *stamp, int64_t taken_ns);
+
+#endif
