@@ -3,16 +3,27 @@
 
 #include <alloca.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
 #include "trace/tracer.h"
+
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
 
 enum { GATE_CLOSED, GATE_OPEN, GATE_ABORT };
 
@@ -29,6 +40,7 @@ static void set_gate(struct tracer_control *control, int value)
 
 void launch_open_gate(struct tracer_control *control)
 {
+	atomic_store(&control->gate_ns, clock_mono_ns());
 	set_gate(control, GATE_OPEN);
 }
 
@@ -67,26 +79,63 @@ static void restore_signals(const struct tracer_job *job)
 	(void)sigprocmask(SIG_SETMASK, &job->mask, NULL);
 }
 
-static int set_filter(const struct sock_fprog *filter)
+static int set_filter(const struct sock_fprog *filter, unsigned flags)
 {
-	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, filter);
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags,
+			    filter);
 }
 
 /* A privileged process may install the filter as it is; others must give up
- * set-uid privileges first (which ptrace takes from them anyway). */
-static void install_filter(struct tracer_control *control,
-			   const struct sock_fprog *filter)
+ * set-uid privileges first (which ptrace takes from them anyway).  Returns what
+ * the kernel did, or a negative errno. */
+static int install_filter(const struct sock_fprog *filter, unsigned flags)
 {
-	if (set_filter(filter) == 0)
-		return;
-	if (errno == EACCES && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-	    set_filter(filter) == 0)
-		return;
-	atomic_store(&control->seccomp_errno, errno);
+	int r = set_filter(filter, flags);
+
+	if (r < 0 && errno == EACCES &&
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
+		r = set_filter(filter, flags);
+	return r < 0 ? -errno : r;
+}
+
+/* Once the listener has heard of a call, only death interrupts it, so that signals
+ * do not make it happen twice (Linux 5.19). */
+static int install_listener(const struct sock_fprog *filter)
+{
+	int r = install_filter(filter,
+			       SECCOMP_FILTER_FLAG_NEW_LISTENER |
+				       SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
+
+	if (r == -EINVAL)
+		r = install_filter(filter, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+	return r;
+}
+
+/* The descriptor, or what went wrong, to the process at the other end. */
+static void send_listener(int to, int listener)
+{
+	struct iovec iov = { &listener, sizeof(listener) };
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (listener >= 0) {
+		struct cmsghdr *c = (struct cmsghdr *)control;
+
+		m.msg_control = control;
+		m.msg_controllen = sizeof(control);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &listener, sizeof(listener));
+	}
+	(void)sendmsg(to, &m, MSG_NOSIGNAL);
+	if (listener >= 0)
+		(void)close(listener);
+	(void)close(to);
 }
 
 /* execvp()'s rule: a file that the kernel cannot execute is a shell script. */
-static void exec_as_script(const struct tracer_job *job)
+static void exec_as_script(const struct tracer_job *job, char *const *envp)
 {
 	size_t n = 0;
 	char **argv;
@@ -98,38 +147,117 @@ static void exec_as_script(const struct tracer_job *job)
 	argv[1] = (char *)job->file;
 	for (size_t i = 1; i <= n; i++)
 		argv[i + 1] = job->argv[i];
-	(void)execve("/bin/sh", argv, job->envp);
+	(void)execve("/bin/sh", argv, envp);
 }
 
 static _Noreturn void become(const struct tracer_job *job,
-			     const struct sock_fprog *filter, pid_t tracer)
+			     const struct launch *how, int line, pid_t tracer,
+			     bool binary)
 {
+	char *const *envp = how->envp ? how->envp : job->envp;
+
 	/* A tracer that dies before the gate opens takes the child along. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != tracer)
 		_exit(127);
+	if (how->listens)
+		send_listener(line, install_listener(how->filter));
 	wait_at_gate(job->control);
 	(void)prctl(PR_SET_PDEATHSIG, 0);
-	if (filter)
-		install_filter(job->control, filter);
+	if (how->filter && !how->listens) {
+		int r = install_filter(how->filter, 0);
+
+		atomic_store(&job->control->seccomp_errno, r < 0 ? -r : 0);
+	}
 	restore_signals(job);
-	(void)execve(job->file, job->argv, job->envp);
-	if (errno == ENOEXEC)
-		exec_as_script(job);
+	(void)execve(job->file, job->argv, envp);
+	if (errno == ENOEXEC && !binary)
+		exec_as_script(job, envp);
 	atomic_store(&job->control->child_errno, errno);
 	_exit(127);
 }
 
-int launch_child(const struct tracer_job *job, const struct sock_fprog *filter,
-		 pid_t *ret_pid)
-{
-	pid_t tracer = getpid();
-	pid_t pid = fork();
+/* ---- in the tracer again ---- */
 
-	if (pid < 0)
+/* A program, or the ruins of one?  Shells look for a NUL in the first line, and
+ * do not take such a file for a script.  Asked before there is a child, whose own
+ * opens would be observed. */
+static bool is_binary(const char *file)
+{
+	CLEANUP(closep)
+	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char head[128];
+	ssize_t n = fd < 0 ? 0 : fd_read_all(fd, head, sizeof(head));
+	const char *end;
+
+	if (n <= 0)
+		return false;
+	end = memchr(head, '\n', (size_t)n);
+	return (n >= 4 && memcmp(head, "\177ELF", 4) == 0) ||
+	       memchr(head, '\0', end ? (size_t)(end - head) : (size_t)n);
+}
+
+static int receive_listener(int from)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+	int result = -EPIPE, fd = -1;
+	struct iovec iov = { &result, sizeof(result) };
+	struct msghdr m = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *c;
+	ssize_t n;
+
+	do {
+		n = recvmsg(from, &m, MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
 		return -errno;
-	if (pid == 0)
-		become(job, filter, tracer);
+	if (n != sizeof(result))
+		return -EPIPE; /* it died */
+	if (result < 0)
+		return result;
+	c = CMSG_FIRSTHDR(&m);
+	if (!c || c->cmsg_type != SCM_RIGHTS)
+		return -EPIPE;
+	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	return fd;
+}
+
+int launch_child(const struct tracer_job *job, const struct launch *how,
+		 pid_t *ret_pid, int *ret_listener)
+{
+	int line[2] = { -1, -1 };
+	bool binary = is_binary(job->file);
+	pid_t tracer = getpid();
+	pid_t pid;
+	int r;
+
+	if (how->listens &&
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line) < 0)
+		return -errno;
+	pid = fork();
+	if (pid == 0) {
+		if (how->listens)
+			(void)close(line[0]);
+		become(job, how, line[1], tracer, binary);
+	}
+	r = pid < 0 ? -errno : 0;
+	if (how->listens) {
+		(void)close(line[1]);
+		if (r == 0)
+			r = receive_listener(line[0]);
+		(void)close(line[0]);
+		if (r < 0 && pid > 0)
+			launch_abort(job->control, pid);
+	}
+	if (r < 0)
+		return r;
+	if (how->listens)
+		*ret_listener = r;
 	atomic_store(&job->control->command, pid);
 	*ret_pid = pid;
 	return 0;

@@ -8,12 +8,13 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "trace/ebpf/ebpf.h"
+#include "trace/hybrid/hybrid.h"
 #include "trace/launch.h"
 #include "trace/ptrace/ptrace.h"
 
 const struct tracer_ops *const tracer_backends[] = {
-	&tracer_ptrace,
-	NULL,
+	&tracer_ptrace, &tracer_hybrid, &tracer_preload, &tracer_ebpf, NULL,
 };
 
 const struct tracer_ops *tracer_find(const char *name)
@@ -78,7 +79,7 @@ static int none_start(const struct tracer_job *job, struct tracer **ret,
 		return error_set(err, -ENOMEM, "out of memory");
 	n->base.ops = &tracer_none;
 	n->job = job;
-	r = launch_child(job, NULL, &n->pid);
+	r = launch_child(job, &(struct launch){ 0 }, &n->pid, NULL);
 	if (r < 0) {
 		free(n);
 		return error_set(err, r, "cannot make a process: %s",

@@ -42,9 +42,10 @@ struct tracer_control {
 	_Atomic int seccomp_errno; /* why there is no filter; else 0 */
 	_Atomic int kill_all; /* the user wants the tree dead */
 	_Atomic int stopped; /* the command is stopped (Ctrl-Z) */
-	_Atomic int sees_signals; /* signal_ns is kept */
+	_Atomic int sees_signals; /* signal_ns is kept; set by start() */
 	_Atomic int n_interrupts; /* signals that ask the command to end */
 	_Atomic int64_t signal_ns[65]; /* when the command last got a signal */
+	_Atomic int64_t gate_ns; /* when the gate was opened, monotonic */
 };
 
 /* What the caller wants to run, and who listens. */
@@ -65,6 +66,10 @@ struct tracer_job {
 	void (*before_change)(void *ctx, const char *path, size_t len,
 			      const struct stamp *stamp);
 
+	/* A process is about to unmount what is mounted here; it waits until the
+	 * call returns.  May be NULL. */
+	void (*before_unmount)(void *ctx, const char *path, size_t len);
+
 	/* Called 100 ms after an event, then again after as many milliseconds
 	 * as it returns; 0: not before the next event.  May be NULL. */
 	unsigned (*tick)(void *ctx);
@@ -83,11 +88,17 @@ struct tracer_result {
 	unsigned n_outlived; /* processes still alive: call tracer_linger() */
 	struct rusage usage; /* of the whole tree, as far as it was reaped */
 	uint64_t n_stops; /* how often a tracee waited for the tracer */
+	uint64_t n_lost; /* events, where the backend counts them */
+	uint64_t n_escaped; /* processes that it could not follow; as n_lost */
+	uint64_t n_rings; /* io_uring instances; where they are no gap */
+	uint64_t bytes_read; /* by read and write calls on regular files, as */
+	uint64_t bytes_written; /* far as the backend counts them (ebpf) */
 };
 
 struct tracer_ops {
 	const char *name; /* "ptrace" */
 	const char *summary; /* one line for help */
+	bool waits; /* who did it waits until the sink has taken the event */
 	int (*start)(const struct tracer_job *job, struct tracer **ret,
 		     struct roar_error *err);
 	int (*run)(struct tracer *t, struct tracer_result *ret,

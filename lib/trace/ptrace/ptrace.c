@@ -22,7 +22,8 @@
 #include "trace/ptrace/ptrace.h"
 
 #include <errno.h>
-#include <linux/capability.h>
+#include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,9 +34,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "trace/call/call.h"
+#include "trace/call/filter.h"
 #include "trace/launch.h"
-#include "trace/ptrace/call.h"
-#include "trace/ptrace/filter.h"
+#include "trace/ptrace/hot.h"
 
 enum {
 	OPTIONS = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK |
@@ -44,8 +46,39 @@ enum {
 		  PTRACE_O_EXITKILL,
 	SYSCALL_STOP = SIGTRAP | 0x80,
 	SHORT_MS = 20, /* while a CPU is borrowed, or stragglers are awaited */
+	EARLY_MAX = 16,
+	CATCH_UP_NS = 50000000, /* a thread that needs longer is not waited for */
 	GRACE_NS = 250000000, /* for stragglers when the command has ended */
 };
+
+enum { N_UNTOLD = 64 };
+
+struct ptracer {
+	struct tracer base;
+	struct observer o;
+	struct tracer_result result;
+	struct hot hot;
+	bool root_gone;
+	struct untold { /* ended before their parents told of them */
+		pid_t tid;
+		int status;
+	} untold[N_UNTOLD];
+	unsigned n_untold;
+	bool stepping; /* no seccomp filter: every call stops */
+	bool root_stopped; /* by a group stop */
+	pid_t stopper; /* the thread whose stop that was */
+	unsigned timer_ms; /* interval of the timer, 0: it is off */
+	struct {
+		pid_t tid;
+		int status;
+	} early[EARLY_MAX]; /* stops taken before their turn, oldest first */
+	unsigned n_early;
+};
+
+static struct ptracer *ptracer_of(struct observer *o)
+{
+	return (struct ptracer *)((char *)o - offsetof(struct ptracer, o));
+}
 
 /* Set by the handler: some time has passed, or the front process wants us to
  * look at the control page. */
@@ -97,6 +130,64 @@ static void resume(struct ptracer *p, struct tracee *t, int sig)
 		     (void *)(uintptr_t)sig);
 }
 
+/* ---- stops out of turn ---- */
+
+static bool is_early(const struct ptracer *p, pid_t tid)
+{
+	for (unsigned i = 0; i < p->n_early; i++)
+		if (p->early[i].tid == tid)
+			return true;
+	return false;
+}
+
+static void put_early(struct ptracer *p, pid_t tid, int status)
+{
+	p->early[p->n_early].tid = tid;
+	p->early[p->n_early].status = status;
+	p->n_early++;
+}
+
+/* The next stop, waited for or taken before.  As waitpid(). */
+static pid_t next_stop(struct ptracer *p, int *ret_status)
+{
+	pid_t tid;
+
+	/* Only children of this thread: other threads of the program have
+	 * children of their own. */
+	if (!p->n_early)
+		return waitpid(-1, ret_status, __WALL | __WNOTHREAD);
+	tid = p->early[0].tid;
+	*ret_status = p->early[0].status;
+	p->n_early--;
+	memmove(p->early, p->early + 1, p->n_early * sizeof(p->early[0]));
+	return tid;
+}
+
+/* A thread that was let go can next be stopped when its call has ended.  The stop
+ * itself is served in its turn. */
+static void catch_up(struct observer *o, pid_t tid)
+{
+	struct ptracer *p = ptracer_of(o);
+	const struct tracee *t = tree_find(&o->tree, tid);
+	int64_t deadline = clock_now_ns() + CATCH_UP_NS;
+	struct timespec moment = { 0, 20000 };
+	int status;
+	pid_t r;
+
+	/* One place is left for the stop that is being served. */
+	if (!t || is_early(p, tid) || p->n_early + 1 >= EARLY_MAX)
+		return;
+	if (t->pending.call == CALL_NONE &&
+	    ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
+		return;
+	while ((r = waitpid(tid, &status, __WALL | __WNOTHREAD | WNOHANG)) ==
+		       0 &&
+	       clock_now_ns() < deadline)
+		(void)nanosleep(&moment, NULL);
+	if (r > 0)
+		put_early(p, tid, status);
+}
+
 /* ---- system calls ---- */
 
 static bool read_info(pid_t tid, struct __ptrace_syscall_info *info)
@@ -104,10 +195,37 @@ static bool read_info(pid_t tid, struct __ptrace_syscall_info *info)
 	return ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(*info), info) > 0;
 }
 
+/* A child that nobody traces would have every filtered call fail.  The flag for
+ * it is taken out: of the argument, or of the struct it points to. */
+static void on_clone(struct ptracer *p, struct tracee *t, enum call call,
+		     const uint64_t args[6])
+{
+	bool in_memory = call == CALL_CLONE3;
+	uint64_t flags = args[0];
+
+	if (in_memory && memory_read(&p->o.memory, t->tid, args[0], &flags,
+				     sizeof(flags)) < 0)
+		return;
+	t->parts = flags & (CLONE_NEWUSER | CLONE_NEWNS);
+	if (!(flags & CLONE_UNTRACED))
+		return;
+	flags &= ~(uint64_t)CLONE_UNTRACED;
+	if (!in_memory)
+		calls_set_first(t->tid, flags);
+	else if (ptrace(PTRACE_POKEDATA, t->tid, args[0], flags) < 0)
+		call_gap(&p->o, t, EVENT_GAP_ESCAPED,
+			 "a process was made that cannot be traced");
+}
+
 static void enter(struct ptracer *p, struct tracee *t, enum call call,
 		  const uint64_t args[6])
 {
-	(void)call_enter(p, t, call, args);
+	/* A loan of a CPU must not be seen. */
+	if (call == CALL_GETAFFINITY || call == CALL_SETAFFINITY)
+		hot_end(&p->hot, p->o.now_ns);
+	if (call == CALL_CLONE || call == CALL_CLONE3)
+		on_clone(p, t, call, args);
+	(void)call_enter(&p->o, t, call, args);
 }
 
 static void on_call(struct ptracer *p, struct tracee *t)
@@ -119,7 +237,7 @@ static void on_call(struct ptracer *p, struct tracee *t)
 	if (!read_info(t->tid, &info)) {
 		if (errno == ESRCH)
 			return; /* killed meanwhile */
-		call_gap(p, t, EVENT_GAP_ESCAPED,
+		call_gap(&p->o, t, EVENT_GAP_ESCAPED,
 			 "the kernel tells nothing about system calls "
 			 "(Linux 5.3 or later is needed)");
 		return;
@@ -129,9 +247,9 @@ static void on_call(struct ptracer *p, struct tracee *t)
 		enter(p, t, (enum call)info.seccomp.ret_data, args);
 	else
 		calls_refuse(t->tid); /* the program's own filter asked */
-	if (hot_stop(&p->hot, t->tid, p->now_ns))
+	if (hot_stop(&p->hot, t->tid, p->o.now_ns))
 		set_timer(p, SHORT_MS);
-	memory_attach(&p->memory, p->hot.borrowed);
+	memory_attach(&p->o.memory, p->hot.borrowed);
 }
 
 /* The exit of an awaited call; without a filter, also every entry. */
@@ -144,29 +262,13 @@ static void on_syscall_stop(struct ptracer *p, struct tracee *t)
 		return;
 	if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
 		if (t->pending.call != CALL_NONE)
-			call_exit(p, t, info.exit.rval);
+			call_exit(&p->o, t, info.exit.rval);
 		return;
 	}
 	if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
 		return;
 	memcpy(args, info.entry.args, sizeof(args));
 	enter(p, t, call_find(info.arch, info.entry.nr), args);
-}
-
-enum call call_find(uint32_t audit_arch, uint64_t nr)
-{
-	for (size_t i = 0; i < n_call_abis; i++) {
-		const struct call_abi *abi = &call_abis[i];
-
-		if (abi->audit_arch != audit_arch)
-			continue;
-		if (abi->foreign_from && nr >= abi->foreign_from)
-			return CALL_FOREIGN;
-		for (size_t j = 0; j < abi->n_specs; j++)
-			if (abi->specs[j].nr == nr)
-				return abi->specs[j].call;
-	}
-	return CALL_NONE;
 }
 
 /* ---- the process tree ---- */
@@ -183,37 +285,63 @@ static void inherit(struct process *child, const struct process *parent)
 	child->restricted = parent->restricted;
 }
 
+/* A child that has ended before its parent told of it. */
+static struct untold *find_untold(struct ptracer *p, pid_t tid)
+{
+	for (size_t i = 0; i < N_UNTOLD; i++)
+		if (p->untold[i].tid == tid)
+			return &p->untold[i];
+	return NULL;
+}
+
+static void end_of(struct ptracer *p, struct tracee *t, int status)
+{
+	if (t->process->pid == t->tid)
+		call_emit(&p->o, t, EVENT_EXIT, 0, status, NULL, NULL, NULL);
+	(void)tree_remove(&p->o.tree, t);
+}
+
 /* The child may have reported its first stop already; then it is waiting. */
 static void on_fork(struct ptracer *p, struct tracee *parent, bool vfork)
 {
 	unsigned long tid = 0;
 	struct tracee *child;
+	struct untold *untold;
 	bool thread;
 
 	if (ptrace(PTRACE_GETEVENTMSG, parent->tid, 0, &tid) < 0 || !tid)
 		return;
 	hot_forked(&p->hot, parent->tid, (pid_t)tid);
 	thread = is_thread_of(parent->process, (pid_t)tid);
-	child = tree_find(&p->tree, (pid_t)tid);
+	child = tree_find(&p->o.tree, (pid_t)tid);
+	untold = child ? NULL : find_untold(p, (pid_t)tid);
 	if (!child)
-		child = tree_add(&p->tree, (pid_t)tid,
+		child = tree_add(&p->o.tree, (pid_t)tid,
 				 thread ? parent->process : NULL);
 	else if (thread)
-		(void)tree_move(&p->tree, child, parent->process);
+		(void)tree_move(&p->o.tree, child, parent->process);
 	if (!child) {
-		call_gap(p, parent, EVENT_GAP_MEMORY, NULL);
+		call_gap(&p->o, parent, EVENT_GAP_MEMORY, NULL);
 		return;
 	}
 	if (!thread) {
 		inherit(child->process, parent->process);
+		if (parent->parts)
+			call_check_namespaces(&p->o, child);
+		parent->parts = false;
 		if (vfork)
 			child->process->vforked_by = parent->process->pid;
-		call_emit(p, child, EVENT_FORK, 0, parent->process->pid, NULL,
-			  NULL, NULL);
+		call_emit(&p->o, child, EVENT_FORK, 0, parent->process->pid,
+			  NULL, NULL, NULL);
 	}
+	child->unannounced = false;
 	if (child->held) {
 		child->held = false;
 		resume(p, child, 0);
+	}
+	if (untold) {
+		untold->tid = 0;
+		end_of(p, child, untold->status);
 	}
 }
 
@@ -221,10 +349,10 @@ static void on_fork(struct ptracer *p, struct tracee *parent, bool vfork)
  * the parent is killed first, release_held() lets it go. */
 static void on_stranger(struct ptracer *p, pid_t tid)
 {
-	struct tracee *t = tree_add(&p->tree, tid, NULL);
+	struct tracee *t = tree_add(&p->o.tree, tid, NULL);
 
 	if (t)
-		t->held = true;
+		t->held = t->unannounced = true;
 	else
 		(void)ptrace(PTRACE_CONT, tid, 0, 0);
 }
@@ -234,7 +362,7 @@ static void release_held(struct ptracer *p)
 	size_t pos = 0;
 	struct tracee *t;
 
-	while ((t = map_next(&p->tree.tracees, &pos))) {
+	while ((t = map_next(&p->o.tree.tracees, &pos))) {
 		if (!t->held)
 			continue;
 		t->held = false;
@@ -249,21 +377,21 @@ static struct tracee *on_exec(struct ptracer *p, pid_t tid)
 	struct tracee *t;
 
 	(void)ptrace(PTRACE_GETEVENTMSG, tid, 0, &former);
-	t = tree_find(&p->tree, (pid_t)former);
+	t = tree_find(&p->o.tree, (pid_t)former);
 	hot_renamed(&p->hot, (pid_t)former, tid);
 	if (t)
-		tree_rename(&p->tree, t, tid);
+		tree_rename(&p->o.tree, t, tid);
 	else
-		t = tree_find(&p->tree, tid);
+		t = tree_find(&p->o.tree, tid);
 	if (!t)
 		return NULL;
-	call_forget(p, t);
-	memory_attach(&p->memory, 0); /* it is another memory now */
-	if (atomic_load(&p->job->control->seccomp_errno))
+	call_forget(&p->o, t);
+	memory_attach(&p->o.memory, 0); /* it is another memory now */
+	if (atomic_load(&p->o.job->control->seccomp_errno))
 		p->stepping = true;
 	t->process->full = false;
 	t->process->vforked_by = 0;
-	call_exec_done(p, t);
+	call_exec_done(&p->o, t);
 	return t;
 }
 
@@ -272,16 +400,17 @@ static void set_stopped(struct ptracer *p, bool stopped, int sig)
 	if (p->root_stopped == stopped)
 		return;
 	p->root_stopped = stopped;
-	atomic_store(&p->job->control->stopped, stopped);
-	if (p->job->stopped && !p->quiet)
-		p->job->stopped(p->job->ctx, sig);
+	atomic_store(&p->o.job->control->stopped, stopped);
+	if (p->o.job->stopped && !p->o.quiet)
+		p->o.job->stopped(p->o.job->ctx, sig);
 }
 
 static void on_group_stop(struct ptracer *p, struct tracee *t, int sig)
 {
 	(void)ptrace(PTRACE_LISTEN, t->tid, 0, 0);
-	/* A child of vfork() that stops before it executes stops its parent. */
-	if (t->tid != p->root && t->process->vforked_by != p->root)
+	/* Any thread tells: the first one may have ended.  A child of vfork()
+	 * that stops before it executes stops its parent. */
+	if (t->process->pid != p->o.root && t->process->vforked_by != p->o.root)
 		return;
 	p->stopper = t->tid;
 	set_stopped(p, true, sig);
@@ -289,25 +418,29 @@ static void on_group_stop(struct ptracer *p, struct tracee *t, int sig)
 
 static void on_gone(struct ptracer *p, pid_t tid, int status)
 {
-	struct tracee *t = tree_find(&p->tree, tid);
+	struct tracee *t = tree_find(&p->o.tree, tid);
 
 	hot_gone(&p->hot, tid);
 	if (tid == p->stopper)
 		set_stopped(p, false, SIGCONT);
-	if (p->memory.tid == tid)
-		memory_attach(&p->memory, 0);
-	if (tid == p->root) {
+	if (p->o.memory.tid == tid)
+		memory_attach(&p->o.memory, 0);
+	if (tid == p->o.root) {
 		p->root_gone = true;
 		p->result.status = status;
 		/* Its pid may soon be somebody else's. */
-		atomic_store(&p->job->control->command, -1);
+		atomic_store(&p->o.job->control->command, -1);
 	}
 	if (!t)
 		return;
-	call_forget(p, t);
-	if (t->process->pid == tid)
-		call_emit(p, t, EVENT_EXIT, 0, status, NULL, NULL, NULL);
-	(void)tree_remove(&p->tree, t);
+	call_forget(&p->o, t);
+	if (t->unannounced) {
+		p->untold[p->n_untold++ % N_UNTOLD] = (struct untold){ tid,
+								       status };
+		(void)tree_remove(&p->o.tree, t);
+	} else {
+		end_of(p, t, status);
+	}
 	release_held(p);
 }
 
@@ -319,28 +452,54 @@ static bool is_stop_signal(int sig)
 	       sig == SIGTTOU;
 }
 
-/* The command gets a signal.  One that asks it to end, and does not come from the
- * tree itself, is an interruption. */
+/* The command gets a signal.  What our parent, the front, has passed on is no news to
+ * it.  One that asks the command to end, and does not come from the tree itself, is
+ * an interruption. */
 static void note_signal(struct ptracer *p, pid_t tid, int sig)
 {
-	struct tracer_control *control = p->job->control;
+	struct tracer_control *control = p->o.job->control;
 	siginfo_t info = { 0 };
 
-	atomic_store(&control->signal_ns[sig], p->now_ns);
-	if (sig != SIGINT && sig != SIGTERM && sig != SIGHUP && sig != SIGQUIT)
-		return;
 	if (ptrace(PTRACE_GETSIGINFO, tid, 0, &info) < 0)
 		return;
+	if (info.si_code != SI_USER || info.si_pid != getppid())
+		atomic_store(&control->signal_ns[sig], p->o.now_ns);
+	if (sig != SIGINT && sig != SIGTERM && sig != SIGHUP && sig != SIGQUIT)
+		return;
 	if (info.si_code > 0 ||
-	    !map_get(&p->tree.processes, &info.si_pid, sizeof(info.si_pid)))
+	    !map_get(&p->o.tree.processes, &info.si_pid, sizeof(info.si_pid)))
 		atomic_fetch_add(&control->n_interrupts, 1);
+}
+
+/* The result of another call must be told before that of `t`: takes its stop, and
+ * puts this one behind it. */
+static bool waits_for_other(struct ptracer *p, struct tracee *t, int status)
+{
+	const struct tracee *other;
+
+	if (t->pending.waited || t->pending.call == CALL_NONE)
+		return false;
+	other = race_returned(&p->o, t);
+	if (!other)
+		return false;
+	t->pending.waited = true;
+	catch_up(&p->o, other->tid);
+	if (!is_early(p, other->tid))
+		return false;
+	put_early(p, t->tid, status);
+	return true;
 }
 
 static void on_stop(struct ptracer *p, pid_t tid, int status)
 {
-	struct tracee *t = tree_find(&p->tree, tid);
+	struct tracee *t = tree_find(&p->o.tree, tid);
 	int sig = WSTOPSIG(status);
 	int event = status >> 16;
+
+	if (t)
+		t->let_go = 0;
+	if (t && !event && sig == SYSCALL_STOP && waits_for_other(p, t, status))
+		return;
 
 	if (event == PTRACE_EVENT_EXEC) {
 		t = on_exec(p, tid);
@@ -369,7 +528,7 @@ static void on_stop(struct ptracer *p, pid_t tid, int status)
 		resume(p, t, 0);
 		return;
 	}
-	if (t->process->pid == p->root)
+	if (t->process->pid == p->o.root)
 		note_signal(p, tid, sig);
 	resume(p, t, sig);
 }
@@ -379,38 +538,32 @@ static void kill_tree(struct ptracer *p)
 	size_t pos = 0;
 	struct process *process;
 
-	while ((process = map_next(&p->tree.processes, &pos)))
+	while ((process = map_next(&p->o.tree.processes, &pos)))
 		(void)kill(process->pid, SIGKILL);
 }
 
 static void on_alarmed(struct ptracer *p)
 {
-	struct tracer_control *control = p->job->control;
+	struct tracer_control *control = p->o.job->control;
 	bool hot = hot_tick(&p->hot);
 
 	alarmed = 0;
 	if (atomic_load(&control->kill_all))
 		kill_tree(p);
-	if (p->tick_ms && !p->quiet &&
-	    p->now_ns - p->tick_ns >= p->tick_ms * 1000000LL) {
-		p->tick_ns = p->now_ns;
-		p->tick_ms = p->job->tick(p->job->ctx);
-	}
-	set_timer(p,
-		  hot || (p->root_gone && !p->quiet) ? SHORT_MS : p->tick_ms);
+	observer_tick(&p->o);
+	set_timer(p, hot || (p->root_gone && !p->o.quiet) ? SHORT_MS :
+							    p->o.tick_ms);
 }
 
 /* Serves one thread.  False when there is none left. */
 static bool serve_one(struct ptracer *p)
 {
 	int status;
-	/* Only children of this thread: other threads of the program have
-	 * children of their own. */
-	pid_t tid = waitpid(-1, &status, __WALL | __WNOTHREAD);
+	pid_t tid = next_stop(p, &status);
 
 	if (tid < 0 && errno != EINTR)
 		return false;
-	p->now_ns = clock_now_ns();
+	p->o.now_ns = clock_now_ns();
 	if (tid > 0 && WIFSTOPPED(status))
 		on_stop(p, tid, status);
 	else if (tid > 0)
@@ -425,41 +578,40 @@ static void follow(struct ptracer *p)
 	int64_t deadline = 0;
 
 	while (serve_one(p)) {
-		if (p->tick_ms && !p->timer_ms)
-			set_timer(p, p->tick_ms);
+		if (p->o.tick_ms && !p->timer_ms)
+			set_timer(p, p->o.tick_ms);
 		if (!p->root_gone)
 			continue;
-		if (!tree_count(&p->tree))
+		if (!tree_count(&p->o.tree))
 			break;
 		if (!deadline)
-			deadline = p->now_ns + GRACE_NS;
-		if (p->now_ns >= deadline)
+			deadline = p->o.now_ns + GRACE_NS;
+		if (p->o.now_ns >= deadline)
 			break;
-		if (atomic_load(&p->job->control->kill_all))
+		if (atomic_load(&p->o.job->control->kill_all))
 			kill_tree(p);
 		set_timer(p, SHORT_MS);
 	}
 	set_timer(p, 0);
-	hot_end(&p->hot, p->now_ns);
+	hot_end(&p->hot, p->o.now_ns);
 }
 
 static int ptrace_run(struct tracer *base, struct tracer_result *ret,
 		      struct roar_error *err)
 {
 	struct ptracer *p = (struct ptracer *)base;
-	struct tracee *root = tree_find(&p->tree, p->root);
+	struct tracee *root = tree_find(&p->o.tree, p->o.root);
 
 	(void)err;
 	p->result.traced = true;
-	p->now_ns = clock_now_ns();
+	p->o.now_ns = clock_now_ns();
 	catch_alarms();
-	call_emit(p, root, EVENT_FORK, EVENT_ROOT, 0, NULL, NULL, NULL);
-	call_scan_files(p, root, true);
-	atomic_store(&p->job->control->sees_signals, 1);
-	launch_open_gate(p->job->control);
+	call_emit(&p->o, root, EVENT_FORK, EVENT_ROOT, 0, NULL, NULL, NULL);
+	call_scan_files(&p->o, root, true);
+	launch_open_gate(p->o.job->control);
 	follow(p);
-	p->result.n_outlived = (unsigned)p->tree.processes.count;
-	p->result.exec_errno = atomic_load(&p->job->control->child_errno);
+	p->result.n_outlived = (unsigned)p->o.tree.processes.count;
+	p->result.exec_errno = atomic_load(&p->o.job->control->child_errno);
 	(void)getrusage(RUSAGE_CHILDREN, &p->result.usage);
 	*ret = p->result;
 	return 0;
@@ -469,8 +621,8 @@ static void ptrace_linger(struct tracer *base)
 {
 	struct ptracer *p = (struct ptracer *)base;
 
-	p->quiet = true;
-	while (tree_count(&p->tree) && serve_one(p))
+	p->o.quiet = true;
+	while (tree_count(&p->o.tree) && serve_one(p))
 		;
 }
 
@@ -478,48 +630,29 @@ static void ptrace_free(struct tracer *base)
 {
 	struct ptracer *p = (struct ptracer *)base;
 
-	memory_attach(&p->memory, 0);
-	tree_release(&p->tree);
-	resolver_release(&p->resolver);
-	str_release(&p->name);
-	str_release(&p->name2);
-	str_release(&p->writable);
-	free(p->event);
+	observer_release(&p->o);
 	free(p);
-}
-
-/* Being root is not enough: capabilities can be taken from it. */
-static bool overrides_permissions(void)
-{
-	struct __user_cap_header_struct header = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	struct __user_cap_data_struct data[2] = { { 0 } };
-
-	if (syscall(SYS_capget, &header, data) < 0)
-		return false;
-	return (data[0].effective & (1U << CAP_DAC_OVERRIDE)) &&
-	       (data[0].effective & (1U << CAP_FOWNER));
 }
 
 /* Makes the child and attaches to it.  An unattached child ends at the gate. */
 static int attach(struct ptracer *p, struct roar_error *err)
 {
 	struct filter_program filter;
+	struct launch how = { .filter = &filter.prog };
 	int r;
 
-	filter_build(&filter);
-	r = launch_child(p->job, &filter.prog, &p->root);
+	filter_build(&filter, SECCOMP_RET_TRACE, 0);
+	r = launch_child(p->o.job, &how, &p->o.root, NULL);
 	if (r < 0)
 		return error_set(err, r, "cannot make a process: %s",
 				 strerror(-r));
-	if (ptrace(PTRACE_SEIZE, p->root, 0, OPTIONS) < 0) {
+	if (ptrace(PTRACE_SEIZE, p->o.root, 0, OPTIONS) < 0) {
 		r = -errno;
-		launch_abort(p->job->control, p->root);
+		launch_abort(p->o.job->control, p->o.root);
 		return error_set(err, r, "ptrace is refused here: %s",
 				 strerror(-r));
 	}
-	return tree_add(&p->tree, p->root, NULL) ? 0 : -ENOMEM;
+	return tree_add(&p->o.tree, p->o.root, NULL) ? 0 : -ENOMEM;
 }
 
 static int ptrace_start(const struct tracer_job *job, struct tracer **ret,
@@ -528,21 +661,19 @@ static int ptrace_start(const struct tracer_job *job, struct tracer **ret,
 	struct ptracer *p = calloc(1, sizeof(*p));
 	int r;
 
-	if (p)
-		p->event = calloc(1, EVENT_SIZE_MAX);
-	if (!p || !p->event) {
-		free(p);
+	if (!p)
 		return error_set(err, -ENOMEM, "out of memory");
-	}
 	p->base.ops = &tracer_ptrace;
-	p->job = job;
-	p->overrides = overrides_permissions();
 	hot_init(&p->hot);
-	r = attach(p, err);
+	r = observer_init(&p->o, job);
+	p->o.catch_up = catch_up;
+	if (r == 0)
+		r = attach(p, err);
 	if (r < 0) {
 		ptrace_free(&p->base);
 		return r;
 	}
+	atomic_store(&job->control->sees_signals, 1);
 	*ret = &p->base;
 	return 0;
 }
@@ -551,6 +682,7 @@ const struct tracer_ops tracer_ptrace = {
 	.name = "ptrace",
 	.summary = "ptrace with a seccomp filter: works everywhere, sees "
 		   "everything but io_uring",
+	.waits = true,
 	.start = ptrace_start,
 	.run = ptrace_run,
 	.linger = ptrace_linger,

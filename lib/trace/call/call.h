@@ -1,0 +1,218 @@
+/* call.h - what happens when a tracee stops at a system call.
+ *
+ * At the entry the arguments are read, names are made canonical and the files
+ * are looked at, before the call changes them.  Then one of three things holds:
+ *
+ *	- The call cannot succeed, or concerns no content: nothing to say.
+ *	- The call cannot fail, as far as a look at the file, its permissions and
+ *	  the process can tell: the event is sent at once and the process runs
+ *	  on.  This is nearly every open and unlink.
+ *	- Its outcome matters and is open: what is known is kept in the tracee's
+ *	  `pending`, and the process stops once more when the call returns.
+ *
+ * Avoiding the second stop where it teaches nothing halves the cost of a
+ * file. */
+#ifndef ROAR_TRACE_CALL_CALL_H
+#define ROAR_TRACE_CALL_CALL_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "event/event.h"
+#include "trace/call/memory.h"
+#include "trace/call/proof.h"
+#include "trace/call/race.h"
+#include "trace/call/recent.h"
+#include "trace/call/resolve.h"
+#include "trace/call/tracee.h"
+#include "trace/tracer.h"
+
+/* One who hears of calls at their entry, whoever the messenger: the first
+ * member of what such a backend keeps. */
+struct observer {
+	const struct tracer_job *job;
+	struct tree tree;
+	struct resolver resolver;
+	struct memory memory; /* attached to the thread that is hot */
+	struct recent recent;
+	struct race race;
+	pid_t root; /* the command */
+	bool quiet; /* lingering: serve, but say nothing */
+	unsigned tick_ms; /* when the job wants its next tick, 0: never */
+	int64_t now_ns; /* time of the current call */
+	int64_t tick_ns; /* when the job was last called */
+	uint64_t mount_ns; /* inodes of our own namespaces */
+	uint64_t user_ns;
+	struct proof proof;
+	char path[MEMORY_PATH_MAX]; /* the arguments being looked at */
+	char path2[MEMORY_PATH_MAX];
+	struct str name; /* canonical forms */
+	struct str name2;
+	bool locked; /* the file last looked at is immutable or append-only */
+	bool mounted; /* it is the root of a mount */
+	struct event *event; /* buffer for one record */
+
+	/* Waits until the thread is out of the call it was let go at, or stops at
+	 * the exit of its pending one; not for long.  NULL: the backend does not
+	 * see calls end. */
+	void (*catch_up)(struct observer *o, pid_t tid);
+
+	/* The backend may want to know what is told; may be NULL. */
+	void (*told)(struct observer *o, const struct event *ev);
+};
+
+/* `o` is zeroed; 0 or -ENOMEM.  Released also after a failure. */
+int observer_init(struct observer *o, const struct tracer_job *job);
+void observer_release(struct observer *o);
+
+/* Calls the job's tick when its time has come. */
+void observer_tick(struct observer *o);
+
+/* The call is about to run.  True: the tracee must stop at its exit. */
+bool call_enter(struct observer *o, struct tracee *t, enum call call,
+		const uint64_t args[6]);
+
+/* The arguments of a call that names files.  The older calls are short forms of
+ * their successors: rename(a, b) is renameat2(AT_FDCWD, a, AT_FDCWD, b, 0).  Here
+ * all have the long form; what a call does not have is not to be looked at. */
+struct call_args {
+	int dirfd; /* where `path` starts */
+	int dirfd2; /* where `path2` starts */
+	const char *path; /* or the text of a symbolic link */
+	size_t len;
+	const char *path2; /* the new name of a rename or link */
+	size_t len2;
+	uint64_t flags; /* the mode of mknod() */
+};
+
+/* Is this such a call? */
+bool call_names_files(enum call call);
+
+/* Reads the arguments of a call that names files; they point into `o`.  False
+ * when the call names none, or will fail because they cannot be read. */
+bool call_decode(struct observer *o, struct tracee *t, enum call call,
+		 const uint64_t args[6], struct call_args *ret);
+
+/* The entry of a call that names files, when its arguments are here already. */
+bool call_enter_named(struct observer *o, struct tracee *t, enum call call,
+		      const struct call_args *a);
+
+/* The pending call has returned `result` (negative errno on failure). */
+void call_exit(struct observer *o, struct tracee *t, int64_t result);
+
+/* The pending call will not return: the thread is gone, or another program. */
+void call_forget(struct observer *o, struct tracee *t);
+
+/* execve() has succeeded.  Where t->exec_command is empty, the process itself is
+ * asked for its command line. */
+void call_exec_done(struct observer *o, struct tracee *t);
+
+/* Appends a command line, given as `n` bytes of words with NULs between, as a
+ * shell would take it. */
+void call_exec_quote(struct str *out, const char *words, size_t n);
+
+/* Tells of files whose descriptors the process has without having opened them:
+ * inherited (`at_start`, when those of ours that close on exec do not count), or
+ * received over a socket.  Telling of one it did open does no harm. */
+void call_scan_files(struct observer *o, struct tracee *t, bool at_start);
+
+/* The same for one descriptor; `skip` are open flags that make it uninteresting. */
+void call_scan_file(struct observer *o, struct tracee *t, int fd,
+		    unsigned skip);
+
+/* ---- shared by the call_*.c files ---- */
+
+/* Sends an event about `t`. */
+void call_emit(struct observer *o, const struct tracee *t, enum event_kind kind,
+	       unsigned flags, int32_t aux, const struct stat *before,
+	       const struct str *path, const struct str *path2);
+
+/* Sends a gap with a detail (may be NULL). */
+void call_gap(struct observer *o, const struct tracee *t, enum event_gap gap,
+	      const char *detail);
+
+/* Reads a path argument into `buf` (MEMORY_PATH_MAX bytes).  Returns its length, or
+ * a negative value when the call will fail by itself (a gap was sent if it may
+ * not). */
+ssize_t call_read_path(struct observer *o, struct tracee *t, uint64_t address,
+		       char *buf);
+
+/* resolve_name() with a gap where the name is longer than can be told. */
+int call_resolve(struct observer *o, struct tracee *t, int dirfd,
+		 const char *path, size_t len, struct str *out);
+
+/* Keeps what is known about a call until it returns; always true. */
+bool call_await(struct tracee *t, enum call call, uint64_t flags,
+		const struct stat *before, const struct str *path,
+		const struct str *path2);
+
+/* Would any call of this process be refused for reasons we cannot see? */
+static inline bool call_is_doubtful(const struct tracee *t)
+{
+	const struct process *p = t->process;
+
+	return p->full || p->restricted || p->foreign_root || p->foreign_mounts;
+}
+
+/* lstat() that also finds out what is special about the file (o->locked,
+ * o->mounted).  0, or a negative errno. */
+int call_look(struct observer *o, const struct str *path, struct stat *ret);
+
+/* Does this error of resolve_name() or a look say that the call must fail, too?
+ * Others only say that we cannot see what the process sees. */
+static inline bool call_must_fail(int error)
+{
+	return error == -ENOENT || error == -ENOTDIR;
+}
+
+/* Awaits a call that names what we cannot see: it leaves a gap if it succeeds.
+ * Always true. */
+bool call_await_unseen(struct tracee *t, const char *path);
+
+/* Tells the job that the content under `path` is about to change or go. */
+void call_tell_change(struct observer *o, const struct str *path,
+		      const struct stat *st);
+
+/* The stat of a file that does not exist. */
+extern const struct stat call_no_file;
+
+/* The entry of calls that name files; returns as call_enter(). */
+typedef bool (*call_entry)(struct observer *o, struct tracee *t,
+			   const struct call_args *a);
+
+/* call_open.c */
+bool call_open(struct observer *o, struct tracee *t, const struct call_args *a);
+bool call_truncate(struct observer *o, struct tracee *t,
+		   const struct call_args *a);
+bool call_openat2(struct observer *o, struct tracee *t, const uint64_t args[6]);
+void call_open_done(struct observer *o, struct tracee *t, int64_t fd);
+
+/* call_name.c */
+bool call_rename(struct observer *o, struct tracee *t,
+		 const struct call_args *a);
+bool call_link(struct observer *o, struct tracee *t, const struct call_args *a);
+bool call_symlink(struct observer *o, struct tracee *t,
+		  const struct call_args *a);
+bool call_unlink(struct observer *o, struct tracee *t,
+		 const struct call_args *a);
+bool call_mknod(struct observer *o, struct tracee *t,
+		const struct call_args *a);
+void call_name_done(struct observer *o, struct tracee *t);
+
+/* call_receive.c */
+
+/* The open flags of another process's descriptor, with O_CLOEXEC. */
+int call_descriptor_flags(pid_t tid, int fd, unsigned *ret_flags);
+
+bool call_recvmsg(struct observer *o, struct tracee *t, uint64_t message);
+void call_recvmsg_done(struct observer *o, struct tracee *t);
+
+/* call_exec.c */
+bool call_execve(struct observer *o, struct tracee *t,
+		 const struct call_args *a);
+void call_check_namespaces(struct observer *o, struct tracee *t);
+
+#endif

@@ -1,0 +1,306 @@
+/* call_open.c - calls that open, create or empty a file */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+
+#include "trace/call/call.h"
+#include "trace/call/memory.h"
+
+static bool wants_read(uint64_t flags)
+{
+	return (flags & O_ACCMODE) != O_WRONLY;
+}
+
+/* O_TRUNC empties the file even when it is opened for reading. */
+static bool wants_write(uint64_t flags)
+{
+	return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
+}
+
+static unsigned event_flags_of(uint64_t flags, bool existed)
+{
+	unsigned f = 0;
+
+	if (wants_read(flags))
+		f |= EVENT_READ;
+	if (wants_write(flags))
+		f |= EVENT_WRITE;
+	if (!existed)
+		f |= EVENT_CREATE;
+	else if (flags & O_TRUNC)
+		f |= EVENT_TRUNC;
+	return f;
+}
+
+/* Opens that concern no content of a named file: O_PATH reads nothing;
+ * O_DIRECTORY opens a directory or, as a part of O_TMPFILE, a file that has no
+ * name yet.  Only beside O_CREAT it makes a regular file, on Linux before 6.4. */
+static bool is_idle(uint64_t flags)
+{
+	if (flags & O_PATH)
+		return true;
+	return (flags & O_DIRECTORY) && !(flags & O_CREAT);
+}
+
+/* Only the descriptor will tell what the name means to the process. */
+static bool open_unseen(struct tracee *t, uint64_t flags)
+{
+	return call_await(t, CALL_OPEN, flags, &call_no_file, NULL, NULL);
+}
+
+/* An input that is emptied must be identified before that is known; one that is
+ * opened for reading and writing, when it is known to be an input. */
+static void tell_open(struct observer *o, struct tracee *t, uint64_t flags,
+		      const struct stat *before, const struct str *path)
+{
+	bool existed = before && before->st_ino;
+
+	call_emit(o, t, EVENT_OPEN, event_flags_of(flags, before != NULL), 0,
+		  before, path, NULL);
+	if (existed && wants_write(flags) && !(flags & O_TRUNC))
+		call_tell_change(o, path, before);
+}
+
+static bool is_doubtful(const struct observer *o, const struct tracee *t)
+{
+	return call_is_doubtful(t) || race_is_on(o, t, &o->name);
+}
+
+static bool open_existing(struct observer *o, struct tracee *t, uint64_t flags,
+			  const struct stat *st)
+{
+	if (S_ISDIR(st->st_mode) || S_ISSOCK(st->st_mode))
+		return false;
+	if ((flags & O_CREAT) && (flags & O_EXCL))
+		return false;
+	if (flags & O_TRUNC)
+		call_tell_change(o, &o->name, st);
+	if (is_doubtful(o, t) || S_ISFIFO(st->st_mode) ||
+	    (S_ISREG(st->st_mode) && !proof_opens(o, t, &o->name, st, flags)))
+		return call_await(t, CALL_OPEN, flags, st, &o->name, NULL);
+	race_let_go(o, t, &o->name, false);
+	tell_open(o, t, flags, st, &o->name);
+	return false;
+}
+
+static bool open_new(struct observer *o, struct tracee *t, uint64_t flags)
+{
+	if (!(flags & O_CREAT))
+		return race_is_on(o, t, &o->name) && open_unseen(t, flags);
+	if ((flags & (O_EXCL | O_DIRECT)) || is_doubtful(o, t) ||
+	    !proof_names(o, t, &o->name))
+		return call_await(t, CALL_OPEN, flags, &call_no_file, &o->name,
+				  NULL);
+	race_let_go(o, t, &o->name, false);
+	recent_add(&o->recent, o->name.data, o->name.len);
+	tell_open(o, t, flags, NULL, &o->name);
+	return false;
+}
+
+/* Reading back what the run has just made: nothing to learn from a look. */
+static bool reads_recent(struct observer *o, struct tracee *t, uint64_t flags)
+{
+	struct stat st = { .st_mode = S_IFREG };
+
+	recent_age(&o->recent, o->now_ns);
+	if (wants_write(flags) || (flags & O_DIRECT) || is_doubtful(o, t) ||
+	    ((flags & O_CREAT) && (flags & O_EXCL)) ||
+	    !recent_has(&o->recent, o->name.data, o->name.len) ||
+	    !proof_reads(o, &o->name))
+		return false;
+	race_let_go(o, t, &o->name, false);
+	call_emit(o, t, EVENT_OPEN, EVENT_READ, 0, &st, &o->name, NULL);
+	return true;
+}
+
+/* The last component is a symbolic link. */
+static bool open_link(struct observer *o, struct tracee *t, uint64_t flags)
+{
+	struct stat st;
+
+	if (flags & O_NOFOLLOW)
+		return false;
+	if ((flags & O_CREAT) && (flags & O_EXCL))
+		return false;
+	if (!t->process->foreign_root && resolve_follow(t, &o->name, &st) == 0)
+		return open_existing(o, t, flags, &st);
+	/* Dangling and about to be created, or only the tracee can tell. */
+	return open_unseen(t, flags);
+}
+
+/* The name cannot be looked at: it may not be there, or not for us, or not yet. */
+static bool out_of_sight(const struct observer *o, struct tracee *t,
+			 uint64_t flags, int error)
+{
+	if (call_must_fail(error) && !race_is_on(o, t, NULL))
+		return false;
+	return open_unseen(t, flags);
+}
+
+bool call_open(struct observer *o, struct tracee *t, const struct call_args *a)
+{
+	uint64_t flags = a->flags;
+	struct stat st;
+	int r;
+
+	if (is_idle(flags) || a->len == 0)
+		return false;
+	proof_check_limit(o, t);
+	if (resolve_is_private(a->path) || t->process->foreign_mounts ||
+	    (flags & O_DIRECTORY))
+		return open_unseen(t, flags);
+	r = call_resolve(o, t, a->dirfd, a->path, a->len, &o->name);
+	if (r == -EOVERFLOW)
+		return false; /* nor would the descriptor tell */
+	if (r < 0)
+		return out_of_sight(o, t, flags, r);
+	if (reads_recent(o, t, flags))
+		return false;
+	r = call_look(o, &o->name, &st);
+	if (r == -ENOENT)
+		return open_new(o, t, flags);
+	if (r < 0)
+		return out_of_sight(o, t, flags, r);
+	if (S_ISLNK(st.st_mode))
+		return open_link(o, t, flags);
+	return open_existing(o, t, flags, &st);
+}
+
+/* The kernel applies its own rules (RESOLVE_*, no unknown flags) and the descriptor
+ * tells what came of them; here we only look at what stands under the name now. */
+static bool open_by_own_rules(struct observer *o, struct tracee *t,
+			      const uint64_t args[6],
+			      const struct open_how *how)
+{
+	const char *path = o->path;
+	struct stat st;
+	ssize_t n;
+
+	if (o->quiet || is_idle(how->flags))
+		return false;
+	n = call_read_path(o, t, args[1], o->path);
+	if (n <= 0)
+		return false;
+	if (how->resolve & RESOLVE_IN_ROOT)
+		path += strspn(path, "/");
+	if (resolve_name(&o->resolver, &o->tree, t, (int)args[0], path,
+			 strlen(path), &o->name) < 0 ||
+	    stat(o->name.data, &st) < 0)
+		st = call_no_file;
+	return call_await(t, CALL_OPEN, how->flags, &st, &o->name, NULL);
+}
+
+bool call_openat2(struct observer *o, struct tracee *t, const uint64_t args[6])
+{
+	struct open_how how = { 0 };
+	size_t size = args[3] < sizeof(how) ? (size_t)args[3] : sizeof(how);
+
+	if (memory_read(&o->memory, t->tid, args[2], &how, size) < 0)
+		return false;
+	return open_by_own_rules(o, t, args, &how);
+}
+
+/* The stat of the file a name is now, when the tracee's mounts are not ours. */
+static bool is_visible(const struct tracee *t, const struct str *path,
+		       const struct stat *st)
+{
+	struct stat ours;
+
+	if (!t->process->foreign_mounts)
+		return true;
+	return stat(path->data, &ours) == 0 && ours.st_dev == st->st_dev &&
+	       ours.st_ino == st->st_ino;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool is_asked_for(const struct pending *w, const struct stat *st)
+{
+	return w->path.len && same_file(&w->before, st);
+}
+
+/* The file behind a new descriptor, and its name in o->name.  The name that was
+ * asked for is the right one if it led to this file; then the name which the kernel
+ * tells may be a later one.  It must do, too, when the kernel has none, because
+ * the file is removed or its descriptor closed already. */
+static int opened_file(struct observer *o, const struct tracee *t, int64_t fd,
+		       struct stat *st)
+{
+	const struct pending *w = &t->pending;
+	bool closed;
+	int r;
+
+	str_clear(&o->name);
+	r = resolve_fd(t->tid, (int)fd, &o->name, st);
+	closed = r == -ENOENT && !o->name.len;
+	if (closed && !w->path.len)
+		return -EBADF;
+	if (closed)
+		*st = w->before;
+	if ((r == -ENOENT && w->path.len) || (r == 0 && is_asked_for(w, st))) {
+		str_clear(&o->name);
+		str_add(&o->name, w->path.data, w->path.len);
+		r = str_error(&o->name);
+	}
+	return r;
+}
+
+/* What an awaited open turned out to be.  The descriptor knows best; the entry
+ * knows what was there before. */
+void call_open_done(struct observer *o, struct tracee *t, int64_t fd)
+{
+	struct pending *w = &t->pending;
+	bool existed = w->before.st_ino != 0;
+	struct stat st;
+	int r = opened_file(o, t, fd, &st);
+
+	if (w->call == CALL_HANDLE &&
+	    (r == -EINVAL || r == -ENOENT || r == -EBADF))
+		call_gap(o, t, EVENT_GAP_HANDLE, NULL);
+	else if (r == -EBADF)
+		call_gap(o, t, EVENT_GAP_PATH,
+			 "closed before it could be seen");
+	if (r == -EINVAL || r == -ENOENT || r == -EBADF)
+		return;
+	if (r < 0) {
+		call_gap(o, t, EVENT_GAP_PATH, strerror(-r));
+		return;
+	}
+	if (S_ISDIR(st.st_mode))
+		return;
+	if (!is_visible(t, &o->name, &st)) {
+		call_gap(o, t, EVENT_GAP_NAMESPACE, o->name.data);
+		return;
+	}
+	/* Nothing could be seen at the entry: a file with content, or one that
+	 * was not to be created, has been there. */
+	if (!existed && (!(w->flags & O_CREAT) || st.st_size))
+		existed = true;
+	/* Another file than was seen, or none was: as it is now, then. */
+	if (same_file(&w->before, &st))
+		st = w->before;
+	race_opened(o, &o->name, &st);
+	tell_open(o, t, w->flags, existed ? &st : NULL, &o->name);
+}
+
+bool call_truncate(struct observer *o, struct tracee *t,
+		   const struct call_args *a)
+{
+	struct stat st;
+	int r = resolve_name(&o->resolver, &o->tree, t, a->dirfd, a->path,
+			     a->len, &o->name);
+
+	if (r == 0)
+		r = resolve_follow(t, &o->name, &st);
+	if (r < 0)
+		return call_must_fail(r) ? false :
+					   call_await_unseen(t, a->path);
+	if (!S_ISREG(st.st_mode))
+		return false;
+	call_tell_change(o, &o->name, &st);
+	return call_await(t, CALL_TRUNCATE, 0, &st, &o->name, NULL);
+}

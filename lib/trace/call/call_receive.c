@@ -1,0 +1,127 @@
+/* call_receive.c - files a process has without having opened them
+ *
+ * Descriptors are inherited, or arrive in SCM_RIGHTS messages.  Those from inside
+ * the tree have been seen when they were opened; telling of them again does no
+ * harm. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "trace/call/call.h"
+#include "trace/call/memory.h"
+
+enum { CONTROL_MAX = 4096 }; /* 253 descriptors are the kernel's limit */
+
+/* The flags of a descriptor, from "/proc/PID/fdinfo/N". */
+int call_descriptor_flags(pid_t tid, int fd, unsigned *ret_flags)
+{
+	CLEANUP(str_release) struct str text = STR_INIT;
+	const char *line;
+	char path[48];
+	int r;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", (int)tid, fd);
+	r = fd_read_file(AT_FDCWD, path, 65536, &text);
+	if (r < 0)
+		return r;
+	line = strstr(str_cstr(&text), "flags:");
+	if (!line)
+		return -EBADMSG;
+	*ret_flags = (unsigned)strtoul(line + 6, NULL, 8);
+	return 0;
+}
+
+void call_scan_file(struct observer *o, struct tracee *t, int fd, unsigned skip)
+{
+	unsigned flags = EVENT_INHERITED;
+	unsigned open_flags;
+	struct stat st;
+
+	if (resolve_fd(t->tid, fd, &o->name, &st) < 0 || !S_ISREG(st.st_mode))
+		return;
+	if (call_descriptor_flags(t->tid, fd, &open_flags) < 0 ||
+	    (open_flags & (skip | O_PATH)))
+		return;
+	if ((open_flags & O_ACCMODE) != O_WRONLY)
+		flags |= EVENT_READ;
+	if ((open_flags & O_ACCMODE) != O_RDONLY)
+		flags |= EVENT_WRITE;
+	call_emit(o, t, EVENT_OPEN, flags, 0, &st, &o->name, NULL);
+}
+
+DEFINE_CLEANUP(DIR *, closedir)
+
+void call_scan_files(struct observer *o, struct tracee *t, bool at_start)
+{
+	CLEANUP(closedirp) DIR *dir = NULL;
+	struct dirent *entry;
+	char path[32];
+
+	if (o->quiet)
+		return;
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)t->tid);
+	dir = opendir(path);
+	if (!dir)
+		return;
+	while ((entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			call_scan_file(o, t, atoi(entry->d_name),
+				       at_start ? O_CLOEXEC : 0);
+}
+
+/* ---- SCM_RIGHTS ---- */
+
+/* Most messages have no room for descriptors: one look and it runs on. */
+bool call_recvmsg(struct observer *o, struct tracee *t, uint64_t message)
+{
+	struct msghdr m;
+
+	if (memory_read(&o->memory, t->tid, message, &m, sizeof(m)) < 0 ||
+	    m.msg_controllen < CMSG_LEN(sizeof(int)))
+		return false;
+	return call_await(t, CALL_RECVMSG, message, &call_no_file, NULL, NULL);
+}
+
+static void scan_rights(struct observer *o, struct tracee *t, struct cmsghdr *c)
+{
+	size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+	if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		int fd;
+
+		memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd), sizeof(fd));
+		call_scan_file(o, t, fd, 0);
+	}
+}
+
+void call_recvmsg_done(struct observer *o, struct tracee *t)
+{
+	_Alignas(struct cmsghdr) char control[CONTROL_MAX];
+	struct msghdr m;
+	uint64_t address;
+
+	if (memory_read(&o->memory, t->tid, t->pending.flags, &m, sizeof(m)) <
+		    0 ||
+	    m.msg_controllen < CMSG_LEN(sizeof(int)))
+		return;
+	address = (uint64_t)(uintptr_t)m.msg_control;
+	if (m.msg_controllen > sizeof(control))
+		m.msg_controllen = sizeof(control);
+	if (memory_read(&o->memory, t->tid, address, control,
+			m.msg_controllen) < 0)
+		return;
+	m.msg_control = control;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))
+		if (c->cmsg_len >= CMSG_LEN(0) &&
+		    c->cmsg_len <= m.msg_controllen)
+			scan_rights(o, t, c);
+}

@@ -1,0 +1,58 @@
+/* calls_common.h - the calls that every 64-bit architecture has by name.
+ *
+ * One list, so that a call which is observed on one machine is observed on all.
+ * Included by the calls_*.c files alone: the numbers are those of the machine it
+ * is compiled for.  Younger than some headers are 446, landlock_restrict_self, and
+ * 452, fchmodat2. */
+#ifndef ROAR_TRACE_CALL_CALLS_COMMON_H
+#define ROAR_TRACE_CALL_CALLS_COMMON_H
+
+#include <sys/syscall.h>
+
+/* The most frequent one first: the filter looks in this order. */
+#define CALLS_COMMON                                                          \
+	{ SYS_openat, CALL_OPENAT }, { SYS_ioctl, CALL_ATTRIBUTES },          \
+		{ SYS_openat2, CALL_OPENAT2 },                                \
+		{ SYS_unlinkat, CALL_UNLINKAT },                              \
+		{ SYS_renameat, CALL_RENAMEAT },                              \
+		{ SYS_renameat2, CALL_RENAMEAT2 },                            \
+		{ SYS_linkat, CALL_LINKAT },                                  \
+		{ SYS_symlinkat, CALL_SYMLINKAT },                            \
+		{ SYS_truncate, CALL_TRUNCATE },                              \
+		{ SYS_mknodat, CALL_MKNODAT }, { SYS_execve, CALL_EXECVE },   \
+		{ SYS_execveat, CALL_EXECVEAT }, { SYS_chdir, CALL_CHDIR },   \
+		{ SYS_fchdir, CALL_CHDIR }, { SYS_chroot, CALL_CHROOT },      \
+		{ SYS_pivot_root, CALL_CHROOT },                              \
+		{ SYS_unshare, CALL_NAMESPACE },                              \
+		{ SYS_setns, CALL_NAMESPACE }, { SYS_mount, CALL_NAMESPACE }, \
+		{ SYS_umount2, CALL_UMOUNT },                                 \
+		{ SYS_move_mount, CALL_NAMESPACE },                           \
+		{ SYS_open_by_handle_at, CALL_HANDLE },                       \
+		{ SYS_io_uring_setup, CALL_IO_URING },                        \
+		{ SYS_recvmsg, CALL_RECVMSG },                                \
+		{ SYS_recvmmsg, CALL_RECVMMSG },                              \
+		{ SYS_pidfd_getfd, CALL_RECVMMSG },                           \
+		{ SYS_setrlimit, CALL_LIMIT },                                \
+		{ SYS_prlimit64, CALL_PRLIMIT },                              \
+		{ SYS_sched_getaffinity, CALL_GETAFFINITY },                  \
+		{ SYS_sched_setaffinity, CALL_SETAFFINITY },                  \
+		{ SYS_setuid, CALL_CREDENTIALS },                             \
+		{ SYS_setreuid, CALL_CREDENTIALS },                           \
+		{ SYS_setresuid, CALL_CREDENTIALS },                          \
+		{ SYS_setfsuid, CALL_CREDENTIALS },                           \
+		{ SYS_capset, CALL_CREDENTIALS },                             \
+		{ SYS_seccomp, CALL_CREDENTIALS }, { 446, CALL_CREDENTIALS }, \
+		{ SYS_fchmod, CALL_RIGHTS }, { SYS_fchmodat, CALL_RIGHTS },   \
+		{ 452, CALL_RIGHTS }, { SYS_fchown, CALL_RIGHTS },            \
+		{ SYS_fchownat, CALL_RIGHTS }, { SYS_setxattr, CALL_RIGHTS }, \
+		{ SYS_lsetxattr, CALL_RIGHTS },                               \
+		{ SYS_fsetxattr, CALL_RIGHTS },                               \
+		{ SYS_removexattr, CALL_RIGHTS },                             \
+		{ SYS_lremovexattr, CALL_RIGHTS },                            \
+		{ SYS_fremovexattr, CALL_RIGHTS }, { SYS_clone, CALL_CLONE }, \
+		{ SYS_clone3, CALL_CLONE3 },                                  \
+	{                                                                     \
+		SYS_prctl, CALL_PRCTL                                         \
+	}
+
+#endif

@@ -1,0 +1,237 @@
+/* filter.c - see filter.h
+ *
+ * Shape of the program:
+ *
+ *	load arch
+ *	for each ABI:	arch? else next ABI
+ *			load number
+ *			for each call:	number? else next call
+ *					[look at an argument: allow]
+ *					return TRACE | call, or go to the tail
+ *			allow
+ *		tail:	[from the exempt page: allow]
+ *			return USER_NOTIF
+ *	allow
+ */
+#include "trace/call/filter.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "trace/call/calls.h"
+#include "trace/call/proof.h"
+
+static struct sock_filter *emit(struct filter_program *f, uint16_t code,
+				uint32_t k)
+{
+	struct sock_filter *ins = &f->code[f->prog.len];
+
+	assert(f->prog.len < FILTER_MAX);
+	*ins = (struct sock_filter){ .code = code, .k = k };
+	f->prog.len++;
+	return ins;
+}
+
+static void load(struct filter_program *f, size_t offset)
+{
+	emit(f, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset);
+}
+
+static void ret(struct filter_program *f, uint32_t action)
+{
+	emit(f, BPF_RET | BPF_K, action);
+}
+
+/* Conditional jump over `skip` instructions when the test fails (or holds). */
+static void unless(struct filter_program *f, uint16_t test, uint32_t k,
+		   uint8_t skip)
+{
+	emit(f, BPF_JMP | test | BPF_K, k)->jf = skip;
+}
+
+/* The low half of an argument; flags never use the high one. */
+static void load_arg(struct filter_program *f, int n)
+{
+	size_t low = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : 4;
+
+	load(f, offsetof(struct seccomp_data, args) + 8 * (size_t)n + low);
+}
+
+/* Opens that concern no content of a named file; see is_idle() in call_open.c. */
+static void allow_directories(struct filter_program *f, int flags_arg)
+{
+	load_arg(f, flags_arg);
+	unless(f, BPF_JSET, O_PATH, 1);
+	ret(f, SECCOMP_RET_ALLOW);
+	unless(f, BPF_JSET, O_DIRECTORY, 2);
+	emit(f, BPF_JMP | BPF_JSET | BPF_K, O_CREAT)->jt = 1;
+	ret(f, SECCOMP_RET_ALLOW);
+}
+
+static void allow_unless(struct filter_program *f, uint32_t k)
+{
+	emit(f, BPF_JMP | BPF_JEQ | BPF_K, k)->jt = 1;
+	ret(f, SECCOMP_RET_ALLOW);
+}
+
+static void look_at_arguments(struct filter_program *f, enum call call)
+{
+	switch (call) {
+	case CALL_OPEN:
+		allow_directories(f, 1);
+		break;
+	case CALL_OPENAT:
+		allow_directories(f, 2);
+		break;
+	case CALL_UNLINKAT:
+		/* A listener resolves names later than they were used: it has
+		 * to hear of a directory before that is gone. */
+		if (f->action != SECCOMP_RET_TRACE)
+			break;
+		load_arg(f, 2);
+		unless(f, BPF_JSET, AT_REMOVEDIR, 1);
+		ret(f, SECCOMP_RET_ALLOW);
+		break;
+	case CALL_LIMIT:
+		load_arg(f, 0);
+		allow_unless(f, RLIMIT_NOFILE);
+		break;
+	case CALL_PRLIMIT:
+		load_arg(f, 1);
+		allow_unless(f, RLIMIT_NOFILE);
+		/* Without a new limit it only asks. */
+		load_arg(f, 2);
+		unless(f, BPF_JEQ, 0, 1);
+		ret(f, SECCOMP_RET_ALLOW);
+		break;
+	case CALL_CLONE:
+		load_arg(f, 0);
+		emit(f, BPF_JMP | BPF_JSET | BPF_K,
+		     CLONE_NEWUSER | CLONE_NEWNS | CLONE_UNTRACED)
+			->jt = 1;
+		ret(f, SECCOMP_RET_ALLOW);
+		break;
+	case CALL_ATTRIBUTES:
+		load_arg(f, 1);
+		emit(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)FS_IOC_SETFLAGS)
+			->jt = 3;
+		emit(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)FS_IOC32_SETFLAGS)
+			->jt = 2;
+		allow_unless(f, (uint32_t)FS_IOC_FSSETXATTR);
+		break;
+	case CALL_PRCTL:
+		load_arg(f, 0);
+		emit(f, BPF_JMP | BPF_JEQ | BPF_K, PR_CAPBSET_DROP)->jt = 3;
+		emit(f, BPF_JMP | BPF_JEQ | BPF_K, PR_SET_SECUREBITS)->jt = 2;
+		allow_unless(f, PR_SET_SECCOMP);
+		break;
+	default:
+		break;
+	}
+}
+
+/* A tracer that stops is told the call; a listener must look it up by number, and
+ * shares one ending for all calls of an ABI: the tail, whose place is not known
+ * yet.  Instructions that lead there are marked by their operand. */
+enum { TO_TAIL = UINT32_MAX };
+
+static void stop(struct filter_program *f, enum call call)
+{
+	if (f->action == SECCOMP_RET_TRACE)
+		ret(f, SECCOMP_RET_TRACE | (uint32_t)call);
+	else
+		emit(f, BPF_JMP | BPF_JA, TO_TAIL);
+}
+
+static void add_call(struct filter_program *f, const struct call_spec *spec)
+{
+	unsigned jump = f->prog.len;
+
+	unless(f, BPF_JEQ, spec->nr, 0);
+	look_at_arguments(f, spec->call);
+	stop(f, spec->call);
+	f->code[jump].jf = (uint8_t)(f->prog.len - jump - 1);
+}
+
+/* Is the instruction in the exempt page? */
+static void allow_exempt(struct filter_program *f)
+{
+	size_t at = offsetof(struct seccomp_data, instruction_pointer);
+	size_t low = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : 4;
+
+	load(f, at + 4 - low);
+	unless(f, BPF_JEQ, (uint32_t)(f->exempt >> 32), 4);
+	load(f, at + low);
+	emit(f, BPF_ALU | BPF_AND | BPF_K, ~UINT32_C(4095));
+	unless(f, BPF_JEQ, (uint32_t)f->exempt, 1);
+	ret(f, SECCOMP_RET_ALLOW);
+}
+
+static void add_tail(struct filter_program *f, unsigned from, bool exempt)
+{
+	for (unsigned i = from; i < f->prog.len; i++)
+		if (f->code[i].code == (BPF_JMP | BPF_JA) &&
+		    f->code[i].k == TO_TAIL)
+			f->code[i].k = f->prog.len - i - 1;
+	if (exempt)
+		allow_exempt(f);
+	ret(f, f->action);
+}
+
+/* Only ptrace binds threads to a CPU and hides it, and has an interest in how
+ * processes are made.  Who is above permissions need not hear when they change. */
+static bool is_wanted(const struct filter_program *f, enum call call)
+{
+	switch (call) {
+	case CALL_GETAFFINITY:
+	case CALL_SETAFFINITY:
+	case CALL_CLONE:
+	case CALL_CLONE3:
+		return f->action == SECCOMP_RET_TRACE;
+	case CALL_RIGHTS:
+		return f->rights_matter;
+	default:
+		return true;
+	}
+}
+
+static void add_abi(struct filter_program *f, const struct call_abi *abi)
+{
+	unsigned jump;
+
+	/* The skip is a long one: jump to a plain jump that has 32 bits. */
+	emit(f, BPF_JMP | BPF_JEQ | BPF_K, abi->audit_arch)->jt = 1;
+	jump = f->prog.len;
+	emit(f, BPF_JMP | BPF_JA, 0);
+	load(f, offsetof(struct seccomp_data, nr));
+	if (abi->foreign_from) {
+		unless(f, BPF_JGE, abi->foreign_from, 1);
+		stop(f, CALL_FOREIGN);
+	}
+	for (size_t i = 0; i < abi->n_specs; i++)
+		if (is_wanted(f, abi->specs[i].call))
+			add_call(f, &abi->specs[i]);
+	ret(f, SECCOMP_RET_ALLOW);
+	if (f->action != SECCOMP_RET_TRACE)
+		add_tail(f, jump + 1, f->exempt && abi == &call_abis[0]);
+	f->code[jump].k = f->prog.len - jump - 1;
+}
+
+void filter_build(struct filter_program *f, uint32_t action, uint64_t exempt)
+{
+	f->prog = (struct sock_fprog){ .filter = f->code };
+	f->action = action;
+	f->rights_matter = !proof_overrides();
+	f->exempt = exempt & ~UINT64_C(4095);
+	load(f, offsetof(struct seccomp_data, arch));
+	for (size_t i = 0; i < n_call_abis; i++)
+		add_abi(f, &call_abis[i]);
+	ret(f, SECCOMP_RET_ALLOW);
+}

@@ -1,0 +1,32 @@
+/* filter.h - the seccomp program that stops a tracee where it matters.
+ *
+ * Everything that is in no table is allowed, by number alone, so the kernel
+ * answers it from its bitmap cache without running the program: reads and
+ * writes cost nothing.  Calls whose arguments already show that no file content
+ * is involved (opening a directory or a bare handle; for ptrace, removing a
+ * directory) are allowed in the program, too. */
+#ifndef ROAR_TRACE_CALL_FILTER_H
+#define ROAR_TRACE_CALL_FILTER_H
+
+#include <linux/filter.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { FILTER_MAX = 512 };
+
+struct filter_program {
+	struct sock_filter code[FILTER_MAX];
+	struct sock_fprog prog; /* points at code */
+	uint32_t action;
+	bool rights_matter; /* permissions of files bind us */
+	uint64_t exempt; /* page */
+};
+
+/* Assembles the program for this machine.  `action` is what happens at a call of the
+ * tables: SECCOMP_RET_TRACE (with the enum value of the call as its data) or
+ * SECCOMP_RET_USER_NOTIF.  Calls of the machine's own ABI made from the page at
+ * `exempt` pass (0: there is none); numbers are tested first, so that this, too,
+ * costs nothing elsewhere. */
+void filter_build(struct filter_program *f, uint32_t action, uint64_t exempt);
+
+#endif

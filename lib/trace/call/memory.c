@@ -1,0 +1,82 @@
+/* memory.c - see memory.h */
+#include "trace/call/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, FIRST = 256 };
+
+void memory_attach(struct memory *m, pid_t tid)
+{
+	char path[32];
+
+	if (m->tid == tid)
+		return;
+	if (m->tid)
+		(void)close(m->fd);
+	m->tid = 0;
+	if (!tid)
+		return;
+	(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)tid);
+	m->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (m->fd >= 0)
+		m->tid = tid;
+}
+
+static ssize_t read_some(const struct memory *m, pid_t tid, uint64_t address,
+			 void *data, size_t len)
+{
+	struct iovec local = { data, len };
+	struct iovec remote = { (void *)(uintptr_t)address, len };
+	ssize_t n;
+
+	if (m->tid == tid && address <= INT64_MAX)
+		n = pread(m->fd, data, len, (off_t)address);
+	else
+		n = process_vm_readv(tid, &local, 1, &remote, 1, 0);
+	if (n < 0)
+		return errno == EIO ? -EFAULT : -errno;
+	return n;
+}
+
+/* Reads never cross a page boundary in one piece, because the next page may
+ * not be mapped; most paths end within the first piece. */
+ssize_t memory_read_path(const struct memory *m, pid_t tid, uint64_t address,
+			 char *buf)
+{
+	size_t got = 0;
+
+	while (got < MEMORY_PATH_MAX) {
+		uint64_t at = address + got;
+		size_t piece = PAGE - (size_t)(at & (PAGE - 1));
+		char *nul;
+		ssize_t n;
+
+		if (got == 0 && piece > FIRST)
+			piece = FIRST;
+		if (piece > MEMORY_PATH_MAX - got)
+			piece = MEMORY_PATH_MAX - got;
+		n = read_some(m, tid, at, buf + got, piece);
+		if (n <= 0)
+			return n < 0 ? n : -EFAULT;
+		nul = memchr(buf + got, '\0', (size_t)n);
+		if (nul)
+			return nul - buf;
+		got += (size_t)n;
+	}
+	return -ENAMETOOLONG;
+}
+
+int memory_read(const struct memory *m, pid_t tid, uint64_t address, void *data,
+		size_t len)
+{
+	ssize_t n = read_some(m, tid, address, data, len);
+
+	if (n < 0)
+		return (int)n;
+	return (size_t)n == len ? 0 : -EFAULT;
+}

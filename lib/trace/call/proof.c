@@ -1,0 +1,268 @@
+/* proof.c - see proof.h */
+#include "trace/call/proof.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "trace/call/call.h"
+
+bool proof_overrides(void)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct data[2] = { { 0 } };
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return false;
+	return (data[0].effective & (1U << CAP_DAC_OVERRIDE)) &&
+	       (data[0].effective & (1U << CAP_FOWNER));
+}
+
+void proof_init(struct proof *r)
+{
+	r->override = proof_overrides();
+	r->euid = geteuid();
+}
+
+void proof_release(struct proof *r)
+{
+	str_release(&r->writable);
+}
+
+void proof_forget(struct observer *o, const struct tracee *t)
+{
+	struct proof *r = &o->proof;
+
+	r->writable_until_ns = 0;
+	memset(r->filesystems, 0, sizeof(r->filesystems));
+	recent_clear(&o->recent);
+	if (!t)
+		return;
+	r->changed_ns = o->now_ns;
+	r->changer = t->tid;
+}
+
+/* Another thread may be changing rights right now: what is looked at may not be
+ * what the call finds. */
+static bool is_unsettled(const struct observer *o, const struct tracee *t)
+{
+	return o->proof.changer != t->tid &&
+	       o->now_ns - o->proof.changed_ns < BELIEF_NS;
+}
+
+/* ---- the file system ---- */
+
+/* Where a server or a program decides, it has rules of its own (root squash,
+ * quotas of others). */
+static bool is_plain(const struct statfs *fs)
+{
+	static const uint32_t plain[] = {
+		EXT4_SUPER_MAGIC,     XFS_SUPER_MAGIC,
+		BTRFS_SUPER_MAGIC,    TMPFS_MAGIC,
+		RAMFS_MAGIC,	      OVERLAYFS_SUPER_MAGIC,
+		F2FS_SUPER_MAGIC,     SQUASHFS_MAGIC,
+		EROFS_SUPER_MAGIC_V1, ISOFS_SUPER_MAGIC,
+		0x2fc12fc1 /* ZFS */, 0xca451a4e /* bcachefs */,
+	};
+
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		if ((uint32_t)fs->f_type == plain[i])
+			return true;
+	return false;
+}
+
+/* More than the tree can use up while it is believed.  Where a number is not
+ * limited it is 0 of 0. */
+static bool is_roomy(const struct statfs *fs)
+{
+	enum { FILES = 1024, BYTES = 8 << 20 };
+
+	return (!fs->f_files || fs->f_ffree >= FILES) &&
+	       (!fs->f_blocks || fs->f_bavail >= BYTES / (uint64_t)fs->f_bsize);
+}
+
+static const struct filesystem *filesystem_of(struct observer *o, dev_t dev,
+					      const char *path)
+{
+	struct filesystem *f =
+		&o->proof.filesystems[(major(dev) ^ minor(dev)) % FILESYSTEMS];
+	struct statfs fs;
+
+	if (f->dev == dev && o->now_ns < f->until_ns)
+		return f;
+	*f = (struct filesystem){ .dev = dev };
+	if (statfs(path, &fs) < 0)
+		return f;
+	f->plain = is_plain(&fs);
+	f->roomy = is_roomy(&fs);
+	f->until_ns = o->now_ns + BELIEF_NS;
+	return f;
+}
+
+/* ---- files ---- */
+
+static bool may_access(const struct str *path, int mode)
+{
+	return faccessat(AT_FDCWD, path->data, mode, AT_EACCESS) == 0;
+}
+
+bool proof_reads(const struct observer *o, const struct str *path)
+{
+	return o->proof.override || may_access(path, R_OK);
+}
+
+/* Does the mode alone give this right?  Only to the owner: for others there may
+ * be an access list behind it, so the kernel must be asked. */
+static bool grants(const struct proof *r, const struct stat *st, mode_t bits)
+{
+	return r->override ||
+	       (st->st_uid == r->euid && (st->st_mode & bits) == bits);
+}
+
+static bool surely_reads(const struct observer *o, const struct str *path,
+			 const struct stat *st)
+{
+	return grants(&o->proof, st, 0400) || may_access(path, R_OK);
+}
+
+static bool surely_writes(struct observer *o, const struct tracee *t,
+			  const struct str *path, const struct stat *st,
+			  bool also_reads)
+{
+	/* A running program refuses writers (ETXTBSY). */
+	if (o->locked || (st->st_mode & 0111))
+		return false;
+	/* Names can be added beside it, so the file system is writable; what
+	 * forbids writing to the file itself was seen with its stat. */
+	if (grants(&o->proof, st, also_reads ? 0600 : 0200) &&
+	    proof_names(o, t, path))
+		return true;
+	return may_access(path, also_reads ? R_OK | W_OK : W_OK);
+}
+
+/* Flags by which an open of a file with all rights may still fail: not every file
+ * system has O_DIRECT; O_NOATIME is for owners; beside O_CREAT a sticky directory
+ * protects files of others; the fourth access mode is for ioctl() alone. */
+static bool is_odd(const struct proof *r, const struct stat *st, uint64_t flags)
+{
+	if ((flags & O_DIRECT) || (flags & O_ACCMODE) == O_ACCMODE)
+		return true;
+	if (st->st_uid == r->euid)
+		return false;
+	return (flags & O_CREAT) || ((flags & O_NOATIME) && !r->override);
+}
+
+bool proof_opens(struct observer *o, const struct tracee *t,
+		 const struct str *path, const struct stat *st, uint64_t flags)
+{
+	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
+
+	/* A 32-bit program may not open larger ones. */
+	if (is_odd(&o->proof, st, flags) || st->st_size > INT32_MAX ||
+	    is_unsettled(o, t) ||
+	    !filesystem_of(o, st->st_dev, path->data)->plain)
+		return false;
+	if (!writes)
+		return surely_reads(o, path, st);
+	return surely_writes(o, t, path, st, (flags & O_ACCMODE) != O_WRONLY);
+}
+
+/* ---- names ---- */
+
+/* In a sticky directory (/tmp) only owners may remove, from one that is
+ * append-only nobody: not for sure then. */
+static bool is_writable(struct observer *o, const struct str *dir)
+{
+	bool locked = o->locked;
+	const struct filesystem *fs;
+	struct stat st;
+	bool ok;
+
+	ok = call_look(o, dir, &st) == 0 && !o->locked;
+	o->locked = locked;
+	if (!ok || !may_access(dir, W_OK | X_OK) ||
+	    ((st.st_mode & S_ISVTX) && !o->proof.override))
+		return false;
+	fs = filesystem_of(o, st.st_dev, dir->data);
+	return fs->plain && fs->roomy;
+}
+
+bool proof_names(struct observer *o, const struct tracee *t,
+		 const struct str *path)
+{
+	struct proof *r = &o->proof;
+	char *slash = memrchr(path->data, '/', path->len);
+	size_t len;
+
+	if (!slash || slash == path->data || is_unsettled(o, t))
+		return false;
+	len = (size_t)(slash - path->data);
+	if (o->now_ns < r->writable_until_ns && r->writable.len == len &&
+	    memcmp(r->writable.data, path->data, len) == 0)
+		return true;
+	r->writable_until_ns = 0;
+	str_clear(&r->writable);
+	str_add(&r->writable, path->data, len);
+	if (str_error(&r->writable) < 0 || !is_writable(o, &r->writable))
+		return false;
+	r->writable_until_ns = o->now_ns + BELIEF_NS;
+	return true;
+}
+
+/* ---- descriptors ---- */
+
+DEFINE_CLEANUP(DIR *, closedir)
+
+/* How many it has: since Linux 6.2 the size of the folder. */
+static uint64_t count_descriptors(pid_t tid)
+{
+	CLEANUP(closedirp) DIR *dir = NULL;
+	char path[32];
+	struct stat st;
+	uint64_t n = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)tid);
+	if (stat(path, &st) < 0)
+		return 0;
+	if (st.st_size)
+		return (uint64_t)st.st_size;
+	dir = opendir(path);
+	while (dir && readdir(dir))
+		n++;
+	return n;
+}
+
+/* Descriptors come from many calls that do not stop, but each takes its time: as
+ * long as all threads together cannot have used up what was free at the last look,
+ * there is no need for another. */
+void proof_check_limit(struct observer *o, struct tracee *t)
+{
+	enum { CALL_NS = 40, MARGIN = 64, LONG_NS = 100000000 };
+	struct process *p = t->process;
+	struct rlimit limit;
+	uint64_t used, room;
+
+	if (p->n_opens++ && o->now_ns < p->roomy_until_ns)
+		return;
+	if (prlimit(t->tid, RLIMIT_NOFILE, NULL, &limit) < 0)
+		return;
+	used = count_descriptors(t->tid) + MARGIN;
+	p->full = used >= limit.rlim_cur;
+	p->roomy_until_ns = o->now_ns;
+	if (p->full)
+		return;
+	room = (limit.rlim_cur - used) / p->n_threads;
+	p->roomy_until_ns += room > LONG_NS / CALL_NS ? LONG_NS :
+							(int64_t)room * CALL_NS;
+}

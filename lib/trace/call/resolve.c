@@ -1,0 +1,396 @@
+/* resolve.c - see resolve.h */
+#include "trace/call/resolve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "trace/call/memory.h"
+
+/* A canonical directory in the resolver's pool. */
+struct text {
+	int64_t seen_ns;
+	size_t len;
+	char data[];
+};
+
+/* A run that walks through very many directories starts over at some point. */
+enum { DIRS_MAX = 20000 };
+
+void resolver_forget(struct resolver *r)
+{
+	map_release(&r->dirs);
+	pool_release(&r->pool);
+}
+
+void resolver_release(struct resolver *r)
+{
+	resolver_forget(r);
+	str_release(&r->scratch);
+}
+
+bool resolve_is_private(const char *path)
+{
+	return strncmp(path, "/proc/", 6) == 0 ||
+	       strncmp(path, "/dev/fd", 7) == 0 ||
+	       strncmp(path, "/dev/std", 8) == 0;
+}
+
+static int read_link(const char *link, struct str *out)
+{
+	char buf[PATH_MAX + 64];
+	ssize_t n = readlink(link, buf, sizeof(buf));
+
+	if (n < 0)
+		return -errno;
+	if ((size_t)n == sizeof(buf))
+		return -ENAMETOOLONG;
+	str_clear(out);
+	str_add(out, buf, (size_t)n);
+	return str_error(out);
+}
+
+/* The kernel marks names that are gone; a file may really be called so, which
+ * the link count tells. */
+static bool is_deleted(const struct str *path, const struct stat *st)
+{
+	static const char mark[] = " (deleted)";
+	size_t n = sizeof(mark) - 1;
+
+	return st->st_nlink == 0 && path->len > n &&
+	       memcmp(path->data + path->len - n, mark, n) == 0;
+}
+
+int resolve_fd(pid_t tid, int fd, struct str *out, struct stat *ret_stat)
+{
+	char link[64];
+	int r;
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)tid, fd);
+	r = read_link(link, out);
+	if (r < 0)
+		return r;
+	if (out->len == 0 || out->data[0] != '/')
+		return -EINVAL; /* pipe:[1], anon_inode:..., memfd:... */
+	if (stat(link, ret_stat) < 0)
+		return -errno;
+	return is_deleted(out, ret_stat) ? -ENOENT : 0;
+}
+
+/* The canonical path of a descriptor of our own. */
+static int own_fd_path(int fd, struct str *out)
+{
+	char link[32];
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return read_link(link, out);
+}
+
+/* Opens `path` as a bare handle the way the tracee would: below its own root
+ * when that differs from ours. */
+static int open_handle(const struct tracee *t, const char *path, int flags)
+{
+	CLEANUP(closep) int root = -1;
+	struct open_how how = {
+		.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
+		.resolve = RESOLVE_IN_ROOT,
+	};
+	char link[32];
+	int fd;
+
+	if (!t->process->foreign_root && !t->process->foreign_mounts) {
+		fd = open(path, O_PATH | O_CLOEXEC | flags);
+		return fd < 0 ? -errno : fd;
+	}
+	(void)snprintf(link, sizeof(link), "/proc/%d/root", (int)t->tid);
+	root = open(link, O_PATH | O_CLOEXEC | O_DIRECTORY);
+	if (root < 0)
+		return -errno;
+	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	return fd < 0 ? -errno : fd;
+}
+
+static int canonical_dir(const struct tracee *t, const char *dir,
+			 struct str *out)
+{
+	CLEANUP(closep) int fd = open_handle(t, dir, O_DIRECTORY);
+
+	if (fd < 0)
+		return fd;
+	return own_fd_path(fd, out);
+}
+
+static int64_t now(const struct resolver *r)
+{
+	return r->clock ? *r->clock : 0;
+}
+
+static bool is_same(const struct text *known, const struct str *canonical)
+{
+	return known->len == canonical->len &&
+	       memcmp(known->data, canonical->data, known->len) == 0;
+}
+
+static int remember(struct resolver *r, const struct str *named,
+		    const struct str *canonical)
+{
+	struct text *value;
+	char *key;
+
+	if (r->dirs.count >= DIRS_MAX)
+		resolver_forget(r);
+	value = pool_alloc(&r->pool, sizeof(*value) + canonical->len + 1);
+	key = pool_dup(&r->pool, named->data, named->len);
+	if (!value || !key)
+		return -ENOMEM;
+	value->seen_ns = now(r);
+	value->len = canonical->len;
+	memcpy(value->data, canonical->data, canonical->len + 1);
+	return map_set(&r->dirs, key, named->len, value);
+}
+
+/* Names below /proc mean something else from call to call, and names of a process
+ * with a root of its own something else than to us. */
+static bool is_cacheable(const struct tracee *t, const char *named)
+{
+	return !t->process->foreign_root && !t->process->foreign_mounts &&
+	       strncmp(named, "/proc/", 6) != 0;
+}
+
+/* Appends the canonical form of the directory `named` to `out`. */
+static int add_dir(struct resolver *r, const struct tracee *t,
+		   const struct str *named, struct str *out)
+{
+	CLEANUP(str_release) struct str canonical = STR_INIT;
+	struct text *known = NULL;
+	bool cacheable = is_cacheable(t, named->data);
+	int err;
+
+	if (cacheable)
+		known = map_get(&r->dirs, named->data, named->len);
+	if (known && now(r) - known->seen_ns < BELIEF_NS) {
+		str_add(out, known->data, known->len);
+		return str_error(out);
+	}
+	err = canonical_dir(t, named->data, &canonical);
+	if (err < 0)
+		return err;
+	if (known && is_same(known, &canonical)) {
+		known->seen_ns = now(r);
+	} else if (cacheable) {
+		/* Others may have changed as well. */
+		if (known)
+			resolver_forget(r);
+		(void)remember(r, named, &canonical);
+	}
+	str_add(out, canonical.data, canonical.len);
+	return str_error(out);
+}
+
+/* Nothing can be made there, but ".." still leads somewhere. */
+static bool is_removed(const struct str *dir)
+{
+	static const char mark[] = " (deleted)";
+	size_t n = sizeof(mark) - 1;
+	struct stat st;
+
+	return dir->len > n && memcmp(dir->data + dir->len - n, mark, n) == 0 &&
+	       lstat(dir->data, &st) < 0;
+}
+
+/* The current directory of the thread, as the kernel names it; -ESTALE when it has
+ * no name any more. */
+static int current_dir(const struct resolver *r, struct tree *tree,
+		       struct tracee *t, struct str *out)
+{
+	bool doubtful = tree->n_chdir || now(r) - t->cwd_ns >= BELIEF_NS;
+	char link[32];
+	int err;
+
+	if (!t->cwd.len || (doubtful && !t->cwd_told) ||
+	    t->cwd_generation != tree->cwd_generation) {
+		(void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)t->tid);
+		err = read_link(link, &t->cwd);
+		if (err < 0 && !(t->cwd_told && t->cwd.len))
+			return err;
+		if (is_removed(&t->cwd)) {
+			str_clear(&t->cwd);
+			return -ESTALE;
+		}
+		t->cwd_generation = tree->cwd_generation;
+		t->cwd_ns = now(r);
+	}
+	str_add(out, t->cwd.data, t->cwd.len);
+	return str_error(out);
+}
+
+/* Where a relative path starts. */
+static int start_dir(const struct resolver *r, struct tree *tree,
+		     struct tracee *t, int dirfd, struct str *out)
+{
+	CLEANUP(str_release) struct str dir = STR_INIT;
+	struct stat st;
+	int err;
+
+	if (dirfd == AT_FDCWD)
+		err = current_dir(r, tree, t, out);
+	else
+		err = resolve_fd(t->tid, dirfd, &dir, &st);
+	/* The directory is deeper than a path can say; the call may succeed. */
+	if (err == -ENAMETOOLONG)
+		return -EOVERFLOW;
+	if (err < 0 || dirfd == AT_FDCWD)
+		return err;
+	str_add(out, dir.data, dir.len);
+	return str_error(out);
+}
+
+/* "x", "", "." and ".." at the end: only the first is a name. */
+static bool is_name(const char *name)
+{
+	return *name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+static void join(struct str *out, const char *name)
+{
+	if (!out->len || out->data[out->len - 1] != '/')
+		str_addc(out, '/');
+	str_adds(out, name);
+}
+
+/* What a process calls its own has another name for us.  Writes that name to
+ * `buf` and returns it, or returns `path`. */
+static const char *translate(const struct tracee *t, const char *path,
+			     char buf[MEMORY_PATH_MAX + 64])
+{
+	static const struct {
+		const char *prefix;
+		const char *format; /* of the process and the thread */
+	} own[] = {
+		{ "/proc/self/", "/proc/%1$d/%3$s" },
+		{ "/proc/thread-self/", "/proc/%1$d/task/%2$d/%3$s" },
+		{ "/dev/fd/", "/proc/%1$d/fd/%3$s" },
+	};
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		size_t len = strlen(own[i].prefix);
+
+		if (strncmp(path, own[i].prefix, len) != 0)
+			continue;
+		(void)snprintf(buf, MEMORY_PATH_MAX + 64, own[i].format,
+			       (int)t->process->pid, (int)t->tid, path + len);
+		return buf;
+	}
+	return path;
+}
+
+static int resolve(struct resolver *r, struct tree *tree, struct tracee *t,
+		   int dirfd, const char *path, size_t len, struct str *out)
+{
+	char buf[MEMORY_PATH_MAX + 64];
+	struct str *named = &r->scratch;
+	const char *slash;
+	int err;
+
+	str_clear(out);
+	str_clear(named);
+	if (len == 0)
+		return start_dir(r, tree, t, dirfd, out);
+	if (path[0] == '/') {
+		path = translate(t, path, buf);
+		len = strlen(path);
+	}
+	slash = memrchr(path, '/', len);
+	if (path[0] != '/') {
+		err = start_dir(r, tree, t, dirfd, slash ? named : out);
+		if (err < 0)
+			return err;
+		if (!slash && is_name(path)) {
+			/* A plain name below a directory the kernel named. */
+			join(out, path);
+			return str_error(out);
+		}
+		if (!slash) {
+			str_add(named, out->data, out->len);
+			str_clear(out);
+		}
+		str_addc(named, '/');
+	}
+	if (slash && is_name(slash + 1)) {
+		str_add(named, path, (size_t)(slash - path) + 1);
+		err = add_dir(r, t, named, out);
+		if (err < 0)
+			return err;
+		join(out, slash + 1);
+		return str_error(out);
+	}
+	/* It names a directory by "..", "." or a final slash. */
+	str_add(named, path, len);
+	return add_dir(r, t, named, out);
+}
+
+int resolve_name(struct resolver *r, struct tree *tree, struct tracee *t,
+		 int dirfd, const char *path, size_t len, struct str *out)
+{
+	int err = resolve(r, tree, t, dirfd, path, len, out);
+
+	if (err == 0 && out->len >= PATH_MAX)
+		return -EOVERFLOW;
+	return err;
+}
+
+/* A path of ours as a process below another root says it. */
+static const char *below_root(const struct tracee *t, const char *path,
+			      char root[PATH_MAX])
+{
+	char link[32];
+	ssize_t n;
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/root", (int)t->tid);
+	n = readlink(link, root, PATH_MAX - 1);
+	if (n <= 1)
+		return path;
+	root[n] = '\0';
+	return path_is_under(path, root) ? path + n : path;
+}
+
+/* Magic links ("/proc/self/fd/0") would lead us to our own files. */
+static int open_following(const struct tracee *t, const char *path)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_NO_MAGICLINKS,
+	};
+	char root[PATH_MAX];
+	int fd;
+
+	if (t->process->foreign_mounts || t->process->foreign_root)
+		return open_handle(t, below_root(t, path, root), 0);
+	fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	if (fd < 0 && errno == ENOSYS)
+		fd = open(path, O_PATH | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int resolve_follow(const struct tracee *t, struct str *path,
+		   struct stat *ret_stat)
+{
+	CLEANUP(closep) int fd = open_following(t, path->data);
+	int err;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, ret_stat) < 0)
+		return -errno;
+	err = own_fd_path(fd, path);
+	if (err < 0)
+		return err;
+	return path->data[0] == '/' ? 0 : -EINVAL;
+}

@@ -1,0 +1,59 @@
+/* resolve.h - from what a process passed to the kernel to a canonical path.
+ *
+ * A canonical path is absolute and free of symbolic links in its directory
+ * part; the last component is looked at by the caller, because some calls
+ * follow a link there and some do not.
+ *
+ * Most opens of a program name files in few directories, so canonical forms of
+ * directory names are remembered, for a moment: others may rename directories and
+ * switch links, too.  When somebody in the tree does so, the memory is dropped at
+ * once. */
+#ifndef ROAR_TRACE_CALL_RESOLVE_H
+#define ROAR_TRACE_CALL_RESOLVE_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "base/map.h"
+#include "base/pool.h"
+#include "base/str.h"
+#include "trace/call/tracee.h"
+
+/* How long what was seen a moment ago is believed without another look. */
+enum { BELIEF_NS = 2000000 };
+
+struct resolver {
+	const int64_t *clock; /* the time now; NULL: it stands still */
+	struct map dirs; /* directory as named -> canonical struct text */
+	struct pool pool;
+	struct str scratch;
+};
+
+void resolver_release(struct resolver *r);
+
+/* Forgets remembered directories. */
+void resolver_forget(struct resolver *r);
+
+/* Canonical form of `path` as `t` would see it from `dirfd` (AT_FDCWD or one of
+ * its descriptors).  The last component is kept as it is.  Negative errno when
+ * the directory part does not exist (the call will fail, too); -EOVERFLOW when the
+ * call may succeed but the path is longer than PATH_MAX. */
+int resolve_name(struct resolver *r, struct tree *tree, struct tracee *t,
+		 int dirfd, const char *path, size_t len, struct str *out);
+
+/* Follows symbolic links of an existing canonical name to the end: `path` is
+ * replaced, `ret_stat` filled in.  -ENOENT for a dangling link, -ELOOP for one that
+ * leads through a process's own descriptors. */
+int resolve_follow(const struct tracee *t, struct str *path,
+		   struct stat *ret_stat);
+
+/* The file behind a descriptor of the tracee: its path and stat.  -ENOENT when
+ * it has no name any more, -EINVAL when it is no file of the file system. */
+int resolve_fd(pid_t tid, int fd, struct str *out, struct stat *ret_stat);
+
+/* Does this path mean something else to the tracee than to us?  ("/proc/self",
+ * "/dev/fd", ...) */
+bool resolve_is_private(const char *path);
+
+#endif

@@ -1,0 +1,96 @@
+/* tracee.h - the threads and processes under observation.
+ *
+ * ptrace speaks of threads; files belong to processes.  A `struct tracee` is a
+ * thread that may stop (it may have a current directory of its own), a `struct
+ * process` what threads share.  Both live from fork to exit, so
+ * memory follows the number alive, not the number made. */
+#ifndef ROAR_TRACE_CALL_TRACEE_H
+#define ROAR_TRACE_CALL_TRACEE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "base/map.h"
+#include "base/str.h"
+#include "trace/call/calls.h"
+
+struct process {
+	pid_t pid; /* thread-group id; the key */
+	unsigned n_threads;
+	bool foreign_root; /* its "/" is not ours */
+	bool foreign_mounts; /* it sees other mounts than we do */
+	pid_t vforked_by; /* it keeps this one waiting until it executes */
+	bool full; /* near its descriptor limit: opens may fail */
+	bool restricted; /* changed credentials or sandboxed itself: likewise */
+	uint32_t n_opens; /* 0: the limit is to be looked at */
+	int64_t roomy_until_ns; /* it has descriptors left until then */
+};
+
+/* A call whose result has to be known: what was learned at its entry. */
+struct pending {
+	enum call call; /* CALL_NONE: no exit stop is expected */
+	bool waited; /* for another call that is to be told first */
+	unsigned *counted; /* where it counts as under way, or NULL */
+	uint64_t flags; /* open flags, rename flags */
+	int64_t entry_ns; /* when it began; kept by who looks afterwards */
+	struct stat before; /* the file before the call; st_ino 0: none seen */
+	struct str path; /* canonical */
+	struct str path2;
+};
+
+struct tracee {
+	pid_t tid; /* the key */
+	struct process *process;
+	struct pending pending;
+	struct str exec_path; /* what it asked execve() for */
+	struct str exec_command; /* and with which words, if already known */
+	struct str cwd; /* canonical; empty until asked for */
+	uint64_t cwd_generation; /* of `cwd`, see struct tree */
+	int64_t cwd_ns; /* when it was asked for */
+	bool cwd_told; /* by the process itself: it may be gone by now */
+	bool parts; /* its next child has namespaces of its own */
+	uint64_t let_go; /* at a call about this name; 0: it has stopped since */
+	bool held; /* stopped before its parent told of it; not resumed */
+	bool unannounced; /* its parent has not told of it yet */
+};
+
+struct tree {
+	struct map tracees; /* tid -> struct tracee */
+	struct map processes; /* pid -> struct process */
+	uint64_t cwd_generation; /* raised by every chdir of anybody */
+	unsigned n_chdir; /* under way */
+	unsigned n_changing; /* calls that change names, under way */
+	unsigned n_opening; /* awaited opens, under way */
+};
+
+void tree_release(struct tree *tree);
+
+/* The pending call is under way, or is not any more. */
+void tree_count_in(struct tree *tree, struct tracee *t);
+void tree_count_out(struct tracee *t);
+
+struct tracee *tree_find(const struct tree *tree, pid_t tid);
+
+/* A new thread of `process`, or the first one of a new process when that is
+ * NULL.  NULL without memory. */
+struct tracee *tree_add(struct tree *tree, pid_t tid, struct process *process);
+
+/* Forgets a thread that is gone.  Returns its process while that has other
+ * threads, NULL when it was the last (the process is freed as well). */
+struct process *tree_remove(struct tree *tree, struct tracee *t);
+
+/* Moves a thread to another process (its FORK event was told before it). */
+int tree_move(struct tree *tree, struct tracee *t, struct process *process);
+
+/* execve() from another thread: `t` takes over the leader's id `tid`. */
+void tree_rename(struct tree *tree, struct tracee *t, pid_t tid);
+
+static inline size_t tree_count(const struct tree *tree)
+{
+	return tree->tracees.count;
+}
+
+#endif

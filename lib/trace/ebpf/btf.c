@@ -1,0 +1,389 @@
+/* btf.c - see btf.h */
+#include "trace/ebpf/btf.h"
+
+#include <fcntl.h>
+#include <linux/btf.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "trace/ebpf/image.h"
+
+static const char kernel_types[] = "/sys/kernel/btf/vmlinux";
+
+enum {
+	TYPES_MAX = 1 << 22,
+	DEPTH_MAX = 8, /* of structs without a name inside each other */
+	WANTED_SLOTS = 1024, /* a power of two, several times the names */
+};
+
+/* A type of a wanted name; there may be several of one name. */
+struct found {
+	const char *name;
+	uint32_t id;
+	uint32_t kind;
+};
+
+struct btf {
+	uint8_t *data;
+	size_t len;
+	bool mapped;
+	const uint8_t *types;
+	size_t types_len;
+	const char *strings;
+	size_t strings_len;
+	uint32_t *offsets; /* of each type, by number */
+	uint32_t n_types;
+	struct found *found;
+	size_t n_found;
+	const char *wanted[WANTED_SLOTS]; /* open addressing; only for the pass */
+	uint8_t starts[8192]; /* a bit for each first two bytes of these */
+};
+
+/* ---- the file ---- */
+
+/* Kernels before 6.16 cannot map it. */
+static int read_all(struct btf *b, int fd, size_t len)
+{
+	ssize_t n;
+
+	b->data = malloc(len);
+	if (!b->data)
+		return -ENOMEM;
+	n = fd_read_all(fd, b->data, len);
+	if (n < 0)
+		return (int)n;
+	b->len = (size_t)n;
+	return 0;
+}
+
+static int load_file(struct btf *b, const char *path)
+{
+	CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	void *at;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_size < (off_t)sizeof(struct btf_header) ||
+	    st.st_size > INT32_MAX)
+		return -EBADMSG;
+	at = mmap(NULL, (size_t)st.st_size, PROT_READ,
+		  MAP_PRIVATE | MAP_POPULATE, fd, 0);
+	if (at == MAP_FAILED)
+		return read_all(b, fd, (size_t)st.st_size);
+	b->data = at;
+	b->len = (size_t)st.st_size;
+	b->mapped = true;
+	return 0;
+}
+
+static int check_header(struct btf *b)
+{
+	struct btf_header h;
+	size_t rest;
+
+	memcpy(&h, b->data, sizeof(h));
+	if (h.magic != BTF_MAGIC || h.hdr_len > b->len)
+		return -EBADMSG;
+	rest = b->len - h.hdr_len;
+	if (h.type_off > rest || h.type_len > rest - h.type_off ||
+	    h.str_off > rest || !h.str_len || h.str_len > rest - h.str_off)
+		return -EBADMSG;
+	b->types = b->data + h.hdr_len + h.type_off;
+	b->types_len = h.type_len;
+	b->strings = (const char *)b->data + h.hdr_len + h.str_off;
+	b->strings_len = h.str_len;
+	return b->strings[h.str_len - 1] ? -EBADMSG : 0;
+}
+
+/* ---- wanted names ---- */
+
+static uint32_t hash(const char *name)
+{
+	uint32_t h = 2166136261U;
+
+	for (; *name; name++)
+		h = (h ^ (uint8_t)*name) * 16777619U;
+	return h;
+}
+
+static unsigned start_of(const char *name)
+{
+	return (uint8_t)name[0] | (unsigned)(uint8_t)name[1] << 8;
+}
+
+static void want(struct btf *b, const char *name)
+{
+	unsigned start = start_of(name);
+	uint32_t i = hash(name) % WANTED_SLOTS;
+
+	while (b->wanted[i]) {
+		if (strcmp(b->wanted[i], name) == 0)
+			return;
+		i = (i + 1) % WANTED_SLOTS;
+	}
+	b->wanted[i] = name;
+	b->starts[start / 8] |= (uint8_t)(1U << start % 8);
+}
+
+/* Most names differ from all wanted ones in their first two bytes. */
+static bool is_wanted(const struct btf *b, const char *name)
+{
+	unsigned start = start_of(name);
+	uint32_t i;
+
+	if (!(b->starts[start / 8] & 1U << start % 8))
+		return false;
+	i = hash(name) % WANTED_SLOTS;
+	while (b->wanted[i] && strcmp(b->wanted[i], name) != 0)
+		i = (i + 1) % WANTED_SLOTS;
+	return b->wanted[i];
+}
+
+/* ---- the pass ---- */
+
+/* Bytes behind the 12 that every type has; negative for an unknown kind. */
+static int64_t trailer(uint32_t info)
+{
+	uint32_t n = BTF_INFO_VLEN(info);
+
+	switch (BTF_INFO_KIND(info)) {
+	case BTF_KIND_INT:
+	case BTF_KIND_VAR:
+	case BTF_KIND_DECL_TAG:
+		return 4;
+	case BTF_KIND_ARRAY:
+		return sizeof(struct btf_array);
+	case BTF_KIND_STRUCT:
+	case BTF_KIND_UNION:
+	case BTF_KIND_DATASEC:
+	case BTF_KIND_ENUM64:
+		return 12 * (int64_t)n;
+	case BTF_KIND_ENUM:
+	case BTF_KIND_FUNC_PROTO:
+		return 8 * (int64_t)n;
+	case BTF_KIND_UNKN:
+		return -EBADMSG;
+	default:
+		return 0;
+	}
+}
+
+static bool is_of_interest(uint32_t kind)
+{
+	return kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION ||
+	       kind == BTF_KIND_TYPEDEF || kind == BTF_KIND_FUNC;
+}
+
+static const char *string(const struct btf *b, uint32_t offset)
+{
+	return offset < b->strings_len ? b->strings + offset : "";
+}
+
+static int note(struct btf *b, const char *name, uint32_t id, uint32_t kind)
+{
+	struct found *more;
+
+	if (!is_wanted(b, name))
+		return 0;
+	more = realloc(b->found, (b->n_found + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	b->found = more;
+	more[b->n_found++] = (struct found){ name, id, kind };
+	return 0;
+}
+
+static int pass(struct btf *b)
+{
+	size_t at = 0;
+
+	b->offsets = malloc((b->types_len / sizeof(struct btf_type) + 1) *
+			    sizeof(*b->offsets));
+	if (!b->offsets)
+		return -ENOMEM;
+	for (uint32_t id = 1; at < b->types_len; id++) {
+		struct btf_type t;
+		int64_t more;
+		int r = 0;
+
+		if (b->types_len - at < sizeof(t))
+			return -EBADMSG;
+		memcpy(&t, b->types + at, sizeof(t));
+		more = trailer(t.info);
+		if (more < 0 || (uint64_t)more > b->types_len - at - sizeof(t))
+			return -EBADMSG;
+		b->offsets[id] = (uint32_t)at;
+		b->n_types = id;
+		if (t.name_off && is_of_interest(BTF_INFO_KIND(t.info)))
+			r = note(b, string(b, t.name_off), id,
+				 BTF_INFO_KIND(t.info));
+		if (r < 0)
+			return r;
+		at += sizeof(t) + (size_t)more;
+	}
+	return 0;
+}
+
+int btf_open(const char *path, const char *const *names, size_t n_names,
+	     struct btf **ret_btf)
+{
+	CLEANUP(btf_closep) struct btf *b = calloc(1, sizeof(*b));
+	int r;
+
+	if (!b)
+		return -ENOMEM;
+	if (n_names > WANTED_SLOTS / 2)
+		return -E2BIG;
+	r = load_file(b, path ? path : kernel_types);
+	if (r < 0)
+		return r;
+	r = check_header(b);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n_names; i++)
+		want(b, names[i]);
+	r = pass(b);
+	if (r < 0)
+		return r;
+	*ret_btf = TAKE_PTR(b);
+	return 0;
+}
+
+void btf_close(struct btf *b)
+{
+	if (!b)
+		return;
+	if (b->mapped)
+		(void)munmap(b->data, b->len);
+	else
+		free(b->data);
+	free(b->offsets);
+	free(b->found);
+	free(b);
+}
+
+/* ---- questions ---- */
+
+static bool get_type(const struct btf *b, uint32_t id, struct btf_type *ret)
+{
+	if (!id || id > b->n_types)
+		return false;
+	memcpy(ret, b->types + b->offsets[id], sizeof(*ret));
+	return true;
+}
+
+/* The type below typedefs and qualifiers. */
+static uint32_t plain(const struct btf *b, uint32_t id)
+{
+	struct btf_type t;
+
+	for (int i = 0; i < 32 && get_type(b, id, &t); i++) {
+		switch (BTF_INFO_KIND(t.info)) {
+		case BTF_KIND_TYPEDEF:
+		case BTF_KIND_VOLATILE:
+		case BTF_KIND_CONST:
+		case BTF_KIND_RESTRICT:
+		case BTF_KIND_TYPE_TAG:
+			id = t.type;
+			break;
+		default:
+			return id;
+		}
+	}
+	return 0;
+}
+
+/* Finds a member, also in members without a name.  Bits from the start, or
+ * negative; its type goes to `ret_type`. */
+static int64_t find_member(const struct btf *b, uint32_t id, const char *name,
+			   int depth, uint32_t *ret_type)
+{
+	struct btf_type t;
+
+	id = plain(b, id);
+	if (depth > DEPTH_MAX || !get_type(b, id, &t) ||
+	    (BTF_INFO_KIND(t.info) != BTF_KIND_STRUCT &&
+	     BTF_INFO_KIND(t.info) != BTF_KIND_UNION))
+		return -ENOENT;
+	for (uint32_t i = 0; i < BTF_INFO_VLEN(t.info); i++) {
+		struct btf_member m;
+		int64_t bits, inner;
+
+		memcpy(&m,
+		       b->types + b->offsets[id] + sizeof(t) + i * sizeof(m),
+		       sizeof(m));
+		bits = BTF_INFO_KFLAG(t.info) ?
+			       BTF_MEMBER_BIT_OFFSET(m.offset) :
+			       m.offset;
+		if (m.name_off) {
+			if (strcmp(string(b, m.name_off), name) != 0)
+				continue;
+			*ret_type = m.type;
+			return bits;
+		}
+		inner = find_member(b, m.type, name, depth + 1, ret_type);
+		if (inner >= 0)
+			return bits + inner;
+	}
+	return -ENOENT;
+}
+
+static int64_t field_of(const struct btf *b, uint32_t id,
+			const struct image_field *field)
+{
+	int64_t total = 0;
+
+	for (int i = 0; i < IMAGE_PATH_MAX && field->path[i]; i++) {
+		int64_t bits = find_member(b, id, field->path[i], 0, &id);
+
+		if (bits < 0)
+			return bits;
+		total += bits;
+	}
+	return total % 8 ? -ENOENT : total / 8 + field->extra;
+}
+
+int64_t btf_field(const struct btf *b, const struct image_field *field)
+{
+	for (size_t i = 0; i < b->n_found; i++) {
+		const struct found *f = &b->found[i];
+		int64_t offset;
+
+		if (strcmp(f->name, field->type) != 0 ||
+		    (f->kind != BTF_KIND_STRUCT && f->kind != BTF_KIND_UNION))
+			continue;
+		offset = field_of(b, f->id, field);
+		if (offset >= 0)
+			return offset;
+	}
+	return -ENOENT;
+}
+
+static int find(const struct btf *b, const char *name, uint32_t kind)
+{
+	for (size_t i = 0; i < b->n_found; i++)
+		if (b->found[i].kind == kind &&
+		    strcmp(b->found[i].name, name) == 0)
+			return (int)b->found[i].id;
+	return -ENOENT;
+}
+
+int btf_struct(const struct btf *b, const char *name)
+{
+	return find(b, name, BTF_KIND_STRUCT);
+}
+
+int btf_typedef(const struct btf *b, const char *name)
+{
+	return find(b, name, BTF_KIND_TYPEDEF);
+}
+
+int btf_function(const struct btf *b, const char *name)
+{
+	return find(b, name, BTF_KIND_FUNC);
+}

@@ -1,0 +1,42 @@
+/* call.bpf.h - the kinds of system calls that are looked at */
+#ifndef ROAR_TRACE_EBPF_CALL_BPF_H
+#define ROAR_TRACE_EBPF_CALL_BPF_H
+
+#include "kernel.h"
+
+enum call {
+	CALL_NONE,
+	CALL_OPEN,
+	CALL_OPENAT,
+	CALL_OPENAT2,
+	CALL_CREAT,
+	CALL_HANDLE,
+	CALL_PIDFD_GETFD,
+	CALL_RENAME,
+	CALL_RENAMEAT,
+	CALL_RENAMEAT2,
+	CALL_LINK,
+	CALL_LINKAT,
+	CALL_SYMLINK,
+	CALL_SYMLINKAT,
+	CALL_UNLINK,
+	CALL_UNLINKAT,
+	CALL_TRUNCATE,
+	CALL_MKNOD,
+	CALL_MKNODAT,
+	CALL_MKDIR,
+	CALL_MKDIRAT,
+	CALL_RECVMSG,
+	CALL_RECVMMSG,
+	CALL_SOCKETCALL,
+	CALL_READ, /* the result is a number of bytes, from descriptor 0 */
+	CALL_WRITE,
+	CALL_SENDFILE, /* out, in */
+	CALL_SPLICE, /* in, offset, out */
+	CALL_URING_SETUP,
+	CALL_FOREIGN, /* a call table we do not know */
+};
+
+enum { CALLS_MAX = 512 }; /* numbers in a table; a power of two */
+
+#endif

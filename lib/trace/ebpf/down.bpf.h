@@ -1,0 +1,438 @@
+/* down.bpf.h - the way from a name to the directory it is in
+ *
+ * A name means what it means at the moment of the call; a reader that looks it up a
+ * millisecond later may find other directories and other symbolic links.  So names are
+ * looked up here, in the cache of directory entries, where the call itself has just
+ * put or found all that it needed.  The kernel's own table of that cache is out of
+ * reach; the list of a directory's entries is not, and what was found there once is
+ * remembered and found again at once (`children`; a memory is believed when the entry
+ * still has that name in that directory).
+ *
+ * The name to be read lies at the end of s->text, so that the text of a symbolic link
+ * can be put before what is left of it.  Each turn of the loop takes one step:
+ *
+ *	/	skipped
+ *	.	skipped
+ *	..	to the parent, and before that off the mounts that are rooted here
+ *	x	into the directory x, and onto the mounts that cover it; or the text
+ *		of the symbolic link x comes before the rest
+ *
+ * The last component is not looked up, unless links there are to be followed.  What
+ * cannot be read here ends the search without a result: links whose text is not in
+ * the inode, the links of /proc but those to the task's own directories, directories
+ * that ignore case. */
+#ifndef ROAR_TRACE_EBPF_DOWN_BPF_H
+#define ROAR_TRACE_EBPF_DOWN_BPF_H
+
+#include "tell.bpf.h"
+
+enum {
+	TURNS_MAX = 8192,
+	SLASHES_MAX = 16, /* in a row, at the end of a name */
+	LINKS_MAX = 40, /* the kernel's own limit */
+	LINK_TEXT_MAX = 4095,
+	SCAN_MAX = 1 << 15, /* entries of a directory */
+	MOUNTS_MAX = 1 << 12, /* on one mount */
+	HEAD_MAX = 40, /* of a name below /proc */
+	/* A mount or an automount is here.  The bits have moved, to each other. */
+	DCACHE_MOUNTED_OR_KIN = 0x18000,
+};
+
+#define ONES 0x0101010101010101ULL
+#define HIGHS 0x8080808080808080ULL
+#define SLASHES (ONES * '/')
+#define SPREAD 0x9e3779b97f4a7c15ULL
+
+/* A bit is set in the first byte that is zero, and perhaps in later ones. */
+static u64 zero_byte(u64 word)
+{
+	return (word - ONES) & ~word & HIGHS;
+}
+
+/* ---- one component ---- */
+
+static long next_word(u32 i, struct walk *w)
+{
+	struct scratch *s = w->s;
+	u64 word = s->part[i & (PART_WORDS - 1)];
+	u64 ends = zero_byte(word) | zero_byte(word ^ SLASHES);
+	u64 mark = (ends & -ends) >> 7; /* 1 in the first byte that ends it */
+
+	if (ends)
+		word &= mark - 1;
+	s->part_hash = (s->part_hash ^ word) * SPREAD;
+	s->part_hash ^= s->part_hash >> 29;
+	if (!ends)
+		return 0;
+	s->part[i & (PART_WORDS - 1)] = word;
+	s->part_len = 8 * i + (mark >= 1ULL << 8) + (mark >= 1ULL << 16) +
+		      (mark >= 1ULL << 24) + (mark >= 1ULL << 32) +
+		      (mark >= 1ULL << 40) + (mark >= 1ULL << 48) +
+		      (mark >= 1ULL << 56);
+	return 1;
+}
+
+/* s->part starts with a component; cuts it there, and measures it.  Behind it are
+ * zeros up to the end of a word.  Negative: it is longer than any. */
+HIDDEN int measure_part(struct scratch *s)
+{
+	struct walk w = { s };
+
+	if (!s)
+		return -1;
+	s->part_hash = 0;
+	s->part_len = 8 * PART_WORDS;
+	bpf_loop(PART_WORDS, next_word, &w, 0);
+	return s->part_len == 8 * PART_WORDS ? -1 : 0;
+}
+
+/* Is that entry in use and called as s->part says? */
+HIDDEN int is_named(struct scratch *s, u64 entry)
+{
+	u32 len = READ(dentry, entry, d_name.len);
+	u32 words;
+
+	if (!s || len != s->part_len || !READ(dentry, entry, d_hash.pprev))
+		return 0;
+	words = (len + 7) / 8;
+	s->other[(len / 8) & (PART_WORDS - 1)] = 0;
+	bpf_probe_read_kernel(s->other, len & COMPONENT_MAX,
+			      READ(dentry, entry, d_name.name));
+	for (u32 i = 0; i < PART_WORDS; i++) {
+		if (i >= words)
+			break;
+		if (s->other[i] != s->part[i])
+			return 0;
+	}
+	return 1;
+}
+
+/* ---- entries of a directory ---- */
+
+/* The first of a directory's entries.  Since Linux 6.8 they are in a list with an
+ * end; before, in a ring. */
+static u64 first_child(u64 dir)
+{
+	if (bpf_core_field_exists(struct dentry, d_children))
+		return (u64)READ(dentry, dir, d_children.first);
+	return (u64)READ(dentry___6_7, dir, d_subdirs.next);
+}
+
+static u64 ring_of(u64 dir)
+{
+	if (bpf_core_field_exists(struct dentry, d_children))
+		return 0;
+	return dir + bpf_core_field_offset(struct dentry___6_7, d_subdirs);
+}
+
+static u64 entry_at(u64 node)
+{
+	if (bpf_core_field_exists(struct dentry, d_children))
+		return node - bpf_core_field_offset(struct dentry, d_sib);
+	return node - bpf_core_field_offset(struct dentry___6_7, d_child);
+}
+
+static u64 child_after(u64 node)
+{
+	if (bpf_core_field_exists(struct dentry, d_children))
+		return (u64)READ(hlist_node, node, next);
+	return (u64)READ(list_head, node, next);
+}
+
+static long next_child(u32 i, struct walk *w)
+{
+	struct scratch *s = w->s;
+	u64 node = s->node;
+	u64 entry;
+
+	if (!node || node == s->ring_end)
+		return 1;
+	entry = entry_at(node);
+	s->node = child_after(node);
+	if (READ(dentry, entry, d_name.len) != s->part_len ||
+	    !is_named(s, entry))
+		return 0;
+	s->found = entry;
+	return 1;
+}
+
+/* Looks for s->part among the first entries of a directory: what was made or moved
+ * last comes first.  s->found is the entry, or 0.  Only a search for all is worth
+ * remembering. */
+HIDDEN int find_child(struct scratch *s, u64 dir, u32 limit)
+{
+	struct walk w = { s };
+	struct child_key key = { 0 };
+	u64 *known;
+
+	if (!s)
+		return 0;
+	key.dir = dir;
+	key.hash = s->part_hash;
+	s->found = 0;
+	known = limit < SCAN_MAX ? NULL : bpf_map_lookup_elem(&children, &key);
+	if (known && (u64)READ(dentry, *known, d_parent) == dir &&
+	    is_named(s, *known)) {
+		s->found = *known;
+		return 0;
+	}
+	s->node = first_child(dir);
+	s->ring_end = ring_of(dir);
+	bpf_loop(limit, next_child, &w, 0);
+	if (s->found && limit == SCAN_MAX)
+		bpf_map_update_elem(&children, &key, &s->found, BPF_ANY);
+	return 0;
+}
+
+/* ---- mounts ---- */
+
+static long next_mount(u32 i, struct walk *w)
+{
+	struct scratch *s = w->s;
+	u64 node = s->node;
+	u64 m;
+
+	if (!node || node == s->ring_end)
+		return 1;
+	m = node - bpf_core_field_offset(struct mount, mnt_child);
+	s->node = (u64)READ(list_head, node, next);
+	if ((u64)READ(mount, m, mnt_mountpoint) != s->dentry)
+		return 0;
+	s->found = m;
+	return 1;
+}
+
+/* Onto what is mounted here; it may be covered itself, so once more. */
+static void cross(struct scratch *s)
+{
+	struct walk w = { s };
+	u64 offset = bpf_core_field_offset(struct mount, mnt);
+	u64 m = s->mount - offset;
+
+	s->covered = 0;
+	if (!(READ(dentry, s->dentry, d_flags) & DCACHE_MOUNTED_OR_KIN))
+		return;
+	s->found = 0;
+	s->node = (u64)READ(mount, m, mnt_mounts.next);
+	s->ring_end = m + bpf_core_field_offset(struct mount, mnt_mounts);
+	bpf_loop(MOUNTS_MAX, next_mount, &w, 0);
+	if (!s->found)
+		return;
+	s->mount = s->found + offset;
+	s->dentry = top_of(s->mount);
+	s->covered = 1;
+}
+
+/* ---- steps ---- */
+
+static long down_ends(struct scratch *s, u32 end)
+{
+	s->end = end;
+	return 1;
+}
+
+static bool starts_with_proc(const char *p)
+{
+	return p[1] == 'p' && p[2] == 'r' && p[3] == 'o' && p[4] == 'c' &&
+	       p[5] == '/';
+}
+
+static void stand_at(struct scratch *s, u64 p)
+{
+	s->dentry = (u64)READ(path, p, dentry);
+	s->mount = (u64)READ(path, p, mnt);
+}
+
+/* "/proc/self/fd/7/" and "/proc/self/cwd/" are places of the task; returns how many
+ * bytes of the name say so, or 0. */
+static u32 own_place(struct scratch *s, struct task_struct *task,
+		     const char *head)
+{
+	u64 fs = (u64)READ(task_struct, task, fs);
+	u32 fd = 0;
+	u32 i;
+	u64 file;
+
+	if (!starts_with_proc(head) || head[6] != 's' || head[7] != 'e' ||
+	    head[8] != 'l' || head[9] != 'f' || head[10] != '/')
+		return 0;
+	if (head[11] == 'c' && head[12] == 'w' && head[13] == 'd' &&
+	    head[14] == '/') {
+		stand_at(s, fs + bpf_core_field_offset(struct fs_struct, pwd));
+		return 15;
+	}
+	if (head[11] != 'f' || head[12] != 'd' || head[13] != '/')
+		return 0;
+	for (i = 14; i < 14 + 7; i++) {
+		u32 digit = (u32)(u8)head[i] - '0';
+
+		if (digit > 9)
+			break;
+		fd = fd * 10 + digit;
+	}
+	if (i == 14 || head[i] != '/')
+		return 0;
+	file = file_of(task, fd);
+	if (!file)
+		return 0;
+	stand_at(s, path_of_file(file));
+	return i;
+}
+
+/* What is left of the name starts with a slash. */
+HIDDEN int start_over(struct scratch *s)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	char head[HEAD_MAX] = { 0 };
+
+	if (!s)
+		return 0;
+	bpf_probe_read_kernel(head, sizeof(head),
+			      s->text + (s->at & (TEXT_MAX - 1)));
+	s->dentry = s->home_dentry;
+	s->mount = s->home_mount;
+	s->at += own_place(s, task, head);
+	return 0;
+}
+
+static long go_up(struct scratch *s)
+{
+	u64 offset = bpf_core_field_offset(struct mount, mnt);
+	u64 m = s->mount - offset;
+	u64 parent = (u64)READ(mount, m, mnt_parent);
+
+	if (s->dentry == s->home_dentry && s->mount == s->home_mount) {
+		s->at += 2;
+	} else if (s->dentry != top_of(s->mount)) {
+		s->dentry = (u64)READ(dentry, s->dentry, d_parent);
+		s->covered = 1;
+		s->at += 2;
+	} else if (!parent || parent == m) {
+		s->at += 2;
+	} else {
+		s->dentry = (u64)READ(mount, m, mnt_mountpoint);
+		s->mount = parent + offset;
+	}
+	return 0;
+}
+
+/* The text of a link comes before the rest of the name. */
+static long follow(struct scratch *s, u64 inode)
+{
+	u64 text = (u64)READ(inode, inode, i_link);
+	u64 len = (u64)READ(inode, inode, i_size);
+	u32 at = s->at;
+
+	if (!text || !len || len > LINK_TEXT_MAX || len >= at ||
+	    s->links++ >= LINKS_MAX)
+		return down_ends(s, DOWN_FAILED);
+	at -= 1;
+	s->text[at & (TEXT_MAX - 1)] = '/';
+	at -= (u32)len;
+	bpf_probe_read_kernel(s->text + (at & (TEXT_MAX - 1)),
+			      len & LINK_TEXT_MAX, (void *)text);
+	s->at = at;
+	if (s->text[at & (TEXT_MAX - 1)] == '/')
+		start_over(s);
+	return 0;
+}
+
+/* Does the name end behind s->part? */
+HIDDEN int is_last(struct scratch *s)
+{
+	if (!s)
+		return 0;
+	for (u32 i = 0; i < SLASHES_MAX; i++) {
+		u32 at = s->at + s->part_len + i;
+		char c = s->text[at & (TEXT_MAX - 1)];
+
+		if (c != '/')
+			return !c;
+	}
+	return 0;
+}
+
+static long go_down(struct scratch *s)
+{
+	bool last = is_last(s);
+	u64 inode;
+	u32 type;
+
+	if (last && s->how != DOWN_FOLLOW)
+		return down_ends(s, DOWN_FOUND);
+	if (s->how == DOWN_LAST) {
+		s->at += s->part_len;
+		return 0;
+	}
+	find_child(s, s->dentry, SCAN_MAX);
+	inode = s->found ? (u64)READ(dentry, s->found, d_inode) : 0;
+	if (!inode)
+		return down_ends(s, DOWN_FAILED);
+	type = READ(inode, inode, i_mode) & S_IFMT;
+	if (last && type != S_IFLNK)
+		return down_ends(s, DOWN_FOUND);
+	s->at += s->part_len;
+	if (type == S_IFLNK)
+		return follow(s, inode);
+	s->dentry = s->found;
+	s->covered = 1;
+	return 0;
+}
+
+static long turn(u32 i, struct walk *w)
+{
+	struct scratch *s = w->s;
+	char c = s->text[s->at & (TEXT_MAX - 1)];
+
+	if (s->covered) {
+		cross(s);
+		return 0;
+	}
+	if (c == '/') {
+		s->at++;
+		return 0;
+	}
+	bpf_probe_read_kernel(s->part, sizeof(s->part),
+			      s->text + (s->at & (TEXT_MAX - 1)));
+	if (!c || measure_part(s) < 0)
+		return down_ends(s, DOWN_FAILED);
+	if (s->part_len == 1 && c == '.') {
+		s->at++;
+		return 0;
+	}
+	if (s->part_len != 2 || s->part[0] != DOT_DOT)
+		return go_down(s);
+	if (s->how != DOWN_LAST)
+		return go_up(s);
+	s->at += 2;
+	return 0;
+}
+
+/* Reads a name of `len` bytes, with its NUL, that lies at data[off], from where s->dentry
+ * and s->mount stand.  True: they stand for the directory it is in, and s->part is what
+ * it is called there. */
+HIDDEN int down(struct scratch *s, u32 off, u32 len, u32 how)
+{
+	struct walk w = { s };
+	u64 fs;
+
+	if (!s || len > WIRE_NAME_MAX || len < 2)
+		return 0;
+	fs = (u64)READ(task_struct, bpf_get_current_task_btf(), fs);
+	s->home_dentry = (u64)READ(fs_struct, fs, root.dentry);
+	s->home_mount = (u64)READ(fs_struct, fs, root.mnt);
+	s->how = how;
+	s->links = 0;
+	s->covered = 0;
+	s->end = DOWN_FAILED;
+	s->at = TEXT_MAX - len;
+	bpf_probe_read_kernel(s->text + (s->at & (TEXT_MAX - 1)),
+			      len & (2 * WIRE_NAME_MAX - 1),
+			      s->data + (off & (WIRE_DATA_MAX - 1)));
+	if (how != DOWN_LAST && s->text[s->at & (TEXT_MAX - 1)] == '/')
+		start_over(s);
+	bpf_loop(TURNS_MAX, turn, &w, 0);
+	return s->end == DOWN_FOUND;
+}
+
+#endif

@@ -1,0 +1,11 @@
+/* ebpf.h - the backend that watches from inside the kernel.
+ *
+ * Sees everything, stops nobody: a process pays for its own records and never
+ * waits for the tracer.  Needs the privilege to load programs (CAP_BPF and
+ * CAP_PERFMON), or somebody who has loaded them. */
+#ifndef ROAR_TRACE_EBPF_EBPF_H
+#define ROAR_TRACE_EBPF_EBPF_H
+
+extern const struct tracer_ops tracer_ebpf;
+
+#endif

@@ -1,0 +1,86 @@
+/* load_internal.h - shared by the load*.c files and pin.c */
+#ifndef ROAR_TRACE_EBPF_LOAD_INTERNAL_H
+#define ROAR_TRACE_EBPF_LOAD_INTERNAL_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/ebpf/image.h"
+#include "trace/ebpf/load.h"
+
+struct bpf_insn;
+struct btf;
+
+enum {
+	EBPF_LINKS_MAX = 96,
+	LOAD_MAPS_MAX = 16, /* of an object */
+	LOAD_NAMES_MAX = 256, /* it wants to know of the kernel */
+};
+
+/* An object on its way into the kernel. */
+struct loading {
+	const struct image *image;
+	const struct btf *btf; /* the kernel's types */
+	int types; /* the object's own, loaded */
+	int rodata; /* map of the constants */
+	int maps[LOAD_MAPS_MAX]; /* by their place in the image */
+	int64_t fields[LOAD_NAMES_MAX]; /* offsets, or -ENOENT */
+};
+
+struct ebpf {
+	struct ebpf_maps maps;
+	int rings; /* map of the rings; -1 when pinned */
+	pthread_t ring_thread; /* it puts the first ring there */
+	bool ring_started; /* and has not been joined */
+	int ring_error;
+	enum ebpf_layer layer;
+	int trampoline_error; /* why not that one; else 0 */
+	int links[EBPF_LINKS_MAX]; /* of loaded programs; none when pinned */
+	size_t n_links;
+};
+
+/* All descriptors of struct ebpf_maps in a row, and their names. */
+enum { EBPF_MAPS = 2 + EBPF_RINGS };
+_Static_assert(sizeof(struct ebpf_maps) == EBPF_MAPS * sizeof(int), "a row");
+extern const char *const ebpf_map_names[EBPF_MAPS];
+
+static inline int *ebpf_map_slot(struct ebpf *e, size_t i)
+{
+	return &e->maps.members + i;
+}
+
+/* ---- load_maps.c ---- */
+
+int load_make_maps(struct loading *l);
+
+/* The second object has the same maps as the first. */
+int load_share_maps(struct loading *to, const struct loading *from);
+
+/* The place of a map in its image, or -ENOENT. */
+int load_map_index(const struct image *image, const char *name);
+
+/* ---- load_link.c ---- */
+
+/* The program's instructions for this kernel, to be freed; NULL without memory. */
+struct bpf_insn *load_link(const struct loading *l,
+			   const struct image_program *p);
+
+/* ---- load_rings.c ---- */
+
+/* Makes rings up to that number and puts them where the programs find them; each
+ * takes the kernel 10 ms. */
+int load_add_rings(struct ebpf *e, int rings, unsigned n);
+
+/* Makes the first one in a thread of its own; is it in place; is it there for good?
+ * 0 or a negative errno. */
+void load_start_ring(struct ebpf *e);
+int load_ring_in_place(struct ebpf *e);
+int load_await_ring(struct ebpf *e);
+
+/* ---- pin.c ---- */
+
+/* Opens what is pinned.  0, or -ENOENT. */
+int pin_get(struct ebpf *e);
+
+#endif

@@ -1,0 +1,101 @@
+/* load_rings.c - the rings that runs borrow, and when they are in place */
+#include "trace/ebpf/load_internal.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "trace/ebpf/bpf.h"
+
+int load_add_rings(struct ebpf *e, int rings, unsigned n)
+{
+	for (__u32 i = 0; i < n; i++) {
+		int r;
+
+		if (e->maps.rings[i] >= 0)
+			continue;
+		e->maps.rings[i] = bpf_ring_new(EBPF_RING_BYTES);
+		if (e->maps.rings[i] < 0)
+			return e->maps.rings[i];
+		r = bpf_map_update(rings, &i, &e->maps.rings[i], BPF_ANY);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The first ring is put in place beside the loading of the programs.  The kernel
+ * does so at once and then waits; nobody has to wait with it. */
+static void *add_first_ring(void *arg)
+{
+	struct ebpf *e = arg;
+
+	e->ring_error = load_add_rings(e, e->rings, 1);
+	return NULL;
+}
+
+/* Signals are for the main thread. */
+void load_start_ring(struct ebpf *e)
+{
+	sigset_t all, old;
+
+	sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
+	e->ring_started = pthread_create(&e->ring_thread, NULL, add_first_ring,
+					 e) == 0;
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!e->ring_started)
+		(void)add_first_ring(e);
+}
+
+int load_await_ring(struct ebpf *e)
+{
+	if (e->ring_started)
+		(void)pthread_join(e->ring_thread, NULL);
+	e->ring_started = false;
+	return e->ring_error;
+}
+
+void ebpf_retire_ring(struct ebpf *e, unsigned i)
+{
+	(void)load_await_ring(e);
+	closep(&e->maps.rings[i]);
+	e->maps.rings[i] = -1;
+}
+
+/* The kernel waits for running programs after the first step: what they still have
+ * to say of an ended run does not get into the new ring. */
+int ebpf_renew_ring(struct ebpf *e, unsigned i)
+{
+	__u32 key = i;
+	int ring;
+	int r;
+
+	ebpf_retire_ring(e, i);
+	r = bpf_map_delete(e->rings, &key);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	ring = bpf_ring_new(EBPF_RING_BYTES);
+	if (ring < 0)
+		return ring;
+	r = bpf_map_update(e->rings, &key, &ring, BPF_ANY);
+	if (r < 0)
+		(void)close(ring);
+	else
+		e->maps.rings[i] = ring;
+	return r;
+}
+
+int load_ring_in_place(struct ebpf *e)
+{
+	enum { TURNS = 200, TURN_US = 50 };
+	__u32 key = 0;
+	__u32 id;
+
+	for (int i = 0; i < TURNS && e->ring_started; i++) {
+		if (bpf_map_lookup(e->rings, &key, &id) == 0)
+			return 0;
+		(void)usleep(TURN_US);
+	}
+	return load_await_ring(e);
+}

@@ -1,0 +1,62 @@
+/* trampoline.bpf.c - the same body, hooked to the ends of single system calls
+ *
+ * Where the kernel lets programs be called from the ends of its functions (fexit, and
+ * fentry at the start of those that remove names), calls that nobody follows cost
+ * nothing, in no process of the machine.  Each call has its own small program here;
+ * what they do is call_done(), as at the tracepoint, so the records are the same by
+ * construction.  Reads and writes are not hooked: their
+ * sums are missing with this layer.
+ *
+ * This layer is compiled and offered to the kernel at every load; kernels on which
+ * it was developed refuse such programs (EPERM), so that it has been checked by the
+ * compiler and by that refusal only.  Then tracepoint.bpf.c does the work.  It also says
+ * what the licence is. */
+#include "exit.bpf.h"
+#include ARCH_BPF_H
+
+char LICENSE[] SEC("license") = "GPL";
+
+static int caught(struct pt_regs *regs, u32 call, bool compat, long ret)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ebpf_member *m;
+	u64 a[5];
+
+	if (ret < 0)
+		return 0;
+	m = member_of(task);
+	if (!m)
+		return 0;
+	arch_args(regs, compat, a);
+	return call_done(task, m, call, a, ret, compat);
+}
+
+#define HOOK(function, call, compat)                                \
+	SEC("fexit/" #function)                                     \
+	int BPF_PROG(at_##function, struct pt_regs *regs, long ret) \
+	{                                                           \
+		return caught(regs, call, compat, ret);             \
+	}
+
+ARCH_HOOKS(HOOK)
+
+static int begins(struct pt_regs *regs, u32 call, bool compat)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ebpf_member *m = member_of(task);
+	u64 a[5];
+
+	if (!m)
+		return 0;
+	arch_args(regs, compat, a);
+	return call_begins(task, m, call, a);
+}
+
+#define ENTRY_HOOK(function, call, compat)                    \
+	SEC("fentry/" #function)                              \
+	int BPF_PROG(before_##function, struct pt_regs *regs) \
+	{                                                     \
+		return begins(regs, call, compat);            \
+	}
+
+ARCH_ENTRY_HOOKS(ENTRY_HOOK)

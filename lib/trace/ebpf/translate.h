@@ -1,0 +1,102 @@
+/* translate.h - from records of the kernel side to events.
+ *
+ * Records come late: the process has gone on.  What the kernel knew at the time
+ * is in the record; what is looked at here (names, what was renamed, the loader of
+ * a program) is looked at now, and where that is too late the event says less: a
+ * zero stamp with the type of the file. */
+#ifndef ROAR_TRACE_EBPF_TRANSLATE_H
+#define ROAR_TRACE_EBPF_TRANSLATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "event/event.h"
+#include "trace/ebpf/place.h"
+#include "trace/ebpf/wire.h"
+
+struct tracer_job;
+
+enum { TRANSLATE_DEVS = 16 }; /* file systems told apart */
+
+/* Do stamps made from inodes agree with those of stat() on this file system?  Not
+ * on all: btrfs and overlayfs have device numbers of their own. */
+struct translate_dev {
+	uint32_t dev; /* as the kernel has it; 0: empty slot */
+	bool agrees;
+};
+
+struct translator {
+	const struct tracer_job *job;
+	pid_t root; /* the command */
+	int64_t clock_ns; /* added to the kernel's time gives time since 1970 */
+	struct places places;
+	struct translate_dev devs[TRANSLATE_DEVS];
+	unsigned n_devs;
+	struct str path; /* of the event being made */
+	struct str path2;
+	struct str base;
+	struct event *event; /* buffer for one */
+	struct wire_record script; /* the last one that was executed */
+
+	/* Processes come and go; for the owner. */
+	void (*born)(void *ctx, pid_t pid);
+	void (*died)(void *ctx, pid_t pid);
+
+	/* Is there one that `look` says yes to among the records that have come
+	 * since?  May be NULL. */
+	bool (*ahead)(void *ctx,
+		      bool (*look)(void *look_ctx, const struct wire_record *r),
+		      void *look_ctx);
+	void *ctx;
+};
+
+int translator_init(struct translator *t, const struct tracer_job *job);
+void translator_release(struct translator *t);
+
+/* Makes events of a record and sends them to the job. */
+void translate(struct translator *t, const struct wire_record *r);
+
+/* Tells of the command and the descriptors it has from us.  It waits at its gate; we
+ * may have let go of some of them ourselves. */
+void translate_start(struct translator *t, pid_t command);
+
+/* Sends a gap with a detail (may be NULL). */
+void translate_gap(struct translator *t, pid_t pid, enum event_gap gap,
+		   const char *detail);
+
+/* ---- shared by the translate*.c files ---- */
+
+/* Sends an event with t->path and t->path2; `stamp` may be NULL. */
+void translate_emit(struct translator *t, pid_t pid, int64_t time_ns,
+		    enum event_kind kind, unsigned flags, int32_t aux,
+		    enum event_ftype ftype, const struct stamp *stamp);
+
+/* translate_exec.c */
+void translate_exec(struct translator *t, const struct wire_record *r);
+
+/* Strings of a record, as they lie in it. */
+struct wire_strings {
+	const char *name;
+	const char *base;
+	const char *name2;
+	const char *base2;
+};
+struct wire_strings wire_strings_of(const struct wire_record *r);
+
+/* The stamp of the file that the record describes, found at `path`. */
+struct stamp translate_stamp(struct translator *t, const struct wire_record *r,
+			     const char *path);
+
+/* The same of a file that was emptied: only which file it is.  It is at t->path. */
+struct stamp translate_emptied(struct translator *t,
+			       const struct wire_record *r);
+
+/* Its device, as stat() says it where it agrees. */
+dev_t translate_dev_of(const struct wire_record *r);
+
+/* Puts base and name together in `out`.  0, or negative (a gap was sent). */
+int translate_name(struct translator *t, const struct wire_record *r,
+		   bool second, struct str *out);
+
+#endif

@@ -1,0 +1,234 @@
+/* walk.bpf.h - maps, the scratch record, and the way from a file to its name.
+ *
+ * The kernel's own d_path() may not be called from where we stand.  So we walk as
+ * it does: from the directory entry to its parent, at the root of a mount to
+ * the place it is mounted on, until the tracer's root directory is reached.  Names
+ * are read without locks; a rename at the same moment by somebody else can give a
+ * mixture of old and new, as it can for anyone who asks twice.
+ *
+ * Functions that are not `static` are checked by the verifier once, for any
+ * argument, instead of once per call: that keeps the load short.  Pointers into
+ * the kernel pass them as plain numbers. */
+#ifndef ROAR_TRACE_EBPF_WALK_BPF_H
+#define ROAR_TRACE_EBPF_WALK_BPF_H
+
+#include "kernel.h"
+#include "wire.h"
+
+#define HIDDEN __attribute__((noinline))
+
+enum {
+	STEPS_MAX = 4096, /* components and mounts on the way up */
+	COMPONENT_MAX = 255,
+	PART_WORDS = 32, /* a component and its NUL */
+	TEXT_MAX = 8192, /* a name with the links in it; a power of two */
+	DOT_DOT = 0x2e2e,
+};
+
+/* How to read a name, and how that ended. */
+enum down {
+	DOWN_PARENT, /* up to the directory */
+	DOWN_FOLLOW, /* and further, when the last component is a link */
+	DOWN_LAST, /* the directory is known: only find the last component */
+	DOWN_FOUND,
+	DOWN_FAILED,
+};
+
+struct child_key {
+	u64 dir; /* struct dentry */
+	u64 hash; /* of the name */
+};
+
+/* Each program has its own, so that they cannot get into each other's way. */
+enum scratch_slot {
+	SCRATCH_CALL,
+	SCRATCH_TASK,
+	SCRATCH_URING,
+	SCRATCH_END,
+};
+
+/* A record in the making.  It also holds the state of a walk: what lies in a map is
+ * unknown to the verifier, which would otherwise follow a walk for as many turns as
+ * its counters have values. */
+struct scratch {
+	u64 root_dentry; /* where walks end */
+	u64 root_mount;
+	u64 start; /* where the walk started: an entry */
+	u64 dentry; /* where it is */
+	u64 mount; /* struct vfsmount */
+	u64 top; /* root entry of that mount */
+	u64 cookie; /* of the run */
+	u32 ring;
+	u32 generation;
+	u32 off; /* bytes of data used */
+	u32 limit; /* for off, in this walk */
+	u32 end; /* enum wire_flags, when the walk has ended */
+	u32 guarded; /* as in struct ebpf_session */
+	u32 uid;
+
+	/* Of the way down (down.bpf.h). */
+	struct ebpf_place before[2]; /* where names were before the call */
+	u64 home_dentry; /* root directory of the task */
+	u64 home_mount;
+	u64 node; /* next in a list */
+	u64 ring_end; /* its end, where it is a ring */
+	u64 found; /* in a list */
+	u64 part[PART_WORDS]; /* a component */
+	u64 part_hash;
+	u64 other[PART_WORDS]; /* to compare */
+	u32 part_len;
+	u32 at; /* what is left of text starts here */
+	u32 how; /* enum down */
+	u32 links; /* followed */
+	u32 covered; /* look for mounts first */
+	char text[TEXT_MAX]; /* of a name; ends at its end */
+
+	/* The record: a head and what follows it. */
+	struct wire_record r;
+	char data[WIRE_DATA_MAX + WIRE_NAME_MAX]; /* slack for the last string */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct ebpf_member);
+} members SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, EBPF_RINGS);
+	__type(key, u32);
+	__type(value, struct ebpf_session);
+} sessions SEC(".maps");
+
+/* One ring per run: who holds it sees that run and no other. */
+struct ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, EBPF_RINGS);
+	__type(key, u32);
+	__array(values, struct ring);
+} rings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SCRATCH_END);
+	__type(key, u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, struct ebpf_seen);
+	__type(value, u32);
+} seen SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, u64);
+	__type(value, struct ebpf_sum);
+} sums SEC(".maps");
+
+/* Entries of directories that names led through. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, struct child_key);
+	__type(value, u64);
+} children SEC(".maps");
+
+/* ---- walking ---- */
+
+struct walk {
+	struct scratch *s;
+};
+
+static u64 top_of(u64 mount)
+{
+	return (u64)READ(vfsmount, mount, mnt_root);
+}
+
+static long walk_ends(struct scratch *s, u32 flags)
+{
+	s->end = flags;
+	return 1;
+}
+
+/* From the root of a mount to the directory it covers. */
+static long climb(struct scratch *s)
+{
+	u64 offset = bpf_core_field_offset(struct mount, mnt);
+	u64 m = s->mount - offset;
+	u64 parent = (u64)READ(mount, m, mnt_parent);
+
+	if (!parent || parent == m)
+		return walk_ends(s, WIRE_FOREIGN);
+	s->dentry = (u64)READ(mount, m, mnt_mountpoint);
+	s->mount = parent + offset;
+	s->top = top_of(s->mount);
+	return 0;
+}
+
+static long step(u32 i, struct walk *w)
+{
+	struct scratch *s = w->s;
+	u64 d = s->dentry;
+	u64 parent;
+	u32 off = s->off;
+	u32 len;
+
+	if (d == s->root_dentry && s->mount == s->root_mount)
+		return walk_ends(s, 0);
+	if (d == s->top)
+		return climb(s);
+	parent = (u64)READ(dentry, d, d_parent);
+	if (!parent || parent == d)
+		return walk_ends(s, WIRE_NOWHERE);
+	len = READ(dentry, d, d_name.len);
+	if (len > COMPONENT_MAX || off + len + 1 > s->limit)
+		return walk_ends(s, WIRE_LONG);
+	off &= WIRE_DATA_MAX - 1;
+	bpf_probe_read_kernel(s->data + off, len & COMPONENT_MAX,
+			      READ(dentry, d, d_name.name));
+	off += len & COMPONENT_MAX;
+	s->data[off] = '\0';
+	s->off = off + 1;
+	s->dentry = parent;
+	return 0;
+}
+
+/* Appends the place that s->dentry and s->mount say; returns how the walk ended, as
+ * enum wire_flags.  (A checked function takes no addresses the verifier knows the
+ * type of, but it forgets types of what lies in a map.) */
+HIDDEN int walk(struct scratch *s)
+{
+	struct walk w = { s };
+
+	if (!s)
+		return WIRE_NOWHERE;
+	s->start = s->dentry;
+	s->top = top_of(s->mount);
+	s->limit = s->off + WIRE_BASE_MAX;
+	s->end = WIRE_LONG;
+	if (s->off > WIRE_DATA_MAX - WIRE_BASE_MAX)
+		return WIRE_LONG;
+	bpf_loop(STEPS_MAX, step, &w, 0);
+	return (int)s->end;
+}
+
+/* From a struct path. */
+static int walk_path(struct scratch *s, u64 p)
+{
+	s->dentry = (u64)READ(path, p, dentry);
+	s->mount = (u64)READ(path, p, mnt);
+	return walk(s);
+}
+
+#endif

@@ -1,0 +1,178 @@
+/* wire.h - what the kernel side tells the user side, and the maps they share.
+ *
+ * Included by both sides.  A record stands for a call that has succeeded, or
+ * for a process that was born, became another program, or ended:
+ *
+ *	struct wire_record, then four byte strings of the given lengths:
+ *	name, base, name2, base2
+ *
+ * A `base` is a place in the file system as the kernel knows it, told by its
+ * components from the leaf up, each with its NUL: "c\0b\0a\0" is /a/b/c and
+ * nothing is the root.  A `name` is what the process passed, with its NUL; it is
+ * to be read from the base, which is its root, its current directory or the
+ * directory descriptor at the time of the call.
+ *
+ *	kind      base                name             base2, name2
+ *	OPEN      the file            -                -
+ *	RENAME    where name starts   old name         new name; the file is what
+ *	                                               moved, if it was found;
+ *	                                               aux: mode of the other file
+ *	                                               of an exchange
+ *	LINK      where name starts   old name         new name   aux: flags
+ *	          or, WIRE_FD, the file itself
+ *	SYMLINK   -                   text             new name
+ *	UNLINK    where name starts   the name         -
+ *	TRUNCATE  where name starts   the name         -
+ *	MKNOD     where name starts   the name         -
+ *	MKDIR     where name starts   the name         -
+ *	FORK      -                   -                -       aux: parent
+ *	SCRIPT    where name starts   name as executed -       the EXEC follows; the
+ *	                                               file is the script
+ *	EXEC      where name starts   name as executed base2: the program;
+ *	                                               name2: command line
+ *	EXIT      -                   -                -       aux: wait status
+ *	GAP       -                   -                -       aux: enum event_gap
+ */
+#ifndef ROAR_TRACE_EBPF_WIRE_H
+#define ROAR_TRACE_EBPF_WIRE_H
+
+#include <linux/types.h>
+
+enum wire_kind {
+	WIRE_OPEN = 1,
+	WIRE_RENAME,
+	WIRE_LINK,
+	WIRE_SYMLINK,
+	WIRE_UNLINK,
+	WIRE_TRUNCATE,
+	WIRE_MKNOD,
+	WIRE_MKDIR,
+	WIRE_FORK,
+	WIRE_SCRIPT,
+	WIRE_EXEC,
+	WIRE_EXIT,
+	WIRE_GAP,
+	WIRE_KIND_END,
+};
+
+/* The low byte has the meaning and the values of enum event_flags. */
+enum wire_flags {
+	WIRE_READ = 1 << 0,
+	WIRE_WRITE = 1 << 1,
+	WIRE_CREATE = 1 << 2,
+	WIRE_TRUNC = 1 << 3,
+	WIRE_INHERITED = 1 << 5,
+	WIRE_EXCHANGE = 1 << 6,
+	WIRE_DELETED = 1 << 8, /* the file has no name any more, or not yet */
+	WIRE_NOWHERE = 1 << 9, /* it is in no tree of names: memfd, handle */
+	WIRE_FOREIGN = 1 << 10, /* base ends in a root that is not ours */
+	WIRE_LONG = 1 << 11, /* base was cut */
+	WIRE_HANDLE = 1 << 12, /* OPEN: by file handle */
+	WIRE_FD = 1 << 13, /* LINK: from a descriptor; EXEC: through one */
+	WIRE_PROC = 1 << 14, /* name starts with /proc/; base is the current
+			      * directory of the process */
+	WIRE_PROC2 = 1 << 15, /* the same for name2 */
+};
+
+/* The kernel side has looked up a name: its base is the directory it was in, the
+ * name one component, with all links followed that the call has followed. */
+enum wire_sure {
+	WIRE_SURE = 1 << 0,
+	WIRE_SURE2 = 1 << 1,
+};
+
+struct wire_record {
+	__u32 size; /* whole record */
+	__u8 kind; /* enum wire_kind */
+	__u8 sure; /* enum wire_sure */
+	__u16 flags; /* enum wire_flags */
+	__s32 pid; /* thread group, as the tracer's pid namespace counts */
+	__s32 aux;
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 ino; /* the file at the end of the call; 0: not known */
+	__u64 bytes; /* its size */
+	__s64 mtime_ns;
+	__s64 ctime_ns;
+	__u32 dev; /* as the kernel packs it: major << 20 | minor */
+	__u32 mode; /* file type and permissions */
+	__u16 name_len; /* with NUL; 0: none */
+	__u16 base_len;
+	__u16 name2_len;
+	__u16 base2_len;
+};
+
+enum {
+	WIRE_NAME_MAX = 4096, /* bytes of a name, with NUL: the kernel's limit */
+	WIRE_COMMAND_MAX = 4096, /* bytes kept of a command line */
+	WIRE_BASE_MAX = 4096, /* bytes of a base; longer: WIRE_LONG */
+	WIRE_DATA_MAX = 16384, /* of all strings; a power of two */
+};
+
+/* ---- maps ---- */
+
+/* Rings are made with the programs and lent to runs: to put one into a map while
+ * programs use it makes the kernel wait for 10 ms. */
+enum {
+	EBPF_RINGS = 8, /* runs at a time */
+	EBPF_RING_BYTES = 2 << 20, /* each */
+};
+
+/* One run.  Key: the ring it has borrowed. */
+struct ebpf_session {
+	__u64 cookie; /* of this run; former members of the ring have another */
+	__u64 root_dentry; /* the tracer's root directory; the kernel fills */
+	__u64 root_mount; /* it in when the command first shows up */
+	__u64 lost; /* records that found no room */
+	__u64 escaped; /* processes that could not be made members */
+	__u64 bytes_read; /* by processes that have ended, from regular files */
+	__u64 bytes_written;
+	__u64 owner_ns; /* pid namespace of the tracer, by inode */
+	__s32 owner; /* its pid there */
+	__s32 n_live; /* processes of the run that have not ended */
+	__u32 generation; /* raised by every change of a name */
+	__u32 guarded; /* only deeds of processes that are `uid` are told */
+	__u64 hidden; /* records kept back for that */
+	__u32 uid;
+	__u32 n_rings; /* of io_uring, set up by members */
+};
+
+/* A directory: addresses in the kernel. */
+struct ebpf_place {
+	__u64 dentry;
+	__u64 mount;
+};
+
+/* What a task (a thread) knows about its run. */
+struct ebpf_member {
+	__u64 bytes_read; /* by this thread */
+	__u64 bytes_written;
+	__u64 cookie;
+	__u32 ring;
+	__s32 pid; /* its thread group, as the tracer counts */
+	__s32 level; /* of the tracer's pid namespace; -1: not known yet */
+	__u32 unused;
+	struct ebpf_place before[2]; /* of a call under way that removes names:
+				      * where they are; zeros: not known */
+};
+
+/* An open that has been told; only looked at while the ring is filling up.  It
+ * holds as long as the file is the same, with the same content and names. */
+struct ebpf_seen {
+	__u64 ino;
+	__u64 bytes;
+	__s64 mtime_ns;
+	__u64 cookie; /* of the run */
+	__u32 dev;
+	__s32 pid;
+	__u32 generation;
+	__u32 flags;
+};
+
+/* What was read from and written to one open file, by its struct file. */
+struct ebpf_sum {
+	__u64 bytes_read;
+	__u64 bytes_written;
+	__u64 regular; /* a regular file: its bytes count for the run */
+};
+
+#endif

@@ -1,0 +1,17 @@
+/* environment.h - the library for the command, by its environment. */
+#ifndef ROAR_TRACE_HYBRID_ENVIRONMENT_H
+#define ROAR_TRACE_HYBRID_ENVIRONMENT_H
+
+#include <stddef.h>
+
+/* Where libroar-preload.so is: beside the program (as built or installed), or
+ * where it was configured to be installed.  ROAR_PRELOAD_LIBRARY overrides.  0, or
+ * -ENOENT when there is none that can be read. */
+int environment_find_library(char *path, size_t size);
+
+/* A copy of `envp` with the library and the log in it.  The strings of `envp` are
+ * borrowed.  Freed by environment_free(); NULL without memory. */
+char **environment_new(char *const *envp, const char *library, const char *log);
+void environment_free(char **envp);
+
+#endif

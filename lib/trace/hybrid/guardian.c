@@ -1,0 +1,203 @@
+/* guardian.c - the process that answers when we are gone
+ *
+ * A filtered process whose listener is closed gets ENOSYS from every call that is
+ * filtered.  So a small process of its own holds the listener as well.  It sleeps
+ * until the tracer is dead or hands over; then it answers the call that was in
+ * hand, which stands in a shared page because the kernel itself wrote it there,
+ * and all that follow, with "go on", until the last process is gone; and removes
+ * the log.
+ *
+ * It is a copy of the tracer that uses nothing of it: system calls only, no
+ * allocation, no descriptor but its own three, a session of its own. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "trace/hybrid/hybrid_internal.h"
+
+/* The signal of its end; see guardian_check(). */
+enum { END_SIGNAL = SIGUSR1 };
+
+/* ---- in the guardian ---- */
+
+enum { FD_TRACER, FD_HANDOVER, FD_LISTENER, N_FDS };
+
+static void close_others(const int fds[N_FDS])
+{
+	unsigned from = 0;
+
+	/* Between one that is kept and the next, from below. */
+	for (;;) {
+		unsigned next = ~0U;
+
+		for (int i = 0; i < N_FDS; i++)
+			if (fds[i] >= 0 && (unsigned)fds[i] >= from &&
+			    (unsigned)fds[i] < next)
+				next = (unsigned)fds[i];
+		if (next > from)
+			(void)syscall(SYS_close_range, from, next - 1, 0);
+		if (next == ~0U)
+			return;
+		from = next + 1;
+	}
+}
+
+/* Moves the descriptors it needs to 0, 1, 2 and closes all others: those first,
+ * because the limit of descriptors may be low. */
+static bool keep_only(int fds[N_FDS])
+{
+	close_others(fds);
+	/* Out of the way: they may stand where another must go. */
+	for (int i = 0; i < N_FDS; i++)
+		if (fds[i] >= 0) {
+			fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, N_FDS);
+			if (fds[i] < 0)
+				return false;
+		}
+	for (int i = 0; i < N_FDS; i++) {
+		if (fds[i] >= 0)
+			(void)dup2(fds[i], i);
+		else
+			(void)close(i);
+	}
+	return syscall(SYS_close_range, N_FDS, ~0U, 0) == 0;
+}
+
+static void close_log(const struct hybrid *h)
+{
+	atomic_store(&h->file.header->closed, 1);
+	(void)syscall(SYS_futex, &h->file.header->answered, FUTEX_WAKE,
+		      INT32_MAX, NULL, NULL, 0);
+}
+
+static void serve(struct guard_page *page)
+{
+	struct pollfd line = { .fd = FD_LISTENER, .events = POLLIN };
+
+	if (page->request.id)
+		(void)notify_continue(FD_LISTENER, page->request.id);
+	for (;;) {
+		if (poll(&line, 1, -1) < 0)
+			continue;
+		if (line.revents & (POLLHUP | POLLNVAL | POLLERR))
+			return;
+		memset(page, 0, sizeof(*page));
+		if (ioctl(FD_LISTENER, SECCOMP_IOCTL_NOTIF_RECV,
+			  &page->request) == 0)
+			(void)notify_continue(FD_LISTENER, page->request.id);
+	}
+}
+
+static _Noreturn void guard(struct hybrid *h, int tracer)
+{
+	int fds[N_FDS] = { tracer, h->guardian.handover, h->listener };
+	struct pollfd wait[] = { { FD_TRACER, POLLIN, 0 },
+				 { FD_HANDOVER, POLLIN, 0 } };
+	sigset_t all;
+
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, NULL);
+	(void)prctl(PR_SET_NAME, "roar-guardian");
+	(void)setsid();
+	(void)chdir("/");
+	if (!keep_only(fds))
+		_exit(1);
+	while (poll(wait, 2, -1) < 0 && errno == EINTR)
+		;
+	close_log(h);
+	if (hybrid_has_filter(h))
+		serve(h->guardian.page);
+	if (h->file.path[0])
+		(void)unlink(h->file.path);
+	_exit(0);
+}
+
+/* ---- in the tracer ---- */
+
+static int make(struct hybrid *h)
+{
+	int tracer = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	pid_t pid;
+
+	if (tracer < 0)
+		return -errno;
+	/* Not SIGCHLD: nobody who waits for children shall find it. */
+	pid = (pid_t)syscall(SYS_clone, END_SIGNAL, 0, 0, 0, 0);
+	if (pid == 0)
+		guard(h, tracer);
+	(void)close(tracer);
+	if (pid < 0)
+		return -errno;
+	h->guardian.pid = pid;
+	return 0;
+}
+
+int guardian_start(struct hybrid *h)
+{
+	struct guardian *g = &h->guardian;
+
+	g->handover = eventfd(0, EFD_CLOEXEC);
+	return g->handover < 0 ? -errno : make(h);
+}
+
+static bool has_ended(pid_t pid, int flags)
+{
+	pid_t r;
+
+	do {
+		r = waitpid(pid, NULL, flags | __WALL);
+	} while (r < 0 && errno == EINTR);
+	return r != 0;
+}
+
+void guardian_check(struct hybrid *h)
+{
+	struct guardian *g = &h->guardian;
+
+	if (!g->pid || !has_ended(g->pid, WNOHANG))
+		return;
+	g->pid = 0;
+	(void)make(h);
+}
+
+void guardian_hand_over(struct hybrid *h)
+{
+	uint64_t one = 1;
+
+	h->guardian.pid = 0; /* it lives as long as the processes do */
+	h->file.path[0] = '\0'; /* and removes the log */
+	(void)write(h->guardian.handover, &one, sizeof(one));
+}
+
+void guardian_dismiss(struct hybrid *h)
+{
+	if (h->guardian.pid)
+		(void)kill(h->guardian.pid, SIGKILL);
+}
+
+void guardian_stop(struct hybrid *h)
+{
+	struct guardian *g = &h->guardian;
+
+	if (g->pid) {
+		guardian_dismiss(h);
+		(void)has_ended(g->pid, 0);
+	}
+	g->pid = 0;
+	if (g->handover >= 0)
+		(void)close(g->handover);
+	g->handover = -1;
+}

@@ -1,0 +1,443 @@
+/* hybrid.c - life and loop of the two tracers of hybrid.h
+ *
+ *	start()	 the log; the child, which installs the filter and sends us its
+ *		 listener before it waits at the gate; the guardian
+ *	run()	 open the gate; then sleep where the next news comes from (the
+ *		 listener, or the bell of the log) until a signal wakes us:
+ *
+ *	  SIGALRM	some time has passed: read the log, look around
+ *	  SIGCHLD	the command has ended, stopped or goes on
+ *	  SIGUSR1	the front process wants us to look at the control page,
+ *			or the guardian has died
+ *
+ * The tree has ended when the kernel says that nobody has the filter any more or,
+ * without one, when no known process is left. */
+#include "trace/hybrid/hybrid.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "trace/call/filter.h"
+#include "trace/hybrid/environment.h"
+#include "trace/hybrid/hybrid_internal.h"
+#include "trace/launch.h"
+#include "trace/preload/target.h"
+
+enum {
+	SHORT_MS = 5, /* while records come, or the end is near */
+	MEDIUM_MS = 20, /* a while after that */
+	LONG_MS = 80,
+	CALM_NS = 2000000000, /* that while */
+	LOOK_NS = 100000000, /* between looks for processes that are gone */
+	GRACE_NS = 250000000, /* for stragglers when the command has ended */
+};
+
+/* Set by the handlers. */
+static volatile sig_atomic_t alarmed;
+
+static struct tracer_control *control; /* for the handler */
+
+/* Not from the front, nor because a child has ended: then it was sent to the whole
+ * group, and the command has it too. */
+static void on_signal(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (info->si_code == SI_USER && info->si_pid != getppid())
+		atomic_store(&control->signal_ns[sig], clock_now_ns());
+	alarmed = 1;
+}
+
+static void catch_signals(struct tracer_control *c)
+{
+	/* No SA_RESTART: what we sleep in must return. */
+	struct sigaction sa = { .sa_sigaction = on_signal,
+				.sa_flags = SA_SIGINFO };
+	static const int signals[] = { SIGALRM, SIGCHLD, SIGUSR1 };
+	sigset_t set;
+
+	control = c;
+	(void)signal(SIGIO, SIG_IGN); /* see closed.c: leases that are broken */
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		sigaddset(&set, signals[i]);
+		(void)sigaction(signals[i], &sa, NULL);
+	}
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* The timer never stops while we may sleep: a signal that comes just before the
+ * sleep would be lost otherwise. */
+static void set_timer(struct hybrid *h, unsigned ms)
+{
+	struct timeval interval = { ms / 1000, ms % 1000 * 1000 };
+	struct itimerval every = { interval, interval };
+
+	if (h->timer_ms == ms)
+		return;
+	(void)setitimer(ITIMER_REAL, &every, NULL);
+	h->timer_ms = ms;
+}
+
+/* ---- the command ---- */
+
+static void tell_stopped(struct hybrid *h, bool stopped, int sig)
+{
+	const struct tracer_job *job = h->o.job;
+
+	atomic_store(&job->control->stopped, stopped);
+	if (!stopped)
+		atomic_store(&job->control->signal_ns[SIGCONT], h->o.now_ns);
+	if (job->stopped)
+		job->stopped(job->ctx, sig);
+}
+
+static void on_root_end(struct hybrid *h, int status)
+{
+	struct member *m = map_get(&h->members, &h->o.root, sizeof(pid_t));
+
+	h->root_gone = true;
+	h->result.status = status;
+	atomic_store(&h->o.job->control->command, -1);
+	told_drain(h, true);
+	if (atomic_load(&h->o.job->control->child_errno) && m)
+		member_exec_failed(m);
+	if (m)
+		member_gone(h, m, status);
+}
+
+static void wait_for_root(struct hybrid *h)
+{
+	int status;
+
+	while (!h->root_gone && waitpid(h->o.root, &status,
+					WNOHANG | WUNTRACED | WCONTINUED) > 0) {
+		if (WIFSTOPPED(status))
+			tell_stopped(h, true, WSTOPSIG(status));
+		else if (WIFCONTINUED(status))
+			tell_stopped(h, false, SIGCONT);
+		else
+			on_root_end(h, status);
+	}
+}
+
+/* ---- the loop ---- */
+
+static void sleep_for_bell(struct hybrid *h)
+{
+	struct log_header *header = h->log.header;
+	uint32_t seen = atomic_load(&header->doorbell);
+	struct timespec limit = { 0, LONG_MS * 1000000L };
+
+	if (log_is_empty(&h->log) && seen == h->doorbell)
+		(void)syscall(SYS_futex, &header->doorbell, FUTEX_WAIT, seen,
+			      &limit, NULL, 0);
+	h->doorbell = seen;
+	h->o.now_ns = clock_now_ns();
+	told_drain(h, false);
+}
+
+/* What is told and not yet read is lost if we are killed, so programs that opened
+ * files lately are looked at more often. */
+static unsigned next_timer(struct hybrid *h, bool busy)
+{
+	unsigned longest;
+
+	if (busy)
+		h->busy_ns = h->o.now_ns;
+	if (busy || h->root_gone || h->stale)
+		return SHORT_MS;
+	longest = h->o.now_ns - h->busy_ns < CALM_NS ? MEDIUM_MS : LONG_MS;
+	return h->timer_ms >= longest / 2 ? longest : 2 * h->timer_ms;
+}
+
+static void look_around(struct hybrid *h)
+{
+	bool busy = !log_is_empty(&h->log);
+
+	alarmed = 0;
+	h->o.now_ns = clock_now_ns();
+	told_drain(h, false);
+	if (h->stale)
+		told_raise_generation(h);
+	told_trouble(h);
+	wait_for_root(h);
+	guardian_check(h);
+	if (atomic_load(&h->o.job->control->kill_all))
+		members_kill(h);
+	if (h->o.now_ns - h->looked_ns >= LOOK_NS || h->root_gone) {
+		h->looked_ns = h->o.now_ns;
+		members_look(h, false);
+	}
+	observer_tick(&h->o);
+	set_timer(h, next_timer(h, busy));
+}
+
+static bool is_over(const struct hybrid *h)
+{
+	if (!h->root_gone)
+		return false;
+	return hybrid_has_filter(h) ? notify_is_over(h) : !h->members.count;
+}
+
+static void follow(struct hybrid *h)
+{
+	int64_t deadline = 0;
+
+	set_timer(h, SHORT_MS);
+	while (!is_over(h)) {
+		if (h->root_gone && !deadline)
+			deadline = clock_mono_ns() + GRACE_NS;
+		if (deadline && clock_mono_ns() >= deadline)
+			break;
+		if (!hybrid_has_filter(h))
+			sleep_for_bell(h);
+		else if (!notify_serve(h))
+			alarmed = 1;
+		if (alarmed)
+			look_around(h);
+	}
+	set_timer(h, 0);
+	told_drain(h, true);
+	told_trouble(h);
+}
+
+/* Who is left: none when the kernel says so, whatever we believe. */
+static void count_outlived(struct hybrid *h)
+{
+	if (is_over(h)) {
+		guardian_dismiss(h);
+		members_look(h, true);
+		return;
+	}
+	members_look(h, false);
+	h->result.n_outlived = h->members.count ? (unsigned)h->members.count :
+						  hybrid_has_filter(h);
+}
+
+/* ---- life ---- */
+
+/* Without a filter nobody tells us of the command's own exec. */
+static void begin_root_exec(struct hybrid *h, struct tracee *t)
+{
+	const struct tracer_job *job = h->o.job;
+	struct call_args a = {
+		.dirfd = AT_FDCWD,
+		.path = job->file,
+		.len = strlen(job->file),
+	};
+	struct str words = STR_INIT;
+
+	for (size_t i = 0; job->argv[i]; i++)
+		str_add(&words, job->argv[i], strlen(job->argv[i]) + 1);
+	(void)call_enter_named(&h->o, t, CALL_EXECVEAT, &a);
+	call_exec_quote(&t->exec_command, str_cstr(&words), words.len);
+	str_release(&words);
+	member_exec_begin(h, t);
+}
+
+static int hybrid_run(struct tracer *base, struct tracer_result *ret,
+		      struct roar_error *err)
+{
+	struct hybrid *h = (struct hybrid *)base;
+	struct tracee *root;
+
+	h->result.traced = true;
+	h->o.now_ns = h->start_ns = clock_now_ns();
+	root = member_add(h, h->o.root, 0);
+	if (!root)
+		return error_set(err, -ENOMEM, "out of memory");
+	call_scan_files(&h->o, root, true);
+	if (!hybrid_has_filter(h))
+		begin_root_exec(h, root);
+	launch_open_gate(h->o.job->control);
+	follow(h);
+	count_outlived(h);
+	h->result.exec_errno = atomic_load(&h->o.job->control->child_errno);
+	(void)getrusage(RUSAGE_CHILDREN, &h->result.usage);
+	*ret = h->result;
+	return 0;
+}
+
+/* Processes that outlived the command are the guardian's. */
+static void hybrid_linger(struct tracer *base)
+{
+	struct hybrid *h = (struct hybrid *)base;
+
+	guardian_check(h);
+	guardian_hand_over(h);
+}
+
+static void free_intents(struct hybrid *h)
+{
+	for (size_t i = 0; i < h->n_intents; i++)
+		str_release(&h->intents[i].path);
+	free(h->intents);
+}
+
+static void hybrid_free(struct tracer *base)
+{
+	struct hybrid *h = (struct hybrid *)base;
+
+	guardian_stop(h);
+	log_file_remove(&h->file);
+	log_file_release(&h->file);
+	if (h->listener >= 0)
+		(void)close(h->listener);
+	if (h->guardian.page)
+		(void)munmap(h->guardian.page, sizeof(*h->guardian.page));
+	environment_free(h->envp);
+	members_release(h);
+	free_intents(h);
+	str_release(&h->magic);
+	free(h->waiting);
+	written_release(&h->written);
+	observer_release(&h->o);
+	free(h);
+}
+
+/* ---- start ---- */
+
+bool hybrid_is_ours(const struct hybrid *h, const char *path)
+{
+	return path[0] == '/' && (strcmp(path, h->file.path) == 0 ||
+				  strcmp(path, h->library) == 0);
+}
+
+/* Where the library makes the calls that pass the filter: an address that is in
+ * nobody's way (below what loaders, heaps and stacks use, on machines with 39 or
+ * more bits of it) and another one in each run. */
+static uint64_t choose_stub(void)
+{
+	uint16_t page = 0;
+
+	(void)getrandom(&page, sizeof(page), GRND_NONBLOCK);
+	return UINT64_C(0x3a00000000) + (uint64_t)page * 4096;
+}
+
+static int make_log(struct hybrid *h, bool filter, struct roar_error *err)
+{
+	int r = environment_find_library(h->library, sizeof(h->library));
+
+	if (r < 0)
+		h->library[0] = '\0';
+	/* With a filter everything is seen without it, only slower. */
+	if (r < 0 && !filter)
+		return error_set(err, r, "libroar-preload.so is not there");
+	log_file_sweep();
+	r = log_file_new(&h->file, filter ? LOG_SECCOMP : 0, h->library,
+			 filter ? choose_stub() : 0);
+	if (r < 0)
+		return error_set(err, r, "cannot make a shared log: %s",
+				 strerror(-r));
+	log_reader_init(&h->log, h->file.header, h->file.n_cells, h->file.key);
+	if (!h->library[0] || !target_path_bears(h->o.job->file, target_open))
+		return 0;
+	h->envp = environment_new(h->o.job->envp, h->library, h->file.path);
+	return h->envp ? 0 : error_set(err, -ENOMEM, "out of memory");
+}
+
+static int launch(struct hybrid *h, bool filter, struct roar_error *err)
+{
+	struct filter_program program;
+	struct launch how = { .envp = h->envp };
+	int r;
+
+	if (filter) {
+		filter_build(&program, SECCOMP_RET_USER_NOTIF,
+			     h->file.header->stub);
+		how.filter = &program.prog;
+		how.listens = true;
+	}
+	r = launch_child(h->o.job, &how, &h->o.root, &h->listener);
+	if (r < 0)
+		return error_set(err, r,
+				 filter ? "seccomp user notification is "
+					  "refused here: %s" :
+					  "cannot make a process: %s",
+				 strerror(-r));
+	catch_signals(h->o.job->control); /* the guardian's end is one */
+	r = filter ? notify_init(h) : 0;
+	if (r == 0)
+		r = guardian_start(h);
+	if (r < 0) {
+		launch_abort(h->o.job->control, h->o.root);
+		return error_set(err, r, "cannot watch the command: %s",
+				 strerror(-r));
+	}
+	return 0;
+}
+
+static int start(const struct tracer_ops *ops, const struct tracer_job *job,
+		 bool filter, struct tracer **ret, struct roar_error *err)
+{
+	struct hybrid *h = calloc(1, sizeof(*h));
+	void *page = MAP_FAILED;
+	int r = -ENOMEM;
+
+	if (!h)
+		return error_set(err, -ENOMEM, "out of memory");
+	h->base.ops = ops;
+	h->listener = h->guardian.handover = -1;
+	h->o.told = told_event;
+	page = mmap(NULL, sizeof(*h->guardian.page), PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (page != MAP_FAILED) {
+		h->guardian.page = page;
+		r = observer_init(&h->o, job);
+	}
+	if (r < 0)
+		(void)error_set(err, r, "out of memory");
+	if (r == 0)
+		r = make_log(h, filter, err);
+	if (r == 0)
+		r = launch(h, filter, err);
+	if (r < 0) {
+		hybrid_free(&h->base);
+		return r;
+	}
+	*ret = &h->base;
+	return 0;
+}
+
+static int start_hybrid(const struct tracer_job *job, struct tracer **ret,
+			struct roar_error *err)
+{
+	return start(&tracer_hybrid, job, true, ret, err);
+}
+
+static int start_preload(const struct tracer_job *job, struct tracer **ret,
+			 struct roar_error *err)
+{
+	return start(&tracer_preload, job, false, ret, err);
+}
+
+const struct tracer_ops tracer_hybrid = {
+	.name = "hybrid",
+	.summary = "a preloaded library and a seccomp filter: fast, sees "
+		   "everything but io_uring",
+	.start = start_hybrid,
+	.run = hybrid_run,
+	.linger = hybrid_linger,
+	.free = hybrid_free,
+};
+
+const struct tracer_ops tracer_preload = {
+	.name = "preload",
+	.summary = "a preloaded library alone: set-uid programs keep their "
+		   "rights, static programs are not seen",
+	.start = start_preload,
+	.run = hybrid_run,
+	.linger = hybrid_linger,
+	.free = hybrid_free,
+};

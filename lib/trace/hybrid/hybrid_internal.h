@@ -1,0 +1,256 @@
+/* hybrid_internal.h - what the files of this folder share.
+ *
+ *	hybrid.c	life, the loop, the process tree
+ *	members.c	who belongs to the run, and since when
+ *	notify.c	calls the kernel tells us of
+ *	told*.c		records the library wrote
+ *	settle.c	what came of a call, by looking afterwards
+ *	magic.c		names that mean another file in every process
+ *	rights.c	what a process of other rights may open
+ *	guardian.c	the process that answers when we are gone
+ *	written.c	what the run has written to
+ *	closed.c	what it has closed before anybody watched */
+#ifndef ROAR_TRACE_HYBRID_HYBRID_INTERNAL_H
+#define ROAR_TRACE_HYBRID_HYBRID_INTERNAL_H
+
+#include <linux/seccomp.h>
+#include <stdatomic.h>
+
+#include "trace/call/call.h"
+#include "trace/hybrid/written.h"
+#include "trace/preload/log_file.h"
+#include "trace/preload/log_read.h"
+
+/* A process of the run. */
+struct member {
+	pid_t pid; /* the key */
+	uint32_t teller; /* its id in the log, 0: it has no library */
+	bool exec_open; /* an exec was let through; nobody knows what came of it */
+	pid_t shares_with; /* process with which it has the current directory in
+			    * common (CLONE_FS), as far as that was noticed */
+	bool wants_hello; /* a program that bears the library was executed, and
+			   * has not spoken yet */
+	bool sandboxed; /* it restricted itself in ways nobody can look at */
+	bool escaped; /* a program without the library runs in it, unseen */
+	bool exec_told; /* the program that runs in it has been told of */
+	pid_t exec_tid; /* the thread that asked for it */
+	struct str exec_path; /* of that exec */
+	struct str exec_command;
+	dev_t exec_dev; /* the file that would be /proc/PID/exe */
+	ino_t exec_ino;
+};
+
+/* What must be known of a process that is gone: its children may be heard of
+ * later. */
+struct grave {
+	uint32_t teller;
+	pid_t pid;
+	struct str cwd;
+};
+
+enum { GRAVES = 64 };
+
+/* An open for writing that was announced and not yet reported. */
+struct intent {
+	uint32_t cell; /* low half */
+	uint32_t process;
+	uint32_t flags;
+	int64_t time_ns;
+	struct str path; /* as the process named it */
+};
+
+/* A page shared with the guardian: what must be answered if we die. */
+struct guard_page {
+	union {
+		struct seccomp_notif request; /* the call in hand; id 0: none */
+		char room[1024]; /* the kernel's idea of it may be larger */
+	};
+};
+
+struct guardian {
+	pid_t pid; /* 0: none */
+	int handover; /* eventfd: raised, it serves although we live */
+	struct guard_page *page;
+};
+
+/* A directory in which the job notices when files are closed.  Each has one
+ * place in the table: who is pushed out costs one more look. */
+struct watched {
+	uint64_t dir; /* mark of its name */
+	int64_t since_ns;
+};
+
+enum { WATCHED = 256 };
+
+struct hybrid {
+	struct tracer base;
+	struct observer o;
+	struct tracer_result result;
+	struct log_file file;
+	struct log_reader log;
+	struct log_view view; /* the record being read */
+	struct guardian guardian;
+	int listener; /* -1: none, the library alone */
+	char library[1024]; /* its path; "" when there is none */
+	char **envp; /* of the command, with the library */
+	struct map members; /* pid -> struct member */
+	struct map tellers; /* id in the log -> struct member */
+	struct str magic; /* see magic_replace() */
+	struct grave graves[GRAVES]; /* the last ones */
+	unsigned n_buried;
+	struct intent *intents;
+	size_t n_intents, cap_intents;
+	pid_t *waiting; /* threads with a pending call */
+	size_t n_waiting, cap_waiting;
+	struct written written;
+	struct watched watched[WATCHED];
+	int64_t told_ns; /* when what is being told now has happened; 0: just now */
+	bool dirs_moved; /* names in `written` may be out of date */
+	bool dead_log; /* it made no sense: nothing more is read from it */
+	bool stale; /* a call was let through after the generation was raised */
+	bool root_gone;
+	uint32_t doorbell; /* its value before the last drain */
+	uint32_t trouble; /* of the header, as far as it was told */
+	unsigned timer_ms; /* interval of the timer */
+	int64_t busy_ns; /* when the timer last found something in the log */
+	int64_t stuck_ns; /* since when a record is not committed; 0: none is */
+	int64_t looked_ns; /* when dead processes were last looked for */
+	int64_t start_ns; /* of the run */
+};
+
+static inline struct hybrid *hybrid_of(struct observer *o)
+{
+	return (struct hybrid *)((char *)o - offsetof(struct hybrid, o));
+}
+
+static inline bool hybrid_has_filter(const struct hybrid *h)
+{
+	return h->listener >= 0;
+}
+
+/* ---- members.c ---- */
+
+/* The thread, found or made from what /proc knows.  `parent` is the pid of the
+ * process that made it, 0 when /proc is to tell.  NULL when it is gone or without
+ * memory. */
+struct tracee *member_thread(struct hybrid *h, pid_t tid);
+struct tracee *member_add(struct hybrid *h, pid_t pid, pid_t parent);
+struct member *member_of(struct hybrid *h, const struct tracee *t);
+struct member *member_of_teller(struct hybrid *h, uint32_t id);
+
+/* Is that a file of ours, which programs open because we asked them to? */
+bool hybrid_is_ours(const struct hybrid *h, const char *path);
+
+/* The process that spoke as `id` and is gone; NULL when it is forgotten. */
+struct grave *member_grave(struct hybrid *h, uint32_t id);
+
+/* From now on `m` speaks as `id`.  0 or -ENOMEM. */
+int member_set_teller(struct hybrid *h, struct member *m, uint32_t id);
+
+/* An exec was let through that looks as if it will succeed: the thread's exec_path
+ * and exec_command are kept. */
+void member_exec_begin(struct hybrid *h, struct tracee *t);
+/* The process gave a sign of life after it: a new program said hello (`tid` 0), or
+ * a thread makes a call. */
+void member_exec_end(struct hybrid *h, struct member *m, pid_t tid);
+void member_exec_failed(struct member *m);
+
+/* The process is about to change its directory: whose else is it? */
+void members_share(struct hybrid *h, const struct tracee *t);
+
+bool member_thread_is_gone(const struct tracee *t);
+/* Forgets processes and threads that are gone; `all`: everybody is. */
+void members_look(struct hybrid *h, bool all);
+/* One has ended with that wait status. */
+void member_gone(struct hybrid *h, struct member *m, int status);
+void members_kill(struct hybrid *h);
+void members_release(struct hybrid *h);
+
+/* ---- notify.c ---- */
+
+/* Takes one notification and answers it.  False when interrupted. */
+bool notify_serve(struct hybrid *h);
+/* Have all processes with the filter ended? */
+bool notify_is_over(const struct hybrid *h);
+int notify_init(struct hybrid *h);
+
+/* Lets the call `id` go on as it is. */
+int notify_continue(int listener, uint64_t id);
+
+/* ---- told.c ---- */
+
+/* Reads what is in the log.  `urgent`: somebody waits for us. */
+void told_drain(struct hybrid *h, bool urgent);
+/* Intents whose results will not come: of one process, or of all (NULL). */
+void told_abandon(struct hybrid *h, const struct member *m);
+/* The thread `tid` is in that directory now, and with it its process. */
+void told_directory(struct hybrid *h, struct tracee *leader, pid_t tid,
+		    const char *path, size_t len);
+/* Gaps for what processes noted in the header. */
+void told_trouble(struct hybrid *h);
+/* What was told before is no longer a reason not to tell it. */
+void told_raise_generation(struct hybrid *h);
+/* told_open.c: the thread has opened a file for reading; is about to open one for
+ * writing; has done so. */
+void told_read(struct hybrid *h, struct tracee *t, const struct log_view *v);
+void told_intent(struct hybrid *h, struct tracee *t, const struct log_view *v);
+void told_result(struct hybrid *h, struct tracee *t, const struct log_view *v);
+/* told_event.c: what the observer says goes through here, too. */
+void told_event(struct observer *o, const struct event *ev);
+
+/* ---- settle.c ---- */
+
+/* The thread has a pending call: somebody has to look after it. */
+void settle_later(struct hybrid *h, struct tracee *t);
+/* Fills in what the entry of an awaited open left out: which file it would be. */
+void settle_prepare(struct hybrid *h, struct tracee *t,
+		    const struct call_args *a);
+bool settle_has_other_root(pid_t tid);
+/* The process told the result of its pending call. */
+void settle_told(struct hybrid *h, struct tracee *t, int32_t result);
+/* The thread is surely out of its pending call. */
+void settle(struct hybrid *h, struct tracee *t);
+/* Something else is about to be looked at: settles what is visibly done, and what
+ * threads that are gone have left open. */
+void settle_finished(struct hybrid *h);
+
+/* ---- magic.c ---- */
+
+/* Does an open with these flags follow a link at the end? */
+bool magic_follows(uint64_t flags);
+/* Follows the links at the end of a name as the process would.  0 or a negative
+ * errno. */
+int magic_follow(struct hybrid *h, struct tracee *t, struct str *name);
+/* Puts the plain name of the file into the arguments when they name it through the
+ * process's own folder in /proc; `name` holds it.  -EINVAL when that is no file of
+ * the file system (a pipe), else 0. */
+int magic_replace(struct hybrid *h, struct tracee *t, struct call_args *a,
+		  struct str *name);
+
+/* ---- rights.c ---- */
+
+/* `want`: 4 to read, 2 to write. */
+bool rights_allow(pid_t tid, const char *path, const struct stat *st,
+		  unsigned want);
+
+/* Is a descriptor surely free for a process that waits in a call? */
+bool rights_has_room(pid_t tid);
+
+/* ---- closed.c ---- */
+
+/* The job has been told of this open for writing. */
+void closed_check(struct hybrid *h, const struct event *ev);
+
+/* ---- guardian.c ---- */
+
+int guardian_start(struct hybrid *h);
+/* Makes a new one if it was killed. */
+void guardian_check(struct hybrid *h);
+/* From now on it serves; it removes the log at the end. */
+void guardian_hand_over(struct hybrid *h);
+/* Nobody is left to be guarded: it may end while we do other things... */
+void guardian_dismiss(struct hybrid *h);
+/* ...and is waited for here. */
+void guardian_stop(struct hybrid *h);
+
+#endif

@@ -1,0 +1,485 @@
+/* members.c - who belongs to the run
+ *
+ * Nobody tells us of a fork or an end.  A process becomes a member when it speaks
+ * (LOG_HELLO, LOG_FORK) or makes a call that stops, and /proc says whose child it
+ * is.  Its end is noticed by looking, now and then; that of the command itself by
+ * wait().
+ *
+ * exec: the call is judged before it is let through.  Whether it succeeded shows
+ * at the next sign of life: a new program says hello, or makes a call while
+ * /proc/PID/exe is the file it should be.  A process that ends without another
+ * sign has executed what it asked for, if that could be executed. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/vec.h"
+#include "trace/call/loader.h"
+#include "trace/hybrid/hybrid_internal.h"
+#include "trace/preload/target.h"
+
+enum {
+	HEAD_LEN = 4096,
+	CHAIN_MAX = 5, /* the kernel's limit on nested scripts */
+};
+
+struct member *member_of(struct hybrid *h, const struct tracee *t)
+{
+	return map_get(&h->members, &t->process->pid, sizeof(pid_t));
+}
+
+struct member *member_of_teller(struct hybrid *h, uint32_t id)
+{
+	return map_get(&h->tellers, &id, sizeof(id));
+}
+
+static struct process *process_of(const struct hybrid *h, pid_t pid)
+{
+	return map_get(&h->o.tree.processes, &pid, sizeof(pid));
+}
+
+static void drop_teller(struct hybrid *h, struct member *m)
+{
+	if (m->teller)
+		(void)map_remove(&h->tellers, &m->teller, sizeof(m->teller));
+	m->teller = 0;
+}
+
+int member_set_teller(struct hybrid *h, struct member *m, uint32_t id)
+{
+	struct member *before = id ? member_of_teller(h, id) : NULL;
+
+	drop_teller(h, m);
+	if (!id)
+		return 0;
+	if (before) /* a liar: the later one is believed */
+		drop_teller(h, before);
+	m->teller = id;
+	if (map_set(&h->tellers, &m->teller, sizeof(m->teller), m) == 0)
+		return 0;
+	m->teller = 0;
+	return -ENOMEM;
+}
+
+/* ---- birth ---- */
+
+/* A number behind a key of /proc/TID/status; -1 when it is not there. */
+static pid_t number_of(const char *text, const char *key)
+{
+	const char *line = strstr(text, key);
+
+	return line ? (pid_t)strtol(line + strlen(key), NULL, 10) : -1;
+}
+
+static int read_status(pid_t tid, pid_t *ret_pid, pid_t *ret_parent)
+{
+	CLEANUP(closep) int fd = -1;
+	char path[32], text[1024];
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : fd_read_all(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return -ESRCH;
+	text[n] = '\0';
+	*ret_pid = number_of(text, "\nTgid:");
+	*ret_parent = number_of(text, "\nPPid:");
+	return *ret_pid > 0 ? 0 : -ESRCH;
+}
+
+static void inherit(struct process *child, const struct process *parent)
+{
+	child->foreign_root = parent->foreign_root;
+	child->foreign_mounts = parent->foreign_mounts;
+	child->restricted = parent->restricted;
+}
+
+static struct member *new_member(struct hybrid *h, pid_t pid)
+{
+	struct member *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->pid = pid;
+	if (map_set(&h->members, &m->pid, sizeof(m->pid), m) == 0)
+		return m;
+	free(m);
+	return NULL;
+}
+
+struct tracee *member_add(struct hybrid *h, pid_t pid, pid_t parent)
+{
+	struct tracee *t = tree_find(&h->o.tree, pid);
+	const struct process *from = process_of(h, parent);
+
+	if (t && t->process->pid == pid)
+		return t;
+	if (t) /* a thread of that number was somebody else's: it is gone */
+		(void)tree_remove(&h->o.tree, t);
+	if (!new_member(h, pid))
+		return NULL;
+	t = tree_add(&h->o.tree, pid, NULL);
+	if (!t)
+		return NULL;
+	if (from)
+		inherit(t->process, from);
+	/* Changes of rights are not seen then, but all results are told. */
+	t->process->restricted |= !hybrid_has_filter(h);
+	if (pid == h->o.root) {
+		call_emit(&h->o, t, EVENT_FORK, EVENT_ROOT, 0, NULL, NULL,
+			  NULL);
+		return t;
+	}
+	/* An orphan's parent is unknown: it counts for the command. */
+	call_emit(&h->o, t, EVENT_FORK, 0, from ? parent : h->o.root, NULL,
+		  NULL, NULL);
+	call_check_namespaces(&h->o, t);
+	return t;
+}
+
+struct tracee *member_thread(struct hybrid *h, pid_t tid)
+{
+	struct tracee *t = tree_find(&h->o.tree, tid);
+	pid_t pid, parent;
+
+	if (t)
+		return t;
+	if (read_status(tid, &pid, &parent) < 0)
+		return NULL;
+	t = member_add(h, pid, parent);
+	if (!t || tid == pid)
+		return t;
+	return tree_add(&h->o.tree, tid, t->process);
+}
+
+/* ---- exec ---- */
+
+static ssize_t read_head(const char *path, char head[HEAD_LEN])
+{
+	CLEANUP(closep)
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	return fd < 0 ? -errno : fd_read_all(fd, head, HEAD_LEN - 1);
+}
+
+static bool is_elf(const char *head, ssize_t n)
+{
+	return n >= 4 && memcmp(head, "\177ELF", 4) == 0;
+}
+
+/* Will the kernel execute it?  Follows scripts to the program that would run and
+ * fills in its stat. */
+static bool is_executable(struct hybrid *h, struct tracee *t, struct stat *st)
+{
+	CLEANUP(str_release) struct str path = STR_INIT;
+	char head[HEAD_LEN];
+
+	str_add(&path, str_cstr(&t->exec_path), t->exec_path.len);
+	for (int depth = 0; depth < CHAIN_MAX; depth++) {
+		const char *next;
+		ssize_t n;
+
+		if (stat(str_cstr(&path), st) < 0 || !S_ISREG(st->st_mode) ||
+		    faccessat(AT_FDCWD, path.data, X_OK, AT_EACCESS) < 0)
+			return false;
+		n = read_head(path.data, head);
+		if (n == -EACCES || n == -EPERM) /* executable, not readable */
+			return true;
+		if (is_elf(head, n))
+			return true;
+		next = n > 0 ? loader_of(head, (size_t)n) : NULL;
+		if (!next ||
+		    resolve_name(&h->o.resolver, &h->o.tree, t, AT_FDCWD, next,
+				 strlen(next), &path) < 0 ||
+		    resolve_follow(t, &path, st) < 0)
+			return false;
+	}
+	return false;
+}
+
+static void move_text(struct str *to, struct str *from)
+{
+	str_clear(to);
+	str_add(to, str_cstr(from), from->len);
+	str_clear(from);
+}
+
+void member_exec_begin(struct hybrid *h, struct tracee *t)
+{
+	struct member *m = member_of(h, t);
+	struct stat st;
+
+	if (m)
+		m->exec_told = false;
+	if (!m || !t->exec_path.len || !is_executable(h, t, &st))
+		return;
+	if (!hybrid_has_filter(h)) {
+		m->wants_hello = target_path_bears(t->exec_path.data,
+						   target_open);
+		m->escaped = !m->wants_hello;
+	}
+	move_text(&m->exec_path, &t->exec_path);
+	move_text(&m->exec_command, &t->exec_command);
+	m->exec_dev = st.st_dev;
+	m->exec_ino = st.st_ino;
+	m->exec_tid = t->tid;
+	m->exec_open = true;
+}
+
+void member_exec_failed(struct member *m)
+{
+	m->exec_open = false;
+	m->exec_told = true; /* the old program goes on */
+	m->wants_hello = false;
+	m->escaped = false;
+}
+
+/* The new program is alone in its process. */
+static void drop_other_threads(struct hybrid *h, struct tracee *leader)
+{
+	size_t pos = 0;
+	struct tracee *t;
+
+	while (leader->process->n_threads > 1 &&
+	       (t = map_next(&h->o.tree.tracees, &pos))) {
+		if (t == leader || t->process != leader->process)
+			continue;
+		settle(h, t);
+		(void)tree_remove(&h->o.tree, t);
+		pos = 0; /* the map has changed */
+	}
+}
+
+static void escaped(struct hybrid *h, struct tracee *t, const char *program)
+{
+	call_gap(&h->o, t, EVENT_GAP_ESCAPED, program);
+}
+
+static void exec_done(struct hybrid *h, struct member *m)
+{
+	struct tracee *t = tree_find(&h->o.tree, m->pid);
+
+	if (!t)
+		return;
+	drop_other_threads(h, t);
+	t->process->full = false;
+	t->process->n_opens = 0;
+	if (m->escaped)
+		escaped(h, t, str_cstr(&m->exec_path));
+	move_text(&t->exec_path, &m->exec_path);
+	move_text(&t->exec_command, &m->exec_command);
+	m->exec_open = false;
+	m->exec_told = true;
+	drop_teller(h, m);
+	call_exec_done(&h->o, t);
+}
+
+/* Is the file it runs the one that was to be executed? */
+static bool runs_expected(const struct member *m)
+{
+	char link[32];
+	struct stat st;
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)m->pid);
+	return stat(link, &st) == 0 && st.st_dev == m->exec_dev &&
+	       st.st_ino == m->exec_ino;
+}
+
+void member_exec_end(struct hybrid *h, struct member *m, pid_t tid)
+{
+	if (!tid) {
+		m->wants_hello = false;
+		m->escaped = false;
+		if (m->exec_open || !m->exec_told)
+			exec_done(h, m);
+	} else if (m->exec_open) {
+		if (tid == m->pid && runs_expected(m))
+			exec_done(h, m);
+		else if (tid == m->exec_tid)
+			member_exec_failed(m);
+	}
+}
+
+/* ---- the current directory ---- */
+
+/* Rare, so nobody pays much for it: only few processes are compared. */
+void members_share(struct hybrid *h, const struct tracee *t)
+{
+	enum { FEW = 64 };
+	pid_t pid = t->process->pid;
+	struct member *m;
+	size_t pos = 0;
+
+	if (h->members.count > FEW)
+		return;
+	while ((m = map_next(&h->members, &pos)))
+		if (m->pid != pid &&
+		    syscall(SYS_kcmp, pid, m->pid, KCMP_FS, 0, 0) == 0)
+			m->shares_with = pid;
+}
+
+/* ---- end ---- */
+
+static void free_member(struct member *m)
+{
+	str_release(&m->exec_path);
+	str_release(&m->exec_command);
+	free(m);
+}
+
+static void bury(struct hybrid *h, const struct member *m,
+		 const struct tracee *t)
+{
+	struct grave *g = &h->graves[h->n_buried++ % GRAVES];
+
+	g->teller = m->teller;
+	g->pid = m->pid;
+	str_clear(&g->cwd);
+	str_add(&g->cwd, str_cstr(&t->cwd), t->cwd.len);
+}
+
+struct grave *member_grave(struct hybrid *h, uint32_t id)
+{
+	for (size_t i = 0; id && i < GRAVES; i++)
+		if (h->graves[i].teller == id)
+			return &h->graves[i];
+	return NULL;
+}
+
+void member_gone(struct hybrid *h, struct member *m, int status)
+{
+	struct tracee *t = tree_find(&h->o.tree, m->pid);
+
+	if (m->exec_open && m->wants_hello)
+		m->escaped = true; /* it never spoke */
+	if (m->exec_open)
+		exec_done(h, m);
+	told_abandon(h, m);
+	if (t) {
+		drop_other_threads(h, t);
+		settle(h, t);
+		if (m->teller && t->cwd_told)
+			bury(h, m, t);
+		call_emit(&h->o, t, EVENT_EXIT, 0, status, NULL, NULL, NULL);
+		(void)tree_remove(&h->o.tree, t);
+	}
+	drop_teller(h, m);
+	(void)map_remove(&h->members, &m->pid, sizeof(m->pid));
+	free_member(m);
+}
+
+/* A zombie runs no program any more. */
+static bool is_gone(pid_t pid)
+{
+	char link[32], c;
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+	return readlink(link, &c, 1) < 0 && (errno == ENOENT || errno == ESRCH);
+}
+
+bool member_thread_is_gone(const struct tracee *t)
+{
+	if (t->tid == t->process->pid && t->process->n_threads == 1)
+		return is_gone(t->tid);
+	return syscall(SYS_tgkill, t->process->pid, t->tid, 0) < 0 &&
+	       errno == ESRCH;
+}
+
+/* Others may have moved the directory a process is in: what it told is the old
+ * name then. */
+static void look_for_moved(struct hybrid *h)
+{
+	enum { FEW = 64 };
+	struct member *m;
+	size_t pos = 0;
+
+	if (h->members.count > FEW || h->o.tree.n_chdir)
+		return;
+	while ((m = map_next(&h->members, &pos))) {
+		struct tracee *t = tree_find(&h->o.tree, m->pid);
+		char link[32], text[LOG_PATH_MAX + 1];
+		ssize_t n;
+
+		if (!t || !t->cwd_told)
+			continue;
+		(void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)m->pid);
+		n = readlink(link, text, sizeof(text));
+		if (n <= 0 || ((size_t)n == t->cwd.len &&
+			       memcmp(text, t->cwd.data, (size_t)n) == 0))
+			continue;
+		str_clear(&t->cwd);
+		str_add(&t->cwd, text, (size_t)n);
+	}
+}
+
+static void look_for_threads(struct hybrid *h)
+{
+	size_t pos = 0;
+	struct tracee *t;
+
+	while ((t = map_next(&h->o.tree.tracees, &pos))) {
+		if (t->tid == t->process->pid || !member_thread_is_gone(t))
+			continue;
+		settle(h, t);
+		(void)tree_remove(&h->o.tree, t);
+		pos = 0;
+	}
+}
+
+void members_look(struct hybrid *h, bool all)
+{
+	CLEANUP(freep) struct member **gone = NULL;
+	size_t n = 0, cap = 0, pos = 0;
+	struct member *m;
+
+	if (!all && h->o.tree.tracees.count > h->members.count)
+		look_for_threads(h);
+	if (!all && log_is_empty(&h->log))
+		look_for_moved(h);
+	while ((m = map_next(&h->members, &pos))) {
+		struct member **slot;
+
+		if (!all && (m->pid == h->o.root || !is_gone(m->pid)))
+			continue;
+		slot = VEC_PUSH(gone, n, cap);
+		if (slot)
+			*slot = m;
+	}
+	/* Their last words are in the log by now. */
+	if (n)
+		told_drain(h, true);
+	for (size_t i = 0; i < n; i++)
+		member_gone(h, gone[i], 0);
+}
+
+void members_kill(struct hybrid *h)
+{
+	size_t pos = 0;
+	struct member *m;
+
+	while ((m = map_next(&h->members, &pos)))
+		if (!h->root_gone || m->pid != h->o.root)
+			(void)kill(m->pid, SIGKILL);
+}
+
+void members_release(struct hybrid *h)
+{
+	size_t pos = 0;
+	struct member *m;
+
+	while ((m = map_next(&h->members, &pos)))
+		free_member(m);
+	for (size_t i = 0; i < GRAVES; i++)
+		str_release(&h->graves[i].cwd);
+	map_release(&h->members);
+	map_release(&h->tellers);
+}

@@ -1,0 +1,278 @@
+/* notify.c - calls the kernel tells us of
+ *
+ *	a thread          the kernel             we
+ *	────────          ──────────             ──
+ *	openat() ───────▶ filter: USER_NOTIF ──▶ NOTIF_RECV
+ *	(waits)                                  read the log up to here
+ *	                                         read and resolve the names, look
+ *	                  goes on ◀───────────── NOTIF_SEND, CONTINUE
+ *	◀──────────────── the call itself
+ *
+ * The call is never answered by us, only let go on: whatever the arguments are by
+ * then, the kernel decides.  With SYNC_WAKE_UP the thread and we take turns on one
+ * CPU, which makes a stop five times cheaper. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "trace/hybrid/hybrid_internal.h"
+
+#ifndef SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#endif
+
+enum { COMMAND_MAX = 4096, POINTERS_MAX = 512 };
+
+int notify_init(struct hybrid *h)
+{
+	struct seccomp_notif_sizes sizes;
+
+	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0)
+		return -errno;
+	if (sizes.seccomp_notif > sizeof(h->guardian.page->room))
+		return -EOVERFLOW;
+	/* Older than Linux 6.6: slower, nothing else. */
+	(void)ioctl(h->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS,
+		    SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
+	return 0;
+}
+
+int notify_continue(int listener, uint64_t id)
+{
+	/* Room for what a newer kernel may append. */
+	union {
+		struct seccomp_notif_resp r;
+		char room[256];
+	} answer = { .r = { .id = id,
+			    .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE } };
+
+	return ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) < 0 ? -errno :
+									0;
+}
+
+bool notify_is_over(const struct hybrid *h)
+{
+	struct pollfd line = { .fd = h->listener, .events = POLLIN };
+
+	return poll(&line, 1, 0) > 0 && (line.revents & POLLHUP);
+}
+
+/* Does the thread still wait, so that what was read is really its own? */
+static bool still_waits(const struct hybrid *h, uint64_t id)
+{
+	return ioctl(h->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+/* ---- exec: the words of the command line ---- */
+
+/* Pointers are read a few at a time: the array may end at the end of a page. */
+static uint64_t pointer_at(struct hybrid *h, struct tracee *t, uint64_t array,
+			   unsigned i, size_t size)
+{
+	uint64_t value = 0;
+
+	if (memory_read(&h->o.memory, t->tid, array + i * size, &value, size) <
+	    0)
+		return 0;
+	return value;
+}
+
+static void read_words(struct hybrid *h, struct tracee *t, uint64_t array,
+		       size_t pointer_size)
+{
+	char words[COMMAND_MAX + 1];
+	size_t len = 0;
+
+	for (unsigned i = 0; array && i < POINTERS_MAX && len < COMMAND_MAX;
+	     i++) {
+		uint64_t at = pointer_at(h, t, array, i, pointer_size);
+		ssize_t n;
+
+		if (!at)
+			break;
+		n = memory_read_path(&h->o.memory, t->tid, at, h->o.path2);
+		if (n == -ENAMETOOLONG)
+			n = MEMORY_PATH_MAX - 1;
+		if (n < 0)
+			break;
+		if ((size_t)n > COMMAND_MAX - len - 1)
+			n = (ssize_t)(COMMAND_MAX - len - 1);
+		memcpy(words + len, h->o.path2, (size_t)n);
+		words[len + (size_t)n] = '\0';
+		len += (size_t)n + 1;
+	}
+	str_clear(&t->exec_command);
+	if (len)
+		call_exec_quote(&t->exec_command, words, len);
+}
+
+static size_t pointer_size(uint32_t arch)
+{
+	return arch & __AUDIT_ARCH_64BIT ? 8 : 4;
+}
+
+/* ---- a notification ---- */
+
+/* A listener of the program's own: the kernel allows one and says EBUSY, which a
+ * program that supervises others will not like.  Another roar has other ways. */
+static void check_listener(struct hybrid *h, struct tracee *t,
+			   const uint64_t args[6])
+{
+	struct stat ours, theirs;
+	char link[32];
+
+	if (args[0] != SECCOMP_SET_MODE_FILTER ||
+	    !(args[1] & SECCOMP_FILTER_FLAG_NEW_LISTENER))
+		return;
+	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)t->tid);
+	if (stat("/proc/self/exe", &ours) == 0 && stat(link, &theirs) == 0 &&
+	    ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino)
+		return;
+	call_gap(&h->o, t, EVENT_GAP_ESCAPED,
+		 "a seccomp listener of its own was refused; "
+		 "--tracer ptrace leaves it alone");
+}
+
+/* Filters and landlock rules of its own: what they refuse is not to be seen. */
+static void check_sandbox(struct hybrid *h, struct tracee *t,
+			  const struct seccomp_data *d)
+{
+	enum { LANDLOCK_RESTRICT_SELF = 446 }; /* on all machines */
+	struct member *m = member_of(h, t);
+	uint64_t args[6];
+
+	if (d->arch != call_abis[0].audit_arch || !m)
+		return;
+	memcpy(args, d->args, sizeof(args));
+	if (d->nr == SYS_seccomp)
+		check_listener(h, t, args);
+	if (d->nr == SYS_seccomp || d->nr == LANDLOCK_RESTRICT_SELF ||
+	    (d->nr == SYS_prctl && args[0] == PR_SET_SECCOMP))
+		m->sandboxed = true;
+}
+
+/* Where it goes is noted, because the process may be gone when the next relative
+ * name of it is read from the log. */
+static bool enter_chdir(struct hybrid *h, struct tracee *t,
+			const struct seccomp_data *d)
+{
+	struct pending *w = &t->pending;
+	uint64_t args[6];
+	struct stat st;
+	ssize_t n;
+	int r;
+
+	memcpy(args, d->args, sizeof(args));
+	members_share(h, t);
+	if (!call_enter(&h->o, t, CALL_CHDIR, args))
+		return false;
+	if (d->arch != call_abis[0].audit_arch || call_is_doubtful(t))
+		return true;
+	if (d->nr == SYS_fchdir) {
+		r = resolve_fd(t->tid, (int)args[0], &w->path, &st);
+	} else {
+		n = call_read_path(&h->o, t, args[0], h->o.path);
+		r = n < 0 ? (int)n :
+			    resolve_name(&h->o.resolver, &h->o.tree, t,
+					 AT_FDCWD, h->o.path, (size_t)n,
+					 &w->path);
+		if (r == 0)
+			r = resolve_follow(t, &w->path, &st);
+	}
+	if (r < 0)
+		str_clear(&w->path);
+	return true;
+}
+
+static bool opens(enum call call)
+{
+	return call == CALL_OPEN || call == CALL_OPENAT || call == CALL_CREAT;
+}
+
+/* The call as the semantic layer sees it.  True: its result is awaited. */
+static bool enter(struct hybrid *h, struct tracee *t, enum call call,
+		  const struct seccomp_notif *n)
+{
+	uint64_t args[6];
+	struct call_args a;
+
+	memcpy(args, n->data.args, sizeof(args));
+	if (call == CALL_CREDENTIALS || call == CALL_PRCTL)
+		check_sandbox(h, t, &n->data);
+	if (call == CALL_CHDIR)
+		return enter_chdir(h, t, &n->data);
+	if (!call_names_files(call))
+		return call_enter(&h->o, t, call, args);
+	if (h->o.quiet || !call_decode(&h->o, t, call, args, &a) ||
+	    !still_waits(h, n->id) || hybrid_is_ours(h, a.path))
+		return false;
+	if (call != CALL_EXECVE && call != CALL_EXECVEAT) {
+		if (opens(call) && magic_replace(h, t, &a, &h->magic) < 0)
+			return false;
+		if (!call_enter_named(&h->o, t, call, &a))
+			return false;
+		settle_prepare(h, t, &a);
+		return t->pending.call != CALL_NONE;
+	}
+	read_words(h, t, args[call == CALL_EXECVE ? 1 : 2],
+		   pointer_size(n->data.arch));
+	(void)call_enter_named(&h->o, t, call, &a);
+	member_exec_begin(h, t);
+	return false;
+}
+
+/* A sign of life: what was open before is decided now. */
+static void catch_up(struct hybrid *h, struct tracee *t, pid_t tid)
+{
+	struct member *m = member_of(h, t);
+
+	settle(h, t);
+	if (m && m->exec_open)
+		member_exec_end(h, m, tid);
+}
+
+static void on_call(struct hybrid *h, const struct seccomp_notif *n)
+{
+	enum call call = call_find(n->data.arch, (uint32_t)n->data.nr);
+	struct tracee *t = member_thread(h, (pid_t)n->pid);
+
+	if (!t)
+		return; /* it is gone, or there is no memory for it */
+	catch_up(h, t, (pid_t)n->pid);
+	if (h->n_waiting)
+		settle_finished(h);
+	/* What programs believe to have told already is void: before the call
+	 * and, because nobody tells us of its end, once more a little later. */
+	told_raise_generation(h);
+	h->stale = true;
+	if (enter(h, t, call, n))
+		settle_later(h, t);
+}
+
+bool notify_serve(struct hybrid *h)
+{
+	struct seccomp_notif *n = &h->guardian.page->request;
+
+	memset(h->guardian.page, 0, sizeof(*h->guardian.page));
+	if (ioctl(h->listener, SECCOMP_IOCTL_NOTIF_RECV, n) < 0)
+		return false;
+	h->result.n_stops++;
+	h->o.now_ns = clock_now_ns();
+	told_drain(h, true);
+	if (h->stale)
+		told_raise_generation(h);
+	if (n->pid)
+		on_call(h, n);
+	(void)notify_continue(h->listener, n->id);
+	return true;
+}

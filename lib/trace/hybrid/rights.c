@@ -1,0 +1,127 @@
+/* rights.c - may a process open this file, by owner and mode?
+ *
+ * For processes whose rights are not ours and who tell nothing: the kernel's rules
+ * for owner, group, others and the capabilities that override them, with the
+ * identity in /proc/PID/status.  Access lists are not looked at. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "trace/hybrid/hybrid_internal.h"
+
+enum { DAC_OVERRIDE = 1 << 1, DAC_READ_SEARCH = 1 << 2 };
+
+struct identity {
+	unsigned uid; /* for file accesses */
+	unsigned gid;
+	uint64_t capabilities;
+	const char *groups; /* the rest of that line */
+};
+
+/* The n-th number behind a key. */
+static unsigned field(const char *text, const char *key, int n)
+{
+	const char *p = strstr(text, key);
+	unsigned long value = 0;
+	char *end;
+
+	if (!p)
+		return ~0U;
+	for (p += strlen(key); n >= 0; n--, p = end)
+		value = strtoul(p, &end, 10);
+	return (unsigned)value;
+}
+
+static bool is_in_group(const struct identity *id, gid_t gid)
+{
+	const char *p = id->groups;
+	char *end;
+
+	if (id->gid == gid)
+		return true;
+	for (; p && *p && *p != '\n'; p = end) {
+		unsigned long g = strtoul(p, &end, 10);
+
+		if (end == p)
+			break;
+		if (g == gid)
+			return true;
+	}
+	return false;
+}
+
+static bool grants(const struct identity *id, const struct stat *st,
+		   unsigned want)
+{
+	unsigned mode = st->st_mode & 07;
+
+	if (id->capabilities & DAC_OVERRIDE)
+		return true;
+	if (id->capabilities & DAC_READ_SEARCH && !(want & 2))
+		return true;
+	if (st->st_uid == id->uid)
+		mode = st->st_mode >> 6 & 07;
+	else if (is_in_group(id, st->st_gid))
+		mode = st->st_mode >> 3 & 07;
+	return (mode & want) == want;
+}
+
+/* Every directory on the way must be searchable. */
+static bool can_reach(const struct identity *id, const char *path)
+{
+	CLEANUP(freep) char *dir = strdup(path);
+	struct stat st;
+	char *slash;
+
+	while (dir && (slash = strrchr(dir, '/')) && slash != dir) {
+		*slash = '\0';
+		if (stat(dir, &st) < 0 || !grants(id, &st, 1))
+			return false;
+	}
+	return dir;
+}
+
+bool rights_allow(pid_t tid, const char *path, const struct stat *st,
+		  unsigned want)
+{
+	CLEANUP(str_release) struct str text = STR_INIT;
+	struct identity id;
+	char name[32];
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/status", (int)tid);
+	if (fd_read_file(AT_FDCWD, name, 65536, &text) < 0)
+		return true; /* it is gone: nobody can say no */
+	id = (struct identity){
+		.uid = field(str_cstr(&text), "\nUid:", 3),
+		.gid = field(text.data, "\nGid:", 3),
+		.groups = strstr(text.data, "\nGroups:"),
+	};
+	id.groups = id.groups ? id.groups + 8 : NULL;
+	if (strstr(text.data, "\nCapEff:"))
+		id.capabilities = strtoull(strstr(text.data, "\nCapEff:") + 8,
+					   NULL, 16);
+	return grants(&id, st, want) && can_reach(&id, path);
+}
+
+/* The folder of descriptors has their number as its size (since Linux 6.2), and the
+ * folder of threads a link for each: other threads may take what is free. */
+bool rights_has_room(pid_t tid)
+{
+	struct rlimit limit;
+	char path[40];
+	struct stat st;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)tid);
+	if (stat(path, &st) < 0 || st.st_nlink != 3)
+		return false;
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)tid);
+	return stat(path, &st) == 0 && st.st_size > 0 &&
+	       prlimit(tid, RLIMIT_NOFILE, NULL, &limit) == 0 &&
+	       (rlim_t)st.st_size < limit.rlim_cur;
+}

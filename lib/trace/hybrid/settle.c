@@ -1,0 +1,467 @@
+/* settle.c - what came of a call, by looking afterwards
+ *
+ * A notification comes before the call and nothing comes after it.  A program with
+ * the library tells the result (LOG_RESULT_ASKED); for the others the file system
+ * shows it, at the latest when the same thread makes its next call or is gone:
+ *
+ *	rename		the inode now stands under the new name
+ *	link, symlink	the new name is that file, and changed since the entry
+ *	unlink		the name is gone, or names another file
+ *	mknod, create	the file is there
+ *	truncate	the file changed since the entry
+ *	other opens	a descriptor of the process is this file
+ *
+ * Before another name is changed, everything that is visibly done is settled, so
+ * that the order of events is the order of the calls. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/vec.h"
+#include "trace/hybrid/hybrid_internal.h"
+
+enum outcome { NOT_DONE, DONE, UNKNOWN };
+
+/* Stamps of files are as coarse as the kernel's tick. */
+enum { TICK_NS = 10000000 };
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool changed_since(const struct stat *st, int64_t entry_ns)
+{
+	return clock_timespec_ns(st->st_ctim) >= entry_ns - TICK_NS;
+}
+
+static bool look(const struct str *path, struct stat *ret)
+{
+	return lstat(str_cstr(path), ret) == 0;
+}
+
+/* Under the new name and no longer under the old one. */
+static bool has_moved(const struct pending *w)
+{
+	struct stat st;
+
+	return look(&w->path2, &st) && same_file(&st, &w->before) &&
+	       !(look(&w->path, &st) && same_file(&st, &w->before));
+}
+
+static bool is_new_link(const struct pending *w)
+{
+	struct stat st;
+
+	return look(&w->path2, &st) && same_file(&st, &w->before) &&
+	       changed_since(&st, w->entry_ns);
+}
+
+static bool is_new_symlink(const struct pending *w)
+{
+	char text[4096];
+	struct stat st;
+	ssize_t n = readlink(str_cstr(&w->path2), text, sizeof(text));
+
+	return n >= 0 && (size_t)n == w->path.len &&
+	       memcmp(text, str_cstr(&w->path), (size_t)n) == 0 &&
+	       look(&w->path2, &st) && changed_since(&st, w->entry_ns);
+}
+
+/* ---- opens ---- */
+
+DEFINE_CLEANUP(DIR *, closedir)
+
+/* A descriptor of the process that is this file; -1 when there is none. */
+static int find_descriptor(const struct tracee *t, const struct stat *file)
+{
+	CLEANUP(closedirp) DIR *dir = NULL;
+	struct dirent *entry;
+	char path[32];
+	struct stat st;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)t->tid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' &&
+		    fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 &&
+		    same_file(&st, file))
+			return atoi(entry->d_name);
+	return -1;
+}
+
+static enum outcome open_outcome(const struct tracee *t, int *ret_fd)
+{
+	const struct pending *w = &t->pending;
+	bool existed = w->before.st_ino != 0;
+	struct stat st;
+
+	*ret_fd = -1;
+	if (!w->path.len)
+		return UNKNOWN;
+	if (lstat(w->path.data, &st) < 0)
+		return existed ? UNKNOWN : NOT_DONE;
+	*ret_fd = find_descriptor(t, &st);
+	if (*ret_fd >= 0)
+		return DONE;
+	if (!existed && (w->flags & O_CREAT))
+		return DONE;
+	if (existed && (w->flags & O_TRUNC))
+		return changed_since(&st, w->entry_ns) ? DONE : NOT_DONE;
+	return UNKNOWN;
+}
+
+void settle_prepare(struct hybrid *h, struct tracee *t,
+		    const struct call_args *a)
+{
+	struct pending *w = &t->pending;
+	struct stat st;
+	int r;
+
+	/* Few are left: with one that is free it will not fail for that. */
+	if (w->call == CALL_OPEN && t->process->full && rights_has_room(t->tid))
+		t->process->full = false;
+	if (w->call != CALL_OPEN || w->path.len)
+		return;
+	r = resolve_name(&h->o.resolver, &h->o.tree, t, a->dirfd, a->path,
+			 a->len, &h->o.name);
+	if (r == -ENOENT || r == -ENOTDIR || r == -EBADF)
+		call_forget(&h->o, t); /* there is no such place */
+	if (r < 0)
+		return;
+	if (!magic_follows(w->flags)) {
+		if (lstat(h->o.name.data, &st) < 0)
+			st = call_no_file;
+		if (S_ISLNK(st.st_mode)) {
+			call_forget(&h->o, t); /* it will fail */
+			return;
+		}
+	} else if (resolve_follow(t, &h->o.name, &st) < 0) {
+		/* Through a descriptor, or to a file that is yet to be made. */
+		if (t->process->foreign_root || t->process->foreign_mounts ||
+		    magic_follow(h, t, &h->o.name) < 0)
+			return;
+		if (stat(h->o.name.data, &st) < 0)
+			st = call_no_file;
+	}
+	str_add(&w->path, h->o.name.data, h->o.name.len);
+	w->before = st;
+}
+
+/* ---- all ---- */
+
+/* Is the thread where it wanted to go?  One that is gone has been there. */
+static bool is_there(const struct tracee *t)
+{
+	const struct pending *w = &t->pending;
+	char link[32], text[4096];
+	ssize_t n;
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)t->tid);
+	n = readlink(link, text, sizeof(text));
+	if (n < 0 || !w->path.len)
+		return true;
+	return (size_t)n == w->path.len &&
+	       memcmp(text, w->path.data, (size_t)n) == 0;
+}
+
+bool settle_has_other_root(pid_t tid)
+{
+	struct stat ours, theirs;
+	char link[32];
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/root", (int)tid);
+	return stat("/", &ours) == 0 && stat(link, &theirs) == 0 &&
+	       !same_file(&ours, &theirs);
+}
+
+static bool has_ring(pid_t tid)
+{
+	CLEANUP(closedirp) DIR *dir = NULL;
+	struct dirent *entry;
+	char path[32], text[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)tid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		ssize_t n = readlinkat(dirfd(dir), entry->d_name, text,
+				       sizeof(text) - 1);
+
+		text[n < 0 ? 0 : n] = '\0';
+		if (strstr(text, "io_uring"))
+			return true;
+	}
+	return false;
+}
+
+static enum outcome of(bool done)
+{
+	return done ? DONE : NOT_DONE;
+}
+
+static enum outcome outcome_of(const struct tracee *t, int *ret_fd)
+{
+	const struct pending *w = &t->pending;
+	struct stat st;
+
+	*ret_fd = 0;
+	switch (w->call) {
+	case CALL_OPEN:
+		return open_outcome(t, ret_fd);
+	case CALL_RENAME:
+		return of(has_moved(w));
+	case CALL_LINK:
+		return of(is_new_link(w));
+	case CALL_SYMLINK:
+		return of(is_new_symlink(w));
+	case CALL_UNLINK:
+		return of(!look(&w->path, &st) || !same_file(&st, &w->before));
+	case CALL_MKNOD:
+	case CALL_TRUNCATE:
+		return of(look(&w->path, &st) &&
+			  changed_since(&st, w->entry_ns));
+	case CALL_CHDIR:
+		return of(is_there(t));
+	case CALL_CHROOT:
+		return of(settle_has_other_root(t->tid));
+	case CALL_IO_URING:
+		return has_ring(t->tid) ? DONE : UNKNOWN;
+	case CALL_HANDLE:
+		return UNKNOWN;
+	default: /* chdir, namespaces, messages: acting once more is harmless */
+		return DONE;
+	}
+}
+
+/* An open that left no trace: did the process have the right to? */
+static void judge_open(struct hybrid *h, struct tracee *t)
+{
+	const struct pending *w = &t->pending;
+	const struct member *m = member_of(h, t);
+	unsigned want = (w->flags & O_ACCMODE) == O_WRONLY ? 2 :
+			(w->flags & O_ACCMODE) == O_RDWR   ? 6 :
+							     4;
+
+	if (!rights_allow(t->tid, str_cstr(&w->path), &w->before, want)) {
+		call_forget(&h->o, t);
+		return;
+	}
+	if (!m || m->sandboxed || t->process->full)
+		call_gap(&h->o, t, EVENT_GAP_LOST, str_cstr(&w->path));
+	call_exit(&h->o, t, INT32_MAX);
+}
+
+/* Nobody can say any more.  What was asked for counts as done, and the record as
+ * incomplete. */
+static void settle_unknown(struct hybrid *h, struct tracee *t)
+{
+	struct pending *w = &t->pending;
+
+	if (w->call == CALL_OPEN && w->path.len) {
+		judge_open(h, t);
+		return;
+	}
+	/* No file was found under that name at the entry. */
+	if (w->call == CALL_OPEN && (w->flags & O_CREAT))
+		call_gap(&h->o, t, EVENT_GAP_PATH,
+			 "a file was created under an unknown name");
+	if (w->call != CALL_OPEN)
+		call_gap(&h->o, t,
+			 w->call == CALL_HANDLE ? EVENT_GAP_HANDLE :
+						  EVENT_GAP_IO_URING,
+			 NULL);
+	call_forget(&h->o, t);
+}
+
+/* Known only of processes that told where they are. */
+static void arrive(struct hybrid *h, struct tracee *t)
+{
+	struct tracee *leader = tree_find(&h->o.tree, t->process->pid);
+	struct str to = STR_INIT;
+
+	str_add(&to, str_cstr(&t->pending.path), t->pending.path.len);
+	call_exit(&h->o, t, 0);
+	if (to.len && leader && (leader->cwd_told || t->cwd_told))
+		told_directory(h, leader, t->tid, to.data, to.len);
+	str_release(&to);
+}
+
+static void act(struct hybrid *h, struct tracee *t, enum outcome outcome,
+		int fd)
+{
+	if (t->pending.call == CALL_CHDIR && outcome == DONE) {
+		arrive(h, t);
+		return;
+	}
+	if (outcome == UNKNOWN)
+		settle_unknown(h, t);
+	else if (outcome == NOT_DONE)
+		call_forget(&h->o, t);
+	else if (t->pending.call == CALL_OPEN && t->pending.path.len)
+		/* By its name: what the descriptor shows is too late. */
+		call_exit(&h->o, t, INT32_MAX);
+	else
+		call_exit(&h->o, t, fd < 0 ? INT32_MAX : fd);
+}
+
+void settle(struct hybrid *h, struct tracee *t)
+{
+	enum outcome outcome;
+	int fd;
+
+	if (t->pending.call == CALL_NONE)
+		return;
+	outcome = outcome_of(t, &fd);
+	act(h, t, outcome, fd);
+}
+
+/* The descriptor may be closed by the time we hear of it.  A file that had no name
+ * at the entry has none then. */
+static bool is_lost(struct hybrid *h, const struct tracee *t, int fd)
+{
+	const struct pending *w = &t->pending;
+	struct stat st;
+
+	return w->call == CALL_OPEN && !w->path.len &&
+	       resolve_fd(t->tid, fd, &h->o.name, &st) == -ENOENT;
+}
+
+void settle_told(struct hybrid *h, struct tracee *t, int32_t result)
+{
+	if (t->pending.call == CALL_NONE)
+		return;
+	if (t->pending.call == CALL_CHDIR && result >= 0) {
+		arrive(h, t);
+		return;
+	}
+	if (result >= 0 && is_lost(h, t, result)) {
+		call_gap(&h->o, t,
+			 t->process->foreign_mounts ? EVENT_GAP_NAMESPACE :
+						      EVENT_GAP_PATH,
+			 "a descriptor was closed before it was looked at");
+		call_forget(&h->o, t);
+		return;
+	}
+	/* The number may stand for another file by now: a known name is better. */
+	if (result >= 0 && t->pending.call == CALL_OPEN && t->pending.path.len)
+		result = INT32_MAX;
+	call_exit(&h->o, t, result);
+}
+
+/* Forgets threads that wait for nothing any more. */
+static void compact(struct hybrid *h)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < h->n_waiting; i++) {
+		struct tracee *t = tree_find(&h->o.tree, h->waiting[i]);
+
+		if (t && t->pending.call != CALL_NONE)
+			h->waiting[n++] = t->tid;
+	}
+	h->n_waiting = n;
+}
+
+/* Calls that make a name fail when it is there; a look afterwards could not tell. */
+static bool must_fail(const struct pending *w)
+{
+	struct stat st;
+
+	if (w->call == CALL_LINK || w->call == CALL_SYMLINK ||
+	    (w->call == CALL_RENAME && (w->flags & RENAME_NOREPLACE)))
+		return look(&w->path2, &st);
+	return w->call == CALL_MKNOD && look(&w->path, &st);
+}
+
+void settle_later(struct hybrid *h, struct tracee *t)
+{
+	enum { MANY = 64 };
+	pid_t *slot;
+
+	if (must_fail(&t->pending)) {
+		call_forget(&h->o, t);
+		return;
+	}
+	t->pending.entry_ns = h->o.now_ns;
+	if (h->n_waiting % MANY == MANY - 1)
+		compact(h);
+	for (size_t i = 0; i < h->n_waiting; i++)
+		if (h->waiting[i] == t->tid)
+			return;
+	slot = VEC_PUSH(h->waiting, h->n_waiting, h->cap_waiting);
+	if (slot)
+		*slot = t->tid;
+}
+
+/* Has the file system seen it happen, whatever the thread does now? */
+static bool is_visibly_done(const struct tracee *t, int *ret_fd)
+{
+	const struct pending *w = &t->pending;
+
+	switch (w->call) {
+	case CALL_RENAME:
+	case CALL_LINK:
+	case CALL_SYMLINK:
+	case CALL_UNLINK:
+	case CALL_MKNOD:
+	case CALL_TRUNCATE:
+		return outcome_of(t, ret_fd) == DONE;
+	case CALL_OPEN:
+		return w->before.st_ino == 0 && w->path.len &&
+		       outcome_of(t, ret_fd) == DONE;
+	default:
+		return false;
+	}
+}
+
+/* Does the thread sleep in a call that is none of those we wait for?  Then it is
+ * out of the one it made before. */
+static bool is_elsewhere(pid_t tid)
+{
+	CLEANUP(closep) int fd = -1;
+	char path[40], text[32];
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/syscall", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	if (text[0] < '0' || text[0] > '9')
+		return false; /* "running": nobody knows where */
+	return call_find(call_abis[0].audit_arch, strtoul(text, NULL, 10)) ==
+	       CALL_NONE;
+}
+
+/* Could the result still stand in the log, unread? */
+static bool may_speak(struct hybrid *h, const struct tracee *t)
+{
+	const struct member *m = member_of(h, t);
+
+	return m && m->teller && !log_is_empty(&h->log);
+}
+
+void settle_finished(struct hybrid *h)
+{
+	for (size_t i = 0; i < h->n_waiting; i++) {
+		struct tracee *t = tree_find(&h->o.tree, h->waiting[i]);
+		int fd;
+
+		if (!t || t->pending.call == CALL_NONE)
+			continue;
+		if (is_visibly_done(t, &fd))
+			act(h, t, DONE, fd);
+		else if (!may_speak(h, t) &&
+			 (member_thread_is_gone(t) || is_elsewhere(t->tid)))
+			settle(h, t);
+	}
+	compact(h);
+}

@@ -1,0 +1,440 @@
+/* told.c - records the library wrote, read in order
+ *
+ * Who speaks (a process says hello as a new program, or as a child), where it is,
+ * and what it asks for.  What is told of opens is in told_open.c. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/openat2.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/vec.h"
+#include "trace/hybrid/hybrid_internal.h"
+
+enum {
+	STUCK_NS = 50000000, /* for a record to be committed, nobody waiting */
+	URGENT_NS = 1000000, /* the same, somebody waiting */
+};
+
+void told_raise_generation(struct hybrid *h)
+{
+	atomic_fetch_add(&h->log.header->generation, 1);
+	h->stale = false;
+}
+
+/* ---- who speaks ---- */
+
+static void set_cwd(struct hybrid *h, struct tracee *t, const char *path,
+		    size_t len)
+{
+	str_clear(&t->cwd);
+	t->cwd_told = false;
+	if (path[0] != '/')
+		return; /* unreachable, or not told: /proc must do */
+	str_add(&t->cwd, path, len);
+	t->cwd_told = true;
+	t->cwd_generation = h->o.tree.cwd_generation;
+}
+
+static void on_hello(struct hybrid *h, const struct log_view *v)
+{
+	struct tracee *t;
+	struct member *m;
+
+	if (v->value <= 0)
+		return;
+	t = member_add(h, v->value, v->dirfd);
+	m = t ? member_of(h, t) : NULL;
+	if (!m)
+		return;
+	settle(h, t);
+	told_abandon(h, m);
+	member_exec_end(h, m, 0);
+	(void)member_set_teller(h, m, v->process);
+	set_cwd(h, t, v->path, v->path_len);
+}
+
+static void on_fork(struct hybrid *h, const struct log_view *v)
+{
+	struct member *parent = member_of_teller(h, v->other);
+	struct tracee *from, *t;
+	struct grave *grave;
+	struct member *m;
+
+	if (v->value <= 0)
+		return;
+	t = member_add(h, v->value, parent ? parent->pid : 0);
+	m = t ? member_of(h, t) : NULL;
+	if (!m)
+		return;
+	(void)member_set_teller(h, m, v->process);
+	from = parent ? tree_find(&h->o.tree, parent->pid) : NULL;
+	grave = parent ? NULL : member_grave(h, v->other);
+	if (from && from->cwd_told)
+		set_cwd(h, t, str_cstr(&from->cwd), from->cwd.len);
+	else if (grave)
+		set_cwd(h, t, str_cstr(&grave->cwd), grave->cwd.len);
+}
+
+/* A descriptor of unknown origin; if it is closed already, nobody knows. */
+static void on_descriptor(struct hybrid *h, struct tracee *t, int fd)
+{
+	struct stat st;
+
+	if (resolve_fd(t->tid, fd, &h->o.name, &st) == -ENOENT && !h->o.name.len)
+		call_gap(&h->o, t, EVENT_GAP_LOST,
+			 "a descriptor was closed before it was looked at");
+	else
+		call_scan_file(&h->o, t, fd, 0);
+}
+
+/* ---- calls that are asked for ---- */
+
+static enum call call_of(unsigned asked)
+{
+	static const enum call calls[LOG_CALL_END] = {
+		[LOG_CALL_OPEN] = CALL_OPEN,
+		[LOG_CALL_RENAME] = CALL_RENAMEAT2,
+		[LOG_CALL_LINK] = CALL_LINKAT,
+		[LOG_CALL_SYMLINK] = CALL_SYMLINKAT,
+		[LOG_CALL_UNLINK] = CALL_UNLINKAT,
+		[LOG_CALL_TRUNCATE] = CALL_TRUNCATE,
+		[LOG_CALL_MKNOD] = CALL_MKNODAT,
+		[LOG_CALL_CHDIR] = CALL_CHDIR,
+		[LOG_CALL_EXEC] = CALL_EXECVEAT,
+		[LOG_CALL_NAMESPACE] = CALL_NAMESPACE,
+		[LOG_CALL_IO_URING] = CALL_IO_URING,
+		[LOG_CALL_HANDLE] = CALL_HANDLE,
+	};
+
+	return calls[asked];
+}
+
+static void enter_exec(struct hybrid *h, struct tracee *t,
+		       const struct log_view *v, const struct call_args *a)
+{
+	struct call_args exec = *a;
+
+	exec.flags &= ~(uint64_t)LOG_EXEC_SPAWN;
+	str_clear(&t->exec_path);
+	str_clear(&t->exec_command);
+	(void)call_enter_named(&h->o, t, CALL_EXECVEAT, &exec);
+	call_exec_quote(&t->exec_command, v->path2, v->path2_len);
+	if (!(v->flags & LOG_EXEC_SPAWN))
+		member_exec_begin(h, t);
+}
+
+static void enter_named(struct hybrid *h, struct tracee *t, enum call call,
+			struct call_args *a)
+{
+	if (call == CALL_OPEN && (a->dirfd2 & RESOLVE_IN_ROOT))
+		for (; a->len && *a->path == '/'; a->len--)
+			a->path++;
+	if (call == CALL_OPEN && magic_replace(h, t, a, &h->magic) < 0)
+		return;
+	if (!call_enter_named(&h->o, t, call, a))
+		return;
+	settle_prepare(h, t, a);
+	if (t->pending.call != CALL_NONE)
+		settle_later(h, t);
+}
+
+static void enter_asked(struct hybrid *h, struct tracee *t,
+			const struct log_view *v)
+{
+	static const uint64_t no_args[6];
+	enum call call = call_of(v->call);
+	struct call_args a = {
+		.dirfd = v->dirfd,
+		.path = v->path,
+		.len = v->path_len,
+		.dirfd2 = v->dirfd2,
+		.path2 = v->path2,
+		.len2 = v->path2_len,
+		.flags = v->flags,
+	};
+
+	settle(h, t);
+	settle_finished(h);
+	if (call == CALL_NONE)
+		return;
+	if (call == CALL_CHDIR)
+		members_share(h, t);
+	if (call == CALL_EXECVEAT)
+		enter_exec(h, t, v, &a);
+	else if (call_names_files(call))
+		enter_named(h, t, call, &a);
+	else if (call_enter(&h->o, t, call, no_args))
+		settle_later(h, t);
+}
+
+static void answer(struct hybrid *h, const struct log_view *v)
+{
+	struct log_header *header = h->log.header;
+
+	atomic_store(&header->answered, (uint32_t)(v->cell + 1));
+	(void)syscall(SYS_futex, &header->answered, FUTEX_WAKE, INT32_MAX, NULL,
+		      NULL, 0);
+}
+
+static void on_ask(struct hybrid *h, const struct log_view *v)
+{
+	struct tracee *t = member_thread(h, v->tid);
+
+	if (t)
+		enter_asked(h, t, v);
+	answer(h, v);
+}
+
+/* A program that was started by posix_spawn(), and how. */
+static void on_spawned(struct hybrid *h, struct tracee *t, pid_t child)
+{
+	struct tracee *c = member_add(h, child, t->process->pid);
+	struct member *m = c ? member_of(h, c) : NULL;
+
+	if (!m || m->teller || m->exec_open || !t->exec_path.len)
+		return; /* it has spoken for itself */
+	str_add(&c->exec_path, t->exec_path.data, t->exec_path.len);
+	str_add(&c->exec_command, str_cstr(&t->exec_command),
+		t->exec_command.len);
+	member_exec_begin(h, c);
+}
+
+static void on_asked_result(struct hybrid *h, const struct log_view *v)
+{
+	struct tracee *t = tree_find(&h->o.tree, v->tid);
+	struct member *m = t ? member_of(h, t) : NULL;
+
+	if (!m)
+		return;
+	if (v->call == LOG_CALL_EXEC) {
+		if (v->value > 0 && !hybrid_has_filter(h))
+			on_spawned(h, t, v->value);
+		else if (v->value < 0 && m->exec_open)
+			member_exec_failed(m);
+		return;
+	}
+	if (v->call == LOG_CALL_NAMESPACE && v->value >= 0 &&
+	    settle_has_other_root(t->tid)) {
+		t->process->foreign_root = true;
+		h->o.tree.cwd_generation++;
+	}
+	settle_told(h, t, v->value);
+}
+
+/* ---- all records ---- */
+
+static void set_shared_cwd(struct hybrid *h, pid_t pid, const char *path,
+			   size_t len)
+{
+	struct member *m;
+	size_t pos = 0;
+
+	while ((m = map_next(&h->members, &pos))) {
+		struct tracee *t = tree_find(&h->o.tree, m->pid);
+
+		if (m->shares_with == pid && t)
+			set_cwd(h, t, path, len);
+	}
+}
+
+/* Usually a process has one directory.  A thread that left it (CLONE_FS) speaks for
+ * itself from then on, which shows in that the leader is elsewhere. */
+void told_directory(struct hybrid *h, struct tracee *leader, pid_t tid,
+		    const char *path, size_t len)
+{
+	char link[32], text[LOG_PATH_MAX + 1];
+	struct tracee *t;
+	ssize_t n;
+
+	if (tid == leader->tid) {
+		set_cwd(h, leader, path, len);
+		set_shared_cwd(h, leader->tid, path, len);
+		return;
+	}
+	(void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)leader->tid);
+	n = readlink(link, text, sizeof(text));
+	t = member_thread(h, tid);
+	if (n >= 0 && t && t->process == leader->process &&
+	    ((size_t)n != len || memcmp(text, path, len) != 0))
+		set_cwd(h, t, path, len);
+	else
+		set_cwd(h, leader, path, len);
+}
+
+/* The thread that told something: the leader stands for all whose directory is the
+ * same. */
+static struct tracee *teller_of(struct hybrid *h, const struct log_view *v)
+{
+	struct member *m = member_of_teller(h, v->process);
+	struct tracee *leader = m ? tree_find(&h->o.tree, m->pid) : NULL;
+	struct tracee *t;
+
+	if (!leader || leader->process->n_threads == 1 || v->tid == m->pid)
+		return leader;
+	t = tree_find(&h->o.tree, v->tid);
+	return t && t->process == leader->process && t->cwd_told ? t : leader;
+}
+
+/* A thread that speaks is out of the call it made before. */
+static void settle_speaker(struct hybrid *h, const struct log_view *v)
+{
+	struct tracee *t = h->n_waiting ? tree_find(&h->o.tree, v->tid) : NULL;
+
+	if (t && t->pending.call != CALL_NONE && hybrid_has_filter(h))
+		settle(h, t);
+}
+
+static void on_told(struct hybrid *h, const struct log_view *v)
+{
+	struct tracee *t;
+
+	settle_speaker(h, v);
+	t = teller_of(h, v);
+
+	if (!t) {
+		if (h->o.root && (t = tree_find(&h->o.tree, h->o.root)))
+			call_gap(&h->o, t, EVENT_GAP_LOST,
+				 "a process nobody knows told of files");
+		return;
+	}
+	switch (v->kind) {
+	case LOG_OPEN:
+		told_read(h, t, v);
+		break;
+	case LOG_INTENT:
+		told_intent(h, t, v);
+		break;
+	case LOG_RESULT:
+		told_result(h, t, v);
+		break;
+	case LOG_CWD:
+		told_directory(h, t, v->tid, v->path, v->path_len);
+		break;
+	case LOG_FD:
+		on_descriptor(h, t, v->value);
+		break;
+	default:
+		break;
+	}
+}
+
+static void on_record(struct hybrid *h, const struct log_view *v)
+{
+	switch (v->kind) {
+	case LOG_HELLO:
+		on_hello(h, v);
+		break;
+	case LOG_FORK:
+		on_fork(h, v);
+		break;
+	case LOG_ASK:
+		on_ask(h, v);
+		break;
+	case LOG_RESULT_ASKED:
+		on_asked_result(h, v);
+		break;
+	default:
+		on_told(h, v);
+		break;
+	}
+}
+
+static void say(struct hybrid *h, enum event_gap gap, const char *detail)
+{
+	struct process none = { .pid = h->o.root };
+	struct tracee nobody = { .tid = h->o.root, .process = &none };
+
+	call_gap(&h->o, &nobody, gap, detail);
+}
+
+/* A log that makes no sense is closed: its processes fall silent. */
+static void close_log(struct hybrid *h)
+{
+	h->dead_log = true;
+	atomic_store(&h->log.header->closed, 1);
+	(void)syscall(SYS_futex, &h->log.header->answered, FUTEX_WAKE,
+		      INT32_MAX, NULL, NULL, 0);
+	say(h, EVENT_GAP_LOST, "the shared log was damaged");
+}
+
+static void read_until(struct hybrid *h, uint64_t end)
+{
+	int r;
+
+	while ((int64_t)(end - h->log.tail) > 0 &&
+	       (r = log_read(&h->log, &h->view)) != 0) {
+		if (r == -EPROTO) {
+			close_log(h);
+			return;
+		}
+		if (r < 0)
+			say(h, EVENT_GAP_LOST, "a record made no sense");
+		else
+			on_record(h, &h->view);
+	}
+}
+
+/* Something was taken and is not committed.  Its producer is filling it, or was
+ * killed, or stopped; it may stand before what somebody waits for. */
+static bool waited_enough(struct hybrid *h, bool urgent)
+{
+	int64_t now = clock_mono_ns();
+
+	if (!h->stuck_ns)
+		h->stuck_ns = now;
+	return now - h->stuck_ns >= (urgent ? URGENT_NS : STUCK_NS);
+}
+
+/* Up to where the log stood when we were asked: what others add meanwhile must not
+ * keep us. */
+void told_drain(struct hybrid *h, bool urgent)
+{
+	uint64_t end = atomic_load(&h->log.header->head);
+
+	if (h->n_waiting && h->log.tail != end)
+		settle_finished(h);
+
+	while (!h->dead_log && !log_is_empty(&h->log) &&
+	       (int64_t)(end - h->log.tail) > 0) {
+		read_until(h, end);
+		if (h->dead_log || !log_is_stuck(&h->log)) {
+			h->stuck_ns = 0;
+			continue;
+		}
+		if (waited_enough(h, urgent)) {
+			log_skip(&h->log);
+			h->stuck_ns = 0;
+		} else if (urgent) {
+			(void)sched_yield();
+		} else {
+			return;
+		}
+	}
+	h->stuck_ns = 0;
+}
+
+void told_trouble(struct hybrid *h)
+{
+	static const struct {
+		uint32_t flag;
+		const char *text;
+	} troubles[] = {
+		{ LOG_LATE, "a process did not wait any longer for us" },
+		{ LOG_FULL, "the shared log was full" },
+		{ LOG_UNSEEN, "posix_spawn() opened files unseen" },
+	};
+	uint32_t now = atomic_load(&h->log.header->trouble);
+
+	for (size_t i = 0; i < sizeof(troubles) / sizeof(troubles[0]); i++)
+		if (now & ~h->trouble & troubles[i].flag)
+			say(h, EVENT_GAP_LOST, troubles[i].text);
+	h->trouble |= now;
+}

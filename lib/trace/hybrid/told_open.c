@@ -1,0 +1,291 @@
+/* told_open.c - opens the library told of
+ *
+ * A told open has happened already; what is looked at here is the file as it is
+ * now.  The protocol in log.h sees to it that the run itself cannot have changed
+ * the name or the content since, so only others can:
+ *
+ *	- A file read whose content changed in the tick of the open or later, and
+ *	  that the run does not write to, was changed by others:
+ *	  EVENT_GAP_CHANGED.
+ *	- A file written was created by that open if it was born since, and its name
+ *	  is not one the run has written to before.  File systems without birth
+ *	  times: with O_EXCL it was created; else it counts as emptied, which makes
+ *	  it the run's own as well.
+ *
+ * An open for writing whose result never comes (its process was killed in
+ * between) has happened if the file is there and changed since. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "base/clock.h"
+#include "base/vec.h"
+#include "trace/hybrid/hybrid_internal.h"
+
+enum {
+	INTENTS_MAX = 4096,
+};
+
+/* ---- opens ---- */
+
+/* The file a told name stands for, in h->o.name and `st`; `birth_ns` 0: the file
+ * system does not know.  0 or a negative errno. */
+static int find_now(struct hybrid *h, struct tracee *t, const char *path,
+		    size_t len, struct stat *st, int64_t *birth_ns)
+{
+	struct observer *o = &h->o;
+	struct statx sx;
+	int r = call_resolve(o, t, AT_FDCWD, path, len, &o->name);
+
+	if (r < 0)
+		return r;
+	if (statx(AT_FDCWD, o->name.data, AT_SYMLINK_NOFOLLOW,
+		  STATX_BASIC_STATS | STATX_BTIME, &sx) < 0)
+		return -errno;
+	if (S_ISLNK(sx.stx_mode)) {
+		struct stat unused;
+
+		r = resolve_follow(t, &o->name, &unused);
+		if (r < 0)
+			r = magic_follow(h, t, &o->name);
+		if (r == 0 && statx(AT_FDCWD, o->name.data, 0,
+				    STATX_BASIC_STATS | STATX_BTIME, &sx) < 0)
+			r = -errno;
+		if (r < 0)
+			return r;
+	}
+	*birth_ns = sx.stx_mask & STATX_BTIME ?
+			    clock_timespec_ns(
+				    (struct timespec){ sx.stx_btime.tv_sec,
+						       sx.stx_btime.tv_nsec }) :
+			    0;
+	*st = (struct stat){
+		.st_dev = makedev(sx.stx_dev_major, sx.stx_dev_minor),
+		.st_ino = sx.stx_ino,
+		.st_mode = sx.stx_mode,
+		.st_nlink = sx.stx_nlink,
+		.st_uid = sx.stx_uid,
+		.st_size = (off_t)sx.stx_size,
+		.st_mtim = { sx.stx_mtime.tv_sec, sx.stx_mtime.tv_nsec },
+		.st_ctim = { sx.stx_ctime.tv_sec, sx.stx_ctime.tv_nsec },
+	};
+	return 0;
+}
+
+/* The same.  Another process may share the current directory (CLONE_FS) and have
+ * changed it unheard: then the kernel knows better than what was told. */
+static int find_file(struct hybrid *h, struct tracee *t, const char *path,
+		     size_t len, struct stat *st, int64_t *birth_ns)
+{
+	int r = find_now(h, t, path, len, st, birth_ns);
+
+	if (r != -ENOENT || path[0] == '/' || !t->cwd_told)
+		return r;
+	t->cwd_told = false;
+	str_clear(&t->cwd);
+	return find_now(h, t, path, len, st, birth_ns);
+}
+
+/* It is there, but we may not look at it. */
+static void tell_unseen(struct hybrid *h, struct tracee *t, unsigned flags)
+{
+	struct stat unknown = { .st_mode = S_IFREG };
+
+	call_gap(&h->o, t, EVENT_GAP_UNREADABLE, h->o.name.data);
+	call_emit(&h->o, t, EVENT_OPEN, flags, 0, &unknown, &h->o.name, NULL);
+}
+
+/* Others moved or removed it since, or it cannot be named. */
+static void not_found(struct hybrid *h, struct tracee *t, int r,
+		      const char *path, unsigned flags)
+{
+	if (r == -EOVERFLOW || r == -ENOMEM)
+		return; /* said already */
+	if (r == -EACCES && h->o.name.len) {
+		tell_unseen(h, t, flags);
+		return;
+	}
+	/* A directory too deep to be told has no name. */
+	if (r == -ENAMETOOLONG || (path[0] != '/' && !t->cwd.len))
+		call_gap(&h->o, t, EVENT_GAP_PATH, path);
+	else
+		call_gap(&h->o, t, EVENT_GAP_CHANGED, path);
+}
+
+/* Has the run itself written to it?  When directories have moved, the names it was
+ * written under are not known any more; then what was born in the run counts. */
+static bool is_own(const struct hybrid *h, const struct stat *st,
+		   int64_t birth_ns)
+{
+	const struct str *name = &h->o.name;
+
+	return written_has(&h->written, written_name(name->data, name->len)) ||
+	       written_has(&h->written, written_file(st->st_dev, st->st_ino)) ||
+	       (h->dirs_moved && birth_ns >= h->start_ns);
+}
+
+/* Records and files have the same coarse clock, so the tick of the open counts as
+ * after it; but what was written before the run began was written before.  New
+ * content moves both stamps; mtime alone can be set to anything, and ctime also
+ * tells of links and modes. */
+static bool is_changed_since(const struct hybrid *h, const struct stat *st,
+			     int64_t time_ns)
+{
+	return S_ISREG(st->st_mode) &&
+	       clock_timespec_ns(st->st_mtim) >= h->start_ns &&
+	       clock_timespec_ns(st->st_mtim) >= time_ns &&
+	       clock_timespec_ns(st->st_ctim) >= time_ns;
+}
+
+/* Reading back what the run has just made: nothing to learn from a look. */
+static bool is_recent(struct hybrid *h, struct tracee *t,
+		      const struct log_view *v)
+{
+	struct observer *o = &h->o;
+
+	recent_age(&o->recent, o->now_ns);
+	return o->recent.used &&
+	       resolve_name(&o->resolver, &o->tree, t, AT_FDCWD, v->path,
+			    v->path_len, &o->name) == 0 &&
+	       recent_has(&o->recent, o->name.data, o->name.len);
+}
+
+void told_read(struct hybrid *h, struct tracee *t, const struct log_view *v)
+{
+	struct observer *o = &h->o;
+	int64_t birth_ns;
+	struct stat st;
+	int r;
+
+	if (is_recent(h, t, v)) {
+		st = (struct stat){ .st_mode = S_IFREG };
+		call_emit(o, t, EVENT_OPEN, EVENT_READ, 0, &st, &o->name, NULL);
+		return;
+	}
+	r = find_file(h, t, v->path, v->path_len, &st, &birth_ns);
+	if (r < 0) {
+		not_found(h, t, r, v->path, EVENT_READ);
+		return;
+	}
+	if (S_ISDIR(st.st_mode))
+		return;
+	if (is_changed_since(h, &st, v->time_ns) && !is_own(h, &st, birth_ns))
+		call_gap(o, t, EVENT_GAP_CHANGED, o->name.data);
+	call_emit(o, t, EVENT_OPEN, EVENT_READ, 0, &st, &o->name, NULL);
+}
+
+/* Did this open create the file? */
+static bool is_created(const struct hybrid *h, const struct intent *i,
+		       int64_t birth_ns)
+{
+	const struct str *name = &h->o.name;
+
+	if ((i->flags & O_CREAT) && (i->flags & O_EXCL))
+		return true;
+	if (!(i->flags & O_CREAT) || !birth_ns || birth_ns < i->time_ns)
+		return false;
+	return !written_has(&h->written, written_name(name->data, name->len));
+}
+
+static void on_write(struct hybrid *h, struct tracee *t, const struct intent *i)
+{
+	struct observer *o = &h->o;
+	unsigned flags = EVENT_WRITE;
+	int64_t birth_ns = 0;
+	struct stat st = { 0 };
+	int r = find_file(h, t, str_cstr(&i->path), i->path.len, &st,
+			  &birth_ns);
+
+	if ((i->flags & O_ACCMODE) == O_RDWR)
+		flags |= EVENT_READ;
+	if (r < 0) {
+		not_found(h, t, r, str_cstr(&i->path), flags | EVENT_TRUNC);
+		return;
+	}
+	h->told_ns = i->time_ns;
+	if (is_created(h, i, birth_ns)) {
+		call_emit(o, t, EVENT_OPEN, flags | EVENT_CREATE, 0, NULL,
+			  &o->name, NULL);
+		(void)written_add(&h->written,
+				  written_file(st.st_dev, st.st_ino));
+		if (S_ISREG(st.st_mode))
+			recent_add(&o->recent, o->name.data, o->name.len);
+	} else {
+		if (S_ISREG(st.st_mode))
+			flags |= EVENT_TRUNC;
+		call_emit(o, t, EVENT_OPEN, flags, 0, &st, &o->name, NULL);
+	}
+	h->told_ns = 0;
+}
+
+/* ---- intents and results ---- */
+
+static void drop_intent(struct hybrid *h, size_t at)
+{
+	str_release(&h->intents[at].path);
+	h->intents[at] = h->intents[--h->n_intents];
+}
+
+/* Its result will not come: the file decides. */
+static void decide(struct hybrid *h, struct tracee *t, const struct intent *i)
+{
+	int64_t birth_ns;
+	struct stat st = { 0 };
+
+	if (find_file(h, t, str_cstr(&i->path), i->path.len, &st, &birth_ns) ==
+		    0 &&
+	    clock_timespec_ns(st.st_ctim) >= i->time_ns)
+		on_write(h, t, i);
+}
+
+void told_intent(struct hybrid *h, struct tracee *t, const struct log_view *v)
+{
+	struct intent *i;
+
+	if (h->n_intents >= INTENTS_MAX) {
+		decide(h, t, &h->intents[0]);
+		drop_intent(h, 0);
+	}
+	i = VEC_PUSH(h->intents, h->n_intents, h->cap_intents);
+	if (!i) {
+		call_gap(&h->o, t, EVENT_GAP_MEMORY, NULL);
+		return;
+	}
+	i->cell = (uint32_t)v->cell;
+	i->process = v->process;
+	i->flags = v->flags;
+	i->time_ns = v->time_ns;
+	str_add(&i->path, v->path, v->path_len);
+}
+
+void told_result(struct hybrid *h, struct tracee *t, const struct log_view *v)
+{
+	/* The latest one, usually. */
+	for (size_t at = h->n_intents; at-- > 0;) {
+		const struct intent *i = &h->intents[at];
+
+		if (i->cell != v->other || i->process != v->process)
+			continue;
+		if (v->value >= 0)
+			on_write(h, t, i);
+		drop_intent(h, at);
+		return;
+	}
+}
+
+void told_abandon(struct hybrid *h, const struct member *m)
+{
+	for (size_t at = h->n_intents; at-- > 0;) {
+		struct intent *i = &h->intents[at];
+		struct member *owner = member_of_teller(h, i->process);
+		struct tracee *t;
+
+		if (m && owner != m)
+			continue;
+		t = owner ? tree_find(&h->o.tree, owner->pid) : NULL;
+		if (t)
+			decide(h, t, i);
+		drop_intent(h, at);
+	}
+}

@@ -1,0 +1,34 @@
+/* log_file.h - the file behind the shared log, from the reader's side.
+ *
+ * A file of the owner's alone (0600) on a tmpfs: /dev/shm, else /tmp.  Its name
+ * holds the pid of the tracer and when that started, so that what a killed run
+ * left behind can be told from one in use, and is removed at the next start. */
+#ifndef ROAR_TRACE_PRELOAD_LOG_FILE_H
+#define ROAR_TRACE_PRELOAD_LOG_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct log_header;
+
+struct log_file {
+	char path[64];
+	struct log_header *header; /* mapped, shared; NULL: none */
+	size_t size; /* of the mapping, bytes */
+	uint32_t n_cells;
+	uint64_t key;
+};
+
+/* Makes and maps the file.  `mode` is enum log_mode, `preload` what children put
+ * into LD_PRELOAD, `stub` the address of the exempt page.  0 or a negative errno. */
+int log_file_new(struct log_file *f, unsigned mode, const char *preload,
+		 uint64_t stub);
+
+/* Removes the name; processes that have it mapped go on. */
+void log_file_remove(struct log_file *f);
+void log_file_release(struct log_file *f);
+
+/* Removes the files of tracers that are gone. */
+void log_file_sweep(void);
+
+#endif

@@ -1,0 +1,73 @@
+/* log_read.h - the reader's side of the ring in log.h.
+ *
+ * What lies in the ring was written by strangers and may change while it is
+ * looked at.  So every record is copied out first and checked in the copy; sizes
+ * and the key of the commit words are the reader's own, not those in the shared
+ * header.  Nothing here does I/O or knows what a record means.
+ *
+ *	log_read()	the next record, if it is committed
+ *	log_is_stuck()	something was taken and is not committed yet
+ *	log_skip()	gives up waiting: its producer writes it anew
+ *
+ * A reader belongs to one thread. */
+#ifndef ROAR_TRACE_PRELOAD_LOG_READ_H
+#define ROAR_TRACE_PRELOAD_LOG_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/preload/log.h"
+
+/* A record, copied and sound: the kind is known, paths end with a NUL, and `path`
+ * has none inside. */
+struct log_view {
+	uint64_t cell; /* where it stood */
+	uint8_t kind; /* enum log_kind */
+	uint8_t call; /* enum log_call, or 0 */
+	uint16_t n_cells;
+	uint32_t process;
+	int32_t tid;
+	int64_t time_ns;
+	uint32_t flags;
+	int32_t dirfd;
+	int32_t dirfd2;
+	int32_t value;
+	uint32_t other;
+	size_t path_len;
+	size_t path2_len;
+	char path[LOG_PATH_MAX + 1];
+	char path2[LOG_PATH_MAX + 1];
+};
+
+struct log_reader {
+	struct log_header *header;
+	char *ring;
+	uint64_t n_cells; /* power of two */
+	uint64_t key;
+	uint64_t tail; /* cells consumed */
+};
+
+/* `header` starts a mapping of LOG_RING_AT + n_cells * LOG_CELL bytes. */
+void log_reader_init(struct log_reader *r, struct log_header *header,
+		     uint32_t n_cells, uint64_t key);
+
+/* Copies the next record into `ret`.  1: done; 0: none is there, or it is not
+ * committed yet; -EBADMSG: one was unsound and is left out; -EPROTO: the ring makes
+ * no sense any more and must be closed. */
+int log_read(struct log_reader *r, struct log_view *ret);
+
+/* Is the next record taken but not committed? */
+bool log_is_stuck(const struct log_reader *r);
+
+/* Leaves out what is not committed, up to the next record that is. */
+void log_skip(struct log_reader *r);
+
+/* Anything to read? */
+static inline bool log_is_empty(const struct log_reader *r)
+{
+	return atomic_load_explicit(&r->header->head, memory_order_acquire) ==
+	       r->tail;
+}
+
+#endif

@@ -1,0 +1,263 @@
+/* exec.c - the program becomes another one.
+ *
+ * All forms end in libc's execve, execvpe, fexecve or execveat, with an
+ * environment that brings us along where the new program can bear that. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "preload.h"
+#include "trace/preload/target.h"
+
+#define DEFAULT_PATH "/bin:/usr/bin"
+
+/* ---- what will be executed ---- */
+
+/* The next candidate of PATH in `buf`; `*rest` is NULL after the last. */
+static bool candidate(const char **rest, const char *file, char *buf)
+{
+	const char *dir = *rest;
+	size_t len = strcspn(dir, ":"), file_len = strlen(file);
+
+	*rest = dir[len] ? dir + len + 1 : NULL;
+	if (len + file_len + 2 > LOG_PATH_MAX)
+		return false;
+	memcpy(buf, dir, len);
+	if (len)
+		buf[len++] = '/';
+	memcpy(buf + len, file, file_len + 1);
+	return true;
+}
+
+/* The file that execvp() will execute: the first it may. */
+static bool search_path(const char *file, char *buf)
+{
+	const char *rest = getenv("PATH");
+
+	rest = rest ? rest : DEFAULT_PATH;
+	while (rest)
+		if (candidate(&rest, file, buf) &&
+		    raw_call(SYS_faccessat, AT_FDCWD, buf, X_OK) == 0)
+			return true;
+	return false;
+}
+
+static bool bears_at(int dirfd, const char *file, int flags)
+{
+	long fd;
+	bool bears;
+
+	if (flags & AT_EMPTY_PATH && file[0] == '\0')
+		return target_bears(dirfd, quiet_open);
+	fd = stub_call(preload.stub, SYS_openat, dirfd, (long)file,
+		       O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+	if (fd < 0)
+		return false;
+	bears = target_bears((int)fd, quiet_open);
+	(void)raw_call(SYS_close, fd);
+	return bears;
+}
+
+static void look_at(struct exec_target *x, int dirfd, const char *file,
+		    int flags, char *const *argv)
+{
+	x->t = (struct telling){
+		.call = LOG_CALL_EXEC,
+		.flags = (uint32_t)flags,
+		.dirfd = dirfd,
+		.path = file,
+		.argv = argv,
+	};
+	if (!is_no_pointer(file) && !atomic_load(&preload.elsewhere) &&
+	    !preload.blind)
+		x->bears = bears_at(dirfd, file, flags & ~(int)LOG_EXEC_SPAWN);
+	x->asked = ask_begin(&x->t);
+}
+
+/* A name without a slash that is nowhere in PATH is asked for as it is. */
+static void look_in_path(struct exec_target *x, const char *file, int flags,
+			 char *const *argv)
+{
+	long buf = raw_call(SYS_mmap, 0, LOG_PATH_MAX, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (buf < 0 && buf > -4096) {
+		look_at(x, AT_FDCWD, file, flags, argv);
+		return;
+	}
+	if (search_path(file, (char *)buf))
+		look_at(x, AT_FDCWD, (char *)buf, flags, argv);
+	else
+		look_at(x, AT_FDCWD, file, flags, argv);
+	(void)raw_call(SYS_munmap, buf, LOG_PATH_MAX);
+}
+
+void exec_target_init(struct exec_target *x, int dirfd, const char *file,
+		      int flags, char *const *argv, bool search)
+{
+	int saved = errno;
+
+	*x = (struct exec_target){ 0 };
+	if (!live())
+		return;
+	if (search && !is_no_pointer(file) && !strchr(file, '/') && file[0])
+		look_in_path(x, file, flags, argv);
+	else
+		look_at(x, dirfd, file, flags, argv);
+	errno = saved;
+}
+
+long exec_target_done(struct exec_target *x, long result)
+{
+	return ask_end(x->asked, &x->t, result);
+}
+
+/* ---- the functions with an array ---- */
+
+WRAPPER(int, execve, const char *path, char *const *argv, char *const *envp)
+{
+	struct exec_target x;
+	struct envp_plan plan;
+	char *small[ENVP_SMALL];
+	int r;
+
+	exec_target_init(&x, AT_FDCWD, path, 0, argv, false);
+	envp_plan(&plan, envp, x.bears, small);
+	r = NEXT(execve)(path, argv, plan.envp);
+	envp_release(&plan);
+	return (int)exec_target_done(&x, r);
+}
+
+WRAPPER(int, execvpe, const char *file, char *const *argv, char *const *envp)
+{
+	struct exec_target x;
+	struct envp_plan plan;
+	char *small[ENVP_SMALL];
+	int r;
+
+	exec_target_init(&x, AT_FDCWD, file, 0, argv, true);
+	envp_plan(&plan, envp, x.bears, small);
+	r = NEXT(execvpe)(file, argv, plan.envp);
+	envp_release(&plan);
+	return (int)exec_target_done(&x, r);
+}
+
+WRAPPER(int, fexecve, int fd, char *const *argv, char *const *envp)
+{
+	struct exec_target x;
+	struct envp_plan plan;
+	char *small[ENVP_SMALL];
+	int r;
+
+	exec_target_init(&x, fd, "", AT_EMPTY_PATH, argv, false);
+	envp_plan(&plan, envp, x.bears, small);
+	r = NEXT(fexecve)(fd, argv, plan.envp);
+	envp_release(&plan);
+	return (int)exec_target_done(&x, r);
+}
+
+/* glibc has it since 2.34. */
+static int call_execveat(int dirfd, const char *path, char *const *argv,
+			 char *const *envp, int flags)
+{
+	long r = raw_call(SYS_execveat, dirfd, path, argv, envp, flags);
+
+	if (r >= 0)
+		return (int)r;
+	errno = (int)-r;
+	return -1;
+}
+
+WRAPPER(int, execveat, int dirfd, const char *path, char *const *argv,
+	char *const *envp, int flags)
+{
+	struct exec_target x;
+	struct envp_plan plan;
+	char *small[ENVP_SMALL];
+	int r;
+
+	exec_target_init(&x, dirfd, path, flags, argv, false);
+	envp_plan(&plan, envp, x.bears, small);
+	if (next_is_foreign(NEXT_execveat))
+		r = NEXT(execveat)(dirfd, path, argv, plan.envp, flags);
+	else
+		r = call_execveat(dirfd, path, argv, plan.envp, flags);
+	envp_release(&plan);
+	return (int)exec_target_done(&x, r);
+}
+
+WRAPPER(int, execv, const char *path, char *const *argv)
+{
+	return wrap_execve(path, argv, environ);
+}
+
+WRAPPER(int, execvp, const char *file, char *const *argv)
+{
+	return wrap_execvpe(file, argv, environ);
+}
+
+/* ---- the functions with a list ---- */
+
+static size_t count_list(va_list ap)
+{
+	size_t n = 1; /* the first is named */
+
+	while (va_arg(ap, char *))
+		n++;
+	return n;
+}
+
+/* Collects `n` arguments and the NULL behind; on the stack, as libc does. */
+static void collect(char **argv, const char *first, size_t n, va_list ap)
+{
+	argv[0] = (char *)first;
+	for (size_t i = 1; i <= n; i++)
+		argv[i] = va_arg(ap, char *);
+}
+
+#define COLLECT(first, argv)                                      \
+	va_list ap;                                               \
+	size_t n_args;                                            \
+                                                                  \
+	va_start(ap, first);                                      \
+	n_args = (first) ? count_list(ap) : 0;                    \
+	va_end(ap);                                               \
+	(argv) = __builtin_alloca((n_args + 1) * sizeof(char *)); \
+	va_start(ap, first);                                      \
+	if (n_args)                                               \
+		collect(argv, first, n_args, ap);                 \
+	else                                                      \
+		(argv)[0] = NULL
+
+WRAPPER(int, execl, const char *path, const char *first, ...)
+{
+	char **argv;
+
+	COLLECT(first, argv);
+	va_end(ap);
+	return wrap_execve(path, argv, environ);
+}
+
+WRAPPER(int, execlp, const char *file, const char *first, ...)
+{
+	char **argv;
+
+	COLLECT(first, argv);
+	va_end(ap);
+	return wrap_execvpe(file, argv, environ);
+}
+
+WRAPPER(int, execle, const char *path, const char *first, ...)
+{
+	char **argv;
+	char *const *envp;
+
+	COLLECT(first, argv);
+	envp = va_arg(ap, char *const *);
+	va_end(ap);
+	return wrap_execve(path, argv, envp);
+}

@@ -1,0 +1,253 @@
+/* preload.h - the inside of libroar-preload.so.
+ *
+ * The library replaces the functions of libc that name files.  Each tells what
+ * it does in the shared log (trace/preload/log.h is the contract) and then does
+ * it.  The rules of the house, because this runs inside of somebody else's
+ * program:
+ *
+ *	- Nothing on the way of an open but the open: no other system call, no
+ *	  lock, no allocation, no buffer on the stack; records are written
+ *	  straight into the ring.
+ *	- Any function may be interrupted by a signal whose handler calls it
+ *	  again, run in a child of vfork(), or run on a stack of 16 KiB.
+ *	- errno after a call is what it would be without us.
+ *	- No descriptor stays open, nothing is printed, nothing of us is in the
+ *	  environment.
+ *	- What goes wrong makes us silent, never the program wrong.
+ *
+ *	state.c		 life: attaching, forks, who am I
+ *	ring.c		 telling and asking
+ *	next.c		 the functions we stand in front of
+ *	environment.c	 hiding from the program, following into its children
+ *	open.c stdio.c name.c place.c receive.c exec.c spawn.c route.c
+ *			 the functions themselves */
+#ifndef ROAR_PRELOAD_PRELOAD_H
+#define ROAR_PRELOAD_PRELOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "trace/preload/log.h"
+#include "trace/preload/raw.h"
+
+#include "next.h"
+
+/* Defines an exported function of libc's name.  The C name is another, so that
+ * neither the attributes nor the redirections of libc's headers are in the way. */
+#define WRAPPER(type, name, ...)                      \
+	__attribute__((visibility("default")))        \
+	type wrap_##name(__VA_ARGS__) __asm__(#name); \
+	type wrap_##name(__VA_ARGS__)
+
+/* The function that would have been called without us. */
+#define NEXT(name) ((__typeof__(&wrap_##name))next_function(NEXT_##name))
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* ---- state.c ---- */
+
+enum phase {
+	PHASE_NEW,
+	PHASE_STARTING, /* somebody is attaching; not live yet */
+	PHASE_INERT, /* there is no log: pass everything on */
+	PHASE_LIVE,
+};
+
+/* What a child that copies our memory must not believe of itself: lies in a page
+ * that the kernel empties in such a child, however it was made. */
+struct identity {
+	_Atomic uint32_t process; /* id of log.h; 0: a new process */
+	_Atomic int32_t pid;
+};
+
+struct preload {
+	_Atomic int phase; /* enum phase */
+	bool seccomp; /* asking is an ordinary call */
+	bool blind; /* no exempt page: all calls are asked */
+	struct log_header *log;
+	_Atomic uint64_t *names; /* read_names */
+	_Atomic uint64_t *known;
+	char *ring;
+	uint64_t mask; /* cells - 1 */
+	const void *stub; /* code of a system call that nobody is told of */
+	struct identity *identity;
+	_Atomic uint32_t parent; /* the process id our memory is a copy of */
+	_Atomic uint64_t cwd; /* high half: changes of the current directory so
+			       * far; low half: how many are under way */
+	_Atomic bool spawn_opens; /* file actions with opens have been made */
+	_Atomic bool
+		nameless; /* the current directory is too deep to be told, or in
+				* /proc: it would mean nothing to the reader later */
+	_Atomic bool elsewhere; /* another root or mount namespace: names mean
+				 * nothing to the reader, and our own file may
+				 * not be there */
+};
+
+/* What a thread knows of itself. */
+struct self {
+	uint32_t process; /* the id that `tid` belongs to */
+	int32_t tid;
+	int32_t vforked; /* pid of a vfork()ed child with another directory
+			  * that used our memory last; 0: none */
+	bool lending; /* inside of environ_lend() */
+	void *leftover; /* mapping of an exec that succeeded; see environment.c */
+	size_t leftover_size;
+};
+
+extern struct preload preload;
+extern __thread struct self self __attribute__((tls_model("initial-exec")));
+
+void attach(void);
+
+/* Is somebody listening? */
+static inline bool live(void)
+{
+	int phase = atomic_load_explicit(&preload.phase, memory_order_acquire);
+
+	if (unlikely(phase == PHASE_NEW)) {
+		attach();
+		phase = atomic_load_explicit(&preload.phase,
+					     memory_order_acquire);
+	}
+	return phase == PHASE_LIVE &&
+	       !atomic_load_explicit(&preload.log->closed,
+				     memory_order_relaxed);
+}
+
+/* The id of this process; a fork that nobody announced is told of first. */
+uint32_t process_renew(void);
+static inline uint32_t process_id(void)
+{
+	uint32_t id = atomic_load_explicit(&preload.identity->process,
+					   memory_order_relaxed);
+
+	return likely(id) ? id : process_renew();
+}
+
+/* Is this a child of vfork() that has changed its directory?  Then what it tells
+ * would be taken for its parent's: it must ask. */
+bool self_is_borrowed_slow(void);
+static inline bool self_is_borrowed(void)
+{
+	return unlikely(self.vforked) && self_is_borrowed_slow();
+}
+
+/* Has our memory another owner than this process: is it a child of vfork()? */
+bool self_is_vforked(void);
+
+/* Tells the current directory, after it has changed (LOG_CWD) or at the start. */
+void tell_directory(enum log_kind kind);
+
+/* ---- stub_*.c: the exempt system call ---- */
+
+extern const char stub_code[], stub_code_end[];
+
+/* Makes a call from the page at `stub`; negative errno on failure. */
+long stub_call(const void *stub, long nr, long a, long b, long c, long d);
+
+/* open() that nobody is told of.  Not a cancellation point. */
+int quiet_open(const char *path);
+
+/* ---- ring.c ---- */
+
+/* A record before it is written. */
+struct telling {
+	uint8_t kind; /* enum log_kind */
+	uint8_t call; /* enum log_call */
+	bool exact; /* ask the kernel for tid */
+	uint32_t flags;
+	int32_t dirfd;
+	int32_t dirfd2;
+	int32_t value;
+	uint32_t other;
+	const char *path; /* may be NULL: empty */
+	const char *path2;
+	char *const *argv; /* instead of path2: arguments with NULs between */
+	size_t path_len; /* set by tell(), cut at LOG_PATH_MAX */
+	size_t path2_len;
+	uint64_t cell; /* set by tell(): where it was written */
+};
+
+/* Is there room for a record of any size? */
+bool ring_has_room(void);
+
+/* Writes a record.  Without room: -ENOSPC at once, or with `patient` after
+ * having waited for the reader; then the loss is noted. */
+int tell(struct telling *t, bool patient);
+
+/* Writes LOG_ASK and waits for the answer. */
+void ask(struct telling *t);
+
+/* Makes the reader look now at what was told. */
+void tell_sync(void);
+
+static inline void raise_generation(void)
+{
+	atomic_fetch_add_explicit(&preload.log->generation, 1,
+				  memory_order_acq_rel);
+}
+
+/* The frame of every asked call; the result is negative on failure (errno tells)
+ * and is returned as it is. */
+bool ask_begin(struct telling *t);
+long ask_end(bool asked, struct telling *t, long result);
+#define ASKED(t, result)                      \
+	({                                    \
+		bool asked_ = ask_begin(t);   \
+		ask_end(asked_, t, (result)); \
+	})
+
+/* A pointer that is surely none; the kernel will say EFAULT. */
+static inline bool is_no_pointer(const void *p)
+{
+	return (uintptr_t)p < 4096 || (intptr_t)p < 0;
+}
+
+/* ---- environment.c ---- */
+
+struct envp_plan {
+	char *const *envp;
+	void *map; /* to unmap; NULL: none */
+	size_t size;
+};
+
+enum { ENVP_SMALL = 256 }; /* entries that fit on the stack */
+
+/* Keeps the two variables and takes them out of environ. */
+void environment_hide(const char *log_path);
+
+/* The environment for a child: `envp` without what is ours, and with it again if
+ * the child `bears` it.  `small` has ENVP_SMALL entries. */
+void envp_plan(struct envp_plan *plan, char *const *envp, bool bears,
+	       char **small);
+/* The exec has failed, or a spawn is done. */
+void envp_release(struct envp_plan *plan);
+
+/* environ itself, for functions of libc that use it without asking us. */
+void environ_lend(void);
+void environ_return(void);
+/* In a child of fork(): nobody has it lent. */
+void environ_reset(void);
+
+/* ---- calls that other files use ---- */
+
+/* open.c; `which` is the function the program called. */
+int preload_open(enum next which, int dirfd, const char *path, int flags,
+		 mode_t mode);
+
+/* exec.c: can the program found for `file` bear us?  With `search` through PATH;
+ * in the plain mode the exec is also asked for. */
+struct exec_target {
+	struct telling t;
+	bool bears;
+	bool asked;
+	void *map; /* for the found path */
+};
+void exec_target_init(struct exec_target *x, int dirfd, const char *file,
+		      int flags, char *const *argv, bool search);
+long exec_target_done(struct exec_target *x, long result);
+
+#endif

@@ -1,0 +1,282 @@
+/* state.c - the life of the library in one process. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "preload.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+enum {
+	PAGE = 4096, /* at least; only what we map and use of it */
+	MAX_CELLS = 1 << 24,
+	DIRECTORY_SMALL = 512, /* a usual current directory, on the stack */
+};
+
+/* What pthread_atfork() knows a library by; the start files would have it. */
+extern void *__dso_handle;
+__attribute__((visibility("hidden"))) void *__dso_handle = &__dso_handle;
+
+struct preload preload;
+__thread struct self self;
+
+static bool is_error(long address)
+{
+	return address < 0 && address > -4096;
+}
+
+/* ---- who am I ---- */
+
+static void tell_birth(uint32_t parent)
+{
+	struct telling t = {
+		.kind = LOG_FORK,
+		.exact = true,
+		.value = atomic_load(&preload.identity->pid),
+		.other = parent,
+	};
+
+	(void)tell(&t, true);
+}
+
+uint32_t process_renew(void)
+{
+	struct identity *me = preload.identity;
+	uint32_t parent = atomic_load(&preload.parent);
+	uint32_t id = atomic_fetch_add(&preload.log->next_process, 1);
+
+	id = id ? id : 1; /* a hostile neighbour may have set it */
+	self.vforked = 0;
+	atomic_store(&preload.parent, id);
+	atomic_store(&me->pid, (int32_t)raw_call(SYS_getpid, 0));
+	atomic_store(&me->process, id);
+	if (parent)
+		tell_birth(parent);
+	return id;
+}
+
+/* The child of fork().  The kernel has emptied the page already unless it is older
+ * than 4.14; _Fork() and bare clone() do not come here and are noticed later. */
+static void after_fork(void)
+{
+	int saved = errno;
+
+	if (atomic_load(&preload.phase) != PHASE_LIVE)
+		return;
+	atomic_store(&preload.identity->process, 0);
+	/* Changes under way were those of threads we do not have. */
+	atomic_fetch_and(&preload.cwd, ~UINT64_C(0xffffffff));
+	environ_reset();
+	if (live())
+		(void)process_renew();
+	errno = saved;
+}
+
+bool self_is_vforked(void)
+{
+	return raw_call(SYS_getpid, 0) != atomic_load(&preload.identity->pid);
+}
+
+bool self_is_borrowed_slow(void)
+{
+	if (self_is_vforked())
+		return true;
+	self.vforked = 0; /* the parent runs again */
+	return false;
+}
+
+/* ---- the current directory ---- */
+
+static void tell_directory_in(enum log_kind kind, char *buf, long len)
+{
+	struct telling t = {
+		.kind = kind,
+		.exact = true,
+		.path = len > 0 ? buf : "",
+	};
+
+	atomic_store(&preload.nameless,
+		     len <= 0 || strncmp(buf, "/proc/", 6) == 0);
+	if (kind == LOG_HELLO) {
+		t.value = atomic_load(&preload.identity->pid);
+		t.dirfd = (int32_t)raw_call(SYS_getppid, 0);
+	}
+	(void)tell(&t, true);
+}
+
+void tell_directory(enum log_kind kind)
+{
+	char small[DIRECTORY_SMALL];
+	long len = raw_call(SYS_getcwd, small, sizeof(small));
+	long map;
+
+	if (len != -ERANGE) {
+		tell_directory_in(kind, small, len);
+		return;
+	}
+	map = raw_call(SYS_mmap, 0, LOG_PATH_MAX, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (is_error(map)) {
+		tell_directory_in(kind, small, -1);
+		return;
+	}
+	len = raw_call(SYS_getcwd, map, LOG_PATH_MAX);
+	tell_directory_in(kind, (char *)map, len);
+	(void)raw_call(SYS_munmap, map, LOG_PATH_MAX);
+}
+
+/* ---- attaching ---- */
+
+int quiet_open(const char *path)
+{
+	return (int)stub_call(preload.stub, SYS_openat, AT_FDCWD, (long)path,
+			      O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+}
+
+static bool header_is_sound(const struct log_header *h, int64_t size)
+{
+	uint32_t n = h->n_cells;
+
+	return h->magic == LOG_MAGIC && n >= 256 && n <= MAX_CELLS &&
+	       (n & (n - 1)) == 0 &&
+	       size >= LOG_RING_AT + (int64_t)n * LOG_CELL &&
+	       memchr(h->preload, '\0', sizeof(h->preload)) && h->preload[0];
+}
+
+/* Maps the whole file; false when it is none of ours. */
+static bool map_log_fd(int fd)
+{
+	struct stat st;
+	struct log_header *h;
+	long map;
+
+	if (raw_call(SYS_fstat, fd, &st) < 0 || st.st_size < LOG_RING_AT)
+		return false;
+	map = raw_call(SYS_mmap, 0, st.st_size, PROT_READ | PROT_WRITE,
+		       MAP_SHARED, fd, 0);
+	if (is_error(map))
+		return false;
+	h = (struct log_header *)map;
+	if (!header_is_sound(h, st.st_size)) {
+		(void)raw_call(SYS_munmap, map, st.st_size);
+		return false;
+	}
+	preload.log = h;
+	preload.names = (void *)((char *)h + LOG_NAMES_AT);
+	preload.known = (void *)((char *)h + LOG_KNOWN_AT);
+	preload.ring = (char *)h + LOG_RING_AT;
+	preload.mask = h->n_cells - 1;
+	preload.seccomp = h->mode & LOG_SECCOMP;
+	return true;
+}
+
+static bool map_log(const char *path)
+{
+	long fd = raw_call(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
+	bool done;
+
+	if (fd < 0)
+		return false;
+	done = map_log_fd((int)fd);
+	(void)raw_call(SYS_close, fd);
+	return done;
+}
+
+/* Copies the code of a system call to where the filter lets it pass. */
+static void map_stub(uint64_t address)
+{
+	long map;
+
+	preload.stub = stub_code;
+	if (!preload.seccomp)
+		return;
+	preload.blind = true;
+	map = address ?
+		      raw_call(SYS_mmap, address, PAGE, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+			       -1, 0) :
+		      -EINVAL;
+	if (!is_error(map) && (uint64_t)map == address) {
+		memcpy((void *)map, stub_code,
+		       (size_t)(stub_code_end - stub_code));
+		__builtin___clear_cache((char *)map, (char *)map + PAGE);
+		preload.blind = raw_call(SYS_mprotect, map, PAGE,
+					 PROT_READ | PROT_EXEC) < 0;
+	}
+	if (!preload.blind)
+		preload.stub = (const void *)map;
+	else
+		atomic_fetch_or(&preload.log->trouble, LOG_NO_STUB);
+}
+
+static bool map_identity(void)
+{
+	long map = raw_call(SYS_mmap, 0, PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (is_error(map))
+		return false;
+	/* Refused by old kernels: then after_fork() is all there is. */
+	(void)raw_call(SYS_madvise, map, PAGE, MADV_WIPEONFORK);
+	preload.identity = (struct identity *)map;
+	return true;
+}
+
+static const char *find_log(void)
+{
+	for (char **e = environ; *e; e++)
+		if (strncmp(*e, LOG_ENV "=", sizeof(LOG_ENV)) == 0)
+			return *e + sizeof(LOG_ENV);
+	return NULL;
+}
+
+static bool try_attach(void)
+{
+	const char *path = find_log();
+	bool mapped;
+
+	if (!path || strlen(path) >= LOG_PATH_MAX)
+		return false;
+	mapped = map_log(path) && map_identity();
+	environment_hide(path);
+	if (!mapped)
+		return false;
+	next_init();
+	map_stub(preload.log->stub);
+	(void)process_renew();
+	return true;
+}
+
+void attach(void)
+{
+	int expected = PHASE_NEW, saved = errno;
+
+	if (!environ) /* libc itself is not ready yet */
+		return;
+	if (!atomic_compare_exchange_strong(&preload.phase, &expected,
+					    PHASE_STARTING))
+		return;
+	if (!try_attach()) {
+		atomic_store(&preload.phase, PHASE_INERT);
+	} else {
+		tell_directory(LOG_HELLO);
+		(void)pthread_atfork(NULL, NULL, after_fork);
+		atomic_store(&preload.phase, PHASE_LIVE);
+	}
+	errno = saved;
+}
+
+__attribute__((constructor)) static void start(void)
+{
+	(void)live();
+}
