@@ -93,7 +93,7 @@ static int take(struct walk *w, const struct store_file *row,
 	return r < 0 ? r : add(w, row, visit, maker, false);
 }
 
-/* An output that an earlier job had made under another name. */
+/* An output that only got its name from the job. */
 static int take_moved(struct walk *w, const struct store_file *row,
 		      const struct visit *visit, struct roar_error *err)
 {
@@ -101,16 +101,18 @@ static int take_moved(struct walk *w, const struct store_file *row,
 	struct store_file *old;
 	int r;
 
-	r = producer_find_moved(w->view, row, visit->job, &maker, err);
-	if (r < 0 || !maker)
-		return r;
+	if (!producer_is_moved(row))
+		return 0;
 	old = pool_alloc(&w->view->pool, sizeof(*old));
 	if (!old)
 		return -ENOMEM;
 	*old = *row;
 	old->path = row->origin;
 	r = is_new(w, old);
-	return r <= 0 ? r : add(w, old, visit, maker, true);
+	if (r <= 0)
+		return r;
+	r = producer_find(w->view, old, &maker, err);
+	return r < 0 ? r : add(w, old, visit, maker, true);
 }
 
 static int visit(struct walk *w, struct visit this, struct roar_error *err)

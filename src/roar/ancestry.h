@@ -1,11 +1,10 @@
 /* ancestry.h - what went into a job, or into everything it was made from.
  *
  * The walk goes from a job to its inputs, from each input to the job that made
- * that content before it was used (producer.h), and on.  Makers are always older
- * than users, so the walk ends; sessions do not bound it.  Jobs are visited
- * breadth first and once, and an input that several of them share is listed once,
- * where it was met first.  What a job renamed or linked counts as an input under
- * its old name. */
+ * that content before it was used (producer.h), and on; sessions do not bound it.
+ * Jobs are visited breadth first and once, and an input that several of them share
+ * is listed once, where it was met first.  What a job renamed or linked counts as
+ * an input under its old name. */
 #ifndef ROAR_ANCESTRY_H
 #define ROAR_ANCESTRY_H
 

@@ -95,18 +95,19 @@ static int fail_unknown_letter(struct parse *p, char letter)
 
 /* ---- options ---- */
 
-/* Is `value` one of the words of "a|b|c"? */
-static bool is_listed(const char *values, const char *value)
+/* Is `word` one of the words of "a|b|c"? */
+static bool has_word(const char *words, const char *word, char between)
 {
-	size_t n = strlen(value);
+	const char set[] = { between, '\0' };
+	size_t n = strlen(word);
 
-	while (*values) {
-		size_t len = strcspn(values, "|");
+	while (*words) {
+		size_t len = strcspn(words, set);
 
-		if (len == n && !memcmp(values, value, n))
+		if (len == n && !memcmp(words, word, n))
 			return true;
-		values += len;
-		values += *values == '|';
+		words += len;
+		words += *words == between;
 	}
 	return false;
 }
@@ -117,11 +118,15 @@ static int keep_option(struct parse *p, const struct option_spec *spec,
 	CLEANUP(str_release) struct str text = STR_INIT;
 	struct arg_value *kept;
 
-	if (value && spec->values && !is_listed(spec->values, value))
+	if (value && spec->values && !has_word(spec->values, value, '|'))
 		return error_set(p->err, -EINVAL,
 				 "option '--%s' takes one of %s, not '%s'",
 				 spec->name, spec->values,
 				 shown(&text, value, strlen(value)));
+	if (value && !*value)
+		return error_set(p->err, -EINVAL,
+				 "option '--%s' takes no empty value: --%s %s",
+				 spec->name, spec->name, spec->arg);
 	kept = VEC_PUSH(p->args.options, p->args.n_options, p->cap);
 	if (!kept)
 		return error_set(p->err, -ENOMEM, "no memory for the options");
@@ -151,6 +156,10 @@ static int parse_long(struct parse *p, const char *word)
 	spec = find_long(p->command, word + 2, len - 2);
 	if (!spec)
 		return fail_unknown_option(p, word, len);
+	if ((spec->flags & OPTION_REFUSED) == OPTION_REFUSED)
+		return error_set(p->err, -EINVAL,
+				 "option '--%s' is not offered: %s", spec->name,
+				 spec->help);
 	if (word[len] == '=')
 		value = word + len + 1;
 	if (value && !spec->arg)
@@ -271,6 +280,20 @@ static int refuse_assignment(struct parse *p, const char *what)
 			 value.len > 200 ? "VALUE" : str_cstr(&value));
 }
 
+/* An option that does nothing for this verb would be believed in. */
+static int check_verb_options(struct parse *p, const struct verb_spec *v)
+{
+	for (size_t i = 0; i < p->args.n_options; i++) {
+		const char *name = p->args.options[i].spec->name;
+
+		if (!v->options || !has_word(v->options, name, ' '))
+			return error_set(p->err, -EINVAL,
+					 "'roar %s %s' takes no option '--%s'",
+					 p->command->name, v->name, name);
+	}
+	return 0;
+}
+
 static int check_verb(struct parse *p)
 {
 	CLEANUP(str_release) struct str what = STR_INIT;
@@ -278,6 +301,7 @@ static int check_verb(struct parse *p)
 	struct suggest s = suggest_for(word);
 	int min;
 	int max;
+	int r;
 
 	for (const struct verb_spec *v = p->command->verbs; v->name; v++) {
 		suggest_offer(&s, v->name);
@@ -288,8 +312,9 @@ static int check_verb(struct parse *p)
 		if (p->args.n_operands == 2 && min == 2 &&
 		    strchr(p->args.operands[1] + 1, '='))
 			return refuse_assignment(p, str_cstr(&what));
-		return check_count(p, str_cstr(&what), v->operands,
-				   p->args.n_operands - 1, min, max);
+		r = check_count(p, str_cstr(&what), v->operands,
+				p->args.n_operands - 1, min, max);
+		return r < 0 ? r : check_verb_options(p, v);
 	}
 	shown(&what, word, strlen(word));
 	if (s.best)

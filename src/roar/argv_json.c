@@ -36,18 +36,23 @@ static int hex4(const char *s)
 	return value;
 }
 
-/* \uXXXX: the writer uses it for control characters and, as lone surrogates, for
- * bytes that are no UTF-8. */
+/* \uXXXX of the basic plane; that is all the writer uses. */
 static int add_unicode(struct str *out, const char *s)
 {
 	int c = hex4(s);
 
-	if (c >= 0xdc80 && c <= 0xdcff)
-		str_addc(out, (char)(c - 0xdc00));
-	else if (c > 0 && c < 0x80)
-		str_addc(out, (char)c);
-	else
+	if (c <= 0 || (c >= 0xd800 && c <= 0xdfff))
 		return -EBADMSG;
+	if (c < 0x80) {
+		str_addc(out, (char)c);
+	} else if (c < 0x800) {
+		str_addc(out, (char)(0xc0 | c >> 6));
+		str_addc(out, (char)(0x80 | (c & 0x3f)));
+	} else {
+		str_addc(out, (char)(0xe0 | c >> 12));
+		str_addc(out, (char)(0x80 | (c >> 6 & 0x3f)));
+		str_addc(out, (char)(0x80 | (c & 0x3f)));
+	}
 	return 0;
 }
 
@@ -97,6 +102,64 @@ static const char *skip_space(const char *p)
 	return p + strspn(p, " \t\r\n");
 }
 
+/* Pairs of hexadecimal digits, in place. */
+static int decode_hex(struct str *word)
+{
+	size_t n = 0;
+
+	if (word->failed)
+		return -ENOMEM;
+	if (word->len % 2)
+		return -EBADMSG;
+	for (size_t i = 0; i < word->len; i += 2) {
+		char four[4] = { '0', '0', word->data[i], word->data[i + 1] };
+		int c = hex4(four);
+
+		if (c <= 0)
+			return -EBADMSG;
+		word->data[n++] = (char)c;
+	}
+	word->len = n;
+	return 0;
+}
+
+static int expect(const char **p, const char *text)
+{
+	size_t n = strlen(text);
+
+	if (strncmp(*p, text, n) != 0)
+		return -EBADMSG;
+	*p += n;
+	return 0;
+}
+
+/* {"text":"...","bytes":"..."}: a word that is no UTF-8 (json.h). */
+static int parse_odd_word(struct str *word, const char **p)
+{
+	int r = expect(p, "{\"text\":\"");
+
+	if (r == 0)
+		r = parse_string(word, p);
+	str_clear(word);
+	if (r == 0)
+		r = expect(p, ",\"bytes\":\"");
+	if (r == 0)
+		r = parse_string(word, p);
+	if (r == 0)
+		r = expect(p, "}");
+	return r < 0 ? r : decode_hex(word);
+}
+
+static int parse_word(struct str *word, const char **p)
+{
+	str_clear(word);
+	if (**p == '{')
+		return parse_odd_word(word, p);
+	if (*(*p)++ != '"')
+		return -EBADMSG;
+	return parse_string(word, p);
+}
+
 int argv_json_decode(struct pool *pool, const char *text, char ***ret_argv,
 		     size_t *ret_n)
 {
@@ -117,10 +180,7 @@ int argv_json_decode(struct pool *pool, const char *text, char ***ret_argv,
 		if (n && *p++ != ',')
 			return -EBADMSG;
 		p = skip_space(p);
-		if (*p++ != '"')
-			return -EBADMSG;
-		str_clear(&word);
-		r = parse_string(&word, &p);
+		r = parse_word(&word, &p);
 		if (r < 0)
 			return r;
 		if (word.failed)

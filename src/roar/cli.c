@@ -12,6 +12,13 @@
 #include "base/quote.h"
 #include "base/str.h"
 
+static struct roar_error said;
+
+const char *cli_said(void)
+{
+	return said.text;
+}
+
 /* One line, in one write.  Whatever the text quotes, it cannot drive the
  * terminal.  That nobody can be told is nobody's news. */
 static void say(const char *tail, const char *fmt, va_list ap)
@@ -20,6 +27,7 @@ static void say(const char *tail, const char *fmt, va_list ap)
 	CLEANUP(str_release) struct str line = STR_INIT;
 
 	str_addv(&text, fmt, ap);
+	(void)error_set(&said, 0, "%s", str_cstr(&text));
 	str_adds(&line, "roar: ");
 	quote_printable(&line, str_cstr(&text), text.len);
 	str_adds(&line, tail);

@@ -23,6 +23,9 @@ enum { EXIT_USAGE = 2 };
 enum option_flags {
 	OPTION_REPEAT = 1 << 0, /* may be given several times */
 	OPTION_HIDDEN = 1 << 1, /* works, but is not listed */
+	/* Known from elsewhere, and not offered: not listed, and wrong usage
+	 * with the reason, which is its help. */
+	OPTION_REFUSED = 1 << 2 | OPTION_HIDDEN,
 };
 
 struct option_spec {
@@ -39,6 +42,7 @@ struct verb_spec {
 	const char *name;
 	const char *operands; /* "KEY VALUE" */
 	const char *help;
+	const char *options; /* that it takes, "show json"; NULL: none */
 };
 
 struct example {
@@ -109,6 +113,9 @@ int cli_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same for wrong usage, with a pointer to --help; returns 2. */
 int cli_usage(const struct command *command, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* The sentence that cli_fail() or cli_usage() said last; "" when none was. */
+const char *cli_said(void);
 
 /* Writes the text to stdout; a reader that went away (`roar log | head`) ends
  * the program quietly, a full disk is an error.  Returns an exit status. */

@@ -20,10 +20,10 @@ static const struct option_spec options[] = {
 };
 
 static const struct verb_spec verbs[] = {
-	{ "list", "", "show every setting with its value and meaning" },
-	{ "get", "KEY", "print one value; of a list, one item a line" },
-	{ "set", "KEY VALUE", "change a setting" },
-	{ "unset", "KEY", "go back to the default" },
+	{ "list", "", "show every setting with its value and meaning", "json" },
+	{ "get", "KEY", "print one value; of a list, one item a line", "json" },
+	{ "set", "KEY VALUE", "change a setting", NULL },
+	{ "unset", "KEY", "go back to the default", NULL },
 	{ 0 },
 };
 
@@ -160,15 +160,12 @@ static void add_json_row(struct json *j, const struct row *row)
 	json_end(j);
 }
 
-/* Keys nobody reads are kept, but their owner should know. */
-static void warn_unknown(const struct config_file *f)
+/* What has no effect is kept, but its owner should know. */
+static int warn(void *ctx, const struct config_mistake *m)
 {
-	for (const struct toml_entry *e = f->doc.entries; e; e = e->next)
-		if (!config_key_find(e->key) && strncmp(e->key, "env.", 4) != 0)
-			(void)cli_fail(
-				"'%s' line %d: '%s' is no setting of roar "
-				"and has no effect",
-				str_cstr(&f->path), e->value.line, e->key);
+	(void)ctx;
+	(void)cli_fail("%s", m->text);
+	return 0;
 }
 
 static int list(const struct args *args, struct config_file *f)
@@ -177,15 +174,14 @@ static int list(const struct args *args, struct config_file *f)
 	struct term t = term_of(STDOUT_FILENO);
 	struct json j = json_writer(&out, true);
 	bool as_json = args_has(args, "json");
-	struct roar_error err = { 0 };
 
 	if (as_json)
 		json_array(&j);
 	for (const struct config_key *k = config_keys; k->name; k++) {
 		struct row row = { .key = k };
 
-		if (config_file_get(f, k, &row.value, &row.is_default, &err) < 0)
-			return cli_fail("%s", err.text);
+		if (config_file_value(f, k, &row.value, &row.is_default) < 0)
+			return cli_fail("no memory for the settings");
 		if (as_json)
 			add_json_row(&j, &row);
 		else
@@ -195,7 +191,7 @@ static int list(const struct args *args, struct config_file *f)
 		json_end(&j);
 		str_addc(&out, '\n');
 	}
-	warn_unknown(f);
+	(void)config_file_check(f, warn, NULL);
 	return cli_print(&out);
 }
 
@@ -315,34 +311,11 @@ static int check_value(const struct config_key *key, struct str *value,
 	return add_toml(value, &doc.entries->value);
 }
 
-struct change {
-	const struct config_key *key;
-	const char *value; /* TOML; NULL: back to the default */
-};
-
-static int edit(const struct config_file *f, void *ctx, struct str *out,
-		struct roar_error *err)
-{
-	const struct change *c = ctx;
-	CLEANUP(str_release) struct str table = STR_INIT;
-	const char *dot = strrchr(c->key->name, '.');
-	int r;
-
-	str_add(&table, c->key->name, (size_t)(dot - c->key->name));
-	if (!c->value)
-		return toml_unset(f->text.data, f->text.len, &f->doc,
-				  str_cstr(&table), dot + 1, out);
-	r = toml_set(f->text.data, f->text.len, &f->doc, str_cstr(&table),
-		     dot + 1, c->value, out, err);
-	return r < 0 ? r : 1;
-}
-
 static int set(const struct args *args, const char *dir,
 	       const struct config_key *key, const char *text)
 {
 	CLEANUP(str_release) struct str value = STR_INIT;
 	CLEANUP(str_release) struct str out = STR_INIT;
-	struct change change = { .key = key };
 	struct roar_error err = { .text = "no memory for the setting" };
 	int r;
 
@@ -353,8 +326,7 @@ static int set(const struct args *args, const char *dir,
 		return cli_usage(args->command, "%s", err.text);
 	if (r < 0)
 		return cli_fail("%s", err.text);
-	change.value = str_cstr(&value);
-	if (config_file_edit(dir, edit, &change, &err) < 0)
+	if (config_file_set(dir, key->name, str_cstr(&value), &err) < 0)
 		return cli_fail("%s", err.text);
 	str_addf(&out, "Set %s = ", key->name);
 	quote_printable(&out, value.data, value.len);
@@ -365,10 +337,9 @@ static int set(const struct args *args, const char *dir,
 static int unset(const char *dir, const struct config_key *key)
 {
 	CLEANUP(str_release) struct str out = STR_INIT;
-	struct change change = { .key = key };
 	struct roar_error err = { .text = "no memory for the setting" };
 
-	if (config_file_edit(dir, edit, &change, &err) < 0)
+	if (config_file_set(dir, key->name, NULL, &err) < 0)
 		return cli_fail("%s", err.text);
 	str_addf(&out, "%s is %s again, the default\n", key->name,
 		 key->fallback);
@@ -420,6 +391,9 @@ const struct command cmd_config = {
 		 "listed.\n\n"
 		 "Lists are typed with commas (sha256,md5) or as TOML.  A value "
 		 "that starts with '-' needs '--' before it.\n\n"
+		 "What is wrong in the file has no effect: the setting has its "
+		 "default, the others stay as they are, and 'list' says it on "
+		 "the standard error.\n\n"
 		 "With --json, 'list' prints an array of objects with key, value, "
 		 "default (true when the value is the default) and help; 'get' "
 		 "prints the value.",

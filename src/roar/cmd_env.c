@@ -16,15 +16,16 @@ static const char mask[] = "********";
 
 static const struct option_spec options[] = {
 	{ .name = "show", .help = "list secret values in clear text" },
-	{ .name = "json", .help = "print JSON (list)" },
+	{ .name = "json", .help = "print JSON (list, get)" },
 	{ 0 },
 };
 
 static const struct verb_spec verbs[] = {
-	{ "list", "", "show all variables; values of secret names are masked" },
-	{ "get", "NAME", "print one value" },
-	{ "set", "NAME VALUE", "set a variable" },
-	{ "unset", "NAME", "remove a variable" },
+	{ "list", "", "show all variables; values of secret names are masked",
+	  "show json" },
+	{ "get", "NAME", "print one value", "json" },
+	{ "set", "NAME VALUE", "set a variable", NULL },
+	{ "unset", "NAME", "remove a variable", NULL },
 	{ 0 },
 };
 
@@ -38,15 +39,9 @@ static const struct example examples[] = {
 
 /* ---- reading ---- */
 
-/* The name of an entry of [env], NULL for others. */
-static const char *name_of(const struct toml_entry *e)
-{
-	return strncmp(e->key, "env.", 4) ? NULL : e->key + 4;
-}
-
 static const char *value_of(const struct toml_entry *e, bool masked)
 {
-	const char *name = name_of(e);
+	const char *name = config_env_name(e);
 
 	if (e->value.type != TOML_STRING)
 		return "";
@@ -61,9 +56,9 @@ static void add_json(struct str *out, const struct config_file *f, bool masked)
 
 	json_object(&j);
 	for (const struct toml_entry *e = f->doc.entries; e; e = e->next) {
-		if (!name_of(e))
+		if (!config_env_name(e))
 			continue;
-		json_key(&j, name_of(e));
+		json_key(&j, config_env_name(e));
 		json_string(&j, value_of(e, masked));
 	}
 	json_end(&j);
@@ -82,10 +77,11 @@ static int list(const struct args *args, const struct config_file *f)
 	for (const struct toml_entry *e = f->doc.entries; e; e = e->next) {
 		const char *value;
 
-		if (!name_of(e))
+		if (!config_env_name(e))
 			continue;
 		value = value_of(e, masked);
-		quote_printable(&out, name_of(e), strlen(name_of(e)));
+		quote_printable(&out, config_env_name(e),
+				strlen(config_env_name(e)));
 		str_addc(&out, '=');
 		quote_printable(&out, value, strlen(value));
 		str_addc(&out, '\n');
@@ -101,14 +97,20 @@ static int fail_missing(const char *name)
 			name);
 }
 
-static int get(const struct config_file *f, const char *name)
+static int get(const struct args *args, const struct config_file *f,
+	       const char *name)
 {
 	CLEANUP(str_release) struct str out = STR_INIT;
+	struct json j = json_writer(&out, false);
 
 	for (const struct toml_entry *e = f->doc.entries; e; e = e->next) {
-		if (!name_of(e) || strcmp(name_of(e), name) != 0)
+		if (!config_env_name(e) ||
+		    strcmp(config_env_name(e), name) != 0)
 			continue;
-		str_adds(&out, value_of(e, false));
+		if (args_has(args, "json"))
+			json_string(&j, value_of(e, false));
+		else
+			str_adds(&out, value_of(e, false));
 		str_addc(&out, '\n');
 		return cli_print(&out);
 	}
@@ -117,23 +119,16 @@ static int get(const struct config_file *f, const char *name)
 
 /* ---- changing ---- */
 
-struct change {
-	const char *name;
-	const char *value; /* TOML; NULL removes the variable */
-};
-
-static int edit(const struct config_file *f, void *ctx, struct str *out,
-		struct roar_error *err)
+/* A value as TOML; NULL removes the variable. */
+static int change(const char *dir, const char *name, const char *value,
+		  struct roar_error *err)
 {
-	const struct change *c = ctx;
+	CLEANUP(str_release) struct str key = STR_INIT;
 	int r;
 
-	if (!c->value)
-		return toml_unset(f->text.data, f->text.len, &f->doc, "env",
-				  c->name, out);
-	r = toml_set(f->text.data, f->text.len, &f->doc, "env", c->name,
-		     c->value, out, err);
-	return r < 0 ? r : 1;
+	str_addf(&key, "env.%s", name);
+	r = str_error(&key);
+	return r < 0 ? r : config_file_set(dir, str_cstr(&key), value, err);
 }
 
 static int set(const char *dir, const char *name, const char *text)
@@ -141,7 +136,6 @@ static int set(const char *dir, const char *name, const char *text)
 	CLEANUP(str_release) struct str value = STR_INIT;
 	CLEANUP(str_release) struct str out = STR_INIT;
 	struct roar_error err = { .text = "no memory for the variable" };
-	struct change change = { .name = name };
 	int r;
 
 	r = toml_add_string(&value, text);
@@ -149,8 +143,7 @@ static int set(const char *dir, const char *name, const char *text)
 		return cli_fail("the value of %s is no UTF-8 text and cannot "
 				"stand in config.toml",
 				name);
-	change.value = str_cstr(&value);
-	if (r < 0 || config_file_edit(dir, edit, &change, &err) < 0)
+	if (r < 0 || change(dir, name, str_cstr(&value), &err) < 0)
 		return cli_fail("%s", err.text);
 	if (redact_is_secret_name(name, strlen(name)))
 		text = mask;
@@ -164,10 +157,9 @@ static int unset(const char *dir, const char *name)
 {
 	CLEANUP(str_release) struct str out = STR_INIT;
 	struct roar_error err = { .text = "no memory for the variable" };
-	struct change change = { .name = name };
 	int r;
 
-	r = config_file_edit(dir, edit, &change, &err);
+	r = change(dir, name, NULL, &err);
 	if (r < 0)
 		return cli_fail("%s", err.text);
 	if (r == 0)
@@ -185,7 +177,7 @@ static int read_verb(const struct args *args, const char *dir, const char *name)
 
 	if (config_file_read(dir, &f, &err) < 0)
 		return cli_fail("%s", err.text);
-	return name ? get(&f, name) : list(args, &f);
+	return name ? get(args, &f, name) : list(args, &f);
 }
 
 static int run(const struct args *args)
@@ -222,7 +214,7 @@ const struct command cmd_env = {
 		"Values of names that look secret (API keys, tokens, passwords) "
 		"are shown as ******** unless --show is given; 'get' prints any "
 		"value as it is.  With --json, 'list' prints an object of names "
-		"and values.",
+		"and values, 'get' the value as a string.",
 	.options = options,
 	.verbs = verbs,
 	.examples = examples,

@@ -20,9 +20,9 @@ static const struct option_spec options[] = {
 };
 
 static const struct verb_spec verbs[] = {
-	{ "list", "", "show the built-in filters and your patterns" },
-	{ "add", "PATTERN...", "leave matching files out of sight" },
-	{ "remove", "PATTERN...", "take patterns back" },
+	{ "list", "", "show the built-in filters and your patterns", "json" },
+	{ "add", "PATTERN...", "leave matching files out of sight", NULL },
+	{ "remove", "PATTERN...", "take patterns back", NULL },
 	{ 0 },
 };
 
@@ -37,8 +37,7 @@ static const struct example examples[] = {
 /* ---- list ---- */
 
 /* Is a built-in filter on?  One without a key always is. */
-static int is_on(struct config_file *f, enum filter_id id, bool *ret,
-		 struct roar_error *err)
+static int is_on(struct config_file *f, enum filter_id id, bool *ret)
 {
 	const struct config_key *key = NULL;
 	struct toml_value value;
@@ -50,7 +49,7 @@ static int is_on(struct config_file *f, enum filter_id id, bool *ret,
 	*ret = true;
 	if (!key)
 		return 0;
-	r = config_file_get(f, key, &value, &is_default, err);
+	r = config_file_value(f, key, &value, &is_default);
 	if (r == 0)
 		*ret = value.boolean;
 	return r;
@@ -68,15 +67,14 @@ static void add_json_filter(struct json *j, enum filter_id id, bool on)
 	json_end(j);
 }
 
-static int add_filters(struct str *out, struct json *j, struct config_file *f,
-		       struct roar_error *err)
+static int add_filters(struct str *out, struct json *j, struct config_file *f)
 {
 	for (int id = FILTER_NONE + 1; id < FILTER_PATTERNS; id++) {
 		const char *key = filter_key((enum filter_id)id);
 		bool on;
 		int r;
 
-		r = is_on(f, (enum filter_id)id, &on, err);
+		r = is_on(f, (enum filter_id)id, &on);
 		if (r < 0)
 			return r;
 		if (j)
@@ -89,29 +87,27 @@ static int add_filters(struct str *out, struct json *j, struct config_file *f,
 	return 0;
 }
 
-static int get_patterns(struct config_file *f, struct toml_value *ret,
-			struct roar_error *err)
+static int get_patterns(struct config_file *f, struct toml_value *ret)
 {
 	bool is_default;
 
-	return config_file_get(f, config_key_find(key_name), ret, &is_default,
-			       err);
+	return config_file_value(f, config_key_find(key_name), ret,
+				 &is_default);
 }
 
-static int list_json(struct str *out, struct config_file *f,
-		     struct roar_error *err)
+static int list_json(struct str *out, struct config_file *f)
 {
 	struct json j = json_writer(out, true);
 	struct toml_value patterns;
 	int r;
 
-	r = get_patterns(f, &patterns, err);
+	r = get_patterns(f, &patterns);
 	if (r < 0)
 		return r;
 	json_object(&j);
 	json_key(&j, "filters");
 	json_array(&j);
-	r = add_filters(NULL, &j, f, err);
+	r = add_filters(NULL, &j, f);
 	if (r < 0)
 		return r;
 	json_end(&j);
@@ -125,16 +121,15 @@ static int list_json(struct str *out, struct config_file *f,
 	return 0;
 }
 
-static int list_text(struct str *out, struct config_file *f,
-		     struct roar_error *err)
+static int list_text(struct str *out, struct config_file *f)
 {
 	struct toml_value patterns;
 	int r;
 
 	str_adds(out, "Built-in filters:\n");
-	r = add_filters(out, NULL, f, err);
+	r = add_filters(out, NULL, f);
 	if (r == 0)
-		r = get_patterns(f, &patterns, err);
+		r = get_patterns(f, &patterns);
 	if (r < 0)
 		return r;
 	str_adds(out, patterns.n_items ? "Your patterns:\n" :
@@ -156,8 +151,8 @@ static int list(const struct args *args, const char *dir)
 
 	r = config_file_read(dir, &f, &err);
 	if (r == 0)
-		r = args_has(args, "json") ? list_json(&out, &f, &err) :
-					     list_text(&out, &f, &err);
+		r = args_has(args, "json") ? list_json(&out, &f) :
+					     list_text(&out, &f);
 	if (r < 0)
 		return cli_fail("%s", err.text);
 	return cli_print(&out);

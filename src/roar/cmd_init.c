@@ -17,8 +17,10 @@
 static const struct option_spec options[] = {
 	{ .name = "yes",
 	  .letter = 'y',
-	  .help = "add .roar/ to .gitignore without asking" },
-	{ .name = "no", .letter = 'n', .help = "leave .gitignore alone" },
+	  .help = "name .roar/ in the .gitignore of the repository, too" },
+	{ .name = "no",
+	  .letter = 'n',
+	  .help = "leave that .gitignore alone (default)" },
 	{ .name = "no-gitignore", .help = "the same as --no" },
 	{ .name = "path",
 	  .arg = "DIR",
@@ -28,8 +30,7 @@ static const struct option_spec options[] = {
 
 static const struct example examples[] = {
 	{ "roar init", "makes a project of the current folder" },
-	{ "roar init -y --path ~/work/vision",
-	  "makes one elsewhere and asks nothing" },
+	{ "roar init --path ~/work/vision", "makes one elsewhere" },
 	{ 0 },
 };
 
@@ -54,22 +55,6 @@ static int make_store(const char *dir, struct roar_error *err)
 
 /* ---- .gitignore ---- */
 
-/* Asks on the terminal.  Return alone means yes; the end of input means no. */
-static bool ask(const char *path)
-{
-	CLEANUP(str_release) struct str shown = STR_INIT;
-	char answer[64];
-
-	quote_printable(&shown, path, strlen(path));
-	(void)fprintf(stderr, "Add .roar/ to %s? [Y/n] ", str_cstr(&shown));
-	(void)fflush(stderr);
-	if (!fgets(answer, sizeof(answer), stdin)) {
-		(void)fputc('\n', stderr);
-		return false;
-	}
-	return strchr("\nyY", answer[strspn(answer, " \t")]) != NULL;
-}
-
 static void add_path(struct str *out, const char *path)
 {
 	quote_printable(out, path, strlen(path));
@@ -80,33 +65,18 @@ static bool is_refused(const struct args *args)
 	return args_has(args, "no") || args_has(args, "no-gitignore");
 }
 
-/* What happens to .gitignore; words about it go to `out`. */
-static int care_for_git(const struct args *args, const char *root,
-			struct str *out, struct roar_error *err)
+/* .roar ignores itself; who wants the repository to say so as well asks for it. */
+static int name_in_gitignore(const char *root, struct str *out,
+			     struct roar_error *err)
 {
 	CLEANUP(gitignore_release) struct gitignore g = { 0 };
-	int r;
+	int r = gitignore_find(root, &g);
 
-	r = gitignore_find(root, &g);
-	if (r == -ENOENT || (r == 0 && (g.ignored || is_refused(args))))
+	if (r == -ENOENT || (r == 0 && g.ignored))
 		return 0;
 	if (r < 0)
 		return error_set(err, r, "cannot look for .gitignore: %s",
 				 strerror(-r));
-	if (!args_has(args, "yes")) {
-		if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
-			str_adds(out, "git does not ignore .roar/ yet: 'roar "
-				      "init -y' adds it to ");
-			add_path(out, g.path);
-			str_addc(out, '\n');
-			return 0;
-		}
-		/* What was done stands before what is asked. */
-		(void)cli_print(out);
-		str_clear(out);
-		if (!ask(g.path))
-			return 0;
-	}
 	r = gitignore_add(&g, err);
 	if (r > 0) {
 		str_adds(out, "Added .roar/ to ");
@@ -136,7 +106,7 @@ static void add_hint(struct str *out, const char *dir)
 {
 	CLEANUP(config_release) struct config config = { 0 };
 
-	if (config_load(dir, &config, NULL) == 0 && config.hints)
+	if (config_load(dir, &config) == 0 && config.hints)
 		str_adds(out, "Next: roar run COMMAND, then roar dag\n");
 }
 
@@ -162,7 +132,8 @@ static int make_project(const struct args *args, struct str *out,
 			     "A roar project is already initialised in ");
 	add_path(out, str_cstr(&dir));
 	str_addc(out, '\n');
-	r = care_for_git(args, root, out, err);
+	if (args_has(args, "yes"))
+		r = name_in_gitignore(root, out, err);
 	if (r == 0 && made)
 		add_hint(out, str_cstr(&dir));
 	return r;
@@ -192,10 +163,10 @@ const struct command cmd_init = {
 	.synopsis = "[OPTION]...",
 	.about = "Makes the folder .roar with the lineage database, the folder of "
 		 "journals and config.toml, which names every setting with its "
-		 "default.  Nothing is changed where a project exists already.\n\n"
-		 "In a git repository .roar/ should be ignored: roar asks on a "
-		 "terminal, adds the line with --yes, and otherwise leaves "
-		 ".gitignore as it is and says how.\n\n"
+		 "default.  What exists already stays as it is.\n\n"
+		 "git ignores the folder, which has a .gitignore of its own "
+		 "for that.  With --yes the .gitignore at the top of the "
+		 "repository names it, too.\n\n"
 		 "'roar run' makes a project by itself where there is none.",
 	.options = options,
 	.examples = examples,

@@ -1,18 +1,18 @@
 /* cmd_inputs.c - `roar inputs`: what something was made from. */
+#include <errno.h>
 #include <string.h>
 
 #include "ancestry.h"
 #include "base/quote.h"
 #include "commands.h"
 #include "lineage/fold.h"
-#include "target.h"
+#include "select.h"
 #include "view.h"
 
 enum which { WHICH_ALL, WHICH_SOURCED, WHICH_UNSOURCED };
 
 struct request {
-	const char *word;
-	enum target_want want;
+	struct selection target;
 	bool deep; /* --all */
 	bool json;
 	enum which which;
@@ -27,34 +27,6 @@ struct answer {
 };
 
 /* ---- the request ---- */
-
-static int parse_word(const struct args *args, struct request *ret)
-{
-	static const struct {
-		const char *option;
-		enum target_want want;
-	} selectors[] = {
-		{ "path", TARGET_WANT_PATH },
-		{ "job", TARGET_WANT_JOB },
-		{ "artifact", TARGET_WANT_ARTIFACT },
-	};
-	int n = args->n_operands;
-
-	if (n)
-		ret->word = args->operands[0];
-	for (size_t i = 0; i < sizeof(selectors) / sizeof(selectors[0]); i++) {
-		if (!args_has(args, selectors[i].option))
-			continue;
-		ret->word = args_get(args, selectors[i].option);
-		ret->want = selectors[i].want;
-		n++;
-	}
-	if (n != 1)
-		return cli_usage(
-			args->command,
-			"name one thing: give REF, --path, --job or --artifact");
-	return 0;
-}
 
 static int parse_request(const struct args *args, struct request *ret)
 {
@@ -72,7 +44,11 @@ static int parse_request(const struct args *args, struct request *ret)
 		ret->which = WHICH_SOURCED;
 	if (args_has(args, "unsourced"))
 		ret->which = WHICH_UNSOURCED;
-	return parse_word(args, ret);
+	if (select_read(args, &ret->target) != 1)
+		return cli_usage(
+			args->command,
+			"name one thing: give REF, --path, --job or --artifact");
+	return 0;
 }
 
 /* ---- the answer ---- */
@@ -164,10 +140,10 @@ static void add_row(struct answer *a, const struct ancestor *x)
 
 	str_adds(&v->out, "  ");
 	view_hash(&cell, &x->row->digests);
-	view_cell(v, COLOR_CYAN, str_cstr(&cell), VIEW_HASH_DIGITS + 2);
+	view_cell_str(v, COLOR_CYAN, &cell, VIEW_HASH_DIGITS + 2);
 	str_clear(&cell);
 	format_size(&cell, x->row->stamp.size);
-	view_cell(v, COLOR_NONE, str_cstr(&cell), 12);
+	view_cell_str(v, COLOR_NONE, &cell, 12);
 	view_path(v, &v->out, x->row->path);
 	if (a->request->deep) {
 		str_adds(&v->out, x->moved ? "  moved by " : "  used by ");
@@ -189,12 +165,12 @@ static void add_row(struct answer *a, const struct ancestor *x)
 
 static void add_text(struct answer *a)
 {
+	const char *word = a->request->target.word;
 	struct view *v = a->view;
 
 	if (!a->job) {
 		str_adds(&v->out, "No recorded job made ");
-		quote_printable(&v->out, a->request->word,
-				strlen(a->request->word));
+		quote_printable(&v->out, word, strlen(word));
 		str_adds(&v->out, ": it came from outside.\n");
 		return;
 	}
@@ -250,8 +226,10 @@ static int run(const struct args *args)
 	r = view_open(&v, STORE_READONLY);
 	if (r)
 		return r;
-	r = target_resolve(v.store, &v.pool, &v.project, q.word, q.want, &t,
-			   &err);
+	r = target_resolve(v.store, &v.pool, &v.project, q.target.word,
+			   q.target.want, &t, &err);
+	if (r == -EINVAL)
+		return cli_usage(args->command, "%s", err.text);
 	if (r >= 0)
 		r = read_answer(&a, &t, &err);
 	if (r < 0)
@@ -303,9 +281,9 @@ const struct command cmd_inputs = {
 		 "An input is sourced when a recorded job made that content "
 		 "before it was read, and unsourced when it came from "
 		 "outside. To rebuild the result elsewhere, the unsourced "
-		 "inputs are what has to be brought along. A file that an "
-		 "earlier job made and this one only renamed or linked is "
-		 "listed under its old name as moved.\n"
+		 "inputs are what has to be brought along. A file that "
+		 "existed before the job and was only renamed or linked by it "
+		 "is listed under its old name as moved.\n"
 		 "\n"
 		 "--json prints an object with job (job_uid, step_ref; null "
 		 "when no recorded job made it), scope (direct or all) and "

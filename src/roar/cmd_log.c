@@ -72,6 +72,13 @@ static void add_cell(struct log *l, int column, enum color color,
 		view_cell(l->view, color, text, columns[column].width);
 }
 
+static void add_cell_str(struct log *l, int column, enum color color,
+			 const struct str *text)
+{
+	if (!l->hidden[column])
+		view_cell_str(l->view, color, text, columns[column].width);
+}
+
 /* A line of its own, cut to the width. */
 static void add_line(struct log *l, enum color color, const char *text)
 {
@@ -114,16 +121,16 @@ static void add_row(struct log *l, const struct store_job *job)
 
 	add_cell(l, UID, COLOR_YELLOW, job->uid);
 	view_step(&cell, job);
-	add_cell(l, STEP, COLOR_NONE, str_cstr(&cell));
+	add_cell_str(l, STEP, COLOR_NONE, &cell);
 	str_clear(&cell);
 	clock_format(&cell, job->started_ns);
-	add_cell(l, TIMESTAMP, COLOR_NONE, str_cstr(&cell));
+	add_cell_str(l, TIMESTAMP, COLOR_NONE, &cell);
 	str_clear(&cell);
 	clock_format_duration(&cell, job->duration_ns);
-	add_cell(l, DURATION, COLOR_NONE, str_cstr(&cell));
+	add_cell_str(l, DURATION, COLOR_NONE, &cell);
 	str_clear(&cell);
 	view_status(&cell, job);
-	add_cell(l, STATUS, view_status_color(job), str_cstr(&cell));
+	add_cell_str(l, STATUS, view_status_color(job), &cell);
 	used = view_columns(&v->out, start);
 	if (v->width >= used + strlen("..."))
 		view_cut(&v->out, job->command, v->width - used);
@@ -191,37 +198,24 @@ static int add_table(struct log *l, struct roar_error *err)
 
 /* ---- JSON ---- */
 
-static int add_json(struct log *l, struct roar_error *err)
+static void add_json(struct log *l)
 {
 	struct view *v = l->view;
 	struct json j = json_writer(&v->out, true);
-	struct store_session *sessions;
-	const char *uid;
-	size_t n;
-	int r;
 
-	r = store_sessions(v->store, &v->pool, &sessions, &n, err);
-	if (r < 0)
-		return r;
 	json_object(&j);
 	view_json_session(&j, "session", v->has_session ? &v->session : NULL);
 	view_json_int(&j, "total_jobs", l->n_total);
 	json_key(&j, "jobs");
 	json_array(&j);
 	for (size_t i = 0; i < l->n_jobs; i++) {
-		uid = NULL;
-		for (size_t k = 0; k < n; k++)
-			if (sessions[k].id == l->jobs[i].session_id)
-				uid = sessions[k].uid;
 		json_object(&j);
 		view_json_job(v, &j, &l->jobs[i]);
-		view_json_text(&j, "session_uid", uid);
 		json_end(&j);
 	}
 	json_end(&j);
 	json_end(&j);
 	str_addc(&v->out, '\n');
-	return 0;
 }
 
 /* ---- the command ---- */
@@ -275,10 +269,12 @@ static int read_jobs(struct log *l, const struct args *args, int64_t limit,
 
 static int compose(struct log *l, bool json, struct roar_error *err)
 {
-	if (json)
-		return add_json(l, err);
-	if (l->n_jobs)
+	if (l->n_jobs && !json)
 		return add_table(l, err);
+	if (json) {
+		add_json(l);
+		return 0;
+	}
 	str_adds(&l->view->out, l->view->has_session || l->all_sessions ?
 					"No log entries found.\n" :
 					"No active session.\n");
@@ -338,7 +334,8 @@ const struct command cmd_log = {
 	.about = "Lists the jobs of the active session, oldest first, one "
 		 "line each: UID, step, when it started, how long it took, "
 		 "its status and its command, cut to the width of the "
-		 "terminal. A narrow one shows fewer columns.\n"
+		 "terminal. A narrow one shows fewer columns; where the output "
+		 "is no terminal and COLUMNS is not set, nothing is cut.\n"
 		 "\n"
 		 "STATUS is OK for exit code 0, FAIL for any other, and INT "
 		 "for a job that was interrupted. A star behind it says that "

@@ -4,11 +4,11 @@
  * between, pop leaves files that nothing claims, never a record whose files it
  * has taken away. */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/quote.h"
 #include "commands.h"
+#include "confirm.h"
 #include "pop_files.h"
 #include "view.h"
 
@@ -96,27 +96,20 @@ static void add_files(struct pop *p)
 	}
 }
 
-static int confirm(struct pop *p, const struct args *args, bool *ret_go)
+static int ask(struct pop *p, const struct args *args)
 {
+	CLEANUP(str_release) struct str deed = STR_INIT;
 	CLEANUP(str_release) struct str question = STR_INIT;
 
-	*ret_go = true;
-	if (args_has(args, "yes"))
-		return 0;
-	if (!isatty(STDIN_FILENO))
-		return cli_fail(
-			"pop removes job %s and deletes %zu file(s), and "
-			"nobody can be asked because stdin is no terminal: "
-			"use 'roar pop -y'",
-			p->job.uid, p->n_delete);
+	str_addf(&deed, "removes job %s and deletes %zu file(s)", p->job.uid,
+		 p->n_delete);
 	str_adds(&question, "Remove this job");
 	if (p->n_delete) {
 		str_adds(&question, " and delete ");
 		format_count(&question, p->n_delete, "file");
 	}
 	str_addc(&question, '?');
-	*ret_go = view_confirm(str_cstr(&question));
-	return 0;
+	return confirm(args, str_cstr(&deed), str_cstr(&question));
 }
 
 /* ---- doing it ---- */
@@ -199,7 +192,6 @@ static int run(const struct args *args)
 	CLEANUP(view_close) struct view v = VIEW_INIT;
 	struct pop p = { .view = &v };
 	struct roar_error err = { 0 };
-	bool go;
 	int r;
 
 	r = view_open(&v, 0);
@@ -216,12 +208,8 @@ static int run(const struct args *args)
 	add_files(&p);
 	r = view_print(&v);
 	if (r == 0)
-		r = confirm(&p, args, &go);
-	if (r)
-		return r;
-	if (!go)
-		return cli_fail("nothing was changed");
-	return take_back(&p, args);
+		r = ask(&p, args);
+	return r ? r : take_back(&p, args);
 }
 
 static const struct option_spec options[] = {
@@ -248,12 +236,13 @@ const struct command cmd_pop = {
 		 "asks; where stdin is no terminal, -y is needed.\n"
 		 "\n"
 		 "A file is deleted only when it is an output below the "
-		 "project's directory, the job created it, no other recorded "
+		 "project's directory, the job created it (under this name, or "
+		 "under another that it then renamed), no other recorded "
 		 "job made or used the same content at that path, and its "
 		 "content is still exactly what the job left. Everything else "
-		 "stays, with the reason: inputs, files that existed before, "
-		 "files renamed into place, files changed since, filtered "
-		 "files, and whatever lies outside the project.",
+		 "stays, with the reason: inputs, files that existed before or "
+		 "took the place of what an earlier job knew, files changed "
+		 "since, filtered files, and whatever lies outside the project.",
 	.options = options,
 	.examples = examples,
 	.run = run,

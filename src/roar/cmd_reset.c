@@ -1,24 +1,23 @@
 /* cmd_reset.c - `roar reset`: close the session and start a new one. */
-#include <unistd.h>
-
 #include "commands.h"
+#include "confirm.h"
 #include "view.h"
 
-/* Returns an exit status; *ret_go tells whether to go on. */
-static int confirm(const struct args *args, struct view *v, bool *ret_go)
+static long long n_steps(const struct view *v)
 {
-	*ret_go = true;
-	if (args_has(args, "yes") || !v->has_session || !v->session.n_jobs)
+	return v->session.n_steps + v->session.n_build_steps;
+}
+
+/* Of a session without jobs nothing is lost. */
+static int ask(const struct args *args, const struct view *v)
+{
+	CLEANUP(str_release) struct str deed = STR_INIT;
+
+	if (!v->has_session || !v->session.n_jobs)
 		return 0;
-	if (!isatty(STDIN_FILENO))
-		return cli_fail(
-			"reset closes the session with its %lld step(s), and "
-			"nobody can be asked because stdin is no terminal: "
-			"use 'roar reset -y'",
-			(long long)(v->session.n_steps +
-				    v->session.n_build_steps));
-	*ret_go = view_confirm("Close it and start a new session?");
-	return 0;
+	str_addf(&deed, "closes the session with its %lld step(s)", n_steps(v));
+	return confirm(args, str_cstr(&deed),
+		       "Close it and start a new session?");
 }
 
 static int reset(struct view *v, struct roar_error *err)
@@ -47,7 +46,6 @@ static int run(const struct args *args)
 {
 	CLEANUP(view_close) struct view v = VIEW_INIT;
 	struct roar_error err = { 0 };
-	bool go;
 	int r;
 
 	r = view_open(&v, 0);
@@ -55,18 +53,15 @@ static int run(const struct args *args)
 		return r;
 	if (v.has_session)
 		str_addf(&v.out, "Current session has %lld step(s).\n",
-			 (long long)(v.session.n_steps +
-				     v.session.n_build_steps));
+			 n_steps(&v));
 	else
 		str_adds(&v.out, "No active session.\n");
 	r = view_print(&v);
 	if (r == 0)
-		r = confirm(args, &v, &go);
+		r = ask(args, &v);
 	if (r)
 		return r;
 	str_clear(&v.out);
-	if (!go)
-		return cli_fail("nothing was changed");
 	r = reset(&v, &err);
 	return r < 0 ? view_fail(r, &err) : view_print(&v);
 }

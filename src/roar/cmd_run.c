@@ -13,22 +13,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/quote.h"
 #include "commands.h"
 #include "event/journal.h"
-#include "lineage/redact.h"
+#include "lineage/tag.h"
 #include "project.h"
 #include "run/front.h"
 #include "run/made.h"
+#include "run/options.h"
 #include "run/program.h"
+#include "run/report_file.h"
 #include "run/rerun.h"
 #include "run/run.h"
+#include "run/verdict.h"
 
 extern char **environ;
 
@@ -45,200 +46,67 @@ struct story {
 	int code;
 };
 
+/* When the program began: what it costs counts from here. */
+static int64_t start_ns;
+
 /* ---- before ---- */
-
-static int parse_hashes(const struct args *args, digest_set *want)
-{
-	for (size_t i = 0; i < args->n_options; i++) {
-		const struct arg_value *v = &args->options[i];
-		int algo;
-
-		if (strcmp(v->spec->name, "hash") != 0)
-			continue;
-		algo = digest_algo_parse(v->value);
-		if (algo < 0)
-			return cli_usage(args->command,
-					 "unknown hash '%s': blake3, sha256, "
-					 "sha512 and md5 are known",
-					 v->value);
-		*want |= (digest_set)1 << algo;
-	}
-	return 0;
-}
-
-/* 0, or an exit code. */
-static int parse_options(const struct args *args, const struct project *p,
-			 struct run_options *o)
-{
-	const char *tracer = args_get(args, "tracer");
-
-	o->name = args_get(args, "name") ? args_get(args, "name") : "";
-	o->verbose = args_count(args, "verbose");
-	o->quiet = args_has(args, "quiet");
-	o->fallback = p->config.tracer_fallback;
-	o->want = p->config.hash_run;
-	if (!o->quiet && !o->verbose) {
-		o->quiet = p->config.verbosity == VERBOSITY_QUIET;
-		if (p->config.verbosity > VERBOSITY_NORMAL)
-			o->verbose = (int)p->config.verbosity - 1;
-	}
-	for (size_t i = 0; i < args->n_options; i++) {
-		if (strcmp(args->options[i].spec->name, "tracer-fallback") == 0)
-			o->fallback = true;
-		if (strcmp(args->options[i].spec->name, "no-tracer-fallback") ==
-		    0)
-			o->fallback = false;
-	}
-	if (!tracer)
-		tracer = p->config.tracer;
-	o->tracer = tracer_find(tracer);
-	if (!o->tracer)
-		return cli_usage(args->command,
-				 "unknown tracer '%s': auto and "
-				 "ptrace are known",
-				 tracer);
-	return parse_hashes(args, &o->want);
-}
-
-/* The environment of the command: ours and `roar env`'s. */
-static char **make_environment(struct pool *pool, const struct config *c)
-{
-	size_t n = 0;
-	size_t k = 0;
-	char **envp;
-
-	if (!c->n_env)
-		return environ;
-	while (environ[n])
-		n++;
-	envp = pool_zalloc(pool, (n + c->n_env + 1) * sizeof(*envp));
-	if (!envp)
-		return environ;
-	for (size_t i = 0; i < n; i++) {
-		size_t len = strcspn(environ[i], "=") + 1;
-		bool replaced = false;
-
-		for (size_t e = 0; e < c->n_env && !replaced; e++)
-			replaced = strncmp(environ[i], c->env[e], len) == 0;
-		if (!replaced)
-			envp[k++] = environ[i];
-	}
-	for (size_t e = 0; e < c->n_env; e++)
-		envp[k++] = c->env[e];
-	return envp;
-}
-
-static const char *get_env(char *const *envp, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (size_t i = 0; envp[i]; i++)
-		if (strncmp(envp[i], name, len) == 0 && envp[i][len] == '=')
-			return envp[i] + len + 1;
-	return NULL;
-}
-
-static void new_uid(char uid[9])
-{
-	uint8_t bytes[4];
-
-	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes)) {
-		int64_t now = clock_now_ns() ^ (int64_t)getpid() << 20;
-
-		memcpy(bytes, &now, sizeof(bytes));
-	}
-	digest_hex(uid, bytes, sizeof(bytes));
-}
-
-static const char *user_name(struct pool *pool)
-{
-	/* getpwuid() would load the name service: too slow for every run. */
-	const char *name = getenv("USER");
-
-	if (!name || !*name)
-		name = getenv("LOGNAME");
-	if (name && *name)
-		return name;
-	return pool_printf(pool, "uid %u", (unsigned)getuid());
-}
-
-static int fill_meta(struct run *run, char *const argv[])
-{
-	struct run_meta *m = &run->meta;
-	char host[256] = "";
-	char **clean;
-	int r = redact_words(run->redact, argv, &run->pool, &clean);
-
-	if (r < 0)
-		return r;
-	(void)gethostname(host, sizeof(host) - 1);
-	new_uid(m->uid);
-	m->kind = run->options.kind;
-	m->name = run->options.name;
-	m->argv = clean;
-	m->cwd = run->project->cwd;
-	m->tracer = run->options.tracer->name;
-	m->host = pool_strdup(&run->pool, host);
-	m->user = user_name(&run->pool);
-	m->started_ns = clock_now_ns();
-	return m->host && m->user ? 0 : -ENOMEM;
-}
 
 /* The command without roar: nothing is left of us. */
 static int run_plain(char *const argv[], char *const *envp, const char *why)
 {
 	CLEANUP(str_release) struct str file = STR_INIT;
-	int code = program_find(argv[0], get_env(envp, "PATH"), &file);
+	int code = program_find(argv[0], run_environment_get(envp, "PATH"),
+				&file);
 
 	if (code)
 		return code;
 	(void)cli_fail("this run is not recorded: %s", why);
+	report_file_setup(-1, why);
+	front_restore();
 	(void)execve(file.data, argv, envp);
 	return program_failed(file.data, errno);
 }
 
 /* ---- during ---- */
 
-static void journal_name(const struct run *run, char name[32])
-{
-	(void)snprintf(name, 32, "runs/%s.journal", run->meta.uid);
-}
-
 static void open_journal(struct run *run)
 {
 	CLEANUP(str_release) struct str meta = STR_INIT;
-	char name[32];
+	const char *name = run->journal_name;
+	bool acted;
 	int r;
 
-	journal_name(run, name);
+	(void)snprintf(run->journal_name, sizeof(run->journal_name),
+		       "runs/%s.journal", run->meta.uid);
 	run_meta_encode(&run->meta, &meta);
 	r = str_error(&meta);
+	acted = project_act_as_owner(run->project);
 	if (r == 0)
+		r = journal_create(run->project->dirfd, name, meta.data,
+				   meta.len, &run->journal);
+	project_act_as_self(acted);
+	/* Earlier folders may be root's. */
+	if (r < 0 && acted)
 		r = journal_create(run->project->dirfd, name, meta.data,
 				   meta.len, &run->journal);
 	if (r < 0)
 		fold_add_gap(run->fold, EVENT_GAP_JOURNAL, strerror(-r));
 }
 
+/* Its name is that of its birth, whatever uid the record got. */
 static void remove_journal(struct run *run)
 {
-	char name[32];
-
-	journal_name(run, name);
-	(void)unlinkat(run->project->dirfd, name, 0);
+	(void)unlinkat(run->project->dirfd, run->journal_name, 0);
 	journal_close(run->journal);
 	run->journal = NULL;
 }
 
-/* Files that are no code of the tree the command started from: what it has made
- * itself, secrets, installed packages. */
-static bool is_no_code(void *ctx, const char *path, size_t len)
+/* What the command has made itself is no code that it started from. */
+static bool is_made(void *ctx, const char *path, size_t len)
 {
 	const struct run *run = ctx;
-	enum filter_id id = filter_match(&run->filters, path, false);
 
-	return made_has(run->made, path, len) || id == FILTER_CREDENTIALS ||
-	       id == FILTER_PACKAGES;
+	return made_has(run->made, path, len);
 }
 
 static struct git_look *look_at_git(struct run *run)
@@ -247,7 +115,7 @@ static struct git_look *look_at_git(struct run *run)
 	struct git_options options = {
 		.own_dir = run->project->dir,
 		.no_snapshot = !run->project->config.git_snapshot,
-		.is_made = is_no_code,
+		.is_made = is_made,
 		.ctx = run,
 	};
 	struct git_look *look = NULL;
@@ -273,17 +141,44 @@ static void on_stopped(void *ctx, int sig)
 	front_stop(story->front, sig);
 }
 
+/* The tracer was refused, before the command could run: on to `next`.  The journal
+ * tells who observes, so it starts anew. */
+static void change_tracer(struct story *s, const struct tracer_ops *next,
+			  const char *why)
+{
+	struct run *run = &s->run;
+	const struct run_options *o = &run->options;
+
+	if (!o->quiet && (o->verbose || o->tracer_named))
+		(void)fprintf(stderr,
+			      "roar: tracer %s: %s; %s takes its place\n",
+			      o->tracer->name, why, next->name);
+	run->options.tracer = next;
+	run->meta.tracer = next->name;
+	atomic_store(&s->front->control->command, 0);
+	remove_journal(run);
+	open_journal(run);
+}
+
 static int start_tracer(struct story *s, const struct tracer_job *job,
 			struct tracer **ret, struct roar_error *err)
 {
-	struct run *run = &s->run;
-	int r = tracer_start(run->options.tracer, job, ret, err);
+	struct run_options *o = &s->run.options;
+	int r = -ENOENT;
 
-	if (r == 0 || !run->options.fallback)
+	for (size_t i = 0; i < o->n_tracers; i++) {
+		if (i)
+			change_tracer(s, o->tracers[i], err->text);
+		r = tracer_start(o->tracer, job, ret, err);
+		if (r == 0)
+			return 0;
+		probe_remember(o->tracer, r, err->text);
+	}
+	if (!o->fallback)
 		return r;
-	/* Refused here: better unobserved than not at all. */
-	fold_add_gap(run->fold, EVENT_GAP_UNTRACED, err->text);
-	run->meta.tracer = "none";
+	/* All are refused: better unobserved than not at all. */
+	fold_add_gap(s->run.fold, EVENT_GAP_UNTRACED, err->text);
+	change_tracer(s, &tracer_none, err->text);
 	return tracer_start(&tracer_none, job, ret, err);
 }
 
@@ -293,7 +188,7 @@ static int observe_command(struct story *s, struct tracer **ret_tracer,
 	struct run *run = &s->run;
 	/* The tracer keeps a pointer to its job. */
 	static struct tracer_job job;
-	int64_t start;
+	int64_t start = clock_mono_ns();
 	int r;
 
 	job = (struct tracer_job){
@@ -305,6 +200,7 @@ static int observe_command(struct story *s, struct tracer **ret_tracer,
 		.control = s->front->control,
 		.sink = observe_event,
 		.before_change = observe_before_change,
+		.before_unmount = observe_before_unmount,
 		.tick = observe_tick,
 		.stopped = on_stopped,
 		.ctx = run,
@@ -314,9 +210,12 @@ static int observe_command(struct story *s, struct tracer **ret_tracer,
 		return r;
 	/* The command has its descriptors; ours would keep pipes open. */
 	front_let_go();
+	front_witness(s->front);
+	run->attach_ns = clock_mono_ns() - start;
 	start = clock_mono_ns();
 	r = tracer_run(*ret_tracer, &run->result, err);
 	run->duration_ns = clock_mono_ns() - start;
+	run->attach_ns += atomic_load(&job.control->gate_ns) - start;
 	return r;
 }
 
@@ -325,27 +224,33 @@ static int observe_command(struct story *s, struct tracer **ret_tracer,
 static void note_end(struct story *s)
 {
 	struct run *run = &s->run;
-	int n = atomic_load(&s->front->control->n_interrupts);
 	int status = run->result.status;
+	int n = front_count_interrupts(s->front, status);
 
+	/* It went on and ended before its tracer could tell. */
+	if (atomic_exchange(&s->front->control->stopped, 0))
+		front_stop(s->front, SIGCONT);
 	if (atomic_load(&s->front->control->kill_all) ||
 	    (n && (WIFSIGNALED(status) || WEXITSTATUS(status) > 128)))
 		run->interrupted = true;
 	if (run->result.n_outlived)
 		fold_add_gap(run->fold, EVENT_GAP_OUTLIVED, "");
 	s->code = run_exit_code(run);
+	front_ended(s->front, status,
+		    (run->journal ? FRONT_JOURNAL : 0) |
+			    (run->result.n_outlived ? FRONT_SERVES : 0));
 }
 
 static int record_run(struct run *run, struct roar_error *err)
 {
 	CLEANUP(store_closep) struct store *store = NULL;
-	int r = store_open(run->project->dir, STORE_CREATE, &store, err);
+	int r = project_store_create(run->project, &store, err);
 
 	if (r < 0)
 		return r;
 	r = record(run, store, err);
 	if (r == -EEXIST) {
-		new_uid(run->meta.uid);
+		run_meta_new_uid(&run->meta);
 		r = record(run, store, err);
 	}
 	return r;
@@ -359,7 +264,7 @@ static void finish(struct story *s, struct git_look *look)
 
 	note_end(s);
 	(void)git_look_finish(look, GIT_WAIT_MS, &run->git);
-	r = settle(run);
+	r = run_settle(run);
 	if (r == 0)
 		r = record_run(run, &err);
 	if (r < 0) {
@@ -368,12 +273,14 @@ static void finish(struct story *s, struct git_look *look)
 					      "next roar command completes "
 					      "the record" :
 					      "");
+		s->code = verdict_code(run, s->code, false);
+		report_file_end(run, s->code, err.text);
 		return;
 	}
 	remove_journal(run);
 	report(run);
-	if (getenv("ROAR_TIMING"))
-		report_timing(run);
+	s->code = verdict_code(run, s->code, true);
+	report_file_end(run, s->code, NULL);
 }
 
 struct finisher {
@@ -418,16 +325,18 @@ static int tell_story(struct front *front, void *ctx)
 	int r;
 
 	s->front = front;
-	open_journal(run);
 	look = look_at_git(run);
+	if (look)
+		run_meta_note_git(run, look);
+	open_journal(run);
 	r = observe_command(s, &tracer, &err);
 	if (r < 0 || run->result.exec_errno) {
 		(void)git_look_finish(look, 0, &run->git);
 		remove_journal(run);
-		if (r < 0)
-			return cli_fail("the command was not run: %s",
-					err.text);
-		return program_failed(s->file, run->result.exec_errno);
+		r = r < 0 ? cli_fail("the command was not run: %s", err.text) :
+			    program_failed(s->file, run->result.exec_errno);
+		report_file_setup(r, cli_said());
+		return r;
 	}
 	if (run->result.n_outlived)
 		finish_and_linger(s, look, tracer);
@@ -439,7 +348,8 @@ static int tell_story(struct front *front, void *ctx)
 /* ---- the command ---- */
 
 static int run_in_project(const struct args *args, struct project *project,
-			  struct pool *pool, const struct rerun *command)
+			  struct pool *pool, const struct run_tags *given,
+			  const struct rerun *command, bool *ret_told)
 {
 	CLEANUP(str_release) struct str file = STR_INIT;
 	struct run_options options = { 0 };
@@ -447,27 +357,37 @@ static int run_in_project(const struct args *args, struct project *project,
 	static struct story story;
 	struct run *run = &story.run;
 	char **argv = command->argv;
-	int r = parse_options(args, project, &options);
+	int r = run_options_parse(args, &project->config, &options);
 
 	if (r)
 		return r;
 	options.kind = command->kind;
+	options.rerun_of = command->job_id;
+	if (command->name && !args_has(args, "name"))
+		options.name = command->name;
+	options.tags = *given;
+	if (!options.quiet)
+		run_tags_warn(&options.tags);
 	story.argv = argv;
-	story.envp = make_environment(pool, &project->config);
+	story.envp = run_environment(pool, &project->config);
 	options.envp = story.envp;
-	r = run_init(run, project, &options);
-	run->total_start_ns = clock_mono_ns();
+	r = run_tags_inherit(pool, &options.tags, &command->tags);
 	if (r == 0)
-		r = fill_meta(run, argv);
+		r = run_init(run, project, &options);
+	run->total_start_ns = start_ns;
+	if (r == 0)
+		r = run_meta_fill(run, argv);
 	if (r < 0)
 		return run_plain(argv, story.envp, strerror(-r));
-	r = program_find(argv[0], get_env(story.envp, "PATH"), &file);
+	r = program_find(argv[0], run_environment_get(story.envp, "PATH"),
+			 &file);
 	if (r)
 		return r;
 	story.file = file.data;
-	r = front_run(tell_story, &story);
+	r = front_run(tell_story, &story, options.quiet);
 	if (r < 0)
 		return run_plain(argv, story.envp, strerror(-r));
+	*ret_told = true;
 	return r;
 }
 
@@ -482,11 +402,7 @@ static int choose_command(const struct args *args, struct project *project,
 			       .kind = args->command->name };
 	if (!rerun_is_step(args->operands[0]))
 		return 0;
-	r = rerun_check(args->operands, args->command->name, &err);
-	if (r < 0)
-		return cli_usage(args->command, "%s", err.text);
-	r = rerun_command(project, pool, args->operands,
-			  args_has(args, "quiet"), ret, &err);
+	r = rerun_command(project, pool, args, ret, &err);
 	if (r < 0)
 		return cli_fail("%s", err.text);
 	if (chdir(ret->cwd) < 0)
@@ -497,28 +413,64 @@ static int choose_command(const struct args *args, struct project *project,
 	return project->cwd ? 0 : cli_fail("out of memory");
 }
 
-/* A mistake in the settings must not cost the record. */
-static int open_project(struct project *project, bool *created,
-			struct roar_error *err)
+/* A mistake in the settings costs neither the record nor the other settings. */
+static void warn_of_settings(const struct config *c)
 {
-	int r = project_open(PROJECT_CREATE, project, created, err);
+	CLEANUP(str_release) struct str more = STR_INIT;
 
-	if (r != -EINVAL || project_open(PROJECT_CREATE | PROJECT_NO_CONFIG,
-					 project, created, NULL) < 0)
-		return r;
-	(void)cli_fail("%s; this run uses the default settings", err->text);
-	return config_defaults(&project->config);
+	if (c->n_mistakes > 1)
+		str_addf(&more, " (and %zu more: 'roar config list')",
+			 c->n_mistakes - 1);
+	if (c->n_redact_names &&
+	    !strcmp(c->redact_names[c->n_redact_names - 1], "*"))
+		str_adds(&more, "; while that is so, the values of all "
+				"options and variables are recorded as "
+				"[REDACTED]");
+	(void)cli_fail("%s%s", c->mistakes[0], str_cstr(&more));
 }
 
-static int run(const struct args *args)
+/* Opens the project, or makes one where there is a command to be recorded: not for
+ * a step, which is in a project already, nor for a command that does not exist.  A
+ * positive result is an exit status; the reason was said. */
+static int open_project(const struct args *args, struct project *project,
+			bool *created, struct roar_error *err)
+{
+	CLEANUP(str_release) struct str file = STR_INIT;
+	int r = project_open(0, project, NULL, err);
+
+	if (r == -ENOENT && !rerun_is_step(args->operands[0])) {
+		r = program_find(args->operands[0], getenv("PATH"), &file);
+		if (r)
+			return r;
+		r = project_open(PROJECT_CREATE, project, created, err);
+	}
+	if (r == 0 && project->config.n_mistakes && !args_has(args, "quiet") &&
+	    project->config.verbosity != VERBOSITY_QUIET)
+		warn_of_settings(&project->config);
+	return r;
+}
+
+static int run_here(const struct args *args, bool *ret_told)
 {
 	CLEANUP(pool_release) struct pool pool = POOL_INIT;
 	CLEANUP(project_release) struct project project = { .dirfd = -1 };
 	struct roar_error err;
+	struct run_tags tags;
 	struct rerun command;
 	bool created = false;
-	int r = open_project(&project, &created, &err);
+	/* First, because wrong usage leaves no project behind. */
+	int r = run_tags_parse(args, &pool, &tags);
 
+	if (r == 0 && rerun_is_step(args->operands[0]) &&
+	    rerun_check(args->operands, args->command->name, &err) < 0)
+		r = cli_usage(args->command, "%s", err.text);
+	if (r)
+		return r;
+	r = open_project(args, &project, &created, &err);
+	if (r > 0)
+		return r;
+	if (r < 0 && rerun_is_step(args->operands[0]))
+		return cli_fail("%s", err.text);
 	if (r < 0)
 		return run_plain(args->operands, environ, err.text);
 	/* Before the command writes over what a killed one has left. */
@@ -528,42 +480,29 @@ static int run(const struct args *args)
 	r = choose_command(args, &project, &pool, &command);
 	if (r)
 		return r;
-	return run_in_project(args, &project, &pool, &command);
+	return run_in_project(args, &project, &pool, &tags, &command, ret_told);
 }
 
-static const struct option_spec options[] = {
-	{ .name = "quiet",
-	  .letter = 'q',
-	  .help = "say nothing; the command's own output is untouched" },
-	{ .name = "verbose",
-	  .letter = 'v',
-	  .flags = OPTION_REPEAT,
-	  .help = "list files; -vv lists filtered files as well" },
-	{ .name = "name",
-	  .letter = 'n',
-	  .arg = "NAME",
-	  .help = "a name for the step" },
-	{ .name = "hash",
-	  .arg = "ALGO",
-	  .flags = OPTION_REPEAT,
-	  .values = "blake3|sha256|sha512|md5",
-	  .help = "take this digest, too (BLAKE3 is always taken)" },
-	{ .name = "tracer",
-	  .arg = "NAME",
-	  .values = "auto|ptrace",
-	  .help = "how to observe the command" },
-	{ .name = "tracer-fallback",
-	  .help = "run unobserved when the tracer is refused (default)" },
-	{ .name = "no-tracer-fallback",
-	  .help = "do not run the command when the tracer is refused" },
-	{ 0 },
-};
+static int run(const struct args *args)
+{
+	bool told = false; /* by the tracer's process, which knows more */
+	int r;
+
+	start_ns = clock_mono_ns();
+	report_file_prepare();
+	r = run_here(args, &told);
+	if (!told)
+		report_file_setup(r, cli_said());
+	return r;
+}
 
 static const struct example run_examples[] = {
 	{ "roar run python train.py --epochs 10",
 	  "record what the training read and wrote" },
 	{ "roar run sh -c 'sort < a.csv | uniq > b.csv'",
 	  "a shell pipeline is one step" },
+	{ "roar run --add-tag license=CC-BY-4.0 python fetch.py",
+	  "the data and all that is made of it carry the licence" },
 	{ "roar run @2", "run step 2 of the session again" },
 	{ "roar run @2 --epochs=20", "the same with another parameter" },
 	{ 0 },
@@ -578,7 +517,9 @@ static const struct example build_examples[] = {
 	"The exit status is the command's; 128 + N when signal N ended it; " \
 	"127 when it was not found and 126 when it could not be executed "   \
 	"(nothing is recorded then); 2 for wrong usage; 1 when the tracer "  \
-	"was refused and --no-tracer-fallback forbade to go on."
+	"was refused and --no-tracer-fallback forbade to go on; 125 when "   \
+	"the command succeeded, its record is incomplete, and the setting "  \
+	"run.require_complete asks for complete ones."
 
 const struct command cmd_run = {
 	.name = "run",
@@ -596,12 +537,44 @@ const struct command cmd_run = {
 		 "is not committed are recorded (as objects under "
 		 "refs/roar/).\n\n"
 		 "@STEP stands for the command of a recorded step, run again "
-		 "in its directory; --KEY=VALUE replaces that option of the "
-		 "command, or is added to it.\n\n"
+		 "in its directory: @2, @B1 of a build, @2.1 as it was run the "
+		 "first time. It stays that step, with its name, whatever "
+		 "changes. --KEY=VALUE takes the place of that option wherever "
+		 "the command has it, or is added at the end; where the command "
+		 "has --KEY WORD, WORD is its value, unless it begins with a "
+		 "dash and is no number. When a step that it builds on is "
+		 "stale, a warning says so; on a terminal it asks first, unless "
+		 "-y is given.\n\n"
+		 "A tag says what must be known of data wherever it goes: "
+		 "--add-tag license=MIT puts it on the outputs, and the "
+		 "outputs of every later step that is made from them inherit "
+		 "it, within the session. --block-tag license ends that for "
+		 "all values of the kind, --block-tag license=MIT for one; "
+		 "what the same run adds stays. KIND is a word of a-z, 0-9, _, "
+		 ". and -; the usual ones are " TAG_KINDS_KNOWN
+		 ". roar show tells the tags and the job each comes from. A "
+		 "step that is run again keeps what it added unless --add-tag "
+		 "is given, and what it blocked unless --block-tag is.\n\n"
+		 "Signals reach the command as they would without roar. When "
+		 "it was asked to end by Ctrl-C and does not, the second "
+		 "Ctrl-C within 5 seconds ends the run, all processes of it, "
+		 "and the record says interrupted. A command that reads the "
+		 "terminal (a prompt, a pager, an editor) gets as many as are "
+		 "typed; one that catches the signal, and may be saving its "
+		 "work, is ended by the third, each within 2 seconds of the "
+		 "one before, and the second says so. A signal that asks to "
+		 "end while roar is only hashing, more than a second after "
+		 "the command's end, leaves with the command's exit status; "
+		 "the next roar command completes the record.\n\n"
 		 "All of roar's words go to standard error: a block on a "
-		 "terminal, one line elsewhere, none with -q. ROAR_TIMING=1 "
-		 "prints where the time went, as JSON.",
-	.options = options,
+		 "terminal, one line elsewhere, none with -q; only that a "
+		 "command was not found, or a run not recorded, is said even "
+		 "then. Where standard error is a file that the record names "
+		 "(2>log), roar's line is part of the content recorded. "
+		 "ROAR_TIMING=1 prints where the time went, as JSON; "
+		 "ROAR_RUN_REPORT_FILE names a file for a summary as JSON, "
+		 "see roar(1).",
+	.options = run_option_table,
 	.examples = run_examples,
 	.exit_status = RUN_EXIT,
 	.operand = OPERAND_COMMAND,
@@ -618,8 +591,8 @@ const struct command cmd_build = {
 	.synopsis = "[OPTION]... COMMAND [ARG]... | @BSTEP [--KEY=VALUE]...",
 	.about = "The same as roar run, for what comes before the pipeline: "
 		 "compiling, installing. Build steps are counted apart, as "
-		 "@B1, @B2, and run first when an artifact is reproduced.",
-	.options = options,
+		 "@B1, @B2, and stand before the run steps in roar dag.",
+	.options = run_option_table,
 	.examples = build_examples,
 	.exit_status = RUN_EXIT,
 	.operand = OPERAND_COMMAND,

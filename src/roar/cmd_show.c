@@ -1,18 +1,18 @@
 /* cmd_show.c - `roar show`: all that is known of a session, job or artifact. */
+#include <errno.h>
 #include <string.h>
 
 #include "base/quote.h"
 #include "commands.h"
+#include "select.h"
 #include "show.h"
-#include "target.h"
 #include "view.h"
 
 enum { SESSION_PREFIX_MIN = 4 }; /* digits, where anything may be meant */
 
 struct request {
-	enum target_want want;
+	struct selection target; /* no word: the active session */
 	bool session; /* --session, or no word at all */
-	const char *word; /* NULL: the active session */
 };
 
 void show_more(struct view *v, uint64_t n, uint64_t shown)
@@ -26,35 +26,16 @@ void show_more(struct view *v, uint64_t n, uint64_t shown)
 
 static int parse_request(const struct args *args, struct request *ret)
 {
-	static const struct {
-		const char *option;
-		enum target_want want;
-	} selectors[] = {
-		{ "path", TARGET_WANT_PATH },
-		{ "job", TARGET_WANT_JOB },
-		{ "artifact", TARGET_WANT_ARTIFACT },
-	};
-	int n = args->n_operands + args_has(args, "session");
+	int n = select_read(args, &ret->target);
 
-	*ret = (struct request){ .session = args_has(args, "session") };
-	if (args->n_operands)
-		ret->word = args->operands[0];
-	if (ret->session && args->n_operands)
-		n = 1; /* `show --session UID` */
-	for (size_t i = 0; i < sizeof(selectors) / sizeof(selectors[0]); i++) {
-		if (!args_has(args, selectors[i].option))
-			continue;
-		ret->word = args_get(args, selectors[i].option);
-		ret->want = selectors[i].want;
+	ret->session = args_has(args, "session") || !ret->target.word;
+	/* The operand of `show --session UID` is no second thing. */
+	if (args_has(args, "session") && !args->n_operands)
 		n++;
-	}
 	if (n > 1)
 		return cli_usage(args->command,
 				 "one thing at a time: give REF, --path, "
-				 "--job, "
-				 "--artifact or --session");
-	if (!ret->word)
-		ret->session = true;
+				 "--job, --artifact or --session");
 	return 0;
 }
 
@@ -97,13 +78,13 @@ static int answer_session(struct view *v, const struct request *q,
 	struct store_session session = v->session;
 	int r;
 
-	if (q->word) {
-		r = find_session(v, q->word, &session, err);
+	if (q->target.word) {
+		r = find_session(v, q->target.word, &session, err);
 		if (r < 0)
 			return r;
 	}
-	return show_session(v, q->word || v->has_session ? &session : NULL, o,
-			    err);
+	return show_session(
+		v, q->target.word || v->has_session ? &session : NULL, o, err);
 }
 
 /* A job has half as many digits, and it, content and files come first. */
@@ -126,9 +107,10 @@ static int answer(struct view *v, const struct request *q,
 
 	if (q->session)
 		return answer_session(v, q, o, err);
-	r = target_resolve(v->store, &v->pool, &v->project, q->word, q->want,
-			   &target, err);
-	if (r == -ENOENT && q->want == TARGET_ANY && may_be_session(q->word) &&
+	r = target_resolve(v->store, &v->pool, &v->project, q->target.word,
+			   q->target.want, &target, err);
+	if (r == -ENOENT && q->target.want == TARGET_ANY &&
+	    may_be_session(q->target.word) &&
 	    answer_session(v, q, o, &other) >= 0)
 		return 0;
 	if (r < 0)
@@ -156,6 +138,8 @@ static int run(const struct args *args)
 	if (r)
 		return r;
 	r = answer(&v, &q, &o, &err);
+	if (r == -EINVAL) /* the word, which no record could hold */
+		return cli_usage(args->command, "%s", err.text);
 	return r < 0 ? view_fail(r, &err) : view_print(&v);
 }
 
@@ -189,49 +173,61 @@ const struct command cmd_show = {
 	.group = GROUP_INSPECT,
 	.summary = "show a session, job or artifact",
 	.synopsis = "[OPTION]... [REF]",
-	.about = "Shows all that is recorded about one thing. REF is a step of "
-		 "the active session (@N, or @BN for a build step; @N.M is its "
-		 "execution M), a job's UID or the first digits of it, a "
-		 "content hash or the first digits of it, a file, or a "
-		 "session's UID or the first digits of it. Without REF the "
-		 "active session is shown.\n"
-		 "\n"
-		 "A job: its command, directory, time, exit code, the verdict "
-		 "with its reasons, tracer, git state with the snapshot of "
-		 "uncommitted code, resource use, and its files. Files are "
-		 "listed in the order of their first use with hash and size; "
-		 "an input made by a recorded job names it. Filtered files are "
-		 "counted, and listed with --all.\n"
-		 "\n"
-		 "An artifact: its digests and size, the paths where it was "
-		 "seen and whether it is still there, the jobs that made it "
-		 "and the jobs that used it, of each step the latest "
-		 "execution. A file whose time changed but not "
-		 "its size is read to compare, up to 256 MiB; beyond that it "
-		 "is called unverified.\n"
-		 "\n"
-		 "--json prints an object whose type is session, job or "
-		 "artifact.\n"
-		 "\n"
-		 "For a session: session (uid, created_at, closed_at, jobs, "
-		 "run_steps, build_steps), dag_hash and jobs as in roar log.\n"
-		 "\n"
-		 "For a job: the fields of roar log and executions, script, "
-		 "cwd, gaps (reason, text, detail, count), tracer, "
-		 "roar_version, host, user, git (root, commit, branch, remote, "
-		 "dirty, snapshot, note; null outside a repository), resources "
-		 "(cpu_user_s, cpu_system_s, max_rss_bytes, processes); the "
-		 "arrays inputs, outputs, temporaries and touched (path, role, "
-		 "digests, size_bytes, type, intermediate, filter, read_order, "
-		 "write_order, reader_pid, writer_pid, renamed_from, and for "
-		 "inputs made_by with job_uid and step_ref); filtered (filter, "
-		 "read, written); with --all also processes (pid, parent_pid, "
-		 "command, started_at, ended_at, wait_status).\n"
-		 "\n"
-		 "For an artifact: digests, size_bytes, first_seen_at, "
-		 "first_path, paths (path and state: present, changed, missing "
-		 "or unverified), made_by and used_by (job_uid, step_ref, "
-		 "command, started_at, path, role).",
+	.about =
+		"Shows all that is recorded about one thing. REF is a step of "
+		"the active session (@N, or @BN for a build step; @N.M is its "
+		"execution M), a job's UID or the first digits of it, a "
+		"content hash or the first digits of it, a file, or a "
+		"session's UID or the first digits of it. Without REF the "
+		"active session is shown.\n"
+		"\n"
+		"A job: its command, directory, time, exit code, the verdict "
+		"with its reasons, tracer, git state with the snapshot of "
+		"uncommitted code, resource use, the tags that its outputs "
+		"carry and the job each comes from, and its files. Files are "
+		"listed in the order of their first use with hash and size; "
+		"an input made by a recorded job names it. Filtered files are "
+		"counted, and listed with --all.\n"
+		"\n"
+		"An artifact: its digests and size, its tags (those of the "
+		"job that made it last, under this path if one is given), the "
+		"paths where it was "
+		"seen and whether it is still there, the jobs that made it "
+		"and the jobs that used it, of each step the latest "
+		"execution. A file whose time changed but not "
+		"its size is read to compare, up to 256 MiB; beyond that it "
+		"is called unverified.\n"
+		"\n"
+		"--json prints an object whose type is session, job or "
+		"artifact.\n"
+		"\n"
+		"For a session: session (uid, created_at, closed_at, jobs, "
+		"run_steps, build_steps), dag_hash and jobs as in roar log.\n"
+		"\n"
+		"For a job: the fields of roar log and executions, script, "
+		"cwd, gaps (reason, text, detail, count), tracer, observation "
+		"(tracer, attach_s (null: not known), filters in force, "
+		"processes_seen, processes_escaped, events_lost, "
+		"io_uring_rings, foreign_namespace_files), roar_version, host, user, git (root, commit, branch, remote, "
+		"dirty (null: not known), snapshot, left_out (path, reason; the "
+		"first 100 uncommitted files that are not in the snapshot), "
+		"left_out_count, note; null outside a repository), resources "
+		"(cpu_user_s, cpu_system_s, max_rss_bytes, processes), tags "
+		"(kind, value, origin: user or system, from with job_uid and "
+		"step_ref), blocked_tags (kind, value; null: all of the "
+		"kind); the "
+		"arrays inputs, outputs, temporaries and touched (path, role, "
+		"digests, size_bytes, type, intermediate, filter, read_order, "
+		"write_order, reader_pid, writer_pid, renamed_from, implied_by "
+		"(a compiled Python module that was read for its source), and for "
+		"inputs made_by with job_uid and step_ref); filtered (filter, "
+		"read, written); with --all also processes (pid, parent_pid, "
+		"command, started_at, ended_at, wait_status).\n"
+		"\n"
+		"For an artifact: digests, size_bytes, first_seen_at, "
+		"first_path, paths (path and state: present, changed, missing "
+		"or unverified), tags, made_by and used_by (job_uid, step_ref, "
+		"command, started_at, path, role).",
 	.options = options,
 	.examples = examples,
 	.operand = OPERAND_TARGET,

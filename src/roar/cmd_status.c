@@ -169,10 +169,10 @@ static void add_artifact(struct view *v, const struct tracked *t)
 	str_adds(&v->out, "  ");
 	view_cell(v, looks[t->presence].color, looks[t->presence].text, 10);
 	view_hash(&cell, &t->row->digests);
-	view_cell(v, COLOR_CYAN, str_cstr(&cell), VIEW_HASH_DIGITS + 2);
+	view_cell_str(v, COLOR_CYAN, &cell, VIEW_HASH_DIGITS + 2);
 	str_clear(&cell);
 	format_size(&cell, (uint64_t)t->artifact->size);
-	view_cell(v, COLOR_NONE, str_cstr(&cell), 12);
+	view_cell_str(v, COLOR_NONE, &cell, 12);
 	view_path(v, &v->out, t->artifact->path);
 	if (t->artifact->state == GRAPH_STALE)
 		str_adds(&v->out, " *");
@@ -335,8 +335,8 @@ const struct command cmd_status = {
 	.about = "Shows the active session: its DAG hash (the same content "
 		 "gives the same hash on every machine), how many build and "
 		 "run steps it has, the last job with its verdict, the steps "
-		 "that are stale because an input was made again with other "
-		 "content, and the artifacts: what the steps last wrote, with "
+		 "that are stale because an input was made again (roar dag "
+		 "tells the rules), and the artifacts: what the steps last wrote, with "
 		 "hash, size and path, and whether it is still there.\n"
 		 "\n"
 		 "An artifact is Present when the file has the inode, size "

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/quote.h"
+#include "base/vec.h"
 #include "config_file.h"
 
 /* ---- putting values into the struct ---- */
@@ -146,19 +147,24 @@ const struct config_key config_keys[] = {
 	  "more to leave out of sight: absolute prefixes or parts with * and ?",
 	  apply_ignore_paths, 0 },
 	{ "hash.primary", CONFIG_WORD, "\"blake3\"", "blake3",
-	  "the digest that identifies content", apply_nothing, 0 },
+	  "the digest that identifies content; there is no other choice",
+	  apply_nothing, 0 },
 	{ "hash.run", CONFIG_STRINGS, "[]", "blake3|sha256|sha512|md5",
 	  "more digests to take of every file of a run", apply_hash_run, 0 },
-	{ "tracer.default", CONFIG_WORD, "\"auto\"", "auto|ptrace",
-	  "how processes are observed", apply_tracer, 0 },
+	{ "tracer.default", CONFIG_WORD, "\"auto\"",
+	  "auto|ebpf|hybrid|preload|ptrace", "how processes are observed",
+	  apply_tracer, 0 },
 	{ "tracer.fallback_enabled", CONFIG_BOOL, "true", NULL,
-	  "run unobserved where the tracer is refused, instead of not at all",
+	  "where the tracer is refused take another one, or none at all",
 	  apply_flag, offsetof(struct config, tracer_fallback) },
+	{ "run.require_complete", CONFIG_BOOL, "false", NULL,
+	  "an incomplete record makes the exit status 125 if the command's is 0",
+	  apply_flag, offsetof(struct config, require_complete) },
 	{ "git.snapshot", CONFIG_BOOL, "true", NULL,
 	  "keep uncommitted code of a run as objects under refs/roar/",
 	  apply_flag, offsetof(struct config, git_snapshot) },
 	{ "redact.names", CONFIG_STRINGS, "[]", NULL,
-	  "more names of options and variables whose values are secret",
+	  "more names of options and variables whose values are secret (* for all)",
 	  apply_redact_names, 0 },
 	{ "hints.enabled", CONFIG_BOOL, "true", NULL,
 	  "say what could be done next", apply_flag,
@@ -261,50 +267,67 @@ bool config_is_env_name(const char *name)
 
 /* ---- loading ---- */
 
-static int add_variable(struct config *c, const struct toml_entry *e,
-			const char *path, struct roar_error *err)
+static int add_mistake(struct config *c, const char *sentence)
 {
-	CLEANUP(str_release) struct str text = STR_INIT;
-	const char *name = e->key + strlen("env.");
+	char **slot = VEC_PUSH(c->mistakes, c->n_mistakes, c->cap_mistakes);
 
-	if (!config_is_env_name(name))
-		return error_set(err, -EINVAL,
-				 "'%s' line %d: [env] has a name that no "
-				 "variable can have (letters, digits and '_')",
-				 path, e->value.line);
-	if (e->value.type != TOML_STRING)
-		return error_set(err, -EINVAL,
-				 "'%s' line %d: %s in [env] takes a string, not "
-				 "a value of type %s",
-				 path, e->value.line, name,
-				 toml_type_name(e->value.type));
-	str_addf(&text, "%s=%s", name, e->value.string);
-	c->env[c->n_env] = str_take(&text);
-	return c->env[c->n_env++] ? 0 : -ENOMEM;
+	if (!slot)
+		return -ENOMEM;
+	*slot = strdup(sentence);
+	return *slot ? 0 : -ENOMEM;
 }
 
-static int load_env(struct config *c, const struct config_file *f,
-		    struct roar_error *err)
+/* Nobody knows which names are secret: all are. */
+static int distrust_names(struct config *c)
 {
-	const struct toml_entry *taken = toml_find(&f->doc, "env");
-	int r = 0;
+	char **names = realloc(c->redact_names,
+			       (c->n_redact_names + 2) * sizeof(*names));
 
-	if (taken)
-		return error_set(err, -EINVAL,
-				 "'%s' line %d: env has to be the table [env]",
-				 str_cstr(&f->path), taken->value.line);
-	c->env = calloc(f->doc.n_entries + 1, sizeof(*c->env));
-	if (!c->env)
+	if (!names)
 		return -ENOMEM;
-	for (const struct toml_entry *e = f->doc.entries; e && r == 0;
-	     e = e->next)
-		if (!strncmp(e->key, "env.", 4))
-			r = add_variable(c, e, str_cstr(&f->path), err);
+	c->redact_names = names;
+	names[c->n_redact_names] = strdup("*");
+	if (!names[c->n_redact_names])
+		return -ENOMEM;
+	names[++c->n_redact_names] = NULL;
+	return 0;
+}
+
+static int take_mistake(void *ctx, const struct config_mistake *m)
+{
+	struct config *c = ctx;
+	int r;
+
+	if (m->foreign)
+		return 0;
+	r = add_mistake(c, m->text);
+	if (r == 0 && !strncmp(m->key, "redact", 6))
+		r = distrust_names(c);
 	return r;
 }
 
-static int load_keys(struct config *c, struct config_file *f,
-		     struct roar_error *err)
+static int load_env(struct config *c, const struct config_file *f)
+{
+	c->env = calloc(f->doc.n_entries + 1, sizeof(*c->env));
+	if (!c->env)
+		return -ENOMEM;
+	for (const struct toml_entry *e = f->doc.entries; e; e = e->next) {
+		CLEANUP(str_release) struct str text = STR_INIT;
+		const char *name = config_env_name(e);
+
+		if (!name || !config_is_env_name(name) ||
+		    e->value.type != TOML_STRING)
+			continue;
+		str_addf(&text, "%s=%s", name, e->value.string);
+		c->env[c->n_env] = str_take(&text);
+		if (!c->env[c->n_env])
+			return -ENOMEM;
+		c->n_env++;
+	}
+	return 0;
+}
+
+static int load_keys(struct config *c, struct config_file *f)
 {
 	int r = 0;
 
@@ -312,39 +335,28 @@ static int load_keys(struct config *c, struct config_file *f,
 		struct toml_value value;
 		bool is_default;
 
-		r = config_file_get(f, k, &value, &is_default, err);
+		r = config_file_value(f, k, &value, &is_default);
 		if (r == 0)
 			r = k->apply(c, &value, k->arg);
 	}
 	return r;
 }
 
-int config_load(const char *dir, struct config *ret, struct roar_error *err)
+int config_load(const char *dir, struct config *ret)
 {
 	CLEANUP(config_file_release) struct config_file f = { 0 };
 	CLEANUP(config_release) struct config c = { 0 };
-	int r;
+	struct roar_error err = { 0 };
+	int broken = config_file_read(dir, &f, &err);
+	int r = broken == -ENOMEM ? broken : load_keys(&c, &f);
 
-	r = config_file_read(dir, &f, err);
 	if (r == 0)
-		r = load_keys(&c, &f, err);
+		r = load_env(&c, &f);
 	if (r == 0)
-		r = load_env(&c, &f, err);
-	if (r == -ENOMEM)
-		return error_set(err, r, "no memory to read the settings");
-	if (r < 0)
-		return r;
-	*ret = c;
-	c = (struct config){ 0 };
-	return 0;
-}
-
-int config_defaults(struct config *ret)
-{
-	CLEANUP(config_file_release) struct config_file none = { 0 };
-	CLEANUP(config_release) struct config c = { 0 };
-	int r = load_keys(&c, &none, NULL);
-
+		r = broken < 0 ? add_mistake(&c, err.text) :
+				 config_file_check(&f, take_mistake, &c);
+	if (r == 0 && broken < 0)
+		r = distrust_names(&c);
 	if (r < 0)
 		return r;
 	*ret = c;
@@ -364,6 +376,7 @@ void config_release(struct config *c)
 	free_strings(c->ignore_paths, c->n_ignore_paths);
 	free_strings(c->redact_names, c->n_redact_names);
 	free_strings(c->env, c->n_env);
+	free_strings(c->mistakes, c->n_mistakes);
 	free(c->tracer);
 	*c = (struct config){ 0 };
 }

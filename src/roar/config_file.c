@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/quote.h"
+#include "base/toml_edit.h"
 
 static const char file_name[] = "config.toml";
 
@@ -155,6 +156,22 @@ int config_file_get(struct config_file *f, const struct config_key *key,
 	return 0;
 }
 
+int config_file_value(struct config_file *f, const struct config_key *key,
+		      struct toml_value *ret, bool *ret_default)
+{
+	int r = config_file_get(f, key, ret, ret_default, NULL);
+
+	if (r != -EINVAL)
+		return r;
+	*ret_default = true;
+	return get_default(f, key, ret, NULL);
+}
+
+const char *config_env_name(const struct toml_entry *e)
+{
+	return strncmp(e->key, "env.", 4) ? NULL : e->key + 4;
+}
+
 /* ---- changing ---- */
 
 /* Held until the descriptor is closed.  The folder itself is locked: the file is
@@ -225,4 +242,39 @@ int config_file_edit(const char *dir, config_edit edit, void *ctx,
 		return changed;
 	r = write_text(&f, fd, &text, err);
 	return r < 0 ? r : changed;
+}
+
+struct change {
+	const char *name;
+	const char *value;
+};
+
+static int edit_value(const struct config_file *f, void *ctx, struct str *out,
+		      struct roar_error *err)
+{
+	CLEANUP(str_release) struct str table = STR_INIT;
+	const struct change *c = ctx;
+	size_t len = table_length(c->name);
+	const char *key = c->name + len + 1;
+	struct roar_error why = { .text = "no memory" };
+	int r;
+
+	str_add(&table, c->name, len);
+	if (!c->value)
+		return toml_unset(f->text.data, f->text.len, &f->doc,
+				  str_cstr(&table), key, out);
+	r = toml_set(f->text.data, f->text.len, &f->doc, str_cstr(&table), key,
+		     c->value, out, &why);
+	if (r < 0)
+		return error_set(err, r, "cannot change '%s': %s",
+				 str_cstr(&f->path), why.text);
+	return 1;
+}
+
+int config_file_set(const char *dir, const char *name, const char *value,
+		    struct roar_error *err)
+{
+	struct change change = { .name = name, .value = value };
+
+	return config_file_edit(dir, edit_value, &change, err);
 }

@@ -64,6 +64,28 @@ int config_file_get(struct config_file *f, const struct config_key *key,
 		    struct toml_value *ret, bool *ret_default,
 		    struct roar_error *err);
 
+/* The same for who has to go on: a value that does not suit the key counts as
+ * none.  0 or -ENOMEM. */
+int config_file_value(struct config_file *f, const struct config_key *key,
+		      struct toml_value *ret, bool *ret_default);
+
+/* The name of an entry of the table [env], NULL for other entries. */
+const char *config_env_name(const struct toml_entry *e);
+
+/* Something in the file that has no effect. */
+struct config_mistake {
+	const char *key; /* or the table */
+	const char *text; /* a sentence with file and line */
+	bool foreign; /* in a table that roar has not, nor one like it: likely
+		       * some other program's */
+};
+
+typedef int (*config_tell)(void *ctx, const struct config_mistake *m);
+
+/* Tells of every mistake, until `tell` returns anything but 0, which is then the
+ * result; else 0 or -ENOMEM. */
+int config_file_check(const struct config_file *f, config_tell tell, void *ctx);
+
 /* Appends the changed text to `out`.  1 when it changed, 0 when it need not be
  * written, or a negative errno and a sentence. */
 typedef int (*config_edit)(const struct config_file *f, void *ctx,
@@ -73,5 +95,10 @@ typedef int (*config_edit)(const struct config_file *f, void *ctx,
  * effect, a crash leaves the old file or the new.  Returns what `edit` did. */
 int config_file_edit(const char *dir, config_edit edit, void *ctx,
 		     struct roar_error *err);
+
+/* The same for one value: `name` ("output.quiet") gets `value`, which is TOML;
+ * NULL removes it.  Returns 1, or 0 when there was nothing to remove. */
+int config_file_set(const char *dir, const char *name, const char *value,
+		    struct roar_error *err);
 
 #endif

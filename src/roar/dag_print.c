@@ -6,20 +6,24 @@
  *	●─┘  @3*     2    1     0  @1,@2   python evaluate.py
  *
  * AFTER says in words what the lines draw, so that nothing is lost where the
- * lines end: too many lanes, cycles, filtered rows. */
+ * lines end: too many lanes, cycles, filtered rows.  A narrow terminal has no
+ * counts, a very narrow one no AFTER either. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dag.h"
+#include "help.h"
 #include "lanes.h"
 #include "view.h"
 
 enum {
 	AFTER_MAX = 24, /* columns; further dependencies become "+3" */
-	LANES_MIN = 4,
+	LANES_MIN = 2,
 	LANES_MAX = 16,
-	COMMAND_MIN = 20, /* columns it gets with its outcome, however narrow */
+	COUNTS_WIDTH = 16, /* " %4u %4u %5u" */
+	COMMAND_MIN = 20, /* columns it gets with its outcome, if it can be */
+	COMMAND_LEAST = 4, /* columns below which it is left out */
 	COMMAND_WIDE = 40, /* from here on there is room for long words */
 };
 
@@ -30,7 +34,8 @@ struct table {
 	struct lane_row *lanes; /* by row */
 	size_t lanes_width;
 	size_t step_width;
-	size_t after_width;
+	size_t after_width; /* 0: the column is not shown */
+	bool counts; /* IN, OUT and USED are shown */
 };
 
 static const struct graph_node *node_of(const struct table *t, size_t row)
@@ -117,19 +122,6 @@ static void step_cell(const struct table *t, size_t row, struct str *out)
 		str_addc(out, '*');
 }
 
-static int by_step(const void *a, const void *b, void *pipeline)
-{
-	const struct store_job *x = pipeline_job(pipeline, *(uint32_t *)a);
-	const struct store_job *y = pipeline_job(pipeline, *(uint32_t *)b);
-	int kinds = strcmp(x->kind, y->kind); /* build before run */
-
-	if (kinds)
-		return kinds;
-	if (x->step != y->step)
-		return x->step < y->step ? -1 : 1;
-	return (x->attempt > y->attempt) - (x->attempt < y->attempt);
-}
-
 static void after_cell(const struct table *t, size_t row, struct str *out)
 {
 	const struct graph_node *n = node_of(t, row);
@@ -141,7 +133,7 @@ static void after_cell(const struct table *t, size_t row, struct str *out)
 	}
 	for (uint32_t k = 0; k < n->n_deps; k++)
 		deps[k] = n->deps[k];
-	qsort_r(deps, n->n_deps, sizeof(*deps), by_step, &t->dag->pipeline);
+	qsort_r(deps, n->n_deps, sizeof(*deps), dag_by_step, &t->dag->pipeline);
 	for (uint32_t k = 0; k < n->n_deps; k++) {
 		if (out->len > AFTER_MAX - 8 && k + 1 < n->n_deps) {
 			str_addf(out, ",+%u", n->n_deps - k);
@@ -151,6 +143,15 @@ static void after_cell(const struct table *t, size_t row, struct str *out)
 			str_addc(out, ',');
 		add_step(t, deps[k], out);
 	}
+}
+
+static void choose_columns(struct table *t)
+{
+	size_t used = t->lanes_width + 1 + t->step_width + 2 + COMMAND_MIN;
+
+	t->counts = used + COUNTS_WIDTH + 2 + t->after_width <= t->view->width;
+	if (!t->counts && used + 2 + t->after_width > t->view->width)
+		t->after_width = 0;
 }
 
 static void measure(struct table *t)
@@ -170,6 +171,7 @@ static void measure(struct table *t)
 			t->after_width = cell.len;
 	}
 	str_release(&cell);
+	choose_columns(t);
 }
 
 static enum color row_color(enum graph_state state)
@@ -206,12 +208,13 @@ static void add_command(struct table *t, size_t row, size_t used)
 {
 	const struct store_job *job = job_of(t, row);
 	struct view *v = t->view;
-	size_t width = COMMAND_MIN;
+	size_t width = v->width > used ? v->width - used : 0;
 	struct str text = STR_INIT;
 
-	if (v->width > used + COMMAND_MIN)
-		width = v->width - used;
-	width -= add_trouble(v, job, width);
+	if (width >= COMMAND_MIN)
+		width -= add_trouble(v, job, width);
+	if (width < COMMAND_LEAST)
+		return;
 	if (job->name[0]) {
 		str_add(&text, job->name, strnlen(job->name, 60));
 		str_adds(&text, ": ");
@@ -243,15 +246,19 @@ static void add_row(struct table *t, size_t row)
 	start = v->out.len;
 	str_addf(&v->out, "%s ", t->lanes[row].text);
 	step_cell(t, row, &cell);
-	view_cell(v, row_color(n->state), str_cstr(&cell), t->step_width);
-	str_addf(&v->out, " %4u %4u %5u  ", n->n_inputs, n->n_outputs,
-		 n->n_consumed);
-	str_clear(&cell);
-	after_cell(t, row, &cell);
-	view_cell(v, COLOR_DIM, str_cstr(&cell), t->after_width);
+	view_cell_str(v, row_color(n->state), &cell, t->step_width);
+	if (t->counts)
+		str_addf(&v->out, " %4u %4u %5u", n->n_inputs, n->n_outputs,
+			 n->n_consumed);
 	str_adds(&v->out, "  ");
+	if (t->after_width) {
+		str_clear(&cell);
+		after_cell(t, row, &cell);
+		view_cell_str(v, COLOR_DIM, &cell, t->after_width);
+		str_adds(&v->out, "  ");
+	}
 	add_command(t, row, view_columns(&v->out, start));
-	str_addc(&v->out, '\n');
+	end_line(&v->out);
 	str_release(&cell);
 }
 
@@ -261,8 +268,14 @@ static void add_heads(struct table *t)
 	struct str heads = STR_INIT;
 
 	str_pad(&heads, ' ', t->lanes_width + 1);
-	str_addf(&heads, "%-*s %4s %4s %5s  %-*s  COMMAND", (int)t->step_width,
-		 "STEP", "IN", "OUT", "USED", (int)t->after_width, "AFTER");
+	str_addf(&heads, "%-*s", (int)t->step_width, "STEP");
+	if (t->counts)
+		str_addf(&heads, " %4s %4s %5s", "IN", "OUT", "USED");
+	str_adds(&heads, "  ");
+	if (t->after_width)
+		str_addf(&heads, "%-*s  ", (int)t->after_width, "AFTER");
+	if (view_columns(&heads, 0) + strlen("COMMAND") <= v->width)
+		str_adds(&heads, "COMMAND");
 	term_add(&v->out, &v->term, COLOR_DIM, str_cstr(&heads));
 	str_addc(&v->out, '\n');
 	str_release(&heads);
@@ -282,10 +295,10 @@ static void add_artifact(struct table *t, size_t row,
 	str_addf(&v->out, "%s   %s ", t->lanes[row].below,
 		 v->term.unicode ? "→" : ">");
 	view_hash(&cell, d ? d : &none);
-	view_cell(v, COLOR_CYAN, str_cstr(&cell), VIEW_HASH_DIGITS + 2);
+	view_cell_str(v, COLOR_CYAN, &cell, VIEW_HASH_DIGITS + 2);
 	str_clear(&cell);
 	format_size(&cell, (uint64_t)a->size);
-	view_cell(v, COLOR_NONE, str_cstr(&cell), 12);
+	view_cell_str(v, COLOR_NONE, &cell, 12);
 	view_path(v, &v->out, a->path);
 	if (a->state != GRAPH_ACTIVE)
 		str_addf(&v->out, "  %s", graph_state_name(a->state));
@@ -350,6 +363,21 @@ static void add_part(struct str *out, size_t n, const char *one,
 	str_addf(out, "%zu %s", n, n == 1 ? one : many);
 }
 
+/* A sentence, over as many lines as the terminal needs. */
+static void add_text(struct dag *d, enum color color, const struct str *text)
+{
+	struct view *v = d->view;
+	struct str wrapped = STR_INIT;
+
+	help_wrap(&wrapped, str_cstr(text), 0, (int)v->width);
+	if (wrapped.len)
+		wrapped.data[--wrapped.len] = '\0';
+	v->out.failed |= text->failed || wrapped.failed;
+	term_add(&v->out, &v->term, color, str_cstr(&wrapped));
+	str_addc(&v->out, '\n');
+	str_release(&wrapped);
+}
+
 static void add_title(struct dag *d)
 {
 	const struct pipeline *p = &d->pipeline;
@@ -361,13 +389,24 @@ static void add_title(struct dag *d)
 	add_part(&parts, p->n_stale, "stale step", "stale steps");
 	add_part(&parts, p->n_stale_artifacts, "stale artifact",
 		 "stale artifacts");
-	add_part(&parts, p->n_superseded_artifacts, "superseded", "superseded");
+	add_part(&parts, p->n_superseded_artifacts, "superseded artifact",
+		 "superseded artifacts");
 	if (parts.len)
 		str_addf(&title, " (%s)", str_cstr(&parts));
-	term_add(&d->view->out, &d->view->term, COLOR_BOLD, str_cstr(&title));
-	str_addc(&d->view->out, '\n');
+	add_text(d, COLOR_BOLD, &title);
 	str_release(&title);
 	str_release(&parts);
+}
+
+static void add_legend(struct dag *d)
+{
+	struct str text = STR_INIT;
+
+	str_adds(&text, "* stale: an input was made again; 'roar run @N' "
+			"brings a step up to date");
+	str_addc(&d->view->out, '\n');
+	add_text(d, COLOR_NONE, &text);
+	str_release(&text);
 }
 
 static int index_rows(struct table *t)
@@ -409,8 +448,6 @@ int dag_print(struct dag *d)
 	add_heads(&t);
 	r = add_rows(&t);
 	if (r >= 0 && d->pipeline.n_stale)
-		str_adds(out,
-			 "\n* stale: an input was made again with other "
-			 "content; 'roar run @N' brings a step up to date\n");
+		add_legend(d);
 	return r;
 }

@@ -11,6 +11,7 @@
 #include "cli.h"
 #include "commands.h"
 #include "help.h"
+#include "run/front.h"
 #include "suggest.h"
 
 /* A descriptor 0, 1 or 2 that the caller closed would be taken by the next file
@@ -72,6 +73,45 @@ static int help_on(const char *word)
 	return print_help(command);
 }
 
+/* What is no command: at most `max` words may stand behind it. */
+static int check_words(const char *word, char *const *rest, int n, int max)
+{
+	CLEANUP(str_release) struct str shown = STR_INIT;
+
+	if (n <= max)
+		return 0;
+	quote_printable_cut(&shown, rest[max], 200);
+	return cli_usage(NULL, "'roar %s' has no use for '%s'", word,
+			 str_cstr(&shown));
+}
+
+/* The words that are no commands. */
+static int run_word(const char *word, char *const *rest, int n)
+{
+	enum { HELP, HELP_ON, VERSION };
+	static const struct {
+		const char *word;
+		int what;
+	} words[] = {
+		{ "help", HELP_ON },	  { "--help", HELP }, { "-h", HELP },
+		{ "--version", VERSION }, { "-V", VERSION },
+	};
+	size_t i = 0;
+	int r;
+
+	while (i < sizeof(words) / sizeof(words[0]) &&
+	       strcmp(word, words[i].word) != 0)
+		i++;
+	if (i == sizeof(words) / sizeof(words[0]))
+		return fail_unknown(word);
+	r = check_words(word, rest, n, words[i].what == HELP_ON);
+	if (r)
+		return r;
+	if (words[i].what == VERSION)
+		return print_version();
+	return help_on(n ? rest[0] : NULL);
+}
+
 static int run_command(const struct command *command, int argc, char **argv)
 {
 	CLEANUP(args_release) struct args args = { 0 };
@@ -93,16 +133,11 @@ int main(int argc, char **argv)
 	const char *word = argc > 1 ? argv[1] : "help";
 	const struct command *command;
 
+	front_prepare();
 	occupy_standard_fds();
 	quote_set_ascii(!term_has_unicode());
-	if (!strcmp(word, "help"))
-		return help_on(argc > 2 ? argv[2] : NULL);
-	if (!strcmp(word, "--help") || !strcmp(word, "-h"))
-		return print_help(NULL);
-	if (!strcmp(word, "--version") || !strcmp(word, "-V"))
-		return print_version();
 	command = command_find(word);
 	if (!command)
-		return fail_unknown(word);
+		return run_word(word, argv + 2, argc > 2 ? argc - 2 : 0);
 	return run_command(command, argc - 1, argv + 1);
 }

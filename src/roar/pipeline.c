@@ -37,79 +37,21 @@ static int index_rows(struct pipeline *p)
 
 /* ---- what was renamed or linked ---- */
 
-/* While rows are looked at in the order of their jobs. */
-struct moves {
-	struct map written; /* path -> its newest row so far */
-	size_t job; /* in the outline */
-	struct graph_file *files;
-	size_t n_files;
-};
-
-static int64_t started_at(struct moves *m, const struct pipeline *p, int64_t id)
-{
-	while (m->job < p->n_outline && p->outline[m->job].id < id)
-		m->job++;
-	return m->job < p->n_outline && p->outline[m->job].id == id ?
-		       p->outline[m->job].started_ns :
-		       INT64_MIN;
-}
-
-/* Rows `i` to `end` are those of one job.  It may have written anew what it had
- * moved away, so its own rows come into play after all were looked at. */
-static int add_moves(struct moves *m, struct pipeline *p, size_t i, size_t end)
-{
-	int64_t started_ns = started_at(m, p, p->files[i].job_id);
-	int r = 0;
-
-	for (size_t k = i; k < end; k++) {
-		const struct store_file *row = &p->files[k];
-		const struct store_file *made;
-
-		if (!row->origin[0])
-			continue;
-		made = map_get(&m->written, row->origin, strlen(row->origin));
-		if (!made || !producer_moved(row, started_ns, made))
-			continue;
-		m->files[m->n_files++] = (struct graph_file){
-			.job_id = row->job_id,
-			.path = row->origin,
-			.artifact = row->artifact_id,
-			.size = (int64_t)row->stamp.size,
-			.is_moved = true,
-		};
-	}
-	for (size_t k = i; r >= 0 && k < end; k++)
-		if (p->files[k].role & LINEAGE_OUTPUT)
-			r = map_set(&m->written, p->files[k].path,
-				    strlen(p->files[k].path), &p->files[k]);
-	return r;
-}
-
-/* How many such dependencies there may be; most sessions have none. */
-static size_t count_origins(const struct pipeline *p)
+static size_t count_moves(const struct pipeline *p)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < p->n_files; i++)
-		n += p->files[i].origin[0] != '\0';
+		n += producer_is_moved(&p->files[i]);
 	return n;
 }
 
-/* Appends one file for each. */
-static int find_moves(struct pipeline *p, struct graph_file *files, size_t *n)
+/* What only got another name counts under the one it had. */
+static void add_moves(const struct pipeline *p, struct graph_file *files)
 {
-	struct moves m = { .files = files, .n_files = *n };
-	int r = 0;
-
-	for (size_t i = 0, end; r >= 0 && i < p->n_files; i = end) {
-		for (end = i; end < p->n_files &&
-			      p->files[end].job_id == p->files[i].job_id;)
-			end++;
-		r = add_moves(&m, p, i, end);
-	}
-	map_release(&m.written);
-	*n = m.n_files;
-	return r;
+	for (size_t i = 0; i < p->n_files; i++)
+		if (producer_is_moved(&p->files[i]))
+			*files++ = producer_moved_file(&p->files[i]);
 }
 
 /* ---- the graph ---- */
@@ -118,10 +60,9 @@ static int make_graph(struct view *v, unsigned flags, struct pipeline *p)
 {
 	struct graph_job *jobs = pool_zalloc(&v->pool, (p->n_outline + 1) *
 							       sizeof(*jobs));
-	size_t n_moves = count_origins(p);
-	size_t n_files = p->n_files;
-	struct graph_file *files = pool_zalloc(
-		&v->pool, (n_files + n_moves + 1) * sizeof(*files));
+	size_t n_files = p->n_files + count_moves(p);
+	struct graph_file *files = pool_zalloc(&v->pool,
+					       (n_files + 1) * sizeof(*files));
 
 	if (!jobs || !files)
 		return -ENOMEM;
@@ -133,15 +74,8 @@ static int make_graph(struct view *v, unsigned flags, struct pipeline *p)
 			.started_ns = p->outline[i].started_ns,
 		};
 	for (size_t i = 0; i < p->n_files; i++)
-		files[i] = (struct graph_file){
-			.job_id = p->files[i].job_id,
-			.path = p->files[i].path,
-			.artifact = p->files[i].artifact_id,
-			.size = (int64_t)p->files[i].stamp.size,
-			.is_output = p->files[i].role & LINEAGE_OUTPUT,
-		};
-	if (n_moves && find_moves(p, files, &n_files) < 0)
-		return -ENOMEM;
+		files[i] = producer_file(&p->files[i]);
+	add_moves(p, &files[p->n_files]);
 	return graph_new(jobs, p->n_outline, files, n_files,
 			 flags & PIPELINE_EXPANDED, &p->graph);
 }

@@ -13,12 +13,17 @@
 
 /* ---- what the record says ---- */
 
+static bool is_link(const struct store_file *row)
+{
+	return row->ftype == EVENT_FTYPE_SYMLINK;
+}
+
 static const char *refuse_place(const struct view *v,
 				const struct store_file *row)
 {
 	if (row->filter)
 		return "it is filtered";
-	if (row->ftype != EVENT_FTYPE_REGULAR)
+	if (row->ftype != EVENT_FTYPE_REGULAR && !is_link(row))
 		return "it is no regular file";
 	if (!path_is_under(row->path, v->project.root) ||
 	    path_is_under(row->path, v->project.dir))
@@ -28,20 +33,32 @@ static const char *refuse_place(const struct view *v,
 
 static const char *refuse_history(const struct store_file *row)
 {
-	unsigned fresh = LINEAGE_CREATED | LINEAGE_LINKED_TO;
-
 	if (row->seen & LINEAGE_READ_PRIOR)
 		return "the job also read it as an input";
-	if (row->seen & LINEAGE_RENAMED_TO)
-		return "it was renamed into place and may have existed before";
-	if (!(row->seen & fresh) || row->seen & LINEAGE_REMOVED)
+	if (row->seen & LINEAGE_PRIOR)
+		return "its content existed before the run";
+	if (!(row->seen & LINEAGE_FRESH))
 		return "it existed before the run";
 	if (!(row->digests.have & DIGEST_SET_BLAKE3))
 		return "its content was not identified";
 	return NULL;
 }
 
-/* Sets *ret_why when another job knows the same content at the same path. */
+/* Does the use of the same path by another job speak against deleting it? */
+static const char *refuse_use(const struct store_file *row,
+			      const struct store_file *use)
+{
+	if (use->job_id == row->job_id)
+		return NULL;
+	if (use->artifact_id == row->artifact_id)
+		return "another recorded job has the same content there";
+	/* Nothing tells what a rename replaced, but somebody had a file there. */
+	if (row->seen & LINEAGE_RENAMED_TO && use->job_id < row->job_id &&
+	    use->role & (LINEAGE_INPUT | LINEAGE_OUTPUT))
+		return "it took the place of a file that an earlier job knew";
+	return NULL;
+}
+
 static int refuse_shared(struct view *v, const struct store_file *row,
 			 const char **ret_why, struct roar_error *err)
 {
@@ -51,11 +68,8 @@ static int refuse_shared(struct view *v, const struct store_file *row,
 	int r;
 
 	r = store_path_uses(v->store, &scratch, row->path, &uses, &n, err);
-	for (size_t i = 0; r >= 0 && i < n; i++)
-		if (uses[i].job_id != row->job_id &&
-		    uses[i].artifact_id == row->artifact_id)
-			*ret_why = "another recorded job has the same content "
-				   "there";
+	for (size_t i = 0; r >= 0 && i < n && !*ret_why; i++)
+		*ret_why = refuse_use(row, &uses[i]);
 	pool_release(&scratch);
 	return r;
 }
@@ -89,33 +103,54 @@ static int open_parent(const char *path)
 	return TAKE_FD(dir);
 }
 
-static int look(int dir, const char *path, struct stamp *ret)
+static int look(int dir, const struct store_file *row, struct stamp *ret)
 {
 	struct stat st;
 
-	if (fstatat(dir, path_basename(path), &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstatat(dir, path_basename(row->path), &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
-	if (!S_ISREG(st.st_mode))
+	if (is_link(row) ? !S_ISLNK(st.st_mode) : !S_ISREG(st.st_mode))
 		return -ELOOP;
 	*ret = stamp_of(&st);
 	return 0;
 }
 
+static int hash_link(int dir, const char *name, struct file_hash *ret)
+{
+	char text[4096];
+	ssize_t n = readlinkat(dir, name, text, sizeof(text));
+
+	if (n < 0)
+		return -errno;
+	return digest_buffer(text, (size_t)n, DIGEST_SET_BLAKE3, &ret->digests);
+}
+
+static int hash_file(int dir, const char *name, struct file_hash *ret)
+{
+	CLEANUP(closep)
+	int fd = openat(dir, name,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	return file_hash_fd(fd, DIGEST_SET_BLAKE3, NULL, NULL, ret);
+}
+
 static bool same_content(int dir, const struct store_file *row,
 			 const struct store_job *job, struct stamp *now)
 {
-	CLEANUP(closep) int fd = -1;
-	struct file_hash hash;
+	struct file_hash hash = { .stamp = *now };
+	const char *name = path_basename(row->path);
 	int64_t end_ns = job->started_ns + job->duration_ns;
+	int r;
 
 	if (now->size != row->stamp.size)
 		return false;
 	if (stamp_equal(now, &row->stamp) && !stamp_is_racy(now, end_ns))
 		return true;
-	fd = openat(dir, path_basename(row->path),
-		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 ||
-	    file_hash_fd(fd, DIGEST_SET_BLAKE3, NULL, NULL, &hash) < 0)
+	r = is_link(row) ? hash_link(dir, name, &hash) :
+			   hash_file(dir, name, &hash);
+	if (r < 0)
 		return false;
 	*now = hash.stamp;
 	return memcmp(hash.digests.blake3, row->digests.blake3, BLAKE3_LEN) ==
@@ -125,7 +160,7 @@ static bool same_content(int dir, const struct store_file *row,
 static void check_disk(struct pop_file *f, const struct store_job *job)
 {
 	CLEANUP(closep) int dir = open_parent(f->row->path);
-	int r = dir < 0 ? dir : look(dir, f->row->path, &f->stamp);
+	int r = dir < 0 ? dir : look(dir, f->row, &f->stamp);
 
 	if (r == -ENOENT) {
 		f->gone = true;
@@ -193,7 +228,7 @@ int pop_delete(const struct pop_file *file)
 
 	if (dir < 0)
 		return dir;
-	r = look(dir, file->row->path, &now);
+	r = look(dir, file->row, &now);
 	if (r < 0)
 		return r;
 	if (!stamp_equal(&now, &file->stamp))

@@ -3,15 +3,19 @@
  * Deleting is the one thing roar does that cannot be undone, so a file goes only
  * when all of this is proved, and stays otherwise, with the reason:
  *
- *	it is a regular output below the project's root, not filtered;
- *	it did not exist before the run: the job created the name, and neither
- *	read prior content there nor replaced or removed anything;
+ *	it is a regular file or a symbolic link that the job left below the
+ *	project's root, not filtered;
+ *	name and content are the job's: it created them, maybe under another
+ *	name that it renamed here at the end, and neither read nor removed
+ *	anything at that name that was there before;
  *	no other recorded job used or made the same content at that path;
  *	its content now is what the job left there, by stamp where that is
  *	proof, by hash otherwise;
  *	no symbolic link leads to it.
  *
- * A name that was renamed into place stays: nothing tells what was replaced. */
+ * What a rename replaced is gone whatever is done now, and nothing tells whether
+ * there was anything.  Such a file goes, unless an earlier job is known to have had
+ * one at that name. */
 #ifndef ROAR_POP_FILES_H
 #define ROAR_POP_FILES_H
 

@@ -1,6 +1,7 @@
 /* presence.c - see presence.h */
 #include "presence.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,6 +49,20 @@ static enum presence compare_content(struct store *s,
 	return compare(row, &hash.digests);
 }
 
+/* A symbolic link is its text. */
+static enum presence compare_link(const struct store_file *row)
+{
+	char target[4096];
+	ssize_t n = readlink(row->path, target, sizeof(target));
+	struct digests now = { 0 };
+
+	if (n < 0)
+		return errno == ENOENT ? PRESENCE_MISSING : PRESENCE_CHANGED;
+	if (digest_buffer(target, (size_t)n, DIGEST_SET_BLAKE3, &now) < 0)
+		return PRESENCE_UNVERIFIED;
+	return compare(row, &now);
+}
+
 enum presence presence_check(struct store *s, const struct store_file *row,
 			     uint64_t *budget)
 {
@@ -63,6 +78,8 @@ enum presence presence_check(struct store *s, const struct store_file *row,
 	now = stamp_of(&st);
 	if (same_look(&row->stamp, &now))
 		return PRESENCE_PRESENT;
+	if (link && S_ISLNK(st.st_mode))
+		return compare_link(row);
 	if (link || !S_ISREG(st.st_mode) || now.size != row->stamp.size)
 		return PRESENCE_CHANGED;
 	return compare_content(s, row, &now, budget);

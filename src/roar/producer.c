@@ -1,98 +1,142 @@
 /* producer.c - see producer.h */
 #include "producer.h"
 
-#include <string.h>
+#include <stdlib.h>
 
+#include "base/pool.h"
 #include "lineage/fold.h"
+#include "lineage/graph.h"
 #include "view.h"
 
-/* The first job that found the content of `row` at its path. */
-static int64_t first_reader(const struct store_file *uses, size_t n,
-			    const struct store_file *row)
+bool producer_is_moved(const struct store_file *row)
 {
-	for (size_t i = 0; i < n; i++)
-		if (uses[i].role & LINEAGE_INPUT &&
-		    strcmp(uses[i].path, row->path) == 0)
-			return uses[i].job_id;
-	return row->job_id;
+	return row->role & LINEAGE_OUTPUT && row->seen & LINEAGE_PRIOR &&
+	       row->artifact_id && row->origin[0];
 }
 
-/* 0: did not make it, 1: wrote that content elsewhere before anybody found it
- * here, 2: at the same path. */
-static int rank(const struct store_file *use, const struct store_file *row,
-		int64_t found)
+struct graph_file producer_file(const struct store_file *row)
 {
-	if (!(use->role & LINEAGE_OUTPUT) || use->job_id >= row->job_id)
-		return 0;
-	if (strcmp(use->path, row->path) == 0)
-		return 2;
-	return row->stamp.size && use->job_id < found ? 1 : 0;
+	const struct stamp *s = &row->stamp;
+	bool is_output = row->role & LINEAGE_OUTPUT;
+	/* A time of change cannot be set; that of content can, to earlier. */
+	bool by_content = is_output && s->mtime_ns < s->ctime_ns;
+
+	return (struct graph_file){
+		.job_id = row->job_id,
+		.path = row->path,
+		.artifact = row->artifact_id,
+		.size = (int64_t)s->size,
+		.time_ns = by_content ? s->mtime_ns : s->ctime_ns,
+		.is_output = is_output,
+	};
+}
+
+struct graph_file producer_moved_file(const struct store_file *row)
+{
+	return (struct graph_file){
+		.job_id = row->job_id,
+		.path = row->origin,
+		.artifact = row->artifact_id,
+		.size = (int64_t)row->stamp.size,
+		.is_moved = true,
+	};
+}
+
+/* ---- one question ---- */
+
+/* The part of the graph that matters to it. */
+struct excerpt {
+	struct graph_job *jobs;
+	size_t n_jobs;
+	struct graph_file *files; /* the first is the one asked about */
+	size_t n_files;
+};
+
+static int by_id(const void *a, const void *b)
+{
+	int64_t x = ((const struct graph_job *)a)->id;
+	int64_t y = ((const struct graph_job *)b)->id;
+
+	return (x > y) - (x < y);
+}
+
+static void add_file(struct excerpt *e, struct graph_file file)
+{
+	e->files[e->n_files++] = file;
+	/* Every execution is a step of its own. */
+	e->jobs[e->n_jobs++] = (struct graph_job){ .id = file.job_id,
+						   .step = file.job_id };
+}
+
+static void sort_jobs(struct excerpt *e)
+{
+	size_t n = 0;
+
+	qsort(e->jobs, e->n_jobs, sizeof(*e->jobs), by_id);
+	for (size_t i = 0; i < e->n_jobs; i++)
+		if (!n || e->jobs[n - 1].id != e->jobs[i].id)
+			e->jobs[n++] = e->jobs[i];
+	e->n_jobs = n;
+}
+
+/* All rows with the same content; where that is not known, with the same path. */
+static int read_uses(struct view *v, struct pool *pool,
+		     const struct store_file *row, struct excerpt *e,
+		     struct roar_error *err)
+{
+	struct store_file *uses;
+	size_t n;
+	int r;
+
+	if (row->artifact_id)
+		r = store_artifact_uses(v->store, pool, row->artifact_id, &uses,
+					&n, err);
+	else
+		r = store_path_uses(v->store, pool, row->path, &uses, &n, err);
+	if (r < 0)
+		return r;
+	e->files = pool_alloc(pool, (2 * n + 1) * sizeof(*e->files));
+	e->jobs = pool_alloc(pool, (2 * n + 1) * sizeof(*e->jobs));
+	if (!e->files || !e->jobs)
+		return -ENOMEM;
+	add_file(e, producer_is_moved(row) ? producer_moved_file(row) :
+					     producer_file(row));
+	for (size_t i = 0; i < n; i++) {
+		if (uses[i].filter ||
+		    !(uses[i].role & (LINEAGE_INPUT | LINEAGE_OUTPUT)))
+			continue;
+		add_file(e, producer_file(&uses[i]));
+		if (producer_is_moved(&uses[i]))
+			add_file(e, producer_moved_file(&uses[i]));
+	}
+	sort_jobs(e);
+	return 0;
+}
+
+static int find_id(const struct excerpt *e, int64_t *ret)
+{
+	CLEANUP(graph_freep) struct graph *g = NULL;
+	uint32_t job;
+	int r = graph_new(e->jobs, e->n_jobs, e->files, e->n_files, true, &g);
+
+	if (r < 0)
+		return r;
+	job = graph_maker(g, &e->files[0]);
+	*ret = job == GRAPH_NONE ? 0 : e->jobs[job].id;
+	return 0;
 }
 
 int producer_find(struct view *v, const struct store_file *row,
 		  const struct store_job **ret, struct roar_error *err)
 {
-	struct pool scratch = POOL_INIT; /* popular content has many uses */
-	struct store_file *uses;
-	int64_t best_job = 0;
-	int64_t found = 0;
-	int best = 0;
-	size_t n;
+	CLEANUP(pool_release) struct pool scratch = POOL_INIT; /* many uses */
+	struct excerpt e = { 0 };
+	int64_t id = 0;
 	int r;
 
 	*ret = NULL;
-	if (!row->artifact_id)
-		return 0;
-	r = store_artifact_uses(v->store, &scratch, row->artifact_id, &uses, &n,
-				err);
+	r = read_uses(v, &scratch, row, &e, err);
 	if (r >= 0)
-		found = first_reader(uses, n, row);
-	for (size_t i = 0; r >= 0 && i < n; i++) {
-		int this = rank(&uses[i], row, found);
-
-		if (!this || this < best)
-			continue;
-		best = this; /* oldest first, so the last of a rank is newest */
-		best_job = uses[i].job_id;
-	}
-	pool_release(&scratch);
-	if (r < 0 || !best)
-		return r;
-	return view_job(v, best_job, ret, err);
-}
-
-/* Neither renaming nor linking changes the time of the content.  One that is
- * older than the job, or the one that the maker left (clocks of file systems may
- * be ahead), says that the job did not write it. */
-bool producer_moved(const struct store_file *row, int64_t started_ns,
-		    const struct store_file *made)
-{
-	return row->role & LINEAGE_OUTPUT && made->role & LINEAGE_OUTPUT &&
-	       made->job_id < row->job_id && row->artifact_id &&
-	       made->artifact_id == row->artifact_id &&
-	       strcmp(made->path, row->origin) == 0 &&
-	       (row->stamp.mtime_ns < started_ns ||
-		row->stamp.mtime_ns == made->stamp.mtime_ns);
-}
-
-int producer_find_moved(struct view *v, const struct store_file *row,
-			const struct store_job *job,
-			const struct store_job **ret, struct roar_error *err)
-{
-	struct pool scratch = POOL_INIT;
-	struct store_file *uses;
-	int64_t made_by = 0;
-	size_t n;
-	int r;
-
-	*ret = NULL;
-	if (!row->artifact_id || !row->origin[0])
-		return 0;
-	r = store_artifact_uses(v->store, &scratch, row->artifact_id, &uses, &n,
-				err);
-	for (size_t i = 0; r >= 0 && i < n; i++)
-		if (producer_moved(row, job->started_ns, &uses[i]))
-			made_by = uses[i].job_id;
-	pool_release(&scratch);
-	return r < 0 || !made_by ? r : view_job(v, made_by, ret, err);
+		r = find_id(&e, &id);
+	return r < 0 || !id ? r : view_job(v, id, ret, err);
 }

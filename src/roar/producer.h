@@ -1,15 +1,13 @@
 /* producer.h - which recorded job made a piece of content.
  *
- * Content is the identity, so a file that was copied or moved by hand still
- * leads to its maker.  Among several makers the one that wrote the same path
- * comes first, then the newest.  Two cases prove nothing, and only the same path
- * counts there: empty content, and a job that wrote the content elsewhere when it
- * was already seen here, for it made a copy.
+ * The rules are those of the graph (lineage/graph.h), asked of all sessions: a row
+ * of the record becomes a file of the graph here, for the whole session as for one
+ * question, so that `inputs`, `show` and `dag` cannot disagree.
  *
  * A rename or link reads nothing, so it has no input row; its output row has an
- * origin instead.  It leads to the job that wrote this content under the old
- * name, unless the run wrote it there itself: the usual way to write a file is
- * under another name, with a rename at the end. */
+ * origin instead, and is marked as prior unless the run wrote the content itself:
+ * the usual way to write a file is under another name, with a rename at the end.
+ * What is prior leads to its maker as if it had been read under the old name. */
 #ifndef ROAR_PRODUCER_H
 #define ROAR_PRODUCER_H
 
@@ -18,24 +16,22 @@
 
 #include "base/error.h"
 
+struct graph_file;
 struct store_file;
 struct store_job;
 struct view;
 
-/* The job that made the content of `row` before the job row->job_id used it,
- * in any session.  *ret is NULL when no recorded job did. */
+/* The job that made the content of `row`, in any session: of an input, or of an
+ * output that was only moved.  *ret is NULL when no recorded job did. */
 int producer_find(struct view *v, const struct store_file *row,
 		  const struct store_job **ret, struct roar_error *err);
 
-/* Is the output `row`, of a job that started then, what an earlier job left in
- * `made`, under another name? */
-bool producer_moved(const struct store_file *row, int64_t started_ns,
-		    const struct store_file *made);
+/* Is the output `row` content from before its job, that only changed its name? */
+bool producer_is_moved(const struct store_file *row);
 
-/* The job that made what the output `row` of `job` was renamed or linked from;
- * NULL when it is new content or no recorded job made it. */
-int producer_find_moved(struct view *v, const struct store_file *row,
-			const struct store_job *job,
-			const struct store_job **ret, struct roar_error *err);
+/* The row as the graph takes it; and a moved one as if it had been read under its
+ * old name.  The path is borrowed. */
+struct graph_file producer_file(const struct store_file *row);
+struct graph_file producer_moved_file(const struct store_file *row);
 
 #endif

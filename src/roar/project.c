@@ -4,9 +4,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,34 +23,93 @@
 
 /* ---- finding ---- */
 
-/* Is DIR/.roar a folder, and someone's to trust (project.h)? */
-static bool is_project(const char *dir)
+enum belonging {
+	NO_PROJECT,
+	OWN, /* someone's to trust (project.h) */
+	PLANTED, /* a stranger's, in a folder that is not his; closed, of root */
+	FOREIGN, /* another's project */
+};
+
+/* `sudo roar` works in the project of whoever typed it. */
+static bool typed_sudo(uid_t user)
+{
+	const char *sudo = getenv("SUDO_UID");
+
+	return geteuid() == 0 && sudo &&
+	       strtoul(sudo, NULL, 10) == (unsigned long)user;
+}
+
+/* What is root's is to be trusted, but of use only when it can be entered. */
+static bool is_usable(const char *dir, uid_t owner)
+{
+	if (owner == geteuid() || typed_sudo(owner))
+		return true;
+	return owner == 0 &&
+	       faccessat(AT_FDCWD, dir, R_OK | X_OK, AT_EACCESS) == 0;
+}
+
+/* Whose is DIR/.roar? */
+static enum belonging look_at(const char *dir, uid_t *ret_owner)
 {
 	CLEANUP(str_release) struct str path = STR_INIT;
-	const char *sudo = getenv("SUDO_UID");
+	struct stat folder;
 	struct stat st;
 
 	str_addf(&path, "%s/.roar", dir);
 	if (path.failed || stat(path.data, &st) < 0 || !S_ISDIR(st.st_mode))
-		return false;
-	if (st.st_uid == geteuid() || st.st_uid == 0)
-		return true;
-	/* `sudo roar` works in the project of whoever typed it. */
-	return geteuid() == 0 && sudo &&
-	       strtoul(sudo, NULL, 10) == (unsigned long)st.st_uid;
+		return NO_PROJECT;
+	*ret_owner = st.st_uid;
+	if (is_usable(path.data, st.st_uid))
+		return OWN;
+	if (stat(*dir ? dir : "/", &folder) < 0)
+		return PLANTED;
+	/* Root's in one's own folder comes from `sudo`, and is in the way. */
+	if (st.st_uid == 0)
+		return folder.st_uid == geteuid() ? FOREIGN : PLANTED;
+	return folder.st_uid == st.st_uid ? FOREIGN : PLANTED;
 }
 
-/* The nearest project at or above `cwd`, or NULL.  The result is an own copy. */
-static int find_root(const char *cwd, char **ret_root)
+static void add_user(struct str *out, uid_t uid)
+{
+	const struct passwd *user = getpwuid(uid);
+
+	if (user)
+		str_addf(out, "%s (uid %u)", user->pw_name, uid);
+	else
+		str_addf(out, "uid %u", uid);
+}
+
+static int refuse(const char *root, uid_t owner, struct roar_error *err)
+{
+	CLEANUP(str_release) struct str whose = STR_INIT;
+	CLEANUP(str_release) struct str mine = STR_INIT;
+
+	add_user(&whose, owner);
+	add_user(&mine, geteuid());
+	return error_set(
+		err, -EPERM,
+		"'%s/.roar' belongs to %s and roar runs as %s: run it "
+		"as the owner, or take the project over with 'chown -R "
+		"%u %s/.roar'",
+		root, str_cstr(&whose), str_cstr(&mine), geteuid(), root);
+}
+
+/* The nearest project at or above `cwd`; the result is an own copy.  -ENOENT when
+ * there is none. */
+static int find_root(const char *cwd, char **ret_root, struct roar_error *err)
 {
 	CLEANUP(freep) char *dir = strdup(cwd);
+	uid_t owner = 0;
 
 	if (!dir)
 		return -ENOMEM;
 	for (;;) {
+		enum belonging b = look_at(dir, &owner);
 		char *slash;
 
-		if (is_project(dir)) {
+		if (b == FOREIGN)
+			return refuse(dir, owner, err);
+		if (b == OWN) {
 			*ret_root = TAKE_PTR(dir);
 			return 0;
 		}
@@ -94,6 +156,8 @@ static int write_config(const char *dir, struct roar_error *err)
 	if (fd < 0 && errno == EEXIST)
 		return 0;
 	r = fd < 0 ? -errno : fd_write_all(fd, text.data, text.len);
+	if (fd >= 0 && r < 0)
+		(void)unlink(path.data);
 	if (r < 0)
 		return error_set(err, r, "cannot write '%s': %s", path.data,
 				 strerror(-r));
@@ -115,10 +179,55 @@ static void hide_from_git(const char *dir)
 		(void)fd_write_all(fd, "*\n", 2);
 }
 
-int project_init(const char *root, struct roar_error *err)
+/* ---- under sudo ---- */
+
+/* From here on this thread makes and opens files as that user, or as root again.  The
+ * kernel takes such a process for a secret one, which cannot be traced: only until
+ * it is itself again. */
+static void act_as(uid_t uid, gid_t gid)
+{
+	(void)setfsgid(gid);
+	(void)setfsuid(uid);
+	if (uid == 0)
+		(void)prctl(PR_SET_DUMPABLE, 1);
+}
+
+bool project_act_as_owner(const struct project *p)
+{
+	struct stat st;
+
+	if (geteuid() != 0 || fstat(p->dirfd, &st) < 0 || st.st_uid == 0)
+		return false;
+	act_as(st.st_uid, st.st_gid);
+	return true;
+}
+
+void project_act_as_self(bool acted)
+{
+	if (acted)
+		act_as(0, getegid());
+}
+
+int project_store_create(const struct project *p, struct store **ret_store,
+			 struct roar_error *err)
+{
+	bool acted = project_act_as_owner(p);
+	int r = store_open(p->dir, STORE_CREATE, ret_store, err);
+
+	project_act_as_self(acted);
+	/* Earlier files may be root's. */
+	if (r < 0 && acted)
+		r = store_open(p->dir, STORE_CREATE, ret_store, err);
+	return r;
+}
+
+/* ---- making, all of it ---- */
+
+static int init(const char *root, struct roar_error *err)
 {
 	CLEANUP(str_release) struct str dir = STR_INIT;
 	CLEANUP(str_release) struct str runs = STR_INIT;
+	uid_t owner = 0;
 	int made;
 	int r;
 
@@ -126,15 +235,36 @@ int project_init(const char *root, struct roar_error *err)
 	str_addf(&runs, "%s/.roar/runs", root);
 	if (dir.failed || runs.failed)
 		return error_set(err, -ENOMEM, "no memory to make a project");
+	if (look_at(root, &owner) > OWN)
+		return refuse(root, owner, err);
 	made = make_dir(dir.data, err);
 	if (made < 0)
 		return made;
 	r = make_dir(runs.data, err);
 	if (r >= 0 && made)
 		r = write_config(dir.data, err);
-	if (r >= 0 && made)
+	if (r >= 0)
 		hide_from_git(dir.data);
+	/* Half a project would look like one. */
+	if (r < 0 && made) {
+		(void)rmdir(runs.data);
+		(void)rmdir(dir.data);
+	}
 	return r < 0 ? r : made;
+}
+
+int project_init(const char *root, struct roar_error *err)
+{
+	struct stat st;
+	bool acts = stat(root, &st) == 0 && st.st_uid != 0 &&
+		    typed_sudo(st.st_uid);
+	int r;
+
+	if (acts)
+		act_as(st.st_uid, st.st_gid);
+	r = init(root, err);
+	project_act_as_self(acts);
+	return r;
 }
 
 /* ---- opening ---- */
@@ -172,7 +302,7 @@ static char *new_root(const char *cwd)
 static int find_or_make(unsigned flags, struct project *p, bool *ret_created,
 			struct roar_error *err)
 {
-	int r = find_root(p->cwd, &p->root);
+	int r = find_root(p->cwd, &p->root, err);
 
 	if (r != -ENOENT)
 		return r;
@@ -187,15 +317,18 @@ static int find_or_make(unsigned flags, struct project *p, bool *ret_created,
 	if (r < 0)
 		return r;
 	*ret_created = r == 1;
-	if (!is_project(p->root))
-		return error_set(err, -EPERM,
-				 "'%s/.roar' belongs to someone else: work in a "
-				 "folder of your own",
-				 p->root);
 	return 0;
 }
 
-static int open_dir(struct project *p, struct roar_error *err)
+static void make_runs(const struct project *p)
+{
+	bool acted = project_act_as_owner(p);
+
+	(void)mkdirat(p->dirfd, "runs", 0700);
+	project_act_as_self(acted);
+}
+
+static int open_dir(unsigned flags, struct project *p, struct roar_error *err)
 {
 	CLEANUP(str_release) struct str dir = STR_INIT;
 
@@ -207,6 +340,10 @@ static int open_dir(struct project *p, struct roar_error *err)
 	if (p->dirfd < 0)
 		return error_set(err, -errno, "cannot open '%s': %s", p->dir,
 				 strerror(errno));
+	/* Who tidied up may have taken it for rubbish; runs need it. */
+	if (!(flags & PROJECT_NO_CONFIG) &&
+	    faccessat(p->dirfd, "runs", F_OK, 0) < 0)
+		make_runs(p);
 	return 0;
 }
 
@@ -221,9 +358,9 @@ int project_open(unsigned flags, struct project *ret, bool *ret_created,
 	if (r == 0)
 		r = find_or_make(flags, &p, &created, err);
 	if (r == 0)
-		r = open_dir(&p, err);
+		r = open_dir(flags, &p, err);
 	if (r == 0 && !(flags & PROJECT_NO_CONFIG))
-		r = config_load(p.dir, &p.config, err);
+		r = config_load(p.dir, &p.config);
 	if (r == -ENOMEM)
 		return error_set(err, r, "no memory to open the project");
 	if (r < 0)
@@ -274,7 +411,7 @@ static int recover(struct project *p, struct store *store,
 	int r = 0;
 
 	if (!store) {
-		r = store_open(p->dir, STORE_CREATE, &own, err);
+		r = project_store_create(p, &own, err);
 		store = own;
 	}
 	return r < 0 ? r : recover_runs(p, store, err);
@@ -284,9 +421,8 @@ void project_recover(struct project *p)
 {
 	struct roar_error why = { 0 };
 
-	if (has_journals(p) && recover(p, NULL, &why) < 0)
-		(void)cli_fail("runs that were killed are not recorded yet: %s",
-			       why.text);
+	if (has_journals(p))
+		(void)recover(p, NULL, &why);
 }
 
 int project_store(struct project *p, unsigned store_flags,

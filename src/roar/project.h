@@ -5,8 +5,13 @@
  * killed (recover.h).
  *
  * A `.roar` gives commands their environment, so it must be someone's to trust:
- * one that belongs neither to the user, nor to root, nor to whoever typed `sudo`
- * (a stranger's /tmp/.roar) is passed over. */
+ * the user, root, or whoever typed `sudo`.  Another's project is refused, here and
+ * in all folders below it, with a sentence that names the owner.  Only what a
+ * stranger has put into a folder that is not his (/tmp/.roar) is passed over: it
+ * would keep everybody from working below.  So is one of root's that cannot be
+ * entered, unless the folder is the user's own: then `sudo` has left it there.
+ *
+ * What `sudo roar` makes in the project of whoever typed it is theirs. */
 #ifndef ROAR_PROJECT_H
 #define ROAR_PROJECT_H
 
@@ -33,17 +38,29 @@ enum project_flags {
 
 /* Finds (or makes) the project and reads its configuration.  *ret_created tells
  * whether it was made now; may be NULL.  -ENOENT and a sentence that names
- * `roar init` when there is none. */
+ * `roar init` when there is none; -EPERM when it is another's. */
 int project_open(unsigned flags, struct project *ret, bool *ret_created,
 		 struct roar_error *err);
 void project_release(struct project *p);
 
 /* Makes .roar (0700) with its folders and the default config.toml below `root`;
- * does nothing when it is there.  Returns 1 when it was made, 0 when it existed. */
+ * does nothing when it is there.  Returns 1 when it was made, 0 when it existed,
+ * -EPERM when that one is another's. */
 int project_init(const char *root, struct roar_error *err);
 
-/* Completes the records of killed runs, if there are any; what fails is said. */
+/* Completes the records of killed runs, if there are any.  What fails stays for the
+ * next command that reads, which says so: before a run it would be a second line
+ * beside that of the run. */
 void project_recover(struct project *p);
+
+/* Under sudo, in another's project: the calling thread makes and opens files as that
+ * user.  Returns whether it does, which project_act_as_self() wants to know. */
+bool project_act_as_owner(const struct project *p);
+void project_act_as_self(bool acted);
+
+/* Opens the store for writing, or makes it, as the project's owner. */
+int project_store_create(const struct project *p, struct store **ret_store,
+			 struct roar_error *err);
 
 /* Opens the store for a reading command: recovers killed runs first (a failure of
  * that is said on stderr and does not stop the reading). */

@@ -17,11 +17,12 @@ DEFINE_CLEANUP(DIR *, closedir)
 
 enum { STATUS_KILLED = 9 }; /* wait status of a process ended by SIGKILL */
 
-static bool is_journal(const char *name)
+static bool ends_with(const char *name, const char *end)
 {
-	const char *dot = strrchr(name, '.');
+	size_t n = strlen(name);
+	size_t len = strlen(end);
 
-	return dot && dot != name && strcmp(dot, ".journal") == 0;
+	return n > len && strcmp(name + n - len, end) == 0;
 }
 
 /* Folds the events and finds out how the command ended, if it did. */
@@ -47,7 +48,29 @@ static void replay(struct run *run, struct journal_reader *reader)
 		(void)fold_add(run->fold, ev, &change);
 		observe_moved_dir(run, ev);
 	}
+	run->alive_ns = journal_alive_ns(reader);
+	if (run->alive_ns < last_ns)
+		run->alive_ns = last_ns;
+	if (run->interrupted)
+		last_ns = run->alive_ns;
 	run->duration_ns = last_ns - run->meta.started_ns;
+}
+
+/* What was known of git when the run began. */
+static void recall_git(struct run *run)
+{
+	const struct run_meta *m = &run->meta;
+	struct git_facts *git = &run->git;
+
+	if (!m->git_root)
+		return;
+	git->root = strdup(m->git_root);
+	git->commit = m->git_commit ? strdup(m->git_commit) : NULL;
+	git->branch = m->git_branch ? strdup(m->git_branch) : NULL;
+	git->remote = m->git_remote ? strdup(m->git_remote) : NULL;
+	git->dirty = TRI_UNKNOWN;
+	git->note = strdup("roar was killed before it had looked at the work "
+			   "tree");
 }
 
 static int record_journal(struct project *project, struct store *store,
@@ -66,11 +89,13 @@ static int record_journal(struct project *project, struct store *store,
 		r = run_meta_decode(&run.pool, meta, len, &run.meta);
 	if (r < 0)
 		return r;
+	run.recovered = true;
+	recall_git(&run);
 	replay(&run, reader);
 	fold_add_gap(run.fold,
 		     run.interrupted ? EVENT_GAP_INTERRUPTED : EVENT_GAP_LATE,
 		     "");
-	r = settle(&run);
+	r = run_settle(&run);
 	return r < 0 ? r : record(&run, store, err);
 }
 
@@ -80,19 +105,29 @@ static int recover_one(struct project *project, struct store *store, int dirfd,
 		       const char *name, struct roar_error *err)
 {
 	CLEANUP(journal_reader_freep) struct journal_reader *reader = NULL;
+	struct roar_error why = { 0 };
 	int r = journal_open(dirfd, name, &reader);
 
 	if (r == -EBUSY || r == -ENOENT)
 		return 0; /* its run is alive, or someone else was faster */
 	if (r == 0)
-		r = record_journal(project, store, reader, err);
+		r = record_journal(project, store, reader, &why);
 	/* Recorded now, or before the journal could be removed, or nothing in it. */
 	if (r == 0 || r == -EEXIST || r == -ENODATA) {
 		(void)unlinkat(dirfd, name, 0);
 		return r == 0;
 	}
 	/* Not ours to understand, so not ours to remove. */
-	return r == -EBADMSG ? 0 : r;
+	if (r == -EBADMSG)
+		return 0;
+	if (!*why.text)
+		(void)error_set(&why, r, "'%s/runs/%s' cannot be completed: %s",
+				project->dir, name, strerror(-r));
+	return error_set(err, r, "%s%s", why.text,
+			 r == -EACCES ? ": it was a run of another user, often "
+					"of root; 'sudo roar status' completes "
+					"it" :
+					"");
 }
 
 int recover_runs(struct project *project, struct store *store,
@@ -105,17 +140,22 @@ int recover_runs(struct project *project, struct store *store,
 	int fd = openat(project->dirfd, "runs",
 			O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
+	if (fd < 0 && errno == ENOENT)
+		return 0;
 	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
+		return error_set(err, -errno, "cannot open '%s/runs': %s",
+				 project->dir, strerror(errno));
 	dir = fdopendir(fd);
 	if (!dir) {
 		(void)close(fd);
-		return -ENOMEM;
+		return error_set(err, -ENOMEM, "out of memory");
 	}
 	while ((entry = readdir(dir))) {
 		int r;
 
-		if (!is_journal(entry->d_name))
+		if (ends_with(entry->d_name, ".journal" JOURNAL_UNBORN))
+			journal_remove_unborn(fd, entry->d_name);
+		if (!ends_with(entry->d_name, ".journal"))
 			continue;
 		r = recover_one(project, store, fd, entry->d_name, err);
 		if (r < 0)

@@ -2,7 +2,11 @@
  *
  * Each run in flight has a journal in .roar/runs/.  One without a living writer
  * belongs to a killed roar: its events are folded, what can still be hashed is
- * hashed, and the job is recorded as interrupted and incomplete. */
+ * hashed, and the job is recorded as interrupted and incomplete.
+ *
+ * The promise begins when the journal has its name, and that is before the command
+ * exists: a run whose command has executed one instruction is recorded, once,
+ * whichever process of roar is killed then, be it the one that recovers. */
 #ifndef ROAR_RECOVER_H
 #define ROAR_RECOVER_H
 

@@ -9,6 +9,7 @@
 #include "lineage/fold.h"
 #include "presence.h"
 #include "show.h"
+#include "show_tags.h"
 #include "view.h"
 
 struct place {
@@ -26,6 +27,7 @@ struct block {
 	size_t n_uses;
 	struct place *places;
 	size_t n_places;
+	struct show_tags tags;
 };
 
 static uint64_t row_limit(const struct block *b)
@@ -70,6 +72,37 @@ static void check_places(struct block *b)
 	}
 }
 
+/* The row whose job decides what is known of the content: the newest that made
+ * it under this name, else the newest that made it.  NULL: it came from
+ * outside. */
+static const struct store_file *find_maker(const struct block *b)
+{
+	const struct store_file *newest = NULL;
+
+	for (size_t i = b->n_uses; i-- > 0;) {
+		const struct store_file *row = &b->uses[i];
+
+		if (!(row->role & (LINEAGE_OUTPUT | LINEAGE_TEMPORARY)))
+			continue;
+		if (!b->path || strcmp(row->path, b->path) == 0)
+			return row;
+		if (!newest)
+			newest = row;
+	}
+	return newest;
+}
+
+static int read_tags(struct block *b, struct roar_error *err)
+{
+	const struct store_file *row = find_maker(b);
+	const struct store_job *job = NULL;
+	int r = row ? view_job(b->view, row->job_id, &job, err) : 0;
+
+	if (r < 0 || !job)
+		return r;
+	return show_tags_read(b->view, job, &b->tags, err);
+}
+
 static int read_block(struct block *b, struct roar_error *err)
 {
 	struct view *v = b->view;
@@ -83,7 +116,7 @@ static int read_block(struct block *b, struct roar_error *err)
 	if (r < 0)
 		return r;
 	check_places(b);
-	return 0;
+	return read_tags(b, err);
 }
 
 /* ---- text ---- */
@@ -169,11 +202,11 @@ static void add_use(struct view *v, const struct store_file *row,
 	str_adds(&v->out, "  ");
 	view_step_full(v, &cell, job);
 	str_addc(&cell, ' ');
-	view_cell(v, COLOR_NONE, str_cstr(&cell), 6);
+	view_cell_str(v, COLOR_NONE, &cell, 6);
 	view_cell(v, COLOR_YELLOW, job->uid, 10);
 	str_clear(&cell);
 	clock_format(&cell, job->started_ns);
-	view_cell(v, COLOR_NONE, str_cstr(&cell), 21);
+	view_cell_str(v, COLOR_NONE, &cell, 21);
 	used = view_columns(&v->out, start);
 	view_cut(&v->out, job->command,
 		 v->width > used + 41 ? v->width - used : 41);
@@ -291,9 +324,14 @@ static void add_note(struct block *b)
 
 static int add_text(struct block *b, struct roar_error *err)
 {
+	struct show_tags tags = { .carried = b->tags.carried,
+				  .n_carried = b->tags.n_carried };
 	int r;
 
 	add_facts(b);
+	r = show_tags_text(b->view, &tags, 0, b->options, err);
+	if (r < 0)
+		return r;
 	add_places(b);
 	r = add_uses(b, "Made by", LINEAGE_OUTPUT | LINEAGE_TEMPORARY,
 		     "no recorded job: it came from outside", err);
@@ -357,6 +395,9 @@ static int add_json(struct block *b, struct roar_error *err)
 		json_end(&j);
 	}
 	json_end(&j);
+	r = show_tags_json(b->view, &b->tags, &j, err);
+	if (r < 0)
+		return r;
 	r = json_uses(b, &j, "made_by", LINEAGE_OUTPUT | LINEAGE_TEMPORARY,
 		      err);
 	if (r >= 0)

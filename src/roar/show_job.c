@@ -36,6 +36,11 @@ static int read_block(struct job_block *b, struct roar_error *err)
 	if (r >= 0 && b->options->all)
 		r = store_processes(v->store, &v->pool, id, &b->processes,
 				    &b->n_processes, err);
+	if (r >= 0 && b->job->git_n_left_out)
+		r = store_left_out(v->store, &v->pool, id, &b->left_out,
+				   &b->n_left_out, err);
+	if (r >= 0)
+		r = show_tags_read(v, b->job, &b->tags, err);
 	if (r >= 0)
 		r = store_jobs(v->store, &v->pool, &query, &latest, &n, err);
 	if (r < 0)
@@ -124,6 +129,12 @@ static void add_verdict(struct job_block *b)
 
 static void add_repository(struct view *v, const struct store_job *job)
 {
+	static const char *const states[] = {
+		[TRI_UNKNOWN] = "not known whether clean",
+		[TRI_NO] = "clean",
+		[TRI_YES] = "uncommitted changes",
+	};
+
 	view_label(v, "Git:");
 	view_cut(&v->out, job->git_branch[0] ? job->git_branch : "(detached)",
 		 200);
@@ -131,8 +142,7 @@ static void add_repository(struct view *v, const struct store_job *job)
 		str_addf(&v->out, " @ %.12s", job->git_commit);
 	else
 		str_adds(&v->out, ", no commit yet");
-	str_adds(&v->out,
-		 job->git_dirty ? ", uncommitted changes\n" : ", clean\n");
+	str_addf(&v->out, ", %s\n", states[job->git_dirty]);
 	if (job->git_snapshot[0])
 		add_text_line(v, "Snapshot:", job->git_snapshot);
 	if (job->git_remote[0])
@@ -148,11 +158,40 @@ static void add_git(struct view *v, const struct store_job *job)
 		add_text_line(v, "Note:", job->git_note);
 }
 
-static void add_machine(struct view *v, const struct store_job *job)
+/* "3 processes escaped", "no event lost" */
+static void add_counted(struct str *out, int64_t n, const char *noun,
+			const char *what)
+{
+	if (n)
+		format_count(out, (uint64_t)n, noun);
+	else
+		str_addf(out, "no %s", noun);
+	str_adds(out, what);
+}
+
+static void add_observation(struct view *v, const struct store_job *job)
 {
 	view_label(v, "Tracer:");
 	view_cut(&v->out, job->tracer, 40);
+	if (job->attach_ns > 0) {
+		str_adds(&v->out, ", attached in ");
+		clock_format_duration(&v->out, job->attach_ns);
+	}
 	str_addc(&v->out, '\n');
+	view_label(v, "Seen:");
+	add_counted(&v->out, job->n_processes, "process", ", ");
+	add_counted(&v->out, job->n_escaped, "process", " escaped, ");
+	add_counted(&v->out, job->n_lost, "event", " lost, ");
+	add_counted(&v->out, job->n_rings, "io_uring ring", ", ");
+	add_counted(&v->out, job->n_namespaces, "file",
+		    " in a foreign namespace\n");
+	view_label(v, "Filters:");
+	view_cut(&v->out, job->filters[0] ? job->filters : "none", 400);
+	str_addc(&v->out, '\n');
+}
+
+static void add_machine(struct view *v, const struct store_job *job)
+{
 	view_label(v, "Recorded by:");
 	view_cut(&v->out, job->user, 100);
 	str_addc(&v->out, '@');
@@ -212,13 +251,13 @@ static int add_file(struct view *v, const struct store_file *f,
 	add_order(v, f);
 	view_pad(&v->out, start, 9);
 	view_hash(&cell, &f->digests);
-	view_cell(v, COLOR_CYAN, str_cstr(&cell), VIEW_HASH_DIGITS + 2);
+	view_cell_str(v, COLOR_CYAN, &cell, VIEW_HASH_DIGITS + 2);
 	str_clear(&cell);
 	if (stamp_exists(&f->stamp) || f->artifact_id)
 		format_size(&cell, f->stamp.size);
 	else
 		str_addc(&cell, '-');
-	view_cell(v, COLOR_NONE, str_cstr(&cell), 12);
+	view_cell_str(v, COLOR_NONE, &cell, 12);
 	view_path(v, &v->out, f->path);
 	if (f->filter)
 		str_addf(&v->out, "  [%s]", filter_name(f->filter));
@@ -227,7 +266,9 @@ static int add_file(struct view *v, const struct store_file *f,
 	if (f->intermediate)
 		str_adds(&v->out, "  read again by the run");
 	if (f->origin[0]) {
-		str_adds(&v->out, "  renamed from ");
+		str_adds(&v->out, f->seen & LINEAGE_IMPLIED ?
+					  "  by its compiled " :
+					  "  renamed from ");
 		view_path(v, &v->out, f->origin);
 	}
 	if (f->role & LINEAGE_INPUT)
@@ -299,13 +340,13 @@ static void add_process(struct view *v, const struct store_process *p)
 		str_addf(&cell, "signal %d", WTERMSIG(p->status));
 	else
 		str_addf(&cell, "%d", WEXITSTATUS(p->status));
-	view_cell(v, COLOR_NONE, str_cstr(&cell), 11);
+	view_cell_str(v, COLOR_NONE, &cell, 11);
 	str_clear(&cell);
 	if (p->end_ns > p->start_ns)
 		clock_format_duration(&cell, p->end_ns - p->start_ns);
 	else
 		str_addc(&cell, '-');
-	view_cell(v, COLOR_NONE, str_cstr(&cell), 11);
+	view_cell_str(v, COLOR_NONE, &cell, 11);
 	view_cut(&v->out, p->command, v->width > 72 ? v->width - 42 : 30);
 	str_addc(&v->out, '\n');
 	str_release(&cell);
@@ -329,13 +370,15 @@ static void add_processes(struct job_block *b)
 
 static int add_text(struct job_block *b, struct roar_error *err)
 {
-	int r = 0;
+	int r;
 
 	add_identity(b);
 	add_outcome(b);
 	add_verdict(b);
+	add_observation(b->view, b->job);
 	add_git(b->view, b->job);
 	add_machine(b->view, b->job);
+	r = show_tags_text(b->view, &b->tags, b->job->id, b->options, err);
 	for (size_t i = 0; r >= 0 && i < JOB_BLOCK_ROLES; i++)
 		r = add_role(b, job_block_roles[i], err);
 	add_filtered(b);

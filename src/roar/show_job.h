@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "lineage/fold.h"
+#include "show_tags.h"
 
 struct show_options;
 struct view;
@@ -21,8 +22,11 @@ struct job_block {
 	size_t n_gaps;
 	struct store_process *processes;
 	size_t n_processes;
+	struct store_left_out *left_out;
+	size_t n_left_out;
 	struct store_filter_count *filters;
 	size_t n_filters;
+	struct show_tags tags;
 	int64_t n_executions; /* of the step, in its session */
 };
 

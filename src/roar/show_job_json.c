@@ -1,6 +1,9 @@
 /* show_job_json.c - one job as JSON; the fields are documented in cmd_show.c. */
+#include <string.h>
+
 #include "event/event.h"
 #include "lineage/filter.h"
+#include "lineage/fold.h"
 #include "producer.h"
 #include "show.h"
 #include "show_job.h"
@@ -10,6 +13,7 @@ static int json_file(struct view *v, struct json *j, const struct store_file *f,
 		     struct roar_error *err)
 {
 	const struct store_job *maker = NULL;
+	bool implied = f->seen & LINEAGE_IMPLIED;
 	int r = 0;
 
 	if (f->role & LINEAGE_INPUT)
@@ -26,7 +30,9 @@ static int json_file(struct view *v, struct json *j, const struct store_file *f,
 	view_json_int(j, "write_order", f->write_order);
 	view_json_int(j, "reader_pid", f->reader);
 	view_json_int(j, "writer_pid", f->writer);
-	view_json_text(j, "renamed_from", f->origin[0] ? f->origin : NULL);
+	view_json_text(j, "renamed_from",
+		       f->origin[0] && !implied ? f->origin : NULL);
+	view_json_text(j, "implied_by", implied ? f->origin : NULL);
 	if (f->role & LINEAGE_INPUT)
 		view_json_job_ref(v, j, "made_by", maker);
 	json_end(j);
@@ -50,8 +56,24 @@ static void json_gaps(struct job_block *b, struct json *j)
 	json_end(j);
 }
 
-static void json_git(const struct store_job *job, struct json *j)
+static void json_left_out(struct job_block *b, struct json *j)
 {
+	view_json_int(j, "left_out_count", b->job->git_n_left_out);
+	json_key(j, "left_out");
+	json_array(j);
+	for (size_t i = 0; i < b->n_left_out; i++) {
+		json_object(j);
+		view_json_text(j, "path", b->left_out[i].path);
+		view_json_text(j, "reason", b->left_out[i].reason);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static void json_git(struct job_block *b, struct json *j)
+{
+	const struct store_job *job = b->job;
+
 	json_key(j, "git");
 	if (!job->git_root[0]) {
 		json_null(j);
@@ -65,10 +87,45 @@ static void json_git(const struct store_job *job, struct json *j)
 		       job->git_branch[0] ? job->git_branch : NULL);
 	view_json_text(j, "remote",
 		       job->git_remote[0] ? job->git_remote : NULL);
-	view_json_bool(j, "dirty", job->git_dirty);
+	view_json_tri(j, "dirty", job->git_dirty);
 	view_json_text(j, "snapshot",
 		       job->git_snapshot[0] ? job->git_snapshot : NULL);
+	json_left_out(b, j);
 	view_json_text(j, "note", job->git_note[0] ? job->git_note : NULL);
+	json_end(j);
+}
+
+/* Names of filters, which stand in the record one after the other. */
+static void json_filters(struct json *j, const char *names)
+{
+	json_key(j, "filters");
+	json_array(j);
+	while (*names) {
+		size_t len = strcspn(names, " ");
+
+		json_bytes(j, names, len);
+		names += len;
+		names += strspn(names, " ");
+	}
+	json_end(j);
+}
+
+static void json_observation(const struct store_job *job, struct json *j)
+{
+	json_key(j, "observation");
+	json_object(j);
+	view_json_text(j, "tracer", job->tracer);
+	json_key(j, "attach_s");
+	if (job->attach_ns > 0)
+		json_double(j, (double)job->attach_ns / 1e9);
+	else
+		json_null(j);
+	json_filters(j, job->filters);
+	view_json_int(j, "processes_seen", job->n_processes);
+	view_json_int(j, "processes_escaped", job->n_escaped);
+	view_json_int(j, "events_lost", job->n_lost);
+	view_json_int(j, "io_uring_rings", job->n_rings);
+	view_json_int(j, "foreign_namespace_files", job->n_namespaces);
 	json_end(j);
 }
 
@@ -82,10 +139,11 @@ static void json_facts(struct job_block *b, struct json *j)
 	view_json_text(j, "cwd", job->cwd);
 	json_gaps(b, j);
 	view_json_text(j, "tracer", job->tracer);
+	json_observation(job, j);
 	view_json_text(j, "roar_version", job->version);
 	view_json_text(j, "host", job->host);
 	view_json_text(j, "user", job->user);
-	json_git(job, j);
+	json_git(b, j);
 	json_key(j, "resources");
 	json_object(j);
 	view_json_seconds(j, "cpu_user_s", job->cpu_user_ns);
@@ -139,11 +197,13 @@ int show_job_json(struct job_block *b, struct roar_error *err)
 		[LINEAGE_TOUCHED] = "touched",
 	};
 	struct json j = json_writer(&b->view->out, true);
-	int r = 0;
+	int r;
 
 	json_object(&j);
 	view_json_text(&j, "type", "job");
 	json_facts(b, &j);
+	r = show_tags_json(b->view, &b->tags, &j, err);
+	show_tags_json_blocked(&b->tags, &j);
 	for (size_t i = 0; i < JOB_BLOCK_ROLES; i++) {
 		json_key(&j, keys[job_block_roles[i]]);
 		json_array(&j);

@@ -65,11 +65,11 @@ static void add_step(struct view *v, const struct store_job *job)
 
 	str_adds(&v->out, "  ");
 	view_step(&cell, job);
-	view_cell(v, COLOR_BOLD, str_cstr(&cell), 6);
+	view_cell_str(v, COLOR_BOLD, &cell, 6);
 	view_cell(v, COLOR_YELLOW, job->uid, 10);
 	str_clear(&cell);
 	view_status(&cell, job);
-	view_cell(v, view_status_color(job), str_cstr(&cell), 7);
+	view_cell_str(v, view_status_color(job), &cell, 7);
 	str_addf(&v->out, "%6lld in %6lld out  ", (long long)job->n_inputs,
 		 (long long)job->n_outputs);
 	if (job->name[0]) {

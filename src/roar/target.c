@@ -16,6 +16,7 @@ enum {
 	PREFIX_MIN = 4, /* hex digits */
 	UID_DIGITS = 8,
 	CANDIDATES = 5, /* listed when a prefix is ambiguous */
+	SHOWN = 160, /* bytes of a word in a sentence */
 };
 
 struct query {
@@ -23,16 +24,16 @@ struct query {
 	struct pool *pool;
 	const struct project *project;
 	const char *word; /* as the user typed it */
-	char shown[160]; /* the same, safe in a sentence */
+	char shown[SHOWN]; /* the same, safe in a sentence */
 	struct roar_error *err;
 };
 
-static void show_word(struct query *q)
+static void show_word(const char *word, char ret[SHOWN])
 {
 	struct str text = STR_INIT;
 
-	quote_printable_cut(&text, q->word, 120);
-	(void)snprintf(q->shown, sizeof(q->shown), "%.150s", str_cstr(&text));
+	quote_printable_cut(&text, word, 120);
+	(void)snprintf(ret, SHOWN, "%.150s", str_cstr(&text));
 	str_release(&text);
 }
 
@@ -57,23 +58,38 @@ static const char *parse_number(const char *digits, int64_t *ret)
 	return *ret ? digits + len : NULL;
 }
 
-static int parse_step(struct query *q, struct store_job_query *ret)
+bool target_is_step(const char *word)
 {
-	const char *rest = q->word + 1;
-	bool build = *rest == 'B' || *rest == 'b';
+	return word[0] == '@';
+}
 
-	rest = parse_number(rest + build, &ret->step);
+static bool parse_step(const char *word, struct target_step *ret)
+{
+	bool build = word[1] == 'B' || word[1] == 'b';
+	const char *rest = parse_number(word + 1 + build, &ret->step);
+
 	if (rest && *rest == '.')
 		rest = parse_number(rest + 1, &ret->attempt);
-	if (!rest || *rest)
-		return error_set(
-			q->err, -EINVAL,
-			"'%s' is no step: write @N for a run step or @BN for "
-			"a build step, with N from 1, and @N.M for its "
-			"execution M",
-			q->shown);
 	ret->kind = build ? "build" : "run";
-	return 0;
+	return rest && !*rest;
+}
+
+int target_parse_step(const char *word, struct target_step *ret,
+		      struct roar_error *err)
+{
+	struct target_step step = { 0 };
+	char shown[SHOWN];
+
+	if (target_is_step(word) && parse_step(word, &step)) {
+		*ret = step;
+		return 0;
+	}
+	show_word(word, shown);
+	return error_set(err, -EINVAL,
+			 "'%s' is no step: write @N for a run step or @BN for "
+			 "a build step, with N from 1, and @N.M for its "
+			 "execution M",
+			 shown);
 }
 
 static int unknown_step(struct query *q, const struct store_job_query *query)
@@ -91,13 +107,17 @@ static int find_step(struct query *q, struct target *ret)
 {
 	struct store_job_query query = { .limit = 1 };
 	struct store_session session;
+	struct target_step step;
 	struct store_job *jobs;
 	size_t n;
 	int r;
 
-	r = parse_step(q, &query);
+	r = target_parse_step(q->word, &step, q->err);
 	if (r < 0)
 		return r;
+	query.kind = step.kind;
+	query.step = step.step;
+	query.attempt = step.attempt;
 	r = store_session_active(q->store, false, &session, q->err);
 	if (r == -ENOENT)
 		return error_set(
@@ -254,7 +274,7 @@ static int find_path(struct query *q, struct target *ret)
 
 /* ---- all of it ---- */
 
-static int unknown_path(struct query *q)
+static int unknown_path(struct query *q, enum target_want want)
 {
 	struct str path = STR_INIT;
 	struct stat st;
@@ -263,6 +283,12 @@ static int unknown_path(struct query *q)
 	path_normalize(&path, q->project->cwd, q->word);
 	found = path.failed ? -1 : stat(path.data, &st);
 	str_release(&path);
+	if (found < 0 && want == TARGET_WANT_PATH)
+		return error_set(
+			q->err, -ENOENT,
+			"no recorded job used a file '%s': 'roar show JOB' and "
+			"'roar status' list those that are recorded",
+			q->shown);
 	if (found < 0)
 		return error_set(
 			q->err, -ENOENT,
@@ -296,7 +322,7 @@ static int unknown(struct query *q, enum target_want want)
 			q->err, -ENOENT,
 			"no recorded content has a hash that begins with '%s'",
 			q->shown);
-	return unknown_path(q);
+	return unknown_path(q, want);
 }
 
 static int refuse(struct query *q, enum target_want want)
@@ -320,7 +346,7 @@ static int resolve(struct query *q, enum target_want want, struct target *ret)
 	bool hex = is_hex(q->word);
 	int r = 0;
 
-	if (jobs && q->word[0] == '@')
+	if (jobs && target_is_step(q->word))
 		return find_step(q, ret);
 	if (!paths && !hex)
 		return refuse(q, want);
@@ -355,7 +381,7 @@ int target_resolve(struct store *s, struct pool *pool,
 			err, -EINVAL,
 			"an empty word names nothing: give a step (@N), a "
 			"job, a hash or a recorded file");
-	show_word(&q);
+	show_word(word, q.shown);
 	r = resolve(&q, want, &found);
 	if (r < 0)
 		return r;

@@ -22,6 +22,20 @@ enum target_want {
 	TARGET_WANT_PATH, /* --path P */
 };
 
+/* "@N" and the like, before anything is looked up. */
+struct target_step {
+	const char *kind; /* "run" or "build" */
+	int64_t step;
+	int64_t attempt; /* 0: the latest execution */
+};
+
+/* Does the word mean a step, right or wrong? */
+bool target_is_step(const char *word);
+
+/* -EINVAL and a sentence when it is none. */
+int target_parse_step(const char *word, struct target_step *ret,
+		      struct roar_error *err);
+
 struct target {
 	enum target_kind kind;
 	struct store_job job; /* TARGET_JOB */
@@ -30,7 +44,8 @@ struct target {
 };
 
 /* Resolves `word`.  -ENOENT, -EINVAL or -ENOTUNIQ with a sentence that names the
- * word, what was tried and the remedy (an ambiguous prefix lists candidates). */
+ * word, what was tried and the remedy (an ambiguous prefix lists candidates).
+ * -EINVAL is wrong usage: no record could hold what the word says. */
 int target_resolve(struct store *s, struct pool *pool,
 		   const struct project *project, const char *word,
 		   enum target_want want, struct target *ret,

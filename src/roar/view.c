@@ -1,7 +1,6 @@
 /* view.c - see view.h */
 #include "view.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -85,20 +84,6 @@ int view_job(struct view *v, int64_t id, const struct store_job **ret,
 	return 0;
 }
 
-bool view_confirm(const char *question)
-{
-	CLEANUP(freep) char *line = NULL;
-	size_t cap = 0;
-
-	(void)fprintf(stderr, "%s [y/N] ", question);
-	(void)fflush(stderr);
-	if (getline(&line, &cap, stdin) <= 0) {
-		(void)fputc('\n', stderr);
-		return false;
-	}
-	return line[0] == 'y' || line[0] == 'Y';
-}
-
 void view_step_number(struct str *out, bool is_build, int64_t step)
 {
 	str_addf(out, "@%s%lld", is_build ? "B" : "", (long long)step);
@@ -109,22 +94,34 @@ void view_step(struct str *out, const struct store_job *job)
 	view_step_number(out, strcmp(job->kind, "build") == 0, job->step);
 }
 
+const char *view_session_uid(struct view *v, int64_t session_id)
+{
+	struct roar_error err = { 0 };
+
+	if (v->has_session && session_id == v->session.id)
+		return v->session.uid;
+	if (!v->sessions && store_sessions(v->store, &v->pool, &v->sessions,
+					   &v->n_sessions, &err) < 0) {
+		v->out.failed = true;
+		return NULL;
+	}
+	for (size_t i = 0; i < v->n_sessions; i++)
+		if (v->sessions[i].id == session_id)
+			return v->sessions[i].uid;
+	return NULL;
+}
+
 void view_step_full(struct view *v, struct str *out,
 		    const struct store_job *job)
 {
-	struct roar_error err = { 0 };
+	const char *uid;
 
 	view_step(out, job);
 	if (v->has_session && job->session_id == v->session.id)
 		return;
-	if (!v->sessions && store_sessions(v->store, &v->pool, &v->sessions,
-					   &v->n_sessions, &err) < 0) {
-		out->failed = true;
-		return;
-	}
-	for (size_t i = 0; i < v->n_sessions; i++)
-		if (v->sessions[i].id == job->session_id)
-			str_addf(out, " of session %.8s", v->sessions[i].uid);
+	uid = view_session_uid(v, job->session_id);
+	if (uid)
+		str_addf(out, " of session %.8s", uid);
 }
 
 const char *view_step_ref(struct view *v, const struct store_job *job)
@@ -175,7 +172,7 @@ void view_path(struct view *v, struct str *out, const char *path)
 {
 	const char *name = path_relative(path, v->project.cwd);
 
-	quote_printable(out, name, strlen(name));
+	quote_name(out, name, strlen(name));
 }
 
 /* A command line may have two megabytes; no column needs more than four bytes
@@ -221,6 +218,13 @@ void view_cell(struct view *v, enum color color, const char *text, size_t width)
 	if (*text)
 		term_add(&v->out, &v->term, color, text);
 	view_pad(&v->out, start, width);
+}
+
+void view_cell_str(struct view *v, enum color color, const struct str *text,
+		   size_t width)
+{
+	v->out.failed |= text->failed;
+	view_cell(v, color, str_cstr(text), width);
 }
 
 void view_label(struct view *v, const char *label)

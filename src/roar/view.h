@@ -23,7 +23,7 @@
 
 enum {
 	VIEW_HASH_DIGITS = 12, /* of a content hash in a table */
-	VIEW_PIPE_WIDTH = 120, /* columns when nobody's terminal is looking */
+	VIEW_PIPE_WIDTH = 1 << 24, /* no terminal is looking: nothing is cut */
 };
 
 struct view {
@@ -36,7 +36,8 @@ struct view {
 	bool has_session;
 	struct store_session session; /* the active one, if there is one */
 	struct map jobs; /* id -> struct store_job, see view_job() */
-	struct store_session *sessions; /* all, once view_step_full() needs them */
+	struct store_session
+		*sessions; /* all, once view_session_uid() needs them */
 	size_t n_sessions;
 };
 
@@ -59,9 +60,6 @@ int view_print(struct view *v);
 int view_job(struct view *v, int64_t id, const struct store_job **ret,
 	     struct roar_error *err);
 
-/* Asks on the terminal; the answer is no unless it begins with y or Y. */
-bool view_confirm(const char *question);
-
 /* ---- words and cells; each appends to `out` ---- */
 
 void view_step_number(struct str *out, bool is_build,
@@ -73,6 +71,9 @@ void view_step(struct str *out, const struct store_job *job);
 void view_step_full(struct view *v, struct str *out,
 		    const struct store_job *job);
 const char *view_step_ref(struct view *v, const struct store_job *job);
+
+/* The session's UID, NULL when there is none. */
+const char *view_session_uid(struct view *v, int64_t session_id);
 
 /* "OK", "FAIL" or "INT". */
 const char *view_outcome(const struct store_job *job);
@@ -100,6 +101,10 @@ void view_pad(struct str *out, size_t start, size_t width);
 void view_cell(struct view *v, enum color color, const char *text,
 	       size_t width);
 
+/* The same; text that memory ran out for fails the whole answer. */
+void view_cell_str(struct view *v, enum color color, const struct str *text,
+		   size_t width);
+
 /* "  Label:     ", where every block has its values in one column. */
 void view_label(struct view *v, const char *label);
 
@@ -110,6 +115,8 @@ void view_json_seconds(struct json *j, const char *key, int64_t duration_ns);
 void view_json_text(struct json *j, const char *key, const char *text);
 void view_json_int(struct json *j, const char *key, int64_t value);
 void view_json_bool(struct json *j, const char *key, bool value);
+void view_json_tri(struct json *j, const char *key,
+		   enum tri value); /* or null */
 
 /* {"blake3": "...", ...}, null when nothing is known. */
 void view_json_digests(struct json *j, const char *key,

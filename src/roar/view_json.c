@@ -29,7 +29,7 @@ void view_json_seconds(struct json *j, const char *key, int64_t duration_ns)
 	int64_t us = (duration_ns < 0 ? 0 : duration_ns) / 1000;
 
 	json_key(j, key);
-	j->after_key = false;
+	j->key = NULL;
 	str_addf(j->out, "%lld.%06lld", (long long)(us / 1000000),
 		 (long long)(us % 1000000));
 }
@@ -50,6 +50,15 @@ void view_json_bool(struct json *j, const char *key, bool value)
 {
 	json_key(j, key);
 	json_bool(j, value);
+}
+
+void view_json_tri(struct json *j, const char *key, enum tri value)
+{
+	json_key(j, key);
+	if (value == TRI_UNKNOWN)
+		json_null(j);
+	else
+		json_bool(j, value == TRI_YES);
 }
 
 void view_json_digests(struct json *j, const char *key, const struct digests *d)
@@ -107,6 +116,7 @@ void view_json_job(struct view *v, struct json *j, const struct store_job *job)
 	view_json_text(j, "verdict", view_verdict_word(job));
 	view_json_int(j, "inputs_count", job->n_inputs);
 	view_json_int(j, "outputs_count", job->n_outputs);
+	view_json_text(j, "session_uid", view_session_uid(v, job->session_id));
 }
 
 void view_json_job_ref(struct view *v, struct json *j, const char *key,

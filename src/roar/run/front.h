@@ -8,10 +8,28 @@
  *
  * Signals.  What the terminal or anybody sends to the process group reaches the
  * command by itself.  What reaches the front alone is passed on once: a moment
- * later, unless the tracer has seen the command get the same signal meanwhile.
+ * later, unless the tracer has seen the command, or the group, get the same signal
+ * meanwhile; at once, each with its value, what was sent by sigqueue().
  * Stopping: the front stops when the command has stopped, by the same signal, and
- * not before; so Ctrl-Z does to the job what it does to the command.  A second SIGINT kills the tree.
+ * not before; so Ctrl-Z does to the job what it does to the command.
  * The tracer blocks all signals and never stops.
+ *
+ * Ctrl-C.  Each one typed reaches the command.  When the command was asked to end by
+ * one and does not, the second ends the run (the whole tree, by SIGKILL):
+ *
+ *	somebody reads the terminal        the run goes on, however often
+ *	(prompt, pager, editor)
+ *	somebody catches SIGINT            the second within 2 s says that the
+ *	(perhaps saving, perhaps hung)     next one within 2 s ends the run
+ *	nobody does                        the second within 5 s ends it
+ *
+ * foreground.h tells who does; the answer is awaited for a fifth of a second.  A key
+ * held down counts once.  What is sent by kill() is only passed on.
+ *
+ * The end.  When only the record is missing (hashing takes long), whoever asks the
+ * front to end gets that: it ends with the command's exit code, and the next roar
+ * command completes the record.  A front that got SIGINT and whose command SIGINT
+ * ended dies of it as well, so that a shell ends its loop.
  *
  * If the front is killed the run goes on and is recorded.  If the tracer is
  * killed, the kernel kills what it traced; the journal has the rest. */
@@ -19,6 +37,7 @@
 #define ROAR_RUN_FRONT_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct tracer_control;
@@ -31,9 +50,33 @@ struct front {
 	sigset_t ignored;
 };
 
+/* At the start of the program, before anything is written: a limit on the size of
+ * files is an error for us (EFBIG), not the signal SIGXFSZ.  front_restore() is for
+ * who executes the command without front_run(). */
+void front_prepare(void);
+void front_restore(void);
+
 /* Runs `body` in a new process and returns its exit code in this one.  -errno
- * when that process could not be made. */
-int front_run(int (*body)(struct front *front, void *ctx), void *ctx);
+ * when that process could not be made.  `quiet`: nothing is said of Ctrl-C. */
+int front_run(int (*body)(struct front *front, void *ctx), void *ctx,
+	      bool quiet);
+
+/* In the body, when the tracer has started: where it does not see signals, a thread
+ * watches what is sent to the group. */
+void front_witness(struct front *front);
+
+/* In the body, when the command has ended with this wait status: how many signals have
+ * asked it to end. */
+int front_count_interrupts(struct front *front, int status);
+
+/* What is left to do when the command has ended. */
+enum front_rest {
+	FRONT_JOURNAL = 1 << 0, /* a record that a journal can complete */
+	FRONT_SERVES = 1 << 1, /* processes that outlived it, and need us */
+};
+
+/* In the body: the command has ended, with this wait status. */
+void front_ended(struct front *front, int status, unsigned rest);
 
 /* In the body: lets the front end with `code` while this process goes on alone,
  * without terminal and standard descriptors. */

@@ -39,7 +39,8 @@ static struct outcome *find_or_add(struct run *run, struct lineage_file *file,
 }
 
 struct outcome *hashes_submit(struct run *run, struct lineage_file *file,
-			      enum outcome_side side, const char *path, int fd)
+			      enum outcome_side side, const char *path, int fd,
+			      uint64_t size_bytes)
 {
 	struct outcome *o = find_or_add(run, file, side);
 	struct hash_task *task;
@@ -53,8 +54,11 @@ struct outcome *hashes_submit(struct run *run, struct lineage_file *file,
 		return NULL;
 	task->path = path;
 	task->fd = fd;
+	task->size_bytes = size_bytes;
 	o->task = task;
 	o->pending = true;
+	o->firm = false;
+	o->final = false;
 	hasher_submit(run->hasher, task);
 	return o;
 }
@@ -73,11 +77,11 @@ static struct outcome_extra *keep_extra(struct run *run,
 	/* Without other digests the room for them is not taken. */
 	extra = pool_alloc(&run->pool,
 			   wanted ? sizeof(*extra) :
-				    sizeof(extra->stamp) + sizeof(digest_set));
+				    offsetof(struct outcome_extra, digests));
 	if (!extra)
 		return NULL;
 	extra->stamp = hash->stamp;
-	extra->digests.have = 0;
+	extra->has_digests = wanted;
 	if (wanted)
 		extra->digests = hash->digests;
 	run->n_extras++;
@@ -106,6 +110,33 @@ void hashes_collect(struct run *run, struct outcome *o)
 	free(task);
 }
 
+bool hashes_is_of_first(const struct outcome *o,
+			const struct lineage_file *file)
+{
+	unsigned moves = LINEAGE_REMOVED | LINEAGE_MOVED_AWAY |
+			 LINEAGE_LINKED_FROM;
+	const struct stamp *first = &file->first;
+	struct stamp hashed;
+
+	if (o->result < 0)
+		return false;
+	if (o->mark == stamp_mark(first))
+		return true;
+	if (!(file->seen & moves) || !o->extra)
+		return false;
+	hashed = o->extra->stamp;
+	hashed.ctime_ns = first->ctime_ns;
+	return stamp_equal(&hashed, first);
+}
+
+void hashes_drop(struct run *run, struct outcome *o)
+{
+	if (!o->pending)
+		return;
+	hasher_cancel(run->hasher, o->task);
+	hashes_collect(run, o);
+}
+
 int64_t hashes_taken_ns(const struct run *run, const struct outcome *o)
 {
 	return run->meta.started_ns + (int64_t)o->taken_ms * 1000000;
@@ -113,7 +144,7 @@ int64_t hashes_taken_ns(const struct run *run, const struct outcome *o)
 
 void hashes_get(const struct outcome *o, struct digests *ret)
 {
-	if (o->extra && o->extra->digests.have) {
+	if (o->extra && o->extra->has_digests) {
 		*ret = o->extra->digests;
 		return;
 	}

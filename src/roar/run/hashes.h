@@ -21,7 +21,9 @@ enum outcome_side { OUTCOME_INPUT, OUTCOME_OUTPUT };
 /* What few runs need of each file, or what is only kept for few files. */
 struct outcome_extra {
 	struct stamp stamp; /* of the content that was hashed */
-	struct digests digests; /* when others than BLAKE3 were wanted */
+	bool has_digests;
+	struct digests digests; /* others than BLAKE3 were wanted; else this part
+				 * is not there */
 };
 
 /* 64 bytes: there may be a million. */
@@ -37,6 +39,9 @@ struct outcome {
 	uint8_t side : 1; /* enum outcome_side */
 	bool pending : 1;
 	bool cached : 1; /* the digest came from the cache */
+	bool firm : 1; /* input: taken before the run could write to the file */
+	bool final : 1; /* output: nobody of the run had it open for writing when
+			 * it was asked for, nor since */
 	uint8_t blake3[32];
 };
 
@@ -49,13 +54,24 @@ uint64_t stamp_mark(const struct stamp *s);
 struct outcome *hashes_find(const struct lineage_file *file,
 			    enum outcome_side side);
 
-/* Asks for the content now under `path` in the background (or again).  NULL
- * without memory or when too many are under way; then it is hashed at the end. */
+/* Asks for the content now under `path` in the background (or again), some
+ * `size_bytes` of it; `fd`, unless -1, is the file itself and given away.  NULL
+ * without memory; then it is hashed at the end. */
 struct outcome *hashes_submit(struct run *run, struct lineage_file *file,
-			      enum outcome_side side, const char *path, int fd);
+			      enum outcome_side side, const char *path, int fd,
+			      uint64_t size_bytes);
 
 /* Takes the result of a pending outcome, waiting for it if need be. */
 void hashes_collect(struct run *run, struct outcome *o);
+
+/* Is a collected outcome one of the content that the name had at first sight?  When
+ * the run itself removed, renamed or linked the file, that moved its ctime and
+ * nothing else. */
+bool hashes_is_of_first(const struct outcome *o,
+			const struct lineage_file *file);
+
+/* Gives up a pending outcome; its file is not open in our hands any more. */
+void hashes_drop(struct run *run, struct outcome *o);
 
 /* When the digest was taken, rounded down. */
 int64_t hashes_taken_ns(const struct run *run, const struct outcome *o);

@@ -9,12 +9,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/vec.h"
 #include "event/journal.h"
 #include "hash/hasher.h"
 #include "lineage/redact.h"
+#include "run/core_dump.h"
 #include "run/hashes.h"
 #include "run/made.h"
 #include "run/run.h"
@@ -27,6 +31,7 @@ enum {
 	 * writer waits; this much of it (some 20 ms). */
 	URGENT_BYTES = 64 * 1024 * 1024,
 	HELD_MAX = 64, /* larger inputs kept open in one run */
+	IDLE_TICK_MS = 2000, /* when little happens */
 };
 
 /* ---- journal ---- */
@@ -87,14 +92,15 @@ static void write_journal(struct run *run, const struct event *ev)
 {
 	int r;
 
-	if (!run->journal)
+	if (!run->journal || run->journal_full)
 		return;
 	r = journal_append(run->journal, ev);
 	if (r == 0)
 		return;
+	/* It ends here but stays open: without its lock it would look like that
+	 * of a killed run, which others record. */
 	fold_add_gap(run->fold, EVENT_GAP_JOURNAL, strerror(-r));
-	journal_close(run->journal);
-	run->journal = NULL;
+	run->journal_full = true;
 }
 
 /* ---- early hashing ---- */
@@ -106,37 +112,101 @@ static bool is_filtered(const struct run *run, const struct lineage_file *f)
 	return filter_match(&run->filters, f->path, written) != FILTER_NONE;
 }
 
+/* What we have open cannot be freed: can the file system spare that?  Half of what
+ * is free must remain for the command. */
+static bool has_room(const struct run *run, const char *path, uint64_t size)
+{
+	struct statvfs fs;
+
+	return statvfs(path, &fs) == 0 &&
+	       (uint64_t)fs.f_bavail * fs.f_frsize / 2 >=
+		       run->kept_bytes + size;
+}
+
 /* A large input may be removed or replaced before its turn comes; an open
  * descriptor keeps its content. */
 static int hold(struct run *run, const struct lineage_file *f, const char *path)
 {
 	int fd;
 
-	if (f->first.size <= URGENT_BYTES || run->n_held >= HELD_MAX)
+	if (f->first.size <= URGENT_BYTES || run->n_held >= HELD_MAX ||
+	    !has_room(run, path, f->first.size))
 		return -1;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	run->n_held += fd >= 0;
 	return fd;
 }
 
-static void hash_early(struct run *run, struct lineage_file *f,
-		       enum outcome_side side, const char *path)
+static bool may_hash(const struct run *run, const struct lineage_file *f)
 {
-	int fd = -1;
+	return f->ftype <= EVENT_FTYPE_REGULAR && !is_filtered(run, f);
+}
 
-	if (run->n_early >= EARLY_MAX || f->ftype > EVENT_FTYPE_REGULAR ||
-	    is_filtered(run, f))
+static void hash_input(struct run *run, struct lineage_file *f,
+		       const char *path)
+{
+	int fd;
+
+	if (run->n_early >= EARLY_MAX || !may_hash(run, f))
 		return;
-	/* It may be mapped: a page that is dirty already changes without any
-	 * trace in the stamp. */
-	if (side == OUTCOME_OUTPUT && (f->seen & RUN_MAPPABLE))
-		return;
-	if (side == OUTCOME_INPUT)
-		fd = hold(run, f, path);
-	if (hashes_submit(run, f, side, path, fd))
+	fd = hold(run, f, path);
+	if (hashes_submit(run, f, OUTCOME_INPUT, path, fd, f->first.size))
 		run->n_early++;
 	else if (fd >= 0)
 		(void)close(fd);
+}
+
+static void hash_output(struct run *run, struct lineage_file *f)
+{
+	struct outcome *o = NULL;
+	struct stat st;
+
+	if (run->n_early < EARLY_MAX && !f->restless && may_hash(run, f) &&
+	    lstat(f->path, &st) == 0)
+		o = hashes_submit(run, f, OUTCOME_OUTPUT, f->path, -1,
+				  (uint64_t)st.st_size);
+	if (!o)
+		return;
+	run->n_early++;
+	o->final = !f->n_writers;
+}
+
+/* The run may write to it again: what others do to it cannot be told from that. */
+static void unsettle(struct lineage_file *f)
+{
+	struct outcome *o = hashes_find(f, OUTCOME_OUTPUT);
+
+	if (o)
+		o->final = false;
+}
+
+/* The digest of an input whose reader or writer waits, if it is not so large that
+ * they would notice.  NULL without one. */
+static struct outcome *hash_now(struct run *run, struct lineage_file *f,
+				const char *path)
+{
+	struct outcome *o = hashes_find(f, OUTCOME_INPUT);
+
+	if (f->first.size > URGENT_BYTES)
+		return NULL;
+	if (!o && may_hash(run, f))
+		o = hashes_submit(run, f, OUTCOME_INPUT, path, -1,
+				  f->first.size);
+	if (o)
+		hashes_collect(run, o);
+	return o;
+}
+
+/* Opened for reading and writing: in a moment it is not what it was. */
+static void hash_before_write(struct run *run, struct lineage_file *f,
+			      const char *path)
+{
+	struct outcome *o = hash_now(run, f, path);
+
+	if (!o)
+		hash_input(run, f, path);
+	else
+		o->firm = run->options.tracer->waits;
 }
 
 static void watch_written(struct run *run, const struct lineage_file *f)
@@ -156,22 +226,62 @@ static bool is_write(const struct event *ev)
 	       ev->ftype <= EVENT_FTYPE_REGULAR;
 }
 
+static void note_close(struct run *run)
+{
+	if (run->n_writing)
+		run->n_writing--;
+	run->n_idle_ticks = 0;
+}
+
 static void act(struct run *run, const struct event *ev,
 		const struct fold_change *change)
 {
 	struct lineage_file *f = change->file;
 
-	if (change->news == FOLD_INPUT)
-		hash_early(run, f, OUTCOME_INPUT, change->at->path);
-	else if (change->news == FOLD_CLOSED)
-		hash_early(run, f, OUTCOME_OUTPUT, f->path);
-	if (is_write(ev)) {
-		f = fold_find(run->fold, event_path(ev));
-		if (f && (ev->flags & EVENT_READ))
-			f->seen |= RUN_MAPPABLE;
-		if (f)
-			watch_written(run, f);
+	if (change->news == FOLD_INPUT && is_write(ev))
+		hash_before_write(run, f, change->at->path);
+	else if (change->news == FOLD_INPUT)
+		hash_input(run, f, change->at->path);
+	else if (change->news != FOLD_NOTHING)
+		unsettle(f);
+	if (change->news == FOLD_CLOSED)
+		hash_output(run, f);
+	if (ev->kind == EVENT_CLOSE)
+		note_close(run);
+	f = is_write(ev) ? fold_find(run->fold, event_path(ev)) : NULL;
+	if (f) {
+		unsettle(f);
+		watch_written(run, f);
 	}
+}
+
+/* The kernel has written a file of which no call told. */
+static void note_core(struct run *run, const struct event *exit)
+{
+	CLEANUP(str_release) struct str path = STR_INIT;
+	struct event *ev = run->scratch_event;
+	bool found;
+	int r;
+
+	if (!WIFSIGNALED(exit->aux) || !WCOREDUMP(exit->aux))
+		return;
+	r = core_dump_find(exit, run->meta.cwd, run->meta.started_ns, &path);
+	if (r == 0)
+		return; /* it went to another program */
+	found = r > 0;
+	*ev = (struct event){
+		.kind = found ? EVENT_OPEN : EVENT_GAP,
+		.flags = found ? EVENT_WRITE | EVENT_CREATE : 0,
+		.pid = exit->pid,
+		.aux = found ? 0 : EVENT_GAP_PATH,
+		.time_ns = exit->time_ns,
+	};
+	if (!found) {
+		str_clear(&path);
+		str_addf(&path, "the core dump of process %d", exit->pid);
+	}
+	event_set_paths(ev, str_cstr(&path), path.len, "", 0);
+	observe_event(run, ev);
 }
 
 static void note_made(struct run *run, const struct event *ev)
@@ -189,7 +299,7 @@ static void note_made(struct run *run, const struct event *ev)
 void observe_moved_dir(struct run *run, const struct event *ev)
 {
 	enum { MOVED_MAX = 10000 };
-	struct moved_dir *m = NULL;
+	const char **m = NULL;
 
 	if (ev->kind != EVENT_RENAME || ev->ftype != EVENT_FTYPE_DIRECTORY)
 		return;
@@ -200,9 +310,8 @@ void observe_moved_dir(struct run *run, const struct event *ev)
 			     "too many directories were renamed");
 		return;
 	}
-	m->from = pool_dup(&run->pool, event_path(ev), ev->path_len);
-	m->to = pool_dup(&run->pool, event_path2(ev), ev->path2_len);
-	if (!m->from || !m->to)
+	*m = pool_dup(&run->pool, event_path2(ev), ev->path2_len);
+	if (!*m)
 		run->n_moved--;
 }
 
@@ -223,10 +332,14 @@ void observe_event(void *ctx, const struct event *ev)
 		return; /* the fold has noted the gap */
 	observe_moved_dir(run, ev);
 	act(run, ev, &change);
+	if (ev->kind == EVENT_EXIT)
+		note_core(run, ev);
 }
 
-/* An input is about to change.  Its digest must be of the content that was
- * read: wait for it, unless it is so large that its writer would notice. */
+/* An input is about to change or to go.  Its digest must be of the content that was
+ * read: wait for it, unless it is so large that its writer would notice.  Then it
+ * is read on, from a descriptor that keeps it, as long as the command does not
+ * miss the space. */
 void observe_before_change(void *ctx, const char *path, size_t len,
 			   const struct stamp *stamp)
 {
@@ -237,11 +350,41 @@ void observe_before_change(void *ctx, const char *path, size_t len,
 	(void)len;
 	if (!f || !(f->seen & LINEAGE_READ_PRIOR) || f->own)
 		return;
+	o = hash_now(run, f, path);
+	if (o)
+		o->firm = true;
 	o = hashes_find(f, OUTCOME_INPUT);
 	if (!o || !o->pending)
 		return;
-	if (stamp->size <= URGENT_BYTES)
-		hashes_collect(run, o);
+	if (has_room(run, path, stamp->size))
+		run->kept_bytes += stamp->size;
+	else
+		hashes_drop(run, o);
+}
+
+static bool is_below(const char *path, const char *dir, size_t len)
+{
+	return strncmp(path, dir, len) == 0 &&
+	       (path[len] == '/' || !path[len] ||
+		(len && path[len - 1] == '/'));
+}
+
+/* A file system that we read from could not be unmounted. */
+void observe_before_unmount(void *ctx, const char *path, size_t len)
+{
+	struct run *run = ctx;
+	size_t n;
+	struct lineage_file *const *files = fold_files(run->fold, &n);
+
+	for (size_t i = 0; i < n; i++)
+		for (struct outcome *o = files[i]->user; o; o = o->next) {
+			if (!o->pending || !is_below(o->task->path, path, len))
+				continue;
+			if (o->task->size_bytes <= URGENT_BYTES)
+				hashes_collect(run, o);
+			else
+				hashes_drop(run, o);
+		}
 }
 
 static void on_closed(void *ctx, const char *path, size_t len)
@@ -252,9 +395,6 @@ static void on_closed(void *ctx, const char *path, size_t len)
 
 	if (len > 4096 || !fold_find(run->fold, path))
 		return;
-	if (run->n_writing)
-		run->n_writing--;
-	run->n_idle_ticks = 0;
 	memset(ev, 0, EVENT_HEADER);
 	ev->kind = EVENT_CLOSE;
 	event_set_paths(ev, path, len, "", 0);
@@ -262,16 +402,16 @@ static void on_closed(void *ctx, const char *path, size_t len)
 }
 
 /* Files that stay open for hours (logs) must not keep us awake: the less
- * happens, the rarer the look. */
+ * happens, the rarer the look.  The journal shows until when we lived. */
 unsigned observe_tick(void *ctx)
 {
 	struct run *run = ctx;
 
+	if (run->journal)
+		journal_touch(run->journal);
 	if (!run->watch)
-		return 0;
+		return IDLE_TICK_MS;
 	run->n_idle_ticks++;
 	watch_read(run->watch, on_closed, run);
-	if (!run->n_writing)
-		return 0;
-	return run->n_idle_ticks < 20 ? 100 : 2000;
+	return run->n_writing && run->n_idle_ticks < 20 ? 100 : IDLE_TICK_MS;
 }

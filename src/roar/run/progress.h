@@ -1,5 +1,6 @@
 /* progress.h - a bar on the terminal while hashing takes its time.
  *
+ * It measures bytes, of all that is still to be hashed when the command has ended.
  * Nothing is shown for the first half second, nor when stderr is no terminal. */
 #ifndef ROAR_RUN_PROGRESS_H
 #define ROAR_RUN_PROGRESS_H
@@ -7,16 +8,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct hasher_progress;
+#include "hash/hasher.h"
 
 struct progress {
 	bool enabled;
 	bool shown; /* there is a line to wipe */
 	int64_t start_ns;
-	uint64_t bytes_before; /* read before the bar began */
+	struct hasher_progress before; /* when the bar began */
+	uint64_t n_planned; /* files that will be submitted, at least */
+	uint64_t bytes_planned;
 };
 
-struct progress progress_start(bool wanted);
+struct progress progress_start(bool wanted, struct hasher *hasher);
+
+/* One more file of that size will be submitted. */
+void progress_plan(struct progress *progress, uint64_t bytes);
 
 /* hasher_drain()'s callback; ctx is the struct progress. */
 void progress_show(void *ctx, const struct hasher_progress *p);

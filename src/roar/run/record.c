@@ -10,9 +10,11 @@
 #include "base/quote.h"
 #include "commands.h"
 #include "hash/file_hash.h"
+#include "hash/still.h"
 #include "lineage/step.h"
 #include "run/hashes.h"
 #include "run/run.h"
+#include "run/verdict.h"
 
 int run_exit_code(const struct run *run)
 {
@@ -46,6 +48,7 @@ static void fill_git(struct run *run, struct store_job *job)
 	job->git_snapshot = text(git->snapshot);
 	job->git_note = text(git->note);
 	job->git_dirty = git->dirty;
+	job->git_n_left_out = git->left_out.n;
 }
 
 static int fill_command(struct run *run, struct store_job *job)
@@ -87,22 +90,19 @@ static int fill_identity(struct run *run, struct store_job *job)
 static int fill_job(struct run *run, struct store_job *job)
 {
 	const struct run_meta *m = &run->meta;
-	size_t n_gaps;
 	size_t n_processes;
 	int r;
 
-	(void)fold_gaps(run->fold, &n_gaps);
 	(void)fold_processes(run->fold, &n_processes);
 	memcpy(job->uid, m->uid, sizeof(job->uid));
 	job->kind = m->kind;
 	job->name = m->name;
+	job->rerun_of = m->rerun_of;
 	job->cwd = m->cwd;
 	job->started_ns = m->started_ns;
 	job->duration_ns = run->duration_ns;
 	job->status = run->interrupted ? STORE_INTERRUPTED : STORE_DONE;
 	job->exit_code = run_exit_code(run);
-	job->complete = n_gaps == 0;
-	job->tracer = m->tracer;
 	job->version = roar_version;
 	job->host = m->host;
 	job->user = m->user;
@@ -114,20 +114,26 @@ static int fill_job(struct run *run, struct store_job *job)
 	job->cpu_system_ns = timeval_ns(run->result.usage.ru_stime);
 	job->max_rss_kib = run->result.usage.ru_maxrss;
 	fill_git(run, job);
-	r = fill_command(run, job);
+	r = verdict_fill(run, job);
+	if (r == 0)
+		r = fill_command(run, job);
 	return r < 0 ? r : fill_identity(run, job);
 }
 
 /* ---- file rows ---- */
 
 /* A symbolic link is its text. */
-static void digest_link(const char *path, struct digests *ret)
+static void fill_link(const char *path, struct store_file *row)
 {
 	char target[4096];
 	ssize_t n = readlink(path, target, sizeof(target));
+	struct stat st;
 
-	if (n >= 0)
-		(void)digest_buffer(target, (size_t)n, DIGEST_SET_BLAKE3, ret);
+	if (n < 0 || lstat(path, &st) < 0)
+		return;
+	(void)digest_buffer(target, (size_t)n, DIGEST_SET_BLAKE3,
+			    &row->digests);
+	row->stamp = stamp_of(&st);
 }
 
 /* The stamp of a hashed output: kept, or still there to be asked for. */
@@ -158,17 +164,43 @@ static void fill_content(const struct run_file *e, enum outcome_side side,
 					     output_stamp(e->file, o);
 }
 
+/* May another run believe the digest as long as the stamp is the same?  What the
+ * run has made itself nobody else has mapped. */
+static bool is_lasting(struct run *run, const struct run_file *e,
+		       enum outcome_side side, const struct stamp *stamp,
+		       int64_t taken_ns)
+{
+	if (run->recovered || !stamp_exists(stamp) ||
+	    stamp_is_racy(stamp, taken_ns))
+		return false;
+	if (side == OUTCOME_OUTPUT && e->fresh && !run->result.n_outlived)
+		return true;
+	return file_is_still(&run->still, e->file->path, stamp, taken_ns);
+}
+
 /* Digests that were read, not looked up, are worth remembering. */
 static int remember(struct run *run, struct store *store,
 		    const struct run_file *e, enum outcome_side side,
 		    const struct store_file *row, struct roar_error *err)
 {
 	const struct outcome *o = hashes_find(e->file, side);
+	int64_t taken_ns = o ? hashes_taken_ns(run, o) : 0;
 
-	if (!o || o->pending || o->result < 0 || o->cached)
+	if (!o || o->pending || o->result < 0 || o->cached ||
+	    !is_lasting(run, e, side, &row->stamp, taken_ns))
 		return 0;
-	return store_cache_put(store, &row->stamp, hashes_taken_ns(run, o),
-			       &row->digests, err);
+	return store_cache_put(store, &row->stamp, taken_ns, &row->digests,
+			       err);
+}
+
+/* What was read had the name it was read under, unless it was not opened. */
+static const char *origin(const struct lineage_file *f, unsigned role)
+{
+	bool implied = f->seen & LINEAGE_IMPLIED;
+
+	if (!f->origin || implied != (role == LINEAGE_INPUT))
+		return "";
+	return f->origin->path;
 }
 
 static int add_row(struct run *run, struct store *store,
@@ -186,20 +218,24 @@ static int add_row(struct run *run, struct store *store,
 				(e->roles & LINEAGE_INTERMEDIATE),
 		.filter = e->filter,
 		.ftype = role == LINEAGE_OUTPUT ? e->after_ftype : f->ftype,
-		.seen = (uint16_t)(f->seen & ~RUN_MAPPABLE),
+		.seen = (uint16_t)(f->seen & ~RUN_BITS),
 		.read_order = f->read_order,
 		.write_order = f->write_order,
 		.reader = f->reader,
 		.writer = f->writer,
-		.origin = f->origin ? f->origin->path : "",
+		.origin = origin(f, role),
 	};
 	int r;
 
+	if (role == LINEAGE_OUTPUT && e->prior)
+		row.seen |= LINEAGE_PRIOR;
+	if (role == LINEAGE_OUTPUT && e->fresh)
+		row.seen |= LINEAGE_FRESH;
 	if (!e->filter)
 		fill_content(e, side, &row);
-	if (!e->filter && role == LINEAGE_OUTPUT &&
+	if (!e->filter && role == LINEAGE_OUTPUT && !e->foreign &&
 	    row.ftype == EVENT_FTYPE_SYMLINK)
-		digest_link(f->path, &row.digests);
+		fill_link(f->path, &row);
 	r = store_file_add(store, &row, err);
 	return r < 0 ? r : remember(run, store, e, side, &row, err);
 }
@@ -268,6 +304,38 @@ static int add_gaps(struct run *run, struct store *store,
 	return 0;
 }
 
+static int add_left_out(struct run *run, struct store *store,
+			struct roar_error *err)
+{
+	const struct git_left_outs *list = &run->git.left_out;
+
+	for (uint32_t i = 0; i < list->n_items; i++) {
+		const struct store_left_out row = {
+			.path = list->items[i].path,
+			.reason = git_reason_text(list->items[i].reason),
+		};
+		int r = store_left_out_add(store, run->job.id, &row, err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int add_tags(struct run *run, struct store *store,
+		    struct roar_error *err)
+{
+	const struct run_tags *tags = &run->meta.tags;
+
+	for (size_t i = 0; i < tags->n; i++) {
+		int r = store_tag_add(store, run->job.id, &tags->list[i], err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 static int write_rows(struct run *run, struct store *store,
 		      struct roar_error *err)
 {
@@ -279,17 +347,23 @@ static int write_rows(struct run *run, struct store *store,
 	run->job.session_id = session.id;
 	r = store_job_add(store, &run->job, err);
 	if (r == 0)
+		r = report_into_output(run);
+	if (r == 0)
 		r = add_processes(run, store, err);
 	if (r == 0)
 		r = add_gaps(run, store, err);
+	if (r == 0)
+		r = add_left_out(run, store, err);
+	if (r == 0)
+		r = add_tags(run, store, err);
 	if (r == 0)
 		r = add_files(run, store, err);
 	return r;
 }
 
-int record(struct run *run, struct store *store, struct roar_error *err)
+static int record_once(struct run *run, struct store *store,
+		       struct roar_error *err)
 {
-	int64_t start = clock_mono_ns();
 	int r = fill_job(run, &run->job);
 
 	if (r < 0)
@@ -302,6 +376,17 @@ int record(struct run *run, struct store *store, struct roar_error *err)
 		r = store_commit(store, err);
 	if (r < 0)
 		store_rollback(store);
+	return r;
+}
+
+int record(struct run *run, struct store *store, struct roar_error *err)
+{
+	int64_t start = clock_mono_ns();
+	int r = record_once(run, store, err);
+
+	/* The report found one gap more, which the job's row must tell. */
+	if (r == -ESTALE)
+		r = record_once(run, store, err);
 	run->record_ns = clock_mono_ns() - start;
 	return r;
 }

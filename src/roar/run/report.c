@@ -1,5 +1,7 @@
 /* report.c - what the user reads on stderr when the command has ended */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -13,15 +15,11 @@
 #include "cli.h"
 #include "project.h"
 #include "run/hashes.h"
+#include "run/hints.h"
 #include "run/run.h"
+#include "run/verdict.h"
 
 enum { ROWS_MAX = 4, COMMAND_WIDTH = 60 };
-
-static void print(const struct str *text)
-{
-	if (str_error(text) == 0)
-		(void)fd_write_all(STDERR_FILENO, text->data, text->len);
-}
 
 static void add_step(struct str *out, const struct run *run)
 {
@@ -60,6 +58,18 @@ static void add_verdict(struct str *out, const struct run *run,
 
 /* ---- one line, when nobody sits at a terminal ---- */
 
+/* What the record lacks of the code is told here too: whoever counts on a snapshot
+ * must not have to ask for it. */
+static void add_git_lack(struct str *out, const struct git_facts *git)
+{
+	if (git->root && !git->checked)
+		str_adds(out, ", git state not known");
+	if (!git->left_out.n)
+		return;
+	str_adds(out, ", not in the snapshot: ");
+	git_left_outs_describe(&git->left_out, 1, out);
+}
+
 static void add_line(struct str *out, const struct run *run,
 		     const struct term *term)
 {
@@ -85,6 +95,7 @@ static void add_line(struct str *out, const struct run *run,
 			str_addf(out, "; and %zu more", n - 1);
 		str_addc(out, ')');
 	}
+	add_git_lack(out, &run->git);
 	str_adds(out, ", ");
 	add_times(out, run);
 	str_addc(out, '\n');
@@ -136,7 +147,7 @@ static void add_file(struct str *out, const struct run *run,
 	term_add(out, term, COLOR_BOLD, label);
 	add_hash(out, e, side, term);
 	str_adds(out, "  ");
-	quote_printable(out, path, strlen(path));
+	quote_name(out, path, strlen(path));
 	if (side == OUTCOME_OUTPUT && (e->roles & LINEAGE_INTERMEDIATE))
 		term_add(out, term, COLOR_DIM, "  (read again)");
 	str_addc(out, '\n');
@@ -193,9 +204,25 @@ static void add_filtered(struct str *out, const struct run *run)
 			 e->roles & LINEAGE_INPUT ? 'r' : '-',
 			 e->roles & (LINEAGE_OUTPUT | LINEAGE_TEMPORARY) ? 'w' :
 									   '-');
-		quote_printable(out, e->file->path, e->file->path_len);
+		quote_name(out, e->file->path, e->file->path_len);
 		str_addc(out, '\n');
 	}
+}
+
+/* "3 uncommitted, 1 of them in snapshot 0123456789ab"; the note says which are
+ * not, and why. */
+static void add_uncommitted(struct str *out, const struct git_facts *git)
+{
+	uint32_t n = git->n_modified + git->n_untracked;
+
+	str_addf(out, ", %u uncommitted", n);
+	if (git->snapshot && !git->left_out.n)
+		str_addf(out, ", in snapshot %.12s", git->snapshot);
+	else if (git->snapshot)
+		str_addf(out, ", %u of them in snapshot %.12s",
+			 n - git->left_out.n, git->snapshot);
+	else
+		str_adds(out, ", no snapshot");
 }
 
 static void add_git(struct str *out, const struct run *run,
@@ -216,14 +243,13 @@ static void add_git(struct str *out, const struct run *run,
 		str_addf(out, " @ %.12s", git->commit);
 	else
 		str_adds(out, ", no commit yet");
-	if (git->dirty)
-		str_addf(out, ", %u uncommitted",
-			 git->n_modified + git->n_untracked);
-	if (git->snapshot)
-		str_addf(out, " in snapshot %.12s", git->snapshot);
-	if (git->n_left_out)
-		str_addf(out, " (%u left out)", git->n_left_out);
+	if (git->dirty == TRI_YES)
+		add_uncommitted(out, git);
+	else if (git->dirty == TRI_UNKNOWN)
+		str_adds(out, ", not known whether clean");
 	str_addc(out, '\n');
+	if (git->note)
+		str_addf(out, "       %s\n", git->note);
 }
 
 static void add_gaps(struct str *out, const struct run *run,
@@ -272,39 +298,7 @@ static void add_block(struct str *out, const struct run *run,
 	if (run->options.verbose)
 		add_filtered(out, run);
 	add_gaps(out, run, term);
-}
-
-/* `roar run cmd 2>log`: a word of ours would change the log after its content was
- * recorded. */
-static bool is_own_output(const struct run *run)
-{
-	const struct lineage_file *f;
-	char path[4096];
-	ssize_t n = readlink("/proc/self/fd/2", path, sizeof(path) - 1);
-
-	if (n < 0)
-		return false;
-	path[n] = '\0';
-	f = fold_find(run->fold, path);
-	for (size_t i = 0; f && i < run->n_files; i++)
-		if (run->files[i].file == f)
-			return !run->files[i].filter &&
-			       (run->files[i].roles & LINEAGE_OUTPUT);
-	return false;
-}
-
-void report(const struct run *run)
-{
-	CLEANUP(str_release) struct str out = STR_INIT;
-	struct term term = term_of(STDERR_FILENO);
-
-	if (run->options.quiet || is_own_output(run))
-		return;
-	if (term.tty || run->options.verbose)
-		add_block(&out, run, &term);
-	else
-		add_line(&out, run, &term);
-	print(&out);
+	hints_add(out, run, term);
 }
 
 static void add_ms(struct json *j, const char *key, int64_t ns)
@@ -315,17 +309,16 @@ static void add_ms(struct json *j, const char *key, int64_t ns)
 	json_double(j, (double)us / 1e3);
 }
 
-void report_timing(const struct run *run)
+static void add_timing(struct str *out, const struct run *run)
 {
-	CLEANUP(str_release) struct str out = STR_INIT;
 	struct json j;
 	struct rusage self;
 	size_t n;
 
 	(void)getrusage(RUSAGE_SELF, &self);
 	(void)fold_files(run->fold, &n);
-	str_adds(&out, "ROAR_TIMING:");
-	j = json_writer(&out, false);
+	str_adds(out, "ROAR_TIMING:");
+	j = json_writer(out, false);
 	json_object(&j);
 	add_ms(&j, "tracer_ms", run->duration_ns);
 	add_ms(&j, "postrun_ms",
@@ -344,6 +337,89 @@ void report_timing(const struct run *run)
 	json_key(&j, "max_rss_kib");
 	json_int(&j, self.ru_maxrss);
 	json_end(&j);
-	str_addc(&out, '\n');
-	print(&out);
+	str_addc(out, '\n');
+}
+
+/* Set and not 0: who writes ROAR_TIMING=0 does not want it. */
+static bool wants_timing(void)
+{
+	const char *value = getenv("ROAR_TIMING");
+
+	return value && *value && strcmp(value, "0") != 0;
+}
+
+/* ---- all of it ---- */
+
+static void tell(struct run *run)
+{
+	CLEANUP(str_release) struct str out = STR_INIT;
+	struct term term = term_of(STDERR_FILENO);
+
+	if (run->reported)
+		return;
+	run->reported = true;
+	if (!run->options.quiet && (term.tty || run->options.verbose))
+		add_block(&out, run, &term);
+	else if (!run->options.quiet)
+		add_line(&out, run, &term);
+	if (!run->options.quiet)
+		verdict_add_advice(&out, run);
+	if (wants_timing())
+		add_timing(&out, run);
+	if (str_error(&out) == 0)
+		(void)fd_write_all(STDERR_FILENO, out.data, out.len);
+}
+
+void report(struct run *run)
+{
+	tell(run);
+}
+
+/* The output that stderr is, as in `roar run cmd 2>log`. */
+static const struct run_file *find_log(const struct run *run)
+{
+	const struct lineage_file *f;
+	struct stat st;
+	char path[4096];
+	ssize_t n;
+
+	if (fstat(STDERR_FILENO, &st) < 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	n = readlink("/proc/self/fd/2", path, sizeof(path) - 1);
+	if (n < 0)
+		return NULL;
+	path[n] = '\0';
+	f = fold_find(run->fold, path);
+	for (size_t i = 0; f && i < run->n_files; i++) {
+		const struct run_file *e = &run->files[i];
+
+		if (e->file == f && !e->filter && (e->roles & LINEAGE_OUTPUT))
+			return e;
+	}
+	return NULL;
+}
+
+int report_into_output(struct run *run)
+{
+	const struct run_file *log;
+	struct outcome *o;
+
+	if (run->recovered || run->reported)
+		return 0;
+	log = find_log(run);
+	o = log ? hashes_find(log->file, OUTCOME_OUTPUT) : NULL;
+	if (!o || o->result < 0)
+		return 0; /* the record does not claim to know its content */
+	/* No file tells its own digest. */
+	o->result = -EINPROGRESS;
+	tell(run);
+	o = hashes_submit(run, log->file, OUTCOME_OUTPUT, log->file->path, -1,
+			  0);
+	if (!o)
+		return -ENOMEM;
+	hashes_collect(run, o);
+	if (o->result == 0)
+		return 0;
+	fold_add_gap(run->fold, EVENT_GAP_CHANGED, log->file->path);
+	return -ESTALE;
 }

@@ -5,15 +5,14 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "cli.h"
+#include "run/run.h"
 
-struct pool;
-struct project;
+/* Is this operand a step?  Whatever begins with '@' is meant as one. */
+bool rerun_is_step(const char *word);
 
-/* Is this operand a step, "@2" or "@B1"? */
-int rerun_is_step(const char *word);
-
-/* Are the words behind the step all of the form --key=value, and does the step
- * suit the command ("build" takes @BN)?  -EINVAL and a sentence. */
+/* Is it one, are the words behind it all of the form --key=value, and does the
+ * step suit the command ("build" takes @BN)?  -EINVAL and a sentence. */
 int rerun_check(char *const operands[], const char *command,
 		struct roar_error *err);
 
@@ -21,14 +20,19 @@ struct rerun {
 	char **argv;
 	const char *cwd; /* where it ran; NULL: here */
 	const char *kind; /* "run" or "build" */
+	const char *name; /* of the step; NULL, like the rest, for a new command */
+	int64_t job_id; /* the execution it repeats */
+	struct run_tags tags; /* of that execution */
 };
 
-/* The command of step `operands[0]`, with each further operand applied: an option
- * `--key=value` replaces an existing --key (in either form), or is appended.  Says
- * so, unless `quiet`, when the step builds on stale ones.  Refuses a command whose
+/* The command of the step that the first operand names, with each further operand
+ * applied: an option `--key=value` takes the place of all --key (in either form)
+ * of the command, or is appended.  The word behind a --key is its value unless it
+ * looks like another option.  When the step builds on stale ones, it says so, and
+ * asks on a terminal, unless told otherwise: -ECANCELED.  Refuses a command whose
  * secrets were redacted.  All in the pool. */
 int rerun_command(struct project *project, struct pool *pool,
-		  char *const operands[], bool quiet, struct rerun *ret,
+		  const struct args *args, struct rerun *ret,
 		  struct roar_error *err);
 
 #endif

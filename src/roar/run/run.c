@@ -15,21 +15,21 @@
 
 extern char **environ;
 
-/* Called by the hasher, one call at a time; the connection is its own.  Most
- * short runs never get here, so it is opened at the first question. */
+/* Called by the hasher, one call at a time for each connection.  Most short runs
+ * never get here, so it is opened at the first question. */
 static bool ask_cache(void *ctx, const struct stamp *stamp, digest_set want,
 		      struct digests *ret)
 {
-	struct run *run = ctx;
+	struct run_cache *c = ctx;
 
-	if (run->cache_failed)
+	if (c->failed)
 		return false;
-	if (!run->cache && store_open(run->project->dir, STORE_READONLY,
-				      &run->cache, NULL) < 0) {
-		run->cache_failed = true;
+	if (!c->store &&
+	    store_open(c->project->dir, STORE_READONLY, &c->store, NULL) < 0) {
+		c->failed = true;
 		return false;
 	}
-	return store_cache_get(run->cache, stamp, want, ret);
+	return store_cache_get(c->store, stamp, want, ret);
 }
 
 static void set_filters(struct run *run)
@@ -42,6 +42,8 @@ static void set_filters(struct run *run)
 	run->filters.tmpdir = getenv("TMPDIR");
 	run->filters.patterns = c->ignore_paths;
 	run->filters.n_patterns = c->n_ignore_paths;
+	run->filters.is_environment = environments_has;
+	run->filters.ctx = &run->environments;
 }
 
 int run_init(struct run *run, struct project *project,
@@ -50,11 +52,13 @@ int run_init(struct run *run, struct project *project,
 	struct hasher_options hashing = {
 		.want = options->want | DIGEST_SET_BLAKE3,
 		.lookup = ask_cache,
-		.ctx = run,
+		.ctx = &run->cache,
+		.caller_ctx = &run->spare_cache,
 	};
 	int r;
 
 	*run = (struct run){ .project = project, .options = *options };
+	run->cache.project = run->spare_cache.project = project;
 	set_filters(run);
 	run->scratch_event = calloc(1, EVENT_SIZE_MAX);
 	if (!run->scratch_event)
@@ -72,7 +76,8 @@ int run_init(struct run *run, struct project *project,
 void run_release(struct run *run)
 {
 	hasher_free(run->hasher);
-	store_close(run->cache);
+	store_close(run->cache.store);
+	store_close(run->spare_cache.store);
 	journal_close(run->journal);
 	watch_free(run->watch);
 	made_free(run->made);
@@ -82,6 +87,7 @@ void run_release(struct run *run)
 	free(run->scratch_event);
 	free(run->files);
 	free(run->moved);
+	environments_forget(&run->environments);
 	str_release(&run->scratch);
 	pool_release(&run->pool);
 }

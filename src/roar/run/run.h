@@ -1,10 +1,14 @@
 /* run.h - one observed execution, from the command line to the record.
  *
+ *	options.c  what the user asked for, and the command's environment
  *	front.c    the process the shell sees: signals, exit code
  *	observe.c  takes the tracer's events: journal, fold, early hashing
  *	watch.c    notices when written files are closed
+ *	core_dump.c finds what the kernel wrote of a crashed process
  *	hashes.c   which content was hashed when, and whether that still holds
- *	settle.c   after the end: what became of each file, its role
+ *	bytecode.c after the end: the sources of compiled modules
+ *	settle.c   what became of each file, its role
+ *	verdict.c  how completely it was observed
  *	record.c   the facts into the store, in one transaction
  *	report.c   what the user reads on stderr
  *
@@ -22,9 +26,13 @@
 #include "base/str.h"
 #include "event/event.h"
 #include "git/git.h"
+#include "hash/still.h"
 #include "lineage/filter.h"
 #include "lineage/fold.h"
+#include "lineage/tag.h"
+#include "run/environments.h"
 #include "store/store.h"
+#include "trace/probe.h"
 #include "trace/tracer.h"
 
 struct front;
@@ -35,11 +43,22 @@ struct project;
 struct redact;
 struct watch;
 
+/* Tags that the run adds to its outputs, or keeps from them. */
+struct run_tags {
+	struct tag *list; /* in a pool */
+	size_t n;
+};
+
 /* What the user asked for. */
 struct run_options {
 	const char *kind; /* "run" or "build" */
 	const char *name; /* "" when none */
-	const struct tracer_ops *tracer;
+	int64_t rerun_of; /* id of the job that is run again; 0 none */
+	struct run_tags tags;
+	const struct tracer_ops *tracers[PROBE_MAX]; /* to try, in this order */
+	size_t n_tracers;
+	bool tracer_named; /* by the user: a refusal is news */
+	const struct tracer_ops *tracer; /* the one in use, or to be tried */
 	bool fallback; /* run unobserved rather than not at all */
 	bool quiet;
 	int verbose; /* 1: files, 2: filtered files too */
@@ -58,12 +77,21 @@ struct run_meta {
 	const char *tracer;
 	const char *host;
 	const char *user;
+	struct run_tags tags;
+	int64_t rerun_of;
 	int64_t started_ns;
+	/* What git_look_basics() knew; NULL: nothing. */
+	const char *git_root;
+	const char *git_commit;
+	const char *git_branch;
+	const char *git_remote;
 };
 
-/* A bit of lineage_file.seen beside those of enum lineage_seen: opened for reading
- * and writing, so that it may be mapped. */
-enum { RUN_MAPPABLE = 1 << 15 };
+/* Bits of lineage_file.seen that the fold does not use; not recorded. */
+enum {
+	RUN_CACHE = 1 << 14, /* a compiled form of an input, see bytecode.h */
+	RUN_BITS = RUN_CACHE,
+};
 
 /* What became of one file, decided in settle.c. */
 struct run_file {
@@ -71,8 +99,14 @@ struct run_file {
 	uint8_t roles; /* enum lineage_role */
 	uint8_t filter; /* enum filter_id */
 	uint8_t after_ftype; /* enum event_ftype after the run */
-	bool hashed; /* an early digest of the output is still true */
-	bool changed; /* somebody else wrote to the input meanwhile */
+	bool in_asked : 1; /* hashing what was read began after the end */
+	bool out_asked : 1; /* hashing what was written did */
+	bool changed : 1; /* somebody else wrote to the input meanwhile */
+	bool foreign : 1; /* somebody else may have written to the output since
+			   * the run was killed */
+	bool prior : 1; /* the output is content from before the run, moved */
+	bool fresh : 1; /* the output is the run's own, name and content */
+	uint32_t size_kib; /* after the run, for the progress */
 };
 
 struct run {
@@ -82,38 +116,49 @@ struct run {
 	struct pool pool;
 	struct redact *redact;
 	struct filter_options filters;
+	struct environments environments; /* for the filters */
 	struct fold *fold;
 	struct journal *journal; /* NULL when it could not be made */
+	char journal_name[32]; /* in the project's folder */
+	bool journal_full; /* it could not grow: later events are not in it */
 	struct hasher *hasher;
 	struct watch *watch; /* NULL until something is written */
-	struct store *cache; /* the hasher's own connection; NULL until used */
-	bool cache_failed;
+	/* The hasher's own connections, opened when they are used: that of its
+	 * threads, and a spare one for ours. */
+	struct run_cache {
+		const struct project *project;
+		struct store *store;
+		bool failed;
+	} cache, spare_cache;
 	struct str scratch; /* redacted command line of a process */
 	struct event *scratch_event;
 	struct made *made; /* for the look at git; NULL without one */
 	uint32_t n_early; /* tasks handed out while the command ran */
 	uint32_t n_extras; /* kept with outcomes */
 	uint32_t n_held; /* large inputs kept open */
+	uint64_t kept_bytes; /* of inputs that were removed while we read them */
 	uint32_t n_writing; /* opens for writing less closes, roughly */
 	uint32_t n_idle_ticks; /* ticks since anything was opened or closed */
 
-	/* Directories that were renamed: what they hold moved along. */
-	struct moved_dir {
-		const char *from;
-		const char *to;
-	} * moved;
+	/* Names that directories were renamed to: what they hold moved along. */
+	const char **moved;
 	size_t n_moved, cap_moved;
 
 	struct tracer_result result;
 	struct git_facts git;
 	int64_t duration_ns; /* of the command */
+	int64_t attach_ns; /* until the command was let go; 0 not known */
 
 	/* settle.c */
 	struct run_file *files; /* the ones with a role, in order of sight */
 	size_t n_files, cap_files;
 	int64_t n_inputs, n_outputs, n_filtered;
 	struct store_job job; /* as recorded */
+	struct still still; /* for what goes into the digest cache */
 	bool interrupted;
+	bool recovered; /* from a journal: the user is not to be told */
+	int64_t alive_ns; /* when recovered: until then roar lived, at least */
+	bool reported; /* the user has been told */
 
 	/* time split, nanoseconds */
 	int64_t settle_ns, hash_ns, record_ns, total_start_ns;
@@ -125,7 +170,15 @@ int run_init(struct run *run, struct project *project,
 	     const struct run_options *options);
 void run_release(struct run *run);
 
-/* meta.c: the description as bytes, and back (strings go to the pool). */
+/* meta.c: the description of a run of this command, which is redacted here; and
+ * another uid, when that one is taken. */
+int run_meta_fill(struct run *run, char *const argv[]);
+void run_meta_new_uid(struct run_meta *meta);
+
+/* Adds what a look at git knows from its beginning. */
+void run_meta_note_git(struct run *run, struct git_look *look);
+
+/* The description as bytes, and back (strings go to the pool). */
 void run_meta_encode(const struct run_meta *meta, struct str *out);
 int run_meta_decode(struct pool *pool, const void *data, size_t len,
 		    struct run_meta *ret);
@@ -135,17 +188,21 @@ void observe_event(void *ctx, const struct event *ev);
 void observe_moved_dir(struct run *run, const struct event *ev);
 void observe_before_change(void *ctx, const char *path, size_t len,
 			   const struct stamp *stamp);
+void observe_before_unmount(void *ctx, const char *path, size_t len);
 unsigned observe_tick(void *ctx);
 
 /* settle.c: stats every file, decides its roles, hashes what is missing. */
-int settle(struct run *run);
+int run_settle(struct run *run);
 
 /* record.c: writes the job; its step and counts are then in run->job. */
 int record(struct run *run, struct store *store, struct roar_error *err);
 
-/* report.c */
-void report(const struct run *run);
-void report_timing(const struct run *run);
+/* report.c: tells the user, once.  Where stderr is an output of the run (2>log), what
+ * we say is part of its content: then record() lets us speak before it writes the
+ * row of that file, whose digest is taken again behind our words.  -ESTALE when it
+ * could not be and a gap was added. */
+void report(struct run *run);
+int report_into_output(struct run *run);
 
 /* The exit code roar ends with: the command's, or 128 + signal. */
 int run_exit_code(const struct run *run);

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "hash/hasher.h"
+#include "run/bytecode.h"
 #include "run/hashes.h"
 #include "run/progress.h"
 #include "run/run.h"
@@ -30,29 +31,21 @@ enum {
 
 DEFINE_CLEANUP(DIR *, closedir)
 
-static void add_moved(struct run *run, const char *from, const char *to,
-		      const struct stat *st)
-{
-	struct fold_change change;
-	struct event *ev = run->scratch_event;
+static void see_moved(struct run *run, struct str *path, const struct stat *st,
+		      int depth, unsigned *budget);
 
-	*ev = (struct event){
-		.kind = EVENT_RENAME,
-		.ftype = EVENT_FTYPE_REGULAR,
-		.pid = 0,
-		.time_ns = clock_now_ns(),
-		.before = stamp_of(st),
-	};
-	event_set_paths(ev, from, strlen(from), to, strlen(to));
-	(void)fold_add(run->fold, ev, &change);
+/* Appends "/NAME" and says whether the result can be a name of the record. */
+static bool enter(struct str *path, const char *name)
+{
+	str_addf(path, "/%s", name);
+	return !path->failed && path->len <= EVENT_PATH_MAX;
 }
 
-static void walk_moved(struct run *run, struct str *from, struct str *to,
-		       int depth, unsigned *budget)
+static void walk_moved(struct run *run, struct str *path, int depth,
+		       unsigned *budget)
 {
-	CLEANUP(closedirp) DIR *dir = opendir(to->data);
-	size_t from_len = from->len;
-	size_t to_len = to->len;
+	CLEANUP(closedirp) DIR *dir = opendir(path->data);
+	size_t len = path->len;
 	struct dirent *entry;
 
 	if (dir && depth > WALK_DEPTH)
@@ -64,40 +57,41 @@ static void walk_moved(struct run *run, struct str *from, struct str *to,
 		    strcmp(entry->d_name, "..") == 0)
 			continue;
 		(*budget)--;
-		str_addf(from, "/%s", entry->d_name);
-		str_addf(to, "/%s", entry->d_name);
-		if (to->failed || from->failed || to->len > EVENT_PATH_MAX ||
-		    from->len > EVENT_PATH_MAX) {
+		if (!enter(path, entry->d_name)) {
 			*budget = 0;
 			return;
 		}
-		if (lstat(to->data, &st) == 0) {
-			if (S_ISDIR(st.st_mode))
-				walk_moved(run, from, to, depth + 1, budget);
-			else if (S_ISREG(st.st_mode) &&
-				 !fold_find(run->fold, to->data))
-				add_moved(run, from->data, to->data, &st);
-		}
-		from->len = from_len;
-		to->len = to_len;
+		if (lstat(path->data, &st) == 0)
+			see_moved(run, path, &st, depth, budget);
+		path->len = len;
 	}
+}
+
+static void see_moved(struct run *run, struct str *path, const struct stat *st,
+		      int depth, unsigned *budget)
+{
+	struct stamp stamp = stamp_of(st);
+
+	if (S_ISDIR(st->st_mode))
+		walk_moved(run, path, depth + 1, budget);
+	else if ((S_ISREG(st->st_mode) || S_ISLNK(st->st_mode)) &&
+		 !fold_find(run->fold, path->data))
+		(void)fold_add_found(run->fold, path->data,
+				     event_ftype_of(st->st_mode), &stamp);
 }
 
 static void follow_moved_dirs(struct run *run)
 {
-	CLEANUP(str_release) struct str from = STR_INIT;
-	CLEANUP(str_release) struct str to = STR_INIT;
+	CLEANUP(str_release) struct str path = STR_INIT;
 	unsigned budget = WALK_MAX;
 
 	for (size_t i = 0; i < run->n_moved; i++) {
-		if (filter_match(&run->filters, run->moved[i].to, true) !=
+		if (filter_match(&run->filters, run->moved[i], true) !=
 		    FILTER_NONE)
 			continue;
-		str_clear(&from);
-		str_clear(&to);
-		str_adds(&from, run->moved[i].from);
-		str_adds(&to, run->moved[i].to);
-		walk_moved(run, &from, &to, 0, &budget);
+		str_clear(&path);
+		str_adds(&path, run->moved[i]);
+		walk_moved(run, &path, 0, &budget);
 	}
 	if (!budget)
 		fold_add_gap(run->fold, EVENT_GAP_PATH,
@@ -119,20 +113,6 @@ static void look(const struct lineage_file *f, struct stamp *ret_stamp,
 	*ret_ftype = (uint8_t)event_ftype_of(st.st_mode);
 }
 
-/* Is the digest that was taken early the one of the content that is there?  Not
- * when it was taken while the file could still change in the same tick. */
-static bool is_still_true(struct run *run, const struct lineage_file *f,
-			  const struct stamp *after)
-{
-	struct outcome *o = hashes_find(f, OUTCOME_OUTPUT);
-
-	if (!o)
-		return false;
-	hashes_collect(run, o);
-	return o->result == 0 && o->mark == stamp_mark(after) &&
-	       !stamp_is_racy(after, hashes_taken_ns(run, o));
-}
-
 /* Somebody else wrote to an input while the run had it: which content was read
  * cannot be told. */
 static bool changed_under_run(const struct lineage_file *f, unsigned roles,
@@ -142,6 +122,22 @@ static bool changed_under_run(const struct lineage_file *f, unsigned roles,
 	       !(roles & LINEAGE_OUTPUT) && stamp_same_file(&f->first, after) &&
 	       (f->first.size != after->size ||
 		f->first.mtime_ns != after->mtime_ns);
+}
+
+/* Roar was killed: what was written after its last sign of life may be anybody's.
+ * The time of the last status change is the one that nobody can set. */
+static bool is_foreign(const struct run *run, unsigned roles,
+		       const struct stamp *after)
+{
+	return run->recovered && (roles & LINEAGE_OUTPUT) &&
+	       after->ctime_ns > run->alive_ns;
+}
+
+static uint32_t kib(uint64_t bytes)
+{
+	uint64_t n = (bytes + 1023) / 1024;
+
+	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 }
 
 static int add_file(struct run *run, struct lineage_file *f)
@@ -154,13 +150,20 @@ static int add_file(struct run *run, struct lineage_file *f)
 	look(f, &after, &entry.after_ftype);
 	entry.roles = (uint8_t)lineage_roles(f, &after);
 	entry.changed = changed_under_run(f, entry.roles, &after);
-	entry.hashed = (entry.roles & LINEAGE_OUTPUT) &&
-		       is_still_true(run, f, &after);
+	entry.foreign = is_foreign(run, entry.roles, &after);
+	entry.size_kib = kib(after.size);
+	entry.prior = (entry.roles & LINEAGE_OUTPUT) &&
+		      lineage_is_prior(f, &after);
+	entry.fresh = (entry.roles & LINEAGE_OUTPUT) &&
+		      lineage_is_fresh(f, &after);
 	if (!entry.roles)
 		return 0;
 	written = entry.roles &
 		  (LINEAGE_OUTPUT | LINEAGE_TEMPORARY | LINEAGE_TOUCHED);
 	entry.filter = (uint8_t)filter_match(&run->filters, f->path, written);
+	if (!entry.filter && (f->seen & RUN_CACHE) &&
+	    !run->filters.off[FILTER_PACKAGES])
+		entry.filter = FILTER_PACKAGES;
 	slot = VEC_PUSH(run->files, run->n_files, run->cap_files);
 	if (!slot)
 		return -ENOMEM;
@@ -176,16 +179,22 @@ static int add_file(struct run *run, struct lineage_file *f)
 
 /* ---- digests ---- */
 
-/* Is there a digest of what was read? */
-static bool has_input_digest(struct run *run, const struct run_file *e)
-{
-	struct outcome *o = hashes_find(e->file, OUTCOME_INPUT);
-
-	if (!o)
-		return false;
-	hashes_collect(run, o);
-	return o->result == 0 && o->mark == stamp_mark(&e->file->first);
-}
+/* Digests are asked for twice: of files that nobody has begun to hash, while those
+ * that were begun come to their end; then, of files whose early digest turns out to
+ * be void. */
+struct hashing {
+	struct run *run;
+	struct progress progress;
+	size_t from; /* first file of the batch */
+	unsigned n; /* tasks in it */
+	/* Outputs that have changed although nobody of the run could write to
+	 * them any more, with what they were. */
+	struct suspect {
+		struct run_file *entry;
+		struct outcome early;
+	} * suspects;
+	size_t n_suspects, cap_suspects;
+};
 
 static bool needs_input(const struct run_file *e)
 {
@@ -195,12 +204,11 @@ static bool needs_input(const struct run_file *e)
 
 static bool needs_output(const struct run_file *e)
 {
-	return !e->filter && (e->roles & LINEAGE_OUTPUT) &&
+	return !e->filter && (e->roles & LINEAGE_OUTPUT) && !e->foreign &&
 	       e->after_ftype == EVENT_FTYPE_REGULAR;
 }
 
-/* An input that the run did not change may share the output's pass, and an input
- * that moved is read where it is now. */
+/* An input that moved is read where it is now. */
 static const char *where_is(const struct run *run, const struct lineage_file *f)
 {
 	struct lineage_file *const *files;
@@ -215,50 +223,165 @@ static const char *where_is(const struct run *run, const struct lineage_file *f)
 	return f->path;
 }
 
-/* Waits for the batch of files [from, to) and frees its tasks. */
-static void finish_batch(struct run *run, size_t from, size_t to,
-			 struct progress *progress)
+static void ask_input(struct hashing *h, struct run_file *e)
 {
-	hasher_drain(run->hasher, progress_show, progress);
-	for (size_t i = from; i < to; i++)
+	e->in_asked = true;
+	if (hashes_submit(h->run, e->file, OUTCOME_INPUT,
+			  where_is(h->run, e->file), -1, e->file->first.size))
+		h->n++;
+}
+
+static void ask_output(struct hashing *h, struct run_file *e)
+{
+	e->out_asked = true;
+	if (hashes_submit(h->run, e->file, OUTCOME_OUTPUT, e->file->path, -1,
+			  (uint64_t)e->size_kib * 1024))
+		h->n++;
+}
+
+/* The first round: nobody has asked yet. */
+static void ask_unasked(struct hashing *h, struct run_file *e)
+{
+	if (needs_input(e) && !hashes_find(e->file, OUTCOME_INPUT))
+		ask_input(h, e);
+	if (needs_output(e) && !hashes_find(e->file, OUTCOME_OUTPUT))
+		ask_output(h, e);
+}
+
+/* Is the digest that was taken early the one of the content that is there?  Not
+ * when it was taken while the file could still change in the same tick. */
+static bool is_still_true(const struct run *run, const struct run_file *e,
+			  const struct outcome *o)
+{
+	struct stamp now;
+	uint8_t ftype;
+
+	look(e->file, &now, &ftype);
+	return o->result == 0 && o->mark == stamp_mark(&now) &&
+	       !stamp_is_racy(&now, hashes_taken_ns(run, o));
+}
+
+static void suspect(struct hashing *h, struct run_file *e,
+		    const struct outcome *o)
+{
+	struct suspect *s = VEC_PUSH(h->suspects, h->n_suspects,
+				     h->cap_suspects);
+
+	if (s)
+		*s = (struct suspect){ e, *o };
+	else
+		fold_add_gap(h->run->fold, EVENT_GAP_MEMORY, "");
+}
+
+/* The second: what there is does not hold. */
+static void ask_untrue(struct hashing *h, struct run_file *e)
+{
+	struct outcome *o = hashes_find(e->file, OUTCOME_INPUT);
+
+	if (needs_input(e) && !e->in_asked && !hashes_is_of_first(o, e->file))
+		ask_input(h, e);
+	o = hashes_find(e->file, OUTCOME_OUTPUT);
+	if (!needs_output(e) || e->out_asked || is_still_true(h->run, e, o))
+		return;
+	if (o->final && o->result == 0)
+		suspect(h, e, o);
+	ask_output(h, e);
+}
+
+/* Waits for the batch of files up to `to` and frees its tasks. */
+static void finish_batch(struct hashing *h, size_t to)
+{
+	struct run *run = h->run;
+
+	hasher_drain(run->hasher, progress_show, &h->progress);
+	for (size_t i = h->from; i < to; i++)
 		for (struct outcome *o = run->files[i].file->user; o;
 		     o = o->next)
 			hashes_collect(run, o);
+	h->from = to;
+	h->n = 0;
 }
 
-static void hash_missing(struct run *run, struct progress *progress)
+static void ask_all(struct hashing *h,
+		    void (*ask)(struct hashing *h, struct run_file *e))
 {
-	size_t from = 0;
-	unsigned n = 0;
+	struct run *run = h->run;
 
+	h->from = 0;
 	for (size_t i = 0; i < run->n_files; i++) {
-		struct run_file *e = &run->files[i];
-
-		if (needs_input(e) && !has_input_digest(run, e) &&
-		    hashes_submit(run, e->file, OUTCOME_INPUT,
-				  where_is(run, e->file), -1))
-			n++;
-		if (needs_output(e) && !e->hashed &&
-		    hashes_submit(run, e->file, OUTCOME_OUTPUT, e->file->path,
-				  -1))
-			n++;
-		if (n >= BATCH) {
-			finish_batch(run, from, i + 1, progress);
-			from = i + 1;
-			n = 0;
-		}
+		ask(h, &run->files[i]);
+		if (h->n >= BATCH)
+			finish_batch(h, i + 1);
 	}
-	finish_batch(run, from, run->n_files, progress);
+	finish_batch(h, run->n_files);
+}
+
+/* What the first round will read, for the bar. */
+static void plan(struct hashing *h)
+{
+	for (size_t i = 0; i < h->run->n_files; i++) {
+		const struct run_file *e = &h->run->files[i];
+
+		if (needs_input(e) && !hashes_find(e->file, OUTCOME_INPUT))
+			progress_plan(&h->progress, e->file->first.size);
+		if (needs_output(e) && !hashes_find(e->file, OUTCOME_OUTPUT))
+			progress_plan(&h->progress,
+				      (uint64_t)e->size_kib * 1024);
+	}
+}
+
+/* What the run wrote is its output, whatever others made of it. */
+static void judge_suspects(struct hashing *h)
+{
+	for (size_t i = 0; i < h->n_suspects; i++) {
+		const struct suspect *s = &h->suspects[i];
+		struct outcome *o = hashes_find(s->entry->file, OUTCOME_OUTPUT);
+		struct outcome *next = o->next;
+
+		if (o->pending || o->result < 0 ||
+		    memcmp(o->blake3, s->early.blake3, sizeof(o->blake3)) == 0)
+			continue;
+		*o = s->early;
+		o->next = next;
+		fold_add_gap(h->run->fold, EVENT_GAP_CHANGED,
+			     s->entry->file->path);
+	}
+}
+
+static void hash_missing(struct run *run)
+{
+	struct hashing h = {
+		.run = run,
+		.progress = progress_start(!run->options.quiet, run->hasher),
+	};
+
+	plan(&h);
+	ask_all(&h, ask_unasked);
+	ask_all(&h, ask_untrue);
+	progress_end(&h.progress);
+	judge_suspects(&h);
+	free(h.suspects);
 }
 
 /* ---- the verdict ---- */
+
+/* Is it a digest of what was read?  An equal stamp is no proof where the run itself
+ * wrote to the file and the stamp was too young, when the file was opened, to tell
+ * such a write; then the digest must have been taken before. */
+static bool is_of_input(const struct lineage_file *f, const struct outcome *o)
+{
+	unsigned wrote = LINEAGE_OPENED_WRITE | LINEAGE_TRUNCATED;
+
+	if (!hashes_is_of_first(o, f))
+		return false;
+	return !(f->seen & wrote) || o->firm ||
+	       !stamp_is_racy(&f->first, f->first_ns);
+}
 
 static void judge(struct run *run, struct run_file *e, enum outcome_side side)
 {
 	struct outcome *o = hashes_find(e->file, side);
 
-	if (o)
-		hashes_collect(run, o);
 	if (!o || o->result < 0) {
 		int r = o ? o->result : -ENOMEM;
 
@@ -268,19 +391,10 @@ static void judge(struct run *run, struct run_file *e, enum outcome_side side)
 			     e->file->path);
 		return;
 	}
-	if (side == OUTCOME_INPUT && o->mark != stamp_mark(&e->file->first)) {
+	if (side == OUTCOME_INPUT && !is_of_input(e->file, o)) {
 		o->result = -ESTALE;
 		fold_add_gap(run->fold, EVENT_GAP_CHANGED, e->file->path);
 	}
-}
-
-/* A temporary has a digest when it was closed long enough before it went. */
-static void collect_early(struct run *run, const struct run_file *e)
-{
-	struct outcome *o = hashes_find(e->file, OUTCOME_OUTPUT);
-
-	if (o)
-		hashes_collect(run, o);
 }
 
 static void judge_all(struct run *run)
@@ -292,23 +406,22 @@ static void judge_all(struct run *run)
 			judge(run, e, OUTCOME_INPUT);
 		if (needs_output(e))
 			judge(run, e, OUTCOME_OUTPUT);
-		else
-			collect_early(run, e);
-		if (!e->filter &&
-		    ((e->file->seen & LINEAGE_UNSTABLE) || e->changed))
+		if (!e->filter && ((e->file->seen & LINEAGE_UNSTABLE) ||
+				   e->changed || e->foreign))
 			fold_add_gap(run->fold, EVENT_GAP_CHANGED,
 				     e->file->path);
 	}
 }
 
-int settle(struct run *run)
+int run_settle(struct run *run)
 {
-	struct progress progress = progress_start(!run->options.quiet);
 	int64_t start = clock_mono_ns();
 	struct lineage_file *const *files;
 	size_t n;
 
+	environments_forget(&run->environments);
 	follow_moved_dirs(run);
+	bytecode_follow(run);
 	files = fold_files(run->fold, &n);
 	for (size_t i = 0; i < n; i++) {
 		int r = add_file(run, files[i]);
@@ -317,8 +430,7 @@ int settle(struct run *run)
 			return r;
 	}
 	run->settle_ns = clock_mono_ns() - start;
-	hash_missing(run, &progress);
-	progress_end(&progress);
+	hash_missing(run);
 	judge_all(run);
 	/* The tasks of many files leave holes that the record could not use. */
 	if (run->n_files > MANY)

@@ -1,0 +1,29 @@
+/* environments.h - which directories are there for installed packages.
+ *
+ * A virtual environment has a pyvenv.cfg in it, one of conda's a conda-meta/.
+ * Names prove nothing: env/, .venv/ and py311/ are as good as any.  Each directory
+ * is looked at once, so the answer is that of the first time; a run that makes an
+ * environment forgets before it settles. */
+#ifndef ROAR_RUN_ENVIRONMENTS_H
+#define ROAR_RUN_ENVIRONMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/map.h"
+#include "base/pool.h"
+
+struct environments {
+	struct map known; /* directory -> a pointer that says which */
+	struct pool text;
+};
+
+#define ENVIRONMENTS_INIT ((struct environments){ 0 })
+
+/* Is path[0 .. len) one?  `ctx` is the struct: this is
+ * filter_options.is_environment. */
+bool environments_has(void *ctx, const char *path, size_t len);
+
+void environments_forget(struct environments *e);
+
+#endif

@@ -1,0 +1,161 @@
+/* foreground.c - see foreground.h */
+#include "run/foreground.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+
+DEFINE_CLEANUP(DIR *, closedir)
+
+/* The beginning of /proc/PID/NAME as a string; false when there is none. */
+static bool read_proc(pid_t pid, const char *name, char *text, size_t size)
+{
+	CLEANUP(closep) int fd = -1;
+	char path[64];
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : fd_read_all(fd, text, size - 1);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	return true;
+}
+
+struct process_stat {
+	char state;
+	pid_t parent;
+	unsigned terminal; /* a device as the kernel writes it */
+};
+
+static bool read_stat(pid_t pid, struct process_stat *ret)
+{
+	char text[512];
+	const char *behind;
+
+	if (!read_proc(pid, "stat", text, sizeof(text)))
+		return false;
+	behind = strrchr(text, ')'); /* the name may have any other */
+	return behind && sscanf(behind + 1, " %c %d %*d %*d %u", &ret->state,
+				&ret->parent, &ret->terminal) == 3;
+}
+
+/* Our controlling terminal, as stat() names devices; 0 when there is none. */
+static dev_t own_terminal(void)
+{
+	struct process_stat st;
+	unsigned nr;
+
+	if (!read_stat(getpid(), &st))
+		return 0;
+	nr = st.terminal;
+	return makedev((nr >> 8) & 0xfff, (nr & 0xff) | ((nr >> 12) & 0xfff00));
+}
+
+/* /dev/tty is a device of its own that stands for whatever terminal one has. */
+static bool is_terminal(pid_t pid, unsigned long fd, dev_t terminal)
+{
+	char path[64];
+	struct stat st;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%lu", pid, fd);
+	return stat(path, &st) == 0 && S_ISCHR(st.st_mode) &&
+	       (st.st_rdev == terminal || st.st_rdev == makedev(5, 0));
+}
+
+static bool reads_a_line(pid_t pid, dev_t terminal)
+{
+	char text[256];
+	unsigned long fd;
+	long nr;
+
+	return read_proc(pid, "syscall", text, sizeof(text)) &&
+	       sscanf(text, "%ld %lx", &nr, &fd) == 2 && nr == SYS_read &&
+	       is_terminal(pid, fd, terminal);
+}
+
+bool foreground_catches(pid_t pid, int sig)
+{
+	char text[4096];
+	const char *mask;
+
+	if (!read_proc(pid, "status", text, sizeof(text)))
+		return false;
+	mask = strstr(text, "\nSigCgt:");
+	return mask && strtoull(mask + strlen("\nSigCgt:"), NULL, 16) &
+			       (1ULL << (sig - 1));
+}
+
+/* Does the terminal hand over each key at once? */
+static bool hands_over_keys(int tty)
+{
+	struct termios t;
+
+	return tcgetattr(tty, &t) == 0 && !(t.c_lflag & ICANON);
+}
+
+/* The next process of a walk through /proc; 0 at its end. */
+static pid_t next_process(DIR *dir)
+{
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (isdigit((unsigned char)entry->d_name[0]))
+			return atoi(entry->d_name);
+	return 0;
+}
+
+bool foreground_is_held(pid_t pid)
+{
+	CLEANUP(closedirp) DIR *dir = NULL;
+	struct process_stat st;
+	pid_t other;
+
+	if (!read_stat(pid, &st) || st.state != 'D')
+		return false;
+	dir = opendir("/proc");
+	while ((other = next_process(dir)))
+		if (read_stat(other, &st) && st.parent == pid && st.state == 'T')
+			return true;
+	return false;
+}
+
+enum foreground foreground_look(pid_t self, pid_t other)
+{
+	CLEANUP(closep)
+	int tty = open("/dev/tty",
+		       O_RDONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+	CLEANUP(closedirp) DIR *dir = NULL;
+	enum foreground found = FOREGROUND_DEAF;
+	dev_t terminal;
+	pid_t group, pid;
+
+	if (tty >= 0 && hands_over_keys(tty))
+		return FOREGROUND_READS;
+	group = tty < 0 ? -1 : tcgetpgrp(tty);
+	dir = group < 0 ? NULL : opendir("/proc");
+	terminal = own_terminal();
+	while ((pid = next_process(dir))) {
+		if (pid == self || pid == other || getpgid(pid) != group)
+			continue;
+		if (reads_a_line(pid, terminal))
+			return FOREGROUND_READS;
+		if (foreground_catches(pid, SIGINT))
+			found = FOREGROUND_CATCHES;
+	}
+	return found;
+}

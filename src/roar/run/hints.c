@@ -1,0 +1,177 @@
+/* hints.c - see hints.h */
+#include "run/hints.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "base/quote.h"
+#include "dag.h"
+#include "git/git.h"
+#include "run/run.h"
+#include "view.h"
+
+enum { NAMED = 3 }; /* files or steps a line has room for */
+
+static void start_hint(struct str *out, const struct term *term)
+{
+	str_adds(out, "  ");
+	term_add(out, term, COLOR_CYAN, "hint");
+	str_adds(out, "  ");
+}
+
+/* ---- what git does not know ---- */
+
+/* Outputs in the work tree, relative to its top; at most GIT_UNKNOWN_MAX. */
+static size_t list_outputs(const struct run *run, const char *paths[])
+{
+	const char *root = run->git.root;
+	size_t len = strlen(root);
+	size_t n = 0;
+
+	for (size_t i = 0; i < run->n_files && n < GIT_UNKNOWN_MAX; i++) {
+		const struct run_file *e = &run->files[i];
+
+		if (!e->filter && (e->roles & LINEAGE_OUTPUT) &&
+		    strncmp(e->file->path, root, len) == 0 &&
+		    e->file->path[len] == '/')
+			paths[n++] = e->file->path + len + 1;
+	}
+	return n;
+}
+
+/* Length of the folder (with its slash) that all of them are in; 0: of none. */
+static size_t common_folder(const char *const paths[], size_t n)
+{
+	const char *slash = strchr(paths[0], '/');
+	size_t len = slash ? (size_t)(slash - paths[0]) + 1 : 0;
+
+	for (size_t i = 1; i < n; i++)
+		if (strncmp(paths[0], paths[i], len) != 0)
+			return 0;
+	return len;
+}
+
+/* A line of .gitignore that means just this path. */
+static void add_rule(struct str *out, const char *path, size_t len)
+{
+	CLEANUP(str_release) struct str rule = STR_INIT;
+
+	str_addc(&rule, '/');
+	for (size_t i = 0; i < len; i++) {
+		if (strchr("*?[\\", path[i]))
+			str_addc(&rule, '\\');
+		str_addc(&rule, path[i]);
+	}
+	if (len && path[len - 1] == ' ')
+		str_addc(&rule, '\\');
+	quote_printable(out, str_cstr(&rule), rule.len);
+}
+
+static void add_unknown(struct str *out, const struct run *run,
+			const struct term *term)
+{
+	const char *paths[GIT_UNKNOWN_MAX];
+	size_t folder;
+	int n;
+
+	if (!run->git.root)
+		return;
+	n = git_find_unknown(run->git.root, paths, list_outputs(run, paths));
+	if (n <= 0)
+		return;
+	start_hint(out, term);
+	str_addf(out, "git does not know %s: commit %s, or add ",
+		 n == 1 ? "one of the outputs" : "some of the outputs",
+		 n == 1 ? "it" : "them");
+	folder = n > NAMED ? common_folder(paths, (size_t)n) : 0;
+	if (folder)
+		add_rule(out, paths[0], folder);
+	for (int i = 0; !folder && i < n && i < NAMED; i++) {
+		str_adds(out, i ? ", " : "");
+		add_rule(out, paths[i], strlen(paths[i]));
+	}
+	str_addf(out, "%s to .gitignore\n",
+		 !folder && n > NAMED ? " and more" : "");
+}
+
+/* ---- what is stale now ---- */
+
+/* Marks what depends on the job's node, which comes later in the order. */
+static size_t mark_downstream(struct dag *d, int64_t job_id, bool *marks)
+{
+	const struct pipeline *p = &d->pipeline;
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n_rows; i++) {
+		uint32_t at = d->rows[i];
+		const struct graph_node *node = &p->nodes[at];
+
+		marks[at] = pipeline_outline(p, at)->id == job_id;
+		if (marks[at])
+			continue;
+		for (uint32_t k = 0; k < node->n_deps; k++)
+			marks[at] |= marks[node->deps[k]];
+		if (marks[at] && node->state == GRAPH_STALE)
+			d->rows[n++] = at;
+	}
+	return n;
+}
+
+static void add_step(struct str *out, const struct dag *d, size_t row)
+{
+	const struct store_outline *o = pipeline_outline(&d->pipeline,
+							 d->rows[row]);
+
+	view_step_number(out, o->is_build, o->step);
+}
+
+static void name_steps(struct str *out, const struct dag *d, size_t n)
+{
+	for (size_t i = 0; i < n && i < NAMED; i++) {
+		str_adds(out, i ? ", " : "");
+		add_step(out, d, i);
+	}
+	if (n == 1) {
+		str_adds(out, " is stale now: 'roar run ");
+		add_step(out, d, 0);
+		str_adds(out, "' brings it up to date\n");
+		return;
+	}
+	if (n > NAMED)
+		str_addf(out, " and %zu more", n - NAMED);
+	str_adds(out, " are stale now: 'roar dag --stale-only' lists them\n");
+}
+
+static void add_stale(struct str *out, const struct run *run,
+		      const struct term *term)
+{
+	struct view v = VIEW_INIT; /* of the store alone */
+	struct dag d = { .view = &v };
+	bool *marks = NULL;
+	size_t n = 0;
+
+	v.has_session = true;
+	v.session.id = run->job.session_id;
+	if (store_open(run->project->dir, STORE_READONLY, &v.store, NULL) < 0)
+		return;
+	if (pipeline_load(&v, PIPELINE_NO_JOBS, &d.pipeline, NULL) >= 0 &&
+	    d.pipeline.n_stale)
+		marks = pool_zalloc(&v.pool, d.pipeline.n_nodes);
+	if (marks && dag_order(&d) >= 0)
+		n = mark_downstream(&d, run->job.id, marks);
+	if (n) {
+		start_hint(out, term);
+		name_steps(out, &d, n);
+	}
+	pipeline_release(&d.pipeline);
+	store_close(v.store);
+	pool_release(&v.pool);
+}
+
+void hints_add(struct str *out, const struct run *run, const struct term *term)
+{
+	if (!term->tty || !run->project->config.hints || !run->n_outputs)
+		return;
+	add_unknown(out, run, term);
+	add_stale(out, run, term);
+}
