@@ -3,7 +3,7 @@
 
 PREFIX ?= /usr/local
 DESTDIR ?=
-BENCH ?= # more for bench/run.py, such as --quick or --only WORD
+BENCH ?= # more for bench/run.py, such as --quick or --only tracer
 BUILD := build
 
 .DEFAULT_GOAL := build
@@ -50,7 +50,7 @@ install: build ## install; PREFIX=/usr/local and DESTDIR= are yours to set
 		{ meson configure $(BUILD) -Dprefix=$(PREFIX) && \
 		  ninja -C $(BUILD) && \
 		  printf '%s' "$(PREFIX)" >$(BUILD)/.prefix; }
-	@meson install -C $(BUILD) --no-rebuild --quiet \
+	@meson install -C $(BUILD) --no-rebuild --quiet --strip \
 		$(if $(DESTDIR),--destdir "$(abspath $(DESTDIR))")
 
 deb: ## build a Debian package into build/

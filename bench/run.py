@@ -3,22 +3,19 @@
 
     run.py --roar ROAR --tools DIR [--work DIR] [--full] [--quick]
            [--only WORD]... [--json FILE] [--check]
+           [--plot FILE] [--docs FILE] [--peer VENV]
 
-Every figure is a difference to the same command without roar, taken in the
-same run: untraced and traced alternate, so slow drifts of the machine meet
-both.  A cost per file is the slope of a least-squares line through the
-differences at several numbers of files; of each repetition's slope the median
-and the quartiles are shown.  Wall time is from start to reaped.  Where the
-quartiles are further apart than half the goal, or a cost comes out negative, the
-machine was too busy to tell, and the row says "noise".
+Each WORD is a group of rows: start, git, attach, trace, tracer, programs, whole,
+memory.  tracer.py has the tracers one by one and programs.py whole programs.
 
-A disk adds noise of its own, many times what is to be measured, so costs per
-file are taken on a tmpfs where root can mount one (in a mount namespace of our
-own).  Start-up rows write their record to the disk under --work.
+How figures are taken is told in measure.py.  Start-up rows write their record to
+the disk under --work.
 
 --tools is the folder with files, trace_only and primitives; --work a folder
 that is not below /tmp; --full adds the row of a million files; --check exits
-with 1 when a goal is missed."""
+with 1 when a goal is missed; --plot writes an SVG picture of the tracers, --docs
+puts their table into a document; --peer names a virtual environment into which
+the public package roar-cli has been installed: its tracers run beside ours."""
 
 import argparse
 import json
@@ -30,7 +27,13 @@ import sys
 import tempfile
 import time
 
-INSIDE = "ROAR_BENCH_INSIDE"  # set in the mount namespace of our own
+sys.dont_write_bytecode = True
+import figures  # noqa: E402
+import programs  # noqa: E402
+import tracer  # noqa: E402
+from measure import (Bench, difference, enter_namespace, machine,  # noqa: E402
+                     wall_ms)
+
 TOUCH_N = (0, 200, 500, 1000, 2000, 5000)
 REOPEN_K = (1, 2, 4, 8, 16, 32, 64)
 RW_N = (400, 800, 1600, 3200, 6400, 12800, 25600)
@@ -83,120 +86,8 @@ for i in range(n):
 """
 
 
-def wall_ms(argv, cwd=None):
-    """Runs it once, silently; the time from start to reaped."""
-    with open(os.devnull, "r+b") as null:
-        start = time.perf_counter()
-        done = subprocess.run(argv, cwd=cwd, stdin=null, stdout=null,
-                              stderr=subprocess.PIPE, check=False)
-        ms = (time.perf_counter() - start) * 1000
-    if done.returncode != 0:
-        sys.exit(f"bench: {argv} exit {done.returncode}: "
-                 f"{done.stderr.decode(errors='replace')[-400:]}")
-    return ms
-
-
-def spawn_ms(argv, cwd):
-    """As wall_ms() with less of our own time in it, for start-up rows."""
-    null = os.open(os.devnull, os.O_RDWR)
-    actions = [(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)]
-    os.chdir(cwd)
-    start = time.perf_counter()
-    pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=actions)
-    _, status = os.waitpid(pid, 0)
-    ms = (time.perf_counter() - start) * 1000
-    os.close(null)
-    if status:
-        sys.exit(f"bench: {argv} ended with status {status}")
-    return ms
-
-
-def slope(xs, ys):
-    """Of the least-squares line."""
-    mx, my = statistics.fmean(xs), statistics.fmean(ys)
-    return (sum((x - mx) * (y - my) for x, y in zip(xs, ys)) /
-            sum((x - mx) ** 2 for x in xs))
-
-
-def spread(values):
-    values = sorted(values)
-    if len(values) < 2:
-        return values[0], values[0], values[0]
-    q1, median, q3 = statistics.quantiles(values, n=4, method="inclusive")
-    return q1, median, q3
-
-
-class Bench:
-    """The rows measured so far, and what they are measured with."""
-
-    def __init__(self, args):
-        self.args = args
-        self.rows = []
-        self.roar = os.path.abspath(args.roar)
-        self.true = shutil.which("true")
-        # A version manager's shim would be measured instead of Python.
-        self.python = os.path.realpath(sys.executable)
-        self.work = tempfile.mkdtemp(prefix="roar-bench-", dir=args.work)
-        self.n_dirs = 0
-        self.outside = []
-        self.ram = self.mount_tmpfs()
-
-    def mount_tmpfs(self):
-        """A folder in memory, or the one on disk where that cannot be."""
-        path = os.path.join(self.work, "ram")
-        os.mkdir(path)
-        done = subprocess.run(["mount", "-t", "tmpfs", "none", path],
-                              stderr=subprocess.DEVNULL, check=False) \
-            if INSIDE in os.environ else None
-        self.medium = "tmpfs" if done and done.returncode == 0 else "disk"
-        return path
-
-    def tool(self, name):
-        return os.path.join(os.path.abspath(self.args.tools), name)
-
-    def reps(self, n):
-        return 3 if self.args.quick else n
-
-    def wanted(self, word):
-        return not self.args.only or word in self.args.only
-
-    def close(self):
-        if self.medium == "tmpfs":
-            subprocess.run(["umount", self.ram], check=False)
-        for path in (self.work, *self.outside):
-            shutil.rmtree(path, ignore_errors=True)
-
-    def add(self, name, unit, goal, values, extra=None):
-        """One row; `values` are one figure per repetition."""
-        q1, median, q3 = spread(values)
-        row = {"name": name, "unit": unit, "goal": goal, "measured": median,
-               "q1": q1, "q3": q3, "n": len(values)}
-        # No cost is negative, and a wide spread proves nothing.
-        if goal is not None and (q3 - q1 > goal / 2 or median < -goal / 10):
-            row["pass"] = None
-        elif goal is not None:
-            row["pass"] = median <= goal
-        row.update(extra or {})
-        self.rows.append(row)
-        print_row(row)
-
-    def project(self, name, where=None):
-        path = os.path.join(where or self.work, name)
-        os.makedirs(path, exist_ok=True)
-        subprocess.run([self.roar, "init", "-n"], cwd=path, check=True,
-                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        return path
-
-    def made(self, name):
-        path = os.path.join(self.ram, name)
-        os.mkdir(path)
-        return path
-
-    def fresh(self, where):
-        self.n_dirs += 1
-        return os.path.join(where, f"new-{self.n_dirs}")
-
-    # ---- rows -----------------------------------------------------------
+class Rows(Bench):
+    """What roar costs as a whole, and ptrace by the scripts of the seed."""
 
     def start_up(self):
         """Rows 1 and 2: a command that does nothing, and looking."""
@@ -220,32 +111,6 @@ class Bench:
             title = "roar --version" if name == "version" else "roar status"
             self.add(title, "ms", 2 * bare + 2, times[name],
                      {"ratio_to_true": statistics.median(times[name]) / bare})
-
-    def alternate(self, commands, cwd, reps):
-        times = {name: [] for name in commands}
-        for i in range(self.reps(reps) + 2):
-            for name, argv in commands.items():
-                ms = spawn_ms(argv, cwd)
-                if i >= 2:  # two warm-ups
-                    times[name].append(ms)
-        return times
-
-    def slope_row(self, title, goal, points, plain, traced, reps, scale=1):
-        """A cost per x in microseconds, one slope per repetition."""
-        slopes, last = [], {}
-        for i in range(self.reps(reps) + 1):
-            costs = []
-            for n in points:
-                # The better of two: what disturbs only ever adds.
-                pairs = [(plain(n), traced(n)) for _ in range(2)]
-                last[n] = [min(times) for times in zip(*pairs)]
-                costs.append(last[n][1] - last[n][0])
-            if i:  # the first round warms up
-                slopes.append(1000 * slope([scale * n for n in points], costs))
-        top = points[-1]
-        self.add(title, "us", goal, slopes,
-                 {"untraced_ms": last[top][0], "traced_ms": last[top][1],
-                  "n_max": top})
 
     def tracer_rows(self, tracer):
         """Row 3: the tracer alone."""
@@ -338,6 +203,20 @@ class Bench:
         self.add("roar run true in a clean repository", "ms", 8.0,
                  difference(times["run"], times["bare"]))
 
+    def attach_rows(self):
+        """How long the command waits until it is observed, by tracer."""
+        for name in ("ebpf", "hybrid", "ptrace", "preload"):
+            argv = [self.roar, "tracer", "check", name, "--json"]
+            values = []
+            for _ in range(self.reps(15)):
+                done = subprocess.run(argv, stdin=subprocess.DEVNULL,
+                                      stdout=subprocess.PIPE, check=False)
+                if done.returncode == 0:
+                    values.append(json.loads(done.stdout)["attach_s"] * 1e3)
+            if values:
+                self.add(f"{name}: until the command is let go", "ms", None,
+                         values)
+
     def memory_row(self, n, work, goal):
         """Row 6: the most memory roar itself has held."""
         project = self.project(f"memory-{n}")
@@ -362,38 +241,6 @@ def timing_of(text):
     return {}
 
 
-def difference(with_roar, without):
-    """Pair by pair: both of a pair met the same moment."""
-    return [a - b for a, b in zip(with_roar, without)]
-
-
-def number(value):
-    return f"{value:.2f}" if abs(value) < 100 else f"{value:.0f}"
-
-
-def print_row(row):
-    goal, verdict = "", ""
-    if row["goal"] is not None:
-        goal = f"<= {number(row['goal'])}"
-        verdict = {True: "pass", False: "MISS", None: "noise"}[row["pass"]]
-    print(f"{row['name']:<46} {goal:>9} {number(row['measured']):>9} "
-          f"{row['unit']:<4} [{number(row['q1'])} - {number(row['q3'])}]"
-          f"{verdict:>7}", flush=True)
-
-
-def machine(bench):
-    out = subprocess.run([bench.tool("primitives")], check=True,
-                         stdout=subprocess.PIPE, text=True).stdout
-    facts = json.loads(out)
-    facts["cpus"] = len(os.sched_getaffinity(0))
-    facts["kernel"] = os.uname().release
-    facts["load"] = round(os.getloadavg()[0], 2)
-    print("machine: " + ", ".join(f"{k} {v}" for k, v in facts.items()))
-    if facts["load"] > facts["cpus"] / 2:
-        print("machine: busy with other work; these figures will be poor")
-    return facts
-
-
 def tracers(bench):
     """Every backend has its rows; today's goals are ptrace's."""
     out = subprocess.run([bench.roar, "--version"], check=True,
@@ -402,17 +249,35 @@ def tracers(bench):
     return ["ptrace"]
 
 
+def each_tracer(bench, facts):
+    result = tracer.rows(bench)
+    print("\n" + figures.table(result) + "\n")
+    print(figures.ratios(result, facts))
+    if bench.args.plot:
+        figures.plot(result, bench.args.plot)
+    if bench.args.docs:
+        figures.into_docs(bench.args.docs, figures.section(result, facts))
+
+
 def measure(bench):
     facts = machine(bench)
     names = tracers(bench)
     print(f"{'':<46} {'goal':>9} {'measured':>9}      quartiles")
     if bench.wanted("start"):
         bench.start_up()
+    if bench.wanted("attach"):
+        bench.attach_rows()
     if bench.wanted("git"):
         bench.repository_row()
     if bench.wanted("trace"):
         for name in names:
             bench.tracer_rows(name)
+    if bench.wanted("tracer") or bench.wanted("programs"):
+        tracer.prepare(bench)
+    if bench.wanted("tracer"):
+        each_tracer(bench, facts)
+    if bench.wanted("programs"):
+        programs.rows(bench)
     if bench.wanted("whole"):
         bench.whole_rows()
     if bench.wanted("memory"):
@@ -420,18 +285,6 @@ def measure(bench):
         if bench.args.full:
             bench.memory_row(1000000, "many", 300.0)
     return facts
-
-
-def enter_namespace():
-    """Starts again where a tmpfs can be mounted that nobody else sees."""
-    if os.geteuid() != 0 or INSIDE in os.environ:
-        return
-    prefix = ["unshare", "--mount", "--propagation", "private"]
-    if shutil.which("unshare") and subprocess.run(
-            [*prefix, "true"], check=False,
-            stderr=subprocess.DEVNULL).returncode == 0:
-        os.environ[INSIDE] = "1"
-        os.execvp(prefix[0], [*prefix, sys.executable, *sys.argv])
 
 
 def main():
@@ -443,15 +296,22 @@ def main():
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", action="append",
-                        choices=("start", "git", "trace", "whole", "memory"))
+                        choices=("start", "git", "attach", "trace", "tracer",
+                                 "programs", "whole", "memory"))
     parser.add_argument("--json")
+    parser.add_argument("--plot")
+    parser.add_argument("--docs")
+    parser.add_argument("--peer")
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
     args.work = os.path.abspath(args.work)
     args.tools = os.path.abspath(args.tools)
     json_path = os.path.abspath(args.json) if args.json else None
+    for name in ("plot", "docs", "peer"):
+        if getattr(args, name):
+            setattr(args, name, os.path.abspath(getattr(args, name)))
 
-    bench = Bench(args)
+    bench = Rows(args)
     try:
         facts = measure(bench)
     finally:

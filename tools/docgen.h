@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 struct command;
+struct config_key;
 struct option_spec;
 struct str;
 
@@ -15,6 +16,10 @@ void man_story(struct str *out, const char *story);
 /* roar-COMMAND.1. */
 void man_command(struct str *out, const struct command *c);
 
+/* Completions.  All three know the commands, their options, the values an option
+ * takes, the actions of a command, the settings with their values, and, by asking
+ * roar, what is recorded and set.  Behind `run` and `build` they hand over to the
+ * completion of the command that is run. */
 void complete_bash(struct str *out);
 void complete_zsh(struct str *out);
 void complete_fish(struct str *out);
@@ -25,5 +30,23 @@ const struct option_spec *option_listed(const struct option_spec *o);
 
 /* Appends "a|b|c" as "a b c". */
 void add_words(struct str *out, const char *values);
+
+/* Append the names of commands, those of settings, and the values of one, with
+ * blanks between them. */
+void add_command_names(struct str *out);
+void add_key_names(struct str *out);
+void add_key_values(struct str *out, const struct config_key *k);
+
+/* What the value of an option is: "folder", "target" or "file". */
+const char *option_offers(const struct option_spec *o);
+
+/* Lines that every shell can run, with what may stand in their place. */
+#define LIST_LOG "env COLUMNS=200 roar log -n 200 2>/dev/null | awk "
+#define LIST_STEPS \
+	LIST_LOG "'length($1) == 8 && $2 ~ /^@/ { print $2 }' | sort -u"
+#define LIST_JOBS LIST_LOG "'length($1) == 8 && $2 ~ /^@/ { print $1 }'"
+#define LIST_VARIABLES "roar env list 2>/dev/null | sed -n 's/=.*//p'"
+#define LIST_PATTERNS \
+	"roar filter list 2>/dev/null | sed '1,/^Your patterns/d; s/^  //'"
 
 #endif

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from helpers import gaps_of, lines, until
+from helpers import children_of, gaps_of, lines, until
 
 WORK = ["sh", "-c", "echo out; echo made >made; exit 3"]
 
@@ -112,6 +112,28 @@ def test_a_project_of_somebody_else(user):
     done = user("run", *WORK, code=3)
     check_command_ran(user, done)
     assert len(lines(user("log", code=1).err)) == 1
+
+
+def test_a_closed_project_of_root_above_is_passed_over(user):
+    """In a folder that is everybody's it would disable roar below."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root to make a project of root")
+    subprocess.run(["rm", "-r", user.path(".roar")], check=True)
+    os.chown(user.base, 0, 0)
+    os.mkdir(os.path.join(user.base, ".roar"), 0o700)
+    assert "initialised" in user("run", "sh", "-c", "echo a >a").err
+    assert len(user.jobs()) == 1
+    assert os.listdir(os.path.join(user.base, ".roar")) == []
+
+
+def test_an_open_project_of_root_above_is_found(user):
+    if os.geteuid() != 0:
+        pytest.skip("needs root to make a project of root")
+    subprocess.run(["rm", "-r", user.path(".roar")], check=True)
+    os.chown(user.base, 0, 0)
+    os.mkdir(os.path.join(user.base, ".roar"), 0o755)
+    assert "could not be recorded" in user("run", "true").err
+    assert not user.exists(".roar")
 
 
 # ---- the database ----
@@ -312,6 +334,92 @@ def test_a_limit_on_the_size_of_files_is_the_commands_as_well(project):
     assert done.code == 128 + signal.SIGXFSZ
 
 
+def with_size_limit(limit, disposition=signal.SIG_DFL):
+    """For preexec_fn: what `ulimit -f` and the shell leave behind."""
+    def prepare():
+        signal.signal(signal.SIGXFSZ, disposition)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    return {"preexec_fn": prepare, "restore_signals": False}
+
+
+@pytest.mark.parametrize("limit", [0, 1, 4096, 20480, 65535, 65536, 131072])
+def test_no_limit_on_the_size_of_files_stops_roar_or_loses_a_record(project,
+                                                                    limit):
+    """One sentence; what was recorded stays; what is left of this run is
+    recorded when there is no limit any more."""
+    project.sh("echo a >a")
+    for _ in range(2):
+        done = project("run", "sh", "-c", "echo out; exit 3", code=3,
+                       **with_size_limit(limit))
+        assert done.out == "out\n"
+        assert len(lines(done.err)) == 1, done.err
+        assert done.err.startswith("roar: ")
+        if "could not be recorded" in done.err:
+            assert "ulimit -f" in done.err
+    kept = len(project.journals())
+    jobs = project.jobs()
+    assert jobs[0]["exit_code"] == 0
+    assert len(jobs) >= 1 + kept
+    assert project.journals() == []
+    assert project.json("db", "--check")["integrity"] == "sound"
+
+
+def test_a_limit_on_the_size_of_files_before_the_first_run(empty):
+    done = empty("run", "sh", "-c", "echo out; exit 3", code=3,
+                 **with_size_limit(0))
+    assert done.out == "out\n"
+    assert len(lines(done.err)) == 1
+    assert "not recorded" in done.err
+    assert not empty.exists(".roar")
+    empty.run("true")
+    assert len(empty.jobs()) == 1
+
+
+def test_a_limit_on_the_size_of_files_and_a_run_to_be_recovered(project):
+    process = project.popen("run", "-q", "--tracer", "ptrace", "sh", "-c",
+                            "echo ready; sleep 60")
+    assert process.stdout.readline() == b"ready\n"
+    os.kill(children_of(process.pid)[0], signal.SIGKILL)
+    process.communicate(timeout=30)
+    for args in (["run", "true"], ["log"], ["status"]):
+        done = project(*args, code=None, **with_size_limit(0))
+        assert done.code in (0, 1), done
+    assert len(project.journals()) >= 1
+    assert any(j["status"] == "interrupted" for j in project.jobs())
+
+
+@pytest.mark.parametrize("limit", [0, 1000000])
+@pytest.mark.parametrize("disposition, ignored", [
+    (signal.SIG_DFL, False), (signal.SIG_IGN, True)])
+def test_the_command_finds_sigxfsz_as_roar_did(project, limit, disposition,
+                                               ignored):
+    for place in (project, None):
+        if place is None:  # unobserved
+            shutil.rmtree(project.path(".roar"))
+            project.write(".roar", "no folder\n")
+        done = project("run", "-q", "grep", "SigIgn", "/proc/self/status",
+                       **with_size_limit(limit, disposition))
+        mask = int(done.out.split()[1], 16)
+        assert bool(mask >> (signal.SIGXFSZ - 1) & 1) == ignored
+
+
+def test_a_journal_that_cannot_grow_is_not_taken_for_a_killed_runs(project):
+    """While such a run goes on, others leave it alone; it is recorded once."""
+    script = ("i=0; while [ $i -lt 600 ]; do i=$((i+1)); : >file-$i; done; "
+              "echo ready; read x")
+    process = project.popen("run", "sh", "-c", script,
+                            stdin=subprocess.PIPE, **with_size_limit(20480))
+    assert process.stdout.readline() == b"ready\n"
+    assert project.jobs() == []
+    assert len(project.journals()) == 1
+    _, err = process.communicate(b"\n", timeout=60)
+    assert process.returncode == 0
+    assert len(lines(err.decode())) == 1
+    assert len(project.jobs()) == 1
+    assert project.last()["verdict"] == "incomplete"
+
+
 def test_no_memory_for_roar_is_not_the_commands_problem(project):
     if "ASAN_OPTIONS" in project.env:
         pytest.skip("a sanitizer needs more address space than this")
@@ -343,8 +451,14 @@ def test_no_processes_left_for_roar(user):
 
 # ---- tracing forbidden ----
 
+# No library to preload, no daemon to ask: then only ptrace and seccomp are left.
+BARE = {"ROAR_PRELOAD_LIBRARY": "/nowhere/libroar-preload.so",
+        "ROAR_ROARD_SOCKET": "/nowhere/roard.sock"}
+ALL = ["ptrace", "seccomp"]
+
+
 def denied(place, deny, words, *args):
-    env = place.environment(place.without_leak_check())
+    env = place.environment({**place.without_leak_check(), **BARE})
     prefix = place.argv()[:-1]
     done = subprocess.run([*prefix, deny, *words, "--", place.roar_program,
                            *args], cwd=place.root, env=env, timeout=60,
@@ -370,7 +484,17 @@ def deny_for(anyone, deny):
 
 
 def test_ptrace_forbidden(anyone, deny_for):
+    """There are other tracers."""
     done = denied(anyone, deny_for, ["ptrace"], "run", *WORK)
+    assert (done.returncode, done.stdout) == (3, "out\n"), done.stderr
+    assert len(lines(done.stderr)) == 1
+    job = anyone.last()
+    assert (job["tracer"], job["verdict"]) == ("hybrid", "complete")
+    assert [os.path.basename(f["path"]) for f in job["outputs"]] == ["made"]
+
+
+def test_all_tracers_forbidden(anyone, deny_for):
+    done = denied(anyone, deny_for, ALL, "run", *WORK)
     assert (done.returncode, done.stdout) == (3, "out\n"), done.stderr
     assert anyone.read("made") == b"made\n"
     assert len(lines(done.stderr)) == 1
@@ -381,8 +505,8 @@ def test_ptrace_forbidden(anyone, deny_for):
     assert job["tracer"] == "none"
 
 
-def test_ptrace_forbidden_and_no_fallback_wanted(anyone, deny_for):
-    done = denied(anyone, deny_for, ["ptrace"], "run",
+def test_all_tracers_forbidden_and_no_fallback_wanted(anyone, deny_for):
+    done = denied(anyone, deny_for, ALL, "run",
                   "--no-tracer-fallback", *WORK)
     assert done.returncode == 1
     assert done.stdout == ""
@@ -422,7 +546,7 @@ def test_everything_forbidden(anyone, deny_for):
 
 
 def test_forbidden_tracing_and_a_missing_command(anyone, deny_for):
-    done = denied(anyone, deny_for, ["ptrace"], "run", "no-such-program")
+    done = denied(anyone, deny_for, ALL, "run", "no-such-program")
     assert done.returncode == 127
     assert len(lines(done.stderr)) == 1
     assert anyone.jobs() == []

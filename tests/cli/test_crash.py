@@ -1,6 +1,8 @@
 """kill -9 at any moment: nothing recorded is lost, nothing stays stopped."""
 
+import copy
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -8,7 +10,7 @@ import time
 
 import pytest
 
-from helpers import (alive, children_of, descendants_of, gaps_of, names_of,
+from helpers import (ORDINARY, alive, children_of, descendants_of, gaps_of, names_of,
                      runs_program, state_of, until)
 
 WORK = ("echo a >a; echo ready; read x; cat a >b; echo again; read x; "
@@ -91,8 +93,8 @@ def test_the_tracer_killed_while_the_command_runs(project):
 
 
 def test_the_tracer_killed_says_so_in_one_line(project):
-    process = project.popen("run", "sh", "-c", "echo ready; sleep 60",
-                            stdin=subprocess.DEVNULL)
+    process = project.popen("run", "--tracer", "ptrace", "sh", "-c",
+                            "echo ready; sleep 60", stdin=subprocess.DEVNULL)
     assert process.stdout.readline() == b"ready\n"
     tracer = children_of(process.pid)[0]
     os.kill(tracer, signal.SIGKILL)
@@ -160,6 +162,8 @@ def test_killed_at_some_moment_of_a_busy_run(project, delay_ms):
     until(lambda: not project.leftovers(), "the end of all", 20)
     jobs = project.jobs()
     assert len(jobs) <= 1
+    # Once the command has begun, its run is recorded.
+    assert jobs or not project.exists("f")
     assert project.journals() == []
     assert project.json("db", "--check")["integrity"] == "sound"
 
@@ -168,7 +172,8 @@ def test_a_tree_of_stopped_tracees_is_never_left(project):
     """Many processes, all likely to be in a stop when the tracer dies."""
     script = ("for i in 1 2 3 4 5 6 7 8; do (while :; do cat /dev/null; "
               "done) & done; echo ready; wait")
-    process = project.popen("run", "-q", "sh", "-c", script)
+    process = project.popen("run", "-q", "--tracer", "ptrace", "sh", "-c",
+                            script)
     assert process.stdout.readline() == b"ready\n"
     time.sleep(0.3)
     tracer = children_of(process.pid)[0]
@@ -393,6 +398,29 @@ def test_a_run_after_a_crash_recovers_it_too(project):
     assert project.journals() == []
 
 
+def test_a_journal_that_was_never_born_is_removed(project):
+    """What a kill leaves before the journal has its name."""
+    project.write(".roar/runs/12345678.journal.new", "", age=0)
+    project.write(".roar/runs/23456789.journal.new", b"roarjrn1" * 9, age=0)
+    assert project.jobs() == []
+    assert project.journals() == []
+
+
+def test_recovery_killed_is_done_by_the_next_command(project):
+    """The promise holds for the roar that completes a record, too."""
+    for i in range(12):
+        run = Run(project)
+        os.kill(run.tracer, signal.SIGKILL)
+        run.end()
+        run.settle()
+        reader = project.popen("log")
+        time.sleep(0.001 * i)
+        reader.kill()
+        reader.communicate(timeout=30)
+        assert_interrupted(project, i + 1)
+    assert project.json("db", "--check")["integrity"] == "sound"
+
+
 def test_killed_writers_leave_a_sound_database(project):
     """The end of the run, where it records, is where it is killed."""
     for i in range(12):
@@ -429,3 +457,78 @@ def test_the_python_of_the_tests_sees_no_zombies(project):
     """The front reaps its tracer."""
     project.run(sys.executable, "-c", "pass")
     assert children_of(os.getpid()) == []
+
+
+# ---- root works for a user ----
+
+@pytest.fixture
+def sudo(user):
+    """A user's project, and roar as root in it: sudo without a password."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root to be root for somebody")
+    as_root = copy.copy(user)
+    as_root.user = None
+    as_root.env = {**user.env, "SUDO_UID": str(ORDINARY),
+                   "SUDO_GID": str(ORDINARY)}
+    return user, as_root
+
+
+def kill_run(place):
+    """A run of which the journal is all that is left."""
+    run = Run(place)
+    for pid in (run.front, run.tracer):
+        os.kill(pid, signal.SIGKILL)
+    run.end()
+    run.settle()
+    assert len(place.journals()) == 1
+    return place.path(".roar", "runs", place.journals()[0])
+
+
+def test_a_killed_run_of_sudo_is_completed_by_its_user(sudo):
+    user, as_root = sudo
+    journal = kill_run(as_root)
+    assert os.stat(journal).st_uid == ORDINARY
+    done = user("log")
+    assert done.err == ""
+    assert [j["status"] for j in user.jobs()] == ["interrupted"]
+    assert user.journals() == []
+
+
+def test_a_journal_that_is_not_to_be_read_is_named_with_the_remedy(sudo):
+    user, as_root = sudo
+    user.run("true")
+    journal = kill_run(user)
+    os.chown(journal, 0, 0)
+    done = user("log")
+    assert done.err == (
+        f"roar: runs that were killed are not recorded yet: '{journal}' "
+        "cannot be completed: Permission denied: it was a run of another "
+        "user, often of root; 'sudo roar status' completes it\n")
+    assert done.out.count("\n") >= 1
+    assert as_root("status").err == ""
+    assert user("log").err == ""
+    assert len(user.jobs()) == 2
+
+
+def test_what_sudo_makes_belongs_to_who_typed_it(sudo):
+    user, as_root = sudo
+    shutil.rmtree(user.path(".roar"))
+    as_root.sh("echo a >a")
+    for folder, _, files in os.walk(user.path(".roar")):
+        assert os.stat(folder).st_uid == ORDINARY
+        for name in files:
+            path = os.path.join(folder, name)
+            if name != "git-look":
+                assert os.stat(path).st_uid == ORDINARY, path
+    user.sh("echo b >b")
+    assert len(user.jobs()) == 2
+
+
+def test_sudo_works_in_a_project_where_root_has_left_files(sudo):
+    user, as_root = sudo
+    user.run("true")
+    for name in ("roar.db", "runs"):
+        os.chown(user.path(".roar", name), 0, 0)
+    as_root.sh("echo a >a")
+    assert as_root.last()["verdict"] == "complete"
+    assert len(as_root.jobs()) == 2

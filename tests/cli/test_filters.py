@@ -152,3 +152,32 @@ def test_filtered_files_are_counted_by_v_and_listed_by_vv(project):
     said = project("run", "-vv", "sh", "-c", "echo a >a.log").err
     assert [n for n in lines(said) if n.endswith("/a.log")
             and "patterns" in n]
+
+
+# ---- names inside the project ----
+
+def test_names_prove_nothing_inside_the_project(project):
+    names = ["bin/python_train.py", "R/library/data.csv", "runs/anaconda1/w",
+             "exp/.env/cfg", "venv/lib/x"]
+    for name in names:
+        project.write(name, name + "\n", age=0)
+    os.makedirs(project.path("lib/python3.d"))
+    project.sh("cat " + " ".join(names) + " >lib/python3.d/out")
+    assert shown(project) == sorted(names + ["lib/python3.d/out"])
+
+
+@pytest.mark.parametrize("sign", ["pyvenv.cfg", "conda-meta/history"])
+def test_an_environment_is_known_by_what_is_in_it(project, sign):
+    put(project.path("py311", sign))
+    put(project.path("py311/lib/a.so"))
+    put(project.path("py312/lib/a.so"))
+    project.run("cat", "py311/lib/a.so", "py312/lib/a.so")
+    assert shown(project) == ["py312/lib/a.so"]
+    assert filtered(project.last())["packages"] == (1, 0)
+
+
+def test_an_environment_that_the_run_makes_is_one(project):
+    project.sh("mkdir -p e/lib; echo a >e/lib/a; echo >e/pyvenv.cfg; "
+               "echo b >b")
+    assert shown(project) == ["b"]
+    assert filtered(project.last())["packages"] == (0, 2)

@@ -260,3 +260,156 @@ def test_no_git_process_is_left_behind(repo):
         repo.run("true")
     assert repo.leftovers() == []
     assert not repo.exists(".git/index.lock")
+
+
+# ---- what is left out of a snapshot ----
+
+SECRETS = [".env.local", ".env.production", ".envrc", "credentials.json",
+           "client_secret.json", "service-account.json", "key.pem",
+           "server.key", "kaggle.json", "secrets.toml",
+           ".streamlit/secrets.toml", "token.txt", ".env", "id_rsa", ".netrc"]
+
+
+def names_in(place, snapshot):
+    return place.git("ls-tree", "-r", "--name-only", snapshot).split()
+
+
+def test_credentials_are_in_no_snapshot_and_every_one_is_named(repo):
+    os.mkdir(repo.path(".streamlit"))
+    for name in SECRETS:
+        repo.write(name, f"secret of {name}\n", age=0)
+    repo.write("code.py", "print('changed')\n")
+    repo.run("true")
+    git = git_of(repo)
+    assert not set(SECRETS) & set(names_in(repo, git["snapshot"]))
+    assert {f["path"] for f in git["left_out"]} == set(SECRETS)
+    assert {f["reason"] for f in git["left_out"]} == {"credentials"}
+    assert git["left_out_count"] == len(SECRETS)
+    assert f"{len(SECRETS)} uncommitted files are not in the snapshot: " in (
+        git["note"])
+    assert f"(credentials) and {len(SECRETS) - 4} more" in git["note"]
+    packed = repo.git("cat-file", "--batch-all-objects", "--batch")
+    assert "secret of" not in packed
+
+
+def test_code_with_a_name_like_pythons_is_in_the_snapshot(repo):
+    os.mkdir(repo.path("bin"))
+    repo.write("bin/python-job.sh", "echo mine\n")
+    repo.run("sh", "bin/python-job.sh")
+    git = git_of(repo)
+    assert repo.git("show", git["snapshot"] + ":bin/python-job.sh") == (
+        "echo mine\n")
+    assert git["left_out"] == [] and git["note"] is None
+
+
+def test_the_line_of_a_run_says_what_is_not_in_the_snapshot(repo):
+    repo.write(".env.local", "A=b\n")
+    repo.write("big.py", "x" * (1 << 20) + "\n")
+    repo.write("code.py", "print('changed')\n")
+    done = repo("run", "true")
+    assert (", not in the snapshot: .env.local (credentials) and 1 more, "
+            in done.err)
+
+
+def test_the_block_counts_what_is_in_the_snapshot(repo):
+    repo.write(".env.local", "A=b\n")
+    repo.write("big.py", "x" * (1 << 20) + "\n")
+    repo.write("code.py", "print('changed')\n")
+    done = repo("run", "-v", "true")
+    git = git_of(repo)
+    assert (f", 3 uncommitted, 1 of them in snapshot {git['snapshot'][:12]}\n"
+            in done.err)
+    assert ("2 uncommitted files are not in the snapshot: "
+            ".env.local (credentials), big.py (too large)\n") in done.err
+    os.unlink(repo.path("code.py"))
+    repo.git("checkout", "code.py")
+    done = repo("run", "-v", "true")
+    assert ", 2 uncommitted, no snapshot\n" in done.err
+    assert "2 uncommitted files are in no snapshot: " in done.err
+    os.unlink(repo.path(".env.local"))
+    os.unlink(repo.path("big.py"))
+    repo.write("code.py", "print('changed')\n")
+    done = repo("run", "-v", "true")
+    assert ", 1 uncommitted, in snapshot " in done.err
+
+
+def test_the_list_of_what_is_left_out_holds_the_first_hundred(repo):
+    for i in range(120):
+        repo.write(f"{i:03}.key", "x\n", age=0)
+    repo.run("true")
+    git = git_of(repo)
+    assert len(git["left_out"]) == 100
+    assert git["left_out_count"] == 120
+    assert "and 116 more" in git["note"]
+
+
+# ---- clean, dirty, or not known ----
+
+def test_without_git_it_is_not_known_whether_the_tree_is_clean(repo):
+    repo.write("code.py", "changed\n")
+    done = repo("run", "/bin/echo", "hi", env={"PATH": "/nowhere"})
+    git = git_of(repo)
+    assert git["dirty"] is None
+    assert "git is not installed" in git["note"]
+    assert ", git state not known, " in done.err
+    done = repo("run", "-v", "/bin/echo", "hi", env={"PATH": "/nowhere"})
+    assert ", not known whether clean\n" in done.err
+    assert "git is not installed\n" in done.err
+    assert ", not known whether clean\n" in repo("show", "@1").out
+
+
+def test_of_a_repository_that_git_refuses_nothing_is_claimed(repo):
+    """Root in another's folder: "dubious ownership"."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root to give a file away")
+    for folder, _, names in os.walk(repo.path(".git")):
+        for name in [folder] + [os.path.join(folder, n) for n in names]:
+            os.chown(name, 65534, 65534)
+    os.chown(repo.root, 65534, 65534)
+    repo.write("code.py", "changed\n")
+    repo.run("true")
+    git = git_of(repo)
+    assert git["dirty"] is None and git["snapshot"] is None
+    assert "dubious ownership" in git["note"]
+
+
+def test_changes_inside_a_submodule_are_not_called_clean(repo):
+    repo.git("-c", "protocol.file.allow=always", "submodule", "add", "-q",
+             repo.root, "part")
+    repo.commit()
+    repo.write("part/code.py", "print('changed inside')\n")
+    repo.run("true")
+    assert git_of(repo)["dirty"] is None
+    repo.write("code.py", "changed\n")
+    repo.run("true")
+    assert git_of(repo)["dirty"] is True
+
+
+def test_bytecode_of_python_does_not_make_a_tree_dirty(repo):
+    os.mkdir(repo.path("__pycache__"))
+    repo.write("__pycache__/code.cpython-311.pyc", "x\n")
+    repo.run("true")
+    assert git_of(repo)["dirty"] is False
+    assert git_of(repo)["note"] is None
+
+
+def test_sudo_leaves_the_repository_to_its_owner(repo):
+    if os.geteuid() != 0:
+        pytest.skip("needs root to be sudo")
+    everyone = [repo.base, repo.home, repo.root]
+    for folder, _, names in os.walk(repo.root):
+        everyone += [folder] + [os.path.join(folder, n) for n in names]
+    for name in everyone:
+        os.chown(name, 65534, 65534, follow_symlinks=False)
+    repo.write("code.py", "print('changed')\n")
+    repo.env["SUDO_UID"] = "65534"
+    repo.run("cat", "code.py")
+    git = git_of(repo)
+    assert git["dirty"] is True and git["note"] is None
+    roots = [os.path.join(folder, n)
+             for folder, folders, names in os.walk(repo.path(".git"))
+             for n in folders + names
+             if os.lstat(os.path.join(folder, n)).st_uid == 0]
+    assert roots == []
+    assert repo.git("-c", "safe.directory=*", "cat-file", "-t",
+                    git["snapshot"]).strip() == "commit"

@@ -5,6 +5,7 @@ import stat
 import tomllib
 
 from helpers import lines
+from terminal import on_terminal
 
 
 def mode_of(path):
@@ -90,11 +91,15 @@ def test_yes_leaves_a_gitignore_alone_that_has_the_line(empty):
     assert empty.read(".gitignore") == b".roar\n"
 
 
-def test_without_a_terminal_gitignore_stays_and_roar_says_how(empty):
+def test_git_ignores_the_project_by_itself_and_nothing_is_asked(empty):
     empty.git("init", "-q")
     done = empty("init")
     assert not empty.exists(".gitignore")
-    assert "roar init -y" in done.out
+    assert "gitignore" not in done.out + done.err
+    assert empty.git("status", "--porcelain", "-uall") == ""
+    with on_terminal(empty, "init") as t:
+        assert t.wait() == 0
+    assert b"?" not in t.output
 
 
 def test_no_leaves_gitignore_alone(empty):
@@ -149,3 +154,27 @@ def test_a_file_in_the_place_of_the_folder_is_one_sentence(empty):
     assert len(lines(done.err)) == 1
     assert ".roar" in done.err
     assert empty.read(".roar") == b"not a folder"
+
+
+def test_what_cannot_be_run_makes_no_project(empty):
+    for words, code in ((["@1"], 1), (["@1", "--x=1"], 1),
+                        (["nosuchcommand"], 127), (["-n", "", "true"], 2)):
+        done = empty("run", *words, code=code)
+        assert len(lines(done.err)) == 1
+        assert not empty.exists(".roar")
+    assert "no roar project" in empty("run", "@1", code=1).err
+
+
+def test_a_lost_folder_of_journals_is_made_again(project):
+    os.rmdir(project.path(".roar", "runs"))
+    project.run("true")
+    assert project.last()["verdict"] == "complete"
+
+
+def test_an_empty_database_names_the_remedy(project):
+    project.write(".roar/roar.db", "")
+    done = project("status", code=1)
+    assert "is empty" in done.err
+    assert "roar init" in done.err
+    project("init")
+    project("status")

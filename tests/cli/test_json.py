@@ -1,18 +1,19 @@
 """--json of every reading command parses and has the documented fields."""
 
 import json
+import os
 import re
 
 import pytest
 
 LOG_JOB = {"job_uid", "step_ref", "step_number", "kind", "name", "attempt",
            "command", "started_at", "duration_s", "status", "exit_code",
-           "verdict", "inputs_count", "outputs_count"}
+           "verdict", "inputs_count", "outputs_count", "session_uid"}
 SESSION = {"uid", "created_at", "closed_at", "jobs", "run_steps",
            "build_steps"}
 FILE = {"path", "role", "digests", "size_bytes", "type", "intermediate",
         "filter", "read_order", "write_order", "reader_pid", "writer_pid",
-        "renamed_from"}
+        "renamed_from", "implied_by"}
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def test_log(recorded):
     assert set(log) == {"session", "total_jobs", "jobs"}
     assert set(log["session"]) == SESSION
     for job in log["jobs"]:
-        assert set(job) == LOG_JOB | {"session_uid"}
+        assert set(job) == LOG_JOB
         assert re.fullmatch(r"[0-9a-f]{8}", job["job_uid"])
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z",
                             job["started_at"])
@@ -60,11 +61,12 @@ def test_show_session(recorded):
 def test_show_job(recorded):
     shown = recorded.json("show", "@1")
     assert set(shown) == {"type"} | LOG_JOB | {
-        "executions", "script", "cwd", "gaps", "tracer", "roar_version",
-        "host", "user", "git", "resources", "inputs", "outputs",
-        "temporaries", "touched", "filtered"}
+        "executions", "script", "cwd", "gaps", "tracer", "observation",
+        "roar_version", "host", "user", "git", "resources", "tags", "blocked_tags", "inputs",
+        "outputs", "temporaries", "touched", "filtered"}
     assert set(shown["git"]) == {"root", "commit", "branch", "remote",
-                                 "dirty", "snapshot", "note"}
+                                 "dirty", "snapshot", "left_out",
+                                 "left_out_count", "note"}
     assert set(shown["resources"]) == {"cpu_user_s", "cpu_system_s",
                                        "max_rss_bytes", "processes"}
     assert set(shown["inputs"][0]) == FILE | {"made_by"}
@@ -90,7 +92,8 @@ def test_show_job_without_a_repository_has_no_git(project):
 def test_show_artifact(recorded):
     shown = recorded.json("show", "out")
     assert set(shown) == {"type", "digests", "size_bytes", "first_seen_at",
-                          "first_path", "paths", "made_by", "used_by"}
+                          "first_path", "paths", "tags", "made_by",
+                          "used_by"}
     assert set(shown["paths"][0]) == {"path", "state"}
     for use in shown["made_by"] + shown["used_by"]:
         assert set(use) == {"job_uid", "step_ref", "command", "started_at",
@@ -156,3 +159,28 @@ def test_json_is_one_document_on_stdout_and_nothing_on_stderr(recorded):
         assert done.out.endswith("\n")
         assert done.err == ""
         assert "\033" not in done.out
+
+
+def test_jobs_have_the_same_fields_everywhere(project):
+    project.sh("echo a >a")
+    session = project.json("status")["session"]["uid"]
+    logged = project.json("log")["jobs"][0]
+    assert logged["session_uid"] == session
+    assert project.json("status")["last_job"] == logged
+    assert project.json("show")["jobs"] == [logged]
+    shown = project.json("show", "@1")
+    assert {key: shown[key] for key in logged} == logged
+
+
+def test_a_name_that_is_no_utf8_can_be_read_by_everybody(project):
+    name = b"bad\xff\xfe"
+    project.raw("run", "-q", "sh", "-c", "echo a >\"$1\"", "x", name)
+    out = project.raw("show", "@1", "--json").out
+    text = json.dumps(json.loads(out), ensure_ascii=False)
+    text.encode("utf-8", "strict")
+    row = json.loads(out)["outputs"][0]
+    path = os.fsencode(project.root) + b"/" + name
+    assert row["path"] == project.path("bad\ufffd\ufffd")
+    assert bytes.fromhex(row["path_bytes"]) == path
+    project.sh("cp bad* good")
+    assert "path_bytes" not in project.json("show", "@2")["outputs"][0]

@@ -1,8 +1,13 @@
 """Jobs form a pipeline by the content they exchange; nobody declares it."""
 
+import os
+import subprocess
 import time
 
-from helpers import SETTLE, names_of
+import pytest
+
+from helpers import SETTLE, gaps_of, names_of, row_of
+from terminal import on_terminal
 
 
 def linear(place):
@@ -204,7 +209,11 @@ def test_dag_of_an_empty_session_says_so(project):
 
 def test_long_commands_are_cut(project):
     project.sh("true " + "x" * 5000)
-    assert max(len(line) for line in project("dag").out.split("\n")) < 1000
+    for command in ("dag", "log"):
+        out = project(command, env={"COLUMNS": "80"}).out
+        assert max(len(line) for line in out.split("\n")) <= 80
+        # Into a pipe goes all of it.
+        assert "x" * 5000 in project(command).out
     assert len(project.json("dag")["nodes"][0]["command"]) > 5000
 
 
@@ -270,3 +279,217 @@ def test_content_moved_outside_of_runs_still_links_steps(project):
     time.sleep(SETTLE)
     project.sh("cat b >c; echo c >>c")
     assert node(project.json("dag"), "@2")["dependencies"] == [1]
+
+
+# ---- equal content is no proof ----
+
+def test_equal_content_of_another_step_makes_no_dependency(project):
+    project.write("src", "1\n")
+    for script in ("cat src >a", "cat a >b", "cat a >c", "cat b c >d",
+                   "cat src >lone"):
+        project.sh(script)
+    dag = project.json("dag")
+    assert node(dag, "@5")["dependencies"] == []
+    inputs = project.json("inputs", "@5")["inputs"]
+    assert [i["sourced"] for i in inputs] == [False]
+    project.write("src", "2\n")
+    project("run", "-q", "@1")
+    dag = project.json("dag")
+    assert node(dag, "@5")["state"] == "active"
+    expanded = project.json("dag", "--expanded")
+    assert not [n for n in expanded["nodes"] if n["step_number"] == 1
+                and n["dependencies"]]
+
+
+def test_what_was_there_before_was_not_made_by_a_job_that_wrote_the_same(
+        project):
+    project.write("cfg.json", "{}\n")
+    project.sh("echo '{}' >results.json")
+    project.sh("cat cfg.json >o2; echo 2 >>o2")
+    assert node(project.json("dag"), "@2")["dependencies"] == []
+    assert project.json("inputs", "o2")["inputs"][0]["sourced"] is False
+    assert project.json("show", "@2")["inputs"][0]["made_by"] is None
+
+
+def test_a_job_that_writes_again_what_was_there_is_no_producer(project):
+    project.write("cfg", "1\n")
+    project.sh("cat cfg >out; echo x >>out")
+    time.sleep(SETTLE)
+    project.sh("echo 1 >cfg")
+    assert project.json("inputs", "@1")["inputs"][0]["sourced"] is False
+    assert project.json("show", "@1")["inputs"][0]["made_by"] is None
+
+
+def test_a_copy_made_by_hand_leads_to_its_maker_in_all_views(project):
+    project.sh("echo a >a")
+    time.sleep(SETTLE)
+    os.link(project.path("a"), project.path("b"))
+    project.sh("cat b >c; echo c >>c")
+    assert node(project.json("dag"), "@2")["dependencies"] == [1]
+    assert project.json("inputs", "@2")["inputs"][0]["sourced"] is True
+    assert project.json("show", "@2")["inputs"][0]["made_by"]["step_ref"] == (
+        "@1")
+
+
+# ---- modules that Python has compiled ----
+
+PYTHON3 = "/usr/bin/python3"
+
+
+@pytest.fixture
+def module(project):
+    """A step that makes a module, one that uses it, and its bytecode."""
+    project.write("gen.sh", "echo \"LR = $1\" >params.py\n")
+    project.write("use.py", "import params; open('o', 'w').write("
+                  "str(params.LR))\n")
+    project.run("sh", "gen.sh", "1")
+    time.sleep(SETTLE)
+    project.run(PYTHON3, "use.py")
+    assert project.exists("__pycache__")
+    return project
+
+
+def bytecode(place):
+    return os.path.join("__pycache__", os.listdir(place.path("__pycache__"))[0])
+
+
+def test_a_compiled_module_leads_to_its_source(module):
+    module.run(PYTHON3, "use.py")
+    job = module.last()
+    assert names_of(module, job["inputs"]) == ["params.py", "use.py"]
+    row = row_of(module, job["inputs"], "params.py")
+    assert row["implied_by"] == module.path(bytecode(module))
+    assert row["digests"] == module.json("show", "params.py")["digests"]
+    assert row["made_by"]["step_ref"] == "@1"
+    assert node(module.json("dag"), "@2")["dependencies"] == [1]
+    assert gaps_of(job) == []
+    rows = module.last("--all")["inputs"]
+    assert row_of(module, rows, bytecode(module))["filter"] == "packages"
+    assert "compiled" in module("show", "@2").out
+    module.run("sh", "gen.sh", "22")
+    assert node(module.json("dag"), "@2")["state"] == "stale"
+
+
+def test_bytecode_that_was_written_is_no_output(module):
+    assert names_of(module, module.last()["outputs"]) == ["o"]
+
+
+def test_bytecode_without_its_source_is_what_ran(module):
+    os.rename(module.path(bytecode(module)), module.path("params.pyc"))
+    os.unlink(module.path("params.py"))
+    os.rmdir(module.path("__pycache__"))
+    time.sleep(SETTLE)
+    module.run(PYTHON3, "use.py")
+    assert names_of(module, module.last()["inputs"]) == ["params.pyc",
+                                                         "use.py"]
+
+
+def test_bytecode_that_python_does_not_check_is_what_ran(module):
+    subprocess.run([PYTHON3, "-m", "compileall", "-q", "-f",
+                    "--invalidation-mode", "unchecked-hash", "params.py"],
+                   cwd=module.root, check=True)
+    module.write("params.py", "LR = 'never seen'\n")
+    module.run(PYTHON3, "use.py")
+    assert module.read("o") == b"1"
+    assert names_of(module, module.last()["inputs"]) == [bytecode(module),
+                                                         "use.py"]
+
+
+def test_a_change_that_python_does_not_see_keeps_what_ran(module):
+    seen = os.stat(module.path("params.py"))
+    module.write("params.py", "LR = 2\n")
+    os.utime(module.path("params.py"),
+             ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    time.sleep(SETTLE)
+    module.run(PYTHON3, "use.py")
+    assert module.read("o") == b"1"
+    assert names_of(module, module.last()["inputs"]) == [
+        bytecode(module), "params.py", "use.py"]
+
+
+def test_a_source_that_was_read_needs_no_implication(module):
+    module.write("params.py", "LR = 333\n")
+    module.env["PYTHONDONTWRITEBYTECODE"] = "1"
+    module.run(PYTHON3, "use.py")
+    job = module.last()
+    assert names_of(module, job["inputs"]) == ["params.py", "use.py"]
+    assert row_of(module, job["inputs"], "params.py")["implied_by"] is None
+
+
+# ---- a step again ----
+
+def test_a_step_that_is_run_again_stays_that_step(project):
+    project.write("t.sh", "echo \"$@\"\n")
+    project("run", "-q", "-n", "my name", "sh", "t.sh", "--epochs=3")
+    project("run", "-q", "@1", "--epochs=10")
+    project("run", "-q", "@1.1")
+    jobs = project.jobs()
+    assert [j["step_ref"] for j in jobs] == ["@1", "@1", "@1"]
+    assert [j["command"].split("=")[1] for j in jobs] == ["3", "10", "3"]
+    assert [project.json("show", j["job_uid"])["name"] for j in jobs] == [
+        "my name"] * 3
+    project("run", "-q", "-n", "other", "@1")
+    assert project.last()["name"] == "other"
+
+
+def test_a_step_that_is_run_again_with_other_outputs_stays_that_step(project):
+    project.write("t.sh", "echo x >$2\n")
+    project.run("sh", "t.sh", "--out", "a")
+    project("run", "-q", "@1", "--out=b")
+    assert project.last()["step_ref"] == "@1"
+    assert len(project.json("dag", "--expanded")["nodes"]) == 2
+
+
+@pytest.mark.parametrize("stored, change, expected", [
+    ("--b --c", "--b=9", "--b=9 --c"),
+    ("--b -x", "--b=9", "--b=9 -x"),
+    ("--b", "--b=9", "--b=9"),
+    ("--lr -0.5 last", "--lr=-1", "--lr -1 last"),
+    ("--epochs=5 --epochs=6", "--epochs=1", "--epochs=1"),
+    ("--epochs 5 x --epochs=6", "--epochs=1", "--epochs 1 x"),
+    ("--tag=a x", "--tag=b --tag=c", "--tag=b --tag=c x"),
+    ("--epochs-max=5", "--epochs=1", "--epochs-max=5 --epochs=1"),
+    ("--a=1", "--a=", "--a="),
+])
+def test_an_override_changes_its_option_and_nothing_else(project, stored,
+                                                         change, expected):
+    project.write("t.sh", "echo \"$@\"\n")
+    project.run("sh", "t.sh", *stored.split())
+    done = project("run", "-q", "@1", *change.split())
+    assert done.out == expected + "\n"
+
+
+@pytest.fixture
+def stale(project):
+    project.write("raw", "1\n")
+    project.sh("cat raw >a; echo a >>a")
+    project.sh("cat a >b; echo b >>b")
+    project.sh("cat b >c; echo c >>c")
+    project.write("raw", "2\n")
+    project("run", "-q", "@1")
+    return project
+
+
+def test_a_step_on_stale_ones_is_run_with_a_warning_where_nobody_can_answer(
+        stale):
+    said = stale("run", "@3").err
+    assert "@2, which this step builds on, is stale" in said
+    assert "[y/N]" not in said
+    assert stale.last()["step_ref"] == "@3"
+
+
+def test_a_step_on_stale_ones_is_run_when_the_user_agrees(stale):
+    for answer, code, n in (("n", 1, 4), ("y", 0, 5)):
+        with on_terminal(stale, "run", "@3") as t:
+            t.expect("is stale")
+            t.expect(r"\[y/N\] ")
+            t.type(answer + "\n")
+            assert t.wait() == code
+        assert len(stale.jobs()) == n
+
+
+def test_yes_and_quiet_do_not_ask(stale):
+    for option in ("-y", "-q"):
+        with on_terminal(stale, "run", option, "@3") as t:
+            assert t.wait() == 0
+            assert "[y/N]" not in t.text

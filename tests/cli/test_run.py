@@ -40,7 +40,7 @@ def test_job_has_time_host_user_and_directory(project):
     assert job["cwd"] == project.root
     assert job["host"] == os.uname().nodename
     assert job["user"]
-    assert job["tracer"] == "ptrace"
+    assert job["tracer"] in ("ebpf", "hybrid", "ptrace")
     assert job["verdict"] == "complete" and job["gaps"] == []
     assert job["status"] == "ok"
     assert job["resources"]["processes"] == 2

@@ -42,6 +42,33 @@ def test_secrets_of_the_command_line(project, words):
     assert "[REDACTED]" in project.last()["command"]
 
 
+@pytest.mark.parametrize("program, words", [
+    ("curl", ["-u", "me:" + SECRET, "http://localhost"]),
+    ("curl", ["-sSume:" + SECRET]),
+    ("http", ["--auth=me:" + SECRET]),
+    ("mysql", ["-u", "root", "-p" + SECRET]),
+    ("sshpass", ["-p", SECRET, "true"]),
+])
+def test_passwords_of_known_programs(project, program, words):
+    """Typed, in a script, and in the command line of a child that is itself
+    a script."""
+    project.write(f"bin/{program}", "#!/bin/sh\n", mode=0o755)
+    tool = project.path("bin", program)
+    project.run(tool, *words)
+    project.sh(f"{tool} {' '.join(words)}; :")
+    quoted = " ".join(f"'{word}'" for word in words)
+    project.sh(f"{tool} {quoted}; :")
+    assert_clean(project)
+    assert "[REDACTED]" in project.last()["command"]
+
+
+def test_what_looks_alike_is_no_password(project):
+    words = ["run", "-u", "1000:1000", "-p", "8080:80"]
+    project.write("bin/docker", "#!/bin/sh\n", mode=0o755)
+    project.run(project.path("bin", "docker"), *words)
+    assert project.last()["command"].endswith(" ".join(words))
+
+
 @pytest.mark.parametrize("token", [
     "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3",
     "sk-ant-api03-" + "a1B2c3D4e5" * 4,

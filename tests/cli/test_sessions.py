@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from helpers import SETTLE, lines
+from helpers import SETTLE, lines, names_of
 from terminal import on_terminal
 
 
@@ -253,6 +253,42 @@ def test_pop_leaves_shared_artifacts_of_other_jobs(project):
     assert project.digests("a")["blake3"]
 
 
+def test_pop_removes_what_was_written_aside_and_renamed(project):
+    project.sh("for i in 1 2 3; do echo $i >m.tmp; mv m.tmp model; done; "
+               "echo x >x.tmp; mv x.tmp x; ln -s model best; "
+               "ln -s x t; mv -T t last")
+    assert sorted(names_of(project, project.last()["outputs"])) == [
+        "best", "last", "model", "x"]
+    assert "Deleted 4 output file(s)." in project("pop", "-y").out
+    for name in ("best", "last", "model", "x"):
+        assert not project.exists(name)
+
+
+def test_pop_keeps_what_was_renamed_and_changed_since(project):
+    project.sh("echo 1 >m.tmp; mv m.tmp model; ln -s model best")
+    project.write("model", "2\n")
+    os.unlink(project.path("best"))
+    os.symlink("other", project.path("best"))
+    project("pop", "-y")
+    assert project.exists("model") and project.exists("best")
+
+
+def test_pop_keeps_old_content_that_was_moved_or_replaced(project):
+    project.write("mine", "mine\n")
+    project.write("old", "old\n")
+    project.sh("mv mine moved; echo more >>moved; cat old >/dev/null; "
+               "echo new >t; mv t old")
+    project("pop", "-y")
+    assert project.exists("moved") and project.exists("old")
+
+
+def test_pop_keeps_what_took_the_place_of_another_jobs_file(project):
+    project.sh("echo 1 >model")
+    project.sh("echo 2 >t; mv t model")
+    assert "earlier job" in project("pop", "-y").out
+    assert project.exists("model")
+
+
 # ---- db ----
 
 def test_db_counts_what_is_recorded(project):
@@ -283,3 +319,19 @@ def test_the_database_is_sound_for_any_sqlite(project):
         assert db.execute("PRAGMA integrity_check").fetchall() == [(b"ok",)]
         assert db.execute("PRAGMA foreign_key_check").fetchall() == []
         assert db.execute("PRAGMA journal_mode").fetchone() == (b"wal",)
+
+
+def test_session_hash_is_that_of_status_alone_on_a_line(project):
+    project.sh("echo a >a")
+    first = project("session", "hash").out
+    assert first == project.json("status")["dag_hash"] + "\n"
+    project.sh("echo a >a")
+    assert project("session", "hash").out == first
+    project.sh("echo b >b")
+    assert project("session", "hash").out != first
+
+
+def test_session_needs_an_action_it_knows(project):
+    assert "session hash" in project("session", code=2).err
+    project("session", "hash", "x", code=2)
+    assert "hash" in project("session", "hsah", code=2).err

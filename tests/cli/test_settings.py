@@ -168,3 +168,62 @@ def test_filter_refuses_a_pattern_that_could_not_match(project):
         done = project("filter", "add", pattern, code=2)
         assert len(lines(done.err)) == 1
     assert project.json("filter", "list")["patterns"] == []
+
+
+# ---- mistakes in the file ----
+
+def test_a_wrong_value_costs_only_its_own_setting(project):
+    project.write(".roar/config.toml",
+                  "[output]\nquiet = \"yes\"\n[redact]\nnames = [\"mykey\"]\n"
+                  "[env]\nFOO = \"bar\"\n")
+    done = project("run", "sh", "-c", "printf %s \"$FOO\"", "--mykey=SECRET",
+                   "--other=plain")
+    assert done.out == "bar"
+    assert "line 2: output.quiet takes true or false" in done.err
+    command = project.last()["command"]
+    assert "SECRET" not in command
+    assert "--other=plain" in command
+    assert project("run", "-q", "true").err == ""
+
+
+def test_unreadable_names_of_secrets_make_all_values_secret(project):
+    for text in ("[redact]\nnames = \"mykey\"\n", "[redact\n",
+                 "[redact]\nnmaes = [\"mykey\"]\n"):
+        project.write(".roar/config.toml", text)
+        done = project("run", "true", "--mykey=SECRET", "--my-other", "HIDDEN")
+        assert "[REDACTED]" in done.err
+        command = project.last()["command"]
+        assert "SECRET" not in command
+        assert "HIDDEN" not in command
+
+
+def test_what_has_no_effect_is_said(project):
+    for text, said in (("[output]\nquite = true\n", "'output.quiet'"),
+                       ("output = 3\n", "the table [output]"),
+                       ("[[env]]\nA = 'b'\n", "the table [env]")):
+        project.write(".roar/config.toml", text)
+        for words in (["run", "true"], ["config", "list"]):
+            done = project(*words)
+            assert said in done.err
+            assert "config.toml' line " in done.err
+    project.write(".roar/config.toml", "[someone]\nelse = 1\n")
+    assert "someone" not in project("run", "true").err
+
+
+def test_a_change_that_cannot_be_made_names_the_file(project):
+    project.write(".roar/config.toml", "output = 3\n")
+    done = project("config", "set", "output.quiet", "true", code=1)
+    assert project.path(".roar", "config.toml") in done.err
+    assert project.read(".roar/config.toml") == b"output = 3\n"
+
+
+def test_json_is_printed_or_refused_but_never_ignored(project):
+    project("env", "set", "NAME", "a value")
+    assert project.json("env", "get", "NAME") == "a value"
+    for words in (["env", "set", "A", "b"], ["env", "unset", "NAME"],
+                  ["config", "set", "output.quiet", "true"],
+                  ["config", "unset", "output.quiet"],
+                  ["filter", "add", "x"], ["filter", "remove", "x"]):
+        done = project(*words, "--json", code=2)
+        assert "takes no option '--json'" in done.err
+    assert project.json("env", "list") == {"NAME": "a value"}

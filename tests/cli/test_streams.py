@@ -246,3 +246,100 @@ def test_output_of_a_job_is_not_waited_for_by_roar_but_passed(project):
     out, _ = process.communicate(timeout=60)
     assert out == b"early\nlate\n"
     assert process.returncode == 0
+
+
+# ---- the standard error is a file of the record ----
+
+def run_into(place, *args, stdout=None, code=0, env=None, mode="wb"):
+    """`roar run ARGS 2>log`; what stands in the log."""
+    with open(place.path("log"), mode) as log:
+        process = place.popen("run", *args, stderr=log,
+                              stdout=log if stdout else subprocess.DEVNULL,
+                              env=env)
+        assert process.wait(60) == code
+    return place.read("log").decode()
+
+
+def assert_log_is_recorded(place):
+    """The record tells the log as it is after roar has ended."""
+    place.write("copy", place.read("log"))
+    place.sh("cat copy >/dev/null")
+    assert place.digests("log") == place.digests("copy")
+    states = {os.path.basename(a["path"]): a["state"]
+              for a in place.json("status")["artifacts"]}
+    assert states["log"] == "present"
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_a_log_has_the_line_and_the_record_has_the_log(project, both):
+    text = run_into(project, "sh", "-c", "echo out; echo err >&2; exit 3",
+                    stdout=both, code=3)
+    said = lines(text)
+    assert said[:-1] == (["out", "err"] if both else ["err"])
+    assert said[-1].startswith("roar: @1 ")
+    assert "exit 3, complete" in said[-1]
+    job = project.last()
+    assert job["verdict"] == "complete"
+    assert [os.path.basename(f["path"]) for f in job["outputs"]] == ["log"]
+    assert job["outputs"][0]["size_bytes"] == len(text)
+    assert_log_is_recorded(project)
+
+
+def test_a_log_that_is_appended_to(project):
+    for i in range(3):
+        text = run_into(project, "sh", "-c", "echo err >&2", mode="ab")
+        assert len(lines(text)) == 2 * (i + 1)
+        assert_log_is_recorded(project)
+
+
+def test_a_verbose_log_does_not_claim_to_know_its_own_digest(project):
+    text = run_into(project, "-v", "sh", "-c", "echo err >&2; echo x >out")
+    row = [line for line in lines(text) if line.endswith(" log")][0]
+    assert "------------" in row
+    assert_log_is_recorded(project)
+
+
+def test_a_log_with_the_times(project):
+    text = run_into(project, "-q", "sh", "-c", "echo err >&2",
+                    env={"ROAR_TIMING": "1"})
+    assert [line.split(":")[0] for line in lines(text)] == [
+        "err", "ROAR_TIMING"]
+    assert_log_is_recorded(project)
+
+
+def test_a_log_of_a_quiet_run_is_the_commands_alone(project):
+    assert run_into(project, "-q", "sh", "-c", "echo err >&2") == "err\n"
+    assert_log_is_recorded(project)
+
+
+def test_a_log_that_the_command_does_not_write_to(project):
+    text = run_into(project, "true")
+    assert len(lines(text)) == 1
+    job = project.last()
+    assert job["verdict"] == "complete"
+    if job["outputs"]:  # made empty by the shell, for the command
+        assert_log_is_recorded(project)
+
+
+# ---- nothing with -q ----
+
+def test_quiet_says_nothing_where_the_run_is_recorded(empty):
+    """A new project, an incomplete record, a mistake in the settings and a
+    journal that nobody can read."""
+    done = empty.raw("run", "-q", "true")
+    assert done == (0, b"", b"")
+    done = empty.raw("run", "-q", "sh", "-c",
+                     "echo x >x; (sleep 1; echo y >y) & exit 3")
+    assert done == (3, b"", b"")
+    assert empty.last()["verdict"] == "incomplete"
+    empty.write(".roar/config.toml", "[nonsense\n")
+    empty.write(".roar/runs/12345678.journal", "nonsense\n")
+    assert empty.raw("run", "-q", "true") == (0, b"", b"")
+    assert len(lines(empty("run", "true").err)) == 2
+
+
+def test_quiet_still_says_that_a_run_is_not_recorded(project):
+    done = project("run", "-q", "sh", "-c", "rm -rf .roar; mkdir .roar; "
+                   "mkdir .roar/roar.db; exit 3", code=3)
+    assert len(lines(done.err)) == 1
+    assert "could not be recorded" in done.err

@@ -129,11 +129,13 @@ def test_an_ambiguous_prefix_lists_candidates(project):
     assert seen[word][:8] in done.err
 
 
-@pytest.mark.parametrize("word", ["@9", "@B9", "deadbeef", "nothing.txt",
-                                  "@", "@1x", "abcd" * 16, "@99999999999"])
-def test_unknown_things_are_one_sentence_that_names_them(recorded, word):
+@pytest.mark.parametrize("word, code", [
+    ("@9", 1), ("@B9", 1), ("deadbeef", 1), ("nothing.txt", 1),
+    ("abcd" * 16, 1), ("@", 2), ("@1x", 2), ("@99999999999", 2)])
+def test_unknown_things_are_one_sentence_that_names_them(recorded, word,
+                                                         code):
     for command in ("show", "inputs"):
-        done = recorded(command, word, code=1)
+        done = recorded(command, word, code=code)
         assert len(lines(done.err)) == 1
         assert word[:40] in done.err
         assert done.out == ""
@@ -150,7 +152,7 @@ def test_a_directory_is_no_artifact(recorded):
 
 
 def test_an_empty_word_is_refused(recorded):
-    assert len(lines(recorded("show", "", code=1).err)) == 1
+    assert len(lines(recorded("show", "", code=2).err)) == 1
 
 
 def test_inputs_direct_and_all(recorded):
@@ -197,3 +199,28 @@ def test_jobs_of_a_closed_session_are_found_by_uid_hash_and_path(recorded):
     assert recorded.json("show", job)["job_uid"] == job
     assert recorded.json("show", "model")["type"] == "artifact"
     recorded("show", "@2", code=1)
+
+
+def test_a_step_is_written_alike_for_show_and_run(recorded):
+    for word, ref in (("@b1", "@B1"), ("@B1.1", "@B1"), ("@1.1", "@1"),
+                      ("@2", "@2")):
+        recorded("run", "-q", word)
+        assert recorded.last()["step_ref"] == ref
+        assert recorded.json("show", word)["step_ref"] == ref
+    recorded("build", "-q", "@b1")
+
+
+def test_what_is_no_step_is_said_alike_by_show_and_run(recorded):
+    for word in ("@foo", "@", "@0", "@1.", "@1x", "@B", "@1.0"):
+        said = recorded("show", word, code=None).err
+        assert "is no step" in said
+        done = recorded("run", word, code=2)
+        assert len(lines(done.err)) >= 1 and "is no step" in done.err
+    assert "is no build step" in recorded("build", "@1.1", code=2).err
+    assert len(recorded.jobs()) == 3
+
+
+def test_what_is_no_step_makes_no_project(empty):
+    empty("run", "@foo", code=2)
+    empty("run", "@1", code=1)
+    assert not empty.exists(".roar")

@@ -178,6 +178,155 @@ def test_second_ctrl_c_ends_a_whole_stubborn_tree(project):
     assert project.last()["status"] == "interrupted"
 
 
+def press(t, times, pace):
+    for _ in range(times):
+        t.type("\x03")
+        time.sleep(pace)
+
+
+def is_running(t):
+    return os.waitpid(t.pid, os.WNOHANG) == (0, 0)
+
+
+# Catches interrupts and does not end; tells how many there were.
+HUNG = """
+import os, signal, time
+n = 0
+def on(*_):
+    global n
+    n += 1
+    os.write(1, b'caught %d\\n' % n)
+signal.signal(signal.SIGINT, on)
+open('a', 'w').write('a')
+print('ready', flush=True)
+while True: time.sleep(60)
+"""
+
+
+def test_third_ctrl_c_ends_a_command_that_catches_it(project):
+    with on_terminal(project, "run", *python(HUNG)) as t:
+        t.expect("ready")
+        t.type("\x03")
+        t.expect("caught 1")
+        time.sleep(0.6)
+        assert "press Ctrl-C" not in t.text
+        t.type("\x03")
+        t.expect("caught 2")
+        t.expect("\nroar: press Ctrl-C again to end the run\r")
+        time.sleep(0.6)
+        assert is_running(t)
+        t.type("\x03")
+        assert t.wait() == 137
+    assert t.text.count("press Ctrl-C") == 1
+    job = project.last()
+    assert job["status"] == "interrupted"
+    assert [os.path.basename(f["path"]) for f in job["outputs"]] == ["a"]
+    assert project.leftovers() == []
+
+
+def test_quiet_is_quiet_about_the_third_ctrl_c(project):
+    with on_terminal(project, "run", "-q", *python(HUNG)) as t:
+        t.expect("ready")
+        press(t, 3, 0.7)
+        assert t.wait() == 137
+    assert "roar" not in t.text
+
+
+def test_ctrl_c_now_and_then_ends_nothing(project):
+    with on_terminal(project, "run", "-q", *python(HUNG)) as t:
+        t.expect("ready")
+        for i in range(3):
+            t.type("\x03")
+            t.expect(f"caught {i + 1}")
+            time.sleep(2.4)
+        assert is_running(t)
+
+
+def test_a_ctrl_c_that_is_held_down_counts_once(project):
+    with on_terminal(project, "run", "-q", *python(HUNG)) as t:
+        t.expect("ready")
+        press(t, 60, 0.033)
+        time.sleep(0.5)
+        assert is_running(t)
+
+
+def test_a_prompt_survives_any_number_of_ctrl_c(project):
+    with on_terminal(project, "run", "-q", sys.executable, "-I", "-S",
+                     "-q") as t:
+        t.expect(">>> ")
+        for _ in range(6):
+            time.sleep(0.4)  # until it reads
+            t.type("\x03")
+            t.expect("KeyboardInterrupt")
+            t.expect(">>> ")
+        t.type("print(6 * 7)\n")
+        t.expect(r"\n42\r")
+        t.type("\x04")
+        assert t.wait() == 0
+    assert "press Ctrl-C" not in t.text
+
+
+def test_a_prompt_without_line_editing_survives_too(project):
+    script = ("import sys\n"
+              "while True:\n"
+              "    try:\n"
+              "        print('prompt>', flush=True)\n"
+              "        if sys.stdin.readline() == 'end\\n': break\n"
+              "    except KeyboardInterrupt: pass\n")
+    with on_terminal(project, "run", *python(script)) as t:
+        t.expect("prompt>")
+        for _ in range(6):
+            time.sleep(0.4)
+            t.type("\x03")
+            t.expect("prompt>")
+        t.type("end\n")
+        assert t.wait() == 0
+    assert "press Ctrl-C" not in t.text
+
+
+def test_less_survives_any_number_of_ctrl_c(project):
+    if not shutil.which("less"):
+        pytest.skip("less is not installed")
+    project.write("text", "".join(f"line {i}\n" for i in range(60)))
+    with on_terminal(project, "run", "-q", "less", "+F", "text") as t:
+        t.expect("Waiting for data")
+        for _ in range(4):
+            time.sleep(0.3)
+            t.type("\x03")
+            time.sleep(0.3)
+            t.type("F")
+            t.expect("Waiting for data")
+        t.type("\x03")
+        time.sleep(0.3)
+        t.type("q")
+        assert t.wait() == 0
+
+
+def test_vim_survives_any_number_of_ctrl_c(project):
+    if not shutil.which("vim"):
+        pytest.skip("vim is not installed")
+    project.write("text", "some line\n")
+    with on_terminal(project, "run", "-q", "vim", "-u", "NONE", "-N",
+                     "text") as t:
+        t.expect("some line")
+        press(t, 5, 0.4)
+        t.type("\x1b:q!\r")
+        assert t.wait() == 0
+
+
+def test_ctrl_c_while_only_hashing_ends_that(project):
+    with on_terminal(project, "run", "sh", "-c", "truncate -s 200G big; "
+                     "exit 3") as t:
+        t.expect("hashing")
+        time.sleep(1)
+        t.type("\x03")
+        assert t.wait() == 3
+    assert "the next roar command completes the record" in t.text
+    os.unlink(project.path("big"))
+    until(project.jobs, "the record")
+    assert project.last()["exit_code"] == 3
+
+
 def test_quit_key_arrives_once(project):
     script = ("import signal, time\n"
               "n = []\n"

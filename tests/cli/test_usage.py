@@ -151,3 +151,30 @@ def test_a_wrong_word_cannot_drive_the_terminal(project):
         assert done.code != 0
         assert len(lines(done.err)) == 1, words
         assert "\033" not in done.err, words
+
+
+def test_a_word_too_many_is_refused(empty):
+    for words in (["--version", "extra"], ["--help", "x"], ["-V", "-V"],
+                  ["help", "run", "x"]):
+        done = empty(*words, code=2)
+        assert done.out == ""
+        assert len(lines(done.err)) == 1
+
+
+def test_the_help_lists_its_own_options(empty):
+    out = empty("--help").out
+    assert "-h, --help" in out
+    assert "-V, --version" in out
+
+
+def test_what_cannot_be_a_target_is_wrong_usage(project):
+    for words in (["show", "@0"], ["inputs", "@x"], ["show", "--job", "a.b"]):
+        project(*words, code=2)
+    said = project("show", "--path", "nosuch", code=1).err
+    assert "@N" not in said and "hash" not in said
+
+
+def test_an_option_takes_no_empty_value(project):
+    project("run", "-n", "", "true", code=2)
+    project("run", "--name=", "true", code=2)
+    assert project.jobs() == []

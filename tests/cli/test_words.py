@@ -235,6 +235,13 @@ def test_memory_of_roar_stays_small(project):
         assert timing_of(done.err)["max_rss_kib"] < 30 * 1024
 
 
+def test_listing_folders_stops_nobody(project):
+    for i in range(100):
+        project.write(f"tree/{i}/file")
+    done = project("run", "-q", "ls", "-R", "tree", env={"ROAR_TIMING": "1"})
+    assert timing_of(done.err)["n_stops"] < 100
+
+
 def test_version_and_help(project):
     assert re.fullmatch(r"roar \d+\.\d+\.\d+\n", project("--version").out)
     for args in ([], ["help"], ["--help"], ["-h"]):
@@ -293,3 +300,24 @@ def test_a_closed_stdout_of_a_reading_command_is_an_error(project):
         _, err = process.communicate(timeout=60)
     assert process.returncode == 1
     assert len(lines(err.decode())) == 1
+
+
+def test_timing_can_be_switched_off(project):
+    for value in ("0", ""):
+        done = project("run", "-q", "true", env={"ROAR_TIMING": value})
+        assert done.err == ""
+
+
+def test_names_that_differ_look_different(project):
+    project.raw("run", "-q", "sh", "-c", 'echo 1 >"$1"; echo 2 >"$2"', "x",
+                b"a\nb", b"a\\nb")
+    out = project("status").out
+    assert "  a\\nb\n" in out
+    assert "  a\\\\nb\n" in out
+
+
+def test_text_that_turns_around_does_not_reach_the_terminal(project):
+    project.sh("echo 1 >\"$(printf 'a\\342\\200\\256gpj.exe')\"")
+    for words in (["status"], ["show", "@1"], ["log"]):
+        assert "\u202e" not in project(*words).out
+    assert "\\xe2\\x80\\xae" in project("status").out

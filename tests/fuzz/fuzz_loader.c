@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/ptrace/loader.h"
+#include "trace/call/loader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

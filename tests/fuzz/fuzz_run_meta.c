@@ -22,5 +22,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	assert(strcmp(meta.uid, copy.uid) == 0);
 	for (size_t i = 0; meta.argv[i]; i++)
 		assert(strcmp(meta.argv[i], copy.argv[i]) == 0);
+	assert(meta.tags.n == copy.tags.n);
+	for (size_t i = 0; i < meta.tags.n; i++) {
+		assert(meta.tags.list[i].action == copy.tags.list[i].action);
+		assert(strcmp(meta.tags.list[i].kind, copy.tags.list[i].kind) ==
+		       0);
+		assert(strcmp(meta.tags.list[i].value,
+			      copy.tags.list[i].value) == 0);
+	}
 	return 0;
 }

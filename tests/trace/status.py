@@ -50,6 +50,9 @@ def statuses(tracer):
         ("a directory", ["./dir"], "status exec-errno 13"),
         # As a shell and execvp() do it: no "#!" means sh.
         ("no known format", ["./plain-script"], "status exit 5"),
+        # But what is no text is no script either.
+        ("a broken program", ["./ruin"], "status exec-errno 8"),
+        ("binary content", ["./bytes"], "status exec-errno 8"),
         ("no interpreter", ["./orphan"], "status exec-errno 2"),
     ]
     for title, command, wanted in cases:
@@ -95,6 +98,8 @@ def main():
         for name, text, mode in (("in.txt", "hello\n", 0o644),
                                  ("plain", "hello\n", 0o644),
                                  ("plain-script", "exit 5\n", 0o755),
+                                 ("ruin", "\x7fELF and no more\n", 0o755),
+                                 ("bytes", "echo\0\1\n", 0o755),
                                  ("orphan", "#!/no/interpreter\n", 0o755)):
             with open(name, "w", encoding="utf-8") as f:
                 f.write(text)

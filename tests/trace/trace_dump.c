@@ -14,6 +14,8 @@
  *	unlink a		truncate a
  *	exec ./prog		fork, exit 0, killed 9
  *	gap io_uring
+ *	change a		the job was told that its content may change
+ *	stopped 20		the command itself was stopped by that signal
  *	input a			output, intermediate, temporary, touched
  *	special p		a FIFO, socket or device: no content
  *	status exit 0		status killed 9, status exec-errno 2
@@ -24,11 +26,14 @@
  * the machine is followed by "none", as `roar run` does it. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -189,27 +194,61 @@ static void sink(void *ctx, const struct event *ev)
 		d->error = r;
 }
 
+static void on_change(void *ctx, const char *path, size_t len,
+		      const struct stamp *stamp)
+{
+	struct dump *d = ctx;
+
+	(void)len;
+	(void)stamp;
+	if (d->events && is_ours(d, path))
+		add_line(d, "change", path);
+}
+
+static void on_stopped(void *ctx, int sig)
+{
+	struct dump *d = ctx;
+
+	if (d->facts && sig != SIGCONT)
+		str_addf(&d->text, "stopped %d\n", sig);
+}
+
 static bool is_special(unsigned ftype)
 {
 	return ftype == EVENT_FTYPE_FIFO || ftype == EVENT_FTYPE_SOCKET ||
 	       ftype == EVENT_FTYPE_DEVICE;
 }
 
+/* What has this very name now, not what a link in it leads to: the run may have
+ * put one in the place of a directory.  A directory is not what the file was. */
+static struct stamp stamp_now(const char *path)
+{
+	struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+				.resolve = RESOLVE_NO_SYMLINKS };
+	CLEANUP(closep)
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	struct stat st;
+
+	if (fd < 0 && errno != ENOSYS)
+		return (struct stamp){ 0 };
+	if ((fd < 0 ? lstat(path, &st) : fstat(fd, &st)) < 0 ||
+	    S_ISDIR(st.st_mode))
+		return (struct stamp){ 0 };
+	return stamp_of(&st);
+}
+
 static void add_roles(struct dump *d, const struct lineage_file *file)
 {
 	static const char *const words[] = { "input", "output", "intermediate",
 					     "temporary", "touched" };
-	struct stamp after = { 0 };
+	struct stamp after;
 	unsigned roles;
-	struct stat st;
 
 	if (is_special(file->ftype)) {
 		add_line(d, "special", file->path);
 		return;
 	}
-	/* Names are canonical: what is a link here was made by the run. */
-	if (lstat(file->path, &st) == 0)
-		after = stamp_of(&st);
+	after = stamp_now(file->path);
 	roles = lineage_roles(file, &after);
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (roles & 1U << i)
@@ -310,6 +349,8 @@ static int run(struct dump *d, char **argv, struct roar_error *err)
 		.envp = environ,
 		.control = tracer_control_new(),
 		.sink = sink,
+		.before_change = on_change,
+		.stopped = on_stopped,
 		.ctx = d,
 	};
 	int r;

@@ -21,6 +21,18 @@ void expect(const char *fmt, ...)
 	REQUIRE(write(STDOUT_FILENO, line, (size_t)len) == len);
 }
 
+void expect_watched(const char *fmt, ...)
+{
+	char fact[PATH_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(fact, sizeof(fact), fmt, ap);
+	va_end(ap);
+	expect("only ptrace %s", fact);
+	expect("may %s", fact);
+}
+
 void fail(const char *what, int line)
 {
 	dprintf(STDERR_FILENO, "%s:%d: %s: %s\n", self, line, what,
@@ -103,6 +115,47 @@ void sleep_ms(int ms)
 
 	while (nanosleep(&t, &t) < 0)
 		REQUIRE(errno == EINTR);
+}
+
+/* Directories are the signals: making them is nobody's output. */
+void stranger_waits(void (*fn)(void))
+{
+	if (CHECK(fork()) != 0)
+		return;
+	/* The runner waits for the end of our output. */
+	CHECK(close(STDOUT_FILENO));
+	for (int i = 0; i < 6000 && access(".go", F_OK) < 0; i++)
+		sleep_ms(5);
+	fn();
+	CHECK(mkdir(".gone", 0777));
+	_exit(0);
+}
+
+void stranger_go(void)
+{
+	int root = CHECK(open(getenv("TRACE_ROOT"), O_PATH | O_CLOEXEC));
+
+	sleep_ms(20);
+	CHECK(mkdirat(root, ".go", 0777));
+	for (int i = 0; i < 6000 && faccessat(root, ".gone", F_OK, 0) < 0; i++)
+		sleep_ms(5);
+	CHECK(faccessat(root, ".gone", F_OK, 0));
+	CHECK(close(root));
+}
+
+void as_nobody(const char *path, ...)
+{
+	enum { NOBODY = 65534 };
+	va_list ap;
+
+	expect("nobody");
+	if (geteuid() != 0)
+		return;
+	CHECK(chown(".", NOBODY, NOBODY));
+	va_start(ap, path);
+	for (const char *p = path; p; p = va_arg(ap, const char *))
+		CHECK(chown(p, NOBODY, NOBODY));
+	va_end(ap);
 }
 
 __attribute__((weak)) void prepare(void)

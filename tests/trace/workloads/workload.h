@@ -15,6 +15,8 @@
  *				special NAME, gap WORD
  *	event open r NAME	in order, immediate repetitions apart
  *	may LINE		a line that may be there or not
+ *	only TRACER LINE	a line for one backend, or for all but one: where
+ *	except TRACER LINE	one sees what is a gap to the others
  *	state TEXT		must be the same with and without a tracer
  *	status exit N		how the command ends, unless it is exit 0
  *
@@ -22,6 +24,8 @@
  *
  *	redirect FD NAME	open descriptor FD (0 reads; 1, 2 truncate; 7
  *				reads and writes) for the command
+ *	nobody			the command is to run without rights, when the
+ *				runner has some
  *	skip REASON		then exit 77: the kernel lacks the feature
  *
  * Names are relative to the directory.  With any other argument the program is
@@ -52,6 +56,10 @@ extern const char *self;
 
 /* Prints one expected line, with no buffer that a fork could copy. */
 void expect(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* A fact that takes stopping threads before and after a call; backends that do not
+ * may miss it. */
+void expect_watched(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Ends the program: the workload itself is broken. */
 void fail(const char *what, int line) __attribute__((noreturn));
@@ -99,5 +107,14 @@ void in_child(void (*fn)(void));
 void await(pid_t pid, int code);
 
 void sleep_ms(int ms);
+
+/* In prepare(): what this does when the command calls stranger_go(), a process
+ * does that is not part of the run. */
+void stranger_waits(void (*fn)(void));
+void stranger_go(void);
+
+/* In prepare(): the command runs as a user without rights, who owns these files
+ * and the directory. */
+void as_nobody(const char *path, ...) __attribute__((sentinel));
 
 #endif

@@ -81,20 +81,33 @@ static void special_characters_are_escaped(void **state)
 		       "\\u0000z\"");
 }
 
-static void utf8_passes_and_other_bytes_become_surrogates(void **state)
+static void other_bytes_are_replaced_and_stand_beside(void **state)
 {
 	CLEANUP(str_release) struct str s = STR_INIT;
+	struct json j;
 
 	(void)state;
 	write_bytes(&s, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9);
 	assert_str(&s, "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"");
 	write_bytes(&s, "a\xff\x80", 3);
-	assert_str(&s, "\"a\\udcff\\udc80\"");
+	assert_str(&s, "\"a\\ufffd\\ufffd\"");
+	str_clear(&s);
+	j = json_writer(&s, false);
+	json_object(&j);
+	json_key(&j, "path");
+	json_string(&j, "a\xff");
 	/* An encoded surrogate and a cut character are no UTF-8. */
-	write_bytes(&s, "\xed\xa0\x80", 3);
-	assert_str(&s, "\"\\udced\\udca0\\udc80\"");
-	write_bytes(&s, "\xe2\x82", 2);
-	assert_str(&s, "\"\\udce2\\udc82\"");
+	json_key(&j, "names");
+	json_array(&j);
+	json_string(&j, "\xed\xa0\x80");
+	json_string(&j, "\xe2\x82");
+	json_string(&j, "b");
+	json_end(&j);
+	json_end(&j);
+	assert_str(&s, "{\"path\":\"a\\ufffd\",\"path_bytes\":\"61ff\","
+		       "\"names\":[{\"text\":\"\\ufffd\\ufffd\\ufffd\","
+		       "\"bytes\":\"eda080\"},{\"text\":\"\\ufffd\\ufffd\","
+		       "\"bytes\":\"e282\"},\"b\"]}");
 }
 
 static void keys_are_escaped_too(void **state)
@@ -178,7 +191,7 @@ int main(void)
 		cmocka_unit_test(a_pretty_document_is_indented),
 		cmocka_unit_test(a_bare_value_is_a_document),
 		cmocka_unit_test(special_characters_are_escaped),
-		cmocka_unit_test(utf8_passes_and_other_bytes_become_surrogates),
+		cmocka_unit_test(other_bytes_are_replaced_and_stand_beside),
 		cmocka_unit_test(keys_are_escaped_too),
 		cmocka_unit_test(numbers_keep_their_value),
 		cmocka_unit_test(what_json_has_no_number_for_is_null),

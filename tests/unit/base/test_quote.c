@@ -202,6 +202,32 @@ static const char *cut(struct str *s, const char *text, size_t width)
 	return str_cstr(s);
 }
 
+static void names_never_look_the_same(void **state)
+{
+	CLEANUP(str_release) struct str s = STR_INIT;
+
+	(void)state;
+	quote_name(&s, "a\nb", 3);
+	assert_string_equal(str_cstr(&s), "a\\nb");
+	str_clear(&s);
+	quote_name(&s, "a\\nb\\", 5);
+	assert_string_equal(str_cstr(&s), "a\\\\nb\\\\");
+}
+
+static void what_turns_text_around_is_shown(void **state)
+{
+	CLEANUP(str_release) struct str s = STR_INIT;
+
+	(void)state;
+	quote_printable(&s, "a\u202ecod.exe\u2066\u200b\u00e9", 19);
+	assert_string_equal(str_cstr(&s),
+			    "a\\xe2\\x80\\xaecod.exe"
+			    "\\xe2\\x81\\xa6\\xe2\\x80\\x8b\u00e9");
+	str_clear(&s);
+	quote_shell(&s, "a\u202e");
+	assert_string_equal(str_cstr(&s), "$'a\\xe2\\x80\\xae'");
+}
+
 static void long_text_is_cut_to_its_width(void **state)
 {
 	CLEANUP(str_release) struct str s = STR_INIT;
@@ -265,6 +291,8 @@ int main(void)
 		cmocka_unit_test(argv_is_joined_by_spaces),
 		cmocka_unit_test(bash_reads_back_every_byte),
 		cmocka_unit_test(printable_shows_what_a_terminal_must_not_get),
+		cmocka_unit_test(names_never_look_the_same),
+		cmocka_unit_test(what_turns_text_around_is_shown),
 		cmocka_unit_test(long_text_is_cut_to_its_width),
 		cmocka_unit_test(nothing_at_all_can_be_cut),
 		cmocka_unit_test(a_cut_keeps_what_was_there_before),

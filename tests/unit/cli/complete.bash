@@ -34,4 +34,27 @@ expect 'one' roar init --path o
 expect 'one' roar init --path = o
 expect 'two' roar filter add t
 rm -r one two other && rmdir "$PWD"
+
+# What is recorded and set comes from roar itself.
+bin=$(mktemp -d) || exit 1
+cat >"$bin/roar" <<'END'
+#!/bin/sh
+case $1 in
+log) printf 'Job Log (2 jobs)\n\nUID STEP\nabcd1234  @1  x\nabcd5678  @B1  y\n' ;;
+env) printf 'ALPHA=1\nBETA=2\n' ;;
+filter) printf 'Built-in filters:\n  tmp on\nYour patterns:\n  *.log\n  /mnt\n' ;;
+esac
+END
+chmod +x "$bin/roar"
+PATH=$bin:$PATH
+cd "$bin" || exit 1
+expect '1 B1' roar show @
+expect '1' roar show @ 1
+expect 'abcd1234 abcd5678' roar inputs abcd
+expect '1 B1' roar show --job @
+expect '1 B1' roar run @
+expect 'ALPHA BETA' roar env get ''
+expect 'BETA' roar env unset B
+expect '\*.log' roar filter remove \*
+rm -r "$bin"
 exit $failed

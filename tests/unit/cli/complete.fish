@@ -20,4 +20,24 @@ expect 'roar run --na' --name
 expect 'roar run --name x --has' --hash
 expect 'roar run -n x nosuchprogram --na' ''
 expect 'roar build nosuchprogram --na' ''
+
+# What is recorded and set comes from roar itself.
+set -l bin (mktemp -d)
+echo '#!/bin/sh
+case $1 in
+log) printf "UID STEP\nabcd1234  @1  x\nabcd5678  @B1  y\n" ;;
+env) printf "ALPHA=1\nBETA=2\n" ;;
+filter) printf "Built-in filters:\nYour patterns:\n  /mnt/scratch\n" ;;
+esac' >$bin/roar
+chmod +x $bin/roar
+set -x PATH $bin $PATH
+cd $bin
+expect 'roar show @' '@1 @B1'
+expect 'roar inputs abcd5' abcd5678
+expect 'roar show --job @B' @B1
+expect 'roar run @B' @B1
+expect 'roar env get ' 'ALPHA BETA'
+expect 'roar filter remove /mnt/s' /mnt/scratch
+cd /
+rm -r $bin
 exit $failed

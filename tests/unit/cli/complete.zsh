@@ -6,6 +6,13 @@ mkdir $dir/functions $dir/bin $dir/folder-of-probes
 cp $1 $dir/functions/_roar
 print '#!/bin/sh' >$dir/bin/probe-program
 chmod +x $dir/bin/probe-program
+print -r -- '#!/bin/sh
+case $1 in
+log) printf "UID STEP\nabcd1234  @1  x\nabcd5678  @B77  y\n" ;;
+env) printf "ALPHA=1\nBETA=2\n" ;;
+filter) printf "Built-in filters:\nYour patterns:\n  /mnt/scratch\n" ;;
+esac' >$dir/bin/roar
+chmod +x $dir/bin/roar
 
 # Collects what the shell prints until it has printed $1, at most 20 seconds.
 await()
@@ -47,6 +54,11 @@ expect 'roar run --tracer-f' 'roar run --tracer-fallback'
 expect 'roar run probe-pr' 'roar run probe-program'
 expect 'roar build -n name probe-pr' 'roar build -n name probe-program'
 expect 'roar init --path=folder-of' 'roar init --path=folder-of-probes/'
+expect 'roar show @B' 'roar show @B77'
+expect 'roar inputs abcd5' 'roar inputs abcd5678'
+expect 'roar run @B' 'roar run @B77'
+expect 'roar env get AL' 'roar env get ALPHA'
+expect 'roar filter remove /mnt/sc' 'roar filter remove /mnt/scratch'
 
 zpty -d shell
 cd / && rm -r $dir

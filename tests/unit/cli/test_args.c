@@ -16,9 +16,9 @@ static const struct option_spec options[] = {
 };
 
 static const struct verb_spec verbs[] = {
-	{ "list", "", "" },	    { "get", "KEY", "" },
-	{ "set", "KEY VALUE", "" }, { "add", "PATTERN...", "" },
-	{ "look", "[NAME]", "" },   { 0 },
+	{ "list", "", "", "verbose quiet" }, { "get", "KEY", "", NULL },
+	{ "set", "KEY VALUE", "", NULL },    { "add", "PATTERN...", "", NULL },
+	{ "look", "[NAME]", "", NULL },	     { 0 },
 };
 
 static const struct command plain = {
@@ -78,7 +78,8 @@ static void options_come_in_all_their_forms(void **state)
 	check(&plain, "-n|foo", "name=foo,");
 	check(&plain, "-qnfoo", "quiet=,name=foo,");
 	check(&plain, "--name=foo=bar", "name=foo=bar,");
-	check(&plain, "--name=", "name=,");
+	check(&plain,
+	      "--name=", "option '--name' takes no empty value: --name NAME");
 	check(&plain, "--name|-q", "name=-q,");
 	check(&plain, "f|-q", "quiet=,<f>");
 	check(&plain, "--|-q", "<-q>");
@@ -153,6 +154,15 @@ static void actions_bring_their_own_operands(void **state)
 	      "add PATTERN...'");
 }
 
+static void options_that_an_action_ignores_are_refused(void **state)
+{
+	(void)state;
+	check(&actor, "-q|list", "quiet=,<list>");
+	check(&actor, "list|-n|x", "'roar act list' takes no option '--name'");
+	check(&actor, "-q|set|a|b", "'roar act set' takes no option '--quiet'");
+	check(&actor, "set|--help", "help=,<set>");
+}
+
 static void values_are_found_by_name(void **state)
 {
 	char *argv[] = { "x", "-vv", "-na", "-nb", NULL };
@@ -174,6 +184,7 @@ int main(void)
 		cmocka_unit_test(options_of_a_run_end_at_the_command),
 		cmocka_unit_test(wrong_options_get_one_sentence),
 		cmocka_unit_test(actions_bring_their_own_operands),
+		cmocka_unit_test(options_that_an_action_ignores_are_refused),
 		cmocka_unit_test(values_are_found_by_name),
 	};
 

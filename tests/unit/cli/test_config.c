@@ -8,14 +8,15 @@
 #include "config.h"
 #include "config_file.h"
 
-static void check_error(const char *text, const char *expected)
+/* The file loads, with one mistake, which is that. */
+static void check_mistake(const char *text, const char *expected)
 {
 	CLEANUP(config_release) struct config c = { 0 };
-	struct roar_error err = { 0 };
 
 	scene_write("config.toml", text);
-	assert_true(config_load(".", &c, &err) < 0);
-	assert_string_equal(err.text, expected);
+	assert_int_equal(config_load(".", &c), 0);
+	assert_int_equal(c.n_mistakes, 1);
+	assert_string_equal(c.mistakes[0], expected);
 }
 
 static void a_missing_file_means_the_defaults(void **state)
@@ -23,7 +24,7 @@ static void a_missing_file_means_the_defaults(void **state)
 	CLEANUP(config_release) struct config c = { 0 };
 
 	(void)state;
-	assert_int_equal(config_load(".", &c, NULL), 0);
+	assert_int_equal(config_load(".", &c), 0);
 	assert_int_equal(c.verbosity, VERBOSITY_NORMAL);
 	for (int i = 0; i < FILTER_END; i++)
 		assert_false(c.filter_off[i]);
@@ -73,7 +74,7 @@ static void every_setting_has_an_effect(void **state)
 		    "[git]\nsnapshot = false\n[redact]\nnames = [\"PIN\"]\n"
 		    "[hints]\nenabled = false\n[env]\nA = \"x y\"\nB = ''\n"
 		    "[other]\nkey = 1.5\n");
-	assert_int_equal(config_load(".", &c, NULL), 0);
+	assert_int_equal(config_load(".", &c), 0);
 	assert_int_equal(c.verbosity, VERBOSITY_DEBUG);
 	assert_true(c.filter_off[FILTER_SYSTEM]);
 	assert_true(c.filter_off[FILTER_PACKAGES]);
@@ -102,54 +103,119 @@ static void quiet_has_the_last_word(void **state)
 	(void)state;
 	scene_write("config.toml", "output.quiet = true\n"
 				   "output.verbosity = 'verbose'\n");
-	assert_int_equal(config_load(".", &c, NULL), 0);
+	assert_int_equal(config_load(".", &c), 0);
 	assert_int_equal(c.verbosity, VERBOSITY_QUIET);
 }
 
 static void wrong_values_are_reported_with_their_line(void **state)
 {
 	(void)state;
-	check_error("[output]\nquiet = \"yes\"",
-		    "'./config.toml' line 2: output.quiet takes true or false, "
-		    "not a value of type string");
-	check_error("output.verbosity = 'loud'",
-		    "'./config.toml' line 1: output.verbosity takes "
-		    "quiet|normal|verbose|debug, not 'loud'");
-	check_error("hash.primary = 'md5'",
-		    "'./config.toml' line 1: hash.primary is always blake3 and "
-		    "cannot be 'md5'");
-	check_error("hash.run = ['crc32']",
-		    "'./config.toml' line 1: hash.run takes "
-		    "blake3|sha256|sha512|md5, not 'crc32'");
-	check_error("filters.ignore_paths = [1]",
-		    "'./config.toml' line 1: filters.ignore_paths takes strings "
-		    "only, not a value of type integer");
-	check_error(
+	check_mistake(
+		"[output]\nquiet = \"yes\"",
+		"'./config.toml' line 2: output.quiet takes true or false, "
+		"not a value of type string");
+	check_mistake("output.verbosity = 'loud'",
+		      "'./config.toml' line 1: output.verbosity takes "
+		      "quiet|normal|verbose|debug, not 'loud'");
+	check_mistake(
+		"hash.primary = 'md5'",
+		"'./config.toml' line 1: hash.primary is always blake3 and "
+		"cannot be 'md5'");
+	check_mistake("hash.run = ['crc32']",
+		      "'./config.toml' line 1: hash.run takes "
+		      "blake3|sha256|sha512|md5, not 'crc32'");
+	check_mistake(
+		"filters.ignore_paths = [1]",
+		"'./config.toml' line 1: filters.ignore_paths takes strings "
+		"only, not a value of type integer");
+	check_mistake(
 		"filters.ignore_paths = ['']",
 		"'./config.toml' line 1: filters.ignore_paths cannot hold an "
 		"empty string");
-	check_error("[env]\n\"A B\" = ''",
-		    "'./config.toml' line 2: [env] has a name that no variable "
-		    "can have (letters, digits and '_')");
-	check_error("[env]\nA = 1",
-		    "'./config.toml' line 2: A in [env] takes a string, not a "
-		    "value of type integer");
-	check_error("env = { A = 'x' }",
-		    "'./config.toml' line 1: env has to be the table [env]");
-	check_error("x =",
-		    "'./config.toml' line 1: a value is missing or unknown "
-		    "(text needs quotes)");
+	check_mistake(
+		"[env]\n\"A B\" = ''",
+		"'./config.toml' line 2: [env] has a name that no variable "
+		"can have (letters, digits and '_')");
+	check_mistake("[env]\nA = 1",
+		      "'./config.toml' line 2: A in [env] takes a string, not a "
+		      "value of type integer");
+	check_mistake("env = { A = 'x' }",
+		      "'./config.toml' line 1: env has to be the table [env]");
+	check_mistake("x =",
+		      "'./config.toml' line 1: a value is missing or unknown "
+		      "(text needs quotes)");
+}
+
+static void what_has_no_effect_is_a_mistake(void **state)
+{
+	(void)state;
+	check_mistake("[output]\nquite = true",
+		      "'./config.toml' line 2: 'output.quite' is no setting of "
+		      "roar and has no effect, did you mean 'output.quiet'?");
+	check_mistake("[ouput]\nwhatever = true",
+		      "'./config.toml' line 2: 'ouput.whatever' is no setting "
+		      "of roar and has no effect, did you mean the table "
+		      "[output]?");
+	check_mistake("[output]\nwhatever = true",
+		      "'./config.toml' line 2: 'output.whatever' is no setting "
+		      "of roar and has no effect");
+	check_mistake("output = 3", "'./config.toml' line 1: output has to be "
+				    "the table [output]");
+	check_mistake("x = 1\n[[env]]\nA = 'b'\n",
+		      "'./config.toml' line 2: [[env]] has to be the table "
+		      "[env]");
+}
+
+static void a_mistake_costs_no_other_setting(void **state)
+{
+	CLEANUP(config_release) struct config c = { 0 };
+
+	(void)state;
+	scene_write("config.toml",
+		    "[output]\nquiet = \"yes\"\nverbosity = \"debug\"\n"
+		    "[redact]\nnames = [\"mykey\"]\n"
+		    "[env]\nFOO = \"bar\"\nBAD = 1\n[someone]\nelse = 1\n");
+	assert_int_equal(config_load(".", &c), 0);
+	assert_int_equal(c.n_mistakes, 2);
+	assert_int_equal(c.verbosity, VERBOSITY_DEBUG);
+	assert_int_equal(c.n_redact_names, 1);
+	assert_string_equal(c.redact_names[0], "mykey");
+	assert_int_equal(c.n_env, 1);
+	assert_string_equal(c.env[0], "FOO=bar");
+}
+
+static void a_mistake_about_secrets_makes_all_names_secret(void **state)
+{
+	static const char *const texts[] = {
+		"[redact]\nnames = \"mykey\"\n",
+		"[redact]\nname = [\"mykey\"]\n",
+		"[[redact]]\nnames = [\"mykey\"]\n",
+		"redact = 1\n",
+		"[redact\nnames = [\"mykey\"]\n",
+		"[redcat]\nnames = [\"mykey\"]\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		CLEANUP(config_release) struct config c = { 0 };
+
+		scene_write("config.toml", texts[i]);
+		assert_int_equal(config_load(".", &c), 0);
+		assert_int_equal(c.n_mistakes, 1);
+		assert_int_equal(c.n_redact_names, 1);
+		assert_string_equal(c.redact_names[0], "*");
+	}
 }
 
 static void what_is_no_file_is_not_waited_for(void **state)
 {
 	CLEANUP(config_release) struct config c = { 0 };
-	struct roar_error err = { 0 };
 
 	(void)state;
 	assert_int_equal(mkfifo("config.toml", 0600), 0);
-	assert_true(config_load(".", &c, &err) < 0);
-	assert_string_equal(err.text,
+	assert_int_equal(config_load(".", &c), 0);
+	assert_int_equal(c.n_mistakes, 1);
+	assert_string_equal(c.mistakes[0],
 			    "'./config.toml' is no regular file: move "
 			    "it away");
 }
@@ -188,6 +254,9 @@ int main(void)
 		TEST(every_setting_has_an_effect),
 		TEST(quiet_has_the_last_word),
 		TEST(wrong_values_are_reported_with_their_line),
+		TEST(what_has_no_effect_is_a_mistake),
+		TEST(a_mistake_costs_no_other_setting),
+		TEST(a_mistake_about_secrets_makes_all_names_secret),
 		TEST(what_is_no_file_is_not_waited_for),
 		TEST(a_change_that_cannot_be_read_back_is_not_written),
 	};

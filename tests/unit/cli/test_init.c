@@ -92,16 +92,20 @@ static void git_is_left_alone_when_not(void **state)
 	       "'roar init --help')\n");
 }
 
-static void without_a_terminal_the_way_is_named(void **state)
+static void the_folder_ignores_itself(void **state)
 {
+	CLEANUP(str_release) struct str text = STR_INIT;
+
 	(void)state;
 	make_repository();
 	expect("init", 0,
 	       "Initialised a roar project in @/.roar\n"
-	       "git does not ignore .roar/ yet: 'roar init -y' adds it to "
-	       "@/.gitignore\n"
 	       "Next: roar run COMMAND, then roar dag\n");
 	assert_int_equal(access(".gitignore", F_OK), -1);
+	assert_int_equal(unlink(".roar/.gitignore"), 0);
+	expect("init", 0, "A roar project is already initialised in @/.roar\n");
+	scene_read(".roar/.gitignore", &text);
+	assert_string_equal(str_cstr(&text), "*\n");
 }
 
 static void a_line_above_is_enough(void **state)
@@ -155,7 +159,7 @@ int main(void)
 		TEST(it_makes_one_elsewhere),
 		TEST(git_is_told_when_wanted),
 		TEST(git_is_left_alone_when_not),
-		TEST(without_a_terminal_the_way_is_named),
+		TEST(the_folder_ignores_itself),
 		TEST(a_line_above_is_enough),
 		TEST(many_at_once_make_one_project),
 	};

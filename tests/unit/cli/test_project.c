@@ -92,20 +92,30 @@ static void what_stands_in_the_way_is_named(void **state)
 	assert_string_equal(err.text, str_cstr(&expected));
 }
 
-static void a_broken_configuration_stops_unless_unwanted(void **state)
+static void a_broken_configuration_costs_no_project(void **state)
 {
 	CLEANUP(project_release) struct project p = { .dirfd = -1 };
-	struct roar_error err = { 0 };
 
 	(void)state;
 	assert_int_equal(project_init(".", NULL), 1);
 	scene_write(".roar/config.toml", "[output\n");
-	assert_true(project_open(0, &p, NULL, &err) < 0);
-	assert_non_null(strstr(err.text, "config.toml' line 1: "));
-	assert_int_equal(project_open(PROJECT_NO_CONFIG, &p, NULL, &err), 0);
+	assert_int_equal(project_open(0, &p, NULL, NULL), 0);
+	assert_int_equal(p.config.n_mistakes, 1);
+	assert_non_null(strstr(p.config.mistakes[0], "config.toml' line 1: "));
 }
 
-static void a_strangers_project_is_passed_over(void **state)
+static void a_lost_folder_of_journals_is_made_again(void **state)
+{
+	CLEANUP(project_release) struct project p = { .dirfd = -1 };
+
+	(void)state;
+	assert_int_equal(project_init(".", NULL), 1);
+	assert_int_equal(rmdir(".roar/runs"), 0);
+	assert_int_equal(project_open(0, &p, NULL, NULL), 0);
+	assert_int_equal(scene_mode(".roar/runs"), 0700);
+}
+
+static void what_a_stranger_put_there_is_passed_over(void **state)
 {
 	CLEANUP(project_release) struct project p = { .dirfd = -1 };
 	struct roar_error err = { 0 };
@@ -115,11 +125,40 @@ static void a_strangers_project_is_passed_over(void **state)
 		skip(); /* only root can give a folder away */
 	assert_int_equal(project_init(".", NULL), 1);
 	assert_int_equal(chown(".roar", 12345, 12345), 0);
+	assert_int_equal(mkdir("sub", 0777), 0);
 	assert_int_equal(project_open(0, &p, NULL, &err), -ENOENT);
 	assert_int_equal(project_open(PROJECT_CREATE, &p, NULL, &err), -EPERM);
-	/* Nor when the whole folder is the stranger's. */
+	assert_int_equal(chdir("sub"), 0);
+	assert_int_equal(project_open(PROJECT_CREATE, &p, NULL, &err), 0);
+}
+
+static void anothers_project_is_refused_everywhere(void **state)
+{
+	CLEANUP(project_release) struct project p = { .dirfd = -1 };
+	CLEANUP(str_release) struct str expected = STR_INIT;
+	struct roar_error err = { 0 };
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(project_init(".", NULL), 1);
+	assert_int_equal(mkdir("sub", 0777), 0);
+	assert_int_equal(chown(".roar", 12345, 12345), 0);
 	assert_int_equal(chown(".", 12345, 12345), 0);
-	assert_int_equal(project_open(0, &p, NULL, &err), -ENOENT);
+	str_addf(&expected,
+		 "'%s/.roar' belongs to uid 12345 and roar runs as root (uid "
+		 "0): run it as the owner, or take the project over with "
+		 "'chown -R 0 %s/.roar'",
+		 scene_dir(), scene_dir());
+	assert_int_equal(project_open(0, &p, NULL, &err), -EPERM);
+	assert_string_equal(err.text, str_cstr(&expected));
+	err.text[0] = '\0';
+	assert_int_equal(project_init(scene_dir(), &err), -EPERM);
+	assert_string_equal(err.text, str_cstr(&expected));
+	assert_int_equal(chdir("sub"), 0);
+	assert_int_equal(project_open(PROJECT_CREATE, &p, NULL, &err), -EPERM);
+	assert_string_equal(err.text, str_cstr(&expected));
+	assert_int_equal(access(".roar", F_OK), -1);
 	assert_int_equal(setenv("SUDO_UID", "12345", 1), 0);
 	assert_int_equal(project_open(0, &p, NULL, &err), 0);
 	assert_int_equal(unsetenv("SUDO_UID"), 0);
@@ -135,8 +174,10 @@ int main(void)
 		TEST(it_is_for_its_owner_whatever_the_umask),
 		TEST(making_it_again_changes_nothing),
 		TEST(what_stands_in_the_way_is_named),
-		TEST(a_broken_configuration_stops_unless_unwanted),
-		TEST(a_strangers_project_is_passed_over),
+		TEST(a_broken_configuration_costs_no_project),
+		TEST(a_lost_folder_of_journals_is_made_again),
+		TEST(what_a_stranger_put_there_is_passed_over),
+		TEST(anothers_project_is_refused_everywhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,6 +89,8 @@ void job(struct fixture *f, const char *uid, const char *command)
 		.duration_ns = 1500 * SECOND / 1000,
 		.complete = true,
 		.tracer = "ptrace",
+		.filters = "roar git system",
+		.attach_ns = 1200 * SECOND / 1000000,
 		.version = "0.1.0",
 		.host = "box",
 		.user = "ann",
@@ -153,7 +155,7 @@ void output(struct fixture *f, const char *name, const char *content)
 
 	put(f, name, content);
 	row = file(f, name, LINEAGE_OUTPUT);
-	row->seen = LINEAGE_CREATED | LINEAGE_OPENED_WRITE;
+	row->seen = LINEAGE_CREATED | LINEAGE_OPENED_WRITE | LINEAGE_FRESH;
 	row->write_order = (int64_t)f->n_files;
 	row->writer = 100;
 }
@@ -165,7 +167,7 @@ void moved(struct fixture *f, const char *from, const char *to)
 	assert_int_equal(rename(from, to), 0);
 	row = file(f, to, LINEAGE_OUTPUT);
 	row->origin = pool_printf(&f->pool, "%s/%s", f->dir, from);
-	row->seen = LINEAGE_RENAMED_TO;
+	row->seen = LINEAGE_RENAMED_TO | LINEAGE_PRIOR;
 	row->write_order = (int64_t)f->n_files;
 	row->writer = 100;
 }

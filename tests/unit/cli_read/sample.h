@@ -45,7 +45,7 @@ static inline void record_moves(struct fixture *f)
 	job(f, "cccc0003", "ln yy yl");
 	moved(f, "yy", "yl");
 	row = &f->files[f->n_files - 1];
-	row->seen = LINEAGE_LINKED_TO;
+	row->seen = LINEAGE_LINKED_TO | LINEAGE_PRIOR;
 	assert_int_equal(link("yl", "yy"), 0);
 	record(f);
 }

@@ -105,14 +105,14 @@ static void stale_steps_have_a_star(void **state)
 	record_pipeline(f);
 	record_prepare(f, "dddd0004", "features, better");
 	expect(f, &cmd_dag, "", 0,
-	       "Pipeline: 3 steps (2 stale steps, 2 stale artifacts, 1 superseded)\n"
+	       "Pipeline: 3 steps (2 stale steps, 2 stale artifacts, 1 superseded artifact)\n"
 	       "\n"
 	       "   STEP   IN  OUT  USED  AFTER  COMMAND\n"
 	       "●  @1      1    1     0         python prepare.py raw.csv\n"
 	       "○  @2*     2    1     1  @1     train: python train.py --epochs 10\n"
 	       "○  @3*     1    1     0  @2     python evaluate.py\n"
 	       "\n"
-	       "* stale: an input was made again with other content; 'roar run @N' brings a step up to date\n",
+	       "* stale: an input was made again; 'roar run @N' brings a step up to date\n",
 	       "");
 	expect_part(
 		f, &cmd_dag, "--stale-only",
@@ -176,6 +176,22 @@ static void a_move_is_stale_when_its_origin_was_made_again(void **state)
 		    "  @2*     0    1     0  @1     mv y yy\n");
 }
 
+static void a_link_to_what_came_from_outside_gets_stale_too(void **state)
+{
+	struct fixture *f = *state;
+
+	put(f, "raw", "content");
+	job(f, "aaaa0001", "ln raw data");
+	moved(f, "raw", "data");
+	record(f);
+	expect_part(f, &cmd_dag, "",
+		    "●  @1      0    1     0         ln raw data\n");
+	job(f, "bbbb0002", "make raw");
+	output(f, "raw", "other content");
+	record(f);
+	expect_part(f, &cmd_dag, "", "  @1*     0    1     0  @2     ln");
+}
+
 /* The content of both is the same, but the second wrote it itself. */
 static void a_file_renamed_by_its_own_maker_depends_on_nobody(void **state)
 {
@@ -187,7 +203,7 @@ static void a_file_renamed_by_its_own_maker_depends_on_nobody(void **state)
 	job(f, "bbbb0002", "make final by way of t");
 	put(f, "t", "content");
 	moved(f, "t", "final");
-	f->files[0].stamp.mtime_ns += 1000;
+	f->files[0].seen = LINEAGE_RENAMED_TO; /* its own content */
 	record(f);
 	expect_part(f, &cmd_dag, "",
 		    "  @2      0    1     0         make final by way of t\n");
@@ -265,9 +281,70 @@ static void long_commands_are_cut_to_the_width(void **state)
 	memset(command, 'x', sizeof(command) - 1);
 	job(f, "aaaa0001", command);
 	record(f);
+	setenv("COLUMNS", "120", 1);
 	assert_int_equal(roar(f, &cmd_dag, ""), 0);
 	assert_true(f->out.len < 300);
 	assert_non_null(strstr(str_cstr(&f->out), "xxx...\n"));
+	unsetenv("COLUMNS");
+	/* Into a pipe goes all of it. */
+	assert_int_equal(roar(f, &cmd_dag, ""), 0);
+	assert_non_null(strstr(str_cstr(&f->out), command));
+}
+
+/* Characters of the longest line. */
+static size_t widest(const char *text)
+{
+	size_t most = 0;
+	size_t n = 0;
+
+	for (; *text; text++) {
+		n = *text == '\n' ? 0 : n + ((*text & 0xc0) != 0x80);
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+static void no_line_is_wider_than_the_terminal(void **state)
+{
+	struct fixture *f = *state;
+
+	record_pipeline(f);
+	record_prepare(f, "dddd0004", "other features");
+	for (int width = 20; width < 100; width++) {
+		char columns[8];
+
+		(void)snprintf(columns, sizeof(columns), "%d", width);
+		setenv("COLUMNS", columns, 1);
+		assert_int_equal(roar(f, &cmd_dag, ""), 0);
+		assert_true(widest(str_cstr(&f->out)) <= (size_t)width);
+		assert_non_null(strstr(str_cstr(&f->out), "@2*"));
+	}
+	unsetenv("COLUMNS");
+}
+
+static void what_does_not_belong_stands_apart(void **state)
+{
+	struct fixture *f = *state;
+
+	job(f, "aaaa0001", "one");
+	output(f, "a", "a1");
+	record(f);
+	job(f, "bbbb0002", "lone");
+	output(f, "l", "l1");
+	record(f);
+	job(f, "cccc0003", "two");
+	input(f, "a");
+	output(f, "b", "b1");
+	record(f);
+	expect(f, &cmd_dag, "", 0,
+	       "Pipeline: 3 steps\n"
+	       "\n"
+	       "   STEP   IN  OUT  USED  AFTER  COMMAND\n"
+	       "●  @1      0    1     1         one\n"
+	       "●  @3      1    1     0  @1     two\n"
+	       "\n"
+	       "●  @2      0    1     0         lone\n",
+	       "");
 }
 
 static void trouble_counts_towards_the_width(void **state)
@@ -358,11 +435,14 @@ int main(void)
 		FIXTURE_TEST(expanded_shows_every_execution),
 		FIXTURE_TEST(what_was_moved_depends_on_its_maker),
 		FIXTURE_TEST(a_move_is_stale_when_its_origin_was_made_again),
+		FIXTURE_TEST(a_link_to_what_came_from_outside_gets_stale_too),
 		FIXTURE_TEST(a_file_renamed_by_its_own_maker_depends_on_nobody),
 		FIXTURE_TEST(a_name_that_is_written_anew_was_moved_before),
 		FIXTURE_TEST(dependencies_are_sorted_by_step),
 		FIXTURE_TEST(trouble_stands_before_the_command),
 		FIXTURE_TEST(long_commands_are_cut_to_the_width),
+		FIXTURE_TEST(no_line_is_wider_than_the_terminal),
+		FIXTURE_TEST(what_does_not_belong_stands_apart),
 		FIXTURE_TEST(trouble_counts_towards_the_width),
 		FIXTURE_TEST(deep_and_wide_pipelines_stay_narrow),
 		FIXTURE_TEST(a_cycle_is_shown),

@@ -92,6 +92,22 @@ static void what_was_moved_leads_to_its_maker(void **state)
 	expect_part(f, &cmd_inputs, "yy --json", "\"moved\": true");
 }
 
+static void what_was_moved_from_outside_is_unsourced(void **state)
+{
+	struct fixture *f = *state;
+
+	put(f, "raw", "content");
+	job(f, "aaaa0001", "mv raw data");
+	moved(f, "raw", "data");
+	record(f);
+	expect(f, &cmd_inputs, "data --unsourced", 0,
+	       "Unsourced inputs of @1 aaaa0001 (1)\n"
+	       "  3fba5250be9a  7 B         raw  moved  unsourced\n",
+	       "");
+	expect(f, &cmd_inputs, "data --sourced", 0,
+	       "Sourced inputs of @1 aaaa0001 (0)\n", "");
+}
+
 static void empty_files_have_no_maker_elsewhere(void **state)
 {
 	struct fixture *f = *state;
@@ -180,6 +196,7 @@ int main(void)
 		FIXTURE_TEST(makers_are_found_across_sessions),
 		FIXTURE_TEST(a_job_that_rewrites_its_input_ends_the_walk),
 		FIXTURE_TEST(what_was_moved_leads_to_its_maker),
+		FIXTURE_TEST(what_was_moved_from_outside_is_unsourced),
 		FIXTURE_TEST(empty_files_have_no_maker_elsewhere),
 		FIXTURE_TEST(a_job_that_copies_a_file_did_not_make_it),
 		FIXTURE_TEST(what_came_from_outside_has_no_inputs),

@@ -79,9 +79,14 @@ static void long_and_odd_commands_are_cut_and_made_printable(void **state)
 	memcpy(command, "echo \033[2J\n", 10);
 	job(f, "aaaa0001", command);
 	record(f);
+	setenv("COLUMNS", "120", 1);
 	expect_part(
 		f, &cmd_log, "",
 		"  OK      echo \\x1b[2J\\nxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...\n");
+	unsetenv("COLUMNS");
+	/* Into a pipe goes all of it. */
+	assert_int_equal(roar(f, &cmd_log, ""), 0);
+	assert_non_null(strstr(str_cstr(&f->out), command + 10));
 }
 
 static void all_sessions_tells_them_apart(void **state)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "alloc_fail.h"
+#include "lineage/tag.h"
 #include "sample.h"
 
 enum { ALLOCATIONS_MAX = 20000 };
@@ -73,11 +74,45 @@ static void they_survive_moves_and_closed_sessions(void **state)
 	survives(f, &cmd_show, f->session.uid);
 }
 
+/* Of the job that was recorded last. */
+static void tag(struct fixture *f, enum tag_action action, const char *kind,
+		const char *value)
+{
+	struct tag tag = { (uint8_t)action, TAG_USER, kind, value };
+
+	assert_int_equal(store_begin(f->store, NULL), 0);
+	assert_int_equal(store_tag_add(f->store, f->job.id, &tag, NULL), 0);
+	assert_int_equal(store_commit(f->store, NULL), 0);
+}
+
+static void they_survive_tags(void **state)
+{
+	struct fixture *f = *state;
+
+	job(f, "aaaa0001", "fetch");
+	output(f, "data", "1");
+	record(f);
+	tag(f, TAG_ADD, "license", "MIT");
+	job(f, "bbbb0002", "train");
+	input(f, "data");
+	output(f, "model", "2");
+	record(f);
+	tag(f, TAG_BLOCK, "jurisdiction", "");
+	expect_part(f, &cmd_show, "@2",
+		    "  Tags:         license=MIT  from @1 aaaa0001\n"
+		    "  Blocked:      jurisdiction\n");
+	survives(f, &cmd_show, "@2");
+	survives(f, &cmd_show, "@2 --json");
+	survives(f, &cmd_show, "model");
+	survives(f, &cmd_show, "model --json");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(reading_commands_survive),
 		FIXTURE_TEST(they_survive_moves_and_closed_sessions),
+		FIXTURE_TEST(they_survive_tags),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

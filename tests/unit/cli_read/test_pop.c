@@ -145,15 +145,43 @@ static void what_was_removed_and_made_again_stays(void **state)
 	expect_pop(f, "  keep    out (it existed before the run)\n", 0);
 }
 
-static void what_was_renamed_into_place_stays(void **state)
+static void what_was_renamed_into_place_goes_when_the_job_made_it(void **state)
 {
 	struct fixture *f = *state;
 
-	record_history(f, LINEAGE_CREATED | LINEAGE_RENAMED_TO);
+	record_history(f, LINEAGE_RENAMED_TO | LINEAGE_FRESH);
+	expect_pop(f, "  delete  out\n", 1);
+	assert_false(exists("out"));
+	record_history(f, LINEAGE_RENAMED_TO);
+	expect_pop(f, "  keep    out (it existed before the run)\n", 0);
+	assert_true(exists("out"));
+}
+
+static void what_took_the_place_of_a_known_file_stays(void **state)
+{
+	struct fixture *f = *state;
+
+	job(f, "aaaa0001", "first");
+	output(f, "out", "old");
+	record(f);
+	job(f, "bbbb0002", "second");
+	output(f, "out", "new");
+	f->files[0].seen = LINEAGE_RENAMED_TO | LINEAGE_FRESH;
+	record(f);
 	expect_pop(
 		f,
-		"  keep    out (it was renamed into place and may have existed before)\n",
+		"  keep    out (it took the place of a file that an earlier job knew)\n",
 		0);
+	assert_true(exists("out"));
+}
+
+static void old_content_that_was_linked_stays(void **state)
+{
+	struct fixture *f = *state;
+
+	record_history(f, LINEAGE_LINKED_TO | LINEAGE_PRIOR);
+	expect_pop(f, "  keep    out (its content existed before the run)\n",
+		   0);
 }
 
 static void what_the_job_also_read_stays(void **state)
@@ -196,11 +224,25 @@ static void what_is_no_regular_file_stays(void **state)
 {
 	struct fixture *f = *state;
 
+	job(f, "aaaa0001", "mkfifo pipe");
+	output(f, "pipe", "content");
+	f->files[0].ftype = EVENT_FTYPE_FIFO;
+	record(f);
+	expect_pop(f, "  keep    pipe (it is no regular file)\n", 0);
+}
+
+static void a_file_where_a_link_was_made_stays(void **state)
+{
+	struct fixture *f = *state;
+
 	job(f, "aaaa0001", "ln -s x link");
 	output(f, "link", "content");
 	f->files[0].ftype = EVENT_FTYPE_SYMLINK;
 	record(f);
-	expect_pop(f, "  keep    link (it is no regular file)\n", 0);
+	expect_pop(f,
+		   "  keep    link (something else stands at its name now)\n",
+		   0);
+	assert_true(exists("link"));
 }
 
 static void a_link_does_not_lead_elsewhere(void **state)
@@ -224,7 +266,7 @@ static void a_link_in_its_place_is_not_followed(void **state)
 {
 	struct fixture *f = *state;
 
-	record_history(f, LINEAGE_CREATED);
+	record_history(f, LINEAGE_CREATED | LINEAGE_FRESH);
 	assert_int_equal(rename("out", "precious"), 0);
 	assert_int_equal(symlink("precious", "out"), 0);
 	expect_pop(f, "  keep    out (something else stands at its name now)\n",
@@ -244,7 +286,11 @@ int main(void)
 		FIXTURE_TEST(a_file_that_is_gone_is_no_trouble),
 		FIXTURE_TEST(what_existed_before_stays),
 		FIXTURE_TEST(what_was_removed_and_made_again_stays),
-		FIXTURE_TEST(what_was_renamed_into_place_stays),
+		FIXTURE_TEST(
+			what_was_renamed_into_place_goes_when_the_job_made_it),
+		FIXTURE_TEST(what_took_the_place_of_a_known_file_stays),
+		FIXTURE_TEST(a_file_where_a_link_was_made_stays),
+		FIXTURE_TEST(old_content_that_was_linked_stays),
 		FIXTURE_TEST(what_the_job_also_read_stays),
 		FIXTURE_TEST(what_another_job_claims_stays),
 		FIXTURE_TEST(what_is_outside_the_project_stays),

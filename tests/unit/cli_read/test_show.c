@@ -44,7 +44,9 @@ static void a_job_names_the_makers_of_its_inputs(void **state)
 	       "  Duration:     1.5 s\n"
 	       "  Exit:         0 OK\n"
 	       "  Record:       complete\n"
-	       "  Tracer:       ptrace\n"
+	       "  Tracer:       ptrace, attached in 1.2 ms\n"
+	       "  Seen:         1 process, no process escaped, no event lost, no io_uring ring, no file in a foreign namespace\n"
+	       "  Filters:      roar git system\n"
 	       "  Recorded by:  ann@box, roar 0.1.0\n"
 	       "  Resources:    1.0 s user, 250.0 ms system, 2.0 MiB peak memory, 1 process\n"
 	       "\n"
@@ -71,7 +73,7 @@ static void a_job_shows_git_gaps_and_all_kinds_of_files(void **state)
 	f->job.git_remote = "https://host/repo.git";
 	f->job.git_snapshot = "fedcba9876543210fedcba9876543210fedcba98";
 	f->job.git_note = "submodules were not looked at";
-	f->job.git_dirty = true;
+	f->job.git_dirty = TRI_YES;
 	f->job.n_filtered = 1;
 	gap(f, EVENT_GAP_CHANGED, "data.bin", 2);
 	row = file(f, "scratch", LINEAGE_TEMPORARY);

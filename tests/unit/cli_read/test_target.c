@@ -28,7 +28,7 @@ static void steps_are_checked(void **state)
 					    "@1.0", "@1.2.3", "@.1",
 					    "@99999999999", NULL };
 	     *word; word++) {
-		assert_int_equal(roar(f, &cmd_show, *word), 1);
+		assert_int_equal(roar(f, &cmd_show, *word), 2);
 		assert_non_null(
 			strstr(str_cstr(&f->err), "is no step: write @N"));
 	}
@@ -97,14 +97,18 @@ static void selectors_refuse_what_cannot_be(void **state)
 	struct fixture *f = *state;
 
 	record_pipeline(f);
-	expect_refusal(
-		f, "--job model.pt",
-		"roar: 'model.pt' is no job: write @N, @BN or at least 4 digits of a job's UID\n");
+	expect(f, &cmd_show, "--job model.pt", 2, "",
+	       "roar: 'model.pt' is no job: write @N, @BN or at least 4 digits "
+	       "of a job's UID (see 'roar show --help')\n");
 	expect_refusal(
 		f, "--job dead",
 		"roar: there is no job 'dead': 'roar log --all-sessions' lists the jobs\n");
-	expect_refusal(f, "--artifact abc",
-		       "roar: 'abc' is no hash: write 4 to 128 hex digits\n");
+	expect(f, &cmd_inputs, "--artifact abc", 2, "",
+	       "roar: 'abc' is no hash: write 4 to 128 hex digits (see 'roar "
+	       "inputs --help')\n");
+	expect_refusal(
+		f, "--path nosuch",
+		"roar: no recorded job used a file 'nosuch': 'roar show JOB' and 'roar status' list those that are recorded\n");
 	expect_refusal(
 		f, "--artifact 00000000",
 		"roar: no recorded content has a hash that begins with '00000000'\n");

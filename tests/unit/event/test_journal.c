@@ -202,6 +202,27 @@ static void only_its_owner_may_read_it(void **state)
 	assert_int_equal(st.st_mode & 0777, 0600);
 }
 
+static void a_journal_says_until_when_its_writer_lived(void **state)
+{
+	struct journal *j = create("meta");
+	struct journal_reader *r;
+	int64_t born_ns;
+
+	(void)state;
+	journal_close(j);
+	r = reopen();
+	born_ns = journal_alive_ns(r);
+	journal_reader_free(r);
+	(void)unlinkat(dir, "j", 0);
+	j = create("meta");
+	(void)usleep(50000);
+	journal_touch(j);
+	journal_close(j);
+	r = reopen();
+	assert_true(journal_alive_ns(r) >= born_ns + 40000000);
+	journal_reader_free(r);
+}
+
 static void a_journal_is_live_until_it_is_closed(void **state)
 {
 	struct journal *j = create("");
@@ -337,6 +358,80 @@ static void a_cut_file_ends_early(void **state)
 	assert_int_equal(last, 0);
 }
 
+/* A run that ends without a record removes its journal while others look. */
+static void a_journal_removed_meanwhile_is_not_there(void **state)
+{
+	struct journal *j = create("");
+	struct journal_reader *r = NULL;
+	char path[64];
+	int fd = openat(dir, "j", O_RDWR | O_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(unlinkat(dir, "j", 0), 0);
+	journal_close(j);
+	/* The descriptor is what a reader has that opened it in time. */
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	assert_int_equal(journal_open(AT_FDCWD, path, &r), -ENOENT);
+	(void)close(fd);
+}
+
+static void what_a_killed_maker_left_is_removed(void **state)
+{
+	int fd = openat(dir, "j.new", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	(void)state;
+	assert_true(fd >= 0);
+	(void)close(fd);
+	journal_remove_unborn(dir, "j.new");
+	assert_int_equal(faccessat(dir, "j.new", F_OK, 0), -1);
+	/* Not that of one who lives. */
+	journal_close(create(""));
+	fd = openat(dir, "j", O_RDWR | O_CLOEXEC);
+	assert_int_equal(fcntl(fd, F_OFD_SETLK,
+			       &(struct flock){ .l_type = F_WRLCK }),
+			 0);
+	journal_remove_unborn(dir, "j");
+	assert_int_equal(faccessat(dir, "j", F_OK, 0), 0);
+	(void)close(fd);
+}
+
+/* One process makes journals while another takes them for dead ones. */
+static void a_maker_whose_file_is_taken_away_starts_anew(void **state)
+{
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	if (pid == 0)
+		for (;;)
+			journal_remove_unborn(dir, "j.new");
+	for (int i = 0; i < 300; i++) {
+		journal_close(create("x"));
+		assert_int_equal(unlinkat(dir, "j", 0), 0);
+	}
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, &status, 0);
+}
+
+static void a_journal_uses_what_a_limit_leaves(void **state)
+{
+	struct rlimit before;
+	struct rlimit small;
+	struct journal *j;
+
+	(void)state;
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = before;
+	small.rlim_cur = 12288;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	j = create("");
+	for (int i = 0; i < 60; i++)
+		assert_int_equal(append(j, i), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	journal_close(j);
+}
+
 static void a_journal_that_cannot_grow_says_so_for_ever(void **state)
 {
 	struct rlimit old;
@@ -376,10 +471,15 @@ int main(void)
 		test_in_folder(a_name_is_never_overwritten),
 		test_in_folder(only_its_owner_may_read_it),
 		test_in_folder(a_journal_is_live_until_it_is_closed),
+		test_in_folder(a_journal_says_until_when_its_writer_lived),
 		test_in_folder(two_recoveries_cannot_meet),
 		test_in_folder(what_was_stored_survives_kill_9),
 		test_in_folder(what_is_no_journal_is_refused),
 		test_in_folder(a_cut_file_ends_early),
+		test_in_folder(a_journal_removed_meanwhile_is_not_there),
+		test_in_folder(what_a_killed_maker_left_is_removed),
+		test_in_folder(a_maker_whose_file_is_taken_away_starts_anew),
+		test_in_folder(a_journal_uses_what_a_limit_leaves),
 		test_in_folder(a_journal_that_cannot_grow_says_so_for_ever),
 	};
 

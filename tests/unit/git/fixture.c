@@ -147,3 +147,14 @@ struct git_facts look(const struct fixture *f)
 {
 	return look_at(f, ".", NULL);
 }
+
+struct git_facts look_without_git(const struct fixture *f)
+{
+	CLEANUP(freep) char *path = strdup(getenv("PATH"));
+	struct git_facts facts;
+
+	(void)setenv("PATH", "/nonexistent", 1);
+	facts = look(f);
+	(void)setenv("PATH", path, 1);
+	return facts;
+}

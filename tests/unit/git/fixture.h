@@ -28,6 +28,10 @@ struct fixture {
 int fixture_setup(void **state);
 int fixture_teardown(void **state);
 
+/* A row of cmocka's table: a test with a fixture of its own. */
+#define FIXTURE_TEST(name) \
+	cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
 /* Runs a shell command in top/work; the test fails unless it exits with 0. */
 void sh(const struct fixture *f, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -47,5 +51,8 @@ void settle(void);
 struct git_facts look_at(const struct fixture *f, const char *dir,
 			 const struct git_options *options);
 struct git_facts look(const struct fixture *f);
+
+/* The same with git out of reach, to prove that none is started. */
+struct git_facts look_without_git(const struct fixture *f);
 
 #endif

@@ -21,8 +21,7 @@ static void fill(struct git_cache *cache)
 		.index = { 9, 8, 7, 6, 5 },
 		.n_modified = 1,
 		.n_untracked = 2,
-		.n_left_out = 3,
-		.dirty = true,
+		.dirty = TRI_YES,
 		.ref = strdup("refs/heads/main"),
 		.snapshot = strdup("abc"),
 		.note = strdup(""),
@@ -30,6 +29,10 @@ static void fill(struct git_cache *cache)
 	assert_int_equal(git_watch_put(&cache->watches, ".", 1, &stamp), 0);
 	stamp.ino = 0;
 	assert_int_equal(git_watch_put(&cache->watches, "a\nb", 3, &stamp), 0);
+	assert_int_equal(git_left_outs_add(&cache->left_out, ".env", 4,
+					   GIT_REASON_CREDENTIALS),
+			 0);
+	cache->left_out.n = 3; /* two more that have no name here */
 }
 
 static void what_is_written_is_read(void **state)
@@ -42,11 +45,15 @@ static void what_is_written_is_read(void **state)
 	fill(&cache);
 	assert_int_equal(git_cache_format(&cache, &text), 0);
 	assert_int_equal(git_cache_parse(text.data, text.len, &back), 0);
-	assert_true(back.context == 42 && back.dirty);
+	assert_int_equal(back.context, 42);
+	assert_int_equal(back.dirty, TRI_YES);
 	assert_true(stamp_equal(&back.index, &cache.index));
 	assert_int_equal(back.n_modified, 1);
 	assert_int_equal(back.n_untracked, 2);
-	assert_int_equal(back.n_left_out, 3);
+	assert_int_equal(back.left_out.n, 3);
+	assert_int_equal(back.left_out.n_items, 1);
+	assert_string_equal(back.left_out.items[0].path, ".env");
+	assert_int_equal(back.left_out.items[0].reason, GIT_REASON_CREDENTIALS);
 	assert_string_equal(back.ref, "refs/heads/main");
 	assert_null(back.commit);
 	assert_string_equal(back.snapshot, "abc");

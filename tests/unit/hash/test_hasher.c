@@ -202,9 +202,11 @@ static bool cache_lookup(void *ctx, const struct stamp *stamp, digest_set want,
 static void known_stamps_come_from_the_cache(void **state)
 {
 	struct cache cache = { .hit_size = 600 };
+	struct cache spare = { .hit_size = 600 };
 	struct hasher_options options = { .n_threads = 3,
 					  .lookup = cache_lookup,
-					  .ctx = &cache };
+					  .ctx = &cache,
+					  .caller_ctx = &spare };
 	CLEANUP(freep) struct batch *b = batch_new(*state, N_FILES, 100);
 	CLEANUP(hasher_freep) struct hasher *h = NULL;
 
@@ -212,8 +214,8 @@ static void known_stamps_come_from_the_cache(void **state)
 	for (int i = 0; i < N_FILES; i++)
 		hasher_submit(h, &b->tasks[i]);
 	hasher_drain(h, NULL, NULL);
-	assert_int_equal(cache.n_calls, N_FILES);
-	assert_false(cache.misused);
+	assert_int_equal(cache.n_calls + spare.n_calls, N_FILES);
+	assert_false(cache.misused || spare.misused);
 	for (int i = 0; i < N_FILES; i++) {
 		struct hash_task *task = &b->tasks[i];
 
@@ -335,6 +337,53 @@ static void wait_overtakes_a_worker_that_is_stuck_at_idle(void **state)
 	assert_hashed(&b->tasks[1]);
 }
 
+/* The first context stands at the gate, the second answers at once. */
+struct two_ways {
+	struct gate *gate;
+	atomic_int n_calls;
+};
+
+static bool two_ways_lookup(void *ctx, const struct stamp *stamp,
+			    digest_set want, struct digests *ret)
+{
+	struct two_ways *way = ctx;
+
+	atomic_fetch_add(&way->n_calls, 1);
+	if (way->gate)
+		return gate_lookup(way->gate, stamp, want, ret);
+	ret->have = want;
+	memset(ret->blake3, 0xcc, sizeof(ret->blake3));
+	return true;
+}
+
+static void who_overtakes_a_worker_asks_the_cache_before_reading(void **state)
+{
+	struct gate gate = { 0 };
+	struct two_ways threads = { .gate = &gate };
+	struct two_ways caller = { 0 };
+	struct hasher_options options = { .n_threads = 1,
+					  .lookup = two_ways_lookup,
+					  .ctx = &threads,
+					  .caller_ctx = &caller };
+	CLEANUP(freep) struct batch *b = batch_new(*state, 2, 300000);
+	CLEANUP(hasher_freep) struct hasher *h = NULL;
+
+	assert_int_equal(hasher_new(&options, &h), 0);
+	hasher_submit(h, &b->tasks[0]);
+	while (!atomic_load(&gate.entered))
+		(void)usleep(100);
+	atomic_store(&h->stuck, true);
+	hasher_submit(h, &b->tasks[1]);
+	hasher_drain(h, NULL, NULL);
+	for (int i = 0; i < 2; i++) {
+		assert_true(b->tasks[i].cached);
+		assert_int_equal(b->tasks[i].hash.digests.blake3[0], 0xcc);
+	}
+	assert_int_equal(atomic_load(&threads.n_calls), 1);
+	assert_int_equal(atomic_load(&caller.n_calls), 2);
+	atomic_store(&gate.open, true);
+}
+
 static void drain_overtakes_by_descriptor_as_well(void **state)
 {
 	struct gate gate = { 0 };
@@ -426,6 +475,99 @@ static void free_stops_a_running_task_soon(void **state)
 	assert_int_equal(task.result, -ECANCELED);
 }
 
+/* How many of our descriptors are that file. */
+static int n_open(const char *path)
+{
+	struct stat file, st;
+	int n = 0;
+
+	assert_int_equal(stat(path, &file), 0);
+	for (int fd = 0; fd < 256; fd++)
+		n += fstat(fd, &st) == 0 && st.st_dev == file.st_dev &&
+		     st.st_ino == file.st_ino;
+	return n;
+}
+
+static void a_running_task_is_given_up_with_its_file(void **state)
+{
+	enum { SIZE = 1 << 30 };
+	struct temp_dir *dir = *state;
+	struct hash_task task = { .fd = -1 };
+	CLEANUP(hasher_freep)
+	struct hasher *h = make_hasher(1, 1 << DIGEST_MD5);
+	char path[96];
+
+	write_pattern(dir, "big", 1, 0);
+	(void)snprintf(path, sizeof(path), "%s/big", dir->path);
+	assert_int_equal(truncate(path, SIZE), 0);
+	task.path = path;
+	for (int i = 0; i < 2; i++) {
+		if (i)
+			task.fd = open(path, O_RDONLY | O_CLOEXEC);
+		atomic_store(&h->bytes_done, 0);
+		hasher_submit(h, &task);
+		while (atomic_load(&h->bytes_done) == 0)
+			(void)usleep(100);
+		hasher_cancel(h, &task);
+		assert_int_equal(task.state, HASH_DONE);
+		assert_int_equal(task.result, -ECANCELED);
+		assert_int_equal(n_open(path), 0);
+	}
+	hasher_cancel(h, &task);
+	hasher_drain(h, NULL, NULL);
+}
+
+static void a_queued_task_is_given_up_with_its_file(void **state)
+{
+	struct gate gate = { 0 };
+	CLEANUP(freep) struct batch *b = batch_new(*state, 3, 100);
+	CLEANUP(hasher_freep) struct hasher *h = NULL;
+
+	h = make_gated(&gate, &b->tasks[0]);
+	b->tasks[1].fd = open(b->paths[1], O_RDONLY | O_CLOEXEC);
+	hasher_submit(h, &b->tasks[1]);
+	hasher_submit(h, &b->tasks[2]);
+	hasher_cancel(h, &b->tasks[1]);
+	assert_int_equal(b->tasks[1].result, -ECANCELED);
+	assert_int_equal(n_open(b->paths[1]), 0);
+	atomic_store(&gate.open, true);
+	hasher_drain(h, NULL, NULL);
+	assert_hashed(&b->tasks[2]);
+}
+
+static void note_bytes(void *ctx, const struct hasher_progress *p)
+{
+	struct hasher_progress *last = ctx;
+
+	assert_true(p->bytes_done >= last->bytes_done &&
+		    p->bytes_done <= p->bytes_submitted);
+	*last = *p;
+}
+
+static void progress_counts_the_bytes_of_a_file_that_is_being_read(void **state)
+{
+	enum { SIZE = 400 << 20 };
+	struct temp_dir *dir = *state;
+	struct hash_task task = { .fd = -1, .size_bytes = SIZE };
+	CLEANUP(hasher_freep)
+	struct hasher *h = make_hasher(1, 1 << DIGEST_MD5);
+	struct hasher_progress last = { 0 };
+	char path[96];
+
+	write_pattern(dir, "big", 1, 0);
+	(void)snprintf(path, sizeof(path), "%s/big", dir->path);
+	assert_int_equal(truncate(path, SIZE), 0);
+	task.path = path;
+	hasher_submit(h, &task);
+	hasher_drain(h, note_bytes, &last);
+	assert_true(last.n_done == 1 ||
+		    (last.bytes_done > 0 && last.bytes_done < SIZE));
+	hasher_get_progress(h, &last);
+	assert_int_equal(last.bytes_done, SIZE);
+	assert_int_equal(last.bytes_submitted, SIZE);
+	assert_int_equal(last.bytes_read, SIZE);
+}
+
 static void an_unused_hasher_starts_no_thread(void **state)
 {
 	CLEANUP(hasher_freep) struct hasher *h = make_hasher(0, 0);
@@ -472,9 +614,11 @@ static void note_progress(void *ctx, const struct hasher_progress *p)
 static void progress_is_told_about_ten_times_a_second(void **state)
 {
 	struct cache cache = { .hit_size = UINT64_MAX, .delay_us = 20000 };
+	struct cache spare = cache;
 	struct hasher_options options = { .n_threads = 2,
 					  .lookup = cache_lookup,
-					  .ctx = &cache };
+					  .ctx = &cache,
+					  .caller_ctx = &spare };
 	CLEANUP(freep) struct batch *b = batch_new(*state, 20, 100);
 	CLEANUP(hasher_freep) struct hasher *h = NULL;
 	struct hasher_progress last = { 0 };
@@ -545,11 +689,15 @@ int main(void)
 		DIR_TEST(wait_runs_a_queued_task_and_leaves_the_rest),
 		DIR_TEST(wait_joins_a_running_task),
 		DIR_TEST(wait_overtakes_a_worker_that_is_stuck_at_idle),
+		DIR_TEST(who_overtakes_a_worker_asks_the_cache_before_reading),
 		DIR_TEST(drain_overtakes_by_descriptor_as_well),
 		DIR_TEST(a_lost_race_leaves_the_result_to_the_worker),
 		DIR_TEST(stuck_workers_under_load_lose_nothing),
 		DIR_TEST(free_cancels_what_is_queued),
 		DIR_TEST(free_stops_a_running_task_soon),
+		DIR_TEST(a_running_task_is_given_up_with_its_file),
+		DIR_TEST(a_queued_task_is_given_up_with_its_file),
+		DIR_TEST(progress_counts_the_bytes_of_a_file_that_is_being_read),
 		DIR_TEST(an_unused_hasher_starts_no_thread),
 		DIR_TEST(an_unknown_algorithm_is_refused),
 		DIR_TEST(new_without_memory_says_so),

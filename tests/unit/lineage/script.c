@@ -261,7 +261,12 @@ static void play(struct fold *fold, const char *script, struct str *news,
 
 		if (!parse(text, i, &line))
 			continue;
-		if (strcmp(line.verb, "after") != 0) {
+		if (strcmp(line.verb, "found") == 0) {
+			assert_int_equal(fold_add_found(fold, line.names[0],
+							line.ev.ftype,
+							&line.ev.before),
+					 0);
+		} else if (strcmp(line.verb, "after") != 0) {
 			apply(fold, &line, news);
 		} else if (endings) {
 			struct ending *e = &endings->list[endings->n++];
@@ -323,6 +328,8 @@ static void add_fact(struct str *out, const struct lineage_file *file,
 		str_addf(out, " < %s", file->origin->path);
 	if (file->own)
 		str_adds(out, " own");
+	if (lineage_is_prior(file, &after))
+		str_adds(out, " prior");
 	str_adds(out, " =");
 	add_bits(out, lineage_roles(file, &after), roles, 5);
 	str_addc(out, '\n');
@@ -368,4 +375,13 @@ void script_gaps(const char *script, struct str *out)
 		str_addf(out, "%s \"%s\" x%u\n",
 			 event_gap_name((unsigned)gaps[i].code), gaps[i].detail,
 			 gaps[i].count);
+}
+
+void script_check(void (*play)(const char *script, struct str *out),
+		  const char *script, const char *expected)
+{
+	CLEANUP(str_release) struct str out = STR_INIT;
+
+	play(script, &out);
+	assert_string_equal(str_cstr(&out), expected);
 }

@@ -8,6 +8,7 @@
  *	rename OLD NEW [x]		x: exchange
  *	link OLD|- NEW			symlink TEXT NEW	unlink PATH
  *	fork [root]	exit	gap DETAIL
+ *	found PATH			by fold_add_found()
  *	after PATH			the stamp at the end; without: it is gone
  *
  *	ino= size= mtime= ctime= dev=	the stamp (mtime in seconds)
@@ -15,7 +16,8 @@
  *	pid= aux= at=			at: when, in seconds
  *
  * A word with spaces is written in "...".
- * Facts come one file per line, "PATH seen... [< origin] [own] = roles...". */
+ * Facts come one file per line,
+ * "PATH seen... [< origin] [own] [prior] = roles...". */
 #ifndef ROAR_TESTS_LINEAGE_SCRIPT_H
 #define ROAR_TESTS_LINEAGE_SCRIPT_H
 
@@ -27,6 +29,10 @@ void script_news(const char *script, struct str *out);
 void script_facts(const char *script, struct str *out);
 void script_processes(const char *script, struct str *out);
 void script_gaps(const char *script, struct str *out);
+
+/* Plays a script by one of these and asserts that it gives `expected`. */
+void script_check(void (*play)(const char *script, struct str *out),
+		  const char *script, const char *expected);
 
 /* Plays a script into a fold. */
 void script_play(struct fold *fold, const char *script);

@@ -9,9 +9,19 @@
 
 #include "lineage/filter.h"
 
+/* The project has one environment. */
+static bool is_environment(void *ctx, const char *path, size_t len)
+{
+	static const char env[] = "/home/u/proj/env";
+
+	(void)ctx;
+	return len == sizeof(env) - 1 && memcmp(path, env, len) == 0;
+}
+
 static const struct filter_options plain = {
 	.project = "/home/u/proj",
 	.home = "/home/u",
+	.is_environment = is_environment,
 };
 
 static void expect(const struct filter_options *options, const char *path,
@@ -45,6 +55,10 @@ static void the_users_files_are_kept(void **state)
 	both("/home/u/proj/lib/model.py", FILTER_NONE);
 	both("/home/u/proj/bin/run.sh", FILTER_NONE);
 	both("/home/u/proj/.gitignore", FILTER_NONE);
+	both("/opt/data/train.csv", FILTER_NONE);
+	both("/opt/lib.csv", FILTER_NONE);
+	both("/var/lib/jenkins/data/x", FILTER_NONE);
+	both("/var/log/nginx/access.log", FILTER_NONE);
 	both("/usrdata/x", FILTER_NONE);
 }
 
@@ -103,9 +117,11 @@ static void the_operating_system_is_taken(void **state)
 	both("/usr/lib/x.so", FILTER_SYSTEM);
 	both("/etc/ld.so.cache", FILTER_SYSTEM);
 	both("/lib64/ld-linux-x86-64.so.2", FILTER_SYSTEM);
-	both("/opt/tool/x", FILTER_SYSTEM);
+	both("/opt/tool/bin/x", FILTER_SYSTEM);
+	both("/opt/vendor/tool/1.2/lib64/x.so", FILTER_SYSTEM);
+	both("/opt/etc/x", FILTER_SYSTEM);
 	both("/nix/store/abc/x", FILTER_SYSTEM);
-	both("/var/lib/x", FILTER_SYSTEM);
+	both("/var/lib/dpkg/status", FILTER_SYSTEM);
 	both("/run/user/1000/bus", FILTER_SYSTEM);
 	/* The system comes before packages. */
 	both("/usr/lib/python3/dist-packages/x.py", FILTER_SYSTEM);
@@ -114,14 +130,19 @@ static void the_operating_system_is_taken(void **state)
 static void installed_packages_are_taken(void **state)
 {
 	static const char *const paths[] = {
-		"/home/u/proj/.venv/bin/activate",
-		"/home/u/proj/env/lib/python3.11/site-packages/numpy/core.py",
+		"/home/u/proj/env/bin/activate",
+		"/home/u/proj/env/data/anything",
+		"/home/u/proj/sub/site-packages/numpy/core.py",
+		"/home/u/other/.venv/bin/activate",
+		"/home/u/other/lib/python3.11/os.py",
 		"/home/u/proj/env/lib64/python3.11/os.py",
 		"/home/u/proj/env/bin/python3",
 		"/home/u/proj/env/pyvenv.cfg",
 		"/home/u/proj/node_modules/x/index.js",
-		"/home/u/proj/__pycache__/a.cpython-311.pyc",
-		"/home/u/proj/old.pyc",
+		"/home/u/proj/env/lib/__pycache__/a.cpython-311.pyc",
+		"/home/u/.local/lib/x/__pycache__/a.cpython-311.pyc",
+		"/home/u/proj/renv/library/x",
+		"/home/u/proj/proj.egg-info/PKG-INFO",
 		"/home/u/.pyenv/versions/3.11.1/lib/python3.11/os.py",
 		"/home/u/.local/lib/python3.11/site-packages/x.py",
 		"/home/u/miniconda3/envs/x/lib/libmkl.so",
@@ -136,6 +157,48 @@ static void installed_packages_are_taken(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
 		both(paths[i], FILTER_PACKAGES);
+}
+
+static void names_prove_nothing_inside_the_project(void **state)
+{
+	static const char *const paths[] = {
+		"/home/u/proj/bin/python_train.py",
+		"/home/u/proj/bin/python3",
+		"/home/u/proj/R/library/data.csv",
+		"/home/u/proj/runs/anaconda1/w",
+		"/home/u/proj/lib/python3.d/out",
+		"/home/u/proj/.venv/x",
+		"/home/u/proj/venv/lib/x",
+		"/home/u/proj/go/pkg/mod/x",
+		"/home/u/proj/env",
+		"/home/u/proj/env2/lib/x",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		both(paths[i], FILTER_NONE);
+}
+
+static void a_file_with_settings_is_no_directory(void **state)
+{
+	(void)state;
+	both("/home/u/proj/.env", FILTER_CREDENTIALS);
+	both("/home/u/proj/exp/.env/cfg", FILTER_NONE);
+}
+
+static void compiled_modules_are_taken_when_the_run_wrote_them(void **state)
+{
+	static const char *const paths[] = {
+		"/home/u/proj/__pycache__/a.cpython-311.pyc",
+		"/home/u/proj/old.pyc",
+		"/data/shared/__pycache__/a.cpython-311.pyc",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		expect(&plain, paths[i], true, FILTER_PACKAGES);
+		expect(&plain, paths[i], false, FILTER_NONE);
+	}
 }
 
 static void caches_of_torch_are_taken(void **state)
@@ -335,6 +398,9 @@ int main(void)
 		T(devices_are_taken_but_shared_memory_is_temporary),
 		T(the_operating_system_is_taken),
 		T(installed_packages_are_taken),
+		T(names_prove_nothing_inside_the_project),
+		T(a_file_with_settings_is_no_directory),
+		T(compiled_modules_are_taken_when_the_run_wrote_them),
 		T(caches_of_torch_are_taken),
 		T(caches_of_libraries_are_taken),
 		T(temporary_files_are_taken_when_the_run_wrote_them),

@@ -9,10 +9,7 @@
 
 static void check(const char *script, const char *expected)
 {
-	CLEANUP(str_release) struct str out = STR_INIT;
-
-	script_gaps(script, &out);
-	assert_string_equal(str_cstr(&out), expected);
+	script_check(script_gaps, script, expected);
 }
 
 static void equal_reasons_are_counted_once(void **state)

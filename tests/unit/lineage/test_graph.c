@@ -1,8 +1,9 @@
 /* test_graph.c - the pipeline that jobs form.
  *
  * A session is text: one job per line, "STEP[b] INPUT... > OUTPUT...", where a
- * file is NAME:CONTENT (content 0 is unidentified, 9 is empty) and an input with
- * a '~' before it was moved, not read.  Jobs start at 1, 2, 3...; "@T" sets another start.  The graph is printed back. */
+ * file is NAME:CONTENT[/TIME] (content 0 is unidentified, 9 is empty) and an input
+ * with a '~' before it was moved, not read.  Jobs start at 1, 2, 3...; "@T" sets
+ * another start.  The graph is printed back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -12,7 +13,6 @@
 
 #include "alloc_fail.h"
 #include "base/cleanup.h"
-#include "base/pool.h"
 #include "base/str.h"
 #include "lineage/graph.h"
 
@@ -29,14 +29,17 @@ static void add_file(struct session *s, const char *word, bool is_output)
 	char *name = s->names[s->n_files];
 	bool is_moved = word[0] == '~';
 	long long content;
+	long long time = 0;
 
 	word += is_moved;
 	assert_true(s->n_files++ < 128);
-	assert_int_equal(sscanf(word, "%15[^:]:%lld", name, &content), 2);
+	assert_in_range(
+		sscanf(word, "%15[^:]:%lld/%lld", name, &content, &time), 2, 3);
 	*f = (struct graph_file){ .job_id = s->jobs[s->n_jobs - 1].id,
 				  .path = name,
 				  .artifact = content,
 				  .size = content == 9 ? 0 : 100,
+				  .time_ns = time,
 				  .is_output = is_output,
 				  .is_moved = is_moved };
 }
@@ -174,10 +177,10 @@ static void a_later_copy_is_no_producer(void **state)
 	check(NODES, "1 raw:2 > a:2\n2 a:2 > b:2\n",
 	      "1.1 active 1/1/1\n"
 	      "2.1 active 1/1/0 <- 0\n");
-	/* recorded later, but it was running first */
-	check(NODES, "1 @5 copy:2 > a:3\n2 @1 > b:2\n",
-	      "1.1 active 1/1/0 <- 1\n"
-	      "2.1 active 0/1/1\n");
+	/* the first step again, which reads what it had read before */
+	check(NODES, "1 raw:2 > a:2\n2 a:2 > b:2\n1 raw:2 > a:2\n",
+	      "1.2 cached 1/1/1\n"
+	      "2.1 active 1/1/0 <- 0\n");
 }
 
 static void what_was_moved_depends_on_its_maker_uncounted(void **state)
@@ -195,14 +198,14 @@ static void what_was_moved_depends_on_its_maker_uncounted(void **state)
 	      "c:3 active by 2 end\n");
 }
 
-static void a_move_leads_to_that_content_at_that_path_alone(void **state)
+static void a_move_finds_its_maker_like_a_reader(void **state)
 {
 	(void)state;
 	/* other content there, that content elsewhere, and later */
 	check(NODES, "1 > a:3\n2 > b:2\n3 ~a:2 > c:2\n4 > a:2\n",
 	      "1.1 active 0/1/0\n"
 	      "2.1 active 0/1/0\n"
-	      "3.1 active 0/1/0\n"
+	      "3.1 active 0/1/0 <- 1\n"
 	      "4.1 active 0/1/0\n");
 }
 
@@ -212,6 +215,28 @@ static void a_move_is_stale_like_a_reader(void **state)
 	check(NODES, "1 > a:2\n2 ~a:2 > b:2\n1 > a:3\n",
 	      "1.2 active 0/1/0\n"
 	      "2.1 stale 0/1/0 <- 0\n");
+}
+
+static void a_change_in_place_is_stale_when_its_input_is_made_again(void **s)
+{
+	(void)s;
+	check(NODES, "1 > a:1\n2 a:1 > a:2\n3 a:2 > m:5\n",
+	      "1.1 active 0/1/1\n"
+	      "2.1 active 1/1/1 <- 0\n"
+	      "3.1 active 1/1/0 <- 1\n");
+	check(NODES, "1 > a:1\n2 a:1 > a:2\n3 a:2 > m:5\n1 > a:1\n",
+	      "1.2 cached 0/1/1\n"
+	      "2.1 stale 1/1/1 <- 0\n"
+	      "3.1 stale 1/1/0 <- 1\n");
+	check(NODES,
+	      "1 > a:1\n2 a:1 > a:2\n3 a:2 > m:5\n1 > a:1\n2 a:1 > a:2\n",
+	      "1.2 cached 0/1/1\n"
+	      "2.2 cached 1/1/1 <- 0\n"
+	      "3.1 active 1/1/0 <- 1\n");
+	/* nothing changed in place: nothing is undone */
+	check(NODES, "1 > a:1\n2 a:1 > a:1 b:3\n1 > a:1\n",
+	      "1.2 cached 0/1/1\n"
+	      "2.1 active 1/2/0 <- 0\n");
 }
 
 static void empty_files_do_not_join_by_content(void **state)
@@ -413,33 +438,29 @@ static void files_of_unknown_jobs_are_left_out(void **state)
 	assert_int_equal(n, 1);
 }
 
-/* ---- upstream ---- */
+/* ---- makers ---- */
 
-static void upstream(const char *text, int64_t job, int64_t artifact,
-		     uint32_t depth, int expected_r, const char *expected)
+/* Prints the inputs of the last job, and who made each. */
+static void makers(const char *text, const char *expected)
 {
 	CLEANUP(graph_freep) struct graph *g = NULL;
 	CLEANUP(str_release) struct str out = STR_INIT;
-	CLEANUP(pool_release) struct pool pool = POOL_INIT;
-	struct graph_input *list = NULL;
 	struct session s;
-	size_t n = 0;
-	int r;
 
 	read_session(&s, text);
 	assert_int_equal(
 		graph_new(s.jobs, s.n_jobs, s.files, s.n_files, false, &g), 0);
-	if (job)
-		r = graph_upstream_of_job(g, job, depth, &pool, &list, &n);
-	else
-		r = graph_upstream_of_artifact(g, artifact, depth, &pool, &list,
-					       &n);
-	assert_int_equal(r, expected_r);
-	for (size_t i = 0; i < n; i++) {
-		str_addf(&out, "%u %s:%lld", list[i].depth, list[i].path,
-			 (long long)list[i].artifact);
-		if (list[i].source != GRAPH_NONE)
-			str_addf(&out, " from %u", list[i].source);
+	for (size_t i = 0; i < s.n_files; i++) {
+		uint32_t job;
+
+		if (s.files[i].is_output ||
+		    s.files[i].job_id != s.jobs[s.n_jobs - 1].id)
+			continue;
+		job = graph_maker(g, &s.files[i]);
+		str_addf(&out, "%s:%lld", s.files[i].path,
+			 (long long)s.files[i].artifact);
+		if (job != GRAPH_NONE)
+			str_addf(&out, " from %u", job);
 		str_addc(&out, '\n');
 	}
 	assert_string_equal(str_cstr(&out), expected);
@@ -449,71 +470,87 @@ static const char pipeline[] = "1 raw:1 conf:5 > clean:2\n"
 			       "2 clean:2 conf:5 > model:3\n"
 			       "3 model:3 test:6 > score:4\n";
 
-static void all_ancestors_are_listed_once_nearest_first(void **state)
+static void the_maker_is_an_execution(void **state)
 {
 	(void)state;
-	upstream(pipeline, 103, 0, 0, 0,
-		 "1 model:3 from 1\n"
-		 "1 test:6\n"
-		 "2 clean:2 from 0\n"
-		 "2 conf:5\n"
-		 "3 raw:1\n");
-	upstream(pipeline, 0, 3, 0, 0,
-		 "1 clean:2 from 0\n"
-		 "1 conf:5\n"
-		 "2 raw:1\n");
+	makers(pipeline, "model:3 from 1\ntest:6\n");
+	makers("1 d:1 > ck:2\n1 d:1 ck:2 > ck:3\n", "d:1\nck:2 from 0\n");
 }
 
-static void the_depth_can_be_bounded(void **state)
+static void edited_content_has_no_maker(void **state)
 {
 	(void)state;
-	upstream(pipeline, 103, 0, 1, 0,
-		 "1 model:3 from 1\n"
-		 "1 test:6\n");
+	makers("1 raw:1 > a:2\n2 a:7 > b:3\n", "a:7\n");
+	/* where it is not identified, the path is all there is */
+	makers("1 raw:1 > a:2\n2 a:0 > b:3\n", "a:0 from 0\n");
 }
 
-static void what_nobody_made_has_no_ancestors(void **state)
+static void a_file_of_no_job_has_no_maker(void **state)
 {
+	CLEANUP(graph_freep) struct graph *g = NULL;
+	struct graph_job job = { .id = 1, .step = 1 };
+	struct graph_file file = { .job_id = 7, .path = "x", .artifact = 1 };
+
 	(void)state;
-	upstream(pipeline, 999, 0, 0, -ENOENT, "");
-	upstream(pipeline, 0, 1, 0, -ENOENT, "");
-	upstream(pipeline, 0, 0, 0, -ENOENT, "");
+	assert_int_equal(graph_new(&job, 1, &file, 1, false, &g), 0);
+	assert_int_equal(graph_maker(g, &file), GRAPH_NONE);
 }
 
-static void executions_of_the_same_step_are_followed(void **state)
+/* ---- times ---- */
+
+static void what_was_there_before_was_not_made_from_it(void **state)
 {
 	(void)state;
-	upstream("1 d:1 > ck:2\n1 d:1 ck:2 > ck:3\n", 102, 0, 0, 0,
-		 "1 d:1\n"
-		 "1 ck:2 from 0\n");
+	/* cfg was last changed at 10, the equal result was written at 20 */
+	makers("1 > result:2/20\n2 cfg:2/10 > o:3\n", "cfg:2\n");
+	check(NODES, "1 > result:2/20\n2 cfg:2/10 > o:3\n",
+	      "1.1 active 0/1/0\n"
+	      "2.1 active 1/1/0\n");
+	/* a copy by hand comes later, or in the same tick */
+	makers("1 > result:2/20\n2 cfg:2/30 > o:3\n", "cfg:2 from 0\n");
+	makers("1 > result:2/20\n2 cfg:2/20 > o:3\n", "cfg:2 from 0\n");
+	/* an older maker may still be the one */
+	makers("1 > r:2/5\n2 > result:2/20\n3 cfg:2/10 > o:3\n",
+	       "cfg:2 from 0\n");
 }
 
-static void edited_content_has_no_source(void **state)
+static void a_copy_in_the_same_tick_is_no_maker(void **state)
 {
 	(void)state;
-	upstream("1 raw:1 > a:2\n2 a:7 > b:3\n", 102, 0, 0, 0, "1 a:7\n");
+	makers("1 raw:2/10 > copy:2/10\n2 raw:2/10 > o:3\n", "raw:2\n");
 }
 
-static void a_cycle_ends_the_walk(void **state)
+static void what_counts_is_how_it_was_found_first(void **state)
 {
 	(void)state;
-	upstream("1 a:2 > b:3\n2 b:3 > a:2\n", 102, 0, 0, 0,
-		 "1 b:3 from 0\n"
-		 "2 a:2 from 1\n");
+	/* chmod at 30 changes the time and nothing else */
+	makers("1 > result:2/20\n2 cfg:2/10\n3 cfg:2/30 > o:3\n", "cfg:2\n");
+}
+
+static void a_job_recorded_later_makes_what_changed_after_it_wrote(void **s)
+{
+	(void)s;
+	/* the first was still running when the second read and ended */
+	check(NODES, "1 copy:2/30 > a:3\n2 > b:2/20\n",
+	      "1.1 active 1/1/0 <- 1\n"
+	      "2.1 active 0/1/1\n");
+	check(NODES, "1 b:2/20 > a:3\n2 > b:2/20\n",
+	      "1.1 active 1/1/0 <- 1\n"
+	      "2.1 active 0/1/1\n");
+	/* it was there already when the second wrote the same */
+	check(NODES | EXPANDED, "1 b:2/10 > a:3\n1 b:2/10 > a:3\n2 > c:2/20\n",
+	      "1.1 superseded 1/1/0\n"
+	      "1.2 cached 1/1/0\n"
+	      "2.1 active 0/1/0\n");
 }
 
 static int build_with_memory_for(const struct session *s, int n)
 {
 	CLEANUP(graph_freep) struct graph *g = NULL;
-	CLEANUP(pool_release) struct pool pool = POOL_INIT;
-	struct graph_input *list;
-	size_t n_list;
 	int r;
 
 	alloc_fail_after(n);
 	r = graph_new(s->jobs, s->n_jobs, s->files, s->n_files, false, &g);
-	if (r >= 0)
-		r = graph_upstream_of_job(g, 103, 0, &pool, &list, &n_list);
 	alloc_fail_never();
 	return r;
 }
@@ -610,8 +647,9 @@ int main(void)
 		T(empty_files_do_not_join_by_content),
 		T(a_later_copy_is_no_producer),
 		T(what_was_moved_depends_on_its_maker_uncounted),
-		T(a_move_leads_to_that_content_at_that_path_alone),
+		T(a_move_finds_its_maker_like_a_reader),
 		T(a_move_is_stale_like_a_reader),
+		T(a_change_in_place_is_stale_when_its_input_is_made_again),
 		T(the_producer_at_the_same_path_is_preferred),
 		T(paths_join_where_content_does_not),
 		T(a_rerun_keeps_one_node_unless_expanded),
@@ -630,12 +668,13 @@ int main(void)
 		T(two_steps_that_feed_each_other_end),
 		T(what_a_step_no_longer_makes_is_orphaned),
 		T(files_of_unknown_jobs_are_left_out),
-		T(all_ancestors_are_listed_once_nearest_first),
-		T(the_depth_can_be_bounded),
-		T(what_nobody_made_has_no_ancestors),
-		T(executions_of_the_same_step_are_followed),
-		T(edited_content_has_no_source),
-		T(a_cycle_ends_the_walk),
+		T(the_maker_is_an_execution),
+		T(edited_content_has_no_maker),
+		T(a_file_of_no_job_has_no_maker),
+		T(what_was_there_before_was_not_made_from_it),
+		T(a_copy_in_the_same_tick_is_no_maker),
+		T(what_counts_is_how_it_was_found_first),
+		T(a_job_recorded_later_makes_what_changed_after_it_wrote),
 		T(without_memory_there_is_no_graph),
 		T(twenty_thousand_jobs_take_less_than_a_second),
 	};

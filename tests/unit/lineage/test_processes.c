@@ -9,10 +9,7 @@
 
 static void check(const char *script, const char *expected)
 {
-	CLEANUP(str_release) struct str out = STR_INIT;
-
-	script_processes(script, &out);
-	assert_string_equal(str_cstr(&out), expected);
+	script_check(script_processes, script, expected);
 }
 
 static void a_tree_is_kept_with_commands_times_and_status(void **state)

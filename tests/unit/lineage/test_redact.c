@@ -226,6 +226,129 @@ static void headers_and_members_are_redacted(void **state)
 		   "os.environ[\"API_KEY\"] = '" R "'; go()");
 }
 
+static void passwords_of_known_programs_are_redacted(void **state)
+{
+	static const struct pair pairs[] = {
+		{ "curl|-u|me:pw|http://h", "curl|-u|me:" R "|http://h" },
+		{ "curl|-ume:pw|http://h", "curl|-ume:" R "|http://h" },
+		{ "curl|-sSu|me:pw", "curl|-sSu|me:" R },
+		{ "curl|-sSfume:p:w", "curl|-sSfume:" R },
+		{ "/usr/bin/curl|--user|me:pw", "/usr/bin/curl|--user|me:" R },
+		{ "curl|--user=me:pw", "curl|--user=me:" R },
+		{ "curl|-U|me:pw", "curl|-U|me:" R },
+		{ "curl|--oauth2-bearer|abc", "curl|--oauth2-bearer|" R },
+		{ "env|A=b|curl|-u|me:pw", "env|A=b|curl|-u|me:" R },
+		{ "sudo|-u|bob|curl|-u|me:pw", "sudo|-u|bob|curl|-u|me:" R },
+		{ "http|-a|me:pw|h", "http|-a|me:" R "|h" },
+		{ "python3.11|/usr/bin/http|-a|me:pw|h",
+		  "python3.11|/usr/bin/http|-a|me:" R "|h" },
+		{ "python|-I|-m|httpie|-a|me:pw",
+		  "python|-I|-m|httpie|-a|me:" R },
+		{ "http|--auth|me:pw|h", "http|--auth|me:" R "|h" },
+		{ "fetch|--auth|me:pw|h", "fetch|--auth|me:" R "|h" },
+		{ "fetch|--auth=me:pw|h", "fetch|--auth=me:" R "|h" },
+		{ "mysql|-u|root|-ppw|db", "mysql|-u|root|-p" R "|db" },
+		{ "mysqldump|-ppw", "mysqldump|-p" R },
+		{ "docker|exec|-it|db|mysql|-ppw",
+		  "docker|exec|-it|db|mysql|-p" R },
+		{ "sshpass|-p|pw|ssh|-p|22|h", "sshpass|-p|" R "|ssh|-p|22|h" },
+		{ "sshpass|-ppw|ssh|h", "sshpass|-p" R "|ssh|h" },
+		{ "sshpass|-p|-pw|ssh|h", "sshpass|-p|" R "|ssh|h" },
+		{ "docker|login|-u|me|-p|pw", "docker|login|-u|me|-p|" R },
+		{ "redis-cli|-a|pw", "redis-cli|-a|" R },
+		{ "ldapsearch|-w|pw|-x", "ldapsearch|-w|" R "|-x" },
+		{ "smbclient|-U|me%pw|//h/s", "smbclient|-U|me%" R "|//h/s" },
+		{ "lftp|-u|me,pw|h", "lftp|-u|me," R "|h" },
+		{ "unzip|-P|pw|a.zip", "unzip|-P|" R "|a.zip" },
+		{ "openssl|rsa|-passin|pass:pw", "openssl|rsa|-passin|pass:" R },
+		{ "sh|-c|PGPASSWORD=pw psql -p 5432",
+		  "sh|-c|PGPASSWORD=" R " psql -p 5432" },
+		{ "env|X_TOKEN=abc|cmd|-p|1", "env|X_TOKEN=" R "|cmd|-p|1" },
+		{ "sh|-c|cd d && curl -u me:pw h | tar x",
+		  "sh|-c|cd d && curl -u me:" R " h | tar x" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(pairs); i++)
+		check_words(pairs[i].given, pairs[i].expected);
+}
+
+/* Command lines of processes come joined and quoted. */
+static void passwords_of_known_programs_are_redacted_in_texts(void **state)
+{
+	static const struct pair pairs[] = {
+		{ "curl -u me:pw -o x h", "curl -u me:" R " -o x h" },
+		{ "curl -H 'A: b' -u me:pw", "curl -H 'A: b' -u me:" R },
+		{ "curl -u 'me:p w' h", "curl -u 'me:" R "' h" },
+		{ "curl -u \"me:p w\" h", "curl -u \"me:" R "\" h" },
+		{ "curl -u me:'p w' h", "curl -u me:" R " h" },
+		{ "mysql -p'p w' db", "mysql -p" R " db" },
+		{ "mysql '-pp w' db", "mysql '-p" R "' db" },
+		{ "x; mysql -ppw db; y", "x; mysql -p" R " db; y" },
+		{ "x | mysql -ppw", "x | mysql -p" R },
+		{ "echo $(mysql -ppw)", "echo $(mysql -p" R ")" },
+		{ "x\nmysql -ppw\ny", "x\nmysql -p" R "\ny" },
+		{ "sh -c 'mysql -ppw db' -p8", "sh -c 'mysql -p" R " db' -p8" },
+		{ "sh -c \"sshpass -p 'p w' ssh h\"",
+		  "sh -c \"sshpass -p '" R "' ssh h\"" },
+		{ "curl '-u' 'me:p w' h", "curl '-u' 'me:" R "' h" },
+		{ "sh -c 'curl '\\''-u'\\'' '\\''me:p w'\\''; x'",
+		  "sh -c 'curl '\\''-u'\\'' '\\''me:" R "'\\''; x'" },
+		{ "sh -c 'mysql -p'\\''p w'\\'' db'",
+		  "sh -c 'mysql -p" R " db'" },
+		{ "sh -c $'x\\nmysql -ppw\\ny'",
+		  "sh -c $'x\\nmysql -p" R "\\ny'" },
+		{ "nice -n 5 curl -u me:pw h", "nice -n 5 curl -u me:" R " h" },
+		{ "echo \"don't\"; curl -u me:pw h",
+		  "echo \"don't\"; curl -u me:" R " h" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(pairs); i++)
+		check_text(pairs[i].given, pairs[i].expected);
+}
+
+static void the_same_letters_of_other_programs_stay(void **state)
+{
+	static const char *const words[] = {
+		"docker|run|-u|1000:1000|-p|8080:80|image",
+		"docker|run|--name|mongo|-p|27017:27017|mongo",
+		"docker|run|-p|127.0.0.1:80:80|http",
+		"docker|run|-p3306:3306|--name|mysql|mysql",
+		"docker|exec|-u|1000:1000|x|ls",
+		"sudo|docker|run|-p|80:80|x",
+		"podman|run|--user|1000:1000|x",
+		"python|-u|train.py",
+		"python|-m|http.server|-p|8080",
+		"python|train.py|mysql|-pa",
+		"sh|run.sh|curl|-u|a:b",
+		"mkdir|-p|dir",
+		"mkdir|-p|mysql|-pdir",
+		"cp|-a|curl|-u|a:b",
+		"ssh|-p|2222|me@host",
+		"psql|-p|5432|-U|me",
+		"mysql|-u|root|-p|db",
+		"mysql|-P3306|-p",
+		"curl|-u|me|http://h",
+		"curl|-o|u:x|http://h:80",
+		"curl|-u|me:|http://h",
+		"train|--auth|none",
+		"train|--auth|https://h/login",
+		"train|--user|a:b",
+		"chown|-R|me:us|dir",
+		"rsync|-p|a:b|c",
+		"openssl|rsa|-passin|env:PW",
+		"sh|-c|mkdir -p a; python -u b -p 80:80",
+		"sh|-c|curl -u $USER:$PW h; curl -u \"$U:$P\" h",
+		"sh|-c|mysql -p$PW; mysql -p\"$PW\"; sshpass -p \"${P}\" x",
+		"tar|-cf|a.tar|--user|x:y",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(words); i++)
+		check_words(words[i], words[i]);
+}
+
 static void scripts_keep_what_follows_the_secret(void **state)
 {
 	(void)state;
@@ -249,14 +372,39 @@ static void secret_values_of_the_environment_are_redacted(void **state)
 		    "x|abc|/etc/keys/service.json");
 }
 
+static void a_star_makes_every_name_secret(void **state)
+{
+	CLEANUP(redact_freep) struct redact *r = NULL;
+	CLEANUP(pool_release) struct pool pool = POOL_INIT;
+	static char *all[] = { "*" };
+	static char *envp[] = { "HOME=/home/someone", NULL };
+	char *argv[] = { "python",     "/home/someone/a.py",
+			 "--rate=0.5", "--my-name",
+			 "value",      "A=b",
+			 NULL };
+	char **words;
+
+	(void)state;
+	assert_int_equal(redact_new(envp, all, 1, &r), 0);
+	assert_int_equal(redact_words(r, argv, &pool, &words), 0);
+	/* The environment is not all secret for that. */
+	assert_string_equal(words[1], "/home/someone/a.py");
+	assert_string_equal(words[2], "--rate=" REDACTED);
+	assert_string_equal(words[4], REDACTED);
+	assert_string_equal(words[5], "A=" REDACTED);
+}
+
 static void words_without_secrets_are_shared(void **state)
 {
+	CLEANUP(redact_freep) struct redact *r = NULL;
 	CLEANUP(pool_release) struct pool pool = POOL_INIT;
 	char *argv[] = { "python", "--token", "abc", NULL };
+	static char *envp[] = { NULL };
 	char **redacted;
 
 	(void)state;
-	assert_int_equal(redact_argv(argv, NULL, 0, &pool, &redacted), 0);
+	assert_int_equal(redact_new(envp, NULL, 0, &r), 0);
+	assert_int_equal(redact_words(r, argv, &pool, &redacted), 0);
 	assert_ptr_equal(redacted[0], argv[0]);
 	assert_ptr_equal(redacted[1], argv[1]);
 	assert_string_equal(redacted[2], R);
@@ -272,6 +420,9 @@ static void long_arguments_take_linear_time(void **state)
 		"token=$A", "\"token\":", "Bearer ",	 "0123456701234567",
 		"x@",	    "AKIA",	  "token: --a ", "'",
 		"a:b@",	    "://a:b",	  "token: $a ",	 "correct horse batter",
+		"curl -u ", "mysql -p",	  "-u '",	 "\"'",
+		"\\'",	    "'\\''",	  "$'\\n",	 "sudo ",
+		"\"\\\"",   "A=b ",	  "a:",		 "curl -u a:",
 	};
 	CLEANUP(redact_freep) struct redact *r = make();
 
@@ -302,8 +453,13 @@ int main(void)
 		cmocka_unit_test(text_that_only_looks_like_a_token_stays),
 		cmocka_unit_test(credentials_in_urls_are_redacted),
 		cmocka_unit_test(headers_and_members_are_redacted),
+		cmocka_unit_test(passwords_of_known_programs_are_redacted),
+		cmocka_unit_test(
+			passwords_of_known_programs_are_redacted_in_texts),
+		cmocka_unit_test(the_same_letters_of_other_programs_stay),
 		cmocka_unit_test(scripts_keep_what_follows_the_secret),
 		cmocka_unit_test(secret_values_of_the_environment_are_redacted),
+		cmocka_unit_test(a_star_makes_every_name_secret),
 		cmocka_unit_test(words_without_secrets_are_shared),
 		cmocka_unit_test(long_arguments_take_linear_time),
 	};

@@ -42,7 +42,8 @@ static void all_fields_come_back(void **state)
 	job.git_remote = "git@host:repo";
 	job.git_snapshot = "beef";
 	job.git_note = "not all was learned";
-	job.git_dirty = true;
+	job.git_dirty = TRI_YES;
+	job.git_n_left_out = 10;
 	job.n_inputs = 3;
 	job.n_outputs = 4;
 	job.n_filtered = 5;
@@ -50,6 +51,12 @@ static void all_fields_come_back(void **state)
 	job.cpu_user_ns = 7;
 	job.cpu_system_ns = 8;
 	job.max_rss_kib = 9;
+	job.filters = "roar git";
+	job.attach_ns = 11;
+	job.n_escaped = 12;
+	job.n_lost = 13;
+	job.n_rings = 14;
+	job.n_namespaces = 15;
 	ok(f, store_job_add(f->s, &job, &f->err));
 	ok(f, store_commit(f->s, &f->err));
 	reopen(f, STORE_READONLY);
@@ -81,7 +88,8 @@ static void all_fields_come_back(void **state)
 	assert_string_equal(back.git_remote, "git@host:repo");
 	assert_string_equal(back.git_snapshot, "beef");
 	assert_string_equal(back.git_note, "not all was learned");
-	assert_true(back.git_dirty);
+	assert_int_equal(back.git_dirty, TRI_YES);
+	assert_int_equal(back.git_n_left_out, 10);
 	assert_int_equal(back.n_inputs, 3);
 	assert_int_equal(back.n_outputs, 4);
 	assert_int_equal(back.n_filtered, 5);
@@ -89,6 +97,12 @@ static void all_fields_come_back(void **state)
 	assert_int_equal(back.cpu_user_ns, 7);
 	assert_int_equal(back.cpu_system_ns, 8);
 	assert_int_equal(back.max_rss_kib, 9);
+	assert_string_equal(back.filters, "roar git");
+	assert_int_equal(back.attach_ns, 11);
+	assert_int_equal(back.n_escaped, 12);
+	assert_int_equal(back.n_lost, 13);
+	assert_int_equal(back.n_rings, 14);
+	assert_int_equal(back.n_namespaces, 15);
 	assert_memory_equal(back.command_id, job.command_id, 16);
 	assert_memory_equal(back.output_id, job.output_id, 16);
 }
@@ -180,6 +194,37 @@ static void latest_job_decides_the_step_of_an_output(void **state)
 	assert_place(f, add_job(f, "a2", "y", 2, 0), 2, 1);
 	assert_place(f, add_job(f, "a3", "y", 2, 7), 2, 2);
 	assert_place(f, add_job(f, "a4", "z", 3, 7), 2, 3);
+}
+
+static void what_runs_a_job_again_is_its_step(void **state)
+{
+	struct fixture *f = *state;
+	int64_t first = add_job(f, "a1", "x", 1, 7);
+	struct store_session old;
+	struct store_session new;
+	struct store_job job;
+
+	assert_place(f, add_job(f, "a2", "y", 2, 8), 2, 1);
+	ok(f, store_begin(f->s, &f->err));
+	/* Whatever its command and outputs would say. */
+	job = a_job(f, "a3", "y", 2, 8);
+	job.rerun_of = first;
+	ok(f, store_job_add(f->s, &job, &f->err));
+	assert_int_equal(job.step, 1);
+	assert_int_equal(job.attempt, 2);
+	/* Not of a job that is gone, nor in another session. */
+	job = a_job(f, "a4", "y", 2, 0);
+	job.rerun_of = 4711;
+	ok(f, store_job_add(f->s, &job, &f->err));
+	assert_int_equal(job.step, 1); /* that of a3, the latest such command */
+	ok(f, store_session_reset(f->s, &old, &new, &f->err));
+	job = a_job(f, "a5", "z", 3, 0);
+	job.session_id = new.id;
+	job.rerun_of = first;
+	ok(f, store_job_add(f->s, &job, &f->err));
+	assert_int_equal(job.step, 1);
+	assert_int_equal(job.attempt, 1);
+	ok(f, store_commit(f->s, &f->err));
 }
 
 static void kinds_and_sessions_have_their_own_steps(void **state)
@@ -580,6 +625,7 @@ int main(void)
 		STORE_TEST(same_command_is_the_same_step),
 		STORE_TEST(same_outputs_are_the_same_step),
 		STORE_TEST(latest_job_decides_the_step_of_an_output),
+		STORE_TEST(what_runs_a_job_again_is_its_step),
 		STORE_TEST(kinds_and_sessions_have_their_own_steps),
 		STORE_TEST(known_uid_is_refused_and_the_transaction_goes_on),
 		STORE_TEST(unknown_kind_and_session_are_refused),

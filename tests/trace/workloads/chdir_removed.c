@@ -1,0 +1,30 @@
+/* The working directory is renamed, then removed, under the process. */
+#include "workload.h"
+
+void prepare(void)
+{
+	CHECK(mkdir("old", 0755));
+	put("old/in.txt", "hello");
+	CHECK(mkdir("gone", 0755));
+}
+
+static void in_gone(void)
+{
+	CHECK(chdir("gone"));
+	CHECK(rmdir("../gone"));
+	FAILS(open("new", O_WRONLY | O_CREAT, 0644), ENOENT);
+	put("../beside", "x");
+}
+
+void act(void)
+{
+	in_child(in_gone);
+	CHECK(chdir("old"));
+	CHECK(rename("../old", "../new"));
+	take("in.txt");
+	put("out.txt", "x");
+	expect("output beside");
+	expect("input old/in.txt");
+	expect("output new/in.txt");
+	expect("output new/out.txt");
+}

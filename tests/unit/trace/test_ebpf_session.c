@@ -1,0 +1,295 @@
+/* test_ebpf_session.c - runs beside each other, full rings, programs that stay.
+ *
+ * Needs the privilege to load programs; without it the test is skipped and says
+ * why. */
+#include "trace/ebpf/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "trace/ebpf/load.h"
+#include "trace/ebpf/wire.h"
+
+static struct ebpf *programs;
+
+/* A child that waits until it is told to go on. */
+struct child {
+	pid_t pid;
+	int gate;
+};
+
+static struct child start(void (*act)(const char *), const char *arg)
+{
+	struct child c;
+	int fds[2];
+	char byte;
+
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	c.pid = fork();
+	assert_true(c.pid >= 0);
+	if (c.pid == 0) {
+		close(fds[1]);
+		(void)!read(fds[0], &byte, 1);
+		act(arg);
+		_exit(0);
+	}
+	close(fds[0]);
+	c.gate = fds[1];
+	return c;
+}
+
+static void go(struct child *c)
+{
+	int status;
+
+	assert_int_equal(write(c->gate, "", 1), 1);
+	close(c->gate);
+	assert_int_equal(waitpid(c->pid, &status, 0), c->pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* What came out of a ring. */
+struct seen {
+	unsigned n_open;
+	unsigned n_fork;
+	unsigned n_exit;
+	char last[256]; /* base name of the last open */
+};
+
+static void take(void *ctx, const struct wire_record *r)
+{
+	struct seen *seen = ctx;
+	const char *base = (const char *)(r + 1) + r->name_len;
+
+	seen->n_fork += r->kind == WIRE_FORK;
+	seen->n_exit += r->kind == WIRE_EXIT;
+	if (r->kind != WIRE_OPEN)
+		return;
+	seen->n_open++;
+	(void)snprintf(seen->last, sizeof(seen->last), "%s", base);
+}
+
+static void open_it(const char *path)
+{
+	close(open(path, O_RDONLY));
+}
+
+static void open_often(const char *path)
+{
+	for (int i = 0; i < 50000; i++)
+		open_it(path);
+}
+
+static void make_many(const char *dir)
+{
+	char path[128];
+
+	for (int i = 0; i < 30000; i++) {
+		(void)snprintf(path, sizeof(path), "%s/some-longer-name-%d",
+			       dir, i);
+		close(open(path, O_WRONLY | O_CREAT, 0600));
+		(void)unlink(path);
+	}
+}
+
+static void fork_and_open(const char *path)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		open_it(path);
+		_exit(0);
+	}
+	(void)waitpid(pid, NULL, 0);
+}
+
+static struct session *session_of(const struct child *c)
+{
+	struct session *s = NULL;
+
+	assert_int_equal(session_open(ebpf_maps(programs), &s), 0);
+	assert_int_equal(session_add(s, c->pid), 0);
+	return s;
+}
+
+static int set_up(void **state)
+{
+	struct roar_error err = { 0 };
+
+	(void)state;
+	if (ebpf_open(EBPF_FRESH, &programs, &err) == 0)
+		return 0;
+	printf("skipped: %s\n", err.text);
+	exit(77);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	ebpf_close(programs);
+	return 0;
+}
+
+static void a_member_and_its_children_are_seen(void **state)
+{
+	struct child c = start(fork_and_open, "/etc/passwd");
+	CLEANUP(session_closep) struct session *s = session_of(&c);
+	struct session_state now;
+	struct seen seen = { 0 };
+
+	(void)state;
+	go(&c);
+	session_drain(s, take, &seen);
+	assert_int_equal(seen.n_fork, 1);
+	assert_int_equal(seen.n_exit, 2);
+	assert_int_equal(seen.n_open, 1);
+	assert_string_equal(seen.last, "passwd");
+	assert_int_equal(session_ask(s, &now), 0);
+	assert_int_equal(now.n_live, 0);
+	assert_int_equal(now.lost, 0);
+}
+
+static void strangers_are_not_seen(void **state)
+{
+	struct child c = start(open_it, "/etc/passwd");
+	struct child other = start(open_it, "/etc/group");
+	CLEANUP(session_closep) struct session *s = session_of(&c);
+	struct seen seen = { 0 };
+
+	(void)state;
+	go(&other);
+	go(&c);
+	session_drain(s, take, &seen);
+	assert_int_equal(seen.n_open, 1);
+	assert_string_equal(seen.last, "passwd");
+}
+
+/* One ring was made with the programs: a second run must be told so. */
+static void a_ring_is_lent_to_one_run_at_a_time(void **state)
+{
+	struct session *s = NULL, *second = NULL;
+
+	(void)state;
+	assert_int_equal(session_open(ebpf_maps(programs), &s), 0);
+	assert_int_equal(session_open(ebpf_maps(programs), &second), -EBUSY);
+	session_close(s);
+	assert_int_equal(session_open(ebpf_maps(programs), &second), 0);
+	session_close(second);
+}
+
+static void former_members_do_not_speak_to_the_next_run(void **state)
+{
+	struct child c = start(open_it, "/etc/passwd");
+	struct child next = start(open_it, "/etc/group");
+	struct session *s = session_of(&c);
+	struct seen seen = { 0 };
+
+	(void)state;
+	session_close(s);
+	s = session_of(&next);
+	go(&c);
+	go(&next);
+	session_drain(s, take, &seen);
+	session_close(s);
+	assert_int_equal(seen.n_open, 1);
+	assert_string_equal(seen.last, "group");
+}
+
+static void repetitions_do_not_fill_the_ring(void **state)
+{
+	struct child c = start(open_often, "/etc/passwd");
+	CLEANUP(session_closep) struct session *s = session_of(&c);
+	struct session_state now;
+	struct seen seen = { 0 };
+
+	(void)state;
+	go(&c);
+	assert_int_equal(session_ask(s, &now), 0);
+	assert_int_equal(now.lost, 0);
+	session_drain(s, take, &seen);
+	assert_true(seen.n_open < 50000);
+	assert_int_equal(seen.n_exit, 1);
+}
+
+static void what_finds_no_room_is_counted(void **state)
+{
+	char dir[] = "/tmp/roar-test-ring-XXXXXX";
+	struct child c = start(make_many, mkdtemp(dir));
+	CLEANUP(session_closep) struct session *s = session_of(&c);
+	struct session_state now;
+	struct seen seen = { 0 };
+	size_t n;
+
+	(void)state;
+	go(&c);
+	n = session_drain(s, take, &seen);
+	assert_int_equal(session_ask(s, &now), 0);
+	/* An open and an unlink each, and the exit. */
+	assert_int_equal(n + now.lost, 60001);
+	assert_true(now.lost > 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+static void the_layer_is_what_the_kernel_allows(void **state)
+{
+	int error = ebpf_trampoline_error(programs);
+
+	(void)state;
+	assert_true(error <= 0);
+	assert_int_equal(ebpf_layer(programs),
+			 error ? EBPF_TRACEPOINT : EBPF_TRAMPOLINE);
+}
+
+static void pinned_programs_serve_another_process(void **state)
+{
+	CLEANUP(ebpf_closep) struct ebpf *fresh = NULL;
+	CLEANUP(ebpf_closep) struct ebpf *found = NULL;
+	struct child c = start(open_it, "/etc/passwd");
+	struct session *s = NULL;
+	struct seen seen = { 0 };
+
+	(void)state;
+	if (access("/sys/fs/bpf/roar", F_OK) == 0 ||
+	    ebpf_open(EBPF_FRESH, &fresh, NULL) < 0 ||
+	    ebpf_pin(fresh, NULL) < 0) {
+		go(&c);
+		skip(); /* somebody uses pins here, or nobody may */
+	}
+	ebpf_close(fresh);
+	fresh = NULL;
+	assert_true(ebpf_is_pinned());
+	assert_int_equal(ebpf_open(EBPF_PINNED, &found, NULL), 0);
+	assert_int_equal(session_open(ebpf_maps(found), &s), 0);
+	assert_int_equal(session_add(s, c.pid), 0);
+	go(&c);
+	session_drain(s, take, &seen);
+	session_close(s);
+	assert_int_equal(seen.n_open, 1);
+	assert_int_equal(ebpf_unpin(NULL), 1);
+	assert_false(ebpf_is_pinned());
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_member_and_its_children_are_seen),
+		cmocka_unit_test(strangers_are_not_seen),
+		cmocka_unit_test(a_ring_is_lent_to_one_run_at_a_time),
+		cmocka_unit_test(former_members_do_not_speak_to_the_next_run),
+		cmocka_unit_test(repetitions_do_not_fill_the_ring),
+		cmocka_unit_test(what_finds_no_room_is_counted),
+		cmocka_unit_test(the_layer_is_what_the_kernel_allows),
+		cmocka_unit_test(pinned_programs_serve_another_process),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

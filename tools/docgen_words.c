@@ -1,0 +1,35 @@
+/* docgen_words.c - what the completions of all shells are made of; see docgen.h. */
+#include <string.h>
+
+#include "base/str.h"
+#include "cli.h"
+#include "commands.h"
+#include "config_file.h"
+#include "docgen.h"
+
+void add_command_names(struct str *out)
+{
+	for (size_t i = 0; commands[i]; i++)
+		str_addf(out, "%s%s", i ? " " : "", commands[i]->name);
+}
+
+void add_key_names(struct str *out)
+{
+	for (const struct config_key *k = config_keys; k->name; k++)
+		str_addf(out, "%s%s", k == config_keys ? "" : " ", k->name);
+}
+
+void add_key_values(struct str *out, const struct config_key *k)
+{
+	if (k->type == CONFIG_BOOL)
+		str_adds(out, "true false");
+	else if (k->values)
+		add_words(out, k->values);
+}
+
+const char *option_offers(const struct option_spec *o)
+{
+	if (!strcmp(o->arg, "DIR"))
+		return "folder";
+	return strcmp(o->arg, "REF") ? "file" : "target";
+}
