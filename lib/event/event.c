@@ -119,6 +119,8 @@ static const struct {
 					 "dropped" },
 	[EVENT_GAP_LATE] = { "late", "the record could only be made later, from "
 				     "the journal" },
+	[EVENT_GAP_LIBRARY] = { "library",
+				"only calls of the C library were seen" },
 	[EVENT_GAP_LOST] = { "lost", "the tracer lost events" },
 };
 

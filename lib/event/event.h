@@ -107,6 +107,7 @@ enum event_gap {
 	EVENT_GAP_MEMORY = 13, /* memory ran out; events were dropped */
 	EVENT_GAP_LOST = 14, /* a tracer lost events */
 	EVENT_GAP_LATE = 15, /* recorded later, from the journal */
+	EVENT_GAP_LIBRARY = 16, /* only calls of the C library were seen */
 };
 
 struct event {

@@ -141,6 +141,9 @@ def main():
     parser.add_argument("dump")
     parser.add_argument("random")
     args = parser.parse_args()
+    # No more than that, whatever the caller says.
+    args.count = min(args.count, int(os.environ.get("ROAR_TEST_RANDOM",
+                                                    args.count)))
     programs = Programs(args)
     n_failed = n_checked = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -258,8 +258,11 @@ static int hybrid_run(struct tracer *base, struct tracer_result *ret,
 	if (!root)
 		return error_set(err, -ENOMEM, "out of memory");
 	call_scan_files(&h->o, root, true);
-	if (!hybrid_has_filter(h))
+	if (!hybrid_has_filter(h)) {
+		/* What goes around it nobody can count. */
+		call_gap(&h->o, root, EVENT_GAP_LIBRARY, NULL);
 		begin_root_exec(h, root);
+	}
 	launch_open_gate(h->o.job->control);
 	follow(h);
 	count_outlived(h);
