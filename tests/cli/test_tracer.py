@@ -134,7 +134,7 @@ def test_each_tracer_makes_the_same_record(project, name):
     project("run", "-q", "--tracer", name, "sh", "-c", "cat in >out")
     job = project.last()
     assert job["tracer"] == name
-    assert job["verdict"] == "complete", job["gaps"]
+    assert gaps_of(job) == (["library"] if name == "preload" else [])
     assert names_of(project, job["inputs"]) == ["in"]
     assert names_of(project, job["outputs"]) == ["out"]
 

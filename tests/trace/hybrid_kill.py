@@ -101,8 +101,10 @@ def run(argv, delay, victims, where):
 
 
 def gaps(path):
+    """Without the one that every record of the library alone has."""
     with open(path, encoding="utf-8") as f:
-        return [line.strip() for line in f if line.startswith("gap ")]
+        return [line.strip() for line in f
+                if line.startswith("gap ") and line != "gap library\n"]
 
 
 def check(name, said, expected):
