@@ -208,7 +208,7 @@ def test_a_preload_of_the_users_own_stays(place):
     env = dict(os.environ, LD_PRELOAD=mine)
     r = place.run(ACTS, "run", ACTS, "environment", env=env)
     assert f"LD_PRELOAD={mine}\n" in r.out
-    assert r.count("hello") == 2 and "ROAR" not in r.out
+    assert r.count("hello") == 2 and "ROAR_PRELOAD" not in r.out
 
 
 def test_proc_environ_does_not_show_us(place):

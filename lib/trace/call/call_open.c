@@ -236,6 +236,9 @@ static int opened_file(struct observer *o, const struct tracee *t, int64_t fd,
 
 	str_clear(&o->name);
 	r = resolve_fd(t->tid, (int)fd, &o->name, st);
+	/* Descriptors of a process that is ending are shut to its own user. */
+	if (r == -EACCES && w->path.len && !o->name.len)
+		r = -ENOENT;
 	closed = r == -ENOENT && !o->name.len;
 	if (closed && !w->path.len)
 		return -EBADF;

@@ -31,7 +31,8 @@ enum {
 	SLASHES_MAX = 16, /* in a row, at the end of a name */
 	LINKS_MAX = 40, /* the kernel's own limit */
 	LINK_TEXT_MAX = 4095,
-	SCAN_MAX = 1 << 15, /* entries of a directory */
+	SCAN_MAX = 1 << 16, /* entries of a directory, and names known not to be */
+	ABOVE_MAX = 64, /* directories above each other */
 	MOUNTS_MAX = 1 << 12, /* on one mount */
 	HEAD_MAX = 40, /* of a name below /proc */
 	/* A mount or an automount is here.  The bits have moved, to each other. */
@@ -65,46 +66,46 @@ static long next_word(u32 i, struct walk *w)
 	if (!ends)
 		return 0;
 	s->part[i & (PART_WORDS - 1)] = word;
-	s->part_len = 8 * i + (mark >= 1ULL << 8) + (mark >= 1ULL << 16) +
-		      (mark >= 1ULL << 24) + (mark >= 1ULL << 32) +
-		      (mark >= 1ULL << 40) + (mark >= 1ULL << 48) +
-		      (mark >= 1ULL << 56);
+	/* As many bytes are below the mark. */
+	s->part_len = 8 * i + (u32)(((mark - 1) & ONES) * ONES >> 56);
 	return 1;
 }
 
 /* s->part starts with a component; cuts it there, and measures it.  Behind it are
  * zeros up to the end of a word.  Negative: it is longer than any. */
-HIDDEN int measure_part(struct scratch *s)
+static int measure_part(struct scratch *s)
 {
 	struct walk w = { s };
 
-	if (!s)
-		return -1;
 	s->part_hash = 0;
 	s->part_len = 8 * PART_WORDS;
 	bpf_loop(PART_WORDS, next_word, &w, 0);
 	return s->part_len == 8 * PART_WORDS ? -1 : 0;
 }
 
+static long next_pair(u32 i, struct walk *w)
+{
+	struct scratch *s = w->s;
+
+	i &= PART_WORDS - 1;
+	s->differs = s->other[i] != s->part[i];
+	return s->differs;
+}
+
 /* Is that entry in use and called as s->part says? */
-HIDDEN int is_named(struct scratch *s, u64 entry)
+static bool is_named(struct scratch *s, u64 entry)
 {
 	u32 len = READ(dentry, entry, d_name.len);
-	u32 words;
+	struct walk w = { s };
 
-	if (!s || len != s->part_len || !READ(dentry, entry, d_hash.pprev))
-		return 0;
-	words = (len + 7) / 8;
+	if (len != s->part_len || !READ(dentry, entry, d_hash.pprev))
+		return false;
+	s->differs = 0;
 	s->other[(len / 8) & (PART_WORDS - 1)] = 0;
 	bpf_probe_read_kernel(s->other, len & COMPONENT_MAX,
 			      READ(dentry, entry, d_name.name));
-	for (u32 i = 0; i < PART_WORDS; i++) {
-		if (i >= words)
-			break;
-		if (s->other[i] != s->part[i])
-			return 0;
-	}
-	return 1;
+	bpf_loop((len + 7) / 8, next_pair, &w, 0);
+	return !s->differs;
 }
 
 /* ---- entries of a directory ---- */
@@ -156,6 +157,29 @@ static long next_child(u32 i, struct walk *w)
 	return 1;
 }
 
+/* One up from the current directory of the task. */
+static long next_above(u32 i, struct walk *w)
+{
+	struct scratch *s = w->s;
+	u64 entry = s->node;
+
+	s->node = (u64)READ(dentry, entry, d_parent);
+	if (s->node == s->ring_end && is_named(s, entry))
+		s->found = entry;
+	return s->node == s->ring_end || s->node == entry;
+}
+
+/* Many names lead to where the task is: that is the way from there. */
+static void find_above(struct scratch *s, u64 dir)
+{
+	struct walk w = { s };
+	u64 fs = (u64)READ(task_struct, bpf_get_current_task_btf(), fs);
+
+	s->node = (u64)READ(fs_struct, fs, pwd.dentry);
+	s->ring_end = dir;
+	bpf_loop(ABOVE_MAX, next_above, &w, 0);
+}
+
 /* Looks for s->part among the first entries of a directory: what was made or moved
  * last comes first.  s->found is the entry, or 0.  Only a search for all is worth
  * remembering. */
@@ -176,7 +200,9 @@ HIDDEN int find_child(struct scratch *s, u64 dir, u32 limit)
 		s->found = *known;
 		return 0;
 	}
-	s->node = first_child(dir);
+	if (limit == SCAN_MAX)
+		find_above(s, dir);
+	s->node = s->found ? 0 : first_child(dir);
 	s->ring_end = ring_of(dir);
 	bpf_loop(limit, next_child, &w, 0);
 	if (s->found && limit == SCAN_MAX)
@@ -280,19 +306,17 @@ static u32 own_place(struct scratch *s, struct task_struct *task,
 }
 
 /* What is left of the name starts with a slash. */
-HIDDEN int start_over(struct scratch *s)
+static void start_over(struct scratch *s)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	char head[HEAD_MAX] = { 0 };
 
-	if (!s)
-		return 0;
+	s->over = 0;
 	bpf_probe_read_kernel(head, sizeof(head),
 			      s->text + (s->at & (TEXT_MAX - 1)));
 	s->dentry = s->home_dentry;
 	s->mount = s->home_mount;
 	s->at += own_place(s, task, head);
-	return 0;
 }
 
 static long go_up(struct scratch *s)
@@ -332,24 +356,23 @@ static long follow(struct scratch *s, u64 inode)
 	bpf_probe_read_kernel(s->text + (at & (TEXT_MAX - 1)),
 			      len & LINK_TEXT_MAX, (void *)text);
 	s->at = at;
-	if (s->text[at & (TEXT_MAX - 1)] == '/')
-		start_over(s);
+	s->over = s->text[at & (TEXT_MAX - 1)] == '/';
 	return 0;
 }
 
-/* Does the name end behind s->part? */
-HIDDEN int is_last(struct scratch *s)
+/* Does the name end behind s->part, perhaps with slashes? */
+static bool is_last(const struct scratch *s)
 {
-	if (!s)
-		return 0;
-	for (u32 i = 0; i < SLASHES_MAX; i++) {
-		u32 at = s->at + s->part_len + i;
+	u32 at = s->at + s->part_len;
+
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < SLASHES_MAX; i++, at++) {
 		char c = s->text[at & (TEXT_MAX - 1)];
 
 		if (c != '/')
 			return !c;
 	}
-	return 0;
+	return false;
 }
 
 static long go_down(struct scratch *s)
@@ -384,6 +407,10 @@ static long turn(u32 i, struct walk *w)
 	struct scratch *s = w->s;
 	char c = s->text[s->at & (TEXT_MAX - 1)];
 
+	if (s->over) {
+		start_over(s);
+		return 0;
+	}
 	if (s->covered) {
 		cross(s);
 		return 0;
@@ -411,13 +438,13 @@ static long turn(u32 i, struct walk *w)
 /* Reads a name of `len` bytes, with its NUL, that lies at data[off], from where s->dentry
  * and s->mount stand.  True: they stand for the directory it is in, and s->part is what
  * it is called there. */
-HIDDEN int down(struct scratch *s, u32 off, u32 len, u32 how)
+static bool down(struct scratch *s, u32 off, u32 len, u32 how)
 {
 	struct walk w = { s };
 	u64 fs;
 
-	if (!s || len > WIRE_NAME_MAX || len < 2)
-		return 0;
+	if (len > WIRE_NAME_MAX || len < 2)
+		return false;
 	fs = (u64)READ(task_struct, bpf_get_current_task_btf(), fs);
 	s->home_dentry = (u64)READ(fs_struct, fs, root.dentry);
 	s->home_mount = (u64)READ(fs_struct, fs, root.mnt);
@@ -429,8 +456,7 @@ HIDDEN int down(struct scratch *s, u32 off, u32 len, u32 how)
 	bpf_probe_read_kernel(s->text + (s->at & (TEXT_MAX - 1)),
 			      len & (2 * WIRE_NAME_MAX - 1),
 			      s->data + (off & (WIRE_DATA_MAX - 1)));
-	if (how != DOWN_LAST && s->text[s->at & (TEXT_MAX - 1)] == '/')
-		start_over(s);
+	s->over = how != DOWN_LAST && s->text[s->at & (TEXT_MAX - 1)] == '/';
 	bpf_loop(TURNS_MAX, turn, &w, 0);
 	return s->end == DOWN_FOUND;
 }

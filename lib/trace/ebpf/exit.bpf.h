@@ -10,13 +10,14 @@
 
 enum { GAP_ESCAPED = 3 }; /* enum event_gap */
 
-static void opened(struct task_struct *task, const struct ebpf_member *m,
-		   u32 fd, u32 flags)
+HIDDEN int opened(struct ebpf_member *m, u32 fd, u32 flags)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	u64 file = file_of(task, fd);
 
-	if (file)
+	if (m && file)
 		tell_file(begin(task, m, SCRATCH_CALL, WIRE_OPEN), file, flags);
+	return 0;
 }
 
 /* O_TRUNC is forgotten by the open file: only the caller's flags tell. */
@@ -66,14 +67,13 @@ static void new_sum(u64 key, u64 n, bool write)
 }
 
 /* Adds to what is known of the open file, and tells nobody. */
-static void transferred(struct task_struct *task, struct ebpf_member *m, u32 fd,
-			u64 n, bool write)
+HIDDEN int transferred(struct ebpf_member *m, u32 fd, u64 n, u32 write)
 {
-	u64 key = file_of(task, fd);
+	u64 key = file_of(bpf_get_current_task_btf(), fd);
 	struct ebpf_sum *sum;
 
-	if (!key || !n)
-		return;
+	if (!m || !key || !n)
+		return 0;
 	sum = bpf_map_lookup_elem(&sums, &key);
 	if (!sum) {
 		new_sum(key, n, write);
@@ -82,11 +82,12 @@ static void transferred(struct task_struct *task, struct ebpf_member *m, u32 fd,
 		add_to_sum(sum, n, write);
 	}
 	if (!sum || !sum->regular)
-		return;
+		return 0;
 	if (write)
 		m->bytes_written += n;
 	else
 		m->bytes_read += n;
+	return 0;
 }
 
 /* What a ring does is seen when it is done; that there is one is for the verdict. */
@@ -126,15 +127,15 @@ static int call_done(struct task_struct *task, struct ebpf_member *m, u32 call,
 	switch (call) {
 	case CALL_READ:
 	case CALL_WRITE:
-		transferred(task, m, (u32)a[0], (u64)ret, call == CALL_WRITE);
+		transferred(m, (u32)a[0], (u64)ret, call == CALL_WRITE);
 		return 0;
 	case CALL_SENDFILE:
-		transferred(task, m, (u32)a[1], (u64)ret, false);
-		transferred(task, m, (u32)a[0], (u64)ret, true);
+		transferred(m, (u32)a[1], (u64)ret, false);
+		transferred(m, (u32)a[0], (u64)ret, true);
 		return 0;
 	case CALL_SPLICE:
-		transferred(task, m, (u32)a[0], (u64)ret, false);
-		transferred(task, m, (u32)a[2], (u64)ret, true);
+		transferred(m, (u32)a[0], (u64)ret, false);
+		transferred(m, (u32)a[2], (u64)ret, true);
 		return 0;
 	case CALL_OPEN:
 	case CALL_OPENAT:
@@ -142,13 +143,12 @@ static int call_done(struct task_struct *task, struct ebpf_member *m, u32 call,
 	case CALL_CREAT:
 	case CALL_HANDLE:
 	case CALL_PIDFD_GETFD:
-		opened(task, m, (u32)ret, open_flags(call, a));
+		opened(m, (u32)ret, open_flags(call, a));
 		return 0;
 	case CALL_RECVMSG:
-		receive(a[1], compat);
-		return 0;
 	case CALL_RECVMMSG:
-		receive_batch(a[1], (u32)ret, compat);
+		receive_batch(a[1], call == CALL_RECVMSG ? 1 : (u32)ret,
+			      compat);
 		return 0;
 	case CALL_SOCKETCALL:
 		receive_by_socketcall(a[0], a[1], (u32)ret);
@@ -161,7 +161,7 @@ static int call_done(struct task_struct *task, struct ebpf_member *m, u32 call,
 		return 0;
 	}
 	long_form(call, a, &c);
-	return c.kind ? tell_named(task, m, &c) : 0;
+	return c.kind ? tell_named(m, &c) : 0;
 }
 
 #endif

@@ -193,6 +193,7 @@ struct task_struct {
 struct linux_binprm {
 	struct file *file;
 	const char *filename;
+	const char *interp; /* the same, unless a script was executed */
 	const char *fdpath;
 };
 

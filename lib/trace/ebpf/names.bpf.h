@@ -87,14 +87,17 @@ static bool find_place(struct scratch *s, u32 off, u32 len, s32 dirfd, u32 how)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct ebpf_place *before = &s->before[how & NAME_SECOND];
+	u32 mode = how & NAME_FOLLOW ? DOWN_FOLLOW : DOWN_PARENT;
 
 	if (before->dentry) {
 		s->dentry = before->dentry;
 		s->mount = before->mount;
-		return down(s, off, len, DOWN_LAST);
+		mode = DOWN_LAST;
+	} else {
+		stand_at_start(s, task, dirfd,
+			       s->data[off & (WIRE_DATA_MAX - 1)]);
 	}
-	stand_at_start(s, task, dirfd, s->data[off & (WIRE_DATA_MAX - 1)]);
-	return down(s, off, len, how & NAME_FOLLOW ? DOWN_FOLLOW : DOWN_PARENT);
+	return down(s, off, len, mode);
 }
 
 /* Links of /proc are read from the current directory: the user side knows them. */
@@ -144,12 +147,12 @@ HIDDEN int settle_name(struct scratch *s, u32 off, u32 len, s32 dirfd, u32 how)
 }
 
 /* Appends a name of the process.  Negative when it cannot be read. */
-HIDDEN int add_name(struct scratch *s, u64 address, s32 dirfd, u32 how)
+static int add_name(struct scratch *s, u64 address, s32 dirfd, u32 how)
 {
 	u32 off;
 	long n;
 
-	if (!s || s->off > WIRE_DATA_MAX - WIRE_NAME_MAX)
+	if (s->off > WIRE_DATA_MAX - WIRE_NAME_MAX)
 		return -1;
 	off = s->off & (WIRE_DATA_MAX - 1);
 	n = bpf_probe_read_user_str(s->data + off, WIRE_NAME_MAX,
@@ -288,11 +291,14 @@ static bool removes_names(const struct named *c)
 	return c->kind == WIRE_RENAME || c->kind == WIRE_UNLINK;
 }
 
-static int tell_named(struct task_struct *task, struct ebpf_member *m,
-		      const struct named *c)
+HIDDEN int tell_named(struct ebpf_member *m, struct named *c)
 {
-	struct scratch *s = begin(task, m, SCRATCH_CALL, c->kind);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct scratch *s;
 
+	if (!m || !c)
+		return 0;
+	s = begin(task, m, SCRATCH_CALL, c->kind);
 	if (!s)
 		return 0;
 	raise_generation(s->ring);

@@ -115,7 +115,7 @@ static long next_part(u32 i, struct receive *r)
 	return 0;
 }
 
-HIDDEN int receive(u64 address, u32 compat)
+static void receive(u64 address, u32 compat)
 {
 	struct receive r = { .compat = compat };
 	struct message32 m32 = { 0 };
@@ -129,11 +129,10 @@ HIDDEN int receive(u64 address, u32 compat)
 		bpf_probe_read_user(&m, sizeof(m), (void *)address);
 	}
 	if (m.control_len < sizeof(struct head32))
-		return 0;
+		return;
 	r.at = m.control;
 	r.end = m.control + m.control_len;
 	bpf_loop(PARTS_MAX, next_part, &r, 0);
-	return 0;
 }
 
 struct batch {

@@ -127,7 +127,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	return submit(s);
 }
 
-/* The name a program was executed by.  "/dev/fd/7/x" is what the kernel makes of
+/* The name a script was executed by.  "/dev/fd/7/x" is what the kernel makes of
  * a name below a descriptor. */
 static void add_executed(struct scratch *s, struct task_struct *task,
 			 struct linux_binprm *bprm)
@@ -153,8 +153,8 @@ static void add_executed(struct scratch *s, struct task_struct *task,
 	s->r.base_len = (u16)(s->off - n);
 }
 
-/* What was executed is not the program that runs: it is a script.  By the time
- * somebody looks, it may have changed. */
+/* What was executed is not the program that runs.  By the time somebody looks, it may
+ * have changed. */
 static void tell_script(struct scratch *s, u64 program)
 {
 	find_named(s, 0, s->before[0].dentry, SCAN_MAX);
@@ -212,7 +212,9 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid,
 	s = begin(task, m, SCRATCH_TASK, WIRE_EXEC);
 	if (!s)
 		return 0;
-	add_executed(s, task, bprm);
+	if (READ(linux_binprm, bprm, interp) !=
+	    READ(linux_binprm, bprm, filename))
+		add_executed(s, task, bprm);
 	if (s->r.sure & WIRE_SURE)
 		tell_script(s, (u64)READ(file, file, f_inode));
 	add_command(s, task);

@@ -71,7 +71,7 @@ static bool leads_through(const char *path, const char *part, size_t len)
 
 		at += strspn(at, "/");
 		n = strcspn(at, "/");
-		if (!at[n])
+		if (!at[n + strspn(at + n, "/")])
 			return false;
 		if (n == len && memcmp(at, part, len) == 0)
 			return true;

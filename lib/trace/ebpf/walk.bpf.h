@@ -7,8 +7,10 @@
  * mixture of old and new, as it can for anyone who asks twice.
  *
  * Functions that are not `static` are checked by the verifier once, for any
- * argument, instead of once per call: that keeps the load short.  Pointers into
- * the kernel pass them as plain numbers. */
+ * argument, instead of once per call: that keeps the load short (it takes about a
+ * millisecond for a thousand instructions that it looks at).  Pointers into the kernel
+ * pass them as plain numbers.  Loops are functions for the same reason.  The kernel
+ * takes eight calls above each other and no more, so small functions are inlined. */
 #ifndef ROAR_TRACE_EBPF_WALK_BPF_H
 #define ROAR_TRACE_EBPF_WALK_BPF_H
 
@@ -77,10 +79,12 @@ struct scratch {
 	u64 part_hash;
 	u64 other[PART_WORDS]; /* to compare */
 	u32 part_len;
+	u32 differs; /* what was compared */
 	u32 at; /* what is left of text starts here */
 	u32 how; /* enum down */
 	u32 links; /* followed */
 	u32 covered; /* look for mounts first */
+	u32 over; /* what is left starts with a slash: find its start first */
 	char text[TEXT_MAX]; /* of a name; ends at its end */
 
 	/* The record: a head and what follows it. */

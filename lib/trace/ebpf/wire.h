@@ -28,8 +28,8 @@
  *	FORK      -                   -                -       aux: parent
  *	SCRIPT    where name starts   name as executed -       the EXEC follows; the
  *	                                               file is the script
- *	EXEC      where name starts   name as executed base2: the program;
- *	                                               name2: command line
+ *	EXEC      where name starts   as executed, of  base2: the program;
+ *	                              a script         name2: command line
  *	EXIT      -                   -                -       aux: wait status
  *	GAP       -                   -                -       aux: enum event_gap
  */
