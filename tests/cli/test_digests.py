@@ -263,7 +263,10 @@ def kill_all(process):
     tracer = children_of(process.pid)[0]
     tree = descendants_of(tracer)
     for pid in (process.pid, tracer, *tree):
-        os.kill(pid, signal.SIGKILL)
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # ended with its tracer
     process.communicate(timeout=30)
     until(lambda: not [p for p in tree if alive(p)], "the end of the tree")
 

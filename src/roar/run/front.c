@@ -422,8 +422,12 @@ static int wait_for_code(int fd)
  * child as well; an exit code of 130 would not do. */
 static void die_likewise(void)
 {
+	sigset_t pending;
 	sigset_t one;
 
+	/* The tracer's word may have overtaken the signal. */
+	if (sigpending(&pending) == 0 && sigismember(&pending, SIGINT))
+		interrupted = true;
 	if (!interrupted || atomic_load(&page->by) != SIGINT)
 		return;
 	(void)sigemptyset(&one);
