@@ -224,6 +224,8 @@ static void with_programs(const struct worker *w, double bystander[2],
 	struct roar_error err = { 0 };
 	int r = ebpf_open(EBPF_FRESH, &programs, &err);
 
+	if (r == 0)
+		r = ebpf_watch(programs);
 	if (r < 0) {
 		fprintf(stderr, "pair: %s\n", err.text);
 		exit(1);

@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/path.h"
 #include "base/str.h"
 
@@ -76,7 +79,7 @@ static int write_new(int dirfd, const char *name, const void *data, size_t len,
 {
 	CLEANUP(closep)
 	int fd = openat(dirfd, name,
-			O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+			O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
 			mode);
 	int r;
 
@@ -109,11 +112,15 @@ int fd_replace_file(int dirfd, const char *path, const void *data, size_t len,
 	CLEANUP(str_release) struct str temp = STR_INIT;
 	int r;
 
-	str_addf(&temp, "%s.%ld.tmp", path, (long)getpid());
+	/* Containers that share the folder may have equal pids. */
+	str_addf(&temp, "%s.%ld-%lld.tmp", path, (long)getpid(),
+		 (long long)clock_now_ns());
 	r = str_error(&temp);
 	if (r < 0)
 		return r;
 	r = write_new(dirfd, temp.data, data, len, mode);
+	if (r == -EEXIST)
+		return r; /* not ours to remove */
 	if (r == 0 && renameat(dirfd, temp.data, dirfd, path) < 0)
 		r = -errno;
 	if (r < 0) {
@@ -122,4 +129,85 @@ int fd_replace_file(int dirfd, const char *path, const void *data, size_t len,
 	}
 	sync_parent(dirfd, path);
 	return 0;
+}
+
+/* ---- messages ---- */
+
+int fd_send(int to, const void *data, size_t len, int fd, int flags)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(fd))] = { 0 };
+	struct iovec iov = { (void *)data, len };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t n;
+
+	if (fd >= 0) {
+		struct cmsghdr *c = (struct cmsghdr *)control;
+
+		m.msg_control = control;
+		m.msg_controllen = sizeof(control);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(fd));
+		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	}
+	do {
+		n = sendmsg(to, &m, flags | MSG_NOSIGNAL);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	return (size_t)n == len ? 0 : -EMSGSIZE;
+}
+
+/* Takes the first descriptor of the control part and closes all others.  Returns
+ * how many there were. */
+static unsigned take_descriptors(struct msghdr *m, int *ret_fd)
+{
+	unsigned count = 0;
+
+	*ret_fd = -1;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < n; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd), sizeof(fd));
+			if (count++ == 0)
+				*ret_fd = fd;
+			else
+				(void)close(fd);
+		}
+	}
+	return count;
+}
+
+ssize_t fd_receive(int from, void *data, size_t len, int flags, int *ret_fd)
+{
+	/* Where one fits, alignment leaves room for a second: with more than that
+	 * the kernel drops some, and says so. */
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+	CLEANUP(closep) int fd = -1;
+	struct iovec iov = { data, len };
+	struct msghdr m = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	unsigned n_fds;
+	ssize_t n;
+
+	do {
+		n = recvmsg(from, &m, flags | MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	n_fds = take_descriptors(&m, &fd);
+	if (n_fds > 1 || m.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+		return -EBADMSG;
+	/* An empty packet looks like the end of the line, and is one. */
+	*ret_fd = n > 0 ? TAKE_FD(fd) : -1;
+	return n;
 }

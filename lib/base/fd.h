@@ -1,4 +1,4 @@
-/* fd.h - whole reads and writes on descriptors.
+/* fd.h - whole reads and writes on descriptors, and messages that carry one.
  *
  * All functions retry on EINTR, return a negative errno, and open descriptors
  * close-on-exec. */
@@ -24,5 +24,16 @@ int fd_read_file(int dirfd, const char *path, size_t max, struct str *out);
  * directory.  `mode` is the mode of the new file. */
 int fd_replace_file(int dirfd, const char *path, const void *data, size_t len,
 		    mode_t mode);
+
+/* Sends a message over a Unix socket and with it a copy of `fd`, or none when that
+ * is negative.  `flags` as for send(); SIGPIPE is never raised.  Returns 0, a
+ * negative errno, or -EMSGSIZE when only a part went (streams).  Allocates
+ * nothing and takes no lock: also for a child between fork and exec. */
+int fd_send(int to, const void *data, size_t len, int fd, int flags);
+
+/* Receives such a message: the number of bytes, 0 when the peer is gone.  *ret_fd
+ * is its descriptor, which is now the caller's, or -1.  A packet longer than `len`
+ * or with more descriptors than one is -EBADMSG; nothing of it stays open. */
+ssize_t fd_receive(int from, void *data, size_t len, int flags, int *ret_fd);
 
 #endif

@@ -95,7 +95,7 @@ static const struct {
 	[EVENT_GAP_UNTRACED] = { "untraced", "the command was not observed" },
 	[EVENT_GAP_IO_URING] = { "io_uring",
 				 "a process used io_uring, whose file "
-				 "operations ptrace cannot see" },
+				 "operations the tracer could not see" },
 	[EVENT_GAP_ESCAPED] = { "escaped", "a process left the trace" },
 	[EVENT_GAP_NAMESPACE] = { "namespace",
 				  "a process entered another mount namespace" },

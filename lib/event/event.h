@@ -26,7 +26,7 @@
  *	kind      path               path2         aux         before
  *	FORK      -                  -             parent pid  -
  *	EXEC      program or script  command line  -           the file
- *	EXIT      -                  -             wait status -
+ *	EXIT      -                  -             wait status -      (*)
  *	OPEN      the file           -             -           the file
  *	RENAME    old name           new name      (exchange)  what moved
  *	LINK      old name or ""     new name      -           what is linked
@@ -35,6 +35,8 @@
  *	TRUNCATE  the file           -             -           the file
  *	CLOSE     the file           -             -           -
  *	GAP       detail             -             enum event_gap  -
+ *
+ * (*) EVENT_STATUS_UNKNOWN where only its parent was told.
  *
  * EXEC comes once per file the kernel loaded: the script, its interpreter, the
  * program and the program's loader; only the first carries the command line.
@@ -123,6 +125,9 @@ struct event {
 	uint32_t path2_len;
 	char paths[];
 };
+
+/* No wait status has this value. */
+enum { EVENT_STATUS_UNKNOWN = -1 };
 
 enum {
 	EVENT_HEADER = 72,

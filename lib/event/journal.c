@@ -87,6 +87,9 @@ static int move_window(struct journal *j, size_t need)
 		j->window = NULL;
 		return -errno;
 	}
+	/* A mapping keeps the file open, and with it the lock: not for children
+	 * that outlive us. */
+	(void)madvise(j->window, len, MADV_DONTFORK);
 	j->start = start;
 	j->len = len;
 	return 0;
@@ -119,7 +122,8 @@ static int write_header(struct journal *j, const void *meta, size_t meta_len)
 	return 0;
 }
 
-/* -ESTALE when somebody took the unlocked file for a dead one and removed it. */
+/* -ESTALE when somebody took the unlocked file for a dead one and removed it, or is
+ * about to remove one of that name. */
 static int try_create(int dirfd, const char *unborn, const char *name,
 		      const void *meta, size_t meta_len,
 		      struct journal **ret_journal)
@@ -133,7 +137,7 @@ static int try_create(int dirfd, const char *unborn, const char *name,
 		       O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
 		       0600);
 	if (j->fd < 0)
-		return -errno;
+		return errno == EEXIST ? -ESTALE : -errno;
 	r = lock(j->fd, F_OFD_SETLK);
 	if (r == -EAGAIN || r == -EACCES)
 		return -ESTALE;
@@ -160,13 +164,18 @@ int journal_create(int dirfd, const char *name, const void *meta,
 	if (meta_len > UINT32_MAX / 2)
 		return -EFBIG;
 	/* It gets its name when it is locked and has its header: nobody meets a
-	 * journal that looks dead or empty. */
-	str_addf(&unborn, "%s" JOURNAL_UNBORN, name);
-	if (str_error(&unborn) < 0)
-		return -ENOMEM;
-	for (int i = 0; r == -ESTALE && i < TRIES; i++)
+	 * journal that looks dead or empty.  Every try has an unborn name of its
+	 * own, because the last one may be anybody's to remove. */
+	for (int i = 0; r == -ESTALE && i < TRIES; i++) {
+		str_clear(&unborn);
+		if (i)
+			str_addf(&unborn, "%d.", i);
+		str_addf(&unborn, "%s" JOURNAL_UNBORN, name);
+		if (str_error(&unborn) < 0)
+			return -ENOMEM;
 		r = try_create(dirfd, unborn.data, name, meta, meta_len,
 			       ret_journal);
+	}
 	return r;
 }
 
@@ -335,4 +344,43 @@ const struct event *journal_next(struct journal_reader *r)
 	ev = (const struct event *)(r->data + r->pos);
 	r->pos += (size_t)size;
 	return ev;
+}
+
+/* ---- going on where another was killed ---- */
+
+/* What a torn record has left must not be taken for the one behind ours. */
+static int clear_rest(int fd, uint64_t pos)
+{
+	static const char zero[4096];
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	for (uint64_t end = pos + EVENT_SIZE_MAX;
+	     pos < end && pos < (uint64_t)st.st_size; pos += sizeof(zero))
+		if (pwrite(fd, zero, sizeof(zero), (off_t)pos) < 0)
+			return -errno;
+	return 0;
+}
+
+int journal_resume(int dirfd, const char *name, struct journal **ret_journal)
+{
+	CLEANUP(journal_reader_freep) struct journal_reader *reader = NULL;
+	CLEANUP(journal_closep) struct journal *j = NULL;
+	int r = journal_open(dirfd, name, &reader);
+
+	if (r < 0)
+		return r;
+	while (journal_next(reader))
+		;
+	r = clear_rest(reader->fd, reader->pos);
+	if (r < 0)
+		return r;
+	j = calloc(1, sizeof(*j));
+	if (!j)
+		return -ENOMEM;
+	j->pos = reader->pos;
+	j->fd = TAKE_FD(reader->fd); /* and with it the lock */
+	*ret_journal = TAKE_PTR(j);
+	return 0;
 }

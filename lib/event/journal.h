@@ -31,9 +31,13 @@ struct journal_reader;
 
 /* Creates `name` in `dirfd` (it must not exist) with the description `meta`.  From
  * then on whatever happens to this process leaves a journal to read; before, at
- * most a file of that name with JOURNAL_UNBORN behind it. */
+ * most a file whose name ends in `name` and JOURNAL_UNBORN. */
 int journal_create(int dirfd, const char *name, const void *meta,
 		   size_t meta_len, struct journal **ret_journal);
+
+/* Opens a journal whose writer was killed, to go on behind its last sound record.
+ * Fails as journal_open() does. */
+int journal_resume(int dirfd, const char *name, struct journal **ret_journal);
 
 /* Unmaps and closes; the file stays until it is unlinked. */
 void journal_close(struct journal *j);

@@ -291,14 +291,8 @@ static int on_unlink(struct fold *fold, const struct event *ev,
 	name = fold_name(fold, ev, event_path(ev), ev->path_len);
 	if (!name)
 		return -ENOMEM;
-	name->file.seen |= LINEAGE_REMOVED;
+	name_leave(name, LINEAGE_REMOVED);
 	name->file.seen &= (uint16_t)~LINEAGE_MOVED_AWAY;
-	name->file.own = false;
-	name->file.restless = false;
-	name->file.n_writers = 0;
-	name->file.origin = NULL;
-	name->prior = 0;
-	name->gone = 1;
 	return 0;
 }
 
@@ -396,11 +390,23 @@ int fold_add_found(struct fold *fold, const char *path, enum event_ftype ftype,
 		   const struct stamp *stamp)
 {
 	struct event ev = { .ftype = (uint8_t)ftype, .before = *stamp };
+	struct name *name = names_find(fold, path, strlen(path));
+	uint16_t seen = name ? name->file.seen : 0;
+	bool was_gone = name && name->gone;
 
-	if (fold_name(fold, &ev, path, strlen(path)))
+	if (name && !was_gone)
 		return 0;
-	fold_add_gap(fold, EVENT_GAP_MEMORY, "");
-	return -ENOMEM;
+	name = fold_name(fold, &ev, path, strlen(path));
+	if (!name) {
+		fold_add_gap(fold, EVENT_GAP_MEMORY, "");
+		return -ENOMEM;
+	}
+	/* It came with no directory: somebody else put it there. */
+	if (was_gone && !name->file.own) {
+		name->file.seen = seen;
+		name->gone = 1;
+	}
+	return 0;
 }
 
 int fold_add_implied(struct fold *fold, const char *path,

@@ -146,8 +146,9 @@ DEFINE_CLEANUP(struct fold *, fold_free)
 int fold_add(struct fold *fold, const struct event *ev,
 	     struct fold_change *ret_change);
 
-/* A name was found after the run, below a directory that was renamed, of which
- * no event told.  It becomes what a rename of its own would have made it. */
+/* A name was found after the run, below a directory that was renamed.  Unless an
+ * event told that something is there, it becomes what a rename of its own would have
+ * made it. */
 int fold_add_found(struct fold *fold, const char *path, enum event_ftype ftype,
 		   const struct stamp *stamp);
 

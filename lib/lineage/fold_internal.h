@@ -77,6 +77,18 @@ static inline struct name *name_source(struct name *name)
 						  name;
 }
 
+/* Nothing is there any more; `seen` says how it went. */
+static inline void name_leave(struct name *name, unsigned seen)
+{
+	name->file.seen |= (uint16_t)seen;
+	name->file.own = false;
+	name->file.restless = false;
+	name->file.n_writers = 0;
+	name->file.origin = NULL;
+	name->prior = 0;
+	name->gone = 1;
+}
+
 /* Do these two stamps tell of different content?  The time of the last status
  * change is left out on purpose: chmod, rename and link change it. */
 static inline bool content_differs(const struct stamp *a, const struct stamp *b)

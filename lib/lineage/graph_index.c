@@ -321,8 +321,9 @@ static uint32_t last_before(const struct graph *g, const struct groups *groups,
 
 		if (other_step && g->job_step[job] == g->job_step[row->job])
 			end = groups->other[end - 1];
-		else if (job == row->job ||
-			 (fit && fit_times(g, row, &g->rows[found]) < fit))
+		else if (job == row->job)
+			end = lower_bound(g, groups, group, job);
+		else if (fit && fit_times(g, row, &g->rows[found]) < fit)
 			end--;
 		else
 			return found;

@@ -59,13 +59,7 @@ static struct cargo depart(struct name *name)
 {
 	struct cargo cargo = load(name);
 
-	name->file.seen |= LINEAGE_MOVED_AWAY;
-	name->file.own = false;
-	name->file.restless = false;
-	name->file.n_writers = 0;
-	name->file.origin = NULL;
-	name->prior = 0;
-	name->gone = 1;
+	name_leave(name, LINEAGE_MOVED_AWAY);
 	return cargo;
 }
 

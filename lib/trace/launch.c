@@ -12,7 +12,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -114,21 +113,7 @@ static int install_listener(const struct sock_fprog *filter)
 /* The descriptor, or what went wrong, to the process at the other end. */
 static void send_listener(int to, int listener)
 {
-	struct iovec iov = { &listener, sizeof(listener) };
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
-
-	if (listener >= 0) {
-		struct cmsghdr *c = (struct cmsghdr *)control;
-
-		m.msg_control = control;
-		m.msg_controllen = sizeof(control);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &listener, sizeof(listener));
-	}
-	(void)sendmsg(to, &m, MSG_NOSIGNAL);
+	(void)fd_send(to, &listener, sizeof(listener), listener, 0);
 	if (listener >= 0)
 		(void)close(listener);
 	(void)close(to);
@@ -150,9 +135,11 @@ static void exec_as_script(const struct tracer_job *job, char *const *envp)
 	(void)execve("/bin/sh", argv, envp);
 }
 
+/* `front` is the tracer's parent.  It may have to wait for us if the tracer is
+ * killed, and is not an ancestor then, as Yama demands (front.h). */
 static _Noreturn void become(const struct tracer_job *job,
 			     const struct launch *how, int line, pid_t tracer,
-			     bool binary)
+			     pid_t front, bool binary)
 {
 	char *const *envp = how->envp ? how->envp : job->envp;
 
@@ -160,6 +147,7 @@ static _Noreturn void become(const struct tracer_job *job,
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != tracer)
 		_exit(127);
+	(void)prctl(PR_SET_PTRACER, front);
 	if (how->listens)
 		send_listener(line, install_listener(how->filter));
 	wait_at_gate(job->control);
@@ -199,32 +187,17 @@ static bool is_binary(const char *file)
 
 static int receive_listener(int from)
 {
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-	int result = -EPIPE, fd = -1;
-	struct iovec iov = { &result, sizeof(result) };
-	struct msghdr m = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control,
-		.msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *c;
-	ssize_t n;
+	CLEANUP(closep) int fd = -1;
+	int result;
+	ssize_t n = fd_receive(from, &result, sizeof(result), 0, &fd);
 
-	do {
-		n = recvmsg(from, &m, MSG_CMSG_CLOEXEC);
-	} while (n < 0 && errno == EINTR);
 	if (n < 0)
-		return -errno;
+		return (int)n;
 	if (n != sizeof(result))
 		return -EPIPE; /* it died */
 	if (result < 0)
 		return result;
-	c = CMSG_FIRSTHDR(&m);
-	if (!c || c->cmsg_type != SCM_RIGHTS)
-		return -EPIPE;
-	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-	return fd;
+	return fd < 0 ? -EPIPE : TAKE_FD(fd);
 }
 
 int launch_child(const struct tracer_job *job, const struct launch *how,
@@ -233,6 +206,7 @@ int launch_child(const struct tracer_job *job, const struct launch *how,
 	int line[2] = { -1, -1 };
 	bool binary = is_binary(job->file);
 	pid_t tracer = getpid();
+	pid_t front = getppid();
 	pid_t pid;
 	int r;
 
@@ -243,7 +217,7 @@ int launch_child(const struct tracer_job *job, const struct launch *how,
 	if (pid == 0) {
 		if (how->listens)
 			(void)close(line[0]);
-		become(job, how, line[1], tracer, binary);
+		become(job, how, line[1], tracer, front, binary);
 	}
 	r = pid < 0 ? -errno : 0;
 	if (how->listens) {

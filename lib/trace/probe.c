@@ -157,12 +157,11 @@ static const struct {
 	const struct tracer_ops *ops;
 	enum probe_state (*look)(struct probe *p);
 } looks[] = {
-	/* In the order of `auto`: the one that sees files before they change
-	 * comes first, since a record that is true matters more than a run
-	 * that is faster. */
-	{ &tracer_ptrace, look_at_ptrace },
-	{ &tracer_hybrid, look_at_hybrid },
+	/* In the order of `auto`: what costs least comes first, because all of
+	 * them make the same record, but for the last. */
 	{ &tracer_ebpf, look_at_ebpf },
+	{ &tracer_hybrid, look_at_hybrid },
+	{ &tracer_ptrace, look_at_ptrace },
 	{ &tracer_preload, look_at_preload },
 };
 

@@ -115,7 +115,7 @@ static const char *sentence_of(const char *line, const char *name)
 	if (strncmp(line, name, len) != 0 || line[len] != ' ')
 		return NULL;
 	then = strtoll(line + len + 1, &end, 10);
-	if (*end != ' ' || then > now || now - then > BELIEVED_S)
+	if (*end != ' ' || then > now || then < now - BELIEVED_S)
 		return NULL;
 	return end + 1;
 }

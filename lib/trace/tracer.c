@@ -5,16 +5,15 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 
-#include "base/clock.h"
+#include "trace/command.h"
 #include "trace/ebpf/ebpf.h"
 #include "trace/hybrid/hybrid.h"
 #include "trace/launch.h"
 #include "trace/ptrace/ptrace.h"
 
 const struct tracer_ops *const tracer_backends[] = {
-	&tracer_ptrace, &tracer_hybrid, &tracer_preload, &tracer_ebpf, NULL,
+	&tracer_hybrid, &tracer_ptrace, &tracer_ebpf, &tracer_preload, NULL,
 };
 
 const struct tracer_ops *tracer_find(const char *name)
@@ -89,42 +88,18 @@ static int none_start(const struct tracer_job *job, struct tracer **ret,
 	return 0;
 }
 
-static void tell_stopped(const struct tracer_job *job, bool stopped, int sig)
-{
-	atomic_store(&job->control->stopped, stopped);
-	if (!stopped)
-		atomic_store(&job->control->signal_ns[SIGCONT], clock_now_ns());
-	if (job->stopped)
-		job->stopped(job->ctx, sig);
-}
-
 static int none_run(struct tracer *t, struct tracer_result *ret,
 		    struct roar_error *err)
 {
 	struct none *n = (struct none *)t;
-	int status;
+	int r;
 
 	*ret = (struct tracer_result){ 0 };
 	launch_open_gate(n->job->control);
-	for (;;) {
-		pid_t pid = wait4(n->pid, &status, WUNTRACED | WCONTINUED,
-				  &ret->usage);
-
-		if (pid < 0 && errno == EINTR)
-			continue;
-		if (pid < 0)
-			return error_set(err, -errno,
-					 "cannot wait for the command: %s",
-					 strerror(errno));
-		if (WIFSTOPPED(status))
-			tell_stopped(n->job, true, WSTOPSIG(status));
-		else if (WIFCONTINUED(status))
-			tell_stopped(n->job, false, SIGCONT);
-		else
-			break;
-	}
-	atomic_store(&n->job->control->command, -1);
-	ret->status = status;
+	r = command_wait(n->job, n->pid, 0, &ret->status, &ret->usage);
+	if (r < 0)
+		return error_set(err, r, "cannot wait for the command: %s",
+				 strerror(-r));
 	ret->exec_errno = atomic_load(&n->job->control->child_errno);
 	return 0;
 }

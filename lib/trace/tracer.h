@@ -34,6 +34,9 @@
 struct event;
 struct tracer;
 
+/* For stragglers when the command has ended. */
+enum { TRACER_GRACE_NS = 250000000 };
+
 /* A page shared between the tracer, its front process and the new child. */
 struct tracer_control {
 	_Atomic pid_t command; /* its pid; 0 before, -1 after its life */
@@ -56,6 +59,10 @@ struct tracer_job {
 	sigset_t mask; /* signal mask of the command */
 	sigset_t ignored; /* signals the command starts out ignoring */
 	struct tracer_control *control; /* MAP_SHARED */
+
+	/* Names what a killed tracer leaves behind, for hybrid_recover().  NULL:
+	 * nobody will ask, so nothing is left. */
+	const char *run;
 
 	/* Takes one event.  The record is only valid during the call. */
 	void (*sink)(void *ctx, const struct event *ev);
@@ -112,7 +119,7 @@ struct tracer {
 	const struct tracer_ops *ops;
 };
 
-/* All backends, best first, ended by NULL. */
+/* All backends, ended by NULL; probe.h knows which one a machine should take. */
 extern const struct tracer_ops *const tracer_backends[];
 
 /* Runs the command without observing it; not in the list above. */

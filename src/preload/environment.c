@@ -75,12 +75,12 @@ static void hide_in(char **env)
 	*to = NULL;
 }
 
-void environment_hide(const char *log_path)
+void environment_hide(const char *log)
 {
 	const char *ours = preload.log ? preload.log->preload : "";
 
 	memcpy(log_entry, LOG_ENV "=", sizeof(LOG_ENV));
-	memcpy(log_entry + sizeof(LOG_ENV), log_path, strlen(log_path));
+	memcpy(log_entry + sizeof(LOG_ENV), log, strlen(log));
 	memcpy(preload_entry, PRELOAD, sizeof(PRELOAD));
 	/* The length was checked once, but the memory is shared. */
 	memcpy(preload_entry + sizeof(PRELOAD) - 1, ours,

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "preload.h"
@@ -46,20 +48,85 @@ static bool search_path(const char *file, char *buf)
 	return false;
 }
 
-static bool bears_at(int dirfd, const char *file, int flags)
+/* Programs that were looked at: a mark of the file, whose lowest bit says whether it
+ * bears us.  A shell executes the same few again and again.  What has changed in the
+ * last seconds may change once more without a sign, and scripts depend on other
+ * files: these are not kept. */
+static _Atomic uint64_t looks[64];
+
+static uint64_t mark_of(const struct stat *st)
 {
-	long fd;
+	const uint64_t key[] = { st->st_dev,
+				 st->st_ino,
+				 (uint64_t)st->st_size,
+				 (uint64_t)st->st_mtim.tv_sec,
+				 (uint64_t)st->st_mtim.tv_nsec,
+				 (uint64_t)st->st_ctim.tv_sec,
+				 (uint64_t)st->st_ctim.tv_nsec };
+
+	return (log_hash(0, (const char *)key, sizeof(key)) | 3) ^ 1;
+}
+
+static bool is_old(const struct stat *st)
+{
+	enum { YOUNG = 5 }; /* seconds */
+	struct timespec now;
+
+	return clock_gettime(CLOCK_REALTIME_COARSE, &now) == 0 &&
+	       st->st_ctim.tv_sec + YOUNG < now.tv_sec;
+}
+
+/* The mark of a program that may be known; 0: none. */
+static uint64_t find_mark(int dirfd, const char *file)
+{
+	struct stat st;
+
+	if (raw_call(SYS_newfstatat, dirfd, file, &st, 0) < 0 ||
+	    !S_ISREG(st.st_mode) || !is_old(&st))
+		return 0;
+	return mark_of(&st);
+}
+
+static _Atomic uint64_t *look_of(uint64_t mark)
+{
+	return &looks[mark >> 8 & (sizeof(looks) / sizeof(looks[0]) - 1)];
+}
+
+static bool is_script(int fd)
+{
+	char head[2] = "";
+
+	return raw_call(SYS_pread64, fd, head, sizeof(head), 0) == 2 &&
+	       head[0] == '#' && head[1] == '!';
+}
+
+static bool look_inside(int dirfd, const char *file, uint64_t mark)
+{
+	long fd = stub_call(preload.stub, SYS_openat, dirfd, (long)file,
+			    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
 	bool bears;
 
-	if (flags & AT_EMPTY_PATH && file[0] == '\0')
-		return target_bears(dirfd, quiet_open);
-	fd = stub_call(preload.stub, SYS_openat, dirfd, (long)file,
-		       O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
 	if (fd < 0)
 		return false;
 	bears = target_bears((int)fd, quiet_open);
+	if (mark && !is_script((int)fd))
+		atomic_store_explicit(look_of(mark), mark | bears,
+				      memory_order_relaxed);
 	(void)raw_call(SYS_close, fd);
 	return bears;
+}
+
+static bool bears_at(int dirfd, const char *file, int flags)
+{
+	uint64_t mark, known;
+
+	if (flags & AT_EMPTY_PATH && file[0] == '\0')
+		return target_bears(dirfd, quiet_open);
+	mark = flags & AT_SYMLINK_NOFOLLOW ? 0 : find_mark(dirfd, file);
+	known = atomic_load_explicit(look_of(mark), memory_order_relaxed);
+	if (mark && (known & ~UINT64_C(1)) == mark)
+		return known & 1;
+	return look_inside(dirfd, file, mark);
 }
 
 static void look_at(struct exec_target *x, int dirfd, const char *file,
@@ -118,46 +185,52 @@ long exec_target_done(struct exec_target *x, long result)
 
 /* ---- the functions with an array ---- */
 
-WRAPPER(int, execve, const char *path, char *const *argv, char *const *envp)
-{
+/* What every one of them needs around the call itself. */
+struct exec_call {
 	struct exec_target x;
 	struct envp_plan plan;
 	char *small[ENVP_SMALL];
-	int r;
+};
 
-	exec_target_init(&x, AT_FDCWD, path, 0, argv, false);
-	envp_plan(&plan, envp, x.bears, small);
-	r = NEXT(execve)(path, argv, plan.envp);
-	envp_release(&plan);
-	return (int)exec_target_done(&x, r);
+/* Returns the environment to call with. */
+static char *const *begin(struct exec_call *c, int dirfd, const char *file,
+			  int flags, char *const *argv, char *const *envp,
+			  bool search)
+{
+	exec_target_init(&c->x, dirfd, file, flags, argv, search);
+	envp_plan(&c->plan, envp, c->x.bears, c->small);
+	return c->plan.envp;
+}
+
+/* It did not succeed, or we would not be here. */
+static int end(struct exec_call *c, int result)
+{
+	envp_release(&c->plan);
+	return (int)exec_target_done(&c->x, result);
+}
+
+WRAPPER(int, execve, const char *path, char *const *argv, char *const *envp)
+{
+	struct exec_call c;
+
+	envp = begin(&c, AT_FDCWD, path, 0, argv, envp, false);
+	return end(&c, NEXT(execve)(path, argv, envp));
 }
 
 WRAPPER(int, execvpe, const char *file, char *const *argv, char *const *envp)
 {
-	struct exec_target x;
-	struct envp_plan plan;
-	char *small[ENVP_SMALL];
-	int r;
+	struct exec_call c;
 
-	exec_target_init(&x, AT_FDCWD, file, 0, argv, true);
-	envp_plan(&plan, envp, x.bears, small);
-	r = NEXT(execvpe)(file, argv, plan.envp);
-	envp_release(&plan);
-	return (int)exec_target_done(&x, r);
+	envp = begin(&c, AT_FDCWD, file, 0, argv, envp, true);
+	return end(&c, NEXT(execvpe)(file, argv, envp));
 }
 
 WRAPPER(int, fexecve, int fd, char *const *argv, char *const *envp)
 {
-	struct exec_target x;
-	struct envp_plan plan;
-	char *small[ENVP_SMALL];
-	int r;
+	struct exec_call c;
 
-	exec_target_init(&x, fd, "", AT_EMPTY_PATH, argv, false);
-	envp_plan(&plan, envp, x.bears, small);
-	r = NEXT(fexecve)(fd, argv, plan.envp);
-	envp_release(&plan);
-	return (int)exec_target_done(&x, r);
+	envp = begin(&c, fd, "", AT_EMPTY_PATH, argv, envp, false);
+	return end(&c, NEXT(fexecve)(fd, argv, envp));
 }
 
 /* glibc has it since 2.34. */
@@ -175,19 +248,12 @@ static int call_execveat(int dirfd, const char *path, char *const *argv,
 WRAPPER(int, execveat, int dirfd, const char *path, char *const *argv,
 	char *const *envp, int flags)
 {
-	struct exec_target x;
-	struct envp_plan plan;
-	char *small[ENVP_SMALL];
-	int r;
+	struct exec_call c;
 
-	exec_target_init(&x, dirfd, path, flags, argv, false);
-	envp_plan(&plan, envp, x.bears, small);
+	envp = begin(&c, dirfd, path, flags, argv, envp, false);
 	if (next_is_foreign(NEXT_execveat))
-		r = NEXT(execveat)(dirfd, path, argv, plan.envp, flags);
-	else
-		r = call_execveat(dirfd, path, argv, plan.envp, flags);
-	envp_release(&plan);
-	return (int)exec_target_done(&x, r);
+		return end(&c, NEXT(execveat)(dirfd, path, argv, envp, flags));
+	return end(&c, call_execveat(dirfd, path, argv, envp, flags));
 }
 
 WRAPPER(int, execv, const char *path, char *const *argv)

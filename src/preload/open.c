@@ -172,6 +172,8 @@ static int open_read(const char *path, int flags, mode_t mode)
 	if (fd < 0)
 		return set_errno(fd);
 	tell_read(path, flags, fd, generation, cwd);
+	if (unlikely(ring_is_early()))
+		tell_sync();
 	errno = saved;
 	return (int)fd;
 }

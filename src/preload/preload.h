@@ -19,7 +19,7 @@
  *	ring.c		 telling and asking
  *	next.c		 the functions we stand in front of
  *	environment.c	 hiding from the program, following into its children
- *	open.c stdio.c name.c place.c receive.c exec.c spawn.c route.c
+ *	open.c stdio.c name.c place.c receive.c exec.c spawn.c wait.c route.c
  *			 the functions themselves */
 #ifndef ROAR_PRELOAD_PRELOAD_H
 #define ROAR_PRELOAD_PRELOAD_H
@@ -174,6 +174,10 @@ struct telling {
 /* Is there room for a record of any size? */
 bool ring_has_room(void);
 
+/* Is this still the tick in which the run began?  False where nobody can be made to
+ * look at once. */
+bool ring_is_early(void);
+
 /* Writes a record.  Without room: -ENOSPC at once, or with `patient` after
  * having waited for the reader; then the loss is noted. */
 int tell(struct telling *t, bool patient);
@@ -216,8 +220,9 @@ struct envp_plan {
 
 enum { ENVP_SMALL = 256 }; /* entries that fit on the stack */
 
-/* Keeps the two variables and takes them out of environ. */
-void environment_hide(const char *log_path);
+/* Keeps the two variables, of which `log` is the value of LOG_ENV, and takes them
+ * out of environ. */
+void environment_hide(const char *log);
 
 /* The environment for a child: `envp` without what is ours, and with it again if
  * the child `bears` it.  `small` has ENVP_SMALL entries. */

@@ -99,6 +99,12 @@ bool ring_has_room(void)
 	return head - tail + 2 * CELLS_MAX <= preload.mask + 1;
 }
 
+bool ring_is_early(void)
+{
+	return preload.seccomp &&
+	       now_ns(CLOCK_REALTIME_COARSE) <= preload.log->start_ns;
+}
+
 /* ---- waiting for the reader ---- */
 
 /* Nobody waits twice for a reader that does not move. */

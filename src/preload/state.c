@@ -182,7 +182,8 @@ static bool map_log_fd(int fd)
 
 static bool map_log(const char *path)
 {
-	long fd = raw_call(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
+	long fd = stub_call(preload.stub, SYS_openat, AT_FDCWD, (long)path,
+			    O_RDWR | O_CLOEXEC, 0);
 	bool done;
 
 	if (fd < 0)
@@ -198,24 +199,29 @@ static void map_stub(uint64_t address)
 	long map;
 
 	preload.stub = stub_code;
-	if (!preload.seccomp)
+	if (!address)
 		return;
-	preload.blind = true;
-	map = address ?
-		      raw_call(SYS_mmap, address, PAGE, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
-			       -1, 0) :
-		      -EINVAL;
-	if (!is_error(map) && (uint64_t)map == address) {
-		memcpy((void *)map, stub_code,
-		       (size_t)(stub_code_end - stub_code));
-		__builtin___clear_cache((char *)map, (char *)map + PAGE);
-		preload.blind = raw_call(SYS_mprotect, map, PAGE,
-					 PROT_READ | PROT_EXEC) < 0;
-	}
-	if (!preload.blind)
+	map = raw_call(SYS_mmap, address, PAGE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
+		       0);
+	if (is_error(map) || (uint64_t)map != address)
+		return;
+	memcpy((void *)map, stub_code, (size_t)(stub_code_end - stub_code));
+	__builtin___clear_cache((char *)map, (char *)map + PAGE);
+	if (raw_call(SYS_mprotect, map, PAGE, PROT_READ | PROT_EXEC) == 0)
 		preload.stub = (const void *)map;
-	else
+}
+
+/* Is it where the filter expects it?  Else every call is asked. */
+static void check_stub(void)
+{
+	uint64_t address = preload.log->stub;
+
+	if (preload.stub == stub_code)
+		map_stub(address); /* the environment did not tell */
+	preload.blind = preload.seccomp &&
+			(uint64_t)(uintptr_t)preload.stub != address;
+	if (preload.blind)
 		atomic_fetch_or(&preload.log->trouble, LOG_NO_STUB);
 }
 
@@ -232,7 +238,7 @@ static bool map_identity(void)
 	return true;
 }
 
-static const char *find_log(void)
+static char *find_log(void)
 {
 	for (char **e = environ; *e; e++)
 		if (strncmp(*e, LOG_ENV "=", sizeof(LOG_ENV)) == 0)
@@ -240,19 +246,50 @@ static const char *find_log(void)
 	return NULL;
 }
 
-static bool try_attach(void)
+/* The address behind the path; 0: none. */
+static uint64_t find_stub(const char *text)
 {
-	const char *path = find_log();
+	uint64_t address = 0;
+
+	for (; *text; text++) {
+		unsigned digit = *text <= '9' ? (unsigned)*text - '0' :
+						(unsigned)*text - 'a' + 10;
+
+		if (digit > 15)
+			return 0;
+		address = address << 4 | digit;
+	}
+	return address & (PAGE - 1) ? 0 : address;
+}
+
+/* The path ends in the environment's own string, for a moment. */
+static bool map_named(char *entry)
+{
+	char *colon = strrchr(entry, ':');
 	bool mapped;
 
-	if (!path || strlen(path) >= LOG_PATH_MAX)
+	map_stub(colon ? find_stub(colon + 1) : 0);
+	if (colon)
+		*colon = '\0';
+	mapped = map_log(entry);
+	if (colon)
+		*colon = ':';
+	return mapped;
+}
+
+static bool try_attach(void)
+{
+	char *entry = find_log();
+	bool mapped;
+
+	if (!entry || strlen(entry) >= LOG_PATH_MAX)
 		return false;
-	mapped = map_log(path) && map_identity();
-	environment_hide(path);
+	mapped = map_named(entry) && map_identity();
+	environment_hide(entry);
 	if (!mapped)
 		return false;
 	next_init();
-	map_stub(preload.log->stub);
+	check_stub();
 	(void)process_renew();
 	return true;
 }

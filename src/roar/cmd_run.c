@@ -21,6 +21,7 @@
 #include "commands.h"
 #include "event/journal.h"
 #include "lineage/tag.h"
+#include "owner.h"
 #include "project.h"
 #include "run/front.h"
 #include "run/made.h"
@@ -30,6 +31,7 @@
 #include "run/rerun.h"
 #include "run/run.h"
 #include "run/verdict.h"
+#include "trace/hybrid/hybrid.h"
 
 extern char **environ;
 
@@ -69,6 +71,12 @@ static int run_plain(char *const argv[], char *const *envp, const char *why)
 
 /* ---- during ---- */
 
+static void name_journal(struct run *run)
+{
+	(void)snprintf(run->journal_name, sizeof(run->journal_name),
+		       "runs/%s.journal", run->meta.uid);
+}
+
 static void open_journal(struct run *run)
 {
 	CLEANUP(str_release) struct str meta = STR_INIT;
@@ -76,15 +84,14 @@ static void open_journal(struct run *run)
 	bool acted;
 	int r;
 
-	(void)snprintf(run->journal_name, sizeof(run->journal_name),
-		       "runs/%s.journal", run->meta.uid);
+	name_journal(run);
 	run_meta_encode(&run->meta, &meta);
 	r = str_error(&meta);
-	acted = project_act_as_owner(run->project);
+	acted = owner_act(run->project->dirfd);
 	if (r == 0)
 		r = journal_create(run->project->dirfd, name, meta.data,
 				   meta.len, &run->journal);
-	project_act_as_self(acted);
+	owner_act_as_self(acted);
 	/* Earlier folders may be root's. */
 	if (r < 0 && acted)
 		r = journal_create(run->project->dirfd, name, meta.data,
@@ -99,6 +106,40 @@ static void remove_journal(struct run *run)
 	(void)unlinkat(run->project->dirfd, run->journal_name, 0);
 	journal_close(run->journal);
 	run->journal = NULL;
+}
+
+static void append_rescued(void *ctx, const struct event *ev)
+{
+	struct run *run = ctx;
+
+	(void)journal_append(run->journal, observe_redacted(run, ev));
+}
+
+/* In the front, whose tracer was killed: what programs had told and it had not read
+ * goes to the journal.  That stays locked until the command has ended, so that
+ * nobody records the run before. */
+static void rescue(void *ctx, pid_t command)
+{
+	enum { TRIES = 50 };
+	CLEANUP(str_release) struct str path = STR_INIT;
+	struct story *s = ctx;
+	struct run *run = &s->run;
+	int r;
+
+	name_journal(run);
+	str_addf(&path, "%s/%s", run->project->dir, run->journal_name);
+	r = str_error(&path);
+	if (r == 0)
+		r = journal_resume(AT_FDCWD, path.data, &run->journal);
+	/* A child of the tracer may not have let it go yet. */
+	for (int i = 0; r == -EBUSY && i < TRIES; i++) {
+		(void)usleep(10000);
+		r = journal_resume(AT_FDCWD, path.data, &run->journal);
+	}
+	if (r < 0)
+		return;
+	if (hybrid_recover(run->meta.uid, command, append_rescued, run) == 0)
+		hybrid_forget(run->meta.uid);
 }
 
 /* What the command has made itself is no code that it started from. */
@@ -198,6 +239,7 @@ static int observe_command(struct story *s, struct tracer **ret_tracer,
 		.mask = s->front->mask,
 		.ignored = s->front->ignored,
 		.control = s->front->control,
+		.run = run->meta.uid,
 		.sink = observe_event,
 		.before_change = observe_before_change,
 		.before_unmount = observe_before_unmount,
@@ -355,6 +397,7 @@ static int run_in_project(const struct args *args, struct project *project,
 	struct run_options options = { 0 };
 	/* Too large for a stack that a signal may hit; one run per process. */
 	static struct story story;
+	const struct front_body body = { tell_story, rescue, &story };
 	struct run *run = &story.run;
 	char **argv = command->argv;
 	int r = run_options_parse(args, &project->config, &options);
@@ -384,7 +427,7 @@ static int run_in_project(const struct args *args, struct project *project,
 	if (r)
 		return r;
 	story.file = file.data;
-	r = front_run(tell_story, &story, options.quiet);
+	r = front_run(&body, options.quiet);
 	if (r < 0)
 		return run_plain(argv, story.envp, strerror(-r));
 	*ret_told = true;

@@ -12,6 +12,7 @@
 #include "project.h"
 #include "run/run.h"
 #include "store/store.h"
+#include "trace/hybrid/hybrid.h"
 
 DEFINE_CLEANUP(DIR *, closedir)
 
@@ -23,6 +24,16 @@ static bool ends_with(const char *name, const char *end)
 	size_t len = strlen(end);
 
 	return n > len && strcmp(name + n - len, end) == 0;
+}
+
+/* What programs had told and the killed tracer had not read. */
+static void add_told(void *ctx, const struct event *ev)
+{
+	struct fold_change change;
+	struct run *run = ctx;
+
+	(void)fold_add(run->fold, observe_redacted(run, ev), &change);
+	observe_moved_dir(run, ev);
 }
 
 /* Folds the events and finds out how the command ended, if it did. */
@@ -48,6 +59,8 @@ static void replay(struct run *run, struct journal_reader *reader)
 		(void)fold_add(run->fold, ev, &change);
 		observe_moved_dir(run, ev);
 	}
+	if (run->interrupted)
+		(void)hybrid_recover(run->meta.uid, root, add_told, run);
 	run->alive_ns = journal_alive_ns(reader);
 	if (run->alive_ns < last_ns)
 		run->alive_ns = last_ns;
@@ -73,8 +86,10 @@ static void recall_git(struct run *run)
 			   "tree");
 }
 
+/* `ret_uid` is the run's, as far as that could be read. */
 static int record_journal(struct project *project, struct store *store,
-			  struct journal_reader *reader, struct roar_error *err)
+			  struct journal_reader *reader, char ret_uid[9],
+			  struct roar_error *err)
 {
 	struct run_options options = { .kind = "run", .quiet = true };
 	CLEANUP(run_release) struct run run = { 0 };
@@ -89,6 +104,7 @@ static int record_journal(struct project *project, struct store *store,
 		r = run_meta_decode(&run.pool, meta, len, &run.meta);
 	if (r < 0)
 		return r;
+	memcpy(ret_uid, run.meta.uid, sizeof(run.meta.uid));
 	run.recovered = true;
 	recall_git(&run);
 	replay(&run, reader);
@@ -106,15 +122,18 @@ static int recover_one(struct project *project, struct store *store, int dirfd,
 {
 	CLEANUP(journal_reader_freep) struct journal_reader *reader = NULL;
 	struct roar_error why = { 0 };
+	char uid[9] = "";
 	int r = journal_open(dirfd, name, &reader);
 
 	if (r == -EBUSY || r == -ENOENT)
 		return 0; /* its run is alive, or someone else was faster */
 	if (r == 0)
-		r = record_journal(project, store, reader, &why);
+		r = record_journal(project, store, reader, uid, &why);
 	/* Recorded now, or before the journal could be removed, or nothing in it. */
 	if (r == 0 || r == -EEXIST || r == -ENODATA) {
 		(void)unlinkat(dirfd, name, 0);
+		if (*uid)
+			hybrid_forget(uid);
 		return r == 0;
 	}
 	/* Not ours to understand, so not ours to remove. */

@@ -3,12 +3,14 @@
 
 #include <errno.h>
 
+#include "base/clock.h"
 #include "peer.h"
 #include "trace/ebpf/session.h"
 
 enum {
 	SPARE = 2, /* rings kept ready for runs to come */
 	PER_USER = EBPF_RINGS - 2, /* nobody can have them all */
+	LINGER_NS = 100000000, /* hooks outlast the last run for so long */
 };
 
 static bool is_ready(const struct runs *r, unsigned i)
@@ -44,6 +46,7 @@ bool runs_any(const struct runs *r)
 
 void runs_unload(struct runs *r)
 {
+	r->linger_end_ns = 0;
 	ebpf_close(TAKE_PTR(r->programs));
 }
 
@@ -73,6 +76,39 @@ static void lend(struct runs *r, const struct session *session, uid_t uid)
 	}
 }
 
+/* The kernel takes ten milliseconds to hook in again what was just taken off, which
+ * the runs of a script, one after another, would all wait for.  So the last one's
+ * watch is ours for a moment. */
+static void unwatch(struct runs *r)
+{
+	if (runs_any(r))
+		ebpf_unwatch(r->programs);
+	else
+		r->linger_end_ns = clock_mono_ns() + LINGER_NS;
+}
+
+int runs_rest_ms(struct runs *r)
+{
+	int64_t left = r->linger_end_ns - clock_mono_ns();
+
+	if (!r->linger_end_ns)
+		return -1;
+	if (left > 0)
+		return (int)(left / 1000000) + 1;
+	r->linger_end_ns = 0;
+	ebpf_unwatch(r->programs);
+	return -1;
+}
+
+/* A watch that was kept is the new run's. */
+static int watch(struct runs *r)
+{
+	if (!r->linger_end_ns)
+		return ebpf_watch(r->programs);
+	r->linger_end_ns = 0;
+	return 0;
+}
+
 void runs_end(struct runs *r, struct session *session)
 {
 	int ring = session ? session_fd(session) : -1;
@@ -82,6 +118,7 @@ void runs_end(struct runs *r, struct session *session)
 		if (!r->lent[i] || ebpf_maps(r->programs)->rings[i] != ring)
 			continue;
 		r->lent[i] = false;
+		unwatch(r);
 		ebpf_retire_ring(r->programs, i);
 	}
 }
@@ -108,8 +145,12 @@ int runs_start(struct runs *r, uid_t uid, int pidfd, pid_t pid,
 		e = renew_one(r);
 	if (e == 0)
 		e = session_open(ebpf_maps(r->programs), &session);
-	if (e < 0)
+	if (e == 0)
+		e = watch(r);
+	if (e < 0) {
+		session_close(session);
 		return e;
+	}
 	lend(r, session, uid);
 	e = begin(session, uid, pidfd, pid);
 	if (e < 0) {

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "peer.h"
 #include "protocol.h"
 #include "runs.h"
@@ -107,99 +108,26 @@ static int host_state(void *ctx, struct session_state *ret)
 
 /* ---- messages ---- */
 
-/* Room for a packet that is too long, so that it is seen to be. */
-struct packet {
-	char data[sizeof(struct roard_request) + 8];
-	ssize_t len;
-	int fd;
-	bool bad; /* more descriptors than one, or longer still */
-};
-
-static void close_all(struct cmsghdr *c)
-{
-	size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-
-	for (size_t i = 0; i < n; i++) {
-		int fd;
-
-		memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
-		(void)close(fd);
-	}
-}
-
-static void take_descriptors(struct msghdr *m, struct packet *p)
-{
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		if (p->fd < 0 && c->cmsg_len == CMSG_LEN(sizeof(int))) {
-			memcpy(&p->fd, CMSG_DATA(c), sizeof(p->fd));
-			continue;
-		}
-		close_all(c);
-		p->bad = true;
-	}
-}
-
-static void receive(int fd, struct packet *p)
-{
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
-	struct iovec iov = { p->data, sizeof(p->data) };
-	struct msghdr m = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control,
-		.msg_controllen = sizeof(control),
-	};
-
-	*p = (struct packet){ .fd = -1 };
-	p->len = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	if (p->len < 0)
-		return;
-	take_descriptors(&m, p);
-	p->bad |= (m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
-}
-
-/* A client that does not read its replies is no client. */
-static bool reply(int to, const struct roard_reply *a, int ring)
-{
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
-	struct iovec iov = { (void *)a, sizeof(*a) };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
-
-	if (ring >= 0) {
-		struct cmsghdr *c = (struct cmsghdr *)control;
-
-		m.msg_control = control;
-		m.msg_controllen = sizeof(control);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &ring, sizeof(ring));
-	}
-	return sendmsg(to, &m, MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(*a);
-}
-
 static void serve_client(struct client *c)
 {
 	const struct protocol_host host = { host_start, host_state, c };
+	/* Room for a packet that is too long, so that it is told. */
+	char data[sizeof(struct roard_request) + 8];
+	CLEANUP(closep) int fd = -1;
+	ssize_t n = fd_receive(c->fd, data, sizeof(data), MSG_DONTWAIT, &fd);
 	struct roard_reply a;
-	struct packet p;
 	int ring;
 	bool ours;
 
-	receive(c->fd, &p);
-	if (p.len < 0 && (errno == EAGAIN || errno == EINTR))
+	if (n == -EAGAIN)
 		return;
-	if (p.len <= 0 || p.bad) {
-		closep(&p.fd);
+	if (n <= 0) {
 		drop(c);
 		return;
 	}
-	ours = protocol_answer(&host, c->uid, p.data, (size_t)p.len, p.fd, &a,
-			       &ring);
-	closep(&p.fd);
-	if (!reply(c->fd, &a, ring) || !ours)
+	ours = protocol_answer(&host, c->uid, data, (size_t)n, fd, &a, &ring);
+	/* A client that does not read its replies is no client. */
+	if (fd_send(c->fd, &a, sizeof(a), ring, MSG_DONTWAIT) < 0 || !ours)
 		drop(c);
 }
 
@@ -238,6 +166,12 @@ static int patience_ms(const struct server *s)
 	return end > now ? (int)((end - now) / 1000000) + 1 : 0;
 }
 
+/* The nearer of two times, where -1 is never. */
+static int nearer_ms(int a, int b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
 static void become_idle(struct server *s)
 {
 	runs_unload(&s->runs);
@@ -249,15 +183,17 @@ static int loop(struct server *s)
 {
 	while (!s->over) {
 		bool more = runs_prepare(&s->runs);
+		int rest_ms = runs_rest_ms(&s->runs);
 		int n;
 
 		fill_poll(s);
-		n = poll(s->polled, SLOTS, more ? 0 : patience_ms(s));
+		n = poll(s->polled, SLOTS,
+			 more ? 0 : nearer_ms(rest_ms, patience_ms(s)));
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		if (n > 0)
 			serve_polled(s);
-		else if (n == 0 && !more)
+		else if (n == 0 && !more && patience_ms(s) == 0)
 			become_idle(s);
 	}
 	return 0;

@@ -2,7 +2,8 @@
  *
  * One thread waits for everything.  A connection is at most one run.  Programs are
  * loaded when the first run wants them, and unloaded when there has been none for
- * a while, because they cost every system call of the machine a little.
+ * a while.  They are hooked into system calls, which costs every one of the machine a
+ * little, only while there are runs.
  *
  * Every run has a ring that nobody has seen before: who keeps the descriptor of his
  * ring longer than his run learns nothing from it.  Rings are renewed while there

@@ -20,9 +20,11 @@ WORK = ("echo a >a; echo ready; read x; cat a >b; echo again; read x; "
 class Run:
     """A run that waits for us, with all its processes known."""
 
-    def __init__(self, place, script=WORK, **options):
+    def __init__(self, place, script=WORK, tracer="auto", command=None,
+                 **options):
         self.place = place
-        self.process = place.popen("run", "-q", "sh", "-c", script,
+        self.process = place.popen("run", "-q", "--tracer", tracer,
+                                   *(command or ["sh", "-c", script]),
                                    stdin=subprocess.PIPE, **options)
         assert self.process.stdout.readline() == b"ready\n"
         self.front = self.process.pid
@@ -78,14 +80,17 @@ def test_a_journal_exists_while_the_command_runs_and_not_after(project):
     assert len(project.jobs()) == 1
 
 
-def test_the_tracer_killed_while_the_command_runs(project):
-    run = Run(project)
+@pytest.mark.parametrize("tracer, code", [("ptrace", 137), ("hybrid", 0),
+                                          ("preload", 0)])
+def test_the_tracer_killed_while_the_command_runs(project, tracer, code):
+    run = Run(project, tracer=tracer)
     os.kill(run.tracer, signal.SIGKILL)
     run.go_on()
     run.go_on()
     run.end()
     run.settle()
-    assert run.process.returncode != 0
+    assert run.process.returncode == code
+    assert project.exists("c") == (code == 0)
     assert_nobody_stopped(project)
     assert_interrupted(project)
     assert "a" in names_of(project, project.last()["outputs"])
@@ -101,6 +106,88 @@ def test_the_tracer_killed_says_so_in_one_line(project):
     _, err = process.communicate(timeout=30)
     assert len(err.splitlines()) == 1
     assert err.startswith(b"roar: ")
+
+
+@pytest.mark.parametrize("end, code", [("exit 7", 7), ("kill -TERM $$", 143)])
+@pytest.mark.parametrize("tracer", ["hybrid", "preload"])
+def test_the_tracer_killed_the_front_ends_as_the_command_does(project, tracer,
+                                                              end, code):
+    run = Run(project, "echo ready; read x; " + end, tracer)
+    os.kill(run.tracer, signal.SIGKILL)
+    time.sleep(0.1)
+    assert run.process.poll() is None
+    run.go_on()
+    _, err = run.end()
+    assert run.process.returncode == code
+    assert b"the command goes on unobserved" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_the_tracer_killed_signals_still_reach_the_command(project):
+    run = Run(project, "trap 'echo term; exit 3' TERM; echo ready; "
+              "while :; do sleep 0.05; done", "hybrid")
+    os.kill(run.tracer, signal.SIGKILL)
+    time.sleep(0.1)
+    os.kill(run.front, signal.SIGTERM)
+    out, _ = run.end()
+    assert (run.process.returncode, out) == (3, b"term\n")
+
+
+def test_the_tracer_killed_the_front_stops_with_the_command(project):
+    run = Run(project, tracer="hybrid")
+    os.kill(run.tracer, signal.SIGKILL)
+    time.sleep(0.1)
+    os.kill(run.tree[0], signal.SIGSTOP)
+    until(lambda: state_of(run.front) == "T", "the stop")
+    assert state_of(run.tree[0]) in "Tt"
+    os.kill(run.tree[0], signal.SIGCONT)
+    os.kill(run.front, signal.SIGCONT)
+    run.go_on()
+    run.go_on()
+    run.end()
+    assert run.process.returncode == 0
+
+
+# Reads and creates files in ways that nobody is asked about.
+TELLS = """
+import os, sys
+print("ready", flush=True)
+sys.stdin.readline()
+for i in range(20):
+    os.close(os.open(f"in{i}", os.O_RDONLY))
+    os.close(os.open(f"out{i}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
+print("told", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("front", [True, False])
+@pytest.mark.parametrize("tracer", ["hybrid", "preload"])
+def test_what_programs_told_a_tracer_that_was_killed_is_not_lost(
+        project, tracer, front):
+    """It does not get to read the log, which the front or the next roar does."""
+    for i in range(20):
+        project.write(f"in{i}", age=0)
+    time.sleep(0.05)
+    run = Run(project, tracer=tracer,
+              command=[sys.executable, "-I", "-S", "-c", TELLS])
+    os.kill(run.tracer, signal.SIGSTOP)
+    run.go_on()
+    assert run.process.stdout.readline() == b"told\n"
+    if not front:
+        os.kill(run.front, signal.SIGKILL)
+    os.kill(run.tracer, signal.SIGKILL)
+    run.go_on()
+    run.end()
+    run.settle()
+    assert_interrupted(project)
+    job = project.last()
+    names = sorted(f"{kind}{i}" for kind in ("in", "out") for i in range(20))
+    assert names == sorted(n for n in names_of(project, job["inputs"]) +
+                           names_of(project, job["outputs"])
+                           if n.startswith(("in", "out")))
+    assert [n for n in os.listdir("/dev/shm")
+            if n.endswith("-" + job["job_uid"])] == []
 
 
 def test_the_front_killed_the_run_goes_on_and_is_recorded(project):
@@ -522,6 +609,23 @@ def test_what_sudo_makes_belongs_to_who_typed_it(sudo):
                 assert os.stat(path).st_uid == ORDINARY, path
     user.sh("echo b >b")
     assert len(user.jobs()) == 2
+
+
+def test_what_sudo_sets_belongs_to_who_typed_it(sudo):
+    user, as_root = sudo
+    shutil.rmtree(user.path(".roar"))
+    user.write(".git/config")
+    os.chown(user.path(".git"), ORDINARY, ORDINARY)
+    as_root("init", "--yes")
+    as_root("config", "set", "hints.enabled", "false")
+    as_root("env", "set", "A", "b")
+    as_root("filter", "add", "*.log")
+    as_root("tracer", "use", "auto")
+    for name in (".gitignore", ".roar/config.toml", ".roar/roar.db"):
+        assert os.stat(user.path(name)).st_uid == ORDINARY, name
+    assert user("env", "get", "A").out == "b\n"
+    user.sh("echo $A >a")
+    assert user.read("a") == b"b\n"
 
 
 def test_sudo_works_in_a_project_where_root_has_left_files(sudo):

@@ -1,9 +1,11 @@
 """roard: eBPF for those who may not load programs, and for nobody else's eyes."""
 
 import array
+import contextlib
 import json
 import mmap
 import os
+import re
 import shutil
 import signal
 import socket
@@ -59,12 +61,27 @@ class Daemon:
         s.connect(self.socket)
         return s
 
+    def kept(self, what):
+        """What /proc says of each of its descriptors, as they come and go."""
+        folder = f"/proc/{self.process.pid}/{what}"
+        for name in os.listdir(folder):
+            path = os.path.join(folder, name)
+            with contextlib.suppress(FileNotFoundError):
+                if what == "fd":
+                    yield os.readlink(path)
+                else:
+                    with open(path, encoding="utf-8") as f:
+                        yield f.read()
+
     def links(self):
         """How many programs it has attached."""
-        folder = f"/proc/{self.process.pid}/fd"
-        return sum("bpf_link" in os.readlink(os.path.join(folder, name))
-                   or "bpf-link" in os.readlink(os.path.join(folder, name))
-                   for name in os.listdir(folder))
+        return sum("bpf_link" in name or "bpf-link" in name
+                   for name in self.kept("fd"))
+
+    def hooks(self):
+        """How many of them every system call of the machine passes."""
+        return sum(bool(re.search(r"^tp_name:\s*sys_", info, re.M))
+                   for info in self.kept("fdinfo"))
 
     def end(self):
         if self.process.poll() is None:
@@ -197,7 +214,7 @@ def test_the_daemon_killed_the_command_goes_on(daemon, nobody):
     assert "a" in names_of(nobody, job["outputs"])
     # And the next run takes another tracer.
     nobody.sh("echo c >c")
-    assert nobody.last()["tracer"] == "ptrace"
+    assert nobody.last()["tracer"] == "hybrid"
 
 
 def test_the_daemon_stopped_keeps_nobody_waiting_for_long(daemon, nobody):

@@ -9,7 +9,7 @@ import pytest
 
 from helpers import gaps_of, lines, names_of
 
-NAMES = ["ptrace", "hybrid", "ebpf", "preload"]
+NAMES = ["ebpf", "hybrid", "ptrace", "preload"]
 NO_LIBRARY = {"ROAR_PRELOAD_LIBRARY": "/nowhere/libroar-preload.so"}
 NO_DAEMON = {"ROAR_ROARD_SOCKET": "/nowhere/roard.sock"}
 
@@ -46,12 +46,20 @@ def test_status_outside_of_a_project(empty):
     assert "no project" in empty("tracer").out
 
 
-def test_an_ordinary_user_gets_ptrace_without_asking(user):
+def test_an_ordinary_user_gets_hybrid_without_asking(user):
     status = user.json("tracer", "status", env=NO_DAEMON)
-    assert status["auto"] == "ptrace"
+    assert status["auto"] == "hybrid"
     assert not is_ready(user, "ebpf", env=NO_DAEMON)
     user.run("true", env=NO_DAEMON)
-    assert user.last()["tracer"] == "ptrace"
+    assert user.last()["tracer"] == "hybrid"
+
+
+@pytest.mark.parametrize("tracer", ["ptrace", "hybrid", "preload"])
+def test_how_every_process_ended_is_recorded(project, tracer):
+    project("run", "-q", "--tracer", tracer, "sh", "-c",
+            "sh -c 'exit 3'; sh -c 'kill -TERM $$'; sh -c true; exit 0")
+    rows = project.database().execute("SELECT status FROM processes")
+    assert sorted(status for status, in rows) == [0, 0, 15, 3 << 8]
 
 
 # ---- the default ----

@@ -152,11 +152,14 @@ static void act_known(void)
 		close_ok(open("r1", O_RDONLY));
 }
 
+static int errno_at_start;
+
 static void act_errno(void)
 {
 	char *volatile none = NULL; /* the compiler must not know */
 	char **volatile nobody = NULL;
 
+	CHECK(errno_at_start == 0);
 	errno = 1234;
 	close_ok(open("r1", O_RDONLY));
 	close_ok(open("e1", O_WRONLY | O_CREAT | O_TRUNC, 0644));
@@ -281,8 +284,11 @@ static void wait_ok(pid_t pid)
 
 static void act_fork(void)
 {
-	pid_t pid = fork();
+	pid_t pid;
 
+	errno = 1234;
+	pid = fork();
+	CHECK(errno == 1234); /* on both sides */
 	if (pid == 0) {
 		close_ok(open("r1", O_RDONLY));
 		_exit(0);
@@ -472,6 +478,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
+	errno_at_start = errno;
 	for (size_t i = 0; argc > 1 && i < sizeof(acts) / sizeof(acts[0]);
 	     i++) {
 		if (strcmp(acts[i].name, argv[1]) != 0)

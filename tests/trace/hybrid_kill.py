@@ -6,8 +6,8 @@
 A command (a shell with children; then STATIC, a static program whose every open
 waits for an answer) runs under the hybrid and the plain preload tracer while the
 tracer, its guardian or, with ROAR, the front process is killed at a random moment.
-The command must end with its right output and status, nothing of the tracer may
-be left behind, and a killed guardian must not even make the record incomplete."""
+The command must end with its right output and status, which the front tells, nothing
+of the tracer may be left behind, and a killed guardian must not even make the record incomplete."""
 
 import argparse
 import os
@@ -78,7 +78,7 @@ def await_nothing(what, look):
         time.sleep(0.02)
 
 
-def run(argv, delay, victims, where):
+def run(argv, delay, victims, where, after=None):
     """Starts it, kills after a while, returns what the command said."""
     with subprocess.Popen(argv, cwd=where, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE,
@@ -92,6 +92,8 @@ def run(argv, delay, victims, where):
         # The pipe ends when the command does, whoever its parent is now.
         out = child.stdout.read().decode()
         child.wait(PATIENCE)
+    if after:
+        subprocess.run(after, cwd=where, stdout=subprocess.DEVNULL, check=True)
     await_nothing("a guardian", lambda: any(
         stat(p)[0] == "roar-guardian" for p in ours))
     await_nothing("a log", lambda: any(
@@ -152,9 +154,13 @@ def front(args):
 
             def victims(pid, whom=whom):
                 return [pid] if whom == "front" else children_of(pid)[:1]
-            said, _, _ = run(argv, delay, victims, where)
-            check(f"roar run, {whom} killed after {delay:.3f} s", said,
-                  EXPECTED)
+            # What is left then, the next command takes away.
+            said, code, _ = run(argv, delay, victims, where,
+                                [args.roar, "log"])
+            name = f"roar run, {whom} killed after {delay:.3f} s"
+            check(name, said, EXPECTED)
+            if whom == "tracer" and code != 0:
+                raise AssertionError(f"{name}: the front ended with {code}")
 
 
 def main():

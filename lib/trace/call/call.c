@@ -26,9 +26,16 @@ int observer_init(struct observer *o, const struct tracer_job *job)
 	return o->event ? 0 : -ENOMEM;
 }
 
+void observer_attach(struct observer *o, pid_t tid)
+{
+	memory_attach(&o->memory, tid);
+	resolver_hold(&o->resolver, tid);
+	held_attach(&o->proof.table, tid);
+}
+
 void observer_release(struct observer *o)
 {
-	memory_attach(&o->memory, 0);
+	observer_attach(o, 0);
 	tree_release(&o->tree);
 	resolver_release(&o->resolver);
 	str_release(&o->name);
@@ -56,6 +63,10 @@ void call_emit(struct observer *o, const struct tracee *t, enum event_kind kind,
 
 	if (o->quiet)
 		return;
+	if ((path && str_error(path) < 0) || (path2 && str_error(path2) < 0)) {
+		call_gap(o, t, EVENT_GAP_MEMORY, NULL);
+		return;
+	}
 	if (len > EVENT_PATH_MAX || len2 > EVENT_PATH_MAX) {
 		call_gap(o, t, EVENT_GAP_PATH, "path too long");
 		return;
@@ -97,12 +108,12 @@ static struct timespec timespec_of(struct statx_timestamp t)
 	return (struct timespec){ t.tv_sec, t.tv_nsec };
 }
 
-int call_look(struct observer *o, const struct str *path, struct stat *ret)
+static int look_from(struct observer *o, int dirfd, const char *name,
+		     struct stat *ret)
 {
 	struct statx sx;
 
-	if (statx(AT_FDCWD, path->data, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS,
-		  &sx) < 0)
+	if (statx(dirfd, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &sx) < 0)
 		return -errno;
 	o->locked = sx.stx_attributes &
 		    (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND);
@@ -119,6 +130,17 @@ int call_look(struct observer *o, const struct str *path, struct stat *ret)
 		.st_ctim = timespec_of(sx.stx_ctime),
 	};
 	return 0;
+}
+
+int call_look(struct observer *o, const struct str *path, struct stat *ret)
+{
+	return look_from(o, AT_FDCWD, path->data, ret);
+}
+
+int call_look_name(struct observer *o, struct stat *ret)
+{
+	return look_from(o, o->resolver.base,
+			 o->name.data + o->resolver.base_len, ret);
 }
 
 void call_tell_change(struct observer *o, const struct str *path,
@@ -188,6 +210,7 @@ bool call_await_unseen(struct tracee *t, const char *path)
 static bool enter_chdir(struct observer *o, struct tracee *t)
 {
 	o->tree.n_chdir++;
+	resolver_let_go(&o->resolver);
 	return call_await(t, CALL_CHDIR, 0, &call_no_file, NULL, NULL);
 }
 
@@ -195,6 +218,7 @@ static void end_chdir(struct observer *o)
 {
 	o->tree.n_chdir--;
 	o->tree.cwd_generation++;
+	resolver_let_go(&o->resolver);
 }
 
 static void process_name(pid_t tid, char *buf, size_t size)
@@ -215,10 +239,10 @@ static void done_io_uring(struct observer *o, struct tracee *t)
 	call_gap(o, t, EVENT_GAP_IO_URING, exe);
 }
 
-/* The next open looks at the limit again. */
-static bool enter_limit(struct tracee *t)
+/* Of any process: the next opens look at the limit again. */
+static bool enter_limit(struct observer *o)
 {
-	t->process->n_opens = 0;
+	o->tree.limit_ns = o->now_ns;
 	return false;
 }
 
@@ -260,6 +284,7 @@ static bool enter_umount(struct observer *o, struct tracee *t, uint64_t path)
 			 (size_t)n, &o->name) == 0 &&
 	    resolve_follow(t, &o->name, &st) == 0)
 		o->job->before_unmount(o->job->ctx, o->name.data, o->name.len);
+	resolver_let_go(&o->resolver);
 	return await_result(t, CALL_NAMESPACE);
 }
 
@@ -284,7 +309,7 @@ static bool enter_other(struct observer *o, struct tracee *t, enum call call,
 		return await_result(t, call);
 	case CALL_LIMIT:
 	case CALL_PRLIMIT:
-		return enter_limit(t);
+		return enter_limit(o);
 	case CALL_CREDENTIALS:
 	case CALL_PRCTL:
 		return enter_restricted(t);

@@ -68,6 +68,10 @@ struct observer {
 int observer_init(struct observer *o, const struct tracer_job *job);
 void observer_release(struct observer *o);
 
+/* This thread is the one that stops most (0: there is none): what is asked of it at
+ * every stop is kept open. */
+void observer_attach(struct observer *o, pid_t tid);
+
 /* Calls the job's tick when its time has come. */
 void observer_tick(struct observer *o);
 
@@ -160,6 +164,9 @@ static inline bool call_is_doubtful(const struct tracee *t)
 /* lstat() that also finds out what is special about the file (o->locked,
  * o->mounted).  0, or a negative errno. */
 int call_look(struct observer *o, const struct str *path, struct stat *ret);
+
+/* The same for o->name, which has just been resolved. */
+int call_look_name(struct observer *o, struct stat *ret);
 
 /* Does this error of resolve_name() or a look say that the call must fail, too?
  * Others only say that we cannot see what the process sees. */

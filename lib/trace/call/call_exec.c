@@ -4,7 +4,6 @@
  * first line names, the program and the program's loader.  None of that is a
  * system call, so after a successful execve() the files are read the way the
  * kernel did. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,18 +11,13 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/fd.h"
+#include "base/proc.h"
 #include "base/quote.h"
 #include "trace/call/call.h"
 #include "trace/call/loader.h"
 #include "trace/call/memory.h"
 
-enum {
-	HEAD_LEN = 4096, /* enough for a first line or an ELF header */
-	CHAIN_MAX = 5, /* the kernel's own limit on nested scripts */
-	COMMAND_MAX = 4096, /* bytes kept of a command line */
-};
+enum { COMMAND_MAX = 4096 }; /* bytes kept of a command line */
 
 /* Success is an event of its own; the name of a failed one is overwritten by the
  * next. */
@@ -44,42 +38,32 @@ bool call_execve(struct observer *o, struct tracee *t,
 
 /* ---- what the kernel loaded ---- */
 
-static ssize_t read_head(const char *path, char head[HEAD_LEN])
-{
-	CLEANUP(closep)
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-	if (fd < 0)
-		return -errno;
-	return fd_read_all(fd, head, HEAD_LEN - 1);
-}
-
-static void emit_loaded(struct observer *o, struct tracee *t,
+static bool emit_loaded(struct observer *o, struct tracee *t,
 			const struct str *path, unsigned flags,
-			const struct str *command)
+			const struct str *command, struct stat *ret_stat)
 {
-	struct stat st;
-
-	if (stat(path->data, &st) == 0)
-		call_emit(o, t, EVENT_EXEC, flags, 0, &st, path, command);
+	if (stat(path->data, ret_stat) < 0)
+		return false;
+	call_emit(o, t, EVENT_EXEC, flags, 0, ret_stat, path, command);
+	return true;
 }
 
 /* Sends `path` and whatever it needs to run. */
 static void emit_chain(struct observer *o, struct tracee *t, struct str *path,
 		       unsigned flags, const struct str *command)
 {
-	char head[HEAD_LEN];
+	char head[LOADER_HEAD];
 
-	for (int depth = 0; depth < CHAIN_MAX; depth++) {
+	for (int depth = 0; depth < LOADER_CHAIN; depth++) {
 		const char *next;
 		struct stat st;
 		ssize_t n;
 
-		emit_loaded(o, t, path, flags, depth ? NULL : command);
-		n = read_head(path->data, head);
-		if (n <= 0)
-			return;
-		next = loader_of(head, (size_t)n);
+		n = emit_loaded(o, t, path, flags, depth ? NULL : command,
+				&st) ?
+			    loader_read_known(path->data, &st, head) :
+			    0;
+		next = n > 0 ? loader_of(head, (size_t)n) : NULL;
 		if (!next)
 			return;
 		if (resolve_name(&o->resolver, &o->tree, t, AT_FDCWD, next,
@@ -102,18 +86,11 @@ void call_exec_quote(struct str *out, const char *words, size_t n)
 /* The command line as the process sees it, quoted, cut. */
 static void read_command(pid_t tid, struct str *out)
 {
-	CLEANUP(closep) int fd = -1;
 	char text[COMMAND_MAX + 1];
-	char path[32];
-	ssize_t n;
+	ssize_t n = proc_read(tid, "cmdline", text, sizeof(text));
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : fd_read_all(fd, text, COMMAND_MAX);
-	if (n <= 0)
-		return;
-	text[n] = '\0';
-	call_exec_quote(out, text, (size_t)n);
+	if (n > 0)
+		call_exec_quote(out, text, (size_t)n);
 }
 
 static bool changes_rights(const char *exe)

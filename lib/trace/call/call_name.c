@@ -200,7 +200,7 @@ bool call_unlink(struct observer *o, struct tracee *t,
 	if (r == 0 && unlinks_recent(o, t))
 		return false;
 	if (r == 0)
-		r = call_look(o, &o->name, &st);
+		r = call_look_name(o, &st);
 	if (r < 0)
 		return out_of_reach(t, r, a->path);
 	if (S_ISDIR(st.st_mode))

@@ -157,7 +157,7 @@ bool call_open(struct observer *o, struct tracee *t, const struct call_args *a)
 		return out_of_sight(o, t, flags, r);
 	if (reads_recent(o, t, flags))
 		return false;
-	r = call_look(o, &o->name, &st);
+	r = call_look_name(o, &st);
 	if (r == -ENOENT)
 		return open_new(o, t, flags);
 	if (r < 0)

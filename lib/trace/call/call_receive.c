@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/proc.h"
 #include "trace/call/call.h"
 #include "trace/call/memory.h"
 
@@ -38,16 +39,40 @@ int call_descriptor_flags(pid_t tid, int fd, unsigned *ret_flags)
 	return 0;
 }
 
+/* Descriptors of a process that is ending are shut to its own user. */
+static bool is_ending(pid_t tid)
+{
+	char text[16];
+
+	return proc_read(tid, "cmdline", text, sizeof(text)) == -ESRCH;
+}
+
+/* A descriptor could not be looked at: because it has no file or is closed again, or
+ * because we have none left ourselves, or are not allowed to. */
+static void unlisted(struct observer *o, struct tracee *t, int error)
+{
+	if (error == -EINVAL || error == -ENOENT || error == -ESRCH ||
+	    (error == -EACCES && is_ending(t->tid)))
+		return;
+	call_gap(o, t, EVENT_GAP_PATH, "a descriptor could not be looked at");
+}
+
 void call_scan_file(struct observer *o, struct tracee *t, int fd, unsigned skip)
 {
 	unsigned flags = EVENT_INHERITED;
-	unsigned open_flags;
+	unsigned open_flags = 0;
 	struct stat st;
+	int r = resolve_fd(t->tid, fd, &o->name, &st);
 
-	if (resolve_fd(t->tid, fd, &o->name, &st) < 0 || !S_ISREG(st.st_mode))
+	if (r == 0 && !S_ISREG(st.st_mode))
 		return;
-	if (call_descriptor_flags(t->tid, fd, &open_flags) < 0 ||
-	    (open_flags & (skip | O_PATH)))
+	if (r == 0)
+		r = call_descriptor_flags(t->tid, fd, &open_flags);
+	if (r < 0) {
+		unlisted(o, t, r);
+		return;
+	}
+	if (open_flags & (skip | O_PATH))
 		return;
 	if ((open_flags & O_ACCMODE) != O_WRONLY)
 		flags |= EVENT_READ;
@@ -68,8 +93,10 @@ void call_scan_files(struct observer *o, struct tracee *t, bool at_start)
 		return;
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)t->tid);
 	dir = opendir(path);
-	if (!dir)
+	if (!dir) {
+		unlisted(o, t, -errno);
 		return;
+	}
 	while ((entry = readdir(dir)))
 		if (entry->d_name[0] != '.')
 			call_scan_file(o, t, atoi(entry->d_name),
@@ -103,6 +130,14 @@ static void scan_rights(struct observer *o, struct tracee *t, struct cmsghdr *c)
 	}
 }
 
+static bool fits(const struct msghdr *m, const struct cmsghdr *c)
+{
+	size_t at = (size_t)((const char *)c - (const char *)m->msg_control);
+
+	return c->cmsg_len >= CMSG_LEN(0) &&
+	       c->cmsg_len <= m->msg_controllen - at;
+}
+
 void call_recvmsg_done(struct observer *o, struct tracee *t)
 {
 	_Alignas(struct cmsghdr) char control[CONTROL_MAX];
@@ -120,8 +155,9 @@ void call_recvmsg_done(struct observer *o, struct tracee *t)
 			m.msg_controllen) < 0)
 		return;
 	m.msg_control = control;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))
-		if (c->cmsg_len >= CMSG_LEN(0) &&
-		    c->cmsg_len <= m.msg_controllen)
-			scan_rights(o, t, c);
+	/* Another thread may have written there since: a length that lies would
+	 * lead round in circles. */
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c && fits(&m, c);
+	     c = CMSG_NXTHDR(&m, c))
+		scan_rights(o, t, c);
 }

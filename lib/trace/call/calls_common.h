@@ -2,14 +2,14 @@
  *
  * One list, so that a call which is observed on one machine is observed on all.
  * Included by the calls_*.c files alone: the numbers are those of the machine it
- * is compiled for.  Younger than some headers are 446, landlock_restrict_self, and
- * 452, fchmodat2. */
+ * is compiled for.  Younger than some headers are 442, mount_setattr, 446,
+ * landlock_restrict_self, 452, fchmodat2, 463, setxattrat, and 466, removexattrat. */
 #ifndef ROAR_TRACE_CALL_CALLS_COMMON_H
 #define ROAR_TRACE_CALL_CALLS_COMMON_H
 
 #include <sys/syscall.h>
 
-/* The most frequent one first: the filter looks in this order. */
+/* The most frequent one first: call_find() looks in this order. */
 #define CALLS_COMMON                                                          \
 	{ SYS_openat, CALL_OPENAT }, { SYS_ioctl, CALL_ATTRIBUTES },          \
 		{ SYS_openat2, CALL_OPENAT2 },                                \
@@ -26,7 +26,7 @@
 		{ SYS_unshare, CALL_NAMESPACE },                              \
 		{ SYS_setns, CALL_NAMESPACE }, { SYS_mount, CALL_NAMESPACE }, \
 		{ SYS_umount2, CALL_UMOUNT },                                 \
-		{ SYS_move_mount, CALL_NAMESPACE },                           \
+		{ SYS_move_mount, CALL_NAMESPACE }, { 442, CALL_NAMESPACE },  \
 		{ SYS_open_by_handle_at, CALL_HANDLE },                       \
 		{ SYS_io_uring_setup, CALL_IO_URING },                        \
 		{ SYS_recvmsg, CALL_RECVMSG },                                \
@@ -49,7 +49,8 @@
 		{ SYS_fsetxattr, CALL_RIGHTS },                               \
 		{ SYS_removexattr, CALL_RIGHTS },                             \
 		{ SYS_lremovexattr, CALL_RIGHTS },                            \
-		{ SYS_fremovexattr, CALL_RIGHTS }, { SYS_clone, CALL_CLONE }, \
+		{ SYS_fremovexattr, CALL_RIGHTS }, { 463, CALL_RIGHTS },      \
+		{ 466, CALL_RIGHTS }, { SYS_clone, CALL_CLONE },              \
 		{ SYS_clone3, CALL_CLONE3 },                                  \
 	{                                                                     \
 		SYS_prctl, CALL_PRCTL                                         \

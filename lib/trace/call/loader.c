@@ -2,8 +2,15 @@
 #include "trace/call/loader.h"
 
 #include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/stamp.h"
 
 enum { HEADERS_MAX = 64 };
 
@@ -88,4 +95,50 @@ const char *loader_of(char *head, size_t n)
 	head[n] = '\0';
 	path = shebang(head, n);
 	return path ? path : elf_loader(head, n);
+}
+
+ssize_t loader_read(const char *path, char head[LOADER_HEAD])
+{
+	CLEANUP(closep)
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	return fd < 0 ? -errno : fd_read_all(fd, head, LOADER_HEAD - 1);
+}
+
+/* ---- remembered ---- */
+
+enum {
+	SLOTS = 8, /* of 4 KiB each */
+	YOUNG_S = 5, /* what changed lately may change again without a sign */
+};
+
+static struct {
+	struct stamp stamp;
+	ssize_t n; /* bytes of the head */
+	char head[LOADER_HEAD];
+} slots[SLOTS];
+
+static unsigned slot_of(const struct stamp *stamp)
+{
+	return (unsigned)(stamp->ino % SLOTS);
+}
+
+ssize_t loader_read_known(const char *path, const struct stat *st,
+			  char head[LOADER_HEAD])
+{
+	struct stamp stamp = stamp_of(st);
+	unsigned i = slot_of(&stamp);
+	ssize_t n;
+
+	if (slots[i].n > 0 && stamp_equal(&slots[i].stamp, &stamp)) {
+		memcpy(head, slots[i].head, (size_t)slots[i].n);
+		return slots[i].n;
+	}
+	n = loader_read(path, head);
+	if (n > 0 && time(NULL) - st->st_ctim.tv_sec > YOUNG_S) {
+		memcpy(slots[i].head, head, (size_t)n);
+		slots[i].stamp = stamp;
+		slots[i].n = n;
+	}
+	return n;
 }

@@ -2,6 +2,7 @@
 #include "trace/call/proof.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/magic.h>
@@ -14,7 +15,20 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/proc.h"
 #include "trace/call/call.h"
+
+/* Does our user namespace know every owner?  Files of those it does not know are
+ * out of reach of its capabilities. */
+static bool knows_all(const char *map)
+{
+	unsigned first, outside, n;
+	char text[128];
+
+	return proc_read(getpid(), map, text, sizeof(text)) > 0 &&
+	       sscanf(text, "%u %u %u", &first, &outside, &n) == 3 && !first &&
+	       n == UINT32_MAX;
+}
 
 bool proof_overrides(void)
 {
@@ -26,7 +40,8 @@ bool proof_overrides(void)
 	if (syscall(SYS_capget, &header, data) < 0)
 		return false;
 	return (data[0].effective & (1U << CAP_DAC_OVERRIDE)) &&
-	       (data[0].effective & (1U << CAP_FOWNER));
+	       (data[0].effective & (1U << CAP_FOWNER)) &&
+	       knows_all("uid_map") && knows_all("gid_map");
 }
 
 void proof_init(struct proof *r)
@@ -37,6 +52,7 @@ void proof_init(struct proof *r)
 
 void proof_release(struct proof *r)
 {
+	held_attach(&r->table, 0);
 	str_release(&r->writable);
 }
 
@@ -105,7 +121,7 @@ static const struct filesystem *filesystem_of(struct observer *o, dev_t dev,
 	if (statfs(path, &fs) < 0)
 		return f;
 	f->plain = is_plain(&fs);
-	f->roomy = is_roomy(&fs);
+	f->roomy = f->plain && is_roomy(&fs);
 	f->until_ns = o->now_ns + BELIEF_NS;
 	return f;
 }
@@ -224,23 +240,58 @@ bool proof_names(struct observer *o, const struct tracee *t,
 
 DEFINE_CLEANUP(DIR *, closedir)
 
+/* The folder of its descriptors. */
+static int look_at_table(struct held *held, pid_t tid, const char *path,
+			 struct stat *ret)
+{
+	int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+
+	if (held->tid == tid &&
+	    (held->open || held_take(held, open(path, flags))))
+		return fstat(held->fd, ret);
+	return stat(path, ret);
+}
+
 /* How many it has: since Linux 6.2 the size of the folder. */
-static uint64_t count_descriptors(pid_t tid)
+static int count_descriptors(struct observer *o, pid_t tid, uint64_t *ret_n)
 {
 	CLEANUP(closedirp) DIR *dir = NULL;
 	char path[32];
 	struct stat st;
-	uint64_t n = 0;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)tid);
-	if (stat(path, &st) < 0)
-		return 0;
+	if (look_at_table(&o->proof.table, tid, path, &st) < 0)
+		return -errno;
+	*ret_n = (uint64_t)st.st_size;
 	if (st.st_size)
-		return (uint64_t)st.st_size;
+		return 0;
 	dir = opendir(path);
-	while (dir && readdir(dir))
-		n++;
-	return n;
+	if (!dir)
+		return -errno;
+	while (readdir(dir))
+		++*ret_n;
+	return 0;
+}
+
+/* Was this seen when no limit was about to change? */
+static bool is_limit_settled(const struct observer *o, int64_t seen_ns)
+{
+	return seen_ns - o->tree.limit_ns >= BELIEF_NS;
+}
+
+static int read_limit(const struct observer *o, const struct tracee *t)
+{
+	struct process *p = t->process;
+	struct rlimit limit;
+
+	if (o->now_ns - p->limit_ns < BELIEF_NS &&
+	    is_limit_settled(o, p->limit_ns))
+		return 0;
+	if (prlimit(t->tid, RLIMIT_NOFILE, NULL, &limit) < 0)
+		return -errno;
+	p->limit = limit.rlim_cur;
+	p->limit_ns = o->now_ns;
+	return 0;
 }
 
 /* Descriptors come from many calls that do not stop, but each takes its time: as
@@ -250,19 +301,25 @@ void proof_check_limit(struct observer *o, struct tracee *t)
 {
 	enum { CALL_NS = 40, MARGIN = 64, LONG_NS = 100000000 };
 	struct process *p = t->process;
-	struct rlimit limit;
 	uint64_t used, room;
+	int r;
 
-	if (p->n_opens++ && o->now_ns < p->roomy_until_ns)
+	if (o->now_ns < p->roomy_until_ns && is_limit_settled(o, p->roomy_ns))
 		return;
-	if (prlimit(t->tid, RLIMIT_NOFILE, NULL, &limit) < 0)
+	r = read_limit(o, t);
+	if (r == 0)
+		r = count_descriptors(o, t->tid, &used);
+	if (r == -ESRCH || r == -ENOENT)
+		return; /* it is gone */
+	if (r < 0) {
+		p->restricted = true; /* or shut to us: who knows what for */
 		return;
-	used = count_descriptors(t->tid) + MARGIN;
-	p->full = used >= limit.rlim_cur;
-	p->roomy_until_ns = o->now_ns;
+	}
+	p->full = used + MARGIN >= p->limit;
+	p->roomy_ns = p->roomy_until_ns = o->now_ns;
 	if (p->full)
 		return;
-	room = (limit.rlim_cur - used) / p->n_threads;
+	room = (p->limit - used - MARGIN) / p->n_threads;
 	p->roomy_until_ns += room > LONG_NS / CALL_NS ? LONG_NS :
 							(int64_t)room * CALL_NS;
 }

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "base/str.h"
+#include "trace/call/held.h"
 #include "trace/call/resolve.h"
 
 struct observer;
@@ -39,13 +40,15 @@ struct proof {
 	struct str writable; /* directory known to be writable... */
 	int64_t writable_until_ns; /* ...until then */
 	struct filesystem filesystems[FILESYSTEMS];
+	struct held table; /* of descriptors: /proc/TID/fd */
 };
 
 void proof_init(struct proof *r);
 void proof_release(struct proof *r);
 
 /* Are we above the permissions of files?  Being root is not enough: capabilities
- * can be taken from it. */
+ * can be taken from it, and in a container's user namespace they do not reach the
+ * files of those who have no place there. */
 bool proof_overrides(void);
 
 /* What was learned is void: `t` is about to change rights or mounts (NULL: that
@@ -63,7 +66,8 @@ bool proof_reads(const struct observer *o, const struct str *path);
 bool proof_names(struct observer *o, const struct tracee *t,
 		 const struct str *path);
 
-/* Keeps process->full: near the limit of descriptors, so that opens may fail. */
+/* Keeps process->full: near the limit of descriptors, so that opens may fail.  Of a
+ * process that cannot be looked at nothing is certain: it counts as restricted. */
 void proof_check_limit(struct observer *o, struct tracee *t);
 
 #endif

@@ -1,6 +1,8 @@
 /* recent.c - see recent.h */
 #include "trace/call/recent.h"
 
+#include <string.h>
+
 #include "base/map.h"
 
 static uint64_t hash_of(const struct recent *r, const char *path, size_t len)
@@ -11,35 +13,49 @@ static uint64_t hash_of(const struct recent *r, const char *path, size_t len)
 }
 
 /* Bits that hash_of() did not set. */
-static size_t slot_of(uint64_t hash)
+static size_t set_of(uint64_t hash)
 {
-	return (size_t)(hash >> 32) % RECENT_SLOTS;
+	return (size_t)(hash >> 32) % RECENT_SETS;
 }
 
 void recent_add(struct recent *r, const char *path, size_t len)
 {
 	uint64_t hash = hash_of(r, path, len);
+	uint64_t *set = r->sets[set_of(hash)];
+	unsigned n = 0;
 
-	r->slots[slot_of(hash)] = hash;
+	/* The place it gives up, or a free one, or that of the oldest. */
+	while (n < RECENT_WAYS - 1 && set[n] && set[n] != hash)
+		n++;
+	memmove(set + 1, set, n * sizeof(*set));
+	set[0] = hash;
 	r->used = true;
 }
 
 bool recent_has(const struct recent *r, const char *path, size_t len)
 {
+	const uint64_t *set;
 	uint64_t hash;
 
 	if (!r->used)
 		return false;
 	hash = hash_of(r, path, len);
-	return r->slots[slot_of(hash)] == hash;
+	set = r->sets[set_of(hash)];
+	for (unsigned i = 0; i < RECENT_WAYS; i++)
+		if (set[i] == hash)
+			return true;
+	return false;
 }
 
 void recent_remove(struct recent *r, const char *path, size_t len)
 {
 	uint64_t hash = hash_of(r, path, len);
+	uint64_t *set = r->sets[set_of(hash)];
 
-	if (r->slots[slot_of(hash)] == hash)
-		r->slots[slot_of(hash)] = 0;
+	/* A place that became free may have been taken by the same name. */
+	for (unsigned i = 0; i < RECENT_WAYS; i++)
+		if (set[i] == hash)
+			set[i] = 0;
 }
 
 void recent_clear(struct recent *r)

@@ -30,8 +30,19 @@ void resolver_forget(struct resolver *r)
 	pool_release(&r->pool);
 }
 
+void resolver_let_go(struct resolver *r)
+{
+	held_drop(&r->here);
+}
+
+void resolver_hold(struct resolver *r, pid_t tid)
+{
+	held_attach(&r->here, tid);
+}
+
 void resolver_release(struct resolver *r)
 {
+	resolver_hold(r, 0);
 	resolver_forget(r);
 	str_release(&r->scratch);
 }
@@ -93,6 +104,29 @@ static int own_fd_path(int fd, struct str *out)
 	return read_link(link, out);
 }
 
+/* What is called "self" on the way ("//proc/self/cwd", a link to "/proc/self/fd")
+ * would be ours and not the tracee's, so no magic link is followed (-ELOOP). */
+static int open_without_magic(const char *path, int flags)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
+		.resolve = RESOLVE_NO_MAGICLINKS,
+	};
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+
+	/* Unknown to the kernel, or to a container's filter. */
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+		fd = open(path, O_PATH | O_CLOEXEC | flags);
+	return fd < 0 ? -errno : fd;
+}
+
+/* "/proc/1/cwd": the magic of a process that is named. */
+static bool names_process(const char *path)
+{
+	return strncmp(path, "/proc/", 6) == 0 && path[6] >= '0' &&
+	       path[6] <= '9';
+}
+
 /* Opens `path` as a bare handle the way the tracee would: below its own root
  * when that differs from ours. */
 static int open_handle(const struct tracee *t, const char *path, int flags)
@@ -106,6 +140,8 @@ static int open_handle(const struct tracee *t, const char *path, int flags)
 	int fd;
 
 	if (!t->process->foreign_root && !t->process->foreign_mounts) {
+		if (!names_process(path))
+			return open_without_magic(path, flags);
 		fd = open(path, O_PATH | O_CLOEXEC | flags);
 		return fd < 0 ? -errno : fd;
 	}
@@ -194,7 +230,7 @@ static int add_dir(struct resolver *r, const struct tracee *t,
 	return str_error(out);
 }
 
-/* Nothing can be made there, but ".." still leads somewhere. */
+/* Nothing can be made there, but ".." still leads somewhere (-ESTALE). */
 static bool is_removed(const struct str *dir)
 {
 	static const char mark[] = " (deleted)";
@@ -205,19 +241,36 @@ static bool is_removed(const struct str *dir)
 	       lstat(dir->data, &st) < 0;
 }
 
+static bool is_held(const struct resolver *r, const struct tracee *t)
+{
+	return r->here.tid == t->tid && r->here.open;
+}
+
+/* What the link of a current directory leads to.  Of the thread whose directory is
+ * held, that is what gets the name: both are of one moment. */
+static int read_cwd(struct resolver *r, struct tracee *t)
+{
+	char link[32];
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)t->tid);
+	if (r->here.tid != t->tid)
+		return read_link(link, &t->cwd);
+	if (!held_take(&r->here, open(link, O_PATH | O_DIRECTORY | O_CLOEXEC)))
+		return read_link(link, &t->cwd);
+	return own_fd_path(r->here.fd, &t->cwd);
+}
+
 /* The current directory of the thread, as the kernel names it; -ESTALE when it has
  * no name any more. */
-static int current_dir(const struct resolver *r, struct tree *tree,
-		       struct tracee *t, struct str *out)
+static int current_dir(struct resolver *r, struct tree *tree, struct tracee *t,
+		       struct str *out)
 {
 	bool doubtful = tree->n_chdir || now(r) - t->cwd_ns >= BELIEF_NS;
-	char link[32];
 	int err;
 
 	if (!t->cwd.len || (doubtful && !t->cwd_told) ||
 	    t->cwd_generation != tree->cwd_generation) {
-		(void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)t->tid);
-		err = read_link(link, &t->cwd);
+		err = read_cwd(r, t);
 		if (err < 0 && !(t->cwd_told && t->cwd.len))
 			return err;
 		if (is_removed(&t->cwd)) {
@@ -232,8 +285,8 @@ static int current_dir(const struct resolver *r, struct tree *tree,
 }
 
 /* Where a relative path starts. */
-static int start_dir(const struct resolver *r, struct tree *tree,
-		     struct tracee *t, int dirfd, struct str *out)
+static int start_dir(struct resolver *r, struct tree *tree, struct tracee *t,
+		     int dirfd, struct str *out)
 {
 	CLEANUP(str_release) struct str dir = STR_INIT;
 	struct stat st;
@@ -243,6 +296,9 @@ static int start_dir(const struct resolver *r, struct tree *tree,
 		err = current_dir(r, tree, t, out);
 	else
 		err = resolve_fd(t->tid, dirfd, &dir, &st);
+	/* It is removed, and not merely no descriptor. */
+	if (err == -ENOENT && dir.len)
+		return -ESTALE;
 	/* The directory is deeper than a path can say; the call may succeed. */
 	if (err == -ENAMETOOLONG)
 		return -EOVERFLOW;
@@ -299,6 +355,8 @@ static int resolve(struct resolver *r, struct tree *tree, struct tracee *t,
 	const char *slash;
 	int err;
 
+	r->base = AT_FDCWD;
+	r->base_len = 0;
 	str_clear(out);
 	str_clear(named);
 	if (len == 0)
@@ -315,6 +373,10 @@ static int resolve(struct resolver *r, struct tree *tree, struct tracee *t,
 		if (!slash && is_name(path)) {
 			/* A plain name below a directory the kernel named. */
 			join(out, path);
+			if (dirfd == AT_FDCWD && is_held(r, t)) {
+				r->base = r->here.fd;
+				r->base_len = out->len - len;
+			}
 			return str_error(out);
 		}
 		if (!slash) {
@@ -361,22 +423,13 @@ static const char *below_root(const struct tracee *t, const char *path,
 	return path_is_under(path, root) ? path + n : path;
 }
 
-/* Magic links ("/proc/self/fd/0") would lead us to our own files. */
 static int open_following(const struct tracee *t, const char *path)
 {
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_NO_MAGICLINKS,
-	};
 	char root[PATH_MAX];
-	int fd;
 
 	if (t->process->foreign_mounts || t->process->foreign_root)
 		return open_handle(t, below_root(t, path, root), 0);
-	fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
-	if (fd < 0 && errno == ENOSYS)
-		fd = open(path, O_PATH | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return open_without_magic(path, 0);
 }
 
 int resolve_follow(const struct tracee *t, struct str *path,

@@ -18,6 +18,7 @@
 #include "base/map.h"
 #include "base/pool.h"
 #include "base/str.h"
+#include "trace/call/held.h"
 #include "trace/call/tracee.h"
 
 /* How long what was seen a moment ago is believed without another look. */
@@ -28,12 +29,24 @@ struct resolver {
 	struct map dirs; /* directory as named -> canonical struct text */
 	struct pool pool;
 	struct str scratch;
+	struct held here; /* a current directory: what t->cwd was read from */
+	int base; /* where the last name was resolved from: here.fd or AT_FDCWD */
+	size_t base_len; /* how much of the name leads there */
 };
 
 void resolver_release(struct resolver *r);
 
 /* Forgets remembered directories. */
 void resolver_forget(struct resolver *r);
+
+/* Holds the current directory of this thread from now on (0: of none): a file in it
+ * can be looked at without the way there.  The thread must be alive: so no mount is
+ * kept busy that it does not keep busy itself. */
+void resolver_hold(struct resolver *r, pid_t tid);
+
+/* Lets it go, because somebody leaves a directory or unmounts, until the name of
+ * the directory is asked for again. */
+void resolver_let_go(struct resolver *r);
 
 /* Canonical form of `path` as `t` would see it from `dirfd` (AT_FDCWD or one of
  * its descriptors).  The last component is kept as it is.  Negative errno when

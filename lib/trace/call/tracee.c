@@ -84,6 +84,13 @@ static void drop_process(struct tree *tree, struct process *p)
 	free(p);
 }
 
+/* More threads use up its descriptors faster. */
+static void add_thread(struct process *p)
+{
+	p->n_threads++;
+	p->roomy_until_ns = 0;
+}
+
 struct tracee *tree_add(struct tree *tree, pid_t tid, struct process *process)
 {
 	struct tracee *t = calloc(1, sizeof(*t));
@@ -101,7 +108,7 @@ struct tracee *tree_add(struct tree *tree, pid_t tid, struct process *process)
 		free(t);
 		return NULL;
 	}
-	p->n_threads++;
+	add_thread(p);
 	return t;
 }
 
@@ -125,7 +132,7 @@ int tree_move(struct tree *tree, struct tracee *t, struct process *process)
 	if (old == process)
 		return 0;
 	t->process = process;
-	process->n_threads++;
+	add_thread(process);
 	if (--old->n_threads == 0)
 		drop_process(tree, old);
 	return 0;

@@ -24,9 +24,11 @@ struct process {
 	bool foreign_mounts; /* it sees other mounts than we do */
 	pid_t vforked_by; /* it keeps this one waiting until it executes */
 	bool full; /* near its descriptor limit: opens may fail */
-	bool restricted; /* changed credentials or sandboxed itself: likewise */
-	uint32_t n_opens; /* 0: the limit is to be looked at */
-	int64_t roomy_until_ns; /* it has descriptors left until then */
+	bool restricted; /* changed credentials, sandboxed or hid itself: likewise */
+	int64_t roomy_until_ns; /* it has descriptors left until then... */
+	int64_t roomy_ns; /* ...as was seen at this time */
+	uint64_t limit; /* of descriptors... */
+	int64_t limit_ns; /* ...when that was asked for */
 };
 
 /* A call whose result has to be known: what was learned at its entry. */
@@ -64,6 +66,7 @@ struct tree {
 	unsigned n_chdir; /* under way */
 	unsigned n_changing; /* calls that change names, under way */
 	unsigned n_opening; /* awaited opens, under way */
+	int64_t limit_ns; /* when somebody last began to set a limit */
 };
 
 void tree_release(struct tree *tree);

@@ -7,6 +7,7 @@
 #define ROAR_TRACE_EBPF_ARCH_AARCH64_BPF_H
 
 #include "call.bpf.h"
+#include "hooks.bpf.h"
 
 enum { TIF_32BIT = 1 << 22 };
 
@@ -44,30 +45,16 @@ static const volatile u8 native_calls[CALLS_MAX] = {
 };
 
 static const volatile u8 compat_calls[CALLS_MAX] = {
-	[3] = CALL_READ,	  [4] = CALL_WRITE,
-	[5] = CALL_OPEN,	  [8] = CALL_CREAT,
-	[9] = CALL_LINK,	  [10] = CALL_UNLINK,
-	[14] = CALL_MKNOD,	  [38] = CALL_RENAME,
-	[39] = CALL_MKDIR,	  [83] = CALL_SYMLINK,
-	[92] = CALL_TRUNCATE,	  [145] = CALL_READ, /* readv */
-	[146] = CALL_WRITE, /* writev */
-	[180] = CALL_READ, /* pread64 */
-	[181] = CALL_WRITE, /* pwrite64 */
-	[187] = CALL_SENDFILE,	  [193] = CALL_TRUNCATE, /* truncate64 */
-	[239] = CALL_SENDFILE, /* sendfile64 */
-	[297] = CALL_RECVMSG,	  [322] = CALL_OPENAT,
-	[323] = CALL_MKDIRAT,	  [324] = CALL_MKNODAT,
-	[328] = CALL_UNLINKAT,	  [329] = CALL_RENAMEAT,
-	[330] = CALL_LINKAT,	  [331] = CALL_SYMLINKAT,
-	[340] = CALL_SPLICE,	  [361] = CALL_READ, /* preadv */
+	[297] = CALL_RECVMSG,  [322] = CALL_OPENAT,    [323] = CALL_MKDIRAT,
+	[324] = CALL_MKNODAT,  [328] = CALL_UNLINKAT,  [329] = CALL_RENAMEAT,
+	[330] = CALL_LINKAT,   [331] = CALL_SYMLINKAT, [340] = CALL_SPLICE,
+	[361] = CALL_READ, /* preadv */
 	[362] = CALL_WRITE, /* pwritev */
-	[365] = CALL_RECVMMSG,	  [371] = CALL_HANDLE,
-	[382] = CALL_RENAMEAT2,	  [391] = CALL_SPLICE, /* copy_file_range */
+	[365] = CALL_RECVMMSG, [371] = CALL_HANDLE,    [382] = CALL_RENAMEAT2,
+	[391] = CALL_SPLICE, /* copy_file_range */
 	[392] = CALL_READ, /* preadv2 */
 	[393] = CALL_WRITE, /* pwritev2 */
-	[417] = CALL_RECVMMSG, /* recvmmsg_time64 */
-	[425] = CALL_URING_SETUP, [437] = CALL_OPENAT2,
-	[438] = CALL_PIDFD_GETFD,
+#include "compat_calls.inc"
 };
 
 static u32 arch_call(struct pt_regs *regs, bool compat)
@@ -100,29 +87,8 @@ static void arch_args(struct pt_regs *regs, bool compat, u64 a[5])
 		a[i] = (u32)a[i];
 }
 
-/* The functions behind the calls, for the trampolines; the last column: called by
- * 32-bit programs. */
-#define ARCH_HOOKS(HOOK)                                          \
-	HOOK(__arm64_sys_openat, CALL_OPENAT, false)              \
-	HOOK(__arm64_sys_openat2, CALL_OPENAT2, false)            \
-	HOOK(__arm64_sys_io_uring_setup, CALL_URING_SETUP, false) \
-	HOOK(__arm64_sys_open_by_handle_at, CALL_HANDLE, false)   \
-	HOOK(__arm64_sys_pidfd_getfd, CALL_PIDFD_GETFD, false)    \
-	HOOK(__arm64_sys_renameat, CALL_RENAMEAT, false)          \
-	HOOK(__arm64_sys_renameat2, CALL_RENAMEAT2, false)        \
-	HOOK(__arm64_sys_linkat, CALL_LINKAT, false)              \
-	HOOK(__arm64_sys_symlinkat, CALL_SYMLINKAT, false)        \
-	HOOK(__arm64_sys_unlinkat, CALL_UNLINKAT, false)          \
-	HOOK(__arm64_sys_truncate, CALL_TRUNCATE, false)          \
-	HOOK(__arm64_sys_mknodat, CALL_MKNODAT, false)            \
-	HOOK(__arm64_sys_mkdirat, CALL_MKDIRAT, false)            \
-	HOOK(__arm64_sys_recvmsg, CALL_RECVMSG, false)            \
-	HOOK(__arm64_sys_recvmmsg, CALL_RECVMMSG, false)
+#define ARCH_HOOKS(HOOK) HOOKS_NATIVE(HOOK, __arm64_sys_)
 
-/* Those that remove names, to be seen before they begin. */
-#define ARCH_ENTRY_HOOKS(HOOK)                             \
-	HOOK(__arm64_sys_renameat, CALL_RENAMEAT, false)   \
-	HOOK(__arm64_sys_renameat2, CALL_RENAMEAT2, false) \
-	HOOK(__arm64_sys_unlinkat, CALL_UNLINKAT, false)
+#define ARCH_ENTRY_HOOKS(HOOK) HOOKS_REMOVE(HOOK, __arm64_sys_, false)
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -100,4 +101,60 @@ int bpf_get(const char *path)
 	union bpf_attr attr = { .pathname = address(path) };
 
 	return bpf_call(BPF_OBJ_GET, &attr, sizeof(attr));
+}
+
+int bpf_array_new(const char *name, size_t value_bytes, unsigned n)
+{
+	union bpf_attr attr = {
+		.map_type = BPF_MAP_TYPE_ARRAY,
+		.key_size = sizeof(__u32),
+		.value_size = (__u32)value_bytes,
+		.max_entries = n,
+	};
+
+	(void)snprintf(attr.map_name, sizeof(attr.map_name), "%s", name);
+	return bpf_call(BPF_MAP_CREATE, &attr, sizeof(attr));
+}
+
+/* ---- numbers ---- */
+
+int bpf_link_by_id(__u32 id)
+{
+	union bpf_attr attr = { .link_id = id };
+
+	return bpf_call(BPF_LINK_GET_FD_BY_ID, &attr, sizeof(attr));
+}
+
+static int get_info(int fd, void *info, size_t size)
+{
+	union bpf_attr attr = { .info = {
+					.bpf_fd = (__u32)fd,
+					.info_len = (__u32)size,
+					.info = address(info),
+				} };
+
+	return bpf_call(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr));
+}
+
+int bpf_link_ids(int link, __u32 *ret_id, __u32 *ret_program_id)
+{
+	struct bpf_link_info info = { 0 };
+	int r = get_info(link, &info, sizeof(info));
+
+	if (r < 0)
+		return r;
+	*ret_id = info.id;
+	*ret_program_id = info.prog_id;
+	return 0;
+}
+
+int bpf_program_id(int program, __u32 *ret_id)
+{
+	struct bpf_prog_info info = { 0 };
+	int r = get_info(program, &info, sizeof(info));
+
+	if (r < 0)
+		return r;
+	*ret_id = info.id;
+	return 0;
 }

@@ -22,5 +22,11 @@ int bpf_types_load(const void *data, size_t len);
 int bpf_attach(int program); /* to what it was loaded for: a link */
 int bpf_pin(int fd, const char *path);
 int bpf_get(const char *path); /* what was pinned there */
+int bpf_array_new(const char *name, size_t value_bytes, unsigned n);
+
+/* Links and programs have numbers; a number is not given to another for a long time. */
+int bpf_link_by_id(__u32 id); /* -ENOENT: it is gone */
+int bpf_link_ids(int link, __u32 *ret_id, __u32 *ret_program_id);
+int bpf_program_id(int program, __u32 *ret_id);
 
 #endif

@@ -12,20 +12,20 @@ enum call {
 	CALL_CREAT,
 	CALL_HANDLE,
 	CALL_PIDFD_GETFD,
-	CALL_RENAME,
+	CALL_RENAME, /* from here on: files are named, and names removed */
 	CALL_RENAMEAT,
 	CALL_RENAMEAT2,
+	CALL_UNLINK,
+	CALL_UNLINKAT, /* removed up to here */
 	CALL_LINK,
 	CALL_LINKAT,
 	CALL_SYMLINK,
 	CALL_SYMLINKAT,
-	CALL_UNLINK,
-	CALL_UNLINKAT,
 	CALL_TRUNCATE,
 	CALL_MKNOD,
 	CALL_MKNODAT,
 	CALL_MKDIR,
-	CALL_MKDIRAT,
+	CALL_MKDIRAT, /* named up to here */
 	CALL_RECVMSG,
 	CALL_RECVMMSG,
 	CALL_SOCKETCALL,
@@ -35,6 +35,10 @@ enum call {
 	CALL_SPLICE, /* in, offset, out */
 	CALL_URING_SETUP,
 	CALL_FOREIGN, /* a call table we do not know */
+	CALL_REMOVES_FIRST = CALL_RENAME,
+	CALL_REMOVES_LAST = CALL_UNLINKAT,
+	CALL_NAMES_FIRST = CALL_RENAME,
+	CALL_NAMES_LAST = CALL_MKDIRAT,
 };
 
 enum { CALLS_MAX = 512 }; /* numbers in a table; a power of two */

@@ -1,9 +1,9 @@
 /* ebpf.c - the run under the eBPF tracer
  *
- *	start()  programs from a pin or loaded; fork; the child waits at the gate
- *	         and is made the first member of a session
+ *	start()  programs from a pin or loaded, and hooked in; fork; the child waits
+ *	         at the gate and is made the first member of a session
  *	run()    open the gate; then, by the clock: drain the ring, look whether the
- *	         command has stopped or ended
+ *	         command has stopped or ended; then take the hooks off
  *
  * The interval of the clock follows the load: short while records come, longer while
  * nothing happens.  A ring that fills up faster wakes us.  When the command has
@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/pool.h"
+#include "trace/command.h"
 #include "trace/ebpf/load.h"
 #include "trace/ebpf/remote.h"
 #include "trace/ebpf/session.h"
@@ -35,7 +37,6 @@ enum {
 	SHORT_MS = 2, /* between two looks while records come */
 	LONG_MS = 20, /* and while none do */
 	TICK_FIRST_MS = 100,
-	GRACE_NS = 250000000, /* for stragglers when the command has ended */
 };
 
 struct ebpf_tracer {
@@ -50,6 +51,8 @@ struct ebpf_tracer {
 	int pidfd; /* of the command: readable when it has ended */
 	bool root_gone;
 	int status;
+	pthread_t leaver; /* it gives back session and programs */
+	bool leaving; /* and has not been joined */
 	unsigned wait_ms;
 	unsigned tick_ms; /* when the job wants its next tick, 0: never */
 	int64_t tick_ns; /* when the job was last called */
@@ -86,40 +89,11 @@ static void kill_tree(struct ebpf_tracer *t)
 
 /* ---- the command ---- */
 
-static void set_stopped(struct ebpf_tracer *t, bool stopped, int sig)
-{
-	struct tracer_control *control = t->job->control;
-
-	atomic_store(&control->stopped, stopped);
-	if (!stopped)
-		atomic_store(&control->signal_ns[SIGCONT], clock_now_ns());
-	if (t->job->stopped)
-		t->job->stopped(t->job->ctx, sig);
-}
-
-/* Takes what the kernel has to say about the command without waiting. */
 static void reap(struct ebpf_tracer *t)
 {
-	int status;
-
-	while (!t->root_gone) {
-		pid_t pid = waitpid(t->root, &status,
-				    WNOHANG | WUNTRACED | WCONTINUED);
-
-		if (pid < 0 && errno == EINTR)
-			continue;
-		if (pid == 0)
-			return;
-		if (pid > 0 && WIFSTOPPED(status)) {
-			set_stopped(t, true, WSTOPSIG(status));
-		} else if (pid > 0 && WIFCONTINUED(status)) {
-			set_stopped(t, false, SIGCONT);
-		} else {
-			t->root_gone = true;
-			t->status = pid < 0 ? 0 : status;
-			atomic_store(&t->job->control->command, -1);
-		}
-	}
+	if (!t->root_gone &&
+	    command_wait(t->job, t->root, WNOHANG, &t->status, NULL) != 0)
+		t->root_gone = true;
 }
 
 /* ---- the loop ---- */
@@ -201,7 +175,7 @@ static void follow(struct ebpf_tracer *t)
 		if (!n_alive(t))
 			break;
 		if (!deadline)
-			deadline = clock_now_ns() + GRACE_NS;
+			deadline = clock_now_ns() + TRACER_GRACE_NS;
 		if (clock_now_ns() >= deadline)
 			break;
 		t->wait_ms = SHORT_MS;
@@ -238,6 +212,30 @@ static void tell_losses(struct ebpf_tracer *t, struct tracer_result *ret)
 		translate_gap(&t->translator, t->root, EVENT_GAP_ESCAPED, NULL);
 }
 
+/* No more is asked of the kernel. */
+static void *leave(void *ctx)
+{
+	struct ebpf_tracer *t = ctx;
+
+	session_close(TAKE_PTR(t->session));
+	ebpf_close(TAKE_PTR(t->programs));
+	return NULL;
+}
+
+/* It takes the kernel a while, and the whole machine pays until it is done: nobody
+ * waits for it, and it does not wait until the run is recorded. */
+static void start_leaving(struct ebpf_tracer *t)
+{
+	sigset_t all, old;
+
+	sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
+	t->leaving = pthread_create(&t->leaver, NULL, leave, t) == 0;
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!t->leaving)
+		leave(t);
+}
+
 static int ebpf_run(struct tracer *base, struct tracer_result *ret,
 		    struct roar_error *err)
 {
@@ -254,6 +252,7 @@ static int ebpf_run(struct tracer *base, struct tracer_result *ret,
 	ret->n_outlived = n_alive(t);
 	ret->exec_errno = atomic_load(&t->job->control->child_errno);
 	(void)getrusage(RUSAGE_CHILDREN, &ret->usage);
+	start_leaving(t);
 	return 0;
 }
 
@@ -261,8 +260,10 @@ static void ebpf_free(struct tracer *base)
 {
 	struct ebpf_tracer *t = (struct ebpf_tracer *)base;
 
-	session_close(t->session);
-	ebpf_close(t->programs);
+	if (t->leaving)
+		(void)pthread_join(t->leaver, NULL);
+	else
+		leave(t);
 	translator_release(&t->translator);
 	map_release(&t->alive);
 	pool_release(&t->pids);
@@ -294,6 +295,7 @@ static int open_session(struct ebpf_tracer *t, enum ebpf_how how,
 {
 	int r;
 
+	session_close(TAKE_PTR(t->session));
 	ebpf_close(TAKE_PTR(t->programs));
 	r = ebpf_open(how, &t->programs, err);
 	if (r < 0)
@@ -301,6 +303,10 @@ static int open_session(struct ebpf_tracer *t, enum ebpf_how how,
 	r = session_open(ebpf_maps(t->programs), &t->session);
 	if (r < 0)
 		return error_set(err, r, "cannot use an eBPF ring: %s",
+				 strerror(-r));
+	r = ebpf_watch(t->programs);
+	if (r < 0)
+		return error_set(err, r, "cannot hook into system calls: %s",
 				 strerror(-r));
 	return 0;
 }
@@ -323,8 +329,10 @@ static int open_any(struct ebpf_tracer *t, struct roar_error *err)
 	bool answers;
 	int r = open_session(t, EBPF_PINNED, err);
 
+	if (r == -EBUSY || r == -EPERM) /* they are there, but not for us */
+		return open_session(t, EBPF_FRESH, err);
 	if (r != -ENOENT)
-		return r == -EBUSY ? open_session(t, EBPF_FRESH, err) : r;
+		return r;
 	answers = remote_answers();
 	r = answers ? open_remote(t, err) : -ENOENT;
 	if (r < 0 && !(answers && geteuid() != 0))

@@ -47,41 +47,12 @@ static u32 open_flags(u32 call, const u64 a[5])
 
 /* ---- reads and writes ---- */
 
-static void add_to_sum(struct ebpf_sum *sum, u64 n, bool write)
-{
-	__sync_fetch_and_add(write ? &sum->bytes_written : &sum->bytes_read, n);
-}
-
-/* The first read or write of an open file.  The struct may have been another file's
- * before; then tell_file() has removed that sum when this file was opened. */
-static void new_sum(u64 key, u64 n, bool write)
-{
-	struct ebpf_sum sum = { 0 };
-
-	sum.regular = (type_of(key) & S_IFMT) == S_IFREG;
-	if (write)
-		sum.bytes_written = n;
-	else
-		sum.bytes_read = n;
-	bpf_map_update_elem(&sums, &key, &sum, BPF_ANY);
-}
-
-/* Adds to what is known of the open file, and tells nobody. */
+/* Bytes of regular files count for the run; they are told when the thread ends. */
 HIDDEN int transferred(struct ebpf_member *m, u32 fd, u64 n, u32 write)
 {
-	u64 key = file_of(bpf_get_current_task_btf(), fd);
-	struct ebpf_sum *sum;
+	u64 file = file_of(bpf_get_current_task_btf(), fd);
 
-	if (!m || !key || !n)
-		return 0;
-	sum = bpf_map_lookup_elem(&sums, &key);
-	if (!sum) {
-		new_sum(key, n, write);
-		sum = bpf_map_lookup_elem(&sums, &key);
-	} else {
-		add_to_sum(sum, n, write);
-	}
-	if (!sum || !sum->regular)
+	if (!m || !file || (type_of(file) & S_IFMT) != S_IFREG)
 		return 0;
 	if (write)
 		m->bytes_written += n;
@@ -103,9 +74,7 @@ static void count_ring(const struct ebpf_member *m)
 
 static bool call_removes_names(u32 call)
 {
-	return call == CALL_RENAME || call == CALL_RENAMEAT ||
-	       call == CALL_RENAMEAT2 || call == CALL_UNLINK ||
-	       call == CALL_UNLINKAT;
+	return call >= CALL_REMOVES_FIRST && call <= CALL_REMOVES_LAST;
 }
 
 /* One of those, by a member; it may still fail. */
@@ -119,24 +88,28 @@ static int call_begins(struct task_struct *task, struct ebpf_member *m,
 	return c.kind ? note_places(task, m, &c) : 0;
 }
 
-static int call_done(struct task_struct *task, struct ebpf_member *m, u32 call,
-		     const u64 a[5], long ret, u32 compat)
+static bool call_names_files(u32 call)
 {
-	struct named c = { 0 };
+	return call >= CALL_NAMES_FIRST && call <= CALL_NAMES_LAST;
+}
 
+/* Any other call. */
+static void other_done(struct task_struct *task, struct ebpf_member *m,
+		       u32 call, const u64 a[5], long ret, u32 compat)
+{
 	switch (call) {
 	case CALL_READ:
 	case CALL_WRITE:
 		transferred(m, (u32)a[0], (u64)ret, call == CALL_WRITE);
-		return 0;
+		break;
 	case CALL_SENDFILE:
 		transferred(m, (u32)a[1], (u64)ret, false);
 		transferred(m, (u32)a[0], (u64)ret, true);
-		return 0;
+		break;
 	case CALL_SPLICE:
 		transferred(m, (u32)a[0], (u64)ret, false);
 		transferred(m, (u32)a[2], (u64)ret, true);
-		return 0;
+		break;
 	case CALL_OPEN:
 	case CALL_OPENAT:
 	case CALL_OPENAT2:
@@ -144,20 +117,31 @@ static int call_done(struct task_struct *task, struct ebpf_member *m, u32 call,
 	case CALL_HANDLE:
 	case CALL_PIDFD_GETFD:
 		opened(m, (u32)ret, open_flags(call, a));
-		return 0;
+		break;
 	case CALL_RECVMSG:
 	case CALL_RECVMMSG:
 		receive_batch(a[1], call == CALL_RECVMSG ? 1 : (u32)ret,
 			      compat);
-		return 0;
+		break;
 	case CALL_SOCKETCALL:
 		receive_by_socketcall(a[0], a[1], (u32)ret);
-		return 0;
+		break;
 	case CALL_URING_SETUP:
 		count_ring(m);
-		return 0;
+		break;
 	case CALL_FOREIGN:
 		tell_gap(task, m, SCRATCH_CALL, GAP_ESCAPED);
+		break;
+	}
+}
+
+static int call_done(struct task_struct *task, struct ebpf_member *m, u32 call,
+		     const u64 a[5], long ret, u32 compat)
+{
+	struct named c = { 0 };
+
+	if (!call_names_files(call)) {
+		other_done(task, m, call, a, ret, compat);
 		return 0;
 	}
 	long_form(call, a, &c);

@@ -223,17 +223,22 @@ struct io_open {
  * wrong; then it is zero.  Since Linux 6.2 the verifier can be told what an address
  * points to, and the read is one instruction; before, it is a call. */
 #ifdef READ_BY_CALL
+enum { READ_IS_CHEAP = false };
 #define READ(type, p, field)                           \
 	({                                             \
 		struct type *at_ = (struct type *)(p); \
 		BPF_CORE_READ(at_, field);             \
 	})
 #else
+enum { READ_IS_CHEAP = true };
 extern void *bpf_rdonly_cast(const void *obj, __u32 type_id) __ksym;
 #define READ(type, p, field)                                                \
 	(((struct type *)bpf_rdonly_cast(                                   \
 		  (const void *)(p), bpf_core_type_id_kernel(struct type))) \
 		 ->field)
 #endif
+
+/* Eight bytes, as a number: this struct starts with one. */
+#define READ_WORD(p) ((u64)READ(timespec64, p, tv_sec))
 
 #endif

@@ -1,6 +1,8 @@
 /* load.c - see load.h.  The work of a linker and of libbpf, for objects whose needs
  * are known: find the kernel's types (btf.h), make the maps (load_maps.c), put numbers
- * into the instructions (load_link.c), load, attach, and lay out rings (load_rings.c). */
+ * into the instructions (load_link.c), load (load_programs.c), attach, and lay out rings
+ * (load_rings.c).
+ * Programs at all system calls wait for somebody who watches (load_watch.c). */
 #include "trace/ebpf/load_internal.h"
 
 #include <errno.h>
@@ -34,73 +36,6 @@ static void loading_release(struct loading *l)
 		closep(&l->maps[i]);
 }
 
-/* ---- programs ---- */
-
-static void target_name(const struct image_program *p, char *buf, size_t size)
-{
-	(void)snprintf(buf, size, "%s%s",
-		       p->attach == IMAGE_TP_BTF ? "btf_trace_" : "",
-		       p->target);
-}
-
-static int target_id(const struct loading *l, const struct image_program *p)
-{
-	char name[128];
-
-	target_name(p, name, sizeof(name));
-	return p->attach == IMAGE_TP_BTF ? btf_typedef(l->btf, name) :
-					   btf_function(l->btf, name);
-}
-
-static const enum bpf_attach_type attach_types[] = {
-	[IMAGE_TP_BTF] = BPF_TRACE_RAW_TP,
-	[IMAGE_FENTRY] = BPF_TRACE_FENTRY,
-	[IMAGE_FEXIT] = BPF_TRACE_FEXIT,
-};
-
-static int load_program(const struct loading *l, const struct image_program *p)
-{
-	CLEANUP(freep) struct bpf_insn *insns = load_link(l, p);
-	int target = target_id(l, p);
-	union bpf_attr attr = {
-		.prog_type = BPF_PROG_TYPE_TRACING,
-		.expected_attach_type = attach_types[p->attach],
-		.insn_cnt = p->n_insns,
-		.insns = (__u64)(uintptr_t)insns,
-		.license = (__u64)(uintptr_t) "GPL", /* tracepoint.bpf.c: why */
-		.prog_btf_fd = (__u32)l->types,
-		.func_info = (__u64)(uintptr_t)p->funcs,
-		.func_info_rec_size = sizeof(*p->funcs),
-		.func_info_cnt = p->n_funcs,
-	};
-
-	if (!insns)
-		return -ENOMEM;
-	if (target < 0)
-		return target;
-	attr.attach_btf_id = (__u32)target;
-	(void)snprintf(attr.prog_name, sizeof(attr.prog_name), "roar_%s",
-		       p->name);
-	return bpf_call(BPF_PROG_LOAD, &attr, sizeof(attr));
-}
-
-static int load_and_attach(struct ebpf *e, const struct loading *l,
-			   const struct image_program *p)
-{
-	CLEANUP(closep) int program = load_program(l, p);
-	int link;
-
-	if (program < 0)
-		return program;
-	if (e->n_links == EBPF_LINKS_MAX)
-		return -E2BIG;
-	link = bpf_attach(program);
-	if (link < 0)
-		return link;
-	e->links[e->n_links++] = link;
-	return 0;
-}
-
 /* ---- the whole ---- */
 
 /* Fills `names` with all that must be found in the kernel's types. */
@@ -112,7 +47,7 @@ static size_t wanted_names(const struct image *image, const char **names,
 	for (size_t i = 0; i < image->n_fields; i++)
 		names[n++] = image->fields[i].type;
 	for (size_t i = 0; i < image->n_programs; i++) {
-		target_name(&image->programs[i], targets[i], 128);
+		load_target_name(&image->programs[i], targets[i], 128);
 		names[n++] = targets[i];
 	}
 	return n;
@@ -129,33 +64,38 @@ static int find_fields(struct loading *l, const struct btf *btf)
 	return 0;
 }
 
-/* System calls of 32-bit programs, and io_uring, where the kernel has none. */
-static bool is_optional(const struct image_program *p)
+static int attach(struct ebpf *e, const struct image_program *p, int *program)
 {
-	return strncmp(p->target, "__ia32", 6) == 0 ||
-	       strstr(p->target, "io_uring") != NULL;
+	int hook = load_hook_of(p);
+	int link;
+
+	if (hook >= 0) {
+		e->hook_programs[hook] = TAKE_FD(*program);
+		return 0;
+	}
+	if (e->n_links == EBPF_LINKS_MAX)
+		return -E2BIG;
+	link = bpf_attach(*program);
+	if (link < 0)
+		return link;
+	e->links[e->n_links++] = link;
+	return 0;
 }
 
-static bool is_for_all_calls(const struct image_program *p)
-{
-	return strcmp(p->target, "sys_exit") == 0 ||
-	       strcmp(p->target, "sys_enter") == 0;
-}
-
-/* The first refusal decides. */
 static int attach_image(struct ebpf *e, const struct loading *l)
 {
-	for (size_t i = 0; i < l->image->n_programs; i++) {
-		const struct image_program *p = &l->image->programs[i];
-		int r;
+	int programs[EBPF_LINKS_MAX];
+	int r;
 
-		if (e->layer == EBPF_TRAMPOLINE && is_for_all_calls(p))
-			continue;
-		r = load_and_attach(e, l, p);
-		if (r < 0 && !(r == -ENOENT && is_optional(p)))
-			return r;
+	for (size_t i = 0; i < EBPF_LINKS_MAX; i++)
+		programs[i] = -1;
+	r = load_programs(l, e->layer != EBPF_TRAMPOLINE, programs);
+	for (size_t i = 0; i < l->image->n_programs; i++) {
+		if (r == 0 && programs[i] >= 0)
+			r = attach(e, &l->image->programs[i], &programs[i]);
+		closep(&programs[i]);
 	}
-	return 0;
+	return r;
 }
 
 static void detach(struct ebpf *e)
@@ -183,8 +123,6 @@ static int try_trampolines(struct ebpf *e, const struct loading *base,
 	return r;
 }
 
-/* Programs one after the other: side by side they take three times as long, because
- * each change of the kernel's text interrupts all CPUs. */
 static int attach_all(struct ebpf *e, const struct loading *l,
 		      const struct btf *btf)
 {
@@ -220,8 +158,7 @@ static int open_types(struct btf **ret)
 }
 
 /* The maps are there: load, attach, and a first ring meanwhile. */
-static int load_programs(struct ebpf *e, struct loading *l,
-			 const struct btf *btf)
+static int fill(struct ebpf *e, struct loading *l, const struct btf *btf)
 {
 	int r;
 
@@ -244,7 +181,7 @@ static int load_image(struct ebpf *e, const struct image *image,
 	l.types = bpf_types_load(l.image->types, l.image->types_len);
 	r = l.types < 0 ? l.types : load_make_maps(&l);
 	if (r == 0)
-		r = load_programs(e, &l, btf);
+		r = fill(e, &l, btf);
 	if (r == 0)
 		keep_maps(e, &l);
 	return r;
@@ -274,19 +211,19 @@ static int load(struct ebpf *e, struct roar_error *err)
 int ebpf_open(enum ebpf_how how, struct ebpf **ret_ebpf, struct roar_error *err)
 {
 	CLEANUP(ebpf_closep) struct ebpf *e = calloc(1, sizeof(*e));
-	int r = -ENOENT;
+	int r;
 
 	if (!e)
 		return error_set(err, -ENOMEM, "out of memory");
-	e->rings = -1;
+	e->rings = e->hook_ids = e->folder = -1;
+	atomic_init(&e->first_ring, -1);
 	for (size_t i = 0; i < EBPF_MAPS; i++)
 		*ebpf_map_slot(e, i) = -1;
-	if (how != EBPF_FRESH)
-		r = pin_get(e);
+	for (size_t i = 0; i < EBPF_HOOKS; i++)
+		e->hook_programs[i] = e->hooks[i] = -1;
+	r = how == EBPF_PINNED ? pin_get(e) : load(e, err);
 	if (r < 0 && how == EBPF_PINNED)
 		return error_set(err, r, "no eBPF programs are pinned here");
-	if (r < 0)
-		r = load(e, err);
 	if (r < 0)
 		return r;
 	*ret_ebpf = TAKE_PTR(e);
@@ -298,7 +235,13 @@ void ebpf_close(struct ebpf *e)
 	if (!e)
 		return;
 	(void)load_await_ring(e);
+	e->n_watchers = e->n_watchers > 0;
+	ebpf_unwatch(e);
 	detach(e);
+	for (size_t i = 0; i < EBPF_HOOKS; i++)
+		closep(&e->hook_programs[i]);
+	closep(&e->hook_ids);
+	closep(&e->folder);
 	closep(&e->rings);
 	for (size_t i = 0; i < EBPF_MAPS; i++)
 		closep(ebpf_map_slot(e, i));

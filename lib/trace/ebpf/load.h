@@ -1,8 +1,8 @@
 /* load.h - the programs in the kernel, and the maps through which to use them.
  *
- * Programs are loaded and attached once and serve any number of runs; a run
- * needs nothing of them but the descriptors of a few maps (session.h).  They come
- * from one of three places:
+ * Programs are loaded once and serve any number of runs; a run needs nothing of them
+ * but the descriptors of a few maps (session.h), and that they are hooked in while it
+ * lasts.  They come from one of three places:
  *
  *	- loaded by this process; gone with ebpf_close();
  *	- pinned in the BPF file system by ebpf_pin(), for every later process that
@@ -10,7 +10,12 @@
  *	- held by a daemon, which hands out descriptors of maps.
  *
  * Pins lie in a folder that has the identity of this build in its name, so no
- * process ever uses programs of another build. */
+ * process ever uses programs of another build.
+ *
+ * Programs at single events (a process is born, executes, ends) are hooked in as long
+ * as they are loaded; nobody notices.  Those at the entry and the exit of all system
+ * calls are hooked in while there are watchers, and no longer: everybody pays for
+ * them. */
 #ifndef ROAR_TRACE_EBPF_LOAD_H
 #define ROAR_TRACE_EBPF_LOAD_H
 
@@ -36,7 +41,6 @@ enum ebpf_layer {
 };
 
 enum ebpf_how {
-	EBPF_ANY, /* pinned programs if there are, else load */
 	EBPF_PINNED, /* pinned programs or -ENOENT */
 	EBPF_FRESH, /* load */
 };
@@ -52,11 +56,21 @@ DEFINE_CLEANUP(struct ebpf *, ebpf_close)
 
 const struct ebpf_maps *ebpf_maps(const struct ebpf *e);
 
+/* From the first ebpf_watch() to the last ebpf_unwatch() of any process that uses
+ * these programs they see system calls; the end of a process, or ebpf_close(), counts
+ * for its calls of ebpf_unwatch() that are missing.  Each takes about 0.3 ms; but who
+ * watches within some 15 ms after the last hook of the machine was taken off waits for
+ * the kernel to be sure that it is (10 ms).  -EPERM
+ * without the privilege to find the hooks of others (CAP_SYS_ADMIN; pinned programs
+ * only), -EBUSY when somebody was stopped on his way in. */
+int ebpf_watch(struct ebpf *e);
+void ebpf_unwatch(struct ebpf *e);
+
 /* How calls are caught; of programs this process has loaded. */
 enum ebpf_layer ebpf_layer(const struct ebpf *e);
 
-/* Keeps loaded programs in the BPF file system, mounted where it is not.  -EEXIST
- * when some of this build are there already. */
+/* Keeps loaded programs, which nobody watches, in the BPF file system, mounted where it
+ * is not.  -EEXIST when some of this build are there already. */
 int ebpf_pin(struct ebpf *e, struct roar_error *err);
 
 /* Removes what any build has pinned.  Programs that a run still uses stay until it

@@ -3,6 +3,7 @@
 #define ROAR_TRACE_EBPF_LOAD_INTERNAL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,7 @@ struct bpf_insn;
 struct btf;
 
 enum {
+	EBPF_HOOKS = 2, /* at the entry and the exit of every system call */
 	EBPF_LINKS_MAX = 96,
 	LOAD_MAPS_MAX = 16, /* of an object */
 	LOAD_NAMES_MAX = 256, /* it wants to know of the kernel */
@@ -33,11 +35,17 @@ struct ebpf {
 	int rings; /* map of the rings; -1 when pinned */
 	pthread_t ring_thread; /* it puts the first ring there */
 	bool ring_started; /* and has not been joined */
-	int ring_error;
+	_Atomic int first_ring; /* made there and not yet among the maps */
+	int ring_error; /* to be read when it has been joined */
 	enum ebpf_layer layer;
 	int trampoline_error; /* why not that one; else 0 */
-	int links[EBPF_LINKS_MAX]; /* of loaded programs; none when pinned */
+	int links[EBPF_LINKS_MAX]; /* of programs that are always hooked in */
 	size_t n_links;
+	int hook_programs[EBPF_HOOKS]; /* -1: trampolines do their work */
+	int hooks[EBPF_HOOKS]; /* their links, while there are watchers */
+	unsigned n_watchers;
+	int hook_ids; /* map of the numbers of hooks; -1: not pinned */
+	int folder; /* of the pins, for its lock; -1: not pinned */
 };
 
 /* All descriptors of struct ebpf_maps in a row, and their names. */
@@ -65,6 +73,19 @@ int load_map_index(const struct image *image, const char *name);
 /* The program's instructions for this kernel, to be freed; NULL without memory. */
 struct bpf_insn *load_link(const struct loading *l,
 			   const struct image_program *p);
+
+/* ---- load_programs.c ---- */
+
+/* What a program is attached to, as the kernel's types call it. */
+void load_target_name(const struct image_program *p, char *buf, size_t size);
+
+/* Which of those at all system calls is it?  -1: none. */
+int load_hook_of(const struct image_program *p);
+
+/* Loads programs into the kernel; `hooks`: also those at all system calls.  0, or the
+ * negative errno of the first refusal; what was loaded is to be closed in any case. */
+int load_programs(const struct loading *l, bool hooks,
+		  int programs[EBPF_LINKS_MAX]);
 
 /* ---- load_rings.c ---- */
 

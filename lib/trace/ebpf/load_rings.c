@@ -29,9 +29,23 @@ int load_add_rings(struct ebpf *e, int rings, unsigned n)
 static void *add_first_ring(void *arg)
 {
 	struct ebpf *e = arg;
+	int ring = bpf_ring_new(EBPF_RING_BYTES);
+	__u32 key = 0;
 
-	e->ring_error = load_add_rings(e, e->rings, 1);
+	atomic_store(&e->first_ring, ring);
+	e->ring_error = ring < 0 ?
+				ring :
+				bpf_map_update(e->rings, &key, &ring, BPF_ANY);
 	return NULL;
+}
+
+/* Takes it over from the thread. */
+static void keep_first_ring(struct ebpf *e)
+{
+	int ring = atomic_exchange(&e->first_ring, -1);
+
+	if (ring >= 0)
+		e->maps.rings[0] = ring;
 }
 
 /* Signals are for the main thread. */
@@ -53,6 +67,7 @@ int load_await_ring(struct ebpf *e)
 	if (e->ring_started)
 		(void)pthread_join(e->ring_thread, NULL);
 	e->ring_started = false;
+	keep_first_ring(e);
 	return e->ring_error;
 }
 
@@ -93,8 +108,10 @@ int load_ring_in_place(struct ebpf *e)
 	__u32 id;
 
 	for (int i = 0; i < TURNS && e->ring_started; i++) {
-		if (bpf_map_lookup(e->rings, &key, &id) == 0)
+		if (bpf_map_lookup(e->rings, &key, &id) == 0) {
+			keep_first_ring(e);
 			return 0;
+		}
 		(void)usleep(TURN_US);
 	}
 	return load_await_ring(e);

@@ -1,8 +1,13 @@
 /* pin.c - programs that stay when their loader is gone
  *
- *	/sys/fs/bpf/roar/<build>/members, sessions, ring-0, ..., link-0, ...
+ *	/sys/fs/bpf/roar/<build>/members, sessions, ring-0, ...	maps
+ *		link-0, ...	programs that are always hooked in
+ *		program-0, ...	programs at all system calls, with
+ *		hooks		the numbers of their hooks (load_watch.c)
  *
- * A folder in the making has another name until it is complete. */
+ * A folder in the making has another name until it is complete.  Who uses pins has
+ * descriptors of all that he needs: they may be removed meanwhile. */
+#include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -49,23 +54,67 @@ static bool is_bpf_fs(void)
 	return statfs(BPF_FS, &fs) == 0 && fs.f_type == BPF_FS_MAGIC;
 }
 
-int pin_get(struct ebpf *e)
+/* Opens "<name>", or with a number "<name>-<number>". */
+static int get(const char *folder, const char *name, int number)
 {
-	char folder[FOLDER_LEN], path[PATH_LEN];
+	char path[PATH_LEN];
 
-	folder_of_build(folder, "");
-	if (!is_safe(FOLDER) || !is_safe(folder) || !is_bpf_fs())
-		return -ENOENT;
+	in_folder(path, folder, name);
+	if (number >= 0)
+		(void)snprintf(path + strlen(path), PATH_LEN - strlen(path),
+			       "-%d", number);
+	return bpf_get(path);
+}
+
+static int get_maps(struct ebpf *e, const char *folder)
+{
 	for (size_t i = 0; i < EBPF_MAPS; i++) {
-		int fd;
+		int fd = get(folder, ebpf_map_names[i], -1);
 
-		in_folder(path, folder, ebpf_map_names[i]);
-		fd = bpf_get(path);
 		if (fd < 0)
 			return -ENOENT;
 		*ebpf_map_slot(e, i) = fd;
 	}
 	return 0;
+}
+
+static void get_links(struct ebpf *e, const char *folder)
+{
+	int fd = 0;
+
+	while (e->n_links < EBPF_LINKS_MAX && fd >= 0) {
+		fd = get(folder, "link", (int)e->n_links);
+		if (fd >= 0)
+			e->links[e->n_links++] = fd;
+	}
+}
+
+/* There are none where trampolines do the work. */
+static int get_hooks(struct ebpf *e, const char *folder)
+{
+	e->hook_ids = get(folder, "hooks", -1);
+	if (e->hook_ids == -ENOENT)
+		return 0;
+	for (int i = 0; i < EBPF_HOOKS && e->hook_ids >= 0; i++) {
+		e->hook_programs[i] = get(folder, "program", i);
+		if (e->hook_programs[i] < 0)
+			return -ENOENT;
+	}
+	e->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return e->hook_ids < 0 || e->folder < 0 ? -ENOENT : 0;
+}
+
+int pin_get(struct ebpf *e)
+{
+	char folder[FOLDER_LEN];
+	int r;
+
+	folder_of_build(folder, "");
+	if (!is_safe(FOLDER) || !is_safe(folder) || !is_bpf_fs())
+		return -ENOENT;
+	get_links(e, folder);
+	r = get_hooks(e, folder);
+	return r < 0 ? r : get_maps(e, folder);
 }
 
 bool ebpf_is_pinned(void)
@@ -97,22 +146,48 @@ static int remove_folder(const char *folder)
 	return r;
 }
 
+/* Pins `n` of them as "<name>-0", ... */
+static int pin_row(const char *folder, const char *name, const int *fds,
+		   size_t n)
+{
+	char path[PATH_LEN];
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s-%zu", folder, name,
+			       i);
+		r = bpf_pin(fds[i], path);
+	}
+	return r;
+}
+
+static int pin_hooks(struct ebpf *e, const char *folder)
+{
+	CLEANUP(closep) int ids = -1;
+	char path[PATH_LEN];
+	int r;
+
+	if (e->hook_programs[0] < 0)
+		return 0;
+	ids = bpf_array_new("roar_hooks", sizeof(__u32), EBPF_HOOKS);
+	in_folder(path, folder, "hooks");
+	r = ids < 0 ? ids : bpf_pin(ids, path);
+	return r < 0 ? r :
+		       pin_row(folder, "program", e->hook_programs, EBPF_HOOKS);
+}
+
 static int pin_all(struct ebpf *e, const char *folder)
 {
 	char path[PATH_LEN];
-	char name[16];
 	int r = 0;
 
 	for (size_t i = 0; i < EBPF_MAPS && r == 0; i++) {
 		in_folder(path, folder, ebpf_map_names[i]);
 		r = bpf_pin(*ebpf_map_slot(e, i), path);
 	}
-	for (size_t i = 0; i < e->n_links && r == 0; i++) {
-		(void)snprintf(name, sizeof(name), "link-%zu", i);
-		in_folder(path, folder, name);
-		r = bpf_pin(e->links[i], path);
-	}
-	return r;
+	if (r == 0)
+		r = pin_row(folder, "link", e->links, e->n_links);
+	return r < 0 ? r : pin_hooks(e, folder);
 }
 
 static int make_place(struct roar_error *err)
@@ -135,6 +210,7 @@ int ebpf_pin(struct ebpf *e, struct roar_error *err)
 	char folder[FOLDER_LEN], making[FOLDER_LEN];
 	int r = make_place(err);
 
+	assert(!e->n_watchers);
 	if (r < 0)
 		return r;
 	folder_of_build(folder, "");

@@ -150,11 +150,12 @@ static long next_message(u32 i, struct batch *b)
 	return 0;
 }
 
-static void receive_batch(u64 address, u32 n, u32 compat)
+HIDDEN int receive_batch(u64 address, u32 n, u32 compat)
 {
 	struct batch b = { address, n, compat };
 
 	bpf_loop(MESSAGES_MAX, next_message, &b, 0);
+	return 0;
 }
 
 /* The door of 32-bit programs to all calls about sockets. */

@@ -7,6 +7,7 @@
 #include <sys/time.h>
 #include <sys/un.h>
 
+#include "base/fd.h"
 #include "trace/ebpf/image.h"
 #include "trace/ebpf/roard.h"
 #include "trace/ebpf/session.h"
@@ -54,70 +55,20 @@ void roard_build(char build[ROARD_BUILD_LEN])
 
 /* ---- messages ---- */
 
-static int send_request(struct remote *r, const struct roard_request *q,
-			int pidfd)
-{
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
-	struct iovec iov = { (void *)q, sizeof(*q) };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
-	ssize_t n;
-
-	if (pidfd >= 0) {
-		struct cmsghdr *c = (struct cmsghdr *)control;
-
-		m.msg_control = control;
-		m.msg_controllen = sizeof(control);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &pidfd, sizeof(pidfd));
-	}
-	do {
-		n = sendmsg(r->fd, &m, MSG_NOSIGNAL);
-	} while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : 0;
-}
-
-/* The descriptor in the control part; -1 when there is none. */
-static int take_descriptor(struct msghdr *m)
-{
-	struct cmsghdr *c = CMSG_FIRSTHDR(m);
-	int fd = -1;
-
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-	    c->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-	return fd;
-}
-
 static int receive_reply(struct remote *r, enum roard_kind kind,
 			 struct roard_reply *ret, int *ret_fd)
 {
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
 	CLEANUP(closep) int fd = -1;
-	struct iovec iov = { ret, sizeof(*ret) };
-	struct msghdr m = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control,
-		.msg_controllen = sizeof(control),
-	};
-	ssize_t n;
+	ssize_t n = fd_receive(r->fd, ret, sizeof(*ret), 0, &fd);
 	int e;
 
-	do {
-		n = recvmsg(r->fd, &m, MSG_CMSG_CLOEXEC);
-	} while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return errno == EAGAIN	   ? -ETIMEDOUT :
-		       errno == ECONNRESET ? -EPIPE :
-					     -errno;
-	fd = take_descriptor(&m);
-	if (n == 0)
+	if (n == -EAGAIN)
+		return -ETIMEDOUT;
+	if (n == 0 || n == -ECONNRESET)
 		return -EPIPE;
-	e = m.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ?
-		    -EBADMSG :
-		    roard_check_reply(ret, (uint64_t)n, kind);
+	if (n < 0)
+		return (int)n;
+	e = roard_check_reply(ret, (uint64_t)n, kind);
 	if (e == 0 && ret_fd)
 		*ret_fd = TAKE_FD(fd);
 	return e;
@@ -132,7 +83,7 @@ static int call(struct remote *r, enum roard_kind kind, int pidfd, pid_t pid,
 		.kind = (uint16_t)kind,
 		.pid = pid,
 	};
-	int e = r->dead ? -EPIPE : send_request(r, &q, pidfd);
+	int e = r->dead ? -EPIPE : fd_send(r->fd, &q, sizeof(q), pidfd, 0);
 
 	if (e == 0)
 		e = receive_reply(r, kind, ret, ret_fd);

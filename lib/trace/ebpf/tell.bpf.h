@@ -269,13 +269,11 @@ static u64 file_of(struct task_struct *task, u32 fd)
 {
 	u64 files = (u64)READ(task_struct, task, files);
 	u64 table = (u64)READ(files_struct, files, fdt);
-	u64 file = 0;
+	u64 slots = (u64)READ(fdtable, table, fd);
 
 	if (fd >= READ(fdtable, table, max_fds))
 		return 0;
-	bpf_probe_read_kernel(&file, sizeof(file),
-			      READ(fdtable, table, fd) + fd);
-	return file;
+	return READ_WORD(slots + fd * sizeof(u64));
 }
 
 /* Tells of an open file, in a record that has just begun.  `flags` are wire flags;
@@ -296,8 +294,6 @@ HIDDEN int tell_file(struct scratch *s, u64 file, u32 flags)
 		flags |= WIRE_CREATE;
 		flags &= ~WIRE_TRUNC;
 	}
-	/* The struct may have been another file's before. */
-	bpf_map_delete_elem(&sums, &file);
 	s->r.flags = (u16)flags;
 	s->r.mode = type;
 	add_file(s, file);

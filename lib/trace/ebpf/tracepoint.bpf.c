@@ -1,10 +1,10 @@
 /* tracepoint.bpf.c - the hooks that every kernel with type information has
  *
- * One program at the exit of all system calls of the machine: a look into a table
- * is all that a call costs which nobody asked for, and one more look that of a
- * process which is in no run.  Another at the entry, for the few calls that remove
- * names.  The other programs follow processes and io_uring and serve both hook
- * layers.
+ * One program at the exit of all system calls of the machine: a look into two tables
+ * is all that a call costs which nobody asked for, in whichever mode it was made, and
+ * one more look that of a process which is in no run.  Another at the entry, for the
+ * few calls that remove names.  The other programs follow processes and io_uring and
+ * serve both hook layers.
  *
  * Licence: the kernel offers the helpers that read memory (bpf_probe_read_user() and
  * its kin), without which nothing here would work, only to programs that call
@@ -30,8 +30,66 @@ enum {
 	UPID_SIZE = 16, /* struct upid */
 };
 
+/* A call that has succeeded. */
+struct done {
+	u64 a[5];
+	long ret;
+	u32 call; /* enum call */
+	u32 compat;
+};
+
+/* Both are checked for any call at once, instead of for each in both modes. */
+HIDDEN int tell_done(struct ebpf_member *m, struct done *d)
+{
+	if (m && d)
+		other_done(bpf_get_current_task_btf(), m, d->call, d->a, d->ret,
+			   d->compat);
+	return 0;
+}
+
+HIDDEN int make_long(struct done *d, struct named *c)
+{
+	if (d && c)
+		long_form(d->call, d->a, c);
+	return 0;
+}
+
+static int tell_names(struct ebpf_member *m, struct done *d)
+{
+	struct named c = { 0 };
+
+	make_long(d, &c);
+	return c.kind ? tell_named(m, &c) : 0;
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
+{
+	struct task_struct *task;
+	struct ebpf_member *m;
+	struct done d;
+
+	if (ret < 0)
+		return 0;
+	if (arch_call(regs, false) == CALL_NONE &&
+	    arch_call(regs, true) == CALL_NONE)
+		return 0;
+	task = bpf_get_current_task_btf();
+	d.compat = arch_is_compat(task);
+	d.call = arch_call(regs, d.compat);
+	if (d.call == CALL_NONE)
+		return 0;
+	m = member_of(task);
+	if (!m)
+		return 0;
+	d.ret = ret;
+	arch_args(regs, d.compat, d.a);
+	return call_names_files(d.call) ? tell_names(m, &d) : tell_done(m, &d);
+}
+
+/* Only calls that remove names are looked at before they begin. */
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 {
 	struct task_struct *task;
 	struct ebpf_member *m;
@@ -39,30 +97,12 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	u64 a[5];
 	u32 call;
 
-	if (ret < 0)
+	if (!call_removes_names(arch_call(regs, false)) &&
+	    !call_removes_names(arch_call(regs, true)))
 		return 0;
 	task = bpf_get_current_task_btf();
 	compat = arch_is_compat(task);
 	call = arch_call(regs, compat);
-	if (call == CALL_NONE)
-		return 0;
-	m = member_of(task);
-	if (!m)
-		return 0;
-	arch_args(regs, compat, a);
-	return call_done(task, m, call, a, ret, compat);
-}
-
-/* Only calls that remove names are looked at before they begin. */
-SEC("tp_btf/sys_enter")
-int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	bool compat = arch_is_compat(task);
-	struct ebpf_member *m;
-	u64 a[5];
-	u32 call = arch_call(regs, compat);
-
 	if (!call_removes_names(call))
 		return 0;
 	m = member_of(task);
@@ -102,10 +142,10 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (!m)
 		return 0;
 	session = session_of(m);
-	new = bpf_task_storage_get(&members, child, 0,
-				   BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!session)
 		return 0;
+	new = bpf_task_storage_get(&members, child, 0,
+				   BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!new) {
 		__sync_fetch_and_add(&session->escaped, 1);
 		return 0;
@@ -153,18 +193,24 @@ static void add_executed(struct scratch *s, struct task_struct *task,
 	s->r.base_len = (u16)(s->off - n);
 }
 
-/* What was executed is not the program that runs.  By the time somebody looks, it may
- * have changed. */
-static void tell_script(struct scratch *s, u64 program)
+/* What was executed is not the program that runs, s->found.  By the time somebody looks,
+ * it may have changed. */
+HIDDEN int tell_script(struct scratch *s)
 {
+	u64 program;
+
+	if (!s)
+		return 0;
+	program = s->found;
 	find_named(s, 0, s->before[0].dentry, SCAN_MAX);
 	if (!s->found || s->found == program)
-		return;
+		return 0;
 	s->r.kind = WIRE_SCRIPT;
 	s->r.mode = READ(inode, s->found, i_mode);
 	look_at(s, s->found);
 	submit(s);
 	s->r.kind = WIRE_EXEC;
+	return 0;
 }
 
 static void add_command(struct scratch *s, struct task_struct *task)
@@ -215,8 +261,9 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid,
 	if (READ(linux_binprm, bprm, interp) !=
 	    READ(linux_binprm, bprm, filename))
 		add_executed(s, task, bprm);
+	s->found = (u64)READ(file, file, f_inode);
 	if (s->r.sure & WIRE_SURE)
-		tell_script(s, (u64)READ(file, file, f_inode));
+		tell_script(s);
 	add_command(s, task);
 	add_program(s, file);
 	return submit(s);
@@ -230,20 +277,32 @@ static s32 wait_status(struct task_struct *task)
 	return BPF_CORE_READ(task, group_leader, exit_code);
 }
 
+/* Is this thread the last of its process?  Those that end at the same time may all find
+ * nobody alive: the first that asks is the last, by a mark that the leader keeps. */
+static bool is_last_thread(struct task_struct *task, struct ebpf_member *leader)
+{
+	if (BPF_CORE_READ(task, signal, live.counter) > 0)
+		return false;
+	return !__sync_lock_test_and_set(&leader->ended, 1);
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
 	struct ebpf_member *m = member_of(task);
-	struct ebpf_session *session = m ? session_of(m) : NULL;
+	struct ebpf_member *leader = member_of(task->group_leader);
+	struct ebpf_session *session = leader ? session_of(leader) : NULL;
 	struct scratch *s;
 
-	if (!m || !session)
+	if (!session)
 		return 0;
-	__sync_fetch_and_add(&session->bytes_read, m->bytes_read);
-	__sync_fetch_and_add(&session->bytes_written, m->bytes_written);
-	if (BPF_CORE_READ(task, signal, live.counter) > 0)
+	if (m) {
+		__sync_fetch_and_add(&session->bytes_read, m->bytes_read);
+		__sync_fetch_and_add(&session->bytes_written, m->bytes_written);
+	}
+	if (!is_last_thread(task, leader))
 		return 0;
-	s = begin(task, m, SCRATCH_TASK, WIRE_EXIT);
+	s = begin(task, leader, SCRATCH_TASK, WIRE_EXIT);
 	if (s) {
 		s->r.aux = wait_status(task);
 		submit(s);

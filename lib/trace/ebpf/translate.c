@@ -387,6 +387,14 @@ static void tell_inherited(struct translator *t, pid_t pid, int fd)
 		       EVENT_FTYPE_REGULAR, &stamp);
 }
 
+/* Most descriptors are our own, to be closed by exec, and no files: one look each. */
+static bool is_regular(DIR *dir, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dirfd(dir), name, &st, 0) == 0 && S_ISREG(st.st_mode);
+}
+
 void translate_start(struct translator *t, pid_t command)
 {
 	CLEANUP(closedirp) DIR *dir = NULL;
@@ -401,6 +409,6 @@ void translate_start(struct translator *t, pid_t command)
 	(void)snprintf(folder, sizeof(folder), "/proc/%d/fd", (int)command);
 	dir = opendir(folder);
 	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
+		if (entry->d_name[0] != '.' && is_regular(dir, entry->d_name))
 			tell_inherited(t, command, atoi(entry->d_name));
 }

@@ -3,32 +3,13 @@
  * The record has the program that runs and the name it was executed by.  Where these
  * are two files, the name is that of a script; what else the kernel loaded on the
  * way (interpreters, the program's loader) stands in the files themselves. */
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
 #include "base/quote.h"
 #include "trace/call/loader.h"
 #include "trace/ebpf/translate.h"
-
-enum {
-	HEAD_LEN = 4096, /* enough for a first line or an ELF header */
-	CHAIN_MAX = 5, /* the kernel's own limit on nested scripts */
-};
-
-static ssize_t read_head(const char *path, char head[HEAD_LEN])
-{
-	CLEANUP(closep)
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-	if (fd < 0)
-		return -errno;
-	return fd_read_all(fd, head, HEAD_LEN - 1);
-}
 
 /* The words as the process sees them, quoted. */
 static void quote_command(const char *words, size_t len, struct str *out)
@@ -73,11 +54,11 @@ static void emit_loaded(struct chain *c, const struct str *path,
 /* Sends what `path` needs to run, and what that needs. */
 static void emit_needed(struct chain *c, struct str *path)
 {
-	char head[HEAD_LEN];
+	char head[LOADER_HEAD];
 
-	for (int depth = 0; depth < CHAIN_MAX; depth++) {
-		ssize_t n = read_head(path->data, head);
-		const char *next = n <= 0 ? NULL : loader_of(head, (size_t)n);
+	for (int depth = 0; depth < LOADER_CHAIN; depth++) {
+		ssize_t n = loader_read(path->data, head);
+		const char *next = n > 0 ? loader_of(head, (size_t)n) : NULL;
 		struct stamp stamp;
 		struct stat st;
 

@@ -22,6 +22,7 @@
 enum {
 	STEPS_MAX = 4096, /* components and mounts on the way up */
 	COMPONENT_MAX = 255,
+	SHORT_NAME = 24, /* bytes that are copied without a call */
 	PART_WORDS = 32, /* a component and its NUL */
 	TEXT_MAX = 8192, /* a name with the links in it; a power of two */
 	DOT_DOT = 0x2e2e,
@@ -133,13 +134,6 @@ struct {
 	__type(value, u32);
 } seen SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
-	__type(key, u64);
-	__type(value, struct ebpf_sum);
-} sums SEC(".maps");
-
 /* Entries of directories that names led through. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -180,6 +174,20 @@ static long climb(struct scratch *s)
 	return 0;
 }
 
+/* Copies a component of that length to data[off]; more than that may be written. */
+static void copy_component(struct scratch *s, u32 off, u64 name, u32 len)
+{
+	u64 *to = (u64 *)(s->data + off);
+
+	if (!READ_IS_CHEAP || len > SHORT_NAME) {
+		bpf_probe_read_kernel(to, len & COMPONENT_MAX, (void *)name);
+		return;
+	}
+	to[0] = READ_WORD(name);
+	to[1] = READ_WORD(name + 8);
+	to[2] = READ_WORD(name + 16);
+}
+
 static long step(u32 i, struct walk *w)
 {
 	struct scratch *s = w->s;
@@ -199,8 +207,7 @@ static long step(u32 i, struct walk *w)
 	if (len > COMPONENT_MAX || off + len + 1 > s->limit)
 		return walk_ends(s, WIRE_LONG);
 	off &= WIRE_DATA_MAX - 1;
-	bpf_probe_read_kernel(s->data + off, len & COMPONENT_MAX,
-			      READ(dentry, d, d_name.name));
+	copy_component(s, off, (u64)READ(dentry, d, d_name.name), len);
 	off += len & COMPONENT_MAX;
 	s->data[off] = '\0';
 	s->off = off + 1;

@@ -150,7 +150,7 @@ struct ebpf_member {
 	__u32 ring;
 	__s32 pid; /* its thread group, as the tracer counts */
 	__s32 level; /* of the tracer's pid namespace; -1: not known yet */
-	__u32 unused;
+	__u32 ended; /* of the first thread: the process has ended */
 	struct ebpf_place before[2]; /* of a call under way that removes names:
 				      * where they are; zeros: not known */
 };
@@ -166,13 +166,6 @@ struct ebpf_seen {
 	__s32 pid;
 	__u32 generation;
 	__u32 flags;
-};
-
-/* What was read from and written to one open file, by its struct file. */
-struct ebpf_sum {
-	__u64 bytes_read;
-	__u64 bytes_written;
-	__u64 regular; /* a regular file: its bytes count for the run */
 };
 
 #endif

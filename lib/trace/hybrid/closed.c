@@ -6,30 +6,143 @@
  * is looked for here, and told with EVENT_CLOSE.
  *
  * A descriptor that is gone proves nothing, since the file may be open as another
- * one (the shell's redirections) or be mapped.  The kernel knows: it grants a read
- * lease on a file only when nobody has it open for writing.  The lease is given
- * back at once; where there are no leases, the file is hashed at the end. */
+ * one (the shell's redirections), in a child, or be mapped.  So all processes of the
+ * run are looked at, and their children that nobody has told of; what none of them
+ * can write to is closed.  One look serves for all that was told before it.  A lease
+ * would be simpler, but others would notice it.  Where there are many processes, or
+ * one does not let us look, files are hashed at the end. */
+#include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "event/event.h"
 #include "trace/hybrid/hybrid_internal.h"
 
-enum { PATH_LEN_MAX = 4096 };
+enum {
+	PATH_LEN_MAX = 4096,
+	FEW = 24, /* processes that are looked at */
+	MAPS_MAX = 1024 * 1024,
+};
 
-/* Is nobody writing to it?  False when that cannot be known. */
-static bool is_quiet(const char *path)
+DEFINE_CLEANUP(DIR *, closedir)
+
+static bool may_write(pid_t pid, int fd)
 {
-	CLEANUP(closep)
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK |
-				    O_NOCTTY);
+	unsigned flags;
 
-	if (fd < 0 || fcntl(fd, F_SETLEASE, F_RDLCK) < 0)
-		return false;
-	(void)fcntl(fd, F_SETLEASE, F_UNLCK);
+	return call_descriptor_flags(pid, fd, &flags) < 0 ||
+	       (flags & O_ACCMODE) != O_RDONLY;
+}
+
+/* Notes what the process has open for writing; false when that is not to be seen. */
+static bool note_descriptors(struct hybrid *h, pid_t pid)
+{
+	CLEANUP(closedirp) DIR *dir = NULL;
+	struct dirent *entry;
+	char path[32];
+	struct stat st;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	dir = opendir(path);
+	if (!dir)
+		return member_is_gone(pid);
+	while ((entry = readdir(dir)))
+		if (entry->d_name[0] != '.' &&
+		    fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 &&
+		    S_ISREG(st.st_mode) &&
+		    may_write(pid, atoi(entry->d_name)) &&
+		    written_add(&h->writable,
+				written_file(st.st_dev, st.st_ino)) < 0)
+			return false;
 	return true;
+}
+
+/* The same of what it has mapped. */
+static bool note_mappings(struct hybrid *h, pid_t pid)
+{
+	CLEANUP(str_release) struct str text = STR_INIT;
+	char path[32];
+	char *line, *rest = NULL;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	if (fd_read_file(AT_FDCWD, path, MAPS_MAX, &text) < 0)
+		return member_is_gone(pid);
+	for (line = text.len ? strtok_r(text.data, "\n", &rest) : NULL; line;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		unsigned major, minor;
+		unsigned long ino;
+		char rights[5];
+
+		if (sscanf(line, "%*x-%*x %4s %*x %x:%x %lu", rights, &major,
+			   &minor, &ino) == 4 &&
+		    rights[3] == 's' &&
+		    written_add(&h->writable,
+				written_file(makedev(major, minor), ino)) < 0)
+			return false;
+	}
+	return true;
+}
+
+static bool note(struct hybrid *h, pid_t pid)
+{
+	return note_descriptors(h, pid) && note_mappings(h, pid);
+}
+
+/* Children that have not told of themselves.  Those of other threads than the first
+ * are told late, too; that is rare, and the kernel has no list of all. */
+static bool note_children(struct hybrid *h, pid_t pid)
+{
+	CLEANUP(str_release) struct str text = STR_INIT;
+	char path[48];
+	char *p, *end;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children",
+		       (int)pid, (int)pid);
+	if (fd_read_file(AT_FDCWD, path, 65536, &text) < 0)
+		return true;
+	for (p = (char *)str_cstr(&text);; p = end) {
+		pid_t child = (pid_t)strtol(p, &end, 10);
+
+		if (end == p)
+			return true;
+		if (!map_get(&h->members, &child, sizeof(child)) &&
+		    !note(h, child))
+			return false;
+	}
+}
+
+static bool look_at_all(struct hybrid *h)
+{
+	struct member *m;
+	size_t pos = 0;
+
+	/* What stands in the log by now has happened before we look. */
+	h->writable_cell = atomic_load(&h->log.header->head);
+	written_release(&h->writable);
+	if (h->members.count > FEW)
+		return false;
+	while ((m = map_next(&h->members, &pos)))
+		if (!note(h, m->pid) || !note_children(h, m->pid))
+			return false;
+	return true;
+}
+
+/* Is nobody of the run writing to it?  False when that cannot be known. */
+static bool is_quiet(struct hybrid *h, const char *path)
+{
+	struct stat st;
+
+	if (!h->told_ns || h->view.cell >= h->writable_cell)
+		h->writable_known = look_at_all(h);
+	return h->writable_known && lstat(path, &st) == 0 &&
+	       S_ISREG(st.st_mode) &&
+	       !written_has(&h->writable, written_file(st.st_dev, st.st_ino));
 }
 
 static void tell_closed(struct hybrid *h, const struct event *opened)
@@ -66,6 +179,7 @@ void closed_check(struct hybrid *h, const struct event *ev)
 	if (ev->ftype > EVENT_FTYPE_REGULAR || ev->path_len > PATH_LEN_MAX ||
 	    (ev->flags & (EVENT_TMPFILE | EVENT_INHERITED)))
 		return;
-	if (!is_watched(h, ev) && is_quiet(event_path(ev)))
+	/* Before the call it is not even open. */
+	if (!is_watched(h, ev) && !h->entering && is_quiet(h, event_path(ev)))
 		tell_closed(h, ev);
 }

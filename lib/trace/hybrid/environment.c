@@ -2,6 +2,7 @@
 #include "trace/hybrid/environment.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -67,10 +68,12 @@ static char *join(const char *name, const char *first, const char *second)
 }
 
 /* The two strings of ours are the last ones, so that they can be freed. */
-char **environment_new(char *const *envp, const char *library, const char *log)
+char **environment_new(char *const *envp, const char *library, const char *log,
+		       uint64_t stub)
 {
 	const char *users = "";
 	size_t n = 0, used = 0;
+	char address[24];
 	char **copy;
 
 	while (envp[n])
@@ -86,7 +89,8 @@ char **environment_new(char *const *envp, const char *library, const char *log)
 	}
 	/* The user's libraries come first, ours stands behind them. */
 	copy[used] = join("LD_PRELOAD", users, library);
-	copy[used + 1] = join(LOG_ENV, "", log);
+	(void)snprintf(address, sizeof(address), "%" PRIx64, stub);
+	copy[used + 1] = join(LOG_ENV, log, address);
 	if (copy[used] && copy[used + 1])
 		return copy;
 	free(copy[used]);

@@ -3,15 +3,17 @@
 #define ROAR_TRACE_HYBRID_ENVIRONMENT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Where libroar-preload.so is: beside the program (as built or installed), or
  * where it was configured to be installed.  ROAR_PRELOAD_LIBRARY overrides.  0, or
  * -ENOENT when there is none that can be read. */
 int environment_find_library(char *path, size_t size);
 
-/* A copy of `envp` with the library and the log in it.  The strings of `envp` are
+/* A copy of `envp` with the library, the log and the exempt page in it.  The strings of `envp` are
  * borrowed.  Freed by environment_free(); NULL without memory. */
-char **environment_new(char *const *envp, const char *library, const char *log);
+char **environment_new(char *const *envp, const char *library, const char *log,
+		       uint64_t stub);
 void environment_free(char **envp);
 
 #endif

@@ -5,7 +5,7 @@
  * until the tracer is dead or hands over; then it answers the call that was in
  * hand, which stands in a shared page because the kernel itself wrote it there,
  * and all that follow, with "go on", until the last process is gone; and removes
- * the log.
+ * the log, unless somebody will want to know what the dead tracer has not read.
  *
  * It is a copy of the tracer that uses nothing of it: system calls only, no
  * allocation, no descriptor but its own three, a session of its own. */
@@ -22,6 +22,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -101,12 +102,20 @@ static void serve(struct guard_page *page)
 	}
 }
 
+/* For how long the log is kept counts from now. */
+static bool leave_log(const struct hybrid *h, bool handed_over)
+{
+	return h->file.path[0] && !handed_over && h->o.job->run &&
+	       utimensat(AT_FDCWD, h->file.path, NULL, 0) == 0;
+}
+
 static _Noreturn void guard(struct hybrid *h, int tracer)
 {
 	int fds[N_FDS] = { tracer, h->guardian.handover, h->listener };
 	struct pollfd wait[] = { { FD_TRACER, POLLIN, 0 },
 				 { FD_HANDOVER, POLLIN, 0 } };
 	sigset_t all;
+	bool left;
 
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
@@ -118,9 +127,10 @@ static _Noreturn void guard(struct hybrid *h, int tracer)
 	while (poll(wait, 2, -1) < 0 && errno == EINTR)
 		;
 	close_log(h);
+	left = leave_log(h, wait[1].revents & POLLIN);
 	if (hybrid_has_filter(h))
 		serve(h->guardian.page);
-	if (h->file.path[0])
+	if (h->file.path[0] && !left)
 		(void)unlink(h->file.path);
 	_exit(0);
 }

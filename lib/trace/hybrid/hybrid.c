@@ -23,12 +23,13 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "trace/alarm.h"
 #include "trace/call/filter.h"
+#include "trace/command.h"
 #include "trace/hybrid/environment.h"
 #include "trace/hybrid/hybrid_internal.h"
 #include "trace/launch.h"
@@ -40,7 +41,6 @@ enum {
 	LONG_MS = 80,
 	CALM_NS = 2000000000, /* that while */
 	LOOK_NS = 100000000, /* between looks for processes that are gone */
-	GRACE_NS = 250000000, /* for stragglers when the command has ended */
 };
 
 /* Set by the handlers. */
@@ -67,7 +67,6 @@ static void catch_signals(struct tracer_control *c)
 	sigset_t set;
 
 	control = c;
-	(void)signal(SIGIO, SIG_IGN); /* see closed.c: leases that are broken */
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		sigaddset(&set, signals[i]);
@@ -76,31 +75,7 @@ static void catch_signals(struct tracer_control *c)
 	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* The timer never stops while we may sleep: a signal that comes just before the
- * sleep would be lost otherwise. */
-static void set_timer(struct hybrid *h, unsigned ms)
-{
-	struct timeval interval = { ms / 1000, ms % 1000 * 1000 };
-	struct itimerval every = { interval, interval };
-
-	if (h->timer_ms == ms)
-		return;
-	(void)setitimer(ITIMER_REAL, &every, NULL);
-	h->timer_ms = ms;
-}
-
 /* ---- the command ---- */
-
-static void tell_stopped(struct hybrid *h, bool stopped, int sig)
-{
-	const struct tracer_job *job = h->o.job;
-
-	atomic_store(&job->control->stopped, stopped);
-	if (!stopped)
-		atomic_store(&job->control->signal_ns[SIGCONT], h->o.now_ns);
-	if (job->stopped)
-		job->stopped(job->ctx, sig);
-}
 
 static void on_root_end(struct hybrid *h, int status)
 {
@@ -108,7 +83,6 @@ static void on_root_end(struct hybrid *h, int status)
 
 	h->root_gone = true;
 	h->result.status = status;
-	atomic_store(&h->o.job->control->command, -1);
 	told_drain(h, true);
 	if (atomic_load(&h->o.job->control->child_errno) && m)
 		member_exec_failed(m);
@@ -118,17 +92,11 @@ static void on_root_end(struct hybrid *h, int status)
 
 static void wait_for_root(struct hybrid *h)
 {
-	int status;
+	int status = 0;
 
-	while (!h->root_gone && waitpid(h->o.root, &status,
-					WNOHANG | WUNTRACED | WCONTINUED) > 0) {
-		if (WIFSTOPPED(status))
-			tell_stopped(h, true, WSTOPSIG(status));
-		else if (WIFCONTINUED(status))
-			tell_stopped(h, false, SIGCONT);
-		else
-			on_root_end(h, status);
-	}
+	if (!h->root_gone &&
+	    command_wait(h->o.job, h->o.root, WNOHANG, &status, NULL) != 0)
+		on_root_end(h, status);
 }
 
 /* ---- the loop ---- */
@@ -180,7 +148,7 @@ static void look_around(struct hybrid *h)
 		members_look(h, false);
 	}
 	observer_tick(&h->o);
-	set_timer(h, next_timer(h, busy));
+	alarm_every(next_timer(h, busy), &h->timer_ms);
 }
 
 static bool is_over(const struct hybrid *h)
@@ -194,10 +162,10 @@ static void follow(struct hybrid *h)
 {
 	int64_t deadline = 0;
 
-	set_timer(h, SHORT_MS);
+	alarm_every(SHORT_MS, &h->timer_ms);
 	while (!is_over(h)) {
 		if (h->root_gone && !deadline)
-			deadline = clock_mono_ns() + GRACE_NS;
+			deadline = clock_mono_ns() + TRACER_GRACE_NS;
 		if (deadline && clock_mono_ns() >= deadline)
 			break;
 		if (!hybrid_has_filter(h))
@@ -207,7 +175,7 @@ static void follow(struct hybrid *h)
 		if (alarmed)
 			look_around(h);
 	}
-	set_timer(h, 0);
+	alarm_every(0, &h->timer_ms);
 	told_drain(h, true);
 	told_trouble(h);
 }
@@ -246,6 +214,15 @@ static void begin_root_exec(struct hybrid *h, struct tracee *t)
 	member_exec_begin(h, t);
 }
 
+/* The clock that file systems take their stamps from. */
+static int64_t stamp_clock_ns(void)
+{
+	struct timespec now = { 0 };
+
+	(void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	return clock_timespec_ns(now);
+}
+
 static int hybrid_run(struct tracer *base, struct tracer_result *ret,
 		      struct roar_error *err)
 {
@@ -253,7 +230,9 @@ static int hybrid_run(struct tracer *base, struct tracer_result *ret,
 	struct tracee *root;
 
 	h->result.traced = true;
-	h->o.now_ns = h->start_ns = clock_now_ns();
+	h->o.now_ns = clock_now_ns();
+	h->start_ns = stamp_clock_ns();
+	h->begun_ns = h->file.header->start_ns = clock_now_ns();
 	root = member_add(h, h->o.root, 0);
 	if (!root)
 		return error_set(err, -ENOMEM, "out of memory");
@@ -266,6 +245,8 @@ static int hybrid_run(struct tracer *base, struct tracer_result *ret,
 	launch_open_gate(h->o.job->control);
 	follow(h);
 	count_outlived(h);
+	if (!h->result.n_outlived)
+		log_file_remove(&h->file); /* all of it has been read */
 	h->result.exec_errno = atomic_load(&h->o.job->control->child_errno);
 	(void)getrusage(RUSAGE_CHILDREN, &h->result.usage);
 	*ret = h->result;
@@ -281,13 +262,6 @@ static void hybrid_linger(struct tracer *base)
 	guardian_hand_over(h);
 }
 
-static void free_intents(struct hybrid *h)
-{
-	for (size_t i = 0; i < h->n_intents; i++)
-		str_release(&h->intents[i].path);
-	free(h->intents);
-}
-
 static void hybrid_free(struct tracer *base)
 {
 	struct hybrid *h = (struct hybrid *)base;
@@ -301,10 +275,11 @@ static void hybrid_free(struct tracer *base)
 		(void)munmap(h->guardian.page, sizeof(*h->guardian.page));
 	environment_free(h->envp);
 	members_release(h);
-	free_intents(h);
+	told_release(h);
 	str_release(&h->magic);
 	free(h->waiting);
 	written_release(&h->written);
+	written_release(&h->writable);
 	observer_release(&h->o);
 	free(h);
 }
@@ -338,15 +313,16 @@ static int make_log(struct hybrid *h, bool filter, struct roar_error *err)
 	if (r < 0 && !filter)
 		return error_set(err, r, "libroar-preload.so is not there");
 	log_file_sweep();
-	r = log_file_new(&h->file, filter ? LOG_SECCOMP : 0, h->library,
-			 filter ? choose_stub() : 0);
+	r = log_file_new(&h->file, h->o.job->run, filter ? LOG_SECCOMP : 0,
+			 h->library, filter ? choose_stub() : 0);
 	if (r < 0)
 		return error_set(err, r, "cannot make a shared log: %s",
 				 strerror(-r));
 	log_reader_init(&h->log, h->file.header, h->file.n_cells, h->file.key);
 	if (!h->library[0] || !target_path_bears(h->o.job->file, target_open))
 		return 0;
-	h->envp = environment_new(h->o.job->envp, h->library, h->file.path);
+	h->envp = environment_new(h->o.job->envp, h->library, h->file.path,
+				  h->file.header->stub);
 	return h->envp ? 0 : error_set(err, -ENOMEM, "out of memory");
 }
 

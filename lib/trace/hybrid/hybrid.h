@@ -19,4 +19,13 @@
 extern const struct tracer_ops tracer_hybrid;
 extern const struct tracer_ops tracer_preload;
 
+/* The events that the programs of a run have told and its tracer, which was killed,
+ * has not: `run` is tracer_job.run, `root` the command's pid or 0.  -ENOENT when
+ * nothing was left, else 0 or a negative errno. */
+int hybrid_recover(const char *run, pid_t root,
+		   void (*sink)(void *ctx, const struct event *ev), void *ctx);
+
+/* Removes it: those events are in safety. */
+void hybrid_forget(const char *run);
+
 #endif

@@ -8,8 +8,11 @@
  *	magic.c		names that mean another file in every process
  *	rights.c	what a process of other rights may open
  *	guardian.c	the process that answers when we are gone
+ *	words.c		command lines
+ *	recover.c	what a killed tracer has not read
  *	written.c	what the run has written to
- *	closed.c	what it has closed before anybody watched */
+ *	closed.c	what it has closed before anybody watched
+ *	received.c	descriptors that came in messages */
 #ifndef ROAR_TRACE_HYBRID_HYBRID_INTERNAL_H
 #define ROAR_TRACE_HYBRID_HYBRID_INTERNAL_H
 
@@ -30,6 +33,7 @@ struct member {
 			    * common (CLONE_FS), as far as that was noticed */
 	bool wants_hello; /* a program that bears the library was executed, and
 			   * has not spoken yet */
+	bool missed; /* it is gone, and nobody has told how yet */
 	bool sandboxed; /* it restricted itself in ways nobody can look at */
 	bool escaped; /* a program without the library runs in it, unseen */
 	bool exec_told; /* the program that runs in it has been told of */
@@ -104,8 +108,13 @@ struct hybrid {
 	size_t n_waiting, cap_waiting;
 	struct written written;
 	struct watched watched[WATCHED];
+	struct written writable; /* files that processes could write to... */
+	uint64_t writable_cell; /* ...when the log stood there... */
+	bool writable_known; /* ...and they let us see that */
 	int64_t told_ns; /* when what is being told now has happened; 0: just now */
+	bool entering; /* what is being told now is about to happen */
 	bool dirs_moved; /* names in `written` may be out of date */
+	bool late; /* nobody waits: this is read long after it was told */
 	bool dead_log; /* it made no sense: nothing more is read from it */
 	bool stale; /* a call was let through after the generation was raised */
 	bool root_gone;
@@ -115,7 +124,11 @@ struct hybrid {
 	int64_t busy_ns; /* when the timer last found something in the log */
 	int64_t stuck_ns; /* since when a record is not committed; 0: none is */
 	int64_t looked_ns; /* when dead processes were last looked for */
-	int64_t start_ns; /* of the run */
+	int64_t start_ns; /* of the run, on the clock of file stamps: no file of
+			   * the run was born before */
+	int64_t begun_ns; /* the same by the exact clock, which stamps may be as
+			   * far ahead of theirs as (Linux 6.13): no stamp from
+			   * before the run is later */
 };
 
 static inline struct hybrid *hybrid_of(struct observer *o)
@@ -158,10 +171,12 @@ void member_exec_failed(struct member *m);
 /* The process is about to change its directory: whose else is it? */
 void members_share(struct hybrid *h, const struct tracee *t);
 
+/* Is there no such process, or only its zombie? */
+bool member_is_gone(pid_t pid);
 bool member_thread_is_gone(const struct tracee *t);
 /* Forgets processes and threads that are gone; `all`: everybody is. */
 void members_look(struct hybrid *h, bool all);
-/* One has ended with that wait status. */
+/* One has ended with that wait status (event.h). */
 void member_gone(struct hybrid *h, struct member *m, int status);
 void members_kill(struct hybrid *h);
 void members_release(struct hybrid *h);
@@ -177,10 +192,20 @@ int notify_init(struct hybrid *h);
 /* Lets the call `id` go on as it is. */
 int notify_continue(int listener, uint64_t id);
 
+/* ---- words.c ---- */
+
+/* Reads the command line from an array in the thread's memory to its
+ * exec_command. */
+void words_read(struct hybrid *h, struct tracee *t, uint64_t array,
+		size_t pointer_size);
+
 /* ---- told.c ---- */
 
 /* Reads what is in the log.  `urgent`: somebody waits for us. */
 void told_drain(struct hybrid *h, bool urgent);
+void told_release(struct hybrid *h);
+/* Takes from a record only who speaks and where that is. */
+void told_who(struct hybrid *h, const struct log_view *v);
 /* Intents whose results will not come: of one process, or of all (NULL). */
 void told_abandon(struct hybrid *h, const struct member *m);
 /* The thread `tid` is in that directory now, and with it its process. */
@@ -240,6 +265,15 @@ bool rights_has_room(pid_t tid);
 
 /* The job has been told of this open for writing. */
 void closed_check(struct hybrid *h, const struct event *ev);
+
+/* ---- received.c ---- */
+
+/* The thread is about to receive a message with room for descriptors: is its end
+ * to be awaited? */
+bool received_enter(struct hybrid *h, struct tracee *t,
+		    const struct seccomp_data *d);
+/* It has it, or is gone. */
+void received_settle(struct hybrid *h, struct tracee *t);
 
 /* ---- guardian.c ---- */
 

@@ -20,16 +20,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
+#include "base/proc.h"
 #include "base/vec.h"
 #include "trace/call/loader.h"
 #include "trace/hybrid/hybrid_internal.h"
 #include "trace/preload/target.h"
-
-enum {
-	HEAD_LEN = 4096,
-	CHAIN_MAX = 5, /* the kernel's limit on nested scripts */
-};
 
 struct member *member_of(struct hybrid *h, const struct tracee *t)
 {
@@ -81,16 +76,10 @@ static pid_t number_of(const char *text, const char *key)
 
 static int read_status(pid_t tid, pid_t *ret_pid, pid_t *ret_parent)
 {
-	CLEANUP(closep) int fd = -1;
-	char path[32], text[1024];
-	ssize_t n;
+	char text[1024];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : fd_read_all(fd, text, sizeof(text) - 1);
-	if (n <= 0)
+	if (proc_read(tid, "status", text, sizeof(text)) < 0)
 		return -ESRCH;
-	text[n] = '\0';
 	*ret_pid = number_of(text, "\nTgid:");
 	*ret_parent = number_of(text, "\nPPid:");
 	return *ret_pid > 0 ? 0 : -ESRCH;
@@ -163,14 +152,6 @@ struct tracee *member_thread(struct hybrid *h, pid_t tid)
 
 /* ---- exec ---- */
 
-static ssize_t read_head(const char *path, char head[HEAD_LEN])
-{
-	CLEANUP(closep)
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-	return fd < 0 ? -errno : fd_read_all(fd, head, HEAD_LEN - 1);
-}
-
 static bool is_elf(const char *head, ssize_t n)
 {
 	return n >= 4 && memcmp(head, "\177ELF", 4) == 0;
@@ -181,17 +162,17 @@ static bool is_elf(const char *head, ssize_t n)
 static bool is_executable(struct hybrid *h, struct tracee *t, struct stat *st)
 {
 	CLEANUP(str_release) struct str path = STR_INIT;
-	char head[HEAD_LEN];
+	char head[LOADER_HEAD];
 
 	str_add(&path, str_cstr(&t->exec_path), t->exec_path.len);
-	for (int depth = 0; depth < CHAIN_MAX; depth++) {
+	for (int depth = 0; depth < LOADER_CHAIN; depth++) {
 		const char *next;
 		ssize_t n;
 
 		if (stat(str_cstr(&path), st) < 0 || !S_ISREG(st->st_mode) ||
 		    faccessat(AT_FDCWD, path.data, X_OK, AT_EACCESS) < 0)
 			return false;
-		n = read_head(path.data, head);
+		n = loader_read_known(path.data, st, head);
 		if (n == -EACCES || n == -EPERM) /* executable, not readable */
 			return true;
 		if (is_elf(head, n))
@@ -272,7 +253,7 @@ static void exec_done(struct hybrid *h, struct member *m)
 		return;
 	drop_other_threads(h, t);
 	t->process->full = false;
-	t->process->n_opens = 0;
+	t->process->roomy_until_ns = 0;
 	if (m->escaped)
 		escaped(h, t, str_cstr(&m->exec_path));
 	move_text(&t->exec_path, &m->exec_path);
@@ -378,7 +359,7 @@ void member_gone(struct hybrid *h, struct member *m, int status)
 }
 
 /* A zombie runs no program any more. */
-static bool is_gone(pid_t pid)
+bool member_is_gone(pid_t pid)
 {
 	char link[32], c;
 
@@ -389,7 +370,7 @@ static bool is_gone(pid_t pid)
 bool member_thread_is_gone(const struct tracee *t)
 {
 	if (t->tid == t->process->pid && t->process->n_threads == 1)
-		return is_gone(t->tid);
+		return member_is_gone(t->tid);
 	return syscall(SYS_tgkill, t->process->pid, t->tid, 0) < 0 &&
 	       errno == ESRCH;
 }
@@ -435,9 +416,28 @@ static void look_for_threads(struct hybrid *h)
 	}
 }
 
+/* How a process ended whose parent has not waited for it yet: the last number of
+ * its line, which the kernel shows to its own user. */
+static int status_of_zombie(pid_t pid)
+{
+	char text[1024];
+	const char *end;
+	struct stat st;
+
+	(void)snprintf(text, sizeof(text), "/proc/%d", (int)pid);
+	if (stat(text, &st) < 0 || (geteuid() && st.st_uid != geteuid()) ||
+	    proc_read(pid, "stat", text, sizeof(text)) < 0)
+		return EVENT_STATUS_UNKNOWN;
+	end = strrchr(text, ')');
+	if (!end || strncmp(end, ") Z", 3) != 0)
+		return EVENT_STATUS_UNKNOWN;
+	end = strrchr(end, ' ');
+	return (int)strtol(end, NULL, 10);
+}
+
 void members_look(struct hybrid *h, bool all)
 {
-	CLEANUP(freep) struct member **gone = NULL;
+	CLEANUP(freep) pid_t *gone = NULL;
 	size_t n = 0, cap = 0, pos = 0;
 	struct member *m;
 
@@ -446,19 +446,29 @@ void members_look(struct hybrid *h, bool all)
 	if (!all && log_is_empty(&h->log))
 		look_for_moved(h);
 	while ((m = map_next(&h->members, &pos))) {
-		struct member **slot;
+		pid_t *slot;
 
-		if (!all && (m->pid == h->o.root || !is_gone(m->pid)))
+		if (!all && (m->pid == h->o.root || !member_is_gone(m->pid)))
 			continue;
 		slot = VEC_PUSH(gone, n, cap);
 		if (slot)
-			*slot = m;
+			*slot = m->pid;
 	}
 	/* Their last words are in the log by now. */
 	if (n)
 		told_drain(h, true);
-	for (size_t i = 0; i < n; i++)
-		member_gone(h, gone[i], 0);
+	for (size_t i = 0; i < n; i++) {
+		int status = status_of_zombie(gone[i]);
+
+		m = map_get(&h->members, &gone[i], sizeof(gone[i]));
+		if (!m)
+			continue; /* by those words */
+		/* Its parent may be about to tell: once more, later. */
+		if (all || status != EVENT_STATUS_UNKNOWN || m->missed)
+			member_gone(h, m, status);
+		else
+			m->missed = true;
+	}
 }
 
 void members_kill(struct hybrid *h)

@@ -31,8 +31,6 @@
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
 #endif
 
-enum { COMMAND_MAX = 4096, POINTERS_MAX = 512 };
-
 int notify_init(struct hybrid *h)
 {
 	struct seccomp_notif_sizes sizes;
@@ -71,49 +69,6 @@ bool notify_is_over(const struct hybrid *h)
 static bool still_waits(const struct hybrid *h, uint64_t id)
 {
 	return ioctl(h->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
-}
-
-/* ---- exec: the words of the command line ---- */
-
-/* Pointers are read a few at a time: the array may end at the end of a page. */
-static uint64_t pointer_at(struct hybrid *h, struct tracee *t, uint64_t array,
-			   unsigned i, size_t size)
-{
-	uint64_t value = 0;
-
-	if (memory_read(&h->o.memory, t->tid, array + i * size, &value, size) <
-	    0)
-		return 0;
-	return value;
-}
-
-static void read_words(struct hybrid *h, struct tracee *t, uint64_t array,
-		       size_t pointer_size)
-{
-	char words[COMMAND_MAX + 1];
-	size_t len = 0;
-
-	for (unsigned i = 0; array && i < POINTERS_MAX && len < COMMAND_MAX;
-	     i++) {
-		uint64_t at = pointer_at(h, t, array, i, pointer_size);
-		ssize_t n;
-
-		if (!at)
-			break;
-		n = memory_read_path(&h->o.memory, t->tid, at, h->o.path2);
-		if (n == -ENAMETOOLONG)
-			n = MEMORY_PATH_MAX - 1;
-		if (n < 0)
-			break;
-		if ((size_t)n > COMMAND_MAX - len - 1)
-			n = (ssize_t)(COMMAND_MAX - len - 1);
-		memcpy(words + len, h->o.path2, (size_t)n);
-		words[len + (size_t)n] = '\0';
-		len += (size_t)n + 1;
-	}
-	str_clear(&t->exec_command);
-	if (len)
-		call_exec_quote(&t->exec_command, words, len);
 }
 
 static size_t pointer_size(uint32_t arch)
@@ -212,7 +167,9 @@ static bool enter(struct hybrid *h, struct tracee *t, enum call call,
 	if (call == CALL_CHDIR)
 		return enter_chdir(h, t, &n->data);
 	if (!call_names_files(call))
-		return call_enter(&h->o, t, call, args);
+		return call_enter(&h->o, t, call, args) &&
+		       ((call != CALL_RECVMSG && call != CALL_RECVMMSG) ||
+			received_enter(h, t, &n->data));
 	if (h->o.quiet || !call_decode(&h->o, t, call, args, &a) ||
 	    !still_waits(h, n->id) || hybrid_is_ours(h, a.path))
 		return false;
@@ -224,7 +181,7 @@ static bool enter(struct hybrid *h, struct tracee *t, enum call call,
 		settle_prepare(h, t, &a);
 		return t->pending.call != CALL_NONE;
 	}
-	read_words(h, t, args[call == CALL_EXECVE ? 1 : 2],
+	words_read(h, t, args[call == CALL_EXECVE ? 1 : 2],
 		   pointer_size(n->data.arch));
 	(void)call_enter_named(&h->o, t, call, &a);
 	member_exec_begin(h, t);
@@ -255,8 +212,33 @@ static void on_call(struct hybrid *h, const struct seccomp_notif *n)
 	 * and, because nobody tells us of its end, once more a little later. */
 	told_raise_generation(h);
 	h->stale = true;
+	h->entering = true;
 	if (enter(h, t, call, n))
 		settle_later(h, t);
+	h->entering = false;
+}
+
+/* The first thing a new program does is that its loader opens our library.  That
+ * needs no look, and the program need not wait for what we have to do about its
+ * exec. */
+static bool is_our_library(struct hybrid *h, const struct seccomp_notif *n)
+{
+	pid_t pid = (pid_t)n->pid;
+	const struct member *m = map_get(&h->members, &pid, sizeof(pid));
+
+	return m && m->exec_open && n->data.nr == SYS_openat &&
+	       n->data.arch == call_abis[0].audit_arch &&
+	       memory_read_path(&h->o.memory, pid, n->data.args[1], h->o.path) >
+		       0 &&
+	       strcmp(h->o.path, h->library) == 0;
+}
+
+static void on_our_library(struct hybrid *h, pid_t tid)
+{
+	struct tracee *t = member_thread(h, tid);
+
+	if (t)
+		catch_up(h, t, tid);
 }
 
 bool notify_serve(struct hybrid *h)
@@ -271,6 +253,11 @@ bool notify_serve(struct hybrid *h)
 	told_drain(h, true);
 	if (h->stale)
 		told_raise_generation(h);
+	if (is_our_library(h, n)) {
+		(void)notify_continue(h->listener, n->id);
+		on_our_library(h, (pid_t)n->pid);
+		return true;
+	}
 	if (n->pid)
 		on_call(h, n);
 	(void)notify_continue(h->listener, n->id);

@@ -24,6 +24,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/proc.h"
 #include "base/vec.h"
 #include "trace/hybrid/hybrid_internal.h"
 
@@ -300,6 +301,11 @@ static void act(struct hybrid *h, struct tracee *t, enum outcome outcome,
 		arrive(h, t);
 		return;
 	}
+	if (t->pending.call == CALL_RECVMSG ||
+	    t->pending.call == CALL_RECVMMSG) {
+		received_settle(h, t);
+		return;
+	}
 	if (outcome == UNKNOWN)
 		settle_unknown(h, t);
 	else if (outcome == NOT_DONE)
@@ -422,31 +428,27 @@ static bool is_visibly_done(const struct tracee *t, int *ret_fd)
 }
 
 /* Does the thread sleep in a call that is none of those we wait for?  Then it is
- * out of the one it made before. */
-static bool is_elsewhere(pid_t tid)
+ * out of the one it made before.  Without a filter it may sleep before the call,
+ * where it asks us, and always tells the result. */
+static bool is_elsewhere(const struct hybrid *h, pid_t tid)
 {
-	CLEANUP(closep) int fd = -1;
-	char path[40], text[32];
-	ssize_t n;
+	char text[32];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/syscall", (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
+	if (!hybrid_has_filter(h) ||
+	    proc_read(tid, "syscall", text, sizeof(text)) < 0)
 		return false;
-	text[n] = '\0';
 	if (text[0] < '0' || text[0] > '9')
 		return false; /* "running": nobody knows where */
 	return call_find(call_abis[0].audit_arch, strtoul(text, NULL, 10)) ==
 	       CALL_NONE;
 }
 
-/* Could the result still stand in the log, unread? */
-static bool may_speak(struct hybrid *h, const struct tracee *t)
+/* Does the result stand in the log, unread? */
+static bool has_spoken(struct hybrid *h, const struct tracee *t)
 {
 	const struct member *m = member_of(h, t);
 
-	return m && m->teller && !log_is_empty(&h->log);
+	return m && m->teller && log_has_result(&h->log, t->tid);
 }
 
 void settle_finished(struct hybrid *h)
@@ -459,8 +461,8 @@ void settle_finished(struct hybrid *h)
 			continue;
 		if (is_visibly_done(t, &fd))
 			act(h, t, DONE, fd);
-		else if (!may_speak(h, t) &&
-			 (member_thread_is_gone(t) || is_elsewhere(t->tid)))
+		else if (!has_spoken(h, t) &&
+			 (member_thread_is_gone(t) || is_elsewhere(h, t->tid)))
 			settle(h, t);
 	}
 	compact(h);

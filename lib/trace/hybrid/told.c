@@ -88,6 +88,7 @@ static void on_descriptor(struct hybrid *h, struct tracee *t, int fd)
 {
 	struct stat st;
 
+	str_clear(&h->o.name);
 	if (resolve_fd(t->tid, fd, &h->o.name, &st) == -ENOENT && !h->o.name.len)
 		call_gap(&h->o, t, EVENT_GAP_LOST,
 			 "a descriptor was closed before it was looked at");
@@ -163,6 +164,7 @@ static void enter_asked(struct hybrid *h, struct tracee *t,
 
 	settle(h, t);
 	settle_finished(h);
+	h->entering = true;
 	if (call == CALL_NONE)
 		return;
 	if (call == CALL_CHDIR)
@@ -190,6 +192,7 @@ static void on_ask(struct hybrid *h, const struct log_view *v)
 
 	if (t)
 		enter_asked(h, t, v);
+	h->entering = false;
 	answer(h, v);
 }
 
@@ -326,9 +329,34 @@ static void on_told(struct hybrid *h, const struct log_view *v)
 	}
 }
 
+void told_who(struct hybrid *h, const struct log_view *v)
+{
+	struct tracee *t = teller_of(h, v);
+
+	if (v->kind == LOG_HELLO)
+		on_hello(h, v);
+	else if (v->kind == LOG_FORK)
+		on_fork(h, v);
+	else if (v->kind == LOG_CWD && t)
+		told_directory(h, t, v->tid, v->path, v->path_len);
+}
+
+/* Its parent says so; who lives has been mistaken for another (pid namespaces). */
+static void on_gone(struct hybrid *h, const struct log_view *v)
+{
+	pid_t pid = v->value;
+	struct member *m = map_get(&h->members, &pid, sizeof(pid));
+
+	if (m && pid != h->o.root && member_is_gone(pid))
+		member_gone(h, m, (int32_t)v->other);
+}
+
 static void on_record(struct hybrid *h, const struct log_view *v)
 {
 	switch (v->kind) {
+	case LOG_GONE:
+		on_gone(h, v);
+		break;
 	case LOG_HELLO:
 		on_hello(h, v);
 		break;

@@ -16,6 +16,7 @@
  * between) has happened if the file is there and changed since. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
@@ -126,14 +127,14 @@ static bool is_own(const struct hybrid *h, const struct stat *st,
 }
 
 /* Records and files have the same coarse clock, so the tick of the open counts as
- * after it; but what was written before the run began was written before.  New
+ * after it.  What is told in the tick in which the run began is looked at at once,
+ * so that what was written just before is not taken for a change.  New
  * content moves both stamps; mtime alone can be set to anything, and ctime also
  * tells of links and modes. */
 static bool is_changed_since(const struct hybrid *h, const struct stat *st,
 			     int64_t time_ns)
 {
-	return S_ISREG(st->st_mode) &&
-	       clock_timespec_ns(st->st_mtim) >= h->start_ns &&
+	return S_ISREG(st->st_mode) && time_ns > h->begun_ns &&
 	       clock_timespec_ns(st->st_mtim) >= time_ns &&
 	       clock_timespec_ns(st->st_ctim) >= time_ns;
 }
@@ -149,6 +150,16 @@ static bool is_recent(struct hybrid *h, struct tracee *t,
 	       resolve_name(&o->resolver, &o->tree, t, AT_FDCWD, v->path,
 			    v->path_len, &o->name) == 0 &&
 	       recent_has(&o->recent, o->name.data, o->name.len);
+}
+
+/* No content that is there now is what was read. */
+static struct stat which_file(const struct stat *st)
+{
+	return (struct stat){
+		.st_dev = st->st_dev,
+		.st_ino = st->st_ino,
+		.st_mode = st->st_mode,
+	};
 }
 
 void told_read(struct hybrid *h, struct tracee *t, const struct log_view *v)
@@ -170,8 +181,11 @@ void told_read(struct hybrid *h, struct tracee *t, const struct log_view *v)
 	}
 	if (S_ISDIR(st.st_mode))
 		return;
-	if (is_changed_since(h, &st, v->time_ns) && !is_own(h, &st, birth_ns))
+	if (is_changed_since(h, &st, v->time_ns) && !is_own(h, &st, birth_ns)) {
 		call_gap(o, t, EVENT_GAP_CHANGED, o->name.data);
+		if (h->late)
+			st = which_file(&st);
+	}
 	call_emit(o, t, EVENT_OPEN, EVENT_READ, 0, &st, &o->name, NULL);
 }
 
@@ -272,6 +286,13 @@ void told_result(struct hybrid *h, struct tracee *t, const struct log_view *v)
 		drop_intent(h, at);
 		return;
 	}
+}
+
+void told_release(struct hybrid *h)
+{
+	for (size_t i = 0; i < h->n_intents; i++)
+		str_release(&h->intents[i].path);
+	free(h->intents);
 }
 
 void told_abandon(struct hybrid *h, const struct member *m)

@@ -72,7 +72,9 @@
 #include <string.h>
 
 #define LOG_MAGIC UINT64_C(0x31676f4c72616f52) /* "RoarLog1" */
-#define LOG_ENV "ROAR_PRELOAD_LOG" /* path of the file */
+/* Path of the file; behind a ':' the address of the exempt page in hexadecimal, so
+ * that even this file can be opened from there. */
+#define LOG_ENV "ROAR_PRELOAD_LOG"
 
 enum {
 	LOG_CELL = 64,
@@ -104,7 +106,10 @@ struct log_header {
 	uint32_t mode; /* enum log_mode */
 	uint64_t key; /* random; part of every commit word */
 	uint64_t stub; /* address of the exempt page; 0: none */
-	uint64_t library_dev; /* not used by the library; for the reader */
+	int64_t start_ns; /* of the run, on the clock of file stamps: a change in
+			   * that tick cannot be told from one before, so with
+			   * LOG_SECCOMP the reader is made to look at what is
+			   * read in it before the program goes on */
 	char preload[LOG_PATH_MAX / 4]; /* what to put into LD_PRELOAD */
 
 	_Alignas(64) _Atomic uint64_t head; /* cells taken since the start */
@@ -141,6 +146,7 @@ enum log_kind {
 		 * a socket, or its directory changed during the open */
 	LOG_ASK, /* a call is about to happen and its process waits (not with
 		  * LOG_SECCOMP); call, dirfd, flags, path as for the call */
+	LOG_GONE, /* a child was waited for: value pid, other wait status */
 	LOG_KIND_END,
 };
 

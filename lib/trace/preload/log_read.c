@@ -185,3 +185,30 @@ void log_skip(struct log_reader *r)
 	}
 	atomic_store_explicit(&r->header->tail, r->tail, memory_order_release);
 }
+
+bool log_has_result(const struct log_reader *r, pid_t tid)
+{
+	struct log_reader at = *r;
+	uint64_t head = head_of(r);
+
+	if (head - r->tail > r->n_cells)
+		return false;
+	while (at.tail != head) {
+		struct log_record rec;
+
+		if (atomic_load_explicit(word_at(&at, at.tail),
+					 memory_order_acquire) !=
+		    committed(&at, at.tail)) {
+			at.tail++;
+			continue;
+		}
+		copy(&rec, cell_at(&at, at.tail), FIXED);
+		if (!is_possible(&at, rec.n_cells, head - at.tail,
+				 rec.kind == LOG_PAD))
+			return false;
+		if (rec.kind == LOG_RESULT_ASKED && rec.tid == tid)
+			return true;
+		at.tail += rec.n_cells;
+	}
+	return false;
+}

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "trace/preload/log.h"
 
@@ -62,6 +63,9 @@ bool log_is_stuck(const struct log_reader *r);
 
 /* Leaves out what is not committed, up to the next record that is. */
 void log_skip(struct log_reader *r);
+
+/* Is there, unread, a LOG_RESULT_ASKED of this thread?  Nothing is consumed. */
+bool log_has_result(const struct log_reader *r, pid_t tid);
 
 /* Anything to read? */
 static inline bool log_is_empty(const struct log_reader *r)

@@ -25,25 +25,26 @@ static void give_back(struct hot *h)
 	(void)sched_setaffinity(h->borrowed, sizeof(h->thread_cpus),
 				&h->thread_cpus);
 	(void)sched_setaffinity(0, sizeof(h->tracer_cpus), &h->tracer_cpus);
+	h->returned = h->borrowed;
 	h->borrowed = 0;
 }
 
 static bool bind_both(struct hot *h, pid_t tid)
 {
-	cpu_set_t one;
 	int cpu = sched_getcpu();
 
+	h->returned = 0;
 	if (cpu < 0 ||
 	    sched_getaffinity(tid, sizeof(h->thread_cpus), &h->thread_cpus) < 0)
 		return false;
 	if (!CPU_ISSET(cpu, &h->thread_cpus))
 		return false;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	if (sched_setaffinity(0, sizeof(one), &one) < 0)
+	CPU_ZERO(&h->loan_cpu);
+	CPU_SET(cpu, &h->loan_cpu);
+	if (sched_setaffinity(0, sizeof(h->loan_cpu), &h->loan_cpu) < 0)
 		return false;
 	h->borrowed = tid;
-	if (sched_setaffinity(tid, sizeof(one), &one) < 0) {
+	if (sched_setaffinity(tid, sizeof(h->loan_cpu), &h->loan_cpu) < 0) {
 		give_back(h);
 		return false;
 	}
@@ -100,22 +101,39 @@ void hot_end(struct hot *h, int64_t now_ns)
 	h->barred_until_ns = now_ns + BARRED_NS;
 }
 
+static bool is_bound(const struct hot *h, pid_t tid)
+{
+	cpu_set_t cpus;
+
+	return sched_getaffinity(tid, sizeof(cpus), &cpus) == 0 &&
+	       CPU_EQUAL(&cpus, &h->loan_cpu);
+}
+
 void hot_forked(struct hot *h, pid_t parent, pid_t child)
 {
-	if (h->borrowed != parent)
+	bool on_loan = h->borrowed == parent;
+
+	/* A parent that is bound without a loan wanted it so. */
+	if (!on_loan && (h->returned != parent || is_bound(h, parent) ||
+			 !is_bound(h, child)))
 		return;
 	(void)sched_setaffinity(child, sizeof(h->thread_cpus), &h->thread_cpus);
-	give_back(h);
+	if (on_loan)
+		give_back(h);
 }
 
 void hot_renamed(struct hot *h, pid_t former, pid_t tid)
 {
-	if (h->borrowed == former)
+	if (former != tid)
+		hot_gone(h, tid);
+	if (h->borrowed && h->borrowed == former)
 		h->borrowed = tid;
 }
 
 void hot_gone(struct hot *h, pid_t tid)
 {
+	if (h->returned == tid)
+		h->returned = 0;
 	if (h->borrowed != tid)
 		return;
 	h->borrowed = 0;

@@ -22,7 +22,9 @@
 struct hot {
 	bool possible; /* more than one CPU */
 	pid_t borrowed; /* thread on loan, 0 none */
-	cpu_set_t thread_cpus; /* its own affinity */
+	pid_t returned; /* the one that was on loan before, 0 none */
+	cpu_set_t thread_cpus; /* own affinity of whichever came last */
+	cpu_set_t loan_cpu; /* what it was bound to */
 	cpu_set_t tracer_cpus; /* ours */
 	/* The current window: */
 	pid_t candidate; /* the thread of its first stop */
@@ -47,10 +49,12 @@ bool hot_tick(struct hot *h);
 /* Ends the loan, if any, and makes none for a while. */
 void hot_end(struct hot *h, int64_t now_ns);
 
-/* `parent` has made `child`, which inherited the bound affinity. */
+/* `parent` has made `child`, which inherited the bound affinity: also when the loan
+ * has ended since. */
 void hot_forked(struct hot *h, pid_t parent, pid_t child);
 
-/* The thread has become the leader of its process by execve(). */
+/* The thread has become the leader of its process by execve(); the one that was
+ * leader before is gone. */
 void hot_renamed(struct hot *h, pid_t former, pid_t tid);
 
 /* The thread is gone. */

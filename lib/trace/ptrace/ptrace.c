@@ -29,13 +29,15 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/proc.h"
+#include "trace/alarm.h"
 #include "trace/call/call.h"
 #include "trace/call/filter.h"
+#include "trace/call/outcome.h"
 #include "trace/launch.h"
 #include "trace/ptrace/hot.h"
 
@@ -48,7 +50,6 @@ enum {
 	SHORT_MS = 20, /* while a CPU is borrowed, or stragglers are awaited */
 	EARLY_MAX = 16,
 	CATCH_UP_NS = 50000000, /* a thread that needs longer is not waited for */
-	GRACE_NS = 250000000, /* for stragglers when the command has ended */
 };
 
 enum { N_UNTOLD = 64 };
@@ -62,8 +63,11 @@ struct ptracer {
 	struct untold { /* ended before their parents told of them */
 		pid_t tid;
 		int status;
+		bool thread; /* not a process of its own */
 	} untold[N_UNTOLD];
 	unsigned n_untold;
+	unsigned n_held; /* strangers that wait for their parents' word */
+	bool forgetful; /* memory ran out: some of them will wait in vain */
 	bool stepping; /* no seccomp filter: every call stops */
 	bool root_stopped; /* by a group stop */
 	pid_t stopper; /* the thread whose stop that was */
@@ -106,17 +110,6 @@ static void catch_alarms(void)
 	(void)sigaction(SIGCHLD, &quiet, NULL);
 	(void)sigaction(SIGUSR1, &sa, NULL);
 	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
-}
-
-static void set_timer(struct ptracer *p, unsigned ms)
-{
-	struct timeval interval = { ms / 1000, ms % 1000 * 1000 };
-	struct itimerval every = { interval, interval };
-
-	if (p->timer_ms == ms)
-		return;
-	(void)setitimer(ITIMER_REAL, &every, NULL);
-	p->timer_ms = ms;
 }
 
 /* ---- letting a tracee go on ---- */
@@ -225,7 +218,8 @@ static void enter(struct ptracer *p, struct tracee *t, enum call call,
 		hot_end(&p->hot, p->o.now_ns);
 	if (call == CALL_CLONE || call == CALL_CLONE3)
 		on_clone(p, t, call, args);
-	(void)call_enter(&p->o, t, call, args);
+	if (call_enter(&p->o, t, call, args))
+		t->pending.entry_ns = p->o.now_ns;
 }
 
 static void on_call(struct ptracer *p, struct tracee *t)
@@ -248,8 +242,8 @@ static void on_call(struct ptracer *p, struct tracee *t)
 	else
 		calls_refuse(t->tid); /* the program's own filter asked */
 	if (hot_stop(&p->hot, t->tid, p->o.now_ns))
-		set_timer(p, SHORT_MS);
-	memory_attach(&p->o.memory, p->hot.borrowed);
+		alarm_every(SHORT_MS, &p->timer_ms);
+	observer_attach(&p->o, p->hot.borrowed);
 }
 
 /* The exit of an awaited call; without a filter, also every entry. */
@@ -278,27 +272,106 @@ static bool is_thread_of(const struct process *process, pid_t tid)
 	return syscall(SYS_tgkill, process->pid, tid, 0) == 0;
 }
 
+/* A child that was released early may have made changes of its own. */
 static void inherit(struct process *child, const struct process *parent)
 {
-	child->foreign_root = parent->foreign_root;
-	child->foreign_mounts = parent->foreign_mounts;
-	child->restricted = parent->restricted;
+	child->foreign_root |= parent->foreign_root;
+	child->foreign_mounts |= parent->foreign_mounts;
+	child->restricted |= parent->restricted;
 }
 
-/* A child that has ended before its parent told of it. */
+/* Gone, or a zombie that only its parent waits for. */
+static bool has_ended(pid_t tid)
+{
+	char text[16];
+
+	return proc_read(tid, "cmdline", text, sizeof(text)) < 0;
+}
+
+/* A child that has ended before its parent told of it.  One that lives has the pid
+ * of another, whose parent was killed before it could tell. */
 static struct untold *find_untold(struct ptracer *p, pid_t tid)
 {
 	for (size_t i = 0; i < N_UNTOLD; i++)
 		if (p->untold[i].tid == tid)
-			return &p->untold[i];
+			return has_ended(tid) ? &p->untold[i] : NULL;
 	return NULL;
 }
 
+static struct tracee *any_thread(struct ptracer *p,
+				 const struct process *process)
+{
+	size_t pos = 0;
+	struct tracee *t;
+
+	while ((t = map_next(&p->o.tree.tracees, &pos)))
+		if (t->process == process)
+			break;
+	return t;
+}
+
+/* Of a process that is gone. */
+static void forget_threads(struct ptracer *p, const struct process *process)
+{
+	struct tracee *t;
+
+	while (process && (t = any_thread(p, process))) {
+		outcome_tell(&p->o, t);
+		process = tree_remove(&p->o.tree, t);
+	}
+}
+
+/* The first thread is the last to be told of.  Others are left only if one was
+ * killed right after execve() had given it that place. */
 static void end_of(struct ptracer *p, struct tracee *t, int status)
 {
-	if (t->process->pid == t->tid)
+	bool leads = t->process->pid == t->tid;
+	const struct process *process;
+
+	if (leads)
 		call_emit(&p->o, t, EVENT_EXIT, 0, status, NULL, NULL, NULL);
-	(void)tree_remove(&p->o.tree, t);
+	process = tree_remove(&p->o.tree, t);
+	if (leads)
+		forget_threads(p, process);
+}
+
+/* The number behind a key of /proc/PID/status. */
+static pid_t status_number(const char *status, const char *key)
+{
+	const char *at = strstr(status, key);
+
+	return at ? atoi(at + strlen(key)) : 0;
+}
+
+/* It goes on before its parent's word has come.  What it has from its parent, a root
+ * of its own above all, is needed at its first call. */
+static void adopt(struct ptracer *p, struct tracee *t)
+{
+	char status[512];
+	struct process *process;
+	pid_t leader, origin;
+
+	if (proc_read(t->tid, "status", status, sizeof(status)) < 0)
+		return;
+	leader = status_number(status, "\nTgid:");
+	origin = leader == t->tid ? status_number(status, "\nPPid:") : leader;
+	process = map_get(&p->o.tree.processes, &origin, sizeof(origin));
+	if (!process)
+		return;
+	inherit(t->process, process);
+	if (leader != t->tid)
+		(void)tree_move(&p->o.tree, t, process);
+	else
+		call_check_namespaces(&p->o, t);
+}
+
+static void release(struct ptracer *p, struct tracee *t)
+{
+	if (!t->held)
+		return;
+	t->held = false;
+	p->n_held--;
+	resume(p, t, 0);
 }
 
 /* The child may have reported its first stop already; then it is waiting. */
@@ -307,20 +380,26 @@ static void on_fork(struct ptracer *p, struct tracee *parent, bool vfork)
 	unsigned long tid = 0;
 	struct tracee *child;
 	struct untold *untold;
-	bool thread;
+	bool thread, runs;
 
 	if (ptrace(PTRACE_GETEVENTMSG, parent->tid, 0, &tid) < 0 || !tid)
 		return;
 	hot_forked(&p->hot, parent->tid, (pid_t)tid);
 	thread = is_thread_of(parent->process, (pid_t)tid);
 	child = tree_find(&p->o.tree, (pid_t)tid);
+	runs = child && !child->held;
 	untold = child ? NULL : find_untold(p, (pid_t)tid);
+	if (untold && untold->thread) {
+		untold->tid = 0;
+		return;
+	}
 	if (!child)
 		child = tree_add(&p->o.tree, (pid_t)tid,
 				 thread ? parent->process : NULL);
 	else if (thread)
 		(void)tree_move(&p->o.tree, child, parent->process);
 	if (!child) {
+		p->forgetful = true;
 		call_gap(&p->o, parent, EVENT_GAP_MEMORY, NULL);
 		return;
 	}
@@ -329,16 +408,13 @@ static void on_fork(struct ptracer *p, struct tracee *parent, bool vfork)
 		if (parent->parts)
 			call_check_namespaces(&p->o, child);
 		parent->parts = false;
-		if (vfork)
+		if (vfork && !runs)
 			child->process->vforked_by = parent->process->pid;
 		call_emit(&p->o, child, EVENT_FORK, 0, parent->process->pid,
 			  NULL, NULL, NULL);
 	}
 	child->unannounced = false;
-	if (child->held) {
-		child->held = false;
-		resume(p, child, 0);
-	}
+	release(p, child);
 	if (untold) {
 		untold->tid = 0;
 		end_of(p, child, untold->status);
@@ -351,10 +427,15 @@ static void on_stranger(struct ptracer *p, pid_t tid)
 {
 	struct tracee *t = tree_add(&p->o.tree, tid, NULL);
 
-	if (t)
-		t->held = t->unannounced = true;
-	else
+	if (!t) {
+		p->forgetful = true;
 		(void)ptrace(PTRACE_CONT, tid, 0, 0);
+		return;
+	}
+	t->held = t->unannounced = true;
+	p->n_held++;
+	if (p->forgetful)
+		release(p, t);
 }
 
 static void release_held(struct ptracer *p)
@@ -362,31 +443,33 @@ static void release_held(struct ptracer *p)
 	size_t pos = 0;
 	struct tracee *t;
 
-	while ((t = map_next(&p->o.tree.tracees, &pos))) {
-		if (!t->held)
-			continue;
-		t->held = false;
-		resume(p, t, 0);
+	while (p->n_held && (t = map_next(&p->o.tree.tracees, &pos))) {
+		if (t->held)
+			adopt(p, t);
+		release(p, t);
 	}
 }
 
 /* The thread that called execve() has become the leader of its process. */
 static struct tracee *on_exec(struct ptracer *p, pid_t tid)
 {
+	struct tracee *leader = tree_find(&p->o.tree, tid);
 	unsigned long former = 0;
 	struct tracee *t;
 
 	(void)ptrace(PTRACE_GETEVENTMSG, tid, 0, &former);
 	t = tree_find(&p->o.tree, (pid_t)former);
 	hot_renamed(&p->hot, (pid_t)former, tid);
+	if (t && leader && t != leader)
+		outcome_tell(&p->o, leader);
 	if (t)
 		tree_rename(&p->o.tree, t, tid);
 	else
-		t = tree_find(&p->o.tree, tid);
+		t = leader;
 	if (!t)
 		return NULL;
 	call_forget(&p->o, t);
-	memory_attach(&p->o.memory, 0); /* it is another memory now */
+	observer_attach(&p->o, 0); /* it is another memory now */
 	if (atomic_load(&p->o.job->control->seccomp_errno))
 		p->stepping = true;
 	t->process->full = false;
@@ -423,8 +506,8 @@ static void on_gone(struct ptracer *p, pid_t tid, int status)
 	hot_gone(&p->hot, tid);
 	if (tid == p->stopper)
 		set_stopped(p, false, SIGCONT);
-	if (p->o.memory.tid == tid)
-		memory_attach(&p->o.memory, 0);
+	if (p->o.resolver.here.tid == tid)
+		observer_attach(&p->o, 0);
 	if (tid == p->o.root) {
 		p->root_gone = true;
 		p->result.status = status;
@@ -433,10 +516,15 @@ static void on_gone(struct ptracer *p, pid_t tid, int status)
 	}
 	if (!t)
 		return;
-	call_forget(&p->o, t);
+	outcome_tell(&p->o, t);
+	if (t->held)
+		p->n_held--;
 	if (t->unannounced) {
-		p->untold[p->n_untold++ % N_UNTOLD] = (struct untold){ tid,
-								       status };
+		p->untold[p->n_untold++ % N_UNTOLD] = (struct untold){
+			.tid = tid,
+			.status = status,
+			.thread = t->process->pid != tid,
+		};
 		(void)tree_remove(&p->o.tree, t);
 	} else {
 		end_of(p, t, status);
@@ -505,6 +593,8 @@ static void on_stop(struct ptracer *p, pid_t tid, int status)
 		t = on_exec(p, tid);
 		if (t)
 			resume(p, t, 0);
+		else
+			(void)ptrace(PTRACE_CONT, tid, 0, 0);
 		return;
 	}
 	if (!t) {
@@ -551,8 +641,9 @@ static void on_alarmed(struct ptracer *p)
 	if (atomic_load(&control->kill_all))
 		kill_tree(p);
 	observer_tick(&p->o);
-	set_timer(p, hot || (p->root_gone && !p->o.quiet) ? SHORT_MS :
-							    p->o.tick_ms);
+	alarm_every(hot || (p->root_gone && !p->o.quiet) ? SHORT_MS :
+							   p->o.tick_ms,
+		    &p->timer_ms);
 }
 
 /* Serves one thread.  False when there is none left. */
@@ -579,20 +670,20 @@ static void follow(struct ptracer *p)
 
 	while (serve_one(p)) {
 		if (p->o.tick_ms && !p->timer_ms)
-			set_timer(p, p->o.tick_ms);
+			alarm_every(p->o.tick_ms, &p->timer_ms);
 		if (!p->root_gone)
 			continue;
 		if (!tree_count(&p->o.tree))
 			break;
 		if (!deadline)
-			deadline = p->o.now_ns + GRACE_NS;
+			deadline = p->o.now_ns + TRACER_GRACE_NS;
 		if (p->o.now_ns >= deadline)
 			break;
 		if (atomic_load(&p->o.job->control->kill_all))
 			kill_tree(p);
-		set_timer(p, SHORT_MS);
+		alarm_every(SHORT_MS, &p->timer_ms);
 	}
-	set_timer(p, 0);
+	alarm_every(0, &p->timer_ms);
 	hot_end(&p->hot, p->o.now_ns);
 }
 
@@ -652,7 +743,11 @@ static int attach(struct ptracer *p, struct roar_error *err)
 		return error_set(err, r, "ptrace is refused here: %s",
 				 strerror(-r));
 	}
-	return tree_add(&p->o.tree, p->o.root, NULL) ? 0 : -ENOMEM;
+	if (!tree_add(&p->o.tree, p->o.root, NULL)) {
+		launch_abort(p->o.job->control, p->o.root);
+		return error_set(err, -ENOMEM, "out of memory");
+	}
+	return 0;
 }
 
 static int ptrace_start(const struct tracer_job *job, struct tracer **ret,
@@ -667,7 +762,9 @@ static int ptrace_start(const struct tracer_job *job, struct tracer **ret,
 	hot_init(&p->hot);
 	r = observer_init(&p->o, job);
 	p->o.catch_up = catch_up;
-	if (r == 0)
+	if (r < 0)
+		(void)error_set(err, r, "out of memory");
+	else
 		r = attach(p, err);
 	if (r < 0) {
 		ptrace_free(&p->base);

@@ -20,6 +20,7 @@
 #include "base/fd.h"
 #include "cli.h"
 #include "run/foreground.h"
+#include "run/orphan.h"
 #include "trace/tracer.h"
 
 enum {
@@ -55,6 +56,7 @@ struct front_page {
 static struct tracer_control *shared;
 static struct front_page *page;
 static pid_t tracer_pid;
+static const struct front_body *body;
 static sigset_t not_ours; /* ignored from the start */
 static bool is_quiet;
 static bool interrupted; /* SIGINT came to us, too */
@@ -173,7 +175,8 @@ static void kill_tree(void)
 	atomic_store(&shared->kill_all, 1);
 	if (command > 0)
 		(void)kill(command, SIGKILL);
-	(void)kill(tracer_pid, SIGUSR1);
+	if (tracer_pid)
+		(void)kill(tracer_pid, SIGUSR1);
 }
 
 /* What is there when the signal has had its effect: a prompt leaves the terminal for
@@ -329,14 +332,16 @@ static void stop_if_held(int sig)
  * more and we are asked to end. */
 static bool take_signal(siginfo_t *info)
 {
-	if (info->si_code == SI_USER && info->si_pid == tracer_pid)
+	if (info->si_signo == SIGCHLD ||
+	    (info->si_code == SI_USER && tracer_pid &&
+	     info->si_pid == tracer_pid))
 		return false; /* it woke us */
 	if (asks_to_end(info->si_signo))
 		atomic_fetch_add(&shared->n_interrupts, 1);
-	if (atomic_load(&shared->command) < 0)
-		return is_for_us(info);
 	if (info->si_signo == SIGINT)
 		interrupted = true;
+	if (atomic_load(&shared->command) < 0)
+		return is_for_us(info);
 	if (info->si_code == SI_QUEUE)
 		pass_on_queued(info);
 	else
@@ -348,56 +353,131 @@ static bool take_signal(siginfo_t *info)
 	return false;
 }
 
-/* Waits until there is something on the line; false when we are to leave without it.
- * While the command does not exist, its signals wait in the kernel. */
-static bool wait_for_line(int fd)
+enum wake { WAKE_NEWS, WAKE_SIGNAL, WAKE_LEAVE };
+
+/* Waits until there is something on the line, or a signal was taken; WAKE_LEAVE when
+ * we are to leave without the line.  While the command does not exist, its signals
+ * wait in the kernel. */
+static enum wake wait_for_news(int fd)
 {
 	struct pollfd line = { .fd = fd, .events = POLLIN };
 	struct timespec soon = { 0, 20000000 };
+	bool early = atomic_load(&shared->command) == 0;
+	siginfo_t info;
 	sigset_t none;
+	int n;
 
 	(void)sigemptyset(&none);
-	for (;;) {
-		bool early = atomic_load(&shared->command) == 0;
-		int n = ppoll(&line, 1, early ? &soon : NULL,
-			      early ? NULL : &none);
-		siginfo_t info = heard;
+	n = ppoll(&line, 1, early ? &soon : NULL, early ? NULL : &none);
+	info = heard;
+	heard.si_signo = 0;
+	if (info.si_signo && take_signal(&info))
+		return WAKE_LEAVE;
+	return n > 0 ? WAKE_NEWS : WAKE_SIGNAL;
+}
 
-		heard.si_signo = 0;
-		if (info.si_signo && take_signal(&info))
-			return false;
-		if (n > 0)
-			return true;
+static bool wait_for_line(int fd)
+{
+	enum wake wake;
+
+	while ((wake = wait_for_news(fd)) == WAKE_SIGNAL)
+		;
+	return wake == WAKE_NEWS;
+}
+
+/* ---- front: without a tracer ---- */
+
+static void say_killed(int sig, const char *what)
+{
+	(void)cli_fail("the tracer was ended by signal %d (%s), %s: the next "
+		       "roar command completes the record from its journal",
+		       sig, strsignal(sig), what);
+}
+
+/* Does what the command does until it has ended: its wait status, or -1. */
+static int follow(struct orphan *o)
+{
+	int value;
+
+	for (;;) {
+		enum orphan_news news = orphan_next(o, &value);
+
+		if (news == ORPHAN_ENDED)
+			return value;
+		if (news == ORPHAN_STOPPED)
+			stop_likewise(value, true);
+		else
+			(void)wait_for_news(o->fd);
 	}
 }
 
-/* With the tracer its tracees die; who has no tracee lives on. */
-static bool is_alive(void)
+/* Has it ended with its tracer?  That takes a moment. */
+static bool has_died(struct orphan *o, int *ret_status)
 {
-	struct timespec moment = { 0, SETTLE_NS };
-	pid_t command = atomic_load(&shared->command);
+	struct timespec tick = { 0, SETTLE_NS / 10 };
 
-	(void)nanosleep(&moment, NULL);
-	return command > 0 && kill(command, 0) == 0;
+	for (int i = 0; i < 10; i++) {
+		enum orphan_news news = orphan_next(o, ret_status);
+
+		if (news == ORPHAN_ENDED)
+			return true;
+		if (news == ORPHAN_STOPPED)
+			stop_likewise(*ret_status, true);
+		(void)nanosleep(&tick, NULL);
+	}
+	return false;
+}
+
+/* The command goes on: so do we.  `sig` has ended the tracer. */
+static int go_on_alone(struct orphan *o, int sig)
+{
+	int status = -1;
+	bool died;
+
+	/* Nobody watches what comes to the group any more. */
+	atomic_store(&shared->sees_signals, 0);
+	atomic_store(&page->witnessed, 0);
+	died = has_died(o, &status);
+	body->rescue(body->ctx, o->pid);
+	if (died && (status < 0 || WIFSIGNALED(status))) {
+		say_killed(sig, "and with it the command");
+		return 128 + sig;
+	}
+	say_killed(sig, died ? "the command has ended" :
+			       "and the command goes on unobserved");
+	if (!died)
+		status = follow(o);
+	if (status < 0) /* nobody knows how it ended */
+		return 128 + sig;
+	atomic_store(&page->by, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
+				     WEXITSTATUS(status);
 }
 
 static int reap(void)
 {
-	int status;
+	struct sigaction sa = { .sa_sigaction = on_signal,
+				.sa_flags = SA_SIGINFO };
+	struct orphan o;
+	int status, code;
 
+	(void)sigaction(SIGCHLD, &sa, NULL);
+	/* At once: what ends before we look is lost. */
+	orphan_init(&o, atomic_load(&page->code) < 0 ?
+				atomic_load(&shared->command) :
+				0);
 	while (waitpid(tracer_pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return 1;
+	tracer_pid = 0;
 	if (WIFEXITED(status))
-		return WEXITSTATUS(status);
-	if (atomic_load(&page->code) >= 0)
-		return tell_unfinished("but the tracer was killed");
-	(void)cli_fail("the tracer was ended by signal %d (%s), %s: the next "
-		       "roar command completes the record from its journal",
-		       WTERMSIG(status), strsignal(WTERMSIG(status)),
-		       is_alive() ? "and the command goes on unobserved" :
-				    "and with it the command");
-	return 128 + WTERMSIG(status);
+		code = WEXITSTATUS(status);
+	else if (atomic_load(&page->code) >= 0)
+		code = tell_unfinished("but the tracer was killed");
+	else
+		code = go_on_alone(&o, WTERMSIG(status));
+	orphan_release(&o);
+	return code;
 }
 
 /* An exit code from the line, where stop signals come as negative numbers, or the
@@ -638,13 +718,12 @@ static void note_ignored(sigset_t *ret)
 		(void)sigdelset(ret, SIGXFSZ);
 }
 
-static _Noreturn void be_tracer(struct front *front,
-				int (*body)(struct front *, void *), void *ctx)
+static _Noreturn void be_tracer(struct front *front)
 {
 	/* A caller that ignores SIGCHLD would keep us from waiting. */
 	(void)signal(SIGCHLD, SIG_DFL);
 	(void)signal(SIGPIPE, SIG_IGN);
-	exit(body(front, ctx));
+	exit(body->run(front, body->ctx));
 }
 
 static struct front_page *new_page(void)
@@ -658,8 +737,7 @@ static struct front_page *new_page(void)
 	return p;
 }
 
-int front_run(int (*body)(struct front *front, void *ctx), void *ctx,
-	      bool quiet)
+int front_run(const struct front_body *what, bool quiet)
 {
 	struct front front = { .pid = getpid(), .fd = -1 };
 	sigset_t all;
@@ -673,6 +751,7 @@ int front_run(int (*body)(struct front *front, void *ctx), void *ctx,
 		return -errno;
 	shared = front.control;
 	is_quiet = quiet;
+	body = what;
 	note_ignored(&front.ignored);
 	not_ours = front.ignored;
 	(void)sigfillset(&all);
@@ -689,7 +768,7 @@ int front_run(int (*body)(struct front *front, void *ctx), void *ctx,
 	if (tracer_pid == 0) {
 		(void)close(line[0]);
 		front.fd = line[1];
-		be_tracer(&front, body, ctx);
+		be_tracer(&front);
 	}
 	(void)close(line[1]);
 	(void)signal(SIGCHLD, SIG_DFL);

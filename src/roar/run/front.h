@@ -32,7 +32,9 @@
  * ended dies of it as well, so that a shell ends its loop.
  *
  * If the front is killed the run goes on and is recorded.  If the tracer is
- * killed, the kernel kills what it traced; the journal has the rest. */
+ * killed, the journal has what it had seen.  With ptrace the kernel kills the command
+ * as well; else the command goes on, and the front waits for it and ends with its
+ * exit code (orphan.h). */
 #ifndef ROAR_RUN_FRONT_H
 #define ROAR_RUN_FRONT_H
 
@@ -56,10 +58,17 @@ struct front {
 void front_prepare(void);
 void front_restore(void);
 
-/* Runs `body` in a new process and returns its exit code in this one.  -errno
+struct front_body {
+	int (*run)(struct front *front, void *ctx);
+	/* In the front: the tracer was killed while the command ran, `command`
+	 * is its pid.  Here what it has left can be brought to safety. */
+	void (*rescue)(void *ctx, pid_t command);
+	void *ctx;
+};
+
+/* Runs the body in a new process and returns its exit code in this one.  -errno
  * when that process could not be made.  `quiet`: nothing is said of Ctrl-C. */
-int front_run(int (*body)(struct front *front, void *ctx), void *ctx,
-	      bool quiet);
+int front_run(const struct front_body *what, bool quiet);
 
 /* In the body, when the tracer has started: where it does not see signals, a thread
  * watches what is sent to the group. */

@@ -73,11 +73,12 @@ static enum known how_known(const struct run *run, const struct event *ev)
 	return is_known_write(f, ev) ? KNOWN_WRITE : UNKNOWN;
 }
 
-/* The same event with its command line redacted. */
-static const struct event *redacted(struct run *run, const struct event *ev)
+const struct event *observe_redacted(struct run *run, const struct event *ev)
 {
 	struct event *copy = run->scratch_event;
 
+	if (ev->kind != EVENT_EXEC || !ev->path2_len)
+		return ev;
 	str_clear(&run->scratch);
 	redact_text(run->redact, event_path2(ev), ev->path2_len, &run->scratch);
 	if (str_error(&run->scratch) < 0 || run->scratch.len > EVENT_PATH_MAX)
@@ -323,8 +324,7 @@ void observe_event(void *ctx, const struct event *ev)
 
 	if (known == KNOWN_READ)
 		return;
-	if (ev->kind == EVENT_EXEC && ev->path2_len)
-		ev = redacted(run, ev);
+	ev = observe_redacted(run, ev);
 	if (known == UNKNOWN)
 		write_journal(run, ev);
 	note_made(run, ev);

@@ -87,7 +87,8 @@ struct run_meta {
 	const char *git_remote;
 };
 
-/* Bits of lineage_file.seen that the fold does not use; not recorded. */
+/* Bits of lineage_file.seen that the fold does not use; not recorded.  All sixteen have
+ * a meaning in records: this one is LINEAGE_FRESH there, which no fold sets. */
 enum {
 	RUN_CACHE = 1 << 14, /* a compiled form of an input, see bytecode.h */
 	RUN_BITS = RUN_CACHE,
@@ -185,6 +186,8 @@ int run_meta_decode(struct pool *pool, const void *data, size_t len,
 
 /* observe.c: the tracer's callbacks, ctx is the run. */
 void observe_event(void *ctx, const struct event *ev);
+/* The event as it may be written down: its command line redacted. */
+const struct event *observe_redacted(struct run *run, const struct event *ev);
 void observe_moved_dir(struct run *run, const struct event *ev);
 void observe_before_change(void *ctx, const char *path, size_t len,
 			   const struct stamp *stamp);

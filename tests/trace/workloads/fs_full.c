@@ -44,10 +44,4 @@ void act(void)
 	expect("input in.txt");
 	expect("output out.txt");
 	expect("gap namespace");
-	expect("may output small/big");
-	expect("may temporary small/big");
-	expect("may output small/empty");
-	expect("may temporary small/empty");
-	expect("may output small/third");
-	expect("may temporary small/third");
 }

@@ -49,10 +49,4 @@ void act(void)
 	put("out.txt", "x");
 	expect("output out.txt");
 	expect("gap namespace");
-	expect("may input merged/in.txt");
-	expect("may output merged/changed");
-	expect("may temporary merged/changed");
-	expect("may temporary merged/new");
-	expect("may temporary merged/moved");
-	expect("may output merged/moved");
 }

@@ -36,5 +36,5 @@ void act(void)
 {
 	in_child(behind);
 	expect("except ebpf gap namespace");
-	expect("may input fixed/in.txt");
+	expect("input fixed/in.txt");
 }

@@ -56,6 +56,26 @@ static inline int receive_fd(int sock)
 	return fd;
 }
 
+/* Two descriptors in one call. */
+static inline void receive_fds(int sock, int fds[2])
+{
+	char bytes[2];
+	struct iovec iov[2] = { { &bytes[0], 1 }, { &bytes[1], 1 } };
+	union fd_message space[2] = { 0 };
+	struct mmsghdr messages[2] = { 0 };
+
+	for (int i = 0; i < 2; i++) {
+		messages[i].msg_hdr.msg_iov = &iov[i];
+		messages[i].msg_hdr.msg_iovlen = 1;
+		messages[i].msg_hdr.msg_control = space[i].buf;
+		messages[i].msg_hdr.msg_controllen = sizeof(space[i].buf);
+	}
+	REQUIRE(recvmmsg(sock, messages, 2, 0, NULL) == 2);
+	for (int i = 0; i < 2; i++)
+		memcpy(&fds[i], CMSG_DATA(CMSG_FIRSTHDR(&messages[i].msg_hdr)),
+		       sizeof(int));
+}
+
 static const struct sockaddr_un server_address = { .sun_family = AF_UNIX,
 						   .sun_path = "sock" };
 

@@ -16,5 +16,4 @@ void act(void)
 	expect("temporary scratch");
 	expect("output scratch (deleted)");
 	expect("intermediate scratch (deleted)");
-	expect("may intermediate scratch");
 }

@@ -1,4 +1,4 @@
-/* test_fd.c - whole reads and writes on descriptors. */
+/* test_fd.c - whole reads and writes on descriptors, and messages. */
 #include "base/fd.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 
@@ -209,6 +210,184 @@ static void pipes_and_signals_make_no_short_transfers(void **state)
 	free(data);
 }
 
+/* ---- messages ---- */
+
+struct line {
+	int a, b;
+	int null; /* what is sent */
+	int n_open; /* descriptors of the process when the test begins */
+};
+
+static int count_open(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static int make_line(void **state)
+{
+	static struct line l;
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return -1;
+	l = (struct line){ .a = ends[0], .b = ends[1] };
+	l.null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	l.n_open = count_open();
+	*state = &l;
+	return l.null < 0 ? -1 : 0;
+}
+
+/* Fails when a descriptor was left open, or closed twice. */
+static int remove_line(void **state)
+{
+	struct line *l = *state;
+	int n = count_open();
+
+	(void)close(l->null);
+	(void)close(l->a);
+	if (l->b >= 0)
+		(void)close(l->b);
+	return n == l->n_open - (l->b < 0) ? 0 : -1;
+}
+
+/* A packet with `n` descriptors, at most MANY. */
+static void send_many(const struct line *l, size_t n)
+{
+	enum { MANY = 8 };
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(MANY * sizeof(int))];
+	struct iovec iov = { "x", 1 };
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = control,
+			    .msg_controllen = CMSG_SPACE(n * sizeof(int)) };
+	struct cmsghdr *c = (struct cmsghdr *)control;
+
+	memset(control, 0, sizeof(control));
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(n * sizeof(int));
+	for (size_t i = 0; i < n && i < MANY; i++)
+		memcpy(control + CMSG_LEN(i * sizeof(int)), &l->null,
+		       sizeof(int));
+	assert_int_equal(sendmsg(l->a, &m, 0), 1);
+}
+
+static void a_descriptor_arrives_with_its_message(void **state)
+{
+	const struct line *l = *state;
+	struct stat sent, received;
+	char text[16] = "";
+	int fd = -1;
+
+	assert_int_equal(fd_send(l->a, "hello", 5, l->null, 0), 0);
+	assert_int_equal(fd_receive(l->b, text, sizeof(text), 0, &fd), 5);
+	assert_string_equal(text, "hello");
+	assert_true(fd >= 0);
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	assert_int_equal(fstat(l->null, &sent), 0);
+	assert_int_equal(fstat(fd, &received), 0);
+	assert_int_equal(sent.st_ino, received.st_ino);
+	(void)close(fd);
+}
+
+static void a_message_may_come_without_a_descriptor(void **state)
+{
+	const struct line *l = *state;
+	char text[16] = "";
+	int fd = 0;
+
+	assert_int_equal(fd_send(l->a, "hello", 5, -1, 0), 0);
+	assert_int_equal(fd_receive(l->b, text, 5, 0, &fd), 5);
+	assert_string_equal(text, "hello");
+	assert_int_equal(fd, -1);
+}
+
+static void more_descriptors_than_one_are_refused(void **state)
+{
+	const struct line *l = *state;
+	char text[16];
+	int fd = -7;
+
+	for (size_t n = 2; n <= 8; n++) {
+		send_many(l, n);
+		assert_int_equal(fd_receive(l->b, text, sizeof(text), 0, &fd),
+				 -EBADMSG);
+		assert_int_equal(fd, -7);
+	}
+}
+
+static void a_packet_that_does_not_fit_is_refused(void **state)
+{
+	const struct line *l = *state;
+	char text[16];
+	int fd = -7;
+
+	assert_int_equal(fd_send(l->a, "hello", 5, l->null, 0), 0);
+	assert_int_equal(fd_receive(l->b, text, 4, 0, &fd), -EBADMSG);
+	assert_int_equal(fd, -7);
+	/* And the next one is not touched by that. */
+	assert_int_equal(fd_send(l->a, "hey", 3, -1, 0), 0);
+	assert_int_equal(fd_receive(l->b, text, 4, 0, &fd), 3);
+}
+
+static void a_peer_that_is_gone_is_zero_bytes_or_epipe(void **state)
+{
+	struct line *l = *state;
+	char text[4];
+	int fd = -7;
+
+	(void)close(l->b);
+	l->b = -1;
+	assert_int_equal(fd_receive(l->a, text, sizeof(text), 0, &fd), 0);
+	assert_int_equal(fd, -1);
+	assert_int_equal(fd_send(l->a, "x", 1, l->null, 0), -EPIPE);
+}
+
+static void an_empty_packet_brings_no_descriptor(void **state)
+{
+	const struct line *l = *state;
+	char text[4];
+	int fd = -7;
+
+	assert_int_equal(fd_send(l->a, "", 0, l->null, 0), 0);
+	assert_int_equal(fd_receive(l->b, text, sizeof(text), 0, &fd), 0);
+	assert_int_equal(fd, -1);
+}
+
+static void message_failures_are_negative_errnos(void **state)
+{
+	const struct line *l = *state;
+	char text[4];
+	int fd = -7;
+
+	assert_int_equal(fd_receive(l->b, text, 4, MSG_DONTWAIT, &fd), -EAGAIN);
+	assert_int_equal(fd_send(l->a, "x", 1, 999, 0), -EBADF);
+	assert_int_equal(fd_send(l->null, "x", 1, -1, 0), -ENOTSOCK);
+	assert_int_equal(fd, -7);
+}
+
+static void a_stream_that_takes_a_part_is_a_failure(void **state)
+{
+	char *data = calloc(1, STREAM);
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	assert_int_equal(fd_send(ends[0], data, STREAM, -1, MSG_DONTWAIT),
+			 -EMSGSIZE);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+	free(data);
+}
+
+#define test_on_line(fn) \
+	cmocka_unit_test_setup_teardown(fn, make_line, remove_line)
+
 #define test_in_folder(fn) \
 	cmocka_unit_test_setup_teardown(fn, make_folder, remove_folder)
 
@@ -225,6 +404,14 @@ int main(void)
 		test_in_folder(a_failed_replace_leaves_nothing_behind),
 		test_in_folder(a_file_in_a_folder_is_replaced_too),
 		cmocka_unit_test(pipes_and_signals_make_no_short_transfers),
+		test_on_line(a_descriptor_arrives_with_its_message),
+		test_on_line(a_message_may_come_without_a_descriptor),
+		test_on_line(more_descriptors_than_one_are_refused),
+		test_on_line(a_packet_that_does_not_fit_is_refused),
+		test_on_line(a_peer_that_is_gone_is_zero_bytes_or_epipe),
+		test_on_line(an_empty_packet_brings_no_descriptor),
+		test_on_line(message_failures_are_negative_errnos),
+		cmocka_unit_test(a_stream_that_takes_a_part_is_a_failure),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

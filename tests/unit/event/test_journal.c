@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -288,6 +289,46 @@ static void what_was_stored_survives_kill_9(void **state)
 	assert_int_equal(count_records(r), 3000);
 }
 
+static void another_goes_on_where_a_writer_was_killed(void **state)
+{
+	struct journal *j = NULL;
+
+	(void)state;
+	assert_int_equal(journal_resume(dir, "j", &j), -ENOENT);
+	write_and_die(3000);
+	assert_int_equal(journal_resume(dir, "j", &j), 0);
+	assert_true(journal_is_live(dir, "j"));
+	for (int i = 3000; i < 6000; i++)
+		assert_int_equal(append(j, i), 0);
+	journal_close(j);
+
+	CLEANUP(journal_reader_freep) struct journal_reader *r = reopen();
+
+	assert_int_equal(count_records(r), 6000);
+}
+
+static void a_child_that_lives_on_does_not_hold_the_lock(void **state)
+{
+	struct journal *j = create("");
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(append(j, 0), 0);
+	child = fork();
+	if (child == 0) {
+		(void)close_range(3, ~0U, 0);
+		(void)pause();
+		_exit(0);
+	}
+	journal_close(j);
+	/* It closes what it has inherited in its own time. */
+	for (int i = 0; i < 1000 && journal_is_live(dir, "j"); i++)
+		(void)usleep(1000);
+	assert_false(journal_is_live(dir, "j"));
+	(void)kill(child, SIGKILL);
+	(void)waitpid(child, NULL, 0);
+}
+
 /* Puts `len` bytes under the name and says what journal_open() thinks. */
 static int open_bytes(const void *bytes, size_t len)
 {
@@ -395,6 +436,21 @@ static void what_a_killed_maker_left_is_removed(void **state)
 	(void)close(fd);
 }
 
+/* Somebody has begun to remove a file of that name, and is slow. */
+static void a_maker_does_not_wait_for_a_slow_remover(void **state)
+{
+	int fd = openat(dir, "j.new", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	(void)state;
+	assert_int_equal(fcntl(fd, F_OFD_SETLK,
+			       &(struct flock){ .l_type = F_WRLCK }),
+			 0);
+	journal_close(create("x"));
+	assert_int_equal(faccessat(dir, "j", F_OK, 0), 0);
+	assert_int_equal(unlinkat(dir, "j.new", 0), 0);
+	(void)close(fd);
+}
+
 /* One process makes journals while another takes them for dead ones. */
 static void a_maker_whose_file_is_taken_away_starts_anew(void **state)
 {
@@ -402,9 +458,12 @@ static void a_maker_whose_file_is_taken_away_starts_anew(void **state)
 	int status;
 
 	(void)state;
-	if (pid == 0)
+	if (pid == 0) {
+		/* It must not outlive a test that fails. */
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
 			journal_remove_unborn(dir, "j.new");
+	}
 	for (int i = 0; i < 300; i++) {
 		journal_close(create("x"));
 		assert_int_equal(unlinkat(dir, "j", 0), 0);
@@ -474,10 +533,13 @@ int main(void)
 		test_in_folder(a_journal_says_until_when_its_writer_lived),
 		test_in_folder(two_recoveries_cannot_meet),
 		test_in_folder(what_was_stored_survives_kill_9),
+		test_in_folder(another_goes_on_where_a_writer_was_killed),
+		test_in_folder(a_child_that_lives_on_does_not_hold_the_lock),
 		test_in_folder(what_is_no_journal_is_refused),
 		test_in_folder(a_cut_file_ends_early),
 		test_in_folder(a_journal_removed_meanwhile_is_not_there),
 		test_in_folder(what_a_killed_maker_left_is_removed),
+		test_in_folder(a_maker_does_not_wait_for_a_slow_remover),
 		test_in_folder(a_maker_whose_file_is_taken_away_starts_anew),
 		test_in_folder(a_journal_uses_what_a_limit_leaves),
 		test_in_folder(a_journal_that_cannot_grow_says_so_for_ever),

@@ -250,6 +250,24 @@ static void a_name_found_in_a_moved_directory_came_with_it(void **state)
 	      "after /e/f ino=1 size=3 mtime=5\n",
 	      "/d/f opened-write created own = output\n"
 	      "/e/f renamed-to < /d/f own prior = output\n");
+	/* what had the name before went with its own directory */
+	facts("open wc /d/f\n"
+	      "rename /d /old type=dir ino=8\n"
+	      "rename /new /d type=dir ino=9\n"
+	      "found /d/f ino=1 size=3 mtime=5\n"
+	      "after /d/f ino=1 size=3 mtime=5\n"
+	      "after /old/f ino=2 size=3 mtime=99\n",
+	      "/d/f opened-write created renamed-to < /new/f own prior = "
+	      "output\n"
+	      "/old/f renamed-to < /d/f own = output\n"
+	      "/new/f moved-away =\n");
+	/* nothing came there since */
+	facts("open wc /d/f\n"
+	      "rename /d /old type=dir ino=8\n"
+	      "found /d/f ino=2 size=3 mtime=99\n"
+	      "after /old/f ino=2 size=3 mtime=99\n",
+	      "/d/f opened-write created moved-away =\n"
+	      "/old/f renamed-to < /d/f own = output\n");
 	/* a directory that others made where the run had removed one */
 	facts("rename /d /e type=dir ino=9\n"
 	      "unlink /e type=dir ino=9\n"

@@ -1,87 +1,18 @@
-/* test_ebpf_session.c - runs beside each other, full rings, programs that stay.
+/* test_ebpf_session.c - runs beside each other, full rings.
  *
  * Needs the privilege to load programs; without it the test is skipped and says
  * why. */
 #include "trace/ebpf/session.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "ebpf_child.h"
 #include "trace/ebpf/load.h"
-#include "trace/ebpf/wire.h"
 
 static struct ebpf *programs;
-
-/* A child that waits until it is told to go on. */
-struct child {
-	pid_t pid;
-	int gate;
-};
-
-static struct child start(void (*act)(const char *), const char *arg)
-{
-	struct child c;
-	int fds[2];
-	char byte;
-
-	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
-	c.pid = fork();
-	assert_true(c.pid >= 0);
-	if (c.pid == 0) {
-		close(fds[1]);
-		(void)!read(fds[0], &byte, 1);
-		act(arg);
-		_exit(0);
-	}
-	close(fds[0]);
-	c.gate = fds[1];
-	return c;
-}
-
-static void go(struct child *c)
-{
-	int status;
-
-	assert_int_equal(write(c->gate, "", 1), 1);
-	close(c->gate);
-	assert_int_equal(waitpid(c->pid, &status, 0), c->pid);
-	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
-
-/* What came out of a ring. */
-struct seen {
-	unsigned n_open;
-	unsigned n_fork;
-	unsigned n_exit;
-	char last[256]; /* base name of the last open */
-};
-
-static void take(void *ctx, const struct wire_record *r)
-{
-	struct seen *seen = ctx;
-	const char *base = (const char *)(r + 1) + r->name_len;
-
-	seen->n_fork += r->kind == WIRE_FORK;
-	seen->n_exit += r->kind == WIRE_EXIT;
-	if (r->kind != WIRE_OPEN)
-		return;
-	seen->n_open++;
-	(void)snprintf(seen->last, sizeof(seen->last), "%s", base);
-}
-
-static void open_it(const char *path)
-{
-	close(open(path, O_RDONLY));
-}
 
 static void open_often(const char *path)
 {
@@ -107,7 +38,7 @@ static void fork_and_open(const char *path)
 
 	if (pid == 0) {
 		open_it(path);
-		_exit(0);
+		end_child();
 	}
 	(void)waitpid(pid, NULL, 0);
 }
@@ -126,7 +57,8 @@ static int set_up(void **state)
 	struct roar_error err = { 0 };
 
 	(void)state;
-	if (ebpf_open(EBPF_FRESH, &programs, &err) == 0)
+	if (ebpf_open(EBPF_FRESH, &programs, &err) == 0 &&
+	    ebpf_watch(programs) == 0)
 		return 0;
 	printf("skipped: %s\n", err.text);
 	exit(77);
@@ -156,6 +88,40 @@ static void a_member_and_its_children_are_seen(void **state)
 	assert_int_equal(session_ask(s, &now), 0);
 	assert_int_equal(now.n_live, 0);
 	assert_int_equal(now.lost, 0);
+}
+
+static void *wait_for_the_end(void *arg)
+{
+	for (;;)
+		(void)pause();
+	return arg;
+}
+
+static void end_with_threads(const char *arg)
+{
+	pthread_t thread;
+
+	(void)arg;
+	for (int i = 0; i < 16; i++)
+		(void)pthread_create(&thread, NULL, wait_for_the_end, NULL);
+}
+
+/* Threads end side by side, and one of them is the last. */
+static void a_process_ends_once(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		struct child c = start(end_with_threads, NULL);
+		CLEANUP(session_closep) struct session *s = session_of(&c);
+		struct session_state now;
+		struct seen seen = { 0 };
+
+		go(&c);
+		session_drain(s, take, &seen);
+		assert_int_equal(session_ask(s, &now), 0);
+		assert_int_equal(seen.n_exit, 1);
+		assert_int_equal(now.n_live, 0);
+	}
 }
 
 static void strangers_are_not_seen(void **state)
@@ -249,46 +215,17 @@ static void the_layer_is_what_the_kernel_allows(void **state)
 			 error ? EBPF_TRACEPOINT : EBPF_TRAMPOLINE);
 }
 
-static void pinned_programs_serve_another_process(void **state)
-{
-	CLEANUP(ebpf_closep) struct ebpf *fresh = NULL;
-	CLEANUP(ebpf_closep) struct ebpf *found = NULL;
-	struct child c = start(open_it, "/etc/passwd");
-	struct session *s = NULL;
-	struct seen seen = { 0 };
-
-	(void)state;
-	if (access("/sys/fs/bpf/roar", F_OK) == 0 ||
-	    ebpf_open(EBPF_FRESH, &fresh, NULL) < 0 ||
-	    ebpf_pin(fresh, NULL) < 0) {
-		go(&c);
-		skip(); /* somebody uses pins here, or nobody may */
-	}
-	ebpf_close(fresh);
-	fresh = NULL;
-	assert_true(ebpf_is_pinned());
-	assert_int_equal(ebpf_open(EBPF_PINNED, &found, NULL), 0);
-	assert_int_equal(session_open(ebpf_maps(found), &s), 0);
-	assert_int_equal(session_add(s, c.pid), 0);
-	go(&c);
-	session_drain(s, take, &seen);
-	session_close(s);
-	assert_int_equal(seen.n_open, 1);
-	assert_int_equal(ebpf_unpin(NULL), 1);
-	assert_false(ebpf_is_pinned());
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_member_and_its_children_are_seen),
+		cmocka_unit_test(a_process_ends_once),
 		cmocka_unit_test(strangers_are_not_seen),
 		cmocka_unit_test(a_ring_is_lent_to_one_run_at_a_time),
 		cmocka_unit_test(former_members_do_not_speak_to_the_next_run),
 		cmocka_unit_test(repetitions_do_not_fill_the_ring),
 		cmocka_unit_test(what_finds_no_room_is_counted),
 		cmocka_unit_test(the_layer_is_what_the_kernel_allows),
-		cmocka_unit_test(pinned_programs_serve_another_process),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

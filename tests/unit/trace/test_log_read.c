@@ -89,6 +89,24 @@ static void an_empty_ring_has_nothing(void **state)
 	assert_false(log_is_stuck(&f->reader));
 }
 
+static void a_result_is_found_before_it_is_read(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t cell;
+
+	(void)tell(f, "/a");
+	(void)take(f, 1); /* not committed */
+	cell = tell(f, "/b");
+	assert_false(log_has_result(&f->reader, 11));
+	at(f, cell)->kind = LOG_RESULT_ASKED;
+	at(f, cell)->tid = 11;
+	assert_true(log_has_result(&f->reader, 11));
+	assert_false(log_has_result(&f->reader, 12));
+	assert_int_equal(f->reader.tail, 0);
+	atomic_store(&f->header->head, UINT64_MAX);
+	assert_false(log_has_result(&f->reader, 11));
+}
+
 static void records_come_in_order(void **state)
 {
 	struct fixture *f = *state;
@@ -222,8 +240,10 @@ static void unsound_records_are_left_out(void **state)
 	cell = tell(f, "/a");
 	at(f, cell)->path2_len = 65535;
 	cell = tell(f, "/a");
+	at(f, cell)->path2_len = 500; /* that would be others' cells */
+	cell = tell(f, "/a");
 	at(f, cell)->paths[1] = '\0';
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 6; i++)
 		assert_int_equal(log_read(&f->reader, &f->view), -EBADMSG);
 	(void)tell(f, "/good");
 	assert_int_equal(log_read(&f->reader, &f->view), 1);
@@ -246,6 +266,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(an_empty_ring_has_nothing),
+		TEST(a_result_is_found_before_it_is_read),
 		TEST(records_come_in_order),
 		TEST(a_record_is_read_once_however_often_the_ring_turns),
 		TEST(what_is_not_committed_is_waited_for),

@@ -129,6 +129,39 @@ static void what_may_pass_is_not_remembered(void **state)
 	}
 }
 
+/* Rewrites the time of the only refusal in the file. */
+static void set_age(long age_s)
+{
+	char path[64], head[512], name[64], why[64];
+	long long then;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "%s/.cache/roar/tracers", home);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(head, sizeof(head), f));
+	assert_int_equal(fscanf(f, "%63s %lld %63s", name, &then, why), 3);
+	(void)fclose(f);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	(void)fprintf(f, "%s%s %lld %s\n", head, name, then - age_s, why);
+	(void)fclose(f);
+}
+
+static void a_refusal_is_believed_for_an_hour(void **state)
+{
+	(void)state;
+	probe_remember(&tracer_hybrid, -EPERM, "refused");
+	set_age(3000);
+	assert_true(is_refused(&tracer_hybrid, "refused"));
+	set_age(3000);
+	assert_false(is_refused(&tracer_hybrid, "refused"));
+	probe_remember(&tracer_hybrid, -EPERM, "refused");
+	set_age(-3000); /* a clock that was ahead */
+	assert_false(is_refused(&tracer_hybrid, "refused"));
+	probe_forget();
+}
+
 /* The file with one byte changed, wherever: no crash, and what is believed is what
  * stands there. */
 static void a_damaged_file_is_no_harm(void **state)
@@ -184,6 +217,7 @@ int main(void)
 		cmocka_unit_test(a_name_comes_first_and_alone_without_others),
 		cmocka_unit_test(every_backend_is_looked_at),
 		cmocka_unit_test(a_refusal_is_remembered_until_it_is_forgotten),
+		cmocka_unit_test(a_refusal_is_believed_for_an_hour),
 		cmocka_unit_test(what_may_pass_is_not_remembered),
 		cmocka_unit_test(a_damaged_file_is_no_harm),
 		cmocka_unit_test(a_choice_takes_less_than_a_millisecond),

@@ -1,0 +1,12 @@
+/* proc.h - what the kernel tells about a process in /proc. */
+#ifndef ROAR_BASE_PROC_H
+#define ROAR_BASE_PROC_H
+
+#include <sys/types.h>
+
+/* The beginning of /proc/PID/NAME as a string, as far as `size` goes.  Returns its
+ * length, or a negative errno: -ESRCH for a file that is empty, as those of a
+ * zombie are. */
+ssize_t proc_read(pid_t pid, const char *name, char *text, size_t size);
+
+#endif

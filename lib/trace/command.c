@@ -1,0 +1,47 @@
+/* command.c - see command.h */
+#include "trace/command.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "trace/tracer.h"
+
+/* It was stopped by this signal, or goes on (SIGCONT). */
+static void tell_stopped(const struct tracer_job *job, int sig)
+{
+	atomic_store(&job->control->stopped, sig != SIGCONT);
+	if (sig == SIGCONT)
+		atomic_store(&job->control->signal_ns[sig], clock_now_ns());
+	if (job->stopped)
+		job->stopped(job->ctx, sig);
+}
+
+int command_wait(const struct tracer_job *job, pid_t pid, int flags,
+		 int *ret_status, struct rusage *ret_usage)
+{
+	int status = 0;
+	pid_t r;
+
+	for (;;) {
+		r = wait4(pid, &status, flags | WUNTRACED | WCONTINUED,
+			  ret_usage);
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r == 0)
+			return 0;
+		if (r > 0 && WIFSTOPPED(status))
+			tell_stopped(job, WSTOPSIG(status));
+		else if (r > 0 && WIFCONTINUED(status))
+			tell_stopped(job, SIGCONT);
+		else
+			break;
+	}
+	/* Its pid may soon be somebody else's. */
+	atomic_store(&job->control->command, -1);
+	if (r < 0)
+		return -errno;
+	*ret_status = status;
+	return 1;
+}

@@ -1,0 +1,170 @@
+/* load_programs.c - the programs of an object, through the verifier
+ *
+ * It takes most of the time of a load, some ten milliseconds for the largest program, and
+ * checks programs side by side: two threads share the work. */
+#include "trace/ebpf/load_internal.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "trace/ebpf/bpf.h"
+#include "trace/ebpf/btf.h"
+
+/* ---- one ---- */
+
+void load_target_name(const struct image_program *p, char *buf, size_t size)
+{
+	(void)snprintf(buf, size, "%s%s",
+		       p->attach == IMAGE_TP_BTF ? "btf_trace_" : "",
+		       p->target);
+}
+
+static int target_id(const struct loading *l, const struct image_program *p)
+{
+	char name[128];
+
+	load_target_name(p, name, sizeof(name));
+	return p->attach == IMAGE_TP_BTF ? btf_typedef(l->btf, name) :
+					   btf_function(l->btf, name);
+}
+
+static const enum bpf_attach_type attach_types[] = {
+	[IMAGE_TP_BTF] = BPF_TRACE_RAW_TP,
+	[IMAGE_FENTRY] = BPF_TRACE_FENTRY,
+	[IMAGE_FEXIT] = BPF_TRACE_FEXIT,
+};
+
+static int load_program(const struct loading *l, const struct image_program *p)
+{
+	CLEANUP(freep) struct bpf_insn *insns = load_link(l, p);
+	int target = target_id(l, p);
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_TRACING,
+		.expected_attach_type = attach_types[p->attach],
+		.insn_cnt = p->n_insns,
+		.insns = (__u64)(uintptr_t)insns,
+		.license = (__u64)(uintptr_t) "GPL", /* tracepoint.bpf.c: why */
+		.prog_btf_fd = (__u32)l->types,
+		.func_info = (__u64)(uintptr_t)p->funcs,
+		.func_info_rec_size = sizeof(*p->funcs),
+		.func_info_cnt = p->n_funcs,
+	};
+
+	if (!insns)
+		return -ENOMEM;
+	if (target < 0)
+		return target;
+	attr.attach_btf_id = (__u32)target;
+	(void)snprintf(attr.prog_name, sizeof(attr.prog_name), "roar_%s",
+		       p->name);
+	return bpf_call(BPF_PROG_LOAD, &attr, sizeof(attr));
+}
+
+int load_hook_of(const struct image_program *p)
+{
+	static const char *const targets[EBPF_HOOKS] = { "sys_enter",
+							 "sys_exit" };
+
+	for (int i = 0; i < EBPF_HOOKS; i++)
+		if (strcmp(p->target, targets[i]) == 0)
+			return i;
+	return -1;
+}
+
+/* System calls of 32-bit programs, and io_uring, where the kernel has none. */
+static bool is_optional(const struct image_program *p)
+{
+	return strncmp(p->target, "__ia32", 6) == 0 ||
+	       strstr(p->target, "io_uring") != NULL;
+}
+
+/* ---- all ---- */
+
+struct work {
+	const struct loading *l;
+	bool hooks; /* also those at all system calls */
+	int *programs; /* where they go */
+	size_t order[EBPF_LINKS_MAX]; /* the largest first */
+	_Atomic size_t next; /* to be loaded */
+	_Atomic int error; /* the first refusal: there is no point in going on */
+};
+
+/* What is left for the end is short then. */
+static void put_in_order(struct work *w)
+{
+	const struct image *image = w->l->image;
+
+	for (size_t i = 0; i < image->n_programs; i++) {
+		size_t at = i;
+
+		for (; at && image->programs[w->order[at - 1]].n_insns <
+				     image->programs[i].n_insns;
+		     at--)
+			w->order[at] = w->order[at - 1];
+		w->order[at] = i;
+	}
+}
+
+static void load_one(struct work *w, size_t i)
+{
+	const struct image_program *p = &w->l->image->programs[i];
+	int r = load_program(w->l, p);
+
+	w->programs[i] = r;
+	if (r < 0 && !(r == -ENOENT && is_optional(p)))
+		atomic_store(&w->error, r);
+}
+
+static void *take_part(void *arg)
+{
+	struct work *w = arg;
+	const struct image *image = w->l->image;
+
+	while (!atomic_load(&w->error)) {
+		size_t next = atomic_fetch_add(&w->next, 1);
+		size_t i;
+
+		if (next >= image->n_programs)
+			break;
+		i = w->order[next];
+		if (!w->hooks && load_hook_of(&image->programs[i]) >= 0)
+			continue;
+		load_one(w, i);
+	}
+	return NULL;
+}
+
+/* Many kernels refuse trampolines: the first program finds out. */
+static bool is_refused(struct work *w)
+{
+	if (w->l->image->programs[w->order[0]].attach == IMAGE_TP_BTF)
+		return false;
+	load_one(w, w->order[0]);
+	w->next = 1;
+	return w->error;
+}
+
+int load_programs(const struct loading *l, bool hooks,
+		  int programs[EBPF_LINKS_MAX])
+{
+	struct work w = { .l = l, .hooks = hooks, .programs = programs };
+	sigset_t all, old;
+	pthread_t thread;
+	bool helped;
+
+	put_in_order(&w);
+	if (is_refused(&w))
+		return w.error;
+	/* Signals are for the main thread. */
+	sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
+	helped = pthread_create(&thread, NULL, take_part, &w) == 0;
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	(void)take_part(&w);
+	if (helped)
+		(void)pthread_join(thread, NULL);
+	return atomic_load(&w.error);
+}

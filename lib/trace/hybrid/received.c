@@ -1,0 +1,166 @@
+/* received.c - descriptors that came in messages to programs without the library
+ *
+ * Nobody tells us when recvmsg() has returned.  The message lies in the program's
+ * memory, where we look at the thread's next sign of life; it may be overwritten by
+ * then, and the descriptor closed.  So the header is kept from the entry: the kernel
+ * changes only lengths and flags in it, and if anything else is different, what
+ * came is not known, which is a gap.  Only Unix sockets carry descriptors. */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "trace/hybrid/hybrid_internal.h"
+
+enum {
+	CONTROL_MAX = 4096, /* 253 descriptors are the kernel's limit */
+	BY_MESSAGE = 1, /* in the flags of CALL_RECVMMSG: not by pidfd_getfd() */
+};
+
+/* True also when that cannot be known. */
+static bool is_unix_socket(pid_t pid, int fd)
+{
+	CLEANUP(closep) int process = (int)syscall(SYS_pidfd_open, pid, 0);
+	CLEANUP(closep) int line = -1;
+	int domain = AF_UNIX;
+	socklen_t len = sizeof(domain);
+
+	if (process >= 0)
+		line = (int)syscall(SYS_pidfd_getfd, process, fd, 0);
+	if (line >= 0)
+		(void)getsockopt(line, SOL_SOCKET, SO_DOMAIN, &domain, &len);
+	return domain == AF_UNIX;
+}
+
+static bool read_header(struct hybrid *h, const struct tracee *t,
+			struct msghdr *ret)
+{
+	return memory_read(&h->o.memory, t->tid, t->pending.flags, ret,
+			   sizeof(*ret)) >= 0;
+}
+
+/* The socket of a call that may bring descriptors; -1: it is none.  socketcall() has
+ * one number for all that old 32-bit programs do with sockets. */
+static int socket_of(struct hybrid *h, const struct tracee *t,
+		     const struct seccomp_data *d)
+{
+	enum { SOCKETCALL = 102, RECVMSG = 17, RECVMMSG = 19 };
+	int32_t fd = -1;
+
+	if (d->arch == call_abis[0].audit_arch || d->nr != SOCKETCALL)
+		return (int)d->args[0];
+	if (d->args[0] == RECVMSG || d->args[0] == RECVMMSG)
+		(void)memory_read(&h->o.memory, t->tid, d->args[1], &fd,
+				  sizeof(fd));
+	return fd;
+}
+
+bool received_enter(struct hybrid *h, struct tracee *t,
+		    const struct seccomp_data *d)
+{
+	enum { PIDFD_GETFD = 438 }; /* on all machines */
+	struct msghdr m;
+	int fd;
+
+	if (d->nr == PIDFD_GETFD)
+		return true;
+	fd = socket_of(h, t, d);
+	if (fd < 0 || !is_unix_socket(t->process->pid, fd)) {
+		call_forget(&h->o, t);
+		return false;
+	}
+	str_clear(&t->pending.path2);
+	if (t->pending.call == CALL_RECVMMSG)
+		t->pending.flags = BY_MESSAGE;
+	else if (read_header(h, t, &m))
+		str_add(&t->pending.path2, (const char *)&m, sizeof(m));
+	return true;
+}
+
+/* Is it the header of the entry, but for what the kernel fills in? */
+static bool is_intact(const struct tracee *t, const struct msghdr *now)
+{
+	const struct str *kept = &t->pending.path2;
+	struct msghdr then;
+
+	if (kept->len != sizeof(then))
+		return false;
+	memcpy(&then, kept->data, sizeof(then));
+	return then.msg_name == now->msg_name && then.msg_iov == now->msg_iov &&
+	       then.msg_iovlen == now->msg_iovlen &&
+	       then.msg_control == now->msg_control &&
+	       now->msg_controllen <= then.msg_controllen;
+}
+
+/* False: one of them is closed already. */
+static bool scan(struct hybrid *h, struct tracee *t, const struct cmsghdr *c)
+{
+	size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+	for (size_t i = 0; i < n; i++) {
+		struct stat st;
+		int fd;
+
+		memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd), sizeof(fd));
+		str_clear(&h->o.name);
+		if (resolve_fd(t->tid, fd, &h->o.name, &st) == -ENOENT &&
+		    !h->o.name.len)
+			return false;
+		call_scan_file(&h->o, t, fd, 0);
+	}
+	return true;
+}
+
+/* False: what came cannot be known any more. */
+static bool look(struct hybrid *h, struct tracee *t)
+{
+	_Alignas(struct cmsghdr) char control[CONTROL_MAX];
+	uint64_t address;
+	struct msghdr m;
+
+	if (!read_header(h, t, &m) || !is_intact(t, &m))
+		return false;
+	if (m.msg_controllen < CMSG_LEN(sizeof(int)))
+		return true;
+	address = (uint64_t)(uintptr_t)m.msg_control;
+	if (m.msg_controllen > sizeof(control))
+		m.msg_controllen = sizeof(control);
+	if (memory_read(&h->o.memory, t->tid, address, control,
+			m.msg_controllen) < 0)
+		return false;
+	m.msg_control = control;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+		    c->cmsg_len >= CMSG_LEN(0) &&
+		    c->cmsg_len <= m.msg_controllen && !scan(h, t, c))
+			return false;
+	return true;
+}
+
+/* Several messages, or those of 32-bit programs: what they brought is found among all
+ * descriptors, if none of them can have been closed.  The library makes us look
+ * before that. */
+static bool look_at_all(struct hybrid *h, struct tracee *t)
+{
+	const struct member *m = member_of(h, t);
+
+	call_scan_files(&h->o, t, false);
+	return !(t->pending.flags & BY_MESSAGE) ||
+	       (m && m->teller && !member_thread_is_gone(t));
+}
+
+void received_settle(struct hybrid *h, struct tracee *t)
+{
+	bool one = t->pending.call == CALL_RECVMSG;
+	bool known = one ? look(h, t) : look_at_all(h, t);
+
+	if (!known)
+		call_gap(&h->o, t, EVENT_GAP_LOST,
+			 "a message was looked at too late, and may have "
+			 "brought a descriptor");
+	if (!known && one)
+		call_scan_files(&h->o, t, false);
+	call_forget(&h->o, t);
+}

@@ -1,0 +1,109 @@
+/* recover.c - what programs told and a killed tracer has not read
+ *
+ * The log outlives its tracer.  The ring still holds what was read before, too, as
+ * far as it has not come round again; from that we learn who speaks and where each
+ * of them was, and tell nobody.  What stands behind the tail is then read as the
+ * tracer would have done it, only later: files that have changed since are gaps, as
+ * they always are. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "trace/hybrid/hybrid.h"
+#include "trace/hybrid/hybrid_internal.h"
+
+struct recovery {
+	struct hybrid hybrid; /* without listener, guardian and command */
+	struct tracer_job job;
+};
+
+static void free_recovery(struct recovery *r)
+{
+	if (!r)
+		return;
+	log_file_release(&r->hybrid.file);
+	members_release(&r->hybrid);
+	told_release(&r->hybrid);
+	str_release(&r->hybrid.magic);
+	free(r->hybrid.waiting);
+	written_release(&r->hybrid.written);
+	written_release(&r->hybrid.writable);
+	observer_release(&r->hybrid.o);
+	free(r);
+}
+DEFINE_CLEANUP(struct recovery *, free_recovery)
+
+/* Who speaks, from what has been read already: up to the tail, silently. */
+static void remember(struct hybrid *h)
+{
+	uint64_t head = atomic_load(&h->log.header->head);
+	uint64_t tail = atomic_load(&h->log.header->tail);
+
+	if (head - tail > h->log.n_cells)
+		return; /* it makes no sense: told_drain() will say so */
+	h->log.tail = head > h->log.n_cells ? head - h->log.n_cells : 0;
+	h->o.quiet = true;
+	while (h->log.tail < tail) {
+		int r;
+
+		if (log_is_stuck(&h->log))
+			log_skip(&h->log); /* the end of an older record */
+		r = log_read(&h->log, &h->view);
+		if (r == -EPROTO)
+			break;
+		if (r == 1)
+			told_who(h, &h->view);
+	}
+	h->o.quiet = false;
+	h->log.tail = tail;
+}
+
+static void read_rest(struct hybrid *h)
+{
+	told_drain(h, true);
+	told_trouble(h);
+	for (size_t i = 0; i < h->n_waiting; i++) {
+		struct tracee *t = tree_find(&h->o.tree, h->waiting[i]);
+
+		if (t)
+			settle(h, t);
+	}
+	told_abandon(h, NULL);
+}
+
+int hybrid_recover(const char *run, pid_t root,
+		   void (*sink)(void *ctx, const struct event *ev), void *ctx)
+{
+	CLEANUP(free_recoveryp)
+	struct recovery *r = calloc(1, sizeof(*r));
+	struct hybrid *h;
+	int result;
+
+	if (!r)
+		return -ENOMEM;
+	h = &r->hybrid;
+	h->base.ops = &tracer_hybrid;
+	h->listener = h->guardian.handover = -1;
+	h->o.told = told_event;
+	r->job = (struct tracer_job){ .sink = sink, .ctx = ctx };
+	result = observer_init(&h->o, &r->job);
+	if (result == 0)
+		result = log_file_salvage(&h->file, run);
+	if (result < 0)
+		return result;
+	log_reader_init(&h->log, h->file.header, h->file.n_cells, h->file.key);
+	h->o.now_ns = clock_now_ns();
+	h->late = true;
+	h->o.root = root;
+	h->o.quiet = true;
+	if (root > 0 && !member_add(h, root, 0))
+		return -ENOMEM;
+	remember(h);
+	read_rest(h);
+	return 0;
+}
+
+void hybrid_forget(const char *run)
+{
+	log_file_discard(run);
+}

@@ -1,0 +1,161 @@
+/* test_proof.c - for how long a process is known to have descriptors left */
+#include "trace/call/proof.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "trace/call/call.h"
+
+enum { MS = 1000000 };
+
+/* We look at ourselves. */
+struct self {
+	struct observer *o;
+	struct tracee *t;
+	struct rlimit limit;
+};
+
+static int make(void **state)
+{
+	struct self *s = calloc(1, sizeof(*s));
+
+	s->o = calloc(1, sizeof(*s->o));
+	s->o->now_ns = 1000LL * MS;
+	s->t = tree_add(&s->o->tree, getpid(), NULL);
+	*state = s;
+	return getrlimit(RLIMIT_NOFILE, &s->limit);
+}
+
+static int end(void **state)
+{
+	struct self *s = *state;
+
+	(void)setrlimit(RLIMIT_NOFILE, &s->limit);
+	proof_release(&s->o->proof);
+	tree_release(&s->o->tree);
+	free(s->o);
+	free(s);
+	return 0;
+}
+
+static void set_limit(struct self *s, rlim_t n)
+{
+	struct rlimit limit = { n, s->limit.rlim_max };
+
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+static bool is_full(struct self *s)
+{
+	proof_check_limit(s->o, s->t);
+	return s->t->process->full;
+}
+
+static void a_look_is_believed_for_its_time(void **state)
+{
+	struct self *s = *state;
+
+	set_limit(s, 1000);
+	assert_false(is_full(s));
+	assert_true(s->t->process->roomy_until_ns > s->o->now_ns);
+	assert_true(s->t->process->roomy_until_ns < s->o->now_ns + 1000 * 40);
+	set_limit(s, 10);
+	assert_false(is_full(s));
+	s->o->now_ns += 3 * MS;
+	assert_true(is_full(s));
+}
+
+static void more_threads_ask_for_another_look(void **state)
+{
+	struct self *s = *state;
+	int64_t until;
+
+	set_limit(s, 1000);
+	assert_false(is_full(s));
+	until = s->t->process->roomy_until_ns;
+	assert_non_null(tree_add(&s->o->tree, 1, s->t->process));
+	assert_int_equal(s->t->process->roomy_until_ns, 0);
+	assert_false(is_full(s));
+	assert_true(s->t->process->roomy_until_ns < until);
+	assert_true(s->t->process->roomy_until_ns > s->o->now_ns);
+}
+
+static void a_limit_that_is_being_set_is_looked_at_each_time(void **state)
+{
+	struct self *s = *state;
+	const uint64_t args[6] = { 0 };
+
+	set_limit(s, 1000);
+	assert_false(is_full(s));
+	assert_false(call_enter(s->o, s->t, CALL_PRLIMIT, args));
+	assert_false(is_full(s)); /* not yet */
+	set_limit(s, 10);
+	assert_true(is_full(s));
+	set_limit(s, 1000);
+	assert_false(is_full(s));
+}
+
+static void what_is_held_tells_the_same(void **state)
+{
+	struct self *s = *state;
+	int64_t until;
+
+	set_limit(s, 1000);
+	assert_false(is_full(s));
+	until = s->t->process->roomy_until_ns;
+	held_attach(&s->o->proof.table, s->t->tid);
+	for (int i = 0; i < 2; i++) {
+		s->t->process->roomy_until_ns = 0;
+		assert_false(is_full(s));
+		/* Its own descriptor is one of ours here. */
+		assert_int_equal(s->t->process->roomy_until_ns, until - 40);
+	}
+}
+
+/* The limit of a process of root's is not told to others. */
+static void who_cannot_be_looked_at_is_doubtful(void **state)
+{
+	struct self *s = *state;
+	int status;
+	pid_t pid;
+
+	if (geteuid() != 0)
+		skip();
+	proof_check_limit(s->o, s->t);
+	assert_false(call_is_doubtful(s->t));
+	s->o->now_ns += 1000LL * MS;
+	pid = fork();
+	if (pid == 0) {
+		if (setuid(65534) < 0)
+			_exit(2);
+		proof_check_limit(s->o, s->t);
+		_exit(!call_is_doubtful(s->t));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_look_is_believed_for_its_time,
+						make, end),
+		cmocka_unit_test_setup_teardown(
+			more_threads_ask_for_another_look, make, end),
+		cmocka_unit_test_setup_teardown(
+			a_limit_that_is_being_set_is_looked_at_each_time, make,
+			end),
+		cmocka_unit_test_setup_teardown(what_is_held_tells_the_same,
+						make, end),
+		cmocka_unit_test_setup_teardown(
+			who_cannot_be_looked_at_is_doubtful, make, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
