@@ -29,7 +29,8 @@ struct still {
 
 /* Is the file of that name and stamp, whose digest was taken at `taken_ns`, still?
  * False when it is another file, or cannot be asked about.  For a moment the file
- * has a lease: an open for writing in that moment waits until the answer is here.
+ * has a lease: an open for writing in that moment waits until the answer is here,
+ * and one with O_NONBLOCK fails with EWOULDBLOCK.
  * The caller has SIGIO blocked or ignored. */
 bool file_is_still(struct still *memory, const char *path,
 		   const struct stamp *stamp, int64_t taken_ns);

@@ -5,8 +5,8 @@
 #include "store/store_internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/quote.h"
 #include "base/str.h"
@@ -158,26 +158,37 @@ int store_failure(const char *path, int code, int sys, const char *detail,
 			 c->detail ? ")" : "", c->remedy);
 }
 
-/* A log that cannot grow leaves no errno behind.  Where the size of files is
- * limited, that is why. */
-static bool is_over_limit(const struct store *s)
+/* A commit that fails leaves no errno with the connection, but with the log that
+ * could not be written. */
+static int log_errno(const struct store *s)
 {
-	struct rlimit limit;
+	sqlite3_file *log = NULL;
+	int sys = 0;
 
-	return sqlite3_extended_errcode(s->db) == SQLITE_IOERR_WRITE &&
-	       getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-	       limit.rlim_cur != RLIM_INFINITY;
+	if (sqlite3_file_control(s->db, "main", SQLITE_FCNTL_JOURNAL_POINTER,
+				 (void *)&log) == SQLITE_OK &&
+	    log && log->pMethods)
+		(void)log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO,
+						  &sys);
+	return sys;
 }
 
 int store_fail(const struct store *s, struct roar_error *err)
 {
 	int code = sqlite3_errcode(s->db);
+	int extended = sqlite3_extended_errcode(s->db);
+	char detail[256];
 	int sys = 0;
 
+	(void)snprintf(detail, sizeof(detail), "%s", sqlite3_errmsg(s->db));
 	/* Only these two leave a fresh errno behind. */
 	if (code == SQLITE_IOERR || code == SQLITE_CANTOPEN)
 		sys = sqlite3_system_errno(s->db);
-	if (!sys && is_over_limit(s))
-		sys = EFBIG;
-	return store_failure(s->path, code, sys, sqlite3_errmsg(s->db), err);
+	if (!sys && extended == SQLITE_IOERR_WRITE)
+		sys = log_errno(s);
+	/* The words are the same for all of these. */
+	if (!sys && code == SQLITE_IOERR)
+		(void)snprintf(detail, sizeof(detail), "%s %d",
+			       sqlite3_errstr(code), extended);
+	return store_failure(s->path, code, sys, detail, err);
 }

@@ -135,19 +135,30 @@ static int first_look(struct store *s, struct roar_error *err)
 	return r < 0 ? r : store_version(s, &version, err);
 }
 
+static int reconnect(struct store *s, int mode, struct roar_error *err)
+{
+	disconnect(s);
+	return connect(s, s->path, mode, err);
+}
+
+/* What SQLite cannot open for writing it opens for reading, without a word.  A
+ * file that another process makes between the two tries is none to read only;
+ * the second look finds it, or it is. */
 static int open_file(struct store *s, unsigned flags, struct roar_error *err)
 {
 	int mode = flags & STORE_READONLY ? SQLITE_OPEN_READONLY :
 					    SQLITE_OPEN_READWRITE;
 	int r = connect(s, s->path, mode, err);
 
-	if (r != -ENOENT || !(flags & STORE_CREATE) || flags & STORE_READONLY)
+	if (flags & STORE_READONLY)
 		return r;
-	r = create_file(s, err);
-	if (r < 0)
-		return r;
-	disconnect(s);
-	return connect(s, s->path, mode, err);
+	if (r == -ENOENT && flags & STORE_CREATE) {
+		r = create_file(s, err);
+		return r < 0 ? r : reconnect(s, mode, err);
+	}
+	if (r == 0 && sqlite3_db_readonly(s->db, "main"))
+		return reconnect(s, mode, err);
+	return r;
 }
 
 /* SQLite has a limit of its own, and answers a longer name with silence.  Names

@@ -464,6 +464,33 @@ static void processes_that_create_and_write_at_once_all_succeed(void **state)
 	ok(f, store_check(f->s, &f->err));
 }
 
+/* What SQLite calls in place of open(): another process makes the database in the
+ * moment after it was found missing. */
+static int open_too_early(const char *path, int flags, int mode)
+{
+	int fd = open(path, flags, mode);
+
+	if (fd < 0 && errno == ENOENT && (flags & O_ACCMODE) == O_RDWR) {
+		(void)close(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+		errno = ENOENT;
+	}
+	return fd;
+}
+
+static void database_made_meanwhile_is_opened_for_writing(void **state)
+{
+	struct fixture *f = *state;
+	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+
+	assert_int_equal(
+		vfs->xSetSystemCall(vfs, "open",
+				    (sqlite3_syscall_ptr)open_too_early),
+		SQLITE_OK);
+	open_store(f, STORE_CREATE);
+	assert_int_equal(vfs->xSetSystemCall(vfs, "open", NULL), SQLITE_OK);
+	(void)add_job(f, "aaaa", "true", 1, 0);
+}
+
 static void reader_does_not_wait_for_a_writer(void **state)
 {
 	struct fixture *f = *state;
@@ -654,6 +681,38 @@ static void full_database_is_reported(void **state)
 	assert_int_equal(count(f, "SELECT count(*) FROM jobs"), n);
 }
 
+/* What SQLite calls in place of pwrite() where a quota is used up. */
+static ssize_t write_over_quota(int fd, const void *data, size_t len,
+				off_t offset)
+{
+	(void)fd;
+	(void)data;
+	(void)len;
+	(void)offset;
+	errno = EDQUOT;
+	return -1;
+}
+
+static void used_up_quota_is_reported(void **state)
+{
+	struct fixture *f = *state;
+	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+	struct store_job job;
+
+	ok(f, store_begin(f->s, &f->err));
+	job = a_job(f, "aaaa", "true", 1, 0);
+	ok(f, store_job_add(f->s, &job, &f->err));
+	for (int i = 0; i < 2; i++)
+		(void)vfs->xSetSystemCall(vfs, i ? "pwrite64" : "pwrite",
+					  (sqlite3_syscall_ptr)write_over_quota);
+	fails(f, store_commit(f->s, &f->err), EDQUOT,
+	      "the disk quota leaves no space for '");
+	for (int i = 0; i < 2; i++)
+		(void)vfs->xSetSystemCall(vfs, i ? "pwrite64" : "pwrite", NULL);
+	assert_int_equal(count(f, "SELECT count(*) FROM jobs"), 0);
+	(void)add_job(f, "aaaa", "true", 1, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -683,11 +742,13 @@ int main(void)
 		STORE_TEST(settled_readonly_database_is_read),
 		STORE_TEST(readonly_database_is_read_with_its_wal),
 		EMPTY_TEST(processes_that_create_and_write_at_once_all_succeed),
+		EMPTY_TEST(database_made_meanwhile_is_opened_for_writing),
 		STORE_TEST(reader_does_not_wait_for_a_writer),
 		STORE_TEST(lock_that_never_ends_is_reported),
 		EMPTY_TEST(killed_process_loses_nothing_committed),
 		EMPTY_TEST(full_disk_is_reported_and_loses_nothing),
 		STORE_TEST(full_database_is_reported),
+		STORE_TEST(used_up_quota_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
