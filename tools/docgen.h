@@ -9,8 +9,8 @@ struct config_key;
 struct option_spec;
 struct str;
 
-/* roar.1 from its story (man/roar.1.in): lines "@COMMANDS@", "@SETTINGS@" and
- * the word "@VERSION@" are replaced. */
+/* roar.1 from its story (man/roar.1.in), where the commands take the place of the line
+ * "@COMMANDS@". */
 void man_story(struct str *out, const char *story);
 
 /* roar-COMMAND.1. */

@@ -143,6 +143,9 @@ static const char bash_operands[] =
 	"\t\t_roar_offer < <(" LIST_VARIABLES ") ;;\n"
 	"\tfilter:add:*) _roar_files ;;\n"
 	"\tfilter:remove:*) _roar_offer < <(" LIST_PATTERNS ") ;;\n"
+	"\ttracer:use:1 | tracer:set-default:1 | tracer:check:1)\n"
+	"\t\t_roar_words \"$(_roar_setting tracer.default)\" ;;\n"
+	"\ttracer:enable:1 | tracer:disable:1) _roar_words ebpf ;;\n"
 	"\tesac\n"
 	"}\n"
 	"\n";

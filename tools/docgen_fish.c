@@ -122,7 +122,13 @@ static void add_fish_settings(struct str *out)
 		 "complete -c roar -n '__roar_does filter 0 remove' -a "
 		 "'(__roar_patterns)'\n"
 		 "complete -c roar -n '__roar_does env 3 get set unset' -a "
-		 "'(__roar_variables)'\n");
+		 "'(__roar_variables)'\n"
+		 "complete -c roar -n '__roar_does tracer 3 enable disable' -a "
+		 "ebpf\n"
+		 "complete -c roar -n '__roar_does tracer 3 use set-default "
+		 "check' -a '");
+	add_key_values(out, config_key_find("tracer.default"));
+	str_adds(out, "'\n");
 }
 
 static const char fish_start[] =

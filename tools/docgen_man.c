@@ -251,18 +251,9 @@ void man_story(struct str *out, const char *story)
 	add_title(out, "roar");
 	while (*story) {
 		size_t n = strcspn(story, "\n");
-		const char *version = memmem(story, n, "@VERSION@", 9);
 
 		if (is_line(story, n, "@COMMANDS@")) {
 			add_commands(out);
-		} else if (is_line(story, n, "@SETTINGS@")) {
-			add_settings(out);
-		} else if (version) {
-			str_add(out, story, (size_t)(version - story));
-			str_adds(out, roar_version);
-			str_add(out, version + 9,
-				n - 9 - (size_t)(version - story));
-			str_addc(out, '\n');
 		} else {
 			str_add(out, story, n);
 			str_addc(out, '\n');

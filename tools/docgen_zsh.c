@@ -120,7 +120,11 @@ static void add_zsh_settings(struct str *out)
 		 "\tfilter:remove:*) compadd -- ${(f)\"$(" LIST_PATTERNS
 		 ")\"} ;;\n"
 		 "\tenv:(get|set|unset):3) compadd -- ${(f)\"$(" LIST_VARIABLES
-		 ")\"} ;;\n\tesac\n}\n\n");
+		 ")\"} ;;\n"
+		 "\ttracer:(enable|disable):3) compadd ebpf ;;\n"
+		 "\ttracer:(use|set-default|check):3) compadd ");
+	add_key_values(out, config_key_find("tracer.default"));
+	str_adds(out, " ;;\n\tesac\n}\n\n");
 }
 
 /* What the record holds. */

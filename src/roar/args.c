@@ -263,6 +263,12 @@ static int check_count(struct parse *p, const char *what, const char *synopsis,
 	return 0;
 }
 
+/* "NAME=VALUE"; without a name it is none. */
+static bool is_assignment(const char *word)
+{
+	return *word && strchr(word + 1, '=');
+}
+
 /* "set NAME=VALUE" where it takes two words: shows them apart. */
 static int refuse_assignment(struct parse *p, const char *what)
 {
@@ -310,7 +316,7 @@ static int check_verb(struct parse *p)
 		count_operands(v->operands, &min, &max);
 		str_addf(&what, "%s %s", p->command->name, v->name);
 		if (p->args.n_operands == 2 && min == 2 &&
-		    strchr(p->args.operands[1] + 1, '='))
+		    is_assignment(p->args.operands[1]))
 			return refuse_assignment(p, str_cstr(&what));
 		r = check_count(p, str_cstr(&what), v->operands,
 				p->args.n_operands - 1, min, max);

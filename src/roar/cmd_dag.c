@@ -97,7 +97,8 @@ const struct command cmd_dag = {
 		 "stale_count, stale_artifact_count, "
 		 "superseded_artifact_count, session_id, is_expanded and "
 		 "labels. Build and run steps are numbered apart: the fields "
-		 "that end in _ref or _refs tell @B1 from @1.",
+		 "that end in _ref or _refs tell @B1 from @1. No labels are "
+		 "recorded yet: theirs are empty objects.",
 	.options = options,
 	.examples = examples,
 	.run = run,

@@ -1,5 +1,6 @@
 /* cmd_init.c - `roar init`: make a project. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,13 +38,15 @@ static const struct example examples[] = {
 /* ---- the store ---- */
 
 /* The database, with a first session in it. */
-static int make_store(const char *dir, struct roar_error *err)
+static int make_store(char *dir, struct roar_error *err)
 {
 	CLEANUP(store_closep) struct store *store = NULL;
+	CLEANUP(closep) int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct project project = { .dir = dir, .dirfd = fd };
 	struct store_session session;
 	int r;
 
-	r = store_open(dir, STORE_CREATE, &store, err);
+	r = project_store_create(&project, &store, err);
 	if (r == 0)
 		r = store_begin(store, err);
 	if (r == 0)
@@ -125,7 +128,7 @@ static int make_project(const struct args *args, struct str *out,
 	if (made < 0)
 		return made;
 	str_addf(&dir, "%s/.roar", root);
-	r = make_store(str_cstr(&dir), err);
+	r = str_error(&dir) < 0 ? -ENOMEM : make_store(dir.data, err);
 	if (r < 0)
 		return r;
 	str_adds(out, made ? "Initialised a roar project in " :

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/quote.h"
 #include "base/toml_edit.h"
+#include "owner.h"
 
 static const char file_name[] = "config.toml";
 
@@ -213,10 +214,13 @@ static int write_text(const struct config_file *f, int dirfd,
 		      const struct str *text, struct roar_error *err)
 {
 	int r = check_text(f, text, err);
+	bool acted;
 
 	if (r < 0)
 		return r;
+	acted = owner_act(dirfd);
 	r = fd_replace_file(dirfd, file_name, text->data, text->len, 0600);
+	owner_act_as_self(acted);
 	if (r < 0)
 		return error_set(err, r, "cannot write '%s': %s",
 				 str_cstr(&f->path), strerror(-r));

@@ -22,14 +22,12 @@ bool confirm_ask(const char *question)
 
 int confirm(const struct args *args, const char *deed, const char *question)
 {
-	const char *name = args->command->name;
-
 	if (args_has(args, "yes"))
 		return 0;
 	if (!isatty(STDIN_FILENO))
 		return cli_fail(
 			"%s %s, and nobody can be asked because stdin is no "
-			"terminal: use 'roar %s -y'",
-			name, deed, name);
+			"terminal: add -y",
+			args->command->name, deed);
 	return confirm_ask(question) ? 0 : cli_fail("nothing was changed");
 }

@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "owner.h"
 
 enum { FILE_MAX = 1024 * 1024 };
 
@@ -132,9 +133,27 @@ static int append_line(const struct gitignore *g)
 	return r < 0 ? r : 1;
 }
 
+/* As the owner of the folder, where the file may have to be made. */
+static int append_as_owner(const struct gitignore *g)
+{
+	CLEANUP(str_release) struct str dir = STR_INIT;
+	CLEANUP(closep) int fd = -1;
+	bool acted;
+	int r;
+
+	path_dirname(&dir, g->path);
+	if (str_error(&dir) == 0)
+		fd = open(dir.data, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	acted = owner_act(fd);
+	r = append_line(g);
+	owner_act_as_self(acted);
+	/* An earlier file may be root's. */
+	return r == -EACCES && acted ? append_line(g) : r;
+}
+
 int gitignore_add(const struct gitignore *g, struct roar_error *err)
 {
-	int r = append_line(g);
+	int r = append_as_owner(g);
 
 	if (r < 0)
 		return error_set(err, r, "cannot add '.roar/' to '%s': %s",

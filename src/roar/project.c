@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/fsuid.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +16,7 @@
 #include "base/str.h"
 #include "cli.h"
 #include "config_file.h"
+#include "owner.h"
 #include "recover.h"
 #include "store/store.h"
 
@@ -30,19 +29,10 @@ enum belonging {
 	FOREIGN, /* another's project */
 };
 
-/* `sudo roar` works in the project of whoever typed it. */
-static bool typed_sudo(uid_t user)
-{
-	const char *sudo = getenv("SUDO_UID");
-
-	return geteuid() == 0 && sudo &&
-	       strtoul(sudo, NULL, 10) == (unsigned long)user;
-}
-
 /* What is root's is to be trusted, but of use only when it can be entered. */
 static bool is_usable(const char *dir, uid_t owner)
 {
-	if (owner == geteuid() || typed_sudo(owner))
+	if (owner == geteuid() || owner_typed_sudo(owner))
 		return true;
 	return owner == 0 &&
 	       faccessat(AT_FDCWD, dir, R_OK | X_OK, AT_EACCESS) == 0;
@@ -179,50 +169,6 @@ static void hide_from_git(const char *dir)
 		(void)fd_write_all(fd, "*\n", 2);
 }
 
-/* ---- under sudo ---- */
-
-/* From here on this thread makes and opens files as that user, or as root again.  The
- * kernel takes such a process for a secret one, which cannot be traced: only until
- * it is itself again. */
-static void act_as(uid_t uid, gid_t gid)
-{
-	(void)setfsgid(gid);
-	(void)setfsuid(uid);
-	if (uid == 0)
-		(void)prctl(PR_SET_DUMPABLE, 1);
-}
-
-bool project_act_as_owner(const struct project *p)
-{
-	struct stat st;
-
-	if (geteuid() != 0 || fstat(p->dirfd, &st) < 0 || st.st_uid == 0)
-		return false;
-	act_as(st.st_uid, st.st_gid);
-	return true;
-}
-
-void project_act_as_self(bool acted)
-{
-	if (acted)
-		act_as(0, getegid());
-}
-
-int project_store_create(const struct project *p, struct store **ret_store,
-			 struct roar_error *err)
-{
-	bool acted = project_act_as_owner(p);
-	int r = store_open(p->dir, STORE_CREATE, ret_store, err);
-
-	project_act_as_self(acted);
-	/* Earlier files may be root's. */
-	if (r < 0 && acted)
-		r = store_open(p->dir, STORE_CREATE, ret_store, err);
-	return r;
-}
-
-/* ---- making, all of it ---- */
-
 static int init(const char *root, struct roar_error *err)
 {
 	CLEANUP(str_release) struct str dir = STR_INIT;
@@ -255,15 +201,11 @@ static int init(const char *root, struct roar_error *err)
 
 int project_init(const char *root, struct roar_error *err)
 {
-	struct stat st;
-	bool acts = stat(root, &st) == 0 && st.st_uid != 0 &&
-		    typed_sudo(st.st_uid);
-	int r;
+	CLEANUP(closep) int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool acted = owner_act(fd);
+	int r = init(root, err);
 
-	if (acts)
-		act_as(st.st_uid, st.st_gid);
-	r = init(root, err);
-	project_act_as_self(acts);
+	owner_act_as_self(acted);
 	return r;
 }
 
@@ -292,7 +234,7 @@ static char *new_root(const char *cwd)
 		str_clear(&git);
 		str_addf(&git, "%s/.git", dir);
 		if (str_error(&git) == 0 && stat(git.data, &st) == 0 &&
-		    st.st_uid == geteuid())
+		    (st.st_uid == geteuid() || owner_typed_sudo(st.st_uid)))
 			return TAKE_PTR(dir);
 		*strrchr(dir, '/') = '\0';
 	}
@@ -322,10 +264,10 @@ static int find_or_make(unsigned flags, struct project *p, bool *ret_created,
 
 static void make_runs(const struct project *p)
 {
-	bool acted = project_act_as_owner(p);
+	bool acted = owner_act(p->dirfd);
 
 	(void)mkdirat(p->dirfd, "runs", 0700);
-	project_act_as_self(acted);
+	owner_act_as_self(acted);
 }
 
 static int open_dir(unsigned flags, struct project *p, struct roar_error *err)
@@ -383,6 +325,19 @@ void project_release(struct project *p)
 }
 
 /* ---- the store ---- */
+
+int project_store_create(const struct project *p, struct store **ret_store,
+			 struct roar_error *err)
+{
+	bool acted = owner_act(p->dirfd);
+	int r = store_open(p->dir, STORE_CREATE, ret_store, err);
+
+	owner_act_as_self(acted);
+	/* Earlier files may be root's. */
+	if (r < 0 && acted)
+		r = store_open(p->dir, STORE_CREATE, ret_store, err);
+	return r;
+}
 
 /* Is there any journal?  Nearly always not, and then nothing has to be opened
  * for writing. */

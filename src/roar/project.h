@@ -11,7 +11,7 @@
  * would keep everybody from working below.  So is one of root's that cannot be
  * entered, unless the folder is the user's own: then `sudo` has left it there.
  *
- * What `sudo roar` makes in the project of whoever typed it is theirs. */
+ * What `sudo roar` makes in the project of whoever typed it is theirs (owner.h). */
 #ifndef ROAR_PROJECT_H
 #define ROAR_PROJECT_H
 
@@ -53,12 +53,8 @@ int project_init(const char *root, struct roar_error *err);
  * beside that of the run. */
 void project_recover(struct project *p);
 
-/* Under sudo, in another's project: the calling thread makes and opens files as that
- * user.  Returns whether it does, which project_act_as_self() wants to know. */
-bool project_act_as_owner(const struct project *p);
-void project_act_as_self(bool acted);
-
-/* Opens the store for writing, or makes it, as the project's owner. */
+/* Opens the store for writing, or makes it, as the project's owner.  Of the project
+ * only `dir` and `dirfd` are used. */
 int project_store_create(const struct project *p, struct store **ret_store,
 			 struct roar_error *err);
 

@@ -4,6 +4,7 @@ A Place is a fresh folder with a home of its own and without the settings of the
 person who runs the tests; calling it runs roar there."""
 
 import collections
+import glob
 import json
 import os
 import shutil
@@ -76,6 +77,11 @@ def runs_program(pid, path):
         return os.path.realpath(f"/proc/{pid}/exe") == os.path.realpath(path)
     except OSError:
         return False
+
+
+def bytes_read_by(pid):
+    with open(f"/proc/{pid}/io", encoding="utf-8") as f:
+        return int(f.readline().removeprefix("rchar:"))
 
 
 def until(condition, what="the condition", timeout=30):
@@ -282,12 +288,23 @@ class Place:
                 found.append(pid)
         return found
 
+    def remove_logs(self):
+        """Of killed runs that no command has completed."""
+        for journal in self.journals():
+            uid = journal.partition(".")[0]
+            for path in glob.glob(f"/dev/shm/roar-log-*-{glob.escape(uid)}"):
+                try:
+                    os.unlink(path)
+                except OSError:
+                    pass
+
     def remove(self):
         for pid in self.leftovers():
             try:
                 os.kill(pid, signal.SIGKILL)
             except OSError:
                 pass
+        self.remove_logs()
         subprocess.run(["chmod", "-R", "u+rwx", self.base],
                        stderr=subprocess.DEVNULL, check=False)
         shutil.rmtree(self.base, ignore_errors=True)

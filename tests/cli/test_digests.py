@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from helpers import (PYTHON, children_of, descendants_of, alive, gaps_of,
+from helpers import (PYTHON, SETTLE, children_of, descendants_of, alive, gaps_of,
                      names_of, row_of, until)
 from terminal import Terminal
 
@@ -249,8 +249,38 @@ def test_a_removed_input_is_identified_where_there_is_room(project):
     assert row_of(project, job["inputs"], "big")["digests"]
 
 
+def test_removed_inputs_are_identified_when_their_turn_comes(project):
+    """More than are hashed at once: what waits is kept open."""
+    names = [f"big{i}" for i in range(8)]
+    for name in names:
+        with open(project.path(name), "wb") as f:
+            f.truncate(80 * MIB)
+    free = os.statvfs(project.root)
+    if free.f_bavail * free.f_frsize < 4 * len(names) * 80 * MIB:
+        pytest.skip("there is no room for what is kept")
+    time.sleep(SETTLE)
+    project.run(*PYTHON, f"import os\nfor n in {names}: open(n).read(1)\n"
+                f"for n in {names}: os.unlink(n)\n")
+    job = project.last()
+    assert job["verdict"] == "complete", job["gaps"]
+    digests = [row_of(project, job["inputs"], n)["digests"] for n in names]
+    assert all(d and d == digests[0] for d in digests)
+
+
 @needs_root
-def test_what_is_being_hashed_can_be_unmounted(project, mounts):
+@pytest.mark.parametrize("tracer", ["auto", "ptrace"])
+def test_what_is_being_hashed_can_be_unmounted(project, mounts, tracer):
+    mounts("m", "-t", "tmpfs")
+    with open(project.path("m/big"), "wb") as f:
+        f.truncate(300 * MIB)
+    time.sleep(SETTLE)
+    project("run", "-q", "--tracer", tracer, "sh", "-c",
+            "head -c 1 m/big >/dev/null && umount m")
+    assert project.last()["exit_code"] == 0
+
+
+@needs_root
+def test_an_output_that_is_being_hashed_can_be_unmounted(project, mounts):
     mounts("m", "-t", "tmpfs")
     project.sh("mount -t tmpfs none m && head -c 300000000 /dev/zero >m/big "
                "&& cat m/big >/dev/null && sleep 0.3 && umount m")

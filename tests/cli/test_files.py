@@ -159,6 +159,22 @@ def test_a_failed_link_publishes_nothing(project):
     assert roles(project) == only()
 
 
+def test_a_folder_that_became_a_link_is_recorded_where_it_is(project):
+    project.sh("mkdir data; echo x >data/x; mv data v1; ln -s v1 data; "
+               "cat data/x")
+    assert roles(project) == only(outputs=["data", "v1/x"])
+    row = row_of(project, project.last()["outputs"], "v1/x")
+    assert row["intermediate"] is True
+
+
+def test_what_came_with_a_folder_takes_the_place_of_what_left(project):
+    project.write("new/x", "prior")
+    project.sh("mkdir d; echo x >d/x; mv d old; mv new d")
+    assert roles(project) == only(outputs=["d/x", "old/x"])
+    row = row_of(project, project.last()["outputs"], "d/x")
+    assert row["renamed_from"] == project.path("new/x")
+
+
 def test_symbolic_link_is_an_output_and_what_it_leads_to_is_read(project):
     project.write("in", "in\n")
     project.sh("ln -s in l; cat l")

@@ -154,6 +154,16 @@ def test_filtered_files_are_counted_by_v_and_listed_by_vv(project):
             and "patterns" in n]
 
 
+def test_the_number_of_filtered_files_is_that_of_their_rows(project):
+    project("filter", "add", "*.log")
+    project.sh("cat /etc/passwd >a.log; cat a.log >b.txt; echo c >c.log")
+    with project.database() as db:
+        n, = db.execute("SELECT count(DISTINCT path_id) FROM job_files "
+                        "WHERE filter != 0").fetchone()
+    assert n >= 4
+    assert f"Filtered ({n}; " in project("show", "@1").out
+
+
 # ---- names inside the project ----
 
 def test_names_prove_nothing_inside_the_project(project):

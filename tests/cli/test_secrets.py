@@ -86,6 +86,21 @@ def test_secrets_of_the_environment_wherever_they_appear(project):
     assert_clean(project)
 
 
+def test_secrets_in_what_a_user_says_of_the_run(project):
+    token = "hf_" + "aB3" * 11
+    project("run", "-q", "--name", "with " + SECRET,
+            "--add-tag", "source=https://me:" + SECRET + "@host/x",
+            "--add-tag", "classification=" + token,
+            "--add-tag", "license=MIT", "--", "sh", "-c", "echo x >out",
+            env={"MY_TOKEN": SECRET})
+    assert_clean(project)
+    assert_clean(project, token)
+    assert project.last()["name"] == "with [REDACTED]"
+    shown = project("show", "out").out
+    assert "license=MIT" in shown
+    assert "classification=[REDACTED]" in shown
+
+
 def test_secrets_of_children(project):
     project.sh("/bin/true --password $PASSWORD; /bin/true --token=$PASSWORD",
                env={"PASSWORD": SECRET})

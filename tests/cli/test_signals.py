@@ -277,6 +277,19 @@ def test_an_interrupt_ends_the_loop_of_a_shell(project):
     assert project.last()["exit_code"] == 130
 
 
+def test_a_late_front_still_dies_of_the_interrupt(project):
+    """It hears of the signal when the command is gone and its files are
+    hashed."""
+    process = project.popen("run", "-q", "sh", "-c", "truncate -s 2G big; "
+                            "echo $$; exec sleep 30", start_new_session=True)
+    command = int(process.stdout.readline())
+    os.kill(process.pid, signal.SIGSTOP)
+    os.killpg(process.pid, signal.SIGINT)
+    until(lambda: not os.path.exists(f"/proc/{command}"), "its end")
+    os.kill(process.pid, signal.SIGCONT)
+    assert finish(process)[2] == -signal.SIGINT
+
+
 def test_a_command_that_interrupts_itself_gives_its_code(project):
     project.run("sh", "-c", "kill -INT $$", code=130)
 

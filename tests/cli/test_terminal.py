@@ -162,8 +162,10 @@ def test_second_ctrl_c_ends_a_stubborn_command(project):
 
 
 def test_second_ctrl_c_ends_a_whole_stubborn_tree(project):
+    # Nor does the end of the terminal end it.
     script = ("import os, signal, time\n"
               "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+              "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
               "for i in range(3): os.fork()\n"
               "print('ready', flush=True)\n"
               "time.sleep(60)\n")

@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from helpers import PYTHON, children_of, gaps_of, names_of, row_of, until
+from helpers import (PYTHON, SETTLE, bytes_read_by, children_of, gaps_of, names_of,
+                     row_of, runs_program, until)
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -46,6 +47,25 @@ def test_an_input_that_others_change_meanwhile_is_a_gap(project):
         f.write("two\n")
     process.communicate(timeout=30)
     assert "changed" in gaps_of(project.last())
+
+
+def test_an_input_that_others_change_while_it_is_open_is_a_gap(project):
+    """Whatever its digest was when it was opened: it was read later."""
+    size = 5000000
+    project.write("in", "o" * size)
+    process = project.popen("run", "-q", "sh", "-c",
+                            "exec 3<in; echo ready; read x; head -c 3 <&3",
+                            stdin=subprocess.PIPE)
+    assert process.stdout.readline() == b"ready\n"
+    tracer, = [p for p in children_of(process.pid)
+               if runs_program(p, project.roar_program)]
+    until(lambda: bytes_read_by(tracer) >= size, "the hash of the input")
+    time.sleep(SETTLE)  # it is looked at once more
+    with open(project.path("in"), "r+", encoding="utf-8") as f:
+        f.write("new")
+    out, _ = process.communicate(b"\n", timeout=60)
+    assert out == b"new"
+    assert gaps_of(project.last()) == ["changed"]
 
 
 @needs_root

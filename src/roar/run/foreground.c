@@ -16,25 +16,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
+#include "base/proc.h"
 
 DEFINE_CLEANUP(DIR *, closedir)
-
-/* The beginning of /proc/PID/NAME as a string; false when there is none. */
-static bool read_proc(pid_t pid, const char *name, char *text, size_t size)
-{
-	CLEANUP(closep) int fd = -1;
-	char path[64];
-	ssize_t n;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : fd_read_all(fd, text, size - 1);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	return true;
-}
 
 struct process_stat {
 	char state;
@@ -47,7 +31,7 @@ static bool read_stat(pid_t pid, struct process_stat *ret)
 	char text[512];
 	const char *behind;
 
-	if (!read_proc(pid, "stat", text, sizeof(text)))
+	if (proc_read(pid, "stat", text, sizeof(text)) < 0)
 		return false;
 	behind = strrchr(text, ')'); /* the name may have any other */
 	return behind && sscanf(behind + 1, " %c %d %*d %*d %u", &ret->state,
@@ -83,7 +67,7 @@ static bool reads_a_line(pid_t pid, dev_t terminal)
 	unsigned long fd;
 	long nr;
 
-	return read_proc(pid, "syscall", text, sizeof(text)) &&
+	return proc_read(pid, "syscall", text, sizeof(text)) > 0 &&
 	       sscanf(text, "%ld %lx", &nr, &fd) == 2 && nr == SYS_read &&
 	       is_terminal(pid, fd, terminal);
 }
@@ -93,7 +77,7 @@ bool foreground_catches(pid_t pid, int sig)
 	char text[4096];
 	const char *mask;
 
-	if (!read_proc(pid, "status", text, sizeof(text)))
+	if (proc_read(pid, "status", text, sizeof(text)) < 0)
 		return false;
 	mask = strstr(text, "\nSigCgt:");
 	return mask && strtoull(mask + strlen("\nSigCgt:"), NULL, 16) &

@@ -41,6 +41,37 @@ static const char *user_name(struct pool *pool)
 	return pool_printf(pool, "uid %u", (unsigned)getuid());
 }
 
+/* What a user wrote about the run, without secrets; NULL without memory. */
+static const char *clean_text(struct run *run, const char *text)
+{
+	CLEANUP(str_release) struct str out = STR_INIT;
+
+	redact_text(run->redact, text, strlen(text), &out);
+	if (str_error(&out) < 0)
+		return NULL;
+	return strcmp(str_cstr(&out), text) == 0 ?
+		       text :
+		       pool_dup(&run->pool, out.data, out.len);
+}
+
+static int clean_tags(struct run *run, const struct run_tags *tags,
+		      struct run_tags *ret)
+{
+	struct tag *list = pool_alloc(&run->pool,
+				      (tags->n + 1) * sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < tags->n; i++) {
+		list[i] = tags->list[i];
+		list[i].value = clean_text(run, tags->list[i].value);
+		if (!list[i].value)
+			return -ENOMEM;
+	}
+	*ret = (struct run_tags){ .list = list, .n = tags->n };
+	return 0;
+}
+
 int run_meta_fill(struct run *run, char *const argv[])
 {
 	struct run_meta *m = &run->meta;
@@ -48,21 +79,22 @@ int run_meta_fill(struct run *run, char *const argv[])
 	char **clean;
 	int r = redact_words(run->redact, argv, &run->pool, &clean);
 
+	if (r == 0)
+		r = clean_tags(run, &run->options.tags, &m->tags);
 	if (r < 0)
 		return r;
 	(void)gethostname(host, sizeof(host) - 1);
 	run_meta_new_uid(m);
 	m->kind = run->options.kind;
-	m->name = run->options.name;
+	m->name = clean_text(run, run->options.name);
 	m->rerun_of = run->options.rerun_of;
-	m->tags = run->options.tags;
 	m->argv = clean;
 	m->cwd = run->project->cwd;
 	m->tracer = run->options.tracer->name;
 	m->host = pool_strdup(&run->pool, host);
 	m->user = user_name(&run->pool);
 	m->started_ns = clock_now_ns();
-	return m->host && m->user ? 0 : -ENOMEM;
+	return m->name && m->host && m->user ? 0 : -ENOMEM;
 }
 
 void run_meta_note_git(struct run *run, struct git_look *look)

@@ -23,13 +23,22 @@ static int check(const char *file)
 	return access(file, X_OK) < 0 ? errno : 0;
 }
 
+/* The file itself exists: what is missing is the program that its first line, or its
+ * header, names. */
+static bool lacks_interpreter(const char *file, int error)
+{
+	return error == ENOENT && strchr(file, '/') && access(file, F_OK) == 0;
+}
+
 int program_failed(const char *file, int error)
 {
 	CLEANUP(str_release) struct str name = STR_INIT;
 	const char *why = strerror(error);
 
 	quote_printable_cut(&name, file, 200);
-	if (error == ENOENT)
+	if (lacks_interpreter(file, error))
+		why = "the interpreter that it names does not exist";
+	else if (error == ENOENT)
 		why = "command not found";
 	else if (error == EACCES)
 		why = "it is not executable (chmod +x makes it so)";

@@ -63,7 +63,9 @@ static void add_job(struct json *j, const struct run *run)
 	view_json_text(j, "verdict", run ? view_verdict_word(&run->job) : NULL);
 }
 
-void report_file_end(const struct run *run, int code, const char *record_error)
+/* `run` is NULL when there is no record of it. */
+static void tell(int code, const char *setup_error, const char *tracer,
+		 const char *record_error, const struct run *run)
 {
 	CLEANUP(str_release) struct str text = STR_INIT;
 	struct json j = json_writer(&text, true);
@@ -72,31 +74,23 @@ void report_file_end(const struct run *run, int code, const char *record_error)
 		return;
 	json_object(&j);
 	add_code(&j, code);
-	view_json_text(&j, "setup_error", NULL);
-	view_json_text(&j, "tracer_backend", run->meta.tracer);
-	view_json_bool(&j, "recorded", !record_error);
+	view_json_text(&j, "setup_error", setup_error);
+	view_json_text(&j, "tracer_backend", tracer);
+	view_json_bool(&j, "recorded", run != NULL);
 	view_json_text(&j, "record_error", record_error);
-	add_job(&j, record_error ? NULL : run);
+	add_job(&j, run);
 	json_end(&j);
 	str_addc(&text, '\n');
 	write_file(&text);
 }
 
+void report_file_end(const struct run *run, int code, const char *record_error)
+{
+	tell(code, NULL, run->meta.tracer, record_error,
+	     record_error ? NULL : run);
+}
+
 void report_file_setup(int code, const char *why)
 {
-	CLEANUP(str_release) struct str text = STR_INIT;
-	struct json j = json_writer(&text, true);
-
-	if (!path)
-		return;
-	json_object(&j);
-	add_code(&j, code);
-	view_json_text(&j, "setup_error", why);
-	view_json_text(&j, "tracer_backend", NULL);
-	view_json_bool(&j, "recorded", false);
-	view_json_text(&j, "record_error", why);
-	add_job(&j, NULL);
-	json_end(&j);
-	str_addc(&text, '\n');
-	write_file(&text);
+	tell(code, why, NULL, why, NULL);
 }

@@ -7,9 +7,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <malloc.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -74,8 +76,7 @@ static void see_moved(struct run *run, struct str *path, const struct stat *st,
 
 	if (S_ISDIR(st->st_mode))
 		walk_moved(run, path, depth + 1, budget);
-	else if ((S_ISREG(st->st_mode) || S_ISLNK(st->st_mode)) &&
-		 !fold_find(run->fold, path->data))
+	else if (S_ISREG(st->st_mode) || S_ISLNK(st->st_mode))
 		(void)fold_add_found(run->fold, path->data,
 				     event_ftype_of(st->st_mode), &stamp);
 }
@@ -100,6 +101,22 @@ static void follow_moved_dirs(struct run *run)
 
 /* ---- roles ---- */
 
+/* A name that the run took away may lead elsewhere by now (`mv data v1; ln -s v1
+ * data`).  What is there has a name of its own. */
+static bool leads_elsewhere(const struct lineage_file *f)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+		.resolve = RESOLVE_NO_SYMLINKS,
+	};
+	CLEANUP(closep) int fd = -1;
+
+	if (!(f->seen & (LINEAGE_MOVED_AWAY | LINEAGE_REMOVED)))
+		return false;
+	fd = (int)syscall(SYS_openat2, AT_FDCWD, f->path, &how, sizeof(how));
+	return fd < 0 && errno == ELOOP;
+}
+
 static void look(const struct lineage_file *f, struct stamp *ret_stamp,
 		 uint8_t *ret_ftype)
 {
@@ -107,7 +124,7 @@ static void look(const struct lineage_file *f, struct stamp *ret_stamp,
 
 	*ret_stamp = (struct stamp){ 0 };
 	*ret_ftype = EVENT_FTYPE_NONE;
-	if (lstat(f->path, &st) < 0)
+	if (lstat(f->path, &st) < 0 || leads_elsewhere(f))
 		return;
 	*ret_stamp = stamp_of(&st);
 	*ret_ftype = (uint8_t)event_ftype_of(st.st_mode);
@@ -208,13 +225,27 @@ static bool needs_output(const struct run_file *e)
 	       e->after_ftype == EVENT_FTYPE_REGULAR;
 }
 
+/* Is the file that the run found under its name still there? */
+static bool is_at_home(const struct lineage_file *f)
+{
+	struct stamp now;
+	struct stat st;
+
+	if (!(f->seen & LINEAGE_MOVED_AWAY))
+		return true;
+	if (stat(f->path, &st) < 0)
+		return false;
+	now = stamp_of(&st);
+	return stamp_same_file(&now, &f->first);
+}
+
 /* An input that moved is read where it is now. */
 static const char *where_is(const struct run *run, const struct lineage_file *f)
 {
 	struct lineage_file *const *files;
 	size_t n;
 
-	if (access(f->path, F_OK) == 0 || !(f->seen & LINEAGE_MOVED_AWAY))
+	if (is_at_home(f))
 		return f->path;
 	files = fold_files(run->fold, &n);
 	for (size_t i = 0; i < n; i++)

@@ -25,6 +25,8 @@ expect '--json' roar config --j
 expect 'output.verbosity output.quiet' roar config set output.
 expect 'quiet normal verbose debug' roar config set output.verbosity ''
 expect 'true false' roar config set output.quiet ''
+expect 'preload ptrace' roar tracer use p
+expect 'ebpf' roar tracer enable ''
 expect '--path' roar init --pa
 expect '--yes' roar init -n --y
 

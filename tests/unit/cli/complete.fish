@@ -15,6 +15,8 @@ expect 'roar help in' 'init inputs'
 expect 'roar config ' 'get list set unset'
 expect 'roar config set output.' 'output.quiet output.verbosity'
 expect 'roar config set output.verbosity ' 'debug normal quiet verbose'
+expect 'roar tracer use p' 'preload ptrace'
+expect 'roar tracer enable ' ebpf
 expect 'roar init --pa' --path
 expect 'roar run --na' --name
 expect 'roar run --name x --has' --hash

@@ -58,6 +58,8 @@ expect 'roar show @B' 'roar show @B77'
 expect 'roar inputs abcd5' 'roar inputs abcd5678'
 expect 'roar run @B' 'roar run @B77'
 expect 'roar env get AL' 'roar env get ALPHA'
+expect 'roar tracer check hy' 'roar tracer check hybrid'
+expect 'roar tracer enable e' 'roar tracer enable ebpf'
 expect 'roar filter remove /mnt/sc' 'roar filter remove /mnt/scratch'
 
 zpty -d shell

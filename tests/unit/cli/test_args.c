@@ -146,6 +146,10 @@ static void actions_bring_their_own_operands(void **state)
 	check(&actor, "set|a",
 	      "too few words for 'roar act set': it is 'roar "
 	      "act set KEY VALUE'");
+	/* An empty name ends where it ends, whatever lies behind it. */
+	check(&actor, "set||--name=x",
+	      "too few words for 'roar act set': it is 'roar "
+	      "act set KEY VALUE'");
 	check(&actor, "list|a",
 	      "too many words for 'roar act list': it is 'roar "
 	      "act list'");

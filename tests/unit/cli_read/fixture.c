@@ -225,6 +225,16 @@ void record(struct fixture *f)
 		fail_msg("%s", err.text);
 }
 
+void record_made(struct fixture *f, const char *uid, const char *command,
+		 const char *from, const char *to, const char *content)
+{
+	job(f, uid, command);
+	if (from)
+		input(f, from);
+	output(f, to, content);
+	record(f);
+}
+
 /* ---- running a command ---- */
 
 /* Puts `fd` on a fresh temporary file; returns what it was before. */

@@ -62,6 +62,10 @@ void gap(struct fixture *f, int code, const char *detail, int64_t count);
 void process(struct fixture *f, int pid, int parent, const char *command);
 void record(struct fixture *f);
 
+/* A whole job that reads one file (NULL: none) and writes another. */
+void record_made(struct fixture *f, const char *uid, const char *command,
+		 const char *from, const char *to, const char *content);
+
 /* Runs a command in-process: words are separated by blanks.  Fills in f->out
  * and f->err and returns the exit status. */
 int roar(struct fixture *f, const struct command *command, const char *words);

@@ -9,10 +9,8 @@
 static inline void record_prepare(struct fixture *f, const char *uid,
 				  const char *content)
 {
-	job(f, uid, "python prepare.py raw.csv");
-	input(f, "raw.csv");
-	output(f, "features.bin", content);
-	record(f);
+	record_made(f, uid, "python prepare.py raw.csv", "raw.csv",
+		    "features.bin", content);
 }
 
 static inline void record_pipeline(struct fixture *f)
@@ -25,10 +23,8 @@ static inline void record_pipeline(struct fixture *f)
 	input(f, "raw.csv");
 	output(f, "model.pt", "model one");
 	record(f);
-	job(f, "cccc0003", "python evaluate.py");
-	input(f, "model.pt");
-	output(f, "metrics.json", "{}\n");
-	record(f);
+	record_made(f, "cccc0003", "python evaluate.py", "model.pt",
+		    "metrics.json", "{}\n");
 }
 
 /* What a makes, mv and ln carry on: y -> yy, which is also yl. */
@@ -36,9 +32,7 @@ static inline void record_moves(struct fixture *f)
 {
 	struct store_file *row;
 
-	job(f, "aaaa0001", "make y");
-	output(f, "y", "content");
-	record(f);
+	record_made(f, "aaaa0001", "make y", NULL, "y", "content");
 	job(f, "bbbb0002", "mv y yy");
 	moved(f, "y", "yy");
 	record(f);

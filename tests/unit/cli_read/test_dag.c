@@ -62,14 +62,8 @@ static void a_diamond_joins_its_branches(void **state)
 	output(f, "left", "l");
 	output(f, "right", "r");
 	record(f);
-	job(f, "bbbb0002", "work left");
-	input(f, "left");
-	output(f, "left.out", "lo");
-	record(f);
-	job(f, "cccc0003", "work right");
-	input(f, "right");
-	output(f, "right.out", "ro");
-	record(f);
+	record_made(f, "bbbb0002", "work left", "left", "left.out", "lo");
+	record_made(f, "cccc0003", "work right", "right", "right.out", "ro");
 	job(f, "dddd0004", "merge");
 	input(f, "left.out");
 	input(f, "right.out");
@@ -169,9 +163,7 @@ static void a_move_is_stale_when_its_origin_was_made_again(void **state)
 	struct fixture *f = *state;
 
 	record_moves(f);
-	job(f, "dddd0004", "make y");
-	output(f, "y", "other content");
-	record(f);
+	record_made(f, "dddd0004", "make y", NULL, "y", "other content");
 	expect_part(f, &cmd_dag, "",
 		    "  @2*     0    1     0  @1     mv y yy\n");
 }
@@ -186,9 +178,7 @@ static void a_link_to_what_came_from_outside_gets_stale_too(void **state)
 	record(f);
 	expect_part(f, &cmd_dag, "",
 		    "●  @1      0    1     0         ln raw data\n");
-	job(f, "bbbb0002", "make raw");
-	output(f, "raw", "other content");
-	record(f);
+	record_made(f, "bbbb0002", "make raw", NULL, "raw", "other content");
 	expect_part(f, &cmd_dag, "", "  @1*     0    1     0  @2     ln");
 }
 
@@ -197,9 +187,7 @@ static void a_file_renamed_by_its_own_maker_depends_on_nobody(void **state)
 {
 	struct fixture *f = *state;
 
-	job(f, "aaaa0001", "make t");
-	output(f, "t", "content");
-	record(f);
+	record_made(f, "aaaa0001", "make t", NULL, "t", "content");
 	job(f, "bbbb0002", "make final by way of t");
 	put(f, "t", "content");
 	moved(f, "t", "final");
@@ -214,9 +202,7 @@ static void a_name_that_is_written_anew_was_moved_before(void **state)
 {
 	struct fixture *f = *state;
 
-	job(f, "aaaa0001", "make a");
-	output(f, "a", "one");
-	record(f);
+	record_made(f, "aaaa0001", "make a", NULL, "a", "one");
 	job(f, "bbbb0002", "rotate a");
 	moved(f, "a", "b");
 	output(f, "a", "two");
@@ -230,15 +216,9 @@ static void dependencies_are_sorted_by_step(void **state)
 {
 	struct fixture *f = *state;
 
-	job(f, "aaaa0001", "make a");
-	output(f, "a", "a");
-	record(f);
-	job(f, "bbbb0002", "make b");
-	output(f, "b", "b");
-	record(f);
-	job(f, "aaaa0003", "make a");
-	output(f, "a", "A");
-	record(f);
+	record_made(f, "aaaa0001", "make a", NULL, "a", "a");
+	record_made(f, "bbbb0002", "make b", NULL, "b", "b");
+	record_made(f, "aaaa0003", "make a", NULL, "a", "A");
 	job(f, "cccc0004", "cat a b");
 	input(f, "a");
 	input(f, "b");
@@ -326,16 +306,9 @@ static void what_does_not_belong_stands_apart(void **state)
 {
 	struct fixture *f = *state;
 
-	job(f, "aaaa0001", "one");
-	output(f, "a", "a1");
-	record(f);
-	job(f, "bbbb0002", "lone");
-	output(f, "l", "l1");
-	record(f);
-	job(f, "cccc0003", "two");
-	input(f, "a");
-	output(f, "b", "b1");
-	record(f);
+	record_made(f, "aaaa0001", "one", NULL, "a", "a1");
+	record_made(f, "bbbb0002", "lone", NULL, "l", "l1");
+	record_made(f, "cccc0003", "two", "a", "b", "b1");
 	expect(f, &cmd_dag, "", 0,
 	       "Pipeline: 3 steps\n"
 	       "\n"
@@ -377,10 +350,7 @@ static void deep_and_wide_pipelines_stay_narrow(void **state)
 		(void)snprintf(command, sizeof(command), "step %d", i);
 		(void)snprintf(from, sizeof(from), "f%d", i - 1);
 		(void)snprintf(to, sizeof(to), "f%d", i);
-		job(f, uid, command);
-		input(f, from);
-		output(f, to, command);
-		record(f);
+		record_made(f, uid, command, from, to, command);
 	}
 	job(f, "bbbb0001", "collect");
 	for (int i = 1; i <= 40; i++) {
@@ -407,18 +377,9 @@ static void a_cycle_is_shown(void **state)
 	struct fixture *f = *state;
 
 	put(f, "a", "1");
-	job(f, "aaaa0001", "a to b");
-	input(f, "a");
-	output(f, "b", "2");
-	record(f);
-	job(f, "bbbb0002", "b to a");
-	input(f, "b");
-	output(f, "a", "3");
-	record(f);
-	job(f, "cccc0003", "a to b");
-	input(f, "a");
-	output(f, "b", "4");
-	record(f);
+	record_made(f, "aaaa0001", "a to b", "a", "b", "2");
+	record_made(f, "bbbb0002", "b to a", "b", "a", "3");
+	record_made(f, "cccc0003", "a to b", "a", "b", "4");
 	expect_part(f, &cmd_dag, "", "Pipeline: 2 steps");
 	expect_part(f, &cmd_dag, "", "b to a\n");
 }

@@ -68,10 +68,7 @@ static void a_job_that_rewrites_its_input_ends_the_walk(void **state)
 
 		(void)snprintf(uid, sizeof(uid), "aaaa000%d", i);
 		(void)snprintf(content, sizeof(content), "%d", i);
-		job(f, uid, "bump state");
-		input(f, "state");
-		output(f, "state", content);
-		record(f);
+		record_made(f, uid, "bump state", "state", "state", content);
 	}
 	expect_part(f, &cmd_inputs, "aaaa0005 --all", "made from (4)\n");
 	expect_part(f, &cmd_inputs, "aaaa0005 --all --unsourced",
@@ -112,9 +109,7 @@ static void empty_files_have_no_maker_elsewhere(void **state)
 {
 	struct fixture *f = *state;
 
-	job(f, "aaaa0001", "touch done");
-	output(f, "done", "");
-	record(f);
+	record_made(f, "aaaa0001", "touch done", NULL, "done", "");
 	put(f, "other", "");
 	job(f, "bbbb0002", "cat other done");
 	input(f, "other");
@@ -129,10 +124,7 @@ static void a_job_that_copies_a_file_did_not_make_it(void **state)
 	struct fixture *f = *state;
 
 	put(f, "raw", "data");
-	job(f, "aaaa0001", "cp raw copy");
-	input(f, "raw");
-	output(f, "copy", "data");
-	record(f);
+	record_made(f, "aaaa0001", "cp raw copy", "raw", "copy", "data");
 	put(f, "moved", "data");
 	job(f, "bbbb0002", "cat raw copy moved");
 	input(f, "raw");

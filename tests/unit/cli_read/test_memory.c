@@ -89,14 +89,9 @@ static void they_survive_tags(void **state)
 {
 	struct fixture *f = *state;
 
-	job(f, "aaaa0001", "fetch");
-	output(f, "data", "1");
-	record(f);
+	record_made(f, "aaaa0001", "fetch", NULL, "data", "1");
 	tag(f, TAG_ADD, "license", "MIT");
-	job(f, "bbbb0002", "train");
-	input(f, "data");
-	output(f, "model", "2");
-	record(f);
+	record_made(f, "bbbb0002", "train", "data", "model", "2");
 	tag(f, TAG_BLOCK, "jurisdiction", "");
 	expect_part(f, &cmd_show, "@2",
 		    "  Tags:         license=MIT  from @1 aaaa0001\n"

@@ -65,7 +65,7 @@ static void without_a_terminal_yes_is_needed(void **state)
 	       "Job cccc0003 @3, 2023-11-14 22:16:20\n"
 	       "  python evaluate.py\n"
 	       "  delete  metrics.json\n",
-	       "roar: pop removes job cccc0003 and deletes 1 file(s), and nobody can be asked because stdin is no terminal: use 'roar pop -y'\n");
+	       "roar: pop removes job cccc0003 and deletes 1 file(s), and nobody can be asked because stdin is no terminal: add -y\n");
 	assert_true(dup2(saved, STDIN_FILENO) == STDIN_FILENO);
 	(void)close(saved);
 	(void)close(null);
@@ -161,9 +161,7 @@ static void what_took_the_place_of_a_known_file_stays(void **state)
 {
 	struct fixture *f = *state;
 
-	job(f, "aaaa0001", "first");
-	output(f, "out", "old");
-	record(f);
+	record_made(f, "aaaa0001", "first", NULL, "out", "old");
 	job(f, "bbbb0002", "second");
 	output(f, "out", "new");
 	f->files[0].seen = LINEAGE_RENAMED_TO | LINEAGE_FRESH;
@@ -212,9 +210,7 @@ static void what_is_outside_the_project_stays(void **state)
 
 	(void)snprintf(name, sizeof(name), "../%s.outside",
 		       strrchr(f->dir, '/') + 1);
-	job(f, "aaaa0001", "work");
-	output(f, name, "content");
-	record(f);
+	record_made(f, "aaaa0001", "work", NULL, name, "content");
 	expect_pop(f, " (it is outside the project)\n", 0);
 	assert_true(exists(name));
 	assert_int_equal(unlink(name), 0);
@@ -250,9 +246,7 @@ static void a_link_does_not_lead_elsewhere(void **state)
 	struct fixture *f = *state;
 
 	assert_int_equal(mkdir("out", 0755), 0);
-	job(f, "aaaa0001", "work");
-	output(f, "out/result", "content");
-	record(f);
+	record_made(f, "aaaa0001", "work", NULL, "out/result", "content");
 	assert_int_equal(rename("out", "precious"), 0);
 	assert_int_equal(symlink("precious", "out"), 0);
 	expect_pop(

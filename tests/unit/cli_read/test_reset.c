@@ -34,7 +34,7 @@ static void without_a_terminal_yes_is_needed(void **state)
 	record_pipeline(f);
 	assert_true(dup2(null, STDIN_FILENO) == STDIN_FILENO);
 	expect(f, &cmd_reset, "", 1, "Current session has 3 step(s).\n",
-	       "roar: reset closes the session with its 3 step(s), and nobody can be asked because stdin is no terminal: use 'roar reset -y'\n");
+	       "roar: reset closes the session with its 3 step(s), and nobody can be asked because stdin is no terminal: add -y\n");
 	assert_true(dup2(saved, STDIN_FILENO) == STDIN_FILENO);
 	(void)close(saved);
 	(void)close(null);

@@ -185,9 +185,7 @@ static void large_sizes_are_given_to_the_byte(void **state)
 
 	memset(content, 'x', sizeof(content) - 1);
 	content[sizeof(content) - 1] = '\0';
-	job(f, "aaaa0001", "make big");
-	output(f, "big", content);
-	record(f);
+	record_made(f, "aaaa0001", "make big", NULL, "big", content);
 	expect_part(f, &cmd_show, "big",
 		    "  Size:         2.0 KiB (2048 bytes)\n");
 }

@@ -132,9 +132,7 @@ static void a_path_beats_nothing_but_is_found_last(void **state)
 {
 	struct fixture *f = *state;
 
-	job(f, "aaaa0001", "touch cafe");
-	output(f, "cafe", "coffee");
-	record(f);
+	record_made(f, "aaaa0001", "touch cafe", NULL, "cafe", "coffee");
 	expect_part(f, &cmd_show, "cafe", "        as cafe\n");
 	job(f, "cafe0002", "true");
 	record(f);

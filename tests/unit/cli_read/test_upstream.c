@@ -63,35 +63,30 @@ static void a_stale_step_above_is_named(void **state)
 	expect_warning(f, "bbbb0002", 0, "");
 }
 
-static void record_chain(struct fixture *f, int n)
+/* `n` steps that build on one another, the first of which was done again. */
+static void record_stale_chain(struct fixture *f, int n)
 {
 	char from[32] = "raw";
 	char to[32];
 	char uid[32];
 	char *command;
 
+	put(f, from, "raw");
 	for (int i = 1; i <= n; i++) {
 		(void)snprintf(uid, sizeof(uid), "cafe%04d", i);
 		(void)snprintf(to, sizeof(to), "link%d", i);
 		command = pool_printf(&f->pool, "step %d", i);
-		job(f, uid, command);
-		input(f, from);
-		output(f, to, to);
-		record(f);
+		record_made(f, uid, command, from, to, to);
 		strcpy(from, to);
 	}
+	record_made(f, "dddd0001", "step 1", "raw", "link1", "other");
 }
 
 static void several_stand_in_the_order_to_run_them(void **state)
 {
 	struct fixture *f = *state;
 
-	put(f, "raw", "raw");
-	record_chain(f, 4);
-	job(f, "dddd0001", "step 1");
-	input(f, "raw");
-	output(f, "link1", "other");
-	record(f);
+	record_stale_chain(f, 4);
 	expect_warning(
 		f, "cafe0004", 2,
 		"roar: warning: @2, @3, which this step builds on, are stale: 'roar run @2', then 'roar run @3' bring them up to date\n");
@@ -101,12 +96,7 @@ static void many_are_counted(void **state)
 {
 	struct fixture *f = *state;
 
-	put(f, "raw", "raw");
-	record_chain(f, 9);
-	job(f, "dddd0001", "step 1");
-	input(f, "raw");
-	output(f, "link1", "other");
-	record(f);
+	record_stale_chain(f, 9);
 	expect_warning(
 		f, "cafe0009", 7,
 		"roar: warning: @2, @3, @4, @5 and 3 more, which this step builds on, are stale: 'roar dag --stale-only' lists them\n");
