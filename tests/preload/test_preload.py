@@ -347,14 +347,26 @@ def test_opens_while_the_directory_changes(place):
                for x in r.lines if x.startswith("fd "))
 
 
+def only_child(process):
+    """Its pid, once there is one."""
+    path = f"/proc/{process.pid}/task/{process.pid}/children"
+    for _ in range(TIMEOUT * 100):
+        with open(path, encoding="utf-8") as f:
+            pids = f.read().split()
+        if pids:
+            return int(pids[0])
+        time.sleep(0.01)
+    process.kill()
+    raise AssertionError("the program was not started")
+
+
 def test_killed_anywhere_the_log_stays_readable(place):
     for i in range(12):
         with subprocess.Popen(place.command(STORMS, "churn"),
                               cwd=place.path) as dump:
-            time.sleep(0.03 + i * 0.002)
-            children = f"/proc/{dump.pid}/task/{dump.pid}/children"
-            with open(children) as f:
-                os.kill(int(f.read().split()[0]), signal.SIGKILL)
+            storm = only_child(dump)
+            time.sleep(0.02 + i * 0.002)
+            os.kill(storm, signal.SIGKILL)
             assert dump.wait(TIMEOUT) == 0
         lines = place.lines()
         assert lines[-1] == "status killed 9" and "bad" not in lines
