@@ -161,10 +161,12 @@ class Rows(Bench):
             return ms
 
         def row(title, project, argv, reps):
-            roar = [self.roar, "run", "-q", *argv]
-            self.slope_row(f"roar run per 4 KiB file, {title}", 45.0, MAKE_N,
-                           lambda n: run(project, argv, n),
-                           lambda n: run(project, roar, n), reps)
+            for tracer in ("ptrace", "hybrid"):
+                roar = [self.roar, "run", "-q", "--tracer", tracer, *argv]
+                self.slope_row(f"roar run per 4 KiB file, {tracer}, {title}",
+                               45.0, MAKE_N, lambda n: run(project, argv, n),
+                               lambda n, roar=roar: run(project, roar, n),
+                               reps)
         project = self.project("whole", self.ram)
         row(f"C, {self.medium}", project, [files, "make"], 7)
         row(f"Python, {self.medium}", project, [python, "-c", MAKE_PY], 7)
