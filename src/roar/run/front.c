@@ -70,10 +70,14 @@ static enum wake wait_for_news(int fd)
 {
 	struct pollfd line = { .fd = fd, .events = POLLIN };
 	struct timespec soon = { 0, 20000000 };
+	static bool begun;
 	bool early = atomic_load(&front_self.control->command) == 0;
 	sigset_t none;
 	int n;
 
+	if (!early && !begun)
+		front_note_early();
+	begun |= !early;
 	(void)sigemptyset(&none);
 	n = ppoll(&line, 1, early ? &soon : NULL, early ? NULL : &none);
 	if (front_take_signal())

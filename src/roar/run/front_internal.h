@@ -54,6 +54,9 @@ void front_catch_signals(void);
 void front_on_signal(int sig, siginfo_t *info, void *context);
 bool front_take_signal(void);
 
+/* The command exists from now on: what the terminal sends reaches it by itself. */
+void front_note_early(void);
+
 bool front_asks_to_end(int sig);
 
 /* The command has stopped: so do we, unless it goes on already (`held`: nobody

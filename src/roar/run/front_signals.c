@@ -72,6 +72,22 @@ static bool is_for_the_group(const siginfo_t *info)
 		sig == SIGWINCH);
 }
 
+/* Signals that came before the command, and may not have reached it. */
+static sigset_t early;
+
+void front_note_early(void)
+{
+	(void)sigpending(&early);
+}
+
+static bool was_early(int sig)
+{
+	bool was = sigismember(&early, sig) == 1;
+
+	(void)sigdelset(&early, sig);
+	return was && atomic_load(&front_self.control->sees_signals);
+}
+
 /* Takes back a blocked signal that is waiting for us. */
 static void drop_pending(int sig)
 {
@@ -106,8 +122,7 @@ static void pass_on(const siginfo_t *info)
 	int sig = info->si_signo;
 	pid_t command;
 
-	if (is_for_the_group(info) &&
-	    !atomic_load(&front_self.control->sees_signals))
+	if (is_for_the_group(info) && !was_early(sig))
 		return;
 	if (sig == SIGCONT && atomic_load(&front_self.page->stopped_ns))
 		since = atomic_load(&front_self.page->stopped_ns);
@@ -147,7 +162,7 @@ static void kill_tree(void)
 }
 
 /* What is there when the signal has had its effect: a prompt leaves the terminal for
- * a moment and comes back. */
+ * a moment and comes back.  One that was answered meanwhile, and is gone, was one. */
 static enum foreground await_reaction(void)
 {
 	struct timespec moment = { 0, LOOK_NS };
@@ -160,8 +175,9 @@ static enum foreground await_reaction(void)
 
 		if (now > best)
 			best = now;
-		if (best == FOREGROUND_READS || clock_mono_ns() >= end ||
-		    atomic_load(&front_self.control->command) <= 0)
+		if (atomic_load(&front_self.control->command) <= 0)
+			return FOREGROUND_READS;
+		if (best == FOREGROUND_READS || clock_mono_ns() >= end)
 			return best;
 		(void)nanosleep(&moment, NULL);
 	}
