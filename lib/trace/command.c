@@ -18,10 +18,11 @@ static void tell_stopped(const struct tracer_job *job, int sig)
 		job->stopped(job->ctx, sig);
 }
 
-int command_wait(const struct tracer_job *job, pid_t pid, int flags,
-		 int *ret_status, struct rusage *ret_usage)
+static int wait_for(const struct tracer_job *job, pid_t pid, int flags,
+		    int *ret_status, struct rusage *ret_usage,
+		    command_stopped *stopped, void *ctx)
 {
-	int status = 0;
+	int status = 0, sig;
 	pid_t r;
 
 	for (;;) {
@@ -31,12 +32,16 @@ int command_wait(const struct tracer_job *job, pid_t pid, int flags,
 			continue;
 		if (r == 0)
 			return 0;
-		if (r > 0 && WIFSTOPPED(status))
-			tell_stopped(job, WSTOPSIG(status));
-		else if (r > 0 && WIFCONTINUED(status))
+		if (r > 0 && WIFSTOPPED(status)) {
+			sig = stopped ? stopped(ctx, pid, status) :
+					WSTOPSIG(status);
+			if (sig)
+				tell_stopped(job, sig);
+		} else if (r > 0 && WIFCONTINUED(status)) {
 			tell_stopped(job, SIGCONT);
-		else
+		} else {
 			break;
+		}
 	}
 	/* Its pid may soon be somebody else's. */
 	atomic_store(&job->control->command, -1);
@@ -44,4 +49,16 @@ int command_wait(const struct tracer_job *job, pid_t pid, int flags,
 		return -errno;
 	*ret_status = status;
 	return 1;
+}
+
+int command_wait(const struct tracer_job *job, pid_t pid, int flags,
+		 int *ret_status, struct rusage *ret_usage)
+{
+	return wait_for(job, pid, flags, ret_status, ret_usage, NULL, NULL);
+}
+
+int command_wait_seized(const struct tracer_job *job, pid_t pid, int flags,
+			int *ret_status, command_stopped *stopped, void *ctx)
+{
+	return wait_for(job, pid, flags, ret_status, NULL, stopped, ctx);
 }

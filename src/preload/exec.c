@@ -214,7 +214,7 @@ WRAPPER(int, execve, const char *path, char *const *argv, char *const *envp)
 	struct exec_call c;
 
 	envp = begin(&c, AT_FDCWD, path, 0, argv, envp, false);
-	return end(&c, NEXT(execve)(path, argv, envp));
+	return end(&c, EXEC_PATIENTLY(NEXT(execve)(path, argv, envp)));
 }
 
 WRAPPER(int, execvpe, const char *file, char *const *argv, char *const *envp)
@@ -222,7 +222,7 @@ WRAPPER(int, execvpe, const char *file, char *const *argv, char *const *envp)
 	struct exec_call c;
 
 	envp = begin(&c, AT_FDCWD, file, 0, argv, envp, true);
-	return end(&c, NEXT(execvpe)(file, argv, envp));
+	return end(&c, EXEC_PATIENTLY(NEXT(execvpe)(file, argv, envp)));
 }
 
 WRAPPER(int, fexecve, int fd, char *const *argv, char *const *envp)
@@ -230,7 +230,7 @@ WRAPPER(int, fexecve, int fd, char *const *argv, char *const *envp)
 	struct exec_call c;
 
 	envp = begin(&c, fd, "", AT_EMPTY_PATH, argv, envp, false);
-	return end(&c, NEXT(fexecve)(fd, argv, envp));
+	return end(&c, EXEC_PATIENTLY(NEXT(fexecve)(fd, argv, envp)));
 }
 
 /* glibc has it since 2.34. */
@@ -252,8 +252,10 @@ WRAPPER(int, execveat, int dirfd, const char *path, char *const *argv,
 
 	envp = begin(&c, dirfd, path, flags, argv, envp, false);
 	if (next_is_foreign(NEXT_execveat))
-		return end(&c, NEXT(execveat)(dirfd, path, argv, envp, flags));
-	return end(&c, call_execveat(dirfd, path, argv, envp, flags));
+		return end(&c, EXEC_PATIENTLY(NEXT(execveat)(dirfd, path, argv,
+							     envp, flags)));
+	return end(&c, EXEC_PATIENTLY(
+			       call_execveat(dirfd, path, argv, envp, flags)));
 }
 
 WRAPPER(int, execv, const char *path, char *const *argv)

@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "preload.h"
 
@@ -228,6 +229,24 @@ static int call_next(enum next which, int dirfd, const char *path, int flags,
 	}
 }
 
+/* Devices wait, too; and what magic names lead to may be anything. */
+bool opens_at_once(int dirfd, const char *path)
+{
+	struct stat st;
+
+	if (is_no_pointer(path) || (path[0] == '/' && is_magic(path)))
+		return false;
+	return raw_call(SYS_newfstatat, dirfd, path, &st, 0) < 0 ||
+	       S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
+}
+
+static int call_patiently(enum next which, int dirfd, const char *path,
+			  int flags, mode_t mode)
+{
+	return PATIENTLY_WHEN(opens_at_once(dirfd, path),
+			      call_next(which, dirfd, path, flags, mode));
+}
+
 static int open_asked(enum next which, int dirfd, const char *path, int flags,
 		      mode_t mode)
 {
@@ -240,7 +259,7 @@ static int open_asked(enum next which, int dirfd, const char *path, int flags,
 	bool asked = ask_begin(&t);
 
 	return (int)ask_end(asked, &t,
-			    call_next(which, dirfd, path, flags, mode));
+			    call_patiently(which, dirfd, path, flags, mode));
 }
 
 int preload_open(enum next which, int dirfd, const char *path, int flags,
@@ -249,7 +268,7 @@ int preload_open(enum next which, int dirfd, const char *path, int flags,
 	enum way way;
 
 	if (unlikely(!live() || preload.blind))
-		return call_next(which, dirfd, path, flags, mode);
+		return call_patiently(which, dirfd, path, flags, mode);
 	way = next_is_foreign(which) ? WAY_ASKED : way_of(dirfd, path, flags);
 	switch (way) {
 	case WAY_SILENT:
@@ -354,6 +373,17 @@ WRAPPER(int, __openat64_2, int dirfd, const char *path, int flags)
 	return preload_open(NEXT___openat64_2, dirfd, path, flags, 0);
 }
 
+int wrap_openat2(int dirfd, const char *path, const struct open_how *how,
+		 size_t size) __asm__("openat2");
+
+static int call_openat2(int dirfd, const char *path, const struct open_how *how,
+			size_t size)
+{
+	if (next_is_foreign(NEXT_openat2))
+		return NEXT(openat2)(dirfd, path, how, size);
+	return set_errno(raw_call(SYS_openat2, dirfd, path, how, size));
+}
+
 /* Newer than most libcs; its ways of resolving are the reader's business. */
 WRAPPER(int, openat2, int dirfd, const char *path, const struct open_how *how,
 	size_t size)
@@ -366,11 +396,9 @@ WRAPPER(int, openat2, int dirfd, const char *path, const struct open_how *how,
 		.dirfd2 = is_no_pointer(how) ? 0 : (int32_t)how->resolve,
 	};
 	bool asked = ask_begin(&t);
-	long r;
 
-	if (next_is_foreign(NEXT_openat2))
-		r = NEXT(openat2)(dirfd, path, how, size);
-	else
-		r = set_errno(raw_call(SYS_openat2, dirfd, path, how, size));
-	return (int)ask_end(asked, &t, r);
+	return (int)ask_end(
+		asked, &t,
+		PATIENTLY_WHEN(opens_at_once(dirfd, path),
+			       call_openat2(dirfd, path, how, size)));
 }

@@ -43,7 +43,7 @@ WRAPPER(int, chdir, const char *path)
 	int r;
 
 	change_begin();
-	r = (int)ask_end(asked, &t, NEXT(chdir)(path));
+	r = (int)ask_end(asked, &t, PATIENTLY(NEXT(chdir)(path)));
 	change_end(asked, r);
 	return r;
 }
@@ -55,7 +55,7 @@ WRAPPER(int, fchdir, int fd)
 	int r;
 
 	change_begin();
-	r = (int)ask_end(asked, &t, NEXT(fchdir)(fd));
+	r = (int)ask_end(asked, &t, PATIENTLY(NEXT(fchdir)(fd)));
 	change_end(asked, r);
 	return r;
 }
@@ -107,8 +107,11 @@ WRAPPER(int, mount, const char *source, const char *target, const char *type,
 	unsigned long flags, const void *data)
 {
 	struct telling t = { .call = LOG_CALL_NAMESPACE, .path = target };
+	bool asked = ask_begin(&t);
 
-	return (int)ASKED(&t, NEXT(mount)(source, target, type, flags, data));
+	/* It may wait for a server, and then be interrupted with reason. */
+	return (int)ask_end(asked, &t,
+			    NEXT(mount)(source, target, type, flags, data));
 }
 
 WRAPPER(int, umount, const char *target)

@@ -24,6 +24,7 @@
 #ifndef ROAR_PRELOAD_PRELOAD_H
 #define ROAR_PRELOAD_PRELOAD_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -198,11 +199,61 @@ static inline void raise_generation(void)
  * and is returned as it is. */
 bool ask_begin(struct telling *t);
 long ask_end(bool asked, struct telling *t, long result);
-#define ASKED(t, result)                      \
-	({                                    \
-		bool asked_ = ask_begin(t);   \
-		ask_end(asked_, t, (result)); \
+#define ASKED(t, result)                                 \
+	({                                               \
+		bool asked_ = ask_begin(t);              \
+		ask_end(asked_, t, PATIENTLY((result))); \
 	})
+
+/* A call that the kernel tells of can be interrupted until the reader has heard of
+ * it: a signal whose handler does not ask for restarts makes it fail with EINTR,
+ * which it never would by itself.  It is made again then, with the errno there was
+ * before: some times as it is and at last while signals wait.  If it is interrupted
+ * even so, the file system means it. */
+enum {
+	PATIENCE = 3,
+	PATIENCE_EXEC = 10000, /* the new program would have its signals blocked */
+};
+
+struct patience {
+	int saved; /* errno */
+	int n;
+	bool execs;
+	bool held;
+	uint64_t mask;
+};
+
+/* After an EINTR: shall it be made again? */
+bool patience_is_left(struct patience *p);
+void patience_end(const struct patience *p);
+
+/* `harmless`: looked at only after an EINTR; is it surely not the call's own? */
+#define PATIENTLY_AS(is_exec, harmless, call)                        \
+	({                                                           \
+		struct patience patience_ = { .saved = errno,        \
+					      .execs = (is_exec) };  \
+		__typeof__(call) r_;                                 \
+                                                                     \
+		do                                                   \
+			r_ = (call);                                 \
+		while (unlikely((long)r_ == -1 && errno == EINTR) && \
+		       (harmless) && patience_is_left(&patience_));  \
+		if (unlikely(patience_.held))                        \
+			patience_end(&patience_);                    \
+		r_;                                                  \
+	})
+#define PATIENTLY_WHEN(harmless, call) PATIENTLY_AS(false, harmless, call)
+#define PATIENTLY(call) PATIENTLY_AS(false, true, call)
+#define EXEC_PATIENTLY(call) PATIENTLY_AS(true, true, call)
+
+/* Signals wait until they are let go; false: there is no reason to.  For calls that
+ * do not wait themselves. */
+bool signals_hold(uint64_t *ret_mask);
+void signals_let_go(uint64_t mask);
+
+/* Is that nothing whose opening may wait for somebody, as a FIFO's does?  errno is
+ * kept. */
+bool opens_at_once(int dirfd, const char *path);
 
 /* A pointer that is surely none; the kernel will say EFAULT. */
 static inline bool is_no_pointer(const void *p)

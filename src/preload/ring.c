@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -323,4 +324,42 @@ long ask_end(bool asked, struct telling *t, long result)
 	(void)tell(&done, !preload.seccomp);
 	errno = saved;
 	return result;
+}
+
+/* ---- signals ---- */
+
+bool signals_hold(uint64_t *ret_mask)
+{
+	/* Faults are nobody's to hold. */
+	uint64_t most = ~(
+		UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1) |
+		UINT64_C(1) << (SIGILL - 1) | UINT64_C(1) << (SIGFPE - 1) |
+		UINT64_C(1) << (SIGTRAP - 1));
+
+	return preload.seccomp && raw_call(SYS_rt_sigprocmask, SIG_BLOCK, &most,
+					   ret_mask, sizeof(most)) == 0;
+}
+
+void signals_let_go(uint64_t mask)
+{
+	(void)raw_call(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL,
+		       sizeof(mask));
+}
+
+bool patience_is_left(struct patience *p)
+{
+	if (!preload.seccomp || p->held || p->n++ >= PATIENCE_EXEC)
+		return false;
+	if (!p->execs && p->n > PATIENCE) {
+		if (!signals_hold(&p->mask))
+			return false;
+		p->held = true;
+	}
+	errno = p->saved;
+	return true;
+}
+
+void patience_end(const struct patience *p)
+{
+	signals_let_go(p->mask);
 }

@@ -50,6 +50,9 @@ static long next_syscall(long nr, long a, long b, long c, long d, long e,
 							       e, f);
 }
 
+#define S(x) ((const char *)(x))
+#define V(x) ((char *const *)(x))
+
 /* Calls that have no function of their own here: asked as what they are. */
 static long ask_and_call(enum log_call call, long nr, long a, long b, long c,
 			 long d)
@@ -58,6 +61,7 @@ static long ask_and_call(enum log_call call, long nr, long a, long b, long c,
 		.call = (uint8_t)call,
 		.dirfd = AT_FDCWD,
 	};
+	bool asked;
 
 	if (call == LOG_CALL_OPEN) {
 		t.dirfd = (int32_t)a;
@@ -65,11 +69,12 @@ static long ask_and_call(enum log_call call, long nr, long a, long b, long c,
 		t.flags = is_no_pointer((void *)c) ? 0 : *(uint32_t *)c;
 		t.dirfd2 = is_no_pointer((void *)c) ? 0 : ((int32_t *)c)[4];
 	}
-	return ASKED(&t, next_syscall(nr, a, b, c, d, 0, 0));
+	asked = ask_begin(&t);
+	return ask_end(asked, &t,
+		       PATIENTLY_WHEN(call != LOG_CALL_OPEN ||
+					      opens_at_once((int)a, S(b)),
+				      next_syscall(nr, a, b, c, d, 0, 0)));
 }
-
-#define S(x) ((const char *)(x))
-#define V(x) ((char *const *)(x))
 
 static long route(long nr, long a, long b, long c, long d, long e, long f)
 {
@@ -152,8 +157,54 @@ static bool needs_result(long nr)
 	return nr == SYS_openat2 || nr == SYS_io_uring_setup;
 }
 
+/* Calls that the kernel tells of and that nothing else could interrupt. */
+static bool is_patient(long nr)
+{
+	switch (nr) {
+#ifdef SYS_open
+	case SYS_open:
+	case SYS_creat:
+	case SYS_rename:
+	case SYS_unlink:
+	case SYS_link:
+	case SYS_symlink:
+	case SYS_mknod:
+#endif
+#ifdef SYS_renameat
+	case SYS_renameat:
+#endif
+	case SYS_openat:
+	case SYS_renameat2:
+	case SYS_unlinkat:
+	case SYS_linkat:
+	case SYS_symlinkat:
+	case SYS_mknodat:
+	case SYS_truncate:
+	case SYS_chdir:
+	case SYS_fchdir:
+	case SYS_execve:
+	case SYS_execveat:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_harmless(long nr, long a, long b)
+{
+#ifdef SYS_open
+	if (nr == SYS_open || nr == SYS_creat)
+		return opens_at_once(AT_FDCWD, S(a));
+#endif
+	return nr != SYS_openat || opens_at_once((int)a, S(b));
+}
+
 long preload_syscall(long nr, long a, long b, long c, long d, long e, long f)
 {
+	if (is_patient(nr) && live() && preload.seccomp)
+		return PATIENTLY_AS(nr == SYS_execve || nr == SYS_execveat,
+				    is_harmless(nr, a, b),
+				    next_syscall(nr, a, b, c, d, e, f));
 	if (!live() || (preload.seccomp && !needs_result(nr)))
 		return next_syscall(nr, a, b, c, d, e, f);
 	return route(nr, a, b, c, d, e, f);

@@ -75,8 +75,15 @@ static FILE *fopen_asked(enum next which, const char *path, const char *mode,
 		.flags = (uint32_t)flags,
 	};
 	bool asked = ask_begin(&t);
-	FILE *f = ((fopen_function)next_function(which))(path, mode);
+	struct patience p = { .saved = errno };
+	FILE *f;
 
+	do
+		f = ((fopen_function)next_function(which))(path, mode);
+	while (!f && errno == EINTR && opens_at_once(AT_FDCWD, path) &&
+	       patience_is_left(&p));
+	if (p.held)
+		patience_end(&p);
 	(void)ask_end(asked, &t, number_of(f));
 	return f;
 }
@@ -125,7 +132,8 @@ static FILE *preload_freopen(enum next which, const char *path,
 		.dirfd = AT_FDCWD,
 		.path = path,
 	};
-	bool asked;
+	uint64_t mask = 0;
+	bool asked, quiet;
 	FILE *f;
 
 	/* Without a path it is the same file in another mode. */
@@ -133,7 +141,11 @@ static FILE *preload_freopen(enum next which, const char *path,
 		return next(path, mode, stream);
 	t.flags = (uint32_t)rough_flags(mode);
 	asked = ask_begin(&t);
+	/* It cannot be made again: the old stream is gone then. */
+	quiet = opens_at_once(AT_FDCWD, path) && signals_hold(&mask);
 	f = next(path, mode, stream);
+	if (quiet)
+		signals_let_go(mask);
 	(void)ask_end(asked, &t, number_of(f));
 	return f;
 }
@@ -149,6 +161,18 @@ WRAPPER(FILE *, freopen64, const char *path, const char *mode, FILE *stream)
 }
 
 /* ---- mkstemp ---- */
+
+/* It cannot be made again, as PATIENTLY() would: the name is another one then. */
+#define TEMPORARY(call, name)                      \
+	({                                         \
+		uint64_t mask_ = 0;                \
+		bool held_ = signals_hold(&mask_); \
+		int fd_ = (call);                  \
+                                                   \
+		if (held_)                         \
+			signals_let_go(mask_);     \
+		temporary(fd_, name);              \
+	})
 
 static int temporary(int fd, const char *name)
 {
@@ -173,40 +197,40 @@ static int temporary(int fd, const char *name)
 
 WRAPPER(int, mkstemp, char *name)
 {
-	return temporary(NEXT(mkstemp)(name), name);
+	return TEMPORARY(NEXT(mkstemp)(name), name);
 }
 
 WRAPPER(int, mkstemp64, char *name)
 {
-	return temporary(NEXT(mkstemp64)(name), name);
+	return TEMPORARY(NEXT(mkstemp64)(name), name);
 }
 
 WRAPPER(int, mkostemp, char *name, int flags)
 {
-	return temporary(NEXT(mkostemp)(name, flags), name);
+	return TEMPORARY(NEXT(mkostemp)(name, flags), name);
 }
 
 WRAPPER(int, mkostemp64, char *name, int flags)
 {
-	return temporary(NEXT(mkostemp64)(name, flags), name);
+	return TEMPORARY(NEXT(mkostemp64)(name, flags), name);
 }
 
 WRAPPER(int, mkstemps, char *name, int suffix_len)
 {
-	return temporary(NEXT(mkstemps)(name, suffix_len), name);
+	return TEMPORARY(NEXT(mkstemps)(name, suffix_len), name);
 }
 
 WRAPPER(int, mkstemps64, char *name, int suffix_len)
 {
-	return temporary(NEXT(mkstemps64)(name, suffix_len), name);
+	return TEMPORARY(NEXT(mkstemps64)(name, suffix_len), name);
 }
 
 WRAPPER(int, mkostemps, char *name, int suffix_len, int flags)
 {
-	return temporary(NEXT(mkostemps)(name, suffix_len, flags), name);
+	return TEMPORARY(NEXT(mkostemps)(name, suffix_len, flags), name);
 }
 
 WRAPPER(int, mkostemps64, char *name, int suffix_len, int flags)
 {
-	return temporary(NEXT(mkostemps64)(name, suffix_len, flags), name);
+	return TEMPORARY(NEXT(mkostemps64)(name, suffix_len, flags), name);
 }

@@ -41,7 +41,8 @@ BLIND = {
         "arch_go": "escaped", "arch_musl": "escaped",
         "arch_static": "escaped", "arch_static_passed": "escaped",
         "arch_static_receives": "escaped", "arch_static_ring": "escaped",
-        "landlock_static": "escaped",
+        "landlock_static": "escaped", "signal_restart_static": "escaped",
+        "signal_stop_static": "escaped", "thread_exec_static": "escaped",
         "arch_int80": None,
         # A program given as O_PATH descriptor, whose inside nobody may read.
         "exec_execveat": "escaped",

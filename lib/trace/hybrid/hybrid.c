@@ -6,7 +6,8 @@
  *		 listener, or the bell of the log) until a signal wakes us:
  *
  *	  SIGALRM	some time has passed: read the log, look around
- *	  SIGCHLD	the command has ended, stopped or goes on
+ *	  SIGCHLD	the command has ended, stopped or goes on; a thread that
+ *			is seized (seize.c) has stopped
  *	  SIGUSR1	the front process wants us to look at the control page,
  *			or the guardian has died
  *
@@ -45,6 +46,8 @@ enum {
 
 /* Set by the handlers. */
 static volatile sig_atomic_t alarmed;
+static volatile sig_atomic_t stirred; /* by one that is to be waited for */
+static volatile sig_atomic_t bell = -1; /* to be rung */
 
 static struct tracer_control *control; /* for the handler */
 
@@ -52,10 +55,19 @@ static struct tracer_control *control; /* for the handler */
  * group, and the command has it too. */
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
+	const uint64_t one = 1;
+	int saved = errno;
+
 	(void)context;
 	if (info->si_code == SI_USER && info->si_pid != getppid())
 		atomic_store(&control->signal_ns[sig], clock_now_ns());
-	alarmed = 1;
+	if (sig == SIGCHLD)
+		stirred = 1;
+	if (sig != SIGCHLD || info->si_code != CLD_TRAPPED)
+		alarmed = 1;
+	if (bell >= 0)
+		(void)!write(bell, &one, sizeof(one));
+	errno = saved;
 }
 
 static void catch_signals(struct tracer_control *c)
@@ -94,8 +106,8 @@ static void wait_for_root(struct hybrid *h)
 {
 	int status = 0;
 
-	if (!h->root_gone &&
-	    command_wait(h->o.job, h->o.root, WNOHANG, &status, NULL) != 0)
+	if (!h->root_gone && command_wait_seized(h->o.job, h->o.root, WNOHANG,
+						 &status, seize_stopped, h) != 0)
 		on_root_end(h, status);
 }
 
@@ -127,6 +139,14 @@ static unsigned next_timer(struct hybrid *h, bool busy)
 		return SHORT_MS;
 	longest = h->o.now_ns - h->busy_ns < CALM_NS ? MEDIUM_MS : LONG_MS;
 	return h->timer_ms >= longest / 2 ? longest : 2 * h->timer_ms;
+}
+
+static void look_at_seized(struct hybrid *h)
+{
+	stirred = 0;
+	h->o.now_ns = clock_now_ns();
+	seize_look(h);
+	wait_for_root(h);
 }
 
 static void look_around(struct hybrid *h)
@@ -170,8 +190,11 @@ static void follow(struct hybrid *h)
 			break;
 		if (!hybrid_has_filter(h))
 			sleep_for_bell(h);
-		else if (!notify_serve(h))
+		else if (!notify_serve(h) && !stirred)
 			alarmed = 1;
+		bell = h->bell;
+		if (stirred)
+			look_at_seized(h);
 		if (alarmed)
 			look_around(h);
 	}
@@ -260,6 +283,7 @@ static void hybrid_linger(struct tracer *base)
 
 	guardian_check(h);
 	guardian_hand_over(h);
+	seize_end(h);
 }
 
 static void hybrid_free(struct tracer *base)
@@ -273,6 +297,8 @@ static void hybrid_free(struct tracer *base)
 		(void)close(h->listener);
 	if (h->guardian.page)
 		(void)munmap(h->guardian.page, sizeof(*h->guardian.page));
+	bell = -1;
+	seize_release(h);
 	environment_free(h->envp);
 	members_release(h);
 	told_release(h);
@@ -367,7 +393,7 @@ static int start(const struct tracer_ops *ops, const struct tracer_job *job,
 	if (!h)
 		return error_set(err, -ENOMEM, "out of memory");
 	h->base.ops = ops;
-	h->listener = h->guardian.handover = -1;
+	h->listener = h->guardian.handover = h->bell = -1;
 	h->o.told = told_event;
 	page = mmap(NULL, sizeof(*h->guardian.page), PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -12,7 +12,8 @@
  *	recover.c	what a killed tracer has not read
  *	written.c	what the run has written to
  *	closed.c	what it has closed before anybody watched
- *	received.c	descriptors that came in messages */
+ *	received.c	descriptors that came in messages
+ *	seize.c		signals that come before we have heard of a call */
 #ifndef ROAR_TRACE_HYBRID_HYBRID_INTERNAL_H
 #define ROAR_TRACE_HYBRID_HYBRID_INTERNAL_H
 
@@ -23,6 +24,14 @@
 #include "trace/hybrid/written.h"
 #include "trace/preload/log_file.h"
 #include "trace/preload/log_read.h"
+
+/* Who makes the calls of a process again that a signal has interrupted. */
+enum patience {
+	PATIENCE_UNKNOWN,
+	PATIENCE_OWN, /* our library in it */
+	PATIENCE_OURS,
+	PATIENCE_NOBODYS, /* it cannot be seized */
+};
 
 /* A process of the run. */
 struct member {
@@ -38,6 +47,8 @@ struct member {
 	bool escaped; /* a program without the library runs in it, unseen */
 	bool exec_told; /* the program that runs in it has been told of */
 	pid_t exec_tid; /* the thread that asked for it */
+	pid_t exec_by; /* a thread that may be executing right now; 0: none */
+	enum patience patience;
 	struct str exec_path; /* of that exec */
 	struct str exec_command;
 	dev_t exec_dev; /* the file that would be /proc/PID/exe */
@@ -104,6 +115,8 @@ struct hybrid {
 	unsigned n_buried;
 	struct intent *intents;
 	size_t n_intents, cap_intents;
+	struct map seized; /* tid -> struct seized */
+	int bell; /* eventfd: a signal has come; -1: nobody is seized */
 	pid_t *waiting; /* threads with a pending call */
 	size_t n_waiting, cap_waiting;
 	struct written written;
@@ -274,6 +287,24 @@ bool received_enter(struct hybrid *h, struct tracee *t,
 		    const struct seccomp_data *d);
 /* It has it, or is gone. */
 void received_settle(struct hybrid *h, struct tracee *t);
+
+/* ---- seize.c ---- */
+
+/* The thread waits at that call, which is about to be let go. */
+void seize_call(struct hybrid *h, const struct tracee *t,
+		const struct seccomp_data *d);
+/* It runs a program with our library from now on. */
+void seize_is_needless(struct hybrid *h, struct tracee *t);
+/* One of them has stopped, as its wait status says: makes it go on (a
+ * command_stopped). */
+int seize_stopped(void *ctx, pid_t tid, int status);
+/* Looks who has stopped, all but the command itself. */
+void seize_look(struct hybrid *h);
+/* Waits for a notification; false: a signal has come. */
+bool seize_sleep(struct hybrid *h);
+/* Lets all go that are left. */
+void seize_end(struct hybrid *h);
+void seize_release(struct hybrid *h);
 
 /* ---- guardian.c ---- */
 

@@ -260,6 +260,8 @@ static void exec_done(struct hybrid *h, struct member *m)
 	move_text(&t->exec_command, &m->exec_command);
 	m->exec_open = false;
 	m->exec_told = true;
+	m->exec_by = 0;
+	m->patience = PATIENCE_UNKNOWN;
 	drop_teller(h, m);
 	call_exec_done(&h->o, t);
 }

@@ -212,6 +212,7 @@ static void on_call(struct hybrid *h, const struct seccomp_notif *n)
 	 * and, because nobody tells us of its end, once more a little later. */
 	told_raise_generation(h);
 	h->stale = true;
+	seize_call(h, t, &n->data);
 	h->entering = true;
 	if (enter(h, t, call, n))
 		settle_later(h, t);
@@ -237,8 +238,10 @@ static void on_our_library(struct hybrid *h, pid_t tid)
 {
 	struct tracee *t = member_thread(h, tid);
 
-	if (t)
-		catch_up(h, t, tid);
+	if (!t)
+		return;
+	catch_up(h, t, tid);
+	seize_is_needless(h, t);
 }
 
 bool notify_serve(struct hybrid *h)
@@ -246,6 +249,8 @@ bool notify_serve(struct hybrid *h)
 	struct seccomp_notif *n = &h->guardian.page->request;
 
 	memset(h->guardian.page, 0, sizeof(*h->guardian.page));
+	if (h->seized.count && !seize_sleep(h))
+		return false;
 	if (ioctl(h->listener, SECCOMP_IOCTL_NOTIF_RECV, n) < 0)
 		return false;
 	h->result.n_stops++;
