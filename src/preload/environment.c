@@ -18,8 +18,11 @@
 
 #define PRELOAD "LD_PRELOAD="
 
-static char log_entry[sizeof(LOG_ENV) + LOG_PATH_MAX + 1];
-static char preload_entry[sizeof(PRELOAD) + LOG_PATH_MAX / 4];
+/* Both entries, as short as they usually are: what the library writes to when a
+ * program starts shall be one page. */
+static char usual[512];
+static char *log_entry = usual;
+static char *preload_entry = usual;
 
 static bool is_preload(const char *entry)
 {
@@ -75,17 +78,35 @@ static void hide_in(char **env)
 	*to = NULL;
 }
 
-void environment_hide(const char *log)
+static void *map(size_t size)
+{
+	long m = raw_call(SYS_mmap, 0, size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return m < 0 && m > -4096 ? NULL : (void *)m;
+}
+
+bool environment_hide(const char *log)
 {
 	const char *ours = preload.log ? preload.log->preload : "";
+	/* It was checked once, but the memory is shared. */
+	size_t n_ours = strnlen(ours, LOG_PATH_MAX / 4 - 1);
+	size_t n_log = strlen(log);
+	size_t first = sizeof(PRELOAD) + n_ours;
+	size_t size = first + sizeof(LOG_ENV) + n_log + 1;
+	char *to = size <= sizeof(usual) ? usual : map(size);
 
-	memcpy(log_entry, LOG_ENV "=", sizeof(LOG_ENV));
-	memcpy(log_entry + sizeof(LOG_ENV), log, strlen(log));
-	memcpy(preload_entry, PRELOAD, sizeof(PRELOAD));
-	/* The length was checked once, but the memory is shared. */
-	memcpy(preload_entry + sizeof(PRELOAD) - 1, ours,
-	       strnlen(ours, LOG_PATH_MAX / 4 - 1));
+	if (!to)
+		return false;
+	/* Fresh memory: the NULs at the ends are there. */
+	memcpy(to, PRELOAD, sizeof(PRELOAD) - 1);
+	memcpy(to + sizeof(PRELOAD) - 1, ours, n_ours);
+	memcpy(to + first, LOG_ENV "=", sizeof(LOG_ENV));
+	memcpy(to + first + sizeof(LOG_ENV), log, n_log);
+	preload_entry = to;
+	log_entry = to + first;
 	hide_in(environ);
+	return true;
 }
 
 /* ---- for children ---- */
@@ -166,14 +187,6 @@ static void forget_leftover(void)
 	self.leftover = NULL;
 }
 
-static void *map(size_t size)
-{
-	long m = raw_call(SYS_mmap, 0, size, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return m < 0 && m > -4096 ? NULL : (void *)m;
-}
-
 void envp_plan(struct envp_plan *plan, char *const *envp, bool bears,
 	       char **small)
 {
@@ -186,7 +199,7 @@ void envp_plan(struct envp_plan *plan, char *const *envp, bool bears,
 		return;
 	forget_leftover();
 	if (c.preload || c.n + 3 > ENVP_SMALL) {
-		plan->size = entries + sizeof(preload_entry) + 2 +
+		plan->size = entries + strlen(preload_entry) + 3 +
 			     (c.preload ? strlen(c.preload) : 0);
 		plan->map = map(plan->size);
 		if (!plan->map)
@@ -237,7 +250,7 @@ static bool make_array(void)
 {
 	struct census c = count(environ);
 	size_t entries = (c.n + 3) * sizeof(char *);
-	size_t size = entries + sizeof(preload_entry) + 2 +
+	size_t size = entries + strlen(preload_entry) + 3 +
 		      (c.preload ? strlen(c.preload) : 0);
 
 	if (lent.size < size) {

@@ -129,6 +129,16 @@ static bool bears_at(int dirfd, const char *file, int flags)
 	return look_inside(dirfd, file, mark);
 }
 
+/* Whose child it is the reader would have to ask the kernel. */
+static void announce(void)
+{
+	int32_t pid = (int32_t)raw_call(SYS_getpid, 0);
+	struct telling t = { .kind = LOG_CHILD, .exact = true, .value = pid };
+
+	if (pid != atomic_load(&preload.identity->pid))
+		(void)tell(&t, false);
+}
+
 static void look_at(struct exec_target *x, int dirfd, const char *file,
 		    int flags, char *const *argv)
 {
@@ -142,6 +152,8 @@ static void look_at(struct exec_target *x, int dirfd, const char *file,
 	if (!is_no_pointer(file) && !atomic_load(&preload.elsewhere) &&
 	    !preload.blind)
 		x->bears = bears_at(dirfd, file, flags & ~(int)LOG_EXEC_SPAWN);
+	if (!(flags & (int)LOG_EXEC_SPAWN))
+		announce();
 	x->asked = ask_begin(&x->t);
 }
 

@@ -4,14 +4,35 @@
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-struct next_entry next_table[NEXT_END] = {
-#define X(symbol) [NEXT_##symbol] = { .name = #symbol },
+_Atomic(void *) next_table[NEXT_END];
+bool next_foreign[NEXT_END];
+
+/* The names, one behind the other: pointers to them would have to be relocated in
+ * every program that starts. */
+static const struct names {
+#define X(symbol) char name_##symbol[sizeof(#symbol)];
+#include "next_names.inc"
+#undef X
+} names = {
+#define X(symbol) #symbol,
 #include "next_names.inc"
 #undef X
 };
+
+static const uint16_t name_at[NEXT_END] = {
+#define X(symbol) offsetof(struct names, name_##symbol),
+#include "next_names.inc"
+#undef X
+};
+
+static const char *name_of(int which)
+{
+	return (const char *)&names + name_at[which];
+}
 
 /* The symbols of one loaded object. */
 struct object {
@@ -107,15 +128,14 @@ static void *object_find(const struct object *o, const char *name)
 static void note_foreign(const struct object *o)
 {
 	for (int i = 0; i < NEXT_END; i++) {
-		struct next_entry *e = &next_table[i];
 		void *f;
 
-		if (atomic_load_explicit(&e->function, memory_order_relaxed))
+		if (atomic_load_explicit(&next_table[i], memory_order_relaxed))
 			continue;
-		f = object_find(o, e->name);
+		f = object_find(o, name_of(i));
 		if (f) {
-			e->foreign = true;
-			atomic_store_explicit(&e->function, f,
+			next_foreign[i] = true;
+			atomic_store_explicit(&next_table[i], f,
 					      memory_order_relaxed);
 		}
 	}
@@ -198,15 +218,14 @@ static long missing(void)
 
 void *next_find(enum next which)
 {
-	struct next_entry *e = &next_table[which];
 	void *f;
 
 	next_init();
-	f = atomic_load_explicit(&e->function, memory_order_relaxed);
+	f = atomic_load_explicit(&next_table[which], memory_order_relaxed);
 	if (!f && libc.hash)
-		f = object_find(&libc, e->name);
+		f = object_find(&libc, name_of((int)which));
 	if (!f)
 		f = (void *)missing;
-	atomic_store_explicit(&e->function, f, memory_order_relaxed);
+	atomic_store_explicit(&next_table[which], f, memory_order_relaxed);
 	return f;
 }

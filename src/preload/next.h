@@ -18,13 +18,8 @@ enum next {
 	NEXT_END,
 };
 
-struct next_entry {
-	const char *name;
-	_Atomic(void *) function; /* NULL: not looked for yet */
-	bool foreign; /* it is not libc's */
-};
-
-extern struct next_entry next_table[NEXT_END];
+extern _Atomic(void *) next_table[NEXT_END]; /* NULL: not looked for yet */
+extern bool next_foreign[NEXT_END]; /* it is not libc's */
 
 /* Reads the libraries that were loaded with us. */
 void next_init(void);
@@ -34,7 +29,7 @@ void *next_find(enum next which);
 /* Never NULL: what libc lacks fails with ENOSYS. */
 static inline void *next_function(enum next which)
 {
-	void *f = atomic_load_explicit(&next_table[which].function,
+	void *f = atomic_load_explicit(&next_table[which],
 				       memory_order_relaxed);
 
 	return f ? f : next_find(which);
@@ -43,7 +38,7 @@ static inline void *next_function(enum next which)
 /* Must the function be called although we could do without? */
 static inline bool next_is_foreign(enum next which)
 {
-	return next_table[which].foreign;
+	return next_foreign[which];
 }
 
 #endif

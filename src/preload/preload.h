@@ -272,8 +272,8 @@ struct envp_plan {
 enum { ENVP_SMALL = 256 }; /* entries that fit on the stack */
 
 /* Keeps the two variables, of which `log` is the value of LOG_ENV, and takes them
- * out of environ. */
-void environment_hide(const char *log);
+ * out of environ.  False without memory. */
+bool environment_hide(const char *log);
 
 /* The environment for a child: `envp` without what is ours, and with it again if
  * the child `bears` it.  `small` has ENVP_SMALL entries. */

@@ -202,8 +202,9 @@ static void map_stub(uint64_t address)
 	if (!address)
 		return;
 	map = raw_call(SYS_mmap, address, PAGE, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
-		       0);
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE |
+			       MAP_POPULATE,
+		       -1, 0);
 	if (is_error(map) || (uint64_t)map != address)
 		return;
 	memcpy((void *)map, stub_code, (size_t)(stub_code_end - stub_code));
@@ -228,7 +229,7 @@ static void check_stub(void)
 static bool map_identity(void)
 {
 	long map = raw_call(SYS_mmap, 0, PAGE, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 	if (is_error(map))
 		return false;
@@ -285,8 +286,7 @@ static bool try_attach(void)
 	if (!entry || strlen(entry) >= LOG_PATH_MAX)
 		return false;
 	mapped = map_named(entry) && map_identity();
-	environment_hide(entry);
-	if (!mapped)
+	if (!environment_hide(entry) || !mapped)
 		return false;
 	next_init();
 	check_stub();

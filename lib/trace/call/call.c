@@ -476,6 +476,7 @@ static void dispatch_exit(struct observer *o, struct tracee *t, int64_t result)
 		resolver_forget(&o->resolver);
 		proof_forget(o, NULL);
 		call_check_namespaces(o, t);
+		t->process->placed = false; /* of one thread, perhaps */
 		break;
 	case CALL_UNSEEN:
 		call_gap(o, t, EVENT_GAP_PATH, str_cstr(&t->pending.path));

@@ -111,8 +111,10 @@ void call_exit(struct observer *o, struct tracee *t, int64_t result);
 void call_forget(struct observer *o, struct tracee *t);
 
 /* execve() has succeeded.  Where t->exec_command is empty, the process itself is
- * asked for its command line. */
-void call_exec_done(struct observer *o, struct tracee *t);
+ * asked for its command line.  `exe` with its stat is what runs now, for who knows
+ * that and has heard of all changes of its namespaces; NULL: /proc tells. */
+void call_exec_done(struct observer *o, struct tracee *t, const char *exe,
+		    const struct stat *exe_stat);
 
 /* Appends a command line, given as `n` bytes of words with NULs between, as a
  * shell would take it. */

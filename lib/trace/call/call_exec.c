@@ -11,6 +11,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/proc.h"
 #include "base/quote.h"
 #include "trace/call/call.h"
@@ -25,9 +26,17 @@ bool call_execve(struct observer *o, struct tracee *t,
 		 const struct call_args *a)
 {
 	struct stat st;
+	int r;
 
-	if (a->len == 0 && (a->flags & AT_EMPTY_PATH))
+	t->exec_stat = call_no_file;
+	if (a->len == 0 && (a->flags & AT_EMPTY_PATH)) {
 		(void)resolve_fd(t->tid, a->dirfd, &t->exec_path, &st);
+		return false;
+	}
+	r = resolve_file(&o->resolver, &o->tree, t, a->dirfd, a->path, a->len,
+			 &t->exec_path, &st);
+	if (r == 0)
+		t->exec_stat = st;
 	else if (resolve_name(&o->resolver, &o->tree, t, a->dirfd, a->path,
 			      a->len, &t->exec_path) < 0)
 		str_clear(&t->exec_path);
@@ -38,37 +47,28 @@ bool call_execve(struct observer *o, struct tracee *t,
 
 /* ---- what the kernel loaded ---- */
 
-static bool emit_loaded(struct observer *o, struct tracee *t,
-			const struct str *path, unsigned flags,
-			const struct str *command, struct stat *ret_stat)
-{
-	if (stat(path->data, ret_stat) < 0)
-		return false;
-	call_emit(o, t, EVENT_EXEC, flags, 0, ret_stat, path, command);
-	return true;
-}
-
-/* Sends `path` and whatever it needs to run. */
+/* Sends `path`, of which the stat may be `seen`, and whatever it needs to run. */
 static void emit_chain(struct observer *o, struct tracee *t, struct str *path,
-		       unsigned flags, const struct str *command)
+		       const struct stat *seen, unsigned flags)
 {
+	const struct str *command = &t->exec_command;
 	char head[LOADER_HEAD];
+	struct stat st;
 
+	if (seen)
+		st = *seen;
+	else if (stat(path->data, &st) < 0)
+		return;
 	for (int depth = 0; depth < LOADER_CHAIN; depth++) {
 		const char *next;
-		struct stat st;
 		ssize_t n;
 
-		n = emit_loaded(o, t, path, flags, depth ? NULL : command,
-				&st) ?
-			    loader_read_known(path->data, &st, head) :
-			    0;
+		call_emit(o, t, EVENT_EXEC, flags, 0, &st, path,
+			  depth ? NULL : command);
+		n = loader_read_known(path->data, &st, head);
 		next = n > 0 ? loader_of(head, (size_t)n) : NULL;
-		if (!next)
-			return;
-		if (resolve_name(&o->resolver, &o->tree, t, AT_FDCWD, next,
-				 strlen(next), path) < 0 ||
-		    resolve_follow(t, path, &st) < 0)
+		if (!next || resolve_file(&o->resolver, &o->tree, t, AT_FDCWD,
+					  next, strlen(next), path, &st) < 0)
 			return;
 	}
 }
@@ -93,37 +93,39 @@ static void read_command(pid_t tid, struct str *out)
 		call_exec_quote(out, text, (size_t)n);
 }
 
-static bool changes_rights(const char *exe)
+static bool changes_rights(const char *exe, const struct stat *st)
 {
-	struct stat st;
-
-	if (stat(exe, &st) < 0)
-		return false;
-	return (st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
-	       ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
-		st.st_gid != getegid()) ||
+	return (st->st_mode & S_ISUID && st->st_uid != geteuid()) ||
+	       ((st->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
+		st->st_gid != getegid()) ||
 	       getxattr(exe, "security.capability", NULL, 0) > 0;
 }
 
 /* A program that should have other rights than we.  Traced by a process without
  * privileges it did not get them; traced by root it may have fewer than we. */
 static void check_privilege(struct observer *o, struct tracee *t,
-			    const char *exe)
+			    const char *exe, const struct stat *st)
 {
-	if (!changes_rights(exe))
+	if (!changes_rights(exe, st))
 		return;
 	if (geteuid() != 0)
 		call_gap(o, t, EVENT_GAP_SETUID, exe);
 	t->process->restricted = true;
 }
 
+/* The number in "mnt:[4026531841]"; 0 when it is not shown.  To read the link is half
+ * the price of a look at what it leads to. */
 static uint64_t namespace_of(pid_t tid, const char *which)
 {
-	char path[48];
-	struct stat st;
+	char path[48], text[32];
+	const char *number;
+	ssize_t n;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)tid, which);
-	return stat(path, &st) == 0 ? st.st_ino : 0;
+	n = readlink(path, text, sizeof(text) - 1);
+	text[n < 0 ? 0 : n] = '\0';
+	number = strchr(text, '[');
+	return number ? strtoull(number + 1, NULL, 10) : 0;
 }
 
 void call_check_namespaces(struct observer *o, struct tracee *t)
@@ -137,32 +139,53 @@ void call_check_namespaces(struct observer *o, struct tracee *t)
 	}
 	if (mounts)
 		t->process->foreign_mounts = mounts != o->mount_ns;
+	t->process->placed = mounts && users;
 	/* Another user namespace has less rights over our files. */
 	if (users && users != o->user_ns)
 		t->process->restricted = true;
 }
 
-void call_exec_done(struct observer *o, struct tracee *t)
+/* What the process runs, for who does not know it. */
+static void read_exe(struct tracee *t, struct str *exe)
 {
-	unsigned flags = t->process->pid == o->root ? EVENT_ROOT : 0;
 	char link[32];
-	char exe[4096];
+	char text[4096];
 	ssize_t n;
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)t->tid);
+	n = readlink(link, text, sizeof(text) - 1);
+	text[n < 0 ? 0 : n] = '\0';
+	if (!t->exec_path.len)
+		str_adds(&t->exec_path, text);
+	/* It may be gone already. */
+	str_adds(exe, n < 0 ? str_cstr(&t->exec_path) : text);
+}
+
+void call_exec_done(struct observer *o, struct tracee *t, const char *exe,
+		    const struct stat *exe_stat)
+{
+	CLEANUP(str_release) struct str text = STR_INIT;
+	unsigned flags = t->process->pid == o->root ? EVENT_ROOT : 0;
+	const struct stat *seen = exe_stat;
+	struct stat st;
 
 	if (o->quiet)
 		return;
-	call_check_namespaces(o, t);
+	if (!exe_stat || !t->process->placed)
+		call_check_namespaces(o, t);
 	if (!t->exec_command.len)
 		read_command(t->tid, &t->exec_command);
-	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)t->tid);
-	n = readlink(link, exe, sizeof(exe) - 1);
-	exe[n < 0 ? 0 : n] = '\0';
-	if (!t->exec_path.len)
-		str_adds(&t->exec_path, exe);
-	if (n < 0) /* gone already */
-		(void)snprintf(exe, sizeof(exe), "%s", str_cstr(&t->exec_path));
-	emit_chain(o, t, &t->exec_path, flags, &t->exec_command);
-	check_privilege(o, t, exe);
+	if (!exe_stat) {
+		read_exe(t, &text);
+		exe = str_cstr(&text);
+		exe_stat = stat(exe, &st) == 0 ? &st : NULL;
+	}
+	emit_chain(o, t, &t->exec_path,
+		   seen && strcmp(exe, str_cstr(&t->exec_path)) == 0 ? seen :
+								       NULL,
+		   flags);
+	if (exe_stat)
+		check_privilege(o, t, exe, exe_stat);
 	str_clear(&t->exec_path);
 	str_clear(&t->exec_command);
 }

@@ -114,17 +114,37 @@ static bool reads_recent(struct observer *o, struct tracee *t, uint64_t flags)
 	return true;
 }
 
-/* The last component is a symbolic link. */
-static bool open_link(struct observer *o, struct tracee *t, uint64_t flags)
+/* Only reads: for them a look at the file is all that is needed. */
+static bool is_known(struct observer *o, struct tracee *t,
+		     const struct call_args *a, struct stat *st)
 {
+	return !wants_write(a->flags) && !(a->flags & (O_CREAT | O_NOFOLLOW)) &&
+	       known_find(&o->resolver.known, o->now_ns, t, a->path, a->len,
+			  &o->name, st);
+}
+
+static void keep(struct observer *o, const struct tracee *t,
+		 const struct call_args *a, const struct stat *st)
+{
+	known_add(&o->resolver.known, o->now_ns, t, a->path, a->len, &o->name,
+		  st);
+}
+
+/* The last component is a symbolic link. */
+static bool open_link(struct observer *o, struct tracee *t,
+		      const struct call_args *a)
+{
+	uint64_t flags = a->flags;
 	struct stat st;
 
 	if (flags & O_NOFOLLOW)
 		return false;
 	if ((flags & O_CREAT) && (flags & O_EXCL))
 		return false;
-	if (!t->process->foreign_root && resolve_follow(t, &o->name, &st) == 0)
+	if (!t->process->foreign_root && resolve_follow(t, &o->name, &st) == 0) {
+		keep(o, t, a, &st);
 		return open_existing(o, t, flags, &st);
+	}
 	/* Dangling and about to be created, or only the tracee can tell. */
 	return open_unseen(t, flags);
 }
@@ -150,6 +170,8 @@ bool call_open(struct observer *o, struct tracee *t, const struct call_args *a)
 	if (resolve_is_private(a->path) || t->process->foreign_mounts ||
 	    (flags & O_DIRECTORY))
 		return open_unseen(t, flags);
+	if (is_known(o, t, a, &st))
+		return open_existing(o, t, flags, &st);
 	r = call_resolve(o, t, a->dirfd, a->path, a->len, &o->name);
 	if (r == -EOVERFLOW)
 		return false; /* nor would the descriptor tell */
@@ -163,7 +185,8 @@ bool call_open(struct observer *o, struct tracee *t, const struct call_args *a)
 	if (r < 0)
 		return out_of_sight(o, t, flags, r);
 	if (S_ISLNK(st.st_mode))
-		return open_link(o, t, flags);
+		return open_link(o, t, a);
+	keep(o, t, a, &st);
 	return open_existing(o, t, flags, &st);
 }
 

@@ -28,6 +28,7 @@ void resolver_forget(struct resolver *r)
 {
 	map_release(&r->dirs);
 	pool_release(&r->pool);
+	known_forget(&r->known);
 }
 
 void resolver_let_go(struct resolver *r)
@@ -44,6 +45,7 @@ void resolver_release(struct resolver *r)
 {
 	resolver_hold(r, 0);
 	resolver_forget(r);
+	known_release(&r->known);
 	str_release(&r->scratch);
 }
 
@@ -446,4 +448,24 @@ int resolve_follow(const struct tracee *t, struct str *path,
 	if (err < 0)
 		return err;
 	return path->data[0] == '/' ? 0 : -EINVAL;
+}
+
+int resolve_file(struct resolver *r, struct tree *tree, struct tracee *t,
+		 int dirfd, const char *path, size_t len, struct str *out,
+		 struct stat *ret_stat)
+{
+	int err;
+
+	if (known_find(&r->known, now(r), t, path, len, out, ret_stat))
+		return 0;
+	err = resolve_name(r, tree, t, dirfd, path, len, out);
+	if (err == 0)
+		err = resolve_follow(t, out, ret_stat);
+	if (err == 0 &&
+	    (t->process->foreign_root || t->process->foreign_mounts) &&
+	    stat(out->data, ret_stat) < 0)
+		err = -errno;
+	if (err == 0)
+		known_add(&r->known, now(r), t, path, len, out, ret_stat);
+	return err;
 }

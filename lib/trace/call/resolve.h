@@ -19,6 +19,7 @@
 #include "base/pool.h"
 #include "base/str.h"
 #include "trace/call/held.h"
+#include "trace/call/known.h"
 #include "trace/call/tracee.h"
 
 /* How long what was seen a moment ago is believed without another look. */
@@ -28,6 +29,7 @@ struct resolver {
 	const int64_t *clock; /* the time now; NULL: it stands still */
 	struct map dirs; /* directory as named -> canonical struct text */
 	struct pool pool;
+	struct known known;
 	struct str scratch;
 	struct held here; /* a current directory: what t->cwd was read from */
 	int base; /* where the last name was resolved from: here.fd or AT_FDCWD */
@@ -36,7 +38,7 @@ struct resolver {
 
 void resolver_release(struct resolver *r);
 
-/* Forgets remembered directories. */
+/* Forgets remembered directories and files. */
 void resolver_forget(struct resolver *r);
 
 /* Holds the current directory of this thread from now on (0: of none): a file in it
@@ -60,6 +62,12 @@ int resolve_name(struct resolver *r, struct tree *tree, struct tracee *t,
  * leads through a process's own descriptors. */
 int resolve_follow(const struct tracee *t, struct str *path,
 		   struct stat *ret_stat);
+
+/* Both in one, for a file that is to be executed: its canonical name, and what we see
+ * under it. */
+int resolve_file(struct resolver *r, struct tree *tree, struct tracee *t,
+		 int dirfd, const char *path, size_t len, struct str *out,
+		 struct stat *ret_stat);
 
 /* The file behind a descriptor of the tracee: its path and stat.  -ENOENT when
  * it has no name any more, -EINVAL when it is no file of the file system. */

@@ -22,6 +22,7 @@ struct process {
 	unsigned n_threads;
 	bool foreign_root; /* its "/" is not ours */
 	bool foreign_mounts; /* it sees other mounts than we do */
+	bool placed; /* that was looked at since it began, and stays so */
 	pid_t vforked_by; /* it keeps this one waiting until it executes */
 	bool full; /* near its descriptor limit: opens may fail */
 	bool restricted; /* changed credentials, sandboxed or hid itself: likewise */
@@ -48,6 +49,7 @@ struct tracee {
 	struct process *process;
 	struct pending pending;
 	struct str exec_path; /* what it asked execve() for */
+	struct stat exec_stat; /* of that, when it asked; st_ino 0: not seen */
 	struct str exec_command; /* and with which words, if already known */
 	struct str cwd; /* canonical; empty until asked for */
 	uint64_t cwd_generation; /* of `cwd`, see struct tree */

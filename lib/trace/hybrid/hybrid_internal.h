@@ -51,9 +51,18 @@ struct member {
 	enum patience patience;
 	struct str exec_path; /* of that exec */
 	struct str exec_command;
-	dev_t exec_dev; /* the file that would be /proc/PID/exe */
-	ino_t exec_ino;
+	struct str exec_exe; /* the file that would be /proc/PID/exe */
+	struct stat exec_stat;
 };
+
+/* A child of vfork() that has told whose it is, and not been heard of yet. */
+struct announced {
+	pid_t pid; /* 0: none */
+	pid_t parent;
+	int64_t time_ns;
+};
+
+enum { ANNOUNCED = 8 };
 
 /* What must be known of a process that is gone: its children may be heard of
  * later. */
@@ -110,6 +119,8 @@ struct hybrid {
 	char **envp; /* of the command, with the library */
 	struct map members; /* pid -> struct member */
 	struct map tellers; /* id in the log -> struct member */
+	struct announced announced[ANNOUNCED]; /* the last ones */
+	unsigned n_announced;
 	struct str magic; /* see magic_replace() */
 	struct grave graves[GRAVES]; /* the last ones */
 	unsigned n_buried;
@@ -161,6 +172,8 @@ static inline bool hybrid_has_filter(const struct hybrid *h)
  * memory. */
 struct tracee *member_thread(struct hybrid *h, pid_t tid);
 struct tracee *member_add(struct hybrid *h, pid_t pid, pid_t parent);
+/* `pid` is a child of the process `parent`, as that says. */
+void member_announce(struct hybrid *h, pid_t pid, pid_t parent);
 struct member *member_of(struct hybrid *h, const struct tracee *t);
 struct member *member_of_teller(struct hybrid *h, uint32_t id);
 

@@ -135,6 +135,44 @@ struct tracee *member_add(struct hybrid *h, pid_t pid, pid_t parent)
 	return t;
 }
 
+void member_announce(struct hybrid *h, pid_t pid, pid_t parent)
+{
+	if (tree_find(&h->o.tree, pid))
+		return;
+	h->announced[h->n_announced++ % ANNOUNCED] = (struct announced){
+		.pid = pid,
+		.parent = parent,
+		.time_ns = h->o.now_ns,
+	};
+}
+
+/* Only what is fresh, and once: numbers are used again. */
+static bool was_announced(struct hybrid *h, pid_t tid, pid_t *ret_parent)
+{
+	enum { FRESH_NS = 50000000 };
+
+	for (size_t i = 0; i < ANNOUNCED; i++) {
+		struct announced *a = &h->announced[i];
+
+		if (a->pid != tid)
+			continue;
+		a->pid = 0;
+		*ret_parent = a->parent;
+		return h->o.now_ns - a->time_ns < FRESH_NS;
+	}
+	return false;
+}
+
+/* Whose thread is it, and whose child is that? */
+static int find_family(struct hybrid *h, pid_t tid, pid_t *ret_pid,
+		       pid_t *ret_parent)
+{
+	*ret_pid = tid;
+	if (was_announced(h, tid, ret_parent))
+		return 0;
+	return read_status(tid, ret_pid, ret_parent);
+}
+
 struct tracee *member_thread(struct hybrid *h, pid_t tid)
 {
 	struct tracee *t = tree_find(&h->o.tree, tid);
@@ -142,7 +180,7 @@ struct tracee *member_thread(struct hybrid *h, pid_t tid)
 
 	if (t)
 		return t;
-	if (read_status(tid, &pid, &parent) < 0)
+	if (find_family(h, tid, &pid, &parent) < 0)
 		return NULL;
 	t = member_add(h, pid, parent);
 	if (!t || tid == pid)
@@ -158,30 +196,33 @@ static bool is_elf(const char *head, ssize_t n)
 }
 
 /* Will the kernel execute it?  Follows scripts to the program that would run and
- * fills in its stat. */
-static bool is_executable(struct hybrid *h, struct tracee *t, struct stat *st)
+ * fills in its path and stat. */
+static bool is_executable(struct hybrid *h, struct tracee *t, struct str *path,
+			  struct stat *st)
 {
-	CLEANUP(str_release) struct str path = STR_INIT;
 	char head[LOADER_HEAD];
 
-	str_add(&path, str_cstr(&t->exec_path), t->exec_path.len);
+	str_clear(path);
+	str_add(path, str_cstr(&t->exec_path), t->exec_path.len);
+	*st = t->exec_stat;
+	if (!st->st_ino && stat(str_cstr(path), st) < 0)
+		return false;
 	for (int depth = 0; depth < LOADER_CHAIN; depth++) {
 		const char *next;
 		ssize_t n;
 
-		if (stat(str_cstr(&path), st) < 0 || !S_ISREG(st->st_mode) ||
-		    faccessat(AT_FDCWD, path.data, X_OK, AT_EACCESS) < 0)
+		if (!S_ISREG(st->st_mode) ||
+		    faccessat(AT_FDCWD, path->data, X_OK, AT_EACCESS) < 0)
 			return false;
-		n = loader_read_known(path.data, st, head);
+		n = loader_read_known(path->data, st, head);
 		if (n == -EACCES || n == -EPERM) /* executable, not readable */
 			return true;
 		if (is_elf(head, n))
 			return true;
 		next = n > 0 ? loader_of(head, (size_t)n) : NULL;
 		if (!next ||
-		    resolve_name(&h->o.resolver, &h->o.tree, t, AT_FDCWD, next,
-				 strlen(next), &path) < 0 ||
-		    resolve_follow(t, &path, st) < 0)
+		    resolve_file(&h->o.resolver, &h->o.tree, t, AT_FDCWD, next,
+				 strlen(next), path, st) < 0)
 			return false;
 	}
 	return false;
@@ -197,11 +238,11 @@ static void move_text(struct str *to, struct str *from)
 void member_exec_begin(struct hybrid *h, struct tracee *t)
 {
 	struct member *m = member_of(h, t);
-	struct stat st;
 
 	if (m)
 		m->exec_told = false;
-	if (!m || !t->exec_path.len || !is_executable(h, t, &st))
+	if (!m || !t->exec_path.len ||
+	    !is_executable(h, t, &m->exec_exe, &m->exec_stat))
 		return;
 	if (!hybrid_has_filter(h)) {
 		m->wants_hello = target_path_bears(t->exec_path.data,
@@ -210,8 +251,6 @@ void member_exec_begin(struct hybrid *h, struct tracee *t)
 	}
 	move_text(&m->exec_path, &t->exec_path);
 	move_text(&m->exec_command, &t->exec_command);
-	m->exec_dev = st.st_dev;
-	m->exec_ino = st.st_ino;
 	m->exec_tid = t->tid;
 	m->exec_open = true;
 }
@@ -245,8 +284,10 @@ static void escaped(struct hybrid *h, struct tracee *t, const char *program)
 	call_gap(&h->o, t, EVENT_GAP_ESCAPED, program);
 }
 
-static void exec_done(struct hybrid *h, struct member *m)
+/* `seen`: it was seen to run what it should. */
+static void exec_done(struct hybrid *h, struct member *m, bool seen)
 {
+	bool known = seen && m->exec_tid == m->pid && hybrid_has_filter(h);
 	struct tracee *t = tree_find(&h->o.tree, m->pid);
 
 	if (!t)
@@ -263,7 +304,8 @@ static void exec_done(struct hybrid *h, struct member *m)
 	m->exec_by = 0;
 	m->patience = PATIENCE_UNKNOWN;
 	drop_teller(h, m);
-	call_exec_done(&h->o, t);
+	call_exec_done(&h->o, t, str_cstr(&m->exec_exe),
+		       known ? &m->exec_stat : NULL);
 }
 
 /* Is the file it runs the one that was to be executed? */
@@ -273,8 +315,8 @@ static bool runs_expected(const struct member *m)
 	struct stat st;
 
 	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)m->pid);
-	return stat(link, &st) == 0 && st.st_dev == m->exec_dev &&
-	       st.st_ino == m->exec_ino;
+	return stat(link, &st) == 0 && st.st_dev == m->exec_stat.st_dev &&
+	       st.st_ino == m->exec_stat.st_ino;
 }
 
 void member_exec_end(struct hybrid *h, struct member *m, pid_t tid)
@@ -283,10 +325,10 @@ void member_exec_end(struct hybrid *h, struct member *m, pid_t tid)
 		m->wants_hello = false;
 		m->escaped = false;
 		if (m->exec_open || !m->exec_told)
-			exec_done(h, m);
+			exec_done(h, m, false);
 	} else if (m->exec_open) {
 		if (tid == m->pid && runs_expected(m))
-			exec_done(h, m);
+			exec_done(h, m, true);
 		else if (tid == m->exec_tid)
 			member_exec_failed(m);
 	}
@@ -316,6 +358,7 @@ static void free_member(struct member *m)
 {
 	str_release(&m->exec_path);
 	str_release(&m->exec_command);
+	str_release(&m->exec_exe);
 	free(m);
 }
 
@@ -345,7 +388,7 @@ void member_gone(struct hybrid *h, struct member *m, int status)
 	if (m->exec_open && m->wants_hello)
 		m->escaped = true; /* it never spoke */
 	if (m->exec_open)
-		exec_done(h, m);
+		exec_done(h, m, false);
 	told_abandon(h, m);
 	if (t) {
 		drop_other_threads(h, t);
@@ -360,11 +403,14 @@ void member_gone(struct hybrid *h, struct member *m, int status)
 	free_member(m);
 }
 
-/* A zombie runs no program any more. */
+/* A zombie runs no program any more.  Who has been waited for is nobody's, which a
+ * signal finds out sooner. */
 bool member_is_gone(pid_t pid)
 {
 	char link[32], c;
 
+	if (kill(pid, 0) < 0 && errno == ESRCH)
+		return true;
 	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
 	return readlink(link, &c, 1) < 0 && (errno == ENOENT || errno == ESRCH);
 }

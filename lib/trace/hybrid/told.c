@@ -205,6 +205,7 @@ static void on_spawned(struct hybrid *h, struct tracee *t, pid_t child)
 	if (!m || m->teller || m->exec_open || !t->exec_path.len)
 		return; /* it has spoken for itself */
 	str_add(&c->exec_path, t->exec_path.data, t->exec_path.len);
+	c->exec_stat = t->exec_stat;
 	str_add(&c->exec_command, str_cstr(&t->exec_command),
 		t->exec_command.len);
 	member_exec_begin(h, c);
@@ -351,6 +352,15 @@ static void on_gone(struct hybrid *h, const struct log_view *v)
 		member_gone(h, m, (int32_t)v->other);
 }
 
+/* It shares the memory of who speaks, and so its id. */
+static void on_child(struct hybrid *h, const struct log_view *v)
+{
+	struct member *parent = member_of_teller(h, v->process);
+
+	if (parent && v->value > 0 && v->value != parent->pid)
+		member_announce(h, v->value, parent->pid);
+}
+
 static void on_record(struct hybrid *h, const struct log_view *v)
 {
 	switch (v->kind) {
@@ -359,6 +369,9 @@ static void on_record(struct hybrid *h, const struct log_view *v)
 		break;
 	case LOG_HELLO:
 		on_hello(h, v);
+		break;
+	case LOG_CHILD:
+		on_child(h, v);
 		break;
 	case LOG_FORK:
 		on_fork(h, v);

@@ -57,7 +57,7 @@
  * kernel told it of.  `doorbell` is also raised when the ring becomes half full.
  *
  * A child of vfork() shares its parent's memory and so its process id.  `tid` is the
- * kernel's in LOG_ASK, LOG_RESULT_ASKED, LOG_HELLO and LOG_FORK; in what is only
+ * kernel's in LOG_ASK, LOG_RESULT_ASKED, LOG_HELLO, LOG_FORK and LOG_CHILD; in what is only
  * told it is remembered, and such a child may speak as its parent's thread.
  *
  * Trust: the reader believes nothing here.  Every length and index is checked
@@ -147,6 +147,7 @@ enum log_kind {
 	LOG_ASK, /* a call is about to happen and its process waits (not with
 		  * LOG_SECCOMP); call, dirfd, flags, path as for the call */
 	LOG_GONE, /* a child was waited for: value pid, other wait status */
+	LOG_CHILD, /* a child of vfork() is about to execute a program: value pid */
 	LOG_KIND_END,
 };
 

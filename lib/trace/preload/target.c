@@ -106,9 +106,11 @@ static uint64_t file_offset(const struct layout *l, uint64_t address)
 /* A run-time that refuses to start behind a preloaded library. */
 static bool is_jealous(int fd, uint64_t name_at)
 {
-	static const char *const names[] = { "libasan.",   "libtsan.",
-					     "libhwasan.", "libmsan.",
-					     "liblsan.",   "libclang_rt." };
+	/* No pointers: the library would have to relocate them. */
+	static const char names[][13] = {
+		"libasan.", "libtsan.", "libhwasan.",
+		"libmsan.", "liblsan.", "libclang_rt."
+	};
 	char name[16] = "";
 
 	/* A short read is fine: the table may end here. */

@@ -474,7 +474,7 @@ static struct tracee *on_exec(struct ptracer *p, pid_t tid)
 		p->stepping = true;
 	t->process->full = false;
 	t->process->vforked_by = 0;
-	call_exec_done(&p->o, t);
+	call_exec_done(&p->o, t, NULL, NULL);
 	return t;
 }
 

@@ -1,0 +1,95 @@
+/* known.c - see known.h */
+#include "trace/call/known.h"
+
+#include <string.h>
+
+enum { KNOWN_NS = 100000000 };
+
+void known_forget(struct known *k)
+{
+	for (int i = 0; i < KNOWN_SLOTS; i++)
+		str_clear(&k->files[i].name);
+}
+
+void known_release(struct known *k)
+{
+	for (int i = 0; i < KNOWN_SLOTS; i++) {
+		str_release(&k->files[i].name);
+		str_release(&k->files[i].path);
+	}
+}
+
+/* Where programs and libraries are, and are no concern of the run. */
+static bool is_of_system(const char *name)
+{
+	static const char *const places[] = { "/usr/",	"/lib/", "/lib64/",
+					      "/etc/",	"/bin/", "/sbin/",
+					      "/lib32/" };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (strncmp(name, places[i], strlen(places[i])) == 0)
+			return true;
+	return false;
+}
+
+static bool is_elsewhere(const struct tracee *t)
+{
+	return t->process->foreign_root || t->process->foreign_mounts;
+}
+
+static struct known_file *slot_of(struct known *k, const char *name, size_t len)
+{
+	uint32_t h = 5381;
+
+	for (size_t i = 0; i < len; i++)
+		h = h * 33 + (unsigned char)name[i];
+	return &k->files[(h ^ h >> 16) % KNOWN_SLOTS];
+}
+
+static bool is(const struct str *s, const char *text, size_t len)
+{
+	return s->len == len && memcmp(s->data, text, len) == 0;
+}
+
+bool known_find(struct known *k, int64_t now_ns, const struct tracee *t,
+		const char *name, size_t len, struct str *out, struct stat *ret)
+{
+	struct known_file *f;
+	struct stat st;
+
+	if (is_elsewhere(t) || !is_of_system(name))
+		return false;
+	f = slot_of(k, name, len);
+	if (!is(&f->name, name, len) || now_ns - f->seen_ns >= KNOWN_NS ||
+	    now_ns < f->seen_ns)
+		return false;
+	if (lstat(f->path.data, ret) < 0 || !S_ISREG(ret->st_mode))
+		return false;
+	if (!is(&f->path, name, len) &&
+	    (stat(name, &st) < 0 || st.st_dev != ret->st_dev ||
+	     st.st_ino != ret->st_ino))
+		return false;
+	str_clear(out);
+	str_add(out, f->path.data, f->path.len);
+	return str_error(out) == 0;
+}
+
+void known_add(struct known *k, int64_t now_ns, const struct tracee *t,
+	       const char *name, size_t len, const struct str *path,
+	       const struct stat *st)
+{
+	struct known_file *f;
+
+	if (!S_ISREG(st->st_mode) || is_elsewhere(t) || !is_of_system(name) ||
+	    !is_of_system(path->data))
+		return;
+	f = slot_of(k, name, len);
+	str_clear(&f->name);
+	str_clear(&f->path);
+	str_add(&f->path, path->data, path->len);
+	if (str_error(&f->path) == 0)
+		str_add(&f->name, name, len);
+	if (str_error(&f->name) < 0)
+		str_clear(&f->name);
+	f->seen_ns = now_ns;
+}

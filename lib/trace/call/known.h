@@ -1,0 +1,45 @@
+/* known.h - files of the system whose canonical name is known.
+ *
+ * Every program that starts opens the same few files by the same names: itself, its
+ * loader, /etc/ld.so.cache, the C library.  To find a canonical name takes up to
+ * seven calls, to see that a known one is still right two: the name leads to the
+ * same file as the canonical one, which is no link.  Wrong it would be all the same
+ * if somebody put a link in place of a directory above it, or led the name to
+ * another hard link of the file.  So only what lies where systems keep their
+ * programs is kept; what the run does itself is noticed (resolver_forget()), and
+ * the rest is believed for a tenth of a second. */
+#ifndef ROAR_TRACE_CALL_KNOWN_H
+#define ROAR_TRACE_CALL_KNOWN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "base/str.h"
+#include "trace/call/tracee.h"
+
+enum { KNOWN_SLOTS = 16 };
+
+struct known {
+	struct known_file {
+		struct str name; /* as named; empty: none */
+		struct str path; /* canonical */
+		int64_t seen_ns; /* when that was found out */
+	} files[KNOWN_SLOTS];
+};
+
+void known_forget(struct known *k);
+void known_release(struct known *k);
+
+/* Is the absolute `name` a known file to `t`?  Then `out` is its canonical name and
+ * `ret` its stat, of now. */
+bool known_find(struct known *k, int64_t now_ns, const struct tracee *t,
+		const char *name, size_t len, struct str *out,
+		struct stat *ret);
+
+/* `name` was found to be the file `path`, with this stat. */
+void known_add(struct known *k, int64_t now_ns, const struct tracee *t,
+	       const char *name, size_t len, const struct str *path,
+	       const struct stat *st);
+
+#endif
