@@ -70,7 +70,7 @@ class Programs:
         os.unlink(output)
         seen = workloads.Seen(lines)
         if seen.untraced is not None:
-            raise workloads.Skip(f"{tracer}: {seen.untraced}")
+            workloads.refused(tracer, seen.untraced, self.dump[:-1])
         expected = workloads.Expected(workloads.split(done.stdout))
         return workloads.compare(tracer, expected, expected.status, expected,
                                  seen), steps, lines

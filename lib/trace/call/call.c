@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "trace/call/memory.h"
 
 enum { TICK_FIRST_MS = 100 };
@@ -21,7 +22,7 @@ int observer_init(struct observer *o, const struct tracer_job *job)
 {
 	o->job = job;
 	proof_init(&o->proof);
-	o->resolver.clock = &o->now_ns;
+	o->resolver.clock = &o->mono_ns;
 	o->event = calloc(1, EVENT_SIZE_MAX);
 	return o->event ? 0 : -ENOMEM;
 }
@@ -44,12 +45,18 @@ void observer_release(struct observer *o)
 	free(o->event);
 }
 
+void observer_set_time(struct observer *o)
+{
+	o->now_ns = clock_now_ns();
+	o->mono_ns = clock_mono_ns();
+}
+
 void observer_tick(struct observer *o)
 {
 	if (!o->tick_ms || o->quiet ||
-	    o->now_ns - o->tick_ns < o->tick_ms * 1000000LL)
+	    o->mono_ns - o->tick_ns < o->tick_ms * 1000000LL)
 		return;
-	o->tick_ns = o->now_ns;
+	o->tick_ns = o->mono_ns;
 	o->tick_ms = o->job->tick(o->job->ctx);
 }
 
@@ -90,7 +97,7 @@ void call_emit(struct observer *o, const struct tracee *t, enum event_kind kind,
 	/* Every event may be a reason to tick. */
 	if (o->job->tick && o->tick_ms != TICK_FIRST_MS) {
 		o->tick_ms = TICK_FIRST_MS;
-		o->tick_ns = o->now_ns;
+		o->tick_ns = o->mono_ns;
 	}
 }
 
@@ -242,7 +249,7 @@ static void done_io_uring(struct observer *o, struct tracee *t)
 /* Of any process: the next opens look at the limit again. */
 static bool enter_limit(struct observer *o)
 {
-	o->tree.limit_ns = o->now_ns;
+	o->tree.limit_ns = o->mono_ns;
 	return false;
 }
 

@@ -42,8 +42,11 @@ struct observer {
 	pid_t root; /* the command */
 	bool quiet; /* lingering: serve, but say nothing */
 	unsigned tick_ms; /* when the job wants its next tick, 0: never */
-	int64_t now_ns; /* time of the current call */
-	int64_t tick_ns; /* when the job was last called */
+	int64_t now_ns; /* time of the current call, for the record */
+	int64_t mono_ns; /* the same for durations: nobody can set that clock, so
+			  * that what is believed for a moment would be for an
+			  * hour */
+	int64_t tick_ns; /* when the job was last called, by mono_ns */
 	uint64_t mount_ns; /* inodes of our own namespaces */
 	uint64_t user_ns;
 	struct proof proof;
@@ -71,6 +74,9 @@ void observer_release(struct observer *o);
 /* This thread is the one that stops most (0: there is none): what is asked of it at
  * every stop is kept open. */
 void observer_attach(struct observer *o, pid_t tid);
+
+/* A call is served now: sets both times. */
+void observer_set_time(struct observer *o);
 
 /* Calls the job's tick when its time has come. */
 void observer_tick(struct observer *o);

@@ -175,7 +175,7 @@ static bool unlinks_recent(struct observer *o, struct tracee *t)
 {
 	struct stat st = { .st_mode = S_IFREG };
 
-	recent_age(&o->recent, o->now_ns);
+	recent_age(&o->recent, o->mono_ns);
 	if (!recent_has(&o->recent, o->name.data, o->name.len))
 		return false;
 	recent_remove(&o->recent, o->name.data, o->name.len);

@@ -103,7 +103,7 @@ static bool reads_recent(struct observer *o, struct tracee *t, uint64_t flags)
 {
 	struct stat st = { .st_mode = S_IFREG };
 
-	recent_age(&o->recent, o->now_ns);
+	recent_age(&o->recent, o->mono_ns);
 	if (wants_write(flags) || (flags & O_DIRECT) || is_doubtful(o, t) ||
 	    ((flags & O_CREAT) && (flags & O_EXCL)) ||
 	    !recent_has(&o->recent, o->name.data, o->name.len) ||
@@ -288,7 +288,9 @@ void call_open_done(struct observer *o, struct tracee *t, int64_t fd)
 	    (r == -EINVAL || r == -ENOENT || r == -EBADF))
 		call_gap(o, t, EVENT_GAP_HANDLE, NULL);
 	else if (r == -EBADF)
-		call_gap(o, t, EVENT_GAP_PATH,
+		call_gap(o, t,
+			 t->process->foreign_mounts ? EVENT_GAP_NAMESPACE :
+						      EVENT_GAP_PATH,
 			 "closed before it could be seen");
 	if (r == -EINVAL || r == -ENOENT || r == -EBADF)
 		return;

@@ -8,7 +8,7 @@ enum call call_find(uint32_t audit_arch, uint64_t nr)
 
 		if (abi->audit_arch != audit_arch)
 			continue;
-		if (abi->foreign_from && nr >= abi->foreign_from)
+		if (nr >= abi->foreign_from && nr < abi->foreign_until)
 			return CALL_FOREIGN;
 		for (size_t j = 0; j < abi->n_specs; j++)
 			if (abi->specs[j].nr == nr)

@@ -60,7 +60,8 @@ struct call_spec {
 
 struct call_abi {
 	uint32_t audit_arch; /* AUDIT_ARCH_* */
-	uint32_t foreign_from; /* numbers from here on are another ABI; 0 none */
+	uint32_t foreign_from; /* numbers from here on are another ABI; 0 none... */
+	uint32_t foreign_until; /* ...up to here; behind are no calls at all */
 	const struct call_spec *specs;
 	size_t n_specs;
 };

@@ -54,6 +54,7 @@ const struct call_abi call_abis[] = {
 	{
 		.audit_arch = AUDIT_ARCH_X86_64,
 		.foreign_from = 0x40000000, /* x32 */
+		.foreign_until = 0x40001000,
 		.specs = x86_64,
 		.n_specs = sizeof(x86_64) / sizeof(x86_64[0]),
 	},

@@ -264,7 +264,8 @@ static void add_abi(struct filter_program *f, const struct call_abi *abi)
 	emit(f, BPF_JMP | BPF_JA, 0);
 	load(f, offsetof(struct seccomp_data, nr));
 	if (abi->foreign_from) {
-		unless(f, BPF_JGE, abi->foreign_from, 1);
+		unless(f, BPF_JGE, abi->foreign_from, 2);
+		emit(f, BPF_JMP | BPF_JGE | BPF_K, abi->foreign_until)->jt = 1;
 		stop(f, CALL_FOREIGN);
 	}
 	add_calls(f, specs, sort_calls(f, abi, specs));

@@ -1,6 +1,7 @@
 /* outcome.c - see outcome.h */
 #include "trace/call/outcome.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
@@ -15,85 +16,158 @@ enum { TICK_NS = 10000000 };
 /* No descriptor has this number: what was opened is known by its name. */
 enum { NO_DESCRIPTOR = INT32_MAX };
 
-static bool look(const struct str *path, struct stat *ret)
+/* What stands under a name. */
+enum found { NOTHING, THIS_FILE, ANOTHER, HIDDEN };
+
+static enum found look(const struct str *path, const struct stat *file,
+		       struct stat *ret)
 {
-	return path->len && lstat(path->data, ret) == 0;
+	if (!path->len)
+		return NOTHING;
+	if (lstat(path->data, ret) < 0)
+		return call_must_fail(-errno) ? NOTHING : HIDDEN;
+	return ret->st_ino == file->st_ino && ret->st_dev == file->st_dev ?
+		       THIS_FILE :
+		       ANOTHER;
 }
 
-static bool is_file(const struct str *path, const struct stat *file)
+static enum outcome of(bool done)
+{
+	return done ? OUTCOME_DONE : OUTCOME_NOT_DONE;
+}
+
+static bool is_changed(const struct pending *w, const struct stat *st)
+{
+	return clock_timespec_ns(st->st_ctim) >= w->entry_ns - TICK_NS;
+}
+
+static enum outcome of_rename(const struct pending *w)
 {
 	struct stat st;
 
-	return look(path, &st) && st.st_ino == file->st_ino &&
-	       st.st_dev == file->st_dev;
+	if (look(&w->path, &w->before, &st) == THIS_FILE)
+		return OUTCOME_NOT_DONE;
+	/* Under neither: others have moved it, before the call or after. */
+	return look(&w->path2, &w->before, &st) == THIS_FILE ? OUTCOME_DONE :
+							       OUTCOME_UNKNOWN;
 }
 
-static bool is_changed(const struct str *path, int64_t entry_ns)
+static enum outcome of_link(const struct pending *w)
+{
+	struct stat st;
+	enum found now = look(&w->path2, &w->before, &st);
+
+	if (now == HIDDEN)
+		return OUTCOME_UNKNOWN;
+	return of(now == THIS_FILE && is_changed(w, &st));
+}
+
+static enum outcome of_symlink(const struct pending *w)
+{
+	char text[PATH_MAX];
+	struct stat st;
+	enum found now = look(&w->path2, &call_no_file, &st);
+	ssize_t n;
+
+	if (now == HIDDEN)
+		return OUTCOME_UNKNOWN;
+	if (now == NOTHING || !is_changed(w, &st))
+		return OUTCOME_NOT_DONE;
+	n = readlink(str_cstr(&w->path2), text, sizeof(text));
+	return of(n >= 0 && (size_t)n == w->path.len &&
+		  memcmp(text, str_cstr(&w->path), (size_t)n) == 0);
+}
+
+static enum outcome of_unlink(const struct pending *w)
+{
+	struct stat st;
+	enum found now = look(&w->path, &w->before, &st);
+
+	return now == HIDDEN ? OUTCOME_UNKNOWN : of(now != THIS_FILE);
+}
+
+static enum outcome of_mknod(const struct pending *w)
+{
+	struct stat st;
+	enum found now = look(&w->path, &call_no_file, &st);
+
+	if (now == HIDDEN)
+		return OUTCOME_UNKNOWN;
+	return of(now != NOTHING && is_changed(w, &st));
+}
+
+static enum outcome of_truncate(const struct pending *w)
 {
 	struct stat st;
 
-	return look(path, &st) &&
-	       clock_timespec_ns(st.st_ctim) >= entry_ns - TICK_NS;
+	if (look(&w->path, &w->before, &st) != THIS_FILE)
+		return OUTCOME_UNKNOWN;
+	return of(is_changed(w, &st));
 }
 
-static bool is_symlink(const struct str *path, const struct str *text)
+static enum outcome of_open(const struct pending *w)
 {
-	char buf[PATH_MAX];
-	ssize_t n = readlink(str_cstr(path), buf, sizeof(buf));
+	bool existed = w->before.st_ino;
+	enum found now;
+	struct stat st;
 
-	return n >= 0 && (size_t)n == text->len &&
-	       memcmp(buf, text->data, text->len) == 0;
+	if (!w->path.len)
+		return OUTCOME_UNKNOWN;
+	now = look(&w->path, &w->before, &st);
+	if (now == HIDDEN || (existed && now == NOTHING))
+		return OUTCOME_UNKNOWN;
+	if (!existed && now == NOTHING)
+		return OUTCOME_NOT_DONE;
+	if (!existed && (w->flags & O_CREAT))
+		return OUTCOME_DONE;
+	if (existed && (w->flags & O_TRUNC))
+		return of(is_changed(w, &st));
+	return OUTCOME_UNKNOWN;
 }
 
-static bool has_opened(const struct pending *w)
-{
-	uint64_t changes = w->before.st_ino ? O_TRUNC : O_CREAT;
-
-	return (w->flags & changes) && is_changed(&w->path, w->entry_ns);
-}
-
-static bool is_done(const struct pending *w)
+enum outcome outcome_of(const struct pending *w)
 {
 	switch (w->call) {
 	case CALL_OPEN:
-		return has_opened(w);
+		return of_open(w);
 	case CALL_RENAME:
-		return is_file(&w->path2, &w->before) &&
-		       !is_file(&w->path, &w->before);
+		return of_rename(w);
 	case CALL_LINK:
-		return is_file(&w->path2, &w->before) &&
-		       is_changed(&w->path2, w->entry_ns);
+		return of_link(w);
 	case CALL_SYMLINK:
-		return is_symlink(&w->path2, &w->path) &&
-		       is_changed(&w->path2, w->entry_ns);
+		return of_symlink(w);
 	case CALL_UNLINK:
-		return !is_file(&w->path, &w->before);
+		return of_unlink(w);
 	case CALL_MKNOD:
+		return of_mknod(w);
 	case CALL_TRUNCATE:
-		return is_changed(&w->path, w->entry_ns);
+		return of_truncate(w);
+	case CALL_UNSEEN:
+		return OUTCOME_UNKNOWN;
 	default:
-		return false;
+		return OUTCOME_NOT_DONE;
 	}
 }
 
-/* Is there no name to look at, although something may have changed? */
-static bool is_unknown(const struct pending *w)
+bool outcome_matters(const struct pending *w)
 {
-	return w->call == CALL_UNSEEN ||
-	       (w->call == CALL_OPEN && !w->path.len &&
-		(w->flags & (O_CREAT | O_TRUNC)));
+	uint64_t changes = w->before.st_ino ? O_TRUNC : O_CREAT | O_TRUNC;
+
+	return w->call != CALL_OPEN || (w->flags & changes);
 }
 
 void outcome_tell(struct observer *o, struct tracee *t)
 {
 	const struct pending *w = &t->pending;
+	enum outcome outcome;
 
 	if (w->call == CALL_NONE)
 		return;
-	if (!o->quiet && is_unknown(w))
+	outcome = o->quiet ? OUTCOME_NOT_DONE : outcome_of(w);
+	if (outcome == OUTCOME_UNKNOWN && outcome_matters(w))
 		call_gap(o, t, EVENT_GAP_LOST,
 			 "killed while it changed a name");
-	if (!o->quiet && is_done(w))
+	if (outcome == OUTCOME_DONE)
 		call_exit(o, t, NO_DESCRIPTOR);
 	else
 		call_forget(o, t);

@@ -65,7 +65,7 @@ void proof_forget(struct observer *o, const struct tracee *t)
 	recent_clear(&o->recent);
 	if (!t)
 		return;
-	r->changed_ns = o->now_ns;
+	r->changed_ns = o->mono_ns;
 	r->changer = t->tid;
 }
 
@@ -74,7 +74,7 @@ void proof_forget(struct observer *o, const struct tracee *t)
 static bool is_unsettled(const struct observer *o, const struct tracee *t)
 {
 	return o->proof.changer != t->tid &&
-	       o->now_ns - o->proof.changed_ns < BELIEF_NS;
+	       o->mono_ns - o->proof.changed_ns < BELIEF_NS;
 }
 
 /* ---- the file system ---- */
@@ -115,14 +115,14 @@ static const struct filesystem *filesystem_of(struct observer *o, dev_t dev,
 		&o->proof.filesystems[(major(dev) ^ minor(dev)) % FILESYSTEMS];
 	struct statfs fs;
 
-	if (f->dev == dev && o->now_ns < f->until_ns)
+	if (f->dev == dev && o->mono_ns < f->until_ns)
 		return f;
 	*f = (struct filesystem){ .dev = dev };
 	if (statfs(path, &fs) < 0)
 		return f;
 	f->plain = is_plain(&fs);
 	f->roomy = f->plain && is_roomy(&fs);
-	f->until_ns = o->now_ns + BELIEF_NS;
+	f->until_ns = o->mono_ns + BELIEF_NS;
 	return f;
 }
 
@@ -224,7 +224,7 @@ bool proof_names(struct observer *o, const struct tracee *t,
 	if (!slash || slash == path->data || is_unsettled(o, t))
 		return false;
 	len = (size_t)(slash - path->data);
-	if (o->now_ns < r->writable_until_ns && r->writable.len == len &&
+	if (o->mono_ns < r->writable_until_ns && r->writable.len == len &&
 	    memcmp(r->writable.data, path->data, len) == 0)
 		return true;
 	r->writable_until_ns = 0;
@@ -232,7 +232,7 @@ bool proof_names(struct observer *o, const struct tracee *t,
 	str_add(&r->writable, path->data, len);
 	if (str_error(&r->writable) < 0 || !is_writable(o, &r->writable))
 		return false;
-	r->writable_until_ns = o->now_ns + BELIEF_NS;
+	r->writable_until_ns = o->mono_ns + BELIEF_NS;
 	return true;
 }
 
@@ -284,13 +284,13 @@ static int read_limit(const struct observer *o, const struct tracee *t)
 	struct process *p = t->process;
 	struct rlimit limit;
 
-	if (o->now_ns - p->limit_ns < BELIEF_NS &&
+	if (o->mono_ns - p->limit_ns < BELIEF_NS &&
 	    is_limit_settled(o, p->limit_ns))
 		return 0;
 	if (prlimit(t->tid, RLIMIT_NOFILE, NULL, &limit) < 0)
 		return -errno;
 	p->limit = limit.rlim_cur;
-	p->limit_ns = o->now_ns;
+	p->limit_ns = o->mono_ns;
 	return 0;
 }
 
@@ -301,10 +301,10 @@ void proof_check_limit(struct observer *o, struct tracee *t)
 {
 	enum { CALL_NS = 40, MARGIN = 64, LONG_NS = 100000000 };
 	struct process *p = t->process;
-	uint64_t used, room;
+	uint64_t used = 0, room;
 	int r;
 
-	if (o->now_ns < p->roomy_until_ns && is_limit_settled(o, p->roomy_ns))
+	if (o->mono_ns < p->roomy_until_ns && is_limit_settled(o, p->roomy_ns))
 		return;
 	r = read_limit(o, t);
 	if (r == 0)
@@ -316,7 +316,7 @@ void proof_check_limit(struct observer *o, struct tracee *t)
 		return;
 	}
 	p->full = used + MARGIN >= p->limit;
-	p->roomy_ns = p->roomy_until_ns = o->now_ns;
+	p->roomy_ns = p->roomy_until_ns = o->mono_ns;
 	if (p->full)
 		return;
 	room = (p->limit - used - MARGIN) / p->n_threads;

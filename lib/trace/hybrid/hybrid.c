@@ -123,7 +123,7 @@ static void sleep_for_bell(struct hybrid *h)
 		(void)syscall(SYS_futex, &header->doorbell, FUTEX_WAIT, seen,
 			      &limit, NULL, 0);
 	h->doorbell = seen;
-	h->o.now_ns = clock_now_ns();
+	observer_set_time(&h->o);
 	told_drain(h, false);
 }
 
@@ -134,17 +134,17 @@ static unsigned next_timer(struct hybrid *h, bool busy)
 	unsigned longest;
 
 	if (busy)
-		h->busy_ns = h->o.now_ns;
+		h->busy_ns = h->o.mono_ns;
 	if (busy || h->root_gone || h->stale)
 		return SHORT_MS;
-	longest = h->o.now_ns - h->busy_ns < CALM_NS ? MEDIUM_MS : LONG_MS;
+	longest = h->o.mono_ns - h->busy_ns < CALM_NS ? MEDIUM_MS : LONG_MS;
 	return h->timer_ms >= longest / 2 ? longest : 2 * h->timer_ms;
 }
 
 static void look_at_seized(struct hybrid *h)
 {
 	stirred = 0;
-	h->o.now_ns = clock_now_ns();
+	observer_set_time(&h->o);
 	seize_look(h);
 	wait_for_root(h);
 }
@@ -154,7 +154,7 @@ static void look_around(struct hybrid *h)
 	bool busy = !log_is_empty(&h->log);
 
 	alarmed = 0;
-	h->o.now_ns = clock_now_ns();
+	observer_set_time(&h->o);
 	told_drain(h, false);
 	if (h->stale)
 		told_raise_generation(h);
@@ -163,8 +163,8 @@ static void look_around(struct hybrid *h)
 	guardian_check(h);
 	if (atomic_load(&h->o.job->control->kill_all))
 		members_kill(h);
-	if (h->o.now_ns - h->looked_ns >= LOOK_NS || h->root_gone) {
-		h->looked_ns = h->o.now_ns;
+	if (h->o.mono_ns - h->looked_ns >= LOOK_NS || h->root_gone) {
+		h->looked_ns = h->o.mono_ns;
 		members_look(h, false);
 	}
 	observer_tick(&h->o);
@@ -253,7 +253,7 @@ static int hybrid_run(struct tracer *base, struct tracer_result *ret,
 	struct tracee *root;
 
 	h->result.traced = true;
-	h->o.now_ns = clock_now_ns();
+	observer_set_time(&h->o);
 	h->start_ns = stamp_clock_ns();
 	h->begun_ns = h->file.header->start_ns = clock_now_ns();
 	root = member_add(h, h->o.root, 0);

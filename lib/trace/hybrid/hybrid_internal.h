@@ -80,6 +80,7 @@ struct intent {
 	uint32_t process;
 	uint32_t flags;
 	int64_t time_ns;
+	bool orphan; /* its process is gone; its last words may be unread */
 	struct str path; /* as the process named it */
 };
 
@@ -234,6 +235,9 @@ void told_release(struct hybrid *h);
 void told_who(struct hybrid *h, const struct log_view *v);
 /* Intents whose results will not come: of one process, or of all (NULL). */
 void told_abandon(struct hybrid *h, const struct member *m);
+/* The same of processes that are gone, before the names they were to make change;
+ * `reading`: a record is in hand, so that no others can be read. */
+void told_abandon_gone(struct hybrid *h, bool reading);
 /* The thread `tid` is in that directory now, and with it its process. */
 void told_directory(struct hybrid *h, struct tracee *leader, pid_t tid,
 		    const char *path, size_t len);

@@ -142,7 +142,7 @@ void member_announce(struct hybrid *h, pid_t pid, pid_t parent)
 	h->announced[h->n_announced++ % ANNOUNCED] = (struct announced){
 		.pid = pid,
 		.parent = parent,
-		.time_ns = h->o.now_ns,
+		.time_ns = h->o.mono_ns,
 	};
 }
 
@@ -158,7 +158,7 @@ static bool was_announced(struct hybrid *h, pid_t tid, pid_t *ret_parent)
 			continue;
 		a->pid = 0;
 		*ret_parent = a->parent;
-		return h->o.now_ns - a->time_ns < FRESH_NS;
+		return h->o.mono_ns - a->time_ns < FRESH_NS;
 	}
 	return false;
 }
@@ -303,6 +303,7 @@ static void exec_done(struct hybrid *h, struct member *m, bool seen)
 	m->exec_told = true;
 	m->exec_by = 0;
 	m->patience = PATIENCE_UNKNOWN;
+	told_abandon(h, m);
 	drop_teller(h, m);
 	call_exec_done(&h->o, t, str_cstr(&m->exec_exe),
 		       known ? &m->exec_stat : NULL);
@@ -403,22 +404,39 @@ void member_gone(struct hybrid *h, struct member *m, int status)
 	free_member(m);
 }
 
-/* A zombie runs no program any more.  Who has been waited for is nobody's, which a
- * signal finds out sooner. */
-bool member_is_gone(pid_t pid)
+/* The folder of threads has a link for each. */
+static bool has_other_threads(pid_t pid)
+{
+	char path[32];
+	struct stat st;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	return stat(path, &st) == 0 && st.st_nlink > 3;
+}
+
+/* A zombie runs no program any more. */
+static bool is_empty(pid_t tid)
 {
 	char link[32], c;
 
+	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)tid);
+	return readlink(link, &c, 1) < 0 && (errno == ENOENT || errno == ESRCH);
+}
+
+/* The first thread may be one before the others are: they still finish the calls
+ * they were killed in.  Who has been waited for is nobody's, which a signal finds out
+ * sooner. */
+bool member_is_gone(pid_t pid)
+{
 	if (kill(pid, 0) < 0 && errno == ESRCH)
 		return true;
-	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
-	return readlink(link, &c, 1) < 0 && (errno == ENOENT || errno == ESRCH);
+	return is_empty(pid) && !has_other_threads(pid);
 }
 
 bool member_thread_is_gone(const struct tracee *t)
 {
-	if (t->tid == t->process->pid && t->process->n_threads == 1)
-		return member_is_gone(t->tid);
+	if (t->tid == t->process->pid)
+		return is_empty(t->tid);
 	return syscall(SYS_tgkill, t->process->pid, t->tid, 0) < 0 &&
 	       errno == ESRCH;
 }

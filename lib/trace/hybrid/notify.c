@@ -23,7 +23,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "trace/hybrid/hybrid_internal.h"
 
 #ifndef SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
@@ -254,8 +253,9 @@ bool notify_serve(struct hybrid *h)
 	if (ioctl(h->listener, SECCOMP_IOCTL_NOTIF_RECV, n) < 0)
 		return false;
 	h->result.n_stops++;
-	h->o.now_ns = clock_now_ns();
+	observer_set_time(&h->o);
 	told_drain(h, true);
+	told_abandon_gone(h, false);
 	if (h->stale)
 		told_raise_generation(h);
 	if (is_our_library(h, n)) {

@@ -95,15 +95,13 @@ static bool is_intact(const struct tracee *t, const struct msghdr *now)
 }
 
 /* False: one of them is closed already. */
-static bool scan(struct hybrid *h, struct tracee *t, const struct cmsghdr *c)
+static bool scan(struct hybrid *h, struct tracee *t, const char *data, size_t n)
 {
-	size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-
 	for (size_t i = 0; i < n; i++) {
 		struct stat st;
 		int fd;
 
-		memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd), sizeof(fd));
+		memcpy(&fd, data + i * sizeof(fd), sizeof(fd));
 		str_clear(&h->o.name);
 		if (resolve_fd(t->tid, fd, &h->o.name, &st) == -ENOENT &&
 		    !h->o.name.len)
@@ -113,10 +111,34 @@ static bool scan(struct hybrid *h, struct tracee *t, const struct cmsghdr *c)
 	return true;
 }
 
+/* The program may have written there since: no length is believed.  CMSG_NXTHDR() is
+ * not for such, one that is too large leads round in circles. */
+static bool scan_all(struct hybrid *h, struct tracee *t, const char *control,
+		     size_t len)
+{
+	size_t at = 0;
+
+	while (len - at >= CMSG_LEN(0)) {
+		struct cmsghdr c;
+
+		memcpy(&c, control + at, sizeof(c));
+		if (c.cmsg_len < CMSG_LEN(0) || c.cmsg_len > len - at)
+			return false;
+		if (c.cmsg_level == SOL_SOCKET && c.cmsg_type == SCM_RIGHTS &&
+		    !scan(h, t, control + at + CMSG_LEN(0),
+			  (c.cmsg_len - CMSG_LEN(0)) / sizeof(int)))
+			return false;
+		if (CMSG_ALIGN(c.cmsg_len) >= len - at)
+			break;
+		at += CMSG_ALIGN(c.cmsg_len);
+	}
+	return true;
+}
+
 /* False: what came cannot be known any more. */
 static bool look(struct hybrid *h, struct tracee *t)
 {
-	_Alignas(struct cmsghdr) char control[CONTROL_MAX];
+	char control[CONTROL_MAX];
 	uint64_t address;
 	struct msghdr m;
 
@@ -130,13 +152,7 @@ static bool look(struct hybrid *h, struct tracee *t)
 	if (memory_read(&h->o.memory, t->tid, address, control,
 			m.msg_controllen) < 0)
 		return false;
-	m.msg_control = control;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))
-		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-		    c->cmsg_len >= CMSG_LEN(0) &&
-		    c->cmsg_len <= m.msg_controllen && !scan(h, t, c))
-			return false;
-	return true;
+	return scan_all(h, t, control, m.msg_controllen);
 }
 
 /* Several messages, or those of 32-bit programs: what they brought is found among all

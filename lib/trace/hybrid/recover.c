@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "trace/hybrid/hybrid.h"
 #include "trace/hybrid/hybrid_internal.h"
 
@@ -92,7 +91,7 @@ int hybrid_recover(const char *run, pid_t root,
 	if (result < 0)
 		return result;
 	log_reader_init(&h->log, h->file.header, h->file.n_cells, h->file.key);
-	h->o.now_ns = clock_now_ns();
+	observer_set_time(&h->o);
 	h->late = true;
 	h->o.root = root;
 	h->o.quiet = true;

@@ -22,7 +22,68 @@ struct identity {
 	unsigned gid;
 	uint64_t capabilities;
 	const char *groups; /* the rest of that line */
+	struct str uid_map; /* whom its user namespace knows */
+	struct str gid_map;
+	bool ours; /* that is our own namespace */
 };
+
+static void release_identity(struct identity *id)
+{
+	str_release(&id->uid_map);
+	str_release(&id->gid_map);
+}
+
+static bool is_same_namespace(pid_t tid)
+{
+	struct stat ours, theirs;
+	char link[40];
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/ns/user", (int)tid);
+	return stat("/proc/self/ns/user", &ours) == 0 &&
+	       stat(link, &theirs) == 0 && ours.st_ino == theirs.st_ino &&
+	       ours.st_dev == theirs.st_dev;
+}
+
+static void read_map(pid_t tid, const char *name, struct str *ret)
+{
+	char path[40];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)tid, name);
+	(void)fd_read_file(AT_FDCWD, path, 65536, ret);
+}
+
+/* Has an owner, as we see it, a place in a user namespace?  The second column is
+ * as we see it, too, but in our own namespace that is the first.  There who has no
+ * place looks like `nobody`, and so does nobody. */
+static bool is_known(const struct str *map, unsigned owner, bool ours)
+{
+	enum { NOBODY = 65534 };
+	const char *line = str_cstr(map);
+	unsigned inside, outside, n;
+
+	while (line && sscanf(line, "%u %u %u", &inside, &outside, &n) == 3) {
+		unsigned first = ours ? inside : outside;
+
+		if (n == UINT32_MAX)
+			return true;
+		if (owner >= first && owner - first < n)
+			return !ours || owner != NOBODY;
+		line = strchr(line, '\n');
+		line = line ? line + 1 : NULL;
+	}
+	return false;
+}
+
+/* Capabilities of a user namespace do not reach files of those it does not know. */
+static bool overrides(const struct identity *id, const struct stat *st,
+		      unsigned want)
+{
+	uint64_t enough = DAC_OVERRIDE | (want & 2 ? 0 : DAC_READ_SEARCH);
+
+	return (id->capabilities & enough) &&
+	       is_known(&id->uid_map, st->st_uid, id->ours) &&
+	       is_known(&id->gid_map, st->st_gid, id->ours);
+}
 
 /* The n-th number behind a key. */
 static unsigned field(const char *text, const char *key, int n)
@@ -61,9 +122,7 @@ static bool grants(const struct identity *id, const struct stat *st,
 {
 	unsigned mode = st->st_mode & 07;
 
-	if (id->capabilities & DAC_OVERRIDE)
-		return true;
-	if (id->capabilities & DAC_READ_SEARCH && !(want & 2))
+	if (overrides(id, st, want))
 		return true;
 	if (st->st_uid == id->uid)
 		mode = st->st_mode >> 6 & 07;
@@ -91,7 +150,7 @@ bool rights_allow(pid_t tid, const char *path, const struct stat *st,
 		  unsigned want)
 {
 	CLEANUP(str_release) struct str text = STR_INIT;
-	struct identity id;
+	CLEANUP(release_identity) struct identity id = { 0 };
 	char name[32];
 
 	(void)snprintf(name, sizeof(name), "/proc/%d/status", (int)tid);
@@ -101,7 +160,10 @@ bool rights_allow(pid_t tid, const char *path, const struct stat *st,
 		.uid = field(str_cstr(&text), "\nUid:", 3),
 		.gid = field(text.data, "\nGid:", 3),
 		.groups = strstr(text.data, "\nGroups:"),
+		.ours = is_same_namespace(tid),
 	};
+	read_map(tid, "uid_map", &id.uid_map);
+	read_map(tid, "gid_map", &id.gid_map);
 	id.groups = id.groups ? id.groups + 8 : NULL;
 	if (strstr(text.data, "\nCapEff:"))
 		id.capabilities = strtoull(strstr(text.data, "\nCapEff:") + 8,

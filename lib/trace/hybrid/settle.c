@@ -4,12 +4,9 @@
  * the library tells the result (LOG_RESULT_ASKED); for the others the file system
  * shows it, at the latest when the same thread makes its next call or is gone:
  *
- *	rename		the inode now stands under the new name
- *	link, symlink	the new name is that file, and changed since the entry
- *	unlink		the name is gone, or names another file
- *	mknod, create	the file is there
- *	truncate	the file changed since the entry
- *	other opens	a descriptor of the process is this file
+ *	names		what stands under them now (outcome.h)
+ *	opens		a descriptor of the process is this file, or it is there
+ *			now, or changed
  *
  * Before another name is changed, everything that is visibly done is settled, so
  * that the order of events is the order of the calls. */
@@ -26,54 +23,17 @@
 #include "base/clock.h"
 #include "base/proc.h"
 #include "base/vec.h"
+#include "trace/call/outcome.h"
 #include "trace/hybrid/hybrid_internal.h"
-
-enum outcome { NOT_DONE, DONE, UNKNOWN };
-
-/* Stamps of files are as coarse as the kernel's tick. */
-enum { TICK_NS = 10000000 };
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-static bool changed_since(const struct stat *st, int64_t entry_ns)
-{
-	return clock_timespec_ns(st->st_ctim) >= entry_ns - TICK_NS;
-}
-
 static bool look(const struct str *path, struct stat *ret)
 {
 	return lstat(str_cstr(path), ret) == 0;
-}
-
-/* Under the new name and no longer under the old one. */
-static bool has_moved(const struct pending *w)
-{
-	struct stat st;
-
-	return look(&w->path2, &st) && same_file(&st, &w->before) &&
-	       !(look(&w->path, &st) && same_file(&st, &w->before));
-}
-
-static bool is_new_link(const struct pending *w)
-{
-	struct stat st;
-
-	return look(&w->path2, &st) && same_file(&st, &w->before) &&
-	       changed_since(&st, w->entry_ns);
-}
-
-static bool is_new_symlink(const struct pending *w)
-{
-	char text[4096];
-	struct stat st;
-	ssize_t n = readlink(str_cstr(&w->path2), text, sizeof(text));
-
-	return n >= 0 && (size_t)n == w->path.len &&
-	       memcmp(text, str_cstr(&w->path), (size_t)n) == 0 &&
-	       look(&w->path2, &st) && changed_since(&st, w->entry_ns);
 }
 
 /* ---- opens ---- */
@@ -98,25 +58,16 @@ static int find_descriptor(const struct tracee *t, const struct stat *file)
 	return -1;
 }
 
+/* A descriptor is the best witness. */
 static enum outcome open_outcome(const struct tracee *t, int *ret_fd)
 {
 	const struct pending *w = &t->pending;
-	bool existed = w->before.st_ino != 0;
 	struct stat st;
 
 	*ret_fd = -1;
-	if (!w->path.len)
-		return UNKNOWN;
-	if (lstat(w->path.data, &st) < 0)
-		return existed ? UNKNOWN : NOT_DONE;
-	*ret_fd = find_descriptor(t, &st);
-	if (*ret_fd >= 0)
-		return DONE;
-	if (!existed && (w->flags & O_CREAT))
-		return DONE;
-	if (existed && (w->flags & O_TRUNC))
-		return changed_since(&st, w->entry_ns) ? DONE : NOT_DONE;
-	return UNKNOWN;
+	if (w->path.len && look(&w->path, &st))
+		*ret_fd = find_descriptor(t, &st);
+	return *ret_fd >= 0 ? OUTCOME_DONE : outcome_of(w);
 }
 
 void settle_prepare(struct hybrid *h, struct tracee *t,
@@ -204,40 +155,34 @@ static bool has_ring(pid_t tid)
 
 static enum outcome of(bool done)
 {
-	return done ? DONE : NOT_DONE;
+	return done ? OUTCOME_DONE : OUTCOME_NOT_DONE;
 }
 
-static enum outcome outcome_of(const struct tracee *t, int *ret_fd)
+static enum outcome outcome_now(const struct tracee *t, int *ret_fd)
 {
 	const struct pending *w = &t->pending;
-	struct stat st;
 
 	*ret_fd = 0;
 	switch (w->call) {
 	case CALL_OPEN:
 		return open_outcome(t, ret_fd);
 	case CALL_RENAME:
-		return of(has_moved(w));
 	case CALL_LINK:
-		return of(is_new_link(w));
 	case CALL_SYMLINK:
-		return of(is_new_symlink(w));
 	case CALL_UNLINK:
-		return of(!look(&w->path, &st) || !same_file(&st, &w->before));
 	case CALL_MKNOD:
 	case CALL_TRUNCATE:
-		return of(look(&w->path, &st) &&
-			  changed_since(&st, w->entry_ns));
+		return outcome_of(w);
 	case CALL_CHDIR:
 		return of(is_there(t));
 	case CALL_CHROOT:
 		return of(settle_has_other_root(t->tid));
 	case CALL_IO_URING:
-		return has_ring(t->tid) ? DONE : UNKNOWN;
+		return has_ring(t->tid) ? OUTCOME_DONE : OUTCOME_UNKNOWN;
 	case CALL_HANDLE:
-		return UNKNOWN;
+		return OUTCOME_UNKNOWN;
 	default: /* chdir, namespaces, messages: acting once more is harmless */
-		return DONE;
+		return OUTCOME_DONE;
 	}
 }
 
@@ -259,25 +204,44 @@ static void judge_open(struct hybrid *h, struct tracee *t)
 	call_exit(&h->o, t, INT32_MAX);
 }
 
+/* Of each kind of call, what is missing then. */
+static enum event_gap gap_of(enum call call)
+{
+	switch (call) {
+	case CALL_HANDLE:
+		return EVENT_GAP_HANDLE;
+	case CALL_IO_URING:
+		return EVENT_GAP_IO_URING;
+	default:
+		return EVENT_GAP_LOST;
+	}
+}
+
+/* Without a filter every open that is asked for is told of when it has returned: this
+ * one has not, and nobody has got the descriptor. */
+static bool is_void(const struct hybrid *h, const struct pending *w)
+{
+	return w->call == CALL_OPEN && !outcome_matters(w) &&
+	       !hybrid_has_filter(h) && !h->late;
+}
+
 /* Nobody can say any more.  What was asked for counts as done, and the record as
  * incomplete. */
 static void settle_unknown(struct hybrid *h, struct tracee *t)
 {
 	struct pending *w = &t->pending;
 
-	if (w->call == CALL_OPEN && w->path.len) {
+	if (w->call == CALL_OPEN && w->path.len && !is_void(h, w)) {
 		judge_open(h, t);
 		return;
 	}
 	/* No file was found under that name at the entry. */
-	if (w->call == CALL_OPEN && (w->flags & O_CREAT))
+	if (w->call == CALL_OPEN && !w->path.len && (w->flags & O_CREAT))
 		call_gap(&h->o, t, EVENT_GAP_PATH,
 			 "a file was created under an unknown name");
 	if (w->call != CALL_OPEN)
-		call_gap(&h->o, t,
-			 w->call == CALL_HANDLE ? EVENT_GAP_HANDLE :
-						  EVENT_GAP_IO_URING,
-			 NULL);
+		call_gap(&h->o, t, gap_of(w->call),
+			 str_cstr(w->path2.len ? &w->path2 : &w->path));
 	call_forget(&h->o, t);
 }
 
@@ -297,7 +261,7 @@ static void arrive(struct hybrid *h, struct tracee *t)
 static void act(struct hybrid *h, struct tracee *t, enum outcome outcome,
 		int fd)
 {
-	if (t->pending.call == CALL_CHDIR && outcome == DONE) {
+	if (t->pending.call == CALL_CHDIR && outcome == OUTCOME_DONE) {
 		arrive(h, t);
 		return;
 	}
@@ -306,9 +270,9 @@ static void act(struct hybrid *h, struct tracee *t, enum outcome outcome,
 		received_settle(h, t);
 		return;
 	}
-	if (outcome == UNKNOWN)
+	if (outcome == OUTCOME_UNKNOWN)
 		settle_unknown(h, t);
-	else if (outcome == NOT_DONE)
+	else if (outcome == OUTCOME_NOT_DONE)
 		call_forget(&h->o, t);
 	else if (t->pending.call == CALL_OPEN && t->pending.path.len)
 		/* By its name: what the descriptor shows is too late. */
@@ -324,7 +288,7 @@ void settle(struct hybrid *h, struct tracee *t)
 
 	if (t->pending.call == CALL_NONE)
 		return;
-	outcome = outcome_of(t, &fd);
+	outcome = outcome_now(t, &fd);
 	act(h, t, outcome, fd);
 }
 
@@ -418,10 +382,10 @@ static bool is_visibly_done(const struct tracee *t, int *ret_fd)
 	case CALL_UNLINK:
 	case CALL_MKNOD:
 	case CALL_TRUNCATE:
-		return outcome_of(t, ret_fd) == DONE;
+		return outcome_now(t, ret_fd) == OUTCOME_DONE;
 	case CALL_OPEN:
 		return w->before.st_ino == 0 && w->path.len &&
-		       outcome_of(t, ret_fd) == DONE;
+		       outcome_now(t, ret_fd) == OUTCOME_DONE;
 	default:
 		return false;
 	}
@@ -443,12 +407,11 @@ static bool is_elsewhere(const struct hybrid *h, pid_t tid)
 	       CALL_NONE;
 }
 
-/* Does the result stand in the log, unread? */
-static bool has_spoken(struct hybrid *h, const struct tracee *t)
+/* Does the result stand in the log, unread?  A child of vfork() speaks, too, although
+ * it is no teller. */
+static bool has_spoken(const struct hybrid *h, const struct tracee *t)
 {
-	const struct member *m = member_of(h, t);
-
-	return m && m->teller && log_has_result(&h->log, t->tid);
+	return log_has_result(&h->log, t->tid);
 }
 
 void settle_finished(struct hybrid *h)
@@ -460,9 +423,10 @@ void settle_finished(struct hybrid *h)
 		if (!t || t->pending.call == CALL_NONE)
 			continue;
 		if (is_visibly_done(t, &fd))
-			act(h, t, DONE, fd);
-		else if (!has_spoken(h, t) &&
-			 (member_thread_is_gone(t) || is_elsewhere(h, t->tid)))
+			act(h, t, OUTCOME_DONE, fd);
+		/* In this order: who is gone says nothing more. */
+		else if ((member_thread_is_gone(t) || is_elsewhere(h, t->tid)) &&
+			 !has_spoken(h, t))
 			settle(h, t);
 	}
 	compact(h);

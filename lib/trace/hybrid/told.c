@@ -164,6 +164,7 @@ static void enter_asked(struct hybrid *h, struct tracee *t,
 
 	settle(h, t);
 	settle_finished(h);
+	told_abandon_gone(h, true);
 	h->entering = true;
 	if (call == CALL_NONE)
 		return;

@@ -145,7 +145,7 @@ static bool is_recent(struct hybrid *h, struct tracee *t,
 {
 	struct observer *o = &h->o;
 
-	recent_age(&o->recent, o->now_ns);
+	recent_age(&o->recent, o->mono_ns);
 	return o->recent.used &&
 	       resolve_name(&o->resolver, &o->tree, t, AT_FDCWD, v->path,
 			    v->path_len, &o->name) == 0 &&
@@ -241,16 +241,19 @@ static void drop_intent(struct hybrid *h, size_t at)
 	h->intents[at] = h->intents[--h->n_intents];
 }
 
-/* Its result will not come: the file decides. */
+/* Its result will not come: the file decides.  One that is not there was not made,
+ * or had time to be moved on by others. */
 static void decide(struct hybrid *h, struct tracee *t, const struct intent *i)
 {
 	int64_t birth_ns;
 	struct stat st = { 0 };
+	int r = find_file(h, t, str_cstr(&i->path), i->path.len, &st,
+			  &birth_ns);
 
-	if (find_file(h, t, str_cstr(&i->path), i->path.len, &st, &birth_ns) ==
-		    0 &&
-	    clock_timespec_ns(st.st_ctim) >= i->time_ns)
+	if (r == 0 && clock_timespec_ns(st.st_ctim) >= i->time_ns)
 		on_write(h, t, i);
+	else if (r < 0 && !call_must_fail(r))
+		call_gap(&h->o, t, EVENT_GAP_LOST, str_cstr(&i->path));
 }
 
 void told_intent(struct hybrid *h, struct tracee *t, const struct log_view *v)
@@ -295,18 +298,49 @@ void told_release(struct hybrid *h)
 	free(h->intents);
 }
 
+static void abandon(struct hybrid *h, size_t at)
+{
+	const struct intent *i = &h->intents[at];
+	struct member *owner = member_of_teller(h, i->process);
+	struct tracee *t = owner ? tree_find(&h->o.tree, owner->pid) : NULL;
+
+	if (t)
+		decide(h, t, i);
+	else if ((t = tree_find(&h->o.tree, h->o.root)))
+		call_gap(&h->o, t, EVENT_GAP_LOST, str_cstr(&i->path));
+	drop_intent(h, at);
+}
+
 void told_abandon(struct hybrid *h, const struct member *m)
 {
-	for (size_t at = h->n_intents; at-- > 0;) {
-		struct intent *i = &h->intents[at];
-		struct member *owner = member_of_teller(h, i->process);
-		struct tracee *t;
+	for (size_t at = h->n_intents; at-- > 0;)
+		if (!m || member_of_teller(h, h->intents[at].process) == m)
+			abandon(h, at);
+}
 
-		if (m && owner != m)
-			continue;
-		t = owner ? tree_find(&h->o.tree, owner->pid) : NULL;
-		if (t)
-			decide(h, t, i);
-		drop_intent(h, at);
+static bool find_orphans(struct hybrid *h)
+{
+	bool found = false;
+
+	for (size_t at = 0; at < h->n_intents; at++) {
+		struct intent *i = &h->intents[at];
+		const struct member *m = member_of_teller(h, i->process);
+
+		i->orphan = m && member_is_gone(m->pid);
+		found |= i->orphan;
 	}
+	return found;
+}
+
+void told_abandon_gone(struct hybrid *h, bool reading)
+{
+	if (!find_orphans(h))
+		return;
+	if (!reading)
+		told_drain(h, true);
+	else if (!log_is_empty(&h->log))
+		return;
+	for (size_t at = h->n_intents; at-- > 0;)
+		if (h->intents[at].orphan)
+			abandon(h, at);
 }

@@ -162,7 +162,7 @@ static void catch_up(struct observer *o, pid_t tid)
 {
 	struct ptracer *p = ptracer_of(o);
 	const struct tracee *t = tree_find(&o->tree, tid);
-	int64_t deadline = clock_now_ns() + CATCH_UP_NS;
+	int64_t deadline = clock_mono_ns() + CATCH_UP_NS;
 	struct timespec moment = { 0, 20000 };
 	int status;
 	pid_t r;
@@ -175,7 +175,7 @@ static void catch_up(struct observer *o, pid_t tid)
 		return;
 	while ((r = waitpid(tid, &status, __WALL | __WNOTHREAD | WNOHANG)) ==
 		       0 &&
-	       clock_now_ns() < deadline)
+	       clock_mono_ns() < deadline)
 		(void)nanosleep(&moment, NULL);
 	if (r > 0)
 		put_early(p, tid, status);
@@ -215,7 +215,7 @@ static void enter(struct ptracer *p, struct tracee *t, enum call call,
 {
 	/* A loan of a CPU must not be seen. */
 	if (call == CALL_GETAFFINITY || call == CALL_SETAFFINITY)
-		hot_end(&p->hot, p->o.now_ns);
+		hot_end(&p->hot, p->o.mono_ns);
 	if (call == CALL_CLONE || call == CALL_CLONE3)
 		on_clone(p, t, call, args);
 	if (call_enter(&p->o, t, call, args))
@@ -241,7 +241,7 @@ static void on_call(struct ptracer *p, struct tracee *t)
 		enter(p, t, (enum call)info.seccomp.ret_data, args);
 	else
 		calls_refuse(t->tid); /* the program's own filter asked */
-	if (hot_stop(&p->hot, t->tid, p->o.now_ns))
+	if (hot_stop(&p->hot, t->tid, p->o.mono_ns))
 		alarm_every(SHORT_MS, &p->timer_ms);
 	observer_attach(&p->o, p->hot.borrowed);
 }
@@ -654,7 +654,7 @@ static bool serve_one(struct ptracer *p)
 
 	if (tid < 0 && errno != EINTR)
 		return false;
-	p->o.now_ns = clock_now_ns();
+	observer_set_time(&p->o);
 	if (tid > 0 && WIFSTOPPED(status))
 		on_stop(p, tid, status);
 	else if (tid > 0)
@@ -676,15 +676,15 @@ static void follow(struct ptracer *p)
 		if (!tree_count(&p->o.tree))
 			break;
 		if (!deadline)
-			deadline = p->o.now_ns + TRACER_GRACE_NS;
-		if (p->o.now_ns >= deadline)
+			deadline = p->o.mono_ns + TRACER_GRACE_NS;
+		if (p->o.mono_ns >= deadline)
 			break;
 		if (atomic_load(&p->o.job->control->kill_all))
 			kill_tree(p);
 		alarm_every(SHORT_MS, &p->timer_ms);
 	}
 	alarm_every(0, &p->timer_ms);
-	hot_end(&p->hot, p->o.now_ns);
+	hot_end(&p->hot, p->o.mono_ns);
 }
 
 static int ptrace_run(struct tracer *base, struct tracer_result *ret,
@@ -695,7 +695,7 @@ static int ptrace_run(struct tracer *base, struct tracer_result *ret,
 
 	(void)err;
 	p->result.traced = true;
-	p->o.now_ns = clock_now_ns();
+	observer_set_time(&p->o);
 	catch_alarms();
 	call_emit(&p->o, root, EVENT_FORK, EVENT_ROOT, 0, NULL, NULL, NULL);
 	call_scan_files(&p->o, root, true);

@@ -16,7 +16,8 @@
  *	event open r NAME	in order, immediate repetitions apart
  *	may LINE		a line that may be there or not
  *	only TRACER LINE	a line for one backend, or for all but one: where
- *	except TRACER LINE	one sees what is a gap to the others
+ *	except TRACER LINE	one sees what is a gap to the others (LINE may
+ *				begin with `may` behind `only`)
  *	state TEXT		must be the same with and without a tracer
  *	status exit N		how the command ends, unless it is exit 0
  *

@@ -156,6 +156,14 @@ static void try_all(uint32_t action)
 			try_number(&f, call_abis[i].audit_arch, from - 1);
 			try_number(&f, call_abis[i].audit_arch, from);
 			try_number(&f, call_abis[i].audit_arch, from + 257);
+			assert_int_equal(call_find(call_abis[i].audit_arch,
+						   from + 257),
+					 CALL_FOREIGN);
+			/* syscall(-1) is no call of anybody. */
+			try_number(&f, call_abis[i].audit_arch, UINT32_MAX);
+			assert_int_equal(call_find(call_abis[i].audit_arch,
+						   UINT32_MAX),
+					 CALL_NONE);
 		}
 	}
 	for (uint32_t nr = 0; nr < NUMBERS; nr++)

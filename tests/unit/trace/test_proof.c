@@ -26,7 +26,7 @@ static int make(void **state)
 	struct self *s = calloc(1, sizeof(*s));
 
 	s->o = calloc(1, sizeof(*s->o));
-	s->o->now_ns = 1000LL * MS;
+	s->o->mono_ns = 1000LL * MS;
 	s->t = tree_add(&s->o->tree, getpid(), NULL);
 	*state = s;
 	return getrlimit(RLIMIT_NOFILE, &s->limit);
@@ -63,11 +63,11 @@ static void a_look_is_believed_for_its_time(void **state)
 
 	set_limit(s, 1000);
 	assert_false(is_full(s));
-	assert_true(s->t->process->roomy_until_ns > s->o->now_ns);
-	assert_true(s->t->process->roomy_until_ns < s->o->now_ns + 1000 * 40);
+	assert_true(s->t->process->roomy_until_ns > s->o->mono_ns);
+	assert_true(s->t->process->roomy_until_ns < s->o->mono_ns + 1000 * 40);
 	set_limit(s, 10);
 	assert_false(is_full(s));
-	s->o->now_ns += 3 * MS;
+	s->o->mono_ns += 3 * MS;
 	assert_true(is_full(s));
 }
 
@@ -83,7 +83,7 @@ static void more_threads_ask_for_another_look(void **state)
 	assert_int_equal(s->t->process->roomy_until_ns, 0);
 	assert_false(is_full(s));
 	assert_true(s->t->process->roomy_until_ns < until);
-	assert_true(s->t->process->roomy_until_ns > s->o->now_ns);
+	assert_true(s->t->process->roomy_until_ns > s->o->mono_ns);
 }
 
 static void a_limit_that_is_being_set_is_looked_at_each_time(void **state)
@@ -129,7 +129,7 @@ static void who_cannot_be_looked_at_is_doubtful(void **state)
 		skip();
 	proof_check_limit(s->o, s->t);
 	assert_false(call_is_doubtful(s->t));
-	s->o->now_ns += 1000LL * MS;
+	s->o->mono_ns += 1000LL * MS;
 	pid = fork();
 	if (pid == 0) {
 		if (setuid(65534) < 0)
