@@ -88,19 +88,20 @@ class Place:
 
 
 def batch(programs, tracer, first, count, n_ops, pool):
-    """The seeds that fail."""
+    """The seeds that fail, and how."""
     with Place() as base:
         programs.prepare(base, first, count)
 
         def one(seed):
             wrong, _, _ = programs.case(tracer, f"{base}/{seed}", seed, n_ops)
-            return seed if wrong else None
-        return [s for s in pool.map(one, range(first, first + count))
-                if s is not None]
+            return seed, wrong
+        return {seed: wrong for seed, wrong in
+                pool.map(one, range(first, first + count)) if wrong}
 
 
-def shrink(programs, tracer, seed, n_ops):
-    """Tells the fewest first operations of a seed that still fail."""
+def shrink(programs, tracer, seed, n_ops, seen):
+    """Tells the fewest first operations of a seed that still fail, or what was
+    seen of one that does not any more."""
     for n in range(1, n_ops + 1):
         with Place() as base:
             programs.prepare(base, seed, 1)
@@ -113,21 +114,22 @@ def shrink(programs, tracer, seed, n_ops):
                 print("\n".join(wrong), flush=True)
                 return
     print(f"{tracer}: seed {seed} failed with {n_ops} operations, "
-          "but not again", flush=True)
+          "but not again:")
+    print("\n".join(seen), flush=True)
 
 
 def check(programs, tracer, args, pool):
     """How many were run, and the seeds that failed."""
     deadline = time.monotonic() + args.seconds if args.seconds else None
-    failed, n, first = [], 0, args.first
+    failed, n, first = {}, 0, args.first
     while (time.monotonic() < deadline if deadline else n < args.count):
         count = BATCH if deadline else min(BATCH, args.count - n)
-        failed += batch(programs, tracer, first, count, args.ops, pool)
+        failed |= batch(programs, tracer, first, count, args.ops, pool)
         first += count
         n += count
-    for seed in failed[:FAILURES_MAX]:
-        shrink(programs, tracer, seed, args.ops)
-    return n, failed
+    for seed in list(failed)[:FAILURES_MAX]:
+        shrink(programs, tracer, seed, args.ops, failed[seed])
+    return n, list(failed)
 
 
 def main():
