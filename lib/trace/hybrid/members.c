@@ -468,13 +468,16 @@ static void look_for_moved(struct hybrid *h)
 	}
 }
 
+/* What a thread said before it ended may still stand in the log: then it is gone when
+ * that has been read. */
 static void look_for_threads(struct hybrid *h)
 {
 	size_t pos = 0;
 	struct tracee *t;
 
 	while ((t = map_next(&h->o.tree.tracees, &pos))) {
-		if (t->tid == t->process->pid || !member_thread_is_gone(t))
+		if (t->tid == t->process->pid || !member_thread_is_gone(t) ||
+		    log_has_result(&h->log, t->tid))
 			continue;
 		settle(h, t);
 		(void)tree_remove(&h->o.tree, t);
