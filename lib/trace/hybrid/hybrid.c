@@ -246,6 +246,16 @@ static int64_t stamp_clock_ns(void)
 	return clock_timespec_ns(now);
 }
 
+/* All has been read, and nobody is left to tell more.  What comes after the run, the
+ * record of many files, needs the memory. */
+static void let_memory_go(struct hybrid *h)
+{
+	log_file_remove(&h->file);
+	log_file_release(&h->file);
+	written_release(&h->written);
+	written_release(&h->writable);
+}
+
 static int hybrid_run(struct tracer *base, struct tracer_result *ret,
 		      struct roar_error *err)
 {
@@ -269,7 +279,7 @@ static int hybrid_run(struct tracer *base, struct tracer_result *ret,
 	follow(h);
 	count_outlived(h);
 	if (!h->result.n_outlived)
-		log_file_remove(&h->file); /* all of it has been read */
+		let_memory_go(h);
 	h->result.exec_errno = atomic_load(&h->o.job->control->child_errno);
 	(void)getrusage(RUSAGE_CHILDREN, &h->result.usage);
 	*ret = h->result;
