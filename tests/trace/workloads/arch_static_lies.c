@@ -8,21 +8,13 @@
 /* Other calls follow at once: the message must be looked at by then. */
 static void receive_and_spoil(int sock, size_t length)
 {
-	char byte;
-	struct iovec iov = { &byte, 1 };
-	union fd_message space = { 0 };
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = space.buf,
-		.msg_controllen = sizeof(space.buf),
-	};
+	struct incoming in;
 	int fd;
 
-	REQUIRE(recvmsg(sock, &msg, 0) == 1);
-	memcpy(&fd, CMSG_DATA(&space.align), sizeof(fd));
-	space.align.cmsg_len = length;
-	__asm__ volatile("" : : "r"(&space) : "memory");
+	REQUIRE(recvmsg(sock, await_fd(&in), 0) == 1);
+	fd = fd_of(&in.msg);
+	in.space.align.cmsg_len = length;
+	__asm__ volatile("" : : "r"(&in) : "memory");
 	take("beside.txt");
 	take_fd(fd);
 }

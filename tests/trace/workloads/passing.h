@@ -37,43 +37,56 @@ static inline void send_fd(int sock, int fd)
 	CHECK(close(fd));
 }
 
-static inline int receive_fd(int sock)
-{
+/* A message to be received, with room for one descriptor.  Must stay where it is. */
+struct incoming {
 	char byte;
-	struct iovec iov = { &byte, 1 };
-	union fd_message space = { 0 };
-	struct msghdr msg = {
-		.msg_iov = &iov,
+	struct iovec iov;
+	union fd_message space;
+	struct msghdr msg;
+};
+
+static inline struct msghdr *await_fd(struct incoming *in)
+{
+	memset(in, 0, sizeof(*in));
+	in->iov = (struct iovec){ &in->byte, 1 };
+	in->msg = (struct msghdr){
+		.msg_iov = &in->iov,
 		.msg_iovlen = 1,
-		.msg_control = space.buf,
-		.msg_controllen = sizeof(space.buf),
+		.msg_control = in->space.buf,
+		.msg_controllen = sizeof(in->space.buf),
 	};
+	return &in->msg;
+}
+
+/* The descriptor that came. */
+static inline int fd_of(struct msghdr *msg)
+{
 	int fd;
 
-	REQUIRE(recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) == 1);
-	REQUIRE(CMSG_FIRSTHDR(&msg));
-	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	REQUIRE(CMSG_FIRSTHDR(msg));
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(msg)), sizeof(fd));
 	return fd;
+}
+
+static inline int receive_fd(int sock)
+{
+	struct incoming in;
+
+	REQUIRE(recvmsg(sock, await_fd(&in), MSG_CMSG_CLOEXEC) == 1);
+	return fd_of(&in.msg);
 }
 
 /* Two descriptors in one call. */
 static inline void receive_fds(int sock, int fds[2])
 {
-	char bytes[2];
-	struct iovec iov[2] = { { &bytes[0], 1 }, { &bytes[1], 1 } };
-	union fd_message space[2] = { 0 };
+	struct incoming in[2];
 	struct mmsghdr messages[2] = { 0 };
 
-	for (int i = 0; i < 2; i++) {
-		messages[i].msg_hdr.msg_iov = &iov[i];
-		messages[i].msg_hdr.msg_iovlen = 1;
-		messages[i].msg_hdr.msg_control = space[i].buf;
-		messages[i].msg_hdr.msg_controllen = sizeof(space[i].buf);
-	}
+	for (int i = 0; i < 2; i++)
+		messages[i].msg_hdr = *await_fd(&in[i]);
 	REQUIRE(recvmmsg(sock, messages, 2, 0, NULL) == 2);
 	for (int i = 0; i < 2; i++)
-		memcpy(&fds[i], CMSG_DATA(CMSG_FIRSTHDR(&messages[i].msg_hdr)),
-		       sizeof(int));
+		fds[i] = fd_of(&messages[i].msg_hdr);
 }
 
 static const struct sockaddr_un server_address = { .sun_family = AF_UNIX,
@@ -109,6 +122,17 @@ static inline int call_server(void)
 	CHECK(connect(sock, (const struct sockaddr *)&server_address,
 		      sizeof(server_address)));
 	return sock;
+}
+
+/* Does with what serve_fds() sends what the names say. */
+static inline void use_fds(int in, int out)
+{
+	char buf[16];
+
+	REQUIRE(read(in, buf, sizeof(buf)) == 5);
+	REQUIRE(write(out, " world", 6) == 6);
+	CHECK(close(in));
+	CHECK(close(out));
 }
 
 #endif
