@@ -4,42 +4,24 @@
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/str.h"
+#include "base/sudo.h"
 #include "git/repo.h"
-
-/* A decimal number in the environment; false when it is none. */
-static bool read_id(const char *name, unsigned *ret)
-{
-	const char *text = getenv(name);
-	char *end;
-	unsigned long value;
-
-	if (!text || !*text)
-		return false;
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (errno || *end || value >= (unsigned)-1)
-		return false;
-	*ret = (unsigned)value;
-	return true;
-}
 
 bool git_owner_find(const struct git_repo *repo, struct git_owner *ret)
 {
+	struct sudo_user user;
 	struct stat st;
-	unsigned uid, gid;
 
-	if (geteuid() != 0 || !read_id("SUDO_UID", &uid) || uid == 0 ||
-	    stat(repo->common_dir, &st) < 0 || st.st_uid != uid)
+	if (!sudo_find(&user) || stat(repo->common_dir, &st) < 0 ||
+	    st.st_uid != user.uid)
 		return false;
-	if (!read_id("SUDO_GID", &gid))
-		gid = st.st_gid;
-	*ret = (struct git_owner){ .uid = uid, .gid = gid };
+	ret->uid = user.uid;
+	ret->gid = user.gid == (gid_t)-1 ? st.st_gid : user.gid;
 	return true;
 }
 

@@ -1,18 +1,18 @@
 /* owner.c - see owner.h */
 #include "owner.h"
 
-#include <stdlib.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sudo.h"
+
 bool owner_typed_sudo(uid_t user)
 {
-	const char *sudo = getenv("SUDO_UID");
+	struct sudo_user sudo;
 
-	return geteuid() == 0 && sudo && *sudo &&
-	       strtoul(sudo, NULL, 10) == (unsigned long)user;
+	return sudo_find(&sudo) && sudo.uid == user;
 }
 
 bool owner_act(int dirfd)
