@@ -41,8 +41,8 @@ static inline void send_fd(int sock, int fd)
 struct incoming {
 	char byte;
 	struct iovec iov;
-	union fd_message space;
 	struct msghdr msg;
+	union fd_message space;
 };
 
 static inline struct msghdr *await_fd(struct incoming *in)
