@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/quote.h"
+#include "base/stamp.h"
 #include "base/str.h"
 #include "git/index.h"
 #include "git/look_internal.h"
@@ -112,6 +114,17 @@ static int ask_head(struct git_look *look)
 
 /* --- status and snapshot -------------------------------------------------- */
 
+static bool is_young(const struct git_look *look, const char *path)
+{
+	struct stamp stamp;
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return true; /* and gone already */
+	stamp = stamp_of(&st);
+	return stamp_is_racy(&stamp, look->started_ns);
+}
+
 static bool is_made(struct git_look *look, struct str *path,
 		    const struct git_change *change)
 {
@@ -121,7 +134,8 @@ static bool is_made(struct git_look *look, struct str *path,
 	str_addf(path, "%s/", look->repo.root);
 	str_add(path, change->path, change->len);
 	return str_error(path) == 0 &&
-	       look->is_made(look->ctx, path->data, path->len);
+	       look->is_made(look->ctx, path->data, path->len,
+			     is_young(look, path->data));
 }
 
 /* The command writes while git looks: what it has made is not what it started

@@ -89,8 +89,10 @@ struct git_options {
 	bool no_snapshot; /* learn whether the tree is dirty, keep nothing */
 	/* Has the command itself made this file (absolute path)?  Then it is no
 	 * part of the tree the command started from.  Asked on the look's
-	 * thread; NULL: nothing was. */
-	bool (*is_made)(void *ctx, const char *path, size_t len);
+	 * thread, which may wait for the answer if the file is `young`: as young
+	 * as the look, so that word of it may still be on its way.  NULL: nothing
+	 * was. */
+	bool (*is_made)(void *ctx, const char *path, size_t len, bool young);
 	void *ctx;
 	struct git_limits limits;
 };

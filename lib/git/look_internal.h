@@ -31,7 +31,7 @@ struct git_look {
 	struct git_owner owner; /* when the runner has one */
 	struct git_runner runner;
 	bool no_snapshot;
-	bool (*is_made)(void *ctx, const char *path, size_t len);
+	bool (*is_made)(void *ctx, const char *path, size_t len, bool young);
 	void *ctx;
 	bool elsewhere; /* core.worktree names another folder */
 	char *own; /* relative to the root, or NULL */

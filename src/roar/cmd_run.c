@@ -143,11 +143,11 @@ static void rescue(void *ctx, pid_t command)
 }
 
 /* What the command has made itself is no code that it started from. */
-static bool is_made(void *ctx, const char *path, size_t len)
+static bool is_made(void *ctx, const char *path, size_t len, bool young)
 {
 	const struct run *run = ctx;
 
-	return made_has(run->made, path, len);
+	return made_has(run->made, path, len, young);
 }
 
 static struct git_look *look_at_git(struct run *run)
@@ -372,6 +372,8 @@ static int tell_story(struct front *front, void *ctx)
 		run_meta_note_git(run, look);
 	open_journal(run);
 	r = observe_command(s, &tracer, &err);
+	if (run->made)
+		made_end(run->made);
 	if (r < 0 || run->result.exec_errno) {
 		(void)git_look_finish(look, 0, &run->git);
 		remove_journal(run);

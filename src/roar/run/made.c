@@ -3,14 +3,23 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdint.h>
 
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/pool.h"
 
-enum { NAMES_MAX = 10000 };
+enum {
+	NAMES_MAX = 10000,
+	/* Many times what a tracer takes to tell; in all, not for each name. */
+	PATIENCE_MS = 500,
+};
 
 struct made {
 	pthread_mutex_t lock; /* protects all below */
+	pthread_cond_t more; /* a name, or the end */
+	bool ended;
+	int64_t patient_until_ns; /* monotonic; 0: nobody has waited yet */
 	struct map names; /* path -> itself */
 	struct pool pool;
 };
@@ -18,10 +27,15 @@ struct made {
 int made_new(struct made **ret_made)
 {
 	struct made *m = calloc(1, sizeof(*m));
+	pthread_condattr_t attr;
 
 	if (!m)
 		return -ENOMEM;
 	(void)pthread_mutex_init(&m->lock, NULL);
+	(void)pthread_condattr_init(&attr);
+	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&m->more, &attr);
+	(void)pthread_condattr_destroy(&attr);
 	*ret_made = m;
 	return 0;
 }
@@ -32,6 +46,7 @@ void made_free(struct made *m)
 		return;
 	map_release(&m->names);
 	pool_release(&m->pool);
+	(void)pthread_cond_destroy(&m->more);
 	(void)pthread_mutex_destroy(&m->lock);
 	free(m);
 }
@@ -44,17 +59,40 @@ void made_add(struct made *m, const char *path, size_t len)
 
 		if (copy)
 			(void)map_set(&m->names, copy, len, copy);
+		(void)pthread_cond_signal(&m->more);
 	}
 	(void)pthread_mutex_unlock(&m->lock);
 }
 
-bool made_has(void *ctx, const char *path, size_t len)
+void made_end(struct made *m)
 {
-	struct made *m = ctx;
+	(void)pthread_mutex_lock(&m->lock);
+	m->ended = true;
+	(void)pthread_cond_signal(&m->more);
+	(void)pthread_mutex_unlock(&m->lock);
+}
+
+/* With the lock held: true when there is more to look at. */
+static bool wait_for_more(struct made *m)
+{
+	struct timespec until;
+
+	if (!m->patient_until_ns)
+		m->patient_until_ns = clock_mono_ns() +
+				      PATIENCE_MS * INT64_C(1000000);
+	until.tv_sec = m->patient_until_ns / 1000000000;
+	until.tv_nsec = m->patient_until_ns % 1000000000;
+	return pthread_cond_timedwait(&m->more, &m->lock, &until) == 0;
+}
+
+bool made_has(struct made *m, const char *path, size_t len, bool patient)
+{
 	bool has;
 
 	(void)pthread_mutex_lock(&m->lock);
-	has = map_get(&m->names, path, len) != NULL;
+	while (!(has = map_get(&m->names, path, len) != NULL) && patient &&
+	       !m->ended && wait_for_more(m))
+		;
 	(void)pthread_mutex_unlock(&m->lock);
 	return has;
 }

@@ -2,7 +2,8 @@
  *
  * The look at the git tree goes on while the command writes; what the command
  * made must not count as uncommitted code.  The tracer's thread adds, the look's
- * thread asks.  The set is bounded: looks are short. */
+ * thread asks.  A tracer may tell of a file some time after git saw it, so that who
+ * asks may have to wait.  The set is bounded: looks are short. */
 #ifndef ROAR_RUN_MADE_H
 #define ROAR_RUN_MADE_H
 
@@ -19,7 +20,11 @@ DEFINE_CLEANUP(struct made *, made_free)
 
 void made_add(struct made *m, const char *path, size_t len);
 
-/* The form git_options.is_made wants; ctx is the set. */
-bool made_has(void *ctx, const char *path, size_t len);
+/* All has been told: nobody needs to wait any more. */
+void made_end(struct made *m);
+
+/* Has the run made it?  With `patient` the answer no is given when all has been told,
+ * or after a time in which every tracer tells. */
+bool made_has(struct made *m, const char *path, size_t len, bool patient);
 
 #endif

@@ -224,6 +224,56 @@ static void own_folder_does_not_count(void **state)
 	assert_sh(f, "600", "stat -c %%a .roar/git-look");
 }
 
+/* ---- what the command makes meanwhile ---- */
+
+struct asked {
+	unsigned n_young, n_old;
+};
+
+static bool is_made(void *ctx, const char *path, size_t len, bool young)
+{
+	struct asked *asked = ctx;
+
+	(void)len;
+	asked->n_young += young;
+	asked->n_old += !young;
+	return strstr(path, "result") != NULL;
+}
+
+static void what_the_command_makes_is_no_part_of_the_tree(void **state)
+{
+	const struct fixture *f = *state;
+	struct asked asked = { 0 };
+	struct git_facts facts;
+
+	sh(f, "echo x >result.txt");
+	facts = look_at(f, ".",
+			&(struct git_options){ .is_made = is_made,
+					       .ctx = &asked });
+	assert_int_equal(facts.dirty, TRI_NO);
+	assert_null(facts.snapshot);
+	assert_int_equal(asked.n_young, 1);
+	git_facts_release(&facts);
+}
+
+/* Nobody should wait for word of a file that was there before. */
+static void only_what_is_as_young_as_the_look_may_be_made(void **state)
+{
+	const struct fixture *f = *state;
+	struct asked asked = { 0 };
+	struct git_facts facts;
+
+	sh(f, "echo x >other.txt");
+	settle();
+	facts = look_at(f, ".",
+			&(struct git_options){ .is_made = is_made,
+					       .ctx = &asked });
+	assert_int_equal(facts.dirty, TRI_YES);
+	assert_int_equal(asked.n_young, 0);
+	assert_int_equal(asked.n_old, 1);
+	git_facts_release(&facts);
+}
+
 /* ---- the program around it ---- */
 
 static void look_thread_blocks_signals(void **state)
@@ -259,6 +309,8 @@ int main(void)
 		FIXTURE_TEST(
 			submodule_is_its_own_repository_and_a_commit_in_the_outer),
 		FIXTURE_TEST(own_folder_does_not_count),
+		FIXTURE_TEST(what_the_command_makes_is_no_part_of_the_tree),
+		FIXTURE_TEST(only_what_is_as_young_as_the_look_may_be_made),
 		FIXTURE_TEST(look_thread_blocks_signals),
 	};
 
