@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -413,6 +414,25 @@ def test_ctrl_z_several_times(project):
         t.type("exit\n")
         assert t.wait() == 0
     assert project.last()["verdict"] == "complete"
+
+
+def test_ctrl_z_on_a_busy_machine(project):
+    """Word of a stop may come when the command goes on already."""
+    def stop_and_go(_):
+        with shell(project) as t:
+            t.type(f"{project.roar_program} run -q sh -c '{TICKS}'\n")
+            for i in (2, 6, 10):
+                t.expect(rf"tick {i}\r")
+                t.type("\x1a")
+                t.expect("Stopped")
+                t.expect("prompt> ")
+                t.type("fg\n")
+            t.expect(r"\nfinished\r")
+            t.expect("prompt> ", timeout=10)
+            t.type("exit\n")
+            return t.wait()
+    with ThreadPoolExecutor(10) as pool:
+        assert list(pool.map(stop_and_go, range(10))) == [0] * 10
 
 
 def test_ctrl_z_does_not_stop_what_does_not_want_to_stop(project):

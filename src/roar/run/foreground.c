@@ -118,6 +118,13 @@ bool foreground_is_held(pid_t pid)
 	return false;
 }
 
+bool foreground_is_stopped(pid_t pid)
+{
+	struct process_stat st;
+
+	return read_stat(pid, &st) && (st.state == 'T' || st.state == 't');
+}
+
 enum foreground foreground_look(pid_t self, pid_t other)
 {
 	CLEANUP(closep)

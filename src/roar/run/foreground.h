@@ -27,6 +27,9 @@ enum foreground foreground_look(pid_t self, pid_t other);
  * where a parent cannot stop by itself. */
 bool foreground_is_held(pid_t pid);
 
+/* Has the process stopped, and nobody let it go on? */
+bool foreground_is_stopped(pid_t pid);
+
 /* Has the process a handler for this signal? */
 bool foreground_catches(pid_t pid, int sig);
 

@@ -238,6 +238,16 @@ static bool is_for_us(const siginfo_t *info)
 
 /* ---- Ctrl-Z ---- */
 
+/* The tracer's word may be old: on a busy machine the command goes on before the
+ * tracer has seen it, and of a stop that we found by ourselves it tells again. */
+static bool is_stopped(void)
+{
+	pid_t command = atomic_load(&front_self.control->command);
+
+	return atomic_load(&front_self.control->stopped) && command > 0 &&
+	       foreground_is_stopped(command);
+}
+
 /* First the signal, then the look: the tracer clears `stopped` before it sends
  * SIGCONT, and that takes back a stop that is still to come. */
 void front_stop_likewise(int sig, bool held)
@@ -250,7 +260,7 @@ void front_stop_likewise(int sig, bool held)
 	(void)sigaddset(&one, sig);
 	(void)sigaction(sig, &stop, &before);
 	(void)raise(sig);
-	if (!held && !atomic_load(&front_self.control->stopped))
+	if (!held && !is_stopped())
 		drop_pending(sig);
 	/* Here it takes effect, and here we come back. */
 	(void)sigprocmask(SIG_UNBLOCK, &one, NULL);
