@@ -23,8 +23,13 @@ int observer_init(struct observer *o, const struct tracer_job *job)
 	o->job = job;
 	proof_init(&o->proof);
 	o->resolver.clock = &o->mono_ns;
-	o->event = calloc(1, EVENT_SIZE_MAX);
-	return o->event ? 0 : -ENOMEM;
+	/* Only what is used of it: most paths are short. */
+	o->event = malloc(EVENT_SIZE_MAX);
+	if (!o->event)
+		return -ENOMEM;
+	memset(o->event, 0, sizeof(*o->event));
+	inherited_find(&o->inherited);
+	return 0;
 }
 
 void observer_attach(struct observer *o, pid_t tid)
@@ -42,6 +47,7 @@ void observer_release(struct observer *o)
 	str_release(&o->name);
 	str_release(&o->name2);
 	proof_release(&o->proof);
+	inherited_release(&o->inherited);
 	free(o->event);
 }
 
@@ -495,7 +501,7 @@ static void dispatch_exit(struct observer *o, struct tracee *t, int64_t result)
 		call_recvmsg_done(o, t);
 		break;
 	case CALL_RECVMMSG:
-		call_scan_files(o, t, false);
+		call_scan_files(o, t);
 		break;
 	default:
 		call_name_done(o, t);

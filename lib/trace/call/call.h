@@ -28,6 +28,7 @@
 #include "trace/call/recent.h"
 #include "trace/call/resolve.h"
 #include "trace/call/tracee.h"
+#include "trace/inherited.h"
 #include "trace/tracer.h"
 
 /* One who hears of calls at their entry, whoever the messenger: the first
@@ -50,6 +51,7 @@ struct observer {
 	uint64_t mount_ns; /* inodes of our own namespaces */
 	uint64_t user_ns;
 	struct proof proof;
+	struct inherited inherited;
 	char path[MEMORY_PATH_MAX]; /* the arguments being looked at */
 	char path2[MEMORY_PATH_MAX];
 	struct str name; /* canonical forms */
@@ -67,7 +69,8 @@ struct observer {
 	void (*told)(struct observer *o, const struct event *ev);
 };
 
-/* `o` is zeroed; 0 or -ENOMEM.  Released also after a failure. */
+/* Before the command is made.  `o` is zeroed; 0 or -ENOMEM.  Released also after a
+ * failure. */
 int observer_init(struct observer *o, const struct tracer_job *job);
 void observer_release(struct observer *o);
 
@@ -126,10 +129,12 @@ void call_exec_done(struct observer *o, struct tracee *t, const char *exe,
  * shell would take it. */
 void call_exec_quote(struct str *out, const char *words, size_t n);
 
-/* Tells of files whose descriptors the process has without having opened them:
- * inherited (`at_start`, when those of ours that close on exec do not count), or
- * received over a socket.  Telling of one it did open does no harm. */
-void call_scan_files(struct observer *o, struct tracee *t, bool at_start);
+/* Tells of files whose descriptors the process has without having opened them, such
+ * as those received over a socket.  Telling of one it did open does no harm. */
+void call_scan_files(struct observer *o, struct tracee *t);
+
+/* The same for those that the command finds open. */
+void call_scan_inherited(struct observer *o, struct tracee *t);
 
 /* The same for one descriptor; `skip` are open flags that make it uninteresting. */
 void call_scan_file(struct observer *o, struct tracee *t, int fd,

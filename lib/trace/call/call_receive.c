@@ -83,7 +83,7 @@ void call_scan_file(struct observer *o, struct tracee *t, int fd, unsigned skip)
 
 DEFINE_CLEANUP(DIR *, closedir)
 
-void call_scan_files(struct observer *o, struct tracee *t, bool at_start)
+void call_scan_files(struct observer *o, struct tracee *t)
 {
 	CLEANUP(closedirp) DIR *dir = NULL;
 	struct dirent *entry;
@@ -99,8 +99,17 @@ void call_scan_files(struct observer *o, struct tracee *t, bool at_start)
 	}
 	while ((entry = readdir(dir)))
 		if (entry->d_name[0] != '.')
-			call_scan_file(o, t, atoi(entry->d_name),
-				       at_start ? O_CLOEXEC : 0);
+			call_scan_file(o, t, atoi(entry->d_name), 0);
+}
+
+void call_scan_inherited(struct observer *o, struct tracee *t)
+{
+	const struct inherited *in = &o->inherited;
+
+	for (size_t i = 0; i < in->n; i++)
+		call_scan_file(o, t, in->fds[i], O_CLOEXEC);
+	if (in->error)
+		unlisted(o, t, in->error);
 }
 
 /* ---- SCM_RIGHTS ---- */

@@ -31,7 +31,6 @@
 #include <sys/resource.h>
 
 #include "trace/call/calls.h"
-#include "trace/call/proof.h"
 
 enum {
 	CALLS_MAX = 128, /* of one ABI */
@@ -274,11 +273,12 @@ static void add_abi(struct filter_program *f, const struct call_abi *abi)
 	f->code[jump].k = f->prog.len - jump - 1;
 }
 
-void filter_build(struct filter_program *f, uint32_t action, uint64_t exempt)
+void filter_build(struct filter_program *f, uint32_t action, uint64_t exempt,
+		  bool rights_matter)
 {
 	f->prog = (struct sock_fprog){ .filter = f->code };
 	f->action = action;
-	f->rights_matter = !proof_overrides();
+	f->rights_matter = rights_matter;
 	f->exempt = exempt & ~UINT64_C(4095);
 	load(f, offsetof(struct seccomp_data, arch));
 	for (size_t i = 0; i < n_call_abis; i++)

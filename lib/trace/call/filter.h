@@ -26,7 +26,9 @@ struct filter_program {
  * tables: SECCOMP_RET_TRACE (with the enum value of the call as its data) or
  * SECCOMP_RET_USER_NOTIF.  Calls of the machine's own ABI made from the page at
  * `exempt` pass (0: there is none); numbers are tested first, so that this, too,
- * costs nothing elsewhere. */
-void filter_build(struct filter_program *f, uint32_t action, uint64_t exempt);
+ * costs nothing elsewhere.  What changes rights is a call of the tables only where
+ * `rights_matter`. */
+void filter_build(struct filter_program *f, uint32_t action, uint64_t exempt,
+		  bool rights_matter);
 
 #endif

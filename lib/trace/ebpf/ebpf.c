@@ -45,6 +45,7 @@ struct ebpf_tracer {
 	struct ebpf *programs;
 	struct session *session;
 	struct translator translator;
+	struct inherited inherited;
 	struct map alive; /* pids of members, to kill them if asked */
 	struct pool pids;
 	pid_t root;
@@ -244,7 +245,7 @@ static int ebpf_run(struct tracer *base, struct tracer_result *ret,
 	(void)err;
 	*ret = (struct tracer_result){ .traced = true };
 	born(t, t->root);
-	translate_start(&t->translator, t->root);
+	translate_start(&t->translator, t->root, &t->inherited);
 	launch_open_gate(t->job->control);
 	follow(t);
 	tell_losses(t, ret);
@@ -265,6 +266,7 @@ static void ebpf_free(struct tracer *base)
 	else
 		leave(t);
 	translator_release(&t->translator);
+	inherited_release(&t->inherited);
 	map_release(&t->alive);
 	pool_release(&t->pids);
 	closep(&t->pidfd);
@@ -275,8 +277,10 @@ static void ebpf_free(struct tracer *base)
 
 static int launch(struct ebpf_tracer *t, struct roar_error *err)
 {
-	int r = launch_child(t->job, &(struct launch){ 0 }, &t->root, NULL);
+	int r;
 
+	inherited_find(&t->inherited);
+	r = launch_child(t->job, &(struct launch){ 0 }, &t->root, NULL);
 	if (r < 0)
 		return error_set(err, r, "cannot make a process: %s",
 				 strerror(-r));

@@ -1,7 +1,6 @@
 /* translate.c - see translate.h */
 #include "trace/ebpf/translate.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -365,8 +364,6 @@ void translate(struct translator *t, const struct wire_record *r)
 
 /* ---- the start ---- */
 
-DEFINE_CLEANUP(DIR *, closedir)
-
 static void tell_inherited(struct translator *t, pid_t pid, int fd)
 {
 	unsigned flags = EVENT_INHERITED;
@@ -387,28 +384,17 @@ static void tell_inherited(struct translator *t, pid_t pid, int fd)
 		       EVENT_FTYPE_REGULAR, &stamp);
 }
 
-/* Most descriptors are our own, to be closed by exec, and no files: one look each. */
-static bool is_regular(DIR *dir, const char *name)
+void translate_start(struct translator *t, pid_t command,
+		     const struct inherited *inherited)
 {
-	struct stat st;
-
-	return fstatat(dirfd(dir), name, &st, 0) == 0 && S_ISREG(st.st_mode);
-}
-
-void translate_start(struct translator *t, pid_t command)
-{
-	CLEANUP(closedirp) DIR *dir = NULL;
-	struct dirent *entry;
-	char folder[32];
-
 	t->root = command;
 	str_clear(&t->path);
 	str_clear(&t->path2);
 	translate_emit(t, command, clock_now_ns(), EVENT_FORK, EVENT_ROOT, 0,
 		       EVENT_FTYPE_NONE, NULL);
-	(void)snprintf(folder, sizeof(folder), "/proc/%d/fd", (int)command);
-	dir = opendir(folder);
-	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.' && is_regular(dir, entry->d_name))
-			tell_inherited(t, command, atoi(entry->d_name));
+	for (size_t i = 0; i < inherited->n; i++)
+		tell_inherited(t, command, inherited->fds[i]);
+	if (inherited->error)
+		translate_gap(t, command, EVENT_GAP_PATH,
+			      "a descriptor could not be looked at");
 }

@@ -14,6 +14,7 @@
 #include "event/event.h"
 #include "trace/ebpf/place.h"
 #include "trace/ebpf/wire.h"
+#include "trace/inherited.h"
 
 struct tracer_job;
 
@@ -59,7 +60,8 @@ void translate(struct translator *t, const struct wire_record *r);
 
 /* Tells of the command and the descriptors it has from us.  It waits at its gate; we
  * may have let go of some of them ourselves. */
-void translate_start(struct translator *t, pid_t command);
+void translate_start(struct translator *t, pid_t command,
+		     const struct inherited *inherited);
 
 /* Sends a gap with a detail (may be NULL). */
 void translate_gap(struct translator *t, pid_t pid, enum event_gap gap,

@@ -42,6 +42,7 @@ enum {
 	LONG_MS = 80,
 	CALM_NS = 2000000000, /* that while */
 	LOOK_NS = 100000000, /* between looks for processes that are gone */
+	SWEEP_EVERY = 16, /* runs; what is left over is not urgent */
 };
 
 /* Set by the handlers. */
@@ -269,7 +270,7 @@ static int hybrid_run(struct tracer *base, struct tracer_result *ret,
 	root = member_add(h, h->o.root, 0);
 	if (!root)
 		return error_set(err, -ENOMEM, "out of memory");
-	call_scan_files(&h->o, root, true);
+	call_scan_inherited(&h->o, root);
 	if (!hybrid_has_filter(h)) {
 		/* What goes around it nobody can count. */
 		call_gap(&h->o, root, EVENT_GAP_LIBRARY, NULL);
@@ -348,7 +349,8 @@ static int make_log(struct hybrid *h, bool filter, struct roar_error *err)
 	/* With a filter everything is seen without it, only slower. */
 	if (r < 0 && !filter)
 		return error_set(err, r, "libroar-preload.so is not there");
-	log_file_sweep();
+	if (getpid() % SWEEP_EVERY == 0)
+		log_file_sweep();
 	r = log_file_new(&h->file, h->o.job->run, filter ? LOG_SECCOMP : 0,
 			 h->library, filter ? choose_stub() : 0);
 	if (r < 0)
@@ -370,7 +372,7 @@ static int launch(struct hybrid *h, bool filter, struct roar_error *err)
 
 	if (filter) {
 		filter_build(&program, SECCOMP_RET_USER_NOTIF,
-			     h->file.header->stub);
+			     h->file.header->stub, !h->o.proof.override);
 		how.filter = &program.prog;
 		how.listens = true;
 	}

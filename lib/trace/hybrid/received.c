@@ -162,7 +162,7 @@ static bool look_at_all(struct hybrid *h, struct tracee *t)
 {
 	const struct member *m = member_of(h, t);
 
-	call_scan_files(&h->o, t, false);
+	call_scan_files(&h->o, t);
 	return !(t->pending.flags & BY_MESSAGE) ||
 	       (m && m->teller && !member_thread_is_gone(t));
 }
@@ -177,6 +177,6 @@ void received_settle(struct hybrid *h, struct tracee *t)
 			 "a message was looked at too late, and may have "
 			 "brought a descriptor");
 	if (!known && one)
-		call_scan_files(&h->o, t, false);
+		call_scan_files(&h->o, t);
 	call_forget(&h->o, t);
 }

@@ -698,7 +698,7 @@ static int ptrace_run(struct tracer *base, struct tracer_result *ret,
 	observer_set_time(&p->o);
 	catch_alarms();
 	call_emit(&p->o, root, EVENT_FORK, EVENT_ROOT, 0, NULL, NULL, NULL);
-	call_scan_files(&p->o, root, true);
+	call_scan_inherited(&p->o, root);
 	launch_open_gate(p->o.job->control);
 	follow(p);
 	p->result.n_outlived = (unsigned)p->o.tree.processes.count;
@@ -732,7 +732,7 @@ static int attach(struct ptracer *p, struct roar_error *err)
 	struct launch how = { .filter = &filter.prog };
 	int r;
 
-	filter_build(&filter, SECCOMP_RET_TRACE, 0);
+	filter_build(&filter, SECCOMP_RET_TRACE, 0, !p->o.proof.override);
 	r = launch_child(p->o.job, &how, &p->o.root, NULL);
 	if (r < 0)
 		return error_set(err, r, "cannot make a process: %s",

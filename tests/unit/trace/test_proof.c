@@ -1,10 +1,12 @@
 /* test_proof.c - for how long a process is known to have descriptors left */
 #include "trace/call/proof.h"
 
+#include <linux/capability.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -141,9 +143,41 @@ static void who_cannot_be_looked_at_is_doubtful(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* With the right to override permissions in force, or without. */
+static bool set_override(bool on)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct data[2];
+	uint32_t bit = 1U << CAP_DAC_OVERRIDE;
+
+	if (syscall(SYS_capget, &header, data) < 0 ||
+	    !(data[0].permitted & bit))
+		return false;
+	data[0].effective = on ? data[0].effective | bit :
+				 data[0].effective & ~bit;
+	return syscall(SYS_capset, &header, data) == 0;
+}
+
+/* Root in the first user namespace alone; a user never. */
+static void override_is_a_matter_of_capabilities(void **state)
+{
+	bool before = proof_overrides();
+
+	(void)state;
+	assert_true(before || geteuid() == 0 || !set_override(true));
+	if (!set_override(false))
+		return;
+	assert_false(proof_overrides());
+	assert_true(set_override(true));
+	assert_int_equal(proof_overrides(), before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(override_is_a_matter_of_capabilities),
 		cmocka_unit_test_setup_teardown(a_look_is_believed_for_its_time,
 						make, end),
 		cmocka_unit_test_setup_teardown(
