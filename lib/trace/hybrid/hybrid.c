@@ -179,6 +179,17 @@ static bool is_over(const struct hybrid *h)
 	return hybrid_has_filter(h) ? notify_is_over(h) : !h->members.count;
 }
 
+/* The kernel takes the filter from a process that ends a while before that has ended.
+ * To ask again and again would keep it from getting there: it may wait for the CPU we
+ * are on.  A signal ends the wait. */
+static void await_root(const struct hybrid *h)
+{
+	siginfo_t info;
+
+	if (!h->root_gone && notify_is_over(h))
+		(void)waitid(P_PID, (id_t)h->o.root, &info, WEXITED | WNOWAIT);
+}
+
 static void follow(struct hybrid *h)
 {
 	int64_t deadline = 0;
@@ -189,10 +200,12 @@ static void follow(struct hybrid *h)
 			deadline = clock_mono_ns() + TRACER_GRACE_NS;
 		if (deadline && clock_mono_ns() >= deadline)
 			break;
-		if (!hybrid_has_filter(h))
+		if (!hybrid_has_filter(h)) {
 			sleep_for_bell(h);
-		else if (!notify_serve(h) && !stirred)
+		} else if (!notify_serve(h) && !stirred) {
+			await_root(h);
 			alarmed = 1;
+		}
 		bell = h->bell;
 		if (stirred)
 			look_at_seized(h);
