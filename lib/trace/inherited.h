@@ -1,7 +1,7 @@
 /* inherited.h - the files that a command will find open.
  *
- * They are ours until the command is made, and here a look at a descriptor is one
- * system call; in the command, through /proc, it is many. */
+ * They are ours as well until we let go of them, and here a look at a descriptor is
+ * one system call; in the command, through /proc, it is many. */
 #ifndef ROAR_TRACE_INHERITED_H
 #define ROAR_TRACE_INHERITED_H
 

@@ -148,15 +148,15 @@ static _Noreturn void become(const struct tracer_job *job,
 	if (getppid() != tracer)
 		_exit(127);
 	(void)prctl(PR_SET_PTRACER, front);
-	if (how->listens)
+	if (how->listens) {
 		send_listener(line, install_listener(how->filter));
-	wait_at_gate(job->control);
-	(void)prctl(PR_SET_PDEATHSIG, 0);
-	if (how->filter && !how->listens) {
+	} else if (how->filter) {
 		int r = install_filter(how->filter, 0);
 
 		atomic_store(&job->control->seccomp_errno, r < 0 ? -r : 0);
 	}
+	wait_at_gate(job->control);
+	(void)prctl(PR_SET_PDEATHSIG, 0);
 	restore_signals(job);
 	(void)execve(job->file, job->argv, envp);
 	if (errno == ENOEXEC && !binary)
@@ -185,12 +185,13 @@ static bool is_binary(const char *file)
 	       memchr(head, '\0', end ? (size_t)(end - head) : (size_t)n);
 }
 
-static int receive_listener(int from)
+int launch_listener(int line)
 {
 	CLEANUP(closep) int fd = -1;
 	int result;
-	ssize_t n = fd_receive(from, &result, sizeof(result), 0, &fd);
+	ssize_t n = fd_receive(line, &result, sizeof(result), 0, &fd);
 
+	(void)close(line);
 	if (n < 0)
 		return (int)n;
 	if (n != sizeof(result))
@@ -201,7 +202,7 @@ static int receive_listener(int from)
 }
 
 int launch_child(const struct tracer_job *job, const struct launch *how,
-		 pid_t *ret_pid, int *ret_listener)
+		 pid_t *ret_pid, int *ret_line)
 {
 	int line[2] = { -1, -1 };
 	bool binary = is_binary(job->file);
@@ -220,18 +221,13 @@ int launch_child(const struct tracer_job *job, const struct launch *how,
 		become(job, how, line[1], tracer, front, binary);
 	}
 	r = pid < 0 ? -errno : 0;
-	if (how->listens) {
-		(void)close(line[1]);
-		if (r == 0)
-			r = receive_listener(line[0]);
-		(void)close(line[0]);
-		if (r < 0 && pid > 0)
-			launch_abort(job->control, pid);
-	}
-	if (r < 0)
+	closep(&line[1]);
+	if (r < 0) {
+		closep(&line[0]);
 		return r;
+	}
 	if (how->listens)
-		*ret_listener = r;
+		*ret_line = line[0];
 	atomic_store(&job->control->command, pid);
 	*ret_pid = pid;
 	return 0;

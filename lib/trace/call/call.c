@@ -28,7 +28,6 @@ int observer_init(struct observer *o, const struct tracer_job *job)
 	if (!o->event)
 		return -ENOMEM;
 	memset(o->event, 0, sizeof(*o->event));
-	inherited_find(&o->inherited);
 	return 0;
 }
 

@@ -51,7 +51,7 @@ struct observer {
 	uint64_t mount_ns; /* inodes of our own namespaces */
 	uint64_t user_ns;
 	struct proof proof;
-	struct inherited inherited;
+	struct inherited inherited; /* by the command; the backend fills it in */
 	char path[MEMORY_PATH_MAX]; /* the arguments being looked at */
 	char path2[MEMORY_PATH_MAX];
 	struct str name; /* canonical forms */
@@ -69,8 +69,7 @@ struct observer {
 	void (*told)(struct observer *o, const struct event *ev);
 };
 
-/* Before the command is made.  `o` is zeroed; 0 or -ENOMEM.  Released also after a
- * failure. */
+/* `o` is zeroed; 0 or -ENOMEM.  Released also after a failure. */
 int observer_init(struct observer *o, const struct tracer_job *job);
 void observer_release(struct observer *o);
 

@@ -277,13 +277,12 @@ static void ebpf_free(struct tracer *base)
 
 static int launch(struct ebpf_tracer *t, struct roar_error *err)
 {
-	int r;
+	int r = launch_child(t->job, &(struct launch){ 0 }, &t->root, NULL);
 
-	inherited_find(&t->inherited);
-	r = launch_child(t->job, &(struct launch){ 0 }, &t->root, NULL);
 	if (r < 0)
 		return error_set(err, r, "cannot make a process: %s",
 				 strerror(-r));
+	inherited_find(&t->inherited);
 	t->pidfd = (int)syscall(SYS_pidfd_open, t->root, 0);
 	r = t->pidfd < 0 ? -errno : session_add(t->session, t->root);
 	if (r < 0) {

@@ -18,15 +18,16 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "trace/hybrid/hybrid_internal.h"
 
 /* The signal of its end; see guardian_check(). */
@@ -34,7 +35,10 @@ enum { END_SIGNAL = SIGUSR1 };
 
 /* ---- in the guardian ---- */
 
-enum { FD_TRACER, FD_HANDOVER, FD_LISTENER, N_FDS };
+enum { FD_TRACER, FD_LINE, FD_LISTENER, N_FDS };
+
+/* What is said on the line. */
+enum word { WORD_LISTENER, WORD_SERVE };
 
 static void close_others(const int fds[N_FDS])
 {
@@ -103,17 +107,45 @@ static void serve(struct guard_page *page)
 }
 
 /* For how long the log is kept counts from now. */
-static bool leave_log(const struct hybrid *h, bool handed_over)
+static bool leave_log(const struct hybrid *h)
 {
-	return h->file.path[0] && !handed_over && h->o.job->run &&
+	return h->file.path[0] && h->o.job->run &&
 	       utimensat(AT_FDCWD, h->file.path, NULL, 0) == 0;
 }
 
-static _Noreturn void guard(struct hybrid *h, int tracer)
+/* Until the tracer hands over, or (false) is dead.  What it said before is heard
+ * first.  The end of the line is not its death yet: the front has to see that first,
+ * or it would not know how a short command ended. */
+static bool await_word(bool *ret_listens)
 {
-	int fds[N_FDS] = { tracer, h->guardian.handover, h->listener };
-	struct pollfd wait[] = { { FD_TRACER, POLLIN, 0 },
-				 { FD_HANDOVER, POLLIN, 0 } };
+	struct pollfd wait[] = { { FD_LINE, POLLIN, 0 },
+				 { FD_TRACER, POLLIN, 0 } };
+	char word;
+	int fd;
+
+	for (;;) {
+		if (poll(wait, 2, -1) < 0)
+			continue;
+		if (!wait[0].revents)
+			return false;
+		if (fd_receive(FD_LINE, &word, 1, 0, &fd) != 1) {
+			wait[0] = (struct pollfd){ .fd = -1 };
+			continue;
+		}
+		if (word == WORD_SERVE)
+			return true;
+		if (fd >= 0 && fd != FD_LISTENER) {
+			(void)dup2(fd, FD_LISTENER);
+			(void)close(fd);
+		}
+		*ret_listens = fd >= 0;
+	}
+}
+
+static _Noreturn void guard(struct hybrid *h, int tracer, int line)
+{
+	int fds[N_FDS] = { tracer, line, -1 };
+	bool listens = false;
 	sigset_t all;
 	bool left;
 
@@ -124,11 +156,10 @@ static _Noreturn void guard(struct hybrid *h, int tracer)
 	(void)chdir("/");
 	if (!keep_only(fds))
 		_exit(1);
-	while (poll(wait, 2, -1) < 0 && errno == EINTR)
-		;
+	left = !await_word(&listens);
 	close_log(h);
-	left = leave_log(h, wait[1].revents & POLLIN);
-	if (hybrid_has_filter(h))
+	left = left && leave_log(h);
+	if (listens)
 		serve(h->guardian.page);
 	if (h->file.path[0] && !left)
 		(void)unlink(h->file.path);
@@ -137,7 +168,7 @@ static _Noreturn void guard(struct hybrid *h, int tracer)
 
 /* ---- in the tracer ---- */
 
-static int make(struct hybrid *h)
+static int make(struct hybrid *h, int line)
 {
 	int tracer = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	pid_t pid;
@@ -147,7 +178,7 @@ static int make(struct hybrid *h)
 	/* Not SIGCHLD: nobody who waits for children shall find it. */
 	pid = (pid_t)syscall(SYS_clone, END_SIGNAL, 0, 0, 0, 0);
 	if (pid == 0)
-		guard(h, tracer);
+		guard(h, tracer, line);
 	(void)close(tracer);
 	if (pid < 0)
 		return -errno;
@@ -157,10 +188,28 @@ static int make(struct hybrid *h)
 
 int guardian_start(struct hybrid *h)
 {
-	struct guardian *g = &h->guardian;
+	int line[2];
+	int r;
 
-	g->handover = eventfd(0, EFD_CLOEXEC);
-	return g->handover < 0 ? -errno : make(h);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line) < 0)
+		return -errno;
+	closep(&h->guardian.line);
+	h->guardian.line = line[0];
+	r = make(h, line[1]);
+	(void)close(line[1]);
+	return r;
+}
+
+static int say(const struct hybrid *h, enum word word, int fd)
+{
+	const char byte = (char)word;
+
+	return fd_send(h->guardian.line, &byte, 1, fd, 0);
+}
+
+int guardian_give_listener(const struct hybrid *h)
+{
+	return say(h, WORD_LISTENER, h->listener);
 }
 
 static bool has_ended(pid_t pid, int flags)
@@ -177,25 +226,25 @@ void guardian_check(struct hybrid *h)
 {
 	struct guardian *g = &h->guardian;
 
-	if (!g->pid || !has_ended(g->pid, WNOHANG))
+	if (!g->pid || g->dismissed || !has_ended(g->pid, WNOHANG))
 		return;
 	g->pid = 0;
-	(void)make(h);
+	if (guardian_start(h) == 0 && hybrid_has_filter(h))
+		(void)guardian_give_listener(h);
 }
 
 void guardian_hand_over(struct hybrid *h)
 {
-	uint64_t one = 1;
-
 	h->guardian.pid = 0; /* it lives as long as the processes do */
 	h->file.path[0] = '\0'; /* and removes the log */
-	(void)write(h->guardian.handover, &one, sizeof(one));
+	(void)say(h, WORD_SERVE, -1);
 }
 
 void guardian_dismiss(struct hybrid *h)
 {
 	if (h->guardian.pid)
 		(void)kill(h->guardian.pid, SIGKILL);
+	h->guardian.dismissed = true;
 }
 
 void guardian_stop(struct hybrid *h)
@@ -207,7 +256,6 @@ void guardian_stop(struct hybrid *h)
 		(void)has_ended(g->pid, 0);
 	}
 	g->pid = 0;
-	if (g->handover >= 0)
-		(void)close(g->handover);
-	g->handover = -1;
+	closep(&g->line);
+	g->line = -1;
 }

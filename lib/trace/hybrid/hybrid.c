@@ -182,12 +182,14 @@ static bool is_over(const struct hybrid *h)
 /* The kernel takes the filter from a process that ends a while before that has ended.
  * To ask again and again would keep it from getting there: it may wait for the CPU we
  * are on.  A signal ends the wait. */
-static void await_root(const struct hybrid *h)
+static void await_root(struct hybrid *h)
 {
 	siginfo_t info;
 
-	if (!h->root_gone && notify_is_over(h))
-		(void)waitid(P_PID, (id_t)h->o.root, &info, WEXITED | WNOWAIT);
+	if (h->root_gone || !notify_is_over(h))
+		return;
+	guardian_dismiss(h);
+	(void)waitid(P_PID, (id_t)h->o.root, &info, WEXITED | WNOWAIT);
 }
 
 static void follow(struct hybrid *h)
@@ -377,10 +379,36 @@ static int make_log(struct hybrid *h, bool filter, struct roar_error *err)
 	return h->envp ? 0 : error_set(err, -ENOMEM, "out of memory");
 }
 
+/* What takes the child some time, and us: both at once. */
+static int get_ready(struct hybrid *h, int line, struct roar_error *err)
+{
+	int r;
+
+	catch_signals(h->o.job->control); /* the guardian's end is one */
+	r = guardian_start(h);
+	inherited_find(&h->o.inherited);
+	if (line >= 0) {
+		h->listener = launch_listener(line);
+		if (h->listener < 0)
+			return error_set(err, h->listener,
+					 "seccomp user notification is refused "
+					 "here: %s",
+					 strerror(-h->listener));
+		if (r == 0)
+			r = notify_init(h);
+		if (r == 0)
+			r = guardian_give_listener(h);
+	}
+	return r < 0 ? error_set(err, r, "cannot watch the command: %s",
+				 strerror(-r)) :
+		       0;
+}
+
 static int launch(struct hybrid *h, bool filter, struct roar_error *err)
 {
 	struct filter_program program;
 	struct launch how = { .envp = h->envp };
+	int line = -1;
 	int r;
 
 	if (filter) {
@@ -389,23 +417,14 @@ static int launch(struct hybrid *h, bool filter, struct roar_error *err)
 		how.filter = &program.prog;
 		how.listens = true;
 	}
-	r = launch_child(h->o.job, &how, &h->o.root, &h->listener);
+	r = launch_child(h->o.job, &how, &h->o.root, &line);
 	if (r < 0)
-		return error_set(err, r,
-				 filter ? "seccomp user notification is "
-					  "refused here: %s" :
-					  "cannot make a process: %s",
+		return error_set(err, r, "cannot make a process: %s",
 				 strerror(-r));
-	catch_signals(h->o.job->control); /* the guardian's end is one */
-	r = filter ? notify_init(h) : 0;
-	if (r == 0)
-		r = guardian_start(h);
-	if (r < 0) {
+	r = get_ready(h, line, err);
+	if (r < 0)
 		launch_abort(h->o.job->control, h->o.root);
-		return error_set(err, r, "cannot watch the command: %s",
-				 strerror(-r));
-	}
-	return 0;
+	return r;
 }
 
 static int start(const struct tracer_ops *ops, const struct tracer_job *job,
@@ -418,7 +437,7 @@ static int start(const struct tracer_ops *ops, const struct tracer_job *job,
 	if (!h)
 		return error_set(err, -ENOMEM, "out of memory");
 	h->base.ops = ops;
-	h->listener = h->guardian.handover = h->bell = -1;
+	h->listener = h->guardian.line = h->bell = -1;
 	h->o.told = told_event;
 	page = mmap(NULL, sizeof(*h->guardian.page), PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);

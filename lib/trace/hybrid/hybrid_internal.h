@@ -94,7 +94,9 @@ struct guard_page {
 
 struct guardian {
 	pid_t pid; /* 0: none */
-	int handover; /* eventfd: raised, it serves although we live */
+	int line; /* to it: the listener, and the word that it serves from now on
+		   * although we live; -1: none */
+	bool dismissed; /* it has no more to do */
 	struct guard_page *page;
 };
 
@@ -325,7 +327,9 @@ void seize_release(struct hybrid *h);
 
 /* ---- guardian.c ---- */
 
+/* In two steps: it can be made while the command is on its way to the gate. */
 int guardian_start(struct hybrid *h);
+int guardian_give_listener(const struct hybrid *h);
 /* Makes a new one if it was killed. */
 void guardian_check(struct hybrid *h);
 /* From now on it serves; it removes the log at the end. */

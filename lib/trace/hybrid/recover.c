@@ -82,7 +82,7 @@ int hybrid_recover(const char *run, pid_t root,
 		return -ENOMEM;
 	h = &r->hybrid;
 	h->base.ops = &tracer_hybrid;
-	h->listener = h->guardian.handover = -1;
+	h->listener = h->guardian.line = -1;
 	h->o.told = told_event;
 	r->job = (struct tracer_job){ .sink = sink, .ctx = ctx };
 	result = observer_init(&h->o, &r->job);

@@ -737,6 +737,7 @@ static int attach(struct ptracer *p, struct roar_error *err)
 	if (r < 0)
 		return error_set(err, r, "cannot make a process: %s",
 				 strerror(-r));
+	inherited_find(&p->o.inherited);
 	if (ptrace(PTRACE_SEIZE, p->o.root, 0, OPTIONS) < 0) {
 		r = -errno;
 		launch_abort(p->o.job->control, p->o.root);
