@@ -75,8 +75,11 @@ class Bench:
         self.rows = []
         self.roar = os.path.abspath(args.roar)
         self.true = shutil.which("true")
-        # A version manager's shim would be measured instead of Python.
-        self.python = os.path.realpath(sys.executable)
+        # A version manager's shim would be measured instead of Python; that of
+        # a virtual environment is what makes its packages known.
+        self.python = sys.executable
+        if sys.prefix == sys.base_prefix:
+            self.python = os.path.realpath(sys.executable)
         self.work = tempfile.mkdtemp(prefix="roar-bench-", dir=args.work)
         self.n_dirs = 0
         self.outside = []
