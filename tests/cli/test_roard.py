@@ -166,6 +166,19 @@ def test_two_users_at_a_time_see_nothing_of_each_other(nobody, other):
         assert not [p for p in paths if p.startswith(theirs.base)]
 
 
+def test_nobody_can_have_all_rings(nobody, other):
+    """There are eight; two are for others."""
+    runs = [start_waiting(nobody)[0] for _ in range(6)]
+    nobody.sh("echo c >c")
+    job = nobody.last()
+    assert (job["tracer"], job["verdict"]) == ("hybrid", "complete")
+    other.sh("echo c >c")
+    assert other.last()["tracer"] == "ebpf"
+    for run in runs:
+        run.communicate(b"\n", timeout=30)
+        assert run.returncode == 5
+
+
 def test_many_runs_one_after_the_other(nobody):
     """More than there are rings: each gets one that nobody has seen."""
     for i in range(20):
