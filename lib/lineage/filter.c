@@ -177,6 +177,7 @@ static const struct part hidden[] = {
 	{ ".cache/pip", FILTER_LIBRARY_CACHES }, /* wheels */
 	{ ".cache/pre-commit", FILTER_LIBRARY_CACHES }, /* tools */
 	{ ".cache/pypoetry", FILTER_LIBRARY_CACHES }, /* wheels */
+	{ ".cache/roar", FILTER_LIBRARY_CACHES }, /* which tracers work */
 	{ ".cache/sccache", FILTER_LIBRARY_CACHES }, /* builds */
 	{ ".cache/thumbnails", FILTER_LIBRARY_CACHES }, /* pictures */
 	{ ".cache/tvm", FILTER_LIBRARY_CACHES }, /* kernels */

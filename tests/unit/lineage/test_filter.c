@@ -217,6 +217,7 @@ static void caches_of_libraries_are_taken(void **state)
 	(void)state;
 	both("/home/u/.cache/matplotlib/fontlist.json", FILTER_LIBRARY_CACHES);
 	both("/home/u/.cache/pip/x", FILTER_LIBRARY_CACHES);
+	both("/home/u/.cache/roar/tracers", FILTER_LIBRARY_CACHES);
 	both("/home/u/.cache/mesa_shader_cache_db/x", FILTER_LIBRARY_CACHES);
 	both("/home/u/.nv/ComputeCache/x", FILTER_LIBRARY_CACHES);
 	both("/root/.cupy/kernel_cache/x", FILTER_LIBRARY_CACHES);
