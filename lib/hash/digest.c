@@ -14,6 +14,10 @@ static const struct algo {
 	[DIGEST_SHA256] = { "sha256", 32, offsetof(struct digests, sha256) },
 	[DIGEST_SHA512] = { "sha512", 64, offsetof(struct digests, sha512) },
 	[DIGEST_MD5] = { "md5", 16, offsetof(struct digests, md5) },
+	[DIGEST_CRC64NVME] = { "crc64nvme", 8,
+			       offsetof(struct digests, crc64nvme) },
+	[DIGEST_GIT_BLOB] = { "git-blob", 20,
+			      offsetof(struct digests, git_blob) },
 };
 
 const char *digest_algo_name(enum digest_algo algo)

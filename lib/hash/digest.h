@@ -8,11 +8,14 @@
 
 enum { DIGEST_MAX = 64, BLAKE3_LEN = 32 };
 
+/* The numbers are kept in files (digest_cache.h): new ones go to the end. */
 enum digest_algo {
 	DIGEST_BLAKE3, /* always taken: the identity of content */
 	DIGEST_SHA256,
 	DIGEST_SHA512,
 	DIGEST_MD5,
+	DIGEST_CRC64NVME, /* of S3; big-endian; finds accidents only */
+	DIGEST_GIT_BLOB, /* what `git hash-object --no-filters` prints */
 	DIGEST_ALGO_END,
 };
 
@@ -27,6 +30,8 @@ struct digests {
 	uint8_t sha256[32];
 	uint8_t sha512[64];
 	uint8_t md5[16];
+	uint8_t crc64nvme[8];
+	uint8_t git_blob[20];
 };
 
 /* "blake3", "sha256", ... */

@@ -14,7 +14,7 @@ static int run_pass(struct file_pass *p, digest_set want,
 		    _Atomic uint64_t *n_bytes, const atomic_bool *stop,
 		    struct file_hash *ret)
 {
-	int r = file_pass_start(p, want);
+	int r = file_pass_start(p, want | DIGEST_SET_BLAKE3);
 
 	if (r < 0)
 		return r;
@@ -51,7 +51,7 @@ int digest_buffer(const void *data, size_t len, digest_set want,
 	int r;
 
 	multihash_init(&m);
-	r = multihash_start(&m, want);
+	r = multihash_start(&m, want | DIGEST_SET_BLAKE3, len);
 	if (r == 0) {
 		multihash_update(&m, data, len);
 		r = multihash_final(&m, ret);

@@ -1,7 +1,7 @@
 /* file_hash.h - the digests of one file, with proof that it held still.
  *
  * The file is read once, streaming, and all wanted digests are taken in that
- * pass.  Its stamp is taken before the first read and after the last; when they
+ * pass; BLAKE3 always is.  Its stamp is taken before the first read and after the last; when they
  * differ the file changed meanwhile and is read again, a few times at most.  A
  * file larger than its own stamp (it grows) counts as changed.  What stamps do
  * not show cannot be noticed: stores through a shared mapping into pages that

@@ -105,7 +105,7 @@ static int open_path(struct file_pass *p)
 
 int file_pass_start(struct file_pass *p, digest_set want)
 {
-	int r = multihash_start(&p->hash, want);
+	int r = multihash_start(&p->hash, want, p->stamp.size);
 
 	if (r < 0)
 		return r;
@@ -153,7 +153,7 @@ static int settle(struct file_pass *p, struct file_hash *ret)
 	p->stamp = stamp;
 	p->taken_ns = taken_ns;
 	p->offset = 0;
-	r = multihash_start(&p->hash, p->hash.want);
+	r = multihash_start(&p->hash, p->hash.want, stamp.size);
 	return r < 0 ? r : 1;
 }
 

@@ -299,7 +299,7 @@ void query_digests(struct query *q, bool blake3, const struct digests *d)
 {
 	int first = blake3 ? DIGEST_BLAKE3 : DIGEST_SHA256;
 
-	for (int i = first; i < DIGEST_ALGO_END; i++)
+	for (int i = first; i < STORE_DIGEST_END; i++)
 		query_blob(q, digests_get(d, i), digest_algo_len(i));
 }
 
@@ -402,7 +402,7 @@ void column_digests(struct query *q, bool blake3, struct digests *ret)
 {
 	int first = blake3 ? DIGEST_BLAKE3 : DIGEST_SHA256;
 
-	for (int i = first; i < DIGEST_ALGO_END; i++)
+	for (int i = first; i < STORE_DIGEST_END; i++)
 		if (column_blob(q, digests_slot(ret, i), digest_algo_len(i)))
 			ret->have |= (digest_set)1 << i;
 }

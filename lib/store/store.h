@@ -30,6 +30,13 @@ struct pool;
 struct store;
 struct tag;
 
+/* Digests that have a column: BLAKE3 to MD5.  Others are not kept, and `run
+ * --hash` does not offer them. */
+enum {
+	STORE_DIGEST_END = DIGEST_MD5 + 1,
+	STORE_DIGESTS = (1 << STORE_DIGEST_END) - 1,
+};
+
 enum store_flags {
 	STORE_CREATE = 1 << 0, /* make the database when it is missing */
 	STORE_READONLY = 1 << 1, /* never write, not even a migration */

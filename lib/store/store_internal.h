@@ -150,7 +150,7 @@ void column_str(struct query *q, struct str *out); /* appends */
 /* Fills `bytes` when the column holds exactly `len` bytes. */
 bool column_blob(struct query *q, void *bytes, size_t len);
 
-/* sha256, sha512 and md5, or with BLAKE3 before them. */
+/* sha256, sha512 and md5, or with BLAKE3 before them: those of STORE_DIGESTS. */
 void column_digests(struct query *q, bool blake3, struct digests *ret);
 void query_digests(struct query *q, bool blake3, const struct digests *d);
 

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cache_dir.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/str.h"
@@ -31,31 +32,16 @@ enum {
 
 /* ---- where, and for whom ---- */
 
-/* The folder, made when `create`.  Under sudo HOME may be another user's: nothing
- * of ours is put there.  A descriptor or a negative errno. */
+/* The folder, made when `create`.  A descriptor or a negative errno. */
 static int open_folder(bool create)
 {
 	CLEANUP(str_release) struct str dir = STR_INIT;
 	CLEANUP(closep) int fd = -1;
-	const char *base = getenv("XDG_CACHE_HOME");
-	const char *home = getenv("HOME");
 	struct stat st;
+	int r = cache_dir_find(&dir, create);
 
-	if (base && base[0] == '/')
-		str_adds(&dir, base);
-	else if (home && home[0] == '/')
-		str_addf(&dir, "%s/.cache", home);
-	else
-		return -ENOENT;
-	if (str_error(&dir) < 0)
-		return -ENOMEM;
-	if (create)
-		(void)mkdir(dir.data, 0700);
-	str_adds(&dir, "/roar");
-	if (str_error(&dir) < 0)
-		return -ENOMEM;
-	if (create)
-		(void)mkdir(dir.data, 0700);
+	if (r < 0)
+		return r;
 	fd = open(dir.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;

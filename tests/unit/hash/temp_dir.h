@@ -22,16 +22,32 @@ struct temp_dir {
 	int fd;
 };
 
-static inline int temp_dir_make(void **state)
+static inline int temp_dir_make_in(void **state, const char *where)
 {
 	struct temp_dir *dir = calloc(1, sizeof(*dir));
 
-	strcpy(dir->path, "/tmp/test-hash.XXXXXX");
-	if (!mkdtemp(dir->path))
+	(void)snprintf(dir->path, sizeof(dir->path), "%s/test-hash.XXXXXX",
+		       where);
+	if (!mkdtemp(dir->path)) {
+		free(dir);
 		return -1;
+	}
 	dir->fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	*state = dir;
 	return dir->fd < 0 ? -1 : 0;
+}
+
+static inline int temp_dir_make(void **state)
+{
+	return temp_dir_make_in(state, "/tmp");
+}
+
+/* For many names, which take a disk many seconds: in memory if there is a place. */
+static inline int temp_dir_make_large(void **state)
+{
+	if (temp_dir_make_in(state, "/dev/shm") == 0)
+		return 0;
+	return temp_dir_make(state);
 }
 
 static inline int temp_dir_remove(void **state)
@@ -64,5 +80,7 @@ static inline void write_pattern(struct temp_dir *dir, const char *name,
 
 #define DIR_TEST(f) \
 	cmocka_unit_test_setup_teardown(f, temp_dir_make, temp_dir_remove)
+#define LARGE_DIR_TEST(f) \
+	cmocka_unit_test_setup_teardown(f, temp_dir_make_large, temp_dir_remove)
 
 #endif

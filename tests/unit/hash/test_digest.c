@@ -35,10 +35,15 @@ static void slots_have_the_size_of_their_digest(void **state)
 	assert_int_equal(digest_algo_len(DIGEST_SHA256), sizeof(d.sha256));
 	assert_int_equal(digest_algo_len(DIGEST_SHA512), sizeof(d.sha512));
 	assert_int_equal(digest_algo_len(DIGEST_MD5), sizeof(d.md5));
+	assert_int_equal(digest_algo_len(DIGEST_CRC64NVME),
+			 sizeof(d.crc64nvme));
+	assert_int_equal(digest_algo_len(DIGEST_GIT_BLOB), sizeof(d.git_blob));
 	assert_ptr_equal(digests_slot(&d, DIGEST_BLAKE3), d.blake3);
 	assert_ptr_equal(digests_slot(&d, DIGEST_SHA256), d.sha256);
 	assert_ptr_equal(digests_slot(&d, DIGEST_SHA512), d.sha512);
 	assert_ptr_equal(digests_slot(&d, DIGEST_MD5), d.md5);
+	assert_ptr_equal(digests_slot(&d, DIGEST_CRC64NVME), d.crc64nvme);
+	assert_ptr_equal(digests_slot(&d, DIGEST_GIT_BLOB), d.git_blob);
 }
 
 static void get_returns_null_for_a_digest_not_taken(void **state)

@@ -283,7 +283,7 @@ static int hash_with_change(struct temp_dir *dir,
 	assert_int_equal(r, 0);
 	(void)usleep(20000); /* the change gets a time stamp of its own */
 	change(dir);
-	r = file_pass_start(p, 0);
+	r = file_pass_start(p, ALL);
 	if (r < 0)
 		return r;
 	while ((r = file_pass_step(p, NULL, ret)) > 0)

@@ -12,55 +12,36 @@
 #include <cmocka.h>
 
 #include "alloc_fail.h"
+#include "blake3_vectors.h"
 #include "hash/file_hash.h"
 #include "hash/multihash.h"
 
 enum { ALL = (1 << DIGEST_ALGO_END) - 1 };
 
-/* BLAKE3's test vectors: the input is 0, 1, ... 250, 0, 1, ... */
-static const struct {
-	size_t len;
-	const char *hex;
-} blake3_vectors[] = {
-	{ 0, "af1349b9f5f9a1a6a0404dea36dcc949"
-	     "9bcb25c9adc112b7cc9a93cae41f3262" },
-	{ 1, "2d3adedff11b61f14c886e35afa03673"
-	     "6dcd87a74d27b5c1510225d0f592e213" },
-	{ 1023, "10108970eeda3eb932baac1428c7a216"
-		"3b0e924c9a9e25b35bba72b28f70bd11" },
-	{ 1024, "42214739f095a406f3fc83deb889744a"
-		"c00df831c10daa55189b5d121c855af7" },
-	{ 1025, "d00278ae47eb27b34faecf67b4fe263f"
-		"82d5412916c1ffd97c8cb7fb814b8444" },
-	{ 2048, "e776b6028c7cd22a4d0ba182a8bf6220"
-		"5d2ef576467e838ed6f2529b85fba24a" },
-	{ 8192, "aae792484c8efe4f19e2ca7d371d8c46"
-		"7ffb10748d8a5a1ae579948f718a2a63" },
-	{ 102400, "bc3e3d41a1146b069abffad3c0d44860"
-		  "cf664390afce4d9661f7902e7943e085" },
-};
-
-/* FIPS 180-4 and RFC 1321. */
+/* FIPS 180-4, RFC 1321, `git hash-object`; CRC-64/NVME by its definition. */
 static const struct {
 	const char *text;
 	size_t times;
-	const char *sha256, *sha512, *md5;
+	const char *sha256, *sha512, *md5, *crc64nvme, *git_blob;
 } evp_vectors[] = {
 	{ "", 1,
 	  "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
 	  "cf83e1357eefb8bdf1542850d66d8007d620e4050b5715dc83f4a921d36ce9ce"
 	  "47d0d13c5d85f2b0ff8318d2877eec2f63b931bd47417a81a538327af927da3e",
-	  "d41d8cd98f00b204e9800998ecf8427e" },
+	  "d41d8cd98f00b204e9800998ecf8427e", "0000000000000000",
+	  "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391" },
 	{ "abc", 1,
 	  "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
 	  "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a"
 	  "2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f",
-	  "900150983cd24fb0d6963f7d28e17f72" },
+	  "900150983cd24fb0d6963f7d28e17f72", "05e5cabb3fc1faeb",
+	  "f2ba8f84ab5c1bce84a7b441cb1959cfc7093b7f" },
 	{ "a", 1000000,
 	  "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0",
 	  "e718483d0ce769644e2e42c7bc15b4638e1f98b13b2044285632a803afa973eb"
 	  "de0ff244877ea60a4cb0432ce577c31beb009c5c2c49aa2e4eadb217ad8cc09b",
-	  "7707d6ae4e027c70eea2a935c2296f21" },
+	  "7707d6ae4e027c70eea2a935c2296f21", "38b0ef50419e0b4c",
+	  "de1fbf0c2f34f67f01f355f31ed0cf7319643c5e" },
 };
 
 static void assert_digest(const struct digests *d, enum digest_algo algo,
@@ -80,13 +61,11 @@ static uint32_t random_next(uint32_t *seed)
 
 static void blake3_agrees_with_its_published_vectors(void **state)
 {
-	uint8_t *input = malloc(102400);
+	uint8_t *input = malloc(VECTOR_MAX);
 
 	(void)state;
-	for (size_t i = 0; i < 102400; i++)
-		input[i] = (uint8_t)(i % 251);
-	for (size_t i = 0; i < sizeof(blake3_vectors) / sizeof(*blake3_vectors);
-	     i++) {
+	vector_input(input, VECTOR_MAX);
+	for (int i = 0; i < N_VECTORS; i++) {
 		struct digests d;
 
 		assert_int_equal(
@@ -107,7 +86,11 @@ static void the_others_agree_with_their_published_vectors(void **state)
 	     i++) {
 		struct digests d;
 
-		assert_int_equal(multihash_start(&m, ALL), 0);
+		assert_int_equal(
+			multihash_start(&m, ALL,
+					evp_vectors[i].times *
+						strlen(evp_vectors[i].text)),
+			0);
 		for (size_t n = 0; n < evp_vectors[i].times; n++)
 			multihash_update(&m, evp_vectors[i].text,
 					 strlen(evp_vectors[i].text));
@@ -116,6 +99,8 @@ static void the_others_agree_with_their_published_vectors(void **state)
 		assert_digest(&d, DIGEST_SHA256, evp_vectors[i].sha256);
 		assert_digest(&d, DIGEST_SHA512, evp_vectors[i].sha512);
 		assert_digest(&d, DIGEST_MD5, evp_vectors[i].md5);
+		assert_digest(&d, DIGEST_CRC64NVME, evp_vectors[i].crc64nvme);
+		assert_digest(&d, DIGEST_GIT_BLOB, evp_vectors[i].git_blob);
 	}
 	multihash_release(&m);
 }
@@ -126,7 +111,7 @@ static void slow_digests(const uint8_t *data, size_t len, struct digests *ret)
 	struct multihash m;
 
 	multihash_init(&m);
-	assert_int_equal(multihash_start(&m, ALL), 0);
+	assert_int_equal(multihash_start(&m, ALL, len), 0);
 	for (size_t i = 0; i < len; i++)
 		multihash_update(&m, data + i, 1);
 	assert_int_equal(multihash_final(&m, ret), 0);
@@ -187,13 +172,49 @@ static void a_started_message_forgets_the_one_before(void **state)
 
 	(void)state;
 	multihash_init(&m);
-	assert_int_equal(multihash_start(&m, ALL), 0);
+	assert_int_equal(multihash_start(&m, ALL, 7), 0);
 	multihash_update(&m, "garbage", 7);
-	assert_int_equal(multihash_start(&m, ALL), 0);
+	assert_int_equal(multihash_start(&m, ALL, 3), 0);
 	multihash_update(&m, "abc", 3);
 	assert_int_equal(multihash_final(&m, &d), 0);
 	assert_digest(&d, DIGEST_MD5, evp_vectors[1].md5);
 	assert_digest(&d, DIGEST_SHA256, evp_vectors[1].sha256);
+	multihash_release(&m);
+}
+
+static void a_git_blob_of_another_size_than_announced_is_stale(void **state)
+{
+	digest_set want = 1 << DIGEST_GIT_BLOB;
+	struct digests d = { .have = 42 };
+	struct multihash m;
+
+	(void)state;
+	multihash_init(&m);
+	for (uint64_t size = 2; size <= 4; size += 2) {
+		assert_int_equal(multihash_start(&m, want, size), 0);
+		multihash_update(&m, "abc", 3);
+		assert_int_equal(multihash_final(&m, &d), -ESTALE);
+		assert_int_equal(d.have, 42);
+	}
+	assert_int_equal(multihash_start(&m, want, 3), 0);
+	multihash_update(&m, "abc", 3);
+	assert_int_equal(multihash_final(&m, &d), 0);
+	assert_digest(&d, DIGEST_GIT_BLOB, evp_vectors[1].git_blob);
+	multihash_release(&m);
+}
+
+static void other_digests_need_no_announced_size(void **state)
+{
+	struct digests d;
+	struct multihash m;
+
+	(void)state;
+	multihash_init(&m);
+	assert_int_equal(multihash_start(&m, ALL & ~(1 << DIGEST_GIT_BLOB), 0),
+			 0);
+	multihash_update(&m, "abc", 3);
+	assert_int_equal(multihash_final(&m, &d), 0);
+	assert_digest(&d, DIGEST_CRC64NVME, evp_vectors[1].crc64nvme);
 	multihash_release(&m);
 }
 
@@ -228,6 +249,9 @@ int main(void)
 		cmocka_unit_test(blake3_is_taken_whatever_is_wanted),
 		cmocka_unit_test(an_unknown_algorithm_is_refused),
 		cmocka_unit_test(a_started_message_forgets_the_one_before),
+		cmocka_unit_test(
+			a_git_blob_of_another_size_than_announced_is_stale),
+		cmocka_unit_test(other_digests_need_no_announced_size),
 		cmocka_unit_test(
 			without_memory_there_is_an_error_or_the_right_digest),
 	};

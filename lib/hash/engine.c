@@ -1,0 +1,326 @@
+/* engine.c - see engine.h */
+#include "hash/engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/vec.h"
+#include "hash/engine_internal.h"
+#include "hash/file_pass.h"
+
+enum { MAX_THREADS = 256, DEFAULT_MEMORY = 64 * 1024 * 1024 };
+
+/* ---- what every file needs ---- */
+
+static bool is_same(const struct digests *a, const struct digests *b,
+		    digest_set want)
+{
+	for (int i = 0; i < DIGEST_ALGO_END; i++)
+		if (want & 1u << i &&
+		    memcmp(digests_get(a, i), digests_get(b, i),
+			   digest_algo_len(i)) != 0)
+			return false;
+	return true;
+}
+
+/* The stamp says that the content is the same, so the digests have to be. */
+static void audit(const struct engine_options *o, struct engine_file *file)
+{
+	const struct file_hash *hash = &file->hash;
+	struct digests known;
+
+	if (!o->audit || stamp_is_racy(&hash->stamp, hash->taken_ns) ||
+	    !digest_cache_get(o->cache, &hash->stamp, o->want, &known))
+		return;
+	file->denied = !is_same(&known, &hash->digests, o->want);
+	if (file->denied)
+		(void)digest_cache_forget(o->cache, &hash->stamp);
+}
+
+/* A stamp that will not show a later change must not be remembered. */
+static void remember(struct engine_worker *w, const struct engine_file *file)
+{
+	const struct file_hash *hash = &file->hash;
+	struct digest_cache *cache = w->engine->options->cache;
+
+	if (!stamp_is_racy(&hash->stamp, hash->taken_ns) &&
+	    file_is_still(&w->still, file->path, &hash->stamp, hash->taken_ns))
+		(void)digest_cache_put(cache, &hash->stamp, hash->taken_ns,
+				       &hash->digests);
+}
+
+void engine_publish(struct engine_worker *w, struct engine_file *file,
+		    int result)
+{
+	file->result = result;
+	if (result == 0 && !file->cached && w->engine->options->cache) {
+		audit(w->engine->options, file);
+		remember(w, file);
+	}
+	atomic_store_explicit(&file->done, true, memory_order_release);
+	atomic_fetch_add(&w->engine->n_done, 1);
+}
+
+static void look_around(struct engine *e)
+{
+	int64_t now = clock_mono_ns();
+	struct engine_progress p = {
+		.n_done = atomic_load(&e->n_done),
+		.bytes_read = atomic_load(&e->bytes_read),
+	};
+
+	if (!e->options->look || now < e->look_ns)
+		return;
+	e->look_ns = now + LOOK_MS * INT64_C(1000000);
+	if (e->options->look(e->options->ctx, &p))
+		atomic_store(&e->ending, true);
+}
+
+bool engine_goes_on(struct engine *e)
+{
+	if (pthread_equal(pthread_self(), e->caller))
+		look_around(e);
+	return !atomic_load_explicit(&e->ending, memory_order_relaxed);
+}
+
+/* ---- one file ---- */
+
+static bool is_known(struct engine_worker *w, struct engine_file *file,
+		     const struct file_pass *pass)
+{
+	const struct engine_options *o = w->engine->options;
+
+	if (!o->cache || o->audit ||
+	    stamp_is_racy(&pass->stamp, pass->taken_ns) ||
+	    !digest_cache_get(o->cache, &pass->stamp, o->want,
+			      &file->hash.digests))
+		return false;
+	file->cached = true;
+	file->hash.stamp = pass->stamp;
+	file->hash.taken_ns = pass->taken_ns;
+	return true;
+}
+
+/* In pieces, as many times as it takes until the file holds still. */
+static int medium_hash(struct engine *e, struct file_pass *pass,
+		       struct engine_file *file)
+{
+	int r = file_pass_start(pass, e->options->want);
+
+	if (r < 0)
+		return r;
+	do {
+		r = engine_goes_on(e) ?
+			    file_pass_step(pass, &e->bytes_read, &file->hash) :
+			    -ECANCELED;
+	} while (r > 0);
+	file_pass_end(pass);
+	return r;
+}
+
+static bool leave_for_all(struct engine *e, const struct engine_file *file)
+{
+	size_t *slot;
+
+	(void)pthread_mutex_lock(&e->lock);
+	slot = VEC_PUSH(e->shared, e->n_shared, e->cap_shared);
+	if (slot)
+		*slot = (size_t)(file - e->files);
+	(void)pthread_mutex_unlock(&e->lock);
+	return slot != NULL;
+}
+
+static void hash_looked_at(struct engine_worker *w, struct file_pass *pass,
+			   struct engine_file *file)
+{
+	struct engine *e = w->engine;
+	uint64_t size = pass->stamp.size;
+
+	if (size <= SMALL_BYTES && e->options->want == DIGEST_SET_BLAKE3 &&
+	    small_add(w, file, &pass->stamp, pass->taken_ns))
+		return;
+	if (size < LARGE_BYTES) {
+		engine_publish(w, file, medium_hash(e, pass, file));
+		return;
+	}
+	file->hash.stamp = pass->stamp;
+	file->hash.taken_ns = pass->taken_ns;
+	if (size >= e->shared_bytes && leave_for_all(e, file))
+		return;
+	engine_publish(w, file,
+		       large_hash(e, file, 1, e->memory / e->n_threads));
+}
+
+static void hash_one(struct engine_worker *w, struct file_pass *pass,
+		     struct engine_file *file)
+{
+	int r = engine_goes_on(w->engine) ? 0 : -ECANCELED;
+
+	file->hash = (struct file_hash){ 0 };
+	file->cached = file->denied = false;
+	if (r == 0)
+		r = file_pass_look(pass, AT_FDCWD, file->path);
+	if (r < 0 || is_known(w, file, pass))
+		engine_publish(w, file, r);
+	else
+		hash_looked_at(w, pass, file);
+}
+
+/* ---- threads ---- */
+
+static void work(struct engine_worker *w)
+{
+	struct engine *e = w->engine;
+	struct file_pass *pass = file_pass_local();
+	size_t first;
+
+	while ((first = atomic_fetch_add(&e->next, e->share)) < e->n) {
+		size_t end = first + e->share;
+
+		for (size_t i = first; i < end && i < e->n; i++) {
+			if (!e->files[i].path)
+				atomic_store(&e->files[i].done, true);
+			else if (pass)
+				hash_one(w, pass, &e->files[i]);
+			else
+				engine_publish(w, &e->files[i], -ENOMEM);
+		}
+		small_flush(w);
+	}
+}
+
+static void *worker_main(void *arg)
+{
+	/* Refused: then it waits for the others now and then. */
+	(void)unshare(CLONE_FILES);
+	(void)pthread_setname_np(pthread_self(), "roar-hash");
+	work(arg);
+	return NULL;
+}
+
+/* Those that were left, one after the other, with all threads. */
+static void hash_shared(struct engine_worker *w)
+{
+	struct engine *e = w->engine;
+
+	for (size_t i = 0; i < e->n_shared; i++) {
+		struct engine_file *file = &e->files[e->shared[i]];
+
+		engine_publish(w, file,
+			       engine_goes_on(e) ?
+				       large_hash(e, file, e->n_threads,
+						  e->memory) :
+				       -ECANCELED);
+	}
+}
+
+/* The calling thread is the first worker.  Others that cannot be made are not
+ * missed. */
+static void run(struct engine *e, struct engine_worker **workers)
+{
+	sigset_t all, old;
+	unsigned n = 1;
+
+	sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
+	while (n < e->n_threads && workers[n] &&
+	       pthread_create(&workers[n]->thread, NULL, worker_main,
+			      workers[n]) == 0)
+		n++;
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	work(workers[0]);
+	while (n > 1)
+		(void)pthread_join(workers[--n]->thread, NULL);
+	hash_shared(workers[0]);
+}
+
+static unsigned count_cpus(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		n = CPU_COUNT(&set);
+	return n < 1 ? 1 : (unsigned)n;
+}
+
+/* No more than there is work for. */
+static void make_workers(struct engine *e, struct engine_worker **workers)
+{
+	size_t n_shares = (e->n + e->share - 1) / e->share;
+
+	for (unsigned i = 0; i < e->n_threads && (i == 0 || i < n_shares);
+	     i++) {
+		workers[i] = malloc(sizeof(*workers[i]));
+		if (!workers[i])
+			return;
+		workers[i]->engine = e;
+		workers[i]->still = (struct still){ 0 };
+		workers[i]->n_small = 0;
+	}
+}
+
+/* So many that the lanes are full, so few that nobody is left with much when the others
+ * have ended: the files may be large. */
+static size_t choose_share(const struct engine *e)
+{
+	enum { SHARES = 16 }; /* for each thread */
+	size_t share = e->n / ((size_t)e->n_threads * SHARES);
+
+	return share < 1 ? 1 : share > ENGINE_BATCH ? ENGINE_BATCH : share;
+}
+
+static void prepare(struct engine *e)
+{
+	const struct engine_options *o = e->options;
+
+	e->n_threads = o->n_threads ? o->n_threads : count_cpus();
+	if (e->n_threads > MAX_THREADS)
+		e->n_threads = MAX_THREADS;
+	e->memory = o->memory ? o->memory : DEFAULT_MEMORY;
+	e->share = choose_share(e);
+	/* Alone, or with few others, a file is for all. */
+	if (e->n_threads == 1)
+		e->shared_bytes = UINT64_MAX;
+	else
+		e->shared_bytes = e->n < 2 * (size_t)e->n_threads ?
+					  LARGE_BYTES :
+					  HUGE_BYTES;
+	e->caller = pthread_self();
+	e->look_ns = clock_mono_ns() + LOOK_MS * INT64_C(1000000);
+	(void)pthread_mutex_init(&e->lock, NULL);
+}
+
+int engine_run(struct engine_file *files, size_t n,
+	       const struct engine_options *options)
+{
+	struct engine_worker *workers[MAX_THREADS] = { NULL };
+	struct engine e = { .options = options, .files = files, .n = n };
+	sigset_t leases, old;
+	int r = 0;
+
+	if (!options->want || options->want >> DIGEST_ALGO_END)
+		return -EINVAL;
+	prepare(&e);
+	make_workers(&e, workers);
+	/* file_is_still() asks for that. */
+	sigemptyset(&leases);
+	sigaddset(&leases, SIGIO);
+	(void)pthread_sigmask(SIG_BLOCK, &leases, &old);
+	if (workers[0])
+		run(&e, workers);
+	else
+		r = -ENOMEM;
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	for (unsigned i = 0; i < e.n_threads; i++)
+		free(workers[i]);
+	free(e.shared);
+	(void)pthread_mutex_destroy(&e.lock);
+	return r;
+}

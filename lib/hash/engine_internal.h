@@ -1,0 +1,78 @@
+/* engine_internal.h - what the files of the engine share.
+ *
+ * engine.c deals the files out, engine_small.c hashes small ones, engine_large.c
+ * large ones. */
+#ifndef ROAR_HASH_ENGINE_INTERNAL_H
+#define ROAR_HASH_ENGINE_INTERNAL_H
+
+#include <pthread.h>
+
+#include "hash/b3.h"
+#include "hash/engine.h"
+#include "hash/still.h"
+
+enum {
+	ENGINE_BATCH = 16, /* the lanes of AVX-512 */
+	SMALL_BYTES = 16 * 1024, /* see b3_hash_batch() */
+	LARGE_BYTES = 2 * 1024 * 1024, /* below, threads do not pay */
+	HUGE_BYTES = 128 * 1024 * 1024, /* one for all threads, in any case */
+	LOOK_MS = 100,
+};
+
+struct engine {
+	const struct engine_options *options;
+	struct engine_file *files;
+	size_t n;
+	unsigned n_threads;
+	size_t memory;
+	size_t share; /* files a thread takes at a time */
+	uint64_t shared_bytes; /* files from here on are for all threads */
+	pthread_t caller;
+	int64_t look_ns; /* monotonic: the caller's next look */
+
+	/* All threads: */
+	_Atomic size_t next; /* to be dealt out */
+	atomic_bool ending;
+	_Atomic uint64_t n_done;
+	_Atomic uint64_t bytes_read;
+	pthread_mutex_t lock; /* protects the rest */
+	size_t *shared; /* indices of files that wait for all threads */
+	size_t n_shared, cap_shared;
+};
+
+/* A file that was looked at and is small. */
+struct small {
+	struct engine_file *file;
+	struct stamp stamp;
+	int64_t taken_ns;
+	size_t len;
+};
+
+struct engine_worker {
+	struct engine *engine;
+	pthread_t thread;
+	struct still still;
+	unsigned n_small;
+	struct small small[ENGINE_BATCH];
+	uint8_t data[ENGINE_BATCH][SMALL_BYTES + 64]; /* of the small ones */
+};
+
+/* The file is done: -errno, or what is in file->hash, which goes into the cache. */
+void engine_publish(struct engine_worker *w, struct engine_file *file,
+		    int result);
+
+/* Shall it go on?  On the caller's thread this is where it looks around. */
+bool engine_goes_on(struct engine *e);
+
+/* Reads one small file into the next place; false: it did not hold still, or is not
+ * to be read, and another has to see to it. */
+bool small_add(struct engine_worker *w, struct engine_file *file,
+	       const struct stamp *stamp, int64_t taken_ns);
+/* Hashes those that were read. */
+void small_flush(struct engine_worker *w);
+
+/* One large file, of which stamp and time are in file->hash.  0 or a negative errno. */
+int large_hash(struct engine *e, struct engine_file *file, unsigned n_threads,
+	       size_t memory);
+
+#endif

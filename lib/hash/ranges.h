@@ -1,0 +1,95 @@
+/* ranges.h - the content of a file at the speed of its device.
+ *
+ * A regular file is cut into leaves: aligned blocks of one size, the last one
+ * shorter.  Each leaf is handed to a sink exactly once, from several threads at
+ * a time.  How a leaf is read depends on where it is:
+ *
+ *	a hole			not at all: one block of zeros serves all
+ *	in the page cache	by pread(2), which is a copy in memory
+ *	on a disk		past the page cache, many reads under way
+ *
+ * Reading leaves the page cache as it was: what was not in it before is not in it
+ * afterwards, and what was is never dropped.  That is known to the page for the
+ * owner of the file, for root and for those who may write it; the kernel tells
+ * nobody else.  For them content that can only be read through the cache stays
+ * there, and so it does when there is no descriptor to spare.  A read that fails
+ * may leave a few leaves behind that were asked for ahead.
+ *
+ * Files are not mapped: a mapping of a file that another process truncates raises
+ * SIGBUS, and this code lives in processes whose signals belong to others.
+ *
+ * Memory is bounded by the options, not by the file.  One call is independent of
+ * others in the same process. */
+#ifndef ROAR_HASH_RANGES_H
+#define ROAR_HASH_RANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	RANGES_LEAF = 1024 * 1024, /* the default */
+	RANGES_LEAF_MAX = 16 * 1024 * 1024,
+};
+
+/* How the leaves are read that are neither holes nor in the page cache.  A way
+ * that is not to be had gives way to the next:
+ *
+ *	URING -> DIRECT -> BUFFERED */
+enum ranges_way {
+	RANGES_AUTO, /* the best for this file, here and now */
+	RANGES_URING, /* O_DIRECT, a queue of reads for each thread */
+	RANGES_DIRECT, /* O_DIRECT, one read at a time for each thread */
+	RANGES_BUFFERED, /* through the page cache, dropped behind us */
+	RANGES_SEQUENTIAL, /* the same, one reader from the first byte to the
+			    * last, the next leaves asked for ahead */
+	RANGES_WAY_END,
+};
+
+/* What was done, for tests and benchmarks. */
+struct ranges_report {
+	enum ranges_way way;
+	unsigned n_workers;
+	uint64_t bytes_direct; /* read past the page cache */
+	uint64_t bytes_buffered; /* read through it */
+	uint64_t bytes_hole; /* not read */
+};
+
+struct ranges_options {
+	size_t leaf; /* bytes, a power of two from a page to RANGES_LEAF_MAX; 0:
+		      * RANGES_LEAF */
+	size_t memory; /* bytes for buffers, of which there is at least one;
+			* 0: 64 MiB */
+	unsigned n_threads; /* the caller's included; 0: one per CPU, at most 8 */
+	bool in_order; /* one leaf after the other from the first byte on; the
+			* sink is never inside twice */
+	enum ranges_way way; /* where to begin in the list above */
+	/* Asked before each leaf, from any of the threads; may be NULL. */
+	bool (*cancelled)(void *ctx);
+	struct ranges_report *report; /* filled in whatever comes; may be NULL */
+};
+
+/* Takes `len` bytes that begin at `offset`; `data` is valid during the call.  Called
+ * from up to n_threads threads, each with its own `worker` below n_threads; the
+ * calling thread is worker 0.  A negative return ends it all. */
+typedef int ranges_sink(void *ctx, unsigned worker, uint64_t offset,
+			const uint8_t *data, size_t len);
+
+/* Hands the first `size` bytes of a regular file, which are all it has, to the
+ * sink; for an empty file that is never called.  `fd` is borrowed, open for
+ * reading, and keeps its position.
+ * 0; -ESTALE when the file has more bytes or fewer, at the beginning, at the end
+ * or in between; -ECANCELED; the negative return of the sink; -EINVAL for options
+ * that make no sense and for what is no regular file; -ENOMEM; or what the kernel
+ * said to a read, -EIO for one.  After a failure the sink may have seen any part.
+ * A change that keeps the size is not noticed here: compare stamps. */
+int ranges_read(int fd, uint64_t size, const struct ranges_options *options,
+		ranges_sink *sink, void *ctx);
+
+/* Is this the block of zeros that stands for holes?  For a sink that knows the
+ * outcome for zeros already. */
+bool ranges_is_hole(const uint8_t *data);
+
+const char *ranges_way_name(enum ranges_way way);
+
+#endif

@@ -1,0 +1,58 @@
+/* tree_walk.h - all files and links of a folder, in the order of a tree.
+ *
+ * The walk goes by directory descriptors and single names: it follows no symbolic
+ * link below the top, and a folder that is moved meanwhile takes it nowhere else.
+ * It keeps a handful of folders open however deep the tree is, and its stack in
+ * memory: names of the folders between the top and where it is, 16 bytes each
+ * and their text.  A path has at most TREE_PATH_MAX bytes, which bounds the depth.
+ *
+ * Leaves come sorted by the bytes of their path, as tree.h wants them.  That is
+ * not the order of names: a folder is sorted as if its name ended in '/', so that
+ * "a.txt" comes before "a/b" and "a0" after it.
+ *
+ * What cannot be listed is an error of its name, and the walk goes on:
+ *	-EILSEQ		the name is no UTF-8 (a folder is not entered then)
+ *	-EINVAL		it is a FIFO, a socket or a device; none is ever opened
+ *	-ENAMETOOLONG	its path is longer than a tree takes
+ *	-ELOOP		it is one of the folders around it, mounted here
+ *	-ESTALE		another folder is in its place meanwhile
+ *	-EISDIR		a file became a folder meanwhile; -ENOTDIR, or -ELOOP for a
+ *			link, the other way round
+ *	-ENOENT, -EACCES, ... as open(2), getdents(2) and stat(2)
+ * A tree that changes while it is walked gives what was found at some moment, name
+ * by name.  Mount points are entered.  Nothing is told of a folder itself. */
+#ifndef ROAR_HASH_TREE_WALK_H
+#define ROAR_HASH_TREE_WALK_H
+
+#include <stddef.h>
+
+#include "base/stamp.h"
+
+enum tree_kind { TREE_FILE, TREE_LINK };
+
+/* A leaf; all of it is good during the call only. */
+struct tree_found {
+	const char *path; /* from the top, NUL-terminated */
+	size_t len; /* bytes of path */
+	int dirfd; /* the folder it is in */
+	const char *name; /* from there: the last part of path */
+	enum tree_kind kind;
+	struct stamp stamp;
+};
+
+struct tree_visitor {
+	/* A negative answer ends the walk. */
+	int (*leaf)(void *ctx, const struct tree_found *found);
+	/* May be NULL.  `path` is "" for the top itself and may hold any bytes
+	 * but NUL. */
+	void (*error)(void *ctx, const char *path, int error);
+	void *ctx;
+};
+
+/* Walks the folder `path` from `dirfd`; that path may go through links.  Returns
+ * 0 when everything in it was told, the first error of a name when there was one,
+ * what the visitor ended it with, -ENOMEM, or as open(2) when the top itself
+ * cannot be opened. */
+int tree_walk(int dirfd, const char *path, const struct tree_visitor *visitor);
+
+#endif

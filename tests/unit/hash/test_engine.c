@@ -1,0 +1,307 @@
+/* test_engine.c - many files at once: every size, every way, every failure. */
+#include "hash/engine.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+enum { BLAKE3 = 1 << DIGEST_BLAKE3, SHA256 = 1 << DIGEST_SHA256 };
+
+struct scene {
+	char dir[64];
+	struct engine_file *files;
+	char (*names)[128];
+	size_t n;
+};
+
+static void fill(const char *path, size_t size, unsigned seed)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	for (size_t i = 0; i < size; i++)
+		assert_int_not_equal(
+			putc_unlocked((int)(i * 31 + seed + i / 251), f), EOF);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void scene_init(struct scene *s, const size_t *sizes, size_t n)
+{
+	strcpy(s->dir, "/tmp/roar-engine-XXXXXX");
+	assert_non_null(mkdtemp(s->dir));
+	s->n = n;
+	s->files = calloc(n, sizeof(*s->files));
+	s->names = calloc(n, sizeof(*s->names));
+	assert_true(s->files && s->names);
+	for (size_t i = 0; i < n; i++) {
+		snprintf(s->names[i], sizeof(s->names[i]), "%s/f%zu", s->dir,
+			 i);
+		s->files[i].path = s->names[i];
+		fill(s->names[i], sizes[i], (unsigned)i);
+	}
+}
+
+static void scene_end(struct scene *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		(void)unlink(s->names[i]);
+	assert_int_equal(rmdir(s->dir), 0);
+	free(s->files);
+	free(s->names);
+}
+
+static void run(struct scene *s, const struct engine_options *options)
+{
+	for (size_t i = 0; i < s->n; i++)
+		atomic_store(&s->files[i].done, false);
+	assert_int_equal(engine_run(s->files, s->n, options), 0);
+	for (size_t i = 0; i < s->n; i++)
+		assert_true(atomic_load(&s->files[i].done));
+}
+
+static void same_as_one_by_one(const struct scene *s, digest_set want)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		struct file_hash slow;
+
+		assert_int_equal(s->files[i].result, 0);
+		assert_int_equal(file_hash(AT_FDCWD, s->names[i], want, NULL,
+					   NULL, &slow),
+				 0);
+		assert_true(stamp_equal(&slow.stamp, &s->files[i].hash.stamp));
+		for (int a = 0; a < DIGEST_ALGO_END; a++) {
+			if (!(want & 1u << a))
+				continue;
+			assert_memory_equal(
+				digests_get(&slow.digests, a),
+				digests_get(&s->files[i].hash.digests, a),
+				digest_algo_len(a));
+		}
+	}
+}
+
+/* Around all the borders between the ways. */
+static const size_t sizes[] = {
+	0,	 1,	  1023,	  1024,	   1025,    4096,    4097,    16383,
+	16384,	 16385,	  262143, 262144,  1048576, 2097151, 2097152, 2097153,
+	3145728, 3145729, 12345,  5000001, 7,	    8192,    100000,
+};
+enum { N_SIZES = sizeof(sizes) / sizeof(sizes[0]) };
+
+static void every_size_with_any_number_of_threads(void **state)
+{
+	const digest_set sets[] = { BLAKE3, SHA256, BLAKE3 | SHA256 };
+	struct scene s;
+
+	(void)state;
+	scene_init(&s, sizes, N_SIZES);
+	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
+		for (unsigned threads = 1; threads <= 4; threads++) {
+			struct engine_options o = { .want = sets[i],
+						    .n_threads = threads };
+
+			run(&s, &o);
+			same_as_one_by_one(&s, sets[i]);
+		}
+	scene_end(&s);
+}
+
+/* So many that large files are no longer for all threads. */
+static void many_files_and_large_ones_between_them(void **state)
+{
+	enum { N = 300 };
+	struct engine_options o = { .want = BLAKE3, .n_threads = 3 };
+	size_t many[N];
+	struct scene s;
+
+	(void)state;
+	for (size_t i = 0; i < N; i++)
+		many[i] = i % 50 == 49 ? 2500000 : i * 37 % 9000;
+	scene_init(&s, many, N);
+	run(&s, &o);
+	same_as_one_by_one(&s, BLAKE3);
+	scene_end(&s);
+}
+
+static void what_cannot_be_hashed_does_not_stop_the_rest(void **state)
+{
+	const size_t two[] = { 100, 3000000, 5, 6, 7 };
+	struct engine_options o = { .want = BLAKE3, .n_threads = 2 };
+	struct scene s;
+
+	(void)state;
+	scene_init(&s, two, 5);
+	assert_int_equal(unlink(s.names[0]), 0);
+	assert_int_equal(unlink(s.names[2]), 0);
+	assert_int_equal(mkfifo(s.names[2], 0600), 0);
+	assert_int_equal(unlink(s.names[3]), 0);
+	assert_int_equal(symlink(s.names[3], s.names[3]), 0);
+	s.files[4].path = s.dir;
+	run(&s, &o);
+	assert_int_equal(s.files[0].result, -ENOENT);
+	assert_int_equal(s.files[1].result, 0);
+	assert_int_equal(s.files[2].result, -EINVAL);
+	assert_int_equal(s.files[3].result, -ELOOP);
+	assert_int_equal(s.files[4].result, -EISDIR);
+	scene_end(&s);
+}
+
+/* ---- the cache ---- */
+
+static void make_old(const struct scene *s)
+{
+	const struct timespec old[2] = { { 1000000000, 1 }, { 1000000000, 1 } };
+
+	for (size_t i = 0; i < s->n; i++)
+		assert_int_equal(utimensat(AT_FDCWD, s->names[i], old, 0), 0);
+}
+
+static size_t count_cached(const struct scene *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		n += s->files[i].cached;
+	return n;
+}
+
+static void what_is_known_is_not_read_again(void **state)
+{
+	CLEANUP(digest_cache_closep) struct digest_cache *cache = NULL;
+	const size_t some[] = { 10, 20000, 3000000 };
+	struct engine_options o = { .want = BLAKE3, .n_threads = 2 };
+	char path[96];
+	struct scene s;
+
+	(void)state;
+	scene_init(&s, some, 3);
+	make_old(&s);
+	snprintf(path, sizeof(path), "%s/cache", s.dir);
+	assert_int_equal(digest_cache_open(path, 1024, &cache), 0);
+	o.cache = cache;
+	(void)usleep(50000); /* the change of times is a change, too */
+	run(&s, &o);
+	assert_int_equal(count_cached(&s), 0);
+	run(&s, &o);
+	same_as_one_by_one(&s, BLAKE3);
+	if (count_cached(&s) != 3)
+		print_message("tmpfs: files are never still there\n");
+	fill(s.names[1], 20000, 77);
+	run(&s, &o);
+	assert_false(s.files[1].cached);
+	same_as_one_by_one(&s, BLAKE3);
+	o.want = BLAKE3 | SHA256;
+	run(&s, &o);
+	assert_int_equal(count_cached(&s), 0);
+	same_as_one_by_one(&s, o.want);
+	assert_int_equal(unlink(path), 0);
+	scene_end(&s);
+}
+
+/* As if the disk, or we, had been wrong once. */
+static void an_audit_finds_what_is_wrong_and_corrects_it(void **state)
+{
+	CLEANUP(digest_cache_closep) struct digest_cache *cache = NULL;
+	const size_t some[] = { 10, 20000, 3000000 };
+	struct engine_options o = { .want = BLAKE3, .n_threads = 2 };
+	char path[96];
+	struct scene s;
+
+	(void)state;
+	scene_init(&s, some, 3);
+	make_old(&s);
+	snprintf(path, sizeof(path), "%s/cache", s.dir);
+	assert_int_equal(digest_cache_open(path, 1024, &cache), 0);
+	(void)usleep(50000);
+	run(&s, &o);
+	for (size_t i = 0; i < s.n; i++) {
+		struct digests wrong = s.files[i].hash.digests;
+
+		wrong.blake3[i] ^= 1;
+		assert_int_equal(digest_cache_put(cache, &s.files[i].hash.stamp,
+						  s.files[i].hash.taken_ns,
+						  &wrong),
+				 0);
+	}
+	o.cache = cache;
+	o.audit = true;
+	run(&s, &o);
+	same_as_one_by_one(&s, BLAKE3);
+	for (size_t i = 0; i < s.n; i++)
+		assert_true(s.files[i].denied);
+	run(&s, &o);
+	for (size_t i = 0; i < s.n; i++)
+		assert_false(s.files[i].denied);
+	assert_int_equal(unlink(path), 0);
+	scene_end(&s);
+}
+
+/* ---- on the way ---- */
+
+static bool end_at_once(void *ctx, const struct engine_progress *p)
+{
+	unsigned *n = ctx;
+
+	(void)p;
+	++*n;
+	return true;
+}
+
+static void who_looks_can_end_it(void **state)
+{
+	enum { N = 40 };
+	unsigned n_looks = 0, n_cancelled = 0;
+	struct engine_options o = { .want = SHA256 | BLAKE3,
+				    .n_threads = 1,
+				    .look = end_at_once,
+				    .ctx = &n_looks };
+	size_t large[N];
+	struct scene s;
+
+	(void)state;
+	for (size_t i = 0; i < N; i++)
+		large[i] = 8 << 20;
+	scene_init(&s, large, N);
+	run(&s, &o);
+	assert_int_equal(n_looks, 1);
+	for (size_t i = 0; i < N; i++)
+		n_cancelled += s.files[i].result == -ECANCELED;
+	assert_true(n_cancelled > 0);
+	scene_end(&s);
+}
+
+static void algorithms_that_do_not_exist_are_refused(void **state)
+{
+	struct engine_options o = { .want = 1u << DIGEST_ALGO_END };
+
+	(void)state;
+	assert_int_equal(engine_run(NULL, 0, &o), -EINVAL);
+	o.want = 0;
+	assert_int_equal(engine_run(NULL, 0, &o), -EINVAL);
+	o.want = BLAKE3;
+	assert_int_equal(engine_run(NULL, 0, &o), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_size_with_any_number_of_threads),
+		cmocka_unit_test(many_files_and_large_ones_between_them),
+		cmocka_unit_test(what_cannot_be_hashed_does_not_stop_the_rest),
+		cmocka_unit_test(what_is_known_is_not_read_again),
+		cmocka_unit_test(an_audit_finds_what_is_wrong_and_corrects_it),
+		cmocka_unit_test(who_looks_can_end_it),
+		cmocka_unit_test(algorithms_that_do_not_exist_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
