@@ -5,8 +5,9 @@
            [--only WORD]... [--json FILE] [--check]
            [--plot FILE] [--docs FILE] [--peer VENV]
 
-Each WORD is a group of rows: start, git, attach, trace, tracer, programs, whole,
-memory.  tracer.py has the tracers one by one and programs.py whole programs.
+Each WORD is a group of rows: start, git, attach, trace, tracer, programs, hash,
+whole, memory.  tracer.py has the tracers one by one, programs.py whole programs and
+hashing.py files that are identified.
 
 How figures are taken is told in measure.py.  Start-up rows write their record to
 the disk under --work.
@@ -29,6 +30,7 @@ import time
 
 sys.dont_write_bytecode = True
 import figures  # noqa: E402
+import hashing  # noqa: E402
 import programs  # noqa: E402
 import tracer  # noqa: E402
 from measure import (Bench, difference, enter_namespace, machine,  # noqa: E402
@@ -280,6 +282,8 @@ def measure(bench):
         each_tracer(bench, facts)
     if bench.wanted("programs"):
         programs.rows(bench)
+    if bench.wanted("hash"):
+        hashing.rows(bench)
     if bench.wanted("whole"):
         bench.whole_rows()
     if bench.wanted("memory"):
@@ -299,7 +303,8 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", action="append",
                         choices=("start", "git", "attach", "trace", "tracer",
-                                 "programs", "whole", "memory"))
+                                 "programs", "hash", "whole",
+                                 "memory"))
     parser.add_argument("--json")
     parser.add_argument("--plot")
     parser.add_argument("--docs")

@@ -11,6 +11,7 @@ extern const char roar_version[];
 #define GROUP_START "Start Here"
 #define GROUP_SESSIONS "Sessions"
 #define GROUP_INSPECT "Inspect Local Lineage"
+#define GROUP_FILES "Files"
 #define GROUP_SETUP "Setup and Admin"
 
 extern const struct command cmd_build;
@@ -19,6 +20,7 @@ extern const struct command cmd_dag;
 extern const struct command cmd_db;
 extern const struct command cmd_env;
 extern const struct command cmd_filter;
+extern const struct command cmd_hash;
 extern const struct command cmd_init;
 extern const struct command cmd_inputs;
 extern const struct command cmd_log;

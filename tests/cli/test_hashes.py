@@ -54,6 +54,13 @@ def test_other_digests_equal_those_of_other_programs(project):
         assert digests["md5"] == hashlib.md5(content).hexdigest()
 
 
+def test_a_digest_the_record_has_no_place_for_is_refused(project):
+    for name in ("crc64nvme", "git-blob"):
+        result = project("run", "--hash", name, "true", code=2)
+        assert ("option '--hash' takes one of blake3|sha256|sha512|md5, not "
+                f"'{name}'") in result.err
+
+
 def test_setting_hash_run_takes_more_digests(project):
     project("config", "set", "hash.run", "sha256")
     project.sh("echo a >a")

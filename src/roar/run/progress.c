@@ -1,15 +1,17 @@
 /* progress.c - see progress.h */
 #include "run/progress.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/quote.h"
 #include "base/str.h"
 #include "cli.h"
 #include "hash/hasher.h"
 
-enum { PATIENCE_NS = 500000000, BAR = 24 };
+enum { PATIENCE_NS = 500000000, BAR_MAX = 24, BAR_MIN = 4 };
 
 struct progress progress_start(bool wanted, struct hasher *hasher)
 {
@@ -18,7 +20,8 @@ struct progress progress_start(bool wanted, struct hasher *hasher)
 		.start_ns = clock_mono_ns(),
 	};
 
-	hasher_get_progress(hasher, &progress.before);
+	if (hasher)
+		hasher_get_progress(hasher, &progress.before);
 	return progress;
 }
 
@@ -28,15 +31,54 @@ void progress_plan(struct progress *progress, uint64_t bytes)
 	progress->bytes_planned += bytes;
 }
 
-static void add_bar(struct str *out, uint64_t done, uint64_t total)
+static void add_bar(struct str *out, uint64_t done, uint64_t total,
+		    size_t width)
 {
-	size_t filled = total ? (size_t)((double)done * BAR / (double)total) :
+	size_t filled = total ? (size_t)((double)done * (double)width /
+					 (double)total) :
 				0;
 
 	str_addc(out, '[');
 	str_pad(out, '=', filled);
-	str_pad(out, ' ', BAR - filled);
-	str_addc(out, ']');
+	str_pad(out, ' ', width - filled);
+	str_adds(out, "] ");
+}
+
+/* How long the rest takes at the pace so far. */
+static void add_left(struct str *out, uint64_t done, uint64_t total,
+		     int64_t elapsed_ns)
+{
+	double seconds;
+
+	if (!done || done >= total)
+		return;
+	seconds = (double)elapsed_ns / 1e9 * (double)(total - done) /
+		  (double)done;
+	if (seconds < 60)
+		str_addf(out, ", %.0f s left", seconds);
+	else if (seconds < 3600)
+		str_addf(out, ", %.0f min left", seconds / 60);
+	else
+		str_addf(out, ", %.1f h left", seconds / 3600);
+}
+
+/* "\rroar: hashing [===   ] figures": a line that is longer than the terminal is
+ * wide could not be wiped. */
+static void put_line(const struct str *figures, uint64_t done, uint64_t total)
+{
+	CLEANUP(str_release) struct str line = STR_INIT;
+	size_t width = (size_t)term_of(STDERR_FILENO).width;
+	size_t used = strlen("roar: hashing [] ") + figures->len;
+	size_t bar = used < width ? width - used - 1 : 0;
+
+	str_adds(&line, "\rroar: hashing ");
+	if (bar >= BAR_MIN)
+		add_bar(&line, done, total, bar < BAR_MAX ? bar : BAR_MAX);
+	quote_printable_cut(&line, str_cstr(figures),
+			    width - strlen("roar: hashing "));
+	str_adds(&line, "\033[K");
+	if (str_error(&line) == 0)
+		(void)fd_write_all(STDERR_FILENO, line.data, line.len);
 }
 
 static uint64_t max(uint64_t a, uint64_t b)
@@ -59,22 +101,20 @@ void progress_show(void *ctx, const struct hasher_progress *p)
 					 progress->bytes_planned) -
 			     before->bytes_done;
 	double read = (double)(p->bytes_read - before->bytes_read);
-	CLEANUP(str_release) struct str line = STR_INIT;
+	CLEANUP(str_release) struct str text = STR_INIT;
 
 	if (!progress->enabled || elapsed < PATIENCE_NS)
 		return;
-	str_adds(&line, "\rroar: hashing ");
-	add_bar(&line, bytes, bytes_all);
-	str_addf(&line, " %llu/%llu files, ", (unsigned long long)n,
+	str_addf(&text, "%llu/%llu files, ", (unsigned long long)n,
 		 (unsigned long long)n_all);
-	format_size(&line, bytes);
-	str_adds(&line, " of ");
-	format_size(&line, bytes_all);
-	str_adds(&line, ", ");
-	format_size(&line, (uint64_t)(read * 1e9 / (double)elapsed));
-	str_adds(&line, "/s\033[K");
-	if (str_error(&line) == 0)
-		(void)fd_write_all(STDERR_FILENO, line.data, line.len);
+	format_size(&text, bytes);
+	str_adds(&text, " of ");
+	format_size(&text, bytes_all);
+	str_adds(&text, ", ");
+	format_size(&text, (uint64_t)(read * 1e9 / (double)elapsed));
+	str_adds(&text, "/s");
+	add_left(&text, bytes, bytes_all, elapsed);
+	put_line(&text, bytes, bytes_all);
 	progress->shown = true;
 }
 

@@ -1,7 +1,9 @@
 /* progress.h - a bar on the terminal while hashing takes its time.
  *
- * It measures bytes, of all that is still to be hashed when the command has ended.
- * Nothing is shown for the first half second, nor when stderr is no terminal. */
+ * It measures bytes: of all that is still to be hashed when the command of a run has
+ * ended, or of all files of `roar hash`.
+ * Nothing is shown for the first half second, nor when stderr is no terminal.  The
+ * bar takes the columns that the figures leave. */
 #ifndef ROAR_RUN_PROGRESS_H
 #define ROAR_RUN_PROGRESS_H
 
@@ -19,6 +21,7 @@ struct progress {
 	uint64_t bytes_planned;
 };
 
+/* What the hasher has done before does not count; NULL: there is none. */
 struct progress progress_start(bool wanted, struct hasher *hasher);
 
 /* One more file of that size will be submitted. */

@@ -1,0 +1,68 @@
+/* fuzz_tree_manifest.c - a manifest from anywhere.
+ *
+ * What is taken for a manifest is written again as the same bytes, has their
+ * BLAKE3 as its root, and is also read from a descriptor; what is refused there
+ * is refused here. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "hash/file_hash.h"
+#include "hash/tree_manifest.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool promise)
+{
+	if (!promise)
+		abort();
+}
+
+static void check_root(struct tree *t, const uint8_t *data, size_t size)
+{
+	uint8_t root[BLAKE3_LEN];
+	struct digests d;
+
+	require(tree_root(t, root) == 0);
+	require(digest_buffer(data, size, 0, &d) == 0);
+	require(memcmp(root, d.blake3, BLAKE3_LEN) == 0);
+}
+
+static void check_written(struct tree *t, const uint8_t *data, size_t size)
+{
+	CLEANUP(closep) int fd = memfd_create("written", MFD_CLOEXEC);
+	CLEANUP(freep) char *text = malloc(size + 1);
+
+	if (!text)
+		return;
+	require(tree_manifest_write(t, fd) == 0);
+	require(lseek(fd, 0, SEEK_SET) == 0);
+	require(fd_read_all(fd, text, size + 1) == (ssize_t)size);
+	require(memcmp(text, data, size) == 0);
+}
+
+static int read_back(const uint8_t *data, size_t size)
+{
+	CLEANUP(closep) int fd = memfd_create("read", MFD_CLOEXEC);
+	CLEANUP(tree_freep) struct tree *t = NULL;
+
+	require(fd_write_all(fd, data, size) == 0);
+	require(lseek(fd, 0, SEEK_SET) == 0);
+	return tree_manifest_read(fd, &t);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	CLEANUP(tree_freep) struct tree *t = NULL;
+	int r = tree_manifest_parse(data, size, &t);
+
+	require(read_back(data, size) == r);
+	if (r < 0)
+		return 0;
+	check_root(t, data, size);
+	check_written(t, data, size);
+	return 0;
+}
