@@ -209,9 +209,8 @@ static void add_json_digest(struct json *j, enum digest_algo algo,
 {
 	char hex[2 * DIGEST_MAX + 1];
 
-	if (digest)
-		digest_hex(hex, digest, digest_algo_len(algo));
-	view_json_text(j, digest_algo_name(algo), digest ? hex : NULL);
+	digest_hex(hex, digest, digest_algo_len(algo));
+	view_json_text(j, digest_algo_name(algo), hex);
 }
 
 static void add_json(struct answer *a, const struct hash_name *name,
@@ -223,15 +222,17 @@ static void add_json(struct answer *a, const struct hash_name *name,
 
 	json_object(j);
 	view_json_text(j, "path", name->path);
-	json_key(j, "size");
+	json_key(j, "size_bytes");
 	if (ok)
 		json_int(j, (int64_t)result->size_bytes);
 	else
 		json_null(j);
-	for (size_t i = 0; i < q->n_algos; i++)
+	json_key(j, "digests");
+	json_object(j);
+	for (size_t i = 0; ok && i < q->n_algos; i++)
 		add_json_digest(j, q->algos[i],
-				ok ? digests_get(result->digests, q->algos[i]) :
-				     NULL);
+				digests_get(result->digests, q->algos[i]));
+	json_end(j);
 	view_json_text(j, "error", ok ? NULL : hash_names_cause(name->error));
 	json_end(j);
 }
@@ -479,9 +480,9 @@ const struct command cmd_hash = {
 		"SHA256SUMS. Lines that are none of these are skipped and "
 		"counted.\n"
 		"\n"
-		"--json prints an array of objects with path, size in bytes, one "
-		"member for each algorithm (blake3, ...) and error. Either error "
-		"is null, or it is a text and size and digests are null.",
+		"--json prints an array of objects with path, size_bytes, digests "
+		"(one member for each algorithm) and error. Either error is null, "
+		"or it is a text, size_bytes is null and digests is empty.",
 	.options = options,
 	.examples = examples,
 	.exit_status =

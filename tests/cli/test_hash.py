@@ -82,8 +82,8 @@ def test_digests_are_those_of_python(files, algorithm):
     assert [f["path"] for f in shown] == NAMES
     for f in shown:
         data = files.read(f["path"])
-        assert f["size"] == len(data)
-        assert f[algorithm] == hashlib.new(algorithm, data).hexdigest()
+        assert f["size_bytes"] == len(data)
+        assert f["digests"][algorithm] == hashlib.new(algorithm, data).hexdigest()
 
 
 @pytest.mark.parametrize("algorithm", TOOLS)
@@ -290,9 +290,9 @@ def test_json_names_the_errors(empty):
     empty.write("a", "abc", age=0)
     done = empty("hash", "--json", "-a", "blake3,md5", "a", "b", code=1)
     assert json.loads(done.out) == [
-        {"path": "a", "size": 3, "blake3": ABC,
-         "md5": hashlib.md5(b"abc").hexdigest(), "error": None},
-        {"path": "b", "size": None, "blake3": None, "md5": None,
+        {"path": "a", "size_bytes": 3, "digests": {"blake3": ABC,
+         "md5": hashlib.md5(b"abc").hexdigest()}, "error": None},
+        {"path": "b", "size_bytes": None, "digests": {},
          "error": "No such file or directory"},
     ]
     assert done.err == "roar: 'b': No such file or directory\n"
