@@ -197,8 +197,11 @@ static void work(struct engine_worker *w)
 
 static void *worker_main(void *arg)
 {
+	const struct engine_worker *w = arg;
+
 	/* Refused: then it waits for the others now and then. */
-	(void)unshare(CLONE_FILES);
+	if (w->engine->options->own_tables)
+		(void)unshare(CLONE_FILES);
 	(void)pthread_setname_np(pthread_self(), "roar-hash");
 	work(arg);
 	return NULL;

@@ -11,8 +11,7 @@
  *		all threads when there are too few files to keep them busy
  *
  * Threads take files from the list, up to sixteen at a time; the calling thread is one
- * of them.  Each has a table of descriptors of its own, because the kernel makes threads
- * that share one wait for each other at every open and close. */
+ * of them. */
 #ifndef ROAR_HASH_ENGINE_H
 #define ROAR_HASH_ENGINE_H
 
@@ -44,6 +43,11 @@ struct engine_options {
 	size_t memory; /* bytes for buffers; 0: 64 MiB */
 	struct digest_cache *cache; /* may be NULL */
 	bool audit; /* read all content, and compare what the cache knows */
+	/* Give each thread a table of descriptors of its own: the kernel makes
+	 * threads that share one wait for each other at every open and close.  Not
+	 * in a program that closes descriptors meanwhile and wants that to be
+	 * noticed: the copies stay open until the threads end. */
+	bool own_tables;
 	/* Called on the calling thread about ten times a second; true ends it all
 	 * soon.  May be NULL. */
 	bool (*look)(void *ctx, const struct engine_progress *p);

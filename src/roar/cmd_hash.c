@@ -348,7 +348,8 @@ static int hash_folders(const struct args *args, const struct request *q)
 {
 	CLEANUP(digest_cache_closep) struct digest_cache *cache = NULL;
 	struct engine_options options = { .want = DIGEST_SET_BLAKE3,
-					  .n_threads = q->n_threads };
+					  .n_threads = q->n_threads,
+					  .own_tables = true };
 
 	if (!args->n_operands)
 		return cli_usage(args->command, "--tree needs a folder");

@@ -99,6 +99,7 @@ static int run_window(struct window *w)
 		.n_threads = w->batch->n_threads,
 		.cache = w->batch->cache,
 		.audit = w->batch->audit,
+		.own_tables = true,
 		.look = look_around,
 		.ctx = w,
 	};

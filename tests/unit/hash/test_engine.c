@@ -107,7 +107,8 @@ static void every_size_with_any_number_of_threads(void **state)
 	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
 		for (unsigned threads = 1; threads <= 4; threads++) {
 			struct engine_options o = { .want = sets[i],
-						    .n_threads = threads };
+						    .n_threads = threads,
+						    .own_tables = threads % 2 };
 
 			run(&s, &o);
 			same_as_one_by_one(&s, sets[i]);
@@ -119,7 +120,9 @@ static void every_size_with_any_number_of_threads(void **state)
 static void many_files_and_large_ones_between_them(void **state)
 {
 	enum { N = 300 };
-	struct engine_options o = { .want = BLAKE3, .n_threads = 3 };
+	struct engine_options o = { .want = BLAKE3,
+				    .n_threads = 3,
+				    .own_tables = true };
 	size_t many[N];
 	struct scene s;
 
