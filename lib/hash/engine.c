@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -98,6 +99,7 @@ static bool is_known(struct engine_worker *w, struct engine_file *file,
 
 	if (!o->cache || o->audit ||
 	    stamp_is_racy(&pass->stamp, pass->taken_ns) ||
+	    !still_trusts(&w->still, file->path, pass->stamp.dev) ||
 	    !digest_cache_get(o->cache, &pass->stamp, o->want,
 			      &file->hash.digests))
 		return false;
@@ -223,6 +225,21 @@ static void hash_shared(struct engine_worker *w)
 	}
 }
 
+/* The caller has no more to do, and goes on looking. */
+static void join(struct engine *e, pthread_t thread)
+{
+	for (;;) {
+		int64_t until_ns = clock_mono_ns() + LOOK_MS * INT64_C(1000000);
+		struct timespec until = { until_ns / 1000000000,
+					  until_ns % 1000000000 };
+
+		if (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC,
+					 &until) != ETIMEDOUT)
+			return;
+		look_around(e);
+	}
+}
+
 /* The calling thread is the first worker.  Others that cannot be made are not
  * missed. */
 static void run(struct engine *e, struct engine_worker **workers)
@@ -239,7 +256,7 @@ static void run(struct engine *e, struct engine_worker **workers)
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	work(workers[0]);
 	while (n > 1)
-		(void)pthread_join(workers[--n]->thread, NULL);
+		join(e, workers[--n]->thread);
 	hash_shared(workers[0]);
 }
 
@@ -288,9 +305,12 @@ static void prepare(struct engine *e)
 		e->n_threads = MAX_THREADS;
 	e->memory = o->memory ? o->memory : DEFAULT_MEMORY;
 	e->share = choose_share(e);
-	/* Alone, or with few others, a file is for all. */
+	/* Alone, or with few others, a file is for all, unless it has to be read from
+	 * the first byte to the last: that is for two at most. */
 	if (e->n_threads == 1)
 		e->shared_bytes = UINT64_MAX;
+	else if (o->want & ~(digest_set)DIGEST_SET_BLAKE3)
+		e->shared_bytes = e->n == 1 ? LARGE_BYTES : UINT64_MAX;
 	else
 		e->shared_bytes = e->n < 2 * (size_t)e->n_threads ?
 					  LARGE_BYTES :
@@ -300,27 +320,55 @@ static void prepare(struct engine *e)
 	(void)pthread_mutex_init(&e->lock, NULL);
 }
 
+/* Asking whether a file is still (still.h) may bring us a SIGIO, which would end a
+ * program that does not expect it. */
+struct leases {
+	sigset_t old;
+	bool ours; /* none was on its way, nor blocked */
+};
+
+static void leases_begin(struct leases *l)
+{
+	sigset_t io, pending;
+
+	sigemptyset(&io);
+	sigaddset(&io, SIGIO);
+	(void)pthread_sigmask(SIG_BLOCK, &io, &l->old);
+	l->ours = !sigismember(&l->old, SIGIO) && sigpending(&pending) == 0 &&
+		  !sigismember(&pending, SIGIO);
+}
+
+static void leases_end(const struct leases *l)
+{
+	const struct timespec at_once = { 0 };
+	sigset_t io;
+
+	sigemptyset(&io);
+	sigaddset(&io, SIGIO);
+	while (l->ours && sigtimedwait(&io, NULL, &at_once) > 0)
+		;
+	(void)pthread_sigmask(SIG_SETMASK, &l->old, NULL);
+}
+
 int engine_run(struct engine_file *files, size_t n,
 	       const struct engine_options *options)
 {
 	struct engine_worker *workers[MAX_THREADS] = { NULL };
 	struct engine e = { .options = options, .files = files, .n = n };
-	sigset_t leases, old;
-	int r = 0;
+	struct leases leases;
+	int r;
 
 	if (!options->want || options->want >> DIGEST_ALGO_END)
 		return -EINVAL;
 	prepare(&e);
 	make_workers(&e, workers);
-	/* file_is_still() asks for that. */
-	sigemptyset(&leases);
-	sigaddset(&leases, SIGIO);
-	(void)pthread_sigmask(SIG_BLOCK, &leases, &old);
+	if (options->cache)
+		leases_begin(&leases);
 	if (workers[0])
 		run(&e, workers);
-	else
-		r = -ENOMEM;
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (options->cache)
+		leases_end(&leases);
+	r = workers[0] ? 0 : -ENOMEM;
 	for (unsigned i = 0; i < e.n_threads; i++)
 		free(workers[i]);
 	free(e.shared);

@@ -33,7 +33,6 @@ static int take_leaf(void *ctx, unsigned worker, uint64_t offset,
 {
 	struct large *l = ctx;
 	uint64_t index = offset / RANGES_LEAF;
-	int r = 0;
 
 	(void)worker;
 	atomic_fetch_add_explicit(&l->engine->bytes_read, len,
@@ -45,7 +44,7 @@ static int take_leaf(void *ctx, unsigned worker, uint64_t offset,
 	multihash_update(&l->others, data, len);
 	if (l->blake3)
 		duet_wait(&l->duet);
-	return r;
+	return 0;
 }
 
 static int read_leaves(struct large *l, int fd, uint64_t size,
@@ -99,6 +98,9 @@ static int hash_once(struct large *l, int fd, unsigned n_threads, size_t memory,
 				    size);
 	if (r == 0)
 		r = read_leaves(l, fd, size, n_threads, memory);
+	if (r == -EAGAIN ||
+	    r == -EBUSY) /* of the kernel: not what it means here */
+		r = -ENOMEM;
 	if (r == 0 && fstat(fd, &st) < 0)
 		r = -errno;
 	if (r == 0) {
@@ -134,10 +136,10 @@ int large_hash(struct engine *e, struct engine_file *file, unsigned n_threads,
 	};
 	CLEANUP(closep)
 	int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int r = fd < 0 ? -errno : -ESTALE;
+	int r = -ESTALE;
 
-	if (r == -ENXIO)
-		return -EINVAL; /* a socket took its place */
+	if (fd < 0) /* ENXIO: a socket took its place */
+		return errno == ENXIO ? -EINVAL : -errno;
 	multihash_init(&l.others);
 	for (int i = 0; r == -ESTALE && i < PASS_TRIES; i++) {
 		r = i ? look_again(fd, &file->hash) : 0;

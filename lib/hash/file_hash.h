@@ -5,7 +5,8 @@
  * differ the file changed meanwhile and is read again, a few times at most.  A
  * file larger than its own stamp (it grows) counts as changed.  What stamps do
  * not show cannot be noticed: stores through a shared mapping into pages that
- * were dirty before. */
+ * were dirty before, and a write of the same size in the tick of the clock in which
+ * the file had been written before we looked (Linux before 6.13). */
 #ifndef ROAR_HASH_FILE_HASH_H
 #define ROAR_HASH_FILE_HASH_H
 

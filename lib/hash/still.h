@@ -25,10 +25,15 @@ struct still {
 	uint64_t dev; /* the file system last asked about */
 	bool known;
 	bool in_memory; /* it never writes pages to a disk */
+	bool deceives; /* its stamps do not tell content apart */
 };
 
+/* Can a stamp of this file's file system be believed at all?  Not where inodes or times
+ * are made up, or may be those of a moment ago. */
+bool still_trusts(struct still *memory, const char *path, uint64_t dev);
+
 /* Is the file of that name and stamp, whose digest was taken at `taken_ns`, still?
- * False when it is another file, or cannot be asked about.  For a moment the file
+ * False when it is another file, cannot be asked about, or is not to be trusted.  For a moment the file
  * has a lease: an open for writing in that moment waits until the answer is here,
  * and one with O_NONBLOCK fails with EWOULDBLOCK.
  * The caller has SIGIO blocked or ignored. */

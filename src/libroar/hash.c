@@ -59,7 +59,8 @@ static int hash_window(struct roar_file *files, size_t n,
 	r = engine_run(work, n, options);
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		files[i].error = files[i].path ? work[i].result : -EINVAL;
-		files[i].size_bytes = work[i].hash.stamp.size;
+		files[i].size_bytes = files[i].error ? 0 :
+						       work[i].hash.stamp.size;
 		give(&work[i].hash.digests, options->want, &files[i].digests);
 	}
 	return r;

@@ -85,13 +85,26 @@ static bool wait_for_more(struct made *m)
 	return pthread_cond_timedwait(&m->more, &m->lock, &until) == 0;
 }
 
+/* By its name, or below a folder that was made elsewhere and renamed. */
+static bool knows(const struct made *m, const char *path, size_t len)
+{
+	while (len > 0) {
+		if (map_get(&m->names, path, len))
+			return true;
+		while (len > 0 && path[len - 1] != '/')
+			len--;
+		len -= len > 0; /* the slash */
+	}
+	return false;
+}
+
 bool made_has(struct made *m, const char *path, size_t len, bool patient)
 {
 	bool has;
 
 	(void)pthread_mutex_lock(&m->lock);
-	while (!(has = map_get(&m->names, path, len) != NULL) && patient &&
-	       !m->ended && wait_for_more(m))
+	while (!(has = knows(m, path, len)) && patient && !m->ended &&
+	       wait_for_more(m))
 		;
 	(void)pthread_mutex_unlock(&m->lock);
 	return has;

@@ -23,7 +23,7 @@ void made_add(struct made *m, const char *path, size_t len);
 /* All has been told: nobody needs to wait any more. */
 void made_end(struct made *m);
 
-/* Has the run made it?  With `patient` the answer no is given when all has been told,
+/* Has the run made it, or renamed a folder around it?  With `patient` the answer no is given when all has been told,
  * or after a time in which every tracer tells. */
 bool made_has(struct made *m, const char *path, size_t len, bool patient);
 

@@ -53,6 +53,19 @@ static void nobody_waits_when_all_has_been_told(void **state)
 	assert_false(ask_beside(end_late, true));
 }
 
+static void what_is_below_a_renamed_folder_is_made(void **state)
+{
+	CLEANUP(made_freep) struct made *made = NULL;
+
+	(void)state;
+	assert_int_equal(made_new(&made), 0);
+	made_add(made, "/p/new", 6);
+	assert_true(made_has(made, "/p/new/a/b", 10, false));
+	assert_false(made_has(made, "/p/newer/b", 10, false));
+	assert_false(made_has(made, "/p/ne", 5, false));
+	assert_false(made_has(made, "/p", 2, false));
+}
+
 static void patience_has_an_end(void **state)
 {
 	CLEANUP(made_freep) struct made *made = NULL;
@@ -70,6 +83,7 @@ int main(void)
 		cmocka_unit_test(
 			who_is_patient_hears_of_a_file_that_is_told_later),
 		cmocka_unit_test(nobody_waits_when_all_has_been_told),
+		cmocka_unit_test(what_is_below_a_renamed_folder_is_made),
 		cmocka_unit_test(patience_has_an_end),
 	};
 

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 
 #include <cmocka.h>
@@ -210,6 +212,49 @@ static void what_is_known_is_not_read_again(void **state)
 	scene_end(&s);
 }
 
+static void write_again_and_again(const struct scene *s)
+{
+	for (;;)
+		for (size_t i = 0; i < s->n; i++) {
+			int fd = open(s->names[i], O_WRONLY | O_NONBLOCK);
+
+			if (fd >= 0)
+				(void)close(fd);
+		}
+}
+
+/* To ask whether a file is still takes a lease, and who opens it then makes the kernel
+ * send us a signal that ends most programs. */
+static void a_writer_that_comes_at_the_wrong_moment_ends_nobody(void **state)
+{
+	enum { N = 60, ROUNDS = 40 };
+	CLEANUP(digest_cache_closep) struct digest_cache *cache = NULL;
+	struct engine_options o = { .want = BLAKE3, .n_threads = 2 };
+	size_t many[N] = { 0 };
+	char path[96];
+	struct scene s;
+	pid_t child;
+
+	(void)state;
+	scene_init(&s, many, N);
+	snprintf(path, sizeof(path), "%s/cache", s.dir);
+	assert_int_equal(digest_cache_open(path, 1024, &cache), 0);
+	o.cache = cache;
+	(void)usleep(50000);
+	child = fork();
+	if (child == 0)
+		write_again_and_again(&s);
+	assert_true(child > 0);
+	for (int i = 0; i < ROUNDS; i++) {
+		assert_int_equal(digest_cache_clear(cache), 0);
+		run(&s, &o);
+	}
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(unlink(path), 0);
+	scene_end(&s);
+}
+
 /* As if the disk, or we, had been wrong once. */
 static void an_audit_finds_what_is_wrong_and_corrects_it(void **state)
 {
@@ -301,6 +346,8 @@ int main(void)
 		cmocka_unit_test(many_files_and_large_ones_between_them),
 		cmocka_unit_test(what_cannot_be_hashed_does_not_stop_the_rest),
 		cmocka_unit_test(what_is_known_is_not_read_again),
+		cmocka_unit_test(
+			a_writer_that_comes_at_the_wrong_moment_ends_nobody),
 		cmocka_unit_test(an_audit_finds_what_is_wrong_and_corrects_it),
 		cmocka_unit_test(who_looks_can_end_it),
 		cmocka_unit_test(algorithms_that_do_not_exist_are_refused),
