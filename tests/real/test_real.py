@@ -139,9 +139,12 @@ def repository(place):
 
 
 def test_git_clones_a_repository():
+    """With other times than it remembers, git reads the files again; else that
+    depends on whether they are of the same tick as its index."""
     needs("git")
     check(setup=repository, varies=r"\.git/index$",
           command="git clone -q --no-local origin copy && cd copy && "
+                  "touch -d 2001-01-01 README file-* src/* && "
                   "git checkout -q other && git log --oneline && "
                   "git gc -q && git fsck")
 
