@@ -7,13 +7,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/vec.h"
 #include "hash/engine_internal.h"
 #include "hash/file_pass.h"
+#include "hash/futex.h"
 
 enum { MAX_THREADS = 256, DEFAULT_MEMORY = 64 * 1024 * 1024 };
 
@@ -199,13 +199,14 @@ static void work(struct engine_worker *w)
 
 static void *worker_main(void *arg)
 {
-	const struct engine_worker *w = arg;
+	struct engine_worker *w = arg;
 
 	/* Refused: then it waits for the others now and then. */
 	if (w->engine->options->own_tables)
 		(void)unshare(CLONE_FILES);
 	(void)pthread_setname_np(pthread_self(), "roar-hash");
 	work(arg);
+	futex_bump(&w->engine->n_ended, 1);
 	return NULL;
 }
 
@@ -225,17 +226,13 @@ static void hash_shared(struct engine_worker *w)
 	}
 }
 
-/* The caller has no more to do, and goes on looking. */
-static void join(struct engine *e, pthread_t thread)
+/* The caller has no more to do, and goes on looking until `n` others have ended. */
+static void await_others(struct engine *e, unsigned n)
 {
-	for (;;) {
-		int64_t until_ns = clock_mono_ns() + LOOK_MS * INT64_C(1000000);
-		struct timespec until = { until_ns / 1000000000,
-					  until_ns % 1000000000 };
+	uint32_t ended;
 
-		if (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC,
-					 &until) != ETIMEDOUT)
-			return;
+	while ((ended = atomic_load(&e->n_ended)) < n) {
+		futex_wait(&e->n_ended, ended, LOOK_MS);
 		look_around(e);
 	}
 }
@@ -255,8 +252,9 @@ static void run(struct engine *e, struct engine_worker **workers)
 		n++;
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	work(workers[0]);
+	await_others(e, n - 1);
 	while (n > 1)
-		join(e, workers[--n]->thread);
+		(void)pthread_join(workers[--n]->thread, NULL);
 	hash_shared(workers[0]);
 }
 

@@ -33,6 +33,8 @@ struct engine {
 	/* All threads: */
 	_Atomic size_t next; /* to be dealt out */
 	atomic_bool ending;
+	_Atomic uint32_t
+		n_ended; /* threads; whoever waits for them sleeps on it */
 	_Atomic uint64_t n_done;
 	_Atomic uint64_t bytes_read;
 	pthread_mutex_t lock; /* protects the rest */
