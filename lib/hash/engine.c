@@ -17,6 +17,13 @@
 
 enum { MAX_THREADS = 256, DEFAULT_MEMORY = 64 * 1024 * 1024 };
 
+/* ThreadSanitizer takes one number of a descriptor for one file in all threads. */
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer)
+#define ONE_TABLE
+#endif
+#endif
+
 /* ---- what every file needs ---- */
 
 static bool is_same(const struct digests *a, const struct digests *b,
@@ -201,9 +208,11 @@ static void *worker_main(void *arg)
 {
 	struct engine_worker *w = arg;
 
+#ifndef ONE_TABLE
 	/* Refused: then it waits for the others now and then. */
 	if (w->engine->options->own_tables)
 		(void)unshare(CLONE_FILES);
+#endif
 	(void)pthread_setname_np(pthread_self(), "roar-hash");
 	work(arg);
 	futex_bump(&w->engine->n_ended, 1);
