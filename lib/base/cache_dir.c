@@ -3,16 +3,30 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/str.h"
+
+/* Is the folder that this one is in somebody else's, and we are root?  That is sudo
+ * with the home of who typed it: what root made there would be in their way. */
+static bool is_in_foreign(const char *dir)
+{
+	const char *slash = strrchr(dir, '/');
+	CLEANUP(freep) char *parent = strndup(dir, (size_t)(slash - dir));
+	struct stat st;
+
+	return geteuid() == 0 &&
+	       (!parent || stat(*parent ? parent : "/", &st) < 0 || st.st_uid);
+}
 
 static int make(const struct str *dir, bool create)
 {
 	if (str_error(dir) < 0)
 		return -ENOMEM;
-	if (create)
+	if (create && !is_in_foreign(dir->data))
 		(void)mkdir(dir->data, 0700);
 	return 0;
 }

@@ -7,7 +7,7 @@
 struct str;
 
 /* Appends its path; with `create` it is made.  -ENOENT when there is none, nor a home
- * to make it in; -EPERM when it is another user's, as it may be under sudo: nothing of
+ * of our own to make it in; -EPERM when it is another user's, as it may be under sudo: nothing of
  * ours is put there; -ENOMEM. */
 int cache_dir_find(struct str *out, bool create);
 

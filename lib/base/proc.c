@@ -4,6 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -21,4 +25,22 @@ ssize_t proc_read(pid_t pid, const char *name, char *text, size_t size)
 		return n < 0 ? n : -ESRCH;
 	text[n] = '\0';
 	return n;
+}
+
+/* The last number of its line, which the kernel shows to its own user; others see 0. */
+int proc_zombie_status(pid_t pid)
+{
+	char text[1024];
+	const char *end;
+	struct stat st;
+
+	(void)snprintf(text, sizeof(text), "/proc/%d", (int)pid);
+	if (stat(text, &st) < 0 || (geteuid() && st.st_uid != geteuid()) ||
+	    proc_read(pid, "stat", text, sizeof(text)) < 0)
+		return -1;
+	end = strrchr(text, ')');
+	if (!end || strncmp(end, ") Z", 3) != 0)
+		return -1;
+	end = strrchr(end, ' ');
+	return (int)strtol(end, NULL, 10);
 }

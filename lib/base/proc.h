@@ -9,4 +9,8 @@
  * zombie are. */
 ssize_t proc_read(pid_t pid, const char *name, char *text, size_t size);
 
+/* How a process has ended that nobody has waited for yet: its wait status.  -1 when it
+ * is no such one, or not our user's. */
+int proc_zombie_status(pid_t pid);
+
 #endif

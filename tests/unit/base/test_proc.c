@@ -48,12 +48,37 @@ static void who_has_ended_says_nothing(void **state)
 			 -ENOENT);
 }
 
+static void a_zombie_tells_how_it_ended(void **state)
+{
+	siginfo_t info;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		(void)pause();
+		_exit(0);
+	}
+	assert_int_equal(proc_zombie_status(pid), -1);
+	(void)kill(pid, SIGTERM);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(proc_zombie_status(pid), SIGTERM);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(proc_zombie_status(pid), -1);
+	pid = fork();
+	if (pid == 0)
+		_exit(7);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(proc_zombie_status(pid), 7 << 8);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_of_a_process_is_a_string),
 		cmocka_unit_test(what_does_not_fit_is_cut),
 		cmocka_unit_test(who_has_ended_says_nothing),
+		cmocka_unit_test(a_zombie_tells_how_it_ended),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
