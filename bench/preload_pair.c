@@ -30,7 +30,7 @@
 enum {
 	FILES = 500,
 	PAIRS = 101,
-	STUB = 0x7e5d0000,
+	PASS = 0x7e5d0000,
 	SIZE = LOG_RING_AT + LOG_CELLS_DEFAULT * LOG_CELL,
 };
 
@@ -63,7 +63,7 @@ static void make_log(struct log_header *log, const char *library)
 {
 	log->n_cells = LOG_CELLS_DEFAULT;
 	log->mode = LOG_SECCOMP;
-	log->stub = STUB;
+	log->pass = PASS;
 	log->key = (uint64_t)time(NULL);
 	snprintf(log->preload, sizeof(log->preload), "%s", library);
 	atomic_store(&log->next_process, 1);

@@ -1,11 +1,14 @@
-/* primitives.c - what this machine charges for the steps a tracer is made of.
+/* primitives.c - what this machine charges for the steps that roar is made of.
  *
- * Prints one JSON object: medians in microseconds.  Figures of a tracer only
+ * Prints one JSON object: medians, in microseconds but for memcpy_gb_s, which is 10^9
+ * bytes a second.  Figures of a tracer, or of hashing, only
  * compare between machines in proportion to these. */
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -52,6 +55,37 @@ static void system_call(void)
 static void open_close(void)
 {
 	close(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+}
+
+static void look(void)
+{
+	struct stat st;
+
+	(void)stat("/proc/self/exe", &st);
+}
+
+enum { COPIED = 64 * 1024 * 1024 };
+static char *copied; /* two halves of that size */
+
+static void copy_memory(void)
+{
+	memcpy(copied + COPIED, copied, COPIED);
+	/* Nobody reads it: without this there is nothing to do. */
+	__asm__ volatile("" : : "r"(copied) : "memory");
+}
+
+/* The memory is touched before, by the first of all samples at the latest. */
+static double memcpy_gb_s(void)
+{
+	double us;
+
+	copied = malloc(2 * (size_t)COPIED);
+	if (!copied)
+		return -1;
+	memset(copied, 1, 2 * (size_t)COPIED);
+	us = median_of(copy_memory, 1);
+	free(copied);
+	return COPIED / us / 1e3;
 }
 
 static void fork_wait(void)
@@ -136,6 +170,8 @@ int main(void)
 {
 	printf("{\"system_call_us\": %.3f, ", median_of(system_call, N_CALLS));
 	printf("\"open_close_us\": %.3f, ", median_of(open_close, N_CALLS));
+	printf("\"stat_us\": %.3f, ", median_of(look, N_CALLS));
+	printf("\"memcpy_gb_s\": %.1f, ", memcpy_gb_s());
 	printf("\"pipe_trip_one_cpu_us\": %.2f, ", pipe_trip(0, 0));
 	printf("\"pipe_trip_two_cpus_us\": %.2f, ", pipe_trip(0, 1));
 	printf("\"fork_wait_us\": %.1f, ", median_of(fork_wait, 20));

@@ -8,6 +8,8 @@ untraced run of the same repetition:
     empty launcher   the noise, and one more process
     hybrid, ...      the tracer alone (trace_only)
     roar run         the whole: traced by the hybrid, hashed and recorded
+    nothing          the kernel's and the loader's part of the hybrid: a listener
+                     that lets all calls go on, a library that does nothing
 
 Last a burst of 200,000 files under every tracer: no event may be lost without the
 record saying so."""
@@ -163,7 +165,7 @@ def training_command(bench):
     for python in (bench.python, "/usr/bin/python3"):
         if subprocess.run([python, "-c", "import torch"], check=False,
                           stderr=subprocess.DEVNULL).returncode == 0:
-            steps = 1 if bench.args.quick else 12
+            steps = 1 if bench.args.quick else 5
             return [python, "-c", TRAINING,
                     os.path.join(bench.ram, "training"), str(steps)], None
     print("bench: PyTorch is not installed (python3-torch): no training row")
@@ -215,8 +217,14 @@ def per_cent(bench, ways, argv, leftover, reps):
     return costs
 
 
+def is_wanted(texts, title):
+    return not texts or any(text in title for text in texts)
+
+
 def program_rows(bench, ways):
     for title, make, goal, reps in PROGRAMS:
+        if not is_wanted(bench.args.program, title):
+            continue
         argv, leftover = make(bench)
         if not argv:
             continue
@@ -267,6 +275,13 @@ def rows(bench):
     ways = [way for way in bench.ways
             if not way.static and not way.cold and way.name != BYSTANDER]
     bench.project_dir = bench.project("programs", bench.ram)
-    program_rows(bench, [*ways, Variant(
-        "roar run", [bench.roar, "run", "-q", "--tracer", "hybrid", "--"])])
-    burst_rows(bench)
+    ways += [Variant(
+        "roar run", [bench.roar, "run", "-q", "--tracer", "hybrid", "--"]),
+        Variant("nothing", [
+            bench.tool("idle_listener"), shutil.which("env"),
+            "LD_PRELOAD=" + bench.tool("idle_library.so")])]
+    program_rows(bench, [way for way in ways
+                         if way.is_base() or way.name == NULL or
+                         is_wanted(bench.args.way, way.name)])
+    if is_wanted(bench.args.program, "burst of files"):
+        burst_rows(bench)

@@ -7,7 +7,6 @@
 #include "git/git.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -17,6 +16,7 @@
 #include "base/clock.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/thread.h"
 #include "git/look_internal.h"
 
 enum { CANCEL_WAIT_MS = 1500 }; /* longer than killing git takes */
@@ -251,20 +251,15 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-/* The thread must get none of the signals that are meant for the program. */
 static int start_thread(struct git_look *look)
 {
-	sigset_t all, old;
 	int r;
 
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	look->n_refs++;
-	r = pthread_create(&look->thread, NULL, thread_main, look);
-	if (r)
+	r = thread_start(&look->thread, NULL, thread_main, look);
+	if (r < 0)
 		look->n_refs--;
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return -r;
+	return r;
 }
 
 static int set_runner(struct git_look *look)

@@ -102,8 +102,8 @@ static bool is_script(int fd)
 
 static bool look_inside(int dirfd, const char *file, uint64_t mark)
 {
-	long fd = stub_call(preload.stub, SYS_openat, dirfd, (long)file,
-			    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+	long fd = unseen_call(SYS_openat, dirfd, (long)file,
+			      O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
 	bool bears;
 
 	if (fd < 0)
@@ -149,8 +149,7 @@ static void look_at(struct exec_target *x, int dirfd, const char *file,
 		.path = file,
 		.argv = argv,
 	};
-	if (!is_no_pointer(file) && !atomic_load(&preload.elsewhere) &&
-	    !preload.blind)
+	if (!is_no_pointer(file) && !atomic_load(&preload.elsewhere))
 		x->bears = bears_at(dirfd, file, flags & ~(int)LOG_EXEC_SPAWN);
 	if (!(flags & (int)LOG_EXEC_SPAWN))
 		announce();

@@ -2,8 +2,8 @@
  *
  * Four ways, by what the call asks for:
  *
- *	silent	O_PATH, directories: nothing to tell; the exempt page
- *	read	opened from the exempt page; if it succeeds and is news, told
+ *	silent	O_PATH, directories: nothing to tell; unseen
+ *	read	opened unseen; if it succeeds and is news, told
  *	told	creates or empties a file nobody has read: intent, call, result
  *	asked	all the rest: libc's function, after the reader has looked
  *
@@ -102,14 +102,13 @@ static enum way way_of(int dirfd, const char *path, int flags)
 
 /* ---- the ways ---- */
 
-static long open_by_stub(int dirfd, const char *path, int flags, mode_t mode)
+static long open_unseen(int dirfd, const char *path, int flags, mode_t mode)
 {
 	int type, unused;
 	long r;
 
 	(void)pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
-	r = stub_call(preload.stub, SYS_openat, dirfd, (long)path, flags,
-		      (long)mode);
+	r = unseen_call(SYS_openat, dirfd, (long)path, flags, (long)mode);
 	(void)pthread_setcanceltype(type, &unused);
 	return r;
 }
@@ -168,7 +167,7 @@ static int open_read(const char *path, int flags, mode_t mode)
 	uint32_t generation = atomic_load(&preload.log->generation);
 	uint64_t cwd = atomic_load(&preload.cwd);
 	int saved = errno;
-	long fd = open_by_stub(AT_FDCWD, path, flags, mode);
+	long fd = open_unseen(AT_FDCWD, path, flags, mode);
 
 	if (fd < 0)
 		return set_errno(fd);
@@ -194,7 +193,7 @@ static int open_told(const char *path, int flags, mode_t mode)
 
 	(void)tell(&t, true);
 	raise_generation();
-	fd = open_by_stub(AT_FDCWD, path, flags, mode);
+	fd = open_unseen(AT_FDCWD, path, flags, mode);
 	raise_generation();
 	done.value = (int32_t)fd;
 	done.other = (uint32_t)t.cell;
@@ -267,12 +266,12 @@ int preload_open(enum next which, int dirfd, const char *path, int flags,
 {
 	enum way way;
 
-	if (unlikely(!live() || preload.blind))
+	if (unlikely(!live()))
 		return call_patiently(which, dirfd, path, flags, mode);
 	way = next_is_foreign(which) ? WAY_ASKED : way_of(dirfd, path, flags);
 	switch (way) {
 	case WAY_SILENT:
-		return set_errno(open_by_stub(dirfd, path, flags, mode));
+		return set_errno(open_unseen(dirfd, path, flags, mode));
 	case WAY_READ:
 		return open_read(path, flags, mode);
 	case WAY_TOLD:

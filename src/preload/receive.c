@@ -41,7 +41,7 @@ static long receive(int fd, struct msghdr *message, int flags)
 	long r;
 
 	(void)pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
-	r = stub_call(preload.stub, SYS_recvmsg, fd, (long)message, flags, 0);
+	r = unseen_call(SYS_recvmsg, fd, (long)message, flags, 0);
 	(void)pthread_setcanceltype(type, &unused);
 	if (r >= 0)
 		return r;
@@ -54,7 +54,7 @@ WRAPPER(ssize_t, recvmsg, int fd, struct msghdr *message, int flags)
 	int saved = errno;
 	ssize_t r;
 
-	if (!live() || preload.blind || next_is_foreign(NEXT_recvmsg))
+	if (!live() || next_is_foreign(NEXT_recvmsg))
 		return NEXT(recvmsg)(fd, message, flags);
 	r = receive(fd, message, flags);
 	if (r < 0)

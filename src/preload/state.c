@@ -13,9 +13,6 @@
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
 
 enum {
 	PAGE = 4096, /* at least; only what we map and use of it */
@@ -97,6 +94,18 @@ bool self_is_borrowed_slow(void)
 
 /* ---- the current directory ---- */
 
+/* No other mount namespace has a mount of this number.  0: the kernel (before 5.8)
+ * does not tell. */
+static int32_t mount_of_root(void)
+{
+	struct statx st;
+
+	if (raw_call(SYS_statx, AT_FDCWD, "/", AT_NO_AUTOMOUNT, STATX_MNT_ID,
+		     &st) < 0)
+		return 0;
+	return st.stx_mask & STATX_MNT_ID ? (int32_t)st.stx_mnt_id : 0;
+}
+
 static void tell_directory_in(enum log_kind kind, char *buf, long len)
 {
 	struct telling t = {
@@ -110,6 +119,7 @@ static void tell_directory_in(enum log_kind kind, char *buf, long len)
 	if (kind == LOG_HELLO) {
 		t.value = atomic_load(&preload.identity->pid);
 		t.dirfd = (int32_t)raw_call(SYS_getppid, 0);
+		t.dirfd2 = mount_of_root();
 	}
 	(void)tell(&t, true);
 }
@@ -139,8 +149,9 @@ void tell_directory(enum log_kind kind)
 
 int quiet_open(const char *path)
 {
-	return (int)stub_call(preload.stub, SYS_openat, AT_FDCWD, (long)path,
-			      O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+	return (int)unseen_call(SYS_openat, AT_FDCWD, (long)path,
+				O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+				0);
 }
 
 static bool header_is_sound(const struct log_header *h, int64_t size)
@@ -182,8 +193,8 @@ static bool map_log_fd(int fd)
 
 static bool map_log(const char *path)
 {
-	long fd = stub_call(preload.stub, SYS_openat, AT_FDCWD, (long)path,
-			    O_RDWR | O_CLOEXEC, 0);
+	long fd = unseen_call(SYS_openat, AT_FDCWD, (long)path,
+			      O_RDWR | O_CLOEXEC, 0);
 	bool done;
 
 	if (fd < 0)
@@ -191,39 +202,6 @@ static bool map_log(const char *path)
 	done = map_log_fd((int)fd);
 	(void)raw_call(SYS_close, fd);
 	return done;
-}
-
-/* Copies the code of a system call to where the filter lets it pass. */
-static void map_stub(uint64_t address)
-{
-	long map;
-
-	preload.stub = stub_code;
-	if (!address)
-		return;
-	map = raw_call(SYS_mmap, address, PAGE, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE |
-			       MAP_POPULATE,
-		       -1, 0);
-	if (is_error(map) || (uint64_t)map != address)
-		return;
-	memcpy((void *)map, stub_code, (size_t)(stub_code_end - stub_code));
-	__builtin___clear_cache((char *)map, (char *)map + PAGE);
-	if (raw_call(SYS_mprotect, map, PAGE, PROT_READ | PROT_EXEC) == 0)
-		preload.stub = (const void *)map;
-}
-
-/* Is it where the filter expects it?  Else every call is asked. */
-static void check_stub(void)
-{
-	uint64_t address = preload.log->stub;
-
-	if (preload.stub == stub_code)
-		map_stub(address); /* the environment did not tell */
-	preload.blind = preload.seccomp &&
-			(uint64_t)(uintptr_t)preload.stub != address;
-	if (preload.blind)
-		atomic_fetch_or(&preload.log->trouble, LOG_NO_STUB);
 }
 
 static bool map_identity(void)
@@ -247,10 +225,10 @@ static char *find_log(void)
 	return NULL;
 }
 
-/* The address behind the path; 0: none. */
-static uint64_t find_stub(const char *text)
+/* The pass behind the path; 0: none. */
+static uint64_t find_pass(const char *text)
 {
-	uint64_t address = 0;
+	uint64_t pass = 0;
 
 	for (; *text; text++) {
 		unsigned digit = *text <= '9' ? (unsigned)*text - '0' :
@@ -258,9 +236,9 @@ static uint64_t find_stub(const char *text)
 
 		if (digit > 15)
 			return 0;
-		address = address << 4 | digit;
+		pass = pass << 4 | digit;
 	}
-	return address & (PAGE - 1) ? 0 : address;
+	return pass;
 }
 
 /* The path ends in the environment's own string, for a moment. */
@@ -269,7 +247,8 @@ static bool map_named(char *entry)
 	char *colon = strrchr(entry, ':');
 	bool mapped;
 
-	map_stub(colon ? find_stub(colon + 1) : 0);
+	if (colon)
+		preload.pass = find_pass(colon + 1);
 	if (colon)
 		*colon = '\0';
 	mapped = map_log(entry);
@@ -289,7 +268,7 @@ static bool try_attach(void)
 	if (!environment_hide(entry) || !mapped)
 		return false;
 	next_init();
-	check_stub();
+	preload.pass = preload.log->pass; /* should the environment lie */
 	(void)process_renew();
 	return true;
 }

@@ -104,7 +104,7 @@ static FILE *preload_fopen(enum next which, const char *path, const char *mode)
 {
 	int flags;
 
-	if (!live() || preload.blind || is_no_pointer(mode))
+	if (!live() || is_no_pointer(mode))
 		return ((fopen_function)next_function(which))(path, mode);
 	flags = flags_of(mode);
 	if (flags < 0 || next_is_foreign(which) || next_is_foreign(NEXT_openat))

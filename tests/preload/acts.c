@@ -68,7 +68,7 @@ static void act_reads(void)
 }
 
 /* Under a filter that refuses opens which are not the library's. */
-static void act_exempt(void)
+static void act_marked(void)
 {
 	int dir = open(".", O_RDONLY | O_DIRECTORY);
 
@@ -458,7 +458,7 @@ static const struct {
 	{ "environment", act_environment, NULL },
 	{ "errno", act_errno, NULL },
 	{ "exec", NULL, act_exec },
-	{ "exempt", act_exempt, NULL },
+	{ "marked", act_marked, NULL },
 	{ "fork", act_fork, NULL },
 	{ "known", act_known, NULL },
 	{ "modes", act_modes, NULL },

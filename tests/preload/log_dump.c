@@ -1,6 +1,6 @@
 /* log_dump.c - the smallest reader of the preload log, for tests.
  *
- *	log_dump [--cells N] [--stub] [--deaf] [--closed] [--bad] [--filter]
+ *	log_dump [--cells N] [--seccomp] [--deaf] [--closed] [--bad] [--filter]
  *		 -l LIBRARY -o FILE -- CMD [ARG]...
  *
  * Makes a log, runs CMD with the library loaded, answers every question at once and
@@ -14,10 +14,10 @@
  *	trouble N		at the end, if any
  *	status exit 0		how the command ended
  *
- * --stub makes the library use an exempt page and ask by ordinary calls, without
- * a filter to see them.  --deaf: nobody reads until the command has ended.  --closed:
+ * --seccomp makes the library mark its calls and ask by those without a mark,
+ * without a filter to see them.  --deaf: nobody reads until the command has ended.  --closed:
  * the log is closed from the start.  --bad: the header makes no sense.  --filter:
- * as --stub, and open(path, O_RDONLY) from anywhere but the exempt page fails with
+ * as --seccomp, and open(path, O_RDONLY) without a mark fails with
  * EXDEV. */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +43,7 @@
 enum {
 	MAX_PROCESSES = 1 << 16,
 	SKIP_AFTER_MS = 300,
-	STUB = 0x7e5d0000,
+	PASS = 0x7e5d1234,
 };
 
 struct dump {
@@ -51,7 +51,7 @@ struct dump {
 	char path[64];
 	FILE *out;
 	uint32_t n_cells;
-	bool stub, filter, deaf, closed, bad;
+	bool seccomp, filter, deaf, closed, bad;
 	const char *library;
 	int64_t waiting_since; /* at an unfinished record; 0: none */
 	int32_t pids[MAX_PROCESSES];
@@ -97,8 +97,8 @@ static void make_log(struct dump *d)
 		die("mmap");
 	close(fd);
 	d->log->n_cells = d->bad ? d->n_cells * 4 : d->n_cells;
-	d->log->mode = d->stub ? LOG_SECCOMP : 0;
-	d->log->stub = d->stub ? STUB : 0;
+	d->log->mode = d->seccomp ? LOG_SECCOMP : 0;
+	d->log->pass = d->seccomp ? PASS : 0;
 	if (getrandom(&d->log->key, sizeof(d->log->key), 0) < 0)
 		die("getrandom");
 	snprintf(d->log->preload, sizeof(d->log->preload), "%s", d->library);
@@ -292,14 +292,13 @@ static void install_filter(void)
 	static struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 			 offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 6),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 5),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 			 offsetof(struct seccomp_data, args[2])),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, O_RDONLY, 0, 4),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, O_RDONLY, 0, 3),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, instruction_pointer)),
-		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xfffff000),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, STUB, 1, 0),
+			 offsetof(struct seccomp_data, args[5])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PASS ^ SYS_openat, 1, 0),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EXDEV),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
@@ -370,10 +369,10 @@ static bool take_option(struct dump *d, int *i, char **argv)
 {
 	const char *a = argv[*i];
 
-	if (strcmp(a, "--stub") == 0)
-		d->stub = true;
+	if (strcmp(a, "--seccomp") == 0)
+		d->seccomp = true;
 	else if (strcmp(a, "--filter") == 0)
-		d->stub = d->filter = true;
+		d->seccomp = d->filter = true;
 	else if (strcmp(a, "--deaf") == 0)
 		d->deaf = true;
 	else if (strcmp(a, "--closed") == 0)

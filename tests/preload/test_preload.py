@@ -20,7 +20,7 @@ DUMP = os.path.join(BIN, "log_dump")
 ACTS = os.path.join(BIN, "acts")
 STORMS = os.path.join(BIN, "storms")
 TIMEOUT = 60
-MODES = pytest.mark.parametrize("mode", [[], ["--stub"]],
+MODES = pytest.mark.parametrize("mode", [[], ["--seccomp"]],
                                 ids=["plain", "stub"])
 
 
@@ -82,7 +82,7 @@ def program(name):
 
 
 def asked(mode, line):
-    """The line of a question; with --stub the kernel would have told."""
+    """The line of a question; with --seccomp the kernel would have told."""
     return [] if mode else [line]
 
 
@@ -97,9 +97,9 @@ def test_reads_are_told_once_they_succeeded(place, mode):
     assert "r9" not in str(r.lines) and "nothing" not in str(r.lines)
 
 
-def test_told_calls_come_from_the_exempt_page(place):
+def test_told_calls_are_marked(place):
     """Those that are asked do not: a filter sees them."""
-    r = place.run(ACTS, "exempt", options=["--filter"])
+    r = place.run(ACTS, "marked", options=["--filter"])
     r.has("open 1 r r1", "open 1 r r2", "done 1 open EXDEV")
 
 

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -98,7 +97,7 @@ static bool changes_rights(const char *exe, const struct stat *st)
 	return (st->st_mode & S_ISUID && st->st_uid != geteuid()) ||
 	       ((st->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
 		st->st_gid != getegid()) ||
-	       getxattr(exe, "security.capability", NULL, 0) > 0;
+	       loader_has_capability(exe, st);
 }
 
 /* A program that should have other rights than we.  Traced by a process without

@@ -10,7 +10,7 @@
  *					[look at an argument: allow]
  *					return TRACE | call, or go to the tail
  *			allow
- *		tail:	[from the exempt page: allow]
+ *		tail:	[marked: allow]
  *			return USER_NOTIF
  *	allow
  *
@@ -169,28 +169,30 @@ static void add_call(struct filter_program *f, const struct call_spec *spec)
 	f->code[jump].jf = (uint8_t)(f->prog.len - jump - 1);
 }
 
-/* Is the instruction in the exempt page? */
-static void allow_exempt(struct filter_program *f)
+/* Is it marked?  See log_mark(): the number is only in the low half. */
+static void allow_marked(struct filter_program *f)
 {
-	size_t at = offsetof(struct seccomp_data, instruction_pointer);
+	size_t mark = offsetof(struct seccomp_data, args[5]);
 	size_t low = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : 4;
 
-	load(f, at + 4 - low);
-	unless(f, BPF_JEQ, (uint32_t)(f->exempt >> 32), 4);
-	load(f, at + low);
-	emit(f, BPF_ALU | BPF_AND | BPF_K, ~UINT32_C(4095));
-	unless(f, BPF_JEQ, (uint32_t)f->exempt, 1);
+	load(f, mark + 4 - low);
+	unless(f, BPF_JEQ, (uint32_t)(f->pass >> 32), 6);
+	load(f, offsetof(struct seccomp_data, nr));
+	emit(f, BPF_MISC | BPF_TAX, 0);
+	load(f, mark + low);
+	emit(f, BPF_ALU | BPF_XOR | BPF_X, 0);
+	unless(f, BPF_JEQ, (uint32_t)f->pass, 1);
 	ret(f, SECCOMP_RET_ALLOW);
 }
 
-static void add_tail(struct filter_program *f, unsigned from, bool exempt)
+static void add_tail(struct filter_program *f, unsigned from, bool marks)
 {
 	for (unsigned i = from; i < f->prog.len; i++)
 		if (f->code[i].code == (BPF_JMP | BPF_JA) &&
 		    f->code[i].k == TO_TAIL)
 			f->code[i].k = f->prog.len - i - 1;
-	if (exempt)
-		allow_exempt(f);
+	if (marks)
+		allow_marked(f);
 	ret(f, f->action);
 }
 
@@ -269,17 +271,17 @@ static void add_abi(struct filter_program *f, const struct call_abi *abi)
 	}
 	add_calls(f, specs, sort_calls(f, abi, specs));
 	if (f->action != SECCOMP_RET_TRACE)
-		add_tail(f, jump + 1, f->exempt && abi == &call_abis[0]);
+		add_tail(f, jump + 1, f->pass && abi == &call_abis[0]);
 	f->code[jump].k = f->prog.len - jump - 1;
 }
 
-void filter_build(struct filter_program *f, uint32_t action, uint64_t exempt,
+void filter_build(struct filter_program *f, uint32_t action, uint64_t pass,
 		  bool rights_matter)
 {
 	f->prog = (struct sock_fprog){ .filter = f->code };
 	f->action = action;
 	f->rights_matter = rights_matter;
-	f->exempt = exempt & ~UINT64_C(4095);
+	f->pass = pass;
 	load(f, offsetof(struct seccomp_data, arch));
 	for (size_t i = 0; i < n_call_abis; i++)
 		add_abi(f, &call_abis[i]);

@@ -19,16 +19,16 @@ struct filter_program {
 	struct sock_fprog prog; /* points at code */
 	uint32_t action;
 	bool rights_matter; /* permissions of files bind us */
-	uint64_t exempt; /* page */
+	uint64_t pass;
 };
 
 /* Assembles the program for this machine.  `action` is what happens at a call of the
  * tables: SECCOMP_RET_TRACE (with the enum value of the call as its data) or
- * SECCOMP_RET_USER_NOTIF.  Calls of the machine's own ABI made from the page at
- * `exempt` pass (0: there is none); numbers are tested first, so that this, too,
- * costs nothing elsewhere.  What changes rights is a call of the tables only where
+ * SECCOMP_RET_USER_NOTIF.  Calls of the machine's own ABI with log_mark(`pass`) as
+ * their sixth argument pass (0: none do); numbers are tested first, so that this,
+ * too, costs nothing elsewhere.  What changes rights is a call of the tables only where
  * `rights_matter`. */
-void filter_build(struct filter_program *f, uint32_t action, uint64_t exempt,
+void filter_build(struct filter_program *f, uint32_t action, uint64_t pass,
 		  bool rights_matter);
 
 #endif

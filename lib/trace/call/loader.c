@@ -6,7 +6,10 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -112,33 +115,76 @@ enum {
 	YOUNG_S = 5, /* what changed lately may change again without a sign */
 };
 
-static struct {
+static struct slot {
 	struct stamp stamp;
+	bool executable; /* by us */
+	bool plain; /* without capabilities */
 	ssize_t n; /* bytes of the head */
 	char head[LOADER_HEAD];
 } slots[SLOTS];
 
-static unsigned slot_of(const struct stamp *stamp)
+/* Rights and attributes cannot change without a sign either.  NULL: it is not
+ * remembered. */
+static struct slot *find_slot(const struct stamp *stamp)
 {
-	return (unsigned)(stamp->ino % SLOTS);
+	struct slot *s = &slots[stamp->ino % SLOTS];
+
+	return s->n > 0 && stamp_equal(&s->stamp, stamp) ? s : NULL;
+}
+
+static void remember(const struct stamp *stamp, const char *head, ssize_t n)
+{
+	struct slot *s = &slots[stamp->ino % SLOTS];
+
+	memcpy(s->head, head, (size_t)n);
+	s->stamp = *stamp;
+	s->n = n;
+	s->executable = false;
+	s->plain = false;
 }
 
 ssize_t loader_read_known(const char *path, const struct stat *st,
 			  char head[LOADER_HEAD])
 {
 	struct stamp stamp = stamp_of(st);
-	unsigned i = slot_of(&stamp);
+	const struct slot *s = find_slot(&stamp);
 	ssize_t n;
 
-	if (slots[i].n > 0 && stamp_equal(&slots[i].stamp, &stamp)) {
-		memcpy(head, slots[i].head, (size_t)slots[i].n);
-		return slots[i].n;
+	if (s) {
+		memcpy(head, s->head, (size_t)s->n);
+		return s->n;
 	}
 	n = loader_read(path, head);
-	if (n > 0 && time(NULL) - st->st_ctim.tv_sec > YOUNG_S) {
-		memcpy(slots[i].head, head, (size_t)n);
-		slots[i].stamp = stamp;
-		slots[i].n = n;
-	}
+	if (n > 0 && time(NULL) - st->st_ctim.tv_sec > YOUNG_S)
+		remember(&stamp, head, n);
 	return n;
+}
+
+bool loader_is_executable(const char *path, const struct stat *st)
+{
+	struct stamp stamp = stamp_of(st);
+	struct slot *s = find_slot(&stamp);
+
+	if (s && s->executable)
+		return true;
+	if (!S_ISREG(st->st_mode) ||
+	    faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0)
+		return false;
+	if (s)
+		s->executable = true;
+	return true;
+}
+
+bool loader_has_capability(const char *path, const struct stat *st)
+{
+	struct stamp stamp = stamp_of(st);
+	struct slot *s = find_slot(&stamp);
+
+	if (s && s->plain)
+		return false;
+	if (getxattr(path, "security.capability", NULL, 0) > 0)
+		return true;
+	if (s)
+		s->plain = true;
+	return false;
 }

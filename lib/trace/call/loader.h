@@ -6,6 +6,7 @@
 #ifndef ROAR_TRACE_CALL_LOADER_H
 #define ROAR_TRACE_CALL_LOADER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -26,5 +27,9 @@ ssize_t loader_read(const char *path, char head[LOADER_HEAD]);
  * are remembered.  Not for several threads. */
 ssize_t loader_read_known(const char *path, const struct stat *st,
 			  char head[LOADER_HEAD]);
+
+/* May we execute it, does it give capabilities?  Both remembered likewise. */
+bool loader_is_executable(const char *path, const struct stat *st);
+bool loader_has_capability(const char *path, const struct stat *st);
 
 #endif

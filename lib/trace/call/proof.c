@@ -4,7 +4,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
+#include <linux/kcmp.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
@@ -305,32 +307,65 @@ static int read_limit(const struct observer *o, const struct tracee *t)
 	return 0;
 }
 
+static bool is_roomy_still(const struct observer *o, const struct process *p)
+{
+	return o->mono_ns < p->roomy_until_ns &&
+	       is_limit_settled(o, p->roomy_ns);
+}
+
+enum { MARGIN = 64 }; /* descriptors that others may take meanwhile */
+
+/* Most programs stop only for their loader, and a folder in /proc is dear the first
+ * time.  The lowest free number is always the next to be taken: as long as this one
+ * is free, so are others. */
+static bool is_young_and_roomy(struct tracee *t)
+{
+	enum { FEW = 6 };
+	struct process *p = t->process;
+	long fd = (long)p->limit - MARGIN;
+
+	return p->n_looks < FEW && ++p->n_looks && p->n_threads == 1 &&
+	       fd > 0 && fd < INT_MAX &&
+	       syscall(SYS_kcmp, t->tid, t->tid, KCMP_FILE, fd, fd) < 0 &&
+	       errno == EBADF;
+}
+
 /* Descriptors come from many calls that do not stop, but each takes its time: as
  * long as all threads together cannot have used up what was free at the last look,
- * there is no need for another. */
-void proof_check_limit(struct observer *o, struct tracee *t)
+ * there is no need for another.  0 or a negative errno. */
+static int look_for_room(struct observer *o, struct tracee *t)
 {
-	enum { CALL_NS = 40, MARGIN = 64, LONG_NS = 100000000 };
+	enum { CALL_NS = 40, LONG_NS = 100000000 };
 	struct process *p = t->process;
 	uint64_t used = 0, room;
-	int r;
+	int r = count_descriptors(o, t->tid, &used);
 
-	if (o->mono_ns < p->roomy_until_ns && is_limit_settled(o, p->roomy_ns))
-		return;
-	r = read_limit(o, t);
-	if (r == 0)
-		r = count_descriptors(o, t->tid, &used);
-	if (r == -ESRCH || r == -ENOENT)
-		return; /* it is gone */
-	if (r < 0) {
-		p->restricted = true; /* or shut to us: who knows what for */
-		return;
-	}
+	if (r < 0)
+		return r;
 	p->full = used + MARGIN >= p->limit;
 	p->roomy_ns = p->roomy_until_ns = o->mono_ns;
 	if (p->full)
-		return;
+		return 0;
 	room = (p->limit - used - MARGIN) / p->n_threads;
 	p->roomy_until_ns += room > LONG_NS / CALL_NS ? LONG_NS :
 							(int64_t)room * CALL_NS;
+	return 0;
+}
+
+void proof_check_limit(struct observer *o, struct tracee *t)
+{
+	int r;
+
+	if (is_roomy_still(o, t->process))
+		return;
+	r = read_limit(o, t);
+	if (r == 0 && is_young_and_roomy(t)) {
+		t->process->full = false;
+		return;
+	}
+	if (r == 0)
+		r = look_for_room(o, t);
+	/* Gone, or shut to us: who knows what for. */
+	if (r < 0 && r != -ESRCH && r != -ENOENT)
+		t->process->restricted = true;
 }

@@ -24,6 +24,8 @@ struct process {
 	bool foreign_mounts; /* it sees other mounts than we do */
 	bool placed; /* that was looked at since it began, and stays so */
 	pid_t vforked_by; /* it keeps this one waiting until it executes */
+	uint8_t n_looks; /* for room, since it runs its program, as far as that
+			  * counts */
 	bool full; /* near its descriptor limit: opens may fail */
 	bool restricted; /* changed credentials, sandboxed or hid itself: likewise */
 	int64_t roomy_until_ns; /* it has descriptors left until then... */

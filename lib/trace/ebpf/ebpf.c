@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/pool.h"
+#include "base/thread.h"
 #include "trace/command.h"
 #include "trace/ebpf/load.h"
 #include "trace/ebpf/remote.h"
@@ -227,12 +228,7 @@ static void *leave(void *ctx)
  * waits for it, and it does not wait until the run is recorded. */
 static void start_leaving(struct ebpf_tracer *t)
 {
-	sigset_t all, old;
-
-	sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	t->leaving = pthread_create(&t->leaver, NULL, leave, t) == 0;
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	t->leaving = thread_start(&t->leaver, NULL, leave, t) == 0;
 	if (!t->leaving)
 		leave(t);
 }

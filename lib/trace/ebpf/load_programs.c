@@ -1,15 +1,16 @@
 /* load_programs.c - the programs of an object, through the verifier
  *
  * It takes most of the time of a load, some ten milliseconds for the largest program, and
- * checks programs side by side: two threads share the work. */
+ * checks programs side by side: some threads share the work. */
 #include "trace/ebpf/load_internal.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cpus.h"
+#include "base/thread.h"
 #include "trace/ebpf/bpf.h"
 #include "trace/ebpf/btf.h"
 
@@ -83,6 +84,8 @@ static bool is_optional(const struct image_program *p)
 
 /* ---- all ---- */
 
+enum { HELPERS_MAX = 3 };
+
 struct work {
 	const struct loading *l;
 	bool hooks; /* also those at all system calls */
@@ -147,24 +150,30 @@ static bool is_refused(struct work *w)
 	return w->error;
 }
 
+/* One for each of the large programs, at most. */
+static unsigned start_helpers(struct work *w, pthread_t helpers[HELPERS_MAX])
+{
+	unsigned n = 0, max = cpus_allowed() - 1;
+
+	while (n < max && n < HELPERS_MAX &&
+	       thread_start(&helpers[n], NULL, take_part, w) == 0)
+		n++;
+	return n;
+}
+
 int load_programs(const struct loading *l, bool hooks,
 		  int programs[EBPF_LINKS_MAX])
 {
 	struct work w = { .l = l, .hooks = hooks, .programs = programs };
-	sigset_t all, old;
-	pthread_t thread;
-	bool helped;
+	pthread_t helpers[HELPERS_MAX];
+	unsigned n;
 
 	put_in_order(&w);
 	if (is_refused(&w))
 		return w.error;
-	/* Signals are for the main thread. */
-	sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	helped = pthread_create(&thread, NULL, take_part, &w) == 0;
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	n = start_helpers(&w, helpers);
 	(void)take_part(&w);
-	if (helped)
-		(void)pthread_join(thread, NULL);
+	while (n)
+		(void)pthread_join(helpers[--n], NULL);
 	return atomic_load(&w.error);
 }

@@ -2,9 +2,9 @@
 #include "trace/ebpf/load_internal.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "trace/ebpf/bpf.h"
 
 int load_add_rings(struct ebpf *e, int rings, unsigned n)
@@ -48,16 +48,10 @@ static void keep_first_ring(struct ebpf *e)
 		e->maps.rings[0] = ring;
 }
 
-/* Signals are for the main thread. */
 void load_start_ring(struct ebpf *e)
 {
-	sigset_t all, old;
-
-	sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	e->ring_started = pthread_create(&e->ring_thread, NULL, add_first_ring,
-					 e) == 0;
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	e->ring_started = thread_start(&e->ring_thread, NULL, add_first_ring,
+				       e) == 0;
 	if (!e->ring_started)
 		(void)add_first_ring(e);
 }

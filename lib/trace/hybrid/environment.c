@@ -69,11 +69,11 @@ static char *join(const char *name, const char *first, const char *second)
 
 /* The two strings of ours are the last ones, so that they can be freed. */
 char **environment_new(char *const *envp, const char *library, const char *log,
-		       uint64_t stub)
+		       uint64_t pass)
 {
 	const char *users = "";
 	size_t n = 0, used = 0;
-	char address[24];
+	char word[24];
 	char **copy;
 
 	while (envp[n])
@@ -89,8 +89,8 @@ char **environment_new(char *const *envp, const char *library, const char *log,
 	}
 	/* The user's libraries come first, ours stands behind them. */
 	copy[used] = join("LD_PRELOAD", users, library);
-	(void)snprintf(address, sizeof(address), "%" PRIx64, stub);
-	copy[used + 1] = join(LOG_ENV, log, address);
+	(void)snprintf(word, sizeof(word), "%" PRIx64, pass);
+	copy[used + 1] = join(LOG_ENV, log, word);
 	if (copy[used] && copy[used + 1])
 		return copy;
 	free(copy[used]);

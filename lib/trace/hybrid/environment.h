@@ -10,10 +10,10 @@
  * -ENOENT when there is none that can be read. */
 int environment_find_library(char *path, size_t size);
 
-/* A copy of `envp` with the library, the log and the exempt page in it.  The strings of `envp` are
+/* A copy of `envp` with the library, the log and the pass in it.  The strings of `envp` are
  * borrowed.  Freed by environment_free(); NULL without memory. */
 char **environment_new(char *const *envp, const char *library, const char *log,
-		       uint64_t stub);
+		       uint64_t pass);
 void environment_free(char **envp);
 
 #endif

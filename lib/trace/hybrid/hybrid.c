@@ -344,15 +344,13 @@ bool hybrid_is_ours(const struct hybrid *h, const char *path)
 				  strcmp(path, h->library) == 0);
 }
 
-/* Where the library makes the calls that pass the filter: an address that is in
- * nobody's way (below what loaders, heaps and stacks use, on machines with 39 or
- * more bits of it) and another one in each run. */
-static uint64_t choose_stub(void)
+/* Nobody has it in a register by accident. */
+static uint64_t choose_pass(void)
 {
-	uint16_t page = 0;
+	uint64_t pass = 0;
 
-	(void)getrandom(&page, sizeof(page), GRND_NONBLOCK);
-	return UINT64_C(0x3a00000000) + (uint64_t)page * 4096;
+	(void)getrandom(&pass, sizeof(pass), GRND_NONBLOCK);
+	return pass ? pass : UINT64_C(0x9e3779b97f4a7c15);
 }
 
 static int make_log(struct hybrid *h, bool filter, struct roar_error *err)
@@ -367,7 +365,7 @@ static int make_log(struct hybrid *h, bool filter, struct roar_error *err)
 	if (getpid() % SWEEP_EVERY == 0)
 		log_file_sweep();
 	r = log_file_new(&h->file, h->o.job->run, filter ? LOG_SECCOMP : 0,
-			 h->library, filter ? choose_stub() : 0);
+			 h->library, filter ? choose_pass() : 0);
 	if (r < 0)
 		return error_set(err, r, "cannot make a shared log: %s",
 				 strerror(-r));
@@ -375,7 +373,7 @@ static int make_log(struct hybrid *h, bool filter, struct roar_error *err)
 	if (!h->library[0] || !target_path_bears(h->o.job->file, target_open))
 		return 0;
 	h->envp = environment_new(h->o.job->envp, h->library, h->file.path,
-				  h->file.header->stub);
+				  h->file.header->pass);
 	return h->envp ? 0 : error_set(err, -ENOMEM, "out of memory");
 }
 
@@ -413,7 +411,7 @@ static int launch(struct hybrid *h, bool filter, struct roar_error *err)
 
 	if (filter) {
 		filter_build(&program, SECCOMP_RET_USER_NOTIF,
-			     h->file.header->stub, !h->o.proof.override);
+			     h->file.header->pass, !h->o.proof.override);
 		how.filter = &program.prog;
 		how.listens = true;
 	}

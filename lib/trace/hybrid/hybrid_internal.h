@@ -62,7 +62,13 @@ struct announced {
 	int64_t time_ns;
 };
 
-enum { ANNOUNCED = 8 };
+enum { ANNOUNCED = 8, SPAWNERS = 4 };
+
+struct family {
+	pid_t pid; /* the process of a thread */
+	pid_t parent;
+	bool vforked; /* it shares the memory of its parent */
+};
 
 /* What must be known of a process that is gone: its children may be heard of
  * later. */
@@ -124,6 +130,8 @@ struct hybrid {
 	struct map tellers; /* id in the log -> struct member */
 	struct announced announced[ANNOUNCED]; /* the last ones */
 	unsigned n_announced;
+	pid_t spawners[SPAWNERS]; /* who had children that share its memory */
+	unsigned n_spawners;
 	struct str magic; /* see magic_replace() */
 	struct grave graves[GRAVES]; /* the last ones */
 	unsigned n_buried;
@@ -175,8 +183,6 @@ static inline bool hybrid_has_filter(const struct hybrid *h)
  * memory. */
 struct tracee *member_thread(struct hybrid *h, pid_t tid);
 struct tracee *member_add(struct hybrid *h, pid_t pid, pid_t parent);
-/* `pid` is a child of the process `parent`, as that says. */
-void member_announce(struct hybrid *h, pid_t pid, pid_t parent);
 struct member *member_of(struct hybrid *h, const struct tracee *t);
 struct member *member_of_teller(struct hybrid *h, uint32_t id);
 
@@ -195,6 +201,8 @@ void member_exec_begin(struct hybrid *h, struct tracee *t);
 /* The process gave a sign of life after it: a new program said hello (`tid` 0), or
  * a thread makes a call. */
 void member_exec_end(struct hybrid *h, struct member *m, pid_t tid);
+/* Its loader is at work. */
+void member_exec_seen(struct hybrid *h, struct member *m);
 void member_exec_failed(struct member *m);
 
 /* The process is about to change its directory: whose else is it? */
@@ -209,6 +217,13 @@ void members_look(struct hybrid *h, bool all);
 void member_gone(struct hybrid *h, struct member *m, int status);
 void members_kill(struct hybrid *h);
 void members_release(struct hybrid *h);
+
+/* ---- family.c ---- */
+
+/* `pid` is a child of vfork() of the process `parent`, as that says. */
+void family_announce(struct hybrid *h, pid_t pid, pid_t parent);
+/* 0, or -ESRCH when it is gone. */
+int family_find(struct hybrid *h, pid_t tid, struct family *ret);
 
 /* ---- notify.c ---- */
 

@@ -6,8 +6,8 @@
  * wait().
  *
  * exec: the call is judged before it is let through.  Whether it succeeded shows
- * at the next sign of life: a new program says hello, or makes a call while
- * /proc/PID/exe is the file it should be.  A process that ends without another
+ * at the next sign of life: a new program says hello, its loader opens our library,
+ * or it makes another call while /proc/PID/exe is the file it should be.  A process that ends without another
  * sign has executed what it asked for, if that could be executed. */
 #include <errno.h>
 #include <fcntl.h>
@@ -66,30 +66,37 @@ int member_set_teller(struct hybrid *h, struct member *m, uint32_t id)
 
 /* ---- birth ---- */
 
-/* A number behind a key of /proc/TID/status; -1 when it is not there. */
-static pid_t number_of(const char *text, const char *key)
+static void inherit(struct hybrid *h, struct process *child, pid_t parent)
 {
-	const char *line = strstr(text, key);
+	const struct process *from = process_of(h, parent);
 
-	return line ? (pid_t)strtol(line + strlen(key), NULL, 10) : -1;
+	if (!from)
+		return;
+	child->foreign_root = from->foreign_root;
+	child->foreign_mounts = from->foreign_mounts;
+	child->restricted = from->restricted;
+	child->limit = from->limit;
+	child->limit_ns = from->limit_ns;
 }
 
-static int read_status(pid_t tid, pid_t *ret_pid, pid_t *ret_parent)
+/* A child of vfork() is where its parent is; another one may have been made with
+ * namespaces of its own. */
+static void find_place(struct hybrid *h, struct tracee *t,
+		       const struct family *family)
 {
-	char text[1024];
+	const struct process *from = process_of(h, family->parent);
 
-	if (proc_read(tid, "status", text, sizeof(text)) < 0)
-		return -ESRCH;
-	*ret_pid = number_of(text, "\nTgid:");
-	*ret_parent = number_of(text, "\nPPid:");
-	return *ret_pid > 0 ? 0 : -ESRCH;
+	t->process->placed = family->vforked && from && from->placed;
+	if (!t->process->placed)
+		call_check_namespaces(&h->o, t);
 }
 
-static void inherit(struct process *child, const struct process *parent)
+/* Its memory is a copy of its parent's, or the same. */
+static bool brings_library(struct hybrid *h, pid_t parent)
 {
-	child->foreign_root = parent->foreign_root;
-	child->foreign_mounts = parent->foreign_mounts;
-	child->restricted = parent->restricted;
+	const struct member *m = map_get(&h->members, &parent, sizeof(parent));
+
+	return m && (m->teller || m->patience == PATIENCE_OWN);
 }
 
 static struct member *new_member(struct hybrid *h, pid_t pid)
@@ -105,22 +112,26 @@ static struct member *new_member(struct hybrid *h, pid_t pid)
 	return NULL;
 }
 
-struct tracee *member_add(struct hybrid *h, pid_t pid, pid_t parent)
+static struct tracee *add(struct hybrid *h, const struct family *family)
 {
+	pid_t pid = family->pid, parent = family->parent;
 	struct tracee *t = tree_find(&h->o.tree, pid);
-	const struct process *from = process_of(h, parent);
+	bool known = process_of(h, parent);
+	struct member *m;
 
 	if (t && t->process->pid == pid)
 		return t;
 	if (t) /* a thread of that number was somebody else's: it is gone */
 		(void)tree_remove(&h->o.tree, t);
-	if (!new_member(h, pid))
+	m = new_member(h, pid);
+	if (!m)
 		return NULL;
+	if (brings_library(h, parent))
+		m->patience = PATIENCE_OWN;
 	t = tree_add(&h->o.tree, pid, NULL);
 	if (!t)
 		return NULL;
-	if (from)
-		inherit(t->process, from);
+	inherit(h, t->process, parent);
 	/* Changes of rights are not seen then, but all results are told. */
 	t->process->restricted |= !hybrid_has_filter(h);
 	if (pid == h->o.root) {
@@ -129,61 +140,28 @@ struct tracee *member_add(struct hybrid *h, pid_t pid, pid_t parent)
 		return t;
 	}
 	/* An orphan's parent is unknown: it counts for the command. */
-	call_emit(&h->o, t, EVENT_FORK, 0, from ? parent : h->o.root, NULL,
+	call_emit(&h->o, t, EVENT_FORK, 0, known ? parent : h->o.root, NULL,
 		  NULL, NULL);
-	call_check_namespaces(&h->o, t);
+	find_place(h, t, family);
 	return t;
 }
 
-void member_announce(struct hybrid *h, pid_t pid, pid_t parent)
+struct tracee *member_add(struct hybrid *h, pid_t pid, pid_t parent)
 {
-	if (tree_find(&h->o.tree, pid))
-		return;
-	h->announced[h->n_announced++ % ANNOUNCED] = (struct announced){
-		.pid = pid,
-		.parent = parent,
-		.time_ns = h->o.mono_ns,
-	};
-}
-
-/* Only what is fresh, and once: numbers are used again. */
-static bool was_announced(struct hybrid *h, pid_t tid, pid_t *ret_parent)
-{
-	enum { FRESH_NS = 50000000 };
-
-	for (size_t i = 0; i < ANNOUNCED; i++) {
-		struct announced *a = &h->announced[i];
-
-		if (a->pid != tid)
-			continue;
-		a->pid = 0;
-		*ret_parent = a->parent;
-		return h->o.mono_ns - a->time_ns < FRESH_NS;
-	}
-	return false;
-}
-
-/* Whose thread is it, and whose child is that? */
-static int find_family(struct hybrid *h, pid_t tid, pid_t *ret_pid,
-		       pid_t *ret_parent)
-{
-	*ret_pid = tid;
-	if (was_announced(h, tid, ret_parent))
-		return 0;
-	return read_status(tid, ret_pid, ret_parent);
+	return add(h, &(struct family){ .pid = pid, .parent = parent });
 }
 
 struct tracee *member_thread(struct hybrid *h, pid_t tid)
 {
 	struct tracee *t = tree_find(&h->o.tree, tid);
-	pid_t pid, parent;
+	struct family family;
 
 	if (t)
 		return t;
-	if (find_family(h, tid, &pid, &parent) < 0)
+	if (family_find(h, tid, &family) < 0)
 		return NULL;
-	t = member_add(h, pid, parent);
-	if (!t || tid == pid)
+	t = add(h, &family);
+	if (!t || tid == family.pid)
 		return t;
 	return tree_add(&h->o.tree, tid, t->process);
 }
@@ -211,8 +189,7 @@ static bool is_executable(struct hybrid *h, struct tracee *t, struct str *path,
 		const char *next;
 		ssize_t n;
 
-		if (!S_ISREG(st->st_mode) ||
-		    faccessat(AT_FDCWD, path->data, X_OK, AT_EACCESS) < 0)
+		if (!loader_is_executable(path->data, st))
 			return false;
 		n = loader_read_known(path->data, st, head);
 		if (n == -EACCES || n == -EPERM) /* executable, not readable */
@@ -293,8 +270,8 @@ static void exec_done(struct hybrid *h, struct member *m, bool seen)
 	if (!t)
 		return;
 	drop_other_threads(h, t);
-	t->process->full = false;
-	t->process->roomy_until_ns = 0;
+	t->process->full = false; /* some may have been closed */
+	t->process->n_looks = 0;
 	if (m->escaped)
 		escaped(h, t, str_cstr(&m->exec_path));
 	move_text(&t->exec_path, &m->exec_path);
@@ -333,6 +310,12 @@ void member_exec_end(struct hybrid *h, struct member *m, pid_t tid)
 		else if (tid == m->exec_tid)
 			member_exec_failed(m);
 	}
+}
+
+void member_exec_seen(struct hybrid *h, struct member *m)
+{
+	if (m->exec_open)
+		exec_done(h, m, true);
 }
 
 /* ---- the current directory ---- */
@@ -485,25 +468,6 @@ static void look_for_threads(struct hybrid *h)
 	}
 }
 
-/* How a process ended whose parent has not waited for it yet: the last number of
- * its line, which the kernel shows to its own user. */
-static int status_of_zombie(pid_t pid)
-{
-	char text[1024];
-	const char *end;
-	struct stat st;
-
-	(void)snprintf(text, sizeof(text), "/proc/%d", (int)pid);
-	if (stat(text, &st) < 0 || (geteuid() && st.st_uid != geteuid()) ||
-	    proc_read(pid, "stat", text, sizeof(text)) < 0)
-		return EVENT_STATUS_UNKNOWN;
-	end = strrchr(text, ')');
-	if (!end || strncmp(end, ") Z", 3) != 0)
-		return EVENT_STATUS_UNKNOWN;
-	end = strrchr(end, ' ');
-	return (int)strtol(end, NULL, 10);
-}
-
 void members_look(struct hybrid *h, bool all)
 {
 	CLEANUP(freep) pid_t *gone = NULL;
@@ -527,8 +491,9 @@ void members_look(struct hybrid *h, bool all)
 	if (n)
 		told_drain(h, true);
 	for (size_t i = 0; i < n; i++) {
-		int status = status_of_zombie(gone[i]);
+		int status = proc_zombie_status(gone[i]);
 
+		_Static_assert(EVENT_STATUS_UNKNOWN == -1, "as proc.h has it");
 		m = map_get(&h->members, &gone[i], sizeof(gone[i]));
 		if (!m)
 			continue; /* by those words */

@@ -233,13 +233,15 @@ static bool is_our_library(struct hybrid *h, const struct seccomp_notif *n)
 	       strcmp(h->o.path, h->library) == 0;
 }
 
-static void on_our_library(struct hybrid *h, pid_t tid)
+static void on_our_library(struct hybrid *h, pid_t pid)
 {
-	struct tracee *t = member_thread(h, tid);
+	struct tracee *t = member_thread(h, pid);
+	struct member *m = t ? member_of(h, t) : NULL;
 
-	if (!t)
+	if (!m)
 		return;
-	catch_up(h, t, tid);
+	settle(h, t);
+	member_exec_seen(h, m);
 	seize_is_needless(h, t);
 }
 

@@ -71,21 +71,10 @@ static struct seized *add(struct hybrid *h, pid_t tid, pid_t pid)
 
 /* ---- who ---- */
 
-/* Our library has mapped its page, in this process or in the one it is a copy of. */
-static bool has_library(const struct hybrid *h, const struct tracee *t)
-{
-	char byte;
-
-	return memory_read(&h->o.memory, t->tid, h->file.header->stub, &byte,
-			   1) == 0;
-}
-
-static bool is_wanted(struct hybrid *h, const struct tracee *t,
-		      struct member *m)
+static bool is_wanted(struct member *m)
 {
 	if (m->patience == PATIENCE_UNKNOWN)
-		m->patience = m->teller || has_library(h, t) ? PATIENCE_OWN :
-							       PATIENCE_OURS;
+		m->patience = m->teller ? PATIENCE_OWN : PATIENCE_OURS;
 	return m->patience == PATIENCE_OURS && seize_helps();
 }
 
@@ -123,7 +112,7 @@ void seize_call(struct hybrid *h, const struct tracee *t,
 		m->exec_by = t->tid;
 	else if (m->exec_by == t->tid)
 		m->exec_by = 0;
-	if (s || m->exec_by || !is_wanted(h, t, m))
+	if (s || m->exec_by || !is_wanted(m))
 		return;
 	s = seize(h, t, m);
 	if (s)

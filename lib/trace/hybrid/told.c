@@ -43,6 +43,21 @@ static void set_cwd(struct hybrid *h, struct tracee *t, const char *path,
 	t->cwd_generation = h->o.tree.cwd_generation;
 }
 
+/* The mount of our own root; 0: the kernel does not tell. */
+static int32_t mount_of_root(void)
+{
+	static int32_t number = -1;
+	struct statx st;
+
+	if (number >= 0)
+		return number;
+	number = 0;
+	if (statx(AT_FDCWD, "/", AT_NO_AUTOMOUNT, STATX_MNT_ID, &st) == 0 &&
+	    st.stx_mask & STATX_MNT_ID)
+		number = (int32_t)st.stx_mnt_id;
+	return number;
+}
+
 static void on_hello(struct hybrid *h, const struct log_view *v)
 {
 	struct tracee *t;
@@ -59,6 +74,9 @@ static void on_hello(struct hybrid *h, const struct log_view *v)
 	member_exec_end(h, m, 0);
 	(void)member_set_teller(h, m, v->process);
 	set_cwd(h, t, v->path, v->path_len);
+	/* Nobody saw it leave. */
+	if (v->dirfd2 && v->dirfd2 != mount_of_root())
+		call_check_namespaces(&h->o, t);
 }
 
 static void on_fork(struct hybrid *h, const struct log_view *v)
@@ -359,7 +377,7 @@ static void on_child(struct hybrid *h, const struct log_view *v)
 	struct member *parent = member_of_teller(h, v->process);
 
 	if (parent && v->value > 0 && v->value != parent->pid)
-		member_announce(h, v->value, parent->pid);
+		family_announce(h, v->value, parent->pid);
 }
 
 static void on_record(struct hybrid *h, const struct log_view *v)

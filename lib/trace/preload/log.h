@@ -42,8 +42,8 @@
  * So a told name still means the same file when the reader resolves it, and a
  * told input is known to the reader before the run itself can change it.
  *
- * How a process asks: with LOG_SECCOMP it makes the call outside of the exempt
- * page, and the kernel's notification brings it to the reader.  Otherwise it
+ * How a process asks: with LOG_SECCOMP it makes the call without the mark of
+ * log_mark(), and the kernel's notification brings it to the reader.  Otherwise it
  * writes a LOG_ASK record and waits on `answered` (futex) until that is past
  * its cell, the header is closed, or LOG_ASK_MS have passed (then it goes on and
  * sets LOG_LATE: the record is incomplete).  While the reader does not move,
@@ -72,8 +72,8 @@
 #include <string.h>
 
 #define LOG_MAGIC UINT64_C(0x31676f4c72616f52) /* "RoarLog1" */
-/* Path of the file; behind a ':' the address of the exempt page in hexadecimal, so
- * that even this file can be opened from there. */
+/* Path of the file; behind a ':' the pass of its header in hexadecimal, so that even
+ * the open of this file is marked. */
 #define LOG_ENV "ROAR_PRELOAD_LOG"
 
 enum {
@@ -89,15 +89,14 @@ enum {
 };
 
 enum log_mode {
-	LOG_SECCOMP = 1 << 0, /* calls outside of the exempt page are seen */
+	LOG_SECCOMP = 1 << 0, /* calls without a mark are seen */
 };
 
 /* Things that went wrong in a process; or-ed into header.trouble. */
 enum log_trouble {
 	LOG_LATE = 1 << 0, /* an asked reader did not answer in time */
 	LOG_FULL = 1 << 1, /* no room, no seccomp: an event was lost */
-	LOG_NO_STUB = 1 << 2, /* the exempt page could not be mapped: slow */
-	LOG_UNSEEN = 1 << 3, /* no seccomp: posix_spawn() opened files itself */
+	LOG_UNSEEN = 1 << 2, /* no seccomp: posix_spawn() opened files itself */
 };
 
 struct log_header {
@@ -105,7 +104,7 @@ struct log_header {
 	uint32_t n_cells; /* power of two */
 	uint32_t mode; /* enum log_mode */
 	uint64_t key; /* random; part of every commit word */
-	uint64_t stub; /* address of the exempt page; 0: none */
+	uint64_t pass; /* random; for log_mark() */
 	int64_t start_ns; /* of the run, on the clock of file stamps: a change in
 			   * that tick cannot be told from one before, so with
 			   * LOG_SECCOMP the reader is made to look at what is
@@ -132,7 +131,8 @@ _Static_assert(sizeof(struct log_header) <= LOG_NAMES_AT, "one page");
 enum log_kind {
 	LOG_PAD = 1, /* up to the end of the ring */
 	LOG_HELLO, /* a program has started: value pid, dirfd its parent's pid,
-		    * other parent process id (0 unknown); path: current directory */
+		    * dirfd2 the mount of its root (0 unknown), other parent
+		    * process id (0 unknown); path: current directory */
 	LOG_FORK, /* a child of fork(): value pid, other parent process id */
 	LOG_CWD, /* path: the new current directory, asked of the kernel */
 	LOG_OPEN, /* an open for reading that has succeeded; value: fd */
@@ -194,6 +194,14 @@ enum log_call {
 enum log_exec {
 	LOG_EXEC_SPAWN = UINT32_C(1) << 31,
 };
+
+/* What a call carries as its sixth argument, which it does not have, so that the
+ * filter lets it pass.  A handler that runs while it waits finds that in a register:
+ * it is good for the same call alone. */
+static inline uint64_t log_mark(uint64_t pass, uint32_t nr)
+{
+	return pass ^ nr;
+}
 
 /* The commit word of a record that starts at cell number `cell`. */
 static inline uint64_t log_commit(const struct log_header *h, uint64_t cell)

@@ -74,7 +74,7 @@ static int map_file(struct log_file *f, int fd)
 }
 
 static void fill_header(struct log_file *f, unsigned mode, const char *preload,
-			uint64_t stub)
+			uint64_t pass)
 {
 	struct log_header *h = f->header;
 
@@ -84,14 +84,14 @@ static void fill_header(struct log_file *f, unsigned mode, const char *preload,
 	h->n_cells = f->n_cells;
 	h->mode = mode;
 	h->key = f->key;
-	h->stub = stub;
+	h->pass = pass;
 	atomic_store(&h->next_process, 1);
 	(void)snprintf(h->preload, sizeof(h->preload), "%s", preload);
 	h->magic = LOG_MAGIC;
 }
 
 int log_file_new(struct log_file *f, const char *run, unsigned mode,
-		 const char *preload, uint64_t stub)
+		 const char *preload, uint64_t pass)
 {
 	CLEANUP(closep) int fd = -ENOENT;
 	int r;
@@ -113,7 +113,7 @@ int log_file_new(struct log_file *f, const char *run, unsigned mode,
 		log_file_remove(f);
 		return r;
 	}
-	fill_header(f, mode, preload, stub);
+	fill_header(f, mode, preload, pass);
 	return 0;
 }
 

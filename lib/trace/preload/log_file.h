@@ -22,10 +22,10 @@ struct log_file {
 };
 
 /* Makes and maps the file.  `run` is its run's name or NULL, `mode` is enum log_mode,
- * `preload` what children put into LD_PRELOAD, `stub` the address of the exempt
- * page.  0 or a negative errno. */
+ * `preload` what children put into LD_PRELOAD, `pass` what marks their
+ * calls (log.h).  0 or a negative errno. */
 int log_file_new(struct log_file *f, const char *run, unsigned mode,
-		 const char *preload, uint64_t stub);
+		 const char *preload, uint64_t pass);
 
 /* Removes the name; processes that have it mapped go on. */
 void log_file_remove(struct log_file *f);

@@ -23,10 +23,11 @@
 #include <cmocka.h>
 
 #include "trace/call/calls.h"
+#include "trace/preload/log.h"
 
 enum { NUMBERS = 1024, STEPS_MAX = 64 };
 
-#define PAGE UINT64_C(0x7f1234567000)
+#define PASS UINT64_C(0x123456789abcdef1)
 
 /* ---- the machine ---- */
 
@@ -49,7 +50,7 @@ static bool holds(const struct sock_filter *ins, uint32_t a)
 static uint32_t answer(const struct filter_program *f,
 		       const struct seccomp_data *data)
 {
-	uint32_t a = 0;
+	uint32_t a = 0, x = 0;
 	unsigned pc = 0;
 
 	for (unsigned step = 0; step < STEPS_MAX; step++) {
@@ -61,8 +62,10 @@ static uint32_t answer(const struct filter_program *f,
 		if (ins->code == (BPF_LD | BPF_W | BPF_ABS)) {
 			assert_true(ins->k + sizeof(a) <= sizeof(*data));
 			memcpy(&a, (const char *)data + ins->k, sizeof(a));
-		} else if (ins->code == (BPF_ALU | BPF_AND | BPF_K)) {
-			a &= ins->k;
+		} else if (ins->code == (BPF_MISC | BPF_TAX)) {
+			x = a;
+		} else if (ins->code == (BPF_ALU | BPF_XOR | BPF_X)) {
+			a ^= x;
 		} else if (ins->code == (BPF_JMP | BPF_JA)) {
 			pc += ins->k;
 		} else {
@@ -295,47 +298,46 @@ static void what_only_asks_passes(void **state)
 	assert_false(TRACED(SYS_prctl, PR_GET_SECCOMP, 0, 0));
 }
 
-/* ---- the page whose calls pass ---- */
+/* ---- marked calls ---- */
 
-static uint32_t answer_from(uint64_t address, uint32_t arch, uint32_t nr)
+static uint32_t answer_marked(uint64_t mark, uint32_t arch, uint32_t nr)
 {
-	struct seccomp_data data = {
-		.nr = (int)nr,
-		.arch = arch,
-		.instruction_pointer = address,
-	};
+	struct seccomp_data data = { .nr = (int)nr, .arch = arch };
 	struct filter_program f;
 
-	filter_build(&f, SECCOMP_RET_USER_NOTIF, PAGE, true);
+	filter_build(&f, SECCOMP_RET_USER_NOTIF, PASS, true);
 	set_arguments(&data, call_find(arch, nr));
+	data.args[5] = mark;
 	return answer(&f, &data);
 }
 
-static void calls_from_the_exempt_page_pass(void **state)
+static void marked_calls_pass(void **state)
 {
 	const struct call_abi *abi = &call_abis[0];
 
 	(void)state;
 	for (size_t i = 0; i < abi->n_specs; i++) {
 		uint32_t nr = abi->specs[i].nr;
-		uint32_t elsewhere = answer_from(PAGE + 4096, abi->audit_arch,
-						 nr);
+		uint32_t arch = abi->audit_arch;
+		uint32_t unmarked = answer_marked(0, arch, nr);
 
-		assert_int_equal(answer_from(PAGE, abi->audit_arch, nr),
+		assert_int_equal(answer_marked(log_mark(PASS, nr), arch, nr),
 				 SECCOMP_RET_ALLOW);
-		assert_int_equal(answer_from(PAGE + 4095, abi->audit_arch, nr),
-				 SECCOMP_RET_ALLOW);
-		assert_int_equal(answer_from(PAGE - 1, abi->audit_arch, nr),
-				 elsewhere);
-		/* The same below 4 GiB, and in 32 bits. */
-		assert_int_equal(answer_from((uint32_t)PAGE, abi->audit_arch,
-					     nr),
-				 elsewhere);
+		/* That of another call, one half of it, another one. */
+		assert_int_equal(answer_marked(log_mark(PASS, nr + 1), arch, nr),
+				 unmarked);
+		assert_int_equal(answer_marked((uint32_t)log_mark(PASS, nr),
+					       arch, nr),
+				 unmarked);
+		assert_int_equal(answer_marked(PASS & ~UINT64_C(0xffffffff),
+					       arch, nr),
+				 unmarked);
 	}
-	assert_int_equal(answer_from(PAGE + 4096, abi->audit_arch, SYS_openat),
+	assert_int_equal(answer_marked(0, abi->audit_arch, SYS_openat),
 			 SECCOMP_RET_USER_NOTIF);
-	assert_int_equal(answer_from(PAGE, call_abis[1].audit_arch,
-				     call_abis[1].specs[0].nr),
+	assert_int_equal(answer_marked(log_mark(PASS, call_abis[1].specs[0].nr),
+				       call_abis[1].audit_arch,
+				       call_abis[1].specs[0].nr),
 			 SECCOMP_RET_USER_NOTIF);
 }
 
@@ -348,7 +350,7 @@ int main(void)
 		cmocka_unit_test(opens_of_no_content_pass),
 		cmocka_unit_test(a_removed_directory_matters_to_a_listener),
 		cmocka_unit_test(what_only_asks_passes),
-		cmocka_unit_test(calls_from_the_exempt_page_pass),
+		cmocka_unit_test(marked_calls_pass),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

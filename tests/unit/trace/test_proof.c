@@ -30,6 +30,7 @@ static int make(void **state)
 	s->o = calloc(1, sizeof(*s->o));
 	s->o->mono_ns = 1000LL * MS;
 	s->t = tree_add(&s->o->tree, getpid(), NULL);
+	s->t->process->n_looks = UINT8_MAX; /* not young any more */
 	*state = s;
 	return getrlimit(RLIMIT_NOFILE, &s->limit);
 }
@@ -120,6 +121,25 @@ static void what_is_held_tells_the_same(void **state)
 	}
 }
 
+static void a_young_one_is_not_looked_up_in_proc(void **state)
+{
+	struct self *s = *state;
+	int high = 1000 - 64;
+
+	set_limit(s, 1000);
+	s->t->process->n_looks = 0;
+	assert_false(is_full(s));
+	assert_int_equal(s->t->process->roomy_until_ns, 0);
+	/* The number it goes by is taken: that says nothing. */
+	assert_int_equal(dup2(0, high), high);
+	assert_false(is_full(s));
+	assert_true(s->t->process->roomy_until_ns > 0);
+	(void)close(high);
+	s->o->mono_ns += 1000LL * MS;
+	set_limit(s, 10);
+	assert_true(is_full(s));
+}
+
 /* The limit of a process of root's is not told to others. */
 static void who_cannot_be_looked_at_is_doubtful(void **state)
 {
@@ -185,6 +205,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_limit_that_is_being_set_is_looked_at_each_time, make,
 			end),
+		cmocka_unit_test_setup_teardown(
+			a_young_one_is_not_looked_up_in_proc, make, end),
 		cmocka_unit_test_setup_teardown(what_is_held_tells_the_same,
 						make, end),
 		cmocka_unit_test_setup_teardown(

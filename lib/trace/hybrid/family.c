@@ -1,0 +1,111 @@
+/* family.c - whose child a process is
+ *
+ * /proc/PID/status tells, but to make that folder for a process that lives for a
+ * millisecond is dearer than all the rest of its exec.  So children of vfork() that
+ * have our library tell of themselves, and those of posix_spawn(), which do not get
+ * the chance, are known by the memory that they share with their parent. */
+#include <errno.h>
+#include <linux/kcmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/proc.h"
+#include "trace/hybrid/hybrid_internal.h"
+
+/* A number behind a key of /proc/TID/status; -1 when it is not there. */
+static pid_t number_of(const char *text, const char *key)
+{
+	const char *line = strstr(text, key);
+
+	return line ? (pid_t)strtol(line + strlen(key), NULL, 10) : -1;
+}
+
+static int read_status(pid_t tid, pid_t *ret_pid, pid_t *ret_parent)
+{
+	char text[1024];
+
+	if (proc_read(tid, "status", text, sizeof(text)) < 0)
+		return -ESRCH;
+	*ret_pid = number_of(text, "\nTgid:");
+	*ret_parent = number_of(text, "\nPPid:");
+	return *ret_pid > 0 ? 0 : -ESRCH;
+}
+
+void family_announce(struct hybrid *h, pid_t pid, pid_t parent)
+{
+	if (tree_find(&h->o.tree, pid))
+		return;
+	h->announced[h->n_announced++ % ANNOUNCED] = (struct announced){
+		.pid = pid,
+		.parent = parent,
+		.time_ns = h->o.mono_ns,
+	};
+}
+
+/* Only what is fresh, and once: numbers are used again. */
+static bool was_announced(struct hybrid *h, pid_t tid, pid_t *ret_parent)
+{
+	enum { FRESH_NS = 50000000 };
+
+	for (size_t i = 0; i < ANNOUNCED; i++) {
+		struct announced *a = &h->announced[i];
+
+		if (a->pid != tid)
+			continue;
+		a->pid = 0;
+		*ret_parent = a->parent;
+		return h->o.mono_ns - a->time_ns < FRESH_NS;
+	}
+	return false;
+}
+
+static bool shares_memory(pid_t a, pid_t b)
+{
+	return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0) == 0;
+}
+
+/* The signal 0 reaches a thread only under the number of its process. */
+static bool is_process(pid_t tid)
+{
+	return syscall(SYS_tgkill, tid, tid, 0) == 0;
+}
+
+/* Is it the child of one that has had such children before? */
+static bool was_spawned(struct hybrid *h, pid_t tid, pid_t *ret_parent)
+{
+	if (!is_process(tid))
+		return false;
+	for (size_t i = 0; i < SPAWNERS; i++) {
+		pid_t pid = h->spawners[i];
+
+		if (!pid || pid == tid || !shares_memory(tid, pid))
+			continue;
+		*ret_parent = pid;
+		return true;
+	}
+	return false;
+}
+
+static void remember_spawner(struct hybrid *h, pid_t pid)
+{
+	h->spawners[h->n_spawners++ % SPAWNERS] = pid;
+}
+
+int family_find(struct hybrid *h, pid_t tid, struct family *ret)
+{
+	int r;
+
+	*ret = (struct family){ .pid = tid, .vforked = true };
+	if (was_announced(h, tid, &ret->parent) ||
+	    was_spawned(h, tid, &ret->parent))
+		return 0;
+	r = read_status(tid, &ret->pid, &ret->parent);
+	ret->vforked = r == 0 && ret->pid == tid &&
+		       shares_memory(tid, ret->parent);
+	if (ret->vforked)
+		remember_spawner(h, ret->parent);
+	return r;
+}
