@@ -76,6 +76,24 @@ static double time_gets(struct digest_cache *cache, uint64_t stride,
 	return per_file_ns(start_ns);
 }
 
+/* As a walk through folders does: neighbours in the page of the one before. */
+static double time_near(struct digest_cache *cache, uint64_t *ret_n_hits)
+{
+	struct digest_cache_page page = { 0 };
+	int64_t start_ns = cpu_ns();
+	uint64_t n_hits = 0;
+
+	for (uint64_t i = 0; i < N_FILES; i++) {
+		struct stamp s = stamp_of_file(i, 5000);
+		struct digests d;
+
+		n_hits += digest_cache_get_near(cache, &page, &s,
+						DIGEST_SET_BLAKE3, &d);
+	}
+	*ret_n_hits = n_hits;
+	return per_file_ns(start_ns);
+}
+
 static off_t any_bucket(const struct digest_cache *cache, uint64_t i)
 {
 	uint64_t n_buckets = cache->n_pages * CACHE_PAGE_BUCKETS;
@@ -145,6 +163,7 @@ int main(int argc, char **argv)
 	printf("\"put_again_ns\": %.0f, ", time_puts(cache, IN_ORDER));
 	printf("\"get_hit_ns\": %.0f, ",
 	       time_gets(cache, IN_ORDER, 5000, &n_kept));
+	printf("\"get_hit_near_ns\": %.0f, ", time_near(cache, &n_kept));
 	printf("\"get_hit_jumping_ns\": %.0f, ",
 	       time_gets(cache, JUMPING, 5000, &n_kept));
 	printf("\"get_miss_ns\": %.0f, ",

@@ -132,7 +132,10 @@ static enum ranges_way way_of(const char *name)
 int main(int argc, char **argv)
 {
 	struct ranges_report report;
-	struct plan p = { .n_rounds = 5, .options.report = &report };
+	struct plan p = {
+		.n_rounds = 5,
+		.options = { .report = &report, .may_map = true },
+	};
 
 	for (int c; (c = getopt(argc, argv, "cow:t:l:n:")) != -1;) {
 		if (c == 'c')

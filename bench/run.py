@@ -2,12 +2,14 @@
 """Measures what roar costs, against the goals it was built for.
 
     run.py --roar ROAR --tools DIR [--work DIR] [--full] [--quick]
-           [--only WORD]... [--json FILE] [--check]
+           [--only WORD]... [--program TEXT]... [--way TEXT]...
+           [--json FILE] [--check]
            [--plot FILE] [--docs FILE] [--peer VENV]
 
 Each WORD is a group of rows: start, git, attach, trace, tracer, programs, hash,
 whole, memory.  tracer.py has the tracers one by one, programs.py whole programs and
-hashing.py files that are identified.
+hashing.py files that are identified.  Each TEXT is part of the name of one of those
+programs, or of one of the ways to run them; the others are left out.
 
 How figures are taken is told in measure.py.  Start-up rows write their record to
 the disk under --work.
@@ -305,6 +307,8 @@ def main():
                         choices=("start", "git", "attach", "trace", "tracer",
                                  "programs", "hash", "whole",
                                  "memory"))
+    parser.add_argument("--program", action="append", default=[])
+    parser.add_argument("--way", action="append", default=[])
     parser.add_argument("--json")
     parser.add_argument("--plot")
     parser.add_argument("--docs")

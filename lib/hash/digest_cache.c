@@ -14,8 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "hash/b3.h"
 #include "hash/digest_cache_internal.h"
-#include "hash/file_hash.h"
 
 /* Where a stamp belongs, and how its entries are known. */
 struct place {
@@ -50,24 +50,30 @@ static struct place place_of(const struct digest_cache *cache,
 		.offset = bucket_offset(cache, stamp),
 		.file = (uint16_t)inode_hash(stamp->dev, stamp->ino),
 	};
-	struct digests d;
+	uint8_t digest[BLAKE3_LEN];
 
 	_Static_assert(sizeof(*stamp) == 40, "no padding to hash");
-	(void)digest_buffer(stamp, sizeof(*stamp), DIGEST_SET_BLAKE3, &d);
-	memcpy(place.key, d.blake3, sizeof(place.key));
+	b3_hash(stamp, sizeof(*stamp), digest);
+	memcpy(place.key, digest, sizeof(place.key));
 	return place;
 }
 
 /* What a truncated file has no longer reads as empty. */
-static int read_bucket(const struct digest_cache *cache, uint64_t offset,
-		       struct cache_bucket *ret)
+static int read_part(const struct digest_cache *cache, uint64_t offset,
+		     void *ret, size_t size)
 {
-	ssize_t n = pread(cache->fd, ret, sizeof(*ret), (off_t)offset);
+	ssize_t n = pread(cache->fd, ret, size, (off_t)offset);
 
 	if (n < 0)
 		return -errno;
-	memset((char *)ret + n, 0, sizeof(*ret) - (size_t)n);
+	memset((char *)ret + n, 0, size - (size_t)n);
 	return 0;
+}
+
+static int read_bucket(const struct digest_cache *cache, uint64_t offset,
+		       struct cache_bucket *ret)
+{
+	return read_part(cache, offset, ret, sizeof(*ret));
 }
 
 /* Writes one entry of a bucket, and nothing else of it: the others may have
@@ -131,20 +137,16 @@ static void drop_incomplete(struct digests *d)
 			memset(digests_slot(d, algo), 0, digest_algo_len(algo));
 }
 
-bool digest_cache_get(struct digest_cache *cache, const struct stamp *stamp,
-		      digest_set want, struct digests *ret)
+static bool find(const struct cache_bucket *bucket, const struct place *place,
+		 digest_set want, struct digests *ret)
 {
-	struct place place = place_of(cache, stamp);
 	uint8_t seen[DIGEST_ALGO_END] = { 0 };
 	struct digests d = { 0 };
-	struct cache_bucket bucket;
 
-	if (read_bucket(cache, place.offset, &bucket) < 0)
-		return false;
 	for (int i = 0; i < CACHE_BUCKET_ENTRIES; i++) {
-		const struct cache_entry *e = &bucket.entries[i];
+		const struct cache_entry *e = &bucket->entries[i];
 
-		if (memcmp(e->key, place.key, sizeof(e->key)) == 0 &&
+		if (memcmp(e->key, place->key, sizeof(e->key)) == 0 &&
 		    is_sound(e))
 			collect(e, &seen[e->algo], &d);
 	}
@@ -153,6 +155,36 @@ bool digest_cache_get(struct digest_cache *cache, const struct stamp *stamp,
 	drop_incomplete(&d);
 	*ret = d;
 	return true;
+}
+
+bool digest_cache_get(struct digest_cache *cache, const struct stamp *stamp,
+		      digest_set want, struct digests *ret)
+{
+	struct place place = place_of(cache, stamp);
+	struct cache_bucket bucket;
+
+	return read_bucket(cache, place.offset, &bucket) == 0 &&
+	       find(&bucket, &place, want, ret);
+}
+
+bool digest_cache_get_near(struct digest_cache *cache,
+			   struct digest_cache_page *page,
+			   const struct stamp *stamp, digest_set want,
+			   struct digests *ret)
+{
+	struct place place = place_of(cache, stamp);
+	uint64_t at = place.offset % CACHE_PAGE_BYTES;
+	struct cache_bucket bucket;
+
+	if (page->offset != place.offset - at) {
+		page->offset = 0;
+		if (read_part(cache, place.offset - at, page->bytes,
+			      CACHE_PAGE_BYTES) < 0)
+			return false;
+		page->offset = place.offset - at;
+	}
+	memcpy(&bucket, page->bytes + at, sizeof(bucket));
+	return find(&bucket, &place, want, ret);
 }
 
 /* ---- put ---- */

@@ -64,6 +64,20 @@ DEFINE_CLEANUP(struct digest_cache *, digest_cache_close)
 bool digest_cache_get(struct digest_cache *cache, const struct stamp *stamp,
 		      digest_set want, struct digests *ret);
 
+/* A page of the cache as it was when it was read.  `offset` 0: there is none. */
+struct digest_cache_page {
+	uint64_t offset;
+	uint8_t bytes[4096];
+};
+
+/* The same for one file after the other: files with neighbouring inodes are in one
+ * page, which is read once.  What others put in or take out meanwhile is not seen, so
+ * the page should not grow old. */
+bool digest_cache_get_near(struct digest_cache *cache,
+			   struct digest_cache_page *page,
+			   const struct stamp *stamp, digest_set want,
+			   struct digests *ret);
+
 /* Remembers the digests of a file that had this stamp at `taken_ns` or later, in
  * place of those it had under another stamp.  Whether the file is still
  * (hash/still.h) is the caller's question.  -EAGAIN when the stamp is racy at that

@@ -49,6 +49,10 @@ _Static_assert(sizeof(struct cache_bucket) * CACHE_PAGE_BUCKETS ==
 		       CACHE_PAGE_BYTES,
 	       "no bucket crosses a page");
 
+_Static_assert(sizeof(((struct digest_cache_page *)0)->bytes) ==
+		       CACHE_PAGE_BYTES,
+	       "a page is a page");
+
 struct digest_cache {
 	int fd;
 	uint64_t n_pages;

@@ -1,8 +1,7 @@
 /* duet.c - see duet.h */
 #include "hash/duet.h"
 
-#include <signal.h>
-
+#include "base/thread.h"
 #include "hash/futex.h"
 
 /* Word by word: a thread on another CPU takes longer to wake than most leaves take
@@ -37,15 +36,9 @@ static void *second(void *arg)
 
 void duet_start(struct duet *d, struct upper *upper, bool with_second)
 {
-	sigset_t all, old;
-
 	*d = (struct duet){ .upper = upper, .alone = true };
-	if (!with_second)
-		return;
-	sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	d->alone = pthread_create(&d->thread, NULL, second, d) != 0;
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (with_second)
+		d->alone = thread_start(&d->thread, NULL, second, d) < 0;
 }
 
 void duet_give(struct duet *d, uint64_t index, const void *data, size_t len)

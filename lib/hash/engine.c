@@ -7,9 +7,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/cpus.h"
+#include "base/thread.h"
 #include "base/vec.h"
 #include "hash/engine_internal.h"
 #include "hash/file_pass.h"
@@ -72,7 +75,7 @@ void engine_publish(struct engine_worker *w, struct engine_file *file,
 		remember(w, file);
 	}
 	atomic_store_explicit(&file->done, true, memory_order_release);
-	atomic_fetch_add(&w->engine->n_done, 1);
+	w->n_done++;
 }
 
 static void look_around(struct engine *e)
@@ -107,8 +110,8 @@ static bool is_known(struct engine_worker *w, struct engine_file *file,
 	if (!o->cache || o->audit ||
 	    stamp_is_racy(&pass->stamp, pass->taken_ns) ||
 	    !still_trusts(&w->still, file->path, pass->stamp.dev) ||
-	    !digest_cache_get(o->cache, &pass->stamp, o->want,
-			      &file->hash.digests))
+	    !digest_cache_get_near(o->cache, &w->known, &pass->stamp, o->want,
+				   &file->hash.digests))
 		return false;
 	file->cached = true;
 	file->hash.stamp = pass->stamp;
@@ -116,10 +119,27 @@ static bool is_known(struct engine_worker *w, struct engine_file *file,
 	return true;
 }
 
+/* Another inode is right when the name leads there.  But in a program that closes
+ * descriptors which are not its own, another file may have got the number of ours. */
+int engine_check_file(const struct engine_file *file,
+		      const struct stamp *looked_at)
+{
+	struct stamp named;
+	struct stat st;
+
+	if (stamp_same_file(&file->hash.stamp, looked_at))
+		return 0;
+	if (stat(file->path, &st) < 0)
+		return -errno;
+	named = stamp_of(&st);
+	return stamp_same_file(&file->hash.stamp, &named) ? 0 : -EAGAIN;
+}
+
 /* In pieces, as many times as it takes until the file holds still. */
 static int medium_hash(struct engine *e, struct file_pass *pass,
 		       struct engine_file *file)
 {
+	struct stamp looked_at = pass->stamp;
 	int r = file_pass_start(pass, e->options->want);
 
 	if (r < 0)
@@ -130,7 +150,7 @@ static int medium_hash(struct engine *e, struct file_pass *pass,
 			    -ECANCELED;
 	} while (r > 0);
 	file_pass_end(pass);
-	return r;
+	return r < 0 ? r : engine_check_file(file, &looked_at);
 }
 
 static bool leave_for_all(struct engine *e, const struct engine_file *file)
@@ -152,7 +172,7 @@ static void hash_looked_at(struct engine_worker *w, struct file_pass *pass,
 	uint64_t size = pass->stamp.size;
 
 	if (size <= SMALL_BYTES && e->options->want == DIGEST_SET_BLAKE3 &&
-	    small_add(w, file, &pass->stamp, pass->taken_ns))
+	    small_add(w, file, pass))
 		return;
 	if (size < LARGE_BYTES) {
 		engine_publish(w, file, medium_hash(e, pass, file));
@@ -163,7 +183,18 @@ static void hash_looked_at(struct engine_worker *w, struct file_pass *pass,
 	if (size >= e->shared_bytes && leave_for_all(e, file))
 		return;
 	engine_publish(w, file,
-		       large_hash(e, file, 1, e->memory / e->n_threads));
+		       large_hash(w, file, 1, e->memory / e->n_threads));
+}
+
+static int look_at(struct engine_worker *w, struct file_pass *pass,
+		   const char *path)
+{
+	const char *name = path;
+	int dirfd = w->engine->options->own_tables ?
+			    near_find(&w->near, path, &name) :
+			    AT_FDCWD;
+
+	return file_pass_look(pass, dirfd, name);
 }
 
 static void hash_one(struct engine_worker *w, struct file_pass *pass,
@@ -174,7 +205,7 @@ static void hash_one(struct engine_worker *w, struct file_pass *pass,
 	file->hash = (struct file_hash){ 0 };
 	file->cached = file->denied = false;
 	if (r == 0)
-		r = file_pass_look(pass, AT_FDCWD, file->path);
+		r = look_at(w, pass, file->path);
 	if (r < 0 || is_known(w, file, pass))
 		engine_publish(w, file, r);
 	else
@@ -183,6 +214,32 @@ static void hash_one(struct engine_worker *w, struct file_pass *pass,
 
 /* ---- threads ---- */
 
+static void hash_share(struct engine_worker *w, struct file_pass *pass,
+		       size_t first, size_t end)
+{
+	struct engine *e = w->engine;
+
+	w->known.offset = 0;
+	for (size_t i = first; i < end && i < e->n; i++) {
+		if (!e->files[i].path)
+			atomic_store(&e->files[i].done, true);
+		else if (pass)
+			hash_one(w, pass, &e->files[i]);
+		else
+			engine_publish(w, &e->files[i], -ENOMEM);
+	}
+	small_flush(w);
+}
+
+/* Not file by file: threads that write to one place all the time wait for each other
+ * there. */
+static void add_up(struct engine_worker *w)
+{
+	atomic_fetch_add(&w->engine->n_done, w->n_done);
+	atomic_fetch_add(&w->engine->bytes_read, w->bytes_read);
+	w->n_done = w->bytes_read = 0;
+}
+
 static void work(struct engine_worker *w)
 {
 	struct engine *e = w->engine;
@@ -190,18 +247,10 @@ static void work(struct engine_worker *w)
 	size_t first;
 
 	while ((first = atomic_fetch_add(&e->next, e->share)) < e->n) {
-		size_t end = first + e->share;
-
-		for (size_t i = first; i < end && i < e->n; i++) {
-			if (!e->files[i].path)
-				atomic_store(&e->files[i].done, true);
-			else if (pass)
-				hash_one(w, pass, &e->files[i]);
-			else
-				engine_publish(w, &e->files[i], -ENOMEM);
-		}
-		small_flush(w);
+		hash_share(w, pass, first, first + e->share);
+		add_up(w);
 	}
+	near_release(&w->near);
 }
 
 static void *worker_main(void *arg)
@@ -229,9 +278,10 @@ static void hash_shared(struct engine_worker *w)
 
 		engine_publish(w, file,
 			       engine_goes_on(e) ?
-				       large_hash(e, file, e->n_threads,
+				       large_hash(w, file, e->n_threads,
 						  e->memory) :
 				       -ECANCELED);
+		add_up(w);
 	}
 }
 
@@ -250,31 +300,17 @@ static void await_others(struct engine *e, unsigned n)
  * missed. */
 static void run(struct engine *e, struct engine_worker **workers)
 {
-	sigset_t all, old;
 	unsigned n = 1;
 
-	sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	while (n < e->n_threads && workers[n] &&
-	       pthread_create(&workers[n]->thread, NULL, worker_main,
-			      workers[n]) == 0)
+	       thread_start(&workers[n]->thread, NULL, worker_main,
+			    workers[n]) == 0)
 		n++;
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	work(workers[0]);
 	await_others(e, n - 1);
 	while (n > 1)
 		(void)pthread_join(workers[--n]->thread, NULL);
 	hash_shared(workers[0]);
-}
-
-static unsigned count_cpus(void)
-{
-	long n = sysconf(_SC_NPROCESSORS_ONLN);
-	cpu_set_t set;
-
-	if (sched_getaffinity(0, sizeof(set), &set) == 0)
-		n = CPU_COUNT(&set);
-	return n < 1 ? 1 : (unsigned)n;
 }
 
 /* No more than there is work for. */
@@ -289,8 +325,18 @@ static void make_workers(struct engine *e, struct engine_worker **workers)
 			return;
 		workers[i]->engine = e;
 		workers[i]->still = (struct still){ 0 };
+		workers[i]->near = (struct near){ .fd = -1 };
+		workers[i]->n_done = workers[i]->bytes_read = 0;
+		workers[i]->leaf = NULL;
 		workers[i]->n_small = 0;
 	}
+}
+
+static void worker_free(struct engine_worker *w)
+{
+	if (w)
+		free(w->leaf);
+	free(w);
 }
 
 /* So many that the lanes are full, so few that nobody is left with much when the others
@@ -307,7 +353,7 @@ static void prepare(struct engine *e)
 {
 	const struct engine_options *o = e->options;
 
-	e->n_threads = o->n_threads ? o->n_threads : count_cpus();
+	e->n_threads = o->n_threads ? o->n_threads : cpus_allowed();
 	if (e->n_threads > MAX_THREADS)
 		e->n_threads = MAX_THREADS;
 	e->memory = o->memory ? o->memory : DEFAULT_MEMORY;
@@ -377,7 +423,7 @@ int engine_run(struct engine_file *files, size_t n,
 		leases_end(&leases);
 	r = workers[0] ? 0 : -ENOMEM;
 	for (unsigned i = 0; i < e.n_threads; i++)
-		free(workers[i]);
+		worker_free(workers[i]);
 	free(e.shared);
 	(void)pthread_mutex_destroy(&e.lock);
 	return r;

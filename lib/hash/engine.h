@@ -42,10 +42,12 @@ struct engine_options {
 	unsigned n_threads; /* 0: one per CPU */
 	size_t memory; /* bytes for buffers; 0: 64 MiB */
 	struct digest_cache *cache; /* may be NULL */
+	bool may_map; /* SIGBUS is ours to handle: not in programs of others */
 	bool audit; /* read all content, and compare what the cache knows */
 	/* Give each thread a table of descriptors of its own: the kernel makes
-	 * threads that share one wait for each other at every open and close.  Not
-	 * in a program that closes descriptors meanwhile and wants that to be
+	 * threads that share one wait for each other at every open and close.  Each
+	 * also keeps the folder of its last file open, to find the next one from
+	 * there.  Not in a program that closes descriptors meanwhile and wants that to be
 	 * noticed: the copies stay open until the threads end. */
 	bool own_tables;
 	/* Called on the calling thread about ten times a second; true ends it all

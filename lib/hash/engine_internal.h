@@ -1,7 +1,7 @@
 /* engine_internal.h - what the files of the engine share.
  *
- * engine.c deals the files out, engine_small.c hashes small ones, engine_large.c
- * large ones. */
+ * engine.c deals the files out, engine_near.c finds the folder they are in,
+ * engine_small.c hashes small ones, engine_large.c large ones. */
 #ifndef ROAR_HASH_ENGINE_INTERNAL_H
 #define ROAR_HASH_ENGINE_INTERNAL_H
 
@@ -9,6 +9,7 @@
 
 #include "hash/b3.h"
 #include "hash/engine.h"
+#include "hash/file_pass.h"
 #include "hash/still.h"
 
 enum {
@@ -50,10 +51,24 @@ struct small {
 	size_t len;
 };
 
+/* The folder of the file before: files come folder by folder, and a name takes the
+ * kernel less time than a path.  Not in a program that closes descriptors which are not
+ * its own: a name under another folder is another file. */
+struct near {
+	const char *path; /* borrowed, begins with the folder; NULL: none yet */
+	size_t len; /* of the folder with its '/' */
+	int fd; /* O_PATH; -1: not open */
+};
+
 struct engine_worker {
 	struct engine *engine;
 	pthread_t thread;
 	struct still still;
+	struct near near;
+	struct digest_cache_page known; /* not older than a share */
+	uint64_t n_done; /* of this share */
+	uint64_t bytes_read;
+	void *leaf; /* RANGES_LEAF bytes for files of this thread; may be NULL */
 	unsigned n_small;
 	struct small small[ENGINE_BATCH];
 	uint8_t data[ENGINE_BATCH][SMALL_BYTES + 64]; /* of the small ones */
@@ -66,15 +81,24 @@ void engine_publish(struct engine_worker *w, struct engine_file *file,
 /* Shall it go on?  On the caller's thread this is where it looks around. */
 bool engine_goes_on(struct engine *e);
 
-/* Reads one small file into the next place; false: it did not hold still, or is not
- * to be read, and another has to see to it. */
+/* Is what was hashed the file that was looked at, or the one that has its name by now?
+ * 0, -EAGAIN, or the negative errno of stat(2). */
+int engine_check_file(const struct engine_file *file,
+		      const struct stamp *looked_at);
+
+/* From where a file is to be looked for, and by which name. */
+int near_find(struct near *near, const char *path, const char **ret_name);
+void near_release(struct near *near);
+
+/* Reads one small file that was looked at into the next place; false: it did not hold
+ * still, or is not to be read, and another has to see to it. */
 bool small_add(struct engine_worker *w, struct engine_file *file,
-	       const struct stamp *stamp, int64_t taken_ns);
+	       const struct file_pass *pass);
 /* Hashes those that were read. */
 void small_flush(struct engine_worker *w);
 
 /* One large file, of which stamp and time are in file->hash.  0 or a negative errno. */
-int large_hash(struct engine *e, struct engine_file *file, unsigned n_threads,
-	       size_t memory);
+int large_hash(struct engine_worker *w, struct engine_file *file,
+	       unsigned n_threads, size_t memory);
 
 #endif

@@ -1,6 +1,7 @@
 /* engine_large.c - one large file, leaf by leaf; see engine.h */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "hash/ranges.h"
 
 struct large {
+	struct engine_worker *worker;
 	struct engine *engine;
 	struct upper upper; /* BLAKE3, if it is wanted */
 	bool blake3;
@@ -54,7 +56,10 @@ static int read_leaves(struct large *l, int fd, uint64_t size,
 		.memory = memory,
 		.n_threads = l->has_others ? 1 : n_threads,
 		.in_order = l->has_others,
+		.may_map = l->engine->options->may_map && !l->has_others,
 		.cancelled = is_cancelled,
+		.buffer = l->worker->leaf,
+		.buffer_len = RANGES_LEAF,
 	};
 	int r;
 
@@ -125,12 +130,14 @@ static int look_again(int fd, struct file_hash *hash)
 	return S_ISREG(st.st_mode) ? 0 : -EINVAL;
 }
 
-int large_hash(struct engine *e, struct engine_file *file, unsigned n_threads,
-	       size_t memory)
+int large_hash(struct engine_worker *w, struct engine_file *file,
+	       unsigned n_threads, size_t memory)
 {
-	digest_set want = e->options->want;
+	digest_set want = w->engine->options->want;
+	struct stamp looked_at = file->hash.stamp;
 	struct large l = {
-		.engine = e,
+		.worker = w,
+		.engine = w->engine,
 		.blake3 = want & DIGEST_SET_BLAKE3,
 		.has_others = want & ~(digest_set)DIGEST_SET_BLAKE3,
 	};
@@ -140,6 +147,8 @@ int large_hash(struct engine *e, struct engine_file *file, unsigned n_threads,
 
 	if (fd < 0) /* ENXIO: a socket took its place */
 		return errno == ENXIO ? -EINVAL : -errno;
+	if (!w->leaf)
+		w->leaf = aligned_alloc(RANGES_LEAF, RANGES_LEAF);
 	multihash_init(&l.others);
 	for (int i = 0; r == -ESTALE && i < PASS_TRIES; i++) {
 		r = i ? look_again(fd, &file->hash) : 0;
@@ -148,5 +157,7 @@ int large_hash(struct engine *e, struct engine_file *file, unsigned n_threads,
 				      &file->hash);
 	}
 	multihash_release(&l.others);
-	return r == -ESTALE ? -EAGAIN : r;
+	if (r < 0)
+		return r == -ESTALE ? -EAGAIN : r;
+	return engine_check_file(file, &looked_at);
 }

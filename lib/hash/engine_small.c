@@ -21,11 +21,13 @@ static ssize_t read_whole(int fd, uint8_t *data, size_t len)
 /* One byte more than the stamp promises is asked for: growth shows, and the end of
  * the file, without a second read. */
 bool small_add(struct engine_worker *w, struct engine_file *file,
-	       const struct stamp *stamp, int64_t taken_ns)
+	       const struct file_pass *pass)
 {
+	const struct stamp *stamp = &pass->stamp;
 	struct small *s = &w->small[w->n_small];
 	CLEANUP(closep)
-	int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = openat(pass->dirfd, pass->path,
+			O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stamp after;
 	struct stat st;
 
@@ -41,12 +43,11 @@ bool small_add(struct engine_worker *w, struct engine_file *file,
 	*s = (struct small){
 		.file = file,
 		.stamp = *stamp,
-		.taken_ns = taken_ns,
+		.taken_ns = pass->taken_ns,
 		.len = stamp->size,
 	};
 	w->n_small++;
-	atomic_fetch_add_explicit(&w->engine->bytes_read, stamp->size,
-				  memory_order_relaxed);
+	w->bytes_read += stamp->size;
 	return true;
 }
 

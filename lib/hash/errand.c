@@ -1,7 +1,9 @@
 /* errand.c - hashing one file for a hasher; see hasher_internal.h */
 #include <fcntl.h>
+#include <stdio.h>
 
 #include "base/clock.h"
+#include "hash/cache_visit.h"
 #include "hash/file_pass.h"
 #include "hash/futex.h"
 #include "hash/hasher_internal.h"
@@ -21,35 +23,29 @@ void hasher_publish(struct hasher *h, struct hash_task *task,
 		futex_bump(&h->done, 1);
 }
 
-/* Takes the context to ask with; *ret_locked: give it back. */
-static void *take_context(const struct errand *e, bool *ret_locked)
+/* The name of the file: that of a descriptor leads to it even when it has no other
+ * any more. */
+static const char *name_of(const struct errand *e, char buf[32])
 {
-	struct hasher *h = e->hasher;
-
-	*ret_locked = e->on_caller ?
-			      pthread_mutex_trylock(&h->lookup_lock) == 0 :
-			      pthread_mutex_lock(&h->lookup_lock) == 0;
-	if (*ret_locked)
-		return h->options.ctx;
-	return e->on_caller ? h->options.caller_ctx : NULL;
+	if (e->fd < 0)
+		return e->path;
+	(void)snprintf(buf, 32, "/proc/thread-self/fd/%d", e->fd);
+	return buf;
 }
 
-static bool ask_cache(const struct errand *e, const struct stamp *stamp,
+static bool ask_cache(const struct errand *e, const struct file_pass *pass,
 		      struct digests *ret)
 {
 	struct hasher *h = e->hasher;
+	struct still *still = e->on_caller ? &h->still : &e->worker->still;
 	digest_set want = h->options.want;
-	bool locked;
-	void *ctx;
-	bool hit;
+	char buf[32];
 
-	if (!h->options.lookup)
-		return false;
-	ctx = take_context(e, &locked);
-	hit = (locked || ctx) && h->options.lookup(ctx, stamp, want, ret);
-	if (locked)
-		(void)pthread_mutex_unlock(&h->lookup_lock);
-	return hit && (ret->have & want) == want;
+	return h->options.lookup &&
+	       !stamp_is_racy(&pass->stamp, pass->taken_ns) &&
+	       still_trusts(still, name_of(e, buf), pass->stamp.dev) &&
+	       h->options.lookup(h->options.ctx, &pass->stamp, want, ret) &&
+	       (ret->have & want) == want;
 }
 
 static uint64_t at_most(uint64_t n, uint64_t max)
@@ -98,20 +94,66 @@ void hasher_tell_progress(struct hasher *h)
 	h->progress(h->progress_ctx, &p);
 }
 
-/* Between two reads: is the result still wanted? */
+bool errand_is_wanted(const struct errand *e)
+{
+	if (e->worker && atomic_load(&e->worker->task) != e->task)
+		return false;
+	return !atomic_load_explicit(&e->hasher->ending, memory_order_relaxed);
+}
+
 static bool goes_on(const struct errand *e)
 {
 	if (e->on_caller)
 		hasher_tell_progress(e->hasher);
-	if (e->worker && atomic_load(&e->worker->task) != e->task)
-		return false;
-	return !atomic_load_explicit(&e->hasher->ending, memory_order_relaxed);
+	return errand_is_wanted(e);
+}
+
+static int read_steps(const struct errand *e, struct file_pass *pass,
+		      _Atomic uint64_t *offset, _Atomic uint64_t *n_bytes,
+		      struct file_hash *ret)
+{
+	bool alone = atomic_load(&e->hasher->n_goal);
+	struct cache_visit visit;
+	int r;
+
+	/* What comes into the cache beside the job may be the job's. */
+	if (alone)
+		cache_visit_begin(&visit, pass->fd, pass->stamp.size);
+	do {
+		atomic_store_explicit(offset, pass->offset,
+				      memory_order_relaxed);
+		r = goes_on(e) ? file_pass_step(pass, n_bytes, ret) :
+				 -ECANCELED;
+	} while (r > 0);
+	if (alone)
+		cache_visit_end(&visit);
+	file_pass_end(pass);
+	return r;
 }
 
 /* The caller takes a worker's task over. */
 static bool is_race(const struct errand *e)
 {
 	return e->on_caller && e->worker;
+}
+
+/* Is it to be read past the page cache?  Beside the job that is dearer for a file of
+ * medium size, and does not fill the memory with what only we read. */
+static bool is_cold(const struct errand *e, const struct file_pass *pass)
+{
+	enum residency_means means;
+
+	if (pass->stamp.size < MEDIUM_BYTES || atomic_load(&e->hasher->n_goal))
+		return false;
+	means = residency_find_means(pass->fd);
+	return means != RESIDENCY_PROBE &&
+	       residency_ask(pass->fd, means, 0, pass->stamp.size) !=
+		       RESIDENCY_FULL;
+}
+
+static bool is_large(const struct hasher_options *o, uint64_t size)
+{
+	return size >= LARGE_BYTES || (o->keep && size >= o->keep_from_bytes);
 }
 
 /* What both runners of a race read counts once, for the worker. */
@@ -121,18 +163,19 @@ static int read_file(const struct errand *e, struct file_pass *pass,
 	_Atomic uint64_t *n_bytes = is_race(e) ? NULL : &e->hasher->bytes_done;
 	_Atomic uint64_t *offset = e->on_caller ? &e->hasher->offset :
 						  &e->worker->offset;
-	int r = file_pass_start(pass, e->hasher->options.want);
+	int r;
 
+	if (is_large(&e->hasher->options, pass->stamp.size))
+		return errand_read_large(e, pass, offset, n_bytes, ret);
+	r = file_pass_start(pass, e->hasher->options.want);
 	if (r < 0)
 		return r;
-	do {
-		atomic_store_explicit(offset, pass->offset,
-				      memory_order_relaxed);
-		r = goes_on(e) ? file_pass_step(pass, n_bytes, ret) :
-				 -ECANCELED;
-	} while (r > 0);
-	file_pass_end(pass);
-	return r;
+	if (is_cold(e, pass)) {
+		if (pass->path)
+			file_pass_end(pass);
+		return errand_read_large(e, pass, offset, n_bytes, ret);
+	}
+	return read_steps(e, pass, offset, n_bytes, ret);
 }
 
 struct outcome errand_run(const struct errand *e)
@@ -146,7 +189,7 @@ struct outcome errand_run(const struct errand *e)
 				file_pass_look(pass, AT_FDCWD, e->path);
 	if (o.result < 0)
 		return o;
-	if (ask_cache(e, &pass->stamp, &o.hash.digests)) {
+	if (ask_cache(e, pass, &o.hash.digests)) {
 		o.cached = true;
 		o.hash.stamp = pass->stamp;
 		o.hash.taken_ns = pass->taken_ns;

@@ -130,7 +130,7 @@ static ssize_t read_at(int fd, void *data, size_t len, uint64_t offset)
 /* The end of the file, or what looks like it: the result counts if the stamp is
  * the one from before the first read and promised exactly these bytes.
  * Otherwise the new stamp begins the next try. */
-static int settle(struct file_pass *p, struct file_hash *ret)
+int file_pass_settle(struct file_pass *p, struct file_hash *ret)
 {
 	int64_t taken_ns = clock_now_ns();
 	struct stamp stamp;
@@ -174,11 +174,11 @@ int file_pass_step(struct file_pass *p, _Atomic uint64_t *n_bytes,
 					  memory_order_relaxed);
 	p->offset += (uint64_t)n;
 	if (n == 0 || (uint64_t)n > left)
-		return settle(p, ret);
+		return file_pass_settle(p, ret);
 	multihash_update(&p->hash, p->buffer, (size_t)n);
 	if (p->offset < p->stamp.size || (size_t)n == ask)
 		return 1;
-	return settle(p, ret);
+	return file_pass_settle(p, ret);
 }
 
 void file_pass_end(struct file_pass *p)

@@ -49,6 +49,11 @@ int file_pass_start(struct file_pass *p, digest_set want);
 int file_pass_step(struct file_pass *p, _Atomic uint64_t *n_bytes,
 		   struct file_hash *ret);
 
+/* For whoever reads in another way and has set `offset` to what was read: looks
+ * whether the file has held still, as the last step does.  1: it has changed, and its
+ * new stamp begins the next try. */
+int file_pass_settle(struct file_pass *p, struct file_hash *ret);
+
 void file_pass_end(struct file_pass *p);
 
 #endif

@@ -14,14 +14,15 @@
  * may hold a task for seconds, and where the kernel forbids to raise it the
  * caller hashes the same file at its own priority and overtakes it (race()).
  *
- * There is one lock, around the cache lookup.  The caller never waits for it: it
- * has a second way to ask. */
+ * There is no lock but one around what a worker has read of a large file, for whoever
+ * overtakes it (hasher_large.c). */
 #include "hash/hasher.h"
 
 #include <assert.h>
 #include <fcntl.h>
 
 #include "base/clock.h"
+#include "base/cpus.h"
 #include "hash/futex.h"
 #include "hash/hasher_internal.h"
 
@@ -32,12 +33,9 @@ enum {
 
 static unsigned default_threads(void)
 {
-	long n = sysconf(_SC_NPROCESSORS_ONLN);
-	cpu_set_t set;
+	unsigned n = cpus_allowed();
 
-	if (sched_getaffinity(0, sizeof(set), &set) == 0)
-		n = CPU_COUNT(&set);
-	return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (unsigned)n;
+	return n < MAX_THREADS ? n : MAX_THREADS;
 }
 
 int hasher_new(const struct hasher_options *options, struct hasher **ret_hasher)
@@ -58,7 +56,6 @@ int hasher_new(const struct hasher_options *options, struct hasher **ret_hasher)
 	if (sched_getaffinity(0, sizeof(h->cpus), &h->cpus) < 0)
 		CPU_ZERO(&h->cpus);
 	atomic_store(&h->background, true);
-	(void)pthread_mutex_init(&h->lookup_lock, NULL);
 	*ret_hasher = h;
 	return 0;
 }
@@ -308,6 +305,7 @@ void hasher_drain(struct hasher *h,
 	h->progress_ctx = ctx;
 	h->progress_ns = clock_mono_ns() + PROGRESS_MS * INT64_C(1000000);
 	hasher_pool_set_background(h, false);
+	atomic_store(&h->n_goal, h->n_submitted);
 	hasher_pool_wake(h);
 	while (!is_drained(h)) {
 		struct hash_task *task = take_any(h);
@@ -320,6 +318,7 @@ void hasher_drain(struct hasher *h,
 			await(h, NULL);
 		hasher_tell_progress(h);
 	}
+	atomic_store(&h->n_goal, 0);
 	hasher_pool_set_background(h, true);
 	h->progress = NULL;
 }
@@ -344,6 +343,5 @@ void hasher_free(struct hasher *h)
 	hasher_pool_set_background(h, false);
 	hasher_pool_wake(h);
 	hasher_pool_join(h);
-	(void)pthread_mutex_destroy(&h->lookup_lock);
 	free(h);
 }

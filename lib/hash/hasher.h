@@ -7,6 +7,10 @@
  * not raise a thread again; then the caller's thread does what idle ones are
  * too slow for, and on a machine with nothing else to do they are not.
  *
+ * While a job runs a file is read by one thread, and the page cache is left as it
+ * was.  A large one that is left when hasher_drain() is called is read by all threads
+ * that have nothing else to do.
+ *
  * Threads start with the first task, so a run without files pays nothing.
  * A task belongs to the hasher from submit until it is done; then the result
  * fields may be read.  All calls come from one thread. */
@@ -21,6 +25,7 @@
 #include "hash/file_hash.h"
 
 struct hasher;
+struct upper;
 
 enum hash_state { HASH_NEW, HASH_QUEUED, HASH_RUNNING, HASH_DONE };
 
@@ -41,15 +46,17 @@ struct hasher_options {
 	unsigned n_threads; /* 0: one per CPU, at most 8 */
 	digest_set want;
 	/* Asks a cache; may be NULL.  Whoever is about to read content asks
-	 * first, on a hasher thread or on that of hasher_wait() and
-	 * hasher_drain().  Returns true when `ret` holds all of `want` for the
-	 * stamp.  There is one call at a time for each of the two contexts. */
+	 * first, on any of the threads at once, about stamps that can be believed
+	 * (still.h).  Returns true when `ret` holds all of `want` for the stamp. */
 	bool (*lookup)(void *ctx, const struct stamp *stamp, digest_set want,
 		       struct digests *ret);
+	/* Gets the upper tree (upper.h, leaves of 1 MiB) of each file of at least
+	 * that size that was read whole and held still; may be NULL.  Called on
+	 * the thread that has read it, before the task is done; twice for one task
+	 * when the caller's thread overtakes another. */
+	void (*keep)(void *ctx, const struct upper *u);
+	uint64_t keep_from_bytes;
 	void *ctx;
-	/* For the caller's thread while `ctx` is in use: an idle thread may be
-	 * inside for long.  NULL: then the cache is not asked. */
-	void *caller_ctx;
 };
 
 struct hasher_progress {

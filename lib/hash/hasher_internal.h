@@ -1,7 +1,7 @@
 /* hasher_internal.h - what the files of the hasher share.
  *
- * errand.c hashes one file, hasher_pool.c is the threads, hasher.c the queue
- * and the calls of hasher.h. */
+ * errand.c hashes one file, hasher_large.c a large one, hasher_pool.c is the threads,
+ * hasher.c the queue and the calls of hasher.h. */
 #ifndef ROAR_HASH_HASHER_INTERNAL_H
 #define ROAR_HASH_HASHER_INTERNAL_H
 
@@ -11,9 +11,18 @@
 
 #include "hash/hasher.h"
 #include "hash/idle_priority.h"
+#include "hash/still.h"
 #include "hash/task_ring.h"
 
-enum { POLL_MS = 10, PROGRESS_MS = 100 };
+enum {
+	POLL_MS = 10,
+	PROGRESS_MS = 100,
+	MEDIUM_BYTES = 1024 * 1024,
+	LARGE_BYTES = 16 * 1024 * 1024, /* below, buffers cost too much */
+};
+
+struct file_pass;
+struct large;
 
 struct worker {
 	struct hasher *hasher;
@@ -23,6 +32,9 @@ struct worker {
 	_Atomic int fd; /* of that task, or -1; the worker closes it */
 	_Atomic uint64_t offset; /* bytes of it that are hashed */
 	_Atomic uint32_t n_ended; /* tasks whose files it has closed again */
+	struct still still; /* its own thread only */
+	pthread_mutex_t large_lock; /* protects `large`, and it from its end */
+	struct large *large; /* being read; see hasher_large.c */
 	char path[PATH_MAX]; /* copy: an overtaken task may be gone already */
 };
 
@@ -43,6 +55,7 @@ struct hasher {
 	void (*progress)(void *ctx, const struct hasher_progress *p);
 	void *progress_ctx;
 	int64_t progress_ns; /* monotonic time of the next call */
+	struct still still;
 
 	/* All threads: */
 	struct task_ring ring;
@@ -55,9 +68,9 @@ struct hasher {
 	_Atomic uint32_t done; /* bumped when a task is done */
 	atomic_bool waiting; /* the caller sleeps on `done` */
 	_Atomic uint64_t n_done;
+	_Atomic uint64_t n_goal; /* of n_done, while the caller drains; 0 */
 	_Atomic uint64_t bytes_done; /* read */
 	_Atomic uint64_t bytes_settled; /* sizes of the tasks that are done */
-	pthread_mutex_t lookup_lock; /* one lookup() at a time */
 	struct worker workers[];
 };
 
@@ -67,8 +80,7 @@ struct outcome {
 	struct file_hash hash;
 };
 
-/* Hashing one file.  The two kinds of threads differ in when they give up and
- * in how long they wait for the cache. */
+/* Hashing one file.  The two kinds of threads differ in when they give up. */
 struct errand {
 	struct hasher *hasher;
 	struct hash_task *task; /* the owner of the results */
@@ -79,6 +91,15 @@ struct errand {
 };
 
 struct outcome errand_run(const struct errand *e);
+
+/* Between two reads: is the result still wanted? */
+bool errand_is_wanted(const struct errand *e);
+
+/* Reads a large file that was looked at.  `offset` is raised by what is read of it,
+ * `n_bytes`, if given, as well. */
+int errand_read_large(const struct errand *e, struct file_pass *pass,
+		      _Atomic uint64_t *offset, _Atomic uint64_t *n_bytes,
+		      struct file_hash *ret);
 
 /* Writes the results; afterwards the task is its owner's again. */
 void hasher_publish(struct hasher *h, struct hash_task *task,

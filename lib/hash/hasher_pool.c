@@ -1,11 +1,11 @@
 /* hasher_pool.c - the threads of a hasher; see hasher_internal.h */
-#include <signal.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "hash/futex.h"
 #include "hash/hasher_internal.h"
 
-enum { STACK_BYTES = 512 * 1024 }; /* lookup() may be a database */
+enum { STACK_BYTES = 512 * 1024 };
 
 /* Takes what the worker needs from the task before others may take it over. */
 static int copy_task(struct worker *w, struct hash_task *task)
@@ -104,7 +104,6 @@ static void *worker_main(void *arg)
 void hasher_pool_start(struct hasher *h)
 {
 	pthread_attr_t attr;
-	sigset_t all, old;
 
 	h->started = true;
 	h->normal = normal_priority_get();
@@ -116,17 +115,15 @@ void hasher_pool_start(struct hasher *h)
 	if (CPU_COUNT(&h->cpus))
 		(void)pthread_attr_setaffinity_np(&attr, sizeof(h->cpus),
 						  &h->cpus);
-	sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	while (h->n_workers < h->options.n_threads) {
 		struct worker *w = &h->workers[h->n_workers];
 
 		w->hasher = h;
-		if (pthread_create(&w->thread, &attr, worker_main, w))
+		(void)pthread_mutex_init(&w->large_lock, NULL);
+		if (thread_start(&w->thread, &attr, worker_main, w) < 0)
 			break;
 		h->n_workers++;
 	}
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	(void)pthread_attr_destroy(&attr);
 }
 
@@ -156,6 +153,8 @@ void hasher_pool_wake(struct hasher *h)
 
 void hasher_pool_join(struct hasher *h)
 {
-	for (unsigned i = 0; i < h->n_workers; i++)
+	for (unsigned i = 0; i < h->n_workers; i++) {
 		(void)pthread_join(h->workers[i].thread, NULL);
+		(void)pthread_mutex_destroy(&h->workers[i].large_lock);
+	}
 }

@@ -3,11 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
 #include "base/cleanup.h"
+#include "base/cpus.h"
+#include "hash/filesystem.h"
 #include "hash/ranges_internal.h"
 
 enum { MEMORY = 64 * 1024 * 1024, THREADS = 8, THREADS_MAX = 256 };
@@ -20,6 +21,7 @@ const char *ranges_way_name(enum ranges_way way)
 		[RANGES_DIRECT] = "direct",
 		[RANGES_BUFFERED] = "buffered",
 		[RANGES_SEQUENTIAL] = "sequential",
+		[RANGES_MAPPED] = "mapped",
 	};
 
 	return names[way];
@@ -27,12 +29,9 @@ const char *ranges_way_name(enum ranges_way way)
 
 static unsigned default_threads(void)
 {
-	cpu_set_t cpus;
+	unsigned n = cpus_allowed();
 
-	if (sched_getaffinity(0, sizeof(cpus), &cpus) < 0)
-		return 1;
-	return CPU_COUNT(&cpus) < THREADS ? (unsigned)CPU_COUNT(&cpus) :
-					    THREADS;
+	return n < THREADS ? n : THREADS;
 }
 
 static int set_options(struct ranges_job *job, const struct ranges_options *o)
@@ -47,23 +46,26 @@ static int set_options(struct ranges_job *job, const struct ranges_options *o)
 	if (job->options.leaf < residency_page() ||
 	    job->options.leaf > RANGES_LEAF_MAX ||
 	    job->options.leaf & (job->options.leaf - 1) ||
+	    o->from & (job->options.leaf - 1) ||
+	    (o->from && o->from >= job->size) ||
 	    job->options.n_threads > THREADS_MAX || o->way < 0 ||
-	    o->way >= RANGES_WAY_END)
+	    o->way >= RANGES_WAY_END ||
+	    (o->way == RANGES_MAPPED && !o->may_map))
 		return -EINVAL;
+	job->next = job->turn = o->from;
 	return 0;
 }
 
-/* OpenZFS has told of holes in files that were just written (its issue 15526). */
 static bool tells_holes(int fd)
 {
-	enum { ZFS_SUPER_MAGIC = 0x2fc12fc1 };
 	struct statfs fs;
 
-	return fstatfs(fd, &fs) == 0 && fs.f_type != ZFS_SUPER_MAGIC;
+	return fstatfs(fd, &fs) == 0 &&
+	       filesystem_tells_holes((uint32_t)fs.f_type);
 }
 
 /* A file that uses fewer blocks than it has bytes may have holes. */
-static int check_file(struct ranges_job *job)
+static int look_at_file(struct ranges_job *job)
 {
 	struct stat st;
 
@@ -73,9 +75,32 @@ static int check_file(struct ranges_job *job)
 		return -EINVAL;
 	if ((uint64_t)st.st_size != job->size)
 		return -ESTALE;
+	job->dev = st.st_dev;
+	job->ino = st.st_ino;
 	job->is_sparse = (uint64_t)st.st_blocks * 512 < job->size &&
 			 tells_holes(job->fd);
 	return 0;
+}
+
+/* In a program that is not ours somebody may have closed a descriptor by mistake and
+ * opened another file under its number. */
+static int check_fd(const struct ranges_job *job, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return errno == EBADF ? -ESTALE : -errno;
+	return st.st_dev == job->dev && st.st_ino == job->ino &&
+			       (uint64_t)st.st_size == job->size ?
+		       0 :
+		       -ESTALE;
+}
+
+static int check_again(const struct ranges_job *job)
+{
+	int r = check_fd(job, job->fd);
+
+	return r < 0 || job->direct_fd < 0 ? r : check_fd(job, job->direct_fd);
 }
 
 /* Without a description of our own the kernel reads ahead as it likes, and looking
@@ -126,7 +151,7 @@ static int find_way(struct ranges_job *job)
 
 static int run(struct ranges_job *job)
 {
-	int r = check_file(job);
+	int r = look_at_file(job);
 
 	if (r < 0)
 		return r;
@@ -135,11 +160,13 @@ static int run(struct ranges_job *job)
 	r = find_way(job);
 	if (r < 0)
 		return r;
+	if (job->ops->way == RANGES_MAPPED)
+		ranges_map(job);
 	ranges_work(job);
 	if (job->ops->close)
 		job->ops->close(&job->workers[0]);
 	r = atomic_load(&job->result);
-	return r < 0 ? r : check_file(job);
+	return r < 0 ? r : check_again(job);
 }
 
 static void report(struct ranges_job *job)
@@ -151,12 +178,14 @@ static void report(struct ranges_job *job)
 		.n_workers = job->n_workers,
 		.bytes_direct = atomic_load(&job->bytes_direct),
 		.bytes_buffered = atomic_load(&job->bytes_buffered),
+		.bytes_mapped = atomic_load(&job->bytes_mapped),
 		.bytes_hole = atomic_load(&job->bytes_hole),
 	};
 }
 
 static void job_release(struct ranges_job *job)
 {
+	ranges_unmap(job);
 	ranges_free_buffers(job);
 	closep(&job->direct_fd);
 	if (job->is_own)

@@ -5,7 +5,8 @@
  * a time.  How a leaf is read depends on where it is:
  *
  *	a hole			not at all: one block of zeros serves all
- *	in the page cache	by pread(2), which is a copy in memory
+ *	in the page cache	by pread(2), which is a copy in memory, or where
+ *				it is: whatever the machine is faster with
  *	on a disk		past the page cache, many reads under way
  *
  * Reading leaves the page cache as it was: what was not in it before is not in it
@@ -15,8 +16,9 @@
  * there, and so it does when there is no descriptor to spare.  A read that fails
  * may leave a few leaves behind that were asked for ahead.
  *
- * Files are not mapped: a mapping of a file that another process truncates raises
- * SIGBUS, and this code lives in processes whose signals belong to others.
+ * Files are mapped only where the options allow it: a mapping of a file that another
+ * process truncates raises SIGBUS, and this code also lives in processes whose signals
+ * belong to others.
  *
  * Memory is bounded by the options, not by the file.  One call is independent of
  * others in the same process. */
@@ -43,6 +45,7 @@ enum ranges_way {
 	RANGES_BUFFERED, /* through the page cache, dropped behind us */
 	RANGES_SEQUENTIAL, /* the same, one reader from the first byte to the
 			    * last, the next leaves asked for ahead */
+	RANGES_MAPPED, /* as BUFFERED; what is in the page cache is not copied */
 	RANGES_WAY_END,
 };
 
@@ -52,6 +55,7 @@ struct ranges_report {
 	unsigned n_workers;
 	uint64_t bytes_direct; /* read past the page cache */
 	uint64_t bytes_buffered; /* read through it */
+	uint64_t bytes_mapped; /* looked at in it */
 	uint64_t bytes_hole; /* not read */
 };
 
@@ -61,11 +65,21 @@ struct ranges_options {
 	size_t memory; /* bytes for buffers, of which there is at least one;
 			* 0: 64 MiB */
 	unsigned n_threads; /* the caller's included; 0: one per CPU, at most 8 */
+	uint64_t from; /* leaves before this offset are not read; a multiple of
+			* `leaf`, below the size */
 	bool in_order; /* one leaf after the other from the first byte on; the
 			* sink is never inside twice */
 	enum ranges_way way; /* where to begin in the list above */
+	/* SIGBUS is ours to handle (bus_guard.h), and the sink does nothing but look at
+	 * the data and write to memory that may be written again: it can be called
+	 * twice for a leaf, the first time without an end. */
+	bool may_map;
 	/* Asked before each leaf, from any of the threads; may be NULL. */
 	bool (*cancelled)(void *ctx);
+	/* Memory of the caller's, used for reads through the page cache where it is
+	 * enough: that of a new mapping costs a fault for each page.  May be NULL. */
+	void *buffer;
+	size_t buffer_len;
 	struct ranges_report *report; /* filled in whatever comes; may be NULL */
 };
 

@@ -47,6 +47,12 @@ static void plan(struct ranges_job *job, uint64_t n_buffers)
 	job->depth = (unsigned)least(depth, n_leaves);
 }
 
+static bool is_lent(const struct ranges_job *job, size_t len)
+{
+	return job->options.buffer && len <= job->options.buffer_len &&
+	       !job->ops->is_direct;
+}
+
 /* Before Linux 6.7 a mapping does not begin where a huge page could. */
 static int map(struct ranges_job *job, size_t len, uint8_t **ret_start)
 {
@@ -98,6 +104,8 @@ int ranges_get_buffers(struct ranges_job *job)
 	for (;;) {
 		plan(job, n);
 		n = buffers_of(job);
+		if (is_lent(job, n * job->options.leaf))
+			return make_workers(job, job->options.buffer);
 		r = map(job, n * job->options.leaf, &start);
 		if (r == 0)
 			return make_workers(job, start);
@@ -109,7 +117,7 @@ int ranges_get_buffers(struct ranges_job *job)
 
 void ranges_free_buffers(struct ranges_job *job)
 {
-	if (job->memory)
+	if (job->memory && !atomic_load(&job->keep_memory))
 		(void)munmap(job->memory, job->memory_len);
 	free(job->workers);
 	free(job->leaves);

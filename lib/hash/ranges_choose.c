@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "hash/filesystem.h"
 #include "hash/ranges_internal.h"
 
 enum { N_SAMPLES = 64 };
@@ -29,29 +30,6 @@ static bool is_resident(const struct ranges_job *job)
 		n_full += residency_ask(job->fd, job->means, i * leaf, leaf) ==
 			  RESIDENCY_FULL;
 	return n_full >= n_asked - n_asked / 8;
-}
-
-/* Magic numbers of statfs(2); the headers of no kernel have them all. */
-bool ranges_is_remote(uint32_t fs_type)
-{
-	static const uint32_t remote[] = {
-		0x00006969, /* NFS */
-		0x0000517b, /* SMB */
-		0xff534d42, /* CIFS */
-		0xfe534d42, /* SMB2 */
-		0x65735546, /* FUSE */
-		0x01021997, /* 9p */
-		0x5346414f, /* AFS */
-		0x6b414653, /* AFS of the kernel */
-		0x00c36400, /* Ceph */
-		0x0bd00bd0, /* Lustre */
-	};
-
-	for (size_t i = 0; i < sizeof(remote) / sizeof(*remote); i++) {
-		if (remote[i] == fs_type)
-			return true;
-	}
-	return false;
 }
 
 /* The disk of a virtual machine calls itself rotational without knowing. */
@@ -105,7 +83,7 @@ static bool wants_one_reader(int fd)
 	struct statfs fs;
 	struct stat st;
 
-	if (fstatfs(fd, &fs) == 0 && ranges_is_remote((uint32_t)fs.f_type))
+	if (fstatfs(fd, &fs) == 0 && filesystem_is_remote((uint32_t)fs.f_type))
 		return true;
 	return fstat(fd, &st) == 0 && is_rotational(st.st_dev);
 }
@@ -117,11 +95,14 @@ const struct ranges_ops *ranges_choose(const struct ranges_job *job)
 		[RANGES_DIRECT] = &ranges_direct,
 		[RANGES_BUFFERED] = &ranges_buffered,
 		[RANGES_SEQUENTIAL] = &ranges_sequential,
+		[RANGES_MAPPED] = &ranges_mapped,
 	};
 
 	if (job->options.way != RANGES_AUTO)
 		return asked_for[job->options.way];
-	if (job->size <= job->options.leaf || is_resident(job))
+	if (job->size <= job->options.leaf)
 		return &ranges_buffered;
+	if (is_resident(job))
+		return job->options.may_map ? &ranges_mapped : &ranges_buffered;
 	return wants_one_reader(job->fd) ? &ranges_sequential : &ranges_uring;
 }

@@ -7,6 +7,7 @@
  *	ranges_cursor.c		cuts the file into leaves and finds the holes
  *	ranges_work.c		the loop of a worker, the threads, the order
  *	ranges_pread.c		the ways that read with pread(2)
+ *	ranges_mapped.c		the way that does not copy
  *	ranges_uring.c		the way that reads with io_uring
  *
  * A worker takes leaves from the cursor, as many ahead as its way is deep, and
@@ -37,6 +38,8 @@ struct ranges_leaf {
 	bool is_hole;
 	enum residency residency; /* before we read any of it */
 	uint8_t *buffer; /* of a whole leaf */
+	const uint8_t *data; /* what is handed out: the buffer, or... */
+	bool is_mapped; /* ...pages of the cache themselves */
 	size_t direct_len; /* the first bytes, to be read past the cache */
 	ssize_t got; /* of those: how many, or a negative errno */
 	bool pending; /* a read of those is under way */
@@ -72,13 +75,15 @@ struct ranges_ops {
 };
 
 extern const struct ranges_ops ranges_uring, ranges_direct, ranges_buffered,
-	ranges_sequential;
+	ranges_sequential, ranges_mapped;
 
 struct ranges_job {
 	struct ranges_options options; /* with the defaults filled in */
 	ranges_sink *sink;
 	void *ctx;
 	uint64_t size;
+	dev_t dev; /* with `ino`: the file that all descriptors are of */
+	ino_t ino;
 	int fd; /* a description of our own, or the one that is lent */
 	bool is_own;
 	int direct_fd; /* -1: none */
@@ -89,8 +94,10 @@ struct ranges_job {
 	unsigned depth; /* leaves that each of them takes ahead */
 	struct ranges_worker *workers;
 	struct ranges_leaf *leaves; /* of all workers */
+	const uint8_t *map; /* the file; NULL: none */
 	void *memory; /* mapped; all buffers */
 	size_t memory_len;
+	atomic_bool keep_memory; /* somebody may write to it for ever */
 
 	pthread_mutex_t lock; /* protects what follows, up to `result` */
 	pthread_cond_t turned; /* `turn` or `result` has changed */
@@ -103,6 +110,7 @@ struct ranges_job {
 	_Atomic int result; /* the first failure; 0: go on */
 	_Atomic uint64_t bytes_direct;
 	_Atomic uint64_t bytes_buffered;
+	_Atomic uint64_t bytes_mapped;
 	_Atomic uint64_t bytes_hole;
 };
 
@@ -111,9 +119,6 @@ const uint8_t *ranges_zeros(void);
 
 /* The way to begin with. */
 const struct ranges_ops *ranges_choose(const struct ranges_job *job);
-
-/* Is this, of statfs(2), the type of a file system whose disks are elsewhere? */
-bool ranges_is_remote(uint32_t fs_type);
 
 /* Opens the file a second time with O_DIRECT.  Fails with a negative errno when
  * that is not to be had for leaves of this size. */
@@ -139,5 +144,16 @@ void ranges_stop(struct ranges_job *job, int r);
 /* Reads what the direct read of a leaf has left, which is all of it when there was
  * none, through the page cache. */
 int ranges_fill(struct ranges_job *job, struct ranges_leaf *leaf);
+
+/* ---- ranges_mapped.c ---- */
+
+/* Maps the file where that may be of use. */
+void ranges_map(struct ranges_job *job);
+void ranges_unmap(struct ranges_job *job);
+/* Calls the sink with mapped data. */
+int ranges_sink_mapped(struct ranges_worker *w, struct ranges_leaf *leaf);
+/* How long it took to fetch this leaf and hand it out. */
+void ranges_note_trial(const struct ranges_job *job,
+		       const struct ranges_leaf *leaf, int64_t ns);
 
 #endif

@@ -3,8 +3,9 @@
  * The first failure ends the job: everybody sees it before the next leaf, and
  * those who wait for their turn are woken. */
 #include <errno.h>
-#include <signal.h>
 
+#include "base/clock.h"
+#include "base/thread.h"
 #include "hash/ranges_internal.h"
 
 void ranges_stop(struct ranges_job *job, int r)
@@ -39,17 +40,18 @@ static void pass_turn(struct ranges_job *job, uint64_t offset)
 	(void)pthread_mutex_unlock(&job->lock);
 }
 
-static int call_sink(struct ranges_worker *w, const struct ranges_leaf *leaf)
+static int call_sink(struct ranges_worker *w, struct ranges_leaf *leaf)
 {
-	const uint8_t *data = leaf->is_hole ? ranges_zeros() : leaf->buffer;
+	const uint8_t *data = leaf->is_hole ? ranges_zeros() : leaf->data;
 	struct ranges_job *job = w->job;
 	int r = 0;
 
 	if (job->options.in_order)
 		r = wait_turn(job, leaf->offset);
 	if (r == 0)
-		r = job->sink(job->ctx, w->number, leaf->offset, data,
-			      leaf->len);
+		r = leaf->is_mapped ? ranges_sink_mapped(w, leaf) :
+				      job->sink(job->ctx, w->number,
+						leaf->offset, data, leaf->len);
 	if (r < 0)
 		return r;
 	if (job->options.in_order)
@@ -84,6 +86,10 @@ static void count(struct ranges_job *job, const struct ranges_leaf *leaf)
 		atomic_fetch_add(&job->bytes_hole, leaf->len);
 		return;
 	}
+	if (leaf->is_mapped) {
+		atomic_fetch_add(&job->bytes_mapped, leaf->len);
+		return;
+	}
 	atomic_fetch_add(&job->bytes_direct, leaf->n_direct);
 	atomic_fetch_add(&job->bytes_buffered, leaf->len - leaf->n_direct);
 }
@@ -91,16 +97,21 @@ static void count(struct ranges_job *job, const struct ranges_leaf *leaf)
 static int hand_out(struct ranges_worker *w, struct ranges_leaf *leaf)
 {
 	struct ranges_job *job = w->job;
+	int64_t start_ns = clock_mono_ns();
 	int r = 0;
 
 	if (job->options.cancelled && job->options.cancelled(job->ctx))
 		return -ECANCELED;
+	leaf->data = leaf->buffer;
+	leaf->is_mapped = false;
 	if (!leaf->is_hole)
 		r = job->ops->fetch(w, leaf);
 	if (r < 0)
 		return r;
 	count(job, leaf);
 	r = call_sink(w, leaf);
+	if (job->map)
+		ranges_note_trial(job, leaf, clock_mono_ns() - start_ns);
 	restore_cache(job, leaf);
 	return r;
 }
@@ -154,19 +165,14 @@ static void *worker_main(void *arg)
 	return NULL;
 }
 
-/* Signals are for the threads of the process we live in. */
 static unsigned start_threads(struct ranges_job *job)
 {
-	sigset_t all, old;
 	unsigned n = 1;
 
-	sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	while (n < job->n_workers &&
-	       pthread_create(&job->workers[n].thread, NULL, worker_main,
-			      &job->workers[n]) == 0)
+	       thread_start(&job->workers[n].thread, NULL, worker_main,
+			    &job->workers[n]) == 0)
 		n++;
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return n;
 }
 

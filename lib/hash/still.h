@@ -11,7 +11,8 @@
  *	  owner of the file, and to root, who ask for a lease.
  *
  * What remains unknown: somebody who wrote through a mapping after the digest was
- * taken and let go of it before this question. */
+ * taken and let go of it before this question; and who writes through one all the time
+ * in an overlay whose upper layer lives in memory. */
 #ifndef ROAR_HASH_STILL_H
 #define ROAR_HASH_STILL_H
 
@@ -25,11 +26,11 @@ struct still {
 	uint64_t dev; /* the file system last asked about */
 	bool known;
 	bool in_memory; /* it never writes pages to a disk */
+	bool hides_writers; /* a lease proves nothing there */
 	bool deceives; /* its stamps do not tell content apart */
 };
 
-/* Can a stamp of this file's file system be believed at all?  Not where inodes or times
- * are made up, or may be those of a moment ago. */
+/* Can a stamp of this file's file system be believed at all?  See filesystem.h. */
 bool still_trusts(struct still *memory, const char *path, uint64_t dev);
 
 /* Is the file of that name and stamp, whose digest was taken at `taken_ns`, still?

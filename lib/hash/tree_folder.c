@@ -5,14 +5,15 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/pool.h"
-#include "base/str.h"
 #include "hash/file_hash.h"
+#include "hash/filesystem.h"
 #include "hash/tree_walk.h"
 
-enum { WINDOW = 4096 }; /* files hashed at a time: their names are copied */
+enum { WINDOW = 8192 }; /* files hashed at a time: their names are copied */
 
 struct reader {
 	const char *folder;
@@ -95,7 +96,32 @@ struct window {
 	struct pool names;
 };
 
-/* What the walk saw, and nothing that was put in its place. */
+/* Could a folder have told another inode than the one the file has?  Something may be
+ * mounted on it. */
+static bool may_differ(const char *path, const struct tree_leaf *l,
+		       const struct stamp *hashed)
+{
+	struct statfs fs;
+
+	return hashed->dev != l->stamp.dev ||
+	       (statfs(path, &fs) == 0 &&
+		filesystem_has_two_inodes((uint32_t)fs.f_type));
+}
+
+/* Is it the file that the walk saw, and nothing that was put in its place?  Where the
+ * folder may have told another inode, a careful look tells the same as the engine's. */
+static bool is_the_file(const struct reader *reader, const struct tree_leaf *l,
+			const char *path, const struct stamp *hashed)
+{
+	struct stamp now;
+
+	if (stamp_same_file(hashed, &l->stamp))
+		return true;
+	return may_differ(path, l, hashed) &&
+	       tree_walk_look(reader->folder, l->path, &now) == 0 &&
+	       stamp_same_file(hashed, &now);
+}
+
 static void settle(struct reader *reader, const struct engine_file *file,
 		   size_t leaf)
 {
@@ -103,7 +129,7 @@ static void settle(struct reader *reader, const struct engine_file *file,
 
 	if (file->result < 0)
 		note(reader, l->path, file->result);
-	else if (!stamp_same_file(&file->hash.stamp, &l->stamp))
+	else if (!is_the_file(reader, l, file->path, &file->hash.stamp))
 		note(reader, l->path, -ESTALE);
 	else
 		tree_set_digest(reader->tree, leaf, file->hash.digests.blake3,
@@ -121,17 +147,25 @@ static int hash_window(struct reader *reader, struct window *w)
 	return r;
 }
 
+static char *full_path(struct pool *pool, const char *folder,
+		       const struct tree_leaf *l)
+{
+	size_t len = strlen(folder);
+	char *path = pool_alloc(pool, len + 1 + l->len + 1);
+
+	if (!path)
+		return NULL;
+	memcpy(path, folder, len);
+	path[len] = '/';
+	memcpy(path + len + 1, l->path, (size_t)l->len + 1);
+	return path;
+}
+
 static int add_to_window(struct reader *reader, struct window *w, size_t leaf)
 {
-	CLEANUP(str_release) struct str path = STR_INIT;
-	const struct tree_leaf *l = tree_leaf(reader->tree, leaf);
-
-	str_addf(&path, "%s/", reader->folder);
-	str_add(&path, l->path, l->len);
-	if (str_error(&path) < 0)
-		return -ENOMEM;
 	w->files[w->n] = (struct engine_file){
-		.path = pool_dup(&w->names, path.data, path.len),
+		.path = full_path(&w->names, reader->folder,
+				  tree_leaf(reader->tree, leaf)),
 	};
 	if (!w->files[w->n].path)
 		return -ENOMEM;
@@ -163,7 +197,10 @@ int tree_folder_read(const char *path, const struct engine_options *options,
 				 .options = options,
 				 .tell = error,
 				 .ctx = ctx };
-	const struct tree_visitor visitor = { read_leaf, note, &reader };
+	const struct tree_visitor visitor = { .leaf = read_leaf,
+					      .error = note,
+					      .ctx = &reader,
+					      .lazy = true };
 	int r = tree_new(&t);
 
 	if (r < 0)

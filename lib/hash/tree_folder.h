@@ -1,9 +1,10 @@
 /* tree_folder.h - the tree of a folder, every file of it identified.
  *
- * The folder is walked, then its files are hashed by the engine, a window at a time:
- * what the options' cache knows is not read again.  A name that leads to another file
- * by then than the walk saw (-ESTALE), and what the engine says of a file (it does not
- * hold still, cannot be read), are errors of the name as those of tree_walk(). */
+ * The folder is walked for names, then its files are hashed by the engine, a window at
+ * a time: what the options' cache knows costs one look and is not read again.  A name
+ * that leads to another file by then (-ESTALE), and what the engine says of a
+ * file (it does not hold still, cannot be read), are errors of the name as those of
+ * tree_walk(). */
 #ifndef ROAR_HASH_TREE_FOLDER_H
 #define ROAR_HASH_TREE_FOLDER_H
 

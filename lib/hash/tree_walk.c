@@ -36,7 +36,9 @@ enum {
 
 struct entry {
 	size_t name; /* where it is in `names` */
+	uint64_t ino; /* as the folder has it */
 	uint32_t len; /* with the '/' of a folder */
+	uint8_t type; /* DT_REG, ..., or DT_UNKNOWN */
 };
 
 struct frame {
@@ -131,6 +133,8 @@ static int add_entry(struct walk *w, int fd, const struct dirent64 *dirent)
 	if (is_dir(fd, dirent))
 		str_addc(&w->names, '/');
 	e->len = (uint32_t)(w->names.len - e->name);
+	e->ino = dirent->d_ino;
+	e->type = dirent->d_type;
 	return str_error(&w->names);
 }
 
@@ -321,7 +325,41 @@ static void leave(struct walk *w)
 
 /* Telling. */
 
-static int tell_leaf(struct walk *w)
+/* What it is, by a look; 0 or a negative errno. */
+static int look_at(struct tree_found *found, mode_t *ret_mode)
+{
+	struct stat st;
+
+	if (fstatat(found->dirfd, found->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	*ret_mode = st.st_mode;
+	found->stamp = stamp_of(&st);
+	return 0;
+}
+
+/* The same, by what the folder says where that will do. */
+static int find_kind(struct walk *w, const struct entry *e,
+		     struct tree_found *found)
+{
+	bool looks = e->type == DT_UNKNOWN ||
+		     !(w->visitor->bare || w->visitor->lazy);
+	mode_t mode = DTTOIF(e->type);
+	int r = 0;
+
+	if (looks)
+		r = look_at(found, &mode);
+	else if (w->visitor->lazy)
+		found->stamp = (struct stamp){ .dev = last(w)->dev,
+					       .ino = e->ino };
+	if (r < 0)
+		return r;
+	found->kind = S_ISLNK(mode) ? TREE_LINK : TREE_FILE;
+	if (S_ISDIR(mode))
+		return -EISDIR;
+	return S_ISREG(mode) || S_ISLNK(mode) ? 0 : -EINVAL;
+}
+
+static int tell_leaf(struct walk *w, const struct entry *e)
 {
 	const struct frame *f = last(w);
 	struct tree_found found = {
@@ -330,22 +368,23 @@ static int tell_leaf(struct walk *w)
 		.dirfd = f->fd,
 		.name = w->path.data + f->path_len,
 	};
-	struct stat st;
-	int r = 0;
+	int r = find_kind(w, e, &found);
 
-	if (fstatat(f->fd, found.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		r = -errno;
-	else if (S_ISDIR(st.st_mode))
-		r = -EISDIR;
-	else if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-		r = -EINVAL;
-	if (r < 0) {
-		tell_error(w, r);
-		return 0;
-	}
-	found.kind = S_ISLNK(st.st_mode) ? TREE_LINK : TREE_FILE;
-	found.stamp = stamp_of(&st);
-	return w->visitor->leaf(w->visitor->ctx, &found);
+	if (r == 0)
+		return w->visitor->leaf(w->visitor->ctx, &found);
+	tell_error(w, r);
+	return 0;
+}
+
+static int check_name(const struct walk *w)
+{
+	size_t folder = w->frames[w->n_frames - 1].path_len;
+
+	if (w->path.len > TREE_PATH_MAX)
+		return -ENAMETOOLONG;
+	return w->visitor->bare ? 0 :
+				  tree_check_path(w->path.data + folder,
+						  w->path.len - folder);
 }
 
 static int tell_next(struct walk *w)
@@ -360,12 +399,9 @@ static int tell_next(struct walk *w)
 	str_add(&w->path, name, is_folder ? e->len - 1 : e->len);
 	if (str_error(&w->path) < 0)
 		return -ENOMEM;
-	r = tree_check_path(w->path.data + f->path_len,
-			    w->path.len - f->path_len);
-	if (r == 0 && w->path.len > TREE_PATH_MAX)
-		r = -ENAMETOOLONG;
+	r = check_name(w);
 	if (r == 0)
-		return is_folder ? enter(w) : tell_leaf(w);
+		return is_folder ? enter(w) : tell_leaf(w, e);
 	tell_error(w, r);
 	return 0;
 }
@@ -398,4 +434,30 @@ int tree_walk(int dirfd, const char *path, const struct tree_visitor *visitor)
 	w->visitor = visitor;
 	r = push_frame(w, TAKE_FD(fd), &st);
 	return r < 0 ? r : walk_all(w);
+}
+
+int tree_walk_look(const char *top, const char *path, struct stamp *ret)
+{
+	CLEANUP(closep) int fd = open(top, DIR_FLAGS);
+	struct stat st;
+	const char *slash;
+
+	while (fd >= 0 && (slash = strchr(path, '/'))) {
+		CLEANUP(freep)
+		char *name = strndup(path, (size_t)(slash - path));
+		int below;
+
+		if (!name)
+			return -ENOMEM;
+		below = openat(fd, name, DIR_FLAGS | O_NOFOLLOW);
+		closep(&fd); /* keeps errno */
+		fd = below;
+		path = slash + 1;
+	}
+	if (fd < 0 || fstatat(fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	*ret = stamp_of(&st);
+	return 0;
 }

@@ -11,7 +11,8 @@
  * "a.txt" comes before "a/b" and "a0" after it.
  *
  * What cannot be listed is an error of its name, and the walk goes on:
- *	-EILSEQ		the name is no UTF-8 (a folder is not entered then)
+ *	-EILSEQ		the name is no UTF-8 (a folder is not entered then),
+ *			unless the walk is a bare one
  *	-EINVAL		it is a FIFO, a socket or a device; none is ever opened
  *	-ENAMETOOLONG	its path is longer than a tree takes
  *	-ELOOP		it is one of the folders around it, mounted here
@@ -24,6 +25,7 @@
 #ifndef ROAR_HASH_TREE_WALK_H
 #define ROAR_HASH_TREE_WALK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/stamp.h"
@@ -37,7 +39,7 @@ struct tree_found {
 	int dirfd; /* the folder it is in */
 	const char *name; /* from there: the last part of path */
 	enum tree_kind kind;
-	struct stamp stamp;
+	struct stamp stamp; /* ino 0 in a bare walk; see `lazy` */
 };
 
 struct tree_visitor {
@@ -47,6 +49,14 @@ struct tree_visitor {
 	 * but NUL. */
 	void (*error)(void *ctx, const char *path, int error);
 	void *ctx;
+	/* Names alone, not for a tree: any bytes will do, and no file is looked at
+	 * of which the folder says what it is. */
+	bool bare;
+	/* No file is looked at of which the folder says what it is.  Of its stamp
+	 * there are device and inode, as the folder has them: where something is
+	 * mounted on the file, and in some layered file systems, those of another
+	 * one. */
+	bool lazy;
 };
 
 /* Walks the folder `path` from `dirfd`; that path may go through links.  Returns
@@ -54,5 +64,10 @@ struct tree_visitor {
  * what the visitor ended it with, -ENOMEM, or as open(2) when the top itself
  * cannot be opened. */
 int tree_walk(int dirfd, const char *path, const struct tree_visitor *visitor);
+
+/* Looks at one file of the folder `top` as the walk does, following no link below it.
+ * `path` is as the walk told it.  0, -EINVAL for what is no regular file, -ENOMEM, or
+ * as open(2) and stat(2). */
+int tree_walk_look(const char *top, const char *path, struct stamp *ret);
 
 #endif

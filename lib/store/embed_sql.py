@@ -5,6 +5,7 @@ usage: embed_sql.py NAME INPUT OUTPUT
 Comments and indentation are left out: SQLite keeps the text of each CREATE in
 the database and parses it at every start.
 """
+import os
 import re
 import sys
 
@@ -22,7 +23,8 @@ def main():
     with open(source, encoding="ascii") as f:
         lines = list(statements(f.read()))
     with open(target, "w", encoding="ascii") as f:
-        f.write("/* Made from schema.sql by embed_sql.py. */\n")
+        f.write("/* Made from %s by embed_sql.py. */\n" %
+                os.path.basename(source))
         f.write("static const char %s[] =\n" % name)
         for line in lines:
             quoted = line.replace("\\", "\\\\").replace('"', '\\"')

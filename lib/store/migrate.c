@@ -11,8 +11,9 @@
 #include <time.h>
 
 #include "schema.h"
+#include "schema_2.h"
 
-const char *const store_steps[] = { schema_sql };
+const char *const store_steps[] = { schema_sql, schema_2_sql };
 const int store_n_steps = sizeof(store_steps) / sizeof(store_steps[0]);
 
 static int read_int(struct store *s, const char *sql, int64_t *ret,
@@ -114,7 +115,7 @@ static int refuse(struct store *s, int version, int n_steps,
 				 "'%s' is empty: 'roar init' or the next 'roar "
 				 "run' makes it a database again",
 				 s->path);
-	return error_set(err, -EROFS,
+	return error_set(err, -ESTALE,
 			 "'%s' has the older schema %d and cannot be written: "
 			 "make it writable and run 'roar status' once",
 			 s->path, version);

@@ -33,13 +33,8 @@
 	"SELECT id FROM (SELECT id FROM artifacts WHERE " digest \
 	" >= ?1 AND " digest " < ?2 ORDER BY " digest " LIMIT ?3)"
 
-/* Digests add up as long as the stamp stays the same. */
-#define CACHE_MERGE(digest)                                      \
-	digest " = CASE WHEN size = excluded.size AND "          \
-	       "mtime_ns = excluded.mtime_ns AND "               \
-	       "ctime_ns = excluded.ctime_ns "                   \
-	       "THEN coalesce(excluded." digest ", " digest ") " \
-	       "ELSE excluded." digest " END, "
+/* The statements name the columns of digests one by one, in this order. */
+_Static_assert(DIGEST_ALGO_END == DIGEST_GIT_BLOB + 1, "each has a column");
 
 static const char *const texts[SQL_ENUM_END] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -134,23 +129,29 @@ static const char *const texts[SQL_ENUM_END] = {
 	[SQL_ARTIFACT_FIND] = "SELECT id FROM artifacts WHERE blake3 = ?1",
 	[SQL_ARTIFACT_ADD] =
 		"INSERT INTO artifacts (size, first_seen_ns, blake3, sha256, "
-		"sha512, md5) VALUES (?1, ?2, ?3, ?4, ?5, ?6) "
+		"sha512, md5, crc64nvme, git_blob) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
 		"ON CONFLICT DO NOTHING",
 	[SQL_ARTIFACT_COMPLETE] =
 		"UPDATE artifacts SET sha256 = coalesce(sha256, ?2), "
-		"sha512 = coalesce(sha512, ?3), md5 = coalesce(md5, ?4) "
+		"sha512 = coalesce(sha512, ?3), md5 = coalesce(md5, ?4), "
+		"crc64nvme = coalesce(crc64nvme, ?5), "
+		"git_blob = coalesce(git_blob, ?6) "
 		"WHERE id = ?1",
 	[SQL_ARTIFACT_GET] =
 		"SELECT id, size, first_seen_ns, (SELECT p.path "
 		"FROM job_files f CROSS JOIN paths p ON p.id = f.path_id "
 		"WHERE f.artifact_id = ?1 ORDER BY f.job_id, f.n LIMIT 1), "
-		"blake3, sha256, sha512, md5 FROM artifacts WHERE id = ?1",
+		"blake3, sha256, sha512, md5, crc64nvme, git_blob "
+		"FROM artifacts WHERE id = ?1",
 	/* clang-format off */
 	[SQL_ARTIFACT_PREFIX] =
 		ARTIFACTS_IN_RANGE("blake3") " UNION "
 		ARTIFACTS_IN_RANGE("sha256") " UNION "
 		ARTIFACTS_IN_RANGE("sha512") " UNION "
-		ARTIFACTS_IN_RANGE("md5") " ORDER BY id LIMIT ?3",
+		ARTIFACTS_IN_RANGE("md5") " UNION "
+		ARTIFACTS_IN_RANGE("crc64nvme") " UNION "
+		ARTIFACTS_IN_RANGE("git_blob") " ORDER BY id LIMIT ?3",
 	/* clang-format on */
 	[SQL_ARTIFACT_DELETE_OF_JOB] =
 		"DELETE FROM artifacts WHERE id IN (SELECT artifact_id "
@@ -176,30 +177,13 @@ static const char *const texts[SQL_ENUM_END] = {
 	[SQL_FILES_OF_ARTIFACT] = FILE_COLUMNS
 	"WHERE f.artifact_id = ?1 ORDER BY f.job_id, f.n",
 	[SQL_FILES_OF_PATH] = FILE_COLUMNS
-	"WHERE f.path_id = ?1 ORDER BY f.job_id DESC, f.n",
+	"WHERE f.path_id = ?1 "
+	/* The newest first: what a job wrote (2) is newer than what it read. */
+	"ORDER BY f.job_id DESC, f.role & 2 DESC, f.n",
 	[SQL_FILTER_COUNTS] =
 		"SELECT filter, sum(role = ?2), sum(role <> ?2) FROM job_files "
 		"WHERE job_id = ?1 AND filter <> 0 GROUP BY filter "
 		"ORDER BY filter",
-
-	[SQL_CACHE_GET] =
-		"SELECT size, mtime_ns, ctime_ns, blake3, sha256, sha512, md5 "
-		"FROM digest_cache WHERE dev = ?1 AND ino = ?2",
-	[SQL_CACHE_PUT] =
-		"INSERT INTO digest_cache (dev, ino, age, size, mtime_ns, "
-		"ctime_ns, blake3, sha256, sha512, md5) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) "
-		"ON CONFLICT (dev, ino) DO UPDATE SET " CACHE_MERGE("blake3")
-			CACHE_MERGE("sha256") CACHE_MERGE("sha512") CACHE_MERGE(
-				"md5") "size = excluded.size, mtime_ns = excluded.mtime_ns, "
-				       "ctime_ns = excluded.ctime_ns, "
-				       "age = excluded.age",
-	[SQL_CACHE_TRIM] = "DELETE FROM digest_cache WHERE age <= ?1",
-	[SQL_CACHE_AGE] =
-		"SELECT value FROM counters WHERE name = 'digest_cache'",
-	[SQL_CACHE_AGE_SET] =
-		"INSERT INTO counters (name, value) VALUES ('digest_cache', ?1) "
-		"ON CONFLICT (name) DO UPDATE SET value = excluded.value",
 };
 
 /* Statements that the rows of files may wait for: they do not read those, and
@@ -212,8 +196,6 @@ static bool may_wait(enum store_sql id)
 	case SQL_ARTIFACT_FIND:
 	case SQL_ARTIFACT_ADD:
 	case SQL_ARTIFACT_COMPLETE:
-	case SQL_CACHE_GET:
-	case SQL_CACHE_PUT:
 	case SQL_ROLLBACK:
 		return true;
 	default:
@@ -299,7 +281,7 @@ void query_digests(struct query *q, bool blake3, const struct digests *d)
 {
 	int first = blake3 ? DIGEST_BLAKE3 : DIGEST_SHA256;
 
-	for (int i = first; i < STORE_DIGEST_END; i++)
+	for (int i = first; i < DIGEST_ALGO_END; i++)
 		query_blob(q, digests_get(d, i), digest_algo_len(i));
 }
 
@@ -402,7 +384,7 @@ void column_digests(struct query *q, bool blake3, struct digests *ret)
 {
 	int first = blake3 ? DIGEST_BLAKE3 : DIGEST_SHA256;
 
-	for (int i = first; i < STORE_DIGEST_END; i++)
+	for (int i = first; i < DIGEST_ALGO_END; i++)
 		if (column_blob(q, digests_slot(ret, i), digest_algo_len(i)))
 			ret->have |= (digest_set)1 << i;
 }

@@ -21,7 +21,6 @@ static const struct stat_column {
 	STAT(n_paths, "SELECT count(*) FROM paths"),
 	STAT(n_files, "SELECT count(*) FROM job_files"),
 	STAT(n_processes, "SELECT count(*) FROM processes"),
-	STAT(n_cached, "SELECT count(*) FROM digest_cache"),
 	STAT(artifact_bytes,
 	     "SELECT CAST(total(size) AS INTEGER) FROM artifacts"),
 	STAT(oldest_ns, "SELECT min(started_ns) FROM jobs"),
@@ -130,7 +129,7 @@ int store_check(struct store *s, struct roar_error *err)
 
 static int remove_surplus(struct store *s, struct roar_error *err)
 {
-	int r = store_exec(
+	return store_exec(
 		s,
 		"DELETE FROM artifacts WHERE NOT EXISTS (SELECT 1 FROM "
 		"job_files f WHERE f.artifact_id = artifacts.id);"
@@ -139,8 +138,6 @@ static int remove_surplus(struct store *s, struct roar_error *err)
 		"(SELECT origin_id FROM job_files WHERE origin_id IS NOT NULL);"
 		"INSERT INTO jobs_text (jobs_text) VALUES ('optimize')",
 		err);
-
-	return r < 0 ? r : store_cache_trim(s, err);
 }
 
 int store_compact(struct store *s, struct roar_error *err)

@@ -203,7 +203,6 @@ int store_open(const char *dir, unsigned flags, struct store **ret_store,
 	if (!s)
 		return error_set(err, -ENOMEM, "out of memory");
 	(void)pthread_once(&once, configure_library);
-	s->cache_max = STORE_CACHE_MAX;
 	r = name_file(s, dir, err);
 	if (r == 0)
 		r = open_file(s, flags, err);
@@ -262,7 +261,6 @@ static void forget(struct store *s)
 	s->files_job = 0;
 	s->files_n = 0;
 	s->n_files = 0;
-	s->cache_written = false;
 	s->path_was_new = false;
 	s->artifact_was_new = false;
 }
@@ -284,8 +282,6 @@ int store_commit(struct store *s, struct roar_error *err)
 {
 	int r = store_must_write(s, err);
 
-	if (r == 0 && s->cache_written)
-		r = store_cache_settle(s, err);
 	if (r == 0)
 		r = run(s, SQL_COMMIT, err);
 	if (r < 0)

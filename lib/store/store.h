@@ -30,13 +30,6 @@ struct pool;
 struct store;
 struct tag;
 
-/* Digests that have a column: BLAKE3 to MD5.  Others are not kept, and `run
- * --hash` does not offer them. */
-enum {
-	STORE_DIGEST_END = DIGEST_MD5 + 1,
-	STORE_DIGESTS = (1 << STORE_DIGEST_END) - 1,
-};
-
 enum store_flags {
 	STORE_CREATE = 1 << 0, /* make the database when it is missing */
 	STORE_READONLY = 1 << 1, /* never write, not even a migration */
@@ -311,24 +304,12 @@ int store_path_uses(struct store *s, struct pool *pool, const char *path,
 /* Removes a job with its rows, and artifacts nothing else mentions. */
 int store_job_remove(struct store *s, int64_t job_id, struct roar_error *err);
 
-/* ---- digest cache: (dev, inode, size, mtime, ctime) -> digests ---- */
-
-/* True when all of `want` is known for exactly this stamp. */
-bool store_cache_get(struct store *s, const struct stamp *stamp,
-		     digest_set want, struct digests *ret);
-
-/* Remembers digests; a racy stamp (see stamp_is_racy()) is left out. */
-int store_cache_put(struct store *s, const struct stamp *stamp,
-		    int64_t taken_ns, const struct digests *digests,
-		    struct roar_error *err);
-
 /* ---- whole-database facts for `roar db` ---- */
 
 struct store_stats {
 	int schema_version;
 	int64_t size_bytes; /* database and WAL */
 	int64_t n_sessions, n_jobs, n_artifacts, n_paths, n_files, n_processes;
-	int64_t n_cached; /* entries of the digest cache */
 	int64_t artifact_bytes; /* sum of distinct content */
 	int64_t oldest_ns, newest_ns; /* of jobs; 0 when none */
 	int64_t n_unreferenced; /* artifacts no job mentions */
@@ -339,8 +320,7 @@ int store_stats(struct store *s, struct store_stats *ret,
 /* PRAGMA integrity_check; 0 when sound, -EUCLEAN and the first complaint. */
 int store_check(struct store *s, struct roar_error *err);
 
-/* Removes unreferenced artifacts and paths and the digest cache's surplus, then
- * compacts the file. */
+/* Removes unreferenced artifacts and paths, then compacts the file. */
 int store_compact(struct store *s, struct roar_error *err);
 
 #endif

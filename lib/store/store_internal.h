@@ -63,11 +63,6 @@ enum store_sql {
 	SQL_FILES_OF_ARTIFACT,
 	SQL_FILES_OF_PATH,
 	SQL_FILTER_COUNTS,
-	SQL_CACHE_GET,
-	SQL_CACHE_PUT,
-	SQL_CACHE_TRIM,
-	SQL_CACHE_AGE,
-	SQL_CACHE_AGE_SET,
 	SQL_ENUM_END,
 };
 
@@ -81,15 +76,11 @@ struct store {
 	char *path; /* of roar.db, for sentences */
 	sqlite3_stmt *stmts[SQL_ENUM_END]; /* NULL until first used */
 	int wal_pages; /* in the WAL after the last commit */
-	int64_t cache_max; /* rows of the digest cache */
 	/* Valid inside one transaction only: */
 	int64_t files_job; /* the job files were last added to, 0 none */
 	int64_t files_n; /* number of its last file */
 	int n_files; /* rows that wait in `files` */
 	int64_t files[STORE_FILE_BATCH][STORE_FILE_COLUMNS];
-	bool cache_written; /* the digest cache; then also: */
-	int64_t cache_start; /* age of its youngest row before the first write */
-	int64_t cache_age; /* and now */
 	bool path_was_new; /* the last one that was added */
 	bool artifact_was_new;
 };
@@ -97,7 +88,6 @@ struct store {
 enum {
 	STORE_APPLICATION_ID = 0x726f6172, /* "roar" */
 	STORE_BUSY_MS = 30 * 1000,
-	STORE_CACHE_MAX = 1000 * 1000,
 };
 
 /* ---- failure.c ---- */
@@ -150,7 +140,7 @@ void column_str(struct query *q, struct str *out); /* appends */
 /* Fills `bytes` when the column holds exactly `len` bytes. */
 bool column_blob(struct query *q, void *bytes, size_t len);
 
-/* sha256, sha512 and md5, or with BLAKE3 before them: those of STORE_DIGESTS. */
+/* All digests that there are, or all but BLAKE3, in the order of enum digest_algo. */
 void column_digests(struct query *q, bool blake3, struct digests *ret);
 void query_digests(struct query *q, bool blake3, const struct digests *d);
 
@@ -196,12 +186,5 @@ int store_path_find(struct store *s, const char *path, int64_t *ret,
 
 /* Writes the rows of files that wait. */
 int store_files_flush(struct store *s, struct roar_error *err);
-
-/* Drops the oldest entries of the digest cache that exceed its bound. */
-int store_cache_trim(struct store *s, struct roar_error *err);
-
-/* Ends a transaction that wrote to the digest cache; drops old entries now and
- * then. */
-int store_cache_settle(struct store *s, struct roar_error *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* cmd_db.c - `roar db`: how the record itself is doing. */
 #include "base/clock.h"
 #include "commands.h"
+#include "tidy_trees.h"
 #include "view.h"
 
 struct hygiene {
@@ -72,7 +73,6 @@ static void add_text(struct view *v, const struct store_stats *st,
 	str_adds(&v->out, " of distinct content)\n");
 	add_count(v, "Paths:", st->n_paths);
 	add_count(v, "File uses:", st->n_files);
-	add_count(v, "Known hashes:", st->n_cached);
 	add_hygiene(v, st, h);
 	add_age(v, st);
 }
@@ -95,7 +95,6 @@ static void add_json(struct view *v, const struct store_stats *st,
 	view_json_int(&j, "artifact_bytes", st->artifact_bytes);
 	view_json_int(&j, "paths", st->n_paths);
 	view_json_int(&j, "file_uses", st->n_files);
-	view_json_int(&j, "cached_digests", st->n_cached);
 	view_json_int(&j, "unreferenced_artifacts", st->n_unreferenced);
 	view_json_time(&j, "oldest_job_at", st->oldest_ns);
 	view_json_time(&j, "newest_job_at", st->newest_ns);
@@ -115,6 +114,7 @@ static int tidy(struct view *v, const struct args *args, struct hygiene *ret,
 {
 	struct store_stats before;
 	struct store_stats after;
+	uint64_t of_trees = 0;
 	int r;
 
 	if (args_has(args, "check")) {
@@ -129,12 +129,15 @@ static int tidy(struct view *v, const struct args *args, struct hygiene *ret,
 	if (r >= 0)
 		r = store_compact(v->store, err);
 	if (r >= 0)
+		r = tidy_trees(v, &of_trees, err);
+	if (r >= 0)
 		r = store_stats(v->store, &after, err);
 	if (r < 0)
 		return r;
 	ret->compacted = true;
+	ret->freed_bytes = (int64_t)of_trees;
 	if (before.size_bytes > after.size_bytes)
-		ret->freed_bytes = before.size_bytes - after.size_bytes;
+		ret->freed_bytes += before.size_bytes - after.size_bytes;
 	return 0;
 }
 
@@ -183,13 +186,13 @@ const struct command cmd_db = {
 	.synopsis = "[OPTION]...",
 	.about = "Shows size, contents, hygiene and age of the project's "
 		 "database, .roar/roar.db. No job is ever removed by this "
-		 "command: --compact drops only artifacts, paths and "
-		 "remembered hashes that no job mentions.\n"
+		 "command: --compact drops only artifacts, paths and the "
+		 "trees of roar verify that no job mentions.\n"
 		 "\n"
 		 "--json prints an object with path, size_bytes (database and "
 		 "write-ahead log), schema_version, sessions, jobs, "
 		 "processes, artifacts, artifact_bytes, paths, file_uses, "
-		 "cached_digests, unreferenced_artifacts, oldest_job_at, "
+		 "unreferenced_artifacts, oldest_job_at, "
 		 "newest_job_at, integrity (\"sound\" after --check, else "
 		 "null) and freed_bytes (after --compact, else null).",
 	.options = options,

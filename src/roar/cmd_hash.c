@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/cache_dir.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -15,11 +14,11 @@
 #include "hash_batch.h"
 #include "hash_check.h"
 #include "hash_line.h"
+#include "hash_threads.h"
 #include "hash_tree.h"
 #include "hash_walk.h"
+#include "user_cache.h"
 #include "view.h"
-
-enum { THREADS_MAX = 64 };
 
 struct request {
 	enum digest_algo algos[DIGEST_ALGO_END]; /* in the order asked for */
@@ -89,25 +88,6 @@ static int parse_algos(const struct args *args, struct request *q)
 	return 0;
 }
 
-static int parse_threads(const struct args *args, struct request *q)
-{
-	const char *text = args_get(args, "threads");
-	char *end;
-	long n;
-
-	if (!text)
-		return 0;
-	errno = 0;
-	n = strtol(text, &end, 10);
-	if (errno || *end || n < 1 || n > THREADS_MAX)
-		return cli_usage(args->command,
-				 "option '--threads' takes a number from 1 to "
-				 "%d, not '%.40s'",
-				 THREADS_MAX, text);
-	q->n_threads = (unsigned)n;
-	return 0;
-}
-
 /* An option without effect would be believed in. */
 static int check_options(const struct args *args)
 {
@@ -157,7 +137,7 @@ static int parse_request(const struct args *args, struct request *ret)
 	if (!status)
 		status = parse_algos(args, ret);
 	if (!status)
-		status = parse_threads(args, ret);
+		status = hash_threads_parse(args, &ret->n_threads);
 	return status;
 }
 
@@ -276,17 +256,8 @@ static int end_json(struct answer *a)
 /* Who cannot have it hashes all; only an audit needs it. */
 static int open_cache(const struct request *q, struct digest_cache **ret)
 {
-	CLEANUP(str_release) struct str path = STR_INIT;
-	int r;
+	int r = q->no_cache ? 0 : user_cache_open(ret);
 
-	if (q->no_cache)
-		return 0;
-	r = cache_dir_find(&path, true);
-	str_adds(&path, "/digests");
-	if (r == 0)
-		r = str_error(&path);
-	if (r == 0)
-		r = digest_cache_open(path.data, 0, ret);
 	if (r < 0 && q->audit)
 		return cli_fail("there is no cache of digests to audit: %s",
 				strerror(-r));
@@ -348,6 +319,7 @@ static int hash_folders(const struct args *args, const struct request *q)
 {
 	CLEANUP(digest_cache_closep) struct digest_cache *cache = NULL;
 	struct engine_options options = { .want = DIGEST_SET_BLAKE3,
+					  .may_map = true,
 					  .n_threads = q->n_threads,
 					  .own_tables = true };
 
@@ -469,7 +441,8 @@ const struct command cmd_hash = {
 		"a user's files are remembered in $XDG_CACHE_HOME/roar/digests "
 		"(~/.cache/roar/digests), at most 128 MiB. A file that was changed "
 		"a moment ago, or that somebody has open for writing, is not "
-		"remembered. --check never asks the cache: it is there to find "
+		"remembered, nor one whose file system cannot tell changes: "
+		"network file systems, FUSE, FAT and images. --check never asks the cache: it is there to find "
 		"what the times of a file do not show.\n"
 		"\n"
 		"--check reads lists of b3sum, sha256sum, sha512sum, md5sum "

@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "confirm.h"
 #include "pop_files.h"
+#include "tidy_trees.h"
 #include "view.h"
 
 struct pop {
@@ -169,12 +170,18 @@ static int take_back(struct pop *p, const struct args *args)
 {
 	struct view *v = p->view;
 	struct roar_error err = { 0 };
+	struct store_file *rows;
+	size_t n_rows;
 	int status = 0;
 	int r;
 
-	r = remove_record(p, &err);
+	r = store_files(v->store, &v->pool, p->job.id, true, &rows, &n_rows,
+			&err);
+	if (r >= 0)
+		r = remove_record(p, &err);
 	if (r < 0)
 		return view_fail(r, &err);
+	tidy_trees_of(v, rows, n_rows);
 	str_clear(&v->out);
 	str_addf(&v->out, "Removed job %s (step ", p->job.uid);
 	view_step(&v->out, &p->job);

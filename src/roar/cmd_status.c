@@ -40,7 +40,8 @@ static bool is_tracked(const struct graph_artifact *a)
 static int look_at_artifacts(struct status *s)
 {
 	struct pipeline *p = &s->pipeline;
-	uint64_t budget = PRESENCE_GLANCE;
+	CLEANUP(presence_look_release)
+	struct presence_look look = { .budget = PRESENCE_GLANCE };
 
 	s->tracked = pool_alloc(&s->view->pool,
 				(p->n_artifacts + 1) * sizeof(*s->tracked));
@@ -55,7 +56,7 @@ static int look_at_artifacts(struct status *s)
 			continue;
 		t->artifact = a;
 		t->row = row;
-		t->presence = presence_check(s->view->store, row, &budget);
+		t->presence = presence_check(&look, row);
 		if (t->presence == PRESENCE_MISSING &&
 		    pipeline_moved_away(p, row))
 			continue;

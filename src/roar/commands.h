@@ -31,5 +31,6 @@ extern const struct command cmd_session;
 extern const struct command cmd_show;
 extern const struct command cmd_status;
 extern const struct command cmd_tracer;
+extern const struct command cmd_verify;
 
 #endif

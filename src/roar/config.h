@@ -33,6 +33,7 @@ struct config {
 	char **ignore_paths; /* filters.ignore_paths */
 	size_t n_ignore_paths;
 	digest_set hash_run; /* hash.run, with BLAKE3 always in it */
+	bool hash_cache; /* hash.cache: do not read what is known */
 	char *tracer; /* tracer.default */
 	bool tracer_fallback; /* tracer.fallback_enabled */
 	bool require_complete; /* run.require_complete */

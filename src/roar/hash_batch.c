@@ -95,6 +95,7 @@ static void prepare(struct window *w, size_t i)
 static int run_window(struct window *w)
 {
 	struct engine_options options = {
+		.may_map = true,
 		.want = w->batch->want,
 		.n_threads = w->batch->n_threads,
 		.cache = w->batch->cache,

@@ -6,9 +6,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "event/event.h"
+#include "hash/digest_cache.h"
 #include "hash/file_hash.h"
 #include "store/store.h"
+#include "user_cache.h"
 
 static bool same_look(const struct stamp *a, const struct stamp *b)
 {
@@ -24,10 +27,27 @@ static enum presence compare(const struct store_file *row,
 	return PRESENCE_CHANGED;
 }
 
+void presence_look_release(struct presence_look *look)
+{
+	digest_cache_close(look->cache);
+}
+
+static bool ask_cache(struct presence_look *look, const char *path,
+		      const struct stamp *now, int64_t taken_ns,
+		      struct digests *ret)
+{
+	if (!look->cache_tried)
+		(void)user_cache_open(&look->cache);
+	look->cache_tried = true;
+	return look->cache && !stamp_is_racy(now, taken_ns) &&
+	       still_trusts(&look->still, path, now->dev) &&
+	       digest_cache_get(look->cache, now, DIGEST_SET_BLAKE3, ret);
+}
+
 /* The stamp did not decide: the digest cache may, else the content does. */
-static enum presence compare_content(struct store *s,
+static enum presence compare_content(struct presence_look *look,
 				     const struct store_file *row,
-				     const struct stamp *now, uint64_t *budget)
+				     const struct stamp *now, int64_t taken_ns)
 {
 	struct digests known = { 0 };
 	struct file_hash hash;
@@ -35,11 +55,11 @@ static enum presence compare_content(struct store *s,
 
 	if (!(row->digests.have & DIGEST_SET_BLAKE3))
 		return PRESENCE_UNVERIFIED;
-	if (store_cache_get(s, now, DIGEST_SET_BLAKE3, &known))
+	if (ask_cache(look, row->path, now, taken_ns, &known))
 		return compare(row, &known);
-	if (now->size > *budget)
+	if (now->size > look->budget)
 		return PRESENCE_UNVERIFIED;
-	*budget -= now->size;
+	look->budget -= now->size;
 	r = file_hash(AT_FDCWD, row->path, DIGEST_SET_BLAKE3, NULL, NULL,
 		      &hash);
 	if (r == -ENOENT)
@@ -63,9 +83,10 @@ static enum presence compare_link(const struct store_file *row)
 	return compare(row, &now);
 }
 
-enum presence presence_check(struct store *s, const struct store_file *row,
-			     uint64_t *budget)
+enum presence presence_check(struct presence_look *look,
+			     const struct store_file *row)
 {
+	int64_t taken_ns = clock_now_ns();
 	bool link = row->ftype == EVENT_FTYPE_SYMLINK;
 	struct stamp now;
 	struct stat st;
@@ -82,7 +103,7 @@ enum presence presence_check(struct store *s, const struct store_file *row,
 		return compare_link(row);
 	if (link || !S_ISREG(st.st_mode) || now.size != row->stamp.size)
 		return PRESENCE_CHANGED;
-	return compare_content(s, row, &now, budget);
+	return compare_content(look, row, &now, taken_ns);
 }
 
 const char *presence_word(enum presence p)

@@ -3,14 +3,18 @@
  * One stat(2) answers nearly always: inode, size and mtime as recorded mean the
  * same content, another size means another.  The device number is left out, for
  * it may change with a reboot.  In between (copied back, touched, checked out
- * again) only the content can tell; it is read when it is small enough for the
- * caller's budget, and the answer is "unverified" when it is not. */
+ * again) only the content can tell; what the user's cache does not know is read when
+ * it is small enough for the budget, and the answer is "unverified" when it is not. */
 #ifndef ROAR_PRESENCE_H
 #define ROAR_PRESENCE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-struct store;
+#include "base/cleanup.h"
+#include "hash/still.h"
+
+struct digest_cache;
 struct store_file;
 
 enum presence {
@@ -26,9 +30,19 @@ enum {
 	PRESENCE_LOOK = 256 << 20, /* bytes `show` of one artifact reads */
 };
 
-/* Looks at row->path.  *budget, in bytes, shrinks by what was read. */
-enum presence presence_check(struct store *s, const struct store_file *row,
-			     uint64_t *budget);
+/* What a row of questions shares. */
+struct presence_look {
+	uint64_t budget; /* bytes that may still be read */
+	bool cache_tried;
+	struct digest_cache *cache; /* opened when it is first needed */
+	struct still still;
+};
+
+void presence_look_release(struct presence_look *look);
+
+/* Looks at row->path. */
+enum presence presence_check(struct presence_look *look,
+			     const struct store_file *row);
 
 /* "present", "changed", "missing", "unverified". */
 const char *presence_word(enum presence p);

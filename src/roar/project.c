@@ -380,6 +380,20 @@ void project_recover(struct project *p)
 		(void)recover(p, NULL, &why);
 }
 
+/* A database of an older roar is brought up to date by whoever comes first, even
+ * those who only want to read. */
+static int open_store(const struct project *p, unsigned flags,
+		      struct store **ret_store, struct roar_error *err)
+{
+	CLEANUP(store_closep) struct store *newer = NULL;
+	struct roar_error why = { 0 };
+	int r = store_open(p->dir, flags, ret_store, err);
+
+	if (r != -ESTALE || project_store_create(p, &newer, &why) < 0)
+		return r;
+	return store_open(p->dir, flags, ret_store, err);
+}
+
 int project_store(struct project *p, unsigned store_flags,
 		  struct store **ret_store, struct roar_error *err)
 {
@@ -390,7 +404,7 @@ int project_store(struct project *p, unsigned store_flags,
 
 	if (recovering && store_flags & STORE_READONLY)
 		recovered = recover(p, NULL, &why);
-	r = store_open(p->dir, store_flags, ret_store, err);
+	r = open_store(p, store_flags, ret_store, err);
 	if (r == 0 && recovering && !(store_flags & STORE_READONLY))
 		recovered = recover(p, *ret_store, &why);
 	/* Said only where the reading goes on: of a store that cannot be opened

@@ -63,11 +63,11 @@ static int collect_places(struct block *b)
 
 static void check_places(struct block *b)
 {
-	uint64_t budget = PRESENCE_LOOK;
+	CLEANUP(presence_look_release)
+	struct presence_look look = { .budget = PRESENCE_LOOK };
 
 	for (size_t i = 0; i < b->n_places && i < row_limit(b); i++) {
-		b->places[i].presence = presence_check(
-			b->view->store, b->places[i].row, &budget);
+		b->places[i].presence = presence_check(&look, b->places[i].row);
 		b->places[i].checked = true;
 	}
 }

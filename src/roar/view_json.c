@@ -16,6 +16,7 @@ void view_json_time(struct json *j, const char *key, int64_t time_ns)
 	if (time_ns) {
 		clock_format_iso(&text, time_ns);
 		json_string(j, str_cstr(&text));
+		j->out->failed |= text.failed;
 		str_release(&text);
 	} else {
 		json_null(j);

@@ -15,6 +15,8 @@ import sys
 import tempfile
 import time
 
+import pytest
+
 TIMEOUT = 120  # seconds, far more than any command here needs
 PYTHON = [sys.executable, "-I", "-S", "-c"]
 ORDINARY = 65534  # nobody, when the tests are run by root
@@ -331,3 +333,19 @@ def make_place(roar, user=None):
     base = os.path.realpath(tempfile.mkdtemp(prefix="roar-cli-"))
     os.chmod(base, 0o755)
     return Place(base, roar, user)
+
+
+def b3sum(path):
+    if not shutil.which("b3sum"):
+        pytest.skip("b3sum is not installed")
+    done = subprocess.run(["b3sum", "--no-names", path], check=True,
+                          stdout=subprocess.PIPE, text=True)
+    return done.stdout.strip()
+
+
+def input_hash(place, name):
+    return row_of(place, place.last()["inputs"], name)["digests"]["blake3"]
+
+
+def output_hash(place, name):
+    return row_of(place, place.last()["outputs"], name)["digests"]["blake3"]

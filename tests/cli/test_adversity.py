@@ -5,8 +5,10 @@ import os
 import resource
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -568,3 +570,25 @@ def test_nothing_already_recorded_is_lost_by_all_of_this(project):
     project("run", "-q", "sh", "-c", "exit 1", code=1)
     found = project.json("show", before["job_uid"])
     assert found == before
+
+
+# ---- a database of an older version ----
+
+@pytest.mark.parametrize("words", [["status"], ["log"], ["verify"], ["db"]])
+def test_who_reads_brings_an_old_database_up_to_date(project, words):
+    project.sh("echo x >out")
+    with closing(sqlite3.connect(project.path(".roar", "roar.db"))) as base:
+        newest, = base.execute("PRAGMA user_version").fetchone()
+        for name, in base.execute(
+                "SELECT name FROM sqlite_schema WHERE name IN "
+                "('artifacts_crc64nvme', 'artifacts_git_blob')").fetchall():
+            base.execute(f"DROP INDEX {name}")
+        for name in ("crc64nvme", "git_blob"):
+            base.execute(f"ALTER TABLE artifacts DROP COLUMN {name}")
+        base.execute("CREATE TABLE digest_cache (dev)")
+        base.execute("CREATE TABLE counters (name)")
+        base.execute("PRAGMA user_version = 1")
+        base.commit()
+    project(*words)
+    with closing(sqlite3.connect(project.path(".roar", "roar.db"))) as base:
+        assert base.execute("PRAGMA user_version").fetchone() == (newest,)

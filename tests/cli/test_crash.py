@@ -82,7 +82,7 @@ def test_a_journal_exists_while_the_command_runs_and_not_after(project):
 
 
 def follows_the_command(pid):
-    """Without its tracer the front holds on to the command itself."""
+    """The front holds on to the command, in case its tracer is killed."""
     folder = f"/proc/{pid}/fd"
     try:
         return any("pidfd" in os.readlink(os.path.join(folder, fd))
@@ -95,9 +95,8 @@ def follows_the_command(pid):
                                           ("preload", 0)])
 def test_the_tracer_killed_while_the_command_runs(project, tracer, code):
     run = Run(project, tracer=tracer)
+    until(lambda: follows_the_command(run.front), "the front")
     os.kill(run.tracer, signal.SIGKILL)
-    if tracer == "preload":  # nothing holds the command until then
-        until(lambda: follows_the_command(run.front), "the front")
     run.go_on()
     run.go_on()
     run.end()

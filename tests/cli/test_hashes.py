@@ -4,33 +4,14 @@ import ctypes
 import hashlib
 import os
 import platform
-import shutil
 import subprocess
 import time
 
 import pytest
 
-from helpers import (PYTHON, SETTLE, bytes_read_by, children_of, descendants_of,
-                     gaps_of, row_of, runs_program, until)
-
-SENTINEL = "5e" * 32
-
-
-def b3sum(path):
-    if not shutil.which("b3sum"):
-        pytest.skip("b3sum is not installed")
-    done = subprocess.run(["b3sum", "--no-names", path], check=True,
-                          stdout=subprocess.PIPE, text=True)
-    return done.stdout.strip()
-
-
-def input_hash(place, name):
-    return row_of(place, place.last()["inputs"], name)["digests"]["blake3"]
-
-
-def output_hash(place, name):
-    return row_of(place, place.last()["outputs"], name)["digests"]["blake3"]
-
+from helpers import (PYTHON, SETTLE, b3sum, bytes_read_by, children_of,
+                     descendants_of, gaps_of, input_hash, output_hash, row_of,
+                     runs_program, until)
 
 @pytest.mark.parametrize("size", [0, 1, 63, 64, 65, 1023, 1024, 1025, 65536,
                                   131073, 1048576, 5000011])
@@ -54,11 +35,25 @@ def test_other_digests_equal_those_of_other_programs(project):
         assert digests["md5"] == hashlib.md5(content).hexdigest()
 
 
-def test_a_digest_the_record_has_no_place_for_is_refused(project):
-    for name in ("crc64nvme", "git-blob"):
-        result = project("run", "--hash", name, "true", code=2)
-        assert ("option '--hash' takes one of blake3|sha256|sha512|md5, not "
-                f"'{name}'") in result.err
+def test_checksums_of_s3_and_git_are_kept_and_found(project):
+    """By the option and by the setting; git says what a blob is."""
+    project.write("in", "123456789")
+    blob = project.git("hash-object", "--no-filters", "in").strip()
+    project("config", "set", "hash.run", "git-blob")
+    project("run", "-q", "--hash", "crc64nvme", "cat", "in")
+    digests = row_of(project, project.last()["inputs"], "in")["digests"]
+    assert project.digests("in") == {
+        "blake3": digests["blake3"], "crc64nvme": "ae8b14860a799888",
+        "git-blob": blob}
+    for digest in ("ae8b1486", blob[:12]):
+        shown = project("show", digest).out
+        assert "ae8b14860a799888" in shown and blob in shown
+
+
+def test_a_digest_nobody_knows_is_refused(project):
+    result = project("run", "--hash", "crc32", "true", code=2)
+    assert ("option '--hash' takes one of blake3|sha256|sha512|md5|crc64nvme|"
+            "git-blob, not 'crc32'") in result.err
 
 
 def test_setting_hash_run_takes_more_digests(project):
@@ -141,82 +136,7 @@ def test_a_sparse_file(project):
     assert row["digests"]["blake3"] == b3sum(project.path("x"))
 
 
-# ---- cache ----
-
-def poison(place, name):
-    """Puts a mark into the cache that no real content has."""
-    inode = os.stat(place.path(name)).st_ino
-    with place.database() as db:
-        found = db.execute("UPDATE digest_cache SET blake3 = ? WHERE ino = ?",
-                           (bytes.fromhex(SENTINEL), inode)).rowcount
-    return found
-
-
-@pytest.mark.parametrize("whose", ["project", "user"])
-def test_a_second_run_takes_the_hash_from_the_cache(request, whose):
-    """A digest that only the cache has shows that the file was not read."""
-    project = request.getfixturevalue(whose)
-    project.write("in", "content\n", age=2.1)
-    project.sh("cat in")
-    assert poison(project, "in") == 1
-    project.sh("cat in")
-    assert input_hash(project, "in") == SENTINEL
-
-
-def test_a_changed_file_is_read_again(project):
-    project.write("in", "content\n", age=2.1)
-    project.sh("cat in")
-    assert poison(project, "in") == 1
-    project.write("in", "CONTENT\n")
-    project.sh("cat in")
-    assert input_hash(project, "in") == b3sum(project.path("in"))
-
-
-def test_a_change_that_keeps_size_and_mtime_is_read_again(project):
-    project.write("in", "content\n", age=2.1)
-    project.sh("cat in")
-    stat = os.stat(project.path("in"))
-    assert poison(project, "in") == 1
-    project.write("in", "CONTENT\n")
-    os.utime(project.path("in"), ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    project.sh("cat in")
-    assert input_hash(project, "in") == b3sum(project.path("in"))
-
-
-def test_a_replaced_file_with_the_same_mtime_is_read_again(project):
-    project.write("in", "content\n", age=2.1)
-    project.sh("cat in")
-    stat = os.stat(project.path("in"))
-    project.write("other", "CONTENT\n")
-    os.utime(project.path("other"), ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    os.rename(project.path("other"), project.path("in"))
-    project.sh("cat in")
-    assert input_hash(project, "in") == b3sum(project.path("in"))
-
-
-def test_a_file_too_young_to_tell_is_not_remembered(project):
-    project.write("in", "content\n")
-    later = time.time() + 1000  # a clock that is ahead: always too young
-    os.utime(project.path("in"), (later, later))
-    project.sh("cat in")
-    assert poison(project, "in") == 0
-
-
-def test_rewriting_in_the_same_moment_is_never_missed(project):
-    for i in range(15):
-        project.write("in", f"{i:04d}\n", age=0)
-        project.sh("cat in")
-        expected = b3sum(project.path("in"))
-        assert input_hash(project, "in") == expected
-
-
-def test_another_algorithm_is_not_answered_by_the_cache(project):
-    project.write("in", "content\n", age=2.1)
-    project.sh("cat in")
-    project("run", "-q", "--hash", "sha256", "cat", "in")
-    assert project.digests("in")["sha256"] == hashlib.sha256(
-        b"content\n").hexdigest()
-
+# ---- while the command runs ----
 
 def test_outputs_are_hashed_while_the_command_still_runs(project):
     """Whoever waits for its end does not wait for the hash."""
@@ -248,6 +168,56 @@ def test_content_that_changes_while_it_is_used_makes_the_record_incomplete(
     job = project.last()
     assert job["verdict"] == "incomplete"
     assert "changed" in gaps_of(job)
+
+
+# ---- what is not read, and what does not stay ----
+
+def test_ten_gibibytes_of_holes_are_not_read(project):
+    process = project.popen("run", "-q", "truncate", "-s", "10G", "big")
+    most = 0
+    while process.poll() is None:
+        for pid in descendants_of(process.pid):
+            try:
+                most = max(most, bytes_read_by(pid))
+            except OSError:
+                pass
+        time.sleep(0.01)
+    assert process.returncode == 0
+    assert 0 < most < 1 << 26
+    row = row_of(project, project.last()["outputs"], "big")
+    assert row["size_bytes"] == 10 << 30 and row["digests"]["blake3"]
+
+
+def resident_bytes(path):
+    """What of a file is in the page cache, by mincore(2)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int,
+                          ctypes.c_int, ctypes.c_int, ctypes.c_long]
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t,
+                             ctypes.c_char_p]
+    size = os.stat(path).st_size
+    page = os.sysconf("SC_PAGESIZE")
+    pages = ctypes.create_string_buffer((size + page - 1) // page)
+    with open(path, "rb") as f:
+        address = libc.mmap(None, size, 1, 1, f.fileno(), 0)
+        assert libc.mincore(address, size, pages) == 0
+        libc.munmap(address, size)
+    return page * sum(byte & 1 for byte in pages.raw)
+
+
+@pytest.mark.parametrize("size", [5 << 20, 40 << 20])
+def test_what_only_the_hasher_reads_does_not_stay_in_memory(project, size):
+    path = project.write("big", os.urandom(size))
+    with open(path, "rb") as f:
+        os.fsync(f.fileno())
+        os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    if resident_bytes(path):
+        pytest.skip("the file system keeps files in memory")
+    project.run("head", "-c", "1", "big")
+    assert resident_bytes(path) <= 1 << 20  # what head has read ahead
+    assert input_hash(project, "big") == b3sum(path)
 
 
 # ---- priority ----

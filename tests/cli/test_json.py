@@ -131,7 +131,7 @@ def test_db(recorded):
     assert set(recorded.json("db")) == {
         "path", "size_bytes", "schema_version", "sessions", "jobs",
         "processes", "artifacts", "artifact_bytes", "paths", "file_uses",
-        "cached_digests", "unreferenced_artifacts", "oldest_job_at",
+        "unreferenced_artifacts", "oldest_job_at",
         "newest_job_at", "integrity", "freed_bytes"}
 
 

@@ -400,7 +400,8 @@ def test_ctrl_z_and_bg_and_wait(project):
     assert project.last()["exit_code"] == 0
 
 
-def test_ctrl_z_several_times(project):
+def stop_and_go(project, patience=30):
+    """Ctrl-Z and fg three times; the shell's exit code."""
     with shell(project) as t:
         t.type(f"{project.roar_program} run -q sh -c '{TICKS}'\n")
         for i in (2, 6, 10):
@@ -409,30 +410,22 @@ def test_ctrl_z_several_times(project):
             t.expect("Stopped")
             t.expect("prompt> ")
             t.type("fg\n")
-        t.expect(r"\nfinished\r", timeout=30)
-        t.expect("prompt> ")
+        t.expect(r"\nfinished\r")
+        t.expect("prompt> ", timeout=patience)
         t.type("exit\n")
-        assert t.wait() == 0
+        return t.wait()
+
+
+def test_ctrl_z_several_times(project):
+    assert stop_and_go(project) == 0
     assert project.last()["verdict"] == "complete"
 
 
 def test_ctrl_z_on_a_busy_machine(project):
     """Word of a stop may come when the command goes on already."""
-    def stop_and_go(_):
-        with shell(project) as t:
-            t.type(f"{project.roar_program} run -q sh -c '{TICKS}'\n")
-            for i in (2, 6, 10):
-                t.expect(rf"tick {i}\r")
-                t.type("\x1a")
-                t.expect("Stopped")
-                t.expect("prompt> ")
-                t.type("fg\n")
-            t.expect(r"\nfinished\r")
-            t.expect("prompt> ", timeout=10)
-            t.type("exit\n")
-            return t.wait()
     with ThreadPoolExecutor(10) as pool:
-        assert list(pool.map(stop_and_go, range(10))) == [0] * 10
+        codes = pool.map(lambda _: stop_and_go(project, 10), range(10))
+        assert list(codes) == [0] * 10
 
 
 def test_ctrl_z_does_not_stop_what_does_not_want_to_stop(project):

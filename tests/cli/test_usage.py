@@ -84,6 +84,9 @@ WRONG = [
     ["filter", "--nonsense"],
     ["db", "word"],
     ["db", "--nonsense"],
+    ["verify", "--nonsense"],
+    ["verify", "--range", "0:0", "x"],
+    ["verify", "--digest", "12", "x"],
     ["help", "nonsense"],
 ]
 

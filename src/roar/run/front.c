@@ -18,7 +18,7 @@
 #include "run/orphan.h"
 #include "trace/tracer.h"
 
-struct front_self front_self;
+struct front_self front_self = { .command_fd = -1 };
 
 /* ---- when only the record is missing ---- */
 
@@ -63,6 +63,16 @@ static int leave_record(void)
 
 enum wake { WAKE_NEWS, WAKE_SIGNAL, WAKE_LEAVE };
 
+/* The command exists. */
+static void begin(void)
+{
+	pid_t command = atomic_load(&front_self.control->command);
+
+	front_note_early();
+	if (command > 0)
+		front_self.command_fd = orphan_foresee(command);
+}
+
 /* Waits until there is something on the line, or a signal was taken; WAKE_LEAVE when
  * we are to leave without the line.  While the command does not exist, its signals
  * wait in the kernel. */
@@ -76,7 +86,7 @@ static enum wake wait_for_news(int fd)
 	int n;
 
 	if (!early && !begun)
-		front_note_early();
+		begin();
 	begun |= !early;
 	(void)sigemptyset(&none);
 	n = ppoll(&line, 1, early ? &soon : NULL, early ? NULL : &none);
@@ -173,9 +183,11 @@ static int reap(void)
 
 	(void)sigaction(SIGCHLD, &sa, NULL);
 	/* At once: what ends before we look is lost. */
-	orphan_init(&o, atomic_load(&front_self.page->code) < 0 ?
-				atomic_load(&front_self.control->command) :
-				0);
+	orphan_init(&o,
+		    atomic_load(&front_self.page->code) < 0 ?
+			    atomic_load(&front_self.control->command) :
+			    0,
+		    front_self.command_fd);
 	while (waitpid(front_self.tracer, &status, 0) < 0)
 		if (errno != EINTR)
 			return 1;

@@ -35,6 +35,7 @@ struct front_self {
 	sigset_t not_ours; /* ignored from the start */
 	bool quiet;
 	bool interrupted; /* SIGINT came to us, too */
+	int command_fd; /* a pidfd, so that its end is not lost with the tracer; -1 */
 };
 
 extern struct front_self front_self;

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "project.h"
 #include "run/run.h"
+#include "user_cache.h"
 
 uint64_t stamp_mark(const struct stamp *s)
 {
@@ -38,6 +40,15 @@ static struct outcome *find_or_add(struct run *run, struct lineage_file *file,
 	return o;
 }
 
+/* A run without files to hash does without.  The hasher's threads see it, since they
+ * are given tasks afterwards. */
+static void open_cache(struct run *run)
+{
+	if (!run->cache_tried && run->project->config.hash_cache)
+		(void)user_cache_open(&run->cache);
+	run->cache_tried = true;
+}
+
 struct outcome *hashes_submit(struct run *run, struct lineage_file *file,
 			      enum outcome_side side, const char *path, int fd,
 			      uint64_t size_bytes)
@@ -59,6 +70,7 @@ struct outcome *hashes_submit(struct run *run, struct lineage_file *file,
 	o->pending = true;
 	o->firm = false;
 	o->final = false;
+	open_cache(run);
 	hasher_submit(run->hasher, task);
 	return o;
 }

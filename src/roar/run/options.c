@@ -28,7 +28,7 @@ const struct option_spec run_option_table[] = {
 	{ .name = "hash",
 	  .arg = "ALGO",
 	  .flags = OPTION_REPEAT,
-	  .values = "blake3|sha256|sha512|md5",
+	  .values = "blake3|sha256|sha512|md5|crc64nvme|git-blob",
 	  .help = "take this digest, too (BLAKE3 is always taken)" },
 	{ .name = "add-tag",
 	  .arg = "KIND=VALUE",
@@ -70,10 +70,12 @@ static int parse_hashes(const struct args *args, digest_set *want)
 			continue;
 		algo = digest_algo_parse(v->value);
 		if (algo < 0)
-			return cli_usage(args->command,
-					 "unknown hash '%s': blake3, sha256, "
-					 "sha512 and md5 are known",
-					 v->value);
+			return cli_usage(
+				args->command,
+				"unknown hash '%s': blake3, sha256, "
+				"sha512, md5, crc64nvme and git-blob are "
+				"known",
+				v->value);
 		*want |= (digest_set)1 << algo;
 	}
 	return 0;

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/proc.h"
+
 /* What a pidfd knows of a process; <linux/pidfd.h> of Linux 6.15. */
 struct end_info {
 	uint64_t mask;
@@ -27,12 +29,18 @@ static void hold(struct orphan *o)
 	o->held = ptrace(PTRACE_SEIZE, o->pid, NULL, NULL) == 0;
 }
 
-void orphan_init(struct orphan *o, pid_t pid)
+int orphan_foresee(pid_t pid)
 {
-	*o = (struct orphan){ .pid = pid, .fd = -1 };
+	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+void orphan_init(struct orphan *o, pid_t pid, int fd)
+{
+	*o = (struct orphan){ .pid = pid, .fd = fd };
 	if (pid <= 0)
 		return;
-	o->fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (o->fd < 0)
+		o->fd = orphan_foresee(pid);
 	if (o->fd >= 0)
 		hold(o);
 }
@@ -88,9 +96,12 @@ static int ask_status(const struct orphan *o)
 
 static enum orphan_news look(struct orphan *o, int *ret_value)
 {
-	/* Nobody waits for it in this moment, so that is not known yet. */
+	/* One of the two knows, depending on whether somebody has waited for it; in
+	 * between neither does. */
 	for (int i = 0; has_ended(o); i++) {
 		*ret_value = ask_status(o);
+		if (*ret_value < 0)
+			*ret_value = proc_zombie_status(o->pid);
 		if (*ret_value >= 0 || o->fd < 0 || i >= 50)
 			return ORPHAN_ENDED;
 		(void)poll(NULL, 0, 1);

@@ -16,9 +16,13 @@ struct orphan {
 	bool held; /* we are told */
 };
 
-/* Takes hold of the process; orphan_release() lets it go.  From now on SIGCHLD comes
- * when there is news. */
-void orphan_init(struct orphan *o, pid_t pid);
+/* While the tracer is well: a descriptor by which the end of the process is known even
+ * if it comes before orphan_init(), or -1. */
+int orphan_foresee(pid_t pid);
+
+/* Takes hold of the process, of which `fd` is such a descriptor and is ours from now on;
+ * orphan_release() lets it go.  From now on SIGCHLD comes when there is news. */
+void orphan_init(struct orphan *o, pid_t pid, int fd);
 void orphan_release(struct orphan *o);
 
 enum orphan_news {

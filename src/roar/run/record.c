@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/quote.h"
 #include "commands.h"
+#include "hash/digest_cache.h"
 #include "hash/file_hash.h"
 #include "hash/still.h"
 #include "lineage/step.h"
@@ -164,33 +165,40 @@ static void fill_content(const struct run_file *e, enum outcome_side side,
 					     output_stamp(e->file, o);
 }
 
-/* May another run believe the digest as long as the stamp is the same?  What the
- * run has made itself nobody else has mapped. */
+/* May others believe the digest as long as the stamp is the same?  Somebody outside
+ * of the run may have mapped even what the run has made. */
 static bool is_lasting(struct run *run, const struct run_file *e,
-		       enum outcome_side side, const struct stamp *stamp,
-		       int64_t taken_ns)
+		       const struct stamp *stamp, int64_t taken_ns)
 {
-	if (run->recovered || !stamp_exists(stamp) ||
-	    stamp_is_racy(stamp, taken_ns))
-		return false;
-	if (side == OUTCOME_OUTPUT && e->fresh && !run->result.n_outlived)
-		return true;
-	return file_is_still(&run->still, e->file->path, stamp, taken_ns);
+	return !run->recovered && stamp_exists(stamp) &&
+	       !stamp_is_racy(stamp, taken_ns) &&
+	       file_is_still(&run->still, e->file->path, stamp, taken_ns);
+}
+
+/* Of very many small outputs, to read one again is cheaper than to make sure that it
+ * need not be. */
+static bool is_worth_it(struct run *run, enum outcome_side side,
+			const struct stamp *stamp)
+{
+	enum { SMALL_BYTES = 64 * 1024, MANY = 1000 };
+
+	return side == OUTCOME_INPUT || stamp->size >= SMALL_BYTES ||
+	       run->n_small_outputs++ < MANY;
 }
 
 /* Digests that were read, not looked up, are worth remembering. */
-static int remember(struct run *run, struct store *store,
-		    const struct run_file *e, enum outcome_side side,
-		    const struct store_file *row, struct roar_error *err)
+static void remember(struct run *run, const struct run_file *e,
+		     enum outcome_side side, const struct store_file *row)
 {
 	const struct outcome *o = hashes_find(e->file, side);
 	int64_t taken_ns = o ? hashes_taken_ns(run, o) : 0;
 
-	if (!o || o->pending || o->result < 0 || o->cached ||
-	    !is_lasting(run, e, side, &row->stamp, taken_ns))
-		return 0;
-	return store_cache_put(store, &row->stamp, taken_ns, &row->digests,
-			       err);
+	if (!run->cache || !o || o->pending || o->result < 0 || o->cached ||
+	    !is_worth_it(run, side, &row->stamp) ||
+	    !is_lasting(run, e, &row->stamp, taken_ns))
+		return;
+	(void)digest_cache_put(run->cache, &row->stamp, taken_ns,
+			       &row->digests);
 }
 
 /* What was read had the name it was read under, unless it was not opened. */
@@ -237,7 +245,9 @@ static int add_row(struct run *run, struct store *store,
 	    row.ftype == EVENT_FTYPE_SYMLINK)
 		fill_link(f->path, &row);
 	r = store_file_add(store, &row, err);
-	return r < 0 ? r : remember(run, store, e, side, &row, err);
+	if (r == 0)
+		remember(run, e, side, &row);
+	return r;
 }
 
 static int add_files(struct run *run, struct store *store,

@@ -7,29 +7,35 @@
 #include <unistd.h>
 
 #include "event/journal.h"
+#include "hash/digest_cache.h"
 #include "hash/hasher.h"
+#include "hash/trees.h"
 #include "lineage/redact.h"
+#include "owner.h"
 #include "project.h"
 #include "run/made.h"
 #include "run/watch.h"
 
 extern char **environ;
 
-/* Called by the hasher, one call at a time for each connection.  Most short runs
- * never get here, so it is opened at the first question. */
+/* Called by the hasher, on any thread. */
 static bool ask_cache(void *ctx, const struct stamp *stamp, digest_set want,
 		      struct digests *ret)
 {
-	struct run_cache *c = ctx;
+	struct run *run = ctx;
 
-	if (c->failed)
-		return false;
-	if (!c->store &&
-	    store_open(c->project->dir, STORE_READONLY, &c->store, NULL) < 0) {
-		c->failed = true;
-		return false;
-	}
-	return store_cache_get(c->store, stamp, want, ret);
+	return run->cache && digest_cache_get(run->cache, stamp, want, ret);
+}
+
+/* Likewise.  So that `roar verify` can name what is damaged; whoever cannot keep a
+ * tree does without. */
+static void keep_tree(void *ctx, const struct upper *u)
+{
+	const struct run *run = ctx;
+	bool acted = owner_act(run->project->dirfd);
+
+	(void)trees_put(run->project->dirfd, u);
+	owner_act_as_self(acted);
 }
 
 static void set_filters(struct run *run)
@@ -52,13 +58,13 @@ int run_init(struct run *run, struct project *project,
 	struct hasher_options hashing = {
 		.want = options->want | DIGEST_SET_BLAKE3,
 		.lookup = ask_cache,
-		.ctx = &run->cache,
-		.caller_ctx = &run->spare_cache,
+		.keep = keep_tree,
+		.keep_from_bytes = TREES_FILE_MIN,
+		.ctx = run,
 	};
 	int r;
 
 	*run = (struct run){ .project = project, .options = *options };
-	run->cache.project = run->spare_cache.project = project;
 	set_filters(run);
 	run->scratch_event = calloc(1, EVENT_SIZE_MAX);
 	if (!run->scratch_event)
@@ -76,8 +82,7 @@ int run_init(struct run *run, struct project *project,
 void run_release(struct run *run)
 {
 	hasher_free(run->hasher);
-	store_close(run->cache.store);
-	store_close(run->spare_cache.store);
+	digest_cache_close(run->cache);
 	journal_close(run->journal);
 	watch_free(run->watch);
 	made_free(run->made);

@@ -35,6 +35,7 @@
 #include "trace/probe.h"
 #include "trace/tracer.h"
 
+struct digest_cache;
 struct front;
 struct hasher;
 struct journal;
@@ -124,13 +125,8 @@ struct run {
 	bool journal_full; /* it could not grow: later events are not in it */
 	struct hasher *hasher;
 	struct watch *watch; /* NULL until something is written */
-	/* The hasher's own connections, opened when they are used: that of its
-	 * threads, and a spare one for ours. */
-	struct run_cache {
-		const struct project *project;
-		struct store *store;
-		bool failed;
-	} cache, spare_cache;
+	struct digest_cache *cache; /* opened with the first task; may be NULL */
+	bool cache_tried;
 	struct str scratch; /* redacted command line of a process */
 	struct event *scratch_event;
 	struct made *made; /* for the look at git; NULL without one */
@@ -156,6 +152,7 @@ struct run {
 	int64_t n_inputs, n_outputs, n_filtered;
 	struct store_job job; /* as recorded */
 	struct still still; /* for what goes into the digest cache */
+	unsigned n_small_outputs; /* that were to go there */
 	bool interrupted;
 	bool recovered; /* from a journal: the user is not to be told */
 	int64_t alive_ns; /* when recovered: until then roar lived, at least */

@@ -30,6 +30,7 @@ static void a_missing_file_means_the_defaults(void **state)
 		assert_false(c.filter_off[i]);
 	assert_int_equal(c.n_ignore_paths, 0);
 	assert_int_equal(c.hash_run, DIGEST_SET_BLAKE3);
+	assert_true(c.hash_cache);
 	assert_string_equal(c.tracer, "auto");
 	assert_true(c.tracer_fallback);
 	assert_true(c.git_snapshot);
@@ -70,6 +71,7 @@ static void every_setting_has_an_effect(void **state)
 		    "ignore_library_caches = false\nignore_tmp_files = false\n"
 		    "ignore_paths = ['/scratch', '*.log']\n"
 		    "[hash]\nprimary = 'blake3'\nrun = [\"sha256\", \"md5\"]\n"
+		    "cache = false\n"
 		    "[tracer]\ndefault = \"ptrace\"\nfallback_enabled = false\n"
 		    "[git]\nsnapshot = false\n[redact]\nnames = [\"PIN\"]\n"
 		    "[hints]\nenabled = false\n[env]\nA = \"x y\"\nB = ''\n"
@@ -85,6 +87,7 @@ static void every_setting_has_an_effect(void **state)
 	assert_string_equal(c.ignore_paths[1], "*.log");
 	assert_int_equal(c.hash_run, 1 << DIGEST_BLAKE3 | 1 << DIGEST_SHA256 |
 					     1 << DIGEST_MD5);
+	assert_false(c.hash_cache);
 	assert_string_equal(c.tracer, "ptrace");
 	assert_false(c.tracer_fallback);
 	assert_false(c.git_snapshot);
@@ -121,9 +124,10 @@ static void wrong_values_are_reported_with_their_line(void **state)
 		"hash.primary = 'md5'",
 		"'./config.toml' line 1: hash.primary is always blake3 and "
 		"cannot be 'md5'");
-	check_mistake("hash.run = ['crc32']",
-		      "'./config.toml' line 1: hash.run takes "
-		      "blake3|sha256|sha512|md5, not 'crc32'");
+	check_mistake(
+		"hash.run = ['crc32']",
+		"'./config.toml' line 1: hash.run takes "
+		"blake3|sha256|sha512|md5|crc64nvme|git-blob, not 'crc32'");
 	check_mistake(
 		"filters.ignore_paths = [1]",
 		"'./config.toml' line 1: filters.ignore_paths takes strings "

@@ -29,6 +29,8 @@ int fixture_make(void **state)
 	assert_non_null(f);
 	setenv("TZ", "UTC", 1);
 	setenv("LC_ALL", "C.UTF-8", 1);
+	unsetenv("HOME"); /* and with it the cache of who runs the test */
+	unsetenv("XDG_CACHE_HOME");
 	tzset();
 	strcpy(f->dir, "/tmp/test-cli-read.XXXXXX");
 	assert_non_null(mkdtemp(f->dir));

@@ -54,7 +54,6 @@ static void db_counts_the_record(void **state)
 		    "  Artifacts:    4 (26 B of distinct content)\n"
 		    "  Paths:        4\n"
 		    "  File uses:    7\n"
-		    "  Known hashes: 0\n"
 		    "Hygiene\n"
 		    "  Integrity:    not checked (--check reads it all)\n"
 		    "  Unused:       0 artifacts\n"

@@ -355,6 +355,36 @@ static void neighbours_share_the_pages_of_the_file(void **state)
 	assert_true(stats.disk_bytes <= 256 * CACHE_PAGE_BYTES);
 }
 
+static void the_page_of_a_neighbour_is_read_once(void **state)
+{
+	CLEANUP(digest_cache_closep)
+	struct digest_cache *cache = open_cache(*state, 0);
+	struct digest_cache_page page = { 0 };
+	struct digests d, expected;
+
+	for (uint64_t n = 0; n < 16; n++) {
+		struct stamp s = stamp_of_file(n);
+
+		s.ino = 8000 + n;
+		put(cache, &s, BLAKE3);
+	}
+	for (uint64_t n = 0; n < 16; n++) {
+		struct stamp s = stamp_of_file(n);
+
+		s.ino = 8000 + n;
+		if (n == 9)
+			assert_int_equal(digest_cache_clear(cache), 0);
+		if (n == 14)
+			page.offset = 0;
+		assert_int_equal(digest_cache_get_near(cache, &page, &s, BLAKE3,
+						       &d),
+				 n < 14);
+		expected = digests_of(&s, BLAKE3);
+		if (n < 14)
+			assert_memory_equal(&d, &expected, sizeof(d));
+	}
+}
+
 static void a_forgotten_file_is_unknown(void **state)
 {
 	CLEANUP(digest_cache_closep)
@@ -769,6 +799,7 @@ int main(void)
 		DIR_TEST(ages_end_without_harm),
 		DIR_TEST(half_a_table_of_files_fits_but_for_a_few),
 		DIR_TEST(neighbours_share_the_pages_of_the_file),
+		DIR_TEST(the_page_of_a_neighbour_is_read_once),
 		DIR_TEST(a_forgotten_file_is_unknown),
 		DIR_TEST(a_cleared_cache_is_empty_and_works),
 		DIR_TEST(it_is_there_for_the_next_process),

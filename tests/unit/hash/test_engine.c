@@ -16,7 +16,41 @@
 
 #include <cmocka.h>
 
+#include "hash/still.h"
+
 enum { BLAKE3 = 1 << DIGEST_BLAKE3, SHA256 = 1 << DIGEST_SHA256 };
+
+/* Reads of the code under test come through here; linked with --wrap. */
+static int intruder = -1; /* a descriptor; -1: none */
+static const char *intruder_name; /* of that file; NULL: it keeps its name */
+static const char *usurped; /* the name it gets otherwise */
+
+ssize_t __real_pread64(int fd, void *data, size_t len, off_t offset);
+ssize_t __wrap_pread64(int fd, void *data, size_t len, off_t offset);
+
+/* Before the first read, somebody closes all descriptors of the file and gets their
+ * numbers for another one. */
+static void intrude(int fd)
+{
+	struct stat file, st;
+	int other = intruder;
+
+	intruder = -1;
+	assert_int_equal(fstat(fd, &file), 0);
+	for (int i = 3; i < 64; i++)
+		if (fstat(i, &st) == 0 && st.st_ino == file.st_ino &&
+		    st.st_dev == file.st_dev)
+			assert_int_equal(dup2(other, i), i);
+	if (intruder_name)
+		assert_int_equal(rename(intruder_name, usurped), 0);
+}
+
+ssize_t __wrap_pread64(int fd, void *data, size_t len, off_t offset)
+{
+	if (intruder >= 0)
+		intrude(fd);
+	return __real_pread64(fd, data, len, offset);
+}
 
 struct scene {
 	char dir[64];
@@ -170,6 +204,27 @@ static void make_old(const struct scene *s)
 		assert_int_equal(utimensat(AT_FDCWD, s->names[i], old, 0), 0);
 }
 
+/* A cache beside the files, whose times are settled then. */
+static struct digest_cache *open_cache(const struct scene *s)
+{
+	struct digest_cache *cache = NULL;
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/cache", s->dir);
+	assert_int_equal(digest_cache_open(path, 1024, &cache), 0);
+	assert_int_equal(unlink(path), 0);
+	(void)usleep(50000);
+	return cache;
+}
+
+/* Are stamps believed where the tests run? */
+static bool trusts(const struct scene *s)
+{
+	struct still memory = { 0 };
+
+	return still_trusts(&memory, s->names[0], s->files[0].hash.stamp.dev);
+}
+
 static size_t count_cached(const struct scene *s)
 {
 	size_t n = 0;
@@ -184,22 +239,17 @@ static void what_is_known_is_not_read_again(void **state)
 	CLEANUP(digest_cache_closep) struct digest_cache *cache = NULL;
 	const size_t some[] = { 10, 20000, 3000000 };
 	struct engine_options o = { .want = BLAKE3, .n_threads = 2 };
-	char path[96];
 	struct scene s;
 
 	(void)state;
 	scene_init(&s, some, 3);
 	make_old(&s);
-	snprintf(path, sizeof(path), "%s/cache", s.dir);
-	assert_int_equal(digest_cache_open(path, 1024, &cache), 0);
-	o.cache = cache;
-	(void)usleep(50000); /* the change of times is a change, too */
+	o.cache = cache = open_cache(&s);
 	run(&s, &o);
 	assert_int_equal(count_cached(&s), 0);
 	run(&s, &o);
 	same_as_one_by_one(&s, BLAKE3);
-	if (count_cached(&s) != 3)
-		print_message("tmpfs: files are never still there\n");
+	assert_int_equal(count_cached(&s), trusts(&s) ? 3 : 0);
 	fill(s.names[1], 20000, 77);
 	run(&s, &o);
 	assert_false(s.files[1].cached);
@@ -208,7 +258,6 @@ static void what_is_known_is_not_read_again(void **state)
 	run(&s, &o);
 	assert_int_equal(count_cached(&s), 0);
 	same_as_one_by_one(&s, o.want);
-	assert_int_equal(unlink(path), 0);
 	scene_end(&s);
 }
 
@@ -231,16 +280,12 @@ static void a_writer_that_comes_at_the_wrong_moment_ends_nobody(void **state)
 	CLEANUP(digest_cache_closep) struct digest_cache *cache = NULL;
 	struct engine_options o = { .want = BLAKE3, .n_threads = 2 };
 	size_t many[N] = { 0 };
-	char path[96];
 	struct scene s;
 	pid_t child;
 
 	(void)state;
 	scene_init(&s, many, N);
-	snprintf(path, sizeof(path), "%s/cache", s.dir);
-	assert_int_equal(digest_cache_open(path, 1024, &cache), 0);
-	o.cache = cache;
-	(void)usleep(50000);
+	o.cache = cache = open_cache(&s);
 	child = fork();
 	if (child == 0)
 		write_again_and_again(&s);
@@ -251,7 +296,6 @@ static void a_writer_that_comes_at_the_wrong_moment_ends_nobody(void **state)
 	}
 	assert_int_equal(kill(child, SIGKILL), 0);
 	assert_int_equal(waitpid(child, NULL, 0), child);
-	assert_int_equal(unlink(path), 0);
 	scene_end(&s);
 }
 
@@ -261,15 +305,12 @@ static void an_audit_finds_what_is_wrong_and_corrects_it(void **state)
 	CLEANUP(digest_cache_closep) struct digest_cache *cache = NULL;
 	const size_t some[] = { 10, 20000, 3000000 };
 	struct engine_options o = { .want = BLAKE3, .n_threads = 2 };
-	char path[96];
 	struct scene s;
 
 	(void)state;
 	scene_init(&s, some, 3);
 	make_old(&s);
-	snprintf(path, sizeof(path), "%s/cache", s.dir);
-	assert_int_equal(digest_cache_open(path, 1024, &cache), 0);
-	(void)usleep(50000);
+	cache = open_cache(&s);
 	run(&s, &o);
 	for (size_t i = 0; i < s.n; i++) {
 		struct digests wrong = s.files[i].hash.digests;
@@ -289,7 +330,6 @@ static void an_audit_finds_what_is_wrong_and_corrects_it(void **state)
 	run(&s, &o);
 	for (size_t i = 0; i < s.n; i++)
 		assert_false(s.files[i].denied);
-	assert_int_equal(unlink(path), 0);
 	scene_end(&s);
 }
 
@@ -327,6 +367,89 @@ static void who_looks_can_end_it(void **state)
 	scene_end(&s);
 }
 
+/* Neither is the other file read instead, nor is it believed. */
+static void a_descriptor_that_became_another_file_gives_no_digest(void **state)
+{
+	static const size_t two[] = { 100000, 100000, 3000000, 3000000 };
+	struct engine_options o = { .want = BLAKE3, .n_threads = 1 };
+	struct scene s;
+
+	(void)state;
+	scene_init(&s, two, 4);
+	for (size_t i = 0; i < s.n; i += 2) {
+		struct scene one = { .files = &s.files[i], .n = 1 };
+		CLEANUP(closep)
+		int other = open(s.names[i + 1], O_RDONLY | O_CLOEXEC);
+
+		assert_true(other >= 0);
+		intruder = other;
+		run(&one, &o);
+		assert_int_equal(intruder, -1);
+		assert_int_equal(s.files[i].result, -EAGAIN);
+	}
+	scene_end(&s);
+}
+
+/* That is another inode as well, but the name leads there. */
+static void a_file_that_was_replaced_is_read_by_its_name(void **state)
+{
+	static const size_t two[] = { 100000, 100000, 3000000, 3000000 };
+	struct engine_options o = { .want = BLAKE3, .n_threads = 1 };
+	struct scene s;
+
+	(void)state;
+	scene_init(&s, two, 4);
+	for (size_t i = 0; i < s.n; i += 2) {
+		struct scene one = { .files = &s.files[i],
+				     .names = &s.names[i],
+				     .n = 1 };
+		CLEANUP(closep)
+		int other = open(s.names[i + 1], O_RDONLY | O_CLOEXEC);
+
+		assert_true(other >= 0);
+		intruder_name = s.names[i + 1];
+		usurped = s.names[i];
+		intruder = other;
+		run(&one, &o);
+		intruder_name = NULL;
+		assert_int_equal(intruder, -1);
+		same_as_one_by_one(&one, BLAKE3);
+	}
+	scene_end(&s);
+}
+
+/* Files of several folders, by turns and in a row: names alone are not enough. */
+static void the_same_names_in_several_folders_are_several_files(void **state)
+{
+	enum { N_FOLDERS = 3, N = 40 };
+	struct engine_options o = { .want = BLAKE3,
+				    .n_threads = 2,
+				    .own_tables = true };
+	size_t none[N_FOLDERS * N] = { 0 };
+	struct scene s;
+	char folder[160];
+
+	(void)state;
+	scene_init(&s, none, N_FOLDERS * N);
+	for (size_t i = 0; i < s.n; i++) {
+		assert_int_equal(unlink(s.names[i]), 0);
+		snprintf(folder, sizeof(folder), "%s/%zu", s.dir, i / N);
+		(void)mkdir(folder, 0700);
+		snprintf(s.names[i], sizeof(s.names[i]), "%s/%zu/f%zu", s.dir,
+			 i % 7 == 3 ? 0 : i / N, i % N);
+		fill(s.names[i], i, (unsigned)i);
+	}
+	run(&s, &o);
+	same_as_one_by_one(&s, BLAKE3);
+	for (size_t i = 0; i < s.n; i++)
+		(void)unlink(s.names[i]);
+	for (size_t i = 0; i < N_FOLDERS; i++) {
+		snprintf(folder, sizeof(folder), "%s/%zu", s.dir, i);
+		assert_int_equal(rmdir(folder), 0);
+	}
+	scene_end(&s);
+}
+
 static void algorithms_that_do_not_exist_are_refused(void **state)
 {
 	struct engine_options o = { .want = 1u << DIGEST_ALGO_END };
@@ -350,6 +473,11 @@ int main(void)
 			a_writer_that_comes_at_the_wrong_moment_ends_nobody),
 		cmocka_unit_test(an_audit_finds_what_is_wrong_and_corrects_it),
 		cmocka_unit_test(who_looks_can_end_it),
+		cmocka_unit_test(
+			a_descriptor_that_became_another_file_gives_no_digest),
+		cmocka_unit_test(a_file_that_was_replaced_is_read_by_its_name),
+		cmocka_unit_test(
+			the_same_names_in_several_folders_are_several_files),
 		cmocka_unit_test(algorithms_that_do_not_exist_are_refused),
 	};
 

@@ -7,6 +7,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -19,7 +20,8 @@
 enum { LEAF = 8192, N_THREADS = 3, BIG = 40 * LEAF + 5000 };
 
 static const enum ranges_way ways[] = { RANGES_URING, RANGES_DIRECT,
-					RANGES_BUFFERED, RANGES_SEQUENTIAL };
+					RANGES_BUFFERED, RANGES_SEQUENTIAL,
+					RANGES_MAPPED };
 enum { N_WAYS = sizeof(ways) / sizeof(*ways) };
 
 /* Reads of the code under test come through here; linked with --wrap. */
@@ -122,6 +124,7 @@ static struct ranges_options options_for(enum ranges_way way, bool in_order,
 		.leaf = LEAF,
 		.n_threads = N_THREADS,
 		.way = way,
+		.may_map = way == RANGES_MAPPED,
 		.in_order = in_order,
 		.cancelled = is_cancelled,
 		.report = report,
@@ -172,7 +175,7 @@ static struct ranges_report read_well(int fd, size_t size,
 	assert_int_equal(ranges_read(fd, size, &options, take, &c), 0);
 	assert_pattern(&c);
 	assert_int_equal(report.bytes_direct + report.bytes_buffered +
-				 report.bytes_hole,
+				 report.bytes_mapped + report.bytes_hole,
 			 size);
 	return report;
 }
@@ -203,6 +206,26 @@ static void all_sizes_come_whole_by_all_ways(void **state)
 			(void)read_well(fd, sizes[i],
 					options_for(ways[w / 2], w % 2, NULL));
 		}
+	}
+}
+
+static void it_can_begin_behind_the_first_leaves(void **state)
+{
+	enum { SIZE = 20 * LEAF + 5, FROM = 7 * LEAF };
+	CLEANUP(closep) int fd = make_cold(*state, SIZE);
+
+	for (size_t i = 0; i < 2 * sizeof(ways) / sizeof(*ways); i++) {
+		struct ranges_options options = options_for(ways[i / 2], i % 2,
+							    NULL);
+		struct catch c = { .size = SIZE,
+				   .expected = FROM,
+				   .in_order = i % 2 };
+
+		options.from = FROM;
+		assert_int_equal(ranges_read(fd, SIZE, &options, take, &c), 0);
+		assert_int_equal(c.n_wrong, 0);
+		assert_int_equal(c.n_calls, 14);
+		assert_int_equal(c.n_bytes, SIZE - FROM);
 	}
 }
 
@@ -352,10 +375,80 @@ static int cancel(struct catch *c)
 	return 0;
 }
 
+/* Somebody closes descriptors that are not his, and another file of the same size
+ * gets their numbers. */
+static int swap_descriptors(struct catch *c)
+{
+	CLEANUP(closep) int other = memfd_create("other", MFD_CLOEXEC);
+	struct stat ours, st;
+
+	if (other < 0 || ftruncate(other, BIG) < 0 || fstat(c->fd, &ours) < 0)
+		return -errno;
+	for (int fd = 3; fd < 64; fd++)
+		if (fd != c->fd && fstat(fd, &st) == 0 &&
+		    st.st_ino == ours.st_ino && st.st_dev == ours.st_dev &&
+		    dup2(other, fd) < 0)
+			return -errno;
+	return 0;
+}
+
+static void a_descriptor_that_became_another_file_is_stale(void **state)
+{
+	read_badly(*state, swap_descriptors, -ESTALE);
+}
+
 static void a_file_that_shrinks_is_stale(void **state)
 {
 	read_badly(*state, truncate_half, -ESTALE);
 	read_badly(*state, truncate_by_one, -ESTALE);
+}
+
+/* Takes the file away from under the pages that it looks at. */
+static int look_too_late(void *ctx, unsigned worker, uint64_t offset,
+			 const uint8_t *data, size_t len)
+{
+	struct catch *c = ctx;
+	uint8_t sum = 0;
+
+	(void)worker;
+	if (offset >= BIG / 2)
+		(void)ftruncate(c->fd, BIG / 4);
+	for (size_t i = 0; i < len; i++)
+		sum ^= data[i];
+	c->n_calls += sum ? 2 : 1;
+	return 0;
+}
+
+static void pages_that_vanish_hurt_nobody(void **state)
+{
+	for (unsigned i = 0; i < 20; i++) {
+		CLEANUP(closep) int fd = make_cold(*state, BIG);
+		struct ranges_report report;
+		struct ranges_options options = options_for(RANGES_MAPPED,
+							    i % 2, &report);
+		struct catch c = { .size = BIG, .fd = fd };
+
+		for (size_t page = 0; page < BIG / 4096 + 1; page++)
+			load_page(fd, page);
+		assert_int_equal(ranges_read(fd, BIG, &options, look_too_late,
+					     &c),
+				 -ESTALE);
+		assert_true(report.bytes_mapped > BIG / 4);
+	}
+}
+
+static void only_who_may_maps(void **state)
+{
+	CLEANUP(closep) int fd = make_cold(*state, BIG);
+	struct ranges_options options = options_for(RANGES_MAPPED, false, NULL);
+	struct catch c = { .size = BIG };
+
+	options.may_map = false;
+	assert_int_equal(ranges_read(fd, BIG, &options, take, &c), -EINVAL);
+	for (size_t page = 0; page < BIG / 4096 + 1; page++)
+		load_page(fd, page);
+	options.way = RANGES_AUTO;
+	assert_int_equal(read_well(fd, BIG, options).bytes_mapped, 0);
 }
 
 static void a_file_that_grows_is_stale(void **state)
@@ -387,9 +480,14 @@ static void another_size_is_stale_before_anything_is_read(void **state)
 static void what_makes_no_sense_is_refused(void **state)
 {
 	static const struct ranges_options bad[] = {
-		{ .leaf = 100 },	   { .leaf = 3 * 4096 },
-		{ .leaf = 2048 },	   { .leaf = 2 * RANGES_LEAF_MAX },
-		{ .way = RANGES_WAY_END }, { .n_threads = 100000 },
+		{ .leaf = 100 },
+		{ .leaf = 3 * 4096 },
+		{ .leaf = 2048 },
+		{ .leaf = 2 * RANGES_LEAF_MAX },
+		{ .way = RANGES_WAY_END },
+		{ .n_threads = 100000 },
+		{ .from = 1 },
+		{ .from = RANGES_LEAF },
 	};
 	CLEANUP(closep) int fd = make_cold(*state, 10);
 	struct ranges_options good = { 0 };
@@ -705,6 +803,27 @@ static void memory_that_is_refused_is_asked_for_in_smaller_pieces(void **state)
 	assert_int_equal(c.n_calls, 0);
 }
 
+static void memory_that_is_lent_is_used_where_it_is_enough(void **state)
+{
+	CLEANUP(closep) int fd = make_cold(*state, BIG);
+	CLEANUP(freep) uint8_t *lent = malloc(LEAF);
+	struct ranges_options options = options_for(RANGES_BUFFERED, false,
+						    NULL);
+	struct catch c = { .size = BIG };
+
+	options.n_threads = 1;
+	options.buffer = lent;
+	options.buffer_len = LEAF;
+	mmap_limit = 0;
+	(void)read_well(fd, BIG, options);
+	options.buffer_len = LEAF - 1;
+	assert_int_equal(ranges_read(fd, BIG, &options, take, &c), -ENOMEM);
+	mmap_limit = SIZE_MAX;
+	options.way = RANGES_DIRECT;
+	options.buffer_len = LEAF;
+	(void)read_well(fd, BIG, options);
+}
+
 static void every_allocation_may_fail(void **state)
 {
 	CLEANUP(closep) int fd = make_cold(*state, BIG);
@@ -727,28 +846,18 @@ static void every_allocation_may_fail(void **state)
 	assert_int_equal(c.n_wrong, 0);
 }
 
-static void remote_file_systems_are_known(void **state)
-{
-	(void)state;
-	assert_true(ranges_is_remote(NFS_SUPER_MAGIC));
-	assert_true(ranges_is_remote(SMB_SUPER_MAGIC));
-	assert_true(ranges_is_remote(V9FS_MAGIC));
-	assert_true(ranges_is_remote(AFS_SUPER_MAGIC));
-	assert_false(ranges_is_remote(EXT4_SUPER_MAGIC));
-	assert_false(ranges_is_remote(XFS_SUPER_MAGIC));
-	assert_false(ranges_is_remote(TMPFS_MAGIC));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		DIR_TEST(all_sizes_come_whole_by_all_ways),
+		DIR_TEST(it_can_begin_behind_the_first_leaves),
 		DIR_TEST(the_defaults_do),
 		DIR_TEST(a_cold_file_is_read_past_the_cache),
 		DIR_TEST(a_file_in_the_cache_is_read_from_there),
 		DIR_TEST(the_cache_is_afterwards_as_it_was),
 		DIR_TEST(the_descriptor_keeps_its_position_and_flags),
 		DIR_TEST(a_file_without_a_name_is_read),
+		DIR_TEST(a_descriptor_that_became_another_file_is_stale),
 		DIR_TEST(a_file_that_shrinks_is_stale),
 		DIR_TEST(a_file_that_grows_is_stale),
 		DIR_TEST(the_error_of_the_sink_ends_it),
@@ -763,11 +872,13 @@ int main(void)
 		DIR_TEST(a_sink_can_tell_a_hole),
 		DIR_TEST(short_and_interrupted_reads_go_on),
 		DIR_TEST(direct_reads_that_are_refused_go_through_the_cache),
+		DIR_TEST(pages_that_vanish_hurt_nobody),
+		DIR_TEST(only_who_may_maps),
 		DIR_TEST(a_broken_disk_is_eio),
 		DIR_TEST(with_little_memory_there_are_fewer_workers),
 		DIR_TEST(memory_that_is_refused_is_asked_for_in_smaller_pieces),
+		DIR_TEST(memory_that_is_lent_is_used_where_it_is_enough),
 		DIR_TEST(every_allocation_may_fail),
-		cmocka_unit_test(remote_file_systems_are_known),
 	};
 
 	return cmocka_run_group_tests_name("ranges", tests, NULL, NULL);

@@ -2,13 +2,27 @@
 #include <blake3.h>
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 
 #include "base/fd.h"
 #include "base/str.h"
+#include "hash/filesystem.h"
 #include "hash/tree_diff.h"
 #include "hash/tree_folder.h"
 #include "hash/tree_manifest.h"
 #include "temp_dir.h"
+
+/* Looks of the code under test come through here; linked with --wrap. */
+static _Atomic unsigned n_looks;
+
+int __real_fstatat64(int dirfd, const char *path, struct stat *ret, int flags);
+int __wrap_fstatat64(int dirfd, const char *path, struct stat *ret, int flags);
+
+int __wrap_fstatat64(int dirfd, const char *path, struct stat *ret, int flags)
+{
+	n_looks++;
+	return __real_fstatat64(dirfd, path, ret, flags);
+}
 
 struct root {
 	uint8_t bytes[BLAKE3_LEN];
@@ -206,6 +220,97 @@ static void a_special_file_leaves_no_tree(void **state)
 	str_release(&errors);
 }
 
+static void each_file_is_looked_at_once(void **state)
+{
+	enum { N = 50 };
+	struct temp_dir *dir = *state;
+	char path[32];
+
+	folder(dir, "d");
+	for (int i = 0; i < N; i++) {
+		(void)snprintf(path, sizeof(path), "d/%d", i);
+		put(dir, path, path);
+	}
+	n_looks = 0;
+	(void)root_of(dir);
+	assert_int_equal(n_looks, N);
+}
+
+/* What happens to the folder when the walk is told of, and before files are hashed. */
+struct meanwhile {
+	struct temp_dir *dir;
+	void (*act)(struct temp_dir *dir);
+	struct str errors;
+};
+
+static void act_once(void *ctx, const char *path, int error)
+{
+	struct meanwhile *m = ctx;
+
+	if (m->act)
+		m->act(m->dir);
+	m->act = NULL;
+	note_error(&m->errors, path, error);
+}
+
+static void file_becomes_link(struct temp_dir *dir)
+{
+	assert_int_equal(renameat(dir->fd, "d/f", dir->fd, "moved"), 0);
+	assert_int_equal(symlinkat("../other/f", dir->fd, "d/f"), 0);
+}
+
+static void folder_becomes_link(struct temp_dir *dir)
+{
+	assert_int_equal(renameat(dir->fd, "d", dir->fd, "moved"), 0);
+	assert_int_equal(symlinkat("other", dir->fd, "d"), 0);
+}
+
+static void file_is_replaced(struct temp_dir *dir)
+{
+	put(dir, "new", "content");
+	assert_int_equal(renameat(dir->fd, "new", dir->fd, "d/f"), 0);
+}
+
+static bool has_two_inodes(const struct temp_dir *dir)
+{
+	struct statfs fs;
+
+	return fstatfs(dir->fd, &fs) == 0 &&
+	       filesystem_has_two_inodes((uint32_t)fs.f_type);
+}
+
+/* The FIFO comes last: all files have been seen when it is told of. */
+static void what_took_the_place_of_a_file_is_not_it(void **state)
+{
+	static const struct {
+		void (*act)(struct temp_dir *dir);
+		const char *expected;
+	} cases[] = {
+		{ file_becomes_link, "z:EINVAL d/f:ESTALE " },
+		{ folder_becomes_link, "z:EINVAL d/f:ESTALE " },
+		{ file_is_replaced, "z:EINVAL d/f:ESTALE " },
+	};
+	struct temp_dir *dir = *state;
+	/* There a folder does not tell one file from another. */
+	size_t n = has_two_inodes(dir) ? 2 : 3;
+
+	for (size_t i = 0; i < n; i++) {
+		struct meanwhile m = { .dir = dir, .act = cases[i].act };
+		struct tree *t = NULL;
+
+		make_sample(dir);
+		folder(dir, "other");
+		put(dir, "other/f", "content");
+		assert_int_equal(mkfifoat(dir->fd, "z", 0600), 0);
+		assert_int_equal(tree_folder_read(dir->path, &engine, act_once,
+						  &m, &t),
+				 -EINVAL);
+		assert_string_equal(str_cstr(&m.errors), cases[i].expected);
+		str_release(&m.errors);
+		assert_int_equal(remove_all(dir), 0);
+	}
+}
+
 static void a_file_that_does_not_hold_still_is_an_error_of_its_name(void **state)
 {
 	struct str errors = STR_INIT;
@@ -267,6 +372,8 @@ int main(void)
 		DIR_TEST(every_change_that_counts_changes_the_hash),
 		DIR_TEST(modes_times_and_empty_folders_do_not_count),
 		DIR_TEST(a_special_file_leaves_no_tree),
+		DIR_TEST(each_file_is_looked_at_once),
+		DIR_TEST(what_took_the_place_of_a_file_is_not_it),
 		DIR_TEST(
 			a_file_that_does_not_hold_still_is_an_error_of_its_name),
 		DIR_TEST(a_manifest_tells_what_is_missing_extra_and_different),

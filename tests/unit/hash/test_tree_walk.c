@@ -59,7 +59,9 @@ static void release_seen(struct seen *seen)
 
 static int walk(struct temp_dir *dir, struct seen *seen)
 {
-	const struct tree_visitor visitor = { see_leaf, see_error, seen };
+	const struct tree_visitor visitor = { .leaf = see_leaf,
+					      .error = see_error,
+					      .ctx = seen };
 
 	seen->dir = dir;
 	return tree_walk(dir->fd, ".", &visitor);
@@ -146,6 +148,101 @@ static void a_name_that_is_no_utf8_is_an_error_of_it(void **state)
 	assert_walk(dir, -EILSEQ, "a b\xff:EILSEQ c\xff:EILSEQ d ");
 }
 
+static int see_name(void *ctx, const struct tree_found *found)
+{
+	assert_int_equal(found->stamp.ino, 0);
+	str_addf(ctx, "%s%s ", found->path,
+		 found->kind == TREE_LINK ? "@" : "");
+	return 0;
+}
+
+static void note_name(void *ctx, const char *path, int error)
+{
+	str_addf(ctx, "%s:%s ", path, strerrorname_np(-error));
+}
+
+static void a_bare_walk_takes_any_name_and_looks_at_nothing(void **state)
+{
+	CLEANUP(str_release) struct str text = STR_INIT;
+	const struct tree_visitor visitor = { .leaf = see_name,
+					      .error = note_name,
+					      .ctx = &text,
+					      .bare = true };
+	struct temp_dir *dir = *state;
+
+	file(dir, "a");
+	file(dir, "b\xff");
+	folder(dir, "c\xff");
+	file(dir, "c\xff/inside");
+	assert_int_equal(symlinkat("a", dir->fd, "d"), 0);
+	assert_int_equal(mkfifoat(dir->fd, "e", 0600), 0);
+	assert_int_equal(tree_walk(dir->fd, ".", &visitor), -EINVAL);
+	assert_string_equal(str_cstr(&text),
+			    "a b\xff c\xff/inside d@ e:EINVAL ");
+}
+
+static int see_inode(void *ctx, const struct tree_found *found)
+{
+	struct stat st;
+
+	assert_int_equal(fstatat(found->dirfd, found->name, &st,
+				 AT_SYMLINK_NOFOLLOW),
+			 0);
+	assert_int_equal(found->stamp.ino, st.st_ino);
+	assert_int_equal(found->stamp.dev, st.st_dev);
+	assert_int_equal(found->stamp.mtime_ns, 0);
+	str_addf(ctx, "%s%s ", found->path,
+		 found->kind == TREE_LINK ? "@" : "");
+	return 0;
+}
+
+static void a_lazy_walk_has_inodes_from_the_folder_alone(void **state)
+{
+	CLEANUP(str_release) struct str text = STR_INIT;
+	const struct tree_visitor visitor = { .leaf = see_inode,
+					      .error = note_name,
+					      .ctx = &text,
+					      .lazy = true };
+	struct temp_dir *dir = *state;
+
+	file(dir, "a");
+	file(dir, "b\xff");
+	folder(dir, "c");
+	file(dir, "c/inside");
+	assert_int_equal(symlinkat("a", dir->fd, "d"), 0);
+	assert_int_equal(mkfifoat(dir->fd, "e", 0600), 0);
+	assert_int_equal(tree_walk(dir->fd, ".", &visitor), -EILSEQ);
+	assert_string_equal(str_cstr(&text),
+			    "a b\xff:EILSEQ c/inside d@ e:EINVAL ");
+}
+
+static void a_look_follows_no_link_below_the_top(void **state)
+{
+	struct temp_dir *dir = *state;
+	struct stamp stamp = { 0 };
+	char link[80];
+	struct stat st;
+
+	folder(dir, "d");
+	folder(dir, "d/e");
+	file(dir, "d/e/f");
+	assert_int_equal(symlinkat("d", dir->fd, "into"), 0);
+	assert_int_equal(symlinkat("e/f", dir->fd, "d/l"), 0);
+	assert_int_equal(fstatat(dir->fd, "d/e/f", &st, 0), 0);
+
+	assert_int_equal(tree_walk_look(dir->path, "into/e/f", &stamp),
+			 -ENOTDIR);
+	assert_int_equal(tree_walk_look(dir->path, "d/l", &stamp), -EINVAL);
+	assert_int_equal(tree_walk_look(dir->path, "d/e", &stamp), -EINVAL);
+	assert_int_equal(tree_walk_look(dir->path, "d/none/f", &stamp),
+			 -ENOENT);
+	assert_int_equal(stamp.ino, 0);
+	assert_int_equal(tree_walk_look(dir->path, "d/e/f", &stamp), 0);
+	assert_int_equal(stamp.ino, st.st_ino);
+	(void)snprintf(link, sizeof(link), "%s/into", dir->path);
+	assert_int_equal(tree_walk_look(link, "e/f", &stamp), 0);
+}
+
 static void links_are_leaves_and_never_followed(void **state)
 {
 	struct temp_dir *dir = *state;
@@ -164,7 +261,9 @@ static void the_top_may_be_a_link(void **state)
 {
 	struct temp_dir *dir = *state;
 	CLEANUP(release_seen) struct seen seen = { .text = STR_INIT };
-	const struct tree_visitor visitor = { see_leaf, see_error, &seen };
+	const struct tree_visitor visitor = { .leaf = see_leaf,
+					      .error = see_error,
+					      .ctx = &seen };
 
 	folder(dir, "d");
 	file(dir, "d/f");
@@ -176,7 +275,9 @@ static void the_top_may_be_a_link(void **state)
 static void a_top_that_is_no_folder_fails_as_open_does(void **state)
 {
 	struct temp_dir *dir = *state;
-	const struct tree_visitor visitor = { see_leaf, see_error, NULL };
+	const struct tree_visitor visitor = { .leaf = see_leaf,
+					      .error = see_error,
+					      .ctx = NULL };
 
 	file(dir, "f");
 	assert_int_equal(tree_walk(dir->fd, "none", &visitor), -ENOENT);
@@ -241,7 +342,9 @@ static void an_unreadable_folder_is_an_error_of_its_name(void **state)
 static int walk_with_loop(struct temp_dir *dir)
 {
 	struct seen seen = { .text = STR_INIT };
-	const struct tree_visitor visitor = { see_leaf, see_error, &seen };
+	const struct tree_visitor visitor = { .leaf = see_leaf,
+					      .error = see_error,
+					      .ctx = &seen };
 	char sub[80];
 
 	(void)snprintf(sub, sizeof(sub), "%s/b/sub", dir->path);
@@ -333,7 +436,9 @@ static void count_error(void *ctx, const char *path, int error)
 
 static int walk_and_count(struct temp_dir *dir, struct count *count)
 {
-	const struct tree_visitor visitor = { count_leaf, count_error, count };
+	const struct tree_visitor visitor = { .leaf = count_leaf,
+					      .error = count_error,
+					      .ctx = count };
 	int r = tree_walk(dir->fd, ".", &visitor);
 
 	str_release(&count->before);
@@ -592,7 +697,8 @@ static void a_tree_that_changes_all_the_time_is_walked(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, churn, &c), 0);
 	for (int i = 0; i < 500; i++) {
 		size_t n = 0;
-		const struct tree_visitor visitor = { count_stable, NULL, &n };
+		const struct tree_visitor visitor = { .leaf = count_stable,
+						      .ctx = &n };
 
 		(void)tree_walk(c.dir->fd, ".", &visitor);
 		assert_int_equal(n, 3);
@@ -611,7 +717,7 @@ static int refuse(void *ctx, const struct tree_found *found)
 static void a_negative_answer_ends_the_walk(void **state)
 {
 	int n = 0;
-	const struct tree_visitor visitor = { refuse, NULL, &n };
+	const struct tree_visitor visitor = { .leaf = refuse, .ctx = &n };
 	struct temp_dir *dir = *state;
 
 	make_ten(dir);
@@ -623,7 +729,7 @@ static void no_descriptor_is_left_open(void **state)
 {
 	int before = lowest_free_fd();
 	int n = 0;
-	const struct tree_visitor refusing = { refuse, NULL, &n };
+	const struct tree_visitor refusing = { .leaf = refuse, .ctx = &n };
 	struct temp_dir *dir = *state;
 	struct seen seen = { .trigger = TEN "/f", .action = move_both };
 
@@ -644,7 +750,7 @@ static int accept_leaf(void *ctx, const struct tree_found *found)
 
 static void without_memory_the_walk_ends_and_says_so(void **state)
 {
-	const struct tree_visitor visitor = { accept_leaf, NULL, NULL };
+	const struct tree_visitor visitor = { .leaf = accept_leaf };
 	struct temp_dir *dir = *state;
 	int before = lowest_free_fd();
 	int i, r = -ENOMEM;
@@ -667,6 +773,9 @@ int main(void)
 		DIR_TEST(an_empty_folder_has_no_leaves),
 		DIR_TEST(odd_names_are_names),
 		DIR_TEST(a_name_that_is_no_utf8_is_an_error_of_it),
+		DIR_TEST(a_bare_walk_takes_any_name_and_looks_at_nothing),
+		DIR_TEST(a_lazy_walk_has_inodes_from_the_folder_alone),
+		DIR_TEST(a_look_follows_no_link_below_the_top),
 		DIR_TEST(links_are_leaves_and_never_followed),
 		DIR_TEST(the_top_may_be_a_link),
 		DIR_TEST(a_top_that_is_no_folder_fails_as_open_does),

@@ -75,7 +75,6 @@ static int whole_run(const struct fixture *f, struct pool *pool, int round)
 	struct store_job_query query = { .search = "train" };
 	struct store_job job = { .kind = "run", .command = "train" };
 	struct store_file file = { .path = "/p", .role = LINEAGE_INPUT };
-	struct stamp stamp = { .dev = 1, .ino = 1 };
 	struct store_session session;
 	struct store_job *jobs;
 	struct store_file *files;
@@ -96,8 +95,6 @@ static int whole_run(const struct fixture *f, struct pool *pool, int round)
 		return r;
 	file.job_id = job.id;
 	if ((r = store_file_add(s, &file, NULL)) < 0 ||
-	    (r = store_cache_put(s, &stamp, INT64_MAX, &file.digests, NULL)) <
-		    0 ||
 	    (r = store_commit(s, NULL)) < 0 ||
 	    (r = store_jobs(s, pool, &query, &jobs, &n, NULL)) < 0 ||
 	    (r = store_files(s, pool, job.id, true, &files, &n, NULL)) < 0 ||

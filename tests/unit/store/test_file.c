@@ -298,9 +298,14 @@ static void digests_taken_later_are_added(void **state)
 	memset(file.digests.sha512, 9, 64);
 	memset(file.digests.md5, 10, 16);
 	add_file(f, &file);
+	file.digests.have = DIGEST_SET_BLAKE3 | 1 << DIGEST_CRC64NVME |
+			    1 << DIGEST_GIT_BLOB;
+	memset(file.digests.crc64nvme, 11, 8);
+	memset(file.digests.git_blob, 12, 20);
+	add_file(f, &file);
 
 	ok(f, store_artifact(f->s, &f->pool, 1, &a, &f->err));
-	assert_int_equal(a.digests.have, STORE_DIGESTS);
+	assert_int_equal(a.digests.have, (1 << DIGEST_ALGO_END) - 1);
 	file.digests.have = a.digests.have;
 	assert_memory_equal(&a.digests, &file.digests, sizeof(a.digests));
 }
@@ -330,16 +335,19 @@ static void artifacts_are_found_by_the_start_of_any_digest(void **state)
 		{ "1", 2 },   { "10", 1 },     { "101", 1 }, { "11", 0 },
 		{ "1F", 1 },  { "2", 1 },      { "f", 1 },   { "ff", 1 },
 		{ "fff", 1 }, { "ffffff", 1 }, { "0", 0 },   { "ab", 1 },
-		{ "aba", 1 }, { "cd", 1 },     { "ef", 1 },
+		{ "aba", 1 }, { "cd", 1 },     { "ef", 1 },  { "4b", 1 },
+		{ "9d9", 1 },
 	};
 
 	for (size_t i = 0; i < 4; i++) {
 		file = a_file(id, "/f", LINEAGE_INPUT, contents[i]);
 		if (i == 2) {
-			file.digests.have = STORE_DIGESTS;
+			file.digests.have = (1 << DIGEST_ALGO_END) - 1;
 			memset(file.digests.sha256, 0xab, 32);
 			memset(file.digests.sha512, 0xcd, 64);
 			memset(file.digests.md5, 0xef, 16);
+			memset(file.digests.crc64nvme, 0x4b, 8);
+			memset(file.digests.git_blob, 0x9d, 20);
 		}
 		add_file(f, &file);
 	}

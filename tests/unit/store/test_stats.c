@@ -31,8 +31,6 @@ static void everything_is_counted(void **state)
 	struct fixture *f = *state;
 	int64_t id = add_job(f, "a1", "x", 1, 0);
 	struct store_file file = a_file(id, "/a", LINEAGE_INPUT, 10);
-	struct stamp stamp = { .dev = 1, .ino = 1, .size = 1 };
-	struct digests d = { .have = DIGEST_SET_BLAKE3 };
 	struct store_stats stats;
 
 	add_file(f, &file);
@@ -43,7 +41,6 @@ static void everything_is_counted(void **state)
 	ok(f, store_begin(f->s, &f->err));
 	ok(f, store_process_add(f->s, id, &(struct store_process){ .pid = 1 },
 				&f->err));
-	ok(f, store_cache_put(f->s, &stamp, INT64_MAX, &d, &f->err));
 	ok(f, store_commit(f->s, &f->err));
 	ok(f, store_exec(f->s,
 			 "INSERT INTO artifacts (blake3, size, first_seen_ns) "
@@ -57,7 +54,6 @@ static void everything_is_counted(void **state)
 	assert_int_equal(stats.n_paths, 2);
 	assert_int_equal(stats.n_files, 3);
 	assert_int_equal(stats.n_processes, 1);
-	assert_int_equal(stats.n_cached, 1);
 	assert_int_equal(stats.artifact_bytes, 42);
 	assert_int_equal(stats.oldest_ns, 1000);
 	assert_int_equal(stats.newest_ns, 1000);
@@ -198,23 +194,6 @@ static void compaction_drops_what_nothing_mentions(void **state)
 	(void)add_job(f, "a3", "z", 3, 0);
 }
 
-static void compaction_trims_the_digest_cache(void **state)
-{
-	struct fixture *f = *state;
-	struct digests d = { .have = DIGEST_SET_BLAKE3 };
-
-	ok(f, store_begin(f->s, &f->err));
-	for (uint64_t i = 1; i <= 20; i++) {
-		struct stamp stamp = { .dev = 1, .ino = i };
-
-		ok(f, store_cache_put(f->s, &stamp, INT64_MAX, &d, &f->err));
-	}
-	ok(f, store_commit(f->s, &f->err));
-	f->s->cache_max = 5;
-	ok(f, store_compact(f->s, &f->err));
-	assert_int_equal(stats_of(f).n_cached, 5);
-}
-
 static void compaction_needs_to_write(void **state)
 {
 	struct fixture *f = *state;
@@ -237,7 +216,6 @@ int main(void)
 		STORE_TEST(dangling_reference_fails_the_check),
 		STORE_TEST(file_without_its_path_or_content_fails_the_check),
 		STORE_TEST(compaction_drops_what_nothing_mentions),
-		STORE_TEST(compaction_trims_the_digest_cache),
 		STORE_TEST(compaction_needs_to_write),
 	};
 

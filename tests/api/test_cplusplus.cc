@@ -1,0 +1,56 @@
+// test_cplusplus.cc - the headers are C++ as well: a tree as a C++ program holds it.
+#include <roar/hash.h>
+
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+struct tree_deleter {
+	void operator()(roar_tree *t) const
+	{
+		roar_tree_free(t);
+	}
+};
+
+using tree = std::unique_ptr<roar_tree, tree_deleter>;
+
+static tree make_tree(const std::vector<uint8_t> &data)
+{
+	roar_tree *t = nullptr;
+
+	if (roar_tree_new(data.size(), 1024, &t) != 0 ||
+	    roar_tree_add(t, 0, data.data(), data.size()) != 0)
+		return nullptr;
+	return tree(t);
+}
+
+int main()
+{
+	std::vector<uint8_t> data(10000, 7);
+	tree t = make_tree(data);
+	roar_digests whole;
+	uint8_t root[32];
+
+	if (!t || roar_tree_root(t.get(), root) != 0 ||
+	    roar_hash(data.data(), data.size(), ROAR_BLAKE3, &whole) != 0 ||
+	    std::memcmp(root, whole.blake3, sizeof(root)) != 0) {
+		std::puts("the tree has another digest than the whole");
+		return 1;
+	}
+	std::vector<uint8_t> stored(roar_tree_stored_len(t.get()));
+	roar_tree *again = nullptr;
+
+	if (roar_tree_store(t.get(), stored.data(), stored.size()) != 0 ||
+	    roar_tree_load(stored.data(), stored.size(), root, &again) != 0) {
+		std::puts("the tree was not stored and loaded");
+		return 1;
+	}
+	tree loaded(again);
+
+	if (roar_tree_check(loaded.get(), 1024, data.data(), 1024, nullptr)) {
+		std::puts("a part was not proved");
+		return 1;
+	}
+	return 0;
+}
