@@ -20,7 +20,8 @@ void act(void)
 	take("a");
 	stranger_go();
 	take("b");
-	expect("input w/a");
+	expect_watched("input w/a");
+	expect("only ebpf input w/a"); /* the kernel's own name, at once */
 	expect_watched("input w2/b");
 	expect("may gap path"); /* they look later, and say so */
 }
