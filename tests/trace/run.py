@@ -348,7 +348,7 @@ def check(args, tracer, plain, plain_status):
     blind = BLIND.get(tracer, {})
     if name in blind:
         wrong = compare_blind(plain_status, seen, blind[name])
-    else:
+    if name not in blind or wrong:  # who looks in time sees it all
         wrong = compare(tracer, plain, plain_status, expected, seen)
     for line in wrong:
         print(f"{tracer}: {line}".encode("utf-8", "backslashreplace").decode())
