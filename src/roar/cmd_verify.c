@@ -1,5 +1,6 @@
 /* cmd_verify.c - `roar verify`: are the files still what the record says? */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,6 +152,10 @@ static int verify_recorded(const struct args *args, const struct request *q,
 		return cli_usage(args->command, "%s", err.text);
 	if (r < 0)
 		return view_fail(r, &err);
+	if (!list->n && !q->options.json && !q->options.quiet)
+		(void)fprintf(stderr,
+			      "roar: the session has no such files yet, "
+			      "so there is nothing to verify\n");
 	/* Reading takes its time, and nobody should wait for the store. */
 	store_closep(&v.store);
 	v.store = NULL;

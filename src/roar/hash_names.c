@@ -52,8 +52,12 @@ int hash_names_report(const struct hash_names *names)
 		const struct hash_name *name = &names->all[i];
 
 		if (name->error < 0)
-			status = cli_fail("'%s': %s", name->path,
-					  hash_names_cause(name->error));
+			status = cli_fail(
+				"'%s': %s%s", name->path,
+				hash_names_cause(name->error),
+				name->error == -EISDIR ?
+					" (-r hashes the files in it)" :
+					"");
 	}
 	return status;
 }

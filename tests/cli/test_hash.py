@@ -185,7 +185,7 @@ def test_a_folder_is_an_error_without_recursion(empty):
     empty.write("a", "abc", age=0)
     done = empty("hash", "d", "a", code=1)
     assert done.out == f"{ABC}  a\n"
-    assert done.err == "roar: 'd': Is a directory\n"
+    assert done.err == "roar: 'd': Is a directory (-r hashes the files in it)\n"
 
 
 def test_files_below_folders_are_sorted_by_bytes(empty):
