@@ -1,0 +1,256 @@
+/* arena.c - making, joining and leaving an arena */
+#include "arena/arena.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arena/map.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/cpus.h"
+
+enum { SPIN_NS = 3000 };
+
+/* Counted in children: getpid() is a system call. */
+static unsigned forks;
+static pthread_once_t watch_once = PTHREAD_ONCE_INIT;
+
+static void count_fork(void)
+{
+	forks++;
+}
+
+static void watch_forks(void)
+{
+	(void)pthread_atfork(NULL, NULL, count_fork);
+}
+
+bool arena_is_forked(const struct roar_arena *a)
+{
+	return a->forks != forks;
+}
+
+uint64_t arena_coarse_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* ---- life ---- */
+
+static void arena_free(struct roar_arena *a)
+{
+	map_release(&a->map);
+	closep(&a->fd);
+	free(a->hands);
+	(void)pthread_mutex_destroy(&a->lock);
+	free(a);
+}
+
+DEFINE_CLEANUP(struct roar_arena *, arena_free)
+
+static int arena_new(struct roar_arena **ret)
+{
+	struct roar_arena *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return failure(-ENOMEM, "no memory for an arena's handle");
+	(void)pthread_once(&watch_once, watch_forks);
+	(void)pthread_mutex_init(&a->lock, NULL);
+	a->fd = -1;
+	a->me = -1;
+	a->refs = 1;
+	a->forks = forks;
+	a->spin_ns = cpus_allowed() > 1 ? SPIN_NS : 0;
+	*ret = a;
+	return 0;
+}
+
+static int make_hands(struct roar_arena *a)
+{
+	a->hands = calloc(a->map.g.n_units, sizeof(*a->hands));
+	if (!a->hands)
+		return failure(-ENOMEM,
+			       "no memory for the %u units of an arena",
+			       a->map.g.n_units);
+	for (uint32_t i = 0; i < a->map.g.n_units; i++) {
+		a->hands[i].unit.arena = a;
+		a->hands[i].unit.index = i;
+	}
+	return 0;
+}
+
+API int roar_arena_create(const struct roar_arena_config *config,
+			  struct roar_arena **ret)
+{
+	CLEANUP(arena_freep) struct roar_arena *a = NULL;
+	struct arena_geometry g;
+	int r = geometry_from_config(config, &g);
+
+	if (r == 0)
+		r = arena_new(&a);
+	if (r == 0)
+		r = map_create(&g, &a->fd, &a->map);
+	if (r == 0)
+		r = make_hands(a);
+	if (r == 0)
+		*ret = TAKE_PTR(a);
+	return r;
+}
+
+API int roar_arena_attach(int fd, struct roar_arena **ret)
+{
+	CLEANUP(arena_freep) struct roar_arena *a = NULL;
+	int r = arena_new(&a);
+
+	if (r < 0)
+		return r;
+	r = map_attach(fd, &a->map);
+	if (r < 0)
+		return r;
+	a->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (a->fd < 0)
+		return failure(-errno,
+			       "the descriptor of the arena cannot be kept: %s",
+			       strerror(errno));
+	r = make_hands(a);
+	if (r == 0)
+		*ret = TAKE_PTR(a);
+	return r;
+}
+
+API int roar_arena_fd(const struct roar_arena *a)
+{
+	return a->fd;
+}
+
+/* ---- parties ---- */
+
+int arena_check(const struct roar_arena *a, unsigned role)
+{
+	if (arena_is_forked(a))
+		return failure(
+			-EPERM,
+			"this process has the arena from its parent and is no party to it: attach with roar_arena_fd()");
+	if (role && (atomic_load(&a->me) < 0 || !(a->roles & role)))
+		return failure(-EPERM,
+			       "this handle is no %s of the arena: join as one",
+			       role == ROAR_ARENA_PRODUCER ? "producer" :
+							     "consumer");
+	return 0;
+}
+
+static int check_join(const struct roar_arena *a, unsigned roles,
+		      unsigned share)
+{
+	int r = arena_check(a, 0);
+
+	if (r < 0)
+		return r;
+	if (!roles || roles & ~3U)
+		return failure(
+			-EINVAL,
+			"0x%x is no role in an arena: be a producer, a consumer, or both",
+			roles);
+	if (share && share >= a->map.g.n_shares)
+		return failure(-EINVAL,
+			       "the arena has no share %u: there are %u", share,
+			       a->map.g.n_shares);
+	if (atomic_load(&a->me) >= 0)
+		return failure(-EALREADY,
+			       "this handle has joined the arena before");
+	if (shared_load32(&a->map.header->shutdown))
+		return failure(-EPIPE,
+			       "the arena has been shut down: make a new one");
+	return 0;
+}
+
+/* A producer of a partitioned arena has the place of its share, so its number is known
+ * to all. */
+static int claim_place(const struct roar_arena *a, unsigned roles,
+		       unsigned share)
+{
+	bool parted = a->map.g.flags & ROAR_ARENA_PARTITION;
+
+	if (parted && roles & ROAR_ARENA_PRODUCER)
+		return party_claim(&a->map, share, false, getpid(), roles);
+	return party_claim(&a->map, parted ? a->map.g.n_shares : 0, true,
+			   getpid(), roles);
+}
+
+API int roar_arena_join(struct roar_arena *a, unsigned roles, unsigned share)
+{
+	int r = check_join(a, roles, share);
+
+	if (r < 0)
+		return r;
+	r = claim_place(a, roles, share);
+	if (r == -EADDRINUSE)
+		return failure(
+			r,
+			"the share %u of the arena is a living producer's: choose another",
+			share);
+	if (r < 0)
+		return failure(
+			r,
+			"all %d places of the arena are taken: let another one leave",
+			ARENA_PARTIES);
+	a->roles = roles;
+	a->share = share;
+	atomic_store(&a->me, r);
+	party_enter(&a->map, (unsigned)r);
+	return 0;
+}
+
+API int roar_arena_shutdown(struct roar_arena *a)
+{
+	int r = arena_check(a, 0);
+
+	if (r < 0)
+		return r;
+	shared_store32(&a->map.header->shutdown, 1);
+	/* Not bell_ring(): a store is not ordered before a look at who sleeps. */
+	shared_add32(&a->map.header->bell_units, 1);
+	shared_wake_all(&a->map.header->bell_units);
+	shared_add32(&a->map.header->bell_room, 1);
+	shared_wake_all(&a->map.header->bell_room);
+	return 0;
+}
+
+/* ---- leaving ---- */
+
+void arena_unref(struct roar_arena *a)
+{
+	if (atomic_fetch_sub(&a->refs, 1) != 1)
+		return;
+	if (!arena_is_forked(a) && atomic_load(&a->me) >= 0)
+		party_leave(&a->map, arena_me(a));
+	arena_free(a);
+}
+
+static bool in_hand(void *arg, uint32_t unit)
+{
+	struct roar_arena *a = arg;
+
+	return atomic_load(&a->hands[unit].refs) != 0;
+}
+
+API void roar_arena_close(struct roar_arena *a)
+{
+	if (!a)
+		return;
+	if (!arena_is_forked(a) && atomic_load(&a->me) >= 0 &&
+	    a->roles & ROAR_ARENA_CONSUMER)
+		party_retire(&a->map, arena_me(a), in_hand, a);
+	arena_unref(a);
+}
+
+API void roar_arena_spin(struct roar_arena *a, long long spin_ns)
+{
+	atomic_store(&a->spin_ns, spin_ns < 0 ? INT64_MAX / 2 : spin_ns);
+}

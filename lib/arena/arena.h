@@ -1,0 +1,100 @@
+/* arena.h - one process's side of an arena: the handle, and units in hand.
+ *
+ * Private to lib/arena.  A handle counts the units in hand: closed while there are some,
+ * it keeps the memory, and the place, until the last is released.
+ *
+ * The lock is for what is slow anyway: sleeping, the list of units kept for later,
+ * the dead.  Everything else is atomic. */
+#ifndef ROAR_ARENA_ARENA_H
+#define ROAR_ARENA_ARENA_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "arena/api.h"
+#include "arena/failure.h"
+#include "arena/protocol.h"
+
+enum { HAND_FEW = 8 }; /* buffers of a unit that need no malloc */
+
+/* A unit in the hands of this process; its place has the same index. */
+struct hand {
+	struct roar_arena_unit unit; /* first: the caller's pointer */
+	_Atomic uint32_t refs; /* 0: not in hand */
+	uint32_t n_children;
+	uint32_t *children; /* units that go with it when it is committed */
+	struct roar_arena_buffer few[HAND_FEW];
+};
+
+struct roar_arena {
+	struct arena_map map;
+	int fd;
+	unsigned forks; /* of this process when the handle was made */
+	_Atomic int me; /* our place; -1: none */
+	unsigned roles;
+	unsigned share;
+	_Atomic uint32_t refs; /* the handle, and each unit in hand */
+	_Atomic int64_t spin_ns;
+	_Atomic uint64_t sequence; /* of the next unit committed */
+	struct hand *hands; /* one for each place */
+
+	pthread_mutex_t lock;
+	unsigned n_sleeping[2]; /* threads, for each bell */
+};
+
+/* May this process use the handle, in this role?  -EPERM. */
+int arena_check(const struct roar_arena *a, unsigned role);
+bool arena_is_forked(const struct roar_arena *a);
+void arena_unref(struct roar_arena *a);
+
+static inline unsigned arena_me(const struct roar_arena *a)
+{
+	return (unsigned)atomic_load_explicit(&a->me, memory_order_relaxed);
+}
+
+static inline struct arena_counts *arena_counts(const struct roar_arena *a)
+{
+	return &a->map.parties[arena_me(a)].counts;
+}
+
+/* Coarse: for ages of units, which people look at. */
+uint64_t arena_coarse_ns(void);
+
+/* ---- units in hand (hand.c) ---- */
+
+/* Room for `n` buffers; -ENOMEM. */
+int hand_buffers(struct hand *h, size_t n);
+
+/* Puts the unit into the caller's hands. */
+struct roar_arena_unit *hand_take(struct roar_arena *a, uint32_t index);
+
+/* Takes it out of them, without giving anything back. */
+void hand_forget(struct hand *h);
+
+/* ---- waiting (pause.c) ---- */
+
+/* A call that waits is a loop of tries with a pause between them: first a few that
+ * follow at once, then one after the bell was armed, and then one after each sleep.  An
+ * end (shutdown, time, a death) is told only after one more try, so
+ * that what was committed before it is received. */
+struct pause {
+	struct roar_arena *a;
+	enum arena_bell bell;
+	bool waits; /* a timeout other than 0 */
+	bool armed;
+	int end; /* what to return when the next try fails too */
+	int64_t deadline_ns; /* INT64_MAX: none */
+	int64_t spin_until_ns; /* 0: not begun */
+	uint32_t *word;
+	uint32_t seen;
+};
+
+void pause_begin(struct pause *p, struct roar_arena *a, enum arena_bell bell,
+		 long long timeout_ns);
+
+/* After a try that got nothing: 0 to try again, or -EAGAIN, -ETIMEDOUT, -EPIPE,
+ * -ECONNRESET with a sentence. */
+int pause_next(struct pause *p);
+void pause_end(struct pause *p);
+
+#endif

@@ -1,0 +1,76 @@
+/* hand.c - units in the hands of this process: see arena.h */
+#include "arena/arena.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int hand_buffers(struct hand *h, size_t n)
+{
+	h->unit.buffers = h->few;
+	if (n > HAND_FEW) {
+		h->unit.buffers = calloc(n, sizeof(*h->unit.buffers));
+		if (!h->unit.buffers)
+			return failure(
+				-ENOMEM,
+				"no memory for the %zu buffers of a unit", n);
+	}
+	h->unit.n_buffers = n;
+	return 0;
+}
+
+struct roar_arena_unit *hand_take(struct roar_arena *a, uint32_t index)
+{
+	struct hand *h = &a->hands[index];
+
+	atomic_fetch_add_explicit(&a->refs, 1, memory_order_relaxed);
+	atomic_store_explicit(&h->refs, 1, memory_order_relaxed);
+	return &h->unit;
+}
+
+/* Once the place is another's it may come back into our hands on another thread: so this
+ * is to be done before. */
+void hand_forget(struct hand *h)
+{
+	if (h->unit.buffers != h->few)
+		free(h->unit.buffers);
+	free(h->children);
+	h->unit.buffers = NULL;
+	h->children = NULL;
+	h->n_children = 0;
+	atomic_store_explicit(&h->refs, 0, memory_order_relaxed);
+}
+
+API void roar_arena_retain(struct roar_arena_unit *unit)
+{
+	struct hand *h = (struct hand *)unit;
+
+	atomic_fetch_add_explicit(&h->refs, 1, memory_order_relaxed);
+}
+
+/* A child made by fork() has the pages and no say: there only its own copy of the
+ * counts changes. */
+static void give_back(struct roar_arena *a, uint32_t index, uint64_t generation)
+{
+	if (arena_is_forked(a))
+		return;
+	unit_drop(&a->map, arena_me(a), index, generation);
+	shared_count(&arena_counts(a)->released, 1);
+}
+
+API void roar_arena_release(struct roar_arena_unit *unit)
+{
+	struct hand *h = (struct hand *)unit;
+	struct roar_arena *a;
+	uint32_t index;
+	uint64_t generation;
+
+	if (!unit ||
+	    atomic_fetch_sub_explicit(&h->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	a = unit->arena;
+	index = unit->index;
+	generation = unit->generation;
+	hand_forget(h);
+	give_back(a, index, generation);
+	arena_unref(a);
+}

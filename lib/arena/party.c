@@ -1,0 +1,79 @@
+/* party.c - places of those who have joined */
+#include "arena/protocol.h"
+
+#include <errno.h>
+
+static bool claim(const struct arena_map *m, unsigned place, int pid,
+		  unsigned roles)
+{
+	struct arena_party *p = &m->parties[place];
+	uint64_t word = shared_load(&p->word);
+
+	/* The pid comes with the claim: who is killed right after it can be
+	 * found dead. */
+	return party_state(word) == PARTY_FREE &&
+	       shared_cas(&p->word, word,
+			  party_word(party_nth(word) + 1, (uint64_t)pid, 0,
+				     roles, PARTY_JOINING));
+}
+
+int party_claim(const struct arena_map *m, unsigned place, bool any, int pid,
+		unsigned roles)
+{
+	unsigned end = m->g.flags & ROAR_ARENA_BROADCAST ? ARENA_CONSUMERS :
+							   ARENA_PARTIES;
+
+	if (!any)
+		return claim(m, place, pid, roles) ? (int)place : -EADDRINUSE;
+	for (unsigned i = place; i < end; i++)
+		if (claim(m, i, pid, roles))
+			return (int)i;
+	return -EUSERS;
+}
+
+/* The position is read before the bit is set: everything published after the bit was seen
+ * has it, and what comes in between has not and is skipped. */
+void party_enter(const struct arena_map *m, unsigned me)
+{
+	struct arena_party *p = &m->parties[me];
+	uint64_t word = shared_load(&p->word);
+	uint64_t position = queue_tail(m);
+
+	shared_store(&p->joined_at, position);
+	shared_store(&p->head, position);
+	shared_store(&p->word,
+		     party_word(party_nth(word), (uint64_t)party_pid(word), 0,
+				party_roles(word), PARTY_ALIVE));
+	if (party_roles(word) & ROAR_ARENA_CONSUMER) {
+		(void)shared_or(&m->header->consumers, 1ULL << me);
+		bell_ring(m, BELL_ROOM);
+	}
+}
+
+void party_retire(const struct arena_map *m, unsigned me,
+		  bool (*keeps)(void *arg, uint32_t unit), void *arg)
+{
+	(void)shared_and(&m->header->consumers, ~(1ULL << me));
+	(void)shared_add(&m->header->departures, 1);
+	if (!(m->g.flags & ROAR_ARENA_BROADCAST))
+		return;
+	for (uint32_t i = 0; i < m->g.n_units; i++) {
+		uint64_t word = shared_load(&m->units[i].word);
+
+		if (unit_state(word) == UNIT_READY &&
+		    shared_load(&m->units[i].holders) >> me & 1 &&
+		    (!keeps || !keeps(arg, i)))
+			unit_drop(m, me, i, unit_generation(word));
+	}
+}
+
+void party_leave(const struct arena_map *m, unsigned me)
+{
+	struct arena_party *p = &m->parties[me];
+	uint64_t word = shared_load(&p->word);
+
+	(void)shared_and(&m->header->waiting_consumers, ~(1ULL << me));
+	(void)shared_and(&m->header->waiting_producers, ~(1ULL << me));
+	shared_store(&p->word,
+		     party_word(party_nth(word), 0, 0, 0, PARTY_FREE));
+}

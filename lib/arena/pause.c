@@ -1,0 +1,162 @@
+/* pause.c - waiting for units or for room: see struct pause */
+#include "arena/arena.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+
+/* Sleeps end after that, to look for the dead and for bells whose ringer was killed. */
+#define SLICE_NS 50000000LL
+
+static void relax(void)
+{
+#ifdef __x86_64__
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+static int64_t deadline(long long timeout_ns)
+{
+	int64_t now = clock_mono_ns();
+
+	return timeout_ns < 0 || timeout_ns > INT64_MAX - now ?
+		       INT64_MAX :
+		       now + timeout_ns;
+}
+
+void pause_begin(struct pause *p, struct roar_arena *a, enum arena_bell bell,
+		 long long timeout_ns)
+{
+	*p = (struct pause){
+		.a = a,
+		.bell = bell,
+		.waits = timeout_ns != 0,
+		.deadline_ns = timeout_ns ? deadline(timeout_ns) : 0,
+	};
+}
+
+/* ---- sleeping ---- */
+
+static void arm(struct pause *p)
+{
+	struct roar_arena *a = p->a;
+
+	(void)pthread_mutex_lock(&a->lock);
+	a->n_sleeping[p->bell]++;
+	p->word = bell_arm(&a->map, p->bell, arena_me(a), &p->seen);
+	(void)pthread_mutex_unlock(&a->lock);
+	p->armed = true;
+}
+
+/* The bit is of the party, and other threads of it may sleep. */
+static void disarm(struct pause *p)
+{
+	struct roar_arena *a = p->a;
+
+	if (!p->armed)
+		return;
+	(void)pthread_mutex_lock(&a->lock);
+	if (--a->n_sleeping[p->bell] == 0)
+		bell_disarm(&a->map, p->bell, arena_me(a));
+	(void)pthread_mutex_unlock(&a->lock);
+	p->armed = false;
+}
+
+void pause_end(struct pause *p)
+{
+	disarm(p);
+}
+
+static void count_stall(struct roar_arena *a, enum arena_bell bell, int64_t ns)
+{
+	struct arena_counts *c = arena_counts(a);
+
+	shared_count(bell == BELL_UNITS ? &c->consumer_stalls :
+					  &c->producer_stalls,
+		     1);
+	shared_count(bell == BELL_UNITS ? &c->consumer_stall_ns :
+					  &c->producer_stall_ns,
+		     (uint64_t)ns);
+}
+
+static void sleep_a_slice(struct pause *p)
+{
+	int64_t now = clock_mono_ns();
+	int64_t left = p->deadline_ns - now;
+
+	if (left > 0)
+		shared_wait(p->word, p->seen,
+			    left < SLICE_NS ? left : SLICE_NS);
+	count_stall(p->a, p->bell, clock_mono_ns() - now);
+}
+
+/* ---- one pause ---- */
+
+static int end_of(const struct pause *p)
+{
+	if (shared_load32(&p->a->map.header->shutdown))
+		return -EPIPE;
+	if (p->waits && clock_mono_ns() >= p->deadline_ns)
+		return -ETIMEDOUT;
+	return 0;
+}
+
+static int tell(const struct pause *p)
+{
+	const char *what = p->bell == BELL_UNITS ? "a unit" : "room";
+
+	switch (p->end) {
+	case -EPIPE:
+		return failure(-EPIPE,
+			       "the arena has been shut down: make a new one");
+	case -ETIMEDOUT:
+		return failure(-ETIMEDOUT,
+			       "no %s in the arena within the time given: %s",
+			       p->bell == BELL_UNITS ? "unit came" :
+						       "room was free",
+			       p->bell == BELL_UNITS ?
+				       "is the producer slow?" :
+				       "are units received and released?");
+	default:
+		return failure(p->end, "there is not %s in the arena now",
+			       what);
+	}
+}
+
+static bool spins(struct pause *p)
+{
+	int64_t now;
+	int64_t spin_ns = atomic_load_explicit(&p->a->spin_ns,
+					       memory_order_relaxed);
+
+	if (!spin_ns)
+		return false;
+	now = clock_mono_ns();
+	if (!p->spin_until_ns)
+		p->spin_until_ns = now + spin_ns;
+	relax();
+	return now < p->spin_until_ns;
+}
+
+int pause_next(struct pause *p)
+{
+	if (p->end)
+		return tell(p);
+	p->end = end_of(p);
+	if (p->end)
+		return 0;
+	if (!p->waits) {
+		p->end = -EAGAIN;
+		return tell(p);
+	}
+	if (!p->armed && spins(p))
+		return 0;
+	if (p->armed) {
+		sleep_a_slice(p);
+		disarm(p);
+	}
+	arm(p);
+	return 0;
+}
