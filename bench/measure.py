@@ -67,6 +67,24 @@ def spread(values):
     return q1, median, q3
 
 
+def judged(name, unit, goal, values, at_least=False):
+    """A row with its verdict: not more than the goal, or not less."""
+    q1, median, q3 = spread(values)
+    row = {"name": name, "unit": unit, "goal": goal, "measured": median,
+           "q1": q1, "q3": q3, "n": len(values)}
+    if at_least:
+        row["at_least"] = True
+        noise = goal is not None and q3 - q1 > goal / 2 and q1 < goal < q3
+    else:
+        # No cost is negative, and a wide spread proves nothing.
+        noise = goal is not None and (q3 - q1 > goal / 2 or
+                                      median < -goal / 10)
+    if goal is not None:
+        good = median >= goal if at_least else median <= goal
+        row["pass"] = None if noise else good
+    return row
+
+
 class Bench:
     """The rows measured so far, and what they are measured with."""
 
@@ -113,14 +131,7 @@ class Bench:
 
     def add(self, name, unit, goal, values, extra=None):
         """One row; `values` are one figure per repetition."""
-        q1, median, q3 = spread(values)
-        row = {"name": name, "unit": unit, "goal": goal, "measured": median,
-               "q1": q1, "q3": q3, "n": len(values)}
-        # No cost is negative, and a wide spread proves nothing.
-        if goal is not None and (q3 - q1 > goal / 2 or median < -goal / 10):
-            row["pass"] = None
-        elif goal is not None:
-            row["pass"] = median <= goal
+        row = judged(name, unit, goal, values)
         row.update(extra or {})
         self.rows.append(row)
         print_row(row)
@@ -180,7 +191,8 @@ def number(value):
 def print_row(row):
     goal, verdict = "", ""
     if row["goal"] is not None:
-        goal = f"<= {number(row['goal'])}"
+        sign = ">=" if row.get("at_least") else "<="
+        goal = f"{sign} {number(row['goal'])}"
         verdict = {True: "pass", False: "MISS", None: "noise"}[row["pass"]]
     print(f"{row['name']:<46} {goal:>9} {number(row['measured']):>9} "
           f"{row['unit']:<4} [{number(row['q1'])} - {number(row['q3'])}]"

@@ -7,9 +7,10 @@
            [--plot FILE] [--docs FILE] [--peer VENV]
 
 Each WORD is a group of rows: start, git, attach, trace, tracer, programs, hash,
-whole, memory.  tracer.py has the tracers one by one, programs.py whole programs and
-hashing.py files that are identified.  Each TEXT is part of the name of one of those
-programs, or of one of the ways to run them; the others are left out.
+whole, memory, arena.  tracer.py has the tracers one by one, programs.py whole
+programs, hashing.py files that are identified and arena.py payloads between
+processes.  Each TEXT is part of the name of one of those programs, or of one of
+the ways to run them; the others are left out.
 
 How figures are taken is told in measure.py.  Start-up rows write their record to
 the disk under --work.
@@ -31,6 +32,7 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
+import arena_bench  # noqa: E402
 import figures  # noqa: E402
 import hashing  # noqa: E402
 import programs  # noqa: E402
@@ -292,6 +294,8 @@ def measure(bench):
         bench.memory_row(5000, "make", 30.0)
         if bench.args.full:
             bench.memory_row(1000000, "many", 300.0)
+    if bench.wanted("arena"):
+        arena_bench.rows(bench)
     return facts
 
 
@@ -306,7 +310,7 @@ def main():
     parser.add_argument("--only", action="append",
                         choices=("start", "git", "attach", "trace", "tracer",
                                  "programs", "hash", "whole",
-                                 "memory"))
+                                 "memory", "arena"))
     parser.add_argument("--program", action="append", default=[])
     parser.add_argument("--way", action="append", default=[])
     parser.add_argument("--json")

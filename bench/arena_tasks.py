@@ -1,0 +1,195 @@
+"""What the published benchmark leaves out: each task runs in a process of its own, which
+arena_run.py is, and answers with a dict.
+
+The source holds noise and is written to before each item goes, so that no page of zeros
+stays in a cache; a consumer that reads adds up every word of every item."""
+
+import importlib
+import os
+import statistics
+import time
+
+import arena_load
+import arena_run
+from arena_run import MIB, Spec
+
+
+def library_of(name):
+    return importlib.import_module(name)
+
+
+def begin(library, source, transport, size, n, tight=True):
+    spec = Spec(transport=transport, n=n, size=size, tight=tight)
+    return arena_run.start(library_of(library), source, spec, size)
+
+
+def rate(items, n, use=lambda item: None):
+    """MB/s of the passes after the first; `use` gets each item."""
+    count, size = 0, 0
+    begin_s = time.perf_counter()
+    for item in items:
+        use(item)
+        size += item["data"].nbytes
+        count += 1
+        del item
+    seconds = time.perf_counter() - begin_s
+    if count != n:
+        raise RuntimeError(f"{count} items came instead of {n}")
+    return size / seconds / 1e6
+
+
+def passes(items, n, runs, use=lambda item: None):
+    rate(items, n, use)
+    return [rate(items, n, use) for _ in range(runs)]
+
+
+# ---- time ---------------------------------------------------------------
+
+def latency(library, transport, size, n, gap_s):
+    """From `ready to be sent` to `in the consumer's hands`, one item at a time."""
+    items = begin(library, arena_load.Paced(size, n, gap_s), transport, size, n)
+    found = []
+    for _ in range(2):  # the first pass warms up
+        found.clear()
+        for item in items:
+            found.append((time.monotonic_ns() - item["sent"]) / 1e3)
+            del item
+    found.sort()
+    return {"p50_us": statistics.median(found),
+            "p99_us": found[min(len(found) - 1, len(found) * 99 // 100)]}
+
+
+def empty_epoch(library, transport, runs):
+    """A pass over a source that has nothing, ms."""
+    items = begin(library, arena_load.Small(0), transport, MIB, 16)
+    found = []
+    for _ in range(runs + 3):
+        start = time.perf_counter()
+        for _ in items:
+            pass
+        found.append((time.perf_counter() - start) * 1e3)
+    return {"ms": found[3:]}
+
+
+def small_items(library, transport, n, runs):
+    """Items/s of integers, from an iterator in a worker."""
+    lib = library_of(library)
+    spec = Spec(transport=transport, n=1024, tight=False)
+    items = lib.iterate_in_subprocess(
+        arena_load.Call(arena_load.Small(n)), buffer_size=256,
+        arena=arena_run.make_arena(lib, spec, 4096))
+    return {"items_per_s": [arena_run.one_pass(items, n)
+                            for _ in range(runs + 1)][1:]}
+
+
+# ---- reading ------------------------------------------------------------
+
+class Reader:
+    """Adds up every word, proves that it is the right item, and keeps the time."""
+
+    def __init__(self):
+        self.seconds = 0.0
+        self.size = 0
+
+    def __call__(self, item):
+        data = item["data"]
+        start = time.perf_counter()
+        data.sum()
+        self.seconds += time.perf_counter() - start
+        self.size += data.nbytes
+        if data[0] != item["number"] or data[-512] != item["number"]:
+            raise RuntimeError("an item has the content of another one")
+
+    def mb_per_s(self):
+        return self.size / self.seconds / 1e6
+
+
+def private_read_mb_per_s(size, n_buffers=16):
+    """The same sum over private memory, more of it than caches hold."""
+    import numpy
+    buffers = [numpy.full(size // 8, i + 1, numpy.uint64)
+               for i in range(n_buffers)]
+    found = []
+    for _ in range(2):
+        for buffer in buffers:
+            start = time.perf_counter()
+            buffer.sum()
+            found.append(size / (time.perf_counter() - start) / 1e6)
+    return statistics.median(found)
+
+
+def reading(library, transport, size, n, runs):
+    """The consumer reads all; and what the same reading takes in its own memory."""
+    items = begin(library, arena_load.Rewritten(size, n), transport, size, n)
+    rate(items, n, Reader())
+    reader = Reader()
+    whole = [rate(items, n, reader) for _ in range(runs)]
+    del items
+    return {"mb_per_s": whole, "in_view_mb_per_s": reader.mb_per_s(),
+            "private_mb_per_s": private_read_mb_per_s(size)}
+
+
+# ---- producing ----------------------------------------------------------
+
+def produced(library, transport, size, n, runs, in_place=False):
+    """Every byte of every item is made anew: in memory of the worker's own, then
+    copied; or in the arena, where it stays."""
+    if not in_place:
+        source = arena_load.Rewritten(size, n, whole=True)
+        items = begin(library, source, transport, size, n)
+        return {"mb_per_s": passes(items, n, runs)}
+    lib = library_of(library)
+    spec = Spec(transport=transport, n=n, tight=True)
+    arena = arena_run.make_arena(lib, spec, size)
+    items = lib.iterate_in_subprocess(
+        arena_load.Call(arena_load.InPlace(arena, size, n)), buffer_size=3,
+        arena=arena)
+    return {"mb_per_s": passes(items, n, runs)}
+
+
+def holding(library, transport, size, n, runs):
+    """The first item of each pass is kept until the pass is over."""
+    items = begin(library, arena_load.Rewritten(size, n), transport, size, n)
+    held = []
+
+    def hold(item):
+        if not held:
+            held.append(item)
+
+    found = []
+    for i in range(runs + 1):
+        value = rate(items, n, hold)
+        if held[0]["data"][0] != 1:
+            raise RuntimeError("a view that was kept has changed")
+        held.clear()
+        if i:
+            found.append(value)
+    return {"mb_per_s": found}
+
+
+def producers(library, transport, size, n, runs, n_workers, ordered):
+    """Several workers, one consumer; n items of each."""
+    lib = library_of(library)
+    spec = Spec(transport=transport, n=n, buffer=3 * n_workers, tight=True)
+    items = lib.iterate_in_subprocess(
+        arena_load.Call(arena_load.Rewritten(size, n)), buffer_size=3,
+        num_workers=n_workers, ordered=ordered,
+        arena=arena_run.make_arena(lib, spec, size))
+    return {"mb_per_s": passes(items, n * n_workers, runs)}
+
+
+def steady(library, transport, size, n):
+    """One long pass over one payload: no epoch in it.  Also the CPU of both."""
+    items = begin(library, arena_load.Items("numpy", size, n), transport, size,
+                  n)
+    rate(items, n)
+    before = arena_run.usage()
+    value = rate(items, n)
+    used = [b - a for a, b in zip(before, arena_run.usage())]
+    return {"mb_per_s": value, "cpu_self_s": used[0], "cpu_worker_s": used[1],
+            "faults_self": used[2], "faults_worker": used[3], "n": n,
+            "cpus": len(os.sched_getaffinity(0))}
+
+
+TASKS = {f.__name__: f for f in (latency, empty_epoch, small_items, reading,
+                                 produced, holding, producers, steady)}
