@@ -45,7 +45,7 @@ uint64_t arena_coarse_ns(void)
 
 static void arena_free(struct roar_arena *a)
 {
-	map_release(&a->map);
+	arena_map_release(&a->map);
 	closep(&a->fd);
 	free(a->hands);
 	(void)pthread_mutex_destroy(&a->lock);
@@ -95,7 +95,7 @@ API int roar_arena_create(const struct roar_arena_config *config,
 	if (r == 0)
 		r = arena_new(&a);
 	if (r == 0)
-		r = map_create(&g, &a->fd, &a->map);
+		r = arena_map_create(&g, &a->fd, &a->map);
 	if (r == 0)
 		r = make_hands(a);
 	if (r == 0)
@@ -110,7 +110,7 @@ API int roar_arena_attach(int fd, struct roar_arena **ret)
 
 	if (r < 0)
 		return r;
-	r = map_attach(fd, &a->map);
+	r = arena_map_attach(fd, &a->map);
 	if (r < 0)
 		return r;
 	a->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);

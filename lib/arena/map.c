@@ -55,8 +55,8 @@ static int map(int fd, uint64_t bytes, int protection, void **ret)
 	return 0;
 }
 
-int map_create(const struct arena_geometry *g, int *ret_fd,
-	       struct arena_map *ret)
+int arena_map_create(const struct arena_geometry *g, int *ret_fd,
+		     struct arena_map *ret)
 {
 	CLEANUP(closep) int fd = -1;
 	void *base = NULL;
@@ -129,17 +129,17 @@ static int attach(int fd, int protection, struct arena_map *ret)
 	return r;
 }
 
-int map_attach(int fd, struct arena_map *ret)
+int arena_map_attach(int fd, struct arena_map *ret)
 {
 	return attach(fd, PROT_READ | PROT_WRITE, ret);
 }
 
-int map_look(int fd, struct arena_map *ret)
+int arena_map_look(int fd, struct arena_map *ret)
 {
 	return attach(fd, PROT_READ, ret);
 }
 
-void map_release(struct arena_map *m)
+void arena_map_release(struct arena_map *m)
 {
 	if (m->base)
 		(void)munmap(m->base, m->g.total_bytes);

@@ -5,16 +5,16 @@
 #include "arena/geometry.h"
 
 /* New memory, formatted.  -ENOSPC, -ENOMEM, -EMFILE. */
-int map_create(const struct arena_geometry *g, int *ret_fd,
-	       struct arena_map *ret);
+int arena_map_create(const struct arena_geometry *g, int *ret_fd,
+		     struct arena_map *ret);
 
 /* The memory of another one; the descriptor is not kept.  -EBADF, -EINVAL, -EPROTO,
  * -ENOMEM. */
-int map_attach(int fd, struct arena_map *ret);
+int arena_map_attach(int fd, struct arena_map *ret);
 
-/* As map_attach(), to be looked at only. */
-int map_look(int fd, struct arena_map *ret);
+/* As arena_map_attach(), to be looked at only. */
+int arena_map_look(int fd, struct arena_map *ret);
 
-void map_release(struct arena_map *m);
+void arena_map_release(struct arena_map *m);
 
 #endif
