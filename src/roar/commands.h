@@ -12,8 +12,10 @@ extern const char roar_version[];
 #define GROUP_SESSIONS "Sessions"
 #define GROUP_INSPECT "Inspect Local Lineage"
 #define GROUP_FILES "Files"
+#define GROUP_DATA "Data Between Processes"
 #define GROUP_SETUP "Setup and Admin"
 
+extern const struct command cmd_arena;
 extern const struct command cmd_build;
 extern const struct command cmd_config;
 extern const struct command cmd_dag;
