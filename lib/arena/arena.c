@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arena/alive.h"
 #include "arena/map.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -48,6 +49,7 @@ static void arena_free(struct roar_arena *a)
 	arena_map_release(&a->map);
 	closep(&a->fd);
 	free(a->hands);
+	deaths_release(&a->deaths);
 	(void)pthread_mutex_destroy(&a->lock);
 	free(a);
 }
@@ -66,6 +68,8 @@ static int arena_new(struct roar_arena **ret)
 	a->me = -1;
 	a->refs = 1;
 	a->forks = forks;
+	a->pid = getpid();
+	deaths_init(&a->deaths);
 	a->spin_ns = cpus_allowed() > 1 ? SPIN_NS : 0;
 	*ret = a;
 	return 0;
@@ -172,15 +176,25 @@ static int check_join(const struct roar_arena *a, unsigned roles,
 
 /* A producer of a partitioned arena has the place of its share, so its number is known
  * to all. */
-static int claim_place(const struct roar_arena *a, unsigned roles,
-		       unsigned share)
+static int claim_place(struct roar_arena *a, unsigned roles, unsigned share)
 {
 	bool parted = a->map.g.flags & ROAR_ARENA_PARTITION;
+	bool any = !parted || !(roles & ROAR_ARENA_PRODUCER);
+	unsigned place = !any ? share : parted ? a->map.g.n_shares : 0;
+	int r = party_claim(&a->map, place, any, a->pid, roles);
 
-	if (parted && roles & ROAR_ARENA_PRODUCER)
-		return party_claim(&a->map, share, false, getpid(), roles);
-	return party_claim(&a->map, parted ? a->map.g.n_shares : 0, true,
-			   getpid(), roles);
+	return r < 0 ? deaths_inherit(a, place, any, roles, r) : r;
+}
+
+/* What tells others whether we are alive, before they may ask. */
+static int enter(struct roar_arena *a, unsigned place)
+{
+	struct arena_party *p = &a->map.parties[place];
+
+	shared_store(&p->started, alive_started(a->pid));
+	shared_store(&p->pid_space, a->deaths.pid_space);
+	deaths_begin(a);
+	return party_enter(&a->map, place);
 }
 
 API int roar_arena_join(struct roar_arena *a, unsigned roles, unsigned share)
@@ -202,8 +216,11 @@ API int roar_arena_join(struct roar_arena *a, unsigned roles, unsigned share)
 			ARENA_PARTIES);
 	a->roles = roles;
 	a->share = share;
+	if (enter(a, (unsigned)r) < 0)
+		return failure(
+			-EAGAIN,
+			"another process took this one for dead while it joined the arena: join again");
 	atomic_store(&a->me, r);
-	party_enter(&a->map, (unsigned)r);
 	return 0;
 }
 
@@ -244,8 +261,7 @@ API void roar_arena_close(struct roar_arena *a)
 {
 	if (!a)
 		return;
-	if (!arena_is_forked(a) && atomic_load(&a->me) >= 0 &&
-	    a->roles & ROAR_ARENA_CONSUMER)
+	if (!arena_is_forked(a) && atomic_load(&a->me) >= 0)
 		party_retire(&a->map, arena_me(a), in_hand, a);
 	arena_unref(a);
 }

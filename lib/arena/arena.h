@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "arena/api.h"
+#include "arena/death.h"
 #include "arena/failure.h"
 #include "arena/protocol.h"
 
@@ -29,7 +30,8 @@ struct hand {
 struct roar_arena {
 	struct arena_map map;
 	int fd;
-	unsigned forks; /* of this process when the handle was made */
+	int pid; /* of this process when the handle was made */
+	unsigned forks; /* before that */
 	_Atomic int me; /* our place; -1: none */
 	unsigned roles;
 	unsigned share;
@@ -40,6 +42,7 @@ struct roar_arena {
 
 	pthread_mutex_t lock;
 	unsigned n_sleeping[2]; /* threads, for each bell */
+	struct deaths deaths;
 };
 
 /* May this process use the handle, in this role?  -EPERM. */
@@ -82,7 +85,9 @@ struct pause {
 	enum arena_bell bell;
 	bool waits; /* a timeout other than 0 */
 	bool armed;
-	int end; /* what to return when the next try fails too */
+	int end; /* what to return when the next try fails too; a death
+			* has put its sentence into `failure` */
+	char failure[256];
 	int64_t deadline_ns; /* INT64_MAX: none */
 	int64_t spin_until_ns; /* 0: not begun */
 	uint32_t *word;

@@ -104,6 +104,7 @@ struct arena_header {
 	/* Read by all, seldom written. */
 	uint64_t consumers __attribute__((aligned(ARENA_LINE))); /* alive */
 	uint64_t departures; /* of consumers, counted after their bit is gone */
+	uint64_t deaths; /* counted after they are written down */
 	uint32_t shutdown;
 
 	/* Where a free block may be found: none before it, mostly. */

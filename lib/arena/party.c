@@ -33,38 +33,53 @@ int party_claim(const struct arena_map *m, unsigned place, bool any, int pid,
 
 /* The position is read before the bit is set: everything published after the bit was seen
  * has it, and what comes in between has not and is skipped. */
-void party_enter(const struct arena_map *m, unsigned me)
+int party_enter(const struct arena_map *m, unsigned me)
 {
 	struct arena_party *p = &m->parties[me];
 	uint64_t word = shared_load(&p->word);
 	uint64_t position = queue_tail(m);
+	uint64_t alive = party_word(party_nth(word), (uint64_t)party_pid(word),
+				    0, party_roles(word), PARTY_ALIVE);
 
 	shared_store(&p->joined_at, position);
 	shared_store(&p->head, position);
-	shared_store(&p->word,
-		     party_word(party_nth(word), (uint64_t)party_pid(word), 0,
-				party_roles(word), PARTY_ALIVE));
+	if (party_state(word) != PARTY_JOINING ||
+	    !shared_cas(&p->word, word, alive))
+		return -ESTALE;
 	if (party_roles(word) & ROAR_ARENA_CONSUMER) {
 		(void)shared_or(&m->header->consumers, 1ULL << me);
 		bell_ring(m, BELL_ROOM);
 	}
+	return 0;
 }
 
-void party_retire(const struct arena_map *m, unsigned me,
-		  bool (*keeps)(void *arg, uint32_t unit), void *arg)
+static void drop_untaken(const struct arena_map *m, unsigned me,
+			 bool (*keeps)(void *arg, uint32_t unit), void *arg)
 {
-	(void)shared_and(&m->header->consumers, ~(1ULL << me));
-	(void)shared_add(&m->header->departures, 1);
-	if (!(m->g.flags & ROAR_ARENA_BROADCAST))
-		return;
 	for (uint32_t i = 0; i < m->g.n_units; i++) {
 		uint64_t word = shared_load(&m->units[i].word);
 
 		if (unit_state(word) == UNIT_READY &&
 		    shared_load(&m->units[i].holders) >> me & 1 &&
 		    (!keeps || !keeps(arg, i)))
-			unit_drop(m, me, i, unit_generation(word));
+			unit_drop_bit(m, me, i, word, 1ULL << me);
 	}
+}
+
+void party_retire(const struct arena_map *m, unsigned me,
+		  bool (*keeps)(void *arg, uint32_t unit), void *arg)
+{
+	struct arena_party *p = &m->parties[me];
+	uint64_t word = shared_load(&p->word);
+
+	(void)shared_and(&m->header->consumers, ~(1ULL << me));
+	(void)shared_add(&m->header->departures, 1);
+	if (m->g.flags & ROAR_ARENA_BROADCAST)
+		drop_untaken(m, me, keeps, arg);
+	/* Its death, with units in hand, is no news to who waits. */
+	shared_store(&p->word,
+		     party_word(party_nth(word), (uint64_t)party_pid(word), 0,
+				0, PARTY_ALIVE));
 }
 
 void party_leave(const struct arena_map *m, unsigned me)
@@ -76,4 +91,12 @@ void party_leave(const struct arena_map *m, unsigned me)
 	(void)shared_and(&m->header->waiting_producers, ~(1ULL << me));
 	shared_store(&p->word,
 		     party_word(party_nth(word), 0, 0, 0, PARTY_FREE));
+}
+
+void party_bury(const struct arena_map *m, unsigned dead, uint64_t word)
+{
+	(void)shared_swap(&m->parties[dead].word,
+			  party_word(party_nth(word), 0, 0, 0, PARTY_FREE));
+	bell_ring(m, BELL_UNITS);
+	bell_ring(m, BELL_ROOM);
 }

@@ -2,11 +2,12 @@
 #include "arena/arena.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 
 /* Sleeps end after that, to look for the dead and for bells whose ringer was killed. */
-#define SLICE_NS 50000000LL
+#define SLICE_NS 40000000LL
 
 static void relax(void)
 {
@@ -94,10 +95,15 @@ static void sleep_a_slice(struct pause *p)
 
 /* ---- one pause ---- */
 
-static int end_of(const struct pause *p)
+static int end_of(struct pause *p)
 {
 	if (shared_load32(&p->a->map.header->shutdown))
 		return -EPIPE;
+	if (deaths_look(p->a, p->bell) < 0) {
+		(void)snprintf(p->failure, sizeof(p->failure), "%s",
+			       roar_arena_error());
+		return -ECONNRESET;
+	}
 	if (p->waits && clock_mono_ns() >= p->deadline_ns)
 		return -ETIMEDOUT;
 	return 0;
@@ -105,23 +111,24 @@ static int end_of(const struct pause *p)
 
 static int tell(const struct pause *p)
 {
-	const char *what = p->bell == BELL_UNITS ? "a unit" : "room";
+	bool units = p->bell == BELL_UNITS;
 
 	switch (p->end) {
 	case -EPIPE:
 		return failure(-EPIPE,
 			       "the arena has been shut down: make a new one");
+	case -ECONNRESET:
+		return failure(-ECONNRESET, "%s", p->failure);
 	case -ETIMEDOUT:
-		return failure(-ETIMEDOUT,
-			       "no %s in the arena within the time given: %s",
-			       p->bell == BELL_UNITS ? "unit came" :
-						       "room was free",
-			       p->bell == BELL_UNITS ?
-				       "is the producer slow?" :
+		return failure(-ETIMEDOUT, "%s within the time given: %s",
+			       units ? "no unit came through the arena" :
+				       "no room was free in the arena",
+			       units ? "is the producer slow?" :
 				       "are units received and released?");
 	default:
-		return failure(p->end, "there is not %s in the arena now",
-			       what);
+		return failure(p->end, "%s now: wait for it",
+			       units ? "there is no unit in the arena" :
+				       "there is no room in the arena");
 	}
 }
 

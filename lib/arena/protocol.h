@@ -39,8 +39,8 @@ uint64_t queue_tail(const struct arena_map *m);
  * is skipped. */
 int64_t queue_take(const struct arena_map *m, unsigned me);
 
-/* Is there something that queue_take() would look at? */
-bool queue_has(const struct arena_map *m, unsigned me);
+/* The position that the cell number `i` was published at. */
+uint64_t queue_position(const struct arena_map *m, uint32_t i, uint64_t cell);
 
 /* ---- units ---- */
 
@@ -66,6 +66,10 @@ void unit_adopt(const struct arena_map *m, unsigned me, uint32_t child,
  * happens when that is gone. */
 void unit_drop(const struct arena_map *m, unsigned me, uint32_t unit,
 	       uint64_t generation);
+
+/* Takes a bit out of the holders of a unit whose word is `word`; the last one frees. */
+void unit_drop_bit(const struct arena_map *m, unsigned me, uint32_t unit,
+		   uint64_t word, uint64_t bit);
 
 /* Frees a unit that is ours alone, with its children. */
 void unit_free(const struct arena_map *m, unsigned me, uint32_t unit);
@@ -104,16 +108,20 @@ void block_free(const struct arena_map *m, uint32_t unit);
 int party_claim(const struct arena_map *m, unsigned place, bool any, int pid,
 		unsigned roles);
 
-/* JOINING to ALIVE; a consumer gets what is published from now on. */
-void party_enter(const struct arena_map *m, unsigned me);
+/* JOINING to ALIVE; a consumer gets what is published from now on.  -ESTALE when the
+ * place was taken from us: we were held for dead. */
+int party_enter(const struct arena_map *m, unsigned me);
 
-/* No consumer any more: what it had not taken is dropped. `keeps(arg, unit)` says
- * which units of a broadcast are still in its hands; NULL: none. */
+/* Has no role any more: what it had not taken is dropped.  keeps(arg, unit) says which units
+ * of a broadcast are still in its hands; NULL: none. */
 void party_retire(const struct arena_map *m, unsigned me,
 		  bool (*keeps)(void *arg, uint32_t unit), void *arg);
 
 /* Gives the place up.  Everything it had must be gone. */
 void party_leave(const struct arena_map *m, unsigned me);
+
+/* The place of a dead one that was swept is free, and all are told. */
+void party_bury(const struct arena_map *m, unsigned dead, uint64_t word);
 
 /* ---- the dead ---- */
 
@@ -122,5 +130,10 @@ void party_leave(const struct arena_map *m, unsigned me);
  * is at it, or was. */
 int sweep_party(const struct arena_map *m, unsigned me, unsigned dead,
 		uint64_t word);
+
+/* The same, and the place is ours at once, as of party_claim(): for who has no place yet
+ * and finds all taken, or the one it needs. */
+int sweep_inherit(const struct arena_map *m, unsigned place, uint64_t word,
+		  int pid, unsigned roles);
 
 #endif

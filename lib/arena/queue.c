@@ -52,7 +52,7 @@ int64_t queue_push(const struct arena_map *m, uint32_t unit)
 		}
 		/* Neither this lap nor the one before: we have slept, or the
 		 * memory is damaged. */
-		if (cell_lap(cell) != (lap - 1 & 0xffff)) {
+		if (cell_lap(cell) != ((lap - 1) & 0xffff)) {
 			if (shared_load(tail) == t)
 				return -EBADMSG;
 			continue;
@@ -148,7 +148,7 @@ static int64_t take_broadcast(const struct arena_map *m, unsigned me)
 	for (;;) {
 		uint64_t h = shared_load(head);
 		uint64_t cell = shared_load(cell_at(m, h));
-		unsigned ahead = cell_lap(cell) - lap_of(m, h) & 0xffff;
+		unsigned ahead = (cell_lap(cell) - lap_of(m, h)) & 0xffff;
 		bool mine;
 
 		if (ahead == 0xffff && shared_load(head) == h)
@@ -176,11 +176,10 @@ int64_t queue_take(const struct arena_map *m, unsigned me)
 	return is_broadcast(m) ? take_broadcast(m, me) : take_shared(m, me);
 }
 
-bool queue_has(const struct arena_map *m, unsigned me)
+uint64_t queue_position(const struct arena_map *m, uint32_t i, uint64_t cell)
 {
-	uint64_t h = shared_load(is_broadcast(m) ? &m->parties[me].head :
-						   &m->header->head);
+	uint64_t near = (queue_tail(m) & ~(uint64_t)(m->g.n_cells - 1)) + i;
+	int laps = (int16_t)(cell_lap(cell) - lap_of(m, near));
 
-	return cell_lap(shared_load(cell_at(m, h))) !=
-	       (lap_of(m, h) - 1 & 0xffff);
+	return near + (uint64_t)((int64_t)laps * m->g.n_cells);
 }

@@ -104,8 +104,7 @@ void unit_settle(const struct arena_map *m, unsigned me, uint32_t unit,
 	uint64_t word = shared_load(&u->word);
 
 	drop_departed(m, unit, shared_load(&u->holders), position);
-	if ((shared_and(&u->holders, ~ARENA_GUARD) & ~ARENA_GUARD) == 0)
-		free_if_last(m, me, unit, word);
+	unit_drop_bit(m, me, unit, word, ARENA_GUARD);
 }
 
 static int publish_shared(const struct arena_map *m, unsigned me, uint32_t unit)
@@ -145,8 +144,8 @@ static int publish_to_all(const struct arena_map *m, unsigned me, uint32_t unit)
 	}
 	if (shared_load(&h->departures) != departures)
 		unit_settle(m, me, unit, (uint64_t)position);
-	else if ((shared_and(&u->holders, ~ARENA_GUARD) & ~ARENA_GUARD) == 0)
-		free_if_last(m, me, unit, ready);
+	else
+		unit_drop_bit(m, me, unit, ready, ARENA_GUARD);
 	return 0;
 }
 
@@ -176,8 +175,8 @@ void unit_adopt(const struct arena_map *m, unsigned me, uint32_t child,
 
 /* ---- dropping ---- */
 
-static void drop_bit(const struct arena_map *m, unsigned me, uint32_t unit,
-		     uint64_t word, uint64_t bit)
+void unit_drop_bit(const struct arena_map *m, unsigned me, uint32_t unit,
+		   uint64_t word, uint64_t bit)
 {
 	if ((shared_and(&m->units[unit].holders, ~bit) & ~bit) == 0)
 		free_if_last(m, me, unit, word);
@@ -198,7 +197,7 @@ void unit_drop(const struct arena_map *m, unsigned me, uint32_t unit,
 		break;
 	case UNIT_READY:
 	case UNIT_CHILD:
-		drop_bit(m, me, unit, word, 1ULL << me);
+		unit_drop_bit(m, me, unit, word, 1ULL << me);
 		break;
 	}
 }
@@ -221,7 +220,8 @@ static void free_children(const struct arena_map *m, unsigned me, uint32_t unit)
 		word = shared_load(&m->units[child].word);
 		if (unit_state(word) == UNIT_CHILD &&
 		    shared_load(&m->units[child].parent) == name)
-			drop_bit(m, me, (uint32_t)child, word, ARENA_GUARD);
+			unit_drop_bit(m, me, (uint32_t)child, word,
+				      ARENA_GUARD);
 	}
 }
 

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,8 +91,11 @@ static inline pid_t start(int (*body)(int fd, void *arg), int fd, void *arg)
 	pid_t pid = fork();
 
 	assert_true(pid >= 0);
-	if (pid == 0)
+	if (pid == 0) {
+		/* A test that fails leaves nobody behind. */
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		_exit(body(fd, arg));
+	}
 	return pid;
 }
 

@@ -1,0 +1,64 @@
+/* alive.c - see alive.h */
+#include "arena/alive.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/proc.h"
+
+enum { START_FIELD = 22 }; /* of proc(5)'s stat */
+
+uint64_t alive_started(int pid)
+{
+	char text[1024];
+	const char *at;
+
+	if (proc_read(pid, "stat", text, sizeof(text)) < 0)
+		return 0;
+	/* The name may have blanks and brackets in it; field 3 follows it. */
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < START_FIELD; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+uint64_t alive_pid_space(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
+}
+
+int alive_open(int pid, uint64_t started)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	uint64_t now;
+
+	if (fd < 0)
+		return errno == ESRCH ? ALIVE_GONE : ALIVE_UNKNOWN;
+	/* Only now: from here on the pid stays this process's. */
+	now = started ? alive_started(pid) : 0;
+	if (now && now != started) {
+		(void)close(fd);
+		return ALIVE_GONE;
+	}
+	return fd;
+}
+
+bool alive_status(int pid, int *ret_status)
+{
+	siginfo_t info = { 0 };
+
+	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+	    info.si_pid != pid)
+		return false;
+	*ret_status = info.si_code == CLD_EXITED ? info.si_status << 8 :
+		      info.si_code == CLD_DUMPED ? info.si_status | 0x80 :
+						   info.si_status;
+	return true;
+}
