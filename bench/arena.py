@@ -19,13 +19,16 @@ no-arena is Python's multiprocessing queue.  Kinds whose library is missing are 
 with a line that says so; packets without FFmpeg are as many plain buffers.
 
 --package is the folder that holds the built package `roar`, --tools the one with
-arena_stream; --plot takes names that end in .png or .svg."""
+arena_stream, beside which is the one with the tool clip; --plot takes names that end in
+.png or .svg."""
 
 import argparse
+import importlib.metadata
 import importlib.util
 import itertools
 import json
 import os
+import platform
 import subprocess
 import sys
 import time
@@ -138,16 +141,33 @@ def has(module):
         return False
 
 
-def clip_of(module, size_mb, work):
+def clip_of(args, size_mb):
     """(module, path) of a clip to be demuxed, None where there is none."""
+    module = "roar.media"
+    tool = os.path.join(args.tools or "", os.pardir, "tools", "clip")
     try:
         if has(module):
-            return module, arena_load.make_clip(size_mb << 20, work)
+            return module, arena_load.make_clip(size_mb << 20, args.work, tool)
         why = f"there is no {module}"
-    except (OSError, subprocess.CalledProcessError) as e:
+    except OSError as e:
         why = f"no clip could be made ({e})"
     print(f"packets of {size_mb} MiB are {arena_load.FRAMES} plain buffers: {why}")
     return None
+
+
+def machine():
+    """What the figures are of."""
+    facts = {"cpus": len(os.sched_getaffinity(0)),
+             "kernel": os.uname().release,
+             "python": platform.python_version(),
+             "load": round(os.getloadavg()[0], 2)}
+    for name in ("numpy", "torch"):
+        if importlib.util.find_spec(name):
+            facts[name] = importlib.metadata.version(name)
+    print("machine: " + ", ".join(f"{k} {v}" for k, v in facts.items()))
+    if facts["load"] > facts["cpus"] / 2:
+        print("machine: busy with other work; these figures will be poor")
+    return facts
 
 
 # ---- the published form -------------------------------------------------
@@ -161,8 +181,7 @@ def marker(args, word, kind, size_mb, transport):
 
 def configuration(args, size_mb, kind):
     """The rows of one size and kind."""
-    clip = clip_of("roar.media", size_mb, args.work) \
-        if kind == "packets" else None
+    clip = clip_of(args, size_mb) if kind == "packets" else None
     results = {}
     for i, transport in enumerate(args.transports):
         if i and args.gap_sec:
@@ -203,7 +222,7 @@ def with_goals(args):
     goals = arena_goals.Goals(ask, args, peer,
                               stream if os.path.exists(stream) else None)
     if "packets" in args.kinds:
-        clip = clip_of("roar.media", 32, args.work)
+        clip = clip_of(args, 32)
         if clip:
             goals.clips = {("roar", "packets"): clip,
                            ("spdl", "packets"): ("spdl.io", clip[1])}
@@ -215,19 +234,22 @@ def with_goals(args):
     return goals.table, figures, missed
 
 
-def write_json(path, rows, figures):
+def write_json(path, facts, rows, figures):
     with open(path, "w", encoding="utf-8") as f:
-        json.dump({"table": [vars(row) for row in rows], "rows": figures}, f,
-                  indent=2)
+        json.dump({"machine": facts, "table": [vars(row) for row in rows],
+                   "rows": figures}, f, indent=2)
         f.write("\n")
 
 
 def main():
     args = parse()
     use_package(args.package)
-    if not has("roar.pipeline"):
-        sys.exit("arena: the package roar cannot be imported: build it, and "
-                 "name its folder with --package")
+    try:
+        importlib.import_module("roar.pipeline")
+    except ImportError as e:
+        sys.exit(f"arena: the package roar cannot be imported ({e}): build it, "
+                 "and name its folder with --package")
+    facts = machine()
     args.kinds = available(args.kinds)
     figures, missed = [], []
     if args.goals is None:
@@ -240,7 +262,7 @@ def main():
         import arena_plot
         arena_plot.plot(rows, args.plot)
     if args.json:
-        write_json(args.json, rows, figures)
+        write_json(args.json, facts, rows, figures)
     return 1 if missed and args.check else 0
 
 

@@ -63,21 +63,19 @@ def payload_bytes(kind, size, clip):
     return len(payload.__getstate__())
 
 
-def make_clip(size, folder):
-    """H.264 of about `size` bytes: 2 s of 4K at a constant rate, padded to hold it.
-    Returns its path; OSError when there is no encoder."""
+def make_clip(size, folder, tool):
+    """H.264 of about `size` bytes: 2 s of 4K at a constant rate.  Returns its path, in
+    `folder`, where it stays; OSError when it cannot be made."""
     path = os.path.join(folder, f"clip-{size >> 20}M.mp4")
     if os.path.exists(path):
         return path
-    rate = size * 8 // 2 // 1000
-    made = path + ".part.mp4"
-    subprocess.run(
-        ["ffmpeg", "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i",
-         "color=black:size=3840x2160:rate=30", "-t", "2", "-pix_fmt", "yuv420p",
-         "-c:v", "libx264", "-preset", "ultrafast", "-b:v", f"{rate}k",
-         "-x264-params",
-         f"nal-hrd=cbr:vbv-maxrate={rate}:vbv-bufsize={rate}", made],
-        check=True)
+    made = path.replace(".mp4", ".part.mp4")
+    done = subprocess.run(
+        [tool, made, "--codec", "libx264", "--width", "3840", "--height",
+         "2160", "--fps", "30", "--seconds", "2", "--bytes", str(size)],
+        check=False, text=True, stderr=subprocess.PIPE)
+    if done.returncode:
+        raise OSError(f"{tool}: {done.stderr.strip()}")
     os.rename(made, path)
     return path
 
