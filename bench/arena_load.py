@@ -4,6 +4,7 @@ A source is built in the benchmark and iterated in the worker, where the payload
 made; all that is pickled is a few words.  Items are dicts, {"data": payload}."""
 
 import dataclasses
+import functools
 import importlib
 import os
 import subprocess
@@ -103,6 +104,15 @@ class Items:
             yield {"data": payload}
 
 
+@functools.cache
+def noise(size, n_buffers):
+    """Buffers that no page of zeros is behind; made once in a process."""
+    import numpy
+    rng = numpy.random.default_rng(1)
+    return [rng.integers(1, 1 << 60, size // 8, numpy.uint64)
+            for _ in range(n_buffers)]
+
+
 @dataclasses.dataclass(frozen=True)
 class Rewritten:
     """NumPy arrays out of a few buffers that hold noise and get new content in
@@ -115,10 +125,7 @@ class Rewritten:
     whole: bool = False  # every byte is new, not one word a page
 
     def __iter__(self):
-        import numpy
-        rng = numpy.random.default_rng(1)
-        buffers = [rng.integers(1, 1 << 60, self.size // 8, numpy.uint64)
-                   for _ in range(self.n_buffers)]
+        buffers = noise(self.size, self.n_buffers)
         for i in range(self.n):
             buffer = buffers[i % self.n_buffers]
             if self.whole:

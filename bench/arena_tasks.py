@@ -5,6 +5,7 @@ The source holds noise and is written to before each item goes, so that no page 
 stays in a cache; a consumer that reads adds up every word of every item."""
 
 import importlib
+import mmap
 import os
 import statistics
 import time
@@ -84,49 +85,60 @@ def small_items(library, transport, n, runs):
 
 # ---- reading ------------------------------------------------------------
 
-class Reader:
-    """Adds up every word, proves that it is the right item, and keeps the time."""
+def read_mb_per_s(data):
+    """Adds up every word."""
+    start = time.perf_counter()
+    data.sum()
+    return data.nbytes / (time.perf_counter() - start) / 1e6
 
-    def __init__(self):
-        self.seconds = 0.0
-        self.size = 0
+
+def private_buffers(size, n, small_pages):
+    """Noise in memory of one's own.  NumPy asks for huge pages; shared memory has
+    small ones on most machines, and reading those takes longer."""
+    import numpy
+    buffers = arena_load.noise(size, n)
+    if not small_pages:
+        return buffers
+    found = []
+    for buffer in buffers:
+        memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        found.append(numpy.frombuffer(memory, numpy.uint64))
+        found[-1][:] = buffer
+    return found
+
+
+class Reader:
+    """Reads each item and proves that it is the right one.  With buffers of its own
+    it reads one of them after each item: what private memory gives at that moment,
+    while the producer writes."""
+
+    def __init__(self, private=()):
+        self.private = private
+        self.n = 0
+        self.views, self.others = [], []
 
     def __call__(self, item):
-        data = item["data"]
-        start = time.perf_counter()
-        data.sum()
-        self.seconds += time.perf_counter() - start
-        self.size += data.nbytes
-        if data[0] != item["number"] or data[-512] != item["number"]:
+        data, number = item["data"], item["number"]
+        self.views.append(read_mb_per_s(data))
+        if data[0] != number or data[-512] != number:
             raise RuntimeError("an item has the content of another one")
-
-    def mb_per_s(self):
-        return self.size / self.seconds / 1e6
-
-
-def private_read_mb_per_s(size, n_buffers=16):
-    """The same sum over private memory, more of it than caches hold."""
-    import numpy
-    buffers = [numpy.full(size // 8, i + 1, numpy.uint64)
-               for i in range(n_buffers)]
-    found = []
-    for _ in range(2):
-        for buffer in buffers:
-            start = time.perf_counter()
-            buffer.sum()
-            found.append(size / (time.perf_counter() - start) / 1e6)
-    return statistics.median(found)
+        if self.private:
+            self.n += 1
+            buffer = self.private[self.n % len(self.private)]
+            self.others.append(read_mb_per_s(buffer))
 
 
 def reading(library, transport, size, n, runs):
-    """The consumer reads all; and what the same reading takes in its own memory."""
+    """The consumer reads all; the private buffers are more than caches hold."""
     items = begin(library, arena_load.Rewritten(size, n), transport, size, n)
-    rate(items, n, Reader())
-    reader = Reader()
-    whole = [rate(items, n, reader) for _ in range(runs)]
-    del items
-    return {"mb_per_s": whole, "in_view_mb_per_s": reader.mb_per_s(),
-            "private_mb_per_s": private_read_mb_per_s(size)}
+    answer = {"mb_per_s": passes(items, n, runs, Reader())}
+    for name, small_pages in (("same_pages", True), ("huge_pages", False)):
+        reader = Reader(private_buffers(size, 10, small_pages))
+        passes(items, n, runs, reader)
+        private = statistics.median(reader.others)
+        answer[name] = statistics.median(reader.views) / private
+        answer[name + "_mb_per_s"] = private
+    return answer
 
 
 # ---- producing ----------------------------------------------------------
