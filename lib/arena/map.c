@@ -1,7 +1,8 @@
 /* map.c - see map.h
  *
  * The memory is reserved by fallocate(): where the machine has not that much, that is an
- * error here and no SIGBUS later.  It is sealed against any change of its size, so a
+ * error here and no SIGBUS later.  It is asked before, since fallocate() itself would
+ * rather have the kernel kill somebody than fail (headroom.h).  It is sealed against any change of its size, so a
  * peer cannot cut it off under us either. */
 #include "arena/map.h"
 
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "arena/failure.h"
+#include "arena/headroom.h"
 #include "base/cleanup.h"
 
 enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };
@@ -29,6 +31,8 @@ static int reserve(int fd, uint64_t bytes)
 {
 	int r;
 
+	if (bytes > headroom_bytes())
+		return no_memory(-ENOSPC, bytes);
 	if (ftruncate(fd, (off_t)bytes) < 0)
 		return no_memory(-errno, bytes);
 	do
