@@ -1,0 +1,22 @@
+/* demux.h - the packets of one stream of a file, read with libavformat.
+ *
+ * What the file says stays in the file: a playlist or a reference to another file or to
+ * the network is not followed.  A file cannot make more packets, or more bytes
+ * of them, than its size allows. */
+#ifndef ROAR_MEDIA_DEMUX_H
+#define ROAR_MEDIA_DEMUX_H
+
+#include "media/packets.h"
+#include "media/source.h"
+
+struct roar_error;
+
+/* All packets of the best stream of that kind, in decoding order.  `name` is what
+ * sentences call the source.  -EBADMSG for what is no media file, or damaged or cut
+ * off; -ENODATA when it has no such stream, or one without packets; -EFBIG for
+ * more packets than its size allows; what reading the file says; -ENOMEM. */
+int media_demux(struct media_source *source, const char *name,
+		enum media_kind kind, struct media_packets **ret,
+		struct roar_error *err);
+
+#endif

@@ -1,0 +1,295 @@
+/* frames.c - see frames.h */
+#include "media/frames.h"
+
+#include <errno.h>
+#include <libavutil/imgutils.h>
+#include <libavutil/pixdesc.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static const struct {
+	enum AVPixelFormat format;
+	int n_components;
+} packed_formats[] = {
+	{ AV_PIX_FMT_RGB24, 3 },
+	{ AV_PIX_FMT_BGR24, 3 },
+	{ AV_PIX_FMT_RGBA, 4 },
+	{ AV_PIX_FMT_GRAY8, 1 },
+};
+
+int media_pixel_components(enum AVPixelFormat format)
+{
+	for (size_t i = 0; i < sizeof(packed_formats) / sizeof(*packed_formats);
+	     i++)
+		if (packed_formats[i].format == format)
+			return packed_formats[i].n_components;
+	return 0;
+}
+
+void media_frames_release(struct media_frames *frames)
+{
+	free(frames->data);
+	*frames = (struct media_frames){ 0 };
+}
+
+void frames_release(struct frames *f)
+{
+	sws_freeContext(f->scaler);
+	media_frames_release(&f->out);
+}
+
+/* Room for `n` more units; the memory doubles, so that it is moved seldom, and where it is
+ * large the kernel moves it without a copy. */
+static int grow(struct frames *f, size_t n, struct roar_error *err)
+{
+	struct media_frames *out = &f->out;
+	uint64_t max = f->options->max_bytes;
+	uint64_t need;
+
+	if (__builtin_mul_overflow((uint64_t)n, out->unit_bytes, &need) ||
+	    __builtin_add_overflow(need, out->len, &need) || need > max)
+		return error_set(err, -EFBIG,
+				 "the decoded frames take more than %llu bytes, "
+				 "decode fewer packets or raise max_bytes",
+				 (unsigned long long)max);
+	if (need <= out->cap)
+		return 0;
+
+	uint64_t cap = 2 * (uint64_t)out->cap;
+	if (cap > max)
+		cap = max;
+	if (cap < need)
+		cap = need;
+	uint8_t *data = realloc(out->data, (size_t)cap);
+	if (!data)
+		return error_set(err, -ENOMEM,
+				 "no memory for %llu bytes of decoded frames",
+				 (unsigned long long)cap);
+	out->data = data;
+	out->cap = (size_t)cap;
+	return 0;
+}
+
+/* ---- video ---- */
+
+static int begin_video(struct frames *f, const AVFrame *frame,
+		       struct roar_error *err)
+{
+	enum AVPixelFormat to = f->options->pixels;
+	int bytes;
+
+	if (to == AV_PIX_FMT_NONE)
+		to = (enum AVPixelFormat)frame->format;
+	bytes = av_image_get_buffer_size(to, frame->width, frame->height, 1);
+	if (bytes <= 0)
+		return error_set(err, -ENOTSUP,
+				 "frames of %dx%d in the format %s cannot be "
+				 "laid out, ask for rgb24",
+				 frame->width, frame->height,
+				 av_get_pix_fmt_name(to));
+	f->source_format = frame->format;
+	f->out.format = to;
+	f->out.width = frame->width;
+	f->out.height = frame->height;
+	f->out.unit_bytes = (size_t)bytes;
+	return 0;
+}
+
+static int check_video(const struct frames *f, const AVFrame *frame,
+		       struct roar_error *err)
+{
+	if (frame->width == f->out.width && frame->height == f->out.height &&
+	    frame->format == f->source_format)
+		return 0;
+	return error_set(
+		err, -EBADMSG,
+		"frame %zu is %dx%d %s and those before are %dx%d %s, "
+		"decode such a stream in parts",
+		f->out.n, frame->width, frame->height,
+		av_get_pix_fmt_name((enum AVPixelFormat)frame->format),
+		f->out.width, f->out.height,
+		av_get_pix_fmt_name((enum AVPixelFormat)f->source_format));
+}
+
+/* The stream's own word on its colours; by itself swscale takes every one for
+ * BT.601. */
+static void set_colours(struct SwsContext *scaler, const AVFrame *frame)
+{
+	int space = frame->colorspace;
+	int full = frame->color_range == AVCOL_RANGE_JPEG;
+	const int *rgb = sws_getCoefficients(SWS_CS_DEFAULT);
+
+	if (space == AVCOL_SPC_UNSPECIFIED)
+		return;
+	(void)sws_setColorspaceDetails(scaler, sws_getCoefficients(space), full,
+				       rgb, 1, 0, 1 << 16, 1 << 16);
+}
+
+static int get_scaler(struct frames *f, const AVFrame *frame,
+		      struct roar_error *err)
+{
+	if (f->scaler)
+		return 0;
+	f->scaler = sws_getContext(
+		frame->width, frame->height, (enum AVPixelFormat)frame->format,
+		frame->width, frame->height, (enum AVPixelFormat)f->out.format,
+		SWS_BILINEAR | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT, NULL,
+		NULL, NULL);
+	if (!f->scaler)
+		return error_set(
+			err, -ENOTSUP,
+			"frames in the format %s cannot be turned into "
+			"%s, ask for the native format",
+			av_get_pix_fmt_name((enum AVPixelFormat)frame->format),
+			av_get_pix_fmt_name((enum AVPixelFormat)f->out.format));
+	set_colours(f->scaler, frame);
+	return 0;
+}
+
+static int convert(struct frames *f, const AVFrame *frame, uint8_t *to,
+		   struct roar_error *err)
+{
+	uint8_t *planes[4] = { 0 };
+	int strides[4] = { 0 };
+	int r = get_scaler(f, frame, err);
+
+	if (r < 0)
+		return r;
+	r = av_image_fill_arrays(planes, strides, to,
+				 (enum AVPixelFormat)f->out.format,
+				 frame->width, frame->height, 1);
+	if (r >= 0)
+		r = sws_scale(f->scaler, (const uint8_t *const *)frame->data,
+			      frame->linesize, 0, frame->height, planes,
+			      strides);
+	if (r != frame->height)
+		return error_set(
+			err, -EBADMSG, "frame %zu cannot be turned into %s",
+			f->out.n,
+			av_get_pix_fmt_name((enum AVPixelFormat)f->out.format));
+	return 0;
+}
+
+static int copy(const struct frames *f, const AVFrame *frame, uint8_t *to,
+		struct roar_error *err)
+{
+	int r = av_image_copy_to_buffer(to, (int)f->out.unit_bytes,
+					(const uint8_t *const *)frame->data,
+					frame->linesize,
+					(enum AVPixelFormat)frame->format,
+					frame->width, frame->height, 1);
+
+	if (r < 0)
+		return error_set(err, -EBADMSG, "frame %zu cannot be laid out",
+				 f->out.n);
+	return 0;
+}
+
+static int add_video(struct frames *f, const AVFrame *frame,
+		     struct roar_error *err)
+{
+	int r = f->source_format < 0 ? begin_video(f, frame, err) :
+				       check_video(f, frame, err);
+	if (r == 0)
+		r = grow(f, 1, err);
+	if (r < 0)
+		return r;
+
+	uint8_t *to = f->out.data + f->out.len;
+	r = f->out.format == frame->format ? copy(f, frame, to, err) :
+					     convert(f, frame, to, err);
+	if (r < 0)
+		return r;
+	f->out.len += f->out.unit_bytes;
+	f->out.n++;
+	return 0;
+}
+
+/* ---- audio ---- */
+
+static void begin_audio(struct frames *f, const AVFrame *frame)
+{
+	enum AVSampleFormat format = (enum AVSampleFormat)frame->format;
+
+	f->source_format = frame->format;
+	f->out.format = av_get_packed_sample_fmt(format);
+	f->out.n_channels = frame->ch_layout.nb_channels;
+	f->out.sample_rate = frame->sample_rate;
+	f->out.unit_bytes = (size_t)av_get_bytes_per_sample(format) *
+			    (size_t)f->out.n_channels;
+}
+
+static bool same_audio(const struct frames *f, const AVFrame *frame)
+{
+	return frame->format == f->source_format &&
+	       frame->ch_layout.nb_channels == f->out.n_channels &&
+	       frame->sample_rate == f->out.sample_rate;
+}
+
+/* One plane per channel becomes all channels of a moment side by side. */
+static void interleave(const AVFrame *frame, size_t sample_bytes,
+		       size_t unit_bytes, uint8_t *to)
+{
+	for (int c = 0; c < frame->ch_layout.nb_channels; c++) {
+		const uint8_t *from = frame->extended_data[c];
+		uint8_t *at = to + (size_t)c * sample_bytes;
+
+		for (int i = 0; i < frame->nb_samples; i++) {
+			memcpy(at, from, sample_bytes);
+			from += sample_bytes;
+			at += unit_bytes;
+		}
+	}
+}
+
+static int add_audio(struct frames *f, const AVFrame *frame,
+		     struct roar_error *err)
+{
+	enum AVSampleFormat format = (enum AVSampleFormat)frame->format;
+	size_t n = (size_t)frame->nb_samples;
+	uint8_t *to;
+	int r;
+
+	if (f->source_format < 0)
+		begin_audio(f, frame);
+	if (!same_audio(f, frame) || !f->out.unit_bytes)
+		return error_set(
+			err, -EBADMSG,
+			"the audio changes its rate, channels or format "
+			"after %zu samples, decode it in parts",
+			f->out.n);
+	r = grow(f, n, err);
+	if (r < 0)
+		return r;
+	to = f->out.data + f->out.len;
+	if (av_sample_fmt_is_planar(format))
+		interleave(frame, (size_t)av_get_bytes_per_sample(format),
+			   f->out.unit_bytes, to);
+	else
+		memcpy(to, frame->data[0], n * f->out.unit_bytes);
+	f->out.len += n * f->out.unit_bytes;
+	f->out.n += n;
+	return 0;
+}
+
+int frames_add(struct frames *f, const AVFrame *frame, struct roar_error *err)
+{
+	if (frame->nb_samples > 0)
+		return add_audio(f, frame, err);
+	return add_video(f, frame, err);
+}
+
+int frames_take(struct frames *f, struct media_frames *ret,
+		struct roar_error *err)
+{
+	if (!f->out.n)
+		return error_set(err, -ENODATA,
+				 "the packets hold not one whole frame, give "
+				 "those from a key frame on");
+	*ret = f->out;
+	f->out = (struct media_frames){ 0 };
+	return 0;
+}

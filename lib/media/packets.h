@@ -1,0 +1,73 @@
+/* packets.h - the compressed packets of one stream, as a demuxer found them.
+ *
+ * A set is filled once and then only read, so any number of threads may use it.
+ * Whatever made it (demux.h, restore.h), two things hold for every packet in it:
+ *
+ *  - Its data is counted (AVPacket.buf), never borrowed, and that buffer has
+ *    AV_INPUT_BUFFER_PADDING_SIZE zero bytes behind the data.  Decoders read
+ *    over the end of what they are given and must find zeros there.
+ *  - AV_PKT_FLAG_TRUSTED is not set: it makes decoders take bytes for pointers.
+ *
+ * A packet without data (it changes parameters by side data) has no buffer. */
+#ifndef ROAR_MEDIA_PACKETS_H
+#define ROAR_MEDIA_PACKETS_H
+
+#include <libavcodec/avcodec.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+enum media_kind {
+	MEDIA_VIDEO,
+	MEDIA_AUDIO,
+};
+
+enum {
+	MEDIA_PADDING = AV_INPUT_BUFFER_PADDING_SIZE,
+	/* Days of video.  A small hostile file can declare any number. */
+	MEDIA_MAX_PACKETS = 1 << 22,
+	/* What a packet's flags may say when they come from outside. */
+	MEDIA_FLAGS = AV_PKT_FLAG_KEY | AV_PKT_FLAG_CORRUPT |
+		      AV_PKT_FLAG_DISCARD | AV_PKT_FLAG_DISPOSABLE,
+};
+
+struct media_packets {
+	enum media_kind kind;
+	AVCodecParameters *params; /* of the stream: codec, size, rate... */
+	AVRational time_base; /* of the packets' times, in seconds */
+	AVRational frame_rate; /* of video, on average; 0/0: unknown */
+	AVPacket **packets; /* in decoding order */
+	size_t n_packets;
+	size_t n_allocated;
+};
+
+/* An empty set, owned by the caller.  -ENOMEM. */
+int media_packets_new(enum media_kind kind, struct media_packets **ret);
+void media_packets_free(struct media_packets *p);
+DEFINE_CLEANUP(struct media_packets *, media_packets_free)
+
+/* Appends the packet, which must keep the promises above, and takes it over,
+ * also when it fails with -ENOMEM. */
+int media_packets_add(struct media_packets *p, AVPacket *packet);
+
+/* Bytes of data in all packets, without padding. */
+uint64_t media_packets_bytes(const struct media_packets *p);
+
+static inline enum AVMediaType media_type(enum media_kind kind)
+{
+	return kind == MEDIA_VIDEO ? AVMEDIA_TYPE_VIDEO : AVMEDIA_TYPE_AUDIO;
+}
+
+static inline const char *media_kind_name(enum media_kind kind)
+{
+	return kind == MEDIA_VIDEO ? "video" : "audio";
+}
+
+/* FFmpeg's pair of alloc and free, for CLEANUP(). */
+static inline void media_packet_freep(AVPacket **packet)
+{
+	av_packet_free(packet);
+}
+
+#endif
