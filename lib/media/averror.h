@@ -1,15 +1,11 @@
-/* averror.h - FFmpeg's error numbers as ours, and in words. */
+/* averror.h - FFmpeg's error numbers in words.
+ *
+ * All of them become -EBADMSG where FFmpeg looked at somebody's bytes, AVERROR(ENOMEM)
+ * too: it is what sizes give that no machine has. */
 #ifndef ROAR_MEDIA_AVERROR_H
 #define ROAR_MEDIA_AVERROR_H
 
-#include <errno.h>
 #include <libavutil/error.h>
-
-/* Small ones are an errno already; the rest is about what the bytes say. */
-static inline int averror_errno(int r)
-{
-	return r == AVERROR(ENOMEM) ? -ENOMEM : -EBADMSG;
-}
 
 struct averror_text {
 	char text[AV_ERROR_MAX_STRING_SIZE];

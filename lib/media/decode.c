@@ -50,7 +50,7 @@ static int open_decoder(const struct media_packets *p,
 		c->max_pixels = (int64_t)o->max_bytes;
 	r = avcodec_open2(c, codec, NULL);
 	if (r < 0)
-		return error_set(err, averror_errno(r),
+		return error_set(err, -EBADMSG,
 				 "the decoder for %s refuses the stream's "
 				 "parameters (%s), is the file damaged?",
 				 name, averror_text(r).text);
@@ -71,7 +71,7 @@ static int drain(AVCodecContext *c, AVFrame *frame, struct frames *frames,
 		if (r == AVERROR_EOF)
 			return 1;
 		if (r < 0)
-			return error_set(err, averror_errno(r),
+			return error_set(err, -EBADMSG,
 					 "the packets before %zu cannot be "
 					 "decoded (%s), is the file damaged?",
 					 at, averror_text(r).text);
@@ -90,7 +90,7 @@ static int feed(AVCodecContext *c, const AVPacket *packet, size_t at,
 	/* The decoder has seen the end inside the stream. */
 	if (r == AVERROR_EOF || r >= 0)
 		return 0;
-	return error_set(err, averror_errno(r),
+	return error_set(err, -EBADMSG,
 			 "packet %zu cannot be decoded (%s), is the file "
 			 "damaged?",
 			 at, averror_text(r).text);

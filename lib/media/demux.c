@@ -1,6 +1,7 @@
 /* demux.c - see demux.h */
 #include "media/demux.h"
 
+#include <errno.h>
 #include <libavformat/avformat.h>
 #include <stdbool.h>
 #include <string.h>
@@ -39,9 +40,9 @@ static int failed(const struct demux *d, const char *what, int r)
 				 "%s refers to other files, which are not "
 				 "opened, give those themselves",
 				 d->name);
-	return error_set(d->err, averror_errno(r),
-			 "%s %s (%s), is it whole and a media file?", d->name,
-			 what, averror_text(r).text);
+	return error_set(d->err, -EBADMSG,
+			 "%s %s (%s), give a whole media file", d->name, what,
+			 averror_text(r).text);
 }
 
 /* Playlists and the like: nothing else is opened. */
