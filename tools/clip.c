@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "media/averror.h"
 
 enum { SAMPLE_RATE = 48000, N_CHANNELS = 2, PCM_FRAME = 1024 };
 
@@ -47,6 +46,12 @@ static void making_release(struct making *m)
 	avcodec_free_context(&m->encoder);
 	av_frame_free(&m->frame);
 	av_packet_free(&m->packet);
+}
+
+/* An error of FFmpeg's: one of the system, or something about the encoding. */
+static int errno_of(int r)
+{
+	return r > -4096 ? r : -EINVAL;
 }
 
 static uint32_t noise(struct making *m)
@@ -195,13 +200,25 @@ static int open_encoder(struct making *m)
 		m->encoder->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
 	r = avcodec_open2(m->encoder, codec, NULL);
 	if (r < 0)
-		return averror_errno(r);
+		return errno_of(r);
 	if (!is_video(m))
 		m->frame->nb_samples = m->encoder->frame_size ?
 					       m->encoder->frame_size :
 					       PCM_FRAME;
 	r = av_frame_get_buffer(m->frame, 0);
-	return r < 0 ? averror_errno(r) : 0;
+	return r < 0 ? errno_of(r) : 0;
+}
+
+/* Tables at the front: a file that is cut off can be told by them. */
+static int write_header(struct making *m)
+{
+	AVDictionary *options = NULL;
+	int r = av_dict_set(&options, "movflags", "+faststart", 0);
+
+	if (r >= 0)
+		r = avformat_write_header(m->format, &options);
+	av_dict_free(&options);
+	return r;
 }
 
 static int open_file(struct making *m)
@@ -217,8 +234,8 @@ static int open_file(struct making *m)
 	if (r >= 0)
 		r = avio_open(&m->format->pb, m->clip->path, AVIO_FLAG_WRITE);
 	if (r >= 0)
-		r = avformat_write_header(m->format, NULL);
-	return r < 0 ? averror_errno(r) : 0;
+		r = write_header(m);
+	return r < 0 ? errno_of(r) : 0;
 }
 
 /* One frame into the encoder (NULL: the end), its packets into the file. */
@@ -237,7 +254,7 @@ static int encode(struct making *m, const AVFrame *frame)
 	}
 	if (r == AVERROR(EAGAIN) || r == AVERROR_EOF)
 		return 0;
-	return averror_errno(r);
+	return errno_of(r);
 }
 
 static int encode_all(struct making *m)
@@ -265,7 +282,7 @@ int clip_make(const struct clip *clip)
 	int r = avformat_alloc_output_context2(&m.format, NULL, NULL,
 					       clip->path);
 	if (r < 0)
-		return averror_errno(r);
+		return errno_of(r);
 	r = open_encoder(&m);
 	if (r == 0)
 		r = open_file(&m);
@@ -274,5 +291,5 @@ int clip_make(const struct clip *clip)
 	if (r < 0)
 		return r;
 	r = av_write_trailer(m.format);
-	return r < 0 ? averror_errno(r) : 0;
+	return r < 0 ? errno_of(r) : 0;
 }
