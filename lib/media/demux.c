@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "media/averror.h"
 #include "media/params.h"
+#include "media/probe.h"
 
 struct demux {
 	struct media_source *source;
@@ -19,6 +20,7 @@ struct demux {
 	struct media_packets *packets;
 	uint64_t max_bytes; /* of all packets */
 	uint64_t bytes; /* so far */
+	bool only_header; /* nothing was decoded to know the stream */
 	bool refers; /* it wanted to open something else */
 };
 
@@ -60,7 +62,7 @@ static int refuse_open(AVFormatContext *format, AVIOContext **io,
 	return AVERROR(EPERM);
 }
 
-static int open_format(struct demux *d)
+static int open_format(struct demux *d, enum media_kind kind)
 {
 	AVDictionary *options = NULL;
 	int r;
@@ -79,6 +81,9 @@ static int open_format(struct demux *d)
 	av_dict_free(&options);
 	if (r < 0)
 		return failed(d, "is no media file that FFmpeg knows", r);
+	d->only_header = probe_header_suffices(d->format, kind);
+	if (d->only_header)
+		return 0;
 	r = avformat_find_stream_info(d->format, NULL);
 	return r < 0 ? failed(d, "does not say what is in it", r) : 0;
 }
@@ -255,7 +260,7 @@ int media_demux(struct media_source *source, const char *name,
 			   .err = err,
 			   .max_bytes = 8 * (uint64_t)source->size_bytes +
 					(1 << 20) };
-	int r = open_format(&d);
+	int r = open_format(&d, kind);
 
 	if (r == 0)
 		r = choose_stream(&d, kind);
@@ -265,7 +270,10 @@ int media_demux(struct media_source *source, const char *name,
 		r = read_packets(&d);
 	if (r == 0)
 		r = check_whole(&d);
-	if (r == 0)
-		*ret = TAKE_PTR(d.packets);
-	return r;
+	if (r < 0)
+		return r;
+	if (d.only_header)
+		probe_packets(d.packets);
+	*ret = TAKE_PTR(d.packets);
+	return 0;
 }

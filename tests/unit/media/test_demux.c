@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "clips.h"
+#include "media/probe.h"
 
 static int demux(const void *data, size_t len, enum media_kind kind,
 		 struct media_packets **ret, struct roar_error *err)
@@ -50,6 +51,32 @@ static void memory_and_file_give_the_same(void **state)
 	assert_int_equal(p->frame_rate.num, 30);
 	assert_true(media_packets_bytes(p) == media_packets_bytes(q));
 	assert_true(p->packets[0]->flags & AV_PKT_FLAG_KEY);
+	media_packets_free(p);
+	media_packets_free(q);
+	free(bytes);
+}
+
+/* No look at the pictures is needed for that, and what it would tell is known. */
+static void tables_say_what_decoding_would(void **state)
+{
+	struct media_packets *p = clips_video("b.mp4", "libx264", 2);
+	struct media_packets *q = clips_video("b.mkv", "libx264", 2);
+	CLEANUP(media_source_closep) struct media_source *source = NULL;
+	size_t len;
+	char *bytes = clips_read("b.mp4", &len);
+	AVFormatContext *format = avformat_alloc_context();
+
+	(void)state;
+	assert_int_equal(media_source_memory(bytes, len, &source), 0);
+	format->pb = source->io;
+	assert_int_equal(avformat_open_input(&format, "b", NULL, NULL), 0);
+	assert_true(probe_header_suffices(format, MEDIA_VIDEO));
+	assert_false(probe_header_suffices(format, MEDIA_AUDIO));
+	avformat_close_input(&format);
+	assert_int_equal(p->params->format, AV_PIX_FMT_YUV420P);
+	assert_int_equal(p->params->format, q->params->format);
+	/* The encoder promises a bound, the times say what it came to. */
+	assert_in_range(p->params->video_delay, 1, q->params->video_delay);
 	media_packets_free(p);
 	media_packets_free(q);
 	free(bytes);
@@ -200,6 +227,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory_and_file_give_the_same),
+		cmocka_unit_test(tables_say_what_decoding_would),
 		cmocka_unit_test(zeros_are_behind_every_packet),
 		cmocka_unit_test(what_is_no_media_file_is_refused),
 		cmocka_unit_test(a_playlist_opens_nothing),
