@@ -9,6 +9,7 @@
 
 #include "arena/alive.h"
 #include "arena/map.h"
+#include "arena/piece.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/cpus.h"
@@ -50,7 +51,10 @@ static void arena_free(struct roar_arena *a)
 	closep(&a->fd);
 	free(a->hands);
 	deaths_release(&a->deaths);
+	piece_release(a);
 	(void)pthread_mutex_destroy(&a->lock);
+	(void)pthread_mutex_destroy(&a->send_lock);
+	(void)pthread_mutex_destroy(&a->piece_lock);
 	free(a);
 }
 
@@ -64,6 +68,8 @@ static int arena_new(struct roar_arena **ret)
 		return failure(-ENOMEM, "no memory for an arena's handle");
 	(void)pthread_once(&watch_once, watch_forks);
 	(void)pthread_mutex_init(&a->lock, NULL);
+	(void)pthread_mutex_init(&a->send_lock, NULL);
+	(void)pthread_mutex_init(&a->piece_lock, NULL);
 	a->fd = -1;
 	a->me = -1;
 	a->refs = 1;
@@ -257,12 +263,24 @@ static bool in_hand(void *arg, uint32_t unit)
 	return atomic_load(&a->hands[unit].refs) != 0;
 }
 
+/* What is kept for later nobody can ask for any more. */
+static void leave(struct roar_arena *a)
+{
+	struct hand *h;
+
+	while ((h = a->kept)) {
+		a->kept = h->next;
+		roar_arena_release(&h->unit);
+	}
+	party_retire(&a->map, arena_me(a), in_hand, a);
+}
+
 API void roar_arena_close(struct roar_arena *a)
 {
 	if (!a)
 		return;
 	if (!arena_is_forked(a) && atomic_load(&a->me) >= 0)
-		party_retire(&a->map, arena_me(a), in_hand, a);
+		leave(a);
 	arena_unref(a);
 }
 

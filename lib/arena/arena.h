@@ -24,6 +24,10 @@ struct hand {
 	_Atomic uint32_t refs; /* 0: not in hand */
 	uint32_t n_children;
 	uint32_t *children; /* units that go with it when it is committed */
+	uint64_t flags; /* enum arena_unit_flags, of one received */
+	uint64_t message; /* that it is a piece of */
+	void *memory; /* of one that came in pieces */
+	struct hand *next; /* of those kept for later */
 	struct roar_arena_buffer few[HAND_FEW];
 };
 
@@ -43,6 +47,13 @@ struct roar_arena {
 	pthread_mutex_t lock;
 	unsigned n_sleeping[2]; /* threads, for each bell */
 	struct deaths deaths;
+	struct hand *kept; /* received, for another `from` than was asked for; the
+			    * oldest first */
+	_Atomic uint32_t n_kept;
+
+	pthread_mutex_t send_lock; /* one message in pieces at a time */
+	pthread_mutex_t piece_lock;
+	struct partial *partials;
 };
 
 /* May this process use the handle, in this role?  -EPERM. */
@@ -59,6 +70,30 @@ static inline struct arena_counts *arena_counts(const struct roar_arena *a)
 {
 	return &a->map.parties[arena_me(a)].counts;
 }
+
+/* Adds `n` bytes, rounded up to ROAR_ARENA_ALIGN; true when that is no number. */
+static inline bool arena_add_aligned(uint64_t *sum, uint64_t n)
+{
+	return __builtin_add_overflow(n, (uint64_t)ROAR_ARENA_ALIGN - 1, &n) ||
+	       __builtin_add_overflow(
+		       *sum, n & ~(uint64_t)(ROAR_ARENA_ALIGN - 1), sum);
+}
+
+/* Of a unit that is a piece of a message. */
+struct piece_of {
+	uint64_t message;
+	uint64_t sequence; /* of the message; all its pieces have it */
+	bool first;
+};
+
+/* roar_arena_reserve(), of a piece as well; `piece` may be NULL. */
+int arena_reserve(struct roar_arena *a, const struct roar_arena_part *parts,
+		  size_t n_parts, size_t envelope_len,
+		  const struct piece_of *piece, long long timeout_ns,
+		  struct roar_arena_unit **ret);
+
+/* INT64_MAX for a timeout without end. */
+int64_t arena_deadline_ns(long long timeout_ns);
 
 /* Coarse: for ages of units, which people look at. */
 uint64_t arena_coarse_ns(void);
@@ -83,6 +118,7 @@ void hand_forget(struct hand *h);
 struct pause {
 	struct roar_arena *a;
 	enum arena_bell bell;
+	uint32_t from; /* whose units; ROAR_ARENA_ANY */
 	bool waits; /* a timeout other than 0 */
 	bool armed;
 	int end; /* what to return when the next try fails too; a death

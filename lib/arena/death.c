@@ -15,6 +15,7 @@
 
 #include "arena/alive.h"
 #include "arena/arena.h"
+#include "arena/piece.h"
 
 #define LOOK_EVERY_NS 10000000ULL
 
@@ -175,10 +176,24 @@ static int tell_producer(struct roar_arena *a)
 		if (died == a->deaths.told[i])
 			continue;
 		a->deaths.told[i] = died;
-		if (party_roles(died) & ROAR_ARENA_PRODUCER)
-			return tell(a, party_pid(died), party_roles(died));
+		if (!(party_roles(died) & ROAR_ARENA_PRODUCER))
+			continue;
+		piece_forget(a, i);
+		return tell(a, party_pid(died), party_roles(died));
 	}
 	return 0;
+}
+
+/* Who waits for one that is dead, and has no successor, is told as often as it asks. */
+static int tell_from(struct roar_arena *a, uint32_t from)
+{
+	const struct arena_party *p = &a->map.parties[from];
+	uint64_t died = shared_load(&p->died);
+
+	if (died == a->deaths.at_join[from] ||
+	    party_state(shared_load(&p->word)) != PARTY_FREE)
+		return 0;
+	return tell(a, party_pid(died), party_roles(died));
 }
 
 /* Said again and again: without a consumer there is nothing to wait for. */
@@ -263,7 +278,7 @@ API int roar_arena_expect(struct roar_arena *a, int pid)
 /* ---- for who waits ---- */
 
 /* Who polls comes here at each turn: a look at two words is all it costs mostly. */
-int deaths_look(struct roar_arena *a, enum arena_bell bell)
+int deaths_look(struct roar_arena *a, enum arena_bell bell, uint32_t from)
 {
 	struct deaths *d = &a->deaths;
 	uint64_t count = shared_load(&a->map.header->deaths);
@@ -280,6 +295,8 @@ int deaths_look(struct roar_arena *a, enum arena_bell bell)
 	r = tell_expected(a);
 	if (r == 0)
 		r = bell == BELL_UNITS ? tell_producer(a) : tell_consumer(a);
+	if (r == 0 && from < ARENA_PARTIES)
+		r = tell_from(a, from);
 	if (r == 0)
 		atomic_store(&d->count, count);
 	(void)pthread_mutex_unlock(&a->lock);

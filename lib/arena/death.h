@@ -42,7 +42,7 @@ int deaths_inherit(struct roar_arena *a, unsigned place, bool any,
 		   unsigned roles, int none);
 
 /* Looks for the dead now and then, sweeps them, and tells of one that matters to who
- * waits at this bell: -ECONNRESET with its sentence.  0: none. */
-int deaths_look(struct roar_arena *a, enum arena_bell bell);
+ * waits at this bell, for units of `from`: -ECONNRESET with its sentence.  0: none. */
+int deaths_look(struct roar_arena *a, enum arena_bell bell, uint32_t from);
 
 #endif

@@ -34,6 +34,8 @@ void hand_forget(struct hand *h)
 	if (h->unit.buffers != h->few)
 		free(h->unit.buffers);
 	free(h->children);
+	free(h->memory);
+	h->memory = NULL;
 	h->unit.buffers = NULL;
 	h->children = NULL;
 	h->n_children = 0;
@@ -71,6 +73,9 @@ API void roar_arena_release(struct roar_arena_unit *unit)
 	index = unit->index;
 	generation = unit->generation;
 	hand_forget(h);
-	give_back(a, index, generation);
+	if (index == UINT32_MAX)
+		free(h);
+	else
+		give_back(a, index, generation);
 	arena_unref(a);
 }

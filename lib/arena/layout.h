@@ -72,8 +72,6 @@ enum arena_unit_flags {
 	UNIT_PARENT = 2, /* has buffers in children */
 	UNIT_PIECE = 4, /* of a message that is larger than the arena */
 	UNIT_FIRST = 8, /* its first piece */
-	UNIT_LAST = 16, /* its last piece */
-	UNIT_BROKEN = 32, /* the message will never be complete */
 };
 
 struct arena_header {
@@ -105,10 +103,8 @@ struct arena_header {
 	uint64_t consumers __attribute__((aligned(ARENA_LINE))); /* alive */
 	uint64_t departures; /* of consumers, counted after their bit is gone */
 	uint64_t deaths; /* counted after they are written down */
+	uint64_t messages; /* in pieces, counted */
 	uint32_t shutdown;
-
-	/* Where a free block may be found: none before it, mostly. */
-	uint64_t block_hint __attribute__((aligned(ARENA_LINE)));
 };
 
 /* What a party has counted; it alone writes here. */
@@ -131,7 +127,7 @@ struct arena_party {
 	uint64_t pid_space; /* the namespace that its pid is of */
 	uint64_t died; /* the word of the last one here that died */
 	uint64_t joined_at; /* broadcast: the position it began at */
-	uint64_t reader; /* who joins the pieces it sends: see queue_take() */
+	uint64_t reader; /* who gets the pieces it sends: message << 8 | place */
 	uint64_t share;
 
 	/* Broadcast: the position it takes next. */
@@ -154,6 +150,7 @@ struct arena_unit {
 	uint64_t sequence;
 	uint64_t producer;
 	uint64_t bytes; /* of its buffers */
+	uint64_t message; /* that it is a piece of: from 1, each number once */
 	uint64_t changed_ns; /* CLOCK_MONOTONIC_COARSE of the last change */
 } __attribute__((aligned(ARENA_LINE)));
 

@@ -18,13 +18,14 @@ static void relax(void)
 #endif
 }
 
-static int64_t deadline(long long timeout_ns)
+int64_t arena_deadline_ns(long long timeout_ns)
 {
-	int64_t now = clock_mono_ns();
+	int64_t now;
 
-	return timeout_ns < 0 || timeout_ns > INT64_MAX - now ?
-		       INT64_MAX :
-		       now + timeout_ns;
+	if (timeout_ns < 0)
+		return INT64_MAX;
+	now = clock_mono_ns();
+	return timeout_ns > INT64_MAX - now ? INT64_MAX : now + timeout_ns;
 }
 
 void pause_begin(struct pause *p, struct roar_arena *a, enum arena_bell bell,
@@ -34,7 +35,8 @@ void pause_begin(struct pause *p, struct roar_arena *a, enum arena_bell bell,
 		.a = a,
 		.bell = bell,
 		.waits = timeout_ns != 0,
-		.deadline_ns = timeout_ns ? deadline(timeout_ns) : 0,
+		.from = ROAR_ARENA_ANY,
+		.deadline_ns = timeout_ns ? arena_deadline_ns(timeout_ns) : 0,
 	};
 }
 
@@ -99,7 +101,7 @@ static int end_of(struct pause *p)
 {
 	if (shared_load32(&p->a->map.header->shutdown))
 		return -EPIPE;
-	if (deaths_look(p->a, p->bell) < 0) {
+	if (deaths_look(p->a, p->bell, p->from) < 0) {
 		(void)snprintf(p->failure, sizeof(p->failure), "%s",
 			       roar_arena_error());
 		return -ECONNRESET;

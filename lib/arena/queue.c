@@ -87,6 +87,52 @@ static bool hold(const struct arena_map *m, unsigned me, uint64_t index,
 			  unit_word(unit_generation(word), UNIT_HELD, me));
 }
 
+/* All pieces of a message must go to one consumer: to the one that has the first, unless
+ * that is gone. */
+static bool is_anothers(const struct arena_map *m, unsigned me, uint64_t index)
+{
+	const struct arena_unit *u = &m->units[index];
+	uint64_t flags = shared_load(&u->flags);
+	uint64_t producer;
+	uint64_t reader;
+
+	if (!(flags & UNIT_PIECE) || flags & UNIT_FIRST)
+		return false;
+	producer = shared_load(&u->producer);
+	if (producer >= ARENA_PARTIES)
+		return false;
+	reader = shared_load(&m->parties[producer].reader);
+	return reader >> 8 == shared_load(&u->message) &&
+	       (reader & 0xff) != me &&
+	       shared_load(&m->header->consumers) >> (reader & 63) & 1;
+}
+
+/* Writes down who holds a first piece.  To be done by whoever moves the head beyond it, before
+ * that; who has it may be killed or slow.  A word that is there already is of this
+ * message, or of a later one. */
+static void note_reader(const struct arena_map *m, uint64_t index,
+			uint64_t cell)
+{
+	const struct arena_unit *u = &m->units[index];
+	uint64_t producer;
+	uint64_t message;
+	uint64_t reader;
+	uint64_t word;
+
+	if (!(shared_load(&u->flags) & UNIT_FIRST))
+		return;
+	producer = shared_load(&u->producer);
+	message = shared_load(&u->message);
+	if (producer >= ARENA_PARTIES)
+		return;
+	reader = shared_load(&m->parties[producer].reader);
+	word = shared_load(&u->word);
+	if (unit_state(word) == UNIT_HELD && reader >> 8 < message &&
+	    unit_name(index, word) == cell_name(cell))
+		(void)shared_cas(&m->parties[producer].reader, reader,
+				 message << 8 | unit_owner(word));
+}
+
 static int64_t take_shared(const struct arena_map *m, unsigned me)
 {
 	uint64_t *head = &m->header->head;
@@ -112,8 +158,11 @@ static int64_t take_shared(const struct arena_map *m, unsigned me)
 		 * yet, or was killed before that. */
 		there = unit_state(word) == UNIT_READY &&
 			unit_name(index, word) == cell_name(cell);
+		if (there && is_anothers(m, me, index))
+			return -EAGAIN;
 		if (there && !hold(m, me, index, word))
 			continue;
+		note_reader(m, index, cell);
 		(void)shared_cas(head, h, h + 1);
 		if (there)
 			return (int64_t)index;

@@ -1,8 +1,8 @@
 /* receive.c - the next unit, into the hands of this process */
 #include "arena/arena.h"
+#include "arena/piece.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 static int damaged(uint32_t index)
 {
@@ -45,6 +45,8 @@ static int open_unit(struct roar_arena *a, uint32_t index)
 		return damaged(index);
 	h->unit.envelope = a->map.base + meta.envelope_at;
 	h->unit.envelope_len = meta.envelope_len;
+	h->flags = u->flags;
+	h->message = u->message;
 	h->unit.tag = u->tag;
 	h->unit.sequence = u->sequence;
 	h->unit.producer = (uint32_t)u->producer;
@@ -52,11 +54,12 @@ static int open_unit(struct roar_arena *a, uint32_t index)
 	return 0;
 }
 
-/* 0 with a unit, -EAGAIN, or an error of one unit, which is dropped. */
-static int try(struct roar_arena *a, struct roar_arena_unit **ret)
+/* The next unit of anybody's, in hand.  -EAGAIN, or an error of one unit, which is
+ * dropped. */
+static int take(struct roar_arena *a, struct hand **ret)
 {
 	int64_t index = queue_take(&a->map, arena_me(a));
-	struct hand *h;
+	uint64_t word;
 	int r;
 
 	if (index == -EBADMSG)
@@ -64,17 +67,86 @@ static int try(struct roar_arena *a, struct roar_arena_unit **ret)
 			       "the arena's queue is damaged: make a new one");
 	if (index < 0)
 		return (int)index;
-	h = &a->hands[index];
 	r = open_unit(a, (uint32_t)index);
-	if (r < 0) {
-		uint64_t word = shared_load(&a->map.units[index].word);
-
-		hand_forget(h);
-		unit_drop(&a->map, arena_me(a), (uint32_t)index,
-			  unit_generation(word));
-		return r;
+	if (r == 0) {
+		*ret = (struct hand *)hand_take(a, (uint32_t)index);
+		return 0;
 	}
-	*ret = hand_take(a, (uint32_t)index);
+	word = shared_load(&a->map.units[index].word);
+	hand_forget(&a->hands[index]);
+	unit_drop(&a->map, arena_me(a), (uint32_t)index, unit_generation(word));
+	return r;
+}
+
+/* The same with messages put together. */
+static int take_whole(struct roar_arena *a, struct hand **ret)
+{
+	for (;;) {
+		int r = take(a, ret);
+
+		if (r < 0 || !((*ret)->flags & UNIT_PIECE))
+			return r;
+		r = piece_join(a, *ret, ret);
+		/* The next in the queue may be another's, who could not get at
+		 * it behind this piece. */
+		bell_ring(&a->map, BELL_UNITS);
+		if (r)
+			return r < 0 ? r : 0;
+	}
+}
+
+/* ---- units that are kept while others are asked for ---- */
+
+static struct hand *find_kept(struct roar_arena *a, uint32_t from)
+{
+	struct hand **at = &a->kept;
+	struct hand *h;
+
+	if (!atomic_load(&a->n_kept))
+		return NULL;
+	(void)pthread_mutex_lock(&a->lock);
+	while (*at && from != ROAR_ARENA_ANY && (*at)->unit.producer != from)
+		at = &(*at)->next;
+	h = *at;
+	if (h) {
+		*at = h->next;
+		atomic_fetch_sub(&a->n_kept, 1);
+	}
+	(void)pthread_mutex_unlock(&a->lock);
+	return h;
+}
+
+/* Another thread may wait for this one. */
+static void keep(struct roar_arena *a, struct hand *h)
+{
+	struct hand **at = &a->kept;
+
+	(void)pthread_mutex_lock(&a->lock);
+	while (*at)
+		at = &(*at)->next;
+	h->next = NULL;
+	*at = h;
+	atomic_fetch_add(&a->n_kept, 1);
+	(void)pthread_mutex_unlock(&a->lock);
+	bell_ring(&a->map, BELL_UNITS);
+}
+
+static int try(struct roar_arena *a, uint32_t from,
+	       struct roar_arena_unit **ret)
+{
+	struct hand *h = find_kept(a, from);
+	int r = 0;
+
+	while (!h) {
+		r = take_whole(a, &h);
+		if (r < 0)
+			return r;
+		if (from == ROAR_ARENA_ANY || h->unit.producer == from)
+			break;
+		keep(a, h);
+		h = NULL;
+	}
+	*ret = &h->unit;
 	return 0;
 }
 
@@ -84,14 +156,16 @@ API int roar_arena_receive(struct roar_arena *a, uint32_t from,
 	struct pause pause;
 	int r = arena_check(a, ROAR_ARENA_CONSUMER);
 
-	(void)from;
 	if (r < 0)
 		return r;
-	r = try(a, ret);
+	if (from != ROAR_ARENA_ANY && from >= ARENA_PARTIES)
+		return failure(-EINVAL, "%u is no party of an arena", from);
+	r = try(a, from, ret);
 	if (r == -EAGAIN) {
 		pause_begin(&pause, a, BELL_UNITS, timeout_ns);
+		pause.from = from;
 		while ((r = pause_next(&pause)) == 0)
-			if ((r = try(a, ret)) != -EAGAIN)
+			if ((r = try(a, from, ret)) != -EAGAIN)
 				break;
 		pause_end(&pause);
 	}

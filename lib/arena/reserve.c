@@ -17,14 +17,8 @@ struct plan {
 	uint64_t own_bytes; /* of buffers of its own, aligned */
 	uint64_t data_bytes; /* of both, outside of the inline room */
 	uint64_t flags;
+	const struct piece_of *piece;
 };
-
-static bool add_aligned(uint64_t *sum, uint64_t n)
-{
-	return __builtin_add_overflow(n, (uint64_t)ROAR_ARENA_ALIGN - 1, &n) ||
-	       __builtin_add_overflow(
-		       *sum, n & ~(uint64_t)(ROAR_ARENA_ALIGN - 1), sum);
-}
 
 static int too_large(const struct roar_arena *a)
 {
@@ -69,7 +63,7 @@ static int plan_parts(const struct roar_arena *a, struct plan *p)
 		if (p->parts[i].in) {
 			p->flags |= UNIT_PARENT;
 			r = check_part(a, &p->parts[i]);
-		} else if (add_aligned(&p->own_bytes, p->parts[i].len)) {
+		} else if (arena_add_aligned(&p->own_bytes, p->parts[i].len)) {
 			r = too_large(a);
 		}
 		if (r < 0)
@@ -86,10 +80,11 @@ static int plan(const struct roar_arena *a, struct plan *p)
 	if (r < 0)
 		return r;
 	if (p->n_parts > UINT64_MAX / 2 / sizeof(struct arena_row) ||
-	    add_aligned(&p->table_bytes, p->n_parts * sizeof(struct arena_row)))
+	    arena_add_aligned(&p->table_bytes,
+			      p->n_parts * sizeof(struct arena_row)))
 		return too_large(a);
 	p->meta_bytes = p->table_bytes;
-	if (add_aligned(&p->meta_bytes, p->envelope_len))
+	if (arena_add_aligned(&p->meta_bytes, p->envelope_len))
 		return too_large(a);
 	if (p->meta_bytes > inline_bytes)
 		p->flags |= UNIT_META_OUTSIDE;
@@ -166,7 +161,7 @@ static struct arena_row row_of(const struct roar_arena *a, uint32_t index,
 		row.offset = (uint64_t)(data + part->offset - a->map.base);
 		return row;
 	}
-	(void)add_aligned(at, part->len);
+	(void)arena_add_aligned(at, part->len);
 	return row;
 }
 
@@ -206,6 +201,10 @@ static void fill_in(struct roar_arena *a, uint32_t index, const struct plan *p)
 	u->n_buffers = p->n_parts;
 	u->envelope_len = p->envelope_len;
 	u->producer = arena_me(a);
+	if (p->piece) {
+		u->message = p->piece->message;
+		u->sequence = p->piece->sequence;
+	}
 	u->changed_ns = arena_coarse_ns();
 	shared_store(&u->flags, p->flags);
 	unit->envelope = a->map.base + meta + p->table_bytes;
@@ -237,18 +236,21 @@ static int list_children(struct hand *h, const struct plan *p)
 	return 0;
 }
 
-API int roar_arena_reserve(struct roar_arena *a,
-			   const struct roar_arena_part *parts, size_t n_parts,
-			   size_t envelope_len, long long timeout_ns,
-			   struct roar_arena_unit **ret)
+int arena_reserve(struct roar_arena *a, const struct roar_arena_part *parts,
+		  size_t n_parts, size_t envelope_len,
+		  const struct piece_of *piece, long long timeout_ns,
+		  struct roar_arena_unit **ret)
 {
 	struct plan p = { .parts = parts,
 			  .n_parts = n_parts,
-			  .envelope_len = envelope_len };
+			  .envelope_len = envelope_len,
+			  .piece = piece };
 	struct hand *h;
 	uint32_t index = 0;
 	int r = arena_check(a, ROAR_ARENA_PRODUCER);
 
+	if (piece)
+		p.flags = UNIT_PIECE | (piece->first ? UNIT_FIRST : 0);
 	if (r == 0)
 		r = plan(a, &p);
 	if (r == 0)
@@ -267,6 +269,15 @@ API int roar_arena_reserve(struct roar_arena *a,
 	fill_in(a, index, &p);
 	*ret = hand_take(a, index);
 	return 0;
+}
+
+API int roar_arena_reserve(struct roar_arena *a,
+			   const struct roar_arena_part *parts, size_t n_parts,
+			   size_t envelope_len, long long timeout_ns,
+			   struct roar_arena_unit **ret)
+{
+	return arena_reserve(a, parts, n_parts, envelope_len, NULL, timeout_ns,
+			     ret);
 }
 
 /* ---- committing ---- */
@@ -320,7 +331,8 @@ API int roar_arena_commit(struct roar_arena_unit *unit, uint64_t tag)
 		return r;
 	u = &a->map.units[index];
 	u->tag = tag;
-	u->sequence = atomic_fetch_add(&a->sequence, 1);
+	if (!(u->flags & UNIT_PIECE))
+		u->sequence = atomic_fetch_add(&a->sequence, 1);
 	u->changed_ns = arena_coarse_ns();
 	bytes = u->bytes;
 	n_children = h->n_children;
