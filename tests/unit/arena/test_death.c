@@ -165,6 +165,8 @@ static void a_full_arena_without_consumers_says_who_died(void **state)
 		assert_int_equal(reserve(a, 1, 5000 * MS, &u) ||
 					 roar_arena_commit(u, 0),
 				 0);
+	while (stats_of(a).received < 2)
+		(void)usleep(1000);
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	began = now_ms();
 	/* Two places come back from the dead. */
