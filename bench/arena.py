@@ -6,7 +6,7 @@ and through a pool.
              [--runs N] [--buffer-size N] [--duration-sec S] [--gap-sec S]
              [--isolate] [--output CSV]
     arena.py --goals [GROUP...] [--quick] [--check]
-    both:    [--json FILE] [--plot FILE]... [--package DIR] [--tools DIR]
+    both:    [--json FILE] [--plot FILE]... [--package DIR]... [--tools DIR]
              [--work DIR] [--peer auto|none|VENV]
 
 The first form is the benchmark that SPDL publishes for its arena: kinds of payload x
@@ -18,9 +18,9 @@ what those rows hide, and compares with the goals; see arena_goals.py for the gr
 no-arena is Python's multiprocessing queue.  Kinds whose library is missing are left out
 with a line that says so; packets without FFmpeg are as many plain buffers.
 
---package is the folder that holds the built package `roar`, --tools the one with
-arena_stream, beside which is the one with the tool clip; --plot takes names that end in
-.png or .svg."""
+--package names folders to be searched for the package `roar` and its extensions,
+--tools the one with arena_stream, beside which is the one with the tool clip; --plot takes
+names that end in .png or .svg."""
 
 import argparse
 import importlib.metadata
@@ -72,7 +72,8 @@ def parse():
                         help="exit with 1 when a goal is missed")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--plot", action="append", default=[], metavar="FILE")
-    parser.add_argument("--package", metavar="DIR")
+    parser.add_argument("--package", action="append", default=[],
+                        metavar="DIR")
     parser.add_argument("--tools", metavar="DIR")
     parser.add_argument("--work", default=os.getcwd(), metavar="DIR")
     parser.add_argument("--peer", default="auto", metavar="auto|none|VENV")
@@ -113,13 +114,12 @@ def ask(python, **words):
     return answer
 
 
-def use_package(folder):
+def use_package(folders):
     """Makes `roar` known here and in what is started."""
-    if folder:
-        sys.path.insert(0, os.path.abspath(folder))
-        os.environ["PYTHONPATH"] = os.pathsep.join(
-            [os.path.abspath(folder),
-             *filter(None, [os.environ.get("PYTHONPATH")])])
+    folders = [os.path.abspath(folder) for folder in folders]
+    sys.path[:0] = folders
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        folders + list(filter(None, [os.environ.get("PYTHONPATH")])))
 
 
 def available(kinds):
@@ -248,7 +248,7 @@ def main():
         importlib.import_module("roar.pipeline")
     except ImportError as e:
         sys.exit(f"arena: the package roar cannot be imported ({e}): build it, "
-                 "and name its folder with --package")
+                 "and name its folders with --package")
     facts = machine()
     args.kinds = available(args.kinds)
     figures, missed = [], []

@@ -3,6 +3,7 @@
 It runs under a Python of its own choice: the one that has NumPy, and Torch if any has,
 because those are what people move."""
 
+import glob
 import json
 import os
 import subprocess
@@ -12,15 +13,16 @@ PROBE = "import roar.pipeline, numpy; import importlib.util as u; " \
     "print(bool(u.find_spec('torch')))"
 
 
-def package_of(bench):
-    """Where the build has put the Python package."""
-    return os.path.join(os.path.dirname(os.path.abspath(bench.args.tools)),
-                        "python")
+def folders(bench):
+    """Where the package is: extensions in the build, the rest where it lies."""
+    build = os.path.dirname(os.path.abspath(bench.args.tools))
+    return sorted(glob.glob(os.path.join(build, "python", "_*/"))) + [
+        os.path.join(os.path.dirname(HERE), "python")]
 
 
 def choose(bench):
     """The Python to be used; None when none can import what is needed."""
-    env = dict(os.environ, PYTHONPATH=package_of(bench))
+    env = dict(os.environ, PYTHONPATH=os.pathsep.join(folders(bench)))
     found = None
     for python in dict.fromkeys((bench.python, "/usr/bin/python3")):
         done = subprocess.run([python, "-c", PROBE], env=env, check=False,
@@ -38,9 +40,10 @@ def rows(bench):
               "no rows of the arena")
         return
     out = os.path.join(bench.work, "arena.json")
-    argv = [python, os.path.join(HERE, "arena.py"), "--goals", "--package",
-            package_of(bench), "--tools", bench.args.tools, "--work",
-            bench.args.work, "--json", out]
+    argv = [python, os.path.join(HERE, "arena.py"), "--goals", "--tools",
+            bench.args.tools, "--work", bench.args.work, "--json", out]
+    for folder in folders(bench):
+        argv += ["--package", folder]
     if bench.args.quick:
         argv.append("--quick")
     if subprocess.run(argv, check=False).returncode == 0:

@@ -111,7 +111,6 @@ def measure_kind(goals, kind):
         goals.rates[library, kind, transport] = mb_per_s(answers)
     results = {t: joined(found["roar", t]) for t in arena_rows.TRANSPORTS}
     goals.table += arena_rows.make_rows(SIZE // MIB, kind, results)
-    return results
 
 
 def ratios(goals, name, over, under, goal):
@@ -121,20 +120,45 @@ def ratios(goals, name, over, under, goal):
         goals.add(name, "x", goal, values, at_least=True)
 
 
+def torch_rows(goals):
+    """Each tensor is new, and its pages too: making it takes longer than moving it, by
+    whatever transport.  So how long that takes, and the same with tensors that are all
+    made before."""
+    words = {"kind": "torch", "size": SIZE, "n": goals.n}
+    made = [goals.ask(None, task="making", library="roar.pipeline",
+                      **words)["items_per_s"] * SIZE / 1e6
+            for _ in range(goals.rounds)]
+    goals.add("  making the tensors alone", "MB/s", None, made)
+    for transport in ("no-arena", "pool"):
+        goals.rates["prepared", "torch", transport] = [
+            statistics.fmean(goals.ask(
+                None, task="prepared", library="roar.pipeline", runs=goals.runs,
+                transport=transport, **words)["mb_per_s"])
+            for _ in range(goals.rounds)]
+    ratios(goals, "torch 32 MiB, made before, pool to no-arena",
+           ("prepared", "torch", "pool"), ("prepared", "torch", "no-arena"),
+           TO_NO_ARENA["torch", "pool"])
+
+
+def kind_rows(goals, kind):
+    measure_kind(goals, kind)
+    for transport in ("ring", "pool"):
+        for other, theirs, table in (
+                ("no-arena", ("roar", kind, "no-arena"), TO_NO_ARENA),
+                ("SPDL's", ("spdl", kind, transport), TO_SPDL)):
+            ratios(goals, f"{kind} 32 MiB, {transport} to {other}",
+                   ("roar", kind, transport), theirs,
+                   table.get((kind, transport)))
+    if kind == "torch":
+        torch_rows(goals)
+
+
 def published_rows(goals):
     for kind in goals.kinds:
         try:
-            measure_kind(goals, kind)
+            kind_rows(goals, kind)
         except RuntimeError as e:
             goals.skip(f"{kind}, 32 MiB", str(e))
-            continue
-        for transport in ("ring", "pool"):
-            for other, theirs, table in (
-                    ("no-arena", ("roar", kind, "no-arena"), TO_NO_ARENA),
-                    ("SPDL's", ("spdl", kind, transport), TO_SPDL)):
-                ratios(goals, f"{kind} 32 MiB, {transport} to {other}",
-                       ("roar", kind, transport), theirs,
-                       table.get((kind, transport)))
     ratios(goals, "packets 32 MiB, pool to bytes",
            ("roar", "packets", "pool"), ("roar", "bytes", "pool"), 0.8)
 

@@ -104,6 +104,23 @@ class Items:
             yield {"data": payload}
 
 
+@dataclasses.dataclass(frozen=True)
+class Prepared:
+    """Items that are all made before the first one goes, each another object; ahead
+    of them goes None."""
+
+    kind: str
+    size: int
+    n: int
+
+    def __iter__(self):
+        items = [{"data": MAKERS[self.kind](self.size, None)}
+                 for _ in range(self.n)]
+        yield {"data": None}
+        while items:
+            yield items.pop()
+
+
 @functools.cache
 def noise(size, n_buffers):
     """Buffers that no page of zeros is behind; made once in a process."""

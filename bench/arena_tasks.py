@@ -203,5 +203,24 @@ def steady(library, transport, size, n):
             "cpus": len(os.sched_getaffinity(0))}
 
 
-TASKS = {f.__name__: f for f in (latency, empty_epoch, small_items, reading,
-                                 produced, holding, producers, steady)}
+def making(library, kind, size, n):
+    """Items/s of the source alone, with nobody to send them to."""
+    return {"items_per_s": arena_run.one_pass(
+        arena_load.Items(kind, size, n), n)}
+
+
+def prepared(library, transport, kind, size, n, runs):
+    """MB/s from the moment on when all items are made."""
+    items = begin(library, arena_load.Prepared(kind, size, n), transport, size,
+                  n)
+    found = []
+    for _ in range(runs + 1):
+        iterator = iter(items)
+        next(iterator)
+        found.append(arena_run.one_pass(iterator, n) * size / 1e6)
+    return {"mb_per_s": found[1:]}
+
+
+TASKS = {f.__name__: f for f in (empty_epoch, holding, latency, making,
+                                 prepared, produced, producers, reading,
+                                 small_items, steady)}

@@ -1,6 +1,6 @@
 """The arena's benchmark: what it counts is what it says.
 
-ROAR_BENCH_PACKAGE names the folder with the built package `roar`, if there is one."""
+ROAR_BENCH_PACKAGE names the folders with the built package `roar`, if there are any."""
 
 import json
 import os
@@ -161,9 +161,11 @@ def arena(tmp_path, *args):
     package = os.environ.get("ROAR_BENCH_PACKAGE")
     if not package:
         pytest.skip("ROAR_BENCH_PACKAGE does not name the built package")
+    folders = [word for folder in package.split(os.pathsep)
+               for word in ("--package", folder)]
     return subprocess.run(
-        [sys.executable, os.path.join(BENCH, "arena.py"), "--package", package,
-         "--work", str(tmp_path), "--peer", "none", *args],
+        [sys.executable, os.path.join(BENCH, "arena.py"), *folders, "--work",
+         str(tmp_path), "--peer", "none", *args],
         capture_output=True, text=True, check=False)
 
 
