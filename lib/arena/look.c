@@ -5,17 +5,17 @@
 #include "arena/look.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "arena/alive.h"
 #include "arena/failure.h"
 #include "arena/geometry.h"
 #include "base/cleanup.h"
-#include "base/proc.h"
 #include "base/vec.h"
 
 enum { AT_ONCE = 512 }; /* units in one read */
@@ -81,44 +81,22 @@ static void add_counts(struct roar_arena_stats *s, const struct arena_counts *c)
 	s->consumer_stall_ns += c->consumer_stall_ns;
 }
 
-/* Of the process that a pid means here; a party of another namespace has a pid
- * that means another one. */
-static uint64_t own_pid_space(void)
-{
-	struct stat st;
-
-	return stat("/proc/self/ns/pid", &st) < 0 ? 0 : st.st_ino;
-}
-
-/* The state and the start of a process, as /proc/PID/stat has them behind its name,
- * which may hold anything. */
-static bool process_lives(int pid, uint64_t started)
-{
-	unsigned long long start;
-	char text[1024];
-	const char *end;
-	char state;
-
-	if (proc_read(pid, "stat", text, sizeof(text)) < 0)
-		return false;
-	end = strrchr(text, ')');
-	if (!end ||
-	    sscanf(end + 1,
-		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
-		   "%*d %*d %*d %*d %*d %llu",
-		   &state, &start) != 2)
-		return true;
-	return state != 'Z' && state != 'X' && (!started || start == started);
-}
-
-/* Nobody may have noticed yet that a party is dead. */
+/* Nobody may have noticed yet that a party is dead.  A pid of another namespace means
+ * another process here. */
 static bool is_dead(const struct arena_party *p)
 {
+	CLEANUP(closep) int fd = -1;
+	struct pollfd ended = { .events = POLLIN };
+
 	if (party_state(p->word) == PARTY_SWEEPING)
 		return true;
-	if (p->pid_space && p->pid_space != own_pid_space())
+	if (p->pid_space && p->pid_space != alive_pid_space())
 		return false;
-	return !process_lives(party_pid(p->word), p->started);
+	fd = alive_open(party_pid(p->word), p->started);
+	if (fd < 0)
+		return fd == ALIVE_GONE;
+	ended.fd = fd;
+	return poll(&ended, 1, 0) > 0;
 }
 
 static void add_party(struct look *look, unsigned place,
