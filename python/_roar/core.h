@@ -1,0 +1,70 @@
+/* core.h - what all files of the extension share.
+ *
+ * The extension speaks the limited API of Python 3.11, so one build serves every later
+ * version.  All state is in the module: nothing here is global, and every type is a heap
+ * type that reaches the state through the objects that hold it.
+ *
+ *	handle		one arena, as this process has it: send, receive, reserve
+ *	encode		object -> envelope (a pickle) and parts (the large leaves)
+ *	decode		envelope and buffers -> object
+ *	leaf_*		which leaves leave the pickle, one file for each kind of type
+ *	plain		which of them the user sees, and which are a type's own affair
+ *	view		memory of a unit as a Python object; the unit lives as long
+ *	reducers	multiprocessing's ways to pickle, as the pickler wants them
+ *	errors		errno -> exception */
+#ifndef ROAR_PYTHON_CORE_H
+#define ROAR_PYTHON_CORE_H
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030b0000
+#include <Python.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Objects that are looked up once and kept with the module. */
+enum ref {
+	REF_PICKLER, /* pickle.Pickler */
+	REF_UNPICKLER,
+	REF_LOADS,
+	REF_BYTES_IO,
+	REF_REDUCERS, /* dispatch table of picklers; NULL until the first one */
+	REF_REGISTRY, /* {type: (to_buffers, from_buffers)} */
+	REF_ERRORS, /* roar._errors; NULL until the first failure */
+	REF_OBJECT_REDUCE_EX, /* object's own methods: see plain.c */
+	REF_OBJECT_REDUCE,
+	REF_OBJECT_GETSTATE,
+	/* NULL until the package is imported, by whoever. */
+	REF_NDARRAY,
+	REF_NUMPY_EMPTY,
+	REF_TENSOR,
+	REF_PARAMETER,
+	REF_TORCH_STRIDED,
+	REF_TORCH_FROMBUFFER,
+	REF_TORCH_EMPTY_STRIDED,
+	REF_HANDLE_TYPE,
+	REF_VIEW_TYPE,
+	REF_ENCODER_TYPE,
+	REF_DECODER_TYPE,
+	REF_REDUCERS_TYPE,
+	REF_COUNT,
+};
+
+struct state {
+	PyObject *ref[REF_COUNT];
+};
+
+struct state *core_state(PyObject *module);
+
+/* The attribute `name` of the module `module`, which is imported if need be; NULL with an
+ * exception. */
+PyObject *core_import(const char *module, const char *name);
+
+/* An object of one of our types, all its fields zero. */
+void *core_new(const struct state *state, enum ref type);
+
+/* Ends an object of a heap type: its memory, and its hold on the type. */
+void core_free(PyObject *self);
+
+#endif

@@ -1,0 +1,205 @@
+/* module.c - the module _roar: its state, its types, the registry */
+#include "core.h"
+
+#include <string.h>
+
+#include "decode.h"
+#include "encode.h"
+#include "errors.h"
+#include "handle.h"
+#include "reducers.h"
+#include "view.h"
+
+struct state *core_state(PyObject *module)
+{
+	return PyModule_GetState(module);
+}
+
+PyObject *core_import(const char *module, const char *name)
+{
+	PyObject *imported = PyImport_ImportModule(module);
+	PyObject *found;
+
+	if (!imported)
+		return NULL;
+	found = PyObject_GetAttrString(imported, name);
+	Py_DECREF(imported);
+	return found;
+}
+
+void *core_new(const struct state *state, enum ref type)
+{
+	PyTypeObject *t = (PyTypeObject *)state->ref[type];
+	allocfunc alloc = (allocfunc)PyType_GetSlot(t, Py_tp_alloc);
+
+	return alloc(t, 0);
+}
+
+void core_free(PyObject *self)
+{
+	PyTypeObject *type = Py_TYPE(self);
+	freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+
+	release(self);
+	Py_DECREF(type);
+}
+
+/* roar.register() checks its arguments before it comes here. */
+static PyObject *module_register(PyObject *module, PyObject *args)
+{
+	struct state *state = core_state(module);
+	PyObject *type;
+	PyObject *to;
+	PyObject *from;
+	PyObject *pair;
+	int r;
+
+	if (!PyArg_ParseTuple(args, "O!OO:register", &PyType_Type, &type, &to,
+			      &from))
+		return NULL;
+	pair = PyTuple_Pack(2, to, from);
+	if (!pair)
+		return NULL;
+	r = PyDict_SetItem(state->ref[REF_REGISTRY], type, pair);
+	Py_DECREF(pair);
+	if (r < 0)
+		return NULL;
+	Py_RETURN_NONE;
+}
+
+static const struct {
+	enum ref ref;
+	const char *module, *name;
+} names[] = {
+	{ REF_PICKLER, "pickle", "Pickler" },
+	{ REF_UNPICKLER, "pickle", "Unpickler" },
+	{ REF_LOADS, "pickle", "loads" },
+	{ REF_BYTES_IO, "io", "BytesIO" },
+};
+
+static const struct {
+	enum ref ref;
+	const char *name;
+} object_names[] = {
+	{ REF_OBJECT_REDUCE_EX, "__reduce_ex__" },
+	{ REF_OBJECT_REDUCE, "__reduce__" },
+	{ REF_OBJECT_GETSTATE, "__getstate__" },
+};
+
+static const struct {
+	enum ref ref;
+	PyType_Spec *spec;
+	const char *name; /* under which the module shows it, or NULL */
+} types[] = {
+	{ REF_HANDLE_TYPE, &handle_spec, "Handle" },
+	{ REF_VIEW_TYPE, &view_spec, "View" },
+	{ REF_ENCODER_TYPE, &encoder_spec, NULL },
+	{ REF_DECODER_TYPE, &decoder_spec, NULL },
+	{ REF_REDUCERS_TYPE, &reducers_spec, NULL },
+};
+
+static int add_types(PyObject *module, struct state *state)
+{
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+		PyObject *type = PyType_FromModuleAndSpec(module, types[i].spec,
+							  NULL);
+
+		state->ref[types[i].ref] = type;
+		if (!type)
+			return -1;
+		if (types[i].name &&
+		    PyModule_AddObjectRef(module, types[i].name, type) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int find_names(struct state *state)
+{
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		state->ref[names[i].ref] = core_import(names[i].module,
+						       names[i].name);
+		if (!state->ref[names[i].ref])
+			return -1;
+	}
+	for (size_t i = 0; i < sizeof(object_names) / sizeof(*object_names);
+	     i++) {
+		PyObject *found = PyObject_GetAttrString(
+			(PyObject *)&PyBaseObject_Type, object_names[i].name);
+
+		state->ref[object_names[i].ref] = found;
+		if (!found)
+			return -1;
+	}
+	state->ref[REF_REGISTRY] = PyDict_New();
+	return state->ref[REF_REGISTRY] ? 0 : -1;
+}
+
+static int module_exec(PyObject *module)
+{
+	struct state *state = core_state(module);
+
+	if (find_names(state) < 0 || add_types(module, state) < 0)
+		return -1;
+	if (PyModule_AddObjectRef(module, "registry",
+				  state->ref[REF_REGISTRY]) < 0)
+		return -1;
+	return 0;
+}
+
+static int module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+	struct state *state = core_state(module);
+
+	for (int i = 0; i < REF_COUNT; i++)
+		Py_VISIT(state->ref[i]);
+	return 0;
+}
+
+static int module_clear(PyObject *module)
+{
+	struct state *state = core_state(module);
+
+	for (int i = 0; i < REF_COUNT; i++)
+		Py_CLEAR(state->ref[i]);
+	return 0;
+}
+
+static void module_free(void *module)
+{
+	(void)module_clear(module);
+}
+
+static PyMethodDef methods[] = {
+	{ "create", (PyCFunction)(void (*)(void))handle_create,
+	  METH_VARARGS | METH_KEYWORDS, "A new arena: see roar.Arena." },
+	{ "attach", (PyCFunction)(void (*)(void))handle_attach,
+	  METH_VARARGS | METH_KEYWORDS,
+	  "The arena behind a descriptor, which stays the caller's." },
+	{ "register", module_register, METH_VARARGS, "See roar.register()." },
+	{ 0 },
+};
+
+static PyModuleDef_Slot slots[] = {
+	{ Py_mod_exec, module_exec },
+	{ 0 },
+};
+
+static PyModuleDef definition = {
+	PyModuleDef_HEAD_INIT,
+	.m_name = "_roar",
+	.m_doc = "The C half of the package roar.",
+	.m_size = sizeof(struct state),
+	.m_methods = methods,
+	.m_slots = slots,
+	.m_traverse = module_traverse,
+	.m_clear = module_clear,
+	.m_free = module_free,
+};
+
+PyMODINIT_FUNC PyInit__roar(void);
+
+PyMODINIT_FUNC PyInit__roar(void)
+{
+	return PyModuleDef_Init(&definition);
+}

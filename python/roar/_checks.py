@@ -1,0 +1,47 @@
+"""What callers may pass: numbers that are numbers, times that can end."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, Optional
+
+FOREVER = -1
+LONGEST_NS = 1 << 62
+
+
+def whole(name: str, value: Any, least: int, most: int = 1 << 46) -> int:
+    """`value` as an int within bounds, or ValueError."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise ValueError(
+            f"{name} must be a whole number, not {value!r}") from None
+    if not least <= number <= most:
+        raise ValueError(
+            f"{name} must be from {least} to {most}, not {number}")
+    return number
+
+
+def seconds(name: str, value: Any) -> float:
+    """`value` as a time in seconds, or ValueError."""
+    try:
+        if isinstance(value, (bool, str, bytes)):
+            raise TypeError
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must be a number of seconds, not {value!r}") from None
+    if math.isnan(number) or number < 0:
+        raise ValueError(f"{name} must be 0 or more seconds, not {value!r}")
+    return number
+
+
+def nanoseconds(name: str, value: Optional[float], default: int) -> int:
+    """A timeout as the C half takes it."""
+    if value is None:
+        return default
+    number = seconds(name, value) * 1e9
+    return FOREVER if number > LONGEST_NS else math.ceil(number)

@@ -1,0 +1,107 @@
+"""The package as users get it."""
+
+import ast
+import importlib.util
+import inspect
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import _roar
+import roar
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+BARE = """
+import sys
+sys.modules["numpy"] = None
+sys.modules["torch"] = None
+import roar
+for copy in (True, False):
+    with roar.Arena(1 << 20, copy=copy) as arena:
+        arena.join("both")
+        memory = arena.empty(5000)
+        memory[:] = b"m" * 5000
+        arena.send({"a": b"x" * 9000, "b": [1, None], "c": memory})
+        item = arena.receive(timeout=5)
+        assert item["a"] == b"x" * 9000 and item["b"] == [1, None]
+        assert item["c"] == b"m" * 5000
+        assert roar.collate_into(arena)([{"a": 1}, {"a": 2}]) == {"a": [1, 2]}
+print("moved")
+"""
+
+
+def run(*command, **options):
+    done = subprocess.run(command, capture_output=True, text=True,
+                          timeout=110, check=False, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+def test_it_works_without_numpy_and_torch():
+    done = run(sys.executable, "-c", BARE)
+    assert (done.stdout, done.stderr) == ("moved\n", "")
+
+
+def test_importing_it_imports_neither():
+    done = run(sys.executable, "-c",
+               "import roar, sys; print({'numpy', 'torch'} & set(sys.modules))")
+    assert done.stdout == "set()\n"
+
+
+def test_all_names_are_there_and_documented():
+    for name in roar.__all__:
+        if name == "DataLoader":
+            continue
+        assert getattr(roar, name).__doc__, name
+    with pytest.raises(AttributeError):
+        roar.nonsense
+
+
+def test_the_stub_names_what_there_is():
+    stub = ast.parse((ROOT / "python" / "_roar.pyi").read_text())
+    for node in stub.body:
+        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            continue
+        thing = getattr(_roar, node.name)
+        wanted = {n.name for n in getattr(node, "body", [])
+                  if isinstance(n, ast.FunctionDef)}
+        if inspect.isclass(thing):
+            assert wanted - {"__buffer__"} <= set(dir(thing))
+
+
+def test_the_inner_types_cannot_be_made():
+    for kind in (_roar.Handle, _roar.View):
+        with pytest.raises(TypeError):
+            kind()
+
+
+def test_it_uses_the_limited_api_alone():
+    assert _roar.__file__.endswith(".abi3.so")
+
+
+def copy_sources(to):
+    for part in ("python", "lib/arena", "lib/base", "include"):
+        shutil.copytree(ROOT / part, to / part, ignore=shutil.ignore_patterns(
+            "build", "__pycache__", "*.egg-info"))
+
+
+def test_pip_installs_it(tmp_path):
+    for needed in ("pip", "setuptools", "wheel"):
+        if not importlib.util.find_spec(needed):
+            pytest.skip(f"needs {needed}")
+    copy_sources(tmp_path / "source")
+    run(sys.executable, "-m", "pip", "install", "--quiet", "--no-index",
+        "--no-deps", "--no-build-isolation", "--disable-pip-version-check",
+        "--target", tmp_path / "site", tmp_path / "source" / "python")
+    names = set(os.listdir(tmp_path / "site"))
+    assert {"_roar.abi3.so", "_roar.pyi", "roar"} <= names
+    assert (tmp_path / "site" / "roar" / "py.typed").exists()
+    environment = dict(os.environ, PYTHONPATH=str(tmp_path / "site"))
+    done = run(sys.executable, "-c",
+               BARE + "print(roar.__file__)", env=environment)
+    assert str(tmp_path) in done.stdout
