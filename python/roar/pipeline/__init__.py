@@ -4,6 +4,8 @@ from ._builder import PipelineBuilder
 from ._config import Aggregator, PipelineConfig
 from ._errors import PipelineFailure, WorkerDied, WorkerTimeout
 from ._pipeline import Pipeline, build_pipeline
+from ._subprocess import iterate_in_subprocess, run_pipeline_in_subprocess
+from ._worker import WorkerInfo, worker_info
 
 __all__ = [
     "Aggregator",
@@ -12,6 +14,10 @@ __all__ = [
     "PipelineConfig",
     "PipelineFailure",
     "WorkerDied",
+    "WorkerInfo",
     "WorkerTimeout",
     "build_pipeline",
+    "iterate_in_subprocess",
+    "run_pipeline_in_subprocess",
+    "worker_info",
 ]

@@ -1,0 +1,222 @@
+"""Iterating in other processes: the two functions that users call."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from multiprocessing.context import BaseContext
+from multiprocessing.util import Finalize
+from typing import Any, Generic, TypeVar
+
+from ._channel import Channel, QueueChannel
+from ._config import PipelineConfig, check_count, check_max_failures
+from ._pipeline import Pipeline, build_pipeline
+from ._session import EpochEnd, Session
+
+__all__ = ["iterate_in_subprocess", "run_pipeline_in_subprocess"]
+
+T = TypeVar("T")
+
+Initializer = Callable[[], Any] | Sequence[Callable[[], Any]] | None
+
+
+def iterate_in_subprocess(
+    fn: Callable[[], Iterable[T]],
+    *,
+    buffer_size: int = 3,
+    initializer: Initializer = None,
+    mp_context: str | BaseContext | None = None,
+    timeout: float | None = None,
+    daemon: bool = False,
+    arena: Any = None,
+    num_workers: int = 1,
+    ordered: bool = True,
+) -> Iterable[T]:
+    """Iterates in a process of its own, over ``fn()``, as often as wanted.
+
+    The worker is started once, calls `initializer` (one function or several) and
+    then ``fn()``; each iteration here is one over that iterable there.  (A generator
+    can be iterated once only: return an object with ``__iter__`` for more.)  Leaving
+    an iteration early is fine.  The worker ends with the returned object.
+
+    :param fn: returns the iterable.  Under spawn and forkserver it is pickled.
+    :param buffer_size: how many items the worker may be ahead.
+    :param mp_context: "fork", "spawn", "forkserver" or a context.
+    :param timeout: seconds after which a worker that gave nothing is ended, with
+        WorkerTimeout; None: never.
+    :param daemon: as of multiprocessing.Process.
+    :param arena: a SharedMemoryRingBuffer or SharedMemorySegmentPool for the items;
+        None: Python's own queue.
+    :param num_workers: how many processes do that, each with an ``fn()`` of its own;
+        ``worker_info()`` tells them apart.
+    :param ordered: take items from the workers in turn, which is the same every time;
+        False: whichever is ready first.
+
+    An exception in the worker is raised here, of the same type, with the remote
+    traceback as its cause, and the next iteration may be tried.  A worker that dies is
+    WorkerDied.  ``random``, NumPy's legacy generator and Torch's CPU generator go on in
+    the worker where they are here.
+    """
+    check_count("buffer_size", buffer_size, 1)
+    check_count("num_workers", num_workers, 1)
+    if not callable(fn):
+        raise TypeError(f"fn must be a function that returns an iterable, not {fn!r}.")
+    context = _context(mp_context)
+    session = Session(
+        context,
+        _channel(context, arena, num_workers, buffer_size),
+        num_workers=num_workers,
+        ordered=ordered and num_workers > 1,
+        timeout=_checked_timeout(timeout),
+    )
+    session.start(fn, _initializers(initializer), daemon)
+    return _SubprocessIterable(session)
+
+
+def run_pipeline_in_subprocess(
+    config: PipelineConfig[T],
+    /,
+    *,
+    num_threads: int,
+    max_failures: int | Fraction = -1,
+    **kwargs: Any,
+) -> Iterable[T]:
+    """Runs a pipeline in a process of its own and iterates over its results.
+
+    `config` is what ``PipelineBuilder.get_config()`` returned; `num_threads` and
+    `max_failures` are as of ``PipelineBuilder.build()``, the rest as of
+    ``iterate_in_subprocess()``.  Each iteration builds the pipeline anew, unless its
+    source is continuous: then it goes on, and prepares the next epoch meanwhile.
+    """
+    if not isinstance(config, PipelineConfig):
+        config = config.get_config()
+    check_count("num_threads", num_threads, 1)
+    check_max_failures(max_failures)
+    return iterate_in_subprocess(
+        _PipelineMaker(config, num_threads, max_failures), **kwargs
+    )
+
+
+class _SubprocessIterable(Generic[T]):
+    """What the functions above return."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        # multiprocessing's own finalizer, because at exit it comes before
+        # multiprocessing waits for our workers, which would wait for us.
+        Finalize(self, session.end, args=("it was finalized",), exitpriority=100)
+
+    def __iter__(self) -> Iterator[T]:
+        return self._iterate(self._session.begin_epoch())
+
+    def _iterate(self, epoch: int) -> Iterator[T]:
+        try:
+            while True:
+                try:
+                    item = self._session.next_item(epoch)
+                except EpochEnd:
+                    return
+                yield item
+                del item  # so that the consumer alone decides how long it lives
+        finally:
+            self._session.stop_epoch(epoch)
+
+
+class _PipelineMaker(Generic[T]):
+    """Builds the pipeline in the worker."""
+
+    def __init__(
+        self,
+        config: PipelineConfig[T],
+        num_threads: int,
+        max_failures: int | Fraction,
+    ) -> None:
+        self._config = config
+        self._num_threads = num_threads
+        self._max_failures = max_failures
+
+    def __call__(self) -> Iterable[T]:
+        if self._config.source.continuous:
+            return _Continuous(self.build)
+        return _Rebuilt(self.build)
+
+    def build(self) -> Pipeline[T]:
+        return build_pipeline(
+            self._config,
+            num_threads=self._num_threads,
+            max_failures=self._max_failures,
+        )
+
+
+class _Rebuilt(Generic[T]):
+    """A pipeline per epoch."""
+
+    def __init__(self, build: Callable[[], Pipeline[T]]) -> None:
+        self._build = build
+
+    def __iter__(self) -> Iterator[T]:
+        with self._build().auto_stop() as pipeline:
+            yield from pipeline
+
+
+class _Continuous(Generic[T]):
+    """One pipeline for all epochs, until one is left early or fails."""
+
+    def __init__(self, build: Callable[[], Pipeline[T]]) -> None:
+        self._build = build
+        self._pipeline: Pipeline[T] | None = None
+
+    def __iter__(self) -> Iterator[T]:
+        if self._pipeline is None:
+            self._pipeline = self._build()
+        pipeline, finished = self._pipeline, False
+        try:
+            yield from pipeline
+            finished = True
+        finally:
+            if not finished:
+                self._pipeline = None
+                pipeline.stop()
+
+
+def _context(given: str | BaseContext | None) -> BaseContext:
+    if given is None or isinstance(given, str):
+        return multiprocessing.get_context(given)
+    if not isinstance(given, BaseContext):
+        raise TypeError(f"mp_context must be a start method or context, not {given!r}.")
+    return given
+
+
+def _checked_timeout(timeout: float | None) -> float | None:
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+        raise TypeError(f"timeout must be a number of seconds, not {timeout!r}.")
+    if math.isnan(timeout) or timeout <= 0:
+        raise ValueError(f"timeout must be over 0 seconds, not {timeout}.")
+    return None if math.isinf(timeout) else float(timeout)
+
+
+def _initializers(given: Initializer) -> Sequence[Callable[[], Any]]:
+    if given is None:
+        return ()
+    if callable(given):
+        return (given,)
+    functions = tuple(given)
+    for function in functions:
+        if not callable(function):
+            raise TypeError(f"An initializer must be callable, {function!r} is not.")
+    return functions
+
+
+def _channel(
+    context: BaseContext, arena: Any, num_workers: int, buffer_size: int
+) -> Channel:
+    if arena is not None:
+        raise TypeError(
+            f"arena must be a SharedMemoryRingBuffer or SharedMemorySegmentPool, "
+            f"not {arena!r}."
+        )
+    return QueueChannel(context, num_workers, buffer_size)

@@ -1,0 +1,534 @@
+"""Iterating in other processes: epochs, errors, deaths, and nothing left behind."""
+
+import gc
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from pipeline_helpers import (
+    Calls,
+    counted_fds,
+    double,
+    each,
+    fail_on_odd,
+    flag,
+    fresh_flag,
+    numbers,
+    one_then_awkward,
+    one_then_exit,
+    one_then_kill,
+    one_then_os_exit,
+    one_then_raise,
+    one_then_sleep,
+    one_then_unloadable,
+    one_then_unpicklable,
+    pid_for_ever,
+    raise_value_error,
+    random_number,
+    set_flag,
+    stubborn,
+)
+
+from roar.pipeline import (
+    PipelineBuilder,
+    PipelineFailure,
+    WorkerDied,
+    WorkerTimeout,
+    iterate_in_subprocess,
+    run_pipeline_in_subprocess,
+    worker_info,
+)
+
+METHODS = ["fork", "spawn", "forkserver"]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left():
+    yield
+    gc.collect()
+    assert multiprocessing.active_children() == []
+
+
+@pytest.fixture(params=["queue"])
+def arena(request):
+    """A maker of arenas: each iterable needs its own."""
+    return {"queue": lambda: None}[request.param]
+
+
+def iterate(fn, arena, **kwargs):
+    return iterate_in_subprocess(fn, arena=arena(), timeout=30, **kwargs)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_epoch_gives_everything(method, arena):
+    items = iterate(numbers(7), arena, mp_context=method)
+    for _ in range(3):
+        assert list(items) == list(range(7))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_epoch_may_be_left(method, arena):
+    items = iterate(numbers(1000), arena, mp_context=method)
+    for stop in (0, 1, 5, 999):
+        for item in items:
+            if item == stop:
+                break
+        assert item == stop
+    assert list(items) == list(range(1000))
+
+
+def test_an_epoch_that_is_left_unbegun(arena):
+    items = iterate(numbers(10), arena)
+    iter(items)
+    assert list(items) == list(range(10))
+
+
+def test_an_older_iteration_ends_when_another_is_begun(arena):
+    items = iterate(numbers(10), arena)
+    old = iter(items)
+    assert next(old) == 0
+    assert list(items) == list(range(10))
+    with pytest.raises(RuntimeError, match="another one was begun"):
+        next(old)
+    assert list(items) == list(range(10))
+
+
+def test_an_empty_epoch_is_cheap(arena):
+    items = iterate(numbers(0), arena)
+    times = []
+    for _ in range(50):
+        start = time.perf_counter()
+        assert list(items) == []
+        times.append(time.perf_counter() - start)
+    assert sorted(times)[5] < 0.001
+
+
+def test_the_worker_is_only_so_far_ahead(arena):
+    value = multiprocessing.Value("i", 0)
+
+    def counting():
+        for i in range(100):
+            value.value = i
+            yield i
+
+    items = iterate(each(counting), arena, mp_context="fork", buffer_size=4)
+    iterator = iter(items)
+    assert next(iterator) == 0
+    time.sleep(0.3)
+    assert 3 <= value.value <= 8
+    assert list(iterator) == list(range(1, 100))
+
+
+@pytest.mark.parametrize("error", [ValueError("odd"), KeyError("k"), OSError(2, "no")])
+@pytest.mark.parametrize("method", METHODS)
+def test_an_exception_arrives_with_type_and_traceback(method, error, arena):
+    items = iterate(each(one_then_raise, error), arena, mp_context=method)
+    for _ in range(2):  # and the worker is still there
+        iterator = iter(items)
+        assert next(iterator) == 1
+        with pytest.raises(type(error)) as caught:
+            next(iterator)
+        assert caught.value.args == error.args
+        assert "in one_then_raise" in str(caught.value.__cause__)
+
+
+def test_an_exception_that_cannot_be_pickled_is_a_runtime_error(arena):
+    class Local(Exception):
+        pass
+
+    for fn in (one_then_awkward, Calls(one_then_raise, Local("here"))):
+        iterator = iter(iterate(each(fn), arena, mp_context="fork"))
+        assert next(iterator) == 1
+        with pytest.raises(RuntimeError, match="Awkward: 1 and 2|Local: here") as caught:
+            next(iterator)
+        assert "in one_then" in str(caught.value.__cause__)
+
+
+def test_system_exit_in_a_worker_is_not_the_parents(arena):
+    iterator = iter(iterate(each(one_then_exit), arena))
+    assert next(iterator) == 1
+    with pytest.raises(RuntimeError, match="SystemExit: 3"):
+        next(iterator)
+
+
+def test_an_item_that_cannot_be_pickled_is_an_error_of_the_epoch(arena):
+    items = iterate(each(one_then_unpicklable), arena, buffer_size=1)
+    for _ in range(2):
+        with pytest.raises(Exception, match="pickle"):
+            list(items)
+
+
+def test_an_item_that_cannot_be_unpickled_is_an_error_of_the_epoch(arena):
+    items = iterate(each(one_then_unloadable), arena)
+    for _ in range(2):
+        iterator = iter(items)
+        assert next(iterator) == 1
+        with pytest.raises((EOFError, RuntimeError), match="nothing in it"):
+            next(iterator)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_start_that_fails_is_an_error_at_once(method, arena):
+    for fn, kwargs in (
+        (raise_value_error, {}),
+        (numbers(1), {"initializer": raise_value_error}),
+        (numbers(1), {"initializer": [fresh_flag, raise_value_error]}),
+    ):
+        with pytest.raises(ValueError, match="not today") as caught:
+            iterate(fn, arena, mp_context=method, **kwargs)
+        assert "in raise_value_error" in str(caught.value.__cause__)
+
+
+def test_what_is_no_iterable_is_refused(arena):
+    with pytest.raises(TypeError, match="must return an iterable"):
+        iterate(Calls(int), arena)
+
+
+def test_initializers_run_in_order(arena):
+    items = iterate(each(flag), arena, initializer=[fresh_flag, set_flag, set_flag])
+    assert list(items) == ["xx"]
+    assert "ROAR_TEST_FLAG" not in os.environ
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_killed_worker_is_noticed(method, number, arena):
+    items = iterate(each(one_then_kill, number), arena, mp_context=method)
+    iterator = iter(items)
+    assert next(iterator) == 1
+    with pytest.raises(WorkerDied, match=f"signal {number:d} \\(SIG") as caught:
+        next(iterator)
+    assert caught.value.exitcode == -number
+    assert str(caught.value.pid) in str(caught.value)
+    with pytest.raises(RuntimeError, match="nothing to iterate"):
+        list(items)
+
+
+def test_a_kill_is_noticed_within_100_ms(arena):
+    items = iterate(each(one_then_sleep), arena)
+    iterator = iter(items)
+    assert next(iterator) == 1
+    (worker,) = multiprocessing.active_children()
+    times = []
+    killer = threading.Timer(
+        0.1, lambda: (times.append(time.monotonic()), os.kill(worker.pid, 9))
+    )
+    killer.start()
+    with pytest.raises(WorkerDied, match="SIGKILL"):
+        next(iterator)
+    assert time.monotonic() - times[0] < 0.1
+
+
+def test_a_worker_killed_between_epochs_is_noticed(arena):
+    items = iterate(numbers(3), arena)
+    assert list(items) == [0, 1, 2]
+    (worker,) = multiprocessing.active_children()
+    os.kill(worker.pid, signal.SIGKILL)
+    time.sleep(0.05)
+    with pytest.raises(WorkerDied, match="SIGKILL"):
+        list(items)
+
+
+def test_a_worker_that_exits_is_noticed(arena):
+    iterator = iter(iterate(each(one_then_os_exit, 7), arena))
+    assert next(iterator) == 1
+    with pytest.raises(WorkerDied, match="exit code 7") as caught:
+        next(iterator)
+    assert caught.value.exitcode == 7
+
+
+def test_a_worker_that_dies_before_it_is_ready(arena):
+    with pytest.raises(WorkerDied, match="exit code 5"):
+        iterate(Calls(os._exit, 5), arena)
+
+
+def test_a_silent_worker_is_ended_after_the_timeout(arena):
+    items = iterate_in_subprocess(each(one_then_sleep), timeout=0.2, arena=arena())
+    iterator = iter(items)
+    assert next(iterator) == 1
+    with pytest.raises(WorkerTimeout, match="no item for 0.2 s"):
+        next(iterator)
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.parametrize("fn", [one_then_sleep, pid_for_ever])
+def test_dropping_the_iterable_ends_a_busy_worker(fn, arena):
+    items = iterate(each(fn), arena)
+    iterator = iter(items)
+    next(iterator)
+    time.sleep(0.1)
+    start = time.monotonic()
+    del iterator, items
+    gc.collect()
+    assert time.monotonic() - start < 5
+    assert multiprocessing.active_children() == []
+
+
+def test_a_worker_that_ignores_sigterm_is_killed(arena):
+    iterator = iter(iterate(each(stubborn), arena))
+    assert next(iterator) == 1
+    start = time.monotonic()
+    del iterator
+    gc.collect()
+    assert time.monotonic() - start < 10
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+@pytest.mark.parametrize("method", METHODS)
+def test_several_workers(method, ordered, arena):
+    items = iterate(
+        numbers(20, share=True),
+        arena,
+        mp_context=method,
+        num_workers=3,
+        ordered=ordered,
+    )
+    for _ in range(3):
+        got = list(items)
+        assert (got if ordered else sorted(got)) == list(range(20))
+        for item in items:
+            if item > 7:
+                break
+
+
+def test_first_ready_does_not_wait_for_a_slow_worker(arena):
+    def work():
+        index = worker_info().index
+        for i in range(3):
+            if index == 0:
+                time.sleep(0.5)
+            yield index
+
+    items = iterate(
+        each(work), arena, mp_context="fork", num_workers=2, ordered=False
+    )
+    assert list(items)[:3] == [1, 1, 1]
+    slow = iterate(each(work), arena, mp_context="fork", num_workers=2)
+    assert list(slow) == [0, 1, 0, 1, 0, 1]
+
+
+def test_the_death_of_one_worker_ends_all(arena):
+    def work():
+        if worker_info().index == 1:
+            return one_then_kill(signal.SIGKILL)
+        return pid_for_ever()
+
+    items = iterate(each(work), arena, mp_context="fork", num_workers=2)
+    with pytest.raises(WorkerDied, match="SIGKILL"):
+        for _ in items:
+            pass
+    assert multiprocessing.active_children() == []
+
+
+def test_an_error_of_one_worker_ends_the_epoch_only(arena):
+    def work():
+        if worker_info().index == 1:
+            return one_then_raise(ValueError("odd"))
+        return range(100)
+
+    items = iterate(each(work), arena, mp_context="fork", num_workers=2)
+    for _ in range(3):
+        with pytest.raises(ValueError, match="odd"):
+            list(items)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_random_numbers_go_on_in_the_worker(method, arena):
+    random.seed(7)
+    items = iterate(each(random_number), arena, mp_context=method)
+    assert list(items) == [random.random()]
+
+
+def test_several_workers_draw_different_numbers_each_time_the_same(arena):
+    def draw():
+        random.seed(7)
+        return list(iterate(each(random_number), arena, num_workers=3))
+
+    first = draw()
+    assert len(set(first)) == 3
+    assert draw() == first
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_pipeline_in_a_worker(method, arena):
+    config = (
+        PipelineBuilder()
+        .add_source(range(10))
+        .pipe(double, concurrency=2, output_order="input")
+        .aggregate(3)
+        .add_sink()
+        .get_config()
+    )
+    items = run_pipeline_in_subprocess(
+        config, num_threads=2, arena=arena(), mp_context=method
+    )
+    for _ in range(3):
+        assert list(items) == [[0, 2, 4], [6, 8, 10], [12, 14, 16], [18]]
+        for _ in items:
+            break
+
+
+def test_a_continuous_pipeline_in_a_worker(arena):
+    builder = PipelineBuilder().add_source(range(5), continuous=True).pipe(double)
+    config = builder.add_sink().get_config()
+    items = run_pipeline_in_subprocess(config, num_threads=2, arena=arena())
+    for _ in range(3):
+        assert list(items) == [0, 2, 4, 6, 8]
+    for _ in items:
+        break
+    assert list(items) == [0, 2, 4, 6, 8]
+
+
+def test_a_pipeline_that_fails_in_a_worker(arena):
+    builder = PipelineBuilder().add_source(range(10)).pipe(fail_on_odd).add_sink()
+    items = run_pipeline_in_subprocess(
+        builder.get_config(), num_threads=1, max_failures=1, arena=arena()
+    )
+    for _ in range(2):
+        with pytest.raises(PipelineFailure, match="max_failures=1") as caught:
+            list(items)
+        assert (caught.value.stage, caught.value.failures) == ("1:fail_on_odd", 2)
+
+
+def test_an_empty_epoch_of_a_pipeline_is_cheap(arena):
+    config = PipelineBuilder().add_source([]).add_sink().get_config()
+    items = run_pipeline_in_subprocess(config, num_threads=1, arena=arena())
+    times = []
+    for _ in range(100):
+        start = time.perf_counter()
+        assert list(items) == []
+        times.append(time.perf_counter() - start)
+    assert sorted(times)[10] < 0.001
+
+
+def test_descriptors_stay_constant_over_epochs(arena):
+    items = iterate(each(counted_fds), arena)
+    list(items)
+    here, there = len(os.listdir("/proc/self/fd")), list(items)
+    for _ in range(50):
+        for _ in items:
+            break
+    assert list(items) == there
+    assert len(os.listdir("/proc/self/fd")) == here
+
+
+def test_descriptors_are_given_back(arena):
+    iterate(numbers(1), arena)
+    gc.collect()
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        assert list(iterate(numbers(3), arena, num_workers=2)) == [0, 0, 1, 1, 2, 2]
+        gc.collect()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_workers_outlive_the_thread_that_started_them(arena):
+    made = []
+    thread = threading.Thread(target=lambda: made.append(iterate(numbers(3), arena)))
+    thread.start()
+    thread.join()
+    time.sleep(0.1)
+    assert list(made[0]) == [0, 1, 2]
+
+
+def test_a_forked_child_cannot_use_its_parents_workers(arena):
+    items = iterate(numbers(3), arena)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            list(items)
+        except RuntimeError:
+            os._exit(0)
+        os._exit(1)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert list(items) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "kwargs, error",
+    [
+        ({"fn": 3}, TypeError),
+        ({"buffer_size": 0}, ValueError),
+        ({"buffer_size": "3"}, TypeError),
+        ({"num_workers": 0}, ValueError),
+        ({"timeout": 0}, ValueError),
+        ({"timeout": -1}, ValueError),
+        ({"timeout": float("nan")}, ValueError),
+        ({"timeout": "1"}, TypeError),
+        ({"mp_context": "teleport"}, ValueError),
+        ({"mp_context": 3}, TypeError),
+        ({"initializer": [3]}, TypeError),
+        ({"arena": 3}, TypeError),
+    ],
+)
+def test_garbage_is_refused(kwargs, error):
+    arguments = {"fn": numbers(1), **kwargs}
+    with pytest.raises(error):
+        iterate_in_subprocess(arguments.pop("fn"), **arguments)
+
+
+PROGRAM = """
+import os, sys, time
+sys.path[:0] = {path!r}
+from pipeline_helpers import each, pid_for_ever
+from roar.pipeline import iterate_in_subprocess
+
+def main():
+    items = iterate_in_subprocess(
+        each(pid_for_ever), mp_context={method!r}, arena={arena}, num_workers=2)
+    iterator = iter(items)
+    print(next(iterator), next(iterator), flush=True)
+    {then}
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def program(tmp_path, method, then, arena="None"):
+    path = [p for p in sys.path if p]
+    script = tmp_path / "program.py"
+    script.write_text(PROGRAM.format(path=path, method=method, then=then, arena=arena))
+    return subprocess.Popen(
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def gone(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
+@pytest.mark.parametrize("then", ["pass", "sys.exit(0)", "del items, iterator"])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_program_ends_in_silence(tmp_path, method, then):
+    done = program(tmp_path, method, then)
+    out, err = done.communicate(timeout=30)
+    assert (done.returncode, err) == (0, "")
+    assert all(gone(int(pid)) for pid in out.split())
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("method", METHODS)
+def test_workers_die_with_their_parent(tmp_path, method, number):
+    parent = program(tmp_path, method, "time.sleep(60)")
+    pids = [int(pid) for pid in parent.stdout.readline().split()]
+    assert len(pids) == 2 and not any(gone(pid) for pid in pids)
+    parent.send_signal(number)
+    assert parent.wait(10) == -number
+    end = time.monotonic() + 1
+    while not all(gone(pid) for pid in pids) and time.monotonic() < end:
+        time.sleep(0.005)
+    assert all(gone(pid) for pid in pids)
