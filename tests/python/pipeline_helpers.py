@@ -167,3 +167,29 @@ def raise_eof():
 def one_then_unloadable():
     yield 1
     yield Unloadable()
+
+
+def arrays(n, size, dtype="float32"):
+    """Items with an array of their own number."""
+    import numpy
+
+    for i in range(n):
+        yield {"i": i, "data": numpy.full(size, i, dtype=dtype)}
+
+
+def type_zoo():
+    import numpy
+    import torch
+
+    yield bytes(range(256)) * 64
+    yield bytearray(b"x" * 10000)
+    yield numpy.asfortranarray(numpy.arange(6000.0).reshape(60, 100))
+    yield numpy.arange(5000).astype("datetime64[s]")
+    yield torch.arange(5000, dtype=torch.float32).to(torch.bfloat16)
+    yield {"a": [numpy.zeros(3000, "i4"), (torch.ones(7), "x")], "b": None}
+
+
+def fill_random(n, size):
+    """Bytes that tell where they belong, of changing sizes."""
+    for i in range(n):
+        yield bytes([i % 256]) * (1 + i * 7919 % size)

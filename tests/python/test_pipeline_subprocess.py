@@ -38,6 +38,8 @@ from pipeline_helpers import (
 from roar.pipeline import (
     PipelineBuilder,
     PipelineFailure,
+    SharedMemoryRingBuffer,
+    SharedMemorySegmentPool,
     WorkerDied,
     WorkerTimeout,
     iterate_in_subprocess,
@@ -55,10 +57,17 @@ def nothing_is_left():
     assert multiprocessing.active_children() == []
 
 
-@pytest.fixture(params=["queue"])
+ARENAS = {
+    "queue": lambda: None,
+    "ring": lambda: SharedMemoryRingBuffer(1 << 20, acquire_timeout=20),
+    "pool": lambda: SharedMemorySegmentPool(1 << 16, 6, acquire_timeout=20),
+}
+
+
+@pytest.fixture(params=list(ARENAS))
 def arena(request):
     """A maker of arenas: each iterable needs its own."""
-    return {"queue": lambda: None}[request.param]
+    return ARENAS[request.param]
 
 
 def iterate(fn, arena, **kwargs):
@@ -477,7 +486,8 @@ PROGRAM = """
 import os, sys, time
 sys.path[:0] = {path!r}
 from pipeline_helpers import each, pid_for_ever
-from roar.pipeline import iterate_in_subprocess
+from roar.pipeline import (
+    SharedMemoryRingBuffer, SharedMemorySegmentPool, iterate_in_subprocess)
 
 def main():
     items = iterate_in_subprocess(
@@ -491,7 +501,11 @@ if __name__ == "__main__":
 """
 
 
-def program(tmp_path, method, then, arena="None"):
+PROGRAM_ARENAS = ["None", "SharedMemoryRingBuffer(99999)",
+                  "SharedMemorySegmentPool(9999, 4)"]
+
+
+def program(tmp_path, method, then, arena):
     path = [p for p in sys.path if p]
     script = tmp_path / "program.py"
     script.write_text(PROGRAM.format(path=path, method=method, then=then, arena=arena))
@@ -513,8 +527,9 @@ def gone(pid):
 
 @pytest.mark.parametrize("then", ["pass", "sys.exit(0)", "del items, iterator"])
 @pytest.mark.parametrize("method", METHODS)
-def test_a_program_ends_in_silence(tmp_path, method, then):
-    done = program(tmp_path, method, then)
+@pytest.mark.parametrize("arena", PROGRAM_ARENAS)
+def test_a_program_ends_in_silence(tmp_path, arena, method, then):
+    done = program(tmp_path, method, then, arena)
     out, err = done.communicate(timeout=30)
     assert (done.returncode, err) == (0, "")
     assert all(gone(int(pid)) for pid in out.split())
@@ -522,8 +537,9 @@ def test_a_program_ends_in_silence(tmp_path, method, then):
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.parametrize("method", METHODS)
-def test_workers_die_with_their_parent(tmp_path, method, number):
-    parent = program(tmp_path, method, "time.sleep(60)")
+@pytest.mark.parametrize("arena", PROGRAM_ARENAS)
+def test_workers_die_with_their_parent(tmp_path, arena, method, number):
+    parent = program(tmp_path, method, "time.sleep(60)", arena)
     pids = [int(pid) for pid in parent.stdout.readline().split()]
     assert len(pids) == 2 and not any(gone(pid) for pid in pids)
     parent.send_signal(number)

@@ -1,5 +1,6 @@
 """Pipelines that prepare items, in threads or in processes of their own."""
 
+from .._shared_memory import SharedMemoryRingBuffer, SharedMemorySegmentPool
 from ._builder import PipelineBuilder
 from ._config import Aggregator, PipelineConfig
 from ._errors import PipelineFailure, WorkerDied, WorkerTimeout
@@ -13,6 +14,8 @@ __all__ = [
     "PipelineBuilder",
     "PipelineConfig",
     "PipelineFailure",
+    "SharedMemoryRingBuffer",
+    "SharedMemorySegmentPool",
     "WorkerDied",
     "WorkerInfo",
     "WorkerTimeout",

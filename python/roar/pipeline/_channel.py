@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 from ._remote_error import pack_error
 
-__all__ = ["Channel", "Closed", "Dead", "Kind", "Message", "Outlet", "QueueChannel"]
+__all__ = ["Channel", "Closed", "Dead", "Kind", "Late", "Message",
+           "Outlet", "QueueChannel"]
 
 
 class Kind(IntEnum):
@@ -41,6 +42,10 @@ class Message(NamedTuple):
 
 class Closed(Exception):
     """In a worker: nobody wants messages any more."""
+
+
+class Late(Exception):
+    """In the parent: no message came in time."""
 
 
 class Dead(Exception):
@@ -80,8 +85,13 @@ class Channel(ABC):
         """That worker runs now; `control` is the parent's end of its command pipe."""
 
     @abstractmethod
+    def begin(self, epoch: int) -> None:
+        """Items of older epochs are not wanted from now on."""
+
+    @abstractmethod
     def receive(self, timeout: float | None, worker: int | None) -> Message:
-        """The next message, of `worker` or of any.  TimeoutError, Dead."""
+        """The next message, of `worker` or of any.  Late, Dead, or what
+        unpickling the payload raised: then that message is gone."""
 
     @abstractmethod
     def delivered(self, worker: int) -> None:
@@ -176,6 +186,9 @@ class QueueChannel(Channel):
         self._queues[worker]._writer.close()
         self._ends.append(_Ends(self._queues[worker], process, control))
 
+    def begin(self, epoch: int) -> None:
+        pass  # they hold nobody back, and the session drops them
+
     def receive(self, timeout: float | None, worker: int | None) -> Message:
         if worker is not None:
             ((which, ready),) = self._look(timeout, (worker,))
@@ -197,7 +210,7 @@ class QueueChannel(Channel):
                     poll.register(fd, select.POLLIN)
         found = poll.poll(None if timeout is None else timeout * 1000)
         if not found:
-            raise TimeoutError
+            raise Late
         fds = frozenset(fd for fd, _ in found)
         ready = ((i, fds.intersection(self._ends[i].fds)) for i in workers)
         return [(i, mine) for i, mine in ready if mine]

@@ -10,9 +10,9 @@ from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from ._channel import Channel, Dead, Kind, Message
+from ._channel import Channel, Dead, Kind, Late, Message
 from ._errors import WorkerDied, WorkerTimeout, describe_exit
-from ._lifetime import Parent
+from .._lifetime import Parent
 from ._random_state import RandomState
 from ._remote_error import unpack_error
 from ._worker import Command, WorkerInfo, WorkerPlan, work
@@ -106,6 +106,7 @@ class Session:
         self._epoch += 1
         self._at_work = list(range(self._num_workers))
         self._turn = 0
+        self._channel.begin(self._epoch)
         self._tell_all(Command.START)
         return self._epoch
 
@@ -151,7 +152,7 @@ class Session:
     def _receive(self, worker: int | None) -> Message:
         try:
             return self._channel.receive(self._timeout, worker)
-        except TimeoutError:
+        except Late:
             pids = ", ".join(str(p.pid) for p in self._processes)
             self.end("a worker gave no item in time", at_once=True)
             raise WorkerTimeout(

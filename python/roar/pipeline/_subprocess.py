@@ -10,6 +10,8 @@ from multiprocessing.context import BaseContext
 from multiprocessing.util import Finalize
 from typing import Any, Generic, TypeVar
 
+from .._arena import Arena
+from ._arena_channel import ArenaChannel
 from ._channel import Channel, QueueChannel
 from ._config import PipelineConfig, check_count, check_max_failures
 from ._pipeline import Pipeline, build_pipeline
@@ -63,15 +65,17 @@ def iterate_in_subprocess(
     check_count("num_workers", num_workers, 1)
     if not callable(fn):
         raise TypeError(f"fn must be a function that returns an iterable, not {fn!r}.")
-    context = _context(mp_context)
+    context, timeout = _context(mp_context), _checked_timeout(timeout)
+    initializers = _initializers(initializer)
+    in_turn = ordered and num_workers > 1
     session = Session(
         context,
-        _channel(context, arena, num_workers, buffer_size),
+        _channel(context, arena, num_workers, buffer_size, in_turn),
         num_workers=num_workers,
-        ordered=ordered and num_workers > 1,
-        timeout=_checked_timeout(timeout),
+        ordered=in_turn,
+        timeout=timeout,
     )
-    session.start(fn, _initializers(initializer), daemon)
+    session.start(fn, initializers, daemon)
     return _SubprocessIterable(session)
 
 
@@ -212,11 +216,13 @@ def _initializers(given: Initializer) -> Sequence[Callable[[], Any]]:
 
 
 def _channel(
-    context: BaseContext, arena: Any, num_workers: int, buffer_size: int
+    context: BaseContext, arena: Any, num_workers: int, buffer_size: int, ordered: bool
 ) -> Channel:
-    if arena is not None:
+    if arena is None:
+        return QueueChannel(context, num_workers, buffer_size)
+    if not isinstance(arena, Arena):
         raise TypeError(
-            f"arena must be a SharedMemoryRingBuffer or SharedMemorySegmentPool, "
-            f"not {arena!r}."
+            "arena must be a SharedMemoryRingBuffer, a SharedMemorySegmentPool or "
+            f"another Arena, not {arena!r}."
         )
-    return QueueChannel(context, num_workers, buffer_size)
+    return ArenaChannel(arena, num_workers, buffer_size, ordered=ordered)

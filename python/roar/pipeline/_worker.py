@@ -25,7 +25,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from ._channel import Closed, Kind, Outlet
-from ._lifetime import Parent
+from .._lifetime import Parent
 from ._random_state import RandomState
 from ._remote_error import pack_error
 

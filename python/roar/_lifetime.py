@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import select
 import signal
 import threading
 from dataclasses import dataclass
@@ -62,3 +63,18 @@ class Parent:
         if _start_time(self.pid) != self.start_time:
             os._exit(1)  # another process has its number by now
         return fd
+
+    def tie_in_background(self) -> None:
+        """As tie(), with a thread that ends this process when the parent is dead."""
+        fd = self.tie()
+        if fd is not None:
+            threading.Thread(
+                target=_follow, args=(fd,), name="roar-parent", daemon=True
+            ).start()
+
+
+def _follow(fd: int) -> None:
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    poll.poll()
+    os._exit(1)

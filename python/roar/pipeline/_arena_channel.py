@@ -1,0 +1,241 @@
+"""Messages through an arena: items as they are, without Python's queue or a pipe.
+
+Every message is one unit, and its tag says what it is:
+
+    63      20 19       4 3    0
+    | epoch    | worker  | kind |
+
+Two things need care.
+
+A worker may be `buffer_size` items ahead and no further, however large the arena is:
+so that memory in use follows the depth.  It has that many credits, takes one for each
+item, and gets it back, by an eventfd, when the item is delivered.
+
+The end of an epoch needs a unit too, and the consumer may hold all of them as views.  Then
+it goes by the command pipe, where the parent looks when nothing comes for a while; there
+it also sees that a process has ended.  Both are believed when the arena is found empty
+once more, because what was sent before them may still have been in there.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections import deque
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from multiprocessing.reduction import DupFd
+from typing import Any
+
+from .._arena import Arena
+from .._errors import ArenaClosed, ArenaEmpty, ArenaFull, PeerDied
+from .._shared_memory import SharedMemorySegmentPool
+from ._channel import Channel, Closed, Dead, Kind, Late, Message, Outlet
+
+__all__ = ["ArenaChannel"]
+
+# How long the parent waits for the arena before it looks at the command pipes.
+_LOOK_S = 0.05
+
+_FOREVER = 1 << 40  # credits that do not end
+
+
+class ArenaOutlet(Outlet):
+    """A worker's end of an arena."""
+
+    def __init__(self, arena: Arena, worker: int, credits: int, eventfd: int) -> None:
+        self._arena = arena
+        self._worker = worker
+        self._credits = credits
+        self._eventfd = eventfd
+        self._control: Connection | None = None
+        self._closed = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_eventfd": DupFd(self._eventfd)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._eventfd = state["_eventfd"].detach()
+
+    def open(self, control: Connection) -> None:
+        self._control = control
+        self._arena.join("producer")
+
+    def send(self, kind: Kind, epoch: int, payload: Any) -> None:
+        tag = epoch << 20 | self._worker << 4 | kind
+        try:
+            if kind == Kind.ITEM:
+                self._need_credit()
+                self._arena.send(payload, tag)
+                self._credits -= 1
+            else:
+                self._send_mark(kind, epoch, payload, tag)
+        except ArenaClosed:
+            raise Closed from None
+
+    def _need_credit(self) -> None:
+        if not self._credits:
+            self._credits = os.eventfd_read(self._eventfd)
+        if self._closed:
+            raise Closed
+
+    def _send_mark(self, kind: Kind, epoch: int, payload: Any, tag: int) -> None:
+        try:
+            self._arena.send(payload, tag, 0)
+        except ArenaFull:
+            assert self._control is not None
+            self._control.send((kind, epoch, payload))
+
+    def abandon(self) -> None:
+        self._closed = True
+        os.eventfd_write(self._eventfd, _FOREVER)
+
+
+class _Worker:
+    """What the parent knows of one worker."""
+
+    def __init__(self, credits: int) -> None:
+        self.eventfd = os.eventfd(0, os.EFD_CLOEXEC)
+        self.pid = 0
+        self.control: Connection | None = None
+        self.sentinel = -1
+        self.stash: deque[Message] = deque()  # received before its turn
+        self._owed = 0  # credits to be given back
+        self._at_once = max(1, credits // 4)  # how many at a time
+
+    def delivered(self) -> None:
+        self._owed += 1
+        if self._owed >= self._at_once:
+            os.eventfd_write(self.eventfd, self._owed)
+            self._owed = 0
+
+
+class ArenaChannel(Channel):
+    """The parent's end; the arena is the channel's from now on."""
+
+    def __init__(
+        self, arena: Arena, workers: int, buffer_size: int, *, ordered: bool
+    ) -> None:
+        self._arena = arena
+        self._credits = _credits(arena, workers, buffer_size, ordered)
+        self._poll = select.poll()
+        self._epoch = 0
+        self._marks: list[Message] = []  # came by a pipe
+        self._gone: int | None = None  # a worker that has ended
+        arena.join("consumer")
+        self._workers = [_Worker(self._credits) for _ in range(workers)]
+
+    def outlet(self, worker: int) -> ArenaOutlet:
+        eventfd = self._workers[worker].eventfd
+        return ArenaOutlet(self._arena, worker, self._credits, eventfd)
+
+    def started(self, worker: int, process: BaseProcess, control: Connection) -> None:
+        pid = process.pid
+        assert pid is not None
+        self._workers[worker].pid = pid
+        self._workers[worker].control = control
+        self._workers[worker].sentinel = process.sentinel
+        self._poll.register(control.fileno(), select.POLLIN)
+        self._poll.register(process.sentinel, select.POLLIN)
+
+    def begin(self, epoch: int) -> None:
+        self._epoch = epoch
+        for worker in self._workers:
+            items = [m for m in worker.stash if m.kind == Kind.ITEM]
+            worker.stash.clear()
+            for _ in items:
+                worker.delivered()
+
+    def receive(self, timeout: float | None, worker: int | None) -> Message:
+        end = None if timeout is None else time.monotonic() + timeout
+        wanted = self._workers if worker is None else (self._workers[worker],)
+        while True:
+            for w in wanted:
+                if w.stash:
+                    return w.stash.popleft()
+            message = self._next(end)
+            if message is None:
+                continue
+            if worker is None or message.worker == worker:
+                return message
+            self._workers[message.worker].stash.append(message)
+
+    def _next(self, end: float | None) -> Message | None:
+        """What the arena has next; None when that was of no use."""
+        wait = 0.0 if self._marks or self._gone is not None else _LOOK_S
+        if end is not None and time.monotonic() + wait > end:
+            wait = end - time.monotonic()
+            if wait <= 0:
+                raise Late
+        try:
+            payload, tag, _, _ = self._arena.receive_item(wait)
+        except ArenaEmpty:
+            self._look_elsewhere()
+            return None
+        except PeerDied as died:
+            self._report(died.pid)
+            return None
+        worker, kind, epoch = tag >> 4 & 0xFFFF, Kind(tag & 0xF), tag >> 20
+        if kind == Kind.ITEM and epoch < self._epoch:  # which was left
+            self._workers[worker].delivered()
+            return None
+        return Message(worker, kind, epoch, payload)
+
+    def _look_elsewhere(self) -> None:
+        """The arena is empty: what was seen elsewhere before has its turn."""
+        for message in self._marks:
+            self._workers[message.worker].stash.append(message)
+        if self._marks:
+            self._marks.clear()
+        elif self._gone is not None:
+            raise Dead(self._gone)
+        else:
+            self._look_at_pipes()
+
+    def _look_at_pipes(self) -> None:
+        ready = {fd for fd, _ in self._poll.poll(0)}
+        for i, worker in enumerate(self._workers):
+            if worker.sentinel in ready:
+                self._gone = i
+            control = worker.control
+            if control is None or control.fileno() not in ready:
+                continue
+            try:
+                self._marks.append(Message(i, *control.recv()))
+            except (EOFError, OSError):
+                self._poll.unregister(control.fileno())
+
+    def _report(self, pid: int) -> None:
+        for i, worker in enumerate(self._workers):
+            if worker.pid == pid:
+                raise Dead(i)
+
+    def delivered(self, worker: int) -> None:
+        self._workers[worker].delivered()
+
+    def shutdown(self) -> None:
+        self._arena.shutdown()
+
+    def close(self) -> None:
+        self._arena.close()
+        for worker in self._workers:
+            os.close(worker.eventfd)
+
+
+def _credits(arena: Arena, workers: int, buffer_size: int, ordered: bool) -> int:
+    """How many items each worker may be ahead.
+
+    Items that are taken in turn wait for each other.  In a pool they must leave room for
+    the one whose turn it is, and for the one that the consumer works with.
+    """
+    if not ordered or not isinstance(arena, SharedMemorySegmentPool):
+        return buffer_size
+    most = (arena.count - 2) // (workers - 1)
+    if most < 1:
+        raise ValueError(
+            f"A pool of {arena.count} segments is too small for {workers} workers whose "
+            f"items are taken in turn; it needs {workers + 1}, or ordered=False."
+        )
+    return min(buffer_size, most)

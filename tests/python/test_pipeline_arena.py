@@ -1,0 +1,290 @@
+"""Items through an arena: views and copies, full arenas, epochs that are left."""
+
+import gc
+import multiprocessing
+import time
+
+import pytest
+
+numpy = pytest.importorskip("numpy")
+
+from pipeline_helpers import (  # noqa: E402
+    arrays,
+    each,
+    fill_random,
+    numbers,
+    type_zoo,
+)
+
+from roar import Arena, ArenaFull  # noqa: E402
+from roar.pipeline import (  # noqa: E402
+    PipelineBuilder,
+    SharedMemoryRingBuffer,
+    SharedMemorySegmentPool,
+    iterate_in_subprocess,
+    run_pipeline_in_subprocess,
+    worker_info,
+)
+
+METHODS = ["fork", "spawn", "forkserver"]
+N = 20_000  # floats of an item
+ITEM = N * 4 + 4096
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left():
+    yield
+    gc.collect()
+    assert multiprocessing.active_children() == []
+
+
+def check(items, n):
+    count = 0
+    for item in items:
+        assert item["i"] == count
+        assert item["data"].shape == (N,) and (item["data"] == count).all()
+        count += 1
+    assert count == n
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: SharedMemoryRingBuffer(3 * ITEM),
+        lambda: SharedMemorySegmentPool(ITEM, 3),
+        lambda: Arena(4 * ITEM),
+    ],
+)
+def test_arrays_arrive_in_every_epoch(make, method):
+    items = iterate_in_subprocess(
+        each(arrays, 20, N), arena=make(), mp_context=method, timeout=30
+    )
+    for _ in range(3):
+        check(items, 20)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: SharedMemoryRingBuffer(2 * ITEM, acquire_timeout=5),
+        lambda: SharedMemorySegmentPool(ITEM, 2, acquire_timeout=5),
+    ],
+)
+def test_an_epoch_may_be_left_with_room_for_two_items(make, method):
+    items = iterate_in_subprocess(
+        each(arrays, 50, N), arena=make(), mp_context=method, timeout=30
+    )
+    for stop in (0, 1, 2, 7, 30):
+        for item in items:
+            if item["i"] == stop:
+                break
+        assert (item["data"] == stop).all()
+        time.sleep(0.02)  # the worker waits for room by now
+    del item
+    check(items, 50)
+
+
+def test_the_ring_keeps_types_and_the_pool_gives_views():
+    pytest.importorskip("torch")
+    expected = list(type_zoo())
+    ring = SharedMemoryRingBuffer(1 << 20)
+    got = list(iterate_in_subprocess(each(type_zoo), arena=ring))
+    assert [type(x) for x in got] == [type(x) for x in expected]
+    assert got[0] == expected[0] and got[1] == expected[1]
+    assert got[2].flags.f_contiguous and (got[2] == expected[2]).all()
+    assert got[3].dtype == expected[3].dtype and (got[3] == expected[3]).all()
+    assert got[4].dtype == expected[4].dtype and got[4].equal(expected[4])
+    pool = SharedMemorySegmentPool(1 << 17, 8)
+    views = list(iterate_in_subprocess(each(type_zoo), arena=pool))
+    assert isinstance(views[0], memoryview) and views[0] == expected[0]
+    assert (views[2] == expected[2]).all() and not views[2].flags.owndata
+    assert views[4].equal(expected[4])
+
+
+def test_a_view_is_kept_over_epochs_and_the_end():
+    pool = SharedMemorySegmentPool(ITEM, 4)
+    items = iterate_in_subprocess(each(arrays, 10, N), arena=pool, timeout=30)
+    iterator = iter(items)
+    kept = [next(iterator)["data"]]
+    del iterator
+    for _ in range(3):
+        check(items, 10)
+    del items
+    gc.collect()
+    assert (kept[0] == 0).all()
+    kept[0] += 1
+    assert (kept[0] == 1).all()
+
+
+def test_a_held_item_stops_nobody():
+    pool = SharedMemorySegmentPool(1 << 14, 3)
+    items = iterate_in_subprocess(each(arrays, 3000, 2000), arena=pool, timeout=30)
+    iterator = iter(items)
+    held = next(iterator)
+    for i, item in enumerate(iterator, 1):
+        assert item["i"] == i
+    assert i == 2999
+    assert (held["data"] == 0).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_an_epoch_ends_although_all_segments_are_held(n):
+    pool = SharedMemorySegmentPool(ITEM, n)
+    items = iterate_in_subprocess(each(arrays, n, N), arena=pool, timeout=30)
+    for _ in range(2):
+        held = list(items)
+        assert [x["i"] for x in held] == list(range(n))
+        assert all((x["data"] == x["i"]).all() for x in held)
+        del held
+
+
+def test_an_error_arrives_although_all_segments_are_held():
+    pool = SharedMemorySegmentPool(ITEM, 2, acquire_timeout=0.3)
+    items = iterate_in_subprocess(each(arrays, 9, N), arena=pool, timeout=30)
+    held = []
+    with pytest.raises(ArenaFull) as caught:
+        for item in items:
+            held.append(item)
+    assert [x["i"] for x in held] == [0, 1]
+    assert "_arena_channel" in str(caught.value.__cause__)
+    held.clear()
+    del item
+    check(items, 9)
+
+
+def test_a_consumer_that_holds_too_much_may_give_some_back():
+    pool = SharedMemorySegmentPool(ITEM, 3, acquire_timeout=20)
+    held = []
+    items = iterate_in_subprocess(each(arrays, 20, N), arena=pool, timeout=30)
+    for item in items:
+        held.append(item)
+        if len(held) == 2:
+            held.pop(0)
+    assert item["i"] == 19
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: SharedMemoryRingBuffer(1 << 16),
+        lambda: SharedMemorySegmentPool(1 << 14, 3),
+    ],
+)
+def test_items_larger_than_the_arena_arrive(make):
+    items = iterate_in_subprocess(each(arrays, 4, 300_000), arena=make(), timeout=30)
+    for _ in range(2):
+        for i, item in enumerate(items):
+            assert item["data"].shape == (300_000,) and (item["data"] == i).all()
+
+
+def test_items_of_all_sizes_through_a_small_ring():
+    ring = SharedMemoryRingBuffer(1 << 16)
+    items = iterate_in_subprocess(each(fill_random, 500, 60_000), arena=ring)
+    for i, item in enumerate(items):
+        assert item == bytes([i % 256]) * (1 + i * 7919 % 60_000)
+    assert i == 499
+
+
+def test_memory_in_use_follows_the_depth_not_the_arena():
+    pool = SharedMemorySegmentPool(ITEM, 18)
+    items = iterate_in_subprocess(
+        each(arrays, 100, N), arena=pool, buffer_size=3, timeout=30
+    )
+    most = 0
+    for item in items:
+        time.sleep(0.002)
+        most = max(most, pool.stats()["n_used"])
+    assert 2 <= most <= 3 + 2
+
+
+@pytest.mark.parametrize("buffer_size", [1, 2, 7, 64])
+def test_every_depth_works(buffer_size):
+    ring = SharedMemoryRingBuffer(1 << 20)
+    items = iterate_in_subprocess(
+        numbers(1000), arena=ring, buffer_size=buffer_size, timeout=30
+    )
+    for _ in range(2):
+        assert list(items) == list(range(1000))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: SharedMemoryRingBuffer(2 * ITEM, acquire_timeout=10),
+        lambda: SharedMemorySegmentPool(ITEM, 4, acquire_timeout=10),
+    ],
+)
+@pytest.mark.parametrize("slow", [0, 1, 2])
+def test_workers_in_turn_do_not_take_each_others_room(make, slow):
+    def work():
+        index = worker_info().index
+        for i in range(8):
+            if index == slow:
+                time.sleep(0.02)
+            yield {"from": (i, index), "data": numpy.full(N, index, "float32")}
+
+    items = iterate_in_subprocess(
+        each(work), arena=make(), num_workers=3, mp_context="fork", timeout=30
+    )
+    for _ in range(2):
+        got = [item["from"] for item in items]
+        assert got == [(i, worker) for i in range(8) for worker in range(3)]
+        for item in items:
+            if item["from"] == (2, 1):
+                break
+        del item
+
+
+def test_a_pool_that_is_too_small_for_workers_in_turn_is_refused():
+    with pytest.raises(ValueError, match="needs 4, or ordered=False"):
+        iterate_in_subprocess(
+            numbers(1), arena=SharedMemorySegmentPool(4096, 3), num_workers=3
+        )
+    pool = SharedMemorySegmentPool(1 << 14, 1)
+    items = iterate_in_subprocess(numbers(9), arena=pool, num_workers=3, ordered=False)
+    assert sorted(items) == sorted(list(range(9)) * 3)
+
+
+def test_dropping_the_iterable_while_its_worker_waits_for_room():
+    pool = SharedMemorySegmentPool(ITEM, 1, acquire_timeout=60)
+    items = iterate_in_subprocess(each(arrays, 9, N), arena=pool)
+    iterator = iter(items)
+    held = next(iterator)
+    time.sleep(0.1)
+    start = time.monotonic()
+    del iterator, items
+    gc.collect()
+    assert time.monotonic() - start < 2
+    assert (held["data"] == 0).all()
+
+
+def test_a_pipeline_with_batches_through_a_pool():
+    builder = PipelineBuilder().add_source(range(64)).pipe(_image, concurrency=3,
+                                                           output_order="input")
+    config = builder.aggregate(8).pipe(numpy.stack).add_sink().get_config()
+    pool = SharedMemorySegmentPool(1 << 18, 5)
+    items = run_pipeline_in_subprocess(config, num_threads=3, arena=pool)
+    for _ in range(3):
+        batches = 0
+        for batch in items:
+            assert batch.shape == (8, 32, 32)
+            assert batch[:, 0, 0].tolist() == list(range(batches * 8, batches * 8 + 8))
+            batches += 1
+        assert batches == 8
+
+
+def _image(i):
+    return numpy.full((32, 32), i, dtype="float32")
+
+
+def test_small_items_flow_fast():
+    ring = SharedMemoryRingBuffer(1 << 20)
+    items = iterate_in_subprocess(numbers(20_000), arena=ring, buffer_size=256)
+    best = 0.0
+    for _ in range(3):
+        start = time.perf_counter()
+        assert sum(1 for _ in items) == 20_000
+        best = max(best, 20_000 / (time.perf_counter() - start))
+    assert best > 20_000  # per second, on any machine; bench/ measures
