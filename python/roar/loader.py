@@ -1,0 +1,106 @@
+"""roar.DataLoader: torch's DataLoader, whose workers hand batches over in an arena.
+
+Everything that decides what is in a batch is torch's own code: samplers, seeds, fetching,
+order, shutdown.  Three things are replaced.  The queue on which workers answer carries a
+short ticket instead of the batch, which travels in memory that worker and parent share
+(``_batches``).  And where the batch is put together by torch's default_collate, it is
+stacked there in the first place (``_collate``).  And workers die with their parent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import torch.multiprocessing
+import torch.utils.data
+from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
+
+from ._batches import BatchQueue
+from ._collate import ArenaCollate
+from ._lifetime import Parent
+
+__all__ = ["DataLoader"]
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class DataLoader(torch.utils.data.DataLoader[T_co]):
+    """A ``torch.utils.data.DataLoader`` that moves batches faster.
+
+    Arguments, order and results are the same.  With ``num_workers=0`` it is torch's own.
+    Tensors and arrays of a batch are views of shared memory; they can be read, written
+    and kept like any others.  The memory is taken when the first batch is there and
+    grows when more of them are kept.
+    """
+
+    def _get_iterator(self) -> Any:
+        if self.num_workers == 0:
+            return super()._get_iterator()
+        self.check_worker_number_rationality()
+        return _ArenaIterator(self)
+
+
+class _ArenaIterator(_MultiProcessingDataLoaderIter):
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        super().__init__(_Altered(loader))
+
+    def _shutdown_workers(self) -> None:
+        super()._shutdown_workers()
+        queue = getattr(self, "_worker_result_queue", None)
+        if isinstance(queue, BatchQueue):
+            queue.forget()
+
+
+class _Altered:
+    """A loader as torch's iterator sees it: the same, but for what we replace."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        self._loader = loader
+        context = loader.multiprocessing_context or torch.multiprocessing
+        # In flight at a time: what torch asks a worker for ahead, one that the
+        # consumer works with, and one that it has not yet let go of.
+        depth = (loader.prefetch_factor or 2) + 2
+        self.multiprocessing_context = _Context(context, depth)
+        self.collate_fn = loader.collate_fn
+        if loader.collate_fn is torch.utils.data.default_collate:
+            self.collate_fn = ArenaCollate()
+        parent = Parent.of_worker(context.get_start_method())
+        self.worker_init_fn = _Init(parent, loader.worker_init_fn)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+
+class _Init:
+    """What a worker does first: it ties its life to the parent's.
+
+    Torch's workers look every 5 s whether they have a parent.
+    """
+
+    def __init__(self, parent: Parent, init_fn: Callable[[int], Any] | None) -> None:
+        self._parent = parent
+        self._init_fn = init_fn
+
+    def __call__(self, worker: int) -> None:
+        self._parent.tie_in_background()
+        if self._init_fn is not None:
+            self._init_fn(worker)
+
+
+class _Context:
+    """A multiprocessing context whose first queue, that of the answers, is ours."""
+
+    def __init__(self, context: Any, depth: int) -> None:
+        self._context = context
+        self._depth: int | None = depth
+
+    def Queue(self) -> Any:
+        queue, depth = self._context.Queue(), self._depth
+        if depth is None:
+            return queue
+        self._depth = None
+        return BatchQueue(queue, depth)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
