@@ -27,9 +27,14 @@ except ImportError as error:
         "(Debian: libavformat-dev libavcodec-dev libavutil-dev libswscale-dev) "
         "and build roar again with -Dmedia=enabled") from error
 
+from ._registry import register
+
 __all__ = ["AudioPackets", "MediaError", "Packet", "VideoPackets",
            "decode_packets", "demux_audio", "demux_video", "from_buffers",
            "to_buffers"]
+
+register(VideoPackets, to_buffers, from_buffers)
+register(AudioPackets, to_buffers, from_buffers)
 
 # More than this is rather a damaged header than a clip.
 MAX_BYTES = 4 << 30
