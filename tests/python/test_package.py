@@ -85,7 +85,7 @@ def test_it_uses_the_limited_api_alone():
 
 
 def copy_sources(to):
-    for part in ("python", "lib/arena", "lib/base", "include"):
+    for part in ("python", "lib/arena", "lib/base", "lib/media", "include"):
         shutil.copytree(ROOT / part, to / part, ignore=shutil.ignore_patterns(
             "build", "__pycache__", "*.egg-info"))
 
@@ -105,3 +105,6 @@ def test_pip_installs_it(tmp_path):
     done = run(sys.executable, "-c",
                BARE + "print(roar.__file__)", env=environment)
     assert str(tmp_path) in done.stdout
+    if "CLIP" in os.environ:  # this build has FFmpeg
+        assert {"_roar_media.abi3.so", "_roar_media.pyi"} <= names
+        run(sys.executable, "-c", "import roar.media", env=environment)
