@@ -199,6 +199,7 @@ static int enter(struct roar_arena *a, unsigned place)
 
 	shared_store(&p->started, alive_started(a->pid));
 	shared_store(&p->pid_space, a->deaths.pid_space);
+	shared_store(&p->share, a->share);
 	deaths_begin(a);
 	return party_enter(&a->map, place);
 }

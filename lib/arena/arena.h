@@ -52,6 +52,7 @@ struct roar_arena {
 	_Atomic uint32_t n_kept;
 
 	pthread_mutex_t send_lock; /* one message in pieces at a time */
+	uint64_t given_up; /* the last one that was not finished */
 	pthread_mutex_t piece_lock;
 	struct partial *partials;
 };

@@ -2,8 +2,8 @@
  *
  * The memory is reserved by fallocate(): where the machine has not that much, that is an
  * error here and no SIGBUS later.  It is asked before, since fallocate() itself would
- * rather have the kernel kill somebody than fail (headroom.h).  It is sealed against any change of its size, so a
- * peer cannot cut it off under us either. */
+ * rather have the kernel kill somebody than fail (headroom.h).  It is sealed against any
+ * change of its size, so a peer cannot cut it off under us either. */
 #include "arena/map.h"
 
 #include <errno.h>
@@ -47,9 +47,10 @@ static int reserve(int fd, uint64_t bytes)
 	return 0;
 }
 
-static int map(int fd, uint64_t bytes, int protection, void **ret)
+static int map(int fd, uint64_t bytes, void **ret)
 {
-	void *base = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
+	void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			  0);
 
 	if (base == MAP_FAILED)
 		return failure(-errno,
@@ -72,7 +73,7 @@ int arena_map_create(const struct arena_geometry *g, int *ret_fd,
 			       strerror(errno));
 	r = reserve(fd, g->total_bytes);
 	if (r == 0)
-		r = map(fd, g->total_bytes, PROT_READ | PROT_WRITE, &base);
+		r = map(fd, g->total_bytes, &base);
 	if (r < 0)
 		return r;
 	geometry_map(g, base, ret);
@@ -120,27 +121,17 @@ static int read_geometry(int fd, struct arena_geometry *ret)
 	return geometry_from_header(&h, size, ret);
 }
 
-static int attach(int fd, int protection, struct arena_map *ret)
+int arena_map_attach(int fd, struct arena_map *ret)
 {
 	struct arena_geometry g;
 	void *base = NULL;
 	int r = read_geometry(fd, &g);
 
 	if (r == 0)
-		r = map(fd, g.total_bytes, protection, &base);
+		r = map(fd, g.total_bytes, &base);
 	if (r == 0)
 		geometry_map(&g, base, ret);
 	return r;
-}
-
-int arena_map_attach(int fd, struct arena_map *ret)
-{
-	return attach(fd, PROT_READ | PROT_WRITE, ret);
-}
-
-int arena_map_look(int fd, struct arena_map *ret)
-{
-	return attach(fd, PROT_READ, ret);
 }
 
 void arena_map_release(struct arena_map *m)

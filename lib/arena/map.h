@@ -12,9 +12,6 @@ int arena_map_create(const struct arena_geometry *g, int *ret_fd,
  * -ENOMEM. */
 int arena_map_attach(int fd, struct arena_map *ret);
 
-/* As arena_map_attach(), to be looked at only. */
-int arena_map_look(int fd, struct arena_map *ret);
-
 void arena_map_release(struct arena_map *m);
 
 #endif

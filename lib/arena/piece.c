@@ -1,9 +1,9 @@
 /* piece.c - see piece.h
  *
  * Pieces may come to several threads, in any order: each has its place in the memory of
- * the message, and the one that fills the last gap has it.  A producer sends one such
- * message at a time, so the first piece of a later one is the end of an earlier one that
- * its producer gave up. */
+ * the message, and the one that fills the last gap has it.  A message that its producer
+ * gave up is dropped when a later one of the same producer says so; where that went to
+ * another consumer, it is dropped when there are too many of them. */
 #include "arena/piece.h"
 
 #include <errno.h>
@@ -12,20 +12,22 @@
 
 #include "arena/arena.h"
 
+/* More than any consumer has threads that each hold a piece of another one. */
+enum { PARTIALS_MAX = 256, EVERY = 0 };
+
 static void partial_free(struct partial *p)
 {
 	free(p->memory);
 	free(p);
 }
 
-/* Those of this producer that are older than `message`. */
 static void forget(struct roar_arena *a, uint32_t producer, uint64_t message)
 {
 	for (struct partial **at = &a->partials; *at;) {
 		struct partial *p = *at;
 
 		if ((producer == ROAR_ARENA_ANY || p->producer == producer) &&
-		    p->message < message) {
+		    (message == EVERY || p->message == message)) {
 			*at = p->next;
 			partial_free(p);
 		} else {
@@ -36,14 +38,29 @@ static void forget(struct roar_arena *a, uint32_t producer, uint64_t message)
 
 void piece_release(struct roar_arena *a)
 {
-	forget(a, ROAR_ARENA_ANY, UINT64_MAX);
+	forget(a, ROAR_ARENA_ANY, EVERY);
 }
 
 void piece_forget(struct roar_arena *a, uint32_t producer)
 {
 	(void)pthread_mutex_lock(&a->piece_lock);
-	forget(a, producer, UINT64_MAX);
+	forget(a, producer, EVERY);
 	(void)pthread_mutex_unlock(&a->piece_lock);
+}
+
+/* The newest is the first in the list: cuts it off after so many. */
+static void forget_oldest(struct roar_arena *a)
+{
+	struct partial **at = &a->partials;
+
+	for (int i = 0; *at && i < PARTIALS_MAX - 1; i++)
+		at = &(*at)->next;
+	while (*at) {
+		struct partial *p = *at;
+
+		*at = p->next;
+		partial_free(p);
+	}
 }
 
 static struct partial *begin(struct roar_arena *a, uint32_t producer,
@@ -68,29 +85,19 @@ static struct partial *begin(struct roar_arena *a, uint32_t producer,
 	return p;
 }
 
-/* The message of this piece; NULL with -ENOMEM, or 0 for one that was given up. */
 static struct partial *find(struct roar_arena *a, uint32_t producer,
-			    uint64_t message, const struct arena_piece *head,
-			    int *ret)
+			    uint64_t message, const struct arena_piece *head)
 {
 	struct partial *p = a->partials;
 
-	while (p && p->message != message)
+	while (p && (p->message != message || p->producer != producer))
 		p = p->next;
-	*ret = 0;
 	if (p)
 		return p;
-	for (struct partial *q = a->partials; q; q = q->next)
-		if (q->producer == producer && q->message > message)
-			return NULL;
-	forget(a, producer, message);
-	p = begin(a, producer, message, head);
-	if (!p)
-		*ret = failure(
-			-ENOMEM,
-			"no memory for a message of %llu bytes that came in pieces",
-			(unsigned long long)head->total_bytes);
-	return p;
+	if (head->given_up)
+		forget(a, producer, head->given_up);
+	forget_oldest(a);
+	return begin(a, producer, message, head);
 }
 
 static bool is_sane(const struct arena_piece *head,
@@ -168,9 +175,12 @@ static int add(struct roar_arena *a, struct hand *piece,
 	struct partial *p;
 	int r;
 
-	p = find(a, u->producer, message, head, &r);
+	p = find(a, u->producer, message, head);
 	if (!p)
-		return r;
+		return failure(
+			-ENOMEM,
+			"no memory for a message of %llu bytes that came in pieces",
+			(unsigned long long)head->total_bytes);
 	if (p->head.total_bytes != head->total_bytes)
 		return failure(
 			-EBADMSG,

@@ -10,6 +10,7 @@ struct arena_piece {
 	uint64_t offset; /* of this piece in it */
 	uint64_t envelope_len;
 	uint64_t n_buffers;
+	uint64_t given_up; /* the last message this producer did not finish */
 };
 
 struct roar_arena;

@@ -31,7 +31,7 @@ static int read_rows(struct roar_arena *a, struct hand *h,
 
 static int open_unit(struct roar_arena *a, uint32_t index)
 {
-	const struct arena_unit *u = &a->map.units[index];
+	struct arena_unit *u = &a->map.units[index];
 	struct hand *h = &a->hands[index];
 	struct arena_meta meta;
 	int r = unit_meta(&a->map, index, &meta);
@@ -45,12 +45,13 @@ static int open_unit(struct roar_arena *a, uint32_t index)
 		return damaged(index);
 	h->unit.envelope = a->map.base + meta.envelope_at;
 	h->unit.envelope_len = meta.envelope_len;
-	h->flags = u->flags;
-	h->message = u->message;
+	h->flags = shared_load(&u->flags);
+	h->message = shared_load(&u->message);
 	h->unit.tag = u->tag;
 	h->unit.sequence = u->sequence;
-	h->unit.producer = (uint32_t)u->producer;
+	h->unit.producer = (uint32_t)shared_load(&u->producer);
 	h->unit.generation = unit_generation(shared_load(&u->word));
+	shared_store(&u->changed_ns, arena_coarse_ns());
 	return 0;
 }
 

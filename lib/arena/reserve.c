@@ -200,12 +200,12 @@ static void fill_in(struct roar_arena *a, uint32_t index, const struct plan *p)
 	write_rows(a, index, p, (void *)(a->map.base + meta), data);
 	u->n_buffers = p->n_parts;
 	u->envelope_len = p->envelope_len;
-	u->producer = arena_me(a);
-	if (p->piece) {
-		u->message = p->piece->message;
+	/* Others look at these two before the unit is theirs. */
+	shared_store(&u->producer, arena_me(a));
+	shared_store(&u->message, p->piece ? p->piece->message : 0);
+	if (p->piece)
 		u->sequence = p->piece->sequence;
-	}
-	u->changed_ns = arena_coarse_ns();
+	shared_store(&u->changed_ns, arena_coarse_ns());
 	shared_store(&u->flags, p->flags);
 	unit->envelope = a->map.base + meta + p->table_bytes;
 	unit->envelope_len = p->envelope_len;
@@ -333,7 +333,7 @@ API int roar_arena_commit(struct roar_arena_unit *unit, uint64_t tag)
 	u->tag = tag;
 	if (!(u->flags & UNIT_PIECE))
 		u->sequence = atomic_fetch_add(&a->sequence, 1);
-	u->changed_ns = arena_coarse_ns();
+	shared_store(&u->changed_ns, arena_coarse_ns());
 	bytes = u->bytes;
 	n_children = h->n_children;
 	children = h->children;

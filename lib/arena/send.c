@@ -190,8 +190,11 @@ static int send_pieces(struct roar_arena *a, struct stream *s, uint64_t tag,
 	(void)pthread_mutex_lock(&a->send_lock);
 	of.message = shared_add(&a->map.header->messages, 1) + 1;
 	of.sequence = atomic_fetch_add(&a->sequence, 1);
+	s->piece.given_up = a->given_up;
 	while (r == 0 && s->piece.offset < s->piece.total_bytes)
 		r = send_piece(a, s, &of, tag, deadline_ns);
+	if (r < 0 && s->piece.offset)
+		a->given_up = of.message;
 	(void)pthread_mutex_unlock(&a->send_lock);
 	if (r == 0)
 		shared_count(&arena_counts(a)->in_pieces, 1);
