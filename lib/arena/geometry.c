@@ -215,6 +215,7 @@ void geometry_map(const struct arena_geometry *g, void *base,
 	*ret = (struct arena_map){
 		.g = *g,
 		.base = p,
+		.mapped_bytes = g->total_bytes,
 		.header = base,
 		.parties = (void *)(p + PAGE),
 		.cells = (void *)(p + g->cells_at),

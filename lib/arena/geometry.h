@@ -36,6 +36,7 @@ struct arena_geometry {
 struct arena_map {
 	struct arena_geometry g;
 	unsigned char *base;
+	uint64_t mapped_bytes; /* g.total_bytes, or more with huge pages */
 	struct arena_header *header;
 	struct arena_party *parties;
 	uint64_t *cells;
@@ -53,7 +54,7 @@ int geometry_from_config(const struct roar_arena_config *config,
 int geometry_from_header(const struct arena_header *h, uint64_t total_bytes,
 			 struct arena_geometry *ret);
 
-/* Sets up pointers; `base` has g->total_bytes. */
+/* Sets up pointers; `base` has g->total_bytes, or more. */
 void geometry_map(const struct arena_geometry *g, void *base,
 		  struct arena_map *ret);
 

@@ -421,6 +421,55 @@ static void a_forked_child_is_no_party(void **state)
 	roar_arena_close(a);
 }
 
+/* ---- memory ---- */
+
+static void huge_pages_are_used_if_there_are_any(void **state)
+{
+	struct roar_arena_config config = { .size_bytes = 3 << 20,
+					    .flags = ROAR_ARENA_HUGE };
+	struct roar_arena *a = make_joined(config);
+	struct roar_arena *b = attach(roar_arena_fd(a), ROAR_ARENA_CONSUMER, 0);
+	struct roar_arena_stats stats;
+	struct roar_arena_unit *u;
+
+	(void)state;
+	put(a, 3 << 20, 7, 0);
+	u = get(b);
+	assert_bytes(&u->buffers[0], 7);
+	roar_arena_release(u);
+	assert_int_equal(roar_arena_stats(a, &stats), 0);
+	assert_true(stats.page_bytes == 4096 || stats.page_bytes == 2 << 20);
+	print_message("pages of %u bytes\n", stats.page_bytes);
+	roar_arena_close(b);
+	roar_arena_close(a);
+}
+
+static unsigned n_descriptors(void)
+{
+	unsigned n = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static void the_number_of_descriptors_stays(void **state)
+{
+	unsigned before = n_descriptors();
+	struct roar_arena *a = make_joined(segments);
+	unsigned during = n_descriptors();
+
+	(void)state;
+	for (int i = 0; i < 100000; i++) {
+		put(a, 10, 1, 0);
+		roar_arena_release(get(a));
+	}
+	assert_int_equal(n_descriptors(), during);
+	assert_true(during <= before + 1);
+	roar_arena_close(a);
+	assert_int_equal(n_descriptors(), before);
+}
+
 /* ---- descriptors ---- */
 
 static void what_is_no_arena_is_refused(void **state)
@@ -474,6 +523,8 @@ int main(void)
 		cmocka_unit_test(a_producer_sleeps_until_there_is_room),
 		cmocka_unit_test(a_shutdown_wakes_who_waits),
 		cmocka_unit_test(a_forked_child_is_no_party),
+		cmocka_unit_test(huge_pages_are_used_if_there_are_any),
+		cmocka_unit_test(the_number_of_descriptors_stays),
 		cmocka_unit_test(what_is_no_arena_is_refused),
 	};
 
