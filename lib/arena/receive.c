@@ -7,7 +7,7 @@
 static int damaged(uint32_t index)
 {
 	return failure(-EBADMSG,
-		       "unit %u of the arena is damaged and was dropped",
+		       "unit %u of the arena is damaged and was passed over",
 		       index);
 }
 
@@ -68,6 +68,9 @@ static int take(struct roar_arena *a, struct hand **ret)
 			       "the arena's queue is damaged: make a new one");
 	if (index < 0)
 		return (int)index;
+	/* Ours already: somebody wrote over its word or the queue. */
+	if (atomic_load(&a->hands[index].refs))
+		return damaged((uint32_t)index);
 	r = open_unit(a, (uint32_t)index);
 	if (r == 0) {
 		*ret = (struct hand *)hand_take(a, (uint32_t)index);

@@ -46,6 +46,11 @@ static int check_part(const struct roar_arena *a,
 			-EINVAL,
 			"a part of the unit is in unit %u, which is committed already: reserve another one",
 			in->index);
+	if (a->hands[in->index].n_children)
+		return failure(
+			-EINVAL,
+			"a part of the unit is in unit %u, which has parts in others itself",
+			in->index);
 	if (in->n_buffers < 1 || part->offset > in->buffers[0].len ||
 	    part->len > in->buffers[0].len - part->offset)
 		return failure(
@@ -258,6 +263,11 @@ int arena_reserve(struct roar_arena *a, const struct roar_arena_part *parts,
 	if (r < 0)
 		return r;
 	h = &a->hands[index];
+	if (atomic_load(&h->refs))
+		return failure(
+			-EBADMSG,
+			"unit %u of the arena is damaged: it is in use and said to be free",
+			index);
 	r = hand_buffers(h, n_parts);
 	if (r == 0)
 		r = list_children(h, &p);

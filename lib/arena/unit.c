@@ -85,15 +85,34 @@ static void drop_departed(const struct arena_map *m, uint32_t unit,
 	(void)shared_and(&m->units[unit].holders, ~gone);
 }
 
+static void free_alone(const struct arena_map *m, uint32_t unit)
+{
+	struct arena_unit *u = &m->units[unit];
+	uint64_t word = shared_load(&u->word);
+
+	if (shared_load(&u->extent))
+		block_free(m, unit);
+	shared_store(&u->holders, 0);
+	(void)shared_swap(&u->word,
+			  unit_word(unit_generation(word) + 1, UNIT_FREE, 0));
+	(void)shared_or(&m->free_bits[unit / 64], 1ULL << unit % 64);
+	bell_ring(m, BELL_ROOM);
+}
+
 /* Makes a unit ours if nobody holds it any more, and frees it. */
 static void free_if_last(const struct arena_map *m, unsigned me, uint32_t unit,
 			 uint64_t word)
 {
 	struct arena_unit *u = &m->units[unit];
 
-	if (shared_load(&u->holders) == 0 &&
-	    shared_cas(&u->word, word,
-		       unit_word(unit_generation(word), UNIT_HELD, me)))
+	if (shared_load(&u->holders) != 0 ||
+	    !shared_cas(&u->word, word,
+			unit_word(unit_generation(word), UNIT_HELD, me)))
+		return;
+	/* Children have none, whatever their flags say. */
+	if (unit_state(word) == UNIT_CHILD)
+		free_alone(m, unit);
+	else
 		unit_free(m, me, unit);
 }
 
@@ -227,18 +246,9 @@ static void free_children(const struct arena_map *m, unsigned me, uint32_t unit)
 
 void unit_free(const struct arena_map *m, unsigned me, uint32_t unit)
 {
-	struct arena_unit *u = &m->units[unit];
-	uint64_t word = shared_load(&u->word);
-
-	if (shared_load(&u->flags) & UNIT_PARENT)
+	if (shared_load(&m->units[unit].flags) & UNIT_PARENT)
 		free_children(m, me, unit);
-	if (shared_load(&u->extent))
-		block_free(m, unit);
-	shared_store(&u->holders, 0);
-	(void)shared_swap(&u->word,
-			  unit_word(unit_generation(word) + 1, UNIT_FREE, 0));
-	(void)shared_or(&m->free_bits[unit / 64], 1ULL << unit % 64);
-	bell_ring(m, BELL_ROOM);
+	free_alone(m, unit);
 }
 
 /* ---- where its things are ---- */

@@ -1,4 +1,6 @@
-// test_cplusplus.cc - the headers are C++ as well: a tree as a C++ program holds it.
+// test_cplusplus.cc - the headers are C++ as well: a tree and an arena as a C++ program
+// holds them.
+#include <roar/arena.h>
 #include <roar/hash.h>
 
 #include <cstdio>
@@ -25,8 +27,49 @@ static tree make_tree(const std::vector<uint8_t> &data)
 	return tree(t);
 }
 
+struct arena_deleter {
+	void operator()(roar_arena *a) const
+	{
+		roar_arena_close(a);
+	}
+};
+
+static bool arena_works()
+{
+	roar_arena_config config = {};
+	roar_arena *made = nullptr;
+	roar_arena_part part = {};
+	roar_arena_unit *unit = nullptr;
+
+	config.size_bytes = 1 << 16;
+	part.len = 5000;
+	if (roar_arena_create(&config, &made) != 0)
+		return false;
+	std::unique_ptr<roar_arena, arena_deleter> a(made);
+
+	if (roar_arena_join(made, ROAR_ARENA_PRODUCER | ROAR_ARENA_CONSUMER,
+			    0) != 0 ||
+	    roar_arena_reserve(made, &part, 1, 0, 0, &unit) != 0)
+		return false;
+	std::memset(unit->buffers[0].data, 7, part.len);
+	if (roar_arena_commit(unit, 3) != 0 ||
+	    roar_arena_receive(made, ROAR_ARENA_ANY, ROAR_ARENA_FOREVER,
+			       &unit) != 0)
+		return false;
+	bool same = unit->tag == 3 && unit->buffers[0].len == 5000 &&
+		    static_cast<char *>(unit->buffers[0].data)[4999] == 7;
+
+	roar_arena_release(unit);
+	return same;
+}
+
 int main()
 {
+	if (!arena_works()) {
+		std::puts(roar_arena_error());
+		return 1;
+	}
+
 	std::vector<uint8_t> data(10000, 7);
 	tree t = make_tree(data);
 	roar_digests whole;

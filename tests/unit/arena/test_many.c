@@ -360,6 +360,14 @@ static void parts_that_are_none_are_refused(void **state)
 	roar_arena_release(x);
 	assert_int_equal(roar_arena_commit(u, 0), -EINVAL);
 	roar_arena_release(u);
+	/* A part of a part. */
+	x = reserve_filled(a, 100, 1);
+	part = (struct roar_arena_part){ .in = x, .len = 10 };
+	assert_int_equal(roar_arena_reserve(a, &part, 1, 0, 0, &u), 0);
+	part.in = u;
+	assert_int_equal(roar_arena_reserve(a, &part, 1, 0, 0, &u), -EINVAL);
+	roar_arena_release(part.in);
+	roar_arena_release(x);
 	/* A unit that others hold as well. */
 	u = reserve_filled(a, 10, 1);
 	roar_arena_retain(u);
