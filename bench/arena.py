@@ -6,8 +6,8 @@ and through a pool.
              [--runs N] [--buffer-size N] [--duration-sec S] [--gap-sec S]
              [--isolate] [--output CSV]
     arena.py --goals [GROUP...] [--quick] [--check]
-    both:    [--json FILE] [--plot FILE]... [--package DIR]... [--tools DIR]
-             [--work DIR] [--peer auto|none|VENV]
+    both:    [--json FILE] [--plot FILE]... [--docs FILE] [--package DIR]...
+             [--tools DIR] [--work DIR] [--peer auto|none|VENV]
 
 The first form is the benchmark that SPDL publishes for its arena: kinds of payload x
 transports x sizes.  A worker makes items, the consumer receives them and does nothing.
@@ -34,6 +34,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
+import arena_docs  # noqa: E402
 import arena_goals  # noqa: E402
 import arena_load  # noqa: E402
 import arena_peer  # noqa: E402
@@ -72,6 +73,8 @@ def parse():
                         help="exit with 1 when a goal is missed")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--plot", action="append", default=[], metavar="FILE")
+    parser.add_argument("--docs", metavar="FILE",
+                        help="puts the figures into a document")
     parser.add_argument("--package", action="append", default=[],
                         metavar="DIR")
     parser.add_argument("--tools", metavar="DIR")
@@ -261,6 +264,8 @@ def main():
     if args.plot:
         import arena_plot
         arena_plot.plot(rows, args.plot)
+    if args.docs:
+        arena_docs.into(args.docs, arena_docs.section(facts, rows, figures))
     if args.json:
         write_json(args.json, facts, rows, figures)
     return 1 if missed and args.check else 0

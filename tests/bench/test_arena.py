@@ -15,6 +15,7 @@ BENCH = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(
 sys.path.insert(0, BENCH)
 sys.dont_write_bytecode = True
 
+import arena_docs  # noqa: E402
 import arena_load  # noqa: E402
 import arena_plot  # noqa: E402
 import arena_rows  # noqa: E402
@@ -115,6 +116,35 @@ def test_a_plot_of_nothing_says_so(tmp_path):
     assert done.returncode == 1 and "No such file" in done.stderr
     done = plotted("--input", empty, "--output", tmp_path / "a.gif")
     assert done.returncode == 2 and "a.gif" in done.stderr
+
+
+# ---- documents ----
+
+def test_figures_go_between_the_marks_of_a_document(tmp_path):
+    path = tmp_path / "page.md"
+    path.write_text(f"before\n{arena_docs.BEGIN}\nold\n{arena_docs.END}\n"
+                    "after\n")
+    rows = arena_rows.make_rows(32, "bytes", RESULTS)
+    figures = [judged("it", "x", 15, [20.0], True),
+               judged("that", "ms", 1, [2.0]), judged("what", "us", None, [3.0])]
+    arena_docs.into(path, arena_docs.section({"cpus": 2}, rows, figures))
+    text = path.read_text()
+    assert text.startswith("before\n") and text.endswith("after\n")
+    assert "old" not in text and "cpus 2" in text
+    assert "| bytes | pool | 200 | 10.00 | 0.00 | 0 | 3760 | 5.23 |" in text
+    assert "| it | 20.00 x | 20.00 to 20.00 | ≥ 15.00 | reached |" in text
+    assert "≤ 1.00 | **missed** |" in text
+    assert "| what | 3.00 us | 3.00 to 3.00 |  |  |" in text
+
+
+def test_a_document_without_marks_stays_as_it_is(tmp_path):
+    path = tmp_path / "page.md"
+    path.write_text("something else\n")
+    with pytest.raises(SystemExit, match="page.md has no place"):
+        arena_docs.into(path, "text")
+    assert path.read_text() == "something else\n"
+    arena_docs.into(tmp_path / "new.md", "text")
+    assert (tmp_path / "new.md").read_text() == "text\n"
 
 
 # ---- what is counted ----
