@@ -96,6 +96,17 @@ static void add_party(struct json *j, const struct look_party *p)
 	json_end(j);
 }
 
+static void add_holders(struct json *j, const struct look *look,
+			uint64_t holders)
+{
+	json_key(j, "holders");
+	json_array(j);
+	for (size_t i = 0; i < look->n_parties; i++)
+		if (holders >> look->parties[i].place & 1)
+			json_int(j, look->parties[i].pid);
+	json_end(j);
+}
+
 static void add_unit(struct json *j, const struct look *look,
 		     const struct look_unit *u)
 {
@@ -109,6 +120,7 @@ static void add_unit(struct json *j, const struct look *look,
 		json_int(j, owner->pid);
 	else
 		json_null(j);
+	add_holders(j, look, u->holders);
 	view_json_seconds(j, "age_s", u->age_ns);
 	view_json_int(j, "bytes", (int64_t)u->bytes);
 	view_json_int(j, "buffers", (int64_t)u->n_buffers);

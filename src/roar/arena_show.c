@@ -192,17 +192,34 @@ static void add_parties(struct str *out, const struct term *term,
 	table_release(&t);
 }
 
+/* Who answers for it; of a broadcast, the consumers that have not released it. */
+static void owner_cell(struct table *t, const struct look *look,
+		       const struct look_unit *u)
+{
+	const struct look_party *owner = arena_party_at(look, u->owner);
+	bool first = true;
+
+	for (size_t i = 0; i < look->n_parties; i++) {
+		const struct look_party *p = &look->parties[i];
+
+		if (!(u->holders >> p->place & 1))
+			continue;
+		str_addf(&t->cells, "%s%d", first ? "" : " ", p->pid);
+		first = false;
+	}
+	if (first && owner)
+		str_addf(&t->cells, "%d", owner->pid);
+	else if (first)
+		str_addc(&t->cells, '-');
+	table_cell(t);
+}
+
 static void unit_row(struct table *t, const struct look *look,
 		     const struct look_unit *u)
 {
-	const struct look_party *owner = arena_party_at(look, u->owner);
-
 	table_number(t, u->index);
 	table_text(t, arena_state_word(u->state));
-	if (owner)
-		table_number(t, (uint64_t)owner->pid);
-	else
-		table_text(t, "-");
+	owner_cell(t, look, u);
 	table_duration(t, u->age_ns);
 	table_size(t, u->bytes);
 	table_number(t, u->n_buffers);

@@ -239,8 +239,9 @@ const struct command cmd_arena = {
 		"processes with their roles.\n\n"
 		"stat shows the arenas of a process: who has joined (PARTY is its "
 		"process), how often and how long it waited, and each unit "
-		"in use: who answers for it, since when it is so, and its bytes. A "
-		"unit is being written, ready to be received, held by a "
+		"in use: who answers for it (where each goes to all consumers: "
+		"those that have not released it), since when it is so, and its "
+		"bytes. A unit is being written, ready to be received, held by a "
 		"consumer, or a child, which goes with another unit. Producers "
 		"that wait want room: the consumers are slower, or hold units "
 		"for long. Consumers that wait want units: the producers are "
@@ -255,7 +256,7 @@ const struct command cmd_arena = {
 		"producer_wait_s, consumer_waits, consumer_wait_s), parties (place, "
 		"pid, producer, consumer, alive, committed, committed_bytes, "
 		"received and the four of waits) and slots (unit, state, owner_pid, "
-		"age_s, bytes, buffers, tag, sequence, generation).",
+		"holders, age_s, bytes, buffers, tag, sequence, generation).",
 	.options = options,
 	.verbs = verbs,
 	.examples = examples,

@@ -4,6 +4,8 @@
  *	arena_holder blocks	the same without segments, and a second process
  *	arena_holder stalled	a producer that waited for room and a consumer
  *				that waited for units, once each
+ *	arena_holder broadcast	a unit that this consumer has released and that
+ *				of the second process has not received
  *	arena_holder many N	N small units, all ready
  *	arena_holder two	two arenas
  *	arena_holder damaged	an arena whose header is overwritten
@@ -143,6 +145,28 @@ static pid_t stalled(void)
 	return 0;
 }
 
+static pid_t broadcast(void)
+{
+	struct roar_arena_config config = {
+		.size_bytes = 1 << 20,
+		.flags = ROAR_ARENA_BROADCAST,
+	};
+	struct roar_arena_unit *unit = NULL;
+	struct roar_arena *consumer;
+	struct roar_arena *a = NULL;
+	pid_t child;
+
+	check(roar_arena_create(&config, &a), "create");
+	check(roar_arena_join(a, ROAR_ARENA_PRODUCER, 0), "join");
+	consumer = attach(a, ROAR_ARENA_CONSUMER);
+	child = child_with(a);
+	commit(a, PAYLOAD, 1);
+	check(roar_arena_receive(consumer, ROAR_ARENA_ANY, 0, &unit),
+	      "receive");
+	roar_arena_release(unit);
+	return child;
+}
+
 static pid_t many(int n)
 {
 	struct roar_arena *a = create(0, (uint32_t)n, 16 << 20);
@@ -189,6 +213,8 @@ static pid_t prepare(int argc, char **argv)
 		return blocks();
 	if (strcmp(word, "stalled") == 0)
 		return stalled();
+	if (strcmp(word, "broadcast") == 0)
+		return broadcast();
 	if (strcmp(word, "many") == 0 && argc > 2)
 		return many(atoi(argv[2]));
 	if (strcmp(word, "two") == 0)

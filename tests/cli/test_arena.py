@@ -201,6 +201,17 @@ def test_stat_counts_waits_of_both_sides(empty, holder):
         assert party[mine] >= 1 and party[other] == 0
 
 
+def test_stat_names_the_consumers_that_a_broadcast_waits_for(empty, holder):
+    h = holder("broadcast")
+    arena = stat_of(empty, h.pid)
+    slot, = arena["slots"]
+    assert arena["broadcast"] is True
+    assert slot["state"] == "ready" and slot["holders"] == [h.other]
+    out = empty("arena", "stat", str(h.pid)).out
+    assert "each unit goes to all consumers" in out
+    assert lines(out)[-1].split()[:3] == ["0", "ready", str(h.other)]
+
+
 def test_stat_as_text(empty, holder):
     h = holder("segments")
     out = empty("arena", "stat", str(h.pid)).out
