@@ -131,30 +131,31 @@ def noise(size, n_buffers):
 
 
 @dataclasses.dataclass(frozen=True)
-class Rewritten:
-    """NumPy arrays out of a few buffers that hold noise and get new content in
-    every page before they are sent: no zero page, and nothing is hot in a cache.
-    There are more buffers than items wait between here and the arena."""
+class Noise:
+    """NumPy arrays out of a few buffers that hold noise: no page of zeros, nothing is
+    hot in a cache.  `rewrite`: what of a buffer gets new content before it is sent,
+    the number of the item: nothing, a word of each "page", or "all".  There are more
+    buffers than items wait between here and the arena."""
 
     size: int
     n: int
+    rewrite: str = ""
     n_buffers: int = 8
-    whole: bool = False  # every byte is new, not one word a page
 
     def __iter__(self):
         buffers = noise(self.size, self.n_buffers)
         for i in range(self.n):
             buffer = buffers[i % self.n_buffers]
-            if self.whole:
+            if self.rewrite == "all":
                 buffer.fill(i + 1)
-            else:
+            elif self.rewrite == "page":
                 buffer[::512] = i + 1
             yield {"data": buffer, "number": i + 1}
 
 
 @dataclasses.dataclass(frozen=True)
 class InPlace:
-    """The same, every byte new, made in the arena itself."""
+    """The same with every byte new, made in the arena itself."""
 
     arena: object
     size: int

@@ -1,8 +1,8 @@
 """What the published benchmark leaves out: each task runs in a process of its own, which
 arena_run.py is, and answers with a dict.
 
-The source holds noise and is written to before each item goes, so that no page of zeros
-stays in a cache; a consumer that reads adds up every word of every item."""
+The source holds noise, so that no page of zeros stays in a cache; a consumer that reads
+adds up every word of every item, each of which has new content."""
 
 import importlib
 import mmap
@@ -130,7 +130,8 @@ class Reader:
 
 def reading(library, transport, size, n, runs):
     """The consumer reads all; the private buffers are more than caches hold."""
-    items = begin(library, arena_load.Rewritten(size, n), transport, size, n)
+    items = begin(library, arena_load.Noise(size, n, "page"), transport, size,
+                  n)
     answer = {"mb_per_s": passes(items, n, runs, Reader())}
     for name, small_pages in (("same_pages", True), ("huge_pages", False)):
         reader = Reader(private_buffers(size, 10, small_pages))
@@ -147,7 +148,7 @@ def produced(library, transport, size, n, runs, in_place=False):
     """Every byte of every item is made anew: in memory of the worker's own, then
     copied; or in the arena, where it stays."""
     if not in_place:
-        source = arena_load.Rewritten(size, n, whole=True)
+        source = arena_load.Noise(size, n, "all")
         items = begin(library, source, transport, size, n)
         return {"mb_per_s": passes(items, n, runs)}
     lib = library_of(library)
@@ -161,7 +162,8 @@ def produced(library, transport, size, n, runs, in_place=False):
 
 def holding(library, transport, size, n, runs):
     """The first item of each pass is kept until the pass is over."""
-    items = begin(library, arena_load.Rewritten(size, n), transport, size, n)
+    items = begin(library, arena_load.Noise(size, n, "page"), transport, size,
+                  n)
     held = []
 
     def hold(item):
@@ -184,16 +186,15 @@ def producers(library, transport, size, n, runs, n_workers, ordered):
     lib = library_of(library)
     spec = Spec(transport=transport, n=n, buffer=3 * n_workers, tight=True)
     items = lib.iterate_in_subprocess(
-        arena_load.Call(arena_load.Rewritten(size, n)), buffer_size=3,
+        arena_load.Call(arena_load.Noise(size, n)), buffer_size=3,
         num_workers=n_workers, ordered=ordered,
         arena=arena_run.make_arena(lib, spec, size))
     return {"mb_per_s": passes(items, n * n_workers, runs)}
 
 
 def steady(library, transport, size, n):
-    """One long pass over one payload: no epoch in it.  Also the CPU of both."""
-    items = begin(library, arena_load.Items("numpy", size, n), transport, size,
-                  n)
+    """One long pass: its beginning and end do not count.  Also the CPU of both."""
+    items = begin(library, arena_load.Noise(size, n), transport, size, n)
     rate(items, n)
     before = arena_run.usage()
     value = rate(items, n)
