@@ -12,6 +12,9 @@ is.  The descriptor goes to the parent by a socket, ahead of the first ticket.  
 arena has no room, because batches have grown or because the consumer keeps many, a new one
 takes its place; the old one lasts until the last batch in it is gone.  Where no memory
 is to be had, batches go the way torch sends them.
+
+Fresh memory is slow memory, so the arenas of workers that have ended are kept by the
+loader for those of the next epoch.
 """
 
 from __future__ import annotations
@@ -19,17 +22,26 @@ from __future__ import annotations
 import os
 import socket
 import struct
+from collections.abc import Iterable
+from multiprocessing.util import Finalize
 from typing import Any, NamedTuple
 
 import torch
 from torch._utils import ExceptionWrapper
 
 from ._arena import Arena
-from ._errors import ArenaError, ArenaFull, ArenaNoMemory, ArenaTooLarge
+from ._errors import (
+    ArenaEmpty,
+    ArenaError,
+    ArenaFull,
+    ArenaNoMemory,
+    ArenaTooLarge,
+    PeerDied,
+)
 
-__all__ = ["BatchQueue", "empty"]
+__all__ = ["BatchQueue", "Spares", "empty"]
 
-_KEY = struct.Struct("=qq")  # process, number of its arena
+_KEY = struct.Struct("=qq")  # worker, number of its arena
 
 # Slack around a batch: envelope, alignment, batches that are a little larger.
 _LEAST = 64 << 10
@@ -37,26 +49,68 @@ _LEAST = 64 << 10
 # An arena that filled up doubles, up to here; larger ones are as large as needed.
 _DOUBLES_TO = 256 << 20
 
-# Tensors below this are stacked in ordinary memory: a unit of its own would cost more.
-_WORTH_PLACING = 4096
-
-
 class Ticket(NamedTuple):
     """Stands for a batch: the next one in that arena."""
 
-    process: int
-    number: int
+    worker: int
+    number: int  # of the arena among that worker's; 0: one of an earlier epoch
+
+
+class Spares:
+    """Arenas that wait for workers.  A copy of a loader has none."""
+
+    def __init__(self) -> None:
+        self._arenas: list[Arena] = []
+
+    def __reduce__(self) -> tuple[type[Spares], tuple[()]]:
+        return Spares, ()
+
+    def take(self, n: int) -> list[Arena]:
+        taken, self._arenas = self._arenas[:n], self._arenas[n:]
+        return taken
+
+    def give(self, arenas: Iterable[Arena]) -> None:
+        """Keeps those that still work; what nobody fetched from them is dropped."""
+        for arena in arenas:
+            if _drain(arena):
+                self._arenas.append(arena)
+            else:
+                arena.close()
+
+
+def _drain(arena: Arena) -> bool:
+    for _ in range(arena.stats()["n_units"] + 100):
+        try:
+            arena.receive(0)
+        except ArenaEmpty:
+            return True
+        except PeerDied:
+            pass  # a worker that was here before
+        except Exception:
+            break
+    return False
 
 
 class _Sender:
     """A worker's side."""
 
-    def __init__(self, depth: int, descriptors: socket.socket) -> None:
+    def __init__(
+        self, worker: int, depth: int, descriptors: socket.socket, spare: Arena | None
+    ) -> None:
+        self._worker = worker
         self._depth = depth  # batches in flight at most, as long as nobody keeps any
         self._descriptors = descriptors
-        self._arena: Arena | None = None
+        self._arena = spare
         self._size = 0
         self._number = 0
+        if spare is not None:
+            spare.join("producer")
+            self._size = spare.stats()["size_bytes"]
+        Finalize(self, self._leave, exitpriority=0)
+
+    def _leave(self) -> None:
+        if self._arena is not None:
+            self._arena.close()
 
     def send(self, batch: Any) -> Ticket | None:
         """Puts a batch into the arena; None when there is none for it."""
@@ -67,13 +121,13 @@ class _Sender:
                 except (ArenaFull, ArenaTooLarge):
                     pass
                 else:
-                    return Ticket(os.getpid(), self._number)
+                    return Ticket(self._worker, self._number)
             if not self._renew(batch):
                 return None
         return None
 
     def empty(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor | None:
-        """Memory for a tensor, in the arena; None: not worth it, or not now."""
+        """Memory for a tensor, in the arena; None when there is none."""
         if self._arena is None:
             return None
         try:
@@ -85,12 +139,12 @@ class _Sender:
         need = self._depth * (_nbytes(batch) * 5 // 4 + _LEAST)
         size = max(need, min(2 * self._size, _DOUBLES_TO))
         try:
-            arena = Arena(size, timeout=0)
+            arena = Arena(size)
         except (ArenaNoMemory, OSError):
             return False
         arena.join("producer")
         self._number += 1
-        key = _KEY.pack(os.getpid(), self._number)
+        key = _KEY.pack(self._worker, self._number)
         socket.send_fds(self._descriptors, [key], [arena.fileno()])
         if self._arena is not None:
             self._arena.close()
@@ -101,49 +155,50 @@ class _Sender:
 class _Receiver:
     """The parent's side."""
 
-    def __init__(self, descriptors: socket.socket) -> None:
+    def __init__(self, descriptors: socket.socket, spares: list[Arena]) -> None:
         self._descriptors = descriptors
-        self._arenas: dict[int, tuple[int, Arena]] = {}  # by process
+        self._arenas = {i: (0, arena) for i, arena in enumerate(spares)}  # by worker
 
     def receive(self, ticket: Ticket) -> Any:
         """The batch behind a ticket."""
-        while self._number_of(ticket.process) < ticket.number:
+        while self._arenas.get(ticket.worker, (-1,))[0] < ticket.number:
             self._take_arena()
-        return self._arenas[ticket.process][1].receive(0)
-
-    def _number_of(self, process: int) -> int:
-        return self._arenas[process][0] if process in self._arenas else 0
+        arena = self._arenas[ticket.worker][1]
+        while True:
+            try:
+                return arena.receive(0)
+            except PeerDied:
+                pass  # the worker of an earlier epoch, or one whose batch is here
 
     def _take_arena(self) -> None:
         """The next arena.  The one it replaces is empty: tickets come in order."""
         key, fds, _, _ = socket.recv_fds(self._descriptors, _KEY.size, 1)
-        process, number = _KEY.unpack(key)
+        worker, number = _KEY.unpack(key)
         try:
             arena = Arena.attach(fds[0])
         finally:
             os.close(fds[0])
         arena.join("consumer")
-        if process in self._arenas:
-            self._arenas[process][1].close()
-        self._arenas[process] = number, arena
+        if worker in self._arenas:
+            self._arenas[worker][1].close()
+        self._arenas[worker] = number, arena
 
-    def close(self) -> None:
-        """Leaves all arenas; batches that are kept stay."""
-        for _, arena in self._arenas.values():
-            arena.close()
-        self._arenas.clear()
+    def close(self) -> list[Arena]:
+        """The arenas that are left."""
         self._descriptors.close()
+        return [arena for _, arena in self._arenas.values()]
 
 
 class BatchQueue:
     """The queue on which workers answer, as torch's DataLoader uses it."""
 
-    def __init__(self, queue: Any, depth: int) -> None:
+    def __init__(self, queue: Any, depth: int, spares: list[Arena]) -> None:
         self._queue = queue
         self._depth = depth
+        self._spares = spares
         self._parent = os.getpid()
         mine, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._receiver: _Receiver | None = _Receiver(mine)
+        self._receiver: _Receiver | None = _Receiver(mine, spares)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_receiver": None}
@@ -158,16 +213,16 @@ class BatchQueue:
 
     def _placed(self, batch: Any) -> Any:
         global _sender
+        worker = torch.utils.data.get_worker_info().id
         if _sender is None:
-            _sender = _Sender(self._depth, self._theirs)
+            spare = self._spares[worker] if worker < len(self._spares) else None
+            _sender = _Sender(worker, self._depth, self._theirs, spare)
         try:
             ticket = _sender.send(batch)
         except ArenaError:
             raise
         except Exception:
-            worker = torch.utils.data.get_worker_info()
-            where = f"in DataLoader worker process {worker.id if worker else '?'}"
-            return ExceptionWrapper(where=where)
+            return ExceptionWrapper(where=f"in DataLoader worker process {worker}")
         return batch if ticket is None else ticket
 
     # ---- in the parent ----
@@ -180,12 +235,13 @@ class BatchQueue:
             answer = self._receiver.receive(answer)
         return index, answer
 
-    def forget(self) -> None:
-        """After the workers have ended: gives everything back but kept batches."""
-        if self._receiver is not None and os.getpid() == self._parent:
-            self._receiver.close()
-            self._theirs.close()
-            self._receiver = None
+    def forget(self) -> list[Arena]:
+        """After the workers have ended: the arenas that are left of them."""
+        if self._receiver is None or os.getpid() != self._parent:
+            return []
+        receiver, self._receiver = self._receiver, None
+        self._theirs.close()
+        return receiver.close()
 
     def __getattr__(self, name: str) -> Any:
         if name == "_queue":

@@ -16,7 +16,8 @@ import torch.multiprocessing
 import torch.utils.data
 from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
-from ._batches import BatchQueue
+from ._arena import Arena
+from ._batches import BatchQueue, Spares
 from ._collate import ArenaCollate
 from ._lifetime import Parent
 
@@ -30,38 +31,45 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
 
     Arguments, order and results are the same.  With ``num_workers=0`` it is torch's own.
     Tensors and arrays of a batch are views of shared memory; they can be read, written
-    and kept like any others.  The memory is taken when the first batch is there and
-    grows when more of them are kept.
+    and kept like any others.  The memory is taken when the first batch is there, grows
+    when more of them are kept, and is given back with the loader.
     """
+
+    _roar_spares: Spares | None = None
 
     def _get_iterator(self) -> Any:
         if self.num_workers == 0:
             return super()._get_iterator()
         self.check_worker_number_rationality()
-        return _ArenaIterator(self)
+        if self._roar_spares is None:
+            self._roar_spares = Spares()
+        return _ArenaIterator(self, self._roar_spares)
 
 
 class _ArenaIterator(_MultiProcessingDataLoaderIter):
-    def __init__(self, loader: DataLoader[Any]) -> None:
-        super().__init__(_Altered(loader))
+    def __init__(self, loader: DataLoader[Any], spares: Spares) -> None:
+        self._spares = spares
+        super().__init__(_Altered(loader, spares))
 
     def _shutdown_workers(self) -> None:
         super()._shutdown_workers()
         queue = getattr(self, "_worker_result_queue", None)
         if isinstance(queue, BatchQueue):
-            queue.forget()
+            self._spares.give(queue.forget())
 
 
 class _Altered:
     """A loader as torch's iterator sees it: the same, but for what we replace."""
 
-    def __init__(self, loader: DataLoader[Any]) -> None:
+    def __init__(self, loader: DataLoader[Any], spares: Spares) -> None:
         self._loader = loader
         context = loader.multiprocessing_context or torch.multiprocessing
         # In flight at a time: what torch asks a worker for ahead, one that the
         # consumer works with, and one that it has not yet let go of.
         depth = (loader.prefetch_factor or 2) + 2
-        self.multiprocessing_context = _Context(context, depth)
+        self.multiprocessing_context = _Context(
+            context, depth, spares.take(loader.num_workers)
+        )
         self.collate_fn = loader.collate_fn
         if loader.collate_fn is torch.utils.data.default_collate:
             self.collate_fn = ArenaCollate()
@@ -91,16 +99,17 @@ class _Init:
 class _Context:
     """A multiprocessing context whose first queue, that of the answers, is ours."""
 
-    def __init__(self, context: Any, depth: int) -> None:
+    def __init__(self, context: Any, depth: int, spares: list[Arena]) -> None:
         self._context = context
-        self._depth: int | None = depth
+        self._depth = depth
+        self._spares: list[Arena] | None = spares
 
     def Queue(self) -> Any:
-        queue, depth = self._context.Queue(), self._depth
-        if depth is None:
+        queue, spares = self._context.Queue(), self._spares
+        if spares is None:
             return queue
-        self._depth = None
-        return BatchQueue(queue, depth)
+        self._spares = None
+        return BatchQueue(queue, self._depth, spares)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._context, name)

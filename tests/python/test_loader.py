@@ -297,6 +297,23 @@ def test_descriptors_are_given_back():
     assert len(os.listdir("/proc/self/fd")) == before
 
 
+def test_memory_is_used_again_in_the_next_epoch():
+    loader = DataLoader(h.Images(40, 64), batch_size=4, num_workers=2)
+    for _ in loader:
+        pass
+    first = [a.fileno() for a in loader._roar_spares._arenas]
+    assert len(first) == 2
+    for images, _ in loader:  # and an epoch that is left leaves nothing in there
+        break
+    held = images.clone()
+    gc.collect()
+    for _ in range(3):
+        assert sum(len(labels) for _, labels in loader) == 40
+    assert sorted(a.fileno() for a in loader._roar_spares._arenas) == sorted(first)
+    assert torch.equal(images, held)
+    assert pickle.loads(pickle.dumps(loader))._roar_spares._arenas == []
+
+
 def test_a_batch_outlives_loader_and_workers():
     batch = next(iter(DataLoader(h.Zoo(), batch_size=4, num_workers=1)))
     gc.collect()
