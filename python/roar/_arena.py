@@ -144,15 +144,19 @@ class Arena:
         ArenaClosed after a shutdown, when nothing is left.  PeerDied, once
         for each, when a producer is dead and all it sent is received.
         """
-        return self.receive_item(timeout, source=source).value
+        return self._receive(timeout, source)[0]
 
     def receive_item(self, timeout: Optional[float] = None, *,
                      source: Optional[int] = None) -> Item:
         """As receive(), with the tag, the producer and its count."""
-        return Item._make(self._handle.receive(
+        return Item._make(self._receive(timeout, source))
+
+    def _receive(self, timeout: Optional[float], source: Optional[int]
+                 ) -> tuple[Any, int, int, int]:
+        return self._handle.receive(
             ANY if source is None else _checks.whole("source", source, 0, 63),
             -1 if timeout is None else
-            _checks.nanoseconds("timeout", timeout, -1)))
+            _checks.nanoseconds("timeout", timeout, -1))
 
     def empty(self, shape: Any, dtype: Any = None, *,
               like: Optional[str] = None,

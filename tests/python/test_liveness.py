@@ -122,8 +122,8 @@ def work(arena):
     for i in range(50):
         arena.send({"i": i, "data": bytes(1 << 16)})
 if __name__ == "__main__":
-    arena = roar.SharedMemorySegmentPool(1 << 17, 4)
-    arena.join("consumer")
+    arena = roar.SharedMemorySegmentPool(1 << 17, 6)
+    arena.join("both")
     context = multiprocessing.get_context("METHOD")
     process = context.Process(target=work, args=(arena,))
     process.start()
