@@ -1,8 +1,8 @@
 """Builds the extensions: see pyproject.toml for all else.
 
 The C sources are those of the checkout this folder lies in.  The limited API
-makes one build that serves every Python from 3.11 on.  What roar.media needs is
-left out where FFmpeg's headers are not.
+makes one build that serves every Python from 3.11 on.  roar.media is built
+where FFmpeg's libraries are.
 """
 
 import glob
@@ -14,48 +14,20 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from wheel.bdist_wheel import bdist_wheel
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-os.chdir(HERE)
+os.chdir(os.path.dirname(os.path.abspath(__file__)))
 LIB = os.path.join("..", "lib")
-FFMPEG = ["libavformat >= 59.27", "libavcodec >= 59.37",
-          "libavutil >= 57.28", "libswscale >= 6.7"]
+FFMPEG = ["libavformat >= 59.27", "libavcodec >= 59.37", "libavutil >= 57.28",
+          "libswscale >= 6.7"]
 
 
-def extension(name, folder, base, flags=()):
-    """The module `name` over one folder of lib/ and some files of lib/base."""
-    sources = [*glob.glob(f"{name}/*.c"), *glob.glob(f"{LIB}/{folder}/*.c"),
-               *(f"{LIB}/base/{file}.c" for file in base)]
-    return Extension(
-        name, sorted(sources),
-        include_dirs=[name, LIB, os.path.join("..", "include")],
-        # Of lib/base no more is kept than is used.
-        extra_compile_args=["-std=gnu17", "-O2", "-fvisibility=hidden",
-                            "-ffunction-sections", "-D_GNU_SOURCE"],
-        extra_link_args=["-pthread", *flags, "-lm", "-Wl,--gc-sections"],
-        py_limited_api=True)
-
-
-def extensions():
-    yield extension("_roar", "arena",
-                    ["clock", "cpus", "fd", "path", "proc", "str"])
-    try:
-        flags = subprocess.run(["pkg-config", "--libs", *FFMPEG],
-                               capture_output=True, check=True, text=True)
-    except (OSError, subprocess.CalledProcessError):
-        print("without roar.media: pkg-config finds no FFmpeg 5.1 or later")
-        return
-    yield extension("_roar_media", "media", ["error", "str", "vec"],
-                    flags.stdout.split())
-
-
-class BuildWithStub(build_ext):
+class BuildWithStubs(build_ext):
     """Puts the type stubs beside the extensions."""
 
     def run(self):
         super().run()
-        for made in self.extensions:
-            path = self.get_ext_fullpath(made.name)
-            shutil.copy(made.name + ".pyi", os.path.dirname(path))
+        for extension in self.extensions:
+            path = self.get_ext_fullpath(extension.name)
+            shutil.copy(f"{extension.name}.pyi", os.path.dirname(path))
 
 
 class LimitedWheel(bdist_wheel):
@@ -66,7 +38,40 @@ class LimitedWheel(bdist_wheel):
         super().finalize_options()
 
 
-setup(
-    ext_modules=list(extensions()),
-    cmdclass={"build_ext": BuildWithStub, "bdist_wheel": LimitedWheel},
-)
+def extension(name, library, base, compile_args=(), link_args=()):
+    """One made of its own folder, a folder of lib/ and some files of lib/base,
+    of which no more is kept than is used."""
+    return Extension(
+        name,
+        sorted([*glob.glob(f"{name}/*.c"), *glob.glob(f"{LIB}/{library}/*.c"),
+                *(f"{LIB}/base/{file}.c" for file in base)]),
+        include_dirs=[name, LIB, os.path.join("..", "include")],
+        extra_compile_args=["-std=gnu17", "-O2", "-fvisibility=hidden",
+                            "-ffunction-sections", "-D_GNU_SOURCE",
+                            *compile_args],
+        extra_link_args=["-pthread", "-lm", "-Wl,--gc-sections", *link_args],
+        py_limited_api=True)
+
+
+def pkg_config(what):
+    """The words pkg-config has for FFmpeg, or None where it is not."""
+    try:
+        done = subprocess.run(["pkg-config", what, *FFMPEG], check=True,
+                              stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.split()
+
+
+def extensions():
+    yield extension("_roar", "arena",
+                    ["clock", "cpus", "fd", "path", "proc", "str"])
+    libraries = pkg_config("--libs")
+    if libraries is not None:
+        yield extension("_roar_media", "media", ["error", "str", "vec"],
+                        pkg_config("--cflags"), libraries)
+
+
+setup(ext_modules=list(extensions()),
+      cmdclass={"build_ext": BuildWithStubs, "bdist_wheel": LimitedWheel})

@@ -133,15 +133,23 @@ static PyMethodDef persistent_load_method = { "persistent_load",
 
 /* ---- the item ---- */
 
-static PyObject *private_buffer(const struct roar_arena_buffer *b)
+static PyObject *private_buffer(const struct memory *m)
 {
-	struct memory m = { .data = b->data, .len = b->len };
 	PyObject *bytes = PyByteArray_FromStringAndSize(NULL,
-							(Py_ssize_t)b->len);
+							(Py_ssize_t)m->len);
 
-	if (bytes && decoder_copy(&m, PyByteArray_AsString(bytes), m.len) < 0)
+	if (bytes && decoder_copy(m, PyByteArray_AsString(bytes), m->len) < 0)
 		Py_CLEAR(bytes);
 	return bytes;
+}
+
+PyObject *decoder_buffer(struct decoder *d, const struct memory *m)
+{
+	PyObject *memory = d->copy ? private_buffer(m) : decoder_view(d, m);
+	PyObject *view = memory ? PyMemoryView_FromObject(memory) : NULL;
+
+	Py_XDECREF(memory);
+	return view;
 }
 
 /* A list of the buffers of pickle's own protocol; None when there is none. */
@@ -156,12 +164,9 @@ static PyObject *other_buffers(struct decoder *d)
 	}
 	list = PyList_New(0);
 	for (size_t i = first; list && i < d->unit->n_buffers; i++) {
-		const struct roar_arena_buffer *b = &d->unit->buffers[i];
-		PyObject *buffer = d->copy ? private_buffer(b) :
-					     (PyObject *)view_new(d->state,
-								  d->unit,
-								  b->data,
-								  b->len);
+		const struct memory m = { .data = d->unit->buffers[i].data,
+					  .len = d->unit->buffers[i].len };
+		PyObject *buffer = decoder_buffer(d, &m);
 
 		if (!buffer || PyList_Append(list, buffer) < 0)
 			Py_CLEAR(list);
@@ -293,12 +298,19 @@ static struct decoder *take(struct handle *h)
 
 static void give(struct handle *h, struct decoder *d)
 {
+	PyObject *type;
+	PyObject *value;
+	PyObject *traceback;
+
+	/* Leaves may die here; an exception on its way is none of theirs. */
+	PyErr_Fetch(&type, &value, &traceback);
 	d->unit = NULL;
 	PyDict_Clear(d->leaves);
 	if (h->decoder)
 		decoder_forget((PyObject *)d);
 	else
 		h->decoder = (PyObject *)d;
+	PyErr_Restore(type, value, traceback);
 }
 
 PyObject *decoder_run(struct handle *h, struct roar_arena_unit *unit)

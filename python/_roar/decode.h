@@ -43,6 +43,9 @@ int decoder_part(struct decoder *d, PyObject *part, struct memory *ret);
 /* That memory as an object over the unit. */
 PyObject *decoder_view(struct decoder *d, const struct memory *m);
 
+/* The same as a memoryview, of a private copy in copy mode. */
+PyObject *decoder_buffer(struct decoder *d, const struct memory *m);
+
 /* Copies it to where `len` bytes are wanted.  -1 with an exception when it is not as
  * many.  The GIL is given up while much is copied. */
 int decoder_copy(const struct memory *m, void *to, size_t len);

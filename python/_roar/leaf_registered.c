@@ -49,27 +49,16 @@ PyObject *registered_claim(struct encoder *e, PyObject *obj, PyObject *pair)
 	return id;
 }
 
-/* One buffer as from_buffers gets it: a memoryview, over the unit or over a copy. */
 static PyObject *buffer_of(struct decoder *d, Py_ssize_t i)
 {
 	PyObject *part = PyLong_FromSsize_t(i);
-	PyObject *memory = NULL;
-	PyObject *view = NULL;
+	PyObject *buffer = NULL;
 	struct memory m;
 
-	if (part && decoder_part(d, part, &m) == 0) {
-		memory = d->copy ? PyByteArray_FromStringAndSize(
-					   NULL, (Py_ssize_t)m.len) :
-				   decoder_view(d, &m);
-		if (memory && d->copy &&
-		    decoder_copy(&m, PyByteArray_AsString(memory), m.len) < 0)
-			Py_CLEAR(memory);
-	}
-	if (memory)
-		view = PyMemoryView_FromObject(memory);
+	if (part && decoder_part(d, part, &m) == 0)
+		buffer = decoder_buffer(d, &m);
 	Py_XDECREF(part);
-	Py_XDECREF(memory);
-	return view;
+	return buffer;
 }
 
 static PyObject *buffers_of(struct decoder *d, Py_ssize_t first, Py_ssize_t n)

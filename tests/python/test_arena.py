@@ -127,6 +127,13 @@ def test_garbage_is_refused(options):
         roar.Arena(**options)
 
 
+def test_more_than_the_machine_has_is_an_error():
+    with pytest.raises(roar.ArenaNoMemory, match="smaller"):
+        roar.Arena(1 << 46)
+    with pytest.raises(MemoryError):
+        roar.Arena(segment_size=1 << 40, n_units=32)
+
+
 @pytest.mark.parametrize("call", [
     lambda a: a.send(1, timeout=-1), lambda a: a.receive(timeout=-0.1),
     lambda a: a.receive(timeout=float("nan")), lambda a: a.receive("soon"),
