@@ -248,13 +248,23 @@ API int roar_arena_shutdown(struct roar_arena *a)
 
 /* ---- leaving ---- */
 
+/* When nothing is in hand any more that others could want. */
+static void leave_place(struct roar_arena *a)
+{
+	int me = arena_is_forked(a) ? -1 : atomic_exchange(&a->me, -1);
+
+	if (me >= 0)
+		party_leave(&a->map, (unsigned)me);
+}
+
 void arena_unref(struct roar_arena *a)
 {
-	if (atomic_fetch_sub(&a->refs, 1) != 1)
-		return;
-	if (!arena_is_forked(a) && atomic_load(&a->me) >= 0)
-		party_leave(&a->map, arena_me(a));
-	arena_free(a);
+	uint32_t left = atomic_fetch_sub(&a->refs, 1) - 1;
+
+	if (left == atomic_load(&a->n_gone))
+		leave_place(a);
+	if (left == 0)
+		arena_free(a);
 }
 
 static bool in_hand(void *arg, uint32_t unit)
@@ -262,6 +272,19 @@ static bool in_hand(void *arg, uint32_t unit)
 	struct roar_arena *a = arg;
 
 	return atomic_load(&a->hands[unit].refs) != 0;
+}
+
+/* A unit that was reserved cannot be committed any more. */
+static void give_up(struct roar_arena *a, uint32_t unit)
+{
+	uint64_t word = shared_load(&a->map.units[unit].word);
+
+	if (!in_hand(a, unit) || unit_state(word) != UNIT_WRITING ||
+	    unit_owner(word) != arena_me(a))
+		return;
+	a->hands[unit].gone = true;
+	atomic_fetch_add(&a->n_gone, 1);
+	unit_free(&a->map, arena_me(a), unit);
 }
 
 /* What is kept for later nobody can ask for any more. */
@@ -273,6 +296,8 @@ static void leave(struct roar_arena *a)
 		a->kept = h->next;
 		roar_arena_release(&h->unit);
 	}
+	for (uint32_t i = 0; i < a->map.g.n_units; i++)
+		give_up(a, i);
 	party_retire(&a->map, arena_me(a), in_hand, a);
 }
 

@@ -1,7 +1,8 @@
 /* arena.h - one process's side of an arena: the handle, and units in hand.
  *
  * Private to lib/arena.  A handle counts the units in hand: closed while there are some,
- * it keeps the memory, and the place, until the last is released.
+ * it keeps the memory, and the place, until the last is released.  Those that were
+ * reserved and not committed are given back when it is closed, and keep only the memory.
  *
  * The lock is for what is slow anyway: sleeping, the list of units kept for later,
  * the dead.  Everything else is atomic. */
@@ -22,6 +23,7 @@ enum { HAND_FEW = 8 }; /* buffers of a unit that need no malloc */
 struct hand {
 	struct roar_arena_unit unit; /* first: the caller's pointer */
 	_Atomic uint32_t refs; /* 0: not in hand */
+	bool gone; /* its handle was closed before it was committed */
 	uint32_t n_children;
 	uint32_t *children; /* units that go with it when it is committed */
 	uint64_t flags; /* enum arena_unit_flags, of one received */
@@ -40,6 +42,7 @@ struct roar_arena {
 	unsigned roles;
 	unsigned share;
 	_Atomic uint32_t refs; /* the handle, and each unit in hand */
+	_Atomic uint32_t n_gone; /* of these, units that are `gone` */
 	_Atomic int64_t spin_ns;
 	_Atomic uint64_t sequence; /* of the next unit committed */
 	struct hand *hands; /* one for each place */

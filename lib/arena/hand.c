@@ -39,6 +39,7 @@ void hand_forget(struct hand *h)
 	h->unit.buffers = NULL;
 	h->children = NULL;
 	h->n_children = 0;
+	h->gone = false;
 	atomic_store_explicit(&h->refs, 0, memory_order_relaxed);
 }
 
@@ -65,6 +66,7 @@ API void roar_arena_release(struct roar_arena_unit *unit)
 	struct roar_arena *a;
 	uint32_t index;
 	uint64_t generation;
+	bool gone;
 
 	if (!unit ||
 	    atomic_fetch_sub_explicit(&h->refs, 1, memory_order_acq_rel) != 1)
@@ -72,9 +74,12 @@ API void roar_arena_release(struct roar_arena_unit *unit)
 	a = unit->arena;
 	index = unit->index;
 	generation = unit->generation;
+	gone = h->gone;
 	hand_forget(h);
 	if (index == UINT32_MAX)
 		free(h);
+	else if (gone)
+		atomic_fetch_sub(&a->n_gone, 1);
 	else
 		give_back(a, index, generation);
 	arena_unref(a);

@@ -43,7 +43,7 @@ static void envelope_and_buffers(struct roar_arena_config config, size_t n,
 				 size_t envelope_len)
 {
 	struct roar_arena *a = make_joined(config);
-	struct roar_arena_part *parts = calloc(n, sizeof(*parts));
+	struct roar_arena_part *parts = calloc(n + 1, sizeof(*parts));
 	struct roar_arena_unit *u = NULL;
 
 	for (size_t i = 0; i < n; i++)
@@ -243,6 +243,26 @@ static void a_held_unit_outlives_the_handle(void **state)
 	roar_arena_release(u);
 	roar_arena_release(NULL);
 	roar_arena_close(NULL);
+}
+
+static void a_reserved_unit_is_given_back_when_its_handle_is_closed(void **state)
+{
+	struct roar_arena *a = make(segments);
+	struct roar_arena *b = attach(roar_arena_fd(a), BOTH, 0);
+	struct roar_arena_unit *reserved = NULL;
+	struct roar_arena_stats stats;
+
+	(void)state;
+	assert_int_equal(reserve(b, 50000, 0, &reserved), 0);
+	roar_arena_close(b);
+	assert_int_equal(roar_arena_stats(a, &stats), 0);
+	assert_int_equal(stats.n_used, 0);
+	assert_int_equal(roar_arena_join(a, BOTH, 0), 0);
+	/* Its memory is there as long as it is not released. */
+	memset(reserved->buffers[0].data, 1, 50000);
+	assert_int_equal(roar_arena_commit(reserved, 0), -EPERM);
+	roar_arena_release(reserved);
+	roar_arena_close(a);
 }
 
 /* ---- shutdown and roles ---- */
@@ -516,6 +536,8 @@ int main(void)
 		cmocka_unit_test(what_can_never_fit_is_told_at_once),
 		cmocka_unit_test(a_retained_unit_needs_one_more_release),
 		cmocka_unit_test(a_held_unit_outlives_the_handle),
+		cmocka_unit_test(
+			a_reserved_unit_is_given_back_when_its_handle_is_closed),
 		cmocka_unit_test(
 			after_a_shutdown_the_rest_is_received_and_nothing_sent),
 		cmocka_unit_test(only_parties_take_part),

@@ -33,7 +33,7 @@ struct message {
 static int send_message(struct roar_arena *a, const struct message *m,
 			uint64_t tag, long long timeout_ns)
 {
-	struct roar_arena_buffer buffers[MOST];
+	struct roar_arena_buffer buffers[MOST] = { { 0 } };
 	unsigned char *envelope = pattern(m->envelope_len, 99);
 	int r;
 
