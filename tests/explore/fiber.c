@@ -1,7 +1,16 @@
+/* fiber.c - see fiber.h.
+ *
+ * Each fiber is made once, by makecontext(), which is slow, as swapcontext() is: both ask
+ * the kernel for the mask of signals.  From then on a switch is a _longjmp(), and a
+ * fiber that is to begin anew is one that jumps back to the first frame of its stack. */
+#undef _FORTIFY_SOURCE /* its longjmp() forbids other stacks */
 #include "fiber.h"
 
+#include <setjmp.h>
 #include <stdalign.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <ucontext.h>
 
 /* AddressSanitizer has to be told where the stack is, and that frames which were
@@ -22,7 +31,9 @@
 enum { STACK_BYTES = 256 << 10 };
 
 struct fiber {
-	ucontext_t context;
+	jmp_buf here; /* where it goes on */
+	jmp_buf beginning; /* its first frame */
+	bool made;
 	void *fake; /* AddressSanitizer's */
 	const void *bottom; /* of the stack */
 	size_t size;
@@ -70,27 +81,47 @@ static void forget_frames(unsigned fiber)
 }
 #endif
 
-static void begin(void)
+/* The first frame of a fiber.  It is left by a switch only, so it is always there to be
+ * jumped back to. */
+static void first_frame(void)
 {
+	if (!_setjmp(fibers[current].beginning))
+		_longjmp(fibers[previous].here, 1);
 	after_switch(NULL);
 	fibers[current].entry();
 	__builtin_trap();
+}
+
+/* Runs the new fiber up to its first frame, and comes back. */
+static void make(unsigned fiber)
+{
+	ucontext_t context;
+
+	(void)getcontext(&context);
+	context.uc_stack.ss_sp = stacks[fiber];
+	context.uc_stack.ss_size = STACK_BYTES;
+	context.uc_link = NULL;
+	makecontext(&context, first_frame, 0);
+	previous = current;
+	current = fiber;
+	if (!_setjmp(fibers[previous].here))
+		(void)setcontext(&context);
+	current = previous;
+	fibers[fiber].bottom = stacks[fiber];
+	fibers[fiber].size = STACK_BYTES;
+	fibers[fiber].made = true;
 }
 
 void fiber_reset(unsigned fiber, void (*entry)(void))
 {
 	struct fiber *f = &fibers[fiber];
 
+	if (!f->made)
+		make(fiber);
 	forget_frames(fiber);
 	f->entry = entry;
 	f->fake = NULL;
-	f->bottom = stacks[fiber];
-	f->size = STACK_BYTES;
-	(void)getcontext(&f->context);
-	f->context.uc_stack.ss_sp = stacks[fiber];
-	f->context.uc_stack.ss_size = STACK_BYTES;
-	f->context.uc_link = NULL;
-	makecontext(&f->context, begin, 0);
+	memcpy(&f->here, &f->beginning, sizeof(f->here));
 }
 
 void fiber_switch(unsigned to)
@@ -100,8 +131,9 @@ void fiber_switch(unsigned to)
 	previous = current;
 	current = to;
 	before_switch(from, &fibers[to]);
-	(void)swapcontext(&from->context, &fibers[to].context);
-	after_switch(from->fake);
+	if (!_setjmp(from->here))
+		_longjmp(fibers[to].here, 1);
+	after_switch(fibers[current].fake);
 }
 
 unsigned fiber_current(void)
