@@ -15,7 +15,6 @@ enum {
 	BLOCK_USUAL_SHIFT = 16, /* not more for most arenas */
 	BLOCKS_USUAL = 16384,
 	BLOCKS_MAX = 1 << 20,
-	CELLS_MIN = 64,
 };
 
 #define SIZE_MAX_BYTES (1ULL << 46)
@@ -47,7 +46,7 @@ static unsigned choose_block_shift(uint64_t size)
  * skips, of which there were no more than units (queue.c has the proof). */
 static void choose_cells(struct arena_geometry *g)
 {
-	g->cell_shift = 6;
+	g->cell_shift = ARENA_CELL_SHIFT_MIN;
 	while (1U << g->cell_shift <= 2 * g->n_units + 1)
 		g->cell_shift++;
 	g->n_cells = 1U << g->cell_shift;

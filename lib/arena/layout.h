@@ -41,9 +41,16 @@
 
 #include <stdint.h>
 
+/* An explorer stops at each place and each cell that a sweep looks at, and wants to see the
+ * queue come round. */
+#ifdef ARENA_EXPLORE
+enum { ARENA_PARTIES = 6, ARENA_CELL_SHIFT_MIN = 2 };
+#else
+enum { ARENA_PARTIES = 64, ARENA_CELL_SHIFT_MIN = 6 };
+#endif
+
 enum {
-	ARENA_PARTIES = 64, /* places */
-	ARENA_CONSUMERS = 63, /* of these, for consumers of a broadcast */
+	ARENA_CONSUMERS = ARENA_PARTIES - 1, /* for consumers of a broadcast */
 	ARENA_LINE = 128, /* what two sides write lies that far apart: CPUs
 			   * fetch lines in pairs */
 	ARENA_VERSION = 1,
