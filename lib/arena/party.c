@@ -3,6 +3,34 @@
 
 #include <errno.h>
 
+/* Is the unit on its way, and may it have the bit of this place, meant for who was here
+ * before?  Its producer takes that bit away when it is done, and would take it from
+ * whoever is here then. */
+static bool is_meant(const struct arena_map *m, unsigned place, uint32_t unit)
+{
+	unsigned state = unit_state(shared_load(&m->units[unit].word));
+	uint64_t holders = shared_load(&m->units[unit].holders);
+
+	return (state == UNIT_WRITING || state == UNIT_READY) &&
+	       (holders == ARENA_GUARD ||
+		(holders & ARENA_GUARD && holders >> place & 1));
+}
+
+/* Who published before we had the place is seen here, or is done; who begins later does not
+ * find the former consumer in the set. */
+bool party_is_clean(const struct arena_map *m, unsigned place)
+{
+	uint64_t word = shared_load(&m->parties[place].word);
+
+	if (!(m->g.flags & ROAR_ARENA_BROADCAST) ||
+	    !(party_roles(word) & ROAR_ARENA_CONSUMER))
+		return true;
+	for (uint32_t i = 0; i < m->g.n_units; i++)
+		if (is_meant(m, place, i))
+			return false;
+	return true;
+}
+
 static bool claim(const struct arena_map *m, unsigned place, int pid,
 		  unsigned roles)
 {
@@ -11,10 +39,15 @@ static bool claim(const struct arena_map *m, unsigned place, int pid,
 
 	/* The pid comes with the claim: who is killed right after it can be
 	 * found dead. */
-	return party_state(word) == PARTY_FREE &&
-	       shared_cas(&p->word, word,
-			  party_word(party_nth(word) + 1, (uint64_t)pid, 0,
-				     roles, PARTY_JOINING));
+	if (party_state(word) != PARTY_FREE ||
+	    !shared_cas(&p->word, word,
+			party_word(party_nth(word) + 1, (uint64_t)pid, 0, roles,
+				   PARTY_JOINING)))
+		return false;
+	if (!party_nth(word) || party_is_clean(m, place))
+		return true;
+	party_leave(m, place);
+	return false;
 }
 
 int party_claim(const struct arena_map *m, unsigned place, bool any, int pid,

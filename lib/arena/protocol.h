@@ -108,6 +108,10 @@ void block_free(const struct arena_map *m, uint32_t unit);
 int party_claim(const struct arena_map *m, unsigned place, bool any, int pid,
 		unsigned roles);
 
+/* May a consumer of a broadcast begin in this place, which was another's before?  Not while
+ * a unit is being published that may be for the former one. */
+bool party_is_clean(const struct arena_map *m, unsigned place);
+
 /* JOINING to ALIVE; a consumer gets what is published from now on.  -ESTALE when the
  * place was taken from us: we were held for dead. */
 int party_enter(const struct arena_map *m, unsigned me);

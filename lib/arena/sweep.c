@@ -164,8 +164,13 @@ int sweep_inherit(const struct arena_map *m, unsigned place, uint64_t word,
 {
 	uint64_t mine = party_word(party_nth(word) + 1, (uint64_t)pid, 0, roles,
 				   PARTY_JOINING);
+	int n;
 
 	if (!shared_cas(&m->parties[place].word, word, mine))
 		return -EALREADY;
-	return sweep(m, place, place, word);
+	n = sweep(m, place, place, word);
+	if (party_is_clean(m, place))
+		return n;
+	party_bury(m, place, mine);
+	return -EALREADY;
 }

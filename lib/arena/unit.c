@@ -142,17 +142,22 @@ static int publish_shared(const struct arena_map *m, unsigned me, uint32_t unit)
 
 /* A consumer that departs takes its bit out of `consumers`, counts, and then looks
  * at all units.  If the count is the same before we read the set and after we published,
- * whoever departs looks at this unit later than that; otherwise we look for it. */
+ * whoever departs looks at this unit later than that; otherwise we look for it.  GUARD
+ * is there before the set is read: while it is, nobody joins in a place that this unit
+ * may have the bit of (party.c). */
 static int publish_to_all(const struct arena_map *m, unsigned me, uint32_t unit)
 {
 	struct arena_header *h = m->header;
 	struct arena_unit *u = &m->units[unit];
 	uint64_t word = shared_load(&u->word);
-	uint64_t departures = shared_load(&h->departures);
-	uint64_t consumers = shared_load(&h->consumers) & ~ARENA_GUARD;
 	uint64_t ready = unit_word(unit_generation(word), UNIT_READY, me);
+	uint64_t departures;
+	uint64_t consumers;
 	int64_t position;
 
+	(void)shared_swap(&u->holders, ARENA_GUARD);
+	departures = shared_load(&h->departures);
+	consumers = shared_load(&h->consumers) & ~ARENA_GUARD;
 	shared_store(&u->holders, consumers | ARENA_GUARD);
 	shared_store(&u->word, ready);
 	position = queue_push(m, unit);
