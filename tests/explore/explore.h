@@ -98,12 +98,19 @@ void explore_point(enum explore_op op, const volatile void *word,
 int explore_wait(const volatile uint32_t *word, uint32_t value);
 void explore_wake(const volatile uint32_t *word);
 
-/* Has that task died?  A point, as an outside world could be asked any time. */
+/* Has that task died?  A point, as an outside world could be asked any time.  The second
+ * is no point: for notes and checks, not for what a task decides by. */
 bool explore_is_dead(unsigned task);
+bool explore_has_died(unsigned task);
 
 /* Sleeps until more than `known` tasks have died; false when that cannot happen any
  * more, since all others have ended. */
 bool explore_await_death(unsigned known);
+
+/* All that the calling task knows is `knows`: from here on it would do the same, whatever
+ * else it has read.  States that differ in what tasks have forgotten are the same, which
+ * saves most where tasks wait in loops. */
+void explore_forget(uint64_t knows);
 
 /* The calling task; -1 outside of tasks: in setup, step and end points do nothing, so
  * that checks may use the code that is checked. */

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { LINE = 64, MAX_BYTES = 64 << 10 };
+enum { LINE = 64, CHUNK = 1024, MAX_BYTES = 64 << 10 };
 
 static char last[MAX_BYTES];
 static uint64_t line_hashes[MAX_BYTES / LINE];
@@ -27,20 +27,29 @@ static uint64_t hash_line(const char *line, size_t i)
 	return hash;
 }
 
+static void mend_line(const char *line, size_t i)
+{
+	uint64_t hash;
+
+	if (!memcmp(line, last + i * LINE, LINE))
+		return;
+	hash = hash_line(line, i);
+	sum += hash - line_hashes[i];
+	line_hashes[i] = hash;
+	memcpy(last + i * LINE, line, LINE);
+}
+
 /* Cases share this; what another one has left differs, and is mended. */
 static uint64_t hash_memory(const char *memory, size_t size)
 {
 	assert(size % LINE == 0 && size <= MAX_BYTES);
-	for (size_t i = 0; i < size / LINE; i++) {
-		const char *line = memory + i * LINE;
-		uint64_t hash;
+	for (size_t at = 0; at < size; at += CHUNK) {
+		size_t n = size - at < CHUNK ? size - at : CHUNK;
 
-		if (line_hashes[i] && !memcmp(line, last + i * LINE, LINE))
+		if (!memcmp(memory + at, last + at, n))
 			continue;
-		hash = hash_line(line, i);
-		sum += hash - line_hashes[i];
-		line_hashes[i] = hash;
-		memcpy(last + i * LINE, line, LINE);
+		for (size_t i = at / LINE; i < (at + n) / LINE; i++)
+			mend_line(memory + i * LINE, i);
 	}
 	return sum;
 }

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+enum { CHEAP = 2 }; /* preemptions */
+
 struct frame {
 	uint32_t left; /* choices not yet tried */
 	uint8_t choice;
@@ -126,38 +128,37 @@ static void search(const struct explore_case *c, unsigned kills,
 }
 
 /* A failure is told by the plainest schedule that shows it: with the fewest deaths, and among
- * these with the fewest preemptions. */
-static void simplify(const struct explore_case *c, uint64_t max_states,
-		     struct explore_result *ret)
+ * these with the fewest preemptions.  Up to CHEAP of these are nearly free to try, and
+ * show most faults at once. */
+static void search_up_to(const struct explore_case *c, unsigned preemptions,
+			 uint64_t max_states, struct explore_result *ret)
 {
-	struct explore_result plain = { 0 };
-	unsigned kills = 0;
-
-	for (; kills <= c->kills && !plain.failed; kills++)
-		search(c, kills, c->preemptions, max_states, &plain);
-	if (!plain.failed)
-		return;
-	*ret = plain;
-	kills--;
-	for (unsigned p = 0; p < ret->preemptions && p <= 5; p++) {
-		plain = (struct explore_result){ 0 };
-		search(c, kills, p, max_states, &plain);
-		if (plain.failed) {
-			*ret = plain;
-			return;
+	for (unsigned kills = 0; kills <= c->kills; kills++)
+		for (unsigned p = 0; p < preemptions; p++) {
+			*ret = (struct explore_result){ 0 };
+			search(c, kills, p, max_states, ret);
+			if (ret->failed)
+				return;
 		}
-	}
 }
 
 void explore_all(const struct explore_case *c, uint64_t max_states,
 		 struct explore_result *ret)
 {
 	double begin = now();
+	struct explore_result plain;
 
 	*ret = (struct explore_result){ 0 };
-	search(c, c->kills, c->preemptions, max_states, ret);
-	if (ret->failed)
-		simplify(c, max_states, ret);
+	search_up_to(c, c->preemptions < CHEAP ? c->preemptions : CHEAP,
+		     max_states, ret);
+	if (!ret->failed) {
+		*ret = (struct explore_result){ 0 };
+		search(c, c->kills, c->preemptions, max_states, ret);
+		if (ret->failed && ret->preemptions > CHEAP) {
+			search_up_to(c, ret->preemptions, max_states, &plain);
+			*ret = plain.failed ? plain : *ret;
+		}
+	}
 	ret->seconds = now() - begin;
 }
 

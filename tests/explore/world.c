@@ -267,18 +267,27 @@ void explore_wake(const volatile uint32_t *word)
 			world->tasks[i].state = TASK_READY;
 }
 
+void explore_forget(uint64_t knows)
+{
+	if (explore_self() >= 0)
+		world->tasks[explore_self()].history = hash_mix(knows, 1);
+}
+
+bool explore_has_died(unsigned task)
+{
+	return world->tasks[task].state == TASK_DEAD;
+}
+
 bool explore_is_dead(unsigned task)
 {
-	bool dead = world->tasks[task].state == TASK_DEAD;
 	struct task *t;
 
 	if (explore_self() < 0)
-		return dead;
+		return explore_has_died(task);
 	t = stop_at(EXPLORE_DEATH, NULL, 0);
-	dead = world->tasks[task].state == TASK_DEAD;
 	told(t);
-	learn(t, dead);
-	return dead;
+	learn(t, explore_has_died(task));
+	return explore_has_died(task);
 }
 
 bool explore_await_death(unsigned known)
