@@ -323,6 +323,25 @@ def test_signals_are_heard_while_waiting():
         signal.signal(signal.SIGALRM, before)
 
 
+def test_other_threads_run_while_one_waits():
+    counted, stop = [0], threading.Event()
+
+    def count():
+        while not stop.is_set():
+            counted[0] += 1
+
+    with both() as arena:
+        thread = threading.Thread(target=count)
+        thread.start()
+        before = counted[0]
+        with pytest.raises(roar.ArenaEmpty):
+            arena.receive(timeout=0.3)
+        during = counted[0] - before
+        stop.set()
+        thread.join()
+    assert during > 1000
+
+
 def test_the_number_of_descriptors_is_constant():
     with both() as arena:
         through(arena, bytes(LARGE))

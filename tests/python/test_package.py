@@ -95,13 +95,16 @@ def test_pip_installs_it(tmp_path):
         if not importlib.util.find_spec(needed):
             pytest.skip(f"needs {needed}")
     copy_sources(tmp_path / "source")
+    # pip builds without a sanitizer, whose library may be preloaded here.
+    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     run(sys.executable, "-m", "pip", "install", "--quiet", "--no-index",
         "--no-deps", "--no-build-isolation", "--disable-pip-version-check",
-        "--target", tmp_path / "site", tmp_path / "source" / "python")
+        "--target", tmp_path / "site", tmp_path / "source" / "python",
+        env=environment)
     names = set(os.listdir(tmp_path / "site"))
     assert {"_roar.abi3.so", "_roar.pyi", "roar"} <= names
     assert (tmp_path / "site" / "roar" / "py.typed").exists()
-    environment = dict(os.environ, PYTHONPATH=str(tmp_path / "site"))
+    environment["PYTHONPATH"] = str(tmp_path / "site")
     done = run(sys.executable, "-c",
                BARE + "print(roar.__file__)", env=environment)
     assert str(tmp_path) in done.stdout
