@@ -7,12 +7,23 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/path.h"
 #include "base/str.h"
+
+/* Where long has 64 bits, the kernel and the C library mean the same struct. */
+int fd_stat(int fd, struct stat *ret)
+{
+#if defined(SYS_fstat) && defined(__LP64__)
+	return syscall(SYS_fstat, fd, ret) < 0 ? -errno : 0;
+#else
+	return fstat(fd, ret) < 0 ? -errno : 0;
+#endif
+}
 
 int fd_write_all(int fd, const void *data, size_t len)
 {

@@ -8,7 +8,12 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+struct stat;
 struct str;
+
+/* fstat(2), by the call of that name: the C library often asks by an empty path
+ * instead, for which the kernel takes longer. */
+int fd_stat(int fd, struct stat *ret);
 
 /* Writes all of it.  Returns 0 or a negative errno. */
 int fd_write_all(int fd, const void *data, size_t len);

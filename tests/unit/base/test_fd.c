@@ -118,6 +118,19 @@ static void reading_failures_are_negative_errnos(void **state)
 	assert_int_equal(fd_read_all(-1, &r, 1), -EBADF);
 }
 
+static void a_descriptor_has_the_stamp_of_its_file(void **state)
+{
+	const struct folder *f = *state;
+	struct stat by_fd, by_name;
+
+	put(f, "a", "text");
+	CLEANUP(closep) int fd = openat(f->fd, "a", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(fd_stat(fd, &by_fd), 0);
+	assert_int_equal(fstatat(f->fd, "a", &by_name, 0), 0);
+	assert_memory_equal(&by_fd, &by_name, sizeof(by_fd));
+	assert_int_equal(fd_stat(-1, &by_fd), -EBADF);
+}
+
 static void replace_creates_with_the_mode(void **state)
 {
 	const struct folder *f = *state;
@@ -399,6 +412,7 @@ int main(void)
 		test_in_folder(a_large_file_is_read_in_parts),
 		test_in_folder(a_file_over_the_limit_is_refused),
 		test_in_folder(reading_failures_are_negative_errnos),
+		test_in_folder(a_descriptor_has_the_stamp_of_its_file),
 		test_in_folder(replace_creates_with_the_mode),
 		test_in_folder(replace_leaves_an_old_reader_its_content),
 		test_in_folder(a_failed_replace_leaves_nothing_behind),
