@@ -5,20 +5,32 @@
 
 static const int64_t SECOND_NS = 1000000000;
 
-int64_t clock_now_ns(void)
+static int64_t read_clock(clockid_t clock)
 {
 	struct timespec t;
 
-	(void)clock_gettime(CLOCK_REALTIME, &t);
+	(void)clock_gettime(clock, &t);
 	return clock_timespec_ns(t);
+}
+
+int64_t clock_now_ns(void)
+{
+	return read_clock(CLOCK_REALTIME);
 }
 
 int64_t clock_mono_ns(void)
 {
-	struct timespec t;
+	return read_clock(CLOCK_MONOTONIC);
+}
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return clock_timespec_ns(t);
+int64_t clock_now_tick_ns(void)
+{
+	return read_clock(CLOCK_REALTIME_COARSE);
+}
+
+int64_t clock_mono_tick_ns(void)
+{
+	return read_clock(CLOCK_MONOTONIC_COARSE);
 }
 
 int64_t clock_timespec_ns(struct timespec t)

@@ -10,6 +10,10 @@ struct str;
 int64_t clock_now_ns(void); /* since 1970, for the record */
 int64_t clock_mono_ns(void); /* monotonic, for durations */
 
+/* The same at the last tick of the kernel, up to 10 ms ago: in a fifth of the time. */
+int64_t clock_now_tick_ns(void);
+int64_t clock_mono_tick_ns(void);
+
 /* The nearest representable time when 64 bits of nanoseconds are too few: a
  * file system may store any year. */
 int64_t clock_timespec_ns(struct timespec t);

@@ -32,6 +32,16 @@ static void now_is_between_two_calls_of_time(void **state)
 	assert_true(now / SECOND <= after + 1);
 }
 
+static void the_last_tick_was_a_moment_ago(void **state)
+{
+	int64_t now_tick = clock_now_tick_ns(), now = clock_now_ns();
+	int64_t mono_tick = clock_mono_tick_ns(), mono = clock_mono_ns();
+
+	(void)state;
+	assert_in_range(now - now_tick, 0, SECOND);
+	assert_in_range(mono - mono_tick, 0, SECOND);
+}
+
 static void a_timespec_becomes_nanoseconds(void **state)
 {
 	(void)state;
@@ -112,6 +122,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_monotonic_clock_does_not_go_back),
 		cmocka_unit_test(now_is_between_two_calls_of_time),
+		cmocka_unit_test(the_last_tick_was_a_moment_ago),
 		cmocka_unit_test(a_timespec_becomes_nanoseconds),
 		cmocka_unit_test(far_times_do_not_overflow),
 		cmocka_unit_test(iso_time_is_utc_with_microseconds),
