@@ -80,7 +80,7 @@ void engine_publish(struct engine_worker *w, struct engine_file *file,
 
 static void look_around(struct engine *e)
 {
-	int64_t now = clock_mono_ns();
+	int64_t now = clock_mono_tick_ns();
 	struct engine_progress p = {
 		.n_done = atomic_load(&e->n_done),
 		.bytes_read = atomic_load(&e->bytes_read),
@@ -174,6 +174,7 @@ static void hash_looked_at(struct engine_worker *w, struct file_pass *pass,
 	if (size <= SMALL_BYTES && e->options->want == DIGEST_SET_BLAKE3 &&
 	    small_add(w, file, pass))
 		return;
+	small_close(w);
 	if (size < LARGE_BYTES) {
 		engine_publish(w, file, medium_hash(e, pass, file));
 		return;
@@ -194,7 +195,7 @@ static int look_at(struct engine_worker *w, struct file_pass *pass,
 			    near_find(&w->near, path, &name) :
 			    AT_FDCWD;
 
-	return file_pass_look(pass, dirfd, name);
+	return file_pass_look_at(pass, dirfd, name, clock_now_tick_ns());
 }
 
 static void hash_one(struct engine_worker *w, struct file_pass *pass,
@@ -259,8 +260,8 @@ static void *worker_main(void *arg)
 
 #ifndef ONE_TABLE
 	/* Refused: then it waits for the others now and then. */
-	if (w->engine->options->own_tables)
-		(void)unshare(CLONE_FILES);
+	w->own_table = w->engine->options->own_tables &&
+		       unshare(CLONE_FILES) == 0;
 #endif
 	(void)pthread_setname_np(pthread_self(), "roar-hash");
 	work(arg);
@@ -320,7 +321,8 @@ static void make_workers(struct engine *e, struct engine_worker **workers)
 
 	for (unsigned i = 0; i < e->n_threads && (i == 0 || i < n_shares);
 	     i++) {
-		workers[i] = malloc(sizeof(*workers[i]));
+		workers[i] = aligned_alloc(_Alignof(struct engine_worker),
+					   sizeof(*workers[i]));
 		if (!workers[i])
 			return;
 		workers[i]->engine = e;
@@ -328,7 +330,9 @@ static void make_workers(struct engine *e, struct engine_worker **workers)
 		workers[i]->near = (struct near){ .fd = -1 };
 		workers[i]->n_done = workers[i]->bytes_read = 0;
 		workers[i]->leaf = NULL;
-		workers[i]->n_small = 0;
+		workers[i]->own_table = i == 0 && e->options->own_tables;
+		workers[i]->n_small = workers[i]->n_open = 0;
+		workers[i]->n_data = 0;
 	}
 }
 
@@ -369,7 +373,7 @@ static void prepare(struct engine *e)
 					  LARGE_BYTES :
 					  HUGE_BYTES;
 	e->caller = pthread_self();
-	e->look_ns = clock_mono_ns() + LOOK_MS * INT64_C(1000000);
+	e->look_ns = clock_mono_tick_ns() + LOOK_MS * INT64_C(1000000);
 	(void)pthread_mutex_init(&e->lock, NULL);
 }
 

@@ -46,9 +46,9 @@ struct engine {
 /* A file that was looked at and is small. */
 struct small {
 	struct engine_file *file;
+	const uint8_t *data;
 	struct stamp stamp;
 	int64_t taken_ns;
-	size_t len;
 };
 
 /* The folder of the file before: files come folder by folder, and a name takes the
@@ -71,7 +71,12 @@ struct engine_worker {
 	void *leaf; /* RANGES_LEAF bytes for files of this thread; may be NULL */
 	unsigned n_small;
 	struct small small[ENGINE_BATCH];
-	uint8_t data[ENGINE_BATCH][SMALL_BYTES + 64]; /* of the small ones */
+	bool own_table; /* of descriptors: nobody waits for those that are open */
+	unsigned n_open;
+	int open[ENGINE_BATCH]; /* those of small files, to be closed */
+	size_t n_data; /* bytes that are taken */
+	/* Of the small ones, which begin at multiples of 64. */
+	_Alignas(64) uint8_t data[ENGINE_BATCH * (SMALL_BYTES + 64)];
 };
 
 /* The file is done: -errno, or what is in file->hash, which goes into the cache. */
@@ -94,6 +99,8 @@ void near_release(struct near *near);
  * still, or is not to be read, and another has to see to it. */
 bool small_add(struct engine_worker *w, struct engine_file *file,
 	       const struct file_pass *pass);
+/* Closes them, before others are opened that may need the room. */
+void small_close(struct engine_worker *w);
 /* Hashes those that were read. */
 void small_flush(struct engine_worker *w);
 

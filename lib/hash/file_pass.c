@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 
 static _Thread_local struct file_pass *local_pass;
 static pthread_key_t local_key;
@@ -63,9 +64,15 @@ static int check_type(const struct stat *st)
  * stamp while we were reading. */
 int file_pass_look(struct file_pass *p, int dirfd, const char *path)
 {
+	return file_pass_look_at(p, dirfd, path, clock_now_ns());
+}
+
+int file_pass_look_at(struct file_pass *p, int dirfd, const char *path,
+		      int64_t now_ns)
+{
 	struct stat st;
 
-	p->taken_ns = clock_now_ns();
+	p->taken_ns = now_ns;
 	if (fstatat(dirfd, path, &st, 0) < 0)
 		return -errno;
 	p->dirfd = dirfd;
@@ -137,9 +144,9 @@ int file_pass_settle(struct file_pass *p, struct file_hash *ret)
 	struct stat st;
 	int r;
 
-	if (fstat(p->fd, &st) < 0)
-		return -errno;
-	r = check_type(&st);
+	r = fd_stat(p->fd, &st);
+	if (r == 0)
+		r = check_type(&st);
 	if (r < 0)
 		return r;
 	stamp = stamp_of(&st);

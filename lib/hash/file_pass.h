@@ -41,6 +41,10 @@ struct file_pass *file_pass_local(void);
 int file_pass_look(struct file_pass *p, int dirfd, const char *path);
 int file_pass_look_fd(struct file_pass *p, int fd); /* borrowed */
 
+/* The same by a time that the caller has; it may be a little early. */
+int file_pass_look_at(struct file_pass *p, int dirfd, const char *path,
+		      int64_t now_ns);
+
 /* Begins to hash what was looked at.  On failure there is nothing to end. */
 int file_pass_start(struct file_pass *p, digest_set want);
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -191,6 +192,53 @@ static void what_cannot_be_hashed_does_not_stop_the_rest(void **state)
 	assert_int_equal(s.files[2].result, -EINVAL);
 	assert_int_equal(s.files[3].result, -ELOOP);
 	assert_int_equal(s.files[4].result, -EISDIR);
+	scene_end(&s);
+}
+
+static rlim_t limit_descriptors(rlim_t max)
+{
+	struct rlimit limit;
+	rlim_t before;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	before = limit.rlim_cur;
+	limit.rlim_cur = max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	return before;
+}
+
+static int lowest_free(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(close(fd), 0);
+	return fd;
+}
+
+/* Small files stay open for a while, but not in the way of others. */
+static void few_descriptors_are_enough(void **state)
+{
+	enum { N = 100 };
+	struct engine_options o = { .want = BLAKE3,
+				    .n_threads = 1,
+				    .own_tables = true };
+	int free_fd = lowest_free();
+	size_t many[N];
+	rlim_t before;
+	struct scene s;
+
+	(void)state;
+	for (size_t i = 0; i < N; i++)
+		many[i] = i % 20 == 19 ? 2500000 : i % 5 == 4 ? 20000 : i;
+	scene_init(&s, many, N);
+	for (rlim_t room = 2; room < 20; room++) {
+		before = limit_descriptors((rlim_t)free_fd + room);
+		run(&s, &o);
+		(void)limit_descriptors(before);
+		same_as_one_by_one(&s, BLAKE3);
+		assert_int_equal(lowest_free(), free_fd);
+	}
 	scene_end(&s);
 }
 
@@ -468,6 +516,7 @@ int main(void)
 		cmocka_unit_test(every_size_with_any_number_of_threads),
 		cmocka_unit_test(many_files_and_large_ones_between_them),
 		cmocka_unit_test(what_cannot_be_hashed_does_not_stop_the_rest),
+		cmocka_unit_test(few_descriptors_are_enough),
 		cmocka_unit_test(what_is_known_is_not_read_again),
 		cmocka_unit_test(
 			a_writer_that_comes_at_the_wrong_moment_ends_nobody),
