@@ -14,7 +14,10 @@
 #include "hash_stream.h"
 #include "run/progress.h"
 
-enum { WINDOW = 8192 }; /* files */
+enum {
+	WINDOW = 8192, /* files */
+	PRINTED = 512, /* of them at a time: memory that is used again is not new */
+};
 
 struct window {
 	const struct hash_batch *batch;
@@ -31,26 +34,41 @@ struct window {
 
 /* ---- handing out ---- */
 
-static void hand_out(struct window *w)
+static void hand_out_one(struct window *w)
 {
-	size_t before = w->next;
+	struct engine_file *file = &w->files[w->next];
+	struct hash_name *name = &w->names[w->next++];
+	struct hash_result result = {
+		.digests = &file->hash.digests,
+		.size_bytes = file->hash.stamp.size,
+		.denied = file->denied,
+	};
 
-	while (w->next < w->n && atomic_load(&w->files[w->next].done)) {
-		struct engine_file *file = &w->files[w->next];
-		struct hash_name *name = &w->names[w->next++];
-		struct hash_result result = {
-			.digests = &file->hash.digests,
-			.size_bytes = file->hash.stamp.size,
-			.denied = file->denied,
-		};
+	name->error = file->result;
+	w->batch->done(w->batch->ctx, name, &result);
+}
 
-		name->error = file->result;
-		w->batch->done(w->batch->ctx, name, &result);
-	}
-	if (w->next == before || w->status)
+static void flush(struct window *w)
+{
+	if (w->status)
 		return;
 	progress_end(&w->progress);
 	w->status = w->batch->flush(w->batch->ctx);
+}
+
+static void hand_out(struct window *w)
+{
+	size_t flushed = w->next;
+
+	while (w->next < w->n && atomic_load(&w->files[w->next].done)) {
+		hand_out_one(w);
+		if (w->next - flushed < PRINTED)
+			continue;
+		flush(w);
+		flushed = w->next;
+	}
+	if (w->next != flushed)
+		flush(w);
 }
 
 static bool look_around(void *ctx, const struct engine_progress *p)
