@@ -187,26 +187,45 @@ static void hash_looked_at(struct engine_worker *w, struct file_pass *pass,
 		       large_hash(w, file, 1, e->memory / e->n_threads));
 }
 
-static int look_at(struct engine_worker *w, struct file_pass *pass,
-		   const char *path)
+/* A guess that fails costs as much as it might have saved: some files are looked at
+ * before the next one. */
+static bool guess(struct engine_worker *w, struct engine_file *file, int dirfd,
+		  const char *name)
 {
-	const char *name = path;
-	int dirfd = w->engine->options->own_tables ?
-			    near_find(&w->near, path, &name) :
-			    AT_FDCWD;
+	enum { WAIT = 32 };
+	const struct engine *e = w->engine;
+	uint64_t dev;
 
-	return file_pass_look_at(pass, dirfd, name, clock_now_tick_ns());
+	if (!e->guesses ||
+	    !near_is_listed(&w->near, e->options->listings, &dev))
+		return false;
+	if (w->n_wait) {
+		w->n_wait--;
+		return false;
+	}
+	if (small_guess(w, file, dirfd, name, dev))
+		return true;
+	w->n_wait = WAIT;
+	return false;
 }
 
 static void hash_one(struct engine_worker *w, struct file_pass *pass,
 		     struct engine_file *file)
 {
-	int r = engine_goes_on(w->engine) ? 0 : -ECANCELED;
+	const char *name = file->path;
+	int dirfd = w->engine->options->own_tables ?
+			    near_find(&w->near, file->path, &name) :
+			    AT_FDCWD;
+	int r;
 
 	file->hash = (struct file_hash){ 0 };
 	file->cached = file->denied = false;
-	if (r == 0)
-		r = look_at(w, pass, file->path);
+	if (!engine_goes_on(w->engine))
+		r = -ECANCELED;
+	else if (guess(w, file, dirfd, name))
+		return;
+	else
+		r = file_pass_look_at(pass, dirfd, name, clock_now_tick_ns());
 	if (r < 0 || is_known(w, file, pass))
 		engine_publish(w, file, r);
 	else
@@ -331,6 +350,7 @@ static void make_workers(struct engine *e, struct engine_worker **workers)
 		workers[i]->n_done = workers[i]->bytes_read = 0;
 		workers[i]->leaf = NULL;
 		workers[i]->own_table = i == 0 && e->options->own_tables;
+		workers[i]->n_wait = workers[i]->n_guessed = 0;
 		workers[i]->n_small = workers[i]->n_open = 0;
 		workers[i]->n_data = 0;
 	}
@@ -362,6 +382,8 @@ static void prepare(struct engine *e)
 		e->n_threads = MAX_THREADS;
 	e->memory = o->memory ? o->memory : DEFAULT_MEMORY;
 	e->share = choose_share(e);
+	e->guesses = o->listings && o->own_tables &&
+		     o->want == DIGEST_SET_BLAKE3 && (!o->cache || o->audit);
 	/* Alone, or with few others, a file is for all, unless it has to be read from
 	 * the first byte to the last: that is for two at most. */
 	if (e->n_threads == 1)

@@ -21,6 +21,7 @@
 
 #include "hash/digest_cache.h"
 #include "hash/file_hash.h"
+#include "hash/listing.h"
 
 struct engine_file {
 	const char *path; /* borrowed; NULL: there is nothing to do */
@@ -50,6 +51,9 @@ struct engine_options {
 	 * there.  Not in a program that closes descriptors meanwhile and wants that to be
 	 * noticed: the copies stay open until the threads end. */
 	bool own_tables;
+	/* Which names may be opened without a look, kept from one run to the next; with
+	 * own_tables.  May be NULL. */
+	struct listings *listings;
 	/* Called on the calling thread about ten times a second; true ends it all
 	 * soon.  May be NULL. */
 	bool (*look)(void *ctx, const struct engine_progress *p);

@@ -10,6 +10,7 @@
 #include "hash/b3.h"
 #include "hash/engine.h"
 #include "hash/file_pass.h"
+#include "hash/listing.h"
 #include "hash/still.h"
 
 enum {
@@ -30,6 +31,7 @@ struct engine {
 	uint64_t shared_bytes; /* files from here on are for all threads */
 	pthread_t caller;
 	int64_t look_ns; /* monotonic: the caller's next look */
+	bool guesses; /* folders tell which names may be opened */
 
 	/* All threads: */
 	_Atomic size_t next; /* to be dealt out */
@@ -49,6 +51,7 @@ struct small {
 	const uint8_t *data;
 	struct stamp stamp;
 	int64_t taken_ns;
+	bool guessed; /* without a look before */
 };
 
 /* The folder of the file before: files come folder by folder, and a name takes the
@@ -58,6 +61,9 @@ struct near {
 	const char *path; /* borrowed, begins with the folder; NULL: none yet */
 	size_t len; /* of the folder with its '/' */
 	int fd; /* O_PATH; -1: not open */
+	const char *name; /* there, of the last file; NULL: it has none */
+	unsigned n_more; /* files in a row, after the first */
+	struct listing *listing; /* NULL: none yet */
 };
 
 struct engine_worker {
@@ -69,6 +75,9 @@ struct engine_worker {
 	uint64_t n_done; /* of this share */
 	uint64_t bytes_read;
 	void *leaf; /* RANGES_LEAF bytes for files of this thread; may be NULL */
+	unsigned n_wait; /* files that are looked at before the next guess */
+	int64_t clock_ns; /* our time above the monotonic one at the first guess */
+	unsigned n_guessed; /* of the small ones */
 	unsigned n_small;
 	struct small small[ENGINE_BATCH];
 	bool own_table; /* of descriptors: nobody waits for those that are open */
@@ -95,10 +104,18 @@ int engine_check_file(const struct engine_file *file,
 int near_find(struct near *near, const char *path, const char **ret_name);
 void near_release(struct near *near);
 
+/* Has the folder told that the last file is a regular one?  Then its device is
+ * `ret_dev`. */
+bool near_is_listed(struct near *near, struct listings *listings,
+		    uint64_t *ret_dev);
+
 /* Reads one small file that was looked at into the next place; false: it did not hold
  * still, or is not to be read, and another has to see to it. */
 bool small_add(struct engine_worker *w, struct engine_file *file,
 	       const struct file_pass *pass);
+/* The same without a look, when the folder has told what it is. */
+bool small_guess(struct engine_worker *w, struct engine_file *file, int dirfd,
+		 const char *name, uint64_t dev);
 /* Closes them, before others are opened that may need the room. */
 void small_close(struct engine_worker *w);
 /* Hashes those that were read. */

@@ -11,6 +11,7 @@
 void near_release(struct near *near)
 {
 	closep(&near->fd);
+	listing_unref(near->listing);
 	*near = (struct near){ .fd = -1 };
 }
 
@@ -36,7 +37,8 @@ int near_find(struct near *near, const char *path, const char **ret_name)
 	size_t len = slash ? (size_t)(slash - path) + 1 : 0;
 
 	*ret_name = path;
-	if (!slash || !slash[1])
+	near->name = NULL;
+	if (slash && !slash[1])
 		return AT_FDCWD;
 	if (!is_same_folder(near, path, len)) {
 		near_release(near);
@@ -44,10 +46,40 @@ int near_find(struct near *near, const char *path, const char **ret_name)
 		near->len = len;
 		return AT_FDCWD;
 	}
-	if (near->fd < 0)
+	near->name = path + len;
+	near->n_more++;
+	if (near->fd < 0 && slash)
 		near->fd = open_folder(near);
 	if (near->fd < 0)
 		return AT_FDCWD;
-	*ret_name = path + len;
+	*ret_name = near->name;
 	return near->fd;
+}
+
+/* A folder is read when many files in a row were in it.  Somebody else may be reading
+ * it: then it is asked for again some files later. */
+static struct listing *get_listing(struct near *near, struct listings *listings)
+{
+	enum { MANY = 32, PAUSE = 16 };
+
+	if (near->n_more < MANY || near->n_more % PAUSE)
+		return NULL;
+	return listings_get(listings, near->path, near->len);
+}
+
+bool near_is_listed(struct near *near, struct listings *listings,
+		    uint64_t *ret_dev)
+{
+	if (!near->name)
+		return false;
+	if (near->listing && listing_is_old(near->listing)) {
+		listing_unref(near->listing);
+		near->listing = NULL;
+	}
+	if (!near->listing)
+		near->listing = get_listing(near, listings);
+	if (!near->listing || !listing_has(near->listing, near->name))
+		return false;
+	*ret_dev = listing_dev(near->listing);
+	return true;
 }

@@ -60,6 +60,20 @@ bool filesystem_is_in_memory(uint32_t type)
 	return IS_AMONG(type, list);
 }
 
+bool filesystem_has_our_time(uint32_t type)
+{
+	static const uint32_t list[] = {
+		0x0000ef53, /* ext2, ext3, ext4 */
+		0x58465342, /* XFS */
+		0x9123683e, /* Btrfs */
+		0xf2f52010, /* F2FS */
+		0x01021994, /* tmpfs */
+		0x858458f6, /* ramfs */
+	};
+
+	return IS_AMONG(type, list);
+}
+
 bool filesystem_hides_writers(uint32_t type)
 {
 	return type == 0x794c7630; /* overlay */

@@ -18,6 +18,10 @@ bool filesystem_deceives(uint32_t type);
 /* Its pages are never written to a disk. */
 bool filesystem_is_in_memory(uint32_t type);
 
+/* Do its files get their times from the clock of this machine?  Not where a server, or
+ * another machine with the same disk, may set them. */
+bool filesystem_has_our_time(uint32_t type);
+
 /* Nobody is told who writes through a mapping: it is one of the file in the layer
  * below. */
 bool filesystem_hides_writers(uint32_t type);

@@ -24,6 +24,7 @@ struct window {
 	struct progress progress;
 	struct hash_name *names; /* of this window */
 	struct engine_file *files; /* one for each */
+	struct listings listings;
 	size_t n;
 	size_t next; /* to be handed out */
 	uint64_t n_before; /* files of earlier windows */
@@ -119,6 +120,7 @@ static int run_window(struct window *w)
 		.cache = w->batch->cache,
 		.audit = w->batch->audit,
 		.own_tables = true,
+		.listings = &w->listings,
 		.look = look_around,
 		.ctx = w,
 	};
@@ -164,6 +166,7 @@ int hash_batch_run(const struct hash_batch *batch, struct hash_names *names)
 	if (!files)
 		return -ENOMEM;
 	w.files = files;
+	listings_init(&w.listings, names->n);
 	w.progress = progress_start(batch->progress, NULL);
 	if (w.progress.enabled)
 		plan(&w.progress, names);
@@ -173,5 +176,6 @@ int hash_batch_run(const struct hash_batch *batch, struct hash_names *names)
 		r = run_window(&w);
 	}
 	progress_end(&w.progress);
+	listings_release(&w.listings);
 	return r < 0 ? r : w.status;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "hash/filesystem.h"
 #include "hash/still.h"
 
 enum { BLAKE3 = 1 << DIGEST_BLAKE3, SHA256 = 1 << DIGEST_SHA256 };
@@ -51,6 +53,56 @@ ssize_t __wrap_pread64(int fd, void *data, size_t len, off_t offset)
 	if (intruder >= 0)
 		intrude(fd);
 	return __real_pread64(fd, data, len, offset);
+}
+
+/* How often a name was looked at. */
+static atomic_uint n_looks;
+
+int __real_fstatat64(int dirfd, const char *path, struct stat *ret, int flags);
+int __wrap_fstatat64(int dirfd, const char *path, struct stat *ret, int flags);
+
+int __wrap_fstatat64(int dirfd, const char *path, struct stat *ret, int flags)
+{
+	n_looks++;
+	return __real_fstatat64(dirfd, path, ret, flags);
+}
+
+/* What our clock is ahead of the kernel's. */
+static time_t ahead_s;
+
+int __real_clock_gettime(clockid_t clock, struct timespec *ret);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	int r = __real_clock_gettime(clock, ret);
+
+	if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)
+		ret->tv_sec += ahead_s;
+	return r;
+}
+
+/* Written to, with as many bytes, right after a small file was read. */
+static const char *rewritten; /* NULL: nothing is */
+
+ssize_t __real_read(int fd, void *data, size_t len);
+ssize_t __wrap_read(int fd, void *data, size_t len);
+
+ssize_t __wrap_read(int fd, void *data, size_t len)
+{
+	ssize_t n = __real_read(fd, data, len);
+	struct stat file, st;
+
+	if (!rewritten || fstat(fd, &file) < 0 || stat(rewritten, &st) < 0 ||
+	    file.st_ino != st.st_ino)
+		return n;
+	fd = open(rewritten, O_WRONLY | O_CLOEXEC);
+	rewritten = NULL;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "changed!", 8), 8);
+	assert_int_equal(close(fd), 0);
+	ahead_s = 0;
+	return n;
 }
 
 struct scene {
@@ -381,6 +433,150 @@ static void an_audit_finds_what_is_wrong_and_corrects_it(void **state)
 	scene_end(&s);
 }
 
+/* ---- folders that tell what is in them ---- */
+
+enum { N_LISTED = 300, GUESSED = 230 }; /* that one is not looked at */
+
+static bool tells(const struct scene *s)
+{
+	struct statfs fs;
+
+	assert_int_equal(statfs(s->dir, &fs), 0);
+	return filesystem_has_our_time((uint32_t)fs.f_type);
+}
+
+/* Many files of one folder that nobody has written to for a moment. */
+static void listed_init(struct scene *s)
+{
+	size_t many[N_LISTED];
+
+	for (size_t i = 0; i < N_LISTED; i++)
+		many[i] = i % 60 == 59 ? 17000 : i * 37 % 5000 + 8;
+	scene_init(s, many, N_LISTED);
+	(void)usleep(50000);
+}
+
+static void run_listed(struct scene *s, unsigned n_threads)
+{
+	struct listings listings;
+	struct engine_options o = { .want = BLAKE3,
+				    .n_threads = n_threads,
+				    .own_tables = true,
+				    .listings = &listings };
+
+	n_looks = 0;
+	listings_init(&listings, s->n);
+	run(s, &o);
+	listings_release(&listings);
+}
+
+static void what_a_folder_has_told_is_not_looked_at(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	listed_init(&s);
+	for (unsigned threads = 1; threads <= 4; threads++) {
+		run_listed(&s, threads);
+		if (threads == 1 && tells(&s))
+			assert_in_range(n_looks, 1, N_LISTED - 50);
+		same_as_one_by_one(&s, BLAKE3);
+	}
+	scene_end(&s);
+}
+
+static void names_without_a_folder_are_listed_too(void **state)
+{
+	char before[4096];
+	struct scene s;
+
+	(void)state;
+	listed_init(&s);
+	assert_non_null(getcwd(before, sizeof(before)));
+	assert_int_equal(chdir(s.dir), 0);
+	for (size_t i = 0; i < s.n; i++)
+		s.files[i].path = s.names[i] + strlen(s.dir) + 1;
+	run_listed(&s, 1);
+	if (tells(&s))
+		assert_in_range(n_looks, 1, N_LISTED - 50);
+	same_as_one_by_one(&s, BLAKE3);
+	assert_int_equal(chdir(before), 0);
+	scene_end(&s);
+}
+
+/* Its writer waits for a reader, before and afterwards. */
+static void a_fifo_among_many_files_is_not_opened(void **state)
+{
+	enum { FIFO = GUESSED };
+	struct scene s;
+	pid_t child;
+
+	(void)state;
+	listed_init(&s);
+	assert_int_equal(unlink(s.names[FIFO]), 0);
+	assert_int_equal(mkfifo(s.names[FIFO], 0600), 0);
+	child = fork();
+	if (child == 0)
+		_exit(open(s.names[FIFO], O_WRONLY) < 0);
+	assert_true(child > 0);
+	(void)usleep(100000);
+	run_listed(&s, 1);
+	assert_int_equal(s.files[FIFO].result, -EINVAL);
+	(void)usleep(100000);
+	assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	scene_end(&s);
+}
+
+static void what_cannot_be_opened_is_told_as_ever(void **state)
+{
+	enum { GONE = GUESSED, FOLDER };
+	struct scene s;
+
+	(void)state;
+	listed_init(&s);
+	assert_int_equal(unlink(s.names[GONE]), 0);
+	assert_int_equal(unlink(s.names[FOLDER]), 0);
+	assert_int_equal(mkdir(s.names[FOLDER], 0700), 0);
+	run_listed(&s, 1);
+	assert_int_equal(s.files[GONE].result, -ENOENT);
+	assert_int_equal(s.files[FOLDER].result, -EISDIR);
+	assert_int_equal(rmdir(s.names[FOLDER]), 0);
+	scene_end(&s);
+}
+
+/* The digest is that of the new content, with the stamp of it. */
+static void a_change_behind_a_read_without_a_look_is_noticed(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	listed_init(&s);
+	rewritten = s.names[GUESSED];
+	run_listed(&s, 1);
+	assert_null(rewritten);
+	same_as_one_by_one(&s, BLAKE3);
+	scene_end(&s);
+}
+
+/* The same while the clock is set back: the new ctime is older than the time before the
+ * read. */
+static void a_clock_that_is_set_hides_no_change(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	listed_init(&s);
+	ahead_s = 3600;
+	rewritten = s.names[GUESSED];
+	run_listed(&s, 1);
+	assert_null(rewritten);
+	assert_int_equal(ahead_s, 0);
+	same_as_one_by_one(&s, BLAKE3);
+	scene_end(&s);
+}
+
 /* ---- on the way ---- */
 
 static bool end_at_once(void *ctx, const struct engine_progress *p)
@@ -395,11 +591,11 @@ static bool end_at_once(void *ctx, const struct engine_progress *p)
 static void who_looks_can_end_it(void **state)
 {
 	enum { N = 40 };
-	unsigned n_looks = 0, n_cancelled = 0;
+	unsigned n_asked = 0, n_cancelled = 0;
 	struct engine_options o = { .want = SHA256 | BLAKE3,
 				    .n_threads = 1,
 				    .look = end_at_once,
-				    .ctx = &n_looks };
+				    .ctx = &n_asked };
 	size_t large[N];
 	struct scene s;
 
@@ -408,7 +604,7 @@ static void who_looks_can_end_it(void **state)
 		large[i] = 8 << 20;
 	scene_init(&s, large, N);
 	run(&s, &o);
-	assert_int_equal(n_looks, 1);
+	assert_int_equal(n_asked, 1);
 	for (size_t i = 0; i < N; i++)
 		n_cancelled += s.files[i].result == -ECANCELED;
 	assert_true(n_cancelled > 0);
@@ -521,6 +717,13 @@ int main(void)
 		cmocka_unit_test(
 			a_writer_that_comes_at_the_wrong_moment_ends_nobody),
 		cmocka_unit_test(an_audit_finds_what_is_wrong_and_corrects_it),
+		cmocka_unit_test(what_a_folder_has_told_is_not_looked_at),
+		cmocka_unit_test(names_without_a_folder_are_listed_too),
+		cmocka_unit_test(a_fifo_among_many_files_is_not_opened),
+		cmocka_unit_test(what_cannot_be_opened_is_told_as_ever),
+		cmocka_unit_test(
+			a_change_behind_a_read_without_a_look_is_noticed),
+		cmocka_unit_test(a_clock_that_is_set_hides_no_change),
 		cmocka_unit_test(who_looks_can_end_it),
 		cmocka_unit_test(
 			a_descriptor_that_became_another_file_gives_no_digest),

@@ -20,6 +20,7 @@ static void servers_and_programs_are_remote_and_not_to_be_believed(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(remote) / sizeof(remote[0]); i++) {
 		assert_true(filesystem_is_remote(remote[i]));
+		assert_false(filesystem_has_our_time(remote[i]));
 		assert_true(filesystem_deceives(remote[i]));
 	}
 }
@@ -47,10 +48,12 @@ static void disks_are_none_of_these(void **state)
 		assert_false(filesystem_is_remote(disks[i]));
 		assert_false(filesystem_deceives(disks[i]));
 		assert_false(filesystem_is_in_memory(disks[i]));
+		assert_true(filesystem_has_our_time(disks[i]));
 		assert_false(filesystem_hides_writers(disks[i]));
 		assert_true(filesystem_tells_holes(disks[i]));
 	}
 	assert_true(filesystem_hides_writers(OVERLAYFS_SUPER_MAGIC));
+	assert_false(filesystem_has_our_time(OVERLAYFS_SUPER_MAGIC));
 }
 
 static void what_no_disk_keeps_is_in_memory(void **state)
