@@ -137,18 +137,23 @@ static void drop_incomplete(struct digests *d)
 			memset(digests_slot(d, algo), 0, digest_algo_len(algo));
 }
 
-static bool find(const struct cache_bucket *bucket, const struct place *place,
+/* In the bytes of a bucket. */
+static bool find(const uint8_t *bucket, const struct place *place,
 		 digest_set want, struct digests *ret)
 {
 	uint8_t seen[DIGEST_ALGO_END] = { 0 };
 	struct digests d = { 0 };
 
+	_Static_assert(offsetof(struct cache_entry, key) == 0,
+		       "a key is first");
 	for (int i = 0; i < CACHE_BUCKET_ENTRIES; i++) {
-		const struct cache_entry *e = &bucket->entries[i];
+		struct cache_entry e;
 
-		if (memcmp(e->key, place->key, sizeof(e->key)) == 0 &&
-		    is_sound(e))
-			collect(e, &seen[e->algo], &d);
+		if (memcmp(bucket + i * sizeof(e), place->key, CACHE_KEY_LEN))
+			continue;
+		memcpy(&e, bucket + i * sizeof(e), sizeof(e));
+		if (is_sound(&e))
+			collect(&e, &seen[e.algo], &d);
 	}
 	if (!d.have || (d.have & want) != want)
 		return false;
@@ -161,10 +166,10 @@ bool digest_cache_get(struct digest_cache *cache, const struct stamp *stamp,
 		      digest_set want, struct digests *ret)
 {
 	struct place place = place_of(cache, stamp);
-	struct cache_bucket bucket;
+	uint8_t bucket[sizeof(struct cache_bucket)];
 
-	return read_bucket(cache, place.offset, &bucket) == 0 &&
-	       find(&bucket, &place, want, ret);
+	return read_part(cache, place.offset, bucket, sizeof(bucket)) == 0 &&
+	       find(bucket, &place, want, ret);
 }
 
 bool digest_cache_get_near(struct digest_cache *cache,
@@ -174,7 +179,6 @@ bool digest_cache_get_near(struct digest_cache *cache,
 {
 	struct place place = place_of(cache, stamp);
 	uint64_t at = place.offset % CACHE_PAGE_BYTES;
-	struct cache_bucket bucket;
 
 	if (page->offset != place.offset - at) {
 		page->offset = 0;
@@ -183,8 +187,7 @@ bool digest_cache_get_near(struct digest_cache *cache,
 			return false;
 		page->offset = place.offset - at;
 	}
-	memcpy(&bucket, page->bytes + at, sizeof(bucket));
-	return find(&bucket, &place, want, ret);
+	return find(page->bytes + at, &place, want, ret);
 }
 
 /* ---- put ---- */

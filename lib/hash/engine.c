@@ -88,7 +88,7 @@ static void look_around(struct engine *e)
 
 	if (!e->options->look || now < e->look_ns)
 		return;
-	e->look_ns = now + LOOK_MS * INT64_C(1000000);
+	e->look_ns = now + e->look_ms * INT64_C(1000000);
 	if (e->options->look(e->options->ctx, &p))
 		atomic_store(&e->ending, true);
 }
@@ -102,6 +102,19 @@ bool engine_goes_on(struct engine *e)
 
 /* ---- one file ---- */
 
+/* A page of the cache is believed until the next tick of the clock. */
+static bool ask_cache(struct engine_worker *w, const struct file_pass *pass,
+		      struct digests *ret)
+{
+	const struct engine_options *o = w->engine->options;
+
+	if (w->known_ns != pass->taken_ns)
+		w->known.offset = 0;
+	w->known_ns = pass->taken_ns;
+	return digest_cache_get_near(o->cache, &w->known, &pass->stamp, o->want,
+				     ret);
+}
+
 static bool is_known(struct engine_worker *w, struct engine_file *file,
 		     const struct file_pass *pass)
 {
@@ -110,8 +123,7 @@ static bool is_known(struct engine_worker *w, struct engine_file *file,
 	if (!o->cache || o->audit ||
 	    stamp_is_racy(&pass->stamp, pass->taken_ns) ||
 	    !still_trusts(&w->still, file->path, pass->stamp.dev) ||
-	    !digest_cache_get_near(o->cache, &w->known, &pass->stamp, o->want,
-				   &file->hash.digests))
+	    !ask_cache(w, pass, &file->hash.digests))
 		return false;
 	file->cached = true;
 	file->hash.stamp = pass->stamp;
@@ -239,14 +251,15 @@ static void hash_share(struct engine_worker *w, struct file_pass *pass,
 {
 	struct engine *e = w->engine;
 
-	w->known.offset = 0;
-	for (size_t i = first; i < end && i < e->n; i++) {
+	for (size_t i = first; i < end; i++) {
 		if (!e->files[i].path)
 			atomic_store(&e->files[i].done, true);
 		else if (pass)
 			hash_one(w, pass, &e->files[i]);
 		else
 			engine_publish(w, &e->files[i], -ENOMEM);
+		if (w->n_small == ENGINE_BATCH)
+			small_flush(w);
 	}
 	small_flush(w);
 }
@@ -260,14 +273,35 @@ static void add_up(struct engine_worker *w)
 	w->n_done = w->bytes_read = 0;
 }
 
+/* The next files for a thread: so many that the lanes are full and that it stays where it
+ * is, so few that nobody is left with much when the others have ended; the files may be
+ * large.  0: there are none. */
+static size_t take_share(struct engine *e, size_t *ret_first)
+{
+	enum { SHARES = 16, MOST = 4 * ENGINE_BATCH };
+	size_t first = atomic_load(&e->next), share;
+
+	do {
+		share = (e->n - first) / ((size_t)e->n_threads * SHARES);
+		if (share < e->share)
+			share = e->share;
+		if (share > MOST)
+			share = MOST;
+		if (share > e->n - first)
+			share = e->n - first;
+	} while (!atomic_compare_exchange_weak(&e->next, &first, first + share));
+	*ret_first = first;
+	return share;
+}
+
 static void work(struct engine_worker *w)
 {
 	struct engine *e = w->engine;
 	struct file_pass *pass = file_pass_local();
-	size_t first;
+	size_t first, n;
 
-	while ((first = atomic_fetch_add(&e->next, e->share)) < e->n) {
-		hash_share(w, pass, first, first + e->share);
+	while ((n = take_share(e, &first)) > 0) {
+		hash_share(w, pass, first, first + n);
 		add_up(w);
 	}
 	near_release(&w->near);
@@ -311,7 +345,7 @@ static void await_others(struct engine *e, unsigned n)
 	uint32_t ended;
 
 	while ((ended = atomic_load(&e->n_ended)) < n) {
-		futex_wait(&e->n_ended, ended, LOOK_MS);
+		futex_wait(&e->n_ended, ended, (int)e->look_ms);
 		look_around(e);
 	}
 }
@@ -347,6 +381,8 @@ static void make_workers(struct engine *e, struct engine_worker **workers)
 		workers[i]->engine = e;
 		workers[i]->still = (struct still){ 0 };
 		workers[i]->near = (struct near){ .fd = -1 };
+		workers[i]->known.offset = 0;
+		workers[i]->known_ns = 0;
 		workers[i]->n_done = workers[i]->bytes_read = 0;
 		workers[i]->leaf = NULL;
 		workers[i]->own_table = i == 0 && e->options->own_tables;
@@ -363,8 +399,7 @@ static void worker_free(struct engine_worker *w)
 	free(w);
 }
 
-/* So many that the lanes are full, so few that nobody is left with much when the others
- * have ended: the files may be large. */
+/* At the end of the list. */
 static size_t choose_share(const struct engine *e)
 {
 	enum { SHARES = 16 }; /* for each thread */
@@ -395,7 +430,8 @@ static void prepare(struct engine *e)
 					  LARGE_BYTES :
 					  HUGE_BYTES;
 	e->caller = pthread_self();
-	e->look_ns = clock_mono_tick_ns() + LOOK_MS * INT64_C(1000000);
+	e->look_ms = o->look_ms ? o->look_ms : LOOK_MS;
+	e->look_ns = clock_mono_tick_ns() + e->look_ms * INT64_C(1000000);
 	(void)pthread_mutex_init(&e->lock, NULL);
 }
 

@@ -10,8 +10,8 @@
  *	large	read in leaves (ranges.h), whose values are joined; in ranges by
  *		all threads when there are too few files to keep them busy
  *
- * Threads take files from the list, up to sixteen at a time; the calling thread is one
- * of them. */
+ * Threads take files from the list, some at a time; the calling thread is one of
+ * them. */
 #ifndef ROAR_HASH_ENGINE_H
 #define ROAR_HASH_ENGINE_H
 
@@ -54,9 +54,10 @@ struct engine_options {
 	/* Which names may be opened without a look, kept from one run to the next; with
 	 * own_tables.  May be NULL. */
 	struct listings *listings;
-	/* Called on the calling thread about ten times a second; true ends it all
-	 * soon.  May be NULL. */
+	/* Called on the calling thread every `look_ms`, 0 being 100 milliseconds; true
+	 * ends it all soon.  May be NULL. */
 	bool (*look)(void *ctx, const struct engine_progress *p);
+	unsigned look_ms;
 	void *ctx;
 };
 

@@ -27,9 +27,10 @@ struct engine {
 	size_t n;
 	unsigned n_threads;
 	size_t memory;
-	size_t share; /* files a thread takes at a time */
+	size_t share; /* files a thread takes at a time, at least */
 	uint64_t shared_bytes; /* files from here on are for all threads */
 	pthread_t caller;
+	unsigned look_ms;
 	int64_t look_ns; /* monotonic: the caller's next look */
 	bool guesses; /* folders tell which names may be opened */
 
@@ -71,7 +72,8 @@ struct engine_worker {
 	pthread_t thread;
 	struct still still;
 	struct near near;
-	struct digest_cache_page known; /* not older than a share */
+	struct digest_cache_page known;
+	int64_t known_ns; /* the tick of the last question */
 	uint64_t n_done; /* of this share */
 	uint64_t bytes_read;
 	void *leaf; /* RANGES_LEAF bytes for files of this thread; may be NULL */

@@ -17,6 +17,8 @@
 enum {
 	WINDOW = 8192, /* files */
 	PRINTED = 512, /* of them at a time: memory that is used again is not new */
+	LOOK_MS = 5, /* so that little is left to print when all are hashed */
+	BAR_MS = 100, /* the same where a bar would flicker */
 };
 
 struct window {
@@ -122,6 +124,7 @@ static int run_window(struct window *w)
 		.own_tables = true,
 		.listings = &w->listings,
 		.look = look_around,
+		.look_ms = w->progress.enabled ? BAR_MS : LOOK_MS,
 		.ctx = w,
 	};
 	int r;
