@@ -33,8 +33,9 @@ static void folder_init(struct folder *f, size_t n)
 
 	strcpy(f->path, "/tmp/roar-listing-XXXXXX");
 	assert_non_null(mkdtemp(f->path));
-	strcat(f->path, "/");
 	f->len = strlen(f->path);
+	f->path[f->len++] = '/';
+	f->path[f->len] = '\0';
 	f->n = n;
 	for (size_t i = 0; i < n; i++) {
 		int fd;
