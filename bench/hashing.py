@@ -229,7 +229,7 @@ def small_rows(bench, roar, b3sum, cpus):
             argv = on_one_cpu(argv)
         cost_row(bench, f"4 KiB files, {threads} thread{'s'[:threads - 1]}",
                  goal, argv, names, 21,
-                 least.get("bracket_near_us", 0) / threads)
+                 least.get("guess_near_us", 0) / threads)
     known = [roar[0], "hash"]
     settle(names)
     wall_ms([*known, *names])
