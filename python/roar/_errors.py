@@ -57,7 +57,7 @@ class PeerDied(ArenaError, ConnectionResetError):
     def __str__(self) -> str:
         return self.text
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type[PeerDied], tuple[object, ...]]:
         return type(self), (self.text, self.pid, self.role, self.status)
 
 

@@ -129,7 +129,7 @@ class _Collate:
                 first, (numpy.ndarray, numpy.generic)):
             return None
         elif self.as_torch:
-            samples = [torch.as_tensor(s) for s in samples]
+            samples = _as_tensors(samples)
         else:
             samples = [numpy.asarray(s) for s in samples]
         return _stack_of(samples, self.as_torch)
@@ -152,6 +152,11 @@ class _Collate:
         if isinstance(plan, (tuple, list)):
             return type(plan)([self._fill(part, view) for part in plan])
         return plan
+
+
+def _as_tensors(samples: list[Any]) -> list[Any]:
+    import torch
+    return [torch.as_tensor(s) for s in samples]
 
 
 def _stack_of(samples: list[Any], torch: bool) -> Optional[_Stack]:

@@ -2,6 +2,7 @@
 
 import fcntl
 import gc
+import mmap
 import os
 import pickle
 import signal
@@ -379,18 +380,35 @@ def test_stats_count():
         assert stats["n_producers"] == stats["n_consumers"] == 1
 
 
-def test_a_foreign_item_is_an_error():
-    with both() as arena:
-        arena.send(1)
-        size = os.fstat(arena.fileno()).st_size
-        import mmap
-        with mmap.mmap(arena.fileno(), size) as memory:
-            at = memory.find(b"\x01\x00\x00\x00\x00\x00\x00\x00\x05\x00")
-            assert at > 0
-            memory[at] = 99
+def damage(arena, header, offset, value):
+    """Overwrites a number in the envelope that begins with `header`."""
+    size = os.fstat(arena.fileno()).st_size
+    with mmap.mmap(arena.fileno(), size) as memory:
+        at = memory.find(header)
+        assert at > 0
+        memory[at + offset:at + offset + len(value)] = value
+
+
+SMALL = b"\x01\x00\x00\x00\x00\x00\x00\x00\x05\x00"
+WITH_A_LEAF = b"\x01\x01\x00\x00\x01\x00\x00\x00"
+
+
+@pytest.mark.parametrize("item, header, offset, value", [
+    (1, SMALL, 0, b"\x63"),  # the version
+    (1, SMALL, 4, b"\xff\xff\xff\xff"),  # the number of parts
+    (1, SMALL, 8, b"\xff" * 8),  # the length of the pickle
+    (bytes(LARGE), WITH_A_LEAF, 4, b"\x00"),
+    (bytes(LARGE), WITH_A_LEAF, 4, b"\x02"),
+    (bytes(LARGE), WITH_A_LEAF, 8, b"\xff\xff")], ids=range(6))
+@pytest.mark.parametrize("copy", [True, False])
+def test_a_damaged_item_is_an_error(copy, item, header, offset, value):
+    with both(copy=copy) as arena:
+        arena.send(item)
+        damage(arena, header, offset, value)
         with pytest.raises(roar.ArenaInvalid):
             arena.receive(timeout=1)
         assert through(arena, 2) == 2
+        assert arena.stats()["n_used"] == 0
 
 
 def test_many_small_items_arrive_in_order():

@@ -1,6 +1,8 @@
 """Batches that are stacked straight into the arena."""
 
 import collections
+import subprocess
+import sys
 
 import pytest
 
@@ -55,6 +57,17 @@ def test_it_equals_torchs_default_collate(arena):
     assert type(got["e"]) is type(want["e"]) and got["f"] == want["f"]
     result = through(arena, got)
     assert result["a"].data_ptr() == got["a"].data_ptr()
+
+
+def test_torch_is_imported_for_arrays_that_become_tensors():
+    pytest.importorskip("torch")
+    subprocess.run([sys.executable, "-c", """
+import numpy, roar
+with roar.Arena(1 << 20) as arena:
+    arena.join("producer")
+    batch = roar.collate_into(arena, like="torch")([numpy.zeros(3)] * 2)
+    assert type(batch).__name__ == "Tensor" and batch.shape == (2, 3)
+"""], check=True, timeout=60)
 
 
 def test_a_batch_that_is_too_large_is_made_elsewhere():
