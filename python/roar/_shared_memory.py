@@ -61,7 +61,9 @@ class SharedMemorySegmentPool(_Named):
     What is received are views of the segment, without a copy: arrays and
     tensors of their type, bytes and bytearrays as writable memoryviews.  The
     segment is free again when the last view, slice or tensor over it is gone;
-    one that is kept costs its segment and stops nobody.
+    one that is kept costs its segment and stops nobody.  An array made by
+    empty() takes a segment, and the item that hands it on another one: for
+    filling in place an Arena is the better choice.
     """
 
     def __init__(self, segment_size: int, count: int, *,

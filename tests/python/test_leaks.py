@@ -61,39 +61,42 @@ def items():
         pass
 
 
+def growth(work, times):
+    """Objects and bytes that remain of doing this so often: the least of some
+    rounds, since memory also grows for reasons of malloc's and torch's own,
+    but a leak is there in each."""
+    rounds = []
+    for _ in range(4):
+        gc.collect()
+        objects, memory = len(gc.get_objects()), resident()
+        for _ in range(times):
+            work()
+        gc.collect()
+        rounds.append((len(gc.get_objects()) - objects, resident() - memory))
+    return min(r[0] for r in rounds), min(r[1] for r in rounds)
+
+
 @pytest.mark.parametrize("copy", [True, False])
 def test_memory_stays_level(copy):
     roar.register(Parts, parts_to, parts_from)
     with both(copy=copy) as arena:
         for item in items():
-            for _ in range(300):
-                through(arena, item)
-            gc.collect()
-            objects, memory = len(gc.get_objects()), resident()
-            for _ in range(3000):
-                through(arena, item)
-            gc.collect()
-            assert len(gc.get_objects()) - objects < 50
-            assert resident() - memory < 400000, list(item)
+            objects, memory = growth(lambda: through(arena, item), 1500)
+            assert objects < 20, list(item)
+            assert memory < 60000, list(item)
 
 
 def test_failures_leave_nothing():
-    with both() as arena:
-        def fail():
-            with pytest.raises(KeyError):
-                arena.send([bytes(5000), Broken()])
-            with pytest.raises(roar.ArenaEmpty):
-                arena.receive(timeout=0)
+    def fail():
+        with pytest.raises(KeyError):
+            arena.send([bytes(5000), Broken()])
+        with pytest.raises(roar.ArenaEmpty):
+            arena.receive(timeout=0)
 
-        for _ in range(100):
-            fail()
-        gc.collect()
-        objects, memory = len(gc.get_objects()), resident()
-        for _ in range(1000):
-            fail()
-        gc.collect()
-        assert len(gc.get_objects()) - objects < 50
-        assert resident() - memory < 1000000
+    with both() as arena:
+        objects, memory = growth(fail, 500)
+        assert objects < 20
+        assert memory < 60000
         assert arena.stats()["n_used"] == 0
 
 
@@ -103,12 +106,6 @@ def test_arenas_give_their_memory_back():
             through(arena, [bytes(5000), {"a": 1}])
             arena.empty(5000, like="memoryview")
 
-    for _ in range(5):
-        one()
-    gc.collect()
-    objects, memory = len(gc.get_objects()), resident()
-    for _ in range(50):
-        one()
-    gc.collect()
-    assert len(gc.get_objects()) - objects < 50
-    assert resident() - memory < 2000000
+    objects, memory = growth(one, 30)
+    assert objects < 20
+    assert memory < 60000
