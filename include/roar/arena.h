@@ -39,8 +39,9 @@ enum {
 };
 
 enum roar_arena_flags {
-	ROAR_ARENA_BROADCAST = 1, /* each consumer gets each unit; otherwise
-				   * each unit goes to one of them */
+	ROAR_ARENA_BROADCAST = 1, /* each consumer gets each unit, and without
+				   * one there is no room; otherwise each unit
+				   * goes to one of them */
 	ROAR_ARENA_PARTITION = 2, /* each producer has its own part of the room, so
 				   * that taking units in a chosen order
 				   * (receive with `from`) cannot stall */
@@ -87,8 +88,9 @@ enum roar_arena_role {
 };
 
 /* Becomes a party, as one role or both; needed before the first unit.  A producer of a
- * partitioned arena takes the share `share`, others give 0.  -EALREADY, -EUSERS when
- * all places are taken, -EADDRINUSE for the share of a living producer, -EPIPE after a shutdown. */
+ * partitioned arena takes the share `share`, which is its party number too (`from` of
+ * roar_arena_receive()); others give 0.  -EALREADY, -EUSERS when all places are taken,
+ * -EADDRINUSE for the share of a living producer, -EPIPE after a shutdown. */
 int roar_arena_join(struct roar_arena *a, unsigned roles, unsigned share);
 
 /* Waits for a process that has not joined yet: when it dies first, that is an error of the
@@ -153,8 +155,8 @@ int roar_arena_reserve(struct roar_arena *a,
 		       struct roar_arena_unit **ret);
 
 /* Hands a reserved unit to the consumers.  `unit` is the caller's no more, nor are the
- * units its parts were in, unless roar_arena_retain() kept them.  -EPIPE after a shutdown: then
- * it is still the caller's, to be released. */
+ * units its parts were in, unless roar_arena_retain() kept them.  -EPIPE after a shutdown,
+ * -EBUSY when `unit` itself is retained: then it is still the caller's, to be released. */
 int roar_arena_commit(struct roar_arena_unit *unit, uint64_t tag);
 
 /* Copies in and commits, whatever the size: what has no room in the whole arena goes in
@@ -169,7 +171,7 @@ int roar_arena_send(struct roar_arena *a, const void *envelope,
 /* The next unit; with `from` the next of that party, while those of others wait.  It waits up to
  * `timeout_ns`: 0: not at all, -EAGAIN.  -ETIMEDOUT; -EPIPE after a shutdown when nothing is
  * left; -ECONNRESET, once for each, when a producer died and all it had committed is received;
- * -EPERM, -ENOMEM. */
+ * -EPERM; -ENOMEM and -EBADMSG (somebody damaged it), with which one unit is lost. */
 int roar_arena_receive(struct roar_arena *a, uint32_t from,
 		       long long timeout_ns, struct roar_arena_unit **ret);
 

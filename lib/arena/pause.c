@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "arena/stats.h"
 #include "base/clock.h"
 
 /* Sleeps end after that, to look for the dead and for bells whose ringer was killed. */
@@ -114,6 +115,7 @@ static int end_of(struct pause *p)
 static int tell(const struct pause *p)
 {
 	bool units = p->bell == BELL_UNITS;
+	char text[200];
 
 	switch (p->end) {
 	case -EPIPE:
@@ -122,11 +124,15 @@ static int tell(const struct pause *p)
 	case -ECONNRESET:
 		return failure(-ECONNRESET, "%s", p->failure);
 	case -ETIMEDOUT:
-		return failure(-ETIMEDOUT, "%s within the time given: %s",
-			       units ? "no unit came through the arena" :
-				       "no room was free in the arena",
-			       units ? "is the producer slow?" :
-				       "are units received and released?");
+		if (units)
+			return failure(
+				-ETIMEDOUT,
+				"no unit came through the arena within the time given: is the producer slow?");
+		stats_describe(&p->a->map, text, sizeof(text));
+		return failure(
+			-ETIMEDOUT,
+			"no room was free in the arena within the time given: %s",
+			text);
 	default:
 		return failure(p->end, "%s now: wait for it",
 			       units ? "there is no unit in the arena" :

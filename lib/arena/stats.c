@@ -1,6 +1,8 @@
 /* stats.c - what an arena has moved, and what is in it now */
 #include "arena/stats.h"
 
+#include <stdio.h>
+
 #include "arena/arena.h"
 
 static void add_counts(const struct arena_counts *c, struct roar_arena_stats *s)
@@ -53,6 +55,46 @@ void stats_read(const struct arena_map *m, struct roar_arena_stats *ret)
 			s.used_bytes += stats_unit_bytes(m, i);
 		}
 	*ret = s;
+}
+
+/* The process that holds the most units; 0: none. */
+static int greatest_holder(const struct arena_map *m, const uint32_t *held)
+{
+	unsigned most = 0;
+
+	for (unsigned i = 1; i < ARENA_PARTIES; i++)
+		if (held[i] > held[most])
+			most = i;
+	return held[most] ? party_pid(shared_load(&m->parties[most].word)) : 0;
+}
+
+void stats_describe(const struct arena_map *m, char *text, size_t size)
+{
+	uint32_t n[UNIT_CHILD + 1] = { 0 };
+	uint32_t held[ARENA_PARTIES] = { 0 };
+	int pid;
+
+	for (uint32_t i = 0; i < m->g.n_units; i++) {
+		uint64_t word = shared_load(&m->units[i].word);
+
+		if (unit_state(word) <= UNIT_CHILD)
+			n[unit_state(word)]++;
+		if (unit_state(word) == UNIT_HELD &&
+		    unit_owner(word) < ARENA_PARTIES)
+			held[unit_owner(word)]++;
+	}
+	pid = greatest_holder(m, held);
+	(void)snprintf(
+		text, size,
+		"of %u units %u are being written, %u are not released by all consumers yet",
+		m->g.n_units, n[UNIT_WRITING] + n[UNIT_CHILD],
+		n[UNIT_READY] + n[UNIT_HELD]);
+	if (pid)
+		(void)snprintf(
+			text, size,
+			"of %u units %u are being written, %u wait to be received, %u are held, most by process %d",
+			m->g.n_units, n[UNIT_WRITING] + n[UNIT_CHILD],
+			n[UNIT_READY], n[UNIT_HELD], pid);
 }
 
 API int roar_arena_stats(const struct roar_arena *a,

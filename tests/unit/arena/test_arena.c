@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include "alloc_fail.h"
+
 static const struct roar_arena_config blocks = { .size_bytes = 1 << 20,
 						 .n_units = 16 };
 static const struct roar_arena_config segments = { .segment_bytes = 65536,
@@ -124,6 +126,28 @@ static void fill(struct roar_arena *a, size_t len, size_t n)
 		put(a, len, (int)i, i);
 	assert_int_equal(reserve(a, len, 0, &u), -EAGAIN);
 	assert_int_equal(reserve(a, len, 5 * MS, &u), -ETIMEDOUT);
+}
+
+static void who_finds_no_room_learns_who_has_it(void **state)
+{
+	struct roar_arena *a = make_joined(segments);
+	struct roar_arena_unit *u = NULL;
+	char want[64];
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		put(a, 1, 1, 0);
+	assert_int_equal(reserve(a, 1, 0, &u), 0);
+	assert_int_equal(reserve(a, 1, 1, &u), -ETIMEDOUT);
+	assert_non_null(strstr(roar_arena_error(), "of 4 units 1 are being"));
+	roar_arena_release(u);
+	u = get(a);
+	fill(a, 1, 1);
+	(void)snprintf(want, sizeof(want), "1 are held, most by process %d",
+		       getpid());
+	assert_non_null(strstr(roar_arena_error(), want));
+	roar_arena_release(u);
+	roar_arena_close(a);
 }
 
 static void a_full_arena_says_so(void **state)
@@ -490,6 +514,40 @@ static void the_number_of_descriptors_stays(void **state)
 	assert_int_equal(n_descriptors(), before);
 }
 
+/* Each allocation fails once; what was made before is gone again. */
+static void an_allocation_that_fails_is_told(void **state)
+{
+	struct roar_arena *a = NULL;
+	struct roar_arena_unit *u = NULL;
+	struct roar_arena_part parts[20] = { { .len = 1 } };
+	unsigned before = n_descriptors();
+	int r = -ENOMEM;
+
+	(void)state;
+	for (int n = 0; r == -ENOMEM; n++) {
+		assert_int_equal(n_descriptors(), before);
+		alloc_fail_after(n);
+		r = roar_arena_create(&blocks, &a);
+		alloc_fail_never();
+	}
+	assert_int_equal(r, 0);
+	assert_int_equal(roar_arena_join(a, BOTH, 0), 0);
+	alloc_fail_after(0);
+	r = roar_arena_reserve(a, parts, 20, 0, 0, &u);
+	alloc_fail_never();
+	assert_int_equal(r, -ENOMEM);
+	assert_int_equal(roar_arena_reserve(a, parts, 20, 0, 0, &u), 0);
+	assert_int_equal(roar_arena_commit(u, 0), 0);
+	/* It is lost, and said so: there is no way back into the queue. */
+	alloc_fail_after(0);
+	r = roar_arena_receive(a, ROAR_ARENA_ANY, 0, &u);
+	alloc_fail_never();
+	assert_int_equal(r, -ENOMEM);
+	fill(a, 1 << 18, 4);
+	roar_arena_close(a);
+	assert_int_equal(n_descriptors(), before);
+}
+
 /* ---- descriptors ---- */
 
 static void what_is_no_arena_is_refused(void **state)
@@ -531,6 +589,7 @@ int main(void)
 		cmocka_unit_test(
 			a_unit_that_is_not_committed_gives_its_room_back),
 		cmocka_unit_test(a_full_arena_says_so),
+		cmocka_unit_test(who_finds_no_room_learns_who_has_it),
 		cmocka_unit_test(a_unit_that_is_kept_stops_nobody),
 		cmocka_unit_test(units_are_released_in_any_order),
 		cmocka_unit_test(what_can_never_fit_is_told_at_once),
@@ -547,6 +606,7 @@ int main(void)
 		cmocka_unit_test(a_forked_child_is_no_party),
 		cmocka_unit_test(huge_pages_are_used_if_there_are_any),
 		cmocka_unit_test(the_number_of_descriptors_stays),
+		cmocka_unit_test(an_allocation_that_fails_is_told),
 		cmocka_unit_test(what_is_no_arena_is_refused),
 	};
 
