@@ -64,8 +64,10 @@ void scene_got(unsigned task, unsigned message)
 
 void scene_join(const struct actor *a)
 {
-	explore_check(party_claim(M, a->place, false, (int)a->place + 1,
-				  a->roles) == (int)a->place);
+	int pid = a->heir ? SCENE_DEAD_PID : (int)a->place + 1;
+
+	explore_check(party_claim(M, a->place, false, pid, a->roles) ==
+		      (int)a->place);
 	explore_check(party_enter(M, a->place) == 0);
 }
 
@@ -87,7 +89,8 @@ static bool is_dead(uint64_t word)
 	if (party_state(word) != PARTY_ALIVE &&
 	    party_state(word) != PARTY_JOINING)
 		return false;
-	return scene_now->actors[place].dead || explore_is_dead(place);
+	return party_pid(word) == SCENE_DEAD_PID ||
+	       scene_now->actors[place].dead || explore_is_dead(place);
 }
 
 void scene_bury(unsigned me)
@@ -199,24 +202,85 @@ static void check_blocks(uint32_t unit)
 		explore_check(owners[i] == unit + 1);
 }
 
-static bool send(const struct actor *a, unsigned message)
+static struct arena_row *row_of(uint32_t unit)
+{
+	return (struct arena_row *)(M->base + unit_inline_at(M, unit));
+}
+
+/* A unit for a part of the message, with what the message has. */
+static int64_t reserve_part(const struct actor *a, unsigned message)
+{
+	int64_t part = a->adopts ? reserve(a) : -1;
+
+	if (part < 0)
+		return -1;
+	shared_store(&M->units[part].tag, message);
+	know(a, message | (uint64_t)(part + 1) << 16);
+	explore_forget(known[a->place]);
+	return part;
+}
+
+static void fill_in(const struct actor *a, int64_t unit, int64_t part,
+		    unsigned message)
+{
+	struct arena_unit *u = &M->units[unit];
+
+	shared_store(&u->tag, message);
+	if (part >= 0) {
+		shared_store(&row_of((uint32_t)unit)->unit, (uint64_t)part);
+		shared_store(&u->n_buffers, 1);
+		shared_store(&u->flags, UNIT_PARENT);
+		unit_adopt(M, a->place, (uint32_t)part, (uint32_t)unit);
+	}
+	if (a->pieces && message < a->first + 2) {
+		shared_store(&u->producer, a->place);
+		shared_store(&u->message, 1);
+		shared_store(&u->flags, message == a->first ?
+						UNIT_PIECE | UNIT_FIRST :
+						UNIT_PIECE);
+	}
+}
+
+static void publish(const struct actor *a, int64_t unit, unsigned message)
 {
 	struct notes *n = scene_notes;
-	int64_t unit;
 
-	know(a, message);
-	unit = reserve(a);
-	if (unit < 0)
-		return false;
-	explore_forget(known[a->place]);
-	explore_check((uint32_t)M->units[unit].extent == a->bytes / 64);
-	check_blocks((uint32_t)unit);
-	shared_store(&M->units[unit].tag, message);
 	let_go((uint32_t)unit, a->place);
 	n->before[message] = n->sent;
 	n->begun |= (uint8_t)(1U << message);
 	explore_check(unit_publish(M, a->place, (uint32_t)unit) == 0);
 	n->sent |= (uint8_t)(1U << message);
+}
+
+static void let_go_of_part(const struct actor *a, int64_t part)
+{
+	uint64_t word;
+
+	if (part < 0)
+		return;
+	word = shared_load(&M->units[part].word);
+	let_go((uint32_t)part, a->place);
+	unit_drop(M, a->place, (uint32_t)part, unit_generation(word));
+}
+
+static bool send(const struct actor *a, unsigned message)
+{
+	int64_t part;
+	int64_t unit;
+
+	know(a, message);
+	part = reserve_part(a, message);
+	unit = part < 0 && a->adopts ? -1 : reserve(a);
+	if (unit < 0) {
+		let_go_of_part(a, part);
+		return false;
+	}
+	explore_check((uint32_t)M->units[unit].extent == a->bytes / 64);
+	check_blocks((uint32_t)unit);
+	explore_forget(known[a->place]);
+	fill_in(a, unit, part, message);
+	publish(a, unit, message);
+	let_go_of_part(a, part);
 	explore_forget(message);
 	return true;
 }
@@ -264,8 +328,12 @@ static int64_t take(const struct actor *a)
 	int64_t unit = queue_take(M, a->place);
 
 	explore_check(unit >= 0 || unit == -EAGAIN);
-	if (unit >= 0)
-		note_taken(a, unit);
+	if (unit < 0)
+		return unit;
+	note_taken(a, unit);
+	/* The next may be another's, who could not get at it behind this. */
+	if (shared_load(&M->units[unit].flags) & UNIT_PIECE)
+		bell_ring(M, BELL_UNITS);
 	return unit;
 }
 
@@ -286,12 +354,24 @@ static int64_t receive(const struct actor *a)
 	return unit;
 }
 
+static void check_part(uint32_t unit, unsigned message)
+{
+	const struct arena_unit *part;
+
+	if (!(shared_load(&M->units[unit].flags) & UNIT_PARENT))
+		return;
+	part = &M->units[shared_load(&row_of(unit)->unit)];
+	explore_check(shared_load(&part->tag) == message);
+	explore_check(unit_state(part->word) == UNIT_CHILD);
+}
+
 /* What it reads of a message that it has is what was sent. */
 static void drop(const struct actor *a, int64_t unit, unsigned message)
 {
 	uint64_t word = shared_load(&M->units[unit].word);
 
 	explore_check(shared_load(&M->units[unit].tag) == message);
+	check_part((uint32_t)unit, message);
 	check_blocks((uint32_t)unit);
 	let_go((uint32_t)unit, a->place);
 	unit_drop(M, a->place, (uint32_t)unit, unit_generation(word));
@@ -342,6 +422,19 @@ void act_visit(void *arg)
 	const struct actor *a = arg;
 
 	if (party_claim(M, a->place, false, (int)a->place + 1, a->roles) < 0)
+		return;
+	explore_check(party_enter(M, a->place) == 0);
+	take_all(arg, take);
+	leave(arg);
+}
+
+void act_inherit(void *arg)
+{
+	const struct actor *a = arg;
+	uint64_t word = shared_load(&M->parties[a->place].word);
+
+	if (!is_dead(word) ||
+	    sweep_inherit(M, a->place, word, (int)a->place + 1, a->roles) < 0)
 		return;
 	explore_check(party_enter(M, a->place) == 0);
 	take_all(arg, take);

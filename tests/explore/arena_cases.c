@@ -58,6 +58,11 @@ static const struct actor one_to_a_successor[] = {
 	CONSUMER(1, .n = 2),
 };
 
+static const struct actor one_to_an_heir[] = {
+	PRODUCER(0, 0, 2),
+	CONSUMER(1, .heir = true, .keeps = 1),
+};
+
 static const struct actor large[] = {
 	PRODUCER(0, 0, 1, .bytes = 128),
 	PRODUCER(1, 1, 1, .bytes = 128),
@@ -102,6 +107,23 @@ static const struct actor with_a_dead_claim[] = {
 	CONSUMER(1),
 	BYSTANDER(2),
 	PRODUCER(3, 0, 0, .dead = true, .bytes = 128),
+};
+
+static const struct actor with_parts[] = {
+	PRODUCER(0, 0, 2, .adopts = true),
+	CONSUMER(1),
+};
+
+static const struct actor watched_with_parts[] = {
+	PRODUCER(0, 0, 1, .adopts = true),
+	CONSUMER(1),
+	BYSTANDER(2),
+};
+
+static const struct actor in_pieces[] = {
+	PRODUCER(0, 0, 2, .pieces = true),
+	CONSUMER(1),
+	CONSUMER(2),
 };
 
 /* ---- where ---- */
@@ -223,6 +245,39 @@ const struct arena_case arena_cases[] = {
 	    ARENA(SCENE(one_to_a_successor, 1, 64, ROAR_ARENA_BROADCAST)),
 	    .preemptions = EXPLORE_UNBOUNDED },
 	  .everyday = EXPLORE_UNBOUNDED },
+	{ { .name = "broadcast-heir",
+	    .about = "a consumer takes the place of one that died",
+	    .tasks = { TASK("producer", act_produce, &one_to_an_heir[0]),
+		       TASK("heir", act_inherit, &one_to_an_heir[1]) },
+	    ARENA(SCENE(one_to_an_heir, 1, 64, ROAR_ARENA_BROADCAST)),
+	    .preemptions = EXPLORE_UNBOUNDED },
+	  .everyday = 4 },
+	{ { .name = "parts",
+	    .about = "messages with a part in a unit of its own",
+	    .tasks = PC(with_parts),
+	    ARENA(SCENE(with_parts, 2, 64, 0)),
+	    .preemptions = EXPLORE_UNBOUNDED },
+	  .everyday = EXPLORE_UNBOUNDED },
+	{ { .name = "pieces",
+	    .about = "two consumers, and a message in two pieces",
+	    .tasks = PCC(in_pieces),
+	    ARENA(SCENE(in_pieces, 2, 64, 0)),
+	    .preemptions = 3 },
+	  .everyday = 2 },
+	{ { .name = "death-parts",
+	    .about = "a death with a part in hand, and of who sweeps",
+	    .tasks = PCS(watched_with_parts),
+	    ARENA(SCENE(watched_with_parts, 2, 64, 0)),
+	    .preemptions = 2,
+	    .kills = 2 },
+	  .everyday = 1 },
+	{ { .name = "death-pieces",
+	    .about = "a message in two pieces, and a death",
+	    .tasks = PCC(in_pieces),
+	    ARENA(SCENE(in_pieces, 2, 64, 0)),
+	    .preemptions = 2,
+	    .kills = 1 },
+	  .everyday = 1 },
 	{ { .name = "death",
 	    .about = "one of two dies, the other gives back",
 	    .tasks = PC(one_to_one),

@@ -102,6 +102,15 @@ static unsigned set_of(unsigned task)
 	return set;
 }
 
+/* The first two messages went to one consumer, as far as they were sent. */
+static void check_pieces(void)
+{
+	for (unsigned i = 0; i < EXPLORE_MAX_TASKS; i++)
+		explore_check((set_of(i) & 3) == 0 ||
+			      (set_of(i) & 3) == (scene_notes->begun & 3) ||
+			      scene_has_died(0));
+}
+
 /* A consumer that died may have taken one message that it could not note any more. */
 static void check_shared_out(unsigned n_dead)
 {
@@ -113,6 +122,8 @@ static void check_shared_out(unsigned n_dead)
 	}
 	explore_check((unsigned)__builtin_popcount(scene_notes->sent &
 						   ~arrived) <= n_dead);
+	if (scene_now->actors[0].pieces && !n_dead)
+		check_pieces();
 }
 
 static void check_broadcast(void)
@@ -122,8 +133,8 @@ static void check_broadcast(void)
 	for (unsigned i = 0; i < s->n_actors; i++) {
 		const struct actor *a = &s->actors[i];
 
-		if (a->roles & ROAR_ARENA_CONSUMER && !a->late && !a->n &&
-		    !scene_has_died(a->place))
+		if (a->roles & ROAR_ARENA_CONSUMER && !a->late && !a->heir &&
+		    !a->n && !scene_has_died(a->place))
 			explore_check((scene_notes->sent & ~set_of(a->place)) ==
 				      0);
 	}

@@ -14,6 +14,7 @@ enum {
 	SCENE_MESSAGES = 8,
 	SCENE_UNITS = 8,
 	SCENE_BYSTANDER = 8, /* the role of who neither sends nor takes */
+	SCENE_DEAD_PID = 99, /* of nobody who lives */
 	SCENE_UNDERTAKER = ARENA_PARTIES -
 			   1, /* place of who cleans up after the last act */
 };
@@ -27,7 +28,10 @@ struct actor {
 	uint64_t bytes; /* of each; 0: nothing but an envelope */
 	unsigned keeps; /* messages it takes before it drops the oldest */
 	unsigned already; /* of the n, sent before the first act */
+	bool adopts; /* each message has a part in a unit of its own */
+	bool pieces; /* its first two messages are pieces of one */
 	bool late; /* joins by itself */
+	bool heir; /* joins by itself, in a place that a dead one has */
 	bool dead; /* from the beginning, while it reserved `bytes`; has no task */
 };
 
@@ -64,6 +68,7 @@ void act_consume(
 	void *arg); /* takes until no producer is left, or n, and leaves */
 void act_visit(void *arg); /* joins, takes what there is, leaves */
 void act_return(void *arg); /* leaves, and visits in the same place */
+void act_inherit(void *arg); /* takes the place of the dead, and visits */
 void act_bury(void *arg); /* gives back what those had who are dead by now */
 void act_sweep(void *arg); /* gives back what the dead had, whenever one dies */
 

@@ -74,6 +74,14 @@ MUTANTS = [
 	       unit_name(cell_index(cell), word) == cell_name(cell) &&
 """, "", ("broadcast-visitor",)),
 
+    Mutant("pieces go to anybody", "queue.c",
+           "if (there && is_anothers(m, me, index))",
+           "if (0 && there && is_anothers(m, me, index))", ("pieces",)),
+    Mutant("only the reader says that it is one", "queue.c",
+           "		note_reader(m, index, cell);\n",
+           "		if (there)\n			note_reader(m, index, cell);\n",
+           ("pieces",)),
+
     # Units.
     Mutant("a unit is claimed without a swap", "unit.c",
            """\
@@ -165,15 +173,25 @@ MUTANTS = [
 	consumers = shared_load(&h->consumers) & ~ARENA_GUARD;
 	(void)shared_swap(&u->holders, ARENA_GUARD);
 """, ("broadcast-successor",)),
+    Mutant("parts are free with their producer", "unit.c",
+           "shared_store(&u->holders, ARENA_GUARD | 1ULL << me);",
+           "shared_store(&u->holders, 1ULL << me);", ("parts",)),
+    Mutant("parts are forgotten", "unit.c",
+           "	if (shared_load(&m->units[unit].flags) & UNIT_PARENT)\n",
+           "	if (0)\n",
+           ("parts",)),
+    Mutant("a part that was never sent stays", "sweep.c",
+           "unit_drop_bit(m, me, unit, word, 1ULL << dead);\n		return false;",
+           "return false;", ("death-parts",)),
     Mutant("two free the last hold", "unit.c",
            """\
-	if (shared_load(&u->holders) == 0 &&
-	    shared_cas(&u->word, word,
-		       unit_word(unit_generation(word), UNIT_HELD, me)))
-		unit_free(m, me, unit);
+	if (shared_load(&u->holders) != 0 ||
+	    !shared_cas(&u->word, word,
+			unit_word(unit_generation(word), UNIT_HELD, me)))
+		return;
 """, """\
-	if (shared_load(&u->holders) == 0)
-		unit_free(m, me, unit);
+	if (shared_load(&u->holders) != 0)
+		return;
 """, ("dead-consumer",)),
 
     # Blocks.
@@ -258,6 +276,10 @@ MUTANTS = [
     Mutant("a place is taken while a unit is on its way", "party.c",
            "if (!party_nth(word) || party_is_clean(m, place))",
            "if (1)", ("broadcast-successor",)),
+
+    Mutant("an heir does not look", "sweep.c",
+           "	if (party_is_clean(m, place))\n		return n;\n",
+           "	return n;\n", ("broadcast-heir",)),
 
     # The dead.
     Mutant("what the dead published is lost", "sweep.c",
