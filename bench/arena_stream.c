@@ -310,16 +310,21 @@ static void copy_movsb(void *to, const void *from, size_t len)
 }
 #endif
 
+static void copy_arena(void *to, const void *from, size_t len)
+{
+	roar_arena_copy(to, from, len, len);
+}
+
 enum { COPY = 32 << 20, SOURCES = 4, TURNS = 40 };
 
 static const struct {
 	const char *name;
 	copy_fn copy;
 } copies[] = {
-	{ "arena", roar_arena_copy }, { "memcpy", copy_plain },
+	{ "arena", copy_arena },     { "memcpy", copy_plain },
 #ifdef __x86_64__
-	{ "rep_movsb", copy_movsb },  { "avx2", copy_256 },
-	{ "avx512", copy_512 },	      { "avx512_ahead", copy_512_ahead },
+	{ "rep_movsb", copy_movsb }, { "avx2", copy_256 },
+	{ "avx512", copy_512 },	     { "avx512_ahead", copy_512_ahead },
 #endif
 };
 

@@ -187,8 +187,9 @@ void roar_arena_release(struct roar_arena_unit *unit);
  * are several CPUs. */
 void roar_arena_spin(struct roar_arena *a, long long spin_ns);
 
-/* memcpy for large blocks: past the caches when that is faster. */
-void roar_arena_copy(void *to, const void *from, size_t len);
+/* memcpy for what fills units: past the caches when that is faster.  `whole` is the size
+ * of all that is copied for the unit. */
+void roar_arena_copy(void *to, const void *from, size_t len, size_t whole);
 
 /* ---- seeing inside ---- */
 

@@ -10,8 +10,9 @@
 #ifdef __x86_64__
 #include <immintrin.h>
 
-/* Below it the caches win. */
-enum { PAST_CACHES = 1 << 20, LINE = 64, STRIDE = 256 };
+/* Units below the first are better off in the caches; of the others, pieces below the
+ * second are not worth the fence. */
+enum { PAST_CACHES = 1 << 20, STREAM_MIN = 16 << 10, LINE = 64, STRIDE = 256 };
 
 /* Each copies `len` bytes, a multiple of STRIDE, to where lines begin. */
 typedef void (*stream_fn)(unsigned char *to, const unsigned char *from,
@@ -76,10 +77,11 @@ static void copy_past_caches(unsigned char *to, const unsigned char *from,
 }
 #endif
 
-API void roar_arena_copy(void *to, const void *from, size_t len)
+API void roar_arena_copy(void *to, const void *from, size_t len, size_t whole)
 {
+	(void)whole;
 #ifdef __x86_64__
-	if (len >= PAST_CACHES) {
+	if (whole >= PAST_CACHES && len >= STREAM_MIN) {
 		copy_past_caches(to, from, len);
 		return;
 	}

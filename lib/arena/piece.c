@@ -186,7 +186,7 @@ static int add(struct roar_arena *a, struct hand *piece,
 			-EBADMSG,
 			"a piece of a message is damaged and was dropped");
 	roar_arena_copy(p->memory + head->offset, u->buffers[0].data,
-			u->buffers[0].len);
+			u->buffers[0].len, u->buffers[0].len);
 	p->have_bytes += u->buffers[0].len;
 	if (p->have_bytes < p->head.total_bytes)
 		return 0;

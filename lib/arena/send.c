@@ -19,10 +19,14 @@ enum { FEW = 16, PIECE_MAX = 64 << 20 };
 static void copy_in(const struct roar_arena_unit *u, const void *envelope,
 		    const struct roar_arena_buffer *buffers)
 {
-	roar_arena_copy(u->envelope, envelope, u->envelope_len);
+	size_t whole = u->envelope_len;
+
+	for (size_t i = 0; i < u->n_buffers; i++)
+		whole += buffers[i].len;
+	roar_arena_copy(u->envelope, envelope, u->envelope_len, whole);
 	for (size_t i = 0; i < u->n_buffers; i++)
 		roar_arena_copy(u->buffers[i].data, buffers[i].data,
-				buffers[i].len);
+				buffers[i].len, whole);
 }
 
 static int send_whole(struct roar_arena *a, const void *envelope,
@@ -102,7 +106,7 @@ static void copy_thing(const struct stream *s, size_t i, uint64_t skip,
 					  len;
 
 	if (i)
-		roar_arena_copy(to, (const unsigned char *)b.data + skip, n);
+		roar_arena_copy(to, (const unsigned char *)b.data + skip, n, n);
 	/* Pieces begin at multiples of 64: no length is cut in two. */
 	for (uint64_t k = 0; i == 0 && k < n; k += 8)
 		memcpy(to + k, &(uint64_t){ s->buffers[(skip + k) / 8].len },

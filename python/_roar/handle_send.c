@@ -100,7 +100,7 @@ static void copy_in(const struct item *item, struct roar_arena_unit *unit)
 		if (!item->parts[i].in && item->parts[i].len)
 			roar_arena_copy(unit->buffers[i].data,
 					item->buffers[i].data,
-					item->parts[i].len);
+					item->parts[i].len, item->bytes);
 }
 
 /* Copies in and commits; without the GIL when that takes its time. */

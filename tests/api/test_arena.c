@@ -88,7 +88,7 @@ static void a_spin_and_a_copy_are_there(void **state)
 	(void)state;
 	assert_int_equal(roar_arena_create(&config, &a), 0);
 	roar_arena_spin(a, 1000);
-	roar_arena_copy(to, "123456789", 10);
+	roar_arena_copy(to, "123456789", 10, 10);
 	assert_string_equal(to, "123456789");
 	assert_int_equal(roar_arena_death(a, &death), -ENOENT);
 	roar_arena_close(a);

@@ -16,14 +16,21 @@ static unsigned char *guarded(size_t len)
 	return p;
 }
 
-static void copy(unsigned char *to, unsigned char *from, size_t len)
+static void copy_of(unsigned char *to, unsigned char *from, size_t len,
+		    size_t whole)
 {
 	unsigned char before = to[-1];
 
 	memset(to, 0xaa, len);
-	roar_arena_copy(to, from, len);
+	roar_arena_copy(to, from, len, whole);
 	assert_int_equal(memcmp(to, from, len), 0);
 	assert_int_equal(to[-1], before);
+}
+
+static void copy(unsigned char *to, unsigned char *from, size_t len)
+{
+	copy_of(to, from, len, len);
+	copy_of(to, from, len, len + (16 << 20));
 }
 
 static void copies_are_exact_up_to_the_edge(void **state)
@@ -33,6 +40,9 @@ static void copies_are_exact_up_to_the_edge(void **state)
 				       63,
 				       64,
 				       4096,
+				       (16 << 10) - 1,
+				       16 << 10,
+				       (16 << 10) + 63,
 				       100001,
 				       1 << 20,
 				       (1 << 20) + 1,
