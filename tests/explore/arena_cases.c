@@ -126,6 +126,14 @@ static const struct actor in_pieces[] = {
 	CONSUMER(2),
 };
 
+static const struct actor many[] = {
+	PRODUCER(0, 0, 3, .bytes = 64),
+	PRODUCER(1, 3, 3, .adopts = true),
+	CONSUMER(2, .keeps = 1),
+	CONSUMER(3),
+	BYSTANDER(4),
+};
+
 /* ---- where ---- */
 
 #define SCENE(who, units, bytes, how)                                      \
@@ -183,6 +191,15 @@ static const struct actor in_pieces[] = {
 			TASK("sweeper", act_bury, &(who)[2]),     \
 	}
 
+#define PPCCS(who)                                                \
+	{                                                         \
+		TASK("producer", act_produce, &(who)[0]),         \
+			TASK("producer", act_produce, &(who)[1]), \
+			TASK("consumer", act_consume, &(who)[2]), \
+			TASK("consumer", act_consume, &(who)[3]), \
+			TASK("sweeper", act_sweep, &(who)[4]),    \
+	}
+
 const struct arena_case arena_cases[] = {
 	{ { .name = "one-to-one",
 	    .about = "two messages through one unit, all orders",
@@ -195,6 +212,13 @@ const struct arena_case arena_cases[] = {
 	    .tasks = PC(one_to_one_keeping),
 	    ARENA(SCENE(one_to_one_keeping, 2, 64, 0)),
 	    .preemptions = EXPLORE_UNBOUNDED },
+	  .everyday = EXPLORE_UNBOUNDED },
+	{ { .name = "slices",
+	    .about = "sleeps that end by time at any moment",
+	    .tasks = PC(one_to_one),
+	    ARENA(SCENE(one_to_one, 1, 64, 0)),
+	    .preemptions = EXPLORE_UNBOUNDED,
+	    .timeouts = 2 },
 	  .everyday = EXPLORE_UNBOUNDED },
 	{ { .name = "two-producers",
 	    .about = "two producers of one unit",
@@ -361,6 +385,22 @@ const struct arena_case arena_cases[] = {
 	    .preemptions = 3,
 	    .kills = 1 },
 	  .everyday = 1 },
+	{ { .name = "crowd",
+	    .about = "two producers, two consumers, a sweeper, and deaths",
+	    .tasks = PPCCS(many),
+	    ARENA(SCENE(many, 4, 128, 0)),
+	    .preemptions = EXPLORE_UNBOUNDED,
+	    .kills = 3,
+	    .timeouts = 1 },
+	  .crowd = true },
+	{ { .name = "crowd-broadcast",
+	    .about = "the same, where each gets all",
+	    .tasks = PPCCS(many),
+	    ARENA(SCENE(many, 4, 128, ROAR_ARENA_BROADCAST)),
+	    .preemptions = EXPLORE_UNBOUNDED,
+	    .kills = 3,
+	    .timeouts = 1 },
+	  .crowd = true },
 };
 
 const unsigned n_arena_cases = sizeof(arena_cases) / sizeof(*arena_cases);

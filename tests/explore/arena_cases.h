@@ -7,6 +7,7 @@
 struct arena_case {
 	struct explore_case explore;
 	unsigned everyday; /* preemptions, where those of the case take too long */
+	bool crowd; /* too large to try all: for chance alone */
 };
 
 extern const struct arena_case arena_cases[];

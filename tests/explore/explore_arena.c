@@ -2,7 +2,8 @@
  *
  *	explore_arena [--states N] [--deep] [CASE...]	tries all schedules, with few
  *							preemptions or more
- *	explore_arena --random SECONDS [--seed N] [CASE...]	tries some, at random
+ *	explore_arena --random SECONDS [--seed N] [CASE...]	tries some, at random, for
+ *							so long each
  *	explore_arena --replay SCHEDULE CASE		plays one, step by step
  *	explore_arena --list
  *
@@ -72,7 +73,9 @@ static bool explore(const struct explore_case *c, const struct wish *w)
 		printf("FAILED: more states than --states\n");
 		return false;
 	}
-	if (c->preemptions == EXPLORE_UNBOUNDED)
+	if (w->seconds > 0)
+		printf("at random");
+	else if (c->preemptions == EXPLORE_UNBOUNDED)
 		printf("all orders");
 	else
 		printf("up to %u preemptions", c->preemptions);
@@ -148,7 +151,8 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < n_arena_cases; i++) {
 		const struct arena_case *c = &arena_cases[i];
 
-		if (!argv[optind] || is_named(c->explore.name, argv + optind))
+		if (argv[optind] ? is_named(c->explore.name, argv + optind) :
+				   !c->crowd || w.list || w.seconds > 0)
 			good &= do_case(c, &w);
 	}
 	return good ? 0 : 1;
