@@ -85,8 +85,11 @@ static void forget_frames(unsigned fiber)
  * jumped back to. */
 static void first_frame(void)
 {
-	if (!_setjmp(fibers[current].beginning))
+	after_switch(NULL);
+	if (!_setjmp(fibers[current].beginning)) {
+		before_switch(&fibers[current], &fibers[previous]);
 		_longjmp(fibers[previous].here, 1);
+	}
 	after_switch(NULL);
 	fibers[current].entry();
 	__builtin_trap();
@@ -97,6 +100,9 @@ static void make(unsigned fiber)
 {
 	ucontext_t context;
 
+	fibers[fiber].bottom = stacks[fiber];
+	fibers[fiber].size = STACK_BYTES;
+	fibers[fiber].made = true;
 	(void)getcontext(&context);
 	context.uc_stack.ss_sp = stacks[fiber];
 	context.uc_stack.ss_size = STACK_BYTES;
@@ -104,12 +110,12 @@ static void make(unsigned fiber)
 	makecontext(&context, first_frame, 0);
 	previous = current;
 	current = fiber;
+	before_switch(&fibers[previous], &fibers[fiber]);
 	if (!_setjmp(fibers[previous].here))
 		(void)setcontext(&context);
 	current = previous;
-	fibers[fiber].bottom = stacks[fiber];
-	fibers[fiber].size = STACK_BYTES;
-	fibers[fiber].made = true;
+	previous = fiber;
+	after_switch(fibers[current].fake);
 }
 
 void fiber_reset(unsigned fiber, void (*entry)(void))
