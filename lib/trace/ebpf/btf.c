@@ -15,9 +15,10 @@
 static const char kernel_types[] = "/sys/kernel/btf/vmlinux";
 
 enum {
-	TYPES_MAX = 1 << 22,
 	DEPTH_MAX = 8, /* of structs without a name inside each other */
 	WANTED_SLOTS = 1024, /* a power of two, several times the names */
+	KINDS = 32,
+	STRIDE = 16, /* types from one mark to the next */
 };
 
 /* A type of a wanted name; there may be several of one name. */
@@ -35,12 +36,12 @@ struct btf {
 	size_t types_len;
 	const char *strings;
 	size_t strings_len;
-	uint32_t *offsets; /* of each type, by number */
+	uint32_t *marks; /* where every so many types one starts */
 	uint32_t n_types;
 	struct found *found;
 	size_t n_found;
 	const char *wanted[WANTED_SLOTS]; /* open addressing; only for the pass */
-	uint8_t starts[8192]; /* a bit for each first two bytes of these */
+	uint8_t starts[8192]; /* a bit for how each of these starts */
 };
 
 /* ---- the file ---- */
@@ -97,7 +98,7 @@ static int check_header(struct btf *b)
 	b->types_len = h.type_len;
 	b->strings = (const char *)b->data + h.hdr_len + h.str_off;
 	b->strings_len = h.str_len;
-	return b->strings[h.str_len - 1] ? -EBADMSG : 0;
+	return b->strings[0] || b->strings[h.str_len - 1] ? -EBADMSG : 0;
 }
 
 /* ---- wanted names ---- */
@@ -111,14 +112,24 @@ static uint32_t hash(const char *name)
 	return h;
 }
 
-static unsigned start_of(const char *name)
+/* A hash of the first eight bytes of a name, or of all if it is shorter; `room`
+ * bytes may be read. */
+static unsigned start_of(const char *name, size_t room)
 {
-	return (uint8_t)name[0] | (unsigned)(uint8_t)name[1] << 8;
+	const uint64_t ones = 0x0101010101010101;
+	uint64_t word = 0, end;
+
+	memcpy(&word, name, room < sizeof(word) ? room : sizeof(word));
+	end = (word - ones) & ~word & ones << 7; /* 0x80 in the NUL */
+	end &= -end;
+	if (end)
+		word &= (end >> 7) - 1;
+	return (unsigned)(word * 0x9e3779b97f4a7c15 >> 48);
 }
 
 static void want(struct btf *b, const char *name)
 {
-	unsigned start = start_of(name);
+	unsigned start = start_of(name, strlen(name) + 1);
 	uint32_t i = hash(name) % WANTED_SLOTS;
 
 	while (b->wanted[i]) {
@@ -130,10 +141,11 @@ static void want(struct btf *b, const char *name)
 	b->starts[start / 8] |= (uint8_t)(1U << start % 8);
 }
 
-/* Most names differ from all wanted ones in their first two bytes. */
+/* Most names differ from all wanted ones in how they start. */
 static bool is_wanted(const struct btf *b, const char *name)
 {
-	unsigned start = start_of(name);
+	unsigned start = start_of(name,
+				  b->strings_len - (size_t)(name - b->strings));
 	uint32_t i;
 
 	if (!(b->starts[start / 8] & 1U << start % 8))
@@ -146,42 +158,46 @@ static bool is_wanted(const struct btf *b, const char *name)
 
 /* ---- the pass ---- */
 
-/* Bytes behind the 12 that every type has; negative for an unknown kind. */
-static int64_t trailer(uint32_t info)
-{
-	uint32_t n = BTF_INFO_VLEN(info);
+/* Bytes behind the 12 that every type has: so many, and so many for each member.  By
+ * table, because which kind comes next is nothing a CPU can guess. */
+static const uint8_t fixed_bytes[KINDS] = {
+	[BTF_KIND_INT] = 4,
+	[BTF_KIND_VAR] = 4,
+	[BTF_KIND_DECL_TAG] = 4,
+	[BTF_KIND_ARRAY] = sizeof(struct btf_array),
+};
 
-	switch (BTF_INFO_KIND(info)) {
-	case BTF_KIND_INT:
-	case BTF_KIND_VAR:
-	case BTF_KIND_DECL_TAG:
-		return 4;
-	case BTF_KIND_ARRAY:
-		return sizeof(struct btf_array);
-	case BTF_KIND_STRUCT:
-	case BTF_KIND_UNION:
-	case BTF_KIND_DATASEC:
-	case BTF_KIND_ENUM64:
-		return 12 * (int64_t)n;
-	case BTF_KIND_ENUM:
-	case BTF_KIND_FUNC_PROTO:
-		return 8 * (int64_t)n;
-	case BTF_KIND_UNKN:
-		return -EBADMSG;
-	default:
-		return 0;
-	}
+static const uint8_t member_bytes[KINDS] = {
+	[BTF_KIND_STRUCT] = sizeof(struct btf_member),
+	[BTF_KIND_UNION] = sizeof(struct btf_member),
+	[BTF_KIND_DATASEC] = sizeof(struct btf_var_secinfo),
+	[BTF_KIND_ENUM64] = sizeof(struct btf_enum64),
+	[BTF_KIND_ENUM] = sizeof(struct btf_enum),
+	[BTF_KIND_FUNC_PROTO] = sizeof(struct btf_param),
+};
+
+static size_t whole_size(uint32_t info)
+{
+	uint32_t kind = BTF_INFO_KIND(info) % KINDS;
+
+	return sizeof(struct btf_type) + fixed_bytes[kind] +
+	       (size_t)member_bytes[kind] * BTF_INFO_VLEN(info);
 }
 
 static bool is_of_interest(uint32_t kind)
 {
-	return kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION ||
-	       kind == BTF_KIND_TYPEDEF || kind == BTF_KIND_FUNC;
+	enum {
+		KINDS_WANTED = 1 << BTF_KIND_STRUCT | 1 << BTF_KIND_UNION |
+			       1 << BTF_KIND_TYPEDEF | 1 << BTF_KIND_FUNC,
+	};
+
+	return KINDS_WANTED >> kind & 1;
 }
 
+/* What is not there is the empty string, which a table of strings starts with. */
 static const char *string(const struct btf *b, uint32_t offset)
 {
-	return offset < b->strings_len ? b->strings + offset : "";
+	return b->strings + (offset < b->strings_len ? offset : 0);
 }
 
 static int note(struct btf *b, const char *name, uint32_t id, uint32_t kind)
@@ -202,29 +218,29 @@ static int pass(struct btf *b)
 {
 	size_t at = 0;
 
-	b->offsets = malloc((b->types_len / sizeof(struct btf_type) + 1) *
-			    sizeof(*b->offsets));
-	if (!b->offsets)
+	b->marks = malloc((b->types_len / sizeof(struct btf_type) / STRIDE + 1) *
+			  sizeof(*b->marks));
+	if (!b->marks)
 		return -ENOMEM;
 	for (uint32_t id = 1; at < b->types_len; id++) {
 		struct btf_type t;
-		int64_t more;
 		int r = 0;
 
 		if (b->types_len - at < sizeof(t))
 			return -EBADMSG;
 		memcpy(&t, b->types + at, sizeof(t));
-		more = trailer(t.info);
-		if (more < 0 || (uint64_t)more > b->types_len - at - sizeof(t))
+		if (!BTF_INFO_KIND(t.info) ||
+		    whole_size(t.info) > b->types_len - at)
 			return -EBADMSG;
-		b->offsets[id] = (uint32_t)at;
+		if (id % STRIDE == 0 || id == 1)
+			b->marks[id / STRIDE] = (uint32_t)at;
 		b->n_types = id;
 		if (t.name_off && is_of_interest(BTF_INFO_KIND(t.info)))
 			r = note(b, string(b, t.name_off), id,
 				 BTF_INFO_KIND(t.info));
 		if (r < 0)
 			return r;
-		at += sizeof(t) + (size_t)more;
+		at += whole_size(t.info);
 	}
 	return 0;
 }
@@ -262,19 +278,29 @@ void btf_close(struct btf *b)
 		(void)munmap(b->data, b->len);
 	else
 		free(b->data);
-	free(b->offsets);
+	free(b->marks);
 	free(b->found);
 	free(b);
 }
 
 /* ---- questions ---- */
 
-static bool get_type(const struct btf *b, uint32_t id, struct btf_type *ret)
+/* Where a type is; NULL when there is none of that number. */
+static const uint8_t *get_type(const struct btf *b, uint32_t id,
+			       struct btf_type *ret)
 {
+	uint32_t i = id < STRIDE ? 1 : id - id % STRIDE;
+	const uint8_t *at;
+
 	if (!id || id > b->n_types)
-		return false;
-	memcpy(ret, b->types + b->offsets[id], sizeof(*ret));
-	return true;
+		return NULL;
+	at = b->types + b->marks[id / STRIDE];
+	memcpy(ret, at, sizeof(*ret));
+	for (; i < id; i++) {
+		at += whole_size(ret->info);
+		memcpy(ret, at, sizeof(*ret));
+	}
+	return at;
 }
 
 /* The type below typedefs and qualifiers. */
@@ -304,19 +330,17 @@ static int64_t find_member(const struct btf *b, uint32_t id, const char *name,
 			   int depth, uint32_t *ret_type)
 {
 	struct btf_type t;
+	const uint8_t *at = depth > DEPTH_MAX ? NULL :
+						get_type(b, plain(b, id), &t);
 
-	id = plain(b, id);
-	if (depth > DEPTH_MAX || !get_type(b, id, &t) ||
-	    (BTF_INFO_KIND(t.info) != BTF_KIND_STRUCT &&
-	     BTF_INFO_KIND(t.info) != BTF_KIND_UNION))
+	if (!at || (BTF_INFO_KIND(t.info) != BTF_KIND_STRUCT &&
+		    BTF_INFO_KIND(t.info) != BTF_KIND_UNION))
 		return -ENOENT;
 	for (uint32_t i = 0; i < BTF_INFO_VLEN(t.info); i++) {
 		struct btf_member m;
 		int64_t bits, inner;
 
-		memcpy(&m,
-		       b->types + b->offsets[id] + sizeof(t) + i * sizeof(m),
-		       sizeof(m));
+		memcpy(&m, at + sizeof(t) + i * sizeof(m), sizeof(m));
 		bits = BTF_INFO_KFLAG(t.info) ?
 			       BTF_MEMBER_BIT_OFFSET(m.offset) :
 			       m.offset;

@@ -3,7 +3,7 @@
  * The kernel describes its own types in /sys/kernel/btf/vmlinux: five megabytes, a
  * hundred thousand types.  A general library reads all of it into tables, which
  * takes 40 ms; we know beforehand which few dozen names we want and find them in
- * one pass, in about two.
+ * one pass, in little more than one.
  *
  *	header: magic, lengths of the two parts
  *	types:  12 bytes each (name, kind and count, size or type), followed by
