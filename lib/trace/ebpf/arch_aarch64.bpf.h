@@ -57,11 +57,14 @@ static const volatile u8 compat_calls[CALLS_MAX] = {
 #include "compat_calls.inc"
 };
 
-static u32 arch_call(struct pt_regs *regs, bool compat)
+static u64 arch_number(u64 regs)
 {
-	s32 nr = regs->syscallno;
+	return (u64)READ(pt_regs, regs, syscallno);
+}
 
-	if (nr < 0 || nr >= CALLS_MAX)
+static u32 arch_call(u64 nr, bool compat)
+{
+	if (nr >= CALLS_MAX) /* or negative */
 		return CALL_NONE;
 	return compat ? compat_calls[nr] : native_calls[nr];
 }
@@ -74,13 +77,15 @@ static bool arch_is_compat(struct task_struct *task)
 }
 
 /* The result has taken the place of the first argument. */
-static void arch_args(struct pt_regs *regs, bool compat, u64 a[5])
+static void arch_args(u64 address, bool compat, u64 a[5])
 {
-	a[0] = regs->orig_x0;
-	a[1] = regs->regs[1];
-	a[2] = regs->regs[2];
-	a[3] = regs->regs[3];
-	a[4] = regs->regs[4];
+	struct pt_regs *regs = AT(pt_regs, address);
+
+	a[0] = GET(regs, orig_x0);
+	a[1] = GET(regs, regs[1]);
+	a[2] = GET(regs, regs[2]);
+	a[3] = GET(regs, regs[3]);
+	a[4] = GET(regs, regs[4]);
 	if (!compat)
 		return;
 	for (int i = 0; i < 5; i++)

@@ -56,10 +56,13 @@ static const volatile u8 compat_calls[CALLS_MAX] = {
 #include "compat_calls.inc"
 };
 
-static u32 arch_call(struct pt_regs *regs, bool compat)
+static u64 arch_number(u64 regs)
 {
-	unsigned long nr = regs->orig_ax;
+	return READ(pt_regs, regs, orig_ax);
+}
 
+static u32 arch_call(u64 nr, bool compat)
+{
 	if (nr >= X32_BIT && nr < X32_BIT + CALLS_MAX)
 		return CALL_FOREIGN;
 	if (nr >= CALLS_MAX) /* after a signal handler it is -1 */
@@ -72,21 +75,23 @@ static bool arch_is_compat(struct task_struct *task)
 	return task->thread_info.status & TS_COMPAT;
 }
 
-static void arch_args(struct pt_regs *regs, bool compat, u64 a[5])
+static void arch_args(u64 address, bool compat, u64 a[5])
 {
+	struct pt_regs *regs = AT(pt_regs, address);
+
 	if (compat) {
-		a[0] = (u32)regs->bx;
-		a[1] = (u32)regs->cx;
-		a[2] = (u32)regs->dx;
-		a[3] = (u32)regs->si;
-		a[4] = (u32)regs->di;
+		a[0] = (u32)GET(regs, bx);
+		a[1] = (u32)GET(regs, cx);
+		a[2] = (u32)GET(regs, dx);
+		a[3] = (u32)GET(regs, si);
+		a[4] = (u32)GET(regs, di);
 		return;
 	}
-	a[0] = regs->di;
-	a[1] = regs->si;
-	a[2] = regs->dx;
-	a[3] = regs->r10;
-	a[4] = regs->r8;
+	a[0] = GET(regs, di);
+	a[1] = GET(regs, si);
+	a[2] = GET(regs, dx);
+	a[3] = GET(regs, r10);
+	a[4] = GET(regs, r8);
 }
 
 /* What 64-bit ARM does not have any more. */

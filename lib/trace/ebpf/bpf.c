@@ -77,10 +77,11 @@ int bpf_types_load(const void *data, size_t len)
 	return bpf_call(BPF_BTF_LOAD, &attr, sizeof(attr));
 }
 
-int bpf_attach(int program)
+int bpf_attach(int program, const char *tracepoint)
 {
 	union bpf_attr attr = {
-		.raw_tracepoint = { .prog_fd = (__u32)program },
+		.raw_tracepoint = { .name = address(tracepoint),
+				    .prog_fd = (__u32)program },
 	};
 
 	return bpf_call(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof(attr));

@@ -19,7 +19,8 @@ int bpf_map_next_key(int map, const void *key, void *next);
 int bpf_map_freeze(int map);
 int bpf_ring_new(size_t bytes); /* a ring buffer; a power of two */
 int bpf_types_load(const void *data, size_t len);
-int bpf_attach(int program); /* to what it was loaded for: a link */
+int bpf_attach(int program, const char *tracepoint); /* NULL: to what it was
+						       * loaded for; a link */
 int bpf_pin(int fd, const char *path);
 int bpf_get(const char *path); /* what was pinned there */
 int bpf_array_new(const char *name, size_t value_bytes, unsigned n);

@@ -28,13 +28,14 @@
 
 enum {
 	TURNS_MAX = 8192,
-	SLASHES_MAX = 16, /* in a row, at the end of a name */
 	LINKS_MAX = 40, /* the kernel's own limit */
 	LINK_TEXT_MAX = 4095,
 	SCAN_MAX = 1 << 16, /* entries of a directory, and names known not to be */
 	ABOVE_MAX = 64, /* directories above each other */
 	MOUNTS_MAX = 1 << 12, /* on one mount */
-	HEAD_MAX = 40, /* of a name below /proc */
+	HEAD_WORDS = 3, /* of a name below /proc */
+	DIGITS_MAX = 7, /* of a descriptor's number */
+	DIGITS_SHIFT = 24, /* how many they were is above the number */
 	/* A mount or an automount is here.  The bits have moved, to each other. */
 	DCACHE_MOUNTED_OR_KIN = 0x18000,
 };
@@ -44,10 +45,64 @@ enum {
 #define SLASHES (ONES * '/')
 #define SPREAD 0x9e3779b97f4a7c15ULL
 
+/* Text is compared by words: a branch for each byte would be one more for the
+ * verifier to follow.  The first byte is the lowest, as everywhere here. */
+#define WORD4(a, b, c, d) \
+	((u64)(a) | (u64)(b) << 8 | (u64)(c) << 16 | (u64)(d) << 24)
+#define WORD8(a, b, c, d, e, f, g, h) \
+	(WORD4(a, b, c, d) | WORD4(e, f, g, h) << 32)
+#define FIRST_BYTES(word, n) ((word) & ((1ULL << 8 * (n)) - 1))
+
 /* A bit is set in the first byte that is zero, and perhaps in later ones. */
 static u64 zero_byte(u64 word)
 {
 	return (word - ONES) & ~word & HIGHS;
+}
+
+static u64 word_at(const char *text)
+{
+	return *(const u64 *)text;
+}
+
+/* The number that the digits at the start of a word say, and above it how many they
+ * are; negative when there are none, or too many. */
+HIDDEN int leading_number(u64 word)
+{
+	u32 number = 0;
+
+	for (u32 n = 0; n <= DIGITS_MAX; n++, word >>= 8) {
+		u32 digit = (u32)(u8)word - '0';
+
+		if (digit > 9)
+			return n ? (int)(n << DIGITS_SHIFT | number) : -1;
+		number = number * 10 + digit;
+	}
+	return -1;
+}
+
+static bool starts_with_proc(u64 word)
+{
+	return FIRST_BYTES(word, 6) ==
+	       WORD8('/', 'p', 'r', 'o', 'c', '/', 0, 0);
+}
+
+/* Of three words; what comes behind it starts in the middle of the second. */
+static bool starts_with_self(const u64 *head)
+{
+	return head[0] == WORD8('/', 'p', 'r', 'o', 'c', '/', 's', 'e') &&
+	       FIRST_BYTES(head[1], 3) == WORD4('l', 'f', '/', 0);
+}
+
+static bool starts_with_self_fd(const u64 *head)
+{
+	return starts_with_self(head) &&
+	       FIRST_BYTES(head[1], 6) ==
+		       WORD8('l', 'f', '/', 'f', 'd', '/', 0, 0);
+}
+
+static u64 behind_self_fd(const u64 *head)
+{
+	return head[1] >> 48 | head[2] << 16;
 }
 
 /* ---- one component ---- */
@@ -93,17 +148,20 @@ static long next_pair(u32 i, struct walk *w)
 }
 
 /* Is that entry in use and called as s->part says? */
-static bool is_named(struct scratch *s, u64 entry)
+HIDDEN int is_named(struct scratch *s, u64 entry)
 {
-	u32 len = READ(dentry, entry, d_name.len);
+	struct dentry *d = AT(dentry, entry);
+	u32 len = GET(d, d_name.len);
 	struct walk w = { s };
 
-	if (len != s->part_len || !READ(dentry, entry, d_hash.pprev))
+	if (!s)
+		return false;
+	if (len != s->part_len || !GET(d, d_hash.pprev))
 		return false;
 	s->differs = 0;
 	s->other[(len / 8) & (PART_WORDS - 1)] = 0;
 	bpf_probe_read_kernel(s->other, len & COMPONENT_MAX,
-			      READ(dentry, entry, d_name.name));
+			      GET(d, d_name.name));
 	bpf_loop((len + 7) / 8, next_pair, &w, 0);
 	return !s->differs;
 }
@@ -173,9 +231,10 @@ static long next_above(u32 i, struct walk *w)
 static void find_above(struct scratch *s, u64 dir)
 {
 	struct walk w = { s };
-	u64 fs = (u64)READ(task_struct, bpf_get_current_task_btf(), fs);
+	struct fs_struct *fs = READ(task_struct, bpf_get_current_task_btf(),
+				    fs);
 
-	s->node = (u64)READ(fs_struct, fs, pwd.dentry);
+	s->node = (u64)GET(fs, pwd.dentry);
 	s->ring_end = dir;
 	bpf_loop(ABOVE_MAX, next_above, &w, 0);
 }
@@ -257,73 +316,58 @@ static long down_ends(struct scratch *s, u32 end)
 	return 1;
 }
 
-static bool starts_with_proc(const char *p)
-{
-	return p[1] == 'p' && p[2] == 'r' && p[3] == 'o' && p[4] == 'c' &&
-	       p[5] == '/';
-}
-
-static void stand_at(struct scratch *s, u64 p)
-{
-	s->dentry = (u64)READ(path, p, dentry);
-	s->mount = (u64)READ(path, p, mnt);
-}
-
 /* "/proc/self/fd/7/" and "/proc/self/cwd/" are places of the task; returns how many
  * bytes of the name say so, or 0. */
-static u32 own_place(struct scratch *s, struct task_struct *task,
-		     const char *head)
+static u32 own_place(struct scratch *s, const u64 head[HEAD_WORDS])
 {
-	u64 fs = (u64)READ(task_struct, task, fs);
-	u32 fd = 0;
-	u32 i;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct fs_struct *fs;
+	int number;
+	u32 n_digits;
 	u64 file;
 
-	if (!starts_with_proc(head) || head[6] != 's' || head[7] != 'e' ||
-	    head[8] != 'l' || head[9] != 'f' || head[10] != '/')
+	if (!starts_with_self(head))
 		return 0;
-	if (head[11] == 'c' && head[12] == 'w' && head[13] == 'd' &&
-	    head[14] == '/') {
-		stand_at(s, fs + bpf_core_field_offset(struct fs_struct, pwd));
-		return 15;
+	if (FIRST_BYTES(head[1], 7) ==
+	    WORD8('l', 'f', '/', 'c', 'w', 'd', '/', 0)) {
+		fs = READ(task_struct, task, fs);
+		s->dentry = (u64)GET(fs, pwd.dentry);
+		s->mount = (u64)GET(fs, pwd.mnt);
+		return sizeof("/proc/self/cwd/") - 1;
 	}
-	if (head[11] != 'f' || head[12] != 'd' || head[13] != '/')
+	if (!starts_with_self_fd(head))
 		return 0;
-	for (i = 14; i < 14 + 7; i++) {
-		u32 digit = (u32)(u8)head[i] - '0';
-
-		if (digit > 9)
-			break;
-		fd = fd * 10 + digit;
-	}
-	if (i == 14 || head[i] != '/')
+	number = leading_number(behind_self_fd(head));
+	n_digits = (u32)number >> DIGITS_SHIFT;
+	if (number < 0 ||
+	    (u8)(behind_self_fd(head) >> 8 * (n_digits & 7)) != '/')
 		return 0;
-	file = file_of(task, fd);
+	file = file_of(task, (u32)number & ((1U << DIGITS_SHIFT) - 1));
 	if (!file)
 		return 0;
 	stand_at(s, path_of_file(file));
-	return i;
+	return sizeof("/proc/self/fd/") - 1 + n_digits;
 }
 
 /* What is left of the name starts with a slash. */
 static void start_over(struct scratch *s)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	char head[HEAD_MAX] = { 0 };
+	u64 head[HEAD_WORDS] = { 0 };
 
 	s->over = 0;
 	bpf_probe_read_kernel(head, sizeof(head),
 			      s->text + (s->at & (TEXT_MAX - 1)));
 	s->dentry = s->home_dentry;
 	s->mount = s->home_mount;
-	s->at += own_place(s, task, head);
+	s->at += own_place(s, head);
 }
 
-static long go_up(struct scratch *s)
+INLINE long go_up(struct scratch *s)
 {
 	u64 offset = bpf_core_field_offset(struct mount, mnt);
-	u64 m = s->mount - offset;
-	u64 parent = (u64)READ(mount, m, mnt_parent);
+	u64 at = s->mount - offset;
+	struct mount *m = AT(mount, at);
+	u64 parent = (u64)GET(m, mnt_parent);
 
 	if (s->dentry == s->home_dentry && s->mount == s->home_mount) {
 		s->at += 2;
@@ -331,20 +375,20 @@ static long go_up(struct scratch *s)
 		s->dentry = (u64)READ(dentry, s->dentry, d_parent);
 		s->covered = 1;
 		s->at += 2;
-	} else if (!parent || parent == m) {
+	} else if (!parent || parent == at) {
 		s->at += 2;
 	} else {
-		s->dentry = (u64)READ(mount, m, mnt_mountpoint);
+		s->dentry = (u64)GET(m, mnt_mountpoint);
 		s->mount = parent + offset;
 	}
 	return 0;
 }
 
 /* The text of a link comes before the rest of the name. */
-static long follow(struct scratch *s, u64 inode)
+static long follow(struct scratch *s, struct inode *inode)
 {
-	u64 text = (u64)READ(inode, inode, i_link);
-	u64 len = (u64)READ(inode, inode, i_size);
+	u64 text = (u64)GET(inode, i_link);
+	u64 len = (u64)GET(inode, i_size);
 	u32 at = s->at;
 
 	if (!text || !len || len > LINK_TEXT_MAX || len >= at ||
@@ -363,22 +407,21 @@ static long follow(struct scratch *s, u64 inode)
 /* Does the name end behind s->part, perhaps with slashes? */
 static bool is_last(const struct scratch *s)
 {
-	u32 at = s->at + s->part_len;
+	const char *rest = s->text + ((s->at + s->part_len) & (TEXT_MAX - 1));
+	u64 word = word_at(rest);
+	u64 end;
 
-#pragma clang loop unroll(disable)
-	for (u32 i = 0; i < SLASHES_MAX; i++, at++) {
-		char c = s->text[at & (TEXT_MAX - 1)];
-
-		if (c != '/')
-			return !c;
-	}
-	return false;
+	if (word == SLASHES)
+		word = word_at(rest + sizeof(word));
+	end = zero_byte(word);
+	end &= -end;
+	return end && !((word ^ SLASHES) & ((end >> 7) - 1));
 }
 
-static long go_down(struct scratch *s)
+INLINE long go_down(struct scratch *s)
 {
 	bool last = is_last(s);
-	u64 inode;
+	struct inode *inode;
 	u32 type;
 
 	if (last && s->how != DOWN_FOLLOW)
@@ -388,10 +431,10 @@ static long go_down(struct scratch *s)
 		return 0;
 	}
 	find_child(s, s->dentry, SCAN_MAX);
-	inode = s->found ? (u64)READ(dentry, s->found, d_inode) : 0;
+	inode = READ(dentry, s->found, d_inode);
 	if (!inode)
 		return down_ends(s, DOWN_FAILED);
-	type = READ(inode, inode, i_mode) & S_IFMT;
+	type = GET(inode, i_mode) & S_IFMT;
 	if (last && type != S_IFLNK)
 		return down_ends(s, DOWN_FOUND);
 	s->at += s->part_len;
@@ -441,13 +484,13 @@ static long turn(u32 i, struct walk *w)
 static bool down(struct scratch *s, u32 off, u32 len, u32 how)
 {
 	struct walk w = { s };
-	u64 fs;
+	struct fs_struct *fs;
 
 	if (len > WIRE_NAME_MAX || len < 2)
 		return false;
-	fs = (u64)READ(task_struct, bpf_get_current_task_btf(), fs);
-	s->home_dentry = (u64)READ(fs_struct, fs, root.dentry);
-	s->home_mount = (u64)READ(fs_struct, fs, root.mnt);
+	fs = READ(task_struct, bpf_get_current_task_btf(), fs);
+	s->home_dentry = (u64)GET(fs, root.dentry);
+	s->home_mount = (u64)GET(fs, root.mnt);
 	s->how = how;
 	s->links = 0;
 	s->covered = 0;

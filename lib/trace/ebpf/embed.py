@@ -302,7 +302,8 @@ class Image:
         self.rodata = self.elf.bytes[rodata] if rodata else b""
         self.programs = [Program(self, i)
                          for i, name in enumerate(self.elf.names)
-                         if name.startswith(("tp_btf/", "fentry/", "fexit/"))]
+                         if name.startswith(("tp_btf/", "raw_tp/", "fentry/",
+                                             "fexit/"))]
         self.id = hashlib.sha256(data).hexdigest()[:16]
 
     def function(self, section, start):

@@ -12,11 +12,10 @@ enum { GAP_ESCAPED = 3 }; /* enum event_gap */
 
 HIDDEN int opened(struct ebpf_member *m, u32 fd, u32 flags)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	u64 file = file_of(task, fd);
+	u64 file = file_of(bpf_get_current_task_btf(), fd);
 
 	if (m && file)
-		tell_file(begin(task, m, SCRATCH_CALL, WIRE_OPEN), file, flags);
+		tell_file(begin(m, SCRATCH_CALL, WIRE_OPEN), file, flags);
 	return 0;
 }
 
@@ -47,18 +46,35 @@ static u32 open_flags(u32 call, const u64 a[5])
 
 /* ---- reads and writes ---- */
 
-/* Bytes of regular files count for the run; they are told when the thread ends. */
-HIDDEN int transferred(struct ebpf_member *m, u32 fd, u64 n, u32 write)
-{
-	u64 file = file_of(bpf_get_current_task_btf(), fd);
+enum { NO_FD = -1 };
 
-	if (!m || !file || (type_of(file) & S_IFMT) != S_IFREG)
-		return 0;
-	if (write)
-		m->bytes_written += n;
-	else
+static bool call_transfers(u32 call)
+{
+	return call >= CALL_TRANSFERS_FIRST && call <= CALL_TRANSFERS_LAST;
+}
+
+static bool is_regular(u32 fd)
+{
+	u64 file = fd == (u32)NO_FD ? 0 :
+				      file_of(bpf_get_current_task_btf(), fd);
+
+	return file && (type_of(file) & S_IFMT) == S_IFREG;
+}
+
+/* Bytes of regular files count for the run; they are told when the thread ends. */
+static void transferred(struct ebpf_member *m, u32 call, const u64 a[5], u64 n)
+{
+	u32 in = call == CALL_WRITE    ? (u32)NO_FD :
+		 call == CALL_SENDFILE ? (u32)a[1] :
+					 (u32)a[0];
+	u32 out = call == CALL_READ   ? (u32)NO_FD :
+		  call == CALL_SPLICE ? (u32)a[2] :
+					(u32)a[0];
+
+	if (is_regular(in))
 		m->bytes_read += n;
-	return 0;
+	if (is_regular(out))
+		m->bytes_written += n;
 }
 
 /* What a ring does is seen when it is done; that there is one is for the verdict. */
@@ -77,39 +93,16 @@ static bool call_removes_names(u32 call)
 	return call >= CALL_REMOVES_FIRST && call <= CALL_REMOVES_LAST;
 }
 
-/* One of those, by a member; it may still fail. */
-static int call_begins(struct task_struct *task, struct ebpf_member *m,
-		       u32 call, const u64 a[5])
-{
-	struct named c = { 0 };
-
-	__builtin_memset(m->before, 0, sizeof(m->before));
-	long_form(call, a, &c);
-	return c.kind ? note_places(task, m, &c) : 0;
-}
-
 static bool call_names_files(u32 call)
 {
 	return call >= CALL_NAMES_FIRST && call <= CALL_NAMES_LAST;
 }
 
 /* Any other call. */
-static void other_done(struct task_struct *task, struct ebpf_member *m,
-		       u32 call, const u64 a[5], long ret, u32 compat)
+static void other_done(struct ebpf_member *m, u32 call, const u64 a[5],
+		       long ret, u32 compat)
 {
 	switch (call) {
-	case CALL_READ:
-	case CALL_WRITE:
-		transferred(m, (u32)a[0], (u64)ret, call == CALL_WRITE);
-		break;
-	case CALL_SENDFILE:
-		transferred(m, (u32)a[1], (u64)ret, false);
-		transferred(m, (u32)a[0], (u64)ret, true);
-		break;
-	case CALL_SPLICE:
-		transferred(m, (u32)a[0], (u64)ret, false);
-		transferred(m, (u32)a[2], (u64)ret, true);
-		break;
 	case CALL_OPEN:
 	case CALL_OPENAT:
 	case CALL_OPENAT2:
@@ -130,22 +123,9 @@ static void other_done(struct task_struct *task, struct ebpf_member *m,
 		count_ring(m);
 		break;
 	case CALL_FOREIGN:
-		tell_gap(task, m, SCRATCH_CALL, GAP_ESCAPED);
+		tell_gap(m, SCRATCH_CALL, GAP_ESCAPED);
 		break;
 	}
-}
-
-static int call_done(struct task_struct *task, struct ebpf_member *m, u32 call,
-		     const u64 a[5], long ret, u32 compat)
-{
-	struct named c = { 0 };
-
-	if (!call_names_files(call)) {
-		other_done(task, m, call, a, ret, compat);
-		return 0;
-	}
-	long_form(call, a, &c);
-	return c.kind ? tell_named(m, &c) : 0;
 }
 
 #endif

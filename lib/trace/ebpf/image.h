@@ -13,6 +13,7 @@ enum { IMAGE_PATH_MAX = 4 }; /* members on the way to a field */
 
 enum image_attach {
 	IMAGE_TP_BTF, /* a tracepoint, by its typed arguments */
+	IMAGE_RAW_TP, /* a tracepoint, by plain numbers */
 	IMAGE_FENTRY, /* the start of a kernel function */
 	IMAGE_FEXIT, /* and the end of one */
 };

@@ -88,6 +88,11 @@ struct timespec64 {
 	long tv_nsec;
 };
 
+struct itimerspec64 {
+	struct timespec64 it_interval;
+	struct timespec64 it_value;
+};
+
 struct inode {
 	u16 i_mode;
 	unsigned long i_ino;
@@ -190,6 +195,10 @@ struct task_struct {
 	const struct cred *cred;
 };
 
+struct trace_event_raw_sched_process_exit {
+	bool group_dead;
+};
+
 struct linux_binprm {
 	struct file *file;
 	const char *filename;
@@ -221,22 +230,29 @@ struct io_open {
 
 /* READ(file, p, f_path.dentry): a field behind an address that may be stale or
  * wrong; then it is zero.  Since Linux 6.2 the verifier can be told what an address
- * points to, and the read is one instruction; before, it is a call. */
+ * points to, and the read is one instruction; before, it is a call.
+ *
+ * Who reads several fields says once what is there, which is shorter, to be loaded as
+ * well: q = AT(file, p), then GET(q, f_mode).  What GET() has read is at once such an
+ * address itself, of the type the kernel knows. */
 #ifdef READ_BY_CALL
 enum { READ_IS_CHEAP = false };
-#define READ(type, p, field)                           \
-	({                                             \
-		struct type *at_ = (struct type *)(p); \
-		BPF_CORE_READ(at_, field);             \
-	})
+#define AT(type, p) ((struct type *)(p))
+#define GET(q, field) BPF_CORE_READ(q, field)
 #else
 enum { READ_IS_CHEAP = true };
 extern void *bpf_rdonly_cast(const void *obj, __u32 type_id) __ksym;
-#define READ(type, p, field)                                                \
-	(((struct type *)bpf_rdonly_cast(                                   \
-		  (const void *)(p), bpf_core_type_id_kernel(struct type))) \
-		 ->field)
+#define AT(type, p)                                        \
+	((struct type *)bpf_rdonly_cast((const void *)(p), \
+					bpf_core_type_id_kernel(struct type)))
+#define GET(q, field) ((q)->field)
 #endif
+
+#define READ(type, p, field)                    \
+	({                                      \
+		struct type *at_ = AT(type, p); \
+		GET(at_, field);                \
+	})
 
 /* Eight bytes, as a number: this struct starts with one. */
 #define READ_WORD(p) ((u64)READ(timespec64, p, tv_sec))

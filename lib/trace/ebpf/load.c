@@ -75,9 +75,10 @@ static int attach(struct ebpf *e, const struct image_program *p, int *program)
 	}
 	if (e->n_links == EBPF_LINKS_MAX)
 		return -E2BIG;
-	link = bpf_attach(*program);
+	link = bpf_attach(*program,
+			  p->attach == IMAGE_RAW_TP ? p->target : NULL);
 	if (link < 0)
-		return link;
+		return link == -ENOENT && load_is_optional(p) ? 0 : link;
 	e->links[e->n_links++] = link;
 	return 0;
 }
@@ -137,6 +138,7 @@ static void keep_maps(struct ebpf *e, struct loading *l)
 	e->maps.members = TAKE_FD(l->maps[load_map_index(l->image, "members")]);
 	e->maps.sessions = TAKE_FD(
 		l->maps[load_map_index(l->image, "sessions")]);
+	e->bodies = TAKE_FD(l->maps[load_map_index(l->image, "bodies")]);
 }
 
 static int open_types(struct btf **ret)
@@ -215,7 +217,7 @@ int ebpf_open(enum ebpf_how how, struct ebpf **ret_ebpf, struct roar_error *err)
 
 	if (!e)
 		return error_set(err, -ENOMEM, "out of memory");
-	e->rings = e->hook_ids = e->folder = -1;
+	e->rings = e->bodies = e->hook_ids = e->folder = -1;
 	atomic_init(&e->first_ring, -1);
 	for (size_t i = 0; i < EBPF_MAPS; i++)
 		*ebpf_map_slot(e, i) = -1;
@@ -240,6 +242,7 @@ void ebpf_close(struct ebpf *e)
 	detach(e);
 	for (size_t i = 0; i < EBPF_HOOKS; i++)
 		closep(&e->hook_programs[i]);
+	closep(&e->bodies);
 	closep(&e->hook_ids);
 	closep(&e->folder);
 	closep(&e->rings);

@@ -41,6 +41,7 @@ struct ebpf {
 	int trampoline_error; /* why not that one; else 0 */
 	int links[EBPF_LINKS_MAX]; /* of programs that are always hooked in */
 	size_t n_links;
+	int bodies; /* programs that others go on with, as long as this is open */
 	int hook_programs[EBPF_HOOKS]; /* -1: trampolines do their work */
 	int hooks[EBPF_HOOKS]; /* their links, while there are watchers */
 	unsigned n_watchers;
@@ -81,9 +82,14 @@ void load_target_name(const struct image_program *p, char *buf, size_t size);
 
 /* Which of those at all system calls is it?  -1: none. */
 int load_hook_of(const struct image_program *p);
+extern const char *const load_hook_targets[EBPF_HOOKS];
 
-/* Loads programs into the kernel; `hooks`: also those at all system calls.  0, or the
- * negative errno of the first refusal; what was loaded is to be closed in any case. */
+/* May the kernel lack what it is attached to? */
+bool load_is_optional(const struct image_program *p);
+
+/* Loads programs into the kernel, and puts bodies where others find them; `hooks`: also
+ * those at all system calls.  0, or the negative errno of the first refusal; what was
+ * loaded is to be closed in any case. */
 int load_programs(const struct loading *l, bool hooks,
 		  int programs[EBPF_LINKS_MAX]);
 

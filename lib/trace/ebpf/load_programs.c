@@ -23,14 +23,24 @@ void load_target_name(const struct image_program *p, char *buf, size_t size)
 		       p->target);
 }
 
+/* 0: it needs none. */
 static int target_id(const struct loading *l, const struct image_program *p)
 {
 	char name[128];
 
+	if (p->attach == IMAGE_RAW_TP)
+		return 0;
 	load_target_name(p, name, sizeof(name));
 	return p->attach == IMAGE_TP_BTF ? btf_typedef(l->btf, name) :
 					   btf_function(l->btf, name);
 }
+
+static const enum bpf_prog_type program_types[] = {
+	[IMAGE_TP_BTF] = BPF_PROG_TYPE_TRACING,
+	[IMAGE_RAW_TP] = BPF_PROG_TYPE_RAW_TRACEPOINT,
+	[IMAGE_FENTRY] = BPF_PROG_TYPE_TRACING,
+	[IMAGE_FEXIT] = BPF_PROG_TYPE_TRACING,
+};
 
 static const enum bpf_attach_type attach_types[] = {
 	[IMAGE_TP_BTF] = BPF_TRACE_RAW_TP,
@@ -43,7 +53,7 @@ static int load_program(const struct loading *l, const struct image_program *p)
 	CLEANUP(freep) struct bpf_insn *insns = load_link(l, p);
 	int target = target_id(l, p);
 	union bpf_attr attr = {
-		.prog_type = BPF_PROG_TYPE_TRACING,
+		.prog_type = program_types[p->attach],
 		.expected_attach_type = attach_types[p->attach],
 		.insn_cnt = p->n_insns,
 		.insns = (__u64)(uintptr_t)insns,
@@ -64,19 +74,18 @@ static int load_program(const struct loading *l, const struct image_program *p)
 	return bpf_call(BPF_PROG_LOAD, &attr, sizeof(attr));
 }
 
+const char *const load_hook_targets[EBPF_HOOKS] = { "sys_enter", "sys_exit" };
+
 int load_hook_of(const struct image_program *p)
 {
-	static const char *const targets[EBPF_HOOKS] = { "sys_enter",
-							 "sys_exit" };
-
 	for (int i = 0; i < EBPF_HOOKS; i++)
-		if (strcmp(p->target, targets[i]) == 0)
+		if (strcmp(p->target, load_hook_targets[i]) == 0)
 			return i;
 	return -1;
 }
 
 /* System calls of 32-bit programs, and io_uring, where the kernel has none. */
-static bool is_optional(const struct image_program *p)
+bool load_is_optional(const struct image_program *p)
 {
 	return strncmp(p->target, "__ia32", 6) == 0 ||
 	       strstr(p->target, "io_uring") != NULL;
@@ -111,13 +120,30 @@ static void put_in_order(struct work *w)
 	}
 }
 
+/* Others go on with some of them, in the order of enum body (tracepoint.bpf.c). */
+static int put_body(const struct loading *l, const struct image_program *p,
+		    int program)
+{
+	static const char *const bodies[] = { "sched_process_exec",
+					      "sched_process_exit" };
+	int map = load_map_index(l->image, "bodies");
+
+	for (__u32 i = 0; i < sizeof(bodies) / sizeof(*bodies); i++)
+		if (strcmp(p->target, bodies[i]) == 0)
+			return bpf_map_update(l->maps[map], &i, &program,
+					      BPF_ANY);
+	return 0;
+}
+
 static void load_one(struct work *w, size_t i)
 {
 	const struct image_program *p = &w->l->image->programs[i];
 	int r = load_program(w->l, p);
 
 	w->programs[i] = r;
-	if (r < 0 && !(r == -ENOENT && is_optional(p)))
+	if (r >= 0 && p->attach == IMAGE_RAW_TP)
+		r = put_body(w->l, p, r);
+	if (r < 0 && !(r == -ENOENT && load_is_optional(p)))
 		atomic_store(&w->error, r);
 }
 
@@ -143,7 +169,7 @@ static void *take_part(void *arg)
 /* Many kernels refuse trampolines: the first program finds out. */
 static bool is_refused(struct work *w)
 {
-	if (w->l->image->programs[w->order[0]].attach == IMAGE_TP_BTF)
+	if (w->l->image != &ebpf_trampoline)
 		return false;
 	load_one(w, w->order[0]);
 	w->next = 1;

@@ -61,21 +61,22 @@ static int find_hook(const struct ebpf *e, __u32 i)
 
 /* Before Linux 6.10 a program cannot be hooked in again while the kernel still takes
  * off the hook of somebody who was killed. */
-static int attach(int program)
+static int attach(int program, const char *tracepoint)
 {
 	int link = -EEXIST;
 
 	for (int i = 0; i < DYING_TURNS && link == -EEXIST; i++) {
 		if (i)
 			(void)usleep(TURN_US);
-		link = bpf_attach(program);
+		link = bpf_attach(program, tracepoint);
 	}
 	return link;
 }
 
 static int make_hook(const struct ebpf *e, __u32 i)
 {
-	CLEANUP(closep) int link = attach(e->hook_programs[i]);
+	CLEANUP(closep)
+	int link = attach(e->hook_programs[i], load_hook_targets[i]);
 	__u32 id, program;
 	int r;
 

@@ -34,28 +34,22 @@ struct named {
 };
 
 /* "/proc/self/fd/7" and "/dev/fd/7": the 7, or -1; `whole`: nothing may follow. */
-static s32 descriptor_in(const char *p, bool whole)
+static s32 descriptor_in(const u64 head[HEAD_WORDS], bool whole)
 {
-	s32 fd = 0;
-	u32 i;
+	u64 rest;
+	int number;
 
-	if (p[0] == '/' && p[1] == 'd' && p[2] == 'e' && p[3] == 'v' &&
-	    p[4] == '/' && p[5] == 'f' && p[6] == 'd' && p[7] == '/')
-		i = 8;
-	else if (starts_with_proc(p) && p[6] == 's' && p[7] == 'e' &&
-		 p[8] == 'l' && p[9] == 'f' && p[10] == '/' && p[11] == 'f' &&
-		 p[12] == 'd' && p[13] == '/')
-		i = 14;
+	if (head[0] == WORD8('/', 'd', 'e', 'v', '/', 'f', 'd', '/'))
+		rest = head[1];
+	else if (starts_with_self_fd(head))
+		rest = behind_self_fd(head);
 	else
 		return -1;
-	for (u32 n = 0; n < 7; n++) {
-		u32 digit = (u32)(u8)p[i + n] - '0';
-
-		if (digit > 9)
-			return n && !(whole && p[i + n]) ? fd : -1;
-		fd = fd * 10 + (s32)digit;
-	}
-	return -1;
+	number = leading_number(rest);
+	if (number < 0 ||
+	    (whole && (u8)(rest >> 8 * (number >> DIGITS_SHIFT & 7))))
+		return -1;
+	return number & ((1 << DIGITS_SHIFT) - 1);
 }
 
 /* How a name is to be read. */
@@ -83,12 +77,15 @@ static void stand_at_start(struct scratch *s, struct task_struct *task,
 
 /* The directory of the name at data[off], which is `len` long.  True: s->dentry and
  * s->mount are the directory, s->part the name in it. */
-static bool find_place(struct scratch *s, u32 off, u32 len, s32 dirfd, u32 how)
+HIDDEN int find_place(struct scratch *s, u32 off, u32 len, s32 dirfd, u32 how)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct ebpf_place *before = &s->before[how & NAME_SECOND];
 	u32 mode = how & NAME_FOLLOW ? DOWN_FOLLOW : DOWN_PARENT;
+	struct ebpf_place *before;
 
+	if (!s)
+		return false;
+	before = &s->before[how & NAME_SECOND];
 	if (before->dentry) {
 		s->dentry = before->dentry;
 		s->mount = before->mount;
@@ -108,7 +105,7 @@ static void stand_for_reader(struct scratch *s, u32 off, s32 dirfd, u32 how)
 	char *name = s->data + (off & (WIRE_DATA_MAX - 1));
 
 	stand_at_start(s, task, dirfd, name[0]);
-	if (name[0] != '/' || !starts_with_proc(name))
+	if (!starts_with_proc(word_at(name)))
 		return;
 	s->r.flags |= how & NAME_SECOND ? WIRE_PROC2 : WIRE_PROC;
 	stand_at(s, fs + bpf_core_field_offset(struct fs_struct, pwd));
@@ -178,13 +175,13 @@ static int add_text(struct scratch *s, u64 address)
 /* The source of a link when it is a descriptor; 0 when it is a name. */
 static u64 link_source(struct task_struct *task, const struct named *c)
 {
-	char head[24] = { 0 };
+	u64 head[HEAD_WORDS] = { 0 };
 	s32 fd = -1;
 
 	bpf_probe_read_user_str(head, sizeof(head), (void *)c->path);
-	if (!head[0] && (c->flags & AT_EMPTY_PATH))
+	if (!(u8)head[0] && (c->flags & AT_EMPTY_PATH))
 		fd = c->dirfd;
-	else if (head[0] == '/')
+	else
 		fd = descriptor_in(head, true);
 	return fd < 0 ? 0 : file_of(task, (u32)fd);
 }
@@ -249,7 +246,8 @@ static bool look_at_moved(struct scratch *s, const struct named *c)
 	if (!moved)
 		return true;
 	s->r.mode = READ(inode, moved, i_mode);
-	look_at(s, moved);
+	s->inode = moved;
+	look_at(s);
 	if (c->kind == WIRE_LINK)
 		return true;
 	if (s->r.flags & WIRE_EXCHANGE) {
@@ -267,8 +265,9 @@ static bool look_at_moved(struct scratch *s, const struct named *c)
 static void look_at_truncated(struct scratch *s)
 {
 	find_named(s, 0, s->before[0].dentry, SCAN_MAX);
-	if (s->found)
-		look_at(s, s->found);
+	s->inode = s->found;
+	if (s->inode)
+		look_at(s);
 }
 
 static bool moves_content(const struct named *c)
@@ -291,14 +290,13 @@ static bool removes_names(const struct named *c)
 	return c->kind == WIRE_RENAME || c->kind == WIRE_UNLINK;
 }
 
-HIDDEN int tell_named(struct ebpf_member *m, struct named *c)
+/* Inlined: what it calls is seven calls high. */
+INLINE int tell_named(struct ebpf_member *m, const struct named *c)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct scratch *s;
 
-	if (!m || !c)
-		return 0;
-	s = begin(task, m, SCRATCH_CALL, c->kind);
+	s = begin(m, SCRATCH_CALL, c->kind);
 	if (!s)
 		return 0;
 	raise_generation(s->ring);
@@ -308,7 +306,7 @@ HIDDEN int tell_named(struct ebpf_member *m, struct named *c)
 	}
 	if (add_first(s, task, c) < 0 ||
 	    (c->path2 && add_name(s, c->path2, c->dirfd2, NAME_SECOND) < 0)) {
-		tell_gap(task, m, SCRATCH_CALL, GAP_PATH);
+		tell_gap(m, SCRATCH_CALL, GAP_PATH);
 		return 0;
 	}
 	if (c->kind == WIRE_RENAME && (c->flags & RENAME_EXCHANGE))
@@ -338,10 +336,9 @@ HIDDEN int find_before(struct scratch *s, u64 address, s32 dirfd, u32 second)
 }
 
 /* A call begins that may remove names. */
-static int note_places(struct task_struct *task, struct ebpf_member *m,
-		       const struct named *c)
+static int note_places(struct ebpf_member *m, const struct named *c)
 {
-	struct scratch *s = begin(task, m, SCRATCH_CALL, c->kind);
+	struct scratch *s = begin(m, SCRATCH_CALL, c->kind);
 
 	if (!s)
 		return 0;

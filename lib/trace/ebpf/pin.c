@@ -1,6 +1,6 @@
 /* pin.c - programs that stay when their loader is gone
  *
- *	/sys/fs/bpf/roar/<build>/members, sessions, ring-0, ...	maps
+ *	/sys/fs/bpf/roar/<build>/members, sessions, ring-0, ..., bodies	maps
  *		link-0, ...	programs that are always hooked in
  *		program-0, ...	programs at all system calls, with
  *		hooks		the numbers of their hooks (load_watch.c)
@@ -68,6 +68,9 @@ static int get(const char *folder, const char *name, int number)
 
 static int get_maps(struct ebpf *e, const char *folder)
 {
+	e->bodies = get(folder, "bodies", -1);
+	if (e->bodies < 0)
+		return -ENOENT;
 	for (size_t i = 0; i < EBPF_MAPS; i++) {
 		int fd = get(folder, ebpf_map_names[i], -1);
 
@@ -179,8 +182,10 @@ static int pin_hooks(struct ebpf *e, const char *folder)
 static int pin_all(struct ebpf *e, const char *folder)
 {
 	char path[PATH_LEN];
-	int r = 0;
+	int r;
 
+	in_folder(path, folder, "bodies");
+	r = bpf_pin(e->bodies, path);
 	for (size_t i = 0; i < EBPF_MAPS && r == 0; i++) {
 		in_folder(path, folder, ebpf_map_names[i]);
 		r = bpf_pin(*ebpf_map_slot(e, i), path);

@@ -66,18 +66,24 @@ static u32 head_size(const struct receive *r)
 	return r->compat ? sizeof(struct head32) : sizeof(struct head);
 }
 
-static bool read_head(const struct receive *r, struct head *h)
+/* Reads the head of the next part; its length is 0 when there is none. */
+HIDDEN int read_head(struct receive *r, struct head *h)
 {
 	struct head32 h32 = { 0 };
 
-	if (!r->compat)
-		return !bpf_probe_read_user(h, sizeof(*h), (void *)r->at);
-	if (bpf_probe_read_user(&h32, sizeof(h32), (void *)r->at))
-		return false;
-	h->len = h32.len;
-	h->level = h32.level;
-	h->type = h32.type;
-	return true;
+	if (!r || !h || r->at + head_size(r) > r->end)
+		return 0;
+	if (!r->compat) {
+		bpf_probe_read_user(h, sizeof(*h), (void *)r->at);
+	} else {
+		bpf_probe_read_user(&h32, sizeof(h32), (void *)r->at);
+		h->len = h32.len;
+		h->level = h32.level;
+		h->type = h32.type;
+	}
+	if (h->len < head_size(r) || h->len > r->end - r->at)
+		h->len = 0;
+	return 0;
 }
 
 static void take_descriptor(struct receive *r)
@@ -91,7 +97,7 @@ static void take_descriptor(struct receive *r)
 	r->fd_at += sizeof(fd);
 	file = file_of(task, fd);
 	if (file && m)
-		tell_file(begin(task, m, SCRATCH_CALL, WIRE_OPEN), file,
+		tell_file(begin(m, SCRATCH_CALL, WIRE_OPEN), file,
 			  WIRE_INHERITED);
 }
 
@@ -104,8 +110,8 @@ static long next_part(u32 i, struct receive *r)
 		take_descriptor(r);
 		return 0;
 	}
-	if (r->at + head_size(r) > r->end || !read_head(r, &h) ||
-	    h.len < head_size(r) || h.len > r->end - r->at)
+	read_head(r, &h);
+	if (!h.len)
 		return 1;
 	if (h.level == SOL_SOCKET && h.type == SCM_RIGHTS) {
 		r->fd_at = r->at + head_size(r);
@@ -115,7 +121,7 @@ static long next_part(u32 i, struct receive *r)
 	return 0;
 }
 
-static void receive(u64 address, u32 compat)
+HIDDEN int receive(u64 address, u32 compat)
 {
 	struct receive r = { .compat = compat };
 	struct message32 m32 = { 0 };
@@ -129,10 +135,11 @@ static void receive(u64 address, u32 compat)
 		bpf_probe_read_user(&m, sizeof(m), (void *)address);
 	}
 	if (m.control_len < sizeof(struct head32))
-		return;
+		return 0;
 	r.at = m.control;
 	r.end = m.control + m.control_len;
 	bpf_loop(PARTS_MAX, next_part, &r, 0);
+	return 0;
 }
 
 struct batch {

@@ -1,8 +1,11 @@
 /* session.c - see session.h */
 #include "trace/ebpf/session.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -18,6 +21,7 @@
 enum {
 	AHEAD_MAX = 4096, /* records looked at ahead of their time */
 	RECORD_HEAD = 8, /* length and page offset, before each record */
+	PIDFD_OF_THREAD = O_EXCL, /* PIDFD_THREAD, which C libraries lack */
 	BUSY = 1U << 31, /* bits of that length */
 	DISCARDED = 1 << 30,
 };
@@ -244,17 +248,8 @@ static int add_remote(struct session *s, int pidfd, pid_t pid)
 	return map_ring(s);
 }
 
-int session_add(struct session *s, pid_t pid)
-{
-	CLEANUP(closep) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-
-	if (fd < 0)
-		return -errno;
-	return s->remote ? add_remote(s, fd, pid) :
-			   session_add_pidfd(s, fd, pid);
-}
-
-int session_add_pidfd(struct session *s, int pidfd, pid_t pid)
+/* `pidfd` is the process's or one of its threads'. */
+static int add_member(struct session *s, int pidfd, pid_t pid)
 {
 	struct ebpf_member member = {
 		.cookie = s->cookie,
@@ -262,6 +257,52 @@ int session_add_pidfd(struct session *s, int pidfd, pid_t pid)
 		.pid = pid,
 		.level = -1,
 	};
+
+	return bpf_map_update(s->maps->members, &pidfd, &member, BPF_ANY);
+}
+
+DEFINE_CLEANUP(DIR *, closedir)
+
+/* Threads that a process has before it is a member; a command has none.  One of them
+ * may be the last to end, and then tells the end of the process.  Kernels on which a
+ * descriptor cannot stand for a thread (before 6.9) ask its first one about that. */
+static void add_threads(struct session *s, pid_t pid)
+{
+	CLEANUP(closedirp) DIR *dir = NULL;
+	struct dirent *entry;
+	char path[32];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		CLEANUP(closep) int fd = -1;
+		pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (thread <= 0 || thread == pid)
+			continue;
+		fd = (int)syscall(SYS_pidfd_open, thread, PIDFD_OF_THREAD);
+		if (fd >= 0)
+			(void)add_member(s, fd, pid);
+	}
+}
+
+int session_add(struct session *s, pid_t pid)
+{
+	CLEANUP(closep) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	if (s->remote)
+		return add_remote(s, fd, pid);
+	r = session_add_pidfd(s, fd, pid);
+	if (r == 0)
+		add_threads(s, pid);
+	return r;
+}
+
+int session_add_pidfd(struct session *s, int pidfd, pid_t pid)
+{
 	struct ebpf_session session;
 	int r = bpf_map_lookup(s->maps->sessions, &s->number, &session);
 
@@ -271,7 +312,7 @@ int session_add_pidfd(struct session *s, int pidfd, pid_t pid)
 	r = bpf_map_update(s->maps->sessions, &s->number, &session, BPF_EXIST);
 	if (r < 0)
 		return r;
-	return bpf_map_update(s->maps->members, &pidfd, &member, BPF_ANY);
+	return add_member(s, pidfd, pid);
 }
 
 int session_guard(struct session *s, uid_t uid)

@@ -27,7 +27,7 @@ enum {
 /* ---- the run a task belongs to ---- */
 
 /* The verifier searches all types of the kernel for each pointer that is read
- * directly from a task it trusts (a millisecond each); READ() asks it not to. */
+ * directly from a task it trusts (half a millisecond each); AT() asks it not to. */
 static struct ebpf_member *member_of(struct task_struct *task)
 {
 	return bpf_task_storage_get(&members, task, 0, 0);
@@ -42,27 +42,25 @@ static struct ebpf_session *session_of(const struct ebpf_member *m)
 }
 
 /* The command has the root directory of the tracer until it executes. */
-static void learn_root(struct ebpf_session *session, struct task_struct *task)
+static void learn_root(struct ebpf_session *session)
 {
-	u64 fs;
+	struct fs_struct *fs;
 
 	if (session->root_dentry)
 		return;
-	fs = (u64)READ(task_struct, task, fs);
-	session->root_mount = (u64)READ(fs_struct, fs, root.mnt);
-	session->root_dentry = (u64)READ(fs_struct, fs, root.dentry);
+	fs = READ(task_struct, bpf_get_current_task_btf(), fs);
+	session->root_mount = (u64)GET(fs, root.mnt);
+	session->root_dentry = (u64)GET(fs, root.dentry);
 }
 
-/* An empty record of this task's, or NULL. */
-static struct scratch *begin(struct task_struct *task,
-			     const struct ebpf_member *m, u32 slot, u8 kind)
+/* Makes it an empty record of the current task's.  Negative: there is no run. */
+HIDDEN int clear(struct scratch *s, struct ebpf_member *m, u32 kind)
 {
-	struct ebpf_session *session = session_of(m);
-	struct scratch *s = bpf_map_lookup_elem(&scratches, &slot);
+	struct ebpf_session *session = m ? session_of(m) : NULL;
 
 	if (!session || !s)
-		return NULL;
-	learn_root(session, task);
+		return -1;
+	learn_root(session);
 	s->root_dentry = session->root_dentry;
 	s->root_mount = session->root_mount;
 	s->cookie = m->cookie;
@@ -73,10 +71,18 @@ static struct scratch *begin(struct task_struct *task,
 	s->off = 0;
 	__builtin_memset(s->before, 0, sizeof(s->before));
 	__builtin_memset(&s->r, 0, sizeof(s->r));
-	s->r.kind = kind;
+	s->r.kind = (u8)kind;
 	s->r.pid = m->pid;
 	s->r.time_ns = bpf_ktime_get_ns();
-	return s;
+	return 0;
+}
+
+/* An empty record, or NULL. */
+static struct scratch *begin(struct ebpf_member *m, u32 slot, u8 kind)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &slot);
+
+	return s && clear(s, m, kind) == 0 ? s : NULL;
 }
 
 /* ---- into the ring ---- */
@@ -115,17 +121,15 @@ static void count_hidden(u32 id)
  * more rights is known by what the kernel allows debuggers. */
 static bool acts_for_others(u32 uid)
 {
-	u64 task = (u64)bpf_get_current_task_btf();
-	u64 cred = (u64)READ(task_struct, task, cred);
-	u64 mm = (u64)READ(task_struct, task, mm);
+	struct task_struct *task = AT(task_struct, bpf_get_current_task_btf());
+	const struct cred *cred = GET(task, cred);
+	struct mm_struct *mm = GET(task, mm);
+	u32 differs = (GET(cred, uid.val) ^ uid) | (GET(cred, euid.val) ^ uid) |
+		      (GET(cred, suid.val) ^ uid) |
+		      (GET(cred, fsuid.val) ^ uid);
 
-	if (READ(cred, cred, uid.val) != uid ||
-	    READ(cred, cred, euid.val) != uid ||
-	    READ(cred, cred, suid.val) != uid ||
-	    READ(cred, cred, fsuid.val) != uid)
-		return true;
-	return mm &&
-	       (READ(mm_struct, mm, flags) & DUMPABLE_MASK) != DUMPABLE_BY_USER;
+	return differs ||
+	       (mm && (GET(mm, flags) & DUMPABLE_MASK) != DUMPABLE_BY_USER);
 }
 
 /* Who forked and who ended is no secret. */
@@ -175,10 +179,9 @@ HIDDEN int submit(struct scratch *s)
 	return 0;
 }
 
-static void tell_gap(struct task_struct *task, const struct ebpf_member *m,
-		     u32 slot, int gap)
+static void tell_gap(struct ebpf_member *m, u32 slot, int gap)
 {
-	struct scratch *s = begin(task, m, slot, WIRE_GAP);
+	struct scratch *s = begin(m, slot, WIRE_GAP);
 
 	if (!s)
 		return;
@@ -193,57 +196,70 @@ static s64 nanoseconds(s64 seconds, u32 rest)
 	return seconds * 1000000000LL + rest;
 }
 
-#define SET_TIMES(s, type, inode, mtime, ctime)                                \
-	do {                                                                   \
-		(s)->r.mtime_ns = nanoseconds(READ(type, inode, mtime##sec),   \
-					      READ(type, inode, mtime##nsec)); \
-		(s)->r.ctime_ns = nanoseconds(READ(type, inode, ctime##sec),   \
-					      READ(type, inode, ctime##nsec) & \
-						      CTIME_MASK);             \
+#define SET_TIMES(s, q, mtime, ctime)                                    \
+	do {                                                             \
+		(s)->r.mtime_ns = nanoseconds(GET(q, mtime##sec),        \
+					      (u32)GET(q, mtime##nsec)); \
+		(s)->r.ctime_ns = nanoseconds(GET(q, ctime##sec),        \
+					      (u32)GET(q, ctime##nsec) & \
+						      CTIME_MASK);       \
 	} while (0)
 
 /* Timestamps have moved inside the struct several times. */
-static void look_at_times(struct scratch *s, u64 inode)
+static void look_at_times(struct scratch *s, struct inode *inode)
 {
 	if (bpf_core_field_exists(struct inode, i_mtime_sec))
-		SET_TIMES(s, inode, inode, i_mtime_, i_ctime_);
+		SET_TIMES(s, inode, i_mtime_, i_ctime_);
 	else if (bpf_core_field_exists(struct inode___6_7, __i_mtime))
-		SET_TIMES(s, inode___6_7, inode, __i_mtime.tv_, __i_ctime.tv_);
+		SET_TIMES(s, (struct inode___6_7 *)inode, __i_mtime.tv_,
+			  __i_ctime.tv_);
 	else if (bpf_core_field_exists(struct inode___6_6, __i_ctime))
-		SET_TIMES(s, inode___6_6, inode, i_mtime.tv_, __i_ctime.tv_);
+		SET_TIMES(s, (struct inode___6_6 *)inode, i_mtime.tv_,
+			  __i_ctime.tv_);
 	else
-		SET_TIMES(s, inode___5_x, inode, i_mtime.tv_, i_ctime.tv_);
+		SET_TIMES(s, (struct inode___5_x *)inode, i_mtime.tv_,
+			  i_ctime.tv_);
 }
 
-static void look_at(struct scratch *s, u64 inode)
+/* Puts into the record what is known of s->inode. */
+HIDDEN int look_at(struct scratch *s)
 {
-	u64 sb = (u64)READ(inode, inode, i_sb);
+	struct inode *inode;
 
-	s->r.ino = READ(inode, inode, i_ino);
-	s->r.bytes = (u64)READ(inode, inode, i_size);
-	s->r.dev = READ(super_block, sb, s_dev);
+	if (!s)
+		return 0;
+	inode = AT(inode, s->inode);
+	s->r.ino = GET(inode, i_ino);
+	s->r.bytes = (u64)GET(inode, i_size);
+	s->r.dev = READ(super_block, GET(inode, i_sb), s_dev);
 	look_at_times(s, inode);
+	return 0;
 }
 
 /* Was the name removed, or never given?  (d_unlinked() of the kernel.) */
-static bool is_unlinked(u64 dentry)
+static bool is_unlinked(struct dentry *dentry)
 {
-	return !READ(dentry, dentry, d_hash.pprev) &&
-	       (u64)READ(dentry, dentry, d_parent) != dentry;
+	return !GET(dentry, d_hash.pprev) && GET(dentry, d_parent) != dentry;
 }
 
 static bool has_content_or_end(u32 mode)
 {
-	mode &= S_IFMT;
-	return mode == S_IFREG || mode == S_IFIFO || mode == S_IFCHR ||
-	       mode == S_IFBLK;
+	enum {
+		TYPE_SHIFT = 12,
+		TYPES = 1 << (S_IFREG >> TYPE_SHIFT) |
+			1 << (S_IFIFO >> TYPE_SHIFT) |
+			1 << (S_IFCHR >> TYPE_SHIFT) |
+			1 << (S_IFBLK >> TYPE_SHIFT),
+	};
+
+	return TYPES >> ((mode & S_IFMT) >> TYPE_SHIFT) & 1;
 }
 
 static u32 type_of(u64 file)
 {
-	u64 inode = (u64)READ(file, file, f_inode);
+	struct inode *inode = READ(file, file, f_inode);
 
-	return READ(inode, inode, i_mode);
+	return GET(inode, i_mode);
 }
 
 /* Where the place of an open file is kept. */
@@ -255,36 +271,42 @@ static u64 path_of_file(u64 file)
 /* Appends the place of a file and what is known of it. */
 static void add_file(struct scratch *s, u64 file)
 {
+	struct file *f = AT(file, file);
+	struct dentry *entry = GET(f, f_path.dentry);
 	u32 start = s->off;
 
-	look_at(s, (u64)READ(file, file, f_inode));
-	if (is_unlinked((u64)READ(file, file, f_path.dentry)))
+	s->dentry = (u64)entry;
+	s->mount = (u64)GET(f, f_path.mnt);
+	if (is_unlinked(entry))
 		s->r.flags |= WIRE_DELETED;
-	s->r.flags |= (u16)walk_path(s, path_of_file(file));
+	s->inode = (u64)GET(f, f_inode);
+	look_at(s);
+	s->r.flags |= (u16)walk(s);
 	s->r.base_len = (u16)(s->off - start);
 }
 
 /* The file behind one of the task's descriptors; 0 when there is none. */
 static u64 file_of(struct task_struct *task, u32 fd)
 {
-	u64 files = (u64)READ(task_struct, task, files);
-	u64 table = (u64)READ(files_struct, files, fdt);
-	u64 slots = (u64)READ(fdtable, table, fd);
+	struct files_struct *files = READ(task_struct, task, files);
+	struct fdtable *table = GET(files, fdt);
 
-	if (fd >= READ(fdtable, table, max_fds))
+	if (fd >= GET(table, max_fds))
 		return 0;
-	return READ_WORD(slots + fd * sizeof(u64));
+	return READ_WORD((u64)GET(table, fd) + fd * sizeof(u64));
 }
 
 /* Tells of an open file, in a record that has just begun.  `flags` are wire flags;
  * WIRE_TRUNC: O_TRUNC was given. */
 HIDDEN int tell_file(struct scratch *s, u64 file, u32 flags)
 {
-	u32 mode = READ(file, file, f_mode);
-	u32 type = type_of(file);
+	struct file *f = AT(file, file);
+	struct inode *inode = GET(f, f_inode);
+	u32 mode = GET(f, f_mode);
+	u32 type = GET(inode, i_mode);
 
 	if (!s || (mode & FMODE_PATH) || !has_content_or_end(type) ||
-	    (READ(file, file, f_flags) & TMPFILE))
+	    (GET(f, f_flags) & TMPFILE))
 		return 0;
 	if (mode & FMODE_READ)
 		flags |= WIRE_READ;

@@ -4,13 +4,15 @@
  * is all that a call costs which nobody asked for, in whichever mode it was made, and
  * one more look that of a process which is in no run.  Another at the entry, for the
  * few calls that remove names.  The other programs follow processes and io_uring and
- * serve both hook layers.
+ * serve both hook layers.  Arguments of tracepoints are plain numbers here, but where
+ * the kernel must know that one is a task: then it has to search its types.
  *
  * Licence: the kernel offers the helpers that read memory (bpf_probe_read_user() and
  * its kin), without which nothing here would work, only to programs that call
  * themselves GPL-compatible, and its words for that do not include the licence of the
  * rest.  So the *.bpf.c files and the headers they include are licensed under the GNU
  * GPL version 2 as well, for this use, and say "GPL" to the kernel. */
+#include "exec.bpf.h"
 #include "exit.bpf.h"
 #include ARCH_BPF_H
 
@@ -30,86 +32,159 @@ enum {
 	UPID_SIZE = 16, /* struct upid */
 };
 
-/* A call that has succeeded. */
-struct done {
-	u64 a[5];
-	long ret;
-	u32 call; /* enum call */
-	u32 compat;
+/* ---- one program asks another to go on ----
+ *
+ * The verifier checks a program with all that it calls, so what several of them need
+ * would be checked several times.  The programs at tracepoints are small: they know
+ * who and what is to be looked at.  Two others, the bodies, do the work, with the
+ * arguments of the tracepoint and what was noted in the member.  Each is also at a
+ * tracepoint of its own. */
+
+enum body {
+	BODY_NAMES, /* calls that name files; at sched_process_exec */
+	BODY_FILES, /* files opened or received; at sched_process_exit */
+	BODY_END,
 };
 
-/* Both are checked for any call at once, instead of for each in both modes. */
-HIDDEN int tell_done(struct ebpf_member *m, struct done *d)
+enum deed {
+	DEED_CALL, /* has succeeded */
+	DEED_BEGIN, /* a call that removes names begins */
+	DEED_URING, /* completed */
+};
+
+struct call_args {
+	u64 a[5];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, BODY_END);
+	__type(key, u32);
+	__type(value, u32);
+} bodies SEC(".maps");
+
+typedef struct bpf_raw_tracepoint_args args_t;
+
+static int go_on(args_t *args, struct ebpf_member *m, u32 body)
 {
-	if (m && d)
-		other_done(bpf_get_current_task_btf(), m, d->call, d->a, d->ret,
-			   d->compat);
+	struct ebpf_session *session;
+
+	bpf_tail_call(args, &bodies, body);
+	/* Nobody is there: that is never so, and would not go unnoticed. */
+	session = session_of(m);
+	if (session)
+		__sync_fetch_and_add(&session->lost, 1);
 	return 0;
 }
 
-HIDDEN int make_long(struct done *d, struct named *c)
+/* ---- system calls ---- */
+
+/* Reads and writes are so frequent, and little work, that they are counted here. */
+SEC("raw_tp/sys_exit")
+int on_sys_exit(args_t *args)
 {
-	if (d && c)
-		long_form(d->call, d->a, c);
-	return 0;
-}
-
-static int tell_names(struct ebpf_member *m, struct done *d)
-{
-	struct named c = { 0 };
-
-	make_long(d, &c);
-	return c.kind ? tell_named(m, &c) : 0;
-}
-
-SEC("tp_btf/sys_exit")
-int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
-{
-	struct task_struct *task;
-	struct ebpf_member *m;
-	struct done d;
-
-	if (ret < 0)
-		return 0;
-	if (arch_call(regs, false) == CALL_NONE &&
-	    arch_call(regs, true) == CALL_NONE)
-		return 0;
-	task = bpf_get_current_task_btf();
-	d.compat = arch_is_compat(task);
-	d.call = arch_call(regs, d.compat);
-	if (d.call == CALL_NONE)
-		return 0;
-	m = member_of(task);
-	if (!m)
-		return 0;
-	d.ret = ret;
-	arch_args(regs, d.compat, d.a);
-	return call_names_files(d.call) ? tell_names(m, &d) : tell_done(m, &d);
-}
-
-/* Only calls that remove names are looked at before they begin. */
-SEC("tp_btf/sys_enter")
-int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
-{
+	u64 regs = args->args[0];
+	long ret = (long)args->args[1];
 	struct task_struct *task;
 	struct ebpf_member *m;
 	bool compat;
 	u64 a[5];
+	u64 nr;
 	u32 call;
 
-	if (!call_removes_names(arch_call(regs, false)) &&
-	    !call_removes_names(arch_call(regs, true)))
+	if (ret < 0)
+		return 0;
+	nr = arch_number(regs);
+	if (arch_call(nr, false) == CALL_NONE &&
+	    arch_call(nr, true) == CALL_NONE)
 		return 0;
 	task = bpf_get_current_task_btf();
 	compat = arch_is_compat(task);
-	call = arch_call(regs, compat);
+	call = arch_call(nr, compat);
+	if (call == CALL_NONE)
+		return 0;
+	m = member_of(task);
+	if (!m)
+		return 0;
+	if (call_transfers(call)) {
+		arch_args(regs, compat, a);
+		transferred(m, call, a, (u64)ret);
+		return 0;
+	}
+	m->call = call;
+	m->compat = compat;
+	m->deed = DEED_CALL;
+	return go_on(args, m, call_names_files(call) ? BODY_NAMES : BODY_FILES);
+}
+
+/* Only calls that remove names are looked at before they begin. */
+SEC("raw_tp/sys_enter")
+int on_sys_enter(args_t *args)
+{
+	struct task_struct *task;
+	struct ebpf_member *m;
+	bool compat;
+	u64 nr = arch_number(args->args[0]);
+	u32 call;
+
+	if (!call_removes_names(arch_call(nr, false)) &&
+	    !call_removes_names(arch_call(nr, true)))
+		return 0;
+	task = bpf_get_current_task_btf();
+	compat = arch_is_compat(task);
+	call = arch_call(nr, compat);
 	if (!call_removes_names(call))
 		return 0;
 	m = member_of(task);
 	if (!m)
 		return 0;
-	arch_args(regs, compat, a);
-	return call_begins(task, m, call, a);
+	__builtin_memset(m->before, 0, sizeof(m->before));
+	m->call = call;
+	m->compat = compat;
+	m->deed = DEED_BEGIN;
+	return go_on(args, m, BODY_NAMES);
+}
+
+/* So that what follows is not checked for each of both modes. */
+HIDDEN int read_args(u64 regs, u32 compat, struct call_args *a)
+{
+	if (a)
+		arch_args(regs, compat, a->a);
+	return 0;
+}
+
+/* And not for each of all calls. */
+HIDDEN int make_long(u32 call, struct call_args *a, struct named *c)
+{
+	if (a && c)
+		long_form(call, a->a, c);
+	return 0;
+}
+
+static int tell_call(struct ebpf_member *m, u64 regs)
+{
+	struct named c = { 0 };
+	struct call_args a = { 0 };
+
+	read_args(regs, m->compat, &a);
+	make_long(m->call, &a, &c);
+	if (!c.kind)
+		return 0;
+	return m->deed == DEED_BEGIN ? note_places(m, &c) : tell_named(m, &c);
+}
+
+/* A body, and by itself at a tracepoint: its first argument is a task there. */
+SEC("raw_tp/sched_process_exec")
+int on_names(args_t *args)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ebpf_member *m = member_of(task);
+
+	if (!m)
+		return 0;
+	if (args->args[0] == (u64)task)
+		return tell_exec(m, args->args[2]);
+	return tell_call(m, args->args[0]);
 }
 
 /* ---- processes ---- */
@@ -130,10 +205,12 @@ static s32 pid_at(struct task_struct *task, s32 level)
 }
 
 /* Runs in the parent, before the child can: no deed of a child is missed.  A
- * thread is a member of its own, because an exec may make it the leader. */
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+ * thread is a member of its own, because an exec may make it the leader; so are the
+ * worker threads that the kernel makes for io_uring. */
+SEC("tp_btf/task_newtask")
+int BPF_PROG(on_fork, struct task_struct *child)
 {
+	struct task_struct *parent = bpf_get_current_task_btf();
 	struct ebpf_session *session;
 	struct ebpf_member *m = member_of(parent);
 	struct ebpf_member *new;
@@ -160,137 +237,48 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		return 0;
 	new->pid = pid_at(child, m->level);
 	__sync_fetch_and_add(&session->n_live, 1);
-	s = begin(child, new, SCRATCH_TASK, WIRE_FORK);
+	s = begin(new, SCRATCH_TASK, WIRE_FORK);
 	if (!s)
 		return 0;
 	s->r.aux = m->pid;
 	return submit(s);
 }
 
-/* The name a script was executed by.  "/dev/fd/7/x" is what the kernel makes of
- * a name below a descriptor. */
-static void add_executed(struct scratch *s, struct task_struct *task,
-			 struct linux_binprm *bprm)
-{
-	u64 dir;
-	s32 fd;
-	long n = bpf_probe_read_kernel_str(s->data, WIRE_NAME_MAX,
-					   BPF_CORE_READ(bprm, filename));
-
-	if (n <= 0)
-		return;
-	fd = BPF_CORE_READ(bprm, fdpath) ? descriptor_in(s->data, false) : -1;
-	if (fd < 0) {
-		settle_name(s, 0, (u32)n, AT_FDCWD, NAME_FOLLOW);
-		return;
-	}
-	s->r.flags |= WIRE_FD;
-	s->r.name_len = (u16)n;
-	s->off = (u32)n;
-	dir = file_of(task, (u32)fd);
-	if (dir)
-		s->r.flags |= (u16)walk_path(s, path_of_file(dir));
-	s->r.base_len = (u16)(s->off - n);
-}
-
-/* What was executed is not the program that runs, s->found.  By the time somebody looks,
- * it may have changed. */
-HIDDEN int tell_script(struct scratch *s)
-{
-	u64 program;
-
-	if (!s)
-		return 0;
-	program = s->found;
-	find_named(s, 0, s->before[0].dentry, SCAN_MAX);
-	if (!s->found || s->found == program)
-		return 0;
-	s->r.kind = WIRE_SCRIPT;
-	s->r.mode = READ(inode, s->found, i_mode);
-	look_at(s, s->found);
-	submit(s);
-	s->r.kind = WIRE_EXEC;
-	return 0;
-}
-
-static void add_command(struct scratch *s, struct task_struct *task)
-{
-	u64 start = BPF_CORE_READ(task, mm, arg_start);
-	u64 len = BPF_CORE_READ(task, mm, arg_end) - start;
-	u32 off = s->off & (WIRE_DATA_MAX - 1);
-
-	if (len > WIRE_COMMAND_MAX)
-		len = WIRE_COMMAND_MAX;
-	if (s->off > WIRE_DATA_MAX - WIRE_COMMAND_MAX ||
-	    bpf_probe_read_user(s->data + off, len, (void *)start))
-		return;
-	s->r.name2_len = (u16)len;
-	s->off += (u32)len;
-}
-
-static void add_program(struct scratch *s, u64 file)
-{
-	u32 start = s->off;
-	u16 flags = s->r.flags;
-	u16 base_len = s->r.base_len;
-
-	add_file(s, file);
-	s->r.mode = type_of(file);
-	s->r.base2_len = (u16)(s->off - start);
-	s->r.base_len = base_len;
-	/* The flags of the name, and those of the file in the place of the
-	 * meaningless open modes. */
-	s->r.flags = flags | (s->r.flags & WIRE_DELETED);
-	if (s->r.flags & WIRE_NOWHERE)
-		s->r.flags |= WIRE_DELETED;
-}
-
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(on_exec, struct task_struct *task, int old_pid,
-	     struct linux_binprm *bprm)
-{
-	struct ebpf_member *m = member_of(task);
-	u64 file = (u64)READ(linux_binprm, bprm, file);
-	struct scratch *s;
-
-	if (!m)
-		return 0;
-	s = begin(task, m, SCRATCH_TASK, WIRE_EXEC);
-	if (!s)
-		return 0;
-	if (READ(linux_binprm, bprm, interp) !=
-	    READ(linux_binprm, bprm, filename))
-		add_executed(s, task, bprm);
-	s->found = (u64)READ(file, file, f_inode);
-	if (s->r.sure & WIRE_SURE)
-		tell_script(s);
-	add_command(s, task);
-	add_program(s, file);
-	return submit(s);
-}
-
 /* What wait() will say. */
-static s32 wait_status(struct task_struct *task)
+static s32 wait_status(struct task_struct *current)
 {
-	if (BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT)
-		return BPF_CORE_READ(task, signal, group_exit_code);
-	return BPF_CORE_READ(task, group_leader, exit_code);
+	struct task_struct *task = AT(task_struct, current);
+	struct signal_struct *signal = GET(task, signal);
+	struct task_struct *leader = GET(task, group_leader);
+
+	return GET(signal, flags) & SIGNAL_GROUP_EXIT ?
+		       GET(signal, group_exit_code) :
+		       GET(leader, exit_code);
 }
 
-/* Is this thread the last of its process?  Those that end at the same time may all find
- * nobody alive: the first that asks is the last, by a mark that the leader keeps. */
-static bool is_last_thread(struct task_struct *task, struct ebpf_member *leader)
+/* Is this thread the last of its process?  Since Linux 6.16 the tracepoint says so.
+ * Before, those that end at the same time may all find nobody alive: the first that
+ * asks is the last, by a mark that the leader keeps. */
+#define TELLS_LAST_THREAD                                                \
+	bpf_core_field_exists(struct trace_event_raw_sched_process_exit, \
+			      group_dead)
+
+static bool is_last_thread(args_t *args, struct task_struct *task,
+			   struct ebpf_member *leader)
 {
+	if (TELLS_LAST_THREAD)
+		return (u8)args->args[1];
 	if (BPF_CORE_READ(task, signal, live.counter) > 0)
 		return false;
 	return !__sync_lock_test_and_set(&leader->ended, 1);
 }
 
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct *task)
+static int tell_exit(args_t *args, struct task_struct *task,
+		     struct ebpf_member *m)
 {
-	struct ebpf_member *m = member_of(task);
-	struct ebpf_member *leader = member_of(task->group_leader);
+	struct ebpf_member *leader = TELLS_LAST_THREAD ?
+					     m :
+					     member_of(task->group_leader);
 	struct ebpf_session *session = leader ? session_of(leader) : NULL;
 	struct scratch *s;
 
@@ -300,9 +288,9 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		__sync_fetch_and_add(&session->bytes_read, m->bytes_read);
 		__sync_fetch_and_add(&session->bytes_written, m->bytes_written);
 	}
-	if (!is_last_thread(task, leader))
+	if (!is_last_thread(args, task, leader))
 		return 0;
-	s = begin(task, leader, SCRATCH_TASK, WIRE_EXIT);
+	s = begin(leader, SCRATCH_TASK, WIRE_EXIT);
 	if (s) {
 		s->r.aux = wait_status(task);
 		submit(s);
@@ -313,55 +301,80 @@ int BPF_PROG(on_exit, struct task_struct *task)
 
 /* ---- io_uring ---- */
 
-/* The task's run.  The kernel makes the worker threads of io_uring without a word
- * to the fork hook: they belong to the leader of their process. */
-static struct ebpf_member *current_member(struct task_struct *task)
+/* Names that are changed by way of a ring are not followed: a gap says so. */
+static bool is_of_interest(u8 opcode)
 {
-	struct ebpf_member *m = member_of(task);
-
-	return m ? m : member_of(task->group_leader);
+	return opcode == OP_OPENAT || opcode == OP_OPENAT2 ||
+	       opcode == OP_RENAMEAT || opcode == OP_UNLINKAT ||
+	       opcode == OP_SYMLINKAT || opcode == OP_LINKAT ||
+	       opcode == OP_URING_CMD;
 }
 
-static void uring_opened(struct task_struct *task, struct ebpf_member *m,
-			 struct io_kiocb *req, s32 fd)
+SEC("raw_tp/io_uring_complete")
+int on_io_uring(args_t *args)
 {
-	struct io_open *how = (struct io_open *)req;
-	u64 file = file_of(task, (u32)fd);
+	struct io_kiocb *req = AT(io_kiocb, args->args[1]);
+	struct ebpf_member *m;
+
+	if (!is_of_interest(GET(req, opcode)) || GET(req, cqe.res) < 0)
+		return 0;
+	m = member_of(bpf_get_current_task_btf());
+	if (!m)
+		return 0;
+	m->deed = DEED_URING;
+	return go_on(args, m, BODY_FILES);
+}
+
+static int uring_opened(struct ebpf_member *m, u64 address)
+{
+	struct io_open *how = AT(io_open, address);
+	s32 fd = READ(io_kiocb, address, cqe.res);
+	u64 file = file_of(bpf_get_current_task_btf(), (u32)fd);
 
 	/* Into a table of the ring, not the process: no descriptor to look at. */
-	if (BPF_CORE_READ(how, file_slot) || !file) {
-		tell_gap(task, m, SCRATCH_URING, GAP_IO_URING);
-		return;
+	if (GET(how, file_slot) || !file) {
+		tell_gap(m, SCRATCH_URING, GAP_IO_URING);
+		return 0;
 	}
-	tell_file(begin(task, m, SCRATCH_URING, WIRE_OPEN), file,
-		  BPF_CORE_READ(how, how.flags) & O_TRUNC ? WIRE_TRUNC : 0);
+	return tell_file(begin(m, SCRATCH_URING, WIRE_OPEN), file,
+			 GET(how, how.flags) & O_TRUNC ? WIRE_TRUNC : 0);
 }
 
-/* Names that are changed by way of a ring are not followed: a gap says so. */
-SEC("tp_btf/io_uring_complete")
-int BPF_PROG(on_io_uring, void *ring, struct io_kiocb *req)
+HIDDEN int uring_done(struct ebpf_member *m, u64 address)
+{
+	u8 opcode = READ(io_kiocb, address, opcode);
+
+	if (!m)
+		return 0;
+	if (opcode == OP_OPENAT || opcode == OP_OPENAT2)
+		return uring_opened(m, address);
+	tell_gap(m, SCRATCH_URING, GAP_IO_URING);
+	return 0;
+}
+
+/* ---- the other body ---- */
+
+static int call_done(struct ebpf_member *m, u64 regs, long ret)
+{
+	struct call_args a = { 0 };
+
+	read_args(regs, m->compat, &a);
+	other_done(m, m->call, a.a, ret, m->compat);
+	return 0;
+}
+
+/* As the first. */
+SEC("raw_tp/sched_process_exit")
+int on_files(args_t *args)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct ebpf_member *m = current_member(task);
-	s32 res;
+	struct ebpf_member *m = member_of(task);
 
-	if (!m || !req)
+	if (args->args[0] == (u64)task)
+		return tell_exit(args, task, m);
+	if (!m)
 		return 0;
-	res = BPF_CORE_READ(req, cqe.res);
-	if (res < 0)
-		return 0;
-	switch (BPF_CORE_READ(req, opcode)) {
-	case OP_OPENAT:
-	case OP_OPENAT2:
-		uring_opened(task, m, req, res);
-		break;
-	case OP_RENAMEAT:
-	case OP_UNLINKAT:
-	case OP_SYMLINKAT:
-	case OP_LINKAT:
-	case OP_URING_CMD:
-		tell_gap(task, m, SCRATCH_URING, GAP_IO_URING);
-		break;
-	}
-	return 0;
+	if (m->deed == DEED_URING)
+		return uring_done(m, args->args[1]);
+	return call_done(m, args->args[0], (long)args->args[1]);
 }

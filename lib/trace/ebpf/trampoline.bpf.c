@@ -3,7 +3,7 @@
  * Where the kernel lets programs be called from the ends of its functions (fexit, and
  * fentry at the start of those that remove names), calls that nobody follows cost
  * nothing, in no process of the machine.  Each call has its own small program here;
- * what they do is call_done(), as at the tracepoint, so the records are the same by
+ * what they do is what is done at the tracepoint, so the records are the same by
  * construction.  Reads and writes are not hooked: their
  * sums are missing with this layer.
  *
@@ -18,17 +18,22 @@ char LICENSE[] SEC("license") = "GPL";
 
 static int caught(struct pt_regs *regs, u32 call, bool compat, long ret)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct ebpf_member *m;
+	struct named c = { 0 };
 	u64 a[5];
 
 	if (ret < 0)
 		return 0;
-	m = member_of(task);
+	m = member_of(bpf_get_current_task_btf());
 	if (!m)
 		return 0;
-	arch_args(regs, compat, a);
-	return call_done(task, m, call, a, ret, compat);
+	arch_args((u64)regs, compat, a);
+	if (!call_names_files(call)) {
+		other_done(m, call, a, ret, compat);
+		return 0;
+	}
+	long_form(call, a, &c);
+	return c.kind ? tell_named(m, &c) : 0;
 }
 
 #define HOOK(function, call, compat)                                \
@@ -42,14 +47,16 @@ ARCH_HOOKS(HOOK)
 
 static int begins(struct pt_regs *regs, u32 call, bool compat)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct ebpf_member *m = member_of(task);
+	struct ebpf_member *m = member_of(bpf_get_current_task_btf());
+	struct named c = { 0 };
 	u64 a[5];
 
 	if (!m)
 		return 0;
-	arch_args(regs, compat, a);
-	return call_begins(task, m, call, a);
+	arch_args((u64)regs, compat, a);
+	__builtin_memset(m->before, 0, sizeof(m->before));
+	long_form(call, a, &c);
+	return c.kind ? note_places(m, &c) : 0;
 }
 
 #define ENTRY_HOOK(function, call, compat)                    \

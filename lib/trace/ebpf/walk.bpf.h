@@ -8,9 +8,11 @@
  *
  * Functions that are not `static` are checked by the verifier once, for any
  * argument, instead of once per call: that keeps the load short (it takes about a
- * millisecond for a thousand instructions that it looks at).  Pointers into the kernel
- * pass them as plain numbers.  Loops are functions for the same reason.  The kernel
- * takes eight calls above each other and no more, so small functions are inlined. */
+ * millisecond for a thousand instructions that it looks at, and a branch costs several
+ * of them).  Pointers into the kernel pass them as plain numbers, or by way of a map,
+ * where the verifier forgets that they are pointers.  Loops are functions for the same
+ * reason.  The kernel takes eight calls above each other and no more, so small functions
+ * are inlined, and what stands at the bottom of a high pile (INLINE). */
 #ifndef ROAR_TRACE_EBPF_WALK_BPF_H
 #define ROAR_TRACE_EBPF_WALK_BPF_H
 
@@ -18,6 +20,7 @@
 #include "wire.h"
 
 #define HIDDEN __attribute__((noinline))
+#define INLINE static __attribute__((always_inline))
 
 enum {
 	STEPS_MAX = 4096, /* components and mounts on the way up */
@@ -76,6 +79,7 @@ struct scratch {
 	u64 node; /* next in a list */
 	u64 ring_end; /* its end, where it is a ring */
 	u64 found; /* in a list */
+	u64 inode; /* to look at */
 	u64 part[PART_WORDS]; /* a component */
 	u64 part_hash;
 	u64 other[PART_WORDS]; /* to compare */
@@ -163,12 +167,13 @@ static long walk_ends(struct scratch *s, u32 flags)
 static long climb(struct scratch *s)
 {
 	u64 offset = bpf_core_field_offset(struct mount, mnt);
-	u64 m = s->mount - offset;
-	u64 parent = (u64)READ(mount, m, mnt_parent);
+	u64 at = s->mount - offset;
+	struct mount *m = AT(mount, at);
+	u64 parent = (u64)GET(m, mnt_parent);
 
-	if (!parent || parent == m)
+	if (!parent || parent == at)
 		return walk_ends(s, WIRE_FOREIGN);
-	s->dentry = (u64)READ(mount, m, mnt_mountpoint);
+	s->dentry = (u64)GET(m, mnt_mountpoint);
 	s->mount = parent + offset;
 	s->top = top_of(s->mount);
 	return 0;
@@ -178,20 +183,23 @@ static long climb(struct scratch *s)
 static void copy_component(struct scratch *s, u32 off, u64 name, u32 len)
 {
 	u64 *to = (u64 *)(s->data + off);
+	struct itimerspec64 *words; /* four of them */
 
 	if (!READ_IS_CHEAP || len > SHORT_NAME) {
 		bpf_probe_read_kernel(to, len & COMPONENT_MAX, (void *)name);
 		return;
 	}
-	to[0] = READ_WORD(name);
-	to[1] = READ_WORD(name + 8);
-	to[2] = READ_WORD(name + 16);
+	words = AT(itimerspec64, name);
+	to[0] = (u64)GET(words, it_interval.tv_sec);
+	to[1] = (u64)GET(words, it_interval.tv_nsec);
+	to[2] = (u64)GET(words, it_value.tv_sec);
 }
 
 static long step(u32 i, struct walk *w)
 {
 	struct scratch *s = w->s;
 	u64 d = s->dentry;
+	struct dentry *entry;
 	u64 parent;
 	u32 off = s->off;
 	u32 len;
@@ -200,14 +208,15 @@ static long step(u32 i, struct walk *w)
 		return walk_ends(s, 0);
 	if (d == s->top)
 		return climb(s);
-	parent = (u64)READ(dentry, d, d_parent);
+	entry = AT(dentry, d);
+	parent = (u64)GET(entry, d_parent);
 	if (!parent || parent == d)
 		return walk_ends(s, WIRE_NOWHERE);
-	len = READ(dentry, d, d_name.len);
+	len = GET(entry, d_name.len);
 	if (len > COMPONENT_MAX || off + len + 1 > s->limit)
 		return walk_ends(s, WIRE_LONG);
 	off &= WIRE_DATA_MAX - 1;
-	copy_component(s, off, (u64)READ(dentry, d, d_name.name), len);
+	copy_component(s, off, (u64)GET(entry, d_name.name), len);
 	off += len & COMPONENT_MAX;
 	s->data[off] = '\0';
 	s->off = off + 1;
@@ -234,11 +243,18 @@ HIDDEN int walk(struct scratch *s)
 	return (int)s->end;
 }
 
+static void stand_at(struct scratch *s, u64 p)
+{
+	struct path *path = AT(path, p);
+
+	s->dentry = (u64)GET(path, dentry);
+	s->mount = (u64)GET(path, mnt);
+}
+
 /* From a struct path. */
 static int walk_path(struct scratch *s, u64 p)
 {
-	s->dentry = (u64)READ(path, p, dentry);
-	s->mount = (u64)READ(path, p, mnt);
+	stand_at(s, p);
 	return walk(s);
 }
 

@@ -151,6 +151,9 @@ struct ebpf_member {
 	__s32 pid; /* its thread group, as the tracer counts */
 	__s32 level; /* of the tracer's pid namespace; -1: not known yet */
 	__u32 ended; /* of the first thread: the process has ended */
+	__u32 call; /* enum call, and... */
+	__u16 compat; /* ...its mode, and what one program asks of... */
+	__u16 deed; /* ...the next with them (tracepoint.bpf.c) */
 	struct ebpf_place before[2]; /* of a call under way that removes names:
 				      * where they are; zeros: not known */
 };

@@ -106,6 +106,57 @@ static void end_with_threads(const char *arg)
 		(void)pthread_create(&thread, NULL, wait_for_the_end, NULL);
 }
 
+static void *end_later(void *arg)
+{
+	char byte;
+
+	(void)!read(*(int *)arg, &byte, 1);
+	(void)usleep(10000);
+	end_child();
+}
+
+/* A child with two threads, of which the second ends last. */
+static struct child start_two_threads(void)
+{
+	struct child c;
+	int gate[2], ready[2];
+	pthread_t thread;
+	char byte;
+
+	assert_int_equal(pipe2(gate, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	c.pid = fork();
+	assert_true(c.pid >= 0);
+	if (c.pid == 0) {
+		close(gate[1]);
+		(void)pthread_create(&thread, NULL, end_later, &gate[0]);
+		(void)!write(ready[1], "", 1);
+		(void)!read(gate[0], &byte, 1);
+		(void)syscall(SYS_exit, 0);
+	}
+	close(gate[0]);
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	c.gate = gate[1];
+	return c;
+}
+
+static void a_thread_from_before_may_be_the_last(void **state)
+{
+	struct child c = start_two_threads();
+	CLEANUP(session_closep) struct session *s = session_of(&c);
+	struct session_state now;
+	struct seen seen = { 0 };
+
+	(void)state;
+	go(&c);
+	session_drain(s, take, &seen);
+	assert_int_equal(seen.n_exit, 1);
+	assert_int_equal(session_ask(s, &now), 0);
+	assert_int_equal(now.n_live, 0);
+}
+
 /* Threads end side by side, and one of them is the last. */
 static void a_process_ends_once(void **state)
 {
@@ -220,6 +271,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_member_and_its_children_are_seen),
 		cmocka_unit_test(a_process_ends_once),
+		cmocka_unit_test(a_thread_from_before_may_be_the_last),
 		cmocka_unit_test(strangers_are_not_seen),
 		cmocka_unit_test(a_ring_is_lent_to_one_run_at_a_time),
 		cmocka_unit_test(former_members_do_not_speak_to_the_next_run),

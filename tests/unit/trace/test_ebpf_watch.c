@@ -179,6 +179,33 @@ static void pins_alone_hook_in_nothing(void **state)
 	ebpf_close(e);
 }
 
+/* One program hands an open over to another. */
+static void an_open_that_nobody_takes_over_is_lost(void **state)
+{
+	CLEANUP(ebpf_closep) struct ebpf *e = NULL;
+	CLEANUP(session_closep) struct session *s = NULL;
+	struct child c = start(open_it, "/etc/passwd");
+	struct session_state now;
+	struct seen seen = { 0 };
+	__u32 files = 1;
+
+	(void)state;
+	skip_with_trampolines();
+	assert_int_equal(ebpf_open(EBPF_FRESH, &e, NULL), 0);
+	assert_int_equal(bpf_map_delete(e->bodies, &files), 0);
+	assert_int_equal(ebpf_watch(e), 0);
+	assert_int_equal(session_open(ebpf_maps(e), &s), 0);
+	assert_int_equal(session_add(s, c.pid), 0);
+	go(&c);
+	session_drain(s, take, &seen);
+	assert_int_equal(seen.n_open, 0);
+	assert_int_equal(session_ask(s, &now), 0);
+	assert_int_equal(now.lost, 1);
+	session_close(TAKE_PTR(s));
+}
+
+/* ---- other processes ---- */
+
 /* Another process that watches pinned programs until it is killed. */
 struct watcher {
 	pid_t pid;
@@ -308,6 +335,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pinned_programs_serve_another_process),
 		cmocka_unit_test(hooks_are_there_while_somebody_watches),
+		cmocka_unit_test(an_open_that_nobody_takes_over_is_lost),
 		cmocka_unit_test(pins_alone_hook_in_nothing),
 		cmocka_unit_test(hooks_of_a_killed_process_go),
 		cmocka_unit_test(runs_that_overlap_share_the_hooks),

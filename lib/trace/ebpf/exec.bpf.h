@@ -1,0 +1,108 @@
+/* exec.bpf.h - a process has become another program */
+#ifndef ROAR_TRACE_EBPF_EXEC_BPF_H
+#define ROAR_TRACE_EBPF_EXEC_BPF_H
+
+#include "names.bpf.h"
+
+/* The name a script was executed by.  "/dev/fd/7/x" is what the kernel makes of
+ * a name below a descriptor. */
+static void add_executed(struct scratch *s, struct linux_binprm *bprm)
+{
+	u64 dir;
+	s32 fd;
+	long n = bpf_probe_read_kernel_str(s->data, WIRE_NAME_MAX,
+					   GET(bprm, filename));
+
+	if (n <= 0)
+		return;
+	fd = GET(bprm, fdpath) ? descriptor_in((const u64 *)s->data, false) :
+				 -1;
+	if (fd < 0) {
+		settle_name(s, 0, (u32)n, AT_FDCWD, NAME_FOLLOW);
+		return;
+	}
+	s->r.flags |= WIRE_FD;
+	s->r.name_len = (u16)n;
+	s->off = (u32)n;
+	dir = file_of(bpf_get_current_task_btf(), (u32)fd);
+	if (dir)
+		s->r.flags |= (u16)walk_path(s, path_of_file(dir));
+	s->r.base_len = (u16)(s->off - n);
+}
+
+/* What was executed is not the program that runs, s->found.  By the time somebody looks,
+ * it may have changed. */
+HIDDEN int tell_script(struct scratch *s)
+{
+	u64 program;
+
+	if (!s)
+		return 0;
+	program = s->found;
+	find_named(s, 0, s->before[0].dentry, SCAN_MAX);
+	if (!s->found || s->found == program)
+		return 0;
+	s->r.kind = WIRE_SCRIPT;
+	s->r.mode = READ(inode, s->found, i_mode);
+	s->inode = s->found;
+	look_at(s);
+	submit(s);
+	s->r.kind = WIRE_EXEC;
+	return 0;
+}
+
+static void add_command(struct scratch *s)
+{
+	struct mm_struct *mm = READ(task_struct, bpf_get_current_task_btf(),
+				    mm);
+	u64 start = GET(mm, arg_start);
+	u64 len = GET(mm, arg_end) - start;
+	u32 off = s->off & (WIRE_DATA_MAX - 1);
+
+	if (len > WIRE_COMMAND_MAX)
+		len = WIRE_COMMAND_MAX;
+	if (s->off > WIRE_DATA_MAX - WIRE_COMMAND_MAX ||
+	    bpf_probe_read_user(s->data + off, len, (void *)start))
+		return;
+	s->r.name2_len = (u16)len;
+	s->off += (u32)len;
+}
+
+static void add_program(struct scratch *s, u64 file)
+{
+	u32 start = s->off;
+	u16 flags = s->r.flags;
+	u16 base_len = s->r.base_len;
+
+	add_file(s, file);
+	s->r.mode = type_of(file);
+	s->r.base2_len = (u16)(s->off - start);
+	s->r.base_len = base_len;
+	/* The flags of the name, and those of the file in the place of the
+	 * meaningless open modes. */
+	s->r.flags = flags | (s->r.flags & WIRE_DELETED);
+	if (s->r.flags & WIRE_NOWHERE)
+		s->r.flags |= WIRE_DELETED;
+}
+
+/* Inlined: what it calls is seven calls high. */
+INLINE int tell_exec(struct ebpf_member *m, u64 address)
+{
+	struct linux_binprm *bprm = AT(linux_binprm, address);
+	struct scratch *s = begin(m, SCRATCH_TASK, WIRE_EXEC);
+	struct file *file;
+
+	if (!s)
+		return 0;
+	file = GET(bprm, file);
+	if (GET(bprm, interp) != GET(bprm, filename))
+		add_executed(s, bprm);
+	s->found = (u64)GET(file, f_inode);
+	if (s->r.sure & WIRE_SURE)
+		tell_script(s);
+	add_command(s);
+	add_program(s, (u64)file);
+	return submit(s);
+}
+
+#endif
