@@ -329,13 +329,13 @@ static int open_any(struct ebpf_tracer *t, struct roar_error *err)
 	int r = open_session(t, EBPF_PINNED, err);
 
 	if (r == -EBUSY || r == -EPERM) /* they are there, but not for us */
-		return open_session(t, EBPF_FRESH, err);
+		return open_session(t, EBPF_OWN, err);
 	if (r != -ENOENT)
 		return r;
 	answers = remote_answers();
 	r = answers ? open_remote(t, err) : -ENOENT;
 	if (r < 0 && !(answers && geteuid() != 0))
-		r = open_session(t, EBPF_FRESH, err);
+		r = open_session(t, EBPF_OWN, err);
 	if (r == -EPERM && !answers)
 		return error_set(err, r,
 				 "eBPF needs root, or roard: 'roar tracer "

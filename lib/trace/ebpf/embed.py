@@ -306,6 +306,10 @@ class Image:
                                              "fexit/"))]
         self.id = hashlib.sha256(data).hexdigest()[:16]
 
+    def constant(self, name):
+        """Where it is among the constants."""
+        return next(s[3] for s in self.elf.symbols if s[0] == name)
+
     def function(self, section, start):
         return next((section, start, s[4]) for s in self.elf.symbols
                     if s[1] == STT_FUNC and s[2] == section and s[3] == start)
@@ -382,6 +386,7 @@ def write(name, image):
 \t.types_len = sizeof(types),
 \t.rodata = rodata,
 \t.rodata_len = sizeof(rodata),
+\t.has_own_ring = {image.constant("has_own_ring")},
 }};""")
     return "\n".join(out) + "\n"
 

@@ -90,6 +90,7 @@ struct image {
 	size_t types_len;
 	const uint8_t *rodata; /* constants */
 	size_t rodata_len;
+	size_t has_own_ring; /* where this one is */
 };
 
 /* Programs at tracepoints: all that is needed; and the same for kernels before 6.2,

@@ -21,9 +21,14 @@ const char *const ebpf_map_names[EBPF_MAPS] = {
 	"ring-3",  "ring-4",   "ring-5", "ring-6", "ring-7",
 };
 
-static void loading_init(struct loading *l, const struct image *image)
+static void loading_init(struct loading *l, const struct image *image, bool own)
 {
-	*l = (struct loading){ .image = image, .types = -1, .rodata = -1 };
+	*l = (struct loading){
+		.image = image,
+		.own = own,
+		.types = -1,
+		.rodata = -1,
+	};
 	for (int i = 0; i < LOAD_MAPS_MAX; i++)
 		l->maps[i] = -1;
 }
@@ -112,7 +117,7 @@ static int try_trampolines(struct ebpf *e, const struct loading *base,
 	CLEANUP(loading_release) struct loading l;
 	int r;
 
-	loading_init(&l, &ebpf_trampoline);
+	loading_init(&l, &ebpf_trampoline, base->own);
 	l.types = bpf_types_load(l.image->types, l.image->types_len);
 	r = l.types < 0 ? l.types : find_fields(&l, btf);
 	if (r == 0)
@@ -139,6 +144,9 @@ static void keep_maps(struct ebpf *e, struct loading *l)
 	e->maps.sessions = TAKE_FD(
 		l->maps[load_map_index(l->image, "sessions")]);
 	e->bodies = TAKE_FD(l->maps[load_map_index(l->image, "bodies")]);
+	if (l->own)
+		e->maps.rings[0] = TAKE_FD(
+			l->maps[load_map_index(l->image, "own_ring")]);
 }
 
 static int open_types(struct btf **ret)
@@ -164,22 +172,24 @@ static int fill(struct ebpf *e, struct loading *l, const struct btf *btf)
 {
 	int r;
 
-	e->rings = fcntl(l->maps[load_map_index(l->image, "rings")],
-			 F_DUPFD_CLOEXEC, 0);
-	load_start_ring(e);
+	if (!l->own) {
+		e->rings = fcntl(l->maps[load_map_index(l->image, "rings")],
+				 F_DUPFD_CLOEXEC, 0);
+		load_start_ring(e);
+	}
 	r = find_fields(l, btf);
 	if (r == 0)
 		r = attach_all(e, l, btf);
-	return r < 0 ? r : load_ring_in_place(e);
+	return r < 0 || l->own ? r : load_ring_in_place(e);
 }
 
 static int load_image(struct ebpf *e, const struct image *image,
-		      const struct btf *btf)
+		      const struct btf *btf, bool own)
 {
 	CLEANUP(loading_release) struct loading l;
 	int r;
 
-	loading_init(&l, image);
+	loading_init(&l, image, own);
 	l.types = bpf_types_load(l.image->types, l.image->types_len);
 	r = l.types < 0 ? l.types : load_make_maps(&l);
 	if (r == 0)
@@ -189,7 +199,7 @@ static int load_image(struct ebpf *e, const struct image *image,
 	return r;
 }
 
-static int load(struct ebpf *e, struct roar_error *err)
+static int load(struct ebpf *e, bool own, struct roar_error *err)
 {
 	CLEANUP(btf_closep) struct btf *btf = NULL;
 	int r = open_types(&btf);
@@ -203,7 +213,7 @@ static int load(struct ebpf *e, struct roar_error *err)
 		       btf_function(btf, "bpf_rdonly_cast") < 0 ?
 			       &ebpf_tracepoint_old :
 			       &ebpf_tracepoint,
-		       btf);
+		       btf, own);
 	if (r < 0)
 		return error_set(err, r, "eBPF programs are refused here: %s",
 				 strerror(-r));
@@ -223,7 +233,7 @@ int ebpf_open(enum ebpf_how how, struct ebpf **ret_ebpf, struct roar_error *err)
 		*ebpf_map_slot(e, i) = -1;
 	for (size_t i = 0; i < EBPF_HOOKS; i++)
 		e->hook_programs[i] = e->hooks[i] = -1;
-	r = how == EBPF_PINNED ? pin_get(e) : load(e, err);
+	r = how == EBPF_PINNED ? pin_get(e) : load(e, how == EBPF_OWN, err);
 	if (r < 0 && how == EBPF_PINNED)
 		return error_set(err, r, "no eBPF programs are pinned here");
 	if (r < 0)

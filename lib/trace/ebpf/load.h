@@ -42,7 +42,8 @@ enum ebpf_layer {
 
 enum ebpf_how {
 	EBPF_PINNED, /* pinned programs or -ENOENT */
-	EBPF_FRESH, /* load */
+	EBPF_FRESH, /* load, for any number of runs */
+	EBPF_OWN, /* load, for one run of this process: sooner */
 };
 
 /* Makes programs available.  -EPERM without the privilege, -ENOSYS or -EINVAL on a
@@ -69,7 +70,7 @@ void ebpf_unwatch(struct ebpf *e);
 /* How calls are caught; of programs this process has loaded. */
 enum ebpf_layer ebpf_layer(const struct ebpf *e);
 
-/* Keeps loaded programs, which nobody watches, in the BPF file system, mounted where it
+/* Keeps loaded programs (EBPF_FRESH), which nobody watches, in the BPF file system, mounted where it
  * is not.  -EEXIST when some of this build are there already. */
 int ebpf_pin(struct ebpf *e, struct roar_error *err);
 
@@ -79,7 +80,8 @@ int ebpf_unpin(struct roar_error *err);
 
 /* For who lends rings to users: after ebpf_retire_ring() a ring is lent to nobody;
  * ebpf_renew_ring() puts one in its place that nobody has seen, when no program writes
- * to the old one any more (some 20 ms).  Of programs this process has loaded. */
+ * to the old one any more (some 20 ms).  Of programs this process has loaded
+ * (EBPF_FRESH). */
 void ebpf_retire_ring(struct ebpf *e, unsigned i);
 int ebpf_renew_ring(struct ebpf *e, unsigned i);
 

@@ -24,6 +24,7 @@ enum {
 struct loading {
 	const struct image *image;
 	const struct btf *btf; /* the kernel's types */
+	bool own; /* for one run alone: EBPF_OWN */
 	int types; /* the object's own, loaded */
 	int rodata; /* map of the constants */
 	int maps[LOAD_MAPS_MAX]; /* by their place in the image */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "trace/ebpf/bpf.h"
@@ -31,6 +32,8 @@ static int make_map(const struct loading *l, const struct image_map *m)
 
 	(void)snprintf(attr.map_name, sizeof(attr.map_name), "roar_%s",
 		       m->name);
+	if (l->own && strcmp(m->name, "own_ring") == 0)
+		attr.max_entries = EBPF_RING_BYTES;
 	if (m->inner_type) {
 		inner = make_inner(m);
 		if (inner < 0)
@@ -55,13 +58,19 @@ static int make_rodata(struct loading *l)
 		.map_flags = BPF_F_RDONLY_PROG,
 		.map_name = "roar_constants",
 	};
+	CLEANUP(freep) uint8_t *constants = malloc(l->image->rodata_len);
+	__u32 own = l->own;
 	__u32 key = 0;
 	int r;
 
+	if (!constants)
+		return -ENOMEM;
+	memcpy(constants, l->image->rodata, l->image->rodata_len);
+	memcpy(constants + l->image->has_own_ring, &own, sizeof(own));
 	l->rodata = bpf_call(BPF_MAP_CREATE, &attr, sizeof(attr));
 	if (l->rodata < 0)
 		return l->rodata;
-	r = bpf_map_update(l->rodata, &key, l->image->rodata, BPF_ANY);
+	r = bpf_map_update(l->rodata, &key, constants, BPF_ANY);
 	return r < 0 ? r : bpf_map_freeze(l->rodata);
 }
 

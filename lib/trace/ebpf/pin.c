@@ -215,7 +215,7 @@ int ebpf_pin(struct ebpf *e, struct roar_error *err)
 	char folder[FOLDER_LEN], making[FOLDER_LEN];
 	int r = make_place(err);
 
-	assert(!e->n_watchers);
+	assert(!e->n_watchers && e->rings >= 0);
 	if (r < 0)
 		return r;
 	folder_of_build(folder, "");

@@ -153,7 +153,8 @@ HIDDEN int submit(struct scratch *s)
 	if (!s)
 		return 0;
 	id = s->ring;
-	ring = bpf_map_lookup_elem(&rings, &id);
+	ring = has_own_ring ? (void *)&own_ring :
+			      bpf_map_lookup_elem(&rings, &id);
 	if (!ring)
 		return 0;
 	if (is_secret(s)) {

@@ -124,6 +124,11 @@ struct {
 	__array(values, struct ring);
 } rings SEC(".maps");
 
+/* Programs that serve one run alone have the ring itself: to put one into a map of
+ * maps takes the kernel 10 ms. */
+struct ring own_ring SEC(".maps");
+const volatile u32 has_own_ring = 0; /* the loader knows */
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, SCRATCH_END);

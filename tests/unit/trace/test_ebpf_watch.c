@@ -179,6 +179,24 @@ static void pins_alone_hook_in_nothing(void **state)
 	ebpf_close(e);
 }
 
+/* ---- programs of one run ---- */
+
+static void own_programs_serve_one_run_at_a_time(void **state)
+{
+	CLEANUP(ebpf_closep) struct ebpf *e = NULL;
+	CLEANUP(session_closep) struct session *first = NULL;
+	struct session *second = NULL;
+
+	(void)state;
+	assert_int_equal(ebpf_open(EBPF_OWN, &e, NULL), 0);
+	assert_int_equal(ebpf_watch(e), 0);
+	assert_int_equal(count_opens(e), 1);
+	assert_int_equal(count_opens(e), 1);
+	assert_int_equal(session_open(ebpf_maps(e), &first), 0);
+	assert_int_equal(session_open(ebpf_maps(e), &second), -EBUSY);
+	session_close(TAKE_PTR(first));
+}
+
 /* One program hands an open over to another. */
 static void an_open_that_nobody_takes_over_is_lost(void **state)
 {
@@ -191,7 +209,7 @@ static void an_open_that_nobody_takes_over_is_lost(void **state)
 
 	(void)state;
 	skip_with_trampolines();
-	assert_int_equal(ebpf_open(EBPF_FRESH, &e, NULL), 0);
+	assert_int_equal(ebpf_open(EBPF_OWN, &e, NULL), 0);
 	assert_int_equal(bpf_map_delete(e->bodies, &files), 0);
 	assert_int_equal(ebpf_watch(e), 0);
 	assert_int_equal(session_open(ebpf_maps(e), &s), 0);
@@ -335,6 +353,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pinned_programs_serve_another_process),
 		cmocka_unit_test(hooks_are_there_while_somebody_watches),
+		cmocka_unit_test(own_programs_serve_one_run_at_a_time),
 		cmocka_unit_test(an_open_that_nobody_takes_over_is_lost),
 		cmocka_unit_test(pins_alone_hook_in_nothing),
 		cmocka_unit_test(hooks_of_a_killed_process_go),
