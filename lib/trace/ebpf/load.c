@@ -1,5 +1,5 @@
 /* load.c - see load.h.  The work of a linker and of libbpf, for objects whose needs
- * are known: find the kernel's types (btf.h), make the maps (load_maps.c), put numbers
+ * are known: find the kernel's types (load_types.c), make the maps (load_maps.c), put numbers
  * into the instructions (load_link.c), load (load_programs.c), attach, and lay out rings
  * (load_rings.c).
  * Programs at all system calls wait for somebody who watches (load_watch.c). */
@@ -41,22 +41,7 @@ static void loading_release(struct loading *l)
 		closep(&l->maps[i]);
 }
 
-/* ---- the whole ---- */
-
-/* Fills `names` with all that must be found in the kernel's types. */
-static size_t wanted_names(const struct image *image, const char **names,
-			   char (*targets)[128])
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < image->n_fields; i++)
-		names[n++] = image->fields[i].type;
-	for (size_t i = 0; i < image->n_programs; i++) {
-		load_target_name(&image->programs[i], targets[i], 128);
-		names[n++] = targets[i];
-	}
-	return n;
-}
+/* ---- programs ---- */
 
 static int find_fields(struct loading *l, const struct btf *btf)
 {
@@ -115,9 +100,11 @@ static int try_trampolines(struct ebpf *e, const struct loading *base,
 			   const struct btf *btf)
 {
 	CLEANUP(loading_release) struct loading l;
-	int r;
+	int r = load_try_trampoline(btf);
 
 	loading_init(&l, &ebpf_trampoline, base->own);
+	if (r < 0)
+		return r;
 	l.types = bpf_types_load(l.image->types, l.image->types_len);
 	r = l.types < 0 ? l.types : find_fields(&l, btf);
 	if (r == 0)
@@ -149,23 +136,7 @@ static void keep_maps(struct ebpf *e, struct loading *l)
 			l->maps[load_map_index(l->image, "own_ring")]);
 }
 
-static int open_types(struct btf **ret)
-{
-	static const struct image *const images[] = { &ebpf_tracepoint,
-						      &ebpf_trampoline };
-	const char *names[2 * LOAD_NAMES_MAX];
-	char targets[2][EBPF_LINKS_MAX][128];
-	size_t n = 0;
-
-	for (size_t i = 0; i < 2; i++) {
-		if (images[i]->n_fields + images[i]->n_programs >
-			    LOAD_NAMES_MAX ||
-		    images[i]->n_programs > EBPF_LINKS_MAX)
-			return -E2BIG;
-		n += wanted_names(images[i], names + n, targets[i]);
-	}
-	return btf_open(NULL, names, n, ret);
-}
+/* ---- the whole ---- */
 
 /* The maps are there: load, attach, and a first ring meanwhile. */
 static int fill(struct ebpf *e, struct loading *l, const struct btf *btf)
@@ -183,37 +154,49 @@ static int fill(struct ebpf *e, struct loading *l, const struct btf *btf)
 	return r < 0 || l->own ? r : load_ring_in_place(e);
 }
 
-static int load_image(struct ebpf *e, const struct image *image,
-		      const struct btf *btf, bool own)
+static int make_maps(struct loading *l)
 {
-	CLEANUP(loading_release) struct loading l;
-	int r;
+	l->types = bpf_types_load(l->image->types, l->image->types_len);
+	return l->types < 0 ? l->types : load_make_maps(l);
+}
 
-	loading_init(&l, image, own);
-	l.types = bpf_types_load(l.image->types, l.image->types_len);
-	r = l.types < 0 ? l.types : load_make_maps(&l);
+/* The maps are there, and they are those of the usual image; older kernels need
+ * another. */
+static int load_image(struct ebpf *e, struct loading *l, const struct btf *btf)
+{
+	int r = 0;
+
+	if (btf_function(btf, "bpf_rdonly_cast") < 0) {
+		bool own = l->own;
+
+		loading_release(l);
+		loading_init(l, &ebpf_tracepoint_old, own);
+		r = make_maps(l);
+	}
 	if (r == 0)
-		r = fill(e, &l, btf);
+		r = fill(e, l, btf);
 	if (r == 0)
-		keep_maps(e, &l);
+		keep_maps(e, l);
 	return r;
 }
 
 static int load(struct ebpf *e, bool own, struct roar_error *err)
 {
-	CLEANUP(btf_closep) struct btf *btf = NULL;
-	int r = open_types(&btf);
+	CLEANUP(loading_release) struct loading l;
+	struct load_types types = { 0 };
+	int maps, r;
 
+	loading_init(&l, &ebpf_tracepoint, own);
+	load_types_start(&types);
+	maps = make_maps(&l);
+	r = load_types_await(&types);
 	if (r < 0)
 		return error_set(err, r,
 				 "the kernel does not tell its types "
 				 "(/sys/kernel/btf/vmlinux): %s",
 				 strerror(-r));
-	r = load_image(e,
-		       btf_function(btf, "bpf_rdonly_cast") < 0 ?
-			       &ebpf_tracepoint_old :
-			       &ebpf_tracepoint,
-		       btf, own);
+	r = maps < 0 ? maps : load_image(e, &l, types.btf);
+	btf_close(types.btf);
 	if (r < 0)
 		return error_set(err, r, "eBPF programs are refused here: %s",
 				 strerror(-r));

@@ -60,6 +60,20 @@ static inline int *ebpf_map_slot(struct ebpf *e, size_t i)
 	return &e->maps.members + i;
 }
 
+/* ---- load_types.c ---- */
+
+/* The kernel's types on their way to us. */
+struct load_types {
+	struct btf *btf; /* when they are here; to be closed */
+	int error;
+	pthread_t thread;
+	bool started; /* and has not been joined */
+};
+
+/* After a start there must be an await; 0 or a negative errno. */
+void load_types_start(struct load_types *t);
+int load_types_await(struct load_types *t);
+
 /* ---- load_maps.c ---- */
 
 int load_make_maps(struct loading *l);
@@ -87,6 +101,10 @@ extern const char *const load_hook_targets[EBPF_HOOKS];
 
 /* May the kernel lack what it is attached to? */
 bool load_is_optional(const struct image_program *p);
+
+/* Does the kernel take programs at the ends of its functions?  Many do not: this asks
+ * with the shortest there is.  0 or a negative errno. */
+int load_try_trampoline(const struct btf *btf);
 
 /* Loads programs into the kernel, and puts bodies where others find them; `hooks`: also
  * those at all system calls.  0, or the negative errno of the first refusal; what was

@@ -74,6 +74,33 @@ static int load_program(const struct loading *l, const struct image_program *p)
 	return bpf_call(BPF_PROG_LOAD, &attr, sizeof(attr));
 }
 
+int load_try_trampoline(const struct btf *btf)
+{
+	const struct bpf_insn nothing[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K }, /* r0 = 0 */
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_TRACING,
+		.expected_attach_type = BPF_TRACE_FEXIT,
+		.insn_cnt = sizeof(nothing) / sizeof(*nothing),
+		.insns = (__u64)(uintptr_t)nothing,
+		.license = (__u64)(uintptr_t) "GPL",
+	};
+	const struct image *image = &ebpf_trampoline;
+	CLEANUP(closep) int program = -ENOENT;
+
+	for (size_t i = 0; i < image->n_programs && program == -ENOENT; i++) {
+		int target = btf_function(btf, image->programs[i].target);
+
+		if (target < 0)
+			continue;
+		attr.attach_btf_id = (__u32)target;
+		program = bpf_call(BPF_PROG_LOAD, &attr, sizeof(attr));
+	}
+	return program < 0 ? program : 0;
+}
+
 const char *const load_hook_targets[EBPF_HOOKS] = { "sys_enter", "sys_exit" };
 
 int load_hook_of(const struct image_program *p)
@@ -166,16 +193,6 @@ static void *take_part(void *arg)
 	return NULL;
 }
 
-/* Many kernels refuse trampolines: the first program finds out. */
-static bool is_refused(struct work *w)
-{
-	if (w->l->image != &ebpf_trampoline)
-		return false;
-	load_one(w, w->order[0]);
-	w->next = 1;
-	return w->error;
-}
-
 /* One for each of the large programs, at most. */
 static unsigned start_helpers(struct work *w, pthread_t helpers[HELPERS_MAX])
 {
@@ -195,8 +212,6 @@ int load_programs(const struct loading *l, bool hooks,
 	unsigned n;
 
 	put_in_order(&w);
-	if (is_refused(&w))
-		return w.error;
 	n = start_helpers(&w, helpers);
 	(void)take_part(&w);
 	while (n)
