@@ -50,6 +50,10 @@ def each(fn, *args):
     return Calls(Each, fn, *args)
 
 
+def generator(n):
+    yield from range(n)
+
+
 class Awkward(Exception):
     """Can be pickled but not put together again."""
 

@@ -2,6 +2,10 @@
 
 import gc
 import multiprocessing
+import os
+import random
+import signal
+import threading
 import time
 
 import pytest
@@ -21,6 +25,7 @@ from roar.pipeline import (  # noqa: E402
     PipelineBuilder,
     SharedMemoryRingBuffer,
     SharedMemorySegmentPool,
+    WorkerDied,
     iterate_in_subprocess,
     run_pipeline_in_subprocess,
     worker_info,
@@ -260,9 +265,40 @@ def test_dropping_the_iterable_while_its_worker_waits_for_room():
     assert (held["data"] == 0).all()
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: None,
+        lambda: SharedMemoryRingBuffer(3 * ITEM),
+        lambda: SharedMemorySegmentPool(ITEM, 4),
+    ],
+)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_kills_at_any_moment(make, workers):
+    draw = random.Random(5)
+    for _ in range(10):
+        items = iterate_in_subprocess(
+            each(arrays, 10**9, N), arena=make(), num_workers=workers, timeout=30
+        )
+        victim = draw.choice(multiprocessing.active_children()).pid
+        wait = draw.random() * 0.05
+        killer = threading.Timer(wait, os.kill, (victim, signal.SIGKILL))
+        killer.start()
+        count = 0
+        with pytest.raises(WorkerDied, match="SIGKILL") as caught:
+            for item in items:
+                assert item["i"] == count // workers
+                assert (item["data"] == item["i"]).all()
+                count += 1
+        killer.join()
+        assert caught.value.pid == victim
+        assert multiprocessing.active_children() == []
+        del items, caught
+
+
 def test_a_pipeline_with_batches_through_a_pool():
-    builder = PipelineBuilder().add_source(range(64)).pipe(_image, concurrency=3,
-                                                           output_order="input")
+    builder = PipelineBuilder().add_source(range(64))
+    builder.pipe(_image, concurrency=3, output_order="input")
     config = builder.aggregate(8).pipe(numpy.stack).add_sink().get_config()
     pool = SharedMemorySegmentPool(1 << 18, 5)
     items = run_pipeline_in_subprocess(config, num_threads=3, arena=pool)

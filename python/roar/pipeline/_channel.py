@@ -18,8 +18,16 @@ from typing import Any, NamedTuple
 
 from ._remote_error import pack_error
 
-__all__ = ["Channel", "Closed", "Dead", "Kind", "Late", "Message",
-           "Outlet", "QueueChannel"]
+__all__ = [
+    "Channel",
+    "Closed",
+    "Dead",
+    "Kind",
+    "Late",
+    "Message",
+    "Outlet",
+    "QueueChannel",
+]
 
 
 class Kind(IntEnum):
@@ -78,7 +86,7 @@ class Channel(ABC):
 
     @abstractmethod
     def outlet(self, worker: int) -> Outlet:
-        """The end for that worker."""
+        """The end for that worker, which is started next; workers come in order."""
 
     @abstractmethod
     def started(self, worker: int, process: BaseProcess, control: Connection) -> None:
@@ -171,13 +179,18 @@ class QueueChannel(Channel):
     queue's lock for ever.
     """
 
-    def __init__(self, context: BaseContext, workers: int, buffer_size: int) -> None:
-        self._queues = [context.Queue(buffer_size) for _ in range(workers)]
+    def __init__(self, context: BaseContext, buffer_size: int) -> None:
+        self._context = context
+        self._buffer_size = buffer_size
+        self._queues: list[Any] = []
         self._ends: list[_Ends] = []
         self._polls: dict[tuple[int, ...], select.poll] = {}
         self._ready: deque[tuple[int, frozenset[int]]] = deque()
 
     def outlet(self, worker: int) -> QueueOutlet:
+        # Made when the worker is: one that was there before would be inherited by
+        # the workers that are forked first, writing end and all.
+        self._queues.append(self._context.Queue(self._buffer_size))
         return QueueOutlet(self._queues[worker])
 
     def started(self, worker: int, process: BaseProcess, control: Connection) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
 from fractions import Fraction
 from multiprocessing.context import BaseContext
 from multiprocessing.util import Finalize
@@ -39,9 +40,9 @@ def iterate_in_subprocess(
     """Iterates in a process of its own, over ``fn()``, as often as wanted.
 
     The worker is started once, calls `initializer` (one function or several) and
-    then ``fn()``; each iteration here is one over that iterable there.  (A generator
-    can be iterated once only: return an object with ``__iter__`` for more.)  Leaving
-    an iteration early is fine.  The worker ends with the returned object.
+    then ``fn()``; each iteration here is one over that iterable there.  (An iterator,
+    such as a generator, ends but once: then ``fn()`` is called for each iteration.)
+    Leaving an iteration early is fine.  The worker ends with the returned object.
 
     :param fn: returns the iterable.  Under spawn and forkserver it is pickled.
     :param buffer_size: how many items the worker may be ahead.
@@ -93,11 +94,15 @@ def run_pipeline_in_subprocess(
     `max_failures` are as of ``PipelineBuilder.build()``, the rest as of
     ``iterate_in_subprocess()``.  Each iteration builds the pipeline anew, unless its
     source is continuous: then it goes on, and prepares the next epoch meanwhile.
+
+    An executor of a stage cannot be sent to another process: give ``pipe()`` a function
+    that makes one.  (Under fork, one that has not been used yet will do.)
     """
     if not isinstance(config, PipelineConfig):
         config = config.get_config()
     check_count("num_threads", num_threads, 1)
     check_max_failures(max_failures)
+    _check_executors(config, _context(kwargs.get("mp_context")).get_start_method())
     return iterate_in_subprocess(
         _PipelineMaker(config, num_threads, max_failures), **kwargs
     )
@@ -185,6 +190,21 @@ class _Continuous(Generic[T]):
                 pipeline.stop()
 
 
+def _check_executors(config: PipelineConfig[Any], start_method: str | None) -> None:
+    for stage in config.stages:
+        executor = getattr(stage, "executor", None)
+        if not isinstance(executor, Executor):
+            continue
+        used = getattr(executor, "_threads", None) or getattr(
+            executor, "_processes", None
+        )
+        if used or start_method != "fork":
+            raise ValueError(
+                f"The executor of the stage '{stage.name}' cannot go to another "
+                "process; give pipe() a function that makes one there."
+            )
+
+
 def _context(given: str | BaseContext | None) -> BaseContext:
     if given is None or isinstance(given, str):
         return multiprocessing.get_context(given)
@@ -219,7 +239,7 @@ def _channel(
     context: BaseContext, arena: Any, num_workers: int, buffer_size: int, ordered: bool
 ) -> Channel:
     if arena is None:
-        return QueueChannel(context, num_workers, buffer_size)
+        return QueueChannel(context, buffer_size)
     if not isinstance(arena, Arena):
         raise TypeError(
             "arena must be a SharedMemoryRingBuffer, a SharedMemorySegmentPool or "

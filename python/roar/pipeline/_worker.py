@@ -18,7 +18,7 @@ import os
 import select
 import signal
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from multiprocessing.connection import Connection
@@ -147,17 +147,30 @@ def work(plan: WorkerPlan) -> None:
         pass
 
 
+class _Repeated:
+    """An iterator ends but once, so the function is called again for each epoch."""
+
+    def __init__(self, fn: Callable[[], Iterable[Any]], first: Iterator[Any]) -> None:
+        self._fn = fn
+        self._first: Iterator[Any] | None = first
+
+    def __iter__(self) -> Iterator[Any]:
+        first, self._first = self._first, None
+        return iter(self._fn()) if first is None else first
+
+
 def _prepare(plan: WorkerPlan) -> Iterable[Any] | None:
     try:
         plan.random_state.restore(plan.info.index)
         for initializer in plan.initializers:
             initializer()
         iterable = plan.fn()
-        iter_of = getattr(iterable, "__iter__", None)
-        if iter_of is None:
+        if not hasattr(iterable, "__iter__"):
             raise TypeError(
                 f"The function of a worker must return an iterable, not {iterable!r}."
             )
+        if isinstance(iterable, Iterator):
+            return _Repeated(plan.fn, iterable)
         return iterable
     except BaseException as error:
         plan.outlet.send(Kind.ERROR, 0, pack_error(error))
@@ -189,7 +202,6 @@ def _send_all(
             outlet.send(Kind.ITEM, epoch, item)
             del item
     finally:
-        # What a generator holds is given back now, not when it is collected;
-        # one that the function returned itself is left as it is.
-        if iterator is not iterable and hasattr(iterator, "close"):
+        # What a generator holds is given back now, not when it is collected.
+        if hasattr(iterator, "close"):
             iterator.close()
