@@ -17,6 +17,7 @@ from pipeline_helpers import (  # noqa: E402
     each,
     fill_random,
     numbers,
+    random_numbers,
     type_zoo,
 )
 
@@ -313,6 +314,18 @@ def test_a_pipeline_with_batches_through_a_pool():
 
 def _image(i):
     return numpy.full((32, 32), i, dtype="float32")
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_the_generators_of_numpy_and_torch_go_on_in_the_worker(method):
+    torch = pytest.importorskip("torch")
+    random.seed(1)
+    numpy.random.seed(2)
+    torch.manual_seed(3)
+    ring = SharedMemoryRingBuffer(1 << 16)
+    items = iterate_in_subprocess(each(random_numbers), arena=ring, mp_context=method)
+    expected = random.random(), float(numpy.random.rand()), float(torch.rand(()))
+    assert list(items) == [expected]
 
 
 def test_small_items_flow_fast():
