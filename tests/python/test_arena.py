@@ -354,6 +354,34 @@ def test_the_number_of_descriptors_is_constant():
     assert descriptors() == before - 1
 
 
+MILLION = 1_000_000
+
+
+def count_and_send(arena):
+    """Tells how many descriptors it has from its first waits on, as last item."""
+    arena.join("producer")
+    counts = set()
+    for i in range(MILLION):
+        arena.send(i, timeout=30)
+        if i % 100_000 == 99_999:
+            counts.add(descriptors())
+    arena.send(counts, timeout=30)
+
+
+def test_a_million_items_take_no_descriptors():
+    counts = set()
+    with roar.Arena(SIZE) as arena:
+        arena.join("consumer")
+        process = start("fork", count_and_send, arena)
+        for i in range(MILLION):
+            assert arena.receive(timeout=30) == i
+            if i % 100_000 == 99_999:
+                counts.add(descriptors())
+        assert len(counts) == 1
+        assert len(arena.receive(timeout=30)) == 1
+        process.join()
+
+
 def test_arenas_come_and_go_without_a_trace():
     def one():
         with both() as arena:
