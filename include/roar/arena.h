@@ -156,7 +156,8 @@ int roar_arena_reserve(struct roar_arena *a,
 
 /* Hands a reserved unit to the consumers.  `unit` is the caller's no more, nor are the
  * units its parts were in, unless roar_arena_retain() kept them.  -EPIPE after a shutdown,
- * -EBUSY when `unit` itself is retained: then it is still the caller's, to be released. */
+ * -EBUSY when `unit` itself is retained, -EBADMSG when somebody damaged the queue: then all of
+ * them are still the caller's, to be released. */
 int roar_arena_commit(struct roar_arena_unit *unit, uint64_t tag);
 
 /* Copies in and commits, whatever the size: what has no room in the whole arena goes in

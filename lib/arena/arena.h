@@ -113,6 +113,17 @@ struct roar_arena_unit *hand_take(struct roar_arena *a, uint32_t index);
 /* Takes it out of them, without giving anything back. */
 void hand_forget(struct hand *h);
 
+/* The same in two steps, for a unit that may have to be taken back. */
+struct hand_things {
+	struct roar_arena_buffer *buffers;
+	uint32_t *children;
+	uint32_t n_children;
+};
+
+struct hand_things hand_put_down(struct hand *h);
+void hand_pick_up(struct hand *h, const struct hand_things *things);
+void hand_things_free(const struct hand *h, const struct hand_things *things);
+
 /* ---- waiting (pause.c) ---- */
 
 /* A call that waits is a loop of tries with a pause between them: first a few that

@@ -29,18 +29,43 @@ struct roar_arena_unit *hand_take(struct roar_arena *a, uint32_t index)
 
 /* Once the place is another's it may come back into our hands on another thread: so this
  * is to be done before. */
-void hand_forget(struct hand *h)
+struct hand_things hand_put_down(struct hand *h)
 {
-	if (h->unit.buffers != h->few)
-		free(h->unit.buffers);
-	free(h->children);
-	free(h->memory);
-	h->memory = NULL;
+	struct hand_things things = { .buffers = h->unit.buffers,
+				      .children = h->children,
+				      .n_children = h->n_children };
+
 	h->unit.buffers = NULL;
 	h->children = NULL;
 	h->n_children = 0;
 	h->gone = false;
 	atomic_store_explicit(&h->refs, 0, memory_order_relaxed);
+	return things;
+}
+
+void hand_pick_up(struct hand *h, const struct hand_things *things)
+{
+	h->unit.buffers = things->buffers;
+	h->children = things->children;
+	h->n_children = things->n_children;
+	atomic_store_explicit(&h->refs, 1, memory_order_relaxed);
+}
+
+void hand_things_free(const struct hand *h, const struct hand_things *things)
+{
+	if (things->buffers != h->few)
+		free(things->buffers);
+	free(things->children);
+}
+
+void hand_forget(struct hand *h)
+{
+	struct hand_things things;
+
+	free(h->memory);
+	h->memory = NULL;
+	things = hand_put_down(h);
+	hand_things_free(h, &things);
 }
 
 API void roar_arena_retain(struct roar_arena_unit *unit)

@@ -61,6 +61,9 @@ void unit_settle(const struct arena_map *m, unsigned me, uint32_t unit,
 void unit_adopt(const struct arena_map *m, unsigned me, uint32_t child,
 		uint32_t parent);
 
+/* Takes it back from a parent that could not be published. */
+void unit_disown(const struct arena_map *m, unsigned me, uint32_t child);
+
 /* Drops what this party has in a unit: a WRITING or HELD one, its bit in one of a broadcast, its
  * own hold of a CHILD.  The last one frees it.  `generation` is the one it had; nothing
  * happens when that is gone. */

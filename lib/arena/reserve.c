@@ -326,14 +326,28 @@ static int check_commit(struct roar_arena *a, const struct hand *h)
 	return 0;
 }
 
+/* Hands `unit` and its children over.  -EBADMSG: all of them are ours as before. */
+static int publish(struct roar_arena *a, uint32_t unit,
+		   const uint32_t *children, uint32_t n_children)
+{
+	unsigned me = arena_me(a);
+	int r;
+
+	for (uint32_t i = 0; i < n_children; i++)
+		unit_adopt(&a->map, me, children[i], unit);
+	r = unit_publish(&a->map, me, unit);
+	for (uint32_t i = 0; r < 0 && i < n_children; i++)
+		unit_disown(&a->map, me, children[i]);
+	return r;
+}
+
 API int roar_arena_commit(struct roar_arena_unit *unit, uint64_t tag)
 {
 	struct hand *h = (struct hand *)unit;
 	struct roar_arena *a = unit->arena;
 	uint32_t index = unit->index;
 	struct arena_unit *u;
-	uint32_t *children;
-	uint32_t n_children;
+	struct hand_things was;
 	uint64_t bytes;
 	int r = check_commit(a, h);
 
@@ -345,24 +359,19 @@ API int roar_arena_commit(struct roar_arena_unit *unit, uint64_t tag)
 		u->sequence = atomic_fetch_add(&a->sequence, 1);
 	shared_store(&u->changed_ns, arena_coarse_ns());
 	bytes = u->bytes;
-	n_children = h->n_children;
-	children = h->children;
-	h->children = NULL;
-	for (uint32_t i = 0; i < n_children; i++)
-		unit_adopt(&a->map, arena_me(a), children[i], index);
 	/* Once it is published it may come back to us on another thread. */
-	hand_forget(h);
-	r = unit_publish(&a->map, arena_me(a), index);
-	for (uint32_t i = 0; i < n_children; i++)
-		roar_arena_release(&a->hands[children[i]].unit);
-	free(children);
+	was = hand_put_down(h);
+	r = publish(a, index, was.children, was.n_children);
 	if (r < 0) {
-		unit_free(&a->map, arena_me(a), index);
-		r = failure(r, "the arena's queue is damaged: make a new one");
-	} else {
-		shared_count(&arena_counts(a)->committed, 1);
-		shared_count(&arena_counts(a)->committed_bytes, bytes);
+		hand_pick_up(h, &was);
+		return failure(r,
+			       "the arena's queue is damaged: make a new one");
 	}
+	for (uint32_t i = 0; i < was.n_children; i++)
+		roar_arena_release(&a->hands[was.children[i]].unit);
+	hand_things_free(h, &was);
+	shared_count(&arena_counts(a)->committed, 1);
+	shared_count(&arena_counts(a)->committed_bytes, bytes);
 	arena_unref(a);
-	return r;
+	return 0;
 }

@@ -197,6 +197,15 @@ void unit_adopt(const struct arena_map *m, unsigned me, uint32_t child,
 		     unit_word(unit_generation(word), UNIT_CHILD, me));
 }
 
+void unit_disown(const struct arena_map *m, unsigned me, uint32_t child)
+{
+	struct arena_unit *u = &m->units[child];
+	uint64_t word = shared_load(&u->word);
+
+	shared_store(&u->word,
+		     unit_word(unit_generation(word), UNIT_WRITING, me));
+}
+
 /* ---- dropping ---- */
 
 void unit_drop_bit(const struct arena_map *m, unsigned me, uint32_t unit,
