@@ -104,7 +104,7 @@ class Arena:
         made by fork as well.  share: which part of the room a producer has,
         in an arena made with n_producers.
         """
-        if role not in ROLES:
+        if not isinstance(role, str) or role not in ROLES:
             raise ValueError("role must be 'producer', 'consumer' or 'both', "
                              f"not {role!r}")
         share = _checks.whole("share", share, 0, 63)

@@ -18,11 +18,20 @@ def whole(name: str, value: Any, least: int, most: int = 1 << 46) -> int:
         number = operator.index(value)
     except TypeError:
         raise ValueError(
-            f"{name} must be a whole number, not {value!r}") from None
+            f"{name} must be a whole number, not {_text(value)}") from None
     if not least <= number <= most:
         raise ValueError(
-            f"{name} must be from {least} to {most}, not {number}")
+            f"{name} must be from {least} to {most}, not {_text(number)}")
     return number
+
+
+def _text(value: Any) -> str:
+    """`value` for a sentence: Python does not write out numbers of any length."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def seconds(name: str, value: Any) -> float:
@@ -31,11 +40,14 @@ def seconds(name: str, value: Any) -> float:
         if isinstance(value, (bool, str, bytes)):
             raise TypeError
         number = float(value)
+    except OverflowError:
+        number = math.inf if value > 0 else -math.inf
     except (TypeError, ValueError):
-        raise ValueError(
-            f"{name} must be a number of seconds, not {value!r}") from None
+        raise ValueError(f"{name} must be a number of seconds, "
+                         f"not {_text(value)}") from None
     if math.isnan(number) or number < 0:
-        raise ValueError(f"{name} must be 0 or more seconds, not {value!r}")
+        raise ValueError(
+            f"{name} must be 0 or more seconds, not {_text(value)}")
     return number
 
 

@@ -140,8 +140,9 @@ def test_more_than_the_machine_has_is_an_error():
     lambda a: a.receive(timeout=float("nan")), lambda a: a.receive("soon"),
     lambda a: a.receive(0, source=64), lambda a: a.receive(0, source=-1),
     lambda a: a.join("nobody"), lambda a: a.join("both", -1),
-    lambda a: a.expect(0), lambda a: a.expect("me"), lambda a: a.spin(-1)],
-    ids=range(11))
+    lambda a: a.expect(0), lambda a: a.expect("me"), lambda a: a.spin(-1),
+    lambda a: a.join(["both"])],
+    ids=range(12))
 def test_garbage_arguments_are_refused(call):
     with both() as arena, pytest.raises(ValueError):
         call(arena)

@@ -44,6 +44,17 @@ def test_garbage_timeouts_are_refused(value):
         SharedMemorySegmentPool(1024, 2, acquire_timeout=value)
 
 
+def test_numbers_of_any_length_are_understood():
+    for value in (10 ** 400, 10 ** 6000):
+        SharedMemoryRingBuffer(1024, acquire_timeout=value).close()
+        for call in (lambda: SharedMemoryRingBuffer(value),
+                     lambda: SharedMemoryRingBuffer(
+                         1024, acquire_timeout=-value)):
+            with pytest.raises(ValueError, match="must be") as caught:
+                call()
+            assert len(str(caught.value)) < 200
+
+
 def test_attributes_are_spdls():
     with ring(5000, acquire_timeout=0) as r, pool(7000, 2) as p:
         assert (r.capacity, r.acquire_timeout, r.head, r.tail) == (5000, 0, 0, 0)
