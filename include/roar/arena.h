@@ -169,6 +169,14 @@ int roar_arena_send(struct roar_arena *a, const void *envelope,
 		    const struct roar_arena_buffer *buffers, size_t n_buffers,
 		    uint64_t tag, long long timeout_ns);
 
+/* The same; while it waits, ask(arg) is called many times a second, and what it returns
+ * below 0 ends the call with that.  For who must hear signals, or may be told to stop. */
+int roar_arena_send_asking(struct roar_arena *a, const void *envelope,
+			   size_t envelope_len,
+			   const struct roar_arena_buffer *buffers,
+			   size_t n_buffers, uint64_t tag, long long timeout_ns,
+			   int (*ask)(void *arg), void *arg);
+
 /* The next unit; with `from` the next of that party, while those of others wait.  It waits up to
  * `timeout_ns`: 0: not at all, -EAGAIN.  -ETIMEDOUT; -EPIPE after a shutdown when nothing is
  * left; -ECONNRESET, once for each, when a producer died and all it had committed is received;

@@ -6,6 +6,7 @@
  * envelope.  A handle sends one such message at a time. */
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "arena/arena.h"
 #include "arena/piece.h"
@@ -13,6 +14,8 @@
 #include "base/clock.h"
 
 enum { FEW = 16, PIECE_MAX = 64 << 20 };
+
+#define SLICE_NS 50000000LL /* how long nobody asks the caller */
 
 /* ---- in one unit ---- */
 
@@ -151,32 +154,88 @@ static uint64_t piece_bytes(const struct roar_arena *a)
 	return bytes > least ? bytes : least;
 }
 
-static long long left(int64_t deadline_ns)
-{
-	int64_t now = clock_mono_ns();
+/* How long the caller waits.  It waits in slices, after each of which it is asked. */
+struct patience {
+	int64_t deadline_ns; /* INT64_MAX: none */
+	int (*ask)(void *arg); /* may be NULL */
+	void *arg;
+};
 
-	if (deadline_ns == INT64_MAX)
-		return ROAR_ARENA_FOREVER;
-	return deadline_ns > now ? deadline_ns - now : 1;
+static long long slice(const struct patience *p)
+{
+	int64_t left = p->deadline_ns - clock_mono_ns();
+
+	return left < 1 ? 1 : left < SLICE_NS ? left : SLICE_NS;
+}
+
+/* After a slice that ended with `r`: 0 to go on. */
+static int go_on(const struct patience *p, int r)
+{
+	int end = 0;
+
+	if (r != -ETIMEDOUT || clock_mono_ns() >= p->deadline_ns)
+		return r;
+	if (p->ask)
+		end = p->ask(p->arg);
+	if (end < 0)
+		return failure(end, "the sender was told to stop");
+	return 0;
+}
+
+/* A handle sends one message in pieces at a time. */
+static int lock(struct roar_arena *a, const struct patience *p)
+{
+	int r;
+
+	do {
+		int64_t end = clock_mono_ns() + slice(p);
+		struct timespec t = { end / 1000000000, end % 1000000000 };
+
+		if (pthread_mutex_clocklock(&a->send_lock, CLOCK_MONOTONIC,
+					    &t) == 0)
+			return 0;
+		r = go_on(
+			p,
+			failure(-ETIMEDOUT,
+				"another thread sends what is larger than the arena, and was not done within the time given"));
+	} while (r == 0);
+	return r;
+}
+
+static int reserve_piece(struct roar_arena *a, size_t len,
+			 const struct piece_of *of, const struct patience *p,
+			 struct roar_arena_unit **ret)
+{
+	const struct roar_arena_part part = { .len = len };
+	int r;
+
+	do {
+		r = arena_reserve(a, &part, 1, sizeof(struct arena_piece), of,
+				  slice(p), ret);
+		if (r == 0)
+			return 0;
+		r = go_on(p, r);
+	} while (r == 0);
+	return r;
 }
 
 static int send_piece(struct roar_arena *a, struct stream *s,
-		      struct piece_of *of, uint64_t tag, int64_t deadline_ns)
+		      struct piece_of *of, uint64_t tag,
+		      const struct patience *p)
 {
 	uint64_t rest = s->piece.total_bytes - s->piece.offset;
 	uint64_t size = piece_bytes(a);
-	struct roar_arena_part part = { .len = rest < size ? rest : size };
+	uint64_t len = rest < size ? rest : size;
 	struct roar_arena_unit *u = NULL;
 	int r;
 
 	of->first = s->piece.offset == 0;
-	r = arena_reserve(a, &part, 1, sizeof(s->piece), of, left(deadline_ns),
-			  &u);
+	r = reserve_piece(a, len, of, p, &u);
 	if (r < 0)
 		return r;
 	memcpy(u->envelope, &s->piece, sizeof(s->piece));
-	copy_stream(s, u->buffers[0].data, part.len);
-	s->piece.offset += part.len;
+	copy_stream(s, u->buffers[0].data, len);
+	s->piece.offset += len;
 	r = roar_arena_commit(u, tag);
 	if (r < 0)
 		roar_arena_release(u);
@@ -184,19 +243,20 @@ static int send_piece(struct roar_arena *a, struct stream *s,
 }
 
 static int send_pieces(struct roar_arena *a, struct stream *s, uint64_t tag,
-		       int64_t deadline_ns)
+		       const struct patience *p)
 {
 	struct piece_of of = { 0 };
 	int r = measure(s);
 
+	if (r == 0)
+		r = lock(a, p);
 	if (r < 0)
 		return r;
-	(void)pthread_mutex_lock(&a->send_lock);
 	of.message = shared_add(&a->map.header->messages, 1) + 1;
 	of.sequence = atomic_fetch_add(&a->sequence, 1);
 	s->piece.given_up = a->given_up;
 	while (r == 0 && s->piece.offset < s->piece.total_bytes)
-		r = send_piece(a, s, &of, tag, deadline_ns);
+		r = send_piece(a, s, &of, tag, p);
 	if (r < 0 && s->piece.offset)
 		a->given_up = of.message;
 	(void)pthread_mutex_unlock(&a->send_lock);
@@ -205,20 +265,34 @@ static int send_pieces(struct roar_arena *a, struct stream *s, uint64_t tag,
 	return r;
 }
 
-API int roar_arena_send(struct roar_arena *a, const void *envelope,
-			size_t envelope_len,
-			const struct roar_arena_buffer *buffers,
-			size_t n_buffers, uint64_t tag, long long timeout_ns)
+API int roar_arena_send_asking(struct roar_arena *a, const void *envelope,
+			       size_t envelope_len,
+			       const struct roar_arena_buffer *buffers,
+			       size_t n_buffers, uint64_t tag,
+			       long long timeout_ns, int (*ask)(void *arg),
+			       void *arg)
 {
 	struct stream s = { .buffers = buffers,
 			    .n_buffers = n_buffers,
 			    .envelope = envelope,
 			    .envelope_len = envelope_len };
-	int64_t deadline_ns = arena_deadline_ns(timeout_ns);
-	int r = send_whole(a, envelope, envelope_len, buffers, n_buffers, tag,
-			   timeout_ns);
+	struct patience p = { .deadline_ns = arena_deadline_ns(timeout_ns),
+			      .ask = ask,
+			      .arg = arg };
+	int r;
 
-	return r == -EMSGSIZE && timeout_ns ?
-		       send_pieces(a, &s, tag, deadline_ns) :
-		       r;
+	do
+		r = send_whole(a, envelope, envelope_len, buffers, n_buffers,
+			       tag, ask && timeout_ns ? slice(&p) : timeout_ns);
+	while (r == -ETIMEDOUT && (r = go_on(&p, r)) == 0);
+	return r == -EMSGSIZE && timeout_ns ? send_pieces(a, &s, tag, &p) : r;
+}
+
+API int roar_arena_send(struct roar_arena *a, const void *envelope,
+			size_t envelope_len,
+			const struct roar_arena_buffer *buffers,
+			size_t n_buffers, uint64_t tag, long long timeout_ns)
+{
+	return roar_arena_send_asking(a, envelope, envelope_len, buffers,
+				      n_buffers, tag, timeout_ns, NULL, NULL);
 }

@@ -76,12 +76,17 @@ PyObject *handle_attach(PyObject *module, PyObject *args, PyObject *kwargs)
 	return (PyObject *)h;
 }
 
+void handle_say_closed(const struct handle *h)
+{
+	error_say(h->state, "ArenaClosed",
+		  "the arena is closed in this process; make a new one, or "
+		  "close it after its last use");
+}
+
 int handle_enter(struct handle *h)
 {
 	if (!h->a || h->closing) {
-		error_say(h->state, "ArenaClosed",
-			  "the arena is closed in this process; make a new "
-			  "one, or close it after its last use");
+		handle_say_closed(h);
 		return -1;
 	}
 	h->n_inside++;

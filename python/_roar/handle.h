@@ -31,6 +31,9 @@ extern PyType_Spec handle_spec;
 PyObject *handle_create(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *handle_attach(PyObject *module, PyObject *args, PyObject *kwargs);
 
+/* Sets ArenaClosed. */
+void handle_say_closed(const struct handle *h);
+
 /* Brackets of every call that uses h->a.  enter() fails with ArenaClosed. */
 int handle_enter(struct handle *h);
 void handle_leave(struct handle *h);
@@ -60,8 +63,8 @@ struct wait wait_begin(long long timeout_ns);
 void wait_unlock(struct wait *w);
 void wait_lock(struct wait *w);
 
-/* Is one more try due?  Otherwise `*r` is the result; -EINTR with an exception set when a
- * signal handler raised one. */
+/* Is one more try due?  Otherwise `*r` is the result; with an exception set -EINTR when a
+ * signal handler raised one, and -EPIPE when the handle was closed meanwhile. */
 bool wait_more(const struct handle *h, struct wait *w, int *r);
 
 /* ---- methods in files of their own ---- */

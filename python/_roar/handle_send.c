@@ -136,18 +136,43 @@ static int send_reserved(struct handle *h, struct item *item,
 	return r < 0 ? r : fill_and_commit(item, unit);
 }
 
-/* In pieces; these have no slices, because what was sent of them could not be taken up
- * again. */
+struct asking {
+	const struct handle *h;
+	struct wait w;
+};
+
+/* Between two slices of a wait: 0 to go on. */
+static int ask(void *arg)
+{
+	struct asking *asking = arg;
+	int r = -EAGAIN;
+	bool more;
+
+	wait_lock(&asking->w);
+	more = wait_more(asking->h, &asking->w, &r);
+	wait_unlock(&asking->w);
+	return more ? 0 : r;
+}
+
+/* In pieces.  The slices are the library's: what was sent of a message could not be taken
+ * up again. */
 static int send_pieces(struct handle *h, struct item *item,
 		       long long timeout_ns)
 {
-	int r;
+	/* The library keeps the time. */
+	struct asking asking = { .h = h,
+				 .w = wait_begin(
+					 timeout_ns ? ROAR_ARENA_FOREVER : 0) };
+	int r = -EAGAIN;
 
 	take_back_views(item);
-	Py_BEGIN_ALLOW_THREADS;
-	r = roar_arena_send(h->a, item->e->out, item->e->out_len, item->buffers,
-			    item->n, item->tag, timeout_ns);
-	Py_END_ALLOW_THREADS;
+	if (timeout_ns && !wait_more(h, &asking.w, &r))
+		return r;
+	wait_unlock(&asking.w);
+	r = roar_arena_send_asking(h->a, item->e->out, item->e->out_len,
+				   item->buffers, item->n, item->tag,
+				   timeout_ns, ask, &asking);
+	wait_lock(&asking.w);
 	return r;
 }
 

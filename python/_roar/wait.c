@@ -61,6 +61,7 @@ bool wait_more(const struct handle *h, struct wait *w, int *r)
 		return false;
 	}
 	if (h->closing) {
+		handle_say_closed(h);
 		*r = -EPIPE;
 		return false;
 	}

@@ -273,7 +273,7 @@ def test_shutdown_ends_waiting_and_delivers_what_was_sent():
 
 
 @pytest.mark.parametrize("end", ["shutdown", "close"])
-@pytest.mark.parametrize("wait", ["send", "receive"])
+@pytest.mark.parametrize("wait", ["send", "receive", "send in pieces"])
 def test_waiting_threads_are_woken(wait, end):
     arena = roar.Arena(segment_size=LARGE, n_units=1, timeout=20)
     arena.join("both")
@@ -284,17 +284,20 @@ def test_waiting_threads_are_woken(wait, end):
             if wait == "send":
                 arena.send(bytes(LARGE))
                 arena.send(bytes(LARGE))
+            elif wait == "send in pieces":
+                arena.send(bytes(9 * LARGE))
             else:
                 arena.receive()
         except roar.ArenaError as error:
-            errors.append(type(error))
+            errors.append(error)
 
     thread = threading.Thread(target=work)
     thread.start()
     time.sleep(0.1)
     getattr(arena, end)()
     thread.join(5)
-    assert errors == [roar.ArenaClosed]
+    assert [type(error) for error in errors] == [roar.ArenaClosed]
+    assert ("closed" if end == "close" else "shut down") in str(errors[0])
     arena.close()
 
 
@@ -309,7 +312,11 @@ def test_a_closed_arena_says_so():
             call()
 
 
-def test_signals_are_heard_while_waiting():
+@pytest.mark.parametrize("wait", [
+    lambda arena: arena.receive(timeout=10),
+    lambda arena: arena.send(bytes(3 * SIZE), timeout=10)],
+    ids=["receive", "send in pieces"])
+def test_signals_are_heard_while_waiting(wait):
     def handler(number, frame):
         raise InterruptedError("heard")
 
@@ -319,10 +326,26 @@ def test_signals_are_heard_while_waiting():
             signal.setitimer(signal.ITIMER_REAL, 0.1)
             began = time.monotonic()
             with pytest.raises(InterruptedError):
-                arena.receive(timeout=10)
+                wait(arena)
             assert time.monotonic() - began < 2
     finally:
         signal.signal(signal.SIGALRM, before)
+
+
+def test_two_threads_that_send_in_pieces_keep_their_time():
+    with roar.Arena(LARGE) as arena:
+        arena.join("both")
+        first = threading.Thread(
+            target=lambda: pytest.raises(roar.ArenaError, arena.send,
+                                         bytes(9 * LARGE), timeout=20))
+        first.start()
+        time.sleep(0.1)
+        began = time.monotonic()
+        with pytest.raises(roar.ArenaFull, match="another thread"):
+            arena.send(bytes(9 * LARGE), timeout=0.3)
+        assert time.monotonic() - began < 2
+        arena.shutdown()
+        first.join()
 
 
 def test_other_threads_run_while_one_waits():

@@ -220,6 +220,45 @@ static void the_pieces_of_a_message_go_to_one_consumer(void **state)
 	roar_arena_close(a);
 }
 
+/* Lets the sender wait for `*arg` more times. */
+static int ask(void *arg)
+{
+	return --*(int *)arg < 0 ? -EINTR : 0;
+}
+
+static void a_sender_that_waits_is_asked_whether_to_go_on(void **state)
+{
+	static char bytes[1 << 20];
+	static const struct {
+		size_t len;
+		long long timeout_ns;
+		int times;
+		int result;
+	} cases[] = {
+		{ sizeof(bytes), ROAR_ARENA_FOREVER, 2, -EINTR },
+		{ sizeof(bytes), 20000 * MS, 0, -EINTR },
+		{ sizeof(bytes), 20 * MS, 1000, -ETIMEDOUT },
+		{ sizeof(bytes), 0, 1000, -EMSGSIZE },
+		{ 1 << 16, ROAR_ARENA_FOREVER, 2, -EINTR },
+		{ 1 << 16, 0, 1000, -EAGAIN },
+	};
+	struct roar_arena_config config = { .size_bytes = 1 << 16 };
+	struct roar_arena *a = make_joined(config);
+
+	(void)state;
+	put(a, 1 << 14, 1, 0); /* so that not even the smaller one fits */
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct roar_arena_buffer buffer = { bytes, cases[i].len };
+		int times = cases[i].times;
+		int r = roar_arena_send_asking(a, NULL, 0, &buffer, 1, 0,
+					       cases[i].timeout_ns, ask,
+					       &times);
+
+		assert_int_equal(r, cases[i].result);
+	}
+	roar_arena_close(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +266,7 @@ int main(void)
 		cmocka_unit_test(a_message_in_pieces_is_in_private_memory),
 		cmocka_unit_test(a_message_that_was_given_up_is_forgotten),
 		cmocka_unit_test(the_pieces_of_a_message_go_to_one_consumer),
+		cmocka_unit_test(a_sender_that_waits_is_asked_whether_to_go_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
