@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+enum { CPU = 1 }; /* kind of device */
+
 struct dl_tensor {
 	void *data;
 	struct {
@@ -68,7 +70,7 @@ static struct exported *export_view(struct view *v)
 	for (int i = 0; i < v->ndim; i++)
 		e->shape[i] = v->shape[i];
 	e->managed.tensor.data = v->data;
-	e->managed.tensor.device.type = 1; /* the CPU */
+	e->managed.tensor.device.type = CPU;
 	e->managed.tensor.ndim = v->ndim;
 	e->managed.tensor.dtype.code = (uint8_t)v->code;
 	e->managed.tensor.dtype.bits = (uint8_t)(8 * v->itemsize);
@@ -81,14 +83,42 @@ static struct exported *export_view(struct view *v)
 	return e;
 }
 
-/* What the protocol lets a caller ask for is what we have: memory of the CPU, no stream. */
+/* Is what a caller asks for what we have: this memory, on the CPU, without a stream?
+ * BufferError if not, as the protocol says. */
+static bool is_possible(PyObject *device, PyObject *copy)
+{
+	int type = CPU;
+	int id = 0;
+	int copies = copy == Py_None ? 0 : PyObject_IsTrue(copy);
+
+	if (copies < 0)
+		return false;
+	if (device != Py_None && !PyArg_ParseTuple(device, "ii", &type, &id))
+		return false;
+	if (type == CPU && !copies)
+		return true;
+	PyErr_SetString(PyExc_BufferError,
+			"memory of an arena is shared with the CPU alone and "
+			"without a copy; make one of the tensor");
+	return false;
+}
+
 PyObject *view_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
 {
+	static char *names[] = { "stream", "max_version", "dl_device", "copy",
+				 NULL };
+	PyObject *stream = Py_None; /* without meaning on the CPU */
+	PyObject *version = Py_None; /* everybody takes the first one */
+	PyObject *device = Py_None;
+	PyObject *copy = Py_None;
 	struct exported *e;
 	PyObject *capsule;
 
-	(void)args;
-	(void)kwargs;
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:__dlpack__",
+					 names, &stream, &version, &device,
+					 &copy) ||
+	    !is_possible(device, copy))
+		return NULL;
 	e = export_view((struct view *)self);
 	if (!e)
 		return PyErr_NoMemory();

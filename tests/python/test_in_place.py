@@ -122,6 +122,18 @@ def test_dlpack_gives_the_same_memory():
         assert used(arena) == 0
 
 
+def test_dlpack_promises_no_more_than_it_has(arena):
+    view = arena.empty(4, "float32", like="dlpack")
+    view.__dlpack__(stream=None, max_version=(1, 0), dl_device=(1, 0),
+                    copy=False)
+    for wish in ({"copy": True}, {"dl_device": (2, 0)}):
+        with pytest.raises(BufferError, match="copy"):
+            view.__dlpack__(**wish)
+    for wish in ({"nonsense": 1}, {"dl_device": 1}):
+        with pytest.raises(TypeError):
+            view.__dlpack__(**wish)
+
+
 @pytest.mark.parametrize("shape", [0, (0, 3), (3, 0)])
 def test_empty_arrays(arena, shape):
     pytest.importorskip("numpy")
