@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import threading
 import time
 
 
@@ -55,10 +56,19 @@ def generator(n):
 
 
 class Awkward(Exception):
-    """Can be pickled but not put together again."""
+    """Can be pickled but not put together again by its __init__."""
 
     def __init__(self, a, b):
         super().__init__(f"{a} and {b}")
+        self.a = a
+        self.lock = threading.Lock()
+
+
+class Altered(Exception):
+    """Is put together again with another text."""
+
+    def __init__(self, a):
+        super().__init__(f"about {a}")
 
 
 def one_then_raise(error):
@@ -69,6 +79,16 @@ def one_then_raise(error):
 def one_then_awkward():
     yield 1
     raise Awkward(1, 2)
+
+
+def one_then_altered():
+    yield 1
+    raise Altered("it")
+
+
+def one_then_long_error(n):
+    yield 1
+    raise ValueError("x" * n)
 
 
 def one_then_exit():

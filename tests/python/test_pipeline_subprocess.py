@@ -13,6 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from pipeline_helpers import (
+    Altered,
+    Awkward,
     Calls,
     counted_fds,
     double,
@@ -22,9 +24,11 @@ from pipeline_helpers import (
     fresh_flag,
     generator,
     numbers,
+    one_then_altered,
     one_then_awkward,
     one_then_exit,
     one_then_kill,
+    one_then_long_error,
     one_then_os_exit,
     one_then_raise,
     one_then_sleep,
@@ -157,16 +161,36 @@ def test_an_exception_arrives_with_type_and_traceback(method, error, arena):
         assert "in one_then_raise" in str(caught.value.__cause__)
 
 
-def test_an_exception_that_cannot_be_pickled_is_a_runtime_error(arena):
+def test_an_exception_of_a_class_nobody_can_import_is_a_runtime_error(arena):
     class Local(Exception):
         pass
 
-    for fn in (one_then_awkward, Calls(one_then_raise, Local("here"))):
-        iterator = iter(iterate(each(fn), arena, mp_context="fork"))
-        assert next(iterator) == 1
-        with pytest.raises(RuntimeError, match="Awkward: 1 and 2|Local: here") as caught:
-            next(iterator)
-        assert "in one_then" in str(caught.value.__cause__)
+    fn = Calls(one_then_raise, Local("here"))
+    iterator = iter(iterate(each(fn), arena, mp_context="fork"))
+    assert next(iterator) == 1
+    with pytest.raises(RuntimeError, match="Local: here") as caught:
+        next(iterator)
+    assert "in one_then" in str(caught.value.__cause__)
+
+
+def test_exceptions_whose_init_wants_something_else_keep_their_type(arena):
+    iterator = iter(iterate(each(one_then_awkward), arena))
+    assert next(iterator) == 1
+    with pytest.raises(Awkward, match="^1 and 2$") as caught:
+        next(iterator)
+    assert caught.value.a == 1 and not hasattr(caught.value, "lock")
+    assert "in one_then_awkward" in str(caught.value.__cause__)
+    with pytest.raises(Altered, match="^about it$"):
+        list(iterate(each(one_then_altered), arena))
+
+
+def test_an_exception_may_be_larger_than_the_arena(arena):
+    items = iterate(each(one_then_long_error, 8 << 20), arena)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="^x+$") as caught:
+            list(items)
+        assert len(str(caught.value)) == 8 << 20
+        del caught
 
 
 def test_system_exit_in_a_worker_is_not_the_parents(arena):

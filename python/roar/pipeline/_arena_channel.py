@@ -29,7 +29,7 @@ from multiprocessing.reduction import DupFd
 from typing import Any
 
 from .._arena import Arena
-from .._errors import ArenaClosed, ArenaEmpty, ArenaFull, PeerDied
+from .._errors import ArenaClosed, ArenaEmpty, ArenaFull, ArenaTooLarge, PeerDied
 from .._shared_memory import SharedMemorySegmentPool
 from ._channel import Channel, Closed, Dead, Kind, Late, Message, Outlet
 
@@ -84,7 +84,7 @@ class ArenaOutlet(Outlet):
     def _send_mark(self, kind: Kind, epoch: int, payload: Any, tag: int) -> None:
         try:
             self._arena.send(payload, tag, 0)
-        except ArenaFull:
+        except (ArenaFull, ArenaTooLarge):  # too large: for sending without waiting
             assert self._control is not None
             self._control.send((kind, epoch, payload))
 

@@ -2,16 +2,16 @@
 
 An exception travels as a pickle, so that ``except ValueError`` means the same on both
 sides, and its traceback as text: it becomes the ``__cause__``, as it does with
-concurrent.futures.  What cannot be pickled, or not be put together again (a class with
-an ``__init__`` of its own, a class of a script that the parent cannot import), arrives
-as a RuntimeError that says what it was.
+concurrent.futures.  A class whose ``__init__`` wants other arguments than it handed on is
+put together without it, and attributes that cannot be pickled stay behind.  What the
+parent cannot import arrives as a RuntimeError that says what it was.
 """
 
 from __future__ import annotations
 
 import pickle
 import traceback
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 __all__ = ["PackedError", "RemoteTraceback", "pack_error", "unpack_error"]
 
@@ -45,12 +45,44 @@ def pack_error(error: BaseException) -> PackedError:
 def _pickled(error: BaseException) -> bytes | None:
     if not isinstance(error, Exception):
         return None  # SystemExit of a worker is not to end its parent
+    for form in (error, _Bare(error)):
+        try:
+            data = pickle.dumps(form)
+            if str(pickle.loads(data)) == str(error):
+                return data
+        except Exception:
+            continue
+    return None
+
+
+class _Bare:
+    """Pickles an exception as its class, its arguments and its attributes."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        error = self._error
+        args = tuple(a if _can_travel(a) else repr(a) for a in error.args)
+        state = {k: v for k, v in vars(error).items() if _can_travel(v)}
+        return _without_init, (type(error), args, state)
+
+
+def _can_travel(value: Any) -> bool:
     try:
-        data = pickle.dumps(error)
-        pickle.loads(data)
+        pickle.loads(pickle.dumps(value))
     except Exception:
-        return None
-    return data
+        return False
+    return True
+
+
+def _without_init(
+    cls: type[Exception], args: tuple[Any, ...], state: dict[str, Any]
+) -> Exception:
+    error = cls.__new__(cls, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 def unpack_error(packed: PackedError) -> Exception:
