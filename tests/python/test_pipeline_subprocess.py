@@ -586,6 +586,17 @@ def test_a_program_ends_in_silence(tmp_path, arena, method, then):
     assert all(gone(int(pid)) for pid in out.split())
 
 
+@pytest.mark.parametrize("arena", PROGRAM_ARENAS)
+def test_a_program_ends_in_silence_while_a_daemon_thread_iterates(tmp_path, arena):
+    then = "import threading; " \
+        "threading.Thread(target=list, args=(iterator,), daemon=True).start(); " \
+        "time.sleep(0.2)"
+    done = program(tmp_path, "fork", then, arena)
+    out, err = done.communicate(timeout=30)
+    assert (done.returncode, err) == (0, "")
+    assert all(gone(int(pid)) for pid in out.split())
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("arena", PROGRAM_ARENAS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from multiprocessing.connection import Connection
@@ -56,6 +57,7 @@ class Session:
         self._at_work: list[int] = []  # workers that have not ended this epoch
         self._turn = 0  # whose item is next, as an index of these
         self._ended = ""  # why there are no workers any more
+        self._at_exit = False  # ended because the program ends
 
     # ---- the beginning ----
 
@@ -120,6 +122,14 @@ class Session:
 
     def next_item(self, epoch: int) -> Any:
         """The next item; EpochEnd when there is none."""
+        try:
+            return self._next_item(epoch)
+        except Exception:
+            if self._at_exit and threading.current_thread().daemon:
+                _stay()
+            raise
+
+    def _next_item(self, epoch: int) -> Any:
         self._check()
         if epoch != self._epoch:
             raise RuntimeError(
@@ -194,6 +204,11 @@ class Session:
 
     # ---- the end ----
 
+    def finalize(self) -> None:
+        """Nobody has the iterable any more, or the program ends."""
+        self._at_exit = True
+        self.end("it was finalized")
+
     def end(self, why: str, at_once: bool = False) -> None:
         """Ends the workers and gives everything back.  Harmless when repeated."""
         if self._ended or self._pid != os.getpid():
@@ -222,3 +237,9 @@ class Session:
         end = time.monotonic() + seconds
         for process in self._processes:
             process.join(max(0.0, end - time.monotonic()))
+
+
+def _stay() -> None:
+    """Keeps a daemon thread from being told that the program ends: nobody is left to
+    hear of it, and its traceback would be the last thing on the screen."""
+    threading.Event().wait()

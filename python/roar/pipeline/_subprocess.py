@@ -115,7 +115,7 @@ class _SubprocessIterable(Generic[T]):
         self._session = session
         # multiprocessing's own finalizer, because at exit it comes before
         # multiprocessing waits for our workers, which would wait for us.
-        Finalize(self, session.end, args=("it was finalized",), exitpriority=100)
+        Finalize(self, session.finalize, exitpriority=100)
 
     def __iter__(self) -> Iterator[T]:
         return self._iterate(self._session.begin_epoch())
