@@ -268,6 +268,7 @@ def test_too_many_failures_end_the_pipeline(own, caplog):
     assert caught.value.stage == "1:fail_on_odd"
     assert caught.value.failures == 3
     assert "max_failures=2" in str(caught.value)
+    assert isinstance(caught.value.__cause__, ValueError)  # the last one
 
 
 def test_as_many_failures_as_allowed_are_no_failure(caplog):
@@ -419,6 +420,18 @@ def test_states_are_checked():
 def test_garbage_is_refused(build, error):
     with pytest.raises(error):
         build(PipelineBuilder())
+
+
+class Index:
+    """An integer of another library."""
+
+    def __index__(self):
+        return 2
+
+
+def test_integers_may_be_of_another_library():
+    ops = source(range(4)).pipe(double, concurrency=Index()).aggregate(Index())
+    assert run(ops.add_sink(Index()), num_threads=Index()) == [[0, 2], [4, 6]]
 
 
 def test_a_lost_pipeline_ends_its_threads():

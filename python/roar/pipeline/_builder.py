@@ -79,13 +79,13 @@ class PipelineBuilder(Generic[T]):
         the pipeline's threads, for example in a ProcessPoolExecutor.
         """
         kind = kind_of(op)
-        check_count("concurrency", concurrency, 1)
+        concurrency = check_count("concurrency", concurrency, 1)
         if output_order not in ("completion", "input"):
             raise ValueError(
                 f"output_order must be 'completion' or 'input', not {output_order!r}."
             )
         if max_failures is not None:
-            check_max_failures(max_failures)
+            max_failures = check_max_failures(max_failures)
         if executor is not None and kind.startswith("async"):
             raise ValueError("An async operation takes no executor: it runs in a loop.")
         if name is None:
@@ -103,7 +103,7 @@ class PipelineBuilder(Generic[T]):
         The last group may be smaller; with `drop_last` it is dropped then.
         """
         if not isinstance(num, Aggregator):
-            check_count("The size of a group", num, 1)
+            num = check_count("The size of a group", num, 1)
         self._stages.append(AggregateConfig(num, drop_last))
         return self
 

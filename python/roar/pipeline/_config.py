@@ -7,6 +7,7 @@ whenever the functions in it can.
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import AsyncIterable, Callable, Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -95,8 +96,9 @@ class PipelineConfig(Generic[T]):
 
 def check_count(name: str, value: Any, least: int) -> int:
     """`value` if it is an integer of at least `least`; otherwise it raises."""
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} must be an integer, not {value!r}.")
+    value = operator.index(value)
     if value < least:
         raise ValueError(f"{name} must be at least {least}, not {value}.")
     return value

@@ -194,8 +194,8 @@ def build_pipeline(
     config: PipelineConfig[T], /, *, num_threads: int, max_failures: int | Fraction = -1
 ) -> Pipeline[T]:
     """A pipeline of this process from its description."""
-    check_count("num_threads", num_threads, 1)
-    check_max_failures(max_failures)
+    num_threads = check_count("num_threads", num_threads, 1)
+    max_failures = check_max_failures(max_failures)
     parts = _Parts()
     stages = [Stage("source", op_of_source(config.source, parts.loop))]
     for i, stage in enumerate(config.stages, 1):

@@ -187,7 +187,10 @@ class Stage:
         self.failures.count += 1
         _LOG.error("The stage '%s' failed on an item.", self.name, exc_info=error)
         self.complete(task, (), True)
-        return self.failures.exceeded()
+        failure = self.failures.exceeded()
+        if failure is not None:
+            failure.__cause__ = error
+        return failure
 
     def pass_mark(self) -> Mark | None:
         """Sends the mark at the head of the inbox on, if it may go now."""

@@ -62,8 +62,8 @@ def iterate_in_subprocess(
     WorkerDied.  ``random``, NumPy's legacy generator and Torch's CPU generator go on in
     the worker where they are here.
     """
-    check_count("buffer_size", buffer_size, 1)
-    check_count("num_workers", num_workers, 1)
+    buffer_size = check_count("buffer_size", buffer_size, 1)
+    num_workers = check_count("num_workers", num_workers, 1)
     if not callable(fn):
         raise TypeError(f"fn must be a function that returns an iterable, not {fn!r}.")
     context, timeout = _context(mp_context), _checked_timeout(timeout)
@@ -100,8 +100,8 @@ def run_pipeline_in_subprocess(
     """
     if not isinstance(config, PipelineConfig):
         config = config.get_config()
-    check_count("num_threads", num_threads, 1)
-    check_max_failures(max_failures)
+    num_threads = check_count("num_threads", num_threads, 1)
+    max_failures = check_max_failures(max_failures)
     _check_executors(config, _context(kwargs.get("mp_context")).get_start_method())
     return iterate_in_subprocess(
         _PipelineMaker(config, num_threads, max_failures), **kwargs
