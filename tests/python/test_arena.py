@@ -382,7 +382,7 @@ MILLION = 1_000_000
 
 
 def count_and_send(arena):
-    """Tells how many descriptors it has from its first waits on, as last item."""
+    """Tells how many descriptors it had meanwhile, as last item."""
     arena.join("producer")
     counts = set()
     for i in range(MILLION):
@@ -401,8 +401,9 @@ def test_a_million_items_take_no_descriptors():
             assert arena.receive(timeout=30) == i
             if i % 100_000 == 99_999:
                 counts.add(descriptors())
-        assert len(counts) == 1
-        assert len(arena.receive(timeout=30)) == 1
+        for seen in (counts, arena.receive(timeout=30)):
+            # One is for the other side's life, from the first long wait on.
+            assert max(seen) - min(seen) <= 1
         process.join()
 
 
