@@ -93,6 +93,11 @@ static bool is_possible(PyObject *device, PyObject *copy)
 
 	if (copies < 0)
 		return false;
+	if (device != Py_None && !PyTuple_Check(device)) {
+		PyErr_SetString(PyExc_TypeError,
+				"dl_device must be a tuple of two numbers");
+		return false;
+	}
 	if (device != Py_None && !PyArg_ParseTuple(device, "ii", &type, &id))
 		return false;
 	if (type == CPU && !copies)
