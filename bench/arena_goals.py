@@ -152,14 +152,31 @@ def kind_rows(goals, kind):
         torch_rows(goals)
 
 
+def packet_rows(goals):
+    """Packets are in memory; the bytes of the published rows are one page of zeros, over
+    and over.  So also to bytes that are in memory as well."""
+    if "packets" not in goals.kinds:
+        return
+    ratios(goals, "packets 32 MiB, pool to bytes",
+           ("roar", "packets", "pool"), ("roar", "bytes", "pool"), 0.8)
+    try:
+        goals.rates["roar", "solid", "pool"] = mb_per_s(
+            [goals.ask(None, kind="solid", size=SIZE, transport="pool",
+                       n=goals.n, runs=goals.runs, library="roar.pipeline")
+             for _ in range(goals.rounds)])
+    except RuntimeError as e:
+        goals.skip("bytes in memory, 32 MiB", str(e))
+    ratios(goals, "packets 32 MiB, pool to bytes in memory",
+           ("roar", "packets", "pool"), ("roar", "solid", "pool"), 0.8)
+
+
 def published_rows(goals):
     for kind in goals.kinds:
         try:
             kind_rows(goals, kind)
         except RuntimeError as e:
             goals.skip(f"{kind}, 32 MiB", str(e))
-    ratios(goals, "packets 32 MiB, pool to bytes",
-           ("roar", "packets", "pool"), ("roar", "bytes", "pool"), 0.8)
+    packet_rows(goals)
 
 
 # ---- what they hide -----------------------------------------------------
@@ -203,7 +220,7 @@ def reading_rows(goals, native):
     """Two bounds: nothing is read faster than private memory in such pages, and
     nothing arrives faster than it can be copied."""
     name = "reads every byte, 32 MiB"
-    answer = goals.tried(name, "reading", size=SIZE, n=goals.n,
+    answer = goals.tried(name, "reading", size=SIZE, n=4 * goals.n,
                          runs=goals.rounds, transport="pool")
     if not answer:
         return
@@ -319,7 +336,7 @@ NATIVE = (
     ("polling_p50_us", "latency to a poller", "us", 2, False),
     ("sleeping_p50_us", "latency to a sleeper", "us", None, False),
     ("sleeping_of_futex", "  the same, to a bare futex", "x", 1.3, False),
-    ("copy_of_best", "copy engine, to the best copy", "x", 0.95, True),
+    ("copy_of_best", "copy engine, to the best copy", "x", None, True),
 )
 
 

@@ -19,6 +19,12 @@ def make_bytes(size, clip):
     return bytes(size)
 
 
+def make_solid(size, clip):
+    """Bytes that are all in memory: behind bytes(size) there is one page of zeros, which
+    stays in the cache, so that copying it only writes."""
+    return os.urandom(min(size, 1 << 20)) * max(1, size >> 20)
+
+
 def make_numpy(size, clip):
     import numpy
     return numpy.zeros(max(1, size // 4), numpy.float32)
@@ -46,14 +52,14 @@ def plain_packets(size):
             "packets": [bytes(n) for n in sizes]}
 
 
-MAKERS = {"bytes": make_bytes, "numpy": make_numpy, "torch": make_torch,
+MAKERS = {"bytes": make_bytes, "solid": make_solid, "numpy": make_numpy, "torch": make_torch,
           "packets": make_packets}
 
 
 def payload_bytes(kind, size, clip):
     """How much of it moves."""
     payload = MAKERS[kind](size, clip)
-    if kind == "bytes":
+    if kind in ("bytes", "solid"):
         return len(payload)
     if kind == "torch":
         return payload.element_size() * payload.nelement()
@@ -134,7 +140,7 @@ def noise(size, n_buffers):
 class Noise:
     """NumPy arrays out of a few buffers that hold noise: no page of zeros, nothing is
     hot in a cache.  `rewrite`: what of a buffer gets new content before it is sent,
-    the number of the item: nothing, a word of each "page", or "all".  There are more
+    the number of the item: nothing, a word at both "ends" or of each "page", or "all".  There are more
     buffers than items wait between here and the arena."""
 
     size: int
@@ -148,6 +154,8 @@ class Noise:
             buffer = buffers[i % self.n_buffers]
             if self.rewrite == "all":
                 buffer.fill(i + 1)
+            elif self.rewrite == "ends":
+                buffer[0] = buffer[-512] = i + 1
             elif self.rewrite == "page":
                 buffer[::512] = i + 1
             yield {"data": buffer, "number": i + 1}

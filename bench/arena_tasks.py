@@ -130,7 +130,7 @@ class Reader:
 
 def reading(library, transport, size, n, runs):
     """The consumer reads all; the private buffers are more than caches hold."""
-    items = begin(library, arena_load.Noise(size, n, "page"), transport, size,
+    items = begin(library, arena_load.Noise(size, n, "ends"), transport, size,
                   n)
     answer = {"mb_per_s": passes(items, n, runs, Reader())}
     for name, small_pages in (("same_pages", True), ("huge_pages", False)):
