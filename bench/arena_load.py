@@ -52,7 +52,8 @@ def plain_packets(size):
             "packets": [bytes(n) for n in sizes]}
 
 
-MAKERS = {"bytes": make_bytes, "solid": make_solid, "numpy": make_numpy, "torch": make_torch,
+MAKERS = {"bytes": make_bytes, "solid": make_solid, "numpy": make_numpy,
+          "torch": make_torch,
           "packets": make_packets}
 
 
@@ -140,8 +141,8 @@ def noise(size, n_buffers):
 class Noise:
     """NumPy arrays out of a few buffers that hold noise: no page of zeros, nothing is
     hot in a cache.  `rewrite`: what of a buffer gets new content before it is sent,
-    the number of the item: nothing, a word at both "ends" or of each "page", or "all".  There are more
-    buffers than items wait between here and the arena."""
+    the number of the item: nothing, a word at both "ends" or of each "page", or "all".
+    There are more buffers than items wait between here and the arena."""
 
     size: int
     n: int
