@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "arena/alive.h"
@@ -54,11 +55,24 @@ static void arena_free(struct roar_arena *a)
 	piece_release(a);
 	(void)pthread_mutex_destroy(&a->lock);
 	(void)pthread_mutex_destroy(&a->send_lock);
+	/* It would wait for those who wait, who are not in a child of fork(). */
+	if (!arena_is_forked(a))
+		(void)pthread_cond_destroy(&a->send_turn);
 	(void)pthread_mutex_destroy(&a->piece_lock);
 	free(a);
 }
 
 DEFINE_CLEANUP(struct roar_arena *, arena_free)
+
+static void init_turn(pthread_cond_t *turn)
+{
+	pthread_condattr_t by_clock;
+
+	(void)pthread_condattr_init(&by_clock);
+	(void)pthread_condattr_setclock(&by_clock, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(turn, &by_clock);
+	(void)pthread_condattr_destroy(&by_clock);
+}
 
 static int arena_new(struct roar_arena **ret)
 {
@@ -69,6 +83,7 @@ static int arena_new(struct roar_arena **ret)
 	(void)pthread_once(&watch_once, watch_forks);
 	(void)pthread_mutex_init(&a->lock, NULL);
 	(void)pthread_mutex_init(&a->send_lock, NULL);
+	init_turn(&a->send_turn);
 	(void)pthread_mutex_init(&a->piece_lock, NULL);
 	a->fd = -1;
 	a->me = -1;

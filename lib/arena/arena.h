@@ -54,7 +54,10 @@ struct roar_arena {
 			    * oldest first */
 	_Atomic uint32_t n_kept;
 
-	pthread_mutex_t send_lock; /* one message in pieces at a time */
+	pthread_mutex_t send_lock; /* of the next two */
+	pthread_cond_t send_turn; /* nobody is sending; by CLOCK_MONOTONIC */
+	bool sending; /* a message in pieces: one at a time, whose sender
+		       * alone has the next */
 	uint64_t given_up; /* the last one that was not finished */
 	pthread_mutex_t piece_lock;
 	struct partial *partials;

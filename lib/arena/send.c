@@ -183,23 +183,37 @@ static int go_on(const struct patience *p, int r)
 }
 
 /* A handle sends one message in pieces at a time. */
-static int lock(struct roar_arena *a, const struct patience *p)
+static int take_turn(struct roar_arena *a, const struct patience *p)
 {
-	int r;
+	int r = 0;
 
-	do {
+	(void)pthread_mutex_lock(&a->send_lock);
+	while (r == 0 && a->sending) {
 		int64_t end = clock_mono_ns() + slice(p);
 		struct timespec t = { end / 1000000000, end % 1000000000 };
 
-		if (pthread_mutex_clocklock(&a->send_lock, CLOCK_MONOTONIC,
-					    &t) == 0)
-			return 0;
+		if (pthread_cond_timedwait(&a->send_turn, &a->send_lock, &t) ==
+		    0)
+			continue;
+		(void)pthread_mutex_unlock(&a->send_lock);
 		r = go_on(
 			p,
 			failure(-ETIMEDOUT,
 				"another thread sends what is larger than the arena, and was not done within the time given"));
-	} while (r == 0);
+		(void)pthread_mutex_lock(&a->send_lock);
+	}
+	if (r == 0)
+		a->sending = true;
+	(void)pthread_mutex_unlock(&a->send_lock);
 	return r;
+}
+
+static void give_turn(struct roar_arena *a)
+{
+	(void)pthread_mutex_lock(&a->send_lock);
+	a->sending = false;
+	(void)pthread_cond_signal(&a->send_turn);
+	(void)pthread_mutex_unlock(&a->send_lock);
 }
 
 static int reserve_piece(struct roar_arena *a, size_t len,
@@ -249,7 +263,7 @@ static int send_pieces(struct roar_arena *a, struct stream *s, uint64_t tag,
 	int r = measure(s);
 
 	if (r == 0)
-		r = lock(a, p);
+		r = take_turn(a, p);
 	if (r < 0)
 		return r;
 	of.message = shared_add(&a->map.header->messages, 1) + 1;
@@ -259,7 +273,7 @@ static int send_pieces(struct roar_arena *a, struct stream *s, uint64_t tag,
 		r = send_piece(a, s, &of, tag, p);
 	if (r < 0 && s->piece.offset)
 		a->given_up = of.message;
-	(void)pthread_mutex_unlock(&a->send_lock);
+	give_turn(a);
 	if (r == 0)
 		shared_count(&arena_counts(a)->in_pieces, 1);
 	return r;
