@@ -2,6 +2,7 @@
 #include "arena/alive.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,13 +35,22 @@ uint64_t alive_pid_space(void)
 	return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
 }
 
+/* Without a descriptor: it is not there, or is a child of ours that has ended. */
+static bool has_ended(int pid)
+{
+	int status;
+
+	return alive_status(pid, &status) ||
+	       (kill(pid, 0) < 0 && errno == ESRCH);
+}
+
 int alive_open(int pid, uint64_t started)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	uint64_t now;
 
 	if (fd < 0)
-		return errno == ESRCH ? ALIVE_GONE : ALIVE_UNKNOWN;
+		return has_ended(pid) ? ALIVE_GONE : ALIVE_UNKNOWN;
 	/* Only now: from here on the pid stays this process's. */
 	now = started ? alive_started(pid) : 0;
 	if (now && now != started) {

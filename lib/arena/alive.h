@@ -11,7 +11,8 @@
 
 enum {
 	ALIVE_GONE = -2, /* there is no such process */
-	ALIVE_UNKNOWN = -1, /* it cannot be told here */
+	ALIVE_UNKNOWN = -1, /* it cannot be told here, or not now: descriptors
+			     * may be used up */
 };
 
 /* When a process was started, in ticks since boot; 0 when it cannot be told. */

@@ -70,22 +70,24 @@ static void watch_peer(struct roar_arena *a, unsigned place, uint64_t word)
 	/* Who was killed while it joined has not written these. */
 	bool joining = party_state(word) == PARTY_JOINING;
 	uint64_t started = joining ? 0 : shared_load(&p->started);
+	bool here; /* do pids mean the same to it? */
 
 	if (same_process(peer->word, word))
 		return;
 	forget_peer(peer);
-	if (joining || shared_load(&p->pid_space) == a->deaths.pid_space)
+	here = joining || shared_load(&p->pid_space) == a->deaths.pid_space;
+	if (here)
 		peer->pidfd = alive_open(party_pid(word), started);
-	if (!joining)
+	/* Who cannot be told of now is asked for again. */
+	if (!joining && !(here && peer->pidfd == ALIVE_UNKNOWN))
 		peer->word = word;
 }
 
-static bool is_dead(const struct peer *peer)
+static bool is_dead(int pidfd)
 {
-	struct pollfd p = { .fd = peer->pidfd, .events = POLLIN };
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
 
-	return peer->pidfd == ALIVE_GONE ||
-	       (peer->pidfd >= 0 && poll(&p, 1, 0) > 0);
+	return pidfd == ALIVE_GONE || (pidfd >= 0 && poll(&p, 1, 0) > 0);
 }
 
 static void look_at(struct roar_arena *a, unsigned place)
@@ -102,7 +104,7 @@ static void look_at(struct roar_arena *a, unsigned place)
 	if (place == arena_me(a) || party_pid(word) == a->pid)
 		return;
 	watch_peer(a, place, word);
-	if (!is_dead(peer))
+	if (!is_dead(peer->pidfd))
 		return;
 	n = sweep_party(&a->map, arena_me(a), place, word);
 	if (n > 0)
@@ -122,7 +124,7 @@ int deaths_inherit(struct roar_arena *a, unsigned place, bool any,
 		    party_pid(word) == a->pid)
 			continue;
 		watch_peer(a, i, word);
-		if (is_dead(&peers[i]) &&
+		if (is_dead(peers[i].pidfd) &&
 		    sweep_inherit(&a->map, i, word, a->pid, roles) >= 0)
 			return (int)i;
 	}
@@ -239,10 +241,15 @@ static int tell_expected(struct roar_arena *a)
 	struct deaths *d = &a->deaths;
 
 	for (unsigned i = d->n_expected; i-- > 0;) {
-		struct peer peer = { .pidfd = d->expected[i].pidfd };
-		int pid = d->expected[i].pid;
-		bool dead = is_dead(&peer);
-		bool joined = has_joined(a, pid);
+		struct expected *e = &d->expected[i];
+		int pid = e->pid;
+		bool dead;
+		bool joined;
+
+		if (e->pidfd == ALIVE_UNKNOWN)
+			e->pidfd = alive_open(pid, 0);
+		dead = is_dead(e->pidfd);
+		joined = has_joined(a, pid);
 
 		if (joined || dead)
 			drop_expected(d, i);

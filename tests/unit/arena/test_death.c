@@ -2,6 +2,7 @@
 #include "helpers.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <time.h>
 
 static const struct roar_arena_config config = { .size_bytes = 1 << 20,
@@ -221,6 +222,63 @@ static int join_share(int fd, void *arg)
 	return -roar_arena_join(a, ROAR_ARENA_PRODUCER, 1);
 }
 
+/* No descriptor can be opened any more until this is undone. */
+static struct rlimit use_up_descriptors(void)
+{
+	struct rlimit was;
+	struct rlimit none;
+	int fd = dup(0);
+
+	assert_true(fd >= 0);
+	(void)close(fd);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+	none = (struct rlimit){ (rlim_t)fd, was.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	return was;
+}
+
+static int end_at_once(int fd, void *arg)
+{
+	(void)fd;
+	(void)arg;
+	return 3;
+}
+
+static void a_death_is_told_to_who_has_no_descriptors_left(void **state)
+{
+	static int (*const bodies[])(int fd, void *arg) = { produce_three,
+							    end_at_once };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct roar_arena *a = make(config);
+		struct roar_arena_unit *u = NULL;
+		struct roar_arena_death death;
+		struct rlimit was;
+		pid_t pid;
+		int r;
+
+		assert_int_equal(roar_arena_join(a, ROAR_ARENA_CONSUMER, 0), 0);
+		pid = start(bodies[i], roar_arena_fd(a), NULL);
+		was = use_up_descriptors();
+		assert_int_equal(roar_arena_expect(a, pid), 0);
+		for (int n = 0; i == 0 && n < 3; n++)
+			roar_arena_release(get(a));
+		if (i == 0)
+			assert_int_equal(roar_arena_receive(a, ROAR_ARENA_ANY,
+							    50 * MS, &u),
+					 -ETIMEDOUT);
+		(void)kill(pid, SIGKILL);
+		r = roar_arena_receive(a, ROAR_ARENA_ANY, 1000 * MS, &u);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+		assert_int_equal(r, -ECONNRESET);
+		assert_int_equal(roar_arena_death(a, &death), 0);
+		assert_int_equal(death.pid, pid);
+		(void)finish(pid);
+		roar_arena_close(a);
+	}
+}
+
 static void the_share_of_a_dead_producer_is_free_again(void **state)
 {
 	struct roar_arena_config parted = { .size_bytes = 1 << 20,
@@ -280,6 +338,7 @@ int main(void)
 		cmocka_unit_test(what_a_dead_consumer_held_is_free_again),
 		cmocka_unit_test(a_full_arena_without_consumers_says_who_died),
 		cmocka_unit_test(the_death_of_an_expected_process_is_told),
+		cmocka_unit_test(a_death_is_told_to_who_has_no_descriptors_left),
 		cmocka_unit_test(the_share_of_a_dead_producer_is_free_again),
 		cmocka_unit_test(places_of_the_dead_are_no_end_of_joining),
 	};
