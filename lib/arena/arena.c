@@ -173,10 +173,6 @@ int arena_check(const struct roar_arena *a, unsigned role)
 static int check_join(const struct roar_arena *a, unsigned roles,
 		      unsigned share)
 {
-	int r = arena_check(a, 0);
-
-	if (r < 0)
-		return r;
 	if (!roles || roles & ~3U)
 		return failure(
 			-EINVAL,
@@ -219,7 +215,7 @@ static int enter(struct roar_arena *a, unsigned place)
 	return party_enter(&a->map, place);
 }
 
-API int roar_arena_join(struct roar_arena *a, unsigned roles, unsigned share)
+static int join(struct roar_arena *a, unsigned roles, unsigned share)
 {
 	int r = check_join(a, roles, share);
 
@@ -244,6 +240,19 @@ API int roar_arena_join(struct roar_arena *a, unsigned roles, unsigned share)
 			"another process took this one for dead while it joined the arena: join again");
 	atomic_store(&a->me, r);
 	return 0;
+}
+
+API int roar_arena_join(struct roar_arena *a, unsigned roles, unsigned share)
+{
+	/* Before the lock: a thread that is not in this child may have it. */
+	int r = arena_check(a, 0);
+
+	if (r < 0)
+		return r;
+	(void)pthread_mutex_lock(&a->lock);
+	r = join(a, roles, share);
+	(void)pthread_mutex_unlock(&a->lock);
+	return r;
 }
 
 API int roar_arena_shutdown(struct roar_arena *a)

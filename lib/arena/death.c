@@ -313,8 +313,17 @@ int deaths_look(struct roar_arena *a, enum arena_bell bell, uint32_t from)
 API int roar_arena_death(const struct roar_arena *a,
 			 struct roar_arena_death *ret)
 {
-	if (!a->deaths.any)
-		return failure(-ENOENT, "no death was told by this handle");
-	*ret = a->deaths.last;
-	return 0;
+	/* The handle is nobody's constant; what is asked for changes nothing. */
+	pthread_mutex_t *lock = (pthread_mutex_t *)&a->lock;
+	int r = arena_check(a, 0);
+
+	if (r < 0)
+		return r;
+	(void)pthread_mutex_lock(lock);
+	if (a->deaths.any)
+		*ret = a->deaths.last;
+	else
+		r = failure(-ENOENT, "no death was told by this handle");
+	(void)pthread_mutex_unlock(lock);
+	return r;
 }

@@ -133,12 +133,49 @@ static void threads_share_a_broadcast(void **state)
 	with(ROAR_ARENA_BROADCAST, false, ROAR_ARENA_ANY);
 }
 
+static void *join_now(void *arg)
+{
+	struct roar_arena *a = arg;
+	struct roar_arena_death death;
+
+	(void)roar_arena_death(a, &death);
+	return (void *)(intptr_t)roar_arena_join(a, BOTH, 0);
+}
+
+static void one_of_many_threads_joins(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 300; i++) {
+		struct roar_arena *a = make(
+			(struct roar_arena_config){ .size_bytes = 1 << 12 });
+		pthread_t threads[4];
+		struct roar_arena_stats stats;
+		int n = 0;
+
+		for (int t = 0; t < 4; t++)
+			assert_int_equal(pthread_create(&threads[t], NULL,
+							join_now, a),
+					 0);
+		for (int t = 0; t < 4; t++) {
+			void *r = NULL;
+
+			assert_int_equal(pthread_join(threads[t], &r), 0);
+			n += r == NULL;
+		}
+		assert_int_equal(roar_arena_stats(a, &stats), 0);
+		assert_int_equal(n, 1);
+		assert_int_equal(stats.n_producers, 1);
+		roar_arena_close(a);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_share_one_handle),
 		cmocka_unit_test(threads_have_handles_of_their_own),
 		cmocka_unit_test(threads_share_a_broadcast),
+		cmocka_unit_test(one_of_many_threads_joins),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
