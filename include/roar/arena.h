@@ -211,8 +211,8 @@ struct roar_arena_stats {
 	uint32_t n_consumers;
 	uint64_t committed; /* units */
 	uint64_t committed_bytes;
-	uint64_t received;
-	uint64_t released;
+	uint64_t received; /* by each consumer; what came in pieces once */
+	uint64_t released; /* by those who had received them */
 	uint64_t in_pieces; /* larger than the arena */
 	uint64_t reclaimed; /* taken back from the dead */
 	uint64_t producer_stalls; /* waits for room that slept */

@@ -23,6 +23,7 @@ enum { HAND_FEW = 8 }; /* buffers of a unit that need no malloc */
 struct hand {
 	struct roar_arena_unit unit; /* first: the caller's pointer */
 	_Atomic uint32_t refs; /* 0: not in hand */
+	bool received; /* otherwise reserved */
 	bool gone; /* its handle was closed before it was committed */
 	uint32_t n_children;
 	uint32_t *children; /* units that go with it when it is committed */

@@ -38,6 +38,7 @@ struct hand_things hand_put_down(struct hand *h)
 	h->unit.buffers = NULL;
 	h->children = NULL;
 	h->n_children = 0;
+	h->received = false;
 	h->gone = false;
 	atomic_store_explicit(&h->refs, 0, memory_order_relaxed);
 	return things;
@@ -77,12 +78,14 @@ API void roar_arena_retain(struct roar_arena_unit *unit)
 
 /* A child made by fork() has the pages and no say: there only its own copy of the
  * counts changes. */
-static void give_back(struct roar_arena *a, uint32_t index, uint64_t generation)
+static void give_back(struct roar_arena *a, uint32_t index, uint64_t generation,
+		      bool received)
 {
 	if (arena_is_forked(a))
 		return;
 	unit_drop(&a->map, arena_me(a), index, generation);
-	shared_count(&arena_counts(a)->released, 1);
+	if (received)
+		shared_count(&arena_counts(a)->released, 1);
 }
 
 API void roar_arena_release(struct roar_arena_unit *unit)
@@ -91,6 +94,7 @@ API void roar_arena_release(struct roar_arena_unit *unit)
 	struct roar_arena *a;
 	uint32_t index;
 	uint64_t generation;
+	bool received;
 	bool gone;
 
 	if (!unit ||
@@ -99,6 +103,7 @@ API void roar_arena_release(struct roar_arena_unit *unit)
 	a = unit->arena;
 	index = unit->index;
 	generation = unit->generation;
+	received = h->received;
 	gone = h->gone;
 	hand_forget(h);
 	if (index == UINT32_MAX)
@@ -106,6 +111,6 @@ API void roar_arena_release(struct roar_arena_unit *unit)
 	else if (gone)
 		atomic_fetch_sub(&a->n_gone, 1);
 	else
-		give_back(a, index, generation);
+		give_back(a, index, generation, received);
 	arena_unref(a);
 }

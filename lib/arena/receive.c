@@ -45,6 +45,7 @@ static int open_unit(struct roar_arena *a, uint32_t index)
 		return damaged(index);
 	h->unit.envelope = a->map.base + meta.envelope_at;
 	h->unit.envelope_len = meta.envelope_len;
+	h->received = true;
 	h->flags = shared_load(&u->flags);
 	h->message = shared_load(&u->message);
 	h->unit.tag = u->tag;

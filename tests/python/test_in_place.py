@@ -134,6 +134,18 @@ def test_dlpack_promises_no_more_than_it_has(arena):
             view.__dlpack__(**wish)
 
 
+def test_only_what_was_received_counts_as_released():
+    pytest.importorskip("numpy")
+    with roar.SharedMemorySegmentPool(LARGE, 4) as pool:
+        pool.join("both")
+        pool.empty(5000, "u1")  # dropped
+        array = pool.empty(5000, "u1")
+        result = through(pool, array)
+        assert (pool.published, pool.reclaimed) == (1, 0)
+        del array, result
+        assert (pool.published, pool.reclaimed) == (1, 1)
+
+
 @pytest.mark.parametrize("shape", [0, (0, 3), (3, 0)])
 def test_empty_arrays(arena, shape):
     pytest.importorskip("numpy")
