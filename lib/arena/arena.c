@@ -207,11 +207,13 @@ static int claim_place(struct roar_arena *a, unsigned roles, unsigned share)
 static int enter(struct roar_arena *a, unsigned place)
 {
 	struct arena_party *p = &a->map.parties[place];
+	uint64_t started = alive_started(a->pid);
 
-	shared_store(&p->started, alive_started(a->pid));
+	shared_store(&p->started, started);
 	shared_store(&p->pid_space, a->deaths.pid_space);
 	shared_store(&p->share, a->share);
 	deaths_begin(a);
+	deaths_note_join(a, started);
 	return party_enter(&a->map, place);
 }
 

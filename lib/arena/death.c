@@ -215,16 +215,31 @@ static int tell_consumer(struct roar_arena *a)
 
 /* ---- those who have not joined yet ---- */
 
-static bool has_joined(const struct roar_arena *a, int pid)
+void deaths_note_join(struct roar_arena *a, uint64_t started)
 {
-	for (unsigned i = 0; i < ARENA_PARTIES; i++) {
-		const struct arena_party *p = &a->map.parties[i];
+	struct arena_header *h = a->map.header;
+	uint64_t i = shared_add(&h->n_joined, 1) % ARENA_JOINED;
 
-		if (party_pid(shared_load(&p->word)) == pid ||
-		    (shared_load(&p->died) != a->deaths.at_join[i] &&
-		     party_pid(shared_load(&p->died)) == pid))
+	shared_store(&h->joined[i], joined_word((uint64_t)a->pid, started));
+}
+
+/* When it was started is not known to who has no descriptors left. */
+static bool is_expected(const struct expected *e, uint64_t joined)
+{
+	uint64_t pid = (uint64_t)e->pid;
+
+	if (joined_word(joined, 0) != joined_word(pid, 0))
+		return false;
+	return !e->started || joined == joined_word(pid, 0) ||
+	       joined == joined_word(pid, e->started);
+}
+
+/* It may have left again, and another one be in its place. */
+static bool has_joined(const struct roar_arena *a, const struct expected *e)
+{
+	for (unsigned i = 0; i < ARENA_JOINED; i++)
+		if (is_expected(e, shared_load(&a->map.header->joined[i])))
 			return true;
-	}
 	return false;
 }
 
@@ -249,7 +264,7 @@ static int tell_expected(struct roar_arena *a)
 		if (e->pidfd == ALIVE_UNKNOWN)
 			e->pidfd = alive_open(pid, 0);
 		dead = is_dead(e->pidfd);
-		joined = has_joined(a, pid);
+		joined = has_joined(a, e);
 
 		if (joined || dead)
 			drop_expected(d, i);
@@ -276,7 +291,8 @@ API int roar_arena_expect(struct roar_arena *a, int pid)
 	else
 		d->expected[d->n_expected++] = (struct expected){
 			.pid = pid,
-			.pidfd = alive_open(pid, 0)
+			.pidfd = alive_open(pid, 0),
+			.started = alive_started(pid),
 		};
 	(void)pthread_mutex_unlock(&a->lock);
 	return r;

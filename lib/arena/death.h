@@ -17,6 +17,7 @@ struct peer {
 struct expected {
 	int pid;
 	int pidfd;
+	uint64_t started; /* 0: not known */
 };
 
 struct deaths {
@@ -35,6 +36,9 @@ struct deaths {
 void deaths_init(struct deaths *d);
 void deaths_release(struct deaths *d);
 void deaths_begin(struct roar_arena *a);
+
+/* Lets those who expect this process know that it has joined, for good. */
+void deaths_note_join(struct roar_arena *a, uint64_t started);
 
 /* For who has no place: takes over that of a dead one, `place` or any from there on.
  * Returns the place, or `none` when all of them live. */

@@ -53,6 +53,7 @@ enum {
 	ARENA_CONSUMERS = ARENA_PARTIES - 1, /* for consumers of a broadcast */
 	ARENA_LINE = 128, /* what two sides write lies that far apart: CPUs
 			   * fetch lines in pairs */
+	ARENA_JOINED = 256, /* processes that are remembered to have joined */
 	ARENA_VERSION = 1,
 };
 
@@ -112,6 +113,10 @@ struct arena_header {
 	uint64_t deaths; /* counted after they are written down */
 	uint64_t messages; /* in pieces, counted */
 	uint32_t shutdown;
+
+	/* The last ones that joined, wherever they are now: see joined_word(). */
+	uint64_t n_joined;
+	uint64_t joined[ARENA_JOINED];
 };
 
 /* What a party has counted; it alone writes here. */
@@ -215,6 +220,12 @@ static inline uint64_t cell_name(uint64_t cell)
 static inline unsigned cell_lap(uint64_t cell)
 {
 	return cell >> 48;
+}
+
+/* A process: its pid (24 bits), and when it was started as far as there is room. */
+static inline uint64_t joined_word(uint64_t pid, uint64_t started)
+{
+	return started << 24 | (pid & 0xffffff);
 }
 
 /* Who is in a place: the how-manieth (24 bits), its pid (24), who sweeps it, its roles. */

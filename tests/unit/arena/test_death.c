@@ -222,6 +222,37 @@ static int join_share(int fd, void *arg)
 	return -roar_arena_join(a, ROAR_ARENA_PRODUCER, 1);
 }
 
+static int join_and_leave(int fd, void *arg)
+{
+	struct roar_arena *a = attach(fd, ROAR_ARENA_PRODUCER, 0);
+
+	(void)arg;
+	put(a, 100, 1, 1);
+	roar_arena_close(a);
+	return 0;
+}
+
+static void who_was_expected_and_has_left_is_not_missed(void **state)
+{
+	struct roar_arena *a = make(config);
+	struct roar_arena_unit *u = NULL;
+
+	(void)state;
+	assert_int_equal(roar_arena_join(a, ROAR_ARENA_CONSUMER, 0), 0);
+	/* One after the other in the same place. */
+	for (int i = 0; i < 3; i++) {
+		pid_t pid = start(join_and_leave, roar_arena_fd(a), NULL);
+
+		assert_int_equal(roar_arena_expect(a, pid), 0);
+		assert_int_equal(finish(pid), 0);
+	}
+	for (int i = 0; i < 3; i++)
+		roar_arena_release(get(a));
+	assert_int_equal(roar_arena_receive(a, ROAR_ARENA_ANY, 100 * MS, &u),
+			 -ETIMEDOUT);
+	roar_arena_close(a);
+}
+
 /* No descriptor can be opened any more until this is undone. */
 static struct rlimit use_up_descriptors(void)
 {
@@ -338,6 +369,7 @@ int main(void)
 		cmocka_unit_test(what_a_dead_consumer_held_is_free_again),
 		cmocka_unit_test(a_full_arena_without_consumers_says_who_died),
 		cmocka_unit_test(the_death_of_an_expected_process_is_told),
+		cmocka_unit_test(who_was_expected_and_has_left_is_not_missed),
 		cmocka_unit_test(a_death_is_told_to_who_has_no_descriptors_left),
 		cmocka_unit_test(the_share_of_a_dead_producer_is_free_again),
 		cmocka_unit_test(places_of_the_dead_are_no_end_of_joining),
