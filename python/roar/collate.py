@@ -12,6 +12,7 @@ from __future__ import annotations
 import collections.abc
 import importlib.util
 import math
+import numbers
 import sys
 from typing import Any, Callable, Optional
 
@@ -26,8 +27,8 @@ def collate_into(arena: _arena.Arena, *, like: Optional[str] = None,
     """A function that makes one batch of a list of samples.
 
     Arrays and tensors of one shape and dtype are stacked; numbers become an
-    array; dictionaries, tuples and lists are gone through; anything else
-    stays a list.  like="torch" makes tensors of arrays and numbers, as
+    array, if one can hold them all; dictionaries, tuples and lists are gone
+    through; anything else stays a list, mixtures and masked arrays too.  like="torch" makes tensors of arrays and numbers, as
     torch's default_collate does.  A batch that is larger than a unit of the
     arena can be is made in ordinary memory.
     """
@@ -118,29 +119,39 @@ class _Collate:
         """What can be stacked, or None."""
         numpy = sys.modules.get("numpy")
         torch = sys.modules.get("torch")
-        first = samples[0]
-        if torch is not None and isinstance(first, torch.Tensor):
-            return _stack_of(samples, True)
-        if isinstance(first, (bool, int, float)):
-            if not self.as_torch and not importlib.util.find_spec("numpy"):
-                return None
-            samples = self._numbers(samples)
-        elif numpy is None or not isinstance(
-                first, (numpy.ndarray, numpy.generic)):
+        kinds = _kinds(numpy, torch)
+        if isinstance(samples[0], (bool, int, float)):
+            array = self._numbers(samples)
+            return array and _stack_of(array, self.as_torch)
+        kind = next((k for k in kinds if isinstance(samples[0], k)), None)
+        if kind is None or not all(isinstance(s, kind) for s in samples):
             return None
-        elif self.as_torch:
+        if torch is not None and kind is torch.Tensor:
+            return _stack_of(samples, True)
+        if any(isinstance(s, numpy.ma.MaskedArray) for s in samples):
+            return None
+        if self.as_torch:
             samples = _as_tensors(samples)
         else:
             samples = [numpy.asarray(s) for s in samples]
         return _stack_of(samples, self.as_torch)
 
-    def _numbers(self, samples: list[Any]) -> list[Any]:
+    def _numbers(self, samples: list[Any]) -> Optional[list[Any]]:
+        """An array's worth of numbers, or None when an array cannot hold them."""
+        if not all(isinstance(s, numbers.Number) for s in samples):
+            return None
         if self.as_torch:
             import torch
             kind = torch.float64 if isinstance(samples[0], float) else None
             return list(torch.tensor(samples, dtype=kind))
+        if not importlib.util.find_spec("numpy"):
+            return None
         import numpy
-        return list(numpy.asarray(samples))
+        array = numpy.asarray(samples)
+        whole = all(isinstance(s, numbers.Integral) for s in samples)
+        if array.dtype.kind not in ("biu" if whole else "biufc"):
+            return None
+        return list(array)
 
     def _fill(self, plan: Any, view: Any) -> Any:
         if isinstance(plan, _Stack):
@@ -152,6 +163,12 @@ class _Collate:
         if isinstance(plan, (tuple, list)):
             return type(plan)([self._fill(part, view) for part in plan])
         return plan
+
+
+def _kinds(numpy: Any, torch: Any) -> list[Any]:
+    """What is stacked with its like, of the packages that are there."""
+    kinds: list[Any] = [] if torch is None else [torch.Tensor]
+    return kinds if numpy is None else [*kinds, (numpy.ndarray, numpy.generic)]
 
 
 def _as_tensors(samples: list[Any]) -> list[Any]:

@@ -97,3 +97,22 @@ def test_what_cannot_be_a_batch_is_refused(arena, samples):
 def test_like_must_be_known(arena):
     with pytest.raises(ValueError):
         roar.collate_into(arena, like="jax")
+
+
+@pytest.mark.parametrize("samples", [
+    [1, "a"], [1, None], [1, b"x"], [10 ** 30, 1], [2 ** 63, -1],
+    [numpy.ones(2), None],
+    [numpy.ma.masked_array([1, 2], [0, 1])] * 2], ids=range(7))
+def test_what_an_array_would_change_stays_a_list(arena, samples):
+    batch = roar.collate_into(arena)(samples)
+    assert type(batch) is list
+    assert all(new is old for new, old in zip(batch, samples))
+    assert used(arena) == 0
+
+
+def test_tensors_among_other_things_stay_a_list(arena):
+    torch = pytest.importorskip("torch")
+    for other in (None, numpy.ones(2), 1):
+        samples = [torch.ones(2), other]
+        assert all(new is old for new, old in
+                   zip(roar.collate_into(arena)(samples), samples))
