@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import sys
 from typing import Any, Callable, Sequence
 
 import _roar
@@ -9,6 +11,16 @@ import _roar
 # Types that have their way, or that pickle handles before it asks.
 OWN = (bytes, bytearray, memoryview, str, int, float, bool, tuple, list, dict,
        type(None))
+OWN_ELSEWHERE = (("numpy", "ndarray"), ("torch", "Tensor"),
+                 ("torch", "nn.Parameter"))
+
+
+def _has_own_way(cls: type) -> bool:
+    """The packages need not be there; who has the type has imported them."""
+    return cls in OWN or any(
+        module in sys.modules
+        and operator.attrgetter(name)(sys.modules[module]) is cls
+        for module, name in OWN_ELSEWHERE)
 
 
 def register(cls: type, to_buffers: Callable[[Any], tuple[Any, Sequence[Any]]],
@@ -29,7 +41,7 @@ def register(cls: type, to_buffers: Callable[[Any], tuple[Any, Sequence[Any]]],
     """
     if not isinstance(cls, type):
         raise TypeError(f"register() takes a class, not {cls!r}")
-    if cls in OWN:
+    if _has_own_way(cls):
         raise ValueError(f"{cls.__name__} cannot be registered: it has a way "
                          "of its own")
     if not callable(to_buffers) or not callable(from_buffers):

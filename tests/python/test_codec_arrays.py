@@ -2,6 +2,7 @@
 
 import pytest
 
+import roar
 from arena_helpers import LARGE, both, through
 
 numpy = pytest.importorskip("numpy")
@@ -164,3 +165,10 @@ def test_a_state_dict_arrives(arena):
     result = through(arena, model.state_dict())
     assert list(result) == ["weight", "bias"]
     assert torch.equal(result["weight"], model.weight)
+
+
+def test_arrays_and_tensors_have_a_way_of_their_own():
+    torch = pytest.importorskip("torch")
+    for cls in (numpy.ndarray, torch.Tensor, torch.nn.Parameter):
+        with pytest.raises(ValueError, match="way of its own"):
+            roar.register(cls, lambda obj: (None, []), lambda *parts: None)
