@@ -5,7 +5,7 @@
  * the other; and a bell that rings in between has another value, so that the sleep does
  * not begin.  Who rings takes all bits away: the next change costs no system call while
  * the woken are on their way.  A ringer may be killed before it wakes anybody: sleeps are
- * short slices (wait.c). */
+ * short slices (pause.c). */
 #include "arena/protocol.h"
 
 static uint64_t *waiting(const struct arena_map *m, enum arena_bell bell)

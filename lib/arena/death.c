@@ -119,8 +119,9 @@ int deaths_inherit(struct roar_arena *a, unsigned place, bool any,
 
 	for (unsigned i = place; i < end; i++) {
 		uint64_t word = shared_load(&a->map.parties[i].word);
+		unsigned state = party_state(word);
 
-		if (party_state(word) != PARTY_ALIVE ||
+		if ((state != PARTY_ALIVE && state != PARTY_JOINING) ||
 		    party_pid(word) == a->pid)
 			continue;
 		watch_peer(a, i, word);

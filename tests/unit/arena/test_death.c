@@ -5,6 +5,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "arena/arena.h"
+
 static const struct roar_arena_config config = { .size_bytes = 1 << 20,
 						 .n_units = 8 };
 
@@ -253,6 +255,30 @@ static void who_was_expected_and_has_left_is_not_missed(void **state)
 	roar_arena_close(a);
 }
 
+static int end_at_once(int fd, void *arg)
+{
+	(void)fd;
+	(void)arg;
+	return 3;
+}
+
+static void the_share_of_one_killed_while_it_joined_is_free_again(void **state)
+{
+	struct roar_arena_config parted = config;
+	struct roar_arena *a;
+	pid_t pid = start(end_at_once, 0, NULL);
+
+	(void)state;
+	parted.flags = ROAR_ARENA_PARTITION;
+	parted.n_producers = 2;
+	a = make(parted);
+	assert_int_equal(
+		party_claim(&a->map, 1, false, pid, ROAR_ARENA_PRODUCER), 1);
+	(void)finish(pid);
+	assert_int_equal(roar_arena_join(a, ROAR_ARENA_PRODUCER, 1), 0);
+	roar_arena_close(a);
+}
+
 /* No descriptor can be opened any more until this is undone. */
 static struct rlimit use_up_descriptors(void)
 {
@@ -266,13 +292,6 @@ static struct rlimit use_up_descriptors(void)
 	none = (struct rlimit){ (rlim_t)fd, was.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	return was;
-}
-
-static int end_at_once(int fd, void *arg)
-{
-	(void)fd;
-	(void)arg;
-	return 3;
 }
 
 static void a_death_is_told_to_who_has_no_descriptors_left(void **state)
@@ -370,6 +389,8 @@ int main(void)
 		cmocka_unit_test(a_full_arena_without_consumers_says_who_died),
 		cmocka_unit_test(the_death_of_an_expected_process_is_told),
 		cmocka_unit_test(who_was_expected_and_has_left_is_not_missed),
+		cmocka_unit_test(
+			the_share_of_one_killed_while_it_joined_is_free_again),
 		cmocka_unit_test(a_death_is_told_to_who_has_no_descriptors_left),
 		cmocka_unit_test(the_share_of_a_dead_producer_is_free_again),
 		cmocka_unit_test(places_of_the_dead_are_no_end_of_joining),
