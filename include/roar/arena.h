@@ -66,8 +66,8 @@ int roar_arena_create(const struct roar_arena_config *config,
 		      struct roar_arena **ret);
 
 /* The arena behind a descriptor, which stays the caller's.  Nothing in it is trusted.
- * -EBADF, -EINVAL for what is no arena, or one that is cut off or damaged, -EPROTO for one of
- * another version, -ENOMEM. */
+ * -EBADF, -EACCES for one that is for reading alone, -EINVAL for what is no arena, or one that
+ * is cut off or damaged, -EPROTO for one of another version, -ENOMEM. */
 int roar_arena_attach(int fd, struct roar_arena **ret);
 
 /* Leaves.  Units that are still held stay valid until they are released; those that were

@@ -173,6 +173,11 @@ int arena_map_attach(int fd, struct arena_map *ret)
 
 	if (r == 0)
 		r = map(fd, size, &base);
+	if (r == -EACCES || r == -EPERM)
+		return failure(
+			-EACCES,
+			"the descriptor %d of an arena is for reading alone: hand on the one of roar_arena_fd()",
+			fd);
 	if (r < 0)
 		return r;
 	geometry_map(&g, base, ret);

@@ -19,6 +19,7 @@ static const struct {
 	{ ENOSPC, "ArenaNoMemory", "ArenaNoMemory", "ArenaNoMemory" },
 	{ EINVAL, "ArenaInvalid", "ArenaInvalid", "ArenaInvalid" },
 	{ EBADF, "ArenaInvalid", "ArenaInvalid", "ArenaInvalid" },
+	{ EACCES, "ArenaInvalid", "ArenaInvalid", "ArenaInvalid" },
 	{ EPROTO, "ArenaInvalid", "ArenaInvalid", "ArenaInvalid" },
 	{ EBADMSG, "ArenaInvalid", "ArenaInvalid", "ArenaInvalid" },
 };

@@ -177,8 +177,10 @@ def foreign_descriptors(arena):
     os.write(changed, header)
     fcntl.fcntl(changed, fcntl.F_ADD_SEALS,
                 fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+    read_only = os.open(f"/proc/self/fd/{arena.fileno()}", os.O_RDONLY)
     return {"file": plain.fileno(), "pipe": read, "cut": cut,
-            "nothing": nothing, "changed": changed, "closed": 9999}, plain
+            "nothing": nothing, "changed": changed, "closed": 9999,
+            "for reading": read_only}, plain
 
 
 def test_foreign_and_truncated_descriptors_are_refused():
