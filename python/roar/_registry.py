@@ -15,12 +15,17 @@ OWN_ELSEWHERE = (("numpy", "ndarray"), ("torch", "Tensor"),
                  ("torch", "nn.Parameter"))
 
 
+def _imported(module: str, name: str) -> Any:
+    """What a module has, if it is there; it may be there in part."""
+    try:
+        return operator.attrgetter(name)(sys.modules.get(module))
+    except AttributeError:
+        return None
+
+
 def _has_own_way(cls: type) -> bool:
-    """The packages need not be there; who has the type has imported them."""
-    return cls in OWN or any(
-        module in sys.modules
-        and operator.attrgetter(name)(sys.modules[module]) is cls
-        for module, name in OWN_ELSEWHERE)
+    """Who has a type of another package has imported that."""
+    return cls in OWN or any(_imported(*name) is cls for name in OWN_ELSEWHERE)
 
 
 def register(cls: type, to_buffers: Callable[[Any], tuple[Any, Sequence[Any]]],

@@ -1,5 +1,7 @@
 """Arrays and tensors of every kind."""
 
+import sys
+
 import pytest
 
 import roar
@@ -172,3 +174,10 @@ def test_arrays_and_tensors_have_a_way_of_their_own():
     for cls in (numpy.ndarray, torch.Tensor, torch.nn.Parameter):
         with pytest.raises(ValueError, match="way of its own"):
             roar.register(cls, lambda obj: (None, []), lambda *parts: None)
+
+
+@pytest.mark.parametrize("module", [None, sys], ids=["none", "in part"])
+def test_types_are_registered_without_numpy(monkeypatch, module):
+    monkeypatch.setitem(sys.modules, "numpy", module)
+    roar.register(type("Own", (), {}), lambda obj: (None, []),
+                  lambda *parts: None)
