@@ -9,6 +9,7 @@ stacked there in the first place (``_collate``).  And workers die with their par
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -49,9 +50,23 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
 class _ArenaIterator(_MultiProcessingDataLoaderIter):
     def __init__(self, loader: DataLoader[Any], spares: Spares) -> None:
         self._spares = spares
+        self._pid = os.getpid()
         super().__init__(_Altered(loader, spares))
 
+    def _next_data(self) -> Any:
+        try:
+            return super()._next_data()
+        except Exception as error:
+            # Torch's frames below refer to the error, and so it would keep this iterator
+            # and its workers until the garbage collector comes; by then the workers
+            # cannot be told to end, and torch waits 5 s for each of them.
+            raise error.with_traceback(None)
+
     def _shutdown_workers(self) -> None:
+        # A worker may inherit the iterator of an epoch that failed; when it is collected
+        # there, torch takes the locks of queues that are others', and complains.
+        if self._pid != os.getpid():
+            return
         super()._shutdown_workers()
         queue = getattr(self, "_worker_result_queue", None)
         if isinstance(queue, BatchQueue):

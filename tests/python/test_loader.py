@@ -233,6 +233,31 @@ def test_the_loader_goes_on_after_an_error():
     assert got == [0, 1, 2, 3, 4, "error", 6, 7, 8, 9]
 
 
+def test_workers_end_with_an_epoch_that_failed():
+    loader = DataLoader(h.Failing(), num_workers=2, batch_size=1)
+    gc.disable()
+    try:
+        with pytest.raises(KeyError):
+            list(loader)
+        assert multiprocessing.active_children() == []
+    finally:
+        gc.enable()
+
+
+def test_an_iterator_that_a_child_inherits_is_none_of_its_business():
+    iterator = iter(DataLoader(h.Images(), num_workers=2))
+    next(iterator)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            iterator._shutdown_workers()
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert len(list(iterator)) == 36
+
+
 def test_a_batch_that_cannot_be_pickled_is_an_error_of_that_batch():
     error = error_of(
         DataLoader, h.Numbers(), batch_size=4, collate_fn=h.collate_lambda
