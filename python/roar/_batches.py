@@ -20,9 +20,11 @@ loader for those of the next epoch.
 from __future__ import annotations
 
 import os
+import select
 import socket
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from multiprocessing.process import BaseProcess
 from multiprocessing.util import Finalize
 from typing import Any, NamedTuple
 
@@ -38,6 +40,7 @@ from ._errors import (
     ArenaTooLarge,
     PeerDied,
 )
+from .pipeline._errors import worker_died
 
 __all__ = ["BatchQueue", "Spares", "empty"]
 
@@ -197,11 +200,13 @@ class BatchQueue:
         self._depth = depth
         self._spares = spares
         self._parent = os.getpid()
+        self._processes: Sequence[BaseProcess] = ()
+        self._expected: Sequence[bool] = ()
         mine, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._receiver: _Receiver | None = _Receiver(mine, spares)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_receiver": None}
+        return {**self.__dict__, "_receiver": None, "_processes": (), "_expected": ()}
 
     # ---- in a worker ----
 
@@ -227,19 +232,40 @@ class BatchQueue:
 
     # ---- in the parent ----
 
-    def get(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        """The next answer; queue.Empty as of multiprocessing.Queue."""
-        index, answer = self._queue.get(*args, **kwargs)
+    def watch(self, processes: Sequence[BaseProcess], expected: Sequence[bool]) -> None:
+        """The workers, and which of them must be alive while get() waits."""
+        self._processes, self._expected = processes, expected
+
+    def get(self, block: bool = True, timeout: float | None = None) -> tuple[Any, Any]:
+        """The next answer; queue.Empty as of multiprocessing.Queue.  WorkerDied when
+        a worker is dead and nothing is left in the queue."""
+        if block:
+            self._await_answer(timeout)
+        index, answer = self._queue.get(block, timeout)
         if isinstance(answer, Ticket):
             assert self._receiver is not None
             answer = self._receiver.receive(answer)
         return index, answer
+
+    def _await_answer(self, timeout: float | None) -> None:
+        """Torch itself looks every 5 s for the dead, unless a signal tells it."""
+        answers = self._queue._reader.fileno()
+        poll = select.poll()
+        poll.register(answers, select.POLLIN)
+        pairs = zip(self._processes, self._expected)
+        living = {p.sentinel: p for p, expected in pairs if expected}
+        for sentinel in living:
+            poll.register(sentinel, select.POLLIN)
+        ready = [fd for fd, _ in poll.poll(None if timeout is None else timeout * 1000)]
+        if ready and answers not in ready:
+            raise worker_died(living[ready[0]])
 
     def forget(self) -> list[Arena]:
         """After the workers have ended: the arenas that are left of them."""
         if self._receiver is None or os.getpid() != self._parent:
             return []
         receiver, self._receiver = self._receiver, None
+        self._processes = self._expected = ()
         self._theirs.close()
         return receiver.close()
 

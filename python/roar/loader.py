@@ -53,6 +53,12 @@ class _ArenaIterator(_MultiProcessingDataLoaderIter):
         self._pid = os.getpid()
         super().__init__(_Altered(loader, spares))
 
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        super()._reset(loader, first_iter)
+        queue = self._worker_result_queue
+        if isinstance(queue, BatchQueue) and not self._pin_memory:
+            queue.watch(self._workers, self._workers_status)
+
     def _next_data(self) -> Any:
         try:
             return super()._next_data()

@@ -112,6 +112,15 @@ class Growing(Dataset):
         return torch.full((10 ** (1 + i // 2),), i, dtype=torch.uint8)
 
 
+class Uneven(IterableDataset):
+    """One worker has a single sample, the other is slow with ten."""
+
+    def __iter__(self):
+        for i in range(10 if get_worker_info().id else 1):
+            time.sleep(0.02)
+            yield torch.full((2000,), i)
+
+
 class Failing(Dataset):
     def __init__(self, at=5, error=KeyError):
         self.at, self.error = at, error

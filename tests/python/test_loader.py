@@ -9,6 +9,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -271,6 +272,34 @@ def test_a_killed_worker_is_noticed():
     assert isinstance(error, RuntimeError) and "exited unexpectedly" in str(error)
     assert "killed by signal" in str(error.__cause__)
     assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver"])
+def test_a_killed_worker_is_noticed_at_once_in_any_thread(method):
+    caught = []
+
+    def iterate():
+        start = time.monotonic()
+        try:
+            list(DataLoader(h.Dying(signal.SIGKILL), num_workers=2,
+                            multiprocessing_context=method))
+        except RuntimeError as error:
+            caught.append((error, time.monotonic() - start))
+
+    thread = threading.Thread(target=iterate)
+    thread.start()
+    thread.join()
+    ((error, seconds),) = caught
+    assert "exited unexpectedly" in str(error) and seconds < 4
+    assert "was killed by signal 9 (SIGKILL)" in str(error.__cause__)
+    assert str(error.__cause__.pid) in str(error)
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_a_worker_that_has_no_more_is_not_missed(persistent):
+    loader = DataLoader(h.Uneven(), num_workers=2, persistent_workers=persistent)
+    for _ in range(2):
+        assert len(list(loader)) == 11
 
 
 def test_a_timeout():

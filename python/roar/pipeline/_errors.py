@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
+from multiprocessing.process import BaseProcess
 
-__all__ = ["PipelineFailure", "WorkerDied", "WorkerTimeout", "describe_exit"]
+__all__ = ["PipelineFailure", "WorkerDied", "WorkerTimeout", "describe_exit",
+           "worker_died"]
 
 
 class PipelineFailure(RuntimeError):
@@ -57,3 +59,15 @@ def describe_exit(exitcode: int | None) -> str:
     except ValueError:
         name = ""
     return f"was killed by signal {-exitcode}{name}"
+
+
+def worker_died(process: BaseProcess) -> WorkerDied:
+    """The error about a worker that has ended."""
+    process.join(1.0)
+    pid, exitcode = process.pid or 0, process.exitcode
+    return WorkerDied(
+        f"The worker process {pid} {describe_exit(exitcode)}; items it had not "
+        "sent are lost.",
+        pid,
+        exitcode,
+    )

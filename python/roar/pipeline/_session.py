@@ -12,7 +12,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from ._channel import Channel, Dead, Kind, Late, Message
-from ._errors import WorkerDied, WorkerTimeout, describe_exit
+from ._errors import WorkerDied, WorkerTimeout, describe_exit, worker_died
 from .._lifetime import Parent
 from ._random_state import RandomState
 from ._remote_error import unpack_error
@@ -173,16 +173,10 @@ class Session:
             raise self._died(dead.worker) from None
 
     def _died(self, worker: int) -> WorkerDied:
-        process = self._processes[worker]
-        process.join(1.0)
-        pid, exitcode = process.pid or 0, process.exitcode
-        self.end(f"its worker process {pid} {describe_exit(exitcode)}", at_once=True)
-        return WorkerDied(
-            f"The worker process {pid} {describe_exit(exitcode)}; items it had not "
-            "sent are lost.",
-            pid,
-            exitcode,
-        )
+        died = worker_died(self._processes[worker])
+        how = describe_exit(died.exitcode)
+        self.end(f"its worker process {died.pid} {how}", at_once=True)
+        return died
 
     def _tell_all(self, command: Command) -> None:
         for worker, commands in enumerate(self._commands):
