@@ -21,13 +21,16 @@ FFMPEG = ["libavformat >= 59.27", "libavcodec >= 59.37", "libavutil >= 57.28",
 
 
 class BuildWithStubs(build_ext):
-    """Puts the type stubs beside the extensions."""
+    """Adds the type stubs, where type checkers look for those of modules that
+    are a file.  An editable install has them beside the sources."""
 
     def run(self):
         super().run()
-        for extension in self.extensions:
+        for extension in [] if self.inplace else self.extensions:
             path = self.get_ext_fullpath(extension.name)
-            shutil.copy(f"{extension.name}.pyi", os.path.dirname(path))
+            stubs = os.path.join(os.path.dirname(path), f"{extension.name}-stubs")
+            os.makedirs(stubs, exist_ok=True)
+            shutil.copy(f"{extension.name}.pyi", os.path.join(stubs, "__init__.pyi"))
 
 
 class LimitedWheel(bdist_wheel):

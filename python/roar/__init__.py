@@ -13,7 +13,7 @@ move without being pickled.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._arena import Arena, Item
 from ._errors import (ArenaClosed, ArenaEmpty, ArenaError, ArenaFull,
@@ -22,6 +22,9 @@ from ._errors import (ArenaClosed, ArenaEmpty, ArenaError, ArenaFull,
 from ._registry import register
 from ._shared_memory import SharedMemoryRingBuffer, SharedMemorySegmentPool
 from .collate import collate_into
+
+if TYPE_CHECKING:
+    from .loader import DataLoader
 
 __version__ = "0.1.0"
 __all__ = [

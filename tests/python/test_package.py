@@ -102,12 +102,48 @@ def test_pip_installs_it(tmp_path):
         "--target", tmp_path / "site", tmp_path / "source" / "python",
         env=environment)
     names = set(os.listdir(tmp_path / "site"))
-    assert {"_roar.abi3.so", "_roar.pyi", "roar"} <= names
+    assert {"_roar.abi3.so", "_roar-stubs", "roar"} <= names
+    assert os.listdir(tmp_path / "site" / "_roar-stubs") == ["__init__.pyi"]
     assert (tmp_path / "site" / "roar" / "py.typed").exists()
     environment["PYTHONPATH"] = str(tmp_path / "site")
     done = run(sys.executable, "-c",
                BARE + "print(roar.__file__)", env=environment)
     assert str(tmp_path) in done.stdout
     if "CLIP" in os.environ:  # this build has FFmpeg
-        assert {"_roar_media.abi3.so", "_roar_media.pyi"} <= names
+        assert {"_roar_media.abi3.so", "_roar_media-stubs"} <= names
         run(sys.executable, "-c", "import roar.media", env=environment)
+
+
+def test_it_can_be_built_in_place(tmp_path):
+    if not importlib.util.find_spec("wheel"):
+        pytest.skip("needs wheel")
+    copy_sources(tmp_path)
+    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    run(sys.executable, "setup.py", "--quiet", "build_ext", "--inplace",
+        cwd=tmp_path / "python", env=environment)
+    names = set(os.listdir(tmp_path / "python"))
+    assert {"_roar.abi3.so", "_roar.pyi"} <= names and "_roar-stubs" not in names
+
+
+TYPED = """
+from roar.pipeline import PipelineBuilder, iterate_in_subprocess
+config = PipelineBuilder().add_source(range(3)).aggregate(2).add_sink().get_config()
+number: str = next(iter(iterate_in_subprocess(lambda: [1])))
+"""
+
+
+def test_type_checkers_need_no_help(tmp_path):
+    if not importlib.util.find_spec("mypy"):
+        pytest.skip("needs mypy")
+    program = tmp_path / "program.py"
+    program.write_text(TYPED)
+    settings = tmp_path / "mypy.ini"  # torch is large
+    settings.write_text("[mypy]\nfollow_imports = silent\n"
+                        "[mypy-torch.*,numpy.*]\nfollow_imports = skip\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--cache-dir", tmp_path / "cache",
+         "--config-file", settings, program],
+        env={**os.environ, "MYPYPATH": str(ROOT / "python")},
+        capture_output=True, text=True, timeout=110, check=False)
+    (error,) = [x for x in done.stdout.splitlines() if " error: " in x]
+    assert ":4: error: Incompatible types" in error

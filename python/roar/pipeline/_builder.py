@@ -33,7 +33,7 @@ class PipelineBuilder(Generic[T]):
     >>> with builder.build(num_threads=2).auto_stop() as pipeline: ...
     """
 
-    def __init__(self) -> None:
+    def __init__(self: PipelineBuilder[Any]) -> None:  # Any: unless T is named
         self._source: SourceConfig[Any] | None = None
         self._stages: list[PipeConfig | AggregateConfig | DisaggregateConfig] = []
         self._sink: SinkConfig | None = None
