@@ -15,8 +15,9 @@ import select
 import signal
 import threading
 from dataclasses import dataclass
+from multiprocessing.util import is_exiting
 
-__all__ = ["Parent"]
+__all__ = ["Parent", "stay_at_exit"]
 
 _PR_SET_PDEATHSIG = 1
 
@@ -78,3 +79,11 @@ def _follow(fd: int) -> None:
     poll.register(fd, select.POLLIN)
     poll.poll()
     os._exit(1)
+
+
+def stay_at_exit() -> None:
+    """Keeps a daemon thread from being told of workers that end with the program:
+    nobody is left to hear of it, and its traceback would be the last thing on the
+    screen."""
+    if is_exiting() and threading.current_thread().daemon:
+        threading.Event().wait()

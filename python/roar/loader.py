@@ -20,7 +20,7 @@ from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 from ._arena import Arena
 from ._batches import BatchQueue, Spares
 from ._collate import ArenaCollate
-from ._lifetime import Parent
+from ._lifetime import Parent, stay_at_exit
 
 __all__ = ["DataLoader"]
 
@@ -63,6 +63,7 @@ class _ArenaIterator(_MultiProcessingDataLoaderIter):
         try:
             return super()._next_data()
         except Exception as error:
+            stay_at_exit()
             # Torch's frames below refer to the error, and so it would keep this iterator
             # and its workers until the garbage collector comes; by then the workers
             # cannot be told to end, and torch waits 5 s for each of them.

@@ -121,6 +121,16 @@ class Uneven(IterableDataset):
             yield torch.full((2000,), i)
 
 
+class Sleeping(Dataset):
+    """Never has a sample."""
+
+    def __len__(self):
+        return 10
+
+    def __getitem__(self, i):
+        time.sleep(600)
+
+
 class Failing(Dataset):
     def __init__(self, at=5, error=KeyError):
         self.at, self.error = at, error

@@ -424,6 +424,16 @@ def test_a_program_ends_in_silence(tmp_path, method):
     assert len(out.split()) == 2 and all(gone(int(pid)) for pid in out.split())
 
 
+def test_a_program_ends_in_silence_while_a_daemon_thread_iterates(tmp_path):
+    then = "import threading, time; " \
+        "wait = DataLoader(loader_helpers.Sleeping(), num_workers=2); " \
+        "threading.Thread(target=list, args=(wait,), daemon=True).start(); " \
+        "time.sleep(0.5)"
+    done = program(tmp_path, "fork", then)
+    out, err = done.communicate(timeout=60)
+    assert (done.returncode, err) == (0, "")
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_workers_die_with_their_parent(tmp_path, method):
     parent = program(tmp_path, method, "import time; time.sleep(60)")

@@ -610,3 +610,29 @@ def test_workers_die_with_their_parent(tmp_path, arena, method, number):
     while not all(gone(pid) for pid in pids) and time.monotonic() < end:
         time.sleep(0.005)
     assert all(gone(pid) for pid in pids)
+
+
+ENDS_EARLY = """
+import sys, threading, time
+sys.path[:0] = {path!r}
+from pipeline_helpers import each, pid_for_ever
+from roar.pipeline import iterate_in_subprocess
+
+def iterate():
+    for _ in iterate_in_subprocess(each(pid_for_ever), initializer=[slow]):
+        pass
+
+def slow():
+    time.sleep(1)
+
+threading.Thread(target=iterate, daemon=True).start()
+time.sleep(0.3)
+"""
+
+
+def test_a_program_may_end_while_its_workers_are_started(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(ENDS_EARLY.format(path=[p for p in sys.path if p]))
+    done = subprocess.run([sys.executable, str(script)], capture_output=True,
+                          text=True, timeout=20, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

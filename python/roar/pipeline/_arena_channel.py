@@ -64,7 +64,10 @@ class ArenaOutlet(Outlet):
 
     def open(self, control: Connection) -> None:
         self._control = control
-        self._arena.join("producer")
+        try:
+            self._arena.join("producer")
+        except ArenaClosed:  # the parent ends already
+            raise Closed from None
 
     def send(self, kind: Kind, epoch: int, payload: Any) -> None:
         tag = epoch << 20 | self._worker << 4 | kind

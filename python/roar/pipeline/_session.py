@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from multiprocessing.connection import Connection
@@ -13,7 +12,7 @@ from typing import Any
 
 from ._channel import Channel, Dead, Kind, Late, Message
 from ._errors import WorkerDied, WorkerTimeout, describe_exit, worker_died
-from .._lifetime import Parent
+from .._lifetime import Parent, stay_at_exit
 from ._random_state import RandomState
 from ._remote_error import unpack_error
 from ._worker import Command, WorkerInfo, WorkerPlan, work
@@ -57,7 +56,6 @@ class Session:
         self._at_work: list[int] = []  # workers that have not ended this epoch
         self._turn = 0  # whose item is next, as an index of these
         self._ended = ""  # why there are no workers any more
-        self._at_exit = False  # ended because the program ends
 
     # ---- the beginning ----
 
@@ -88,6 +86,7 @@ class Session:
                 self._at_work.remove(message.worker)
         except BaseException:
             self.end("its workers could not be started")
+            stay_at_exit()
             raise
 
     def _start_one(self, plan: WorkerPlan, mine: Connection, daemon: bool) -> None:
@@ -96,7 +95,11 @@ class Session:
             target=work, args=(plan,), name=name, daemon=daemon
         )
         self._commands.append(mine)
+        self._check()
         process.start()
+        if self._ended:  # meanwhile: the program ends
+            process.kill()
+            self._check()
         self._processes.append(process)
         self._channel.started(plan.info.index, process, mine)
 
@@ -125,8 +128,7 @@ class Session:
         try:
             return self._next_item(epoch)
         except Exception:
-            if self._at_exit and threading.current_thread().daemon:
-                _stay()
+            stay_at_exit()
             raise
 
     def _next_item(self, epoch: int) -> Any:
@@ -198,11 +200,6 @@ class Session:
 
     # ---- the end ----
 
-    def finalize(self) -> None:
-        """Nobody has the iterable any more, or the program ends."""
-        self._at_exit = True
-        self.end("it was finalized")
-
     def end(self, why: str, at_once: bool = False) -> None:
         """Ends the workers and gives everything back.  Harmless when repeated."""
         if self._ended or self._pid != os.getpid():
@@ -231,9 +228,3 @@ class Session:
         end = time.monotonic() + seconds
         for process in self._processes:
             process.join(max(0.0, end - time.monotonic()))
-
-
-def _stay() -> None:
-    """Keeps a daemon thread from being told that the program ends: nobody is left to
-    hear of it, and its traceback would be the last thing on the screen."""
-    threading.Event().wait()

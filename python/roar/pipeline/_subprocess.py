@@ -76,8 +76,9 @@ def iterate_in_subprocess(
         ordered=in_turn,
         timeout=timeout,
     )
-    session.start(fn, initializers, daemon)
-    return _SubprocessIterable(session)
+    items: _SubprocessIterable[T] = _SubprocessIterable(session)
+    session.start(fn, initializers, daemon)  # what ends them at exit is in place
+    return items
 
 
 def run_pipeline_in_subprocess(
@@ -115,7 +116,7 @@ class _SubprocessIterable(Generic[T]):
         self._session = session
         # multiprocessing's own finalizer, because at exit it comes before
         # multiprocessing waits for our workers, which would wait for us.
-        Finalize(self, session.finalize, exitpriority=100)
+        Finalize(self, session.end, args=("it was finalized",), exitpriority=100)
 
     def __iter__(self) -> Iterator[T]:
         return self._iterate(self._session.begin_epoch())
