@@ -16,6 +16,7 @@ from pipeline_helpers import (
     Altered,
     Awkward,
     Calls,
+    Each,
     counted_fds,
     double,
     each,
@@ -437,6 +438,17 @@ def test_a_pipeline_that_fails_in_a_worker(arena):
         with pytest.raises(PipelineFailure, match="max_failures=1") as caught:
             list(items)
         assert (caught.value.stage, caught.value.failures) == ("1:fail_on_odd", 2)
+
+
+def test_what_a_pipeline_failed_of_arrives_with_its_type(arena):
+    config = PipelineBuilder().add_source(Each(one_then_raise, KeyError("odd"))) \
+        .add_sink().get_config()
+    items = run_pipeline_in_subprocess(config, num_threads=1, arena=arena())
+    with pytest.raises(PipelineFailure) as caught:
+        list(items)
+    cause = caught.value.__cause__
+    assert isinstance(cause, KeyError) and cause.args == ("odd",)
+    assert "one_then_raise" in str(cause.__cause__)
 
 
 def test_executors_are_made_in_the_worker():

@@ -4,7 +4,8 @@ An exception travels as a pickle, so that ``except ValueError`` means the same o
 sides, and its traceback as text: it becomes the ``__cause__``, as it does with
 concurrent.futures.  A class whose ``__init__`` wants other arguments than it handed on is
 put together without it, and attributes that cannot be pickled stay behind.  What the
-parent cannot import arrives as a RuntimeError that says what it was.
+parent cannot import arrives as a RuntimeError that says what it was.  What an exception
+was raised from travels with it, and has the text in its place.
 """
 
 from __future__ import annotations
@@ -33,13 +34,16 @@ class PackedError(NamedTuple):
     pickled: bytes | None
     summary: str  # "ValueError: odd", for when the pickle is of no use
     traceback: str
+    cause: bytes | None = None  # pickled too
 
 
 def pack_error(error: BaseException) -> PackedError:
     """`error` as plain data."""
     text = "".join(traceback.format_exception(error))
     summary = "".join(traceback.format_exception_only(error)).strip()
-    return PackedError(_pickled(error), summary, text)
+    cause = error.__cause__
+    return PackedError(_pickled(error), summary, text,
+                       _pickled(cause) if cause is not None else None)
 
 
 def _pickled(error: BaseException) -> bytes | None:
@@ -87,13 +91,21 @@ def _without_init(
 
 def unpack_error(packed: PackedError) -> Exception:
     """The exception to be raised here."""
-    error: object = None
-    if packed.pickled is not None:
-        try:
-            error = pickle.loads(packed.pickled)
-        except Exception:
-            error = None
-    if not isinstance(error, Exception):
+    error = _unpickled(packed.pickled)
+    if error is None:
         error = RuntimeError(f"A worker process failed: {packed.summary}")
-    error.__cause__ = RemoteTraceback(packed.traceback)
+    cause = _unpickled(packed.cause)
+    (cause or error).__cause__ = RemoteTraceback(packed.traceback)
+    if cause is not None:
+        error.__cause__ = cause
     return error
+
+
+def _unpickled(data: bytes | None) -> Exception | None:
+    if data is None:
+        return None
+    try:
+        error = pickle.loads(data)
+    except Exception:
+        return None
+    return error if isinstance(error, Exception) else None
