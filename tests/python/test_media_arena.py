@@ -14,6 +14,8 @@ import roar  # noqa: E402
 from arena_helpers import both, start, through, used  # noqa: E402
 
 CLIP = os.environ["CLIP"]
+# A sanitizer's library that is preloaded for Python's sake; clip has its own.
+FOR_CLIP = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
 
 
 @pytest.fixture(scope="module")
@@ -22,14 +24,15 @@ def video(tmp_path_factory):
     path = tmp_path_factory.mktemp("clips") / "video.mp4"
     subprocess.run([CLIP, path, "--width", "640", "--height", "360",
                     "--bytes", "1500000", "--b-frames", "2",
-                    "--seconds", "1", "--fps", "10"], check=True)
+                    "--seconds", "1", "--fps", "10"], check=True, env=FOR_CLIP)
     return str(path)
 
 
 @pytest.fixture(scope="module")
 def audio(tmp_path_factory):
     path = tmp_path_factory.mktemp("clips") / "audio.m4a"
-    subprocess.run([CLIP, path, "--codec", "aac"], check=True)
+    subprocess.run([CLIP, path, "--codec", "aac"], check=True,
+                   env=FOR_CLIP)
     return str(path)
 
 
