@@ -350,23 +350,71 @@ def test_two_threads_that_send_in_pieces_keep_their_time():
         first.join()
 
 
-def test_other_threads_run_while_one_waits():
+def counted_during(act):
+    """How far another thread counts meanwhile."""
     counted, stop = [0], threading.Event()
 
     def count():
         while not stop.is_set():
             counted[0] += 1
 
-    with both() as arena:
-        thread = threading.Thread(target=count)
-        thread.start()
-        before = counted[0]
+    thread = threading.Thread(target=count)
+    thread.start()
+    before = counted[0]
+    act()
+    during = counted[0] - before
+    stop.set()
+    thread.join()
+    return during
+
+
+def test_other_threads_run_while_one_waits():
+    def wait():
         with pytest.raises(roar.ArenaEmpty):
             arena.receive(timeout=0.3)
-        during = counted[0] - before
-        stop.set()
-        thread.join()
-    assert during > 1000
+
+    with both() as arena:
+        assert counted_during(wait) > 1000
+
+
+class Gaps:
+    """A thread that knows for how long it was not let in."""
+
+    def __init__(self):
+        self.longest, self.stop = 0.0, False
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def run(self):
+        last = time.monotonic()
+        while not self.stop:
+            now = time.monotonic()
+            self.longest = max(self.longest, now - last)
+            last = now
+
+    def share_of(self, act):
+        """Of the time that `act` took."""
+        self.longest = 0.0
+        began = time.monotonic()
+        act()
+        return self.longest / (time.monotonic() - began)
+
+
+def test_other_threads_run_while_one_copies():
+    data = bytes(range(256)) * (1 << 19)  # 128 MiB
+    gaps = Gaps()
+    try:
+        with roar.SharedMemoryRingBuffer(len(data) + 65536) as arena:
+            arena.join("both")
+            shares = [(gaps.share_of(lambda: arena.send(data)),
+                       gaps.share_of(lambda: arena.receive(timeout=10)))
+                      for _ in range(8)]
+    finally:
+        gaps.stop = True
+        gaps.thread.join()
+    # Once at least the machine had a CPU for both.
+    assert min(s[0] for s in shares) < 0.6
+    assert min(s[1] for s in shares) < 0.6
 
 
 def test_the_number_of_descriptors_is_constant():
