@@ -145,14 +145,18 @@ class Failing(Dataset):
 
 
 class Dying(Dataset):
-    def __init__(self, signal_number):
-        self.signal_number = signal_number
+    """Writes into `path` when it dies."""
+
+    def __init__(self, signal_number, path=os.devnull):
+        self.signal_number, self.path = signal_number, path
 
     def __len__(self):
         return 10
 
     def __getitem__(self, i):
         if i == 5:
+            with open(self.path, "w", encoding="ascii") as f:
+                f.write(str(time.monotonic()))
             os.kill(os.getpid(), self.signal_number)
             time.sleep(60)
         return torch.full((2000,), i)
