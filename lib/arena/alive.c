@@ -3,30 +3,12 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/proc.h"
-
-enum { START_FIELD = 22 }; /* of proc(5)'s stat */
-
-uint64_t alive_started(int pid)
-{
-	char text[1024];
-	const char *at;
-
-	if (proc_read(pid, "stat", text, sizeof(text)) < 0)
-		return 0;
-	/* The name may have blanks and brackets in it; field 3 follows it. */
-	at = strrchr(text, ')');
-	for (int field = 2; at && field < START_FIELD; field++)
-		at = strchr(at + 1, ' ');
-	return at ? strtoull(at + 1, NULL, 10) : 0;
-}
 
 uint64_t alive_pid_space(void)
 {
@@ -52,7 +34,7 @@ int alive_open(int pid, uint64_t started)
 	if (fd < 0)
 		return has_ended(pid) ? ALIVE_GONE : ALIVE_UNKNOWN;
 	/* Only now: from here on the pid stays this process's. */
-	now = started ? alive_started(pid) : 0;
+	now = started ? proc_started(pid) : 0;
 	if (now && now != started) {
 		(void)close(fd);
 		return ALIVE_GONE;

@@ -15,14 +15,11 @@ enum {
 			     * may be used up */
 };
 
-/* When a process was started, in ticks since boot; 0 when it cannot be told. */
-uint64_t alive_started(int pid);
-
 /* The pid namespace of this process; 0 when it cannot be told. */
 uint64_t alive_pid_space(void);
 
 /* A descriptor that becomes readable when the process ends, or one of the above.
- * `started` 0: any process of that pid. */
+ * `started` as of proc_started(), 0: any process of that pid. */
 int alive_open(int pid, uint64_t started);
 
 /* How a child of ours has ended that nobody has waited for yet, as of waitpid(2); it is

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "arena/alive.h"
@@ -14,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/cpus.h"
+#include "base/proc.h"
 
 enum { SPIN_NS = 3000 };
 
@@ -34,14 +34,6 @@ static void watch_forks(void)
 bool arena_is_forked(const struct roar_arena *a)
 {
 	return a->forks != forks;
-}
-
-uint64_t arena_coarse_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 /* ---- life ---- */
@@ -207,7 +199,7 @@ static int claim_place(struct roar_arena *a, unsigned roles, unsigned share)
 static int enter(struct roar_arena *a, unsigned place)
 {
 	struct arena_party *p = &a->map.parties[place];
-	uint64_t started = alive_started(a->pid);
+	uint64_t started = proc_started(a->pid);
 
 	shared_store(&p->started, started);
 	shared_store(&p->pid_space, a->deaths.pid_space);

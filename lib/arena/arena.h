@@ -103,9 +103,6 @@ int arena_reserve(struct roar_arena *a, const struct roar_arena_part *parts,
 /* INT64_MAX for a timeout without end. */
 int64_t arena_deadline_ns(long long timeout_ns);
 
-/* Coarse: for ages of units, which people look at. */
-uint64_t arena_coarse_ns(void);
-
 /* ---- units in hand (hand.c) ---- */
 
 /* Room for `n` buffers; -ENOMEM. */

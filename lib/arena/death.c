@@ -16,6 +16,8 @@
 #include "arena/alive.h"
 #include "arena/arena.h"
 #include "arena/piece.h"
+#include "base/clock.h"
+#include "base/proc.h"
 
 #define LOOK_EVERY_NS 10000000ULL
 
@@ -293,7 +295,7 @@ API int roar_arena_expect(struct roar_arena *a, int pid)
 		d->expected[d->n_expected++] = (struct expected){
 			.pid = pid,
 			.pidfd = alive_open(pid, 0),
-			.started = alive_started(pid),
+			.started = proc_started(pid),
 		};
 	(void)pthread_mutex_unlock(&a->lock);
 	return r;
@@ -306,7 +308,7 @@ int deaths_look(struct roar_arena *a, enum arena_bell bell, uint32_t from)
 {
 	struct deaths *d = &a->deaths;
 	uint64_t count = shared_load(&a->map.header->deaths);
-	uint64_t now = arena_coarse_ns();
+	uint64_t now = (uint64_t)clock_mono_tick_ns();
 	bool due = now - atomic_load(&d->looked_ns) >= LOOK_EVERY_NS;
 	int r;
 

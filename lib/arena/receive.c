@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "base/clock.h"
+
 static int damaged(uint32_t index)
 {
 	return failure(-EBADMSG,
@@ -52,7 +54,7 @@ static int open_unit(struct roar_arena *a, uint32_t index)
 	h->unit.sequence = u->sequence;
 	h->unit.producer = (uint32_t)shared_load(&u->producer);
 	h->unit.generation = unit_generation(shared_load(&u->word));
-	shared_store(&u->changed_ns, arena_coarse_ns());
+	shared_store(&u->changed_ns, (uint64_t)clock_mono_tick_ns());
 	return 0;
 }
 

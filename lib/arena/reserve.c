@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 /* Where everything of a unit goes: table, envelope, buffers, each aligned.  All that fits
  * goes into the inline room; else the buffers go to the data, and the table and envelope only
  * if they have to. */
@@ -210,7 +212,7 @@ static void fill_in(struct roar_arena *a, uint32_t index, const struct plan *p)
 	shared_store(&u->message, p->piece ? p->piece->message : 0);
 	if (p->piece)
 		u->sequence = p->piece->sequence;
-	shared_store(&u->changed_ns, arena_coarse_ns());
+	shared_store(&u->changed_ns, (uint64_t)clock_mono_tick_ns());
 	shared_store(&u->flags, p->flags);
 	unit->envelope = a->map.base + meta + p->table_bytes;
 	unit->envelope_len = p->envelope_len;
@@ -357,7 +359,7 @@ API int roar_arena_commit(struct roar_arena_unit *unit, uint64_t tag)
 	u->tag = tag;
 	if (!(u->flags & UNIT_PIECE))
 		u->sequence = atomic_fetch_add(&a->sequence, 1);
-	shared_store(&u->changed_ns, arena_coarse_ns());
+	shared_store(&u->changed_ns, (uint64_t)clock_mono_tick_ns());
 	bytes = u->bytes;
 	/* Once it is published it may come back to us on another thread. */
 	was = hand_put_down(h);

@@ -12,6 +12,8 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 
+enum { START_FIELD = 22 }; /* of proc(5)'s stat */
+
 ssize_t proc_read(pid_t pid, const char *name, char *text, size_t size)
 {
 	CLEANUP(closep) int fd = -1;
@@ -25,6 +27,20 @@ ssize_t proc_read(pid_t pid, const char *name, char *text, size_t size)
 		return n < 0 ? n : -ESRCH;
 	text[n] = '\0';
 	return n;
+}
+
+uint64_t proc_started(pid_t pid)
+{
+	char text[1024];
+	const char *at;
+
+	if (proc_read(pid, "stat", text, sizeof(text)) < 0)
+		return 0;
+	/* The name may have blanks and brackets in it; field 3 follows it. */
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < START_FIELD; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at + 1, NULL, 10) : 0;
 }
 
 /* The last number of its line, which the kernel shows to its own user; others see 0. */

@@ -253,15 +253,6 @@ static void begin_root_exec(struct hybrid *h, struct tracee *t)
 	member_exec_begin(h, t);
 }
 
-/* The clock that file systems take their stamps from. */
-static int64_t stamp_clock_ns(void)
-{
-	struct timespec now = { 0 };
-
-	(void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	return clock_timespec_ns(now);
-}
-
 /* All has been read, and nobody is left to tell more.  What comes after the run, the
  * record of many files, needs the memory. */
 static void let_memory_go(struct hybrid *h)
@@ -280,7 +271,7 @@ static int hybrid_run(struct tracer *base, struct tracer_result *ret,
 
 	h->result.traced = true;
 	observer_set_time(&h->o);
-	h->start_ns = stamp_clock_ns();
+	h->start_ns = clock_now_tick_ns();
 	h->begun_ns = h->file.header->start_ns = clock_now_ns();
 	root = member_add(h, h->o.root, 0);
 	if (!root)

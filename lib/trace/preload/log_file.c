@@ -29,28 +29,13 @@ enum {
 
 static const char *const places[] = { "/dev/shm", "/tmp" };
 
-/* When a process was started, in the kernel's ticks; 0 when there is none. */
-static uint64_t start_of(pid_t pid)
-{
-	char text[1024];
-	const char *p;
-
-	if (proc_read(pid, "stat", text, sizeof(text)) < 0)
-		return 0;
-	/* The name in parentheses may hold anything; field 22 is wanted. */
-	p = strrchr(text, ')');
-	for (int field = 2; p && field < 22; field++)
-		p = strchr(p + 1, ' ');
-	return p ? strtoull(p, NULL, 10) : 0;
-}
-
 static int make_file(struct log_file *f, const char *place, const char *run)
 {
 	int fd, n;
 
 	n = snprintf(f->path, sizeof(f->path), "%s/" NAME "%d-%" PRIu64 "%s%s",
-		     place, (int)getpid(), start_of(getpid()), run ? "-" : "",
-		     run ? run : "");
+		     place, (int)getpid(), proc_started(getpid()),
+		     run ? "-" : "", run ? run : "");
 	if (n >= (int)sizeof(f->path))
 		return -ENAMETOOLONG;
 	(void)unlink(f->path);
@@ -156,7 +141,7 @@ static void sweep_place(const char *place)
 
 		if (sscanf(entry->d_name, NAME "%d-%" SCNu64 "%n", &pid, &start,
 			   &n) == 2 &&
-		    start_of(pid) != start &&
+		    proc_started(pid) != start &&
 		    !is_kept(dirfd(dir), entry->d_name, entry->d_name + n))
 			(void)unlinkat(dirfd(dir), entry->d_name, 0);
 	}

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "test.h"
@@ -48,6 +49,29 @@ static void who_has_ended_says_nothing(void **state)
 			 -ENOENT);
 }
 
+/* Whatever it calls itself; and before a child of its own. */
+static void a_start_is_that_of_one_process(void **state)
+{
+	uint64_t mine = proc_started(getpid());
+	pid_t pid;
+
+	(void)state;
+	assert_true(mine > 0);
+	assert_int_equal(prctl(PR_SET_NAME, ") S 1 (x) 2"), 0);
+	assert_int_equal(proc_started(getpid()), mine);
+	assert_int_equal(prctl(PR_SET_NAME, "test_proc"), 0);
+	(void)usleep(20000); /* more than a tick */
+	pid = fork();
+	if (pid == 0) {
+		(void)pause();
+		_exit(0);
+	}
+	assert_true(proc_started(pid) > mine);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(proc_started(pid), 0);
+}
+
 static void a_zombie_tells_how_it_ended(void **state)
 {
 	siginfo_t info;
@@ -78,6 +102,7 @@ int main(void)
 		cmocka_unit_test(a_file_of_a_process_is_a_string),
 		cmocka_unit_test(what_does_not_fit_is_cut),
 		cmocka_unit_test(who_has_ended_says_nothing),
+		cmocka_unit_test(a_start_is_that_of_one_process),
 		cmocka_unit_test(a_zombie_tells_how_it_ended),
 	};
 
