@@ -65,7 +65,8 @@ int party_claim(const struct arena_map *m, unsigned place, bool any, int pid,
 }
 
 /* The position is read before the bit is set: everything published after the bit was seen
- * has it, and what comes in between has not and is skipped. */
+ * has it, and what comes in between has not and is skipped.  Nothing is written before the
+ * place is surely ours: who was taken for dead has a successor there. */
 int party_enter(const struct arena_map *m, unsigned me)
 {
 	struct arena_party *p = &m->parties[me];
@@ -74,11 +75,11 @@ int party_enter(const struct arena_map *m, unsigned me)
 	uint64_t alive = party_word(party_nth(word), (uint64_t)party_pid(word),
 				    0, party_roles(word), PARTY_ALIVE);
 
-	shared_store(&p->joined_at, position);
-	shared_store(&p->head, position);
 	if (party_state(word) != PARTY_JOINING ||
 	    !shared_cas(&p->word, word, alive))
 		return -ESTALE;
+	shared_store(&p->joined_at, position);
+	shared_store(&p->head, position);
 	if (party_roles(word) & ROAR_ARENA_CONSUMER) {
 		(void)shared_or(&m->header->consumers, 1ULL << me);
 		bell_ring(m, BELL_ROOM);

@@ -379,6 +379,30 @@ static void places_of_the_dead_are_no_end_of_joining(void **state)
 	roar_arena_close(a);
 }
 
+/* As after a look from another pid namespace, where its pid is nobody's. */
+static void who_is_taken_for_dead_leaves_its_successor_alone(void **state)
+{
+	struct roar_arena *a = make_joined(
+		(struct roar_arena_config){ .size_bytes = 1 << 20,
+					    .flags = ROAR_ARENA_BROADCAST });
+	const struct arena_map *m = &a->map;
+	unsigned roles = ROAR_ARENA_CONSUMER;
+	uint64_t head;
+
+	(void)state;
+	assert_int_equal(party_claim(m, 1, false, 1, roles), 1);
+	assert_true(sweep_party(m, 0, 1, shared_load(&m->parties[1].word)) >= 0);
+	assert_int_equal(party_claim(m, 1, false, 2, roles), 1);
+	assert_int_equal(party_enter(m, 1), 0);
+	head = shared_load(&m->parties[1].head);
+	put(a, 100, 'x', 0);
+	/* The first one, now. */
+	assert_int_equal(party_enter(m, 1), -ESTALE);
+	assert_int_equal(shared_load(&m->parties[1].head), head);
+	assert_int_equal(shared_load(&m->parties[1].joined_at), head);
+	roar_arena_close(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -394,6 +418,8 @@ int main(void)
 		cmocka_unit_test(a_death_is_told_to_who_has_no_descriptors_left),
 		cmocka_unit_test(the_share_of_a_dead_producer_is_free_again),
 		cmocka_unit_test(places_of_the_dead_are_no_end_of_joining),
+		cmocka_unit_test(
+			who_is_taken_for_dead_leaves_its_successor_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
