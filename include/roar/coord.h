@@ -1,0 +1,191 @@
+/* roar/coord.h - a worker's side of the coordinator: membership, barriers, keys.
+ *
+ * For C and C++; link with -lroar.  A client is one worker of one job.  It keeps a
+ * connection, sends heartbeats from a thread of its own, connects again when the
+ * coordinator is gone for a while (waiting a little longer each time, with jitter),
+ * and then takes its place back and repeats what was being waited for.  A barrier
+ * that waits never keeps heartbeats back.
+ *
+ *	struct roar_coord *c;
+ *	struct roar_coord_options o = { .address = "127.0.0.1:50051",
+ *					.worker_id = "worker-3" };
+ *
+ *	r = roar_coord_join(&o, &c);
+ *	...	r = roar_coord_barrier(c, "epoch", 0, 60000, NULL);
+ *	roar_coord_leave(c);
+ *
+ * All functions may be called from any number of threads at once.  They return 0 or a
+ * negative errno; roar_coord_error() has the sentence for the last failure of the calling
+ * thread.
+ *
+ *	-EINVAL		an argument; -ENOENT no such worker, job or key
+ *	-EEXIST		the id belongs to a worker that is alive
+ *	-EACCES		the token is not good for this
+ *	-ETIMEDOUT	the deadline; for barriers, roar_coord_absent() names who was missing
+ *	-ECONNABORTED	a barrier failed, because somebody died
+ *	-ESTALE		a generation that is over; or the place was given to a successor
+ *	-EAGAIN		refused for now: full, or stopping
+ *	-ENOTCONN	the coordinator could not be reached in time
+ *	-EPROTO		an answer that is none
+ *
+ * After fork() the child has no client: all its calls return -ECHILD, and
+ * roar_coord_free() frees memory only. */
+#ifndef ROAR_COORD_H
+#define ROAR_COORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct roar_coord;
+
+struct roar_coord_options {
+	const char *address; /* "HOST:PORT", "unix:PATH"; several by commas */
+	const char *job; /* NULL: the token's, or "default" */
+	const char *worker_id; /* [A-Za-z0-9_.-], up to 128 bytes */
+	const char *token; /* NULL: none */
+	const char *hostname; /* NULL: of this machine */
+	int32_t port;
+	int32_t gpu_count;
+	int64_t memory_bytes;
+	const char *const *metadata; /* key, value, ..., NULL; or NULL */
+	int64_t connect_timeout_ms; /* for the first connection; 0: 10 s */
+	const char *tls_ca; /* a file of certificates: use TLS; NULL: plain */
+	const char *
+		tls_name; /* the server's name in its certificate; NULL: HOST */
+	uint32_t flags; /* enum roar_coord_flags */
+};
+
+enum roar_coord_flags {
+	ROAR_COORD_OBSERVER = 1 << 0, /* connects, but takes no place */
+	ROAR_COORD_NO_THREAD = 1 << 1, /* see "event loops" below */
+};
+
+struct roar_coord_world {
+	uint64_t epoch; /* grows whenever members or ranks change */
+	int32_t rank; /* -1 for an observer */
+	int32_t size;
+	int32_t ready; /* the job has as many workers as it needs */
+	uint64_t incarnation; /* 1 for the first process with this id */
+	int32_t connected;
+};
+
+enum roar_coord_policy { /* when somebody dies who is waited for */
+			 ROAR_COORD_DEFAULT,
+			 ROAR_COORD_FAIL,
+			 ROAR_COORD_SHRINK,
+			 ROAR_COORD_WAIT,
+};
+
+/* Connects and takes the place.  *ret is the caller's. */
+int roar_coord_join(const struct roar_coord_options *options,
+		    struct roar_coord **ret);
+/* Gives the place up and frees the client. */
+int roar_coord_leave(struct roar_coord *c);
+/* Frees the client as if the process had died: the place is held for a successor. */
+void roar_coord_free(struct roar_coord *c);
+
+/* The sentence for the last failure of this thread; "" when there was none. */
+const char *roar_coord_error(void);
+/* Ids of the workers that the last failed barrier of this thread waited for, separated
+ * by commas; "" when there were none. */
+const char *roar_coord_absent(void);
+
+void roar_coord_world(struct roar_coord *c, struct roar_coord_world *ret);
+
+/* What the next heartbeats say.  `state` is a number of WorkerStatus.State. */
+int roar_coord_progress(struct roar_coord *c, int state, int64_t step,
+			int64_t epoch, const char *task);
+/* The next command for this worker, "" when there is none, into `buffer`; waits
+ * `timeout_ms` for one (0: not at all, -1: for ever).  -ENOBUFS: it is longer. */
+int roar_coord_command(struct roar_coord *c, int64_t timeout_ms, char *buffer,
+		       size_t len);
+/* Waits until the world's epoch is another than `epoch`. */
+int roar_coord_wait_world(struct roar_coord *c, uint64_t epoch,
+			  int64_t timeout_ms, struct roar_coord_world *ret);
+
+struct roar_coord_meeting {
+	uint64_t generation;
+	int64_t participants;
+	int64_t arrival_order;
+	int64_t votes_for, votes_against;
+	/* Who came last and how much later than the first: "ID=MS,ID=MS"; the values of a
+	 * gather by rank.  To be freed with roar_coord_meeting_release(). */
+	char *late;
+	size_t n_values;
+	struct roar_coord_value {
+		char *worker_id;
+		int32_t rank;
+		void *data;
+		size_t len;
+	} * values;
+};
+
+void roar_coord_meeting_release(struct roar_coord_meeting *m);
+
+/* Waits until all workers of the job have come.  `generation` counts the uses of this
+ * barrier; 0 lets the client count, which is right when it comes to every one.  `ret` may
+ * be NULL. */
+int roar_coord_barrier(struct roar_coord *c, const char *id,
+		       uint64_t generation, int64_t timeout_ms,
+		       struct roar_coord_meeting *ret);
+
+struct roar_coord_meet {
+	const char *id;
+	uint64_t generation;
+	const char *const *group; /* ids, ending with NULL; NULL: all workers */
+	enum roar_coord_policy policy;
+	int64_t timeout_ms;
+};
+
+int roar_coord_meet(struct roar_coord *c, const struct roar_coord_meet *m,
+		    struct roar_coord_meeting *ret);
+int roar_coord_gather(struct roar_coord *c, const struct roar_coord_meet *m,
+		      const void *value, size_t len,
+		      struct roar_coord_meeting *ret);
+int roar_coord_vote(struct roar_coord *c, const struct roar_coord_meet *m,
+		    int in_favour, struct roar_coord_meeting *ret);
+
+/* Keys of the job.  *ret_value is malloc()ed, with a 0 byte behind it; *ret_version may
+ * be NULL. */
+int roar_coord_set(struct roar_coord *c, const char *key, const void *value,
+		   size_t len, int64_t ttl_ms);
+int roar_coord_get(struct roar_coord *c, const char *key, int64_t wait_ms,
+		   void **ret_value, size_t *ret_len, uint64_t *ret_version);
+int roar_coord_add(struct roar_coord *c, const char *key, int64_t delta,
+		   int64_t *ret_sum);
+/* Sets the key if its version is still `version` (0: if it is not there).  1: done, 0:
+ * it was another. */
+int roar_coord_compare_set(struct roar_coord *c, const char *key,
+			   uint64_t version, const void *value, size_t len,
+			   int64_t ttl_ms);
+int roar_coord_delete(struct roar_coord *c, const char *key);
+
+/* Any method of the coordinator by its number or path, with the bytes of its request;
+ * *ret_reply is malloc()ed.  For what has no function here. */
+int roar_coord_call(struct roar_coord *c, const char *path, const void *request,
+		    size_t len, int64_t timeout_ms, void **ret_reply,
+		    size_t *ret_len);
+
+/* ---- event loops ----
+ *
+ * With ROAR_COORD_NO_THREAD nothing happens behind the caller's back: the descriptor is
+ * readable when roar_coord_turn() has something to do, which must also be called
+ * *ret_ms milliseconds later.  Calls that wait are begun and ask later: */
+int roar_coord_fd(struct roar_coord *c);
+int roar_coord_turn(struct roar_coord *c, int64_t *ret_ms);
+
+typedef void (*roar_coord_done)(void *data, int error,
+				const struct roar_coord_meeting *m);
+/* `done` is called from roar_coord_turn(), once. */
+int roar_coord_begin_meet(struct roar_coord *c, const struct roar_coord_meet *m,
+			  const void *value, size_t len, roar_coord_done done,
+			  void *data);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,94 @@
+/* wal.h - the coordinator's log on disk: records that survive everything.
+ *
+ * A data directory holds
+ *
+ *	lock		held by the one server that works here (flock)
+ *	snapshot-N	the state before the first record of log-N
+ *	log-N		records since then; N is 16 hexadecimal digits
+ *
+ * Either is a header and records, all numbers little-endian:
+ *
+ *	0	"ROARLOG1" or "ROARSNP1"
+ *	8	u64	N
+ *	16	u64	CRC64NVME of the 16 bytes before
+ *	24		records:
+ *		u32	length of the payload, not 0
+ *		u32	0
+ *		u64	sequence number, one more than that of the record before;
+ *			in a snapshot: from 1 on
+ *		u64	CRC64NVME of the 16 bytes before and the payload
+ *		...	payload (record.proto), filled up with zeros to a multiple of 8
+ *
+ * A log is made longer ahead of its records (fallocate, zeros), so that a commit changes
+ * no size and one fdatasync() is all it takes.  It ends where a length of 0 or
+ * the end of the file is met.  A record that does not check out ends it as well when
+ * nothing behind it can be one that was acknowledged (a torn tail: it is cut, never
+ * guessed); a bad record with good ones behind it is damage, and said so.  A snapshot
+ * ends with a record that says how many there were; it is written under another name,
+ * synced, and renamed.
+ *
+ * Records are handed in by one thread and written by another, as many as have come
+ * meanwhile at once (group commit). */
+#ifndef COORD_WAL_H
+#define COORD_WAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct wal;
+
+enum {
+	WAL_MAX_RECORD = 64 << 20, /* bytes of payload */
+};
+
+struct wal_counts {
+	uint64_t records; /* handed in since the start */
+	uint64_t commits; /* fdatasync() calls */
+	uint64_t log_bytes; /* of records in the log of today */
+	uint64_t sync_us_last; /* how long the last one took */
+};
+
+/* Opens the directory, making it (0700) if need be, and calls `replay` for each record
+ * of the newest good snapshot and of the logs behind it, in order.  A negative return
+ * of it ends that and is returned.  -EBUSY: another server works here.  -EBADMSG: damage
+ * that is no torn tail; *err names file and place. */
+int wal_open(const char *path,
+	     int (*replay)(void *data, const void *payload, size_t len),
+	     void *data, struct wal **ret, struct roar_error *err);
+/* Waits for what was handed in. */
+void wal_close(struct wal *w);
+
+/* Hands a record in; returns its sequence number through *ret_seq.  Copies the payload.
+ * -ENOSPC when the disk has no room for it (nothing was handed in; it is tried again
+ * with the next one), -EIO after a write or fdatasync() failed: then nothing more can be
+ * promised, and the server must end. */
+int wal_append(struct wal *w, const void *payload, size_t len,
+	       uint64_t *ret_seq);
+/* Lets the writer begin with what was handed in; at the end of a round. */
+void wal_commit(struct wal *w);
+/* Up to which sequence number all is on disk. */
+uint64_t wal_durable(const struct wal *w);
+/* Readable (an eventfd, to be read by wal_acknowledge()) when that changed, or when
+ * writing failed. */
+int wal_event_fd(const struct wal *w);
+/* 0, or why nothing more can be written; empties the eventfd. */
+int wal_acknowledge(struct wal *w);
+
+/* Whether the log is so long that a snapshot pays. */
+bool wal_wants_snapshot(const struct wal *w);
+/* Writes the state, as `walk` tells it by calling `each` for every record, and begins a
+ * new log; older files are removed when it is on disk.  The records of `walk` stand for
+ * all that was handed in before.  On failure all is as before. */
+int wal_snapshot(struct wal *w,
+		 int (*walk)(void *data,
+			     int (*each)(void *to, const void *payload,
+					 size_t len),
+			     void *to),
+		 void *data, struct roar_error *err);
+
+void wal_count(const struct wal *w, struct wal_counts *ret);
+
+#endif

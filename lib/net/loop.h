@@ -1,0 +1,63 @@
+/* loop.h - waits for descriptors and times, and calls who asked for them.
+ *
+ * epoll, one thread.  A round: wait, call everybody whose descriptor is ready, then the
+ * timers that are due, then those who asked for the end of the round (output is
+ * written there, once, however much was queued in the round).
+ *
+ * Anything may be added or removed from within a call, also that which is called.  The
+ * clock is read once a round: loop_now_ms() is CLOCK_MONOTONIC, and is what timers
+ * go by. */
+#ifndef NET_LOOP_H
+#define NET_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+
+struct loop;
+
+/* A descriptor that is waited for.  Held by who waits; the loop keeps a pointer to it. */
+struct loop_fd {
+	int fd;
+	uint32_t events; /* as asked for */
+	void (*ready)(struct loop_fd *f, uint32_t events); /* EPOLLIN ... */
+};
+
+/* A timer, likewise; zeroed before its first use. */
+struct loop_timer {
+	int64_t due_ms;
+	uint32_t place; /* in the heap, from 1 on; 0: not set */
+	void (*due)(struct loop_timer *t);
+};
+
+/* At the end of the round, once; likewise. */
+struct loop_later {
+	struct loop_later *next;
+	bool queued;
+	void (*call)(struct loop_later *l);
+};
+
+int loop_new(struct loop **ret);
+void loop_free(struct loop *l);
+
+int loop_add(struct loop *l, struct loop_fd *f, uint32_t events);
+int loop_change(struct loop *l, struct loop_fd *f, uint32_t events);
+void loop_remove(struct loop *l, struct loop_fd *f); /* before close() */
+
+int loop_timer_set(struct loop *l, struct loop_timer *t, int64_t due_ms);
+void loop_timer_clear(struct loop *l, struct loop_timer *t);
+
+void loop_later(struct loop *l, struct loop_later *later);
+void loop_later_clear(struct loop *l, struct loop_later *later);
+
+int64_t loop_now_ms(const struct loop *l);
+/* Of the wall clock, read in the same moment. */
+int64_t loop_wall_ms(const struct loop *l);
+
+/* One round; waits `timeout_ms` at most (-1: for ever).  -errno when epoll fails. */
+int loop_round(struct loop *l, int timeout_ms);
+/* Rounds until loop_stop(). */
+int loop_run(struct loop *l);
+void loop_stop(struct loop *l);
+
+#endif
