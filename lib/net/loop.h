@@ -10,7 +10,6 @@
 #ifndef NET_LOOP_H
 #define NET_LOOP_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 
@@ -33,7 +32,7 @@ struct loop_timer {
 /* At the end of the round, once; likewise. */
 struct loop_later {
 	struct loop_later *next;
-	bool queued;
+	struct loop_later **link; /* what points here; NULL: not queued */
 	void (*call)(struct loop_later *l);
 };
 
@@ -44,9 +43,12 @@ int loop_add(struct loop *l, struct loop_fd *f, uint32_t events);
 int loop_change(struct loop *l, struct loop_fd *f, uint32_t events);
 void loop_remove(struct loop *l, struct loop_fd *f); /* before close() */
 
+/* Sets it, or moves one that is set.  -ENOMEM: it is as it was. */
 int loop_timer_set(struct loop *l, struct loop_timer *t, int64_t due_ms);
 void loop_timer_clear(struct loop *l, struct loop_timer *t);
 
+/* In the order they asked.  Who asks at the end of a round is called in the same end of
+ * it, so who asks again each time keeps the loop from waiting. */
 void loop_later(struct loop *l, struct loop_later *later);
 void loop_later_clear(struct loop *l, struct loop_later *later);
 
