@@ -16,8 +16,9 @@
  *
  * Client: FRAME_HELLO first, where a token or a job is to be named: "TOKEN\0JOB", either
  * may be empty.  It is not answered.  FRAME_CANCEL takes a call back; it gets no reply
- * after that.  Calls with streams_in send frames with the same call and method, the last
- * one with FRAME_END and no message.
+ * after that.  Calls with streams_in send frames with the same call and method, all but
+ * the first with FRAME_MORE, the last one with FRAME_END and no message.  A frame with
+ * FRAME_MORE whose call has ended meanwhile is dropped; one without it begins a call.
  * Server: exactly one reply with FRAME_END a call; before that, of streams, replies
  * without it.  FRAME_GOAWAY: no new calls here.  FRAME_PING is answered with FRAME_PONG
  * by either side. */
@@ -43,6 +44,7 @@ enum frame_type {
 
 enum frame_flags {
 	FRAME_END = 1 << 0,
+	FRAME_MORE = 1 << 1,
 };
 
 struct frame {

@@ -50,7 +50,8 @@ struct rpc_handler {
 			size_t len);
 	/* The client sends no more.  Only for streams_in. */
 	void (*half_closed)(void *ctx, struct rpc_call *call);
-	/* The client wants no reply any more, its deadline is over, or its connection is
+	/* The client wants no reply any more, its deadline is over (a few ms ago, so that
+	 * who has more to say than the status may say it first), or its connection is
 	 * gone.  Not called after rpc_call_end(). */
 	void (*cancelled)(void *ctx, struct rpc_call *call);
 	/* After the last call of a connection was cancelled. */
@@ -58,15 +59,20 @@ struct rpc_handler {
 };
 
 struct rpc_limits {
-	uint32_t max_connections; /* 0 in any of them: the default */
-	uint32_t max_streams; /* open calls per connection */
+	/* 0 in any of them: the default */
+	uint32_t max_connections; /* 65,536 */
+	uint32_t max_streams; /* open calls per connection: 10,000 */
 	uint32_t max_message; /* bytes of one request message: 64 MiB */
 	uint32_t max_headers; /* bytes of a call's metadata: 16 KiB */
-	uint32_t max_unsent; /* bytes that wait for a slow reader, per connection */
-	uint32_t max_resets; /* of calls, per connection and second */
-	int64_t idle_hello_ms; /* for the first bytes, and TLS's handshake */
-	int64_t keepalive_ms; /* silence after which a PING is sent */
-	int64_t keepalive_timeout_ms; /* for its answer */
+	uint32_t max_unsent; /* bytes that wait for a slow reader, per connection,
+			      * when one more reply is to be added: 16 MiB */
+	uint32_t max_resets; /* of calls, per connection and second: as many as
+			      * may be open, and 1,000 */
+	uint32_t max_control; /* PING, SETTINGS and frames with nothing in them,
+			       * per connection and second: 1,000 */
+	int64_t idle_hello_ms; /* for TLS's handshake and the first bytes: 10 s */
+	int64_t keepalive_ms; /* silence after which a PING is sent: 30 s */
+	int64_t keepalive_timeout_ms; /* for its answer: 10 s */
 };
 
 /* Counters since the start; gauges where it says so. */
@@ -94,9 +100,14 @@ void rpc_server_free(struct rpc_server *s);
 int rpc_server_listen(struct rpc_server *s, const char *address,
 		      struct tls_server *tls, uint16_t *ret_port,
 		      struct roar_error *err);
-/* No new connections and no new calls (GOAWAY); calls under way go on. */
+/* Takes over a connected, non-blocking stream socket, as if it had been accepted.  On
+ * failure it is still the caller's. */
+int rpc_server_take(struct rpc_server *s, int fd, struct tls_server *tls);
+/* No new connections and no new calls (GOAWAY); calls under way go on.  Connections end
+ * when they have none any more. */
 void rpc_server_drain(struct rpc_server *s);
-bool rpc_server_drained(const struct rpc_server *s); /* no call is under way */
+/* No call is under way and all replies have left. */
+bool rpc_server_drained(const struct rpc_server *s);
 void rpc_server_count(const struct rpc_server *s, struct rpc_counts *ret);
 
 /* ---- a call ---- */
