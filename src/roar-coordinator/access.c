@@ -1,0 +1,168 @@
+/* access.c - see access.h */
+#include "access.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "names.h"
+
+enum { MAX_UNUSED = 256 };
+
+int access_open(struct access *a, const char *path, struct roar_error *err)
+{
+	*a = (struct access){ .path = path, .all = { .admin = true } };
+	return path ? tokens_load(path, &a->tokens, err) : 0;
+}
+
+void access_close(struct access *a)
+{
+	struct scope *s;
+	size_t at = 0;
+
+	while ((s = map_next(&a->scopes, &at)))
+		free(s);
+	map_release(&a->scopes);
+	tokens_free(a->tokens);
+	*a = (struct access){ 0 };
+}
+
+int access_reload(struct access *a, bool *ret_withdrawn, struct roar_error *err)
+{
+	struct tokens *fresh;
+	int r;
+
+	*ret_withdrawn = false;
+	if (!a->path)
+		return 0;
+	r = tokens_load(a->path, &fresh, err);
+	if (r < 0)
+		return r;
+	*ret_withdrawn = !tokens_include(fresh, a->tokens);
+	tokens_free(a->tokens);
+	a->tokens = fresh;
+	return 0;
+}
+
+/* ---- scopes ---- */
+
+static void use(struct access *a, struct scope *s)
+{
+	if (s->refs++ > 0)
+		return;
+	*(s->prev ? &s->prev->next : &a->oldest) = s->next;
+	*(s->next ? &s->next->prev : &a->newest) = s->prev;
+	s->next = s->prev = NULL;
+	a->n_unused--;
+}
+
+static void forget_oldest(struct access *a)
+{
+	struct scope *s = a->oldest;
+
+	use(a, s);
+	(void)map_remove(&a->scopes, s->key, s->key_len);
+	free(s);
+}
+
+void access_done(struct access *a, struct scope *s)
+{
+	if (s == &a->all || --s->refs > 0)
+		return;
+	s->prev = a->newest;
+	*(a->newest ? &a->newest->next : &a->oldest) = s;
+	a->newest = s;
+	if (++a->n_unused > MAX_UNUSED)
+		forget_oldest(a);
+}
+
+static struct scope *scope_new(struct access *a, const char *key, size_t len)
+{
+	struct scope *s = calloc(1, sizeof(*s) + len + 1);
+
+	if (!s)
+		return NULL;
+	memcpy(s->key, key, len);
+	s->key_len = (uint32_t)len;
+	s->admin = key[0] == 'a';
+	s->job = len > 1 ? s->key + 1 : NULL;
+	s->refs = 1;
+	if (map_set(&a->scopes, s->key, len, s) < 0) {
+		free(s);
+		return NULL;
+	}
+	return s;
+}
+
+static struct scope *scope_get(struct access *a, bool admin, const char *job)
+{
+	char key[NAME_MAX_LEN + 2];
+	size_t len = 1 + (job ? strlen(job) : 0);
+	struct scope *s;
+
+	key[0] = admin ? 'a' : '-';
+	memcpy(key + 1, job ? job : "", len - 1);
+	s = map_get(&a->scopes, key, len);
+	if (!s)
+		return scope_new(a, key, len);
+	use(a, s);
+	return s;
+}
+
+/* ---- verdicts ---- */
+
+/* "Bearer TOKEN"; the token alone is what frames bring. */
+static const char *token_of(const char *authorization)
+{
+	if (strncasecmp(authorization, "bearer ", 7) == 0)
+		authorization += 7;
+	return authorization + strspn(authorization, " ");
+}
+
+static const char *find_token(const struct access *a, const char *authorization)
+{
+	const char *token = authorization ? token_of(authorization) : "";
+
+	return tokens_find(a->tokens, token, strlen(token));
+}
+
+enum access_verdict access_check(struct access *a, const char *authorization,
+				 const char *job, struct scope **ret)
+{
+	const char *granted = "*";
+	bool admin;
+
+	job = job && *job ? job : NULL;
+	if (a->tokens)
+		granted = find_token(a, authorization);
+	if (!granted)
+		return ACCESS_UNKNOWN;
+	if (job && !name_is_good(job, strlen(job)))
+		return ACCESS_INVALID;
+	admin = strcmp(granted, "*") == 0;
+	if (!admin && job && strcmp(granted, job) != 0)
+		return ACCESS_DENIED;
+	if (!a->tokens && !job) {
+		*ret = &a->all;
+		return ACCESS_GRANTED;
+	}
+	*ret = scope_get(a, admin, admin ? job : granted);
+	return *ret ? ACCESS_GRANTED : ACCESS_NO_MEMORY;
+}
+
+const char *access_sentence(enum access_verdict verdict)
+{
+	static const char *const sentences[] = {
+		[ACCESS_GRANTED] = "",
+		[ACCESS_UNKNOWN] = "no token, or one that is not known here: send "
+				   "'authorization: Bearer TOKEN'",
+		[ACCESS_DENIED] = "the token is for another job",
+		[ACCESS_INVALID] =
+			"roar-job is no name of a job: 1 to 128 characters of "
+			"[A-Za-z0-9_.-]",
+		[ACCESS_NO_MEMORY] = "out of memory",
+	};
+
+	return sentences[verdict];
+}

@@ -1,0 +1,64 @@
+/* access.h - what a call may see and change.
+ *
+ * Without a file of tokens everybody is the administrator.  With one, a call brings
+ * "authorization: Bearer TOKEN" and may do what its token is for.  A call may also name
+ * a job ("roar-job"): then it is about that job alone, which its messages need
+ * not name again.
+ *
+ * What a call may is a scope.  Calls with the same rights share one, so that no memory
+ * is taken a call; a few that nobody uses are kept for the next. */
+#ifndef COORDINATOR_ACCESS_H
+#define COORDINATOR_ACCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/map.h"
+#include "tokens.h"
+
+struct scope {
+	const char *job; /* NULL: all */
+	bool admin;
+	uint32_t refs; /* calls that have it */
+	struct scope *next, *prev; /* among the unused, the oldest first */
+	uint32_t key_len;
+	char key[]; /* 'a' or '-', and the job */
+};
+
+struct access {
+	const char *path; /* of the tokens, NULL: there are none */
+	struct tokens *tokens;
+	struct map scopes; /* by key */
+	struct scope *oldest, *newest; /* of the unused */
+	unsigned n_unused;
+	struct scope all; /* without tokens, and no job named */
+};
+
+enum access_verdict {
+	ACCESS_GRANTED,
+	ACCESS_UNKNOWN, /* no token, or none that is known */
+	ACCESS_DENIED, /* a good one, for another job */
+	ACCESS_INVALID, /* what is named cannot be a job */
+	ACCESS_NO_MEMORY,
+};
+
+int access_open(struct access *a, const char *path, struct roar_error *err);
+void access_close(struct access *a);
+
+/* Reads the file again; on failure all stays as it is.  *ret_withdrawn: a token that was
+ * good is so no more. */
+int access_reload(struct access *a, bool *ret_withdrawn,
+		  struct roar_error *err);
+
+/* `authorization` and `job` may be NULL.  A scope that was granted is given back with
+ * access_done(). */
+enum access_verdict access_check(struct access *a, const char *authorization,
+				 const char *job, struct scope **ret);
+void access_done(struct access *a, struct scope *s);
+
+/* A sentence for each verdict. */
+const char *access_sentence(enum access_verdict verdict);
+
+#endif

@@ -1,0 +1,198 @@
+/* http.c - see http.h
+ *
+ * libmicrohttpd waits by an epoll of its own; its descriptor is one more in our loop,
+ * and what it wants to do after a time is a timer of ours. */
+#include "http.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct http {
+	struct loop *loop;
+	struct MHD_Daemon *daemon;
+	struct loop_fd ready;
+	struct loop_timer timer;
+	http_handler *handler;
+	void *ctx;
+	uint64_t n_requests;
+};
+
+#define CONTAINER(ptr, type, member) \
+	((type *)((char *)(ptr)-offsetof(type, member)))
+
+const char *http_query(const struct http_request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->connection,
+					   MHD_GET_ARGUMENT_KIND, name);
+}
+
+/* ---- a request ---- */
+
+static enum MHD_Result queue(struct MHD_Connection *connection,
+			     struct http_reply *reply, const char *allow)
+{
+	size_t len = reply->body.len;
+	char *body = str_take(&reply->body);
+	struct MHD_Response *response;
+	enum MHD_Result result;
+
+	if (!body)
+		return MHD_NO;
+	response = MHD_create_response_from_buffer(len, body,
+						   MHD_RESPMEM_MUST_FREE);
+	if (!response) {
+		free(body);
+		return MHD_NO;
+	}
+	(void)MHD_add_response_header(response, "Content-Type", reply->type);
+	(void)MHD_add_response_header(response, "Cache-Control", "no-store");
+	(void)MHD_add_response_header(response, "X-Content-Type-Options",
+				      "nosniff");
+	if (reply->status == MHD_HTTP_UNAUTHORIZED)
+		(void)MHD_add_response_header(response, "WWW-Authenticate",
+					      "Bearer");
+	if (allow)
+		(void)MHD_add_response_header(response, "Allow", allow);
+	result = MHD_queue_response(connection, reply->status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+static enum MHD_Result refuse_method(struct MHD_Connection *connection)
+{
+	struct http_reply reply = {
+		.status = MHD_HTTP_METHOD_NOT_ALLOWED,
+		.type = "application/json",
+	};
+
+	str_adds(&reply.body, "{\"error\":\"only GET and HEAD are served\"}\n");
+	return queue(connection, &reply, "GET, HEAD");
+}
+
+static enum MHD_Result answer(struct http *h, struct MHD_Connection *connection,
+			      const char *path)
+{
+	struct http_reply reply = { .status = MHD_HTTP_OK,
+				    .type = "application/json" };
+	struct http_request request = {
+		.path = path,
+		.authorization = MHD_lookup_connection_value(
+			connection, MHD_HEADER_KIND, "Authorization"),
+		.connection = connection,
+	};
+
+	h->handler(h->ctx, &request, &reply);
+	if (!reply.body.data)
+		str_adds(&reply.body, "");
+	return queue(connection, &reply, NULL);
+}
+
+/* Called first when the head of a request is there, then for parts of its body, then at
+ * the end.  A reply in the first call would end the connection, since the body was not
+ * read: it comes with the last. */
+static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
+				  const char *path, const char *method,
+				  const char *version, const char *body,
+				  size_t *body_len, void **state)
+{
+	static char seen;
+	struct http *h = data;
+
+	(void)version;
+	(void)body;
+	if (!*state) {
+		*state = &seen;
+		h->n_requests++;
+		return MHD_YES;
+	}
+	if (*body_len > 0)
+		return MHD_NO;
+	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
+	    strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+		return refuse_method(connection);
+	return answer(h, connection, path);
+}
+
+/* ---- the loop ---- */
+
+static void run(struct http *h)
+{
+	MHD_UNSIGNED_LONG_LONG wait_ms;
+
+	(void)MHD_run(h->daemon);
+	if (MHD_get_timeout(h->daemon, &wait_ms) == MHD_YES)
+		(void)loop_timer_set(h->loop, &h->timer,
+				     loop_now_ms(h->loop) + (int64_t)wait_ms);
+	else
+		loop_timer_clear(h->loop, &h->timer);
+}
+
+static void on_ready(struct loop_fd *f, uint32_t events)
+{
+	(void)events;
+	run(CONTAINER(f, struct http, ready));
+}
+
+static void on_due(struct loop_timer *t)
+{
+	run(CONTAINER(t, struct http, timer));
+}
+
+static int watch(struct http *h)
+{
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(
+		h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+
+	if (!info || info->epoll_fd < 0)
+		return -ENOTSUP;
+	h->ready = (struct loop_fd){ .fd = info->epoll_fd, .ready = on_ready };
+	return loop_add(h->loop, &h->ready, EPOLLIN);
+}
+
+int http_new(struct loop *loop, int listener, http_handler *handler, void *ctx,
+	     struct http **ret)
+{
+	CLEANUP(http_freep) struct http *h = calloc(1, sizeof(*h));
+	int r;
+
+	if (!h)
+		return -ENOMEM;
+	*h = (struct http){ .loop = loop,
+			    .ready = { .fd = -1 },
+			    .timer = { .due = on_due },
+			    .handler = handler,
+			    .ctx = ctx };
+	h->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL, 0, NULL, NULL, on_request, h,
+		MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listener,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_MAX_CONNECTIONS,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MAX_HEADERS,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_S,
+		MHD_OPTION_END);
+	if (!h->daemon)
+		return -EIO;
+	r = watch(h);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(h);
+	return 0;
+}
+
+void http_free(struct http *h)
+{
+	if (!h)
+		return;
+	loop_timer_clear(h->loop, &h->timer);
+	if (h->ready.fd >= 0)
+		loop_remove(h->loop, &h->ready);
+	if (h->daemon)
+		MHD_stop_daemon(h->daemon);
+	free(h);
+}
+
+uint64_t http_n_requests(const struct http *h)
+{
+	return h->n_requests;
+}

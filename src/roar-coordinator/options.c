@@ -1,0 +1,337 @@
+/* options.c - see options.h
+ *
+ * One table has every option with its words for --help; the fields that options fill are
+ * named in it by their place in the struct. */
+#include "options.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+enum kind { LISTEN, TEXT, NUMBER, LEVEL, FORMAT, HELP, VERSION };
+
+struct row {
+	const char *name; /* without its dashes */
+	const char *argument; /* what it takes, NULL for nothing */
+	enum kind kind;
+	size_t place; /* in struct options */
+	int64_t min, max; /* of NUMBER */
+	const char *help;
+};
+
+static const struct row rows[] = {
+	{ "listen", "ADDRESS", LISTEN, 0, 0, 0,
+	  "where calls come in: HOST:PORT, :PORT or unix:PATH; may be\n"
+	  "given several times (default 127.0.0.1:50051)" },
+	{ "data-dir", "DIR", TEXT, offsetof(struct options, data_dir), 0, 0,
+	  "where the log is kept; made if need be" },
+	{ "http", "ADDRESS", TEXT, offsetof(struct options, http), 0, 0,
+	  "health, metrics and JSON over HTTP (default: the port of the\n"
+	  "first --listen plus 1000; 'off' for none)" },
+	{ "tls-cert", "FILE", TEXT, offsetof(struct options, tls_cert), 0, 0,
+	  "certificates, PEM, for TLS at TCP addresses" },
+	{ "tls-key", "FILE", TEXT, offsetof(struct options, tls_key), 0, 0,
+	  "their private key, PEM" },
+	{ "tokens", "FILE", TEXT, offsetof(struct options, tokens), 0, 0,
+	  "lines 'JOB TOKEN', with '*' for the administrator; only who\n"
+	  "brings one may call" },
+	{ "log-level", "LEVEL", LEVEL, 0, 0, 0,
+	  "error, warning, info (default) or debug" },
+	{ "log-format", "FORMAT", FORMAT, 0, 0, 0, "text (default) or json" },
+	{ "grace", "MS", NUMBER, offsetof(struct options, grace_ms), 0, 600000,
+	  "how long calls under way may take at the end (default 1000)" },
+	{ "max-connections", "N", NUMBER,
+	  offsetof(struct options, max_connections), 1, 1000000,
+	  "connections at a time (default: as many as descriptors allow)" },
+	{ "max-jobs", "N", NUMBER, offsetof(struct options, max_jobs), 1,
+	  1000000, "jobs at a time" },
+	{ "max-workers", "N", NUMBER, offsetof(struct options, max_workers), 1,
+	  1000000, "workers of all jobs together" },
+	{ "max-message", "BYTES", NUMBER, offsetof(struct options, max_message),
+	  1024, 64 << 20, "of one request (default 64 MiB)" },
+	{ "version", NULL, VERSION, 0, 0, 0, "print the version" },
+	{ "help", NULL, HELP, 0, 0, 0, "show this help" },
+};
+
+static const struct {
+	const char *name;
+	int level;
+} levels[] = {
+	{ "error", LOG_ERR },
+	{ "warning", LOG_WARNING },
+	{ "info", LOG_INFO },
+	{ "debug", LOG_DEBUG },
+};
+
+/* ---- one option ---- */
+
+static int take_listen(struct options *o, const char *value,
+		       struct roar_error *err)
+{
+	if (o->n_listen == OPTIONS_MAX_LISTEN)
+		return error_set(err, -EINVAL,
+				 "--listen can be given %d times at most",
+				 OPTIONS_MAX_LISTEN);
+	if (!*value)
+		return error_set(err, -EINVAL,
+				 "--listen takes HOST:PORT, :PORT or unix:PATH");
+	o->listen[o->n_listen++] = value;
+	return 0;
+}
+
+static int take_number(struct options *o, const struct row *row,
+		       const char *value, struct roar_error *err)
+{
+	char *end = NULL;
+	long long n;
+
+	errno = 0;
+	n = strtoll(value, &end, 10);
+	if (errno || !*value || *end || *value == ' ' || n < row->min ||
+	    n > row->max)
+		return error_set(err, -EINVAL,
+				 "--%s takes a number from %lld to %lld, "
+				 "not '%.64s'",
+				 row->name, (long long)row->min,
+				 (long long)row->max, value);
+	*(int64_t *)((char *)o + row->place) = n;
+	return 0;
+}
+
+static int take_level(struct options *o, const char *value,
+		      struct roar_error *err)
+{
+	for (size_t i = 0; i < COUNT(levels); i++) {
+		if (strcmp(levels[i].name, value) == 0) {
+			o->log_level = levels[i].level;
+			return 0;
+		}
+	}
+	return error_set(err, -EINVAL,
+			 "--log-level takes error, warning, info or debug, "
+			 "not '%.64s'",
+			 value);
+}
+
+static int take_format(struct options *o, const char *value,
+		       struct roar_error *err)
+{
+	o->log_json = strcmp(value, "json") == 0;
+	if (o->log_json || strcmp(value, "text") == 0)
+		return 0;
+	return error_set(err, -EINVAL,
+			 "--log-format takes text or json, not '%.64s'", value);
+}
+
+static int take_text(struct options *o, const struct row *row,
+		     const char *value, struct roar_error *err)
+{
+	if (!*value)
+		return error_set(err, -EINVAL, "--%s takes a %s", row->name,
+				 row->argument);
+	*(const char **)((char *)o + row->place) = value;
+	return 0;
+}
+
+static int take(struct options *o, const struct row *row, const char *value,
+		enum options_action *ret, struct roar_error *err)
+{
+	switch (row->kind) {
+	case LISTEN:
+		return take_listen(o, value, err);
+	case TEXT:
+		return take_text(o, row, value, err);
+	case NUMBER:
+		return take_number(o, row, value, err);
+	case LEVEL:
+		return take_level(o, value, err);
+	case FORMAT:
+		return take_format(o, value, err);
+	case HELP:
+		*ret = OPTIONS_HELP;
+		return 0;
+	case VERSION:
+		*ret = OPTIONS_VERSION;
+		return 0;
+	}
+	return 0;
+}
+
+/* ---- the command line ---- */
+
+static const struct row *find_row(const char *name, size_t len)
+{
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		if (strlen(rows[i].name) == len &&
+		    memcmp(rows[i].name, name, len) == 0)
+			return &rows[i];
+	}
+	return NULL;
+}
+
+/* One word of the command line, and the next where that is its value. */
+static int parse_word(struct options *o, char **argv, int *at,
+		      enum options_action *ret, struct roar_error *err)
+{
+	const char *word = argv[*at];
+	const char *value = strchr(word, '=');
+	const struct row *row;
+	size_t len;
+
+	if (strcmp(word, "-h") == 0)
+		word = "--help";
+	if (strncmp(word, "--", 2) != 0)
+		return error_set(err, -EINVAL, "it takes no operand '%.64s'",
+				 word);
+	len = value ? (size_t)(value - word - 2) : strlen(word + 2);
+	row = find_row(word + 2, len);
+	if (!row)
+		return error_set(err, -EINVAL, "unknown option '%.64s'", word);
+	if (!row->argument && value)
+		return error_set(err, -EINVAL, "--%s takes no value",
+				 row->name);
+	if (row->argument && !value && !argv[*at + 1])
+		return error_set(err, -EINVAL, "--%s takes a %s", row->name,
+				 row->argument);
+	if (value)
+		value++;
+	else if (row->argument)
+		value = argv[++*at];
+	return take(o, row, value, ret, err);
+}
+
+static int check(const struct options *o, struct roar_error *err)
+{
+	if (!o->data_dir)
+		return error_set(err, -EINVAL,
+				 "--data-dir is missing: the folder where the "
+				 "log is kept");
+	if (!o->tls_cert != !o->tls_key)
+		return error_set(err, -EINVAL,
+				 "--tls-cert and --tls-key need each other");
+	return 0;
+}
+
+int options_parse(struct options *o, int argc, char **argv,
+		  enum options_action *ret, struct roar_error *err)
+{
+	enum options_action action = OPTIONS_SERVE;
+	int r;
+
+	*o = (struct options){ .log_level = LOG_INFO, .grace_ms = 1000 };
+	for (int i = 1; i < argc; i++) {
+		r = parse_word(o, argv, &i, &action, err);
+		if (r < 0)
+			return r;
+		if (action != OPTIONS_SERVE) {
+			*ret = action;
+			return 0;
+		}
+	}
+	if (o->n_listen == 0)
+		o->listen[o->n_listen++] = "127.0.0.1:50051";
+	r = check(o, err);
+	if (r < 0)
+		return r;
+	*ret = action;
+	return 0;
+}
+
+/* ---- help ---- */
+
+enum { HELP_COLUMN = 28 };
+
+static void help_row(struct str *out, const struct row *row)
+{
+	size_t begin = out->len;
+	const char *line = row->help;
+
+	str_addf(out, "%s--%s%s%s",
+		 strcmp(row->name, "help") ? "      " : "  -h, ", row->name,
+		 row->argument ? " " : "", row->argument ? row->argument : "");
+	str_pad(out, ' ', begin + HELP_COLUMN - out->len);
+	for (const char *end; (end = strchr(line, '\n')); line = end + 1) {
+		str_add(out, line, (size_t)(end - line) + 1);
+		str_pad(out, ' ', HELP_COLUMN);
+	}
+	str_addf(out, "%s\n", line);
+}
+
+void options_help(struct str *out)
+{
+	str_adds(
+		out,
+		"Usage: roar-coordinator --data-dir DIR [--listen ADDRESS]...\n"
+		"                        [OPTION]...\n"
+		"\n"
+		"Keeps the members of training jobs together: ranks, heartbeats,\n"
+		"barriers, votes and small values, over gRPC and a faster protocol of\n"
+		"its own on the same port.  Prints one line with its addresses when it\n"
+		"serves.\n"
+		"\n");
+	for (size_t i = 0; i < COUNT(rows); i++)
+		help_row(out, &rows[i]);
+	str_adds(out,
+		 "\n"
+		 "SIGTERM and SIGINT end it after the calls under way, SIGHUP has it\n"
+		 "read tokens and certificates again.\n");
+}
+
+/* ---- addresses ---- */
+
+static bool is_unix(const char *address)
+{
+	return strncmp(address, "unix:", 5) == 0;
+}
+
+static const char *first_tcp(const struct options *o)
+{
+	for (size_t i = 0; i < o->n_listen; i++) {
+		if (!is_unix(o->listen[i]))
+			return o->listen[i];
+	}
+	return NULL;
+}
+
+int options_http(const struct options *o, struct str *ret,
+		 struct roar_error *err)
+{
+	const char *address = o->http ? o->http : first_tcp(o);
+	const char *colon = address ? strrchr(address, ':') : NULL;
+	long port;
+
+	if (!address || strcmp(address, "off") == 0)
+		return 0;
+	if (o->http) {
+		str_adds(ret, o->http);
+		return str_error(ret);
+	}
+	port = colon ? strtol(colon + 1, NULL, 10) : 0;
+	if (port > USHRT_MAX - 1000)
+		return error_set(err, -EINVAL,
+				 "there is no port %ld for HTTP: name one "
+				 "with --http",
+				 port + 1000);
+	if (o->tls_cert || !colon)
+		str_adds(ret, "127.0.0.1");
+	else
+		str_add(ret, address, (size_t)(colon - address));
+	str_addf(ret, ":%ld", port ? port + 1000 : 0);
+	return str_error(ret);
+}
+
+bool options_is_public(const char *address)
+{
+	static const char *const local[] = { "unix:", "127.",
+					     "localhost:", "[::1]:" };
+
+	for (size_t i = 0; i < COUNT(local); i++) {
+		if (strncmp(address, local[i], strlen(local[i])) == 0)
+			return false;
+	}
+	return true;
+}

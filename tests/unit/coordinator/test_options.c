@@ -1,0 +1,209 @@
+/* test_options.c - the command line of roar-coordinator. */
+#include "test.h"
+
+#include <errno.h>
+#include <string.h>
+#include <syslog.h>
+
+#include "options.h"
+
+static struct roar_error err;
+static enum options_action action;
+static struct options o;
+
+/* Words behind the program's name, up to NULL. */
+static int parse(const char *first, ...)
+{
+	char *argv[32] = { "roar-coordinator" };
+	int argc = 1;
+	va_list ap;
+
+	va_start(ap, first);
+	for (const char *w = first; w; w = va_arg(ap, const char *))
+		argv[argc++] = (char *)w;
+	va_end(ap);
+	err.text[0] = '\0';
+	return options_parse(&o, argc, argv, &action, &err);
+}
+
+static void defaults_are_loopback_and_a_second_of_grace(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("--data-dir", "d", NULL), 0);
+	assert_int_equal(action, OPTIONS_SERVE);
+	assert_int_equal(o.n_listen, 1);
+	assert_string_equal(o.listen[0], "127.0.0.1:50051");
+	assert_string_equal(o.data_dir, "d");
+	assert_int_equal(o.log_level, LOG_INFO);
+	assert_false(o.log_json);
+	assert_int_equal(o.grace_ms, 1000);
+}
+
+static void every_option_is_taken_in_both_forms(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("--data-dir=d", "--listen", ":1",
+			       "--listen=unix:/s", "--http", "off",
+			       "--tls-cert", "c", "--tls-key=k", "--tokens",
+			       "t", "--log-level", "debug", "--log-format=json",
+			       "--grace=0", "--max-jobs", "3",
+			       "--max-workers=4", "--max-connections", "5",
+			       "--max-message", "2048", NULL),
+			 0);
+	assert_int_equal(o.n_listen, 2);
+	assert_string_equal(o.listen[1], "unix:/s");
+	assert_string_equal(o.http, "off");
+	assert_string_equal(o.tls_cert, "c");
+	assert_string_equal(o.tls_key, "k");
+	assert_string_equal(o.tokens, "t");
+	assert_int_equal(o.log_level, LOG_DEBUG);
+	assert_true(o.log_json);
+	assert_int_equal(o.grace_ms, 0);
+	assert_int_equal(o.max_jobs, 3);
+	assert_int_equal(o.max_workers, 4);
+	assert_int_equal(o.max_connections, 5);
+	assert_int_equal(o.max_message, 2048);
+}
+
+static void wrong_usage_is_one_sentence(void **state)
+{
+	(void)state;
+	assert_int_equal(parse(NULL), -EINVAL);
+	assert_string_equal(err.text, "--data-dir is missing: the folder where "
+				      "the log is kept");
+	assert_int_equal(parse("--data-dir", NULL), -EINVAL);
+	assert_string_equal(err.text, "--data-dir takes a DIR");
+	assert_int_equal(parse("--data-dir", "", NULL), -EINVAL);
+	assert_string_equal(err.text, "--data-dir takes a DIR");
+	assert_int_equal(parse("--nonsense", NULL), -EINVAL);
+	assert_string_equal(err.text, "unknown option '--nonsense'");
+	assert_int_equal(parse("--dat", "d", NULL), -EINVAL);
+	assert_int_equal(parse("word", NULL), -EINVAL);
+	assert_string_equal(err.text, "it takes no operand 'word'");
+	assert_int_equal(parse("--help=yes", NULL), -EINVAL);
+	assert_int_equal(parse("--data-dir=d", "--tls-cert=c", NULL), -EINVAL);
+	assert_string_equal(err.text,
+			    "--tls-cert and --tls-key need each other");
+	assert_int_equal(parse("--log-level=loud", NULL), -EINVAL);
+	assert_int_equal(parse("--log-format=xml", NULL), -EINVAL);
+}
+
+static void numbers_outside_their_bounds_are_refused(void **state)
+{
+	static const char *const bad[] = { "--grace=-1",
+					   "--grace=600001",
+					   "--grace=",
+					   "--grace= 1",
+					   "--grace=1s",
+					   "--max-jobs=0",
+					   "--grace=1e3",
+					   "--max-message=1",
+					   "--max-jobs=9999999999999999999" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(parse("--data-dir=d", bad[i], NULL), -EINVAL);
+	assert_string_equal(err.text, "--max-jobs takes a number from 1 to "
+				      "1000000, not '9999999999999999999'");
+}
+
+static void too_many_addresses_are_refused(void **state)
+{
+	char *argv[OPTIONS_MAX_LISTEN + 2] = { "roar-coordinator" };
+
+	(void)state;
+	for (int i = 1; i <= OPTIONS_MAX_LISTEN + 1; i++)
+		argv[i] = "--listen=:0";
+	assert_int_equal(options_parse(&o, OPTIONS_MAX_LISTEN + 2, argv,
+				       &action, &err),
+			 -EINVAL);
+}
+
+static void help_and_version_need_nothing_else(void **state)
+{
+	CLEANUP(str_release) struct str help = STR_INIT;
+
+	(void)state;
+	assert_int_equal(parse("--version", "--nonsense", NULL), 0);
+	assert_int_equal(action, OPTIONS_VERSION);
+	assert_int_equal(parse("-h", NULL), 0);
+	assert_int_equal(action, OPTIONS_HELP);
+	options_help(&help);
+	assert_non_null(strstr(str_cstr(&help), "--max-connections N"));
+	assert_non_null(strstr(str_cstr(&help), "  -h, --help"));
+	/* No line is wider than a terminal. */
+	for (const char *at = help.data, *end; (end = strchr(at, '\n'));
+	     at = end + 1)
+		assert_true(end - at < 96);
+}
+
+static void check_http(const char *expected)
+{
+	CLEANUP(str_release) struct str address = STR_INIT;
+
+	assert_int_equal(options_http(&o, &address, &err), 0);
+	assert_string_equal(str_cstr(&address), expected);
+}
+
+static void http_is_a_thousand_ports_above(void **state)
+{
+	CLEANUP(str_release) struct str address = STR_INIT;
+
+	(void)state;
+	assert_int_equal(parse("--data-dir=d", NULL), 0);
+	check_http("127.0.0.1:51051");
+	assert_int_equal(parse("--data-dir=d", "--listen=[::]:7", NULL), 0);
+	check_http("[::]:1007");
+	assert_int_equal(parse("--data-dir=d", "--listen=:0", NULL), 0);
+	check_http(":0");
+	assert_int_equal(parse("--data-dir=d", "--listen=unix:/s", NULL), 0);
+	check_http("");
+	assert_int_equal(parse("--data-dir=d", "--listen=unix:/s",
+			       "--listen=:7", NULL),
+			 0);
+	check_http(":1007");
+	assert_int_equal(parse("--data-dir=d", "--http=off", NULL), 0);
+	check_http("");
+	assert_int_equal(parse("--data-dir=d", "--http=h:1", NULL), 0);
+	check_http("h:1");
+	assert_int_equal(parse("--data-dir=d", "--listen=:65000", NULL), 0);
+	assert_int_equal(options_http(&o, &address, &err), -EINVAL);
+}
+
+static void http_stays_at_home_where_calls_come_by_tls(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("--data-dir=d", "--listen=0.0.0.0:7",
+			       "--tls-cert=c", "--tls-key=k", NULL),
+			 0);
+	check_http("127.0.0.1:1007");
+}
+
+static void loopback_and_unix_sockets_are_not_public(void **state)
+{
+	(void)state;
+	assert_false(options_is_public("127.0.0.1:1"));
+	assert_false(options_is_public("localhost:1"));
+	assert_false(options_is_public("[::1]:1"));
+	assert_false(options_is_public("unix:/s"));
+	assert_true(options_is_public(":1"));
+	assert_true(options_is_public("0.0.0.0:1"));
+	assert_true(options_is_public("10.0.0.1:1"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults_are_loopback_and_a_second_of_grace),
+		cmocka_unit_test(every_option_is_taken_in_both_forms),
+		cmocka_unit_test(wrong_usage_is_one_sentence),
+		cmocka_unit_test(numbers_outside_their_bounds_are_refused),
+		cmocka_unit_test(too_many_addresses_are_refused),
+		cmocka_unit_test(help_and_version_need_nothing_else),
+		cmocka_unit_test(http_is_a_thousand_ports_above),
+		cmocka_unit_test(http_stays_at_home_where_calls_come_by_tls),
+		cmocka_unit_test(loopback_and_unix_sockets_are_not_public),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
