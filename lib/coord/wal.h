@@ -6,29 +6,37 @@
  *	snapshot-N	the state before the first record of log-N
  *	log-N		records since then; N is 16 hexadecimal digits
  *
+ * N is the sequence number of the first record of log-N, so logs continue each other.
  * Either is a header and records, all numbers little-endian:
  *
  *	0	"ROARLOG1" or "ROARSNP1"
  *	8	u64	N
- *	16	u64	CRC64NVME of the 16 bytes before
- *	24		records:
+ *	16	u64	salt, at random: checksums of records begin with it, so that what
+ *			a client had stored as a value is never taken for a record
+ *	24	u64	CRC64NVME of the 24 bytes before
+ *	32		records:
  *		u32	length of the payload, not 0
- *		u32	0
+ *		u32	in a log: how many records of the same write stand before it;
+ *			in a snapshot: 0, and 1 for the last, whose payload is
+ *			the number of records before it (u64)
  *		u64	sequence number, one more than that of the record before;
  *			in a snapshot: from 1 on
- *		u64	CRC64NVME of the 16 bytes before and the payload
+ *		u64	CRC64NVME of salt, the 16 bytes before and the payload
  *		...	payload (record.proto), filled up with zeros to a multiple of 8
  *
  * A log is made longer ahead of its records (fallocate, zeros), so that a commit changes
- * no size and one fdatasync() is all it takes.  It ends where a length of 0 or
- * the end of the file is met.  A record that does not check out ends it as well when
- * nothing behind it can be one that was acknowledged (a torn tail: it is cut, never
- * guessed); a bad record with good ones behind it is damage, and said so.  A snapshot
- * ends with a record that says how many there were; it is written under another name,
- * synced, and renamed.
+ * no size and one fdatasync() is all it takes.  The next write begins when that is
+ * done.  So a record that does not check out (zeros, or the end of the file) is the
+ * end of the log when no record of a later write stands behind it: nothing from there
+ * on was acknowledged.  That is a torn tail; it is cut, never guessed.  With a record
+ * of a later write behind it, or another log, it is damage, and said so.  (Damage to the
+ * very last write looks like a torn one, in every log.)
+ *
+ * A file is written under another name (".new"), synced, and renamed; the new log
+ * before its snapshot.  What is damaged is left as it is for a look.
  *
  * Records are handed in by one thread and written by another, as many as have come
- * meanwhile at once (group commit). */
+ * meanwhile at once (group commit).  All functions are for that one thread. */
 #ifndef COORD_WAL_H
 #define COORD_WAL_H
 
@@ -62,7 +70,8 @@ int wal_open(const char *path,
 void wal_close(struct wal *w);
 
 /* Hands a record in; returns its sequence number through *ret_seq.  Copies the payload.
- * -ENOSPC when the disk has no room for it (nothing was handed in; it is tried again
+ * Waits for the disk when very much is in its queue.  -EMSGSIZE: empty or larger than
+ * WAL_MAX_RECORD.  -ENOSPC when the disk has no room for it (nothing was handed in; it is tried again
  * with the next one), -EIO after a write or fdatasync() failed: then nothing more can be
  * promised, and the server must end. */
 int wal_append(struct wal *w, const void *payload, size_t len,
@@ -81,7 +90,8 @@ int wal_acknowledge(struct wal *w);
 bool wal_wants_snapshot(const struct wal *w);
 /* Writes the state, as `walk` tells it by calling `each` for every record, and begins a
  * new log; older files are removed when it is on disk.  The records of `walk` stand for
- * all that was handed in before.  On failure all is as before. */
+ * all that was handed in before.  On failure all is as before, unless wal_append()
+ * says -EIO from then on.  Without a new record since the last one nothing is done. */
 int wal_snapshot(struct wal *w,
 		 int (*walk)(void *data,
 			     int (*each)(void *to, const void *payload,
