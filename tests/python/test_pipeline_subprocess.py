@@ -1,5 +1,6 @@
 """Iterating in other processes: epochs, errors, deaths, and nothing left behind."""
 
+import collections
 import gc
 import multiprocessing
 import os
@@ -10,6 +11,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import popen_fork
 
 import pytest
 from pipeline_helpers import (
@@ -648,3 +650,22 @@ def test_a_program_may_end_while_its_workers_are_started(tmp_path):
     done = subprocess.run([sys.executable, str(script)], capture_output=True,
                           text=True, timeout=20, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_worker_that_another_thread_looks_after_is_closed(monkeypatch):
+    """Where another thread has waited for a child and not written that down yet,
+    multiprocessing takes it for one that is running."""
+    poll = popen_fork.Popen.poll
+    asked = collections.Counter()
+
+    def slow_to_know(self, flag=os.WNOHANG):
+        result = poll(self, flag)
+        asked[self.pid] += result is not None
+        return result if asked[self.pid] > 12 else None
+
+    monkeypatch.setattr(popen_fork.Popen, "poll", slow_to_know)
+    items = iterate_in_subprocess(numbers(3), timeout=30)
+    assert list(items) == [0, 1, 2]
+    del items
+    gc.collect()
+    assert asked and min(asked.values()) > 12

@@ -216,8 +216,7 @@ class Session:
             if process.is_alive():
                 process.kill()
         for process in self._processes:
-            process.join()
-            process.close()
+            _close(process)
         for commands in self._commands:
             commands.close()
         self._channel.close()
@@ -228,3 +227,20 @@ class Session:
         end = time.monotonic() + seconds
         for process in self._processes:
             process.join(max(0.0, end - time.monotonic()))
+
+
+def _close(process: BaseProcess) -> None:
+    """Waits for the end of a process that was told to, and forgets it.
+
+    multiprocessing looks after all its children whenever one is started.  Where another
+    thread just did so and has not written down yet what it found, ours seems to be
+    running still, and waiting for it returns at once.
+    """
+    end = time.monotonic() + _TERMINATE_S
+    while time.monotonic() < end:
+        process.join()
+        try:
+            process.close()
+            return
+        except ValueError:
+            time.sleep(0.001)
