@@ -28,9 +28,10 @@ def collate_into(arena: _arena.Arena, *, like: Optional[str] = None,
 
     Arrays and tensors of one shape and dtype are stacked; numbers become an
     array, if one can hold them all; dictionaries, tuples and lists are gone
-    through; anything else stays a list, mixtures and masked arrays too.  like="torch" makes tensors of arrays and numbers, as
-    torch's default_collate does.  A batch that is larger than a unit of the
-    arena can be is made in ordinary memory.
+    through; anything else stays a list, mixtures and masked arrays too.
+    like="torch" makes tensors of arrays and numbers, as torch's default_collate
+    does.  A batch that is larger than a unit of the arena can be is made in
+    ordinary memory.
     """
     if like not in (None, "torch"):
         raise ValueError(f"like must be None or 'torch', not {like!r}")

@@ -4,7 +4,7 @@ Everything that decides what is in a batch is torch's own code: samplers, seeds,
 order, shutdown.  Three things are replaced.  The queue on which workers answer carries a
 short ticket instead of the batch, which travels in memory that worker and parent share
 (``_batches``).  And where the batch is put together by torch's default_collate, it is
-stacked there in the first place (``_collate``).  And workers die with their parent.
+stacked there in the first place (``_torch_collate``).  And workers die with their parent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 from ._arena import Arena
 from ._batches import BatchQueue, Spares
-from ._collate import ArenaCollate
+from ._torch_collate import ArenaCollate
 from ._lifetime import Parent, stay_at_exit
 
 __all__ = ["DataLoader"]

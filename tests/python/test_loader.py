@@ -7,8 +7,6 @@ import multiprocessing
 import os
 import pickle
 import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -18,6 +16,7 @@ torch = pytest.importorskip("torch")
 numpy = pytest.importorskip("numpy")
 
 import loader_helpers as h  # noqa: E402
+from program_helpers import gone, start_program  # noqa: E402
 from torch.utils.data import RandomSampler, SubsetRandomSampler, TensorDataset  # noqa: E402
 from torch.utils.data import DataLoader as TorchLoader  # noqa: E402
 
@@ -378,8 +377,6 @@ def test_a_batch_outlives_loader_and_workers():
 
 
 PROGRAM = """
-import sys
-sys.path[:0] = {path!r}
 import loader_helpers
 from roar.loader import DataLoader
 
@@ -397,23 +394,8 @@ if __name__ == "__main__":
 
 
 def program(tmp_path, method, then):
-    script = tmp_path / "program.py"
-    path = [p for p in sys.path if p]
-    script.write_text(PROGRAM.format(path=path, method=method, then=then))
-    return subprocess.Popen(
-        [sys.executable, "-W", "ignore", str(script)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def gone(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rpartition(")")[2].split()[0] in "ZX"
-    except OSError:
-        return True
+    source = PROGRAM.format(method=method, then=then)
+    return start_program(tmp_path, source, "-W", "ignore")
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])

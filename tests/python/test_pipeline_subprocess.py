@@ -6,8 +6,6 @@ import multiprocessing
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -43,6 +41,7 @@ from pipeline_helpers import (
     set_flag,
     stubborn,
 )
+from program_helpers import gone, start_program
 
 from roar.pipeline import (
     PipelineBuilder,
@@ -548,8 +547,7 @@ def test_garbage_is_refused(kwargs, error):
 
 
 PROGRAM = """
-import os, sys, time
-sys.path[:0] = {path!r}
+import os, time
 from pipeline_helpers import each, pid_for_ever
 from roar.pipeline import (
     SharedMemoryRingBuffer, SharedMemorySegmentPool, iterate_in_subprocess)
@@ -571,23 +569,8 @@ PROGRAM_ARENAS = ["None", "SharedMemoryRingBuffer(99999)",
 
 
 def program(tmp_path, method, then, arena):
-    path = [p for p in sys.path if p]
-    script = tmp_path / "program.py"
-    script.write_text(PROGRAM.format(path=path, method=method, then=then, arena=arena))
-    return subprocess.Popen(
-        [sys.executable, str(script)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def gone(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rpartition(")")[2].split()[0] in "ZX"
-    except OSError:
-        return True
+    source = PROGRAM.format(method=method, then=then, arena=arena)
+    return start_program(tmp_path, source)
 
 
 @pytest.mark.parametrize("then", ["pass", "sys.exit(0)", "del items, iterator"])
@@ -627,8 +610,7 @@ def test_workers_die_with_their_parent(tmp_path, arena, method, number):
 
 
 ENDS_EARLY = """
-import sys, threading, time
-sys.path[:0] = {path!r}
+import threading, time
 from pipeline_helpers import each, pid_for_ever
 from roar.pipeline import iterate_in_subprocess
 
@@ -645,11 +627,9 @@ time.sleep(0.3)
 
 
 def test_a_program_may_end_while_its_workers_are_started(tmp_path):
-    script = tmp_path / "program.py"
-    script.write_text(ENDS_EARLY.format(path=[p for p in sys.path if p]))
-    done = subprocess.run([sys.executable, str(script)], capture_output=True,
-                          text=True, timeout=20, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    done = start_program(tmp_path, ENDS_EARLY)
+    assert done.communicate(timeout=20) == ("", "")
+    assert done.returncode == 0
 
 
 def test_a_worker_that_another_thread_looks_after_is_closed(monkeypatch):
