@@ -58,6 +58,17 @@ from roar.pipeline import (
 METHODS = ["fork", "spawn", "forkserver"]
 
 
+def spread(first, second, third):
+    """Every pair of the first two, and the third in turn with both: all triples would
+    start three times as many processes and find nothing more."""
+    return [
+        (a, b, third[(i + j) % len(third)])
+        for i, a in enumerate(first)
+        for j, b in enumerate(second)
+    ]
+
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left():
     yield
@@ -150,8 +161,11 @@ def test_the_worker_is_only_so_far_ahead(arena):
     assert list(iterator) == list(range(1, 100))
 
 
-@pytest.mark.parametrize("error", [ValueError("odd"), KeyError("k"), OSError(2, "no")])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "arena, method, error",
+    spread(ARENAS, METHODS, [ValueError("odd"), KeyError("k"), OSError(2, "no")]),
+    indirect=["arena"],
+)
 def test_an_exception_arrives_with_type_and_traceback(method, error, arena):
     items = iterate(each(one_then_raise, error), arena, mp_context=method)
     for _ in range(2):  # and the worker is still there
@@ -241,8 +255,11 @@ def test_initializers_run_in_order(arena):
     assert "ROAR_TEST_FLAG" not in os.environ
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "arena, method, number",
+    spread(ARENAS, METHODS, [signal.SIGKILL, signal.SIGTERM]),
+    indirect=["arena"],
+)
 def test_a_killed_worker_is_noticed(method, number, arena):
     items = iterate(each(one_then_kill, number), arena, mp_context=method)
     iterator = iter(items)
@@ -324,8 +341,11 @@ def test_a_worker_that_ignores_sigterm_is_killed(arena):
     assert time.monotonic() - start < 10
 
 
-@pytest.mark.parametrize("ordered", [True, False])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "arena, method, ordered",
+    spread(ARENAS, METHODS, [True, False]),
+    indirect=["arena"],
+)
 def test_several_workers(method, ordered, arena):
     items = iterate(
         numbers(20, share=True),
@@ -573,9 +593,10 @@ def program(tmp_path, method, then, arena):
     return start_program(tmp_path, source)
 
 
-@pytest.mark.parametrize("then", ["pass", "sys.exit(0)", "del items, iterator"])
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("arena", PROGRAM_ARENAS)
+@pytest.mark.parametrize(
+    "arena, method, then",
+    spread(PROGRAM_ARENAS, METHODS, ["pass", "sys.exit(0)", "del items, iterator"]),
+)
 def test_a_program_ends_in_silence(tmp_path, arena, method, then):
     done = program(tmp_path, method, then, arena)
     out, err = done.communicate(timeout=30)
@@ -594,9 +615,10 @@ def test_a_program_ends_in_silence_while_a_daemon_thread_iterates(tmp_path, aren
     assert all(gone(int(pid)) for pid in out.split())
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("arena", PROGRAM_ARENAS)
+@pytest.mark.parametrize(
+    "arena, method, number",
+    spread(PROGRAM_ARENAS, METHODS, [signal.SIGKILL, signal.SIGTERM]),
+)
 def test_workers_die_with_their_parent(tmp_path, arena, method, number):
     parent = program(tmp_path, method, "time.sleep(60)", arena)
     pids = [int(pid) for pid in parent.stdout.readline().split()]
