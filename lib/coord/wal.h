@@ -50,13 +50,16 @@ struct wal;
 
 enum {
 	WAL_MAX_RECORD = 64 << 20, /* bytes of payload */
+	WAL_N_SYNC = 64, /* durations that are remembered */
 };
 
 struct wal_counts {
 	uint64_t records; /* handed in since the start */
 	uint64_t commits; /* fdatasync() calls */
 	uint64_t log_bytes; /* of records in the log of today */
-	uint64_t sync_us_last; /* how long the last one took */
+	/* How long each of the last of them took: commit n, the first being 0, at n
+	 * modulo their number. */
+	uint64_t sync_us[WAL_N_SYNC];
 };
 
 /* Opens the directory, making it (0700) if need be, and calls `replay` for each record

@@ -144,8 +144,8 @@ static void commit(struct wal *w)
 	str_clear(&w->batch);
 
 	(void)pthread_mutex_lock(&w->lock);
-	w->counts.commits++;
-	w->counts.sync_us_last = (uint64_t)(clock_mono_ns() - begin) / 1000;
+	w->counts.sync_us[w->counts.commits++ % WAL_N_SYNC] =
+		(uint64_t)(clock_mono_ns() - begin) / 1000;
 	if (e < 0)
 		fail(w, -EIO);
 }
