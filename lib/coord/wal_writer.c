@@ -20,7 +20,7 @@
 enum {
 	FIRST_STEP = 1 << 20,
 	MAX_STEP = 16 << 20,
-	ZEROS = 64 << 10, /* written at once */
+	ZEROS = 256 << 10, /* written at once */
 	ZEROS_AHEAD = 1 << 20,
 	MAX_PENDING = 128 << 20,
 };
