@@ -40,8 +40,8 @@ struct rpc_handler {
 
 	/* A call begins, before its first message: may end it at once (a token that is
 	 * not good).  `authorization` and `job` are the call's metadata of those names
-	 * ("authorization", "roar-job"; of frames: of the connection's hello), NULL when
-	 * absent, valid during this function. */
+	 * ("authorization", "roar-job"; of frames: "Bearer " and the token, and the job,
+	 * of the connection's hello), NULL when absent, valid during this function. */
 	void (*begin)(void *ctx, struct rpc_call *call,
 		      const char *authorization, const char *job);
 	/* One request message, whole.  `data` is valid during this function.  Unless

@@ -1,0 +1,62 @@
+/* buffer.h - bytes that wait, in memory that is lent only while there are any.
+ *
+ * A server with ten thousand connections has output for a few of them at a time.  So a
+ * buffer borrows its memory from a shelf when the first byte comes, and gives it back
+ * with the last: sizes are powers of two from SHELF_SMALLEST to SHELF_LARGEST, larger
+ * ones come from malloc().  The shelf keeps a bounded amount for the next ones.
+ *
+ * One thread. */
+#ifndef NET_BUFFER_H
+#define NET_BUFFER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	SHELF_SMALLEST = 256,
+	SHELF_N_SIZES = 9,
+	SHELF_LARGEST = SHELF_SMALLEST << (SHELF_N_SIZES - 1),
+	SHELF_KEEPS = 16 << 20, /* bytes that are free, at most */
+};
+
+struct shelf_block;
+
+struct shelf {
+	struct shelf_block *free[SHELF_N_SIZES];
+	size_t kept; /* bytes in `free` */
+};
+
+void shelf_release(struct shelf *s);
+
+struct buffer {
+	uint8_t *data; /* NULL while it is empty */
+	uint32_t start, end; /* of the bytes in `data` */
+	uint32_t cap;
+};
+
+static inline size_t buffer_len(const struct buffer *b)
+{
+	return b->end - b->start;
+}
+
+static inline uint8_t *buffer_bytes(const struct buffer *b)
+{
+	return b->data + b->start;
+}
+
+/* Room for `len` bytes behind those that are there; NULL without memory, or when it would
+ * be more than 2 GiB.  buffer_grew() says how much of it was used. */
+uint8_t *buffer_room(struct shelf *s, struct buffer *b, size_t len);
+
+static inline void buffer_grew(struct buffer *b, size_t len)
+{
+	b->end += (uint32_t)len;
+}
+
+/* 0 or -ENOMEM (unchanged). */
+int buffer_add(struct shelf *s, struct buffer *b, const void *data, size_t len);
+/* Takes `len` bytes from the front. */
+void buffer_take(struct shelf *s, struct buffer *b, size_t len);
+void buffer_release(struct shelf *s, struct buffer *b);
+
+#endif

@@ -1,0 +1,225 @@
+/* listen.c - TCP and Unix sockets, bound and listening.
+ *
+ * What accepted sockets inherit from the one that listens (Linux: all of the options
+ * below) is set here once, not for each of ten thousand of them. */
+#include "net/listen.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+enum {
+	BACKLOG = 16384, /* ranks that may connect in one moment */
+	PROBES = 3, /* of TCP, before a silent peer is given up */
+};
+
+/* ---- TCP ---- */
+
+static void set(int fd, int level, int option, int value)
+{
+	/* Each of them only makes things better. */
+	(void)setsockopt(fd, level, option, &value, sizeof(value));
+}
+
+static void set_options(int fd, int family, int64_t dead_ms)
+{
+	int64_t between_s = dead_ms / 1000 / PROBES;
+
+	set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, between_s > 0 ? (int)between_s : 1);
+	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, between_s > 0 ? (int)between_s : 1);
+	set(fd, IPPROTO_TCP, TCP_KEEPCNT, PROBES);
+	set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)dead_ms);
+	if (family == AF_INET6)
+		set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+}
+
+static int bind_one(const struct addrinfo *a, int64_t dead_ms, int *ret_fd)
+{
+	CLEANUP(closep)
+	int fd = socket(a->ai_family,
+			SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return -errno;
+	set_options(fd, a->ai_family, dead_ms);
+	if (bind(fd, a->ai_addr, a->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0)
+		return -errno;
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+static uint16_t bound_port(int fd)
+{
+	struct sockaddr_storage a = { 0 };
+	socklen_t len = sizeof(a);
+
+	if (getsockname(fd, (struct sockaddr *)&a, &len) < 0)
+		return 0;
+	if (a.ss_family == AF_INET6)
+		return ntohs(((struct sockaddr_in6 *)&a)->sin6_port);
+	return ntohs(((struct sockaddr_in *)&a)->sin_port);
+}
+
+/* Host and port of "HOST:PORT", "[V6]:PORT", ":PORT"; in `text`, which is changed. */
+static int split(char *text, const char **ret_host, const char **ret_port)
+{
+	char *colon = strrchr(text, ':');
+
+	if (!colon || colon[1] == '\0' ||
+	    strspn(colon + 1, "0123456789") != strlen(colon + 1) ||
+	    strlen(colon + 1) > 5 || atoi(colon + 1) > UINT16_MAX)
+		return -EINVAL;
+	*colon = '\0';
+	*ret_port = colon + 1;
+	if (text[0] == '[' && colon > text + 1 && colon[-1] == ']') {
+		colon[-1] = '\0';
+		text++;
+	} else if (strchr(text, ':')) {
+		return -EINVAL;
+	}
+	*ret_host = text;
+	return 0;
+}
+
+DEFINE_CLEANUP(struct addrinfo *, freeaddrinfo)
+
+/* Any address, when no host is named: the one of IPv6 serves both, where there is IPv6. */
+static int bind_first(const char *host, const char *port, int64_t dead_ms,
+		      int *ret_fd, struct roar_error *err)
+{
+	CLEANUP(freeaddrinfop) struct addrinfo *all = NULL;
+	const struct addrinfo hints = { .ai_flags = AI_PASSIVE,
+					.ai_socktype = SOCK_STREAM };
+	int r = getaddrinfo(*host ? host : "::", port, &hints, &all);
+
+	if (r != 0 && *host)
+		return error_set(err, -EADDRNOTAVAIL,
+				 "cannot listen at '%s': %s", host,
+				 gai_strerror(r));
+	r = -EAFNOSUPPORT;
+	for (struct addrinfo *a = all; a && r < 0; a = a->ai_next)
+		r = bind_one(a, dead_ms, ret_fd);
+	if (r == -EAFNOSUPPORT && !*host)
+		return bind_first("0.0.0.0", port, dead_ms, ret_fd, err);
+	if (r < 0)
+		return error_set(err, r, "cannot listen at '%s:%s': %s", host,
+				 port, strerror(-r));
+	return 0;
+}
+
+static int open_tcp(const char *address, int64_t dead_ms,
+		    struct listen_socket *ret, struct roar_error *err)
+{
+	CLEANUP(freep) char *text = strdup(address);
+	const char *host = NULL;
+	const char *port = NULL;
+	int fd = -1;
+
+	if (!text)
+		return error_set(err, -ENOMEM, "no memory to listen at '%s'",
+				 address);
+	if (split(text, &host, &port) < 0)
+		return error_set(
+			err, -EINVAL,
+			"'%s' is no address to listen at; use HOST:PORT, [V6]:PORT, :PORT or unix:PATH",
+			address);
+
+	int r = bind_first(host, port, dead_ms, &fd, err);
+
+	if (r < 0)
+		return r;
+	*ret = (struct listen_socket){ .fd = fd, .port = bound_port(fd) };
+	return 0;
+}
+
+/* ---- Unix sockets ---- */
+
+/* Nobody answers at it, so that it is a leftover of a server that was killed. */
+static bool is_dead(const struct sockaddr_un *a)
+{
+	CLEANUP(closep)
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	return fd >= 0 &&
+	       connect(fd, (const struct sockaddr *)a, sizeof(*a)) < 0 &&
+	       errno == ECONNREFUSED;
+}
+
+static int bind_unix(int fd, const struct sockaddr_un *a)
+{
+	struct stat st;
+
+	if (bind(fd, (const struct sockaddr *)a, sizeof(*a)) == 0)
+		return 0;
+	if (errno != EADDRINUSE)
+		return -errno;
+	if (lstat(a->sun_path, &st) < 0 || !S_ISSOCK(st.st_mode) || !is_dead(a))
+		return -EADDRINUSE;
+	if (unlink(a->sun_path) < 0 ||
+	    bind(fd, (const struct sockaddr *)a, sizeof(*a)) < 0)
+		return -errno;
+	return 0;
+}
+
+static int open_unix(const char *path, struct listen_socket *ret,
+		     struct roar_error *err)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	CLEANUP(freep) char *copy = strdup(path);
+	CLEANUP(closep)
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (!copy || fd < 0)
+		return error_set(err, copy ? -errno : -ENOMEM,
+				 "cannot make a socket for '%s'", path);
+	if (*path == '\0' || strlen(path) >= sizeof(a.sun_path))
+		return error_set(
+			err, -ENAMETOOLONG,
+			"cannot listen at 'unix:%s': the path must have 1 to %zu bytes",
+			path, sizeof(a.sun_path) - 1);
+	memcpy(a.sun_path, path, strlen(path));
+
+	int r = bind_unix(fd, &a);
+
+	if (r == 0 && listen(fd, BACKLOG) < 0)
+		r = -errno;
+	if (r < 0)
+		return error_set(err, r, "cannot listen at 'unix:%s': %s", path,
+				 strerror(-r));
+	*ret = (struct listen_socket){ .fd = TAKE_FD(fd),
+				       .path = TAKE_PTR(copy) };
+	(void)lstat(path, &ret->made);
+	return 0;
+}
+
+int listen_open(const char *address, int64_t dead_ms, struct listen_socket *ret,
+		struct roar_error *err)
+{
+	if (strncmp(address, "unix:", 5) == 0)
+		return open_unix(address + 5, ret, err);
+	return open_tcp(address, dead_ms, ret, err);
+}
+
+void listen_close(struct listen_socket *l)
+{
+	struct stat st;
+
+	if (l->path && lstat(l->path, &st) == 0 &&
+	    st.st_ino == l->made.st_ino && st.st_dev == l->made.st_dev)
+		(void)unlink(l->path);
+	free(l->path);
+	closep(&l->fd);
+	*l = (struct listen_socket){ .fd = -1 };
+}

@@ -1,0 +1,136 @@
+/* stream.c - recv() and send(), and what the loop is asked for. */
+#include "net/stream.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "net/tls_stream.h"
+
+int stream_open(struct stream *s, struct loop *loop, struct shelf *shelf,
+		int fd, struct tls_server *tls,
+		void (*ready)(struct loop_fd *f, uint32_t events))
+{
+	*s = (struct stream){ .fd = { .fd = fd, .ready = ready },
+			      .loop = loop,
+			      .shelf = shelf };
+	if (tls) {
+		s->tls = tls_stream_new(tls, shelf, fd);
+		if (!s->tls)
+			return -ENOMEM;
+	}
+
+	int r = loop_add(loop, &s->fd, EPOLLIN);
+
+	if (r < 0)
+		tls_stream_free(s->tls);
+	return r;
+}
+
+void stream_close(struct stream *s)
+{
+	loop_remove(s->loop, &s->fd);
+	if (s->tls)
+		tls_stream_say_goodbye(s->tls);
+	tls_stream_free(s->tls);
+	s->tls = NULL;
+	buffer_release(s->shelf, &s->out);
+	closep(&s->fd.fd);
+}
+
+ssize_t stream_read(struct stream *s, void *data, size_t len)
+{
+	if (s->tls)
+		return tls_stream_read(s->tls, data, len);
+
+	ssize_t n = recv(s->fd.fd, data, len, MSG_DONTWAIT);
+
+	if (n < 0)
+		return errno == EINTR ? -EAGAIN : -errno;
+	return n;
+}
+
+/* The loop is asked only when something changes: a socket that takes everything, which is
+ * the rule, costs no system call beside send(). */
+static int ask_loop(struct stream *s)
+{
+	uint32_t events = s->paused ? EPOLLRDHUP : EPOLLIN;
+
+	if (s->full)
+		events |= EPOLLOUT;
+	return loop_change(s->loop, &s->fd, events);
+}
+
+/* Sends what is in `b`.  The bytes taken, or -errno; `full` when the socket is. */
+static ssize_t send_buffer(struct stream *s, struct buffer *b)
+{
+	ssize_t n;
+
+	if (buffer_len(b) == 0)
+		return 0;
+	do
+		n = send(s->fd.fd, buffer_bytes(b), buffer_len(b),
+			 MSG_DONTWAIT | MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && errno != EAGAIN)
+		return -errno;
+	if (n < 0)
+		n = 0;
+	s->full = (size_t)n < buffer_len(b);
+	buffer_take(s->shelf, b, (size_t)n);
+	return n;
+}
+
+/* Encrypts and sends by turns, so that little of it is there twice. */
+static ssize_t send_sealed(struct stream *s)
+{
+	ssize_t sent = 0;
+
+	do {
+		int r = tls_stream_seal(s->tls, &s->out);
+
+		if (r < 0)
+			return r;
+
+		ssize_t n = send_buffer(s, tls_stream_sealed(s->tls));
+
+		if (n < 0)
+			return n;
+		sent += n;
+	} while (!s->full && buffer_len(&s->out));
+	return sent;
+}
+
+ssize_t stream_flush(struct stream *s)
+{
+	s->full = false;
+
+	ssize_t n = s->tls ? send_sealed(s) : send_buffer(s, &s->out);
+
+	if (n < 0)
+		return n;
+
+	int r = ask_loop(s);
+
+	return r < 0 ? r : n;
+}
+
+size_t stream_unsent(const struct stream *s)
+{
+	size_t n = buffer_len(&s->out);
+
+	if (s->tls)
+		n += buffer_len(tls_stream_sealed(s->tls));
+	return n;
+}
+
+int stream_pause(struct stream *s, bool paused)
+{
+	s->paused = paused;
+	return ask_loop(s);
+}
+
+const char *stream_alpn(const struct stream *s)
+{
+	return s->tls ? tls_stream_alpn(s->tls) : NULL;
+}

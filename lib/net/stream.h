@@ -1,0 +1,60 @@
+/* stream.h - a connected socket, plain or TLS, with output that waits.
+ *
+ * Nothing blocks.  What is added waits until stream_flush(), which its owner calls at
+ * the end of the round: however many replies were queued, one send() takes them.  Only
+ * when the socket is full is the loop asked to say when it is not. */
+#ifndef NET_STREAM_H
+#define NET_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "net/buffer.h"
+#include "net/loop.h"
+
+struct tls_server;
+struct tls_stream;
+
+struct stream {
+	struct loop_fd fd; /* `ready` is the owner's */
+	struct loop *loop;
+	struct shelf *shelf;
+	struct tls_stream *tls; /* NULL: plain */
+	struct buffer out; /* not sent, and not encrypted */
+	bool full; /* the socket takes no more for now */
+	bool paused; /* not read from */
+};
+
+/* The stream owns `fd` when it succeeds, and waits for input. */
+int stream_open(struct stream *s, struct loop *loop, struct shelf *shelf,
+		int fd, struct tls_server *tls,
+		void (*ready)(struct loop_fd *f, uint32_t events));
+/* Bytes that wait are lost. */
+void stream_close(struct stream *s);
+
+/* Bytes read, 0 at the end, -EAGAIN when there are none, another -errno when the
+ * connection is of no use any more. */
+ssize_t stream_read(struct stream *s, void *data, size_t len);
+
+/* Adds output.  0 or -ENOMEM. */
+static inline int stream_add(struct stream *s, const void *data, size_t len)
+{
+	return buffer_add(s->shelf, &s->out, data, len);
+}
+
+/* Sends what waits.  Returns how many bytes the socket took, which may be less than all:
+ * then `full` is set, and the loop calls when it is time to try again. */
+ssize_t stream_flush(struct stream *s);
+
+/* Bytes that wait. */
+size_t stream_unsent(const struct stream *s);
+
+/* Stops reading, or goes on with it. */
+int stream_pause(struct stream *s, bool paused);
+
+/* What was agreed on by ALPN: "" for nothing; NULL where there is no TLS. */
+const char *stream_alpn(const struct stream *s);
+
+#endif

@@ -1,0 +1,161 @@
+/* tls_stream.c - an SSL object whose BIO reads from a socket and writes to a buffer. */
+#include "net/tls_stream.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <openssl/err.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "net/tls_internal.h"
+
+enum {
+	RECORD_LEN = 16384, /* the most that one TLS record carries */
+	SEALED_ENOUGH = 65536, /* bytes for one send() */
+};
+
+struct tls_stream {
+	SSL *ssl;
+	struct shelf *shelf;
+	struct buffer sealed; /* to be sent */
+	char alpn[16];
+	int fd;
+};
+
+static int bio_read(BIO *bio, char *data, int len)
+{
+	struct tls_stream *t = BIO_get_data(bio);
+	ssize_t n = recv(t->fd, data, (size_t)len, MSG_DONTWAIT);
+
+	BIO_clear_retry_flags(bio);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		BIO_set_retry_read(bio);
+	return (int)n;
+}
+
+static int bio_write(BIO *bio, const char *data, int len)
+{
+	struct tls_stream *t = BIO_get_data(bio);
+
+	BIO_clear_retry_flags(bio);
+	if (buffer_add(t->shelf, &t->sealed, data, (size_t)len) < 0)
+		return -1;
+	return len;
+}
+
+static long bio_ctrl(BIO *bio, int what, long number, void *pointer)
+{
+	(void)bio;
+	(void)number;
+	(void)pointer;
+	return what == BIO_CTRL_FLUSH;
+}
+
+BIO_METHOD *tls_stream_bio_method(void)
+{
+	BIO_METHOD *m = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK,
+				     "roar stream");
+
+	if (!m)
+		return NULL;
+	(void)BIO_meth_set_read(m, bio_read);
+	(void)BIO_meth_set_write(m, bio_write);
+	(void)BIO_meth_set_ctrl(m, bio_ctrl);
+	return m;
+}
+
+struct tls_stream *tls_stream_new(struct tls_server *server,
+				  struct shelf *shelf, int fd)
+{
+	struct tls_stream *t = calloc(1, sizeof(*t));
+	BIO *bio = BIO_new(server->bio);
+
+	if (t)
+		t->ssl = SSL_new(server->ctx);
+	if (!t || !bio || !t->ssl) {
+		BIO_free(bio);
+		tls_stream_free(t);
+		return NULL;
+	}
+	t->shelf = shelf;
+	t->fd = fd;
+	BIO_set_data(bio, t);
+	BIO_set_init(bio, 1);
+	SSL_set_bio(t->ssl, bio, bio); /* the BIO is the SSL's now */
+	SSL_set_accept_state(t->ssl);
+	return t;
+}
+
+void tls_stream_free(struct tls_stream *t)
+{
+	if (!t)
+		return;
+	SSL_free(t->ssl);
+	if (t->shelf)
+		buffer_release(t->shelf, &t->sealed);
+	free(t);
+}
+
+ssize_t tls_stream_read(struct tls_stream *t, void *data, size_t len)
+{
+	ERR_clear_error();
+
+	int n = SSL_read(t->ssl, data, len > INT_MAX ? INT_MAX : (int)len);
+
+	if (n > 0)
+		return n;
+	switch (SSL_get_error(t->ssl, n)) {
+	case SSL_ERROR_WANT_READ:
+		return -EAGAIN;
+	case SSL_ERROR_ZERO_RETURN:
+		return 0;
+	case SSL_ERROR_SYSCALL: /* the end, without the goodbye of TLS */
+		return 0;
+	default:
+		return -EPROTO;
+	}
+}
+
+int tls_stream_seal(struct tls_stream *t, struct buffer *plain)
+{
+	while (buffer_len(plain) && buffer_len(&t->sealed) < SEALED_ENOUGH) {
+		size_t len = buffer_len(plain);
+		int take = (int)(len < RECORD_LEN ? len : RECORD_LEN);
+
+		ERR_clear_error();
+		if (SSL_write(t->ssl, buffer_bytes(plain), take) != take)
+			return -EPROTO;
+		buffer_take(t->shelf, plain, (size_t)take);
+	}
+	return 0;
+}
+
+struct buffer *tls_stream_sealed(struct tls_stream *t)
+{
+	return &t->sealed;
+}
+
+void tls_stream_say_goodbye(struct tls_stream *t)
+{
+	ERR_clear_error();
+	if (SSL_is_init_finished(t->ssl))
+		(void)SSL_shutdown(t->ssl);
+	if (buffer_len(&t->sealed))
+		(void)send(t->fd, buffer_bytes(&t->sealed),
+			   buffer_len(&t->sealed), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+const char *tls_stream_alpn(struct tls_stream *t)
+{
+	const unsigned char *name = NULL;
+	unsigned int len = 0;
+
+	SSL_get0_alpn_selected(t->ssl, &name, &len);
+	assert(len < sizeof(t->alpn)); /* one of our own */
+	if (len)
+		memcpy(t->alpn, name, len);
+	t->alpn[len] = '\0';
+	return t->alpn;
+}
