@@ -91,31 +91,12 @@ void wal_reader_release(struct wal_reader *r)
 	r->cap = r->len = 0;
 }
 
-/* The record at `at`, if its head is one that `plausible` takes and its checksum
- * fits: 1, 0, or an error. */
-static int record_at(struct wal_reader *r, uint64_t at,
-		     bool (*plausible)(const struct wal_reader *r, uint64_t at,
-				       const struct wal_head *head),
-		     struct wal_head *head, const unsigned char **ret)
+/* Whether so long a record can stand there. */
+static bool fits(const struct wal_reader *r, uint64_t at,
+		 const struct wal_head *head)
 {
-	int e = look(r, at, WAL_HEAD, ret);
-
-	if (e <= 0)
-		return e;
-	wal_head_get(*ret, head);
-	if (!head->len || head->len > WAL_MAX_RECORD || !plausible(r, at, head))
-		return 0;
-	e = look(r, at, WAL_HEAD + (size_t)head->len, ret);
-	if (e <= 0)
-		return e;
-	return wal_record_is_whole(*ret, r->salt, head);
-}
-
-static bool is_next(const struct wal_reader *r, uint64_t at,
-		    const struct wal_head *head)
-{
-	(void)at;
-	return head->seq == r->seq;
+	return head->len && head->len <= WAL_MAX_RECORD &&
+	       head->len <= r->size - at - WAL_HEAD;
 }
 
 /* Whether such a record was written after the one that is missing was on disk: its
@@ -129,6 +110,26 @@ static bool is_of_later_write(const struct wal_reader *r, uint64_t at,
 	       head->mark < head->seq - r->seq;
 }
 
+/* The head at `at`: 1, 0 when the file is too short for one, or an error. */
+static int head_at(struct wal_reader *r, uint64_t at, struct wal_head *ret)
+{
+	const unsigned char *bytes;
+	int e = look(r, at, WAL_HEAD, &bytes);
+
+	if (e > 0)
+		wal_head_get(bytes, ret);
+	return e;
+}
+
+/* 1 when the record with that head, which fits, checks out; 0, or an error. */
+static int check_at(struct wal_reader *r, uint64_t at,
+		    const struct wal_head *head, const unsigned char **ret)
+{
+	int e = look(r, at, WAL_HEAD + (size_t)head->len, ret);
+
+	return e > 0 ? wal_record_is_whole(*ret, r->salt, head) : e;
+}
+
 /* Is there a record behind the end that says that the end is none?  Heads that are not
  * ours can make us compute checksums in vain; who has put in that many has
  * damaged the file. */
@@ -138,13 +139,16 @@ static int look_behind(struct wal_reader *r)
 
 	for (uint64_t at = r->at + WAL_MIN_SIZE; at < r->size; at += 8) {
 		const unsigned char *record;
-		struct wal_head head = { 0 };
-		int e = record_at(r, at, is_of_later_write, &head, &record);
+		struct wal_head head;
+		int e = head_at(r, at, &head);
 
+		if (e <= 0)
+			return e;
+		if (!fits(r, at, &head) || !is_of_later_write(r, at, &head))
+			continue;
+		e = check_at(r, at, &head, &record);
 		if (e < 0)
 			return e;
-		if (e == 0 && !is_of_later_write(r, at, &head))
-			continue;
 		if (e > 0 || head.len > patience) {
 			r->proof = at;
 			return -EBADMSG;
@@ -170,8 +174,12 @@ int wal_reader_next(struct wal_reader *r, const void **ret_payload,
 {
 	const unsigned char *record;
 	struct wal_head head;
-	int e = record_at(r, r->at, is_next, &head, &record);
+	int e = head_at(r, r->at, &head);
 
+	if (e > 0)
+		e = fits(r, r->at, &head) && head.seq == r->seq ?
+			    check_at(r, r->at, &head, &record) :
+			    0;
 	if (e < 0)
 		return e;
 	if (e == 0)
