@@ -27,6 +27,8 @@
  *	-EAGAIN		refused for now: full, or stopping
  *	-ENOTCONN	the coordinator could not be reached in time
  *	-EPROTO		an answer that is none
+ *	-EBUSY		another thread waits in this meeting
+ *	-ECANCELED	the client was freed meanwhile
  *
  * After fork() the child has no client: all its calls return -ECHILD, and
  * roar_coord_free() frees memory only. */
@@ -71,6 +73,8 @@ struct roar_coord_world {
 	int32_t ready; /* the job has as many workers as it needs */
 	uint64_t incarnation; /* 1 for the first process with this id */
 	int32_t connected;
+	int64_t heartbeat_interval_ms;
+	int64_t timeout_ms; /* silence after which a worker counts as dead */
 };
 
 enum roar_coord_policy { /* when somebody dies who is waited for */
@@ -99,6 +103,11 @@ void roar_coord_world(struct roar_coord *c, struct roar_coord_world *ret);
 /* What the next heartbeats say.  `state` is a number of WorkerStatus.State. */
 int roar_coord_progress(struct roar_coord *c, int state, int64_t step,
 			int64_t epoch, const char *task);
+/* Sends a heartbeat now and waits for its answer; otherwise they are sent by themselves. */
+int roar_coord_heartbeat(struct roar_coord *c, int64_t timeout_ms);
+/* The coordinator's answer to the registration: a WorkerConfig (coordinator.proto), as
+ * bytes; *ret is malloc()ed. */
+int roar_coord_registration(struct roar_coord *c, void **ret, size_t *ret_len);
 /* The next command for this worker, "" when there is none, into `buffer`; waits
  * `timeout_ms` for one (0: not at all, -1: for ever).  -ENOBUFS: it is longer. */
 int roar_coord_command(struct roar_coord *c, int64_t timeout_ms, char *buffer,
@@ -162,10 +171,17 @@ int roar_coord_add(struct roar_coord *c, const char *key, int64_t delta,
 int roar_coord_compare_set(struct roar_coord *c, const char *key,
 			   uint64_t version, const void *value, size_t len,
 			   int64_t ttl_ms);
+/* -ENOENT when it was not there, or when the connection ended and the second try found
+ * that the first had worked. */
 int roar_coord_delete(struct roar_coord *c, const char *key);
 
 /* Any method of the coordinator by its number or path, with the bytes of its request;
- * *ret_reply is malloc()ed.  For what has no function here. */
+ * *ret_reply is malloc()ed.  For what has no function here.
+ *
+ * When a connection ends before the answer has come, a call is made again on the next
+ * one, which is harmless: all of them say what shall be so, or only ask.  The exceptions
+ * fail with -ENOTCONN, since nobody knows whether they were done: KvAdd, KvCompareSet
+ * (roar_coord_add() and roar_coord_compare_set()), SendCommand, Drain and Stop. */
 int roar_coord_call(struct roar_coord *c, const char *path, const void *request,
 		    size_t len, int64_t timeout_ms, void **ret_reply,
 		    size_t *ret_len);
@@ -174,13 +190,17 @@ int roar_coord_call(struct roar_coord *c, const char *path, const void *request,
  *
  * With ROAR_COORD_NO_THREAD nothing happens behind the caller's back: the descriptor is
  * readable when roar_coord_turn() has something to do, which must also be called
- * *ret_ms milliseconds later.  Calls that wait are begun and ask later: */
+ * *ret_ms milliseconds later (-1: not before the descriptor is readable).  One thread at a
+ * time uses such a client.  The functions above may be used; while they wait they do the
+ * turns themselves.  Meetings are begun, and tell later how they went: */
 int roar_coord_fd(struct roar_coord *c);
 int roar_coord_turn(struct roar_coord *c, int64_t *ret_ms);
 
 typedef void (*roar_coord_done)(void *data, int error,
 				const struct roar_coord_meeting *m);
-/* `done` is called from roar_coord_turn(), once. */
+/* A barrier, or with a `value` that is not NULL a gather.  `done` is called from
+ * roar_coord_turn(), once, unless the client is freed before; `m` is NULL when `error` is
+ * not 0, and lives only during the call. */
 int roar_coord_begin_meet(struct roar_coord *c, const struct roar_coord_meet *m,
 			  const void *value, size_t len, roar_coord_done done,
 			  void *data);

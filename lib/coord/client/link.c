@@ -1,0 +1,530 @@
+/* link.c - one connection after the other: addresses, back-off, frames.
+ *
+ * All addresses are tried in turn, each name with all it stands for.  When none
+ * answered, the next round comes after a pause, which is drawn from a range that doubles
+ * each time ("full jitter"): ten thousand workers whose coordinator was restarted
+ * must not come at one moment. */
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "coord/client/client.h"
+#include "coord/client/tls.h"
+#include "net/frames.h"
+
+enum {
+	CONNECT_MS = 10000, /* from the first packet until the place is taken */
+	LEAVE_MS = 5000, /* for a server that is going to end to do so */
+	PAUSE_MS = 100, /* the range after the first round, ... */
+	PAUSE_MAX_MS = 5000, /* ... and the largest */
+	READ_SIZE = 64 << 10,
+	KEEP_SIZE = 1 << 20, /* a buffer that grew beyond is given back */
+};
+
+/* xorshift64*: jitter needs no secrets, and libc's generators are the program's. */
+static uint64_t draw(struct roar_coord *c)
+{
+	uint64_t x = c->random;
+
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	c->random = x;
+	return x * 0x2545f4914f6cdd1dULL >> 11;
+}
+
+static int64_t pause_ms(struct roar_coord *c)
+{
+	unsigned doublings = c->link.n_failed < 10 ? c->link.n_failed : 10;
+	uint64_t range = (uint64_t)PAUSE_MS << doublings;
+
+	if (range > PAUSE_MAX_MS)
+		range = PAUSE_MAX_MS;
+	return (int64_t)(draw(c) % (range + 1));
+}
+
+/* ---- the end of a connection ---- */
+
+static void forget_found(struct client_link *l)
+{
+	if (l->found)
+		freeaddrinfo(l->found);
+	l->found = NULL;
+	l->next = NULL;
+}
+
+static void drop_socket(struct client_link *l)
+{
+	closep(&l->fd);
+	l->fd = -1;
+	l->events = 0;
+	client_tls_free(l->tls);
+	l->tls = NULL;
+	str_release(&l->in);
+	str_release(&l->out);
+	str_release(&l->wire);
+	l->sent = 0;
+	l->going_away = false;
+}
+
+void client_link_release(struct client_link *l)
+{
+	drop_socket(l);
+	forget_found(l);
+}
+
+/* Where there is another address in this round it is tried at once. */
+static int64_t next_try_ms(struct roar_coord *c)
+{
+	struct client_link *l = &c->link;
+
+	if (l->next)
+		return 0;
+	forget_found(l);
+	if (++l->address < c->addresses.n)
+		return 0;
+	l->address = 0;
+	return client_now_ms() + pause_ms(c);
+}
+
+void client_link_fail(struct roar_coord *c, const char *fmt, ...)
+{
+	struct client_link *l = &c->link;
+	bool was_up = l->state == LINK_UP;
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(l->failure, sizeof(l->failure), fmt, args);
+	va_end(args);
+	drop_socket(l);
+	l->state = LINK_DOWN;
+	if (was_up) { /* the same one again, as the first */
+		forget_found(l);
+		l->due_ms = client_now_ms() + pause_ms(c);
+	} else {
+		l->due_ms = next_try_ms(c);
+	}
+	if (l->n_failed < 1000 && l->due_ms)
+		l->n_failed++;
+	client_session_lost(c);
+	client_calls_lost(c);
+}
+
+static const char *where(const struct roar_coord *c)
+{
+	return c->addresses.list[c->link.address].text;
+}
+
+static void fail_errno(struct roar_coord *c, int error)
+{
+	const char *remedy = error == ECONNREFUSED || error == ENOENT ?
+				     "; is roar-coordinator running there?" :
+				     "";
+
+	client_link_fail(c, "cannot connect to the coordinator at '%s': %s%s",
+			 where(c), strerror(error), remedy);
+}
+
+/* ---- frames out ---- */
+
+void client_link_send(struct roar_coord *c, uint16_t method, uint16_t flags,
+		      uint32_t call, uint32_t number, const void *data,
+		      size_t len)
+{
+	struct frame f = {
+		.len = (uint32_t)len,
+		.method = method,
+		.flags = flags,
+		.call = call,
+		.number = number,
+	};
+	uint8_t header[FRAME_HEADER_LEN];
+
+	frame_pack(&f, header);
+	str_add(&c->link.out, header, sizeof(header));
+	str_add(&c->link.out, data, len);
+}
+
+/* EPOLLOUT only while something waits for room. */
+static void want(struct roar_coord *c, uint32_t events)
+{
+	struct client_link *l = &c->link;
+	struct epoll_event e = { .events = events, .data.fd = l->fd };
+	int op = l->events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+
+	if (l->fd < 0 || l->events == events)
+		return;
+	if (epoll_ctl(c->epoll, op, l->fd, &e) < 0)
+		client_link_fail(c, "cannot wait for a socket: %s",
+				 strerror(errno));
+	else
+		l->events = events;
+}
+
+static void forget_sent(struct client_link *l, struct str *bytes)
+{
+	if (l->sent < bytes->len)
+		return;
+	l->sent = 0;
+	if (bytes->cap > KEEP_SIZE)
+		str_release(bytes);
+	else
+		str_clear(bytes);
+}
+
+/* Returns false when the connection is gone. */
+static bool write_out(struct roar_coord *c, struct str *bytes)
+{
+	struct client_link *l = &c->link;
+
+	while (l->sent < bytes->len) {
+		ssize_t n = send(l->fd, bytes->data + l->sent,
+				 bytes->len - l->sent,
+				 MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			break;
+		if (n < 0) {
+			client_link_fail(c,
+					 "the connection to the coordinator at "
+					 "'%s' is broken: %s",
+					 where(c), strerror(errno));
+			return false;
+		}
+		l->sent += (size_t)n;
+	}
+	return true;
+}
+
+/* From `out` to `wire`.  Returns false when there is no memory for it. */
+static bool seal(struct client_link *l)
+{
+	if (l->state > LINK_TLS &&
+	    client_tls_write(l->tls, &l->out, &l->wire) < 0)
+		return false;
+	return str_error(&l->wire) == 0;
+}
+
+void client_link_flush(struct roar_coord *c)
+{
+	struct client_link *l = &c->link;
+	struct str *bytes = l->tls ? &l->wire : &l->out;
+
+	if (l->state < LINK_TLS)
+		return;
+	if (str_error(&l->out) < 0 || (l->tls && !seal(l))) {
+		client_link_fail(c, "no memory for requests");
+		return;
+	}
+	if (!write_out(c, bytes))
+		return;
+	forget_sent(l, bytes);
+	want(c, bytes->len ? EPOLLIN | EPOLLOUT : EPOLLIN);
+}
+
+/* ---- frames in ---- */
+
+static void take_frame(struct roar_coord *c, const struct frame *f,
+		       const char *data)
+{
+	switch (f->method) {
+	case FRAME_PING:
+		client_link_send(c, FRAME_PONG, 0, f->call, f->number, data,
+				 f->len);
+		break;
+	case FRAME_PONG:
+		client_session_answered(c);
+		break;
+	case FRAME_GOAWAY:
+		c->link.going_away = true;
+		c->link.due_ms = client_now_ms() + LEAVE_MS;
+		break;
+	default:
+		client_call_reply(c, f->call, f->flags & FRAME_END, f->number,
+				  data, f->len);
+	}
+}
+
+/* Gives on all frames that are whole.  The connection may be gone, and another one begun,
+ * after any of them: then `fd` is another. */
+static void take_frames(struct roar_coord *c)
+{
+	struct client_link *l = &c->link;
+	int fd = l->fd;
+	size_t at = 0;
+	struct frame f;
+
+	while (l->fd == fd && l->in.len - at >= FRAME_HEADER_LEN) {
+		frame_unpack((const uint8_t *)l->in.data + at, &f);
+		if (f.len > CLIENT_MAX_MESSAGE) {
+			client_link_fail(
+				c, "what answers at '%s' is no coordinator",
+				where(c));
+			return;
+		}
+		if (l->in.len - at - FRAME_HEADER_LEN < f.len)
+			break;
+		take_frame(c, &f, l->in.data + at + FRAME_HEADER_LEN);
+		at += FRAME_HEADER_LEN + f.len;
+	}
+	if (l->fd != fd || !at)
+		return;
+	l->in.len -= at;
+	memmove(l->in.data, l->in.data + at, l->in.len);
+	if (!l->in.len && l->in.cap > KEEP_SIZE)
+		str_release(&l->in);
+}
+
+static ssize_t receive(struct client_link *l, void *buffer, size_t size)
+{
+	ssize_t n;
+
+	do
+		n = recv(l->fd, buffer, size, MSG_DONTWAIT);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+/* Reads once; what is left makes the descriptor ready again.  Returns false when there
+ * was nothing, or the connection is gone. */
+static bool read_in(struct roar_coord *c)
+{
+	struct client_link *l = &c->link;
+	char buffer[READ_SIZE];
+	ssize_t n = receive(l, buffer, sizeof(buffer));
+
+	if (n == -EAGAIN)
+		return false;
+	if (n <= 0) {
+		client_link_fail(c,
+				 "the coordinator at '%s' ended the "
+				 "connection%s%s",
+				 where(c), n ? ": " : "",
+				 n ? strerror((int)-n) : "");
+		return false;
+	}
+	if (l->tls)
+		n = client_tls_read(l->tls, buffer, (size_t)n, &l->in);
+	else
+		str_add(&l->in, buffer, (size_t)n);
+	if (n < 0) {
+		client_link_fail(c, "TLS with '%s' failed: %s", where(c),
+				 client_tls_error(l->tls));
+		return false;
+	}
+	if (str_error(&l->in) == 0)
+		return true;
+	client_link_fail(c, "no memory for a reply");
+	return false;
+}
+
+/* ---- the way up ---- */
+
+static void begin_joining(struct roar_coord *c)
+{
+	c->link.state = LINK_JOINING;
+	str_add(&c->link.out, FRAMES_PREFACE, FRAMES_PREFACE_LEN);
+	client_session_begin(c);
+}
+
+void client_link_is_up(struct roar_coord *c)
+{
+	c->link.state = LINK_UP;
+	c->link.n_failed = 0;
+	c->joined = true;
+}
+
+static void shake_hands(struct roar_coord *c)
+{
+	struct client_link *l = &c->link;
+	int r = client_tls_handshake(l->tls, &l->wire);
+
+	if (r == -EAGAIN)
+		return;
+	if (r < 0)
+		client_link_fail(c, "TLS with '%s' failed: %s", where(c),
+				 client_tls_error(l->tls));
+	else
+		begin_joining(c);
+}
+
+static void connected(struct roar_coord *c)
+{
+	struct client_link *l = &c->link;
+	const struct client_address *a = &c->addresses.list[l->address];
+	struct roar_error err = { 0 };
+	int r;
+
+	l->state = LINK_TLS;
+	if (!c->tls_ca) {
+		begin_joining(c);
+		return;
+	}
+	r = client_tls_new(c->tls_ca,
+			   c->tls_name ? c->tls_name :
+			   a->host     ? a->host :
+					 "localhost",
+			   &l->tls, &err);
+	if (r < 0 && r != -ENOMEM)
+		client_die(c, r, "%s", err.text);
+	else if (r < 0)
+		client_link_fail(c, "%s", err.text);
+	else
+		shake_hands(c);
+}
+
+/* A port of this machine that nobody listens at may be the one the socket got itself:
+ * then it is connected to itself, and keeps the server from its port. */
+static bool is_own_echo(const struct sockaddr_storage *peer, socklen_t len,
+			int fd)
+{
+	struct sockaddr_storage own;
+	socklen_t own_len = sizeof(own);
+
+	return peer->ss_family != AF_UNIX &&
+	       getsockname(fd, (struct sockaddr *)&own, &own_len) == 0 &&
+	       own_len == len && memcmp(&own, peer, len) == 0;
+}
+
+/* Has the socket come through? */
+static void finish_connecting(struct roar_coord *c)
+{
+	int fd = c->link.fd;
+	socklen_t len = sizeof(int);
+	struct sockaddr_storage peer;
+	int error = 0;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
+		error = errno;
+	len = sizeof(peer);
+	if (!error && getpeername(fd, (struct sockaddr *)&peer, &len) < 0)
+		return; /* not yet */
+	if (!error && is_own_echo(&peer, len, fd))
+		error = ECONNREFUSED;
+	if (error)
+		fail_errno(c, error);
+	else
+		connected(c);
+}
+
+static void connect_to(struct roar_coord *c, int family,
+		       const struct sockaddr *address, socklen_t len)
+{
+	struct client_link *l = &c->link;
+	int one = 1;
+
+	l->state = LINK_CONNECTING;
+	l->due_ms = client_now_ms() + CONNECT_MS;
+	l->fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (l->fd < 0) {
+		fail_errno(c, errno);
+		return;
+	}
+	if (family != AF_UNIX) {
+		(void)setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &one,
+				 sizeof(one));
+		(void)setsockopt(l->fd, SOL_SOCKET, SO_KEEPALIVE, &one,
+				 sizeof(one));
+	}
+	if (connect(l->fd, address, len) < 0 && errno != EINPROGRESS &&
+	    errno != EINTR) {
+		fail_errno(c, errno);
+		return;
+	}
+	want(c, EPOLLOUT);
+	finish_connecting(c);
+}
+
+static void connect_unix(struct roar_coord *c, const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	connect_to(c, AF_UNIX, (const struct sockaddr *)&address,
+		   sizeof(address));
+}
+
+/* Asking for a name may take long: nobody else is kept from the lock meanwhile.  All
+ * they can do to a link that is down is leave it. */
+static int look_up(struct roar_coord *c, const struct client_address *a)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	struct addrinfo *found = NULL;
+	int r;
+
+	(void)pthread_mutex_unlock(&c->lock);
+	r = getaddrinfo(a->host, a->port, &hints, &found);
+	(void)pthread_mutex_lock(&c->lock);
+	if (r == 0) {
+		c->link.found = found;
+		c->link.next = found;
+	}
+	return r;
+}
+
+static void try_next(struct roar_coord *c)
+{
+	struct client_link *l = &c->link;
+	const struct client_address *a = &c->addresses.list[l->address];
+	const struct addrinfo *next;
+	int r;
+
+	if (a->path) {
+		connect_unix(c, a->path);
+		return;
+	}
+	r = l->found ? 0 : look_up(c, a);
+	if (r != 0) {
+		client_link_fail(c,
+				 "cannot find the coordinator's host '%s': %s",
+				 a->host, gai_strerror(r));
+		return;
+	}
+	next = l->next;
+	l->next = next->ai_next;
+	connect_to(c, next->ai_family, next->ai_addr, next->ai_addrlen);
+}
+
+static void read_frames(struct roar_coord *c)
+{
+	while (c->link.state >= LINK_TLS && read_in(c)) {
+		if (c->link.state == LINK_TLS)
+			shake_hands(c);
+		if (c->link.state > LINK_TLS)
+			take_frames(c);
+	}
+}
+
+void client_link_turn(struct roar_coord *c, int64_t now_ms)
+{
+	struct client_link *l = &c->link;
+
+	if (c->dead || c->stopping)
+		return;
+	if (l->state == LINK_CONNECTING)
+		finish_connecting(c);
+	if (l->state >= LINK_TLS)
+		read_frames(c);
+	if (l->state > LINK_DOWN && l->state < LINK_UP && now_ms >= l->due_ms)
+		client_link_fail(c,
+				 "the coordinator at '%s' did not answer "
+				 "within %d s",
+				 where(c), CONNECT_MS / 1000);
+	if (l->going_away && now_ms >= l->due_ms)
+		client_link_fail(c, "the coordinator at '%s' is stopping",
+				 where(c));
+	if (l->state == LINK_DOWN && now_ms >= l->due_ms)
+		try_next(c);
+}
