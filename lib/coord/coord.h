@@ -131,6 +131,13 @@ struct coord_method {
 	bool admin; /* for the administrator only, where there are tokens */
 };
 
+/* Those of the methods that the host completes: GetStatus is answered with what the state
+ * machine knows (jobs, workers), Stop is only checked and answered. */
+enum {
+	COORD_METHOD_STATUS = 25,
+	COORD_METHOD_STOP = 26,
+};
+
 /* All methods, ordered by number, from 1 on. */
 extern const struct coord_method coord_methods[];
 extern const size_t coord_n_methods;
@@ -139,14 +146,18 @@ const struct coord_method *coord_method_by_number(uint16_t number);
 
 /* One request message.  `call` names it in replies, is not 0 and never reused.  `deadline`
  * is of the clock mono_ms, INT64_MAX for none.  For COORD_BIDI it is called for each
- * message of the call. */
+ * message of the call, but not after its last reply. */
 void coord_request(struct coord *c, struct coord_now now,
 		   const struct coord_caller *who,
 		   const struct coord_method *method, uint64_t call,
 		   int64_t deadline_ms, const ProtobufCMessage *request);
-/* The client of a COORD_BIDI call sends no more: gets its last reply. */
+/* The client of a COORD_BIDI call sends no more: gets its last reply (COORD_OK without a
+ * message). */
 void coord_finish(struct coord *c, struct coord_now now, uint64_t call);
-/* Nobody wants the reply any more.  A cancelled arrival is taken back. */
+/* Nobody wants the reply any more.  A cancelled arrival is taken back.  Also for a call
+ * that got its last reply already, where the host knows that it never left: a worker
+ * that was released and does not know it hears so when it asks again, even if it does not
+ * say for which generation. */
 void coord_cancel(struct coord *c, struct coord_now now, uint64_t call);
 /* The connection ended; its calls are cancelled and the workers that were last heard
  * of on it are suspect. */
