@@ -1,0 +1,209 @@
+/* dataset.c - datasets of a job and which shard a worker begins with.
+ *
+ * Shards are dealt by rank: rank r of n has the shards r, r + n, r + 2n, ...  No path is
+ * ever opened. */
+#include "coord/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+
+enum {
+	MAX_PATH = 4096,
+	MAX_FORMAT = 64,
+};
+
+static struct dataset *find(const struct job *job, const char *id)
+{
+	for (size_t i = 0; i < job->n_datasets; i++)
+		if (strcmp(job->datasets[i]->info->dataset_id, id) == 0)
+			return job->datasets[i];
+	return NULL;
+}
+
+static void dataset_free(struct dataset *d)
+{
+	free_message(d->info);
+	free(d);
+}
+
+DEFINE_CLEANUP(struct dataset *, dataset_free)
+
+void datasets_free(struct job *job)
+{
+	for (size_t i = 0; i < job->n_datasets; i++)
+		dataset_free(job->datasets[i]);
+	free(job->datasets);
+}
+
+static int64_t shards(const Coordinator__DatasetInfo *m)
+{
+	return m->total_samples ? (m->total_samples - 1) / m->shard_size + 1 :
+				  0;
+}
+
+int change_dataset(struct coord *c, const Record *record)
+{
+	const Roar__Record__Dataset *m = record->dataset;
+	struct job *job = job_find(c, m->job_id);
+	CLEANUP(dataset_freep) struct dataset *d = NULL;
+	int r;
+
+	if (!job || !m->info || m->info->shard_size <= 0 ||
+	    m->info->total_samples < 0 || find(job, m->info->dataset_id))
+		return -EBADMSG;
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return -ENOMEM;
+	d->info = copy_message(m->info);
+	d->registered_ms = m->registered_ms;
+	if (!d->info ||
+	    vec_reserve(&job->datasets, &job->cap_datasets, job->n_datasets + 1,
+			sizeof(struct dataset *)) < 0)
+		return -ENOMEM;
+	d->total_shards = shards(d->info);
+	r = keep(c, record);
+	if (r == 0)
+		job->datasets[job->n_datasets++] = TAKE_PTR(d);
+	return r;
+}
+
+/* ---- register ---- */
+
+static int check(const struct request *q, const Coordinator__DatasetInfo *m)
+{
+	if (check_id(q, "dataset_id", m->dataset_id) < 0 ||
+	    check_text(q, "path", m->path, MAX_PATH) < 0 ||
+	    check_text(q, "format", m->format, MAX_FORMAT) < 0 ||
+	    check_natural(q, "total_samples", m->total_samples) < 0 ||
+	    check_metadata(q, m->n_metadata, m->metadata) < 0)
+		return -EINVAL;
+	if (m->shard_size > 0)
+		return 0;
+	refuse(q, COORD_INVALID_ARGUMENT,
+	       "shard_size is %lld; a shard has at least one sample",
+	       (long long)m->shard_size);
+	return -EINVAL;
+}
+
+static bool same(const Coordinator__DatasetInfo *a,
+		 const Coordinator__DatasetInfo *b)
+{
+	return strcmp(a->path, b->path) == 0 &&
+	       strcmp(a->format, b->format) == 0 &&
+	       a->total_samples == b->total_samples &&
+	       a->shard_size == b->shard_size && a->shuffle == b->shuffle &&
+	       a->seed == b->seed;
+}
+
+static int record_new(struct job *job, const Coordinator__DatasetInfo *info)
+{
+	Coordinator__DatasetInfo kept = *info;
+	Roar__Record__Dataset m = ROAR__RECORD__DATASET__INIT;
+	Record record = ROAR__RECORD__RECORD__INIT;
+
+	kept.job_id = (char *)protobuf_c_empty_string;
+	m.job_id = job->id;
+	m.info = &kept;
+	m.registered_ms = job->c->now.wall_ms;
+	record.what_case = ROAR__RECORD__RECORD__WHAT_DATASET;
+	record.dataset = &m;
+	return make_change(job->c, &record);
+}
+
+static int add(const struct request *q, struct job *job,
+	       const Coordinator__DatasetInfo *m)
+{
+	int r;
+
+	if (job->n_datasets >= MAX_DATASETS) {
+		refuse(q, COORD_RESOURCE_EXHAUSTED,
+		       "job '%s' has %d datasets; no more are kept", job->id,
+		       MAX_DATASETS);
+		return -EAGAIN;
+	}
+	r = record_new(job, m);
+	if (r < 0)
+		refuse_change(q, r);
+	return r;
+}
+
+void do_register_dataset(const struct request *q, const void *message)
+{
+	const Coordinator__DatasetInfo *m = message;
+	Coordinator__DatasetAck reply = COORDINATOR__DATASET_ACK__INIT;
+	struct job *job;
+	const struct dataset *d;
+
+	if (check(q, m) < 0)
+		return;
+	job = job_want(q, m->job_id);
+	if (!job)
+		return;
+	d = find(job, m->dataset_id);
+	if (d && !same(d->info, m)) {
+		refuse(q, COORD_ALREADY_EXISTS,
+		       "dataset '%s' of job '%s' is registered with other values (%lld samples in shards of %lld); take another id",
+		       m->dataset_id, job->id,
+		       (long long)d->info->total_samples,
+		       (long long)d->info->shard_size);
+		return;
+	}
+	reply.message = d ? "was registered before" : "registered";
+	if (!d && add(q, job, m) < 0)
+		return;
+	reply.success = true;
+	reply.dataset_id = m->dataset_id;
+	reply.total_shards = shards(m);
+	answer(q, &reply);
+}
+
+/* ---- shards ---- */
+
+static void tell_shard(const struct request *q, const struct dataset *d,
+		       int64_t shard, int64_t epoch)
+{
+	const Coordinator__DatasetInfo *info = d->info;
+	Coordinator__ShardAssignment m = COORDINATOR__SHARD_ASSIGNMENT__INIT;
+	char *path = info->path;
+
+	m.dataset_id = info->dataset_id;
+	m.shard_id = shard;
+	m.total_shards = d->total_shards;
+	m.start_index = shard * info->shard_size;
+	/* The last may be shorter; written so that nothing overflows. */
+	m.end_index = info->total_samples - m.start_index > info->shard_size ?
+			      m.start_index + info->shard_size :
+			      info->total_samples;
+	m.epoch = epoch;
+	m.file_paths = &path;
+	m.n_file_paths = *path != '\0';
+	answer(q, &m);
+}
+
+void do_get_shard(const struct request *q, const void *message)
+{
+	const Coordinator__ShardRequest *m = message;
+	struct job *job = job_of(q, m->job_id);
+	const struct worker *w = job ? worker_of(q, job, m->worker_id) : NULL;
+	const struct dataset *d;
+
+	if (!w || check_id(q, "dataset_id", m->dataset_id) < 0 ||
+	    check_natural(q, "epoch", m->epoch) < 0)
+		return;
+	d = find(job, m->dataset_id);
+	if (!d)
+		refuse(q, COORD_NOT_FOUND,
+		       "job '%s' has no dataset '%s'; register it first",
+		       job->id, m->dataset_id);
+	else if (w->rank >= d->total_shards)
+		refuse(q, COORD_OUT_OF_RANGE,
+		       "dataset '%s' has %lld shards, none of them for rank %d of %zu",
+		       m->dataset_id, (long long)d->total_shards, w->rank,
+		       job->n_workers);
+	else
+		tell_shard(q, d, w->rank, m->epoch);
+}

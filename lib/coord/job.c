@@ -1,0 +1,307 @@
+/* job.c - jobs: which one a request is about, how they begin and end.
+ *
+ * A job begins with the first request that needs one.  It is forgotten only when another
+ * needs its room, and only when nothing of it is left but its name: the number of its
+ * world's epochs would begin anew. */
+#include "coord/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+const struct settings settings_default = {
+	.min_workers = 1,
+	.max_workers = 10000,
+	.heartbeat_interval_ms = 5000,
+	.timeout_ms = 30000,
+	.hold_ms = 60000,
+	.on_death = ROAR__ON_DEATH__FAIL,
+};
+
+struct job *job_find(const struct coord *c, const char *id)
+{
+	return map_get(&c->jobs, id, strlen(id));
+}
+
+size_t job_alive(const struct job *job)
+{
+	return job->n_workers - job->n_dead;
+}
+
+bool job_ready(const struct job *job)
+{
+	return job_alive(job) >= (size_t)job->settings.min_workers;
+}
+
+/* The name of the job that is asked for; NULL after a refusal.  The sentence is the same
+ * whether there is such a job or not. */
+static const char *name_of(const struct request *q, const char *asked)
+{
+	const char *own = q->who->job;
+
+	if (!*asked)
+		return own ? own : "default";
+	if (check_id(q, "job_id", asked) < 0)
+		return NULL;
+	if (own && strcmp(own, asked) != 0) {
+		refuse(q, COORD_PERMISSION_DENIED,
+		       "the token is good for job '%s' and no other", own);
+		return NULL;
+	}
+	return asked;
+}
+
+int job_look(const struct request *q, const char *asked, struct job **ret)
+{
+	const char *name = name_of(q, asked);
+
+	if (!name)
+		return -EACCES;
+	*ret = job_find(q->c, name);
+	return 0;
+}
+
+struct job *job_of(const struct request *q, const char *asked)
+{
+	const char *name = name_of(q, asked);
+	struct job *job = name ? job_find(q->c, name) : NULL;
+
+	if (name && !job)
+		refuse(q, COORD_NOT_FOUND,
+		       "there is no job '%s' yet; it begins when its first worker registers",
+		       name);
+	return job;
+}
+
+/* ---- the record ---- */
+
+static void free_jobp(struct job **job)
+{
+	if (*job)
+		job_free(*job);
+}
+
+int job_new(struct coord *c, const char *id, struct job **ret)
+{
+	CLEANUP(free_jobp) struct job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return -ENOMEM;
+	job->c = c;
+	list_init(&job->in_jobs);
+	list_init(&job->releases);
+	list_init(&job->rounds);
+	list_init(&job->watches);
+	list_init(&job->key_watches);
+	job->settings = settings_default;
+	job->told_ms = INT64_MIN / 2;
+	job->world.ring = world_ring;
+	job->id = strdup(id);
+	if (!job->id || alarms_reserve(&c->mono) < 0)
+		return -ENOMEM;
+	alarm_set(&c->mono, &job->world, INT64_MAX);
+	*ret = TAKE_PTR(job);
+	return 0;
+}
+
+void job_free(struct job *job)
+{
+	struct coord *c = job->c;
+
+	for (size_t i = 0; i < job->n_workers; i++)
+		worker_free(job->by_rank[i]);
+	LIST_EACH(it, after, &job->releases)
+	release_forget(LIST_OWNER(it, struct meeting, in_releases));
+	keys_free(job);
+	datasets_free(job);
+	steps_free(job);
+	map_release(&job->by_id);
+	map_release(&job->meetings);
+	map_release(&job->waited);
+	free(job->by_rank);
+	for (size_t i = 0; i < job->n_changed; i++)
+		free(job->changed[i]);
+	alarm_clear(&c->mono, &job->world);
+	list_remove(&job->in_jobs);
+	free(job->id);
+	free(job);
+}
+
+static bool settings_good(const Roar__JobSettings *s)
+{
+	return s && s->min_workers > 0 && s->max_workers >= s->min_workers &&
+	       s->heartbeat_interval_ms > 0 && s->timeout_ms > 0 &&
+	       s->hold_ms > 0 && s->on_death >= ROAR__ON_DEATH__FAIL &&
+	       s->on_death <= ROAR__ON_DEATH__WAIT;
+}
+
+static void settings_take(struct settings *to, const Roar__JobSettings *s)
+{
+	*to = (struct settings){
+		.min_workers = s->min_workers,
+		.max_workers = s->max_workers,
+		.heartbeat_interval_ms = s->heartbeat_interval_ms,
+		.timeout_ms = s->timeout_ms,
+		.hold_ms = s->hold_ms,
+		.on_death = s->on_death,
+	};
+}
+
+/* A new job, or other settings of one. */
+int change_job(struct coord *c, const Record *record)
+{
+	const Roar__Record__Job *m = record->job;
+	struct job *job = job_find(c, m->job_id);
+	CLEANUP(free_jobp) struct job *made = NULL;
+	int r;
+
+	if (!*m->job_id || !settings_good(m->settings))
+		return -EBADMSG;
+	r = job ? 0 : job_new(c, m->job_id, &made);
+	if (r == 0 && made)
+		r = map_set(&c->jobs, made->id, strlen(made->id), made);
+	if (r < 0)
+		return r;
+	r = keep(c, record);
+	if (r < 0) {
+		if (made)
+			(void)map_remove(&c->jobs, made->id, strlen(made->id));
+		return r;
+	}
+	if (made) {
+		list_add(&c->job_list, &made->in_jobs);
+		c->n_jobs++;
+		job = TAKE_PTR(made);
+	}
+	settings_take(&job->settings, m->settings);
+	if (m->world_epoch > job->epoch)
+		job->epoch = m->world_epoch;
+	if (m->last_version > job->last_version)
+		job->last_version = m->last_version;
+	return 0;
+}
+
+static bool settings_usual(const struct settings *s)
+{
+	const struct settings *d = &settings_default;
+
+	return s->min_workers == d->min_workers &&
+	       s->max_workers == d->max_workers &&
+	       s->heartbeat_interval_ms == d->heartbeat_interval_ms &&
+	       s->timeout_ms == d->timeout_ms && s->hold_ms == d->hold_ms &&
+	       s->on_death == d->on_death;
+}
+
+/* Nothing that anybody could ask for again. */
+static bool job_empty(const struct job *job)
+{
+	return !job->n_workers && !job->n_keys && !job->n_datasets &&
+	       !job->n_steps && !job->n_rounds && !job->waited.count &&
+	       list_empty(&job->watches) && settings_usual(&job->settings);
+}
+
+int change_job_gone(struct coord *c, const Record *record)
+{
+	struct job *job = job_find(c, record->job_gone->job_id);
+	int r;
+
+	if (!job || !job_empty(job))
+		return -EBADMSG;
+	r = keep(c, record);
+	if (r < 0)
+		return r;
+	(void)map_remove(&c->jobs, job->id, strlen(job->id));
+	c->n_jobs--;
+	job_free(job);
+	return 0;
+}
+
+/* ---- making one ---- */
+
+static int forget_one(struct coord *c)
+{
+	LIST_EACH(it, after, &c->job_list)
+	{
+		struct job *job = LIST_OWNER(it, struct job, in_jobs);
+		Roar__Record__JobGone gone = ROAR__RECORD__JOB_GONE__INIT;
+		Record record = ROAR__RECORD__RECORD__INIT;
+
+		if (!job_empty(job))
+			continue;
+		gone.job_id = job->id;
+		record.what_case = ROAR__RECORD__RECORD__WHAT_JOB_GONE;
+		record.job_gone = &gone;
+		return make_change(c, &record);
+	}
+	return -EUSERS;
+}
+
+void settings_tell(const struct job *job, Roar__JobSettings *ret)
+{
+	const struct settings *s = &job->settings;
+
+	roar__job_settings__init(ret);
+	ret->min_workers = s->min_workers;
+	ret->max_workers = s->max_workers;
+	ret->heartbeat_interval_ms = s->heartbeat_interval_ms;
+	ret->timeout_ms = s->timeout_ms;
+	ret->hold_ms = s->hold_ms;
+	ret->on_death = s->on_death;
+}
+
+static int record_new(struct coord *c, const char *name)
+{
+	struct job like = { .settings = settings_default };
+	Roar__JobSettings settings;
+	Roar__Record__Job m = ROAR__RECORD__JOB__INIT;
+	Record record = ROAR__RECORD__RECORD__INIT;
+
+	settings_tell(&like, &settings);
+	m.job_id = (char *)name;
+	m.settings = &settings;
+	record.what_case = ROAR__RECORD__RECORD__WHAT_JOB;
+	record.job = &m;
+	return make_change(c, &record);
+}
+
+struct job *job_want(const struct request *q, const char *asked)
+{
+	struct coord *c = q->c;
+	const char *name = name_of(q, asked);
+	struct job *job = name ? job_find(c, name) : NULL;
+	int r;
+
+	if (!name || job)
+		return job;
+	r = c->n_jobs < c->limits.max_jobs ? 0 : forget_one(c);
+	if (r == -EUSERS) {
+		refuse(q, COORD_RESOURCE_EXHAUSTED,
+		       "the coordinator has %u jobs already, and none of them is empty",
+		       c->n_jobs);
+		return NULL;
+	}
+	r = r < 0 ? r : record_new(c, name);
+	if (r < 0) {
+		refuse_change(q, r);
+		return NULL;
+	}
+	return job_find(c, name);
+}
+
+void job_view(const struct job *job, Roar__JobStatus *ret,
+	      Roar__JobSettings *settings)
+{
+	settings_tell(job, settings);
+	settings->job_id = job->id;
+	roar__job_status__init(ret);
+	ret->job_id = job->id;
+	ret->world_epoch = job->epoch;
+	ret->world_size = (int32_t)job->n_workers;
+	ret->n_alive = (int32_t)job_alive(job);
+	ret->ready = job_ready(job);
+	ret->settings = settings;
+	ret->n_barriers = (int32_t)job->n_rounds;
+	ret->n_keys = (int64_t)job->n_keys;
+}

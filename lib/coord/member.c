@@ -1,0 +1,268 @@
+/* member.c - taking a place, keeping it, leaving it.
+ *
+ * An id is a place.  The process that holds it proves itself by its session.  A process
+ * without it gets the place only when the holder is suspect or dead; it is the next
+ * incarnation then, with the same rank, and what the one before still says
+ * with its session is refused. */
+#include "coord/state.h"
+
+#include <errno.h>
+#include <syslog.h>
+
+enum {
+	MAX_HOST = 255,
+	MAX_TASK = 256,
+	MAX_REASON = 512,
+	MAX_PORT = 65535,
+};
+
+static int64_t ago_ms(const struct worker *w)
+{
+	return w->job->c->now.mono_ms - w->heard_ms;
+}
+
+static int check_session(const struct request *q, const struct worker *w,
+			 uint64_t session)
+{
+	if (!session || session == w->session)
+		return 0;
+	refuse(q, COORD_FAILED_PRECONDITION,
+	       "the place of worker '%s' belongs to another process now (incarnation %llu); this one must end or take another id",
+	       w->info->worker_id, (unsigned long long)w->incarnation);
+	return -ESTALE;
+}
+
+static void tell_place(const struct request *q, const struct worker *w)
+{
+	const struct job *job = w->job;
+	Coordinator__WorkerConfig m = COORDINATOR__WORKER_CONFIG__INIT;
+
+	m.assigned_id = w->info->worker_id;
+	m.rank = w->rank;
+	m.world_size = (int32_t)job->n_workers;
+	m.heartbeat_interval_ms = job->settings.heartbeat_interval_ms;
+	m.timeout_ms = job->settings.timeout_ms;
+	m.session = w->session;
+	m.incarnation = w->incarnation;
+	m.world_epoch = job->epoch;
+	m.ready = job_ready(job);
+	/* Clients expect their metadata back; entries of both maps have one shape. */
+	m.n_config = w->info->n_metadata;
+	m.config = (Coordinator__WorkerConfig__ConfigEntry **)w->info->metadata;
+	answer(q, &m);
+}
+
+/* ---- register ---- */
+
+static int check_info(const struct request *q, const Coordinator__WorkerInfo *m)
+{
+	if (check_id(q, "worker_id", m->worker_id) < 0 ||
+	    check_text(q, "hostname", m->hostname, MAX_HOST) < 0 ||
+	    check_natural(q, "gpu_count", m->gpu_count) < 0 ||
+	    check_natural(q, "memory_bytes", m->memory_bytes) < 0 ||
+	    check_metadata(q, m->n_metadata, m->metadata) < 0)
+		return -EINVAL;
+	if (m->port >= 0 && m->port <= MAX_PORT)
+		return 0;
+	refuse(q, COORD_INVALID_ARGUMENT, "port is %d; it must be from 0 to %d",
+	       m->port, MAX_PORT);
+	return -EINVAL;
+}
+
+static bool has_room(const struct request *q, const struct job *job)
+{
+	const struct coord *c = q->c;
+
+	if (job->n_workers >= (size_t)job->settings.max_workers)
+		refuse(q, COORD_RESOURCE_EXHAUSTED,
+		       "job '%s' has all of its %d workers (max_workers); one must leave first",
+		       job->id, job->settings.max_workers);
+	else if (c->n_workers >= c->limits.max_workers)
+		refuse(q, COORD_RESOURCE_EXHAUSTED,
+		       "the coordinator has %u workers in all its jobs and takes no more",
+		       c->n_workers);
+	else
+		return true;
+	return false;
+}
+
+static uint64_t new_session(struct coord *c, uint64_t other_than)
+{
+	uint64_t session;
+
+	do
+		session = c->host.random(c->host_data);
+	while (!session || session == other_than);
+	return session;
+}
+
+/* The place is taken: what else that means. */
+static void settle(const struct request *q, struct worker *w)
+{
+	w->heard_ms = q->c->now.mono_ms;
+	worker_trust(w);
+	alarm_set(&q->c->mono, &w->look,
+		  w->heard_ms + w->job->settings.timeout_ms / 2);
+	if (q->who->conn)
+		conn_bind(q->c, q->who->conn, w);
+	world_changed(w->job, w->info->worker_id);
+}
+
+static void join_new(const struct request *q, struct job *job,
+		     const Coordinator__WorkerInfo *m)
+{
+	struct worker *w;
+	int r;
+
+	if (!has_room(q, job))
+		return;
+	r = worker_join(job, m, (int32_t)job->n_workers, new_session(q->c, 0),
+			1, q->c->now.wall_ms);
+	if (r < 0) {
+		refuse_change(q, r);
+		return;
+	}
+	w = worker_find(job, m->worker_id);
+	settle(q, w);
+	note(job, LOG_INFO, "worker '%s' joined as rank %d", m->worker_id,
+	     w->rank);
+	tell_place(q, w);
+	rounds_check(job);
+}
+
+static void take_over(const struct request *q, struct worker *w,
+		      const Coordinator__WorkerInfo *m)
+{
+	struct job *job = w->job;
+	bool was_dead = w->dead;
+	int r = worker_join(job, m, w->rank, new_session(q->c, w->session),
+			    w->incarnation + 1, q->c->now.wall_ms);
+
+	if (r < 0) {
+		refuse_change(q, r);
+		return;
+	}
+	note(job, LOG_NOTICE,
+	     "worker '%s' (rank %d) has a successor, incarnation %llu",
+	     m->worker_id, w->rank, (unsigned long long)w->incarnation);
+	worker_drop_arrivals(w, "another process took the place of the worker");
+	settle(q, w);
+	tell_place(q, w);
+	/* Its death is news only now, where nobody had noticed it before. */
+	if (!was_dead)
+		rounds_lost(job, w, "was replaced by a new process");
+	rounds_check(job);
+}
+
+static void refuse_second(const struct request *q, const struct worker *w)
+{
+	refuse(q, COORD_ALREADY_EXISTS,
+	       "worker '%s' is alive: rank %d at '%s', heard of %lld ms ago; its id is free when its connection ends or after %lld ms of silence",
+	       w->info->worker_id, w->rank, w->info->hostname,
+	       (long long)ago_ms(w),
+	       (long long)w->job->settings.timeout_ms / 2);
+}
+
+void do_register(const struct request *q, const void *message)
+{
+	const Coordinator__WorkerInfo *m = message;
+	struct job *job;
+	struct worker *w;
+
+	if (check_info(q, m) < 0)
+		return;
+	job = job_want(q, m->job_id);
+	if (!job)
+		return;
+	w = worker_find(job, m->worker_id);
+	if (!w)
+		join_new(q, job, m);
+	else if (m->session == w->session && worker_heard(q, w) == 0)
+		tell_place(q, w);
+	else if (m->session == w->session)
+		return; /* was told why not */
+	else if (!w->suspicion && !w->dead)
+		refuse_second(q, w);
+	else
+		take_over(q, w, m);
+}
+
+/* ---- heartbeats ---- */
+
+void do_heartbeat(const struct request *q, const void *message)
+{
+	const Coordinator__HeartbeatRequest *m = message;
+	Coordinator__HeartbeatResponse reply =
+		COORDINATOR__HEARTBEAT_RESPONSE__INIT;
+	struct job *job = job_of(q, m->job_id);
+	struct worker *w = job ? worker_of(q, job, m->worker_id) : NULL;
+
+	if (!w || check_session(q, w, m->session) < 0)
+		return;
+	if (m->status && check_text(q, "current_task", m->status->current_task,
+				    MAX_TASK) < 0)
+		return;
+	if (worker_heard(q, w) < 0)
+		return;
+	worker_report(w, m);
+	reply.acknowledged = true;
+	reply.server_timestamp_ms = q->c->now.wall_ms;
+	reply.world_epoch = job->epoch;
+	reply.rank = w->rank;
+	reply.world_size = (int32_t)job->n_workers;
+	reply.ready = job_ready(job);
+	if (w->n_commands)
+		commands_answer(q, w, &reply);
+	else
+		answer(q, &reply);
+}
+
+/* ---- leaving ---- */
+
+void do_deregister(const struct request *q, const void *message)
+{
+	const Coordinator__WorkerInfo *m = message;
+	Coordinator__WorkerConfig reply = COORDINATOR__WORKER_CONFIG__INIT;
+	struct job *job = job_of(q, m->job_id);
+	struct worker *w = job ? worker_of(q, job, m->worker_id) : NULL;
+	int r;
+
+	if (!w || check_session(q, w, m->session) < 0)
+		return;
+	reply.assigned_id = m->worker_id;
+	reply.rank = w->rank;
+	reply.incarnation = w->incarnation;
+	r = worker_give_up(w);
+	if (r < 0) {
+		refuse_change(q, r);
+		return;
+	}
+	note(job, LOG_INFO, "worker '%s' left", m->worker_id);
+	reply.world_size = (int32_t)job->n_workers;
+	reply.world_epoch = job->epoch;
+	reply.heartbeat_interval_ms = job->settings.heartbeat_interval_ms;
+	reply.timeout_ms = job->settings.timeout_ms;
+	reply.ready = job_ready(job);
+	answer(q, &reply);
+}
+
+void do_leave(const struct request *q, const void *message)
+{
+	const Roar__LeaveRequest *m = message;
+	Roar__LeaveReply reply = ROAR__LEAVE_REPLY__INIT;
+	struct job *job = job_of(q, m->job_id);
+	struct worker *w = job ? worker_of(q, job, m->worker_id) : NULL;
+	int r;
+
+	if (!w || check_text(q, "reason", m->reason, MAX_REASON) < 0)
+		return;
+	r = worker_give_up(w);
+	if (r < 0) {
+		refuse_change(q, r);
+		return;
+	}
+	note(job, LOG_INFO, "the place of worker '%s' was given up%s%s",
+	     m->worker_id, *m->reason ? ": " : "", m->reason);
+	reply.world_epoch = job->epoch;
+	answer(q, &reply);
+}

@@ -1,0 +1,71 @@
+/* reply.c - what a call is told, and the sentences for it. */
+#include "coord/state.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { MAX_SENTENCE = 1024 };
+
+void tell(struct coord *c, uint64_t call, enum coord_status status,
+	  const void *message, const char *sentence)
+{
+	c->host.reply(c->host_data, call, status, message, sentence, NULL, 0);
+}
+
+void answer(const struct request *q, const void *message)
+{
+	tell(q->c, q->call, q->good, message, NULL);
+}
+
+void refuse(const struct request *q, enum coord_status status, const char *fmt,
+	    ...)
+{
+	char sentence[MAX_SENTENCE];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(sentence, sizeof(sentence), fmt, ap);
+	va_end(ap);
+	tell(q->c, q->call, status, NULL, sentence);
+}
+
+enum coord_status status_of_change(int r)
+{
+	return r == -ENOMEM || r == -ENOSPC ? COORD_RESOURCE_EXHAUSTED :
+	       r == -EBADMSG		    ? COORD_INTERNAL :
+					      COORD_UNAVAILABLE;
+}
+
+const char *sentence_of_change(int r)
+{
+	switch (r) {
+	case -ENOMEM:
+		return "the coordinator has no memory for this; nothing was changed";
+	case -ENOSPC:
+		return "the coordinator's disk is full; nothing was changed, try again when there is room in its data directory";
+	case -EBADMSG:
+		return "the coordinator's state does not allow what it was about to do; nothing was changed";
+	default:
+		return "the coordinator's log cannot be written; nothing was changed, see the coordinator's messages";
+	}
+}
+
+void refuse_change(const struct request *q, int r)
+{
+	tell(q->c, q->call, status_of_change(r), NULL, sentence_of_change(r));
+}
+
+void note(struct job *job, int level, const char *fmt, ...)
+{
+	char sentence[MAX_SENTENCE];
+	struct coord *c = job->c;
+	va_list ap;
+
+	if (c->replaying || !c->host.note)
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(sentence, sizeof(sentence), fmt, ap);
+	va_end(ap);
+	c->host.note(c->host_data, level, job->id, sentence);
+}

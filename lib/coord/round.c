@@ -1,0 +1,368 @@
+/* round.c - one use of a meeting while it is under way: who must come, who has.
+ *
+ * Who must come to a meeting of all is not written down: it is everybody in the job, and
+ * a number compared with a number tells whether all are here.  So an arrival costs
+ * the same however many there are, and who joins or leaves meanwhile counts at
+ * once. */
+#include "coord/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/* ---- groups ---- */
+
+static int by_id(const void *a, const void *b)
+{
+	return strcmp(((const struct member *)a)->id,
+		      ((const struct member *)b)->id);
+}
+
+struct member *round_member(const struct round *round, const char *id)
+{
+	struct member key = { .id = (char *)id };
+
+	if (!round->group)
+		return NULL;
+	return bsearch(&key, round->group, round->n_group,
+		       sizeof(*round->group), by_id);
+}
+
+/* Most give the ids in the same order as the first did. */
+static bool same_order(const struct round *round, const struct ask *ask)
+{
+	if (round->n_given != ask->n_group)
+		return false;
+	for (size_t i = 0; i < ask->n_group; i++)
+		if (strcmp(round->given[i], ask->group[i]) != 0)
+			return false;
+	return true;
+}
+
+bool round_same_group(const struct round *round, const struct ask *ask)
+{
+	CLEANUP(map_release) struct map seen = MAP_INIT;
+
+	if (same_order(round, ask))
+		return true;
+	for (size_t i = 0; i < ask->n_group; i++) {
+		struct member *m = round_member(round, ask->group[i]);
+
+		if (!m || map_set(&seen, m->id, strlen(m->id), m) < 0)
+			return false;
+	}
+	return seen.count == round->n_group;
+}
+
+/* Sorted, each once. */
+static int group_copy(struct round *round, const struct ask *ask)
+{
+	size_t n = ask->n_group, kept = 0;
+
+	if (!n)
+		return 0;
+	round->group = calloc(n, sizeof(*round->group));
+	round->given = calloc(n, sizeof(*round->given));
+	if (!round->group || !round->given)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		round->group[i].id = ask->group[i];
+	qsort(round->group, n, sizeof(*round->group), by_id);
+	for (size_t i = 0; i < n; i++)
+		if (!kept ||
+		    strcmp(round->group[i].id, round->group[kept - 1].id) != 0)
+			round->group[kept++] = round->group[i];
+	for (size_t i = 0; i < kept; i++) {
+		round->group[i].id = strdup(round->group[i].id);
+		if (!round->group[i].id)
+			return -ENOMEM;
+		round->n_group++;
+	}
+	for (size_t i = 0; i < n; i++)
+		round->given[i] = round_member(round, ask->group[i])->id;
+	round->n_given = n;
+	return 0;
+}
+
+/* Who is dead already is not waited for where the policy is to shrink. */
+static void group_need(struct round *round)
+{
+	for (size_t i = 0; i < round->n_group; i++) {
+		struct member *m = &round->group[i];
+		const struct worker *w = worker_find(round->meeting->job,
+						     m->id);
+
+		m->let_go = w->dead &&
+			    round->on_death == ROAR__ON_DEATH__SHRINK;
+		m->needed = !m->let_go;
+		round->n_needed += m->needed;
+	}
+}
+
+/* ---- life ---- */
+
+DEFINE_CLEANUP(struct round *, round_free)
+
+int round_new(struct meeting *m, const struct ask *ask, uint64_t generation,
+	      struct round **ret)
+{
+	CLEANUP(round_freep) struct round *round = calloc(1, sizeof(*round));
+	int r;
+
+	if (!round)
+		return -ENOMEM;
+	round->meeting = m;
+	round->generation = generation;
+	round->kind = ask->kind;
+	round->on_death = ask->on_death ? ask->on_death :
+					  m->job->settings.on_death;
+	list_init(&round->arrivals);
+	list_init(&round->in_job);
+	r = group_copy(round, ask);
+	if (r < 0)
+		return r;
+	group_need(round);
+	m->now = round;
+	m->job->n_rounds++;
+	list_add(&m->job->rounds, &round->in_job);
+	*ret = TAKE_PTR(round);
+	return 0;
+}
+
+void round_free(struct round *round)
+{
+	struct meeting *m = round->meeting;
+
+	LIST_EACH(it, after, &round->arrivals)
+	arrival_free(LIST_OWNER(it, struct arrival, in_round));
+	if (m->now == round) {
+		m->now = NULL;
+		m->job->n_rounds--;
+	}
+	list_remove(&round->in_job);
+	for (size_t i = 0; i < round->n_group; i++)
+		free(round->group[i].id);
+	free(round->group);
+	free(round->given);
+	free(round);
+}
+
+/* ---- arrivals ---- */
+
+struct arrival *round_arrival(const struct round *round, const struct worker *w)
+{
+	LIST_EACH(it, after, &w->arrivals)
+	{
+		struct arrival *a = LIST_OWNER(it, struct arrival, in_worker);
+
+		if (a->round == round)
+			return a;
+	}
+	return NULL;
+}
+
+static void drop_value(struct arrival *a)
+{
+	a->round->value_bytes -= a->value_len;
+	a->value_len = 0;
+	free(TAKE_PTR(a->value));
+}
+
+void round_give_up(struct arrival *a)
+{
+	if (!a->wait.call)
+		return;
+	wait_remove(a->worker->job->c, &a->wait);
+	drop_value(a);
+	a->round->n_here--;
+}
+
+void arrival_free(struct arrival *a)
+{
+	round_give_up(a);
+	list_remove(&a->in_round);
+	list_remove(&a->in_worker);
+	free(a);
+}
+
+/* Who gave up and comes again comes now: at the end of the line. */
+static int arrival_want(struct round *round, struct worker *w,
+			struct arrival **ret)
+{
+	struct arrival *a = round_arrival(round, w);
+
+	if (!a) {
+		a = calloc(1, sizeof(*a));
+		if (!a)
+			return -ENOMEM;
+		a->round = round;
+		a->worker = w;
+		list_init(&a->in_round);
+		list_add(&w->arrivals, &a->in_worker);
+	}
+	if (!a->wait.call) {
+		list_remove(&a->in_round);
+		list_add(&round->arrivals, &a->in_round);
+		a->came_ms = w->job->c->now.mono_ms;
+	}
+	*ret = a;
+	return 0;
+}
+
+static size_t n_waiting(const struct worker *w)
+{
+	size_t n = 0;
+
+	LIST_EACH(it, after, &w->arrivals)
+	n += LIST_OWNER(it, struct arrival, in_worker)->wait.call != 0;
+	return n;
+}
+
+/* What everybody gets in the end must be bearable. */
+static bool gathers_too_much(const struct round *round, size_t more)
+{
+	size_t bytes = round->value_bytes + more;
+
+	return round->kind == ROAR__MEET_KIND__GATHER &&
+	       (bytes > MAX_GATHER ||
+		bytes * (round->n_here + 1) > MAX_GATHER_OUT);
+}
+
+static int take_value(struct arrival *a, const struct ask *ask)
+{
+	uint8_t *copy = NULL;
+
+	if (ask->value_len) {
+		copy = malloc(ask->value_len);
+		if (!copy)
+			return -ENOMEM;
+		memcpy(copy, ask->value, ask->value_len);
+	}
+	drop_value(a);
+	a->value = copy;
+	a->value_len = ask->value_len;
+	a->round->value_bytes += ask->value_len;
+	a->in_favour = ask->in_favour;
+	a->plain = ask->plain;
+	return 0;
+}
+
+/* The call waits from now on; an earlier one of the same worker is told so and its place
+ * in the order is kept. */
+static int let_wait(const struct request *q, struct arrival *a,
+		    const struct ask *ask)
+{
+	struct round *round = a->round;
+	int r = take_value(a, ask);
+
+	if (r < 0) {
+		refuse_change(q, r);
+		return r;
+	}
+	if (a->wait.call) {
+		tell(q->c, a->wait.call, COORD_ABORTED, NULL,
+		     "the worker asked again with another call, which waits in the place of this one");
+		wait_remove(q->c, &a->wait);
+		round->n_here--;
+	}
+	r = wait_add(q, &a->wait, &arrival_wait);
+	if (r < 0)
+		drop_value(a);
+	else
+		round->n_here++;
+	return r;
+}
+
+static int refuse_full(const struct request *q, struct round *round,
+		       const struct worker *w, const struct ask *ask)
+{
+	static const char much[] =
+		"the values of all workers together are more than a gather may hold; share large ones by keys or files";
+
+	if (n_waiting(w) >= MAX_ARRIVALS) {
+		refuse(q, COORD_RESOURCE_EXHAUSTED,
+		       "worker '%s' waits in %d barriers already",
+		       w->info->worker_id, MAX_ARRIVALS);
+		return -EAGAIN;
+	}
+	if (!gathers_too_much(round, ask->value_len))
+		return 0;
+	tell(q->c, q->call, COORD_RESOURCE_EXHAUSTED, NULL, much);
+	if (round->n_here)
+		round_fail(round, COORD_RESOURCE_EXHAUSTED, much, NULL, 0);
+	return -E2BIG;
+}
+
+int round_arrive(const struct request *q, struct round *round, struct worker *w,
+		 const struct ask *ask)
+{
+	struct member *member = round_member(round, w->info->worker_id);
+	struct arrival *a;
+	int r = refuse_full(q, round, w, ask);
+
+	if (r < 0)
+		return r;
+	r = arrival_want(round, w, &a);
+	if (r < 0) {
+		refuse_change(q, r);
+		return r;
+	}
+	r = let_wait(q, a, ask);
+	if (r < 0)
+		return r;
+	w->answer_lost = false;
+	if (member && !member->needed) {
+		member->needed = true;
+		member->let_go = false;
+		round->n_needed++;
+	}
+	return 0;
+}
+
+/* ---- who is missing ---- */
+
+size_t round_expected(const struct round *round)
+{
+	const struct job *job = round->meeting->job;
+
+	if (round->group)
+		return round->n_needed;
+	return round->on_death == ROAR__ON_DEATH__WAIT ? job->n_workers :
+							 job_alive(job);
+}
+
+/* The i-th of those who may be waited for; NULL when it is not. */
+static struct worker *waited_for(const struct round *round, size_t i)
+{
+	const struct job *job = round->meeting->job;
+
+	if (round->group)
+		return round->group[i].needed ?
+			       worker_find(job, round->group[i].id) :
+			       NULL;
+	if (job->by_rank[i]->dead && round->on_death != ROAR__ON_DEATH__WAIT)
+		return NULL;
+	return job->by_rank[i];
+}
+
+size_t round_absent(const struct round *round, struct worker **ret, size_t max)
+{
+	size_t all = round->group ? round->n_group :
+				    round->meeting->job->n_workers;
+	size_t n = 0;
+
+	for (int came_once = 0; came_once < 2; came_once++)
+		for (size_t i = 0; i < all; i++) {
+			struct worker *w = waited_for(round, i);
+			struct arrival *a = w ? round_arrival(round, w) : NULL;
+
+			if (!w || (a && a->wait.call) || !!a != came_once)
+				continue;
+			if (n < max)
+				ret[n] = w;
+			n++;
+		}
+	return n;
+}

@@ -1,0 +1,244 @@
+/* snapshot.c - the whole slow state as records that lead to it.
+ *
+ * In the order in which they can be applied: a job, its places by rank, who of them is
+ * dead or draining, the commands that wait, the releases from the longest ago,
+ * keys, datasets, checkpoints.  Two states are the same when these are the same. */
+#include "coord/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+struct walk {
+	int (*each)(void *data, const Record *record);
+	void *data;
+};
+
+#define TELL(walk, field, CASE, message)                               \
+	({                                                             \
+		Record record_ = ROAR__RECORD__RECORD__INIT;           \
+		record_.what_case = ROAR__RECORD__RECORD__WHAT_##CASE; \
+		record_.field = (message);                             \
+		(walk)->each((walk)->data, &record_);                  \
+	})
+
+static int tell_job(const struct walk *walk, const struct job *job)
+{
+	Roar__Record__Job m = ROAR__RECORD__JOB__INIT;
+	Roar__JobSettings settings;
+
+	settings_tell(job, &settings);
+	m.job_id = job->id;
+	m.settings = &settings;
+	m.world_epoch = job->epoch;
+	m.last_version = job->last_version;
+	return TELL(walk, job, JOB, &m);
+}
+
+static int tell_join(const struct walk *walk, const struct worker *w)
+{
+	Roar__Record__Join m = ROAR__RECORD__JOIN__INIT;
+
+	m.job_id = w->job->id;
+	m.info = w->info;
+	m.rank = w->rank;
+	m.session = w->session;
+	m.incarnation = w->incarnation;
+	m.world_epoch = w->born;
+	m.registered_ms = w->registered_ms;
+	return TELL(walk, join, JOIN, &m);
+}
+
+static int tell_death(const struct walk *walk, const struct worker *w)
+{
+	Roar__Record__Death m = ROAR__RECORD__DEATH__INIT;
+
+	if (!w->dead)
+		return 0;
+	m.job_id = w->job->id;
+	m.worker_id = w->info->worker_id;
+	m.world_epoch = w->job->epoch;
+	m.died_ms = w->died_ms;
+	m.reason = w->death;
+	return TELL(walk, death, DEATH, &m);
+}
+
+static int tell_drain(const struct walk *walk, const struct worker *w)
+{
+	Roar__Record__Drain m = ROAR__RECORD__DRAIN__INIT;
+
+	if (!w->draining)
+		return 0;
+	m.job_id = w->job->id;
+	m.worker_ids = &w->info->worker_id;
+	m.n_worker_ids = 1;
+	return TELL(walk, drain, DRAIN, &m);
+}
+
+static int tell_commands(const struct walk *walk, const struct worker *w)
+{
+	Roar__Record__Command m = ROAR__RECORD__COMMAND__INIT;
+	int r = 0;
+
+	m.job_id = w->job->id;
+	m.worker_ids = &w->info->worker_id;
+	m.n_worker_ids = 1;
+	for (size_t i = 0; i < w->n_commands && r >= 0; i++) {
+		m.command = w->commands[i];
+		r = TELL(walk, command, COMMAND, &m);
+	}
+	return r;
+}
+
+static int tell_worker(const struct walk *walk, const struct worker *w)
+{
+	int r = tell_join(walk, w);
+
+	if (r >= 0)
+		r = tell_death(walk, w);
+	if (r >= 0)
+		r = tell_drain(walk, w);
+	if (r >= 0)
+		r = tell_commands(walk, w);
+	return r;
+}
+
+/* ---- releases ---- */
+
+static void describe(const struct attendee *a, Roar__Record__Arrival *ret)
+{
+	roar__record__arrival__init(ret);
+	ret->worker_id = (char *)a->id;
+	ret->rank = a->rank;
+	ret->late_ms = a->late_ms;
+	ret->value.data = (uint8_t *)a->value;
+	ret->value.len = a->value_len;
+	ret->in_favour = a->in_favour;
+}
+
+static int tell_release(const struct walk *walk, const struct meeting *meeting)
+{
+	const struct release *r = meeting->last;
+	Roar__Record__Release m = ROAR__RECORD__RELEASE__INIT;
+	CLEANUP(freep)
+	Roar__Record__Arrival *arrivals = calloc(r->n, sizeof(*arrivals));
+	CLEANUP(freep)
+	Roar__Record__Arrival **ptrs = calloc(r->n, sizeof(*ptrs));
+
+	if (!arrivals || !ptrs)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->n; i++) {
+		describe(&r->attendees[i], &arrivals[i]);
+		ptrs[i] = &arrivals[i];
+	}
+	m.job_id = meeting->job->id;
+	m.meeting_id = (char *)meeting->id;
+	m.generation = r->generation;
+	m.kind = r->kind;
+	m.released_ms = r->released_ms;
+	m.world_epoch = r->epoch;
+	m.arrivals = ptrs;
+	m.n_arrivals = r->n;
+	m.missing = (char **)r->missing;
+	m.n_missing = r->n_missing;
+	return TELL(walk, release, RELEASE, &m);
+}
+
+static int tell_releases(const struct walk *walk, const struct job *job)
+{
+	LIST_EACH(it, after, &job->releases)
+	{
+		int r = tell_release(walk, LIST_OWNER(it, struct meeting,
+						      in_releases));
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- keys, datasets, checkpoints ---- */
+
+static int tell_keys(const struct walk *walk, const struct job *job)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < job->n_keys && r >= 0; i++) {
+		const struct key *key = job->keys[i];
+		Roar__Record__Key m = ROAR__RECORD__KEY__INIT;
+
+		m.job_id = job->id;
+		m.key = (char *)key->name;
+		m.value.data = key->value;
+		m.value.len = key->len;
+		m.version = key->version;
+		m.expires_ms = key->expires_ms;
+		r = TELL(walk, key, KEY, &m);
+	}
+	return r;
+}
+
+static int tell_datasets(const struct walk *walk, const struct job *job)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < job->n_datasets && r >= 0; i++) {
+		Roar__Record__Dataset m = ROAR__RECORD__DATASET__INIT;
+
+		m.job_id = job->id;
+		m.info = job->datasets[i]->info;
+		m.registered_ms = job->datasets[i]->registered_ms;
+		r = TELL(walk, dataset, DATASET, &m);
+	}
+	return r;
+}
+
+static int tell_step(const struct walk *walk, const struct job *job,
+		     const struct step *step)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < step->n_parts && r >= 0; i++) {
+		Roar__Record__Checkpoint m = ROAR__RECORD__CHECKPOINT__INIT;
+
+		m.job_id = job->id;
+		m.info = step->parts[i].info;
+		m.expected = step->expected;
+		r = TELL(walk, checkpoint, CHECKPOINT, &m);
+	}
+	return r;
+}
+
+static int tell_all(const struct walk *walk, const struct job *job)
+{
+	int r = tell_job(walk, job);
+
+	for (size_t i = 0; i < job->n_workers && r >= 0; i++)
+		r = tell_worker(walk, job->by_rank[i]);
+	if (r >= 0)
+		r = tell_releases(walk, job);
+	if (r >= 0)
+		r = tell_keys(walk, job);
+	if (r >= 0)
+		r = tell_datasets(walk, job);
+	for (size_t i = 0; i < job->n_steps && r >= 0; i++)
+		r = tell_step(walk, job, job->steps[i]);
+	return r;
+}
+
+int coord_snapshot(const struct coord *c,
+		   int (*each)(void *data, const Roar__Record__Record *record),
+		   void *data)
+{
+	struct walk walk = { each, data };
+
+	LIST_EACH(it, after, &c->job_list)
+	{
+		int r = tell_all(&walk, LIST_OWNER(it, struct job, in_jobs));
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

@@ -1,0 +1,534 @@
+/* state.h - what the files of the state machine share; for them alone.
+ *
+ * Who owns whom:
+ *
+ *	coord ─┬─ job ─┬─ worker ──── place, rank, commands; what heartbeats said
+ *	       │       ├─ meeting ─┬─ release	the last use that ended well (slow)
+ *	       │       │           └─ round	the use under way (fast)
+ *	       │       │                └─ arrival = a call that waits
+ *	       │       ├─ key, dataset, checkpoint step
+ *	       │       └─ watch = a call that waits
+ *	       └─ conn		links to the workers and calls of a connection
+ *
+ * Slow state changes in change*.c only, by make_change().  There everything that may
+ * fail is done first, then the record is handed to the host, then the state
+ * changes, which cannot fail.  So neither a full disk nor the end of memory leaves half a
+ * change.
+ *
+ * Order is never that of a hash map: what is walked is a list or an array, so the
+ * same requests lead to the same replies in the same order, in every process. */
+#ifndef COORD_STATE_H
+#define COORD_STATE_H
+
+#include <stdint.h>
+
+#include "base/map.h"
+#include "coord/alarm.h"
+#include "coord/coord.h"
+#include "coord/list.h"
+
+typedef Roar__Record__Record Record;
+
+enum {
+	/* A worker whose connection ended is dead after so many heartbeats that did not
+	 * come over another one, but not sooner than the second number (ms), and not later
+	 * than silence alone would make it. */
+	EOF_HEARTBEATS = 2,
+	EOF_GRACE_MIN_MS = 1000,
+	RECORD_RETRY_MS = 1000, /* when a death could not be recorded */
+	WORLD_PAUSE_MS = 50, /* between two WORLD events of a job */
+	MAX_CHANGED = 64, /* workers named in one of them */
+	MAX_ID_KEPT = 255, /* bytes; requests have a narrower bound */
+	MAX_COMMANDS = 64, /* waiting, per worker */
+	MAX_ARRIVALS = 64, /* waiting, per worker */
+	MAX_NAMES = 1000, /* of absent workers, in a reply */
+	MAX_NAMES_SAID = 8, /* and in its sentence */
+	MAX_LATE = 8,
+	MAX_GPUS = 64,
+	MAX_DATASETS = 1024, /* per job */
+	MAX_STEPS = 64, /* of checkpoints, per job */
+	MAX_VALUE = 64 << 10, /* of one worker, in a gather */
+	MAX_GATHER = 16 << 20, /* of all of them */
+	MAX_GATHER_OUT = 256 << 20, /* the same times those who get it */
+	MAX_RELEASES = 64 << 20, /* bytes of remembered releases, per job */
+	MAX_CHECKPOINTS = 64 << 20, /* bytes, likewise */
+};
+
+/* ---- requests ---- */
+
+struct request {
+	struct coord *c;
+	const struct coord_caller *who;
+	uint64_t call;
+	int64_t deadline_ms;
+	enum coord_status good; /* COORD_OK, or COORD_MORE in a stream */
+};
+
+/* ---- calls that wait, and connections ---- */
+
+struct wait;
+
+struct wait_kind {
+	bool watch; /* counts as a watcher, not as one who waits */
+	/* Nobody wants the reply: takes it out and frees it. */
+	void (*withdraw)(struct coord *c, struct wait *w);
+	/* Its deadline is over: answers it as well. */
+	void (*expire)(struct coord *c, struct wait *w);
+};
+
+struct wait {
+	uint64_t call; /* 0: it does not wait (any more) */
+	const struct wait_kind *kind;
+	struct conn *conn; /* NULL: none */
+	struct list in_conn;
+	struct alarm deadline;
+};
+
+struct conn {
+	uint64_t id;
+	struct list waits;
+	struct list workers; /* last heard of here */
+};
+
+/* ---- jobs and workers ---- */
+
+struct settings {
+	int32_t min_workers, max_workers;
+	int64_t heartbeat_interval_ms, timeout_ms, hold_ms;
+	Roar__OnDeath on_death;
+};
+
+struct report { /* what the last heartbeat said */
+	bool has_status, has_resources;
+	int32_t state;
+	int64_t step, epoch;
+	char *task; /* NULL or a string */
+	size_t task_cap;
+	Coordinator__ResourceUsage resources; /* gpu_usage: of the next */
+	Coordinator__GpuUsage *gpus;
+	Coordinator__GpuUsage **gpu_ptrs;
+	size_t n_gpus;
+};
+
+struct worker {
+	/* slow */
+	struct job *job;
+	Coordinator__WorkerInfo *info; /* worker_id is the key in by_id */
+	int32_t rank;
+	uint64_t session, incarnation;
+	uint64_t born; /* the world's epoch when this process joined */
+	int64_t registered_ms; /* wall */
+	bool dead, draining;
+	int64_t died_ms; /* wall */
+	char *death; /* why */
+	char **commands; /* not told yet, the oldest first */
+	size_t n_commands, cap_commands;
+
+	/* fast */
+	struct alarm look; /* when it may have become suspect, dead, or gone */
+	int64_t heard_ms; /* mono */
+	int64_t dies_ms; /* suspect: when it is dead; dead: when its place is given up */
+	const char *suspicion; /* NULL: none, it is alive */
+	struct conn *conn; /* where it was last heard of, or NULL */
+	struct list in_conn;
+	struct list arrivals;
+	struct list watches; /* those that want its commands */
+	struct report report;
+	/* Its last answer from a meeting: what for, and whether it was lost. */
+	uint64_t answered_call, answered_meeting, answered_generation;
+	bool answer_lost;
+};
+
+struct job {
+	struct coord *c;
+	char *id;
+	struct list in_jobs;
+	/* slow */
+	struct settings settings;
+	uint64_t epoch; /* of the world */
+	uint64_t last_version; /* of keys */
+	struct map by_id;
+	struct worker **by_rank;
+	size_t n_workers, cap_workers; /* places, also held ones */
+	size_t n_dead;
+	struct list releases; /* meetings with one, the longest ago first */
+	size_t n_releases, release_bytes;
+	struct key **keys; /* by name */
+	size_t n_keys, cap_keys;
+	uint64_t key_bytes;
+	struct dataset **datasets; /* as they were registered */
+	size_t n_datasets, cap_datasets;
+	struct step *steps[MAX_STEPS + 1]; /* by number; one more for a moment */
+	size_t n_steps, step_bytes;
+
+	/* fast */
+	struct map meetings;
+	struct list rounds; /* under way, in the order they began */
+	size_t n_rounds;
+	struct map waited; /* keys that are waited for */
+	struct list watches, key_watches;
+	char *changed[MAX_CHANGED]; /* for the next WORLD event */
+	size_t n_changed;
+	struct alarm world; /* when it is told */
+	int64_t told_ms; /* when the last was */
+};
+
+/* ---- meetings ---- */
+
+struct attendee {
+	const char *id;
+	const uint8_t *value;
+	size_t value_len;
+	int64_t late_ms;
+	int32_t rank;
+	bool in_favour;
+};
+
+/* One block of memory, with all that it points to. */
+struct release {
+	uint64_t generation;
+	uint64_t epoch; /* of the world */
+	int64_t released_ms; /* wall */
+	Roar__MeetKind kind;
+	size_t bytes;
+	size_t n, n_missing;
+	const char **missing;
+	struct attendee **by_id; /* sorted when first asked for */
+	bool sorted;
+	struct attendee attendees[]; /* as they came */
+};
+
+struct member { /* of a group */
+	char *id;
+	bool needed; /* is waited for, or has come */
+	bool let_go; /* died, and the policy is to shrink */
+};
+
+struct round {
+	struct meeting *meeting;
+	struct list in_job;
+	uint64_t generation;
+	Roar__MeetKind kind;
+	Roar__OnDeath on_death; /* never DEFAULT */
+	struct member *group; /* by id; NULL: all workers */
+	size_t n_group, n_needed;
+	char **given; /* the same ids as the first who came gave them */
+	size_t n_given;
+	struct list arrivals; /* as they came, also those who gave up */
+	size_t n_here; /* who wait */
+	size_t value_bytes;
+	int64_t began_ms; /* mono */
+};
+
+struct arrival {
+	struct wait wait; /* call 0: gave up */
+	struct round *round;
+	struct worker *worker;
+	struct list in_round, in_worker;
+	int64_t came_ms; /* mono */
+	bool plain; /* WaitBarrier, not Meet */
+	bool in_favour;
+	uint8_t *value;
+	size_t value_len;
+};
+
+struct meeting {
+	struct job *job;
+	uint64_t serial; /* tells meetings of one name apart */
+	struct release *last; /* NULL: none */
+	struct list in_releases; /* of the job, when there is a last one */
+	struct round *now; /* NULL: nobody waits */
+	bool held; /* a request is being answered with it: it stays */
+	char id[];
+};
+
+/* ---- keys, datasets, checkpoints ---- */
+
+struct key {
+	struct job *job;
+	uint64_t version;
+	int64_t expires_ms; /* wall; 0: never */
+	struct alarm expiry; /* of the heap of wall times */
+	uint8_t *value;
+	size_t len;
+	char name[];
+};
+
+struct dataset {
+	Coordinator__DatasetInfo *info;
+	int64_t registered_ms, total_shards;
+};
+
+struct part { /* what one worker saved */
+	Coordinator__CheckpointInfo *info;
+	size_t bytes;
+};
+
+struct waited { /* a key that is waited for */
+	struct list waits;
+	char name[];
+};
+
+struct key_wait {
+	struct wait wait;
+	struct job *job;
+	struct waited *on;
+	struct list in_waited;
+	uint64_t after_version;
+};
+
+struct step {
+	int64_t number;
+	int32_t expected; /* parts */
+	struct part *parts; /* by worker_id */
+	size_t n_parts, cap_parts, bytes;
+};
+
+struct watch {
+	struct wait wait;
+	struct job *job;
+	struct list in_job, in_keys, in_worker;
+	char *worker_id; /* NULL: nobody's */
+	char *prefix; /* NULL: no keys */
+};
+
+/* ---- the whole ---- */
+
+struct coord {
+	struct coord_host host;
+	void *host_data;
+	struct coord_limits limits;
+	struct coord_now now; /* of the call under way */
+	bool replaying;
+	struct map jobs;
+	struct list job_list;
+	uint32_t n_jobs, n_workers, n_suspect, n_dead;
+	struct map conns, waits;
+	uint32_t n_waiting, n_watchers;
+	struct alarms mono, wall;
+	uint64_t last_serial;
+	uint64_t n_released, n_failed;
+	void (*ended)(void *data, int64_t wait_ms, int64_t skew_ms,
+		      bool released);
+	void *ended_data;
+};
+
+/* ---- reply.c ---- */
+
+void answer(const struct request *q, const void *message);
+void refuse(const struct request *q, enum coord_status status, const char *fmt,
+	    ...) __attribute__((format(printf, 3, 4)));
+/* For a change that was not made: `r` is what make_change() returned. */
+void refuse_change(const struct request *q, int r);
+enum coord_status status_of_change(int r);
+const char *sentence_of_change(int r);
+void tell(struct coord *c, uint64_t call, enum coord_status status,
+	  const void *message, const char *sentence);
+void note(struct job *job, int level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* ---- ids.c: each refuses and returns -EINVAL when it is not as it must be ---- */
+
+int check_id(const struct request *q, const char *what, const char *id);
+int check_meeting_id(const struct request *q, const char *id);
+int check_key(const struct request *q, const char *key);
+int check_prefix(const struct request *q, const char *prefix);
+/* UTF-8 without control characters. */
+int check_text(const struct request *q, const char *what, const char *text,
+	       size_t max);
+int check_natural(const struct request *q, const char *what, int64_t n);
+/* `entries` are map entries of any message: key, then value. */
+int check_metadata(const struct request *q, size_t n, void *entries);
+
+/* ---- change.c ---- */
+
+/* Makes the change, when the host has kept the record.  -EBADMSG: it makes no sense in
+ * this state; -ENOMEM; or what the host said.  The state is unchanged then. */
+int make_change(struct coord *c, const Record *record);
+/* Within a change: hands the record to the host, unless it comes from there. */
+int keep(struct coord *c, const Record *record);
+/* A copy of a message with all it holds; NULL without memory. */
+void *copy_message(const void *message);
+void free_message(void *message);
+
+typedef int change_fn(struct coord *c, const Record *record);
+change_fn change_job, change_job_gone, change_join, change_death, change_leave,
+	change_world, change_command, change_commands_told, change_drain,
+	change_release, change_key, change_key_gone, change_dataset,
+	change_checkpoint;
+
+/* ---- job.c ---- */
+
+extern const struct settings settings_default;
+
+/* The job a request is about; NULL after it was refused.  job_want() makes it. */
+struct job *job_of(const struct request *q, const char *asked);
+struct job *job_want(const struct request *q, const char *asked);
+/* The same without a refusal where there is none; *ret is NULL then.  -EACCES after a
+ * refusal. */
+int job_look(const struct request *q, const char *asked, struct job **ret);
+struct job *job_find(const struct coord *c, const char *id);
+int job_new(struct coord *c, const char *id, struct job **ret);
+void job_add(struct coord *c, struct job *job);
+void job_free(struct job *job);
+bool job_ready(const struct job *job);
+size_t job_alive(const struct job *job); /* places whose holder is not dead */
+void job_view(const struct job *job, Roar__JobStatus *ret,
+	      Roar__JobSettings *settings);
+void settings_tell(const struct job *job, Roar__JobSettings *ret);
+
+/* ---- member.c, worker.c ---- */
+
+struct worker *worker_find(const struct job *job, const char *id);
+/* The worker a request names; NULL after it was refused. */
+struct worker *worker_of(const struct request *q, const struct job *job,
+			 const char *id);
+int worker_new(struct job *job, const Coordinator__WorkerInfo *info,
+	       struct worker **ret);
+void worker_free(struct worker *w);
+void worker_report(struct worker *w, const Coordinator__HeartbeatRequest *m);
+Roar__WorkerView__State worker_state(const struct worker *w);
+
+/* ---- liveness.c ---- */
+
+/* The worker was heard of in this request.  0, or -errno after a refusal: it had counted
+ * as dead and its return could not be recorded. */
+int worker_heard(const struct request *q, struct worker *w);
+void worker_look(struct coord *c, struct alarm *a);
+void worker_suspect(struct worker *w, const char *why, int64_t dies_ms);
+void worker_trust(struct worker *w);
+int64_t eof_grace_ms(const struct settings *s);
+/* Records that the same or another process has the place. */
+int worker_join(struct job *job, const Coordinator__WorkerInfo *info,
+		int32_t rank, uint64_t session, uint64_t incarnation,
+		int64_t registered_ms);
+/* Gives the place up: `w` is gone then. */
+int worker_give_up(struct worker *w);
+
+/* ---- conn.c, wait.c ---- */
+
+void conn_bind(struct coord *c, uint64_t conn, struct worker *w);
+void conn_unbind(struct worker *w);
+void conn_tidy(struct coord *c, struct conn *conn);
+struct conn *conn_want(struct coord *c, uint64_t id); /* NULL: ENOMEM or id 0 */
+
+/* Lets the call of the request wait.  0, or -errno after a refusal. */
+int wait_add(const struct request *q, struct wait *w,
+	     const struct wait_kind *kind);
+void wait_remove(struct coord *c, struct wait *w);
+
+/* ---- meeting.c, round.c, release.c, meeting_end.c ---- */
+
+struct ask { /* Meet and WaitBarrier as one */
+	const char *meeting_id;
+	uint64_t generation;
+	Roar__MeetKind kind;
+	Roar__OnDeath on_death;
+	char *const *group;
+	size_t n_group;
+	const uint8_t *value;
+	size_t value_len;
+	bool in_favour;
+	bool plain; /* WaitBarrier */
+};
+
+struct meeting *meeting_find(const struct job *job, const char *id);
+int meeting_want(struct job *job, const char *id, struct meeting **ret);
+void meeting_tidy(struct meeting *m); /* frees it when it holds nothing */
+
+int round_new(struct meeting *m, const struct ask *ask, uint64_t generation,
+	      struct round **ret);
+void round_free(struct round *round);
+bool round_same_group(const struct round *round, const struct ask *ask);
+struct member *round_member(const struct round *round, const char *id);
+struct arrival *round_arrival(const struct round *round,
+			      const struct worker *w);
+/* Adds the caller, or lets it wait anew.  0, or -errno after a refusal. */
+int round_arrive(const struct request *q, struct round *round, struct worker *w,
+		 const struct ask *ask);
+void round_give_up(struct arrival *a); /* does not wait any more */
+void arrival_free(struct arrival *a);
+/* How many are waited for in all. */
+size_t round_expected(const struct round *round);
+/* Those who have not come, who never came before those who gave up: the first `max` of
+ * them.  Returns how many there are. */
+size_t round_absent(const struct round *round, struct worker **ret, size_t max);
+
+/* Releases it when all have come. */
+void round_check(struct round *round);
+void rounds_check(struct job *job);
+/* Tells all who wait; the round is over. */
+void round_fail(struct round *round, enum coord_status status,
+		const char *sentence, const char *const *names, size_t n);
+/* Ends a round in which nobody waits any more. */
+void round_tidy(struct round *round);
+/* The process of `w` is lost (dead, or another has its place). */
+void rounds_lost(struct job *job, const struct worker *w, const char *how);
+/* The place is given up. */
+void rounds_left(struct job *job, const char *id);
+/* Those that wait are told so. */
+void worker_drop_arrivals(struct worker *w, const char *sentence);
+extern const struct wait_kind arrival_wait;
+
+/* Answers for a release: prepared once, told to any number of calls. */
+struct answers {
+	Roar__MeetReply meet;
+	Coordinator__BarrierResponse barrier;
+	Coordinator__Lateness late[MAX_LATE], *late_ptrs[MAX_LATE];
+	Roar__MeetValue *values, **value_ptrs; /* of a gather, by rank */
+	size_t n_values;
+};
+
+int answers_reserve(struct answers *a, Roar__MeetKind kind, size_t n);
+void answers_fill(struct answers *a, const struct release *r, const char *id);
+void answers_tell(struct coord *c, struct answers *a, uint64_t call, bool plain,
+		  size_t index);
+void answers_release(struct answers *a);
+
+struct attendee *release_attendee(struct release *r, const char *id);
+void release_forget(struct meeting *m);
+
+/* ---- kv.c, watch.c, command.c, ... ---- */
+
+/* A key as it is; NULL: not there, or its time is over. */
+struct key *key_find(const struct job *job, const char *name);
+size_t key_place(const struct job *job, const char *name); /* from there on */
+void key_view(const struct job *job, const char *name, const struct key *key,
+	      Roar__KvEntry *ret);
+void key_ring(struct coord *c, struct alarm *a);
+void keys_free(struct job *job);
+int key_record(struct job *job, const char *name, const uint8_t *value,
+	       size_t len, int64_t expires_ms);
+int key_record_gone(struct job *job, const char *name);
+/* Who watches or waits hears of it; `key` is NULL when it is gone. */
+void key_changed(struct job *job, const char *name);
+void key_tell(struct job *job, const char *name, const struct key *key);
+int key_wait(const struct request *q, struct job *job,
+	     const Roar__KvGetRequest *m);
+
+void world_changed(struct job *job, const char *worker_id);
+void world_ring(struct coord *c, struct alarm *a);
+void watch_forget(struct worker *w);
+void commands_push(struct worker *w); /* to its watches */
+/* Answers a heartbeat together with the commands that wait for the worker. */
+void commands_answer(const struct request *q, struct worker *w,
+		     Coordinator__HeartbeatResponse *reply);
+/* They are recorded as told and handed over in *ret, for commands_free(). */
+int commands_take(struct worker *w, char ***ret, size_t *ret_n);
+void commands_free(char **commands, size_t n);
+void datasets_free(struct job *job);
+void steps_free(struct job *job);
+void view_worker(const struct worker *w, Roar__WorkerView *ret,
+		 Coordinator__WorkerStatus *status);
+
+/* ---- handlers, one a method ---- */
+
+typedef void handler_fn(const struct request *q, const void *message);
+handler_fn do_register, do_heartbeat, do_deregister, do_register_dataset,
+	do_get_shard, do_notify_checkpoint, do_latest_checkpoint,
+	do_wait_barrier, do_meet, do_watch, do_configure, do_send_command,
+	do_drain, do_leave, do_kv_set, do_kv_get, do_kv_add, do_kv_compare_set,
+	do_kv_delete, do_kv_list, do_list_jobs, do_list_workers,
+	do_list_barriers, do_status, do_stop;
+
+#endif

@@ -1,0 +1,113 @@
+/* wait.c - calls that wait for their last reply: found by their number, by their
+ * connection, and by their deadline. */
+#include "coord/state.h"
+
+#include <assert.h>
+#include <errno.h>
+
+static uint32_t *counter(struct coord *c, const struct wait_kind *kind)
+{
+	return kind->watch ? &c->n_watchers : &c->n_waiting;
+}
+
+static void ring(struct coord *c, struct alarm *a)
+{
+	struct wait *w = LIST_OWNER(a, struct wait, deadline);
+
+	w->kind->expire(c, w);
+}
+
+static int add(const struct request *q, struct wait *w)
+{
+	struct coord *c = q->c;
+	bool limited = q->deadline_ms != INT64_MAX;
+
+	if (limited && alarms_reserve(&c->mono) < 0)
+		return -ENOMEM;
+	w->conn = conn_want(c, q->who->conn);
+	if (q->who->conn && !w->conn)
+		return -ENOMEM;
+	w->call = q->call;
+	if (map_set(&c->waits, &w->call, sizeof(w->call), w) < 0) {
+		w->call = 0;
+		if (w->conn)
+			conn_tidy(c, w->conn);
+		return -ENOMEM;
+	}
+	if (w->conn)
+		list_add(&w->conn->waits, &w->in_conn);
+	if (limited)
+		alarm_set(&c->mono, &w->deadline, q->deadline_ms);
+	return 0;
+}
+
+int wait_add(const struct request *q, struct wait *w,
+	     const struct wait_kind *kind)
+{
+	struct coord *c = q->c;
+	uint32_t max = kind->watch ? c->limits.max_watchers :
+				     c->limits.max_waiting;
+	int r;
+
+	assert(!w->call);
+	if (*counter(c, kind) >= max) {
+		refuse(q, COORD_RESOURCE_EXHAUSTED,
+		       "%u calls wait at the coordinator already; no more are taken",
+		       max);
+		return -EAGAIN;
+	}
+	w->kind = kind;
+	w->deadline.ring = ring;
+	list_init(&w->in_conn);
+	r = add(q, w);
+	if (r < 0)
+		refuse_change(q, r);
+	else
+		++*counter(c, kind);
+	return r;
+}
+
+void wait_remove(struct coord *c, struct wait *w)
+{
+	struct conn *conn = w->conn;
+
+	if (!w->call)
+		return;
+	(void)map_remove(&c->waits, &w->call, sizeof(w->call));
+	alarm_clear(&c->mono, &w->deadline);
+	list_remove(&w->in_conn);
+	w->conn = NULL;
+	w->call = 0;
+	--*counter(c, w->kind);
+	if (conn)
+		conn_tidy(c, conn);
+}
+
+/* The worker whose answer that call was, if it is still its last. */
+static struct worker *answered(const struct coord *c, uint64_t call)
+{
+	LIST_EACH(it, after, &c->job_list)
+	{
+		struct job *job = LIST_OWNER(it, struct job, in_jobs);
+
+		for (size_t i = 0; i < job->n_workers; i++)
+			if (job->by_rank[i]->answered_call == call)
+				return job->by_rank[i];
+	}
+	return NULL;
+}
+
+void coord_cancel(struct coord *c, struct coord_now now, uint64_t call)
+{
+	struct wait *w = map_get(&c->waits, &call, sizeof(call));
+	struct worker *worker;
+
+	c->now = now;
+	if (w) {
+		w->kind->withdraw(c, w);
+		return;
+	}
+	worker = answered(c, call);
+	if (worker)
+		worker->answer_lost = true;
+}

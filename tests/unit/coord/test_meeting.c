@@ -1,0 +1,446 @@
+/* test_meeting.c - barriers of all workers: who is waited for, who is answered. */
+#include "host.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const Coordinator__BarrierResponse *released(struct host *h,
+						    uint64_t call)
+{
+	const Coordinator__BarrierResponse *m = MESSAGE(
+		expect(h, call, COORD_OK), Coordinator__BarrierResponse);
+
+	assert_true(m->released);
+	return m;
+}
+
+static void join_abc(struct host *h)
+{
+	join(h, 1, "a");
+	join(h, 2, "b");
+	join(h, 3, "c");
+}
+
+static void all_are_released_when_the_last_comes(void **state)
+{
+	struct host *h = *state;
+	const Coordinator__BarrierResponse *m;
+	uint64_t a, b, c;
+
+	join_abc(h);
+	a = ask_barrier(h, 1, "a", "x", 0);
+	pass_ms(h, 100);
+	c = ask_barrier(h, 3, "c", "x", 0);
+	pass_ms(h, 50);
+	expect_waiting(h, a);
+	expect_waiting(h, c);
+	b = ask_barrier(h, 2, "b", "x", 0);
+	m = released(h, a);
+	assert_int_equal(m->participants, 3);
+	assert_int_equal(m->arrival_order, 1);
+	assert_int_equal(m->generation, 1);
+	assert_int_equal(m->n_late, 2);
+	assert_string_equal(m->late[0]->worker_id, "b");
+	assert_int_equal(m->late[0]->late_ms, 150);
+	assert_int_equal(m->late[1]->late_ms, 100);
+	assert_int_equal(released(h, c)->arrival_order, 2);
+	assert_int_equal(released(h, b)->arrival_order, 3);
+}
+
+/* 1.3 (a) of the reference: a retry counts twice. */
+static void who_asks_again_counts_once(void **state)
+{
+	struct host *h = *state;
+	uint64_t first, again, b, c;
+
+	join_abc(h);
+	first = ask_barrier(h, 1, "a", "x", 0);
+	b = ask_barrier(h, 2, "b", "x", 0);
+	again = ask_barrier(h, 4, "a", "x", 0);
+	expect_says(expect(h, first, COORD_ABORTED), "asked again");
+	expect_waiting(h, again);
+	expect_waiting(h, b);
+	c = ask_barrier(h, 3, "c", "x", 0);
+	assert_int_equal(released(h, again)->arrival_order, 1);
+	assert_int_equal(released(h, b)->participants, 3);
+	released(h, c);
+}
+
+/* (b): a waiter misses the release.  An arrival and its wait are one step here, so all who
+ * arrived are answered, in whichever order they came. */
+static void nobody_misses_the_release(void **state)
+{
+	struct host *h = *state;
+	uint64_t calls[50];
+	char id[8];
+
+	for (int i = 0; i < 50; i++) {
+		snprintf(id, sizeof(id), "w%d", i);
+		join(h, (uint64_t)i + 1, id);
+	}
+	for (uint64_t g = 1; g <= 5; g++) {
+		for (int i = 0; i < 50; i++) {
+			snprintf(id, sizeof(id), "w%d", (i * 7) % 50);
+			calls[i] = ask_barrier(h, (uint64_t)(i * 7) % 50 + 1,
+					       id, "x", 0);
+		}
+		for (int i = 0; i < 50; i++)
+			assert_int_equal(released(h, calls[i])->generation, g);
+	}
+}
+
+/* (c): a change of members does not alter what is expected. */
+static void who_joins_meanwhile_is_waited_for(void **state)
+{
+	struct host *h = *state;
+	uint64_t a, b, c;
+
+	join(h, 1, "a");
+	join(h, 2, "b");
+	a = ask_barrier(h, 1, "a", "x", 0);
+	join(h, 3, "c");
+	b = ask_barrier(h, 2, "b", "x", 0);
+	expect_waiting(h, a);
+	expect_waiting(h, b);
+	c = ask_barrier(h, 3, "c", "x", 0);
+	assert_int_equal(released(h, a)->participants, 3);
+	released(h, b);
+	released(h, c);
+}
+
+static void who_leaves_is_not_waited_for(void **state)
+{
+	struct host *h = *state;
+	uint64_t a, b;
+
+	join_abc(h);
+	a = ask_barrier(h, 1, "a", "x", 0);
+	b = ask_barrier(h, 2, "b", "x", 0);
+	expect_waiting(h, a);
+	expect(h, ask_deregister(h, 3, "c"), COORD_OK);
+	assert_int_equal(released(h, a)->participants, 2);
+	released(h, b);
+}
+
+/* (d): arrivals whose time is over are not subtracted. */
+static void who_gave_up_is_not_counted(void **state)
+{
+	struct host *h = *state;
+	const struct reply *r;
+	uint64_t a, b, c;
+
+	join_abc(h);
+	h->timeout_ms = 1000;
+	a = ask_barrier(h, 1, "a", "x", 0);
+	h->timeout_ms = 0;
+	b = ask_barrier(h, 2, "b", "x", 0);
+	pass_ms(h, 1500);
+	r = expect(h, a, COORD_DEADLINE_EXCEEDED);
+	expect_says(r, "1 of 3 workers are absent: 'c' (rank 2, heard of");
+	assert_int_equal(r->n_names, 1);
+	assert_string_equal(r->names[0], "c");
+	c = ask_barrier(h, 3, "c", "x", 0);
+	expect_waiting(h, b);
+	expect_waiting(h, c);
+	a = ask_barrier(h, 1, "a", "x", 0);
+	assert_int_equal(released(h, a)->arrival_order, 3);
+	assert_int_equal(released(h, b)->arrival_order, 1);
+	released(h, c);
+}
+
+static void all_whose_time_is_over_are_told_the_same(void **state)
+{
+	struct host *h = *state;
+	uint64_t a, b;
+	const struct reply *r;
+
+	join_abc(h);
+	h->timeout_ms = 1000;
+	a = ask_barrier(h, 1, "a", "x", 0);
+	b = ask_barrier(h, 2, "b", "x", 0);
+	pass_ms(h, 1000);
+	for (int i = 0; i < 2; i++) {
+		r = expect(h, i ? b : a, COORD_DEADLINE_EXCEEDED);
+		assert_int_equal(r->n_names, 1);
+		assert_string_equal(r->names[0], "c");
+	}
+}
+
+/* (e): an id that is used again begins a new barrier unnoticed. */
+static void uses_are_numbered_and_old_ones_refused(void **state)
+{
+	struct host *h = *state;
+	uint64_t a, b;
+
+	join(h, 1, "a");
+	join(h, 2, "b");
+	for (uint64_t g = 1; g <= 3; g++) {
+		a = ask_barrier(h, 1, "a", "x", g);
+		b = ask_barrier(h, 2, "b", "x", g);
+		assert_int_equal(released(h, a)->generation, g);
+		released(h, b);
+	}
+	expect_says(expect(h, ask_barrier(h, 1, "a", "x", 2),
+			   COORD_FAILED_PRECONDITION),
+		    "the last released was 3");
+}
+
+static void the_last_answer_is_given_again(void **state)
+{
+	struct host *h = *state;
+	const Coordinator__BarrierResponse *m;
+	uint64_t a, b;
+
+	join(h, 1, "a");
+	join(h, 2, "b");
+	ask_barrier(h, 1, "a", "x", 1);
+	pass_ms(h, 70);
+	ask_barrier(h, 2, "b", "x", 1);
+	for (int restarted = 0; restarted < 2; restarted++) {
+		m = released(h, ask_barrier(h, 5, "b", "x", 1));
+		assert_int_equal(m->arrival_order, 2);
+		assert_int_equal(m->participants, 2);
+		assert_int_equal(m->late[0]->late_ms, 70);
+		host_restart(h);
+	}
+	a = ask_barrier(h, 1, "a", "x", 2);
+	expect_waiting(h, a);
+	/* Others are in the next already. */
+	released(h, ask_barrier(h, 5, "b", "x", 1));
+	b = ask_barrier(h, 2, "b", "x", 2);
+	released(h, a);
+	released(h, b);
+}
+
+/* (f): the step is ignored. */
+static void the_step_is_the_generation(void **state)
+{
+	struct host *h = *state;
+	Coordinator__BarrierRequest m = COORDINATOR__BARRIER_REQUEST__INIT;
+	uint64_t a, b;
+
+	join(h, 1, "a");
+	join(h, 2, "b");
+	m.barrier_id = "x";
+	m.worker_id = "a";
+	m.step = 100;
+	a = ask(h, 1, "WaitBarrier", &m);
+	m.worker_id = "b";
+	m.step = 200;
+	expect_says(expect(h, ask(h, 2, "WaitBarrier", &m),
+			   COORD_FAILED_PRECONDITION),
+		    "wait in generation 100, 'a' (rank 0)");
+	m.step = 50;
+	expect(h, ask(h, 2, "WaitBarrier", &m), COORD_FAILED_PRECONDITION);
+	expect_waiting(h, a);
+	m.step = 100;
+	b = ask(h, 2, "WaitBarrier", &m);
+	assert_int_equal(released(h, a)->generation, 100);
+	released(h, b);
+	m.step = -1;
+	expect(h, ask(h, 2, "WaitBarrier", &m), COORD_INVALID_ARGUMENT);
+}
+
+/* (g): without workers every call returns at once. */
+static void nobody_passes_without_being_a_member(void **state)
+{
+	struct host *h = *state;
+
+	expect(h, ask_barrier(h, 1, "a", "x", 0), COORD_NOT_FOUND);
+	join(h, 1, "a");
+	expect(h, ask_barrier(h, 1, "b", "x", 0), COORD_NOT_FOUND);
+}
+
+static void nobody_passes_before_the_job_is_ready(void **state)
+{
+	struct host *h = *state;
+	Roar__JobSettings s = ROAR__JOB_SETTINGS__INIT;
+	uint64_t a;
+
+	s.min_workers = 2;
+	configure(h, &s);
+	join(h, 1, "a");
+	h->timeout_ms = 1000;
+	a = ask_barrier(h, 1, "a", "x", 0);
+	pass_ms(h, 1000);
+	expect_says(expect(h, a, COORD_DEADLINE_EXCEEDED),
+		    "has 1 of the 2 workers it needs");
+	h->timeout_ms = 0;
+	a = ask_barrier(h, 1, "a", "x", 0);
+	s.min_workers = 1;
+	configure(h, &s);
+	released(h, a);
+}
+
+static void a_cancelled_arrival_leaves(void **state)
+{
+	struct host *h = *state;
+	uint64_t a, b;
+
+	join(h, 1, "a");
+	join(h, 2, "b");
+	a = ask_barrier(h, 1, "a", "x", 0);
+	coord_cancel(h->c, h->now, a);
+	b = ask_barrier(h, 2, "b", "x", 0);
+	expect_waiting(h, a);
+	expect_waiting(h, b);
+	a = ask_barrier(h, 1, "a", "x", 0);
+	assert_int_equal(released(h, b)->arrival_order, 1);
+	released(h, a);
+}
+
+static void an_arrival_ends_with_its_connection(void **state)
+{
+	struct host *h = *state;
+	uint64_t a, b;
+
+	join(h, 1, "a");
+	join(h, 2, "b");
+	a = ask_barrier(h, 1, "a", "x", 0);
+	gone(h, 1);
+	b = ask_barrier(h, 2, "b", "x", 0);
+	expect_waiting(h, b);
+	assert_int_equal(worker(h, "a")->state,
+			 ROAR__WORKER_VIEW__STATE__SUSPECT);
+	a = ask_barrier(h, 3, "a", "x", 0);
+	released(h, a);
+	released(h, b);
+}
+
+static void a_lost_answer_is_told_again_without_a_number(void **state)
+{
+	struct host *h = *state;
+	uint64_t a, b;
+
+	join(h, 1, "a");
+	join(h, 2, "b");
+	a = ask_barrier(h, 1, "a", "x", 0);
+	b = ask_barrier(h, 2, "b", "x", 0);
+	released(h, a);
+	coord_cancel(h->c, h->now, a);
+	a = ask_barrier(h, 3, "a", "x", 0);
+	assert_int_equal(released(h, a)->generation, 1);
+	/* Once: the next is a new one. */
+	a = ask_barrier(h, 3, "a", "x", 0);
+	expect_waiting(h, a);
+	b = ask_barrier(h, 2, "b", "x", 0);
+	assert_int_equal(released(h, a)->generation, 2);
+	released(h, b);
+}
+
+static void what_cannot_be_recorded_is_not_released(void **state)
+{
+	struct host *h = *state;
+	uint64_t a, b;
+
+	join(h, 1, "a");
+	join(h, 2, "b");
+	a = ask_barrier(h, 1, "a", "x", 1);
+	h->record_error = -28;
+	b = ask_barrier(h, 2, "b", "x", 1);
+	expect(h, a, COORD_RESOURCE_EXHAUSTED);
+	expect(h, b, COORD_RESOURCE_EXHAUSTED);
+	h->record_error = 0;
+	a = ask_barrier(h, 1, "a", "x", 1);
+	expect_waiting(h, a);
+	b = ask_barrier(h, 2, "b", "x", 1);
+	released(h, a);
+	released(h, b);
+}
+
+static void a_job_started_anew_may_count_anew(void **state)
+{
+	struct host *h = *state;
+	uint64_t a, b;
+
+	join(h, 1, "a");
+	join(h, 2, "b");
+	for (uint64_t g = 1; g <= 3; g++) {
+		ask_barrier(h, 1, "a", "x", g);
+		ask_barrier(h, 2, "b", "x", g);
+	}
+	gone(h, 1);
+	join(h, 3, "a");
+	/* The new process was not there, and 'b' goes on counting. */
+	expect(h, ask_barrier(h, 3, "a", "x", 3), COORD_FAILED_PRECONDITION);
+	expect(h, ask_barrier(h, 3, "a", "x", 1), COORD_FAILED_PRECONDITION);
+	gone(h, 2);
+	join(h, 4, "b");
+	a = ask_barrier(h, 3, "a", "x", 3);
+	expect_waiting(h, a);
+	coord_cancel(h->c, h->now, a);
+	a = ask_barrier(h, 3, "a", "x", 1);
+	expect_waiting(h, a);
+	b = ask_barrier(h, 4, "b", "x", 1);
+	assert_int_equal(released(h, a)->generation, 1);
+	released(h, b);
+}
+
+static void old_releases_are_forgotten(void **state)
+{
+	struct coord_limits limits = { .max_meetings = 3 };
+	struct host *h = host_new(&limits);
+	char id[8];
+
+	(void)state;
+	join(h, 1, "a");
+	for (int i = 0; i < 5; i++) {
+		snprintf(id, sizeof(id), "x%d", i);
+		released(h, ask_barrier(h, 1, "a", id, 7));
+	}
+	released(h, ask_barrier(h, 1, "a", "x4", 7));
+	expect(h, ask_barrier(h, 1, "a", "x4", 6), COORD_FAILED_PRECONDITION);
+	/* x1 is not known any more, so its numbers begin again. */
+	assert_int_equal(
+		released(h, ask_barrier(h, 1, "a", "x1", 0))->generation, 1);
+	host_check_replay(h);
+	host_free(h);
+}
+
+static void barriers_under_way_are_listed(void **state)
+{
+	struct host *h = *state;
+	Roar__ListBarriersRequest m = ROAR__LIST_BARRIERS_REQUEST__INIT;
+	const Roar__ListBarriersReply *list;
+
+	join_abc(h);
+	ask_barrier(h, 1, "a", "x", 9);
+	pass_ms(h, 30);
+	list = MESSAGE(expect(h, ask(h, 0, "ListBarriers", &m), COORD_OK),
+		       Roar__ListBarriersReply);
+	assert_int_equal(list->n_barriers, 1);
+	assert_int_equal(list->barriers[0]->generation, 9);
+	assert_int_equal(list->barriers[0]->arrived, 1);
+	assert_int_equal(list->barriers[0]->expected, 3);
+	assert_int_equal(list->barriers[0]->n_missing, 2);
+	assert_int_equal(list->barriers[0]->age_ms, 30);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, host_setup, host_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(all_are_released_when_the_last_comes),
+		TEST(who_asks_again_counts_once),
+		TEST(nobody_misses_the_release),
+		TEST(who_joins_meanwhile_is_waited_for),
+		TEST(who_leaves_is_not_waited_for),
+		TEST(who_gave_up_is_not_counted),
+		TEST(all_whose_time_is_over_are_told_the_same),
+		TEST(uses_are_numbered_and_old_ones_refused),
+		TEST(the_last_answer_is_given_again),
+		TEST(the_step_is_the_generation),
+		TEST(nobody_passes_without_being_a_member),
+		TEST(nobody_passes_before_the_job_is_ready),
+		TEST(a_cancelled_arrival_leaves),
+		TEST(an_arrival_ends_with_its_connection),
+		TEST(a_lost_answer_is_told_again_without_a_number),
+		TEST(what_cannot_be_recorded_is_not_released),
+		TEST(a_job_started_anew_may_count_anew),
+		cmocka_unit_test(old_releases_are_forgotten),
+		TEST(barriers_under_way_are_listed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

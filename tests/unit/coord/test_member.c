@@ -1,0 +1,322 @@
+/* test_member.c - places: taken, kept, taken over, left. */
+#include "host.h"
+
+#include <string.h>
+
+static void ranks_are_dealt_in_order_and_epochs_grow(void **state)
+{
+	struct host *h = *state;
+	const Coordinator__WorkerConfig *a = join(h, 1, "a");
+	const Coordinator__WorkerConfig *b = join(h, 2, "b");
+
+	assert_int_equal(a->rank, 0);
+	assert_int_equal(b->rank, 1);
+	assert_int_equal(b->world_size, 2);
+	assert_true(b->world_epoch > a->world_epoch);
+	assert_int_equal(a->incarnation, 1);
+	assert_true(a->session && a->session != b->session);
+	assert_string_equal(a->assigned_id, "a");
+	assert_int_equal(a->heartbeat_interval_ms, 5000);
+}
+
+static void earlier_workers_learn_of_the_larger_world(void **state)
+{
+	struct host *h = *state;
+
+	join(h, 1, "a");
+	assert_int_equal(beat(h, 1, "a")->world_size, 1);
+	join(h, 2, "b");
+	assert_int_equal(beat(h, 1, "a")->world_size, 2);
+}
+
+static void a_second_live_one_is_refused(void **state)
+{
+	struct host *h = *state;
+	uint64_t call;
+
+	join(h, 1, "a");
+	pass_ms(h, 1200);
+	call = ask_register(h, 2, "a", 0);
+	expect_says(expect(h, call, COORD_ALREADY_EXISTS),
+		    "heard of 1200 ms ago");
+	call = ask_register(h, 2, "a", 12345);
+	expect(h, call, COORD_ALREADY_EXISTS);
+}
+
+static void the_same_process_comes_back_to_its_place(void **state)
+{
+	struct host *h = *state;
+	const Coordinator__WorkerConfig *a = join(h, 1, "a"), *again;
+	uint64_t call;
+
+	join(h, 2, "b");
+	gone(h, 1);
+	call = ask_register(h, 3, "a", a->session);
+	again = MESSAGE(expect(h, call, COORD_OK), Coordinator__WorkerConfig);
+	assert_int_equal(again->rank, 0);
+	assert_int_equal(again->incarnation, 1);
+	assert_true(again->session == a->session);
+	assert_int_equal(again->world_epoch, 2);
+}
+
+static void a_successor_takes_the_place_of_who_is_gone(void **state)
+{
+	struct host *h = *state;
+	const Coordinator__WorkerConfig *a = join(h, 1, "a"), *b;
+	uint64_t call;
+
+	join(h, 2, "b");
+	gone(h, 1);
+	b = join(h, 3, "a");
+	assert_int_equal(b->rank, 0);
+	assert_int_equal(b->incarnation, 2);
+	assert_true(b->session != a->session);
+	assert_int_equal(b->world_size, 2);
+	call = ask_heartbeat(h, 1, "a", a->session);
+	expect_says(expect(h, call, COORD_FAILED_PRECONDITION),
+		    "incarnation 2");
+	expect(h, ask_heartbeat(h, 3, "a", b->session), COORD_OK);
+}
+
+static void unknown_workers_are_not_found(void **state)
+{
+	struct host *h = *state;
+
+	expect(h, ask_heartbeat(h, 1, "a", 0), COORD_NOT_FOUND);
+	join(h, 1, "a");
+	expect(h, ask_heartbeat(h, 1, "b", 0), COORD_NOT_FOUND);
+	expect(h, ask_deregister(h, 1, "b"), COORD_NOT_FOUND);
+}
+
+static void who_leaves_makes_room_for_the_highest_rank(void **state)
+{
+	struct host *h = *state;
+	const Coordinator__WorkerConfig *left;
+
+	join(h, 1, "a");
+	join(h, 2, "b");
+	join(h, 3, "c");
+	join(h, 4, "d");
+	left = MESSAGE(expect(h, ask_deregister(h, 2, "b"), COORD_OK),
+		       Coordinator__WorkerConfig);
+	assert_int_equal(left->rank, 1);
+	assert_int_equal(left->world_size, 3);
+	assert_int_equal(beat(h, 4, "d")->rank, 1);
+	assert_int_equal(beat(h, 3, "c")->rank, 2);
+	assert_int_equal(beat(h, 1, "a")->rank, 0);
+	assert_int_equal(join(h, 2, "b")->rank, 3);
+	assert_int_equal(worker(h, "b")->incarnation, 1);
+}
+
+static void a_full_job_takes_no_more(void **state)
+{
+	struct host *h = *state;
+	Roar__JobSettings s = ROAR__JOB_SETTINGS__INIT;
+
+	s.max_workers = 2;
+	configure(h, &s);
+	join(h, 1, "a");
+	join(h, 2, "b");
+	expect_says(expect(h, ask_register(h, 3, "c", 0),
+			   COORD_RESOURCE_EXHAUSTED),
+		    "max_workers");
+	expect(h, ask_deregister(h, 1, "a"), COORD_OK);
+	join(h, 3, "c");
+}
+
+static void a_full_server_takes_no_more(void **state)
+{
+	struct coord_limits limits = { .max_workers = 1 };
+	struct host *h = host_new(&limits);
+
+	(void)state;
+	join(h, 1, "a");
+	expect(h, ask_register(h, 3, "c", 0), COORD_RESOURCE_EXHAUSTED);
+	host_check_replay(h);
+	host_free(h);
+}
+
+static void bad_ids_are_named_not_repeated(void **state)
+{
+	struct host *h = *state;
+	static char huge[10 << 20];
+	const struct reply *r;
+
+	memset(huge, 'x', sizeof(huge) - 1);
+	r = expect(h, ask_register(h, 1, huge, 0), COORD_INVALID_ARGUMENT);
+	expect_says(r, "10485759 bytes");
+	assert_true(strlen(r->sentence) < 200);
+	r = expect(h, ask_register(h, 1, "", 0), COORD_INVALID_ARGUMENT);
+	expect_says(r, "empty");
+	r = expect(h, ask_register(h, 1, "a/b", 0), COORD_INVALID_ARGUMENT);
+	expect_says(r, "0x2f at position 1");
+	expect(h, ask_register(h, 1, "a b", 0), COORD_INVALID_ARGUMENT);
+	expect(h, ask_register(h, 1, "\xc3\xa4", 0), COORD_INVALID_ARGUMENT);
+}
+
+static void metadata_is_bounded_and_comes_back_as_config(void **state)
+{
+	struct host *h = *state;
+	Coordinator__WorkerInfo__MetadataEntry entry =
+		COORDINATOR__WORKER_INFO__METADATA_ENTRY__INIT;
+	Coordinator__WorkerInfo__MetadataEntry *many[65];
+	Coordinator__WorkerInfo m = COORDINATOR__WORKER_INFO__INIT;
+	const Coordinator__WorkerConfig *config;
+
+	for (size_t i = 0; i < 65; i++)
+		many[i] = &entry;
+	entry.key = "zone";
+	entry.value = "b";
+	m.worker_id = "a";
+	m.metadata = many;
+	m.n_metadata = 65;
+	expect(h, ask(h, 1, "RegisterWorker", &m), COORD_INVALID_ARGUMENT);
+	m.n_metadata = 1;
+	config = MESSAGE(expect(h, ask(h, 1, "RegisterWorker", &m), COORD_OK),
+			 Coordinator__WorkerConfig);
+	assert_int_equal(config->n_config, 1);
+	assert_string_equal(config->config[0]->value, "b");
+	assert_string_equal(worker(h, "a")->metadata[0]->key, "zone");
+}
+
+static void what_heartbeats_say_is_listed(void **state)
+{
+	struct host *h = *state;
+	Coordinator__HeartbeatRequest m = COORDINATOR__HEARTBEAT_REQUEST__INIT;
+	Coordinator__WorkerStatus status = COORDINATOR__WORKER_STATUS__INIT;
+	Coordinator__ResourceUsage usage = COORDINATOR__RESOURCE_USAGE__INIT;
+	Coordinator__GpuUsage gpu = COORDINATOR__GPU_USAGE__INIT;
+	Coordinator__GpuUsage *gpus[] = { &gpu };
+	const Roar__WorkerView *view;
+
+	join(h, 1, "a");
+	status.state = COORDINATOR__WORKER_STATUS__STATE__TRAINING;
+	status.current_step = 17;
+	status.current_task = "forward";
+	gpu.memory_used_bytes = 42;
+	usage.gpu_usage = gpus;
+	usage.n_gpu_usage = 1;
+	m.worker_id = "a";
+	m.status = &status;
+	m.resources = &usage;
+	for (int i = 0; i < 3; i++)
+		expect(h, ask(h, 1, "Heartbeat", &m), COORD_OK);
+	view = worker(h, "a");
+	assert_int_equal(view->status->current_step, 17);
+	assert_string_equal(view->status->current_task, "forward");
+	assert_int_equal(view->resources->gpu_usage[0]->memory_used_bytes, 42);
+}
+
+static void a_stream_of_heartbeats_ends_for_who_is_unknown(void **state)
+{
+	struct host *h = *state;
+	Coordinator__HeartbeatRequest m = COORDINATOR__HEARTBEAT_REQUEST__INIT;
+	uint64_t call;
+
+	join(h, 1, "a");
+	m.worker_id = "a";
+	call = ask(h, 1, "StreamHeartbeats", &m);
+	expect(h, call, COORD_MORE);
+	coord_finish(h->c, h->now, call);
+	assert_int_equal(reply_at(h, call, 1)->status, COORD_OK);
+	assert_null(reply_at(h, call, 1)->message);
+	m.worker_id = "b";
+	call = ask(h, 1, "StreamHeartbeats", &m);
+	expect(h, call, COORD_NOT_FOUND);
+}
+
+static void a_token_is_good_for_its_job_alone(void **state)
+{
+	struct host *h = *state;
+	Coordinator__HeartbeatRequest m = COORDINATOR__HEARTBEAT_REQUEST__INIT;
+	Roar__StopRequest stop = ROAR__STOP_REQUEST__INIT;
+	Roar__ListJobsRequest list = ROAR__LIST_JOBS_REQUEST__INIT;
+	const struct reply *known, *unknown;
+	const Roar__ListJobsReply *jobs;
+
+	join(h, 1, "a");
+	h->who.job = "mine";
+	h->who.admin = false;
+	join(h, 2, "b");
+	m.worker_id = "a";
+	m.job_id = "default";
+	known = expect(h, ask(h, 2, "Heartbeat", &m), COORD_PERMISSION_DENIED);
+	m.job_id = "nowhere";
+	unknown = expect(h, ask(h, 2, "Heartbeat", &m),
+			 COORD_PERMISSION_DENIED);
+	assert_string_equal(known->sentence, unknown->sentence);
+	m.worker_id = "b";
+	m.job_id = "mine";
+	expect(h, ask(h, 2, "Heartbeat", &m), COORD_OK);
+	expect(h, ask(h, 2, "Stop", &stop), COORD_PERMISSION_DENIED);
+	jobs = MESSAGE(expect(h, ask(h, 2, "ListJobs", &list), COORD_OK),
+		       Roar__ListJobsReply);
+	assert_int_equal(jobs->n_jobs, 1);
+	assert_string_equal(jobs->jobs[0]->job_id, "mine");
+}
+
+static void what_cannot_be_recorded_changes_nothing(void **state)
+{
+	struct host *h = *state;
+
+	join(h, 1, "a");
+	h->record_error = -28; /* ENOSPC */
+	expect_says(expect(h, ask_register(h, 2, "b", 0),
+			   COORD_RESOURCE_EXHAUSTED),
+		    "disk is full");
+	expect(h, ask_deregister(h, 1, "a"), COORD_RESOURCE_EXHAUSTED);
+	h->record_error = -5; /* EIO */
+	expect(h, ask_register(h, 2, "b", 0), COORD_UNAVAILABLE);
+	h->record_error = 0;
+	assert_int_equal(beat(h, 1, "a")->world_size, 1);
+	assert_int_equal(join(h, 2, "b")->rank, 1);
+}
+
+static void an_empty_job_gives_way_when_room_is_needed(void **state)
+{
+	struct coord_limits limits = { .max_jobs = 2 };
+	struct host *h = host_new(&limits);
+	struct coord_counts counts;
+
+	(void)state;
+	h->who.job = "one";
+	join(h, 1, "a");
+	h->who.job = "two";
+	join(h, 2, "a");
+	h->who.job = "three";
+	expect(h, ask_register(h, 3, "a", 0), COORD_RESOURCE_EXHAUSTED);
+	h->who.job = "two";
+	expect(h, ask_deregister(h, 2, "a"), COORD_OK);
+	h->who.job = "three";
+	join(h, 3, "a");
+	coord_count(h->c, &counts);
+	assert_int_equal(counts.n_jobs, 2);
+	host_check_replay(h);
+	host_free(h);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, host_setup, host_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(ranks_are_dealt_in_order_and_epochs_grow),
+		TEST(earlier_workers_learn_of_the_larger_world),
+		TEST(a_second_live_one_is_refused),
+		TEST(the_same_process_comes_back_to_its_place),
+		TEST(a_successor_takes_the_place_of_who_is_gone),
+		TEST(unknown_workers_are_not_found),
+		TEST(who_leaves_makes_room_for_the_highest_rank),
+		TEST(a_full_job_takes_no_more),
+		cmocka_unit_test(a_full_server_takes_no_more),
+		TEST(bad_ids_are_named_not_repeated),
+		TEST(metadata_is_bounded_and_comes_back_as_config),
+		TEST(what_heartbeats_say_is_listed),
+		TEST(a_stream_of_heartbeats_ends_for_who_is_unknown),
+		TEST(a_token_is_good_for_its_job_alone),
+		TEST(what_cannot_be_recorded_changes_nothing),
+		cmocka_unit_test(an_empty_job_gives_way_when_room_is_needed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
