@@ -54,7 +54,8 @@ struct roar_coord_options {
 	int32_t gpu_count;
 	int64_t memory_bytes;
 	const char *const *metadata; /* key, value, ..., NULL; or NULL */
-	int64_t connect_timeout_ms; /* for the first connection; 0: 10 s */
+	int64_t connect_timeout_ms; /* for the first connection; 0: 10 s; negative:
+				     * each address is tried once */
 	const char *tls_ca; /* a file of certificates: use TLS; NULL: plain */
 	const char *
 		tls_name; /* the server's name in its certificate; NULL: HOST */

@@ -18,6 +18,7 @@ extern const char roar_version[];
 extern const struct command cmd_arena;
 extern const struct command cmd_build;
 extern const struct command cmd_config;
+extern const struct command cmd_coordinator;
 extern const struct command cmd_dag;
 extern const struct command cmd_db;
 extern const struct command cmd_env;

@@ -177,14 +177,17 @@ static int make(const struct roar_coord_options *o, struct roar_coord **ret)
 
 /* ---- joining ---- */
 
+/* A negative time: each address is tried once. */
 static int await_place(struct roar_coord *c, int64_t timeout_ms)
 {
-	int64_t deadline = client_deadline_ms(timeout_ms);
+	int64_t deadline = client_deadline_ms(timeout_ms > 0 ? timeout_ms :
+							       JOIN_MS);
 	int r = client_enter(c);
 
 	if (r < 0)
 		return r;
-	while (!client_is_up(c) && !c->dead && client_now_ms() < deadline)
+	while (!client_is_up(c) && !c->dead && client_now_ms() < deadline &&
+	       (timeout_ms >= 0 || !c->link.n_failed))
 		client_wait(c, &c->changed, deadline);
 	if (c->dead)
 		r = sentence_fail(c->dead, "%s", c->dead_text);
@@ -216,9 +219,7 @@ API int roar_coord_join(const struct roar_coord_options *options,
 	if (r < 0)
 		sentence_say("cannot start a client: %s", strerror(-r));
 	else
-		r = await_place(c, options->connect_timeout_ms > 0 ?
-					   options->connect_timeout_ms :
-					   JOIN_MS);
+		r = await_place(c, options->connect_timeout_ms);
 	if (r < 0) {
 		roar_coord_free(c);
 		return r;

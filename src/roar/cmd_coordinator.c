@@ -1,0 +1,462 @@
+/* cmd_coordinator.c - `roar coordinator`: what a coordinator does, from outside. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "commands.h"
+#include "coordinator_ask.h"
+#include "coordinator_show.h"
+#include "live.h"
+
+enum { INTERVAL_MS = 1000 };
+
+static const struct option_spec options[] = {
+	{ .name = "address",
+	  .letter = 'a',
+	  .arg = "ADDRESS",
+	  .help = "where it listens: HOST:PORT or unix:PATH" },
+	{ .name = "job", .letter = 'j', .arg = "JOB", .help = "which job" },
+	{ .name = "json", .help = "print JSON" },
+	{ .name = "watch", .letter = 'w', .help = "show it again and again" },
+	{ .name = "interval",
+	  .arg = "SECONDS",
+	  .help = "how often --watch looks (1)" },
+	{ .name = "grace",
+	  .arg = "SECONDS",
+	  .help = "how long stop lets calls go on (1)" },
+	{ .name = "ttl",
+	  .arg = "SECONDS",
+	  .help = "set: when the key shall be gone" },
+	{ .name = "token-file",
+	  .arg = "FILE",
+	  .help = "a file whose first line is the token" },
+	{ .name = "tls-ca",
+	  .arg = "FILE",
+	  .help = "connect with TLS and believe these certificates" },
+	{ .name = "tls-name",
+	  .arg = "NAME",
+	  .help = "the server's name in its certificate" },
+	{ 0 },
+};
+
+#define WHERE "address token-file tls-ca tls-name"
+#define LOOK WHERE " json watch interval"
+
+static const struct verb_spec verbs[] = {
+	{ "status", "", "the server and its jobs", LOOK },
+	{ "workers", "", "the workers of a job, by rank", LOOK " job" },
+	{ "barriers", "", "who is waited for, and for how long", LOOK " job" },
+	{ "kv", "[PREFIX]", "the keys of a job and their values", LOOK " job" },
+	{ "get", "KEY", "the value of a key, byte for byte", WHERE " job" },
+	{ "set", "KEY VALUE", "give a key a value", WHERE " job ttl" },
+	{ "delete", "KEY", "remove a key", WHERE " job" },
+	{ "send", "COMMAND [WORKER]...",
+	  "tell workers something with their next heartbeat",
+	  WHERE " job json" },
+	{ "drain", "[WORKER]...", "ask workers to finish and leave",
+	  WHERE " job json" },
+	{ "stop", "", "end the server; its state is kept", WHERE " grace" },
+	{ 0 },
+};
+
+static const struct example examples[] = {
+	{ "roar coordinator", "is it there, and what does it do" },
+	{ "roar coordinator workers --job big --watch", NULL },
+	{ "roar coordinator barriers", "who holds everybody up" },
+	{ "roar coordinator send checkpoint", "all workers of the job" },
+	{ "roar coordinator drain node-7", NULL },
+	{ 0 },
+};
+
+/* ---- looking: status, workers, barriers, kv ---- */
+
+struct look {
+	struct coordinator coordinator;
+	const char *prefix; /* of kv */
+	bool json;
+	bool pretty; /* JSON in many lines */
+	bool stays; /* a coordinator that is gone for a while is waited for */
+	int (*make)(struct look *l, struct str *out, struct roar_error *err);
+};
+
+static int make_status(struct look *l, struct str *out, struct roar_error *err)
+{
+	Roar__StatusRequest status = ROAR__STATUS_REQUEST__INIT;
+	Roar__ListJobsRequest list = ROAR__LIST_JOBS_REQUEST__INIT;
+	struct term term = term_of(STDOUT_FILENO);
+	struct json j = json_writer(out, l->pretty);
+	Roar__StatusReply *s = NULL;
+	Roar__ListJobsReply *jobs = NULL;
+	int r;
+
+	r = coordinator_ask(&l->coordinator, METHOD_GET_STATUS, &status.base,
+			    &roar__status_reply__descriptor, &s, err);
+	if (r == 0)
+		r = coordinator_ask(&l->coordinator, METHOD_LIST_JOBS,
+				    &list.base,
+				    &roar__list_jobs_reply__descriptor, &jobs,
+				    err);
+	if (r == 0 && l->json)
+		coordinator_json_status(&j, l->coordinator.address, s, jobs);
+	else if (r == 0)
+		coordinator_text_status(out, &term, l->coordinator.address, s,
+					jobs);
+	roar__status_reply__free_unpacked(s, NULL);
+	roar__list_jobs_reply__free_unpacked(jobs, NULL);
+	return r;
+}
+
+static int make_workers(struct look *l, struct str *out, struct roar_error *err)
+{
+	CLEANUP(coordinator_workers_release)
+	struct coordinator_workers w = { 0 };
+	struct term term = term_of(STDOUT_FILENO);
+	struct json j = json_writer(out, l->pretty);
+	int r = coordinator_list_workers(&l->coordinator, &w, err);
+
+	if (r == 0 && l->json)
+		coordinator_json_workers(&j, &w);
+	else if (r == 0)
+		coordinator_text_workers(out, &term, &w);
+	return r;
+}
+
+static int make_barriers(struct look *l, struct str *out,
+			 struct roar_error *err)
+{
+	Roar__ListBarriersRequest m = ROAR__LIST_BARRIERS_REQUEST__INIT;
+	struct term term = term_of(STDOUT_FILENO);
+	struct json j = json_writer(out, l->pretty);
+	Roar__ListBarriersReply *b = NULL;
+	int r;
+
+	m.job_id = l->coordinator.job;
+	r = coordinator_ask(&l->coordinator, METHOD_LIST_BARRIERS, &m.base,
+			    &roar__list_barriers_reply__descriptor, &b, err);
+	if (r == 0 && l->json)
+		coordinator_json_barriers(&j, b);
+	else if (r == 0)
+		coordinator_text_barriers(out, &term, b);
+	roar__list_barriers_reply__free_unpacked(b, NULL);
+	return r;
+}
+
+static int make_kv(struct look *l, struct str *out, struct roar_error *err)
+{
+	CLEANUP(coordinator_keys_release) struct coordinator_keys k = { 0 };
+	struct term term = term_of(STDOUT_FILENO);
+	struct json j = json_writer(out, l->pretty);
+	int r = coordinator_list_keys(&l->coordinator, l->prefix, &k, err);
+
+	if (r == 0 && l->json)
+		coordinator_json_keys(&j, &k);
+	else if (r == 0)
+		coordinator_text_keys(out, &term, &k);
+	return r;
+}
+
+/* A view that stays shows that the coordinator is gone, and goes on when it is back. */
+static int make(void *data, struct str *out)
+{
+	struct look *l = data;
+	struct roar_error err = { 0 };
+	int r = l->make(l, out, &err);
+
+	if (r == 0) {
+		if (l->json)
+			str_addc(out, '\n');
+		return str_error(out);
+	}
+	str_clear(out);
+	if (!l->stays || (r != -ENOTCONN && r != -ETIMEDOUT && r != -EAGAIN)) {
+		(void)cli_fail("%s", err.text);
+		return r;
+	}
+	if (l->json)
+		return 0;
+	str_addf(out, "%s\n", err.text);
+	return 0;
+}
+
+/* Seconds as ms; -EINVAL, which was said, for what is none. */
+static int seconds_ms(const struct args *args, const char *option, int standard)
+{
+	const char *word = args_get(args, option);
+	char *end;
+	double s;
+
+	if (!word)
+		return standard;
+	s = strtod(word, &end);
+	if (!*end && s >= 0.05 && s <= 86400)
+		return (int)(s * 1000);
+	(void)cli_usage(args->command,
+			"--%s takes seconds from 0.05 to 86400, not '%.100s'",
+			option, word);
+	return -EINVAL;
+}
+
+static int look(const struct args *args, struct coordinator *c,
+		int (*what)(struct look *, struct str *, struct roar_error *))
+{
+	CLEANUP(str_release) struct str out = STR_INIT;
+	bool watch = args_has(args, "watch");
+	struct look l = {
+		.coordinator = *c,
+		.prefix = args->n_operands > 1 ? args->operands[1] : "",
+		.json = args_has(args, "json"),
+		.pretty = !watch,
+		.stays = watch,
+		.make = what,
+	};
+	int interval = seconds_ms(args, "interval", INTERVAL_MS);
+
+	if (interval < 0)
+		return EXIT_USAGE;
+	if (watch)
+		return live_run(make, &l, interval, !l.json);
+	return make(&l, &out) < 0 ? 1 : cli_print(&out);
+}
+
+static int run_status(const struct args *args, struct coordinator *c)
+{
+	return look(args, c, make_status);
+}
+
+static int run_workers(const struct args *args, struct coordinator *c)
+{
+	return look(args, c, make_workers);
+}
+
+static int run_barriers(const struct args *args, struct coordinator *c)
+{
+	return look(args, c, make_barriers);
+}
+
+static int run_kv(const struct args *args, struct coordinator *c)
+{
+	return look(args, c, make_kv);
+}
+
+/* ---- acting ---- */
+
+/* A question whose answer is that it was done; *ret, where wanted, is the reply. */
+static int act(struct coordinator *c, enum client_method_number method,
+	       const ProtobufCMessage *request,
+	       const ProtobufCMessageDescriptor *type, void *ret)
+{
+	struct roar_error err = { 0 };
+	ProtobufCMessage *reply = NULL;
+
+	if (coordinator_ask(c, method, request, type, &reply, &err) < 0)
+		return cli_fail("%s", err.text);
+	if (ret)
+		*(ProtobufCMessage **)ret = reply;
+	else
+		protobuf_c_message_free_unpacked(reply, NULL);
+	return 0;
+}
+
+static int run_get(const struct args *args, struct coordinator *c)
+{
+	CLEANUP(str_release) struct str out = STR_INIT;
+	Roar__KvGetRequest m = ROAR__KV_GET_REQUEST__INIT;
+	Roar__KvReply *reply = NULL;
+	int r;
+
+	m.job_id = c->job;
+	m.key = args->operands[1];
+	r = act(c, METHOD_KV_GET, &m.base, &roar__kv_reply__descriptor, &reply);
+	if (r)
+		return r;
+	if (!reply->entry || !reply->entry->version)
+		r = cli_fail("there is no key '%.200s': 'roar coordinator kv' "
+			     "lists those that are",
+			     m.key);
+	else
+		str_add(&out, reply->entry->value.data,
+			reply->entry->value.len);
+	roar__kv_reply__free_unpacked(reply, NULL);
+	return r ? r : cli_print(&out);
+}
+
+static int run_set(const struct args *args, struct coordinator *c)
+{
+	Roar__KvSetRequest m = ROAR__KV_SET_REQUEST__INIT;
+	int ttl = seconds_ms(args, "ttl", 0);
+
+	if (ttl < 0)
+		return EXIT_USAGE;
+	m.job_id = c->job;
+	m.key = args->operands[1];
+	m.value.data = (uint8_t *)args->operands[2];
+	m.value.len = strlen(args->operands[2]);
+	m.ttl_ms = ttl;
+	return act(c, METHOD_KV_SET, &m.base, &roar__kv_reply__descriptor,
+		   NULL);
+}
+
+static int run_delete(const struct args *args, struct coordinator *c)
+{
+	Roar__KvDeleteRequest m = ROAR__KV_DELETE_REQUEST__INIT;
+	Roar__KvReply *reply = NULL;
+	int r;
+
+	m.job_id = c->job;
+	m.key = args->operands[1];
+	r = act(c, METHOD_KV_DELETE, &m.base, &roar__kv_reply__descriptor,
+		&reply);
+	if (r)
+		return r;
+	if (!reply->done)
+		r = cli_fail("there is no key '%.200s'", m.key);
+	roar__kv_reply__free_unpacked(reply, NULL);
+	return r;
+}
+
+static int say_told(const struct args *args, int32_t n, const char *what)
+{
+	CLEANUP(str_release) struct str out = STR_INIT;
+	struct json j = json_writer(&out, true);
+
+	if (args_has(args, "json")) {
+		json_object(&j);
+		json_key(&j, "workers");
+		json_int(&j, n);
+		json_end(&j);
+		str_addc(&out, '\n');
+	} else {
+		format_count(&out, (uint64_t)n, "worker");
+		str_addf(&out, " %s.\n", what);
+	}
+	return cli_print(&out);
+}
+
+static int run_send(const struct args *args, struct coordinator *c)
+{
+	Roar__CommandRequest m = ROAR__COMMAND_REQUEST__INIT;
+	Roar__CommandReply *reply = NULL;
+	int32_t n;
+
+	m.job_id = c->job;
+	m.command = args->operands[1];
+	m.n_worker_ids = (size_t)args->n_operands - 2;
+	m.worker_ids = args->operands + 2;
+	if (act(c, METHOD_SEND_COMMAND, &m.base,
+		&roar__command_reply__descriptor, &reply))
+		return 1;
+	n = reply->n_workers;
+	roar__command_reply__free_unpacked(reply, NULL);
+	return say_told(args, n, "will be told with the next heartbeat");
+}
+
+static int run_drain(const struct args *args, struct coordinator *c)
+{
+	Roar__DrainRequest m = ROAR__DRAIN_REQUEST__INIT;
+	Roar__DrainReply *reply = NULL;
+	int32_t n;
+
+	m.job_id = c->job;
+	m.n_worker_ids = (size_t)args->n_operands - 1;
+	m.worker_ids = args->operands + 1;
+	if (act(c, METHOD_DRAIN, &m.base, &roar__drain_reply__descriptor,
+		&reply))
+		return 1;
+	n = reply->n_workers;
+	roar__drain_reply__free_unpacked(reply, NULL);
+	return say_told(args, n, "will be asked to finish and leave");
+}
+
+static int run_stop(const struct args *args, struct coordinator *c)
+{
+	Roar__StopRequest m = ROAR__STOP_REQUEST__INIT;
+	int grace = seconds_ms(args, "grace", INTERVAL_MS);
+
+	if (grace < 0)
+		return EXIT_USAGE;
+	m.grace_ms = grace;
+	return act(c, METHOD_STOP, &m.base, &roar__stop_reply__descriptor,
+		   NULL);
+}
+
+/* ---- the command ---- */
+
+static const struct {
+	const char *name;
+	int (*run)(const struct args *args, struct coordinator *c);
+} actions[] = {
+	{ "status", run_status },     { "workers", run_workers },
+	{ "barriers", run_barriers }, { "kv", run_kv },
+	{ "get", run_get },	      { "set", run_set },
+	{ "delete", run_delete },     { "send", run_send },
+	{ "drain", run_drain },	      { "stop", run_stop },
+};
+
+static int run(const struct args *args)
+{
+	const char *verb = args->n_operands ? args->operands[0] : "status";
+	CLEANUP(coordinator_close) struct coordinator c = { 0 };
+	struct roar_error err = { 0 };
+
+	if (coordinator_open(args, &c, &err) < 0)
+		return cli_fail("%s", err.text);
+	for (size_t i = 0; i < sizeof(actions) / sizeof(*actions); i++)
+		if (strcmp(actions[i].name, verb) == 0)
+			return actions[i].run(args, &c);
+	return cli_usage(args->command, "there is no '%s'", verb);
+}
+
+const struct command cmd_coordinator = {
+	.name = "coordinator",
+	.group = GROUP_DATA,
+	.summary = "see and steer the workers of a training job",
+	.synopsis = "[VERB] [OPTION]...",
+	.about =
+		"A coordinator (roar-coordinator) knows the workers of training "
+		"jobs: who is there, with which rank, who is dead, and who waits "
+		"for whom at a barrier. This command asks one, or tells it "
+		"something. Without a verb it shows the status.\n\n"
+		"The coordinator is at 127.0.0.1:50051, unless --address or the "
+		"environment variable ROAR_COORDINATOR says otherwise; several "
+		"places, separated by commas, are tried in turn. A job is named "
+		"by --job or ROAR_COORDINATOR_JOB; without one it is that of the "
+		"token, or 'default'. A token comes from --token-file or from "
+		"ROAR_COORDINATOR_TOKEN.\n\n"
+		"status shows the server and for each job its PLACES (workers "
+		"that are there or whose place is held), those ALIVE, how many "
+		"are NEEDED to begin, the EPOCH of its world, which grows with "
+		"every change of members or ranks, BARRIERS that somebody waits "
+		"at, and KEYS. workers has a line for each place: when it was "
+		"last HEARD of, what it is DOING, and which LIFE of it this is "
+		"(2 after its first restart). barriers shows which USE of a "
+		"barrier is being waited for and who is MISSING.\n\n"
+		"--watch shows status, workers, barriers or kv again and again: "
+		"on a terminal in place, until q or Ctrl-C; elsewhere one below "
+		"the other, and with --json one line each.\n\n"
+		"send tells a command to workers, or to all of the job, once, with "
+		"their next heartbeat: 'checkpoint', 'stop', 'reload', or whatever "
+		"they understand. drain asks them to finish what they do "
+		"and leave. stop ends the server after a while that lets calls "
+		"end; workers connect again when it is back and go on.\n\n"
+		"--json prints an object. status: address, version, uptime_ms, "
+		"stopping, workers, connections, requests, log_records, "
+		"log_bytes, jobs (job, world_epoch, places, alive, ready, barriers, "
+		"keys and the settings). workers: world_epoch, workers (worker, "
+		"rank, state, reason, incarnation, heartbeat_age_ms, "
+		"registered_ms, host, port, gpus, memory_bytes, doing, task, "
+		"epoch, step, metadata). barriers: barriers (barrier, generation, "
+		"kind, arrived, expected, age_ms, missing). kv: keys (key, value, "
+		"version, expires_in_ms). send and drain: workers, their number.",
+	.options = options,
+	.verbs = verbs,
+	.examples = examples,
+	.exit_status = "0 on success, 1 when the coordinator cannot be reached "
+		       "or refuses, or there is no such key, 2 on wrong usage.",
+	.operand = OPERAND_NONE,
+	.max_operands = 0,
+	.run = run,
+};
