@@ -34,7 +34,7 @@ static int error_of(uint32_t status)
 /* ---- life ---- */
 
 static int prepare(struct client_call *call, struct roar_coord *c,
-		   const struct client_method *method, size_t len,
+		   const struct coord_method *method, size_t len,
 		   int64_t timeout_ms)
 {
 	int r;
@@ -64,7 +64,8 @@ int client_call_init(struct client_call *call, struct roar_coord *c,
 		     const ProtobufCMessage *request, int64_t timeout_ms)
 {
 	size_t len = protobuf_c_message_get_packed_size(request);
-	int r = prepare(call, c, client_method(method), len, timeout_ms);
+	int r = prepare(call, c, coord_method_by_number(method), len,
+			timeout_ms);
 
 	if (r == 0)
 		call->request.len = protobuf_c_message_pack(
@@ -76,10 +77,10 @@ int client_call_init_packed(struct client_call *call, struct roar_coord *c,
 			    const char *path, const void *request, size_t len,
 			    int64_t timeout_ms)
 {
-	const struct client_method *method = client_method_by_path(path);
+	const struct coord_method *method = client_method_by_path(path);
 	int r;
 
-	if (!method || method->stream)
+	if (!method)
 		return sentence_fail(-EINVAL,
 				     "'%.200s' is no method of a coordinator "
 				     "that has one answer",
@@ -255,7 +256,8 @@ static bool shall_wait(const struct client_call *call, uint32_t status)
 {
 	bool ours = call->finish && !call->user_done;
 
-	return status == STATUS_UNAVAILABLE && !ours && !call->method->once;
+	return status == STATUS_UNAVAILABLE && !ours &&
+	       !client_method_is_once(call->method);
 }
 
 void client_call_reply(struct roar_coord *c, uint32_t id, bool end,
@@ -302,7 +304,7 @@ void client_calls_lost(struct roar_coord *c)
 		call->state = CALL_QUEUED;
 		call->repeated = true;
 		call->not_before_ms = 0;
-		if (call->method->once)
+		if (client_method_is_once(call->method))
 			client_call_end(call, -ENOTCONN,
 					"the connection to the coordinator "
 					"ended before its answer came: it may "

@@ -62,7 +62,7 @@ enum client_call_state {
 struct client_call {
 	struct roar_coord *c;
 	struct client_call *next, *prev; /* among all that are not done */
-	const struct client_method *method;
+	const struct coord_method *method;
 	enum client_call_state state;
 	uint32_t id; /* on this connection */
 	bool repeated; /* was sent on an earlier connection */

@@ -1,11 +1,12 @@
 /* methods.h - the coordinator's methods as a client of frames names them.
  *
- * The numbers are part of the protocol (coord.h): they never change. */
+ * The numbers are those of the table in methods.c: part of the protocol. */
 #ifndef COORD_CLIENT_METHODS_H
 #define COORD_CLIENT_METHODS_H
 
 #include <stdbool.h>
-#include <stdint.h>
+
+#include "coord/coord.h"
 
 enum client_method_number {
 	METHOD_REGISTER_WORKER = 1,
@@ -37,17 +38,11 @@ enum client_method_number {
 	METHOD_END_, /* one more than the last */
 };
 
-struct client_method {
-	const char *path; /* "/roar.Control/Meet" */
-	uint16_t number;
-	bool stream; /* more than one message either way */
-	/* Must not be done twice: when its reply is lost with the connection, nobody knows
-	 * whether it was done, and the caller is told so instead of asking again. */
-	bool once;
-};
+/* NULL for what is no method with one answer.  A path may be written as a number. */
+const struct coord_method *client_method_by_path(const char *path);
 
-/* NULL for a number or path that is none.  A path may be written as a number. */
-const struct client_method *client_method(unsigned number);
-const struct client_method *client_method_by_path(const char *path);
+/* Must it not be done twice?  When its reply is lost with the connection, nobody knows
+ * whether it was done, and the caller is told so instead of asking again. */
+bool client_method_is_once(const struct coord_method *method);
 
 #endif

@@ -566,6 +566,29 @@ static void any_method_can_be_called(void **state)
 			 -EINVAL);
 }
 
+static void the_numbers_of_methods_are_those_of_the_protocol(void **state)
+{
+	static const struct {
+		enum client_method_number number;
+		const char *path;
+	} some[] = {
+		{ METHOD_REGISTER_WORKER,
+		  "/coordinator.Coordinator/RegisterWorker" },
+		{ METHOD_HEARTBEAT, "/coordinator.Coordinator/Heartbeat" },
+		{ METHOD_MEET, "/roar.Control/Meet" },
+		{ METHOD_WATCH, "/roar.Control/Watch" },
+		{ METHOD_KV_COMPARE_SET, "/roar.Control/KvCompareSet" },
+		{ METHOD_LIST_BARRIERS, "/roar.Control/ListBarriers" },
+		{ METHOD_STOP, "/roar.Control/Stop" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++)
+		assert_string_equal(coord_method_by_number(some[i].number)->path,
+				    some[i].path);
+	assert_int_equal(coord_n_methods, METHOD_END_ - 1);
+}
+
 static void a_server_that_goes_away_is_left_and_found_again(void **state)
 {
 	struct fixture *x = *state;
@@ -767,6 +790,8 @@ int main(void)
 		WITH(keys_are_set_added_compared_and_deleted),
 		WITH(a_sum_whose_answer_is_lost_is_not_made_twice),
 		WITH(any_method_can_be_called),
+		cmocka_unit_test(
+			the_numbers_of_methods_are_those_of_the_protocol),
 		WITH(a_server_that_goes_away_is_left_and_found_again),
 		WITH(freeing_ends_what_waits),
 		WITH(a_forked_child_has_no_client_and_no_socket_of_it),
