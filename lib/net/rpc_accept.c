@@ -25,16 +25,19 @@ struct listener {
 
 /* Without a descriptor a waiting client can be neither taken nor refused, and the loop
  * would call for ever.  So one descriptor is kept, given up for a moment, and
- * the client is told by the end of its connection. */
-static void refuse_one(struct rpc_server *s, int listening)
+ * the client is told by the end of its connection.  False when nobody waits (the kernel
+ * looks for a descriptor before it looks for a client), or it cannot be done. */
+static bool refuse_one(struct rpc_server *s, int listening)
 {
 	closep(&s->spare_fd);
 
 	int fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
 
+	if (fd >= 0)
+		s->counts.refused++;
 	closep(&fd);
 	s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	s->counts.refused++;
+	return fd >= 0 && s->spare_fd >= 0;
 }
 
 /* The loop does not call for a while. */
@@ -63,10 +66,11 @@ static bool accept_one(struct listener *l)
 	int fd = accept4(l->fd.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-		refuse_one(s, l->fd.fd);
+		bool another = refuse_one(s, l->fd.fd);
+
 		if (s->spare_fd < 0)
 			rest(l);
-		return s->spare_fd >= 0;
+		return another;
 	}
 	if (fd < 0 && (errno == ENOBUFS || errno == ENOMEM)) {
 		rest(l);

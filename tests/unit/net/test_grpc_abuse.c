@@ -1,0 +1,261 @@
+/* test_grpc_abuse.c - peers that cost more than they should: each is bounded. */
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "h2_client.h"
+
+static struct scene scene;
+static struct h2 *h;
+
+static void open_with(const struct rpc_limits *limits)
+{
+	scene_open(&scene, limits);
+	h = h2_open(&scene, NULL, 0);
+	h2_run(h);
+}
+
+static void close_all(void)
+{
+	h2_close(h);
+	scene_close(&scene);
+}
+
+static void assert_told_to_calm_down(void)
+{
+	assert_true(h->gone);
+	assert_int_equal(h->goaway, NGHTTP2_ENHANCE_YOUR_CALM);
+	assert_int_equal(scene_counts(&scene).n_connections, 0);
+	assert_true(scene_counts(&scene).protocol_errors > 0);
+}
+
+static void rapid_resets_end_the_connection(void **state)
+{
+	const struct rpc_limits limits = { .max_resets = 20 };
+	int n = 0;
+
+	(void)state;
+	open_with(&limits);
+	/* The limit is one of a second, which may end in between. */
+	for (; n < 2000 && !h->gone; n++) {
+		int32_t id = h2_begin(h, "Unary", NULL, NULL);
+
+		assert_int_equal(nghttp2_submit_rst_stream(h->session, 0, id,
+							   NGHTTP2_CANCEL),
+				 0);
+		h2_run(h);
+	}
+	assert_true(n > 20);
+	assert_told_to_calm_down();
+	assert_int_equal(scene.echo.cancelled, n);
+	close_all();
+}
+
+static void all_calls_may_be_taken_back_at_once(void **state)
+{
+	enum { N = 2000 };
+	const struct rpc_limits limits = { .max_streams = N };
+
+	(void)state;
+	open_with(&limits);
+	for (int i = 0; i < N; i++)
+		(void)h2_begin(h, "Wait", NULL, NULL);
+	for (int32_t id = 1; id < 2 * N; id += 2)
+		assert_int_equal(nghttp2_submit_rst_stream(h->session, 0, id,
+							   NGHTTP2_CANCEL),
+				 0);
+	h2_run(h);
+	assert_false(h->gone);
+	assert_int_equal(scene.echo.cancelled, N);
+	close_all();
+}
+
+static void pings_are_answered_but_not_for_ever(void **state)
+{
+	const struct rpc_limits limits = { .max_control = 50 };
+
+	(void)state;
+	open_with(&limits);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(nghttp2_submit_ping(h->session, 0, NULL), 0);
+	h2_run(h);
+	assert_int_equal(h->n_acks, 20);
+	for (int n = 0; n < 2000 && !h->gone; n++) {
+		assert_int_equal(nghttp2_submit_ping(h->session, 0, NULL), 0);
+		h2_run(h);
+	}
+	assert_told_to_calm_down();
+	close_all();
+}
+
+static void settings_are_bounded(void **state)
+{
+	const struct rpc_limits limits = { .max_control = 50 };
+	const nghttp2_settings_entry one = {
+		NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 70000
+	};
+
+	(void)state;
+	open_with(&limits);
+	for (int n = 0; n < 2000 && !h->gone; n++) {
+		assert_int_equal(
+			nghttp2_submit_settings(h->session, 0, &one, 1), 0);
+		h2_run(h);
+	}
+	assert_told_to_calm_down();
+	close_all();
+}
+
+static void frames_with_nothing_in_them_are_bounded(void **state)
+{
+	const struct rpc_limits limits = { .max_control = 50 };
+	static const uint8_t header[] = { 0, 0, 0, 0, 0, 0, 0, 0, 1 };
+
+	(void)state;
+	open_with(&limits);
+	(void)h2_begin(h, "Bidi", NULL, NULL);
+	for (int n = 0; n < 2000 && !h->gone; n++) {
+		scene_write(&scene, h->fd, header, sizeof(header));
+		h2_run(h);
+	}
+	assert_told_to_calm_down();
+	close_all();
+}
+
+/* One long value, put into HPACK's table and named again and again. */
+static int32_t send_bomb(size_t value_len, int n)
+{
+	static char value[4000];
+	struct h2_field fields[64] = {
+		{ ":method", "POST" },
+		{ ":scheme", "http" },
+		{ ":path", "/echo.Echo/Unary" },
+		{ ":authority", "here" },
+		{ "te", "trailers" },
+		{ "content-type", "application/grpc" },
+	};
+
+	memset(value, 'b', value_len);
+	value[value_len] = '\0';
+	for (int i = 0; i < n; i++)
+		fields[6 + i] = (struct h2_field){ "x-bomb", value };
+	return h2_headers(h, fields, false);
+}
+
+static void too_much_metadata_is_refused(void **state)
+{
+	int32_t id;
+
+	(void)state;
+	open_with(NULL);
+	id = send_bomb(3900, 5);
+	h2_run(h);
+	assert_has(h2_stream(h, id)->head, "grpc-status: 8");
+	assert_false(h->gone);
+	assert_int_equal(h2_stream(h, h2_call(h, "Unary", "x"))->data.len, 6);
+	close_all();
+}
+
+static void a_bomb_of_headers_ends_the_connection(void **state)
+{
+	(void)state;
+	open_with(NULL);
+	(void)send_bomb(3900, 50);
+	h2_run(h);
+	assert_told_to_calm_down();
+	close_all();
+}
+
+static void messages_under_way_are_bounded(void **state)
+{
+	enum { MIB = 1 << 20, PART = 900 << 10 };
+	const struct rpc_limits limits = { .max_message = MIB };
+	static uint8_t part[PART] = { 0, 0, 16 };
+	int32_t first, second;
+
+	(void)state;
+	open_with(&limits);
+	first = h2_begin(h, "Unary", NULL, NULL);
+	h2_data(h, first, part, PART, false);
+	second = h2_begin(h, "Unary", NULL, NULL);
+	h2_data(h, second, part, PART, false);
+	assert_has(h2_stream(h, second)->head, "grpc-status: 8");
+	h2_data(h, first, part, MIB + 5 - PART, true);
+	assert_has(h2_stream(h, first)->trailers, "grpc-status: 0");
+	second = h2_begin(h, "Unary", NULL, NULL);
+	h2_data(h, second, part, PART, false);
+	assert_int_equal(h2_stream(h, second)->n_heads, 0);
+	close_all();
+}
+
+static void who_never_reads_is_left(void **state)
+{
+	const struct rpc_limits limits = { .max_unsent = 100000 };
+	const nghttp2_settings_entry none = {
+		NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 0
+	};
+
+	(void)state;
+	scene_open(&scene, &limits);
+	h = h2_open(&scene, &none, 1);
+	h2_run(h);
+	(void)h2_call(h, "Many", "1 500000"); /* one is taken, if it is large */
+	assert_false(h->gone);
+	assert_int_equal(scene_counts(&scene).unsent_bytes, 500005);
+	(void)h2_call(h, "Many", "1 1");
+	assert_true(h->gone);
+	assert_int_equal(scene_counts(&scene).slow_readers, 1);
+	assert_int_equal(scene_counts(&scene).unsent_bytes, 0);
+	close_all();
+}
+
+static void open_calls_are_bounded(void **state)
+{
+	const struct rpc_limits limits = { .max_streams = 3 };
+
+	(void)state;
+	open_with(&limits);
+	for (int i = 0; i < 5; i++)
+		(void)h2_begin(h, "Wait", NULL, NULL);
+	h2_run(h);
+	/* A client that keeps to it waits with the others itself. */
+	assert_int_equal(scene_counts(&scene).n_calls, 3);
+	close_all();
+}
+
+static void silence_is_answered_by_a_question(void **state)
+{
+	const struct rpc_limits limits = { .keepalive_ms = 5,
+					   .keepalive_timeout_ms = 5 };
+
+	(void)state;
+	open_with(&limits);
+	while (h->n_pings < 2) { /* the first one is answered */
+		assert_int_equal(loop_round(scene.loop, -1), 0);
+		h2_run(h);
+	}
+	assert_false(h->gone);
+	while (scene_counts(&scene).n_connections)
+		assert_int_equal(loop_round(scene.loop, -1), 0);
+	assert_int_equal(scene.echo.disconnected, 1);
+	close_all();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rapid_resets_end_the_connection),
+		cmocka_unit_test(all_calls_may_be_taken_back_at_once),
+		cmocka_unit_test(pings_are_answered_but_not_for_ever),
+		cmocka_unit_test(settings_are_bounded),
+		cmocka_unit_test(frames_with_nothing_in_them_are_bounded),
+		cmocka_unit_test(too_much_metadata_is_refused),
+		cmocka_unit_test(a_bomb_of_headers_ends_the_connection),
+		cmocka_unit_test(messages_under_way_are_bounded),
+		cmocka_unit_test(who_never_reads_is_left),
+		cmocka_unit_test(open_calls_are_bounded),
+		cmocka_unit_test(silence_is_answered_by_a_question),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
