@@ -1,0 +1,114 @@
+"""A barrier of Python threads, by torch's TCPStore or by roar's own client.
+
+    coordinator_threads.py serve                      TCPStore's server: prints its port
+    coordinator_threads.py store ADDRESS N ROUNDS     prints one JSON object
+    coordinator_threads.py roar ADDRESS N ROUNDS
+
+Both are asked in the same way: N threads of one process, each with a connection of its
+own, that meet ROUNDS times.  A round takes from when the last thread came to when the
+last was let go.  What Python's threads cost is in both, so their ratio is fair, and
+the figures are no match for those of coord_load, which has no threads."""
+
+import json
+import statistics
+import sys
+import threading
+import time
+
+WARM = 3
+TIMEOUT_S = 120
+
+
+class Store:
+    """The usual barrier over a store: who comes last sets what the others wait for."""
+
+    def __init__(self, address, _index, n):
+        from datetime import timedelta
+        from torch.distributed import TCPStore
+        host, port = address.rsplit(":", 1)
+        self.n = n
+        self.store = TCPStore(host, int(port), None, False,
+                              timedelta(seconds=TIMEOUT_S),
+                              wait_for_workers=False)
+
+    def barrier(self, i):
+        if self.store.add(f"arrived/{i}", 1) == self.n:
+            self.store.set(f"go/{i}", "1")
+        else:
+            self.store.wait([f"go/{i}"])
+
+    def close(self):
+        pass
+
+
+class Roar:
+    """roar's client as a user has it."""
+
+    def __init__(self, address, index, _n):
+        import roar
+        self.client = roar.TrainingOrchestrator(address, job="threads")
+        self.client.connect()
+        self.client.register_worker(f"worker-{index}", "localhost", 1)
+
+    def barrier(self, i):
+        self.client.barrier("bench", step=i + 1, timeout=TIMEOUT_S)
+
+    def close(self):
+        self.client.deregister()
+
+
+def meet(client, times, rounds, all_there, failed):
+    try:
+        all_there.wait()
+        for i in range(WARM + rounds):
+            came = time.perf_counter()
+            client.barrier(i)
+            times.append((came, time.perf_counter()))
+    except Exception as e:  # told by the main thread
+        failed.append(str(e))
+
+
+def measure(clients, rounds):
+    times = [[] for _ in clients]
+    failed = []
+    all_there = threading.Barrier(len(clients))
+    threads = [threading.Thread(target=meet, daemon=True, args=(
+        client, mine, rounds, all_there, failed))
+        for client, mine in zip(clients, times)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    if failed:
+        sys.exit(f"a barrier failed: {failed[0]}")
+    return [1000 * (max(t[i][1] for t in times) - max(t[i][0] for t in times))
+            for i in range(WARM, WARM + rounds)]
+
+
+def run(kind, address, n, rounds):
+    threading.stack_size(256 << 10)
+    clients = [kind(address, i, n) for i in range(n)]
+    ms = sorted(measure(clients, rounds))
+    print(json.dumps({"n": len(ms), "p50_us": 1000 * statistics.median(ms),
+                      "p99_us": 1000 * ms[min(len(ms) - 1,
+                                              int(0.99 * len(ms)))],
+                      "max_us": 1000 * ms[-1]}), flush=True)
+    for client in clients:
+        client.close()
+
+
+def serve():
+    from datetime import timedelta
+    from torch.distributed import TCPStore
+    store = TCPStore("127.0.0.1", 0, None, True, timedelta(seconds=TIMEOUT_S),
+                     wait_for_workers=False)
+    print(f"127.0.0.1:{store.port}", flush=True)
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "serve":
+        serve()
+    else:
+        run({"store": Store, "roar": Roar}[sys.argv[1]], sys.argv[2],
+            int(sys.argv[3]), int(sys.argv[4]))
