@@ -39,24 +39,24 @@ static const char *reason(void)
 	return text ? text : "no reason given";
 }
 
-static int load(SSL_CTX *ctx, const char *cert, const char *key,
-		const char *client_ca, struct roar_error *err)
+static int load(SSL_CTX *ctx, const struct tls_server *t,
+		struct roar_error *err)
 {
-	if (SSL_CTX_use_certificate_chain_file(ctx, cert) != 1)
+	if (SSL_CTX_use_certificate_chain_file(ctx, t->cert) != 1)
 		return error_set(err, -EINVAL,
-				 "cannot use the certificate '%s': %s", cert,
+				 "cannot use the certificate '%s': %s", t->cert,
 				 reason());
-	if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1)
+	if (SSL_CTX_use_PrivateKey_file(ctx, t->key, SSL_FILETYPE_PEM) != 1)
 		return error_set(err, -EINVAL,
-				 "cannot use '%s' as the key of '%s': %s", key,
-				 cert, reason());
-	if (!client_ca)
+				 "cannot use '%s' as the key of '%s': %s",
+				 t->key, t->cert, reason());
+	if (!t->client_ca)
 		return 0;
-	if (SSL_CTX_load_verify_file(ctx, client_ca) != 1)
+	if (SSL_CTX_load_verify_file(ctx, t->client_ca) != 1)
 		return error_set(
 			err, -EINVAL,
 			"cannot use '%s' to check certificates of clients: %s",
-			client_ca, reason());
+			t->client_ca, reason());
 	SSL_CTX_set_verify(
 		ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
 	return 0;
@@ -78,6 +78,28 @@ static void set_rules(SSL_CTX *ctx)
 	SSL_CTX_set_alpn_select_cb(ctx, choose_protocol, NULL);
 }
 
+/* Connections have a reference to the context that they began with. */
+int tls_server_reload(struct tls_server *t, struct roar_error *err)
+{
+	SSL_CTX *ctx;
+	int r;
+
+	ERR_clear_error();
+	ctx = SSL_CTX_new(TLS_server_method());
+	if (!ctx)
+		return error_set(err, -ENOMEM, "cannot set up TLS: %s",
+				 reason());
+	set_rules(ctx);
+	r = load(ctx, t, err);
+	if (r < 0) {
+		SSL_CTX_free(ctx);
+		return r;
+	}
+	SSL_CTX_free(t->ctx);
+	t->ctx = ctx;
+	return 0;
+}
+
 int tls_server_new(const char *cert, const char *key, const char *client_ca,
 		   struct tls_server **ret, struct roar_error *err)
 {
@@ -86,15 +108,14 @@ int tls_server_new(const char *cert, const char *key, const char *client_ca,
 
 	if (!t)
 		return error_set(err, -ENOMEM, "no memory for TLS");
-	ERR_clear_error();
-	t->ctx = SSL_CTX_new(TLS_server_method());
+	t->cert = strdup(cert);
+	t->key = strdup(key);
+	t->client_ca = client_ca ? strdup(client_ca) : NULL;
 	t->bio = tls_stream_bio_method();
-	if (!t->ctx || !t->bio)
-		return error_set(err, -ENOMEM, "cannot set up TLS: %s",
-				 reason());
-	set_rules(t->ctx);
+	if (!t->cert || !t->key || (client_ca && !t->client_ca) || !t->bio)
+		return error_set(err, -ENOMEM, "no memory for TLS");
 
-	int r = load(t->ctx, cert, key, client_ca, err);
+	int r = tls_server_reload(t, err);
 
 	if (r < 0)
 		return r;
@@ -108,5 +129,8 @@ void tls_server_free(struct tls_server *t)
 		return;
 	SSL_CTX_free(t->ctx);
 	BIO_meth_free(t->bio);
+	free(t->cert);
+	free(t->key);
+	free(t->client_ca);
 	free(t);
 }

@@ -14,6 +14,9 @@ struct tls_server;
  * certificate that leads to one in that file.  One sentence in *err. */
 int tls_server_new(const char *cert, const char *key, const char *client_ca,
 		   struct tls_server **ret, struct roar_error *err);
+/* Reads the files again, for connections that come from now on.  On failure all is as
+ * before. */
+int tls_server_reload(struct tls_server *t, struct roar_error *err);
 void tls_server_free(struct tls_server *t);
 
 #endif

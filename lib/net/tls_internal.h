@@ -8,6 +8,7 @@
 struct tls_server {
 	SSL_CTX *ctx;
 	BIO_METHOD *bio;
+	char *cert, *key, *client_ca; /* names of files; the last may be NULL */
 };
 
 /* How OpenSSL reads and writes for a stream; NULL without memory. */
