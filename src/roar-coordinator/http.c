@@ -53,6 +53,9 @@ static enum MHD_Result queue(struct MHD_Connection *connection,
 	if (reply->status == MHD_HTTP_UNAUTHORIZED)
 		(void)MHD_add_response_header(response, "WWW-Authenticate",
 					      "Bearer");
+	if (reply->link.len)
+		(void)MHD_add_response_header(response, "Link",
+					      str_cstr(&reply->link));
 	if (allow)
 		(void)MHD_add_response_header(response, "Allow", allow);
 	result = MHD_queue_response(connection, reply->status, response);
@@ -83,10 +86,14 @@ static enum MHD_Result answer(struct http *h, struct MHD_Connection *connection,
 		.connection = connection,
 	};
 
+	enum MHD_Result result;
+
 	h->handler(h->ctx, &request, &reply);
 	if (!reply.body.data)
 		str_adds(&reply.body, "");
-	return queue(connection, &reply, NULL);
+	result = queue(connection, &reply, NULL);
+	str_release(&reply.link);
+	return result;
 }
 
 /* Called first when the head of a request is there, then for parts of its body, then at

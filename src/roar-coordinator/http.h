@@ -28,6 +28,7 @@ struct http_reply {
 	unsigned status; /* 200 unless set */
 	const char *type; /* of the content: JSON unless set */
 	struct str body;
+	struct str link; /* where the next page is; empty: nowhere */
 };
 
 typedef void http_handler(void *ctx, const struct http_request *request,

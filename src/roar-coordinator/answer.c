@@ -1,0 +1,227 @@
+/* answer.c - what the state machine says, on its way to clients and to the log. */
+#include "server.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <syslog.h>
+
+enum { MAX_ABSENT = 1024 }; /* bytes of names in a trailer */
+
+/* ---- replies ---- */
+
+static struct call *find(struct server *s, uint64_t id)
+{
+	struct rpc_call *rpc;
+
+	if (s->current && s->current->id == id)
+		return s->current;
+	rpc = rpc_call_find(s->rpc, id);
+	return rpc ? rpc_call_data(rpc) : NULL;
+}
+
+static void deliver(struct server *s, const struct held *head,
+		    const void *message, const char *sentence,
+		    const char *absent)
+{
+	struct call *c = find(s, head->call);
+
+	if (!c)
+		return;
+	if (message)
+		call_send(s, c, message, head->len);
+	if (head->status != COORD_MORE)
+		call_end(s, c, head->status, sentence, absent);
+}
+
+static void leave(void *data, const struct held *head, const void *message,
+		  const char *sentence, const char *absent)
+{
+	deliver(data, head, message, sentence, absent);
+}
+
+void answer_held(struct server *s)
+{
+	hold_leave(&s->hold, wal_durable(s->wal), leave, s);
+}
+
+static void leave_failed(void *data, const struct held *head,
+			 const void *message, const char *sentence,
+			 const char *absent)
+{
+	struct server *s = data;
+	struct call *c = find(s, head->call);
+
+	(void)message;
+	(void)sentence;
+	(void)absent;
+	if (c)
+		call_end(s, c, COORD_UNAVAILABLE,
+			 "the log cannot be written: the coordinator ends",
+			 NULL);
+}
+
+void answer_fail_held(struct server *s)
+{
+	hold_leave(&s->hold, UINT64_MAX, leave_failed, s);
+}
+
+/* Names by commas; of very many, those that fit. */
+static const char *join(struct str *out, const char *const *names, size_t n)
+{
+	str_clear(out);
+	for (size_t i = 0; i < n && out->len < MAX_ABSENT; i++)
+		str_addf(out, "%s%s", i ? "," : "", names[i]);
+	return n && str_error(out) == 0 ? out->data : NULL;
+}
+
+/* ---- replies that the program completes ---- */
+
+/* Who sees one job only is not told how much there is of others. */
+static void fill_status(struct server *s, Roar__StatusReply *m)
+{
+	struct rpc_counts rpc;
+	struct wal_counts wal;
+
+	rpc_server_count(s->rpc, &rpc);
+	wal_count(s->wal, &wal);
+	m->n_connections = rpc.n_connections;
+	m->log_records = wal.records;
+	m->log_bytes = (int64_t)wal.log_bytes;
+	m->n_requests = s->n_requests;
+}
+
+static void pack_status(struct server *s, const struct call *c,
+			const ProtobufCMessage *message)
+{
+	Roar__StatusReply m = *(const Roar__StatusReply *)message;
+
+	m.version = ROAR_VERSION;
+	m.uptime_ms = loop_now_ms(s->loop) - s->started_mono_ms;
+	m.stopping = s->stopping;
+	if (c->scope->admin)
+		fill_status(s, &m);
+	else
+		m.n_jobs = m.n_workers = 0;
+	pack_add(&s->out, &m.base);
+}
+
+static void pack_reply(struct server *s, const struct call *c,
+		       const ProtobufCMessage *message)
+{
+	str_clear(&s->out);
+	if (c->method->coord->number == COORD_METHOD_STATUS)
+		pack_status(s, c, message);
+	else
+		pack_add(&s->out, message);
+}
+
+/* ---- what the state machine calls ---- */
+
+static int on_record(void *host, const Roar__Record__Record *record)
+{
+	return journal_append(host, record);
+}
+
+static void reply_to(struct server *s, struct call *c, struct held *head,
+		     const ProtobufCMessage *message, const char *sentence,
+		     const char *absent)
+{
+	if (message) {
+		pack_reply(s, c, message);
+		head->len = (uint32_t)s->out.len;
+	}
+	if (str_error(&s->out) < 0) {
+		str_release(&s->out);
+		call_end(s, c, COORD_RESOURCE_EXHAUSTED, "out of memory", NULL);
+		return;
+	}
+	/* What waited leaves before what need not. */
+	if (journal_is_durable(s) && s->hold.n)
+		answer_held(s);
+	if (journal_is_durable(s))
+		deliver(s, head, message ? str_cstr(&s->out) : NULL, sentence,
+			absent);
+	else if (hold_add(&s->hold, head, str_cstr(&s->out), sentence, absent) <
+		 0)
+		call_end(s, c, COORD_RESOURCE_EXHAUSTED, "out of memory", NULL);
+	else if (head->status != COORD_MORE)
+		c->answered = true;
+}
+
+static void reply_to_look(struct look *l, enum coord_status status,
+			  const ProtobufCMessage *message, const char *sentence)
+{
+	l->status = status;
+	if (message)
+		l->reply(l, message);
+	else
+		(void)snprintf(l->sentence, sizeof(l->sentence), "%s",
+			       sentence ? sentence : "");
+}
+
+static void on_reply(void *host, uint64_t call, enum coord_status status,
+		     const ProtobufCMessage *message, const char *sentence,
+		     const char *const *names, size_t n_names)
+{
+	struct server *s = host;
+	struct held head = { .seq = s->appended,
+			     .call = call,
+			     .status = status,
+			     .len = HELD_NONE };
+	struct call *c;
+
+	if (s->look && s->look->id == call) {
+		reply_to_look(s->look, status, message, sentence);
+		return;
+	}
+	c = find(s, call);
+	if (!c)
+		return;
+	if (c->method->coord->number == COORD_METHOD_STOP && status == COORD_OK)
+		s->stop_asked = true;
+	reply_to(s, c, &head, message, sentence,
+		 join(&s->absent, names, n_names));
+}
+
+static void on_note(void *host, int level, const char *job,
+		    const char *sentence)
+{
+	struct server *s = host;
+
+	notes_say(&s->notes, level, job, "%s", sentence);
+}
+
+static uint64_t on_random(void *host)
+{
+	uint64_t number = 0;
+
+	(void)host;
+	while (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		;
+	return number;
+}
+
+const struct coord_host answer_host = {
+	.record = on_record,
+	.reply = on_reply,
+	.note = on_note,
+	.random = on_random,
+};
+
+/* ---- looks of HTTP ---- */
+
+/* A look is no promise: it shows also what is not on disk yet. */
+void answer_look(struct server *s, const struct scope *scope,
+		 const struct coord_method *method,
+		 const ProtobufCMessage *request, struct look *l)
+{
+	struct coord_caller who = { .job = scope->job, .admin = scope->admin };
+
+	l->id = (UINT64_C(1) << 63) | ++s->n_looks;
+	l->status = COORD_UNKNOWN;
+	s->look = l;
+	coord_request(s->coord, server_now(s), &who, method, l->id, INT64_MAX,
+		      request);
+	s->look = NULL;
+}

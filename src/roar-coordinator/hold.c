@@ -1,0 +1,106 @@
+/* hold.c - see hold.h */
+#include "hold.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { ALIGN = 8 };
+
+void hold_release(struct hold *h)
+{
+	str_release(&h->bytes);
+	*h = (struct hold){ 0 };
+}
+
+size_t hold_bytes(const struct hold *h)
+{
+	return h->bytes.len - h->begin;
+}
+
+static size_t message_len(const struct held *head)
+{
+	return head->len == HELD_NONE ? 0 : head->len;
+}
+
+/* With what fills it up, so that the next one is aligned. */
+static size_t whole_len(const struct held *head)
+{
+	size_t len = sizeof(*head) + message_len(head) + head->sentence_len +
+		     head->absent_len;
+
+	return (len + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+}
+
+/* Moves what waits to the front when at least as much has left: each byte is moved
+ * once on average. */
+static void close_up(struct hold *h)
+{
+	size_t waiting = hold_bytes(h);
+
+	if (h->begin < waiting || h->begin == 0)
+		return;
+	memmove(h->bytes.data, h->bytes.data + h->begin, waiting);
+	h->bytes.len = waiting;
+	h->begin = 0;
+}
+
+int hold_add(struct hold *h, const struct held *head, const void *message,
+	     const char *sentence, const char *absent)
+{
+	struct held own = *head;
+	size_t end;
+
+	own.sentence_len = sentence ? (uint32_t)strlen(sentence) + 1 : 0;
+	own.absent_len = absent ? (uint32_t)strlen(absent) + 1 : 0;
+	close_up(h);
+	if (str_reserve(&h->bytes, whole_len(&own) + 1) < 0) {
+		h->bytes.failed = false; /* what is in it is whole */
+		return -ENOMEM;
+	}
+	end = h->bytes.len + whole_len(&own);
+	str_add(&h->bytes, &own, sizeof(own));
+	str_add(&h->bytes, message, message_len(&own));
+	str_add(&h->bytes, sentence, own.sentence_len);
+	str_add(&h->bytes, absent, own.absent_len);
+	str_pad(&h->bytes, '\0', end - h->bytes.len);
+	h->n++;
+	return 0;
+}
+
+static void give(const char *at, const struct held *head,
+		 void (*leave)(void *data, const struct held *head,
+			       const void *message, const char *sentence,
+			       const char *absent),
+		 void *data)
+{
+	const char *message = at + sizeof(*head);
+	const char *sentence = message + message_len(head);
+	const char *absent = sentence + head->sentence_len;
+
+	leave(data, head, head->len == HELD_NONE ? NULL : message,
+	      head->sentence_len ? sentence : NULL,
+	      head->absent_len ? absent : NULL);
+}
+
+void hold_leave(struct hold *h, uint64_t seq,
+		void (*leave)(void *data, const struct held *head,
+			      const void *message, const char *sentence,
+			      const char *absent),
+		void *data)
+{
+	while (h->n > 0) {
+		const char *at = h->bytes.data + h->begin;
+		struct held head;
+
+		memcpy(&head, at, sizeof(head));
+		if (head.seq > seq)
+			return;
+		give(at, &head, leave, data);
+		h->begin += whole_len(&head);
+		h->n--;
+	}
+	h->begin = 0;
+	str_clear(&h->bytes);
+	if (h->bytes.cap > HOLD_KEEP)
+		str_release(&h->bytes);
+}

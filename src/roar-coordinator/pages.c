@@ -1,0 +1,125 @@
+/* pages.c - what is where over HTTP, and who may see it. */
+#include "server.h"
+
+#include <string.h>
+
+#include "base/json.h"
+
+void api_error(struct http_reply *reply, unsigned status, const char *sentence)
+{
+	struct json j;
+
+	str_clear(&reply->body);
+	j = json_writer(&reply->body, false);
+	reply->status = status;
+	json_object(&j);
+	json_key(&j, "error");
+	json_string(&j, sentence);
+	json_end(&j);
+	str_addc(&reply->body, '\n');
+}
+
+/* ---- for probes: without a token ---- */
+
+static void say_status(struct http_reply *reply, bool good, const char *why)
+{
+	if (good)
+		str_adds(&reply->body, "{\"status\":\"ok\"}\n");
+	else
+		api_error(reply, 503, why);
+}
+
+static void answer_healthz(struct server *s, const struct scope *scope,
+			   const struct http_request *request,
+			   struct http_reply *reply)
+{
+	(void)scope;
+	(void)request;
+	say_status(reply, !s->failure, "the log cannot be written");
+}
+
+static void answer_readyz(struct server *s, const struct scope *scope,
+			  const struct http_request *request,
+			  struct http_reply *reply)
+{
+	(void)scope;
+	(void)request;
+	say_status(reply, !s->failure && !s->stopping,
+		   s->failure ? "the log cannot be written" :
+				"the coordinator ends");
+}
+
+/* ---- with one ---- */
+
+static void answer_metrics(struct server *s, const struct scope *scope,
+			   const struct http_request *request,
+			   struct http_reply *reply)
+{
+	(void)request;
+	if (!scope->admin) {
+		api_error(reply, 403,
+			  "only the administrator's token is good for this");
+		return;
+	}
+	reply->type = "text/plain; version=0.0.4; charset=utf-8";
+	metrics_write(s, &reply->body);
+}
+
+static const struct {
+	const char *path;
+	bool is_free;
+	page_fn *answer;
+} pages[] = {
+	{ "/healthz", true, answer_healthz },
+	{ "/readyz", true, answer_readyz },
+	{ "/metrics", false, answer_metrics },
+	{ "/api/health", true, api_health },
+	{ "/api/status", false, api_status },
+	{ "/api/workers", false, api_workers },
+	{ "/api/barriers", false, api_barriers },
+	{ "/api/metrics", false, api_metrics },
+};
+
+static unsigned status_of(enum access_verdict verdict)
+{
+	return verdict == ACCESS_UNKNOWN ? 401 :
+	       verdict == ACCESS_DENIED	 ? 403 :
+	       verdict == ACCESS_INVALID ? 400 :
+					   503;
+}
+
+/* A token for one job may name that job, and no other. */
+static void answer_page(struct server *s, size_t i,
+			const struct http_request *request,
+			struct http_reply *reply)
+{
+	enum access_verdict verdict;
+	struct scope *scope = NULL;
+
+	if (pages[i].is_free) {
+		pages[i].answer(s, NULL, request, reply);
+		return;
+	}
+	verdict = access_check(&s->access, request->authorization,
+			       http_query(request, "job"), &scope);
+	if (verdict != ACCESS_GRANTED) {
+		api_error(reply, status_of(verdict), access_sentence(verdict));
+		return;
+	}
+	pages[i].answer(s, scope, request, reply);
+	access_done(&s->access, scope);
+}
+
+void pages_answer(void *ctx, const struct http_request *request,
+		  struct http_reply *reply)
+{
+	struct server *s = ctx;
+
+	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+		if (strcmp(pages[i].path, request->path) == 0) {
+			answer_page(s, i, request, reply);
+			return;
+		}
+	}
+	api_error(reply, 404, "there is no such page");
+}

@@ -1,0 +1,242 @@
+/* serve.c - see serve.h */
+#include "serve.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "net/listen.h"
+#include "server.h"
+
+enum { SPARE_FDS = 64 + HTTP_MAX_CONNECTIONS }; /* for all but calls */
+
+/* ---- limits ---- */
+
+/* As many descriptors as we may have; returns how many. */
+static uint64_t raise_fds(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 1024;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		(void)getrlimit(RLIMIT_NOFILE, &limit);
+	return limit.rlim_cur;
+}
+
+static uint32_t max_connections(const struct options *o)
+{
+	uint64_t fds = raise_fds();
+	uint64_t most = fds > 2 * SPARE_FDS ? fds - SPARE_FDS : fds / 2;
+
+	if (o->max_connections && (uint64_t)o->max_connections < most)
+		most = (uint64_t)o->max_connections;
+	return most > 1000000 ? 1000000 : (uint32_t)most;
+}
+
+/* ---- what the parts tell each other ---- */
+
+static void on_tick(struct loop_timer *t)
+{
+	struct server *s = CONTAINER(t, struct server, tick);
+
+	coord_tick(s->coord, server_now(s));
+	loop_later(s->loop, &s->round_end);
+}
+
+static void on_round_end(struct loop_later *l)
+{
+	journal_round(CONTAINER(l, struct server, round_end));
+}
+
+static void on_meeting(void *data, int64_t wait_ms, int64_t skew_ms,
+		       bool released)
+{
+	struct server *s = data;
+
+	(void)released;
+	histogram_add(&s->barrier_wait, wait_ms * 1000);
+	histogram_add(&s->barrier_skew, skew_ms * 1000);
+}
+
+/* ---- beginning ---- */
+
+static int make_parts(struct server *s, struct roar_error *err)
+{
+	struct coord_limits limits = {
+		.max_jobs = (uint32_t)s->options->max_jobs,
+		.max_workers = (uint32_t)s->options->max_workers,
+	};
+	struct rpc_limits wires = {
+		.max_connections = max_connections(s->options),
+		.max_message = (uint32_t)s->options->max_message,
+	};
+	int r = loop_new(&s->loop);
+
+	if (r == 0)
+		r = methods_init(&s->methods, own_methods);
+	if (r == 0)
+		r = unpacker_init(&s->unpacker);
+	if (r == 0)
+		r = coord_new(&answer_host, s, &limits, &s->coord);
+	if (r == 0)
+		r = rpc_server_new(s->loop, &call_handler, s, &wires, &s->rpc);
+	if (r < 0)
+		return error_set(err, r, "cannot begin: %s", strerror(-r));
+	s->started_ms = clock_now_ns() / 1000000;
+	s->started_mono_ms = loop_now_ms(s->loop);
+	s->tick.due = on_tick;
+	s->round_end.call = on_round_end;
+	coord_on_meeting(s->coord, on_meeting, s);
+	return 0;
+}
+
+/* "HOST:PORT" with the port that was taken. */
+static void add_address(struct str *line, const char *address, uint16_t port)
+{
+	const char *colon = strrchr(address, ':');
+
+	if (port == 0)
+		str_adds(line, address);
+	else
+		str_addf(line, "%.*s:%u", (int)(colon - address), address,
+			 port);
+}
+
+static int listen_for_calls(struct server *s, struct str *line,
+			    struct roar_error *err)
+{
+	const struct options *o = s->options;
+
+	for (size_t i = 0; i < o->n_listen; i++) {
+		bool local = strncmp(o->listen[i], "unix:", 5) == 0;
+		uint16_t port = 0;
+		int r = rpc_server_listen(s->rpc, o->listen[i],
+					  local ? NULL : s->tls, &port, err);
+
+		if (r < 0)
+			return r;
+		str_addc(line, ' ');
+		add_address(line, o->listen[i], port);
+		if (!o->tokens && options_is_public(o->listen[i]))
+			notes_say(&s->notes, LOG_WARNING, NULL,
+				  "whoever reaches '%s' may do everything: "
+				  "give --tokens",
+				  o->listen[i]);
+	}
+	return 0;
+}
+
+static int listen_for_http(struct server *s, struct str *line,
+			   struct roar_error *err)
+{
+	CLEANUP(str_release) struct str address = STR_INIT;
+	struct listen_socket socket;
+	int r = options_http(s->options, &address, err);
+
+	if (r < 0 || address.len == 0)
+		return r;
+	r = listen_open(address.data, 0, &socket, err);
+	if (r < 0)
+		return r;
+	r = http_new(s->loop, socket.fd, pages_answer, s, &s->http);
+	if (r < 0) {
+		listen_close(&socket);
+		return error_set(err, r, "cannot serve HTTP at '%s': %s",
+				 address.data, strerror(-r));
+	}
+	str_adds(line, " http://");
+	add_address(line, address.data, socket.port);
+	return 0;
+}
+
+static int begin(struct server *s, struct roar_error *err)
+{
+	CLEANUP(str_release) struct str line = STR_INIT;
+	const struct options *o = s->options;
+	int r = access_open(&s->access, o->tokens, err);
+
+	if (r == 0 && o->tls_cert)
+		r = tls_server_new(o->tls_cert, o->tls_key, NULL, &s->tls, err);
+	if (r == 0)
+		r = make_parts(s, err);
+	if (r == 0)
+		r = stop_watch(s, err);
+	if (r == 0)
+		r = journal_open(s, err);
+	str_adds(&line, "serving");
+	if (r == 0)
+		r = listen_for_calls(s, &line, err);
+	if (r == 0)
+		r = listen_for_http(s, &line, err);
+	if (r < 0)
+		return r;
+	loop_later(s->loop, &s->round_end);
+	(void)puts(str_cstr(&line));
+	(void)fflush(stdout);
+	notes_say(&s->notes, LOG_INFO, NULL, "%s", str_cstr(&line));
+	return 0;
+}
+
+/* ---- ending ---- */
+
+static void free_calls(struct server *s)
+{
+	struct call *next;
+
+	for (struct call *c = s->free_calls; c; c = next) {
+		next = c->next;
+		free(c);
+	}
+}
+
+/* Connections first: they tell the state machine of their end, which may still write. */
+static void end(struct server *s)
+{
+	http_free(s->http);
+	rpc_server_free(s->rpc);
+	journal_close(s);
+	coord_free(s->coord);
+	tls_server_free(s->tls);
+	free_calls(s);
+	access_close(&s->access);
+	methods_release(&s->methods);
+	unpacker_release(&s->unpacker);
+	hold_release(&s->hold);
+	str_release(&s->out);
+	str_release(&s->absent);
+	str_release(&s->record);
+	stop_unwatch(s);
+	loop_free(s->loop);
+	notes_release(&s->notes);
+}
+
+int serve(const struct options *options, struct roar_error *err)
+{
+	struct server s = {
+		.options = options,
+		.notes = { .fd = STDERR_FILENO,
+			   .level = options->log_level,
+			   .json = options->log_json },
+		.signals.fd = -1,
+	};
+	int r = begin(&s, err);
+
+	if (r == 0)
+		r = loop_run(s.loop);
+	if (r == 0 && s.failure)
+		r = error_set(err, s.failure,
+			      "the log in '%s' cannot be written: %s",
+			      options->data_dir, strerror(-s.failure));
+	else if (r == 0)
+		notes_say(&s.notes, LOG_INFO, NULL, "ended");
+	end(&s);
+	return r;
+}

@@ -1,0 +1,170 @@
+/* server.h - the parts of the program, joined.
+ *
+ *	wires (net/rpc.h)  --message-->  call.c  --request-->  state (coord/coord.h)
+ *	                                                        |record     |reply
+ *	                                                        v           v
+ *	                                        journal.c: the log     answer.c
+ *	                                              |durable              |
+ *	                                              +-----> hold.h -------+
+ *	                                                        |
+ *	wires  <-----------------------------------------------+
+ *
+ * A reply waits in `hold` while records that were handed out before it are not on disk;
+ * when none are, it leaves at once.  All of it is one thread; only the log writes by
+ * another. */
+#ifndef COORDINATOR_SERVER_H
+#define COORDINATOR_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "access.h"
+#include "base/error.h"
+#include "coord/coord.h"
+#include "coord/wal.h"
+#include "hold.h"
+#include "http.h"
+#include "method.h"
+#include "net/loop.h"
+#include "net/rpc.h"
+#include "net/tls.h"
+#include "notes.h"
+#include "options.h"
+#include "pack.h"
+#include "rate.h"
+
+#define CONTAINER(ptr, type, member) \
+	((type *)((char *)(ptr)-offsetof(type, member)))
+
+/* A call that is under way. */
+struct call {
+	struct call *next, *prev; /* of all; `next` of those that are free */
+	struct rpc_call *rpc;
+	struct method *method;
+	struct scope *scope; /* NULL: of a method that is free */
+	int64_t started_ns; /* when its last request came */
+	uint64_t id;
+	bool asked; /* the state machine knows it */
+	bool answered; /* its last reply waits for the log */
+	bool watches_health;
+	bool knows_service; /* of a watcher of health: what it asked for is there */
+};
+
+/* What the program asks the state machine itself, for HTTP: the reply is there when
+ * coord_request() returns. */
+struct look {
+	uint64_t id;
+	void (*reply)(struct look *l, const ProtobufCMessage *message);
+	void *data;
+	enum coord_status status;
+	char sentence[256]; /* for a status other than OK */
+};
+
+struct server {
+	const struct options *options;
+	struct notes notes;
+	struct access access;
+	struct loop *loop;
+	struct rpc_server *rpc;
+	struct tls_server *tls;
+	struct http *http;
+	struct coord *coord;
+	struct wal *wal;
+	struct methods methods;
+	struct unpacker unpacker;
+
+	/* calls */
+	struct call *calls; /* under way */
+	struct call *free_calls;
+	struct call *current; /* whose request is being worked on */
+	struct look *look;
+	uint64_t n_looks;
+	struct str out; /* a reply, packed; memory that is used again */
+	struct str absent;
+
+	/* the log */
+	struct hold hold;
+	struct str record;
+	uint64_t appended; /* the last record that was handed in */
+	struct loop_fd durable;
+	struct loop_later round_end;
+	struct loop_timer tick;
+	int failure; /* why the log cannot go on; 0: it can */
+	bool disk_full; /* the last record found no room */
+
+	/* the end */
+	bool stop_asked; /* by a call */
+	int64_t stop_grace_ms;
+	bool stopping;
+	bool forced; /* grace is over */
+	int64_t stop_by_ms;
+	struct loop_timer stop_timer;
+	struct loop_fd signals;
+
+	/* counters */
+	int64_t started_ms; /* by the wall clock */
+	int64_t started_mono_ms;
+	uint64_t n_requests;
+	struct rate requests;
+	struct histogram barrier_wait, barrier_skew;
+	struct histogram log_sync;
+	uint64_t n_commits; /* that are in it */
+	uint64_t n_snapshots_failed;
+	struct histogram snapshot;
+};
+
+static inline struct coord_now server_now(const struct server *s)
+{
+	return (struct coord_now){ .mono_ms = loop_now_ms(s->loop),
+				   .wall_ms = loop_wall_ms(s->loop) };
+}
+
+/* call.c: the wires' side. */
+extern const struct rpc_handler call_handler;
+/* Ends calls that `which` is true for, all for NULL, with UNAVAILABLE. */
+void call_end_all(struct server *s, bool (*which)(const struct call *c),
+		  const char *sentence);
+/* Sends the status and forgets the call. */
+void call_end(struct server *s, struct call *c, unsigned status,
+	      const char *sentence, const char *absent);
+/* One message of a reply. */
+void call_send(struct server *s, struct call *c, const void *data, size_t len);
+
+/* answer.c: the state machine's side. */
+extern const struct coord_host answer_host;
+void answer_held(struct server *s); /* what may leave by now */
+void answer_fail_held(struct server *s); /* the log has failed */
+/* Asks the state machine at once. */
+void answer_look(struct server *s, const struct scope *scope,
+		 const struct coord_method *method,
+		 const ProtobufCMessage *request, struct look *l);
+
+/* journal.c: the log. */
+int journal_open(struct server *s, struct roar_error *err);
+void journal_close(struct server *s);
+int journal_append(struct server *s, const Roar__Record__Record *record);
+void journal_round(struct server *s); /* at the end of a round */
+bool journal_is_durable(const struct server *s); /* all that was handed in */
+void journal_count(struct server *s); /* commits since the last look */
+
+/* own.c: health and reflection. */
+extern const struct method own_methods[];
+void own_tell_health(struct server *s);
+
+/* stop.c: signals and the end. */
+int stop_watch(struct server *s, struct roar_error *err);
+void stop_unwatch(struct server *s);
+void stop_begin(struct server *s, int64_t grace_ms);
+void stop_failed(struct server *s); /* at once: the log is lost */
+
+/* pages.c, api.c, metrics.c: HTTP. */
+http_handler pages_answer;
+typedef void page_fn(struct server *s, const struct scope *scope,
+		     const struct http_request *request,
+		     struct http_reply *reply);
+page_fn api_health, api_status, api_workers, api_barriers, api_metrics;
+void api_error(struct http_reply *reply, unsigned status, const char *sentence);
+void metrics_write(struct server *s, struct str *out);
+
+#endif

@@ -1,0 +1,149 @@
+/* stop.c - signals, and how the program ends.
+ *
+ *	stop_begin()	no new connections and calls; streams end, health says so
+ *	   |		calls under way go on until all have ended, or `grace` is over
+ *	   v
+ *	force()		what still waits is told to come back
+ *	   v		replies have FLUSH_MS to leave
+ *	loop_stop() */
+#include "server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <syslog.h>
+
+enum {
+	LOOK_MS = 5, /* how often it is looked whether all have ended */
+	FLUSH_MS = 100,
+};
+
+/* ---- the end ---- */
+
+static bool is_stream(const struct call *c)
+{
+	return c->method->rpc.streams_out;
+}
+
+static void force(struct server *s)
+{
+	s->forced = true;
+	s->stop_by_ms = loop_now_ms(s->loop) + FLUSH_MS;
+	call_end_all(s, NULL, "the coordinator ends: try again");
+}
+
+static void on_look(struct loop_timer *t)
+{
+	struct server *s = CONTAINER(t, struct server, stop_timer);
+	int64_t now = loop_now_ms(s->loop);
+	bool drained = rpc_server_drained(s->rpc) && s->hold.n == 0;
+
+	if (drained || (s->forced && now >= s->stop_by_ms)) {
+		loop_stop(s->loop);
+		return;
+	}
+	if (!s->forced && now >= s->stop_by_ms)
+		force(s);
+	if (loop_timer_set(s->loop, t, now + LOOK_MS) < 0)
+		loop_stop(s->loop);
+}
+
+void stop_begin(struct server *s, int64_t grace_ms)
+{
+	if (s->stopping)
+		return;
+	notes_say(&s->notes, LOG_INFO, NULL,
+		  "ending; calls under way have %lld ms", (long long)grace_ms);
+	s->stopping = true;
+	s->stop_by_ms = loop_now_ms(s->loop) + grace_ms;
+	own_tell_health(s);
+	call_end_all(s, is_stream, "the coordinator ends: try again");
+	rpc_server_drain(s->rpc);
+	s->stop_timer.due = on_look;
+	if (loop_timer_set(s->loop, &s->stop_timer,
+			   loop_now_ms(s->loop) + LOOK_MS) < 0)
+		loop_stop(s->loop);
+}
+
+void stop_failed(struct server *s)
+{
+	answer_fail_held(s);
+	stop_begin(s, 0);
+}
+
+/* ---- signals ---- */
+
+static void reload(struct server *s)
+{
+	struct roar_error err = { "out of memory" };
+	bool withdrawn = false;
+
+	if (access_reload(&s->access, &withdrawn, &err) < 0)
+		notes_say(&s->notes, LOG_ERR, NULL,
+			  "%s; the tokens stay as they were", err.text);
+	else if (s->access.path)
+		notes_say(&s->notes, LOG_INFO, NULL,
+			  "the tokens were read again");
+	if (withdrawn)
+		call_end_all(s, is_stream,
+			     "tokens were withdrawn: call again with one that "
+			     "is good");
+	if (!s->tls)
+		return;
+	if (tls_server_reload(s->tls, &err) < 0)
+		notes_say(&s->notes, LOG_ERR, NULL,
+			  "%s; the certificates stay as they were", err.text);
+	else
+		notes_say(&s->notes, LOG_INFO, NULL,
+			  "the certificates were read again");
+}
+
+/* The second signal to end is obeyed at once. */
+static void on_signal(struct loop_fd *f, uint32_t events)
+{
+	struct server *s = CONTAINER(f, struct server, signals);
+	struct signalfd_siginfo info;
+
+	(void)events;
+	if (read(f->fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	loop_later(s->loop, &s->round_end);
+	if (info.ssi_signo == SIGHUP)
+		reload(s);
+	else if (s->stopping)
+		loop_stop(s->loop);
+	else
+		stop_begin(s, s->options->grace_ms);
+}
+
+int stop_watch(struct server *s, struct roar_error *err)
+{
+	sigset_t set;
+	int r;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGHUP);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	s->signals = (struct loop_fd){
+		.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+		.ready = on_signal,
+	};
+	r = s->signals.fd < 0 ? -errno :
+				loop_add(s->loop, &s->signals, EPOLLIN);
+	return r < 0 ? error_set(err, r, "cannot wait for signals: %s",
+				 strerror(-r)) :
+		       0;
+}
+
+void stop_unwatch(struct server *s)
+{
+	if (s->signals.fd < 0)
+		return;
+	loop_remove(s->loop, &s->signals);
+	closep(&s->signals.fd);
+	s->signals.fd = -1;
+}
