@@ -1,0 +1,206 @@
+/* test_data.c - datasets and checkpoints of a job. */
+#include "host.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static uint64_t ask_dataset(struct host *h, int64_t samples, int64_t shard)
+{
+	Coordinator__DatasetInfo m = COORDINATOR__DATASET_INFO__INIT;
+
+	m.dataset_id = "d";
+	m.path = "/data/d";
+	m.total_samples = samples;
+	m.shard_size = shard;
+	return ask(h, 1, "RegisterDataset", &m);
+}
+
+static uint64_t ask_shard(struct host *h, const char *id)
+{
+	Coordinator__ShardRequest m = COORDINATOR__SHARD_REQUEST__INIT;
+
+	m.worker_id = (char *)id;
+	m.dataset_id = "d";
+	m.epoch = 3;
+	return ask(h, 1, "GetDataShard", &m);
+}
+
+static const Coordinator__DatasetAck *ack(struct host *h, uint64_t call)
+{
+	return MESSAGE(expect(h, call, COORD_OK), Coordinator__DatasetAck);
+}
+
+static void shards_are_counted_upwards(void **state)
+{
+	struct host *h = *state;
+
+	assert_int_equal(ack(h, ask_dataset(h, 1001, 100))->total_shards, 11);
+	assert_int_equal(ack(h, ask_dataset(h, 1001, 100))->total_shards, 11);
+	expect_says(expect(h, ask_dataset(h, 1000, 100), COORD_ALREADY_EXISTS),
+		    "1001 samples");
+}
+
+static void counts_that_make_no_sense_are_refused(void **state)
+{
+	struct host *h = *state;
+
+	expect(h, ask_dataset(h, 100, 0), COORD_INVALID_ARGUMENT);
+	expect(h, ask_dataset(h, 100, -1), COORD_INVALID_ARGUMENT);
+	expect(h, ask_dataset(h, -1, 1), COORD_INVALID_ARGUMENT);
+	assert_int_equal(
+		ack(h, ask_dataset(h, INT64_MAX, INT64_MAX))->total_shards, 1);
+}
+
+static void shards_are_dealt_by_rank(void **state)
+{
+	struct host *h = *state;
+	const Coordinator__ShardAssignment *m;
+
+	join(h, 1, "a");
+	join(h, 2, "b");
+	join(h, 3, "c");
+	expect(h, ask_shard(h, "b"), COORD_NOT_FOUND);
+	ack(h, ask_dataset(h, 150, 100));
+	host_restart(h);
+	m = MESSAGE(expect(h, ask_shard(h, "b"), COORD_OK),
+		    Coordinator__ShardAssignment);
+	assert_int_equal(m->shard_id, 1);
+	assert_int_equal(m->start_index, 100);
+	assert_int_equal(m->end_index, 150);
+	assert_int_equal(m->total_shards, 2);
+	assert_int_equal(m->epoch, 3);
+	assert_string_equal(m->file_paths[0], "/data/d");
+	expect_says(expect(h, ask_shard(h, "c"), COORD_OUT_OF_RANGE), "rank 2");
+	expect(h, ask_shard(h, "x"), COORD_NOT_FOUND);
+}
+
+/* ---- checkpoints ---- */
+
+static uint64_t ask_saved(struct host *h, const char *id, int64_t step)
+{
+	Coordinator__CheckpointInfo m = COORDINATOR__CHECKPOINT_INFO__INIT;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s-%lld", id, (long long)step);
+	m.worker_id = (char *)id;
+	m.checkpoint_id = name;
+	m.step = step;
+	m.epoch = step / 10;
+	m.storage_path = "/ckpt";
+	m.type = COORDINATOR__CHECKPOINT_TYPE__INCREMENTAL;
+	return ask(h, 1, "NotifyCheckpoint", &m);
+}
+
+static int64_t saved(struct host *h, const char *id, int64_t step)
+{
+	return MESSAGE(expect(h, ask_saved(h, id, step), COORD_OK),
+		       Coordinator__CheckpointAck)
+		->global_step;
+}
+
+static const Coordinator__RecoveryResponse *latest(struct host *h,
+						   const char *id)
+{
+	Coordinator__RecoveryRequest m = COORDINATOR__RECOVERY_REQUEST__INIT;
+
+	m.worker_id = (char *)id;
+	return MESSAGE(expect(h, ask(h, 1, "GetLatestCheckpoint", &m), COORD_OK),
+		       Coordinator__RecoveryResponse);
+}
+
+static void a_step_counts_when_all_have_saved_it(void **state)
+{
+	struct host *h = *state;
+	const Coordinator__RecoveryResponse *m;
+
+	assert_false(latest(h, "a")->has_checkpoint);
+	join(h, 1, "a");
+	join(h, 2, "b");
+	assert_int_equal(saved(h, "a", 100), 0);
+	assert_int_equal(saved(h, "a", 100), 0);
+	assert_false(latest(h, "a")->has_checkpoint);
+	assert_int_equal(saved(h, "b", 100), 100);
+	assert_int_equal(saved(h, "b", 200), 100);
+	host_restart(h);
+	m = latest(h, "b");
+	assert_true(m->has_checkpoint);
+	assert_int_equal(m->resume_step, 100);
+	assert_int_equal(m->resume_epoch, 10);
+	assert_string_equal(m->latest_checkpoint->checkpoint_id, "b-100");
+	assert_int_equal(m->latest_checkpoint->type,
+			 COORDINATOR__CHECKPOINT_TYPE__INCREMENTAL);
+	assert_string_equal(latest(h, "new")->latest_checkpoint->checkpoint_id,
+			    "a-100");
+}
+
+static void parts_of_two_worlds_do_not_make_one(void **state)
+{
+	struct host *h = *state;
+
+	join(h, 1, "a");
+	join(h, 2, "b");
+	saved(h, "a", 100);
+	expect(h, ask_deregister(h, 2, "b"), COORD_OK);
+	join(h, 3, "c");
+	join(h, 4, "d");
+	assert_int_equal(saved(h, "c", 100), 0);
+	assert_int_equal(saved(h, "d", 100), 0);
+	assert_int_equal(saved(h, "a", 100), 100);
+	/* A complete one stays complete. */
+	expect(h, ask_deregister(h, 4, "d"), COORD_OK);
+	assert_int_equal(saved(h, "a", 100), 100);
+}
+
+static void old_steps_are_forgotten_but_not_the_one_to_resume(void **state)
+{
+	struct host *h = *state;
+
+	join(h, 1, "a");
+	join(h, 2, "b");
+	saved(h, "a", 1);
+	saved(h, "b", 1);
+	for (int64_t step = 2; step < 200; step++)
+		assert_int_equal(saved(h, "a", step), 1);
+	assert_int_equal(latest(h, "a")->resume_step, 1);
+	assert_int_equal(saved(h, "b", 199), 199);
+	assert_int_equal(saved(h, "a", 200), 199);
+	assert_int_equal(latest(h, "b")->resume_step, 199);
+}
+
+static void checkpoints_are_checked(void **state)
+{
+	struct host *h = *state;
+	Coordinator__CheckpointInfo m = COORDINATOR__CHECKPOINT_INFO__INIT;
+
+	join(h, 1, "a");
+	expect(h, ask_saved(h, "x", 1), COORD_NOT_FOUND);
+	expect(h, ask_saved(h, "a", -1), COORD_INVALID_ARGUMENT);
+	m.worker_id = "a";
+	expect(h, ask(h, 1, "NotifyCheckpoint", &m), COORD_INVALID_ARGUMENT);
+	m.checkpoint_id = "c";
+	m.size_bytes = -1;
+	expect(h, ask(h, 1, "NotifyCheckpoint", &m), COORD_INVALID_ARGUMENT);
+	m.size_bytes = 0;
+	m.storage_path = "\xff";
+	expect(h, ask(h, 1, "NotifyCheckpoint", &m), COORD_INVALID_ARGUMENT);
+	m.storage_path = "";
+	m.type = 4;
+	expect(h, ask(h, 1, "NotifyCheckpoint", &m), COORD_INVALID_ARGUMENT);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, host_setup, host_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(shards_are_counted_upwards),
+		TEST(counts_that_make_no_sense_are_refused),
+		TEST(shards_are_dealt_by_rank),
+		TEST(a_step_counts_when_all_have_saved_it),
+		TEST(parts_of_two_worlds_do_not_make_one),
+		TEST(old_steps_are_forgotten_but_not_the_one_to_resume),
+		TEST(checkpoints_are_checked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
