@@ -8,6 +8,8 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
+enum { MANY_BYTES = 32 << 20 }; /* what Many sends at most */
+
 typedef void answer(struct echo *e, struct rpc_call *call, const char *data,
 		    size_t len);
 
@@ -47,8 +49,10 @@ static void many(struct echo *e, struct rpc_call *call, const char *data,
 	unsigned size = 0;
 
 	(void)e;
-	if (!text || sscanf(text, "%u %u", &n, &size) != 2) {
-		rpc_call_end(call, 3, "not two numbers", NULL, 0);
+	if (!text || sscanf(text, "%u %u", &n, &size) != 2 ||
+	    (uint64_t)n * ((uint64_t)size + 5) > MANY_BYTES) {
+		rpc_call_end(call, 3, "not two numbers, or large ones", NULL,
+			     0);
 		return;
 	}
 

@@ -217,10 +217,11 @@ static ssize_t read_source(nghttp2_session *session, int32_t stream,
 	(void)session;
 	(void)stream;
 	(void)user_data;
-	if (n)
+	if (n) {
 		memcpy(out, s->data, n);
-	s->data += n;
-	s->left -= n;
+		s->data += n;
+		s->left -= n;
+	}
 	if (s->left == 0)
 		*flags |= NGHTTP2_DATA_FLAG_EOF;
 	return (ssize_t)n;
