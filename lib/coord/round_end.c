@@ -382,17 +382,20 @@ static void expire(struct coord *c, struct wait *wait)
 	struct round *round = a->round;
 	struct worker *absent[MAX_NAMES];
 	const char *names[MAX_NAMES];
-	struct str sentence CLEANUP(str_release) = STR_INIT;
+	CLEANUP(str_release) struct str sentence = STR_INIT;
 	size_t n = round_absent(round, absent, MAX_NAMES);
+	const char *said;
 
 	(void)c;
 	say_absent(&sentence, round, absent, n);
+	said = str_error(&sentence) < 0 ? "the barrier's deadline is over" :
+					  str_cstr(&sentence);
 	if (n > MAX_NAMES)
 		n = MAX_NAMES;
 	for (size_t i = 0; i < n; i++)
 		names[i] = absent[i]->info->worker_id;
-	note(round->meeting->job, LOG_WARNING, "%s", str_cstr(&sentence));
-	expire_all(round, str_cstr(&sentence), names, n);
+	note(round->meeting->job, LOG_WARNING, "%s", said);
+	expire_all(round, said, names, n);
 }
 
 const struct wait_kind arrival_wait = { .withdraw = withdraw,

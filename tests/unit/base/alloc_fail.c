@@ -25,6 +25,14 @@ void alloc_fail_never(void)
 	left = -1;
 }
 
+int alloc_fail_pause(void)
+{
+	int n = left;
+
+	left = -1;
+	return n;
+}
+
 static bool must_fail(void)
 {
 	if (left > 0)

@@ -12,4 +12,8 @@
 void alloc_fail_after(int n);
 void alloc_fail_never(void);
 
+/* The same, and returns what alloc_fail_after() must be given to go on: for what a
+ * test has to allocate in the middle of what it tests. */
+int alloc_fail_pause(void);
+
 #endif

@@ -1,11 +1,11 @@
 /* host.c - see host.h */
 #include "host.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc_fail.h"
 #include "base/cleanup.h"
 #include "base/vec.h"
 
@@ -14,17 +14,19 @@
 static int keep_record(void *data, const Roar__Record__Record *record)
 {
 	struct host *h = data;
+	int armed;
 	struct kept *k;
 
 	if (h->record_error)
 		return h->record_error;
+	armed = alloc_fail_pause();
 	k = VEC_PUSH(h->records, h->n_records, h->cap_records);
-	if (!k)
-		return -ENOMEM;
+	assert_non_null(k);
 	k->len = roar__record__record__get_packed_size(record);
 	k->data = malloc(k->len + 1);
 	assert_non_null(k->data);
 	roar__record__record__pack(record, k->data);
+	alloc_fail_after(armed);
 	return 0;
 }
 
@@ -43,6 +45,7 @@ static void take_reply(void *data, uint64_t call, enum coord_status status,
 		       const char *const *names, size_t n_names)
 {
 	struct host *h = data;
+	int armed = alloc_fail_pause();
 	struct reply *r = VEC_PUSH(h->replies, h->n_replies, h->cap_replies);
 
 	assert_non_null(r);
@@ -59,6 +62,7 @@ static void take_reply(void *data, uint64_t call, enum coord_status status,
 	for (size_t i = 0; i < n_names; i++)
 		r->names[i] = strdup(names[i]);
 	r->n_names = n_names;
+	alloc_fail_after(armed);
 }
 
 static void take_note(void *data, int level, const char *job,
@@ -219,25 +223,30 @@ void host_restart(struct host *h)
 
 /* ---- asking ---- */
 
+static const struct coord_method *find_method(const char *name)
+{
+	static const char *const services[] = { "coordinator.Coordinator",
+						"roar.Control" };
+	const struct coord_method *m = NULL;
+	char path[128];
+
+	for (size_t i = 0; i < 2 && !m; i++) {
+		snprintf(path, sizeof(path), "/%s/%s", services[i], name);
+		m = coord_method_by_path(path, strlen(path));
+	}
+	assert_non_null(m);
+	return m;
+}
+
 uint64_t ask(struct host *h, uint64_t conn, const char *method,
 	     const void *message)
 {
-	CLEANUP(str_release) struct str path = STR_INIT;
-	const struct coord_method *m;
 	int64_t deadline = h->timeout_ms ? h->now.mono_ms + h->timeout_ms :
 					   INT64_MAX;
 
-	str_addf(&path, "/coordinator.Coordinator/%s", method);
-	m = coord_method_by_path(path.data, path.len);
-	if (!m) {
-		str_clear(&path);
-		str_addf(&path, "/roar.Control/%s", method);
-		m = coord_method_by_path(path.data, path.len);
-	}
-	assert_non_null(m);
 	h->who.conn = conn;
-	coord_request(h->c, h->now, &h->who, m, ++h->last_call, deadline,
-		      message);
+	coord_request(h->c, h->now, &h->who, find_method(method),
+		      ++h->last_call, deadline, message);
 	return h->last_call;
 }
 
