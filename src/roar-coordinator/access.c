@@ -83,6 +83,7 @@ static struct scope *scope_new(struct access *a, const char *key, size_t len)
 
 	if (!s)
 		return NULL;
+	s->key = (char *)(s + 1);
 	memcpy(s->key, key, len);
 	s->key_len = (uint32_t)len;
 	s->admin = key[0] == 'a';

@@ -24,7 +24,7 @@ struct scope {
 	uint32_t refs; /* calls that have it */
 	struct scope *next, *prev; /* among the unused, the oldest first */
 	uint32_t key_len;
-	char key[]; /* 'a' or '-', and the job */
+	char *key; /* 'a' or '-', and the job; behind this */
 };
 
 struct access {

