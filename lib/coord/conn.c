@@ -64,8 +64,7 @@ void conn_bind(struct coord *c, uint64_t id, struct worker *w)
 /* A call with which the worker still waits in a meeting. */
 static struct wait *other_wait(const struct worker *w)
 {
-	LIST_EACH(it, after, &w->arrivals)
-	{
+	LIST_EACH(it, after, &w->arrivals) {
 		struct arrival *a = LIST_OWNER(it, struct arrival, in_worker);
 
 		if (a->wait.call)

@@ -69,7 +69,7 @@ void coord_free(struct coord *c)
 	c->ended = NULL;
 	withdraw_all(c);
 	LIST_EACH(it, after, &c->job_list)
-	job_free(LIST_OWNER(it, struct job, in_jobs));
+		job_free(LIST_OWNER(it, struct job, in_jobs));
 	map_release(&c->jobs);
 	map_release(&c->conns);
 	map_release(&c->waits);
@@ -183,8 +183,7 @@ void coord_count(const struct coord *c, struct coord_counts *ret)
 		.n_released = c->n_released,
 		.n_failed = c->n_failed,
 	};
-	LIST_EACH(it, after, &c->job_list)
-	{
+	LIST_EACH(it, after, &c->job_list) {
 		const struct job *job = LIST_OWNER(it, struct job, in_jobs);
 
 		ret->n_meetings += (uint32_t)job->n_rounds;

@@ -113,7 +113,7 @@ void job_free(struct job *job)
 	for (size_t i = 0; i < job->n_workers; i++)
 		worker_free(job->by_rank[i]);
 	LIST_EACH(it, after, &job->releases)
-	release_forget(LIST_OWNER(it, struct meeting, in_releases));
+		release_forget(LIST_OWNER(it, struct meeting, in_releases));
 	keys_free(job);
 	datasets_free(job);
 	steps_free(job);
@@ -222,8 +222,7 @@ int change_job_gone(struct coord *c, const Record *record)
 
 static int forget_one(struct coord *c)
 {
-	LIST_EACH(it, after, &c->job_list)
-	{
+	LIST_EACH(it, after, &c->job_list) {
 		struct job *job = LIST_OWNER(it, struct job, in_jobs);
 		Roar__Record__JobGone gone = ROAR__RECORD__JOB_GONE__INIT;
 		Record record = ROAR__RECORD__RECORD__INIT;

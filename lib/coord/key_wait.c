@@ -90,8 +90,7 @@ static void wake(struct job *job, struct waited *on, const struct key *key)
 	key_view(job, key->name, key, &entry);
 	reply.done = true;
 	reply.entry = &entry;
-	LIST_EACH(it, after, &on->waits)
-	{
+	LIST_EACH(it, after, &on->waits) {
 		struct key_wait *w = LIST_OWNER(it, struct key_wait, in_waited);
 
 		if (key->version <= w->after_version) {

@@ -108,8 +108,7 @@ void do_list_jobs(const struct request *q, const void *message)
 		refuse_change(q, -ENOMEM);
 		return;
 	}
-	LIST_EACH(it, after, &c->job_list)
-	{
+	LIST_EACH(it, after, &c->job_list) {
 		struct job *job = LIST_OWNER(it, struct job, in_jobs);
 
 		if (q->who->job && job != job_find(c, q->who->job))
@@ -167,8 +166,7 @@ void do_list_barriers(const struct request *q, const void *message)
 		refuse_change(q, -ENOMEM);
 		return;
 	}
-	LIST_EACH(it, after, &job->rounds)
-	{
+	LIST_EACH(it, after, &job->rounds) {
 		view_round(LIST_OWNER(it, struct round, in_job), &views[n]);
 		ptrs[n] = &views[n].m;
 		n++;

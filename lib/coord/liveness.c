@@ -159,8 +159,8 @@ static void give_up_dead(struct worker *w)
 static bool waits(const struct worker *w)
 {
 	LIST_EACH(it, after, &w->arrivals)
-	if (LIST_OWNER(it, struct arrival, in_worker)->wait.call)
-		return true;
+		if (LIST_OWNER(it, struct arrival, in_worker)->wait.call)
+			return true;
 	return false;
 }
 
@@ -251,8 +251,7 @@ static void hold(struct worker *w)
 void coord_resume(struct coord *c, struct coord_now now)
 {
 	c->now = now;
-	LIST_EACH(it, after, &c->job_list)
-	{
+	LIST_EACH(it, after, &c->job_list) {
 		struct job *job = LIST_OWNER(it, struct job, in_jobs);
 
 		for (size_t i = 0; i < job->n_workers; i++) {
@@ -274,8 +273,7 @@ void coord_each_age(const struct coord *c, struct coord_now now,
 		    void (*each)(void *data, const char *job, int64_t age_ms),
 		    void *data)
 {
-	LIST_EACH(it, after, &c->job_list)
-	{
+	LIST_EACH(it, after, &c->job_list) {
 		struct job *job = LIST_OWNER(it, struct job, in_jobs);
 
 		for (size_t i = 0; i < job->n_workers; i++)

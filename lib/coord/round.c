@@ -136,7 +136,7 @@ void round_free(struct round *round)
 	struct meeting *m = round->meeting;
 
 	LIST_EACH(it, after, &round->arrivals)
-	arrival_free(LIST_OWNER(it, struct arrival, in_round));
+		arrival_free(LIST_OWNER(it, struct arrival, in_round));
 	if (m->now == round) {
 		m->now = NULL;
 		m->job->n_rounds--;
@@ -153,8 +153,7 @@ void round_free(struct round *round)
 
 struct arrival *round_arrival(const struct round *round, const struct worker *w)
 {
-	LIST_EACH(it, after, &w->arrivals)
-	{
+	LIST_EACH(it, after, &w->arrivals) {
 		struct arrival *a = LIST_OWNER(it, struct arrival, in_worker);
 
 		if (a->round == round)
@@ -216,7 +215,7 @@ static size_t n_waiting(const struct worker *w)
 	size_t n = 0;
 
 	LIST_EACH(it, after, &w->arrivals)
-	n += LIST_OWNER(it, struct arrival, in_worker)->wait.call != 0;
+		n += LIST_OWNER(it, struct arrival, in_worker)->wait.call != 0;
 	return n;
 }
 

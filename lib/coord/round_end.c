@@ -60,8 +60,7 @@ void round_fail(struct round *round, enum coord_status status,
 	int64_t wait, skew;
 
 	times(round, &wait, &skew);
-	LIST_EACH(it, after, &round->arrivals)
-	{
+	LIST_EACH(it, after, &round->arrivals) {
 		struct arrival *a = LIST_OWNER(it, struct arrival, in_round);
 
 		if (!a->wait.call)
@@ -78,8 +77,7 @@ void round_fail(struct round *round, enum coord_status status,
 /* Those who gave up are not of the meeting that takes place. */
 static void drop_absent(struct round *round)
 {
-	LIST_EACH(it, after, &round->arrivals)
-	{
+	LIST_EACH(it, after, &round->arrivals) {
 		struct arrival *a = LIST_OWNER(it, struct arrival, in_round);
 
 		if (!a->wait.call)
@@ -154,8 +152,7 @@ static void draft_fill(struct draft *d, const struct round *round)
 	size_t n = 0;
 
 	roar__record__release__init(r);
-	LIST_EACH(it, after, &round->arrivals)
-	{
+	LIST_EACH(it, after, &round->arrivals) {
 		d->ptrs[n] = &d->arrivals[n];
 		describe(LIST_OWNER(it, struct arrival, in_round), first_ms,
 			 d->ptrs[n++]);
@@ -179,8 +176,7 @@ static void tell_all(struct round *round, struct answers *answers)
 	size_t i = 0;
 
 	answers_fill(answers, m->last, m->id);
-	LIST_EACH(it, after, &round->arrivals)
-	{
+	LIST_EACH(it, after, &round->arrivals) {
 		struct arrival *a = LIST_OWNER(it, struct arrival, in_round);
 		struct worker *w = a->worker;
 
@@ -229,7 +225,7 @@ void round_check(struct round *round)
 void rounds_check(struct job *job)
 {
 	LIST_EACH(it, after, &job->rounds)
-	round_check(LIST_OWNER(it, struct round, in_job));
+		round_check(LIST_OWNER(it, struct round, in_job));
 }
 
 /* ---- death and leaving ---- */
@@ -263,8 +259,7 @@ void rounds_lost(struct job *job, const struct worker *w, const char *how)
 {
 	const char *id = w->info->worker_id;
 
-	LIST_EACH(it, after, &job->rounds)
-	{
+	LIST_EACH(it, after, &job->rounds) {
 		struct round *round = LIST_OWNER(it, struct round, in_job);
 
 		if (round->group && !round_member(round, id))
@@ -281,8 +276,7 @@ void rounds_lost(struct job *job, const struct worker *w, const char *how)
 
 void rounds_left(struct job *job, const char *id)
 {
-	LIST_EACH(it, after, &job->rounds)
-	{
+	LIST_EACH(it, after, &job->rounds) {
 		struct round *round = LIST_OWNER(it, struct round, in_job);
 
 		let_go(round, id, false);
@@ -292,8 +286,7 @@ void rounds_left(struct job *job, const char *id)
 
 void worker_drop_arrivals(struct worker *w, const char *sentence)
 {
-	LIST_EACH(it, after, &w->arrivals)
-	{
+	LIST_EACH(it, after, &w->arrivals) {
 		struct arrival *a = LIST_OWNER(it, struct arrival, in_worker);
 		struct round *round = a->round;
 
@@ -360,8 +353,7 @@ static void expire_all(struct round *round, const char *sentence,
 {
 	struct coord *c = round->meeting->job->c;
 
-	LIST_EACH(it, after, &round->arrivals)
-	{
+	LIST_EACH(it, after, &round->arrivals) {
 		struct arrival *a = LIST_OWNER(it, struct arrival, in_round);
 
 		if (!a->wait.call || !a->wait.deadline.place ||

@@ -147,8 +147,7 @@ static int tell_release(const struct walk *walk, const struct meeting *meeting)
 
 static int tell_releases(const struct walk *walk, const struct job *job)
 {
-	LIST_EACH(it, after, &job->releases)
-	{
+	LIST_EACH(it, after, &job->releases) {
 		int r = tell_release(walk, LIST_OWNER(it, struct meeting,
 						      in_releases));
 
@@ -233,8 +232,7 @@ int coord_snapshot(const struct coord *c,
 {
 	struct walk walk = { each, data };
 
-	LIST_EACH(it, after, &c->job_list)
-	{
+	LIST_EACH(it, after, &c->job_list) {
 		int r = tell_all(&walk, LIST_OWNER(it, struct job, in_jobs));
 
 		if (r < 0)

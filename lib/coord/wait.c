@@ -86,8 +86,7 @@ void wait_remove(struct coord *c, struct wait *w)
 /* The worker whose answer that call was, if it is still its last. */
 static struct worker *answered(const struct coord *c, uint64_t call)
 {
-	LIST_EACH(it, after, &c->job_list)
-	{
+	LIST_EACH(it, after, &c->job_list) {
 		struct job *job = LIST_OWNER(it, struct job, in_jobs);
 
 		for (size_t i = 0; i < job->n_workers; i++)

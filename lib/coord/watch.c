@@ -88,8 +88,7 @@ void world_ring(struct coord *c, struct alarm *a)
 	alarm_set(&c->mono, a, INT64_MAX);
 	job->told_ms = c->now.mono_ms;
 	view_changed(job, &v);
-	LIST_EACH(it, after, &job->watches)
-	{
+	LIST_EACH(it, after, &job->watches) {
 		struct watch *watch = LIST_OWNER(it, struct watch, in_job);
 		Roar__WatchEvent event;
 
@@ -131,15 +130,14 @@ void commands_push(struct worker *w)
 void watch_forget(struct worker *w)
 {
 	LIST_EACH(it, after, &w->watches)
-	list_remove(it);
+		list_remove(it);
 }
 
 /* ---- keys ---- */
 
 void key_tell(struct job *job, const char *name, const struct key *key)
 {
-	LIST_EACH(it, after, &job->key_watches)
-	{
+	LIST_EACH(it, after, &job->key_watches) {
 		struct watch *watch = LIST_OWNER(it, struct watch, in_keys);
 		Roar__WatchEvent event;
 		Roar__KvEntry entry;
