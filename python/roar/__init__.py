@@ -5,6 +5,8 @@
     SharedMemorySegmentPool  the same as views, under SPDL's name
     collate_into             batches stacked straight into an arena
     register                 lets types of other packages move like arrays
+    TrainingOrchestrator     the workers of a job: places, barriers, keys
+    init_from_env            the same, for processes of torchrun, Slurm, MPI, Ray
 
 Neither NumPy nor torch is needed; where they are, their arrays and tensors
 move without being pickled.
@@ -24,18 +26,30 @@ from ._shared_memory import SharedMemoryRingBuffer, SharedMemorySegmentPool
 from .collate import collate_into
 
 if TYPE_CHECKING:
+    from ._coord_errors import (BarrierBroken, BarrierTimeout,
+                                CoordinatorError)
+    from ._launch import init_from_env
+    from .coordinator import TrainingOrchestrator
     from .loader import DataLoader
 
 __version__ = "0.1.0"
 __all__ = [
     "Arena", "ArenaClosed", "ArenaEmpty", "ArenaError", "ArenaFull",
-    "ArenaInvalid", "ArenaNoMemory", "ArenaTooLarge", "DataLoader", "Item",
-    "NotAParty", "PeerDied", "SharedMemoryRingBuffer",
-    "SharedMemorySegmentPool", "collate_into", "register",
+    "ArenaInvalid", "ArenaNoMemory", "ArenaTooLarge", "BarrierBroken",
+    "BarrierTimeout", "CoordinatorError", "DataLoader", "Item", "NotAParty",
+    "PeerDied", "SharedMemoryRingBuffer", "SharedMemorySegmentPool",
+    "TrainingOrchestrator", "collate_into", "init_from_env", "register",
 ]
 
-# Imported when they are asked for: they need torch.
-_LATER = {"DataLoader": ("roar.loader", "DataLoader")}
+# Imported when they are asked for: they need torch, or protobuf-c.
+_LATER = {
+    "BarrierBroken": ("roar._coord_errors", "BarrierBroken"),
+    "BarrierTimeout": ("roar._coord_errors", "BarrierTimeout"),
+    "CoordinatorError": ("roar._coord_errors", "CoordinatorError"),
+    "DataLoader": ("roar.loader", "DataLoader"),
+    "TrainingOrchestrator": ("roar.coordinator", "TrainingOrchestrator"),
+    "init_from_env": ("roar._launch", "init_from_env"),
+}
 
 
 def __getattr__(name: str) -> Any:

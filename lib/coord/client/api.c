@@ -27,7 +27,9 @@ static void free_words(char **words)
 
 static void release(struct roar_coord *c)
 {
-	client_calls_end(c, -ECANCELED, NULL);
+	/* In a child, those who wait are its parent's. */
+	if (!c->forked)
+		client_calls_end(c, -ECANCELED, NULL);
 	while (c->ended_first) {
 		struct client_call *call = c->ended_first;
 
@@ -228,11 +230,13 @@ API int roar_coord_join(const struct roar_coord_options *options,
 	return 0;
 }
 
-static int give_place_up(struct roar_coord *c)
+int client_give_place_up(struct roar_coord *c)
 {
 	Coordinator__WorkerInfo m = COORDINATOR__WORKER_INFO__INIT;
 	int r;
 
+	if (c->observer)
+		return 0;
 	m.worker_id = c->worker_id;
 	m.job_id = (char *)(c->job ? c->job : "");
 	m.session = c->session;
@@ -249,8 +253,8 @@ API int roar_coord_leave(struct roar_coord *c)
 		return 0;
 	if (getpid() != c->pid)
 		r = client_enter(c);
-	else if (!c->observer)
-		r = give_place_up(c);
+	else
+		r = client_give_place_up(c);
 	roar_coord_free(c);
 	return r;
 }

@@ -205,6 +205,7 @@ void client_wake(const struct roar_coord *c);
 int client_cond_init(pthread_cond_t *cond);
 
 int client_start(struct roar_coord *c); /* its descriptors and thread */
+/* All that wait are told, and have left, when this returns; nobody enters any more. */
 void client_stop(struct roar_coord *c);
 void client_list_add(struct roar_coord *c);
 void client_list_remove(struct roar_coord *c);
@@ -279,6 +280,11 @@ int client_call_run(struct roar_coord *c, enum client_method_number method,
 		    const ProtobufCMessageDescriptor *type, void *ret_reply);
 /* Tells the thread how a call failed, and is its result. */
 int client_call_told(const struct client_call *call);
+
+/* ---- api.c ---- */
+
+/* What roar_coord_leave() does before it frees. */
+int client_give_place_up(struct roar_coord *c);
 
 /* ---- meet.c ---- */
 

@@ -257,7 +257,6 @@ int client_start(struct roar_coord *c)
 	return r;
 }
 
-/* All that wait are told, and have left, when this returns. */
 void client_stop(struct roar_coord *c)
 {
 	(void)pthread_mutex_lock(&c->lock);
@@ -271,6 +270,7 @@ void client_stop(struct roar_coord *c)
 	if (c->has_thread) {
 		client_wake(c);
 		(void)pthread_join(c->thread, NULL);
+		c->has_thread = false;
 	}
 	drop(&c->epoll);
 	drop(&c->wake);

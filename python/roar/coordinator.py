@@ -1,0 +1,696 @@
+"""The workers of a training job: who is there, and waiting for each other.
+
+    with roar.TrainingOrchestrator("127.0.0.1:50051") as job:
+        me = job.register_worker("worker-3", "node-1", 0)
+        for step in range(1000):
+            ...
+            job.set_progress(step)
+            job.barrier("step", timeout=60)
+
+One thread behind the object sends heartbeats and connects again when the
+coordinator is gone for a while; nothing that waits keeps them back.  Methods
+may be called from any number of threads.  After fork() the child has no
+connection: it makes its own.
+
+roar.init_from_env() does the first two lines for processes of torchrun, Slurm,
+MPI or Ray.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import socket
+import threading
+from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence
+
+try:
+    import _roar_coord
+except ImportError as error:
+    raise ImportError(
+        f"roar.coordinator cannot be loaded ({error}): install protobuf-c "
+        "(Debian: libprotobuf-c-dev protobuf-c-compiler) and build roar "
+        "again") from error
+
+from . import _checks
+from ._coord_errors import (BarrierBroken, BarrierTimeout, CoordinatorBusy,
+                            CoordinatorClosed, CoordinatorDenied,
+                            CoordinatorError, CoordinatorInvalid,
+                            CoordinatorNotFound, CoordinatorStale,
+                            CoordinatorTimeout, CoordinatorUnreachable,
+                            WorkerExists)
+
+__all__ = [
+    "BarrierBroken", "BarrierResult", "BarrierTimeout", "Checkpoint",
+    "CoordinatorBusy", "CoordinatorClosed", "CoordinatorDenied",
+    "CoordinatorError", "CoordinatorInvalid", "CoordinatorNotFound",
+    "CoordinatorStale", "CoordinatorTimeout", "CoordinatorUnreachable",
+    "KeyValue", "Keys", "Late", "Shard", "TrainingOrchestrator", "VoteResult",
+    "WorkerConfig", "WorkerExists", "World",
+]
+
+_JOBS = "/coordinator.Coordinator/"
+_CONTROL = "/roar.Control/"
+_BARRIER, _GATHER, _VOTE = 0, 1, 2
+_POLICIES = {None: 0, "default": 0, "fail": 1, "shrink": 2, "wait": 3}
+_STATES = ("unknown", "initializing", "idle", "loading_data", "training",
+           "checkpointing", "recovering", "error")
+_LONGEST_MS = 1 << 53
+
+
+class WorkerConfig(NamedTuple):
+    """The place that a worker was given."""
+
+    assigned_id: str
+    rank: int
+    world_size: int
+    heartbeat_interval_ms: int
+    config: dict[str, str]
+    incarnation: int    # 1 for the first process with this id, then 2, ...
+    world_epoch: int    # grows whenever members or ranks change
+    timeout_ms: int     # silence after which a worker counts as dead
+    ready: bool         # the job has as many workers as it needs
+
+
+class World(NamedTuple):
+    """Who is there, as this worker last heard."""
+
+    epoch: int
+    rank: int           # -1 for one that is not registered
+    size: int
+    ready: bool
+    incarnation: int
+    connected: bool
+
+
+class Late(NamedTuple):
+    """How much later than the first somebody came."""
+
+    worker_id: str
+    seconds: float
+
+
+@dataclasses.dataclass(frozen=True)
+class BarrierResult:
+    """What became of a barrier."""
+
+    released: bool
+    barrier_id: str
+    participants: int
+    arrival_order: int  # 1 for who came first
+    generation: int     # which use of the barrier it was
+    late: list[Late]    # who came last, the latest first
+    missing: list[str]  # who was let go because it died (policy "shrink")
+
+
+@dataclasses.dataclass(frozen=True)
+class VoteResult(BarrierResult):
+    """The votes of all."""
+
+    votes_for: int = 0
+    votes_against: int = 0
+
+    @property
+    def unanimous(self) -> bool:
+        """Nobody was against it."""
+        return self.votes_against == 0
+
+
+class Shard(NamedTuple):
+    """A part of a dataset, for one worker."""
+
+    dataset_id: str
+    shard_id: int
+    total_shards: int
+    start_index: int
+    end_index: int      # exclusive
+    epoch: int
+    file_paths: list[str]
+
+    @property
+    def num_samples(self) -> int:
+        """How many samples it has."""
+        return self.end_index - self.start_index
+
+
+class Checkpoint(NamedTuple):
+    """A checkpoint that every worker has saved."""
+
+    checkpoint_id: str
+    step: int
+    epoch: int
+    path: str
+    size_bytes: int
+    timestamp_ms: int
+    type: str
+    worker_id: str
+    metadata: dict[str, str]
+
+
+class KeyValue(NamedTuple):
+    """A key of the job."""
+
+    key: str
+    value: bytes
+    version: int        # grows with every change in the job
+    expires_in: Optional[float]  # seconds; None: never
+
+
+def _milliseconds(name: str, value: Optional[float]) -> int:
+    """A time in seconds as the C half takes it; None and infinity: for ever."""
+    if value is None:
+        return -1
+    number = _checks.seconds(name, value) * 1000
+    return -1 if number > _LONGEST_MS else math.ceil(number)
+
+
+def _words(name: str, value: Optional[Mapping[str, Any]]) -> dict[str, str]:
+    """Metadata: names and texts."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{name} must be a dict, not {value!r:.80}")
+    return {str(key): str(text) for key, text in value.items()}
+
+
+def _entry(entry: Mapping[str, Any]) -> KeyValue:
+    ms = entry["expires_in_ms"]
+    return KeyValue(entry["key"], entry["value"], entry["version"],
+                    ms / 1000 if ms else None)
+
+
+class Keys:
+    """The keys of a job, as TrainingOrchestrator.kv has them.
+
+    A value is bytes; a str is taken as UTF-8.  When the connection ends before
+    the answer has come, get(), set(), delete() and list() are asked again;
+    add() and compare_set() raise CoordinatorUnreachable, because nobody knows
+    whether they were done.
+    """
+
+    def __init__(self, owner: "TrainingOrchestrator") -> None:
+        self._owner = owner
+
+    def _call(self, method: str, timeout: Optional[float] = 60.0,
+              **request: Any) -> dict[str, Any]:
+        return self._owner.call(_CONTROL + method, {
+            "job_id": self._owner.job or "", **request}, timeout)
+
+    def set(self, key: str, value: bytes | str,
+            ttl: Optional[float] = None) -> int:
+        """Gives the key a value, for `ttl` seconds or for ever.  Its version."""
+        return self._call("KvSet", key=key, value=_bytes(value),
+                          ttl_ms=_ttl(ttl))["entry"]["version"]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Its value as bytes, or `default` when it is not there."""
+        found = self.entry(key)
+        return default if found is None else found.value
+
+    def entry(self, key: str) -> Optional[KeyValue]:
+        """Value and version, or None."""
+        try:
+            reply = self._call("KvGet", key=key)
+        except CoordinatorNotFound:
+            return None
+        entry = reply["entry"]
+        return _entry(entry) if entry and entry["version"] else None
+
+    def wait(self, key: str, timeout: Optional[float] = None, *,
+             after_version: int = 0) -> KeyValue:
+        """Waits until the key is there, or newer than `after_version`."""
+        return _entry(self._call("KvGet", timeout, key=key, wait=True,
+                                 after_version=after_version)["entry"])
+
+    def add(self, key: str, delta: int = 1) -> int:
+        """Adds to a number, 0 where there was none, and returns the sum."""
+        return int(self._call("KvAdd", key=key, delta=delta)["entry"]["value"])
+
+    def compare_set(self, key: str, version: int, value: bytes | str,
+                    ttl: Optional[float] = None) -> bool:
+        """Sets the key if its version is still that; 0: if it is not there."""
+        return self._call("KvCompareSet", key=key, version=version,
+                          value=_bytes(value), ttl_ms=_ttl(ttl))["done"]
+
+    def delete(self, key: str) -> bool:
+        """Removes the key.  False when it was not there."""
+        try:
+            return self._call("KvDelete", key=key)["done"]
+        except CoordinatorNotFound:
+            return False
+
+    def list(self, prefix: str = "") -> list[KeyValue]:
+        """All keys that begin so, in order."""
+        found: list[KeyValue] = []
+        after = ""
+        while True:
+            page = self._call("KvList", prefix=prefix, after=after)
+            found += [_entry(entry) for entry in page["entries"]]
+            if not page["more"] or not page["entries"]:
+                return found
+            after = found[-1].key
+
+
+def _bytes(value: bytes | str) -> bytes:
+    return value.encode() if isinstance(value, str) else bytes(value)
+
+
+def _ttl(ttl: Optional[float]) -> int:
+    return 0 if ttl is None else max(1, _milliseconds("ttl", ttl))
+
+
+class TrainingOrchestrator:
+    """A worker's side of a coordinator.
+
+    coordinator_url  "HOST:PORT", "grpc://HOST:PORT", "http://HOST:PORT" or
+                     "unix:PATH"; several, by commas, are tried in turn
+    job              which job; None: the token's, or "default"
+    token            what the coordinator's --tokens file has for the job
+    tls_ca           a file of certificates: connect with TLS
+    tls_name         the server's name in its certificate, if not its host's
+    connect_timeout  seconds until the first connection must be there
+    timeout          seconds that barriers and other meetings wait at most,
+                     where their call does not say otherwise; None: for ever
+    """
+
+    def __init__(self, coordinator_url: str, *, job: Optional[str] = None,
+                 token: Optional[str] = None, tls_ca: Optional[str] = None,
+                 tls_name: Optional[str] = None,
+                 connect_timeout: float = 30.0,
+                 timeout: Optional[float] = 300.0) -> None:
+        if not isinstance(coordinator_url, str) or not coordinator_url:
+            raise ValueError("coordinator_url must be 'HOST:PORT' or "
+                             f"'unix:PATH', not {coordinator_url!r:.80}")
+        self.coordinator_url = coordinator_url
+        self.job = job
+        self.worker_id: Optional[str] = None
+        self.kv = Keys(self)
+        self.launch: Any = None     # roar._launch.Launch, by init_from_env()
+        self._token = token
+        self._tls_ca = tls_ca
+        self._tls_name = tls_name
+        self._connect_ms = max(1, _milliseconds("connect_timeout",
+                                                connect_timeout))
+        self._timeout = timeout
+        self._client: Optional[_roar_coord.Client] = None
+        self._closed = False
+        self._lock = threading.Lock()
+        self._watchers: list[threading.Thread] = []
+
+    # ---- connecting
+
+    def _join(self, worker_id: Optional[str], **about: Any) -> Any:
+        options: dict[str, Any] = {
+            "hostname": None, "port": 0, "gpu_count": 0, "memory_bytes": 0,
+            "metadata": None, **about}
+        return _roar_coord.join(
+            address=self.coordinator_url, job=self.job, worker_id=worker_id,
+            token=self._token, connect_ms=self._connect_ms,
+            tls_ca=self._tls_ca, tls_name=self._tls_name,
+            observer=worker_id is None, **options)
+
+    def _connected(self) -> Any:
+        client = self._client
+        if client is None:
+            self.connect()
+            client = self._client
+        return client
+
+    def connect(self) -> None:
+        """Connects without taking a place, to see that somebody is there.
+
+        Every method does so by itself; register_worker() need not wait for it.
+        """
+        with self._lock:
+            if self._closed:
+                raise CoordinatorClosed(
+                    "this TrainingOrchestrator was closed; make a new one")
+            if self._client is None:
+                self._client = self._join(None)
+
+    def register_worker(self, worker_id: str, host: Optional[str] = None,
+                        port: int = 0, gpu_count: int = 0,
+                        memory_bytes: int = 0,
+                        metadata: Optional[Mapping[str, Any]] = None
+                        ) -> WorkerConfig:
+        """Takes a place in the job.
+
+        Whoever had this id before and is heard of no more gives way: place and
+        rank are taken over, and the incarnation is one more.  WorkerExists
+        when it is alive.
+        """
+        pairs = [word for pair in _words("metadata", metadata).items()
+                 for word in pair]
+        with self._lock:
+            if self._closed:
+                raise CoordinatorClosed(
+                    "this TrainingOrchestrator was closed; make a new one")
+            if self.worker_id is not None:
+                raise CoordinatorInvalid(
+                    f"this object is worker {self.worker_id!r} already: make "
+                    "another TrainingOrchestrator for another worker")
+            client = self._join(
+                worker_id, hostname=host or socket.gethostname(),
+                port=_checks.whole("port", port, 0, 65535),
+                gpu_count=_checks.whole("gpu_count", gpu_count, 0, 1 << 20),
+                memory_bytes=_checks.whole("memory_bytes", memory_bytes, 0,
+                                           1 << 62),
+                metadata=pairs)
+            observer, self._client = self._client, client
+            self.worker_id = worker_id
+        if observer is not None:
+            observer.close()
+        return self._config()
+
+    def _config(self) -> WorkerConfig:
+        reply = self._connected().registration()
+        return WorkerConfig._make(reply[name] for name in WorkerConfig._fields)
+
+    def deregister(self) -> None:
+        """Gives the place up: ranks are compacted, nobody waits for it."""
+        with self._lock:
+            client, self._client = self._client, None
+            registered, self.worker_id = self.worker_id, None
+        if client is None:
+            return
+        if registered is None:
+            client.close()
+        else:
+            client.leave()
+
+    def close(self) -> None:
+        """Ends the connection as if the process had died: the place is held
+        for a successor.  What waits in other threads raises
+        CoordinatorClosed."""
+        with self._lock:
+            client, self._client = self._client, None
+            self.worker_id = None
+            self._closed = True
+        if client is not None:
+            client.close()
+
+    def __enter__(self) -> "TrainingOrchestrator":
+        return self
+
+    def __exit__(self, kind: Any, *unused: Any) -> None:
+        # A worker that fails has not finished: its place is for a successor.
+        try:
+            if kind is None:
+                self.deregister()
+        finally:
+            self.close()
+
+    # ---- heartbeats and the world
+
+    def set_progress(self, step: int = 0, epoch: int = 0, *,
+                     state: str = "training", task: str = "") -> None:
+        """What the next heartbeats say.  Nothing is sent by this."""
+        if state not in _STATES:
+            raise ValueError(f"state must be one of {', '.join(_STATES)}, "
+                             f"not {state!r:.80}")
+        self._connected().progress(_STATES.index(state), step, epoch, task)
+
+    def heartbeat(self, step: int = 0, epoch: int = 0, *,
+                  state: str = "training", task: str = "",
+                  timeout: float = 30.0) -> World:
+        """Sends a heartbeat now; otherwise they are sent by themselves.
+
+        Commands that come with its answer are kept for commands().
+        """
+        self.set_progress(step, epoch, state=state, task=task)
+        self._connected().heartbeat(_milliseconds("timeout", timeout))
+        return self.world
+
+    @property
+    def world(self) -> World:
+        """Who is there, as last heard."""
+        known = self._connected().world()
+        return World._make(known[name] for name in World._fields)
+
+    @property
+    def rank(self) -> int:
+        """This worker's rank now; it may change with the world."""
+        return self.world.rank
+
+    @property
+    def world_size(self) -> int:
+        """How many places the job has now."""
+        return self.world.size
+
+    def wait_world(self, epoch: Optional[int] = None,
+                   timeout: Optional[float] = None) -> World:
+        """Waits until the world's epoch is another than `epoch`, or than it
+        is now."""
+        self._connected().wait_world(
+            self.world.epoch if epoch is None else epoch,
+            _milliseconds("timeout", timeout))
+        return self.world
+
+    def wait_ready(self, timeout: Optional[float] = None) -> World:
+        """Waits until the job has as many workers as it needs."""
+        clock = _Deadline(timeout)
+        while not (world := self.world).ready:
+            self.wait_world(world.epoch, clock.left())
+        return world
+
+    def commands(self, timeout: float = 0) -> list[str]:
+        """Commands for this worker ("checkpoint", "stop", ...) that have
+        come, each told once; waits `timeout` seconds for the first."""
+        client = self._connected()
+        found: list[str] = []
+        wait = _milliseconds("timeout", timeout)
+        while (command := client.command(wait)):
+            found.append(command)
+            wait = 0
+        return found
+
+    def watch(self, *, world: Optional[Callable[[World], Any]] = None,
+              command: Optional[Callable[[str], Any]] = None) -> None:
+        """Calls `world` for each change of the world, and `command` for each
+        command, in threads of their own, until this object is closed."""
+        self._connected()
+        if world is not None:
+            self._start(self._watch_world, world)
+        if command is not None:
+            self._start(self._watch_commands, command)
+
+    def _start(self, body: Callable[[Any], None], callback: Any) -> None:
+        thread = threading.Thread(target=body, args=(callback,), daemon=True,
+                                  name="roar-coordinator-watch")
+        self._watchers.append(thread)
+        thread.start()
+
+    def _watch_world(self, callback: Callable[[World], Any]) -> None:
+        client = self._client
+        seen = self.world.epoch
+        while client is self._client and client is not None:
+            try:
+                client.wait_world(seen, -1)
+                now = self.world
+            except (CoordinatorClosed, CoordinatorStale):
+                return
+            seen = now.epoch
+            callback(now)
+
+    def _watch_commands(self, callback: Callable[[str], Any]) -> None:
+        client = self._client
+        while client is self._client and client is not None:
+            try:
+                text = client.command(-1)
+            except (CoordinatorClosed, CoordinatorStale):
+                return
+            callback(text)
+
+    # ---- meetings
+
+    def _meet(self, kind: int, meeting_id: str, step: int,
+              timeout: Any, policy: Optional[str],
+              group: Optional[Sequence[str]], value: bytes,
+              in_favour: bool) -> dict[str, Any]:
+        if policy not in _POLICIES:
+            raise ValueError("policy must be 'fail', 'shrink' or 'wait', "
+                             f"not {policy!r:.80}")
+        if self.worker_id is None:
+            raise CoordinatorInvalid(
+                "only a registered worker takes part: call register_worker() "
+                "first")
+        return self._connected().meet(
+            kind, meeting_id, _checks.whole("step", step, 0, (1 << 63) - 1),
+            None if group is None else list(group), _POLICIES[policy],
+            _milliseconds("timeout",
+                          self._timeout if timeout is _DEFAULT else timeout),
+            value, in_favour)
+
+    def barrier(self, barrier_id: str, step: int = 0, *,
+                timeout: Any = ..., policy: Optional[str] = None,
+                group: Optional[Sequence[str]] = None) -> BarrierResult:
+        """Waits until all workers of the job, or of the group, have come.
+
+        step     which use of the barrier this is; it must grow from one to
+                 the next.  0: the client counts, which is right when every
+                 worker comes to every use.  To come again with a step that
+                 was released gives the same result at once
+        timeout  seconds; None: for ever
+        policy   when somebody dies who is waited for: "fail", "shrink" (the
+                 others go on) or "wait" (for its successor); None: the job's
+        group    ids of those who take part
+
+        BarrierTimeout and BarrierBroken name who is missing (.absent).
+        """
+        reply = self._meet(_BARRIER, barrier_id, step, timeout, policy, group,
+                           b"", False)
+        return BarrierResult(**_common(reply))
+
+    def gather(self, meeting_id: str, value: bytes | str, step: int = 0, *,
+               timeout: Any = ..., policy: Optional[str] = None,
+               group: Optional[Sequence[str]] = None) -> dict[str, bytes]:
+        """A barrier that gives everybody the values (at most 64 KiB) of all,
+        by worker id, in the order of ranks."""
+        reply = self._meet(_GATHER, meeting_id, step, timeout, policy, group,
+                           _bytes(value), False)
+        return {item["worker_id"]: item["value"] for item in reply["values"]}
+
+    def vote(self, meeting_id: str, in_favour: bool, step: int = 0, *,
+             timeout: Any = ..., policy: Optional[str] = None,
+             group: Optional[Sequence[str]] = None) -> VoteResult:
+        """A barrier that tells everybody how many were for and against."""
+        reply = self._meet(_VOTE, meeting_id, step, timeout, policy, group,
+                           b"", bool(in_favour))
+        return VoteResult(**_common(reply), votes_for=reply["votes_for"],
+                          votes_against=reply["votes_against"])
+
+    # ---- datasets and checkpoints
+
+    def register_dataset(self, dataset_id: str, path: str, total_samples: int,
+                         shard_size: int, shuffle: bool = True, seed: int = 42,
+                         *, format: str = "",
+                         metadata: Optional[Mapping[str, Any]] = None) -> int:
+        """Makes a dataset known; returns how many shards it has.  The same
+        values again are fine."""
+        reply = self.call(_JOBS + "RegisterDataset", {
+            "dataset_id": dataset_id, "path": path, "format": format,
+            "total_samples": total_samples, "shard_size": shard_size,
+            "shuffle": shuffle, "seed": seed,
+            "metadata": _words("metadata", metadata),
+            "job_id": self.job or ""})
+        return reply["total_shards"]
+
+    def get_shard(self, dataset_id: str, epoch: int = 0) -> Shard:
+        """The part of a dataset that is this worker's in this epoch."""
+        reply = self.call(_JOBS + "GetDataShard", {
+            "worker_id": self.worker_id or "", "dataset_id": dataset_id,
+            "epoch": epoch, "job_id": self.job or ""})
+        return Shard._make(reply[name] for name in Shard._fields)
+
+    def notify_checkpoint(self, checkpoint_id: str, step: int, epoch: int = 0,
+                          path: str = "", size_bytes: int = 0, *,
+                          type: str = "full",
+                          metadata: Optional[Mapping[str, Any]] = None) -> int:
+        """Says that this worker has saved its part of a step.  Returns the
+        newest step that all workers have saved (0: none yet)."""
+        reply = self.call(_JOBS + "NotifyCheckpoint", {
+            "worker_id": self.worker_id or "", "checkpoint_id": checkpoint_id,
+            "step": step, "epoch": epoch, "storage_path": path,
+            "size_bytes": size_bytes, "type": type,
+            "metadata": _words("metadata", metadata),
+            "job_id": self.job or ""})
+        if not reply["success"]:
+            raise CoordinatorError(reply["message"])
+        return reply["global_step"]
+
+    def latest_checkpoint(self) -> Optional[Checkpoint]:
+        """The newest checkpoint that all workers have saved, or None."""
+        reply = self.call(_JOBS + "GetLatestCheckpoint", {
+            "worker_id": self.worker_id or "", "job_id": self.job or ""})
+        found = reply["latest_checkpoint"]
+        if not reply["has_checkpoint"] or found is None:
+            return None
+        found["path"] = found["storage_path"]
+        return Checkpoint._make(found[name] for name in Checkpoint._fields)
+
+    # ---- the job
+
+    def configure(self, *, min_workers: int = 0, max_workers: int = 0,
+                  heartbeat_interval: float = 0, timeout: float = 0,
+                  hold: float = 0, policy: Optional[str] = None
+                  ) -> dict[str, Any]:
+        """Settings of the job; what is 0 or None stays as it is.
+
+        min_workers  how many the job needs: barriers of all workers are not
+                     released before
+        timeout      seconds of silence after which a worker is dead
+        hold         seconds that a dead worker's place is held
+        policy       of barriers, when somebody dies
+        """
+        return self.call(_CONTROL + "Configure", {
+            "job_id": self.job or "", "min_workers": min_workers,
+            "max_workers": max_workers,
+            "heartbeat_interval_ms": math.ceil(heartbeat_interval * 1000),
+            "timeout_ms": math.ceil(timeout * 1000),
+            "hold_ms": math.ceil(hold * 1000),
+            "on_death": _POLICIES[policy]})
+
+    def send_command(self, command: str,
+                     worker_ids: Sequence[str] = ()) -> int:
+        """Tells workers something with their next heartbeat; none: all.
+        Returns how many."""
+        return self.call(_CONTROL + "SendCommand", {
+            "job_id": self.job or "", "command": command,
+            "worker_ids": list(worker_ids)})["n_workers"]
+
+    def workers(self) -> list[dict[str, Any]]:
+        """All workers of the job, by rank (messages WorkerView)."""
+        found: list[dict[str, Any]] = []
+        request = {"job_id": self.job or "", "from_start": True}
+        while True:
+            page = self.call(_CONTROL + "ListWorkers", request)
+            found += page["workers"]
+            if not page["more"] or not page["workers"]:
+                return found
+            request = {"job_id": self.job or "",
+                       "after_rank": found[-1]["rank"]}
+
+    def barriers(self) -> list[dict[str, Any]]:
+        """Barriers that somebody waits at (messages BarrierView)."""
+        return self.call(_CONTROL + "ListBarriers",
+                         {"job_id": self.job or ""})["barriers"]
+
+    def call(self, path: str, request: Mapping[str, Any],
+             timeout: Optional[float] = 60.0) -> dict[str, Any]:
+        """Any method of the coordinator, such as "/roar.Control/GetStatus":
+        fields of its request by name, fields of its reply by name."""
+        return self._connected().call(path, dict(request),
+                                      _milliseconds("timeout", timeout))
+
+
+_DEFAULT = ...
+
+
+def _common(reply: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "released": True, "barrier_id": reply["meeting_id"],
+        "participants": reply["participants"],
+        "arrival_order": reply["arrival_order"],
+        "generation": reply["generation"],
+        "late": [Late(item["worker_id"], item["late_ms"] / 1000)
+                 for item in reply["late"]],
+        "missing": reply["missing"],
+    }
+
+
+class _Deadline:
+    """What is left of a time."""
+
+    def __init__(self, timeout: Optional[float]) -> None:
+        self._end = None if timeout is None else \
+            threading.TIMEOUT_MAX if math.isinf(timeout) else \
+            _now() + _checks.seconds("timeout", timeout)
+
+    def left(self) -> Optional[float]:
+        """Seconds; None for one that never ends."""
+        return None if self._end is None else max(0.0, self._end - _now())
+
+
+def _now() -> float:
+    import time
+    return time.monotonic()
