@@ -22,6 +22,7 @@ import dataclasses
 import math
 import socket
 import threading
+import time
 from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence
 
 try:
@@ -592,6 +593,7 @@ class TrainingOrchestrator:
             "worker_id": self.worker_id or "", "checkpoint_id": checkpoint_id,
             "step": step, "epoch": epoch, "storage_path": path,
             "size_bytes": size_bytes, "type": type,
+            "timestamp_ms": time.time_ns() // 1000000,
             "metadata": _words("metadata", metadata),
             "job_id": self.job or ""})
         if not reply["success"]:
@@ -684,13 +686,10 @@ class _Deadline:
     def __init__(self, timeout: Optional[float]) -> None:
         self._end = None if timeout is None else \
             threading.TIMEOUT_MAX if math.isinf(timeout) else \
-            _now() + _checks.seconds("timeout", timeout)
+            time.monotonic() + _checks.seconds("timeout", timeout)
 
     def left(self) -> Optional[float]:
         """Seconds; None for one that never ends."""
-        return None if self._end is None else max(0.0, self._end - _now())
+        return None if self._end is None else \
+            max(0.0, self._end - time.monotonic())
 
-
-def _now() -> float:
-    import time
-    return time.monotonic()
