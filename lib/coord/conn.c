@@ -86,18 +86,18 @@ static void left_behind(struct coord *c, struct worker *w)
 }
 
 /* The connection is looked up each time: it goes with the last that it held. */
-void coord_gone(struct coord *c, struct coord_now now, uint64_t id)
+void coord_gone(struct coord *c, struct coord_now now, uint64_t conn)
 {
-	struct conn *conn;
+	struct conn *it;
 
 	c->now = now;
-	while ((conn = find(c, id)) && !list_empty(&conn->waits)) {
-		struct wait *w = LIST_OWNER(conn->waits.next, struct wait,
+	while ((it = find(c, conn)) && !list_empty(&it->waits)) {
+		struct wait *w = LIST_OWNER(it->waits.next, struct wait,
 					    in_conn);
 
 		w->kind->withdraw(c, w);
 	}
-	while ((conn = find(c, id)) && !list_empty(&conn->workers))
-		left_behind(c, LIST_OWNER(conn->workers.next, struct worker,
+	while ((it = find(c, conn)) && !list_empty(&it->workers))
+		left_behind(c, LIST_OWNER(it->workers.next, struct worker,
 					  in_conn));
 }

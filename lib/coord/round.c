@@ -350,18 +350,17 @@ size_t round_absent(const struct round *round, struct worker **ret, size_t max)
 {
 	size_t all = round->group ? round->n_group :
 				    round->meeting->job->n_workers;
-	size_t n = 0;
+	size_t n = 0, absent = round_expected(round) - round->n_here;
 
+	if (max > absent)
+		max = absent;
 	for (int came_once = 0; came_once < 2; came_once++)
-		for (size_t i = 0; i < all; i++) {
+		for (size_t i = 0; i < all && n < max; i++) {
 			struct worker *w = waited_for(round, i);
 			struct arrival *a = w ? round_arrival(round, w) : NULL;
 
-			if (!w || (a && a->wait.call) || !!a != came_once)
-				continue;
-			if (n < max)
-				ret[n] = w;
-			n++;
+			if (w && !(a && a->wait.call) && !!a == came_once)
+				ret[n++] = w;
 		}
-	return n;
+	return absent;
 }

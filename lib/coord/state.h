@@ -407,7 +407,7 @@ int worker_give_up(struct worker *w);
 
 /* ---- conn.c, wait.c ---- */
 
-void conn_bind(struct coord *c, uint64_t conn, struct worker *w);
+void conn_bind(struct coord *c, uint64_t id, struct worker *w);
 void conn_unbind(struct worker *w);
 void conn_tidy(struct coord *c, struct conn *conn);
 struct conn *conn_want(struct coord *c, uint64_t id); /* NULL: ENOMEM or id 0 */
