@@ -19,22 +19,47 @@ static int64_t deadline_of(const struct server *s, const struct call *c)
 	return deadline - (tenth < 0 ? 0 : tenth > 100 ? 100 : tenth);
 }
 
+enum { MAX_FREE_STREAMS = 1024 }; /* of clients that need no token */
+
 /* ---- memory of calls ---- */
 
-static struct call *take(struct server *s)
+static bool is_free_stream(const struct method *m)
+{
+	return m->is_free && m->rpc.streams_out;
+}
+
+static struct call *allocate(struct server *s)
 {
 	struct call *c = s->free_calls;
 
-	if (c)
-		s->free_calls = c->next;
-	else
-		c = malloc(sizeof(*c));
 	if (!c)
+		return malloc(sizeof(*c));
+	s->free_calls = c->next;
+	return c;
+}
+
+/* The scope is the call's from here on, or given back. */
+static struct call *take(struct server *s, struct method *m,
+			 struct scope *scope, struct rpc_call *rpc)
+{
+	struct call *c = allocate(s);
+
+	if (!c) {
+		if (scope)
+			access_done(&s->access, scope);
 		return NULL;
-	*c = (struct call){ .next = s->calls };
+	}
+	*c = (struct call){ .next = s->calls,
+			    .rpc = rpc,
+			    .method = m,
+			    .scope = scope,
+			    .started_ns = clock_mono_ns(),
+			    .id = rpc_call_id(rpc) };
 	if (s->calls)
 		s->calls->prev = c;
 	s->calls = c;
+	s->n_free_streams += is_free_stream(m);
+	rpc_call_set_data(rpc, c);
 	return c;
 }
 
@@ -45,6 +70,7 @@ static void forget(struct server *s, struct call *c)
 		c->next->prev = c->prev;
 	if (c->scope)
 		access_done(&s->access, c->scope);
+	s->n_free_streams -= is_free_stream(c->method);
 	if (s->current == c)
 		s->current = NULL;
 	c->next = s->free_calls;
@@ -153,24 +179,21 @@ static void on_begin(void *ctx, struct rpc_call *rpc, const char *authorization,
 	struct scope *scope = NULL;
 	struct call *c;
 
+	if (is_free_stream(m) && s->n_free_streams >= MAX_FREE_STREAMS) {
+		refuse(m, rpc, COORD_RESOURCE_EXHAUSTED,
+		       "too many streams of health and reflection are open");
+		return;
+	}
 	if (!m->is_free)
 		verdict = access_check(&s->access, authorization, job, &scope);
-	c = verdict == ACCESS_GRANTED ? take(s) : NULL;
-	if (!c) {
-		if (scope) {
-			access_done(&s->access, scope);
-			verdict = ACCESS_NO_MEMORY;
-		}
+	if (verdict != ACCESS_GRANTED) {
 		refuse(m, rpc, status_of(verdict), access_sentence(verdict));
 		return;
 	}
-	c->rpc = rpc;
-	c->method = m;
-	c->scope = scope;
-	c->id = rpc_call_id(rpc);
-	c->started_ns = clock_mono_ns();
-	rpc_call_set_data(rpc, c);
-	if (m->coord && m->coord->admin && !scope->admin)
+	c = take(s, m, scope, rpc);
+	if (!c)
+		refuse(m, rpc, COORD_RESOURCE_EXHAUSTED, "out of memory");
+	else if (m->coord && m->coord->admin && !scope->admin)
 		call_end(s, c, COORD_PERMISSION_DENIED,
 			 "only the administrator's token is good for this",
 			 NULL);

@@ -80,6 +80,7 @@ struct server {
 	struct call *current; /* whose request is being worked on */
 	struct look *look;
 	uint64_t n_looks;
+	unsigned n_free_streams; /* that need no token */
 	struct str out; /* a reply, packed; memory that is used again */
 	struct str absent;
 

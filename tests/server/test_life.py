@@ -271,6 +271,28 @@ def test_a_full_disk_refuses_changes_and_nothing_else(small_disk):
             control.KvListRequest(keys_only=True)).entries} == set(stored)
 
 
+def test_a_disk_that_fails_ends_it(tmp_path):
+    sign = tmp_path / "sign"
+    with Coordinator(env={"LD_PRELOAD": os.environ["FAILING_DISK_LIBRARY"],
+                          "FAILING_DISK": str(sign)}) as server:
+        client = server.client()
+        client.register("a")
+        client.register("b")
+        wait = client.arrive("a")
+        client.wait_for_arrivals(1)
+        sign.touch()
+        # Nobody is told of what is not on disk.
+        with raises(CODE.UNAVAILABLE, "log"):
+            client.register("c")
+        with raises(CODE.UNAVAILABLE):
+            wait.result()
+        assert server.wait() == 1
+        assert server.log[-1].startswith("roar-coordinator: the log in ")
+        sign.unlink()
+        server.start()
+        assert server.client().heartbeat("b").acknowledged
+
+
 def test_many_changes_become_a_snapshot():
     with Coordinator() as server:
         client = server.client()

@@ -8,7 +8,7 @@ import pytest
 from google.protobuf import descriptor_pb2
 
 from coordinator import (PATIENCE_S, Coordinator, health_pb2, pb,
-                         raises, reflection_pb2)
+                         raises, reflection_pb2, wait_until)
 
 CODE = grpc.StatusCode
 SERVICES = ["coordinator.Coordinator", "grpc.health.v1.Health",
@@ -128,3 +128,28 @@ def test_what_is_not_there_is_an_answer(client):
     assert replies[3].HasField("all_extension_numbers_response")
     assert replies[4].original_request.host == "h"
 
+
+def test_streams_without_a_token_have_a_limit(server, client):
+    watches = [client.health.Watch(health_pb2.HealthCheckRequest(),
+                                   timeout=PATIENCE_S) for _ in range(1100)]
+    ended = []
+    for watch in watches:
+        try:
+            assert next(watch).status == 1
+        except grpc.RpcError as e:
+            ended.append(e.code())
+    assert ended == [CODE.RESOURCE_EXHAUSTED] * (1100 - 1024)
+    for watch in watches:
+        watch.cancel()
+    with server.client() as other:
+        wait_until(lambda: serves_a_watcher(other))
+
+
+def serves_a_watcher(client):
+    watch = client.health.Watch(health_pb2.HealthCheckRequest())
+    try:
+        return next(watch).status == 1
+    except grpc.RpcError:
+        return False
+    finally:
+        watch.cancel()
