@@ -1,8 +1,7 @@
 /* frames_wire.c - the wire of frames.h, on the server's side.
  *
  * Frames are taken from where they were read; only what is left of an unfinished one is
- * copied.  Calls that outlive the round in which they came are found by connection and
- * number in one table of the server, so that an idle connection holds nothing. */
+ * copied, so that an idle connection holds nothing. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,89 +12,6 @@
 #include "net/frames.h"
 #include "net/rpc_internal.h"
 #include "net/rpc_status.h"
-
-enum { TABLE_SMALLEST = 64 };
-
-/* ---- calls by number ---- */
-
-static uint32_t hash(const struct conn *c, uint32_t number)
-{
-	uint64_t h = (c->id << 32 ^ c->id ^ number) * 0x9e3779b97f4a7c15u;
-
-	return (uint32_t)(h >> 32);
-}
-
-static struct rpc_call **place_of(struct rpc_server *s, const struct conn *c,
-				  uint32_t number)
-{
-	struct rpc_call **p = &s->by_number[hash(c, number) & s->by_number_mask];
-
-	while (*p && ((*p)->conn != c || (*p)->number != number))
-		p = &(*p)->chain;
-	return p;
-}
-
-static struct rpc_call *find(struct conn *c, uint32_t number)
-{
-	if (!c->n_calls || !c->server->by_number)
-		return NULL;
-	return *place_of(c->server, c, number);
-}
-
-/* Twice as many places, when there are more calls than places. */
-static int grow_table(struct rpc_server *s)
-{
-	uint32_t n = s->by_number ? 2 * (s->by_number_mask + 1) :
-				    TABLE_SMALLEST;
-	struct rpc_call **old = s->by_number;
-	struct rpc_call **table = calloc(n, sizeof(struct rpc_call *));
-
-	if (!table)
-		return old ? 0 : -ENOMEM; /* slower, but it works */
-
-	uint32_t n_old = old ? s->by_number_mask + 1 : 0;
-
-	s->by_number = table;
-	s->by_number_mask = n - 1;
-	for (uint32_t i = 0; i < n_old; i++) {
-		while (old[i]) {
-			struct rpc_call *call = old[i];
-
-			old[i] = call->chain;
-			call->chain = NULL;
-			*place_of(s, call->conn, call->number) = call;
-		}
-	}
-	free(old);
-	return 0;
-}
-
-static int remember(struct rpc_call *call)
-{
-	struct rpc_server *s = call->conn->server;
-
-	if (!s->by_number || s->n_by_number > s->by_number_mask) {
-		int r = grow_table(s);
-
-		if (r < 0)
-			return r;
-	}
-	call->chain = NULL;
-	*place_of(s, call->conn, call->number) = call;
-	call->remembered = true;
-	s->n_by_number++;
-	return 0;
-}
-
-static void forget(struct rpc_call *call)
-{
-	struct rpc_server *s = call->conn->server;
-
-	if (!call->remembered)
-		return;
-	*place_of(s, call->conn, call->number) = call->chain;
-	s->n_by_number--;
-}
 
 /* ---- output ---- */
 
@@ -223,7 +139,7 @@ static int begin_call(struct conn *c, const struct rpc_method *method,
 		return refuse(c, f, RPC_RESOURCE_EXHAUSTED,
 			      "the server has no room for another call");
 	take_message(call, f, data);
-	if (call->open && remember(call) < 0)
+	if (call->open && frames_call_add(call) < 0)
 		call_refuse(call, RPC_RESOURCE_EXHAUSTED,
 			    "the server has no memory for another call");
 	call_unhold(call);
@@ -233,7 +149,7 @@ static int begin_call(struct conn *c, const struct rpc_method *method,
 static int request(struct conn *c, const struct frame *f, const uint8_t *data)
 {
 	struct rpc_server *s = c->server;
-	struct rpc_call *call = find(c, f->call);
+	struct rpc_call *call = frames_call_find(c, f->call);
 
 	if (call)
 		return continue_call(call, f, data);
@@ -282,7 +198,7 @@ static int take_hello(struct conn *c, const struct frame *f,
 
 static int take_cancel(struct conn *c, const struct frame *f)
 {
-	struct rpc_call *call = find(c, f->call);
+	struct rpc_call *call = frames_call_find(c, f->call);
 
 	if (rate_exceeds(&c->resets, loop_now_ms(c->server->loop),
 			 c->server->limits.max_resets))
@@ -342,7 +258,7 @@ static int check(struct conn *c, const struct frame *f)
 		return conn_protocol_error(c);
 	c->frames.skip = f->len;
 
-	struct rpc_call *call = find(c, f->call);
+	struct rpc_call *call = frames_call_find(c, f->call);
 
 	if (call)
 		call_refuse(call, RPC_RESOURCE_EXHAUSTED,
@@ -477,5 +393,5 @@ const struct wire frames_wire = {
 	.release = release,
 	.send = send_message,
 	.end = end_call,
-	.forget = forget,
+	.forget = frames_call_forget,
 };

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "net/grpc_internal.h"
+#include "net/grpc_mem.h"
 
 enum {
 	/* Few different headers leave us: what is remembered of them may be small. */
@@ -17,6 +18,7 @@ static const uint8_t DRAIN_PING[8] = "drained";
 struct grpc_shared {
 	nghttp2_session_callbacks *callbacks;
 	nghttp2_option *option;
+	struct grpc_mem mem;
 	nghttp2_settings_entry settings[3];
 };
 
@@ -246,6 +248,18 @@ static int set_callbacks(struct grpc_shared *g)
 	return 0;
 }
 
+/* We count resets ourselves: nghttp2, where it counts them, would end a connection that
+ * takes back a thousand calls at once, as a client with one deadline for all does. */
+static void set_reset_limit(nghttp2_option *option, uint64_t limit)
+{
+#ifdef HAVE_NGHTTP2_RESET_LIMIT
+	nghttp2_option_set_stream_reset_rate_limit(option, limit, limit);
+#else
+	(void)option;
+	(void)limit;
+#endif
+}
+
 static int set_options(struct grpc_shared *g, const struct rpc_limits *limits)
 {
 	if (nghttp2_option_new(&g->option) != 0)
@@ -254,11 +268,7 @@ static int set_options(struct grpc_shared *g, const struct rpc_limits *limits)
 	nghttp2_option_set_no_closed_streams(g->option, 1);
 	nghttp2_option_set_max_deflate_dynamic_table_size(g->option,
 							  REPLY_TABLE);
-	/* We count resets ourselves: nghttp2 would end a connection that takes back
-	 * a thousand calls at once, as a client with one deadline for all does. */
-	nghttp2_option_set_stream_reset_rate_limit(
-		g->option, 2 * (uint64_t)limits->max_resets,
-		2 * (uint64_t)limits->max_resets);
+	set_reset_limit(g->option, 2 * (uint64_t)limits->max_resets);
 	return 0;
 }
 
@@ -269,6 +279,7 @@ int grpc_shared_new(const struct rpc_limits *limits, struct grpc_shared **ret)
 
 	if (!g)
 		return -ENOMEM;
+	grpc_mem_init(&g->mem);
 	r = set_callbacks(g);
 	if (r == 0)
 		r = set_options(g, limits);
@@ -295,6 +306,7 @@ void grpc_shared_free(struct grpc_shared *g)
 		return;
 	nghttp2_session_callbacks_del(g->callbacks);
 	nghttp2_option_del(g->option);
+	grpc_mem_release(&g->mem);
 	free(g);
 }
 
@@ -318,8 +330,8 @@ static int open_grpc(struct conn *c)
 	if (!g)
 		return -ENOMEM;
 	g->conn = c;
-	if (nghttp2_session_server_new2(&g->session, shared->callbacks, g,
-					shared->option) != 0) {
+	if (nghttp2_session_server_new3(&g->session, shared->callbacks, g,
+					shared->option, &shared->mem.mem) != 0) {
 		free(g);
 		return -ENOMEM;
 	}

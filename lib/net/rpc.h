@@ -65,7 +65,8 @@ struct rpc_limits {
 	uint32_t max_message; /* bytes of one request message: 64 MiB */
 	uint32_t max_headers; /* bytes of a call's metadata: 16 KiB */
 	uint32_t max_unsent; /* bytes that wait for a slow reader, per connection,
-			      * when one more reply is to be added: 16 MiB */
+			      * when one more reply is to be added: 16 MiB; when 64
+			      * times as much waits for all together, 64 KiB */
 	uint32_t max_resets; /* of calls, per connection and second: as many as
 			      * may be open, and 1,000 */
 	uint32_t max_control; /* PING, SETTINGS and frames with nothing in them,

@@ -8,6 +8,8 @@
 
 enum {
 	PAUSE_UNSENT = 1 << 20, /* who does not read is not read from */
+	FAIR_UNSENT = 64 << 10, /* allowed when all together have too much */
+	SHARES = 64, /* connections that may have the most at a time */
 };
 
 /* The first eight bytes of the preface of HTTP/2. */
@@ -27,13 +29,27 @@ size_t conn_unsent(const struct conn *c)
 	return stream_unsent(&c->stream) + c->queued;
 }
 
+static size_t count_unsent(struct conn *c)
+{
+	size_t now = conn_unsent(c);
+
+	c->server->unsent += now - c->counted;
+	c->counted = now;
+	return now;
+}
+
 bool conn_takes_output(struct conn *c)
 {
+	struct rpc_server *s = c->server;
+	size_t max = s->limits.max_unsent;
+
 	if (c->closing || c->doomed)
 		return false;
-	if (conn_unsent(c) <= c->server->limits.max_unsent)
+	if (s->unsent > SHARES * max && max > FAIR_UNSENT)
+		max = FAIR_UNSENT;
+	if (count_unsent(c) <= max)
 		return true;
-	c->server->counts.slow_readers++;
+	s->counts.slow_readers++;
 	conn_doom(c);
 	return false;
 }
@@ -76,6 +92,7 @@ static void unlink_conn(struct conn *c)
 	*c->link = c->next;
 	if (c->next)
 		c->next->link = c->link;
+	c->server->unsent -= c->counted;
 	c->server->counts.n_connections--;
 	c->server->counts.closed++;
 }
@@ -140,6 +157,7 @@ static void flush(struct conn *c)
 
 	bool stuck = stream_unsent(&c->stream) > PAUSE_UNSENT;
 
+	(void)count_unsent(c);
 	if (r == 0 && stuck != c->stream.paused)
 		r = stream_pause(&c->stream, stuck);
 	if (r < 0 || is_over(c))

@@ -4,7 +4,8 @@
  *	rpc_accept.c	listening sockets		listen.c  addresses
  *	rpc_conn.c	a connection, until its wire is known and after that
  *	rpc_call.c	calls: what handlers are told, ids
- *	grpc*.c		the wire of gRPC		frames_wire.c  that of frames
+ *	grpc*.c		the wire of gRPC
+ *	frames_*.c	the wire of frames
  *
  * Who may free what when:
  * 1. A connection is closed by conn_close() alone, which runs only where no wire and no
@@ -81,6 +82,7 @@ struct conn {
 	uint32_t n_calls; /* in `calls` */
 	uint32_t n_open; /* of them, those the handler knows */
 	size_t queued; /* bytes of replies that are not in the stream */
+	size_t counted; /* its part of the server's `unsent` */
 	size_t incomplete; /* bytes of messages that are not whole */
 	int64_t heard_ms; /* when something last came */
 	int64_t pinged_ms; /* 0: no answer is awaited */
@@ -152,6 +154,7 @@ struct rpc_server {
 	uint32_t n_by_number, by_number_mask;
 	struct grpc_shared *grpc;
 	size_t incomplete; /* bytes of messages that are not whole */
+	size_t unsent; /* bytes that wait, of all connections, as last counted */
 	bool draining;
 	uint8_t *input; /* what was just read, of whichever connection */
 };
@@ -202,6 +205,14 @@ void call_cancel(struct rpc_call *call);
 void call_refuse(struct rpc_call *call, unsigned status, const char *sentence);
 void call_free(struct rpc_call *call);
 void call_table_release(struct call_table *t);
+
+/* ---- calls of frames, by number (frames_calls.c) ---- */
+
+struct rpc_call *frames_call_find(struct conn *c, uint32_t number);
+/* 0 or -ENOMEM. */
+int frames_call_add(struct rpc_call *call);
+/* Nothing when it was not added. */
+void frames_call_forget(struct rpc_call *call);
 
 /* ---- gRPC (grpc.c) ---- */
 

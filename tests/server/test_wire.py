@@ -320,6 +320,20 @@ def test_tls_needs_an_agreement_for_grpc_and_none_for_frames(start, certificate)
         assert reply(s) == (1, 1, 7, 0, b"hi")
 
 
+def test_clients_may_have_to_show_a_certificate(start, certificate):
+    cert, key = certificate
+    echo = start("--tls", cert, key, "--client-ca", cert)
+    stranger = grpc.ssl_channel_credentials(cert.read_bytes())
+    known = grpc.ssl_channel_credentials(
+        cert.read_bytes(), key.read_bytes(), cert.read_bytes()
+    )
+    with grpc.secure_channel(f"localhost:{echo.port}", known) as channel:
+        assert echo.unary("Unary", channel)(b"x", timeout=20) == b"x"
+    with grpc.secure_channel(f"localhost:{echo.port}", stranger) as channel:
+        e = failure(echo.unary("Unary", channel), b"x", timeout=20)
+        assert e.code() == grpc.StatusCode.UNAVAILABLE
+
+
 def test_a_key_that_does_not_fit_is_named(tmp_path, certificate):
     cert, _ = certificate
     r = subprocess.run(

@@ -1,6 +1,6 @@
 /* wire_echo.c - a server of the methods in echo.h, for clients of other makes.
  *
- *	wire_echo [--tls CERT KEY] [--max-message BYTES] [--keepalive MS] ADDRESS
+ *	wire_echo [--tls CERT KEY [--client-ca FILE]] [--max-message BYTES] [--keepalive MS] ADDRESS
  *
  * Prints its port and serves until SIGTERM, which drains it. */
 #include <signal.h>
@@ -20,7 +20,7 @@ DEFINE_CLEANUP(struct rpc_server *, rpc_server_free)
 
 struct options {
 	const char *address;
-	const char *cert, *key;
+	const char *cert, *key, *client_ca;
 	struct rpc_limits limits;
 };
 
@@ -30,6 +30,8 @@ static int parse(int argc, char **argv, struct options *o)
 		if (!strcmp(argv[i], "--tls") && i + 2 < argc) {
 			o->cert = argv[++i];
 			o->key = argv[++i];
+		} else if (!strcmp(argv[i], "--client-ca") && i + 1 < argc) {
+			o->client_ca = argv[++i];
 		} else if (!strcmp(argv[i], "--max-message") && i + 1 < argc) {
 			o->limits.max_message = (uint32_t)atoi(argv[++i]);
 		} else if (!strcmp(argv[i], "--keepalive") && i + 1 < argc) {
@@ -81,7 +83,8 @@ int main(int argc, char **argv)
 	    watch_signals(loop, &signals) < 0 ||
 	    rpc_server_new(loop, &echo_handler, &echo, &o.limits, &server) < 0)
 		return 2;
-	if ((o.cert && tls_server_new(o.cert, o.key, NULL, &tls, &err) < 0) ||
+	if ((o.cert &&
+	     tls_server_new(o.cert, o.key, o.client_ca, &tls, &err) < 0) ||
 	    rpc_server_listen(server, o.address, tls, &port, &err) < 0) {
 		fprintf(stderr, "wire_echo: %s\n", err.text);
 		return 2;

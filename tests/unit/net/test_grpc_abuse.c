@@ -209,6 +209,36 @@ static void who_never_reads_is_left(void **state)
 	close_all();
 }
 
+static void all_slow_readers_together_are_bounded(void **state)
+{
+	enum { N = 70 };
+	const struct rpc_limits limits = { .max_unsent = 200000 };
+	const nghttp2_settings_entry none = {
+		NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 0
+	};
+	struct h2 *many[N];
+
+	(void)state;
+	scene_open(&scene, &limits);
+	for (int i = 0; i < N; i++) {
+		many[i] = h2_open(&scene, &none, 1);
+		h2_run(many[i]);
+		(void)h2_call(many[i], "Many", "1 199000");
+	}
+	/* Less than each of them may have, but all of them have too much. */
+	(void)h2_call(many[0], "Many", "1 1");
+	assert_true(many[0]->gone);
+	assert_int_equal(scene_counts(&scene).slow_readers, 1);
+	h = h2_open(&scene, NULL, 0);
+	h2_run(h);
+	assert_int_equal(h2_stream(h, h2_call(h, "Unary", "x"))->data.len, 6);
+	for (int i = 0; i < N; i++)
+		h2_close(many[i]);
+	scene_turn(&scene);
+	assert_int_equal(scene_counts(&scene).unsent_bytes, 0);
+	close_all();
+}
+
 static void open_calls_are_bounded(void **state)
 {
 	const struct rpc_limits limits = { .max_streams = 3 };
@@ -253,6 +283,7 @@ int main(void)
 		cmocka_unit_test(a_bomb_of_headers_ends_the_connection),
 		cmocka_unit_test(messages_under_way_are_bounded),
 		cmocka_unit_test(who_never_reads_is_left),
+		cmocka_unit_test(all_slow_readers_together_are_bounded),
 		cmocka_unit_test(open_calls_are_bounded),
 		cmocka_unit_test(silence_is_answered_by_a_question),
 	};
