@@ -129,9 +129,9 @@ class Bench:
         for path in (self.work, *self.outside):
             shutil.rmtree(path, ignore_errors=True)
 
-    def add(self, name, unit, goal, values, extra=None):
+    def add(self, name, unit, goal, values, extra=None, at_least=False):
         """One row; `values` are one figure per repetition."""
-        row = judged(name, unit, goal, values)
+        row = judged(name, unit, goal, values, at_least)
         row.update(extra or {})
         self.rows.append(row)
         print_row(row)

@@ -4,13 +4,14 @@
     run.py --roar ROAR --tools DIR [--work DIR] [--full] [--quick]
            [--only WORD]... [--program TEXT]... [--way TEXT]...
            [--json FILE] [--check]
-           [--plot FILE] [--docs FILE] [--peer VENV]
+           [--plot FILE] [--docs FILE] [--peer VENV] [--urgent]
 
 Each WORD is a group of rows: start, git, attach, trace, tracer, programs, hash,
-whole, memory, arena.  tracer.py has the tracers one by one, programs.py whole
-programs, hashing.py files that are identified and arena.py payloads between
-processes.  Each TEXT is part of the name of one of those programs, or of one of
-the ways to run them; the others are left out.
+whole, memory, arena, coordinator.  tracer.py has the tracers one by one,
+programs.py whole programs, hashing.py files that are identified, arena.py payloads
+between processes and coordinator.py workers that meet.  Each TEXT is part of the
+name of one of those programs, or of one of the ways to run them; the others are
+left out.
 
 How figures are taken is told in measure.py.  Start-up rows write their record to
 the disk under --work.
@@ -18,7 +19,8 @@ the disk under --work.
 --tools is the folder with files, trace_only and primitives; --work a folder
 that is not below /tmp; --full adds the row of a million files; --check exits
 with 1 when a goal is missed; --plot writes an SVG picture of the tracers, --docs
-puts their table into a document; --peer names a virtual environment into which
+puts their table, or the coordinator's, into a document; --urgent lets what is measured
+of the coordinator run before all else (root, on a busy machine); --peer names a virtual environment into which
 the public package roar-cli has been installed: its tracers run beside ours."""
 
 import argparse
@@ -33,6 +35,7 @@ import time
 
 sys.dont_write_bytecode = True
 import arena_bench  # noqa: E402
+import coordinator  # noqa: E402
 import figures  # noqa: E402
 import hashing  # noqa: E402
 import programs  # noqa: E402
@@ -296,6 +299,8 @@ def measure(bench):
             bench.memory_row(1000000, "many", 300.0)
     if bench.wanted("arena"):
         arena_bench.rows(bench)
+    if bench.wanted("coordinator"):
+        coordinator.rows(bench, facts)
     return facts
 
 
@@ -310,13 +315,14 @@ def main():
     parser.add_argument("--only", action="append",
                         choices=("start", "git", "attach", "trace", "tracer",
                                  "programs", "hash", "whole",
-                                 "memory", "arena"))
+                                 "memory", "arena", "coordinator"))
     parser.add_argument("--program", action="append", default=[])
     parser.add_argument("--way", action="append", default=[])
     parser.add_argument("--json")
     parser.add_argument("--plot")
     parser.add_argument("--docs")
     parser.add_argument("--peer")
+    parser.add_argument("--urgent", action="store_true")
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
     args.work = os.path.abspath(args.work)
