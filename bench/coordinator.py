@@ -44,8 +44,9 @@ class Rows:
         self.bench = bench
         self.quick = bench.args.quick
         self.place = Place(bench)
-        self.rounds = 2 if self.quick else 5
-        self.seconds = 0.7 if self.quick else 1.5
+        self.rounds = 3 if self.quick else 9
+        # Short: whoever has precedence for longer must let others in (--urgent).
+        self.seconds = 0.6
 
     def add(self, *args, **words):
         self.bench.add(*args, **words)
