@@ -45,8 +45,9 @@ struct roar_file {
 	struct roar_digests digests;
 };
 
-/* Bytes in memory.  -EINVAL for a set that is empty or has unknown members, -ENOTSUP
- * for a digest that this machine's libcrypto refuses, -ENOMEM. */
+/* Bytes in memory, with all CPUs if there are many.  -EINVAL for a set that is empty or
+ * has unknown members, -ENOTSUP for a digest that this machine's libcrypto refuses,
+ * -ENOMEM. */
 int roar_hash(const void *data, size_t len, unsigned want,
 	      struct roar_digests *ret);
 

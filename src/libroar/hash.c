@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "hash/engine.h"
+#include "hash/memory_hash.h"
 
 #define API __attribute__((visibility("default")))
 
@@ -40,8 +41,9 @@ static void give(const struct digests *d, unsigned want,
 API int roar_hash(const void *data, size_t len, unsigned want,
 		  struct roar_digests *ret)
 {
+	struct memory_hash_options options = { .want = want };
 	struct digests d = { 0 };
-	int r = is_set(want) ? digest_buffer(data, len, want, &d) : -EINVAL;
+	int r = memory_hash(data, len, &options, &d);
 
 	if (r == 0)
 		give(&d, want, ret);

@@ -62,6 +62,27 @@ static void bytes_and_files_have_the_same_digests(void **state)
 	free(path);
 }
 
+static void large_bytes_have_the_digests_of_a_large_file(void **state)
+{
+	enum { LEN = 5000000 };
+	char *data = calloc(1, LEN);
+	struct roar_digests d, of_file;
+	char *path;
+
+	(void)state;
+	assert_non_null(data);
+	data[LEN / 2] = 'x';
+	path = write_file(data, LEN);
+	assert_int_equal(roar_hash(data, LEN, ALL, &d), 0);
+	assert_int_equal(roar_hash_file(path, ALL, &of_file), 0);
+	assert_memory_equal(&d, &of_file, sizeof(d));
+	assert_int_equal(roar_hash(data, LEN, ROAR_BLAKE3, &d), 0);
+	assert_memory_equal(d.blake3, of_file.blake3, sizeof(d.blake3));
+	assert_int_equal(unlink(path), 0);
+	free(path);
+	free(data);
+}
+
 static void only_what_was_asked_for_is_there(void **state)
 {
 	struct roar_digests d;
@@ -111,6 +132,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes_and_files_have_the_same_digests),
+		cmocka_unit_test(large_bytes_have_the_digests_of_a_large_file),
 		cmocka_unit_test(only_what_was_asked_for_is_there),
 		cmocka_unit_test(of_many_files_each_has_its_own_answer),
 	};
