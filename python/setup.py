@@ -2,11 +2,13 @@
 
 The C sources are those of the checkout this folder lies in.  The limited API
 makes one build that serves every Python from 3.11 on.  roar.media is built
-where FFmpeg's libraries are.
+where FFmpeg's libraries are, roar.hash() where BLAKE3 and libcrypto are.
 """
 
 import glob
 import os
+import platform
+import re
 import shutil
 import subprocess
 
@@ -16,6 +18,8 @@ from wheel.bdist_wheel import bdist_wheel
 
 os.chdir(os.path.dirname(os.path.abspath(__file__)))
 LIB = os.path.join("..", "lib")
+MACHINE = platform.machine()
+HASH_BASE = ["clock", "cpus", "fd", "map", "stamp", "thread", "vec"]
 FFMPEG = ["libavformat >= 59.27", "libavcodec >= 59.37", "libavutil >= 57.28",
           "libswscale >= 6.7"]
 
@@ -23,6 +27,19 @@ FFMPEG = ["libavformat >= 59.27", "libavcodec >= 59.37", "libavutil >= 57.28",
 class BuildWithStubs(build_ext):
     """Adds the type stubs, where type checkers look for those of modules that
     are a file.  An editable install has them beside the sources."""
+
+    def build_extensions(self):
+        # BLAKE3's vector code is assembly.
+        self.compiler.src_extensions.append(".S")
+        super().build_extensions()
+
+    def build_extension(self, ext):
+        """With what is compiled from outside the checkout: setuptools wants none of
+        it among the sources, whose list goes into the package."""
+        ext.extra_objects += self.compiler.compile(
+            ext.outside, self.build_temp,
+            extra_preargs=[*ext.extra_compile_args, "-w"])
+        super().build_extension(ext)
 
     def run(self):
         super().run()
@@ -41,12 +58,12 @@ class LimitedWheel(bdist_wheel):
         super().finalize_options()
 
 
-def extension(name, library, base, compile_args=(), link_args=()):
-    """One made of its own folder, a folder of lib/ and some files of lib/base,
-    of which no more is kept than is used."""
-    return Extension(
+def extension(name, sources, base, compile_args=(), link_args=(), outside=()):
+    """One made of its own folder, those sources, some files of lib/base and some
+    from outside the checkout, of which no more is kept than is used."""
+    made = Extension(
         name,
-        sorted([*glob.glob(f"{name}/*.c"), *glob.glob(f"{LIB}/{library}/*.c"),
+        sorted([*glob.glob(f"{name}/*.c"), *sources,
                 *(f"{LIB}/base/{file}.c" for file in base)]),
         include_dirs=[name, LIB, os.path.join("..", "include")],
         extra_compile_args=["-std=gnu17", "-O2", "-fvisibility=hidden",
@@ -54,12 +71,14 @@ def extension(name, library, base, compile_args=(), link_args=()):
                             *compile_args],
         extra_link_args=["-pthread", "-lm", "-Wl,--gc-sections", *link_args],
         py_limited_api=True)
+    made.outside = list(outside)
+    return made
 
 
-def pkg_config(what):
-    """The words pkg-config has for FFmpeg, or None where it is not."""
+def pkg_config(what, *packages):
+    """The words pkg-config has for these, or None where one is missing."""
     try:
-        done = subprocess.run(["pkg-config", what, *FFMPEG], check=True,
+        done = subprocess.run(["pkg-config", what, *packages], check=True,
                               stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True)
     except (OSError, subprocess.CalledProcessError):
@@ -67,13 +86,83 @@ def pkg_config(what):
     return done.stdout.split()
 
 
+# ---- lib/hash, chosen from as lib/hash/meson.build does ----
+
+# What hashing the files of a list does without.
+NOT_FOR_FILES = ["cache_visit", "errand", "hasher*", "idle_priority",
+                 "task_ring", "tree*", "upper_file"]
+B3_BY_KERNEL = ["b3_batch", "b3_hash", "b3_kernel"]
+B3_BY_LIBRARY = ["b3_plain", "b3_public"]
+
+
+def hash_sources(*but):
+    """The files of lib/hash, without some."""
+    left = {path for pattern in [*NOT_FOR_FILES, *but]
+            for path in glob.glob(f"{LIB}/hash/{pattern}.c")}
+    left |= set(glob.glob(f"{LIB}/hash/crc64nvme_*.c"))
+    return [path for path in glob.glob(f"{LIB}/hash/*.c")
+            if path not in left] + [f"{LIB}/hash/crc64nvme_{MACHINE}.c"]
+
+
+def blake3_folder():
+    """Where the system keeps BLAKE3's official C sources, the latest, or None."""
+    found = glob.glob("/usr/share/cargo/registry/blake3-*/c")
+    return max(found, default=None,
+               key=lambda path: [int(n) for n in re.findall(r"\d+", path)])
+
+
+def blake3():
+    """(sources, files of lib/hash not to take, compiler's words, linker's), or None
+    where BLAKE3 is not."""
+    if pkg_config("--exists", "libblake3") is not None:
+        return ([], B3_BY_KERNEL, pkg_config("--cflags", "libblake3"),
+                pkg_config("--libs", "libblake3"))
+    folder = blake3_folder()
+    if folder is None:
+        return None
+    sources = [f"{folder}/{name}.c"
+               for name in ("blake3", "blake3_dispatch", "blake3_portable")]
+    words = ["-isystem", folder]
+    if MACHINE == "aarch64":
+        sources.append(f"{folder}/blake3_neon.c")
+        words.append("-DBLAKE3_USE_NEON=1")
+    else:
+        sources += glob.glob(f"{folder}/blake3_*_x86-64_unix.S")
+    return sources, B3_BY_LIBRARY, words, []
+
+
+def hash_extension():
+    """None where one of its libraries is not, or the machine is another one."""
+    found = blake3()
+    crypto = pkg_config("--libs", "libcrypto")
+    uring = pkg_config("--libs", "liburing")
+    if found is None or crypto is None or MACHINE not in ("aarch64", "x86_64"):
+        return None
+    sources, but, compile_args, link_args = found
+    but = [*but, "ranges_uring" if uring is None else "ranges_uring_none"]
+    return extension(
+        "_roar_hash", hash_sources(*but), HASH_BASE,
+        [*compile_args, *pkg_config("--cflags", "libcrypto")],
+        # A thread that hashed has something of ours to release when it ends.
+        # Assembly is visible from outside; so may be another BLAKE3's.
+        ["-Wl,-z,nodelete", "-Wl,-Bsymbolic", *link_args, *crypto, *(uring or [])],
+        sources)
+
+
+def media_extension():
+    """None where FFmpeg is not."""
+    libraries = pkg_config("--libs", *FFMPEG)
+    if libraries is None:
+        return None
+    return extension("_roar_media", glob.glob(f"{LIB}/media/*.c"),
+                     ["error", "str", "vec"], pkg_config("--cflags", *FFMPEG),
+                     libraries)
+
+
 def extensions():
-    yield extension("_roar", "arena",
+    yield extension("_roar", glob.glob(f"{LIB}/arena/*.c"),
                     ["clock", "cpus", "fd", "path", "proc", "str"])
-    libraries = pkg_config("--libs")
-    if libraries is not None:
-        yield extension("_roar_media", "media", ["error", "str", "vec"],
-                        pkg_config("--cflags"), libraries)
+    yield from filter(None, (hash_extension(), media_extension()))
 
 
 setup(ext_modules=list(extensions()),

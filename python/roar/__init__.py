@@ -7,6 +7,8 @@
     register                 lets types of other packages move like arrays
     TrainingOrchestrator     the workers of a job: places, barriers, keys
     init_from_env            the same, for processes of torchrun, Slurm, MPI, Ray
+    hash, hash_file          what bytes and files are, by their content
+    hash_files               the same for many files at once
 
 Neither NumPy nor torch is needed; where they are, their arrays and tensors
 move without being pickled.
@@ -30,30 +32,38 @@ if TYPE_CHECKING:
                                 CoordinatorError)
     from ._launch import init_from_env
     from .coordinator import TrainingOrchestrator
+    from ._hash import FileHash, hash as hash, hash_file, hash_files
     from .loader import DataLoader
 
 __version__ = "0.1.0"
+# Without "hash": `from roar import *` leaves Python's own as it is.
 __all__ = [
     "Arena", "ArenaClosed", "ArenaEmpty", "ArenaError", "ArenaFull",
     "ArenaInvalid", "ArenaNoMemory", "ArenaTooLarge", "BarrierBroken",
-    "BarrierTimeout", "CoordinatorError", "DataLoader", "Item", "NotAParty",
-    "PeerDied", "SharedMemoryRingBuffer", "SharedMemorySegmentPool",
-    "TrainingOrchestrator", "collate_into", "init_from_env", "register",
+    "BarrierTimeout", "CoordinatorError", "DataLoader", "FileHash", "Item",
+    "NotAParty", "PeerDied", "SharedMemoryRingBuffer",
+    "SharedMemorySegmentPool", "TrainingOrchestrator", "collate_into",
+    "hash_file", "hash_files", "init_from_env", "register",
 ]
 
-# Imported when they are asked for: they need torch, or protobuf-c.
+# Imported when they are asked for: they need torch, protobuf-c or libcrypto.
 _LATER = {
-    "BarrierBroken": ("roar._coord_errors", "BarrierBroken"),
-    "BarrierTimeout": ("roar._coord_errors", "BarrierTimeout"),
-    "CoordinatorError": ("roar._coord_errors", "CoordinatorError"),
-    "DataLoader": ("roar.loader", "DataLoader"),
-    "TrainingOrchestrator": ("roar.coordinator", "TrainingOrchestrator"),
-    "init_from_env": ("roar._launch", "init_from_env"),
+    "BarrierBroken": "roar._coord_errors",
+    "BarrierTimeout": "roar._coord_errors",
+    "CoordinatorError": "roar._coord_errors",
+    "DataLoader": "roar.loader",
+    "FileHash": "roar._hash",
+    "TrainingOrchestrator": "roar.coordinator",
+    "hash": "roar._hash",
+    "hash_file": "roar._hash",
+    "hash_files": "roar._hash",
+    "init_from_env": "roar._launch",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'roar' has no attribute {name!r}")
-    module, attribute = _LATER[name]
-    return getattr(importlib.import_module(module), attribute)
+    found = getattr(importlib.import_module(_LATER[name]), name)
+    globals()[name] = found  # asked for once
+    return found

@@ -1,17 +1,14 @@
 """Sending and receiving leaves nothing behind in the process."""
 
-import gc
-import os
 import pickle
 
 import pytest
 
 import roar
 from arena_helpers import both, through
+from leak_helpers import growth, leaks_show
 
-pytestmark = pytest.mark.skipif(
-    "asan" in os.environ.get("LD_PRELOAD", ""),
-    reason="the sanitizer keeps what was freed")
+pytestmark = leaks_show
 
 
 class Buffered:
@@ -39,11 +36,6 @@ class Broken:
         raise KeyError("broken")
 
 
-def resident():
-    with open("/proc/self/statm", encoding="ascii") as f:
-        return int(f.read().split()[1]) * 4096
-
-
 def items():
     yield {"id": 7, "name": "x", "list": [1.5, None]}
     data = bytes(5000)
@@ -59,21 +51,6 @@ def items():
             90, 90)[:3, :3], "p": torch.nn.Parameter(torch.zeros(5000))}
     except ImportError:
         pass
-
-
-def growth(work, times):
-    """Objects and bytes that remain of doing this so often: the least of some
-    rounds, since memory also grows for reasons of malloc's and torch's own,
-    but a leak is there in each."""
-    rounds = []
-    for _ in range(4):
-        gc.collect()
-        objects, memory = len(gc.get_objects()), resident()
-        for _ in range(times):
-            work()
-        gc.collect()
-        rounds.append((len(gc.get_objects()) - objects, resident() - memory))
-    return min(r[0] for r in rounds), min(r[1] for r in rounds)
 
 
 @pytest.mark.parametrize("copy", [True, False])

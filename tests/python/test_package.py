@@ -12,6 +12,7 @@ import sys
 import pytest
 
 import _roar
+import _roar_hash
 import roar
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -37,7 +38,7 @@ print("moved")
 
 def run(*command, **options):
     done = subprocess.run(command, capture_output=True, text=True,
-                          timeout=110, check=False, **options)
+                          timeout=290, check=False, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done
 
@@ -54,7 +55,7 @@ def test_importing_it_imports_neither():
 
 
 def test_all_names_are_there_and_documented():
-    for name in roar.__all__:
+    for name in [*roar.__all__, "hash"]:
         if name == "DataLoader":
             continue
         assert getattr(roar, name).__doc__, name
@@ -62,16 +63,21 @@ def test_all_names_are_there_and_documented():
         roar.nonsense
 
 
-def test_the_stub_names_what_there_is():
-    stub = ast.parse((ROOT / "python" / "_roar.pyi").read_text())
+@pytest.mark.parametrize("module", [_roar, _roar_hash])
+def test_the_stub_names_what_there_is(module):
+    stub = ast.parse((ROOT / "python" / f"{module.__name__}.pyi").read_text())
+    names = {node.target.id for node in stub.body
+             if isinstance(node, ast.AnnAssign)}
     for node in stub.body:
         if not isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             continue
-        thing = getattr(_roar, node.name)
+        names.add(node.name)
+        thing = getattr(module, node.name)
         wanted = {n.name for n in getattr(node, "body", [])
                   if isinstance(n, ast.FunctionDef)}
         if inspect.isclass(thing):
             assert wanted - {"__buffer__"} <= set(dir(thing))
+    assert names == {n for n in vars(module) if not n.startswith("__")}
 
 
 def test_the_inner_types_cannot_be_made():
@@ -82,12 +88,29 @@ def test_the_inner_types_cannot_be_made():
 
 def test_it_uses_the_limited_api_alone():
     assert _roar.__file__.endswith(".abi3.so")
+    assert _roar_hash.__file__.endswith(".abi3.so")
 
 
 def copy_sources(to):
-    for part in ("python", "lib/arena", "lib/base", "lib/media", "include"):
+    for part in ("python", "lib/arena", "lib/base", "lib/hash", "lib/media",
+                 "include"):
         shutil.copytree(ROOT / part, to / part, ignore=shutil.ignore_patterns(
             "build", "__pycache__", "*.egg-info"))
+
+
+HASHES = """
+import sys
+import roar
+with open("/proc/self/maps") as f:
+    assert "libcrypto" not in f.read()
+assert roar.hash(b"abc", "md5") == "900150983cd24fb0d6963f7d28e17f72"
+with open(sys.argv[1], "wb") as f:
+    f.write(bytes(5000000))
+names = ("blake3", "sha256", "sha512", "md5", "crc64nvme", "git-blob")
+found = roar.hash_file(sys.argv[1], names)
+assert found == roar.hash(bytes(5000000), names)
+assert roar.hash_file(sys.argv[1]) == found["blake3"]
+"""
 
 
 def test_pip_installs_it(tmp_path):
@@ -102,16 +125,35 @@ def test_pip_installs_it(tmp_path):
         "--target", tmp_path / "site", tmp_path / "source" / "python",
         env=environment)
     names = set(os.listdir(tmp_path / "site"))
-    assert {"_roar.abi3.so", "_roar-stubs", "roar"} <= names
+    assert {"_roar.abi3.so", "_roar-stubs", "_roar_hash.abi3.so",
+            "_roar_hash-stubs", "roar"} <= names
     assert os.listdir(tmp_path / "site" / "_roar-stubs") == ["__init__.pyi"]
     assert (tmp_path / "site" / "roar" / "py.typed").exists()
     environment["PYTHONPATH"] = str(tmp_path / "site")
     done = run(sys.executable, "-c",
                BARE + "print(roar.__file__)", env=environment)
     assert str(tmp_path) in done.stdout
+    run(sys.executable, "-c", HASHES, tmp_path / "file", env=environment)
     if "CLIP" in os.environ:  # this build has FFmpeg
         assert {"_roar_media.abi3.so", "_roar_media-stubs"} <= names
         run(sys.executable, "-c", "import roar.media", env=environment)
+
+
+WHAT_IS_BUILT = """
+import runpy, setuptools
+setuptools.setup = lambda ext_modules, **_: print(*[e.name for e in ext_modules])
+runpy.run_path("setup.py")
+"""
+
+
+def test_what_a_library_is_missing_for_is_left_out():
+    if not importlib.util.find_spec("wheel"):
+        pytest.skip("needs wheel")
+    for path, built in ((os.environ["PATH"], ["_roar", "_roar_hash"]),
+                        ("/nonexistent", ["_roar"])):
+        done = run(sys.executable, "-c", WHAT_IS_BUILT, cwd=ROOT / "python",
+                   env={**os.environ, "PATH": path})
+        assert done.stdout.split()[:2] == built
 
 
 def test_it_can_be_built_in_place(tmp_path):
@@ -120,15 +162,21 @@ def test_it_can_be_built_in_place(tmp_path):
     copy_sources(tmp_path)
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     run(sys.executable, "setup.py", "--quiet", "build_ext", "--inplace",
-        cwd=tmp_path / "python", env=environment)
+        "--parallel", "2", cwd=tmp_path / "python", env=environment)
     names = set(os.listdir(tmp_path / "python"))
-    assert {"_roar.abi3.so", "_roar.pyi"} <= names and "_roar-stubs" not in names
+    assert {"_roar.abi3.so", "_roar.pyi", "_roar_hash.abi3.so"} <= names
+    assert "_roar-stubs" not in names
 
 
 TYPED = """
 from roar.pipeline import PipelineBuilder, iterate_in_subprocess
 config = PipelineBuilder().add_source(range(3)).aggregate(2).add_sink().get_config()
 number: str = next(iter(iterate_in_subprocess(lambda: [1])))
+import roar
+text: str = roar.hash(b"")
+table: dict[str, str] = roar.hash_file("x", ["md5"])
+names: list[str] = [f.path + f.digest for f in roar.hash_files(["x"])]
+wrong: str = roar.hash(memoryview(b""), ("md5",))
 """
 
 
@@ -145,5 +193,7 @@ def test_type_checkers_need_no_help(tmp_path):
          "--config-file", settings, program],
         env={**os.environ, "MYPYPATH": str(ROOT / "python")},
         capture_output=True, text=True, timeout=110, check=False)
-    (error,) = [x for x in done.stdout.splitlines() if " error: " in x]
-    assert ":4: error: Incompatible types" in error
+    errors = [x for x in done.stdout.splitlines() if " error: " in x]
+    assert [":4: error: Incompatible types" in errors[0],
+            ":9: error: Incompatible types" in errors[1]] == [True, True]
+    assert len(errors) == 2
