@@ -16,6 +16,7 @@
 
 #include "event/event.h"
 #include "trace/ebpf/load.h"
+#include "trace/sums.h"
 #include "trace/tracer.h"
 
 extern char **environ;
@@ -99,12 +100,14 @@ int main(int argc, char **argv)
 	struct tracer_result result = { 0 };
 	struct roar_error err = { 0 };
 	struct counts counts = { 0 };
+	struct sums sums = { 0 };
 	struct tracer_job job = {
 		.file = argv[2],
 		.argv = argv + 2,
 		.envp = environ,
 		.control = tracer_control_new(),
 		.sink = count,
+		.sums = &sums,
 		.ctx = &counts,
 	};
 

@@ -32,6 +32,7 @@
 #include "base/stamp.h"
 
 struct event;
+struct sums;
 struct tracer;
 
 /* For stragglers when the command has ended. */
@@ -85,6 +86,10 @@ struct tracer_job {
 	 * control->stopped says the same.  May be NULL. */
 	void (*stopped)(void *ctx, int sig);
 
+	/* Backends that count bytes add them up here, by file; the caller's, who
+	 * looks at it after tracer_run().  May be NULL. */
+	struct sums *sums;
+
 	void *ctx;
 };
 
@@ -98,8 +103,6 @@ struct tracer_result {
 	uint64_t n_lost; /* events, where the backend counts them */
 	uint64_t n_escaped; /* processes that it could not follow; as n_lost */
 	uint64_t n_rings; /* io_uring instances; where they are no gap */
-	uint64_t bytes_read; /* by read and write calls on regular files, as */
-	uint64_t bytes_written; /* far as the backend counts them (ebpf) */
 };
 
 struct tracer_ops {

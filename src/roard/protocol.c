@@ -20,8 +20,7 @@ static int state(const struct protocol_host *host, struct roard_reply *ret)
 	ret->n_live = s.n_live;
 	ret->lost = s.lost;
 	ret->escaped = s.escaped;
-	ret->bytes_read = s.bytes_read;
-	ret->bytes_written = s.bytes_written;
+	ret->sums_lost = s.sums_lost;
 	ret->hidden = s.hidden;
 	ret->n_rings = s.n_rings;
 	return 0;

@@ -20,10 +20,10 @@ from helpers import (ORDINARY, alive, children_of, gaps_of, make_place,
                      names_of, runs_program, until)
 
 OTHER = 65533  # another ordinary user
-MAGIC, VERSION = 0x64726172, 1
+MAGIC, VERSION = 0x64726172, 2
 HELLO, START, STATE = 1, 2, 3
 REQUEST = struct.Struct("=IHHiI")
-REPLY = struct.Struct("=IHHiiQQQQQQ48s")
+REPLY = struct.Struct("=IHHiiQQQQQ48s")
 EPERM, ESRCH, EBADF, EALREADY, EBADMSG = 1, 3, 9, 114, 74
 RING_BYTES = 2 << 20
 
@@ -322,7 +322,7 @@ fd = os.pidfd_open(pid)
 os.setgroups([]); os.setgid(uid); os.setuid(uid)
 s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 s.connect(path)
-s.sendmsg([struct.pack("=IHHiI", 0x64726172, 1, 2, pid, 0)],
+s.sendmsg([struct.pack("=IHHiI", 0x64726172, 2, 2, pid, 0)],
           [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
 data, rest, _, _ = s.recvmsg(4096, 64)
 print(-struct.unpack("=IHHi", data[:12])[3], len(rest))

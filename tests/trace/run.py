@@ -29,7 +29,7 @@ TIMEOUT = 120  # seconds, far more than any workload needs
 # File stamps younger than this could hide a change; see base/stamp.h.
 SETTLE = 0.05
 FACTS = ("input", "output", "intermediate", "temporary", "touched",
-         "special", "gap", "stopped")
+         "special", "gap", "stopped", "bytes")
 # An `event exec` line makes executions part of the sequence, `event change` what
 # the job was told before content changed.
 FILE_EVENTS = ("exec", "open", "rename", "exchange", "link", "symlink", "unlink",
@@ -282,10 +282,19 @@ def wait_for_daemons(place):
         time.sleep(0.02)
 
 
+def name_of(workload):
+    return os.path.basename(workload).removeprefix("workload_")
+
+
+def sums_option(workload):
+    """Only these say how many bytes they read and write."""
+    return ["--sums"] if name_of(workload).startswith("sums_") else []
+
+
 def traced(command, tracer, workload, keep):
     def body(place, lines):
         argv = [*command, "--tracer", tracer, "--events", "--facts",
-                "-o", place.output, "--", workload]
+                *sums_option(workload), "-o", place.output, "--", workload]
         said, status = run(argv, place, Expected(lines))
         if status != "exit 0":
             raise ValueError(f"trace_dump ended with {status}")
@@ -344,7 +353,7 @@ def check(args, tracer, plain, plain_status):
     expected, seen = traced(args.command, tracer, args.workload, args.keep)
     if seen.untraced is not None:
         refused(tracer, seen.untraced, args.under.split(), expected.nobody)
-    name = os.path.basename(args.workload).removeprefix("workload_")
+    name = name_of(args.workload)
     blind = BLIND.get(tracer, {})
     if name in blind:
         wrong = compare_blind(plain_status, seen, blind[name])

@@ -1,6 +1,7 @@
 /* trace_dump.c - what a tracer saw, as lines a test can compare.
  *
- *	trace_dump [--tracer NAME] [--events] [--facts] -o FILE -- CMD [ARG]...
+ *	trace_dump [--tracer NAME] [--events] [--facts] [--sums] -o FILE
+ *		-- CMD [ARG]...
  *	trace_dump --list
  *
  * Runs CMD under a backend and writes to FILE (the command owns stdout and
@@ -18,6 +19,7 @@
  *	stopped 20		the command itself was stopped by that signal
  *	input a			output, intermediate, temporary, touched
  *	special p		a FIFO, socket or device: no content
+ *	bytes input 9 0 a	--sums: read from that file, and written to it
  *	status exit 0		status killed 9, status exec-errno 2
  *	untraced REASON		the backend was refused, nobody looked
  *
@@ -43,6 +45,7 @@
 #include "base/str.h"
 #include "event/event.h"
 #include "lineage/fold.h"
+#include "trace/sums.h"
 #include "trace/tracer.h"
 
 extern char **environ;
@@ -53,6 +56,8 @@ struct dump {
 	char *root; /* only names below it are told */
 	bool events;
 	bool facts;
+	bool tell_sums;
+	struct sums sums;
 	struct fold *fold;
 	struct str text;
 	int error; /* first failure of the fold */
@@ -237,6 +242,32 @@ static struct stamp stamp_now(const char *path)
 	return stamp_of(&st);
 }
 
+static void add_sum(struct dump *d, const char *role,
+		    const struct lineage_file *file, const struct sum *sum)
+{
+	CLEANUP(str_release) struct str word = STR_INIT;
+
+	if (!d->tell_sums || !sum)
+		return;
+	str_addf(&word, "bytes %s %llu %llu", role,
+		 (unsigned long long)sum->bytes_read,
+		 (unsigned long long)sum->bytes_written);
+	add_line(d, str_cstr(&word), file->path);
+}
+
+/* As `roar run` finds them for its record. */
+static void add_sums(struct dump *d, const struct lineage_file *file,
+		     unsigned roles, const struct stamp *after)
+{
+	if (roles & LINEAGE_INPUT)
+		add_sum(d, "input", file,
+			sums_find(&d->sums, file->first.dev, file->first.ino,
+				  file->first_ns));
+	if (roles & LINEAGE_OUTPUT)
+		add_sum(d, "output", file,
+			sums_find(&d->sums, after->dev, after->ino, INT64_MAX));
+}
+
 static void add_roles(struct dump *d, const struct lineage_file *file)
 {
 	static const char *const words[] = { "input", "output", "intermediate",
@@ -253,6 +284,7 @@ static void add_roles(struct dump *d, const struct lineage_file *file)
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (roles & 1U << i)
 			add_line(d, words[i], file->path);
+	add_sums(d, file, roles, &after);
 }
 
 static void add_facts(struct dump *d)
@@ -351,6 +383,7 @@ static int run(struct dump *d, char **argv, struct roar_error *err)
 		.sink = sink,
 		.before_change = on_change,
 		.stopped = on_stopped,
+		.sums = &d->sums,
 		.ctx = d,
 	};
 	int r;
@@ -391,7 +424,7 @@ static int list(void)
 static int usage(void)
 {
 	fprintf(stderr, "usage: trace_dump [--tracer NAME] [--events] "
-			"[--facts] -o FILE -- CMD [ARG]...\n"
+			"[--facts] [--sums] -o FILE -- CMD [ARG]...\n"
 			"       trace_dump --list\n");
 	return 2;
 }
@@ -410,6 +443,8 @@ int main(int argc, char **argv)
 			d.events = true;
 		else if (strcmp(argv[i], "--facts") == 0)
 			d.facts = true;
+		else if (strcmp(argv[i], "--sums") == 0)
+			d.tell_sums = true;
 		else if (strcmp(argv[i], "--tracer") == 0 && i + 1 < argc)
 			d.tracer = argv[++i];
 		else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
@@ -430,6 +465,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "trace_dump: %s\n",
 			err.text[0] ? err.text : strerror(-r));
 	fold_free(d.fold);
+	sums_release(&d.sums);
 	str_release(&d.text);
 	free(d.root);
 	return r < 0;

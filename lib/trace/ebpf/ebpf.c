@@ -32,6 +32,7 @@
 #include "trace/ebpf/session.h"
 #include "trace/ebpf/translate.h"
 #include "trace/launch.h"
+#include "trace/sums.h"
 #include "trace/tracer.h"
 
 enum {
@@ -197,11 +198,11 @@ static void tell_losses(struct ebpf_tracer *t, struct tracer_result *ret)
 			      "roard ended before the run");
 		return;
 	}
-	ret->bytes_read = state.bytes_read;
-	ret->bytes_written = state.bytes_written;
 	ret->n_lost = state.lost;
 	ret->n_escaped = state.escaped;
 	ret->n_rings = state.n_rings;
+	if (t->job->sums)
+		t->job->sums->n_lost += state.sums_lost;
 	if (state.hidden)
 		translate_gap(&t->translator, t->root, EVENT_GAP_ESCAPED,
 			      "a program that acted with another user's rights");

@@ -7,6 +7,7 @@
 
 #include "names.bpf.h"
 #include "receive.bpf.h"
+#include "sums.bpf.h"
 
 enum { GAP_ESCAPED = 3 }; /* enum event_gap */
 
@@ -15,7 +16,8 @@ HIDDEN int opened(struct ebpf_member *m, u32 fd, u32 flags)
 	u64 file = file_of(bpf_get_current_task_btf(), fd);
 
 	if (m && file)
-		tell_file(begin(m, SCRATCH_CALL, WIRE_OPEN), file, flags);
+		tell_file(begin(m, SCRATCH_CALL, WIRE_OPEN), file, flags,
+			  sum_for(m, fd));
 	return 0;
 }
 
@@ -42,39 +44,6 @@ static u32 open_flags(u32 call, const u64 a[5])
 		break;
 	}
 	return flags & O_TRUNC ? WIRE_TRUNC : 0;
-}
-
-/* ---- reads and writes ---- */
-
-enum { NO_FD = -1 };
-
-static bool call_transfers(u32 call)
-{
-	return call >= CALL_TRANSFERS_FIRST && call <= CALL_TRANSFERS_LAST;
-}
-
-static bool is_regular(u32 fd)
-{
-	u64 file = fd == (u32)NO_FD ? 0 :
-				      file_of(bpf_get_current_task_btf(), fd);
-
-	return file && (type_of(file) & S_IFMT) == S_IFREG;
-}
-
-/* Bytes of regular files count for the run; they are told when the thread ends. */
-static void transferred(struct ebpf_member *m, u32 call, const u64 a[5], u64 n)
-{
-	u32 in = call == CALL_WRITE    ? (u32)NO_FD :
-		 call == CALL_SENDFILE ? (u32)a[1] :
-					 (u32)a[0];
-	u32 out = call == CALL_READ   ? (u32)NO_FD :
-		  call == CALL_SPLICE ? (u32)a[2] :
-					(u32)a[0];
-
-	if (is_regular(in))
-		m->bytes_read += n;
-	if (is_regular(out))
-		m->bytes_written += n;
 }
 
 /* What a ring does is seen when it is done; that there is one is for the verdict. */
@@ -118,6 +87,20 @@ static void other_done(struct ebpf_member *m, u32 call, const u64 a[5],
 		break;
 	case CALL_SOCKETCALL:
 		receive_by_socketcall(a[0], a[1], (u32)ret);
+		break;
+	case CALL_READ:
+		count_bytes(m, (u32)a[0], (u64)ret, 0);
+		break;
+	case CALL_WRITE:
+		count_bytes(m, (u32)a[0], 0, (u64)ret);
+		break;
+	case CALL_SENDFILE:
+		count_bytes(m, (u32)a[1], (u64)ret, 0);
+		count_bytes(m, (u32)a[0], 0, (u64)ret);
+		break;
+	case CALL_SPLICE:
+		count_bytes(m, (u32)a[0], (u64)ret, 0);
+		count_bytes(m, (u32)a[2], 0, (u64)ret);
 		break;
 	case CALL_URING_SETUP:
 		count_ring(m);

@@ -98,6 +98,7 @@ struct inode {
 	unsigned long i_ino;
 	s64 i_size;
 	u32 i_nlink;
+	u32 i_generation;
 	const char *i_link; /* text of a symbolic link, if short */
 	struct super_block *i_sb;
 	s64 i_mtime_sec;

@@ -98,7 +98,7 @@ static void take_descriptor(struct receive *r)
 	file = file_of(task, fd);
 	if (file && m)
 		tell_file(begin(m, SCRATCH_CALL, WIRE_OPEN), file,
-			  WIRE_INHERITED);
+			  WIRE_INHERITED, NULL);
 }
 
 static long next_part(u32 i, struct receive *r)

@@ -173,8 +173,7 @@ int remote_ask(struct remote *r, struct session_state *ret_state)
 	*ret_state = (struct session_state){
 		.lost = a.lost,
 		.escaped = a.escaped,
-		.bytes_read = a.bytes_read,
-		.bytes_written = a.bytes_written,
+		.sums_lost = a.sums_lost,
 		.hidden = a.hidden,
 		.n_rings = (uint32_t)a.n_rings,
 		.n_live = a.n_live,

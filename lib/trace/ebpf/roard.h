@@ -24,7 +24,7 @@
 
 enum {
 	ROARD_MAGIC = 0x64726172, /* "rard" */
-	ROARD_VERSION = 1,
+	ROARD_VERSION = 2,
 	ROARD_BUILD_LEN = 48,
 };
 
@@ -51,15 +51,14 @@ struct roard_reply {
 	int32_t n_live; /* STATE: as in struct session_state */
 	uint64_t lost;
 	uint64_t escaped;
-	uint64_t bytes_read;
-	uint64_t bytes_written;
+	uint64_t sums_lost;
 	uint64_t hidden; /* records kept back: deeds of other users */
 	uint64_t n_rings;
 	char build[ROARD_BUILD_LEN]; /* HELLO: identity of the programs */
 };
 
 _Static_assert(sizeof(struct roard_request) == 16, "wire layout");
-_Static_assert(sizeof(struct roard_reply) == 112, "wire layout");
+_Static_assert(sizeof(struct roard_reply) == 104, "wire layout");
 
 /* Is it a request that can be acted on?  0 or -EBADMSG, -EPROTONOSUPPORT. */
 int roard_check_request(const void *data, uint64_t len);

@@ -346,8 +346,7 @@ int session_ask(const struct session *s, struct session_state *ret_state)
 	*ret_state = (struct session_state){
 		.lost = session.lost,
 		.escaped = session.escaped,
-		.bytes_read = session.bytes_read,
-		.bytes_written = session.bytes_written,
+		.sums_lost = session.sums_lost,
 		.hidden = session.hidden,
 		.n_rings = session.n_rings,
 		.n_live = session.n_live,

@@ -28,8 +28,7 @@ struct wire_record;
 struct session_state {
 	uint64_t lost; /* records that found no room */
 	uint64_t escaped; /* processes that could not be made members */
-	uint64_t bytes_read; /* by threads that have ended, of regular files */
-	uint64_t bytes_written;
+	uint64_t sums_lost; /* of what was read and written; evidence only */
 	uint64_t hidden; /* records kept back: see session_guard() */
 	uint32_t n_rings; /* of io_uring, that members have set up */
 	int n_live; /* processes that have not ended */

@@ -100,20 +100,28 @@ static bool was_seen(struct scratch *s, struct ebpf_seen *key)
 	return bpf_map_lookup_elem(&seen, key);
 }
 
-static void count_lost(u32 id)
+static bool has_sums(const struct scratch *s)
 {
-	struct ebpf_session *session = bpf_map_lookup_elem(&sessions, &id);
-
-	if (session)
-		__sync_fetch_and_add(&session->lost, 1);
+	return s->r.kind == WIRE_SUMS ||
+	       (s->r.kind == WIRE_OPEN && s->r.name2_len);
 }
 
-static void count_hidden(u32 id)
+/* Sums are evidence: the record is as complete without them. */
+static void count_untold(const struct scratch *s, bool secret)
 {
+	u32 id = s->ring;
 	struct ebpf_session *session = bpf_map_lookup_elem(&sessions, &id);
 
-	if (session)
+	if (!session)
+		return;
+	if (has_sums(s))
+		__sync_fetch_and_add(&session->sums_lost, 1);
+	if (s->r.kind == WIRE_SUMS)
+		return;
+	if (secret)
 		__sync_fetch_and_add(&session->hidden, 1);
+	else
+		__sync_fetch_and_add(&session->lost, 1);
 }
 
 /* Does the task act with other rights than the user's?  After a set-user-id program
@@ -158,12 +166,13 @@ HIDDEN int submit(struct scratch *s)
 	if (!ring)
 		return 0;
 	if (is_secret(s)) {
-		count_hidden(id);
+		count_untold(s, true);
 		return 0;
 	}
 	if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > EBPF_RING_BYTES / 2) {
 		flags = BPF_RB_FORCE_WAKEUP;
-		repeats = s->r.kind == WIRE_OPEN && !(s->r.flags & WIRE_CREATE);
+		repeats = s->r.kind == WIRE_OPEN &&
+			  !(s->r.flags & WIRE_CREATE) && !has_sums(s);
 		if (repeats && was_seen(s, &key))
 			return 0;
 	}
@@ -172,7 +181,7 @@ HIDDEN int submit(struct scratch *s)
 		len = sizeof(s->r) + WIRE_DATA_MAX;
 	s->r.size = len;
 	if (bpf_ringbuf_output(ring, &s->r, len, flags)) {
-		count_lost(id);
+		count_untold(s, false);
 		return 0;
 	}
 	if (repeats)
@@ -297,9 +306,48 @@ static u64 file_of(struct task_struct *task, u32 fd)
 	return READ_WORD((u64)GET(table, fd) + fd * sizeof(u64));
 }
 
+/* Appends what was read and written through a descriptor, and forgets it; also what
+ * is of a former run. */
+HIDDEN int add_sum(struct scratch *s, struct ebpf_sum *from)
+{
+	u32 off;
+
+	if (!s || !from)
+		return 0;
+	off = s->off & (WIRE_DATA_MAX - 1);
+	if ((from->sum.bytes_read | from->sum.bytes_written) &&
+	    from->run == (u32)s->cookie) {
+		*(struct wire_sum *)(s->data + off) = from->sum;
+		s->off = off + sizeof(from->sum);
+		s->r.name2_len += sizeof(from->sum);
+	}
+	from->file = 0;
+	from->sum.bytes_read = 0;
+	from->sum.bytes_written = 0;
+	return 0;
+}
+
+/* Makes an empty slot that of an open file; but nobody counts what others than the
+ * user do (session_guard()). */
+static void begin_sum(const struct scratch *s, struct ebpf_sum *sum, u64 file)
+{
+	struct inode *inode = READ(file, file, f_inode);
+
+	if (is_secret(s))
+		return;
+	sum->file = file;
+	sum->inode = (u64)inode;
+	sum->run = (u32)s->cookie;
+	sum->sum.ino = GET(inode, i_ino);
+	sum->sum.dev = READ(super_block, GET(inode, i_sb), s_dev);
+	sum->sum.generation = GET(inode, i_generation);
+}
+
 /* Tells of an open file, in a record that has just begun.  `flags` are wire flags;
- * WIRE_TRUNC: O_TRUNC was given. */
-HIDDEN int tell_file(struct scratch *s, u64 file, u32 flags)
+ * WIRE_TRUNC: O_TRUNC was given.  What is in `sum` (may be NULL) goes along, of whichever
+ * file; from then on it is of this one. */
+HIDDEN int tell_file(struct scratch *s, u64 file, u32 flags,
+		     struct ebpf_sum *sum)
 {
 	struct file *f = AT(file, file);
 	struct inode *inode = GET(f, f_inode);
@@ -319,7 +367,13 @@ HIDDEN int tell_file(struct scratch *s, u64 file, u32 flags)
 	}
 	s->r.flags = (u16)flags;
 	s->r.mode = type;
+	s->r.aux = (s32)GET(inode, i_generation);
 	add_file(s, file);
+	if (sum) {
+		add_sum(s, sum);
+		if ((type & S_IFMT) == S_IFREG)
+			begin_sum(s, sum, file);
+	}
 	return submit(s);
 }
 

@@ -79,7 +79,8 @@ static int go_on(args_t *args, struct ebpf_member *m, u32 body)
 
 /* ---- system calls ---- */
 
-/* Reads and writes are so frequent, and little work, that they are counted here. */
+/* Reads and writes are so frequent, and mostly so little work, that they are counted
+ * here. */
 SEC("raw_tp/sys_exit")
 int on_sys_exit(args_t *args)
 {
@@ -106,10 +107,10 @@ int on_sys_exit(args_t *args)
 	m = member_of(task);
 	if (!m)
 		return 0;
-	if (call_transfers(call)) {
+	if (call == CALL_READ || call == CALL_WRITE) {
 		arch_args(regs, compat, a);
-		transferred(m, call, a, (u64)ret);
-		return 0;
+		if (count_at_once(m, task, (u32)a[0], call, (u64)ret))
+			return 0;
 	}
 	m->call = call;
 	m->compat = compat;
@@ -284,10 +285,8 @@ static int tell_exit(args_t *args, struct task_struct *task,
 
 	if (!session)
 		return 0;
-	if (m) {
-		__sync_fetch_and_add(&session->bytes_read, m->bytes_read);
-		__sync_fetch_and_add(&session->bytes_written, m->bytes_written);
-	}
+	if (m)
+		tell_sums(m);
 	if (!is_last_thread(args, task, leader))
 		return 0;
 	s = begin(leader, SCRATCH_TASK, WIRE_EXIT);
@@ -337,7 +336,7 @@ static int uring_opened(struct ebpf_member *m, u64 address)
 		return 0;
 	}
 	return tell_file(begin(m, SCRATCH_URING, WIRE_OPEN), file,
-			 GET(how, how.flags) & O_TRUNC ? WIRE_TRUNC : 0);
+			 GET(how, how.flags) & O_TRUNC ? WIRE_TRUNC : 0, NULL);
 }
 
 HIDDEN int uring_done(struct ebpf_member *m, u64 address)

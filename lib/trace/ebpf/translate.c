@@ -116,6 +116,7 @@ static void on_open(struct translator *t, const struct wire_record *r)
 	enum event_ftype ftype = event_ftype_of(r->mode);
 	struct stamp stamp;
 
+	translate_sums(t, r);
 	if (r->flags & WIRE_NOWHERE ||
 	    ((r->flags & WIRE_DELETED) && !(r->flags & WIRE_CREATE))) {
 		if (r->flags & WIRE_HANDLE)
@@ -138,6 +139,7 @@ static void on_open(struct translator *t, const struct wire_record *r)
 		str_release(&name);
 		return;
 	}
+	translate_sums_open(t, r);
 	if (r->flags & WIRE_CREATE) {
 		emit(t, r, EVENT_OPEN, 0, EVENT_FTYPE_NONE, NULL);
 		return;
@@ -350,7 +352,7 @@ static void (*const kinds[WIRE_KIND_END])(struct translator *t,
 	[WIRE_MKNOD] = on_mknod,   [WIRE_MKDIR] = on_mkdir,
 	[WIRE_FORK] = on_fork,	   [WIRE_EXEC] = translate_exec,
 	[WIRE_EXIT] = on_exit_,	   [WIRE_GAP] = on_gap,
-	[WIRE_SCRIPT] = on_script,
+	[WIRE_SCRIPT] = on_script, [WIRE_SUMS] = translate_sums,
 };
 
 void translate(struct translator *t, const struct wire_record *r)

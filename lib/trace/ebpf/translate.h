@@ -97,6 +97,15 @@ struct stamp translate_emptied(struct translator *t,
 /* Its device, as stat() says it where it agrees. */
 dev_t translate_dev_of(const struct wire_record *r);
 
+/* translate_sums.c: adds what a record says of bytes to the job's sums; and an open,
+ * at t->path, which may be that of a new file. */
+void translate_sums(struct translator *t, const struct wire_record *r);
+void translate_sums_open(struct translator *t, const struct wire_record *r);
+
+/* Are its numbers those of stat()?  Asks for the first file on a file system. */
+bool translate_stamps_agree(struct translator *t, const struct wire_record *r,
+			    const char *path);
+
 /* Puts base and name together in `out`.  0, or negative (a gap was sent). */
 int translate_name(struct translator *t, const struct wire_record *r,
 		   bool second, struct str *out);

@@ -32,8 +32,8 @@ static bool numbers_agree(const struct wire_record *r, const char *path,
 }
 
 /* The first file on a file system decides whether its stamps can be used. */
-static bool stamps_agree(struct translator *t, const struct wire_record *r,
-			 const char *path)
+bool translate_stamps_agree(struct translator *t, const struct wire_record *r,
+			    const char *path)
 {
 	struct translate_dev *d = dev_slot(t, r->dev);
 	struct stat st;
@@ -54,7 +54,7 @@ struct stamp translate_stamp(struct translator *t, const struct wire_record *r,
 {
 	struct stat st;
 
-	if (!stamps_agree(t, r, path) && lstat(path, &st) == 0)
+	if (!translate_stamps_agree(t, r, path) && lstat(path, &st) == 0)
 		return stamp_of(&st);
 	return (struct stamp){
 		.dev = translate_dev_of(r),

@@ -104,6 +104,14 @@ struct {
 	__type(value, struct ebpf_member);
 } members SEC(".maps");
 
+/* Few threads have one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct ebpf_more_sums);
+} more_sums SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, EBPF_RINGS);

@@ -13,7 +13,9 @@
  * directory descriptor at the time of the call.
  *
  *	kind      base                name             base2, name2
- *	OPEN      the file            -                -
+ *	OPEN      the file            -                name2: sums, if any
+ *	                                               aux: generation of the
+ *	                                               inode
  *	RENAME    where name starts   old name         new name; the file is what
  *	                                               moved, if it was found;
  *	                                               aux: mode of the other file
@@ -32,6 +34,10 @@
  *	                              a script         name2: command line
  *	EXIT      -                   -                -       aux: wait status
  *	GAP       -                   -                -       aux: enum event_gap
+ *	SUMS      -                   -                name2: sums
+ *
+ * Sums are as many struct wire_sum as fit into the length, in no alignment.  They
+ * are told long after the bytes were read or written: see sums.bpf.h.
  */
 #ifndef ROAR_TRACE_EBPF_WIRE_H
 #define ROAR_TRACE_EBPF_WIRE_H
@@ -52,6 +58,7 @@ enum wire_kind {
 	WIRE_EXEC,
 	WIRE_EXIT,
 	WIRE_GAP,
+	WIRE_SUMS,
 	WIRE_KIND_END,
 };
 
@@ -101,6 +108,16 @@ struct wire_record {
 	__u16 base2_len;
 };
 
+/* What a thread has read from a regular file and written to it through a
+ * descriptor, since it was last told. */
+struct wire_sum {
+	__u64 ino;
+	__u64 bytes_read;
+	__u64 bytes_written;
+	__u32 dev; /* as in struct wire_record */
+	__u32 generation; /* of the inode: who has its number next has another */
+};
+
 enum {
 	WIRE_NAME_MAX = 4096, /* bytes of a name, with NUL: the kernel's limit */
 	WIRE_COMMAND_MAX = 4096, /* bytes kept of a command line */
@@ -124,8 +141,8 @@ struct ebpf_session {
 	__u64 root_mount; /* it in when the command first shows up */
 	__u64 lost; /* records that found no room */
 	__u64 escaped; /* processes that could not be made members */
-	__u64 bytes_read; /* by processes that have ended, from regular files */
-	__u64 bytes_written;
+	__u64 sums_lost; /* records with sums that found no room, or were kept
+			  * back */
 	__u64 owner_ns; /* pid namespace of the tracer, by inode */
 	__s32 owner; /* its pid there */
 	__s32 n_live; /* processes of the run that have not ended */
@@ -142,10 +159,26 @@ struct ebpf_place {
 	__u64 mount;
 };
 
+/* What a thread has read and written through a descriptor (sums.bpf.h). */
+struct ebpf_sum {
+	__u64 file; /* struct file; 0: the slot is empty */
+	__u64 inode; /* struct inode */
+	__u32 fd;
+	__u32 run; /* the cookie of the run, as much as fits */
+	struct wire_sum sum;
+};
+
+enum {
+	EBPF_SUMS = 16, /* of a member; a power of two */
+	EBPF_MORE_SUMS = 64, /* of one for whom that is not enough; as well */
+};
+
+struct ebpf_more_sums {
+	struct ebpf_sum sums[EBPF_MORE_SUMS];
+};
+
 /* What a task (a thread) knows about its run. */
 struct ebpf_member {
-	__u64 bytes_read; /* by this thread */
-	__u64 bytes_written;
 	__u64 cookie;
 	__u32 ring;
 	__s32 pid; /* its thread group, as the tracer counts */
@@ -156,6 +189,9 @@ struct ebpf_member {
 	__u16 deed; /* ...the next with them (tracepoint.bpf.c) */
 	struct ebpf_place before[2]; /* of a call under way that removes names:
 				      * where they are; zeros: not known */
+	__u32 has_sums; /* there is something in them, or was */
+	__u32 unused;
+	struct ebpf_sum sums[EBPF_SUMS]; /* by descriptor */
 };
 
 /* An open that has been told; only looked at while the ring is filling up.  It

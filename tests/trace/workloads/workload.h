@@ -14,6 +14,8 @@
  *	input NAME		output, intermediate, temporary, touched,
  *				special NAME, gap WORD
  *	event open r NAME	in order, immediate repetitions apart
+ *	bytes ROLE R W NAME	what was read and written; in workloads called
+ *				sums_*, and by backends that count
  *	may LINE		a line that may be there or not
  *	only TRACER LINE	a line for one backend, or for all but one: where
  *	except TRACER LINE	one sees what is a gap to the others (LINE may

@@ -64,6 +64,7 @@ struct seen {
 	unsigned n_open;
 	unsigned n_fork;
 	unsigned n_exit;
+	unsigned n_sums;
 	char last[256]; /* base name of the last open */
 };
 
@@ -74,6 +75,7 @@ static inline void take(void *ctx, const struct wire_record *r)
 
 	seen->n_fork += r->kind == WIRE_FORK;
 	seen->n_exit += r->kind == WIRE_EXIT;
+	seen->n_sums += r->kind == WIRE_SUMS;
 	if (r->kind != WIRE_OPEN)
 		return;
 	seen->n_open++;

@@ -32,6 +32,14 @@ static void make_many(const char *dir)
 	}
 }
 
+/* Files without a name are not told of, but what is written to them is. */
+static void write_and_make_many(const char *dir)
+{
+	for (int i = 0; i < 16; i++)
+		(void)!write(open(dir, O_WRONLY | O_TMPFILE, 0600), "x", 1);
+	make_many(dir);
+}
+
 static void fork_and_open(const char *path)
 {
 	pid_t pid = fork();
@@ -256,6 +264,26 @@ static void what_finds_no_room_is_counted(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+/* The record is as complete without them. */
+static void sums_that_find_no_room_are_counted_apart(void **state)
+{
+	char dir[] = "/tmp/roar-test-ring-XXXXXX";
+	struct child c = start(write_and_make_many, mkdtemp(dir));
+	CLEANUP(session_closep) struct session *s = session_of(&c);
+	struct session_state now;
+	struct seen seen = { 0 };
+	size_t n;
+
+	(void)state;
+	go(&c);
+	n = session_drain(s, take, &seen);
+	assert_int_equal(session_ask(s, &now), 0);
+	assert_int_equal(n - seen.n_sums + now.lost, 60001);
+	assert_int_equal(now.sums_lost,
+			 ebpf_layer(programs) == EBPF_TRACEPOINT);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 static void the_layer_is_what_the_kernel_allows(void **state)
 {
 	int error = ebpf_trampoline_error(programs);
@@ -277,6 +305,7 @@ int main(void)
 		cmocka_unit_test(former_members_do_not_speak_to_the_next_run),
 		cmocka_unit_test(repetitions_do_not_fill_the_ring),
 		cmocka_unit_test(what_finds_no_room_is_counted),
+		cmocka_unit_test(sums_that_find_no_room_are_counted_apart),
 		cmocka_unit_test(the_layer_is_what_the_kernel_allows),
 	};
 
