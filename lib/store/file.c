@@ -27,6 +27,8 @@ static void read_file(struct query *q, struct pool *pool,
 	ret->write_order = column_int(q);
 	ret->reader = (int32_t)column_int(q);
 	ret->writer = (int32_t)column_int(q);
+	ret->bytes_read = column_count(q);
+	ret->bytes_written = column_count(q);
 	if (column_blob(q, ret->digests.blake3, sizeof(ret->digests.blake3)))
 		ret->digests.have = DIGEST_SET_BLAKE3;
 	ret->origin = column_text(q, pool);

@@ -159,7 +159,8 @@ static int number_file(struct store *s, int64_t job_id, int64_t *ret,
 
 /* ---- rows, several by one statement ---- */
 
-/* In the order of the columns of SQL_FILE_ADD; 0 is no row, which is NULL. */
+/* In the order of the columns of SQL_FILE_ADD.  Of the last ones, 0 is no row, which
+ * is NULL, and so is a negative number of bytes. */
 static void fill(int64_t row[STORE_FILE_COLUMNS], const struct store_file *file,
 		 int64_t n, int64_t path_id, int64_t artifact_id,
 		 int64_t origin_id)
@@ -185,6 +186,8 @@ static void fill(int64_t row[STORE_FILE_COLUMNS], const struct store_file *file,
 		file->writer,
 		artifact_id,
 		origin_id,
+		file->bytes_read,
+		file->bytes_written,
 	};
 
 	memcpy(row, values, sizeof(values));
@@ -201,10 +204,12 @@ static int insert(struct store *s, enum store_sql id, int first, int n,
 	for (int i = first; i < first + n; i++) {
 		const int64_t *row = s->files[i];
 
-		for (int k = 0; k < STORE_FILE_COLUMNS - 2; k++)
+		for (int k = 0; k < STORE_FILE_NUMBERS; k++)
 			query_int(&q, row[k]);
-		query_id(&q, row[STORE_FILE_COLUMNS - 2]);
-		query_id(&q, row[STORE_FILE_COLUMNS - 1]);
+		query_id(&q, row[STORE_FILE_NUMBERS]);
+		query_id(&q, row[STORE_FILE_NUMBERS + 1]);
+		query_count(&q, row[STORE_FILE_NUMBERS + 2]);
+		query_count(&q, row[STORE_FILE_NUMBERS + 3]);
 	}
 	return query_run(&q, err);
 }

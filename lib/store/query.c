@@ -15,7 +15,8 @@
 	"SELECT f.job_id, p.path, f.role, f.intermediate, f.filter, " \
 	"f.ftype, f.seen, f.artifact_id, f.dev, f.ino, f.size, "      \
 	"f.mtime_ns, f.ctime_ns, f.read_order, f.write_order, "       \
-	"f.reader, f.writer, a.blake3, o.path "                       \
+	"f.reader, f.writer, f.bytes_read, f.bytes_written, "         \
+	"a.blake3, o.path "                                           \
 	"FROM job_files f CROSS JOIN paths p ON p.id = f.path_id "    \
 	"LEFT JOIN artifacts a ON a.id = f.artifact_id "              \
 	"LEFT JOIN paths o ON o.id = f.origin_id "
@@ -24,8 +25,9 @@
 	"INSERT INTO job_files (job_id, n, path_id, role, "             \
 	"intermediate, filter, ftype, seen, dev, ino, size, mtime_ns, " \
 	"ctime_ns, read_order, write_order, reader, writer, "           \
-	"artifact_id, origin_id) VALUES "
-#define FILE_ROW "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	"artifact_id, origin_id, bytes_read, bytes_written) VALUES "
+#define FILE_ROW \
+	"(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 #define FILE_ROWS_4 FILE_ROW ", " FILE_ROW ", " FILE_ROW ", " FILE_ROW
 
 /* The artifacts of one digest in the range from ?1 up to ?2. */
@@ -263,6 +265,14 @@ void query_id(struct query *q, int64_t id)
 		note(q, sqlite3_bind_null(q->stmt, ++q->bound));
 }
 
+void query_count(struct query *q, int64_t n)
+{
+	if (n >= 0)
+		query_int(q, n);
+	else
+		note(q, sqlite3_bind_null(q->stmt, ++q->bound));
+}
+
 void query_text(struct query *q, const char *text)
 {
 	const char *bound = text ? text : "";
@@ -321,6 +331,14 @@ int query_one(struct query *q, int64_t missing, int64_t *ret,
 int64_t column_int(struct query *q)
 {
 	return sqlite3_column_int64(q->stmt, q->column++);
+}
+
+int64_t column_count(struct query *q)
+{
+	bool null = sqlite3_column_type(q->stmt, q->column) == SQLITE_NULL;
+	int64_t n = column_int(q);
+
+	return null ? -1 : n;
 }
 
 /* The bytes of the next column; a failing conversion reads as empty. */

@@ -110,6 +110,7 @@ struct store_job {
 	int64_t n_escaped; /* processes that were lost sight of */
 	int64_t n_lost; /* events that were lost */
 	int64_t n_rings; /* io_uring instances that were set up */
+	int64_t n_sums_lost; /* of bytes read and written */
 	int64_t n_namespaces; /* files met in another mount namespace */
 	const char *version; /* of roar */
 	const char *host;
@@ -191,6 +192,8 @@ struct store_file {
 	struct stamp stamp; /* dev, ino, size, mtime of the content */
 	int64_t read_order, write_order; /* 0 never */
 	int32_t reader, writer; /* pids */
+	int64_t bytes_read, bytes_written; /* of this file by the run; negative:
+					    * not counted */
 	struct digests digests; /* when adding; when reading: blake3 if known */
 	const char *origin; /* renamed from; "" */
 };

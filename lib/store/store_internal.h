@@ -67,7 +67,8 @@ enum store_sql {
 };
 
 enum {
-	STORE_FILE_COLUMNS = 19, /* of job_files */
+	STORE_FILE_COLUMNS = 21, /* of job_files */
+	STORE_FILE_NUMBERS = 17, /* that are never NULL: the first ones */
 	STORE_FILE_BATCH = 16, /* rows of SQL_FILE_ADD_MANY */
 };
 
@@ -119,6 +120,7 @@ void query_close(struct query *q);
 
 void query_int(struct query *q, int64_t value);
 void query_id(struct query *q, int64_t id); /* 0 binds NULL */
+void query_count(struct query *q, int64_t n); /* negative binds NULL */
 void query_text(struct query *q, const char *text); /* NULL binds "" */
 void query_blob(struct query *q, const void *data, size_t len); /* or NULL */
 
@@ -133,6 +135,7 @@ int query_one(struct query *q, int64_t missing, int64_t *ret,
 	      struct roar_error *err);
 
 int64_t column_int(struct query *q);
+int64_t column_count(struct query *q); /* -1: NULL */
 const char *column_text(struct query *q, struct pool *pool);
 void column_chars(struct query *q, char *chars, size_t size);
 void column_str(struct query *q, struct str *out); /* appends */

@@ -245,6 +245,7 @@ static int observe_command(struct story *s, struct tracer **ret_tracer,
 		.before_unmount = observe_before_unmount,
 		.tick = observe_tick,
 		.stopped = on_stopped,
+		.sums = &run->sums,
 		.ctx = run,
 	};
 	r = start_tracer(s, &job, ret_tracer, err);

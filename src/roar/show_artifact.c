@@ -367,6 +367,8 @@ static int json_uses(struct block *b, struct json *j, const char *key,
 		view_json_time(j, "started_at", job->started_ns);
 		view_json_text(j, "path", b->uses[i].path);
 		view_json_text(j, "role", view_role_word(b->uses[i].role));
+		view_json_count(j, "read_bytes", b->uses[i].bytes_read);
+		view_json_count(j, "written_bytes", b->uses[i].bytes_written);
 		json_end(j);
 	}
 	json_end(j);

@@ -240,6 +240,17 @@ static int add_source(struct view *v, const struct store_file *f,
 	return 0;
 }
 
+/* Of an input the run may have needed a part only; or it read it several times. */
+static void add_part(struct view *v, const struct store_file *f)
+{
+	if (!(f->role & LINEAGE_INPUT) || f->bytes_read <= 0 ||
+	    (uint64_t)f->bytes_read == f->stamp.size)
+		return;
+	str_adds(&v->out, "  ");
+	format_size(&v->out, (uint64_t)f->bytes_read);
+	str_adds(&v->out, " read");
+}
+
 static int add_file(struct view *v, const struct store_file *f,
 		    struct roar_error *err)
 {
@@ -265,6 +276,7 @@ static int add_file(struct view *v, const struct store_file *f,
 		str_addf(&v->out, "  (%s)", view_ftype_word(f->ftype));
 	if (f->intermediate)
 		str_adds(&v->out, "  read again by the run");
+	add_part(v, f);
 	if (f->origin[0]) {
 		str_adds(&v->out, f->seen & LINEAGE_IMPLIED ?
 					  "  by its compiled " :

@@ -30,6 +30,8 @@ static int json_file(struct view *v, struct json *j, const struct store_file *f,
 	view_json_int(j, "write_order", f->write_order);
 	view_json_int(j, "reader_pid", f->reader);
 	view_json_int(j, "writer_pid", f->writer);
+	view_json_count(j, "read_bytes", f->bytes_read);
+	view_json_count(j, "written_bytes", f->bytes_written);
 	view_json_text(j, "renamed_from",
 		       f->origin[0] && !implied ? f->origin : NULL);
 	view_json_text(j, "implied_by", implied ? f->origin : NULL);
@@ -125,6 +127,7 @@ static void json_observation(const struct store_job *job, struct json *j)
 	view_json_int(j, "processes_escaped", job->n_escaped);
 	view_json_int(j, "events_lost", job->n_lost);
 	view_json_int(j, "io_uring_rings", job->n_rings);
+	view_json_int(j, "byte_counts_lost", job->n_sums_lost);
 	view_json_int(j, "foreign_namespace_files", job->n_namespaces);
 	json_end(j);
 }

@@ -114,6 +114,8 @@ void view_json_time(struct json *j, const char *key, int64_t time_ns);
 void view_json_seconds(struct json *j, const char *key, int64_t duration_ns);
 void view_json_text(struct json *j, const char *key, const char *text);
 void view_json_int(struct json *j, const char *key, int64_t value);
+void view_json_count(struct json *j, const char *key,
+		     int64_t n); /* negative: null */
 void view_json_bool(struct json *j, const char *key, bool value);
 void view_json_tri(struct json *j, const char *key,
 		   enum tri value); /* or null */

@@ -47,6 +47,15 @@ void view_json_int(struct json *j, const char *key, int64_t value)
 	json_int(j, value);
 }
 
+void view_json_count(struct json *j, const char *key, int64_t n)
+{
+	json_key(j, key);
+	if (n < 0)
+		json_null(j);
+	else
+		json_int(j, n);
+}
+
 void view_json_bool(struct json *j, const char *key, bool value)
 {
 	json_key(j, key);

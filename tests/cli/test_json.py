@@ -13,7 +13,7 @@ SESSION = {"uid", "created_at", "closed_at", "jobs", "run_steps",
            "build_steps"}
 FILE = {"path", "role", "digests", "size_bytes", "type", "intermediate",
         "filter", "read_order", "write_order", "reader_pid", "writer_pid",
-        "renamed_from", "implied_by"}
+        "read_bytes", "written_bytes", "renamed_from", "implied_by"}
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_show_artifact(recorded):
     assert set(shown["paths"][0]) == {"path", "state"}
     for use in shown["made_by"] + shown["used_by"]:
         assert set(use) == {"job_uid", "step_ref", "command", "started_at",
-                            "path", "role"}
+                            "path", "role", "read_bytes", "written_bytes"}
 
 
 def test_dag(recorded):

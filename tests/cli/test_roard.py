@@ -137,6 +137,9 @@ def test_an_ordinary_user_is_observed_by_ebpf(nobody):
     assert job["verdict"] == "complete", job["gaps"]
     assert names_of(nobody, job["inputs"]) == ["in"]
     assert names_of(nobody, job["outputs"]) == ["out"]
+    assert [(f["read_bytes"], f["written_bytes"])
+            for f in job["inputs"] + job["outputs"]] == [(5, 0), (0, 5)]
+    assert job["observation"]["byte_counts_lost"] == 0
 
 
 def test_check_proves_it(nobody):

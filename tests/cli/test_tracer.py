@@ -233,7 +233,8 @@ def test_the_verdict_says_how_it_was_observed(project):
     seen = project.last()["observation"]
     assert set(seen) == {"tracer", "attach_s", "filters", "processes_seen",
                          "processes_escaped", "events_lost",
-                         "io_uring_rings", "foreign_namespace_files"}
+                         "io_uring_rings", "byte_counts_lost",
+                         "foreign_namespace_files"}
     assert seen["tracer"] == "ptrace"
     assert 0 < seen["attach_s"] < 10
     assert "system" in seen["filters"] and "patterns" not in seen["filters"]

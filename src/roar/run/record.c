@@ -211,6 +211,20 @@ static const char *origin(const struct lineage_file *f, unsigned role)
 	return f->origin->path;
 }
 
+/* What was read is what the name stood for when it was opened. */
+static void fill_sums(const struct run *run, const struct run_file *e,
+		      unsigned role, struct store_file *row)
+{
+	const struct lineage_file *f = e->file;
+	const struct sum *sum = role == LINEAGE_INPUT ?
+					sums_find(&run->sums, f->first.dev,
+						  f->first.ino, f->first_ns) :
+					e->sum;
+
+	row->bytes_read = sum ? (int64_t)sum->bytes_read : -1;
+	row->bytes_written = sum ? (int64_t)sum->bytes_written : -1;
+}
+
 static int add_row(struct run *run, struct store *store,
 		   const struct run_file *e, unsigned role,
 		   struct roar_error *err)
@@ -235,6 +249,7 @@ static int add_row(struct run *run, struct store *store,
 	};
 	int r;
 
+	fill_sums(run, e, role, &row);
 	if (role == LINEAGE_OUTPUT && e->prior)
 		row.seen |= LINEAGE_PRIOR;
 	if (role == LINEAGE_OUTPUT && e->fresh)

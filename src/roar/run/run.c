@@ -89,6 +89,7 @@ void run_release(struct run *run)
 	fold_free(run->fold);
 	redact_free(run->redact);
 	git_facts_release(&run->git);
+	sums_release(&run->sums);
 	free(run->scratch_event);
 	free(run->files);
 	free(run->moved);

@@ -33,6 +33,7 @@
 #include "run/environments.h"
 #include "store/store.h"
 #include "trace/probe.h"
+#include "trace/sums.h"
 #include "trace/tracer.h"
 
 struct digest_cache;
@@ -109,6 +110,7 @@ struct run_file {
 	bool prior : 1; /* the output is content from before the run, moved */
 	bool fresh : 1; /* the output is the run's own, name and content */
 	uint32_t size_kib; /* after the run, for the progress */
+	const struct sum *sum; /* of what is there after the run; may be NULL */
 };
 
 struct run {
@@ -142,6 +144,7 @@ struct run {
 	size_t n_moved, cap_moved;
 
 	struct tracer_result result;
+	struct sums sums; /* bytes, where the tracer counts them */
 	struct git_facts git;
 	int64_t duration_ns; /* of the command */
 	int64_t attach_ns; /* until the command was let go; 0 not known */

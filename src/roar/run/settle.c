@@ -181,6 +181,9 @@ static int add_file(struct run *run, struct lineage_file *f)
 	if (!entry.filter && (f->seen & RUN_CACHE) &&
 	    !run->filters.off[FILTER_PACKAGES])
 		entry.filter = FILTER_PACKAGES;
+	if (entry.after_ftype == EVENT_FTYPE_REGULAR)
+		entry.sum = sums_find(&run->sums, after.dev, after.ino,
+				      INT64_MAX);
 	slot = VEC_PUSH(run->files, run->n_files, run->cap_files);
 	if (!slot)
 		return -ENOMEM;

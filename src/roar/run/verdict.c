@@ -65,6 +65,7 @@ int verdict_fill(struct run *run, struct store_job *job)
 	job->n_lost = larger(count(run, EVENT_GAP_LOST), run->result.n_lost);
 	job->n_rings = larger(count(run, EVENT_GAP_IO_URING),
 			      run->result.n_rings);
+	job->n_sums_lost = (int64_t)run->sums.n_lost;
 	job->n_namespaces = count(run, EVENT_GAP_NAMESPACE);
 	return list_filters(run, &job->filters);
 }

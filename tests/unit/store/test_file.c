@@ -28,6 +28,8 @@ static void all_fields_come_back(void **state)
 		.write_order = 8,
 		.reader = 9,
 		.writer = 10,
+		.bytes_read = 0,
+		.bytes_written = INT64_MAX,
 		.digests = { .have = DIGEST_SET_BLAKE3, .blake3 = { 1, 2 } },
 		.origin = "/p/tmp\xc3",
 	};
@@ -48,6 +50,8 @@ static void all_fields_come_back(void **state)
 	assert_int_equal(out->write_order, 8);
 	assert_int_equal(out->reader, 9);
 	assert_int_equal(out->writer, 10);
+	assert_int_equal(out->bytes_read, 0);
+	assert_int_equal(out->bytes_written, INT64_MAX);
 	assert_int_equal(out->digests.have, DIGEST_SET_BLAKE3);
 	assert_memory_equal(out->digests.blake3, in.digests.blake3, 32);
 	assert_string_equal(out->origin, in.origin);
@@ -67,6 +71,25 @@ static void unidentified_file_has_no_artifact(void **state)
 	assert_int_equal(out->artifact_id, 0);
 	assert_int_equal(out->digests.have, 0);
 	assert_string_equal(out->origin, "");
+}
+
+static void bytes_that_nobody_counted_are_not_known(void **state)
+{
+	struct fixture *f = *state;
+	int64_t id = add_job(f, "a1", "x", 1, 0);
+	struct store_file in = a_file(id, "/p/a", LINEAGE_INPUT, 1);
+	struct store_file *out;
+
+	in.bytes_read = -1;
+	in.bytes_written = -1;
+	add_file(f, &in);
+	assert_int_equal(files_of(f, id, false, &out), 1);
+	assert_int_equal(out->bytes_read, -1);
+	assert_int_equal(out->bytes_written, -1);
+	assert_int_equal(count(f, "SELECT count(*) FROM job_files WHERE "
+				  "bytes_read IS NULL AND bytes_written IS "
+				  "NULL"),
+			 1);
 }
 
 static void path_of_4096_bytes_is_kept(void **state)
@@ -544,6 +567,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STORE_TEST(all_fields_come_back),
 		STORE_TEST(unidentified_file_has_no_artifact),
+		STORE_TEST(bytes_that_nobody_counted_are_not_known),
 		STORE_TEST(path_of_4096_bytes_is_kept),
 		STORE_TEST(paths_and_contents_are_stored_once),
 		STORE_TEST(files_are_ordered_by_role_and_use),

@@ -29,11 +29,12 @@ static const size_t texts[] = {
 	AT(git_branch), AT(git_remote), AT(git_snapshot), AT(git_note),
 };
 static const size_t numbers[] = {
-	AT(started_ns),	  AT(duration_ns),    AT(attach_ns),
-	AT(n_escaped),	  AT(n_lost),	      AT(n_rings),
-	AT(n_namespaces), AT(git_n_left_out), AT(n_inputs),
-	AT(n_outputs),	  AT(n_filtered),     AT(n_processes),
-	AT(cpu_user_ns),  AT(cpu_system_ns),  AT(max_rss_kib),
+	AT(started_ns),	 AT(duration_ns),  AT(attach_ns),
+	AT(n_escaped),	 AT(n_lost),	   AT(n_rings),
+	AT(n_sums_lost), AT(n_namespaces), AT(git_n_left_out),
+	AT(n_inputs),	 AT(n_outputs),	   AT(n_filtered),
+	AT(n_processes), AT(cpu_user_ns),  AT(cpu_system_ns),
+	AT(max_rss_kib),
 };
 
 enum {

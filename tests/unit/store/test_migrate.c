@@ -2,7 +2,8 @@
 #include "fixture.h"
 
 static const char *const good[] = {
-	NULL, /* versions 1 and 2 are what the store made */
+	NULL, /* versions 1 to 3 are what the store made */
+	NULL,
 	NULL,
 	"ALTER TABLE jobs ADD COLUMN extra INTEGER NOT NULL DEFAULT 9",
 	"CREATE TABLE later (a INTEGER); INSERT INTO later VALUES (5)",
@@ -23,10 +24,10 @@ static void later_steps_are_applied_once_and_keep_the_rows(void **state)
 	int version = 0;
 
 	(void)add_job(f, "aaaa", "true", 1, 0);
-	ok(f, store_migrate(f->s, good, 4, &f->err));
-	ok(f, store_migrate(f->s, good, 4, &f->err));
+	ok(f, store_migrate(f->s, good, 5, &f->err));
+	ok(f, store_migrate(f->s, good, 5, &f->err));
 	ok(f, store_version(f->s, &version, &f->err));
-	assert_int_equal(version, 4);
+	assert_int_equal(version, 5);
 	assert_int_equal(count(f, "SELECT extra FROM jobs"), 9);
 	assert_int_equal(count(f, "SELECT count(*) FROM later"), 1);
 }
@@ -34,15 +35,15 @@ static void later_steps_are_applied_once_and_keep_the_rows(void **state)
 static void failing_step_leaves_the_old_version(void **state)
 {
 	struct fixture *f = *state;
-	const char *const bad[] = { NULL, NULL, good[2],
+	const char *const bad[] = { NULL, NULL, NULL, good[3],
 				    "CREATE TABLE jobs (a)" };
 	int version = 0;
 
 	(void)add_job(f, "aaaa", "true", 1, 0);
-	fails(f, store_migrate(f->s, bad, 4, &f->err), EUCLEAN,
+	fails(f, store_migrate(f->s, bad, 5, &f->err), EUCLEAN,
 	      "is not laid out as roar expects (table jobs already exists)");
 	ok(f, store_version(f->s, &version, &f->err));
-	assert_int_equal(version, 2);
+	assert_int_equal(version, 3);
 	assert_int_equal(count(f, "SELECT count(*) FROM "
 				  "pragma_table_info('jobs') "
 				  "WHERE name = 'extra'"),
@@ -54,11 +55,11 @@ static void database_newer_than_the_steps_is_refused(void **state)
 {
 	struct fixture *f = *state;
 
-	ok(f, store_migrate(f->s, good, 4, &f->err));
-	fails(f, store_migrate(f->s, good, 3, &f->err), ENOTSUP,
-	      "(schema 4, this one knows 3)");
+	ok(f, store_migrate(f->s, good, 5, &f->err));
+	fails(f, store_migrate(f->s, good, 4, &f->err), ENOTSUP,
+	      "(schema 5, this one knows 4)");
 	ok(f, store_exec(f->s, "PRAGMA user_version = -1", &f->err));
-	fails(f, store_migrate(f->s, good, 3, &f->err), ENOTSUP, "newer");
+	fails(f, store_migrate(f->s, good, 4, &f->err), ENOTSUP, "newer");
 }
 
 static void older_database_cannot_be_migrated_readonly(void **state)
@@ -67,10 +68,10 @@ static void older_database_cannot_be_migrated_readonly(void **state)
 	int version = 0;
 
 	reopen(f, STORE_READONLY);
-	fails(f, store_migrate(f->s, good, 4, &f->err), ESTALE,
-	      "has the older schema 2 and cannot be written");
+	fails(f, store_migrate(f->s, good, 5, &f->err), ESTALE,
+	      "has the older schema 3 and cannot be written");
 	ok(f, store_version(f->s, &version, &f->err));
-	assert_int_equal(version, 2);
+	assert_int_equal(version, 3);
 }
 
 /* A database as version 1 left it. */
@@ -111,6 +112,37 @@ static void version_2_has_two_digests_more_and_no_digest_cache(void **state)
 	(void)add_job(f, "aaaa", "true", 1, 0);
 }
 
+/* What was recorded before anybody counted. */
+static void version_3_does_not_know_bytes_of_older_rows(void **state)
+{
+	struct fixture *f = *state;
+	struct store_file *files;
+	size_t n = 0;
+
+	make_version_1(
+		f,
+		"INSERT INTO sessions (id, uid, created_ns) VALUES (1, 'u', "
+		"1); INSERT INTO jobs (id, session_id, kind, step, attempt, "
+		"uid, started_ns, duration_ns, status, exit_code, complete, "
+		"n_inputs, n_outputs, n_filtered, n_processes, cpu_user_ns, "
+		"cpu_system_ns, max_rss_kib, command_id, name, tracer, "
+		"version, host, user, git_commit, git_branch, git_snapshot, "
+		"git_remote, git_root, cwd, script, command, argv) VALUES "
+		"(5, 1, 'run', 1, 1, 'j', 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 1, "
+		"1, zeroblob(16), '', 'ebpf', '', '', '', '', '', '', '', "
+		"'', '', '', '', ''); INSERT INTO paths VALUES (1, '/p'); "
+		"INSERT INTO job_files VALUES (5, 1, 1, 1, 0, 0, 1, 1, NULL, "
+		"1, 2, 3, 4, 5, 6, 7, 8, 9, NULL)");
+	open_store(f, 0);
+	ok(f, store_files(f->s, &f->pool, 5, false, &files, &n, &f->err));
+	assert_int_equal(n, 1);
+	assert_int_equal(files[0].writer, 9);
+	assert_int_equal(files[0].bytes_read, -1);
+	assert_int_equal(files[0].bytes_written, -1);
+	assert_int_equal(count(f, "SELECT n_sums_lost FROM jobs"), 0);
+	ok(f, store_check(f->s, &f->err));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +152,7 @@ int main(void)
 		STORE_TEST(database_newer_than_the_steps_is_refused),
 		STORE_TEST(older_database_cannot_be_migrated_readonly),
 		EMPTY_TEST(version_2_has_two_digests_more_and_no_digest_cache),
+		EMPTY_TEST(version_3_does_not_know_bytes_of_older_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
