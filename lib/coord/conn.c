@@ -43,6 +43,7 @@ void conn_unbind(struct worker *w)
 	if (!conn)
 		return;
 	w->conn = NULL;
+	w->conn_id = 0;
 	list_remove(&w->in_conn);
 	conn_tidy(w->job->c, conn);
 }
@@ -58,6 +59,7 @@ void conn_bind(struct coord *c, uint64_t id, struct worker *w)
 	if (!conn)
 		return;
 	w->conn = conn;
+	w->conn_id = id;
 	list_add(&conn->workers, &w->in_conn);
 }
 

@@ -35,7 +35,8 @@ void view_worker(const struct worker *w, Roar__WorkerView *ret,
 	ret->n_metadata = w->info->n_metadata;
 	ret->metadata = (Roar__WorkerView__MetadataEntry **)w->info->metadata;
 	if (r->has_resources)
-		ret->resources = (Coordinator__ResourceUsage *)&r->resources;
+		ret->resources = (Coordinator__ResourceUsage *)&w->resources
+					 .usage;
 	if (!r->has_status)
 		return;
 	coordinator__worker_status__init(status);
@@ -146,7 +147,7 @@ static void view_round(const struct round *round, struct barrier_view *v)
 	v->m.missing = v->missing;
 	v->m.age_ms = round->meeting->job->c->now.mono_ms - first->came_ms;
 	for (size_t i = 0; i < v->m.n_missing; i++)
-		v->missing[i] = absent[i]->info->worker_id;
+		v->missing[i] = absent[i]->id;
 }
 
 void do_list_barriers(const struct request *q, const void *message)

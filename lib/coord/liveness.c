@@ -84,7 +84,7 @@ static int record_death(struct worker *w, const char *reason)
 	Record record = ROAR__RECORD__RECORD__INIT;
 
 	m.job_id = w->job->id;
-	m.worker_id = w->info->worker_id;
+	m.worker_id = w->id;
 	m.world_epoch = w->job->epoch + 1;
 	m.died_ms = w->job->c->now.wall_ms;
 	m.reason = (char *)reason;
@@ -96,7 +96,7 @@ static int record_death(struct worker *w, const char *reason)
 int worker_give_up(struct worker *w)
 {
 	struct job *job = w->job;
-	char *id = w->info->worker_id;
+	char *id = w->id;
 	Roar__Record__Leave m = ROAR__RECORD__LEAVE__INIT;
 	Record record = ROAR__RECORD__RECORD__INIT;
 	const char *moved = job->by_rank[job->n_workers - 1]->info->worker_id;
@@ -135,12 +135,11 @@ static void die(struct worker *w)
 	}
 	note(job, LOG_WARNING,
 	     "worker '%s' (rank %d) is dead: %s; its place is held for %lld ms",
-	     w->info->worker_id, w->rank, why,
-	     (long long)job->settings.hold_ms);
+	     w->id, w->rank, why, (long long)job->settings.hold_ms);
 	worker_trust(w);
 	w->dies_ms = c->now.mono_ms + job->settings.hold_ms;
 	alarm_set(&c->mono, &w->look, w->dies_ms);
-	world_changed(job, w->info->worker_id);
+	world_changed(job, w->id);
 	rounds_lost(job, w, "died");
 }
 
@@ -151,7 +150,7 @@ static void give_up_dead(struct worker *w)
 
 	note(job, LOG_NOTICE,
 	     "no successor came for worker '%s' (rank %d); its place is given up",
-	     w->info->worker_id, w->rank);
+	     w->id, w->rank);
 	if (worker_give_up(w) < 0)
 		alarm_set(&c->mono, &w->look, c->now.mono_ms + RECORD_RETRY_MS);
 }
@@ -206,11 +205,11 @@ static int come_back(const struct request *q, struct worker *w)
 		return r;
 	}
 	note(w->job, LOG_NOTICE,
-	     "worker '%s' (rank %d) counted as dead and is back",
-	     w->info->worker_id, w->rank);
+	     "worker '%s' (rank %d) counted as dead and is back", w->id,
+	     w->rank);
 	alarm_set(&q->c->mono, &w->look,
 		  q->c->now.mono_ms + w->job->settings.timeout_ms / 2);
-	world_changed(w->job, w->info->worker_id);
+	world_changed(w->job, w->id);
 	return 0;
 }
 
@@ -230,7 +229,7 @@ int worker_heard(const struct request *q, struct worker *w)
 		alarm_set(&q->c->mono, &w->look,
 			  w->heard_ms + w->job->settings.timeout_ms / 2);
 	}
-	if (conn && (!w->conn || w->conn->id != conn))
+	if (conn && w->conn_id != conn)
 		conn_bind(q->c, conn, w);
 	return 0;
 }

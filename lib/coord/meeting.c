@@ -88,15 +88,14 @@ static bool is_repeat(const struct meeting *m, const struct worker *w,
 	if (!asked)
 		return w->answer_lost && w->answered_meeting == m->serial &&
 		       w->answered_generation == last->generation;
-	return asked == last->generation &&
-	       release_attendee(last, w->info->worker_id);
+	return asked == last->generation && release_attendee(last, w->id);
 }
 
 static void repeat(const struct request *q, const struct meeting *m,
 		   struct worker *w, const struct ask *ask)
 {
 	struct release *last = m->last;
-	struct attendee *me = release_attendee(last, w->info->worker_id);
+	struct attendee *me = release_attendee(last, w->id);
 	struct answers answers = { 0 };
 	int r = me ? answers_reserve(&answers, last->kind, last->n) : -EBADMSG;
 
@@ -130,8 +129,8 @@ static void refuse_other(const struct request *q, const struct round *round,
 	refuse(q, COORD_FAILED_PRECONDITION,
 	       "barrier '%s' was asked for in generation %llu while %zu workers wait in generation %llu, '%s' (rank %d) the first of them; all must come with the same number",
 	       round->meeting->id, (unsigned long long)asked, round->n_here,
-	       (unsigned long long)round->generation,
-	       first->worker->info->worker_id, first->worker->rank);
+	       (unsigned long long)round->generation, first->worker->id,
+	       first->worker->rank);
 }
 
 /* The generation to wait in; 0 when the request was answered already. */
@@ -180,8 +179,7 @@ static int check_group(const struct request *q, const struct job *job,
 	if (mine)
 		return 0;
 	refuse(q, COORD_INVALID_ARGUMENT,
-	       "worker '%s' is not in the group it wants to meet",
-	       w->info->worker_id);
+	       "worker '%s' is not in the group it wants to meet", w->id);
 	return -EINVAL;
 }
 
@@ -236,7 +234,7 @@ static int begin(const struct request *q, struct meeting *m, struct worker *w,
 static int check_same(const struct request *q, const struct round *round,
 		      const struct worker *w, const struct ask *ask)
 {
-	const char *id = w->info->worker_id;
+	const char *id = w->id;
 
 	if (round->kind != ask->kind)
 		refuse(q, COORD_INVALID_ARGUMENT,

@@ -28,7 +28,7 @@ static int check_session(const struct request *q, const struct worker *w,
 		return 0;
 	refuse(q, COORD_FAILED_PRECONDITION,
 	       "the place of worker '%s' belongs to another process now (incarnation %llu); this one must end or take another id",
-	       w->info->worker_id, (unsigned long long)w->incarnation);
+	       w->id, (unsigned long long)w->incarnation);
 	return -ESTALE;
 }
 
@@ -105,7 +105,7 @@ static void settle(const struct request *q, struct worker *w)
 		  w->heard_ms + w->job->settings.timeout_ms / 2);
 	if (q->who->conn)
 		conn_bind(q->c, q->who->conn, w);
-	world_changed(w->job, w->info->worker_id);
+	world_changed(w->job, w->id);
 }
 
 static void join_new(const struct request *q, struct job *job,
@@ -158,8 +158,7 @@ static void refuse_second(const struct request *q, const struct worker *w)
 {
 	refuse(q, COORD_ALREADY_EXISTS,
 	       "worker '%s' is alive: rank %d at '%s', heard of %lld ms ago; its id is free when its connection ends or after %lld ms of silence",
-	       w->info->worker_id, w->rank, w->info->hostname,
-	       (long long)ago_ms(w),
+	       w->id, w->rank, w->info->hostname, (long long)ago_ms(w),
 	       (long long)w->job->settings.timeout_ms / 2);
 }
 

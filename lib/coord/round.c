@@ -282,8 +282,8 @@ static int refuse_full(const struct request *q, struct round *round,
 
 	if (n_waiting(w) >= MAX_ARRIVALS) {
 		refuse(q, COORD_RESOURCE_EXHAUSTED,
-		       "worker '%s' waits in %d barriers already",
-		       w->info->worker_id, MAX_ARRIVALS);
+		       "worker '%s' waits in %d barriers already", w->id,
+		       MAX_ARRIVALS);
 		return -EAGAIN;
 	}
 	if (!gathers_too_much(round, ask->value_len))
@@ -297,7 +297,7 @@ static int refuse_full(const struct request *q, struct round *round,
 int round_arrive(const struct request *q, struct round *round, struct worker *w,
 		 const struct ask *ask)
 {
-	struct member *member = round_member(round, w->info->worker_id);
+	struct member *member = round_member(round, w->id);
 	struct arrival *a;
 	int r = refuse_full(q, round, w, ask);
 

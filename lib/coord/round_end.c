@@ -89,7 +89,7 @@ static void describe(const struct arrival *a, int64_t first_ms,
 		     Roar__Record__Arrival *ret)
 {
 	roar__record__arrival__init(ret);
-	ret->worker_id = a->worker->info->worker_id;
+	ret->worker_id = a->worker->id;
 	ret->rank = a->worker->rank;
 	ret->late_ms = a->came_ms - first_ms;
 	ret->value.data = a->value;
@@ -110,7 +110,7 @@ static size_t missing(const struct round *round, char **ret)
 			ret[n++] = round->group[i].id;
 	for (size_t i = 0; !round->group && i < job->n_workers; i++)
 		if (job->by_rank[i]->dead)
-			ret[n++] = job->by_rank[i]->info->worker_id;
+			ret[n++] = job->by_rank[i]->id;
 	return n;
 }
 
@@ -233,7 +233,7 @@ void rounds_check(struct job *job)
 static void fail_for(struct round *round, const struct worker *w,
 		     const char *how)
 {
-	const char *id = w->info->worker_id;
+	const char *id = w->id;
 	char sentence[512];
 
 	(void)snprintf(
@@ -257,7 +257,7 @@ static void let_go(struct round *round, const char *id, bool died)
 
 void rounds_lost(struct job *job, const struct worker *w, const char *how)
 {
-	const char *id = w->info->worker_id;
+	const char *id = w->id;
 
 	LIST_EACH(it, after, &job->rounds) {
 		struct round *round = LIST_OWNER(it, struct round, in_job);
@@ -315,7 +315,7 @@ static void name_absent(struct str *s, const struct worker *w)
 {
 	int64_t age = w->job->c->now.mono_ms - w->heard_ms;
 
-	str_addf(s, "'%s' (rank %d, ", w->info->worker_id, w->rank);
+	str_addf(s, "'%s' (rank %d, ", w->id, w->rank);
 	if (w->dead)
 		str_addf(s, "dead: %s)", w->death);
 	else
@@ -385,7 +385,7 @@ static void expire(struct coord *c, struct wait *wait)
 	if (n > MAX_NAMES)
 		n = MAX_NAMES;
 	for (size_t i = 0; i < n; i++)
-		names[i] = absent[i]->info->worker_id;
+		names[i] = absent[i]->id;
 	note(round->meeting->job, LOG_WARNING, "%s", said);
 	expire_all(round, said, names, n);
 }

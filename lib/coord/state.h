@@ -99,44 +99,56 @@ struct settings {
 };
 
 struct report { /* what the last heartbeat said */
-	bool has_status, has_resources;
-	int32_t state;
 	int64_t step, epoch;
 	char *task; /* NULL or a string */
 	size_t task_cap;
-	Coordinator__ResourceUsage resources; /* gpu_usage: of the next */
+	int32_t state;
+	bool has_status, has_resources;
+};
+
+struct resources { /* likewise */
+	Coordinator__ResourceUsage usage; /* gpu_usage: of the next */
 	Coordinator__GpuUsage *gpus;
 	Coordinator__GpuUsage **gpu_ptrs;
 	size_t n_gpus;
 };
 
+/* What a heartbeat touches is at the end, beside the id that it is found by: with ten
+ * thousand workers, what a heartbeat costs is the lines of the cache it misses. */
 struct worker {
 	/* slow */
-	struct job *job;
-	Coordinator__WorkerInfo *info; /* worker_id is the key in by_id */
-	int32_t rank;
-	uint64_t session, incarnation;
+	Coordinator__WorkerInfo *info;
+	uint64_t incarnation;
 	uint64_t born; /* the world's epoch when this process joined */
 	int64_t registered_ms; /* wall */
-	bool dead, draining;
 	int64_t died_ms; /* wall */
 	char *death; /* why */
 	char **commands; /* not told yet, the oldest first */
-	size_t n_commands, cap_commands;
+	size_t cap_commands;
 
 	/* fast */
 	struct alarm look; /* when it may have become suspect, dead, or gone */
-	int64_t heard_ms; /* mono */
 	int64_t dies_ms; /* suspect: when it is dead; dead: when its place is given up */
-	const char *suspicion; /* NULL: none, it is alive */
 	struct conn *conn; /* where it was last heard of, or NULL */
 	struct list in_conn;
 	struct list arrivals;
 	struct list watches; /* those that want its commands */
-	struct report report;
+	struct resources resources;
 	/* Its last answer from a meeting: what for, and whether it was lost. */
 	uint64_t answered_call, answered_meeting, answered_generation;
 	bool answer_lost;
+
+	/* both, of each heartbeat */
+	struct job *job;
+	struct report report;
+	uint64_t session;
+	size_t n_commands;
+	int64_t heard_ms; /* mono */
+	const char *suspicion; /* NULL: none, it is alive */
+	uint64_t conn_id; /* of conn; 0: none */
+	int32_t rank;
+	bool dead, draining;
+	char id[];
 };
 
 struct job {

@@ -32,11 +32,13 @@ DEFINE_CLEANUP(struct worker *, worker_free)
 int worker_new(struct job *job, const Coordinator__WorkerInfo *info,
 	       struct worker **ret)
 {
-	CLEANUP(worker_freep) struct worker *w = calloc(1, sizeof(*w));
+	size_t len = strlen(info->worker_id) + 1;
+	CLEANUP(worker_freep) struct worker *w = calloc(1, sizeof(*w) + len);
 	struct alarms *alarms = &job->c->mono;
 
 	if (!w)
 		return -ENOMEM;
+	memcpy(w->id, info->worker_id, len);
 	w->job = job;
 	w->look.ring = worker_look;
 	list_init(&w->in_conn);
@@ -62,8 +64,8 @@ void worker_free(struct worker *w)
 	free(w->commands);
 	free(w->death);
 	free(w->report.task);
-	free(w->report.gpus);
-	free(w->report.gpu_ptrs);
+	free(w->resources.gpus);
+	free(w->resources.gpu_ptrs);
 	free_message(w->info);
 	free(w);
 }
@@ -82,6 +84,8 @@ static void report_task(struct report *r, const char *task)
 {
 	size_t need = strlen(task) + 1;
 
+	if (!*task && (!r->task || !*r->task))
+		return;
 	if (need > r->task_cap) {
 		char *grown = realloc(r->task, need);
 
@@ -93,7 +97,7 @@ static void report_task(struct report *r, const char *task)
 	memcpy(r->task, task, need);
 }
 
-static int gpus_reserve(struct report *r, size_t n)
+static int gpus_reserve(struct resources *r, size_t n)
 {
 	Coordinator__GpuUsage *gpus;
 	Coordinator__GpuUsage **ptrs;
@@ -115,21 +119,20 @@ static int gpus_reserve(struct report *r, size_t n)
 	return 0;
 }
 
-static void report_resources(struct report *r,
+static void report_resources(struct resources *r,
 			     const Coordinator__ResourceUsage *m)
 {
 	size_t n = m->n_gpu_usage < MAX_GPUS ? m->n_gpu_usage : MAX_GPUS;
 
 	if (gpus_reserve(r, n) < 0)
 		n = r->n_gpus;
-	r->has_resources = true;
-	r->resources = *m;
+	r->usage = *m;
 	for (size_t i = 0; i < n; i++) {
 		r->gpus[i] = *m->gpu_usage[i];
 		r->gpu_ptrs[i] = &r->gpus[i];
 	}
-	r->resources.n_gpu_usage = n;
-	r->resources.gpu_usage = r->gpu_ptrs;
+	r->usage.n_gpu_usage = n;
+	r->usage.gpu_usage = r->gpu_ptrs;
 }
 
 void worker_report(struct worker *w, const Coordinator__HeartbeatRequest *m)
@@ -143,8 +146,10 @@ void worker_report(struct worker *w, const Coordinator__HeartbeatRequest *m)
 		r->epoch = m->status->current_epoch;
 		report_task(r, m->status->current_task);
 	}
-	if (m->resources)
-		report_resources(r, m->resources);
+	if (m->resources) {
+		r->has_resources = true;
+		report_resources(&w->resources, m->resources);
+	}
 }
 
 /* ---- records ---- */
@@ -175,10 +180,9 @@ static void not_dead(struct worker *w)
 static int join_again(struct coord *c, struct worker *w, const Record *record)
 {
 	const Roar__Record__Join *m = record->join;
-	struct job *job = w->job;
 	bool same = m->incarnation == w->incarnation &&
 		    m->session == w->session;
-	Coordinator__WorkerInfo *info = NULL, *old = w->info;
+	Coordinator__WorkerInfo *info = NULL;
 	int r;
 
 	if (m->rank != w->rank || (!same && m->incarnation <= w->incarnation))
@@ -192,13 +196,8 @@ static int join_again(struct coord *c, struct worker *w, const Record *record)
 		return r;
 	}
 	if (info) {
+		free_message(w->info);
 		new_process(w, m, info);
-		/* The map borrows the key of the info. */
-		(void)map_remove(&job->by_id, old->worker_id,
-				 strlen(old->worker_id));
-		(void)map_set(&job->by_id, info->worker_id,
-			      strlen(info->worker_id), w);
-		free_message(old);
 	}
 	not_dead(w);
 	return 0;
@@ -208,7 +207,6 @@ static int join_new(struct coord *c, struct job *job, const Record *record)
 {
 	const Roar__Record__Join *m = record->join;
 	CLEANUP(worker_freep) struct worker *w = NULL;
-	const char *id;
 	int r;
 
 	if ((size_t)m->rank != job->n_workers)
@@ -219,13 +217,12 @@ static int join_new(struct coord *c, struct job *job, const Record *record)
 				job->n_workers + 1, sizeof(*job->by_rank));
 	if (r < 0)
 		return r;
-	id = w->info->worker_id;
-	r = map_set(&job->by_id, id, strlen(id), w);
+	r = map_set(&job->by_id, w->id, strlen(w->id), w);
 	if (r < 0)
 		return r;
 	r = keep(c, record);
 	if (r < 0) {
-		(void)map_remove(&job->by_id, id, strlen(id));
+		(void)map_remove(&job->by_id, w->id, strlen(w->id));
 		return r;
 	}
 	new_process(w, m, w->info);
@@ -303,8 +300,7 @@ int change_leave(struct coord *c, const Record *record)
 	worker_drop_arrivals(w, "the worker left the job while it waited");
 	worker_trust(w);
 	not_dead(w);
-	(void)map_remove(&job->by_id, w->info->worker_id,
-			 strlen(w->info->worker_id));
+	(void)map_remove(&job->by_id, w->id, strlen(w->id));
 	close_hole(job, w);
 	c->n_workers--;
 	if (m->world_epoch > job->epoch)
