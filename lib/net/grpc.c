@@ -213,6 +213,8 @@ static int on_stream_close(nghttp2_session *session, int32_t stream,
 	return 0;
 }
 
+/* Makes nghttp2 reset the stream, so that it costs the peer as little as a reset of
+ * its own, and is counted as one. */
 static int on_invalid_frame(nghttp2_session *session, const nghttp2_frame *f,
 			    int error, void *data)
 {
@@ -222,7 +224,7 @@ static int on_invalid_frame(nghttp2_session *session, const nghttp2_frame *f,
 	(void)f;
 	(void)error;
 	g->conn->server->counts.protocol_errors++;
-	return 0;
+	return count_reset(g);
 }
 
 /* ---- shared by all connections ---- */

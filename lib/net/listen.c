@@ -62,14 +62,17 @@ static int bind_one(const struct addrinfo *a, int64_t dead_ms, int *ret_fd)
 
 static uint16_t bound_port(int fd)
 {
-	struct sockaddr_storage a = { 0 };
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} a = { .v6 = { 0 } };
 	socklen_t len = sizeof(a);
 
-	if (getsockname(fd, (struct sockaddr *)&a, &len) < 0)
+	if (getsockname(fd, &a.any, &len) < 0)
 		return 0;
-	if (a.ss_family == AF_INET6)
-		return ntohs(((struct sockaddr_in6 *)&a)->sin6_port);
-	return ntohs(((struct sockaddr_in *)&a)->sin_port);
+	return ntohs(a.any.sa_family == AF_INET6 ? a.v6.sin6_port :
+						   a.v4.sin_port);
 }
 
 /* Host and port of "HOST:PORT", "[V6]:PORT", ":PORT"; in `text`, which is changed. */

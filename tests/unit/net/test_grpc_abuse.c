@@ -51,6 +51,29 @@ static void rapid_resets_end_the_connection(void **state)
 	close_all();
 }
 
+static void frames_that_make_us_reset_count_as_resets(void **state)
+{
+	const struct rpc_limits limits = { .max_resets = 20 };
+
+	(void)state;
+	open_with(&limits);
+	for (int n = 0; n < 1000 && !h->gone; n++) {
+		int32_t id = h2_begin(h, "Wait", NULL, NULL);
+		const uint8_t by_nothing[13] = { /* WINDOW_UPDATE */
+						 [2] = 4,
+						 [3] = 8,
+						 [7] = (uint8_t)(id >> 8),
+						 [8] = (uint8_t)id
+		};
+
+		scene_write(&scene, h->fd, by_nothing, sizeof(by_nothing));
+		h2_run(h);
+	}
+	assert_told_to_calm_down();
+	assert_int_equal(scene_counts(&scene).n_calls, 0);
+	close_all();
+}
+
 static void all_calls_may_be_taken_back_at_once(void **state)
 {
 	enum { N = 2000 };
@@ -275,6 +298,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rapid_resets_end_the_connection),
+		cmocka_unit_test(frames_that_make_us_reset_count_as_resets),
 		cmocka_unit_test(all_calls_may_be_taken_back_at_once),
 		cmocka_unit_test(pings_are_answered_but_not_for_ever),
 		cmocka_unit_test(settings_are_bounded),
