@@ -83,8 +83,7 @@ static void left_behind(struct coord *c, struct worker *w)
 	if (other && other->conn)
 		conn_bind(c, other->conn->id, w);
 	else if (!other)
-		worker_suspect(w, "its connection ended",
-			       c->now.mono_ms + eof_grace_ms(&w->job->settings));
+		worker_suspect(w, "its connection ended", worker_eof_ms(w));
 }
 
 /* The connection is looked up each time: it goes with the last that it held. */

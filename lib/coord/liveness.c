@@ -22,13 +22,17 @@
 #include <stdio.h>
 #include <syslog.h>
 
-int64_t eof_grace_ms(const struct settings *s)
+int64_t worker_eof_ms(const struct worker *w)
 {
+	const struct settings *s = &w->job->settings;
 	int64_t grace = EOF_HEARTBEATS * s->heartbeat_interval_ms;
+	int64_t silent = w->heard_ms + s->timeout_ms;
+	int64_t ended;
 
 	if (grace < EOF_GRACE_MIN_MS)
 		grace = EOF_GRACE_MIN_MS;
-	return grace < s->timeout_ms ? grace : s->timeout_ms;
+	ended = w->job->c->now.mono_ms + grace;
+	return ended < silent ? ended : silent;
 }
 
 void worker_suspect(struct worker *w, const char *why, int64_t dies_ms)

@@ -409,7 +409,8 @@ int worker_heard(const struct request *q, struct worker *w);
 void worker_look(struct coord *c, struct alarm *a);
 void worker_suspect(struct worker *w, const char *why, int64_t dies_ms);
 void worker_trust(struct worker *w);
-int64_t eof_grace_ms(const struct settings *s);
+/* When it is dead, if its connection ended now. */
+int64_t worker_eof_ms(const struct worker *w);
 /* Records that the same or another process has the place. */
 int worker_join(struct job *job, const Coordinator__WorkerInfo *info,
 		int32_t rank, uint64_t session, uint64_t incarnation,

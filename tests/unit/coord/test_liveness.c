@@ -153,6 +153,19 @@ static void the_end_of_a_connection_is_noticed_at_once(void **state)
 	assert_int_equal(worker(h, "a")->state, DEAD);
 }
 
+static void the_end_of_a_connection_gives_no_more_time(void **state)
+{
+	struct host *h = *state;
+
+	join(h, 1, "a");
+	pass_ms(h, 25000);
+	gone(h, 1);
+	pass_ms(h, 4999);
+	assert_int_equal(worker(h, "a")->state, SUSPECT);
+	pass_ms(h, 1);
+	assert_int_equal(worker(h, "a")->state, DEAD);
+}
+
 static void a_worker_is_where_it_was_last_heard_of(void **state)
 {
 	struct host *h = *state;
@@ -419,6 +432,7 @@ int main(void)
 		TEST(shorter_times_count_at_once),
 		TEST(settings_that_cannot_hold_are_refused),
 		TEST(the_end_of_a_connection_is_noticed_at_once),
+		TEST(the_end_of_a_connection_gives_no_more_time),
 		TEST(a_worker_is_where_it_was_last_heard_of),
 		TEST(who_waits_is_alive),
 		TEST(after_a_restart_all_have_their_timeout),
