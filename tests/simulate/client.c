@@ -1,0 +1,611 @@
+/* client.c - workers' processes, their connections, and what befalls them
+ *
+ * A smart client proves itself by its session, sends heartbeats also while it waits, connects
+ * again and asks again for what it waited for.  A simple one knows the nine calls: it
+ * has no session, and no heartbeats while it waits.
+ *
+ * A connection delivers in order, or not at all.  What the client has sent before its
+ * connection ends may still come; the server hears of the end later, or, when a
+ * machine died or a network was cut, much later. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim.h"
+
+enum {
+	REGISTER = 1,
+	HEARTBEAT = 2,
+	DEREGISTER = 3,
+	WAIT_BARRIER = 8,
+	MEET = 10,
+	KV_SET = 16,
+	KV_GET,
+	KV_ADD,
+	KV_COMPARE_SET,
+	KV_DELETE,
+	MAX_TRIES = 6,
+};
+
+struct client {
+	const struct item *item;
+	uint32_t index;
+	uint64_t random;
+	bool alive;
+	uint32_t life; /* timers of an earlier one do nothing */
+	int64_t paused_until, cut_until;
+	uint64_t conn; /* 0: none */
+	uint64_t server_life; /* whose connection that is */
+	int64_t sent_until, received_until; /* order on the connection */
+	uint64_t session;
+	int64_t interval;
+	bool registered;
+	uint64_t heartbeat, joining; /* calls under way */
+	int64_t heartbeat_at;
+	size_t step;
+	struct ask doing; /* the call of the step; call 0: none */
+	uint32_t tries;
+	uint64_t next[N_NAMES + N_GROUPS + 1]; /* generations; 0: not known */
+	uint64_t version; /* of the key that was taken */
+	uint32_t n_set;
+};
+
+static struct client *find(struct sim *s, uint64_t n)
+{
+	struct client *c = &s->clients[n & 0xffffffff];
+
+	return c->alive && c->life == n >> 32 ? c : NULL;
+}
+
+static void after(struct sim *s, struct client *c, int64_t ms,
+		  void (*happen)(struct sim *s, void *what, uint64_t n))
+{
+	sim_after(s, ms, happen, NULL, (uint64_t)c->life << 32 | c->index);
+}
+
+/* ---- network ---- */
+
+static int64_t delay(struct client *c)
+{
+	return 1 + pick(&c->random, chance(&c->random, 20) ? 200 : 5);
+}
+
+static void arrive(struct sim *s, void *what, uint64_t life)
+{
+	struct ask *ask = what;
+
+	/* What is over when it comes is refused by the server at its next look. */
+	if (ask->deadline <= s->now)
+		ask->deadline = s->now + 1;
+	if (s->server.c && s->server.life == life) {
+		sim_trace(s,
+			  "w%u of j%u (item %u) asks: method %u, call %" PRIu64
+			  ", generation %" PRIu64 ", name %u.%u",
+			  ask->who, ask->job, ask->client, ask->method,
+			  ask->call, ask->generation, ask->name, ask->group);
+		server_ask(s, ask);
+	}
+}
+
+static void arrive_end(struct sim *s, void *what, uint64_t life)
+{
+	if (s->server.c && s->server.life == life)
+		server_gone(s, *(uint64_t *)what);
+}
+
+static void arrive_cancel(struct sim *s, void *what, uint64_t life)
+{
+	if (s->server.c && s->server.life == life)
+		server_cancel(s, *(uint64_t *)what);
+}
+
+/* When what is sent now is there. */
+static int64_t sent(struct sim *s, struct client *c)
+{
+	int64_t at = s->now > c->cut_until ? s->now : c->cut_until;
+
+	at += delay(c);
+	if (at < c->sent_until)
+		at = c->sent_until;
+	c->sent_until = at;
+	return at - s->now;
+}
+
+static void send_number(struct sim *s, struct client *c, uint64_t number,
+			void (*happen)(struct sim *s, void *what, uint64_t n),
+			int64_t later)
+{
+	uint64_t *copy = malloc(sizeof(*copy));
+
+	*copy = number;
+	sim_after(s, sent(s, c) + later, happen, copy, c->server_life);
+}
+
+static void send_ask(struct sim *s, struct client *c, struct ask *ask)
+{
+	struct ask *copy = malloc(sizeof(*copy));
+
+	ask->call = ++s->last_call;
+	ask->conn = c->conn;
+	ask->client = c->index;
+	ask->job = c->item->job;
+	ask->who = c->item->who;
+	*copy = *ask;
+	sim_after(s, sent(s, c), arrive, copy, c->server_life);
+}
+
+/* The server hears `later` ms after all that was sent. */
+static void hang_up(struct sim *s, struct client *c, int64_t later)
+{
+	if (!c->conn)
+		return;
+	send_number(s, c, c->conn, arrive_end, later);
+	c->conn = 0;
+	c->heartbeat = c->joining = 0;
+}
+
+static void connect_later(struct sim *s, struct client *c);
+
+/* ---- what a worker does ---- */
+
+static const struct item *current(struct sim *s, const struct client *c)
+{
+	const struct plan *p = s->plan;
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_items; i++)
+		if (s->kept[i] && p->items[i].kind == ITEM_STEP &&
+		    p->items[i].job == c->item->job && n++ == c->step)
+			return &p->items[i];
+	return NULL;
+}
+
+static bool is_meeting(const struct ask *ask)
+{
+	return ask->method == WAIT_BARRIER || ask->method == MEET;
+}
+
+static uint64_t *generation_of(struct client *c, const struct ask *ask)
+{
+	return &c->next[ask->group ? N_NAMES + ask->group : ask->name];
+}
+
+static void prepare_meeting(struct sim *s, struct client *c,
+			    const struct item *it, struct ask *ask)
+{
+	bool plain = it->what == STEP_BARRIER || c->item->simple;
+
+	ask->method = plain ? WAIT_BARRIER : MEET;
+	ask->name = it->name;
+	ask->group = plain ? 0 : it->group;
+	ask->kind = plain ? 0 : it->what - STEP_MEET;
+	ask->policy = plain ? 0 : it->policy;
+	ask->generation = *generation_of(c, ask);
+	ask->in_favour = chance(&c->random, 2);
+	ask->deadline = s->now + c->interval * (2 + pick(&c->random, 20));
+	if (ask->kind == ROAR__MEET_KIND__GATHER)
+		(void)snprintf(ask->value, TEXT, "v%u.%u.%" PRIx64,
+			       c->item->who, c->life, prng(&c->random));
+}
+
+static void prepare_key(struct sim *s, struct client *c, const struct item *it,
+			struct ask *ask)
+{
+	uint32_t n = s->plan->n_workers[c->item->job];
+
+	ask->name = it->name;
+	if (it->what == STEP_ADD) {
+		ask->method = KV_ADD;
+		ask->delta = 1;
+	} else if (it->what == STEP_SET) {
+		ask->method = KV_SET;
+		ask->name = 100 + c->item->who;
+		ask->ttl = chance(&c->random, 4) ? c->interval : 0;
+		(void)snprintf(ask->value, TEXT, "s%u.%u", c->item->who,
+			       ++c->n_set);
+	} else if (it->what == STEP_TAKE) {
+		ask->method = c->version ? KV_DELETE : KV_COMPARE_SET;
+		ask->name = 50 + it->name;
+		(void)snprintf(ask->value, TEXT, "t%u", c->item->who);
+	} else {
+		ask->method = KV_GET;
+		ask->wait = chance(&c->random, 2);
+		ask->name = 100 + (c->item->who + 1) % n;
+		ask->deadline = s->now + c->interval * 5;
+	}
+}
+
+static void do_step(struct sim *s, void *what, uint64_t n)
+{
+	struct client *c = find(s, n);
+	const struct item *it = c ? current(s, c) : NULL;
+	struct ask ask = { .deadline = INT64_MAX };
+
+	(void)what;
+	if (!c || !c->conn || !c->registered || c->doing.call)
+		return;
+	if (!it) {
+		if (!c->item->what)
+			return; /* stays, and sends heartbeats */
+		ask.method = DEREGISTER;
+		ask.session = c->session;
+	} else if (it->what <= STEP_VOTE) {
+		prepare_meeting(s, c, it, &ask);
+		if (ask.group &&
+		    (c->item->who >= MAX_GROUP ||
+		     !(plan_group(s->plan, c->item->job, ask.group) >>
+			       c->item->who &
+		       1))) {
+			c->step++; /* not for this one */
+			after(s, c, 1, do_step);
+			return;
+		}
+	} else {
+		prepare_key(s, c, it, &ask);
+	}
+	send_ask(s, c, &ask);
+	c->doing = ask;
+}
+
+static void do_again(struct sim *s, struct client *c)
+{
+	struct ask ask = c->doing;
+
+	if (!ask.method || !is_meeting(&ask)) {
+		c->doing.call = 0;
+		after(s, c, 1 + pick(&c->random, 50), do_step);
+		return;
+	}
+	ask.deadline = s->now + c->interval * (2 + pick(&c->random, 20));
+	send_ask(s, c, &ask);
+	c->doing = ask;
+}
+
+/* Thinks better of it. */
+static void give_up(struct sim *s, void *what, uint64_t n)
+{
+	struct client *c = find(s, n);
+
+	(void)what;
+	if (!c || !c->conn || !c->doing.call || !is_meeting(&c->doing))
+		return;
+	send_number(s, c, c->doing.call, arrive_cancel, 0);
+	c->doing.call = 0;
+	after(s, c, 1 + pick(&c->random, (uint32_t)c->interval), do_step);
+}
+
+/* ---- membership ---- */
+
+static void beat(struct sim *s, void *what, uint64_t n)
+{
+	struct client *c = find(s, n);
+	struct ask ask = { .method = HEARTBEAT, .deadline = INT64_MAX };
+
+	(void)what;
+	if (!c)
+		return;
+	after(s, c, c->interval, beat);
+	if (s->now < c->paused_until || !c->conn || !c->registered)
+		return;
+	if (c->heartbeat && s->now - c->heartbeat_at > 3 * c->interval) {
+		hang_up(s, c, 0); /* nobody seems to be there */
+		connect_later(s, c);
+		return;
+	}
+	if (c->heartbeat || (c->item->simple && c->doing.call))
+		return;
+	ask.session = c->session;
+	send_ask(s, c, &ask);
+	c->heartbeat = ask.call;
+	c->heartbeat_at = s->now;
+	if (!c->item->simple && chance(&c->random, 40))
+		after(s, c, 1 + pick(&c->random, 50), give_up);
+}
+
+static void join(struct sim *s, struct client *c)
+{
+	struct ask ask = { .method = REGISTER, .deadline = INT64_MAX };
+
+	ask.session = c->session;
+	c->registered = false;
+	send_ask(s, c, &ask);
+	c->joining = ask.call;
+}
+
+static void join_again(struct sim *s, void *what, uint64_t n)
+{
+	struct client *c = find(s, n);
+
+	(void)what;
+	if (c && c->conn && !c->registered && !c->joining)
+		join(s, c);
+}
+
+static void connect_now(struct sim *s, void *what, uint64_t n)
+{
+	struct client *c = find(s, n);
+
+	(void)what;
+	if (!c || c->conn)
+		return;
+	if (!s->server.c || s->now < c->cut_until || s->now < c->paused_until) {
+		connect_later(s, c);
+		return;
+	}
+	c->conn = ++s->last_conn;
+	c->server_life = s->server.life;
+	c->sent_until = c->received_until = s->now;
+	/* A simple client that had a place goes on as if nothing was. */
+	if (c->item->simple && c->registered)
+		do_again(s, c);
+	else
+		join(s, c);
+}
+
+static void connect_later(struct sim *s, struct client *c)
+{
+	after(s, c, 1 + pick(&c->random, (uint32_t)c->interval), connect_now);
+}
+
+static void start(struct sim *s, void *what, uint64_t n)
+{
+	struct client *c = &s->clients[n];
+
+	(void)what;
+	c->alive = true;
+	c->life++;
+	c->conn = 0;
+	c->session = 0;
+	c->registered = false;
+	c->doing = (struct ask){ 0 };
+	c->heartbeat = c->joining = 0;
+	c->tries = 0;
+	c->version = 0;
+	c->paused_until = 0;
+	/* From where the others are, as from a checkpoint.  The first process counts uses
+	 * from 1 on; a successor does not know them. */
+	c->step = s->progress[c->item->job];
+	for (size_t i = 0; i < N_NAMES + N_GROUPS + 1; i++)
+		c->next[i] = c->life == 1;
+	c->interval = s->plan->interval[c->item->job];
+	sim_trace(s, "process of w%u of j%u (item %u) starts", c->item->who,
+		  c->item->job, c->index);
+	after(s, c, 0, connect_now);
+	after(s, c, c->interval, beat);
+}
+
+static void end(struct sim *s, struct client *c)
+{
+	sim_trace(s, "process of w%u of j%u (item %u) ends", c->item->who,
+		  c->item->job, c->index);
+	hang_up(s, c, 0);
+	c->alive = false;
+}
+
+/* ---- answers ---- */
+
+static void on_joined(struct sim *s, struct client *c, const struct answer *a)
+{
+	c->joining = 0;
+	if (a->status != COORD_OK) {
+		/* A place that is taken may become free. */
+		c->session = 0;
+		after(s, c, 1 + pick(&c->random, (uint32_t)c->interval * 4),
+		      join_again);
+		return;
+	}
+	c->registered = true;
+	if (!c->item->simple)
+		c->session = a->session;
+	if (c->doing.call)
+		do_again(s, c);
+	else
+		after(s, c, pick(&c->random, (uint32_t)c->interval), do_step);
+}
+
+static void on_heartbeat(struct sim *s, struct client *c,
+			 const struct answer *a)
+{
+	c->heartbeat = 0;
+	if (a->status == COORD_FAILED_PRECONDITION) {
+		end(s, c); /* another has the place */
+	} else if (a->status == COORD_NOT_FOUND) {
+		c->session = 0;
+		join(s, c);
+	}
+}
+
+static void next_step(struct sim *s, struct client *c)
+{
+	c->step++;
+	c->tries = 0;
+	if (s->progress[c->item->job] < c->step)
+		s->progress[c->item->job] = c->step;
+	after(s, c, 1 + pick(&c->random, (uint32_t)c->interval * 2), do_step);
+}
+
+static void on_failure(struct sim *s, struct client *c, const struct ask *did,
+		       const struct answer *a)
+{
+	bool wrong = a->status == COORD_FAILED_PRECONDITION ||
+		     a->status == COORD_INVALID_ARGUMENT;
+
+	if (is_meeting(did) && wrong)
+		*generation_of(c, did) = 0;
+	if (a->status == COORD_NOT_FOUND && is_meeting(did) && !did->group) {
+		c->session = 0;
+		join(s, c);
+	}
+	if (++c->tries > MAX_TRIES) {
+		if (is_meeting(did))
+			*generation_of(c, did) = 0;
+		next_step(s, c);
+		return;
+	}
+	if (c->step < s->progress[c->item->job])
+		c->step = s->progress[c->item->job];
+	after(s, c, 1 + pick(&c->random, (uint32_t)c->interval), do_step);
+}
+
+static void on_done(struct sim *s, struct client *c, const struct answer *a)
+{
+	struct ask did = c->doing;
+
+	c->doing.call = 0;
+	if (did.method == DEREGISTER) {
+		end(s, c);
+		return;
+	}
+	if (a->status != COORD_OK) {
+		on_failure(s, c, &did, a);
+		return;
+	}
+	if (is_meeting(&did))
+		*generation_of(c, &did) = a->generation + 1;
+	if (did.method == KV_COMPARE_SET && a->done) {
+		c->version = a->version;
+		after(s, c, 1 + pick(&c->random, 20),
+		      do_step); /* gives it back */
+		return;
+	}
+	c->version = 0;
+	next_step(s, c);
+}
+
+void client_answer(struct sim *s, uint32_t client, const struct answer *a)
+{
+	struct client *c = &s->clients[client];
+
+	if (a->call == c->joining)
+		on_joined(s, c, a);
+	else if (a->call == c->heartbeat)
+		on_heartbeat(s, c, a);
+	else if (a->call == c->doing.call)
+		on_done(s, c, a);
+}
+
+struct delivery {
+	struct answer answer;
+	uint64_t conn;
+	uint32_t client;
+};
+
+static void deliver(struct sim *s, void *what, uint64_t n)
+{
+	struct delivery *d = what;
+	struct client *c = &s->clients[d->client];
+
+	(void)n;
+	if (!c->alive || c->conn != d->conn)
+		return;
+	if (s->now < c->paused_until) {
+		struct delivery *later = malloc(sizeof(*later));
+
+		*later = *d;
+		sim_after(s, c->paused_until - s->now, deliver, later, 0);
+		return;
+	}
+	client_answer(s, d->client, &d->answer);
+}
+
+void client_send(struct sim *s, const struct answer *a, const struct ask *to)
+{
+	struct client *c;
+	struct delivery *d;
+	int64_t at;
+
+	if (!to->conn)
+		return; /* an administrator */
+	c = &s->clients[to->client];
+	if (c->conn != to->conn)
+		return;
+	/* Answers from meetings get lost more often than by chance. */
+	if (c->doing.call == a->call && chance(&c->random, 25)) {
+		sim_trace(s, "the answer to call %" PRIu64 " is lost", a->call);
+		hang_up(s, c, pick(&c->random, 20));
+		connect_later(s, c);
+		return;
+	}
+	d = malloc(sizeof(*d));
+	*d = (struct delivery){ *a, to->conn, to->client };
+	at = (s->now > c->cut_until ? s->now : c->cut_until) + delay(c);
+	if (at < c->received_until)
+		at = c->received_until;
+	c->received_until = at;
+	sim_after(s, at - s->now, deliver, d, 0);
+}
+
+/* ---- faults ---- */
+
+void clients_crash(struct sim *s)
+{
+	for (size_t i = 0; i < s->plan->n_items; i++) {
+		struct client *c = &s->clients[i];
+
+		if (!c->alive || !c->conn)
+			continue;
+		c->conn = 0;
+		c->heartbeat = c->joining = 0;
+		connect_later(s, c);
+	}
+}
+
+static void kill_it(struct sim *s, struct client *c, const struct item *item)
+{
+	int64_t silence = item->what ? 0 : s->plan->timeout[item->job] * 3;
+
+	if (!c->alive)
+		return;
+	sim_trace(s, "process of w%u of j%u (item %u) is killed", c->item->who,
+		  c->item->job, c->index);
+	hang_up(s, c, silence);
+	c->alive = false;
+	if (item->len % 4)
+		sim_after(s, item->len, start, NULL, c->index);
+}
+
+void client_fault(struct sim *s, const struct item *item)
+{
+	struct client *c = &s->clients[item->who];
+
+	if (item->kind == ITEM_KILL)
+		kill_it(s, c, item);
+	if (!c->alive)
+		return;
+	sim_trace(s, "fault %d for w%u of j%u (item %u), %" PRId64 " ms",
+		  (int)item->kind, c->item->who, c->item->job, c->index,
+		  item->len);
+	if (item->kind == ITEM_PAUSE)
+		c->paused_until = s->now + item->len;
+	if (item->kind == ITEM_CUT)
+		c->cut_until = s->now + item->len;
+	if (item->kind == ITEM_RESET && c->conn) {
+		hang_up(s, c, item->what ? 0 : pick(&c->random, 500));
+		connect_later(s, c);
+	}
+}
+
+/* ---- life ---- */
+
+void clients_start(struct sim *s)
+{
+	const struct plan *p = s->plan;
+
+	s->clients = calloc(p->n_items, sizeof(*s->clients));
+	for (size_t i = 0; i < p->n_items; i++) {
+		struct client *c = &s->clients[i];
+
+		c->item = &p->items[i];
+		c->index = (uint32_t)i;
+		c->random = c->item->random;
+		if (s->kept[i] && c->item->kind == ITEM_WORKER)
+			sim_after(s, c->item->at, start, NULL, i);
+	}
+}
+
+void clients_stop(struct sim *s)
+{
+	free(s->clients);
+	s->clients = NULL;
+}

@@ -1,0 +1,397 @@
+/* members.c - the model of places: who holds them, alive or dead, with which rank */
+#include "model.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+	EOF_MIN_MS = 1000, /* nobody is dead sooner after its connection ended */
+	RETRY_MS = 2500, /* after a full disk what was due may come so late */
+};
+
+bool job_is_ready(const struct mjob *j)
+{
+	return j->n_places - j->n_dead >= j->min_workers;
+}
+
+void members_heard(struct sim *s, struct place *p, uint64_t conn)
+{
+	p->heard = s->now;
+	p->known = true;
+	p->ended = NONE;
+	if (conn)
+		p->conn = conn;
+}
+
+/* ---- records ---- */
+
+static int64_t most(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void take_job(struct mjob *j, const Roar__Record__Job *r)
+{
+	j->there = true;
+	j->min_workers = (uint32_t)r->settings->min_workers;
+	j->policy = (uint32_t)r->settings->on_death;
+	j->interval = r->settings->heartbeat_interval_ms;
+	j->timeout = r->settings->timeout_ms;
+	j->hold = r->settings->hold_ms;
+	if (!j->n_places)
+		j->most_interval = j->most_timeout = j->most_hold = 0;
+	j->most_interval = most(j->most_interval, j->interval);
+	j->most_timeout = most(j->most_timeout, j->timeout);
+	j->most_hold = most(j->most_hold, j->hold);
+}
+
+/* A place is somebody else's only when its holder may be thought lost. */
+static void check_takeover(struct sim *s, const struct mjob *j,
+			   const struct place *p, uint32_t who)
+{
+	s->counts.takeovers++;
+	if (p->dead || p->ended != NONE || !p->known ||
+	    s->now - p->heard >= j->timeout / 2)
+		return;
+	sim_fail(s,
+		 "w%u was alive, heard of %" PRId64
+		 " ms ago, and another got its place",
+		 who, s->now - p->heard);
+}
+
+static void take_join(struct sim *s, uint32_t job, const Roar__Record__Join *r,
+		      bool live)
+{
+	struct mjob *j = mjob(s, job);
+	uint32_t who = number_in(r->info->worker_id);
+	struct place *p = &j->places[who];
+	bool same = p->there && p->incarnation == r->incarnation;
+
+	s->counts.joins++;
+	if (!p->there &&
+	    ((size_t)r->rank != j->n_places || (live && r->incarnation != 1)))
+		sim_fail(s,
+			 "w%u begins with rank %d, incarnation %" PRIu64
+			 " in a world of %zu",
+			 who, r->rank, r->incarnation, j->n_places);
+	if (p->there && r->rank != p->rank)
+		sim_fail(s, "w%u had rank %d and gets %d", who, p->rank,
+			 r->rank);
+	if (same && (!p->dead || r->session != p->session))
+		sim_fail(s, "w%u joins as what it is already", who);
+	if (p->there && !same && r->incarnation < p->incarnation)
+		sim_fail(s, "w%u becomes an earlier incarnation", who);
+	if (p->there && !same && live) {
+		check_takeover(s, j, p, who);
+		if (!p->dead)
+			meetings_lost(s, job, who, false);
+	}
+	j->n_dead -= p->there && p->dead;
+	j->n_places += !p->there;
+	p->there = true;
+	p->dead = false;
+	p->rank = r->rank;
+	p->session = r->session;
+	p->incarnation = r->incarnation;
+	members_heard(s, p, 0);
+	p->known = live;
+}
+
+/* Nobody dies who was heard of; what was said in time counts. */
+static void check_death(struct sim *s, const struct mjob *j,
+			const struct place *p, uint32_t who)
+{
+	int64_t eof = j->timeout < EOF_MIN_MS ? j->timeout : EOF_MIN_MS;
+
+	if (s->now - p->heard >= j->timeout ||
+	    (p->ended != NONE && s->now - p->ended >= eof))
+		return;
+	sim_fail(s, "w%u is declared dead %" PRId64 " ms after it was heard of",
+		 who, s->now - p->heard);
+}
+
+static void take_death(struct sim *s, uint32_t job,
+		       const Roar__Record__Death *r, bool live)
+{
+	struct mjob *j = mjob(s, job);
+	uint32_t who = number_in(r->worker_id);
+	struct place *p = &j->places[who];
+
+	s->counts.deaths++;
+	if (!p->there || p->dead) {
+		sim_fail(s, "w%u dies and was not alive", who);
+		return;
+	}
+	if (live)
+		check_death(s, j, p, who);
+	if (live && p->n_waiting)
+		sim_fail(s, "w%u dies while it waits with a live connection",
+			 who);
+	p->dead = true;
+	p->died = s->now;
+	j->n_dead++;
+	if (live)
+		meetings_lost(s, job, who, true);
+}
+
+/* Who had the highest rank has that of the place now. */
+static void take_leave(struct sim *s, uint32_t job,
+		       const Roar__Record__Leave *r)
+{
+	struct mjob *j = mjob(s, job);
+	uint32_t who = number_in(r->worker_id);
+	struct place *p = &j->places[who];
+
+	if (!p->there) {
+		sim_fail(s, "w%u leaves and was not there", who);
+		return;
+	}
+	j->n_places--;
+	j->n_dead -= p->dead;
+	for (uint32_t i = 0; i < s->plan->n_workers[job]; i++)
+		if (j->places[i].there &&
+		    j->places[i].rank == (int32_t)j->n_places)
+			j->places[i].rank = p->rank;
+	p->there = p->dead = false;
+	p->n_commands = 0;
+	meetings_leave(s, job, who);
+}
+
+static void take_command(struct sim *s, uint32_t job, const char *text,
+			 char *const *ids, size_t n)
+{
+	uint32_t item = text[0] == 'c' ? number_in(text) : UINT32_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		struct place *p = &mjob(s, job)->places[number_in(ids[i])];
+
+		if (p->n_commands < MAX_COMMANDS)
+			p->commands[p->n_commands++] = item;
+	}
+}
+
+static void take_told(struct sim *s, uint32_t job,
+		      const Roar__Record__CommandsTold *r)
+{
+	struct model *m = s->model;
+	struct place *p = &mjob(s, job)->places[number_in(r->worker_id)];
+	uint32_t n = (uint32_t)r->n;
+
+	if (n > p->n_commands) {
+		sim_fail(s, "more commands are told than there are");
+		return;
+	}
+	memcpy(m->popped, p->commands, n * sizeof(p->commands[0]));
+	m->n_popped = n;
+	p->n_commands -= n;
+	memmove(p->commands, p->commands + n,
+		p->n_commands * sizeof(p->commands[0]));
+}
+
+static void take_epoch(struct sim *s, struct mjob *j, uint64_t epoch, bool live)
+{
+	if (live && epoch && epoch <= j->epoch)
+		sim_fail(s, "the world changes and its epoch stays %" PRIu64,
+			 j->epoch);
+	if (epoch > j->epoch)
+		j->epoch = epoch;
+}
+
+void members_record(struct sim *s, const Roar__Record__Record *r, bool live)
+{
+	/* The first field of each is the job. */
+	uint32_t job = number_in(r->job->job_id);
+	struct mjob *j = mjob(s, job);
+
+	switch (r->what_case) {
+	case ROAR__RECORD__RECORD__WHAT_JOB:
+		take_job(j, r->job);
+		take_epoch(s, j, r->job->world_epoch, false);
+		break;
+	case ROAR__RECORD__RECORD__WHAT_JOIN:
+		take_join(s, job, r->join, live);
+		take_epoch(s, j, r->join->world_epoch, live);
+		break;
+	case ROAR__RECORD__RECORD__WHAT_DEATH:
+		take_epoch(s, j, r->death->world_epoch, live);
+		take_death(s, job, r->death, live);
+		break;
+	case ROAR__RECORD__RECORD__WHAT_LEAVE:
+		take_epoch(s, j, r->leave->world_epoch, live);
+		take_leave(s, job, r->leave);
+		break;
+	case ROAR__RECORD__RECORD__WHAT_WORLD:
+		take_epoch(s, j, r->world->world_epoch, live);
+		break;
+	case ROAR__RECORD__RECORD__WHAT_COMMAND:
+		take_command(s, job, r->command->command,
+			     r->command->worker_ids, r->command->n_worker_ids);
+		break;
+	case ROAR__RECORD__RECORD__WHAT_COMMANDS_TOLD:
+		take_told(s, job, r->commands_told);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- answers ---- */
+
+static void check_commands(struct sim *s, const struct answer *a)
+{
+	const struct model *m = s->model;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < m->n_popped; i++) {
+		if (m->popped[i] == UINT32_MAX)
+			continue;
+		if (n >= a->n_commands || a->commands[n] != m->popped[i]) {
+			sim_fail(s, "a command is recorded as told and is not");
+			return;
+		}
+		n++;
+	}
+	if (n != a->n_commands)
+		sim_fail(s, "a command is told and that is not recorded");
+}
+
+static void check_place(struct sim *s, const struct ask *ask,
+			const struct answer *a, const struct place *p)
+{
+	const struct mjob *j = mjob(s, ask->job);
+
+	if (!p->there || p->dead)
+		sim_fail(s, "w%u is told that it has a place", ask->who);
+	else if (a->rank != p->rank || a->rank >= (int32_t)j->n_places)
+		sim_fail(s, "w%u is told rank %d and has %d of %zu", ask->who,
+			 a->rank, p->rank, j->n_places);
+	else if (a->epoch != j->epoch)
+		sim_fail(s, "w%u is told epoch %" PRIu64 ", it is %" PRIu64,
+			 ask->who, a->epoch, j->epoch);
+}
+
+void members_answer(struct sim *s, const struct ask *ask,
+		    const struct answer *a)
+{
+	struct place *p = &mjob(s, ask->job)->places[ask->who];
+
+	if (ask->method > 2 || a->status != COORD_OK)
+		return;
+	check_place(s, ask, a, p);
+	if (ask->method == 1 &&
+	    (a->session != p->session || a->incarnation != p->incarnation))
+		sim_fail(s, "w%u is told a session that is not recorded",
+			 ask->who);
+	if (ask->method == 2 && ask->session && ask->session != p->session)
+		sim_fail(s, "w%u is acknowledged with the session of another",
+			 ask->who);
+	if (ask->method == 2)
+		check_commands(s, a);
+	members_heard(s, p, ask->conn);
+}
+
+void members_left(struct sim *s, const struct ask *ask, const struct answer *a)
+{
+	struct model *m = s->model;
+	struct mjob *j = mjob(s, ask->job);
+
+	if (a->epoch && a->epoch < j->told_epoch)
+		sim_fail(s, "epoch %" PRIu64 " is told after %" PRIu64,
+			 a->epoch, j->told_epoch);
+	if (a->epoch)
+		j->told_epoch = a->epoch;
+	for (uint32_t i = 0; i < a->n_commands; i++) {
+		bool *told = &m->commanded[a->commands[i] +
+					   ask->who * s->plan->n_items];
+
+		if (*told)
+			sim_fail(s, "w%u is told command %u twice", ask->who,
+				 a->commands[i]);
+		*told = true;
+	}
+}
+
+/* ---- silence ---- */
+
+void members_gone(struct sim *s, uint64_t conn)
+{
+	for (uint32_t i = 0; i < MAX_JOBS; i++)
+		for (uint32_t who = 0; who < s->plan->n_workers[i]; who++) {
+			struct place *p = &mjob(s, i)->places[who];
+
+			if (!p->there || p->conn != conn)
+				continue;
+			p->conn = meetings_conn(mjob(s, i), who);
+			if (!p->conn)
+				p->ended = s->now;
+		}
+}
+
+void members_resume(struct sim *s)
+{
+	for (uint32_t i = 0; i < MAX_JOBS; i++) {
+		struct mjob *j = mjob(s, i);
+
+		if (j->epoch < j->told_epoch)
+			sim_fail(s,
+				 "epoch %" PRIu64
+				 " was told, after the crash it is %" PRIu64,
+				 j->told_epoch, j->epoch);
+		for (uint32_t who = 0; who < s->plan->n_workers[i]; who++) {
+			struct place *p = &j->places[who];
+
+			p->heard = p->died = s->now;
+			p->ended = NONE;
+			p->known = false;
+			p->conn = 0;
+			p->n_waiting = 0;
+		}
+	}
+}
+
+static void check_alive(struct sim *s, const struct mjob *j,
+			const struct place *p, uint32_t who)
+{
+	int64_t eof = most(2 * j->most_interval, EOF_MIN_MS);
+
+	if (eof > j->most_timeout)
+		eof = j->most_timeout;
+	if (p->n_waiting)
+		return;
+	if (s->now - p->heard > j->most_timeout + 1)
+		sim_fail(s,
+			 "w%u is silent for %" PRId64
+			 " ms and still counts as alive",
+			 who, s->now - p->heard);
+	if (p->ended != NONE && s->now - p->ended > eof + 1)
+		sim_fail(s,
+			 "w%u has no connection for %" PRId64
+			 " ms and still counts as alive",
+			 who, s->now - p->ended);
+}
+
+static void check_job(struct sim *s, uint32_t job)
+{
+	const struct mjob *j = mjob(s, job);
+
+	for (uint32_t who = 0; who < s->plan->n_workers[job]; who++) {
+		const struct place *p = &j->places[who];
+
+		if (p->there && !p->dead)
+			check_alive(s, j, p, who);
+		else if (p->there && s->now - p->died > j->most_hold + 1)
+			sim_fail(s,
+				 "the place of w%u is held for %" PRId64 " ms",
+				 who, s->now - p->died);
+	}
+}
+
+/* Thousands are looked at now and then. */
+void members_check(struct sim *s)
+{
+	if (s->now - s->model->full_at < RETRY_MS ||
+	    s->counts.events % (1 + s->plan->n_workers[0] / 50))
+		return;
+	for (uint32_t i = 0; i < MAX_JOBS; i++)
+		check_job(s, i);
+}

@@ -1,0 +1,163 @@
+/* model.h - what the parts of the model share
+ *
+ * The model knows two things of the state machine: the records it hands out, and
+ * what it answers.  From records it keeps the slow state in its own, plain way; what
+ * waits it knows from requests without an answer.
+ *
+ *	model.c		the whole: life, who is dispatched to whom
+ *	members.c	places, ranks, epochs, life and death, commands
+ *	meetings.c	who waits where, who must come, what a release says
+ *	keys.c		keys */
+#ifndef SIMULATE_MODEL_H
+#define SIMULATE_MODEL_H
+
+#include "sim.h"
+
+enum {
+	N_ROUNDS = N_NAMES + N_GROUPS,
+	MAX_COMMANDS = 64,
+	NONE = -1,
+};
+
+struct place {
+	bool there, dead;
+	int32_t rank;
+	uint64_t session, incarnation;
+	uint64_t conn; /* last heard of there */
+	int64_t heard; /* when, or when the coordinator began */
+	int64_t ended; /* when its connection did; NONE */
+	int64_t died;
+	bool known; /* heard of since the coordinator began */
+	uint32_t n_waiting; /* calls in meetings */
+	uint32_t commands[MAX_COMMANDS]; /* items; UINT32_MAX: its own word */
+	uint32_t n_commands;
+};
+
+struct attendance {
+	uint32_t who;
+	int32_t rank;
+	uint64_t session; /* of the process */
+	bool in_favour;
+	char value[TEXT];
+};
+
+struct released { /* the last of a meeting */
+	uint64_t generation;
+	uint32_t kind;
+	struct attendance *all; /* as they came */
+	size_t n;
+};
+
+struct told { /* what somebody heard of a generation */
+	uint64_t generation;
+	int64_t participants, votes_for, votes_against;
+	uint64_t values;
+};
+
+struct round {
+	struct ask *waiting;
+	size_t n, cap;
+	uint32_t policy;
+	uint64_t members; /* of a group, as bits; 0: all */
+	uint64_t let_go; /* of them */
+	bool anew; /* it began when nobody of the last one was left */
+	bool fresh; /* it was released by the event under way */
+	bool hurt; /* somebody it waits for died or was replaced */
+	struct released last;
+	struct told *told; /* kept over crashes */
+	size_t n_told, cap_told;
+};
+
+struct mkey {
+	uint64_t version; /* 0: not there */
+	int64_t expires;
+	char value[TEXT];
+	uint64_t n_sent, n_acknowledged; /* adds; kept over crashes */
+};
+
+struct mjob {
+	bool there;
+	uint32_t min_workers, policy;
+	int64_t interval, timeout, hold;
+	int64_t most_interval, most_timeout, most_hold; /* ever, with workers */
+	uint64_t epoch;
+	uint64_t told_epoch; /* kept over crashes */
+	uint64_t version; /* of keys */
+	struct place *places;
+	size_t n_places, n_dead;
+	struct round rounds[N_ROUNDS];
+	struct mkey *keys;
+	size_t n_keys;
+	struct ask *getting; /* wait for keys */
+	size_t n_getting, cap_getting;
+};
+
+struct model {
+	struct mjob jobs[MAX_JOBS];
+	bool answered; /* the request under way */
+	uint64_t current;
+	struct mkey before; /* the key it is about, and when it came */
+	uint32_t popped[MAX_COMMANDS]; /* commands told by it */
+	uint32_t n_popped;
+	int64_t full_at; /* when the disk was last full */
+	bool *commanded; /* per item and worker: was told; kept over crashes */
+};
+
+static inline struct mjob *mjob(struct sim *s, uint32_t job)
+{
+	return &s->model->jobs[job];
+}
+
+static inline bool is_meeting(const struct ask *ask)
+{
+	return ask->method == 8 || ask->method == 10;
+}
+
+static inline uint32_t number_in(const char *name)
+{
+	uint32_t n = 0;
+
+	while (*++name)
+		n = n * 10 + (uint32_t)(*name - '0');
+	return n;
+}
+
+/* members.c */
+void members_record(struct sim *s, const Roar__Record__Record *r, bool live);
+void members_heard(struct sim *s, struct place *p, uint64_t conn);
+void members_answer(struct sim *s, const struct ask *ask,
+		    const struct answer *a);
+void members_left(struct sim *s, const struct ask *ask, const struct answer *a);
+void members_gone(struct sim *s, uint64_t conn);
+void members_resume(struct sim *s);
+void members_check(struct sim *s);
+bool job_is_ready(const struct mjob *j);
+
+/* meetings.c */
+void meetings_ask(struct sim *s, const struct ask *ask);
+void meetings_asked(struct sim *s, const struct ask *ask);
+void meetings_answer(struct sim *s, const struct ask *ask,
+		     const struct answer *a, const char *const *names,
+		     size_t n_names);
+void meetings_told(struct sim *s, const struct ask *ask,
+		   const struct answer *a);
+void meetings_cancel(struct sim *s, const struct ask *ask);
+void meetings_gone(struct sim *s, uint64_t conn);
+void meetings_release(struct sim *s, const Roar__Record__Release *r, bool live);
+void meetings_lost(struct sim *s, uint32_t job, uint32_t who, bool died);
+void meetings_leave(struct sim *s, uint32_t job, uint32_t who);
+void meetings_check(struct sim *s);
+/* Connection of a call with which the worker waits; 0: none. */
+uint64_t meetings_conn(struct mjob *j, uint32_t who);
+
+/* keys.c */
+void keys_record(struct sim *s, const Roar__Record__Record *r, bool live);
+void keys_ask(struct sim *s, const struct ask *ask);
+void keys_asked(struct sim *s, const struct ask *ask);
+void keys_answer(struct sim *s, const struct ask *ask, const struct answer *a);
+void keys_left(struct sim *s, const struct ask *ask, const struct answer *a);
+void keys_forget(struct mjob *j, uint64_t call, uint64_t conn);
+void keys_check(struct sim *s);
+void keys_end(struct sim *s);
+
+#endif

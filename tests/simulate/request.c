@@ -1,0 +1,297 @@
+/* request.c - the small structs of the simulator as messages, and back */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash/crc64nvme.h"
+#include "sim.h"
+
+void worker_name(char *to, uint32_t who)
+{
+	(void)snprintf(to, TEXT, "w%u", who);
+}
+
+void job_name(char *to, uint32_t job)
+{
+	(void)snprintf(to, TEXT, "j%u", job);
+}
+
+void meeting_name(char *to, uint32_t name, uint32_t group)
+{
+	if (group)
+		(void)snprintf(to, TEXT, "g%u", group);
+	else
+		(void)snprintf(to, TEXT, "m%u", name);
+}
+
+void key_name(char *to, uint32_t name)
+{
+	(void)snprintf(to, TEXT, "k%u", name);
+}
+
+/* ---- requests ---- */
+
+struct names {
+	char job[TEXT], worker[TEXT], other[TEXT];
+	char ids[MAX_GROUP][8];
+	char *group[MAX_GROUP];
+};
+
+static void give(struct sim *s, const struct ask *ask, const void *message)
+{
+	struct coord_caller who = { .conn = ask->conn, .admin = !ask->conn };
+	struct coord_now now = { s->now, s->wall };
+
+	coord_request(s->server.c, now, &who,
+		      coord_method_by_number(ask->method), ask->call,
+		      ask->deadline, message);
+}
+
+static void give_info(struct sim *s, const struct ask *ask, struct names *n)
+{
+	Coordinator__WorkerInfo m = COORDINATOR__WORKER_INFO__INIT;
+
+	m.worker_id = n->worker;
+	m.hostname = (char *)"host";
+	m.job_id = n->job;
+	m.session = ask->session;
+	give(s, ask, &m);
+}
+
+static void give_heartbeat(struct sim *s, const struct ask *ask,
+			   struct names *n)
+{
+	Coordinator__HeartbeatRequest m = COORDINATOR__HEARTBEAT_REQUEST__INIT;
+
+	m.worker_id = n->worker;
+	m.job_id = n->job;
+	m.session = ask->session;
+	give(s, ask, &m);
+}
+
+static void give_barrier(struct sim *s, const struct ask *ask, struct names *n)
+{
+	Coordinator__BarrierRequest m = COORDINATOR__BARRIER_REQUEST__INIT;
+
+	meeting_name(n->other, ask->name, 0);
+	m.worker_id = n->worker;
+	m.barrier_id = n->other;
+	m.job_id = n->job;
+	m.step = (int64_t)ask->generation;
+	give(s, ask, &m);
+}
+
+static size_t fill_group(struct sim *s, const struct ask *ask, struct names *n)
+{
+	uint64_t bits = ask->group ? plan_group(s->plan, ask->job, ask->group) :
+				     0;
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < MAX_GROUP; i++)
+		if (bits >> i & 1) {
+			(void)snprintf(n->ids[count], 8, "w%u", i);
+			n->group[count] = n->ids[count];
+			count++;
+		}
+	return count;
+}
+
+static void give_meet(struct sim *s, const struct ask *ask, struct names *n)
+{
+	Roar__MeetRequest m = ROAR__MEET_REQUEST__INIT;
+
+	meeting_name(n->other, ask->name, ask->group);
+	m.worker_id = n->worker;
+	m.meeting_id = n->other;
+	m.job_id = n->job;
+	m.generation = ask->generation;
+	m.kind = (Roar__MeetKind)ask->kind;
+	m.on_death = (Roar__OnDeath)ask->policy;
+	m.n_group = fill_group(s, ask, n);
+	m.group = n->group;
+	m.value.data = (uint8_t *)ask->value;
+	m.value.len = strlen(ask->value);
+	m.in_favour = ask->in_favour;
+	give(s, ask, &m);
+}
+
+static void give_key(struct sim *s, const struct ask *ask, struct names *n)
+{
+	Roar__KvSetRequest set = ROAR__KV_SET_REQUEST__INIT;
+	Roar__KvGetRequest get = ROAR__KV_GET_REQUEST__INIT;
+	Roar__KvAddRequest plus = ROAR__KV_ADD_REQUEST__INIT;
+	Roar__KvCompareSetRequest cas = ROAR__KV_COMPARE_SET_REQUEST__INIT;
+	Roar__KvDeleteRequest del = ROAR__KV_DELETE_REQUEST__INIT;
+	ProtobufCBinaryData value = { strlen(ask->value),
+				      (uint8_t *)ask->value };
+
+	key_name(n->other, ask->name);
+	set.job_id = get.job_id = plus.job_id = cas.job_id = del.job_id = n->job;
+	set.key = get.key = plus.key = cas.key = del.key = n->other;
+	set.value = cas.value = value;
+	set.ttl_ms = plus.ttl_ms = cas.ttl_ms = ask->ttl;
+	get.wait = ask->wait;
+	get.after_version = ask->wait ? ask->version : 0;
+	plus.delta = ask->delta;
+	cas.version = ask->version;
+	if (ask->method == 16)
+		give(s, ask, &set);
+	else if (ask->method == 17)
+		give(s, ask, &get);
+	else if (ask->method == 18)
+		give(s, ask, &plus);
+	else if (ask->method == 19)
+		give(s, ask, &cas);
+	else
+		give(s, ask, &del);
+}
+
+static void give_settings(struct sim *s, const struct ask *ask, struct names *n)
+{
+	const struct plan *p = s->plan;
+	Roar__JobSettings m = ROAR__JOB_SETTINGS__INIT;
+
+	m.job_id = n->job;
+	m.on_death = (Roar__OnDeath)(ask->item->what ? p->policy[ask->job] :
+						       ask->item->policy);
+	if (ask->item->what) {
+		m.min_workers = (int32_t)p->min_workers[ask->job];
+		m.heartbeat_interval_ms = p->interval[ask->job];
+		m.timeout_ms = p->timeout[ask->job];
+		m.hold_ms = p->hold[ask->job];
+	}
+	give(s, ask, &m);
+}
+
+static void give_to_workers(struct sim *s, const struct ask *ask,
+			    struct names *n)
+{
+	Roar__CommandRequest command = ROAR__COMMAND_REQUEST__INIT;
+	Roar__DrainRequest drain = ROAR__DRAIN_REQUEST__INIT;
+	Roar__LeaveRequest leave = ROAR__LEAVE_REQUEST__INIT;
+	char *all[] = { n->worker };
+
+	(void)snprintf(n->other, TEXT, "c%u", ask->name);
+	command.job_id = drain.job_id = leave.job_id = n->job;
+	command.worker_ids = drain.worker_ids = all;
+	command.n_worker_ids = drain.n_worker_ids = ask->item->what;
+	command.command = n->other;
+	leave.worker_id = n->worker;
+	if (ask->method == 13)
+		give(s, ask, &command);
+	else if (ask->method == 14)
+		give(s, ask, &drain);
+	else
+		give(s, ask, &leave);
+}
+
+void request_give(struct sim *s, const struct ask *ask)
+{
+	static void (*const givers[])(struct sim *, const struct ask *,
+				      struct names *) = {
+		[1] = give_info,	[2] = give_heartbeat,
+		[3] = give_info,	[8] = give_barrier,
+		[10] = give_meet,	[12] = give_settings,
+		[13] = give_to_workers, [14] = give_to_workers,
+		[15] = give_to_workers, [16] = give_key,
+		[17] = give_key,	[18] = give_key,
+		[19] = give_key,	[20] = give_key,
+	};
+	struct names n;
+
+	job_name(n.job, ask->job);
+	worker_name(n.worker, ask->who);
+	givers[ask->method](s, ask, &n);
+}
+
+/* ---- answers ---- */
+
+static void take_config(struct answer *to, const Coordinator__WorkerConfig *m)
+{
+	to->session = m->session;
+	to->incarnation = m->incarnation;
+	to->epoch = m->world_epoch;
+	to->rank = m->rank;
+	to->interval = m->heartbeat_interval_ms;
+}
+
+static void take_heartbeat(struct answer *to,
+			   const Coordinator__HeartbeatResponse *m)
+{
+	to->epoch = m->world_epoch;
+	to->rank = m->rank;
+	for (size_t i = 0; i < m->n_pending_commands && i < 8; i++) {
+		const char *text = m->pending_commands[i];
+
+		/* "drain" is the coordinator's own word. */
+		if (text[0] == 'c')
+			to->commands[to->n_commands++] = (uint32_t)strtoul(
+				text + 1, NULL, 10);
+	}
+}
+
+static void take_barrier(struct answer *to,
+			 const Coordinator__BarrierResponse *m)
+{
+	to->generation = m->generation;
+	to->participants = m->participants;
+	to->order = m->arrival_order;
+	to->done = m->released;
+}
+
+uint64_t digest_value(uint64_t so_far, int32_t rank, const void *data,
+		      size_t len)
+{
+	so_far = crc64nvme(so_far, &rank, sizeof(rank));
+	so_far = crc64nvme(so_far, &len, sizeof(len));
+	return crc64nvme(so_far, data, len);
+}
+
+static void take_meet(struct answer *to, const Roar__MeetReply *m)
+{
+	to->generation = m->generation;
+	to->participants = m->participants;
+	to->order = m->arrival_order;
+	to->votes_for = m->votes_for;
+	to->votes_against = m->votes_against;
+	to->n_values = m->n_values;
+	to->done = true;
+	for (size_t i = 0; i < m->n_values; i++)
+		to->values = digest_value(to->values, m->values[i]->rank,
+					  m->values[i]->value.data,
+					  m->values[i]->value.len);
+}
+
+static void take_key(struct answer *to, const Roar__KvReply *m)
+{
+	to->done = m->done;
+	if (!m->entry)
+		return;
+	to->version = m->entry->version;
+	(void)snprintf(to->value, TEXT, "%.*s", (int)m->entry->value.len,
+		       m->entry->value.data ? (char *)m->entry->value.data :
+					      "");
+}
+
+void answer_take(struct answer *to, const ProtobufCMessage *message)
+{
+	const void *m = message;
+
+	if (message->descriptor == &coordinator__worker_config__descriptor)
+		take_config(to, m);
+	else if (message->descriptor ==
+		 &coordinator__heartbeat_response__descriptor)
+		take_heartbeat(to, m);
+	else if (message->descriptor ==
+		 &coordinator__barrier_response__descriptor)
+		take_barrier(to, m);
+	else if (message->descriptor == &roar__meet_reply__descriptor)
+		take_meet(to, m);
+	else if (message->descriptor == &roar__kv_reply__descriptor)
+		take_key(to, m);
+	else if (message->descriptor == &roar__leave_reply__descriptor)
+		to->epoch = ((const Roar__LeaveReply *)m)->world_epoch;
+	else if (message->descriptor == &roar__job_status__descriptor)
+		to->epoch = ((const Roar__JobStatus *)m)->world_epoch;
+}
