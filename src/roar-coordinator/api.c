@@ -218,8 +218,9 @@ static void write_worker(struct page *p, const Roar__WorkerView *w)
 	add_string(j, "status", status_name(w));
 	add_int(j, "gpu_count", w->gpu_count);
 	add_time(j, "last_heartbeat", p->now_ms - w->heartbeat_age_ms);
-	/* Shards are dealt by the workers themselves as yet. */
-	add_int(j, "assigned_shards", 0);
+	/* Who got which shard is not kept. */
+	json_key(j, "assigned_shards");
+	json_null(j);
 	add_int(j, "current_epoch", status ? status->current_epoch : 0);
 	add_int(j, "current_step", status ? status->current_step : 0);
 	add_string(j, "current_task", status ? status->current_task : "");

@@ -110,7 +110,7 @@ def test_workers_have_the_known_keys(server):
         "id", "ip", "port", "status", "gpu_count", "assigned_shards",
         "current_epoch", "current_step", "current_task")} == {
             "id": "w", "ip": "h", "port": 7, "status": "active",
-            "gpu_count": 8, "assigned_shards": 0, "current_epoch": 0,
+            "gpu_count": 8, "assigned_shards": None, "current_epoch": 0,
             "current_step": 41, "current_task": ""}
     assert worker["last_heartbeat"].endswith("Z")
     assert (worker["job"], worker["rank"], worker["state"],
