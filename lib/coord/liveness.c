@@ -100,27 +100,25 @@ static int record_death(struct worker *w, const char *reason)
 int worker_give_up(struct worker *w)
 {
 	struct job *job = w->job;
-	char *id = w->id;
+	const struct worker *last = job->by_rank[job->n_workers - 1];
+	bool moves = last != w;
 	Roar__Record__Leave m = ROAR__RECORD__LEAVE__INIT;
 	Record record = ROAR__RECORD__RECORD__INIT;
-	const char *moved = job->by_rank[job->n_workers - 1]->info->worker_id;
 	char name[MAX_ID_KEPT + 1]; /* the worker's own goes with it */
 	int r;
 
-	(void)snprintf(name, sizeof(name), "%s", id);
+	(void)snprintf(name, sizeof(name), "%s", w->id);
 	m.job_id = job->id;
 	m.worker_id = name;
 	m.world_epoch = job->epoch + 1;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_LEAVE;
 	record.leave = &m;
-	if (moved == id)
-		moved = NULL;
 	r = make_change(job->c, &record);
 	if (r < 0)
 		return r;
 	world_changed(job, name);
-	if (moved)
-		world_changed(job, moved);
+	if (moves)
+		world_changed(job, last->id);
 	rounds_left(job, name);
 	return 0;
 }
