@@ -170,8 +170,6 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *f,
 		return on_headers(data, f);
 	case NGHTTP2_PING:
 		return on_ping(data, f);
-	case NGHTTP2_RST_STREAM:
-		return count_reset(data);
 	case NGHTTP2_SETTINGS:
 	case NGHTTP2_PRIORITY:
 		return count_control(data);
@@ -195,6 +193,8 @@ static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *f,
 	return 0;
 }
 
+/* A stream that ends early was reset by the peer, or by us for what the peer sent: both
+ * cost it next to nothing, and are counted alike. */
 static int on_stream_close(nghttp2_session *session, int32_t stream,
 			   uint32_t error, void *data)
 {
@@ -202,19 +202,18 @@ static int on_stream_close(nghttp2_session *session, int32_t stream,
 	struct rpc_call *call = nghttp2_session_get_stream_user_data(session,
 								     stream);
 
-	(void)error;
-	if (!call)
-		return 0;
-	if (g->viewed == call)
-		g->viewed = NULL;
-	call_hold(call);
-	call_cancel(call);
-	call_free(call);
-	return 0;
+	bool early = error != NGHTTP2_NO_ERROR || (call && call->open);
+
+	if (call) {
+		if (g->viewed == call)
+			g->viewed = NULL;
+		call_hold(call);
+		call_cancel(call);
+		call_free(call);
+	}
+	return early ? count_reset(g) : 0;
 }
 
-/* Makes nghttp2 reset the stream, so that it costs the peer as little as a reset of
- * its own, and is counted as one. */
 static int on_invalid_frame(nghttp2_session *session, const nghttp2_frame *f,
 			    int error, void *data)
 {
@@ -224,7 +223,7 @@ static int on_invalid_frame(nghttp2_session *session, const nghttp2_frame *f,
 	(void)f;
 	(void)error;
 	g->conn->server->counts.protocol_errors++;
-	return count_reset(g);
+	return 0;
 }
 
 /* ---- shared by all connections ---- */
