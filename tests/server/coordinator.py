@@ -20,7 +20,7 @@ import health_pb2  # noqa: E402
 import reflection_pb2  # noqa: E402
 import roar_coordinator_pb2 as control  # noqa: E402
 
-PROGRAM = os.environ["ROAR_COORDINATOR"]
+PROGRAM = os.environ["COORDINATOR_PROGRAM"]
 PATIENCE_S = 60  # until something is taken for broken
 FIRST_OF = {"coordinator": pb, "control": control}
 
