@@ -241,7 +241,11 @@ static void keep_release(struct mjob *j, struct released *l,
 
 		to->who = number_in(a->worker_id);
 		to->rank = a->rank;
-		to->session = j->places[to->who].session;
+		/* In a snapshot its successor may stand before the release. */
+		if (j->places[to->who].born <= r->world_epoch)
+			to->session = j->places[to->who].session;
+		else
+			to->session = 0;
 		to->in_favour = a->in_favour;
 		(void)snprintf(to->value, TEXT, "%.*s", (int)a->value.len,
 			       a->value.data ? (char *)a->value.data : "");

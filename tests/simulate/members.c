@@ -93,6 +93,8 @@ static void take_join(struct sim *s, uint32_t job, const Roar__Record__Join *r,
 	p->rank = r->rank;
 	p->session = r->session;
 	p->incarnation = r->incarnation;
+	if (!same)
+		p->born = r->world_epoch;
 	members_heard(s, p, 0);
 	p->known = live;
 }

@@ -23,6 +23,7 @@ struct place {
 	bool there, dead;
 	int32_t rank;
 	uint64_t session, incarnation;
+	uint64_t born; /* the world's epoch when this process joined */
 	uint64_t conn; /* last heard of there */
 	int64_t heard; /* when, or when the coordinator began */
 	int64_t ended; /* when its connection did; NONE */
