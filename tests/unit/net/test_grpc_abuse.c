@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "alloc_fail.h"
 #include "h2_client.h"
 
 static struct scene scene;
@@ -288,6 +289,64 @@ static void silence_is_answered_by_a_question(void **state)
 	close_all();
 }
 
+/* ---- no memory ---- */
+
+static void add_frame(struct str *out, uint8_t type, uint8_t flags,
+		      const void *data, size_t len)
+{
+	const uint8_t head[9] = { 0, 0, (uint8_t)len,	  type, flags, 0,
+				  0, 0, type == 4 ? 0 : 1 };
+
+	str_add(out, head, sizeof(head));
+	str_add(out, data, len);
+}
+
+/* A whole connection, as bytes: a stream with two messages, one of them torn. */
+static void write_connection(struct str *out)
+{
+	static const char head[] = "\x83\x86\x44\x0f/echo.Echo/Bidi\x41\4here"
+				   "\x40\2te\x08trailers"
+				   "\x5f\x10"
+				   "application/grpc"
+				   "\x40\x0cgrpc-timeout\3"
+				   "10S"
+				   "\x40\x0d"
+				   "authorization\3abc";
+	static const char data[] = "\0\0\0\0\1a\0\0\0\0\5hel";
+
+	str_adds(out, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+	add_frame(out, 4, 0, NULL, 0);
+	add_frame(out, 1, 4, head, sizeof(head) - 1);
+	add_frame(out, 0, 0, data, sizeof(data) - 1);
+	add_frame(out, 0, 0, "lo", 2);
+	assert_int_equal(str_error(out), 0);
+}
+
+/* Also those of nghttp2, which has its memory from us. */
+static void any_allocation_may_fail(void **state)
+{
+	CLEANUP(str_release) struct str bytes = STR_INIT;
+
+	(void)state;
+	write_connection(&bytes);
+	for (int n = 0; n < 100; n++) {
+		int fd;
+
+		scene_open(&scene, NULL);
+		fd = scene_connect(&scene);
+		alloc_fail_after(n);
+		scene_write(&scene, fd, bytes.data, bytes.len);
+		alloc_fail_never();
+		if (n == 99) /* enough for all of it */
+			assert_int_equal(scene_counts(&scene).n_calls, 1);
+		close(fd);
+		scene_turn(&scene);
+		assert_int_equal(scene_counts(&scene).n_calls, 0);
+		assert_int_equal(scene_counts(&scene).n_connections, 0);
+		scene_close(&scene);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -304,6 +363,7 @@ int main(void)
 		cmocka_unit_test(all_slow_readers_together_are_bounded),
 		cmocka_unit_test(open_calls_are_bounded),
 		cmocka_unit_test(silence_is_answered_by_a_question),
+		cmocka_unit_test(any_allocation_may_fail),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

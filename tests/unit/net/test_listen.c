@@ -56,6 +56,19 @@ static void any_address_takes_ipv4_too(void **state)
 	listen_close(&l);
 }
 
+static void an_address_of_ipv6_stands_in_brackets(void **state)
+{
+	struct listen_socket l = { .fd = -1 };
+	int r = listen_open("[::1]:0", 1000, &l, NULL);
+
+	(void)state;
+	if (r == -EADDRNOTAVAIL || r == -EAFNOSUPPORT)
+		skip(); /* this machine has no IPv6 */
+	assert_int_equal(r, 0);
+	assert_true(l.port > 0);
+	listen_close(&l);
+}
+
 static void what_is_no_address_is_said_to_be_none(void **state)
 {
 	static const char *const bad[] = { "",	      "50051",	 "127.0.0.1",
@@ -176,6 +189,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_free_port_is_taken),
 		cmocka_unit_test(any_address_takes_ipv4_too),
+		cmocka_unit_test(an_address_of_ipv6_stands_in_brackets),
 		cmocka_unit_test(what_is_no_address_is_said_to_be_none),
 		cmocka_unit_test(a_unix_socket_goes_with_its_server),
 		cmocka_unit_test(a_leftover_of_a_killed_server_is_replaced),
