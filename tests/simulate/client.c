@@ -201,7 +201,7 @@ static void prepare_key(struct sim *s, struct client *c, const struct item *it,
 	} else if (it->what == STEP_SET) {
 		ask->method = KV_SET;
 		ask->name = 100 + c->item->who;
-		ask->ttl = chance(&c->random, 4) ? c->interval : 0;
+		ask->ttl = chance(&c->random, 2) ? c->interval : 0;
 		(void)snprintf(ask->value, TEXT, "s%u.%u", c->item->who,
 			       ++c->n_set);
 	} else if (it->what == STEP_TAKE) {

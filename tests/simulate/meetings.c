@@ -36,13 +36,25 @@ uint64_t meetings_conn(struct mjob *j, uint32_t who)
 
 /* ---- coming and going ---- */
 
-static bool is_surely_alive(const struct sim *s, const struct mjob *j,
-			    const struct attendance *a)
+/* The process that has the place now was there: it is not younger. */
+static const struct attendance *
+attendance(const struct mjob *j, const struct released *l, uint32_t who)
 {
-	const struct place *p = &j->places[a->who];
+	if (!j->places[who].there || j->places[who].born > l->epoch)
+		return NULL;
+	for (size_t i = 0; i < l->n; i++)
+		if (l->all[i].who == who)
+			return &l->all[i];
+	return NULL;
+}
 
-	return p->there && !p->dead && p->session == a->session && p->known &&
-	       p->ended == NONE && s->now - p->heard < j->timeout / 2;
+static bool is_surely_alive(const struct sim *s, const struct mjob *j,
+			    uint32_t who)
+{
+	const struct place *p = &j->places[who];
+
+	return p->there && !p->dead && p->known && p->ended == NONE &&
+	       s->now - p->heard < j->timeout / 2;
 }
 
 /* Nobody is left who was there the last time. */
@@ -50,7 +62,8 @@ static bool is_outlived(const struct sim *s, const struct mjob *j,
 			const struct released *last)
 {
 	for (size_t i = 0; i < last->n; i++)
-		if (is_surely_alive(s, j, &last->all[i]))
+		if (j->places[last->all[i].who].born <= last->epoch &&
+		    is_surely_alive(s, j, last->all[i].who))
 			return false;
 	return true;
 }
@@ -228,10 +241,10 @@ static bool attended(const struct released *l, uint32_t who)
 	return false;
 }
 
-static void keep_release(struct mjob *j, struct released *l,
-			 const Roar__Record__Release *r)
+static void keep_release(struct released *l, const Roar__Record__Release *r)
 {
 	l->generation = r->generation;
+	l->epoch = r->world_epoch;
 	l->kind = (uint32_t)r->kind;
 	l->n = r->n_arrivals;
 	l->all = realloc(l->all, l->n * sizeof(*l->all));
@@ -241,11 +254,6 @@ static void keep_release(struct mjob *j, struct released *l,
 
 		to->who = number_in(a->worker_id);
 		to->rank = a->rank;
-		/* In a snapshot its successor may stand before the release. */
-		if (j->places[to->who].born <= r->world_epoch)
-			to->session = j->places[to->who].session;
-		else
-			to->session = 0;
 		to->in_favour = a->in_favour;
 		(void)snprintf(to->value, TEXT, "%.*s", (int)a->value.len,
 			       a->value.data ? (char *)a->value.data : "");
@@ -321,7 +329,7 @@ void meetings_release(struct sim *s, const Roar__Record__Release *rec,
 		if (rec->generation <= r->last.generation)
 			forget_told(r, rec->generation);
 	}
-	keep_release(j, &r->last, rec);
+	keep_release(&r->last, rec);
 	if (!live)
 		return;
 	r->fresh = true;
@@ -420,6 +428,13 @@ void meetings_answer(struct sim *s, const struct ask *ask,
 	} else {
 		s->counts.failures++;
 	}
+	if (a->status == COORD_FAILED_PRECONDITION && ask->generation &&
+	    ask->generation == r->last.generation && !r->n &&
+	    attendance(mjob(s, ask->job), &r->last, ask->who))
+		sim_fail(s,
+			 "w%u was in generation %" PRIu64
+			 " and does not hear so again",
+			 ask->who, ask->generation);
 	if (a->status == COORD_DEADLINE_EXCEEDED && r->n + 1 < 100)
 		check_names(s, ask, r, names, n_names);
 }

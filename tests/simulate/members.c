@@ -33,6 +33,8 @@ static int64_t most(int64_t a, int64_t b)
 static void take_job(struct mjob *j, const Roar__Record__Job *r)
 {
 	j->there = true;
+	if (j->version < r->last_version)
+		j->version = r->last_version;
 	j->min_workers = (uint32_t)r->settings->min_workers;
 	j->policy = (uint32_t)r->settings->on_death;
 	j->interval = r->settings->heartbeat_interval_ms;
@@ -91,10 +93,10 @@ static void take_join(struct sim *s, uint32_t job, const Roar__Record__Join *r,
 	p->there = true;
 	p->dead = false;
 	p->rank = r->rank;
-	p->session = r->session;
-	p->incarnation = r->incarnation;
 	if (!same)
 		p->born = r->world_epoch;
+	p->session = r->session;
+	p->incarnation = r->incarnation;
 	members_heard(s, p, 0);
 	p->known = live;
 }

@@ -23,7 +23,7 @@ struct place {
 	bool there, dead;
 	int32_t rank;
 	uint64_t session, incarnation;
-	uint64_t born; /* the world's epoch when this process joined */
+	uint64_t born; /* the epoch when its process joined */
 	uint64_t conn; /* last heard of there */
 	int64_t heard; /* when, or when the coordinator began */
 	int64_t ended; /* when its connection did; NONE */
@@ -37,13 +37,13 @@ struct place {
 struct attendance {
 	uint32_t who;
 	int32_t rank;
-	uint64_t session; /* of the process */
 	bool in_favour;
 	char value[TEXT];
 };
 
 struct released { /* the last of a meeting */
 	uint64_t generation;
+	uint64_t epoch;
 	uint32_t kind;
 	struct attendance *all; /* as they came */
 	size_t n;
@@ -84,6 +84,7 @@ struct mjob {
 	uint64_t epoch;
 	uint64_t told_epoch; /* kept over crashes */
 	uint64_t version; /* of keys */
+	uint64_t told_version; /* kept over crashes */
 	struct place *places;
 	size_t n_places, n_dead;
 	struct round rounds[N_ROUNDS];

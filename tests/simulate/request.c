@@ -155,6 +155,8 @@ static void give_settings(struct sim *s, const struct ask *ask, struct names *n)
 	m.job_id = n->job;
 	m.on_death = (Roar__OnDeath)(ask->item->what ? p->policy[ask->job] :
 						       ask->item->policy);
+	m.min_workers = 1 +
+			(int32_t)(ask->item->random % p->n_workers[ask->job]);
 	if (ask->item->what) {
 		m.min_workers = (int32_t)p->min_workers[ask->job];
 		m.heartbeat_interval_ms = p->interval[ask->job];

@@ -1,10 +1,10 @@
 /* simulate.c - runs seeds; a failing one is made small and printed
  *
  * usage: simulate [--seed N] [--from N] [--count N] [--seconds N] [--keep LIST]
- *                 [--trace] [--counts]
+ *                 [--trace] [--counts] [--brief]
  *
  * --seed runs one seed with all it has; --keep with those items only, as a failure
- * prints them. */
+ * prints them.  --brief only says which seed failed and how. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ struct options {
 	uint64_t from, count;
 	int64_t seconds;
 	const char *keep;
-	bool trace, counts;
+	bool trace, counts, brief;
 };
 
 static char crash_text[64];
@@ -125,7 +125,7 @@ static bool run_seed(const struct options *o, uint64_t seed,
 		plan_print(&p, kept);
 	good = sim_run(s, &p, kept, o->trace);
 	add_counts(total, &s->counts);
-	if (!good && o->keep)
+	if (!good && (o->keep || o->brief))
 		(void)printf("FAILED seed %" PRIu64 ": %s\n", seed, s->failure);
 	else if (!good)
 		tell_failure(s, &p, kept);
@@ -143,6 +143,10 @@ static int parse(struct options *o, char **argv)
 		}
 		if (strcmp(*arg, "--counts") == 0) {
 			o->counts = true;
+			continue;
+		}
+		if (strcmp(*arg, "--brief") == 0) {
+			o->brief = true;
 			continue;
 		}
 		if (!value)

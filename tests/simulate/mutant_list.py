@@ -1,0 +1,170 @@
+"""mutant_list.py - faults of the state machine that the simulator must find.
+
+A mutant replaces one place of lib/coord, `right`, by `wrong`.  When that place is
+written anew, the mutant is to be written anew as well.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    file: str
+    right: str
+    wrong: str
+    seeds: int = 2000  # so many are tried
+
+
+MUTANTS = [
+    # Meetings.
+    Mutant("a retry counts twice", "round.c",
+           """\
+		wait_remove(q->c, &a->wait);
+		round->n_here--;
+""", """\
+		wait_remove(q->c, &a->wait);
+"""),
+    Mutant("a cancel is ignored", "round_end.c",
+           """\
+	a->worker->heard_ms = c->now.mono_ms;
+	round_give_up(a);
+	round_tidy(round);
+}
+
+static void name_absent(""", """\
+	a->worker->heard_ms = c->now.mono_ms;
+	wait_remove(c, &a->wait);
+	round_tidy(round);
+}
+
+static void name_absent("""),
+    Mutant("released without min_workers", "round_end.c",
+           "if (!round->group && !job_ready(round->meeting->job))",
+           "if (0 && !round->group && !job_ready(round->meeting->job))"),
+    Mutant("released by the living although the dead are waited for",
+           "round.c",
+           """\
+	return round->on_death == ROAR__ON_DEATH__WAIT ? job->n_workers :
+""", """\
+	return 0 ? job->n_workers :
+"""),
+    Mutant("a death does not fail a meeting", "round_end.c",
+           "if (round->on_death == ROAR__ON_DEATH__FAIL) {",
+           "if (round->on_death == ROAR__ON_DEATH__FAIL && !w->dead) {"),
+    Mutant("a successor does not fail a meeting", "member.c",
+           "	if (!was_dead)\n		rounds_lost(",
+           "	if (0 && !was_dead)\n		rounds_lost("),
+    Mutant("a meeting does not shrink", "round_end.c",
+           "if (w->dead && round->on_death == ROAR__ON_DEATH__SHRINK)",
+           "if (0 && w->dead)"),
+    Mutant("who leaves is waited for", "round_end.c",
+           "		let_go(round, id, false);\n		round_check(round);\n",
+           "		let_go(round, id, false);\n"),
+    Mutant("who leaves a group is waited for", "round_end.c",
+           "		let_go(round, id, false);\n", ""),
+    Mutant("a new world does not complete a meeting", "configure.c",
+           "	rounds_check(job);\n", ""),
+    Mutant("a deadline is no end", "round_end.c",
+           "		round_give_up(a);\n	}\n	round_tidy(round);",
+           "		a->wait.deadline.due_ms += 100;\n		break;\n"
+           "	}\n	round_tidy(round);"),
+    Mutant("an old generation is released again", "meeting.c",
+           "if (last && asked <= last->generation && "
+           "!outlived(m->job, last)) {",
+           "if (0 && last && outlived(m->job, last)) {"),
+    Mutant("who asks again waits anew", "meeting.c",
+           "return asked == last->generation && "
+           "release_attendee(last, w->id);",
+           "return false;"),
+    Mutant("an answer of another generation", "meeting.c",
+           "return asked == last->generation && "
+           "release_attendee(last, w->id);",
+           "return release_attendee(last, w->id);"),
+    Mutant("who came after the others has their value", "round.c",
+           "		memcpy(copy, ask->value, ask->value_len);\n",
+           "		memset(copy, 'v', ask->value_len);\n"),
+    Mutant("a vote is lost", "round.c",
+           "	a->in_favour = ask->in_favour;\n", ""),
+    Mutant("those who are there are called absent", "round.c",
+           "if (w && !(a && a->wait.call) && !!a == came_once)",
+           "if (w && !!a == came_once)"),
+
+    # Places.
+    Mutant("ranks are not compacted", "worker.c",
+           "	last->rank = w->rank;\n", ""),
+    Mutant("a living worker is replaced", "member.c",
+           "else if (!w->suspicion && !w->dead)",
+           "else if (!w->suspicion && !w->dead && !m->port)\n"
+           "		take_over(q, w, m);\n	else if (!w)"),
+    Mutant("the session of a predecessor is good", "member.c",
+           "	if (!session || session == w->session)",
+           "	if (!session || session == w->session || w->incarnation > 1)"),
+    Mutant("a successor begins without a new epoch", "liveness.c",
+           "	m.world_epoch = job->epoch + 1;\n	m.registered_ms",
+           "	m.world_epoch = job->epoch;\n	m.registered_ms"),
+    Mutant("a heartbeat is not heard", "liveness.c",
+           """\
+	w->heard_ms = q->c->now.mono_ms;
+	if (w->suspicion) {
+""", """\
+	if (w->suspicion) {
+"""),
+    Mutant("the end of a connection is forgotten", "conn.c",
+           "	else if (!other)\n",
+           "	else if (0)\n"),
+    Mutant("who waits dies of silence", "liveness.c",
+           "	if (waits(w)) {", "	if (0 && waits(w)) {"),
+    Mutant("a place is held for ever", "liveness.c",
+           "	else if (w->dead)\n		give_up_dead(w);\n",
+           "	else if (w->dead)\n		alarm_set(&c->mono, a, "
+           "c->now.mono_ms + 60000);\n"),
+    Mutant("after a restart nobody is missed", "liveness.c",
+           "				worker_suspect(\n",
+           "				(void)(\n"),
+
+    # The log.
+    Mutant("a release is not remembered", "release.c",
+           "	m->last = r;\n	job->n_releases++;",
+           "	r->generation += job->c->replaying;\n"
+           "	m->last = r;\n	job->n_releases++;"),
+    Mutant("a death is not recorded", "worker.c",
+           """\
+	r = keep(c, record);
+	if (r < 0)
+		return r;
+	w->dead = true;
+""", """\
+	r = 0;
+	if (r < 0)
+		return r;
+	w->dead = true;
+"""),
+    Mutant("a snapshot has no commands", "snapshot.c",
+           "		r = tell_commands(walk, w);", "		r = 0;"),
+    Mutant("a snapshot has no versions", "snapshot.c",
+           "	m.last_version = job->last_version;\n", ""),
+    Mutant("a command is told again", "command.c",
+           "	w->n_commands -= n;\n",
+           "	w->n_commands -= n - c->replaying;\n"),
+
+    # Keys.
+    Mutant("an add is not recorded", "key.c",
+           "		r = keep(c, record);\n	if (r < 0)\n		return r;\n"
+           "	if (made) {",
+           "		r = key ? 0 : keep(c, record);\n	if (r < 0)\n"
+           "		return r;\n	if (made) {"),
+    Mutant("compare-set does not compare", "kv.c",
+           "return m->version == (key ? key->version : 0);",
+           "return true;"),
+    Mutant("a key outlives its time", "key.c",
+           "	if (key && key->expires_ms && "
+           "key->expires_ms <= job->c->now.wall_ms)\n		return NULL;\n",
+           ""),
+    Mutant("who waits for a key is not woken", "key_wait.c",
+           "	if (key && on)\n		wake(", "	if (0 && on)\n		wake("),
+    Mutant("a version is used twice", "key.c",
+           "	m.version = job->last_version + 1;\n	m.expires_ms",
+           "	m.version = job->last_version + !job->last_version;\n"
+           "	m.expires_ms"),
+]
