@@ -9,8 +9,9 @@
  *	coord_load idle WIRE ADDRESS	registers, prints "ready", and waits for the end of
  *					its input
  *
- * WIRE is grpc or frames, ADDRESS HOST:PORT or unix:PATH.  Each lane is a connection
- * and a worker.  All but `idle` print one JSON object. */
+ * WIRE is grpc, frames or, for barriers, store (torch's TCPStore); ADDRESS HOST:PORT or
+ * unix:PATH.  Each lane is a connection and a worker.  All but `idle` print one JSON
+ * object. */
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
@@ -428,10 +429,27 @@ static void parse(int argc, char **argv, struct options *o)
 		}
 	}
 	if (argc - optind != 3 || !o->lanes || !o->streams || !o->rate)
-		die("usage: coord_load barrier|beat|offer|idle grpc|frames "
+		die("usage: coord_load barrier|beat|offer|idle grpc|frames|store "
 		    "ADDRESS [--lanes N] [--streams N] [--rounds N] [--rate N] "
 		    "[--seconds S] [--first N] [--job ID] [--server PID] "
 		    "[--bare]");
+}
+
+static const struct wire *wire_named(const char *name)
+{
+	static const struct {
+		const char *name;
+		const struct wire *wire;
+	} wires[] = {
+		{ "grpc", &wire_grpc },
+		{ "frames", &wire_frames },
+		{ "store", &wire_store },
+	};
+
+	for (size_t i = 0; i < 3; i++)
+		if (strcmp(wires[i].name, name) == 0)
+			return wires[i].wire;
+	die("there is no wire '%s'", name);
 }
 
 static void raise_limit(void)
@@ -464,8 +482,7 @@ int main(int argc, char **argv)
 	figures.ns = malloc(MAX_SAMPLES * sizeof(*figures.ns));
 	if (!figures.ns)
 		die("no memory");
-	load.wire = strcmp(argv[optind + 1], "grpc") == 0 ? &wire_grpc :
-							    &wire_frames;
+	load.wire = wire_named(argv[optind + 1]);
 	load.address = argv[optind + 2];
 	load.job = o.job;
 	load.n_lanes = o.lanes;

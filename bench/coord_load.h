@@ -52,6 +52,7 @@ struct wire {
 
 extern const struct wire wire_frames;
 extern const struct wire wire_grpc;
+extern const struct wire wire_store; /* of torch; knows barriers alone */
 
 struct lane {
 	struct load *load;
@@ -60,6 +61,7 @@ struct lane {
 	char id[32]; /* of the worker */
 	uint64_t session; /* as the server gave it */
 	void *http2; /* gRPC: the session */
+	struct visit *store;
 	size_t n_held; /* frames: the beginning of one */
 	uint8_t *held;
 };
