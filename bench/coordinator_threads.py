@@ -6,7 +6,7 @@
 
 Both are asked in the same way: N threads of one process, each with a connection of its
 own, that meet ROUNDS times.  A round takes from when the last thread came to when the
-last was let go.  What Python's threads cost is in both, so their ratio is fair, and
+last was let go; the next one begins when all have gone.  What Python's threads cost is in both, so their ratio is fair, and
 the figures are no match for those of coord_load, which has no threads."""
 
 import json
@@ -41,6 +41,17 @@ class Store:
         pass
 
 
+class Torch(Store):
+    """As torch.distributed does it before a process group is used
+    (_store_based_barrier): who came first asks every 10 ms whether all are there."""
+
+    def barrier(self, i):
+        n = self.store.add(f"arrived/{i}", 1)
+        while n != self.n:
+            time.sleep(0.01)
+            n = self.store.add(f"arrived/{i}", 0)
+
+
 class Roar:
     """roar's client as a user has it."""
 
@@ -57,32 +68,48 @@ class Roar:
         self.client.deregister()
 
 
-def meet(client, times, rounds, all_there, failed):
-    try:
-        all_there.wait()
-        for i in range(WARM + rounds):
-            came = time.perf_counter()
-            client.barrier(i)
-            times.append((came, time.perf_counter()))
-    except Exception as e:  # told by the main thread
-        failed.append(str(e))
+class Worker(threading.Thread):
+    """Comes to one barrier after the other, each time when it is let through its gate:
+    nobody comes to the next one while others are still on their way out of this."""
+
+    def __init__(self, client):
+        super().__init__(daemon=True)
+        self.client = client
+        self.gate = threading.Lock()
+        self.gate.acquire()
+        self.came = self.went = 0.0
+        self.failure = None
+        self.n_met = 0
+
+    def run(self):
+        try:
+            while True:
+                self.gate.acquire()
+                self.came = time.perf_counter()
+                self.client.barrier(self.n_met)
+                self.went = time.perf_counter()
+                self.n_met += 1
+        except Exception as e:  # told by the main thread
+            self.failure = e
+
+
+def meet_once(workers, i):
+    """From when the last came to when the last was let go, in ms."""
+    for w in workers:
+        w.gate.release()
+    while any(w.n_met <= i for w in workers):
+        failed = [w.failure for w in workers if w.failure]
+        if failed:
+            sys.exit(f"a barrier failed: {failed[0]}")
+        time.sleep(0.005)
+    return 1000 * (max(w.went for w in workers) - max(w.came for w in workers))
 
 
 def measure(clients, rounds):
-    times = [[] for _ in clients]
-    failed = []
-    all_there = threading.Barrier(len(clients))
-    threads = [threading.Thread(target=meet, daemon=True, args=(
-        client, mine, rounds, all_there, failed))
-        for client, mine in zip(clients, times)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    if failed:
-        sys.exit(f"a barrier failed: {failed[0]}")
-    return [1000 * (max(t[i][1] for t in times) - max(t[i][0] for t in times))
-            for i in range(WARM, WARM + rounds)]
+    workers = [Worker(c) for c in clients]
+    for w in workers:
+        w.start()
+    return [meet_once(workers, i) for i in range(WARM + rounds)][WARM:]
 
 
 def run(kind, address, n, rounds):
@@ -110,5 +137,5 @@ if __name__ == "__main__":
     if sys.argv[1] == "serve":
         serve()
     else:
-        run({"store": Store, "roar": Roar}[sys.argv[1]], sys.argv[2],
+        run({"store": Store, "torch": Torch, "roar": Roar}[sys.argv[1]], sys.argv[2],
             int(sys.argv[3]), int(sys.argv[4]))
