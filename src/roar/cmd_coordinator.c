@@ -12,7 +12,7 @@
 #include "coordinator_show.h"
 #include "live.h"
 
-enum { INTERVAL_MS = 1000 };
+enum { INTERVAL_MS = 1000, WATCH_MS = 500 };
 
 static const struct option_spec options[] = {
 	{ .name = "address",
@@ -217,6 +217,9 @@ static int look(const struct args *args, struct coordinator *c,
 
 	if (interval < 0)
 		return EXIT_USAGE;
+	/* Keys are not looked at meanwhile. */
+	if (watch)
+		l.coordinator.patience_ms = WATCH_MS;
 	if (watch)
 		return live_run(make, &l, interval, !l.json);
 	return make(&l, &out) < 0 ? 1 : cli_print(&out);

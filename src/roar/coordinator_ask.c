@@ -80,7 +80,8 @@ int coordinator_open(const struct args *args, struct coordinator *ret,
 		.flags = ROAR_COORD_OBSERVER | ROAR_COORD_NO_THREAD,
 	};
 	struct coordinator c = { .address = strdup(o.address),
-				 .job = strdup(o.job) };
+				 .job = strdup(o.job),
+				 .patience_ms = ANSWER_MS };
 	int r = 0;
 
 	if (!c.address || !c.job)
@@ -115,8 +116,8 @@ int coordinator_ask(struct coordinator *c, enum client_method_number method,
 		    const ProtobufCMessageDescriptor *type, void *ret,
 		    struct roar_error *err)
 {
-	int r = client_call_run(c->client, method, request, ANSWER_MS, type,
-				ret);
+	int r = client_call_run(c->client, method, request, c->patience_ms,
+				type, ret);
 
 	return r < 0 ? fail(r, err) : 0;
 }

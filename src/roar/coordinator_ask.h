@@ -18,6 +18,7 @@ struct coordinator {
 	struct roar_coord *client;
 	char *address; /* as it was named */
 	char *job; /* "" where none was named */
+	int64_t patience_ms; /* for an answer */
 };
 
 /* Connects to what --address or ROAR_COORDINATOR names.  One sentence in *err. */

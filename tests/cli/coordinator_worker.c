@@ -1,0 +1,64 @@
+/* coordinator_worker ADDRESS JOB ID [BARRIER] - a worker that tests look at from outside.
+ *
+ * Takes its place and says "rank N"; says "command TEXT" for each command that it is told.
+ * With a BARRIER it waits there and says "released" or what went wrong.  When its input
+ * ends it leaves, with "left".  Knows nothing of roar but the library. */
+#include <poll.h>
+#include <pthread.h>
+#include <roar/coord.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static struct roar_coord *client;
+
+static void *wait_there(void *barrier)
+{
+	int r = roar_coord_barrier(client, barrier, 0, -1, NULL);
+
+	printf("%s\n", r == 0 ? "released" : roar_coord_error());
+	return NULL;
+}
+
+static void say_commands(void)
+{
+	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+	char command[256];
+
+	while (poll(&in, 1, 0) == 0 &&
+	       roar_coord_command(client, 20, command, sizeof(command)) == 0)
+		if (*command)
+			printf("command %s\n", command);
+}
+
+int main(int argc, char **argv)
+{
+	struct roar_coord_options o = { .hostname = "some-host",
+					.gpu_count = 8 };
+	struct roar_coord_world w;
+	pthread_t thread;
+
+	if (argc < 4)
+		return 2;
+	(void)setvbuf(stdout, NULL, _IOLBF, 0);
+	o.address = argv[1];
+	o.job = argv[2];
+	o.worker_id = argv[3];
+	o.token = getenv("TOKEN");
+	if (roar_coord_join(&o, &client) < 0) {
+		printf("%s\n", roar_coord_error());
+		return 1;
+	}
+	roar_coord_world(client, &w);
+	(void)roar_coord_progress(client, 4, 17, 2, "a task");
+	(void)roar_coord_heartbeat(client, 10000);
+	printf("rank %d\n", w.rank);
+	if (argc > 4 && pthread_create(&thread, NULL, wait_there, argv[4]) != 0)
+		return 1;
+	say_commands();
+	(void)roar_coord_leave(client);
+	if (argc > 4)
+		(void)pthread_join(thread, NULL);
+	puts("left");
+	return 0;
+}
