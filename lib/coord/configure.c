@@ -6,8 +6,6 @@
 enum {
 	MIN_INTERVAL_MS = 10,
 	MAX_INTERVAL_MS = 3600 * 1000,
-	MAX_TIME_MS = 7 * 24 * 3600 * 1000,
-	MAX_SIZE = 1000000,
 };
 
 static int check(const struct request *q, const Roar__JobSettings *s)

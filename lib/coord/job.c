@@ -129,11 +129,17 @@ void job_free(struct job *job)
 	free(job);
 }
 
+static bool time_good(int64_t ms)
+{
+	return ms > 0 && ms <= MAX_TIME_MS;
+}
+
 static bool settings_good(const Roar__JobSettings *s)
 {
 	return s && s->min_workers > 0 && s->max_workers >= s->min_workers &&
-	       s->heartbeat_interval_ms > 0 && s->timeout_ms > 0 &&
-	       s->hold_ms > 0 && s->on_death >= ROAR__ON_DEATH__FAIL &&
+	       time_good(s->heartbeat_interval_ms) &&
+	       time_good(s->timeout_ms) && time_good(s->hold_ms) &&
+	       s->on_death >= ROAR__ON_DEATH__FAIL &&
 	       s->on_death <= ROAR__ON_DEATH__WAIT;
 }
 

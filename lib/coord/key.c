@@ -143,7 +143,8 @@ int change_key(struct coord *c, const Record *record)
 	struct key *key;
 	int r;
 
-	if (!job || !*m->key || !m->version || m->expires_ms < 0)
+	if (!job || !*m->key || !m->version || m->expires_ms < 0 ||
+	    m->expires_ms > max_wall_ms)
 		return -EBADMSG;
 	key = find_any(job, m->key);
 	r = key ? 0 : key_new(job, m->key, &made);

@@ -117,7 +117,8 @@ int change_release(struct coord *c, const Record *record)
 	struct meeting *meeting = NULL;
 	int error;
 
-	if (!job || !*m->meeting_id || !m->generation || !m->n_arrivals)
+	if (!job || !*m->meeting_id || !m->generation ||
+	    m->generation > INT64_MAX || !m->n_arrivals)
 		return -EBADMSG;
 	r = take(m);
 	error = r ? meeting_want(job, m->meeting_id, &meeting) : -ENOMEM;

@@ -38,6 +38,8 @@ enum {
 	RECORD_RETRY_MS = 1000, /* when a death could not be recorded */
 	WORLD_PAUSE_MS = 50, /* between two WORLD events of a job */
 	MAX_CHANGED = 64, /* workers named in one of them */
+	MAX_SIZE = 1000000, /* workers a job may be configured for */
+	MAX_TIME_MS = 7 * 24 * 3600 * 1000, /* and times */
 	MAX_ID_KEPT = 255, /* bytes; requests have a narrower bound */
 	MAX_COMMANDS = 64, /* waiting, per worker */
 	MAX_ARRIVALS = 64, /* waiting, per worker */
@@ -53,6 +55,9 @@ enum {
 	MAX_RELEASES = 64 << 20, /* bytes of remembered releases, per job */
 	MAX_CHECKPOINTS = 64 << 20, /* bytes, likewise */
 };
+
+/* No wall clock is later: sums of times do not overflow. */
+static const int64_t max_wall_ms = INT64_MAX / 4;
 
 /* ---- requests ---- */
 

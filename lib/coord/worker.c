@@ -258,7 +258,7 @@ int change_death(struct coord *c, const Record *record)
 	CLEANUP(freep) char *reason = NULL;
 	int r;
 
-	if (!w || w->dead)
+	if (!w || w->dead || m->died_ms < 0 || m->died_ms > max_wall_ms)
 		return -EBADMSG;
 	reason = strdup(m->reason);
 	if (!reason)
