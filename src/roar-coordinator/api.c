@@ -1,17 +1,15 @@
-/* api.c - workers, barriers and figures as JSON.
+/* api.c - workers and barriers as JSON.
  *
  * What there is of jobs is asked from the state machine by its own calls, so that it
  * shows nobody more than those would.  Lists go over all jobs that may be seen, in the
  * order of their names, and come in pages: `limit` items, with "JOB:RANK" of the
  * last one as `after` of the next (a header, Link, has it ready). */
-#include "server.h"
+#include "api.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/json.h"
 #include "base/pool.h"
 #include "base/vec.h"
 #include "names.h"
@@ -20,27 +18,6 @@ enum {
 	LIMIT = 1000, /* items of a page, unless asked for fewer or more */
 	MAX_LIMIT = 10000,
 };
-
-static void add_time(struct json *j, const char *key, int64_t wall_ms)
-{
-	CLEANUP(str_release) struct str text = STR_INIT;
-
-	clock_format_iso(&text, wall_ms * 1000000);
-	json_key(j, key);
-	json_string(j, str_cstr(&text));
-}
-
-static void add_int(struct json *j, const char *key, int64_t value)
-{
-	json_key(j, key);
-	json_int(j, value);
-}
-
-static void add_string(struct json *j, const char *key, const char *value)
-{
-	json_key(j, key);
-	json_string(j, value ? value : "");
-}
 
 /* The answer of a look that did not go well. */
 static void fail(struct http_reply *reply, const struct look *l)
@@ -51,11 +28,6 @@ static void fail(struct http_reply *reply, const struct look *l)
 		  l->status == COORD_INVALID_ARGUMENT  ? 400 :
 							 503,
 		  l->sentence);
-}
-
-static const struct coord_method *method(const char *path)
-{
-	return coord_method_by_path(path, strlen(path));
 }
 
 /* ---- jobs ---- */
@@ -104,8 +76,8 @@ static int find_jobs(struct server *s, const struct scope *scope,
 	Roar__ListJobsRequest request = ROAR__LIST_JOBS_REQUEST__INIT;
 	struct look l = { .reply = take_jobs, .data = jobs };
 
-	answer_look(s, scope, method("/roar.Control/ListJobs"), &request.base,
-		    &l);
+	answer_look(s, scope, api_method("/roar.Control/ListJobs"),
+		    &request.base, &l);
 	if (l.status != COORD_OK || jobs->failed) {
 		fail(reply, &l);
 		return -EIO;
@@ -119,7 +91,8 @@ static int find_jobs(struct server *s, const struct scope *scope,
 
 struct page {
 	struct json j;
-	int64_t left; /* items that may still come */
+	int64_t limit; /* items it may have */
+	int64_t left; /* that may still come */
 	const char *after_job; /* "" from the start */
 	size_t after_job_len;
 	int32_t after_rank;
@@ -149,10 +122,11 @@ static int parse_page(const struct http_request *request, struct page *p)
 	const char *colon = after ? strrchr(after, ':') : NULL;
 	int64_t rank = 0;
 
-	p->left = LIMIT;
+	p->limit = LIMIT;
 	p->after_job = "";
-	if (limit && parse_int(limit, 1, MAX_LIMIT, &p->left) < 0)
+	if (limit && parse_int(limit, 1, MAX_LIMIT, &p->limit) < 0)
 		return -EINVAL;
+	p->left = p->limit;
 	if (!after)
 		return 0;
 	if (!colon || parse_int(colon + 1, 0, INT32_MAX, &rank) < 0 ||
@@ -172,12 +146,19 @@ static int compare_job(const struct page *p, const char *job)
 	return c ? c : job[p->after_job_len] ? 1 : p->after_job_len ? 0 : 1;
 }
 
-static void add_link(const struct page *p, struct http_reply *reply,
-		     const char *path)
+/* The same question for what comes next. */
+static void add_link(const struct page *p, const struct http_request *request,
+		     struct http_reply *reply)
 {
-	if (p->more && p->job)
-		str_addf(&reply->link, "<%s?after=%s:%d>; rel=\"next\"", path,
-			 p->job, p->last_rank);
+	const char *job = http_query(request, "job");
+
+	if (!p->more || !p->job)
+		return;
+	str_addf(&reply->link, "<%s?after=%s:%d&limit=%lld", request->path,
+		 p->job, p->last_rank, (long long)p->limit);
+	if (job && *job)
+		str_addf(&reply->link, "&job=%s", job);
+	str_adds(&reply->link, ">; rel=\"next\"");
 }
 
 /* ---- workers ---- */
@@ -212,26 +193,26 @@ static void write_worker(struct page *p, const Roar__WorkerView *w)
 	struct json *j = &p->j;
 
 	json_object(j);
-	add_string(j, "id", w->worker_id);
-	add_string(j, "ip", w->hostname);
-	add_int(j, "port", w->port);
-	add_string(j, "status", status_name(w));
-	add_int(j, "gpu_count", w->gpu_count);
-	add_time(j, "last_heartbeat", p->now_ms - w->heartbeat_age_ms);
+	api_add_string(j, "id", w->worker_id);
+	api_add_string(j, "ip", w->hostname);
+	api_add_int(j, "port", w->port);
+	api_add_string(j, "status", status_name(w));
+	api_add_int(j, "gpu_count", w->gpu_count);
+	api_add_time(j, "last_heartbeat", p->now_ms - w->heartbeat_age_ms);
 	/* Who got which shard is not kept. */
 	json_key(j, "assigned_shards");
 	json_null(j);
-	add_int(j, "current_epoch", status ? status->current_epoch : 0);
-	add_int(j, "current_step", status ? status->current_step : 0);
-	add_string(j, "current_task", status ? status->current_task : "");
-	add_string(j, "job", p->job);
-	add_int(j, "rank", w->rank);
-	add_string(j, "state", state_name(w));
-	add_int(j, "incarnation", (int64_t)w->incarnation);
-	add_int(j, "heartbeat_age_ms", w->heartbeat_age_ms);
-	add_int(j, "memory_bytes", w->memory_bytes);
-	add_time(j, "registered_at", w->registered_ms);
-	add_string(j, "reason", w->reason);
+	api_add_int(j, "current_epoch", status ? status->current_epoch : 0);
+	api_add_int(j, "current_step", status ? status->current_step : 0);
+	api_add_string(j, "current_task", status ? status->current_task : "");
+	api_add_string(j, "job", p->job);
+	api_add_int(j, "rank", w->rank);
+	api_add_string(j, "state", state_name(w));
+	api_add_int(j, "incarnation", (int64_t)w->incarnation);
+	api_add_int(j, "heartbeat_age_ms", w->heartbeat_age_ms);
+	api_add_int(j, "memory_bytes", w->memory_bytes);
+	api_add_time(j, "registered_at", w->registered_ms);
+	api_add_string(j, "reason", w->reason);
 	json_end(j);
 }
 
@@ -264,7 +245,7 @@ static void add_workers(struct server *s, const struct scope *scope,
 	request.from_start = order > 0;
 	request.after_rank = p->after_rank;
 	p->job = job;
-	answer_look(s, scope, method("/roar.Control/ListWorkers"),
+	answer_look(s, scope, api_method("/roar.Control/ListWorkers"),
 		    &request.base, &l);
 }
 
@@ -292,7 +273,7 @@ void api_workers(struct server *s, const struct scope *scope,
 	}
 	json_end(&p.j);
 	str_addc(&reply->body, '\n');
-	add_link(&p, reply, "/api/workers");
+	add_link(&p, request, reply);
 }
 
 /* ---- barriers ---- */
@@ -305,15 +286,15 @@ static void write_barrier(struct page *p, const Roar__BarrierView *b)
 	json_object(j);
 	json_key(j, "id");
 	json_string(j, b->meeting_id);
-	add_string(j, "name", b->meeting_id);
-	add_int(j, "arrived", b->arrived);
-	add_int(j, "total", b->expected);
-	add_string(j, "status", "waiting");
-	add_time(j, "created_at", p->now_ms - b->age_ms);
-	add_string(j, "job", p->job);
-	add_int(j, "generation", (int64_t)b->generation);
-	add_string(j, "kind", (unsigned)b->kind < 3 ? kinds[b->kind] : "");
-	add_int(j, "age_ms", b->age_ms);
+	api_add_string(j, "name", b->meeting_id);
+	api_add_int(j, "arrived", b->arrived);
+	api_add_int(j, "total", b->expected);
+	api_add_string(j, "status", "waiting");
+	api_add_time(j, "created_at", p->now_ms - b->age_ms);
+	api_add_string(j, "job", p->job);
+	api_add_int(j, "generation", (int64_t)b->generation);
+	api_add_string(j, "kind", (unsigned)b->kind < 3 ? kinds[b->kind] : "");
+	api_add_int(j, "age_ms", b->age_ms);
 	json_key(j, "missing");
 	json_array(j);
 	for (size_t i = 0; i < b->n_missing; i++)
@@ -352,115 +333,9 @@ void api_barriers(struct server *s, const struct scope *scope,
 		struct look l = { .reply = write_barriers, .data = &p };
 
 		p.job = ask.job_id = jobs.names[i];
-		answer_look(s, scope, method("/roar.Control/ListBarriers"),
+		answer_look(s, scope, api_method("/roar.Control/ListBarriers"),
 			    &ask.base, &l);
 	}
 	json_end(&p.j);
-	str_addc(&reply->body, '\n');
-}
-
-/* ---- figures ---- */
-
-void api_health(struct server *s, const struct scope *scope,
-		const struct http_request *request, struct http_reply *reply)
-{
-	struct json j = json_writer(&reply->body, false);
-
-	(void)scope;
-	(void)request;
-	json_object(&j);
-	add_string(&j, "status",
-		   s->failure  ? "failed" :
-		   s->stopping ? "stopping" :
-				 "healthy");
-	add_string(&j, "version", ROAR_VERSION);
-	add_int(&j, "uptime_seconds",
-		(loop_now_ms(s->loop) - s->started_mono_ms) / 1000);
-	json_end(&j);
-	str_addc(&reply->body, '\n');
-	if (s->failure)
-		reply->status = 503;
-}
-
-struct totals {
-	int64_t n_jobs, n_workers, n_alive, n_barriers, n_keys;
-};
-
-static void add_totals(struct look *l, const ProtobufCMessage *message)
-{
-	const Roar__ListJobsReply *m = (const Roar__ListJobsReply *)message;
-	struct totals *t = l->data;
-
-	t->n_jobs = (int64_t)m->n_jobs;
-	for (size_t i = 0; i < m->n_jobs; i++) {
-		t->n_workers += m->jobs[i]->world_size;
-		t->n_alive += m->jobs[i]->n_alive;
-		t->n_barriers += m->jobs[i]->n_barriers;
-		t->n_keys += m->jobs[i]->n_keys;
-	}
-}
-
-/* Of all jobs that may be seen. */
-static void find_totals(struct server *s, const struct scope *scope,
-			struct totals *t)
-{
-	Roar__ListJobsRequest request = ROAR__LIST_JOBS_REQUEST__INIT;
-	struct look l = { .reply = add_totals, .data = t };
-
-	answer_look(s, scope, method("/roar.Control/ListJobs"), &request.base,
-		    &l);
-}
-
-void api_status(struct server *s, const struct scope *scope,
-		const struct http_request *request, struct http_reply *reply)
-{
-	struct json j = json_writer(&reply->body, false);
-	struct totals t = { 0 };
-
-	(void)request;
-	find_totals(s, scope, &t);
-	json_object(&j);
-	add_string(&j, "status",
-		   s->failure  ? "failed" :
-		   s->stopping ? "stopping" :
-				 "running");
-	add_string(&j, "version", ROAR_VERSION);
-	add_int(&j, "uptime_seconds",
-		(loop_now_ms(s->loop) - s->started_mono_ms) / 1000);
-	add_time(&j, "started_at", s->started_ms);
-	add_int(&j, "jobs", t.n_jobs);
-	add_int(&j, "total_workers", t.n_workers);
-	add_int(&j, "active_workers", t.n_alive);
-	add_int(&j, "active_barriers", t.n_barriers);
-	add_int(&j, "keys", t.n_keys);
-	json_end(&j);
-	str_addc(&reply->body, '\n');
-}
-
-/* What nothing is measured of is null. */
-void api_metrics(struct server *s, const struct scope *scope,
-		 const struct http_request *request, struct http_reply *reply)
-{
-	struct json j = json_writer(&reply->body, false);
-	struct totals t = { 0 };
-
-	(void)request;
-	find_totals(s, scope, &t);
-	json_object(&j);
-	json_key(&j, "checkpoint_throughput");
-	json_null(&j);
-	json_key(&j, "coordinator_rps");
-	json_double(&j, rate_per_s(&s->requests, loop_now_ms(s->loop)));
-	add_int(&j, "active_workers", t.n_alive);
-	add_int(&j, "total_workers", t.n_workers);
-	json_key(&j, "barrier_latency_p99");
-	if (s->barrier_wait.n)
-		json_double(&j,
-			    histogram_quantile(&s->barrier_wait, 0.99) / 1000);
-	else
-		json_null(&j);
-	json_key(&j, "shard_assignment_time");
-	json_null(&j);
-	json_end(&j);
 	str_addc(&reply->body, '\n');
 }

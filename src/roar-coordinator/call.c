@@ -53,7 +53,6 @@ static struct call *take(struct server *s, struct method *m,
 			    .rpc = rpc,
 			    .method = m,
 			    .scope = scope,
-			    .started_ns = clock_mono_ns(),
 			    .id = rpc_call_id(rpc) };
 	if (s->calls)
 		s->calls->prev = c;
@@ -81,9 +80,9 @@ static void forget(struct server *s, struct call *c)
 
 static void count_duration(struct call *c)
 {
-	int64_t us = (clock_mono_ns() - c->started_ns) / 1000;
-
-	histogram_add(&c->method->duration, us);
+	if (c->started_ns)
+		histogram_add(&c->method->duration,
+			      (clock_mono_ns() - c->started_ns) / 1000);
 }
 
 static void count_status(struct method *m, unsigned status)

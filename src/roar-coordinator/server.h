@@ -43,7 +43,7 @@ struct call {
 	struct rpc_call *rpc;
 	struct method *method;
 	struct scope *scope; /* NULL: of a method that is free */
-	int64_t started_ns; /* when its last request came */
+	int64_t started_ns; /* when its last request came; 0: none has */
 	uint64_t id;
 	bool asked; /* the state machine knows it */
 	bool answered; /* its last reply waits for the log */
@@ -159,7 +159,7 @@ void stop_unwatch(struct server *s);
 void stop_begin(struct server *s, int64_t grace_ms);
 void stop_failed(struct server *s); /* at once: the log is lost */
 
-/* pages.c, api.c, metrics.c: HTTP. */
+/* pages.c, api.c, figures.c, metrics.c: HTTP. */
 http_handler pages_answer;
 typedef void page_fn(struct server *s, const struct scope *scope,
 		     const struct http_request *request,

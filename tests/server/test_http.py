@@ -125,15 +125,20 @@ def test_workers_come_in_pages():
             for i in range(5):
                 client.register(f"w{i}", job)
                 everybody.append((job, i))
-        seen, path = [], "/api/workers?limit=4"
-        while path:
-            reply, body = get(server, path)
-            page = json.loads(body)
-            assert 0 < len(page) <= 4
-            seen += [(w["job"], w["rank"]) for w in page]
-            link = re.match('<(.*)>; rel="next"', reply.headers.get("Link", ""))
-            path = link and link[1] + "&limit=4"
-        assert seen == everybody
+        assert list(pages(server, "/api/workers?limit=4")) == everybody
+        assert list(pages(server, "/api/workers?limit=2&job=ab")) == [
+            w for w in everybody if w[0] == "ab"]
+
+
+def pages(server, path):
+    limit = int(re.search(r"limit=(\d+)", path)[1])
+    while path:
+        reply, body = get(server, path)
+        page = json.loads(body)
+        assert 0 < len(page) <= limit
+        yield from ((w["job"], w["rank"]) for w in page)
+        link = re.match('<(.*)>; rel="next"', reply.headers.get("Link", ""))
+        path = link and link[1]
 
 
 def test_pages_have_bounds(server):
