@@ -450,9 +450,21 @@ class TrainingOrchestrator:
     def wait_ready(self, timeout: Optional[float] = None) -> World:
         """Waits until the job has as many workers as it needs."""
         clock = _Deadline(timeout)
-        while not (world := self.world).ready:
-            self.wait_world(world.epoch, clock.left())
-        return world
+        while True:
+            left = clock.left()
+            if self.worker_id is not None:
+                self._connected().heartbeat(_milliseconds("timeout", left))
+            world = self.world
+            if world.ready:
+                return world
+            if left == 0:
+                raise CoordinatorTimeout(
+                    f"the job has {world.size} workers and needs more")
+            try:    # settings may change without a change of the world
+                self.wait_world(world.epoch, 1 if left is None else
+                                min(left, 1))
+            except CoordinatorTimeout:
+                pass
 
     def commands(self, timeout: float = 0) -> list[str]:
         """Commands for this worker ("checkpoint", "stop", ...) that have
@@ -511,11 +523,12 @@ class TrainingOrchestrator:
         if policy not in _POLICIES:
             raise ValueError("policy must be 'fail', 'shrink' or 'wait', "
                              f"not {policy!r:.80}")
+        client = self._connected()
         if self.worker_id is None:
             raise CoordinatorInvalid(
                 "only a registered worker takes part: call register_worker() "
                 "first")
-        return self._connected().meet(
+        return client.meet(
             kind, meeting_id, _checks.whole("step", step, 0, (1 << 63) - 1),
             None if group is None else list(group), _POLICIES[policy],
             _milliseconds("timeout",

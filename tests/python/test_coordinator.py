@@ -1,0 +1,448 @@
+"""TrainingOrchestrator against the real coordinator."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import roar
+from coordinator_helpers import PATIENCE, Background, Server, until, workers
+from roar import coordinator
+
+
+QUICK = {"heartbeat_interval": 0.1, "timeout": 1}
+
+
+@pytest.fixture(scope="module")
+def server():
+    made = Server()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def job(server, request):
+    """A name for a job that no other test has."""
+    return request.node.name[:60].replace("[", "-").replace("]", "")
+
+
+# ---- places ----
+
+def test_register_gives_rank_and_world(server, job):
+    with roar.TrainingOrchestrator("grpc://" + server.address, job=job) as a:
+        got = a.register_worker("w-0", "host", 7000, gpu_count=8,
+                                memory_bytes=1 << 34, metadata={"zone": "a"})
+        assert (got.assigned_id, got.rank, got.world_size) == ("w-0", 0, 1)
+        assert got.incarnation == 1 and got.ready
+        assert got.heartbeat_interval_ms > 0 and got.timeout_ms > 0
+        assert (a.rank, a.world_size, a.worker_id) == (0, 1, "w-0")
+        seen, = a.workers()
+        assert seen["gpu_count"] == 8 and seen["memory_bytes"] == 1 << 34
+        assert seen["hostname"] == "host" and seen["port"] == 7000
+        assert seen["metadata"] == {"zone": "a"} and seen["state"] == "alive"
+
+
+def test_a_live_id_is_refused_and_a_dead_one_is_taken_over(server, job):
+    with workers(server, 1, job=job) as (first,):
+        with roar.TrainingOrchestrator(server.address, job=job) as second:
+            with pytest.raises(coordinator.WorkerExists):
+                second.register_worker("w-0")
+            first.close()
+            until(lambda: second.workers()[0]["state"] != "alive")
+            got = second.register_worker("w-0")
+            assert (got.rank, got.incarnation) == (0, 2)
+
+
+def test_with_leaves_and_an_exception_holds_the_place(server, job):
+    with roar.TrainingOrchestrator(server.address, job=job) as look:
+        with roar.TrainingOrchestrator(server.address, job=job) as a:
+            a.register_worker("w-0")
+            assert len(look.workers()) == 1
+        assert look.workers() == []
+        with pytest.raises(ZeroDivisionError):
+            with roar.TrainingOrchestrator(server.address, job=job) as a:
+                a.register_worker("w-0")
+                raise ZeroDivisionError
+        assert len(look.workers()) == 1
+
+
+def test_without_a_place_all_but_meetings_works(server, job):
+    with roar.TrainingOrchestrator(server.address, job=job) as a:
+        a.connect()
+        assert a.world.rank == -1 and a.world.connected
+        a.kv.set("k", "v")
+        with pytest.raises(coordinator.CoordinatorInvalid,
+                           match="register_worker"):
+            a.barrier("b")
+
+
+# ---- meetings ----
+
+def test_a_barrier_tells_who_came_and_who_was_late(server, job):
+    with workers(server, 2, job=job) as (a, b):
+        waiting = Background(a.barrier, "b")
+        until(lambda: a.barriers())
+        last = b.barrier("b")
+        first = waiting.result()
+        assert first.released and last.released
+        assert first.participants == last.participants == 2
+        assert (first.arrival_order, last.arrival_order) == (1, 2)
+        assert first.late[0].worker_id == "w-1"
+        assert first.late[0].seconds >= 0
+        assert first.generation == 1
+
+
+def test_barriers_are_counted_by_the_client_or_by_step(server, job):
+    with workers(server, 2, job=job) as (a, b):
+        for i in range(1, 4):
+            waiting = Background(a.barrier, "b")
+            assert b.barrier("b").generation == i
+            assert waiting.result().generation == i
+        for step in (10, 20):
+            waiting = Background(a.barrier, "s", step)
+            assert b.barrier("s", step).generation == step
+            waiting.result()
+        assert b.barrier("s", 20).arrival_order in (1, 2)  # the same again
+        with pytest.raises(coordinator.CoordinatorStale):
+            b.barrier("s", 10)
+
+
+def test_a_timeout_names_the_absent(server, job):
+    with workers(server, 3, job=job) as (a, _, _):
+        with pytest.raises(roar.BarrierTimeout) as caught:
+            a.barrier("b", timeout=0.05)
+        assert sorted(caught.value.absent) == ["w-1", "w-2"]
+        assert "w-1" in str(caught.value)
+        assert isinstance(caught.value, TimeoutError)
+        again = pickle.loads(pickle.dumps(caught.value))
+        assert again.absent == caught.value.absent
+        assert str(again) == str(caught.value)
+
+
+def test_a_death_breaks_the_barrier_and_names_the_dead(server, job):
+    with workers(server, 2, QUICK, job=job) as (a, b):
+        waiting = Background(a.barrier, "b", policy="fail")
+        until(lambda: a.barriers())
+        b.close()
+        with pytest.raises(roar.BarrierBroken) as caught:
+            waiting.result()
+        assert caught.value.absent == ["w-1"]
+
+
+def test_shrink_goes_on_without_the_dead(server, job):
+    with workers(server, 2, QUICK, job=job) as (a, b):
+        waiting = Background(a.barrier, "b", policy="shrink")
+        until(lambda: a.barriers())
+        b.close()
+        got = waiting.result()
+        assert got.participants == 1 and got.missing == ["w-1"]
+
+
+def test_a_group_meets_without_the_others(server, job):
+    with workers(server, 3, job=job) as (a, b, _):
+        waiting = Background(a.barrier, "b", group=["w-0", "w-1"])
+        assert b.barrier("b", group=("w-0", "w-1")).participants == 2
+        waiting.result()
+
+
+def test_gather_gives_the_values_of_all_by_rank(server, job):
+    with workers(server, 2, job=job) as (a, b):
+        waiting = Background(b.gather, "g", b"\0\xff")
+        assert list(a.gather("g", "one").items()) == [
+            ("w-0", b"one"), ("w-1", b"\0\xff")]
+        assert waiting.result() == {"w-0": b"one", "w-1": b"\0\xff"}
+        with pytest.raises(coordinator.CoordinatorInvalid):
+            a.gather("g", b"x" * (65 << 10))
+
+
+def test_a_vote_counts(server, job):
+    with workers(server, 2, job=job) as (a, b):
+        waiting = Background(b.vote, "v", False)
+        got = a.vote("v", True)
+        assert (got.votes_for, got.votes_against) == (1, 1)
+        assert not got.unanimous and waiting.result().votes_for == 1
+
+
+def test_heartbeats_go_on_while_a_barrier_waits(server, job):
+    with workers(server, 2, QUICK, job=job) as (a, b):
+        waiting = Background(a.barrier, "b")
+        until(lambda: b.barriers())
+        time.sleep(1.3)     # longer than silence may last
+        assert [w["state"] for w in b.workers()] == ["alive", "alive"]
+        b.barrier("b")
+        waiting.result()
+
+
+def test_closing_ends_what_waits(server, job):
+    with workers(server, 2, job=job) as (a, b):
+        waiting = Background(a.barrier, "b")
+        until(lambda: b.barriers())
+        a.close()
+        with pytest.raises(coordinator.CoordinatorClosed):
+            waiting.result()
+        with pytest.raises(coordinator.CoordinatorClosed):
+            a.barrier("b")
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time, roar
+job = roar.TrainingOrchestrator(sys.argv[1], job=sys.argv[2])
+job.register_worker("w-0"); job.configure(min_workers=2)
+threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    job.barrier("b")
+except KeyboardInterrupt:
+    print("interrupted", job.barriers())
+"""
+
+
+def test_ctrl_c_works_in_a_barrier_and_leaves_it(server, job):
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED, server.address,
+                           job], capture_output=True, text=True,
+                          timeout=PATIENCE, check=False)
+    assert (done.stdout, done.stderr) == ("interrupted []\n", "")
+
+
+# ---- keys ----
+
+def test_keys(server, job):
+    with roar.TrainingOrchestrator(server.address, job=job) as a:
+        first = a.kv.set("a", "1")
+        assert a.kv.get("a") == b"1" and a.kv.entry("a").version == first
+        assert a.kv.get("none") is None and a.kv.get("none", 5) == 5
+        assert a.kv.entry("none") is None
+        assert a.kv.add("n") == 1 and a.kv.add("n", 41) == 42
+        assert a.kv.compare_set("a", first, b"2")
+        assert not a.kv.compare_set("a", first, b"3")
+        assert a.kv.compare_set("new", 0, b"x", ttl=100)
+        assert 0 < a.kv.entry("new").expires_in <= 100
+        assert [k.key for k in a.kv.list()] == ["a", "n", "new"]
+        assert [k.key for k in a.kv.list("n")] == ["n", "new"]
+        assert a.kv.delete("new") and not a.kv.delete("new")
+        with pytest.raises(coordinator.CoordinatorInvalid):
+            a.kv.set("", b"x")
+
+
+def test_wait_for_a_key(server, job):
+    with roar.TrainingOrchestrator(server.address, job=job) as a, \
+            roar.TrainingOrchestrator(server.address, job=job) as b:
+        with pytest.raises(coordinator.CoordinatorTimeout):
+            a.kv.wait("k", 0.02)
+        waiting = Background(a.kv.wait, "k", PATIENCE)
+        time.sleep(0.05)
+        version = b.kv.set("k", "v")
+        assert waiting.result()[:3] == ("k", b"v", version)
+        waiting = Background(a.kv.wait, "k", PATIENCE, after_version=version)
+        b.kv.set("k", "w")
+        assert waiting.result().value == b"w"
+
+
+def test_many_threads_share_one_object(server, job):
+    with roar.TrainingOrchestrator(server.address, job=job) as a:
+        calls = [Background(lambda: [a.kv.add("n") for _ in range(20)])
+                 for _ in range(8)]
+        sums = sorted(n for call in calls for n in call.result())
+        assert sums == list(range(1, 161))
+
+
+# ---- the world, commands ----
+
+def test_changes_of_the_world_are_told_at_once(server, job):
+    with workers(server, 1, job=job) as (a,):
+        seen = []
+        a.watch(world=seen.append)
+        waiting = Background(a.wait_world, timeout=PATIENCE)
+        time.sleep(0.05)
+        with roar.TrainingOrchestrator(server.address, job=job) as b:
+            b.register_worker("w-1")
+            assert waiting.result().size == 2
+            until(lambda: seen and seen[-1].size == 2)
+        until(lambda: seen[-1].size == 1)
+
+
+def test_commands_are_told_once(server, job):
+    with workers(server, 2, job=job) as (a, b):
+        assert a.commands() == []
+        assert b.send_command("checkpoint", ["w-0"]) == 1
+        assert b.send_command("reload", ["w-0"]) == 1
+        got = a.commands(timeout=PATIENCE)
+        until(lambda: got.extend(a.commands()) or len(got) == 2)
+        assert got == ["checkpoint", "reload"] and a.commands() == []
+        heard = []
+        b.watch(command=heard.append)
+        a.send_command("stop")
+        until(lambda: heard == ["stop"])
+
+
+def test_progress_goes_with_the_heartbeat(server, job):
+    with workers(server, 1, job=job) as (a,):
+        world = a.heartbeat(step=12, epoch=3, task="loss")
+        assert world.rank == 0
+        status = a.workers()[0]["status"]
+        assert status == {"state": "training", "current_step": 12,
+                          "current_epoch": 3, "current_task": "loss"}
+        a.set_progress(13, state="checkpointing")
+        with pytest.raises(ValueError, match="state"):
+            a.set_progress(1, state="dancing")
+
+
+def test_ready_when_there_are_enough(server, job):
+    with workers(server, 1, job=job) as (a,):
+        a.configure(min_workers=2)
+        with pytest.raises(coordinator.CoordinatorTimeout):
+            a.wait_ready(0.05)
+        waiting = Background(a.wait_ready, PATIENCE)
+        with roar.TrainingOrchestrator(server.address, job=job) as b:
+            b.register_worker("w-1")
+            assert waiting.result().ready
+
+
+# ---- datasets, checkpoints ----
+
+def test_datasets_and_shards(server, job):
+    with workers(server, 2, job=job) as (a, b):
+        for _ in range(2):
+            assert a.register_dataset("d", "/data", 95, 10, metadata={
+                "kind": "text"}) == 10
+        first, second = a.get_shard("d"), b.get_shard("d", 1)
+        assert (first.start_index, first.end_index) == (0, 10)
+        assert first.num_samples == 10 and first.total_shards == 10
+        assert (second.shard_id, second.epoch) == (1, 1)
+        with pytest.raises(coordinator.CoordinatorInvalid):
+            a.register_dataset("e", "/data", 95, 0)
+        with pytest.raises(coordinator.CoordinatorNotFound):
+            a.get_shard("none")
+
+
+def test_a_checkpoint_counts_when_all_have_saved_it(server, job):
+    with workers(server, 2, job=job) as (a, b):
+        assert a.latest_checkpoint() is None
+        assert a.notify_checkpoint("c-7-0", 7, 1, "/ckpt/0", 10) == 0
+        assert a.latest_checkpoint() is None
+        assert b.notify_checkpoint("c-7-1", 7, 1, "/ckpt/1", 11,
+                                   type="model_only") == 7
+        found = a.latest_checkpoint()
+        assert (found.step, found.epoch, found.path) == (7, 1, "/ckpt/0")
+        assert abs(found.timestamp_ms / 1000 - time.time()) < 3600
+
+
+# ---- connections ----
+
+def test_unix_socket_and_call(server):
+    other = Server(listen=f"unix:{server.folder}/socket")
+    try:
+        with roar.TrainingOrchestrator(other.address) as a:
+            a.register_worker("w-0")
+            status = a.call("/roar.Control/GetStatus", {})
+            assert status["n_workers"] == 1
+            with pytest.raises(ValueError, match="no field"):
+                a.call("/roar.Control/KvSet", {"nonsense": 1})
+            with pytest.raises(TypeError, match="key must be a str"):
+                a.call("/roar.Control/KvSet", {"key": 1})
+            with pytest.raises(ValueError, match="no method"):
+                a.call("/roar.Control/Watch", {})
+    finally:
+        other.close()
+
+
+def test_a_killed_coordinator_comes_back_and_nobody_notices():
+    server = Server()
+    try:
+        with workers(server, 2) as (a, b):
+            a.kv.set("k", "v")
+            waiting = Background(a.barrier, "b", timeout=PATIENCE)
+            until(lambda: b.barriers())
+            server.kill()
+            until(lambda: not b.world.connected)
+            server.start()
+            assert b.barrier("b", timeout=PATIENCE).participants == 2
+            assert waiting.result().participants == 2
+            assert b.kv.get("k") == b"v"
+            assert sorted(w["incarnation"] for w in b.workers()) == [1, 1]
+    finally:
+        server.close()
+
+
+def test_nobody_there_and_wrong_addresses():
+    with pytest.raises(coordinator.CoordinatorUnreachable,
+                       match="is roar-coordinator running"):
+        roar.TrainingOrchestrator("unix:/nonexistent/socket",
+                                  connect_timeout=0.05).connect()
+    with pytest.raises(coordinator.CoordinatorInvalid, match="HOST:PORT"):
+        roar.TrainingOrchestrator("ftp://host").connect()
+    for wrong in ("", None, 5):
+        with pytest.raises(ValueError):
+            roar.TrainingOrchestrator(wrong)
+
+
+def test_a_forked_child_has_no_client(server, job):
+    with workers(server, 1, job=job) as (a,):
+        reader, writer = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                a.kv.set("k", "v")
+            except coordinator.CoordinatorClosed:
+                os.write(writer, b"closed")
+            del a
+            os._exit(0)
+        os.close(writer)
+        with os.fdopen(reader, "rb") as pipe:
+            assert pipe.read() == b"closed"
+        assert os.waitpid(pid, 0)[1] == 0
+        a.kv.set("k", "v")
+
+
+def test_tokens_and_tls(tmp_path):
+    tokens = tmp_path / "tokens"
+    tokens.write_text("j secret-0123456789\n")
+    tokens.chmod(0o600)
+    key, cert = str(tmp_path / "key.pem"), str(tmp_path / "cert.pem")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                    "ec_paramgen_curve:P-256", "-nodes", "-keyout", key,
+                    "-out", cert, "-days", "1", "-subj", "/CN=localhost",
+                    "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
+                   check=True, capture_output=True)
+    server = Server("--tokens", str(tokens), "--tls-cert", cert, "--tls-key",
+                    key)
+    try:
+        with roar.TrainingOrchestrator(server.address, tls_ca=cert,
+                                       token="secret-0123456789") as a:
+            a.register_worker("w-0")
+            a.kv.set("big", b"x" * 500000)
+            assert a.kv.get("big") == b"x" * 500000
+        with pytest.raises(coordinator.CoordinatorDenied):
+            roar.TrainingOrchestrator(server.address, tls_ca=cert,
+                                      token="wrong").register_worker("w-0")
+        with pytest.raises(coordinator.CoordinatorUnreachable,
+                           match="certificate|hostname"):
+            roar.TrainingOrchestrator(
+                server.address, tls_ca=cert, tls_name="other.example",
+                connect_timeout=0.1).connect()
+        with pytest.raises(coordinator.CoordinatorUnreachable):
+            roar.TrainingOrchestrator(server.address,
+                                      connect_timeout=0.1).connect()
+    finally:
+        server.close()
+
+
+def test_import_without_the_extension_says_what_to_do():
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; sys.modules['_roar_coord'] = None"
+         "\nimport roar\ntry: roar.TrainingOrchestrator"
+         "\nexcept ImportError as e: print(e)"],
+        capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert "protobuf-c" in done.stdout and done.stderr == ""
+
+
+def test_no_thread_is_left(server, job):
+    before = threading.active_count()
+    with workers(server, 2, job=job) as (a, _):
+        a.watch(world=print, command=print)
+    until(lambda: threading.active_count() == before)
+    assert signal.getsignal(signal.SIGPIPE) == signal.SIG_IGN
