@@ -4,11 +4,14 @@
  * so that a signal's handler may do with it what it likes, also close it. */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "coord/client/client.h"
 #include "core.h"
 
-enum { SLICE_MS = 100 }; /* how late a signal may be noticed */
+/* How late a signal may be noticed.  Python's handlers run in its main thread, which is
+ * nearly always the process's first: others need not be woken so often. */
+enum { SLICE_MS = 100, SLICE_OTHERS_MS = 1000 };
 
 /* Runs the handlers of signals that have come; -1 when one of them raises. */
 static int check_signals(PyThreadState **saved)
@@ -28,9 +31,10 @@ static int wait_for(struct client_call *call, PyThreadState **saved,
 		    bool *ret_inside)
 {
 	struct roar_coord *c = call->c;
+	int64_t slice_ms = gettid() == c->pid ? SLICE_MS : SLICE_OTHERS_MS;
 
 	*ret_inside = true;
-	while (!client_call_wait(call, client_now_ms() + SLICE_MS)) {
+	while (!client_call_wait(call, client_now_ms() + slice_ms)) {
 		int interrupted;
 
 		client_leave(c);

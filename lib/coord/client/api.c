@@ -158,6 +158,7 @@ static int make(const struct roar_coord_options *o, struct roar_coord **ret)
 	c->link.fd = -1;
 	c->epoll = -1;
 	c->wake = -1;
+	c->nudge = -1;
 	if (getrandom(&c->random, sizeof(c->random), GRND_NONBLOCK) !=
 		    sizeof(c->random) ||
 	    !c->random)

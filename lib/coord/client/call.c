@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "coord/client/client.h"
@@ -53,6 +54,7 @@ static int prepare(struct client_call *call, struct roar_coord *c,
 		return sentence_fail(r, "cannot wait for a reply: %s",
 				     strerror(-r));
 	call->c = c;
+	call->pid = c->pid;
 	if (str_reserve(&call->request, len) == 0)
 		return 0;
 	client_call_release(call);
@@ -98,8 +100,9 @@ void client_call_release(struct client_call *call)
 	str_release(&call->request);
 	str_release(&call->reply);
 	free(call->absent);
-	/* In a child, threads of the parent may seem to wait for it. */
-	if (!call->c->forked)
+	/* In a child, threads of the parent may seem to wait for it.  The client itself may
+	 * be gone: who waited has left it. */
+	if (call->pid == getpid())
 		(void)pthread_cond_destroy(&call->done);
 	call->c = NULL;
 }
@@ -206,6 +209,8 @@ void client_call_end(struct client_call *call, int result, const char *text)
 		str_adds(&call->reply, text);
 	}
 	(void)pthread_cond_broadcast(&call->done);
+	if (call->c->driver == call)
+		client_nudge(call->c); /* somebody else has ended it */
 	if (call->finish)
 		call->finish(call);
 }
@@ -375,6 +380,7 @@ bool client_call_wait(struct client_call *call, int64_t until_ms)
 	while (call->state != CALL_DONE) {
 		int64_t now = client_now_ms();
 		int64_t give_up = give_up_ms(call);
+		int64_t until = give_up < until_ms ? give_up : until_ms;
 
 		if (now >= give_up) {
 			expire(call);
@@ -383,8 +389,8 @@ bool client_call_wait(struct client_call *call, int64_t until_ms)
 		}
 		if (now >= until_ms)
 			return false;
-		client_wait(call->c, &call->done,
-			    give_up < until_ms ? give_up : until_ms);
+		if (!client_drive(call, until))
+			client_wait(call->c, &call->done, until);
 	}
 	return true;
 }

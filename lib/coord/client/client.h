@@ -8,7 +8,7 @@
  *
  * All fields are guarded by `lock`, which is never held while anybody waits.  The thread
  * of the client, or the caller of roar_coord_turn(), sleeps on `epoll`; any thread may
- * append a request and write it out at once.
+ * append a request and write it out at once, and one that waits may read (drive.c).
  *
  *	DOWN --due--> CONNECTING --> TLS --> JOINING --> UP
  *	  ^               |            |        |         |
@@ -61,6 +61,7 @@ enum client_call_state {
 
 struct client_call {
 	struct roar_coord *c;
+	pid_t pid; /* whose it is */
 	struct client_call *next, *prev; /* among all that are not done */
 	const struct coord_method *method;
 	enum client_call_state state;
@@ -137,6 +138,8 @@ struct roar_coord {
 	bool has_thread;
 	pthread_t thread;
 	int epoll, wake;
+	int nudge; /* an eventfd: `driver` is to look again */
+	struct client_call *driver; /* reads in place of the thread, or NULL */
 	int64_t due_ms; /* without a thread: when the next turn is */
 	bool stopping; /* being freed */
 	unsigned n_inside; /* calls of the API under way */
@@ -214,6 +217,14 @@ void client_list_remove(struct roar_coord *c);
 void client_die(struct roar_coord *c, int error, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* ---- drive.c ---- */
+
+/* Waits for what arrives, in place of the client's thread, and reads it.  Returns false,
+ * at once, where that cannot be: another call does it, or the connection is not up. */
+bool client_drive(struct client_call *call, int64_t until_ms);
+/* Ends the sleep of the one who does that. */
+void client_nudge(const struct roar_coord *c);
+
 /* ---- link.c ---- */
 
 /* Bytes in and out, and the next step of a connection that is being made.  `now_ms` is
@@ -223,6 +234,11 @@ void client_link_turn(struct roar_coord *c, int64_t now_ms);
 void client_link_send(struct roar_coord *c, uint16_t method, uint16_t flags,
 		      uint32_t call, uint32_t number, const void *data,
 		      size_t len);
+/* Reads what has arrived, and writes what that brought about.  Returns how many frames
+ * it was. */
+size_t client_link_read(struct roar_coord *c);
+/* Who waits for the socket has changed. */
+void client_link_wait(struct roar_coord *c);
 /* Writes what was appended, as far as the socket takes it. */
 void client_link_flush(struct roar_coord *c);
 /* Ends the connection, and tries the next one soon.  The sentence says why. */

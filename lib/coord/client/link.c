@@ -118,6 +118,8 @@ void client_link_fail(struct roar_coord *c, const char *fmt, ...)
 		l->n_failed++;
 	client_session_lost(c);
 	client_calls_lost(c);
+	if (c->driver)
+		client_nudge(c); /* it sleeps on a socket that is gone */
 }
 
 static const char *where(const struct roar_coord *c)
@@ -155,13 +157,16 @@ void client_link_send(struct roar_coord *c, uint16_t method, uint16_t flags,
 	str_add(&c->link.out, data, len);
 }
 
-/* EPOLLOUT only while something waits for room. */
+/* EPOLLOUT only while something waits for room; EPOLLIN only while the thread reads. */
 static void want(struct roar_coord *c, uint32_t events)
 {
 	struct client_link *l = &c->link;
 	struct epoll_event e = { .events = events, .data.fd = l->fd };
 	int op = l->events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
 
+	if (c->driver)
+		events = (events & ~(uint32_t)EPOLLIN) | EPOLLERR;
+	e.events = events;
 	if (l->fd < 0 || l->events == events)
 		return;
 	if (epoll_ctl(c->epoll, op, l->fd, &e) < 0)
@@ -231,7 +236,17 @@ void client_link_flush(struct roar_coord *c)
 	if (!write_out(c, bytes))
 		return;
 	forget_sent(l, bytes);
-	want(c, bytes->len ? EPOLLIN | EPOLLOUT : EPOLLIN);
+	client_link_wait(c);
+}
+
+void client_link_wait(struct roar_coord *c)
+{
+	const struct client_link *l = &c->link;
+
+	if (l->state >= LINK_TLS)
+		want(c, (l->tls ? &l->wire : &l->out)->len ?
+				EPOLLIN | EPOLLOUT :
+				EPOLLIN);
 }
 
 /* ---- frames in ---- */
@@ -257,13 +272,14 @@ static void take_frame(struct roar_coord *c, const struct frame *f,
 	}
 }
 
-/* Gives on all frames that are whole.  The connection may be gone, and another one begun,
- * after any of them: then `fd` is another. */
-static void take_frames(struct roar_coord *c)
+/* Gives on all frames that are whole, and returns how many they were.  The connection may
+ * be gone, and another one begun, after any of them: then `fd` is another. */
+static size_t take_frames(struct roar_coord *c)
 {
 	struct client_link *l = &c->link;
 	int fd = l->fd;
 	size_t at = 0;
+	size_t n = 0;
 	struct frame f;
 
 	while (l->fd == fd && l->in.len - at >= FRAME_HEADER_LEN) {
@@ -272,19 +288,21 @@ static void take_frames(struct roar_coord *c)
 			client_link_fail(
 				c, "what answers at '%s' is no coordinator",
 				where(c));
-			return;
+			return n;
 		}
 		if (l->in.len - at - FRAME_HEADER_LEN < f.len)
 			break;
 		take_frame(c, &f, l->in.data + at + FRAME_HEADER_LEN);
 		at += FRAME_HEADER_LEN + f.len;
+		n++;
 	}
 	if (l->fd != fd || !at)
-		return;
+		return n;
 	l->in.len -= at;
 	memmove(l->in.data, l->in.data + at, l->in.len);
 	if (!l->in.len && l->in.cap > KEEP_SIZE)
 		str_release(&l->in);
+	return n;
 }
 
 static ssize_t receive(struct client_link *l, void *buffer, size_t size)
@@ -497,14 +515,25 @@ static void try_next(struct roar_coord *c)
 	connect_to(c, next->ai_family, next->ai_addr, next->ai_addrlen);
 }
 
-static void read_frames(struct roar_coord *c)
+static size_t read_frames(struct roar_coord *c)
 {
+	size_t n = 0;
+
 	while (c->link.state >= LINK_TLS && read_in(c)) {
 		if (c->link.state == LINK_TLS)
 			shake_hands(c);
 		if (c->link.state > LINK_TLS)
-			take_frames(c);
+			n += take_frames(c);
 	}
+	return n;
+}
+
+size_t client_link_read(struct roar_coord *c)
+{
+	size_t n = read_frames(c);
+
+	client_link_flush(c);
+	return n;
 }
 
 void client_link_turn(struct roar_coord *c, int64_t now_ms)
@@ -516,7 +545,7 @@ void client_link_turn(struct roar_coord *c, int64_t now_ms)
 	if (l->state == LINK_CONNECTING)
 		finish_connecting(c);
 	if (l->state >= LINK_TLS)
-		read_frames(c);
+		(void)read_frames(c);
 	if (l->state > LINK_DOWN && l->state < LINK_UP && now_ms >= l->due_ms)
 		client_link_fail(c,
 				 "the coordinator at '%s' did not answer "

@@ -63,6 +63,7 @@ static void after_fork_in_child(void)
 		drop(&c->link.fd);
 		drop(&c->epoll);
 		drop(&c->wake);
+		drop(&c->nudge);
 		c->forked = true;
 		(void)pthread_mutex_unlock(&c->lock);
 	}
@@ -245,7 +246,8 @@ int client_start(struct roar_coord *c)
 
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	c->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (c->epoll < 0 || c->wake < 0)
+	c->nudge = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (c->epoll < 0 || c->wake < 0 || c->nudge < 0)
 		return -errno;
 	event.data.fd = c->wake;
 	if (epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->wake, &event) < 0)
@@ -274,4 +276,5 @@ void client_stop(struct roar_coord *c)
 	}
 	drop(&c->epoll);
 	drop(&c->wake);
+	drop(&c->nudge);
 }

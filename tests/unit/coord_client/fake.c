@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -260,6 +261,7 @@ static bool read_frame(struct fake *f, int fd)
 static void take(struct fake *f)
 {
 	int fd = accept(f->listener, NULL, NULL);
+	int one = 1;
 	int i = 0;
 
 	while (i < FAKE_CONNECTIONS && f->fds[i] >= 0)
@@ -271,6 +273,7 @@ static void take(struct fake *f)
 		(void)close(fd);
 		return;
 	}
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	f->fds[i] = fd;
 	f->greeted[i] = false;
 }

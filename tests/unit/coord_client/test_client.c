@@ -487,6 +487,105 @@ static void many_threads_wait_at_once(void **state)
 		assert_int_equal(end(&w[i]), 0);
 }
 
+/* ---- who waits reads ---- */
+
+/* A thread of ours that is not among those, or 0; those are listed where `n` is 0. */
+static pid_t other_task(pid_t *known, size_t *n)
+{
+	DIR *d = opendir("/proc/self/task");
+	bool list = *n == 0;
+	pid_t found = 0;
+	struct dirent *e;
+
+	while ((e = readdir(d))) {
+		pid_t tid = atoi(e->d_name);
+		bool is_known = tid == 0;
+
+		for (size_t i = 0; !list && i < *n; i++)
+			is_known |= known[i] == tid;
+		if (list && tid && *n < 16)
+			known[(*n)++] = tid;
+		else if (!is_known)
+			found = tid;
+	}
+	closedir(d);
+	return list ? 0 : found;
+}
+
+/* How often the thread has gone to sleep. */
+static unsigned long n_sleeps(pid_t tid)
+{
+	char path[64], line[128];
+	unsigned long n = 0;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/status", tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		(void)sscanf(line, "voluntary_ctxt_switches: %lu", &n);
+	if (f)
+		(void)fclose(f);
+	return n;
+}
+
+static void a_reply_does_not_wake_the_thread_of_the_client(void **state)
+{
+	enum { N = 100 };
+	struct fixture *x = *state;
+	struct roar_coord *c;
+	pid_t known[16], tid;
+	size_t n_known = 0;
+	unsigned long before;
+
+	fake_set(&x->fake, interval_ms, 60000);
+	(void)other_task(known, &n_known);
+	c = join(&x->fake, 0);
+	tid = other_task(known, &n_known);
+	assert_int_not_equal(tid, 0);
+	before = n_sleeps(tid);
+	for (int i = 0; i < N; i++)
+		assert_int_equal(roar_coord_set(c, "k", "v", 1, 0), 0);
+	assert_true(n_sleeps(tid) - before < N / 2);
+	roar_coord_free(c);
+}
+
+static void *get_body(void *arg);
+
+static void who_reads_for_all_goes_on_waiting_when_another_is_told(void **state)
+{
+	struct fixture *x = *state;
+	struct work reads = { .c = x->c, .timeout_ms = 30000 };
+	struct work other;
+
+	assert_int_equal(pthread_create(&reads.thread, NULL, get_body, &reads),
+			 0);
+	fake_await(&x->fake, n_gets, 1);
+	begin(&other, x->c, "b", 30000);
+	fake_await(&x->fake, n_meets, 1);
+	fake_release(&x->fake, 0);
+	assert_int_equal(end(&other), 0);
+	fake_answer_keys(&x->fake, "value");
+	assert_int_equal(end(&reads), 0);
+	assert_string_equal(reads.error, "value");
+}
+
+static void others_wait_on_when_the_one_who_read_is_done(void **state)
+{
+	struct fixture *x = *state;
+	struct work reads, other = { .c = x->c, .timeout_ms = 30000 };
+
+	begin(&reads, x->c, "b", 30000);
+	fake_await(&x->fake, n_meets, 1);
+	assert_int_equal(pthread_create(&other.thread, NULL, get_body, &other),
+			 0);
+	fake_await(&x->fake, n_gets, 1);
+	fake_release(&x->fake, 0);
+	assert_int_equal(end(&reads), 0);
+	fake_answer_keys(&x->fake, "value");
+	assert_int_equal(end(&other), 0);
+	assert_string_equal(other.error, "value");
+}
+
 /* ---- keys and other calls ---- */
 
 static void *get_body(void *arg)
@@ -786,6 +885,9 @@ int main(void)
 		WITH(without_a_connection_the_deadline_is_enotconn),
 		WITH(two_threads_in_one_meeting_are_told),
 		WITH(many_threads_wait_at_once),
+		WITH(a_reply_does_not_wake_the_thread_of_the_client),
+		WITH(who_reads_for_all_goes_on_waiting_when_another_is_told),
+		WITH(others_wait_on_when_the_one_who_read_is_done),
 		WITH(a_wait_for_a_key_outlives_the_connection),
 		WITH(keys_are_set_added_compared_and_deleted),
 		WITH(a_sum_whose_answer_is_lost_is_not_made_twice),
