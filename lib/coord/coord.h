@@ -11,6 +11,12 @@
  * heard of, who waits, connections) is not recorded; after a restart it grows
  * again from the workers, which come back and ask again.
  *
+ * Who is alive (liveness.c): a worker is heard of by its requests, and belongs to the
+ * connection of the last.  While a call of it waits in a meeting it is alive, heartbeats
+ * or not; so the host must cancel calls whose connections are gone.  A process that takes
+ * the place of another one is news of that one's death to meetings with FAIL.  Which
+ * use of a meeting a request is about is in meeting.c.
+ *
  * Replies must not be sent before the records that were handed out earlier are
  * on disk: the host sees to that.  Every call gets exactly one last reply, unless it
  * is cancelled or its connection ends first.
