@@ -180,6 +180,7 @@ void coord_count(const struct coord *c, struct coord_counts *ret)
 		.n_dead = c->n_dead,
 		.n_waiting = c->n_waiting,
 		.n_watchers = c->n_watchers,
+		.key_bytes = c->key_bytes,
 		.n_released = c->n_released,
 		.n_failed = c->n_failed,
 	};
@@ -188,7 +189,6 @@ void coord_count(const struct coord *c, struct coord_counts *ret)
 
 		ret->n_meetings += (uint32_t)job->n_rounds;
 		ret->n_keys += job->n_keys;
-		ret->key_bytes += job->key_bytes;
 	}
 }
 

@@ -25,6 +25,12 @@ struct job *job_find(const struct coord *c, const char *id)
 	return map_get(&c->jobs, id, strlen(id));
 }
 
+/* Where jobs are kept apart by tokens, one alone cannot take everything. */
+uint32_t job_share(const struct request *q, uint32_t all)
+{
+	return q->who->job ? all - all / 4 : all;
+}
+
 size_t job_alive(const struct job *job)
 {
 	return job->n_workers - job->n_dead;
@@ -112,8 +118,7 @@ void job_free(struct job *job)
 
 	for (size_t i = 0; i < job->n_workers; i++)
 		worker_free(job->by_rank[i]);
-	LIST_EACH(it, after, &job->releases)
-		release_forget(LIST_OWNER(it, struct meeting, in_releases));
+	releases_forget(job);
 	keys_free(job);
 	datasets_free(job);
 	steps_free(job);

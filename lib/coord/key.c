@@ -86,12 +86,17 @@ static int copy_value(const ProtobufCBinaryData *value, uint8_t **ret)
 	return 0;
 }
 
+static void count_bytes(struct job *job, int64_t change)
+{
+	job->key_bytes += (uint64_t)change;
+	job->c->key_bytes += (uint64_t)change;
+}
+
 static void set(struct key *key, const Roar__Record__Key *m, uint8_t *value)
 {
 	struct job *job = key->job;
 
-	job->key_bytes += m->value.len;
-	job->key_bytes -= key->len;
+	count_bytes(job, (int64_t)m->value.len - (int64_t)key->len);
 	free(key->value);
 	key->value = value;
 	key->len = m->value.len;
@@ -131,7 +136,7 @@ static void insert(struct job *job, struct key *key)
 		(job->n_keys - i) * sizeof(struct key *));
 	job->keys[i] = key;
 	job->n_keys++;
-	job->key_bytes += strlen(key->name);
+	count_bytes(job, (int64_t)strlen(key->name));
 }
 
 int change_key(struct coord *c, const Record *record)
@@ -180,7 +185,7 @@ int change_key_gone(struct coord *c, const Record *record)
 	job->n_keys--;
 	memmove(job->keys + i, job->keys + i + 1,
 		(job->n_keys - i) * sizeof(struct key *));
-	job->key_bytes -= strlen(key->name) + key->len;
+	count_bytes(job, -(int64_t)(strlen(key->name) + key->len));
 	if (m->version > job->last_version)
 		job->last_version = m->version;
 	key_free(key);

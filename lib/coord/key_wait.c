@@ -39,7 +39,7 @@ static void withdraw(struct coord *c, struct wait *wait)
 
 	wait_remove(c, wait);
 	list_remove(&w->in_waited);
-	waited_tidy(w->job, w->on);
+	waited_tidy(wait->job, w->on);
 	free(w);
 }
 
@@ -68,11 +68,10 @@ int key_wait(const struct request *q, struct job *job,
 		refuse_change(q, -ENOMEM);
 		return -ENOMEM;
 	}
-	w->job = job;
 	w->on = on;
 	w->after_version = m->after_version;
 	list_init(&w->in_waited);
-	if (wait_add(q, &w->wait, &key_kind) < 0) {
+	if (wait_add(q, job, &w->wait, &key_kind) < 0) {
 		free(w);
 		waited_tidy(job, on);
 		return -EAGAIN;

@@ -50,9 +50,10 @@ static int check_room(const struct request *q, const struct job *job,
 {
 	const struct coord_limits *limits = &q->c->limits;
 	const struct key *old = key_find(job, name);
-	uint64_t bytes = job->key_bytes + len;
+	uint64_t bytes = job->key_bytes + len, all;
 
 	bytes = old ? bytes - old->len : bytes + strlen(name);
+	all = q->c->key_bytes - job->key_bytes + bytes;
 	if (len > MAX_KEY_VALUE)
 		refuse(q, COORD_INVALID_ARGUMENT,
 		       "the value is %zu bytes long; at most %d are kept", len,
@@ -61,6 +62,9 @@ static int check_room(const struct request *q, const struct job *job,
 		refuse(q, COORD_RESOURCE_EXHAUSTED,
 		       "job '%s' has %zu keys already; delete some first",
 		       job->id, job->n_keys);
+	else if (all > ALL_KEYS_TIMES * limits->max_key_bytes)
+		refuse(q, COORD_RESOURCE_EXHAUSTED,
+		       "the keys of all jobs are too large already; delete some first");
 	else if (bytes > limits->max_key_bytes)
 		refuse(q, COORD_RESOURCE_EXHAUSTED,
 		       "the keys of job '%s' would be %llu bytes, more than %llu; delete some first",

@@ -186,6 +186,12 @@ void do_status(const struct request *q, const void *message)
 	(void)message;
 	reply.n_jobs = (int32_t)q->c->n_jobs;
 	reply.n_workers = (int32_t)q->c->n_workers;
+	if (q->who->job) { /* nothing of others */
+		const struct job *own = job_find(q->c, q->who->job);
+
+		reply.n_jobs = own ? 1 : 0;
+		reply.n_workers = own ? (int32_t)own->n_workers : 0;
+	}
 	answer(q, &reply);
 }
 

@@ -77,7 +77,8 @@ static bool has_room(const struct request *q, const struct job *job)
 		refuse(q, COORD_RESOURCE_EXHAUSTED,
 		       "job '%s' has all of its %d workers (max_workers); one must leave first",
 		       job->id, job->settings.max_workers);
-	else if (c->n_workers >= c->limits.max_workers)
+	else if (c->n_workers >= c->limits.max_workers ||
+		 job->n_workers >= job_share(q, c->limits.max_workers))
 		refuse(q, COORD_RESOURCE_EXHAUSTED,
 		       "the coordinator has %u workers in all its jobs and takes no more",
 		       c->n_workers);

@@ -77,7 +77,7 @@ static struct release *take(const Roar__Record__Release *m)
 
 /* ---- remembering and forgetting ---- */
 
-void release_forget(struct meeting *m)
+static void release_forget(struct meeting *m)
 {
 	struct job *job = m->job;
 
@@ -86,6 +86,12 @@ void release_forget(struct meeting *m)
 	free(TAKE_PTR(m->last));
 	list_remove(&m->in_releases);
 	meeting_tidy(m);
+}
+
+void releases_forget(struct job *job)
+{
+	LIST_EACH(it, after, &job->releases)
+		release_forget(LIST_OWNER(it, struct meeting, in_releases));
 }
 
 static void remember(struct meeting *m, struct release *r)

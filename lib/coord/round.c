@@ -266,7 +266,7 @@ static int let_wait(const struct request *q, struct arrival *a,
 		wait_remove(q->c, &a->wait);
 		round->n_here--;
 	}
-	r = wait_add(q, &a->wait, &arrival_wait);
+	r = wait_add(q, a->worker->job, &a->wait, &arrival_wait);
 	if (r < 0)
 		drop_value(a);
 	else

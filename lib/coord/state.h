@@ -38,6 +38,7 @@ enum {
 	RECORD_RETRY_MS = 1000, /* when a death could not be recorded */
 	WORLD_PAUSE_MS = 50, /* between two WORLD events of a job */
 	MAX_CHANGED = 64, /* workers named in one of them */
+	ALL_KEYS_TIMES = 4, /* what one job may have, for all of them */
 	MAX_SIZE = 1000000, /* workers a job may be configured for */
 	MAX_TIME_MS = 7 * 24 * 3600 * 1000, /* and times */
 	MAX_ID_KEPT = 255, /* bytes; requests have a narrower bound */
@@ -83,6 +84,7 @@ struct wait_kind {
 
 struct wait {
 	uint64_t call; /* 0: it does not wait (any more) */
+	struct job *job;
 	const struct wait_kind *kind;
 	struct conn *conn; /* NULL: none */
 	struct list in_conn;
@@ -179,6 +181,7 @@ struct job {
 	size_t n_steps, step_bytes;
 
 	/* fast */
+	uint32_t n_waiting, n_watchers;
 	struct map meetings;
 	struct list rounds; /* under way, in the order they began */
 	size_t n_rounds;
@@ -288,7 +291,6 @@ struct waited { /* a key that is waited for */
 
 struct key_wait {
 	struct wait wait;
-	struct job *job;
 	struct waited *on;
 	struct list in_waited;
 	uint64_t after_version;
@@ -303,7 +305,6 @@ struct step {
 
 struct watch {
 	struct wait wait;
-	struct job *job;
 	struct list in_job, in_keys, in_worker;
 	char *worker_id; /* NULL: nobody's */
 	char *prefix; /* NULL: no keys */
@@ -320,6 +321,7 @@ struct coord {
 	struct map jobs;
 	struct list job_list;
 	uint32_t n_jobs, n_workers, n_suspect, n_dead;
+	uint64_t key_bytes; /* of all jobs */
 	struct map conns, waits;
 	uint32_t n_waiting, n_watchers;
 	struct alarms mono, wall;
@@ -385,6 +387,8 @@ struct job *job_want(const struct request *q, const char *asked);
  * refusal. */
 int job_look(const struct request *q, const char *asked, struct job **ret);
 struct job *job_find(const struct coord *c, const char *id);
+/* What the job of the request may have of something that all jobs share. */
+uint32_t job_share(const struct request *q, uint32_t all);
 int job_new(struct coord *c, const char *id, struct job **ret);
 void job_add(struct coord *c, struct job *job);
 void job_free(struct job *job);
@@ -430,8 +434,9 @@ void conn_unbind(struct worker *w);
 void conn_tidy(struct coord *c, struct conn *conn);
 struct conn *conn_want(struct coord *c, uint64_t id); /* NULL: ENOMEM or id 0 */
 
-/* Lets the call of the request wait.  0, or -errno after a refusal. */
-int wait_add(const struct request *q, struct wait *w,
+/* Lets the call of the request wait for something of the job.  0, or -errno after a
+ * refusal. */
+int wait_add(const struct request *q, struct job *job, struct wait *w,
 	     const struct wait_kind *kind);
 void wait_remove(struct coord *c, struct wait *w);
 
@@ -504,7 +509,7 @@ void answers_tell(struct coord *c, struct answers *a, uint64_t call, bool plain,
 void answers_release(struct answers *a);
 
 struct attendee *release_attendee(struct release *r, const char *id);
-void release_forget(struct meeting *m);
+void releases_forget(struct job *job);
 
 /* ---- kv.c, watch.c, command.c, ... ---- */
 

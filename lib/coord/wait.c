@@ -5,9 +5,29 @@
 #include <assert.h>
 #include <errno.h>
 
-static uint32_t *counter(struct coord *c, const struct wait_kind *kind)
+static void count(struct wait *w, int change)
 {
-	return kind->watch ? &c->n_watchers : &c->n_waiting;
+	struct coord *c = w->job->c;
+
+	if (w->kind->watch) {
+		c->n_watchers += (uint32_t)change;
+		w->job->n_watchers += (uint32_t)change;
+	} else {
+		c->n_waiting += (uint32_t)change;
+		w->job->n_waiting += (uint32_t)change;
+	}
+}
+
+static bool is_full(const struct request *q, const struct job *job,
+		    const struct wait_kind *kind)
+{
+	const struct coord *c = q->c;
+
+	if (kind->watch)
+		return c->n_watchers >= c->limits.max_watchers ||
+		       job->n_watchers >= job_share(q, c->limits.max_watchers);
+	return c->n_waiting >= c->limits.max_waiting ||
+	       job->n_waiting >= job_share(q, c->limits.max_waiting);
 }
 
 static void ring(struct coord *c, struct alarm *a)
@@ -41,29 +61,27 @@ static int add(const struct request *q, struct wait *w)
 	return 0;
 }
 
-int wait_add(const struct request *q, struct wait *w,
+int wait_add(const struct request *q, struct job *job, struct wait *w,
 	     const struct wait_kind *kind)
 {
-	struct coord *c = q->c;
-	uint32_t max = kind->watch ? c->limits.max_watchers :
-				     c->limits.max_waiting;
 	int r;
 
 	assert(!w->call);
-	if (*counter(c, kind) >= max) {
+	if (is_full(q, job, kind)) {
 		refuse(q, COORD_RESOURCE_EXHAUSTED,
-		       "%u calls wait at the coordinator already; no more are taken",
-		       max);
+		       "too many calls wait at the coordinator (%u of job '%s'); no more are taken",
+		       kind->watch ? job->n_watchers : job->n_waiting, job->id);
 		return -EAGAIN;
 	}
 	w->kind = kind;
+	w->job = job;
 	w->deadline.ring = ring;
 	list_init(&w->in_conn);
 	r = add(q, w);
 	if (r < 0)
 		refuse_change(q, r);
 	else
-		++*counter(c, kind);
+		count(w, 1);
 	return r;
 }
 
@@ -78,7 +96,7 @@ void wait_remove(struct coord *c, struct wait *w)
 	list_remove(&w->in_conn);
 	w->conn = NULL;
 	w->call = 0;
-	--*counter(c, w->kind);
+	count(w, -1);
 	if (conn)
 		conn_tidy(c, conn);
 }

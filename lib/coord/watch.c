@@ -181,15 +181,13 @@ static const struct wait_kind watch_wait = { .watch = true,
 					     .withdraw = withdraw,
 					     .expire = expire };
 
-static int watch_new(struct job *job, const Roar__WatchRequest *m,
-		     struct watch **ret)
+static int watch_new(const Roar__WatchRequest *m, struct watch **ret)
 {
 	struct watch *watch = calloc(1, sizeof(*watch));
 	bool keys = m->keys || *m->key_prefix;
 
 	if (!watch)
 		return -ENOMEM;
-	watch->job = job;
 	list_init(&watch->in_job);
 	list_init(&watch->in_keys);
 	list_init(&watch->in_worker);
@@ -208,7 +206,7 @@ static int watch_new(struct job *job, const Roar__WatchRequest *m,
 static void begin(const struct request *q, struct watch *watch,
 		  struct worker *w)
 {
-	struct job *job = watch->job;
+	struct job *job = watch->wait.job;
 	Roar__WatchEvent event;
 
 	list_add(&job->watches, &watch->in_job);
@@ -237,12 +235,12 @@ void do_watch(const struct request *q, const void *message)
 		if (!w || worker_heard(q, w) < 0)
 			return;
 	}
-	r = watch_new(job, m, &watch);
+	r = watch_new(m, &watch);
 	if (r < 0) {
 		refuse_change(q, r);
 		return;
 	}
-	if (wait_add(q, &watch->wait, &watch_wait) == 0) {
+	if (wait_add(q, job, &watch->wait, &watch_wait) == 0) {
 		begin(q, watch, w);
 		return;
 	}

@@ -255,6 +255,46 @@ static void a_token_is_good_for_its_job_alone(void **state)
 	assert_string_equal(jobs->jobs[0]->job_id, "mine");
 }
 
+static void one_job_of_several_cannot_take_everything(void **state)
+{
+	struct coord_limits limits = { .max_workers = 4,
+				       .max_waiting = 4,
+				       .max_key_bytes = 4 };
+	struct host *h = host_new(&limits);
+	Roar__KvGetRequest get = ROAR__KV_GET_REQUEST__INIT;
+	Roar__KvSetRequest set = ROAR__KV_SET_REQUEST__INIT;
+	Roar__StatusRequest status = ROAR__STATUS_REQUEST__INIT;
+	const Roar__StatusReply *m;
+	static const char *const jobs[] = { "a", "b", "c", "d", "e" };
+
+	(void)state;
+	h->who.job = "mine";
+	join(h, 1, "a");
+	join(h, 1, "b");
+	join(h, 1, "c");
+	expect(h, ask_register(h, 1, "d", 0), COORD_RESOURCE_EXHAUSTED);
+	get.key = "k";
+	get.wait = true;
+	for (int i = 0; i < 3; i++)
+		expect_waiting(h, ask(h, 1, "KvGet", &get));
+	expect(h, ask(h, 1, "KvGet", &get), COORD_RESOURCE_EXHAUSTED);
+	h->who.job = "other";
+	join(h, 2, "a");
+	expect_waiting(h, ask(h, 2, "KvGet", &get));
+	m = MESSAGE(expect(h, ask(h, 2, "GetStatus", &status), COORD_OK),
+		    Roar__StatusReply);
+	assert_int_equal(m->n_jobs, 1);
+	assert_int_equal(m->n_workers, 1);
+	set.key = "1234";
+	for (int i = 0; i < 5; i++) {
+		h->who.job = jobs[i];
+		expect(h, ask(h, 2, "KvSet", &set),
+		       i < 4 ? COORD_OK : COORD_RESOURCE_EXHAUSTED);
+	}
+	host_check_replay(h);
+	host_free(h);
+}
+
 static void what_cannot_be_recorded_changes_nothing(void **state)
 {
 	struct host *h = *state;
@@ -314,6 +354,7 @@ int main(void)
 		TEST(what_heartbeats_say_is_listed),
 		TEST(a_stream_of_heartbeats_ends_for_who_is_unknown),
 		TEST(a_token_is_good_for_its_job_alone),
+		cmocka_unit_test(one_job_of_several_cannot_take_everything),
 		TEST(what_cannot_be_recorded_changes_nothing),
 		cmocka_unit_test(an_empty_job_gives_way_when_room_is_needed),
 	};
