@@ -17,6 +17,8 @@
 enum {
 	REGISTER = 1,
 	HEARTBEAT = 2,
+	STREAM_HEARTBEATS = 9,
+	WATCH = 11,
 	DEREGISTER = 3,
 	WAIT_BARRIER = 8,
 	MEET = 10,
@@ -42,6 +44,7 @@ struct client {
 	int64_t interval;
 	bool registered;
 	uint64_t heartbeat, joining; /* calls under way */
+	uint64_t stream, watch; /* calls that last */
 	int64_t heartbeat_at;
 	size_t step;
 	struct ask doing; /* the call of the step; call 0: none */
@@ -126,7 +129,8 @@ static void send_ask(struct sim *s, struct client *c, struct ask *ask)
 {
 	struct ask *copy = malloc(sizeof(*copy));
 
-	ask->call = ++s->last_call;
+	if (!ask->follows)
+		ask->call = ++s->last_call;
 	ask->conn = c->conn;
 	ask->client = c->index;
 	ask->job = c->item->job;
@@ -135,14 +139,20 @@ static void send_ask(struct sim *s, struct client *c, struct ask *ask)
 	sim_after(s, sent(s, c), arrive, copy, c->server_life);
 }
 
+/* Calls end with their connection. */
+static void lose(struct client *c)
+{
+	c->conn = 0;
+	c->heartbeat = c->joining = c->stream = c->watch = 0;
+}
+
 /* The server hears `later` ms after all that was sent. */
 static void hang_up(struct sim *s, struct client *c, int64_t later)
 {
 	if (!c->conn)
 		return;
 	send_number(s, c, c->conn, arrive_end, later);
-	c->conn = 0;
-	c->heartbeat = c->joining = 0;
+	lose(c);
 }
 
 static void connect_later(struct sim *s, struct client *c);
@@ -171,6 +181,14 @@ static uint64_t *generation_of(struct client *c, const struct ask *ask)
 	return &c->next[ask->group ? N_NAMES + ask->group : ask->name];
 }
 
+/* Thousands need more of it. */
+static int64_t patience(struct sim *s, struct client *c)
+{
+	int64_t n = 2 + pick(&c->random, 20);
+
+	return c->interval * (s->plan->n_workers[0] > 200 ? n + 30 : n);
+}
+
 static void prepare_meeting(struct sim *s, struct client *c,
 			    const struct item *it, struct ask *ask)
 {
@@ -183,7 +201,7 @@ static void prepare_meeting(struct sim *s, struct client *c,
 	ask->policy = plain ? 0 : it->policy;
 	ask->generation = *generation_of(c, ask);
 	ask->in_favour = chance(&c->random, 2);
-	ask->deadline = s->now + c->interval * (2 + pick(&c->random, 20));
+	ask->deadline = s->now + patience(s, c);
 	if (ask->kind == ROAR__MEET_KIND__GATHER)
 		(void)snprintf(ask->value, TEXT, "v%u.%u.%" PRIx64,
 			       c->item->who, c->life, prng(&c->random));
@@ -201,7 +219,8 @@ static void prepare_key(struct sim *s, struct client *c, const struct item *it,
 	} else if (it->what == STEP_SET) {
 		ask->method = KV_SET;
 		ask->name = 100 + c->item->who;
-		ask->ttl = chance(&c->random, 2) ? c->interval : 0;
+		if (chance(&c->random, 2))
+			ask->ttl = c->interval * (1 + pick(&c->random, 40));
 		(void)snprintf(ask->value, TEXT, "s%u.%u", c->item->who,
 			       ++c->n_set);
 	} else if (it->what == STEP_TAKE) {
@@ -211,7 +230,7 @@ static void prepare_key(struct sim *s, struct client *c, const struct item *it,
 	} else {
 		ask->method = KV_GET;
 		ask->wait = chance(&c->random, 2);
-		ask->name = 100 + (c->item->who + 1) % n;
+		ask->name = 100 + (c->item->who + pick(&c->random, 2)) % n;
 		ask->deadline = s->now + c->interval * 5;
 	}
 }
@@ -257,7 +276,7 @@ static void do_again(struct sim *s, struct client *c)
 		after(s, c, 1 + pick(&c->random, 50), do_step);
 		return;
 	}
-	ask.deadline = s->now + c->interval * (2 + pick(&c->random, 20));
+	ask.deadline = s->now + patience(s, c);
 	send_ask(s, c, &ask);
 	c->doing = ask;
 }
@@ -296,10 +315,19 @@ static void beat(struct sim *s, void *what, uint64_t n)
 	if (c->heartbeat || (c->item->simple && c->doing.call))
 		return;
 	ask.session = c->session;
+	if (c->item->random & 1) { /* all in one call */
+		ask.method = STREAM_HEARTBEATS;
+		ask.follows = c->stream != 0;
+		ask.call = c->stream;
+	}
 	send_ask(s, c, &ask);
+	if (c->item->random & 1)
+		c->stream = ask.call;
 	c->heartbeat = ask.call;
 	c->heartbeat_at = s->now;
-	if (!c->item->simple && chance(&c->random, 40))
+	/* Not so often that there is always one of thousands. */
+	if (!c->item->simple &&
+	    chance(&c->random, 40 + 10 * s->plan->n_workers[c->item->job]))
 		after(s, c, 1 + pick(&c->random, 50), give_up);
 }
 
@@ -355,11 +383,10 @@ static void start(struct sim *s, void *what, uint64_t n)
 	(void)what;
 	c->alive = true;
 	c->life++;
-	c->conn = 0;
+	lose(c);
 	c->session = 0;
 	c->registered = false;
 	c->doing = (struct ask){ 0 };
-	c->heartbeat = c->joining = 0;
 	c->tries = 0;
 	c->version = 0;
 	c->paused_until = 0;
@@ -385,6 +412,17 @@ static void end(struct sim *s, struct client *c)
 
 /* ---- answers ---- */
 
+/* Some want to hear of the world as it changes. */
+static void watch(struct sim *s, struct client *c)
+{
+	struct ask ask = { .method = WATCH, .deadline = INT64_MAX };
+
+	if (c->watch || c->item->random & 2)
+		return;
+	send_ask(s, c, &ask);
+	c->watch = ask.call;
+}
+
 static void on_joined(struct sim *s, struct client *c, const struct answer *a)
 {
 	c->joining = 0;
@@ -396,8 +434,10 @@ static void on_joined(struct sim *s, struct client *c, const struct answer *a)
 		return;
 	}
 	c->registered = true;
-	if (!c->item->simple)
+	if (!c->item->simple) {
 		c->session = a->session;
+		watch(s, c);
+	}
 	if (c->doing.call)
 		do_again(s, c);
 	else
@@ -408,6 +448,8 @@ static void on_heartbeat(struct sim *s, struct client *c,
 			 const struct answer *a)
 {
 	c->heartbeat = 0;
+	if (a->status != COORD_MORE)
+		c->stream = 0;
 	if (a->status == COORD_FAILED_PRECONDITION) {
 		end(s, c); /* another has the place */
 	} else if (a->status == COORD_NOT_FOUND) {
@@ -479,6 +521,8 @@ void client_answer(struct sim *s, uint32_t client, const struct answer *a)
 
 	if (a->call == c->joining)
 		on_joined(s, c, a);
+	else if (a->call == c->watch)
+		c->watch = a->status == COORD_MORE ? a->call : 0;
 	else if (a->call == c->heartbeat)
 		on_heartbeat(s, c, a);
 	else if (a->call == c->doing.call)
@@ -545,8 +589,7 @@ void clients_crash(struct sim *s)
 
 		if (!c->alive || !c->conn)
 			continue;
-		c->conn = 0;
-		c->heartbeat = c->joining = 0;
+		lose(c);
 		connect_later(s, c);
 	}
 }

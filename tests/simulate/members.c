@@ -4,8 +4,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 enum {
 	EOF_MIN_MS = 1000, /* nobody is dead sooner after its connection ended */
+	WATCH_MS = 100, /* so soon is a change of the world told */
 	RETRY_MS = 2500, /* after a full disk what was due may come so late */
 };
 
@@ -174,8 +177,18 @@ static void take_command(struct sim *s, uint32_t job, const char *text,
 	}
 }
 
+static void check_told(struct sim *s)
+{
+	struct model *m = s->model;
+
+	for (uint32_t i = 0; i < m->n_popped; i++)
+		if (m->popped[i] != UINT32_MAX)
+			sim_fail(s, "a command is recorded as told and is not");
+	m->n_popped = 0;
+}
+
 static void take_told(struct sim *s, uint32_t job,
-		      const Roar__Record__CommandsTold *r)
+		      const Roar__Record__CommandsTold *r, bool live)
 {
 	struct model *m = s->model;
 	struct place *p = &mjob(s, job)->places[number_in(r->worker_id)];
@@ -185,8 +198,9 @@ static void take_told(struct sim *s, uint32_t job,
 		sim_fail(s, "more commands are told than there are");
 		return;
 	}
+	check_told(s);
 	memcpy(m->popped, p->commands, n * sizeof(p->commands[0]));
-	m->n_popped = n;
+	m->n_popped = live ? n : 0;
 	p->n_commands -= n;
 	memmove(p->commands, p->commands + n,
 		p->n_commands * sizeof(p->commands[0]));
@@ -232,7 +246,7 @@ void members_record(struct sim *s, const Roar__Record__Record *r, bool live)
 			     r->command->worker_ids, r->command->n_worker_ids);
 		break;
 	case ROAR__RECORD__RECORD__WHAT_COMMANDS_TOLD:
-		take_told(s, job, r->commands_told);
+		take_told(s, job, r->commands_told, live);
 		break;
 	default:
 		break;
@@ -241,22 +255,24 @@ void members_record(struct sim *s, const Roar__Record__Record *r, bool live)
 
 /* ---- answers ---- */
 
+/* What is told is what was recorded as told just now, in that order. */
 static void check_commands(struct sim *s, const struct answer *a)
 {
-	const struct model *m = s->model;
-	uint32_t n = 0;
+	struct model *m = s->model;
+	uint32_t at = 0;
 
-	for (uint32_t i = 0; i < m->n_popped; i++) {
-		if (m->popped[i] == UINT32_MAX)
-			continue;
-		if (n >= a->n_commands || a->commands[n] != m->popped[i]) {
-			sim_fail(s, "a command is recorded as told and is not");
+	for (uint32_t i = 0; i < a->n_commands; i++) {
+		while (at < m->n_popped && m->popped[at] == UINT32_MAX)
+			at++;
+		if (at == m->n_popped || m->popped[at] != a->commands[i]) {
+			sim_fail(s,
+				 "a command is told and that is not recorded");
 			return;
 		}
-		n++;
+		at++;
 	}
-	if (n != a->n_commands)
-		sim_fail(s, "a command is told and that is not recorded");
+	m->n_popped -= at;
+	memmove(m->popped, m->popped + at, m->n_popped * sizeof(m->popped[0]));
 }
 
 static void check_place(struct sim *s, const struct ask *ask,
@@ -274,22 +290,84 @@ static void check_place(struct sim *s, const struct ask *ask,
 			 ask->who, a->epoch, j->epoch);
 }
 
+/* ---- watches ---- */
+
+void members_ask(struct sim *s, const struct ask *ask)
+{
+	struct place *p = &mjob(s, ask->job)->places[ask->who];
+
+	if (p->there && !(p->dead && s->server.full))
+		members_heard(s, p, ask->conn);
+}
+
+void members_unwatch(struct mjob *j, uint64_t call, uint64_t conn)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < j->n_watching; i++)
+		if (j->watching[i].call != call &&
+		    (!conn || j->watching[i].conn != conn))
+			j->watching[kept++] = j->watching[i];
+	j->n_watching = kept;
+}
+
+static void watch_answer(struct sim *s, const struct ask *ask,
+			 const struct answer *a)
+{
+	struct mjob *j = mjob(s, ask->job);
+	const struct place *p = &j->places[ask->who];
+
+	members_unwatch(j, ask->call, 0);
+	if (a->status != COORD_MORE)
+		return;
+	if (a->epoch != j->epoch || a->rank != (p->there ? p->rank : NONE))
+		sim_fail(s, "w%u hears of epoch %" PRIu64 " and rank %d",
+			 ask->who, a->epoch, a->rank);
+	check_commands(s, a);
+	*VEC_PUSH(j->watching, j->n_watching,
+		  j->cap_watching) = (struct watching){ ask->call, ask->conn,
+							a->epoch, NONE };
+}
+
+/* A change is told soon, however many there are. */
+static void check_watches(struct sim *s, struct mjob *j)
+{
+	for (size_t i = 0; i < j->n_watching; i++) {
+		struct watching *w = &j->watching[i];
+
+		if (w->epoch == j->epoch)
+			w->since = NONE;
+		else if (w->since == NONE)
+			w->since = s->now;
+		else if (s->now - w->since > WATCH_MS)
+			sim_fail(s,
+				 "the world has epoch %" PRIu64
+				 ", a watch knows only of %" PRIu64,
+				 j->epoch, w->epoch);
+	}
+}
+
+/* ---- answers to the rest ---- */
+
 void members_answer(struct sim *s, const struct ask *ask,
 		    const struct answer *a)
 {
 	struct place *p = &mjob(s, ask->job)->places[ask->who];
 
-	if (ask->method > 2 || a->status != COORD_OK)
+	if (ask->method == 11)
+		watch_answer(s, ask, a);
+	if (!is_good(a->status) ||
+	    (ask->method != 1 && ask->method != 2 && ask->method != 9))
 		return;
 	check_place(s, ask, a, p);
 	if (ask->method == 1 &&
 	    (a->session != p->session || a->incarnation != p->incarnation))
 		sim_fail(s, "w%u is told a session that is not recorded",
 			 ask->who);
-	if (ask->method == 2 && ask->session && ask->session != p->session)
+	if (ask->method != 1 && ask->session && ask->session != p->session)
 		sim_fail(s, "w%u is acknowledged with the session of another",
 			 ask->who);
-	if (ask->method == 2)
+	if (ask->method != 1)
 		check_commands(s, a);
 	members_heard(s, p, ask->conn);
 }
@@ -393,8 +471,12 @@ static void check_job(struct sim *s, uint32_t job)
 /* Thousands are looked at now and then. */
 void members_check(struct sim *s)
 {
-	if (s->now - s->model->full_at < RETRY_MS ||
-	    s->counts.events % (1 + s->plan->n_workers[0] / 50))
+	check_told(s);
+	if (s->counts.events % (1 + s->plan->n_workers[0] / 50))
+		return;
+	for (uint32_t i = 0; i < MAX_JOBS; i++)
+		check_watches(s, mjob(s, i));
+	if (s->now - s->model->full_at < RETRY_MS)
 		return;
 	for (uint32_t i = 0; i < MAX_JOBS; i++)
 		check_job(s, i);

@@ -40,6 +40,7 @@ void model_free(struct model *m)
 		free(j->places);
 		free(j->keys);
 		free(j->getting);
+		free(j->watching);
 	}
 	free(m->commanded);
 	free(m);
@@ -51,7 +52,7 @@ static void forget(struct sim *s, struct mjob *j, uint32_t n_workers)
 	(void)s;
 	j->there = false;
 	j->epoch = j->version = 0;
-	j->n_places = j->n_dead = j->n_getting = 0;
+	j->n_places = j->n_dead = j->n_getting = j->n_watching = 0;
 	memset(j->places, 0, n_workers * sizeof(struct place));
 	for (size_t i = 0; i < j->n_keys; i++)
 		j->keys[i].version = 0;
@@ -94,9 +95,10 @@ void model_ask(struct sim *s, const struct ask *ask)
 
 	m->current = ask->call;
 	m->answered = false;
-	m->n_popped = 0;
 	if (is_meeting(ask))
 		meetings_ask(s, ask);
+	else if (ask->method == 11)
+		members_ask(s, ask);
 	else if (ask->method >= 16)
 		keys_ask(s, ask);
 }
@@ -135,7 +137,7 @@ void model_answer(struct sim *s, const struct ask *ask, const struct answer *a,
 
 void model_left(struct sim *s, const struct ask *ask, const struct answer *a)
 {
-	if (a->status != COORD_OK)
+	if (!is_good(a->status))
 		return;
 	if (is_meeting(ask))
 		meetings_told(s, ask, a);
@@ -150,13 +152,16 @@ void model_cancel(struct sim *s, const struct ask *ask)
 	if (is_meeting(ask))
 		meetings_cancel(s, ask);
 	keys_forget(mjob(s, ask->job), ask->call, 0);
+	members_unwatch(mjob(s, ask->job), ask->call, 0);
 }
 
 void model_gone(struct sim *s, uint64_t conn)
 {
 	meetings_gone(s, conn);
-	for (uint32_t i = 0; i < MAX_JOBS; i++)
+	for (uint32_t i = 0; i < MAX_JOBS; i++) {
 		keys_forget(mjob(s, i), 0, conn);
+		members_unwatch(mjob(s, i), 0, conn);
+	}
 	members_gone(s, conn);
 }
 

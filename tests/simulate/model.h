@@ -76,6 +76,12 @@ struct mkey {
 	uint64_t n_sent, n_acknowledged; /* adds; kept over crashes */
 };
 
+struct watching {
+	uint64_t call, conn;
+	uint64_t epoch; /* told last */
+	int64_t since; /* how long it is not that of the job; NONE */
+};
+
 struct mjob {
 	bool there;
 	uint32_t min_workers, policy;
@@ -92,6 +98,8 @@ struct mjob {
 	size_t n_keys;
 	struct ask *getting; /* wait for keys */
 	size_t n_getting, cap_getting;
+	struct watching *watching;
+	size_t n_watching, cap_watching;
 };
 
 struct model {
@@ -99,7 +107,7 @@ struct model {
 	bool answered; /* the request under way */
 	uint64_t current;
 	struct mkey before; /* the key it is about, and when it came */
-	uint32_t popped[MAX_COMMANDS]; /* commands told by it */
+	uint32_t popped[MAX_COMMANDS]; /* recorded as told, not told yet */
 	uint32_t n_popped;
 	int64_t full_at; /* when the disk was last full */
 	bool *commanded; /* per item and worker: was told; kept over crashes */
@@ -130,6 +138,8 @@ void members_heard(struct sim *s, struct place *p, uint64_t conn);
 void members_answer(struct sim *s, const struct ask *ask,
 		    const struct answer *a);
 void members_left(struct sim *s, const struct ask *ask, const struct answer *a);
+void members_ask(struct sim *s, const struct ask *ask);
+void members_unwatch(struct mjob *j, uint64_t call, uint64_t conn);
 void members_gone(struct sim *s, uint64_t conn);
 void members_resume(struct sim *s);
 void members_check(struct sim *s);

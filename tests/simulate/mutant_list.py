@@ -123,6 +123,17 @@ static void name_absent("""),
            "				worker_suspect(\n",
            "				(void)(\n"),
 
+    # Watches.
+    Mutant("a change of the world is not told", "watch.c",
+           "	if (due < job->world.due_ms)\n",
+           "	if (due < job->world.due_ms && worker_id && *worker_id != 'w')\n"),
+    Mutant("a watch tells an old rank", "watch.c",
+           "	ret->rank = w ? w->rank : -1;\n",
+           "	ret->rank = w ? w->rank : 0;\n"),
+    Mutant("a command for a watch is lost", "watch.c",
+           "		event.command = commands[i];\n",
+           "		event.command = commands[i] + (n > 0);\n"),
+
     # The log.
     Mutant("a release is not remembered", "release.c",
            "	m->last = r;\n	job->n_releases++;",

@@ -54,7 +54,8 @@ static void add_settings(struct plan *p, uint64_t *r, uint32_t job)
 
 static void add_workers(struct plan *p, uint64_t *r, uint32_t job)
 {
-	int64_t spread = chance(r, 3) ? p->end / 2 : p->interval[job];
+	int64_t spread = chance(r, 3) && !is_large(p) ? p->end / 2 :
+							p->interval[job];
 
 	for (uint32_t i = 0; i < p->n_workers[job]; i++) {
 		struct item *item = add(p, r, ITEM_WORKER);
@@ -64,7 +65,8 @@ static void add_workers(struct plan *p, uint64_t *r, uint32_t job)
 		item->simple = p->mixed[job] && chance(r, 2);
 		item->at = 1 + pick(r, (uint32_t)spread + 1);
 		item->what = chance(r, 3); /* leaves at its end */
-		if (chance(r, 12)) { /* somebody else with the same id */
+		if (chance(r,
+			   is_large(p) ? 1000 : 12)) { /* another with its id */
 			struct item *second = add(p, r, ITEM_WORKER);
 
 			*second = second[-1];
@@ -79,8 +81,9 @@ static uint32_t kind_of_step(const struct plan *p, uint64_t *r, uint32_t job,
 			     uint32_t name)
 {
 	if (chance(r, 3))
-		return STEP_ADD + pick(r, N_STEP_KINDS - STEP_ADD);
-	if (chance(r, 60))
+		return STEP_ADD +
+		       pick(r, is_large(p) ? 2 : N_STEP_KINDS - STEP_ADD);
+	if (chance(r, 60) && !is_large(p))
 		return pick(r, N_STEP_KINDS);
 	if (p->mixed[job] || name == 0)
 		return STEP_BARRIER + pick(r, 2);
@@ -117,12 +120,13 @@ static uint32_t some_client(const struct plan *p, uint64_t *r)
 static enum item_kind some_fault(uint64_t *r)
 {
 	static const enum item_kind kinds[] = {
-		ITEM_KILL,    ITEM_KILL,  ITEM_KILL,	  ITEM_KILL,
-		ITEM_PAUSE,   ITEM_PAUSE, ITEM_CUT,	  ITEM_CUT,
-		ITEM_RESET,   ITEM_RESET, ITEM_RESET,	  ITEM_CRASH,
-		ITEM_CRASH,   ITEM_CRASH, ITEM_SNAPSHOT,  ITEM_FULL,
-		ITEM_SLOW,    ITEM_WALL,  ITEM_CONFIGURE, ITEM_COMMAND,
-		ITEM_COMMAND, ITEM_DRAIN, ITEM_LEAVE,
+		ITEM_KILL,	ITEM_KILL,    ITEM_KILL,     ITEM_KILL,
+		ITEM_PAUSE,	ITEM_PAUSE,   ITEM_CUT,	     ITEM_CUT,
+		ITEM_RESET,	ITEM_RESET,   ITEM_RESET,    ITEM_CRASH,
+		ITEM_CRASH,	ITEM_CRASH,   ITEM_SNAPSHOT, ITEM_FULL,
+		ITEM_SLOW,	ITEM_WALL,    ITEM_WALL,     ITEM_WALL,
+		ITEM_CONFIGURE, ITEM_COMMAND, ITEM_COMMAND,  ITEM_DRAIN,
+		ITEM_LEAVE,
 	};
 
 	return kinds[pick(r, sizeof(kinds) / sizeof(kinds[0]))];
@@ -156,14 +160,14 @@ void plan_make(struct plan *p, uint64_t seed)
 	for (uint32_t job = 0; job < n_jobs; job++) {
 		p->n_workers[job] = size_of_job(job ? 0 : seed, &r);
 		add_settings(p, &r, job);
-		if (p->end < p->interval[job] * 30)
-			p->end = p->interval[job] * 30;
+		if (p->end < p->interval[job] * (is_large(p) ? 15 : 30))
+			p->end = p->interval[job] * (is_large(p) ? 15 : 30);
 	}
 	for (uint32_t job = 0; job < n_jobs; job++) {
 		add_steps(p, &r, job);
 		add_workers(p, &r, job);
 	}
-	n_faults = pick(&r, is_large(p) ? 6 : 16);
+	n_faults = pick(&r, is_large(p) ? 4 : 16);
 	while (n_faults--)
 		add_fault(p, &r);
 }

@@ -70,6 +70,15 @@ static void give_heartbeat(struct sim *s, const struct ask *ask,
 	give(s, ask, &m);
 }
 
+static void give_watch(struct sim *s, const struct ask *ask, struct names *n)
+{
+	Roar__WatchRequest m = ROAR__WATCH_REQUEST__INIT;
+
+	m.worker_id = n->worker;
+	m.job_id = n->job;
+	give(s, ask, &m);
+}
+
 static void give_barrier(struct sim *s, const struct ask *ask, struct names *n)
 {
 	Coordinator__BarrierRequest m = COORDINATOR__BARRIER_REQUEST__INIT;
@@ -194,7 +203,8 @@ void request_give(struct sim *s, const struct ask *ask)
 				      struct names *) = {
 		[1] = give_info,	[2] = give_heartbeat,
 		[3] = give_info,	[8] = give_barrier,
-		[10] = give_meet,	[12] = give_settings,
+		[9] = give_heartbeat,	[10] = give_meet,
+		[11] = give_watch,	[12] = give_settings,
 		[13] = give_to_workers, [14] = give_to_workers,
 		[15] = give_to_workers, [16] = give_key,
 		[17] = give_key,	[18] = give_key,
@@ -240,6 +250,16 @@ static void take_barrier(struct answer *to,
 	to->participants = m->participants;
 	to->order = m->arrival_order;
 	to->done = m->released;
+}
+
+static void take_event(struct answer *to, const Roar__WatchEvent *m)
+{
+	to->kind = (uint32_t)m->kind;
+	to->epoch = m->world_epoch;
+	to->rank = m->rank;
+	if (m->kind == ROAR__WATCH_EVENT__KIND__COMMAND && m->command[0] == 'c')
+		to->commands[to->n_commands++] = (uint32_t)strtoul(
+			m->command + 1, NULL, 10);
 }
 
 uint64_t digest_value(uint64_t so_far, int32_t rank, const void *data,
@@ -292,6 +312,8 @@ void answer_take(struct answer *to, const ProtobufCMessage *message)
 		take_meet(to, m);
 	else if (message->descriptor == &roar__kv_reply__descriptor)
 		take_key(to, m);
+	else if (message->descriptor == &roar__watch_event__descriptor)
+		take_event(to, m);
 	else if (message->descriptor == &roar__leave_reply__descriptor)
 		to->epoch = ((const Roar__LeaveReply *)m)->world_epoch;
 	else if (message->descriptor == &roar__job_status__descriptor)

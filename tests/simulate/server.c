@@ -92,7 +92,7 @@ static void reply(void *host, uint64_t number, enum coord_status status,
 			 call ? "twice" : "though nobody asks any more");
 		return;
 	}
-	if ((status == COORD_OK) != !!message || (!message && !sentence)) {
+	if (is_good(status) != !!message || (!message && !sentence)) {
 		sim_fail(s,
 			 "call %" PRIu64
 			 " has status %d without what belongs to it",
@@ -108,7 +108,7 @@ static void reply(void *host, uint64_t number, enum coord_status status,
 	if (sentence)
 		(void)snprintf(h->answer.sentence, sizeof(h->answer.sentence),
 			       "%s", sentence);
-	call->answered = true;
+	call->answered = status != COORD_MORE;
 	s->counts.answers++;
 	sim_trace(s, "  reply to call %" PRIu64 " (w%u, method %u): %d %s",
 		  number, call->ask.who, call->ask.method, (int)status,
@@ -150,12 +150,16 @@ static void let_go(struct sim *s)
 			v->held[kept++] = h;
 			continue;
 		}
-		call = map_remove(&v->calls, &h.answer.call,
-				  sizeof(h.answer.call));
+		call = map_get(&v->calls, &h.answer.call,
+			       sizeof(h.answer.call));
 		if (!call)
 			continue; /* its connection ended meanwhile */
 		model_left(s, &call->ask, &h.answer);
 		client_send(s, &h.answer, &call->ask);
+		if (h.answer.status == COORD_MORE)
+			continue;
+		(void)map_remove(&v->calls, &h.answer.call,
+				 sizeof(h.answer.call));
 		free(call);
 	}
 	v->n_held = kept;
@@ -231,10 +235,17 @@ void server_ask(struct sim *s, const struct ask *ask)
 
 	if (!s->server.c)
 		return;
-	call = calloc(1, sizeof(*call));
-	call->ask = *ask;
-	(void)map_set(&s->server.calls, &call->ask.call, sizeof(call->ask.call),
-		      call);
+	call = map_get(&s->server.calls, &ask->call, sizeof(ask->call));
+	if (ask->follows && (!call || call->answered))
+		return; /* the stream is over, and it does not know yet */
+	if (call) {
+		call->ask = *ask; /* the last message of the stream */
+	} else {
+		call = calloc(1, sizeof(*call));
+		call->ask = *ask;
+		(void)map_set(&s->server.calls, &call->ask.call,
+			      sizeof(call->ask.call), call);
+	}
 	s->counts.asks++;
 	model_ask(s, ask);
 	request_give(s, ask);

@@ -159,6 +159,7 @@ struct ask {
 	char value[TEXT];
 	bool in_favour;
 	bool wait;
+	bool follows; /* another message of a stream */
 	uint64_t version;
 	int64_t delta, ttl;
 	const struct item *item; /* of an administrator */
@@ -175,6 +176,7 @@ struct answer {
 	uint64_t values; /* digest of those gathered */
 	size_t n_values;
 	bool done;
+	uint32_t kind; /* of an event */
 	char value[TEXT];
 	uint32_t n_commands;
 	uint32_t commands[8];
@@ -210,6 +212,11 @@ struct server {
 	int64_t sync_ms; /* how long one takes */
 	size_t n_records; /* handed out by the call under way */
 };
+
+static inline bool is_good(enum coord_status status)
+{
+	return status == COORD_OK || status == COORD_MORE;
+}
 
 void server_start(struct sim *s);
 void server_stop(struct sim *s);
