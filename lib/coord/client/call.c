@@ -209,7 +209,7 @@ void client_call_end(struct client_call *call, int result, const char *text)
 		str_adds(&call->reply, text);
 	}
 	(void)pthread_cond_broadcast(&call->done);
-	if (call->c->driver == call)
+	if (call->c->driver == call && call->c->driver_sleeps)
 		client_nudge(call->c); /* somebody else has ended it */
 	if (call->finish)
 		call->finish(call);

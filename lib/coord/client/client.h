@@ -140,6 +140,7 @@ struct roar_coord {
 	int epoll, wake;
 	int nudge; /* an eventfd: `driver` is to look again */
 	struct client_call *driver; /* reads in place of the thread, or NULL */
+	bool driver_sleeps;
 	int64_t due_ms; /* without a thread: when the next turn is */
 	bool stopping; /* being freed */
 	unsigned n_inside; /* calls of the API under way */

@@ -40,25 +40,38 @@ static void rest(int fd, int nudge, int64_t until_ms)
 		return;
 }
 
-bool client_drive(struct client_call *call, int64_t until_ms)
+/* Sleeps, and reads what came.  The thread is woken where that may have set a time for
+ * it: by anything but the reply alone. */
+static void turn(struct client_call *call, int64_t until_ms)
 {
 	struct roar_coord *c = call->c;
 	int fd = c->link.fd;
 	size_t n = 0;
 
+	c->driver_sleeps = true;
+	(void)pthread_mutex_unlock(&c->lock);
+	rest(fd, c->nudge, until_ms);
+	(void)pthread_mutex_lock(&c->lock);
+	c->driver_sleeps = false;
+	if (client_is_up(c))
+		n = client_link_read(c);
+	if (!client_is_up(c) || n > 1 || (n && call->state != CALL_DONE))
+		client_wake(c);
+}
+
+bool client_drive(struct client_call *call, int64_t until_ms)
+{
+	struct roar_coord *c = call->c;
+
 	if (!c->has_thread || c->driver || !client_is_up(c))
 		return false;
 	c->driver = call;
 	client_link_wait(c);
-	(void)pthread_mutex_unlock(&c->lock);
-	rest(fd, c->nudge, until_ms);
-	(void)pthread_mutex_lock(&c->lock);
+	do
+		turn(call, until_ms);
+	while (call->state != CALL_DONE && client_is_up(c) &&
+	       client_now_ms() < until_ms);
 	c->driver = NULL;
-	if (client_is_up(c))
-		n = client_link_read(c);
 	client_link_wait(c);
-	/* What came besides may have set a time for the thread. */
-	if (!client_is_up(c) || n > 1 || (n && call->state != CALL_DONE))
-		client_wake(c);
 	return true;
 }

@@ -118,7 +118,7 @@ void client_link_fail(struct roar_coord *c, const char *fmt, ...)
 		l->n_failed++;
 	client_session_lost(c);
 	client_calls_lost(c);
-	if (c->driver)
+	if (c->driver_sleeps)
 		client_nudge(c); /* it sleeps on a socket that is gone */
 }
 
