@@ -2,17 +2,18 @@
 """mutants.py - is the simulator worth its time?  It must find each known fault.
 
 usage: mutants.py --cc CC --source LIB --include DIR --work DIR
-                  [--every N] [--only NAME] OBJECT...
+                  [--only NAME] OBJECT...
 
 Each mutant is one small fault in a file of the state machine.  That file is
 compiled, linked before the OBJECTs (the simulator, the state machine as it is,
 what both need) and run; a mutant that passes all its seeds, and one whose place
-is not found in the source any more, is a failure of this test.  --every takes
-each N-th of them.
+is not found in the source any more, is a failure of this test.  So is a first
+mutant that is not printed small, or not so that it can be seen again.
 """
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import time
@@ -78,31 +79,49 @@ def finding(program: str, mutant: Mutant) -> str:
     return lines[0].strip() if done.returncode and lines else ""
 
 
+def explained(program: str) -> str:
+    """What is wrong with how a failure is told; empty when nothing is."""
+    told = subprocess.run([program], stdout=subprocess.PIPE, text=True,
+                          check=False).stdout
+    again = re.search(r"simulate (--seed \d+) --trace (--keep [\d,]+)", told)
+    if not again:
+        return "nothing says how to see it again"
+    done = subprocess.run([program, *again[1].split(), *again[2].split()],
+                          stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 1 or "FAILED" not in done.stdout:
+        return f"simulate {again[1]} {again[2]} does not fail"
+    if again[2].count(",") > 20:
+        return f"{again[2]} is not small"
+    return ""
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     for name in ("--cc", "--source", "--work"):
         parser.add_argument(name, required=True)
     parser.add_argument("--include", action="append", default=[])
     parser.add_argument("--only")
-    parser.add_argument("--every", type=int, default=1)
     parser.add_argument("objects", nargs="+")
     args = parser.parse_args()
     tools = Tools(args.cc.split(), args.source, args.include, args.work,
                   args.objects)
     missed = 0
-    chosen = [m for m in MUTANTS if m.name == args.only] if args.only else (
-        MUTANTS[::args.every])
-    for mutant in chosen:
+    for mutant in MUTANTS:
+        if args.only and args.only != mutant.name:
+            continue
         begin = time.monotonic()
         try:
-            found = finding(make(tools, mutant), mutant)
+            program = make(tools, mutant)
+            found = finding(program, mutant)
+            wrong = explained(program) if mutant == MUTANTS[0] else ""
         except Misfit as e:
             print(f"MISFIT {mutant.name}: {e}")
             missed += 1
             continue
-        missed += not found
+        missed += not found or wrong != ""
         print(f"{'found ' if found else 'MISSED'} {mutant.name}"
-              f" ({time.monotonic() - begin:.1f} s) {found}", flush=True)
+              f" ({time.monotonic() - begin:.1f} s) {found}{wrong}",
+              flush=True)
     return 1 if missed else 0
 
 
