@@ -2,7 +2,8 @@
 
 The C sources are those of the checkout this folder lies in.  The limited API
 makes one build that serves every Python from 3.11 on.  roar.media is built
-where FFmpeg's libraries are, roar.hash() where BLAKE3 and libcrypto are.
+where FFmpeg's libraries are, roar.hash() where BLAKE3 and libcrypto are,
+roar.coordinator where protobuf-c is.
 """
 
 import glob
@@ -22,6 +23,9 @@ MACHINE = platform.machine()
 HASH_BASE = ["clock", "cpus", "fd", "map", "stamp", "thread", "vec"]
 FFMPEG = ["libavformat >= 59.27", "libavcodec >= 59.37", "libavutil >= 57.28",
           "libswscale >= 6.7"]
+# libssl is loaded when TLS is asked for; its headers are needed here.
+PROTOBUF = ["libprotobuf-c", "openssl"]
+PROTO = os.path.join(LIB, "coord", "proto")
 
 
 class BuildWithStubs(build_ext):
@@ -36,10 +40,22 @@ class BuildWithStubs(build_ext):
     def build_extension(self, ext):
         """With what is compiled from outside the checkout: setuptools wants none of
         it among the sources, whose list goes into the package."""
+        if ext.messages:
+            self.make_messages(ext)
         ext.extra_objects += self.compiler.compile(
             ext.outside, self.build_temp,
             extra_preargs=[*ext.extra_compile_args, "-w"])
         super().build_extension(ext)
+
+    def make_messages(self, ext):
+        """The messages of protobuf as C, and where their headers are."""
+        folder = os.path.join(self.build_temp, "proto")
+        os.makedirs(folder, exist_ok=True)
+        subprocess.run(["protoc-c", f"--proto_path={PROTO}",
+                        f"--c_out={folder}", *ext.messages], check=True)
+        ext.extra_compile_args += ["-isystem", folder]
+        ext.outside += [os.path.join(folder, os.path.basename(path).replace(
+            ".proto", ".pb-c.c")) for path in ext.messages]
 
     def run(self):
         super().run()
@@ -72,6 +88,7 @@ def extension(name, sources, base, compile_args=(), link_args=(), outside=()):
         extra_link_args=["-pthread", "-lm", "-Wl,--gc-sections", *link_args],
         py_limited_api=True)
     made.outside = list(outside)
+    made.messages = []  # of protobuf, to be turned into C
     return made
 
 
@@ -159,10 +176,26 @@ def media_extension():
                      libraries)
 
 
+def coord_extension():
+    """None where protobuf-c, its compiler or OpenSSL's headers are not."""
+    libraries = pkg_config("--libs", PROTOBUF[0])
+    words = pkg_config("--cflags", *PROTOBUF)
+    if libraries is None or words is None or not shutil.which("protoc-c"):
+        return None
+    made = extension("_roar_coord",
+                     [*glob.glob(f"{LIB}/coord/client/*.c"),
+                      f"{LIB}/coord/methods.c", f"{LIB}/net/frames.c"],
+                     ["clock", "error", "map", "str", "thread", "vec"], words,
+                     ["-ldl", *libraries])
+    made.messages = sorted(glob.glob(f"{PROTO}/*.proto"))
+    return made
+
+
 def extensions():
     yield extension("_roar", glob.glob(f"{LIB}/arena/*.c"),
                     ["clock", "cpus", "fd", "path", "proc", "str"])
-    yield from filter(None, (hash_extension(), media_extension()))
+    yield from filter(None, (hash_extension(), media_extension(),
+                             coord_extension()))
 
 
 setup(ext_modules=list(extensions()),

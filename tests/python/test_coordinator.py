@@ -1,6 +1,8 @@
 """TrainingOrchestrator against the real coordinator."""
 
+import ast
 import os
+import pathlib
 import pickle
 import signal
 import subprocess
@@ -10,6 +12,7 @@ import time
 
 import pytest
 
+import _roar_coord
 import roar
 from coordinator_helpers import PATIENCE, Background, Server, until, workers
 from roar import coordinator
@@ -438,6 +441,17 @@ def test_import_without_the_extension_says_what_to_do():
          "\nexcept ImportError as e: print(e)"],
         capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert "protobuf-c" in done.stdout and done.stderr == ""
+
+
+def test_the_stub_names_what_there_is():
+    stub = ast.parse((pathlib.Path(roar.__file__).parents[1] /
+                      "_roar_coord.pyi").read_text())
+    kind, = [n for n in stub.body if isinstance(n, ast.ClassDef)]
+    named = {n.name for n in kind.body if isinstance(n, ast.FunctionDef)}
+    assert named == {n for n in dir(_roar_coord.Client) if n[0] != "_"}
+    assert _roar_coord.__file__.endswith(".abi3.so")
+    with pytest.raises(TypeError):
+        _roar_coord.Client()
 
 
 def test_no_thread_is_left(server, job):
