@@ -304,7 +304,8 @@ void do_wait_barrier(const struct request *q, const void *message)
 {
 	const Coordinator__BarrierRequest *m = message;
 	struct job *job = job_of(q, m->job_id);
-	struct worker *w = job ? worker_of(q, job, m->worker_id) : NULL;
+	struct worker *w = job ? holder_of(q, job, m->worker_id, m->session) :
+				 NULL;
 	struct ask ask = {
 		.meeting_id = m->barrier_id,
 		.generation = m->generation ? m->generation : (uint64_t)m->step,
@@ -343,7 +344,8 @@ void do_meet(const struct request *q, const void *message)
 {
 	const Roar__MeetRequest *m = message;
 	struct job *job = job_of(q, m->job_id);
-	struct worker *w = job ? worker_of(q, job, m->worker_id) : NULL;
+	struct worker *w = job ? holder_of(q, job, m->worker_id, m->session) :
+				 NULL;
 	bool gather = m->kind == ROAR__MEET_KIND__GATHER;
 	struct ask ask = {
 		.meeting_id = m->meeting_id,

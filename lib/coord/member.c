@@ -21,15 +21,22 @@ static int64_t ago_ms(const struct worker *w)
 	return w->job->c->now.mono_ms - w->heard_ms;
 }
 
-static int check_session(const struct request *q, const struct worker *w,
-			 uint64_t session)
+/* A process that does not show its session is believed, unless it speaks on the connection
+ * that was its predecessor's. */
+struct worker *holder_of(const struct request *q, const struct job *job,
+			 const char *id, uint64_t session)
 {
-	if (!session || session == w->session)
-		return 0;
+	struct worker *w = worker_of(q, job, id);
+	bool own = session ? w && session == w->session :
+			     w && (!q->who->conn ||
+				   q->who->conn != w->former_conn);
+
+	if (!w || own)
+		return w;
 	refuse(q, COORD_FAILED_PRECONDITION,
 	       "the place of worker '%s' belongs to another process now (incarnation %llu); this one must end or take another id",
 	       w->id, (unsigned long long)w->incarnation);
-	return -ESTALE;
+	return NULL;
 }
 
 static void tell_place(const struct request *q, const struct worker *w)
@@ -147,6 +154,8 @@ static void take_over(const struct request *q, struct worker *w,
 	     "worker '%s' (rank %d) has a successor, incarnation %llu",
 	     m->worker_id, w->rank, (unsigned long long)w->incarnation);
 	worker_drop_arrivals(w, "another process took the place of the worker");
+	watch_forget(w);
+	w->former_conn = w->conn_id == q->who->conn ? 0 : w->conn_id;
 	settle(q, w);
 	tell_place(q, w);
 	/* Its death is news only now, where nobody had noticed it before. */
@@ -195,9 +204,10 @@ void do_heartbeat(const struct request *q, const void *message)
 	Coordinator__HeartbeatResponse reply =
 		COORDINATOR__HEARTBEAT_RESPONSE__INIT;
 	struct job *job = job_of(q, m->job_id);
-	struct worker *w = job ? worker_of(q, job, m->worker_id) : NULL;
+	struct worker *w = job ? holder_of(q, job, m->worker_id, m->session) :
+				 NULL;
 
-	if (!w || check_session(q, w, m->session) < 0)
+	if (!w)
 		return;
 	if (m->status && check_text(q, "current_task", m->status->current_task,
 				    MAX_TASK) < 0)
@@ -224,10 +234,11 @@ void do_deregister(const struct request *q, const void *message)
 	const Coordinator__WorkerInfo *m = message;
 	Coordinator__WorkerConfig reply = COORDINATOR__WORKER_CONFIG__INIT;
 	struct job *job = job_of(q, m->job_id);
-	struct worker *w = job ? worker_of(q, job, m->worker_id) : NULL;
+	struct worker *w = job ? holder_of(q, job, m->worker_id, m->session) :
+				 NULL;
 	int r;
 
-	if (!w || check_session(q, w, m->session) < 0)
+	if (!w)
 		return;
 	reply.assigned_id = m->worker_id;
 	reply.rank = w->rank;

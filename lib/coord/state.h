@@ -153,6 +153,7 @@ struct worker {
 	int64_t heard_ms; /* mono */
 	const char *suspicion; /* NULL: none, it is alive */
 	uint64_t conn_id; /* of conn; 0: none */
+	uint64_t former_conn; /* of the process before this one; 0: none */
 	int32_t rank;
 	bool dead, draining;
 	char id[];
@@ -404,6 +405,10 @@ struct worker *worker_find(const struct job *job, const char *id);
 /* The worker a request names; NULL after it was refused. */
 struct worker *worker_of(const struct request *q, const struct job *job,
 			 const char *id);
+/* The same, and the request is of the process that holds the place, so far as can be
+ * known: `session` is its own, or 0. */
+struct worker *holder_of(const struct request *q, const struct job *job,
+			 const char *id, uint64_t session);
 int worker_new(struct job *job, const Coordinator__WorkerInfo *info,
 	       struct worker **ret);
 void worker_free(struct worker *w);

@@ -231,7 +231,7 @@ void do_watch(const struct request *q, const void *message)
 	if (!job || check_prefix(q, m->key_prefix) < 0)
 		return;
 	if (*m->worker_id) {
-		w = worker_of(q, job, m->worker_id);
+		w = holder_of(q, job, m->worker_id, m->session);
 		if (!w || worker_heard(q, w) < 0)
 			return;
 	}

@@ -154,6 +154,16 @@ void worker_report(struct worker *w, const Coordinator__HeartbeatRequest *m)
 
 /* ---- records ---- */
 
+/* A process is asked to leave by a command.  One that was told and is gone has a successor
+ * that was not asked. */
+static bool is_asked_to_leave(const struct worker *w)
+{
+	for (size_t i = 0; i < w->n_commands; i++)
+		if (strcmp(w->commands[i], "drain") == 0)
+			return w->draining;
+	return false;
+}
+
 static void new_process(struct worker *w, const Roar__Record__Join *m,
 			Coordinator__WorkerInfo *info)
 {
@@ -162,6 +172,7 @@ static void new_process(struct worker *w, const Roar__Record__Join *m,
 	w->incarnation = m->incarnation;
 	w->born = m->world_epoch;
 	w->registered_ms = m->registered_ms;
+	w->draining = is_asked_to_leave(w);
 	w->answer_lost = false;
 	w->answered_call = 0;
 	w->report.has_status = w->report.has_resources = false;

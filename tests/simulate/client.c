@@ -251,6 +251,7 @@ static void do_step(struct sim *s, void *what, uint64_t n)
 		ask.session = c->session;
 	} else if (it->what <= STEP_VOTE) {
 		prepare_meeting(s, c, it, &ask);
+		ask.session = c->session;
 		if (ask.group &&
 		    (c->item->who >= MAX_GROUP ||
 		     !(plan_group(s->plan, c->item->job, ask.group) >>
@@ -277,6 +278,7 @@ static void do_again(struct sim *s, struct client *c)
 		return;
 	}
 	ask.deadline = s->now + patience(s, c);
+	ask.session = c->session;
 	send_ask(s, c, &ask);
 	c->doing = ask;
 }
@@ -419,6 +421,7 @@ static void watch(struct sim *s, struct client *c)
 
 	if (c->watch || c->item->random & 2)
 		return;
+	ask.session = c->session;
 	send_ask(s, c, &ask);
 	c->watch = ask.call;
 }

@@ -89,7 +89,8 @@ void meetings_ask(struct sim *s, const struct ask *ask)
 	struct place *p = &mjob(s, ask->job)->places[ask->who];
 	struct round *r = round_of(s, ask);
 
-	if (!p->there || (p->dead && s->server.full))
+	if (!p->there || (p->dead && s->server.full) ||
+	    members_is_former(p, ask))
 		return;
 	members_heard(s, p, ask->conn);
 	if (!r->n)
@@ -420,8 +421,11 @@ void meetings_answer(struct sim *s, const struct ask *ask,
 		     size_t n_names)
 {
 	struct round *r = round_of(s, ask);
+	const struct place *p = &mjob(s, ask->job)->places[ask->who];
 
 	(void)take_back(s, ask);
+	if (a->status == COORD_OK && members_is_former(p, ask))
+		sim_fail(s, "the process before w%u is taken for it", ask->who);
 	if (a->status == COORD_OK) {
 		s->counts.repeats += !r->fresh;
 		check_answer(s, ask, a, &r->last);
@@ -430,6 +434,7 @@ void meetings_answer(struct sim *s, const struct ask *ask,
 	}
 	if (a->status == COORD_FAILED_PRECONDITION && ask->generation &&
 	    ask->generation == r->last.generation && !r->n &&
+	    !members_is_former(p, ask) &&
 	    attendance(mjob(s, ask->job), &r->last, ask->who))
 		sim_fail(s,
 			 "w%u was in generation %" PRIu64

@@ -87,6 +87,7 @@ static void take_join(struct sim *s, uint32_t job, const Roar__Record__Join *r,
 	if (p->there && !same && r->incarnation < p->incarnation)
 		sim_fail(s, "w%u becomes an earlier incarnation", who);
 	if (p->there && !same && live) {
+		p->former = p->conn;
 		check_takeover(s, j, p, who);
 		if (!p->dead)
 			meetings_lost(s, job, who, false);
@@ -292,11 +293,19 @@ static void check_place(struct sim *s, const struct ask *ask,
 
 /* ---- watches ---- */
 
+bool members_is_former(const struct place *p, const struct ask *ask)
+{
+	if (ask->session)
+		return ask->session != p->session;
+	return ask->conn && ask->conn == p->former;
+}
+
 void members_ask(struct sim *s, const struct ask *ask)
 {
 	struct place *p = &mjob(s, ask->job)->places[ask->who];
 
-	if (p->there && !(p->dead && s->server.full))
+	if (p->there && !(p->dead && s->server.full) &&
+	    !members_is_former(p, ask))
 		members_heard(s, p, ask->conn);
 }
 
@@ -369,6 +378,8 @@ void members_answer(struct sim *s, const struct ask *ask,
 			 ask->who);
 	if (ask->method != 1)
 		check_commands(s, a);
+	if (ask->method == 1 && p->former == ask->conn)
+		p->former = 0; /* many processes may share one */
 	members_heard(s, p, ask->conn);
 }
 

@@ -25,6 +25,7 @@ struct place {
 	uint64_t session, incarnation;
 	uint64_t born; /* the epoch when its process joined */
 	uint64_t conn; /* last heard of there */
+	uint64_t former; /* where the process before it was; 0: none */
 	int64_t heard; /* when, or when the coordinator began */
 	int64_t ended; /* when its connection did; NONE */
 	int64_t died;
@@ -138,6 +139,8 @@ void members_heard(struct sim *s, struct place *p, uint64_t conn);
 void members_answer(struct sim *s, const struct ask *ask,
 		    const struct answer *a);
 void members_left(struct sim *s, const struct ask *ask, const struct answer *a);
+/* Of the process that had the place before. */
+bool members_is_former(const struct place *p, const struct ask *ask);
 void members_ask(struct sim *s, const struct ask *ask);
 void members_unwatch(struct mjob *j, uint64_t call, uint64_t conn);
 void members_gone(struct sim *s, uint64_t conn);

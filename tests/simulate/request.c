@@ -76,6 +76,7 @@ static void give_watch(struct sim *s, const struct ask *ask, struct names *n)
 
 	m.worker_id = n->worker;
 	m.job_id = n->job;
+	m.session = ask->session;
 	give(s, ask, &m);
 }
 
@@ -88,6 +89,7 @@ static void give_barrier(struct sim *s, const struct ask *ask, struct names *n)
 	m.barrier_id = n->other;
 	m.job_id = n->job;
 	m.step = (int64_t)ask->generation;
+	m.session = ask->session;
 	give(s, ask, &m);
 }
 
@@ -122,6 +124,7 @@ static void give_meet(struct sim *s, const struct ask *ask, struct names *n)
 	m.value.data = (uint8_t *)ask->value;
 	m.value.len = strlen(ask->value);
 	m.in_favour = ask->in_favour;
+	m.session = ask->session;
 	give(s, ask, &m);
 }
 

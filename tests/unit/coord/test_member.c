@@ -78,6 +78,36 @@ static void a_successor_takes_the_place_of_who_is_gone(void **state)
 	expect(h, ask_heartbeat(h, 3, "a", b->session), COORD_OK);
 }
 
+static void a_predecessor_cannot_arrive_for_its_successor(void **state)
+{
+	struct host *h = *state;
+	const Coordinator__WorkerConfig *a = join(h, 1, "a"), *b;
+	Coordinator__BarrierRequest m = COORDINATOR__BARRIER_REQUEST__INIT;
+
+	pass_ms(h, 20000); /* silent, its connection is open */
+	b = join(h, 2, "a");
+	m.worker_id = "a";
+	m.barrier_id = "x";
+	m.session = a->session;
+	expect(h, ask(h, 3, "WaitBarrier", &m), COORD_FAILED_PRECONDITION);
+	expect(h, ask_barrier(h, 1, "a", "x", 0), COORD_FAILED_PRECONDITION);
+	expect(h, ask_heartbeat(h, 1, "a", 0), COORD_FAILED_PRECONDITION);
+	expect(h, ask_deregister(h, 1, "a"), COORD_FAILED_PRECONDITION);
+	m.session = b->session;
+	expect(h, ask(h, 2, "WaitBarrier", &m), COORD_OK);
+	expect(h, ask_barrier(h, 3, "a", "x", 0), COORD_OK);
+}
+
+static void one_connection_may_be_of_many_processes(void **state)
+{
+	struct host *h = *state;
+
+	join(h, 1, "a");
+	pass_ms(h, 20000);
+	assert_int_equal(join(h, 1, "a")->incarnation, 2);
+	beat(h, 1, "a");
+}
+
 static void unknown_workers_are_not_found(void **state)
 {
 	struct host *h = *state;
@@ -345,6 +375,8 @@ int main(void)
 		TEST(a_second_live_one_is_refused),
 		TEST(the_same_process_comes_back_to_its_place),
 		TEST(a_successor_takes_the_place_of_who_is_gone),
+		TEST(a_predecessor_cannot_arrive_for_its_successor),
+		TEST(one_connection_may_be_of_many_processes),
 		TEST(unknown_workers_are_not_found),
 		TEST(who_leaves_makes_room_for_the_highest_rank),
 		TEST(a_full_job_takes_no_more),

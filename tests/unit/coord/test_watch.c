@@ -278,6 +278,33 @@ static void who_is_drained_is_told_and_listed_so(void **state)
 	assert_int_equal(worker(h, "b")->state,
 			 ROAR__WORKER_VIEW__STATE__DRAINING);
 	assert_int_equal(beat(h, 1, "a")->n_pending_commands, 0);
+	/* Its successor was not asked; one that nobody was told of is. */
+	gone(h, 2);
+	join(h, 3, "b");
+	assert_int_equal(worker(h, "b")->state,
+			 ROAR__WORKER_VIEW__STATE__ALIVE);
+	expect(h, ask(h, 9, "Drain", &m), COORD_OK);
+	gone(h, 3);
+	join(h, 4, "b");
+	assert_int_equal(worker(h, "b")->state,
+			 ROAR__WORKER_VIEW__STATE__DRAINING);
+	assert_string_equal(beat(h, 4, "b")->pending_commands[0], "drain");
+}
+
+static void the_watch_of_a_predecessor_hears_no_commands(void **state)
+{
+	struct host *h = *state;
+	uint64_t call;
+
+	join(h, 1, "a");
+	call = ask_watch(h, 1, "a", "", false);
+	pass_ms(h, 20000);
+	join(h, 2, "a");
+	expect(h, ask_command(h, "stop", "a"), COORD_OK);
+	for (size_t i = 0; i < n_replies(h, call); i++)
+		assert_int_equal(event(h, call, i)->kind,
+				 ROAR__WATCH_EVENT__KIND__WORLD);
+	assert_int_equal(beat(h, 2, "a")->n_pending_commands, 1);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, host_setup, host_teardown)
@@ -297,6 +324,7 @@ int main(void)
 		TEST(what_cannot_be_recorded_is_told_later),
 		TEST(commands_are_bounded),
 		TEST(who_is_drained_is_told_and_listed_so),
+		TEST(the_watch_of_a_predecessor_hears_no_commands),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
