@@ -116,13 +116,32 @@ def test_a_cancelled_wait_leaves_the_barrier(client, job):
 
 
 def test_a_deadline_names_the_absent(client, job):
+    """The answer has a tenth of the time to arrive; a busy machine may need more."""
     client.register("a", job)
     client.register("b", job)
-    wait = client.arrive("a", job=job, timeout=0.5)
-    with raises(CODE.DEADLINE_EXCEEDED, "b"):
-        wait.result()
-    assert dict(wait.trailing_metadata())["roar-absent"] == "b"
-    assert sum(b.arrived for b in client.barriers(job)) == 0
+    for timeout in (0.5, 1, 2, 2, 2):
+        wait = client.arrive("a", job=job, timeout=timeout)
+        with raises(CODE.DEADLINE_EXCEEDED):
+            wait.result()
+        if dict(wait.trailing_metadata()).get("roar-absent") == "b":
+            break
+    else:
+        pytest.fail("nobody was named")
+    assert "b" in wait.details()
+    wait_until(lambda: sum(b.arrived for b in client.barriers(job)) == 0)
+
+
+def test_a_deadline_of_frames_is_kept_by_the_server(server, client, job):
+    client.register("a", job)
+    client.register("b", job)
+    frames = server.frames()
+    frames.send(8, pb.BarrierRequest(worker_id="a", barrier_id="b",
+                                     job_id=job).SerializeToString(), call=1,
+                number=50)
+    _, _, call, status, message = frames.receive()
+    assert (call, status) == (1, CODE.DEADLINE_EXCEEDED.value[0])
+    assert message.split(b"\0")[1:] == [b"roar-absent=b"]
+    frames.close()
 
 
 def test_values_are_gathered_and_votes_counted(client, job):

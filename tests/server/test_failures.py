@@ -6,7 +6,8 @@ import re
 import grpc
 import pytest
 
-from coordinator import (PATIENCE_S, Coordinator, control, pb, raises)
+from coordinator import (PATIENCE_S, Coordinator, control, pb, raises,
+                         wait_until)
 
 CODE = grpc.StatusCode
 
@@ -93,9 +94,16 @@ def test_a_successor_takes_the_place_of_who_is_gone(server, job):
         one = first.register("a", job)
         first.heartbeat("a", job)
     with server.client() as second:
-        # The end of a connection makes a worker suspect at once.
+        # The end of a connection makes a worker suspect at once; grpcio ends
+        # one when it likes.
+        wait_until(lambda: state(second, job) == control.WorkerView.SUSPECT)
         two = second.register("a", job)
     assert (two.rank, two.incarnation) == (one.rank, one.incarnation + 1)
+
+
+def state(client, job):
+    return client.control.ListWorkers(control.ListWorkersRequest(
+        job_id=job, from_start=True)).workers[0].state
 
 
 def test_a_wrong_session_is_refused(client, job):
