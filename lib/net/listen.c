@@ -98,7 +98,20 @@ static int split(char *text, const char **ret_host, const char **ret_port)
 
 DEFINE_CLEANUP(struct addrinfo *, freeaddrinfo)
 
-/* Any address, when no host is named: the one of IPv6 serves both, where there is IPv6. */
+/* The first of that family that can be had. */
+static int bind_family(const struct addrinfo *all, int family, int64_t dead_ms,
+		       int *ret_fd)
+{
+	int r = -EAFNOSUPPORT;
+
+	for (const struct addrinfo *a = all; a && r < 0; a = a->ai_next)
+		if (a->ai_family == family)
+			r = bind_one(a, dead_ms, ret_fd);
+	return r;
+}
+
+/* A name that has addresses of both kinds, as localhost does, means that of IPv4, which
+ * all clients can reach.  Any address, when no host is named: the one of IPv6 serves both, where there is IPv6. */
 static int bind_first(const char *host, const char *port, int64_t dead_ms,
 		      int *ret_fd, struct roar_error *err)
 {
@@ -111,9 +124,9 @@ static int bind_first(const char *host, const char *port, int64_t dead_ms,
 		return error_set(err, -EADDRNOTAVAIL,
 				 "cannot listen at '%s': %s", host,
 				 gai_strerror(r));
-	r = -EAFNOSUPPORT;
-	for (struct addrinfo *a = all; a && r < 0; a = a->ai_next)
-		r = bind_one(a, dead_ms, ret_fd);
+	r = bind_family(all, AF_INET, dead_ms, ret_fd);
+	if (r == -EAFNOSUPPORT)
+		r = bind_family(all, AF_INET6, dead_ms, ret_fd);
 	if (r == -EAFNOSUPPORT && !*host)
 		return bind_first("0.0.0.0", port, dead_ms, ret_fd, err);
 	if (r < 0)

@@ -94,9 +94,9 @@ int rpc_server_new(struct loop *loop, const struct rpc_handler *handler,
 /* Ends all connections at once; calls are cancelled. */
 void rpc_server_free(struct rpc_server *s);
 
-/* Listens at "HOST:PORT", "[V6]:PORT", ":PORT" or "unix:PATH".  `tls` may be NULL and
- * must outlive the server.  Port 0 takes a free one; *ret_port, which may be NULL,
- * is the one taken (0 for Unix sockets).  A Unix socket that nobody listens at any more
+/* Listens at "HOST:PORT" (one address of it, of IPv4 if it has one), "[V6]:PORT", ":PORT"
+ * (all addresses) or "unix:PATH".  `tls` may be NULL and must outlive the server.  Port 0
+ * takes a free one; *ret_port, which may be NULL, is the one taken (0 for Unix sockets).  A Unix socket that nobody listens at any more
  * is replaced; it is removed at the end.  One sentence in *err. */
 int rpc_server_listen(struct rpc_server *s, const char *address,
 		      struct tls_server *tls, uint16_t *ret_port,

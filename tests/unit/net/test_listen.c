@@ -41,19 +41,26 @@ static void a_free_port_is_taken(void **state)
 	assert_int_equal(a.fd, -1);
 }
 
-static void any_address_takes_ipv4_too(void **state)
+static void assert_reached_by_ipv4(const char *address)
 {
 	struct listen_socket l = { .fd = -1 };
 	struct sockaddr_in to = { .sin_family = AF_INET,
 				  .sin_addr = { htonl(INADDR_LOOPBACK) } };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	(void)state;
-	assert_int_equal(listen_open(":0", 1000, &l, NULL), 0);
+	assert_int_equal(listen_open(address, 1000, &l, NULL), 0);
 	to.sin_port = htons(l.port);
 	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
 	close(fd);
 	listen_close(&l);
+}
+
+static void names_and_any_address_are_reached_by_ipv4(void **state)
+{
+	(void)state;
+	assert_reached_by_ipv4(":0");
+	assert_reached_by_ipv4("localhost:0");
+	assert_reached_by_ipv4("0.0.0.0:0");
 }
 
 static void an_address_of_ipv6_stands_in_brackets(void **state)
@@ -188,7 +195,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_free_port_is_taken),
-		cmocka_unit_test(any_address_takes_ipv4_too),
+		cmocka_unit_test(names_and_any_address_are_reached_by_ipv4),
 		cmocka_unit_test(an_address_of_ipv6_stands_in_brackets),
 		cmocka_unit_test(what_is_no_address_is_said_to_be_none),
 		cmocka_unit_test(a_unix_socket_goes_with_its_server),
