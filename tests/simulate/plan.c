@@ -149,6 +149,20 @@ static void add_fault(struct plan *p, uint64_t *r)
 		item->len = (int64_t)pick(r, 1 << 24) - (1 << 23);
 }
 
+/* Some coordinators take fewer than there are. */
+static void add_limits(struct plan *p, uint64_t *r)
+{
+	uint32_t n = p->n_workers[0] + p->n_workers[1];
+
+	if (!chance(r, 6) || is_large(p))
+		return;
+	p->limits.max_waiting = chance(r, 2) ? 1 + pick(r, n + 2) : 0;
+	p->limits.max_watchers = chance(r, 2) ? 1 + pick(r, n) : 0;
+	/* Groups of more than that are refused, whoever asks. */
+	if (p->mixed[0] && !p->n_workers[1])
+		p->limits.max_workers = chance(r, 2) ? 1 + pick(r, n) : 0;
+}
+
 void plan_make(struct plan *p, uint64_t seed)
 {
 	uint64_t r = seed * 0x2545f4914f6cdd1d + 1;
@@ -170,6 +184,7 @@ void plan_make(struct plan *p, uint64_t seed)
 	n_faults = pick(&r, is_large(p) ? 4 : 16);
 	while (n_faults--)
 		add_fault(p, &r);
+	add_limits(p, &r);
 }
 
 void plan_release(struct plan *p)

@@ -332,7 +332,7 @@ void server_compare(struct sim *s)
 	if (!v->c || s->failed)
 		return;
 	s->counts.compares++;
-	if (coord_new(&host_calls, s, NULL, &c) < 0)
+	if (coord_new(&host_calls, s, &s->plan->limits, &c) < 0)
 		abort();
 	apply_log(s, c, false);
 	if (!s->failed && digest(c) != digest(v->c))
@@ -394,7 +394,7 @@ void server_start(struct sim *s)
 		v->random = s->plan->seed ^ 0x5eed;
 		remember_digest(v, 0);
 	}
-	if (coord_new(&host_calls, s, NULL, &v->c) < 0)
+	if (coord_new(&host_calls, s, &s->plan->limits, &v->c) < 0)
 		abort();
 	model_restart(s);
 	apply_log(s, v->c, true);

@@ -114,6 +114,7 @@ struct plan {
 	bool mixed[MAX_JOBS]; /* some clients are simple, all meetings barriers */
 	int64_t interval[MAX_JOBS], timeout[MAX_JOBS], hold[MAX_JOBS];
 	int64_t end; /* ms */
+	struct coord_limits limits;
 };
 
 void plan_make(struct plan *p, uint64_t seed);
