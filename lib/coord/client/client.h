@@ -215,8 +215,7 @@ void client_list_add(struct roar_coord *c);
 void client_list_remove(struct roar_coord *c);
 
 /* Nothing will ever work again: all that wait are told so. */
-void client_die(struct roar_coord *c, int error, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+void client_die(struct roar_coord *c, int error, const char *sentence);
 
 /* ---- drive.c ---- */
 

@@ -97,6 +97,11 @@ static int64_t next_try_ms(struct roar_coord *c)
 	return client_now_ms() + pause_ms(c);
 }
 
+static void keep_reason(struct client_link *l, const char *fmt, va_list args)
+{
+	(void)vsnprintf(l->failure, sizeof(l->failure), fmt, args);
+}
+
 void client_link_fail(struct roar_coord *c, const char *fmt, ...)
 {
 	struct client_link *l = &c->link;
@@ -104,7 +109,7 @@ void client_link_fail(struct roar_coord *c, const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	(void)vsnprintf(l->failure, sizeof(l->failure), fmt, args);
+	keep_reason(l, fmt, args);
 	va_end(args);
 	drop_socket(l);
 	l->state = LINK_DOWN;
@@ -396,7 +401,7 @@ static void connected(struct roar_coord *c)
 					 "localhost",
 			   &l->tls, &err);
 	if (r < 0 && r != -ENOMEM)
-		client_die(c, r, "%s", err.text);
+		client_die(c, r, err.text);
 	else if (r < 0)
 		client_link_fail(c, "%s", err.text);
 	else

@@ -149,9 +149,9 @@ static void refuse_place(struct roar_coord *c, int error, const char *why)
 	if (is_for_now(c, error))
 		client_link_fail(c, "%s", why);
 	else if (c->joined && (error == -EEXIST || error == -ESTALE))
-		client_die(c, -ESTALE, "%s", why);
+		client_die(c, -ESTALE, why);
 	else
-		client_die(c, error, "%s", why);
+		client_die(c, error, why);
 }
 
 static void join_done(struct client_call *call)
@@ -241,7 +241,7 @@ static void beat_refused(struct roar_coord *c, int error)
 	if (error == -ENOENT)
 		take_place_again(c);
 	else if (error == -ESTALE)
-		client_die(c, error, "%s", str_cstr(&c->beat.reply));
+		client_die(c, error, str_cstr(&c->beat.reply));
 }
 
 static void take_answer(struct roar_coord *c,

@@ -1,7 +1,6 @@
 /* turn.c - what a client does, and when; its thread, its lock, and fork(). */
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -124,15 +123,11 @@ void client_leave(struct roar_coord *c)
 	(void)pthread_mutex_unlock(&c->lock);
 }
 
-void client_die(struct roar_coord *c, int error, const char *fmt, ...)
+void client_die(struct roar_coord *c, int error, const char *sentence)
 {
-	va_list args;
-
 	if (c->dead)
 		return;
-	va_start(args, fmt);
-	(void)vsnprintf(c->dead_text, sizeof(c->dead_text), fmt, args);
-	va_end(args);
+	(void)snprintf(c->dead_text, sizeof(c->dead_text), "%s", sentence);
 	c->dead = error;
 	client_link_fail(c, "%s", c->dead_text);
 	client_calls_end(c, error, c->dead_text);
