@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/vec.h"
 
 /* A client gives up at its deadline.  So that it hears who was absent instead, waiting
  * ends a little before: a tenth of the time, 100 ms at most. */
@@ -118,18 +119,38 @@ static void withdraw(struct server *s, const struct call *c)
 		coord_cancel(s->coord, server_now(s), c->id);
 }
 
+static void end_by_id(struct server *s, uint64_t id, const char *sentence)
+{
+	struct rpc_call *rpc = rpc_call_find(s->rpc, id);
+	struct call *c = rpc ? rpc_call_data(rpc) : NULL;
+
+	if (!c)
+		return;
+	withdraw(s, c);
+	call_end(s, c, COORD_UNAVAILABLE, sentence, NULL);
+}
+
+/* The end of one call may be the end of others: so they are named first.  Those that there
+ * is no memory for end with their connections. */
 void call_end_all(struct server *s, bool (*which)(const struct call *c),
 		  const char *sentence)
 {
-	struct call *next;
+	uint64_t *ids = NULL;
+	size_t n = 0, cap = 0;
 
-	for (struct call *c = s->calls; c; c = next) {
-		next = c->next;
+	for (const struct call *c = s->calls; c; c = c->next) {
+		uint64_t *place;
+
 		if (which && !which(c))
 			continue;
-		withdraw(s, c);
-		call_end(s, c, COORD_UNAVAILABLE, sentence, NULL);
+		place = VEC_PUSH(ids, n, cap);
+		if (!place)
+			break;
+		*place = c->id;
 	}
+	for (size_t i = 0; i < n; i++)
+		end_by_id(s, ids[i], sentence);
+	free(ids);
 }
 
 /* ---- what the wires tell ---- */
