@@ -1,11 +1,12 @@
 /* coord_floor.c - the least a coordinator can do: the bound beside which ours is judged.
  *
- *	coord_floor MEMBERS		prints "127.0.0.1:PORT"
+ *	coord_floor MEMBERS [FILE]	prints "127.0.0.1:PORT"
  *
  * epoll, one thread, frames without a look at their messages: an arrival at a barrier is
  * counted, the last one of MEMBERS lets all go with one send() each; every other call is
  * answered at once.  What it leaves out (whose worker it is, deadlines, a log, errors) is
- * what the coordinator may cost. */
+ * what the coordinator may cost.  With a FILE a page of it is on disk before anybody is let
+ * go, which is the least that a coordinator must do that may be killed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -25,6 +26,8 @@ enum {
 	WAIT_BARRIER = 8,
 	REPLY_LEN = 32, /* as long as a release of the coordinator's */
 	MAX_FD = 1 << 16,
+	PAGE = 4096,
+	N_PAGES = 4096, /* of the file, used again and again */
 };
 
 static struct conn {
@@ -37,6 +40,7 @@ static int poller;
 static uint32_t members;
 static uint32_t n_arrived;
 static int arrived[MAX_FD];
+static int file = -1;
 
 static void die(const char *what)
 {
@@ -53,12 +57,35 @@ static void reply(int fd, uint32_t call)
 	(void)send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL);
 }
 
+static const uint8_t page[PAGE];
+
+static void file_open(const char *path)
+{
+	file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	for (off_t i = 0; i < N_PAGES; i++)
+		if (pwrite(file, page, PAGE, i * PAGE) != PAGE)
+			die(path);
+	if (fsync(file) < 0)
+		die(path);
+}
+
+static void file_write(void)
+{
+	static off_t next;
+
+	if (pwrite(file, page, PAGE, next++ % N_PAGES * PAGE) != PAGE ||
+	    fdatasync(file) < 0)
+		die("file");
+}
+
 static void arrive(int fd, uint32_t call)
 {
 	conns[fd]->waiting = call;
 	arrived[n_arrived++] = fd;
 	if (n_arrived < members)
 		return;
+	if (file >= 0)
+		file_write();
 	for (uint32_t i = 0; i < n_arrived; i++)
 		reply(arrived[i], conns[arrived[i]]->waiting);
 	n_arrived = 0;
@@ -167,11 +194,13 @@ int main(int argc, char **argv)
 	int listener;
 	int n;
 
-	if (argc != 2) {
-		(void)fputs("usage: coord_floor MEMBERS\n", stderr);
+	if (argc != 2 && argc != 3) {
+		(void)fputs("usage: coord_floor MEMBERS [FILE]\n", stderr);
 		return 2;
 	}
 	members = (uint32_t)strtoul(argv[1], NULL, 10);
+	if (argc == 3)
+		file_open(argv[2]);
 	raise_limit();
 	listener = listen_anywhere();
 	while ((n = epoll_wait(poller, events, 256, -1)) >= 0 || errno == EINTR)

@@ -28,7 +28,7 @@
 #include "coordinator.pb-c.h"
 
 enum {
-	WARM_ROUNDS = 5,
+	WARM_ROUNDS = 3,
 	MAX_SAMPLES = 4 << 20,
 	MAX_OFFERED = 1 << 17, /* calls under way at a fixed rate */
 };

@@ -100,16 +100,23 @@ class Server:
 class Coordinator(Server):
     """Ours, with a log of its own on the disk."""
 
-    def __init__(self, place, data=None):
+    def __init__(self, place, data=None, unix=False):
         self.made = None if data else tempfile.mkdtemp(dir=place.bench.work)
+        # The path of a socket must be short.
+        self.folder = tempfile.mkdtemp() if unix else None
+        listen = ["--listen", "127.0.0.1:0"]
+        if unix:
+            listen += ["--listen", f"unix:{self.folder}/s"]
         super().__init__(place, [
-            program(place.bench), "--listen", "127.0.0.1:0", "--http", "off",
-            "--log-level", "warning", "--data-dir", data or self.made])
+            program(place.bench), *listen, "--http", "off", "--log-level",
+            "warning", "--data-dir", data or self.made])
+        if unix:
+            self.address = f"unix:{self.folder}/s"
 
     def __exit__(self, *rest):
         super().__exit__(*rest)
-        if self.made:
-            shutil.rmtree(self.made, ignore_errors=True)
+        for folder in filter(None, (self.made, self.folder)):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def program(bench):
