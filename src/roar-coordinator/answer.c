@@ -101,8 +101,6 @@ static void pack_status(struct server *s, const struct call *c,
 	m.stopping = s->stopping;
 	if (c->scope->admin)
 		fill_status(s, &m);
-	else
-		m.n_jobs = m.n_workers = 0;
 	pack_add(&s->out, &m.base);
 }
 
