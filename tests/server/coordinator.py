@@ -22,7 +22,6 @@ import roar_coordinator_pb2 as control  # noqa: E402
 
 PROGRAM = os.environ["COORDINATOR_PROGRAM"]
 PATIENCE_S = 60  # until something is taken for broken
-FIRST_OF = {"coordinator": pb, "control": control}
 
 # One try: a test wants the first answer, not that of gRPC's retries.
 OPTIONS = (("grpc.enable_retries", 0),

@@ -116,7 +116,7 @@ def test_a_cancelled_wait_leaves_the_barrier(client, job):
 
 
 def test_a_deadline_names_the_absent(client, job):
-    """The answer has a tenth of the time to arrive; a busy machine may need more."""
+    """The answer has a tenth of the time to arrive: too little on some days."""
     client.register("a", job)
     client.register("b", job)
     for timeout in (0.5, 1, 2, 2, 2):

@@ -72,7 +72,7 @@ def test_a_port_that_is_taken_is_named(tmp_path):
 
 
 def test_it_serves_within_a_moment():
-    """50 ms is the aim, where nothing else runs; half a second shows a mistake."""
+    """50 ms is the aim on an idle machine; half a second is a mistake."""
     best = PATIENCE_S
     for _ in range(3):
         with Coordinator("--http", "off") as server:
