@@ -45,7 +45,7 @@ class Rows:
         self.bench = bench
         self.quick = bench.args.quick
         self.place = Place(bench)
-        self.rounds = 3 if self.quick else 7
+        self.rounds = 2 if self.quick else 7
         # Short: whoever has precedence for longer must let others in (--urgent).
         self.seconds = 0.6
 
@@ -136,19 +136,18 @@ def ask_threads(rows, python, kind, server, n):
 
 
 def one_round_of_threads(rows, python, n, found):
-    """Everybody by turns, each beside a server of its own."""
-    store = [python, THREADS, "serve"]
-    for kind in ("torch", "store"):
-        with Server(rows.place, store, python_env(rows.bench)) as server:
+    """Everybody by turns; those who use the store have keys of their own in it."""
+    words = {"lanes": n, "rounds": BARRIER_ROUNDS[n][not rows.quick]}
+    with Server(rows.place, [python, THREADS, "serve"],
+                python_env(rows.bench)) as server:
+        for kind in ("torch", "store"):
             found[kind].append(ask_threads(rows, python, kind, server, n))
+        found["wire"].append(rows.place.load("barrier", "store", server,
+                                             bare=True, **words))
     with Coordinator(rows.place) as server:
         found["roar"].append(ask_threads(rows, python, "roar", server, n))
-    rounds = BARRIER_ROUNDS[n][not rows.quick]
-    with Server(rows.place, store, python_env(rows.bench)) as server:
-        found["wire"].append(rows.place.load(
-            "barrier", "store", server, bare=True, lanes=n, rounds=rounds))
-    found["frames"].append(rows.ours("barrier", "frames", lanes=n,
-                                     rounds=rounds))
+        found["frames"].append(rows.place.load("barrier", "frames", server,
+                                               **words))
 
 
 def thread_barriers(rows, n, python):
@@ -276,7 +275,7 @@ def replay_row(rows):
     subprocess.run([rows.bench.tool("coord_log"), data, "10000", "1000000"],
                    check=True)
     values = []
-    for _ in range(3):
+    for _ in rows.slow():
         shutil.copytree(data, copy)
         values.append(start_ms(rows, copy) / 1000)
         shutil.rmtree(copy)

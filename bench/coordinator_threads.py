@@ -46,10 +46,10 @@ class Torch(Store):
     (_store_based_barrier): who came first asks every 10 ms whether all are there."""
 
     def barrier(self, i):
-        n = self.store.add(f"arrived/{i}", 1)
+        n = self.store.add(f"there/{i}", 1)
         while n != self.n:
             time.sleep(0.01)
-            n = self.store.add(f"arrived/{i}", 0)
+            n = self.store.add(f"there/{i}", 0)
 
 
 class Roar:
