@@ -20,6 +20,7 @@ enum {
 	STREAM_HEARTBEATS = 9,
 	WATCH = 11,
 	DEREGISTER = 3,
+	NOTIFY_CHECKPOINT = 6,
 	WAIT_BARRIER = 8,
 	MEET = 10,
 	KV_SET = 16,
@@ -261,6 +262,9 @@ static void do_step(struct sim *s, void *what, uint64_t n)
 			after(s, c, 1, do_step);
 			return;
 		}
+	} else if (it->what == STEP_SAVE) {
+		ask.method = NOTIFY_CHECKPOINT;
+		ask.generation = c->step + 1;
 	} else {
 		prepare_key(s, c, it, &ask);
 	}

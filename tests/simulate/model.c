@@ -15,6 +15,8 @@ struct model *model_new(struct sim *s)
 
 		most = n > most ? n : most;
 		m->jobs[i].places = calloc(n + 1, sizeof(struct place));
+		for (size_t k = 0; k < MAX_STEPS + 2; k++)
+			m->jobs[i].saved[k].by = calloc(n + 1, sizeof(bool));
 		m->jobs[i].n_keys = n + 100;
 		m->jobs[i].keys = calloc(n + 100, sizeof(struct mkey));
 	}
@@ -39,6 +41,8 @@ void model_free(struct model *m)
 			free_round(&j->rounds[k]);
 		free(j->places);
 		free(j->keys);
+		for (size_t k = 0; k < MAX_STEPS + 2; k++)
+			free(j->saved[k].by);
 		free(j->getting);
 		free(j->watching);
 	}
@@ -50,6 +54,10 @@ void model_free(struct model *m)
 static void forget(struct sim *s, struct mjob *j, uint32_t n_workers)
 {
 	(void)s;
+	for (size_t i = 0; i < MAX_STEPS + 2; i++) {
+		j->saved[i].n = j->saved[i].expected = 0;
+		memset(j->saved[i].by, 0, n_workers);
+	}
 	j->there = false;
 	j->epoch = j->version = 0;
 	j->n_places = j->n_dead = j->n_getting = j->n_watching = 0;
@@ -82,6 +90,8 @@ void model_record(struct sim *s, const Roar__Record__Record *r, bool live)
 	sim_trace(s, "  record %d", (int)r->what_case);
 	if (r->what_case == ROAR__RECORD__RECORD__WHAT_RELEASE)
 		meetings_release(s, r->release, live);
+	else if (r->what_case == ROAR__RECORD__RECORD__WHAT_CHECKPOINT)
+		saves_record(s, r->checkpoint, live);
 	else if (r->what_case == ROAR__RECORD__RECORD__WHAT_KEY ||
 		 r->what_case == ROAR__RECORD__RECORD__WHAT_KEY_GONE)
 		keys_record(s, r, live);
@@ -129,6 +139,8 @@ void model_answer(struct sim *s, const struct ask *ask, const struct answer *a,
 		s->model->answered = true;
 	if (is_meeting(ask))
 		meetings_answer(s, ask, a, names, n_names);
+	else if (ask->method == 6)
+		saves_answer(s, ask, a);
 	else if (ask->method >= 16)
 		keys_answer(s, ask, a);
 	else
@@ -141,6 +153,8 @@ void model_left(struct sim *s, const struct ask *ask, const struct answer *a)
 		return;
 	if (is_meeting(ask))
 		meetings_told(s, ask, a);
+	else if (ask->method == 6)
+		saves_left(s, ask, a);
 	else if (ask->method >= 16)
 		keys_left(s, ask, a);
 	else

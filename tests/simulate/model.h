@@ -7,7 +7,8 @@
  *	model.c		the whole: life, who is dispatched to whom
  *	members.c	places, ranks, epochs, life and death, commands
  *	meetings.c	who waits where, who must come, what a release says
- *	keys.c		keys */
+ *	keys.c		keys
+ *	saves.c		checkpoints */
 #ifndef SIMULATE_MODEL_H
 #define SIMULATE_MODEL_H
 
@@ -83,6 +84,11 @@ struct watching {
 	int64_t since; /* how long it is not that of the job; NONE */
 };
 
+struct saved { /* a step of training */
+	size_t n, expected;
+	bool *by; /* whom */
+};
+
 struct mjob {
 	bool there;
 	uint32_t min_workers, policy;
@@ -99,6 +105,8 @@ struct mjob {
 	size_t n_keys;
 	struct ask *getting; /* wait for keys */
 	size_t n_getting, cap_getting;
+	struct saved saved[MAX_STEPS + 2];
+	int64_t told_step; /* kept over crashes */
 	struct watching *watching;
 	size_t n_watching, cap_watching;
 };
@@ -164,6 +172,11 @@ void meetings_leave(struct sim *s, uint32_t job, uint32_t who);
 void meetings_check(struct sim *s);
 /* Connection of a call with which the worker waits; 0: none. */
 uint64_t meetings_conn(struct mjob *j, uint32_t who);
+
+/* saves.c */
+void saves_record(struct sim *s, const Roar__Record__Checkpoint *r, bool live);
+void saves_answer(struct sim *s, const struct ask *ask, const struct answer *a);
+void saves_left(struct sim *s, const struct ask *ask, const struct answer *a);
 
 /* keys.c */
 void keys_record(struct sim *s, const Roar__Record__Record *r, bool live);

@@ -98,8 +98,11 @@ static void name_absent("""),
            "else if (!w->suspicion && !w->dead && !m->port)\n"
            "		take_over(q, w, m);\n	else if (!w)"),
     Mutant("the session of a predecessor is good", "member.c",
-           "	if (!session || session == w->session)",
-           "	if (!session || session == w->session || w->incarnation > 1)"),
+           "	bool own = session ? w && session == w->session :",
+           "	bool own = session ? w && (session == w->session || "
+           "w->incarnation > 1) :"),
+    Mutant("a predecessor arrives for its successor", "member.c",
+           "q->who->conn != w->former_conn", "1"),
     Mutant("a successor begins without a new epoch", "liveness.c",
            "	m.world_epoch = job->epoch + 1;\n	m.registered_ms",
            "	m.world_epoch = job->epoch;\n	m.registered_ms"),
@@ -158,6 +161,14 @@ static void name_absent("""),
     Mutant("a command is told again", "command.c",
            "	w->n_commands -= n;\n",
            "	w->n_commands -= n - c->replaying;\n"),
+
+    # Checkpoints.
+    Mutant("a step is saved with a part missing", "checkpoint.c",
+           "	return step->n_parts >= (size_t)step->expected;",
+           "	return step->n_parts + 1 >= (size_t)step->expected;"),
+    Mutant("parts of two worlds make one", "checkpoint.c",
+           "		clear(job, step);\n	if (!step->n_parts)",
+           "		step->expected = m->expected;\n	if (!step->n_parts)"),
 
     # Keys.
     Mutant("an add is not recorded", "key.c",

@@ -80,6 +80,18 @@ static void give_watch(struct sim *s, const struct ask *ask, struct names *n)
 	give(s, ask, &m);
 }
 
+static void give_checkpoint(struct sim *s, const struct ask *ask,
+			    struct names *n)
+{
+	Coordinator__CheckpointInfo m = COORDINATOR__CHECKPOINT_INFO__INIT;
+
+	m.worker_id = n->worker;
+	m.job_id = n->job;
+	m.checkpoint_id = n->worker;
+	m.step = (int64_t)ask->generation;
+	give(s, ask, &m);
+}
+
 static void give_barrier(struct sim *s, const struct ask *ask, struct names *n)
 {
 	Coordinator__BarrierRequest m = COORDINATOR__BARRIER_REQUEST__INIT;
@@ -205,13 +217,14 @@ void request_give(struct sim *s, const struct ask *ask)
 	static void (*const givers[])(struct sim *, const struct ask *,
 				      struct names *) = {
 		[1] = give_info,	[2] = give_heartbeat,
-		[3] = give_info,	[8] = give_barrier,
-		[9] = give_heartbeat,	[10] = give_meet,
-		[11] = give_watch,	[12] = give_settings,
-		[13] = give_to_workers, [14] = give_to_workers,
-		[15] = give_to_workers, [16] = give_key,
-		[17] = give_key,	[18] = give_key,
-		[19] = give_key,	[20] = give_key,
+		[3] = give_info,	[6] = give_checkpoint,
+		[8] = give_barrier,	[9] = give_heartbeat,
+		[10] = give_meet,	[11] = give_watch,
+		[12] = give_settings,	[13] = give_to_workers,
+		[14] = give_to_workers, [15] = give_to_workers,
+		[16] = give_key,	[17] = give_key,
+		[18] = give_key,	[19] = give_key,
+		[20] = give_key,
 	};
 	struct names n;
 
@@ -317,6 +330,8 @@ void answer_take(struct answer *to, const ProtobufCMessage *message)
 		take_key(to, m);
 	else if (message->descriptor == &roar__watch_event__descriptor)
 		take_event(to, m);
+	else if (message->descriptor == &coordinator__checkpoint_ack__descriptor)
+		to->step = ((const Coordinator__CheckpointAck *)m)->global_step;
 	else if (message->descriptor == &roar__leave_reply__descriptor)
 		to->epoch = ((const Roar__LeaveReply *)m)->world_epoch;
 	else if (message->descriptor == &roar__job_status__descriptor)

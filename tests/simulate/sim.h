@@ -87,6 +87,7 @@ enum step_kind {
 	STEP_SET,
 	STEP_TAKE, /* compare-set, and delete by who got it */
 	STEP_WAIT, /* for a key of the next worker */
+	STEP_SAVE, /* tells of a checkpoint */
 	N_STEP_KINDS,
 };
 
@@ -174,6 +175,7 @@ struct answer {
 	int64_t interval;
 	int32_t rank;
 	int64_t participants, order, votes_for, votes_against;
+	int64_t step; /* that all have saved */
 	uint64_t values; /* digest of those gathered */
 	size_t n_values;
 	bool done;

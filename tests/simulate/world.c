@@ -66,6 +66,18 @@ static void administer(struct sim *s, const struct item *item, uint64_t n)
 	server_ask(s, &ask);
 }
 
+/* Whether it has outlived its time, before anything else could notice. */
+static void look_at_key(struct sim *s, const struct item *item)
+{
+	struct ask ask = { .call = ++s->last_call,
+			   .deadline = INT64_MAX,
+			   .job = item->job,
+			   .method = 17,
+			   .name = 100 + s->plan->items[item->who].who };
+
+	server_ask(s, &ask);
+}
+
 static void end_trouble(struct sim *s, void *what, uint64_t n)
 {
 	(void)what;
@@ -103,6 +115,7 @@ static void befall(struct sim *s, void *what, uint64_t n)
 		sim_trace(s, "the wall clock jumps by %" PRId64 " ms",
 			  item->len);
 		s->wall += item->len;
+		look_at_key(s, item);
 		break;
 	case ITEM_CONFIGURE:
 	case ITEM_COMMAND:
