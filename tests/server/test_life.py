@@ -3,12 +3,13 @@
 import os
 import signal
 import subprocess
+import urllib.request
 
 import grpc
 import pytest
 
-from coordinator import (PATIENCE_S, PROGRAM, Coordinator, control, raises,
-                         wait_until)
+from coordinator import (PATIENCE_S, PROGRAM, Coordinator, control, pb,
+                         raises, wait_until)
 
 CODE = grpc.StatusCode
 
@@ -269,6 +270,68 @@ def test_a_full_disk_refuses_changes_and_nothing_else(small_disk):
         server.start()
         assert {k.key for k in server.client().control.KvList(
             control.KvListRequest(keys_only=True)).entries} == set(stored)
+
+
+@pytest.fixture(name="stopped")
+def _stopped(tmp_path):
+    """A server whose disk stops while server.sign exists."""
+    sign = tmp_path / "sign"
+    with Coordinator(env={"LD_PRELOAD": os.environ["FAILING_DISK_LIBRARY"],
+                          "STOPPED_DISK": str(sign)}) as server:
+        server.sign = sign
+        yield server
+        sign.unlink(missing_ok=True)
+
+
+def test_no_reply_leaves_before_its_record(stopped):
+    client = stopped.client()
+    client.register("a")
+    beat = pb.HeartbeatRequest(worker_id="a")
+    assert client.coordinator.Heartbeat(beat).acknowledged
+    stopped.sign.touch()
+    # Nothing is pending: nothing waits.
+    assert client.coordinator.Heartbeat(beat, timeout=PATIENCE_S).acknowledged
+    change = client.control.KvSet.future(control.KvSetRequest(
+        key="k", value=b"v"), timeout=PATIENCE_S)
+    wait_until(lambda: holds(stopped, 1))
+    # What is told after the change may follow from it.
+    look = client.control.KvGet.future(control.KvGetRequest(key="k"),
+                                       timeout=PATIENCE_S)
+    wait_until(lambda: holds(stopped, 2))
+    assert not change.done() and not look.done()
+    stopped.sign.unlink()
+    assert change.result().done
+    assert look.result().entry.value == b"v"
+
+
+def holds(server, n):
+    """Do so many replies wait for the disk?"""
+    with urllib.request.urlopen(server.http + "/metrics",
+                                timeout=PATIENCE_S) as reply:
+        return f"roar_coordinator_held_replies {n}\n" in reply.read().decode()
+
+
+def test_what_waits_for_the_disk_has_a_bound(stopped):
+    client = stopped.client()
+    value = os.urandom(60000)
+    for i in range(16):
+        client.control.KvSet(control.KvSetRequest(key=f"k{i}", value=value))
+    stopped.sign.touch()
+    frames = [stopped.frames() for _ in range(9)]
+    frames[0].send(16, control.KvSetRequest(key="k").SerializeToString(),
+                   call=99)
+    wait_until(lambda: holds(stopped, 1))
+    for call in range(1, 11):  # a megabyte each
+        for f in frames:
+            f.send(21, control.KvListRequest().SerializeToString(), call=call)
+    # Each connection's calls come in order; the last of all is beyond the bound.
+    assert frames[-1].receive()[3] == CODE.RESOURCE_EXHAUSTED.value[0]
+    assert stopped.resident_bytes() < 400 << 20
+    stopped.sign.unlink()
+    statuses = [f.receive()[3] for f in frames for _ in range(9)]
+    assert statuses.count(0) > 50
+    for f in frames:
+        f.close()
 
 
 def test_a_disk_that_fails_ends_it(tmp_path):
