@@ -359,8 +359,8 @@ def test_a_disk_that_fails_ends_it(tmp_path):
 def test_many_changes_become_a_snapshot():
     with Coordinator() as server:
         client = server.client()
-        value = os.urandom(50000)
-        for i in range(400):
+        value = os.urandom(1000000)
+        for _ in range(200):
             client.control.KvSet(control.KvSetRequest(key="k", value=value))
             if any(n.startswith("snapshot-") for n in
                    os.listdir(server.data)):
