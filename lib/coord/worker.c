@@ -317,9 +317,6 @@ int change_leave(struct coord *c, const Record *record)
 	if (m->world_epoch > job->epoch)
 		job->epoch = m->world_epoch;
 	worker_free(w);
-	/* Who comes later was not there: nobody may ask for them again. */
-	if (!job->n_workers)
-		releases_forget(job);
 	return 0;
 }
 

@@ -94,6 +94,8 @@ static void take_join(struct sim *s, uint32_t job, const Roar__Record__Join *r,
 	}
 	j->n_dead -= p->there && p->dead;
 	j->n_places += !p->there;
+	if (!p->there)
+		p->former = 0; /* who had it once is not known any more */
 	p->there = true;
 	p->dead = false;
 	p->rank = r->rank;
