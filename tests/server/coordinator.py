@@ -133,6 +133,7 @@ class Coordinator:
         line = self.process.stdout.readline()
         self.start_s = time.monotonic() - self.started
         if not line:
+            self.remove_folder()
             raise AssertionError(self.process.communicate()[1])
         words = line.split()
         assert words[0] == "serving", line
@@ -197,6 +198,9 @@ class Coordinator:
         if self.process.returncode is None:
             status = self.stop()
             assert status == 0, "\n".join(self.log)
+        self.remove_folder()
+
+    def remove_folder(self):
         if self.folder:
             shutil.rmtree(self.folder, ignore_errors=True)
 
