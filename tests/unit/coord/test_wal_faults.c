@@ -298,33 +298,50 @@ static void check_life(struct scene *s, const char *what, int after)
 	wal_close(w);
 }
 
-/* 1 when the life ended before call number `after`. */
-static int try_life(struct scene *s, enum fault what, const char *call,
-		    int error, int after)
+/* Whether the life ended before the fault. */
+static bool live_until(struct scene *s, enum fault what, const char *call,
+		       int error, int after)
+{
+	CLEANUP(closep)
+	int told = open(in_scene(s, "told"), O_WRONLY | O_APPEND | O_CLOEXEC);
+	bool over;
+
+	arm(what, call, error, after);
+	live(s, told);
+	over = plan.calls_left > 0;
+	arm(NONE, NULL, 0, 0);
+	return over;
+}
+
+/* The same in a process that may die of it. */
+static bool live_and_die(struct scene *s, int after)
 {
 	int status;
-	pid_t child;
+	pid_t child = fork();
 
-	store(s, "told", "", 0);
-	child = fork();
-	if (child == 0) {
-		int told = open(in_scene(s, "told"),
-				O_WRONLY | O_APPEND | O_CLOEXEC);
-
-		arm(what, call, error, after);
-		live(s, told);
-		_exit(plan.calls_left > 0 ? 1 : 0);
-	}
+	if (child == 0)
+		_exit(live_until(s, DIE, NULL, 0, after));
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status) &&
 		    (WEXITSTATUS(status) < 2 || WEXITSTATUS(status) == 7));
-	check_life(s, call ? call : "any", after);
 	return WEXITSTATUS(status) == 1;
+}
+
+static bool try_life(struct scene *s, enum fault what, const char *call,
+		     int error, int after)
+{
+	bool over;
+
+	store(s, "told", "", 0);
+	over = what == DIE ? live_and_die(s, after) :
+			     live_until(s, what, call, error, after);
+	check_life(s, call ? call : "any", after);
+	return over;
 }
 
 static void every_fault(enum fault what, const char *call, int error)
 {
-	int over = 0;
+	bool over = false;
 
 	for (int after = 0; !over; after++) {
 		void *state;
