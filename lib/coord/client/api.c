@@ -147,11 +147,15 @@ static int copy_options(struct roar_coord *c,
 	return r < 0 ? r : copy_metadata(c, o->metadata);
 }
 
-static int make(const struct roar_coord_options *o, struct roar_coord **ret)
+int client_make(const struct roar_coord_options *o, struct roar_coord **ret)
 {
-	struct roar_coord *c = calloc(1, sizeof(*c));
+	struct roar_coord *c;
 	int r;
 
+	r = check(o);
+	if (r < 0)
+		return r;
+	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
 	c->pid = getpid();
@@ -174,6 +178,7 @@ static int make(const struct roar_coord_options *o, struct roar_coord **ret)
 		release(c);
 		return r;
 	}
+	client_list_add(c);
 	*ret = c;
 	return 0;
 }
@@ -208,16 +213,12 @@ API int roar_coord_join(const struct roar_coord_options *options,
 			struct roar_coord **ret)
 {
 	struct roar_coord *c = NULL;
-	int r = check(options);
+	int r = client_make(options, &c);
 
-	if (r < 0)
-		return r;
-	r = make(options, &c);
 	if (r == -ENOMEM)
 		sentence_say("no memory for a client");
 	if (r < 0)
 		return r;
-	client_list_add(c);
 	r = client_start(c);
 	if (r < 0)
 		sentence_say("cannot start a client: %s", strerror(-r));

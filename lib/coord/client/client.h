@@ -230,6 +230,8 @@ void client_nudge(const struct roar_coord *c);
 /* Bytes in and out, and the next step of a connection that is being made.  `now_ms` is
  * the time. */
 void client_link_turn(struct roar_coord *c, int64_t now_ms);
+/* Takes over a socket that is connected, as if it had been made here; for tests. */
+void client_link_take(struct roar_coord *c, int fd);
 /* Appends a frame. */
 void client_link_send(struct roar_coord *c, uint16_t method, uint16_t flags,
 		      uint32_t call, uint32_t number, const void *data,
@@ -299,6 +301,8 @@ int client_call_told(const struct client_call *call);
 
 /* ---- api.c ---- */
 
+/* A client that does nothing yet: roar_coord_join() starts it and waits. */
+int client_make(const struct roar_coord_options *o, struct roar_coord **ret);
 /* What roar_coord_leave() does before it frees. */
 int client_give_place_up(struct roar_coord *c);
 

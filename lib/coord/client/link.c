@@ -408,6 +408,13 @@ static void connected(struct roar_coord *c)
 		shake_hands(c);
 }
 
+void client_link_take(struct roar_coord *c, int fd)
+{
+	c->link.fd = fd;
+	c->link.due_ms = client_now_ms() + CONNECT_MS;
+	connected(c);
+}
+
 /* A port of this machine that nobody listens at may be the one the socket got itself:
  * then it is connected to itself, and keeps the server from its port. */
 static bool is_own_echo(const struct sockaddr_storage *peer, socklen_t len,

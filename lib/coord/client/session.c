@@ -19,7 +19,8 @@
 
 enum {
 	BEAT_MS = 5000, /* until the coordinator says otherwise */
-	BEAT_MIN_MS = 10,
+	BEAT_MIN_MS = 10, /* beyond these it does not know what it says */
+	BEAT_MAX_MS = 24 * 3600 * 1000,
 	WATCH_MS = 1000, /* between two of them, when they do not last */
 	SILENCE_MS = 2000, /* a heartbeat may always take so long */
 	SILENCE_BEATS = 3, /* and as long as this many take */
@@ -117,16 +118,18 @@ static int pack_join(struct roar_coord *c)
 				-1);
 }
 
+static int64_t sane_interval(int64_t ms)
+{
+	return ms >= BEAT_MIN_MS && ms <= BEAT_MAX_MS ? ms : BEAT_MS;
+}
+
 static void take_place(struct roar_coord *c, const Coordinator__WorkerConfig *w)
 {
 	int64_t now = client_now_ms();
 
 	c->session = w->session;
 	c->world.incarnation = w->incarnation;
-	c->world.heartbeat_interval_ms = w->heartbeat_interval_ms >=
-							 BEAT_MIN_MS ?
-						 w->heartbeat_interval_ms :
-						 BEAT_MS;
+	c->world.heartbeat_interval_ms = sane_interval(w->heartbeat_interval_ms);
 	c->world.timeout_ms = w->timeout_ms;
 	set_world(c, w->world_epoch, w->rank, w->world_size, w->ready);
 	c->beat_due_ms = now + c->world.heartbeat_interval_ms;
