@@ -1,18 +1,14 @@
-/* client.c - workers' processes, their connections, and what befalls them
+/* client.c - workers' processes, and what befalls them
  *
  * A smart client proves itself by its session, sends heartbeats also while it waits, connects
  * again and asks again for what it waited for.  A simple one knows the nine calls: it
- * has no session, and no heartbeats while it waits.
- *
- * A connection delivers in order, or not at all.  What the client has sent before its
- * connection ends may still come; the server hears of the end later, or, when a
- * machine died or a network was cut, much later. */
+ * has no session, and no heartbeats while it waits. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim.h"
+#include "client.h"
 
 enum {
 	REGISTER = 1,
@@ -31,30 +27,6 @@ enum {
 	MAX_TRIES = 6,
 };
 
-struct client {
-	const struct item *item;
-	uint32_t index;
-	uint64_t random;
-	bool alive;
-	uint32_t life; /* timers of an earlier one do nothing */
-	int64_t paused_until, cut_until;
-	uint64_t conn; /* 0: none */
-	uint64_t server_life; /* whose connection that is */
-	int64_t sent_until, received_until; /* order on the connection */
-	uint64_t session;
-	int64_t interval;
-	bool registered;
-	uint64_t heartbeat, joining; /* calls under way */
-	uint64_t stream, watch; /* calls that last */
-	int64_t heartbeat_at;
-	size_t step;
-	struct ask doing; /* the call of the step; call 0: none */
-	uint32_t tries;
-	uint64_t next[N_NAMES + N_GROUPS + 1]; /* generations; 0: not known */
-	uint64_t version; /* of the key that was taken */
-	uint32_t n_set;
-};
-
 static struct client *find(struct sim *s, uint64_t n)
 {
 	struct client *c = &s->clients[n & 0xffffffff];
@@ -67,96 +39,6 @@ static void after(struct sim *s, struct client *c, int64_t ms,
 {
 	sim_after(s, ms, happen, NULL, (uint64_t)c->life << 32 | c->index);
 }
-
-/* ---- network ---- */
-
-static int64_t delay(struct client *c)
-{
-	return 1 + pick(&c->random, chance(&c->random, 20) ? 200 : 5);
-}
-
-static void arrive(struct sim *s, void *what, uint64_t life)
-{
-	struct ask *ask = what;
-
-	/* What is over when it comes is refused by the server at its next look. */
-	if (ask->deadline <= s->now)
-		ask->deadline = s->now + 1;
-	if (s->server.c && s->server.life == life) {
-		sim_trace(s,
-			  "w%u of j%u (item %u) asks: method %u, call %" PRIu64
-			  ", generation %" PRIu64 ", name %u.%u",
-			  ask->who, ask->job, ask->client, ask->method,
-			  ask->call, ask->generation, ask->name, ask->group);
-		server_ask(s, ask);
-	}
-}
-
-static void arrive_end(struct sim *s, void *what, uint64_t life)
-{
-	if (s->server.c && s->server.life == life)
-		server_gone(s, *(uint64_t *)what);
-}
-
-static void arrive_cancel(struct sim *s, void *what, uint64_t life)
-{
-	if (s->server.c && s->server.life == life)
-		server_cancel(s, *(uint64_t *)what);
-}
-
-/* When what is sent now is there. */
-static int64_t sent(struct sim *s, struct client *c)
-{
-	int64_t at = s->now > c->cut_until ? s->now : c->cut_until;
-
-	at += delay(c);
-	if (at < c->sent_until)
-		at = c->sent_until;
-	c->sent_until = at;
-	return at - s->now;
-}
-
-static void send_number(struct sim *s, struct client *c, uint64_t number,
-			void (*happen)(struct sim *s, void *what, uint64_t n),
-			int64_t later)
-{
-	uint64_t *copy = malloc(sizeof(*copy));
-
-	*copy = number;
-	sim_after(s, sent(s, c) + later, happen, copy, c->server_life);
-}
-
-static void send_ask(struct sim *s, struct client *c, struct ask *ask)
-{
-	struct ask *copy = malloc(sizeof(*copy));
-
-	if (!ask->follows)
-		ask->call = ++s->last_call;
-	ask->conn = c->conn;
-	ask->client = c->index;
-	ask->job = c->item->job;
-	ask->who = c->item->who;
-	*copy = *ask;
-	sim_after(s, sent(s, c), arrive, copy, c->server_life);
-}
-
-/* Calls end with their connection. */
-static void lose(struct client *c)
-{
-	c->conn = 0;
-	c->heartbeat = c->joining = c->stream = c->watch = 0;
-}
-
-/* The server hears `later` ms after all that was sent. */
-static void hang_up(struct sim *s, struct client *c, int64_t later)
-{
-	if (!c->conn)
-		return;
-	send_number(s, c, c->conn, arrive_end, later);
-	lose(c);
-}
-
-static void connect_later(struct sim *s, struct client *c);
 
 /* ---- what a worker does ---- */
 
@@ -268,7 +150,7 @@ static void do_step(struct sim *s, void *what, uint64_t n)
 	} else {
 		prepare_key(s, c, it, &ask);
 	}
-	send_ask(s, c, &ask);
+	wire_send(s, c, &ask);
 	c->doing = ask;
 }
 
@@ -283,7 +165,7 @@ static void do_again(struct sim *s, struct client *c)
 	}
 	ask.deadline = s->now + patience(s, c);
 	ask.session = c->session;
-	send_ask(s, c, &ask);
+	wire_send(s, c, &ask);
 	c->doing = ask;
 }
 
@@ -295,7 +177,7 @@ static void give_up(struct sim *s, void *what, uint64_t n)
 	(void)what;
 	if (!c || !c->conn || !c->doing.call || !is_meeting(&c->doing))
 		return;
-	send_number(s, c, c->doing.call, arrive_cancel, 0);
+	wire_cancel(s, c, c->doing.call);
 	c->doing.call = 0;
 	after(s, c, 1 + pick(&c->random, (uint32_t)c->interval), do_step);
 }
@@ -314,8 +196,8 @@ static void beat(struct sim *s, void *what, uint64_t n)
 	if (s->now < c->paused_until || !c->conn || !c->registered)
 		return;
 	if (c->heartbeat && s->now - c->heartbeat_at > 3 * c->interval) {
-		hang_up(s, c, 0); /* nobody seems to be there */
-		connect_later(s, c);
+		wire_end(s, c, 0); /* nobody seems to be there */
+		client_connect_later(s, c);
 		return;
 	}
 	if (c->heartbeat || (c->item->simple && c->doing.call))
@@ -326,7 +208,7 @@ static void beat(struct sim *s, void *what, uint64_t n)
 		ask.follows = c->stream != 0;
 		ask.call = c->stream;
 	}
-	send_ask(s, c, &ask);
+	wire_send(s, c, &ask);
 	if (c->item->random & 1)
 		c->stream = ask.call;
 	c->heartbeat = ask.call;
@@ -343,7 +225,7 @@ static void join(struct sim *s, struct client *c)
 
 	ask.session = c->session;
 	c->registered = false;
-	send_ask(s, c, &ask);
+	wire_send(s, c, &ask);
 	c->joining = ask.call;
 }
 
@@ -364,7 +246,7 @@ static void connect_now(struct sim *s, void *what, uint64_t n)
 	if (!c || c->conn)
 		return;
 	if (!s->server.c || s->now < c->cut_until || s->now < c->paused_until) {
-		connect_later(s, c);
+		client_connect_later(s, c);
 		return;
 	}
 	c->conn = ++s->last_conn;
@@ -377,7 +259,7 @@ static void connect_now(struct sim *s, void *what, uint64_t n)
 		join(s, c);
 }
 
-static void connect_later(struct sim *s, struct client *c)
+void client_connect_later(struct sim *s, struct client *c)
 {
 	after(s, c, 1 + pick(&c->random, (uint32_t)c->interval), connect_now);
 }
@@ -389,7 +271,7 @@ static void start(struct sim *s, void *what, uint64_t n)
 	(void)what;
 	c->alive = true;
 	c->life++;
-	lose(c);
+	wire_lose(c);
 	c->session = 0;
 	c->registered = false;
 	c->doing = (struct ask){ 0 };
@@ -412,7 +294,7 @@ static void end(struct sim *s, struct client *c)
 {
 	sim_trace(s, "process of w%u of j%u (item %u) ends", c->item->who,
 		  c->item->job, c->index);
-	hang_up(s, c, 0);
+	wire_end(s, c, 0);
 	c->alive = false;
 }
 
@@ -426,7 +308,7 @@ static void watch(struct sim *s, struct client *c)
 	if (c->watch || c->item->random & 2)
 		return;
 	ask.session = c->session;
-	send_ask(s, c, &ask);
+	wire_send(s, c, &ask);
 	c->watch = ask.call;
 }
 
@@ -536,57 +418,6 @@ void client_answer(struct sim *s, uint32_t client, const struct answer *a)
 		on_done(s, c, a);
 }
 
-struct delivery {
-	struct answer answer;
-	uint64_t conn;
-	uint32_t client;
-};
-
-static void deliver(struct sim *s, void *what, uint64_t n)
-{
-	struct delivery *d = what;
-	struct client *c = &s->clients[d->client];
-
-	(void)n;
-	if (!c->alive || c->conn != d->conn)
-		return;
-	if (s->now < c->paused_until) {
-		struct delivery *later = malloc(sizeof(*later));
-
-		*later = *d;
-		sim_after(s, c->paused_until - s->now, deliver, later, 0);
-		return;
-	}
-	client_answer(s, d->client, &d->answer);
-}
-
-void client_send(struct sim *s, const struct answer *a, const struct ask *to)
-{
-	struct client *c;
-	struct delivery *d;
-	int64_t at;
-
-	if (!to->conn)
-		return; /* an administrator */
-	c = &s->clients[to->client];
-	if (c->conn != to->conn)
-		return;
-	/* Answers from meetings get lost more often than by chance. */
-	if (c->doing.call == a->call && chance(&c->random, 25)) {
-		sim_trace(s, "the answer to call %" PRIu64 " is lost", a->call);
-		hang_up(s, c, pick(&c->random, 20));
-		connect_later(s, c);
-		return;
-	}
-	d = malloc(sizeof(*d));
-	*d = (struct delivery){ *a, to->conn, to->client };
-	at = (s->now > c->cut_until ? s->now : c->cut_until) + delay(c);
-	if (at < c->received_until)
-		at = c->received_until;
-	c->received_until = at;
-	sim_after(s, at - s->now, deliver, d, 0);
-}
-
 /* ---- faults ---- */
 
 void clients_crash(struct sim *s)
@@ -596,8 +427,8 @@ void clients_crash(struct sim *s)
 
 		if (!c->alive || !c->conn)
 			continue;
-		lose(c);
-		connect_later(s, c);
+		wire_lose(c);
+		client_connect_later(s, c);
 	}
 }
 
@@ -609,7 +440,7 @@ static void kill_it(struct sim *s, struct client *c, const struct item *item)
 		return;
 	sim_trace(s, "process of w%u of j%u (item %u) is killed", c->item->who,
 		  c->item->job, c->index);
-	hang_up(s, c, silence);
+	wire_end(s, c, silence);
 	c->alive = false;
 	if (item->len % 4)
 		sim_after(s, item->len, start, NULL, c->index);
@@ -631,8 +462,8 @@ void client_fault(struct sim *s, const struct item *item)
 	if (item->kind == ITEM_CUT)
 		c->cut_until = s->now + item->len;
 	if (item->kind == ITEM_RESET && c->conn) {
-		hang_up(s, c, item->what ? 0 : pick(&c->random, 500));
-		connect_later(s, c);
+		wire_end(s, c, item->what ? 0 : pick(&c->random, 500));
+		client_connect_later(s, c);
 	}
 }
 

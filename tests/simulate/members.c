@@ -4,11 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/vec.h"
-
 enum {
 	EOF_MIN_MS = 1000, /* nobody is dead sooner after its connection ended */
-	WATCH_MS = 100, /* so soon is a change of the world told */
 	RETRY_MS = 2500, /* after a full disk what was due may come so late */
 };
 
@@ -259,7 +256,7 @@ void members_record(struct sim *s, const Roar__Record__Record *r, bool live)
 /* ---- answers ---- */
 
 /* What is told is what was recorded as told just now, in that order. */
-static void check_commands(struct sim *s, const struct answer *a)
+void members_commands(struct sim *s, const struct answer *a)
 {
 	struct model *m = s->model;
 	uint32_t at = 0;
@@ -293,8 +290,6 @@ static void check_place(struct sim *s, const struct ask *ask,
 			 ask->who, a->epoch, j->epoch);
 }
 
-/* ---- watches ---- */
-
 bool members_is_former(const struct place *p, const struct ask *ask)
 {
 	if (ask->session)
@@ -311,62 +306,13 @@ void members_ask(struct sim *s, const struct ask *ask)
 		members_heard(s, p, ask->conn);
 }
 
-void members_unwatch(struct mjob *j, uint64_t call, uint64_t conn)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < j->n_watching; i++)
-		if (j->watching[i].call != call &&
-		    (!conn || j->watching[i].conn != conn))
-			j->watching[kept++] = j->watching[i];
-	j->n_watching = kept;
-}
-
-static void watch_answer(struct sim *s, const struct ask *ask,
-			 const struct answer *a)
-{
-	struct mjob *j = mjob(s, ask->job);
-	const struct place *p = &j->places[ask->who];
-
-	members_unwatch(j, ask->call, 0);
-	if (a->status != COORD_MORE)
-		return;
-	if (a->epoch != j->epoch || a->rank != (p->there ? p->rank : NONE))
-		sim_fail(s, "w%u hears of epoch %" PRIu64 " and rank %d",
-			 ask->who, a->epoch, a->rank);
-	check_commands(s, a);
-	*VEC_PUSH(j->watching, j->n_watching,
-		  j->cap_watching) = (struct watching){ ask->call, ask->conn,
-							a->epoch, NONE };
-}
-
-/* A change is told soon, however many there are. */
-static void check_watches(struct sim *s, struct mjob *j)
-{
-	for (size_t i = 0; i < j->n_watching; i++) {
-		struct watching *w = &j->watching[i];
-
-		if (w->epoch == j->epoch)
-			w->since = NONE;
-		else if (w->since == NONE)
-			w->since = s->now;
-		else if (s->now - w->since > WATCH_MS)
-			sim_fail(s,
-				 "the world has epoch %" PRIu64
-				 ", a watch knows only of %" PRIu64,
-				 j->epoch, w->epoch);
-	}
-}
-
-/* ---- answers to the rest ---- */
-
 void members_answer(struct sim *s, const struct ask *ask,
 		    const struct answer *a)
 {
 	struct place *p = &mjob(s, ask->job)->places[ask->who];
 
 	if (ask->method == 11)
-		watch_answer(s, ask, a);
+		watches_answer(s, ask, a);
 	if (!is_good(a->status) ||
 	    (ask->method != 1 && ask->method != 2 && ask->method != 9))
 		return;
@@ -379,7 +325,7 @@ void members_answer(struct sim *s, const struct ask *ask,
 		sim_fail(s, "w%u is acknowledged with the session of another",
 			 ask->who);
 	if (ask->method != 1)
-		check_commands(s, a);
+		members_commands(s, a);
 	if (ask->method == 1 && p->former == ask->conn)
 		p->former = 0; /* many processes may share one */
 	members_heard(s, p, ask->conn);
@@ -488,7 +434,7 @@ void members_check(struct sim *s)
 	if (s->counts.events % (1 + s->plan->n_workers[0] / 50))
 		return;
 	for (uint32_t i = 0; i < MAX_JOBS; i++)
-		check_watches(s, mjob(s, i));
+		watches_check(s, mjob(s, i));
 	if (s->now - s->model->full_at < RETRY_MS)
 		return;
 	for (uint32_t i = 0; i < MAX_JOBS; i++)

@@ -166,7 +166,7 @@ void model_cancel(struct sim *s, const struct ask *ask)
 	if (is_meeting(ask))
 		meetings_cancel(s, ask);
 	keys_forget(mjob(s, ask->job), ask->call, 0);
-	members_unwatch(mjob(s, ask->job), ask->call, 0);
+	watches_forget(mjob(s, ask->job), ask->call, 0);
 }
 
 void model_gone(struct sim *s, uint64_t conn)
@@ -174,7 +174,7 @@ void model_gone(struct sim *s, uint64_t conn)
 	meetings_gone(s, conn);
 	for (uint32_t i = 0; i < MAX_JOBS; i++) {
 		keys_forget(mjob(s, i), 0, conn);
-		members_unwatch(mjob(s, i), 0, conn);
+		watches_forget(mjob(s, i), 0, conn);
 	}
 	members_gone(s, conn);
 }

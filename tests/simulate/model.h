@@ -8,7 +8,8 @@
  *	members.c	places, ranks, epochs, life and death, commands
  *	meetings.c	who waits where, who must come, what a release says
  *	keys.c		keys
- *	saves.c		checkpoints */
+ *	saves.c		checkpoints
+ *	watches.c	who hears of changes */
 #ifndef SIMULATE_MODEL_H
 #define SIMULATE_MODEL_H
 
@@ -150,7 +151,8 @@ void members_left(struct sim *s, const struct ask *ask, const struct answer *a);
 /* Of the process that had the place before. */
 bool members_is_former(const struct place *p, const struct ask *ask);
 void members_ask(struct sim *s, const struct ask *ask);
-void members_unwatch(struct mjob *j, uint64_t call, uint64_t conn);
+/* Commands that an answer tells are those that were recorded as told. */
+void members_commands(struct sim *s, const struct answer *a);
 void members_gone(struct sim *s, uint64_t conn);
 void members_resume(struct sim *s);
 void members_check(struct sim *s);
@@ -172,6 +174,12 @@ void meetings_leave(struct sim *s, uint32_t job, uint32_t who);
 void meetings_check(struct sim *s);
 /* Connection of a call with which the worker waits; 0: none. */
 uint64_t meetings_conn(struct mjob *j, uint32_t who);
+
+/* watches.c */
+void watches_answer(struct sim *s, const struct ask *ask,
+		    const struct answer *a);
+void watches_forget(struct mjob *j, uint64_t call, uint64_t conn);
+void watches_check(struct sim *s, struct mjob *j);
 
 /* saves.c */
 void saves_record(struct sim *s, const Roar__Record__Checkpoint *r, bool live);
