@@ -350,8 +350,10 @@ size_t round_absent(const struct round *round, struct worker **ret, size_t max)
 {
 	size_t all = round->group ? round->n_group :
 				    round->meeting->job->n_workers;
-	size_t n = 0, absent = round_expected(round) - round->n_here;
+	size_t n = 0, expected = round_expected(round), absent = 0;
 
+	if (expected > round->n_here)
+		absent = expected - round->n_here;
 	if (max > absent)
 		max = absent;
 	for (int came_once = 0; came_once < 2; came_once++)
@@ -362,5 +364,5 @@ size_t round_absent(const struct round *round, struct worker **ret, size_t max)
 			if (w && !(a && a->wait.call) && !!a == came_once)
 				ret[n++] = w;
 		}
-	return absent;
+	return n < max ? n : absent;
 }
