@@ -1,8 +1,8 @@
 /* fuzz_coord_client.c - what a server may say to a client of frames.
  *
  * The first byte says in how large pieces the rest arrives.  A worker joins (its call 1),
- * waits for a key, in a meeting and for changes of the world.  Whatever is said, what was
- * begun ends once, and a world that is told is one. */
+ * waits for changes of the world (2), in a meeting (3) and for a key (4).  Whatever is
+ * said, what was begun ends once. */
 #include <roar/coord.h>
 #include <stdlib.h>
 #include <sys/socket.h>

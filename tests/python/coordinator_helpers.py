@@ -36,7 +36,10 @@ class Server:
         with open(os.path.join(self.folder, "log"), "ab") as log:
             self.process = subprocess.Popen(
                 [*self.command, "--listen", listen or self.address],
-                stdout=subprocess.PIPE, stderr=log, text=True)
+                stdout=subprocess.PIPE, stderr=log, text=True,
+                # A sanitizer's library that Python needs is not the server's.
+                env={k: v for k, v in os.environ.items()
+                     if k != "LD_PRELOAD"})
         said = self.process.stdout.readline()
         found = re.search(r"(127\.0\.0\.1:\d+|unix:\S+)", said)
         assert found, f"the server said {said!r}"

@@ -4,6 +4,7 @@ import ast
 import os
 import pathlib
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -402,6 +403,8 @@ def test_a_forked_child_has_no_client(server, job):
 
 
 def test_tokens_and_tls(tmp_path):
+    if not shutil.which("openssl"):
+        pytest.skip("needs the program openssl for a certificate")
     tokens = tmp_path / "tokens"
     tokens.write_text("j secret-0123456789\n")
     tokens.chmod(0o600)
