@@ -24,12 +24,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "coord_figures.h"
 #include "coord_load.h"
 #include "coordinator.pb-c.h"
 
 enum {
 	WARM_ROUNDS = 3,
-	MAX_SAMPLES = 4 << 20,
 	MAX_OFFERED = 1 << 17, /* calls under way at a fixed rate */
 };
 
@@ -52,80 +52,6 @@ struct options {
 	const char *job;
 	bool bare; /* the server knows no workers */
 };
-
-/* ---- what was measured ---- */
-
-static struct {
-	uint32_t *ns;
-	size_t n;
-	uint64_t n_calls;
-	int64_t cpu_ns,
-		wall_ns; /* of the server, of the clock, in the window */
-} figures;
-
-static int64_t server_cpu_ns(pid_t pid)
-{
-	struct timespec t;
-	clockid_t clock;
-
-	if (!pid || clock_getcpuclockid(pid, &clock) != 0 ||
-	    clock_gettime(clock, &t) < 0)
-		return 0;
-	return t.tv_sec * SECOND + t.tv_nsec;
-}
-
-static void window_begin(const struct options *o)
-{
-	figures.n = 0;
-	figures.n_calls = 0;
-	figures.cpu_ns = -server_cpu_ns(o->server);
-	figures.wall_ns = -clock_mono_ns();
-}
-
-static void window_end(const struct options *o)
-{
-	figures.cpu_ns += server_cpu_ns(o->server);
-	figures.wall_ns += clock_mono_ns();
-}
-
-static void sample(int64_t ns)
-{
-	figures.n_calls++;
-	if (figures.n < MAX_SAMPLES)
-		figures.ns[figures.n++] = ns < UINT32_MAX ? (uint32_t)ns :
-							    UINT32_MAX;
-}
-
-static int compare(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a;
-	uint32_t y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double at_us(double part)
-{
-	size_t i = (size_t)(part * (double)figures.n);
-
-	return figures.ns[i < figures.n ? i : figures.n - 1] / 1e3;
-}
-
-static void print_figures(void)
-{
-	double seconds = (double)figures.wall_ns / 1e9;
-
-	if (!figures.n)
-		die("nothing was measured");
-	qsort(figures.ns, figures.n, sizeof(*figures.ns), compare);
-	printf("{\"n\": %zu, \"p50_us\": %.1f, \"p99_us\": %.1f, "
-	       "\"p999_us\": %.1f, \"max_us\": %.1f, \"per_s\": %.0f, "
-	       "\"server_us\": %.3f, \"server_busy\": %.3f}\n",
-	       figures.n, at_us(0.5), at_us(0.99), at_us(0.999), at_us(1.0),
-	       (double)figures.n_calls / seconds,
-	       (double)figures.cpu_ns / 1e3 / (double)figures.n_calls,
-	       (double)figures.cpu_ns / (double)figures.wall_ns);
-}
 
 /* ---- messages ---- */
 
@@ -241,14 +167,14 @@ static void barrier(struct load *load, const struct options *o)
 	load->done = released;
 	for (uint32_t i = 0; i < WARM_ROUNDS; i++)
 		(void)barrier_round(load, i);
-	window_begin(o);
+	figures_begin(o->server);
 	for (uint32_t i = 0; i < o->rounds; i++) {
 		int64_t began = clock_mono_ns();
 
-		sample(barrier_round(load, WARM_ROUNDS + i));
+		figures_add(barrier_round(load, WARM_ROUNDS + i));
 		rest((clock_mono_ns() - began) / 4);
 	}
-	window_end(o);
+	figures_end(o->server);
 }
 
 /* ---- heartbeats ---- */
@@ -268,7 +194,7 @@ static void beaten(struct load *load, struct call *call)
 {
 	(void)load;
 	must_be_good(call, "Heartbeat");
-	sample(now_ns - call->since_ns);
+	figures_add(now_ns - call->since_ns);
 	if (going_on)
 		beat_once(call->lane, now_ns);
 }
@@ -292,9 +218,9 @@ static void beat(struct load *load, const struct options *o)
 		load_flush(&load->lanes[i]);
 	}
 	beat_until(load, now_ns + WARM_NS);
-	window_begin(o);
+	figures_begin(o->server);
 	beat_until(load, now_ns + (int64_t)(o->seconds * 1e9));
-	window_end(o);
+	figures_end(o->server);
 	going_on = false;
 }
 
@@ -302,7 +228,7 @@ static void answered(struct load *load, struct call *call)
 {
 	(void)load;
 	must_be_good(call, "Heartbeat");
-	sample(clock_mono_ns() - call->since_ns);
+	figures_add(clock_mono_ns() - call->since_ns);
 }
 
 /* From `due_ns` until `end_ns`; when the next one is due. */
@@ -333,12 +259,12 @@ static void offer(struct load *load, const struct options *o)
 	load->done = answered;
 	due = offer_until(load, began, began + 2 * WARM_NS, every_ns);
 	load_settle(load);
-	window_begin(o);
+	figures_begin(o->server);
 	due = clock_mono_ns();
 	(void)offer_until(load, due, due + (int64_t)(o->seconds * 1e9),
 			  every_ns);
 	load_settle(load);
-	window_end(o);
+	figures_end(o->server);
 }
 
 /* ---- idle ---- */
@@ -479,9 +405,6 @@ int main(int argc, char **argv)
 	if (mode == 4)
 		die("there is no mode '%s'", argv[optind]);
 	raise_limit();
-	figures.ns = malloc(MAX_SAMPLES * sizeof(*figures.ns));
-	if (!figures.ns)
-		die("no memory");
 	load.wire = wire_named(argv[optind + 1]);
 	load.address = argv[optind + 2];
 	load.job = o.job;
@@ -495,8 +418,7 @@ int main(int argc, char **argv)
 		register_all(&load);
 	modes[mode].run(&load, &o);
 	if (modes[mode].prints)
-		print_figures();
+		figures_print();
 	load_close(&load);
-	free(figures.ns);
 	return 0;
 }

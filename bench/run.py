@@ -325,6 +325,8 @@ def main():
     parser.add_argument("--urgent", action="store_true")
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
+    if args.urgent and os.geteuid() != 0:
+        parser.error("--urgent is for root")
     args.work = os.path.abspath(args.work)
     args.tools = os.path.abspath(args.tools)
     json_path = os.path.abspath(args.json) if args.json else None
