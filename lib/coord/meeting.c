@@ -17,7 +17,9 @@
  *				with that number, so nobody is released who
  *				had another in mind.
  *	g = 0			"now": the one under way, else the one after the last.
- *				Whoever is known not to have got its last answer gets it now.
+ *				Whoever is known not to have got its last answer gets it now,
+ *				and who says that it may have lost its first (`again`), if
+ *				it was there.
  *
  * A release is remembered for those who were there.  When no process of them is alive in
  * the job any more, the job was started anew: what is remembered counts for nothing, and
@@ -79,16 +81,18 @@ static bool outlived(const struct job *job, const struct release *last)
 }
 
 static bool is_repeat(const struct meeting *m, const struct worker *w,
-		      uint64_t asked)
+		      const struct ask *ask)
 {
 	struct release *last = m->last;
+	uint64_t asked = ask->generation;
 
 	if (!last || w->born > last->epoch)
 		return false;
-	if (!asked)
+	if (!asked && !ask->again)
 		return w->answer_lost && w->answered_meeting == m->serial &&
 		       w->answered_generation == last->generation;
-	return asked == last->generation && release_attendee(last, w->id);
+	return (!asked || asked == last->generation) &&
+	       release_attendee(last, w->id);
 }
 
 static void repeat(const struct request *q, const struct meeting *m,
@@ -142,7 +146,7 @@ static uint64_t generation(const struct request *q, const struct meeting *m,
 
 	if (m->now && asked == m->now->generation)
 		return asked;
-	if (is_repeat(m, w, asked)) {
+	if (is_repeat(m, w, ask)) {
 		repeat(q, m, w, ask);
 		return 0;
 	}
@@ -357,6 +361,7 @@ void do_meet(const struct request *q, const void *message)
 		.value = gather ? m->value.data : NULL,
 		.value_len = gather ? m->value.len : 0,
 		.in_favour = m->in_favour,
+		.again = m->again,
 	};
 
 	if (w && check_kind(q, m) == 0)

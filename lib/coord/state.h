@@ -457,6 +457,7 @@ struct ask { /* Meet and WaitBarrier as one */
 	const uint8_t *value;
 	size_t value_len;
 	bool in_favour;
+	bool again; /* without a generation: the answer may have been lost */
 	bool plain; /* WaitBarrier */
 };
 

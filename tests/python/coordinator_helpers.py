@@ -45,8 +45,8 @@ class Server:
         assert found, f"the server said {said!r}"
         self.address = found.group()
 
-    def kill(self):
-        self.process.kill()
+    def kill(self, how=signal.SIGKILL):
+        self.process.send_signal(how)
         self.process.wait()
         self.process.stdout.close()
 

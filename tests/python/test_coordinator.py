@@ -372,6 +372,28 @@ def test_a_killed_coordinator_comes_back_and_nobody_notices():
         server.close()
 
 
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_barriers_go_on_while_coordinators_come_and_go(how):
+    server = Server()
+
+    def meet(job):
+        return [job.barrier("b", timeout=PATIENCE).generation
+                for _ in range(300)]
+
+    try:
+        with workers(server, 3, {"min_workers": 3}) as jobs:
+            calls = [Background(meet, job) for job in jobs]
+            for i in range(5):
+                time.sleep(0.01 * i)
+                server.kill(how)
+                server.start()
+            for call in calls:
+                assert call.result() == list(range(1, 301))
+            assert jobs[0].world.epoch == 3  # nobody died
+    finally:
+        server.close()
+
+
 def test_nobody_there_and_wrong_addresses():
     with pytest.raises(coordinator.CoordinatorUnreachable,
                        match="is roar-coordinator running"):

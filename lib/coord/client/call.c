@@ -256,6 +256,14 @@ static void read_failure(struct client_call *call, const char *data, size_t len)
 	}
 }
 
+/* Back to being queued. */
+static void repeat(struct client_call *call)
+{
+	if (call->count)
+		client_meet_again(call);
+	call->state = CALL_QUEUED;
+}
+
 /* A server that stops, or has no room for now, is asked again: its successor knows. */
 static bool shall_wait(const struct client_call *call, uint32_t status)
 {
@@ -278,7 +286,7 @@ void client_call_reply(struct roar_coord *c, uint32_t id, bool end,
 		return;
 	}
 	if (shall_wait(call, status)) {
-		call->state = CALL_QUEUED;
+		repeat(call);
 		call->not_before_ms = client_now_ms() + AGAIN_MS;
 		return;
 	}
@@ -306,8 +314,7 @@ void client_calls_lost(struct roar_coord *c)
 		next = call->next;
 		if (call->state != CALL_SENT)
 			continue;
-		call->state = CALL_QUEUED;
-		call->repeated = true;
+		repeat(call);
 		call->not_before_ms = 0;
 		if (client_method_is_once(call->method))
 			client_call_end(call, -ENOTCONN,

@@ -66,7 +66,7 @@ struct client_call {
 	const struct coord_method *method;
 	enum client_call_state state;
 	uint32_t id; /* on this connection */
-	bool repeated; /* was sent on an earlier connection */
+	bool asks_again; /* of a meeting: says that an answer may be lost */
 	int64_t deadline_ms; /* CLOCK_MONOTONIC; INT64_MAX: none */
 	int64_t not_before_ms; /* sent no earlier: the server wants a pause */
 	struct str request; /* packed */
@@ -125,6 +125,7 @@ struct client_command {
 struct meet_count {
 	uint64_t next; /* generation; 0: the coordinator knows */
 	bool busy; /* somebody of us waits in it */
+	bool fresh; /* this process surely has had no answer here yet */
 	char id[];
 };
 
@@ -179,6 +180,7 @@ struct roar_coord {
 	unsigned n_commands;
 
 	struct map counts; /* meeting id -> struct meet_count */
+	bool forgot_counts; /* some were too many: what is not in there may be old */
 };
 
 static inline bool client_is_up(const struct roar_coord *c)
@@ -323,6 +325,8 @@ int client_meet_init(struct client_call *call, struct roar_coord *c,
 		     const struct client_meet *m);
 /* After its end: counts the use, and reads the result into *ret, which may be NULL. */
 int client_meet_end(struct client_call *call, struct roar_coord_meeting *ret);
+/* The call will be sent once more: its first answer may be lost. */
+void client_meet_again(struct client_call *call);
 void client_meet_forget(struct roar_coord *c);
 
 #endif

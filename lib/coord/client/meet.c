@@ -3,7 +3,8 @@
  * The generation says which use of a meeting is meant, so that an arrival that is sent
  * again after a lost connection cannot be taken for the next one.  The first time the
  * coordinator is asked (0: the one under way); its answer says which one that was, and
- * from then on the client counts. */
+ * from then on the client counts.  When that first answer may be lost, the second try
+ * says so (`again`). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,7 @@ static void make_room(struct roar_coord *c)
 			free(count);
 	map_release(&c->counts);
 	c->counts = kept;
+	c->forgot_counts = true;
 }
 
 static struct meet_count *count_of(struct roar_coord *c, const char *id)
@@ -56,6 +58,7 @@ static struct meet_count *count_of(struct roar_coord *c, const char *id)
 	if (!count)
 		return NULL;
 	memcpy(count->id, id, len + 1);
+	count->fresh = !c->forgot_counts;
 	if (map_set(&c->counts, count->id, len, count) < 0) {
 		free(count);
 		return NULL;
@@ -107,6 +110,7 @@ static int make_call(struct client_call *call, struct roar_coord *c,
 	request.value.data = (uint8_t *)m->value;
 	request.value.len = m->len;
 	request.in_favour = m->in_favour;
+	request.session = c->session;
 	return client_call_init(call, c, METHOD_MEET, &request.base,
 				m->meet->timeout_ms);
 }
@@ -135,6 +139,20 @@ int client_meet_init(struct client_call *call, struct roar_coord *c,
 	count->busy = true;
 	call->count = count;
 	return 0;
+}
+
+/* A field may follow the others in a packed message.  Without a generation of its own the
+ * arrival would be taken for the next use, if the last one counted it already. */
+void client_meet_again(struct client_call *call)
+{
+	Roar__MeetRequest more = ROAR__MEET_REQUEST__INIT;
+	uint8_t bytes[16];
+
+	if (call->asks_again || !call->count->fresh)
+		return;
+	more.again = true;
+	str_add(&call->request, bytes, roar__meet_request__pack(&more, bytes));
+	call->asks_again = true;
 }
 
 /* ---- the result ---- */
@@ -211,6 +229,7 @@ static int read_reply(struct client_call *call, struct roar_coord_meeting *ret)
 			-EPROTO, "the coordinator's answer to an arrival is "
 				 "none");
 	call->count->next = reply->generation + 1;
+	call->count->fresh = false;
 	if (ret)
 		r = copy_reply(&m, reply);
 	roar__meet_reply__free_unpacked(reply, NULL);
@@ -231,8 +250,10 @@ int client_meet_end(struct client_call *call, struct roar_coord_meeting *ret)
 
 	if (r == 0)
 		r = read_reply(call, ret);
-	else if (r == -ESTALE)
+	if (r == -ESTALE) {
 		call->count->next = 0;
+		call->count->fresh = false;
+	}
 	call->count->busy = false;
 	return r;
 }

@@ -328,6 +328,44 @@ static void a_lost_answer_is_told_again_without_a_number(void **state)
 	released(h, b);
 }
 
+static uint64_t ask_meet_again(struct host *h, uint64_t conn, const char *id,
+			       bool again)
+{
+	Roar__MeetRequest m = ROAR__MEET_REQUEST__INIT;
+
+	m.worker_id = (char *)id;
+	m.meeting_id = "x";
+	m.again = again;
+	return ask(h, conn, "Meet", &m);
+}
+
+/* The server was killed between the record and the replies: it cannot know what was lost. */
+static void a_first_answer_that_may_be_lost_is_told_again(void **state)
+{
+	struct host *h = *state;
+	uint64_t a, b;
+
+	join(h, 1, "a");
+	join(h, 2, "b");
+	a = ask_meet_again(h, 1, "a", false);
+	b = ask_meet_again(h, 2, "b", true); /* nothing was lost yet */
+	expect(h, b, COORD_OK);
+	host_restart(h);
+	b = ask_barrier(h, 2, "b", "x", 2);
+	a = ask_meet_again(h, 1, "a", true);
+	assert_int_equal(
+		MESSAGE(expect(h, a, COORD_OK), Roar__MeetReply)->generation,
+		1);
+	a = ask_barrier(h, 1, "a", "x", 2);
+	released(h, a);
+	released(h, b);
+	/* A successor was not there. */
+	gone(h, 1);
+	join(h, 3, "a");
+	a = ask_meet_again(h, 3, "a", true);
+	expect_waiting(h, a);
+}
+
 static void what_cannot_be_recorded_is_not_released(void **state)
 {
 	struct host *h = *state;
@@ -448,6 +486,7 @@ int main(void)
 		TEST(a_cancelled_arrival_leaves),
 		TEST(an_arrival_ends_with_its_connection),
 		TEST(a_lost_answer_is_told_again_without_a_number),
+		TEST(a_first_answer_that_may_be_lost_is_told_again),
 		TEST(what_cannot_be_recorded_is_not_released),
 		TEST(a_job_started_anew_may_count_anew),
 		cmocka_unit_test(old_releases_are_forgotten),

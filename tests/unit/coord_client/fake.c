@@ -131,6 +131,7 @@ static void on_meet(struct fake *f, int fd, const struct frame *h,
 
 	f->n_meets++;
 	f->generation = m->generation;
+	f->again = m->again;
 	f->timeout_ms = h->number;
 	hold(f, fd, h, m->generation);
 	roar__meet_request__free_unpacked(m, NULL);

@@ -44,6 +44,7 @@ struct fake {
 	unsigned n_meets, n_gets, n_watches, n_left;
 	uint64_t session; /* of the last registration */
 	uint64_t generation; /* of the last meeting */
+	bool again; /* of the last meeting */
 	int64_t step; /* of the last heartbeat */
 	uint32_t timeout_ms; /* of the last meeting */
 	char hello[64]; /* token and job of the last, with a space between */
