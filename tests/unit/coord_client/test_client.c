@@ -411,6 +411,30 @@ static void an_arrival_is_sent_again_with_its_generation(void **state)
 	assert_int_equal(end(&w), 0);
 }
 
+static void a_first_arrival_says_that_its_answer_may_be_lost(void **state)
+{
+	struct fixture *x = *state;
+	struct work w;
+
+	begin(&w, x->c, "b", 30000);
+	fake_await(&x->fake, n_meets, 1);
+	assert_false(fake_get(&x->fake, again));
+	fake_drop(&x->fake);
+	fake_await(&x->fake, n_meets, 2);
+	assert_true(fake_get(&x->fake, again));
+	assert_int_equal(fake_get(&x->fake, generation), 0);
+	fake_release(&x->fake, 3);
+	assert_int_equal(end(&w), 0);
+	begin(&w, x->c, "b", 30000); /* from now on there is a number */
+	fake_await(&x->fake, n_meets, 3);
+	fake_drop(&x->fake);
+	fake_await(&x->fake, n_meets, 4);
+	assert_false(fake_get(&x->fake, again));
+	assert_int_equal(fake_get(&x->fake, generation), 4);
+	fake_release(&x->fake, 0);
+	assert_int_equal(end(&w), 0);
+}
+
 static void
 a_barrier_outlives_a_coordinator_that_is_gone_for_a_while(void **state)
 {
@@ -901,6 +925,7 @@ int main(void)
 		WITH(generations_are_counted_from_the_coordinators_answer),
 		WITH(a_failed_barrier_names_the_absent),
 		WITH(an_arrival_is_sent_again_with_its_generation),
+		WITH(a_first_arrival_says_that_its_answer_may_be_lost),
 		WITH(a_barrier_outlives_a_coordinator_that_is_gone_for_a_while),
 		WITH(a_server_that_stops_is_asked_again),
 		WITH(without_a_connection_the_deadline_is_enotconn),
