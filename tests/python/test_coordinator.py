@@ -372,23 +372,41 @@ def test_a_killed_coordinator_comes_back_and_nobody_notices():
         server.close()
 
 
+def test_a_coordinator_that_remembers_nothing_is_told_anew():
+    server = Server()
+    try:
+        with workers(server, 2, {"min_workers": 2}) as (a, b):
+            for start in (1, 2):
+                waiting = Background(a.barrier, "b", timeout=PATIENCE)
+                got = b.barrier("b", timeout=PATIENCE)
+                assert (got.generation, got.participants) == (start, 2)
+                waiting.result()
+                server.kill()
+                shutil.rmtree(os.path.join(server.folder, "data"))
+                server.start()
+                for job in (a, b):
+                    job.heartbeat()     # it has a place again
+    finally:
+        server.close()
+
+
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_barriers_go_on_while_coordinators_come_and_go(how):
     server = Server()
 
     def meet(job):
         return [job.barrier("b", timeout=PATIENCE).generation
-                for _ in range(300)]
+                for _ in range(150)]
 
     try:
         with workers(server, 3, {"min_workers": 3}) as jobs:
             calls = [Background(meet, job) for job in jobs]
-            for i in range(5):
+            for i in range(4):
                 time.sleep(0.01 * i)
                 server.kill(how)
                 server.start()
             for call in calls:
-                assert call.result() == list(range(1, 301))
+                assert call.result() == list(range(1, 151))
             assert jobs[0].world.epoch == 3  # nobody died
     finally:
         server.close()

@@ -327,6 +327,8 @@ int client_meet_init(struct client_call *call, struct roar_coord *c,
 int client_meet_end(struct client_call *call, struct roar_coord_meeting *ret);
 /* The call will be sent once more: its first answer may be lost. */
 void client_meet_again(struct client_call *call);
+/* The session is another one: arrivals that wait to be sent shall carry it. */
+void client_meet_renew(struct roar_coord *c);
 void client_meet_forget(struct roar_coord *c);
 
 #endif

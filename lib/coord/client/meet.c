@@ -141,18 +141,35 @@ int client_meet_init(struct client_call *call, struct roar_coord *c,
 	return 0;
 }
 
-/* A field may follow the others in a packed message.  Without a generation of its own the
- * arrival would be taken for the next use, if the last one counted it already. */
+/* A field may follow the others in a packed message, and the last of a kind counts. */
+static void add_fields(struct client_call *call, const Roar__MeetRequest *more)
+{
+	uint8_t bytes[32];
+
+	str_add(&call->request, bytes, roar__meet_request__pack(more, bytes));
+}
+
+/* Without a generation of its own the arrival would be taken for the next use, if the
+ * last one counted it already. */
 void client_meet_again(struct client_call *call)
 {
 	Roar__MeetRequest more = ROAR__MEET_REQUEST__INIT;
-	uint8_t bytes[16];
 
 	if (call->asks_again || !call->count->fresh)
 		return;
 	more.again = true;
-	str_add(&call->request, bytes, roar__meet_request__pack(&more, bytes));
+	add_fields(call, &more);
 	call->asks_again = true;
+}
+
+void client_meet_renew(struct roar_coord *c)
+{
+	Roar__MeetRequest more = ROAR__MEET_REQUEST__INIT;
+
+	more.session = c->session;
+	for (struct client_call *call = c->first; call; call = call->next)
+		if (call->count)
+			add_fields(call, &more);
 }
 
 /* ---- the result ---- */

@@ -127,7 +127,10 @@ static void take_place(struct roar_coord *c, const Coordinator__WorkerConfig *w)
 {
 	int64_t now = client_now_ms();
 
-	c->session = w->session;
+	if (c->session != w->session) {
+		c->session = w->session;
+		client_meet_renew(c);
+	}
 	c->world.incarnation = w->incarnation;
 	c->world.heartbeat_interval_ms = sane_interval(w->heartbeat_interval_ms);
 	c->world.timeout_ms = w->timeout_ms;
