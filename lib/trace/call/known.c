@@ -3,7 +3,12 @@
 
 #include <string.h>
 
-enum { KNOWN_NS = 100000000 };
+#include "base/clock.h"
+
+enum {
+	KNOWN_NS = 100000000,
+	YOUNG_NS = 1000000000, /* it was looked at a little while ago */
+};
 
 void known_forget(struct known *k)
 {
@@ -51,11 +56,36 @@ static bool is(const struct str *s, const char *text, size_t len)
 	return s->len == len && memcmp(s->data, text, len) == 0;
 }
 
+/* Does the name lead to the file it led to, unchanged? */
+static bool is_unchanged(const struct known_file *f, const char *name,
+			 struct stat *ret)
+{
+	struct stamp now;
+
+	if (!stamp_exists(&f->stamp) || stat(name, ret) < 0)
+		return false;
+	now = stamp_of(ret);
+	return stamp_equal(&f->stamp, &now);
+}
+
+/* Do both names still lead to one file, and the canonical one through no link? */
+static bool is_same(const struct known_file *f, const char *name,
+		    struct stat *ret)
+{
+	struct stat st;
+
+	if (lstat(f->path.data, ret) < 0 || !S_ISREG(ret->st_mode))
+		return false;
+	if (strcmp(f->path.data, name) == 0)
+		return true;
+	return stat(name, &st) == 0 && st.st_dev == ret->st_dev &&
+	       st.st_ino == ret->st_ino;
+}
+
 bool known_find(struct known *k, int64_t now_ns, const struct tracee *t,
 		const char *name, size_t len, struct str *out, struct stat *ret)
 {
 	struct known_file *f;
-	struct stat st;
 
 	if (is_elsewhere(t) || !is_of_system(name))
 		return false;
@@ -63,11 +93,7 @@ bool known_find(struct known *k, int64_t now_ns, const struct tracee *t,
 	if (!is(&f->name, name, len) || now_ns - f->seen_ns >= KNOWN_NS ||
 	    now_ns < f->seen_ns)
 		return false;
-	if (lstat(f->path.data, ret) < 0 || !S_ISREG(ret->st_mode))
-		return false;
-	if (!is(&f->path, name, len) &&
-	    (stat(name, &st) < 0 || st.st_dev != ret->st_dev ||
-	     st.st_ino != ret->st_ino))
+	if (!is_unchanged(f, name, ret) && !is_same(f, name, ret))
 		return false;
 	str_clear(out);
 	str_add(out, f->path.data, f->path.len);
@@ -91,5 +117,8 @@ void known_add(struct known *k, int64_t now_ns, const struct tracee *t,
 		str_add(&f->name, name, len);
 	if (str_error(&f->name) < 0)
 		str_clear(&f->name);
+	f->stamp = stamp_of(st);
+	if (stamp_is_racy(&f->stamp, clock_now_ns() - YOUNG_NS))
+		f->stamp = (struct stamp){ 0 };
 	f->seen_ns = now_ns;
 }

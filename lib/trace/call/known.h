@@ -3,8 +3,10 @@
  * Every program that starts opens the same few files by the same names: itself, its
  * loader, /etc/ld.so.cache, the C library.  To find a canonical name takes up to
  * seven calls, to see that a known one is still right two: the name leads to the
- * same file as the canonical one, which is no link.  Wrong it would be all the same
- * if somebody put a link in place of a directory above it, or led the name to
+ * same file as the canonical one, which is no link.  One is enough if the name leads
+ * to a file of the same stamp as then: nobody has removed a name from it, renamed it
+ * or given it another one since, because that changes its ctime.  Wrong it would be
+ * all the same if somebody put a link in place of a directory above it, or led the name to
  * another hard link of the file.  So only what lies where systems keep their
  * programs is kept; what the run does itself is noticed (resolver_forget()), and
  * the rest is believed for a tenth of a second. */
@@ -15,6 +17,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "base/stamp.h"
 #include "base/str.h"
 #include "trace/call/tracee.h"
 
@@ -24,6 +27,8 @@ struct known {
 	struct known_file {
 		struct str name; /* as named; empty: none */
 		struct str path; /* canonical */
+		struct stamp stamp; /* of the file; none if it is so young that
+				     * it may change without a sign */
 		int64_t seen_ns; /* when that was found out */
 	} files[KNOWN_SLOTS];
 };

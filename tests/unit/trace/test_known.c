@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -54,6 +55,17 @@ static void add(struct fixture *f, const char *name, const struct str *path)
 	known_add(&f->known, NOW, &f->t, name, strlen(name), path, &f->st);
 }
 
+static const struct known_file *find_slot(const struct fixture *f,
+					  const char *name)
+{
+	for (size_t i = 0; i < KNOWN_SLOTS; i++)
+		if (f->known.files[i].name.len &&
+		    strcmp(f->known.files[i].name.data, name) == 0)
+			return &f->known.files[i];
+	fail();
+	return NULL;
+}
+
 static bool find(struct fixture *f, const char *name, int64_t now)
 {
 	struct stat st;
@@ -95,6 +107,7 @@ static void another_file_is_not_found(void **state)
 	struct str path = STR_INIT;
 
 	str_adds(&path, other);
+	assert_int_equal(stat(other, &f->st), 0);
 	add(f, shell, &path);
 	assert_false(find(f, shell, NOW));
 	str_clear(&path);
@@ -102,6 +115,50 @@ static void another_file_is_not_found(void **state)
 	add(f, shell, &path);
 	assert_false(find(f, shell, NOW));
 	str_release(&path);
+}
+
+/* A canonical name at which nothing stands shows whether it was looked at. */
+static bool finds_unlooked(struct fixture *f)
+{
+	struct str path = STR_INIT;
+	bool found;
+
+	str_adds(&path, "/usr/bin/roar-is-not-there");
+	add(f, shell, &path);
+	found = find(f, shell, NOW);
+	if (found)
+		assert_string_equal(f->found.data, path.data);
+	str_release(&path);
+	return found;
+}
+
+static void one_look_is_enough_for_what_has_not_changed(void **state)
+{
+	struct fixture *f = *state;
+
+	if (f->st.st_ctim.tv_sec + 5 > time(NULL))
+		skip();
+	assert_true(finds_unlooked(f));
+}
+
+/* Whatever gives it another name changes its ctime. */
+static void what_has_changed_is_looked_at_again(void **state)
+{
+	struct fixture *f = *state;
+
+	f->st.st_ctim.tv_nsec ^= 1;
+	assert_false(finds_unlooked(f));
+}
+
+/* It may change once more in the same tick. */
+static void a_young_stamp_proves_nothing(void **state)
+{
+	struct fixture *f = *state;
+
+	(void)clock_gettime(CLOCK_REALTIME, &f->st.st_ctim);
+	add(f, shell, &f->path);
+	assert_false(stamp_exists(&find_slot(f, shell)->stamp));
+	assert_true(find(f, shell, NOW));
 }
 
 static void files_of_the_run_are_not_kept(void **state)
@@ -143,6 +200,12 @@ int main(void)
 						make, end),
 		cmocka_unit_test_setup_teardown(another_file_is_not_found, make,
 						end),
+		cmocka_unit_test_setup_teardown(
+			one_look_is_enough_for_what_has_not_changed, make, end),
+		cmocka_unit_test_setup_teardown(
+			what_has_changed_is_looked_at_again, make, end),
+		cmocka_unit_test_setup_teardown(a_young_stamp_proves_nothing,
+						make, end),
 		cmocka_unit_test_setup_teardown(files_of_the_run_are_not_kept,
 						make, end),
 		cmocka_unit_test_setup_teardown(
