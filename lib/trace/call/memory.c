@@ -43,6 +43,18 @@ static ssize_t read_some(const struct memory *m, pid_t tid, uint64_t address,
 	return n;
 }
 
+static size_t left_of_page(uint64_t address)
+{
+	return PAGE - (size_t)(address & (PAGE - 1));
+}
+
+size_t memory_first_piece(uint64_t address)
+{
+	size_t left = left_of_page(address);
+
+	return left < FIRST ? left : FIRST;
+}
+
 /* Reads never cross a page boundary in one piece, because the next page may
  * not be mapped; most paths end within the first piece. */
 ssize_t memory_read_path(const struct memory *m, pid_t tid, uint64_t address,
@@ -52,12 +64,10 @@ ssize_t memory_read_path(const struct memory *m, pid_t tid, uint64_t address,
 
 	while (got < MEMORY_PATH_MAX) {
 		uint64_t at = address + got;
-		size_t piece = PAGE - (size_t)(at & (PAGE - 1));
+		size_t piece = got ? left_of_page(at) : memory_first_piece(at);
 		char *nul;
 		ssize_t n;
 
-		if (got == 0 && piece > FIRST)
-			piece = FIRST;
 		if (piece > MEMORY_PATH_MAX - got)
 			piece = MEMORY_PATH_MAX - got;
 		n = read_some(m, tid, at, buf + got, piece);

@@ -27,6 +27,10 @@ void memory_attach(struct memory *m, pid_t tid);
 ssize_t memory_read_path(const struct memory *m, pid_t tid, uint64_t address,
 			 char *buf);
 
+/* How many bytes of memory are in `buf` when a path that is shorter was read there:
+ * what stands behind it was read as well. */
+size_t memory_first_piece(uint64_t address);
+
 /* Reads exactly `len` bytes.  0 or a negative errno. */
 int memory_read(const struct memory *m, pid_t tid, uint64_t address, void *data,
 		size_t len);

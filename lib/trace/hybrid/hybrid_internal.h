@@ -238,10 +238,17 @@ int notify_continue(int listener, uint64_t id);
 
 /* ---- words.c ---- */
 
+/* A piece of the thread's memory that was read a moment ago. */
+struct words_seen {
+	uint64_t start;
+	size_t len; /* bytes */
+	const char *data;
+};
+
 /* Reads the command line from an array in the thread's memory to its
  * exec_command. */
 void words_read(struct hybrid *h, struct tracee *t, uint64_t array,
-		size_t pointer_size);
+		size_t pointer_size, const struct words_seen *seen);
 
 /* ---- told.c ---- */
 

@@ -153,6 +153,22 @@ static bool opens(enum call call)
 	return call == CALL_OPEN || call == CALL_OPENAT || call == CALL_CREAT;
 }
 
+/* The path was read with what stands behind it. */
+static void read_words(struct hybrid *h, struct tracee *t, enum call call,
+		       const struct seccomp_data *d, const struct call_args *a)
+{
+	unsigned path = call == CALL_EXECVE ? 0 : 1;
+	struct words_seen seen = {
+		.start = d->args[path],
+		.len = memory_first_piece(d->args[path]),
+		.data = a->path,
+	};
+
+	if (a->len >= seen.len) /* it took more pieces than one */
+		seen.len = a->len;
+	words_read(h, t, d->args[path + 1], pointer_size(d->arch), &seen);
+}
+
 /* The call as the semantic layer sees it.  True: its result is awaited. */
 static bool enter(struct hybrid *h, struct tracee *t, enum call call,
 		  const struct seccomp_notif *n)
@@ -180,8 +196,7 @@ static bool enter(struct hybrid *h, struct tracee *t, enum call call,
 		settle_prepare(h, t, &a);
 		return t->pending.call != CALL_NONE;
 	}
-	words_read(h, t, args[call == CALL_EXECVE ? 1 : 2],
-		   pointer_size(n->data.arch));
+	read_words(h, t, call, &n->data, &a);
 	(void)call_enter_named(&h->o, t, call, &a);
 	member_exec_begin(h, t);
 	return false;

@@ -3,7 +3,8 @@
  * It lies in the memory of who asks for it: an array of pointers and the strings
  * they lead to, which usually stand side by side.  So memory is read through
  * windows that end with their page, because the next one may not be there; a
- * compiler's hundred words cost a few system calls. */
+ * compiler's hundred words cost a few system calls.  What was read with the path may
+ * have all of it: a shell has path, array and words in one place. */
 #include <string.h>
 
 #include "trace/hybrid/hybrid_internal.h"
@@ -18,6 +19,7 @@ enum {
 struct window {
 	struct hybrid *h;
 	pid_t tid;
+	const struct words_seen *seen;
 	uint64_t start;
 	size_t len; /* bytes that are there; 0: nothing was read */
 	char data[WINDOW];
@@ -27,7 +29,12 @@ struct window {
 static const char *at(struct window *w, uint64_t address, size_t *ret_len)
 {
 	size_t len = PAGE - (size_t)(address & (PAGE - 1));
+	const struct words_seen *seen = w->seen;
 
+	if (address - seen->start < seen->len) {
+		*ret_len = seen->len - (size_t)(address - seen->start);
+		return seen->data + (address - seen->start);
+	}
 	if (address - w->start >= w->len) {
 		len = len < WINDOW ? len : WINDOW;
 		w->len = 0;
@@ -44,12 +51,14 @@ static const char *at(struct window *w, uint64_t address, size_t *ret_len)
 /* A number that does not cross pages: pointers are aligned.  0: none is there. */
 static uint64_t pointer_at(struct window *w, uint64_t address, size_t size)
 {
+	static const struct words_seen nothing;
 	uint64_t value = 0;
 	size_t len;
 	const char *p = at(w, address, &len);
 
 	if (p && len < size) { /* the end of the window, not of the page */
 		w->len = 0;
+		w->seen = &nothing;
 		p = at(w, address, &len);
 	}
 	if (p && len >= size)
@@ -84,10 +93,10 @@ static size_t copy_word(struct window *w, uint64_t address, char *to,
 }
 
 void words_read(struct hybrid *h, struct tracee *t, uint64_t array,
-		size_t pointer_size)
+		size_t pointer_size, const struct words_seen *seen)
 {
-	struct window pointers = { .h = h, .tid = t->tid };
-	struct window strings = { .h = h, .tid = t->tid };
+	struct window pointers = { .h = h, .tid = t->tid, .seen = seen };
+	struct window strings = { .h = h, .tid = t->tid, .seen = seen };
 	char words[COMMAND_MAX + 1];
 	size_t len = 0;
 
