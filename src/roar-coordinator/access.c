@@ -10,6 +10,12 @@
 
 enum { MAX_UNUSED = 256 };
 
+/* What a scope is found by; the job's name follows. */
+struct scope_key {
+	uint8_t token[BLAKE3_LEN]; /* its digest; zeros: there are no tokens */
+	bool admin;
+};
+
 int access_open(struct access *a, const char *path, struct roar_error *err)
 {
 	*a = (struct access){ .path = path, .all = { .admin = true } };
@@ -28,20 +34,29 @@ void access_close(struct access *a)
 	*a = (struct access){ 0 };
 }
 
-int access_reload(struct access *a, bool *ret_withdrawn, struct roar_error *err)
+static void mark_withdrawn(struct access *a)
+{
+	struct scope *s;
+	size_t at = 0;
+
+	while ((s = map_next(&a->scopes, &at)))
+		s->withdrawn = !tokens_hold(a->tokens, (uint8_t *)s->key,
+					    s->admin ? "*" : s->job);
+}
+
+int access_reload(struct access *a, struct roar_error *err)
 {
 	struct tokens *fresh;
 	int r;
 
-	*ret_withdrawn = false;
 	if (!a->path)
 		return 0;
 	r = tokens_load(a->path, &fresh, err);
 	if (r < 0)
 		return r;
-	*ret_withdrawn = !tokens_include(fresh, a->tokens);
 	tokens_free(a->tokens);
 	a->tokens = fresh;
+	mark_withdrawn(a);
 	return 0;
 }
 
@@ -86,8 +101,10 @@ static struct scope *scope_new(struct access *a, const char *key, size_t len)
 	s->key = (char *)(s + 1);
 	memcpy(s->key, key, len);
 	s->key_len = (uint32_t)len;
-	s->admin = key[0] == 'a';
-	s->job = len > 1 ? s->key + 1 : NULL;
+	s->admin = ((const struct scope_key *)s->key)->admin;
+	s->job = len > sizeof(struct scope_key) ?
+			 s->key + sizeof(struct scope_key) :
+			 NULL;
 	s->refs = 1;
 	if (map_set(&a->scopes, s->key, len, s) < 0) {
 		free(s);
@@ -96,14 +113,16 @@ static struct scope *scope_new(struct access *a, const char *key, size_t len)
 	return s;
 }
 
-static struct scope *scope_get(struct access *a, bool admin, const char *job)
+static struct scope *scope_get(struct access *a, const struct scope_key *head,
+			       const char *job)
 {
-	char key[NAME_MAX_LEN + 2];
-	size_t len = 1 + (job ? strlen(job) : 0);
+	char key[sizeof(*head) + NAME_MAX_LEN];
+	size_t job_len = job ? strlen(job) : 0;
+	size_t len = sizeof(*head) + job_len;
 	struct scope *s;
 
-	key[0] = admin ? 'a' : '-';
-	memcpy(key + 1, job ? job : "", len - 1);
+	memcpy(key, head, sizeof(*head));
+	memcpy(key + sizeof(*head), job ? job : "", job_len);
 	s = map_get(&a->scopes, key, len);
 	if (!s)
 		return scope_new(a, key, len);
@@ -121,7 +140,8 @@ static const char *token_of(const char *authorization)
 	return authorization + strspn(authorization, " ");
 }
 
-static const char *find_token(const struct access *a, const char *authorization)
+static const struct token *find_token(const struct access *a,
+				      const char *authorization)
 {
 	const char *token = authorization ? token_of(authorization) : "";
 
@@ -131,24 +151,27 @@ static const char *find_token(const struct access *a, const char *authorization)
 enum access_verdict access_check(struct access *a, const char *authorization,
 				 const char *job, struct scope **ret)
 {
-	const char *granted = "*";
-	bool admin;
+	const struct token *token = NULL;
+	struct scope_key key = { .admin = true };
 
 	job = job && *job ? job : NULL;
 	if (a->tokens)
-		granted = find_token(a, authorization);
-	if (!granted)
+		token = find_token(a, authorization);
+	if (a->tokens && !token)
 		return ACCESS_UNKNOWN;
 	if (job && !name_is_good(job, strlen(job)))
 		return ACCESS_INVALID;
-	admin = strcmp(granted, "*") == 0;
-	if (!admin && job && strcmp(granted, job) != 0)
+	if (token) {
+		memcpy(key.token, token->digest, sizeof(key.token));
+		key.admin = strcmp(token->job, "*") == 0;
+	}
+	if (!key.admin && job && strcmp(token->job, job) != 0)
 		return ACCESS_DENIED;
 	if (!a->tokens && !job) {
 		*ret = &a->all;
 		return ACCESS_GRANTED;
 	}
-	*ret = scope_get(a, admin, admin ? job : granted);
+	*ret = scope_get(a, &key, key.admin ? job : token->job);
 	return *ret ? ACCESS_GRANTED : ACCESS_NO_MEMORY;
 }
 

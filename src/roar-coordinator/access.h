@@ -5,8 +5,8 @@
  * a job ("roar-job"): then it is about that job alone, which its messages need
  * not name again.
  *
- * What a call may is a scope.  Calls with the same rights share one, so that no memory
- * is taken a call; a few that nobody uses are kept for the next. */
+ * What a call may is a scope.  Calls with the same token about the same job share one, so
+ * that no memory is taken a call; a few that nobody uses are kept for the next. */
 #ifndef COORDINATOR_ACCESS_H
 #define COORDINATOR_ACCESS_H
 
@@ -21,10 +21,11 @@
 struct scope {
 	const char *job; /* NULL: all */
 	bool admin;
+	bool withdrawn; /* the token is good no more */
 	uint32_t refs; /* calls that have it */
 	struct scope *next, *prev; /* among the unused, the oldest first */
 	uint32_t key_len;
-	char *key; /* 'a' or '-', and the job; behind this */
+	char *key; /* struct scope_key and the job; behind this */
 };
 
 struct access {
@@ -47,10 +48,9 @@ enum access_verdict {
 int access_open(struct access *a, const char *path, struct roar_error *err);
 void access_close(struct access *a);
 
-/* Reads the file again; on failure all stays as it is.  *ret_withdrawn: a token that was
- * good is so no more. */
-int access_reload(struct access *a, bool *ret_withdrawn,
-		  struct roar_error *err);
+/* Reads the file again, and marks the scopes whose tokens are gone; on failure all stays
+ * as it is. */
+int access_reload(struct access *a, struct roar_error *err);
 
 /* `authorization` and `job` may be NULL.  A scope that was granted is given back with
  * access_done(). */

@@ -119,7 +119,8 @@ static void withdraw(struct server *s, const struct call *c)
 		coord_cancel(s->coord, server_now(s), c->id);
 }
 
-static void end_by_id(struct server *s, uint64_t id, const char *sentence)
+static void end_by_id(struct server *s, uint64_t id, unsigned status,
+		      const char *sentence)
 {
 	struct rpc_call *rpc = rpc_call_find(s->rpc, id);
 	struct call *c = rpc ? rpc_call_data(rpc) : NULL;
@@ -127,13 +128,13 @@ static void end_by_id(struct server *s, uint64_t id, const char *sentence)
 	if (!c)
 		return;
 	withdraw(s, c);
-	call_end(s, c, COORD_UNAVAILABLE, sentence, NULL);
+	call_end(s, c, status, sentence, NULL);
 }
 
 /* The end of one call may be the end of others: so they are named first.  Those that there
  * is no memory for end with their connections. */
 void call_end_all(struct server *s, bool (*which)(const struct call *c),
-		  const char *sentence)
+		  unsigned status, const char *sentence)
 {
 	uint64_t *ids = NULL;
 	size_t n = 0, cap = 0;
@@ -149,7 +150,7 @@ void call_end_all(struct server *s, bool (*which)(const struct call *c),
 		*place = c->id;
 	}
 	for (size_t i = 0; i < n; i++)
-		end_by_id(s, ids[i], sentence);
+		end_by_id(s, ids[i], status, sentence);
 	free(ids);
 }
 

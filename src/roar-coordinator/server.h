@@ -123,9 +123,9 @@ static inline struct coord_now server_now(const struct server *s)
 
 /* call.c: the wires' side. */
 extern const struct rpc_handler call_handler;
-/* Ends calls that `which` is true for, all for NULL, with UNAVAILABLE. */
+/* Ends calls that `which` is true for, all for NULL. */
 void call_end_all(struct server *s, bool (*which)(const struct call *c),
-		  const char *sentence);
+		  unsigned status, const char *sentence);
 /* Sends the status and forgets the call. */
 void call_end(struct server *s, struct call *c, unsigned status,
 	      const char *sentence, const char *absent);

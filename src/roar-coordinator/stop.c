@@ -30,7 +30,8 @@ static void force(struct server *s)
 {
 	s->forced = true;
 	s->stop_by_ms = loop_now_ms(s->loop) + FLUSH_MS;
-	call_end_all(s, NULL, "the coordinator ends: try again");
+	call_end_all(s, NULL, COORD_UNAVAILABLE,
+		     "the coordinator ends: try again");
 }
 
 static void on_look(struct loop_timer *t)
@@ -58,7 +59,8 @@ void stop_begin(struct server *s, int64_t grace_ms)
 	s->stopping = true;
 	s->stop_by_ms = loop_now_ms(s->loop) + grace_ms;
 	own_tell_health(s);
-	call_end_all(s, is_stream, "the coordinator ends: try again");
+	call_end_all(s, is_stream, COORD_UNAVAILABLE,
+		     "the coordinator ends: try again");
 	rpc_server_drain(s->rpc);
 	s->stop_timer.due = on_look;
 	if (loop_timer_set(s->loop, &s->stop_timer,
@@ -74,21 +76,25 @@ void stop_failed(struct server *s)
 
 /* ---- signals ---- */
 
+/* What is done already is told even so. */
+static bool is_withdrawn(const struct call *c)
+{
+	return c->scope && c->scope->withdrawn && !c->answered;
+}
+
 static void reload(struct server *s)
 {
 	struct roar_error err = { "out of memory" };
-	bool withdrawn = false;
 
-	if (access_reload(&s->access, &withdrawn, &err) < 0)
+	if (access_reload(&s->access, &err) < 0)
 		notes_say(&s->notes, LOG_ERR, NULL,
 			  "%s; the tokens stay as they were", err.text);
 	else if (s->access.path)
 		notes_say(&s->notes, LOG_INFO, NULL,
 			  "the tokens were read again");
-	if (withdrawn)
-		call_end_all(s, is_stream,
-			     "tokens were withdrawn: call again with one that "
-			     "is good");
+	call_end_all(s, is_withdrawn, COORD_UNAUTHENTICATED,
+		     "the token was withdrawn: call again with one that is "
+		     "good");
 	if (!s->tls)
 		return;
 	if (tls_server_reload(s->tls, &err) < 0)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -13,18 +12,12 @@
 #include "base/map.h"
 #include "base/pool.h"
 #include "base/str.h"
-#include "hash/b3.h"
 #include "names.h"
 
 enum { SALT_LEN = 32 };
 
-struct entry {
-	uint8_t digest[BLAKE3_LEN];
-	char job[];
-};
-
 struct tokens {
-	struct map by_digest; /* of struct entry */
+	struct map by_digest; /* of struct token */
 	struct pool pool;
 };
 
@@ -66,7 +59,7 @@ static bool is_token(const char *token, size_t len)
 static int add(struct tokens *t, const char *job, size_t job_len,
 	       const char *token, size_t token_len)
 {
-	struct entry *e = pool_alloc(&t->pool, sizeof(*e) + job_len + 1);
+	struct token *e = pool_alloc(&t->pool, sizeof(*e) + job_len + 1);
 
 	if (!e)
 		return -ENOMEM;
@@ -202,29 +195,21 @@ void tokens_free(struct tokens *t)
 
 /* ---- looking ---- */
 
-const char *tokens_find(const struct tokens *t, const char *token, size_t len)
+const struct token *tokens_find(const struct tokens *t, const char *token,
+				size_t len)
 {
 	uint8_t digest[BLAKE3_LEN];
-	const struct entry *e;
 
 	if (!is_token(token, len))
 		return NULL;
 	digest_of(token, len, digest);
-	e = map_get(&t->by_digest, digest, sizeof(digest));
-	return e ? e->job : NULL;
+	return map_get(&t->by_digest, digest, sizeof(digest));
 }
 
-bool tokens_include(const struct tokens *t, const struct tokens *old)
+bool tokens_hold(const struct tokens *t, const uint8_t digest[BLAKE3_LEN],
+		 const char *job)
 {
-	const struct entry *e;
-	size_t at = 0;
+	const struct token *found = map_get(&t->by_digest, digest, BLAKE3_LEN);
 
-	while ((e = map_next(&old->by_digest, &at))) {
-		const struct entry *now = map_get(&t->by_digest, e->digest,
-						  sizeof(e->digest));
-
-		if (!now || strcmp(now->job, e->job) != 0)
-			return false;
-	}
-	return true;
+	return found && strcmp(found->job, job) == 0;
 }

@@ -16,11 +16,18 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "hash/b3.h"
 
 struct tokens;
+
+struct token {
+	uint8_t digest[BLAKE3_LEN];
+	char job[]; /* that it is for; "*": the administrator's */
+};
 
 enum {
 	TOKEN_MIN = 8, /* bytes */
@@ -33,11 +40,12 @@ int tokens_load(const char *path, struct tokens **ret, struct roar_error *err);
 void tokens_free(struct tokens *t);
 DEFINE_CLEANUP(struct tokens *, tokens_free)
 
-/* The job that the token is for, "*" for the administrator's, NULL for one that is
- * not known.  Lives as long as `t`. */
-const char *tokens_find(const struct tokens *t, const char *token, size_t len);
+/* NULL for one that is not known.  Lives as long as `t`. */
+const struct token *tokens_find(const struct tokens *t, const char *token,
+				size_t len);
 
-/* Is every token of `old` in `t` as well, for the same job? */
-bool tokens_include(const struct tokens *t, const struct tokens *old);
+/* Is the token of that digest in `t`, for that job? */
+bool tokens_hold(const struct tokens *t, const uint8_t digest[BLAKE3_LEN],
+		 const char *job);
 
 #endif

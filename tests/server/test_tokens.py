@@ -212,7 +212,7 @@ def test_sighup_reads_the_tokens_again(tmp_path):
         tokens.write_text("b secret-of-b\n")
         server.signal(signal.SIGHUP)
         # A stream that was begun with a token that is gone ends.
-        with raises(CODE.UNAVAILABLE, "token"):
+        with raises(CODE.UNAUTHENTICATED, "withdrawn"):
             list(events)
         with raises(CODE.UNAUTHENTICATED):
             client.heartbeat("w", metadata=A)
@@ -221,6 +221,40 @@ def test_sighup_reads_the_tokens_again(tmp_path):
         server.signal(signal.SIGHUP)
         wait_until(lambda: server.logged("stay as they were"))
         assert client.heartbeat("w", metadata=B).acknowledged
+
+
+def test_a_token_that_is_gone_ends_what_waits_by_it(tmp_path):
+    tokens = tmp_path / "tokens"
+    write_tokens(tokens, "a secret-of-a\nb secret-of-b\n")
+    with Coordinator("--tokens", str(tokens)) as server:
+        client = server.client()
+        for metadata in (A, B):
+            client.register("w", metadata=metadata)
+            client.register("x", metadata=metadata)
+        events = client.control.Watch(control.WatchRequest(), metadata=B)
+        next(events)
+        waits = [
+            [client.control.KvGet.future(
+                control.KvGetRequest(key="none", wait=True),
+                metadata=metadata, timeout=PATIENCE_S),
+             client.control.Meet.future(
+                control.MeetRequest(worker_id="w", meeting_id="m"),
+                metadata=metadata, timeout=PATIENCE_S),
+             client.arrive("w", metadata=metadata)] for metadata in (A, B)]
+        for metadata in (A, B):
+            wait_until(lambda m=metadata: sum(
+                b.arrived for b in client.barriers(metadata=m)) == 2)
+        tokens.write_text("b secret-of-b\n")
+        server.signal(signal.SIGHUP)
+        for wait in waits[0]:
+            with raises(CODE.UNAUTHENTICATED):
+                wait.result()
+        # Those whose token is still good do not notice.
+        assert not any(wait.done() for wait in waits[1])
+        client.control.KvSet(control.KvSetRequest(key="none", value=b"v"),
+                             metadata=B)
+        assert waits[1][0].result().entry.value == b"v"
+        assert events.is_active()
 
 
 # ---- TLS ----

@@ -87,7 +87,7 @@ static void without_a_known_token_nothing_is_granted(void **state)
 	assert_string_not_equal(access_sentence(ACCESS_UNKNOWN), "");
 }
 
-static void calls_with_the_same_rights_share_a_scope(void **state)
+static void calls_with_the_same_token_share_a_scope(void **state)
 {
 	CLEANUP(access_close) struct access a;
 	struct scope *one = NULL;
@@ -124,38 +124,52 @@ static void names_that_nobody_uses_are_forgotten(void **state)
 	access_done(&a, held);
 }
 
-static void reading_again_tells_whether_a_token_is_gone(void **state)
+static void reading_again_tells_whose_token_is_gone(void **state)
 {
 	CLEANUP(access_close) struct access a;
 	struct roar_error err;
 	struct scope *s = NULL;
-	bool withdrawn = true;
+	struct scope *first = NULL;
+	struct scope *second = NULL;
 
 	(void)state;
-	write_tokens("a secret-of-a\n");
+	write_tokens("a secret-of-a\na second-of-a\n");
 	assert_int_equal(access_open(&a, path, NULL), 0);
-	write_tokens("a secret-of-a\nb secret-of-b\n");
-	assert_int_equal(access_reload(&a, &withdrawn, &err), 0);
-	assert_false(withdrawn);
-	write_tokens("b secret-of-b\n");
-	assert_int_equal(access_reload(&a, &withdrawn, &err), 0);
-	assert_true(withdrawn);
+	assert_int_equal(access_check(&a, "secret-of-a", NULL, &first),
+			 ACCESS_GRANTED);
+	assert_int_equal(access_check(&a, "second-of-a", NULL, &second),
+			 ACCESS_GRANTED);
+	assert_ptr_not_equal(first, second);
+	write_tokens("a secret-of-a\na second-of-a\nb secret-of-b\n");
+	assert_int_equal(access_reload(&a, &err), 0);
+	assert_false(first->withdrawn);
+	write_tokens("b secret-of-a\na second-of-a\nb secret-of-b\n");
+	assert_int_equal(access_reload(&a, &err), 0);
+	assert_true(first->withdrawn); /* it is for another job now */
+	write_tokens("a second-of-a\nb secret-of-b\n");
+	assert_int_equal(access_reload(&a, &err), 0);
+	assert_true(first->withdrawn);
+	assert_false(second->withdrawn);
 	assert_int_equal(access_check(&a, "secret-of-a", NULL, &s),
 			 ACCESS_UNKNOWN);
 	check(&a, "secret-of-b", NULL, "b", false);
+	write_tokens("a secret-of-a\n");
+	assert_int_equal(access_reload(&a, &err), 0);
+	assert_false(first->withdrawn);
+	access_done(&a, first);
+	access_done(&a, second);
 }
 
 static void a_bad_file_leaves_the_tokens_as_they_were(void **state)
 {
 	CLEANUP(access_close) struct access a;
 	struct roar_error err;
-	bool withdrawn;
 
 	(void)state;
 	write_tokens("a secret-of-a\n");
 	assert_int_equal(access_open(&a, path, NULL), 0);
 	write_tokens("nonsense\n");
-	assert_int_equal(access_reload(&a, &withdrawn, &err), -EINVAL);
+	assert_int_equal(access_reload(&a, &err), -EINVAL);
 	check(&a, "secret-of-a", NULL, "a", false);
 }
 
@@ -197,9 +211,9 @@ int main(void)
 		cmocka_unit_test(without_tokens_everybody_is_the_administrator),
 		cmocka_unit_test(a_token_is_for_its_job_alone),
 		cmocka_unit_test(without_a_known_token_nothing_is_granted),
-		cmocka_unit_test(calls_with_the_same_rights_share_a_scope),
+		cmocka_unit_test(calls_with_the_same_token_share_a_scope),
 		cmocka_unit_test(names_that_nobody_uses_are_forgotten),
-		cmocka_unit_test(reading_again_tells_whether_a_token_is_gone),
+		cmocka_unit_test(reading_again_tells_whose_token_is_gone),
 		cmocka_unit_test(a_bad_file_leaves_the_tokens_as_they_were),
 		cmocka_unit_test(without_memory_nothing_is_granted),
 	};
