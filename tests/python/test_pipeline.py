@@ -430,7 +430,8 @@ class Index:
 
 
 def test_integers_may_be_of_another_library():
-    ops = source(range(4)).pipe(double, concurrency=Index()).aggregate(Index())
+    ops = source(range(4))
+    ops = ops.pipe(double, concurrency=Index(), output_order="input").aggregate(Index())
     assert run(ops.add_sink(Index()), num_threads=Index()) == [[0, 2], [4, 6]]
 
 

@@ -16,7 +16,7 @@ expect()
 	fi
 }
 
-expect 'config' roar co
+expect 'coordinator config' roar co
 expect '--help' roar --h
 expect 'init inputs' roar help in
 expect 'list get set unset' roar config ''
