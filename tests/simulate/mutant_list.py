@@ -74,12 +74,12 @@ static void name_absent("""),
            "!outlived(m->job, last)) {",
            "if (0 && last && outlived(m->job, last)) {"),
     Mutant("who asks again waits anew", "meeting.c",
-           "return (!asked || asked == last->generation) && "
-           "release_attendee(last, w->id);",
+           "return (!asked || asked == last->generation) &&\n"
+           "\t       release_attendee(last, w->id);",
            "return false;"),
     Mutant("an answer of another generation", "meeting.c",
-           "return (!asked || asked == last->generation) && "
-           "release_attendee(last, w->id);",
+           "return (!asked || asked == last->generation) &&\n"
+           "\t       release_attendee(last, w->id);",
            "return release_attendee(last, w->id);"),
     Mutant("who came after the others has their value", "round.c",
            "		memcpy(copy, ask->value, ask->value_len);\n",
