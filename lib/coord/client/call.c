@@ -166,7 +166,7 @@ static void send_it(struct client_call *call)
 {
 	call->id = new_id(call->c);
 	call->state = CALL_SENT;
-	client_link_send(call->c, call->method->number, 0, call->id,
+	client_wire_send(call->c, call->method->number, 0, call->id,
 			 time_left(call), call->request.data,
 			 call->request.len);
 }
@@ -196,7 +196,7 @@ void client_call_begin(struct client_call *call)
 	if (!may_be_sent(call))
 		return;
 	send_it(call);
-	client_link_flush(c);
+	client_wire_flush(c);
 }
 
 void client_call_end(struct client_call *call, int result, const char *text)
@@ -218,9 +218,9 @@ void client_call_end(struct client_call *call, int result, const char *text)
 void client_call_cancel(struct client_call *call)
 {
 	if (call->state == CALL_SENT && call->c->link.state >= LINK_JOINING) {
-		client_link_send(call->c, FRAME_CANCEL, 0, call->id, 0, NULL,
+		client_wire_send(call->c, FRAME_CANCEL, 0, call->id, 0, NULL,
 				 0);
-		client_link_flush(call->c);
+		client_wire_flush(call->c);
 	}
 	if (call->state == CALL_QUEUED || call->state == CALL_SENT)
 		client_call_end(call, -ECANCELED, "it was taken back");
@@ -346,7 +346,7 @@ static void expire(struct client_call *call)
 	bool sent = call->state == CALL_SENT;
 
 	if (sent && c->link.state >= LINK_JOINING)
-		client_link_send(c, FRAME_CANCEL, 0, call->id, 0, NULL, 0);
+		client_wire_send(c, FRAME_CANCEL, 0, call->id, 0, NULL, 0);
 	if (sent || client_is_up(c))
 		client_call_end(call, -ETIMEDOUT,
 				"the coordinator did not answer in time");
@@ -391,7 +391,7 @@ bool client_call_wait(struct client_call *call, int64_t until_ms)
 
 		if (now >= give_up) {
 			expire(call);
-			client_link_flush(call->c);
+			client_wire_flush(call->c);
 			break;
 		}
 		if (now >= until_ms)

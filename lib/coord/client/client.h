@@ -1,7 +1,8 @@
 /* client.h - inside of roar/coord.h: one connection, the calls on it, the place they keep.
  *
  *	turn		what there is to do now: times that are due, bytes in, bytes out
- *	link		one connection after the other: addresses, back-off, TLS, frames
+ *	link		one connection after the other: addresses, back-off, TLS
+ *	wire		its frames, to bytes and back
  *	session		what a connection is for: hello, registration, heartbeats, watch
  *	call		requests that wait for their reply, on whichever connection
  *	meet, keys	what the calls are about
@@ -234,23 +235,36 @@ void client_nudge(const struct roar_coord *c);
 void client_link_turn(struct roar_coord *c, int64_t now_ms);
 /* Takes over a socket that is connected, as if it had been made here; for tests. */
 void client_link_take(struct roar_coord *c, int fd);
-/* Appends a frame. */
-void client_link_send(struct roar_coord *c, uint16_t method, uint16_t flags,
-		      uint32_t call, uint32_t number, const void *data,
-		      size_t len);
 /* Reads what has arrived, and writes what that brought about.  Returns how many frames
  * it was. */
 size_t client_link_read(struct roar_coord *c);
-/* Who waits for the socket has changed. */
-void client_link_wait(struct roar_coord *c);
-/* Writes what was appended, as far as the socket takes it. */
-void client_link_flush(struct roar_coord *c);
 /* Ends the connection, and tries the next one soon.  The sentence says why. */
 void client_link_fail(struct roar_coord *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The registration is done: the connection may be used. */
 void client_link_is_up(struct roar_coord *c);
 void client_link_release(struct client_link *l);
+/* The address that is tried or connected to, as it was named. */
+const char *client_link_where(const struct roar_coord *c);
+
+/* ---- wire.c ---- */
+
+/* Appends a frame. */
+void client_wire_send(struct roar_coord *c, uint16_t method, uint16_t flags,
+		      uint32_t call, uint32_t number, const void *data,
+		      size_t len);
+/* Writes what was appended, as far as the socket takes it. */
+void client_wire_flush(struct roar_coord *c);
+/* Who waits for the socket has changed. */
+void client_wire_wait(struct roar_coord *c);
+/* Waits for these events of the socket. */
+void client_wire_want(struct roar_coord *c, uint32_t events);
+/* Reads once; what is left makes the descriptor ready again.  Returns false when there
+ * was nothing, or the connection is gone. */
+bool client_wire_read(struct roar_coord *c);
+/* Gives on all frames that are whole, and returns how many they were.  The connection may
+ * be gone, and another one begun, after any of them. */
+size_t client_wire_take(struct roar_coord *c);
 
 /* ---- session.c ---- */
 
@@ -301,7 +315,7 @@ int client_call_run(struct roar_coord *c, enum client_method_number method,
 /* Tells the thread how a call failed, and is its result. */
 int client_call_told(const struct client_call *call);
 
-/* ---- api.c ---- */
+/* ---- join.c ---- */
 
 /* A client that does nothing yet: roar_coord_join() starts it and waits. */
 int client_make(const struct roar_coord_options *o, struct roar_coord **ret);

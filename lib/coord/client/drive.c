@@ -66,12 +66,12 @@ bool client_drive(struct client_call *call, int64_t until_ms)
 	if (!c->has_thread || c->driver || !client_is_up(c))
 		return false;
 	c->driver = call;
-	client_link_wait(c);
+	client_wire_wait(c);
 	do
 		turn(call, until_ms);
 	while (call->state != CALL_DONE && client_is_up(c) &&
 	       client_now_ms() < until_ms);
 	c->driver = NULL;
-	client_link_wait(c);
+	client_wire_wait(c);
 	return true;
 }

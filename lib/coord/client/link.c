@@ -1,4 +1,4 @@
-/* link.c - one connection after the other: addresses, back-off, frames.
+/* link.c - one connection after the other: addresses, back-off, the way up.
  *
  * All addresses are tried in turn, each name with all it stands for.  When none
  * answered, the next round comes after a pause, which is drawn from a range that doubles
@@ -24,11 +24,8 @@
 
 enum {
 	CONNECT_MS = 10000, /* from the first packet until the place is taken */
-	LEAVE_MS = 5000, /* for a server that is going to end to do so */
 	PAUSE_MS = 100, /* the range after the first round, ... */
 	PAUSE_MAX_MS = 5000, /* ... and the largest */
-	READ_SIZE = 64 << 10,
-	KEEP_SIZE = 1 << 20, /* a buffer that grew beyond is given back */
 };
 
 /* xorshift64*: jitter needs no secrets, and libc's generators are the program's. */
@@ -127,7 +124,7 @@ void client_link_fail(struct roar_coord *c, const char *fmt, ...)
 		client_nudge(c); /* it sleeps on a socket that is gone */
 }
 
-static const char *where(const struct roar_coord *c)
+const char *client_link_where(const struct roar_coord *c)
 {
 	return c->addresses.list[c->link.address].text;
 }
@@ -139,218 +136,7 @@ static void fail_errno(struct roar_coord *c, int error)
 				     "";
 
 	client_link_fail(c, "cannot connect to the coordinator at '%s': %s%s",
-			 where(c), strerror(error), remedy);
-}
-
-/* ---- frames out ---- */
-
-void client_link_send(struct roar_coord *c, uint16_t method, uint16_t flags,
-		      uint32_t call, uint32_t number, const void *data,
-		      size_t len)
-{
-	struct frame f = {
-		.len = (uint32_t)len,
-		.method = method,
-		.flags = flags,
-		.call = call,
-		.number = number,
-	};
-	uint8_t header[FRAME_HEADER_LEN];
-
-	frame_pack(&f, header);
-	str_add(&c->link.out, header, sizeof(header));
-	str_add(&c->link.out, data, len);
-}
-
-/* EPOLLOUT only while something waits for room; EPOLLIN only while the thread reads. */
-static void want(struct roar_coord *c, uint32_t events)
-{
-	struct client_link *l = &c->link;
-	struct epoll_event e = { .events = events, .data.fd = l->fd };
-	int op = l->events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-
-	if (c->driver)
-		events = (events & ~(uint32_t)EPOLLIN) | EPOLLERR;
-	e.events = events;
-	if (l->fd < 0 || l->events == events)
-		return;
-	if (epoll_ctl(c->epoll, op, l->fd, &e) < 0)
-		client_link_fail(c, "cannot wait for a socket: %s",
-				 strerror(errno));
-	else
-		l->events = events;
-}
-
-static void forget_sent(struct client_link *l, struct str *bytes)
-{
-	if (l->sent < bytes->len)
-		return;
-	l->sent = 0;
-	if (bytes->cap > KEEP_SIZE)
-		str_release(bytes);
-	else
-		str_clear(bytes);
-}
-
-/* Returns false when the connection is gone. */
-static bool write_out(struct roar_coord *c, struct str *bytes)
-{
-	struct client_link *l = &c->link;
-
-	while (l->sent < bytes->len) {
-		ssize_t n = send(l->fd, bytes->data + l->sent,
-				 bytes->len - l->sent,
-				 MSG_NOSIGNAL | MSG_DONTWAIT);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN)
-			break;
-		if (n < 0) {
-			client_link_fail(c,
-					 "the connection to the coordinator at "
-					 "'%s' is broken: %s",
-					 where(c), strerror(errno));
-			return false;
-		}
-		l->sent += (size_t)n;
-	}
-	return true;
-}
-
-/* From `out` to `wire`.  Returns false when there is no memory for it. */
-static bool seal(struct client_link *l)
-{
-	if (l->state > LINK_TLS &&
-	    client_tls_write(l->tls, &l->out, &l->wire) < 0)
-		return false;
-	return str_error(&l->wire) == 0;
-}
-
-void client_link_flush(struct roar_coord *c)
-{
-	struct client_link *l = &c->link;
-	struct str *bytes = l->tls ? &l->wire : &l->out;
-
-	if (l->state < LINK_TLS)
-		return;
-	if (str_error(&l->out) < 0 || (l->tls && !seal(l))) {
-		client_link_fail(c, "no memory for requests");
-		return;
-	}
-	if (!write_out(c, bytes))
-		return;
-	forget_sent(l, bytes);
-	client_link_wait(c);
-}
-
-void client_link_wait(struct roar_coord *c)
-{
-	const struct client_link *l = &c->link;
-
-	if (l->state >= LINK_TLS)
-		want(c, (l->tls ? &l->wire : &l->out)->len ?
-				EPOLLIN | EPOLLOUT :
-				EPOLLIN);
-}
-
-/* ---- frames in ---- */
-
-static void take_frame(struct roar_coord *c, const struct frame *f,
-		       const char *data)
-{
-	switch (f->method) {
-	case FRAME_PING:
-		client_link_send(c, FRAME_PONG, 0, f->call, f->number, data,
-				 f->len);
-		break;
-	case FRAME_PONG:
-		client_session_answered(c);
-		break;
-	case FRAME_GOAWAY:
-		c->link.going_away = true;
-		c->link.due_ms = client_now_ms() + LEAVE_MS;
-		break;
-	default:
-		client_call_reply(c, f->call, f->flags & FRAME_END, f->number,
-				  data, f->len);
-	}
-}
-
-/* Gives on all frames that are whole, and returns how many they were.  The connection may
- * be gone, and another one begun, after any of them: then `fd` is another. */
-static size_t take_frames(struct roar_coord *c)
-{
-	struct client_link *l = &c->link;
-	int fd = l->fd;
-	size_t at = 0;
-	size_t n = 0;
-	struct frame f;
-
-	while (l->fd == fd && l->in.len - at >= FRAME_HEADER_LEN) {
-		frame_unpack((const uint8_t *)l->in.data + at, &f);
-		if (f.len > CLIENT_MAX_MESSAGE) {
-			client_link_fail(
-				c, "what answers at '%s' is no coordinator",
-				where(c));
-			return n;
-		}
-		if (l->in.len - at - FRAME_HEADER_LEN < f.len)
-			break;
-		take_frame(c, &f, l->in.data + at + FRAME_HEADER_LEN);
-		at += FRAME_HEADER_LEN + f.len;
-		n++;
-	}
-	if (l->fd != fd || !at)
-		return n;
-	l->in.len -= at;
-	memmove(l->in.data, l->in.data + at, l->in.len);
-	if (!l->in.len && l->in.cap > KEEP_SIZE)
-		str_release(&l->in);
-	return n;
-}
-
-static ssize_t receive(struct client_link *l, void *buffer, size_t size)
-{
-	ssize_t n;
-
-	do
-		n = recv(l->fd, buffer, size, MSG_DONTWAIT);
-	while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : n;
-}
-
-/* Reads once; what is left makes the descriptor ready again.  Returns false when there
- * was nothing, or the connection is gone. */
-static bool read_in(struct roar_coord *c)
-{
-	struct client_link *l = &c->link;
-	char buffer[READ_SIZE];
-	ssize_t n = receive(l, buffer, sizeof(buffer));
-
-	if (n == -EAGAIN)
-		return false;
-	if (n <= 0) {
-		client_link_fail(c,
-				 "the coordinator at '%s' ended the "
-				 "connection%s%s",
-				 where(c), n ? ": " : "",
-				 n ? strerror((int)-n) : "");
-		return false;
-	}
-	if (l->tls)
-		n = client_tls_read(l->tls, buffer, (size_t)n, &l->in);
-	else
-		str_add(&l->in, buffer, (size_t)n);
-	if (n < 0) {
-		client_link_fail(c, "TLS with '%s' failed: %s", where(c),
-				 client_tls_error(l->tls));
-		return false;
-	}
-	if (str_error(&l->in) == 0)
-		return true;
-	client_link_fail(c, "no memory for a reply");
-	return false;
+			 client_link_where(c), strerror(error), remedy);
 }
 
 /* ---- the way up ---- */
@@ -377,7 +163,8 @@ static void shake_hands(struct roar_coord *c)
 	if (r == -EAGAIN)
 		return;
 	if (r < 0)
-		client_link_fail(c, "TLS with '%s' failed: %s", where(c),
+		client_link_fail(c, "TLS with '%s' failed: %s",
+				 client_link_where(c),
 				 client_tls_error(l->tls));
 	else
 		begin_joining(c);
@@ -473,7 +260,7 @@ static void connect_to(struct roar_coord *c, int family,
 		fail_errno(c, errno);
 		return;
 	}
-	want(c, EPOLLOUT);
+	client_wire_want(c, EPOLLOUT);
 	finish_connecting(c);
 }
 
@@ -531,11 +318,11 @@ static size_t read_frames(struct roar_coord *c)
 {
 	size_t n = 0;
 
-	while (c->link.state >= LINK_TLS && read_in(c)) {
+	while (c->link.state >= LINK_TLS && client_wire_read(c)) {
 		if (c->link.state == LINK_TLS)
 			shake_hands(c);
 		if (c->link.state > LINK_TLS)
-			n += take_frames(c);
+			n += client_wire_take(c);
 	}
 	return n;
 }
@@ -544,7 +331,7 @@ size_t client_link_read(struct roar_coord *c)
 {
 	size_t n = read_frames(c);
 
-	client_link_flush(c);
+	client_wire_flush(c);
 	return n;
 }
 
@@ -562,10 +349,10 @@ void client_link_turn(struct roar_coord *c, int64_t now_ms)
 		client_link_fail(c,
 				 "the coordinator at '%s' did not answer "
 				 "within %d s",
-				 where(c), CONNECT_MS / 1000);
+				 client_link_where(c), CONNECT_MS / 1000);
 	if (l->going_away && now_ms >= l->due_ms)
 		client_link_fail(c, "the coordinator at '%s' is stopping",
-				 where(c));
+				 client_link_where(c));
 	if (l->state == LINK_DOWN && now_ms >= l->due_ms)
 		try_next(c);
 }

@@ -203,7 +203,7 @@ static void say_hello(struct roar_coord *c)
 	str_adds(&hello, word(c->token));
 	str_addc(&hello, '\0');
 	str_adds(&hello, word(c->job));
-	client_link_send(c, FRAME_HELLO, 0, 0, 0, hello.data, hello.len);
+	client_wire_send(c, FRAME_HELLO, 0, 0, 0, hello.data, hello.len);
 	if (str_error(&hello) < 0)
 		c->link.out.failed = true;
 }
@@ -212,7 +212,7 @@ void client_session_begin(struct roar_coord *c)
 {
 	say_hello(c);
 	if (c->observer)
-		client_link_send(c, FRAME_PING, 0, 0, 0, NULL, 0);
+		client_wire_send(c, FRAME_PING, 0, 0, 0, NULL, 0);
 	else
 		ask_for_place(c);
 }
