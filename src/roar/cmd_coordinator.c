@@ -20,6 +20,7 @@ static const struct option_spec options[] = {
 	  .arg = "ADDRESS",
 	  .help = "where it listens: HOST:PORT or unix:PATH" },
 	{ .name = "job", .letter = 'j', .arg = "JOB", .help = "which job" },
+	{ .name = "all", .help = "send, drain: all workers of the job" },
 	{ .name = "json", .help = "print JSON" },
 	{ .name = "watch", .letter = 'w', .help = "show it again and again" },
 	{ .name = "interval",
@@ -56,9 +57,9 @@ static const struct verb_spec verbs[] = {
 	{ "delete", "KEY", "remove a key", WHERE " job" },
 	{ "send", "COMMAND [WORKER]...",
 	  "tell workers something with their next heartbeat",
-	  WHERE " job json" },
+	  WHERE " job json all" },
 	{ "drain", "[WORKER]...", "ask workers to finish and leave",
-	  WHERE " job json" },
+	  WHERE " job json all" },
 	{ "stop", "", "end the server; its state is kept", WHERE " grace" },
 	{ 0 },
 };
@@ -67,7 +68,7 @@ static const struct example examples[] = {
 	{ "roar coordinator", "is it there, and what does it do" },
 	{ "roar coordinator workers --job big --watch", NULL },
 	{ "roar coordinator barriers", "who holds everybody up" },
-	{ "roar coordinator send checkpoint", "all workers of the job" },
+	{ "roar coordinator send checkpoint --all", NULL },
 	{ "roar coordinator drain node-7", NULL },
 	{ 0 },
 };
@@ -388,29 +389,54 @@ static int run_stop(const struct args *args, struct coordinator *c)
 
 /* ---- the command ---- */
 
-static const struct {
+static const struct action {
 	const char *name;
 	int (*run)(const struct args *args, struct coordinator *c);
+	int workers_at; /* the operand where their names begin; 0: takes none */
 } actions[] = {
-	{ "status", run_status },     { "workers", run_workers },
-	{ "barriers", run_barriers }, { "kv", run_kv },
-	{ "get", run_get },	      { "set", run_set },
-	{ "delete", run_delete },     { "send", run_send },
-	{ "drain", run_drain },	      { "stop", run_stop },
+	{ "status", run_status, 0 },	 { "workers", run_workers, 0 },
+	{ "barriers", run_barriers, 0 }, { "kv", run_kv, 0 },
+	{ "get", run_get, 0 },		 { "set", run_set, 0 },
+	{ "delete", run_delete, 0 },	 { "send", run_send, 2 },
+	{ "drain", run_drain, 1 },	 { "stop", run_stop, 0 },
 };
+
+static const struct action *find_action(const char *verb)
+{
+	for (size_t i = 0; i < sizeof(actions) / sizeof(*actions); i++)
+		if (strcmp(actions[i].name, verb) == 0)
+			return &actions[i];
+	return NULL;
+}
+
+/* Everybody only when it is said: a name that was forgotten must not stop a job. */
+static int check_workers(const struct args *args, const struct action *a)
+{
+	bool all = args_has(args, "all");
+
+	if (!a->workers_at || all == (args->n_operands == a->workers_at))
+		return 0;
+	return cli_usage(args->command,
+			 all ? "%s takes names of workers or --all, not both" :
+			       "%s needs the names of workers, or --all for "
+			       "all workers of the job",
+			 a->name);
+}
 
 static int run(const struct args *args)
 {
 	const char *verb = args->n_operands ? args->operands[0] : "status";
+	const struct action *a = find_action(verb);
 	CLEANUP(coordinator_close) struct coordinator c = { 0 };
 	struct roar_error err = { 0 };
 
+	if (!a)
+		return cli_usage(args->command, "there is no '%s'", verb);
+	if (check_workers(args, a))
+		return EXIT_USAGE;
 	if (coordinator_open(args, &c, &err) < 0)
 		return cli_fail("%s", err.text);
-	for (size_t i = 0; i < sizeof(actions) / sizeof(*actions); i++)
-		if (strcmp(actions[i].name, verb) == 0)
-			return actions[i].run(args, &c);
-	return cli_usage(args->command, "there is no '%s'", verb);
+	return a->run(args, &c);
 }
 
 const struct command cmd_coordinator = {
@@ -440,10 +466,11 @@ const struct command cmd_coordinator = {
 		"--watch shows status, workers, barriers or kv again and again: "
 		"on a terminal in place, until q or Ctrl-C; elsewhere one below "
 		"the other, and with --json one line each.\n\n"
-		"send tells a command to workers, or to all of the job, once, with "
+		"send tells a command to workers, once, with "
 		"their next heartbeat: 'checkpoint', 'stop', 'reload', or whatever "
 		"they understand. drain asks them to finish what they do "
-		"and leave. stop ends the server after a while that lets calls "
+		"and leave. Both take names of workers, or --all for all of the "
+		"job. stop ends the server after a while that lets calls "
 		"end; workers connect again when it is back and go on.\n\n"
 		"--json prints an object. status: address, version, uptime_ms, "
 		"stopping, workers, connections, requests, log_records, "

@@ -154,7 +154,7 @@ def test_what_is_in_a_key_cannot_drive_the_terminal(empty, server):
 
 def test_commands_reach_workers(empty, server):
     first, second = server.worker("w-0"), server.worker("w-1")
-    out = empty("coordinator", "send", "checkpoint").out
+    out = empty("coordinator", "send", "checkpoint", "--all").out
     assert out == "2 workers will be told with the next heartbeat.\n"
     assert first.stdout.readline() == "command checkpoint\n"
     assert second.stdout.readline() == "command checkpoint\n"
@@ -170,6 +170,17 @@ def test_drain_asks_workers_to_leave(empty, server):
     assert w.stdout.readline() == "command drain\n"
     found = empty.json("coordinator", "workers")["workers"]
     assert [x["state"] for x in found] == ["draining", "alive"]
+
+
+def test_all_workers_are_meant_only_when_it_is_said(empty, server):
+    w = server.worker("w-0")
+    for words in (["drain"], ["send", "stop"]):
+        done = empty("coordinator", *words, code=2)
+        assert done.out == "" and "--all" in done.err
+        done = empty("coordinator", *words, "w-0", "--all", code=2)
+        assert "not both" in done.err
+    assert empty.json("coordinator", "drain", "--all") == {"workers": 1}
+    assert w.stdout.readline() == "command drain\n"
 
 
 def test_stop_ends_the_server(empty, server):
@@ -203,6 +214,8 @@ def test_what_cannot_be_used_is_named(empty, words):
 @pytest.mark.parametrize("words", [
     ["coordinator", "nonsense"],
     ["coordinator", "get"],
+    ["coordinator", "drain"],
+    ["coordinator", "workers", "--all"],
     ["coordinator", "stop", "--json"],
     ["coordinator", "status", "--job", "x"],
 ])
