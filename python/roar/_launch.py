@@ -164,7 +164,8 @@ def init_from_env(coordinator: Optional[str] = None, *,
                   tls_ca: Optional[str] = None,
                   tls_name: Optional[str] = None,
                   connect_timeout: float = 60.0,
-                  timeout: Optional[float] = 300.0) -> "TrainingOrchestrator":
+                  timeout: Optional[float] = 300.0,
+                  wait: Any = ...) -> "TrainingOrchestrator":
     """Joins the coordinator as the process that the launcher started.
 
     coordinator  its address; None: the environment variable ROAR_COORDINATOR
@@ -173,6 +174,9 @@ def init_from_env(coordinator: Optional[str] = None, *,
     token        None: ROAR_COORDINATOR_TOKEN
     worker_id    None: "rank-N", so that a restarted process takes its
                  predecessor's place
+    wait         seconds to wait for that place while the predecessor counts as
+                 alive (its machine lost its power); None: for ever; not
+                 given: the job's timeout
 
     The job is told how many workers it needs (the launcher's world size), so
     that no barrier is released before all are there.  The result's attribute
@@ -205,9 +209,12 @@ def init_from_env(coordinator: Optional[str] = None, *,
         address, job=job, token=token, tls_ca=tls_ca, tls_name=tls_name,
         connect_timeout=connect_timeout, timeout=timeout)
     try:
-        result.configure(min_workers=launch.world_size)
-        result.register_worker(worker_id or f"rank-{launch.rank}", host, port,
-                               gpu_count, memory_bytes, about)
+        known = result.configure(min_workers=launch.world_size)
+        result.register_worker(
+            worker_id or f"rank-{launch.rank}", host, port, gpu_count,
+            memory_bytes, about,
+            wait=known["settings"]["timeout_ms"] / 1000 if wait is ... else
+            wait)
     except BaseException:
         result.close()
         raise

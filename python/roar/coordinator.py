@@ -20,10 +20,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import random
 import socket
 import threading
 import time
-from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence
+import warnings
+from typing import (Any, Callable, Iterator, Mapping, NamedTuple, Optional,
+                    Sequence)
 
 try:
     import _roar_coord
@@ -57,6 +60,7 @@ _POLICIES = {None: 0, "default": 0, "fail": 1, "shrink": 2, "wait": 3}
 _STATES = ("unknown", "initializing", "idle", "loading_data", "training",
            "checkpointing", "recovering", "error")
 _LONGEST_MS = 1 << 53
+_PAUSE = 1.0    # seconds between tries to take a place, at most
 
 
 class WorkerConfig(NamedTuple):
@@ -92,8 +96,8 @@ class Late(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class BarrierResult:
-    """What became of a barrier."""
+class BarrierResult(Mapping[str, Any]):
+    """What became of a barrier; as a dict, too: result["released"]."""
 
     released: bool
     barrier_id: str
@@ -102,6 +106,17 @@ class BarrierResult:
     generation: int     # which use of the barrier it was
     late: list[Late]    # who came last, the latest first
     missing: list[str]  # who was let go because it died (policy "shrink")
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self.__dataclass_fields__:
+            return getattr(self, name)
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.__dataclass_fields__)
+
+    def __len__(self) -> int:
+        return len(self.__dataclass_fields__)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -183,10 +198,10 @@ def _entry(entry: Mapping[str, Any]) -> KeyValue:
 class Keys:
     """The keys of a job, as TrainingOrchestrator.kv has them.
 
-    A value is bytes; a str is taken as UTF-8.  When the connection ends before
-    the answer has come, get(), set(), delete() and list() are asked again;
-    add() and compare_set() raise CoordinatorUnreachable, because nobody knows
-    whether they were done.
+    A value is bytes, or something like it; a str is taken as UTF-8.  When the
+    connection ends before the answer has come, get(), set(), delete() and
+    list() are asked again; add() and compare_set() raise
+    CoordinatorUnreachable, because nobody knows whether they were done.
     """
 
     def __init__(self, owner: "TrainingOrchestrator") -> None:
@@ -199,7 +214,8 @@ class Keys:
 
     def set(self, key: str, value: bytes | str,
             ttl: Optional[float] = None) -> int:
-        """Gives the key a value, for `ttl` seconds or for ever.  Its version."""
+        """Gives the key a value, for `ttl` seconds (more than 0) or for ever.
+        Its version."""
         return self._call("KvSet", key=key, value=_bytes(value),
                           ttl_ms=_ttl(ttl))["entry"]["version"]
 
@@ -252,12 +268,24 @@ class Keys:
             after = found[-1].key
 
 
-def _bytes(value: bytes | str) -> bytes:
-    return value.encode() if isinstance(value, str) else bytes(value)
+def _bytes(value: Any) -> bytes:
+    if isinstance(value, str):
+        return value.encode()
+    try:
+        return memoryview(value).tobytes()
+    except TypeError:
+        raise TypeError("a value must be bytes or a str, not "
+                        f"{value!r:.80}") from None
 
 
 def _ttl(ttl: Optional[float]) -> int:
-    return 0 if ttl is None else max(1, _milliseconds("ttl", ttl))
+    """0 for what stays, as the coordinator has it."""
+    if ttl is None:
+        return 0
+    number = _milliseconds("ttl", ttl)
+    if number == 0:
+        raise ValueError("ttl must be more than 0 seconds; None: for ever")
+    return max(0, number)
 
 
 class TrainingOrchestrator:
@@ -332,16 +360,46 @@ class TrainingOrchestrator:
     def register_worker(self, worker_id: str, host: Optional[str] = None,
                         port: int = 0, gpu_count: int = 0,
                         memory_bytes: int = 0,
-                        metadata: Optional[Mapping[str, Any]] = None
-                        ) -> WorkerConfig:
+                        metadata: Optional[Mapping[str, Any]] = None, *,
+                        wait: Optional[float] = 0) -> WorkerConfig:
         """Takes a place in the job.
 
         Whoever had this id before and is heard of no more gives way: place and
         rank are taken over, and the incarnation is one more.  WorkerExists
         when it is alive.
+
+        wait  seconds to try again while it counts as alive; None: for ever.
+              One whose machine lost its power does so for half of the job's
+              timeout, because no connection ended
         """
-        pairs = [word for pair in _words("metadata", metadata).items()
-                 for word in pair]
+        if not isinstance(worker_id, str):
+            raise TypeError(f"worker_id must be a str, not {worker_id!r:.80}")
+        about = {
+            "hostname": host or socket.gethostname(),
+            "port": _checks.whole("port", port, 0, 65535),
+            "gpu_count": _checks.whole("gpu_count", gpu_count, 0, 1 << 20),
+            "memory_bytes": _checks.whole("memory_bytes", memory_bytes, 0,
+                                          1 << 62),
+            "metadata": [word for pair in _words("metadata", metadata).items()
+                         for word in pair],
+        }
+        clock = _Deadline(wait, "wait")
+        while True:
+            left = clock.left()
+            try:
+                self._take_place(worker_id, about)
+                return self._config()
+            except WorkerExists as error:
+                if left == 0:
+                    raise WorkerExists(
+                        f"{error}; register_worker(wait=SECONDS) waits for it"
+                        if wait == 0 else
+                        f"{error}; it was so for {wait:g} s") from None
+            # Not all at one moment, where a whole machine was lost.
+            pause = random.uniform(_PAUSE / 4, _PAUSE)
+            time.sleep(pause if left is None else min(pause, left))
+
+    def _take_place(self, worker_id: str, about: Mapping[str, Any]) -> None:
         with self._lock:
             if self._closed:
                 raise CoordinatorClosed(
@@ -350,25 +408,21 @@ class TrainingOrchestrator:
                 raise CoordinatorInvalid(
                     f"this object is worker {self.worker_id!r} already: make "
                     "another TrainingOrchestrator for another worker")
-            client = self._join(
-                worker_id, hostname=host or socket.gethostname(),
-                port=_checks.whole("port", port, 0, 65535),
-                gpu_count=_checks.whole("gpu_count", gpu_count, 0, 1 << 20),
-                memory_bytes=_checks.whole("memory_bytes", memory_bytes, 0,
-                                           1 << 62),
-                metadata=pairs)
+            client = self._join(worker_id, **about)
             observer, self._client = self._client, client
             self.worker_id = worker_id
         if observer is not None:
             observer.close()
-        return self._config()
 
     def _config(self) -> WorkerConfig:
         reply = self._connected().registration()
         return WorkerConfig._make(reply[name] for name in WorkerConfig._fields)
 
     def deregister(self) -> None:
-        """Gives the place up: ranks are compacted, nobody waits for it."""
+        """Gives the place up: ranks are compacted, nobody waits for it.
+
+        CoordinatorUnreachable when the coordinator is gone.  `with` calls this
+        at its end, and only warns."""
         with self._lock:
             client, self._client = self._client, None
             registered, self.worker_id = self.worker_id, None
@@ -395,9 +449,16 @@ class TrainingOrchestrator:
 
     def __exit__(self, kind: Any, *unused: Any) -> None:
         # A worker that fails has not finished: its place is for a successor.
+        # One that has finished did so, whatever becomes of the coordinator.
+        worker_id = self.worker_id
         try:
             if kind is None:
                 self.deregister()
+        except CoordinatorError as error:
+            warnings.warn(
+                f"worker {worker_id!r} has finished, but its place could not "
+                f"be given up and is held for a successor: {error}",
+                RuntimeWarning, stacklevel=2)
         finally:
             self.close()
 
@@ -696,10 +757,11 @@ def _common(reply: Mapping[str, Any]) -> dict[str, Any]:
 class _Deadline:
     """What is left of a time."""
 
-    def __init__(self, timeout: Optional[float]) -> None:
-        self._end = None if timeout is None else \
-            threading.TIMEOUT_MAX if math.isinf(timeout) else \
-            time.monotonic() + _checks.seconds("timeout", timeout)
+    def __init__(self, timeout: Optional[float],
+                 name: str = "timeout") -> None:
+        number = math.inf if timeout is None else \
+            _checks.seconds(name, timeout)
+        self._end = None if math.isinf(number) else time.monotonic() + number
 
     def left(self) -> Optional[float]:
         """Seconds; None for one that never ends."""

@@ -62,6 +62,57 @@ def test_a_live_id_is_refused_and_a_dead_one_is_taken_over(server, job):
             assert (got.rank, got.incarnation) == (0, 2)
 
 
+def test_a_place_is_waited_for(server, job):
+    with workers(server, 1, job=job) as (first,):
+        with roar.TrainingOrchestrator(server.address, job=job) as second:
+            with pytest.raises(coordinator.WorkerExists, match="for 0.01 s"):
+                second.register_worker("w-0", wait=0.01)
+            with pytest.raises(ValueError, match="wait"):
+                second.register_worker("w-0", wait=-1)
+            waiting = Background(second.register_worker, "w-0", wait=PATIENCE)
+            time.sleep(0.1)
+            first.close()
+            assert waiting.result().incarnation == 2
+
+
+def test_closing_ends_the_wait_for_a_place(server, job):
+    with workers(server, 1, job=job):
+        second = roar.TrainingOrchestrator(server.address, job=job)
+        waiting = Background(second.register_worker, "w-0", wait=None)
+        time.sleep(0.1)
+        second.close()
+        with pytest.raises(coordinator.CoordinatorClosed):
+            waiting.result()
+
+
+def test_an_id_is_a_str(server, job):
+    with roar.TrainingOrchestrator(server.address, job=job) as a:
+        for wrong in (None, 5, b"w-0"):
+            with pytest.raises(TypeError, match="worker_id must be a str"):
+                a.register_worker(wrong)
+        assert a.worker_id is None
+
+
+def test_a_good_run_stays_good_when_the_coordinator_is_gone():
+    server = Server()
+    try:
+        with workers(server, 1) as (a,):
+            with pytest.warns(RuntimeWarning, match="'w-1' has finished"):
+                with roar.TrainingOrchestrator(server.address) as b:
+                    b.register_worker("w-1")
+                    server.kill()
+                    leaving = Background(a.deregister)
+            with pytest.raises(coordinator.CoordinatorUnreachable):
+                leaving.result()
+        with pytest.raises(coordinator.CoordinatorClosed):
+            b.connect()
+        server.start()
+        with roar.TrainingOrchestrator(server.address) as look:
+            assert len(look.workers()) == 2     # their places are held
+    finally:
+        server.close()
+
+
 def test_with_leaves_and_an_exception_holds_the_place(server, job):
     with roar.TrainingOrchestrator(server.address, job=job) as look:
         with roar.TrainingOrchestrator(server.address, job=job) as a:
@@ -99,6 +150,19 @@ def test_a_barrier_tells_who_came_and_who_was_late(server, job):
         assert first.late[0].worker_id == "w-1"
         assert first.late[0].seconds >= 0
         assert first.generation == 1
+
+
+def test_results_answer_to_names_as_dicts_do():
+    got = coordinator.VoteResult(True, "b", 2, 1, 7, [], ["w-1"], votes_for=2)
+    assert got["released"] is True and got["participants"] == 2
+    assert got.get("nonsense") is None and "late" in got and got
+    with pytest.raises(KeyError):
+        got["unanimous"]
+    assert list(got) == list(got.keys()) == [
+        "released", "barrier_id", "participants", "arrival_order",
+        "generation", "late", "missing", "votes_for", "votes_against"]
+    assert dict(got) == {**got} and dict(got)["missing"] == ["w-1"]
+    assert len(got) == 9 and got == pickle.loads(pickle.dumps(got))
 
 
 def test_barriers_are_counted_by_the_client_or_by_step(server, job):
@@ -230,6 +294,22 @@ def test_keys(server, job):
         assert a.kv.delete("new") and not a.kv.delete("new")
         with pytest.raises(coordinator.CoordinatorInvalid):
             a.kv.set("", b"x")
+
+
+def test_values_and_times_of_keys_are_what_they_say(server, job):
+    with roar.TrainingOrchestrator(server.address, job=job) as a:
+        for wrong in (5, None, [1, 2], 1.5):
+            with pytest.raises(TypeError, match="bytes or a str"):
+                a.kv.set("k", wrong)
+            with pytest.raises(TypeError, match="bytes or a str"):
+                a.kv.compare_set("k", 0, wrong)
+        for wrong in (0, -1, float("nan"), "5"):
+            with pytest.raises(ValueError, match="ttl"):
+                a.kv.set("k", b"v", ttl=wrong)
+        assert a.kv.get("k") is None
+        for value in (bytearray(b"v"), memoryview(b"v"), "v"):
+            a.kv.set("k", value, ttl=float("inf"))
+            assert a.kv.entry("k")[1:4:2] == (b"v", None)
 
 
 def test_wait_for_a_key(server, job):

@@ -1,6 +1,8 @@
 """init_from_env(): what launchers set, and what is wrong with it."""
 
 import os
+import signal
+import subprocess
 import sys
 import types
 
@@ -9,6 +11,7 @@ import pytest
 import roar
 from coordinator_helpers import Background, Server
 from roar import _launch
+from roar.coordinator import WorkerExists
 
 
 TORCHRUN = {"RANK": "3", "WORLD_SIZE": "8", "LOCAL_RANK": "1",
@@ -113,4 +116,36 @@ def test_workers_of_a_launcher_meet(clean):
         a.deregister()
         b.deregister()
     finally:
+        server.close()
+
+
+HOLDER = """
+import roar, time
+job = roar.TrainingOrchestrator("{}", job="run-7")
+job.configure(heartbeat_interval=0.1, timeout=4)
+job.register_worker("rank-0")
+print("there", flush=True)
+time.sleep(600)
+"""
+
+
+def test_the_place_of_one_that_fell_silent_is_waited_for(clean):
+    server = Server()
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER.format(server.address)],
+        stdout=subprocess.PIPE, text=True)
+    try:
+        assert holder.stdout.readline() == "there\n"
+        holder.send_signal(signal.SIGSTOP)  # its connection does not end
+        for name, value in {**TORCHRUN, "RANK": "0", "WORLD_SIZE": "1",
+                            "ROAR_COORDINATOR": server.address}.items():
+            clean.setenv(name, value)
+        with pytest.raises(WorkerExists, match="rank-0"):
+            roar.init_from_env(wait=0)
+        with roar.init_from_env() as job:
+            assert job.world.incarnation == 2
+    finally:
+        holder.kill()
+        holder.wait()
+        holder.stdout.close()
         server.close()
