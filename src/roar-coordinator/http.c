@@ -8,12 +8,31 @@
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+
+enum {
+	SWEEP_MS = 500, /* between looks for those who are late */
+	ENDING = 32, /* connections that gave way and are not closed yet */
+};
+
+/* A connection: the longest quiet is the first of its list. */
+struct guest {
+	struct http *http;
+	struct guest *next, *prev;
+	int fd;
+	int64_t since_ms; /* it is quiet */
+	bool has_asked;
+	bool is_leaving; /* in no list */
+};
 
 struct http {
 	struct loop *loop;
 	struct MHD_Daemon *daemon;
 	struct loop_fd ready;
 	struct loop_timer timer;
+	struct loop_timer sweep; /* set while there are guests */
+	struct guest *quietest, *latest;
+	unsigned n_guests;
 	http_handler *handler;
 	void *ctx;
 	uint64_t n_requests;
@@ -26,6 +45,121 @@ const char *http_query(const struct http_request *request, const char *name)
 {
 	return MHD_lookup_connection_value(request->connection,
 					   MHD_GET_ARGUMENT_KIND, name);
+}
+
+/* ---- guests ---- */
+
+static void unlink_guest(struct http *h, struct guest *g)
+{
+	*(g->prev ? &g->prev->next : &h->quietest) = g->next;
+	*(g->next ? &g->next->prev : &h->latest) = g->prev;
+	h->n_guests--;
+}
+
+static void link_guest(struct http *h, struct guest *g)
+{
+	g->next = NULL;
+	g->prev = h->latest;
+	*(h->latest ? &h->latest->next : &h->quietest) = g;
+	h->latest = g;
+	h->n_guests++;
+	g->since_ms = loop_now_ms(h->loop);
+}
+
+/* The daemon finds the connection closed and ends it; until then it is no guest. */
+static void send_away(struct http *h, struct guest *g)
+{
+	(void)shutdown(g->fd, SHUT_RDWR);
+	unlink_guest(h, g);
+	g->is_leaving = true;
+}
+
+static struct guest *guest_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
+/* A request has come, or its reply has left. */
+static void refresh(struct guest *g)
+{
+	if (!g || g->is_leaving)
+		return;
+	unlink_guest(g->http, g);
+	link_guest(g->http, g);
+	g->has_asked = true;
+}
+
+static void on_completed(void *data, struct MHD_Connection *connection,
+			 void **state, enum MHD_RequestTerminationCode why)
+{
+	(void)data;
+	(void)state;
+	(void)why;
+	refresh(guest_of(connection));
+}
+
+static void set_sweep(struct http *h)
+{
+	if (h->n_guests)
+		(void)loop_timer_set(h->loop, &h->sweep,
+				     loop_now_ms(h->loop) + SWEEP_MS);
+}
+
+static void on_sweep(struct loop_timer *t)
+{
+	struct http *h = CONTAINER(t, struct http, sweep);
+	int64_t now = loop_now_ms(h->loop);
+	struct guest *next;
+
+	for (struct guest *g = h->quietest; g; g = next) {
+		next = g->next;
+		if (now - g->since_ms >=
+		    (g->has_asked ? HTTP_IDLE_S * 1000 : HTTP_REQUEST_MS))
+			send_away(h, g);
+	}
+	set_sweep(h);
+}
+
+static void welcome(struct http *h, int fd, struct guest **ret)
+{
+	struct guest *g = calloc(1, sizeof(*g));
+
+	*ret = g;
+	if (!g) {
+		(void)shutdown(fd, SHUT_RDWR);
+		return;
+	}
+	g->http = h;
+	g->fd = fd;
+	if (h->n_guests >= HTTP_MAX_CONNECTIONS)
+		send_away(h, h->quietest);
+	link_guest(h, g);
+	if (h->n_guests == 1)
+		set_sweep(h);
+}
+
+static void on_connection(void *data, struct MHD_Connection *connection,
+			  void **context,
+			  enum MHD_ConnectionNotificationCode what)
+{
+	struct guest *g = *context;
+
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		welcome(data,
+			MHD_get_connection_info(
+				connection, MHD_CONNECTION_INFO_CONNECTION_FD)
+				->connect_fd,
+			&g);
+		*context = g;
+		return;
+	}
+	if (g && !g->is_leaving)
+		unlink_guest(data, g);
+	free(g);
+	*context = NULL;
 }
 
 /* ---- a request ---- */
@@ -112,6 +246,7 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 	if (!*state) {
 		*state = &seen;
 		h->n_requests++;
+		refresh(guest_of(connection));
 		return MHD_YES;
 	}
 	if (*body_len > 0)
@@ -169,12 +304,16 @@ int http_new(struct loop *loop, int listener, http_handler *handler, void *ctx,
 	*h = (struct http){ .loop = loop,
 			    .ready = { .fd = -1 },
 			    .timer = { .due = on_due },
+			    .sweep = { .due = on_sweep },
 			    .handler = handler,
 			    .ctx = ctx };
 	h->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL, 0, NULL, NULL, on_request, h,
 		MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listener,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_MAX_CONNECTIONS,
+		MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned)HTTP_MAX_CONNECTIONS + ENDING,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, (void *)h,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, (void *)h,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MAX_HEADERS,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_S,
 		MHD_OPTION_END);
@@ -196,6 +335,7 @@ void http_free(struct http *h)
 		loop_remove(h->loop, &h->ready);
 	if (h->daemon)
 		MHD_stop_daemon(h->daemon);
+	loop_timer_clear(h->loop, &h->sweep);
 	free(h);
 }
 

@@ -1,7 +1,11 @@
 /* http.h - HTTP/1.1 for people, probes and Prometheus, on the loop of everything else.
  *
  * Only GET and HEAD; bodies of requests are not read.  A handler answers at once, on the
- * loop's thread. */
+ * loop's thread.
+ *
+ * Nobody can keep a probe out: who connects and sends no whole request is sent away
+ * after HTTP_REQUEST_MS, and where there are HTTP_MAX_CONNECTIONS the one that has been
+ * quiet for longest gives way to the new one. */
 #ifndef COORDINATOR_HTTP_H
 #define COORDINATOR_HTTP_H
 
@@ -35,9 +39,10 @@ typedef void http_handler(void *ctx, const struct http_request *request,
 			  struct http_reply *reply);
 
 enum {
-	HTTP_MAX_CONNECTIONS = 256,
+	HTTP_MAX_CONNECTIONS = 512,
 	HTTP_MAX_HEADERS = 16 << 10, /* bytes of a request */
-	HTTP_IDLE_S = 30,
+	HTTP_REQUEST_MS = 3000, /* from the connection to its first request */
+	HTTP_IDLE_S = 30, /* to each that follows */
 };
 
 struct http;

@@ -14,7 +14,7 @@
 #include "net/listen.h"
 #include "server.h"
 
-enum { SPARE_FDS = 64 + HTTP_MAX_CONNECTIONS }; /* for all but calls */
+enum { SPARE_FDS = 128 + HTTP_MAX_CONNECTIONS }; /* for all but calls */
 
 /* ---- limits ---- */
 

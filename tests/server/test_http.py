@@ -1,14 +1,17 @@
 """HTTP: probes, Prometheus, and what dashboards read."""
 
+import contextlib
 import glob
 import http.client
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import socket
 import subprocess
+import time
 
 import pytest
 
@@ -99,6 +102,54 @@ def test_a_connection_is_used_again(server):
         c.request("GET", "/healthz")
         assert c.getresponse().read()
     c.close()
+
+
+def is_closed(sock):
+    if not select.select([sock], [], [], 0)[0]:
+        return False
+    try:
+        return sock.recv(1) == b""
+    except OSError:
+        return True
+
+
+def half_a_request(server):
+    host, port = server.http.removeprefix("http://").split(":")
+    sock = socket.create_connection((host, int(port)), timeout=PATIENCE_S)
+    sock.sendall(b"GET /healthz HTTP/1.1\r\n")
+    return sock
+
+
+def test_a_probe_gets_through_whoever_else_is_there():
+    with Coordinator() as server:
+        idle = connection(server)
+        idle.request("GET", "/healthz")
+        assert idle.getresponse().read()
+        socks = [half_a_request(server) for _ in range(700)]
+        begin = time.monotonic()
+        assert get(server, "/healthz")[0].status == 200
+        assert time.monotonic() - begin < 15
+        # Who was quiet for longest gave way.
+        assert is_closed(idle.sock)
+        assert is_closed(socks[0])
+        for sock in socks:
+            sock.close()
+
+
+def test_a_request_must_come_soon(server):
+    used = connection(server)
+    used.request("GET", "/healthz")
+    assert used.getresponse().read()
+    slow = half_a_request(server)
+    begin = time.monotonic()
+    while not is_closed(slow):  # however often it sends a little
+        assert time.monotonic() - begin < 20
+        with contextlib.suppress(OSError):
+            slow.sendall(b"a: b\r\n")
+        time.sleep(0.1)
+    # One that had an answer may be used for longer.
+    assert not is_closed(used.sock)
+    used.close()
 
 
 def test_workers_have_the_known_keys(server):
