@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 
 enum {
+	MAX_GRACE_MS = 86400000, /* a day */
 	PAGE_DEFAULT = 1000,
 	PAGE_MAX = 10000,
 	MISSING_MAX = 32,
@@ -197,8 +198,14 @@ void do_status(const struct request *q, const void *message)
 
 void do_stop(const struct request *q, const void *message)
 {
+	const Roar__StopRequest *m = message;
 	Roar__StopReply reply = ROAR__STOP_REPLY__INIT;
 
-	(void)message;
+	if (m->grace_ms < 0 || m->grace_ms > MAX_GRACE_MS) {
+		refuse(q, COORD_INVALID_ARGUMENT,
+		       "grace_ms is %lld: it must be 0 to %d",
+		       (long long)m->grace_ms, MAX_GRACE_MS);
+		return;
+	}
 	answer(q, &reply);
 }

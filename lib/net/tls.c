@@ -31,11 +31,16 @@ static int choose_protocol(SSL *ssl, const unsigned char **ret,
 	return SSL_TLSEXT_ERR_OK;
 }
 
-/* What OpenSSL says of its last failure, without its numbers. */
+/* What OpenSSL says of its last failure, without its numbers; of the system's, which is
+ * the first, what the system says. */
 static const char *reason(void)
 {
-	const char *text = ERR_reason_error_string(ERR_peek_last_error());
+	unsigned long first = ERR_peek_error();
+	const char *text;
 
+	if (ERR_SYSTEM_ERROR(first))
+		return strerror(ERR_GET_REASON(first));
+	text = ERR_reason_error_string(ERR_peek_last_error());
 	return text ? text : "no reason given";
 }
 

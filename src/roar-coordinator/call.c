@@ -238,7 +238,7 @@ static void request(struct server *s, struct call *c, const void *data,
 			 unpack_sentence(&s->unpacker), NULL);
 		return;
 	}
-	if (m->number == COORD_METHOD_STOP)
+	if (m->number == COORD_METHOD_STOP && !s->stop_asked)
 		s->stop_grace_ms = ((Roar__StopRequest *)message)->grace_ms;
 	c->asked = true;
 	s->current = c;

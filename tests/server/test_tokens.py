@@ -284,6 +284,14 @@ def _tls(tmp_path):
         yield server
 
 
+def test_a_certificate_that_is_not_there_is_said(tmp_path):
+    make_certificate(tmp_path)
+    for cert, key in (("none", "key.pem"), ("cert.pem", "none")):
+        with pytest.raises(AssertionError, match="No such file"):
+            Coordinator("--tls-cert", str(tmp_path / cert), "--tls-key",
+                        str(tmp_path / key))
+
+
 def test_calls_go_over_tls(tls):
     client = tls_client(tls, (tls.certificates / "cert.pem").read_bytes())
     client.register("a")

@@ -255,6 +255,19 @@ static void a_stream_of_heartbeats_ends_for_who_is_unknown(void **state)
 	expect(h, call, COORD_NOT_FOUND);
 }
 
+static void time_to_end_has_bounds(void **state)
+{
+	struct host *h = *state;
+	Roar__StopRequest m = ROAR__STOP_REQUEST__INIT;
+
+	m.grace_ms = -1;
+	expect(h, ask(h, 1, "Stop", &m), COORD_INVALID_ARGUMENT);
+	m.grace_ms = INT64_MAX;
+	expect(h, ask(h, 1, "Stop", &m), COORD_INVALID_ARGUMENT);
+	m.grace_ms = 86400000;
+	expect(h, ask(h, 1, "Stop", &m), COORD_OK);
+}
+
 static void a_token_is_good_for_its_job_alone(void **state)
 {
 	struct host *h = *state;
@@ -385,6 +398,7 @@ int main(void)
 		TEST(metadata_is_bounded_and_comes_back_as_config),
 		TEST(what_heartbeats_say_is_listed),
 		TEST(a_stream_of_heartbeats_ends_for_who_is_unknown),
+		TEST(time_to_end_has_bounds),
 		TEST(a_token_is_good_for_its_job_alone),
 		cmocka_unit_test(one_job_of_several_cannot_take_everything),
 		TEST(what_cannot_be_recorded_changes_nothing),
