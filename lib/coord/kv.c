@@ -18,16 +18,24 @@ enum {
 
 static const int64_t max_ttl_ms = 100LL * 366 * 24 * 3600 * 1000;
 
-static void tell_entry(const struct request *q, const struct job *job,
-		       const char *name, bool done)
+static void tell_key(const struct request *q, const struct job *job,
+		     const char *name, bool done, bool with_value)
 {
 	Roar__KvReply reply = ROAR__KV_REPLY__INIT;
 	Roar__KvEntry entry;
 
 	key_view(job, name, key_find(job, name), &entry);
+	if (!with_value)
+		entry.value = (ProtobufCBinaryData){ 0 };
 	reply.done = done;
 	reply.entry = &entry;
 	answer(q, &reply);
+}
+
+static void tell_entry(const struct request *q, const struct job *job,
+		       const char *name, bool done)
+{
+	tell_key(q, job, name, done, true);
 }
 
 static int check_ttl(const struct request *q, int64_t ttl_ms)
@@ -75,19 +83,27 @@ static int check_room(const struct request *q, const struct job *job,
 	return -ENOSPC;
 }
 
-static void set(const struct request *q, struct job *job, const char *name,
-		const uint8_t *value, size_t len, int64_t expires_ms)
+/* Fails after a refusal. */
+static int record(const struct request *q, struct job *job, const char *name,
+		  const uint8_t *value, size_t len, int64_t expires_ms)
 {
-	int r;
+	int r = check_room(q, job, name, len);
 
-	if (check_room(q, job, name, len) < 0)
-		return;
+	if (r < 0)
+		return r;
 	r = key_record(job, name, value, len, expires_ms);
-	if (r < 0) {
+	if (r < 0)
 		refuse_change(q, r);
+	return r;
+}
+
+/* The caller has the value: it is not sent back. */
+static void set(const struct request *q, struct job *job, const char *name,
+		const ProtobufCBinaryData *value, int64_t ttl_ms)
+{
+	if (record(q, job, name, value->data, value->len, expiry(q, ttl_ms)) < 0)
 		return;
-	}
-	tell_entry(q, job, name, true);
+	tell_key(q, job, name, true, false);
 	key_changed(job, name);
 }
 
@@ -100,8 +116,7 @@ void do_kv_set(const struct request *q, const void *message)
 		return;
 	job = job_want(q, m->job_id);
 	if (job)
-		set(q, job, m->key, m->value.data, m->value.len,
-		    expiry(q, m->ttl_ms));
+		set(q, job, m->key, &m->value, m->ttl_ms);
 }
 
 void do_kv_get(const struct request *q, const void *message)
@@ -172,7 +187,11 @@ void do_kv_add(const struct request *q, const void *message)
 	(void)snprintf(text, sizeof(text), "%lld", (long long)sum);
 	/* A counter keeps its time unless it is given another. */
 	expires = !m->ttl_ms && key ? key->expires_ms : expiry(q, m->ttl_ms);
-	set(q, job, m->key, (const uint8_t *)text, strlen(text), expires);
+	if (record(q, job, m->key, (const uint8_t *)text, strlen(text),
+		   expires) < 0)
+		return;
+	tell_entry(q, job, m->key, true);
+	key_changed(job, m->key);
 }
 
 /* ---- compare and set, delete ---- */
@@ -200,8 +219,7 @@ void do_kv_compare_set(const struct request *q, const void *message)
 	if (!job)
 		return;
 	if (as_expected(key_find(job, m->key), m))
-		set(q, job, m->key, m->value.data, m->value.len,
-		    expiry(q, m->ttl_ms));
+		set(q, job, m->key, &m->value, m->ttl_ms);
 	else
 		tell_entry(q, job, m->key, false);
 }

@@ -79,9 +79,10 @@ static bool is_right(struct sim *s, const struct ask *ask,
 	const struct mkey *k = key_of(s, ask);
 	const struct mkey *b = &s->model->before;
 	bool changed = k->version > b->version;
+	bool set = ask->method == 16 || (ask->method == 19 && a->done);
 
 	if (a->version != (is_there(s, k) ? k->version : 0) ||
-	    (a->version && strcmp(a->value, k->value) != 0))
+	    (a->version && strcmp(a->value, set ? "" : k->value) != 0))
 		return false;
 	switch (ask->method) {
 	case 16:

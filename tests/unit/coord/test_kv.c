@@ -55,6 +55,23 @@ static const Roar__KvReply *delete (struct host *h, const char *key)
 		       Roar__KvReply);
 }
 
+static const Roar__KvReply *compare_set(struct host *h, uint64_t version,
+					bool by_value, const char *expected,
+					const char *value)
+{
+	Roar__KvCompareSetRequest m = ROAR__KV_COMPARE_SET_REQUEST__INIT;
+
+	m.key = "k";
+	m.version = version;
+	m.by_value = by_value;
+	m.expected.data = (uint8_t *)expected;
+	m.expected.len = strlen(expected);
+	m.value.data = (uint8_t *)value;
+	m.value.len = strlen(value);
+	return MESSAGE(expect(h, ask(h, 1, "KvCompareSet", &m), COORD_OK),
+		       Roar__KvReply);
+}
+
 static void what_is_set_is_there(void **state)
 {
 	struct host *h = *state;
@@ -66,6 +83,15 @@ static void what_is_set_is_there(void **state)
 	expect(h, ask_get(h, "other", false, 0), COORD_NOT_FOUND);
 	host_restart(h);
 	assert_int_equal(got(h, ask_get(h, "a/b:c", false, 0))->version, 2);
+}
+
+static void what_was_set_is_not_sent_back(void **state)
+{
+	struct host *h = *state;
+
+	has_value(set(h, "k", "one"), "");
+	has_value(compare_set(h, 1, false, "", "two")->entry, "");
+	has_value(compare_set(h, 1, false, "", "three")->entry, "two");
 }
 
 static void versions_grow_over_deletion_and_restart(void **state)
@@ -186,23 +212,6 @@ static void numbers_are_added(void **state)
 	expect(h, ask_add(h, "n", 1), COORD_FAILED_PRECONDITION);
 }
 
-static const Roar__KvReply *compare_set(struct host *h, uint64_t version,
-					bool by_value, const char *expected,
-					const char *value)
-{
-	Roar__KvCompareSetRequest m = ROAR__KV_COMPARE_SET_REQUEST__INIT;
-
-	m.key = "k";
-	m.version = version;
-	m.by_value = by_value;
-	m.expected.data = (uint8_t *)expected;
-	m.expected.len = strlen(expected);
-	m.value.data = (uint8_t *)value;
-	m.value.len = strlen(value);
-	return MESSAGE(expect(h, ask(h, 1, "KvCompareSet", &m), COORD_OK),
-		       Roar__KvReply);
-}
-
 static void only_what_is_as_expected_is_set(void **state)
 {
 	struct host *h = *state;
@@ -293,6 +302,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_set_is_there),
+		TEST(what_was_set_is_not_sent_back),
 		TEST(versions_grow_over_deletion_and_restart),
 		TEST(a_wait_ends_with_the_key),
 		TEST(a_wait_has_an_end),
