@@ -99,6 +99,7 @@ int job_new(struct coord *c, const char *id, struct job **ret)
 	list_init(&job->in_jobs);
 	list_init(&job->releases);
 	list_init(&job->rounds);
+	list_init(&job->failures);
 	list_init(&job->watches);
 	list_init(&job->key_watches);
 	job->settings = settings_default;
@@ -118,6 +119,7 @@ void job_free(struct job *job)
 
 	for (size_t i = 0; i < job->n_workers; i++)
 		worker_free(job->by_rank[i]);
+	failures_forget(job);
 	releases_forget(job);
 	keys_free(job);
 	datasets_free(job);

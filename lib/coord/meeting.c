@@ -48,6 +48,7 @@ int meeting_want(struct job *job, const char *id, struct meeting **ret)
 		m->job = job;
 		m->serial = ++job->c->last_serial;
 		list_init(&m->in_releases);
+		list_init(&m->in_failures);
 		memcpy(m->id, id, len + 1);
 		if (map_set(&job->meetings, m->id, len, m) < 0) {
 			free(m);
@@ -60,10 +61,63 @@ int meeting_want(struct job *job, const char *id, struct meeting **ret)
 
 void meeting_tidy(struct meeting *m)
 {
-	if (m->last || m->now || m->held)
+	if (m->last || m->now || m->failed || m->held)
 		return;
 	(void)map_remove(&m->job->meetings, m->id, strlen(m->id));
 	free(m);
+}
+
+/* ---- gathers that were too large ---- */
+
+static void forget_failure(struct meeting *m)
+{
+	if (!m->failed)
+		return;
+	m->failed = 0;
+	free(m->failure);
+	m->failure = NULL;
+	list_remove(&m->in_failures);
+	m->job->n_failures--;
+	meeting_tidy(m);
+}
+
+void failures_forget(struct job *job)
+{
+	LIST_EACH(it, after, &job->failures)
+		forget_failure(LIST_OWNER(it, struct meeting, in_failures));
+}
+
+/* Without memory for it, who comes later waits. */
+void meeting_remember_failure(struct meeting *m, uint64_t generation,
+			      const char *sentence)
+{
+	struct job *job = m->job;
+
+	forget_failure(m);
+	m->failure = strdup(sentence);
+	if (!m->failure)
+		return;
+	m->failed = generation;
+	list_add(&job->failures, &m->in_failures);
+	if (++job->n_failures > MAX_FAILURES)
+		forget_failure(LIST_OWNER(job->failures.next, struct meeting,
+					  in_failures));
+}
+
+void meeting_tell_failure(const struct meeting *m, uint64_t generation,
+			  struct worker *w)
+{
+	w->failed_meeting = m->serial;
+	w->failed_generation = generation;
+}
+
+/* It failed without this worker, which does not know. */
+static bool has_missed_failure(const struct meeting *m, const struct worker *w,
+			       uint64_t asked)
+{
+	return asked && asked == m->failed &&
+	       (w->failed_meeting != m->serial ||
+		w->failed_generation != asked);
 }
 
 /* ---- which generation ---- */
@@ -150,6 +204,11 @@ static uint64_t generation(const struct request *q, const struct meeting *m,
 		repeat(q, m, w, ask);
 		return 0;
 	}
+	if (has_missed_failure(m, w, asked)) {
+		meeting_tell_failure(m, asked, w);
+		tell(q->c, q->call, COORD_RESOURCE_EXHAUSTED, NULL, m->failure);
+		return 0;
+	}
 	if (!asked)
 		return m->now ? m->now->generation :
 		       last   ? last->generation + 1 :
@@ -232,6 +291,8 @@ static int begin(const struct request *q, struct meeting *m, struct worker *w,
 	r = check_living(q, round);
 	if (r < 0)
 		round_free(round);
+	else
+		forget_failure(m);
 	return r;
 }
 
@@ -283,9 +344,9 @@ static void meet(const struct request *q, struct job *job, struct worker *w,
 
 	if (check_meeting_id(q, ask->meeting_id) < 0)
 		return;
-	if (ask->generation > INT64_MAX) {
+	if (ask->generation > max_generation) {
 		refuse(q, COORD_INVALID_ARGUMENT,
-		       "generation %llu is too large; it counts the uses of the barrier",
+		       "generation %llu is too large; it counts the uses of the barrier, up to 2^62",
 		       (unsigned long long)ask->generation);
 		return;
 	}

@@ -7,6 +7,7 @@
 #include "coord/state.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -186,6 +187,24 @@ void arrival_free(struct arrival *a)
 	free(a);
 }
 
+/* Who gave up stays in the round, because those who never came are named first.  This
+ * is no reason to grow: a worker is remembered in as many as it may wait in. */
+static void forget_oldest(struct worker *w)
+{
+	struct arrival *oldest = NULL;
+	size_t n = 0;
+
+	LIST_EACH(it, after, &w->arrivals) {
+		struct arrival *a = LIST_OWNER(it, struct arrival, in_worker);
+
+		n++;
+		if (!oldest && !a->wait.call)
+			oldest = a;
+	}
+	if (oldest && n >= MAX_ARRIVALS)
+		arrival_free(oldest);
+}
+
 /* Who gave up and comes again comes now: at the end of the line. */
 static int arrival_want(struct round *round, struct worker *w,
 			struct arrival **ret)
@@ -196,6 +215,7 @@ static int arrival_want(struct round *round, struct worker *w,
 		a = calloc(1, sizeof(*a));
 		if (!a)
 			return -ENOMEM;
+		forget_oldest(w);
 		a->round = round;
 		a->worker = w;
 		list_init(&a->in_round);
@@ -219,14 +239,50 @@ static size_t n_waiting(const struct worker *w)
 	return n;
 }
 
-/* What everybody gets in the end must be bearable. */
-static bool gathers_too_much(const struct round *round, size_t more)
-{
-	size_t bytes = round->value_bytes + more;
+struct load { /* of a gather */
+	size_t n, bytes; /* who wait, and their values */
+};
 
-	return round->kind == ROAR__MEET_KIND__GATHER &&
-	       (bytes > MAX_GATHER ||
-		bytes * (round->n_here + 1) > MAX_GATHER_OUT);
+/* With the one who asks; `again` is its arrival where it waits already. */
+static struct load load_with(const struct round *round,
+			     const struct arrival *again, const struct ask *ask)
+{
+	return (struct load){
+		.n = round->n_here + !again,
+		.bytes = round->value_bytes + ask->value_len -
+			 (again ? again->value_len : 0),
+	};
+}
+
+/* What everybody gets in the end must be bearable: it lies in memory until it is sent. */
+static bool is_too_much(const struct load *load)
+{
+	return load->bytes > MAX_GATHER ||
+	       load->bytes * load->n > MAX_GATHER_OUT;
+}
+
+static void fail_gather(const struct request *q, struct round *round,
+			struct worker *w, const struct load *load)
+{
+	struct meeting *m = round->meeting;
+	uint64_t generation = round->generation;
+	char sentence[512];
+
+	(void)snprintf(
+		sentence, sizeof(sentence),
+		"gather '%.200s' (generation %llu): %zu workers brought %zu bytes, and each would get all of them; at most %d bytes are gathered and %d sent to all together: share large values by keys or files",
+		m->id, (unsigned long long)generation, load->n, load->bytes,
+		MAX_GATHER, MAX_GATHER_OUT);
+	tell(q->c, q->call, COORD_RESOURCE_EXHAUSTED, NULL, sentence);
+	meeting_tell_failure(m, generation, w);
+	LIST_EACH(it, after, &round->arrivals) {
+		struct arrival *a = LIST_OWNER(it, struct arrival, in_round);
+
+		if (a->wait.call)
+			meeting_tell_failure(m, generation, a->worker);
+	}
+	round_fail(round, COORD_RESOURCE_EXHAUSTED, sentence, NULL, 0);
+	meeting_remember_failure(m, generation, sentence);
 }
 
 static int take_value(struct arrival *a, const struct ask *ask)
@@ -275,22 +331,21 @@ static int let_wait(const struct request *q, struct arrival *a,
 }
 
 static int refuse_full(const struct request *q, struct round *round,
-		       const struct worker *w, const struct ask *ask)
+		       struct worker *w, const struct ask *ask)
 {
-	static const char much[] =
-		"the values of all workers together are more than a gather may hold; share large ones by keys or files";
+	const struct arrival *a = round_arrival(round, w);
+	const struct arrival *again = a && a->wait.call ? a : NULL;
+	struct load load = load_with(round, again, ask);
 
-	if (n_waiting(w) >= MAX_ARRIVALS) {
+	if (!again && n_waiting(w) >= MAX_ARRIVALS) {
 		refuse(q, COORD_RESOURCE_EXHAUSTED,
 		       "worker '%s' waits in %d barriers already", w->id,
 		       MAX_ARRIVALS);
 		return -EAGAIN;
 	}
-	if (!gathers_too_much(round, ask->value_len))
+	if (!is_too_much(&load))
 		return 0;
-	tell(q->c, q->call, COORD_RESOURCE_EXHAUSTED, NULL, much);
-	if (round->n_here)
-		round_fail(round, COORD_RESOURCE_EXHAUSTED, much, NULL, 0);
+	fail_gather(q, round, w, &load);
 	return -E2BIG;
 }
 

@@ -53,12 +53,16 @@ enum {
 	MAX_VALUE = 64 << 10, /* of one worker, in a gather */
 	MAX_GATHER = 16 << 20, /* of all of them */
 	MAX_GATHER_OUT = 256 << 20, /* the same times those who get it */
+	MAX_FAILURES = 64, /* remembered of gathers that were too large, per job */
 	MAX_RELEASES = 64 << 20, /* bytes of remembered releases, per job */
 	MAX_CHECKPOINTS = 64 << 20, /* bytes, likewise */
 };
 
 /* No wall clock is later: sums of times do not overflow. */
 static const int64_t max_wall_ms = INT64_MAX / 4;
+
+/* What a request may ask for: behind it there is room for those that follow. */
+static const uint64_t max_generation = UINT64_C(1) << 62;
 
 /* ---- requests ---- */
 
@@ -144,6 +148,7 @@ struct worker {
 	/* Its last answer from a meeting: what for, and whether it was lost. */
 	uint64_t answered_call, answered_meeting, answered_generation;
 	bool answer_lost;
+	uint64_t failed_meeting, failed_generation; /* it was told of last */
 
 	/* both, of each heartbeat */
 	struct job *job;
@@ -186,6 +191,8 @@ struct job {
 	struct map meetings;
 	struct list rounds; /* under way, in the order they began */
 	size_t n_rounds;
+	struct list failures; /* meetings with one, the longest ago first */
+	size_t n_failures;
 	struct map waited; /* keys that are waited for */
 	struct list watches, key_watches;
 	char *changed[MAX_CHANGED]; /* for the next WORLD event */
@@ -259,6 +266,10 @@ struct meeting {
 	struct release *last; /* NULL: none */
 	struct list in_releases; /* of the job, when there is a last one */
 	struct round *now; /* NULL: nobody waits */
+	/* A gather that was too large, for those who come to it later. */
+	uint64_t failed; /* generation; 0: none */
+	char *failure; /* what was said */
+	struct list in_failures; /* of the job */
 	bool held; /* a request is being answered with it: it stays */
 	char id[];
 };
@@ -464,6 +475,13 @@ struct ask { /* Meet and WaitBarrier as one */
 struct meeting *meeting_find(const struct job *job, const char *id);
 int meeting_want(struct job *job, const char *id, struct meeting **ret);
 void meeting_tidy(struct meeting *m); /* frees it when it holds nothing */
+/* A gather was too large.  Who comes to the same generation later is told the same,
+ * once; who was told may try it anew. */
+void meeting_remember_failure(struct meeting *m, uint64_t generation,
+			      const char *sentence);
+void meeting_tell_failure(const struct meeting *m, uint64_t generation,
+			  struct worker *w);
+void failures_forget(struct job *job);
 
 int round_new(struct meeting *m, const struct ask *ask, uint64_t generation,
 	      struct round **ret);

@@ -204,6 +204,75 @@ static void values_are_bounded(void **state)
 	expect(h, last - 2, COORD_RESOURCE_EXHAUSTED);
 }
 
+static uint64_t ask_gather(struct host *h, const char *id, uint64_t generation,
+			   size_t len)
+{
+	static uint8_t value[64 << 10];
+	Roar__MeetRequest m = meet(id, NULL, 0);
+
+	m.kind = ROAR__MEET_KIND__GATHER;
+	m.generation = generation;
+	m.value.data = value;
+	m.value.len = len;
+	return ask(h, 10, "Meet", &m);
+}
+
+/* 64 of 64 KiB are all that may be; there is one more worker, and "late". */
+static uint64_t gather_as_much_as_may_be(struct host *h)
+{
+	uint64_t last = 0;
+	char id[8];
+
+	for (int i = 0; i < 65; i++) {
+		snprintf(id, sizeof(id), "w%d", i);
+		join(h, 10, id);
+	}
+	join(h, 10, "late");
+	for (int i = 0; i < 64; i++) {
+		snprintf(id, sizeof(id), "w%d", i);
+		last = ask_gather(h, id, 5, 64 << 10);
+	}
+	expect_waiting(h, last);
+	return last;
+}
+
+static void who_gathers_again_counts_once(void **state)
+{
+	struct host *h = *state;
+	uint64_t last = gather_as_much_as_may_be(h);
+
+	expect_waiting(h, ask_gather(h, "w0", 5, 64 << 10));
+	expect_waiting(h, last);
+}
+
+static void who_comes_after_a_gather_failed_is_told_so(void **state)
+{
+	struct host *h = *state;
+	uint64_t last = gather_as_much_as_may_be(h);
+	const struct reply *r;
+
+	expect_says(expect(h, ask_gather(h, "w64", 5, 64 << 10),
+			   COORD_RESOURCE_EXHAUSTED),
+		    "65 workers brought 4259840 bytes");
+	r = expect(h, last, COORD_RESOURCE_EXHAUSTED);
+	expect_says(expect(h, ask_gather(h, "late", 5, 1),
+			   COORD_RESOURCE_EXHAUSTED),
+		    r->sentence);
+	/* Who knows may try again, and those who come then wait with it. */
+	expect_waiting(h, ask_gather(h, "w3", 5, 1));
+	expect_waiting(h, ask_gather(h, "late", 5, 1));
+}
+
+static void another_generation_ends_the_memory_of_a_failure(void **state)
+{
+	struct host *h = *state;
+
+	gather_as_much_as_may_be(h);
+	ask_gather(h, "w64", 5, 64 << 10);
+	coord_cancel(h->c, h->now, ask_gather(h, "w0", 6, 1));
+	expect_waiting(h, ask_gather(h, "late", 5, 1));
+}
+
 static void votes_are_counted(void **state)
 {
 	struct host *h = *state;
@@ -302,6 +371,9 @@ int main(void)
 		TEST(the_death_of_others_does_not_matter),
 		TEST(values_are_gathered_by_rank),
 		TEST(values_are_bounded),
+		TEST(who_gathers_again_counts_once),
+		TEST(who_comes_after_a_gather_failed_is_told_so),
+		TEST(another_generation_ends_the_memory_of_a_failure),
 		TEST(votes_are_counted),
 		TEST(a_worker_may_wait_in_several),
 		cmocka_unit_test(too_many_waits_are_refused),

@@ -447,6 +447,69 @@ static void the_numbers_outlive_the_last_worker(void **state)
 		released(h, ask_barrier(h, 1, "a", "x", 0))->generation, 6);
 }
 
+/* A number at the end of all numbers would leave none for the next. */
+static void numbers_have_successors(void **state)
+{
+	struct host *h = *state;
+	uint64_t most = UINT64_C(1) << 62;
+	Coordinator__BarrierRequest m = COORDINATOR__BARRIER_REQUEST__INIT;
+
+	join(h, 1, "a");
+	expect(h, ask_barrier(h, 1, "a", "x", most + 1),
+	       COORD_INVALID_ARGUMENT);
+	m.worker_id = "a";
+	m.barrier_id = "x";
+	m.step = INT64_MAX;
+	expect(h, ask(h, 1, "WaitBarrier", &m), COORD_INVALID_ARGUMENT);
+	released(h, ask_barrier(h, 1, "a", "x", most));
+	assert_int_equal(released(h, ask_barrier(h, 1, "a", "x", 0))->generation,
+			 most + 1);
+}
+
+static void who_waits_in_as_many_as_may_be_may_ask_again(void **state)
+{
+	struct host *h = *state;
+	uint64_t calls[64];
+	char name[8];
+
+	join_abc(h);
+	for (int i = 0; i < 64; i++) {
+		snprintf(name, sizeof(name), "x%d", i);
+		calls[i] = ask_barrier(h, 1, "a", name, 0);
+	}
+	expect_says(expect(h, ask_barrier(h, 1, "a", "y", 0),
+			   COORD_RESOURCE_EXHAUSTED),
+		    "64 barriers");
+	expect_waiting(h, ask_barrier(h, 1, "a", "x7", 0));
+	expect(h, calls[7], COORD_ABORTED);
+	expect_waiting(h, calls[8]);
+}
+
+/* Where it gave up is forgotten beyond a number: it is named like one who never came,
+ * before "a", who came once. */
+static void giving_up_is_not_remembered_without_end(void **state)
+{
+	struct host *h = *state;
+	const struct reply *r;
+	uint64_t c;
+	char name[8];
+
+	join_abc(h);
+	h->timeout_ms = 1000;
+	c = ask_barrier(h, 3, "c", "x", 0);
+	coord_cancel(h->c, h->now, ask_barrier(h, 2, "b", "x", 0));
+	coord_cancel(h->c, h->now, ask_barrier(h, 1, "a", "x", 0));
+	for (int i = 0; i < 64; i++) {
+		snprintf(name, sizeof(name), "y%d", i);
+		ask_barrier(h, i < 32 ? 1 : 3, i < 32 ? "a" : "c", name, 0);
+		coord_cancel(h->c, h->now, ask_barrier(h, 2, "b", name, 0));
+	}
+	pass_ms(h, 1000);
+	r = expect(h, c, COORD_DEADLINE_EXCEEDED);
+	assert_string_equal(r->names[0], "b");
+	assert_string_equal(r->names[1], "a");
+}
+
 static void barriers_under_way_are_listed(void **state)
 {
 	struct host *h = *state;
@@ -491,6 +554,9 @@ int main(void)
 		TEST(a_job_started_anew_may_count_anew),
 		cmocka_unit_test(old_releases_are_forgotten),
 		TEST(the_numbers_outlive_the_last_worker),
+		TEST(numbers_have_successors),
+		TEST(who_waits_in_as_many_as_may_be_may_ask_again),
+		TEST(giving_up_is_not_remembered_without_end),
 		TEST(barriers_under_way_are_listed),
 	};
 
