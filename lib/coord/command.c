@@ -207,20 +207,34 @@ static int targets(const struct request *q, const struct job *job,
 	return 0;
 }
 
-static int has_room(const struct request *q, const struct job *job,
-		    char *const *ids, size_t n)
+/* One worker that does not fetch its commands does not keep them from the others: those
+ * with room come first then, in their order, and *ret_n is their number.  Fails after
+ * a refusal when there is none. */
+static int with_room(const struct request *q, const struct job *job, char **ids,
+		     size_t n, size_t *ret_n)
 {
-	for (size_t i = 0; i < n; i++) {
-		struct worker *w = worker_find(job, ids[i]);
+	CLEANUP(freep) char **full = calloc(n + 1, sizeof(*full));
+	size_t n_room = 0, n_full = 0;
 
-		if (w->n_commands < MAX_COMMANDS)
-			continue;
-		refuse(q, COORD_RESOURCE_EXHAUSTED,
-		       "worker '%s' has not fetched %d commands; no more are kept for it",
-		       ids[i], MAX_COMMANDS);
-		return -EAGAIN;
+	if (!full) {
+		refuse_change(q, -ENOMEM);
+		return -ENOMEM;
 	}
-	return 0;
+	for (size_t i = 0; i < n; i++) {
+		if (worker_find(job, ids[i])->n_commands < MAX_COMMANDS)
+			ids[n_room++] = ids[i];
+		else
+			full[n_full++] = ids[i];
+	}
+	if (n_full)
+		memcpy(ids + n_room, full, n_full * sizeof(*full));
+	*ret_n = n_room;
+	if (n_room || !n_full)
+		return 0;
+	refuse(q, COORD_RESOURCE_EXHAUSTED,
+	       "worker '%s' has not fetched %d commands; no more are kept for it",
+	       ids[0], MAX_COMMANDS);
+	return -EAGAIN;
 }
 
 static int record_command(const struct request *q, struct job *job, char **ids,
@@ -264,16 +278,18 @@ void do_send_command(const struct request *q, const void *message)
 	Roar__CommandReply reply = ROAR__COMMAND_REPLY__INIT;
 	struct job *job = job_of(q, m->job_id);
 	CLEANUP(freep) char **ids = NULL;
-	size_t n;
+	size_t all, n;
 
 	if (!job || check_command(q, m->command) < 0 ||
-	    targets(q, job, m->worker_ids, m->n_worker_ids, &ids, &n) < 0 ||
-	    has_room(q, job, ids, n) < 0)
+	    targets(q, job, m->worker_ids, m->n_worker_ids, &ids, &all) < 0 ||
+	    with_room(q, job, ids, all, &n) < 0)
 		return;
 	if (n && record_command(q, job, ids, n, m->command) < 0)
 		return;
 	push_all(job, ids, n);
 	reply.n_workers = (int32_t)n;
+	reply.full = ids + n;
+	reply.n_full = all - n;
 	answer(q, &reply);
 }
 
@@ -303,11 +319,11 @@ void do_drain(const struct request *q, const void *message)
 	Roar__DrainReply reply = ROAR__DRAIN_REPLY__INIT;
 	struct job *job = job_of(q, m->job_id);
 	CLEANUP(freep) char **ids = NULL;
-	size_t n;
+	size_t all, n;
 
 	if (!job ||
-	    targets(q, job, m->worker_ids, m->n_worker_ids, &ids, &n) < 0 ||
-	    has_room(q, job, ids, n) < 0)
+	    targets(q, job, m->worker_ids, m->n_worker_ids, &ids, &all) < 0 ||
+	    with_room(q, job, ids, all, &n) < 0)
 		return;
 	if (n && (record_drain(q, job, ids, n) < 0 ||
 		  record_command(q, job, ids, n, "drain") < 0))
@@ -316,5 +332,7 @@ void do_drain(const struct request *q, const void *message)
 		world_changed(job, ids[i]);
 	push_all(job, ids, n);
 	reply.n_workers = (int32_t)n;
+	reply.full = ids + n;
+	reply.n_full = all - n;
 	answer(q, &reply);
 }

@@ -12,7 +12,7 @@
 #include "coordinator_show.h"
 #include "live.h"
 
-enum { INTERVAL_MS = 1000, WATCH_MS = 500 };
+enum { INTERVAL_MS = 1000, WATCH_MS = 500, NAMES_SAID = 8 };
 
 static const struct option_spec options[] = {
 	{ .name = "address",
@@ -265,6 +265,12 @@ static int act(struct coordinator *c, enum client_method_number method,
 	return 0;
 }
 
+struct told {
+	int32_t n;
+	char *const *full; /* who were not */
+	size_t n_full;
+};
+
 static int run_get(const struct args *args, struct coordinator *c)
 {
 	CLEANUP(str_release) struct str out = STR_INIT;
@@ -322,29 +328,51 @@ static int run_delete(const struct args *args, struct coordinator *c)
 	return r;
 }
 
-static int say_told(const struct args *args, int32_t n, const char *what)
+/* Those who fetch nothing were not told. */
+static int fail_full(char *const *full, size_t n)
+{
+	CLEANUP(str_release) struct str out = STR_INIT;
+
+	for (size_t i = 0; i < n && i < NAMES_SAID; i++)
+		str_addf(&out, "%s'%s'", i ? ", " : "", full[i]);
+	if (n > NAMES_SAID)
+		str_addf(&out, " and %zu more", n - NAMES_SAID);
+	return cli_fail("%s: not told, too many commands wait for them already",
+			str_error(&out) < 0 ? "some" : str_cstr(&out));
+}
+
+static int say_told(const struct args *args, const struct told *told,
+		    const char *what)
 {
 	CLEANUP(str_release) struct str out = STR_INIT;
 	struct json j = json_writer(&out, true);
+	int r;
 
 	if (args_has(args, "json")) {
 		json_object(&j);
 		json_key(&j, "workers");
-		json_int(&j, n);
+		json_int(&j, told->n);
+		json_key(&j, "full");
+		json_array(&j);
+		for (size_t i = 0; i < told->n_full; i++)
+			json_string(&j, told->full[i]);
+		json_end(&j);
 		json_end(&j);
 		str_addc(&out, '\n');
 	} else {
-		format_count(&out, (uint64_t)n, "worker");
+		format_count(&out, (uint64_t)told->n, "worker");
 		str_addf(&out, " %s.\n", what);
 	}
-	return cli_print(&out);
+	r = cli_print(&out);
+	return r || !told->n_full ? r : fail_full(told->full, told->n_full);
 }
 
 static int run_send(const struct args *args, struct coordinator *c)
 {
 	Roar__CommandRequest m = ROAR__COMMAND_REQUEST__INIT;
 	Roar__CommandReply *reply = NULL;
-	int32_t n;
+	struct told told;
+	int r;
 
 	m.job_id = c->job;
 	m.command = args->operands[1];
@@ -353,16 +381,18 @@ static int run_send(const struct args *args, struct coordinator *c)
 	if (act(c, METHOD_SEND_COMMAND, &m.base,
 		&roar__command_reply__descriptor, &reply))
 		return 1;
-	n = reply->n_workers;
+	told = (struct told){ reply->n_workers, reply->full, reply->n_full };
+	r = say_told(args, &told, "will be told with the next heartbeat");
 	roar__command_reply__free_unpacked(reply, NULL);
-	return say_told(args, n, "will be told with the next heartbeat");
+	return r;
 }
 
 static int run_drain(const struct args *args, struct coordinator *c)
 {
 	Roar__DrainRequest m = ROAR__DRAIN_REQUEST__INIT;
 	Roar__DrainReply *reply = NULL;
-	int32_t n;
+	struct told told;
+	int r;
 
 	m.job_id = c->job;
 	m.n_worker_ids = (size_t)args->n_operands - 1;
@@ -370,9 +400,10 @@ static int run_drain(const struct args *args, struct coordinator *c)
 	if (act(c, METHOD_DRAIN, &m.base, &roar__drain_reply__descriptor,
 		&reply))
 		return 1;
-	n = reply->n_workers;
+	told = (struct told){ reply->n_workers, reply->full, reply->n_full };
+	r = say_told(args, &told, "will be asked to finish and leave");
 	roar__drain_reply__free_unpacked(reply, NULL);
-	return say_told(args, n, "will be asked to finish and leave");
+	return r;
 }
 
 static int run_stop(const struct args *args, struct coordinator *c)
@@ -480,12 +511,15 @@ const struct command cmd_coordinator = {
 		"registered_ms, host, port, gpus, memory_bytes, doing, task, "
 		"epoch, step, metadata). barriers: barriers (barrier, generation, "
 		"kind, arrived, expected, age_ms, missing). kv: keys (key, value, "
-		"version, expires_in_ms). send and drain: workers, their number.",
+		"version, expires_in_ms). send and drain: workers, their number, and full, those that "
+		"were not told because too many commands wait for them already.",
 	.options = options,
 	.verbs = verbs,
 	.examples = examples,
-	.exit_status = "0 on success, 1 when the coordinator cannot be reached "
-		       "or refuses, or there is no such key, 2 on wrong usage.",
+	.exit_status =
+		"0 on success, 1 when the coordinator cannot be reached "
+		"or refuses, there is no such key, or not all workers were told, "
+		"2 on wrong usage.",
 	.operand = OPERAND_NONE,
 	.max_operands = 0,
 	.run = run,

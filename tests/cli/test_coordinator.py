@@ -159,14 +159,32 @@ def test_commands_reach_workers(empty, server):
     assert first.stdout.readline() == "command checkpoint\n"
     assert second.stdout.readline() == "command checkpoint\n"
     assert empty.json("coordinator", "send", "reload", "w-1") == \
-        {"workers": 1}
+        {"workers": 1, "full": []}
     assert second.stdout.readline() == "command reload\n"
+
+
+def test_who_fetches_no_commands_is_named_and_the_others_are_told(
+        empty, server):
+    deaf, other = server.worker("w-0"), server.worker("w-1")
+    deaf.kill()
+    deaf.wait()
+    until(lambda: empty.json("coordinator", "workers")["workers"][0]["state"]
+          != "alive")
+    for _ in range(64):
+        empty("coordinator", "send", "x", "w-0")
+    done = empty("coordinator", "send", "x", "w-0", code=1)
+    assert "'w-0' has not fetched 64 commands" in done.err
+    done = empty("coordinator", "send", "reload", "--all", code=1)
+    assert done.out == "1 worker will be told with the next heartbeat.\n"
+    assert "'w-0': not told" in done.err
+    assert other.stdout.readline() == "command reload\n"
 
 
 def test_drain_asks_workers_to_leave(empty, server):
     w = server.worker("w-0")
     server.worker("w-1")
-    assert empty.json("coordinator", "drain", "w-0") == {"workers": 1}
+    assert empty.json("coordinator", "drain", "w-0") == \
+        {"workers": 1, "full": []}
     assert w.stdout.readline() == "command drain\n"
     found = empty.json("coordinator", "workers")["workers"]
     assert [x["state"] for x in found] == ["draining", "alive"]
@@ -179,7 +197,8 @@ def test_all_workers_are_meant_only_when_it_is_said(empty, server):
         assert done.out == "" and "--all" in done.err
         done = empty("coordinator", *words, "w-0", "--all", code=2)
         assert "not both" in done.err
-    assert empty.json("coordinator", "drain", "--all") == {"workers": 1}
+    assert empty.json("coordinator", "drain", "--all") == \
+        {"workers": 1, "full": []}
     assert w.stdout.readline() == "command drain\n"
 
 

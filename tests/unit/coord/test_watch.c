@@ -256,6 +256,34 @@ static void commands_are_bounded(void **state)
 	expect(h, ask_command(h, "y", NULL), COORD_OK);
 }
 
+static void who_fetches_nothing_does_not_stand_between(void **state)
+{
+	struct host *h = *state;
+	Roar__DrainRequest drain = ROAR__DRAIN_REQUEST__INIT;
+	const Roar__CommandReply *m;
+	const Roar__DrainReply *d;
+
+	join(h, 1, "a");
+	join(h, 2, "b");
+	for (int i = 0; i < 64; i++)
+		expect(h, ask_command(h, "x", "a"), COORD_OK);
+	m = MESSAGE(expect(h, ask_command(h, "stop", NULL), COORD_OK),
+		    Roar__CommandReply);
+	assert_int_equal(m->n_workers, 1);
+	assert_int_equal(m->n_full, 1);
+	assert_string_equal(m->full[0], "a");
+	d = MESSAGE(expect(h, ask(h, 9, "Drain", &drain), COORD_OK),
+		    Roar__DrainReply);
+	assert_int_equal(d->n_workers, 1);
+	assert_string_equal(d->full[0], "a");
+	assert_int_equal(beat(h, 2, "b")->n_pending_commands, 2);
+	assert_int_equal(worker(h, "a")->state,
+			 ROAR__WORKER_VIEW__STATE__ALIVE);
+	assert_int_equal(worker(h, "b")->state,
+			 ROAR__WORKER_VIEW__STATE__DRAINING);
+	expect(h, ask_command(h, "stop", "a"), COORD_RESOURCE_EXHAUSTED);
+}
+
 static void who_is_drained_is_told_and_listed_so(void **state)
 {
 	struct host *h = *state;
@@ -323,6 +351,7 @@ int main(void)
 		TEST(a_watch_hears_commands_at_once),
 		TEST(what_cannot_be_recorded_is_told_later),
 		TEST(commands_are_bounded),
+		TEST(who_fetches_nothing_does_not_stand_between),
 		TEST(who_is_drained_is_told_and_listed_so),
 		TEST(the_watch_of_a_predecessor_hears_no_commands),
 	};
