@@ -92,11 +92,22 @@ def test_it_uses_the_limited_api_alone():
     assert _roar_hash.__file__.endswith(".abi3.so")
 
 
-def copy_sources(to):
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """A copy to build in: what one test has compiled, the next one finds."""
+    to = tmp_path_factory.mktemp("sources")
     for part in ("python", "lib/arena", "lib/base", "lib/coord", "lib/hash",
                  "lib/media", "lib/net", "include"):
         shutil.copytree(ROOT / part, to / part, ignore=shutil.ignore_patterns(
             "build", "__pycache__", "*.egg-info"))
+    return to / "python"
+
+
+def for_builds():
+    """The environment without a sanitizer, whose library may be preloaded here.  What
+    is compiled runs for a moment only."""
+    kept = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    return {**kept, "CFLAGS": "-O0 -g0"}
 
 
 HASHES = """
@@ -114,16 +125,14 @@ assert roar.hash_file(sys.argv[1]) == found["blake3"]
 """
 
 
-def test_pip_installs_it(tmp_path):
+def test_pip_installs_it(sources, tmp_path):
     for needed in ("pip", "setuptools", "wheel"):
         if not importlib.util.find_spec(needed):
             pytest.skip(f"needs {needed}")
-    copy_sources(tmp_path / "source")
-    # pip builds without a sanitizer, whose library may be preloaded here.
-    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    environment = for_builds()
     run(sys.executable, "-m", "pip", "install", "--quiet", "--no-index",
         "--no-deps", "--no-build-isolation", "--disable-pip-version-check",
-        "--target", tmp_path / "site", tmp_path / "source" / "python",
+        "--target", tmp_path / "site", sources,
         env=environment)
     names = set(os.listdir(tmp_path / "site"))
     assert {"_roar.abi3.so", "_roar-stubs", "_roar_hash.abi3.so",
@@ -160,14 +169,12 @@ def test_what_a_library_is_missing_for_is_left_out():
         assert done.stdout.split()[:2] == built
 
 
-def test_it_can_be_built_in_place(tmp_path):
+def test_it_can_be_built_in_place(sources):
     if not importlib.util.find_spec("wheel"):
         pytest.skip("needs wheel")
-    copy_sources(tmp_path)
-    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     run(sys.executable, "setup.py", "--quiet", "build_ext", "--inplace",
-        "--parallel", "2", cwd=tmp_path / "python", env=environment)
-    names = set(os.listdir(tmp_path / "python"))
+        "--parallel", "2", cwd=sources, env=for_builds())
+    names = set(os.listdir(sources))
     assert {"_roar.abi3.so", "_roar.pyi", "_roar_hash.abi3.so"} <= names
     assert "_roar-stubs" not in names
 
