@@ -73,7 +73,9 @@ static int load(struct wal *w,
 	if (e < 0)
 		return e;
 	w->next_seq = was.next_seq;
+	w->snapshot_number = was.base;
 	w->snapshot_bytes = was.snapshot_bytes;
+	w->behind_bytes = was.behind_bytes;
 	atomic_store(&w->durable, was.next_seq - 1);
 	e = was.number ? go_on(w, &was) : wal_log_begin(w, was.base);
 	if (e < 0)
@@ -130,6 +132,7 @@ void wal_close(struct wal *w)
 {
 	if (!w)
 		return;
+	(void)wal_snapshot_done(w, true, NULL);
 	wal_writer_stop(w);
 	closep(&w->fd);
 	closep(&w->event_fd);

@@ -33,10 +33,12 @@
  * very last write looks like a torn one, in every log.)
  *
  * A file is written under another name (".new"), synced, and renamed; the new log
- * before its snapshot.  What is damaged is left as it is for a look.
+ * before its snapshot.  Until that is there the state is the snapshot before it and
+ * all logs since.  What is damaged is left as it is for a look.
  *
  * Records are handed in by one thread and written by another, as many as have come
- * meanwhile at once (group commit).  All functions are for that one thread. */
+ * meanwhile at once (group commit); a snapshot is written by a third.  All functions
+ * are for the one that hands in. */
 #ifndef COORD_WAL_H
 #define COORD_WAL_H
 
@@ -69,7 +71,7 @@ struct wal_counts {
 int wal_open(const char *path,
 	     int (*replay)(void *data, const void *payload, size_t len),
 	     void *data, struct wal **ret, struct roar_error *err);
-/* Waits for what was handed in. */
+/* Waits for what was handed in, and for a snapshot that is under way. */
 void wal_close(struct wal *w);
 
 /* Hands a record in; returns its sequence number through *ret_seq.  Copies the payload.
@@ -83,24 +85,30 @@ int wal_append(struct wal *w, const void *payload, size_t len,
 void wal_commit(struct wal *w);
 /* Up to which sequence number all is on disk. */
 uint64_t wal_durable(const struct wal *w);
-/* Readable (an eventfd, to be read by wal_acknowledge()) when that changed, or when
- * writing failed. */
+/* Readable (an eventfd, to be read by wal_acknowledge()) when that changed, when
+ * writing failed, or when a snapshot is over. */
 int wal_event_fd(const struct wal *w);
 /* 0, or why nothing more can be written; empties the eventfd. */
 int wal_acknowledge(struct wal *w);
 
-/* Whether the log is so long that a snapshot pays. */
+/* Whether the log is so long that a snapshot pays, and none is under way. */
 bool wal_wants_snapshot(const struct wal *w);
-/* Writes the state, as `walk` tells it by calling `each` for every record, and begins a
- * new log; older files are removed when it is on disk.  The records of `walk` stand for
- * all that was handed in before.  On failure all is as before, unless wal_append()
- * says -EIO from then on.  Without a new record since the last one nothing is done. */
+/* Copies the state into memory, as `walk` tells it by calling `each` for every record, and
+ * begins a new log; the copy is written meanwhile, and older files are removed when it is
+ * on disk.  The records of `walk` stand for all that was handed in before.  On failure
+ * all is as before, unless wal_append() says -EIO from then on.  Without a new record
+ * since the last one nothing is done.  -EBUSY: one is under way. */
 int wal_snapshot(struct wal *w,
 		 int (*walk)(void *data,
 			     int (*each)(void *to, const void *payload,
 					 size_t len),
 			     void *to),
 		 void *data, struct roar_error *err);
+
+/* How the snapshot that was begun went: 1 when it is on disk and -errno when it could
+ * not be written, each said once; 0 when it is under way, or there is none.  The eventfd
+ * is readable at its end.  With `wait` it is waited for. */
+int wal_snapshot_done(struct wal *w, bool wait, struct roar_error *err);
 
 void wal_count(const struct wal *w, struct wal_counts *ret);
 

@@ -4,7 +4,7 @@
  *	wal_dir.c	names of files, their making and removal
  *	wal_replay.c	which files make up the state, and their records
  *	wal_writer.c	records handed in, and the thread that writes them
- *	wal_snapshot.c	a snapshot and the log behind it
+ *	wal_snapshot.c	a snapshot, the thread that writes it, and the log behind it
  */
 #ifndef COORD_WAL_INTERNAL_H
 #define COORD_WAL_INTERNAL_H
@@ -64,11 +64,27 @@ struct wal_replayed {
 	uint64_t end; /* where the last log's records end */
 	uint64_t salt; /* its */
 	uint64_t snapshot_bytes;
+	uint64_t behind_bytes; /* of records in the logs before the last */
 };
 
 int wal_replay(const struct wal_dir *d,
 	       int (*replay)(void *data, const void *payload, size_t len),
 	       void *data, struct wal_replayed *ret, struct roar_error *err);
+
+/* ---- wal_snapshot.c ---- */
+
+/* A snapshot on its way to disk: its thread's alone from the start to `is_over`. */
+struct wal_saving {
+	bool is_on; /* known to the thread that hands in alone */
+	pthread_t thread;
+	int fd;
+	uint64_t number, salt;
+	uint64_t count; /* records so far */
+	struct str bytes; /* all of the file but its header */
+	uint64_t size; /* of the file */
+	int result;
+	_Atomic bool is_over;
+};
 
 /* ---- wal_writer.c ---- */
 
@@ -78,8 +94,11 @@ struct wal {
 	int event_fd;
 	pthread_t thread;
 	bool has_thread;
-	uint64_t snapshot_bytes; /* of the newest */
+	uint64_t snapshot_number; /* of the newest; 1: there is none */
+	uint64_t snapshot_bytes; /* its */
+	uint64_t behind_bytes; /* of records since then, in earlier logs */
 	uint64_t retry_bytes; /* after a failed snapshot: when the next is tried */
+	struct wal_saving saving;
 
 	/* Changed by the thread that hands records in, while the writer is idle. */
 	int fd; /* the log of today */
@@ -115,6 +134,8 @@ void wal_writer_stop(struct wal *w);
 int wal_writer_drain(struct wal *w);
 /* Nothing can be promised any more. */
 void wal_writer_fail(struct wal *w, int error);
+/* Makes the eventfd readable; from any thread. */
+void wal_tell(struct wal *w);
 
 /* ---- wal_snapshot.c ---- */
 

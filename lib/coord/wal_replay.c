@@ -185,6 +185,8 @@ static int replay_log(const struct wal_dir *d, const struct wal_file *file,
 		return say_damaged(d, &r, err);
 	if (e < 0)
 		return say_refused(d, &r, e, err);
+	if (state->number)
+		state->behind_bytes += state->end - WAL_HEADER;
 	state->number = file->number;
 	state->next_seq = r.seq;
 	state->end = r.at;

@@ -64,7 +64,7 @@ int wal_make_room(int fd, uint64_t *room_end, uint64_t len)
 	return e;
 }
 
-static void tell(struct wal *w)
+void wal_tell(struct wal *w)
 {
 	const uint64_t one = 1;
 
@@ -78,7 +78,7 @@ static void fail(struct wal *w, int error)
 	if (!w->failed)
 		w->failed = error;
 	(void)pthread_cond_broadcast(&w->done);
-	tell(w);
+	wal_tell(w);
 }
 
 void wal_writer_fail(struct wal *w, int error)
@@ -139,7 +139,7 @@ static void commit(struct wal *w)
 	e = write_batch(w);
 	if (e == 0) {
 		atomic_store_explicit(&w->durable, last, memory_order_release);
-		tell(w);
+		wal_tell(w);
 	}
 	str_clear(&w->batch);
 

@@ -130,18 +130,6 @@ void journal_count(struct server *s)
 			      (int64_t)c.sync_us[s->n_commits % WAL_N_SYNC]);
 }
 
-static void on_durable(struct loop_fd *f, uint32_t events)
-{
-	struct server *s = CONTAINER(f, struct server, durable);
-	int r = wal_acknowledge(s->wal);
-
-	(void)events;
-	answer_held(s);
-	journal_count(s);
-	if (r < 0)
-		fail(s, r);
-}
-
 /* ---- snapshots ---- */
 
 struct walk {
@@ -173,20 +161,46 @@ static int walk(void *data,
 	return r;
 }
 
-static void take_snapshot(struct server *s)
+static void fail_snapshot(struct server *s, const struct roar_error *err)
+{
+	s->n_snapshots_failed++;
+	notes_say(&s->notes, LOG_WARNING, NULL, "no snapshot was made: %s",
+		  err->text);
+}
+
+static void begin_snapshot(struct server *s)
 {
 	struct roar_error err = { "out of memory" };
-	int64_t begin = clock_mono_ns();
-	int r = wal_snapshot(s->wal, walk, s, &err);
 
-	if (r < 0) {
-		s->n_snapshots_failed++;
-		notes_say(&s->notes, LOG_WARNING, NULL,
-			  "no snapshot was made: %s", err.text);
-		return;
-	}
-	histogram_add(&s->snapshot, (clock_mono_ns() - begin) / 1000);
+	s->snapshot_began_ns = clock_mono_ns();
+	if (wal_snapshot(s->wal, walk, s, &err) < 0)
+		fail_snapshot(s, &err);
 	answer_held(s);
+}
+
+static void end_snapshot(struct server *s)
+{
+	struct roar_error err = { "out of memory" };
+	int r = wal_snapshot_done(s->wal, false, &err);
+
+	if (r < 0)
+		fail_snapshot(s, &err);
+	else if (r > 0)
+		histogram_add(&s->snapshot,
+			      (clock_mono_ns() - s->snapshot_began_ns) / 1000);
+}
+
+static void on_durable(struct loop_fd *f, uint32_t events)
+{
+	struct server *s = CONTAINER(f, struct server, durable);
+	int r = wal_acknowledge(s->wal);
+
+	(void)events;
+	answer_held(s);
+	journal_count(s);
+	end_snapshot(s);
+	if (r < 0)
+		fail(s, r);
 }
 
 /* ---- rounds ---- */
@@ -210,7 +224,7 @@ void journal_round(struct server *s)
 	if (!journal_is_durable(s))
 		wal_commit(s->wal);
 	if (wal_wants_snapshot(s->wal))
-		take_snapshot(s);
+		begin_snapshot(s);
 	if (s->stop_asked && !s->stopping)
 		stop_begin(s, s->stop_grace_ms ? s->stop_grace_ms : 1000);
 	set_tick(s);

@@ -11,7 +11,7 @@
  *
  * A reply waits in `hold` while records that were handed out before it are not on disk;
  * when none are, it leaves at once.  All of it is one thread; only the log writes by
- * another. */
+ * others. */
 #ifndef COORDINATOR_SERVER_H
 #define COORDINATOR_SERVER_H
 
@@ -113,6 +113,7 @@ struct server {
 	uint64_t n_commits; /* that are in it */
 	uint64_t n_snapshots_failed;
 	struct histogram snapshot;
+	int64_t snapshot_began_ns;
 };
 
 static inline struct coord_now server_now(const struct server *s)

@@ -372,3 +372,43 @@ def test_many_changes_become_a_snapshot():
         server.start()
         assert server.client().control.KvGet(
             control.KvGetRequest(key="k")).entry.value == b"last"
+
+
+def test_nobody_waits_for_a_snapshot(tmp_path):
+    sign = tmp_path / "sign"
+    sign.touch()
+    with Coordinator(env={"LD_PRELOAD": os.environ["FAILING_DISK_LIBRARY"],
+                          "STOPPED_SNAPSHOT": str(sign)}) as server:
+        client = server.client()
+        client.register("a")
+        value = os.urandom(1000000)
+
+        def files(*ends):
+            return [n for n in os.listdir(server.data) if n.endswith(ends)]
+
+        def change():
+            client.control.KvSet(control.KvSetRequest(key="k", value=value))
+
+        def change_until(condition):
+            wait_until(lambda: change() or condition())
+
+        change_until(lambda: files(".new"))
+        # The disk takes its time for it; calls do not, also those that change.
+        client.control.KvSet(control.KvSetRequest(key="k", value=b"beside"))
+        assert client.heartbeat("a").acknowledged
+        assert files(".new")
+        server.kill()
+        server.start()
+        client = server.client()
+        assert client.control.KvGet(
+            control.KvGetRequest(key="k")).entry.value == b"beside"
+        # What was left is made anew, and is whole when it may be.
+        change_until(lambda: files(".new"))
+        sign.unlink()
+        # The lock, the snapshot, the log.
+        wait_until(lambda: len(os.listdir(server.data)) == 3)
+        client.control.KvSet(control.KvSetRequest(key="k", value=b"last"))
+        server.kill()
+        server.start()
+        assert server.client().control.KvGet(
+            control.KvGetRequest(key="k")).entry.value == b"last"

@@ -18,7 +18,10 @@ static struct {
 	int error;
 	int calls_left; /* before the fault */
 	bool halves; /* pwrite() does only a part */
+	bool holds; /* the thread of a snapshot waits in fsync() */
 } plan;
+static pthread_cond_t let_go = PTHREAD_COND_INITIALIZER;
+static pthread_t main_thread;
 
 static void arm(enum fault what, const char *call, int error, int after)
 {
@@ -47,6 +50,26 @@ static int hit(const char *call)
 	return error;
 }
 
+/* Only a snapshot is synced by fsync() in a thread of its own. */
+static void hold_snapshot(const char *call)
+{
+	if (strcmp(call, "fsync") != 0 ||
+	    pthread_equal(pthread_self(), main_thread))
+		return;
+	(void)pthread_mutex_lock(&lock);
+	while (plan.holds)
+		(void)pthread_cond_wait(&let_go, &lock);
+	(void)pthread_mutex_unlock(&lock);
+}
+
+static void set_holds(bool holds)
+{
+	(void)pthread_mutex_lock(&lock);
+	plan.holds = holds;
+	(void)pthread_cond_broadcast(&let_go);
+	(void)pthread_mutex_unlock(&lock);
+}
+
 static bool is_half(void)
 {
 	bool half;
@@ -62,7 +85,9 @@ static bool is_half(void)
 	type __wrap_##name params;                 \
 	type __wrap_##name params                  \
 	{                                          \
-		int error = hit(#name);            \
+		int error;                         \
+		hold_snapshot(#name);              \
+		error = hit(#name);                \
 		if (!error)                        \
 			return __real_##name args; \
 		errno = error;                     \
@@ -205,6 +230,98 @@ static void a_full_disk_does_not_keep_the_log_from_opening(void **state)
 	wal_close(w);
 }
 
+static int begin_snapshot(struct scene *s, struct wal *w)
+{
+	static const char *const texts[] = { "ONE", NULL };
+
+	return wal_snapshot(w, walk_texts, (void *)texts, &s->err);
+}
+
+static void the_log_goes_on_while_a_snapshot_is_written(void **state)
+{
+	struct scene *s = *state;
+	struct wal *w = open_seeing(s, "");
+
+	WRITE(w, "one");
+	set_holds(true);
+	assert_int_equal(begin_snapshot(s, w), 0);
+	WRITE(w, "two", "three");
+	assert_int_equal(wal_snapshot_done(w, false, &s->err), 0);
+	assert_int_equal(begin_snapshot(s, w), -EBUSY);
+	assert_true(is_there(s, LOG_1)); /* it is still needed */
+	assert_true(is_there(s, "log-0000000000000002"));
+	assert_false(is_there(s, "snapshot-0000000000000002"));
+	set_holds(false);
+	assert_int_equal(wal_snapshot_done(w, true, &s->err), 1);
+	assert_int_equal(wal_snapshot_done(w, true, &s->err), 0);
+	assert_false(is_there(s, LOG_1));
+	WRITE(w, "four");
+	wal_close(w);
+	wal_close(open_seeing(s, "ONE\ntwo\nthree\nfour\n"));
+}
+
+static void to_close_is_to_wait_for_a_snapshot(void **state)
+{
+	struct scene *s = *state;
+	struct wal *w = open_seeing(s, "");
+
+	WRITE(w, "one");
+	assert_int_equal(begin_snapshot(s, w), 0);
+	wal_close(w);
+	assert_true(is_there(s, "snapshot-0000000000000002"));
+	wal_close(open_seeing(s, "ONE\n"));
+}
+
+/* Both logs are the state, and the next snapshot stands for both. */
+static void a_snapshot_that_cannot_be_synced_leaves_the_logs(void **state)
+{
+	struct scene *s = *state;
+	struct wal *w = open_seeing(s, "");
+
+	WRITE(w, "one");
+	set_holds(true);
+	assert_int_equal(begin_snapshot(s, w), 0);
+	arm(FAIL, "fsync", EIO, 0);
+	set_holds(false);
+	assert_int_equal(wal_snapshot_done(w, true, &s->err), -EIO);
+	arm(NONE, NULL, 0, 0);
+	assert_false(is_there(s, "snapshot-0000000000000002.new"));
+	wal_close(w);
+	w = open_seeing(s, "one\n");
+	SNAPSHOT(s, w, "ONE"); /* though no record has come since */
+	WRITE(w, "two");
+	wal_close(w);
+	assert_false(is_there(s, LOG_1));
+	wal_close(open_seeing(s, "ONE\ntwo\n"));
+}
+
+static void a_snapshot_that_failed_is_wanted_again(void **state)
+{
+	struct scene *s = *state;
+	CLEANUP(freep) char *mega = calloc(1, 1 << 20);
+	struct wal *w = open_seeing(s, "");
+	uint64_t seq;
+
+	for (int i = 0; i < 16; i++)
+		assert_int_equal(wal_append(w, mega, 1 << 20, &seq), 0);
+	set_holds(true);
+	assert_int_equal(begin_snapshot(s, w), 0);
+	assert_false(wal_wants_snapshot(w)); /* one is under way */
+	arm(FAIL, "fsync", ENOSPC, 0);
+	set_holds(false);
+	assert_int_equal(wal_snapshot_done(w, true, &s->err), -ENOSPC);
+	arm(NONE, NULL, 0, 0);
+	assert_false(wal_wants_snapshot(w)); /* not so soon */
+	for (int i = 0; i < 16; i++)
+		assert_int_equal(wal_append(w, mega, 1 << 20, &seq), 0);
+	assert_true(wal_wants_snapshot(w));
+	wal_close(w);
+	assert_int_equal(scene_open(s, &w), 0);
+	assert_int_equal(s->n_seen, 32);
+	assert_true(wal_wants_snapshot(w));
+	wal_close(w);
+}
+
 /* A server's life: records, a snapshot, records, closed and opened again.  It tells what
  * was acknowledged: the last line of the file "told" (plain write(), not counted). */
 static void tell(int fd, int acknowledged)
@@ -264,6 +381,8 @@ static void live(struct scene *s, int told)
 			continue;
 		add_some(w, &n, told);
 		(void)wal_snapshot(w, walk_all, &n, NULL);
+		/* Records after it, and beside it. */
+		(void)wal_snapshot_done(w, round == 0, NULL);
 		add_some(w, &n, told);
 		wal_close(w);
 	}
@@ -385,9 +504,14 @@ int main(void)
 		FAULT(without_room_a_record_is_refused_and_the_next_may_come),
 		FAULT(zeros_do_where_nothing_can_be_allocated),
 		FAULT(a_full_disk_does_not_keep_the_log_from_opening),
+		FAULT(the_log_goes_on_while_a_snapshot_is_written),
+		FAULT(to_close_is_to_wait_for_a_snapshot),
+		FAULT(a_snapshot_that_failed_is_wanted_again),
+		FAULT(a_snapshot_that_cannot_be_synced_leaves_the_logs),
 		cmocka_unit_test(death_at_any_call_loses_nothing),
 		cmocka_unit_test(failure_of_any_call_loses_nothing),
 	};
 
+	main_thread = pthread_self();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -133,7 +133,11 @@ walk_texts(void *data, int (*each)(void *to, const void *payload, size_t len),
 static inline int snapshot(struct scene *s, struct wal *w,
 			   const char *const texts[])
 {
-	return wal_snapshot(w, walk_texts, (void *)texts, &s->err);
+	int e = wal_snapshot(w, walk_texts, (void *)texts, &s->err);
+
+	if (e == 0)
+		e = wal_snapshot_done(w, true, &s->err);
+	return e < 0 ? e : 0;
 }
 
 #define SNAPSHOT(s, w, ...) \
