@@ -182,7 +182,8 @@ int roar_coord_delete(struct roar_coord *c, const char *key);
  * When a connection ends before the answer has come, a call is made again on the next
  * one, which is harmless: all of them say what shall be so, or only ask.  The exceptions
  * fail with -ENOTCONN, since nobody knows whether they were done: KvAdd, KvCompareSet
- * (roar_coord_add() and roar_coord_compare_set()), SendCommand, Drain and Stop. */
+ * (roar_coord_add() and roar_coord_compare_set()), SendCommand, Drain, Stop
+ * and Forget. */
 int roar_coord_call(struct roar_coord *c, const char *path, const void *request,
 		    size_t len, int64_t timeout_ms, void **ret_reply,
 		    size_t *ret_len);

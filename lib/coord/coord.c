@@ -108,6 +108,7 @@ static handler_fn *const handlers[] = {
 	[24] = do_list_barriers,
 	[COORD_METHOD_STATUS] = do_status,
 	[COORD_METHOD_STOP] = do_stop,
+	[27] = do_forget,
 };
 
 void coord_request(struct coord *c, struct coord_now now,

@@ -1,8 +1,9 @@
 /* job.c - jobs: which one a request is about, how they begin and end.
  *
- * A job begins with the first request that needs one.  It is forgotten only when another
- * needs its room, and only when nothing of it is left but its name: the number of its
- * world's epochs would begin anew. */
+ * A job begins with the first request that needs one.  It is forgotten when somebody asks
+ * for that (Forget), or when another needs its room and nothing of it is left but its
+ * name and settings, the longest unused first: the number of its world's epochs begins
+ * anew then.  A job with somebody in it, or waiting, is never forgotten. */
 #include "coord/state.h"
 
 #include <errno.h>
@@ -59,20 +60,30 @@ static const char *name_of(const struct request *q, const char *asked)
 	return asked;
 }
 
+/* The job, which is in use therefore. */
+static struct job *job_use(struct coord *c, const char *name)
+{
+	struct job *job = job_find(c, name);
+
+	if (job)
+		job->used_ms = c->now.mono_ms;
+	return job;
+}
+
 int job_look(const struct request *q, const char *asked, struct job **ret)
 {
 	const char *name = name_of(q, asked);
 
 	if (!name)
 		return -EACCES;
-	*ret = job_find(q->c, name);
+	*ret = job_use(q->c, name);
 	return 0;
 }
 
 struct job *job_of(const struct request *q, const char *asked)
 {
 	const char *name = name_of(q, asked);
-	struct job *job = name ? job_find(q->c, name) : NULL;
+	struct job *job = name ? job_use(q->c, name) : NULL;
 
 	if (name && !job)
 		refuse(q, COORD_NOT_FOUND,
@@ -196,23 +207,16 @@ int change_job(struct coord *c, const Record *record)
 	return 0;
 }
 
-static bool settings_usual(const struct settings *s)
+static bool job_deserted(const struct job *job)
 {
-	const struct settings *d = &settings_default;
-
-	return s->min_workers == d->min_workers &&
-	       s->max_workers == d->max_workers &&
-	       s->heartbeat_interval_ms == d->heartbeat_interval_ms &&
-	       s->timeout_ms == d->timeout_ms && s->hold_ms == d->hold_ms &&
-	       s->on_death == d->on_death;
+	return !job->n_workers && !job->n_waiting && !job->n_watchers;
 }
 
-/* Nothing that anybody could ask for again. */
+/* Nothing that anybody could ask for again, but settings. */
 static bool job_empty(const struct job *job)
 {
-	return !job->n_workers && !job->n_keys && !job->n_datasets &&
-	       !job->n_steps && !job->n_rounds && !job->waited.count &&
-	       list_empty(&job->watches) && settings_usual(&job->settings);
+	return job_deserted(job) && !job->n_keys && !job->n_datasets &&
+	       !job->n_steps;
 }
 
 int change_job_gone(struct coord *c, const Record *record)
@@ -220,35 +224,69 @@ int change_job_gone(struct coord *c, const Record *record)
 	struct job *job = job_find(c, record->job_gone->job_id);
 	int r;
 
-	if (!job || !job_empty(job))
+	if (!job || !job_deserted(job))
 		return -EBADMSG;
 	r = keep(c, record);
 	if (r < 0)
 		return r;
 	(void)map_remove(&c->jobs, job->id, strlen(job->id));
 	c->n_jobs--;
+	c->key_bytes -= job->key_bytes;
 	job_free(job);
 	return 0;
 }
 
-/* ---- making one ---- */
+/* ---- forgetting one ---- */
+
+static int record_gone(struct job *job)
+{
+	Roar__Record__JobGone gone = ROAR__RECORD__JOB_GONE__INIT;
+	Record record = ROAR__RECORD__RECORD__INIT;
+
+	gone.job_id = job->id;
+	record.what_case = ROAR__RECORD__RECORD__WHAT_JOB_GONE;
+	record.job_gone = &gone;
+	return make_change(job->c, &record);
+}
 
 static int forget_one(struct coord *c)
 {
+	struct job *oldest = NULL;
+
 	LIST_EACH(it, after, &c->job_list) {
 		struct job *job = LIST_OWNER(it, struct job, in_jobs);
-		Roar__Record__JobGone gone = ROAR__RECORD__JOB_GONE__INIT;
-		Record record = ROAR__RECORD__RECORD__INIT;
 
-		if (!job_empty(job))
-			continue;
-		gone.job_id = job->id;
-		record.what_case = ROAR__RECORD__RECORD__WHAT_JOB_GONE;
-		record.job_gone = &gone;
-		return make_change(c, &record);
+		if (job_empty(job) &&
+		    (!oldest || job->used_ms < oldest->used_ms))
+			oldest = job;
 	}
-	return -EUSERS;
+	return oldest ? record_gone(oldest) : -EUSERS;
 }
+
+void do_forget(const struct request *q, const void *message)
+{
+	const Roar__ForgetRequest *m = message;
+	Roar__ForgetReply reply = ROAR__FORGET_REPLY__INIT;
+	struct job *job = job_of(q, m->job_id);
+	int r;
+
+	if (!job)
+		return;
+	if (!job_deserted(job)) {
+		refuse(q, COORD_FAILED_PRECONDITION,
+		       "job '%s' has %zu place(s) and %u call(s) that wait or watch; it can be forgotten when all have left",
+		       job->id, job->n_workers,
+		       job->n_waiting + job->n_watchers);
+		return;
+	}
+	r = record_gone(job);
+	if (r < 0)
+		refuse_change(q, r);
+	else
+		answer(q, &reply);
+}
+
+/* ---- making one ---- */
 
 void settings_tell(const struct job *job, Roar__JobSettings *ret)
 {
@@ -282,7 +320,7 @@ struct job *job_want(const struct request *q, const char *asked)
 {
 	struct coord *c = q->c;
 	const char *name = name_of(q, asked);
-	struct job *job = name ? job_find(c, name) : NULL;
+	struct job *job = name ? job_use(c, name) : NULL;
 	int r;
 
 	if (!name || job)
@@ -290,7 +328,7 @@ struct job *job_want(const struct request *q, const char *asked)
 	r = c->n_jobs < c->limits.max_jobs ? 0 : forget_one(c);
 	if (r == -EUSERS) {
 		refuse(q, COORD_RESOURCE_EXHAUSTED,
-		       "the coordinator has %u jobs already, and none of them is empty",
+		       "the coordinator has %u jobs already, and all of them have workers, keys, datasets or checkpoints: 'roar coordinator forget --job NAME' ends one that nobody is in, --max-jobs of the server allows more",
 		       c->n_jobs);
 		return NULL;
 	}
@@ -299,7 +337,7 @@ struct job *job_want(const struct request *q, const char *asked)
 		refuse_change(q, r);
 		return NULL;
 	}
-	return job_find(c, name);
+	return job_use(c, name);
 }
 
 void job_view(const struct job *job, Roar__JobStatus *ret,

@@ -51,6 +51,7 @@ const struct coord_method coord_methods[] = {
 		.request = &roar__stop_request__descriptor,
 		.reply = &roar__stop_reply__descriptor,
 	},
+	CONTROL(27, "Forget", COORD_UNARY, forget_request, forget_reply),
 };
 /* clang-format on */
 
@@ -63,7 +64,7 @@ const struct coord_method *coord_method_by_number(uint16_t number)
 	return &coord_methods[number - 1];
 }
 
-/* Once a call, among 26: their lengths differ enough for that to be quick. */
+/* Once a call, among 27: their lengths differ enough for that to be quick. */
 const struct coord_method *coord_method_by_path(const char *path, size_t len)
 {
 	for (size_t i = 0; i < coord_n_methods; i++)

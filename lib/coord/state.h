@@ -187,6 +187,7 @@ struct job {
 	size_t n_steps, step_bytes;
 
 	/* fast */
+	int64_t used_ms; /* mono: the last request about it */
 	uint32_t n_waiting, n_watchers;
 	struct map meetings;
 	struct list rounds; /* under way, in the order they began */
@@ -576,6 +577,6 @@ handler_fn do_register, do_heartbeat, do_deregister, do_register_dataset,
 	do_wait_barrier, do_meet, do_watch, do_configure, do_send_command,
 	do_drain, do_leave, do_kv_set, do_kv_get, do_kv_add, do_kv_compare_set,
 	do_kv_delete, do_kv_list, do_list_jobs, do_list_workers,
-	do_list_barriers, do_status, do_stop;
+	do_list_barriers, do_status, do_stop, do_forget;
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "commands.h"
+#include "confirm.h"
 #include "coordinator_ask.h"
 #include "coordinator_show.h"
 #include "live.h"
@@ -32,6 +33,7 @@ static const struct option_spec options[] = {
 	{ .name = "ttl",
 	  .arg = "SECONDS",
 	  .help = "set: when the key shall be gone" },
+	{ .name = "yes", .letter = 'y', .help = "forget without asking first" },
 	{ .name = "token-file",
 	  .arg = "FILE",
 	  .help = "a file whose first line is the token" },
@@ -60,6 +62,8 @@ static const struct verb_spec verbs[] = {
 	  WHERE " job json all" },
 	{ "drain", "[WORKER]...", "ask workers to finish and leave",
 	  WHERE " job json all" },
+	{ "forget", "", "end a job that nobody is in, with its keys",
+	  WHERE " job yes" },
 	{ "stop", "", "end the server; its state is kept", WHERE " grace" },
 	{ 0 },
 };
@@ -406,6 +410,29 @@ static int run_drain(const struct args *args, struct coordinator *c)
 	return r;
 }
 
+/* A job is named, so that nobody forgets another than was meant. */
+static int run_forget(const struct args *args, struct coordinator *c)
+{
+	CLEANUP(str_release) struct str deed = STR_INIT;
+	Roar__ForgetRequest m = ROAR__FORGET_REQUEST__INIT;
+	int r;
+
+	if (!*c->job)
+		return cli_usage(args->command,
+				 "forget needs --job and the job's name");
+	str_addf(&deed,
+		 "forget ends job '%.128s' with its keys, datasets and "
+		 "checkpoints",
+		 c->job);
+	r = confirm(args, str_cstr(&deed),
+		    "Forget the job with its keys, datasets and checkpoints?");
+	if (r)
+		return r;
+	m.job_id = c->job;
+	return act(c, METHOD_FORGET, &m.base, &roar__forget_reply__descriptor,
+		   NULL);
+}
+
 static int run_stop(const struct args *args, struct coordinator *c)
 {
 	Roar__StopRequest m = ROAR__STOP_REQUEST__INIT;
@@ -429,7 +456,8 @@ static const struct action {
 	{ "barriers", run_barriers, 0 }, { "kv", run_kv, 0 },
 	{ "get", run_get, 0 },		 { "set", run_set, 0 },
 	{ "delete", run_delete, 0 },	 { "send", run_send, 2 },
-	{ "drain", run_drain, 1 },	 { "stop", run_stop, 0 },
+	{ "drain", run_drain, 1 },	 { "forget", run_forget, 0 },
+	{ "stop", run_stop, 0 },
 };
 
 static const struct action *find_action(const char *verb)
@@ -501,7 +529,8 @@ const struct command cmd_coordinator = {
 		"their next heartbeat: 'checkpoint', 'stop', 'reload', or whatever "
 		"they understand. drain asks them to finish what they do "
 		"and leave. Both take names of workers, or --all for all of the "
-		"job. stop ends the server after a while that lets calls "
+		"job. forget ends a job that has no workers and that nobody "
+		"waits for: what it had is gone. stop ends the server after a while that lets calls "
 		"end; workers connect again when it is back and go on.\n\n"
 		"--json prints an object. status: address, version, uptime_ms, "
 		"stopping, workers, connections, requests, log_records, "

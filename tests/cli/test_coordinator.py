@@ -202,6 +202,19 @@ def test_all_workers_are_meant_only_when_it_is_said(empty, server):
     assert w.stdout.readline() == "command drain\n"
 
 
+def test_forget_ends_a_job_that_nobody_is_in(empty, server):
+    empty("coordinator", "set", "--job", "old", "k", "v")
+    server.worker("w-0", "big")
+    assert "--job" in empty("coordinator", "forget", code=2).err
+    done = empty("coordinator", "forget", "--job", "old", code=1)
+    assert "job 'old'" in done.err and "add -y" in done.err
+    done = empty("coordinator", "forget", "--job", "big", "-y", code=1)
+    assert "job 'big' has 1 place(s)" in done.err
+    empty("coordinator", "forget", "--job", "old", "-y")
+    jobs = empty.json("coordinator")["jobs"]
+    assert [job["job"] for job in jobs] == ["big"]
+
+
 def test_stop_ends_the_server(empty, server):
     empty("coordinator", "stop", "--grace", "0.1")
     assert server.process.wait(60) == 0

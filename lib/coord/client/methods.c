@@ -6,7 +6,7 @@
 
 /* Asking again is harmless for all that say what shall be so (places, settings, values of
  * keys, datasets, checkpoints, arrivals with their generation) and for all that only
- * ask.  A sum, a comparison, a command and the end of the server are no such things:
+ * ask.  A sum, a comparison, a command and the end of the server or a job are no such things:
  * done twice they are something else than done once. */
 bool client_method_is_once(const struct coord_method *method)
 {
@@ -16,6 +16,7 @@ bool client_method_is_once(const struct coord_method *method)
 	case METHOD_KV_ADD:
 	case METHOD_KV_COMPARE_SET:
 	case METHOD_STOP:
+	case METHOD_FORGET:
 		return true;
 	default:
 		return false;

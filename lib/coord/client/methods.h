@@ -35,6 +35,7 @@ enum client_method_number {
 	METHOD_LIST_BARRIERS,
 	METHOD_GET_STATUS,
 	METHOD_STOP,
+	METHOD_FORGET,
 	METHOD_END_, /* one more than the last */
 };
 

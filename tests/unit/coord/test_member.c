@@ -378,6 +378,105 @@ static void an_empty_job_gives_way_when_room_is_needed(void **state)
 	host_free(h);
 }
 
+static void set_key(struct host *h, const char *job)
+{
+	Roar__KvSetRequest m = ROAR__KV_SET_REQUEST__INIT;
+
+	m.job_id = (char *)job;
+	m.key = "k";
+	m.value.data = (uint8_t *)"value";
+	m.value.len = 5;
+	expect(h, ask(h, 1, "KvSet", &m), COORD_OK);
+}
+
+static uint64_t ask_forget(struct host *h, const char *job)
+{
+	Roar__ForgetRequest m = ROAR__FORGET_REQUEST__INIT;
+
+	m.job_id = (char *)job;
+	return ask(h, 1, "Forget", &m);
+}
+
+static void has_jobs(struct host *h, const char *first, const char *second)
+{
+	Roar__ListJobsRequest m = ROAR__LIST_JOBS_REQUEST__INIT;
+	const Roar__ListJobsReply *r = MESSAGE(
+		expect(h, ask(h, 1, "ListJobs", &m), COORD_OK),
+		Roar__ListJobsReply);
+
+	assert_int_equal(r->n_jobs, 2);
+	assert_string_equal(r->jobs[0]->job_id, first);
+	assert_string_equal(r->jobs[1]->job_id, second);
+}
+
+/* The longest unused first. */
+static void settings_alone_keep_no_job(void **state)
+{
+	struct coord_limits limits = { .max_jobs = 2 };
+	struct host *h = host_new(&limits);
+	Roar__JobSettings settings = ROAR__JOB_SETTINGS__INIT;
+
+	(void)state;
+	settings.min_workers = 7;
+	settings.job_id = "one";
+	configure(h, &settings);
+	pass_ms(h, 10);
+	settings.job_id = "two";
+	configure(h, &settings);
+	pass_ms(h, 10);
+	settings.job_id = "one";
+	configure(h, &settings);
+	pass_ms(h, 10);
+	set_key(h, "three");
+	has_jobs(h, "one", "three");
+	host_check_replay(h);
+	host_free(h);
+}
+
+static void a_job_that_nobody_is_in_can_be_forgotten(void **state)
+{
+	struct coord_limits limits = { .max_jobs = 2 };
+	struct host *h = host_new(&limits);
+	Roar__KvSetRequest more = ROAR__KV_SET_REQUEST__INIT;
+	struct coord_counts counts;
+
+	(void)state;
+	set_key(h, "one");
+	set_key(h, "two");
+	more.job_id = "three";
+	more.key = "k";
+	expect_says(expect(h, ask(h, 1, "KvSet", &more),
+			   COORD_RESOURCE_EXHAUSTED),
+		    "'roar coordinator forget --job NAME'");
+	expect(h, ask_forget(h, "three"), COORD_NOT_FOUND);
+	expect(h, ask_forget(h, "one"), COORD_OK);
+	set_key(h, "three");
+	has_jobs(h, "two", "three");
+	coord_count(h->c, &counts);
+	assert_int_equal(counts.key_bytes, 12);
+	host_check_replay(h);
+	host_free(h);
+}
+
+static void a_job_that_somebody_is_in_cannot_be_forgotten(void **state)
+{
+	struct host *h = *state;
+	Roar__KvGetRequest get = ROAR__KV_GET_REQUEST__INIT;
+	uint64_t call;
+
+	join(h, 1, "a");
+	expect_says(expect(h, ask_forget(h, ""), COORD_FAILED_PRECONDITION),
+		    "1 place(s)");
+	expect(h, ask_deregister(h, 1, "a"), COORD_OK);
+	get.key = "k";
+	get.wait = true;
+	call = ask(h, 2, "KvGet", &get);
+	expect(h, ask_forget(h, ""), COORD_FAILED_PRECONDITION);
+	coord_cancel(h->c, h->now, call);
+	expect(h, ask_forget(h, ""), COORD_OK);
+	expect(h, ask_forget(h, ""), COORD_NOT_FOUND);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, host_setup, host_teardown)
 
 int main(void)
@@ -403,6 +502,9 @@ int main(void)
 		cmocka_unit_test(one_job_of_several_cannot_take_everything),
 		TEST(what_cannot_be_recorded_changes_nothing),
 		cmocka_unit_test(an_empty_job_gives_way_when_room_is_needed),
+		cmocka_unit_test(settings_alone_keep_no_job),
+		cmocka_unit_test(a_job_that_nobody_is_in_can_be_forgotten),
+		TEST(a_job_that_somebody_is_in_cannot_be_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

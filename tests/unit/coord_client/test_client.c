@@ -724,6 +724,7 @@ static void the_numbers_of_methods_are_those_of_the_protocol(void **state)
 		{ METHOD_KV_COMPARE_SET, "/roar.Control/KvCompareSet" },
 		{ METHOD_LIST_BARRIERS, "/roar.Control/ListBarriers" },
 		{ METHOD_STOP, "/roar.Control/Stop" },
+		{ METHOD_FORGET, "/roar.Control/Forget" },
 	};
 
 	(void)state;
