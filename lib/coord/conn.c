@@ -91,7 +91,7 @@ void coord_gone(struct coord *c, struct coord_now now, uint64_t conn)
 {
 	struct conn *it;
 
-	c->now = now;
+	coord_at(c, now);
 	while ((it = find(c, conn)) && !list_empty(&it->waits)) {
 		struct wait *w = LIST_OWNER(it->waits.next, struct wait,
 					    in_conn);

@@ -73,9 +73,35 @@ void coord_free(struct coord *c)
 	map_release(&c->jobs);
 	map_release(&c->conns);
 	map_release(&c->waits);
+	map_release(&c->answered);
 	alarms_release(&c->mono);
 	alarms_release(&c->wall);
 	free(c);
+}
+
+/* ---- time ---- */
+
+/* A coordinator that was stopped, swapped out or on a busy machine heard nobody: with
+ * what was sent meanwhile still unread, all would be dead at once.  So the clock of
+ * silence stands still from when it should have run. */
+static void excuse_all(struct coord *c, int64_t ms)
+{
+	LIST_EACH(it, after, &c->job_list) {
+		struct job *job = LIST_OWNER(it, struct job, in_jobs);
+
+		for (size_t i = 0; i < job->n_workers; i++)
+			worker_excuse(job->by_rank[i], ms);
+	}
+}
+
+void coord_at(struct coord *c, struct coord_now now)
+{
+	int64_t ran_ms = c->now.mono_ms, due_ms = alarms_due_ms(&c->mono);
+	int64_t expected = ran_ms > due_ms ? ran_ms : due_ms;
+
+	c->now = now;
+	if (expected < now.mono_ms - LATE_MS)
+		excuse_all(c, now.mono_ms - expected);
 }
 
 /* ---- requests ---- */
@@ -125,7 +151,7 @@ void coord_request(struct coord *c, struct coord_now now,
 	};
 
 	assert(request->descriptor == method->request);
-	c->now = now;
+	coord_at(c, now);
 	if (method->admin && who->job && !who->admin) {
 		refuse(&q, COORD_PERMISSION_DENIED,
 		       "the token of job '%s' does not allow this; the administrator's does",
@@ -137,11 +163,9 @@ void coord_request(struct coord *c, struct coord_now now,
 
 void coord_finish(struct coord *c, struct coord_now now, uint64_t call)
 {
-	c->now = now;
+	coord_at(c, now);
 	tell(c, call, COORD_OK, NULL, NULL);
 }
-
-/* ---- time ---- */
 
 int64_t coord_due_ms(const struct coord *c)
 {
@@ -164,7 +188,7 @@ static void ring_until(struct coord *c, struct alarms *all, int64_t now_ms)
 
 void coord_tick(struct coord *c, struct coord_now now)
 {
-	c->now = now;
+	coord_at(c, now);
 	ring_until(c, &c->wall, now.wall_ms);
 	ring_until(c, &c->mono, now.mono_ms);
 }

@@ -6,7 +6,8 @@
  *	     │                                              │ nothing heard
  *	     │ it comes back, or a successor registers      ▼
  *	     └──────────────────────────────────────────  DEAD		die()
- *	                                                    │ place held for hold_ms
+ *	                                                    │ place held for hold_ms,
+ *	                                                    │ and while a meeting waits
  *	                                                    ▼
  *	                                                  gone		worker_give_up()
  *
@@ -22,16 +23,28 @@
 #include <stdio.h>
 #include <syslog.h>
 
-int64_t worker_eof_ms(const struct worker *w)
+static const char unheard[] = "it was not heard of since the coordinator started";
+
+bool worker_is_unheard(const struct worker *w)
+{
+	return w->suspicion == unheard;
+}
+
+int64_t worker_grace_ms(const struct worker *w)
 {
 	const struct settings *s = &w->job->settings;
 	int64_t grace = EOF_HEARTBEATS * s->heartbeat_interval_ms;
-	int64_t silent = w->heard_ms + s->timeout_ms;
-	int64_t ended;
 
 	if (grace < EOF_GRACE_MIN_MS)
 		grace = EOF_GRACE_MIN_MS;
-	ended = w->job->c->now.mono_ms + grace;
+	return grace < s->timeout_ms ? grace : s->timeout_ms;
+}
+
+int64_t worker_eof_ms(const struct worker *w)
+{
+	int64_t silent = w->heard_ms + w->job->settings.timeout_ms;
+	int64_t ended = w->job->c->now.mono_ms + worker_grace_ms(w);
+
 	return ended < silent ? ended : silent;
 }
 
@@ -150,6 +163,10 @@ static void give_up_dead(struct worker *w)
 	struct job *job = w->job;
 	struct coord *c = job->c;
 
+	if (rounds_wait_for(w)) {
+		alarm_set(&c->mono, &w->look, c->now.mono_ms + HOLD_MORE_MS);
+		return;
+	}
 	note(job, LOG_NOTICE,
 	     "no successor came for worker '%s' (rank %d); its place is given up",
 	     w->id, w->rank);
@@ -192,6 +209,18 @@ void worker_look(struct coord *c, struct alarm *a)
 		give_up_dead(w);
 	else
 		die(w);
+}
+
+void worker_excuse(struct worker *w, int64_t ms)
+{
+	struct coord *c = w->job->c;
+
+	w->heard_ms += ms;
+	if (w->heard_ms > c->now.mono_ms)
+		w->heard_ms = c->now.mono_ms;
+	w->dies_ms += ms;
+	if (w->look.due_ms < INT64_MAX - ms)
+		alarm_set(&c->mono, &w->look, w->look.due_ms + ms);
 }
 
 /* ---- heard of ---- */
@@ -263,8 +292,7 @@ void coord_resume(struct coord *c, struct coord_now now)
 				hold(w);
 			else
 				worker_suspect(
-					w,
-					"it was not heard of since the coordinator started",
+					w, unheard,
 					now.mono_ms + job->settings.timeout_ms);
 		}
 	}

@@ -23,7 +23,8 @@
  *
  * A release is remembered for those who were there.  When no process of them is alive in
  * the job any more, the job was started anew: what is remembered counts for nothing, and
- * the numbers may begin again. */
+ * the numbers may begin again.  If one of them asks after all, that use ends for those
+ * who wait in it. */
 #include "coord/state.h"
 
 #include <errno.h>
@@ -122,16 +123,41 @@ static bool has_missed_failure(const struct meeting *m, const struct worker *w,
 
 /* ---- which generation ---- */
 
-/* Nobody who was there when it was released is alive in the job. */
+/* Nobody who was there when it was released is alive in the job.  That the coordinator
+ * was started anew says nothing of them. */
 static bool outlived(const struct job *job, const struct release *last)
 {
 	for (size_t i = 0; i < job->n_workers; i++) {
 		const struct worker *w = job->by_rank[i];
+		bool lost = w->dead || (w->suspicion && !worker_is_unheard(w));
 
-		if (!w->dead && !w->suspicion && w->born <= last->epoch)
+		if (!lost && w->born <= last->epoch)
 			return false;
 	}
 	return true;
+}
+
+static bool was_in(struct release *last, const struct worker *w)
+{
+	return w->born <= last->epoch && release_attendee(last, w->id);
+}
+
+/* Those who wait began with numbers of the past when nobody of the last release seemed
+ * to be left, and now one of them is here: they would wait for each other. */
+static void end_outlived(struct meeting *m, const struct worker *w)
+{
+	struct release *last = m->last;
+	char sentence[512];
+
+	if (!last || !m->now || m->now->generation > last->generation ||
+	    !was_in(last, w))
+		return;
+	(void)snprintf(
+		sentence, sizeof(sentence),
+		"generation %llu of barrier '%s' is over: worker '%s' (rank %d), which was in generation %llu, is back; generation 0 joins the next",
+		(unsigned long long)m->now->generation, m->id, w->id, w->rank,
+		(unsigned long long)last->generation);
+	round_fail(m->now, COORD_FAILED_PRECONDITION, sentence, NULL, 0);
 }
 
 static bool is_repeat(const struct meeting *m, const struct worker *w,
@@ -165,7 +191,7 @@ static void repeat(const struct request *q, const struct meeting *m,
 	answers_tell(q->c, &answers, q->call, ask->plain,
 		     (size_t)(me - last->attendees));
 	answers_release(&answers);
-	w->answered_call = q->call;
+	wait_answered(w, q->call);
 	w->answer_lost = false;
 }
 
@@ -246,26 +272,40 @@ static int check_group(const struct request *q, const struct job *job,
 	return -EINVAL;
 }
 
+static void refuse_dead(const struct request *q, const struct round *round,
+			struct worker *const *dead, size_t n)
+{
+	const char *names[MAX_NAMES];
+	size_t named = n < MAX_NAMES ? n : MAX_NAMES;
+	char sentence[1024], more[64] = "";
+
+	for (size_t i = 0; i < named; i++)
+		names[i] = dead[i]->id;
+	if (n > 1)
+		(void)snprintf(more, sizeof(more), " (and %zu more are dead)",
+			       n - 1);
+	(void)snprintf(
+		sentence, sizeof(sentence),
+		"worker '%s' (rank %d) is dead: %s%s; barrier '%s' (generation %llu) cannot be completed until the place is taken again or given up",
+		dead[0]->id, dead[0]->rank, dead[0]->death, more,
+		round->meeting->id, (unsigned long long)round->generation);
+	q->c->host.reply(q->c->host_data, q->call, COORD_ABORTED, NULL,
+			 sentence, names, named);
+}
+
 /* With FAIL nobody waits for one who is dead when they begin. */
 static int check_living(const struct request *q, const struct round *round)
 {
-	const struct job *job = round->meeting->job;
+	struct worker *dead[MAX_NAMES];
+	size_t n;
 
-	for (size_t i = 0; i < round->n_group; i++) {
-		const char *id = round->group[i].id;
-		const struct worker *w = worker_find(job, id);
-		char sentence[512];
-
-		if (!w->dead || round->on_death != ROAR__ON_DEATH__FAIL)
-			continue;
-		(void)snprintf(sentence, sizeof(sentence),
-			       "worker '%s' (rank %d) of the group is dead: %s",
-			       id, w->rank, w->death);
-		q->c->host.reply(q->c->host_data, q->call, COORD_ABORTED, NULL,
-				 sentence, &id, 1);
-		return -ECONNABORTED;
-	}
-	return 0;
+	if (round->on_death != ROAR__ON_DEATH__FAIL)
+		return 0;
+	n = round_dead(round, dead, MAX_NAMES);
+	if (!n)
+		return 0;
+	refuse_dead(q, round, dead, n);
+	return -ECONNABORTED;
 }
 
 static int begin(const struct request *q, struct meeting *m, struct worker *w,
@@ -358,6 +398,7 @@ static void meet(const struct request *q, struct job *job, struct worker *w,
 		return;
 	}
 	m->held = true;
+	end_outlived(m, w);
 	meet_in(q, m, w, ask);
 	m->held = false;
 	meeting_tidy(m);

@@ -1,7 +1,8 @@
 /* member.c - taking a place, keeping it, leaving it.
  *
- * An id is a place.  The process that holds it proves itself by its session.  A process
- * without it gets the place only when the holder is suspect or dead; it is the next
+ * An id is a place.  The process that holds it proves itself by its session, or by its
+ * connection when it registers once more because the reply was lost.  Another process
+ * gets the place only when the holder is suspect or dead; it is the next
  * incarnation then, with the same rank, and what the one before still says
  * with its session is refused. */
 #include "coord/state.h"
@@ -172,6 +173,33 @@ static void refuse_second(const struct request *q, const struct worker *w)
 	       (long long)w->job->settings.timeout_ms / 2);
 }
 
+/* After a restart nobody was heard of, which is not the workers' doing: they have as long
+ * as after the end of a connection to come back with their session. */
+static bool may_come_back(const struct worker *w)
+{
+	return worker_is_unheard(w) &&
+	       w->job->c->now.mono_ms < w->heard_ms + worker_grace_ms(w);
+}
+
+static void refuse_for_now(const struct request *q, const struct worker *w)
+{
+	refuse(q, COORD_ALREADY_EXISTS,
+	       "worker '%s' (rank %d at '%s') was alive when the coordinator was started anew and may come back with its session; its id is free in %lld ms",
+	       w->id, w->rank, w->info->hostname,
+	       (long long)(worker_grace_ms(w) - ago_ms(w)));
+}
+
+/* The process that holds the place, as far as can be known: by its session, or, where the
+ * reply that has it was lost, by its connection. */
+static bool is_holder(const struct request *q, const struct worker *w,
+		      uint64_t session)
+{
+	if (session == w->session)
+		return true;
+	return !session && !w->suspicion && !w->dead && q->who->conn &&
+	       q->who->conn == w->conn_id;
+}
+
 void do_register(const struct request *q, const void *message)
 {
 	const Coordinator__WorkerInfo *m = message;
@@ -186,12 +214,14 @@ void do_register(const struct request *q, const void *message)
 	w = worker_find(job, m->worker_id);
 	if (!w)
 		join_new(q, job, m);
-	else if (m->session == w->session && worker_heard(q, w) == 0)
+	else if (is_holder(q, w, m->session) && worker_heard(q, w) == 0)
 		tell_place(q, w);
-	else if (m->session == w->session)
+	else if (is_holder(q, w, m->session))
 		return; /* was told why not */
 	else if (!w->suspicion && !w->dead)
 		refuse_second(q, w);
+	else if (may_come_back(w))
+		refuse_for_now(q, w);
 	else
 		take_over(q, w, m);
 }

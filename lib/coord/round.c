@@ -383,8 +383,8 @@ size_t round_expected(const struct round *round)
 
 	if (round->group)
 		return round->n_needed;
-	return round->on_death == ROAR__ON_DEATH__WAIT ? job->n_workers :
-							 job_alive(job);
+	return round->on_death == ROAR__ON_DEATH__SHRINK ? job_alive(job) :
+							   job->n_workers;
 }
 
 /* The i-th of those who may be waited for; NULL when it is not. */
@@ -396,9 +396,40 @@ static struct worker *waited_for(const struct round *round, size_t i)
 		return round->group[i].needed ?
 			       worker_find(job, round->group[i].id) :
 			       NULL;
-	if (job->by_rank[i]->dead && round->on_death != ROAR__ON_DEATH__WAIT)
+	if (job->by_rank[i]->dead && round->on_death == ROAR__ON_DEATH__SHRINK)
 		return NULL;
 	return job->by_rank[i];
+}
+
+size_t round_dead(const struct round *round, struct worker **ret, size_t max)
+{
+	const struct job *job = round->meeting->job;
+	size_t all = round->group ? round->n_group : job->n_workers, n = 0;
+
+	for (size_t i = 0; i < all && job->n_dead; i++) {
+		struct worker *w = waited_for(round, i);
+
+		if (!w || !w->dead)
+			continue;
+		if (n < max)
+			ret[n] = w;
+		n++;
+	}
+	return n;
+}
+
+bool rounds_wait_for(const struct worker *w)
+{
+	LIST_EACH(it, after, &w->job->rounds) {
+		const struct round *round = LIST_OWNER(it, struct round,
+						       in_job);
+		const struct member *m = round_member(round, w->id);
+
+		if (round->on_death == ROAR__ON_DEATH__WAIT &&
+		    (!round->group || (m && m->needed)))
+			return true;
+	}
+	return false;
 }
 
 size_t round_absent(const struct round *round, struct worker **ret, size_t max)

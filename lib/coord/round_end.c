@@ -182,7 +182,7 @@ static void tell_all(struct round *round, struct answers *answers)
 
 		answers_tell(c, answers, a->wait.call, a->plain, i++);
 		w->heard_ms = c->now.mono_ms;
-		w->answered_call = a->wait.call;
+		wait_answered(w, a->wait.call);
 		w->answered_meeting = m->serial;
 		w->answered_generation = round->generation;
 	}

@@ -36,6 +36,9 @@ enum {
 	EOF_HEARTBEATS = 2,
 	EOF_GRACE_MIN_MS = 1000,
 	RECORD_RETRY_MS = 1000, /* when a death could not be recorded */
+	HOLD_MORE_MS = 1000, /* when a meeting waits for who takes the place */
+	/* The coordinator itself did not run when it comes so much later than an alarm. */
+	LATE_MS = 250,
 	WORLD_PAUSE_MS = 50, /* between two WORLD events of a job */
 	MAX_CHANGED = 64, /* workers named in one of them */
 	ALL_KEYS_TIMES = 4, /* what one job may have, for all of them */
@@ -336,6 +339,7 @@ struct coord {
 	uint32_t n_jobs, n_workers, n_suspect, n_dead;
 	uint64_t key_bytes; /* of all jobs */
 	struct map conns, waits;
+	struct map answered; /* workers, by the call of their last answer */
 	uint32_t n_waiting, n_watchers;
 	struct alarms mono, wall;
 	uint64_t last_serial;
@@ -344,6 +348,11 @@ struct coord {
 		      bool released);
 	void *ended_data;
 };
+
+/* ---- coord.c ---- */
+
+/* The time of the call that begins; first in each. */
+void coord_at(struct coord *c, struct coord_now now);
 
 /* ---- reply.c ---- */
 
@@ -433,10 +442,16 @@ Roar__WorkerView__State worker_state(const struct worker *w);
  * as dead and its return could not be recorded. */
 int worker_heard(const struct request *q, struct worker *w);
 void worker_look(struct coord *c, struct alarm *a);
+/* Nobody could be heard for so long: that is nobody's silence. */
+void worker_excuse(struct worker *w, int64_t ms);
 void worker_suspect(struct worker *w, const char *why, int64_t dies_ms);
 void worker_trust(struct worker *w);
+/* How long it has to be heard of again, when its connection ended. */
+int64_t worker_grace_ms(const struct worker *w);
 /* When it is dead, if its connection ended now. */
 int64_t worker_eof_ms(const struct worker *w);
+/* It is suspect because the coordinator was started anew, and for nothing else. */
+bool worker_is_unheard(const struct worker *w);
 /* Records that the same or another process has the place. */
 int worker_join(struct job *job, const Coordinator__WorkerInfo *info,
 		int32_t rank, uint64_t session, uint64_t incarnation,
@@ -456,6 +471,8 @@ struct conn *conn_want(struct coord *c, uint64_t id); /* NULL: ENOMEM or id 0 */
 int wait_add(const struct request *q, struct job *job, struct wait *w,
 	     const struct wait_kind *kind);
 void wait_remove(struct coord *c, struct wait *w);
+/* The last answer of the worker from a meeting was to that call; 0: it has none. */
+void wait_answered(struct worker *w, uint64_t call);
 
 /* ---- meeting.c, round.c, release.c, meeting_end.c ---- */
 
@@ -501,6 +518,10 @@ size_t round_expected(const struct round *round);
 /* Those who have not come, who never came before those who gave up: the first `max` of
  * them.  Returns how many there are. */
 size_t round_absent(const struct round *round, struct worker **ret, size_t max);
+/* The same of those who are waited for and are dead. */
+size_t round_dead(const struct round *round, struct worker **ret, size_t max);
+/* Some round waits for a successor of this worker, should it be dead. */
+bool rounds_wait_for(const struct worker *w);
 
 /* Releases it when all have come. */
 void round_check(struct round *round);

@@ -101,17 +101,17 @@ void wait_remove(struct coord *c, struct wait *w)
 		conn_tidy(c, conn);
 }
 
-/* The worker whose answer that call was, if it is still its last. */
-static struct worker *answered(const struct coord *c, uint64_t call)
+/* Without memory it is not known if that answer is lost: the worker says so by itself,
+ * with its generation or `again`. */
+void wait_answered(struct worker *w, uint64_t call)
 {
-	LIST_EACH(it, after, &c->job_list) {
-		struct job *job = LIST_OWNER(it, struct job, in_jobs);
+	struct map *all = &w->job->c->answered;
 
-		for (size_t i = 0; i < job->n_workers; i++)
-			if (job->by_rank[i]->answered_call == call)
-				return job->by_rank[i];
-	}
-	return NULL;
+	if (w->answered_call)
+		(void)map_remove(all, &w->answered_call, sizeof(call));
+	w->answered_call = call;
+	if (call && map_set(all, &w->answered_call, sizeof(call), w) < 0)
+		w->answered_call = 0;
 }
 
 void coord_cancel(struct coord *c, struct coord_now now, uint64_t call)
@@ -119,12 +119,12 @@ void coord_cancel(struct coord *c, struct coord_now now, uint64_t call)
 	struct wait *w = map_get(&c->waits, &call, sizeof(call));
 	struct worker *worker;
 
-	c->now = now;
+	coord_at(c, now);
 	if (w) {
 		w->kind->withdraw(c, w);
 		return;
 	}
-	worker = answered(c, call);
+	worker = map_get(&c->answered, &call, sizeof(call));
 	if (worker)
 		worker->answer_lost = true;
 }

@@ -57,6 +57,7 @@ void worker_free(struct worker *w)
 	if (!w)
 		return;
 	conn_unbind(w);
+	wait_answered(w, 0);
 	watch_forget(w);
 	alarm_clear(&w->job->c->mono, &w->look);
 	for (size_t i = 0; i < w->n_commands; i++)
@@ -174,7 +175,7 @@ static void new_process(struct worker *w, const Roar__Record__Join *m,
 	w->registered_ms = m->registered_ms;
 	w->draining = is_asked_to_leave(w);
 	w->answer_lost = false;
-	w->answered_call = 0;
+	wait_answered(w, 0);
 	w->report.has_status = w->report.has_resources = false;
 }
 

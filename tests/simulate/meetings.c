@@ -48,13 +48,16 @@ attendance(const struct mjob *j, const struct released *l, uint32_t who)
 	return NULL;
 }
 
+/* A restart of the coordinator is no reason to think that it is not. */
 static bool is_surely_alive(const struct sim *s, const struct mjob *j,
 			    uint32_t who)
 {
 	const struct place *p = &j->places[who];
 
-	return p->there && !p->dead && p->known && p->ended == NONE &&
-	       s->now - p->heard < j->timeout / 2;
+	if (!p->there || p->dead)
+		return false;
+	return !p->known ||
+	       (p->ended == NONE && s->now - p->heard < j->timeout / 2);
 }
 
 /* Nobody is left who was there the last time. */
@@ -83,6 +86,19 @@ static void begin(struct sim *s, struct round *r, const struct ask *ask)
 			r->let_go |= 1ULL << i;
 }
 
+/* They count anew from a number that somebody who is here has left behind. */
+static bool is_of_old(const struct mjob *j, const struct round *r,
+		      const struct ask *ask)
+{
+	if (!attendance(j, &r->last, ask->who))
+		return false;
+	for (size_t i = 0; i < r->n; i++)
+		if (r->waiting[i].generation &&
+		    r->waiting[i].generation <= r->last.generation)
+			return true;
+	return false;
+}
+
 /* It counts as come from now on; if it is refused the answer takes it back. */
 void meetings_ask(struct sim *s, const struct ask *ask)
 {
@@ -93,7 +109,7 @@ void meetings_ask(struct sim *s, const struct ask *ask)
 	    members_is_former(p, ask))
 		return;
 	members_heard(s, p, ask->conn);
-	if (!r->n)
+	if (!r->n || is_of_old(mjob(s, ask->job), r, ask))
 		begin(s, r, ask);
 	*VEC_PUSH(r->waiting, r->n, r->cap) = *ask;
 	p->n_waiting++;
@@ -161,7 +177,19 @@ static bool must_come(const struct mjob *j, const struct round *r, uint32_t who)
 
 	if (r->members)
 		return who < MAX_GROUP && (r->members & ~r->let_go) >> who & 1;
-	return p->there && (!p->dead || r->policy == ROAR__ON_DEATH__WAIT);
+	return p->there && (!p->dead || r->policy != ROAR__ON_DEATH__SHRINK);
+}
+
+bool meetings_wait_for(const struct mjob *j, uint32_t who)
+{
+	for (size_t i = 0; i < N_ROUNDS; i++) {
+		const struct round *r = &j->rounds[i];
+
+		if (r->n && r->policy == ROAR__ON_DEATH__WAIT &&
+		    must_come(j, r, who))
+			return true;
+	}
+	return false;
 }
 
 static bool is_complete(struct sim *s, uint32_t job, struct round *r)
@@ -198,6 +226,22 @@ void meetings_leave(struct sim *s, uint32_t job, uint32_t who)
 			mjob(s, job)->rounds[i].let_go |= 1ULL << who;
 }
 
+static void check_asks(struct sim *s, const struct round *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		const struct ask *ask = &r->waiting[i];
+
+		if (ask->deadline < s->now)
+			sim_fail(s, "w%u waits beyond its deadline", ask->who);
+		if (!r->anew && ask->generation &&
+		    ask->generation <= r->last.generation)
+			sim_fail(s,
+				 "w%u waits in generation %" PRIu64
+				 ", which is over",
+				 ask->who, ask->generation);
+	}
+}
+
 static void check_round(struct sim *s, uint32_t job, size_t k)
 {
 	struct round *r = &mjob(s, job)->rounds[k];
@@ -210,10 +254,13 @@ static void check_round(struct sim *s, uint32_t job, size_t k)
 			 "meeting %zu of j%u goes on though somebody died "
 			 "and the policy is to fail",
 			 k, job);
-	for (size_t i = 0; i < r->n; i++)
-		if (r->waiting[i].deadline < s->now)
-			sim_fail(s, "w%u waits beyond its deadline",
-				 r->waiting[i].who);
+	if (!r->members && r->policy == ROAR__ON_DEATH__FAIL &&
+	    mjob(s, job)->n_dead)
+		sim_fail(s,
+			 "meeting %zu of j%u waits for the dead though "
+			 "the policy is to fail",
+			 k, job);
+	check_asks(s, r);
 	if (is_complete(s, job, r))
 		sim_fail(s, "meeting %zu of j%u: all have come and %zu wait", k,
 			 job, r->n);

@@ -7,6 +7,7 @@
 enum {
 	EOF_MIN_MS = 1000, /* nobody is dead sooner after its connection ended */
 	RETRY_MS = 2500, /* after a full disk what was due may come so late */
+	MORE_MS = 2500, /* and a place given up, after a meeting that needs it */
 };
 
 bool job_is_ready(const struct mjob *j)
@@ -47,13 +48,21 @@ static void take_job(struct mjob *j, const Roar__Record__Job *r)
 	j->most_hold = most(j->most_hold, j->hold);
 }
 
+static int64_t grace(int64_t interval, int64_t timeout)
+{
+	int64_t ms = most(2 * interval, EOF_MIN_MS);
+
+	return ms < timeout ? ms : timeout;
+}
+
 /* A place is somebody else's only when its holder may be thought lost. */
 static void check_takeover(struct sim *s, const struct mjob *j,
 			   const struct place *p, uint32_t who)
 {
 	s->counts.takeovers++;
-	if (p->dead || p->ended != NONE || !p->known ||
-	    s->now - p->heard >= j->timeout / 2)
+	if (p->dead || p->ended != NONE ||
+	    s->now - p->heard >= (p->known ? j->timeout / 2 :
+					     grace(j->interval, j->timeout)))
 		return;
 	sim_fail(s,
 		 "w%u was alive, heard of %" PRId64
@@ -136,6 +145,7 @@ static void take_death(struct sim *s, uint32_t job,
 			 who);
 	p->dead = true;
 	p->died = s->now;
+	p->wanted = NEVER;
 	j->n_dead++;
 	if (live)
 		meetings_lost(s, job, who, true);
@@ -143,7 +153,7 @@ static void take_death(struct sim *s, uint32_t job,
 
 /* Who had the highest rank has that of the place now. */
 static void take_leave(struct sim *s, uint32_t job,
-		       const Roar__Record__Leave *r)
+		       const Roar__Record__Leave *r, bool live)
 {
 	struct mjob *j = mjob(s, job);
 	uint32_t who = number_in(r->worker_id);
@@ -153,6 +163,8 @@ static void take_leave(struct sim *s, uint32_t job,
 		sim_fail(s, "w%u leaves and was not there", who);
 		return;
 	}
+	if (live && !s->model->current && meetings_wait_for(j, who))
+		sim_fail(s, "w%u is waited for and its place is given up", who);
 	j->n_places--;
 	j->n_dead -= p->dead;
 	for (uint32_t i = 0; i < s->plan->n_workers[job]; i++)
@@ -236,7 +248,7 @@ void members_record(struct sim *s, const Roar__Record__Record *r, bool live)
 		break;
 	case ROAR__RECORD__RECORD__WHAT_LEAVE:
 		take_epoch(s, j, r->leave->world_epoch, live);
-		take_leave(s, job, r->leave);
+		take_leave(s, job, r->leave, live);
 		break;
 	case ROAR__RECORD__RECORD__WHAT_WORLD:
 		take_epoch(s, j, r->world->world_epoch, live);
@@ -382,6 +394,7 @@ void members_resume(struct sim *s)
 			struct place *p = &j->places[who];
 
 			p->heard = p->died = s->now;
+			p->wanted = NEVER;
 			p->ended = NONE;
 			p->known = false;
 			p->conn = 0;
@@ -393,10 +406,8 @@ void members_resume(struct sim *s)
 static void check_alive(struct sim *s, const struct mjob *j,
 			const struct place *p, uint32_t who)
 {
-	int64_t eof = most(2 * j->most_interval, EOF_MIN_MS);
+	int64_t eof = grace(j->most_interval, j->most_timeout);
 
-	if (eof > j->most_timeout)
-		eof = j->most_timeout;
 	if (p->n_waiting)
 		return;
 	if (s->now - p->heard > j->most_timeout + 1)
@@ -411,19 +422,27 @@ static void check_alive(struct sim *s, const struct mjob *j,
 			 who, s->now - p->ended);
 }
 
+static void check_dead(struct sim *s, const struct mjob *j, struct place *p,
+		       uint32_t who)
+{
+	if (meetings_wait_for(j, who))
+		p->wanted = s->now;
+	if (s->now - p->died > j->most_hold + 1 && s->now - p->wanted > MORE_MS)
+		sim_fail(s, "the place of w%u is held for %" PRId64 " ms", who,
+			 s->now - p->died);
+}
+
 static void check_job(struct sim *s, uint32_t job)
 {
 	const struct mjob *j = mjob(s, job);
 
 	for (uint32_t who = 0; who < s->plan->n_workers[job]; who++) {
-		const struct place *p = &j->places[who];
+		struct place *p = &j->places[who];
 
-		if (p->there && !p->dead)
+		if (p->there && p->dead)
+			check_dead(s, j, p, who);
+		else if (p->there)
 			check_alive(s, j, p, who);
-		else if (p->there && s->now - p->died > j->most_hold + 1)
-			sim_fail(s,
-				 "the place of w%u is held for %" PRId64 " ms",
-				 who, s->now - p->died);
 	}
 }
 

@@ -21,7 +21,7 @@ struct model *model_new(struct sim *s)
 		m->jobs[i].keys = calloc(n + 100, sizeof(struct mkey));
 	}
 	m->commanded = calloc(s->plan->n_items * (most + 1), sizeof(bool));
-	m->full_at = -1000000;
+	m->full_at = NEVER;
 	return m;
 }
 

@@ -19,6 +19,7 @@ enum {
 	N_ROUNDS = N_NAMES + N_GROUPS,
 	MAX_COMMANDS = 64,
 	NONE = -1,
+	NEVER = -1000000, /* a time before all others */
 };
 
 struct place {
@@ -31,6 +32,7 @@ struct place {
 	int64_t heard; /* when, or when the coordinator began */
 	int64_t ended; /* when its connection did; NONE */
 	int64_t died;
+	int64_t wanted; /* when a meeting last waited for a successor */
 	bool known; /* heard of since the coordinator began */
 	uint32_t n_waiting; /* calls in meetings */
 	uint32_t commands[MAX_COMMANDS]; /* items; UINT32_MAX: its own word */
@@ -172,6 +174,8 @@ void meetings_release(struct sim *s, const Roar__Record__Release *r, bool live);
 void meetings_lost(struct sim *s, uint32_t job, uint32_t who, bool died);
 void meetings_leave(struct sim *s, uint32_t job, uint32_t who);
 void meetings_check(struct sim *s);
+/* Some meeting waits for a successor, should it be dead. */
+bool meetings_wait_for(const struct mjob *j, uint32_t who);
 /* Connection of a call with which the worker waits; 0: none. */
 uint64_t meetings_conn(struct mjob *j, uint32_t who);
 

@@ -45,10 +45,15 @@ static void name_absent("""),
     Mutant("released by the living although the dead are waited for",
            "round.c",
            """\
-	return round->on_death == ROAR__ON_DEATH__WAIT ? job->n_workers :
+	return round->on_death == ROAR__ON_DEATH__SHRINK ? job_alive(job) :
 """, """\
-	return 0 ? job->n_workers :
+	return 1 ? job_alive(job) :
 """),
+    Mutant("a meeting that must fail waits for the dead", "meeting.c",
+           "	if (round->on_death != ROAR__ON_DEATH__FAIL)\n",
+           "	if (!round->group)\n"),
+    Mutant("a place that is waited for is given up", "liveness.c",
+           "	if (rounds_wait_for(w)) {", "	if (0) {"),
     Mutant("a death does not fail a meeting", "round_end.c",
            "if (round->on_death == ROAR__ON_DEATH__FAIL) {",
            "if (round->on_death == ROAR__ON_DEATH__FAIL && !w->dead) {"),
@@ -73,6 +78,10 @@ static void name_absent("""),
            "if (last && asked <= last->generation && "
            "!outlived(m->job, last)) {",
            "if (0 && last && outlived(m->job, last)) {"),
+    Mutant("a restart outlives a release", "meeting.c",
+           "(w->suspicion && !worker_is_unheard(w))", "w->suspicion"),
+    Mutant("a use of old goes on", "meeting.c",
+           "	end_outlived(m, w);\n", ""),
     Mutant("who asks again waits anew", "meeting.c",
            "return (!asked || asked == last->generation) &&\n"
            "\t       release_attendee(last, w->id);",
@@ -97,6 +106,8 @@ static void name_absent("""),
            "else if (!w->suspicion && !w->dead)",
            "else if (!w->suspicion && !w->dead && !m->port)\n"
            "		take_over(q, w, m);\n	else if (!w)"),
+    Mutant("after a restart the first to ask gets a place", "member.c",
+           "	else if (may_come_back(w))\n", "	else if (0)\n"),
     Mutant("the session of a predecessor is good", "member.c",
            "	bool own = session ? w && session == w->session :",
            "	bool own = session ? w && (session == w->session || "

@@ -199,6 +199,77 @@ static void who_waits_is_alive(void **state)
 	assert_int_equal(worker(h, "a")->state, SUSPECT);
 }
 
+/* ---- the coordinator itself did not run ---- */
+
+static void sleep_ms(struct host *h, int64_t ms)
+{
+	h->now.mono_ms += ms;
+	h->now.wall_ms += ms;
+}
+
+static void a_pause_of_the_coordinator_is_nobodys_silence(void **state)
+{
+	struct host *h = *state;
+
+	join(h, 1, "a");
+	pass_ms(h, 5000);
+	beat(h, 1, "a");
+	sleep_ms(h, 100000); /* 90,000 of them after the alarm */
+	pass_ms(h, 0);
+	assert_int_equal(worker(h, "a")->state, ALIVE);
+	pass_ms(h, 4999);
+	assert_int_equal(worker(h, "a")->state, ALIVE);
+	pass_ms(h, 1);
+	assert_int_equal(worker(h, "a")->state, SUSPECT);
+	sleep_ms(h, 100000);
+	pass_ms(h, 0);
+	assert_int_equal(worker(h, "a")->state, DEAD);
+	sleep_ms(h, 100000);
+	beat(h, 1, "a");
+	assert_int_equal(worker(h, "a")->incarnation, 1);
+}
+
+static void a_pause_ends_with_whatever_is_read_first(void **state)
+{
+	struct host *h = *state;
+
+	join(h, 1, "a");
+	join(h, 2, "b");
+	join(h, 3, "c");
+	sleep_ms(h, 100000);
+	beat(h, 1, "a");
+	gone(h, 2);
+	pass_ms(h, 0);
+	assert_int_equal(worker(h, "a")->state, ALIVE);
+	assert_int_equal(worker(h, "b")->state, SUSPECT);
+	assert_int_equal(worker(h, "c")->state, SUSPECT);
+	pass_ms(h, 9999);
+	assert_int_equal(worker(h, "b")->state, SUSPECT);
+	pass_ms(h, 1);
+	assert_int_equal(worker(h, "b")->state, DEAD);
+	assert_int_equal(worker(h, "c")->state, SUSPECT);
+	pass_with(h, 5000, 1, "a");
+	assert_int_equal(worker(h, "c")->state, DEAD);
+}
+
+static void a_pause_gives_back_no_more_than_it_took(void **state)
+{
+	struct host *h = *state;
+
+	join(h, 1, "a");
+	for (int i = 0; i < 149; i++) {
+		sleep_ms(h, 100);
+		coord_tick(h->c, h->now);
+	}
+	sleep_ms(h, 350); /* 250 of them after the alarm */
+	coord_tick(h->c, h->now);
+	assert_int_equal(worker(h, "a")->state, SUSPECT);
+	pass_ms(h, 14749);
+	assert_int_equal(worker(h, "a")->state, SUSPECT);
+	pass_ms(h, 1);
+	assert_int_equal(worker(h, "a")->state, DEAD);
+}
+
 /* ---- restart ---- */
 
 static void after_a_restart_all_have_their_timeout(void **state)
@@ -275,8 +346,40 @@ static void with_fail_all_are_told_who_died(void **state)
 	expect_says(r, "worker 'b' (rank 1) died: its connection ended");
 	assert_int_equal(r->n_names, 1);
 	assert_string_equal(r->names[0], "b");
-	/* The next goes on without it. */
-	expect(h, ask_barrier(h, 1, "a", "x", 0), COORD_OK);
+}
+
+static void with_fail_nobody_waits_while_a_place_is_empty(void **state)
+{
+	struct host *h = *state;
+	const struct reply *r;
+	uint64_t a;
+
+	join(h, 1, "a");
+	join(h, 2, "b");
+	join(h, 3, "c");
+	gone(h, 2);
+	gone(h, 3);
+	pass_ms(h, 10000);
+	r = expect(h, ask_barrier(h, 1, "a", "x", 0), COORD_ABORTED);
+	expect_says(r, "worker 'b' (rank 1) is dead: its connection ended");
+	expect_says(r, "and 1 more");
+	assert_int_equal(r->n_names, 2);
+	assert_string_equal(r->names[0], "b");
+	assert_string_equal(r->names[1], "c");
+	/* It goes on when one is taken again and the other given up. */
+	join(h, 4, "b");
+	a = ask_barrier(h, 4, "b", "x", 0);
+	expect(h, a, COORD_ABORTED);
+	for (int i = 0; i < 6; i++) {
+		beat(h, 1, "a");
+		beat(h, 4, "b");
+		pass_ms(h, 10000);
+	}
+	assert_null(worker(h, "c"));
+	a = ask_barrier(h, 1, "a", "x", 0);
+	expect_waiting(h, a);
+	expect(h, ask_barrier(h, 4, "b", "x", 0), COORD_OK);
+	expect(h, a, COORD_OK);
 }
 
 static void with_fail_a_successor_is_news_of_a_death(void **state)
@@ -327,9 +430,34 @@ static void with_wait_the_successor_is_waited_for(void **state)
 	expect(h, b, COORD_OK);
 }
 
-static void with_wait_nobody_waits_for_a_place_given_up(void **state)
+static void with_wait_a_place_is_held_until_the_deadline(void **state)
 {
 	struct host *h = *state;
+	const struct reply *r;
+	uint64_t a;
+
+	policy(h, ROAR__ON_DEATH__WAIT);
+	join(h, 1, "a");
+	join(h, 2, "b");
+	h->timeout_ms = 300000;
+	a = ask_barrier(h, 1, "a", "x", 0);
+	h->timeout_ms = 0;
+	gone(h, 2);
+	pass_ms(h, 299999);
+	expect_waiting(h, a);
+	assert_int_equal(worker(h, "b")->state, DEAD);
+	pass_ms(h, 1);
+	r = expect(h, a, COORD_DEADLINE_EXCEEDED);
+	assert_int_equal(r->n_names, 1);
+	assert_string_equal(r->names[0], "b");
+	pass_ms(h, 1000);
+	assert_null(worker(h, "b"));
+}
+
+static void with_wait_who_leaves_is_not_waited_for(void **state)
+{
+	struct host *h = *state;
+	Roar__LeaveRequest m = ROAR__LEAVE_REQUEST__INIT;
 	uint64_t a;
 
 	policy(h, ROAR__ON_DEATH__WAIT);
@@ -337,7 +465,10 @@ static void with_wait_nobody_waits_for_a_place_given_up(void **state)
 	join(h, 2, "b");
 	a = ask_barrier(h, 1, "a", "x", 0);
 	gone(h, 2);
-	pass_ms(h, 70000);
+	pass_ms(h, 100000);
+	expect_waiting(h, a);
+	m.worker_id = "b";
+	expect(h, ask(h, 9, "Leave", &m), COORD_OK);
 	expect(h, a, COORD_OK);
 }
 
@@ -435,15 +566,20 @@ int main(void)
 		TEST(the_end_of_a_connection_gives_no_more_time),
 		TEST(a_worker_is_where_it_was_last_heard_of),
 		TEST(who_waits_is_alive),
+		TEST(a_pause_of_the_coordinator_is_nobodys_silence),
+		TEST(a_pause_ends_with_whatever_is_read_first),
+		TEST(a_pause_gives_back_no_more_than_it_took),
 		TEST(after_a_restart_all_have_their_timeout),
 		TEST(a_place_is_held_over_a_restart),
 		TEST(a_clock_set_back_holds_a_place_no_longer_than_whole),
 		TEST(a_death_that_cannot_be_recorded_waits),
 		TEST(with_fail_all_are_told_who_died),
+		TEST(with_fail_nobody_waits_while_a_place_is_empty),
 		TEST(with_fail_a_successor_is_news_of_a_death),
 		TEST(with_shrink_the_others_go_on),
 		TEST(with_wait_the_successor_is_waited_for),
-		TEST(with_wait_nobody_waits_for_a_place_given_up),
+		TEST(with_wait_a_place_is_held_until_the_deadline),
+		TEST(with_wait_who_leaves_is_not_waited_for),
 		TEST(too_few_left_wait_for_more),
 		TEST(who_is_forced_out_is_told),
 		TEST(ages_and_counts_are_true),

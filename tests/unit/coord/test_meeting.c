@@ -414,6 +414,63 @@ static void a_job_started_anew_may_count_anew(void **state)
 	released(h, b);
 }
 
+/* Who joins later asks for a generation that the others have left behind. */
+static void a_restart_does_not_outlive_a_release(void **state)
+{
+	struct host *h = *state;
+	const Coordinator__WorkerConfig *a = join(h, 1, "a");
+	uint64_t again;
+
+	expect(h, ask_barrier(h, 1, "a", "x", 7), COORD_OK);
+	join(h, 2, "late");
+	host_restart(h);
+	expect_says(expect(h, ask_barrier(h, 2, "late", "x", 3),
+			   COORD_FAILED_PRECONDITION),
+		    "generation 3 of barrier 'x' is over");
+	expect(h, ask_register(h, 3, "a", a->session), COORD_OK);
+	again = ask_barrier(h, 3, "a", "x", 8);
+	expect_waiting(h, again);
+	expect(h, ask_barrier(h, 2, "late", "x", 8), COORD_OK);
+	expect(h, again, COORD_OK);
+}
+
+static void who_was_there_ends_a_use_of_old(void **state)
+{
+	struct host *h = *state;
+	uint64_t late, other, a;
+
+	join(h, 1, "a");
+	expect(h, ask_barrier(h, 1, "a", "x", 7), COORD_OK);
+	join(h, 2, "late");
+	join(h, 3, "other");
+	gone(h, 1);
+	late = ask_barrier(h, 2, "late", "x", 3);
+	other = ask_barrier(h, 3, "other", "x", 3);
+	expect_waiting(h, late);
+	a = ask_barrier(h, 4, "a", "x", 8);
+	expect_says(expect(h, late, COORD_FAILED_PRECONDITION),
+		    "worker 'a' (rank 0), which was in generation 7, is back");
+	expect(h, other, COORD_FAILED_PRECONDITION);
+	expect_waiting(h, a);
+	expect_waiting(h, ask_barrier(h, 2, "late", "x", 8));
+	expect(h, ask_barrier(h, 3, "other", "x", 8), COORD_OK);
+	expect(h, a, COORD_OK);
+}
+
+static void an_answer_is_forgotten_with_its_worker(void **state)
+{
+	struct host *h = *state;
+	uint64_t a;
+
+	join(h, 1, "a");
+	a = ask_barrier(h, 1, "a", "x", 0);
+	expect(h, a, COORD_OK);
+	expect(h, ask_deregister(h, 1, "a"), COORD_OK);
+	coord_cancel(h->c, h->now, a);
+	join(h, 1, "a");
+	expect(h, ask_barrier(h, 1, "a", "x", 0), COORD_OK);
+}
+
 static void old_releases_are_forgotten(void **state)
 {
 	struct coord_limits limits = { .max_meetings = 3 };
@@ -552,6 +609,9 @@ int main(void)
 		TEST(a_first_answer_that_may_be_lost_is_told_again),
 		TEST(what_cannot_be_recorded_is_not_released),
 		TEST(a_job_started_anew_may_count_anew),
+		TEST(a_restart_does_not_outlive_a_release),
+		TEST(who_was_there_ends_a_use_of_old),
+		TEST(an_answer_is_forgotten_with_its_worker),
 		cmocka_unit_test(old_releases_are_forgotten),
 		TEST(the_numbers_outlive_the_last_worker),
 		TEST(numbers_have_successors),

@@ -43,6 +43,51 @@ static void a_second_live_one_is_refused(void **state)
 	expect(h, call, COORD_ALREADY_EXISTS);
 }
 
+static void who_did_not_hear_its_place_is_told_again(void **state)
+{
+	struct host *h = *state;
+	const Coordinator__WorkerConfig *a = join(h, 1, "a"), *again;
+	size_t n = h->n_records;
+
+	again = join(h, 1, "a");
+	assert_int_equal(again->session, a->session);
+	assert_int_equal(again->incarnation, 1);
+	assert_int_equal(again->rank, 0);
+	assert_int_equal(h->n_records, n);
+	/* Another's session is not its own, on whichever connection. */
+	expect(h, ask_register(h, 1, "a", 12345), COORD_ALREADY_EXISTS);
+	/* Without a connection nothing is known of who asks. */
+	expect(h, ask_register(h, 0, "a", 0), COORD_ALREADY_EXISTS);
+}
+
+static void after_a_restart_the_holder_comes_first(void **state)
+{
+	struct host *h = *state;
+	const Coordinator__WorkerConfig *a = join(h, 1, "a");
+
+	join(h, 2, "b");
+	host_restart(h);
+	pass_ms(h, 4000);
+	expect_says(expect(h, ask_register(h, 3, "a", 0), COORD_ALREADY_EXISTS),
+		    "free in 6000 ms");
+	expect(h, ask_register(h, 4, "a", a->session), COORD_OK);
+	pass_ms(h, 5999);
+	expect(h, ask_register(h, 3, "b", 0), COORD_ALREADY_EXISTS);
+	pass_ms(h, 1);
+	assert_int_equal(join(h, 3, "b")->incarnation, 2);
+}
+
+static void after_a_restart_a_dead_holder_does_not(void **state)
+{
+	struct host *h = *state;
+
+	join(h, 1, "a");
+	gone(h, 1);
+	pass_ms(h, 10000);
+	host_restart(h);
+	assert_int_equal(join(h, 2, "a")->incarnation, 2);
+}
+
 static void the_same_process_comes_back_to_its_place(void **state)
 {
 	struct host *h = *state;
@@ -485,6 +530,9 @@ int main(void)
 		TEST(ranks_are_dealt_in_order_and_epochs_grow),
 		TEST(earlier_workers_learn_of_the_larger_world),
 		TEST(a_second_live_one_is_refused),
+		TEST(who_did_not_hear_its_place_is_told_again),
+		TEST(after_a_restart_the_holder_comes_first),
+		TEST(after_a_restart_a_dead_holder_does_not),
 		TEST(the_same_process_comes_back_to_its_place),
 		TEST(a_successor_takes_the_place_of_who_is_gone),
 		TEST(a_predecessor_cannot_arrive_for_its_successor),
