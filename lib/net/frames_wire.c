@@ -359,6 +359,8 @@ static int input(struct conn *c, const uint8_t *data, size_t len)
 			return keep(c, data, len);
 		data += n;
 		len -= (size_t)n;
+		if (len > 0 && conn_turn_is_over(c))
+			return conn_go_on_later(c, data, len);
 	}
 	return 0;
 }

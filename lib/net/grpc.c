@@ -85,18 +85,16 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *f,
 	return grpc_head_add(g, name, value) < 0 ? calm_down(g) : 0;
 }
 
-static int on_data_chunk(nghttp2_session *session, uint8_t flags,
-			 int32_t stream, const uint8_t *bytes, size_t len,
-			 void *data)
+static void take_data(struct grpc *g, int32_t stream, const uint8_t *bytes,
+		      size_t len)
 {
-	struct grpc *g = data;
+	nghttp2_session *session = g->session;
 	struct rpc_call *call = nghttp2_session_get_stream_user_data(session,
 								     stream);
 
-	(void)flags;
 	g->unconsumed += len;
 	if (!call || !call->open)
-		return 0;
+		return;
 	call->grpc.unconsumed += (uint32_t)len;
 	grpc_message_data(g, call, bytes, len);
 	if (call->open && call->grpc.unconsumed >= CONSUME_ENOUGH &&
@@ -105,7 +103,20 @@ static int on_data_chunk(nghttp2_session *session, uint8_t flags,
 						     call->grpc.unconsumed);
 		call->grpc.unconsumed = 0;
 	}
-	return 0;
+}
+
+/* Every call that does something has data: here a turn may end. */
+static int on_data_chunk(nghttp2_session *session, uint8_t flags,
+			 int32_t stream, const uint8_t *bytes, size_t len,
+			 void *data)
+{
+	struct grpc *g = data;
+
+	(void)session;
+	(void)flags;
+	take_data(g, stream, bytes, len);
+	g->paused = conn_turn_is_over(g->conn);
+	return g->paused ? NGHTTP2_ERR_PAUSE : 0;
 }
 
 static void half_close(struct grpc *g, int32_t stream)
@@ -351,8 +362,10 @@ static int open_grpc(struct conn *c)
 static int input(struct conn *c, const uint8_t *data, size_t len)
 {
 	struct grpc *g = c->grpc;
-	ssize_t n = nghttp2_session_mem_recv(g->session, data, len);
+	ssize_t n;
 
+	g->paused = false;
+	n = nghttp2_session_mem_recv(g->session, data, len);
 	grpc_message_keep_view(g);
 	conn_wake(c);
 	if (c->doomed)
@@ -364,7 +377,8 @@ static int input(struct conn *c, const uint8_t *data, size_t len)
 								g->unconsumed));
 		g->unconsumed = 0;
 	}
-	return 0;
+	/* Of a call whose data was the last of it, the end is still to be told. */
+	return g->paused ? conn_go_on_later(c, data + n, len - (size_t)n) : 0;
 }
 
 static int fill(struct conn *c)

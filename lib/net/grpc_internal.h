@@ -38,6 +38,7 @@ struct grpc {
 	size_t view_len;
 	size_t unconsumed; /* bytes the connection's window is smaller by */
 	bool goaway; /* the last one was submitted */
+	bool paused; /* its turn ended within what was read */
 };
 
 enum {

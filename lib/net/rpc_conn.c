@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "net/frames.h"
 #include "net/rpc_internal.h"
 
@@ -10,6 +11,7 @@ enum {
 	PAUSE_UNSENT = 1 << 20, /* who does not read is not read from */
 	FAIR_UNSENT = 64 << 10, /* allowed when all together have too much */
 	SHARES = 64, /* connections that may have the most at a time */
+	TURN_NS = 1000000, /* calls of one connection in a row, then others */
 };
 
 /* The first eight bytes of the preface of HTTP/2. */
@@ -67,6 +69,65 @@ bool conn_count_incomplete(struct conn *c, ssize_t more)
 	return true;
 }
 
+/* ---- turns ---- */
+
+bool conn_turn_is_over(const struct conn *c)
+{
+	return clock_mono_ns() >= c->server->turn_end_ns;
+}
+
+int conn_go_on_later(struct conn *c, const uint8_t *data, size_t len)
+{
+	int r = 0;
+
+	if (!conn_count_incomplete(c, (ssize_t)len))
+		return -ENOBUFS;
+	if (len)
+		r = buffer_add(&c->server->shelf, &c->rest, data, len);
+	if (r < 0) {
+		(void)conn_count_incomplete(c, -(ssize_t)len);
+		return r;
+	}
+	c->unfinished = true;
+	loop_later(c->server->loop, &c->later); /* which sets the timer */
+	return 0;
+}
+
+static int take_input(struct conn *c, const uint8_t *data, size_t len)
+{
+	c->server->turn_end_ns = clock_mono_ns() + TURN_NS;
+	return c->wire->input(c, data, len);
+}
+
+static struct buffer take_rest(struct conn *c)
+{
+	struct buffer rest = c->rest;
+
+	(void)conn_count_incomplete(c, -(ssize_t)buffer_len(&rest));
+	c->rest = (struct buffer){ 0 };
+	c->unfinished = false;
+	return rest;
+}
+
+static void on_turn(struct loop_timer *t)
+{
+	struct conn *c = (struct conn *)((char *)t -
+					 offsetof(struct conn, turn));
+	struct rpc_server *s = c->server;
+
+	if (c->doomed)
+		return;
+
+	struct buffer rest = take_rest(c);
+	size_t len = buffer_len(&rest);
+	int r = take_input(c, len ? buffer_bytes(&rest) : s->input, len);
+
+	buffer_release(&s->shelf, &rest);
+	if (r < 0)
+		conn_doom(c);
+	loop_later(s->loop, &c->later); /* reading begins again there */
+}
+
 /* ---- the end ---- */
 
 void conn_wake(struct conn *c)
@@ -113,7 +174,11 @@ void conn_close(struct conn *c)
 		s->handler.disconnected(s->ctx, c->id);
 	if (c->wire)
 		c->wire->release(c);
+	struct buffer rest = take_rest(c);
+
+	buffer_release(&s->shelf, &rest);
 	loop_timer_clear(s->loop, &c->timer);
+	loop_timer_clear(s->loop, &c->turn);
 	loop_later_clear(s->loop, &c->later);
 	unlink_conn(c);
 	stream_close(&c->stream);
@@ -144,7 +209,22 @@ static int send_some(struct conn *c)
 
 static bool is_over(const struct conn *c)
 {
-	return c->doomed || (c->wire && c->wire->finished(c));
+	return c->doomed || (c->wire && !c->unfinished && c->wire->finished(c));
+}
+
+/* Who does not read its replies, or has had its turn, is not read from for now. */
+static int set_reading(struct conn *c)
+{
+	struct loop *loop = c->server->loop;
+	bool stuck = stream_unsent(&c->stream) > PAUSE_UNSENT;
+	bool pause = stuck || c->unfinished;
+	int r = 0;
+
+	if (pause != c->stream.paused)
+		r = stream_pause(&c->stream, pause);
+	if (r == 0 && c->unfinished && !stuck)
+		r = loop_timer_set(loop, &c->turn, loop_now_ms(loop));
+	return r;
 }
 
 static void flush(struct conn *c)
@@ -154,12 +234,9 @@ static void flush(struct conn *c)
 	do
 		r = send_some(c);
 	while (r > 0);
-
-	bool stuck = stream_unsent(&c->stream) > PAUSE_UNSENT;
-
 	(void)count_unsent(c);
-	if (r == 0 && stuck != c->stream.paused)
-		r = stream_pause(&c->stream, stuck);
+	if (r == 0)
+		r = set_reading(c);
 	if (r < 0 || is_over(c))
 		conn_close(c);
 }
@@ -249,7 +326,7 @@ static int begin_wire(struct conn *c, const uint8_t *data, size_t len)
 	int r = start_keepalive(c);
 
 	if (r == 0)
-		r = c->wire->input(c, c->hello, HELLO_LEN);
+		r = take_input(c, c->hello, HELLO_LEN);
 	if (r == 0 && c->server->draining)
 		c->wire->drain(c);
 	if (r == 0 && len > (size_t)n)
@@ -270,7 +347,7 @@ static int read_input(struct conn *c)
 	s->counts.bytes_in += (uint64_t)n;
 	c->heard_ms = loop_now_ms(s->loop);
 	c->pinged_ms = 0;
-	return c->wire ? c->wire->input(c, s->input, (size_t)n) :
+	return c->wire ? take_input(c, s->input, (size_t)n) :
 			 begin_wire(c, s->input, (size_t)n);
 }
 
@@ -342,6 +419,7 @@ int conn_open(struct rpc_server *s, int fd, struct tls_server *tls)
 	c->heard_ms = loop_now_ms(s->loop);
 	c->timer.due = on_timer;
 	c->later.call = on_later;
+	c->turn.due = on_turn;
 
 	int r = loop_timer_set(s->loop, &c->timer,
 			       c->heard_ms + s->limits.idle_hello_ms);

@@ -88,11 +88,14 @@ struct conn {
 	int64_t pinged_ms; /* 0: no answer is awaited */
 	struct loop_timer timer; /* first bytes, then keepalive */
 	struct loop_later later; /* output, and the end when doomed */
+	struct loop_timer turn; /* when it goes on with `rest` */
+	struct buffer rest; /* input that waits for its next turn */
 	struct rate resets, control;
 	uint8_t hello[HELLO_LEN];
 	uint8_t n_hello;
 	bool doomed; /* closed at the end of the round */
 	bool closing; /* conn_close() is at work: nothing is sent */
+	bool unfinished; /* goes on with `rest`, which may be empty, in a next round */
 	union {
 		struct grpc *grpc;
 		struct frames_side frames;
@@ -156,6 +159,7 @@ struct rpc_server {
 	size_t incomplete; /* bytes of messages that are not whole */
 	size_t unsent; /* bytes that wait, of all connections, as last counted */
 	bool draining;
+	int64_t turn_end_ns; /* of the connection whose input is handled */
 	uint8_t *input; /* what was just read, of whichever connection */
 };
 
@@ -181,6 +185,11 @@ bool conn_takes_output(struct conn *c);
 /* Counts `more` bytes of messages that are not whole (negative: fewer).  False, and not
  * counted, when it would be too much for one connection, or for all. */
 bool conn_count_incomplete(struct conn *c, ssize_t more);
+
+/* Has it had its share of this round?  Then what is left of its input, maybe nothing, is
+ * kept, and handled when the others had theirs. */
+bool conn_turn_is_over(const struct conn *c);
+int conn_go_on_later(struct conn *c, const uint8_t *data, size_t len);
 
 /* ---- listening sockets (rpc_accept.c) ---- */
 

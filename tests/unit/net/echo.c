@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
@@ -125,6 +126,13 @@ static void counts(struct echo *e, struct rpc_call *call, const char *data,
 	end_ok(call);
 }
 
+static void slow(struct echo *e, struct rpc_call *call, const char *data,
+		 size_t len)
+{
+	(void)usleep(2000);
+	unary(e, call, data, len);
+}
+
 #define METHOD(name_, number_, in, out, answer_)                \
 	{                                                       \
 		.path = "/echo.Echo/" name_, .number = number_, \
@@ -141,6 +149,7 @@ static const struct rpc_method METHODS[] = {
 	METHOD("Who", 6, false, false, who),
 	METHOD("Fail", 7, false, false, fail),
 	METHOD("Counts", 8, false, false, counts),
+	METHOD("Slow", 9, false, false, slow),
 };
 enum { N_METHODS = sizeof(METHODS) / sizeof(METHODS[0]) };
 

@@ -9,7 +9,8 @@
  *	Collect	how many messages and bytes came
  *	Who	its metadata: authorization, a line, job
  *	Fail	"STATUS SENTENCE": ends with that, and a trailer
- *	Counts	what the server has seen */
+ *	Counts	what the server has seen
+ *	Slow	the request, after 2 ms in which nobody else is served */
 #ifndef TESTS_NET_ECHO_H
 #define TESTS_NET_ECHO_H
 

@@ -6,7 +6,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { TURNS = 3 }; /* rounds in which one step leads to the next */
+enum {
+	TURNS = 16
+}; /* rounds in which one step leads to the next, on a busy machine too */
 
 void scene_open(struct scene *s, const struct rpc_limits *limits)
 {

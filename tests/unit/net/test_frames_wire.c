@@ -6,7 +6,7 @@
 #include "net/frames.h"
 #include "scene.h"
 
-enum { UNARY = 1, WAIT, BIDI, MANY, COLLECT, WHO, FAIL };
+enum { UNARY = 1, WAIT, BIDI, MANY, COLLECT, WHO, FAIL, COUNTS, SLOW };
 
 static struct scene scene;
 static int fd;
@@ -130,6 +130,57 @@ static void many_calls_wait_and_are_found_by_number(void **state)
 	control(FRAME_CANCEL, 1);
 	assert_int_equal(scene.echo.cancelled, N);
 	assert_silent();
+}
+
+/* However much one sends at once, after a call that takes long others are served. */
+static void who_asks_much_does_not_keep_others_from_an_answer(void **state)
+{
+	enum { N = 5, LEN = FRAME_HEADER_LEN + 1 };
+	uint8_t calls[N * LEN];
+	uint8_t replies[N * LEN];
+	int other = scene_connect(&scene);
+
+	(void)state;
+	scene_write(&scene, other, FRAMES_PREFACE, FRAMES_PREFACE_LEN);
+	for (unsigned i = 0; i < N; i++) {
+		const struct frame f = { .len = 1,
+					 .method = SLOW,
+					 .call = i + 1 };
+
+		frame_pack(&f, calls + i * LEN);
+		calls[i * LEN + FRAME_HEADER_LEN] = 'x';
+	}
+	assert_int_equal(write(fd, calls, sizeof(calls)), sizeof(calls));
+	frame_pack(&(struct frame){ .len = 1, .method = UNARY, .call = 1 },
+		   calls);
+	assert_int_equal(write(other, calls, LEN), LEN);
+	assert_int_equal(loop_round(scene.loop, 0), 0);
+	assert_int_equal(read(other, replies, sizeof(replies)), LEN);
+	assert_int_equal(read(fd, replies, sizeof(replies)), LEN);
+	/* One at a time, all have their answer. */
+	assert_int_equal(loop_round(scene.loop, 0), 0);
+	assert_int_equal(read(fd, replies, sizeof(replies)), LEN);
+	assert_int_equal(scene_read(&scene, fd, replies, (N - 2) * LEN),
+			 (N - 2) * LEN);
+	call(UNARY, 9, "then");
+	assert_reply(UNARY, 9, FRAME_END, 0, "then");
+	close(other);
+}
+
+static void a_connection_may_end_before_its_next_turn(void **state)
+{
+	uint8_t calls[2][FRAME_HEADER_LEN];
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++)
+		frame_pack(&(struct frame){ .method = SLOW, .call = i + 1 },
+			   calls[i]);
+	assert_int_equal(write(fd, calls, sizeof(calls)), sizeof(calls));
+	assert_int_equal(loop_round(scene.loop, 0), 0);
+	close(fd);
+	fd = -1;
+	scene_turn(&scene);
+	assert_int_equal(scene_counts(&scene).n_connections, 0);
 }
 
 static void numbers_are_of_a_connection(void **state)
@@ -399,6 +450,8 @@ int main(void)
 		T(a_unary_call_gets_one_frame),
 		T(a_failure_has_sentence_and_trailers),
 		T(many_calls_wait_and_are_found_by_number),
+		T(who_asks_much_does_not_keep_others_from_an_answer),
+		T(a_connection_may_end_before_its_next_turn),
 		T(numbers_are_of_a_connection),
 		T(a_waiting_call_is_answered_later),
 		T(the_deadline_ends_a_call),

@@ -1,5 +1,6 @@
 /* test_grpc.c - what gRPC over HTTP/2 looks like, frame by frame. */
 #include <string.h>
+#include <unistd.h>
 
 #include "h2_client.h"
 
@@ -52,6 +53,32 @@ static void a_reply_is_headers_data_and_trailers(void **state)
 	assert_int_equal(scene_counts(&scene).calls_grpc, 1);
 	assert_int_equal(scene_counts(&scene).n_calls, 0);
 	assert_int_equal(scene.echo.cancelled, 0);
+}
+
+/* DATA of all of them in one piece, as a client does that has much to ask. */
+static void calls_that_take_long_take_turns(void **state)
+{
+	enum { N = 5 };
+	static const uint8_t
+		data[15] = { [2] = 6, [4] = 1, [13] = 1, [14] = 'x' };
+	uint8_t all[N][sizeof(data)];
+	int32_t ids[N];
+
+	(void)state;
+	for (int i = 0; i < N; i++) {
+		ids[i] = h2_begin(h, "Slow", NULL, NULL);
+		memcpy(all[i], data, sizeof(data));
+		all[i][8] = (uint8_t)ids[i];
+	}
+	assert_int_equal(write(h->fd, all, sizeof(all)), sizeof(all));
+	for (unsigned i = 1; i <= N; i++) {
+		assert_int_equal(loop_round(scene.loop, 0), 0);
+		assert_true(scene_counts(&scene).n_calls >= N - i);
+	}
+	h2_run(h);
+	assert_int_equal(scene_counts(&scene).n_calls, 0);
+	for (int i = 0; i < N; i++)
+		assert_str(&h2_stream(h, ids[i])->data, "\0\0\0\0\1x");
 }
 
 static void a_failure_is_one_frame_with_its_sentence(void **state)
@@ -450,6 +477,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_reply_is_headers_data_and_trailers),
 		T(a_failure_is_one_frame_with_its_sentence),
+		T(calls_that_take_long_take_turns),
 		T(a_stream_may_fail_after_messages),
 		T(small_windows_are_respected),
 		T(limits_are_announced),
