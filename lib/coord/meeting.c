@@ -32,6 +32,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
 struct meeting *meeting_find(const struct job *job, const char *id)
 {
 	return map_get(&job->meetings, id, strlen(id));
@@ -70,15 +72,20 @@ void meeting_tidy(struct meeting *m)
 
 /* ---- gathers that were too large ---- */
 
-static void forget_failure(struct meeting *m)
+static void drop_failure(struct meeting *m)
 {
 	if (!m->failed)
 		return;
 	m->failed = 0;
-	free(m->failure);
-	m->failure = NULL;
+	free(TAKE_PTR(m->failure));
 	list_remove(&m->in_failures);
 	m->job->n_failures--;
+}
+
+/* The meeting goes when nothing else keeps it. */
+static void forget_failure(struct meeting *m)
+{
+	drop_failure(m);
 	meeting_tidy(m);
 }
 
@@ -94,7 +101,7 @@ void meeting_remember_failure(struct meeting *m, uint64_t generation,
 {
 	struct job *job = m->job;
 
-	forget_failure(m);
+	drop_failure(m);
 	m->failure = strdup(sentence);
 	if (!m->failure)
 		return;
@@ -332,7 +339,7 @@ static int begin(const struct request *q, struct meeting *m, struct worker *w,
 	if (r < 0)
 		round_free(round);
 	else
-		forget_failure(m);
+		drop_failure(m);
 	return r;
 }
 
