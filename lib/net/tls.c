@@ -6,6 +6,7 @@
 #include <openssl/ssl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "net/tls_internal.h"
@@ -31,15 +32,14 @@ static int choose_protocol(SSL *ssl, const unsigned char **ret,
 	return SSL_TLSEXT_ERR_OK;
 }
 
-/* What OpenSSL says of its last failure, without its numbers; of the system's, which is
- * the first, what the system says. */
-static const char *reason(void)
+/* What OpenSSL says of its last failure, without its numbers; of a file that cannot be
+ * read, what the system says. */
+static const char *reason(const char *file)
 {
-	unsigned long first = ERR_peek_error();
 	const char *text;
 
-	if (ERR_SYSTEM_ERROR(first))
-		return strerror(ERR_GET_REASON(first));
+	if (file && access(file, R_OK) < 0)
+		return strerror(errno);
 	text = ERR_reason_error_string(ERR_peek_last_error());
 	return text ? text : "no reason given";
 }
@@ -50,18 +50,18 @@ static int load(SSL_CTX *ctx, const struct tls_server *t,
 	if (SSL_CTX_use_certificate_chain_file(ctx, t->cert) != 1)
 		return error_set(err, -EINVAL,
 				 "cannot use the certificate '%s': %s", t->cert,
-				 reason());
+				 reason(t->cert));
 	if (SSL_CTX_use_PrivateKey_file(ctx, t->key, SSL_FILETYPE_PEM) != 1)
 		return error_set(err, -EINVAL,
 				 "cannot use '%s' as the key of '%s': %s",
-				 t->key, t->cert, reason());
+				 t->key, t->cert, reason(t->key));
 	if (!t->client_ca)
 		return 0;
 	if (SSL_CTX_load_verify_file(ctx, t->client_ca) != 1)
 		return error_set(
 			err, -EINVAL,
 			"cannot use '%s' to check certificates of clients: %s",
-			t->client_ca, reason());
+			t->client_ca, reason(t->client_ca));
 	SSL_CTX_set_verify(
 		ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
 	return 0;
@@ -93,7 +93,7 @@ int tls_server_reload(struct tls_server *t, struct roar_error *err)
 	ctx = SSL_CTX_new(TLS_server_method());
 	if (!ctx)
 		return error_set(err, -ENOMEM, "cannot set up TLS: %s",
-				 reason());
+				 reason(NULL));
 	set_rules(ctx);
 	r = load(ctx, t, err);
 	if (r < 0) {
