@@ -120,6 +120,13 @@ static int gpus_reserve(struct resources *r, size_t n)
 	return 0;
 }
 
+/* Fields that we do not know live in the message they came with, which ends. */
+static void forget_unknown(ProtobufCMessage *copy)
+{
+	copy->unknown_fields = NULL;
+	copy->n_unknown_fields = 0;
+}
+
 static void report_resources(struct resources *r,
 			     const Coordinator__ResourceUsage *m)
 {
@@ -128,8 +135,10 @@ static void report_resources(struct resources *r,
 	if (gpus_reserve(r, n) < 0)
 		n = r->n_gpus;
 	r->usage = *m;
+	forget_unknown(&r->usage.base);
 	for (size_t i = 0; i < n; i++) {
 		r->gpus[i] = *m->gpu_usage[i];
+		forget_unknown(&r->gpus[i].base);
 		r->gpu_ptrs[i] = &r->gpus[i];
 	}
 	r->usage.n_gpu_usage = n;

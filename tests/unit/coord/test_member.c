@@ -282,6 +282,33 @@ static void what_heartbeats_say_is_listed(void **state)
 	assert_int_equal(view->resources->gpu_usage[0]->memory_used_bytes, 42);
 }
 
+static void unknown_fields_end_with_their_heartbeat(void **state)
+{
+	struct host *h = *state;
+	uint8_t byte = 1;
+	ProtobufCMessageUnknownField field = { .tag = 77,
+					       .len = 1,
+					       .data = &byte };
+	Coordinator__HeartbeatRequest m = COORDINATOR__HEARTBEAT_REQUEST__INIT;
+	Coordinator__ResourceUsage usage = COORDINATOR__RESOURCE_USAGE__INIT;
+	Coordinator__GpuUsage gpu = COORDINATOR__GPU_USAGE__INIT;
+	Coordinator__GpuUsage *gpus[] = { &gpu };
+	const Roar__WorkerView *view;
+
+	join(h, 1, "a");
+	gpu.base.unknown_fields = usage.base.unknown_fields = &field;
+	gpu.base.n_unknown_fields = usage.base.n_unknown_fields = 1;
+	usage.gpu_usage = gpus;
+	usage.n_gpu_usage = 1;
+	m.worker_id = "a";
+	m.resources = &usage;
+	expect(h, ask(h, 1, "Heartbeat", &m), COORD_OK);
+	view = worker(h, "a");
+	assert_int_equal(view->resources->base.n_unknown_fields, 0);
+	assert_int_equal(view->resources->gpu_usage[0]->base.n_unknown_fields,
+			 0);
+}
+
 static void a_stream_of_heartbeats_ends_for_who_is_unknown(void **state)
 {
 	struct host *h = *state;
@@ -544,6 +571,7 @@ int main(void)
 		TEST(bad_ids_are_named_not_repeated),
 		TEST(metadata_is_bounded_and_comes_back_as_config),
 		TEST(what_heartbeats_say_is_listed),
+		TEST(unknown_fields_end_with_their_heartbeat),
 		TEST(a_stream_of_heartbeats_ends_for_who_is_unknown),
 		TEST(time_to_end_has_bounds),
 		TEST(a_token_is_good_for_its_job_alone),
