@@ -342,6 +342,10 @@ def test_descriptors_are_given_back():
         for _ in DataLoader(h.Images(), batch_size=4, num_workers=2):
             pass
         gc.collect()
+        # A queue of multiprocessing is closed by its thread, some time after its end.
+        for thread in threading.enumerate():
+            if thread.name == "QueueFeederThread":
+                thread.join(60)
 
     once()
     before = len(os.listdir("/proc/self/fd"))
