@@ -1,0 +1,329 @@
+/* test_lease.c - positions lent, lost and lent again. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "draw.h"
+#include "shard/lease.h"
+
+#define LEASES CLEANUP(leases_release) struct leases
+
+enum { ANNA = 1, BERT = 2, TIMEOUT = 100 };
+
+static void make(struct leases *l, uint64_t total, uint64_t chunk,
+		 enum lease_mode mode)
+{
+	struct lease_spec spec = { total, chunk, TIMEOUT, mode };
+
+	assert_int_equal(leases_init(l, &spec, NULL, NULL), 0);
+}
+
+static struct lease take(struct leases *l, uint64_t holder, int64_t now)
+{
+	struct lease lease = { 0 };
+
+	assert_int_equal(leases_take(l, holder, now, &lease), 0);
+	return lease;
+}
+
+static void chunks_are_lent_in_order_until_all_are_consumed(void **state)
+{
+	LEASES l = { 0 };
+	struct lease lease;
+
+	(void)state;
+	make(&l, 25, 10, LEASE_EXACTLY_ONCE);
+	for (uint64_t first = 0; first < 25; first += 10) {
+		lease = take(&l, ANNA, 0);
+		assert_int_equal(lease.range.first, first);
+		assert_int_equal(lease.range.end, first < 20 ? first + 10 : 25);
+	}
+	assert_int_equal(leases_take(&l, BERT, 0, &lease), -EAGAIN);
+	assert_int_equal(leases_next_deadline(&l), TIMEOUT);
+	for (uint64_t id = 1; id <= 3; id++)
+		assert_int_equal(leases_progress(&l, id, ANNA, id < 3 ? 10 : 5,
+						 1, NULL),
+				 0);
+	assert_int_equal(leases_take(&l, BERT, 1, &lease), -ENODATA);
+	assert_int_equal(l.consumed.count, 25);
+	assert_true(leases_next_deadline(&l) == INT64_MAX);
+}
+
+static void progress_moves_the_deadline_on(void **state)
+{
+	LEASES l = { 0 };
+	struct lease lease;
+
+	(void)state;
+	make(&l, 10, 10, LEASE_EXACTLY_ONCE);
+	lease = take(&l, ANNA, 0);
+	for (int64_t now = 90; now < 900; now += 90)
+		assert_int_equal(leases_progress(&l, lease.id, ANNA,
+						 now == 180 ? 3 : 0, now, NULL),
+				 0);
+	assert_int_equal(l.consumed.count, 3);
+	assert_int_equal(leases_next_deadline(&l), 810 + TIMEOUT);
+}
+
+static void what_a_silent_holder_had_not_consumed_is_lent_again(void **state)
+{
+	LEASES l = { 0 };
+	struct lease anna, bert;
+
+	(void)state;
+	make(&l, 20, 10, LEASE_EXACTLY_ONCE);
+	anna = take(&l, ANNA, 0);
+	assert_int_equal(leases_progress(&l, anna.id, ANNA, 4, 50, NULL), 0);
+	bert = take(&l, BERT, 150);
+	assert_int_equal(bert.range.first, 4);
+	assert_int_equal(bert.range.end, 14); /* a chunk is a chunk */
+	assert_int_equal(l.reissued, 1);
+	assert_int_equal(leases_progress(&l, anna.id, ANNA, 1, 151, NULL),
+			 -ESTALE);
+	assert_int_equal(leases_progress(&l, bert.id, BERT, 6, 151, NULL), 0);
+	assert_int_equal(l.consumed.count, 10);
+	assert_int_equal(l.repeated, 0);
+}
+
+static void at_least_once_a_late_word_still_counts(void **state)
+{
+	LEASES l = { 0 };
+	struct lease anna, bert;
+	uint64_t added;
+
+	(void)state;
+	make(&l, 10, 10, LEASE_AT_LEAST_ONCE);
+	anna = take(&l, ANNA, 0);
+	assert_int_equal(leases_expire(&l, 200), 0);
+	assert_int_equal(leases_progress(&l, anna.id, ANNA, 6, 200, &added), 0);
+	assert_int_equal(added, 6);
+	bert = take(&l, BERT, 201);
+	assert_int_equal(bert.range.first, 6);
+	assert_int_equal(leases_progress(&l, anna.id, ANNA, 4, 202, &added), 0);
+	assert_int_equal(added, 4);
+	assert_int_equal(leases_take(&l, BERT, 202, &anna), -ENODATA);
+	assert_int_equal(leases_progress(&l, bert.id, BERT, 4, 203, &added), 0);
+	assert_int_equal(added, 0);
+	assert_int_equal(l.repeated, 4);
+	assert_int_equal(l.n, 0);
+}
+
+static void who_leaves_gives_all_back_at_once(void **state)
+{
+	LEASES l = { 0 };
+	struct lease lease;
+
+	(void)state;
+	make(&l, 40, 10, LEASE_EXACTLY_ONCE);
+	take(&l, ANNA, 0);
+	take(&l, BERT, 0);
+	take(&l, ANNA, 0);
+	assert_int_equal(leases_leave(&l, ANNA, 1), 0);
+	assert_int_equal(l.n, 1);
+	lease = take(&l, BERT, 1);
+	assert_int_equal(lease.range.first, 0);
+	assert_int_equal(leases_give_back(&l, lease.id, BERT, 2), 0);
+	assert_int_equal(leases_give_back(&l, lease.id, BERT, 2), -ESTALE);
+	assert_int_equal(l.free.count, 30);
+}
+
+static void a_lease_is_its_holders(void **state)
+{
+	LEASES l = { 0 };
+	struct lease lease;
+
+	(void)state;
+	make(&l, 10, 10, LEASE_EXACTLY_ONCE);
+	lease = take(&l, ANNA, 0);
+	assert_int_equal(leases_progress(&l, lease.id, BERT, 1, 0, NULL),
+			 -EACCES);
+	assert_int_equal(leases_give_back(&l, lease.id, BERT, 0), -EACCES);
+	assert_int_equal(leases_progress(&l, lease.id, ANNA, 11, 0, NULL),
+			 -EINVAL);
+	assert_int_equal(leases_progress(&l, 7, ANNA, 1, 0, NULL), -ESTALE);
+	assert_int_equal(l.consumed.count, 0);
+}
+
+static void time_that_goes_back_is_the_latest_heard_of(void **state)
+{
+	LEASES l = { 0 };
+	struct lease lease;
+
+	(void)state;
+	make(&l, 10, 5, LEASE_EXACTLY_ONCE);
+	lease = take(&l, ANNA, 1000);
+	lease = take(&l, BERT, 10);
+	assert_int_equal(lease.deadline_ms, 1000 + TIMEOUT);
+}
+
+static void what_was_consumed_before_is_not_lent(void **state)
+{
+	struct lease_spec spec = { 20, 100, TIMEOUT, LEASE_EXACTLY_ONCE };
+	CLEANUP(shard_ranges_release) struct shard_ranges before = { 0 };
+	LEASES l = { 0 };
+
+	(void)state;
+	assert_int_equal(shard_ranges_add(&before, 0, 5, NULL), 0);
+	assert_int_equal(shard_ranges_add(&before, 8, 15, NULL), 0);
+	assert_int_equal(leases_init(&l, &spec, &before, NULL), 0);
+	assert_int_equal(take(&l, ANNA, 0).range.first, 5);
+	assert_int_equal(take(&l, ANNA, 0).range.first, 15);
+	assert_int_equal(leases_take(&l, ANNA, 0, &(struct lease){ 0 }),
+			 -EAGAIN);
+}
+
+static void there_is_an_end_of_leases(void **state)
+{
+	LEASES l = { 0 };
+	struct lease lease;
+
+	(void)state;
+	make(&l, 1 << 20, 1, LEASE_AT_LEAST_ONCE);
+	for (int i = 0; i < LEASE_MAX; i++)
+		take(&l, ANNA, i ? 50 : 0);
+	assert_int_equal(leases_take(&l, ANNA, 60, &lease), -ENOBUFS);
+	/* The first is late by now, and makes room. */
+	assert_int_equal(leases_take(&l, BERT, 110, &lease), 0);
+	assert_int_equal(lease.range.first, 0);
+	assert_int_equal(l.n, LEASE_MAX);
+}
+
+static void numbers_that_cannot_be_are_refused(void **state)
+{
+	static const struct {
+		struct lease_spec spec;
+		const char *words;
+	} cases[] = {
+		{ { 0, 1, 1, 0 }, "0 positions" },
+		{ { UINT64_C(1) << 63, 1, 1, 0 }, "2^63 - 1" },
+		{ { 10, 0, 1, 0 }, "of 0 positions" },
+		{ { 10, 1, 0, 0 }, "0 ms" },
+		{ { 4, 1, 1, 0 }, "another dataset" },
+	};
+	CLEANUP(shard_ranges_release) struct shard_ranges before = { 0 };
+
+	(void)state;
+	assert_int_equal(shard_ranges_add(&before, 0, 5, NULL), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct roar_error err = { 0 };
+		struct leases l;
+
+		assert_int_equal(leases_init(&l, &cases[i].spec, &before, &err),
+				 -EINVAL);
+		assert_non_null(strstr(err.text, cases[i].words));
+	}
+}
+
+/* ---- random workers ---- */
+
+enum { N = 60, WORKERS = 4, HELD = 8 };
+
+struct worker {
+	struct lease held[HELD]; /* what it believes to have */
+	size_t n;
+};
+
+static void forget(struct worker *w, size_t i)
+{
+	w->held[i] = w->held[--w->n];
+}
+
+static void act(struct leases *l, struct worker *workers, uint64_t *seed,
+		int64_t now, unsigned *counts, bool *may_repeat)
+{
+	uint64_t who = draw_below(seed, WORKERS);
+	struct worker *w = &workers[who];
+	uint64_t what = draw_below(seed, 10);
+	size_t i = w->n ? draw_below(seed, w->n) : 0;
+
+	if (what == 0) {
+		assert_int_equal(leases_leave(l, who, now), 0);
+		w->n = 0;
+	} else if (what < 5 && w->n < HELD) {
+		int r = leases_take(l, who, now, &w->held[w->n]);
+
+		assert_true(r == 0 || r == -EAGAIN || r == -ENODATA);
+		w->n += r == 0;
+	} else if (w->n) {
+		struct lease *lease = &w->held[i];
+		uint64_t left = lease->range.end - lease->range.first;
+		uint64_t n = draw_below(seed, left + 1);
+		uint64_t added = 0;
+		int r = leases_progress(l, lease->id, who, n, now, &added);
+
+		assert_true(r == 0 || r == -ESTALE);
+		*may_repeat |= r == 0 && added < n;
+		for (uint64_t k = 0; r == 0 && k < n; k++)
+			counts[lease->range.first++]++;
+		if (r < 0 || n == left)
+			forget(w, i);
+	}
+}
+
+/* Exactly once, each position is confirmed once, whatever happened; at least once, each
+ * is, and those that came twice are counted. */
+static void run_world(uint64_t seed, enum lease_mode mode)
+{
+	unsigned counts[N] = { 0 };
+	struct worker workers[WORKERS] = { 0 };
+	bool may_repeat = false;
+	uint64_t repeated = 0;
+	int64_t now = 0;
+	LEASES l = { 0 };
+
+	make(&l, N, 1 + draw_below(&seed, 12), mode);
+	for (int i = 0; i < 20000 && l.consumed.count < N; i++) {
+		now += (int64_t)draw_below(&seed, 40);
+		act(&l, workers, &seed, now, counts, &may_repeat);
+		for (uint64_t at = 0; at < N; at++) {
+			bool is_free = shard_ranges_has(&l.free, at);
+
+			assert_false(is_free &&
+				     shard_ranges_has(&l.consumed, at));
+			assert_int_equal(shard_ranges_has(&l.consumed, at),
+					 counts[at] > 0);
+		}
+	}
+	assert_int_equal(l.consumed.count, N);
+	for (int i = 0; i < N; i++)
+		repeated += counts[i] - 1;
+	assert_int_equal(repeated, l.repeated);
+	assert_true(mode == LEASE_AT_LEAST_ONCE || !may_repeat);
+}
+
+static void random_workers_finish_and_keep_the_promise(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 200; seed++)
+		run_world(seed,
+			  seed % 2 ? LEASE_AT_LEAST_ONCE : LEASE_EXACTLY_ONCE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			chunks_are_lent_in_order_until_all_are_consumed),
+		cmocka_unit_test(progress_moves_the_deadline_on),
+		cmocka_unit_test(
+			what_a_silent_holder_had_not_consumed_is_lent_again),
+		cmocka_unit_test(at_least_once_a_late_word_still_counts),
+		cmocka_unit_test(who_leaves_gives_all_back_at_once),
+		cmocka_unit_test(a_lease_is_its_holders),
+		cmocka_unit_test(time_that_goes_back_is_the_latest_heard_of),
+		cmocka_unit_test(what_was_consumed_before_is_not_lent),
+		cmocka_unit_test(there_is_an_end_of_leases),
+		cmocka_unit_test(numbers_that_cannot_be_are_refused),
+		cmocka_unit_test(random_workers_finish_and_keep_the_promise),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
