@@ -75,7 +75,7 @@ void unpack_done(struct unpacker *u)
 	u->n_more = 0;
 }
 
-/* ---- text ---- */
+/* ---- what a message may bring ---- */
 
 static bool text_is_good(const char *text)
 {
@@ -97,39 +97,31 @@ static bool text_is_good(const char *text)
 	return true;
 }
 
-static bool message_is_good(const ProtobufCMessage *m);
+static bool clean(ProtobufCMessage *m);
 
-static bool value_is_good(const ProtobufCFieldDescriptor *f, const void *at)
+static bool clean_value(const ProtobufCFieldDescriptor *f, void *const *at)
 {
-	if (f->type == PROTOBUF_C_TYPE_STRING) {
-		const char *text = *(const char *const *)at;
-
-		return !text || text_is_good(text);
-	}
-	if (f->type == PROTOBUF_C_TYPE_MESSAGE) {
-		const ProtobufCMessage *m = *(ProtobufCMessage *const *)at;
-
-		return !m || message_is_good(m);
-	}
-	return true;
+	if (!*at)
+		return true;
+	return f->type == PROTOBUF_C_TYPE_STRING ? text_is_good(*at) :
+						   clean(*at);
 }
 
-static bool field_is_good(const ProtobufCMessage *m,
-			  const ProtobufCFieldDescriptor *f)
+static bool clean_field(ProtobufCMessage *m, const ProtobufCFieldDescriptor *f)
 {
-	const char *at = (const char *)m + f->offset;
-	const void *const *items;
+	char *at = (char *)m + f->offset;
+	void *const *items;
 	size_t n;
 
 	if (f->type != PROTOBUF_C_TYPE_STRING &&
 	    f->type != PROTOBUF_C_TYPE_MESSAGE)
 		return true;
 	if (f->label != PROTOBUF_C_LABEL_REPEATED)
-		return value_is_good(f, at);
-	items = *(const void *const *const *)at;
+		return clean_value(f, (void *const *)at);
+	items = *(void *const *const *)at;
 	n = *(const size_t *)((const char *)m + f->quantifier_offset);
 	for (size_t i = 0; i < n; i++) {
-		if (!value_is_good(f, &items[i]))
+		if (!clean_value(f, &items[i]))
 			return false;
 	}
 	return true;
@@ -144,13 +136,16 @@ static bool is_set(const ProtobufCMessage *m, const ProtobufCFieldDescriptor *f)
 }
 
 /* Text that is no UTF-8 would go out again to clients that refuse a whole reply for
- * it. */
-static bool message_is_good(const ProtobufCMessage *m)
+ * it: false.  Fields that we do not know would be copied, kept and sent along with
+ * those that we do, and no limit of ours is about them: they end here. */
+static bool clean(ProtobufCMessage *m)
 {
 	const ProtobufCMessageDescriptor *d = m->descriptor;
 
+	m->n_unknown_fields = 0;
+	m->unknown_fields = NULL;
 	for (unsigned i = 0; i < d->n_fields; i++) {
-		if (is_set(m, &d->fields[i]) && !field_is_good(m, &d->fields[i]))
+		if (is_set(m, &d->fields[i]) && !clean_field(m, &d->fields[i]))
 			return false;
 	}
 	return true;
@@ -164,7 +159,7 @@ ProtobufCMessage *unpack(struct unpacker *u,
 
 	u->too_large = false;
 	m = protobuf_c_message_unpack(type, &u->allocator, len, data);
-	if (m && message_is_good(m))
+	if (m && clean(m))
 		return m;
 	unpack_done(u);
 	return NULL;

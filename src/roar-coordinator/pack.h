@@ -34,7 +34,7 @@ struct unpacker {
 int unpacker_init(struct unpacker *u);
 void unpacker_release(struct unpacker *u);
 
-/* The message, until unpack_done(); NULL when it is none, has text that is no UTF-8, or
+/* The message without the fields that are not in its type, until unpack_done(); NULL when it is none, has text that is no UTF-8, or
  * would be too large. */
 ProtobufCMessage *unpack(struct unpacker *u,
 			 const ProtobufCMessageDescriptor *type,

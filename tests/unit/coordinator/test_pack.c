@@ -89,6 +89,39 @@ static void the_entries_of_maps_are_looked_at(void **state)
 			   bytes.data, bytes.len));
 }
 
+/* Fields of a later version, or of somebody who wants to fill our memory. */
+static void fields_that_are_not_known_are_dropped_at_any_depth(void **state)
+{
+	CLEANUP(str_release) struct str bytes = STR_INIT;
+	Coordinator__WorkerInfo__MetadataEntry entry =
+		COORDINATOR__WORKER_INFO__METADATA_ENTRY__INIT;
+	Coordinator__WorkerInfo__MetadataEntry *entries[] = { &entry };
+	Coordinator__WorkerInfo info = COORDINATOR__WORKER_INFO__INIT;
+	ProtobufCMessageUnknownField field = {
+		.tag = 5000,
+		.wire_type = PROTOBUF_C_WIRE_TYPE_VARINT,
+		.len = 1,
+		.data = (uint8_t *)"\x01",
+	};
+	Coordinator__WorkerInfo *m;
+
+	(void)state;
+	info.worker_id = "w";
+	info.n_metadata = 1;
+	info.metadata = entries;
+	info.base.n_unknown_fields = entry.base.n_unknown_fields = 1;
+	info.base.unknown_fields = entry.base.unknown_fields = &field;
+	pack_add(&bytes, &info.base);
+	m = (Coordinator__WorkerInfo *)unpack(
+		&u, &coordinator__worker_info__descriptor, bytes.data,
+		bytes.len);
+	assert_non_null(m);
+	assert_string_equal(m->worker_id, "w");
+	assert_int_equal(m->base.n_unknown_fields, 0);
+	assert_int_equal(m->metadata[0]->base.n_unknown_fields, 0);
+	unpack_done(&u);
+}
+
 static void of_alternatives_only_the_chosen_one_is_looked_at(void **state)
 {
 	CLEANUP(str_release) struct str bytes = STR_INIT;
@@ -152,6 +185,8 @@ int main(void)
 		cmocka_unit_test(a_heartbeat_takes_nothing_from_the_heap),
 		cmocka_unit_test(text_that_is_no_utf8_is_refused_at_any_depth),
 		cmocka_unit_test(the_entries_of_maps_are_looked_at),
+		cmocka_unit_test(
+			fields_that_are_not_known_are_dropped_at_any_depth),
 		cmocka_unit_test(
 			of_alternatives_only_the_chosen_one_is_looked_at),
 		cmocka_unit_test(what_is_no_message_is_refused),
