@@ -1,0 +1,272 @@
+/* reader.c - see reader.h */
+#include "reader/reader.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "hash/file_hash.h"
+#include "reader/block.h"
+
+static const struct reader_ops *const kinds[READER_KIND_END] = {
+	[READER_FILES] = &files_ops,
+	[READER_TAR] = &tar_ops,
+	[READER_JSONL] = &jsonl_ops,
+	[READER_RAW] = &raw_ops,
+};
+
+const char *reader_kind_name(enum reader_kind kind)
+{
+	return kind > READER_AUTO && kind < READER_KIND_END ?
+		       kinds[kind]->name :
+		       "auto";
+}
+
+enum reader_kind reader_kind_parse(const char *name)
+{
+	for (int i = READER_AUTO + 1; i < READER_KIND_END; i++)
+		if (strcmp(name, kinds[i]->name) == 0)
+			return (enum reader_kind)i;
+	return READER_KIND_END;
+}
+
+uint64_t reader_count(const struct reader *r)
+{
+	return r->count;
+}
+
+enum reader_kind reader_kind_of(const struct reader *r)
+{
+	return r->kind;
+}
+
+bool reader_index_was_kept(const struct reader *r)
+{
+	return r->index_was_kept;
+}
+
+/* ---- opening ---- */
+
+static bool ends(const char *path, const char *with)
+{
+	size_t len = strlen(path);
+	size_t tail = strlen(with);
+
+	return len > tail && strcmp(path + len - tail, with) == 0;
+}
+
+static enum reader_kind kind_by_name(const char *path,
+				     const struct reader_options *o)
+{
+	static const struct {
+		const char *tail;
+		enum reader_kind kind;
+	} names[] = {
+		{ ".tar", READER_TAR },
+		{ ".jsonl", READER_JSONL },
+		{ ".ndjson", READER_JSONL },
+	};
+	struct stat st;
+
+	if (o->record_bytes)
+		return READER_RAW;
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return READER_FILES;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (ends(path, names[i].tail))
+			return names[i].kind;
+	return READER_KIND_END;
+}
+
+static int choose_kind(struct reader *r, struct roar_error *err)
+{
+	r->kind = r->options.kind;
+	if (r->kind == READER_AUTO)
+		r->kind = kind_by_name(r->path, &r->options);
+	if (r->kind < READER_AUTO || r->kind >= READER_KIND_END)
+		return error_set(err, -EINVAL,
+				 "what kind of shard '%s' is does not show in "
+				 "its name; name the kind: files, tar, jsonl, "
+				 "or raw with record_bytes",
+				 r->path);
+	r->ops = kinds[r->kind];
+	return 0;
+}
+
+/* The content is looked at before the first sample of it is handed out.  It cannot be
+ * compared sample by sample: the digest is one of all of it. */
+static int check_content(const struct reader *r, const uint8_t *wanted,
+			 struct roar_error *err)
+{
+	char hex[2 * BLAKE3_LEN + 1];
+	struct file_hash found;
+	int error = file_hash_fd(r->source.fd, DIGEST_SET_BLAKE3, NULL, NULL,
+				 &found);
+
+	if (error < 0)
+		return error_set(err, error == -EAGAIN ? -ESTALE : error,
+				 "the content of '%s' could not be checked: %s",
+				 r->path,
+				 error == -EAGAIN ?
+					 "it changed whenever it was read" :
+					 strerror(-error));
+	if (memcmp(found.digests.blake3, wanted, BLAKE3_LEN) == 0)
+		return source_check(&r->source, err);
+	digest_hex(hex, wanted, BLAKE3_LEN);
+	return error_set(err, -ESTALE,
+			 "'%s' has other content than it should: its BLAKE3 is "
+			 "not %s; fetch or make it again",
+			 r->path, hex);
+}
+
+static int open_source(struct reader *r, const uint8_t *blake3,
+		       struct roar_error *err)
+{
+	int error;
+
+	if (r->kind == READER_FILES)
+		return blake3 ?
+			       error_set(err, -EINVAL,
+					 "'%s' is a folder, which has no digest "
+					 "as a file has one",
+					 r->path) :
+			       0;
+	error = source_open(r->path, &r->source, err);
+	if (error == 0 && blake3)
+		error = check_content(r, blake3, err);
+	return error;
+}
+
+static int copy_options(struct reader *r, const char *path,
+			const struct reader_options *o)
+{
+	r->options = *o;
+	r->options.blake3 = NULL;
+	r->options.index_dir = NULL;
+	if (!r->options.max_sample)
+		r->options.max_sample = READER_SAMPLE_MAX;
+	r->path = strdup(path);
+	if (o->index_dir)
+		r->index_dir = strdup(o->index_dir);
+	return r->path && (!o->index_dir || r->index_dir) ? 0 : -ENOMEM;
+}
+
+int reader_open(const char *path, const struct reader_options *options,
+		struct reader **ret_reader, struct roar_error *err)
+{
+	CLEANUP(reader_closep) struct reader *r = calloc(1, sizeof(*r));
+	int error;
+
+	if (!r)
+		return error_set(err, -ENOMEM, "out of memory");
+	r->source = SOURCE_INIT;
+	if (!path[0])
+		return error_set(err, -EINVAL, "the path of a shard is empty");
+	if (copy_options(r, path, options) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+	error = choose_kind(r, err);
+	if (error == 0)
+		error = open_source(r, options->blake3, err);
+	if (error == 0)
+		error = r->ops->open(r, err);
+	if (error < 0)
+		return error;
+	*ret_reader = TAKE_PTR(r);
+	return 0;
+}
+
+void reader_close(struct reader *r)
+{
+	if (!r)
+		return;
+	if (r->ops && r->ops->close)
+		r->ops->close(r);
+	source_close(&r->source);
+	free(r->index_dir);
+	free(r->path);
+	free(r);
+}
+
+/* ---- reading ---- */
+
+int reader_load(const struct reader *r, const struct span *span, void *to,
+		struct roar_error *err)
+{
+	return source_read(&r->source, span->offset, to, (size_t)span->len,
+			   err);
+}
+
+int reader_check_size(const struct reader *r, uint64_t number, uint64_t len,
+		      struct roar_error *err)
+{
+	if (len <= r->options.max_sample)
+		return 0;
+	return error_set(err, -EFBIG,
+			 "sample %" PRIu64 " of '%s' has %" PRIu64
+			 " bytes and may have %" PRIu64
+			 ": it is damaged, or the limit (max_sample) is too "
+			 "low",
+			 number, r->path, len, r->options.max_sample);
+}
+
+static int check_number(const struct reader *r, uint64_t number,
+			struct roar_error *err)
+{
+	if (number < r->count)
+		return 0;
+	return error_set(err, -ERANGE,
+			 "'%s' has %" PRIu64
+			 " samples, from 0 on, and no number %" PRIu64,
+			 r->path, r->count, number);
+}
+
+int reader_read(const struct reader *r, uint64_t number,
+		struct reader_block **ret_block,
+		const struct reader_sample **ret_sample, struct roar_error *err)
+{
+	CLEANUP(reader_block_dropp) struct reader_block *b = NULL;
+	struct reader_plan plan = { .readers = &r,
+				    .n_readers = 1,
+				    .first = number,
+				    .n = 1 };
+	int error = check_number(r, number, err);
+
+	if (error < 0)
+		return error;
+	if (block_read(NULL, &plan, 0, 1, &b) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+	error = block_describe(b, 0, ret_sample, err);
+	if (error == 0)
+		*ret_block = TAKE_PTR(b);
+	return error;
+}
+
+int64_t reader_read_into(const struct reader *r, uint64_t number, void *to,
+			 size_t room, struct roar_error *err)
+{
+	struct reader_sample sample = { .number = number, .n_parts = 1 };
+	struct reader_part part;
+	struct span span;
+	int error = check_number(r, number, err);
+
+	if (error < 0)
+		return error;
+	if (r->ops->n_parts(r, number) != 1)
+		return error_set(err, -ENOTSUP,
+				 "sample %" PRIu64
+				 " of '%s' has several parts and cannot be "
+				 "read into one buffer; read it by itself",
+				 number, r->path);
+	span = r->ops->span(r, number);
+	if (span.len > room)
+		return error_set(err, -ENOSPC,
+				 "sample %" PRIu64 " of '%s' has %" PRIu64
+				 " bytes and there is room for %zu",
+				 number, r->path, span.len, room);
+	error = r->ops->load(r, &span, to, err);
+	if (error == 0)
+		error = r->ops->describe(r, number, to, &sample, &part, err);
+	return error < 0 ? error : (int64_t)part.len;
+}

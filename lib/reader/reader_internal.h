@@ -1,0 +1,74 @@
+/* reader_internal.h - what the files of lib/reader share.
+ *
+ *	reader		opening, the choice of a kind
+ *	source		one file: reads that are whole or an error
+ *	files raw jsonl tar	the kinds, behind struct reader_ops
+ *	tar_scan	an archive, header after header (tar_header, tar_pax)
+ *	tar_table	what was found there, in memory and as bytes
+ *	index_file	such bytes beside the file or in a cache folder
+ *	block		samples in memory, and their buffers
+ *	stream		blocks ahead of who asks for them */
+#ifndef ROAR_READER_INTERNAL_H
+#define ROAR_READER_INTERNAL_H
+
+#include "reader/reader.h"
+#include "reader/source.h"
+
+/* Where the bytes of a sample are. */
+struct span {
+	uint64_t file; /* which one; 0 where there is one */
+	uint64_t offset;
+	uint64_t len;
+};
+
+/* What a kind knows. */
+struct reader_ops {
+	const char *name;
+
+	/* Learns what the samples are; sets reader.count.  The source is open but for
+	 * a folder. */
+	int (*open)(struct reader *r, struct roar_error *err);
+	void (*close)(struct reader *r);
+
+	struct span (*span)(const struct reader *r, uint64_t number);
+
+	/* How many parts the sample has, READER_PARTS_MAX at most. */
+	size_t (*n_parts)(const struct reader *r, uint64_t number);
+
+	/* Reads `span` of its file. */
+	int (*load)(const struct reader *r, const struct span *span, void *to,
+		    struct roar_error *err);
+
+	/* Finds key and parts in the bytes of the span, which begin at `data`.  The
+	 * parts have their place already. */
+	int (*describe)(const struct reader *r, uint64_t number,
+			const uint8_t *data, struct reader_sample *sample,
+			struct reader_part *parts, struct roar_error *err);
+};
+
+struct reader {
+	const struct reader_ops *ops;
+	enum reader_kind kind;
+	struct reader_options options; /* its pointers are not kept */
+	struct source source; /* of all kinds but files */
+	char *path;
+	char *index_dir; /* may be NULL */
+	uint64_t count;
+	bool index_was_kept;
+	void *data; /* the kind's own */
+};
+
+extern const struct reader_ops files_ops;
+extern const struct reader_ops jsonl_ops;
+extern const struct reader_ops raw_ops;
+extern const struct reader_ops tar_ops;
+
+/* ops.load of the kinds that are one file. */
+int reader_load(const struct reader *r, const struct span *span, void *to,
+		struct roar_error *err);
+
+/* 0, or -EFBIG when the sample is larger than it may be. */
+int reader_check_size(const struct reader *r, uint64_t number, uint64_t len,
+		      struct roar_error *err);
+
+#endif
