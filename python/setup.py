@@ -2,10 +2,11 @@
 
 The C sources are those of the checkout this folder lies in.  The limited API
 makes one build that serves every Python from 3.11 on.  roar.media is built
-where FFmpeg's libraries are, roar.hash() where BLAKE3 and libcrypto are,
-roar.coordinator where protobuf-c is.
+where FFmpeg's libraries are, roar.hash() and roar.readers where BLAKE3 and
+libcrypto are, roar.coordinator where protobuf-c is.
 """
 
+import fnmatch
 import glob
 import os
 import platform
@@ -110,14 +111,19 @@ NOT_FOR_FILES = ["cache_visit", "errand", "hasher*", "idle_priority",
                  "task_ring", "tree*", "upper_file"]
 B3_BY_KERNEL = ["b3_batch", "b3_hash", "b3_kernel"]
 B3_BY_LIBRARY = ["b3_plain", "b3_public"]
+# What hashing a file by one thread takes.
+FOR_ONE_FILE = ["b3_*", "crc64nvme*", "digest", "file_hash", "file_pass",
+                "multihash"]
 
 
-def hash_sources(*but):
-    """The files of lib/hash, without some."""
+def hash_sources(only, but):
+    """The files of lib/hash of these names, without some."""
     left = {path for pattern in [*NOT_FOR_FILES, *but]
             for path in glob.glob(f"{LIB}/hash/{pattern}.c")}
     left |= set(glob.glob(f"{LIB}/hash/crc64nvme_*.c"))
-    return [path for path in glob.glob(f"{LIB}/hash/*.c")
+    return [path for pattern in only
+            for path in fnmatch.filter(glob.glob(f"{LIB}/hash/*.c"),
+                                       f"*/{pattern}.c")
             if path not in left] + [f"{LIB}/hash/crc64nvme_{MACHINE}.c"]
 
 
@@ -148,8 +154,9 @@ def blake3():
     return sources, B3_BY_LIBRARY, words, []
 
 
-def hash_extension():
-    """None where one of its libraries is not, or the machine is another one."""
+def hash_extension(name="_roar_hash", only=("*",), more=(), base=()):
+    """One that hashes: of files of lib/hash, and more.  None where one of its libraries
+    is not, or the machine is another one."""
     found = blake3()
     crypto = pkg_config("--libs", "libcrypto")
     uring = pkg_config("--libs", "liburing")
@@ -158,12 +165,20 @@ def hash_extension():
     sources, but, compile_args, link_args = found
     but = [*but, "ranges_uring" if uring is None else "ranges_uring_none"]
     return extension(
-        "_roar_hash", hash_sources(*but), HASH_BASE,
+        name, [*hash_sources(only, but), *more], [*HASH_BASE, *base],
         [*compile_args, *pkg_config("--cflags", "libcrypto")],
         # A thread that hashed has something of ours to release when it ends.
         # Assembly is visible from outside; so may be another BLAKE3's.
         ["-Wl,-z,nodelete", "-Wl,-Bsymbolic", *link_args, *crypto, *(uring or [])],
         sources)
+
+
+def reader_extension():
+    """None where lib/hash cannot be built."""
+    return hash_extension("_roar_reader", FOR_ONE_FILE,
+                          glob.glob(f"{LIB}/reader/*.c"),
+                          ["cache_dir", "error", "path", "pool", "quote",
+                           "str"])
 
 
 def media_extension():
@@ -194,8 +209,8 @@ def coord_extension():
 def extensions():
     yield extension("_roar", glob.glob(f"{LIB}/arena/*.c"),
                     ["clock", "cpus", "fd", "path", "proc", "str"])
-    yield from filter(None, (hash_extension(), media_extension(),
-                             coord_extension()))
+    yield from filter(None, (hash_extension(), reader_extension(),
+                             media_extension(), coord_extension()))
 
 
 setup(ext_modules=list(extensions()),

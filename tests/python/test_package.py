@@ -13,6 +13,7 @@ import pytest
 
 import _roar
 import _roar_hash
+import _roar_reader
 import roar
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -64,7 +65,7 @@ def test_all_names_are_there_and_documented():
         roar.nonsense
 
 
-@pytest.mark.parametrize("module", [_roar, _roar_hash])
+@pytest.mark.parametrize("module", [_roar, _roar_hash, _roar_reader])
 def test_the_stub_names_what_there_is(module):
     stub = ast.parse((ROOT / "python" / f"{module.__name__}.pyi").read_text())
     names = {node.target.id for node in stub.body
@@ -82,7 +83,8 @@ def test_the_stub_names_what_there_is(module):
 
 
 def test_the_inner_types_cannot_be_made():
-    for kind in (_roar.Handle, _roar.View):
+    for kind in (_roar.Handle, _roar.View, _roar_reader.Buffer,
+                 _roar_reader.Reader, _roar_reader.Stream):
         with pytest.raises(TypeError):
             kind()
 
@@ -90,6 +92,7 @@ def test_the_inner_types_cannot_be_made():
 def test_it_uses_the_limited_api_alone():
     assert _roar.__file__.endswith(".abi3.so")
     assert _roar_hash.__file__.endswith(".abi3.so")
+    assert _roar_reader.__file__.endswith(".abi3.so")
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +100,7 @@ def sources(tmp_path_factory):
     """A copy to build in: what one test has compiled, the next one finds."""
     to = tmp_path_factory.mktemp("sources")
     for part in ("python", "lib/arena", "lib/base", "lib/coord", "lib/hash",
-                 "lib/media", "lib/net", "include"):
+                 "lib/media", "lib/net", "lib/reader", "include"):
         shutil.copytree(ROOT / part, to / part, ignore=shutil.ignore_patterns(
             "build", "__pycache__", "*.egg-info"))
     return to / "python"
@@ -122,6 +125,9 @@ names = ("blake3", "sha256", "sha512", "md5", "crc64nvme", "git-blob")
 found = roar.hash_file(sys.argv[1], names)
 assert found == roar.hash(bytes(5000000), names)
 assert roar.hash_file(sys.argv[1]) == found["blake3"]
+from roar.readers import open_shard
+assert len(open_shard(sys.argv[1], record_bytes=100,
+                      blake3=found["blake3"])) == 50000
 """
 
 
@@ -136,7 +142,8 @@ def test_pip_installs_it(sources, tmp_path):
         env=environment)
     names = set(os.listdir(tmp_path / "site"))
     assert {"_roar.abi3.so", "_roar-stubs", "_roar_hash.abi3.so",
-            "_roar_hash-stubs", "roar"} <= names
+            "_roar_hash-stubs", "_roar_reader.abi3.so", "_roar_reader-stubs",
+            "roar"} <= names
     assert os.listdir(tmp_path / "site" / "_roar-stubs") == ["__init__.pyi"]
     assert (tmp_path / "site" / "roar" / "py.typed").exists()
     environment["PYTHONPATH"] = str(tmp_path / "site")
@@ -162,11 +169,12 @@ runpy.run_path("setup.py")
 def test_what_a_library_is_missing_for_is_left_out():
     if not importlib.util.find_spec("wheel"):
         pytest.skip("needs wheel")
-    for path, built in ((os.environ["PATH"], ["_roar", "_roar_hash"]),
+    for path, built in ((os.environ["PATH"], ["_roar", "_roar_hash",
+                                               "_roar_reader"]),
                         ("/nonexistent", ["_roar"])):
         done = run(sys.executable, "-c", WHAT_IS_BUILT, cwd=ROOT / "python",
                    env={**os.environ, "PATH": path})
-        assert done.stdout.split()[:2] == built
+        assert done.stdout.split()[:3] == built
 
 
 def test_it_can_be_built_in_place(sources):

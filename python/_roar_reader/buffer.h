@@ -1,0 +1,15 @@
+/* buffer.h - bytes of a block as a Python buffer, which holds the block.
+ *
+ * They may be written to: nobody else sees them. */
+#ifndef ROAR_PYTHON_READER_BUFFER_H
+#define ROAR_PYTHON_READER_BUFFER_H
+
+#include "core.h"
+
+extern PyType_Spec buffer_spec;
+
+/* A memoryview of those bytes; NULL with an exception. */
+PyObject *buffer_view(const struct state *state, struct reader_block *block,
+		      const uint8_t *data, size_t len);
+
+#endif

@@ -1,0 +1,18 @@
+/* sample.h - a sample as a Python object.
+ *
+ *	tar	{"__key__": key, name: bytes, ...}
+ *	files	(path, bytes)
+ *	others	bytes
+ *
+ * With views, memoryviews take the place of bytes. */
+#ifndef ROAR_PYTHON_READER_SAMPLE_H
+#define ROAR_PYTHON_READER_SAMPLE_H
+
+#include "core.h"
+
+/* NULL with an exception. */
+PyObject *sample_object(const struct state *state, enum reader_kind kind,
+			const struct reader_sample *sample,
+			struct reader_block *block, bool views);
+
+#endif
