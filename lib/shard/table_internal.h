@@ -1,0 +1,130 @@
+/* table_internal.h - how a table is kept; for the files of table.h alone.
+ *
+ * The shards of a worker are a chain, in hands of HAND shards; only the first hand may
+ * have fewer.  next[] leads from a shard to the one after it in its hand, and from
+ * the last to the hand, which knows the worker and the hand after it:
+ *
+ *	worker 7 ─▶ hand 3 ──────────────────▶ hand 0 ──────────────────▶ end
+ *	              │ first                    │ first
+ *	              ▼                          ▼
+ *	             12 ─▶ 5 ─▶ (hand 3)        70 ─▶ 71 ─▶ ... ─▶ (hand 0)
+ *
+ * So 4 bytes a shard are enough for both questions: whose a shard is (to the end of the
+ * hand), and which ones a worker has (along its hands).  Shards come and go at
+ * the beginning of the first hand. */
+#ifndef SHARD_TABLE_INTERNAL_H
+#define SHARD_TABLE_INTERNAL_H
+
+#include "shard/table.h"
+
+enum { HAND = 64 };
+
+#define HAND_FLAG (UINT32_C(1) << 31) /* in next[]: a hand, not a shard */
+
+struct hand {
+	uint32_t first; /* shard */
+	uint32_t worker;
+	uint32_t next; /* hand of the same worker, or the next free one */
+};
+
+enum worker_state {
+	WORKER_NONE,
+	WORKER_NEW, /* has come since the last deal */
+	WORKER_HERE,
+	WORKER_LEAVING, /* was here at the last deal, and has gone */
+};
+
+struct worker {
+	uint64_t key;
+	uint32_t weight, home;
+};
+
+struct shard_table {
+	struct shard_options options;
+	uint32_t n_shards;
+	uint32_t n_here; /* workers that are there */
+	uint32_t n_slots; /* numbers of workers, up to the highest that ever was */
+	size_t cap_slots;
+	uint64_t total_weight; /* of those who are there */
+	uint32_t n_weighted; /* who ever had another weight than 1 */
+	uint32_t *next; /* of each shard; SHARD_NONE: between two workers */
+	struct hand *hands;
+	uint32_t n_hands; /* of which some are free */
+	uint32_t free_hand; /* the first of those */
+	struct worker *workers;
+	/* Apart, because each deal goes through all of them. */
+	uint8_t *states; /* enum worker_state */
+	uint32_t *tops; /* the first hand of each worker, or SHARD_NONE */
+	uint32_t *counts; /* its shards */
+	uint32_t *wants; /* what the deal under way gives it */
+	uint64_t *loads; /* its bytes; NULL where shards have none */
+	uint64_t version, hash;
+	uint64_t n_at_home;
+	uint64_t largest, total; /* bytes of a shard, and of all */
+	uint32_t n_due; /* who have come or gone since the last deal */
+	bool is_dealt; /* shards have owners */
+	bool is_restoring; /* table_store.c gives them owners */
+	uint32_t n_restored; /* shards so far */
+};
+
+/* ---- chains (chain.c) ---- */
+
+/* Gives a shard that nobody has to `worker`, or takes one from it, which must have one.
+ * Counts, loads and the hash follow. */
+void chain_push(struct shard_table *t, uint32_t worker, uint32_t shard);
+uint32_t chain_pop(struct shard_table *t, uint32_t worker);
+/* Gives the shards from `first` on, `n` of them, to a worker that has none. */
+void chain_fill(struct shard_table *t, uint32_t worker, uint32_t first,
+		uint32_t n);
+/* Nobody has anything; next[] stays as it is. */
+void chain_clear(struct shard_table *t);
+/* Like chain_pop(), but rather a shard that is at home in one of `homes` (sorted, n of
+ * them), and then one that is not at home where it is. */
+uint32_t chain_pop_homeless(struct shard_table *t, uint32_t worker,
+			    const uint32_t *homes, size_t n);
+
+/* The index of `home` in `homes` (sorted, n of them), or n. */
+size_t home_find(const uint32_t *homes, size_t n, uint32_t home);
+
+/* ---- ways to deal ---- */
+
+/* How many shards each worker shall have, into wants[]; returns the fewest moves that lead
+ * there (share.c). */
+uint64_t share_out(struct shard_table *t);
+/* Moves until all have what they want; each returns how many moved, or -ENOMEM. */
+int64_t deal_counts(struct shard_table *t);
+int64_t deal_homes(struct shard_table *t);
+int64_t deal_bytes(struct shard_table *t, struct shard_certificate *c);
+int64_t deal_hashed(struct shard_table *t);
+
+/* One term of the hash, which is their sum: it follows each move. */
+static inline uint64_t hash_term(uint32_t shard, uint64_t key)
+{
+	uint64_t x = key + (shard + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
+
+	x = (x ^ (x >> 32)) * UINT64_C(0xd6e8feb86659fd93);
+	return x ^ (x >> 32);
+}
+
+static inline bool is_there(const struct shard_table *t, uint32_t worker)
+{
+	uint8_t state = t->states[worker];
+
+	return state == WORKER_NEW || state == WORKER_HERE;
+}
+
+static inline uint64_t bytes_of(const struct shard_table *t, uint32_t shard)
+{
+	uint64_t bytes = t->options.bytes ? t->options.bytes[shard] : 0;
+
+	return bytes ? bytes : 1;
+}
+
+static inline bool is_at_home(const struct shard_table *t, uint32_t worker,
+			      uint32_t shard)
+{
+	return t->options.homes &&
+	       t->options.homes[shard] == t->workers[worker].home;
+}
+
+#endif
