@@ -31,6 +31,7 @@ extern const struct command cmd_pop;
 extern const struct command cmd_reset;
 extern const struct command cmd_run;
 extern const struct command cmd_session;
+extern const struct command cmd_shards;
 extern const struct command cmd_show;
 extern const struct command cmd_status;
 extern const struct command cmd_tracer;

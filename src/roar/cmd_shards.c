@@ -1,0 +1,89 @@
+/* cmd_shards.c - `roar shards`: how the shards of a dataset are dealt out. */
+#include <string.h>
+
+#include "commands.h"
+#include "shards_plan.h"
+
+static const struct option_spec options[] = {
+	{ .name = "workers",
+	  .letter = 'w',
+	  .arg = "N",
+	  .help = "plan: how many there are at first" },
+	{ .name = "shards",
+	  .letter = 's',
+	  .arg = "N",
+	  .help = "plan: how many shards the dataset has" },
+	{ .name = "join", .arg = "N", .help = "plan: how many come then" },
+	{ .name = "leave",
+	  .arg = "WORKERS",
+	  .help = "plan: who leaves then, numbers from 0 on with commas" },
+	{ .name = "mode",
+	  .arg = "MODE",
+	  .values = "table|rendezvous|jump|ring",
+	  .help = "plan: how shards find their worker (table)" },
+	{ .name = "compare", .help = "plan: all modes beside each other" },
+	{ .name = "weights",
+	  .arg = "NUMBERS",
+	  .help = "plan: what each worker can do, with commas; the rest 1" },
+	{ .name = "sizes",
+	  .arg = "FILE",
+	  .help = "plan: balance bytes; a line for each shard says how many" },
+	{ .name = "json", .help = "print JSON" },
+	{ 0 },
+};
+
+static const struct verb_spec verbs[] = {
+	{ "plan", "", "what moves when workers come and go, and what has to",
+	  "workers shards join leave mode compare weights sizes json" },
+	{ 0 },
+};
+
+static const struct example examples[] = {
+	{ "roar shards plan --workers 100 --shards 10000 --join 1", NULL },
+	{ "roar shards plan -w 100 -s 10000 --leave 7 --compare",
+	  "a table beside what hashes make of it" },
+	{ "roar shards plan -w 8 --sizes sizes.txt --leave 0,1", NULL },
+	{ 0 },
+};
+
+static int run(const struct args *args)
+{
+	return shards_plan(args);
+}
+
+const struct command cmd_shards = {
+	.name = "shards",
+	.group = GROUP_DATA,
+	.summary = "see how shards are dealt to workers, and what moves",
+	.synopsis = "plan [OPTION]...",
+	.about =
+		"A dataset is cut into shards, and each worker of a job has some of "
+		"them. The coordinator keeps a table: all have the same number, or "
+		"one more, and when a worker comes or goes as few shards change "
+		"hands as is possible at all.\n\n"
+		"plan deals a table as the coordinator would, lets workers come "
+		"(--join) and go (--leave), deals again, and prints the certificate: "
+		"how many shards moved, the fewest that any way to the same "
+		"balance moves, and the ratio of both, which is 1.00 for a table; "
+		"then the most and the least that a worker has. Nobody is asked and "
+		"nothing is changed.\n\n"
+		"With --weights, each worker has its share by weight, rounded up or "
+		"down. With --sizes, bytes are balanced in place of counts: the most and "
+		"the least differ by the largest shard at most, and the minimum is a "
+		"bound that no way can be below. The file has a number in each "
+		"line, and as many lines as there are shards.\n\n"
+		"Other modes ask nobody who had what: rendezvous and jump hashing, and a "
+		"ring with 150 points for each worker. Their balance is that of "
+		"chance, and a ratio below 1 says that less moved than balance would "
+		"have taken.\n\n"
+		"--json prints an object with plans, one for each mode: mode, and "
+		"before and after, each with version, hash, workers, shards, most, "
+		"least, moved, minimum, ratio, and with --sizes moved_bytes, "
+		"minimum_bytes, most_bytes and least_bytes.",
+	.options = options,
+	.verbs = verbs,
+	.examples = examples,
+	.operand = OPERAND_NONE,
+	.max_operands = 0,
+	.run = run,
+};

@@ -1,0 +1,10 @@
+/* shards_plan.h - `roar shards plan`: a table dealt twice, and its certificates. */
+#ifndef ROAR_SHARDS_PLAN_H
+#define ROAR_SHARDS_PLAN_H
+
+struct args;
+
+/* Returns an exit status. */
+int shards_plan(const struct args *args);
+
+#endif
