@@ -137,8 +137,9 @@ struct roar_coord_meeting {
 void roar_coord_meeting_release(struct roar_coord_meeting *m);
 
 /* Waits until all workers of the job have come.  `generation` counts the uses of this
- * barrier; 0 lets the client count, which is right when it comes to every one.  `ret` may
- * be NULL. */
+ * barrier, from 1 on: who counts steps from 0 gives step + 1.  0 lets the client count,
+ * which is right when it comes to every one; who came so and then names the same
+ * generation gets -ESTALE.  `ret` may be NULL. */
 int roar_coord_barrier(struct roar_coord *c, const char *id,
 		       uint64_t generation, int64_t timeout_ms,
 		       struct roar_coord_meeting *ret);

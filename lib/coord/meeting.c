@@ -5,8 +5,10 @@
  * that asks for generation g is
  *
  *	g = the one under way	one more of those who wait, or the same one again
- *	g = the last released	told what it was told then, if its process was there:
- *				whoever missed the answer hears it
+ *	g = the last released	told what it was told then, if its process was there with
+ *				that number: whoever missed the answer hears it.  Who came
+ *				without one did not count as we do and means another
+ *				use: refused
  *	g < the last released	refused: that is over
  *	g > the last released	the first of that use, when nobody waits; numbers may be
  *				left out (steps of training)
@@ -172,14 +174,17 @@ static bool is_repeat(const struct meeting *m, const struct worker *w,
 {
 	struct release *last = m->last;
 	uint64_t asked = ask->generation;
+	const struct attendee *me;
 
 	if (!last || w->born > last->epoch)
 		return false;
 	if (!asked && !ask->again)
 		return w->answer_lost && w->answered_meeting == m->serial &&
 		       w->answered_generation == last->generation;
-	return (!asked || asked == last->generation) &&
-	       release_attendee(last, w->id);
+	if (asked && asked != last->generation)
+		return false;
+	me = release_attendee(last, w->id);
+	return me && (!asked || me->numbered);
 }
 
 static void repeat(const struct request *q, const struct meeting *m,
@@ -206,7 +211,7 @@ static void refuse_over(const struct request *q, const struct meeting *m,
 			uint64_t asked)
 {
 	refuse(q, COORD_FAILED_PRECONDITION,
-	       "generation %llu of barrier '%s' is over and this process was not in it or has moved on; the last released was %llu, generation 0 joins the next",
+	       "generation %llu of barrier '%s' is over: this process was not in it, came to it without a number or has moved on; the last released was %llu, generation 0 joins the next",
 	       (unsigned long long)asked, m->id,
 	       (unsigned long long)m->last->generation);
 }
@@ -413,6 +418,15 @@ static void meet(const struct request *q, struct job *job, struct worker *w,
 
 /* ---- requests ---- */
 
+/* Steps are counted from 0 and generations from 1.  Step 0 may also mean that none was
+ * given; so it is the use under way or the next, which for who counts is the first. */
+static uint64_t barrier_generation(const Coordinator__BarrierRequest *m)
+{
+	if (m->generation || m->step <= 0)
+		return m->generation;
+	return (uint64_t)m->step + 1;
+}
+
 void do_wait_barrier(const struct request *q, const void *message)
 {
 	const Coordinator__BarrierRequest *m = message;
@@ -421,7 +435,7 @@ void do_wait_barrier(const struct request *q, const void *message)
 				 NULL;
 	struct ask ask = {
 		.meeting_id = m->barrier_id,
-		.generation = m->generation ? m->generation : (uint64_t)m->step,
+		.generation = barrier_generation(m),
 		.plain = true,
 	};
 

@@ -47,6 +47,7 @@ static void take_arrival(struct attendee *to, const Roar__Record__Arrival *m,
 	to->rank = m->rank;
 	to->late_ms = m->late_ms;
 	to->in_favour = m->in_favour;
+	to->numbered = !m->unnumbered;
 }
 
 static struct release *take(const Roar__Record__Release *m)

@@ -301,6 +301,7 @@ static int take_value(struct arrival *a, const struct ask *ask)
 	a->round->value_bytes += ask->value_len;
 	a->in_favour = ask->in_favour;
 	a->plain = ask->plain;
+	a->numbered = a->numbered || ask->generation;
 	return 0;
 }
 

@@ -95,6 +95,7 @@ static void describe(const struct arrival *a, int64_t first_ms,
 	ret->value.data = a->value;
 	ret->value.len = a->value_len;
 	ret->in_favour = a->in_favour;
+	ret->unnumbered = !a->numbered;
 }
 
 /* Who was let go: names that live in the round or the job. */

@@ -115,6 +115,7 @@ static void describe(const struct attendee *a, Roar__Record__Arrival *ret)
 	ret->value.data = (uint8_t *)a->value;
 	ret->value.len = a->value_len;
 	ret->in_favour = a->in_favour;
+	ret->unnumbered = !a->numbered;
 }
 
 static int tell_release(const struct walk *walk, const struct meeting *meeting)

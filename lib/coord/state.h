@@ -214,6 +214,7 @@ struct attendee {
 	int64_t late_ms;
 	int32_t rank;
 	bool in_favour;
+	bool numbered; /* came with the generation */
 };
 
 /* One block of memory, with all that it points to. */
@@ -260,6 +261,7 @@ struct arrival {
 	int64_t came_ms; /* mono */
 	bool plain; /* WaitBarrier, not Meet */
 	bool in_favour;
+	bool numbered; /* asked for the generation by its number, once at least */
 	uint8_t *value;
 	size_t value_len;
 };

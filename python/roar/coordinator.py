@@ -103,7 +103,7 @@ class BarrierResult(Mapping[str, Any]):
     barrier_id: str
     participants: int
     arrival_order: int  # 1 for who came first
-    generation: int     # which use of the barrier it was
+    generation: int     # which use of the barrier it was: step + 1
     late: list[Late]    # who came last, the latest first
     missing: list[str]  # who was let go because it died (policy "shrink")
 
@@ -577,7 +577,7 @@ class TrainingOrchestrator:
 
     # ---- meetings
 
-    def _meet(self, kind: int, meeting_id: str, step: int,
+    def _meet(self, kind: int, meeting_id: str, step: Optional[int],
               timeout: Any, policy: Optional[str],
               group: Optional[Sequence[str]], value: bytes,
               in_favour: bool) -> dict[str, Any]:
@@ -590,21 +590,22 @@ class TrainingOrchestrator:
                 "only a registered worker takes part: call register_worker() "
                 "first")
         return client.meet(
-            kind, meeting_id, _checks.whole("step", step, 0, (1 << 63) - 1),
+            kind, meeting_id, _generation(step),
             None if group is None else list(group), _POLICIES[policy],
             _milliseconds("timeout",
                           self._timeout if timeout is _DEFAULT else timeout),
             value, in_favour)
 
-    def barrier(self, barrier_id: str, step: int = 0, *,
+    def barrier(self, barrier_id: str, step: Optional[int] = None, *,
                 timeout: Any = ..., policy: Optional[str] = None,
                 group: Optional[Sequence[str]] = None) -> BarrierResult:
         """Waits until all workers of the job, or of the group, have come.
 
-        step     which use of the barrier this is; it must grow from one to
-                 the next.  0: the client counts, which is right when every
-                 worker comes to every use.  To come again with a step that
-                 was released gives the same result at once
+        step     which use of the barrier this is: 0 or more, and it must grow
+                 from one to the next.  None: the client counts, which is
+                 right when every worker comes to every use.  To come again
+                 with the step that was released last gives the same
+                 result at once
         timeout  seconds; None: for ever
         policy   when somebody dies who is waited for: "fail", "shrink" (the
                  others go on) or "wait" (for its successor); None: the job's
@@ -616,8 +617,9 @@ class TrainingOrchestrator:
                            b"", False)
         return BarrierResult(**_common(reply))
 
-    def gather(self, meeting_id: str, value: bytes | str, step: int = 0, *,
-               timeout: Any = ..., policy: Optional[str] = None,
+    def gather(self, meeting_id: str, value: bytes | str,
+               step: Optional[int] = None, *, timeout: Any = ...,
+               policy: Optional[str] = None,
                group: Optional[Sequence[str]] = None) -> dict[str, bytes]:
         """A barrier that gives everybody the values (at most 64 KiB) of all,
         by worker id, in the order of ranks."""
@@ -625,8 +627,9 @@ class TrainingOrchestrator:
                            _bytes(value), False)
         return {item["worker_id"]: item["value"] for item in reply["values"]}
 
-    def vote(self, meeting_id: str, in_favour: bool, step: int = 0, *,
-             timeout: Any = ..., policy: Optional[str] = None,
+    def vote(self, meeting_id: str, in_favour: bool,
+             step: Optional[int] = None, *, timeout: Any = ...,
+             policy: Optional[str] = None,
              group: Optional[Sequence[str]] = None) -> VoteResult:
         """A barrier that tells everybody how many were for and against."""
         reply = self._meet(_VOTE, meeting_id, step, timeout, policy, group,
@@ -740,6 +743,13 @@ class TrainingOrchestrator:
 
 
 _DEFAULT = ...
+
+
+def _generation(step: Optional[int]) -> int:
+    """Steps are counted from 0, generations from 1; 0: the client counts."""
+    if step is None:
+        return 0
+    return _checks.whole("step", step, 0, (1 << 62) - 1) + 1
 
 
 def _common(reply: Mapping[str, Any]) -> dict[str, Any]:

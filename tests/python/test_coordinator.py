@@ -173,11 +173,25 @@ def test_barriers_are_counted_by_the_client_or_by_step(server, job):
             assert waiting.result().generation == i
         for step in (10, 20):
             waiting = Background(a.barrier, "s", step)
-            assert b.barrier("s", step).generation == step
+            assert b.barrier("s", step).generation == step + 1
             waiting.result()
         assert b.barrier("s", 20).arrival_order in (1, 2)  # the same again
         with pytest.raises(coordinator.CoordinatorStale):
             b.barrier("s", 10)
+
+
+def test_steps_from_0_are_waited_for(server, job):
+    with workers(server, 2, job=job) as (a, b):
+        for step in range(3):
+            with pytest.raises(roar.BarrierTimeout) as caught:
+                a.barrier("b", step, timeout=0.05)  # not released before
+            assert caught.value.absent == ["w-1"]
+            waiting = Background(a.barrier, "b", step)
+            assert b.barrier("b", step).generation == step + 1
+            waiting.result()
+            assert b.barrier("b", step).generation == step + 1  # again
+        with pytest.raises(ValueError, match="step"):
+            a.barrier("b", -1)
 
 
 def test_a_timeout_names_the_absent(server, job):

@@ -303,6 +303,7 @@ static void keep_release(struct released *l, const Roar__Record__Release *r)
 		to->who = number_in(a->worker_id);
 		to->rank = a->rank;
 		to->in_favour = a->in_favour;
+		to->numbered = !a->unnumbered;
 		(void)snprintf(to->value, TEXT, "%.*s", (int)a->value.len,
 			       a->value.data ? (char *)a->value.data : "");
 	}
@@ -324,6 +325,9 @@ static void check_arrivals(struct sim *s, struct round *r,
 				 "w%u asked for generation %" PRIu64
 				 " and is in %" PRIu64,
 				 a->who, ask->generation, l->generation);
+		else if (ask->generation && !a->numbered)
+			sim_fail(s, "w%u came with a number that is forgotten",
+				 a->who);
 		else if (l->kind == ROAR__MEET_KIND__GATHER &&
 			 strcmp(ask->value, a->value) != 0)
 			sim_fail(s, "w%u gave '%s', '%s' is gathered", a->who,
@@ -463,6 +467,26 @@ static void check_names(struct sim *s, const struct ask *ask, struct round *r,
 		sim_fail(s, "the deadline is over and nobody is absent");
 }
 
+/* Who came with the number hears of it again, and nobody else does. */
+static void check_repeat(struct sim *s, const struct ask *ask,
+			 const struct answer *a, const struct round *r)
+{
+	const struct attendance *me = attendance(mjob(s, ask->job), &r->last,
+						 ask->who);
+	bool entitled = me && me->numbered;
+
+	if (a->status == COORD_FAILED_PRECONDITION && entitled && !r->n)
+		sim_fail(s,
+			 "w%u was in generation %" PRIu64
+			 " and does not hear so again",
+			 ask->who, ask->generation);
+	if (a->status == COORD_OK && !r->fresh && !entitled)
+		sim_fail(s,
+			 "w%u did not come with generation %" PRIu64
+			 " and is let go by it",
+			 ask->who, ask->generation);
+}
+
 void meetings_answer(struct sim *s, const struct ask *ask,
 		     const struct answer *a, const char *const *names,
 		     size_t n_names)
@@ -479,14 +503,9 @@ void meetings_answer(struct sim *s, const struct ask *ask,
 	} else {
 		s->counts.failures++;
 	}
-	if (a->status == COORD_FAILED_PRECONDITION && ask->generation &&
-	    ask->generation == r->last.generation && !r->n &&
-	    !members_is_former(p, ask) &&
-	    attendance(mjob(s, ask->job), &r->last, ask->who))
-		sim_fail(s,
-			 "w%u was in generation %" PRIu64
-			 " and does not hear so again",
-			 ask->who, ask->generation);
+	if (ask->generation && ask->generation == r->last.generation &&
+	    !members_is_former(p, ask))
+		check_repeat(s, ask, a, r);
 	if (a->status == COORD_DEADLINE_EXCEEDED && r->n + 1 < 100)
 		check_names(s, ask, r, names, n_names);
 }

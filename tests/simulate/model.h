@@ -43,6 +43,7 @@ struct attendance {
 	uint32_t who;
 	int32_t rank;
 	bool in_favour;
+	bool numbered; /* came with the generation */
 	char value[TEXT];
 };
 

@@ -100,7 +100,10 @@ static void give_barrier(struct sim *s, const struct ask *ask, struct names *n)
 	m.worker_id = n->worker;
 	m.barrier_id = n->other;
 	m.job_id = n->job;
-	m.step = (int64_t)ask->generation;
+	if (ask->generation > 1) /* step 0 would be none given */
+		m.step = (int64_t)ask->generation - 1;
+	else
+		m.generation = ask->generation;
 	m.session = ask->session;
 	give(s, ask, &m);
 }

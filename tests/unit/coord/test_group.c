@@ -153,6 +153,7 @@ static void values_are_gathered_by_rank(void **state)
 	uint64_t c;
 
 	join_abc(h);
+	m.generation = 1;
 	m.kind = ROAR__MEET_KIND__GATHER;
 	m.value.data = (uint8_t *)"of c";
 	m.value.len = 4;
@@ -173,7 +174,6 @@ static void values_are_gathered_by_rank(void **state)
 		assert_memory_equal(reply->values[2]->value.data, "of c", 4);
 		host_restart(h);
 		m.worker_id = "c";
-		m.generation = 1;
 		c = ask(h, 3, "Meet", &m);
 	}
 }

@@ -213,7 +213,7 @@ static void the_last_answer_is_given_again(void **state)
 }
 
 /* (f): the step is ignored. */
-static void the_step_is_the_generation(void **state)
+static void the_step_tells_the_generation(void **state)
 {
 	struct host *h = *state;
 	Coordinator__BarrierRequest m = COORDINATOR__BARRIER_REQUEST__INIT;
@@ -229,16 +229,62 @@ static void the_step_is_the_generation(void **state)
 	m.step = 200;
 	expect_says(expect(h, ask(h, 2, "WaitBarrier", &m),
 			   COORD_FAILED_PRECONDITION),
-		    "wait in generation 100, 'a' (rank 0)");
+		    "wait in generation 101, 'a' (rank 0)");
 	m.step = 50;
 	expect(h, ask(h, 2, "WaitBarrier", &m), COORD_FAILED_PRECONDITION);
 	expect_waiting(h, a);
 	m.step = 100;
 	b = ask(h, 2, "WaitBarrier", &m);
-	assert_int_equal(released(h, a)->generation, 100);
+	assert_int_equal(released(h, a)->generation, 101);
 	released(h, b);
 	m.step = -1;
 	expect(h, ask(h, 2, "WaitBarrier", &m), COORD_INVALID_ARGUMENT);
+}
+
+static uint64_t ask_step(struct host *h, uint64_t conn, char *id, int64_t step)
+{
+	Coordinator__BarrierRequest m = COORDINATOR__BARRIER_REQUEST__INIT;
+
+	m.barrier_id = "x";
+	m.worker_id = id;
+	m.step = step;
+	return ask(h, conn, "WaitBarrier", &m);
+}
+
+static void steps_are_counted_from_0(void **state)
+{
+	struct host *h = *state;
+
+	join(h, 1, "a");
+	join(h, 2, "b");
+	for (int64_t step = 0; step < 4; step++) {
+		uint64_t a = ask_step(h, 1, "a", step);
+
+		expect_waiting(h, a);
+		released(h, ask_step(h, 2, "b", step));
+		assert_int_equal(released(h, a)->generation, step + 1);
+		if (step)
+			released(h, ask_step(h, 1, "a", step)); /* again */
+		host_restart(h);
+	}
+}
+
+/* It does not count as the coordinator does: nobody knows which use it means. */
+static void who_came_without_a_number_names_another_use(void **state)
+{
+	struct host *h = *state;
+
+	join(h, 1, "a");
+	join(h, 2, "b");
+	ask_barrier(h, 1, "a", "x", 0);
+	released(h, ask_barrier(h, 2, "b", "x", 1));
+	for (int restarted = 0; restarted < 2; restarted++) {
+		expect_says(expect(h, ask_barrier(h, 1, "a", "x", 1),
+				   COORD_FAILED_PRECONDITION),
+			    "came to it without a number");
+		released(h, ask_barrier(h, 2, "b", "x", 1));
+		host_restart(h);
+	}
 }
 
 /* (g): without workers every call returns at once. */
@@ -600,7 +646,9 @@ int main(void)
 		TEST(all_whose_time_is_over_are_told_the_same),
 		TEST(uses_are_numbered_and_old_ones_refused),
 		TEST(the_last_answer_is_given_again),
-		TEST(the_step_is_the_generation),
+		TEST(the_step_tells_the_generation),
+		TEST(steps_are_counted_from_0),
+		TEST(who_came_without_a_number_names_another_use),
 		TEST(nobody_passes_without_being_a_member),
 		TEST(nobody_passes_before_the_job_is_ready),
 		TEST(a_cancelled_arrival_leaves),
