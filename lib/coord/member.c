@@ -4,7 +4,7 @@
  * connection when it registers once more because the reply was lost.  Another process
  * gets the place only when the holder is suspect or dead; it is the next
  * incarnation then, with the same rank, and what the one before still says
- * with its session is refused. */
+ * with its session is refused: it does not get the place back while there is one. */
 #include "coord/state.h"
 
 #include <errno.h>
@@ -22,6 +22,13 @@ static int64_t ago_ms(const struct worker *w)
 	return w->job->c->now.mono_ms - w->heard_ms;
 }
 
+static void refuse_predecessor(const struct request *q, const struct worker *w)
+{
+	refuse(q, COORD_FAILED_PRECONDITION,
+	       "the place of worker '%s' belongs to another process now (incarnation %llu); this one must end or take another id",
+	       w->id, (unsigned long long)w->incarnation);
+}
+
 /* A process that does not show its session is believed, unless it speaks on the connection
  * that was its predecessor's. */
 struct worker *holder_of(const struct request *q, const struct job *job,
@@ -34,9 +41,7 @@ struct worker *holder_of(const struct request *q, const struct job *job,
 
 	if (!w || own)
 		return w;
-	refuse(q, COORD_FAILED_PRECONDITION,
-	       "the place of worker '%s' belongs to another process now (incarnation %llu); this one must end or take another id",
-	       w->id, (unsigned long long)w->incarnation);
+	refuse_predecessor(q, w);
 	return NULL;
 }
 
@@ -117,16 +122,19 @@ static void settle(const struct request *q, struct worker *w)
 	world_changed(w->job, w->id);
 }
 
+/* Who had a place that is gone by now keeps the session it knows: should it not hear
+ * this answer, it comes again with that one. */
 static void join_new(const struct request *q, struct job *job,
 		     const Coordinator__WorkerInfo *m)
 {
+	uint64_t session = m->session ? m->session : new_session(q->c, 0);
 	struct worker *w;
 	int r;
 
 	if (!has_room(q, job))
 		return;
-	r = worker_join(job, m, (int32_t)job->n_workers, new_session(q->c, 0),
-			1, q->c->now.wall_ms);
+	r = worker_join(job, m, (int32_t)job->n_workers, session, 1,
+			q->c->now.wall_ms);
 	if (r < 0) {
 		refuse_change(q, r);
 		return;
@@ -218,6 +226,8 @@ void do_register(const struct request *q, const void *message)
 		tell_place(q, w);
 	else if (is_holder(q, w, m->session))
 		return; /* was told why not */
+	else if (m->session)
+		refuse_predecessor(q, w);
 	else if (!w->suspicion && !w->dead)
 		refuse_second(q, w);
 	else if (may_come_back(w))

@@ -333,7 +333,7 @@ void members_answer(struct sim *s, const struct ask *ask,
 	    (a->session != p->session || a->incarnation != p->incarnation))
 		sim_fail(s, "w%u is told a session that is not recorded",
 			 ask->who);
-	if (ask->method != 1 && ask->session && ask->session != p->session)
+	if (ask->session && ask->session != p->session)
 		sim_fail(s, "w%u is acknowledged with the session of another",
 			 ask->who);
 	if (ask->method != 1)

@@ -40,7 +40,7 @@ static void a_second_live_one_is_refused(void **state)
 	expect_says(expect(h, call, COORD_ALREADY_EXISTS),
 		    "heard of 1200 ms ago");
 	call = ask_register(h, 2, "a", 12345);
-	expect(h, call, COORD_ALREADY_EXISTS);
+	expect(h, call, COORD_FAILED_PRECONDITION);
 }
 
 static void who_did_not_hear_its_place_is_told_again(void **state)
@@ -55,7 +55,7 @@ static void who_did_not_hear_its_place_is_told_again(void **state)
 	assert_int_equal(again->rank, 0);
 	assert_int_equal(h->n_records, n);
 	/* Another's session is not its own, on whichever connection. */
-	expect(h, ask_register(h, 1, "a", 12345), COORD_ALREADY_EXISTS);
+	expect(h, ask_register(h, 1, "a", 12345), COORD_FAILED_PRECONDITION);
 	/* Without a connection nothing is known of who asks. */
 	expect(h, ask_register(h, 0, "a", 0), COORD_ALREADY_EXISTS);
 }
@@ -141,6 +141,44 @@ static void a_predecessor_cannot_arrive_for_its_successor(void **state)
 	m.session = b->session;
 	expect(h, ask(h, 2, "WaitBarrier", &m), COORD_OK);
 	expect(h, ask_barrier(h, 3, "a", "x", 0), COORD_OK);
+}
+
+/* Asleep while another came, and awake when that one is suspect or dead. */
+static void a_predecessor_does_not_get_the_place_back(void **state)
+{
+	struct host *h = *state;
+	const Coordinator__WorkerConfig *a = join(h, 1, "a"), *b;
+
+	gone(h, 1);
+	b = join(h, 2, "a");
+	gone(h, 2);
+	for (int dead = 0; dead < 2; dead++) {
+		expect_says(expect(h, ask_register(h, 3, "a", a->session),
+				   COORD_FAILED_PRECONDITION),
+			    "incarnation 2");
+		expect(h, ask_register(h, 4, "a", b->session), COORD_OK);
+		gone(h, 4);
+		pass_ms(h, 10000);
+	}
+	pass_ms(h, 60000);
+	assert_null(worker(h, "a"));
+	expect(h, ask_register(h, 3, "a", a->session), COORD_OK);
+}
+
+static void who_did_not_hear_of_its_new_place_comes_again(void **state)
+{
+	struct host *h = *state;
+	const Coordinator__WorkerConfig *a = join(h, 1, "a"), *again;
+
+	expect(h, ask_deregister(h, 1, "a"), COORD_OK);
+	for (uint64_t conn = 2; conn < 4; conn++) {
+		again = MESSAGE(expect(h, ask_register(h, conn, "a", a->session),
+				       COORD_OK),
+				Coordinator__WorkerConfig);
+		assert_true(again->session == a->session);
+		assert_int_equal(again->incarnation, 1);
+		gone(h, conn);
+	}
 }
 
 static void one_connection_may_be_of_many_processes(void **state)
@@ -563,6 +601,8 @@ int main(void)
 		TEST(the_same_process_comes_back_to_its_place),
 		TEST(a_successor_takes_the_place_of_who_is_gone),
 		TEST(a_predecessor_cannot_arrive_for_its_successor),
+		TEST(a_predecessor_does_not_get_the_place_back),
+		TEST(who_did_not_hear_of_its_new_place_comes_again),
 		TEST(one_connection_may_be_of_many_processes),
 		TEST(unknown_workers_are_not_found),
 		TEST(who_leaves_makes_room_for_the_highest_rank),
