@@ -199,7 +199,8 @@ def coord_extension():
         return None
     made = extension("_roar_coord",
                      [*glob.glob(f"{LIB}/coord/client/*.c"),
-                      f"{LIB}/coord/methods.c", f"{LIB}/net/frames.c"],
+                      f"{LIB}/coord/methods.c", f"{LIB}/coord/text.c",
+                      f"{LIB}/net/frames.c"],
                      ["clock", "error", "map", "str", "thread", "vec"], words,
                      ["-ldl", *libraries])
     made.messages = sorted(glob.glob(f"{PROTO}/*.proto"))

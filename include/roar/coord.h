@@ -73,7 +73,7 @@ struct roar_coord_world {
 	int32_t size;
 	int32_t ready; /* the job has as many workers as it needs */
 	uint64_t incarnation; /* 1 for the first process with this id */
-	int32_t connected;
+	int32_t connected; /* and heartbeats are not refused */
 	int64_t heartbeat_interval_ms;
 	int64_t timeout_ms; /* silence after which a worker counts as dead */
 };
@@ -101,10 +101,12 @@ const char *roar_coord_absent(void);
 
 void roar_coord_world(struct roar_coord *c, struct roar_coord_world *ret);
 
-/* What the next heartbeats say.  `state` is a number of WorkerStatus.State. */
+/* What the next heartbeats say.  `state` is a number of WorkerStatus.State; `task` is UTF-8
+ * without control characters, 256 bytes at most, or NULL. */
 int roar_coord_progress(struct roar_coord *c, int state, int64_t step,
 			int64_t epoch, const char *task);
-/* Sends a heartbeat now and waits for its answer; otherwise they are sent by themselves. */
+/* Sends a heartbeat now and waits for its answer; otherwise they are sent by themselves.
+ * A refusal is its result. */
 int roar_coord_heartbeat(struct roar_coord *c, int64_t timeout_ms);
 /* The coordinator's answer to the registration: a WorkerConfig (coordinator.proto), as
  * bytes; *ret is malloc()ed. */

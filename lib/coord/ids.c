@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "coord/text.h"
+
 enum {
 	MAX_ID = 128,
 	MAX_KEY = 512,
@@ -99,51 +101,12 @@ int check_prefix(const struct request *q, const char *prefix)
 	return check(q, &key_rule, prefix);
 }
 
-/* How many bytes the UTF-8 character at `s` has; 0 when it is none, or a control
- * character. */
-static size_t character(const unsigned char *s)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t n = s[0] < 0x80 ? 1 :
-		   s[0] < 0xc0 ? 0 :
-		   s[0] < 0xe0 ? 2 :
-		   s[0] < 0xf0 ? 3 :
-		   s[0] < 0xf8 ? 4 :
-				 0;
-	uint32_t value = n < 2 ? s[0] : s[0] & (0x7fu >> n);
-
-	for (size_t i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		value = value << 6 | (s[i] & 0x3f);
-	}
-	if (!n || value < least[n] || value > 0x10ffff || value < 0x20 ||
-	    (value >= 0x7f && value < 0xa0) ||
-	    (value >= 0xd800 && value < 0xe000))
-		return 0;
-	return n;
-}
-
-static bool text_good(const char *text)
-{
-	const unsigned char *s = (const unsigned char *)text;
-
-	while (*s) {
-		size_t n = character(s);
-
-		if (!n)
-			return false;
-		s += n;
-	}
-	return true;
-}
-
 int check_text(const struct request *q, const char *what, const char *text,
 	       size_t max)
 {
 	size_t len = strlen(text);
 
-	if (len <= max && text_good(text))
+	if (len <= max && text_is_good(text))
 		return 0;
 	if (len > max)
 		refuse(q, COORD_INVALID_ARGUMENT,
@@ -178,7 +141,7 @@ int check_metadata(const struct request *q, size_t n, void *entries)
 	}
 	for (size_t i = 0; i < n; i++) {
 		bytes += strlen(all[i]->key) + strlen(all[i]->value);
-		if (!text_good(all[i]->key) || !text_good(all[i]->value))
+		if (!text_is_good(all[i]->key) || !text_is_good(all[i]->value))
 			bytes = SIZE_MAX / 2;
 		if (bytes > MAX_METADATA_BYTES)
 			break;

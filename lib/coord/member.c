@@ -10,9 +10,10 @@
 #include <errno.h>
 #include <syslog.h>
 
+#include "coord/text.h"
+
 enum {
 	MAX_HOST = 255,
-	MAX_TASK = 256,
 	MAX_REASON = 512,
 	MAX_PORT = 65535,
 };
@@ -250,7 +251,7 @@ void do_heartbeat(const struct request *q, const void *message)
 	if (!w)
 		return;
 	if (m->status && check_text(q, "current_task", m->status->current_task,
-				    MAX_TASK) < 0)
+				    TEXT_MAX_TASK) < 0)
 		return;
 	if (worker_heard(q, w) < 0)
 		return;

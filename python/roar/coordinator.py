@@ -85,7 +85,7 @@ class World(NamedTuple):
     size: int
     ready: bool
     incarnation: int
-    connected: bool
+    connected: bool     # and heartbeats are not refused
 
 
 class Late(NamedTuple):
@@ -466,7 +466,10 @@ class TrainingOrchestrator:
 
     def set_progress(self, step: int = 0, epoch: int = 0, *,
                      state: str = "training", task: str = "") -> None:
-        """What the next heartbeats say.  Nothing is sent by this."""
+        """What the next heartbeats say.  Nothing is sent by this.
+
+        task  a few words without line ends, 256 bytes at most
+        """
         if state not in _STATES:
             raise ValueError(f"state must be one of {', '.join(_STATES)}, "
                              f"not {state!r:.80}")

@@ -389,6 +389,14 @@ def test_progress_goes_with_the_heartbeat(server, job):
             a.set_progress(1, state="dancing")
 
 
+def test_a_task_that_would_be_refused_is_an_error(server, job):
+    with workers(server, 1, job=job) as (a,):
+        for task in ("one\ntwo", "x" * 257):
+            with pytest.raises(coordinator.CoordinatorInvalid, match="task"):
+                a.set_progress(5, task=task)
+        assert a.heartbeat(6).connected
+
+
 def test_ready_when_there_are_enough(server, job):
     with workers(server, 1, job=job) as (a,):
         a.configure(min_workers=2)

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "coord/client/client.h"
+#include "coord/text.h"
 #include "coordinator.pb-c.h"
 
 /* ---- the world ---- */
@@ -12,7 +13,7 @@
 static void tell_world(const struct roar_coord *c, struct roar_coord_world *ret)
 {
 	*ret = c->world;
-	ret->connected = client_is_up(c);
+	ret->connected = client_is_up(c) && !c->refused;
 }
 
 API void roar_coord_world(struct roar_coord *c, struct roar_coord_world *ret)
@@ -58,6 +59,23 @@ API int roar_coord_wait_world(struct roar_coord *c, uint64_t epoch,
 	return r;
 }
 
+/* One that the coordinator refuses would be refused with every heartbeat from then on. */
+static int check_task(const char *task)
+{
+	size_t len = strlen(task);
+
+	if (len > TEXT_MAX_TASK)
+		return sentence_fail(-EINVAL,
+				     "the task is %zu bytes long: heartbeats "
+				     "carry %d at most",
+				     len, TEXT_MAX_TASK);
+	if (!text_is_good(task))
+		return sentence_fail(-EINVAL,
+				     "the task is no UTF-8 text without "
+				     "control characters: leave out line ends");
+	return 0;
+}
+
 API int roar_coord_progress(struct roar_coord *c, int state, int64_t step,
 			    int64_t epoch, const char *task)
 {
@@ -70,6 +88,9 @@ API int roar_coord_progress(struct roar_coord *c, int state, int64_t step,
 				     "%d is no state of a worker: 0 to %d are",
 				     state,
 				     COORDINATOR__WORKER_STATUS__STATE__ERROR);
+	r = named ? check_task(task) : 0;
+	if (r < 0)
+		return r;
 	copied = named ? strdup(task) : NULL;
 	if (named && !copied)
 		return sentence_fail(-ENOMEM, "no memory for a task's name");
@@ -108,10 +129,12 @@ API int roar_coord_heartbeat(struct roar_coord *c, int64_t timeout_ms)
 		client_wake(c);
 		client_wait(c, &c->changed, deadline);
 	}
-	if (c->n_beats >= want)
+	if (c->n_beats >= want && !c->refused)
 		r = 0;
 	else if (c->dead)
 		r = sentence_fail(c->dead, "%s", c->dead_text);
+	else if (c->refused)
+		r = sentence_fail(c->refused, "%s", c->refusal);
 	else if (client_is_up(c))
 		r = sentence_fail(-ETIMEDOUT,
 				  "the heartbeat was not answered in time");

@@ -173,6 +173,8 @@ struct roar_coord {
 	bool watching; /* somebody wants to hear of changes at once */
 	int64_t beat_due_ms, beat_sent_ms, watch_due_ms;
 	uint64_t n_beats; /* that were answered */
+	int refused; /* the last one was, with this -errno; 0: it was not */
+	char refusal[512];
 	int64_t silence_ms; /* a heartbeat's answer may always take so long */
 	int state; /* of WorkerStatus */
 	int64_t step, epoch;

@@ -227,6 +227,7 @@ void client_session_answered(struct roar_coord *c)
 
 void client_session_lost(struct roar_coord *c)
 {
+	c->refused = 0; /* another connection, another word */
 	(void)pthread_cond_broadcast(&c->changed);
 }
 
@@ -235,9 +236,23 @@ void client_session_lost(struct roar_coord *c)
 /* The coordinator knows us no more: the place is asked for anew, on this connection. */
 static void take_place_again(struct roar_coord *c)
 {
+	c->refused = 0;
 	c->link.state = LINK_JOINING;
 	c->link.due_ms = client_now_ms() + SILENCE_MS;
 	ask_for_place(c);
+}
+
+/* The coordinator does not hear us, and whoever looks shall see it.  What it refuses for
+ * now, while it stops or its disk is full, it may take the next time. */
+static void note_refusal(struct roar_coord *c, int error)
+{
+	c->refused = error;
+	(void)snprintf(c->refusal, sizeof(c->refusal), "%s",
+		       str_cstr(&c->beat.reply));
+	if (error == -EAGAIN)
+		return;
+	c->n_beats++;
+	(void)pthread_cond_broadcast(&c->changed);
 }
 
 static void beat_refused(struct roar_coord *c, int error)
@@ -248,6 +263,8 @@ static void beat_refused(struct roar_coord *c, int error)
 		take_place_again(c);
 	else if (error == -ESTALE)
 		client_die(c, error, str_cstr(&c->beat.reply));
+	else
+		note_refusal(c, error);
 }
 
 static void take_answer(struct roar_coord *c,
@@ -257,6 +274,7 @@ static void take_answer(struct roar_coord *c,
 		set_world(c, m->world_epoch, m->rank, m->world_size, m->ready);
 	for (size_t i = 0; i < m->n_pending_commands; i++)
 		add_command(c, m->pending_commands[i]);
+	c->refused = 0;
 	c->n_beats++;
 	(void)pthread_cond_broadcast(&c->changed);
 }

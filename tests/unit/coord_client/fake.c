@@ -115,8 +115,9 @@ static void on_heartbeat(struct fake *f, int fd, const struct frame *h,
 	f->command = NULL;
 	if (f->goes_away)
 		send_frame(fd, FRAME_GOAWAY, 0, 0, 0, NULL, 0);
-	if (f->beat_status)
-		refuse(fd, h->method, h->call, f->beat_status,
+	if (f->beat_status || f->refuses_beats)
+		refuse(fd, h->method, h->call,
+		       f->beat_status ? f->beat_status : f->refuses_beats,
 		       "this worker is not known");
 	else
 		reply(fd, h->method, h->call, FRAME_END, &m.base);

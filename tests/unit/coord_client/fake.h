@@ -31,7 +31,8 @@ struct fake {
 	int64_t interval_ms; /* of heartbeats */
 	uint64_t epoch; /* of the world */
 	uint32_t register_status; /* 0: everybody may come */
-	uint32_t beat_status;
+	uint32_t beat_status; /* of the next heartbeat */
+	uint32_t refuses_beats; /* the status of all; 0: they are answered */
 	uint32_t key_status; /* of KvSet */
 	const char *command; /* with the next heartbeat's reply */
 	bool mute; /* reads, and says nothing */

@@ -253,6 +253,45 @@ static void a_heartbeat_by_hand_says_the_progress(void **state)
 	assert_int_equal(roar_coord_progress(x->c, 8, 0, 0, NULL), -EINVAL);
 }
 
+static void a_task_that_would_be_refused_is_not_sent(void **state)
+{
+	struct fixture *x = *state;
+	char task[258];
+
+	memset(task, 'x', sizeof(task));
+	task[257] = '\0';
+	assert_int_equal(roar_coord_progress(x->c, 4, 1, 1, task), -EINVAL);
+	assert_non_null(strstr(roar_coord_error(), "257 bytes"));
+	task[256] = '\0';
+	assert_int_equal(roar_coord_progress(x->c, 4, 1, 1, task), 0);
+	assert_int_equal(roar_coord_progress(x->c, 4, 1, 1, "one\ntwo"),
+			 -EINVAL);
+	assert_non_null(strstr(roar_coord_error(), "line ends"));
+	assert_int_equal(roar_coord_progress(x->c, 4, 1, 1, "\xff"), -EINVAL);
+	assert_int_equal(roar_coord_heartbeat(x->c, 10000), 0);
+}
+
+static void a_refused_heartbeat_is_seen(void **state)
+{
+	struct fixture *x = *state;
+	struct roar_coord_world w;
+	int r = -EINVAL;
+
+	fake_set(&x->fake, refuses_beats, 3);
+	assert_int_equal(roar_coord_heartbeat(x->c, 10000), -EINVAL);
+	assert_string_equal(roar_coord_error(), "this worker is not known");
+	roar_coord_world(x->c, &w);
+	assert_false(w.connected);
+	fake_set(&x->fake, refuses_beats, 14); /* it stops: for now */
+	for (int i = 0; i < 1000 && r == -EINVAL; i++)
+		r = roar_coord_heartbeat(x->c, 50);
+	assert_int_equal(r, -EAGAIN);
+	fake_set(&x->fake, refuses_beats, 0);
+	assert_int_equal(roar_coord_heartbeat(x->c, 10000), 0);
+	roar_coord_world(x->c, &w);
+	assert_true(w.connected);
+}
+
 static void commands_come_with_heartbeats_once(void **state)
 {
 	struct fixture *x = *state;
@@ -916,6 +955,8 @@ int main(void)
 		WITH(leaving_gives_the_place_up),
 		WITH(heartbeats_go_on_while_a_barrier_waits),
 		WITH(a_heartbeat_by_hand_says_the_progress),
+		WITH(a_task_that_would_be_refused_is_not_sent),
+		WITH(a_refused_heartbeat_is_seen),
 		WITH(commands_come_with_heartbeats_once),
 		WITH(an_unknown_worker_registers_again),
 		WITH(a_successor_ends_the_client_for_good),
