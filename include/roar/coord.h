@@ -20,7 +20,8 @@
  *
  *	-EINVAL		an argument; -ENOENT no such worker, job or key
  *	-EEXIST		the id belongs to a worker that is alive
- *	-EACCES		the token is not good for this
+ *	-EACCES		the token is not good for this; or it was withdrawn, and the client is
+ *			of no use any more
  *	-ETIMEDOUT	the deadline; for barriers, roar_coord_absent() names who was missing
  *	-ECONNABORTED	a barrier failed, because somebody died
  *	-ESTALE		a generation that is over; or the place was given to a successor
@@ -108,6 +109,10 @@ int roar_coord_progress(struct roar_coord *c, int state, int64_t step,
 /* Sends a heartbeat now and waits for its answer; otherwise they are sent by themselves.
  * A refusal is its result. */
 int roar_coord_heartbeat(struct roar_coord *c, int64_t timeout_ms);
+/* Another token from now on, on the connection that there is and on all that follow; what
+ * waits goes on with it.  It must be good already, and the old one still be: a client whose
+ * heartbeats are refused for their token ends with -EACCES. */
+int roar_coord_set_token(struct roar_coord *c, const char *token);
 /* The coordinator's answer to the registration: a WorkerConfig (coordinator.proto), as
  * bytes; *ret is malloc()ed. */
 int roar_coord_registration(struct roar_coord *c, void **ret, size_t *ret_len);

@@ -291,6 +291,24 @@ static PyObject *heartbeat_method(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
+static PyObject *set_token_method(PyObject *self, PyObject *args)
+{
+	struct client *client = (struct client *)self;
+	const char *token;
+	int r;
+
+	if (!PyArg_ParseTuple(args, "z:set_token", &token) ||
+	    client_hold(client) < 0)
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS;
+	r = roar_coord_set_token(client->c, token);
+	Py_END_ALLOW_THREADS;
+	client_let_go(client);
+	if (r < 0)
+		return error_raise(client->state, r, false);
+	Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
 	{ "call", client_call_method, METH_VARARGS,
 	  "call(path, request, timeout_ms): any method, as dicts." },
@@ -308,6 +326,8 @@ static PyMethodDef methods[] = {
 	  "progress(state, step, epoch, task): for the next heartbeats." },
 	{ "heartbeat", heartbeat_method, METH_VARARGS,
 	  "heartbeat(timeout_ms): one now." },
+	{ "set_token", set_token_method, METH_VARARGS,
+	  "set_token(token): another one from now on." },
 	{ "leave", leave_method, METH_NOARGS,
 	  "Gives the place up, and closes." },
 	{ "close", close_method, METH_NOARGS,

@@ -357,6 +357,17 @@ class TrainingOrchestrator:
             if self._client is None:
                 self._client = self._join(None)
 
+    def set_token(self, token: Optional[str]) -> None:
+        """Uses another token from now on; what waits goes on with it.
+
+        It must be good already and the old one still be: whose token is
+        withdrawn gets CoordinatorDenied from every method from then on.
+        """
+        with self._lock:
+            self._token = token
+            if self._client is not None:
+                self._client.set_token(token)
+
     def register_worker(self, worker_id: str, host: Optional[str] = None,
                         port: int = 0, gpu_count: int = 0,
                         memory_bytes: int = 0,

@@ -579,6 +579,42 @@ def test_tokens_and_tls(tmp_path):
         server.close()
 
 
+def test_a_token_is_replaced_while_a_barrier_waits(tmp_path):
+    tokens, old, new = tmp_path / "tokens", "old-0123456789ab", "new-0123456789ab"
+
+    def allow(*words):
+        tokens.write_text("".join(f"j {word}\n" for word in words))
+        tokens.chmod(0o600)
+
+    def is_known():
+        try:
+            with roar.TrainingOrchestrator(server.address, token=new) as look:
+                return look.workers()
+        except coordinator.CoordinatorDenied:
+            return None
+
+    allow(old)
+    server = Server("--tokens", str(tokens))
+    try:
+        with workers(server, 2, settings=QUICK, token=old) as (a, b):
+            waiting = Background(a.barrier, "b", timeout=PATIENCE,
+                                 policy="shrink")
+            until(b.barriers)
+            allow(old, new)
+            server.process.send_signal(signal.SIGHUP)
+            until(is_known)
+            a.set_token(new)
+            allow(new)
+            server.process.send_signal(signal.SIGHUP)
+            until(lambda: not b.world.connected)
+            with pytest.raises(coordinator.CoordinatorDenied):
+                b.kv.get("k")
+            assert waiting.result().missing == ["w-1"]
+            assert a.heartbeat(timeout=PATIENCE).connected
+    finally:
+        server.close()
+
+
 def test_import_without_the_extension_says_what_to_do():
     done = subprocess.run(
         [sys.executable, "-c", "import sys; sys.modules['_roar_coord'] = None"

@@ -165,6 +165,27 @@ API int roar_coord_registration(struct roar_coord *c, void **ret,
 	return r;
 }
 
+API int roar_coord_set_token(struct roar_coord *c, const char *token)
+{
+	char *copied = strdup(token ? token : "");
+	int r;
+
+	if (!copied)
+		return sentence_fail(-ENOMEM, "no memory for a token");
+	r = client_enter(c);
+	if (r < 0) {
+		free(copied);
+		return r;
+	}
+	free(c->token);
+	c->token = copied;
+	client_session_renew(c);
+	client_wire_flush(c);
+	r = c->dead ? sentence_fail(c->dead, "%s", c->dead_text) : 0;
+	client_leave(c);
+	return r;
+}
+
 /* ---- commands ---- */
 
 /* Into the buffer, and off the queue when it fits. */

@@ -23,7 +23,7 @@ static const int errors[] = {
 	[16] = -EACCES,
 };
 
-enum { STATUS_UNAVAILABLE = 14 };
+enum { STATUS_UNAVAILABLE = 14, STATUS_UNAUTHENTICATED = 16 };
 
 static int error_of(uint32_t status)
 {
@@ -165,6 +165,7 @@ static uint32_t time_left(const struct client_call *call)
 static void send_it(struct client_call *call)
 {
 	call->id = new_id(call->c);
+	call->hello = call->c->n_hellos;
 	call->state = CALL_SENT;
 	client_wire_send(call->c, call->method->number, 0, call->id,
 			 time_left(call), call->request.data,
@@ -273,6 +274,14 @@ static bool shall_wait(const struct client_call *call, uint32_t status)
 	       !client_method_is_once(call->method);
 }
 
+/* It was withdrawn with the token it came with, and we have another one by now. */
+static bool has_new_token(const struct client_call *call, uint32_t status)
+{
+	return status == STATUS_UNAUTHENTICATED &&
+	       call->hello != call->c->n_hellos &&
+	       !client_method_is_once(call->method);
+}
+
 void client_call_reply(struct roar_coord *c, uint32_t id, bool end,
 		       uint32_t status, const char *data, size_t len)
 {
@@ -288,6 +297,10 @@ void client_call_reply(struct roar_coord *c, uint32_t id, bool end,
 	if (shall_wait(call, status)) {
 		repeat(call);
 		call->not_before_ms = client_now_ms() + AGAIN_MS;
+		return;
+	}
+	if (has_new_token(call, status)) {
+		repeat(call);
 		return;
 	}
 	if (status) {

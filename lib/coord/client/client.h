@@ -67,6 +67,7 @@ struct client_call {
 	const struct coord_method *method;
 	enum client_call_state state;
 	uint32_t id; /* on this connection */
+	uint64_t hello; /* which one it was sent after */
 	bool asks_again; /* of a meeting: says that an answer may be lost */
 	int64_t deadline_ms; /* CLOCK_MONOTONIC; INT64_MAX: none */
 	int64_t not_before_ms; /* sent no earlier: the server wants a pause */
@@ -160,6 +161,7 @@ struct roar_coord {
 	struct client_call *ended_first,
 		*ended_last; /* whose user_done is due */
 	uint32_t last_id;
+	uint64_t n_hellos; /* tokens that were said, on all connections */
 	uint64_t random; /* state of the jitter's generator */
 	bool joined; /* was up before */
 	int dead; /* why nothing will ever work again; -errno */
@@ -274,6 +276,8 @@ void client_session_init(struct roar_coord *c);
 void client_session_release(struct roar_coord *c);
 /* A connection is there: says who we are. */
 void client_session_begin(struct roar_coord *c);
+/* The token is another one: says so on the connection that there is. */
+void client_session_renew(struct roar_coord *c);
 /* It ended. */
 void client_session_lost(struct roar_coord *c);
 /* An observer's connection has answered. */

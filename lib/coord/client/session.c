@@ -198,8 +198,7 @@ static void say_hello(struct roar_coord *c)
 {
 	CLEANUP(str_release) struct str hello = STR_INIT;
 
-	if (!c->token && !c->job)
-		return;
+	c->n_hellos++;
 	str_adds(&hello, word(c->token));
 	str_addc(&hello, '\0');
 	str_adds(&hello, word(c->job));
@@ -208,9 +207,16 @@ static void say_hello(struct roar_coord *c)
 		c->link.out.failed = true;
 }
 
+void client_session_renew(struct roar_coord *c)
+{
+	if (c->link.state >= LINK_JOINING)
+		say_hello(c);
+}
+
 void client_session_begin(struct roar_coord *c)
 {
-	say_hello(c);
+	if (c->token || c->job)
+		say_hello(c);
 	if (c->observer)
 		client_wire_send(c, FRAME_PING, 0, 0, 0, NULL, 0);
 	else
@@ -261,7 +267,7 @@ static void beat_refused(struct roar_coord *c, int error)
 		return; /* the connection ended */
 	if (error == -ENOENT)
 		take_place_again(c);
-	else if (error == -ESTALE)
+	else if (error == -ESTALE || error == -EACCES)
 		client_die(c, error, str_cstr(&c->beat.reply));
 	else
 		note_refusal(c, error);

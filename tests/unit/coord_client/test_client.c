@@ -292,6 +292,44 @@ static void a_refused_heartbeat_is_seen(void **state)
 	assert_true(w.connected);
 }
 
+static void a_withdrawn_token_ends_the_client(void **state)
+{
+	struct fixture *x = *state;
+	struct roar_coord_world w;
+
+	fake_set(&x->fake, refuses_beats, 16);
+	assert_int_equal(roar_coord_heartbeat(x->c, 10000), -EACCES);
+	roar_coord_world(x->c, &w);
+	assert_false(w.connected);
+	assert_int_equal(roar_coord_set(x->c, "k", "v", 1, 0), -EACCES);
+	assert_int_equal(roar_coord_set_token(x->c, "late"), -EACCES);
+}
+
+static void a_new_token_is_said_at_once_and_what_waits_goes_on(void **state)
+{
+	struct fixture *x = *state;
+	struct work w;
+
+	begin(&w, x->c, "b", 30000);
+	fake_await(&x->fake, n_meets, 1);
+	assert_int_equal(roar_coord_set_token(x->c, "newer"), 0);
+	assert_int_equal(roar_coord_heartbeat(x->c, 10000), 0);
+	assert_string_equal(x->fake.hello, "newer j");
+	fake_refuse(&x->fake, 16, "the token was withdrawn", NULL);
+	fake_await(&x->fake, n_meets, 2);
+	fake_release(&x->fake, 0);
+	assert_int_equal(end(&w), 0);
+	assert_int_equal(fake_get(&x->fake, n_connections), 1);
+
+	begin(&w, x->c, "b", 30000);
+	fake_await(&x->fake, n_meets, 3);
+	fake_refuse(&x->fake, 16, "the token was withdrawn", NULL);
+	assert_int_equal(end(&w), -EACCES);
+	fake_drop(&x->fake);
+	fake_await(&x->fake, n_registered, 2);
+	assert_string_equal(x->fake.hello, "newer j");
+}
+
 static void commands_come_with_heartbeats_once(void **state)
 {
 	struct fixture *x = *state;
@@ -957,6 +995,8 @@ int main(void)
 		WITH(a_heartbeat_by_hand_says_the_progress),
 		WITH(a_task_that_would_be_refused_is_not_sent),
 		WITH(a_refused_heartbeat_is_seen),
+		WITH(a_withdrawn_token_ends_the_client),
+		WITH(a_new_token_is_said_at_once_and_what_waits_goes_on),
 		WITH(commands_come_with_heartbeats_once),
 		WITH(an_unknown_worker_registers_again),
 		WITH(a_successor_ends_the_client_for_good),
