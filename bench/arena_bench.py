@@ -46,6 +46,8 @@ def rows(bench):
         argv += ["--package", folder]
     if bench.args.quick:
         argv.append("--quick")
+    if bench.args.docs:
+        argv += ["--docs", bench.args.docs]
     if subprocess.run(argv, check=False).returncode == 0:
         with open(out, encoding="utf-8") as f:
             bench.rows += json.load(f)["rows"]
