@@ -77,12 +77,14 @@ def configure(name, source=ROOT, folder=None):
     return folder
 
 
-def build(name, source=ROOT, folder=None, targets=()):
-    """Configures and compiles; returns the folder, or None after a failure."""
+def build(name, source=ROOT, folder=None, targets=(), before=()):
+    """Configures and compiles, by a command with these words before it; returns
+    the folder, or None after a failure."""
     folder = configure(name, source, folder)
     if not folder:
         return None
-    status, output = run(["ninja", "-C", folder, "-j", JOBS, *targets])
+    status, output = run([*before, "ninja", "-C", folder, "-j", JOBS,
+                          *targets])
     if status:
         fail_early(f"building {name}", output)
         return None
