@@ -154,7 +154,8 @@ int roar_coord_barrier(struct roar_coord *c, const char *id,
 struct roar_coord_meet {
 	const char *id;
 	uint64_t generation;
-	const char *const *group; /* ids, ending with NULL; NULL: all workers */
+	const char *const *group; /* ids, one at least, ending with NULL; NULL: all
+				   * workers */
 	enum roar_coord_policy policy;
 	int64_t timeout_ms;
 };

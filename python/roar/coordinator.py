@@ -189,6 +189,29 @@ def _words(name: str, value: Optional[Mapping[str, Any]]) -> dict[str, str]:
     return {str(key): str(text) for key, text in value.items()}
 
 
+def _ids(name: str, value: Optional[Sequence[str]]) -> Optional[list[str]]:
+    """Ids of workers; None: all.  Nobody is not all: on the wire it would be,
+    and a list that came out empty was hardly meant so."""
+    if value is None:
+        return None
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{name} must be a list of ids, not {value!r:.80}")
+    found = list(value)
+    for item in found:
+        if not isinstance(item, str):
+            raise TypeError(f"{name} must have ids, not {item!r:.80}")
+    if not found:
+        raise ValueError(f"{name} names nobody; None: all workers")
+    return found
+
+
+def _policy(name: Optional[str]) -> int:
+    if name not in _POLICIES:
+        raise ValueError("policy must be 'fail', 'shrink' or 'wait', not "
+                         f"{name!r:.80}")
+    return _POLICIES[name]
+
+
 def _entry(entry: Mapping[str, Any]) -> KeyValue:
     ms = entry["expires_in_ms"]
     return KeyValue(entry["key"], entry["value"], entry["version"],
@@ -595,9 +618,7 @@ class TrainingOrchestrator:
               timeout: Any, policy: Optional[str],
               group: Optional[Sequence[str]], value: bytes,
               in_favour: bool) -> dict[str, Any]:
-        if policy not in _POLICIES:
-            raise ValueError("policy must be 'fail', 'shrink' or 'wait', "
-                             f"not {policy!r:.80}")
+        members, on_death = _ids("group", group), _policy(policy)
         client = self._connected()
         if self.worker_id is None:
             raise CoordinatorInvalid(
@@ -605,7 +626,7 @@ class TrainingOrchestrator:
                 "first")
         return client.meet(
             kind, meeting_id, _generation(step),
-            None if group is None else list(group), _POLICIES[policy],
+            members, on_death,
             _milliseconds("timeout",
                           self._timeout if timeout is _DEFAULT else timeout),
             value, in_favour)
@@ -623,7 +644,7 @@ class TrainingOrchestrator:
         timeout  seconds; None: for ever
         policy   when somebody dies who is waited for: "fail", "shrink" (the
                  others go on) or "wait" (for its successor); None: the job's
-        group    ids of those who take part
+        group    ids of those who take part; None: all workers
 
         BarrierTimeout and BarrierBroken name who is missing (.absent).
         """
@@ -721,15 +742,15 @@ class TrainingOrchestrator:
             "heartbeat_interval_ms": math.ceil(heartbeat_interval * 1000),
             "timeout_ms": math.ceil(timeout * 1000),
             "hold_ms": math.ceil(hold * 1000),
-            "on_death": _POLICIES[policy]})
+            "on_death": _policy(policy)})
 
     def send_command(self, command: str,
-                     worker_ids: Sequence[str] = ()) -> int:
-        """Tells workers something with their next heartbeat; none: all.
+                     worker_ids: Optional[Sequence[str]] = None) -> int:
+        """Tells workers something with their next heartbeat; None: all.
         Returns how many."""
         return self.call(_CONTROL + "SendCommand", {
             "job_id": self.job or "", "command": command,
-            "worker_ids": list(worker_ids)})["n_workers"]
+            "worker_ids": _ids("worker_ids", worker_ids) or []})["n_workers"]
 
     def workers(self) -> list[dict[str, Any]]:
         """All workers of the job, by rank (messages WorkerView)."""

@@ -194,6 +194,23 @@ def test_steps_from_0_are_waited_for(server, job):
             a.barrier("b", -1)
 
 
+def test_nobody_is_not_everybody(server, job):
+    with workers(server, 2, job=job) as (a, b):
+        for wrong, error in (([], ValueError), ((), ValueError),
+                             ("w-1", TypeError), ([1], TypeError)):
+            with pytest.raises(error, match="worker_ids"):
+                a.send_command("stop", wrong)
+            with pytest.raises(error, match="group"):
+                a.barrier("b", group=wrong, timeout=0)
+        assert a.send_command("stop", ["w-1"]) == 1
+        assert a.send_command("reload") == 2
+        got: list[str] = []
+        until(lambda: got.extend(b.commands(1)) or len(got) == 2)
+        assert got == ["stop", "reload"]
+        with pytest.raises(ValueError, match="policy"):
+            a.configure(policy="nope")
+
+
 def test_a_timeout_names_the_absent(server, job):
     with workers(server, 3, job=job) as (a, _, _):
         with pytest.raises(roar.BarrierTimeout) as caught:

@@ -86,6 +86,11 @@ static int check(const struct roar_coord *c, const struct client_meet *m)
 	if (!m->meet->id || !*m->meet->id || strlen(m->meet->id) > 512)
 		return sentence_fail(-EINVAL,
 				     "the id of a meeting has 1 to 512 bytes");
+	if (m->meet->group && !m->meet->group[0])
+		return sentence_fail(-EINVAL,
+				     "the group of '%s' names nobody: NULL is "
+				     "all workers",
+				     m->meet->id);
 	if (m->len > 64 << 10)
 		return sentence_fail(-EINVAL,
 				     "a value of %zu bytes is too large to be "

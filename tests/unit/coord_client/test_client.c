@@ -405,6 +405,16 @@ static void the_watch_is_opened_again_after_a_lost_connection(void **state)
 
 /* ---- meetings ---- */
 
+static void an_empty_group_is_not_everybody(void **state)
+{
+	struct fixture *x = *state;
+	const char *none[] = { NULL };
+	struct roar_coord_meet m = { .id = "b", .group = none };
+
+	assert_int_equal(roar_coord_meet(x->c, &m, NULL), -EINVAL);
+	assert_non_null(strstr(roar_coord_error(), "names nobody"));
+}
+
 static void a_barrier_tells_who_was_late(void **state)
 {
 	struct fixture *x = *state;
@@ -1003,6 +1013,7 @@ int main(void)
 		WITH(a_silent_coordinator_is_left),
 		WITH(a_change_of_the_world_is_told_at_once),
 		WITH(the_watch_is_opened_again_after_a_lost_connection),
+		WITH(an_empty_group_is_not_everybody),
 		WITH(a_barrier_tells_who_was_late),
 		WITH(generations_are_counted_from_the_coordinators_answer),
 		WITH(a_failed_barrier_names_the_absent),
