@@ -212,6 +212,11 @@ def _policy(name: Optional[str]) -> int:
     return _POLICIES[name]
 
 
+def _world(client: Any) -> World:
+    known = client.world()
+    return World._make(known[name] for name in World._fields)
+
+
 def _entry(entry: Mapping[str, Any]) -> KeyValue:
     ms = entry["expires_in_ms"]
     return KeyValue(entry["key"], entry["value"], entry["version"],
@@ -523,8 +528,7 @@ class TrainingOrchestrator:
     @property
     def world(self) -> World:
         """Who is there, as last heard."""
-        known = self._connected().world()
-        return World._make(known[name] for name in World._fields)
+        return _world(self._connected())
 
     @property
     def rank(self) -> int:
@@ -578,39 +582,46 @@ class TrainingOrchestrator:
     def watch(self, *, world: Optional[Callable[[World], Any]] = None,
               command: Optional[Callable[[str], Any]] = None) -> None:
         """Calls `world` for each change of the world, and `command` for each
-        command, in threads of their own, until this object is closed."""
+        command, in threads of their own, until this object is closed or the
+        worker has left the job."""
         self._connected()
         if world is not None:
-            self._start(self._watch_world, world)
+            self._start(self._watch_world, world, self.world.epoch)
         if command is not None:
-            self._start(self._watch_commands, command)
+            self._start(self._follow, command, lambda client:
+                        client.command(-1))
 
-    def _start(self, body: Callable[[Any], None], callback: Any) -> None:
-        thread = threading.Thread(target=body, args=(callback,), daemon=True,
+    def _start(self, body: Callable[..., None], *about: Any) -> None:
+        thread = threading.Thread(target=body, args=about, daemon=True,
                                   name="roar-coordinator-watch")
         self._watchers.append(thread)
         thread.start()
 
-    def _watch_world(self, callback: Callable[[World], Any]) -> None:
-        client = self._client
-        seen = self.world.epoch
-        while client is self._client and client is not None:
-            try:
-                client.wait_world(seen, -1)
-                now = self.world
-            except (CoordinatorClosed, CoordinatorStale):
-                return
+    def _watch_world(self, callback: Callable[[World], Any],
+                     seen: int) -> None:
+        def change(client: Any) -> World:
+            nonlocal seen
+            client.wait_world(seen, -1)
+            now = _world(client)
             seen = now.epoch
-            callback(now)
+            return now
 
-    def _watch_commands(self, callback: Callable[[str], Any]) -> None:
-        client = self._client
-        while client is self._client and client is not None:
+        self._follow(callback, change)
+
+    def _follow(self, callback: Callable[[Any], Any],
+                wait: Callable[[Any], Any]) -> None:
+        """Waits with the client that there is: register_worker() replaces it,
+        and closes the one before."""
+        while (client := self._client) is not None:
             try:
-                text = client.command(-1)
-            except (CoordinatorClosed, CoordinatorStale):
+                found = wait(client)
+            except CoordinatorClosed:
+                if client is self._client:
+                    return
+                continue
+            except (CoordinatorStale, CoordinatorDenied):
                 return
-            callback(text)
+            callback(found)
 
     # ---- meetings
 

@@ -414,6 +414,21 @@ def test_a_task_that_would_be_refused_is_an_error(server, job):
         assert a.heartbeat(6).connected
 
 
+def test_a_watch_outlives_the_registration(server, job):
+    sizes, heard = [], []
+    with workers(server, 1, job=job) as (a,), \
+            roar.TrainingOrchestrator(server.address, job=job) as b, \
+            roar.TrainingOrchestrator(server.address, job=job) as c:
+        b.watch(world=lambda world: sizes.append(world.size),
+                command=heard.append)
+        b.register_worker("w-1")
+        until(lambda: 2 in sizes)
+        c.register_worker("w-2")
+        until(lambda: sizes[-1] == 3)
+        a.send_command("stop", ["w-1"])
+        until(lambda: heard == ["stop"])
+
+
 def test_ready_when_there_are_enough(server, job):
     with workers(server, 1, job=job) as (a,):
         a.configure(min_workers=2)
