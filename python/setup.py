@@ -181,6 +181,17 @@ def reader_extension():
                            "str"])
 
 
+def shard_extension():
+    """None on a machine that lib/hash has no checksum for."""
+    if MACHINE not in ("aarch64", "x86_64"):
+        return None
+    return extension("_roar_shard",
+                     [*glob.glob(f"{LIB}/shard/*.c"),
+                      f"{LIB}/hash/crc64nvme.c",
+                      f"{LIB}/hash/crc64nvme_{MACHINE}.c"],
+                     ["error", "fd", "str", "vec"])
+
+
 def media_extension():
     """None where FFmpeg is not."""
     libraries = pkg_config("--libs", *FFMPEG)
@@ -210,7 +221,7 @@ def coord_extension():
 def extensions():
     yield extension("_roar", glob.glob(f"{LIB}/arena/*.c"),
                     ["clock", "cpus", "fd", "path", "proc", "str"])
-    yield from filter(None, (hash_extension(), reader_extension(),
+    yield from filter(None, (shard_extension(), hash_extension(), reader_extension(),
                              media_extension(), coord_extension()))
 
 

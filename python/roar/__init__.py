@@ -9,6 +9,9 @@
     init_from_env            the same, for processes of torchrun, Slurm, MPI, Ray
     hash, hash_file          what bytes and files are, by their content
     hash_files               the same for many files at once
+    SampleOrder              in which order a rank's samples come, epoch by epoch
+    MixedOrder, Part         the same of several datasets, mixed by weight
+    Ranges                   sets of positions: what of an epoch was consumed
 
 Neither NumPy nor torch is needed; where they are, their arrays and tensors
 move without being pickled.
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from .coordinator import TrainingOrchestrator
     from ._hash import FileHash, hash as hash, hash_file, hash_files
     from .loader import DataLoader
+    from .order import MixedOrder, Part, Ranges, SampleOrder
 
 __version__ = "0.1.0"
 # Without "hash": `from roar import *` leaves Python's own as it is.
@@ -41,9 +45,10 @@ __all__ = [
     "Arena", "ArenaClosed", "ArenaEmpty", "ArenaError", "ArenaFull",
     "ArenaInvalid", "ArenaNoMemory", "ArenaTooLarge", "BarrierBroken",
     "BarrierTimeout", "CoordinatorError", "DataLoader", "FileHash", "Item",
-    "NotAParty", "PeerDied", "SharedMemoryRingBuffer",
-    "SharedMemorySegmentPool", "TrainingOrchestrator", "collate_into",
-    "hash_file", "hash_files", "init_from_env", "register",
+    "MixedOrder", "NotAParty", "Part", "PeerDied", "Ranges", "SampleOrder",
+    "SharedMemoryRingBuffer", "SharedMemorySegmentPool",
+    "TrainingOrchestrator", "collate_into", "hash_file", "hash_files",
+    "init_from_env", "register",
 ]
 
 # Imported when they are asked for: they need torch, protobuf-c or libcrypto.
@@ -53,6 +58,10 @@ _LATER = {
     "CoordinatorError": "roar._coord_errors",
     "DataLoader": "roar.loader",
     "FileHash": "roar._hash",
+    "MixedOrder": "roar.order",
+    "Part": "roar.order",
+    "Ranges": "roar.order",
+    "SampleOrder": "roar.order",
     "TrainingOrchestrator": "roar.coordinator",
     "hash": "roar._hash",
     "hash_file": "roar._hash",

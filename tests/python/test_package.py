@@ -14,6 +14,7 @@ import pytest
 import _roar
 import _roar_hash
 import _roar_reader
+import _roar_shard
 import roar
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -65,7 +66,8 @@ def test_all_names_are_there_and_documented():
         roar.nonsense
 
 
-@pytest.mark.parametrize("module", [_roar, _roar_hash, _roar_reader])
+@pytest.mark.parametrize("module", [_roar, _roar_hash, _roar_reader,
+                                    _roar_shard])
 def test_the_stub_names_what_there_is(module):
     stub = ast.parse((ROOT / "python" / f"{module.__name__}.pyi").read_text())
     names = {node.target.id for node in stub.body
@@ -93,6 +95,7 @@ def test_it_uses_the_limited_api_alone():
     assert _roar.__file__.endswith(".abi3.so")
     assert _roar_hash.__file__.endswith(".abi3.so")
     assert _roar_reader.__file__.endswith(".abi3.so")
+    assert _roar_shard.__file__.endswith(".abi3.so")
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +103,7 @@ def sources(tmp_path_factory):
     """A copy to build in: what one test has compiled, the next one finds."""
     to = tmp_path_factory.mktemp("sources")
     for part in ("python", "lib/arena", "lib/base", "lib/coord", "lib/hash",
-                 "lib/media", "lib/net", "lib/reader", "include"):
+                 "lib/media", "lib/net", "lib/reader", "lib/shard", "include"):
         shutil.copytree(ROOT / part, to / part, ignore=shutil.ignore_patterns(
             "build", "__pycache__", "*.egg-info"))
     return to / "python"
@@ -128,6 +131,7 @@ assert roar.hash_file(sys.argv[1]) == found["blake3"]
 from roar.readers import open_shard
 assert len(open_shard(sys.argv[1], record_bytes=100,
                       blake3=found["blake3"])) == 50000
+assert sorted(sum(roar.SampleOrder("d", 100), [])) == list(range(100))
 """
 
 
@@ -143,7 +147,7 @@ def test_pip_installs_it(sources, tmp_path):
     names = set(os.listdir(tmp_path / "site"))
     assert {"_roar.abi3.so", "_roar-stubs", "_roar_hash.abi3.so",
             "_roar_hash-stubs", "_roar_reader.abi3.so", "_roar_reader-stubs",
-            "roar"} <= names
+            "_roar_shard.abi3.so", "_roar_shard-stubs", "roar"} <= names
     assert os.listdir(tmp_path / "site" / "_roar-stubs") == ["__init__.pyi"]
     assert (tmp_path / "site" / "roar" / "py.typed").exists()
     environment["PYTHONPATH"] = str(tmp_path / "site")
@@ -169,12 +173,12 @@ runpy.run_path("setup.py")
 def test_what_a_library_is_missing_for_is_left_out():
     if not importlib.util.find_spec("wheel"):
         pytest.skip("needs wheel")
-    for path, built in ((os.environ["PATH"], ["_roar", "_roar_hash",
-                                               "_roar_reader"]),
-                        ("/nonexistent", ["_roar"])):
+    for path, built in ((os.environ["PATH"], ["_roar", "_roar_shard",
+                                               "_roar_hash", "_roar_reader"]),
+                        ("/nonexistent", ["_roar", "_roar_shard"])):
         done = run(sys.executable, "-c", WHAT_IS_BUILT, cwd=ROOT / "python",
                    env={**os.environ, "PATH": path})
-        assert done.stdout.split()[:3] == built
+        assert done.stdout.split()[:4] == built
 
 
 def test_it_can_be_built_in_place(sources):

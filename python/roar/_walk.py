@@ -1,0 +1,193 @@
+"""One rank's way through the positions of an epoch, and back to where it was.
+
+What the positions mean is told by who inherits: samples of one dataset
+(roar.order.SampleOrder) or of several (roar.order.MixedOrder).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, Generic, Optional, TypeVar, Union
+
+import _roar_shard
+from _roar_shard import Ranges
+
+from ._checks import whole
+
+BatchT = TypeVar("BatchT")
+
+MOST = (1 << 63) - 1
+MAX_WORLD = 1 << 20
+MAX_BATCH = 1 << 24
+TAILS = ("exact", "drop", "pad")
+VERSION = 1
+
+
+def signed(name: str, value: Any) -> int:
+    """A seed: what other systems have as a signed number is the same 64 bits."""
+    return whole(name, value, -(1 << 63), (1 << 64) - 1) & (1 << 64) - 1
+
+
+def _stored(consumed: Ranges) -> Union[int, list[list[int]]]:
+    """One number for the beginning of an epoch, else all ranges."""
+    ranges = consumed.items()
+    if not ranges:
+        return 0
+    if len(ranges) == 1 and ranges[0][0] == 0:
+        return ranges[0][1]
+    return [list(pair) for pair in ranges]
+
+
+def _restored(stored: Any) -> Ranges:
+    if isinstance(stored, int):
+        return Ranges([(0, stored)])
+    return Ranges(tuple(pair) for pair in stored)
+
+
+class Walk(Generic[BatchT]):
+    """What SampleOrder and MixedOrder have in common."""
+
+    def __init__(self, facts: dict[str, Any], total: int, *, rank: int,
+                 world_size: int, batch_size: int, epoch: int, tail: str,
+                 audit: Union[None, str, bytes, os.PathLike[Any]],
+                 world_epoch: Optional[int]) -> None:
+        self.world_size = whole("world_size", world_size, 1, MAX_WORLD)
+        self.rank = whole("rank", rank, 0, self.world_size - 1)
+        self.batch_size = whole("batch_size", batch_size, 1, MAX_BATCH)
+        if tail not in TAILS:
+            raise ValueError(f"tail is one of {', '.join(TAILS)}, not {tail!r}")
+        if audit is not None and world_epoch is None:
+            raise ValueError(
+                "an audit needs world_epoch: the coordinator's, or a number "
+                "that grows with each restart")
+        self.tail = tail
+        self.total = total
+        self._facts = facts  # what a state must agree with
+        self._world_epoch = whole("world_epoch", world_epoch or 0, 0, MOST)
+        self._audit = None if audit is None else _roar_shard.Audit(audit)
+        self._begin(whole("epoch", epoch, 0, MOST), Ranges())
+
+    # ---- for who inherits ----
+
+    def _enter(self, epoch: int) -> None:
+        """The epoch is this one from now on."""
+        raise NotImplementedError
+
+    def _batch(self, positions: memoryview) -> BatchT:
+        """What is at these positions of the epoch."""
+        raise NotImplementedError
+
+    # ---- epochs ----
+
+    def _begin(self, epoch: int, consumed: Ranges) -> None:
+        position = _roar_shard.Position(
+            self.total, self.world_size, self.rank, self.batch_size,
+            self.tail, consumed)
+        self._enter(epoch)
+        self._epoch, self._base, self._step = epoch, consumed, 0
+        self._position = position
+        self._segment: Optional[int] = None
+
+    @property
+    def epoch(self) -> int:
+        """The epoch at hand."""
+        return self._epoch
+
+    @property
+    def step(self) -> int:
+        """Batches that were given since the epoch began or was resumed."""
+        return self._step
+
+    def set_epoch(self, epoch: int) -> None:
+        """Goes to the beginning of a later epoch; the one at hand stays as it is.
+
+        Raises ValueError for an earlier one: load_state_dict() is the way back.
+        """
+        epoch = whole("epoch", epoch, 0, MOST)
+        if epoch < self._epoch:
+            raise ValueError(
+                f"epoch {epoch} is over, this is {self._epoch}: an epoch does "
+                "not go back, load_state_dict() restores an earlier state")
+        if epoch > self._epoch:
+            self._begin(epoch, Ranges())
+
+    def __len__(self) -> int:
+        """Batches that are left of the epoch, for every rank alike."""
+        return len(self._position) - self._step
+
+    def __iter__(self) -> Iterator[BatchT]:
+        """The batches that are left of the epoch; then the next one is at hand."""
+        epoch = self._epoch
+        while self._epoch == epoch and self._step < len(self._position):
+            step = self._step
+            positions, _ = self._position.take(step)
+            batch = self._batch(positions)
+            self._note(step)
+            self._step = step + 1
+            yield batch
+        if self._epoch == epoch:
+            self._finish()
+
+    def _finish(self) -> None:
+        if self._audit is not None and self._segment is not None:
+            dropped = self._position.dropped()
+            if dropped:
+                self._audit.dropped(self._segment, dropped)
+            self._audit.sync()
+        self._begin(self._epoch + 1, Ranges())
+
+    # ---- the audit ----
+
+    def _note(self, step: int) -> None:
+        if self._audit is None:
+            return
+        if self._segment is None:
+            self._segment = self._audit.begin(
+                self._facts["dataset"], self._facts["seed"], self._epoch,
+                self.total, self._world_epoch, self.rank, self.world_size,
+                self._base)
+        self._audit.consumed(self._segment, self._position.ranges(step))
+
+    def close(self) -> None:
+        """Ends the audit file, if there is one; everything in it is on the disk."""
+        if self._audit is not None:
+            self._audit.close()
+
+    # ---- state ----
+
+    def consumed(self, steps: Optional[int] = None) -> Ranges:
+        """What all ranks together have consumed of the epoch after that many batches
+        of each; without a number, after those that were given."""
+        return self._position.consumed(
+            self._step if steps is None else whole("steps", steps, 0, MOST))
+
+    def state_dict(self, steps: Optional[int] = None) -> dict[str, Any]:
+        """Where all ranks are, in a few numbers; for a checkpoint.
+
+        Every rank has the same state after the same batch, and any number of ranks
+        can go on from it.  What was given counts as consumed.  Where a loader reads
+        ahead, `steps` says how many batches the model has really seen since the
+        epoch began or was resumed.
+        """
+        if self._audit is not None:
+            self._audit.sync()
+        return {"version": VERSION, **self._facts, "epoch": self._epoch,
+                "consumed": _stored(self.consumed(steps))}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Goes on from a state, whatever the number of ranks it was made with.
+
+        Raises ValueError for the state of another dataset or order.
+        """
+        if state.get("version") != VERSION:
+            raise ValueError(
+                f"this state has version {state.get('version')!r}, not "
+                f"{VERSION}: it comes from another roar")
+        for name, value in self._facts.items():
+            if state.get(name) != value:
+                raise ValueError(
+                    f"this state has {name} {state.get(name)!r}, but here it is "
+                    f"{value!r}: it belongs to another order")
+        self._begin(whole("epoch", state["epoch"], 0, MOST),
+                    _restored(state["consumed"]))
