@@ -72,6 +72,11 @@ struct coord_host {
 	void (*reply)(void *host, uint64_t call, enum coord_status status,
 		      const ProtobufCMessage *message, const char *sentence,
 		      const char *const *names, size_t n_names);
+	/* From here on the messages of replies are followed by the fields of `common`, which
+	 * is the same for all of them, until this is called with NULL.  So the host has it
+	 * once, however many it goes to; it lives as long.  May be NULL: then replies
+	 * come whole. */
+	void (*share)(void *host, const ProtobufCMessage *common);
 	/* What is worth a line in the log of the server.  `level` as syslog's. */
 	void (*note)(void *host, int level, const char *job,
 		     const char *sentence);

@@ -83,12 +83,15 @@ int key_wait(const struct request *q, struct job *job,
 static void wake(struct job *job, struct waited *on, const struct key *key)
 {
 	Roar__KvReply reply = ROAR__KV_REPLY__INIT;
+	Roar__KvReply own = ROAR__KV_REPLY__INIT;
 	Roar__KvEntry entry;
 	size_t left = 0;
 
 	key_view(job, key->name, key, &entry);
 	reply.done = true;
 	reply.entry = &entry;
+	const Roar__KvReply *each = share(job->c, &reply, &own);
+
 	LIST_EACH(it, after, &on->waits) {
 		struct key_wait *w = LIST_OWNER(it, struct key_wait, in_waited);
 
@@ -96,11 +99,12 @@ static void wake(struct job *job, struct waited *on, const struct key *key)
 			left++;
 			continue;
 		}
-		tell(job->c, w->wait.call, COORD_OK, &reply, NULL);
+		tell(job->c, w->wait.call, COORD_OK, each, NULL);
 		wait_remove(job->c, &w->wait);
 		list_remove(&w->in_waited);
 		free(w);
 	}
+	share_end(job->c);
 	if (!left)
 		waited_tidy(job, on);
 }

@@ -7,6 +7,20 @@
 
 enum { MAX_SENTENCE = 1024 };
 
+void *share(struct coord *c, void *common, void *own)
+{
+	if (!c->host.share)
+		return common;
+	c->host.share(c->host_data, common);
+	return own;
+}
+
+void share_end(struct coord *c)
+{
+	if (c->host.share)
+		c->host.share(c->host_data, NULL);
+}
+
 void tell(struct coord *c, uint64_t call, enum coord_status status,
 	  const void *message, const char *sentence)
 {

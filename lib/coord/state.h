@@ -367,6 +367,11 @@ enum coord_status status_of_change(int r);
 const char *sentence_of_change(int r);
 void tell(struct coord *c, uint64_t call, enum coord_status status,
 	  const void *message, const char *sentence);
+/* Many are about to be told the same, `common`, and each a little of its own.  Returns what
+ * the latter goes into, and what is told then: `own`, which is empty, or, where the host
+ * takes replies whole, `common` itself.  Until share_end(). */
+void *share(struct coord *c, void *common, void *own);
+void share_end(struct coord *c);
 void note(struct job *job, int level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -41,18 +41,37 @@ void world_changed(struct job *job, const char *worker_id)
 		job->changed[job->n_changed++] = copy;
 }
 
-static void event_of(const struct job *job, const struct watch *watch,
-		     Roar__WatchEvent *ret)
+/* What an event tells every watcher... */
+static void common_event(const struct job *job, Roar__WatchEvent *ret)
+{
+	roar__watch_event__init(ret);
+	ret->world_epoch = job->epoch;
+	ret->world_size = (int32_t)job->n_workers;
+	ret->ready = job_ready(job);
+}
+
+/* ...and this one. */
+static int32_t rank_of(const struct job *job, const struct watch *watch)
 {
 	const struct worker *w = watch->worker_id ?
 					 worker_find(job, watch->worker_id) :
 					 NULL;
 
-	roar__watch_event__init(ret);
-	ret->world_epoch = job->epoch;
-	ret->world_size = (int32_t)job->n_workers;
-	ret->ready = job_ready(job);
-	ret->rank = w ? w->rank : -1;
+	return w ? w->rank : -1;
+}
+
+static void tell_rank(const struct job *job, const struct watch *watch,
+		      Roar__WatchEvent *event)
+{
+	event->rank = rank_of(job, watch);
+	tell(job->c, watch->wait.call, COORD_MORE, event, NULL);
+}
+
+static void event_of(const struct job *job, const struct watch *watch,
+		     Roar__WatchEvent *ret)
+{
+	common_event(job, ret);
+	ret->rank = rank_of(job, watch);
 }
 
 /* How those who changed are now. */
@@ -83,20 +102,19 @@ static void view_changed(const struct job *job, struct change_views *v)
 void world_ring(struct coord *c, struct alarm *a)
 {
 	struct job *job = LIST_OWNER(a, struct job, world);
+	Roar__WatchEvent event, own = ROAR__WATCH_EVENT__INIT, *each;
 	struct change_views v;
 
 	alarm_set(&c->mono, a, INT64_MAX);
 	job->told_ms = c->now.mono_ms;
 	view_changed(job, &v);
-	LIST_EACH(it, after, &job->watches) {
-		struct watch *watch = LIST_OWNER(it, struct watch, in_job);
-		Roar__WatchEvent event;
-
-		event_of(job, watch, &event);
-		event.changed = v.ptrs;
-		event.n_changed = v.n;
-		tell(c, watch->wait.call, COORD_MORE, &event, NULL);
-	}
+	common_event(job, &event);
+	event.changed = v.ptrs;
+	event.n_changed = v.n;
+	each = share(c, &event, &own);
+	LIST_EACH(it, after, &job->watches)
+		tell_rank(job, LIST_OWNER(it, struct watch, in_job), each);
+	share_end(c);
 	for (size_t i = 0; i < job->n_changed; i++)
 		free(job->changed[i]);
 	job->n_changed = 0;
@@ -137,22 +155,26 @@ void watch_forget(struct worker *w)
 
 void key_tell(struct job *job, const char *name, const struct key *key)
 {
+	Roar__WatchEvent event, own = ROAR__WATCH_EVENT__INIT, *each;
+	Roar__KvEntry entry;
+
+	if (list_empty(&job->key_watches))
+		return;
+	common_event(job, &event);
+	event.kind = ROAR__WATCH_EVENT__KIND__KEY;
+	event.entry = &entry;
+	event.deleted = !key;
+	key_view(job, name, key, &entry);
+	if (!key)
+		entry.version = job->last_version;
+	each = share(job->c, &event, &own);
 	LIST_EACH(it, after, &job->key_watches) {
 		struct watch *watch = LIST_OWNER(it, struct watch, in_keys);
-		Roar__WatchEvent event;
-		Roar__KvEntry entry;
 
-		if (strncmp(name, watch->prefix, strlen(watch->prefix)) != 0)
-			continue;
-		event_of(job, watch, &event);
-		event.kind = ROAR__WATCH_EVENT__KIND__KEY;
-		event.entry = &entry;
-		event.deleted = !key;
-		key_view(job, name, key, &entry);
-		if (!key)
-			entry.version = job->last_version;
-		tell(job->c, watch->wait.call, COORD_MORE, &event, NULL);
+		if (strncmp(name, watch->prefix, strlen(watch->prefix)) == 0)
+			tell_rank(job, watch, each);
 	}
+	share_end(job->c);
 }
 
 /* ---- the call ---- */

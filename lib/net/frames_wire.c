@@ -15,28 +15,58 @@
 
 /* ---- output ---- */
 
-static void put(struct conn *c, const struct frame *f, const void *data)
+/* To the stream at once, unless something waits for its turn: only blocks do, which enter
+ * the stream as it has room, and what comes behind them. */
+static int add(struct conn *c, const void *data, size_t len,
+	       struct rpc_shared *end)
+{
+	if (end || out_len(&c->frames.out))
+		return conn_queue(c, &c->frames.out, data, len, end);
+	return stream_add(&c->stream, data, len);
+}
+
+/* `data` and then `end`, which may be NULL, are as long as the frame says. */
+static void put(struct conn *c, const struct frame *f, const void *data,
+		struct rpc_shared *end)
 {
 	uint8_t head[FRAME_HEADER_LEN];
 
 	frame_pack(f, head);
-	if (stream_add(&c->stream, head, sizeof(head)) < 0 ||
-	    stream_add(&c->stream, data, f->len) < 0)
+	if (add(c, head, sizeof(head), NULL) < 0 ||
+	    add(c, data, f->len - (end ? end->len : 0), end) < 0)
 		conn_doom(c);
 	conn_wake(c);
 }
 
+static int fill(struct conn *c)
+{
+	struct out *out = &c->frames.out;
+	struct buffer *to = &c->stream.out;
+
+	if (!out_len(out) || buffer_len(to) >= SEND_ENOUGH)
+		return out_len(out) > 0;
+
+	size_t len = SEND_ENOUGH - buffer_len(to);
+	uint8_t *room = buffer_room(&c->server->shelf, to, len);
+
+	if (!room)
+		return -ENOMEM;
+	buffer_grew(to, conn_unqueue(c, out, room, len));
+	return out_len(out) > 0;
+}
+
 /* The one reply of a unary call is its last frame as well. */
-static void send_message(struct rpc_call *call, const void *data, size_t len)
+static void send_message(struct rpc_call *call, const void *data, size_t len,
+			 struct rpc_shared *end)
 {
 	bool last = !call->method->streams_out;
-	const struct frame f = { .len = (uint32_t)len,
+	const struct frame f = { .len = (uint32_t)(len + (end ? end->len : 0)),
 				 .method = call->method->number,
 				 .flags = last ? FRAME_END : 0,
 				 .call = call->number };
 
 	call->replied = last;
-	put(call->conn, &f, data);
+	put(call->conn, &f, data, end);
 }
 
 static void put_status(struct conn *c, uint16_t method, uint32_t number,
@@ -58,7 +88,7 @@ static void put_status(struct conn *c, uint16_t method, uint32_t number,
 		str_adds(&s, trailers[i].value);
 	}
 	f.len = (uint32_t)s.len;
-	put(c, &f, s.data);
+	put(c, &f, s.data, NULL);
 }
 
 static void end_call(struct rpc_call *call, unsigned status,
@@ -89,7 +119,7 @@ static void put_control(struct conn *c, enum frame_type type, uint32_t call,
 				 .number = number };
 
 	if (!c->closing && !c->doomed)
-		put(c, &f, NULL);
+		put(c, &f, NULL, NULL);
 }
 
 static void ping(struct conn *c)
@@ -381,6 +411,7 @@ static bool finished(const struct conn *c)
 static void release(struct conn *c)
 {
 	drop_kept(c);
+	conn_drop_queue(c, &c->frames.out);
 	free(c->frames.token);
 	free(c->frames.job);
 }
@@ -389,6 +420,7 @@ const struct wire frames_wire = {
 	.name = RPC_FRAMES,
 	.open = open_frames,
 	.input = input,
+	.fill = fill,
 	.finished = finished,
 	.ping = ping,
 	.drain = drain,

@@ -98,7 +98,7 @@ static void take_data(struct grpc *g, int32_t stream, const uint8_t *bytes,
 	call->grpc.unconsumed += (uint32_t)len;
 	grpc_message_data(g, call, bytes, len);
 	if (call->open && call->grpc.unconsumed >= CONSUME_ENOUGH &&
-	    buffer_len(&call->grpc.out) <= BACKLOG_ENOUGH) {
+	    out_len(&call->grpc.out) <= BACKLOG_ENOUGH) {
 		(void)nghttp2_session_consume_stream(session, stream,
 						     call->grpc.unconsumed);
 		call->grpc.unconsumed = 0;

@@ -70,7 +70,8 @@ void grpc_message_keep_view(struct grpc *g);
 
 /* ---- grpc_reply.c ---- */
 
-void grpc_reply_send(struct rpc_call *call, const void *data, size_t len);
+void grpc_reply_send(struct rpc_call *call, const void *data, size_t len,
+		     struct rpc_shared *end);
 void grpc_reply_end(struct rpc_call *call, unsigned status,
 		    const char *sentence, const struct rpc_trailer *trailers,
 		    size_t n_trailers);

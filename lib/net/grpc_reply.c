@@ -117,7 +117,7 @@ static void open_window(struct rpc_call *call)
 	struct grpc *g = grpc_of(call);
 
 	if (call->grpc.unconsumed < CONSUME_ENOUGH ||
-	    buffer_len(&call->grpc.out) > BACKLOG_ENOUGH)
+	    out_len(&call->grpc.out) > BACKLOG_ENOUGH)
 		return;
 	(void)nghttp2_session_consume_stream(g->session, (int32_t)call->number,
 					     call->grpc.unconsumed);
@@ -129,19 +129,15 @@ static ssize_t read_reply(nghttp2_session *session, int32_t stream,
 			  nghttp2_data_source *source, void *user_data)
 {
 	struct rpc_call *call = source->ptr;
-	struct buffer *out = &call->grpc.out;
-	size_t n = buffer_len(out) < len ? buffer_len(out) : len;
+	struct out *out = &call->grpc.out;
+	size_t n = conn_unqueue(call->conn, out, data, len);
 
 	(void)session;
 	(void)stream;
 	(void)user_data;
-	if (n) {
-		memcpy(data, buffer_bytes(out), n);
-		buffer_take(&call->conn->server->shelf, out, n);
-		call->conn->queued -= n;
+	if (n)
 		open_window(call);
-	}
-	if (buffer_len(out))
+	if (out_len(out))
 		return (ssize_t)n;
 	if (!call->grpc.ended && n == 0) {
 		call->grpc.deferred = true;
@@ -180,23 +176,20 @@ static void go_on(struct rpc_call *call)
 	conn_wake(call->conn);
 }
 
-void grpc_reply_send(struct rpc_call *call, const void *data, size_t len)
+void grpc_reply_send(struct rpc_call *call, const void *data, size_t len,
+		     struct rpc_shared *end)
 {
 	struct conn *c = call->conn;
-	uint8_t *room = buffer_room(&c->server->shelf, &call->grpc.out,
-				    MESSAGE_PREFIX + len);
-	uint32_t be_len = htobe32((uint32_t)len);
+	struct out *out = &call->grpc.out;
+	uint32_t be_len = htobe32((uint32_t)(len + (end ? end->len : 0)));
+	uint8_t prefix[MESSAGE_PREFIX] = { 0 };
 
-	if (!room) {
+	memcpy(prefix + 1, &be_len, sizeof(be_len));
+	if (conn_queue(c, out, prefix, sizeof(prefix), NULL) < 0 ||
+	    conn_queue(c, out, data, len, end) < 0) {
 		conn_doom(c);
 		return;
 	}
-	room[0] = 0;
-	memcpy(room + 1, &be_len, sizeof(be_len));
-	if (len)
-		memcpy(room + MESSAGE_PREFIX, data, len);
-	buffer_grew(&call->grpc.out, MESSAGE_PREFIX + len);
-	c->queued += MESSAGE_PREFIX + len;
 	if (!call->grpc.head_sent)
 		begin_response(call);
 	go_on(call);

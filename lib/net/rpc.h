@@ -20,6 +20,7 @@
 
 struct rpc_call;
 struct rpc_server;
+struct rpc_shared;
 struct tls_server;
 
 enum rpc_wire { RPC_GRPC, RPC_FRAMES };
@@ -127,6 +128,17 @@ void rpc_call_set_data(struct rpc_call *call, void *data);
 /* One reply message.  The bytes are copied.  They leave at the end of the loop's round,
  * with those of all other calls of the connection. */
 void rpc_call_send(struct rpc_call *call, const void *data, size_t len);
+/* The same with a message that ends with bytes which those of many calls end with: they
+ * are there once, however many have not read them.  `end` may be NULL. */
+void rpc_call_send_shared(struct rpc_call *call, const void *data, size_t len,
+			  struct rpc_shared *end);
+
+/* Copies the bytes; NULL without memory.  Who makes it has the first reference; calls that
+ * it is sent to take their own. */
+struct rpc_shared *rpc_shared_new(const void *data, size_t len);
+struct rpc_shared *rpc_shared_ref(struct rpc_shared *block);
+void rpc_shared_unref(struct rpc_shared *block); /* may be NULL */
+size_t rpc_shared_len(const struct rpc_shared *block);
 
 struct rpc_trailer {
 	const char *name; /* lower case */

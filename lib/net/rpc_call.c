@@ -228,10 +228,9 @@ void call_free(struct rpc_call *call)
 	if (call->next)
 		call->next->link = call->link;
 	c->n_calls--;
-	c->queued -= buffer_len(&call->grpc.out);
 	(void)conn_count_incomplete(c, -(ssize_t)buffer_len(&call->grpc.in));
 	buffer_release(&s->shelf, &call->grpc.in);
-	buffer_release(&s->shelf, &call->grpc.out);
+	conn_drop_queue(c, &call->grpc.out);
 	buffer_release(&s->shelf, &call->grpc.trailers);
 	return_slot(&s->calls, call);
 }
@@ -275,9 +274,15 @@ void rpc_call_set_data(struct rpc_call *call, void *data)
 
 void rpc_call_send(struct rpc_call *call, const void *data, size_t len)
 {
+	rpc_call_send_shared(call, data, len, NULL);
+}
+
+void rpc_call_send_shared(struct rpc_call *call, const void *data, size_t len,
+			  struct rpc_shared *end)
+{
 	assert(call->open);
 	if (conn_takes_output(call->conn))
-		call->conn->wire->send(call, data, len);
+		call->conn->wire->send(call, data, len, end);
 }
 
 void rpc_call_end(struct rpc_call *call, unsigned status, const char *sentence,

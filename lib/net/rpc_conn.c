@@ -31,13 +31,50 @@ size_t conn_unsent(const struct conn *c)
 	return stream_unsent(&c->stream) + c->queued;
 }
 
+/* A connection answers for all that it does not read; of blocks that others wait for,
+ * too, the server counts one. */
 static size_t count_unsent(struct conn *c)
 {
 	size_t now = conn_unsent(c);
 
-	c->server->unsent += now - c->counted;
-	c->counted = now;
+	c->server->unsent += now - c->shared - c->counted;
+	c->counted = now - c->shared;
 	return now;
+}
+
+/* A queue that had `len` bytes, `shared` of them in blocks, has changed. */
+static void count_queue(struct conn *c, const struct out *o, size_t len,
+			size_t shared)
+{
+	c->queued += out_len(o) - len;
+	c->shared += o->shared - shared;
+}
+
+int conn_queue(struct conn *c, struct out *o, const void *data, size_t len,
+	       struct rpc_shared *block)
+{
+	size_t had = out_len(o), shared = o->shared;
+	int r = out_add(&c->server->shelf, o, data, len, block);
+
+	count_queue(c, o, had, shared);
+	return r;
+}
+
+size_t conn_unqueue(struct conn *c, struct out *o, uint8_t *to, size_t len)
+{
+	size_t had = out_len(o), shared = o->shared;
+	size_t n = out_read(&c->server->shelf, o, to, len);
+
+	count_queue(c, o, had, shared);
+	return n;
+}
+
+void conn_drop_queue(struct conn *c, struct out *o)
+{
+	size_t had = out_len(o), shared = o->shared;
+
+	out_release(&c->server->shelf, o);
+	count_queue(c, o, had, shared);
 }
 
 bool conn_takes_output(struct conn *c)
@@ -47,7 +84,7 @@ bool conn_takes_output(struct conn *c)
 
 	if (c->closing || c->doomed)
 		return false;
-	if (s->unsent > SHARES * max && max > FAIR_UNSENT)
+	if (s->unsent + s->shelf.shared > SHARES * max && max > FAIR_UNSENT)
 		max = FAIR_UNSENT;
 	if (count_unsent(c) <= max)
 		return true;
@@ -212,11 +249,21 @@ static bool is_over(const struct conn *c)
 	return c->doomed || (c->wire && !c->unfinished && c->wire->finished(c));
 }
 
+/* Does it not read its replies?  By gRPC it must be heard nevertheless: it tells how much
+ * it would read. */
+static bool is_stuck(const struct conn *c)
+{
+	size_t n = c->wire == &frames_wire ? conn_unsent(c) :
+					     stream_unsent(&c->stream);
+
+	return n > PAUSE_UNSENT;
+}
+
 /* Who does not read its replies, or has had its turn, is not read from for now. */
 static int set_reading(struct conn *c)
 {
 	struct loop *loop = c->server->loop;
-	bool stuck = stream_unsent(&c->stream) > PAUSE_UNSENT;
+	bool stuck = is_stuck(c);
 	bool pause = stuck || c->unfinished;
 	int r = 0;
 

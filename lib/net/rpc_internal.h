@@ -17,6 +17,7 @@
 #define NET_RPC_INTERNAL_H
 
 #include "net/buffer.h"
+#include "net/out.h"
 #include "net/rpc.h"
 #include "net/stream.h"
 
@@ -50,7 +51,8 @@ struct wire {
 	void (*drain)(struct conn *c);
 	void (*release)(struct conn *c);
 
-	void (*send)(struct rpc_call *call, const void *data, size_t len);
+	void (*send)(struct rpc_call *call, const void *data, size_t len,
+		     struct rpc_shared *end);
 	/* The call is closed to the handler already; its connection may be, too. */
 	void (*end)(struct rpc_call *call, unsigned status,
 		    const char *sentence, const struct rpc_trailer *trailers,
@@ -68,6 +70,7 @@ enum { HELLO_LEN = 8 }; /* bytes that tell the wires apart */
 struct frames_side {
 	struct buffer in; /* the beginning of a frame */
 	uint64_t skip; /* bytes of a frame that is too large */
+	struct out out; /* what follows a block that is shared */
 	char *token; /* of its hello, or NULL */
 	char *job;
 };
@@ -82,6 +85,7 @@ struct conn {
 	uint32_t n_calls; /* in `calls` */
 	uint32_t n_open; /* of them, those the handler knows */
 	size_t queued; /* bytes of replies that are not in the stream */
+	size_t shared; /* of them, those of blocks */
 	size_t counted; /* its part of the server's `unsent` */
 	size_t incomplete; /* bytes of messages that are not whole */
 	int64_t heard_ms; /* when something last came */
@@ -105,7 +109,7 @@ struct conn {
 /* What gRPC knows of a call. */
 struct grpc_side {
 	struct buffer in; /* a message that is not whole, with its prefix */
-	struct buffer out; /* replies, with their prefixes */
+	struct out out; /* replies, with their prefixes */
 	struct buffer trailers; /* "name\0value\0"..., set at the end */
 	uint32_t unconsumed; /* bytes the stream's window is smaller by */
 	bool got_message;
@@ -180,6 +184,11 @@ int conn_protocol_error(struct conn *c);
 void conn_wake(struct conn *c);
 /* Bytes that wait for the peer. */
 size_t conn_unsent(const struct conn *c);
+/* Queues of its replies: as out_add(), out_read() and out_release(), and counted. */
+int conn_queue(struct conn *c, struct out *o, const void *data, size_t len,
+	       struct rpc_shared *block);
+size_t conn_unqueue(struct conn *c, struct out *o, uint8_t *to, size_t len);
+void conn_drop_queue(struct conn *c, struct out *o);
 /* May a reply be added?  Dooms a connection where too much waits already. */
 bool conn_takes_output(struct conn *c);
 /* Counts `more` bytes of messages that are not whole (negative: fewer).  False, and not

@@ -6,7 +6,12 @@
 #include <sys/random.h>
 #include <syslog.h>
 
-enum { MAX_ABSENT = 1024 }; /* bytes of names in a trailer */
+#include "base/cleanup.h"
+
+enum {
+	MAX_ABSENT = 1024, /* bytes of names in a trailer */
+	SHARE_FROM = 4 << 10, /* bytes that are worth to be there once only */
+};
 
 /* ---- replies ---- */
 
@@ -29,7 +34,7 @@ static void deliver(struct server *s, const struct held *head,
 	if (!c)
 		return;
 	if (message)
-		call_send(s, c, message, head->len);
+		call_send(s, c, message, head->len, head->end);
 	if (head->status != COORD_MORE)
 		call_end(s, c, head->status, sentence, absent);
 }
@@ -114,6 +119,30 @@ static void pack_reply(struct server *s, const struct call *c,
 		pack_add(&s->out, message);
 }
 
+static struct rpc_shared *pack_shared(const ProtobufCMessage *message)
+{
+	CLEANUP(str_release) struct str bytes = STR_INIT;
+
+	pack_add(&bytes, message);
+	return str_error(&bytes) < 0 ? NULL :
+				       rpc_shared_new(bytes.data, bytes.len);
+}
+
+/* What replies have in common is packed when the first of them comes.  Little of it is
+ * copied to each. */
+static void add_common(struct server *s, struct held *head)
+{
+	if (s->common_len < SHARE_FROM) {
+		pack_add(&s->out, s->common);
+		return;
+	}
+	if (!s->end)
+		s->end = pack_shared(s->common);
+	if (!s->end)
+		s->out.failed = true;
+	head->end = s->end;
+}
+
 /* ---- what the state machine calls ---- */
 
 static int on_record(void *host, const Roar__Record__Record *record)
@@ -127,6 +156,8 @@ static void reply_to(struct server *s, struct call *c, struct held *head,
 {
 	if (message) {
 		pack_reply(s, c, message);
+		if (s->common)
+			add_common(s, head);
 		head->len = (uint32_t)s->out.len;
 	}
 	if (str_error(&s->out) < 0) {
@@ -182,6 +213,16 @@ static void on_reply(void *host, uint64_t call, enum coord_status status,
 		 join(&s->absent, names, n_names));
 }
 
+static void on_share(void *host, const ProtobufCMessage *common)
+{
+	struct server *s = host;
+
+	s->common = common;
+	s->common_len = common ? protobuf_c_message_get_packed_size(common) : 0;
+	rpc_shared_unref(s->end);
+	s->end = NULL;
+}
+
 static void on_note(void *host, int level, const char *job,
 		    const char *sentence)
 {
@@ -203,6 +244,7 @@ static uint64_t on_random(void *host)
 const struct coord_host answer_host = {
 	.record = on_record,
 	.reply = on_reply,
+	.share = on_share,
 	.note = on_note,
 	.random = on_random,
 };

@@ -91,10 +91,11 @@ static void count_status(struct method *m, unsigned status)
 	m->statuses[status < METHOD_STATUSES ? status : COORD_UNKNOWN]++;
 }
 
-void call_send(struct server *s, struct call *c, const void *data, size_t len)
+void call_send(struct server *s, struct call *c, const void *data, size_t len,
+	       struct rpc_shared *end)
 {
 	(void)s;
-	rpc_call_send(c->rpc, data, len);
+	rpc_call_send_shared(c->rpc, data, len, end);
 	if (c->method->rpc.streams_in)
 		count_duration(c);
 }

@@ -6,15 +6,51 @@
 
 enum { ALIGN = 8 };
 
+static void forget(void *data, const struct held *head, const void *message,
+		   const char *sentence, const char *absent)
+{
+	(void)data;
+	(void)head;
+	(void)message;
+	(void)sentence;
+	(void)absent;
+}
+
 void hold_release(struct hold *h)
 {
+	hold_leave(h, UINT64_MAX, forget, NULL);
 	str_release(&h->bytes);
 	*h = (struct hold){ 0 };
 }
 
 size_t hold_bytes(const struct hold *h)
 {
-	return h->bytes.len - h->begin;
+	return h->bytes.len - h->begin + h->shared;
+}
+
+/* Ends that are the same stand one behind the other: the state machine tells all who
+ * wait for something at once. */
+static void count_end(struct hold *h, struct rpc_shared *end)
+{
+	if (!end)
+		return;
+	(void)rpc_shared_ref(end);
+	if (end != h->last)
+		h->shared += rpc_shared_len(end);
+}
+
+static void drop_end(struct hold *h, struct rpc_shared *end)
+{
+	const char *next = h->bytes.data + h->begin;
+	struct held head = { 0 };
+
+	if (h->n)
+		memcpy(&head, next, sizeof(head));
+	if (!end)
+		return;
+	if (end != head.end)
+		h->shared -= rpc_shared_len(end);
+	rpc_shared_unref(end);
 }
 
 static size_t message_len(const struct held *head)
@@ -35,7 +71,7 @@ static size_t whole_len(const struct held *head)
  * once on average. */
 static void close_up(struct hold *h)
 {
-	size_t waiting = hold_bytes(h);
+	size_t waiting = h->bytes.len - h->begin;
 
 	if (h->begin < waiting || h->begin == 0)
 		return;
@@ -64,6 +100,8 @@ int hold_add(struct hold *h, const struct held *head, const void *message,
 	str_add(&h->bytes, absent, own.absent_len);
 	str_pad(&h->bytes, '\0', end - h->bytes.len);
 	h->n++;
+	count_end(h, own.end);
+	h->last = own.end;
 	return 0;
 }
 
@@ -98,8 +136,10 @@ void hold_leave(struct hold *h, uint64_t seq,
 		give(at, &head, leave, data);
 		h->begin += whole_len(&head);
 		h->n--;
+		drop_end(h, head.end);
 	}
 	h->begin = 0;
+	h->last = NULL;
 	str_clear(&h->bytes);
 	if (h->bytes.cap > HOLD_KEEP)
 		str_release(&h->bytes);

@@ -2,7 +2,8 @@
  *
  * A reply may leave when all records that were handed to the log before it are durable.
  * Records are numbered, and numbers only grow, so this is a queue: what came first
- * leaves first, and the replies of one call stay in order.
+ * leaves first, and the replies of one call stay in order.  What many replies have in
+ * common is there once.
  *
  * One block of memory holds all of them, one behind the other; it keeps its size up
  * to HOLD_KEEP, so that in the steady state nothing is allocated. */
@@ -13,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "net/rpc.h"
 
 enum {
 	HOLD_KEEP = 1 << 20, /* bytes that are not given back */
@@ -26,6 +28,7 @@ struct held {
 	uint32_t len; /* of the message; HELD_NONE: there is none */
 	uint32_t sentence_len; /* with its NUL; 0: there is none */
 	uint32_t absent_len; /* likewise: ids of workers, by commas */
+	struct rpc_shared *end; /* of the message, behind the others; or NULL */
 };
 
 #define HELD_NONE UINT32_MAX
@@ -34,11 +37,13 @@ struct hold {
 	struct str bytes; /* struct held and what belongs to it, aligned */
 	size_t begin; /* what lies before it has left */
 	size_t n; /* replies */
+	struct rpc_shared *last; /* `end` of the last one; compared only */
+	size_t shared; /* bytes of all ends, each once */
 };
 
 void hold_release(struct hold *h);
 
-/* Copies the reply into the queue.  -ENOMEM: it is not there. */
+/* Copies the reply into the queue, which takes a reference of `end`.  -ENOMEM: it is not there. */
 int hold_add(struct hold *h, const struct held *head, const void *message,
 	     const char *sentence, const char *absent);
 

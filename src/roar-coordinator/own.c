@@ -20,7 +20,7 @@ static void *read_request(struct server *s, struct call *c,
 static void send_out(struct server *s, struct call *c)
 {
 	if (str_error(&s->out) == 0)
-		call_send(s, c, str_cstr(&s->out), s->out.len);
+		call_send(s, c, str_cstr(&s->out), s->out.len, NULL);
 }
 
 /* ---- health ---- */

@@ -82,6 +82,9 @@ struct server {
 	uint64_t n_looks;
 	unsigned n_free_streams; /* that need no token */
 	struct str out; /* a reply, packed; memory that is used again */
+	const ProtobufCMessage *common; /* to replies, for now */
+	size_t common_len; /* of it, packed */
+	struct rpc_shared *end; /* its bytes, once they were needed */
 	struct str absent;
 
 	/* the log */
@@ -130,8 +133,9 @@ void call_end_all(struct server *s, bool (*which)(const struct call *c),
 /* Sends the status and forgets the call. */
 void call_end(struct server *s, struct call *c, unsigned status,
 	      const char *sentence, const char *absent);
-/* One message of a reply. */
-void call_send(struct server *s, struct call *c, const void *data, size_t len);
+/* One message of a reply; `end`, which may be NULL, has its last bytes. */
+void call_send(struct server *s, struct call *c, const void *data, size_t len,
+	       struct rpc_shared *end);
 
 /* answer.c: the state machine's side. */
 extern const struct coord_host answer_host;

@@ -192,6 +192,12 @@ class Coordinator:
         with open(f"/proc/{self.pid}/statm", encoding="ascii") as f:
             return int(f.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
+    def peak_bytes(self):
+        """The most that was resident since the start."""
+        with open(f"/proc/{self.pid}/status", encoding="ascii") as f:
+            return next(int(line.split()[1]) * 1024 for line in f
+                        if line.startswith("VmHWM"))
+
     def close(self):
         for client in self.clients:
             client.close()

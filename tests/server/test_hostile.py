@@ -9,6 +9,7 @@ import socket
 import struct
 import subprocess
 import time
+import urllib.request
 
 import grpc
 import pytest
@@ -288,3 +289,66 @@ def test_h2load_gets_every_answer(server, tmp_path):
     assert re.search(r"20000 succeeded, 0 failed, 0 errored, 0 timeout",
                      result.stdout), result.stdout
     assert "status codes: 20000 2xx" in result.stdout
+
+
+@pytest.fixture(name="crowd")
+def _crowd(server):
+    """300 connections of the fast path."""
+    with contextlib.ExitStack() as stack:
+        yield [Frames(stack.enter_context(server.connect()))
+               for _ in range(300)]
+
+
+KV_GET, WATCH = 17, 11
+
+
+def waiters(server):
+    with urllib.request.urlopen(server.http + "/metrics",
+                                timeout=PATIENCE_S) as r:
+        text = r.read().decode()
+    return int(re.search(r"^roar_coordinator_waiting_calls (\d+)", text,
+                         re.M).group(1))
+
+
+def test_what_many_wait_for_is_in_memory_once(server, crowd):
+    """A value of a mebibyte for 300 who do not read yet."""
+    value = os.urandom(MEBIBYTE)
+    asked = control.KvGetRequest(key="large", wait=True).SerializeToString()
+    other = server.client()
+    by_grpc = [other.control.KvGet.future(
+        control.KvGetRequest(key="large", wait=True), timeout=PATIENCE_S)
+        for _ in range(4)]
+    for one in crowd:
+        one.send(KV_GET, asked, call=1)
+    wait_until(lambda: waiters(server) == len(crowd) + len(by_grpc))
+    before = server.peak_bytes()
+    server.good.control.KvSet(control.KvSetRequest(key="large", value=value),
+                              timeout=PATIENCE_S)
+    for one in by_grpc:
+        assert one.result(PATIENCE_S).entry.value == value
+    for one in crowd:
+        status, message = one.receive()[3:]
+        assert status == 0
+        reply = control.KvReply.FromString(message)
+        assert reply.done and reply.entry.value == value
+    assert server.peak_bytes() - before < 96 * MEBIBYTE
+
+
+def test_what_many_watch_is_in_memory_once(server, crowd):
+    value = os.urandom(MEBIBYTE)
+    asked = control.WatchRequest(key_prefix="w").SerializeToString()
+    for one in crowd:
+        one.send(WATCH, asked, call=1)
+    for one in crowd:
+        assert control.WatchEvent.FromString(one.receive()[4]).rank == -1
+    before = server.peak_bytes()
+    server.good.control.KvSet(control.KvSetRequest(key="w", value=value),
+                              timeout=PATIENCE_S)
+    server.good.control.KvSet(control.KvSetRequest(key="w2", value=b"2"),
+                              timeout=PATIENCE_S)
+    for one in crowd:
+        for expected in (value, b"2"):
+            event = control.WatchEvent.FromString(one.receive()[4])
+            assert event.kind == event.KEY and event.rank == -1
+            assert event.entry.value == expected
+    assert server.peak_bytes() - before < 96 * MEBIBYTE

@@ -38,6 +38,35 @@ static void add(struct hold *h, uint64_t seq, uint64_t call,
 	assert_int_equal(hold_add(h, &head, message, NULL, NULL), 0);
 }
 
+static void add_with_end(struct hold *h, uint64_t seq, struct rpc_shared *end)
+{
+	struct held head = { .seq = seq, .len = 0, .end = end };
+
+	assert_int_equal(hold_add(h, &head, "", NULL, NULL), 0);
+}
+
+static void what_replies_have_in_common_is_held_once(void **state)
+{
+	CLEANUP(hold_release) struct hold h = { 0 };
+	char bytes[1000] = "";
+	struct rpc_shared *a = rpc_shared_new(bytes, sizeof(bytes));
+	struct rpc_shared *b = rpc_shared_new("b", 1);
+
+	(void)state;
+	for (uint64_t i = 0; i < 8; i++)
+		add_with_end(&h, 1, a);
+	assert_in_range(hold_bytes(&h), 1000, 1999);
+	add_with_end(&h, 2, b);
+	add_with_end(&h, 3, a);
+	rpc_shared_unref(a);
+	rpc_shared_unref(b);
+	assert_int_equal(h.shared, 2001);
+	hold_leave(&h, 1, note, NULL);
+	assert_int_equal(h.shared, 1001);
+	hold_leave(&h, 2, note, NULL);
+	assert_int_equal(h.shared, 1000);
+}
+
 static int begin(void **state)
 {
 	(void)state;
@@ -147,6 +176,8 @@ int main(void)
 				       begin),
 		cmocka_unit_test_setup(what_has_left_takes_no_memory, begin),
 		cmocka_unit_test_setup(much_memory_is_given_back, begin),
+		cmocka_unit_test_setup(what_replies_have_in_common_is_held_once,
+				       begin),
 		cmocka_unit_test_setup(without_memory_the_reply_is_not_there,
 				       begin),
 	};
