@@ -23,6 +23,11 @@ int64_t clock_mono_ns(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
+int64_t clock_boot_ns(void)
+{
+	return read_clock(CLOCK_BOOTTIME);
+}
+
 int64_t clock_now_tick_ns(void)
 {
 	return read_clock(CLOCK_REALTIME_COARSE);

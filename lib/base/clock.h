@@ -9,6 +9,7 @@ struct str;
 
 int64_t clock_now_ns(void); /* since 1970, for the record */
 int64_t clock_mono_ns(void); /* monotonic, for durations */
+int64_t clock_boot_ns(void); /* the same, but goes on while the machine sleeps */
 
 /* The same at the last tick of the kernel, up to 10 ms ago: in a fifth of the time.
  * The first is the clock that file systems take their stamps from. */

@@ -20,7 +20,8 @@
  * the first with FRAME_MORE, the last one with FRAME_END and no message.  A frame with
  * FRAME_MORE whose call has ended meanwhile is dropped; one without it begins a call.
  * Server: exactly one reply with FRAME_END a call; before that, of streams, replies
- * without it.  FRAME_GOAWAY: no new calls here.  FRAME_PING is answered with FRAME_PONG
+ * without it.  FRAME_GOAWAY: no new calls here.  FRAME_TOKEN, with eight bytes: the fencing
+ * token of all replies that follow, where there is one.  FRAME_PING is answered with FRAME_PONG
  * by either side. */
 #ifndef NET_FRAMES_H
 #define NET_FRAMES_H
@@ -40,6 +41,7 @@ enum frame_type {
 	FRAME_PING = 0xff02,
 	FRAME_PONG = 0xff03,
 	FRAME_GOAWAY = 0xff04,
+	FRAME_TOKEN = 0xff05,
 };
 
 enum frame_flags {

@@ -2,6 +2,7 @@
  *
  * Frames are taken from where they were read; only what is left of an unfinished one is
  * copied, so that an idle connection holds nothing. */
+#include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,6 +121,17 @@ static void put_control(struct conn *c, enum frame_type type, uint32_t call,
 
 	if (!c->closing && !c->doomed)
 		put(c, &f, NULL, NULL);
+}
+
+/* A client that does not know it takes it for the reply to a call that it never made. */
+static void tell_token(struct conn *c)
+{
+	const struct frame f = { .len = sizeof(uint64_t),
+				 .method = FRAME_TOKEN };
+	uint64_t token = htole64(c->server->token);
+
+	if (!c->closing && !c->doomed)
+		put(c, &f, &token, NULL);
 }
 
 static void ping(struct conn *c)
@@ -424,6 +436,7 @@ const struct wire frames_wire = {
 	.finished = finished,
 	.ping = ping,
 	.drain = drain,
+	.token = tell_token,
 	.release = release,
 	.send = send_message,
 	.end = end_call,

@@ -31,9 +31,31 @@ static const nghttp2_nv HEAD[] = {
 	FIELD("content-type", "application/grpc"),
 	FIELD("grpc-accept-encoding", "identity"),
 };
-enum { N_HEAD = sizeof(HEAD) / sizeof(HEAD[0]) };
+enum {
+	N_HEAD = sizeof(HEAD) / sizeof(HEAD[0]),
+	MAX_HEAD = N_HEAD + 1, /* with the token */
+};
 
 static const nghttp2_nv STATUS_OK[] = { FIELD("grpc-status", "0") };
+
+/* ---- the head ---- */
+
+/* The fields every response begins with; returns how many. */
+static size_t fill_head(const struct rpc_server *s,
+			nghttp2_nv ret[static MAX_HEAD])
+{
+	memcpy(ret, HEAD, sizeof(HEAD));
+	if (!s->token)
+		return N_HEAD;
+	ret[N_HEAD] = (nghttp2_nv){
+		.name = (uint8_t *)"roar-fencing-token",
+		.namelen = sizeof("roar-fencing-token") - 1,
+		.value = (uint8_t *)s->token_text,
+		.valuelen = strlen(s->token_text),
+		.flags = NGHTTP2_NV_FLAG_NO_COPY_NAME,
+	};
+	return MAX_HEAD;
+}
 
 /* ---- trailers ---- */
 
@@ -159,10 +181,12 @@ static void begin_response(struct rpc_call *call)
 	struct grpc *g = grpc_of(call);
 	nghttp2_data_provider provider = { .source.ptr = call,
 					   .read_callback = read_reply };
+	nghttp2_nv fields[MAX_HEAD];
+	size_t n = fill_head(call->conn->server, fields);
 
 	call->grpc.head_sent = true;
 	grpc_must(g, nghttp2_submit_response(g->session, (int32_t)call->number,
-					     HEAD, N_HEAD, &provider));
+					     fields, n, &provider));
 }
 
 static void go_on(struct rpc_call *call)
@@ -199,12 +223,10 @@ void grpc_reply_send(struct rpc_call *call, const void *data, size_t len,
 static void submit_trailers_only(struct grpc *g, int32_t stream,
 				 const struct buffer *trailers)
 {
-	nghttp2_nv fields[N_HEAD + MAX_FIELDS];
+	nghttp2_nv fields[MAX_HEAD + MAX_FIELDS];
+	size_t n = fill_head(g->conn->server, fields);
 
-	memcpy(fields, HEAD, sizeof(HEAD));
-
-	size_t n = N_HEAD + read_trailers(trailers, fields + N_HEAD);
-
+	n += read_trailers(trailers, fields + n);
 	grpc_must(g,
 		  nghttp2_submit_response(g->session, stream, fields, n, NULL));
 	conn_wake(g->conn);

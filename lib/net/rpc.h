@@ -110,6 +110,11 @@ int rpc_server_take(struct rpc_server *s, int fd, struct tls_server *tls);
 void rpc_server_drain(struct rpc_server *s);
 /* No call is under way and all replies have left. */
 bool rpc_server_drained(const struct rpc_server *s);
+/* Ends all connections at the end of the round; calls are cancelled. */
+void rpc_server_hang_up(struct rpc_server *s);
+/* From now on every reply carries this fencing token: gRPC's in the header
+ * "roar-fencing-token", those of frames by a FRAME_TOKEN before them.  0: none. */
+void rpc_server_set_token(struct rpc_server *s, uint64_t token);
 void rpc_server_count(const struct rpc_server *s, struct rpc_counts *ret);
 
 /* ---- a call ---- */

@@ -374,6 +374,8 @@ static int begin_wire(struct conn *c, const uint8_t *data, size_t len)
 
 	if (r == 0)
 		r = take_input(c, c->hello, HELLO_LEN);
+	if (r == 0 && c->server->token && c->wire->token)
+		c->wire->token(c);
 	if (r == 0 && c->server->draining)
 		c->wire->drain(c);
 	if (r == 0 && len > (size_t)n)

@@ -49,6 +49,8 @@ struct wire {
 	bool (*finished)(const struct conn *c);
 	void (*ping)(struct conn *c);
 	void (*drain)(struct conn *c);
+	/* The server's token is another one.  May be NULL. */
+	void (*token)(struct conn *c);
 	void (*release)(struct conn *c);
 
 	void (*send)(struct rpc_call *call, const void *data, size_t len,
@@ -163,6 +165,8 @@ struct rpc_server {
 	size_t incomplete; /* bytes of messages that are not whole */
 	size_t unsent; /* bytes that wait, of all connections, as last counted */
 	bool draining;
+	uint64_t token; /* of every reply; 0: none */
+	char token_text[24]; /* the same */
 	int64_t turn_end_ns; /* of the connection whose input is handled */
 	uint8_t *input; /* what was just read, of whichever connection */
 };

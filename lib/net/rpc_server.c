@@ -1,6 +1,8 @@
 /* rpc_server.c - the server as a whole: limits, draining, counts. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -112,6 +114,24 @@ bool rpc_server_drained(const struct rpc_server *s)
 		if (c->n_calls || conn_unsent(c))
 			return false;
 	return true;
+}
+
+void rpc_server_hang_up(struct rpc_server *s)
+{
+	for (struct conn *c = s->conns; c; c = c->next)
+		conn_doom(c);
+}
+
+void rpc_server_set_token(struct rpc_server *s, uint64_t token)
+{
+	if (s->token == token)
+		return;
+	s->token = token;
+	(void)snprintf(s->token_text, sizeof(s->token_text), "%" PRIu64, token);
+	for (struct conn *c = s->conns; c; c = c->next) {
+		if (c->wire && c->wire->token)
+			c->wire->token(c);
+	}
 }
 
 void rpc_server_count(const struct rpc_server *s, struct rpc_counts *ret)

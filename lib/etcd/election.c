@@ -1,0 +1,507 @@
+/* election.c - see election.h */
+#include "etcd/election.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "etcd/keys.h"
+
+enum {
+	REST_MS = 150, /* after a failure, and as much again by chance */
+	CALL_MS = 2000,
+};
+
+enum state {
+	LOOK, /* who leads? */
+	GRANT, /* a lease is asked for */
+	CAMPAIGN, /* the key is being created */
+	FOLLOW,
+	LEAD,
+	RESTING,
+	ENDED,
+};
+
+struct election {
+	struct loop *loop;
+	struct etcd *etcd;
+	char *cluster, *address;
+	int64_t ttl_ms; /* as asked for, then as granted */
+	struct election_events events;
+	void *data;
+
+	enum state state;
+	struct etcd_call call; /* the step that is under way */
+	struct etcd_call alive; /* the lease is kept alive */
+	struct etcd_call watch; /* of the leader's key */
+	struct etcd_call revoke;
+	struct loop_timer step; /* what is next */
+	struct loop_timer lapse; /* the lease is over for us */
+	int64_t lease;
+	int64_t token;
+	int64_t asked_ms; /* when the lease was last asked for, boot clock */
+	int64_t holds_until_ms; /* boot clock */
+	char *leader; /* who leads, as last told; NULL: nobody */
+	struct etcd_key key_leader, key_schema;
+};
+
+#define CONTAINER(ptr, type, member) \
+	((type *)((char *)(ptr)-offsetof(type, member)))
+
+static int64_t boot_ms(void)
+{
+	return clock_boot_ns() / 1000000;
+}
+
+/* ---- between the states ---- */
+
+static void rest(struct election *e)
+{
+	uint16_t chance = 0;
+
+	(void)!getrandom(&chance, sizeof(chance), GRND_NONBLOCK);
+	e->state = RESTING;
+	etcd_cancel(&e->watch);
+	(void)loop_timer_set(e->loop, &e->step,
+			     loop_now_ms(e->loop) + REST_MS + chance % REST_MS);
+}
+
+static void tell_leader(struct election *e, const char *leader)
+{
+	bool same = leader && e->leader ? strcmp(leader, e->leader) == 0 :
+					  leader == e->leader;
+
+	if (same)
+		return;
+	free(e->leader);
+	e->leader = leader ? strdup(leader) : NULL;
+	e->events.follows(e->data, e->leader);
+}
+
+static void depose(struct election *e, const char *why)
+{
+	loop_timer_clear(e->loop, &e->lapse);
+	etcd_cancel(&e->alive);
+	e->token = 0;
+	e->holds_until_ms = 0;
+	rest(e);
+	e->events.deposed(e->data, why);
+}
+
+/* The lease is good from when it was asked for.  A tenth less: clocks differ. */
+static void extend(struct election *e, int64_t ttl_s)
+{
+	e->ttl_ms = ttl_s * 1000;
+	e->holds_until_ms = e->asked_ms + e->ttl_ms - e->ttl_ms / 10;
+	(void)loop_timer_set(e->loop, &e->lapse,
+			     loop_now_ms(e->loop) + e->holds_until_ms -
+				     boot_ms());
+}
+
+bool election_holds(const struct election *e)
+{
+	return e->state == LEAD && boot_ms() < e->holds_until_ms;
+}
+
+static void on_lapse(struct loop_timer *t)
+{
+	struct election *e = CONTAINER(t, struct election, lapse);
+
+	if (e->state == LEAD)
+		depose(e, "its lease in etcd could not be kept alive in time");
+}
+
+/* ---- messages ---- */
+
+static void op_range(Etcd__RequestOp *op, Etcd__RangeRequest *m,
+		     const struct etcd_key *key)
+{
+	etcd__range_request__init(m);
+	m->key = etcd_key_bytes(key);
+	etcd__request_op__init(op);
+	op->request_case = ETCD__REQUEST_OP__REQUEST_RANGE;
+	op->range = m;
+}
+
+static void op_put(Etcd__RequestOp *op, Etcd__PutRequest *m,
+		   const struct etcd_key *key, const char *value, int64_t lease)
+{
+	etcd__put_request__init(m);
+	m->key = etcd_key_bytes(key);
+	m->value = (ProtobufCBinaryData){ .len = strlen(value),
+					  .data = (uint8_t *)value };
+	m->lease = lease;
+	etcd__request_op__init(op);
+	op->request_case = ETCD__REQUEST_OP__REQUEST_PUT;
+	op->put = m;
+}
+
+/* The one key that an operation of a transaction has found, or NULL. */
+static const Etcd__KeyValue *found(const Etcd__TxnResponse *m, size_t op)
+{
+	const Etcd__ResponseOp *r = op < m->n_responses ? m->responses[op] :
+							  NULL;
+
+	if (!r || r->response_case != ETCD__RESPONSE_OP__RESPONSE_RANGE ||
+	    !r->range->n_kvs)
+		return NULL;
+	return r->range->kvs[0];
+}
+
+static bool value_is(const Etcd__KeyValue *kv, const char *text)
+{
+	return kv->value.len == strlen(text) &&
+	       memcmp(kv->value.data, text, kv->value.len) == 0;
+}
+
+/* ---- following ---- */
+
+/* The key is gone, or the watch is: a look will tell. */
+static void look_soon(struct election *e)
+{
+	etcd_cancel(&e->watch);
+	e->state = RESTING;
+	(void)loop_timer_set(e->loop, &e->step, loop_now_ms(e->loop));
+}
+
+static bool says_gone(const Etcd__WatchResponse *m)
+{
+	for (size_t i = 0; i < m->n_events; i++) {
+		if (m->events[i]->type == ETCD__EVENT__TYPE__DELETE)
+			return true;
+	}
+	return m->canceled;
+}
+
+static void watch_again(struct election *e, int64_t revision);
+
+/* Who leads watches as well: the key may be removed by hand. */
+static void on_watch(struct etcd_call *call, unsigned status,
+		     const ProtobufCMessage *reply, const char *sentence)
+{
+	struct election *e = CONTAINER(call, struct election, watch);
+	const Etcd__WatchResponse *m = (const Etcd__WatchResponse *)reply;
+
+	(void)status, (void)sentence;
+	if (m && !says_gone(m))
+		return;
+	if (e->state == FOLLOW)
+		look_soon(e);
+	else if (e->state == LEAD && m && !m->canceled)
+		depose(e, "its key in etcd was removed");
+	else if (e->state == LEAD)
+		watch_again(e, m && m->compact_revision ? m->compact_revision :
+							  e->token + 1);
+}
+
+static void watch_again(struct election *e, int64_t revision)
+{
+	Etcd__WatchCreateRequest create = ETCD__WATCH_CREATE_REQUEST__INIT;
+	Etcd__WatchRequest m = ETCD__WATCH_REQUEST__INIT;
+
+	create.key = etcd_key_bytes(&e->key_leader);
+	create.start_revision = revision;
+	m.request_case = ETCD__WATCH_REQUEST__REQUEST_CREATE;
+	m.create = &create;
+	etcd_cancel(&e->watch);
+	e->watch.done = on_watch;
+	etcd_begin(e->etcd, &e->watch, ETCD_WATCH, &m.base, -1);
+}
+
+/* A watch may be cut off without a word: after a while it is looked again. */
+static void follow(struct election *e, const Etcd__KeyValue *leader,
+		   int64_t revision)
+{
+	char address[256];
+
+	(void)snprintf(address, sizeof(address), "%.*s", (int)leader->value.len,
+		       (const char *)leader->value.data);
+	e->state = FOLLOW;
+	watch_again(e, revision + 1);
+	(void)loop_timer_set(e->loop, &e->step,
+			     loop_now_ms(e->loop) + e->ttl_ms);
+	tell_leader(e, address);
+}
+
+/* ---- leading ---- */
+
+static void keep_alive(struct election *e);
+
+static void on_alive(struct etcd_call *call, unsigned status,
+		     const ProtobufCMessage *reply, const char *sentence)
+{
+	struct election *e = CONTAINER(call, struct election, alive);
+	const Etcd__LeaseKeepAliveResponse
+		*m = (const Etcd__LeaseKeepAliveResponse *)reply;
+
+	(void)sentence;
+	if (e->state != LEAD)
+		return;
+	if (status == ETCD_OK && m->ttl_s <= 0) {
+		depose(e, "its lease in etcd is over");
+		return;
+	}
+	if (status == ETCD_OK)
+		extend(e, m->ttl_s);
+	(void)loop_timer_set(e->loop, &e->step,
+			     loop_now_ms(e->loop) + (status == ETCD_OK ?
+							     e->ttl_ms / 3 :
+							     REST_MS));
+}
+
+static void keep_alive(struct election *e)
+{
+	Etcd__LeaseKeepAliveRequest m = ETCD__LEASE_KEEP_ALIVE_REQUEST__INIT;
+
+	m.id = e->lease;
+	e->asked_ms = boot_ms();
+	e->alive.done = on_alive;
+	etcd_begin(e->etcd, &e->alive, ETCD_KEEP_ALIVE, &m.base, e->ttl_ms / 4);
+}
+
+static void lead(struct election *e, int64_t token)
+{
+	e->state = LEAD;
+	e->token = token;
+	free(e->leader);
+	e->leader = NULL;
+	watch_again(e, token + 1);
+	(void)loop_timer_set(e->loop, &e->step,
+			     loop_now_ms(e->loop) + e->ttl_ms / 3);
+	e->events.elected(e->data, token);
+}
+
+/* ---- the campaign ---- */
+
+/* We lead when the key is bound to our lease: also when an answer was lost, and the second
+ * try finds the key of the first. */
+static void on_campaign(struct etcd_call *call, unsigned status,
+			const ProtobufCMessage *reply, const char *sentence)
+{
+	struct election *e = CONTAINER(call, struct election, call);
+	const Etcd__TxnResponse *m = (const Etcd__TxnResponse *)reply;
+	const Etcd__KeyValue *kv;
+
+	(void)sentence;
+	kv = status == ETCD_OK ? found(m, m->succeeded ? 1 : 0) : NULL;
+	if (kv && kv->lease == e->lease && boot_ms() < e->holds_until_ms)
+		lead(e, kv->create_revision);
+	else if (kv && kv->lease != e->lease)
+		follow(e, kv, m->header ? m->header->revision : 0);
+	else
+		rest(e);
+}
+
+static void campaign(struct election *e)
+{
+	Etcd__Compare nobody;
+	Etcd__RequestOp put, range, other;
+	Etcd__PutRequest put_m;
+	Etcd__RangeRequest range_m, other_m;
+	Etcd__Compare *compare[] = { &nobody };
+	Etcd__RequestOp *success[] = { &put, &range };
+	Etcd__RequestOp *failure[] = { &other };
+	Etcd__TxnRequest m = ETCD__TXN_REQUEST__INIT;
+
+	etcd_compare_created(&nobody, &e->key_leader, 0);
+	op_put(&put, &put_m, &e->key_leader, e->address, e->lease);
+	op_range(&range, &range_m, &e->key_leader);
+	op_range(&other, &other_m, &e->key_leader);
+	m.compare = compare;
+	m.n_compare = 1;
+	m.success = success;
+	m.n_success = 2;
+	m.failure = failure;
+	m.n_failure = 1;
+	e->state = CAMPAIGN;
+	e->call.done = on_campaign;
+	etcd_begin(e->etcd, &e->call, ETCD_TXN, &m.base, CALL_MS);
+}
+
+static void on_grant(struct etcd_call *call, unsigned status,
+		     const ProtobufCMessage *reply, const char *sentence)
+{
+	struct election *e = CONTAINER(call, struct election, call);
+	const Etcd__LeaseGrantResponse *m = (const Etcd__LeaseGrantResponse *)
+		reply;
+
+	(void)sentence;
+	if (status != ETCD_OK || m->ttl_s <= 0) {
+		rest(e);
+		return;
+	}
+	e->lease = m->id;
+	extend(e, m->ttl_s);
+	campaign(e);
+}
+
+static void ask_for_lease(struct election *e)
+{
+	Etcd__LeaseGrantRequest m = ETCD__LEASE_GRANT_REQUEST__INIT;
+
+	m.ttl_s = (e->ttl_ms + 999) / 1000;
+	e->state = GRANT;
+	e->asked_ms = boot_ms();
+	e->call.done = on_grant;
+	etcd_begin(e->etcd, &e->call, ETCD_GRANT, &m.base, CALL_MS);
+}
+
+/* ---- the look ---- */
+
+static void refuse(struct election *e, const Etcd__KeyValue *schema)
+{
+	char sentence[512];
+
+	(void)snprintf(sentence, sizeof(sentence),
+		       "etcd has state of another kind under '%s': '%.*s' "
+		       "instead of '%s'; give this cluster another name "
+		       "(--cluster), or use the version that wrote it",
+		       e->key_schema.text,
+		       (int)(schema->value.len > 64 ? 64 : schema->value.len),
+		       (const char *)schema->value.data, ETCD_SCHEMA);
+	e->state = ENDED;
+	e->events.refused(e->data, sentence);
+}
+
+static void on_look(struct etcd_call *call, unsigned status,
+		    const ProtobufCMessage *reply, const char *sentence)
+{
+	struct election *e = CONTAINER(call, struct election, call);
+	const Etcd__TxnResponse *m = (const Etcd__TxnResponse *)reply;
+	const Etcd__KeyValue *schema, *leader;
+
+	(void)sentence;
+	if (status != ETCD_OK) {
+		rest(e);
+		return;
+	}
+	schema = m->succeeded ? NULL : found(m, 0);
+	leader = found(m, 1);
+	if (schema && !value_is(schema, ETCD_SCHEMA))
+		refuse(e, schema);
+	else if (leader)
+		follow(e, leader, m->header ? m->header->revision : 0);
+	else
+		ask_for_lease(e);
+}
+
+/* The first one to come says what kind of state this is. */
+static void look(struct election *e)
+{
+	Etcd__Compare fresh;
+	Etcd__RequestOp put, schema, leader;
+	Etcd__PutRequest put_m;
+	Etcd__RangeRequest schema_m, leader_m;
+	Etcd__Compare *compare[] = { &fresh };
+	Etcd__RequestOp *success[] = { &put, &leader };
+	Etcd__RequestOp *failure[] = { &schema, &leader };
+	Etcd__TxnRequest m = ETCD__TXN_REQUEST__INIT;
+
+	etcd_compare_created(&fresh, &e->key_schema, 0);
+	op_put(&put, &put_m, &e->key_schema, ETCD_SCHEMA, 0);
+	op_range(&schema, &schema_m, &e->key_schema);
+	op_range(&leader, &leader_m, &e->key_leader);
+	m.compare = compare;
+	m.n_compare = 1;
+	m.success = success;
+	m.n_success = 2;
+	m.failure = failure;
+	m.n_failure = 2;
+	e->state = LOOK;
+	e->call.done = on_look;
+	etcd_begin(e->etcd, &e->call, ETCD_TXN, &m.base, CALL_MS);
+}
+
+static void on_step(struct loop_timer *t)
+{
+	struct election *e = CONTAINER(t, struct election, step);
+
+	if (e->state == LEAD) {
+		keep_alive(e);
+	} else if (e->state == RESTING || e->state == FOLLOW) {
+		etcd_cancel(&e->watch);
+		look(e);
+	}
+}
+
+/* ---- the end ---- */
+
+static void on_revoked(struct etcd_call *call, unsigned status,
+		       const ProtobufCMessage *reply, const char *sentence)
+{
+	/* Where it failed, the lease ends by itself. */
+	(void)call, (void)status, (void)reply, (void)sentence;
+}
+
+void election_resign(struct election *e, bool for_good, const char *why)
+{
+	Etcd__LeaseRevokeRequest m = ETCD__LEASE_REVOKE_REQUEST__INIT;
+	bool led = e->state == LEAD;
+
+	m.id = e->lease;
+	etcd_cancel(&e->call);
+	if (led) {
+		depose(e, why);
+		etcd_cancel(&e->revoke);
+		e->revoke.done = on_revoked;
+		etcd_begin(e->etcd, &e->revoke, ETCD_REVOKE, &m.base, CALL_MS);
+	}
+	if (!for_good)
+		return;
+	etcd_cancel(&e->watch);
+	loop_timer_clear(e->loop, &e->step);
+	e->state = ENDED;
+}
+
+bool election_is_resigning(const struct election *e)
+{
+	return etcd_call_is_on(&e->revoke);
+}
+
+void election_free(struct election *e)
+{
+	if (!e)
+		return;
+	etcd_cancel(&e->call);
+	etcd_cancel(&e->alive);
+	etcd_cancel(&e->watch);
+	etcd_cancel(&e->revoke);
+	loop_timer_clear(e->loop, &e->step);
+	loop_timer_clear(e->loop, &e->lapse);
+	free(e->leader);
+	free(e->cluster);
+	free(e->address);
+	free(e);
+}
+
+int election_new(struct loop *loop, struct etcd *etcd, const char *cluster,
+		 const char *address, int64_t ttl_s,
+		 const struct election_events *events, void *data,
+		 struct election **ret)
+{
+	struct election *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return -ENOMEM;
+	e->loop = loop;
+	e->etcd = etcd;
+	e->cluster = strdup(cluster);
+	e->address = strdup(address);
+	e->ttl_ms = ttl_s * 1000;
+	e->events = *events;
+	e->data = data;
+	e->step.due = on_step;
+	e->lapse.due = on_lapse;
+	e->key_leader = etcd_key(cluster, "leader");
+	e->key_schema = etcd_key(cluster, "schema");
+	if (!e->cluster || !e->address) {
+		election_free(e);
+		return -ENOMEM;
+	}
+	look(e);
+	*ret = e;
+	return 0;
+}

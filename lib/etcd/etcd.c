@@ -1,0 +1,346 @@
+/* etcd.c - see etcd.h
+ *
+ *	PAUSE --due--> RESOLVING --> channel (being made, then up)
+ *	  ^                |            |
+ *	  `-- all tried ---+------------'   else the next member at once */
+#include "etcd/etcd.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "etcd/address.h"
+#include "etcd/resolve.h"
+
+enum {
+	PAUSE_MS = 100, /* after a round through all members, ... */
+	PAUSE_MAX_MS = 1000, /* ... and, growing, after many */
+};
+
+#define CONTAINER(ptr, type, member) \
+	((type *)((char *)(ptr)-offsetof(type, member)))
+
+struct etcd {
+	struct loop *loop;
+	struct etcd_addresses addresses;
+	size_t at; /* the member that is used or tried */
+	size_t n_failed; /* members in a row */
+	struct resolve *resolve;
+	struct channel *channel;
+	struct loop_timer timer; /* when the next one is tried */
+	struct etcd_call *waiting, **waiting_end;
+	void (*changed)(void *data, const char *trouble);
+	void *data;
+	bool in_trouble;
+};
+
+static const struct {
+	const char *path;
+	const ProtobufCMessageDescriptor *reply;
+} methods[] = {
+	[ETCD_RANGE] = { "/etcdserverpb.KV/Range",
+			 &etcd__range_response__descriptor },
+	[ETCD_TXN] = { "/etcdserverpb.KV/Txn", &etcd__txn_response__descriptor },
+	[ETCD_COMPACT] = { "/etcdserverpb.KV/Compact",
+			   &etcd__compaction_response__descriptor },
+	[ETCD_GRANT] = { "/etcdserverpb.Lease/LeaseGrant",
+			 &etcd__lease_grant_response__descriptor },
+	[ETCD_REVOKE] = { "/etcdserverpb.Lease/LeaseRevoke",
+			  &etcd__lease_revoke_response__descriptor },
+	[ETCD_KEEP_ALIVE] = { "/etcdserverpb.Lease/LeaseKeepAlive",
+			      &etcd__lease_keep_alive_response__descriptor },
+	[ETCD_WATCH] = { "/etcdserverpb.Watch/Watch",
+			 &etcd__watch_response__descriptor },
+};
+
+/* ---- members ---- */
+
+static void connect_next(struct etcd *e);
+
+static void say_trouble(struct etcd *e, const char *why)
+{
+	struct str text = STR_INIT;
+
+	if (e->in_trouble || !e->changed)
+		return;
+	e->in_trouble = true;
+	str_addf(&text, "etcd cannot be reached: %s: %s",
+		 e->addresses.list[e->at].text, why);
+	e->changed(e->data, str_cstr(&text));
+	str_release(&text);
+}
+
+static void say_good(struct etcd *e)
+{
+	e->n_failed = 0;
+	if (e->in_trouble && e->changed)
+		e->changed(e->data, NULL);
+	e->in_trouble = false;
+}
+
+static int64_t pause_ms(const struct etcd *e)
+{
+	size_t rounds = e->n_failed / e->addresses.n;
+	int64_t ms = PAUSE_MS * (int64_t)rounds;
+
+	return ms > PAUSE_MAX_MS ? PAUSE_MAX_MS : ms;
+}
+
+/* On to the next member; what was under way at this one has failed. */
+static void move_on(struct etcd *e, const char *why)
+{
+	struct channel *channel = TAKE_PTR(e->channel);
+	bool round_over = ++e->n_failed % e->addresses.n == 0;
+	char sentence[512];
+
+	(void)snprintf(sentence, sizeof(sentence), "%s: %s",
+		       e->addresses.list[e->at].text, why);
+	resolve_end(e->resolve);
+	e->resolve = NULL;
+	if (round_over)
+		say_trouble(e, why);
+	e->at = (e->at + 1) % e->addresses.n;
+	(void)loop_timer_set(e->loop, &e->timer,
+			     loop_now_ms(e->loop) +
+				     (round_over ? pause_ms(e) : 0));
+	channel_close(channel, sentence);
+}
+
+static void on_lost(void *data, const char *sentence)
+{
+	move_on(data, sentence);
+}
+
+static void on_due(struct loop_timer *t)
+{
+	connect_next(CONTAINER(t, struct etcd, timer));
+}
+
+/* ---- calls on their way ---- */
+
+static void unqueue(struct etcd_call *call)
+{
+	struct etcd *e = call->etcd;
+
+	if (!call->link)
+		return;
+	*call->link = call->next;
+	if (call->next)
+		call->next->link = call->link;
+	else
+		e->waiting_end = call->link;
+	call->link = NULL;
+}
+
+static void queue(struct etcd *e, struct etcd_call *call)
+{
+	call->next = NULL;
+	call->link = e->waiting_end;
+	*e->waiting_end = call;
+	e->waiting_end = &call->next;
+}
+
+static void free_reply(struct etcd_call *call)
+{
+	if (call->reply)
+		protobuf_c_message_free_unpacked(call->reply, NULL);
+	call->reply = NULL;
+}
+
+/* Not under way any more; its owner is told by who calls this. */
+static struct etcd *take_back(struct etcd_call *call)
+{
+	struct etcd *e = call->etcd;
+
+	unqueue(call);
+	loop_timer_clear(e->loop, &call->timer);
+	str_release(&call->request);
+	call->etcd = NULL;
+	return e;
+}
+
+static void fail(struct etcd_call *call, unsigned status, const char *sentence)
+{
+	(void)take_back(call);
+	free_reply(call);
+	call->done(call, status, NULL, sentence);
+}
+
+static void on_message(struct channel_call *rpc, const void *data, size_t len)
+{
+	struct etcd_call *call = CONTAINER(rpc, struct etcd_call, rpc);
+	ProtobufCMessage *m = protobuf_c_message_unpack(
+		methods[call->method].reply, NULL, len, data);
+
+	if (!m)
+		return; /* without an answer the call fails at its end */
+	say_good(call->etcd);
+	free_reply(call);
+	if (call->method != ETCD_WATCH) {
+		call->reply = m;
+		return;
+	}
+	call->done(call, ETCD_OK, m, NULL);
+	protobuf_c_message_free_unpacked(m, NULL);
+}
+
+/* A member that cannot answer now may be cut off from the others: the next one may not. */
+static void on_ended(struct channel_call *rpc, unsigned status,
+		     const char *sentence)
+{
+	struct etcd_call *call = CONTAINER(rpc, struct etcd_call, rpc);
+	ProtobufCMessage *reply = TAKE_PTR(call->reply);
+	struct etcd *e = take_back(call);
+
+	if (status == ETCD_OK && !reply)
+		status = ETCD_INTERNAL;
+	if (status == ETCD_UNAVAILABLE && e->channel)
+		move_on(e, sentence);
+	if (status == ETCD_OK)
+		call->done(call, status, reply, NULL);
+	else
+		call->done(call, status, NULL,
+			   *sentence ? sentence : "etcd gave no answer");
+	if (reply)
+		protobuf_c_message_free_unpacked(reply, NULL);
+}
+
+static void on_deadline(struct loop_timer *t)
+{
+	struct etcd_call *call = CONTAINER(t, struct etcd_call, timer);
+	struct etcd *e = call->etcd;
+	bool was_sent = call->rpc.client != NULL;
+	char why[64];
+
+	(void)snprintf(why, sizeof(why), "no answer within %lld ms",
+		       (long long)call->timeout_ms);
+	channel_cancel(&call->rpc);
+	fail(call, ETCD_DEADLINE_EXCEEDED, why);
+	if (was_sent && e->channel)
+		move_on(e, why);
+}
+
+static void send_call(struct etcd *e, struct etcd_call *call)
+{
+	int r = str_error(&call->request);
+
+	unqueue(call);
+	call->rpc.message = on_message;
+	call->rpc.ended = on_ended;
+	if (r == 0)
+		r = channel_begin(e->channel, &call->rpc,
+				  methods[call->method].path,
+				  call->request.data, call->request.len,
+				  call->method != ETCD_WATCH);
+	str_release(&call->request);
+	if (r < 0) /* told by the timer, as `done` is promised to come later */
+		(void)loop_timer_set(e->loop, &call->timer,
+				     loop_now_ms(e->loop));
+}
+
+void etcd_begin(struct etcd *e, struct etcd_call *call, enum etcd_method method,
+		const ProtobufCMessage *request, int64_t timeout_ms)
+{
+	size_t len = protobuf_c_message_get_packed_size(request);
+
+	call->etcd = e;
+	call->method = method;
+	call->timeout_ms = timeout_ms;
+	call->timer.due = on_deadline;
+	call->request = STR_INIT;
+	call->reply = NULL;
+	call->link = NULL;
+	if (str_reserve(&call->request, len + 1) == 0)
+		call->request.len = protobuf_c_message_pack(
+			request, (uint8_t *)call->request.data);
+	if (timeout_ms >= 0)
+		(void)loop_timer_set(e->loop, &call->timer,
+				     loop_now_ms(e->loop) + timeout_ms);
+	queue(e, call);
+	if (e->channel)
+		send_call(e, call);
+}
+
+void etcd_cancel(struct etcd_call *call)
+{
+	if (!call->etcd)
+		return;
+	channel_cancel(&call->rpc);
+	(void)take_back(call);
+	free_reply(call);
+}
+
+/* ---- connections ---- */
+
+static void on_found(void *data, const struct sockaddr *address, socklen_t len,
+		     const char *sentence)
+{
+	struct etcd *e = data;
+
+	if (!address) {
+		move_on(e, sentence);
+		return;
+	}
+	if (channel_open(e->loop, address, len, e->addresses.list[e->at].text,
+			 on_lost, e, &e->channel) < 0) {
+		move_on(e, "no memory for a connection");
+		return;
+	}
+	resolve_end(e->resolve);
+	e->resolve = NULL;
+	while (e->waiting)
+		send_call(e, e->waiting);
+}
+
+static void connect_next(struct etcd *e)
+{
+	const struct etcd_address *a = &e->addresses.list[e->at];
+
+	if (resolve_begin(e->loop, a->host, a->port, on_found, e, &e->resolve) <
+	    0)
+		move_on(e, "no memory for a connection");
+}
+
+int etcd_new(struct loop *loop, const char *addresses,
+	     void (*changed)(void *data, const char *trouble), void *data,
+	     struct etcd **ret, struct roar_error *err)
+{
+	struct etcd *e = calloc(1, sizeof(*e));
+	int r;
+
+	if (!e)
+		return error_set(err, -ENOMEM, "no memory for etcd");
+	e->loop = loop;
+	e->changed = changed;
+	e->data = data;
+	e->waiting_end = &e->waiting;
+	e->timer.due = on_due;
+	r = etcd_addresses_parse(addresses, &e->addresses, err);
+	if (r == 0) {
+		r = loop_timer_set(loop, &e->timer, loop_now_ms(loop));
+		if (r < 0)
+			(void)error_set(err, r, "no memory for etcd");
+	}
+	if (r < 0) {
+		etcd_free(e);
+		return r;
+	}
+	*ret = e;
+	return 0;
+}
+
+void etcd_free(struct etcd *e)
+{
+	struct channel *channel;
+
+	if (!e)
+		return;
+	channel = TAKE_PTR(e->channel);
+	channel_close(channel, "the program ends");
+	resolve_end(e->resolve);
+	loop_timer_clear(e->loop, &e->timer);
+	etcd_addresses_release(&e->addresses);
+	free(e);
+}
