@@ -46,9 +46,16 @@ void refuse(const struct request *q, enum coord_status status, const char *fmt,
 
 enum coord_status status_of_change(int r)
 {
-	return r == -ENOMEM || r == -ENOSPC ? COORD_RESOURCE_EXHAUSTED :
-	       r == -EBADMSG		    ? COORD_INTERNAL :
-					      COORD_UNAVAILABLE;
+	switch (r) {
+	case -ENOMEM:
+	case -ENOSPC:
+	case -EMSGSIZE:
+		return COORD_RESOURCE_EXHAUSTED;
+	case -EBADMSG:
+		return COORD_INTERNAL;
+	default:
+		return COORD_UNAVAILABLE;
+	}
 }
 
 const char *sentence_of_change(int r)
@@ -57,7 +64,11 @@ const char *sentence_of_change(int r)
 	case -ENOMEM:
 		return "the coordinator has no memory for this; nothing was changed";
 	case -ENOSPC:
-		return "the coordinator's disk is full; nothing was changed, try again when there is room in its data directory";
+		return "the coordinator's disk is full; nothing was changed, try again when there is room in its data directory, or in etcd";
+	case -EMSGSIZE:
+		return "this is larger than the coordinator's log takes; nothing was changed";
+	case -EAGAIN:
+		return "the coordinator's log is slow and too much waits for it; nothing was changed, try again";
 	case -EBADMSG:
 		return "the coordinator's state does not allow what it was about to do; nothing was changed";
 	default:

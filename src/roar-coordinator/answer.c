@@ -47,7 +47,7 @@ static void leave(void *data, const struct held *head, const void *message,
 
 void answer_held(struct server *s)
 {
-	hold_leave(&s->hold, wal_durable(s->wal), leave, s);
+	hold_leave(&s->hold, journal_durable(s), leave, s);
 }
 
 static void leave_failed(void *data, const struct held *head,
@@ -86,13 +86,13 @@ static const char *join(struct str *out, const char *const *names, size_t n)
 static void fill_status(struct server *s, Roar__StatusReply *m)
 {
 	struct rpc_counts rpc;
-	struct wal_counts wal;
+	struct log_counts log;
 
 	rpc_server_count(s->rpc, &rpc);
-	wal_count(s->wal, &wal);
+	journal_count(s, &log);
 	m->n_connections = rpc.n_connections;
-	m->log_records = wal.records;
-	m->log_bytes = (int64_t)wal.log_bytes;
+	m->log_records = log.records;
+	m->log_bytes = (int64_t)log.bytes;
 	m->n_requests = s->n_requests;
 }
 
@@ -104,6 +104,7 @@ static void pack_status(struct server *s, const struct call *c,
 	m.version = ROAR_VERSION;
 	m.uptime_ms = loop_now_ms(s->loop) - s->started_mono_ms;
 	m.stopping = s->stopping;
+	m.fencing_token = (uint64_t)lead_token(s);
 	if (c->scope->admin)
 		fill_status(s, &m);
 	pack_add(&s->out, &m.base);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/vec.h"
 
@@ -155,6 +156,28 @@ void call_end_all(struct server *s, bool (*which)(const struct call *c),
 	free(ids);
 }
 
+void call_forget_all(struct server *s)
+{
+	for (struct call *c = s->calls; c; c = c->next) {
+		c->asked = false;
+		c->answered = true;
+	}
+}
+
+/* Nothing was done: who asks may ask another one. */
+static void refuse_as_standby(struct server *s, struct call *c)
+{
+	CLEANUP(str_release) struct str sentence = STR_INIT;
+	struct rpc_trailer trailer = { "roar-leader", lead_leader(s) };
+	struct rpc_call *rpc = c->rpc;
+
+	lead_sentence(s, &sentence);
+	count_status(c->method, COORD_UNAVAILABLE);
+	withdraw(s, c);
+	forget(s, c);
+	rpc_call_end(rpc, COORD_UNAVAILABLE, str_cstr(&sentence), &trailer, 1);
+}
+
 /* ---- what the wires tell ---- */
 
 static const struct rpc_method *on_path(void *ctx, const char *path, size_t len)
@@ -269,6 +292,8 @@ static void on_message(void *ctx, struct rpc_call *rpc, const void *data,
 	loop_later(s->loop, &s->round_end);
 	if (!c->method->coord) {
 		c->method->message(s, c, data, len);
+	} else if (!lead_serves(s)) {
+		refuse_as_standby(s, c);
 	} else if (is_overloaded(s)) {
 		withdraw(s, c);
 		call_end(s, c, COORD_RESOURCE_EXHAUSTED,

@@ -10,124 +10,103 @@
 
 /* ---- reading it again ---- */
 
-struct replay {
-	struct server *s;
-	uint64_t n;
-};
-
-static int replay_record(void *data, const void *payload, size_t len)
+static int on_record(void *data, const void *record, size_t len)
 {
-	struct replay *p = data;
-	struct server *s = p->s;
+	struct server *s = data;
 	ProtobufCMessage *m = unpack(
-		&s->unpacker, &roar__record__record__descriptor, payload, len);
+		&s->unpacker, &roar__record__record__descriptor, record, len);
 	int r = m ? coord_replay(s->coord, (Roar__Record__Record *)m) :
 		    -EBADMSG;
 
 	unpack_done(&s->unpacker);
-	p->n++;
+	s->n_replayed++;
 	return r;
 }
 
-static void on_durable(struct loop_fd *f, uint32_t events);
-
-int journal_open(struct server *s, struct roar_error *err)
+static const char *place(const struct server *s)
 {
-	struct replay p = { .s = s };
-	int64_t begin = clock_mono_ns();
-	int r = wal_open(s->options->data_dir, replay_record, &p, &s->wal, err);
-
-	if (r < 0)
-		return r;
-	coord_resume(s->coord, server_now(s));
-	s->appended = wal_durable(s->wal);
-	s->durable = (struct loop_fd){ .fd = wal_event_fd(s->wal),
-				       .ready = on_durable };
-	r = loop_add(s->loop, &s->durable, EPOLLIN);
-	if (r < 0)
-		return error_set(err, r, "cannot wait for the log: %s",
-				 strerror(-r));
-	if (p.n)
-		notes_say(&s->notes, LOG_INFO, NULL,
-			  "read %llu records of '%s' in %lld ms",
-			  (unsigned long long)p.n, s->options->data_dir,
-			  (long long)((clock_mono_ns() - begin) / 1000000));
-	return 0;
+	return s->lead ? s->options->etcd : s->options->data_dir;
 }
 
-void journal_close(struct server *s)
+static void on_loaded(void *data)
 {
-	if (!s->wal)
-		return;
-	if (s->durable.ready)
-		loop_remove(s->loop, &s->durable);
-	wal_close(s->wal);
-	s->wal = NULL;
+	struct server *s = data;
+
+	coord_resume(s->coord, server_now(s));
+	if (s->n_replayed)
+		notes_say(&s->notes, LOG_INFO, NULL,
+			  "read %llu records of '%s' in %lld ms",
+			  (unsigned long long)s->n_replayed, place(s),
+			  (long long)((clock_mono_ns() - s->load_began_ns) /
+				      1000000));
+	loop_later(s->loop, &s->round_end);
+	if (s->lead)
+		lead_loaded(s);
 }
 
 /* ---- writing ---- */
 
+uint64_t journal_durable(const struct server *s)
+{
+	return s->log ? s->log->kind->durable(s->log) : UINT64_MAX;
+}
+
 bool journal_is_durable(const struct server *s)
 {
-	return s->appended <= wal_durable(s->wal);
+	return s->appended <= journal_durable(s);
 }
 
 static void fail(struct server *s, int r)
 {
-	if (s->failure)
-		return;
-	s->failure = r;
-	notes_say(&s->notes, LOG_ERR, NULL,
-		  "the log in '%s' cannot be written: %s; the coordinator ends",
-		  s->options->data_dir, strerror(-r));
-	loop_later(s->loop, &s->round_end);
+	char sentence[512];
+
+	(void)snprintf(sentence, sizeof(sentence),
+		       "the log in '%s' cannot be written: %s", place(s),
+		       strerror(-r));
+	server_fail(s, r, sentence);
 }
 
-/* A full disk is said once, and once when there is room again. */
+/* That there is no room is said once, and once when there is again. */
 static void note_room(struct server *s, bool full)
 {
+	const char *what = s->lead ? "etcd at" : "the disk of";
+
 	if (s->disk_full == full)
 		return;
 	s->disk_full = full;
 	if (full)
 		notes_say(&s->notes, LOG_ERR, NULL,
-			  "the disk of '%s' is full: changes are refused until "
+			  "%s '%s' is full: changes are refused until "
 			  "there is room",
-			  s->options->data_dir);
+			  what, place(s));
 	else
-		notes_say(&s->notes, LOG_INFO, NULL,
-			  "the disk of '%s' has room again",
-			  s->options->data_dir);
+		notes_say(&s->notes, LOG_INFO, NULL, "%s '%s' has room again",
+			  what, place(s));
 }
 
 int journal_append(struct server *s, const Roar__Record__Record *record)
 {
-	int r = s->failure;
+	int r = s->failure || !s->log ? -EIO : 0;
 
 	str_clear(&s->record);
 	pack_add(&s->record, &record->base);
 	if (r == 0)
 		r = str_error(&s->record);
 	if (r == 0)
-		r = wal_append(s->wal, s->record.data, s->record.len,
-			       &s->appended);
+		r = s->log->kind->append(s->log, s->record.data, s->record.len,
+					 &s->appended);
 	note_room(s, r == -ENOSPC);
-	if (r == -EIO)
+	if (r == -EIO && !s->lead)
 		fail(s, r);
 	loop_later(s->loop, &s->round_end);
 	return r;
 }
 
-void journal_count(struct server *s)
+void journal_count(struct server *s, struct log_counts *ret)
 {
-	struct wal_counts c;
-
-	wal_count(s->wal, &c);
-	if (c.commits - s->n_commits > WAL_N_SYNC)
-		s->n_commits = c.commits - WAL_N_SYNC;
-	for (; s->n_commits < c.commits; s->n_commits++)
-		histogram_add(&s->log_sync,
-			      (int64_t)c.sync_us[s->n_commits % WAL_N_SYNC]);
+	*ret = (struct log_counts){ 0 };
+	if (s->log)
+		s->log->kind->count(s->log, ret);
 }
 
 /* ---- snapshots ---- */
@@ -161,46 +140,94 @@ static int walk(void *data,
 	return r;
 }
 
-static void fail_snapshot(struct server *s, const struct roar_error *err)
+static void on_snapshot_ended(void *data, int error, const char *sentence)
 {
+	struct server *s = data;
+
+	if (error == 0) {
+		histogram_add(&s->snapshot,
+			      (clock_mono_ns() - s->snapshot_began_ns) / 1000);
+		return;
+	}
 	s->n_snapshots_failed++;
 	notes_say(&s->notes, LOG_WARNING, NULL, "no snapshot was made: %s",
-		  err->text);
+		  sentence);
 }
 
 static void begin_snapshot(struct server *s)
 {
 	struct roar_error err = { "out of memory" };
+	int r;
 
 	s->snapshot_began_ns = clock_mono_ns();
-	if (wal_snapshot(s->wal, walk, s, &err) < 0)
-		fail_snapshot(s, &err);
+	r = s->log->kind->snapshot(s->log, walk, s, &err);
+	if (r < 0)
+		on_snapshot_ended(s, r, err.text);
 	answer_held(s);
 }
 
-static void end_snapshot(struct server *s)
-{
-	struct roar_error err = { "out of memory" };
-	int r = wal_snapshot_done(s->wal, false, &err);
+/* ---- what the log tells ---- */
 
-	if (r < 0)
-		fail_snapshot(s, &err);
-	else if (r > 0)
-		histogram_add(&s->snapshot,
-			      (clock_mono_ns() - s->snapshot_began_ns) / 1000);
+static void on_written(void *data)
+{
+	answer_held(data);
 }
 
-static void on_durable(struct loop_fd *f, uint32_t events)
+static void on_synced(void *data, int64_t took_us)
 {
-	struct server *s = CONTAINER(f, struct server, durable);
-	int r = wal_acknowledge(s->wal);
+	struct server *s = data;
 
-	(void)events;
-	answer_held(s);
-	journal_count(s);
-	end_snapshot(s);
-	if (r < 0)
-		fail(s, r);
+	histogram_add(&s->log_sync, took_us);
+}
+
+static void on_failed(void *data, int error, const char *sentence)
+{
+	struct server *s = data;
+
+	if (s->lead)
+		lead_log_failed(s, error, sentence);
+	else
+		fail(s, error);
+}
+
+static const struct log_events events = {
+	.record = on_record,
+	.loaded = on_loaded,
+	.written = on_written,
+	.synced = on_synced,
+	.snapshot_ended = on_snapshot_ended,
+	.failed = on_failed,
+};
+
+int journal_open_disk(struct server *s, struct roar_error *err)
+{
+	int r;
+
+	s->n_replayed = 0;
+	s->load_began_ns = clock_mono_ns();
+	r = log_disk_open(s->loop, s->options->data_dir, &events, s, &s->log,
+			  err);
+	if (r == 0)
+		s->appended = journal_durable(s);
+	return r;
+}
+
+int journal_open_etcd(struct server *s, struct etcd *etcd, int64_t token,
+		      bool is_full)
+{
+	s->n_replayed = 0;
+	s->load_began_ns = clock_mono_ns();
+	s->appended = 0;
+	return log_etcd_open(s->loop, etcd, s->options->cluster, token, is_full,
+			     &events, s, &s->log);
+}
+
+void journal_close(struct server *s)
+{
+	if (s->log)
+		s->log->kind->close(s->log);
+	s->log = NULL;
+	s->appended = 0;
 }
 
 /* ---- rounds ---- */
@@ -222,8 +249,8 @@ void journal_round(struct server *s)
 		return;
 	}
 	if (!journal_is_durable(s))
-		wal_commit(s->wal);
-	if (wal_wants_snapshot(s->wal))
+		s->log->kind->commit(s->log);
+	if (s->log && s->log->kind->wants_snapshot(s->log))
 		begin_snapshot(s);
 	if (s->stop_asked && !s->stopping)
 		stop_begin(s, s->stop_grace_ms ? s->stop_grace_ms : 1000);

@@ -218,14 +218,13 @@ static void write_ages(struct server *s, struct str *out)
 
 static void write_log(struct server *s, struct str *out)
 {
-	struct wal_counts c;
+	struct log_counts c;
 
-	journal_count(s);
-	wal_count(s->wal, &c);
+	journal_count(s, &c);
 	one(out, PREFIX "log_records_total", "counter",
 	    "Records that were handed to the log.", c.records);
 	one(out, PREFIX "log_bytes", "gauge", "Bytes of records in the log.",
-	    c.log_bytes);
+	    c.bytes);
 	prom_family(out, PREFIX "log_sync_seconds", "histogram",
 		    "How long a commit took to reach the disk.");
 	prom_histogram(out, PREFIX "log_sync_seconds", NULL, &s->log_sync);
@@ -242,6 +241,21 @@ static void write_log(struct server *s, struct str *out)
 	prom_family(out, PREFIX "snapshot_seconds", "histogram",
 		    "How long a snapshot took.");
 	prom_histogram(out, PREFIX "snapshot_seconds", NULL, &s->snapshot);
+}
+
+/* ---- the lead ---- */
+
+static void write_lead(struct server *s, struct str *out)
+{
+	one(out, PREFIX "leads", "gauge",
+	    "1 when requests are answered here, 0 for a standby.",
+	    lead_serves(s));
+	if (!s->lead)
+		return;
+	one(out, PREFIX "fencing_token", "gauge",
+	    "The token of the lead; 0 for a standby.", (uint64_t)lead_token(s));
+	one(out, PREFIX "etcd_reachable", "gauge",
+	    "0 when no member of etcd answers.", !lead_in_trouble(s));
 }
 
 /* ---- the process ---- */
@@ -287,4 +301,5 @@ void metrics_write(struct server *s, struct str *out)
 	write_state(s, out);
 	write_ages(s, out);
 	write_log(s, out);
+	write_lead(s, out);
 }

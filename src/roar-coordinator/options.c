@@ -12,6 +12,8 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+enum { MAX_CLUSTER = 64 }; /* bytes of a name */
+
 enum kind { LISTEN, TEXT, NUMBER, LEVEL, FORMAT, HELP, VERSION };
 
 struct row {
@@ -29,6 +31,15 @@ static const struct row rows[] = {
 	  "given several times (default 127.0.0.1:50051)" },
 	{ "data-dir", "DIR", TEXT, offsetof(struct options, data_dir), 0, 0,
 	  "where the log is kept; made if need be" },
+	{ "etcd", "URLS", TEXT, offsetof(struct options, etcd), 0, 0,
+	  "keep the log in etcd instead, and be one of several coordinators\n"
+	  "of which one leads: http://HOST:PORT,..." },
+	{ "cluster", "NAME", TEXT, offsetof(struct options, cluster), 0, 0,
+	  "of those that share a state in etcd (default 'default')" },
+	{ "lease", "S", NUMBER, offsetof(struct options, lease_s), 2, 300,
+	  "how long a leader may be silent to etcd (default 5)" },
+	{ "advertise", "ADDRESS", TEXT, offsetof(struct options, advertise), 0,
+	  0, "where clients find this one (default: the first --listen)" },
 	{ "http", "ADDRESS", TEXT, offsetof(struct options, http), 0, 0,
 	  "health, metrics and JSON over HTTP (default: the port of the\n"
 	  "first --listen plus 1000; 'off' for none)" },
@@ -204,12 +215,29 @@ static int parse_word(struct options *o, char **argv, int *at,
 	return take(o, row, value, ret, err);
 }
 
+static bool is_name(const char *text)
+{
+	size_t n = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				"abcdefghijklmnopqrstuvwxyz0123456789_.-");
+
+	return n && n <= MAX_CLUSTER && !text[n];
+}
+
 static int check(const struct options *o, struct roar_error *err)
 {
-	if (!o->data_dir)
+	if (!o->data_dir && !o->etcd)
 		return error_set(err, -EINVAL,
 				 "--data-dir is missing: the folder where the "
-				 "log is kept");
+				 "log is kept (or --etcd, to keep it there)");
+	if (o->data_dir && o->etcd)
+		return error_set(err, -EINVAL,
+				 "the log is in a folder or in etcd: give "
+				 "--data-dir or --etcd");
+	if (!is_name(o->cluster))
+		return error_set(err, -EINVAL,
+				 "--cluster takes 1 to %d characters of A-Z, "
+				 "a-z, 0-9, '_', '.' and '-', not '%.64s'",
+				 MAX_CLUSTER, o->cluster);
 	if (!o->tls_cert != !o->tls_key)
 		return error_set(err, -EINVAL,
 				 "--tls-cert and --tls-key need each other");
@@ -222,7 +250,10 @@ int options_parse(struct options *o, int argc, char **argv,
 	enum options_action action = OPTIONS_SERVE;
 	int r;
 
-	*o = (struct options){ .log_level = LOG_INFO, .grace_ms = 1000 };
+	*o = (struct options){ .log_level = LOG_INFO,
+			       .grace_ms = 1000,
+			       .cluster = "default",
+			       .lease_s = 5 };
 	for (int i = 1; i < argc; i++) {
 		r = parse_word(o, argv, &i, &action, err);
 		if (r < 0)
@@ -265,7 +296,8 @@ void options_help(struct str *out)
 {
 	str_adds(
 		out,
-		"Usage: roar-coordinator --data-dir DIR [--listen ADDRESS]...\n"
+		"Usage: roar-coordinator {--data-dir DIR | --etcd URLS}\n"
+		"                        [--listen ADDRESS]...\n"
 		"                        [OPTION]...\n"
 		"\n"
 		"Keeps the members of training jobs together: ranks, heartbeats,\n"
@@ -288,7 +320,7 @@ static bool is_unix(const char *address)
 	return strncmp(address, "unix:", 5) == 0;
 }
 
-static const char *first_tcp(const struct options *o)
+const char *options_first_tcp(const struct options *o)
 {
 	for (size_t i = 0; i < o->n_listen; i++) {
 		if (!is_unix(o->listen[i]))
@@ -300,7 +332,7 @@ static const char *first_tcp(const struct options *o)
 int options_http(const struct options *o, struct str *ret,
 		 struct roar_error *err)
 {
-	const char *address = o->http ? o->http : first_tcp(o);
+	const char *address = o->http ? o->http : options_first_tcp(o);
 	const char *colon = address ? strrchr(address, ':') : NULL;
 	long port;
 
@@ -322,6 +354,12 @@ int options_http(const struct options *o, struct str *ret,
 		str_add(ret, address, (size_t)(colon - address));
 	str_addf(ret, ":%ld", port ? port + 1000 : 0);
 	return str_error(ret);
+}
+
+bool options_is_any(const char *address)
+{
+	return address[0] == ':' || strncmp(address, "0.0.0.0:", 8) == 0 ||
+	       strncmp(address, "[::]:", 5) == 0;
 }
 
 bool options_is_public(const char *address)

@@ -14,7 +14,12 @@ enum { OPTIONS_MAX_LISTEN = 16 };
 struct options {
 	const char *listen[OPTIONS_MAX_LISTEN]; /* addresses for calls */
 	size_t n_listen;
-	const char *data_dir; /* of the log */
+	const char *data_dir; /* of the log; NULL: it is in etcd */
+	const char *etcd; /* its addresses, or NULL */
+	const char *cluster; /* a name for those that share a state in etcd */
+	const char *
+		advertise; /* our address for others; NULL: of the first TCP one */
+	int64_t lease_s; /* how long a lead outlives who had it */
 	const char *http; /* NULL: by the first address; "off": none */
 	const char *tls_cert, *tls_key; /* files of PEM, or NULL */
 	const char *tokens; /* a file, or NULL: everybody may do everything */
@@ -42,6 +47,12 @@ void options_help(struct str *out);
  * speak.  Empty for nowhere.  -EINVAL when there is no such port. */
 int options_http(const struct options *o, struct str *ret,
 		 struct roar_error *err);
+
+/* The first address that is none of a Unix socket, or NULL. */
+const char *options_first_tcp(const struct options *o);
+
+/* Does it stand for all addresses of this machine? */
+bool options_is_any(const char *address);
 
 /* Can others than this machine's processes reach `address`? */
 bool options_is_public(const char *address);

@@ -27,7 +27,7 @@ static void send_out(struct server *s, struct call *c)
 
 static bool is_serving(const struct server *s)
 {
-	return !s->stopping && !s->failure;
+	return !s->stopping && !s->failure && lead_serves(s);
 }
 
 static void send_health(struct server *s, struct call *c, bool known)

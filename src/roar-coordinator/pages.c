@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/json.h"
 
 void api_error(struct http_reply *reply, unsigned status, const char *sentence)
@@ -38,12 +39,25 @@ static void answer_healthz(struct server *s, const struct scope *scope,
 	say_status(reply, !s->failure, "the log cannot be written");
 }
 
+/* What only who leads knows. */
+static void answer_standby(struct server *s, struct http_reply *reply)
+{
+	CLEANUP(str_release) struct str sentence = STR_INIT;
+
+	lead_sentence(s, &sentence);
+	api_error(reply, 503, str_cstr(&sentence));
+}
+
 static void answer_readyz(struct server *s, const struct scope *scope,
 			  const struct http_request *request,
 			  struct http_reply *reply)
 {
 	(void)scope;
 	(void)request;
+	if (!s->failure && !s->stopping && !lead_serves(s)) {
+		answer_standby(s, reply);
+		return;
+	}
 	say_status(reply, !s->failure && !s->stopping,
 		   s->failure ? "the log cannot be written" :
 				"the coordinator ends");
@@ -106,7 +120,11 @@ static void answer_page(struct server *s, size_t i,
 		api_error(reply, status_of(verdict), access_sentence(verdict));
 		return;
 	}
-	pages[i].answer(s, scope, request, reply);
+	/* Figures of the process are those of a standby, too. */
+	if (pages[i].answer == answer_metrics || lead_serves(s))
+		pages[i].answer(s, scope, request, reply);
+	else
+		answer_standby(s, reply);
 	access_done(&s->access, scope);
 }
 

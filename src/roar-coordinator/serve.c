@@ -66,14 +66,47 @@ static void on_meeting(void *data, int64_t wait_ms, int64_t skew_ms,
 	histogram_add(&s->barrier_skew, skew_ms * 1000);
 }
 
+void server_fail(struct server *s, int error, const char *sentence)
+{
+	if (s->failure)
+		return;
+	s->failure = error;
+	(void)error_set(&s->why, error, "%s", sentence);
+	notes_say(&s->notes, LOG_ERR, NULL, "%s; the coordinator ends",
+		  sentence);
+	loop_later(s->loop, &s->round_end);
+}
+
 /* ---- beginning ---- */
 
-static int make_parts(struct server *s, struct roar_error *err)
+static int make_state(struct server *s, struct coord **ret)
 {
 	struct coord_limits limits = {
 		.max_jobs = (uint32_t)s->options->max_jobs,
 		.max_workers = (uint32_t)s->options->max_workers,
 	};
+	int r = coord_new(&answer_host, s, &limits, ret);
+
+	if (r == 0)
+		coord_on_meeting(*ret, on_meeting, s);
+	return r;
+}
+
+void server_renew_state(struct server *s)
+{
+	struct coord *fresh = NULL;
+
+	hold_release(&s->hold);
+	if (make_state(s, &fresh) < 0) {
+		server_fail(s, -ENOMEM, "no memory for a new state");
+		return;
+	}
+	coord_free(s->coord);
+	s->coord = fresh;
+}
+
+static int make_parts(struct server *s, struct roar_error *err)
+{
 	struct rpc_limits wires = {
 		.max_connections = max_connections(s->options),
 		.max_message = (uint32_t)s->options->max_message,
@@ -85,7 +118,7 @@ static int make_parts(struct server *s, struct roar_error *err)
 	if (r == 0)
 		r = unpacker_init(&s->unpacker);
 	if (r == 0)
-		r = coord_new(&answer_host, s, &limits, &s->coord);
+		r = make_state(s, &s->coord);
 	if (r == 0)
 		r = rpc_server_new(s->loop, &call_handler, s, &wires, &s->rpc);
 	if (r < 0)
@@ -94,7 +127,6 @@ static int make_parts(struct server *s, struct roar_error *err)
 	s->started_mono_ms = loop_now_ms(s->loop);
 	s->tick.due = on_tick;
 	s->round_end.call = on_round_end;
-	coord_on_meeting(s->coord, on_meeting, s);
 	return 0;
 }
 
@@ -125,6 +157,8 @@ static int listen_for_calls(struct server *s, struct str *line,
 			return r;
 		str_addc(line, ' ');
 		add_address(line, o->listen[i], port);
+		if (port && !s->port)
+			s->port = port;
 		if (!o->tokens && options_is_public(o->listen[i]))
 			notes_say(&s->notes, LOG_WARNING, NULL,
 				  "whoever reaches '%s' may do everything: "
@@ -157,6 +191,33 @@ static int listen_for_http(struct server *s, struct str *line,
 	return 0;
 }
 
+/* What standbys tell clients while we lead. */
+static void own_address(const struct server *s, struct str *ret)
+{
+	const char *tcp = options_first_tcp(s->options);
+	const char *colon = tcp ? strrchr(tcp, ':') : NULL;
+	char name[256] = "localhost";
+
+	if (s->options->advertise) {
+		str_adds(ret, s->options->advertise);
+	} else if (!colon) {
+		str_adds(ret, s->options->listen[0]);
+	} else if (options_is_any(tcp)) {
+		(void)gethostname(name, sizeof(name) - 1);
+		str_addf(ret, "%s:%u", name, s->port);
+	} else {
+		add_address(ret, tcp, s->port);
+	}
+}
+
+static int begin_election(struct server *s, struct roar_error *err)
+{
+	CLEANUP(str_release) struct str address = STR_INIT;
+
+	own_address(s, &address);
+	return lead_open(s, str_cstr(&address), err);
+}
+
 static int begin(struct server *s, struct roar_error *err)
 {
 	CLEANUP(str_release) struct str line = STR_INIT;
@@ -169,13 +230,15 @@ static int begin(struct server *s, struct roar_error *err)
 		r = make_parts(s, err);
 	if (r == 0)
 		r = stop_watch(s, err);
-	if (r == 0)
-		r = journal_open(s, err);
+	if (r == 0 && o->data_dir)
+		r = journal_open_disk(s, err);
 	str_adds(&line, "serving");
 	if (r == 0)
 		r = listen_for_calls(s, &line, err);
 	if (r == 0)
 		r = listen_for_http(s, &line, err);
+	if (r == 0 && o->etcd)
+		r = begin_election(s, err);
 	if (r < 0)
 		return r;
 	loop_later(s->loop, &s->round_end);
@@ -203,6 +266,7 @@ static void end(struct server *s)
 	http_free(s->http);
 	rpc_server_free(s->rpc);
 	journal_close(s);
+	lead_close(s);
 	coord_free(s->coord);
 	tls_server_free(s->tls);
 	free_calls(s);
@@ -232,9 +296,7 @@ int serve(const struct options *options, struct roar_error *err)
 	if (r == 0)
 		r = loop_run(s.loop);
 	if (r == 0 && s.failure)
-		r = error_set(err, s.failure,
-			      "the log in '%s' cannot be written: %s",
-			      options->data_dir, strerror(-s.failure));
+		r = error_set(err, s.failure, "%s", s.why.text);
 	else if (r == 0)
 		notes_say(&s.notes, LOG_INFO, NULL, "ended");
 	end(&s);

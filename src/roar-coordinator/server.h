@@ -3,15 +3,15 @@
  *	wires (net/rpc.h)  --message-->  call.c  --request-->  state (coord/coord.h)
  *	                                                        |record     |reply
  *	                                                        v           v
- *	                                        journal.c: the log     answer.c
+ *	                              journal.c: the log (log.h)     answer.c
  *	                                              |durable              |
  *	                                              +-----> hold.h -------+
  *	                                                        |
  *	wires  <-----------------------------------------------+
  *
- * A reply waits in `hold` while records that were handed out before it are not on disk;
- * when none are, it leaves at once.  All of it is one thread; only the log writes by
- * others. */
+ * A reply waits in `hold` while records that were handed out before it are not durable;
+ * when none are, it leaves at once.  Where the log is in etcd, lead.h says whether requests
+ * are answered at all.  All of it is one thread; only the log writes by others. */
 #ifndef COORDINATOR_SERVER_H
 #define COORDINATOR_SERVER_H
 
@@ -22,9 +22,10 @@
 #include "access.h"
 #include "base/error.h"
 #include "coord/coord.h"
-#include "coord/wal.h"
 #include "hold.h"
 #include "http.h"
+#include "lead.h"
+#include "log.h"
 #include "method.h"
 #include "net/loop.h"
 #include "net/rpc.h"
@@ -67,10 +68,11 @@ struct server {
 	struct access access;
 	struct loop *loop;
 	struct rpc_server *rpc;
+	uint16_t port; /* of the first TCP address */
 	struct tls_server *tls;
 	struct http *http;
 	struct coord *coord;
-	struct wal *wal;
+	struct lead *lead; /* NULL: without etcd */
 	struct methods methods;
 	struct unpacker unpacker;
 
@@ -88,13 +90,16 @@ struct server {
 	struct str absent;
 
 	/* the log */
+	struct log *log; /* NULL: a standby has none */
 	struct hold hold;
 	struct str record;
 	uint64_t appended; /* the last record that was handed in */
-	struct loop_fd durable;
+	uint64_t n_replayed; /* records that were read at the start */
+	int64_t load_began_ns;
 	struct loop_later round_end;
 	struct loop_timer tick;
-	int failure; /* why the log cannot go on; 0: it can */
+	int failure; /* why the program cannot go on; 0: it can */
+	struct roar_error why; /* likewise, as a sentence */
 	bool disk_full; /* the last record found no room */
 
 	/* the end */
@@ -102,6 +107,7 @@ struct server {
 	int64_t stop_grace_ms;
 	bool stopping;
 	bool forced; /* grace is over */
+	bool resigned; /* the lead was given away, where there is one */
 	int64_t stop_by_ms;
 	struct loop_timer stop_timer;
 	struct loop_fd signals;
@@ -113,7 +119,6 @@ struct server {
 	struct rate requests;
 	struct histogram barrier_wait, barrier_skew;
 	struct histogram log_sync;
-	uint64_t n_commits; /* that are in it */
 	uint64_t n_snapshots_failed;
 	struct histogram snapshot;
 	int64_t snapshot_began_ns;
@@ -125,11 +130,19 @@ static inline struct coord_now server_now(const struct server *s)
 				   .wall_ms = loop_wall_ms(s->loop) };
 }
 
+/* serve.c: the whole. */
+/* The program ends, and says why. */
+void server_fail(struct server *s, int error, const char *sentence);
+/* Forgets the state; replies that wait are never sent. */
+void server_renew_state(struct server *s);
+
 /* call.c: the wires' side. */
 extern const struct rpc_handler call_handler;
 /* Ends calls that `which` is true for, all for NULL. */
 void call_end_all(struct server *s, bool (*which)(const struct call *c),
 		  unsigned status, const char *sentence);
+/* The state machine will know none of them any more; nothing of them is answered. */
+void call_forget_all(struct server *s);
 /* Sends the status and forgets the call. */
 void call_end(struct server *s, struct call *c, unsigned status,
 	      const char *sentence, const char *absent);
@@ -147,12 +160,16 @@ void answer_look(struct server *s, const struct scope *scope,
 		 const ProtobufCMessage *request, struct look *l);
 
 /* journal.c: the log. */
-int journal_open(struct server *s, struct roar_error *err);
+int journal_open_disk(struct server *s, struct roar_error *err);
+/* Begins to read; lead_loaded() or lead_log_failed() says the rest. */
+int journal_open_etcd(struct server *s, struct etcd *etcd, int64_t token,
+		      bool is_full);
 void journal_close(struct server *s);
 int journal_append(struct server *s, const Roar__Record__Record *record);
 void journal_round(struct server *s); /* at the end of a round */
+uint64_t journal_durable(const struct server *s); /* up to which number */
 bool journal_is_durable(const struct server *s); /* all that was handed in */
-void journal_count(struct server *s); /* commits since the last look */
+void journal_count(struct server *s, struct log_counts *ret);
 
 /* own.c: health and reflection. */
 extern const struct method own_methods[];

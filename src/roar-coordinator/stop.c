@@ -4,7 +4,10 @@
  *	   |		calls under way go on until all have ended, or `grace` is over
  *	   v
  *	force()		what still waits is told to come back
- *	   v		replies have FLUSH_MS to leave
+ *	   |		replies have FLUSH_MS to leave
+ *	   v
+ *	lead_resign()	another one may lead at once; where there is etcd
+ *	   v
  *	loop_stop() */
 #include "server.h"
 
@@ -17,6 +20,7 @@
 enum {
 	LOOK_MS = 5, /* how often it is looked whether all have ended */
 	FLUSH_MS = 100,
+	RESIGN_MS = 1000,
 };
 
 /* ---- the end ---- */
@@ -34,13 +38,28 @@ static void force(struct server *s)
 		     "the coordinator ends: try again");
 }
 
+/* Nobody waits any more.  Returns true when the lead is given away, or that took too
+ * long. */
+static bool resign(struct server *s, int64_t now)
+{
+	if (!s->resigned) {
+		s->resigned = true;
+		s->forced = true;
+		s->stop_by_ms = now + RESIGN_MS;
+		lead_resign(s);
+	}
+	return !lead_is_resigning(s) || now >= s->stop_by_ms;
+}
+
 static void on_look(struct loop_timer *t)
 {
 	struct server *s = CONTAINER(t, struct server, stop_timer);
 	int64_t now = loop_now_ms(s->loop);
 	bool drained = rpc_server_drained(s->rpc) && s->hold.n == 0;
+	bool over = drained || s->resigned ||
+		    (s->forced && now >= s->stop_by_ms);
 
-	if (drained || (s->forced && now >= s->stop_by_ms)) {
+	if (over && resign(s, now)) {
 		loop_stop(s->loop);
 		return;
 	}

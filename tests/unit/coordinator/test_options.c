@@ -70,7 +70,8 @@ static void wrong_usage_is_one_sentence(void **state)
 	(void)state;
 	assert_int_equal(parse(NULL), -EINVAL);
 	assert_string_equal(err.text, "--data-dir is missing: the folder where "
-				      "the log is kept");
+				      "the log is kept (or --etcd, to keep "
+				      "it there)");
 	assert_int_equal(parse("--data-dir", NULL), -EINVAL);
 	assert_string_equal(err.text, "--data-dir takes a DIR");
 	assert_int_equal(parse("--data-dir", "", NULL), -EINVAL);
@@ -86,6 +87,35 @@ static void wrong_usage_is_one_sentence(void **state)
 			    "--tls-cert and --tls-key need each other");
 	assert_int_equal(parse("--log-level=loud", NULL), -EINVAL);
 	assert_int_equal(parse("--log-format=xml", NULL), -EINVAL);
+}
+
+static void the_log_is_in_a_folder_or_in_etcd(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("--etcd=http://a:1", NULL), 0);
+	assert_string_equal(o.etcd, "http://a:1");
+	assert_string_equal(o.cluster, "default");
+	assert_int_equal(o.lease_s, 5);
+	assert_int_equal(parse("--etcd=a", "--cluster=c.1", "--lease=2",
+			       "--advertise=h:1", NULL),
+			 0);
+	assert_string_equal(o.cluster, "c.1");
+	assert_string_equal(o.advertise, "h:1");
+	assert_int_equal(parse("--etcd=a", "--data-dir=d", NULL), -EINVAL);
+	assert_non_null(strstr(err.text, "--data-dir or --etcd"));
+	assert_int_equal(parse("--etcd=a", "--cluster=a/b", NULL), -EINVAL);
+	assert_non_null(strstr(err.text, "'a/b'"));
+	assert_int_equal(parse("--etcd=a", "--lease=1", NULL), -EINVAL);
+}
+
+static void addresses_may_stand_for_all(void **state)
+{
+	(void)state;
+	assert_true(options_is_any(":1"));
+	assert_true(options_is_any("0.0.0.0:1"));
+	assert_true(options_is_any("[::]:1"));
+	assert_false(options_is_any("[::1]:1"));
+	assert_false(options_is_any("10.0.0.1:1"));
 }
 
 static void numbers_outside_their_bounds_are_refused(void **state)
@@ -197,6 +227,8 @@ int main(void)
 		cmocka_unit_test(defaults_are_loopback_and_a_second_of_grace),
 		cmocka_unit_test(every_option_is_taken_in_both_forms),
 		cmocka_unit_test(wrong_usage_is_one_sentence),
+		cmocka_unit_test(the_log_is_in_a_folder_or_in_etcd),
+		cmocka_unit_test(addresses_may_stand_for_all),
 		cmocka_unit_test(numbers_outside_their_bounds_are_refused),
 		cmocka_unit_test(too_many_addresses_are_refused),
 		cmocka_unit_test(help_and_version_need_nothing_else),

@@ -1,0 +1,205 @@
+"""etcd.py - a real etcd on loopback, and coordinators that share it."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+import grpc
+
+from coordinator import PATIENCE_S, PROGRAM, Coordinator, wait_until
+
+PROGRAMS = ("etcd", "etcdctl")
+# Slow machines must not have elections all the time.
+TIMES = ("--heartbeat-interval=100", "--election-timeout=1000")
+
+
+def is_there():
+    return all(shutil.which(program) for program in PROGRAMS)
+
+
+def free_ports(n):
+    """Ports that nobody listens at, taken at one time so that they differ."""
+    sockets = [socket.socket() for _ in range(n)]
+    for sock in sockets:
+        sock.bind(("127.0.0.1", 0))
+    ports = [sock.getsockname()[1] for sock in sockets]
+    for sock in sockets:
+        sock.close()
+    return ports
+
+
+class Member:
+    """One process of etcd."""
+
+    def __init__(self, folder, name, client_port, peer_port, peers, more=()):
+        self.url = f"http://127.0.0.1:{client_port}"
+        self.log_path = os.path.join(folder, name + ".log")
+        self.arguments = [
+            "etcd", "--name", name, "--data-dir", os.path.join(folder, name),
+            "--listen-client-urls", self.url,
+            "--advertise-client-urls", self.url,
+            "--listen-peer-urls", f"http://127.0.0.1:{peer_port}",
+            "--initial-advertise-peer-urls", f"http://127.0.0.1:{peer_port}",
+            "--initial-cluster", peers, "--initial-cluster-state", "new",
+            "--logger=zap", "--log-level=error", "--unsafe-no-fsync",
+            *TIMES, *more]
+        self.process = None
+        self.start()
+
+    def start(self):
+        # Older ones do not know how to leave fsync out.
+        arguments = [a for a in self.arguments
+                     if a != "--unsafe-no-fsync" or knows_no_fsync()]
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(
+                arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+        self.process.wait(PATIENCE_S)
+
+
+_KNOWN = []
+
+
+def knows_no_fsync():
+    if not _KNOWN:
+        result = subprocess.run(["etcd", "--help"], capture_output=True,
+                                text=True, timeout=PATIENCE_S, check=False)
+        _KNOWN.append("unsafe-no-fsync" in result.stdout + result.stderr)
+    return _KNOWN[0]
+
+
+class Etcd:
+    """A cluster of its own."""
+
+    def __init__(self, n_members=1, more=()):
+        # In memory: what is tested here is not the disk.
+        base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self.folder = tempfile.mkdtemp(prefix="roar-etcd-", dir=base)
+        ports = free_ports(2 * n_members)
+        peers = ",".join(f"m{i}=http://127.0.0.1:{ports[2 * i + 1]}"
+                         for i in range(n_members))
+        self.members = []
+        for i in range(n_members):
+            self.members.append(Member(self.folder, f"m{i}", ports[2 * i],
+                                       ports[2 * i + 1], peers, more))
+        self.coordinators = []
+        try:
+            wait_until(self.is_healthy, "etcd's start")
+        except AssertionError:
+            self.close()
+            raise
+
+    @property
+    def urls(self):
+        return ",".join(m.url for m in self.members)
+
+    def ctl(self, *arguments, check=True):
+        result = subprocess.run(
+            ["etcdctl", "--endpoints", self.urls, *arguments],
+            capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+            env=dict(os.environ, ETCDCTL_API="3"))
+        assert not check or result.returncode == 0, result.stderr
+        return result.stdout + (result.stderr if not check else "")
+
+    def is_healthy(self):
+        for member in self.members:
+            assert member.process.poll() is None, "etcd did not start"
+        return "is healthy" in self.ctl("endpoint", "health", check=False)
+
+    def keys(self, prefix="/roar/"):
+        return self.ctl("get", "--prefix", "--keys-only", prefix).split()
+
+    def coordinator(self, *arguments, lease=2, **more):
+        """One more of those that share the state."""
+        one = Candidate("--etcd", self.urls, "--lease", str(lease),
+                        *arguments, **more)
+        self.coordinators.append(one)
+        return one
+
+    def close(self):
+        for one in self.coordinators:
+            one.end()
+        for member in self.members:
+            member.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Candidate(Coordinator):
+    """A coordinator whose log is in etcd."""
+
+    def __init__(self, *arguments, listen=("127.0.0.1:0",), env=None):
+        self.folder = None
+        self.arguments = [PROGRAM, *arguments]
+        for address in listen:
+            self.arguments += ["--listen", address]
+        self.env = dict(os.environ, **(env or {}))
+        self.process = None
+        self.clients = []
+        self.start()
+
+    def leads(self):
+        """Did it say so, after all that it said of standing by?"""
+        for line in reversed(self.log):
+            if "leads with token" in line:
+                return True
+            if "no longer leads" in line or "a standby" in line:
+                return False
+        return False
+
+    def token(self):
+        """Of its last lead."""
+        lines = [line for line in self.log if "leads with token" in line]
+        return int(lines[-1].rsplit(" ", 1)[1])
+
+    def wait_until_it_leads(self):
+        wait_until(self.leads, "the lead")
+
+    def end(self):
+        """However it stands."""
+        for client in self.clients:
+            client.close()
+        if self.process.returncode is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.kill()
+
+
+def leader_of(coordinators):
+    """The one that leads, as soon as there is one."""
+    found = []
+
+    def look():
+        found[:] = [c for c in coordinators
+                    if c.process.returncode is None and c.leads()]
+        return found
+
+    wait_until(look, "a leader")
+    return found[-1]
+
+
+def patiently(call):
+    """The answer, asked for until somebody has one."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return call()
+        except grpc.RpcError as e:
+            assert e.code() == grpc.StatusCode.UNAVAILABLE, e
+            assert time.monotonic() < deadline, e
+            time.sleep(0.02)
