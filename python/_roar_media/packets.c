@@ -292,6 +292,12 @@ static PyObject *packets_reduce(PyObject *self, PyObject *protocol)
 	return transfer_reduce(state_of(self), set_of(self), version);
 }
 
+static PyObject *packets_state(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	return transfer_state(state_of(self), set_of(self));
+}
+
 #define COMMON_ATTRIBUTES                                                      \
 	{ "codec", get_codec, NULL, "name of the codec", NULL },               \
 		{ "time_base", get_time_base, NULL,                            \
@@ -330,6 +336,8 @@ static PyMethodDef methods[] = {
 	  "It is the packet's own memory and keeps it." },
 	{ "__reduce_ex__", packets_reduce, METH_O,
 	  "Pickles; with protocol 5 the data can go out of band." },
+	{ "__getstate__", packets_state, METH_NOARGS,
+	  "All of it in one piece: as long as what a transfer carries." },
 	{ 0 },
 };
 

@@ -196,3 +196,20 @@ PyObject *transfer_reduce(const struct state *state,
 	Py_XDECREF(parts);
 	return result;
 }
+
+PyObject *transfer_state(const struct state *state,
+			 const struct media_packets *p)
+{
+	PyObject *parts = to_buffers(state, p);
+	PyObject *nothing = PyBytes_FromString("");
+	PyObject *result = NULL;
+
+	if (parts && nothing &&
+	    PyList_Insert(PyTuple_GetItem(parts, 1), 0,
+			  PyTuple_GetItem(parts, 0)) == 0)
+		result = PyObject_CallMethod(nothing, "join", "O",
+					     PyTuple_GetItem(parts, 1));
+	Py_XDECREF(nothing);
+	Py_XDECREF(parts);
+	return result;
+}

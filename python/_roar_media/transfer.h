@@ -13,5 +13,8 @@ PyObject *transfer_from_buffers(PyObject *module, PyObject *args);
 /* What pickle wants to know. */
 PyObject *transfer_reduce(const struct state *state,
 			  const struct media_packets *p, long protocol);
+/* All of it as one bytes object. */
+PyObject *transfer_state(const struct state *state,
+			 const struct media_packets *p);
 
 #endif

@@ -226,6 +226,14 @@ def test_pickle_5_takes_the_data_out_of_band(clips):
     same(p, pickle.loads(data, buffers=out))
 
 
+def test_the_state_of_packets_is_as_long_as_what_is_carried(clips):
+    p = media.demux_video(clips("b.mp4"))
+    state = p.__getstate__()
+    assert type(state) is bytes
+    assert p.nbytes < len(state) < p.nbytes + 256 * len(p) + 1024
+    assert all(bytes(p.data(i)) in state for i in range(len(p)))
+
+
 def test_packets_can_be_copied(clips):
     p = media.demux_audio(clips("a.m4a"))
     same(p, copy.copy(p))
