@@ -1,9 +1,11 @@
 /* checkpoint.c - which steps of training were saved, by whom.
  *
- * A step is complete when as many workers have saved it as the job had then.  Only a
+ * A step is complete when all workers have saved it that the job had then.  Only a
  * complete step is ever given for recovery: a checkpoint with a part missing is
- * none.  When the job has another size before a step is complete, that step begins anew:
- * parts of two worlds do not make one.  No path is ever opened. */
+ * none.  When a process joins, leaves or takes the place of another before a step is
+ * complete, that step begins anew: parts of two worlds do not make one, and a part that was
+ * saved before a failure does not go with those saved after it.  No path is ever
+ * opened. */
 #include "coord/state.h"
 
 #include <errno.h>
@@ -146,13 +148,23 @@ static void put(struct job *job, struct step *step, struct part part)
 	job->step_bytes += part.bytes;
 }
 
+/* The same processes saved it that are saving it now. */
+static bool same_world(const struct step *step,
+		       const Roar__Record__Checkpoint *m)
+{
+	return step->expected == m->expected &&
+	       step->joined_epoch == m->joined_epoch;
+}
+
 static void apply(struct job *job, struct step *step,
 		  const Roar__Record__Checkpoint *m, struct part part)
 {
-	if (step->expected != m->expected && !complete(step))
+	if (!same_world(step, m) && !complete(step))
 		clear(job, step);
-	if (!step->n_parts)
+	if (!step->n_parts) {
 		step->expected = m->expected;
+		step->joined_epoch = m->joined_epoch;
+	}
 	put(job, step, part);
 	forget_old(job, step);
 }
@@ -198,6 +210,7 @@ int change_checkpoint(struct coord *c, const Record *record)
 	if (made) {
 		made->number = m->info->step;
 		made->expected = m->expected;
+		made->joined_epoch = m->joined_epoch;
 		insert(job, TAKE_PTR(made));
 	}
 	apply(job, step, m, part);
@@ -231,6 +244,7 @@ static int check(const struct request *q, const Coordinator__CheckpointInfo *m)
 static int record_part(struct job *job, const Coordinator__CheckpointInfo *info)
 {
 	const struct step *step = find(job, info->step);
+	bool saved = step && complete(step);
 	Coordinator__CheckpointInfo kept = *info;
 	Roar__Record__Checkpoint m = ROAR__RECORD__CHECKPOINT__INIT;
 	Record record = ROAR__RECORD__RECORD__INIT;
@@ -238,8 +252,8 @@ static int record_part(struct job *job, const Coordinator__CheckpointInfo *info)
 	kept.job_id = (char *)protobuf_c_empty_string;
 	m.job_id = job->id;
 	m.info = &kept;
-	m.expected = step && complete(step) ? step->expected :
-					      (int32_t)job->n_workers;
+	m.expected = saved ? step->expected : (int32_t)job->n_workers;
+	m.joined_epoch = saved ? step->joined_epoch : job->joined_epoch;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_CHECKPOINT;
 	record.checkpoint = &m;
 	return make_change(job->c, &record);

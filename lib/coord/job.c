@@ -202,6 +202,8 @@ int change_job(struct coord *c, const Record *record)
 	settings_take(&job->settings, m->settings);
 	if (m->world_epoch > job->epoch)
 		job->epoch = m->world_epoch;
+	if (m->joined_epoch > job->joined_epoch)
+		job->joined_epoch = m->joined_epoch;
 	if (m->last_version > job->last_version)
 		job->last_version = m->last_version;
 	return 0;

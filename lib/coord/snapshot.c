@@ -33,6 +33,7 @@ static int tell_job(const struct walk *walk, const struct job *job)
 	m.settings = &settings;
 	m.world_epoch = job->epoch;
 	m.last_version = job->last_version;
+	m.joined_epoch = job->joined_epoch;
 	return TELL(walk, job, JOB, &m);
 }
 
@@ -205,6 +206,7 @@ static int tell_step(const struct walk *walk, const struct job *job,
 		m.job_id = job->id;
 		m.info = step->parts[i].info;
 		m.expected = step->expected;
+		m.joined_epoch = step->joined_epoch;
 		r = TELL(walk, checkpoint, CHECKPOINT, &m);
 	}
 	return r;

@@ -174,6 +174,7 @@ struct job {
 	/* slow */
 	struct settings settings;
 	uint64_t epoch; /* of the world */
+	uint64_t joined_epoch; /* when the last new process took a place */
 	uint64_t last_version; /* of keys */
 	struct map by_id;
 	struct worker **by_rank;
@@ -317,6 +318,7 @@ struct key_wait {
 struct step {
 	int64_t number;
 	int32_t expected; /* parts */
+	uint64_t joined_epoch; /* of the job, when the first was saved */
 	struct part *parts; /* by worker_id */
 	size_t n_parts, cap_parts, bytes;
 };

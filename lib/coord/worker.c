@@ -181,6 +181,8 @@ static void new_process(struct worker *w, const Roar__Record__Join *m,
 	w->session = m->session;
 	w->incarnation = m->incarnation;
 	w->born = m->world_epoch;
+	if (w->born > w->job->joined_epoch)
+		w->job->joined_epoch = w->born;
 	w->registered_ms = m->registered_ms;
 	w->draining = is_asked_to_leave(w);
 	w->answer_lost = false;

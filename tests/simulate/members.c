@@ -36,6 +36,8 @@ static void take_job(struct mjob *j, const Roar__Record__Job *r)
 	j->there = true;
 	if (j->version < r->last_version)
 		j->version = r->last_version;
+	if (j->joined < r->joined_epoch)
+		j->joined = r->joined_epoch;
 	j->min_workers = (uint32_t)r->settings->min_workers;
 	j->policy = (uint32_t)r->settings->on_death;
 	j->interval = r->settings->heartbeat_interval_ms;
@@ -105,8 +107,11 @@ static void take_join(struct sim *s, uint32_t job, const Roar__Record__Join *r,
 	p->there = true;
 	p->dead = false;
 	p->rank = r->rank;
-	if (!same)
+	if (!same) {
 		p->born = r->world_epoch;
+		if (j->joined < p->born)
+			j->joined = p->born;
+	}
 	p->session = r->session;
 	p->incarnation = r->incarnation;
 	members_heard(s, p, 0);

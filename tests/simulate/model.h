@@ -90,6 +90,7 @@ struct watching {
 
 struct saved { /* a step of training */
 	size_t n, expected;
+	uint64_t joined; /* the epoch when the youngest of them did */
 	bool *by; /* whom */
 };
 
@@ -99,6 +100,7 @@ struct mjob {
 	int64_t interval, timeout, hold;
 	int64_t most_interval, most_timeout, most_hold; /* ever, with workers */
 	uint64_t epoch;
+	uint64_t joined; /* when the last new process took a place */
 	uint64_t told_epoch; /* kept over crashes */
 	uint64_t version; /* of keys */
 	uint64_t told_version; /* kept over crashes */

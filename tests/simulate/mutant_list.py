@@ -180,6 +180,10 @@ static void name_absent("""),
     Mutant("parts of two worlds make one", "checkpoint.c",
            "		clear(job, step);\n	if (!step->n_parts)",
            "		step->expected = m->expected;\n	if (!step->n_parts)"),
+    Mutant("a world is known by its size", "checkpoint.c",
+           "	return step->expected == m->expected &&\n"
+           "	       step->joined_epoch == m->joined_epoch;",
+           "	return step->expected == m->expected;"),
 
     # Keys.
     Mutant("an add is not recorded", "key.c",

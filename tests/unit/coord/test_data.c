@@ -151,6 +151,40 @@ static void parts_of_two_worlds_do_not_make_one(void **state)
 	assert_int_equal(saved(h, "a", 100), 100);
 }
 
+static void a_world_is_more_than_its_size(void **state)
+{
+	struct host *h = *state;
+
+	join(h, 1, "a");
+	join(h, 2, "b");
+	assert_int_equal(saved(h, "a", 10), 0);
+	expect(h, ask_deregister(h, 1, "a"), COORD_OK);
+	join(h, 3, "c");
+	assert_int_equal(saved(h, "b", 10), 0); /* c has not */
+	host_restart(h);
+	assert_int_equal(saved(h, "c", 10), 10);
+}
+
+/* All begin again from an earlier step then. */
+static void a_part_from_before_a_failure_does_not_count(void **state)
+{
+	struct host *h = *state;
+
+	join(h, 1, "a");
+	join(h, 2, "b");
+	assert_int_equal(saved(h, "a", 10), 0);
+	gone(h, 2);
+	join(h, 3, "b");
+	assert_int_equal(saved(h, "b", 10), 0);
+	assert_int_equal(saved(h, "a", 10), 10);
+	/* The same process, back, is no other. */
+	assert_int_equal(saved(h, "a", 20), 10);
+	gone(h, 3);
+	pass_ms(h, 10000);
+	beat(h, 4, "b");
+	assert_int_equal(saved(h, "b", 20), 20);
+}
+
 static void old_steps_are_forgotten_but_not_the_one_to_resume(void **state)
 {
 	struct host *h = *state;
@@ -198,6 +232,8 @@ int main(void)
 		TEST(shards_are_dealt_by_rank),
 		TEST(a_step_counts_when_all_have_saved_it),
 		TEST(parts_of_two_worlds_do_not_make_one),
+		TEST(a_world_is_more_than_its_size),
+		TEST(a_part_from_before_a_failure_does_not_count),
 		TEST(old_steps_are_forgotten_but_not_the_one_to_resume),
 		TEST(checkpoints_are_checked),
 	};
