@@ -235,6 +235,7 @@ static int take_hello(struct conn *c, const struct frame *f,
 	free(c->frames.job);
 	c->frames.token = TAKE_PTR(token);
 	c->frames.job = TAKE_PTR(job);
+	conn_meet(c, c->frames.token, c->frames.job);
 	return 0;
 }
 
@@ -294,7 +295,7 @@ static int check(struct conn *c, const struct frame *f)
 {
 	const struct rpc_limits *l = &c->server->limits;
 
-	if (f->len <= (is_control(f) ? l->max_headers : l->max_message))
+	if (f->len <= (is_control(f) ? l->max_headers : conn_max_message(c)))
 		return 0;
 	if (is_control(f))
 		return conn_protocol_error(c);
@@ -303,11 +304,9 @@ static int check(struct conn *c, const struct frame *f)
 	struct rpc_call *call = frames_call_find(c, f->call);
 
 	if (call)
-		call_refuse(call, RPC_RESOURCE_EXHAUSTED,
-			    "a message is larger than the server takes");
+		call_refuse(call, RPC_RESOURCE_EXHAUSTED, conn_too_large(c));
 	else if (!(f->flags & FRAME_MORE))
-		refuse(c, f, RPC_RESOURCE_EXHAUSTED,
-		       "the message is larger than the server takes");
+		refuse(c, f, RPC_RESOURCE_EXHAUSTED, conn_too_large(c));
 	return 1;
 }
 

@@ -46,9 +46,9 @@ static bool prefix_ok(struct rpc_call *call, const uint8_t *prefix)
 		refuse_compressed(call);
 	else if (prefix[0] != 0)
 		refuse(call, RPC_INTERNAL, "a message has a malformed prefix");
-	else if (message_len(prefix) > call->conn->server->limits.max_message)
+	else if (message_len(prefix) > conn_max_message(call->conn))
 		refuse(call, RPC_RESOURCE_EXHAUSTED,
-		       "the message is larger than the server takes");
+		       conn_too_large(call->conn));
 	else
 		return true;
 	return false;

@@ -39,6 +39,9 @@ struct rpc_handler {
 					    size_t len);
 	const struct rpc_method *(*by_number)(void *ctx, uint16_t number);
 
+	/* Is that somebody, by the metadata that begin() gets?  Until this was true once, a
+	 * connection is a stranger's (struct rpc_limits).  May be NULL: nobody is one. */
+	bool (*knows)(void *ctx, const char *authorization, const char *job);
 	/* A call begins, before its first message: may end it at once (a token that is
 	 * not good).  `authorization` and `job` are the call's metadata of those names
 	 * ("authorization", "roar-job"; of frames: "Bearer " and the token, and the job,
@@ -58,6 +61,12 @@ struct rpc_handler {
 	/* After the last call of a connection was cancelled. */
 	void (*disconnected)(void *ctx, uint64_t conn);
 };
+
+/* A connection on which nobody who is known has made a call gives way, the oldest first,
+ * when there are as many as may be and another comes.  A stranger's messages have
+ * RPC_STRANGER_MESSAGE bytes at most, and those of all strangers that are not whole
+ * are counted apart: they take no room from others. */
+enum { RPC_STRANGER_MESSAGE = 64 << 10 };
 
 struct rpc_limits {
 	/* 0 in any of them: the default */
@@ -79,7 +88,8 @@ struct rpc_limits {
 
 /* Counters since the start; gauges where it says so. */
 struct rpc_counts {
-	uint64_t accepted, refused, closed;
+	uint64_t accepted, closed;
+	uint64_t refused; /* also: gave way */
 	uint64_t calls_grpc, calls_frames;
 	uint64_t bytes_in, bytes_out;
 	uint64_t protocol_errors;

@@ -78,8 +78,7 @@ static bool accept_one(struct listener *l)
 	}
 	if (fd < 0) /* gone again, or none left */
 		return errno != EAGAIN;
-	if (s->counts.n_connections >= s->limits.max_connections ||
-	    conn_open(s, fd, l->tls) < 0)
+	if (rpc_server_take(s, fd, l->tls) < 0)
 		s->counts.refused++;
 	else
 		(void)TAKE_FD(fd);

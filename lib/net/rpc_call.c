@@ -155,6 +155,8 @@ struct rpc_call *call_begin(struct conn *c, const struct rpc_method *method,
 		s->counts.calls_grpc++;
 	else
 		s->counts.calls_frames++;
+	conn_meet(c, authorization, job);
+	conn_settle(c);
 	if (s->handler.begin)
 		s->handler.begin(s->ctx, call, authorization, job);
 	return call;

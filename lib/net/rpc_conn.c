@@ -11,6 +11,8 @@ enum {
 	PAUSE_UNSENT = 1 << 20, /* who does not read is not read from */
 	FAIR_UNSENT = 64 << 10, /* allowed when all together have too much */
 	SHARES = 64, /* connections that may have the most at a time */
+	LARGE_MESSAGES = 16, /* that may be under way; of all strangers: one */
+	LITTLE_OF_STRANGERS = 4 << 10, /* bytes, of each in any case */
 	TURN_NS = 1000000, /* calls of one connection in a row, then others */
 };
 
@@ -93,16 +95,87 @@ bool conn_takes_output(struct conn *c)
 	return false;
 }
 
+uint32_t conn_max_message(const struct conn *c)
+{
+	uint32_t max = c->server->limits.max_message;
+
+	return c->known || max < RPC_STRANGER_MESSAGE ? max :
+							RPC_STRANGER_MESSAGE;
+}
+
+const char *conn_too_large(const struct conn *c)
+{
+	return c->known ?
+		       "the message is larger than the server takes" :
+		       "the message is larger than the server takes from who has "
+		       "shown no good token";
+}
+
+/* A little is always taken: whoever fills what there is for all keeps nobody from saying
+ * that it lives. */
 bool conn_count_incomplete(struct conn *c, ssize_t more)
 {
 	struct rpc_server *s = c->server;
-	size_t each = (size_t)s->limits.max_message + INPUT_LEN;
+	size_t *all = c->known ? &s->incomplete : &s->incomplete_of_strangers;
+	size_t max = (c->known ? LARGE_MESSAGES : 1) *
+		     ((size_t)s->limits.max_message + INPUT_LEN);
+	size_t each = (size_t)conn_max_message(c) + INPUT_LEN;
+	size_t little = c->known ? INPUT_LEN : LITTLE_OF_STRANGERS;
+	size_t now = c->incomplete + (size_t)more;
 
-	if (more > 0 && (c->incomplete + (size_t)more > each ||
-			 s->incomplete + (size_t)more > 16 * each))
+	if (more > 0 &&
+	    (now > each || (now > little && *all + (size_t)more > max)))
 		return false;
-	c->incomplete += (size_t)more;
-	s->incomplete += (size_t)more;
+	c->incomplete = now;
+	*all += (size_t)more;
+	return true;
+}
+
+/* ---- strangers ---- */
+
+void conn_meet(struct conn *c, const char *authorization, const char *job)
+{
+	struct rpc_server *s = c->server;
+
+	if (c->known ||
+	    (s->handler.knows && !s->handler.knows(s->ctx, authorization, job)))
+		return;
+	c->known = true;
+	s->incomplete_of_strangers -= c->incomplete;
+	s->incomplete += c->incomplete;
+}
+
+static void add_unsettled(struct conn *c)
+{
+	struct rpc_server *s = c->server;
+
+	c->older = s->newest;
+	*(s->newest ? &s->newest->newer : &s->oldest) = c;
+	s->newest = c;
+}
+
+static void remove_unsettled(struct conn *c)
+{
+	struct rpc_server *s = c->server;
+
+	*(c->older ? &c->older->newer : &s->oldest) = c->newer;
+	*(c->newer ? &c->newer->older : &s->newest) = c->older;
+}
+
+void conn_settle(struct conn *c)
+{
+	if (c->settled || !c->known)
+		return;
+	c->settled = true;
+	remove_unsettled(c);
+}
+
+bool conn_make_room(struct rpc_server *s)
+{
+	if (!s->oldest)
+		return false;
+	s->counts.refused++;
+	conn_close(s->oldest);
 	return true;
 }
 
@@ -190,6 +263,8 @@ static void unlink_conn(struct conn *c)
 	*c->link = c->next;
 	if (c->next)
 		c->next->link = c->link;
+	if (!c->settled)
+		remove_unsettled(c);
 	c->server->unsent -= c->counted;
 	c->server->counts.n_connections--;
 	c->server->counts.closed++;
@@ -350,6 +425,7 @@ static ssize_t sniff(struct conn *c, const uint8_t *data, size_t len)
 	if (r < 0)
 		return r;
 	c->wire = wire;
+	conn_meet(c, NULL, NULL);
 	return (ssize_t)take;
 }
 
@@ -454,6 +530,7 @@ static void link_conn(struct rpc_server *s, struct conn *c)
 	if (s->conns)
 		s->conns->link = &c->next;
 	s->conns = c;
+	add_unsettled(c);
 	s->counts.n_connections++;
 	s->counts.accepted++;
 }

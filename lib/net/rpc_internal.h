@@ -83,6 +83,7 @@ struct conn {
 	const struct wire *wire; /* NULL: not known yet */
 	uint64_t id;
 	struct conn *next, **link; /* all of the server */
+	struct conn *older, *newer; /* among those that give way */
 	struct rpc_call *calls;
 	uint32_t n_calls; /* in `calls` */
 	uint32_t n_open; /* of them, those the handler knows */
@@ -99,6 +100,8 @@ struct conn {
 	struct rate resets, control;
 	uint8_t hello[HELLO_LEN];
 	uint8_t n_hello;
+	bool known; /* by its token: it is no stranger's */
+	bool settled; /* somebody who is known has made a call: it does not give way */
 	bool doomed; /* closed at the end of the round */
 	bool closing; /* conn_close() is at work: nothing is sent */
 	bool unfinished; /* goes on with `rest`, which may be empty, in a next round */
@@ -154,6 +157,7 @@ struct rpc_server {
 	struct rpc_counts counts;
 	struct shelf shelf;
 	struct conn *conns;
+	struct conn *oldest, *newest; /* of those that give way */
 	uint64_t last_conn;
 	struct listener **listeners;
 	size_t n_listeners, listeners_cap;
@@ -163,6 +167,7 @@ struct rpc_server {
 	uint32_t n_by_number, by_number_mask;
 	struct grpc_shared *grpc;
 	size_t incomplete; /* bytes of messages that are not whole */
+	size_t incomplete_of_strangers; /* which are not in `incomplete` */
 	size_t unsent; /* bytes that wait, of all connections, as last counted */
 	bool draining;
 	uint64_t token; /* of every reply; 0: none */
@@ -195,6 +200,15 @@ size_t conn_unqueue(struct conn *c, struct out *o, uint8_t *to, size_t len);
 void conn_drop_queue(struct conn *c, struct out *o);
 /* May a reply be added?  Dooms a connection where too much waits already. */
 bool conn_takes_output(struct conn *c);
+/* Somebody says who it is; the connection may be no stranger's from here on. */
+void conn_meet(struct conn *c, const char *authorization, const char *job);
+/* A call was made. */
+void conn_settle(struct conn *c);
+/* Ends the connection that gives way; false: there is none. */
+bool conn_make_room(struct rpc_server *s);
+/* Bytes that a message of it may have. */
+uint32_t conn_max_message(const struct conn *c);
+const char *conn_too_large(const struct conn *c); /* a sentence */
 /* Counts `more` bytes of messages that are not whole (negative: fewer).  False, and not
  * counted, when it would be too much for one connection, or for all. */
 bool conn_count_incomplete(struct conn *c, ssize_t more);

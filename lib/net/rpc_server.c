@@ -87,7 +87,8 @@ void rpc_server_free(struct rpc_server *s)
 
 int rpc_server_take(struct rpc_server *s, int fd, struct tls_server *tls)
 {
-	if (s->counts.n_connections >= s->limits.max_connections)
+	if (s->counts.n_connections >= s->limits.max_connections &&
+	    !conn_make_room(s))
 		return -EMFILE;
 	return conn_open(s, fd, tls);
 }

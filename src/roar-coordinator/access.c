@@ -148,6 +148,11 @@ static const struct token *find_token(const struct access *a,
 	return tokens_find(a->tokens, token, strlen(token));
 }
 
+bool access_knows(const struct access *a, const char *authorization)
+{
+	return !a->tokens || find_token(a, authorization);
+}
+
 enum access_verdict access_check(struct access *a, const char *authorization,
 				 const char *job, struct scope **ret)
 {

@@ -54,6 +54,8 @@ int access_reload(struct access *a, struct roar_error *err);
 
 /* `authorization` and `job` may be NULL.  A scope that was granted is given back with
  * access_done(). */
+/* Does it bring a good token, or need none? */
+bool access_knows(const struct access *a, const char *authorization);
 enum access_verdict access_check(struct access *a, const char *authorization,
 				 const char *job, struct scope **ret);
 void access_done(struct access *a, struct scope *s);

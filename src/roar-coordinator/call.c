@@ -194,6 +194,14 @@ static const struct rpc_method *on_number(void *ctx, uint16_t number)
 	return methods_by_number(&s->methods, number);
 }
 
+static bool on_knows(void *ctx, const char *authorization, const char *job)
+{
+	struct server *s = ctx;
+
+	(void)job;
+	return access_knows(&s->access, authorization);
+}
+
 static unsigned status_of(enum access_verdict verdict)
 {
 	static const unsigned statuses[] = {
@@ -343,6 +351,7 @@ static void on_disconnected(void *ctx, uint64_t conn)
 const struct rpc_handler call_handler = {
 	.by_path = on_path,
 	.by_number = on_number,
+	.knows = on_knows,
 	.begin = on_begin,
 	.message = on_message,
 	.half_closed = on_half_closed,

@@ -1,7 +1,9 @@
 """Tokens, TLS, and that one job is nothing to another."""
 
+import contextlib
 import json
 import signal
+import struct
 import subprocess
 import urllib.error
 import urllib.request
@@ -326,3 +328,53 @@ def test_sighup_reads_the_certificates_again(tls):
     tls.signal(signal.SIGHUP)
     wait_until(lambda: tls.logged("certificates stay as they were"))
     assert tls_client(tls, new).heartbeat("a").acknowledged
+
+
+def unfinished(server, length, sent, token=""):
+    """A connection that has sent the beginning of a frame."""
+    one = Frames(server.connect(), token=token)
+    with contextlib.suppress(OSError):
+        one.sock.sendall(struct.pack("<IHHII", length, 2, 0, 1, 0) +
+                         bytes(sent))
+    return one
+
+
+@pytest.mark.parametrize("token", ["", "secret-of-b"])
+def test_unfinished_messages_of_others_keep_no_worker_from_its_heartbeat(
+        tokens, token):
+    with Coordinator("--tokens", str(tokens), "--max-message",
+                     str(1 << 20)) as server:
+        worker = Frames(server.connect(), token="secret-of-a")
+        worker.send(1, pb.WorkerInfo(worker_id="w",
+                                     hostname="h").SerializeToString(), call=1)
+        assert worker.receive()[3] == 0
+        before = server.resident_bytes()
+        others = [unfinished(server, 1 << 20, (1 << 20) - 1, token)
+                  for _ in range(18)]
+        wait_until(lambda: token == "" or
+                   server.resident_bytes() - before > 12 << 20)
+        beat = pb.HeartbeatRequest(worker_id="w").SerializeToString()
+        frame = struct.pack("<IHHII", len(beat), 2, 0, 2, 0) + beat
+        worker.sock.sendall(frame[:20])
+        # Two reads: what was sent later on another connection is answered first.
+        assert server.client().register("v", metadata=A).rank == 1
+        worker.sock.sendall(frame[20:])
+        assert worker.receive()[3] == 0
+        if not token:
+            server.client().control.KvSet(
+                control.KvSetRequest(key="k", value=bytes(200000)),
+                metadata=A, timeout=PATIENCE_S)
+        for one in (worker, *others):
+            one.close()
+
+
+def test_who_says_nothing_gives_way_to_a_worker(tokens):
+    with Coordinator("--tokens", str(tokens), "--max-connections",
+                     "8") as server:
+        worker = server.client()
+        worker.register("w", metadata=A)
+        others = [Frames(server.connect()) for _ in range(20)]
+        assert server.client().register("v", metadata=A).world_size == 2
+        worker.heartbeat("w", metadata=A)
+        for one in others:
+            one.close()

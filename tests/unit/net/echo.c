@@ -176,6 +176,15 @@ static bool is(const struct rpc_call *call, answer *a)
 	return rpc_call_method(call)->data == (void *)a;
 }
 
+static bool knows(void *ctx, const char *authorization, const char *job)
+{
+	const struct echo *e = ctx;
+
+	(void)job;
+	return !e->token ||
+	       (authorization && strcmp(authorization, e->token) == 0);
+}
+
 static void begin(void *ctx, struct rpc_call *call, const char *authorization,
 		  const char *job)
 {
@@ -234,6 +243,7 @@ static void disconnected(void *ctx, uint64_t conn)
 const struct rpc_handler echo_handler = {
 	.by_path = by_path,
 	.by_number = by_number,
+	.knows = knows,
 	.begin = begin,
 	.message = message,
 	.half_closed = half_closed,

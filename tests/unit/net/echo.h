@@ -19,6 +19,7 @@
 /* The handler's context. */
 struct echo {
 	struct rpc_server *server;
+	const char *token; /* of those who are known; NULL: everybody is */
 	uint64_t waiting; /* the last call of Wait */
 	unsigned cancelled, disconnected;
 };

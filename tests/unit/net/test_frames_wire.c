@@ -316,6 +316,76 @@ static void hellos_of_all_shapes_are_taken(void **state)
 	assert_reply(WHO, 5, FRAME_END, 0, "-\n-");
 }
 
+static void a_stranger_may_say_little(void **state)
+{
+	enum { LEN = RPC_STRANGER_MESSAGE + 1 };
+	const struct frame f = { .len = LEN, .method = COLLECT, .call = 1 };
+	const struct frame hello = { .len = 4, .method = FRAME_HELLO };
+	static char text[LEN];
+
+	(void)state;
+	scene.echo.token = "Bearer good";
+	close(fd);
+	fd = scene_connect(&scene);
+	scene_write(&scene, fd, FRAMES_PREFACE, FRAMES_PREFACE_LEN);
+	send_frame(&f, text);
+	assert_reply(COLLECT, 1, FRAME_END, 8,
+		     "the message is larger than the server takes from who has "
+		     "shown no good token");
+	send_frame(&hello, "good");
+	send_frame(&f, text);
+	assert_silent();
+	assert_int_equal(scene_counts(&scene).n_calls, 1);
+}
+
+/* Sends all but the last byte of a message; the server may close meanwhile. */
+static int begin_message(size_t len)
+{
+	static uint8_t bytes[FRAMES_PREFACE_LEN + FRAME_HEADER_LEN +
+			     RPC_STRANGER_MESSAGE];
+	const struct frame f = { .len = (uint32_t)len,
+				 .method = UNARY,
+				 .call = 1 };
+	size_t all = FRAMES_PREFACE_LEN + FRAME_HEADER_LEN + len - 1;
+	int other = scene_connect(&scene);
+
+	memcpy(bytes, FRAMES_PREFACE, FRAMES_PREFACE_LEN);
+	frame_pack(&f, bytes + FRAMES_PREFACE_LEN);
+	assert_int_equal(write(other, bytes, all), all);
+	scene_turn(&scene);
+	return other;
+}
+
+/* However much strangers have begun to say, others are heard, and of a stranger a
+ * little. */
+static void strangers_take_no_room_from_others(void **state)
+{
+	enum { MAX = 1 << 20, N = MAX / RPC_STRANGER_MESSAGE + 4 };
+	const struct rpc_limits limits = { .max_message = MAX };
+	const struct frame hello = { .len = 4, .method = FRAME_HELLO };
+	const struct frame large = { .len = MAX, .method = COLLECT, .call = 1 };
+	static const char text[MAX];
+	int others[N], other;
+
+	(void)state;
+	open_with(&limits);
+	scene.echo.token = "Bearer good";
+	for (int i = 0; i < N; i++)
+		others[i] = begin_message(RPC_STRANGER_MESSAGE);
+	assert_in_range(scene_counts(&scene).n_connections, 2, N);
+	send_frame(&hello, "good");
+	send_frame(&large, text);
+	assert_int_equal(scene_counts(&scene).n_calls, 1);
+	other = fd;
+	fd = begin_message(1000);
+	scene_write(&scene, fd, "", 1);
+	assert_int_equal(scene_counts(&scene).calls_frames, 2);
+	close(fd);
+	fd = other;
+	for (int i = 0; i < N; i++)
+		close(others[i]);
+}
+
 static void too_large_messages_are_skipped(void **state)
 {
 	const struct rpc_limits limits = { .max_message = 100 };
@@ -461,6 +531,8 @@ int main(void)
 		T(an_unknown_control_frame_is_an_error),
 		T(a_hello_that_is_too_long_is_an_error),
 		T(hellos_of_all_shapes_are_taken),
+		T(a_stranger_may_say_little),
+		OWN(strangers_take_no_room_from_others),
 		OWN(too_large_messages_are_skipped),
 		OWN(open_calls_are_bounded),
 		OWN(pings_are_answered_but_not_for_ever),

@@ -113,6 +113,10 @@ static void wait_for(struct scene *s, uint64_t accepted, uint64_t refused)
 	assert_int_equal(scene_counts(s).refused, refused);
 }
 
+/* A call of Wait, by frames. */
+static const char WAIT[] = FRAMES_PREFACE "\0\0\0\0\2\0\0\0\1\0\0\0"
+					  "\0\0\0\0";
+
 static void connections_are_bounded(void **state)
 {
 	const struct rpc_limits limits = { .max_connections = 2 };
@@ -125,14 +129,59 @@ static void connections_are_bounded(void **state)
 	assert_int_equal(rpc_server_listen(s.echo.server, "127.0.0.1:0", NULL,
 					   &port, NULL),
 			 0);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 2; i++) {
 		fds[i] = connect_to(port);
+		wait_for(&s, (uint64_t)i + 1, 0);
+		scene_write(&s, fds[i], WAIT, sizeof(WAIT) - 1);
+		while (scene_counts(&s).n_calls <= (uint32_t)i)
+			assert_int_equal(loop_round(s.loop, -1), 0);
+	}
+	fds[2] = connect_to(port);
 	wait_for(&s, 2, 1);
 	close(fds[0]);
 	while (scene_counts(&s).n_connections == 2)
 		assert_int_equal(loop_round(s.loop, -1), 0);
 	close(fds[1]);
 	close(fds[2]);
+	scene_close(&s);
+}
+
+static void wait_for_calls(struct scene *s, uint32_t n)
+{
+	while (scene_counts(s).n_calls != n)
+		assert_int_equal(loop_round(s->loop, -1), 0);
+}
+
+/* The first is known and has called, the second has called and is not known, the third
+ * has said nothing; then others come. */
+static void strangers_give_way_the_oldest_first(void **state)
+{
+	const struct rpc_limits limits = { .max_connections = 3 };
+	static const char hello[] = FRAMES_PREFACE "\4\0\0\0\0\xff\0\0\0\0\0\0"
+						   "\0\0\0\0good";
+	struct scene s;
+	int fds[5];
+	char byte;
+
+	(void)state;
+	scene_open(&s, &limits);
+	s.echo.token = "Bearer good";
+	for (int i = 0; i < 3; i++)
+		fds[i] = scene_connect(&s);
+	scene_write(&s, fds[0], hello, sizeof(hello) - 1);
+	scene_write(&s, fds[0], WAIT + FRAMES_PREFACE_LEN,
+		    sizeof(WAIT) - 1 - FRAMES_PREFACE_LEN);
+	scene_write(&s, fds[1], WAIT, sizeof(WAIT) - 1);
+	wait_for_calls(&s, 2);
+	fds[3] = scene_connect(&s);
+	assert_int_equal(scene_read(&s, fds[1], &byte, 1), -1);
+	fds[4] = scene_connect(&s);
+	assert_int_equal(scene_read(&s, fds[2], &byte, 1), -1);
+	assert_int_equal(scene_counts(&s).n_connections, 3);
+	assert_int_equal(scene_counts(&s).refused, 2);
+	assert_int_equal(scene_counts(&s).n_calls, 1);
+	for (int i = 0; i < 5; i++)
+		close(fds[i]);
 	scene_close(&s);
 }
 
@@ -187,15 +236,13 @@ static void draining_closes_who_has_not_spoken(void **state)
 
 static void a_server_that_is_freed_cancels_everything(void **state)
 {
-	static const char wait[] = FRAMES_PREFACE "\0\0\0\0\2\0\0\0\1\0\0\0"
-						  "\0\0\0\0";
 	struct scene s;
 	int fd;
 
 	(void)state;
 	scene_open(&s, NULL);
 	fd = scene_connect(&s);
-	scene_write(&s, fd, wait, sizeof(wait) - 1);
+	scene_write(&s, fd, WAIT, sizeof(WAIT) - 1);
 	assert_int_equal(scene_counts(&s).n_calls, 1);
 	scene_close(&s);
 	assert_int_equal(s.echo.cancelled, 1);
@@ -213,6 +260,7 @@ int main(void)
 		T(a_browser_gets_a_sentence),
 		T(who_says_nothing_is_left),
 		T(connections_are_bounded),
+		T(strangers_give_way_the_oldest_first),
 		T(without_descriptors_clients_are_told_at_once),
 		T(draining_closes_who_has_not_spoken),
 		T(a_server_that_is_freed_cancels_everything),
