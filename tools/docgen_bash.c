@@ -141,7 +141,7 @@ static const char bash_operands[] =
 	"\tconfig:set:2) _roar_words \"$(_roar_setting \"${actions[1]}\")\" ;;\n"
 	"\tenv:get:1 | env:set:1 | env:unset:1)\n"
 	"\t\t_roar_offer < <(" LIST_VARIABLES ") ;;\n"
-	"\tfilter:add:*) _roar_files ;;\n"
+	"\tfilter:add:* | shards:audit:*) _roar_files ;;\n"
 	"\tfilter:remove:*) _roar_offer < <(" LIST_PATTERNS ") ;;\n"
 	"\ttracer:use:1 | tracer:set-default:1 | tracer:check:1)\n"
 	"\t\t_roar_words \"$(_roar_setting tracer.default)\" ;;\n"

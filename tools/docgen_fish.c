@@ -119,6 +119,7 @@ static void add_fish_settings(struct str *out)
 	}
 	str_adds(out,
 		 "complete -c roar -n '__roar_does filter 0 add' -F\n"
+		 "complete -c roar -n '__roar_does shards 0 audit' -F\n"
 		 "complete -c roar -n '__roar_does filter 0 remove' -a "
 		 "'(__roar_patterns)'\n"
 		 "complete -c roar -n '__roar_does env 3 get set unset' -a "

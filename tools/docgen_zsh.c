@@ -116,7 +116,7 @@ static void add_zsh_settings(struct str *out)
 		str_adds(out, " ;;\n");
 	}
 	str_adds(out,
-		 "\t\tesac\n\t\t;;\n\tfilter:add:*) _files ;;\n"
+		 "\t\tesac\n\t\t;;\n\t(filter:add|shards:audit):*) _files ;;\n"
 		 "\tfilter:remove:*) compadd -- ${(f)\"$(" LIST_PATTERNS
 		 ")\"} ;;\n"
 		 "\tenv:(get|set|unset):3) compadd -- ${(f)\"$(" LIST_VARIABLES

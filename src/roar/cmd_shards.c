@@ -1,7 +1,8 @@
-/* cmd_shards.c - `roar shards`: how the shards of a dataset are dealt out. */
+/* cmd_shards.c - `roar shards`: how shards are dealt out, and what became of them. */
 #include <string.h>
 
 #include "commands.h"
+#include "shards_audit.h"
 #include "shards_plan.h"
 
 static const struct option_spec options[] = {
@@ -28,6 +29,8 @@ static const struct option_spec options[] = {
 	{ .name = "sizes",
 	  .arg = "FILE",
 	  .help = "plan: balance bytes; a line for each shard says how many" },
+	{ .name = "unfinished",
+	  .help = "audit: epochs may still go on; nothing twice is enough" },
 	{ .name = "json", .help = "print JSON" },
 	{ 0 },
 };
@@ -35,6 +38,8 @@ static const struct option_spec options[] = {
 static const struct verb_spec verbs[] = {
 	{ "plan", "", "what moves when workers come and go, and what has to",
 	  "workers shards join leave mode compare weights sizes json" },
+	{ "audit", "FILE...", "prove that every sample came exactly once",
+	  "unfinished json" },
 	{ 0 },
 };
 
@@ -43,19 +48,23 @@ static const struct example examples[] = {
 	{ "roar shards plan -w 100 -s 10000 --leave 7 --compare",
 	  "a table beside what hashes make of it" },
 	{ "roar shards plan -w 8 --sizes sizes.txt --leave 0,1", NULL },
+	{ "roar shards audit run/rank-*.audit",
+	  "the files that all ranks of a training wrote" },
 	{ 0 },
 };
 
 static int run(const struct args *args)
 {
+	if (args->n_operands && strcmp(args->operands[0], "audit") == 0)
+		return shards_audit(args);
 	return shards_plan(args);
 }
 
 const struct command cmd_shards = {
 	.name = "shards",
 	.group = GROUP_DATA,
-	.summary = "see how shards are dealt to workers, and what moves",
-	.synopsis = "plan [OPTION]...",
+	.summary = "see how shards are dealt out, prove what was consumed",
+	.synopsis = "plan [OPTION]... | audit FILE...",
 	.about =
 		"A dataset is cut into shards, and each worker of a job has some of "
 		"them. The coordinator keeps a table: all have the same number, or "
@@ -79,7 +88,25 @@ const struct command cmd_shards = {
 		"--json prints an object with plans, one for each mode: mode, and "
 		"before and after, each with version, hash, workers, shards, most, "
 		"least, moved, minimum, ratio, and with --sizes moved_bytes, "
-		"minimum_bytes, most_bytes and least_bytes.",
+		"minimum_bytes, most_bytes and least_bytes.\n\n"
+		"audit reads the files in which the ranks of a training note what they "
+		"consumed (SampleOrder in Python, roar/shard.h in C), and tells for each "
+		"epoch of each dataset whether every sample came exactly once, over any "
+		"number of restarts with any number of ranks. What a crash lost and was "
+		"consumed again counts once, because the files also say what each "
+		"checkpoint had. Otherwise it names the positions that came twice or "
+		"never, and the ranks. All files are needed: one that is missing is "
+		"named. With --unfinished, what has not been consumed yet is "
+		"no fault. Nobody is asked and nothing is changed.\n\n"
+		"audit --json prints an object with exact, files, files_failed, files_cut "
+		"(that a crash cut off; what is there counts) and epochs, each with dataset, "
+		"seed, epoch, exact, total, consumed, worlds (changes of "
+		"membership and one), redone, problems (sentences), and as lists of "
+		"[first, end) gaps, dropped, twice and unproven, up to 1,000 ranges "
+		"each.",
+	.exit_status = "0 on success; audit: when every sample came exactly once. "
+		       "1 when not, or when a file cannot be read, 2 on wrong "
+		       "usage.",
 	.options = options,
 	.verbs = verbs,
 	.examples = examples,

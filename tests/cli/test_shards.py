@@ -1,4 +1,8 @@
-"""roar shards: plans and their certificates."""
+"""roar shards: plans and their certificates, audits and what they prove."""
+
+import json
+import pathlib
+import struct
 
 import pytest
 
@@ -97,3 +101,177 @@ def test_bad_sizes_are_named(empty):
                                   "sizes", code=2).err
     assert "knows no bytes" in empty("shards", "plan", "-w", "2", "--sizes", "sizes",
                                      "--compare", code=2).err
+
+
+# ---- audits ----
+
+def crc64nvme(data, crc=0):
+    """Bit by bit, as its definition has it; on from the value of what came before."""
+    crc ^= (1 << 64) - 1
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x9A6C9329AC4BC9B5 if crc & 1 else 0)
+    return crc ^ (1 << 64) - 1
+
+
+def varint(n):
+    out = b""
+    while n > 127:
+        out += bytes([n & 127 | 128])
+        n >>= 7
+    return out + bytes([n])
+
+
+def encoded(ranges):
+    """A set of positions, as lib/shard/ranges.h has it."""
+    out, at = b"RRS1" + varint(len(ranges)), 0
+    for first, end in ranges:
+        out += varint(first - at) + varint(end - first)
+        at = end
+    return out + struct.pack("<Q", crc64nvme(out))
+
+
+class AuditFile:
+    """Writes what lib/shard/audit.h describes, and knows nothing else of it."""
+
+    def __init__(self, path):
+        self.path, self.chain, self.n = path, 0, 0
+        path.write_bytes(b"ROARAUD1")
+
+    def record(self, kind, body):
+        data = struct.pack("<II", len(body), kind) + body
+        self.chain = crc64nvme(data, self.chain)
+        with self.path.open("ab") as f:
+            f.write(data + struct.pack("<Q", self.chain))
+
+    def begin(self, world_epoch, rank, world, total=100, base=(),
+              dataset=b"corpus", seed=42, epoch=3):
+        self.record(1, struct.pack("<QIIQQQI", world_epoch, rank, world, seed,
+                                   epoch, total, len(dataset)) + dataset +
+                    encoded(base))
+        self.n += 1
+        return self
+
+    def positions(self, *ranges, kind=2):
+        self.record(kind, struct.pack("<I", self.n - 1) + encoded(ranges))
+        return self
+
+
+@pytest.fixture
+def ranks(empty):
+    """The files of two ranks that shared 100 samples."""
+    files = [AuditFile(pathlib.Path(empty.path(f"rank-{i}"))) for i in range(2)]
+    files[0].begin(1, 0, 2).positions((0, 30)).positions((60, 100))
+    files[1].begin(1, 1, 2).positions((30, 60))
+    return files
+
+
+def audit(place, *words, code=0):
+    return place("shards", "audit", "rank-0", "rank-1", *words, code=code)
+
+
+def audit_json(place, *words, code=0):
+    return json.loads(audit(place, "--json", *words, code=code).out)
+
+
+def test_an_audit_proves_an_epoch(empty, ranks):
+    del ranks
+    done = audit(empty)
+    assert (done.out, done.err) == (
+        "corpus, seed 42, epoch 3: exact\n"
+        "  100 of 100 samples consumed, by 1 world\n", "")
+    told = audit_json(empty)
+    assert told["exact"] and told["files"] == 2
+    assert not told["files_failed"] and not told["files_cut"]
+    assert told["epochs"] == [{
+        "dataset": "corpus", "seed": 42, "epoch": 3, "exact": True,
+        "total": 100, "consumed": 100, "worlds": 1, "redone": 0, "gaps": [],
+        "dropped": [], "twice": [], "unproven": [], "problems": []}]
+
+
+def test_an_audit_names_what_came_twice_and_never(empty, ranks):
+    ranks[1].positions((10, 12))
+    ranks[0].begin(1, 0, 2, epoch=4)
+    ranks[1].begin(1, 1, 2, epoch=4).positions((0, 7), (8, 100))
+    done = audit(empty, code=1)
+    assert done.out == (
+        "corpus, seed 42, epoch 3: not exact\n"
+        "  100 of 100 samples consumed, by 1 world\n"
+        "  positions 10-11: consumed by rank 0 and by rank 1 in world epoch 1\n"
+        "corpus, seed 42, epoch 4: not exact\n"
+        "  99 of 100 samples consumed, by 1 world\n"
+        "  position 7: not consumed\n")
+    told = audit_json(empty, code=1)
+    assert [e["exact"] for e in told["epochs"]] == [False, False]
+    assert told["epochs"][0]["twice"] == [[10, 12]]
+    assert told["epochs"][1]["gaps"] == [[7, 8]]
+    told = audit_json(empty, "--unfinished", code=1)
+    assert [e["exact"] for e in told["epochs"]] == [False, True]
+
+
+def test_an_epoch_that_goes_on_is_exact_so_far(empty, ranks):
+    for i, rank in enumerate(ranks):
+        rank.begin(1, i, 2, epoch=4).positions((10 * i, 10 * i + 10))
+    assert "epoch 4: exact so far\n  20 of 100 samples" in \
+        audit(empty, "--unfinished").out
+    assert "positions 20-99: not consumed" in audit(empty, code=1).out
+
+
+def test_what_a_restart_redid_counts_once(empty, ranks):
+    ranks[0].begin(2, 0, 1, base=[(0, 80)]).positions((80, 100))
+    assert "100 of 100 samples consumed, by 2 worlds; 20 samples again after a " \
+        "restart" in audit(empty).out
+    ranks[0].begin(3, 0, 1, epoch=4, base=[(0, 5)]).positions((5, 100))
+    assert "positions 0-4: consumed before world epoch 3 began, but no file " \
+        "says by whom" in audit(empty, code=1).out
+
+
+def test_what_was_dropped_is_said(empty, ranks):
+    for i, rank in enumerate(ranks):
+        rank.begin(1, i, 2, epoch=4).positions((45 * i, 45 * i + 45))
+    ranks[0].positions((90, 100), kind=3)
+    done = audit(empty)
+    assert "epoch 4: exact, but for what was dropped\n" in done.out
+    assert "  positions 90-99: dropped on purpose\n" in done.out
+
+
+def test_a_missing_file_is_named(empty, ranks):
+    del ranks
+    done = empty("shards", "audit", "rank-1", code=1)
+    assert "there is no file of rank 0 in world epoch 1" in done.out
+    done = audit(empty, "rank-9", code=1)
+    assert done.err == ("roar: cannot read audit file 'rank-9': No such file or "
+                        "directory\n")
+
+
+def test_damaged_foreign_and_cut_files_are_told(empty, ranks):
+    whole = ranks[1].path.read_bytes()
+    ranks[1].path.write_bytes(whole[:40] + b"?" + whole[41:])
+    done = audit(empty, code=1)
+    assert done.err == ("roar: audit file 'rank-1' is damaged from byte 8 on: "
+                        "nothing behind that can be believed, take a copy that "
+                        "is whole\n")
+    ranks[1].path.write_bytes(whole + b"\x20\0\0\0\2")
+    assert "1 file cut off by a crash: what is there counts.\n" in \
+        audit(empty).out
+    ranks[1].path.write_bytes(b"hello")
+    assert "'rank-1' is no audit file" in audit(empty, code=1).err
+    ranks[1].path.write_bytes(b"")
+    assert "'rank-1' is empty" in audit(empty, code=1).err
+
+
+def test_names_of_datasets_cannot_act_on_a_terminal(empty, ranks):
+    for i, rank in enumerate(ranks):
+        rank.begin(1, i, 2, dataset=b"a\x1b[2J\xff", total=2)
+        rank.positions((i, i + 1))
+    assert "\x1b" not in audit(empty).out
+    names = [e["dataset"] for e in audit_json(empty)["epochs"]]
+    assert names == ["a\x1b[2J\ufffd", "corpus"]
+
+
+def test_an_audit_needs_files(empty):
+    done = empty("shards", "audit", code=2)
+    assert "too few words for 'roar shards audit'" in done.err
+    assert "takes no option '--join'" in \
+        empty("shards", "audit", "x", "--join", "1", code=2).err

@@ -39,6 +39,8 @@ WRONG = [
     ["arena", "--nonsense"],
     ["shards"],
     ["shards", "word"],
+    ["shards", "audit"],
+    ["shards", "audit", "x", "--workers", "1"],
     ["shards", "plan"],
     ["shards", "plan", "word"],
     ["shards", "plan", "--workers", "3"],

@@ -35,6 +35,7 @@ mkdir 'one' && touch two other
 expect 'one' roar init --path o
 expect 'one' roar init --path = o
 expect 'two' roar filter add t
+expect 'two' roar shards audit t
 rm -r one two other && rmdir "$PWD"
 
 # What is recorded and set comes from roar itself.
