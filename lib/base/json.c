@@ -202,6 +202,12 @@ void json_bool(struct json *j, bool value)
 	str_adds(j->out, value ? "true" : "false");
 }
 
+void json_raw(struct json *j, const char *text, size_t len)
+{
+	separate(j);
+	str_add(j->out, text, len);
+}
+
 void json_null(struct json *j)
 {
 	separate(j);

@@ -46,5 +46,6 @@ void json_int(struct json *j, int64_t value);
 void json_double(struct json *j, double value);
 void json_bool(struct json *j, bool value);
 void json_null(struct json *j);
+void json_raw(struct json *j, const char *text, size_t len); /* JSON already */
 
 #endif

@@ -184,6 +184,19 @@ static void missing_memory_shows_in_the_str(void **state)
 	assert_true(r < 0);
 }
 
+static void what_is_json_already_is_taken_as_it_is(void **state)
+{
+	CLEANUP(str_release) struct str out = STR_INIT;
+	struct json j = json_writer(&out, false);
+
+	(void)state;
+	json_array(&j);
+	json_int(&j, 1);
+	json_raw(&j, "{\"a\":2}", 7);
+	json_end(&j);
+	assert_string_equal(str_cstr(&out), "[1,{\"a\":2}]");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +210,7 @@ int main(void)
 		cmocka_unit_test(what_json_has_no_number_for_is_null),
 		cmocka_unit_test(levels_nest_to_the_promised_depth),
 		cmocka_unit_test(missing_memory_shows_in_the_str),
+		cmocka_unit_test(what_is_json_already_is_taken_as_it_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
