@@ -10,7 +10,6 @@ enum {
 	MAX_GRACE_MS = 86400000, /* a day */
 	PAGE_DEFAULT = 1000,
 	PAGE_MAX = 10000,
-	MISSING_MAX = 32,
 };
 
 /* All of it points into the worker, which must live as long. */
@@ -126,15 +125,11 @@ void do_list_jobs(const struct request *q, const void *message)
 
 /* ---- barriers ---- */
 
-struct barrier_view {
-	Roar__BarrierView m;
-	char *missing[MISSING_MAX];
-};
-
-static void view_round(const struct round *round, struct barrier_view *v)
+void view_round(const struct round *round, int64_t mono_ms,
+		struct barrier_view *v)
 {
-	struct worker *absent[MISSING_MAX];
-	size_t n = round_absent(round, absent, MISSING_MAX);
+	struct worker *absent[MAX_MISSING];
+	size_t n = round_absent(round, absent, MAX_MISSING);
 	const struct arrival *first = LIST_OWNER(round->arrivals.next,
 						 struct arrival, in_round);
 
@@ -144,9 +139,9 @@ static void view_round(const struct round *round, struct barrier_view *v)
 	v->m.kind = round->kind;
 	v->m.arrived = (int32_t)round->n_here;
 	v->m.expected = (int32_t)round_expected(round);
-	v->m.n_missing = n < MISSING_MAX ? n : MISSING_MAX;
+	v->m.n_missing = n < MAX_MISSING ? n : MAX_MISSING;
 	v->m.missing = v->missing;
-	v->m.age_ms = round->meeting->job->c->now.mono_ms - first->came_ms;
+	v->m.age_ms = mono_ms - first->came_ms;
 	for (size_t i = 0; i < v->m.n_missing; i++)
 		v->missing[i] = absent[i]->id;
 }
@@ -169,7 +164,8 @@ void do_list_barriers(const struct request *q, const void *message)
 		return;
 	}
 	LIST_EACH(it, after, &job->rounds) {
-		view_round(LIST_OWNER(it, struct round, in_job), &views[n]);
+		view_round(LIST_OWNER(it, struct round, in_job),
+			   q->c->now.mono_ms, &views[n]);
 		ptrs[n] = &views[n].m;
 		n++;
 	}

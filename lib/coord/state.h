@@ -50,6 +50,7 @@ enum {
 	MAX_NAMES = 1000, /* of absent workers, in a reply */
 	MAX_NAMES_SAID = 8, /* and in its sentence */
 	MAX_LATE = 8,
+	MAX_MISSING = 32, /* named in a view of a barrier */
 	MAX_GPUS = 64,
 	MAX_DATASETS = 1024, /* per job */
 	MAX_STEPS = 64, /* of checkpoints, per job */
@@ -596,6 +597,14 @@ int commands_take(struct worker *w, char ***ret, size_t *ret_n);
 void commands_free(char **commands, size_t n);
 void datasets_free(struct job *job);
 void steps_free(struct job *job);
+struct barrier_view {
+	Roar__BarrierView m;
+	char *missing[MAX_MISSING];
+};
+
+/* Points into the round, which must live as long. */
+void view_round(const struct round *round, int64_t mono_ms,
+		struct barrier_view *v);
 void view_worker(const struct worker *w, Roar__WorkerView *ret,
 		 Coordinator__WorkerStatus *status);
 
