@@ -2,10 +2,9 @@
  *
  * libmicrohttpd waits by an epoll of its own; its descriptor is one more in our loop,
  * and what it wants to do after a time is a timer of ours. */
-#include "http.h"
+#include "http_internal.h"
 
 #include <errno.h>
-#include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,29 +12,6 @@
 enum {
 	SWEEP_MS = 500, /* between looks for those who are late */
 	ENDING = 32, /* connections that gave way and are not closed yet */
-};
-
-/* A connection: the longest quiet is the first of its list. */
-struct guest {
-	struct http *http;
-	struct guest *next, *prev;
-	int fd;
-	int64_t since_ms; /* it is quiet */
-	bool has_asked;
-	bool is_leaving; /* in no list */
-};
-
-struct http {
-	struct loop *loop;
-	struct MHD_Daemon *daemon;
-	struct loop_fd ready;
-	struct loop_timer timer;
-	struct loop_timer sweep; /* set while there are guests */
-	struct guest *quietest, *latest;
-	unsigned n_guests;
-	http_handler *handler;
-	void *ctx;
-	uint64_t n_requests;
 };
 
 #define CONTAINER(ptr, type, member) \
@@ -72,9 +48,10 @@ static void send_away(struct http *h, struct guest *g)
 	(void)shutdown(g->fd, SHUT_RDWR);
 	unlink_guest(h, g);
 	g->is_leaving = true;
+	h->n_slow += g->has_stream;
 }
 
-static struct guest *guest_of(struct MHD_Connection *connection)
+struct guest *http_guest(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
 		connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -82,8 +59,7 @@ static struct guest *guest_of(struct MHD_Connection *connection)
 	return info ? info->socket_context : NULL;
 }
 
-/* A request has come, or its reply has left. */
-static void refresh(struct guest *g)
+void http_guest_refresh(struct guest *g)
 {
 	if (!g || g->is_leaving)
 		return;
@@ -95,10 +71,14 @@ static void refresh(struct guest *g)
 static void on_completed(void *data, struct MHD_Connection *connection,
 			 void **state, enum MHD_RequestTerminationCode why)
 {
+	struct guest *g = http_guest(connection);
+
 	(void)data;
 	(void)state;
 	(void)why;
-	refresh(guest_of(connection));
+	if (g)
+		g->has_stream = false;
+	http_guest_refresh(g);
 }
 
 static void set_sweep(struct http *h)
@@ -106,6 +86,13 @@ static void set_sweep(struct http *h)
 	if (h->n_guests)
 		(void)loop_timer_set(h->loop, &h->sweep,
 				     loop_now_ms(h->loop) + SWEEP_MS);
+}
+
+static int64_t patience_ms(const struct guest *g)
+{
+	return g->has_stream ? HTTP_SLOW_S * 1000 :
+	       g->has_asked  ? HTTP_IDLE_S * 1000 :
+			       HTTP_REQUEST_MS;
 }
 
 static void on_sweep(struct loop_timer *t)
@@ -116,8 +103,7 @@ static void on_sweep(struct loop_timer *t)
 
 	for (struct guest *g = h->quietest; g; g = next) {
 		next = g->next;
-		if (now - g->since_ms >=
-		    (g->has_asked ? HTTP_IDLE_S * 1000 : HTTP_REQUEST_MS))
+		if (now - g->since_ms >= patience_ms(g))
 			send_away(h, g);
 	}
 	set_sweep(h);
@@ -164,40 +150,71 @@ static void on_connection(void *data, struct MHD_Connection *connection,
 
 /* ---- a request ---- */
 
-static enum MHD_Result queue(struct MHD_Connection *connection,
-			     struct http_reply *reply, const char *allow)
+/* Takes what the reply has. */
+static struct MHD_Response *make_response(struct http *h,
+					  struct MHD_Connection *connection,
+					  struct http_reply *reply)
 {
 	size_t len = reply->body.len;
-	char *body = str_take(&reply->body);
 	struct MHD_Response *response;
+	char *body;
+
+	if (reply->stream)
+		return http_stream_open(h, connection, reply->stream);
+	if (reply->fixed)
+		return MHD_create_response_from_buffer(reply->fixed_len,
+						       (void *)reply->fixed,
+						       MHD_RESPMEM_PERSISTENT);
+	body = str_take(&reply->body);
+	response = body ? MHD_create_response_from_buffer(
+				  len, body, MHD_RESPMEM_MUST_FREE) :
+			  NULL;
+	if (!response)
+		free(body);
+	return response;
+}
+
+static void add_headers(struct MHD_Response *response,
+			const struct http_reply *reply, const char *allow)
+{
+	const struct {
+		const char *name, *value; /* NULL: not there */
+	} headers[] = {
+		{ "Content-Type", reply->type },
+		{ "Cache-Control", reply->cache ? reply->cache : "no-store" },
+		{ "X-Content-Type-Options", "nosniff" },
+		{ "Referrer-Policy", "no-referrer" },
+		{ "ETag", reply->etag },
+		{ "Content-Security-Policy", reply->policy },
+		{ "WWW-Authenticate",
+		  reply->status == MHD_HTTP_UNAUTHORIZED ? "Bearer" : NULL },
+		{ "Link", reply->link.len ? str_cstr(&reply->link) : NULL },
+		{ "Allow", allow },
+	};
+
+	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+		if (headers[i].value)
+			(void)MHD_add_response_header(response, headers[i].name,
+						      headers[i].value);
+	}
+}
+
+static enum MHD_Result queue(struct http *h, struct MHD_Connection *connection,
+			     struct http_reply *reply, const char *allow)
+{
+	struct MHD_Response *response = make_response(h, connection, reply);
 	enum MHD_Result result;
 
-	if (!body)
+	if (!response)
 		return MHD_NO;
-	response = MHD_create_response_from_buffer(len, body,
-						   MHD_RESPMEM_MUST_FREE);
-	if (!response) {
-		free(body);
-		return MHD_NO;
-	}
-	(void)MHD_add_response_header(response, "Content-Type", reply->type);
-	(void)MHD_add_response_header(response, "Cache-Control", "no-store");
-	(void)MHD_add_response_header(response, "X-Content-Type-Options",
-				      "nosniff");
-	if (reply->status == MHD_HTTP_UNAUTHORIZED)
-		(void)MHD_add_response_header(response, "WWW-Authenticate",
-					      "Bearer");
-	if (reply->link.len)
-		(void)MHD_add_response_header(response, "Link",
-					      str_cstr(&reply->link));
-	if (allow)
-		(void)MHD_add_response_header(response, "Allow", allow);
+	add_headers(response, reply, allow);
 	result = MHD_queue_response(connection, reply->status, response);
 	MHD_destroy_response(response);
 	return result;
 }
 
-static enum MHD_Result refuse_method(struct MHD_Connection *connection)
+static enum MHD_Result refuse_method(struct http *h,
+				     struct MHD_Connection *connection)
 {
 	struct http_reply reply = {
 		.status = MHD_HTTP_METHOD_NOT_ALLOWED,
@@ -205,7 +222,7 @@ static enum MHD_Result refuse_method(struct MHD_Connection *connection)
 	};
 
 	str_adds(&reply.body, "{\"error\":\"only GET and HEAD are served\"}\n");
-	return queue(connection, &reply, "GET, HEAD");
+	return queue(h, connection, &reply, "GET, HEAD");
 }
 
 static enum MHD_Result answer(struct http *h, struct MHD_Connection *connection,
@@ -217,15 +234,17 @@ static enum MHD_Result answer(struct http *h, struct MHD_Connection *connection,
 		.path = path,
 		.authorization = MHD_lookup_connection_value(
 			connection, MHD_HEADER_KIND, "Authorization"),
+		.if_none_match = MHD_lookup_connection_value(
+			connection, MHD_HEADER_KIND, "If-None-Match"),
 		.connection = connection,
 	};
-
 	enum MHD_Result result;
 
 	h->handler(h->ctx, &request, &reply);
 	if (!reply.body.data)
 		str_adds(&reply.body, "");
-	result = queue(connection, &reply, NULL);
+	result = queue(h, connection, &reply, NULL);
+	str_release(&reply.body);
 	str_release(&reply.link);
 	return result;
 }
@@ -246,14 +265,14 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 	if (!*state) {
 		*state = &seen;
 		h->n_requests++;
-		refresh(guest_of(connection));
+		http_guest_refresh(http_guest(connection));
 		return MHD_YES;
 	}
 	if (*body_len > 0)
 		return MHD_NO;
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
 	    strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-		return refuse_method(connection);
+		return refuse_method(h, connection);
 	return answer(h, connection, path);
 }
 
@@ -282,6 +301,11 @@ static void on_due(struct loop_timer *t)
 	run(CONTAINER(t, struct http, timer));
 }
 
+static void on_woken(struct loop_later *l)
+{
+	run(CONTAINER(l, struct http, woken));
+}
+
 static int watch(struct http *h)
 {
 	const union MHD_DaemonInfo *info = MHD_get_daemon_info(
@@ -305,11 +329,12 @@ int http_new(struct loop *loop, int listener, http_handler *handler, void *ctx,
 			    .ready = { .fd = -1 },
 			    .timer = { .due = on_due },
 			    .sweep = { .due = on_sweep },
+			    .woken = { .call = on_woken },
 			    .handler = handler,
 			    .ctx = ctx };
 	h->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL, 0, NULL, NULL, on_request, h,
-		MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listener,
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+		on_request, h, MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listener,
 		MHD_OPTION_CONNECTION_LIMIT,
 		(unsigned)HTTP_MAX_CONNECTIONS + ENDING,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, (void *)h,
@@ -333,6 +358,8 @@ void http_free(struct http *h)
 	loop_timer_clear(h->loop, &h->timer);
 	if (h->ready.fd >= 0)
 		loop_remove(h->loop, &h->ready);
+	http_stream_end_all(h);
+	loop_later_clear(h->loop, &h->woken);
 	if (h->daemon)
 		MHD_stop_daemon(h->daemon);
 	loop_timer_clear(h->loop, &h->sweep);
@@ -342,4 +369,14 @@ void http_free(struct http *h)
 uint64_t http_n_requests(const struct http *h)
 {
 	return h->n_requests;
+}
+
+unsigned http_n_streams(const struct http *h)
+{
+	return h->n_streams;
+}
+
+uint64_t http_n_slow(const struct http *h)
+{
+	return h->n_slow;
 }

@@ -1,14 +1,15 @@
 /* http.h - HTTP/1.1 for people, probes and Prometheus, on the loop of everything else.
  *
  * Only GET and HEAD; bodies of requests are not read.  A handler answers at once, on the
- * loop's thread.
+ * loop's thread; what it answers may be a stream, that goes on for as long as both want.
  *
  * Nobody can keep a probe out: who connects and sends no whole request is sent away
  * after HTTP_REQUEST_MS, and where there are HTTP_MAX_CONNECTIONS the one that has been
- * quiet for longest gives way to the new one. */
+ * quiet for longest gives way to the new one.  Who does not read his stream is quiet. */
 #ifndef COORDINATOR_HTTP_H
 #define COORDINATOR_HTTP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,16 +23,45 @@ struct MHD_Connection;
 struct http_request {
 	const char *path; /* "/metrics", decoded, without the query */
 	const char *authorization; /* NULL: not given */
+	const char *if_none_match; /* likewise */
 	struct MHD_Connection *connection;
 };
 
 /* The decoded value of ?name=, NULL when it is not there. */
 const char *http_query(const struct http_request *request, const char *name);
 
+struct http;
+
+/* A reply that goes on.  Who answers with one adds to `out` and calls
+ * http_stream_wake(); what the client has not taken yet stays there. */
+struct http_stream {
+	struct str out;
+	size_t sent; /* bytes of it that have left */
+	bool ended; /* nothing more is added */
+	/* All has left: may add more, or wait.  Not called after the end. */
+	void (*drained)(struct http_stream *s);
+	/* The client is gone, or has all of a stream that ended.  The last call. */
+	void (*closed)(struct http_stream *s);
+
+	struct http *http; /* these are http_stream.c's */
+	struct MHD_Connection *connection;
+	struct http_stream *next, *prev;
+	bool sleeps; /* until there is something to send */
+};
+
+void http_stream_wake(struct http_stream *s);
+void http_stream_end(struct http_stream *s);
+
 struct http_reply {
 	unsigned status; /* 200 unless set */
 	const char *type; /* of the content: JSON unless set */
+	const char *cache; /* how long it may be kept: not at all unless set */
+	const char *etag; /* NULL: none */
+	const char *policy; /* Content-Security-Policy; NULL: none */
 	struct str body;
+	const void *fixed; /* instead of the body: what never changes */
+	size_t fixed_len;
+	struct http_stream *stream; /* instead of either; http's from then on */
 	struct str link; /* where the next page is; empty: nowhere */
 };
 
@@ -43,9 +73,8 @@ enum {
 	HTTP_MAX_HEADERS = 16 << 10, /* bytes of a request */
 	HTTP_REQUEST_MS = 3000, /* from the connection to its first request */
 	HTTP_IDLE_S = 30, /* to each that follows */
+	HTTP_SLOW_S = 10, /* that a stream may wait for its reader */
 };
-
-struct http;
 
 /* Serves at `listener`, a listening socket, which is the server's from then on. */
 int http_new(struct loop *loop, int listener, http_handler *handler, void *ctx,
@@ -54,5 +83,7 @@ void http_free(struct http *h);
 DEFINE_CLEANUP(struct http *, http_free)
 
 uint64_t http_n_requests(const struct http *h);
+unsigned http_n_streams(const struct http *h);
+uint64_t http_n_slow(const struct http *h); /* streams that nobody read */
 
 #endif

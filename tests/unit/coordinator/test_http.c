@@ -12,6 +12,20 @@ static struct loop *loop;
 static struct http *http;
 static struct sockaddr_in at;
 static char reply[1 << 16];
+static struct http_stream stream;
+static unsigned n_drained, n_closed;
+
+static void on_drained(struct http_stream *s)
+{
+	(void)s;
+	n_drained++;
+}
+
+static void on_closed(struct http_stream *s)
+{
+	(void)s;
+	n_closed++;
+}
 
 static void handle(void *ctx, const struct http_request *request,
 		   struct http_reply *r)
@@ -21,6 +35,17 @@ static void handle(void *ctx, const struct http_request *request,
 	(void)ctx;
 	if (strcmp(request->path, "/missing") == 0)
 		r->status = 404;
+	if (strcmp(request->path, "/fixed") == 0) {
+		r->fixed = "always the same\n";
+		r->fixed_len = 16;
+		r->etag = "\"tag\"";
+		r->cache = "no-cache";
+		return;
+	}
+	if (strcmp(request->path, "/stream") == 0) {
+		r->stream = &stream;
+		return;
+	}
 	str_addf(&r->body, "%s limit=%s auth=%s\n", request->path,
 		 limit ? limit : "-",
 		 request->authorization ? request->authorization : "-");
@@ -32,6 +57,9 @@ static int begin(void **state)
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	(void)state;
+	n_drained = n_closed = 0;
+	stream = (struct http_stream){ .drained = on_drained,
+				       .closed = on_closed };
 	at = (struct sockaddr_in){ .sin_family = AF_INET,
 				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	return bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ||
@@ -162,6 +190,74 @@ static void paths_are_decoded(void **state)
 	assert_non_null(strstr(reply, "/a\"b limit=\n "));
 }
 
+static void what_never_changes_may_be_kept(void **state)
+{
+	CLEANUP(closep) int fd = connect_to();
+
+	(void)state;
+	say(fd, "GET /fixed HTTP/1.1\r\nHost: x\r\n\r\n");
+	expect(fd, "always the same\n");
+	assert_non_null(strstr(reply, "Content-Length: 16\r\n"));
+	assert_non_null(strstr(reply, "ETag: \"tag\"\r\n"));
+	assert_non_null(strstr(reply, "Cache-Control: no-cache\r\n"));
+}
+
+static void a_stream_goes_on_until_it_ends(void **state)
+{
+	CLEANUP(closep) int fd = connect_to();
+
+	(void)state;
+	say(fd, "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n");
+	expect(fd, "\r\n\r\n");
+	for (int i = 0; i < 100 && n_drained == 0; i++)
+		assert_true(loop_round(loop, 10) >= 0);
+	assert_int_equal(http_n_streams(http), 1);
+	str_adds(&stream.out, "one");
+	http_stream_wake(&stream);
+	expect(fd, "one\r\n");
+	str_adds(&stream.out, "two");
+	http_stream_wake(&stream);
+	expect(fd, "two\r\n");
+	assert_int_equal(n_closed, 0);
+	http_stream_end(&stream);
+	expect(fd, "0\r\n\r\n");
+	assert_int_equal(n_closed, 1);
+	assert_int_equal(http_n_streams(http), 0);
+	/* The connection is good for more. */
+	say(fd, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
+	expect(fd, "auth=-\n");
+}
+
+static void a_stream_ends_with_its_client(void **state)
+{
+	int fd = connect_to();
+
+	(void)state;
+	say(fd, "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n");
+	expect(fd, "\r\n\r\n");
+	closep(&fd);
+	for (int i = 0; i < 1000 && !n_closed; i++) {
+		str_adds(&stream.out, "x");
+		http_stream_wake(&stream);
+		assert_true(loop_round(loop, 1) >= 0);
+	}
+	assert_int_equal(n_closed, 1);
+}
+
+/* end() frees the server while it waits for something to send. */
+static void a_stream_ends_with_the_server(void **state)
+{
+	CLEANUP(closep) int fd = connect_to();
+
+	say(fd, "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n");
+	expect(fd, "\r\n\r\n");
+	for (int i = 0; i < 100 && n_drained == 0; i++)
+		assert_true(loop_round(loop, 10) >= 0);
+	(void)end(state);
+	assert_int_equal(n_closed, 1);
+	assert_int_equal(begin(state), 0);
+}
+
 #define SERVED(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
@@ -174,6 +270,10 @@ int main(void)
 		SERVED(a_body_ends_the_connection),
 		SERVED(a_head_beyond_the_limit_is_refused),
 		SERVED(paths_are_decoded),
+		SERVED(what_never_changes_may_be_kept),
+		SERVED(a_stream_goes_on_until_it_ends),
+		SERVED(a_stream_ends_with_its_client),
+		SERVED(a_stream_ends_with_the_server),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,48 @@
+/* http_internal.h - what the files of HTTP share; for them alone. */
+#ifndef COORDINATOR_HTTP_INTERNAL_H
+#define COORDINATOR_HTTP_INTERNAL_H
+
+#include <microhttpd.h>
+
+#include "http.h"
+
+/* A connection: the longest quiet is the first of its list. */
+struct guest {
+	struct http *http;
+	struct guest *next, *prev;
+	int fd;
+	int64_t since_ms; /* it is quiet */
+	bool has_asked;
+	bool has_stream;
+	bool is_leaving; /* in no list */
+};
+
+struct http {
+	struct loop *loop;
+	struct MHD_Daemon *daemon;
+	struct loop_fd ready;
+	struct loop_timer timer;
+	struct loop_timer sweep; /* set while there are guests */
+	struct loop_later woken; /* streams have something to send */
+	struct guest *quietest, *latest;
+	struct http_stream *streams;
+	unsigned n_guests, n_streams;
+	http_handler *handler;
+	void *ctx;
+	uint64_t n_requests;
+	uint64_t n_slow;
+};
+
+/* http.c */
+struct guest *http_guest(struct MHD_Connection *connection);
+/* A request has come, or something of a reply has left. */
+void http_guest_refresh(struct guest *g);
+
+/* http_stream.c */
+struct MHD_Response *http_stream_open(struct http *h,
+				      struct MHD_Connection *connection,
+				      struct http_stream *s);
+/* Before the daemon ends. */
+void http_stream_end_all(struct http *h);
+
+#endif
