@@ -146,9 +146,20 @@ static void add_common(struct server *s, struct held *head)
 
 /* ---- what the state machine calls ---- */
 
+static void count(struct server *s, const Roar__Record__Record *record)
+{
+	if (record->what_case == ROAR__RECORD__RECORD__WHAT_CHECKPOINT)
+		s->checkpoint_bytes += (uint64_t)record->checkpoint->info
+					       ->size_bytes;
+}
+
 static int on_record(void *host, const Roar__Record__Record *record)
 {
-	return journal_append(host, record);
+	int r = journal_append(host, record);
+
+	if (r >= 0)
+		count(host, record);
+	return r;
 }
 
 static void reply_to(struct server *s, struct call *c, struct held *head,

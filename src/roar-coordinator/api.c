@@ -1,9 +1,9 @@
-/* api.c - workers and barriers as JSON.
+/* api.c - workers as JSON, page by page.
  *
- * What there is of jobs is asked from the state machine by its own calls, so that it
- * shows nobody more than those would.  Lists go over all jobs that may be seen, in the
- * order of their names, and come in pages: `limit` items, with "JOB:RANK" of the
- * last one as `after` of the next (a header, Link, has it ready). */
+ * They are asked from the state machine by its own calls, so that it shows nobody more
+ * than those would.  The list goes over all jobs that may be seen, in the order of their
+ * names, and comes in pages: `limit` items, with "JOB:RANK" of the last one as `after` of
+ * the next (a header, Link, has it ready). */
 #include "api.h"
 
 #include <errno.h>
@@ -90,6 +90,7 @@ static int find_jobs(struct server *s, const struct scope *scope,
 /* ---- pages ---- */
 
 struct page {
+	struct server *server;
 	struct json j;
 	int64_t limit; /* items it may have */
 	int64_t left; /* that may still come */
@@ -98,11 +99,10 @@ struct page {
 	int32_t after_rank;
 	const char *job; /* whose items come now */
 	int32_t last_rank;
-	int64_t now_ms; /* of the wall clock */
 	bool more;
 };
 
-static int parse_int(const char *text, int64_t min, int64_t max, int64_t *ret)
+int api_parse_int(const char *text, int64_t min, int64_t max, int64_t *ret)
 {
 	char *end = NULL;
 	long long n;
@@ -124,12 +124,12 @@ static int parse_page(const struct http_request *request, struct page *p)
 
 	p->limit = LIMIT;
 	p->after_job = "";
-	if (limit && parse_int(limit, 1, MAX_LIMIT, &p->limit) < 0)
+	if (limit && api_parse_int(limit, 1, MAX_LIMIT, &p->limit) < 0)
 		return -EINVAL;
 	p->left = p->limit;
 	if (!after)
 		return 0;
-	if (!colon || parse_int(colon + 1, 0, INT32_MAX, &rank) < 0 ||
+	if (!colon || api_parse_int(colon + 1, 0, INT32_MAX, &rank) < 0 ||
 	    !name_is_good(after, (size_t)(colon - after)))
 		return -EINVAL;
 	p->after_job = after;
@@ -163,57 +163,13 @@ static void add_link(const struct page *p, const struct http_request *request,
 
 /* ---- workers ---- */
 
-static const char *state_name(const Roar__WorkerView *w)
-{
-	static const char *const names[] = { "alive", "suspect", "dead",
-					     "draining", "gone" };
-
-	return (unsigned)w->state < 5 ? names[w->state] : "unknown";
-}
-
-/* In the four words that dashboards know. */
-static const char *status_name(const Roar__WorkerView *w)
-{
-	if (w->state == ROAR__WORKER_VIEW__STATE__DEAD ||
-	    (w->status &&
-	     w->status->state == COORDINATOR__WORKER_STATUS__STATE__ERROR))
-		return "failed";
-	if (w->state == ROAR__WORKER_VIEW__STATE__SUSPECT)
-		return "unknown";
-	if (!w->status ||
-	    w->status->state == COORDINATOR__WORKER_STATUS__STATE__UNKNOWN ||
-	    w->status->state == COORDINATOR__WORKER_STATUS__STATE__IDLE)
-		return "idle";
-	return "active";
-}
-
 static void write_worker(struct page *p, const Roar__WorkerView *w)
 {
-	const Coordinator__WorkerStatus *status = w->status;
-	struct json *j = &p->j;
-
-	json_object(j);
-	api_add_string(j, "id", w->worker_id);
-	api_add_string(j, "ip", w->hostname);
-	api_add_int(j, "port", w->port);
-	api_add_string(j, "status", status_name(w));
-	api_add_int(j, "gpu_count", w->gpu_count);
-	api_add_time(j, "last_heartbeat", p->now_ms - w->heartbeat_age_ms);
-	/* Who got which shard is not kept. */
-	json_key(j, "assigned_shards");
-	json_null(j);
-	api_add_int(j, "current_epoch", status ? status->current_epoch : 0);
-	api_add_int(j, "current_step", status ? status->current_step : 0);
-	api_add_string(j, "current_task", status ? status->current_task : "");
-	api_add_string(j, "job", p->job);
-	api_add_int(j, "rank", w->rank);
-	api_add_string(j, "state", state_name(w));
-	api_add_int(j, "incarnation", (int64_t)w->incarnation);
-	api_add_int(j, "heartbeat_age_ms", w->heartbeat_age_ms);
-	api_add_int(j, "memory_bytes", w->memory_bytes);
-	api_add_time(j, "registered_at", w->registered_ms);
-	api_add_string(j, "reason", w->reason);
-	json_end(j);
+	json_object(&p->j);
+	api_write_place(p->server, &p->j, p->job, w);
+	api_write_pulse(p->server, &p->j, w);
+	api_add_int(&p->j, "heartbeat_age_ms", w->heartbeat_age_ms);
+	json_end(&p->j);
 }
 
 static void write_workers(struct look *l, const ProtobufCMessage *message)
@@ -253,7 +209,7 @@ void api_workers(struct server *s, const struct scope *scope,
 		 const struct http_request *request, struct http_reply *reply)
 {
 	CLEANUP(jobs_release) struct jobs jobs = { 0 };
-	struct page p = { .now_ms = loop_wall_ms(s->loop) };
+	struct page p = { .server = s };
 
 	if (parse_page(request, &p) < 0) {
 		api_error(reply, 400,
@@ -274,68 +230,4 @@ void api_workers(struct server *s, const struct scope *scope,
 	json_end(&p.j);
 	str_addc(&reply->body, '\n');
 	add_link(&p, request, reply);
-}
-
-/* ---- barriers ---- */
-
-static void write_barrier(struct page *p, const Roar__BarrierView *b)
-{
-	static const char *const kinds[] = { "barrier", "gather", "vote" };
-	struct json *j = &p->j;
-
-	json_object(j);
-	json_key(j, "id");
-	json_string(j, b->meeting_id);
-	api_add_string(j, "name", b->meeting_id);
-	api_add_int(j, "arrived", b->arrived);
-	api_add_int(j, "total", b->expected);
-	api_add_string(j, "status", "waiting");
-	api_add_time(j, "created_at", p->now_ms - b->age_ms);
-	api_add_string(j, "job", p->job);
-	api_add_int(j, "generation", (int64_t)b->generation);
-	api_add_string(j, "kind", (unsigned)b->kind < 3 ? kinds[b->kind] : "");
-	api_add_int(j, "age_ms", b->age_ms);
-	json_key(j, "missing");
-	json_array(j);
-	for (size_t i = 0; i < b->n_missing; i++)
-		json_string(j, b->missing[i]);
-	json_end(j);
-	json_end(j);
-}
-
-static void write_barriers(struct look *l, const ProtobufCMessage *message)
-{
-	const Roar__ListBarriersReply *m = (const Roar__ListBarriersReply *)
-		message;
-	struct page *p = l->data;
-
-	for (size_t i = 0; i < m->n_barriers && p->left > 0; i++, p->left--)
-		write_barrier(p, m->barriers[i]);
-}
-
-/* Only those with somebody waiting, which are few: one page has them. */
-void api_barriers(struct server *s, const struct scope *scope,
-		  const struct http_request *request, struct http_reply *reply)
-{
-	CLEANUP(jobs_release) struct jobs jobs = { 0 };
-	struct page p = { .now_ms = loop_wall_ms(s->loop) };
-
-	if (parse_page(request, &p) < 0) {
-		api_error(reply, 400, "limit is 1 to 10000");
-		return;
-	}
-	if (find_jobs(s, scope, &jobs, reply) < 0)
-		return;
-	p.j = json_writer(&reply->body, false);
-	json_array(&p.j);
-	for (size_t i = 0; i < jobs.n && p.left > 0; i++) {
-		Roar__ListBarriersRequest ask = ROAR__LIST_BARRIERS_REQUEST__INIT;
-		struct look l = { .reply = write_barriers, .data = &p };
-
-		p.job = ask.job_id = jobs.names[i];
-		answer_look(s, scope, api_method("/roar.Control/ListBarriers"),
-			    &ask.base, &l);
-	}
-	json_end(&p.j);
-	str_addc(&reply->body, '\n');
 }

@@ -1,4 +1,6 @@
-/* api.h - what the pages of JSON share. */
+/* api.h - what the pages of JSON share.
+ *
+ * Every figure is counted somewhere; one that is not is null, never a guess. */
 #ifndef COORDINATOR_API_H
 #define COORDINATOR_API_H
 
@@ -6,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "coord/look.h"
 #include "server.h"
 
 static inline void api_add_time(struct json *j, const char *key,
@@ -31,9 +34,82 @@ static inline void api_add_string(struct json *j, const char *key,
 	json_string(j, value ? value : "");
 }
 
+/* A negative number is one that nobody counts. */
+static inline void api_add_count(struct json *j, const char *key, int64_t value)
+{
+	json_key(j, key);
+	if (value < 0)
+		json_null(j);
+	else
+		json_int(j, value);
+}
+
+static inline void api_add_double(struct json *j, const char *key, double value)
+{
+	json_key(j, key);
+	if (value < 0)
+		json_null(j);
+	else
+		json_double(j, value);
+}
+
+static inline void api_add_bool(struct json *j, const char *key, bool value)
+{
+	json_key(j, key);
+	json_bool(j, value);
+}
+
+/* Clocks of workers may be anything; 0 is none. */
+static inline void api_add_foreign_time(struct json *j, const char *key,
+					int64_t wall_ms)
+{
+	if (wall_ms > 0 && wall_ms < INT64_MAX / 1000000) {
+		api_add_time(j, key, wall_ms);
+		return;
+	}
+	json_key(j, key);
+	json_null(j);
+}
+
+/* When it was so long ago, by a wall clock that does not jump: the same moment is the
+ * same however often one looks. */
+static inline int64_t api_when_ms(const struct server *s, int64_t age_ms)
+{
+	return s->started_ms + loop_now_ms(s->loop) - age_ms -
+	       s->started_mono_ms;
+}
+
 static inline const struct coord_method *api_method(const char *path)
 {
 	return coord_method_by_path(path, strlen(path));
 }
+
+/* api_worker.c: the members of a worker's object, in two parts: what stays for as long as
+ * it has its place, and what comes with its heartbeats. */
+void api_write_place(struct server *s, struct json *j, const char *job,
+		     const Roar__WorkerView *w);
+void api_write_pulse(struct server *s, struct json *j,
+		     const Roar__WorkerView *w);
+
+/* A part of the dashboard: one value. */
+typedef void api_part(struct server *s, const struct scope *scope,
+		      struct json *j);
+
+/* figures.c */
+api_part api_write_server, api_write_metrics;
+/* api_parts.c */
+api_part api_write_jobs, api_write_barriers, api_write_datasets,
+	api_write_steps;
+/* api_work.c */
+api_part api_write_tasks, api_write_workers, api_write_checkpoints;
+/* api_logs.c: lines behind `after`, `max` at most; returns the id of the last. */
+uint64_t api_write_logs(struct server *s, const char *job, struct json *j,
+			uint64_t after, unsigned max);
+/* api_history.c: rows behind `after`; returns the id of the last. */
+uint64_t api_write_history(struct server *s, struct json *j, uint64_t after);
+void api_write_columns(struct json *j);
+
+/* api.c */
+int api_parse_int(const char *text, int64_t min, int64_t max, int64_t *ret);
 
 #endif

@@ -26,29 +26,27 @@ struct totals {
 	int64_t n_jobs, n_workers, n_alive, n_barriers, n_keys;
 };
 
-static void add_totals(struct look *l, const ProtobufCMessage *message)
+static void add_totals(void *data, const Roar__JobStatus *m)
 {
-	const Roar__ListJobsReply *m = (const Roar__ListJobsReply *)message;
-	struct totals *t = l->data;
+	struct totals *t = data;
 
-	t->n_jobs = (int64_t)m->n_jobs;
-	for (size_t i = 0; i < m->n_jobs; i++) {
-		t->n_workers += m->jobs[i]->world_size;
-		t->n_alive += m->jobs[i]->n_alive;
-		t->n_barriers += m->jobs[i]->n_barriers;
-		t->n_keys += m->jobs[i]->n_keys;
-	}
+	t->n_jobs++;
+	t->n_workers += m->world_size;
+	t->n_alive += m->n_alive;
+	t->n_barriers += m->n_barriers;
+	t->n_keys += m->n_keys;
 }
 
 /* Of all jobs that may be seen. */
 static void find_totals(struct server *s, const struct scope *scope,
 			struct totals *t)
 {
-	Roar__ListJobsRequest request = ROAR__LIST_JOBS_REQUEST__INIT;
-	struct look l = { .reply = add_totals, .data = t };
+	coord_each_job(s->coord, scope->job, add_totals, t);
+}
 
-	answer_look(s, scope, api_method("/roar.Control/ListJobs"),
-		    &request.base, &l);
+static const char *status_word(const struct server *s)
+{
+	return s->failure ? "failed" : s->stopping ? "stopping" : "running";
 }
 
 void api_status(struct server *s, const struct scope *scope,
@@ -60,10 +58,7 @@ void api_status(struct server *s, const struct scope *scope,
 	(void)request;
 	find_totals(s, scope, &t);
 	json_object(&j);
-	api_add_string(&j, "status",
-		       s->failure  ? "failed" :
-		       s->stopping ? "stopping" :
-				     "running");
+	api_add_string(&j, "status", status_word(s));
 	api_add_string(&j, "version", ROAR_VERSION);
 	api_add_int(&j, "uptime_seconds",
 		    (loop_now_ms(s->loop) - s->started_mono_ms) / 1000);
@@ -77,30 +72,65 @@ void api_status(struct server *s, const struct scope *scope,
 	str_addc(&reply->body, '\n');
 }
 
-/* What nothing is measured of is null. */
-void api_metrics(struct server *s, const struct scope *scope,
-		 const struct http_request *request, struct http_reply *reply)
+/* What stays the same for long, so that a stream tells it once. */
+void api_write_server(struct server *s, const struct scope *scope,
+		      struct json *j)
 {
-	struct json j = json_writer(&reply->body, false);
-	struct totals t = { 0 };
+	json_object(j);
+	api_add_string(j, "status", status_word(s));
+	api_add_string(j, "version", ROAR_VERSION);
+	api_add_time(j, "started_at", s->started_ms);
+	api_add_bool(j, "disk_full", s->disk_full);
+	api_add_bool(j, "admin", scope->admin);
+	json_key(j, "job");
+	json_string(j, scope->job);
+	json_end(j);
+}
 
-	(void)request;
+/* ---- figures ---- */
+
+static double p99_ms(const struct histogram *h)
+{
+	return h->n ? histogram_quantile(h, 0.99) / 1000 : -1;
+}
+
+/* Of the calls of one method, from request to reply. */
+static double method_p99_ms(struct server *s, const char *path)
+{
+	const struct rpc_method *m = methods_by_path(&s->methods, path,
+						     strlen(path));
+
+	return m ? p99_ms(&((const struct method *)m->data)->duration) : -1;
+}
+
+static double checkpoint_mb_per_s(const struct server *s)
+{
+	double rate = history_checkpoint_rate(&s->history, 60);
+
+	return rate < 0 ? rate : rate / 1e6;
+}
+
+/* Rates and times are of all jobs together: who sees one of them is not told. */
+void api_write_metrics(struct server *s, const struct scope *scope,
+		       struct json *j)
+{
+	struct totals t = { 0 };
+	bool all = scope->admin;
+
 	find_totals(s, scope, &t);
-	json_object(&j);
-	json_key(&j, "checkpoint_throughput");
-	json_null(&j);
-	json_key(&j, "coordinator_rps");
-	json_double(&j, rate_per_s(&s->requests, loop_now_ms(s->loop)));
-	api_add_int(&j, "active_workers", t.n_alive);
-	api_add_int(&j, "total_workers", t.n_workers);
-	json_key(&j, "barrier_latency_p99");
-	if (s->barrier_wait.n)
-		json_double(&j,
-			    histogram_quantile(&s->barrier_wait, 0.99) / 1000);
-	else
-		json_null(&j);
-	json_key(&j, "shard_assignment_time");
-	json_null(&j);
-	json_end(&j);
-	str_addc(&reply->body, '\n');
+	json_object(j);
+	api_add_double(j, "checkpoint_throughput",
+		       all ? checkpoint_mb_per_s(s) : -1);
+	api_add_double(j, "coordinator_rps",
+		       all ? rate_per_s(&s->requests, loop_now_ms(s->loop)) :
+			     -1);
+	api_add_int(j, "active_workers", t.n_alive);
+	api_add_int(j, "total_workers", t.n_workers);
+	api_add_double(j, "barrier_latency_p99",
+		       all ? p99_ms(&s->barrier_wait) : -1);
+	api_add_double(
+		j, "shard_assignment_time",
+		all ? method_p99_ms(s, "/coordinator.Coordinator/GetDataShard") :
+		      -1);
+	json_end(j);
 }

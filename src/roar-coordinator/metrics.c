@@ -99,9 +99,19 @@ static void write_connections(struct server *s, struct str *out)
 	one(out, PREFIX "slow_readers_total", "counter",
 	    "Connections that were ended because they did not read.",
 	    c.slow_readers);
-	if (s->http)
-		one(out, PREFIX "http_requests_total", "counter",
-		    "Requests over HTTP.", http_n_requests(s->http));
+}
+
+static void write_http(struct server *s, struct str *out)
+{
+	if (!s->http)
+		return;
+	one(out, PREFIX "http_requests_total", "counter", "Requests over HTTP.",
+	    http_n_requests(s->http));
+	one(out, PREFIX "http_streams", "gauge",
+	    "Dashboards and others that watch.", http_n_streams(s->http));
+	one(out, PREFIX "http_slow_readers_total", "counter",
+	    "Of those, the ones that were sent away: they read nothing.",
+	    http_n_slow(s->http));
 }
 
 /* ---- the state ---- */
@@ -297,6 +307,7 @@ void metrics_write(struct server *s, struct str *out)
 {
 	write_process(s, out);
 	write_connections(s, out);
+	write_http(s, out);
 	write_calls(s, out);
 	write_state(s, out);
 	write_ages(s, out);

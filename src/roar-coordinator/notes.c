@@ -21,6 +21,7 @@ static const char *const level_names[] = {
 void notes_release(struct notes *n)
 {
 	str_release(&n->line);
+	recent_release(&n->recent);
 }
 
 /* ---- how a line looks ---- */
@@ -101,6 +102,22 @@ static void add_left_out(struct notes *n)
 	n->left_out = 0;
 }
 
+static void write_line(struct notes *n, int level, const char *job,
+		       const char *message)
+{
+	if (!is_within_limit(n, level) || would_wait(n->fd)) {
+		n->left_out++;
+		n->left_out_total++;
+		return;
+	}
+	str_clear(&n->line);
+	if (n->left_out)
+		add_left_out(n);
+	add_line(n, level, job, message);
+	if (str_error(&n->line) == 0)
+		(void)!write(n->fd, n->line.data, n->line.len);
+}
+
 void notes_say(struct notes *n, int level, const char *job, const char *fmt,
 	       ...)
 {
@@ -109,18 +126,11 @@ void notes_say(struct notes *n, int level, const char *job, const char *fmt,
 
 	if (level > n->level || level > LOG_DEBUG)
 		return;
-	if (!is_within_limit(n, level) || would_wait(n->fd)) {
-		n->left_out++;
-		n->left_out_total++;
-		return;
-	}
+	level = level < 0 ? LOG_ERR : level;
 	va_start(ap, fmt);
 	str_addv(&message, fmt, ap);
 	va_end(ap);
-	str_clear(&n->line);
-	if (n->left_out)
-		add_left_out(n);
-	add_line(n, level < 0 ? LOG_ERR : level, job, str_cstr(&message));
-	if (str_error(&n->line) == 0)
-		(void)!write(n->fd, n->line.data, n->line.len);
+	recent_add(&n->recent, clock_now_ns() / 1000000, level_names[level],
+		   job, str_cstr(&message));
+	write_line(n, level, job, str_cstr(&message));
 }

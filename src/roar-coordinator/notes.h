@@ -6,7 +6,8 @@
  * One write() a line.  What a client named is made printable.  Nobody can make the
  * program wait by not reading, nor fill a disk by what he sends: lines that would wait, and
  * those beyond NOTES_PER_S in a second, are left out, counted, and the next line that
- * is written says so. */
+ * is written says so.  The last lines are kept for who looks later (recent.h), those that
+ * were left out among them. */
 #ifndef COORDINATOR_NOTES_H
 #define COORDINATOR_NOTES_H
 
@@ -14,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "recent.h"
 
 enum { NOTES_PER_S = 200 };
 
@@ -22,6 +24,7 @@ struct notes {
 	int level; /* of syslog: what is less urgent is not written */
 	bool json;
 	struct str line; /* memory that is used again */
+	struct recent recent;
 	int64_t second; /* the one that is counted */
 	unsigned n_in_second;
 	uint64_t left_out; /* since the last line */

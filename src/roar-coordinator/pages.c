@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "api.h"
 #include "base/cleanup.h"
-#include "base/json.h"
 
 void api_error(struct http_reply *reply, unsigned status, const char *sentence)
 {
@@ -79,20 +79,52 @@ static void answer_metrics(struct server *s, const struct scope *scope,
 	metrics_write(s, &reply->body);
 }
 
+/* The stream needs the scope for longer than this call. */
+static void answer_events(struct server *s, const struct scope *scope,
+			  const struct http_request *request,
+			  struct http_reply *reply)
+{
+	struct scope *own = NULL;
+
+	(void)scope;
+	if (access_check(&s->access, request->authorization,
+			 http_query(request, "job"), &own) == ACCESS_GRANTED)
+		live_open(s, own, reply);
+	else
+		api_error(reply, 503, "out of memory");
+}
+
+/* Each is a page, or one value that is written. */
 static const struct {
 	const char *path;
 	bool is_free;
 	page_fn *answer;
+	api_part *write;
 } pages[] = {
-	{ "/healthz", true, answer_healthz },
-	{ "/readyz", true, answer_readyz },
-	{ "/metrics", false, answer_metrics },
-	{ "/api/health", true, api_health },
-	{ "/api/status", false, api_status },
-	{ "/api/workers", false, api_workers },
-	{ "/api/barriers", false, api_barriers },
-	{ "/api/metrics", false, api_metrics },
+	{ "/healthz", true, .answer = answer_healthz },
+	{ "/readyz", true, .answer = answer_readyz },
+	{ "/metrics", .answer = answer_metrics },
+	{ "/api/health", true, .answer = api_health },
+	{ "/api/status", .answer = api_status },
+	{ "/api/workers", .answer = api_workers },
+	{ "/api/checkpoints", .answer = api_checkpoints },
+	{ "/api/logs", .answer = api_logs },
+	{ "/api/dashboard", .answer = api_dashboard },
+	{ "/api/events", .answer = answer_events },
+	{ "/api/barriers", .write = api_write_barriers },
+	{ "/api/datasets", .write = api_write_datasets },
+	{ "/api/metrics", .write = api_write_metrics },
+	{ "/api/tasks", .write = api_write_tasks },
 };
+
+static void write_page(struct server *s, const struct scope *scope,
+		       api_part *write, struct http_reply *reply)
+{
+	struct json j = json_writer(&reply->body, false);
+
+	write(s, scope, &j);
+	str_addc(&reply->body, '\n');
+}
 
 static unsigned status_of(enum access_verdict verdict)
 {
@@ -121,10 +153,12 @@ static void answer_page(struct server *s, size_t i,
 		return;
 	}
 	/* Figures of the process are those of a standby, too. */
-	if (pages[i].answer == answer_metrics || lead_serves(s))
-		pages[i].answer(s, scope, request, reply);
-	else
+	if (pages[i].answer != answer_metrics && !lead_serves(s))
 		answer_standby(s, reply);
+	else if (pages[i].write)
+		write_page(s, scope, pages[i].write, reply);
+	else
+		pages[i].answer(s, scope, request, reply);
 	access_done(&s->access, scope);
 }
 

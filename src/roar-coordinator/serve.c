@@ -242,6 +242,7 @@ static int begin(struct server *s, struct roar_error *err)
 	if (r < 0)
 		return r;
 	loop_later(s->loop, &s->round_end);
+	second_begin(s);
 	(void)puts(str_cstr(&line));
 	(void)fflush(stdout);
 	notes_say(&s->notes, LOG_INFO, NULL, "%s", str_cstr(&line));
@@ -263,6 +264,7 @@ static void free_calls(struct server *s)
 /* Connections first: they tell the state machine of their end, which may still write. */
 static void end(struct server *s)
 {
+	loop_timer_clear(s->loop, &s->history_timer);
 	http_free(s->http);
 	rpc_server_free(s->rpc);
 	journal_close(s);

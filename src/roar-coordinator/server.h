@@ -22,9 +22,11 @@
 #include "access.h"
 #include "base/error.h"
 #include "coord/coord.h"
+#include "history.h"
 #include "hold.h"
 #include "http.h"
 #include "lead.h"
+#include "live.h"
 #include "log.h"
 #include "method.h"
 #include "net/loop.h"
@@ -122,6 +124,12 @@ struct server {
 	uint64_t n_snapshots_failed;
 	struct histogram snapshot;
 	int64_t snapshot_began_ns;
+	uint64_t checkpoint_bytes; /* that workers told to have saved */
+	struct history history;
+	struct loop_timer history_timer;
+
+	/* those who watch */
+	struct live live;
 };
 
 static inline struct coord_now server_now(const struct server *s)
@@ -181,12 +189,16 @@ void stop_unwatch(struct server *s);
 void stop_begin(struct server *s, int64_t grace_ms);
 void stop_failed(struct server *s); /* at once: the log is lost */
 
-/* pages.c, api.c, figures.c, metrics.c: HTTP. */
+/* second.c: the history, a row a second. */
+void second_begin(struct server *s);
+
+/* pages.c, api*.c, figures.c, metrics.c: HTTP. */
 http_handler pages_answer;
 typedef void page_fn(struct server *s, const struct scope *scope,
 		     const struct http_request *request,
 		     struct http_reply *reply);
-page_fn api_health, api_status, api_workers, api_barriers, api_metrics;
+page_fn api_health, api_status, api_workers, api_logs, api_checkpoints,
+	api_dashboard;
 void api_error(struct http_reply *reply, unsigned status, const char *sentence);
 void metrics_write(struct server *s, struct str *out);
 

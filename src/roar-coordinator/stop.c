@@ -78,6 +78,7 @@ void stop_begin(struct server *s, int64_t grace_ms)
 	s->stopping = true;
 	s->stop_by_ms = loop_now_ms(s->loop) + grace_ms;
 	own_tell_health(s);
+	live_end(s, NULL);
 	call_end_all(s, is_stream, COORD_UNAVAILABLE,
 		     "the coordinator ends: try again");
 	rpc_server_drain(s->rpc);
@@ -101,6 +102,11 @@ static bool is_withdrawn(const struct call *c)
 	return c->scope && c->scope->withdrawn && !c->answered;
 }
 
+static bool is_withdrawn_scope(const struct scope *scope)
+{
+	return scope->withdrawn;
+}
+
 static void reload(struct server *s)
 {
 	struct roar_error err = { "out of memory" };
@@ -114,6 +120,7 @@ static void reload(struct server *s)
 	call_end_all(s, is_withdrawn, COORD_UNAUTHENTICATED,
 		     "the token was withdrawn: call again with one that is "
 		     "good");
+	live_end(s, is_withdrawn_scope);
 	if (!s->tls)
 		return;
 	if (tls_server_reload(s->tls, &err) < 0)

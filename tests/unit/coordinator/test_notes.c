@@ -102,6 +102,21 @@ static void a_flood_is_cut_and_counted(void **state)
 	assert_non_null(strstr(written(), " lines were left out\n"));
 }
 
+static void what_is_left_out_can_be_looked_up(void **state)
+{
+	CLEANUP(notes_release)
+	struct notes n = { .fd = ends[1], .level = LOG_INFO };
+
+	(void)state;
+	for (int i = 0; i < 2 * NOTES_PER_S; i++)
+		notes_say(&n, LOG_INFO, "j", "line %d", i);
+	notes_say(&n, LOG_DEBUG, "j", "not asked for");
+	assert_int_equal(n.recent.last, 2 * NOTES_PER_S);
+	assert_string_equal(
+		recent_after(&n.recent, 2 * NOTES_PER_S - 1)->message,
+		"line 399");
+}
+
 static void a_reader_that_does_not_read_is_not_waited_for(void **state)
 {
 	CLEANUP(notes_release)
@@ -128,6 +143,7 @@ int main(void)
 		WITH_PIPE(names_cannot_make_lines_of_their_own),
 		WITH_PIPE(json_is_one_object_a_line),
 		WITH_PIPE(a_flood_is_cut_and_counted),
+		WITH_PIPE(what_is_left_out_can_be_looked_up),
 		WITH_PIPE(a_reader_that_does_not_read_is_not_waited_for),
 	};
 
