@@ -329,7 +329,7 @@ void live_open(struct server *s, struct scope *scope, struct http_reply *reply)
 	reply->type = "text/event-stream";
 	reply->stream = &c->stream;
 	s->live.timer.due = on_due;
-	if (!s->live.table.sweeping)
+	if (!s->live.timer.place || !s->live.table.sweeping)
 		set_timer(s, loop_now_ms(s->loop));
 }
 

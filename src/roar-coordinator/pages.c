@@ -5,6 +5,7 @@
 
 #include "api.h"
 #include "base/cleanup.h"
+#include "page.h"
 
 void api_error(struct http_reply *reply, unsigned status, const char *sentence)
 {
@@ -173,5 +174,6 @@ void pages_answer(void *ctx, const struct http_request *request,
 			return;
 		}
 	}
-	api_error(reply, 404, "there is no such page");
+	if (!page_answer(request, reply))
+		api_error(reply, 404, "there is no such page");
 }

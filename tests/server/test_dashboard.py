@@ -1,0 +1,463 @@
+"""What the dashboard is made of: its pages of JSON, its stream, and its page."""
+
+import json
+import select
+import signal
+import socket
+import time
+
+import pytest
+
+from coordinator import PATIENCE_S, Coordinator, pb, wait_until
+from test_http import connection, get, get_json
+
+
+@pytest.fixture(name="server", scope="module")
+def _server():
+    with Coordinator() as server:
+        yield server
+
+
+def register_dataset(client, name, job, samples=1000, shard=10, **more):
+    return client.coordinator.RegisterDataset(
+        pb.DatasetInfo(dataset_id=name, job_id=job, total_samples=samples,
+                       shard_size=shard, **more), timeout=PATIENCE_S)
+
+
+def save(client, worker, job, step, **more):
+    return client.coordinator.NotifyCheckpoint(
+        pb.CheckpointInfo(worker_id=worker, job_id=job, step=step,
+                          checkpoint_id=f"{step}-{worker}", **more),
+        timeout=PATIENCE_S)
+
+
+# ---- pages of JSON ----
+
+def test_datasets_have_the_known_keys(server):
+    client = server.client()
+    register_dataset(client, "pile", "data", 1001, 100, path="/data/pile",
+                     format="tar", shuffle=True, seed=7)
+    for i in range(3):
+        client.register(f"w{i}", "data")
+    dataset, = get_json(server, "/api/datasets?job=data")
+    assert {k: dataset[k] for k in (
+        "id", "name", "total_samples", "shard_size", "shard_count", "format",
+        "shuffle", "job", "path", "seed", "min_shards", "max_shards")} == {
+            "id": "pile", "name": "pile", "total_samples": 1001,
+            "shard_size": 100, "shard_count": 11, "format": "tar",
+            "shuffle": True, "job": "data", "path": "/data/pile", "seed": 7,
+            "min_shards": 3, "max_shards": 4}
+    assert dataset["registered_at"].endswith("Z")
+    workers = get_json(server, "/api/workers?job=data")
+    assert [w["assigned_shards"] for w in workers] == [4, 4, 3]
+
+
+def test_checkpoints_come_newest_first(server):
+    client = server.client()
+    client.register("a", "ckpt")
+    client.register("b", "ckpt")
+    save(client, "a", "ckpt", 1, size_bytes=5, storage_path="/c/1",
+         timestamp_ms=1700000000000, epoch=2)
+    save(client, "b", "ckpt", 1)
+    save(client, "a", "ckpt", 2)
+    parts = get_json(server, "/api/checkpoints?job=ckpt")
+    assert [(p["step"], p["worker_id"], p["status"]) for p in parts] == [
+        (2, "a", "pending"), (1, "a", "completed"), (1, "b", "completed")]
+    assert {k: parts[1][k] for k in ("id", "epoch", "size", "path", "job")} == {
+        "id": "1-a", "epoch": 2, "size": 5, "path": "/c/1", "job": "ckpt"}
+    assert parts[1]["created_at"] == "2023-11-14T22:13:20.000000Z"
+    assert parts[2]["created_at"] is None  # it was not told
+    assert len(get_json(server, "/api/checkpoints?job=ckpt&limit=2")) == 2
+    assert get(server, "/api/checkpoints?limit=0")[0].status == 400
+
+
+def test_logs_are_what_happened(server):
+    client = server.client()
+    client.register("logged", "logs")
+    line = get_json(server, "/api/logs?job=logs")[-1]
+    assert line["message"] == "worker 'logged' joined as rank 0"
+    assert {k: line[k] for k in ("level", "source", "task_id",
+                                 "worker_id")} == {
+        "level": "info", "source": "job", "task_id": "logs",
+        "worker_id": None}
+    assert line["timestamp"].endswith("Z")
+    assert len(get_json(server, "/api/logs?limit=1")) == 1
+    assert get(server, "/api/logs?limit=501")[0].status == 400
+
+
+def test_tasks_are_jobs(server):
+    client = server.client()
+    client.register("a", "task")
+    client.register("b", "task")
+    register_dataset(client, "d", "task")
+    task, = get_json(server, "/api/tasks?job=task")
+    assert {k: task[k] for k in (
+        "id", "name", "status", "worker_ids", "dataset_id", "completed_at",
+        "progress")} == {
+            "id": "task", "name": "task", "status": "running",
+            "worker_ids": ["a", "b"], "dataset_id": "d",
+            "completed_at": None, "progress": None}
+    assert task["started_at"].endswith("Z")
+    assert [line["task_id"] for line in task["logs"]] == ["task", "task"]
+
+
+def test_the_dashboard_has_all_of_it(server):
+    server.client().register("w", "all")
+    everything = get_json(server, "/api/dashboard?job=all")
+    assert [w["id"] for w in everything["workers"]] == ["w"]
+    assert [t["id"] for t in everything["tasks"]] == ["all"]
+    assert everything["coordinator"]["status"] == "running"
+    assert everything["metrics"]["total_workers"] == 1
+    assert {"datasets", "checkpoints", "barriers", "logs",
+            "jobs"} <= set(everything)
+
+
+def test_figures_are_counted():
+    with Coordinator() as server:
+        client = server.client()
+        client.register("w")
+        figures = get_json(server, "/api/metrics")
+        assert figures["shard_assignment_time"] is None
+        assert figures["checkpoint_throughput"] is None
+        register_dataset(client, "d", "")
+        client.coordinator.GetDataShard(
+            pb.ShardRequest(worker_id="w", dataset_id="d"),
+            timeout=PATIENCE_S)
+        save(client, "w", "", 1, size_bytes=10 ** 9)
+        assert get_json(server, "/api/metrics")["shard_assignment_time"] > 0
+        wait_until(lambda: get_json(
+            server, "/api/metrics")["checkpoint_throughput"] is not None)
+
+
+# ---- the stream ----
+
+class Events:
+    """A client of /api/events."""
+
+    def __init__(self, server, token=None, job=None):
+        self.connection = connection(server)
+        self.connection.request(
+            "GET", "/api/events" + (f"?job={job}" if job else ""),
+            headers={"Authorization": f"Bearer {token}"} if token else {})
+        self.reply = self.connection.getresponse()
+        self.state = {}
+        self.workers = {}
+        self.names = []
+
+    def read(self):
+        """The next event, or None at the end."""
+        lines = []
+        while True:
+            line = self.reply.readline().decode()
+            if not line:
+                return None
+            if line == "\n":
+                break
+            lines.append(line.rstrip("\n"))
+        name, data = lines
+        return name.removeprefix("event: "), json.loads(
+            data.removeprefix("data: "))
+
+    def take(self):
+        """Does what a page does with an event."""
+        event = self.read()
+        assert event is not None, "the stream ended"
+        name, data = event
+        self.names.append(name)
+        if name == "workers":
+            for worker in data["gone"]:
+                self.workers.pop((worker["job"], worker["id"]), None)
+            for worker in data["workers"]:
+                self.workers.setdefault(
+                    (worker["job"], worker["id"]), {}).update(worker)
+        else:
+            logs = self.state.get("logs", []) + data["logs"]
+            self.state.update(data, logs=logs)
+
+    def until(self, condition):
+        deadline = time.monotonic() + PATIENCE_S
+        while not condition():
+            assert time.monotonic() < deadline, "it never came"
+            self.take()
+
+    def close(self):
+        self.reply.close()
+        self.connection.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def test_the_stream_begins_with_all_there_is(server):
+    client = server.client()
+    client.register("w", "begin", gpu_count=2)
+    client.heartbeat("w", "begin", step=3)
+    with Events(server, job="begin") as events:
+        assert events.reply.headers["Content-Type"] == "text/event-stream"
+        assert events.reply.headers["Cache-Control"] == "no-store"
+        events.until(lambda: events.workers)
+        assert events.names[0] == "snapshot"
+        worker = events.workers["begin", "w"]
+        plain, = get_json(server, "/api/workers?job=begin")
+        plain.pop("heartbeat_age_ms")
+        assert worker == plain
+        assert {"coordinator", "jobs", "barriers", "datasets", "steps",
+                "logs", "metrics", "now", "history",
+                "columns"} <= set(events.state)
+
+
+def test_the_stream_tells_what_changes(server):
+    client = server.client()
+    client.register("a", "change")
+    with Events(server, job="change") as events:
+        events.until(lambda: events.workers)
+        client.register("b", "change")
+        events.until(lambda: ("change", "b") in events.workers)
+        client.heartbeat("b", "change", step=17)
+        events.until(
+            lambda: events.workers["change", "b"]["current_step"] == 17)
+        # A heartbeat does not tell the whole worker again.
+        assert events.workers["change", "b"]["rank"] == 1
+
+        wait = client.arrive("a", "change", job="change")
+        events.until(lambda: events.state["barriers"])
+        barrier, = events.state["barriers"]
+        assert (barrier["arrived"], barrier["missing"]) == (1, ["b"])
+        client.arrive("b", "change", job="change").result()
+        wait.result()
+        events.until(lambda: not events.state["barriers"])
+
+        register_dataset(client, "d", "change")
+        events.until(lambda: events.state["datasets"])
+        events.until(
+            lambda: events.workers["change", "a"]["assigned_shards"] == 50)
+        save(client, "a", "change", 4, size_bytes=9)
+        events.until(lambda: events.state["steps"])
+        assert events.state["steps"][0]["complete"] is False
+
+        client.coordinator.DeregisterWorker(
+            pb.WorkerInfo(worker_id="a", job_id="change"),
+            timeout=PATIENCE_S)
+        events.until(lambda: ("change", "a") not in events.workers)
+        events.until(
+            lambda: events.workers["change", "b"]["rank"] == 0)
+        events.until(lambda: any(
+            line["message"] == "worker 'a' left"
+            for line in events.state["logs"]))
+
+
+def test_the_stream_is_never_silent(server):
+    with Events(server) as events:
+        events.until(lambda: events.names.count("delta") >= 2)
+        before = events.state["now"]
+        events.until(lambda: events.state["now"] > before)
+        events.until(lambda: events.state["history"])
+        row = dict(zip(events.state["columns"], events.state["history"][0]))
+        assert row["requests"] >= 0
+
+
+def test_a_death_is_told():
+    with Coordinator() as server:
+        client = server.client()
+        dying = server.client()
+        client.register("stays")
+        dying.register("dies")
+        with Events(server) as events:
+            events.until(lambda: len(events.workers) == 2)
+            dying.close()
+            events.until(lambda: events.workers[
+                "default", "dies"]["state"] == "suspect")
+            assert events.workers["default", "dies"]["status"] == "unknown"
+            assert events.workers["default", "dies"]["reason"]
+
+
+def test_many_workers_come_in_portions(server):
+    client = server.client()
+    for future in [client.coordinator.RegisterWorker.future(
+            pb.WorkerInfo(worker_id=f"w{i}", job_id="many", hostname="h"))
+            for i in range(1500)]:
+        future.result(PATIENCE_S)
+    with Events(server, job="many") as events:
+        events.until(lambda: len(events.workers) == 1500)
+        assert events.names.count("workers") > 1
+        assert {w["rank"] for w in events.workers.values()} == set(
+            range(1500))
+
+
+TOKENS = "a secret-of-a\nb secret-of-b\n* administrator\n"
+
+
+@pytest.fixture(name="guarded")
+def _guarded(tmp_path):
+    tokens = tmp_path / "tokens"
+    tokens.write_text(TOKENS)
+    tokens.chmod(0o600)
+    with Coordinator("--tokens", str(tokens)) as server:
+        server.tokens = tokens
+        client = server.client()
+        for job in ("a", "b"):
+            client.register(f"of-{job}", job, metadata=[
+                ("authorization", f"Bearer secret-of-{job}")])
+        yield server
+
+
+def test_the_stream_shows_what_its_token_may_see(guarded):
+    for token in (None, "nonsense"):
+        with Events(guarded, token) as events:
+            assert events.reply.status == 401
+    with Events(guarded, "secret-of-a", job="b") as events:
+        assert events.reply.status == 403
+    with Events(guarded, "secret-of-a") as events:
+        events.until(lambda: events.workers)
+        events.until(lambda: events.names.count("delta") > 0)
+        assert list(events.workers) == [("a", "of-a")]
+        assert [job["id"] for job in events.state["jobs"]] == ["a"]
+        assert {line["task_id"] for line in events.state["logs"]} == {"a"}
+        # Figures of all jobs together are not one job's to see.
+        assert "history" not in events.state
+        assert events.state["metrics"]["coordinator_rps"] is None
+        assert events.state["metrics"]["total_workers"] == 1
+    with Events(guarded, "administrator") as events:
+        events.until(lambda: len(events.workers) == 2)
+
+
+def test_other_pages_show_it_too(guarded):
+    for path in ("/api/dashboard", "/api/datasets", "/api/checkpoints",
+                 "/api/tasks", "/api/logs"):
+        assert get(guarded, path)[0].status == 401
+    c = connection(guarded)
+    c.request("GET", "/api/dashboard",
+              headers={"Authorization": "Bearer secret-of-b"})
+    text = c.getresponse().read().decode()
+    c.close()
+    assert "of-b" in text and "of-a" not in text
+
+
+def test_a_token_that_is_withdrawn_ends_its_stream(guarded):
+    with Events(guarded, "secret-of-a") as withdrawn, \
+            Events(guarded, "secret-of-b") as kept:
+        withdrawn.until(lambda: withdrawn.workers)
+        kept.until(lambda: kept.workers)
+        guarded.tokens.write_text(TOKENS.replace("secret-of-a", "another-one"))
+        guarded.signal(signal.SIGHUP)
+        while withdrawn.read():
+            pass
+        kept.until(lambda: kept.names.count("delta") > 1)
+
+
+def test_streams_end_with_the_server():
+    server = Coordinator()
+    with Events(server) as events:
+        events.take()
+        server.signal(signal.SIGTERM)
+        while events.read():
+            pass
+    assert server.wait() == 0
+    server.close()
+
+
+def test_only_so_many_may_watch(server):
+    streams = []
+    try:
+        while len(streams) <= 64:
+            streams.append(Events(server))
+            if streams[-1].reply.status == 503:
+                break
+        assert len(streams) == 65
+        assert "close one" in streams[-1].reply.read().decode()
+        streams.pop(0).close()
+        # It is noticed when something is to be sent.
+        wait_until(lambda: try_to_watch(server), "room for another one")
+    finally:
+        for stream in streams:
+            stream.close()
+
+
+def try_to_watch(server):
+    with Events(server) as events:
+        return events.reply.status == 200
+
+
+def slow_readers(server):
+    text = get(server, "/metrics")[1]
+    return float(text.split("\nroar_coordinator_http_slow_readers_total ")[1]
+                 .split()[0])
+
+
+def test_who_does_not_read_costs_little_and_is_sent_away():
+    with Coordinator() as server:
+        client = server.client()
+        n = 1000
+        for i in range(n):
+            client.register(f"w{i:04}")
+        host, port = server.http.removeprefix("http://").split(":")
+        idle = socket.socket()
+        idle.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        idle.connect((host, int(port)))
+        idle.sendall(b"GET /api/events HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert select.select([idle], [], [], PATIENCE_S)[0]
+        with Events(server) as events:
+            events.until(lambda: len(events.workers) == n)
+            before = server.resident_bytes()
+            for step in range(1, 6):
+                for future in [client.coordinator.Heartbeat.future(
+                        pb.HeartbeatRequest(
+                            worker_id=f"w{i:04}",
+                            status=pb.WorkerStatus(state=4,
+                                                   current_step=step)))
+                        for i in range(n)]:
+                    future.result(PATIENCE_S)
+                events.until(lambda s=step: all(
+                    w["current_step"] == s for w in events.workers.values()))
+            assert server.resident_bytes() - before < 16 << 20
+        # Nothing more fits between the two, once there is enough to tell.
+        name = "x" * 100
+        deadline = time.monotonic() + PATIENCE_S
+        while slow_readers(server) == 0:
+            assert time.monotonic() < deadline
+            for future in [client.coordinator.Heartbeat.future(
+                    pb.HeartbeatRequest(
+                        worker_id=f"w{i:04}",
+                        status=pb.WorkerStatus(state=4, current_task=name)))
+                    for i in range(n)]:
+                future.result(PATIENCE_S)
+            time.sleep(0.25)
+        idle.close()
+
+
+# ---- the page ----
+
+def has_page(server):
+    return get(server, "/")[0].status == 200
+
+
+def test_the_page_is_served_so_that_browsers_keep_it(server):
+    if not has_page(server):
+        reply, body = get(server, "/")
+        assert reply.status == 404
+        assert "built without" in json.loads(body)["error"]
+        pytest.skip("skipped: this program was built without the page")
+    reply, body = get(server, "/")
+    assert reply.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert reply.headers["Cache-Control"] == "no-cache"
+    assert "script-src 'self'" in reply.headers["Content-Security-Policy"]
+    assert "unsafe" not in reply.headers["Content-Security-Policy"]
+    assert "<script>" not in body and " style=" not in body
+    c = connection(server)
+    c.request("GET", "/", headers={"If-None-Match": reply.headers["ETag"]})
+    again = c.getresponse()
+    assert (again.status, again.read()) == (304, b"")
+    c.close()
+    script = body.split('src=".')[1].split('"')[0]
+    reply, body = get(server, script)
+    assert reply.status == 200
+    assert reply.headers["Content-Type"].startswith("text/javascript")
+    assert "immutable" in reply.headers["Cache-Control"]
+
+
+def test_the_page_itself_needs_no_token(guarded):
+    assert get(guarded, "/")[0].status in (200, 404)
+    assert get(guarded, "/api/events")[0].status == 401

@@ -1,0 +1,167 @@
+// coordinator.mjs - starts the program under test, and workers for it by the fast path
+// (docs/coordinator.md), which takes no library.
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+const METHODS = { register: 1, heartbeat: 2, deregister: 3, dataset: 4, checkpoint: 6, barrier: 8, configure: 12 };
+const LAST = 1; // flag: the last frame of the call
+
+// ---- messages: [number of the field, value], ... ----
+
+function varint(n) {
+  const bytes = [];
+  let rest = BigInt.asUintN(64, BigInt(n));
+  for (; rest > 127n; rest >>= 7n) bytes.push(Number(rest & 127n) | 128);
+  bytes.push(Number(rest));
+  return Buffer.from(bytes);
+}
+
+export function message(fields) {
+  const parts = [];
+  for (const [number, value] of fields) {
+    if (typeof value === "string" || Buffer.isBuffer(value)) {
+      const data = Buffer.from(value);
+      parts.push(varint((number << 3) | 2), varint(data.length), data);
+    } else if (value) {
+      parts.push(varint(number << 3), varint(value));
+    }
+  }
+  return Buffer.concat(parts);
+}
+
+// ---- a connection ----
+
+export class Client {
+  constructor(port, token = "", job = "") {
+    this.waiting = new Map();
+    this.last = 0;
+    this.rest = Buffer.alloc(0);
+    this.socket = connect(port, "127.0.0.1");
+    this.socket.on("data", (data) => this.take(data));
+    this.socket.on("error", () => {});
+    this.socket.write("ROARFR1\n");
+    if (token) this.send(0xff00, 0, Buffer.from(`${token}\0${job}`));
+  }
+
+  send(method, call, data) {
+    const head = Buffer.alloc(16);
+    head.writeUInt32LE(data.length, 0);
+    head.writeUInt16LE(method, 4);
+    head.writeUInt32LE(call, 8);
+    this.socket.write(Buffer.concat([head, data]));
+  }
+
+  take(data) {
+    this.rest = Buffer.concat([this.rest, data]);
+    while (this.rest.length >= 16 && this.rest.length >= 16 + this.rest.readUInt32LE(0)) {
+      const end = 16 + this.rest.readUInt32LE(0);
+      if (this.rest.readUInt16LE(6) & LAST) this.answer(this.rest.subarray(0, end));
+      this.rest = this.rest.subarray(end);
+    }
+  }
+
+  answer(frame) {
+    const wait = this.waiting.get(frame.readUInt32LE(8));
+    const status = frame.readUInt32LE(12);
+    this.waiting.delete(frame.readUInt32LE(8));
+    if (status) wait?.reject(new Error(`status ${status}: ${frame.subarray(16)}`));
+    else wait?.resolve();
+  }
+
+  call(name, fields) {
+    return new Promise((resolve, reject) => {
+      this.waiting.set(++this.last, { resolve, reject });
+      this.send(METHODS[name], this.last, message(fields));
+    });
+  }
+
+  register(id, { job = "default", host = "node", gpus = 0 } = {}) {
+    return this.call("register", [[1, id], [2, host], [4, gpus], [100, job]]);
+  }
+
+  heartbeat(id, { job = "default", step = 0, epoch = 0, task = "", state = 4 } = {}) {
+    return this.call("heartbeat", [[1, id], [3, message([[1, state], [2, step], [3, epoch], [4, task]])], [100, job]]);
+  }
+
+  // Ends when all have come.
+  arrive(id, barrier, { job = "default", generation = 1 } = {}) {
+    return this.call("barrier", [[1, id], [2, barrier], [100, job], [101, generation]]);
+  }
+
+  dataset(id, { job = "default", path = "", format = "raw", samples, shard }) {
+    return this.call("dataset", [[1, id], [2, path], [3, format], [4, samples], [5, shard], [6, 1], [100, job]]);
+  }
+
+  checkpoint(id, worker, { job = "default", step, size }) {
+    return this.call("checkpoint", [[1, worker], [2, id], [3, step], [5, `/ckpt/${id}`], [6, size], [7, Date.now()], [100, job]]);
+  }
+
+  configure({ job = "default", interval, timeout, min = 0 }) {
+    return this.call("configure", [[1, job], [2, min], [4, interval], [5, timeout]]);
+  }
+
+  close() {
+    this.socket.destroy();
+  }
+}
+
+// ---- the program ----
+
+export class Coordinator {
+  static async start(options = {}) {
+    const server = new Coordinator();
+    server.folder = mkdtempSync(join(tmpdir(), "roar-web-"));
+    server.options = ["--data-dir", join(server.folder, "data")];
+    if (options.tokens) {
+      const path = join(server.folder, "tokens");
+      writeFileSync(path, options.tokens, { mode: 0o600 });
+      server.options.push("--tokens", path);
+    }
+    await server.begin("127.0.0.1:0", "127.0.0.1:0");
+    return server;
+  }
+
+  async begin(listen, http) {
+    this.process = spawn(process.env.COORDINATOR_PROGRAM,
+      [...this.options, "--listen", listen, "--http", http],
+      { stdio: ["ignore", "pipe", "ignore"] });
+    this.ended = new Promise((resolve) => { this.process.once("exit", resolve); });
+    const lines = createInterface(this.process.stdout);
+    const line = await Promise.race([
+      new Promise((resolve) => { lines.once("line", resolve); }),
+      this.ended.then((status) => { throw new Error(`the coordinator ended with ${status}`); }),
+    ]);
+    const words = line.split(" ");
+    this.port = Number(words[1].split(":")[1]);
+    this.http = words[2];
+    this.clients = [];
+  }
+
+  client(token, job) {
+    const client = new Client(this.port, token, job);
+    this.clients.push(client);
+    return client;
+  }
+
+  kill() {
+    this.process.kill("SIGKILL");
+    return this.ended;
+  }
+
+  // After kill(), where it was.
+  restart() {
+    return this.begin(`127.0.0.1:${this.port}`, this.http.replace("http://", ""));
+  }
+
+  async close() {
+    for (const client of this.clients) client.close();
+    this.process.kill("SIGTERM");
+    await this.ended;
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,122 @@
+// What the coordinator tells: the data of its events, see live.h and docs/coordinator.md.
+
+export type WorkerState = "alive" | "suspect" | "dead" | "draining" | "gone" | "unknown";
+
+export interface Worker {
+  id: string;
+  job: string;
+  rank: number;
+  ip: string;
+  port: number;
+  gpu_count: number;
+  memory_bytes: number;
+  assigned_shards: number | null;
+  incarnation: number;
+  registered_at: string;
+  status: string;
+  state: WorkerState;
+  reason: string;
+  activity: string;
+  last_heartbeat: string;
+  current_epoch: number;
+  current_step: number;
+  current_task: string;
+}
+
+export interface Server {
+  status: string;
+  version: string;
+  started_at: string;
+  disk_full: boolean;
+  admin: boolean;
+  job: string | null;
+}
+
+export interface Job {
+  id: string;
+  world_size: number;
+  alive: number;
+  world_epoch: number;
+  ready: boolean;
+  min_workers: number;
+  timeout_ms: number;
+  heartbeat_interval_ms: number;
+  keys: number;
+}
+
+export interface Barrier {
+  id: string;
+  name: string;
+  job: string;
+  kind: string;
+  generation: number;
+  arrived: number;
+  total: number;
+  created_at: string;
+  missing: string[];
+}
+
+export interface Dataset {
+  id: string;
+  name: string;
+  job: string;
+  path: string;
+  format: string;
+  total_samples: number;
+  shard_size: number;
+  shard_count: number;
+  shuffle: boolean;
+  seed: number;
+  registered_at: string;
+  min_shards: number;
+  max_shards: number;
+  moved_shards: number | null;
+  epoch: number | null;
+  consumed_samples: number | null;
+}
+
+// A step of training that was saved, by some or all workers.
+export interface Step {
+  job: string;
+  step: number;
+  epoch: number;
+  parts: number;
+  expected: number;
+  complete: boolean;
+  size: number;
+  saved_at: string | null;
+}
+
+export interface Line {
+  id: number;
+  timestamp: string;
+  level: "error" | "warning" | "info" | "debug";
+  message: string;
+  source: string;
+  task_id: string | null;
+}
+
+// Of one second; null where nothing of the kind happened in it.
+export type Row = (number | null)[];
+
+export interface StateEvent {
+  now: number;
+  coordinator?: Server;
+  jobs?: Job[];
+  barriers?: Barrier[];
+  datasets?: Dataset[];
+  steps?: Step[];
+  columns?: string[];
+  history?: Row[];
+  logs: Line[];
+}
+
+export interface Name {
+  id: string;
+  job: string;
+}
+
+export interface WorkersEvent {
+  workers: (Name & Partial<Worker>)[];
+  gone: Name[];
+}

@@ -1,0 +1,114 @@
+// Workers: the map, what is looked for, the table, and one of them in full.
+
+import { useMemo, useState } from "preact/hooks";
+
+import { Card, Empty, StateBadge } from "./card";
+import { Fleet } from "./fleet";
+import { bytes, clock, count, duration, plural } from "./format";
+import type { Store } from "./store";
+import type { Worker } from "./types";
+import { behind, hasReported, heartbeatAge, shown, STATES, type Shown, type View } from "./view";
+import { sorted, WorkerTable, type Sort } from "./worker_table";
+
+function Filters(props: {
+  view: View;
+  text: string;
+  setText: (text: string) => void;
+  only: Shown | null;
+  setOnly: (only: Shown | null) => void;
+}) {
+  return (
+    <div class="filters">
+      <input type="search" placeholder="Find by name, host or task" aria-label="Find workers" value={props.text}
+        onInput={(e) => props.setText(e.currentTarget.value)} />
+      <div class="chips" role="group" aria-label="Show only">
+        {STATES.filter((s) => props.view.counts[s.state] > 0 || props.only === s.state).map((s) => (
+          <button key={s.state} type="button" class={`chip ${s.state}`} aria-pressed={props.only === s.state}
+            onClick={() => props.setOnly(props.only === s.state ? null : s.state)}>
+            <span aria-hidden="true">{s.sign}</span> {count(props.view.counts[s.state])} {s.word}
+          </button>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Fact(props: { name: string; children: preact.ComponentChildren }) {
+  return <div><dt>{props.name}</dt><dd>{props.children}</dd></div>;
+}
+
+function Details(props: { store: Store; view: View; worker: Worker; close: () => void }) {
+  const { worker } = props;
+  const steps = behind(props.view, worker);
+  return (
+    <aside class="details" aria-label={`Worker ${worker.id}`}>
+      <header>
+        <h3>{worker.id}</h3>
+        <StateBadge state={shown(worker.state)} />
+        <button type="button" class="plain" onClick={props.close} aria-label="Close">✕</button>
+      </header>
+      {worker.reason && <p class="reason">{worker.reason}</p>}
+      <dl>
+        <Fact name="Job">{worker.job}</Fact>
+        <Fact name="Rank">{worker.rank}</Fact>
+        <Fact name="Address">{worker.ip}{worker.port > 0 && `:${worker.port}`}</Fact>
+        <Fact name="Incarnation">{worker.incarnation}</Fact>
+        <Fact name="GPUs">{worker.gpu_count}</Fact>
+        <Fact name="Memory">{worker.memory_bytes ? bytes(worker.memory_bytes) : "not told"}</Fact>
+        <Fact name="Doing">{worker.current_task || worker.activity || "not told"}</Fact>
+        <Fact name="Epoch">{count(worker.current_epoch)}</Fact>
+        <Fact name="Step">{hasReported(worker) ? count(worker.current_step) : "not told"}</Fact>
+        <Fact name="Behind">{steps === null ? "not told" : plural(steps, "step")}</Fact>
+        <Fact name="Heartbeat">{duration(heartbeatAge(props.store, worker))} ago</Fact>
+        <Fact name="Registered">{clock(Date.parse(worker.registered_at))}</Fact>
+        <Fact name="Shards">{worker.assigned_shards === null ? "not counted" : count(worker.assigned_shards)}</Fact>
+      </dl>
+    </aside>
+  );
+}
+
+function isFound(worker: Worker, text: string, only: Shown | null): boolean {
+  if (only && shown(worker.state) !== only) return false;
+  return !text || [worker.id, worker.ip, worker.current_task, worker.activity, String(worker.rank)]
+    .some((field) => field.toLowerCase().includes(text));
+}
+
+export function Workers(props: {
+  store: Store;
+  view: View;
+  selected: { job: string; id: string } | null;
+  select: (worker: { job: string; id: string } | null) => void;
+}) {
+  const { store, view } = props;
+  const [text, setText] = useState("");
+  const [only, setOnly] = useState<Shown | null>(null);
+  const [sort, setSort] = useState<Sort>({ key: "rank", down: false });
+  const found = useMemo(() => {
+    const wanted = text.trim().toLowerCase();
+    return sorted(store, view, view.workers.filter((w) => isFound(w, wanted, only)), sort);
+  }, [view, text, only, sort]);
+  const selected = props.selected ? store.find(props.selected.job, props.selected.id) : undefined;
+  const note = found.length === view.workers.length
+    ? plural(found.length, "worker")
+    : `${count(found.length)} of ${plural(view.workers.length, "worker")}`;
+
+  return (
+    <Card id="workers" title="Workers" note={view.workers.length > 0 && note}>
+      {view.workers.length === 0 ? (
+        <Empty title={store.hasWorkers ? "No worker has registered" : "Waiting for the list of workers"}>
+          {store.hasWorkers && <>Start one with <code>roar.TrainingOrchestrator("HOST:PORT")</code>; it shows up here at once.</>}
+        </Empty>
+      ) : (
+        <>
+          <Fleet view={view} select={props.select} />
+          <Filters view={view} text={text} setText={setText} only={only} setOnly={setOnly} />
+          {found.length === 0
+            ? <Empty title="No worker is like that">Look for something else, or show all states.</Empty>
+            : <WorkerTable store={store} view={view} workers={found} sort={sort} setSort={setSort}
+                selected={selected} select={props.select} />}
+          {selected && <Details store={store} view={view} worker={selected} close={() => props.select(null)} />}
+        </>
+      )}
+    </Card>
+  );
+}
