@@ -31,8 +31,12 @@ struct rpc_method {
 	uint16_t number; /* of frames; 0: not there */
 	bool streams_in; /* more than one request message may come */
 	bool streams_out;
+	int64_t max_ms; /* that a call may take, whatever its client says; 0: any */
 	void *data; /* the handler's own */
 };
+
+/* Calls of all connections that may be open at a time. */
+enum { RPC_MAX_CALLS = (1 << 20) - 64 };
 
 struct rpc_handler {
 	const struct rpc_method *(*by_path)(void *ctx, const char *path,
@@ -65,8 +69,14 @@ struct rpc_handler {
 /* A connection on which nobody who is known has made a call gives way, the oldest first,
  * when there are as many as may be and another comes.  A stranger's messages have
  * RPC_STRANGER_MESSAGE bytes at most, and those of all strangers that are not whole
- * are counted apart: they take no room from others. */
-enum { RPC_STRANGER_MESSAGE = 64 << 10 };
+ * are counted apart: they take no room from others.  One with more open calls than
+ * RPC_STRANGER_CALLS is ended; when strangers have RPC_STRANGERS_CALLS altogether, the
+ * oldest of their connections is. */
+enum {
+	RPC_STRANGER_MESSAGE = 64 << 10,
+	RPC_STRANGER_CALLS = 1000,
+	RPC_STRANGERS_CALLS = 64 << 10,
+};
 
 struct rpc_limits {
 	/* 0 in any of them: the default */

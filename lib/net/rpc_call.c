@@ -15,6 +15,8 @@ enum {
 	GRACE_MS = 10, /* after the deadline, for who has more to say */
 };
 
+_Static_assert(RPC_MAX_CALLS == MAX_SLOTS / CHUNK * CHUNK, "whole chunks");
+
 static const uint64_t ONE_USE = (uint64_t)1 << SLOT_BITS;
 
 /* ---- slots ---- */
@@ -119,6 +121,7 @@ static void link_call(struct conn *c, struct rpc_call *call)
 		c->calls->link = &call->next;
 	c->calls = call;
 	c->n_calls++;
+	c->server->stranger_calls += !c->known;
 }
 
 /* The handler knows it no more. */
@@ -137,14 +140,18 @@ struct rpc_call *call_begin(struct conn *c, const struct rpc_method *method,
 			    const char *authorization, const char *job)
 {
 	struct rpc_server *s = c->server;
-	struct rpc_call *call = take_slot(&s->calls);
+	struct rpc_call *call;
 
+	conn_meet(c, authorization, job);
+	call = conn_takes_call(c) ? take_slot(&s->calls) : NULL;
 	if (!call)
 		return NULL;
 	link_call(c, call);
 	call->method = method;
 	call->number = number;
 	call->deadline_ms = INT64_MAX;
+	if (method->max_ms && timeout_ms > method->max_ms)
+		timeout_ms = method->max_ms;
 	if (timeout_ms < INT64_MAX - loop_now_ms(s->loop) - GRACE_MS)
 		call->deadline_ms = loop_now_ms(s->loop) + timeout_ms;
 	call->open = true;
@@ -155,7 +162,6 @@ struct rpc_call *call_begin(struct conn *c, const struct rpc_method *method,
 		s->counts.calls_grpc++;
 	else
 		s->counts.calls_frames++;
-	conn_meet(c, authorization, job);
 	conn_settle(c);
 	if (s->handler.begin)
 		s->handler.begin(s->ctx, call, authorization, job);
@@ -230,6 +236,7 @@ void call_free(struct rpc_call *call)
 	if (call->next)
 		call->next->link = call->link;
 	c->n_calls--;
+	s->stranger_calls -= !c->known;
 	(void)conn_count_incomplete(c, -(ssize_t)buffer_len(&call->grpc.in));
 	buffer_release(&s->shelf, &call->grpc.in);
 	conn_drop_queue(c, &call->grpc.out);

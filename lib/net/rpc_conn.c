@@ -143,6 +143,7 @@ void conn_meet(struct conn *c, const char *authorization, const char *job)
 	c->known = true;
 	s->incomplete_of_strangers -= c->incomplete;
 	s->incomplete += c->incomplete;
+	s->stranger_calls -= c->n_calls;
 }
 
 static void add_unsettled(struct conn *c)
@@ -168,6 +169,19 @@ void conn_settle(struct conn *c)
 		return;
 	c->settled = true;
 	remove_unsettled(c);
+}
+
+bool conn_takes_call(struct conn *c)
+{
+	struct rpc_server *s = c->server;
+
+	if (c->known)
+		return true;
+	if (c->n_calls >= RPC_STRANGER_CALLS)
+		conn_doom(c);
+	else if (s->stranger_calls >= RPC_STRANGERS_CALLS)
+		conn_doom(s->oldest);
+	return !c->doomed;
 }
 
 bool conn_make_room(struct rpc_server *s)

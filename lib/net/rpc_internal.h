@@ -168,6 +168,7 @@ struct rpc_server {
 	struct grpc_shared *grpc;
 	size_t incomplete; /* bytes of messages that are not whole */
 	size_t incomplete_of_strangers; /* which are not in `incomplete` */
+	uint32_t stranger_calls; /* that strangers have */
 	size_t unsent; /* bytes that wait, of all connections, as last counted */
 	bool draining;
 	uint64_t token; /* of every reply; 0: none */
@@ -204,6 +205,8 @@ bool conn_takes_output(struct conn *c);
 void conn_meet(struct conn *c, const char *authorization, const char *job);
 /* A call was made. */
 void conn_settle(struct conn *c);
+/* May it make another call?  Strangers that have too many are doomed. */
+bool conn_takes_call(struct conn *c);
 /* Ends the connection that gives way; false: there is none. */
 bool conn_make_room(struct rpc_server *s);
 /* Bytes that a message of it may have. */

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "names.h"
+#include "net/rpc.h"
 
 enum { MAX_UNUSED = 256 };
 
@@ -18,7 +19,9 @@ struct scope_key {
 
 int access_open(struct access *a, const char *path, struct roar_error *err)
 {
-	*a = (struct access){ .path = path, .all = { .admin = true } };
+	*a = (struct access){ .path = path,
+			      .all = { .admin = true },
+			      .max_calls = RPC_MAX_CALLS / 4 * 3 };
 	return path ? tokens_load(path, &a->tokens, err) : 0;
 }
 
@@ -153,6 +156,20 @@ bool access_knows(const struct access *a, const char *authorization)
 	return !a->tokens || find_token(a, authorization);
 }
 
+/* What one job may have under way leaves room for the others. */
+static enum access_verdict grant(struct access *a, struct scope *s,
+				 struct scope **ret)
+{
+	if (!s)
+		return ACCESS_NO_MEMORY;
+	if (!s->admin && s->refs > a->max_calls) {
+		access_done(a, s);
+		return ACCESS_BUSY;
+	}
+	*ret = s;
+	return ACCESS_GRANTED;
+}
+
 enum access_verdict access_check(struct access *a, const char *authorization,
 				 const char *job, struct scope **ret)
 {
@@ -176,8 +193,7 @@ enum access_verdict access_check(struct access *a, const char *authorization,
 		*ret = &a->all;
 		return ACCESS_GRANTED;
 	}
-	*ret = scope_get(a, &key, key.admin ? job : token->job);
-	return *ret ? ACCESS_GRANTED : ACCESS_NO_MEMORY;
+	return grant(a, scope_get(a, &key, key.admin ? job : token->job), ret);
 }
 
 const char *access_sentence(enum access_verdict verdict)
@@ -191,6 +207,8 @@ const char *access_sentence(enum access_verdict verdict)
 			"roar-job is no name of a job: 1 to 128 characters of "
 			"[A-Za-z0-9_.-]",
 		[ACCESS_NO_MEMORY] = "out of memory",
+		[ACCESS_BUSY] = "too many calls with this token are under way: "
+				"try again when some have ended",
 	};
 
 	return sentences[verdict];

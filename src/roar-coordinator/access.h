@@ -35,6 +35,7 @@ struct access {
 	struct scope *oldest, *newest; /* of the unused */
 	unsigned n_unused;
 	struct scope all; /* without tokens, and no job named */
+	uint32_t max_calls; /* under way with one token, which is not the administrator's */
 };
 
 enum access_verdict {
@@ -43,6 +44,7 @@ enum access_verdict {
 	ACCESS_DENIED, /* a good one, for another job */
 	ACCESS_INVALID, /* what is named cannot be a job */
 	ACCESS_NO_MEMORY,
+	ACCESS_BUSY, /* as many calls as its token may have are under way */
 };
 
 int access_open(struct access *a, const char *path, struct roar_error *err);

@@ -210,6 +210,7 @@ static unsigned status_of(enum access_verdict verdict)
 		[ACCESS_DENIED] = COORD_PERMISSION_DENIED,
 		[ACCESS_INVALID] = COORD_INVALID_ARGUMENT,
 		[ACCESS_NO_MEMORY] = COORD_RESOURCE_EXHAUSTED,
+		[ACCESS_BUSY] = COORD_RESOURCE_EXHAUSTED,
 	};
 
 	return statuses[verdict];

@@ -11,8 +11,8 @@ import urllib.request
 import grpc
 import pytest
 
-from coordinator import (PATIENCE_S, Coordinator, Frames, control, pb, raises,
-                         wait_until)
+from coordinator import (PATIENCE_S, Coordinator, Frames, control, health_pb2,
+                         pb, raises, wait_until)
 
 CODE = grpc.StatusCode
 A, B, ADMIN = ((("authorization", f"Bearer {t}"),) for t in
@@ -378,3 +378,35 @@ def test_who_says_nothing_gives_way_to_a_worker(tokens):
         worker.heartbeat("w", metadata=A)
         for one in others:
             one.close()
+
+
+def test_strangers_may_not_take_all_calls(server, client):
+    """Requests of health that never come, with nobody reading the refusals."""
+    def literal(name, value):
+        return b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value
+
+    def frame(kind, flags, stream, payload=b""):
+        return struct.pack(">I", len(payload))[1:] + struct.pack(
+            ">BBI", kind, flags, stream) + payload
+
+    head = (b"\x83\x86" + literal(b":path", b"/grpc.health.v1.Health/Check") +
+            literal(b":authority", b"x") + literal(b"te", b"trailers") +
+            literal(b"content-type", b"application/grpc"))
+    calls = b"".join(frame(1, 4, 2 * i + 1, head) for i in range(10000))
+    before = server.resident_bytes()
+    socks = []
+    for _ in range(8):
+        sock = server.connect()
+        sock.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0))
+        with contextlib.suppress(OSError):
+            sock.sendall(calls)
+        socks.append(sock)
+    for sock in socks:  # each is ended
+        with contextlib.suppress(ConnectionResetError):
+            while sock.recv(65536):
+                pass
+        sock.close()
+    assert client.heartbeat("w", metadata=A).acknowledged
+    assert client.health.Check(health_pb2.HealthCheckRequest(),
+                               timeout=PATIENCE_S).status == 1
+    assert server.resident_bytes() - before < 32 << 20

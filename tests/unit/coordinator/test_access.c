@@ -87,6 +87,29 @@ static void without_a_known_token_nothing_is_granted(void **state)
 	assert_string_not_equal(access_sentence(ACCESS_UNKNOWN), "");
 }
 
+static void a_token_leaves_room_for_others(void **state)
+{
+	CLEANUP(access_close) struct access a;
+	struct scope *s = NULL;
+
+	(void)state;
+	write_tokens("a secret-of-a\nb secret-of-b\n* administrator\n");
+	assert_int_equal(access_open(&a, path, NULL), 0);
+	a.max_calls = 2;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(access_check(&a, "secret-of-a", NULL, &s),
+				 ACCESS_GRANTED);
+	assert_int_equal(access_check(&a, "secret-of-a", NULL, &s),
+			 ACCESS_BUSY);
+	assert_string_not_equal(access_sentence(ACCESS_BUSY), "");
+	check(&a, "secret-of-b", NULL, "b", false);
+	access_done(&a, s);
+	check(&a, "secret-of-a", NULL, "a", false);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(access_check(&a, "administrator", NULL, &s),
+				 ACCESS_GRANTED);
+}
+
 static void calls_with_the_same_token_share_a_scope(void **state)
 {
 	CLEANUP(access_close) struct access a;
@@ -211,6 +234,7 @@ int main(void)
 		cmocka_unit_test(without_tokens_everybody_is_the_administrator),
 		cmocka_unit_test(a_token_is_for_its_job_alone),
 		cmocka_unit_test(without_a_known_token_nothing_is_granted),
+		cmocka_unit_test(a_token_leaves_room_for_others),
 		cmocka_unit_test(calls_with_the_same_token_share_a_scope),
 		cmocka_unit_test(names_that_nobody_uses_are_forgotten),
 		cmocka_unit_test(reading_again_tells_whose_token_is_gone),

@@ -150,6 +150,10 @@ static const struct rpc_method METHODS[] = {
 	METHOD("Fail", 7, false, false, fail),
 	METHOD("Counts", 8, false, false, counts),
 	METHOD("Slow", 9, false, false, slow),
+	{ .path = "/echo.Echo/Brief",
+	  .number = 10,
+	  .max_ms = 10,
+	  .data = (void *)(answer *)waits },
 };
 enum { N_METHODS = sizeof(METHODS) / sizeof(METHODS[0]) };
 

@@ -10,7 +10,8 @@
  *	Who	its metadata: authorization, a line, job
  *	Fail	"STATUS SENTENCE": ends with that, and a trailer
  *	Counts	what the server has seen
- *	Slow	the request, after 2 ms in which nobody else is served */
+ *	Slow	the request, after 2 ms in which nobody else is served
+ *	Brief	as Wait, for 10 ms at most */
 #ifndef TESTS_NET_ECHO_H
 #define TESTS_NET_ECHO_H
 

@@ -6,7 +6,7 @@
 #include "net/frames.h"
 #include "scene.h"
 
-enum { UNARY = 1, WAIT, BIDI, MANY, COLLECT, WHO, FAIL, COUNTS, SLOW };
+enum { UNARY = 1, WAIT, BIDI, MANY, COLLECT, WHO, FAIL, COUNTS, SLOW, BRIEF };
 
 static struct scene scene;
 static int fd;
@@ -227,6 +227,17 @@ static void the_deadline_ends_a_call(void **state)
 	assert_int_equal(scene.echo.cancelled, 1);
 }
 
+static void a_method_may_have_a_deadline_of_its_own(void **state)
+{
+	const struct frame f = { .method = BRIEF, .call = 1 };
+
+	(void)state;
+	send_frame(&f, NULL);
+	while (scene_counts(&scene).n_calls)
+		assert_int_equal(loop_round(scene.loop, -1), 0);
+	assert_reply(BRIEF, 1, FRAME_END, 4, NULL);
+}
+
 static void a_stream_goes_on_until_its_end(void **state)
 {
 	struct frame f = { .len = 1, .method = BIDI, .call = 1 };
@@ -336,6 +347,51 @@ static void a_stranger_may_say_little(void **state)
 	send_frame(&f, text);
 	assert_silent();
 	assert_int_equal(scene_counts(&scene).n_calls, 1);
+}
+
+static void a_stranger_may_have_few_calls(void **state)
+{
+	(void)state;
+	close(fd);
+	scene.echo.token = "Bearer good";
+	fd = scene_connect(&scene);
+	scene_write(&scene, fd, FRAMES_PREFACE, FRAMES_PREFACE_LEN);
+	for (uint32_t i = 0; i < RPC_STRANGER_CALLS; i++)
+		call(WAIT, i, "");
+	assert_int_equal(scene_counts(&scene).n_calls, RPC_STRANGER_CALLS);
+	call(WAIT, RPC_STRANGER_CALLS, "");
+	assert_ended();
+	assert_int_equal(scene_counts(&scene).n_calls, 0);
+}
+
+/* The oldest of their connections goes, and who is known notices nothing. */
+static void strangers_may_have_few_calls_together(void **state)
+{
+	enum {
+		N = RPC_STRANGERS_CALLS / RPC_STRANGER_CALLS + 1,
+		CALLS = RPC_STRANGER_CALLS,
+	};
+	static uint8_t calls[CALLS][FRAME_HEADER_LEN];
+	int others[N];
+	char byte;
+
+	(void)state;
+	for (uint32_t i = 0; i < CALLS; i++)
+		frame_pack(&(struct frame){ .method = WAIT, .call = i },
+			   calls[i]);
+	call(WAIT, 1, "");
+	scene.echo.token = "Bearer good";
+	for (int i = 0; i < N; i++) {
+		others[i] = scene_connect(&scene);
+		scene_write(&scene, others[i], FRAMES_PREFACE,
+			    FRAMES_PREFACE_LEN);
+		scene_write(&scene, others[i], calls, sizeof(calls));
+	}
+	assert_int_equal(scene_read(&scene, others[0], &byte, 1), -1);
+	assert_int_equal(scene_read(&scene, others[N - 1], &byte, 1), 0);
+	assert_int_equal(scene_counts(&scene).n_calls, (N - 1) * CALLS + 1);
+	for (int i = 0; i < N; i++)
+		close(others[i]);
 }
 
 /* Sends all but the last byte of a message; the server may close meanwhile. */
@@ -531,7 +587,10 @@ int main(void)
 		T(an_unknown_control_frame_is_an_error),
 		T(a_hello_that_is_too_long_is_an_error),
 		T(hellos_of_all_shapes_are_taken),
+		T(a_method_may_have_a_deadline_of_its_own),
 		T(a_stranger_may_say_little),
+		T(a_stranger_may_have_few_calls),
+		T(strangers_may_have_few_calls_together),
 		OWN(strangers_take_no_room_from_others),
 		OWN(too_large_messages_are_skipped),
 		OWN(open_calls_are_bounded),
