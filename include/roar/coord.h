@@ -2,7 +2,8 @@
  *
  * For C and C++; link with -lroar.  A client is one worker of one job.  It keeps a
  * connection, sends heartbeats from a thread of its own, connects again when the
- * coordinator is gone for a while (waiting a little longer each time, with jitter),
+ * coordinator is gone for a while (waiting a little longer each time, with jitter; of
+ * several addresses to the one that leads),
  * and then takes its place back and repeats what was being waited for.  A barrier
  * that waits never keeps heartbeats back.
  *
@@ -109,6 +110,11 @@ int roar_coord_progress(struct roar_coord *c, int state, int64_t step,
 /* Sends a heartbeat now and waits for its answer; otherwise they are sent by themselves.
  * A refusal is its result. */
 int roar_coord_heartbeat(struct roar_coord *c, int64_t timeout_ms);
+/* The fencing token of the coordinator's last answers, which grows whenever another
+ * coordinator begins to lead; 0 where there is only one.  Who writes to a store of its own
+ * passes it on, so that the store can refuse what comes late. */
+uint64_t roar_coord_fencing_token(struct roar_coord *c);
+
 /* Another token from now on, on the connection that there is and on all that follow; what
  * waits goes on with it.  It must be good already, and the old one still be: a client whose
  * heartbeats are refused for their token ends with -EACCES. */

@@ -309,6 +309,21 @@ static PyObject *set_token_method(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
+static PyObject *fencing_token_method(PyObject *self, PyObject *unused)
+{
+	struct client *client = (struct client *)self;
+	uint64_t token;
+
+	(void)unused;
+	if (client_hold(client) < 0)
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS;
+	token = roar_coord_fencing_token(client->c);
+	Py_END_ALLOW_THREADS;
+	client_let_go(client);
+	return PyLong_FromUnsignedLongLong(token);
+}
+
 static PyMethodDef methods[] = {
 	{ "call", client_call_method, METH_VARARGS,
 	  "call(path, request, timeout_ms): any method, as dicts." },
@@ -328,6 +343,8 @@ static PyMethodDef methods[] = {
 	  "heartbeat(timeout_ms): one now." },
 	{ "set_token", set_token_method, METH_VARARGS,
 	  "set_token(token): another one from now on." },
+	{ "fencing_token", fencing_token_method, METH_NOARGS,
+	  "Of the last answers; 0: none." },
 	{ "leave", leave_method, METH_NOARGS,
 	  "Gives the place up, and closes." },
 	{ "close", close_method, METH_NOARGS,

@@ -540,6 +540,13 @@ class TrainingOrchestrator:
         """How many places the job has now."""
         return self.world.size
 
+    @property
+    def fencing_token(self) -> int:
+        """Grows whenever another coordinator begins to lead; 0 where there is
+        only one.  A store that remembers the largest it has seen can refuse
+        what comes late."""
+        return self._connected().fencing_token()
+
     def wait_world(self, epoch: Optional[int] = None,
                    timeout: Optional[float] = None) -> World:
         """Waits until the world's epoch is another than `epoch`, or than it

@@ -50,6 +50,8 @@ void coordinator_json_status(struct json *j, const char *address,
 	view_json_text(j, "version", s->version);
 	view_json_int(j, "uptime_ms", s->uptime_ms);
 	view_json_bool(j, "stopping", s->stopping);
+	if (s->fencing_token)
+		view_json_int(j, "fencing_token", (int64_t)s->fencing_token);
 	view_json_int(j, "workers", s->n_workers);
 	view_json_int(j, "connections", s->n_connections);
 	view_json_int(j, "requests", (int64_t)s->n_requests);

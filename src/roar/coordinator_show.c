@@ -77,6 +77,9 @@ static void add_server(struct str *out, const struct term *term,
 	quote_printable_cut(out, s->version, 40);
 	str_adds(out, s->stopping ? ", stopping after " : ", up for ");
 	clock_format_duration(out, s->uptime_ms * MS);
+	if (s->fencing_token)
+		str_addf(out, ", leads with token %llu",
+			 (unsigned long long)s->fencing_token);
 	str_adds(out, "\n  ");
 	format_count(out, (uint64_t)s->n_connections, "connection");
 	str_adds(out, ", ");

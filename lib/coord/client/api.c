@@ -165,6 +165,17 @@ API int roar_coord_registration(struct roar_coord *c, void **ret,
 	return r;
 }
 
+API uint64_t roar_coord_fencing_token(struct roar_coord *c)
+{
+	uint64_t token;
+
+	if (client_enter(c) < 0)
+		return 0;
+	token = c->fencing_token;
+	client_leave(c);
+	return token;
+}
+
 API int roar_coord_set_token(struct roar_coord *c, const char *token)
 {
 	char *copied = strdup(token ? token : "");

@@ -177,9 +177,10 @@ static bool may_be_sent(const struct client_call *call)
 {
 	const struct roar_coord *c = call->c;
 
-	if (call == &c->join)
-		return c->link.state == LINK_JOINING;
-	return client_is_up(c) && client_now_ms() >= call->not_before_ms;
+	if (client_now_ms() < call->not_before_ms)
+		return false;
+	return call == &c->join ? c->link.state == LINK_JOINING :
+				  client_is_up(c);
 }
 
 void client_call_begin(struct client_call *call)
@@ -257,8 +258,7 @@ static void read_failure(struct client_call *call, const char *data, size_t len)
 	}
 }
 
-/* Back to being queued. */
-static void repeat(struct client_call *call)
+void client_call_repeat(struct client_call *call)
 {
 	if (call->count)
 		client_meet_again(call);
@@ -294,13 +294,15 @@ void client_call_reply(struct roar_coord *c, uint32_t id, bool end,
 			call->message(call, data, len);
 		return;
 	}
+	if (status == STATUS_UNAVAILABLE && client_standby_said(call, data, len))
+		return;
 	if (shall_wait(call, status)) {
-		repeat(call);
+		client_call_repeat(call);
 		call->not_before_ms = client_now_ms() + AGAIN_MS;
 		return;
 	}
 	if (has_new_token(call, status)) {
-		repeat(call);
+		client_call_repeat(call);
 		return;
 	}
 	if (status) {
@@ -318,16 +320,17 @@ void client_call_reply(struct roar_coord *c, uint32_t id, bool end,
 
 /* ---- connections that end, times that are over ---- */
 
-/* Of what is sent again the generation, version or session says that it is the same. */
+/* Of what is sent again the generation, version or session says that it is the same.  The
+ * registration is made anew, even when it only waited. */
 void client_calls_lost(struct roar_coord *c)
 {
 	struct client_call *next;
 
 	for (struct client_call *call = c->first; call; call = next) {
 		next = call->next;
-		if (call->state != CALL_SENT)
+		if (call->state != CALL_SENT && call != &c->join)
 			continue;
-		repeat(call);
+		client_call_repeat(call);
 		call->not_before_ms = 0;
 		if (client_method_is_once(call->method))
 			client_call_end(call, -ENOTCONN,
@@ -371,6 +374,16 @@ static void expire(struct client_call *call)
 					"coordinator yet");
 }
 
+/* Only its time keeps it from being sent. */
+static bool waits_for_its_time(const struct client_call *call)
+{
+	const struct roar_coord *c = call->c;
+
+	return call->state == CALL_QUEUED &&
+	       (call == &c->join ? c->link.state == LINK_JOINING :
+				   client_is_up(c));
+}
+
 int64_t client_calls_turn(struct roar_coord *c, int64_t now_ms)
 {
 	int64_t due = INT64_MAX;
@@ -386,8 +399,7 @@ int64_t client_calls_turn(struct roar_coord *c, int64_t now_ms)
 		}
 		if (give_up_ms(call) < due)
 			due = give_up_ms(call);
-		if (client_is_up(c) && call->state == CALL_QUEUED &&
-		    call->not_before_ms < due)
+		if (waits_for_its_time(call) && call->not_before_ms < due)
 			due = call->not_before_ms;
 	}
 	return due;

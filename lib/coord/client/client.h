@@ -2,6 +2,7 @@
  *
  *	turn		what there is to do now: times that are due, bytes in, bytes out
  *	link		one connection after the other: addresses, back-off, TLS
+ *	standby		coordinators that do not lead, and who does
  *	wire		its frames, to bytes and back
  *	session		what a connection is for: hello, registration, heartbeats, watch
  *	call		requests that wait for their reply, on whichever connection
@@ -106,6 +107,8 @@ struct client_link {
 	int64_t due_ms; /* DOWN: when to try again; up to JOINING: when to give up */
 	unsigned n_failed; /* rounds through all addresses, since it was up */
 	size_t address; /* that is tried */
+	bool is_hinted; /* a standby named it as the leader's */
+	size_t misled; /* 1 + the address where that was of no use; 0: none */
 	struct addrinfo *found,
 		*next; /* what its name stands for; not tried yet */
 	struct client_tls *tls;
@@ -169,6 +172,7 @@ struct roar_coord {
 
 	/* the place */
 	uint64_t session;
+	uint64_t fencing_token; /* of the last replies; 0: none */
 	struct roar_coord_world world;
 	struct str registration; /* the coordinator's last WorkerConfig, packed */
 	struct client_call join, beat, watch; /* of our own */
@@ -245,11 +249,23 @@ size_t client_link_read(struct roar_coord *c);
 /* Ends the connection, and tries the next one soon.  The sentence says why. */
 void client_link_fail(struct roar_coord *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* The same, but the next one is to this address, after a pause. */
+void client_link_move(struct roar_coord *c, size_t address, int64_t pause_ms,
+		      const char *why);
+/* A number from 0 to `range`, by chance. */
+int64_t client_link_jitter(struct roar_coord *c, int64_t range);
 /* The registration is done: the connection may be used. */
 void client_link_is_up(struct roar_coord *c);
 void client_link_release(struct client_link *l);
 /* The address that is tried or connected to, as it was named. */
 const char *client_link_where(const struct roar_coord *c);
+
+/* ---- standby.c ---- */
+
+/* A call was refused with UNAVAILABLE and these bytes.  True: by a standby, and all is done
+ * that there is to do about it. */
+bool client_standby_said(struct client_call *call, const char *data,
+			 size_t len);
 
 /* ---- wire.c ---- */
 
@@ -303,6 +319,8 @@ bool client_call_wait(struct client_call *call, int64_t until_ms);
 /* Takes the call back: nobody wants its result any more. */
 void client_call_cancel(struct client_call *call);
 void client_call_end(struct client_call *call, int result, const char *text);
+/* Back to being queued. */
+void client_call_repeat(struct client_call *call);
 /* The reply with this number came. */
 void client_call_reply(struct roar_coord *c, uint32_t id, bool end,
 		       uint32_t status, const char *data, size_t len);

@@ -24,6 +24,7 @@
 
 enum {
 	CONNECT_MS = 10000, /* from the first packet until the place is taken */
+	ONE_OF_MANY_MS = 2000, /* until it is connected, where others may answer */
 	PAUSE_MS = 100, /* the range after the first round, ... */
 	PAUSE_MAX_MS = 5000, /* ... and the largest */
 };
@@ -48,6 +49,11 @@ static int64_t pause_ms(struct roar_coord *c)
 	if (range > PAUSE_MAX_MS)
 		range = PAUSE_MAX_MS;
 	return (int64_t)(draw(c) % (range + 1));
+}
+
+int64_t client_link_jitter(struct roar_coord *c, int64_t range)
+{
+	return (int64_t)(draw(c) % ((uint64_t)range + 1));
 }
 
 /* ---- the end of a connection ---- */
@@ -110,6 +116,9 @@ void client_link_fail(struct roar_coord *c, const char *fmt, ...)
 	va_end(args);
 	drop_socket(l);
 	l->state = LINK_DOWN;
+	if (l->is_hinted)
+		l->misled = l->address + 1;
+	l->is_hinted = false;
 	if (was_up) { /* the same one again, as the first */
 		forget_found(l);
 		l->due_ms = client_now_ms() + pause_ms(c);
@@ -122,6 +131,18 @@ void client_link_fail(struct roar_coord *c, const char *fmt, ...)
 	client_calls_lost(c);
 	if (c->driver_sleeps)
 		client_nudge(c); /* it sleeps on a socket that is gone */
+}
+
+void client_link_move(struct roar_coord *c, size_t address, int64_t pause_ms,
+		      const char *why)
+{
+	struct client_link *l = &c->link;
+
+	client_link_fail(c, "%s", why);
+	forget_found(l);
+	l->address = address;
+	l->is_hinted = pause_ms == 0;
+	l->due_ms = client_now_ms() + pause_ms;
 }
 
 const char *client_link_where(const struct roar_coord *c)
@@ -152,6 +173,8 @@ void client_link_is_up(struct roar_coord *c)
 {
 	c->link.state = LINK_UP;
 	c->link.n_failed = 0;
+	c->link.is_hinted = false;
+	c->link.misled = 0;
 	c->joined = true;
 }
 
@@ -178,6 +201,7 @@ static void connected(struct roar_coord *c)
 	int r;
 
 	l->state = LINK_TLS;
+	l->due_ms = client_now_ms() + CONNECT_MS;
 	if (!c->tls_ca) {
 		begin_joining(c);
 		return;
@@ -243,7 +267,8 @@ static void connect_to(struct roar_coord *c, int family,
 	int one = 1;
 
 	l->state = LINK_CONNECTING;
-	l->due_ms = client_now_ms() + CONNECT_MS;
+	l->due_ms = client_now_ms() +
+		    (c->addresses.n > 1 ? ONE_OF_MANY_MS : CONNECT_MS);
 	l->fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l->fd < 0) {
 		fail_errno(c, errno);
@@ -348,8 +373,8 @@ void client_link_turn(struct roar_coord *c, int64_t now_ms)
 	if (l->state > LINK_DOWN && l->state < LINK_UP && now_ms >= l->due_ms)
 		client_link_fail(c,
 				 "the coordinator at '%s' did not answer "
-				 "within %d s",
-				 client_link_where(c), CONNECT_MS / 1000);
+				 "in time",
+				 client_link_where(c));
 	if (l->going_away && now_ms >= l->due_ms)
 		client_link_fail(c, "the coordinator at '%s' is stopping",
 				 client_link_where(c));

@@ -1,4 +1,5 @@
 /* wire.c - frames to bytes and back: what a connection sends and hears. */
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -138,6 +139,13 @@ static void take_frame(struct roar_coord *c, const struct frame *f,
 		break;
 	case FRAME_PONG:
 		client_session_answered(c);
+		break;
+	case FRAME_TOKEN:
+		if (f->len >= sizeof(c->fencing_token)) {
+			memcpy(&c->fencing_token, data,
+			       sizeof(c->fencing_token));
+			c->fencing_token = le64toh(c->fencing_token);
+		}
 		break;
 	case FRAME_GOAWAY:
 		c->link.going_away = true;

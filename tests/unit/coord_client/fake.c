@@ -87,6 +87,9 @@ static void on_register(struct fake *f, int fd, const struct frame *h,
 	m.world_epoch = f->epoch;
 	m.ready = true;
 	m.timeout_ms = 30000;
+	if (f->token)
+		send_frame(fd, FRAME_TOKEN, 0, 0, 0, &f->token,
+			   sizeof(f->token));
 	if (f->register_status)
 		refuse(fd, h->method, h->call, f->register_status,
 		       "the place is not to be had");
@@ -178,6 +181,17 @@ static void on_hello(struct fake *f, const uint8_t *data, size_t len)
 		       (int)(len > n ? len - n - 1 : 0), data + n + 1);
 }
 
+static void turn_to_leader(struct fake *f, int fd, const struct frame *h)
+{
+	char text[256] = "this is a standby";
+	size_t n = strlen(text) + 1;
+
+	n += (size_t)snprintf(text + n, sizeof(text) - n, "roar-leader=%s",
+			      f->standby);
+	f->n_turned_away++;
+	send_frame(fd, h->method, FRAME_END, h->call, 14, text, n);
+}
+
 /* Returns false to end the connection. */
 static bool on_frame(struct fake *f, int fd, const struct frame *h,
 		     const uint8_t *data)
@@ -186,6 +200,10 @@ static bool on_frame(struct fake *f, int fd, const struct frame *h,
 
 	if (f->mute)
 		return true;
+	if (f->standby && h->method < FRAME_HELLO) {
+		turn_to_leader(f, fd, h);
+		return true;
+	}
 	switch (h->method) {
 	case FRAME_HELLO:
 		on_hello(f, data, h->len);

@@ -34,6 +34,8 @@ struct fake {
 	uint32_t beat_status; /* of the next heartbeat */
 	uint32_t refuses_beats; /* the status of all; 0: they are answered */
 	uint32_t key_status; /* of KvSet */
+	const char *standby; /* NULL: it leads; else who does, "" for nobody */
+	uint64_t token; /* of fencing, told before each registration; 0: none */
 	const char *command; /* with the next heartbeat's reply */
 	bool mute; /* reads, and says nothing */
 	bool drops_sums; /* ends the connection where a KvAdd comes */
@@ -43,6 +45,7 @@ struct fake {
 	/* what it heard */
 	unsigned n_connections, n_registered, n_beats, n_cancelled, n_sums;
 	unsigned n_meets, n_gets, n_watches, n_left;
+	unsigned n_turned_away; /* calls, as a standby */
 	uint64_t session; /* of the last registration */
 	uint64_t generation; /* of the last meeting */
 	bool again; /* of the last meeting */

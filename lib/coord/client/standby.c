@@ -1,0 +1,108 @@
+/* standby.c - coordinators that do not lead: where to ask instead.
+ *
+ * Where several share a state, all but one refuse every call, and the trailer "roar-leader"
+ * has the address of the one that leads, or nothing while none does.  Nothing was done then,
+ * so every call may be made again.
+ *
+ * If the leader is among our addresses we go there at once.  When it cannot be reached (it
+ * died just now, and the others do not know yet) a worker stays with the standby that
+ * answered, and asks it again and again on the same connection: thousands of workers that
+ * connect anew all the time would keep the next leader from its work.  After a while the
+ * next address is tried all the same. */
+#include <stdio.h>
+#include <string.h>
+
+#include "coord/client/client.h"
+
+enum {
+	ASK_MS = 100, /* between two questions, and up to as much again twice */
+	MAX_SENTENCE = 512,
+};
+
+/* The value of the trailer among those behind the sentence; false: there is none. */
+static bool find_leader(const char *data, size_t len, const char **ret,
+			size_t *ret_len)
+{
+	static const char name[] = "roar-leader=";
+	const char *end = data + len;
+	size_t n = strnlen(data, len);
+
+	for (const char *at = data + n + 1; at < end; at += n + 1) {
+		n = strnlen(at, (size_t)(end - at));
+		if (n < sizeof(name) - 1 ||
+		    memcmp(at, name, sizeof(name) - 1) != 0)
+			continue;
+		*ret = at + sizeof(name) - 1;
+		*ret_len = n - (sizeof(name) - 1);
+		return true;
+	}
+	return false;
+}
+
+/* Which of our addresses that is; as many as we have: none. */
+static size_t find_address(const struct roar_coord *c, const char *text,
+			   size_t len)
+{
+	size_t i = 0;
+
+	for (; i < c->addresses.n; i++) {
+		const char *own = c->addresses.list[i].text;
+
+		if (strlen(own) == len && memcmp(own, text, len) == 0)
+			break;
+	}
+	return i;
+}
+
+static bool is_ours(const struct client_call *call)
+{
+	return call->finish && !call->user_done;
+}
+
+/* The registration waits on its connection. */
+static void ask_again(struct client_call *call, const char *why)
+{
+	struct client_link *l = &call->c->link;
+
+	(void)snprintf(l->failure, sizeof(l->failure), "%s", why);
+	call->state = CALL_QUEUED;
+	call->not_before_ms = client_now_ms() + ASK_MS +
+			      client_link_jitter(call->c, 2 * ASK_MS);
+}
+
+/* Elsewhere, with all calls.  Without a leader to go to there is a pause before the next
+ * address: it may be a standby as well. */
+static void go_elsewhere(struct client_call *call, size_t leader,
+			 const char *why)
+{
+	struct roar_coord *c = call->c;
+	bool known = leader < c->addresses.n && leader != c->link.address;
+	int64_t pause = known ? 0 : ASK_MS + client_link_jitter(c, 2 * ASK_MS);
+
+	if (!is_ours(call))
+		client_call_repeat(call);
+	client_link_move(
+		c, known ? leader : (c->link.address + 1) % c->addresses.n,
+		pause, why);
+}
+
+bool client_standby_said(struct client_call *call, const char *data, size_t len)
+{
+	struct roar_coord *c = call->c;
+	char why[MAX_SENTENCE];
+	const char *text;
+	size_t text_len, leader;
+
+	if (!find_leader(data, len, &text, &text_len))
+		return false;
+	(void)snprintf(why, sizeof(why), "%s: %.*s", client_link_where(c),
+		       (int)strnlen(data, len), data);
+	leader = find_address(c, text, text_len);
+	if (call == &c->join &&
+	    (leader == c->addresses.n || leader == c->link.address ||
+	     c->link.misled == leader + 1))
+		ask_again(call, why);
+	else
+		go_elsewhere(call, leader, why);
+	return true;
+}
