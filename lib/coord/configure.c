@@ -15,6 +15,10 @@ static int check(const struct request *q, const Roar__JobSettings *s)
 		refuse(q, COORD_INVALID_ARGUMENT,
 		       "1 <= min_workers <= max_workers <= %d must hold, not 1 <= %d <= %d",
 		       MAX_SIZE, s->min_workers, s->max_workers);
+	else if (s->start_workers < 1 || s->start_workers > s->max_workers)
+		refuse(q, COORD_INVALID_ARGUMENT,
+		       "start_workers is %d; it must be from 1 to max_workers (%d)",
+		       s->start_workers, s->max_workers);
 	else if (s->heartbeat_interval_ms < MIN_INTERVAL_MS ||
 		 s->heartbeat_interval_ms > MAX_INTERVAL_MS)
 		refuse(q, COORD_INVALID_ARGUMENT,
@@ -48,6 +52,8 @@ static void merge(Roar__JobSettings *into, const Roar__JobSettings *from)
 		into->min_workers = from->min_workers;
 	if (from->max_workers)
 		into->max_workers = from->max_workers;
+	if (from->start_workers)
+		into->start_workers = from->start_workers;
 	if (from->heartbeat_interval_ms)
 		into->heartbeat_interval_ms = from->heartbeat_interval_ms;
 	if (from->timeout_ms)
@@ -60,7 +66,12 @@ static void merge(Roar__JobSettings *into, const Roar__JobSettings *from)
 
 static bool would_be_ready(const struct job *job, const Roar__JobSettings *s)
 {
-	return job_alive(job) >= (size_t)s->min_workers;
+	size_t alive = job_alive(job);
+	bool begun = job->started_epoch &&
+		     s->start_workers == job->settings.start_workers;
+
+	return alive >= (size_t)s->min_workers &&
+	       (begun || alive >= (size_t)s->start_workers);
 }
 
 /* Times may be shorter now: everybody is looked at anew. */

@@ -15,6 +15,7 @@
 const struct settings settings_default = {
 	.min_workers = 1,
 	.max_workers = 10000,
+	.start_workers = 1,
 	.heartbeat_interval_ms = 5000,
 	.timeout_ms = 30000,
 	.hold_ms = 60000,
@@ -37,9 +38,39 @@ size_t job_alive(const struct job *job)
 	return job->n_workers - job->n_dead;
 }
 
+int32_t job_needs(const struct job *job)
+{
+	const struct settings *s = &job->settings;
+
+	return job->started_epoch || s->start_workers < s->min_workers ?
+		       s->min_workers :
+		       s->start_workers;
+}
+
 bool job_ready(const struct job *job)
 {
-	return job_alive(job) >= (size_t)job->settings.min_workers;
+	return job_alive(job) >= (size_t)job_needs(job);
+}
+
+static bool somebody_is_left(const struct job *job)
+{
+	for (size_t i = 0; i < job->n_workers; i++) {
+		const struct worker *w = job->by_rank[i];
+
+		if (!w->dead && w->born <= job->started_epoch)
+			return true;
+	}
+	return false;
+}
+
+/* When a launcher starts all processes anew, their predecessors' places are still held.
+ * The first of them must not find a job that has begun. */
+void job_look_at_start(struct job *job)
+{
+	if (job_alive(job) >= (size_t)job->settings.start_workers)
+		job->started_epoch = job->epoch;
+	else if (job->started_epoch && !somebody_is_left(job))
+		job->started_epoch = 0;
 }
 
 /* The name of the job that is asked for; NULL after a refusal.  The sentence is the same
@@ -155,6 +186,7 @@ static bool time_good(int64_t ms)
 static bool settings_good(const Roar__JobSettings *s)
 {
 	return s && s->min_workers > 0 && s->max_workers >= s->min_workers &&
+	       s->start_workers >= 0 && s->start_workers <= s->max_workers &&
 	       time_good(s->heartbeat_interval_ms) &&
 	       time_good(s->timeout_ms) && time_good(s->hold_ms) &&
 	       s->on_death >= ROAR__ON_DEATH__FAIL &&
@@ -166,6 +198,7 @@ static void settings_take(struct settings *to, const Roar__JobSettings *s)
 	*to = (struct settings){
 		.min_workers = s->min_workers,
 		.max_workers = s->max_workers,
+		.start_workers = s->start_workers ? s->start_workers : 1,
 		.heartbeat_interval_ms = s->heartbeat_interval_ms,
 		.timeout_ms = s->timeout_ms,
 		.hold_ms = s->hold_ms,
@@ -199,9 +232,12 @@ int change_job(struct coord *c, const Record *record)
 		c->n_jobs++;
 		job = TAKE_PTR(made);
 	}
+	if (job->settings.start_workers != m->settings->start_workers)
+		job->started_epoch = 0;
 	settings_take(&job->settings, m->settings);
 	if (m->world_epoch > job->epoch)
 		job->epoch = m->world_epoch;
+	job_look_at_start(job);
 	if (m->joined_epoch > job->joined_epoch)
 		job->joined_epoch = m->joined_epoch;
 	if (m->last_version > job->last_version)
@@ -297,6 +333,7 @@ void settings_tell(const struct job *job, Roar__JobSettings *ret)
 	roar__job_settings__init(ret);
 	ret->min_workers = s->min_workers;
 	ret->max_workers = s->max_workers;
+	ret->start_workers = s->start_workers;
 	ret->heartbeat_interval_ms = s->heartbeat_interval_ms;
 	ret->timeout_ms = s->timeout_ms;
 	ret->hold_ms = s->hold_ms;

@@ -335,7 +335,7 @@ static void say_absent(struct str *s, const struct round *round,
 		 round->meeting->id, (unsigned long long)round->generation);
 	if (!n)
 		str_addf(s, "job '%s' has %zu of the %d workers it needs",
-			 job->id, job_alive(job), job->settings.min_workers);
+			 job->id, job_alive(job), job_needs(job));
 	else
 		str_addf(s, "%zu of %zu workers are absent: ", n,
 			 round_expected(round));

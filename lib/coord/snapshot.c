@@ -212,12 +212,26 @@ static int tell_step(const struct walk *walk, const struct job *job,
 	return r;
 }
 
+static int tell_start(const struct walk *walk, const struct job *job)
+{
+	Roar__Record__World m = ROAR__RECORD__WORLD__INIT;
+
+	if (job_alive(job) >= (size_t)job->settings.start_workers)
+		return 0;
+	m.job_id = job->id;
+	m.world_epoch = job->epoch;
+	m.started_epoch = job->started_epoch;
+	return TELL(walk, world, WORLD, &m);
+}
+
 static int tell_all(const struct walk *walk, const struct job *job)
 {
 	int r = tell_job(walk, job);
 
 	for (size_t i = 0; i < job->n_workers && r >= 0; i++)
 		r = tell_worker(walk, job->by_rank[i]);
+	if (r >= 0 && job->n_workers)
+		r = tell_start(walk, job);
 	if (r >= 0)
 		r = tell_releases(walk, job);
 	if (r >= 0)

@@ -108,7 +108,7 @@ struct conn {
 /* ---- jobs and workers ---- */
 
 struct settings {
-	int32_t min_workers, max_workers;
+	int32_t min_workers, max_workers, start_workers;
 	int64_t heartbeat_interval_ms, timeout_ms, hold_ms;
 	Roar__OnDeath on_death;
 };
@@ -176,6 +176,8 @@ struct job {
 	struct settings settings;
 	uint64_t epoch; /* of the world */
 	uint64_t joined_epoch; /* when the last new process took a place */
+	/* When it last had start_workers, and somebody is left who was there; or 0. */
+	uint64_t started_epoch;
 	uint64_t last_version; /* of keys */
 	struct map by_id;
 	struct worker **by_rank;
@@ -425,6 +427,9 @@ int job_new(struct coord *c, const char *id, struct job **ret);
 void job_add(struct coord *c, struct job *job);
 void job_free(struct job *job);
 bool job_ready(const struct job *job);
+int32_t job_needs(const struct job *job); /* so many alive, to be ready */
+/* Places or settings have changed: has it begun, or come to its end? */
+void job_look_at_start(struct job *job);
 size_t job_alive(const struct job *job); /* places whose holder is not dead */
 void job_view(const struct job *job, Roar__JobStatus *ret,
 	      Roar__JobSettings *settings);

@@ -268,9 +268,12 @@ int change_join(struct coord *c, const Record *record)
 		return -EBADMSG;
 	w = worker_find(job, m->info->worker_id);
 	r = w ? join_again(c, w, record) : join_new(c, job, record);
-	if (r == 0 && m->world_epoch > job->epoch)
+	if (r < 0)
+		return r;
+	if (m->world_epoch > job->epoch)
 		job->epoch = m->world_epoch;
-	return r;
+	job_look_at_start(job);
+	return 0;
 }
 
 int change_death(struct coord *c, const Record *record)
@@ -296,6 +299,7 @@ int change_death(struct coord *c, const Record *record)
 	c->n_dead++;
 	if (m->world_epoch > job->epoch)
 		job->epoch = m->world_epoch;
+	job_look_at_start(job);
 	return 0;
 }
 
@@ -329,6 +333,7 @@ int change_leave(struct coord *c, const Record *record)
 	if (m->world_epoch > job->epoch)
 		job->epoch = m->world_epoch;
 	worker_free(w);
+	job_look_at_start(job);
 	return 0;
 }
 
@@ -340,7 +345,9 @@ int change_world(struct coord *c, const Record *record)
 	if (!job || record->world->world_epoch < job->epoch)
 		return -EBADMSG;
 	r = keep(c, record);
-	if (r == 0)
-		job->epoch = record->world->world_epoch;
-	return r;
+	if (r < 0)
+		return r;
+	job->epoch = record->world->world_epoch;
+	job->started_epoch = record->world->started_epoch;
+	return 0;
 }

@@ -178,11 +178,12 @@ def init_from_env(coordinator: Optional[str] = None, *,
                  alive (its machine lost its power); None: for ever; not
                  given: the job's timeout
 
-    The job is told how many workers it needs (the launcher's world size), so
-    that no barrier is released before all are there.  The result's attribute
-    `launch` has what the launcher said: rank, world_size, local_rank, ...
-    The coordinator gives ranks in the order of coming; they need not be
-    the launcher's.
+    The job is told how many workers it begins with (the launcher's world
+    size), so that no barrier is released before all are there; afterwards
+    some may finish, or be lost where the policy is "shrink".  The result's
+    attribute `launch` has what the launcher said: rank, world_size,
+    local_rank, ...  The coordinator gives ranks in the order of coming; they
+    need not be the launcher's.
     """
     from .coordinator import TrainingOrchestrator
 
@@ -209,7 +210,7 @@ def init_from_env(coordinator: Optional[str] = None, *,
         address, job=job, token=token, tls_ca=tls_ca, tls_name=tls_name,
         connect_timeout=connect_timeout, timeout=timeout)
     try:
-        known = result.configure(min_workers=launch.world_size)
+        known = result.configure(start_workers=launch.world_size)
         result.register_worker(
             worker_id or f"rank-{launch.rank}", host, port, gpu_count,
             memory_bytes, about,

@@ -743,20 +743,23 @@ class TrainingOrchestrator:
     # ---- the job
 
     def configure(self, *, min_workers: int = 0, max_workers: int = 0,
+                  start_workers: int = 0,
                   heartbeat_interval: float = 0, timeout: float = 0,
                   hold: float = 0, policy: Optional[str] = None
                   ) -> dict[str, Any]:
         """Settings of the job; what is 0 or None stays as it is.
 
-        min_workers  how many the job needs: barriers of all workers are not
-                     released before
-        timeout      seconds of silence after which a worker is dead
-        hold         seconds that a dead worker's place is held
-        policy       of barriers, when somebody dies
+        start_workers  how many the job begins with: barriers of all workers
+                       are not released before.  Then some may leave
+        min_workers    the fewest it goes on with: nor are they with fewer
+                       alive
+        timeout        seconds of silence after which a worker is dead
+        hold           seconds that a dead worker's place is held
+        policy         of barriers, when somebody dies
         """
         return self.call(_CONTROL + "Configure", {
             "job_id": self.job or "", "min_workers": min_workers,
-            "max_workers": max_workers,
+            "max_workers": max_workers, "start_workers": start_workers,
             "heartbeat_interval_ms": math.ceil(heartbeat_interval * 1000),
             "timeout_ms": math.ceil(timeout * 1000),
             "hold_ms": math.ceil(hold * 1000),

@@ -20,6 +20,7 @@ static void add_settings(struct json *j, const Roar__JobSettings *s)
 {
 	view_json_int(j, "min_workers", s->min_workers);
 	view_json_int(j, "max_workers", s->max_workers);
+	view_json_int(j, "start_workers", s->start_workers);
 	view_json_int(j, "heartbeat_interval_ms", s->heartbeat_interval_ms);
 	view_json_int(j, "timeout_ms", s->timeout_ms);
 	view_json_int(j, "hold_ms", s->hold_ms);

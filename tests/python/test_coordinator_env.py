@@ -9,7 +9,7 @@ import types
 import pytest
 
 import roar
-from coordinator_helpers import Background, Server
+from coordinator_helpers import PATIENCE, Background, Server
 from roar import _launch
 from roar.coordinator import WorkerExists
 
@@ -113,7 +113,10 @@ def test_workers_of_a_launcher_meet(clean):
         about = {w["worker_id"]: w["metadata"] for w in a.workers()}
         assert about["rank-1"]["launch_rank"] == "1"
         assert about["rank-1"]["x"] == "y"
-        a.deregister()
+        a.deregister()  # has finished, and the others go on
+        assert b.barrier("end", timeout=PATIENCE).participants == 1
+        assert b.barrier("end", policy="shrink",
+                         timeout=PATIENCE).participants == 1
         b.deregister()
     finally:
         server.close()

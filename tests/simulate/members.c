@@ -12,7 +12,22 @@ enum {
 
 bool job_is_ready(const struct mjob *j)
 {
-	return j->n_places - j->n_dead >= j->min_workers;
+	return j->started && j->n_places - j->n_dead >= j->min_workers;
+}
+
+/* A job has begun when it has had its workers, until none of those is left. */
+static void look_at_start(struct sim *s, uint32_t job)
+{
+	struct mjob *j = mjob(s, job);
+	bool left = false;
+
+	for (uint32_t i = 0; i < s->plan->n_workers[job] && !left; i++)
+		left = j->places[i].there && !j->places[i].dead &&
+		       j->places[i].born <= j->started;
+	if (j->n_places - j->n_dead >= j->start_workers)
+		j->started = j->epoch;
+	else if (!left)
+		j->started = 0;
 }
 
 void members_heard(struct sim *s, struct place *p, uint64_t conn)
@@ -38,6 +53,9 @@ static void take_job(struct mjob *j, const Roar__Record__Job *r)
 		j->version = r->last_version;
 	if (j->joined < r->joined_epoch)
 		j->joined = r->joined_epoch;
+	if (j->start_workers != (uint32_t)r->settings->start_workers)
+		j->started = 0;
+	j->start_workers = (uint32_t)r->settings->start_workers;
 	j->min_workers = (uint32_t)r->settings->min_workers;
 	j->policy = (uint32_t)r->settings->on_death;
 	j->interval = r->settings->heartbeat_interval_ms;
@@ -152,6 +170,7 @@ static void take_death(struct sim *s, uint32_t job,
 	p->died = s->now;
 	p->wanted = NEVER;
 	j->n_dead++;
+	look_at_start(s, job);
 	if (live)
 		meetings_lost(s, job, who, true);
 }
@@ -178,6 +197,7 @@ static void take_leave(struct sim *s, uint32_t job,
 			j->places[i].rank = p->rank;
 	p->there = p->dead = false;
 	p->n_commands = 0;
+	look_at_start(s, job);
 	meetings_leave(s, job, who);
 }
 
@@ -242,10 +262,12 @@ void members_record(struct sim *s, const Roar__Record__Record *r, bool live)
 	case ROAR__RECORD__RECORD__WHAT_JOB:
 		take_job(j, r->job);
 		take_epoch(s, j, r->job->world_epoch, false);
+		look_at_start(s, job);
 		break;
 	case ROAR__RECORD__RECORD__WHAT_JOIN:
 		take_join(s, job, r->join, live);
 		take_epoch(s, j, r->join->world_epoch, live);
+		look_at_start(s, job);
 		break;
 	case ROAR__RECORD__RECORD__WHAT_DEATH:
 		take_epoch(s, j, r->death->world_epoch, live);
@@ -257,6 +279,7 @@ void members_record(struct sim *s, const Roar__Record__Record *r, bool live)
 		break;
 	case ROAR__RECORD__RECORD__WHAT_WORLD:
 		take_epoch(s, j, r->world->world_epoch, live);
+		j->started = r->world->started_epoch;
 		break;
 	case ROAR__RECORD__RECORD__WHAT_COMMAND:
 		take_command(s, job, r->command->command,

@@ -59,7 +59,7 @@ static void forget(struct sim *s, struct mjob *j, uint32_t n_workers)
 		memset(j->saved[i].by, 0, n_workers);
 	}
 	j->there = false;
-	j->epoch = j->joined = j->version = 0;
+	j->epoch = j->joined = j->started = j->version = 0;
 	j->n_places = j->n_dead = j->n_getting = j->n_watching = 0;
 	memset(j->places, 0, n_workers * sizeof(struct place));
 	for (size_t i = 0; i < j->n_keys; i++)

@@ -96,7 +96,8 @@ struct saved { /* a step of training */
 
 struct mjob {
 	bool there;
-	uint32_t min_workers, policy;
+	uint32_t min_workers, start_workers, policy;
+	uint64_t started; /* the epoch when they were last there; 0: not begun */
 	int64_t interval, timeout, hold;
 	int64_t most_interval, most_timeout, most_hold; /* ever, with workers */
 	uint64_t epoch;

@@ -190,6 +190,10 @@ static void give_settings(struct sim *s, const struct ask *ask, struct names *n)
 		m.timeout_ms = p->timeout[ask->job];
 		m.hold_ms = p->hold[ask->job];
 	}
+	if (ask->item->random & 1 << 20) { /* to begin, not to go on */
+		m.start_workers = m.min_workers;
+		m.min_workers = 1;
+	}
 	give(s, ask, &m);
 }
 

@@ -212,13 +212,24 @@ void host_check_replay(const struct host *h)
 	check_same(replay_snapshot(h, &live), &live);
 }
 
-void host_restart(struct host *h)
+static void begin_with(struct host *h, struct coord *c)
 {
-	struct coord *c = replay_log(h);
-
 	coord_free(h->c);
 	h->c = c;
 	coord_resume(c, h->now);
+}
+
+void host_restart(struct host *h)
+{
+	begin_with(h, replay_log(h));
+}
+
+void host_restore(struct host *h)
+{
+	CLEANUP(str_release) struct str snapshot = STR_INIT;
+
+	host_snapshot(h->c, &snapshot);
+	begin_with(h, replay_snapshot(h, &snapshot));
 }
 
 /* ---- asking ---- */

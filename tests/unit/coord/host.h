@@ -53,6 +53,8 @@ void host_free(struct host *h);
 
 /* A state machine made of what was kept, by replaying it; in the place of the first. */
 void host_restart(struct host *h);
+/* The same of the snapshot of its state. */
+void host_restore(struct host *h);
 /* The snapshot of the state as bytes. */
 void host_snapshot(const struct coord *c, struct str *ret);
 /* Replay and the snapshot itself lead to the same state. */

@@ -161,7 +161,7 @@ static void a_world_is_more_than_its_size(void **state)
 	expect(h, ask_deregister(h, 1, "a"), COORD_OK);
 	join(h, 3, "c");
 	assert_int_equal(saved(h, "b", 10), 0); /* c has not */
-	host_restart(h);
+	host_restore(h);
 	assert_int_equal(saved(h, "c", 10), 10);
 }
 

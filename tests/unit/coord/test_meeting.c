@@ -318,6 +318,70 @@ static void nobody_passes_before_the_job_is_ready(void **state)
 	released(h, a);
 }
 
+static void start_with(struct host *h, int32_t n)
+{
+	Roar__JobSettings s = ROAR__JOB_SETTINGS__INIT;
+
+	s.start_workers = n;
+	s.on_death = ROAR__ON_DEATH__SHRINK;
+	configure(h, &s);
+}
+
+static void a_job_that_has_begun_goes_on_with_fewer(void **state)
+{
+	struct host *h = *state;
+	uint64_t a, b;
+
+	start_with(h, 3);
+	join(h, 1, "a");
+	join(h, 2, "b");
+	h->timeout_ms = 1000;
+	a = ask_barrier(h, 1, "a", "x", 0);
+	b = ask_barrier(h, 2, "b", "x", 0);
+	pass_ms(h, 1000);
+	expect_says(expect(h, a, COORD_DEADLINE_EXCEEDED),
+		    "has 2 of the 3 workers it needs");
+	h->timeout_ms = 0;
+	join(h, 3, "c");
+	expect(h, ask_deregister(h, 3, "c"), COORD_OK);
+	start_with(h, 3); /* as one that is started again says it */
+	host_restore(h);
+	ask_barrier(h, 1, "a", "x", 0);
+	released(h, ask_barrier(h, 2, "b", "x", 0));
+	gone(h, 2);
+	b = ask_barrier(h, 1, "a", "x", 0);
+	expect_waiting(h, b);
+	pass_ms(h, 10000);
+	released(h, b);
+	assert_true(beat(h, 1, "a")->ready);
+	start_with(h, 2);
+	assert_false(beat(h, 1, "a")->ready);
+}
+
+/* Places of those who were there are held, and one of the new ones comes first. */
+static void a_job_that_is_started_anew_begins_anew(void **state)
+{
+	struct host *h = *state;
+	uint64_t a, b;
+
+	start_with(h, 2);
+	join(h, 1, "a");
+	join(h, 2, "b");
+	gone(h, 1);
+	gone(h, 2);
+	pass_ms(h, 10000);
+	join(h, 3, "a");
+	a = ask_barrier(h, 3, "a", "x", 0);
+	expect_waiting(h, a);
+	host_restore(h);
+	a = ask_barrier(h, 3, "a", "x", 0);
+	expect_waiting(h, a);
+	join(h, 4, "b");
+	b = ask_barrier(h, 4, "b", "x", 0);
+	released(h, a);
+	released(h, b);
+}
+
 static void a_cancelled_arrival_leaves(void **state)
 {
 	struct host *h = *state;
@@ -651,6 +715,8 @@ int main(void)
 		TEST(who_came_without_a_number_names_another_use),
 		TEST(nobody_passes_without_being_a_member),
 		TEST(nobody_passes_before_the_job_is_ready),
+		TEST(a_job_that_has_begun_goes_on_with_fewer),
+		TEST(a_job_that_is_started_anew_begins_anew),
 		TEST(a_cancelled_arrival_leaves),
 		TEST(an_arrival_ends_with_its_connection),
 		TEST(a_lost_answer_is_told_again_without_a_number),
