@@ -49,6 +49,11 @@ static int check(const struct position_spec *spec,
 				 "a batch has %" PRIu64
 				 " positions: give a number from 1 to %d",
 				 spec->batch, POSITION_MAX_BATCH);
+	if ((unsigned)spec->tail > POSITION_PAD)
+		return error_set(err, -EINVAL,
+				 "there is no tail %u: dealt out, dropped or "
+				 "padded are 0, 1 and 2",
+				 (unsigned)spec->tail);
 	if (before && before->n &&
 	    before->items[before->n - 1].end > spec->total)
 		return error_set(err, -EINVAL,

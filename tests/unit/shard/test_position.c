@@ -287,6 +287,7 @@ static void numbers_that_cannot_be_are_refused(void **state)
 		{ { .total = 1, .world = 2, .rank = 2, .batch = 1 },
 		  "no rank 2 among 2" },
 		{ { .total = 1, .world = 1, .batch = 0 }, "a batch has 0" },
+		{ { .total = 9, .world = 1, .batch = 1, .tail = 3 }, "tail 3" },
 		{ { .total = 9, .world = 1, .batch = 1 }, "another dataset" },
 	};
 	SET before = { 0 };

@@ -1,0 +1,22 @@
+/* samples.h - what the files on orders, positions and audits share. */
+#ifndef ROAR_LIBROAR_SAMPLES_H
+#define ROAR_LIBROAR_SAMPLES_H
+
+#include <roar/shard.h>
+
+#include "base/error.h"
+#include "shard/order.h"
+#include "shard/ranges.h"
+
+#define API __attribute__((visibility("default")))
+
+struct roar_ranges {
+	struct shard_ranges set;
+};
+
+/* Where a failing function leaves its sentence, empty at first. */
+struct roar_error *samples_error(void);
+
+struct order_spec samples_order_spec(const struct roar_order_spec *spec);
+
+#endif
