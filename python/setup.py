@@ -189,7 +189,7 @@ def shard_extension():
                      [*glob.glob(f"{LIB}/shard/*.c"),
                       f"{LIB}/hash/crc64nvme.c",
                       f"{LIB}/hash/crc64nvme_{MACHINE}.c"],
-                     ["error", "fd", "str", "vec"])
+                     ["clock", "error", "fd", "path", "str", "vec"])
 
 
 def media_extension():
