@@ -177,6 +177,8 @@ static void init_blocks(struct order *o, uint64_t key)
  * nothing but its samples; neither takes more than that. */
 static void init_shards(struct order *o, const struct order_spec *spec)
 {
+	assert(spec->n_samples && spec->shard_size);
+
 	o->shard_size = min64(spec->shard_size, spec->n_samples);
 	o->n_shards = (spec->n_samples - 1) / o->shard_size + 1;
 	o->window = min64(spec->window, o->n_shards);
