@@ -101,7 +101,10 @@ api_part api_write_server, api_write_metrics;
 api_part api_write_jobs, api_write_barriers, api_write_datasets,
 	api_write_steps;
 /* api_work.c */
-api_part api_write_tasks, api_write_workers, api_write_checkpoints;
+api_part api_write_workers, api_write_checkpoints;
+/* api_task.c */
+api_part api_write_tasks;
+bool api_task_is(const char *path); /* /api/tasks/ID/logs or /stop */
 /* api_logs.c: lines behind `after`, `max` at most; returns the id of the last. */
 uint64_t api_write_logs(struct server *s, const char *job, struct json *j,
 			uint64_t after, unsigned max);

@@ -1,16 +1,9 @@
-/* api_work.c - checkpoints and tasks as JSON, and all of it at once.
- *
- * A task is what the reference's dashboards call a piece of work; here that is a job, with
- * the workers that are in it.  It begins with its first worker and ends when its last one
- * leaves: nothing that a page could start. */
+/* api_work.c - checkpoints as JSON, and all of it at once. */
 #include "api.h"
-
-#include <stdio.h>
 
 enum {
 	CHECKPOINTS_DEFAULT = 20,
 	WORKERS_AT_ONCE = 10000, /* in /api/dashboard; pages have the others */
-	LINES_OF_TASK = 20,
 };
 
 /* ---- checkpoints: one for each part, of the newest steps first ---- */
@@ -78,101 +71,17 @@ void api_checkpoints(struct server *s, const struct scope *scope,
 	str_addc(&reply->body, '\n');
 }
 
-/* ---- tasks ---- */
+/* ---- all of it ---- */
 
-struct task {
+struct worker_writer {
 	struct server *server;
 	struct json *j;
-	const char *job; /* for workers of it */
-	int64_t began_ms; /* when the first of its workers came */
-	unsigned n_datasets;
-	char dataset[256]; /* its only one */
-	int64_t samples, consumed; /* of all its datasets */
+	const char *job;
 };
-
-static void add_worker_id(void *data, const Roar__WorkerView *w)
-{
-	struct task *t = data;
-
-	json_string(t->j, w->worker_id);
-	if (!t->began_ms || w->registered_ms < t->began_ms)
-		t->began_ms = w->registered_ms;
-}
-
-static void add_dataset(void *data, const struct coord_dataset_look *d)
-{
-	struct task *t = data;
-
-	t->n_datasets++;
-	(void)snprintf(t->dataset, sizeof(t->dataset), "%s",
-		       d->info->dataset_id);
-	t->samples += d->info->total_samples;
-	if (d->consumed_samples < 0 || t->consumed < 0)
-		t->consumed = COORD_NOT_COUNTED;
-	else
-		t->consumed += d->consumed_samples;
-}
-
-/* Percent of the epoch under way, where it is counted. */
-static double progress(const struct task *t)
-{
-	if (!t->n_datasets || t->samples <= 0 || t->consumed < 0)
-		return -1;
-	return 100 * (double)t->consumed / (double)t->samples;
-}
-
-static const char *task_status(const Roar__JobStatus *m)
-{
-	return m->world_size == 0 ? "completed" :
-	       m->n_alive == 0	  ? "failed" :
-	       !m->ready	  ? "pending" :
-				    "running";
-}
-
-static void write_task(void *data, const Roar__JobStatus *m)
-{
-	struct task *all = data;
-	struct task t = { .server = all->server, .j = all->j };
-	struct json *j = t.j;
-
-	coord_each_dataset(t.server->coord, m->job_id, add_dataset, &t);
-	json_object(j);
-	api_add_string(j, "id", m->job_id);
-	api_add_string(j, "name", m->job_id);
-	api_add_string(j, "type", "job");
-	api_add_string(j, "status", task_status(m));
-	json_key(j, "worker_ids");
-	json_array(j);
-	(void)coord_each_worker(t.server->coord, server_now(t.server),
-				m->job_id, 0, WORKERS_AT_ONCE, add_worker_id,
-				&t);
-	json_end(j);
-	json_key(j, "dataset_id");
-	json_string(j, t.n_datasets == 1 ? t.dataset : NULL);
-	api_add_foreign_time(j, "started_at", t.began_ms);
-	json_key(j, "completed_at");
-	json_null(j);
-	api_add_double(j, "progress", progress(&t));
-	json_key(j, "logs");
-	(void)api_write_logs(t.server, m->job_id, j, 0, LINES_OF_TASK);
-	json_end(j);
-}
-
-void api_write_tasks(struct server *s, const struct scope *scope,
-		     struct json *j)
-{
-	struct task all = { .server = s, .j = j };
-
-	json_array(j);
-	coord_each_job(s->coord, scope->job, write_task, &all);
-	json_end(j);
-}
-
-/* ---- all of it ---- */
 
 static void write_worker(void *data, const Roar__WorkerView *w)
 {
-	struct task *t = data;
+	struct worker_writer *t = data;
 
 	json_object(t->j);
 	api_write_place(t->server, t->j, t->job, w);
@@ -182,7 +91,7 @@ static void write_worker(void *data, const Roar__WorkerView *w)
 
 static void write_workers_of(void *data, const Roar__JobStatus *m)
 {
-	struct task *t = data;
+	struct worker_writer *t = data;
 
 	t->job = m->job_id;
 	(void)coord_each_worker(t->server->coord, server_now(t->server),
@@ -192,7 +101,7 @@ static void write_workers_of(void *data, const Roar__JobStatus *m)
 void api_write_workers(struct server *s, const struct scope *scope,
 		       struct json *j)
 {
-	struct task all = { .server = s, .j = j };
+	struct worker_writer all = { .server = s, .j = j };
 
 	json_array(j);
 	coord_each_job(s->coord, scope->job, write_workers_of, &all);

@@ -221,12 +221,61 @@ static enum MHD_Result refuse_method(struct http *h,
 		.type = "application/json",
 	};
 
-	str_adds(&reply.body, "{\"error\":\"only GET and HEAD are served\"}\n");
-	return queue(h, connection, &reply, "GET, HEAD");
+	str_adds(&reply.body,
+		 "{\"error\":\"only GET, HEAD and POST are served\"}\n");
+	return queue(h, connection, &reply, "GET, HEAD, POST");
+}
+
+/* A page of another site can make a browser send a POST, but not without its name. */
+static bool is_foreign(struct MHD_Connection *connection)
+{
+	const char *origin = MHD_lookup_connection_value(
+		connection, MHD_HEADER_KIND, "Origin");
+	const char *host = MHD_lookup_connection_value(connection,
+						       MHD_HEADER_KIND, "Host");
+	const char *name = origin ? strstr(origin, "://") : NULL;
+
+	return origin && (!name || !host || strcmp(name + 3, host) != 0);
+}
+
+static enum MHD_Result refuse_foreign(struct http *h,
+				      struct MHD_Connection *connection)
+{
+	struct http_reply reply = { .status = MHD_HTTP_FORBIDDEN,
+				    .type = "application/json" };
+
+	str_adds(&reply.body,
+		 "{\"error\":\"a page of another site may not change "
+		 "anything here\"}\n");
+	return queue(h, connection, &reply, NULL);
+}
+
+static bool is_served(const char *method)
+{
+	return strcmp(method, MHD_HTTP_METHOD_GET) == 0 ||
+	       strcmp(method, MHD_HTTP_METHOD_HEAD) == 0 ||
+	       strcmp(method, MHD_HTTP_METHOD_POST) == 0;
+}
+
+static void begin_request(struct guest *g)
+{
+	http_guest_refresh(g);
+	if (g)
+		g->body_len = 0;
+}
+
+/* Nothing that is asked for needs one. */
+static enum MHD_Result skip_body(struct guest *g, size_t *len)
+{
+	if (!g || *len > HTTP_MAX_BODY - g->body_len)
+		return MHD_NO;
+	g->body_len += *len;
+	*len = 0;
+	return MHD_YES;
 }
 
 static enum MHD_Result answer(struct http *h, struct MHD_Connection *connection,
-			      const char *path)
+			      const char *path, const char *method)
 {
 	struct http_reply reply = { .status = MHD_HTTP_OK,
 				    .type = "application/json" };
@@ -236,6 +285,7 @@ static enum MHD_Result answer(struct http *h, struct MHD_Connection *connection,
 			connection, MHD_HEADER_KIND, "Authorization"),
 		.if_none_match = MHD_lookup_connection_value(
 			connection, MHD_HEADER_KIND, "If-None-Match"),
+		.is_post = strcmp(method, MHD_HTTP_METHOD_POST) == 0,
 		.connection = connection,
 	};
 	enum MHD_Result result;
@@ -265,15 +315,16 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 	if (!*state) {
 		*state = &seen;
 		h->n_requests++;
-		http_guest_refresh(http_guest(connection));
+		begin_request(http_guest(connection));
 		return MHD_YES;
 	}
 	if (*body_len > 0)
-		return MHD_NO;
-	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
-	    strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+		return skip_body(http_guest(connection), body_len);
+	if (!is_served(method))
 		return refuse_method(h, connection);
-	return answer(h, connection, path);
+	if (strcmp(method, MHD_HTTP_METHOD_POST) == 0 && is_foreign(connection))
+		return refuse_foreign(h, connection);
+	return answer(h, connection, path, method);
 }
 
 /* ---- the loop ---- */

@@ -1,7 +1,8 @@
 /* http.h - HTTP/1.1 for people, probes and Prometheus, on the loop of everything else.
  *
- * Only GET and HEAD; bodies of requests are not read.  A handler answers at once, on the
- * loop's thread; what it answers may be a stream, that goes on for as long as both want.
+ * GET and HEAD, and POST from programs and pages of our own; bodies of requests are not
+ * read.  A handler answers at once, on the loop's thread; what it answers may be a
+ * stream, that goes on for as long as both want.
  *
  * Nobody can keep a probe out: who connects and sends no whole request is sent away
  * after HTTP_REQUEST_MS, and where there are HTTP_MAX_CONNECTIONS the one that has been
@@ -24,6 +25,7 @@ struct http_request {
 	const char *path; /* "/metrics", decoded, without the query */
 	const char *authorization; /* NULL: not given */
 	const char *if_none_match; /* likewise */
+	bool is_post;
 	struct MHD_Connection *connection;
 };
 
@@ -71,6 +73,7 @@ typedef void http_handler(void *ctx, const struct http_request *request,
 enum {
 	HTTP_MAX_CONNECTIONS = 512,
 	HTTP_MAX_HEADERS = 16 << 10, /* bytes of a request */
+	HTTP_MAX_BODY = 64 << 10, /* that are thrown away */
 	HTTP_REQUEST_MS = 3000, /* from the connection to its first request */
 	HTTP_IDLE_S = 30, /* to each that follows */
 	HTTP_SLOW_S = 10, /* that a stream may wait for its reader */

@@ -101,6 +101,7 @@ static const struct {
 	bool is_free;
 	page_fn *answer;
 	api_part *write;
+	page_fn *post; /* NULL: it is only looked at */
 } pages[] = {
 	{ "/healthz", true, .answer = answer_healthz },
 	{ "/readyz", true, .answer = answer_readyz },
@@ -115,7 +116,9 @@ static const struct {
 	{ "/api/barriers", .write = api_write_barriers },
 	{ "/api/datasets", .write = api_write_datasets },
 	{ "/api/metrics", .write = api_write_metrics },
-	{ "/api/tasks", .write = api_write_tasks },
+	{ "/api/tasks", .write = api_write_tasks, .post = api_task_new },
+	/* Any path below it, see find(). */
+	{ "/api/tasks/", .answer = api_task, .post = api_task },
 };
 
 static void write_page(struct server *s, const struct scope *scope,
@@ -135,6 +138,22 @@ static unsigned status_of(enum access_verdict verdict)
 					   503;
 }
 
+/* What the page has to say to who may see it. */
+static void fill_page(struct server *s, size_t i, const struct scope *scope,
+		      const struct http_request *request,
+		      struct http_reply *reply)
+{
+	/* Figures of the process are those of a standby, too. */
+	if (pages[i].answer != answer_metrics && !lead_serves(s))
+		answer_standby(s, reply);
+	else if (request->is_post)
+		pages[i].post(s, scope, request, reply);
+	else if (pages[i].write)
+		write_page(s, scope, pages[i].write, reply);
+	else
+		pages[i].answer(s, scope, request, reply);
+}
+
 /* A token for one job may name that job, and no other. */
 static void answer_page(struct server *s, size_t i,
 			const struct http_request *request,
@@ -143,6 +162,10 @@ static void answer_page(struct server *s, size_t i,
 	enum access_verdict verdict;
 	struct scope *scope = NULL;
 
+	if (request->is_post && !pages[i].post) {
+		api_error(reply, 405, "this is only looked at: use GET");
+		return;
+	}
 	if (pages[i].is_free) {
 		pages[i].answer(s, NULL, request, reply);
 		return;
@@ -153,27 +176,32 @@ static void answer_page(struct server *s, size_t i,
 		api_error(reply, status_of(verdict), access_sentence(verdict));
 		return;
 	}
-	/* Figures of the process are those of a standby, too. */
-	if (pages[i].answer != answer_metrics && !lead_serves(s))
-		answer_standby(s, reply);
-	else if (pages[i].write)
-		write_page(s, scope, pages[i].write, reply);
-	else
-		pages[i].answer(s, scope, request, reply);
+	fill_page(s, i, scope, request, reply);
 	access_done(&s->access, scope);
+}
+
+/* -1: there is none. */
+static int find(const char *path)
+{
+	if (api_task_is(path))
+		path = "/api/tasks/";
+	else if (strcmp(path, "/api/tasks/") == 0)
+		return -1;
+	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
+		if (strcmp(pages[i].path, path) == 0)
+			return (int)i;
+	return -1;
 }
 
 void pages_answer(void *ctx, const struct http_request *request,
 		  struct http_reply *reply)
 {
-	struct server *s = ctx;
+	int i = find(request->path);
 
-	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
-		if (strcmp(pages[i].path, request->path) == 0) {
-			answer_page(s, i, request, reply);
-			return;
-		}
-	}
-	if (!page_answer(request, reply))
+	if (i >= 0)
+		answer_page(ctx, (size_t)i, request, reply);
+	else if (request->is_post)
+		api_error(reply, 405, "this is only looked at: use GET");
+	else if (!page_answer(request, reply))
 		api_error(reply, 404, "there is no such page");
 }

@@ -198,7 +198,7 @@ typedef void page_fn(struct server *s, const struct scope *scope,
 		     const struct http_request *request,
 		     struct http_reply *reply);
 page_fn api_health, api_status, api_workers, api_logs, api_checkpoints,
-	api_dashboard;
+	api_dashboard, api_task, api_task_new;
 void api_error(struct http_reply *reply, unsigned status, const char *sentence);
 void metrics_write(struct server *s, struct str *out);
 

@@ -46,7 +46,8 @@ static void handle(void *ctx, const struct http_request *request,
 		r->stream = &stream;
 		return;
 	}
-	str_addf(&r->body, "%s limit=%s auth=%s\n", request->path,
+	str_addf(&r->body, "%s%s limit=%s auth=%s\n",
+		 request->is_post ? "POST " : "", request->path,
 		 limit ? limit : "-",
 		 request->authorization ? request->authorization : "-");
 }
@@ -153,18 +154,51 @@ static void other_methods_are_refused(void **state)
 	say(fd, "DELETE /a HTTP/1.1\r\nHost: x\r\n\r\n");
 	expect(fd, "served\"}\n");
 	assert_non_null(strstr(reply, "HTTP/1.1 405 "));
-	assert_non_null(strstr(reply, "Allow: GET, HEAD\r\n"));
+	assert_non_null(strstr(reply, "Allow: GET, HEAD, POST\r\n"));
 }
 
-static void a_body_ends_the_connection(void **state)
+static void a_body_is_thrown_away(void **state)
 {
 	CLEANUP(closep) int fd = connect_to();
 
 	(void)state;
 	say(fd,
 	    "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n12345");
-	expect(fd, "served");
+	expect(fd, "auth=-\n");
+	assert_non_null(strstr(reply, "POST /a limit=-"));
+}
+
+static void a_body_without_end_ends_the_connection(void **state)
+{
+	CLEANUP(closep) int fd = connect_to();
+	char body[4096];
+
+	(void)state;
+	memset(body, 'x', sizeof(body));
+	say(fd,
+	    "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999\r\n\r\n");
+	for (int i = 0; i < 2 * HTTP_MAX_BODY / 4096; i++) {
+		(void)!send(fd, body, sizeof(body),
+			    MSG_NOSIGNAL | MSG_DONTWAIT);
+		assert_true(loop_round(loop, 1) >= 0);
+	}
+	expect(fd, "never");
 	assert_null(strstr(reply, "200"));
+}
+
+static void a_page_of_another_site_changes_nothing(void **state)
+{
+	CLEANUP(closep) int fd = connect_to();
+
+	(void)state;
+	say(fd, "POST /a HTTP/1.1\r\nHost: x\r\nOrigin: http://evil\r\n"
+		"Content-Length: 0\r\n\r\n");
+	expect(fd, "here\"}\n");
+	assert_non_null(strstr(reply, "HTTP/1.1 403 "));
+	say(fd, "POST /a HTTP/1.1\r\nHost: x\r\nOrigin: http://x\r\n"
+		"Content-Length: 0\r\n\r\n");
+	expect(fd, "auth=-\n");
+	assert_non_null(strstr(reply, "POST /a limit=-"));
 }
 
 static void a_head_beyond_the_limit_is_refused(void **state)
@@ -267,7 +301,9 @@ int main(void)
 		SERVED(the_status_is_the_handlers),
 		SERVED(head_has_no_body),
 		SERVED(other_methods_are_refused),
-		SERVED(a_body_ends_the_connection),
+		SERVED(a_body_is_thrown_away),
+		SERVED(a_body_without_end_ends_the_connection),
+		SERVED(a_page_of_another_site_changes_nothing),
 		SERVED(a_head_beyond_the_limit_is_refused),
 		SERVED(paths_are_decoded),
 		SERVED(what_never_changes_may_be_kept),
