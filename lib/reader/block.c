@@ -206,6 +206,20 @@ size_t block_choose(const struct reader_plan *plan, uint64_t k,
 	return n;
 }
 
+/* What is read ahead by the kernel comes in large pieces: both ends tell enough. */
+bool block_is_cached(const struct reader_plan *plan, uint64_t k, size_t n)
+{
+	struct wanted first = wanted_of(plan, k);
+	struct wanted last = wanted_of(plan, k + n - 1);
+	const struct source *a = &first.reader->source;
+	const struct source *b = &last.reader->source;
+
+	return a->fd >= 0 && b->fd >= 0 &&
+	       source_is_cached(a, first.span.offset) &&
+	       source_is_cached(b, last.span.len ? end_of(&last) - 1 :
+						   last.span.offset);
+}
+
 /* ---- reading ---- */
 
 static void fail(struct reader_block *b, size_t at, int error,

@@ -9,7 +9,7 @@
 #include "reader/reader_internal.h"
 
 enum {
-	BLOCK_BYTES = 512 * 1024, /* of a block, unless one sample has more */
+	BLOCK_BYTES = 256 * 1024, /* of a block, unless one sample has more */
 	BLOCK_ENTRIES = 1024,
 };
 
@@ -30,6 +30,9 @@ struct block_entry {
  * they take.  At least 1; 0 at the end of the plan. */
 size_t block_choose(const struct reader_plan *plan, uint64_t k,
 		    uint64_t *ret_bytes);
+
+/* Do we know that the bytes of these samples are in the page cache? */
+bool block_is_cached(const struct reader_plan *plan, uint64_t k, size_t n);
 
 /* Reads them.  `home` may be NULL.  What fails is kept in the block and told by
  * block_describe() when that sample is asked for, so the ones before it are not

@@ -136,8 +136,10 @@ struct reader_plan {
 	const uint32_t *which; /* reader of each; NULL: the first one */
 	uint64_t prefetch; /* bytes that may be read ahead, give or take a
 			    * sample; 0: READER_PREFETCH */
-	unsigned n_threads; /* that read ahead; 0: none, it is read when it is
-			     * asked for */
+	unsigned n_threads; /* that read ahead, from the first sample on that is
+			     * not in the page cache: before that, waiting for
+			     * them would take longer than reading.  0: none */
+	bool always_ahead; /* from the beginning on */
 };
 
 /* -ERANGE for a sample that is not there. */

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -69,6 +70,14 @@ int source_read(const struct source *s, uint64_t offset, void *to, size_t len,
 		done += (size_t)n;
 	}
 	return 0;
+}
+
+bool source_is_cached(const struct source *s, uint64_t offset)
+{
+	char byte;
+	struct iovec to = { &byte, 1 };
+
+	return preadv2(s->fd, &to, 1, (off_t)offset, RWF_NOWAIT) == 1;
 }
 
 int source_check(const struct source *s, struct roar_error *err)

@@ -5,6 +5,7 @@
 #ifndef ROAR_READER_SOURCE_H
 #define ROAR_READER_SOURCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,9 @@ void source_close(struct source *s);
 /* Reads exactly that.  -ESTALE when the file ends before, -EIO and the like. */
 int source_read(const struct source *s, uint64_t offset, void *to, size_t len,
 		struct roar_error *err);
+
+/* Is the byte in the page cache?  False where the file system does not tell. */
+bool source_is_cached(const struct source *s, uint64_t offset);
 
 /* 0 while size and time are those of the beginning, else -ESTALE. */
 int source_check(const struct source *s, struct roar_error *err);

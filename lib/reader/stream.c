@@ -10,7 +10,9 @@
  *
  * A thread takes up the block at the tail while there is room for it.  Who asks for
  * samples waits for the block at the head; when nobody has taken that up yet, it loads
- * the block itself, so a machine without a free CPU is no slower than without threads. */
+ * the block itself, so a machine without a free CPU is no slower than without threads.
+ * Threads are started when a block is met that is not in the page cache: what is there
+ * is read sooner than a thread is woken. */
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -53,6 +55,7 @@ struct reader_stream {
 	uint64_t bytes; /* in blocks between them */
 	struct slot slots[SLOTS];
 
+	bool started; /* the threads, if there are any */
 	size_t n_threads;
 	pthread_t threads[READER_THREADS_MAX];
 };
@@ -91,6 +94,8 @@ static bool load_next(struct reader_stream *s)
 	return true;
 }
 
+/* ---- threads ---- */
+
 static void *read_ahead(void *arg)
 {
 	struct reader_stream *s = arg;
@@ -105,6 +110,33 @@ static void *read_ahead(void *arg)
 	}
 	(void)pthread_mutex_unlock(&s->lock);
 	return NULL;
+}
+
+/* Fewer threads than asked for are no failure. */
+static void start_threads(struct reader_stream *s)
+{
+	size_t n = s->plan.n_threads;
+
+	s->started = true;
+	if (n > READER_THREADS_MAX)
+		n = READER_THREADS_MAX;
+	while (s->n_threads < n && thread_start(&s->threads[s->n_threads], NULL,
+						read_ahead, s) == 0)
+		s->n_threads++;
+}
+
+/* Starts them when they are worth it; the lock is held. */
+static void consider_threads(struct reader_stream *s)
+{
+	uint64_t bytes;
+	size_t n;
+
+	if (s->started)
+		return;
+	n = block_choose(&s->plan, s->planned, &bytes);
+	if (n &&
+	    (s->plan.always_ahead || !block_is_cached(&s->plan, s->planned, n)))
+		start_threads(s);
 }
 
 /* ---- handing out ---- */
@@ -122,6 +154,7 @@ static int take_block(struct reader_stream *s, struct reader_block **ret)
 
 	*ret = NULL;
 	(void)pthread_mutex_lock(&s->lock);
+	consider_threads(s);
 	if (s->head == s->tail && !load_next(s)) {
 		(void)pthread_mutex_unlock(&s->lock);
 		return 0;
@@ -160,10 +193,17 @@ static int check_end(const struct reader_stream *s, struct roar_error *err)
 	return r;
 }
 
+/* On to the next block: 1, 0 when there is none. */
 static int step(struct reader_stream *s, struct roar_error *err)
 {
-	int error;
+	int error = check_process(s, err);
 
+	if (error < 0)
+		return error;
+	if (s->error)
+		return error_set(err, s->error,
+				 "this stream of samples has failed before; "
+				 "begin a new one");
 	reader_block_drop(s->current);
 	s->current = NULL;
 	s->i = 0;
@@ -177,14 +217,8 @@ int reader_stream_next(struct reader_stream *s,
 		       const struct reader_sample **ret_sample,
 		       struct roar_error *err)
 {
-	int r = check_process(s, err);
+	int r = reader_stream_is_ready(s) ? 1 : step(s, err);
 
-	if (r == 0 && s->error)
-		return error_set(err, s->error,
-				 "this stream of samples has failed before; "
-				 "begin a new one");
-	if (r == 0)
-		r = reader_stream_is_ready(s) ? 1 : step(s, err);
 	if (r > 0)
 		r = block_describe(s->current, s->i++, ret_sample, err);
 	else if (r == 0)
@@ -196,7 +230,7 @@ int reader_stream_next(struct reader_stream *s,
 
 bool reader_stream_is_ready(const struct reader_stream *s)
 {
-	return s->current && s->i < block_count(s->current);
+	return s->current && !s->error && s->i < block_count(s->current);
 }
 
 struct reader_block *reader_stream_block(const struct reader_stream *s)
@@ -272,18 +306,6 @@ static int copy_plan(struct reader_stream *s, const struct reader_plan *p)
 		       -ENOMEM;
 }
 
-/* Fewer threads than asked for are no failure. */
-static void start_threads(struct reader_stream *s)
-{
-	size_t n = s->plan.n_threads;
-
-	if (n > READER_THREADS_MAX)
-		n = READER_THREADS_MAX;
-	while (s->n_threads < n && thread_start(&s->threads[s->n_threads], NULL,
-						read_ahead, s) == 0)
-		s->n_threads++;
-}
-
 int reader_stream_open(const struct reader_plan *plan,
 		       struct reader_stream **ret_stream,
 		       struct roar_error *err)
@@ -302,7 +324,6 @@ int reader_stream_open(const struct reader_plan *plan,
 	(void)pthread_cond_init(&s->room, NULL);
 	if (buffers_new(&s->buffers) < 0 || copy_plan(s, plan) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
-	start_threads(s);
 	*ret_stream = TAKE_PTR(s);
 	return 0;
 }

@@ -15,7 +15,7 @@ What a sample is depends on the kind of the shard:
     raw    bytes of one record
 
 With views=True memoryviews take the place of bytes: nothing is copied, and a
-view keeps up to half a MiB around it alive.
+view keeps up to 256 KiB around it alive.
 
 Reading goes on ahead in threads, within a bound of bytes.  A file is never
 mapped: one that becomes shorter while it is read is a ShardChanged.

@@ -35,6 +35,7 @@ static struct reader_stream *begun(const struct reader *r,
 	struct reader_stream *s = NULL;
 	struct roar_error err;
 
+	plan.always_ahead = true;
 	plan.readers = &r;
 	plan.n_readers = 1;
 	if (reader_stream_open(&plan, &s, &err) < 0)
