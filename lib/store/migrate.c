@@ -13,8 +13,10 @@
 #include "schema.h"
 #include "schema_2.h"
 #include "schema_3.h"
+#include "schema_4.h"
 
-const char *const store_steps[] = { schema_sql, schema_2_sql, schema_3_sql };
+const char *const store_steps[] = { schema_sql, schema_2_sql, schema_3_sql,
+				    schema_4_sql };
 const int store_n_steps = sizeof(store_steps) / sizeof(store_steps[0]);
 
 static int read_int(struct store *s, const char *sql, int64_t *ret,

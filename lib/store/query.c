@@ -111,6 +111,15 @@ static const char *const texts[SQL_ENUM_END] = {
 	[SQL_LEFT_OUT] = "SELECT reason, path FROM left_out "
 			 "WHERE job_id = ?1 ORDER BY n",
 
+	[SQL_SHARD_ADD] =
+		"INSERT INTO shards (job_id, n, pid, rank, epoch, n_samples, "
+		"dataset, path) VALUES (?1, (SELECT coalesce(max(n), 0) + 1 "
+		"FROM shards WHERE job_id = ?1), ?2, nullif(?3, -1), ?4, ?5, "
+		"?6, ?7)",
+	[SQL_SHARDS] = "SELECT pid, coalesce(rank, -1), epoch, n_samples, "
+		       "dataset, path FROM shards WHERE job_id = ?1 "
+		       "ORDER BY n",
+
 	[SQL_TAG_ADD] =
 		"INSERT INTO job_tags (job_id, action, kind, value, origin) "
 		"VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",

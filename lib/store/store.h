@@ -170,6 +170,18 @@ int store_left_out_add(struct store *s, int64_t job_id,
 		       const struct store_left_out *row,
 		       struct roar_error *err);
 
+/* A shard of a dataset, and what a process of the job says it took of it. */
+struct store_shard {
+	int32_t pid;
+	int64_t rank; /* -1: it has none */
+	int64_t epoch;
+	int64_t n_samples;
+	const char *dataset;
+	const char *path;
+};
+int store_shard_add(struct store *s, int64_t job_id,
+		    const struct store_shard *row, struct roar_error *err);
+
 /* What somebody said of the job's outputs (lineage/tag.h); saying it twice is as
  * good as once. */
 int store_tag_add(struct store *s, int64_t job_id, const struct tag *tag,
@@ -268,6 +280,10 @@ int store_gaps(struct store *s, struct pool *pool, int64_t job_id,
 int store_left_out(struct store *s, struct pool *pool, int64_t job_id,
 		   struct store_left_out **ret, size_t *ret_n,
 		   struct roar_error *err);
+
+int store_shards(struct store *s, struct pool *pool, int64_t job_id,
+		 struct store_shard **ret, size_t *ret_n,
+		 struct roar_error *err);
 
 /* Tags of a job, and of all jobs of a session: what was added before what is
  * blocked, by kind and value. */

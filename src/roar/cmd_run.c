@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/path.h"
 #include "commands.h"
 #include "event/journal.h"
 #include "lineage/tag.h"
@@ -30,6 +31,7 @@
 #include "run/report_file.h"
 #include "run/rerun.h"
 #include "run/run.h"
+#include "run/shards.h"
 #include "run/verdict.h"
 #include "trace/hybrid/hybrid.h"
 
@@ -103,6 +105,7 @@ static void open_journal(struct run *run)
 /* Its name is that of its birth, whatever uid the record got. */
 static void remove_journal(struct run *run)
 {
+	shards_forget(run->project->dirfd, path_basename(run->journal_name));
 	(void)unlinkat(run->project->dirfd, run->journal_name, 0);
 	journal_close(run->journal);
 	run->journal = NULL;

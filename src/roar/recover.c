@@ -11,6 +11,7 @@
 #include "event/journal.h"
 #include "project.h"
 #include "run/run.h"
+#include "run/shards.h"
 #include "store/store.h"
 #include "trace/hybrid/hybrid.h"
 
@@ -132,8 +133,10 @@ static int recover_one(struct project *project, struct store *store, int dirfd,
 	/* Recorded now, or before the journal could be removed, or nothing in it. */
 	if (r == 0 || r == -EEXIST || r == -ENODATA) {
 		(void)unlinkat(dirfd, name, 0);
-		if (*uid)
+		if (*uid) {
 			hybrid_forget(uid);
+			shards_forget(project->dirfd, uid);
+		}
 		return r == 0;
 	}
 	/* Not ours to understand, so not ours to remove. */

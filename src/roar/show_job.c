@@ -40,6 +40,9 @@ static int read_block(struct job_block *b, struct roar_error *err)
 		r = store_left_out(v->store, &v->pool, id, &b->left_out,
 				   &b->n_left_out, err);
 	if (r >= 0)
+		r = store_shards(v->store, &v->pool, id, &b->shards,
+				 &b->n_shards, err);
+	if (r >= 0)
 		r = show_tags_read(v, b->job, &b->tags, err);
 	if (r >= 0)
 		r = store_jobs(v->store, &v->pool, &query, &latest, &n, err);
@@ -339,6 +342,37 @@ static void add_filtered(struct job_block *b)
 	}
 }
 
+/* ---- shards ---- */
+
+static void add_shard(struct view *v, const struct store_shard *s)
+{
+	str_adds(&v->out, "  ");
+	if (s->rank >= 0)
+		str_addf(&v->out, "rank %-6lld", (long long)s->rank);
+	str_addf(&v->out, "epoch %-6lld%10lld samples  ", (long long)s->epoch,
+		 (long long)s->n_samples);
+	quote_name(&v->out, s->path, strlen(s->path));
+	str_addc(&v->out, '\n');
+}
+
+/* Said by its processes, not seen. */
+static void add_shards(struct job_block *b)
+{
+	enum { SHOWN = 10 };
+	struct view *v = b->view;
+	size_t shown = b->options->all || b->n_shards < SHOWN ? b->n_shards :
+								SHOWN;
+
+	if (!b->n_shards)
+		return;
+	str_addc(&v->out, '\n');
+	term_add(&v->out, &v->term, COLOR_BOLD, "Shards");
+	str_addf(&v->out, " (%zu, as its processes said)\n", b->n_shards);
+	for (size_t i = 0; i < shown; i++)
+		add_shard(v, &b->shards[i]);
+	show_more(v, b->n_shards, shown);
+}
+
 /* ---- processes ---- */
 
 static void add_process(struct view *v, const struct store_process *p)
@@ -393,6 +427,7 @@ static int add_text(struct job_block *b, struct roar_error *err)
 	r = show_tags_text(b->view, &b->tags, b->job->id, b->options, err);
 	for (size_t i = 0; r >= 0 && i < JOB_BLOCK_ROLES; i++)
 		r = add_role(b, job_block_roles[i], err);
+	add_shards(b);
 	add_filtered(b);
 	add_processes(b);
 	return r;

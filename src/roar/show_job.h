@@ -24,6 +24,8 @@ struct job_block {
 	size_t n_processes;
 	struct store_left_out *left_out;
 	size_t n_left_out;
+	struct store_shard *shards;
+	size_t n_shards;
 	struct store_filter_count *filters;
 	size_t n_filters;
 	struct show_tags tags;

@@ -170,6 +170,29 @@ static void json_filtered(struct job_block *b, struct json *j)
 	json_end(j);
 }
 
+static void json_shards(struct job_block *b, struct json *j)
+{
+	json_key(j, "shards");
+	json_array(j);
+	for (size_t i = 0; i < b->n_shards; i++) {
+		const struct store_shard *s = &b->shards[i];
+
+		json_object(j);
+		view_json_text(j, "dataset", s->dataset);
+		view_json_text(j, "path", s->path);
+		view_json_int(j, "epoch", s->epoch);
+		json_key(j, "rank");
+		if (s->rank < 0)
+			json_null(j);
+		else
+			json_int(j, s->rank);
+		view_json_int(j, "samples", s->n_samples);
+		view_json_int(j, "pid", s->pid);
+		json_end(j);
+	}
+	json_end(j);
+}
+
 static void json_processes(struct job_block *b, struct json *j)
 {
 	if (!b->options->all)
@@ -215,6 +238,7 @@ int show_job_json(struct job_block *b, struct roar_error *err)
 				r = json_file(b->view, &j, &b->files[k], err);
 		json_end(&j);
 	}
+	json_shards(b, &j);
 	json_filtered(b, &j);
 	json_processes(b, &j);
 	json_end(&j);

@@ -63,7 +63,7 @@ def test_show_job(recorded):
     assert set(shown) == {"type"} | LOG_JOB | {
         "executions", "script", "cwd", "gaps", "tracer", "observation",
         "roar_version", "host", "user", "git", "resources", "tags", "blocked_tags", "inputs",
-        "outputs", "temporaries", "touched", "filtered"}
+        "outputs", "temporaries", "touched", "shards", "filtered"}
     assert set(shown["git"]) == {"root", "commit", "branch", "remote",
                                  "dirty", "snapshot", "left_out",
                                  "left_out_count", "note"}

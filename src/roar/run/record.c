@@ -15,6 +15,7 @@
 #include "lineage/step.h"
 #include "run/hashes.h"
 #include "run/run.h"
+#include "run/shards.h"
 #include "run/verdict.h"
 
 int run_exit_code(const struct run *run)
@@ -381,6 +382,8 @@ static int write_rows(struct run *run, struct store *store,
 		r = add_left_out(run, store, err);
 	if (r == 0)
 		r = add_tags(run, store, err);
+	if (r == 0)
+		r = shards_record(run, store, err);
 	if (r == 0)
 		r = add_files(run, store, err);
 	return r;

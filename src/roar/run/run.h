@@ -9,6 +9,7 @@
  *	bytecode.c after the end: the sources of compiled modules
  *	settle.c   what became of each file, its role
  *	verdict.c  how completely it was observed
+ *	shards.c   which shards its processes say they took
  *	record.c   the facts into the store, in one transaction
  *	report.c   what the user reads on stderr
  *

@@ -2,7 +2,8 @@
 #include "fixture.h"
 
 static const char *const good[] = {
-	NULL, /* versions 1 to 3 are what the store made */
+	NULL, /* versions 1 to 4 are what the store made */
+	NULL,
 	NULL,
 	NULL,
 	"ALTER TABLE jobs ADD COLUMN extra INTEGER NOT NULL DEFAULT 9",
@@ -24,10 +25,10 @@ static void later_steps_are_applied_once_and_keep_the_rows(void **state)
 	int version = 0;
 
 	(void)add_job(f, "aaaa", "true", 1, 0);
-	ok(f, store_migrate(f->s, good, 5, &f->err));
-	ok(f, store_migrate(f->s, good, 5, &f->err));
+	ok(f, store_migrate(f->s, good, 6, &f->err));
+	ok(f, store_migrate(f->s, good, 6, &f->err));
 	ok(f, store_version(f->s, &version, &f->err));
-	assert_int_equal(version, 5);
+	assert_int_equal(version, 6);
 	assert_int_equal(count(f, "SELECT extra FROM jobs"), 9);
 	assert_int_equal(count(f, "SELECT count(*) FROM later"), 1);
 }
@@ -35,15 +36,15 @@ static void later_steps_are_applied_once_and_keep_the_rows(void **state)
 static void failing_step_leaves_the_old_version(void **state)
 {
 	struct fixture *f = *state;
-	const char *const bad[] = { NULL, NULL, NULL, good[3],
-				    "CREATE TABLE jobs (a)" };
+	const char *const bad[] = { NULL, NULL,	   NULL,
+				    NULL, good[4], "CREATE TABLE jobs (a)" };
 	int version = 0;
 
 	(void)add_job(f, "aaaa", "true", 1, 0);
-	fails(f, store_migrate(f->s, bad, 5, &f->err), EUCLEAN,
+	fails(f, store_migrate(f->s, bad, 6, &f->err), EUCLEAN,
 	      "is not laid out as roar expects (table jobs already exists)");
 	ok(f, store_version(f->s, &version, &f->err));
-	assert_int_equal(version, 3);
+	assert_int_equal(version, 4);
 	assert_int_equal(count(f, "SELECT count(*) FROM "
 				  "pragma_table_info('jobs') "
 				  "WHERE name = 'extra'"),
@@ -55,11 +56,11 @@ static void database_newer_than_the_steps_is_refused(void **state)
 {
 	struct fixture *f = *state;
 
-	ok(f, store_migrate(f->s, good, 5, &f->err));
-	fails(f, store_migrate(f->s, good, 4, &f->err), ENOTSUP,
-	      "(schema 5, this one knows 4)");
+	ok(f, store_migrate(f->s, good, 6, &f->err));
+	fails(f, store_migrate(f->s, good, 5, &f->err), ENOTSUP,
+	      "(schema 6, this one knows 5)");
 	ok(f, store_exec(f->s, "PRAGMA user_version = -1", &f->err));
-	fails(f, store_migrate(f->s, good, 4, &f->err), ENOTSUP, "newer");
+	fails(f, store_migrate(f->s, good, 5, &f->err), ENOTSUP, "newer");
 }
 
 static void older_database_cannot_be_migrated_readonly(void **state)
@@ -68,10 +69,10 @@ static void older_database_cannot_be_migrated_readonly(void **state)
 	int version = 0;
 
 	reopen(f, STORE_READONLY);
-	fails(f, store_migrate(f->s, good, 5, &f->err), ESTALE,
-	      "has the older schema 3 and cannot be written");
+	fails(f, store_migrate(f->s, good, 6, &f->err), ESTALE,
+	      "has the older schema 4 and cannot be written");
 	ok(f, store_version(f->s, &version, &f->err));
-	assert_int_equal(version, 3);
+	assert_int_equal(version, 4);
 }
 
 /* A database as version 1 left it. */
