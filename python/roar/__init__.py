@@ -12,6 +12,8 @@
     SampleOrder              in which order a rank's samples come, epoch by epoch
     MixedOrder, Part         the same of several datasets, mixed by weight
     Ranges                   sets of positions: what of an epoch was consumed
+    shards                   a rank's samples of a dataset, read ahead
+    DatasetRegistry          datasets, their workers, and which shards are whose
 
 Neither NumPy nor torch is needed; where they are, their arrays and tensors
 move without being pickled.
@@ -34,7 +36,9 @@ if TYPE_CHECKING:
     from ._coord_errors import (BarrierBroken, BarrierTimeout,
                                 CoordinatorError)
     from ._launch import init_from_env
+    from ._shards import shards
     from .coordinator import TrainingOrchestrator
+    from .dataset import DatasetRegistry, ShardInfo
     from ._hash import FileHash, hash as hash, hash_file, hash_files
     from .loader import DataLoader
     from .order import MixedOrder, Part, Ranges, SampleOrder
@@ -44,11 +48,11 @@ __version__ = "0.1.0"
 __all__ = [
     "Arena", "ArenaClosed", "ArenaEmpty", "ArenaError", "ArenaFull",
     "ArenaInvalid", "ArenaNoMemory", "ArenaTooLarge", "BarrierBroken",
-    "BarrierTimeout", "CoordinatorError", "DataLoader", "FileHash", "Item",
-    "MixedOrder", "NotAParty", "Part", "PeerDied", "Ranges", "SampleOrder",
-    "SharedMemoryRingBuffer", "SharedMemorySegmentPool",
-    "TrainingOrchestrator", "collate_into", "hash_file", "hash_files",
-    "init_from_env", "register",
+    "BarrierTimeout", "CoordinatorError", "DataLoader", "DatasetRegistry",
+    "FileHash", "Item", "MixedOrder", "NotAParty", "Part", "PeerDied",
+    "Ranges", "SampleOrder", "ShardInfo", "SharedMemoryRingBuffer",
+    "SharedMemorySegmentPool", "TrainingOrchestrator", "collate_into",
+    "hash_file", "hash_files", "init_from_env", "register", "shards",
 ]
 
 # Imported when they are asked for: they need torch, protobuf-c or libcrypto.
@@ -57,16 +61,19 @@ _LATER = {
     "BarrierTimeout": "roar._coord_errors",
     "CoordinatorError": "roar._coord_errors",
     "DataLoader": "roar.loader",
+    "DatasetRegistry": "roar.dataset",
     "FileHash": "roar._hash",
     "MixedOrder": "roar.order",
     "Part": "roar.order",
     "Ranges": "roar.order",
     "SampleOrder": "roar.order",
+    "ShardInfo": "roar.dataset",
     "TrainingOrchestrator": "roar.coordinator",
     "hash": "roar._hash",
     "hash_file": "roar._hash",
     "hash_files": "roar._hash",
     "init_from_env": "roar._launch",
+    "shards": "roar._shards",
 }
 
 

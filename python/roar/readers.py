@@ -97,10 +97,10 @@ class Shard:
         self.path = os.fsdecode(path)
         self.kind = reader.kind
         self._reader: Optional[_roar_reader.Reader] = reader
-        self._prefetch = prefetch
-        self._threads = threads
-        self._views = views
-        self._parse = parse and reader.kind == "jsonl"
+        self.prefetch = prefetch
+        self.threads = threads
+        self.views = views
+        self.parse = parse and reader.kind == "jsonl"
 
     @property
     def reader(self) -> "_roar_reader.Reader":
@@ -123,8 +123,8 @@ class Shard:
             number += count
         if not 0 <= number < count:
             raise IndexError(f"the shard {self.path!r} has {count} samples")
-        found = self.reader.read(number, self._views)
-        return self.parsed(found, number) if self._parse else found
+        found = self.reader.read(number, self.views)
+        return self.parsed(found, number) if self.parse else found
 
     def __iter__(self) -> Iterator[Any]:
         return self.samples()
@@ -137,8 +137,8 @@ class Shard:
         found = _roar_reader.stream(
             (self.reader,), None, wanted, 0,
             self.reader.count if wanted is None else 0,
-            self._prefetch, self._threads, self._views)
-        if not self._parse:
+            self.prefetch, self.threads, self.views)
+        if not self.parse:
             return found
         return self._parse_all(
             found, range(len(self)) if wanted is None else wanted)

@@ -1,0 +1,125 @@
+"""Several shards as one row of samples.
+
+    files = Collection("train-*.tar")
+    len(files), files[12345]
+    files.samples([7, 900000, 8])       # in this order, read ahead
+"""
+
+from __future__ import annotations
+
+import array
+import bisect
+import collections
+import glob
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Union
+
+import _roar_reader
+
+from .readers import AnyPath, Shard, ShardError, numbers_of, open_shard
+
+MAX_OPEN = 256      # shards, beside those that are just needed
+WINDOW = 4096       # samples that are planned at a time
+
+
+def paths_of(source: Union[AnyPath, Sequence[AnyPath]]) -> list[str]:
+    """The shards that are meant: a list of them, one, or a pattern."""
+    if not isinstance(source, (str, bytes, os.PathLike)):
+        found = [os.fsdecode(path) for path in source]
+    else:
+        text = os.fsdecode(source)
+        found = [text] if os.path.exists(text) else sorted(glob.glob(text))
+        if not found:
+            raise FileNotFoundError(
+                2, "no shard has this name, nor fits it as a pattern", text)
+    if not found:
+        raise ValueError("a dataset needs a shard: name one or more")
+    return found
+
+
+class Collection:
+    """Samples of all shards, numbered from the first of the first shard on.
+
+    source   a path, a pattern such as "train-*.tar", or a list of paths
+    options  as for open_shard()
+
+    Every shard is opened once, to count its samples; then they are opened when they
+    are needed and closed again when too many are open.
+    """
+
+    def __init__(self, source: Union[AnyPath, Sequence[AnyPath]],
+                 **options: Any) -> None:
+        self.paths = paths_of(source)
+        self._options = options
+        self._open: collections.OrderedDict[int, Shard] = \
+            collections.OrderedDict()
+        counts = [len(self._shard(n)) for n in range(len(self.paths))]
+        # starts[n] is the number of the first sample of shard n.
+        self.starts = [0, *itertools.accumulate(counts)]
+        self.kind = self._shard(0).kind
+
+    def _shard(self, n: int) -> Shard:
+        shard = self._open.get(n)
+        if shard is None:
+            shard = open_shard(self.paths[n], **self._options)
+            self._check(n, shard)
+            self._open[n] = shard
+            while len(self._open) > MAX_OPEN:
+                self._open.popitem(last=False)
+        self._open.move_to_end(n)
+        return shard
+
+    def _check(self, n: int, shard: Shard) -> None:
+        """A shard that is opened again is still the one that was counted."""
+        if hasattr(self, "starts") and len(shard) != self.count_of(n):
+            raise ShardError(
+                f"{self.paths[n]!r} had {self.count_of(n)} samples and has "
+                f"{len(shard)} now; begin again with the shards as they are")
+
+    def count_of(self, n: int) -> int:
+        """How many samples shard n has."""
+        return self.starts[n + 1] - self.starts[n]
+
+    def __len__(self) -> int:
+        return self.starts[-1]
+
+    def shard_of(self, number: int) -> int:
+        """In which shard a sample is."""
+        return bisect.bisect_right(self.starts, number) - 1
+
+    def __getitem__(self, number: int) -> Any:
+        if not 0 <= number < len(self):
+            raise IndexError(f"the dataset has {len(self)} samples")
+        n = self.shard_of(number)
+        return self._shard(n)[number - self.starts[n]]
+
+    def samples(self, numbers: Iterable[int]) -> Iterator[Any]:
+        """The samples of these numbers, in this order, read ahead."""
+        rest = iter(numbers)
+        while (window := numbers_of(itertools.islice(rest, WINDOW))):
+            yield from self.window(window)
+
+    def window(self, numbers: Sequence[int]) -> Iterator[Any]:
+        """The same for a few of them, by one stream."""
+        if not numbers:
+            return iter(())
+        where = [self.shard_of(number) for number in numbers]
+        needed = sorted(set(where))
+        places = {n: place for place, n in enumerate(needed)}
+        shards = [self._shard(n) for n in needed]
+        found: Iterator[Any] = _roar_reader.stream(
+            tuple(shard.reader for shard in shards),
+            array.array("I", [places[n] for n in where]),
+            array.array("Q", [number - self.starts[n]
+                              for number, n in zip(numbers, where)]),
+            0, 0, shards[0].prefetch, shards[0].threads, shards[0].views)
+        if not shards[0].parse:
+            return found
+        return (shards[places[n]].parsed(line, number - self.starts[n])
+                for line, n, number in zip(found, where, numbers))
+
+    def close(self) -> None:
+        """Closes all shards."""
+        self._open.clear()

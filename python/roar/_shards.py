@@ -1,0 +1,236 @@
+"""roar.shards(): a rank's samples of a dataset, and where it is in it.
+
+    for sample in roar.shards("data/train-*.tar", rank=0, world_size=8, seed=42):
+        ...
+
+    data = roar.shards("imagenet", coordinator=orchestrator, batch=64)
+    for batch in data:
+        ...
+        checkpoint["data"] = data.state_dict()
+
+The order is that of roar.SampleOrder: it follows from seed, dataset and epoch, not
+from the number of ranks, so any number of ranks goes on from a state, and each sample
+comes exactly once.  Reading goes on ahead; a state counts what was handed out.
+"""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Optional, Union
+
+from . import _run
+from ._checks import whole
+from ._collection import WINDOW, Collection
+from .dataset import DatasetRegistry, DatasetSpec
+from .order import SampleOrder
+
+if TYPE_CHECKING:
+    from .coordinator import TrainingOrchestrator
+    from .readers import AnyPath
+
+# Shards that samples are shuffled among at a time: files stay open meanwhile.
+SHUFFLED = 16
+
+
+class _Order(SampleOrder):
+    """An order of which one can see the next batches before they are taken."""
+
+    def ahead(self, n_samples: int) -> list[list[int]]:
+        """The next batches of the epoch, with about so many samples."""
+        end = min(len(self._position),
+                  self._step + max(1, n_samples // self.batch_size))
+        return [self._batch(self._position.take(step)[0])
+                for step in range(self._step, end)]
+
+    def take(self) -> None:
+        """The next batch is given."""
+        self._note(self._step)
+        self._step += 1
+
+    def finish(self) -> None:
+        """The epoch is through; the next one is at hand."""
+        self._finish()
+
+
+class ShardStream:
+    """What roar.shards() returns: samples of a dataset, for one rank.
+
+    A loop goes through the rest of the epoch, the next loop through the next epoch.
+    """
+
+    def __init__(self, files: Collection, order: SampleOrder, name: str,
+                 rank: Optional[int], batched: bool) -> None:
+        self.files = files
+        self.name = name
+        self._order = order
+        self._rank = rank
+        self._batched = batched
+
+    @property
+    def epoch(self) -> int:
+        """The epoch at hand."""
+        return self._order.epoch
+
+    @property
+    def rank(self) -> int:
+        """Whose samples these are."""
+        return self._order.rank
+
+    @property
+    def world_size(self) -> int:
+        """Among how many ranks they are shared."""
+        return self._order.world_size
+
+    def set_epoch(self, epoch: int) -> None:
+        """Goes to the beginning of a later epoch."""
+        self._order.set_epoch(epoch)
+
+    def __len__(self) -> int:
+        """Samples, or batches, that are left of the epoch: as many as the rank
+        with the most of them has."""
+        return len(self._order)
+
+    def __iter__(self) -> Iterator[Any]:
+        order, epoch = self._order, self._order.epoch
+        while order.epoch == epoch and len(order):
+            yield from self._window(order.ahead(WINDOW), epoch)
+        if order.epoch == epoch:
+            order.finish()
+        _run.notes().flush()
+
+    def _window(self, batches: list[list[int]], epoch: int) -> Iterator[Any]:
+        numbers = list(itertools.chain.from_iterable(batches))
+        found = self.files.window(numbers)
+        given = 0
+        try:
+            for batch in batches:
+                samples = list(itertools.islice(found, len(batch)))
+                if self._order.epoch != epoch:
+                    return      # somebody went on to another one
+                self._order.take()
+                given += len(batch)
+                if self._batched:
+                    yield samples
+                else:
+                    yield from samples
+            next(found, None)   # which sees whether a shard has changed
+        finally:
+            self._note(numbers[:given], epoch)
+
+    def _note(self, numbers: list[int], epoch: int) -> None:
+        """Tells the run that these were handed out."""
+        taken = collections.Counter(map(self.files.shard_of, numbers))
+        for n, count in taken.items():
+            _run.notes().add(_run.Taken(
+                self._rank, epoch, self.name,
+                os.path.abspath(self.files.paths[n])), count)
+
+    # ---- state
+
+    def position(self) -> dict[str, Any]:
+        """Where all ranks are in the epoch, in a few numbers: what was handed out
+        is behind it.  The same after the same number of samples, or batches, on
+        every rank."""
+        return self._order.state_dict()
+
+    def state_dict(self) -> dict[str, Any]:
+        """The same, under the name that checkpoints use."""
+        return self.position()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Goes on from a position, whatever the number of ranks it was made
+        with.  Not within a loop."""
+        self._order.load_state_dict(state)
+
+    def close(self) -> None:
+        """Closes the shards, and the audit if there is one."""
+        _run.notes().flush()
+        self._order.close()
+        self.files.close()
+
+    def __enter__(self) -> "ShardStream":
+        return self
+
+    def __exit__(self, *unused: Any) -> None:
+        self.close()
+
+
+def _place(coordinator: "Optional[TrainingOrchestrator]", rank: Optional[int],
+           world_size: Optional[int]) -> tuple[Optional[int], int, int]:
+    """The rank that is known, and rank and number of ranks to go by."""
+    if (rank is None) != (world_size is None):
+        raise ValueError("rank and world_size belong together: give both, or "
+                         "none")
+    if rank is not None and world_size is not None:
+        return rank, rank, world_size
+    if coordinator is not None and coordinator.worker_id is not None:
+        world = coordinator.wait_ready()
+        return world.rank, world.rank, world.size
+    return None, 0, 1
+
+
+def _spec_of(dataset: Any, coordinator: "Optional[TrainingOrchestrator]",
+             registry: Optional[DatasetRegistry]) -> Optional[DatasetSpec]:
+    if coordinator is not None and registry is None:
+        registry = DatasetRegistry(coordinator)
+    return None if registry is None else registry.spec(dataset)
+
+
+def shards(dataset: "Union[AnyPath, Sequence[AnyPath]]", *,
+           coordinator: "Optional[TrainingOrchestrator]" = None,
+           registry: Optional[DatasetRegistry] = None,
+           rank: Optional[int] = None, world_size: Optional[int] = None,
+           epoch: int = 0, batch: Optional[int] = None,
+           seed: Optional[int] = None, shuffle: Optional[bool] = None,
+           tail: str = "exact", window: int = SHUFFLED,
+           resume: Optional[dict[str, Any]] = None,
+           name: Optional[str] = None,
+           audit: "Optional[AnyPath]" = None,
+           world_epoch: Optional[int] = None,
+           **options: Any) -> ShardStream:
+    """A rank's samples of a dataset.
+
+    dataset      with a coordinator or a registry, the id of a dataset registered
+                 there; else a path, a pattern ("train-*.tar") or a list of paths
+    coordinator  a roar.TrainingOrchestrator: tells the dataset, and the rank where
+                 this process is one of its workers; waits until the job has as
+                 many of them as it needs
+    registry     a roar.DatasetRegistry that knows the dataset
+    rank, world_size  which rank of how many this is; without them and without a
+                 coordinator's, the only one
+    epoch        to begin with
+    batch        samples of a step, which then come as a list; None: one by one
+    seed, shuffle     the dataset's own where they are not given
+    tail         what the last step has where samples do not divide: "exact" (a rank
+                 may have fewer), "drop" or "pad"
+    window       shards among which samples are shuffled at a time, which bounds how
+                 many are open; 0: all samples are shuffled
+    resume       a position() or state_dict() to go on from
+    name         of the dataset, which is a part of the order; the registered id, or
+                 "samples" if none
+    audit, world_epoch  as for roar.SampleOrder
+    options      for roar.readers.open_shard(): kind, record_bytes, views, ...
+    """
+    spec = _spec_of(dataset, coordinator, registry)
+    if spec is None:
+        spec = DatasetSpec(name or "samples", dataset, shuffle is not False,
+                           42 if seed is None else seed)
+    files = Collection(spec.source, **{**spec.options, **options})
+    spec.check(files)
+    known, rank, size = _place(coordinator, rank, world_size)
+    if audit is not None and world_epoch is None and coordinator is not None:
+        world_epoch = coordinator.world.epoch
+    order = _Order(
+        spec.dataset_id, len(files), rank=rank, world_size=size,
+        batch_size=1 if batch is None else batch,
+        seed=spec.seed if seed is None else seed, epoch=epoch,
+        shuffle=spec.shuffle if shuffle is None else shuffle,
+        shard_size=spec.shard_size or -(-len(files) // len(files.paths)),
+        window=whole("window", window, 0), tail=tail, audit=audit,
+        world_epoch=world_epoch)
+    if resume is not None:
+        order.load_state_dict(resume)
+    return ShardStream(files, order, spec.dataset_id, known, batch is not None)

@@ -1,0 +1,407 @@
+"""Datasets, the workers that share them, and which shards are whose.
+
+    registry = roar.DatasetRegistry()
+    registry.register_worker("worker-0")
+    registry.register_dataset("imagenet", 1_281_167, 10_000, path="train-*.tar")
+    for shard in registry.get_shards("imagenet", "worker-0", epoch=0):
+        print(shard.start_index, shard.end_index, shard.file_paths)
+
+By itself a registry is this process's own.  With a coordinator it is the job's:
+every worker of it sees the same datasets, epochs and shards.
+
+Shards are dealt by a table: workers have as many as each other but for one, and when
+one joins or leaves, no more move than must.  Which shards a worker has does not change
+with the epoch; in which order they come does, if the dataset is shuffled.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
+
+import _roar_shard
+
+from ._checks import whole
+from ._collection import Collection
+from .readers import KINDS, AnyPath
+
+if TYPE_CHECKING:
+    from .coordinator import TrainingOrchestrator
+
+__all__ = ["DatasetRegistry", "DatasetSpec", "ShardInfo"]
+
+MOST = (1 << 63) - 1
+MAX_SHARDS = (1 << 31) - 1      # of a table
+# What of a dataset's shards other processes must know to read them.
+OPTIONS = ("kind", "record_bytes", "header_bytes", "max_sample")
+DATASETS = "roar/datasets/"     # keys of a coordinator's job
+EPOCHS = "roar/epochs/"
+
+Source = Union[AnyPath, Sequence[AnyPath]]
+
+
+class ShardInfo(NamedTuple):
+    """A shard of a dataset, which is one worker's."""
+
+    dataset_id: str
+    shard_id: int
+    total_shards: int
+    start_index: int
+    end_index: int          # exclusive
+    epoch: int
+    file_paths: list[str]   # that have these samples, where they are known
+
+    @property
+    def num_samples(self) -> int:
+        """How many samples it has."""
+        return self.end_index - self.start_index
+
+
+@dataclasses.dataclass(frozen=True)
+class DatasetSpec:
+    """What is registered of a dataset."""
+
+    dataset_id: str
+    source: Optional[Source] = None     # where its shards are, if that is known
+    shuffle: bool = True
+    seed: int = 42
+    shard_size: int = 0
+    total_samples: int = -1             # -1: as many as the shards have
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def total_shards(self) -> int:
+        """How many shards of shard_size samples it has."""
+        return -(-self.total_samples // self.shard_size)
+
+    def check(self, files: Collection) -> None:
+        """ValueError when the files are not what was registered."""
+        if not len(files):
+            raise ValueError(f"dataset {self.dataset_id!r} has no samples")
+        if self.total_samples not in (-1, len(files)):
+            raise ValueError(
+                f"dataset {self.dataset_id!r} is registered with "
+                f"{self.total_samples} samples, but its files have "
+                f"{len(files)}: register it as it is, under another id")
+
+    def shard(self, shard_id: int, epoch: int,
+              files: Optional[Collection]) -> ShardInfo:
+        """One of its shards."""
+        start = shard_id * self.shard_size
+        end = min(start + self.shard_size, self.total_samples)
+        paths = [] if files is None else [
+            files.paths[n] for n in range(files.shard_of(start),
+                                          files.shard_of(end - 1) + 1)]
+        return ShardInfo(self.dataset_id, shard_id, self.total_shards, start,
+                         end, epoch, paths)
+
+    def in_order(self, shard_ids: Sequence[int], epoch: int) -> list[int]:
+        """Shards as an epoch has them."""
+        if not self.shuffle or not shard_ids:
+            return sorted(shard_ids)
+        order = _roar_shard.Order(self.dataset_id, self.total_shards,
+                                  self.seed & (1 << 64) - 1, epoch)
+        return sorted(shard_ids, key=order.position)
+
+
+def make_spec(dataset_id: str, total_samples: int, shard_size: int,
+              shuffle: bool, seed: int, path: Optional[Source],
+              options: Mapping[str, Any]) -> DatasetSpec:
+    """A DatasetSpec of what a caller said, or ValueError."""
+    if not isinstance(dataset_id, str) or not dataset_id:
+        raise ValueError(f"dataset_id must be a name, not {dataset_id!r:.80}")
+    unknown = sorted(set(options) - set(OPTIONS))
+    if unknown:
+        raise TypeError(f"there is no option {unknown[0]!r}, but "
+                        f"{', '.join(OPTIONS)}")
+    if options.get("kind") not in (None, *KINDS):
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, "
+                         f"not {options['kind']!r:.80}")
+    spec = DatasetSpec(
+        dataset_id, path, bool(shuffle),
+        whole("seed", seed, -(1 << 63), (1 << 64) - 1),
+        whole("shard_size", shard_size, 1, MOST),
+        whole("total_samples", total_samples, 0, MOST), dict(options))
+    if spec.total_shards > MAX_SHARDS:
+        raise ValueError(
+            f"dataset {dataset_id!r} would have {spec.total_shards} shards, "
+            f"more than {MAX_SHARDS}: take a larger shard_size")
+    return spec
+
+
+class _Local:
+    """The registry of this process: a table for each dataset."""
+
+    def __init__(self) -> None:
+        self._workers: dict[str, int] = {}
+        self._specs: dict[str, DatasetSpec] = {}
+        self._tables: dict[str, _roar_shard.Table] = {}
+        self._epochs: dict[str, int] = {}
+
+    def workers(self) -> list[str]:
+        return list(self._workers)
+
+    def join(self, worker_id: str) -> None:
+        if worker_id in self._workers:
+            return
+        used = set(self._workers.values())
+        number = next(n for n in range(len(used) + 1) if n not in used)
+        self._workers[worker_id] = number
+        for table in self._tables.values():
+            table.join(number, worker_id)
+            table.deal()
+
+    def leave(self, worker_id: str) -> None:
+        number = self._workers.pop(worker_id, None)
+        for table in self._tables.values() if number is not None else ():
+            table.leave(number)
+            table.deal()
+
+    def add(self, spec: DatasetSpec) -> None:
+        known = self._specs.setdefault(spec.dataset_id, spec)
+        if known != spec:
+            raise ValueError(
+                f"dataset {spec.dataset_id!r} is registered with other values: "
+                "give the same ones, or register it under another id")
+        if spec.dataset_id in self._tables or not spec.total_shards:
+            return
+        table = _roar_shard.Table(spec.total_shards)
+        for worker_id, number in self._workers.items():
+            table.join(number, worker_id)
+        table.deal()
+        self._tables[spec.dataset_id] = table
+
+    def specs(self) -> list[str]:
+        return list(self._specs)
+
+    def spec(self, dataset_id: str) -> Optional[DatasetSpec]:
+        return self._specs.get(dataset_id)
+
+    def shards(self, dataset_id: str, worker_id: str, epoch: int) -> list[int]:
+        if worker_id not in self._workers:
+            raise ValueError(f"there is no worker {worker_id!r}: register it "
+                             "first")
+        table = self._tables.get(dataset_id)
+        return [] if table is None else \
+            table.shards(self._workers[worker_id])
+
+    def epoch(self, dataset_id: str) -> int:
+        return self._epochs.get(dataset_id, 0)
+
+    def advance(self, dataset_id: str, epoch: int) -> int:
+        self._epochs[dataset_id] = epoch + 1
+        return epoch + 1
+
+
+class _Shared:
+    """The registry of a coordinator's job.
+
+    The coordinator deals the shards.  How to read them it need not know: that is a key of
+    the job, and so is the epoch.
+    """
+
+    def __init__(self, orchestrator: "TrainingOrchestrator") -> None:
+        self._of = orchestrator
+
+    def workers(self) -> list[str]:
+        return [worker["worker_id"] for worker in self._of.workers()]
+
+    def join(self, worker_id: str) -> None:
+        if self._of.worker_id != worker_id:
+            self._of.register_worker(worker_id)
+
+    def leave(self, worker_id: str) -> None:
+        if self._of.worker_id != worker_id:
+            raise ValueError(
+                f"this process is worker {self._of.worker_id!r}, and only "
+                f"{worker_id!r} itself can give its place up")
+        self._of.deregister()
+
+    def add(self, spec: DatasetSpec) -> None:
+        from . import _collection
+
+        paths = [] if spec.source is None else \
+            _collection.paths_of(spec.source)
+        self._of.register_dataset(
+            spec.dataset_id, paths[0] if len(paths) == 1 else
+            json.dumps(paths) if paths else "", spec.total_samples,
+            spec.shard_size, spec.shuffle, spec.seed,
+            format=spec.options.get("kind") or "")
+        self._of.kv.set(DATASETS + spec.dataset_id, json.dumps({
+            "paths": paths, "total_samples": spec.total_samples,
+            "shard_size": spec.shard_size, "shuffle": spec.shuffle,
+            "seed": spec.seed, "options": dict(spec.options)}))
+
+    def specs(self) -> list[str]:
+        return [entry.key[len(DATASETS):]
+                for entry in self._of.kv.list(DATASETS)]
+
+    def spec(self, dataset_id: str) -> Optional[DatasetSpec]:
+        told = self._of.kv.get(DATASETS + dataset_id)
+        if told is None:
+            return None
+        facts = json.loads(told)
+        return DatasetSpec(dataset_id, facts["paths"] or None,
+                           facts["shuffle"], facts["seed"],
+                           facts["shard_size"], facts["total_samples"],
+                           facts["options"])
+
+    def shards(self, dataset_id: str, worker_id: str, epoch: int) -> list[int]:
+        if self._of.worker_id != worker_id:
+            raise ValueError(
+                f"this process is worker {self._of.worker_id!r}; the shards of "
+                f"{worker_id!r} are told to itself")
+        first = self._of.get_shard(dataset_id, epoch)
+        # Rank r of n has the shards r, r + n, r + 2n, ...
+        return list(range(first.shard_id, first.total_shards,
+                          self._of.wait_ready().size))
+
+    def epoch(self, dataset_id: str) -> int:
+        return int(self._of.kv.get(EPOCHS + dataset_id, b"0"))
+
+    def advance(self, dataset_id: str, epoch: int) -> int:
+        """All workers may call it: from an epoch the job goes on once."""
+        while True:
+            entry = self._of.kv.entry(EPOCHS + dataset_id)
+            now = 0 if entry is None else int(entry.value)
+            if now > epoch:
+                return now
+            if self._of.kv.compare_set(EPOCHS + dataset_id,
+                                       0 if entry is None else entry.version,
+                                       str(epoch + 1)):
+                return epoch + 1
+
+
+class DatasetRegistry:
+    """Datasets and who has which of their shards.
+
+    coordinator_url  None: of this process alone; else a coordinator's address, or a
+                     roar.TrainingOrchestrator that is connected to it
+    options          for the TrainingOrchestrator that is made for an address
+    """
+
+    def __init__(self, coordinator_url:
+                 "Union[None, str, TrainingOrchestrator]" = None,
+                 **options: Any) -> None:
+        self._books: Union[_Local, _Shared]
+        if coordinator_url is None:
+            self._books = _Local()
+        elif isinstance(coordinator_url, str):
+            from .coordinator import TrainingOrchestrator
+            self._books = _Shared(TrainingOrchestrator(coordinator_url,
+                                                       **options))
+        else:
+            self._books = _Shared(coordinator_url)
+        self._files: dict[str, Collection] = {}
+        self._seen: dict[str, int] = {}     # epochs
+
+    # ---- workers
+
+    def register_worker(self, worker_id: str) -> None:
+        """Adds a worker; shards of all datasets go to it.  Who is there already
+        stays as it is.  With a coordinator this process becomes that worker."""
+        if not isinstance(worker_id, str) or not worker_id:
+            raise ValueError(f"worker_id must be a name, not {worker_id!r:.80}")
+        self._books.join(worker_id)
+
+    def remove_worker(self, worker_id: str) -> None:
+        """Its shards go to the others.  Who is not there can be removed, too."""
+        self._books.leave(worker_id)
+
+    @property
+    def worker_count(self) -> int:
+        """How many workers there are."""
+        return len(self.active_workers())
+
+    def active_workers(self) -> list[str]:
+        """Their ids."""
+        return self._books.workers()
+
+    # ---- datasets
+
+    def register_dataset(self, dataset_id: str, total_samples: int,
+                         shard_size: int, shuffle: bool = True,
+                         seed: int = 42, *, path: Optional[Source] = None,
+                         **options: Any) -> int:
+        """Makes a dataset known; returns how many shards it has.
+
+        path     where its samples are: a path, a pattern or a list of paths, as for
+                 roar.shards().  Its files may be cut elsewhere than at
+                 shard_size
+        options  kind, record_bytes, header_bytes, max_sample, as for
+                 roar.readers.open_shard()
+
+        The same values again are fine, others are a ValueError.
+        """
+        spec = make_spec(dataset_id, total_samples, shard_size, shuffle, seed,
+                         path, options)
+        self._books.add(spec)
+        return spec.total_shards
+
+    @property
+    def dataset_count(self) -> int:
+        """How many datasets there are."""
+        return len(self.datasets())
+
+    def datasets(self) -> list[str]:
+        """Their ids."""
+        return self._books.specs()
+
+    def spec(self, dataset_id: Any) -> DatasetSpec:
+        """What is registered under this id; ValueError when nothing is."""
+        found = self._books.spec(dataset_id) \
+            if isinstance(dataset_id, str) else None
+        if found is None:
+            raise ValueError(f"there is no dataset {dataset_id!r:.80}: "
+                             "register it first")
+        return found
+
+    def _collection(self, spec: DatasetSpec) -> Optional[Collection]:
+        if spec.source is None:
+            return None
+        if spec.dataset_id not in self._files:
+            files = Collection(spec.source, **spec.options)
+            spec.check(files)
+            self._files[spec.dataset_id] = files
+        return self._files[spec.dataset_id]
+
+    # ---- shards and epochs
+
+    def get_shards(self, dataset_id: str, worker_id: str,
+                   epoch: Optional[int] = None) -> list[ShardInfo]:
+        """The shards of a worker, in the order of the epoch; None: the current
+        one.  ValueError for an epoch that is over."""
+        spec = self.spec(dataset_id)
+        current = self.current_epoch(dataset_id)
+        epoch = current if epoch is None else whole("epoch", epoch, 0, MOST)
+        if epoch < current:
+            raise ValueError(f"epoch {epoch} of dataset {dataset_id!r} is over, "
+                             f"this is {current}: an epoch does not go back")
+        files = self._collection(spec)
+        mine = self._books.shards(dataset_id, worker_id, epoch)
+        return [spec.shard(shard_id, epoch, files)
+                for shard_id in spec.in_order(mine, epoch)]
+
+    def current_epoch(self, dataset_id: str) -> int:
+        """The epoch that the dataset is in."""
+        self.spec(dataset_id)
+        self._seen[dataset_id] = self._books.epoch(dataset_id)
+        return self._seen[dataset_id]
+
+    def advance_epoch(self, dataset_id: str) -> int:
+        """Goes on to the next epoch and returns it.
+
+        With a coordinator every worker calls this at the end of an epoch: from the
+        epoch that this one has seen last, the job goes on once.
+        """
+        if dataset_id not in self._seen:
+            self.current_epoch(dataset_id)
+        self._seen[dataset_id] = self._books.advance(dataset_id,
+                                                     self._seen[dataset_id])
+        return self._seen[dataset_id]
+
+    def __repr__(self) -> str:
+        return (f"DatasetRegistry(workers={self.worker_count}, "
+                f"datasets={self.dataset_count})")

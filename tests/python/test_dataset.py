@@ -1,0 +1,352 @@
+"""DatasetRegistry and roar.shards(): samples dealt out exactly."""
+
+import collections
+import io
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tarfile
+
+import pytest
+
+import roar
+from roar import _collection
+from roar.readers import ShardChanged, ShardError
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture(name="tars")
+def some_tars(tmp_path):
+    """Shards of different sizes: 0 to 12, 100 samples in all."""
+    sizes, number = [13, 1, 20, 30, 0, 36], itertools.count()
+    for n, size in enumerate(sizes):
+        with tarfile.open(tmp_path / f"train-{n}.tar", "w") as tar:
+            for _ in range(size):
+                info = tarfile.TarInfo(f"{next(number):06d}.txt")
+                info.size = 10
+                tar.addfile(info, io.BytesIO(info.name[:10].encode()))
+    return str(tmp_path / "train-*.tar")
+
+
+def numbers(samples):
+    return [int(sample["__key__"]) for sample in samples]
+
+
+# ---- the registry of a process
+
+def registry_of(*workers):
+    registry = roar.DatasetRegistry()
+    for worker in workers:
+        registry.register_worker(worker)
+    return registry
+
+
+def test_every_shard_is_somebodys_and_nobody_has_two_more():
+    workers = [f"w{i}" for i in range(7)]
+    registry = registry_of(*workers)
+    assert registry.register_dataset("d", 1_000_003, 10_000) == 101
+    dealt = [registry.get_shards("d", w, 0) for w in workers]
+    assert sorted(s.shard_id for mine in dealt for s in mine) == \
+        list(range(101))
+    assert {len(mine) for mine in dealt} == {14, 15}
+    last, = (s for mine in dealt for s in mine if s.shard_id == 100)
+    assert last == ("d", 100, 101, 1_000_000, 1_000_003, 0, [])
+    assert last.num_samples == 3
+
+
+def test_few_shards_move_when_a_worker_joins_or_leaves():
+    workers = [f"w{i}" for i in range(10)]
+    registry = registry_of(*workers)
+    registry.register_dataset("d", 1000, 1)
+
+    def owners():
+        return {s.shard_id: w for w in registry.active_workers()
+                for s in registry.get_shards("d", w, 0)}
+
+    before = owners()
+    registry.register_worker("new")
+    after = owners()
+    moved = [s for s in before if before[s] != after[s]]
+    assert len(moved) == 1000 // 11
+    assert all(after[s] == "new" for s in moved)
+    registry.remove_worker("new")
+    now = owners()
+    assert len([s for s in after if after[s] != now[s]]) == len(moved)
+    registry.remove_worker("new")   # who is not there
+    assert registry.worker_count == 10
+
+
+def test_the_order_of_shards_is_the_epochs():
+    registry = registry_of("w")
+    registry.register_dataset("d", 50, 1, seed=7)
+    registry.register_dataset("still", 50, 1, shuffle=False)
+    first, again, second = ([s.shard_id for s in registry.get_shards(
+        "d", "w", epoch)] for epoch in (0, 0, 1))
+    assert first == again != second
+    assert sorted(second) == sorted(first) == list(range(50))
+    assert [s.shard_id for s in registry.get_shards("still", "w", 3)] == \
+        list(range(50))
+    other = registry_of("w")
+    other.register_dataset("d", 50, 1, seed=7)
+    assert [s.shard_id for s in other.get_shards("d", "w", 0)] == first
+
+
+def test_epochs_go_forward_only():
+    registry = registry_of("w")
+    registry.register_dataset("d", 10, 5)
+    assert registry.current_epoch("d") == 0
+    assert registry.advance_epoch("d") == 1
+    assert registry.advance_epoch("d") == registry.current_epoch("d") == 2
+    assert {s.epoch for s in registry.get_shards("d", "w")} == {2}
+    with pytest.raises(ValueError, match="epoch 1 of dataset 'd' is over"):
+        registry.get_shards("d", "w", 1)
+
+
+def test_what_is_registered_can_be_seen():
+    registry = registry_of("b", "a")
+    registry.register_dataset("x", 10, 5)
+    registry.register_dataset("x", 10, 5)
+    assert registry.active_workers() == ["b", "a"]
+    assert registry.datasets() == ["x"]
+    assert (registry.worker_count, registry.dataset_count) == (2, 1)
+    assert repr(registry) == "DatasetRegistry(workers=2, datasets=1)"
+
+
+@pytest.mark.parametrize("values", [
+    (-1, 5), (1 << 63, 5), (10, 0), (10, -1), (1.5, 5), (10, True),
+    (1 << 62, 1)])
+def test_senseless_numbers_are_refused(values):
+    with pytest.raises(ValueError):
+        roar.DatasetRegistry().register_dataset("d", *values)
+
+
+def test_wrong_words_get_a_sentence():
+    registry = registry_of("w")
+    registry.register_dataset("d", 10, 5)
+    with pytest.raises(ValueError, match="registered with other values"):
+        registry.register_dataset("d", 11, 5)
+    with pytest.raises(ValueError, match="no dataset 'e'"):
+        registry.get_shards("e", "w", 0)
+    with pytest.raises(ValueError, match="no dataset 'e'"):
+        registry.advance_epoch("e")
+    with pytest.raises(ValueError, match="no worker 'v'"):
+        registry.get_shards("d", "v", 0)
+    with pytest.raises(TypeError, match="no option 'recordbytes'"):
+        registry.register_dataset("f", 10, 5, recordbytes=3)
+
+
+def test_a_dataset_without_samples_has_no_shards():
+    registry = registry_of("w")
+    assert registry.register_dataset("d", 0, 5) == 0
+    assert registry.get_shards("d", "w", 0) == []
+
+
+def test_shards_name_the_files_that_have_their_samples(tars):
+    registry = registry_of("w")
+    registry.register_dataset("d", 100, 30, shuffle=False, path=tars)
+    names = [[os.path.basename(path) for path in s.file_paths]
+             for s in registry.get_shards("d", "w", 0)]
+    assert names == [["train-0.tar", "train-1.tar", "train-2.tar"],
+                     ["train-2.tar", "train-3.tar"],
+                     ["train-3.tar", "train-4.tar", "train-5.tar"],
+                     ["train-5.tar"]]
+    registry.register_dataset("e", 99, 30, path=tars)
+    with pytest.raises(ValueError, match="99 samples, but its files have 100"):
+        registry.get_shards("e", "w", 0)
+
+
+# ---- many shards as one
+
+def test_a_collection_is_one_row_of_samples(tars):
+    files = _collection.Collection(tars)
+    assert len(files) == 100
+    assert numbers(files.samples(range(100))) == list(range(100))
+    wanted = [99, 0, 13, 12, 14, 50, 13]
+    assert numbers(files.samples(wanted)) == wanted
+    assert numbers([files[13]]) == [13]
+    with pytest.raises(IndexError):
+        files[100]
+
+
+def test_few_shards_are_open_at_a_time(tars, monkeypatch):
+    monkeypatch.setattr(_collection, "MAX_OPEN", 2)
+    monkeypatch.setattr(_collection, "WINDOW", 7)
+    files = _collection.Collection(tars)
+    assert numbers(files.samples(range(100))) == list(range(100))
+    assert len(files._open) <= 2
+
+
+def test_a_shard_that_is_another_one_now_is_refused(tars, monkeypatch):
+    monkeypatch.setattr(_collection, "MAX_OPEN", 1)
+    files = _collection.Collection(tars)
+    assert numbers([files[50]]) == [50]
+    with tarfile.open(files.paths[0], "w"):
+        pass
+    with pytest.raises(ShardError, match="had 13 samples and has 0 now"):
+        files[0]
+
+
+# ---- roar.shards()
+
+def test_one_rank_has_all_samples_once_in_another_order_each_epoch(tars):
+    data = roar.shards(tars, seed=3)
+    first, second = numbers(data), numbers(data)
+    assert sorted(first) == sorted(second) == list(range(100))
+    assert first != second != list(range(100))
+    assert data.epoch == 2
+    assert numbers(roar.shards(tars, seed=3, epoch=1)) == second
+    assert numbers(roar.shards(tars, shuffle=False)) == list(range(100))
+
+
+@pytest.mark.parametrize("world", (1, 2, 3, 7, 120))
+def test_ranks_share_samples_without_overlap(tars, world):
+    seen = [n for rank in range(world)
+            for n in numbers(roar.shards(tars, rank=rank, world_size=world))]
+    assert sorted(seen) == list(range(100))
+
+
+def test_the_order_does_not_depend_on_the_number_of_ranks(tars):
+    alone = numbers(roar.shards(tars, seed=5))
+    three = [numbers(roar.shards(tars, seed=5, rank=r, world_size=3))
+             for r in range(3)]
+    together = [n for step in itertools.zip_longest(*three)
+                for n in step if n is not None]
+    assert together == alone
+
+
+def test_batches_are_lists(tars):
+    data = roar.shards(tars, batch=32)
+    assert [len(batch) for batch in data] == [32, 32, 32, 4]
+    assert [len(b) for b in roar.shards(tars, batch=32, tail="drop")] == \
+        [32] * 3
+
+
+@pytest.mark.parametrize("batch", (None, 4))
+def test_any_number_of_ranks_goes_on_where_others_stopped(tars, batch):
+    seen, state, epoch = [], None, 0
+    for world, steps in ((2, 5), (3, 4), (1, 2), (5, 1000)):
+        ranks = [roar.shards(tars, seed=9, rank=r, world_size=world,
+                             batch=batch, resume=state) for r in range(world)]
+        for data in ranks:
+            for item in itertools.islice(data, steps):
+                seen += numbers(item if batch else [item])
+        if steps < 1000:
+            states = {json.dumps(data.position()) for data in ranks}
+            assert len(states) == 1
+            state = json.loads(states.pop())
+            assert state["epoch"] == epoch
+    assert sorted(seen) == list(range(100))
+
+
+def test_a_position_counts_what_was_handed_out_not_what_was_read(tars):
+    data = roar.shards(tars, seed=1)
+    stream = iter(data)
+    first = numbers(itertools.islice(stream, 7))
+    rest = numbers(roar.shards(tars, seed=1, resume=data.state_dict()))
+    assert sorted(first + rest) == list(range(100))
+    last = roar.shards(tars, seed=1)
+    stream = iter(last)
+    numbers(itertools.islice(stream, 100))
+    assert last.position()["epoch"] == 0    # not before the loop ends
+    assert last.position()["consumed"] == 100
+    assert list(stream) == []
+    assert (last.epoch, last.position()["consumed"]) == (1, 0)
+
+
+def test_states_of_other_datasets_are_refused(tars):
+    state = roar.shards(tars, seed=1).state_dict()
+    with pytest.raises(ValueError, match="seed"):
+        roar.shards(tars, seed=2, resume=state)
+    with pytest.raises(ValueError, match="dataset"):
+        roar.shards(tars, seed=1, name="other", resume=state)
+
+
+def test_a_registry_tells_how_to_read(tmp_path):
+    (tmp_path / "a.bin").write_bytes(bytes(range(40)))
+    registry = roar.DatasetRegistry()
+    registry.register_dataset("d", 10, 5, shuffle=False,
+                              path=tmp_path / "a.bin", record_bytes=4)
+    assert list(roar.shards("d", registry=registry)) == [
+        bytes(range(i, i + 4)) for i in range(0, 40, 4)]
+    with pytest.raises(ValueError, match="no dataset 'e'"):
+        roar.shards("e", registry=registry)
+
+
+def test_lines_and_views_come_as_they_are_asked_for(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(f"[{i}]\n" for i in range(10)))
+    assert sorted(roar.shards(path)) == [[i] for i in range(10)]
+    raw = list(roar.shards(path, parse=False, views=True))
+    assert all(isinstance(line, memoryview) for line in raw)
+    assert sorted(map(bytes, raw))[0] == b"[0]"
+
+
+def test_damage_is_told(tars, tmp_path):
+    data = iter(roar.shards(tars, shuffle=False))
+    next(data)
+    target = tmp_path / "train-5.tar"
+    os.truncate(target, 1000)
+    with pytest.raises((ShardChanged, ShardError)):
+        list(data)
+    with pytest.raises(FileNotFoundError):
+        roar.shards(tmp_path / "nothing-*.tar")
+
+
+def test_a_rank_alone_means_nothing(tars):
+    with pytest.raises(ValueError, match="belong together"):
+        roar.shards(tars, rank=1)
+
+
+def test_samples_can_feed_a_pipeline_in_a_subprocess(tars):
+    from roar.pipeline import iterate_in_subprocess
+
+    found = iterate_in_subprocess(lambda: roar.shards(tars, batch=10),
+                                  mp_context="fork")
+    keys = [sample["__key__"] for batch in found for sample in batch]
+    assert sorted(map(int, keys)) == list(range(100))
+
+
+# ---- inside `roar run`
+
+TRAIN = """
+import sys
+import roar
+data = roar.shards(sys.argv[1], rank=int(sys.argv[2]), world_size=2, name="set")
+for i, sample in enumerate(data):
+    pass
+"""
+
+
+def test_a_run_records_which_rank_took_what(tars, tmp_path):
+    program = os.environ.get("ROAR")
+    if not program:
+        pytest.skip("needs the program roar")
+    train = tmp_path / "train.py"
+    train.write_text(TRAIN)
+    env = {**os.environ, "HOME": str(tmp_path)}
+    for name in ("LD_PRELOAD", "ASAN_OPTIONS"):
+        env.pop(name, None)
+    subprocess.run([program, "run", "-q", "--", "sh", "-c",
+                    f"{sys.executable} train.py '{tars}' 0 && "
+                    f"{sys.executable} train.py '{tars}' 1"],
+                   cwd=tmp_path, env=env, check=True)
+    shown = json.loads(subprocess.run(
+        [program, "show", "@1", "--json"], cwd=tmp_path, env=env, check=True,
+        capture_output=True).stdout)
+    took = collections.Counter()
+    ranks = collections.Counter()
+    for shard in shown["shards"]:
+        assert (shard["dataset"], shard["epoch"]) == ("set", 0)
+        took[os.path.basename(shard["path"])] += shard["samples"]
+        ranks[shard["rank"]] += shard["samples"]
+    assert took == {"train-0.tar": 13, "train-1.tar": 1, "train-2.tar": 20,
+                    "train-3.tar": 30, "train-5.tar": 36}
+    assert ranks == {0: 50, 1: 50}
+    inputs = {os.path.basename(i["path"]) for i in shown["inputs"]}
+    assert "train-3.tar" in inputs
