@@ -151,11 +151,14 @@ test("hostile names are only names", () => withPage({}, async (page, server) => 
   await client.heartbeat("w0", { task: HOSTILE });
   await client.dataset("d", { path: HOSTILE, format: "<b>bold</b>", samples: 10, shard: 1 });
   await client.checkpoint(HOSTILE, "w0", { step: 1, size: 1 });
+  client.arrive("w0", "long/".repeat(20)).catch(() => {}); // ends with the connection
+  await page.locator("#barriers .item", { hasText: "long/long" }).waitFor();
   await row(page, "w0").locator(".w-task", { hasText: HOSTILE }).waitFor();
   await page.locator("#datasets", { hasText: "<b>bold</b>" }).waitFor();
   await row(page, "w0").click();
   await page.locator(".details", { hasText: HOSTILE }).waitFor();
   assert.equal(await page.evaluate(() => window.hacked), undefined);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "nothing is wider than the window");
   assert.equal(await page.locator("img").count(), 0);
 }));
 

@@ -79,14 +79,14 @@ function Run(props: { frame: Frame; run: Point[]; class: string; filled: boolean
   const { frame, run } = props;
   const first = run[0] as Point;
   const last = run[run.length - 1] as Point;
-  // A second alone is drawn as a short line, so that it can be seen.
-  const path = run.length > 1 ? line(frame, run) : `${line(frame, run)}h1.5`;
+  const alone = run.length === 1; // a dot, which is a line without length
+  const path = alone ? `${line(frame, run)}h0.01` : line(frame, run);
   return (
     <g class={props.class}>
-      {props.filled && run.length > 1 && (
+      {props.filled && !alone && (
         <path class="area" d={`${path}L${x(frame, last.time).toFixed(1)} ${HEIGHT}L${x(frame, first.time).toFixed(1)} ${HEIGHT}Z`} />
       )}
-      <path class="line" d={path} />
+      <path class={alone ? "line dot" : "line"} d={path} />
     </g>
   );
 }
