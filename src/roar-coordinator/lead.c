@@ -77,6 +77,7 @@ static void tell_all(struct server *s)
 static void forget_state(struct server *s)
 {
 	call_forget_all(s);
+	live_end(s, NULL);
 	rpc_server_hang_up(s->rpc);
 	journal_close(s);
 	server_renew_state(s);

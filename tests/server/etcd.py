@@ -35,8 +35,9 @@ def free_ports(n):
 class Member:
     """One process of etcd."""
 
-    def __init__(self, folder, name, client_port, peer_port, peers, more=()):
-        self.url = f"http://127.0.0.1:{client_port}"
+    def __init__(self, folder, name, client_port, peer_port, peers,
+                 host="127.0.0.1", more=()):
+        self.url = f"http://{host}:{client_port}"
         self.log_path = os.path.join(folder, name + ".log")
         self.arguments = [
             "etcd", "--name", name, "--data-dir", os.path.join(folder, name),
@@ -82,17 +83,17 @@ def knows_no_fsync():
 class Etcd:
     """A cluster of its own."""
 
-    def __init__(self, n_members=1, more=()):
+    def __init__(self, n_members=1, host="127.0.0.1", more=()):
         # In memory: what is tested here is not the disk.
         base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        self.folder = tempfile.mkdtemp(prefix="roar-etcd-", dir=base)
+        self.folder = tempfile.mkdtemp(prefix="etcd-", dir=base)
         ports = free_ports(2 * n_members)
         peers = ",".join(f"m{i}=http://127.0.0.1:{ports[2 * i + 1]}"
                          for i in range(n_members))
         self.members = []
         for i in range(n_members):
             self.members.append(Member(self.folder, f"m{i}", ports[2 * i],
-                                       ports[2 * i + 1], peers, more))
+                                       ports[2 * i + 1], peers, host, more))
         self.coordinators = []
         try:
             wait_until(self.is_healthy, "etcd's start")
@@ -144,9 +145,10 @@ class Etcd:
 class Candidate(Coordinator):
     """A coordinator whose log is in etcd."""
 
-    def __init__(self, *arguments, listen=("127.0.0.1:0",), env=None):
+    def __init__(self, *arguments, listen=("127.0.0.1:0",), env=None,
+                 prefix=()):
         self.folder = None
-        self.arguments = [PROGRAM, *arguments]
+        self.arguments = [*prefix, PROGRAM, *arguments]
         for address in listen:
             self.arguments += ["--listen", address]
         self.env = dict(os.environ, **(env or {}))
