@@ -67,8 +67,7 @@ void do_list_workers(const struct request *q, const void *message)
 
 	if (!job)
 		return;
-	from = m->from_start || m->after_rank < 0 ? 0 :
-						    (size_t)m->after_rank + 1;
+	from = m->first_rank < 0 ? 0 : (size_t)m->first_rank;
 	n = from < job->n_workers ? job->n_workers - from : 0;
 	if (n > page(m->limit))
 		n = page(m->limit);

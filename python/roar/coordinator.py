@@ -776,14 +776,14 @@ class TrainingOrchestrator:
     def workers(self) -> list[dict[str, Any]]:
         """All workers of the job, by rank (messages WorkerView)."""
         found: list[dict[str, Any]] = []
-        request = {"job_id": self.job or "", "from_start": True}
+        request = {"job_id": self.job or ""}
         while True:
             page = self.call(_CONTROL + "ListWorkers", request)
             found += page["workers"]
             if not page["more"] or not page["workers"]:
                 return found
             request = {"job_id": self.job or "",
-                       "after_rank": found[-1]["rank"]}
+                       "first_rank": found[-1]["rank"] + 1}
 
     def barriers(self) -> list[dict[str, Any]]:
         """Barriers that somebody waits at (messages BarrierView)."""

@@ -129,7 +129,7 @@ static int parse_page(const struct http_request *request, struct page *p)
 	p->left = p->limit;
 	if (!after)
 		return 0;
-	if (!colon || api_parse_int(colon + 1, 0, INT32_MAX, &rank) < 0 ||
+	if (!colon || api_parse_int(colon + 1, 0, INT32_MAX - 1, &rank) < 0 ||
 	    !name_is_good(after, (size_t)(colon - after)))
 		return -EINVAL;
 	p->after_job = after;
@@ -198,8 +198,7 @@ static void add_workers(struct server *s, const struct scope *scope,
 		return;
 	request.job_id = job;
 	request.limit = (int32_t)p->left;
-	request.from_start = order > 0;
-	request.after_rank = p->after_rank;
+	request.first_rank = order > 0 ? 0 : p->after_rank + 1;
 	p->job = job;
 	answer_look(s, scope, api_method("/roar.Control/ListWorkers"),
 		    &request.base, &l);

@@ -160,7 +160,6 @@ int coordinator_list_workers(struct coordinator *c,
 	int r;
 
 	m.job_id = c->job;
-	m.from_start = true;
 	do {
 		Roar__ListWorkersReply **place;
 
@@ -173,9 +172,9 @@ int coordinator_list_workers(struct coordinator *c,
 		if (!place)
 			return no_room(page, err);
 		*place = page;
-		m.from_start = false;
 		if (page->n_workers)
-			m.after_rank = page->workers[page->n_workers - 1]->rank;
+			m.first_rank = page->workers[page->n_workers - 1]->rank +
+				       1;
 	} while (page->more && page->n_workers && ret->n < PAGES_MAX);
 	return 0;
 }

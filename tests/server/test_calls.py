@@ -54,7 +54,7 @@ def test_heartbeats_stream_both_ways(client, job):
     assert list(replies) == []
     assert replies.code() == CODE.OK
     workers = client.control.ListWorkers(
-        control.ListWorkersRequest(job_id=job, from_start=True)).workers
+        control.ListWorkersRequest(job_id=job)).workers
     assert workers[0].status.current_step == 19
 
 

@@ -103,7 +103,7 @@ def test_a_successor_takes_the_place_of_who_is_gone(server, job):
 
 def state(client, job):
     return client.control.ListWorkers(control.ListWorkersRequest(
-        job_id=job, from_start=True)).workers[0].state
+        job_id=job)).workers[0].state
 
 
 def test_a_wrong_session_is_refused(client, job):

@@ -178,7 +178,7 @@ def test_nothing_acknowledged_is_lost_by_kill():
         server.start()
         client = server.client()
         workers = client.control.ListWorkers(
-            control.ListWorkersRequest(from_start=True)).workers
+            control.ListWorkersRequest()).workers
         assert [(w.worker_id, w.rank) for w in workers] == [
             (f"w{i}", i) for i in range(5)]
         assert len(client.control.KvList(

@@ -392,7 +392,6 @@ const Roar__WorkerView *worker(struct host *h, const char *id)
 	Roar__ListWorkersRequest m = ROAR__LIST_WORKERS_REQUEST__INIT;
 	const Roar__ListWorkersReply *list;
 
-	m.from_start = true;
 	list = MESSAGE(expect(h, ask(h, 0, "ListWorkers", &m), COORD_OK),
 		       Roar__ListWorkersReply);
 	for (size_t i = 0; i < list->n_workers; i++)

@@ -220,7 +220,6 @@ static void check_ranks(struct run *r)
 	const struct reply *reply;
 	const Roar__ListWorkersReply *list;
 
-	m.from_start = true;
 	reply = reply_at(r->h, ask(r->h, 0, "ListWorkers", &m), 0);
 	if (reply->status != COORD_OK)
 		return;

@@ -144,20 +144,21 @@ static void workers_are_listed_by_pages(void **state)
 		snprintf(id, sizeof(id), "w%d", i);
 		join(h, 1, id);
 	}
-	m.from_start = true;
+	list = MESSAGE(expect(h, ask(h, 1, "ListWorkers", &m), COORD_OK),
+		       Roar__ListWorkersReply);
+	assert_int_equal(list->n_workers, 5);
 	m.limit = 2;
 	list = MESSAGE(expect(h, ask(h, 1, "ListWorkers", &m), COORD_OK),
 		       Roar__ListWorkersReply);
 	assert_int_equal(list->n_workers, 2);
 	assert_true(list->more);
-	m.from_start = false;
-	m.after_rank = 2;
+	m.first_rank = 3;
 	list = MESSAGE(expect(h, ask(h, 1, "ListWorkers", &m), COORD_OK),
 		       Roar__ListWorkersReply);
 	assert_int_equal(list->n_workers, 2);
 	assert_int_equal(list->workers[0]->rank, 3);
 	assert_false(list->more);
-	m.after_rank = INT32_MAX;
+	m.first_rank = INT32_MAX;
 	list = MESSAGE(expect(h, ask(h, 1, "ListWorkers", &m), COORD_OK),
 		       Roar__ListWorkersReply);
 	assert_int_equal(list->n_workers, 0);
