@@ -30,6 +30,24 @@ static void fill_all(struct shard_table *t)
 	}
 }
 
+/* Moves as many as one may give and the other wants, a handful at most; the last one first,
+ * so that neighbours stay neighbours. */
+static uint32_t hand_over(struct shard_table *t, uint32_t from, uint32_t to)
+{
+	uint32_t shards[HAND];
+	uint32_t n = t->counts[from] - t->wants[from];
+
+	if (n > t->wants[to] - t->counts[to])
+		n = t->wants[to] - t->counts[to];
+	if (n > HAND)
+		n = HAND;
+	for (uint32_t i = 0; i < n; i++)
+		shards[i] = chain_pop(t, from);
+	for (uint32_t i = n; i-- > 0;)
+		chain_push(t, to, shards[i]);
+	return n;
+}
+
 int64_t deal_counts(struct shard_table *t)
 {
 	uint32_t to = who_lacks(t, 0);
@@ -40,8 +58,8 @@ int64_t deal_counts(struct shard_table *t)
 		return 0;
 	}
 	for (uint32_t from = 0; from < t->n_slots; from++)
-		for (; t->counts[from] > t->wants[from]; moved++) {
-			chain_push(t, to, chain_pop(t, from));
+		while (t->counts[from] > t->wants[from]) {
+			moved += hand_over(t, from, to);
 			to = who_lacks(t, to);
 		}
 	return moved;

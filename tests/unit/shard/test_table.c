@@ -259,6 +259,23 @@ static void who_joins_takes_only_its_share(void **state)
 	assert_int_equal(c.most - c.least, 0);
 }
 
+static void neighbours_stay_neighbours(void **state)
+{
+	CLEANUP(shard_table_freep) struct shard_table *t = table(100, NULL);
+	uint32_t breaks = 0;
+
+	(void)state;
+	join(t, 0);
+	deal(t);
+	join(t, 1);
+	deal(t);
+	for (uint32_t w = 0; w < 2; w++)
+		for (uint32_t s = shard_table_next(t, w, SHARD_NONE), next;
+		     (next = shard_table_next(t, w, s)) != SHARD_NONE; s = next)
+			breaks += next != s + 1;
+	assert_int_equal(breaks, 0);
+}
+
 static void without_workers_nobody_has_shards(void **state)
 {
 	CLEANUP(shard_table_freep) struct shard_table *t = table(10, NULL);
@@ -710,6 +727,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_deal_gives_neighbours),
 		cmocka_unit_test(who_joins_takes_only_its_share),
+		cmocka_unit_test(neighbours_stay_neighbours),
 		cmocka_unit_test(without_workers_nobody_has_shards),
 		cmocka_unit_test(
 			who_comes_back_before_the_deal_keeps_its_shards),
