@@ -191,6 +191,47 @@ int roar_coord_compare_set(struct roar_coord *c, const char *key,
  * that the first had worked. */
 int roar_coord_delete(struct roar_coord *c, const char *key);
 
+/* ---- datasets and their shards ----
+ *
+ * Shards of a dataset are dealt to all workers of the job: everybody has the same number,
+ * or one more.  They move only when a place is taken or given up, and then as few as
+ * possible; `version` tells whether they have. */
+struct roar_coord_dataset {
+	const char *id; /* as a worker's */
+	const char *path, *format; /* told to who asks; NULL: "" */
+	int64_t total_samples;
+	int64_t shard_size; /* samples, at least 1 */
+	int32_t shuffle;
+	int64_t seed;
+};
+
+/* Makes a dataset known, and tells how many shards it has (NULL: no matter).  The same again
+ * is fine; -EEXIST for other values under the same id. */
+int roar_coord_register_dataset(struct roar_coord *c,
+				const struct roar_coord_dataset *d,
+				int64_t *ret_shards);
+
+struct roar_coord_shards {
+	uint64_t version, hash; /* of the table of all workers */
+	int64_t n_shards; /* of this worker */
+	int64_t total_shards;
+	int64_t shard_size, total_samples; /* samples */
+	int64_t epoch; /* of the dataset */
+	size_t n_ranges;
+	struct roar_coord_shard_range {
+		int64_t first, count;
+	} * ranges; /* in the order in which they are to be read */
+};
+
+void roar_coord_shards_release(struct roar_coord_shards *s);
+
+/* All shards that this worker has.  To be released. */
+int roar_coord_shards(struct roar_coord *c, const char *dataset_id,
+		      struct roar_coord_shards *ret);
+/* The dataset goes on to an epoch; every worker may say so.  -ESTALE when that is over. */
+int roar_coord_advance_epoch(struct roar_coord *c, const char *dataset_id,
+			     int64_t epoch);
+
 /* Any method of the coordinator by its number or path, with the bytes of its request;
  * *ret_reply is malloc()ed.  For what has no function here.
  *

@@ -28,6 +28,15 @@ struct conn *conn_want(struct coord *c, uint64_t id)
 	return conn;
 }
 
+bool conn_is_of_others(const struct coord *c, uint64_t id,
+		       const struct worker *w)
+{
+	const struct conn *conn = id ? find(c, id) : NULL;
+
+	return conn && w->conn && w->conn != conn &&
+	       !list_empty(&conn->workers);
+}
+
 void conn_tidy(struct coord *c, struct conn *conn)
 {
 	if (!list_empty(&conn->waits) || !list_empty(&conn->workers))

@@ -135,6 +135,9 @@ static handler_fn *const handlers[] = {
 	[COORD_METHOD_STATUS] = do_status,
 	[COORD_METHOD_STOP] = do_stop,
 	[27] = do_forget,
+	[28] = do_list_shards,
+	[29] = do_get_table,
+	[30] = do_advance_epoch,
 };
 
 void coord_request(struct coord *c, struct coord_now now,
@@ -159,6 +162,7 @@ void coord_request(struct coord *c, struct coord_now now,
 		return;
 	}
 	handlers[method->number](&q, request);
+	tables_settle(c);
 }
 
 void coord_finish(struct coord *c, struct coord_now now, uint64_t call)
@@ -191,6 +195,7 @@ void coord_tick(struct coord *c, struct coord_now now)
 	coord_at(c, now);
 	ring_until(c, &c->wall, now.wall_ms);
 	ring_until(c, &c->mono, now.mono_ms);
+	tables_settle(c);
 }
 
 /* ---- looking in ---- */

@@ -34,6 +34,7 @@
 #include "coordinator.pb-c.h"
 #include "record.pb-c.h"
 #include "roar_coordinator.pb-c.h"
+#include "roar_shards.pb-c.h"
 
 struct coord;
 

@@ -1,7 +1,5 @@
-/* dataset.c - datasets of a job and which shard a worker begins with.
- *
- * Shards are dealt by rank: rank r of n has the shards r, r + n, r + 2n, ...  No path is
- * ever opened. */
+/* dataset.c - datasets of a job; shards.c tells who has what of them.  No path is ever
+ * opened. */
 #include "coord/state.h"
 
 #include <errno.h>
@@ -10,13 +8,14 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "shard/table.h"
 
 enum {
 	MAX_PATH = 4096,
 	MAX_FORMAT = 64,
 };
 
-static struct dataset *find(const struct job *job, const char *id)
+struct dataset *dataset_find(const struct job *job, const char *id)
 {
 	for (size_t i = 0; i < job->n_datasets; i++)
 		if (strcmp(job->datasets[i]->info->dataset_id, id) == 0)
@@ -24,8 +23,21 @@ static struct dataset *find(const struct job *job, const char *id)
 	return NULL;
 }
 
+struct dataset *dataset_of(const struct request *q, const struct job *job,
+			   const char *id)
+{
+	struct dataset *d = dataset_find(job, id);
+
+	if (d || check_id(q, "dataset_id", id) < 0)
+		return d;
+	refuse(q, COORD_NOT_FOUND,
+	       "job '%s' has no dataset '%s'; register it first", job->id, id);
+	return NULL;
+}
+
 static void dataset_free(struct dataset *d)
 {
+	shard_table_free(d->table);
 	free_message(d->info);
 	free(d);
 }
@@ -45,6 +57,16 @@ static int64_t shards(const Coordinator__DatasetInfo *m)
 				  0;
 }
 
+/* Its table, with those who have places. */
+static int make_table(const struct job *job, struct dataset *d)
+{
+	int r = shard_table_new((uint32_t)d->total_shards, NULL, &d->table);
+
+	for (size_t i = 0; i < job->n_workers && r == 0; i++)
+		r = slot_join(job->by_rank[i], d->table);
+	return r;
+}
+
 int change_dataset(struct coord *c, const Record *record)
 {
 	const Roar__Record__Dataset *m = record->dataset;
@@ -53,7 +75,8 @@ int change_dataset(struct coord *c, const Record *record)
 	int r;
 
 	if (!job || !m->info || m->info->shard_size <= 0 ||
-	    m->info->total_samples < 0 || find(job, m->info->dataset_id))
+	    m->info->total_samples < 0 || shards(m->info) > SHARD_MAX_SHARDS ||
+	    dataset_find(job, m->info->dataset_id))
 		return -EBADMSG;
 	d = calloc(1, sizeof(*d));
 	if (!d)
@@ -65,10 +88,15 @@ int change_dataset(struct coord *c, const Record *record)
 			sizeof(struct dataset *)) < 0)
 		return -ENOMEM;
 	d->total_shards = shards(d->info);
-	r = keep(c, record);
+	r = make_table(job, d);
 	if (r == 0)
-		job->datasets[job->n_datasets++] = TAKE_PTR(d);
-	return r;
+		r = keep(c, record);
+	if (r < 0)
+		return r;
+	job->n_shards += (uint64_t)d->total_shards;
+	c->n_shards += (uint64_t)d->total_shards;
+	job->datasets[job->n_datasets++] = TAKE_PTR(d);
+	return 0;
 }
 
 /* ---- register ---- */
@@ -131,6 +159,21 @@ static int add(const struct request *q, struct job *job,
 	return r;
 }
 
+static bool has_room(const struct request *q, const struct job *job,
+		     const Coordinator__DatasetInfo *m)
+{
+	uint64_t more = (uint64_t)shards(m);
+	uint64_t all = (uint64_t)MAX_SHARDS * ALL_SHARDS_TIMES;
+
+	if (more <= MAX_SHARDS - job->n_shards && more <= all - q->c->n_shards)
+		return true;
+	refuse(q, COORD_RESOURCE_EXHAUSTED,
+	       "dataset '%s' would have %llu shards, and job '%s' has %llu of at most %d; take a larger shard_size",
+	       m->dataset_id, (unsigned long long)more, job->id,
+	       (unsigned long long)job->n_shards, MAX_SHARDS);
+	return false;
+}
+
 void do_register_dataset(const struct request *q, const void *message)
 {
 	const Coordinator__DatasetInfo *m = message;
@@ -143,7 +186,7 @@ void do_register_dataset(const struct request *q, const void *message)
 	job = job_want(q, m->job_id);
 	if (!job)
 		return;
-	d = find(job, m->dataset_id);
+	d = dataset_find(job, m->dataset_id);
 	if (d && !same(d->info, m)) {
 		refuse(q, COORD_ALREADY_EXISTS,
 		       "dataset '%s' of job '%s' is registered with other values (%lld samples in shards of %lld); take another id",
@@ -153,57 +196,10 @@ void do_register_dataset(const struct request *q, const void *message)
 		return;
 	}
 	reply.message = d ? "was registered before" : "registered";
-	if (!d && add(q, job, m) < 0)
+	if (!d && (!has_room(q, job, m) || add(q, job, m) < 0))
 		return;
 	reply.success = true;
 	reply.dataset_id = m->dataset_id;
 	reply.total_shards = shards(m);
 	answer(q, &reply);
-}
-
-/* ---- shards ---- */
-
-static void tell_shard(const struct request *q, const struct dataset *d,
-		       int64_t shard, int64_t epoch)
-{
-	const Coordinator__DatasetInfo *info = d->info;
-	Coordinator__ShardAssignment m = COORDINATOR__SHARD_ASSIGNMENT__INIT;
-	char *path = info->path;
-
-	m.dataset_id = info->dataset_id;
-	m.shard_id = shard;
-	m.total_shards = d->total_shards;
-	m.start_index = shard * info->shard_size;
-	/* The last may be shorter; written so that nothing overflows. */
-	m.end_index = info->total_samples - m.start_index > info->shard_size ?
-			      m.start_index + info->shard_size :
-			      info->total_samples;
-	m.epoch = epoch;
-	m.file_paths = &path;
-	m.n_file_paths = *path != '\0';
-	answer(q, &m);
-}
-
-void do_get_shard(const struct request *q, const void *message)
-{
-	const Coordinator__ShardRequest *m = message;
-	struct job *job = job_of(q, m->job_id);
-	const struct worker *w = job ? worker_of(q, job, m->worker_id) : NULL;
-	const struct dataset *d;
-
-	if (!w || check_id(q, "dataset_id", m->dataset_id) < 0 ||
-	    check_natural(q, "epoch", m->epoch) < 0)
-		return;
-	d = find(job, m->dataset_id);
-	if (!d)
-		refuse(q, COORD_NOT_FOUND,
-		       "job '%s' has no dataset '%s'; register it first",
-		       job->id, m->dataset_id);
-	else if (w->rank >= d->total_shards)
-		refuse(q, COORD_OUT_OF_RANGE,
-		       "dataset '%s' has %lld shards, none of them for rank %d of %zu",
-		       m->dataset_id, (long long)d->total_shards, w->rank,
-		       job->n_workers);
-	else
-		tell_shard(q, d, w->rank, m->epoch);
 }

@@ -170,6 +170,7 @@ void job_free(struct job *job)
 	map_release(&job->meetings);
 	map_release(&job->waited);
 	free(job->by_rank);
+	free(job->slots);
 	for (size_t i = 0; i < job->n_changed; i++)
 		free(job->changed[i]);
 	alarm_clear(&c->mono, &job->world);
@@ -270,6 +271,7 @@ int change_job_gone(struct coord *c, const Record *record)
 	(void)map_remove(&c->jobs, job->id, strlen(job->id));
 	c->n_jobs--;
 	c->key_bytes -= job->key_bytes;
+	c->n_shards -= job->n_shards;
 	job_free(job);
 	return 0;
 }

@@ -90,6 +90,7 @@ int worker_join(struct job *job, const Coordinator__WorkerInfo *info,
 	m.incarnation = incarnation;
 	m.world_epoch = job->epoch + 1;
 	m.registered_ms = registered_ms;
+	m.slot = worker_find(job, info->worker_id) ? 0 : slot_free(job) + 1;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_JOIN;
 	record.join = &m;
 	return make_change(job->c, &record);

@@ -2,6 +2,7 @@
 #include "coord/look.h"
 
 #include "coord/state.h"
+#include "shard/table.h"
 
 /* Jobs in the order they began. */
 static const struct job *next_job(const struct coord *c, const char *only,
@@ -77,13 +78,32 @@ void coord_each_barrier(const struct coord *c, struct coord_now now,
 
 /* ---- shards ---- */
 
-/* As dataset.c deals them. */
+/* What a worker has; before anybody has asked, what it gets when it does. */
 static int64_t dealt(const struct job *job, const struct dataset *d,
 		     int64_t rank)
 {
 	int64_t n = (int64_t)job->n_workers;
 
+	if (shard_table_version(d->table))
+		return shard_table_count(d->table, job->by_rank[rank]->slot);
 	return d->total_shards / n + (rank < d->total_shards % n);
+}
+
+static void look_at_balance(const struct job *job, const struct dataset *d,
+			    struct coord_dataset_look *ret)
+{
+	struct shard_certificate c;
+
+	if (!job->n_workers)
+		return;
+	if (!shard_table_version(d->table)) {
+		ret->max_shards = dealt(job, d, 0);
+		ret->min_shards = dealt(job, d, (int64_t)job->n_workers - 1);
+		return;
+	}
+	shard_table_certify(d->table, &c);
+	ret->max_shards = c.most;
+	ret->min_shards = c.least;
 }
 
 int64_t coord_shards_of(const struct coord *c, const char *job, int32_t rank)
@@ -106,14 +126,11 @@ static void look_at_dataset(const struct job *job, const struct dataset *d,
 		.info = d->info,
 		.registered_ms = d->registered_ms,
 		.total_shards = d->total_shards,
-		.moved_shards = COORD_NOT_COUNTED,
+		.moved_shards = (int64_t)d->moved_ever,
 		.consumed_samples = COORD_NOT_COUNTED,
-		.epoch = COORD_NOT_COUNTED,
+		.epoch = d->epoch,
 	};
-	if (job->n_workers) {
-		ret->max_shards = dealt(job, d, 0);
-		ret->min_shards = dealt(job, d, (int64_t)job->n_workers - 1);
-	}
+	look_at_balance(job, d, ret);
 }
 
 void coord_each_dataset(const struct coord *c, const char *job,

@@ -40,7 +40,7 @@ struct coord_dataset_look {
 	/* Shards of the workers that have the fewest and the most of them; both 0 while
 	 * nobody is in the job. */
 	int64_t min_shards, max_shards;
-	int64_t moved_shards; /* to another worker, since it was registered */
+	int64_t moved_shards; /* to another worker, since the server was started */
 	int64_t consumed_samples; /* of the epoch under way */
 	int64_t epoch; /* that one */
 };

@@ -17,6 +17,8 @@
 	       coordinator__##out)
 #define CONTROL(n, name, kind, in, out) \
 	METHOD(n, "roar.Control", name, kind, roar__##in, roar__##out)
+#define SHARDS(n, name, in, out) \
+	METHOD(n, "roar.Shards", name, COORD_UNARY, roar__##in, roar__##out)
 
 /* clang-format off */
 const struct coord_method coord_methods[] = {
@@ -52,6 +54,9 @@ const struct coord_method coord_methods[] = {
 		.reply = &roar__stop_reply__descriptor,
 	},
 	CONTROL(27, "Forget", COORD_UNARY, forget_request, forget_reply),
+	SHARDS(28, "ListShards", list_shards_request, list_shards_reply),
+	SHARDS(29, "GetTable", table_request, table_reply),
+	SHARDS(30, "AdvanceEpoch", advance_epoch_request, advance_epoch_reply),
 };
 /* clang-format on */
 
@@ -64,7 +69,7 @@ const struct coord_method *coord_method_by_number(uint16_t number)
 	return &coord_methods[number - 1];
 }
 
-/* Once a call, among 27: their lengths differ enough for that to be quick. */
+/* Once a call, among 30: their lengths differ enough for that to be quick. */
 const struct coord_method *coord_method_by_path(const char *path, size_t len)
 {
 	for (size_t i = 0; i < coord_n_methods; i++)

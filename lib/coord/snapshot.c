@@ -2,13 +2,15 @@
  *
  * In the order in which they can be applied: a job, its places by rank, who of them is
  * dead or draining, the commands that wait, the releases from the longest ago,
- * keys, datasets, checkpoints.  Two states are the same when these are the same. */
+ * keys, datasets with their tables, checkpoints.  Two states are the same when these are the same. */
 #include "coord/state.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
+#include "shard/table_store.h"
 
 struct walk {
 	int (*each)(void *data, const Record *record);
@@ -48,6 +50,7 @@ static int tell_join(const struct walk *walk, const struct worker *w)
 	m.incarnation = w->incarnation;
 	m.world_epoch = w->born;
 	m.registered_ms = w->registered_ms;
+	m.slot = w->slot + 1;
 	return TELL(walk, join, JOIN, &m);
 }
 
@@ -180,6 +183,59 @@ static int tell_keys(const struct walk *walk, const struct job *job)
 	return r;
 }
 
+static int tell_list(const struct walk *walk, const struct job *job,
+		     const struct dataset *d, uint32_t slot)
+{
+	CLEANUP(str_release) struct str list = STR_INIT;
+	Roar__Record__ShardList m = ROAR__RECORD__SHARD_LIST__INIT;
+	int r = shard_table_store(d->table, slot, &list);
+
+	if (r < 0)
+		return r;
+	m.job_id = job->id;
+	m.dataset_id = d->info->dataset_id;
+	m.slot = slot;
+	m.key = shard_table_key(d->table, slot);
+	m.shards.data = (uint8_t *)list.data;
+	m.shards.len = list.len;
+	return TELL(walk, shard_list, SHARD_LIST, &m);
+}
+
+static int tell_table(const struct walk *walk, const struct job *job,
+		      const struct dataset *d)
+{
+	Roar__Record__ShardTable m = ROAR__RECORD__SHARD_TABLE__INIT;
+	uint32_t n = shard_table_n_slots(d->table);
+	int r = 0;
+
+	if (!shard_table_version(d->table))
+		return 0;
+	for (uint32_t slot = 0; slot < n && r >= 0; slot++)
+		r = shard_table_was_here(d->table, slot) ?
+			    tell_list(walk, job, d, slot) :
+			    0;
+	if (r < 0)
+		return r;
+	m.job_id = job->id;
+	m.dataset_id = d->info->dataset_id;
+	m.version = shard_table_version(d->table);
+	m.hash = shard_table_hash(d->table);
+	return TELL(walk, shard_table, SHARD_TABLE, &m);
+}
+
+static int tell_epoch(const struct walk *walk, const struct job *job,
+		      const struct dataset *d)
+{
+	Roar__Record__Epoch m = ROAR__RECORD__EPOCH__INIT;
+
+	if (!d->epoch)
+		return 0;
+	m.job_id = job->id;
+	m.dataset_id = d->info->dataset_id;
+	m.epoch = d->epoch;
+	return TELL(walk, epoch, EPOCH, &m);
+}
+
 static int tell_datasets(const struct walk *walk, const struct job *job)
 {
 	int r = 0;
@@ -191,6 +247,10 @@ static int tell_datasets(const struct walk *walk, const struct job *job)
 		m.info = job->datasets[i]->info;
 		m.registered_ms = job->datasets[i]->registered_ms;
 		r = TELL(walk, dataset, DATASET, &m);
+		if (r >= 0)
+			r = tell_table(walk, job, job->datasets[i]);
+		if (r >= 0)
+			r = tell_epoch(walk, job, job->datasets[i]);
 	}
 	return r;
 }

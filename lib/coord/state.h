@@ -53,6 +53,8 @@ enum {
 	MAX_MISSING = 32, /* named in a view of a barrier */
 	MAX_GPUS = 64,
 	MAX_DATASETS = 1024, /* per job */
+	MAX_SHARDS = 1 << 25, /* of all datasets of a job, 5 bytes each */
+	ALL_SHARDS_TIMES = 4, /* what one job may have, for all of them */
 	MAX_STEPS = 64, /* of checkpoints, per job */
 	MAX_VALUE = 64 << 10, /* of one worker, in a gather */
 	MAX_GATHER = 16 << 20, /* of all of them */
@@ -164,6 +166,7 @@ struct worker {
 	uint64_t conn_id; /* of conn; 0: none */
 	uint64_t former_conn; /* of the process before this one; 0: none */
 	int32_t rank;
+	uint32_t slot; /* its number in tables of shards; slow */
 	bool dead, draining;
 	char id[];
 };
@@ -190,6 +193,9 @@ struct job {
 	uint64_t key_bytes;
 	struct dataset **datasets; /* as they were registered */
 	size_t n_datasets, cap_datasets;
+	uint64_t n_shards; /* of all of them */
+	struct worker **slots; /* by their numbers in tables; NULL: free */
+	size_t n_slots, cap_slots;
 	struct step *steps[MAX_STEPS + 1]; /* by number; one more for a moment */
 	size_t n_steps, step_bytes;
 
@@ -299,6 +305,10 @@ struct key {
 struct dataset {
 	Coordinator__DatasetInfo *info;
 	int64_t registered_ms, total_shards;
+	int64_t epoch; /* under way */
+	struct shard_table *table; /* of the places of the job */
+	/* fast: of its last deal, and of all since the start */
+	uint64_t moved, minimum, moved_ever;
 };
 
 struct part { /* what one worker saved */
@@ -329,6 +339,7 @@ struct step {
 struct watch {
 	struct wait wait;
 	struct list in_job, in_keys, in_worker;
+	bool shards; /* wants to hear of tables */
 	char *worker_id; /* NULL: nobody's */
 	char *prefix; /* NULL: no keys */
 };
@@ -345,6 +356,8 @@ struct coord {
 	struct list job_list;
 	uint32_t n_jobs, n_workers, n_suspect, n_dead;
 	uint64_t key_bytes; /* of all jobs */
+	uint64_t n_shards; /* likewise */
+	bool tables_due; /* places were taken or given up: shards may have to move */
 	struct map conns, waits;
 	struct map answered; /* workers, by the call of their last answer */
 	uint32_t n_waiting, n_watchers;
@@ -408,7 +421,8 @@ typedef int change_fn(struct coord *c, const Record *record);
 change_fn change_job, change_job_gone, change_join, change_death, change_leave,
 	change_world, change_command, change_commands_told, change_drain,
 	change_release, change_key, change_key_gone, change_dataset,
-	change_checkpoint;
+	change_checkpoint, change_deal, change_shard_list, change_shard_table,
+	change_epoch;
 
 /* ---- job.c ---- */
 
@@ -478,6 +492,9 @@ int worker_give_up(struct worker *w);
 
 void conn_bind(struct coord *c, uint64_t id, struct worker *w);
 void conn_unbind(struct worker *w);
+/* Other workers speak on that connection, and this one on another. */
+bool conn_is_of_others(const struct coord *c, uint64_t id,
+		       const struct worker *w);
 void conn_tidy(struct coord *c, struct conn *conn);
 struct conn *conn_want(struct coord *c, uint64_t id); /* NULL: ENOMEM or id 0 */
 
@@ -601,6 +618,30 @@ void commands_answer(const struct request *q, struct worker *w,
 int commands_take(struct worker *w, char ***ret, size_t *ret_n);
 void commands_free(char **commands, size_t n);
 void datasets_free(struct job *job);
+struct dataset *dataset_find(const struct job *job, const char *id);
+/* The dataset a request names; NULL after it was refused. */
+struct dataset *dataset_of(const struct request *q, const struct job *job,
+			   const char *id);
+
+/* ---- slot.c: the numbers that tables know places by ---- */
+
+/* The lowest that is free. */
+uint32_t slot_free(const struct job *job);
+/* Lets `w` have it, in all tables of the job.  -EBADMSG when it is not free, -ENOMEM. */
+int slot_take(struct job *job, struct worker *w, uint32_t slot);
+void slot_give_up(struct worker *w);
+struct shard_table;
+/* Notes in one table that the place of `w` is there. */
+int slot_join(const struct worker *w, struct shard_table *table);
+
+/* ---- deal.c: tables follow the places ---- */
+
+/* Deals what is due in all tables that somebody has asked for. */
+void tables_settle(struct coord *c);
+/* The same for one that is asked for now.  0, or -errno after a refusal. */
+int table_settle(const struct request *q, struct job *job, struct dataset *d);
+void table_view(const struct dataset *d, Roar__TableReply *ret);
+void table_tell(struct job *job, const struct dataset *d); /* watch.c */
 void steps_free(struct job *job);
 struct barrier_view {
 	Roar__BarrierView m;
@@ -621,6 +662,7 @@ handler_fn do_register, do_heartbeat, do_deregister, do_register_dataset,
 	do_wait_barrier, do_meet, do_watch, do_configure, do_send_command,
 	do_drain, do_leave, do_kv_set, do_kv_get, do_kv_add, do_kv_compare_set,
 	do_kv_delete, do_kv_list, do_list_jobs, do_list_workers,
-	do_list_barriers, do_status, do_stop, do_forget;
+	do_list_barriers, do_status, do_stop, do_forget, do_list_shards,
+	do_get_table, do_advance_epoch;
 
 #endif

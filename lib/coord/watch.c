@@ -177,6 +177,25 @@ void key_tell(struct job *job, const char *name, const struct key *key)
 	share_end(job->c);
 }
 
+/* ---- shards ---- */
+
+void table_tell(struct job *job, const struct dataset *d)
+{
+	LIST_EACH(it, after, &job->watches) {
+		struct watch *watch = LIST_OWNER(it, struct watch, in_job);
+		Roar__WatchEvent event;
+		Roar__TableReply table;
+
+		if (!watch->shards)
+			continue;
+		event_of(job, watch, &event);
+		table_view(d, &table);
+		event.kind = ROAR__WATCH_EVENT__KIND__SHARDS;
+		event.table = &table;
+		tell(job->c, watch->wait.call, COORD_MORE, &event, NULL);
+	}
+}
+
 /* ---- the call ---- */
 
 static void withdraw(struct coord *c, struct wait *wait)
@@ -213,6 +232,7 @@ static int watch_new(const Roar__WatchRequest *m, struct watch **ret)
 	list_init(&watch->in_job);
 	list_init(&watch->in_keys);
 	list_init(&watch->in_worker);
+	watch->shards = m->shards;
 	watch->worker_id = *m->worker_id ? strdup(m->worker_id) : NULL;
 	watch->prefix = keys ? strdup(m->key_prefix) : NULL;
 	if ((*m->worker_id && !watch->worker_id) || (keys && !watch->prefix)) {

@@ -240,12 +240,15 @@ static int join_new(struct coord *c, struct job *job, const Record *record)
 				job->n_workers + 1, sizeof(*job->by_rank));
 	if (r < 0)
 		return r;
-	r = map_set(&job->by_id, w->id, strlen(w->id), w);
+	r = slot_take(job, w, m->slot ? m->slot - 1 : slot_free(job));
 	if (r < 0)
 		return r;
-	r = keep(c, record);
+	r = map_set(&job->by_id, w->id, strlen(w->id), w);
+	if (r == 0)
+		r = keep(c, record);
 	if (r < 0) {
 		(void)map_remove(&job->by_id, w->id, strlen(w->id));
+		slot_give_up(w);
 		return r;
 	}
 	new_process(w, m, w->info);
@@ -329,6 +332,7 @@ int change_leave(struct coord *c, const Record *record)
 	not_dead(w);
 	(void)map_remove(&job->by_id, w->id, strlen(w->id));
 	close_hole(job, w);
+	slot_give_up(w);
 	c->n_workers--;
 	if (m->world_epoch > job->epoch)
 		job->epoch = m->world_epoch;

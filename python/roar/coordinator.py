@@ -49,17 +49,19 @@ __all__ = [
     "CoordinatorBusy", "CoordinatorClosed", "CoordinatorDenied",
     "CoordinatorError", "CoordinatorInvalid", "CoordinatorNotFound",
     "CoordinatorStale", "CoordinatorTimeout", "CoordinatorUnreachable",
-    "KeyValue", "Keys", "Late", "Shard", "TrainingOrchestrator", "VoteResult",
+    "KeyValue", "Keys", "Late", "Shard", "ShardTable", "TrainingOrchestrator", "VoteResult",
     "WorkerConfig", "WorkerExists", "World",
 ]
 
 _JOBS = "/coordinator.Coordinator/"
 _CONTROL = "/roar.Control/"
+_SHARDS = "/roar.Shards/"
 _BARRIER, _GATHER, _VOTE = 0, 1, 2
 _POLICIES = {None: 0, "default": 0, "fail": 1, "shrink": 2, "wait": 3}
 _STATES = ("unknown", "initializing", "idle", "loading_data", "training",
            "checkpointing", "recovering", "error")
 _LONGEST_MS = 1 << 53
+_TRIES = 10     # of a list that changes while it is read
 _PAUSE = 1.0    # seconds between tries to take a place, at most
 
 
@@ -147,6 +149,21 @@ class Shard(NamedTuple):
     def num_samples(self) -> int:
         """How many samples it has."""
         return self.end_index - self.start_index
+
+
+class ShardTable(NamedTuple):
+    """How the shards of a dataset are dealt."""
+
+    dataset_id: str
+    version: int        # grows whenever they move; 0: nobody has asked yet
+    hash: int           # of who has which
+    n_workers: int
+    n_shards: int
+    most: int           # shards that a worker has
+    least: int
+    moved: int          # when they were dealt last
+    minimum: int        # that had to
+    epoch: int
 
 
 class Checkpoint(NamedTuple):
@@ -713,6 +730,54 @@ class TrainingOrchestrator:
             "epoch": epoch, "job_id": self.job or ""})
         return Shard._make(reply[name] for name in Shard._fields)
 
+    def shards(self, dataset_id: str) -> list[range]:
+        """All shards of a dataset that are this worker's, as ranges, in the
+        order in which they are to be read."""
+        return self._list_shards(dataset_id)[0]
+
+    def get_shards(self, dataset_id: str,
+                   epoch: Optional[int] = None) -> list[Shard]:
+        """The same one by one, with their samples, for an epoch; None: for
+        the one that is under way."""
+        ranges, about = self._list_shards(dataset_id)
+        return [_shard(dataset_id, number, about, epoch)
+                for part in ranges for number in part]
+
+    def _list_shards(self, dataset_id: str
+                     ) -> tuple[list[range], dict[str, Any]]:
+        for _ in range(_TRIES):
+            try:
+                return self._list_pages(dataset_id)
+            except CoordinatorStale as error:   # moved between two pages
+                reason = error
+        raise reason
+
+    def _list_pages(self, dataset_id: str
+                    ) -> tuple[list[range], dict[str, Any]]:
+        request = {"job_id": self.job or "", "worker_id": self.worker_id or "",
+                   "dataset_id": dataset_id}
+        found: list[range] = []
+        while True:
+            page = self.call(_SHARDS + "ListShards", request)
+            found += [range(part["first"], part["first"] + part["count"])
+                      for part in page["ranges"]]
+            if not page["next"]:
+                return found, page
+            request.update(after=page["next"], version=page["version"])
+
+    def shard_table(self, dataset_id: str) -> ShardTable:
+        """How the shards of a dataset are dealt to all workers."""
+        reply = self.call(_SHARDS + "GetTable", {
+            "job_id": self.job or "", "dataset_id": dataset_id})
+        return ShardTable._make(reply[name] for name in ShardTable._fields)
+
+    def advance_epoch(self, dataset_id: str, epoch: int) -> int:
+        """The dataset goes on to an epoch; every worker may say so.
+        CoordinatorStale when that is over: epochs do not come back."""
+        return self.call(_SHARDS + "AdvanceEpoch", {
+            "job_id": self.job or "", "worker_id": self.worker_id or "",
+            "dataset_id": dataset_id, "epoch": epoch})["epoch"]
+
     def notify_checkpoint(self, checkpoint_id: str, step: int, epoch: int = 0,
                           path: str = "", size_bytes: int = 0, *,
                           type: str = "full",
@@ -806,6 +871,14 @@ def _generation(step: Optional[int]) -> int:
     if step is None:
         return 0
     return _checks.whole("step", step, 0, (1 << 62) - 1) + 1
+
+
+def _shard(dataset_id: str, number: int, about: Mapping[str, Any],
+           epoch: Optional[int]) -> Shard:
+    first = number * about["shard_size"]
+    return Shard(dataset_id, number, about["total_shards"], first,
+                 min(first + about["shard_size"], about["total_samples"]),
+                 about["epoch"] if epoch is None else epoch, [])
 
 
 def _common(reply: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,8 @@
  *
  * Takes its place and says "rank N"; says "command TEXT" for each command that it is told.
  * With a BARRIER it waits there and says "released" or what went wrong.  When its input
- * ends it leaves, with "left".  Knows nothing of roar but the library. */
+ * ends it leaves, with "left".  Where DATASET names one it registers that, with 95 samples in
+ * shards of 10, and says which it has.  Knows nothing of roar but the library. */
 #include <poll.h>
 #include <pthread.h>
 #include <roar/coord.h>
@@ -31,6 +32,27 @@ static void say_commands(void)
 			printf("command %s\n", command);
 }
 
+static void say_shards(const char *id)
+{
+	struct roar_coord_dataset d = { .id = id,
+					.total_samples = 95,
+					.shard_size = 10 };
+	struct roar_coord_shards s;
+	int64_t n;
+
+	if (roar_coord_register_dataset(client, &d, &n) < 0 ||
+	    roar_coord_shards(client, id, &s) < 0) {
+		printf("%s\n", roar_coord_error());
+		return;
+	}
+	printf("shards of %lld:", (long long)n);
+	for (size_t i = 0; i < s.n_ranges; i++)
+		printf(" %lld+%lld", (long long)s.ranges[i].first,
+		       (long long)s.ranges[i].count);
+	printf(" epoch %d\n", roar_coord_advance_epoch(client, id, 3));
+	roar_coord_shards_release(&s);
+}
+
 int main(int argc, char **argv)
 {
 	struct roar_coord_options o = { .hostname = "some-host",
@@ -53,6 +75,8 @@ int main(int argc, char **argv)
 	(void)roar_coord_progress(client, 4, 17, 2, "a task");
 	(void)roar_coord_heartbeat(client, 10000);
 	printf("rank %d\n", w.rank);
+	if (getenv("DATASET"))
+		say_shards(getenv("DATASET"));
 	if (argc > 4 && pthread_create(&thread, NULL, wait_there, argv[4]) != 0)
 		return 1;
 	say_commands();

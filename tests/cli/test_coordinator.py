@@ -337,3 +337,11 @@ def test_a_view_outlives_the_coordinator(empty, server):
                  timeout=60)
         t.type("q")
         assert t.wait() == 0
+
+
+# ---- shards ----
+
+def test_c_programs_have_their_shards(server):
+    said = [server.worker(name, env={"DATASET": "d"}).stdout.readline()
+            for name in ("a", "b")]
+    assert said == ["shards of 10: 0+10 epoch 0\n", "shards of 10: 0+5 epoch 0\n"]

@@ -450,11 +450,37 @@ def test_datasets_and_shards(server, job):
         first, second = a.get_shard("d"), b.get_shard("d", 1)
         assert (first.start_index, first.end_index) == (0, 10)
         assert first.num_samples == 10 and first.total_shards == 10
-        assert (second.shard_id, second.epoch) == (1, 1)
+        assert (second.shard_id, second.epoch) == (5, 1)
         with pytest.raises(coordinator.CoordinatorInvalid):
             a.register_dataset("e", "/data", 95, 0)
         with pytest.raises(coordinator.CoordinatorNotFound):
             a.get_shard("none")
+
+
+def test_all_shards_of_a_worker(server, job):
+    with workers(server, 2, job=job) as (a, b):
+        a.register_dataset("d", "/data", 95, 10)
+        assert a.shards("d") == [range(5)] and b.shards("d") == [range(5, 10)]
+        last = b.get_shards("d")[-1]
+        assert (last.shard_id, last.start_index, last.end_index) == (9, 90, 95)
+        assert last.num_samples == 5 and last.total_shards == 10
+        table = a.shard_table("d")
+        assert (table.most, table.least, table.n_workers) == (5, 5, 2)
+        b.deregister()
+        table = a.shard_table("d")
+        assert table.moved == table.minimum == 5
+        assert sorted(n for part in a.shards("d") for n in part) == list(range(10))
+
+
+def test_epochs_do_not_come_back(server, job):
+    with workers(server, 2, job=job) as (a, b):
+        a.register_dataset("d", "/data", 95, 10)
+        assert [w.advance_epoch("d", 3) for w in (a, b)] == [3, 3]
+        assert a.get_shards("d")[0].epoch == 3
+        with pytest.raises(coordinator.CoordinatorStale, match="is over"):
+            b.advance_epoch("d", 2)
+        with pytest.raises(coordinator.CoordinatorStale):
+            b.get_shard("d", 2)
 
 
 def test_a_checkpoint_counts_when_all_have_saved_it(server, job):

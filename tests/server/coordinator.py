@@ -19,6 +19,7 @@ import coordinator_pb2 as pb  # noqa: E402
 import health_pb2  # noqa: E402
 import reflection_pb2  # noqa: E402
 import roar_coordinator_pb2 as control  # noqa: E402
+import roar_shards_pb2 as shards  # noqa: E402
 
 PROGRAM = os.environ["COORDINATOR_PROGRAM"]
 PATIENCE_S = 60  # until something is taken for broken
@@ -57,10 +58,11 @@ class Client:
             if credentials else
             grpc.insecure_channel(target, options=options))
         services = {}
-        for module in (pb, control, health_pb2, reflection_pb2):
+        for module in (pb, control, shards, health_pb2, reflection_pb2):
             services.update(module.DESCRIPTOR.services_by_name)
         self.coordinator = Stub(self.channel, services["Coordinator"])
         self.control = Stub(self.channel, services["Control"])
+        self.shards = Stub(self.channel, services["Shards"])
         self.health = Stub(self.channel, services["Health"])
         self.reflection = Stub(self.channel, services["ServerReflection"])
 

@@ -13,7 +13,8 @@ from coordinator import (PATIENCE_S, Coordinator, health_pb2, pb,
 CODE = grpc.StatusCode
 SERVICES = ["coordinator.Coordinator", "grpc.health.v1.Health",
             "grpc.reflection.v1.ServerReflection",
-            "grpc.reflection.v1alpha.ServerReflection", "roar.Control"]
+            "grpc.reflection.v1alpha.ServerReflection", "roar.Control",
+            "roar.Shards"]
 
 
 @pytest.fixture(name="server", scope="module")
@@ -38,7 +39,7 @@ def check(client, service):
 
 
 @pytest.mark.parametrize("service", ["", "coordinator.Coordinator",
-                                     "roar.Control"])
+                                     "roar.Control", "roar.Shards"])
 def test_what_is_served_is_healthy(client, service):
     assert check(client, service) == 1
 

@@ -12,7 +12,7 @@ import grpc
 import pytest
 
 from coordinator import (PATIENCE_S, Coordinator, Frames, control, health_pb2,
-                         pb, raises, wait_until)
+                         pb, raises, shards, wait_until)
 
 CODE = grpc.StatusCode
 A, B, ADMIN = ((("authorization", f"Bearer {t}"),) for t in
@@ -92,13 +92,17 @@ OTHERS = {
     "KvList": control.KvListRequest(job_id="b"),
     "ListWorkers": control.ListWorkersRequest(job_id="b"),
     "ListBarriers": control.ListBarriersRequest(job_id="b"),
+    "ListShards": shards.ListShardsRequest(job_id="b", worker_id="w", dataset_id="d"),
+    "GetTable": shards.TableRequest(job_id="b", dataset_id="d"),
+    "AdvanceEpoch": shards.AdvanceEpochRequest(job_id="b", worker_id="w",
+                                               dataset_id="d"),
 }
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_no_call_reaches_another_job(client, name):
-    service = (client.coordinator if hasattr(client.coordinator, name)
-               else client.control)
+    service = next(s for s in (client.coordinator, client.control, client.shards)
+                   if hasattr(s, name))
     with raises(CODE.PERMISSION_DENIED):
         getattr(service, name)(OTHERS[name], metadata=A, timeout=PATIENCE_S)
 

@@ -16,6 +16,7 @@ enum {
 	STREAM_HEARTBEATS = 9,
 	WATCH = 11,
 	DEREGISTER = 3,
+	REGISTER_DATASET = 4,
 	NOTIFY_CHECKPOINT = 6,
 	WAIT_BARRIER = 8,
 	MEET = 10,
@@ -24,6 +25,7 @@ enum {
 	KV_ADD,
 	KV_COMPARE_SET,
 	KV_DELETE,
+	LIST_SHARDS = 28,
 	MAX_TRIES = 6,
 };
 
@@ -147,6 +149,9 @@ static void do_step(struct sim *s, void *what, uint64_t n)
 	} else if (it->what == STEP_SAVE) {
 		ask.method = NOTIFY_CHECKPOINT;
 		ask.generation = c->step + 1;
+	} else if (it->what == STEP_SHARDS) {
+		ask.method = c->has_data ? LIST_SHARDS : REGISTER_DATASET;
+		ask.session = c->session;
 	} else {
 		prepare_key(s, c, it, &ask);
 	}
@@ -394,6 +399,11 @@ static void on_done(struct sim *s, struct client *c, const struct answer *a)
 	}
 	if (is_meeting(&did))
 		*generation_of(c, &did) = a->generation + 1;
+	if (did.method == REGISTER_DATASET) {
+		c->has_data = true;
+		after(s, c, 1, do_step); /* and now its shards */
+		return;
+	}
 	if (did.method == KV_COMPARE_SET && a->done) {
 		c->version = a->version;
 		after(s, c, 1 + pick(&c->random, 20),

@@ -26,6 +26,7 @@ struct client {
 	uint64_t next[N_NAMES + N_GROUPS + 1]; /* generations; 0: not known */
 	uint64_t version; /* of the key that was taken */
 	uint32_t n_set;
+	bool has_data; /* has registered the dataset */
 };
 
 /* ---- wire.c ---- */

@@ -60,6 +60,7 @@ static void forget(struct sim *s, struct mjob *j, uint32_t n_workers)
 	}
 	j->there = false;
 	j->epoch = j->joined = j->started = j->version = 0;
+	j->table.version = j->table.n_places = j->table.n_lists = 0;
 	j->n_places = j->n_dead = j->n_getting = j->n_watching = 0;
 	memset(j->places, 0, n_workers * sizeof(struct place));
 	for (size_t i = 0; i < j->n_keys; i++)
@@ -95,6 +96,9 @@ void model_record(struct sim *s, const Roar__Record__Record *r, bool live)
 	else if (r->what_case == ROAR__RECORD__RECORD__WHAT_KEY ||
 		 r->what_case == ROAR__RECORD__RECORD__WHAT_KEY_GONE)
 		keys_record(s, r, live);
+	else if (r->what_case == ROAR__RECORD__RECORD__WHAT_DATASET ||
+		 r->what_case >= ROAR__RECORD__RECORD__WHAT_DEAL)
+		shards_record(s, r);
 	else
 		members_record(s, r, live);
 }
@@ -109,7 +113,7 @@ void model_ask(struct sim *s, const struct ask *ask)
 		meetings_ask(s, ask);
 	else if (ask->method == 11)
 		members_ask(s, ask);
-	else if (ask->method >= 16)
+	else if (ask->method >= 16 && !is_of_shards(ask))
 		keys_ask(s, ask);
 }
 
@@ -141,6 +145,8 @@ void model_answer(struct sim *s, const struct ask *ask, const struct answer *a,
 		meetings_answer(s, ask, a, names, n_names);
 	else if (ask->method == 6)
 		saves_answer(s, ask, a);
+	else if (is_of_shards(ask))
+		shards_answer(s, ask, a);
 	else if (ask->method >= 16)
 		keys_answer(s, ask, a);
 	else
@@ -155,6 +161,8 @@ void model_left(struct sim *s, const struct ask *ask, const struct answer *a)
 		meetings_told(s, ask, a);
 	else if (ask->method == 6)
 		saves_left(s, ask, a);
+	else if (is_of_shards(ask))
+		shards_left(s, ask, a);
 	else if (ask->method >= 16)
 		keys_left(s, ask, a);
 	else

@@ -9,6 +9,7 @@
  *	meetings.c	who waits where, who must come, what a release says
  *	keys.c		keys
  *	saves.c		checkpoints
+ *	shards.c	who has which shard
  *	watches.c	who hears of changes */
 #ifndef SIMULATE_MODEL_H
 #define SIMULATE_MODEL_H
@@ -94,8 +95,18 @@ struct saved { /* a step of training */
 	bool *by; /* whom */
 };
 
+struct mtable { /* of the one dataset */
+	uint64_t version;
+	size_t n_places; /* it was dealt to */
+	size_t n_lists; /* that a snapshot told */
+	/* What somebody was told of a version; kept over crashes. */
+	uint64_t told_version;
+	int32_t owners[N_SHARDS]; /* worker; NONE */
+};
+
 struct mjob {
 	bool there;
+	struct mtable table;
 	uint32_t min_workers, start_workers, policy;
 	uint64_t started; /* the epoch when they were last there; 0: not begun */
 	int64_t interval, timeout, hold;
@@ -137,6 +148,11 @@ static inline struct mjob *mjob(struct sim *s, uint32_t job)
 static inline bool is_meeting(const struct ask *ask)
 {
 	return ask->method == 8 || ask->method == 10;
+}
+
+static inline bool is_of_shards(const struct ask *ask)
+{
+	return ask->method == 4 || ask->method == 28;
 }
 
 static inline uint32_t number_in(const char *name)
@@ -193,6 +209,12 @@ void watches_check(struct sim *s, struct mjob *j);
 void saves_record(struct sim *s, const Roar__Record__Checkpoint *r, bool live);
 void saves_answer(struct sim *s, const struct ask *ask, const struct answer *a);
 void saves_left(struct sim *s, const struct ask *ask, const struct answer *a);
+
+/* shards.c */
+void shards_record(struct sim *s, const Roar__Record__Record *r);
+void shards_answer(struct sim *s, const struct ask *ask,
+		   const struct answer *a);
+void shards_left(struct sim *s, const struct ask *ask, const struct answer *a);
 
 /* keys.c */
 void keys_record(struct sim *s, const Roar__Record__Record *r, bool live);

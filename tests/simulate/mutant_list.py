@@ -210,4 +210,17 @@ static void name_absent("""),
            "	m.version = job->last_version + 1;\n	m.expires_ms",
            "	m.version = job->last_version + !job->last_version;\n"
            "	m.expires_ms"),
+    # Shards.
+    Mutant("a place that is given up keeps its shards", "slot.c",
+           """\
+	leave_first(job, job->n_datasets, w->slot);
+	job->slots[w->slot] = NULL;
+""", """\
+	job->slots[w->slot] = NULL;
+"""),
+    Mutant("a snapshot has no tables", "snapshot.c",
+           "	if (!shard_table_version(d->table))\n		return 0;",
+           "	if (d)\n		return 0;"),
+    Mutant("an order of its own after a snapshot", "snapshot.c",
+           "	m.slot = w->slot + 1;\n", ""),
 ]

@@ -92,6 +92,28 @@ static void give_checkpoint(struct sim *s, const struct ask *ask,
 	give(s, ask, &m);
 }
 
+static void give_dataset(struct sim *s, const struct ask *ask, struct names *n)
+{
+	Coordinator__DatasetInfo m = COORDINATOR__DATASET_INFO__INIT;
+
+	m.job_id = n->job;
+	m.dataset_id = (char *)"d";
+	m.total_samples = N_SHARDS;
+	m.shard_size = 1;
+	give(s, ask, &m);
+}
+
+static void give_list(struct sim *s, const struct ask *ask, struct names *n)
+{
+	Roar__ListShardsRequest m = ROAR__LIST_SHARDS_REQUEST__INIT;
+
+	m.job_id = n->job;
+	m.worker_id = n->worker;
+	m.session = ask->session;
+	m.dataset_id = (char *)"d";
+	give(s, ask, &m);
+}
+
 static void give_barrier(struct sim *s, const struct ask *ask, struct names *n)
 {
 	Coordinator__BarrierRequest m = COORDINATOR__BARRIER_REQUEST__INIT;
@@ -231,7 +253,8 @@ void request_give(struct sim *s, const struct ask *ask)
 		[14] = give_to_workers, [15] = give_to_workers,
 		[16] = give_key,	[17] = give_key,
 		[18] = give_key,	[19] = give_key,
-		[20] = give_key,
+		[20] = give_key,	[4] = give_dataset,
+		[28] = give_list,
 	};
 	struct names n;
 
@@ -319,6 +342,14 @@ static void take_key(struct answer *to, const Roar__KvReply *m)
 					      "");
 }
 
+static void take_list(struct answer *to, const Roar__ListShardsReply *m)
+{
+	to->version = m->version;
+	for (size_t i = 0; i < m->n_ranges; i++)
+		for (int64_t k = 0; k < m->ranges[i]->count; k++)
+			to->shards |= 1ULL << (m->ranges[i]->first + k);
+}
+
 void answer_take(struct answer *to, const ProtobufCMessage *message)
 {
 	const void *m = message;
@@ -337,6 +368,8 @@ void answer_take(struct answer *to, const ProtobufCMessage *message)
 		take_key(to, m);
 	else if (message->descriptor == &roar__watch_event__descriptor)
 		take_event(to, m);
+	else if (message->descriptor == &roar__list_shards_reply__descriptor)
+		take_list(to, m);
 	else if (message->descriptor == &coordinator__checkpoint_ack__descriptor)
 		to->step = ((const Coordinator__CheckpointAck *)m)->global_step;
 	else if (message->descriptor == &roar__leave_reply__descriptor)

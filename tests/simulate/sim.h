@@ -33,6 +33,7 @@ enum {
 	N_GROUPS = 3,
 	MAX_GROUP = 64, /* groups are of the first workers */
 	N_KEYS = 4,
+	N_SHARDS = 37, /* of the one dataset of a job */
 	TEXT = 48,
 };
 
@@ -88,6 +89,7 @@ enum step_kind {
 	STEP_TAKE, /* compare-set, and delete by who got it */
 	STEP_WAIT, /* for a key of the next worker */
 	STEP_SAVE, /* tells of a checkpoint */
+	STEP_SHARDS, /* registers a dataset, and lists its shards of it */
 	N_STEP_KINDS,
 };
 
@@ -176,6 +178,7 @@ struct answer {
 	int32_t rank;
 	int64_t participants, order, votes_for, votes_against;
 	int64_t step; /* that all have saved */
+	uint64_t shards; /* that the worker has, as bits */
 	uint64_t values; /* digest of those gathered */
 	size_t n_values;
 	bool done;

@@ -36,6 +36,9 @@ enum client_method_number {
 	METHOD_GET_STATUS,
 	METHOD_STOP,
 	METHOD_FORGET,
+	METHOD_LIST_SHARDS,
+	METHOD_GET_TABLE,
+	METHOD_ADVANCE_EPOCH,
 	METHOD_END_, /* one more than the last */
 };
 

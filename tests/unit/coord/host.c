@@ -237,11 +237,11 @@ void host_restore(struct host *h)
 static const struct coord_method *find_method(const char *name)
 {
 	static const char *const services[] = { "coordinator.Coordinator",
-						"roar.Control" };
+						"roar.Control", "roar.Shards" };
 	const struct coord_method *m = NULL;
 	char path[128];
 
-	for (size_t i = 0; i < 2 && !m; i++) {
+	for (size_t i = 0; i < 3 && !m; i++) {
 		snprintf(path, sizeof(path), "/%s/%s", services[i], name);
 		m = coord_method_by_path(path, strlen(path));
 	}

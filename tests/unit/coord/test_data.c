@@ -15,16 +15,6 @@ static uint64_t ask_dataset(struct host *h, int64_t samples, int64_t shard)
 	return ask(h, 1, "RegisterDataset", &m);
 }
 
-static uint64_t ask_shard(struct host *h, const char *id)
-{
-	Coordinator__ShardRequest m = COORDINATOR__SHARD_REQUEST__INIT;
-
-	m.worker_id = (char *)id;
-	m.dataset_id = "d";
-	m.epoch = 3;
-	return ask(h, 1, "GetDataShard", &m);
-}
-
 static const Coordinator__DatasetAck *ack(struct host *h, uint64_t call)
 {
 	return MESSAGE(expect(h, call, COORD_OK), Coordinator__DatasetAck);
@@ -51,27 +41,14 @@ static void counts_that_make_no_sense_are_refused(void **state)
 		ack(h, ask_dataset(h, INT64_MAX, INT64_MAX))->total_shards, 1);
 }
 
-static void shards_are_dealt_by_rank(void **state)
+static void more_shards_than_fit_are_refused(void **state)
 {
 	struct host *h = *state;
-	const Coordinator__ShardAssignment *m;
 
-	join(h, 1, "a");
-	join(h, 2, "b");
-	join(h, 3, "c");
-	expect(h, ask_shard(h, "b"), COORD_NOT_FOUND);
-	ack(h, ask_dataset(h, 150, 100));
-	host_restart(h);
-	m = MESSAGE(expect(h, ask_shard(h, "b"), COORD_OK),
-		    Coordinator__ShardAssignment);
-	assert_int_equal(m->shard_id, 1);
-	assert_int_equal(m->start_index, 100);
-	assert_int_equal(m->end_index, 150);
-	assert_int_equal(m->total_shards, 2);
-	assert_int_equal(m->epoch, 3);
-	assert_string_equal(m->file_paths[0], "/data/d");
-	expect_says(expect(h, ask_shard(h, "c"), COORD_OUT_OF_RANGE), "rank 2");
-	expect(h, ask_shard(h, "x"), COORD_NOT_FOUND);
+	expect_says(expect(h, ask_dataset(h, INT64_MAX, 1),
+			   COORD_RESOURCE_EXHAUSTED),
+		    "take a larger shard_size");
+	expect(h, ask_dataset(h, (1 << 25) + 1, 1), COORD_RESOURCE_EXHAUSTED);
 }
 
 /* ---- checkpoints ---- */
@@ -229,7 +206,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(shards_are_counted_upwards),
 		TEST(counts_that_make_no_sense_are_refused),
-		TEST(shards_are_dealt_by_rank),
+		TEST(more_shards_than_fit_are_refused),
 		TEST(a_step_counts_when_all_have_saved_it),
 		TEST(parts_of_two_worlds_do_not_make_one),
 		TEST(a_world_is_more_than_its_size),

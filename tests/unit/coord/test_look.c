@@ -71,6 +71,26 @@ static void shards_of_all_workers_are_all_shards(void **state)
 	assert_int_equal(coord_shards_of(h->c, "nobody", 0), 0);
 }
 
+static void what_was_dealt_is_shown_as_it_is(void **state)
+{
+	struct host *h = *state;
+	Roar__ListShardsRequest m = ROAR__LIST_SHARDS_REQUEST__INIT;
+
+	add_dataset(h, "", 10);
+	join(h, 1, "a");
+	join(h, 2, "b");
+	m.worker_id = "a";
+	m.dataset_id = "d";
+	expect(h, ask(h, 1, "ListShards", &m), COORD_OK);
+	expect(h, ask_deregister(h, 1, "a"), COORD_OK);
+	join(h, 3, "c");
+	look_at_datasets(h, NULL);
+	assert_int_equal(datasets.min, 5);
+	assert_int_equal(datasets.max, 5);
+	assert_int_equal(datasets.moved, 10); /* to b, then to c */
+	assert_int_equal(coord_shards_of(h->c, "default", 1), 5);
+}
+
 static void one_job_shows_nothing_of_others(void **state)
 {
 	struct host *h = *state;
@@ -225,6 +245,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_dataset_says_how_even_its_shards_are),
 		TEST(shards_of_all_workers_are_all_shards),
+		TEST(what_was_dealt_is_shown_as_it_is),
 		TEST(one_job_shows_nothing_of_others),
 		TEST(steps_come_newest_first_with_their_parts),
 		TEST(workers_come_by_rank_in_parts),

@@ -165,7 +165,23 @@ static void do_save(struct run *r)
 	ask(r->h, some_conn(r), "NotifyCheckpoint", &m);
 	d.dataset_id = (char *)some_id(r);
 	d.shard_size = 1 + dice(r, 2);
+	d.total_samples = 10;
 	ask(r->h, some_conn(r), "RegisterDataset", &d);
+}
+
+static void do_shards(struct run *r)
+{
+	Roar__ListShardsRequest list = ROAR__LIST_SHARDS_REQUEST__INIT;
+	Coordinator__ShardRequest one = COORDINATOR__SHARD_REQUEST__INIT;
+	Roar__AdvanceEpochRequest epoch = ROAR__ADVANCE_EPOCH_REQUEST__INIT;
+
+	list.worker_id = one.worker_id = epoch.worker_id = (char *)some_id(r);
+	list.dataset_id = one.dataset_id = epoch.dataset_id = (char *)some_id(r);
+	one.epoch = epoch.epoch = dice(r, 6);
+	ask(r->h, some_conn(r), "ListShards", &list);
+	ask(r->h, some_conn(r), "GetDataShard", &one);
+	if (dice(r, 4) == 0)
+		ask(r->h, some_conn(r), "AdvanceEpoch", &epoch);
 }
 
 static void do_settings(struct run *r)
@@ -206,10 +222,10 @@ static void do_disk(struct run *r)
 }
 
 static void (*const acts[])(struct run *) = {
-	do_join,     do_join,	    do_beat,   do_beat,	   do_beat, do_beat,
-	do_leave,    do_meet,	    do_meet,   do_meet,	   do_meet, do_meet,
-	do_key,	     do_key,	    do_word,   do_save,	   do_time, do_time,
-	do_settings, do_connection, do_cancel, do_restart,
+	do_join,     do_join,	    do_beat,   do_beat,	   do_beat,   do_beat,
+	do_leave,    do_meet,	    do_meet,   do_meet,	   do_meet,   do_meet,
+	do_key,	     do_key,	    do_word,   do_save,	   do_time,   do_time,
+	do_settings, do_connection, do_cancel, do_restart, do_shards, do_shards,
 };
 
 /* ---- what must hold ---- */

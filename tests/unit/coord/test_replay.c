@@ -111,10 +111,70 @@ static void other_records_that_make_no_sense_are_refused(void **state)
 	REFUSED(h, command, COMMAND, &command);
 }
 
+static void tables_that_make_no_sense_are_refused(void **state)
+{
+	struct host *h = *state;
+	Coordinator__DatasetInfo info = COORDINATOR__DATASET_INFO__INIT;
+	Roar__Record__Dataset dataset = ROAR__RECORD__DATASET__INIT;
+	Roar__Record__Deal deal = ROAR__RECORD__DEAL__INIT;
+	Roar__Record__ShardList list = ROAR__RECORD__SHARD_LIST__INIT;
+	Roar__Record__ShardTable table = ROAR__RECORD__SHARD_TABLE__INIT;
+	Roar__Record__Epoch epoch = ROAR__RECORD__EPOCH__INIT;
+
+	dataset.job_id = deal.job_id = list.job_id = table.job_id =
+		epoch.job_id = "default";
+	deal.dataset_id = list.dataset_id = table.dataset_id =
+		epoch.dataset_id = "d";
+	join(h, 1, "a");
+	deal.version = 1;
+	epoch.epoch = 1;
+	REFUSED(h, deal, DEAL, &deal);
+	REFUSED(h, epoch, EPOCH, &epoch);
+	REFUSED(h, shard_list, SHARD_LIST, &list);
+	REFUSED(h, shard_table, SHARD_TABLE, &table);
+	info.dataset_id = "d";
+	info.total_samples = 4;
+	info.shard_size = 1;
+	expect(h, ask(h, 1, "RegisterDataset", &info), COORD_OK);
+	deal.version = 2; /* 1 is next */
+	REFUSED(h, deal, DEAL, &deal);
+	deal.version = 1;
+	deal.hash = 5; /* of another table */
+	REFUSED(h, deal, DEAL, &deal);
+	epoch.epoch = 0;
+	REFUSED(h, epoch, EPOCH, &epoch);
+	table.version = 1;
+	table.hash = 1;
+	REFUSED(h, shard_table, SHARD_TABLE, &table);
+	list.slot = UINT32_MAX;
+	REFUSED(h, shard_list, SHARD_LIST, &list);
+	info.dataset_id = "huge";
+	info.total_samples = INT64_MAX;
+	dataset.info = &info;
+	REFUSED(h, dataset, DATASET, &dataset);
+}
+
+static void a_place_has_a_number_that_is_free(void **state)
+{
+	struct host *h = *state;
+	Coordinator__WorkerInfo info = COORDINATOR__WORKER_INFO__INIT;
+	Roar__Record__Join join_ = ROAR__RECORD__JOIN__INIT;
+
+	join(h, 1, "a");
+	info.worker_id = "b";
+	join_.job_id = "default";
+	join_.info = &info;
+	join_.session = join_.incarnation = join_.rank = 1;
+	join_.slot = 1; /* that of "a" */
+	REFUSED(h, join, JOIN, &join_);
+	join_.slot = UINT32_MAX;
+	REFUSED(h, join, JOIN, &join_);
+}
+
 static void the_table_of_methods_is_in_order(void **state)
 {
 	(void)state;
-	assert_int_equal(coord_n_methods, 27);
+	assert_int_equal(coord_n_methods, 30);
 	for (uint16_t i = 1; i <= coord_n_methods; i++) {
 		const struct coord_method *m = coord_method_by_number(i);
 
@@ -123,7 +183,7 @@ static void the_table_of_methods_is_in_order(void **state)
 				 m);
 	}
 	assert_null(coord_method_by_number(0));
-	assert_null(coord_method_by_number(28));
+	assert_null(coord_method_by_number(31));
 	assert_null(coord_method_by_path("/roar.Control/Stopp", 19));
 	assert_string_equal(coord_method_by_number(COORD_METHOD_STOP)->path,
 			    "/roar.Control/Stop");
@@ -232,6 +292,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		PLAIN(places_that_make_no_sense_are_refused),
 		PLAIN(other_records_that_make_no_sense_are_refused),
+		TEST(tables_that_make_no_sense_are_refused),
+		TEST(a_place_has_a_number_that_is_free),
 		cmocka_unit_test(the_table_of_methods_is_in_order),
 		TEST(workers_are_listed_by_pages),
 		cmocka_unit_test(ten_thousand_meet),

@@ -46,7 +46,7 @@ static void all_services_are_listed(void **state)
 	(void)state;
 	assert_int_equal(r->message_response_case,
 			 ANSWER(LIST_SERVICES_RESPONSE));
-	assert_int_equal(r->list_services_response->n_service, 5);
+	assert_int_equal(r->list_services_response->n_service, 6);
 	assert_string_equal(r->list_services_response->service[0]->name,
 			    "coordinator.Coordinator");
 	done(r);
@@ -74,7 +74,7 @@ static void a_file_comes_with_those_it_imports(void **state)
 	(void)state;
 	check_file(CASE(FILE_BY_FILENAME), "coordinator.proto", 1,
 		   "coordinator.proto");
-	check_file(CASE(FILE_BY_FILENAME), "roar_coordinator.proto", 2,
+	check_file(CASE(FILE_BY_FILENAME), "roar_coordinator.proto", 3,
 		   "roar_coordinator.proto");
 }
 

@@ -1,0 +1,177 @@
+"""Shards of a dataset, dealt to workers that come and go, by stock clients."""
+
+import grpc
+import pytest
+
+from coordinator import (PATIENCE_S, Coordinator, control, pb, raises, shards,
+                         wait_until)
+
+CODE = grpc.StatusCode
+N = 101
+
+
+@pytest.fixture(name="server")
+def _server():
+    with Coordinator() as server:
+        yield server
+
+
+def begin(client, *workers, dataset="d", samples=N):
+    for worker in workers:
+        client.register(worker)
+    client.coordinator.RegisterDataset(
+        pb.DatasetInfo(dataset_id=dataset, total_samples=samples, shard_size=1),
+        timeout=PATIENCE_S)
+
+
+def page(client, worker, dataset="d", **more):
+    return client.shards.ListShards(
+        shards.ListShardsRequest(worker_id=worker, dataset_id=dataset, **more),
+        timeout=PATIENCE_S)
+
+
+def listed(client, worker, dataset="d", limit=0):
+    """All shards of a worker, over as many pages as it takes."""
+    found, after, version = [], 0, 0
+    while True:
+        reply = page(client, worker, dataset, after=after, version=version, limit=limit)
+        found += [n for r in reply.ranges for n in range(r.first, r.first + r.count)]
+        after, version = reply.next, reply.version
+        if not after:
+            assert len(found) == reply.n_shards
+            return found
+
+
+def table(client, dataset="d"):
+    return client.shards.GetTable(shards.TableRequest(dataset_id=dataset),
+                                  timeout=PATIENCE_S)
+
+
+def leave(client, worker):
+    client.control.Leave(control.LeaveRequest(worker_id=worker), timeout=PATIENCE_S)
+
+
+def test_all_have_as_many_and_together_all(server):
+    with server.client() as client:
+        begin(client, "a", "b", "c")
+        found = [listed(client, w, limit=1) for w in "abc"]
+        assert sorted(sum(found, [])) == list(range(N))
+        assert sorted(map(len, found)) == [33, 34, 34]
+
+
+def test_who_comes_and_goes_moves_the_fewest(server):
+    """Moves are counted here, from the lists before and after."""
+    with server.client() as client:
+        begin(client, "a", "b", "c", "d")
+        workers = list("abcd")
+        for change in ("-b", "+e", "-a", "-c", "+f", "+g"):
+            before = {n: w for w in workers for n in listed(client, w)}
+            if change[0] == "+":
+                client.register(change[1])
+                workers.append(change[1])
+                fewest = N // len(workers)
+            else:
+                fewest = sum(w == change[1] for w in before.values())
+                leave(client, change[1])
+                workers.remove(change[1])
+            after = {n: w for w in workers for n in listed(client, w)}
+            assert len(after) == N
+            moved = sum(after[n] != before[n] for n in after)
+            told = table(client)
+            assert moved == fewest == told.moved == told.minimum
+            assert told.most - told.least <= 1
+
+
+def test_kill_9_loses_no_table(server):
+    with server.client() as client:
+        begin(client, "a", "b", "c")
+        listed(client, "a")
+        leave(client, "b")
+        client.register("d")
+        before = {w: listed(client, w) for w in "acd"}
+        known = table(client)
+    server.kill()
+    server.start()
+    with server.client() as client:
+        assert {w: listed(client, w) for w in "acd"} == before
+        again = table(client)
+        assert (again.version, again.hash) == (known.version, known.hash)
+
+
+def test_a_watch_tells_of_moves(server):
+    with server.client() as client:
+        begin(client, "a", "b")
+        listed(client, "a")
+        stream = client.control.Watch(control.WatchRequest(shards=True),
+                                      timeout=PATIENCE_S)
+        next(stream)
+        leave(client, "b")
+        event = next(e for e in stream if e.kind == control.WatchEvent.SHARDS)
+        assert event.table.dataset_id == "d" and event.table.n_workers == 1
+        assert event.table.moved == event.table.minimum == 50
+        stream.cancel()
+
+
+def test_a_worker_sees_its_own(server):
+    with server.client() as one, server.client() as other:
+        begin(one, "a")
+        session = other.register("b").session
+        with raises(CODE.PERMISSION_DENIED):
+            page(one, "b")
+        with raises(CODE.FAILED_PRECONDITION):
+            page(one, "b", session=session ^ 1)
+        assert page(other, "b").n_shards == 50
+        with raises(CODE.PERMISSION_DENIED):
+            one.coordinator.GetDataShard(pb.ShardRequest(worker_id="b", dataset_id="d"),
+                                         timeout=PATIENCE_S)
+
+
+def test_pages_of_two_tables_are_not_mixed(server):
+    with server.client() as client:
+        begin(client, "a", "b", "c")
+        listed(client, "a")
+        leave(client, "b")
+        first = page(client, "a", limit=1)
+        assert first.next
+        client.register("e")
+        with raises(CODE.FAILED_PRECONDITION):
+            page(client, "a", after=first.next, version=first.version)
+
+
+def test_an_epoch_does_not_come_back(server):
+    def advance(epoch):
+        return client.shards.AdvanceEpoch(shards.AdvanceEpochRequest(
+            worker_id="a", dataset_id="d", epoch=epoch), timeout=PATIENCE_S).epoch
+
+    with server.client() as client:
+        begin(client, "a")
+        assert [advance(1), advance(4), advance(4)] == [1, 4, 4]
+        for epoch, code in ((3, CODE.FAILED_PRECONDITION), (-1, CODE.INVALID_ARGUMENT)):
+            with raises(code):
+                advance(epoch)
+        assert page(client, "a").epoch == 4
+
+
+def test_sizes_that_make_no_sense_are_refused(server):
+    with server.client() as client:
+        client.register("a")
+        for samples, size, code in ((10, 0, CODE.INVALID_ARGUMENT),
+                                    (10, -1, CODE.INVALID_ARGUMENT),
+                                    (-1, 1, CODE.INVALID_ARGUMENT),
+                                    (2 ** 63 - 1, 1, CODE.RESOURCE_EXHAUSTED)):
+            with raises(code):
+                client.coordinator.RegisterDataset(
+                    pb.DatasetInfo(dataset_id="d", total_samples=samples,
+                                   shard_size=size), timeout=PATIENCE_S)
+
+
+def test_a_million_shards_take_five_bytes_each(server):
+    with server.client() as client:
+        begin(client, "a", "b", dataset="small", samples=10)
+        listed(client, "a", "small")
+        before = server.resident_bytes()
+        begin(client, "a", "b", dataset="big", samples=10 ** 7)
+        assert page(client, "a", "big").ranges[0].count == 1 << 20
+        wait_until(lambda: server.resident_bytes() > before)
+        # Pages, replies and the rest of a busy process beside.
+        assert server.resident_bytes() - before < 5 * 10 ** 7 + (8 << 20)
