@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/map.h"
@@ -140,6 +141,16 @@ static int read_all(int fd, size_t size, struct str *out)
 	return 0;
 }
 
+/* Of a server that runs as a user of its own the file is root's: it is lent to the group of
+ * that user, or by an access list (systemd's credentials), whose mask stands where
+ * the group's permissions stand. */
+static bool is_lent(const struct stat *st)
+{
+	return st->st_uid == 0 && geteuid() != 0 &&
+	       (st->st_gid == 0 || st->st_gid == getegid()) &&
+	       !(st->st_mode & (S_IWGRP | S_IXGRP | S_IRWXO));
+}
+
 /* Permissions are those of what was opened, whatever has the name by now. */
 static int read_private(const char *path, struct str *out,
 			struct roar_error *err)
@@ -151,10 +162,11 @@ static int read_private(const char *path, struct str *out,
 	if (r == 0 && !S_ISREG(st.st_mode))
 		return error_set(err, -EINVAL, "'%s' is no file of tokens",
 				 path);
-	if (r == 0 && st.st_mode & (S_IRWXG | S_IRWXO))
+	if (r == 0 && st.st_mode & (S_IRWXG | S_IRWXO) && !is_lent(&st))
 		return error_set(err, -EACCES,
 				 "others may read or write '%s', which holds "
-				 "tokens: chmod 600 it",
+				 "tokens: chmod 600 it (640 where it is root's "
+				 "and of the server's group)",
 				 path);
 	if (r == 0)
 		r = read_all(fd, (size_t)st.st_size, out);

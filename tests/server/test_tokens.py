@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import pathlib
+import re
 import signal
 import struct
 import subprocess
@@ -414,3 +416,13 @@ def test_strangers_may_not_take_all_calls(server, client):
     assert client.health.Check(health_pb2.HealthCheckRequest(),
                                timeout=PATIENCE_S).status == 1
     assert server.resident_bytes() - before < 32 << 20
+
+
+def test_the_user_of_the_unit_is_made_at_installation():
+    """So that files of root can be lent to its group."""
+    data = pathlib.Path(__file__).parents[2] / "data"
+    unit = (data / "roar-coordinator.service.in").read_text()
+    made = (data / "roar-coordinator.sysusers").read_text()
+    user = re.search(r"^User=(\S+)$", unit, re.M).group(1)
+    assert re.search(rf"^u {user} ", made, re.M)
+    assert f"root:{user} /etc/roar/tokens" in unit

@@ -5,9 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "tokens.h"
@@ -92,6 +95,54 @@ static void a_file_that_others_may_read_is_refused(void **state)
 	}
 }
 
+/* What a process of that user and group gets. */
+static int load_as(unsigned id)
+{
+	pid_t child = fork();
+	struct tokens *t = NULL;
+	int status = 0;
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		if (setgroups(0, NULL) < 0 || setgid(id) < 0 || setuid(id) < 0)
+			_exit(255);
+		_exit(-tokens_load(path, &t, NULL));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return -WEXITSTATUS(status);
+}
+
+static void lend(unsigned user, unsigned group, mode_t mode)
+{
+	assert_int_equal(chown(path, user, group), 0);
+	assert_int_equal(chmod(path, mode), 0);
+}
+
+/* As the unit of systemd runs the server: root's file, and a group of its own. */
+static void a_file_of_root_may_be_lent_to_the_own_group(void **state)
+{
+	enum { ME = 64001, OTHER = 64002 };
+	CLEANUP(tokens_freep) struct tokens *t = NULL;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(load("a secret-of-a\n", &t), 0);
+	lend(0, ME, 0640);
+	assert_int_equal(load_as(ME), 0);
+	assert_int_equal(load_as(OTHER), -EACCES);
+	lend(0, ME, 0660);
+	assert_int_equal(load_as(ME), -EACCES);
+	lend(0, ME, 0644);
+	assert_int_equal(load_as(ME), -EACCES);
+	lend(OTHER, ME, 0640);
+	assert_int_equal(load_as(ME), -EACCES);
+	lend(ME, OTHER, 0640);
+	assert_int_equal(load_as(ME), -EACCES);
+	lend(0, 0, 0600);
+}
+
 static void what_is_no_file_is_refused(void **state)
 {
 	struct tokens *t = NULL;
@@ -163,6 +214,7 @@ int main(void)
 		cmocka_unit_test(
 			lines_that_are_none_are_named_without_their_token),
 		cmocka_unit_test(a_file_that_others_may_read_is_refused),
+		cmocka_unit_test(a_file_of_root_may_be_lent_to_the_own_group),
 		cmocka_unit_test(what_is_no_file_is_refused),
 		cmocka_unit_test(
 			a_set_tells_whether_it_holds_a_token_of_another),
