@@ -261,8 +261,9 @@ int audit_consumed(struct audit *a, uint32_t index, uint64_t first,
 	return shard_ranges_add(&a->pending, first, end, NULL);
 }
 
-int audit_dropped(struct audit *a, uint32_t index,
-		  const struct shard_ranges *positions)
+/* What is rare is written at once. */
+static int note(struct audit *a, enum audit_kind kind, uint32_t index,
+		const struct shard_ranges *positions)
 {
 	int r;
 
@@ -273,5 +274,17 @@ int audit_dropped(struct audit *a, uint32_t index,
 	r = write_pending(a);
 	if (r < 0 || !positions->n)
 		return r;
-	return write_positions(a, AUDIT_DROPPED, index, positions);
+	return write_positions(a, kind, index, positions);
+}
+
+int audit_dropped(struct audit *a, uint32_t index,
+		  const struct shard_ranges *positions)
+{
+	return note(a, AUDIT_DROPPED, index, positions);
+}
+
+int audit_padded(struct audit *a, uint32_t index,
+		 const struct shard_ranges *positions)
+{
+	return note(a, AUDIT_PADDED, index, positions);
 }

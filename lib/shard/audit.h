@@ -30,7 +30,8 @@
  *		40	4	m, bytes of the dataset's name
  *		44	m	the name
  *		44+m		the base, a set of positions as in ranges.h
- *	kind 2, positions were consumed; kind 3, positions are left out on purpose
+ *	kind 2, positions were consumed; kind 3, positions are left out on purpose;
+ *	kind 4, positions came once more on purpose, to fill up the last step
  *		0	4	number of the segment
  *		4		the positions, as in ranges.h
  *
@@ -87,9 +88,11 @@ int audit_begin(struct audit *a, const struct audit_segment *segment,
 int audit_consumed(struct audit *a, uint32_t index, uint64_t first,
 		   uint64_t end);
 
-/* The positions are left out on purpose. */
+/* The positions are left out on purpose, or came once more to fill up the last step. */
 int audit_dropped(struct audit *a, uint32_t index,
 		  const struct shard_ranges *positions);
+int audit_padded(struct audit *a, uint32_t index,
+		 const struct shard_ranges *positions);
 
 /* Writes what is pending; with `sync`, when this returns it is on the disk.  Call it
  * before a checkpoint that counts these positions is committed. */

@@ -54,8 +54,11 @@ static void world_release(struct world *w)
 {
 	shard_ranges_release(&w->base);
 	shard_ranges_release(&w->dropped);
-	for (size_t i = 0; i < w->n; i++)
+	shard_ranges_release(&w->padded);
+	for (size_t i = 0; i < w->n; i++) {
 		shard_ranges_release(&w->tooks[i].positions);
+		shard_ranges_release(&w->tooks[i].again);
+	}
 	free(w->tooks);
 }
 
@@ -67,6 +70,7 @@ static void epoch_release(struct epoch *e)
 	shard_ranges_release(&seen->twice);
 	shard_ranges_release(&seen->gaps);
 	shard_ranges_release(&seen->dropped);
+	shard_ranges_release(&seen->padded);
 	shard_ranges_release(&seen->unproven);
 	for (size_t i = 0; i < AUDIT_MAX_PROBLEMS; i++)
 		free(seen->problems[i]);
@@ -245,39 +249,28 @@ static int add_segment(struct audit_check *c, struct places *places,
 
 /* ---- positions ---- */
 
-static int add_consumed(struct epoch *e, const struct world *w,
-			struct took *took, const struct shard_ranges *positions)
+static int add_consumed(struct took *took, const struct shard_ranges *positions)
 {
-	CLEANUP(shard_ranges_release) struct shard_ranges again = { 0 };
-	int r = shard_ranges_both(positions, &took->positions, &again);
+	int r = shard_ranges_both(positions, &took->positions, &took->again);
 
-	if (r == 0)
-		r = epoch_problem_at(e, &again,
-				     "consumed twice by rank %" PRIu32
-				     " in world epoch %" PRIu64,
-				     took->rank, w->world_epoch);
-	if (r == 0)
-		r = shard_ranges_union(&e->seen.twice, &again);
-	if (r == 0)
-		r = shard_ranges_union(&took->positions, positions);
-	return r;
+	return r < 0 ? r : shard_ranges_union(&took->positions, positions);
 }
 
 static int add_record(struct audit_check *c, struct places *places,
 		      const struct audit_record *record)
 {
 	const struct place *place;
-	struct epoch *e;
 	struct world *w;
 
 	if (record->kind == AUDIT_SEGMENT)
 		return add_segment(c, places, &record->segment);
 	place = &places->items[record->index];
-	e = &c->epochs[place->epoch];
-	w = &e->worlds[place->world];
+	w = &c->epochs[place->epoch].worlds[place->world];
 	if (record->kind == AUDIT_DROPPED)
 		return shard_ranges_union(&w->dropped, &record->ranges);
-	return add_consumed(e, w, &w->tooks[place->took], &record->ranges);
+	if (record->kind == AUDIT_PADDED)
+		return shard_ranges_union(&w->padded, &record->ranges);
+	return add_consumed(&w->tooks[place->took], &record->ranges);
 }
 
 /* ---- files ---- */

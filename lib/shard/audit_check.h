@@ -7,10 +7,15 @@
  *	have must contain its base		else somebody's record is missing
  *	what have has beyond the base		was lost in a crash: redone
  *	no rank took what is in the base, or another rank took, or itself twice
+ *	all its ranks have a record
  *	have = base + what its ranks took
  *
  * and in the end have and what was left out on purpose are all positions.  Whatever is
- * not so is a problem, told in a sentence that names positions, ranks and world. */
+ * not so is a problem, told in a sentence that names positions, ranks and world.
+ *
+ * Of a world that another one follows, only what is in the base of that one was ever in
+ * a checkpoint.  The rest is gone, and so is what was wrong with it: a rank that died
+ * before its first batch has no record, and nobody misses it. */
 #ifndef ROAR_SHARD_AUDIT_CHECK_H
 #define ROAR_SHARD_AUDIT_CHECK_H
 
@@ -38,6 +43,7 @@ struct audit_epoch {
 	struct shard_ranges twice; /* more than once */
 	struct shard_ranges gaps; /* what it has not seen */
 	struct shard_ranges dropped; /* and was not meant to */
+	struct shard_ranges padded; /* once more, to fill up the last step */
 	struct shard_ranges unproven; /* in a base, in no record */
 	uint64_t redone; /* positions lost in crashes and consumed again */
 	char *problems[AUDIT_MAX_PROBLEMS];

@@ -9,6 +9,7 @@
 struct took {
 	uint32_t rank;
 	struct shard_ranges positions;
+	struct shard_ranges again; /* of them, what it took twice */
 };
 
 /* One world's way through the epoch. */
@@ -18,6 +19,7 @@ struct world {
 	uint32_t first_rank; /* whose base is `base` */
 	struct shard_ranges base;
 	struct shard_ranges dropped;
+	struct shard_ranges padded;
 	struct took *tooks; /* as the files came */
 	size_t n;
 	size_t cap;

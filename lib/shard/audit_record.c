@@ -176,7 +176,7 @@ int audit_get(struct audit_record *record, uint32_t kind, const uint8_t *body,
 	record->kind = kind;
 	if (kind == AUDIT_SEGMENT)
 		r = get_segment(record, body, len);
-	else if (kind == AUDIT_CONSUMED || kind == AUDIT_DROPPED)
+	else if (kind >= AUDIT_CONSUMED && kind <= AUDIT_PADDED)
 		r = get_positions(record, body, len);
 	if (r < 0)
 		audit_record_release(record);

@@ -13,6 +13,7 @@ enum audit_kind {
 	AUDIT_SEGMENT = 1,
 	AUDIT_CONSUMED = 2,
 	AUDIT_DROPPED = 3,
+	AUDIT_PADDED = 4,
 };
 
 enum {
@@ -29,7 +30,7 @@ struct audit_record {
 	uint32_t index; /* of the segment */
 	struct audit_segment segment; /* AUDIT_SEGMENT; its base is `ranges` */
 	char *name; /* which segment.dataset points to */
-	struct shard_ranges ranges; /* base, consumed or dropped */
+	struct shard_ranges ranges; /* its base, or the positions */
 };
 
 void audit_record_release(struct audit_record *record);

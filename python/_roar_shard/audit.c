@@ -131,6 +131,15 @@ static PyObject *dropped(PyObject *self, PyObject *args)
 	return a ? result(audit_dropped(a, index, set)) : NULL;
 }
 
+static PyObject *padded(PyObject *self, PyObject *args)
+{
+	const struct shard_ranges *set;
+	unsigned int index;
+	struct audit *a = get_ranges(self, args, "IO&:padded", &index, &set);
+
+	return a ? result(audit_padded(a, index, set)) : NULL;
+}
+
 static PyObject *sync_method(PyObject *self, PyObject *unused)
 {
 	struct audit_object *object = (struct audit_object *)self;
@@ -176,6 +185,8 @@ static PyMethodDef methods[] = {
 	  "consumed(segment, ranges): these positions were consumed." },
 	{ "dropped", dropped, METH_VARARGS,
 	  "dropped(segment, ranges): these are left out on purpose." },
+	{ "padded", padded, METH_VARARGS,
+	  "padded(segment, ranges): these came once more on purpose." },
 	{ "sync", sync_method, METH_NOARGS,
 	  "sync(): everything so far is on the disk." },
 	{ "close", close_method, METH_NOARGS,

@@ -42,7 +42,12 @@ def _stored(consumed: Ranges) -> Union[int, list[list[int]]]:
 def _restored(stored: Any) -> Ranges:
     if isinstance(stored, int):
         return Ranges([(0, stored)])
-    return Ranges(tuple(pair) for pair in stored)
+    try:
+        return Ranges((first, end) for first, end in stored)
+    except TypeError:
+        raise ValueError(
+            "consumed must be a number or a list of pairs [first, end), not "
+            f"{stored!r:.80}: this state is damaged") from None
 
 
 class Walk(Generic[BatchT]):
@@ -121,9 +126,9 @@ class Walk(Generic[BatchT]):
         epoch = self._epoch
         while self._epoch == epoch and self._step < len(self._position):
             step = self._step
-            positions, _ = self._position.take(step)
+            positions, n_pad = self._position.take(step)
             batch = self._batch(positions)
-            self._note(step)
+            self._note(step, positions[len(positions) - n_pad:])
             self._step = step + 1
             yield batch
         if self._epoch == epoch:
@@ -139,7 +144,7 @@ class Walk(Generic[BatchT]):
 
     # ---- the audit ----
 
-    def _note(self, step: int) -> None:
+    def _note(self, step: int, padded: memoryview) -> None:
         if self._audit is None:
             return
         if self._segment is None:
@@ -148,6 +153,9 @@ class Walk(Generic[BatchT]):
                 self.total, self._world_epoch, self.rank, self.world_size,
                 self._base)
         self._audit.consumed(self._segment, self._position.ranges(step))
+        if padded:
+            self._audit.padded(self._segment,
+                               Ranges((p, p + 1) for p in padded))
 
     def close(self) -> None:
         """Ends the audit file, if there is one; everything in it is on the disk."""
@@ -189,5 +197,5 @@ class Walk(Generic[BatchT]):
                 raise ValueError(
                     f"this state has {name} {state.get(name)!r}, but here it is "
                     f"{value!r}: it belongs to another order")
-        self._begin(whole("epoch", state["epoch"], 0, MOST),
-                    _restored(state["consumed"]))
+        self._begin(whole("epoch", state.get("epoch"), 0, MOST),
+                    _restored(state.get("consumed")))

@@ -68,11 +68,12 @@ class SampleOrder(Walk[list[int]]):
                  window: int = 0, tail: str = "exact",
                  audit: Optional[AnyPath] = None,
                  world_epoch: Optional[int] = None) -> None:
-        facts = {"dataset": dataset,
-                 "n_samples": whole("n_samples", n_samples, 1, MOST),
-                 "seed": signed("seed", seed), "shuffle": bool(shuffle),
-                 "shard_size": whole("shard_size", shard_size, 0, MOST),
-                 "window": whole("window", window, 0, MOST)}
+        facts: dict[str, Any] = {
+            "dataset": dataset,
+            "n_samples": whole("n_samples", n_samples, 1, MOST),
+            "seed": signed("seed", seed), "shuffle": bool(shuffle),
+            "shard_size": whole("shard_size", shard_size, 0, MOST),
+            "window": whole("window", window, 0, MOST)}
         super().__init__(facts, facts["n_samples"], rank=rank,
                          world_size=world_size, batch_size=batch_size,
                          epoch=epoch, tail=tail, audit=audit,
@@ -160,9 +161,10 @@ class MixedOrder(Walk[list[tuple[int, int]]]):
                   whole("shard_size", part.shard_size, 0, MOST),
                   whole("window", part.window, 0, MOST), not part.shuffle)
                  for part, weight in zip(self.parts, weights)]
-        facts = {"dataset": name, "seed": signed("seed", seed),
-                 "total": whole("total", total, 1, MOST),
-                 "parts": [list(part) for part in inner]}
+        facts: dict[str, Any] = {
+            "dataset": name, "seed": signed("seed", seed),
+            "total": whole("total", total, 1, MOST),
+            "parts": [list(part) for part in inner]}
         self._mix = _roar_shard.Mix(inner, facts["seed"])
         super().__init__(facts, facts["total"], rank=rank,
                          world_size=world_size, batch_size=batch_size,

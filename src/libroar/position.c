@@ -109,6 +109,12 @@ API int roar_audit_dropped(struct roar_audit *a, uint32_t index,
 	return audit_dropped((struct audit *)a, index, &positions->set);
 }
 
+API int roar_audit_padded(struct roar_audit *a, uint32_t index,
+			  const struct roar_ranges *positions)
+{
+	return audit_padded((struct audit *)a, index, &positions->set);
+}
+
 API int roar_audit_sync(struct roar_audit *a)
 {
 	return audit_flush((struct audit *)a, true);

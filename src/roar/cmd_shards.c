@@ -102,7 +102,7 @@ const struct command cmd_shards = {
 		"(that a crash cut off; what is there counts) and epochs, each with dataset, "
 		"seed, epoch, exact, total, consumed, worlds (changes of "
 		"membership and one), redone, problems (sentences), and as lists of "
-		"[first, end) gaps, dropped, twice and unproven, up to 1,000 ranges "
+		"[first, end) gaps, dropped, padded, twice and unproven, up to 1,000 ranges "
 		"each.",
 	.exit_status = "0 on success; audit: when every sample came exactly once. "
 		       "1 when not, or when a file cannot be read, 2 on wrong "

@@ -63,7 +63,9 @@ static const char *verdict(const struct audit_epoch *e, bool unfinished)
 		return "not exact";
 	if (e->gaps.n)
 		return "exact so far";
-	return e->dropped.n ? "exact, but for what was dropped" : "exact";
+	if (e->dropped.n)
+		return "exact, but for what was dropped";
+	return e->padded.n ? "exact, but for what fills up" : "exact";
 }
 
 static void add_epoch(struct str *out, const struct term *term,
@@ -88,6 +90,7 @@ static void add_epoch(struct str *out, const struct term *term,
 	str_addc(out, '\n');
 	add_positions(out, &e->gaps, "not consumed");
 	add_positions(out, &e->dropped, "dropped on purpose");
+	add_positions(out, &e->padded, "again, to fill up the last step");
 	add_problems(out, e);
 }
 
@@ -146,6 +149,7 @@ static void json_epoch(struct json *j, const struct audit_epoch *e,
 	json_number(j, "redone", e->redone);
 	json_ranges(j, "gaps", &e->gaps);
 	json_ranges(j, "dropped", &e->dropped);
+	json_ranges(j, "padded", &e->padded);
 	json_ranges(j, "twice", &e->twice);
 	json_ranges(j, "unproven", &e->unproven);
 	json_key(j, "problems");

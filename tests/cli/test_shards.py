@@ -187,7 +187,7 @@ def test_an_audit_proves_an_epoch(empty, ranks):
     assert told["epochs"] == [{
         "dataset": "corpus", "seed": 42, "epoch": 3, "exact": True,
         "total": 100, "consumed": 100, "worlds": 1, "redone": 0, "gaps": [],
-        "dropped": [], "twice": [], "unproven": [], "problems": []}]
+        "dropped": [], "padded": [], "twice": [], "unproven": [], "problems": []}]
 
 
 def test_an_audit_names_what_came_twice_and_never(empty, ranks):
@@ -234,6 +234,15 @@ def test_what_was_dropped_is_said(empty, ranks):
     done = audit(empty)
     assert "epoch 4: exact, but for what was dropped\n" in done.out
     assert "  positions 90-99: dropped on purpose\n" in done.out
+
+
+def test_what_fills_up_is_said(empty, ranks):
+    ranks[1].positions((0, 4), kind=4)
+    assert audit(empty).out == (
+        "corpus, seed 42, epoch 3: exact, but for what fills up\n"
+        "  100 of 100 samples consumed, by 1 world\n"
+        "  positions 0-3: again, to fill up the last step\n")
+    assert audit_json(empty)["epochs"][0]["padded"] == [[0, 4]]
 
 
 def test_a_missing_file_is_named(empty, ranks):

@@ -20,6 +20,7 @@ from program_helpers import gone, start_program  # noqa: E402
 from torch.utils.data import RandomSampler, SubsetRandomSampler, TensorDataset  # noqa: E402
 from torch.utils.data import DataLoader as TorchLoader  # noqa: E402
 
+import roar  # noqa: E402
 from roar.loader import DataLoader  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
@@ -430,3 +431,20 @@ def test_workers_die_with_their_parent(tmp_path, method):
     while not all(gone(pid) for pid in pids) and time.monotonic() < end:
         time.sleep(0.005)
     assert len(pids) == 2 and all(gone(pid) for pid in pids)
+
+
+@pytest.mark.parametrize("kind", [TorchLoader, DataLoader])
+def test_an_order_of_samples_is_a_batch_sampler(kind):
+    """Epoch by epoch, for a rank among two; the state counts what the model saw."""
+    ranks = [roar.SampleOrder("d", 100, rank=rank, world_size=2, batch_size=8)
+             for rank in range(2)]
+    loaders = [kind(range(100), batch_sampler=rank,
+                    num_workers=rank.rank)
+               for rank in ranks]
+    epochs = []
+    for _ in range(2):
+        assert len(loaders[0]) == 7
+        epochs.append([batch.tolist() for loader in loaders for batch in loader])
+        assert sorted(sum(epochs[-1], [])) == list(range(100))
+    assert epochs[0] != epochs[1] and ranks[0].epoch == 2
+    assert ranks[1].state_dict() == ranks[0].state_dict()

@@ -98,6 +98,15 @@ def test_what_is_beyond_an_order_is_refused(call):
         call(_roar_shard.Order("d", 100))
 
 
+def test_arrays_of_numpy_go_in_and_out():
+    numpy = pytest.importorskip("numpy")
+    order = _roar_shard.Order("d", 1000)
+    positions = numpy.arange(10, 990, 7, dtype=numpy.uint64)
+    samples = numpy.asarray(order.samples(positions))
+    assert samples.dtype == numpy.uint64
+    assert samples.tolist() == [order[int(p)] for p in positions]
+
+
 @pytest.mark.parametrize("what", [array.array("i", [1]), b"12345678", [1]])
 def test_positions_are_numbers_of_64_bits(what):
     with pytest.raises(TypeError):
@@ -275,7 +284,10 @@ def test_numbers_that_cannot_be_are_refused(words, tmp_path, monkeypatch):
 @pytest.mark.parametrize("change, words", [
     ({"dataset": "e"}, "dataset 'e'"), ({"n_samples": 11}, "n_samples 11"),
     ({"seed": 1}, "seed 1"), ({"version": 2}, "version 2"),
-    ({"consumed": 11}, "another dataset"), ({"window": None}, "window None")])
+    ({"consumed": 11}, "another dataset"), ({"window": None}, "window None"),
+    ({"consumed": None}, "damaged"), ({"consumed": [3]}, "damaged"),
+    ({"consumed": -1}, "not -1"), ({"consumed": [[5, 2]]}, "no part"),
+    ({"epoch": None}, "epoch must be")])
 def test_the_state_of_another_order_is_refused(change, words):
     order = roar.SampleOrder("d", 10)
     next(iter(order))
@@ -378,30 +390,70 @@ def test_a_foreign_file_is_left_alone(tmp_path):
     assert path.read_bytes() == b"important"
 
 
+def judged(tmp_path):
+    """What `roar shards audit` says of the one epoch in all files."""
+    program = os.environ.get("ROAR")
+    if not program:
+        pytest.skip("ROAR does not name the program")
+    # A sanitizer's library that Python needs is not the program's.
+    env = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    done = subprocess.run(
+        [program, "shards", "audit", "--json", *sorted(tmp_path.iterdir())],
+        stdout=subprocess.PIPE, env=env, check=False)
+    (epoch,) = json.loads(done.stdout)["epochs"]
+    assert done.returncode == (0 if epoch["exact"] else 1)
+    return epoch
+
+
+def close(ranks):
+    for rank in ranks:
+        rank.close()
+
+
 def test_an_audit_of_a_crash_and_a_restart_is_exact(tmp_path):
     """Two ranks come to the fifth step, their checkpoint had the third, three go on."""
-    roar_program = os.environ.get("ROAR")
-    if not roar_program:
-        pytest.skip("ROAR does not name the program")
     ranks = audited(tmp_path, 2, 1)
     list(steps_of(ranks, 3))
     state = ranks[0].state_dict()
     list(steps_of(ranks, 2))
-    for rank in ranks:
-        rank.close()
+    close(ranks)
     ranks = audited(tmp_path, 3, 2)
     for rank in ranks:
         rank.load_state_dict(state)
         assert rank.consumed().count == 24
     list(steps_of(ranks))
-    for rank in ranks:
-        rank.close()
-    files = sorted(tmp_path.iterdir())
-    done = subprocess.run([roar_program, "shards", "audit", "--json", *files],
-                          stdout=subprocess.PIPE, check=False)
-    (epoch,) = json.loads(done.stdout)["epochs"]
-    assert done.returncode == 0 and epoch["exact"]
+    close(ranks)
+    epoch = judged(tmp_path)
+    assert epoch["exact"] and not epoch["problems"]
     assert epoch["redone"] == 16 and epoch["consumed"] == 100
+
+
+def test_an_audit_finds_a_state_that_was_not_loaded(tmp_path):
+    ranks = audited(tmp_path, 2, 1)
+    list(steps_of(ranks, 3))
+    state = ranks[0].state_dict()
+    close(ranks)
+    ranks = audited(tmp_path, 2, 2)
+    ranks[0].load_state_dict(state)
+    for walk in map(iter, ranks):
+        next(walk)
+    close(ranks)
+    epoch = judged(tmp_path)
+    assert not epoch["exact"]
+    assert "begin world epoch 2 from different positions" in \
+        " ".join(epoch["problems"])
+
+
+@pytest.mark.parametrize("tail, dropped, padded", [
+    ("exact", [], []), ("drop", [[96, 100]], []), ("pad", [], [[0, 8]])])
+def test_an_audit_tells_of_the_tail(tmp_path, tail, dropped, padded):
+    ranks = audited(tmp_path, 3, 1, tail=tail)
+    for rank in ranks:
+        list(rank)
+    close(ranks)
+    epoch = judged(tmp_path)
+    assert epoch["exact"]
+    assert (epoch["dropped"], epoch["padded"]) == (dropped, padded)
 
 
 # ---- tables ----

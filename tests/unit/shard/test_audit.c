@@ -229,6 +229,51 @@ static void what_a_crash_lost_is_redone_and_counts_once(void **state)
 	assert_int_equal(e->n_worlds, 2);
 }
 
+/* Of world 1 only what world 2 began from was ever in a checkpoint: a rank that died
+ * before its first batch, and positions that came twice behind it, are gone. */
+static void what_no_checkpoint_had_is_no_problem(void **state)
+{
+	const struct audit_epoch *e;
+	CLEANUP(audit_check_freep) struct audit_check *c = NULL;
+	struct audit *a;
+	uint32_t index;
+
+	(void)state;
+	write_rank(1, 0, 3, 0, 60);
+	write_rank(1, 1, 3, 50, 70);
+	a = open_rank(0);
+	index = begin(a, 2, 0, 1, 100, NULL);
+	assert_int_equal(audit_consumed(a, index, 0, 100), 0);
+	assert_int_equal(audit_close(a), 0);
+	c = check(2, &e);
+	assert_true(audit_epoch_is_exact(e, false));
+	assert_int_equal(e->redone, 70);
+}
+
+/* But when it began from some of it, all ranks had their part in it. */
+static void what_a_checkpoint_had_is_looked_at(void **state)
+{
+	const struct audit_epoch *e;
+	CLEANUP(audit_check_freep) struct audit_check *c = NULL;
+	SET base = { 0 };
+	struct audit *a;
+	uint32_t index;
+
+	(void)state;
+	write_rank(1, 0, 3, 0, 60);
+	write_rank(1, 1, 3, 50, 70);
+	assert_int_equal(shard_ranges_add(&base, 0, 55, NULL), 0);
+	a = open_rank(0);
+	index = begin(a, 2, 0, 1, 100, &base);
+	assert_int_equal(audit_consumed(a, index, 55, 100), 0);
+	assert_int_equal(audit_close(a), 0);
+	c = check(2, &e);
+	assert_problem(e, "there is no file of rank 2 in world epoch 1");
+	assert_problem(e, "positions 50-54: consumed by rank 0 and by rank 1 "
+			  "in world epoch 1");
+	assert_int_equal(e->n_problems, 2);
+}
+
 static void a_base_must_be_proved_and_respected(void **state)
 {
 	const struct audit_epoch *e;
@@ -284,10 +329,16 @@ static void what_is_dropped_on_purpose_is_no_gap(void **state)
 	assert_int_equal(audit_consumed(a, index, 0, 96), 0);
 	assert_int_equal(shard_ranges_add(&rest, 96, 100, NULL), 0);
 	assert_int_equal(audit_dropped(a, index, &rest), 0);
+	shard_ranges_clear(&rest);
+	assert_int_equal(shard_ranges_add(&rest, 0, 2, NULL), 0);
+	assert_int_equal(audit_padded(a, index, &rest), 0);
+	assert_int_equal(shard_ranges_add(&rest, 100, 101, NULL), 0);
+	assert_int_equal(audit_padded(a, index, &rest), -EINVAL);
 	assert_int_equal(audit_close(a), 0);
 	c = check(1, &e);
 	assert_true(audit_epoch_is_exact(e, false));
 	assert_int_equal(e->dropped.count, 4);
+	assert_int_equal(e->padded.count, 2);
 }
 
 /* One world of the random story: its ranks write what they take for some steps, some
@@ -539,6 +590,8 @@ int main(void)
 		TEST(what_a_rank_consumes_twice_is_written_twice),
 		TEST(a_missing_file_is_named),
 		TEST(what_a_crash_lost_is_redone_and_counts_once),
+		TEST(what_no_checkpoint_had_is_no_problem),
+		TEST(what_a_checkpoint_had_is_looked_at),
 		TEST(a_base_must_be_proved_and_respected),
 		TEST(ranks_of_a_world_must_begin_alike),
 		TEST(what_is_dropped_on_purpose_is_no_gap),
