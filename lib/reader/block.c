@@ -8,19 +8,45 @@
 #include <string.h>
 
 enum {
-	KEPT = 8, /* buffers that wait to be used again */
+	KEPT = 8, /* blocks that wait to be used again */
+	KEPT_BYTES = 8 << 20, /* of all of them */
 	GAP = 8 * 1024, /* bytes read rather than left out between samples */
 	ALIGN = 64,
 };
 
-/* ---- buffers ---- */
+struct reader_block {
+	atomic_uint refs;
+	struct buffers *home; /* NULL: the memory is not used again */
+	uint8_t *data;
+	size_t cap; /* bytes allocated */
+	uint64_t len; /* bytes used */
+	size_t n; /* samples asked for */
+	size_t n_good; /* of them were read */
+	int error; /* of the one behind those */
+	struct roar_error *why; /* its sentence; NULL: none, or no memory */
+	struct reader_sample sample; /* the one described last */
+	struct reader_part *parts; /* its parts */
+	size_t cap_parts;
+	struct block_entry entries[];
+};
+
+/* ---- blocks to use again ---- */
 
 struct buffers {
 	atomic_uint refs;
 	pthread_mutex_t lock; /* of what follows */
-	void *kept[KEPT];
+	struct reader_block *kept[KEPT];
 	size_t n;
+	size_t bytes; /* of them */
 };
+
+static void block_free(struct reader_block *b)
+{
+	free(b->data);
+	free(b->parts);
+	free(b->why);
+	free(b);
+}
 
 int buffers_new(struct buffers **ret)
 {
@@ -39,50 +65,40 @@ void buffers_drop(struct buffers *b)
 	if (!b || atomic_fetch_sub(&b->refs, 1) != 1)
 		return;
 	for (size_t i = 0; i < b->n; i++)
-		free(b->kept[i]);
+		block_free(b->kept[i]);
 	(void)pthread_mutex_destroy(&b->lock);
 	free(b);
 }
 
-static void *take_kept(struct buffers *b)
+/* The one that was kept last: its memory is still in the CPU's cache. */
+static struct reader_block *take_kept(struct buffers *home)
 {
-	void *found = NULL;
+	struct reader_block *found = NULL;
 
-	(void)pthread_mutex_lock(&b->lock);
-	if (b->n)
-		found = b->kept[--b->n];
-	(void)pthread_mutex_unlock(&b->lock);
+	(void)pthread_mutex_lock(&home->lock);
+	if (home->n) {
+		found = home->kept[--home->n];
+		home->bytes -= found->cap;
+	}
+	(void)pthread_mutex_unlock(&home->lock);
 	return found;
 }
 
-static bool keep(struct buffers *b, void *buffer)
+static bool keep(struct buffers *home, struct reader_block *b)
 {
 	bool kept;
 
-	(void)pthread_mutex_lock(&b->lock);
-	kept = b->n < KEPT;
-	if (kept)
-		b->kept[b->n++] = buffer;
-	(void)pthread_mutex_unlock(&b->lock);
+	(void)pthread_mutex_lock(&home->lock);
+	kept = home->n < KEPT && b->cap <= KEPT_BYTES - home->bytes;
+	if (kept) {
+		home->kept[home->n++] = b;
+		home->bytes += b->cap;
+	}
+	(void)pthread_mutex_unlock(&home->lock);
 	return kept;
 }
 
-/* ---- blocks ---- */
-
-struct reader_block {
-	atomic_uint refs;
-	struct buffers *home; /* NULL: the memory is not used again */
-	uint8_t *data;
-	uint64_t len;
-	size_t n; /* samples asked for */
-	size_t n_good; /* of them were read */
-	int error; /* of the one behind those */
-	struct roar_error *why; /* its sentence; NULL: none, or no memory */
-	struct reader_sample sample; /* the one described last */
-	struct reader_part *parts; /* its parts */
-	size_t cap_parts;
-	struct block_entry entries[];
-};
+/* ---- one block ---- */
 
 struct reader_block *reader_block_hold(struct reader_block *b)
 {
@@ -90,23 +106,16 @@ struct reader_block *reader_block_hold(struct reader_block *b)
 	return b;
 }
 
-static void release_data(struct reader_block *b)
-{
-	bool usual = b->len <= BLOCK_BYTES;
-
-	if (!b->data || !b->home || !usual || !keep(b->home, b->data))
-		free(b->data);
-}
-
 void reader_block_drop(struct reader_block *b)
 {
+	struct buffers *home;
+
 	if (!b || atomic_fetch_sub(&b->refs, 1) != 1)
 		return;
-	release_data(b);
-	buffers_drop(b->home);
-	free(b->parts);
-	free(b->why);
-	free(b);
+	home = b->home;
+	if (!home || !keep(home, b))
+		block_free(b);
+	buffers_drop(home);
 }
 
 size_t block_count(const struct reader_block *b)
@@ -114,15 +123,40 @@ size_t block_count(const struct reader_block *b)
 	return b->n;
 }
 
-static int new_data(struct reader_block *b)
+/* An empty block for `n` samples, of memory that was used before if there is some. */
+static struct reader_block *block_new(struct buffers *home, size_t n)
+{
+	struct reader_block *b = home ? take_kept(home) : NULL;
+	size_t room = home ? BLOCK_ENTRIES : n;
+
+	if (!b)
+		b = calloc(1, sizeof(*b) + room * sizeof(b->entries[0]));
+	if (!b)
+		return NULL;
+	free(b->why);
+	b->why = NULL;
+	b->error = 0;
+	b->len = 0;
+	b->n = n;
+	b->n_good = n;
+	b->home = home;
+	if (home)
+		atomic_fetch_add(&home->refs, 1);
+	atomic_init(&b->refs, 1);
+	return b;
+}
+
+/* Room for its bytes.  What is too large for others is as large as it must be. */
+static int make_room(struct reader_block *b)
 {
 	size_t room = b->len <= BLOCK_BYTES ? BLOCK_BYTES : (size_t)b->len;
 
-	if (b->home && room == BLOCK_BYTES)
-		b->data = take_kept(b->home);
-	if (!b->data)
-		b->data = aligned_alloc(ALIGN,
-					(room + ALIGN - 1) / ALIGN * ALIGN);
+	if (room <= b->cap)
+		return 0;
+	free(b->data);
+	room = (room + ALIGN - 1) / ALIGN * ALIGN;
+	b->data = aligned_alloc(ALIGN, room);
+	b->cap = b->data ? room : 0;
 	return b->data ? 0 : -ENOMEM;
 }
 
@@ -285,18 +319,11 @@ int block_read(struct buffers *home, const struct reader_plan *plan, uint64_t k,
 {
 	CLEANUP(reader_block_dropp) struct reader_block *b = NULL;
 
-	b = calloc(1, sizeof(*b) + n * sizeof(b->entries[0]));
+	b = block_new(home, n);
 	if (!b)
 		return -ENOMEM;
-	atomic_init(&b->refs, 1);
-	b->n = n;
-	b->n_good = n;
-	if (home) {
-		atomic_fetch_add(&home->refs, 1);
-		b->home = home;
-	}
 	lay_out(plan, k, b);
-	if (new_data(b) < 0)
+	if (make_room(b) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < b->n_good;)
 		i += load_run(b, i);

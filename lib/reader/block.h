@@ -1,8 +1,9 @@
 /* block.h - some samples in memory, read with as few reads as their places allow.
  *
  * Samples that lie behind each other in a file are read at once, with what is between
- * them (the headers of an archive).  Memory of blocks that are gone is used again: that of
- * a new mapping costs a fault for each page, which is as long as reading it takes. */
+ * them (the headers of an archive).  Blocks that are gone are used again, with their
+ * memory: that of a new mapping costs a fault for each page, which is as long as
+ * reading it takes. */
 #ifndef ROAR_READER_BLOCK_H
 #define ROAR_READER_BLOCK_H
 
@@ -13,7 +14,7 @@ enum {
 	BLOCK_ENTRIES = 1024,
 };
 
-/* Buffers to use again.  A block keeps those it came from alive. */
+/* Blocks to use again.  A block keeps those it came from alive. */
 struct buffers;
 
 int buffers_new(struct buffers **ret);

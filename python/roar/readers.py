@@ -12,10 +12,10 @@ What a sample is depends on the kind of the shard:
     files  (path below the folder, bytes), in the order of paths
     tar    {"__key__": key, extension: bytes, ...}, as WebDataset groups them
     jsonl  what the line says, parsed; bytes with parse=False
-    raw    bytes of one record
+    raw    the bytes of one record, as a memoryview
 
-With views=True memoryviews take the place of bytes: nothing is copied, and a
-view keeps up to 256 KiB around it alive.
+With views=True memoryviews take the place of bytes everywhere, with views=False
+nowhere: a view is not copied, and keeps up to 256 KiB around it alive.
 
 Reading goes on ahead in threads, within a bound of bytes.  A file is never
 mapped: one that becomes shorter while it is read is a ShardChanged.
@@ -199,7 +199,7 @@ def open_shard(path: AnyPath, kind: Optional[str] = None, *,
                max_sample: int = MAX_SAMPLE, index: str = "cache",
                blake3: Union[None, str, bytes] = None,
                prefetch: int = PREFETCH, threads: int = THREADS,
-               views: bool = False, parse: bool = True) -> Shard:
+               views: Optional[bool] = None, parse: bool = True) -> Shard:
     """Opens a shard.
 
     kind          files, tar, jsonl or raw; None: by the name (a folder, .tar,
@@ -213,7 +213,7 @@ def open_shard(path: AnyPath, kind: Optional[str] = None, *,
     blake3        the digest that the whole file must have
     prefetch      bytes that may be read ahead
     threads       that read ahead; 0: none
-    views         memoryviews instead of bytes
+    views         memoryviews instead of bytes; None: for raw records only
     parse         jsonl: parse lines
 
     ShardError for what is no such shard or is damaged, ShardChanged for
@@ -234,4 +234,5 @@ def open_shard(path: AnyPath, kind: Optional[str] = None, *,
     return Shard(path, reader,
                  prefetch=whole("prefetch", prefetch, 1, _HUGE),
                  threads=whole("threads", threads, 0, 16),
-                 views=bool(views), parse=bool(parse))
+                 views=reader.kind == "raw" if views is None else bool(views),
+                 parse=bool(parse))

@@ -165,6 +165,29 @@ static void who_holds_a_block_keeps_its_bytes(void **state)
 	assert_int_equal(value, 0x9e3779b97f4a7c15);
 }
 
+static void memory_is_used_again_also_for_large_samples(void **state)
+{
+	struct temp_dir *dir = *state;
+	CLEANUP(reader_closep) struct reader *r = NULL;
+	CLEANUP(reader_stream_closep) struct reader_stream *s = NULL;
+	const uint64_t record = 4 * BLOCK_BYTES;
+	const struct reader_sample *sample;
+	const uint8_t *first;
+
+	write_text(dir, "a.bin", "");
+	assert_int_equal(truncate(path_in(dir, "a.bin"), (off_t)(3 * record)),
+			 0);
+	r = open_shard(dir, "a.bin",
+		       (struct reader_options){ .record_bytes = record });
+	s = begun(r, (struct reader_plan){ .n = 3 });
+	assert_int_equal(reader_stream_next(s, &sample, NULL), 1);
+	first = sample->parts[0].data;
+	assert_int_equal(reader_stream_next(s, &sample, NULL), 1);
+	assert_ptr_equal(sample->parts[0].data, first);
+	assert_int_equal(reader_stream_next(s, &sample, NULL), 1);
+	assert_ptr_equal(sample->parts[0].data, first);
+}
+
 /* What is read ahead stays within its bound: the file is cut behind it, and only what was
  * read before still comes. */
 static void no_more_is_read_ahead_than_allowed(void **state)
@@ -268,6 +291,7 @@ int main(void)
 		DIR_TEST(a_part_of_the_shard_can_be_asked_for),
 		DIR_TEST(samples_of_several_shards_come_in_one_order),
 		DIR_TEST(who_holds_a_block_keeps_its_bytes),
+		DIR_TEST(memory_is_used_again_also_for_large_samples),
 		DIR_TEST(no_more_is_read_ahead_than_allowed),
 		DIR_TEST(samples_before_the_damage_still_come),
 		DIR_TEST(a_change_that_keeps_the_size_is_told_at_the_end),
