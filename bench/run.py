@@ -7,9 +7,10 @@
            [--plot FILE] [--docs FILE] [--peer VENV] [--urgent]
 
 Each WORD is a group of rows: start, git, attach, trace, tracer, programs, hash,
-whole, memory, arena, coordinator, shards.  tracer.py has the tracers one by one,
+whole, memory, arena, coordinator, shards, readers.  tracer.py has the tracers one by one,
 programs.py whole programs, hashing.py files that are identified, arena.py payloads
-between processes, coordinator.py workers that meet and shards.py what they are dealt.  Each TEXT is part of the
+between processes, coordinator.py workers that meet, shards.py what they are dealt and readers.py how
+that is read.  Each TEXT is part of the
 name of one of those programs, or of one of the ways to run them; the others are
 left out.
 
@@ -19,7 +20,7 @@ the disk under --work.
 --tools is the folder with files, trace_only and primitives; --work a folder
 that is not below /tmp; --full adds the row of a million files; --check exits
 with 1 when a goal is missed; --plot writes an SVG picture of the tracers, --docs
-puts their table, the coordinator's or that of shards into a document; --urgent lets what is measured
+puts their table, the coordinator's, that of shards or of readers into a document; --urgent lets what is measured
 of the coordinator run before all else (root, on a busy machine); --peer names a virtual environment into which
 the public package roar-cli has been installed: its tracers run beside ours."""
 
@@ -39,6 +40,7 @@ import coordinator  # noqa: E402
 import figures  # noqa: E402
 import hashing  # noqa: E402
 import programs  # noqa: E402
+import readers  # noqa: E402
 import shards  # noqa: E402
 import tracer  # noqa: E402
 from measure import (Bench, difference, enter_namespace, machine,  # noqa: E402
@@ -304,6 +306,8 @@ def measure(bench):
         coordinator.rows(bench, facts)
     if bench.wanted("shards"):
         shards.rows(bench, facts)
+    if bench.wanted("readers"):
+        readers.rows(bench, facts)
     return facts
 
 
@@ -318,7 +322,8 @@ def main():
     parser.add_argument("--only", action="append",
                         choices=("start", "git", "attach", "trace", "tracer",
                                  "programs", "hash", "whole",
-                                 "memory", "arena", "coordinator", "shards"))
+                                 "memory", "arena", "coordinator", "shards",
+                                 "readers"))
     parser.add_argument("--program", action="append", default=[])
     parser.add_argument("--way", action="append", default=[])
     parser.add_argument("--json")
