@@ -11,14 +11,18 @@ enum {
 	LINES_MAX = 200, /* of the log, in one event */
 };
 
-/* Parts that are told again, whole, when they have changed. */
+/* Parts that are told again, whole, when they have changed.  What takes long to look at is
+ * looked at once a second. */
 static const struct {
 	const char *key;
 	api_part *write;
+	bool is_slow;
 } parts[] = {
-	{ "coordinator", api_write_server }, { "jobs", api_write_jobs },
-	{ "barriers", api_write_barriers },  { "datasets", api_write_datasets },
-	{ "steps", api_write_steps },
+	{ "coordinator", api_write_server },
+	{ "jobs", api_write_jobs },
+	{ "barriers", api_write_barriers },
+	{ "datasets", api_write_datasets, true },
+	{ "steps", api_write_steps, true },
 };
 
 enum { N_PARTS = sizeof(parts) / sizeof(parts[0]) };
@@ -32,6 +36,7 @@ struct live_client {
 	uint64_t digests[N_PARTS]; /* of what it was told last */
 	uint64_t line, row; /* of log and history, likewise */
 	int64_t said_ms; /* when */
+	int64_t slow_ms; /* when slow parts were looked at */
 	/* workers: all up to `seen` were told */
 	uint64_t seen;
 	bool telling; /* up to `target`, rows from `next_row` on */
@@ -54,15 +59,20 @@ static void end_event(struct str *out)
 }
 
 /* Adds the parts that the client does not know so; true when there are any. */
-static bool add_parts(struct live_client *c, struct json *j)
+static bool add_parts(struct live_client *c, struct json *j, int64_t now_ms)
 {
+	bool all = !c->greeted || now_ms - c->slow_ms >= LIVE_SAY_MS;
 	bool any = false;
 
+	if (all)
+		c->slow_ms = now_ms;
 	for (size_t i = 0; i < N_PARTS; i++) {
 		CLEANUP(str_release) struct str text = STR_INIT;
 		struct json part = json_writer(&text, false);
 		uint64_t digest;
 
+		if (parts[i].is_slow && !all)
+			continue;
 		parts[i].write(c->server, c->scope, &part);
 		digest = map_hash(str_cstr(&text), text.len);
 		if (c->greeted && digest == c->digests[i])
@@ -115,7 +125,7 @@ static void tell_state(struct live_client *c)
 	bool any;
 
 	json_object(&j);
-	any = add_parts(c, &j);
+	any = add_parts(c, &j, now);
 	if (!any && !has_lines(c) && now - c->said_ms < LIVE_SAY_MS)
 		return;
 	add_state(c, &j);

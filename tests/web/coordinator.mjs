@@ -8,7 +8,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-const METHODS = { register: 1, heartbeat: 2, deregister: 3, dataset: 4, checkpoint: 6, barrier: 8, configure: 12 };
+const METHODS = {
+  register: 1,
+  heartbeat: 2,
+  deregister: 3,
+  dataset: 4,
+  checkpoint: 6,
+  barrier: 8,
+  configure: 12,
+};
 const LAST = 1; // flag: the last frame of the call
 
 // ---- messages: [number of the field, value], ... ----
@@ -81,28 +89,71 @@ export class Client {
   }
 
   register(id, { job = "default", host = "node", gpus = 0 } = {}) {
-    return this.call("register", [[1, id], [2, host], [4, gpus], [100, job]]);
+    return this.call("register", [
+      [1, id],
+      [2, host],
+      [4, gpus],
+      [100, job],
+    ]);
   }
 
   heartbeat(id, { job = "default", step = 0, epoch = 0, task = "", state = 4 } = {}) {
-    return this.call("heartbeat", [[1, id], [3, message([[1, state], [2, step], [3, epoch], [4, task]])], [100, job]]);
+    return this.call("heartbeat", [
+      [1, id],
+      [
+        3,
+        message([
+          [1, state],
+          [2, step],
+          [3, epoch],
+          [4, task],
+        ]),
+      ],
+      [100, job],
+    ]);
   }
 
   // Ends when all have come.
   arrive(id, barrier, { job = "default", generation = 1 } = {}) {
-    return this.call("barrier", [[1, id], [2, barrier], [100, job], [101, generation]]);
+    return this.call("barrier", [
+      [1, id],
+      [2, barrier],
+      [100, job],
+      [101, generation],
+    ]);
   }
 
   dataset(id, { job = "default", path = "", format = "raw", samples, shard }) {
-    return this.call("dataset", [[1, id], [2, path], [3, format], [4, samples], [5, shard], [6, 1], [100, job]]);
+    return this.call("dataset", [
+      [1, id],
+      [2, path],
+      [3, format],
+      [4, samples],
+      [5, shard],
+      [6, 1],
+      [100, job],
+    ]);
   }
 
   checkpoint(id, worker, { job = "default", step, size }) {
-    return this.call("checkpoint", [[1, worker], [2, id], [3, step], [5, `/ckpt/${id}`], [6, size], [7, Date.now()], [100, job]]);
+    return this.call("checkpoint", [
+      [1, worker],
+      [2, id],
+      [3, step],
+      [5, `/ckpt/${id}`],
+      [6, size],
+      [7, Date.now()],
+      [100, job],
+    ]);
   }
 
   configure({ job = "default", interval, timeout, min = 0 }) {
-    return this.call("configure", [[1, job], [2, min], [4, interval], [5, timeout]]);
+    return this.call("configure", [
+      [1, job],
+      [2, min],
+      [4, interval],
+      [5, timeout],
+    ]);
   }
 
   close() {
@@ -127,14 +178,22 @@ export class Coordinator {
   }
 
   async begin(listen, http) {
-    this.process = spawn(process.env.COORDINATOR_PROGRAM,
+    this.process = spawn(
+      process.env.COORDINATOR_PROGRAM,
       [...this.options, "--listen", listen, "--http", http],
-      { stdio: ["ignore", "pipe", "ignore"] });
-    this.ended = new Promise((resolve) => { this.process.once("exit", resolve); });
+      { stdio: ["ignore", "pipe", "ignore"] },
+    );
+    this.ended = new Promise((resolve) => {
+      this.process.once("exit", resolve);
+    });
     const lines = createInterface(this.process.stdout);
     const line = await Promise.race([
-      new Promise((resolve) => { lines.once("line", resolve); }),
-      this.ended.then((status) => { throw new Error(`the coordinator ended with ${status}`); }),
+      new Promise((resolve) => {
+        lines.once("line", resolve);
+      }),
+      this.ended.then((status) => {
+        throw new Error(`the coordinator ended with ${status}`);
+      }),
     ]);
     const words = line.split(" ");
     this.port = Number(words[1].split(":")[1]);

@@ -16,7 +16,8 @@ function skip(why) {
 }
 
 if (!process.env.CHROMIUM) skip("there is no chromium");
-if (!existsSync(`${process.env.WEB_WORK}/node_modules/playwright-core`)) skip("the page was not built: npm could not be reached");
+if (!existsSync(`${process.env.WEB_WORK}/node_modules/playwright-core`))
+  skip("the page was not built: npm could not be reached");
 const { chromium } = createRequire(`${process.env.WEB_WORK}/`)("playwright-core");
 
 let browser;
@@ -34,13 +35,17 @@ after(() => browser?.close());
 // fails the test: a broken policy shows only there.
 async function withPage(options, body) {
   const server = await Coordinator.start(options);
-  const context = await browser.newContext({ viewport: { width: 1440, height: 1000 }, ...options.context });
+  const context = await browser.newContext({
+    viewport: { width: 1440, height: 1000 },
+    ...options.context,
+  });
   const page = await context.newPage();
   const complaints = [];
   page.setDefaultTimeout(PATIENCE_MS);
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("console", (line) => {
-    if (line.type() === "error" && !options.expected?.test(line.text())) complaints.push(line.text());
+    if (line.type() === "error" && !options.expected?.test(line.text()))
+      complaints.push(line.text());
   });
   try {
     await page.goto(server.http);
@@ -56,135 +61,161 @@ const row = (page, id) => page.locator(".rows .row", { has: page.getByText(id, {
 
 // Heartbeats until the returned function is called.
 function keepAlive(client, ids, options = {}) {
-  const timer = setInterval(() => ids.forEach((id) => client.heartbeat(id, options).catch(() => {})), 100);
+  const timer = setInterval(
+    () => ids.forEach((id) => client.heartbeat(id, options).catch(() => {})),
+    100,
+  );
   return () => clearInterval(timer);
 }
 
-test("an empty coordinator says so", () => withPage({}, async (page) => {
-  await page.getByText("No worker has registered").waitFor();
-  for (const text of ["Nobody waits", "No dataset is registered", "No checkpoint yet"])
-    assert.equal(await page.getByText(text, { exact: true }).count() > 0, true, text);
-}));
+test("an empty coordinator says so", () =>
+  withPage({}, async (page) => {
+    await page.getByText("No worker has registered").waitFor();
+    for (const text of ["Nobody waits", "No dataset is registered", "No checkpoint yet"])
+      assert.equal((await page.getByText(text, { exact: true }).count()) > 0, true, text);
+  }));
 
-test("what happens is on the page without a reload", () => withPage({}, async (page, server) => {
-  const client = server.client();
-  await page.getByText("No worker has registered").waitFor();
-  await client.register("w0", { host: "machine-a", gpus: 8 });
-  await client.register("w1");
-  await row(page, "w0").waitFor();
-  await client.heartbeat("w0", { step: 1234, task: "warming up" });
-  await row(page, "w0").getByText("1,234").waitFor();
-  await row(page, "w0").getByText("warming up").waitFor();
-  assert.equal(await row(page, "w1").locator(".w-step").textContent(), "–"); // it has not said
-  await client.heartbeat("w1", { step: 0 });
-  await row(page, "w1").locator(".lag", { hasText: "1,234" }).waitFor();
+test("what happens is on the page without a reload", () =>
+  withPage({}, async (page, server) => {
+    const client = server.client();
+    await page.getByText("No worker has registered").waitFor();
+    await client.register("w0", { host: "machine-a", gpus: 8 });
+    await client.register("w1");
+    await row(page, "w0").waitFor();
+    await client.heartbeat("w0", { step: 1234, task: "warming up" });
+    await row(page, "w0").getByText("1,234").waitFor();
+    await row(page, "w0").getByText("warming up").waitFor();
+    assert.equal(await row(page, "w1").locator(".w-step").textContent(), "–"); // it has not said
+    await client.heartbeat("w1", { step: 0 });
+    await row(page, "w1").locator(".lag", { hasText: "1,234" }).waitFor();
 
-  const waits = client.arrive("w0", "epoch-end");
-  await page.locator("#barriers .item", { hasText: "epoch-end" }).getByText("1 of 2").waitFor();
-  await page.locator("#barriers .missing", { hasText: "w1" }).waitFor();
-  await client.arrive("w1", "epoch-end");
-  await waits;
-  await page.locator("#barriers").getByText("Nobody waits").waitFor();
+    const waits = client.arrive("w0", "epoch-end");
+    await page.locator("#barriers .item", { hasText: "epoch-end" }).getByText("1 of 2").waitFor();
+    await page.locator("#barriers .missing", { hasText: "w1" }).waitFor();
+    await client.arrive("w1", "epoch-end");
+    await waits;
+    await page.locator("#barriers").getByText("Nobody waits").waitFor();
 
-  await client.dataset("pile", { samples: 1000, shard: 100 });
-  await page.locator("#datasets", { hasText: "pile" }).getByText("5 a worker").waitFor();
-  await row(page, "w0").locator(".w-shards", { hasText: "5" }).waitFor();
-  await client.checkpoint("c0", "w0", { step: 1200, size: 2_000_000 });
-  await page.locator("#checkpoints .item", { hasText: "step 1,200" }).getByText("1 of 2").waitFor();
-  await client.checkpoint("c1", "w1", { step: 1200, size: 3_000_000 });
-  await page.locator("#checkpoints .item").getByText("✓ complete").waitFor();
-  await page.locator("#checkpoints .item").getByText("5.00 MB in 2 parts").waitFor();
-  await page.locator("#events").getByText("worker 'w1' joined as rank 1").waitFor();
+    await client.dataset("pile", { samples: 1000, shard: 100 });
+    await page.locator("#datasets", { hasText: "pile" }).getByText("5 a worker").waitFor();
+    await row(page, "w0").locator(".w-shards", { hasText: "5" }).waitFor();
+    await client.checkpoint("c0", "w0", { step: 1200, size: 2_000_000 });
+    await page
+      .locator("#checkpoints .item", { hasText: "step 1,200" })
+      .getByText("1 of 2")
+      .waitFor();
+    await client.checkpoint("c1", "w1", { step: 1200, size: 3_000_000 });
+    await page.locator("#checkpoints .item").getByText("✓ complete").waitFor();
+    await page.locator("#checkpoints .item").getByText("5.00 MB in 2 parts").waitFor();
+    await page.locator("#events").getByText("worker 'w1' joined as rank 1").waitFor();
 
-  await client.call("deregister", [[1, "w1"], [100, "default"]]);
-  await row(page, "w1").waitFor({ state: "detached" });
-  await page.locator(".chart", { hasText: "Requests" }).locator("path.line").first().waitFor({ state: "attached" });
-}));
+    await client.call("deregister", [
+      [1, "w1"],
+      [100, "default"],
+    ]);
+    await row(page, "w1").waitFor({ state: "detached" });
+    await page
+      .locator(".chart", { hasText: "Requests" })
+      .locator("path.line")
+      .first()
+      .waitFor({ state: "attached" });
+  }));
 
-test("a dying worker turns red", () => withPage({}, async (page, server) => {
-  const client = server.client();
-  await client.configure({ interval: 300, timeout: 3000 });
-  await client.register("stays");
-  const stop = keepAlive(client, ["stays"]);
-  const dying = server.client();
-  await dying.register("dies");
-  await row(page, "dies").locator(".state.alive").waitFor();
-  dying.close();
-  await row(page, "dies").locator(".state.dead").waitFor();
-  assert.match(await row(page, "dies").getAttribute("class"), /\bdead\b/);
-  await page.locator(".tile", { hasText: "Workers alive" }).getByText("1 dead").waitFor();
-  await page.locator("#events .warning", { hasText: "dies" }).first().waitFor();
-  await row(page, "stays").locator(".state.alive").waitFor();
-  stop();
-}));
+test("a dying worker turns red", () =>
+  withPage({}, async (page, server) => {
+    const client = server.client();
+    await client.configure({ interval: 300, timeout: 3000 });
+    await client.register("stays");
+    const stop = keepAlive(client, ["stays"]);
+    const dying = server.client();
+    await dying.register("dies");
+    await row(page, "dies").locator(".state.alive").waitFor();
+    dying.close();
+    await row(page, "dies").locator(".state.dead").waitFor();
+    assert.match(await row(page, "dies").getAttribute("class"), /\bdead\b/);
+    await page.locator(".tile", { hasText: "Workers alive" }).getByText("1 dead").waitFor();
+    await page.locator("#events .warning", { hasText: "dies" }).first().waitFor();
+    await row(page, "stays").locator(".state.alive").waitFor();
+    stop();
+  }));
 
-test("a thousand workers stay usable", () => withPage({}, async (page, server) => {
-  const client = server.client();
-  const ids = Array.from({ length: 1000 }, (_, i) => `node-${String(i).padStart(4, "0")}`);
-  await Promise.all(ids.map((id) => client.register(id, { host: `rack-${id.slice(5, 7)}` })));
-  await Promise.all(ids.map((id, i) => client.heartbeat(id, { step: 500 + (i % 7) })));
-  const grid = page.getByRole("grid", { name: "Workers" });
-  await page.locator('[role="grid"][aria-rowcount="1001"]').waitFor();
-  assert.ok(await page.locator(".rows .row").count() < 60, "only rows in sight are in the document");
+test("a thousand workers stay usable", () =>
+  withPage({}, async (page, server) => {
+    const client = server.client();
+    const ids = Array.from({ length: 1000 }, (_, i) => `node-${String(i).padStart(4, "0")}`);
+    await Promise.all(ids.map((id) => client.register(id, { host: `rack-${id.slice(5, 7)}` })));
+    await Promise.all(ids.map((id, i) => client.heartbeat(id, { step: 500 + (i % 7) })));
+    const grid = page.getByRole("grid", { name: "Workers" });
+    await page.locator('[role="grid"][aria-rowcount="1001"]').waitFor();
+    assert.ok(
+      (await page.locator(".rows .row").count()) < 60,
+      "only rows in sight are in the document",
+    );
 
-  // By keys alone, to the last of them.
-  await grid.focus();
-  await page.keyboard.press("End");
-  await row(page, "node-0999").waitFor();
-  await page.keyboard.press("Enter");
-  await page.locator(".details", { hasText: "node-0999" }).waitFor();
+    // By keys alone, to the last of them.
+    await grid.focus();
+    await page.keyboard.press("End");
+    await row(page, "node-0999").waitFor();
+    await page.keyboard.press("Enter");
+    await page.locator(".details", { hasText: "node-0999" }).waitFor();
 
-  await page.getByRole("columnheader", { name: "Behind" }).getByRole("button").click();
-  await page.getByRole("columnheader", { name: "Behind" }).getByRole("button").click();
-  await grid.focus();
-  await page.keyboard.press("Home");
-  await page.locator(".rows .row .lag").first().waitFor();
+    await page.getByRole("columnheader", { name: "Behind" }).getByRole("button").click();
+    await page.getByRole("columnheader", { name: "Behind" }).getByRole("button").click();
+    await grid.focus();
+    await page.keyboard.press("Home");
+    await page.locator(".rows .row .lag").first().waitFor();
 
-  await page.getByLabel("Find workers").fill("rack-07");
-  await page.getByText("100 of 1,000 workers").waitFor();
-}));
+    await page.getByLabel("Find workers").fill("rack-07");
+    await page.getByText("100 of 1,000 workers").waitFor();
+  }));
 
-test("hostile names are only names", () => withPage({}, async (page, server) => {
-  const client = server.client();
-  await client.register("w0", { host: HOSTILE });
-  await client.register("w1");
-  await client.heartbeat("w0", { task: HOSTILE });
-  await client.dataset("d", { path: HOSTILE, format: "<b>bold</b>", samples: 10, shard: 1 });
-  await client.checkpoint(HOSTILE, "w0", { step: 1, size: 1 });
-  client.arrive("w0", "long/".repeat(20)).catch(() => {}); // ends with the connection
-  await page.locator("#barriers .item", { hasText: "long/long" }).waitFor();
-  await row(page, "w0").locator(".w-task", { hasText: HOSTILE }).waitFor();
-  await page.locator("#datasets", { hasText: "<b>bold</b>" }).waitFor();
-  await row(page, "w0").click();
-  await page.locator(".details", { hasText: HOSTILE }).waitFor();
-  assert.equal(await page.evaluate(() => window.hacked), undefined);
-  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "nothing is wider than the window");
-  assert.equal(await page.locator("img").count(), 0);
-}));
+test("hostile names are only names", () =>
+  withPage({}, async (page, server) => {
+    const client = server.client();
+    await client.register("w0", { host: HOSTILE });
+    await client.register("w1");
+    await client.heartbeat("w0", { task: HOSTILE });
+    await client.dataset("d", { path: HOSTILE, format: "<b>bold</b>", samples: 10, shard: 1 });
+    await client.checkpoint(HOSTILE, "w0", { step: 1, size: 1 });
+    client.arrive("w0", "long/".repeat(20)).catch(() => {}); // ends with the connection
+    await page.locator("#barriers .item", { hasText: "long/long" }).waitFor();
+    await row(page, "w0").locator(".w-task", { hasText: HOSTILE }).waitFor();
+    await page.locator("#datasets", { hasText: "<b>bold</b>" }).waitFor();
+    await row(page, "w0").click();
+    await page.locator(".details", { hasText: HOSTILE }).waitFor();
+    assert.equal(await page.evaluate(() => window.hacked), undefined);
+    assert.ok(
+      await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth),
+      "nothing is wider than the window",
+    );
+    assert.equal(await page.locator("img").count(), 0);
+  }));
 
-const ground = (page) => page.evaluate(() => {
-  const [r, g, b] = getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number);
-  return r + g + b > 380 ? "light" : "dark";
-});
+const ground = (page) =>
+  page.evaluate(() => {
+    const [r, g, b] = getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number);
+    return r + g + b > 380 ? "light" : "dark";
+  });
 
-test("dark and light follow the system, or the switch", () => withPage({}, async (page) => {
-  const button = page.getByRole("button", { name: /^Colours/ });
-  await button.waitFor();
-  await page.emulateMedia({ colorScheme: "dark" });
-  assert.equal(await ground(page), "dark");
-  await page.emulateMedia({ colorScheme: "light" });
-  assert.equal(await ground(page), "light");
-  await button.click();
-  await button.click();
-  assert.equal(await ground(page), "dark");
-  await page.reload();
-  await button.waitFor();
-  assert.equal(await ground(page), "dark");
-}));
+test("dark and light follow the system, or the switch", () =>
+  withPage({}, async (page) => {
+    const button = page.getByRole("button", { name: /^Colours/ });
+    await button.waitFor();
+    await page.emulateMedia({ colorScheme: "dark" });
+    assert.equal(await ground(page), "dark");
+    await page.emulateMedia({ colorScheme: "light" });
+    assert.equal(await ground(page), "light");
+    await button.click();
+    await button.click();
+    assert.equal(await ground(page), "dark");
+    await page.reload();
+    await button.waitFor();
+    assert.equal(await ground(page), "dark");
+  }));
 
 // The browser says itself that the server is gone.
-test("a lost connection is said, and comes back by itself",
-  () => withPage({ expected: /ERR_/ }, async (page, server) => {
+test("a lost connection is said, and comes back by itself", () =>
+  withPage({ expected: /ERR_/ }, async (page, server) => {
     await server.client().register("w0");
     await row(page, "w0").waitFor();
     await server.kill();
@@ -195,25 +226,28 @@ test("a lost connection is said, and comes back by itself",
     await row(page, "w0").waitFor();
   }));
 
-test("a token is asked for, and shows its job alone",
-  () => withPage({ tokens: "a secret-of-a\nb secret-of-b\n* administrator\n", expected: /401/ }, async (page, server) => {
-    await server.client("secret-of-a", "a").register("one", { job: "a" });
-    await server.client("secret-of-b", "b").register("two", { job: "b" });
-    await page.getByLabel("Token").fill("nonsense");
-    await page.getByRole("button", { name: "Show the coordinator" }).click();
-    await page.getByRole("alert").waitFor();
-    await page.getByLabel("Token").fill("secret-of-a");
-    await page.keyboard.press("Enter");
-    await row(page, "one").waitFor();
-    assert.equal(await row(page, "two").count(), 0);
-    await page.getByText("The administrator's token shows them").waitFor();
-    // For this tab: another load knows it, the address does not have it.
-    await page.reload();
-    await row(page, "one").waitFor();
-    assert.ok(!page.url().includes("secret"));
-    await page.getByRole("button", { name: "Forget token" }).click();
-    await page.getByLabel("Token").fill("administrator");
-    await page.keyboard.press("Enter");
-    await row(page, "two").waitFor();
-    await row(page, "one").waitFor();
-  }));
+test("a token is asked for, and shows its job alone", () =>
+  withPage(
+    { tokens: "a secret-of-a\nb secret-of-b\n* administrator\n", expected: /401/ },
+    async (page, server) => {
+      await server.client("secret-of-a", "a").register("one", { job: "a" });
+      await server.client("secret-of-b", "b").register("two", { job: "b" });
+      await page.getByLabel("Token").fill("nonsense");
+      await page.getByRole("button", { name: "Show the coordinator" }).click();
+      await page.getByRole("alert").waitFor();
+      await page.getByLabel("Token").fill("secret-of-a");
+      await page.keyboard.press("Enter");
+      await row(page, "one").waitFor();
+      assert.equal(await row(page, "two").count(), 0);
+      await page.getByText("The administrator's token shows them").waitFor();
+      // For this tab: another load knows it, the address does not have it.
+      await page.reload();
+      await row(page, "one").waitFor();
+      assert.ok(!page.url().includes("secret"));
+      await page.getByRole("button", { name: "Forget token" }).click();
+      await page.getByLabel("Token").fill("administrator");
+      await page.keyboard.press("Enter");
+      await row(page, "two").waitFor();
+      await row(page, "one").waitFor();
+    },
+  ));

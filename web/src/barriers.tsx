@@ -10,7 +10,11 @@ import { ofJob, shown, STATES } from "./view";
 
 const FEW = 8;
 
-function Missing(props: { store: Store; barrier: Barrier; select: (name: { job: string; id: string }) => void }) {
+function Missing(props: {
+  store: Store;
+  barrier: Barrier;
+  select: (name: { job: string; id: string }) => void;
+}) {
   const { barrier, store } = props;
   const [all, setAll] = useState(false);
   const named = all ? barrier.missing : barrier.missing.slice(0, FEW);
@@ -22,8 +26,12 @@ function Missing(props: { store: Store; barrier: Barrier; select: (name: { job: 
         const state = worker ? shown(worker.state) : "suspect";
         return (
           <li key={id}>
-            <button type="button" class={`chip small ${state}`} onClick={() => props.select({ job: barrier.job, id })}
-              title={`${id} is ${state}${worker?.reason ? `: ${worker.reason}` : ""}`}>
+            <button
+              type="button"
+              class={`chip small ${state}`}
+              onClick={() => props.select({ job: barrier.job, id })}
+              title={`${id} is ${state}${worker?.reason ? `: ${worker.reason}` : ""}`}
+            >
               <span aria-hidden="true">{STATES.find((s) => s.state === state)?.sign}</span> {id}
             </button>
           </li>
@@ -31,30 +39,59 @@ function Missing(props: { store: Store; barrier: Barrier; select: (name: { job: 
       })}
       {unnamed > 0 && (
         <li>
-          {barrier.missing.length > named.length
-            ? <button type="button" class="chip small" onClick={() => setAll(true)}>{count(unnamed)} more</button>
-            : <span class="quiet">and {count(unnamed)} more</span>}
+          {barrier.missing.length > named.length ? (
+            <button type="button" class="chip small" onClick={() => setAll(true)}>
+              {count(unnamed)} more
+            </button>
+          ) : (
+            <span class="quiet">and {count(unnamed)} more</span>
+          )}
         </li>
       )}
     </ul>
   );
 }
 
-export function Barriers(props: { store: Store; job: string | null; select: (name: { job: string; id: string }) => void }) {
+export function Barriers(props: {
+  store: Store;
+  job: string | null;
+  select: (name: { job: string; id: string }) => void;
+}) {
   const { store } = props;
   const barriers = ofJob(store.barriers, props.job);
   return (
-    <Card id="barriers" title="Barriers" note={barriers.length > 0 && `${count(barriers.length)} waiting`}>
-      {barriers.length === 0 && <Empty title="Nobody waits">Barriers, gathers and votes show up while somebody waits in them.</Empty>}
+    <Card
+      id="barriers"
+      title="Barriers"
+      note={barriers.length > 0 && `${count(barriers.length)} waiting`}
+    >
+      {barriers.length === 0 && (
+        <Empty title="Nobody waits">
+          Barriers, gathers and votes show up while somebody waits in them.
+        </Empty>
+      )}
       <ul class="items">
         {barriers.map((b) => (
           <li key={`${b.job}\n${b.id}`} class="item">
             <div class="item-head">
-              <b class="name" title={b.name}>{b.name}</b>
-              <span class="quiet">{b.kind !== "barrier" && `${b.kind} · `}{props.job === null && store.jobs.length > 1 && `${b.job} · `}use {count(b.generation)}</span>
-              <span class="num">{count(b.arrived)} of {count(b.total)}</span>
+              <b class="name" title={b.name}>
+                {b.name}
+              </b>
+              <span class="quiet">
+                {b.kind !== "barrier" && `${b.kind} · `}
+                {props.job === null && store.jobs.length > 1 && `${b.job} · `}use{" "}
+                {count(b.generation)}
+              </span>
+              <span class="num">
+                {count(b.arrived)} of {count(b.total)}
+              </span>
             </div>
-            <Bar value={b.arrived} max={b.total} label={`${b.name}: ${b.arrived} of ${b.total} have come`} tone="waiting" />
+            <Bar
+              value={b.arrived}
+              max={b.total}
+              label={`${b.name}: ${b.arrived} of ${b.total} have come`}
+              tone="waiting"
+            />
             <div class="item-note">
               <span>waits for {duration(store.now() - Date.parse(b.created_at))}</span>
             </div>

@@ -12,7 +12,11 @@ export function Card(props: {
   children: ComponentChildren;
 }) {
   return (
-    <section class={`card ${props.class ?? ""}`} aria-labelledby={`${props.id}-title`} id={props.id}>
+    <section
+      class={`card ${props.class ?? ""}`}
+      aria-labelledby={`${props.id}-title`}
+      id={props.id}
+    >
       <header class="card-head">
         <h2 id={`${props.id}-title`}>{props.title}</h2>
         {props.note !== undefined && <div class="card-note">{props.note}</div>}
@@ -34,8 +38,14 @@ export function Empty(props: { title: string; children?: ComponentChildren }) {
 export function Bar(props: { value: number; max: number; label: string; tone?: string }) {
   const part = props.max > 0 ? Math.min(1, props.value / props.max) : 0;
   return (
-    <div class={`bar ${props.tone ?? ""}`} role="progressbar" aria-label={props.label}
-      aria-valuemin={0} aria-valuemax={props.max} aria-valuenow={props.value}>
+    <div
+      class={`bar ${props.tone ?? ""}`}
+      role="progressbar"
+      aria-label={props.label}
+      aria-valuemin={0}
+      aria-valuemax={props.max}
+      aria-valuenow={props.value}
+    >
       <div class="bar-fill" style={{ width: `${part * 100}%` }} />
     </div>
   );

@@ -29,7 +29,8 @@ function pointsOf(history: History, column: string, from: number): Point[] {
   for (const row of history.rows) {
     const when = row[time];
     const value = row[at];
-    if (typeof when === "number" && typeof value === "number" && when >= from) points.push({ time: when, value });
+    if (typeof when === "number" && typeof value === "number" && when >= from)
+      points.push({ time: when, value });
   }
   return points;
 }
@@ -72,7 +73,9 @@ function y(frame: Frame, value: number): number {
 }
 
 function line(frame: Frame, run: Point[]): string {
-  return run.map((p, i) => `${i ? "L" : "M"}${x(frame, p.time).toFixed(1)} ${y(frame, p.value).toFixed(1)}`).join("");
+  return run
+    .map((p, i) => `${i ? "L" : "M"}${x(frame, p.time).toFixed(1)} ${y(frame, p.value).toFixed(1)}`)
+    .join("");
 }
 
 function Run(props: { frame: Frame; run: Point[]; class: string; filled: boolean }) {
@@ -84,7 +87,10 @@ function Run(props: { frame: Frame; run: Point[]; class: string; filled: boolean
   return (
     <g class={props.class}>
       {props.filled && !alone && (
-        <path class="area" d={`${path}L${x(frame, last.time).toFixed(1)} ${HEIGHT}L${x(frame, first.time).toFixed(1)} ${HEIGHT}Z`} />
+        <path
+          class="area"
+          d={`${path}L${x(frame, last.time).toFixed(1)} ${HEIGHT}L${x(frame, first.time).toFixed(1)} ${HEIGHT}Z`}
+        />
       )}
       <path class={alone ? "line dot" : "line"} d={path} />
     </g>
@@ -109,7 +115,10 @@ export function Chart(props: {
   const [hover, setHover] = useState<number | null>(null);
   const span = spanOf(props.history, props.now);
   const from = props.now - span;
-  const lines = props.series.map((s) => ({ ...s, points: pointsOf(props.history, s.column, from) }));
+  const lines = props.series.map((s) => ({
+    ...s,
+    points: pointsOf(props.history, s.column, from),
+  }));
   const most = Math.max(0, ...lines.flatMap((l) => l.points.map((p) => p.value)));
   const frame: Frame = { from, span, top: ceiling(most) };
   const any = most > 0;
@@ -131,26 +140,50 @@ export function Chart(props: {
           {said.map((s) => (
             <span key={s.name} class={s.class}>
               <i class="key" aria-hidden="true" />
-              <span class="chart-name">{s.name}</span> <b>{s.point ? props.show(s.point.value) : "–"}</b>
+              <span class="chart-name">{s.name}</span>{" "}
+              <b>{s.point ? props.show(s.point.value) : "–"}</b>
             </span>
           ))}
         </div>
       </figcaption>
-      <div class="plot"
+      <div
+        class="plot"
         onPointerMove={(e) => {
           const box = e.currentTarget.getBoundingClientRect();
           setHover(Math.min(1, Math.max(0, (e.clientX - box.left) / box.width)));
         }}
-        onPointerLeave={() => setHover(null)}>
-        <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={spoken}>
-          <path class="grid" d={`M0 ${y(frame, frame.top)}H${WIDTH}M0 ${y(frame, frame.top / 2)}H${WIDTH}`} />
+        onPointerLeave={() => setHover(null)}
+      >
+        <svg
+          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={spoken}
+        >
+          <path
+            class="grid"
+            d={`M0 ${y(frame, frame.top)}H${WIDTH}M0 ${y(frame, frame.top / 2)}H${WIDTH}`}
+          />
           <path class="base" d={`M0 ${HEIGHT - 0.5}H${WIDTH}`} />
-          {any && lines.map((l, i) => runs(l.points).map((run) => (
-            <Run key={`${l.column}${run[0]?.time}`} frame={frame} run={run} class={l.class} filled={i === 0} />
-          )))}
+          {any &&
+            lines.map((l, i) =>
+              runs(l.points).map((run) => (
+                <Run
+                  key={`${l.column}${run[0]?.time}`}
+                  frame={frame}
+                  run={run}
+                  class={l.class}
+                  filled={i === 0}
+                />
+              )),
+            )}
           {hover !== null && <path class="cursor" d={`M${hover * WIDTH} 0V${HEIGHT}`} />}
         </svg>
-        {any && <span class="peak" aria-hidden="true">{props.show(frame.top)}</span>}
+        {any && (
+          <span class="peak" aria-hidden="true">
+            {props.show(frame.top)}
+          </span>
+        )}
         {!any && <span class="nothing">{props.nothing}</span>}
       </div>
       <div class="axis" aria-hidden="true">

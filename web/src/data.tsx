@@ -23,7 +23,9 @@ function Progress(props: { dataset: Dataset }) {
       <Bar value={d.consumed_samples} max={d.total_samples} label={`${d.name}: samples read`} />
       <div class="item-note">
         <span>epoch {count(d.epoch ?? 0)}</span>
-        <span class="num">{count(d.consumed_samples)} of {count(d.total_samples)}</span>
+        <span class="num">
+          {count(d.consumed_samples)} of {count(d.total_samples)}
+        </span>
       </div>
     </>
   );
@@ -33,20 +35,34 @@ export function Datasets(props: { store: Store; job: string | null }) {
   const datasets = ofJob(props.store.datasets, props.job);
   return (
     <Card id="datasets" title="Datasets" note={datasets.length > 0 && count(datasets.length)}>
-      {datasets.length === 0 && <Empty title="No dataset is registered">Workers register them with <code>register_dataset()</code>.</Empty>}
+      {datasets.length === 0 && (
+        <Empty title="No dataset is registered">
+          Workers register them with <code>register_dataset()</code>.
+        </Empty>
+      )}
       <ul class="items">
         {datasets.map((d) => (
           <li key={`${d.job}\n${d.id}`} class="item">
             <div class="item-head">
-              <b class="name" title={d.path}>{d.name}</b>
-              <span class="quiet">{d.format}{d.shuffle && " · shuffled"}</span>
+              <b class="name" title={d.path}>
+                {d.name}
+              </b>
+              <span class="quiet">
+                {d.format}
+                {d.shuffle && " · shuffled"}
+              </span>
               <span class="num">{plural(d.total_samples, "sample")}</span>
             </div>
             <Progress dataset={d} />
             <dl class="pairs">
-              <dt>Shards</dt><dd>{count(d.shard_count)}, each {plural(d.shard_size, "sample")}</dd>
-              <dt>Balance</dt><dd>{balance(d)}</dd>
-              <dt>Moved</dt><dd>{d.moved_shards === null ? "not counted" : plural(d.moved_shards, "shard")}</dd>
+              <dt>Shards</dt>
+              <dd>
+                {count(d.shard_count)}, each {plural(d.shard_size, "sample")}
+              </dd>
+              <dt>Balance</dt>
+              <dd>{balance(d)}</dd>
+              <dt>Moved</dt>
+              <dd>{d.moved_shards === null ? "not counted" : plural(d.moved_shards, "shard")}</dd>
             </dl>
           </li>
         ))}
@@ -61,12 +77,21 @@ function StepItem(props: { store: Store; step: Step; withJob: boolean }) {
     <li class="item">
       <div class="item-head">
         <b class="name">step {count(s.step)}</b>
-        <span class="quiet">{props.withJob && `${s.job} · `}epoch {count(s.epoch)}</span>
-        <span class={s.complete ? "tag good" : "tag"}>{s.complete ? "✓ complete" : `${count(s.parts)} of ${count(s.expected)}`}</span>
+        <span class="quiet">
+          {props.withJob && `${s.job} · `}epoch {count(s.epoch)}
+        </span>
+        <span class={s.complete ? "tag good" : "tag"}>
+          {s.complete ? "✓ complete" : `${count(s.parts)} of ${count(s.expected)}`}
+        </span>
       </div>
-      {!s.complete && <Bar value={s.parts} max={s.expected} label={`step ${s.step}: parts saved`} />}
+      {!s.complete && (
+        <Bar value={s.parts} max={s.expected} label={`step ${s.step}: parts saved`} />
+      )}
       <div class="item-note">
-        <span>{s.size > 0 ? bytes(s.size) : "size not told"}{s.complete && s.expected > 1 && ` in ${count(s.parts)} parts`}</span>
+        <span>
+          {s.size > 0 ? bytes(s.size) : "size not told"}
+          {s.complete && s.expected > 1 && ` in ${count(s.parts)} parts`}
+        </span>
         <span>{s.saved_at && `${duration(props.store.now() - Date.parse(s.saved_at))} ago`}</span>
       </div>
     </li>
@@ -77,14 +102,29 @@ export function Checkpoints(props: { store: Store; job: string | null }) {
   const { store } = props;
   const steps = ofJob(store.steps, props.job);
   return (
-    <Card id="checkpoints" title="Checkpoints" note={steps.length > 0 && plural(steps.length, "step")}>
-      {steps.length === 0 && <Empty title="No checkpoint yet">A step is complete when every worker has saved its part.</Empty>}
+    <Card
+      id="checkpoints"
+      title="Checkpoints"
+      note={steps.length > 0 && plural(steps.length, "step")}
+    >
+      {steps.length === 0 && (
+        <Empty title="No checkpoint yet">
+          A step is complete when every worker has saved its part.
+        </Empty>
+      )}
       <ul class="items">
         {steps.slice(0, FEW_STEPS).map((s) => (
-          <StepItem key={`${s.job}\n${s.step}`} store={store} step={s} withJob={props.job === null && store.jobs.length > 1} />
+          <StepItem
+            key={`${s.job}\n${s.step}`}
+            store={store}
+            step={s}
+            withJob={props.job === null && store.jobs.length > 1}
+          />
         ))}
       </ul>
-      {steps.length > FEW_STEPS && <p class="quiet more">and {plural(steps.length - FEW_STEPS, "older step")}</p>}
+      {steps.length > FEW_STEPS && (
+        <p class="quiet more">and {plural(steps.length - FEW_STEPS, "older step")}</p>
+      )}
     </Card>
   );
 }

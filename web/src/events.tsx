@@ -17,21 +17,38 @@ function isUrgent(line: Line): boolean {
 export function Events(props: { store: Store; job: string | null }) {
   const [urgent, setUrgent] = useState(false);
   const lines = props.store.lines
-    .filter((line) => (props.job === null || line.task_id === props.job) && (!urgent || isUrgent(line)))
+    .filter(
+      (line) => (props.job === null || line.task_id === props.job) && (!urgent || isUrgent(line)),
+    )
     .slice(-MAX_SHOWN)
     .reverse();
   return (
-    <Card id="events" title="Events" class="events" note={
-      <label class="check">
-        <input type="checkbox" checked={urgent} onChange={(e) => setUrgent(e.currentTarget.checked)} /> warnings only
-      </label>
-    }>
+    <Card
+      id="events"
+      title="Events"
+      class="events"
+      note={
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={urgent}
+            onChange={(e) => setUrgent(e.currentTarget.checked)}
+          />{" "}
+          warnings only
+        </label>
+      }
+    >
       {lines.length === 0 && <Empty title={urgent ? "No warnings" : "Nothing has happened yet"} />}
       <ol class="log" tabIndex={0} aria-label="Events, the newest first">
         {lines.map((line) => (
           <li key={line.id} class={line.level}>
-            <time dateTime={line.timestamp} title={line.timestamp}>{clock(Date.parse(line.timestamp))}</time>
-            <span class="sign" title={line.level}><span aria-hidden="true">{SIGNS[line.level]}</span><span class="unseen">{line.level}</span></span>
+            <time dateTime={line.timestamp} title={line.timestamp}>
+              {clock(Date.parse(line.timestamp))}
+            </time>
+            <span class="sign" title={line.level}>
+              <span aria-hidden="true">{SIGNS[line.level]}</span>
+              <span class="unseen">{line.level}</span>
+            </span>
             <span class="what">{line.message}</span>
             {line.task_id && <span class="tag">{line.task_id}</span>}
           </li>

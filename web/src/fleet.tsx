@@ -41,7 +41,12 @@ function coloursOf(legend: HTMLElement): Record<Shown, string> {
   return colours;
 }
 
-function paint(canvas: HTMLCanvasElement, grid: Grid, workers: Worker[], colours: Record<Shown, string>): void {
+function paint(
+  canvas: HTMLCanvasElement,
+  grid: Grid,
+  workers: Worker[],
+  colours: Record<Shown, string>,
+): void {
   const scale = window.devicePixelRatio || 1;
   const context = canvas.getContext("2d");
   canvas.width = Math.round(canvas.clientWidth * scale);
@@ -68,12 +73,15 @@ export function Fleet(props: { view: View; select: (worker: Worker) => void }) {
   const grid = gridOf(workers.length, width);
 
   useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
+    const observer = new ResizeObserver(([entry]) =>
+      setWidth(Math.floor(entry?.contentRect.width ?? 0)),
+    );
     if (box.current) observer.observe(box.current);
     return () => observer.disconnect();
   }, []);
   useEffect(() => {
-    if (canvas.current && legend.current && width > 0) paint(canvas.current, grid, workers, coloursOf(legend.current));
+    if (canvas.current && legend.current && width > 0)
+      paint(canvas.current, grid, workers, coloursOf(legend.current));
   });
 
   const at = (e: PointerEvent | MouseEvent): Worker | undefined => {
@@ -88,20 +96,38 @@ export function Fleet(props: { view: View; select: (worker: Worker) => void }) {
     const edge = box.current?.getBoundingClientRect();
     setUnder(worker && edge ? { worker, x: e.clientX - edge.left, y: e.clientY - edge.top } : null);
   };
-  const summary = STATES.filter((s) => counts[s.state] > 0).map((s) => `${counts[s.state]} ${s.word}`).join(", ");
+  const summary = STATES.filter((s) => counts[s.state] > 0)
+    .map((s) => `${counts[s.state]} ${s.word}`)
+    .join(", ");
 
   return (
     <div class="fleet" ref={box}>
       <ul class="legend" ref={legend} aria-hidden="true">
-        {STATES.map((s) => <li key={s.state} data-state={s.state} class={s.state}>{s.word}</li>)}
+        {STATES.map((s) => (
+          <li key={s.state} data-state={s.state} class={s.state}>
+            {s.word}
+          </li>
+        ))}
       </ul>
-      <canvas ref={canvas} style={{ height: `${grid.height}px` }} role="img"
+      <canvas
+        ref={canvas}
+        style={{ height: `${grid.height}px` }}
+        role="img"
         aria-label={`${plural(workers.length, "worker")}: ${summary}`}
-        onPointerMove={move} onPointerLeave={() => setUnder(null)}
-        onClick={(e) => { const worker = at(e); if (worker) props.select(worker); }} />
+        onPointerMove={move}
+        onPointerLeave={() => setUnder(null)}
+        onClick={(e) => {
+          const worker = at(e);
+          if (worker) props.select(worker);
+        }}
+      />
       {under && (
-        <div class={`tip ${under.x > width * 0.7 ? "left" : ""}`} style={{ left: `${under.x}px`, top: `${under.y}px` }}>
-          <b>{under.worker.id}</b> · rank {under.worker.rank} · {shown(under.worker.state)} · step {under.worker.current_step}
+        <div
+          class={`tip ${under.x > width * 0.7 ? "left" : ""}`}
+          style={{ left: `${under.x}px`, top: `${under.y}px` }}
+        >
+          <b>{under.worker.id}</b> · rank {under.worker.rank} · {shown(under.worker.state)} · step{" "}
+          {under.worker.current_step}
         </div>
       )}
     </div>

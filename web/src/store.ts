@@ -3,7 +3,16 @@
 
 import { Stream, type Link } from "./stream";
 import type {
-  Barrier, Dataset, Job, Line, Row, Server, StateEvent, Step, Worker, WorkersEvent,
+  Barrier,
+  Dataset,
+  Job,
+  Line,
+  Row,
+  Server,
+  StateEvent,
+  Step,
+  Worker,
+  WorkersEvent,
 } from "./types";
 
 const MAX_LINES = 500;

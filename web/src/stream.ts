@@ -44,7 +44,10 @@ export class EventReader {
 }
 
 class Refused extends Error {
-  constructor(readonly status: number, why: string) {
+  constructor(
+    readonly status: number,
+    why: string,
+  ) {
     super(why);
   }
 }
@@ -64,7 +67,10 @@ export class Stream {
   private watchdog: number | undefined;
   private abort: AbortController | undefined;
 
-  constructor(private readonly listener: Listener, private token: string | null) {}
+  constructor(
+    private readonly listener: Listener,
+    private token: string | null,
+  ) {}
 
   start(): void {
     void this.run();
@@ -93,7 +99,10 @@ export class Stream {
       if (error instanceof Refused && error.status < 500) {
         this.listener.setLink({ kind: "refused", status: error.status, why: error.message });
       } else {
-        this.lose(abort, error instanceof Refused ? error.message : "the coordinator cannot be reached");
+        this.lose(
+          abort,
+          error instanceof Refused ? error.message : "the coordinator cannot be reached",
+        );
       }
     }
   }
@@ -129,7 +138,12 @@ export class Stream {
     // Not all pages at the same moment.
     const pause = this.pause * (0.75 + Math.random() / 2);
     this.pause = Math.min(this.pause * 2, MAX_PAUSE_MS);
-    this.listener.setLink({ kind: "lost", since: this.lostSince, retryAt: Date.now() + pause, why });
+    this.listener.setLink({
+      kind: "lost",
+      since: this.lostSince,
+      retryAt: Date.now() + pause,
+      why,
+    });
     this.timer = window.setTimeout(() => void this.run(), pause);
   }
 }

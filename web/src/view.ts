@@ -41,9 +41,17 @@ export function look(store: Store, job: string | null): View {
     front.set(worker.job, Math.max(front.get(worker.job) ?? 0, worker.current_step));
   }
   workers.sort(byRank);
-  const view = { job, workers, counts, front, worst: 0, severalJobs: job === null && store.jobs.length > 1 };
+  const view = {
+    job,
+    workers,
+    counts,
+    front,
+    worst: 0,
+    severalJobs: job === null && store.jobs.length > 1,
+  };
   for (const worker of workers)
-    if (shown(worker.state) !== "dead") view.worst = Math.max(view.worst, behind(view, worker) ?? 0);
+    if (shown(worker.state) !== "dead")
+      view.worst = Math.max(view.worst, behind(view, worker) ?? 0);
   return view;
 }
 

@@ -19,12 +19,22 @@ function Filters(props: {
 }) {
   return (
     <div class="filters">
-      <input type="search" placeholder="Find by name, host or task" aria-label="Find workers" value={props.text}
-        onInput={(e) => props.setText(e.currentTarget.value)} />
+      <input
+        type="search"
+        placeholder="Find by name, host or task"
+        aria-label="Find workers"
+        value={props.text}
+        onInput={(e) => props.setText(e.currentTarget.value)}
+      />
       <div class="chips" role="group" aria-label="Show only">
         {STATES.filter((s) => props.view.counts[s.state] > 0 || props.only === s.state).map((s) => (
-          <button key={s.state} type="button" class={`chip ${s.state}`} aria-pressed={props.only === s.state}
-            onClick={() => props.setOnly(props.only === s.state ? null : s.state)}>
+          <button
+            key={s.state}
+            type="button"
+            class={`chip ${s.state}`}
+            aria-pressed={props.only === s.state}
+            onClick={() => props.setOnly(props.only === s.state ? null : s.state)}
+          >
             <span aria-hidden="true">{s.sign}</span> {count(props.view.counts[s.state])} {s.word}
           </button>
         ))}
@@ -34,7 +44,12 @@ function Filters(props: {
 }
 
 function Fact(props: { name: string; children: preact.ComponentChildren }) {
-  return <div><dt>{props.name}</dt><dd>{props.children}</dd></div>;
+  return (
+    <div>
+      <dt>{props.name}</dt>
+      <dd>{props.children}</dd>
+    </div>
+  );
 }
 
 function Details(props: { store: Store; view: View; worker: Worker; close: () => void }) {
@@ -45,13 +60,18 @@ function Details(props: { store: Store; view: View; worker: Worker; close: () =>
       <header>
         <h3>{worker.id}</h3>
         <StateBadge state={shown(worker.state)} />
-        <button type="button" class="plain" onClick={props.close} aria-label="Close">✕</button>
+        <button type="button" class="plain" onClick={props.close} aria-label="Close">
+          ✕
+        </button>
       </header>
       {worker.reason && <p class="reason">{worker.reason}</p>}
       <dl>
         <Fact name="Job">{worker.job}</Fact>
         <Fact name="Rank">{worker.rank}</Fact>
-        <Fact name="Address">{worker.ip}{worker.port > 0 && `:${worker.port}`}</Fact>
+        <Fact name="Address">
+          {worker.ip}
+          {worker.port > 0 && `:${worker.port}`}
+        </Fact>
         <Fact name="Incarnation">{worker.incarnation}</Fact>
         <Fact name="GPUs">{worker.gpu_count}</Fact>
         <Fact name="Memory">{worker.memory_bytes ? bytes(worker.memory_bytes) : "not told"}</Fact>
@@ -61,7 +81,9 @@ function Details(props: { store: Store; view: View; worker: Worker; close: () =>
         <Fact name="Behind">{steps === null ? "not told" : plural(steps, "step")}</Fact>
         <Fact name="Heartbeat">{duration(heartbeatAge(props.store, worker))} ago</Fact>
         <Fact name="Registered">{clock(Date.parse(worker.registered_at))}</Fact>
-        <Fact name="Shards">{worker.assigned_shards === null ? "not counted" : count(worker.assigned_shards)}</Fact>
+        <Fact name="Shards">
+          {worker.assigned_shards === null ? "not counted" : count(worker.assigned_shards)}
+        </Fact>
       </dl>
     </aside>
   );
@@ -69,8 +91,12 @@ function Details(props: { store: Store; view: View; worker: Worker; close: () =>
 
 function isFound(worker: Worker, text: string, only: Shown | null): boolean {
   if (only && shown(worker.state) !== only) return false;
-  return !text || [worker.id, worker.ip, worker.current_task, worker.activity, String(worker.rank)]
-    .some((field) => field.toLowerCase().includes(text));
+  return (
+    !text ||
+    [worker.id, worker.ip, worker.current_task, worker.activity, String(worker.rank)].some(
+      (field) => field.toLowerCase().includes(text),
+    )
+  );
 }
 
 export function Workers(props: {
@@ -85,28 +111,54 @@ export function Workers(props: {
   const [sort, setSort] = useState<Sort>({ key: "rank", down: false });
   const found = useMemo(() => {
     const wanted = text.trim().toLowerCase();
-    return sorted(store, view, view.workers.filter((w) => isFound(w, wanted, only)), sort);
+    return sorted(
+      store,
+      view,
+      view.workers.filter((w) => isFound(w, wanted, only)),
+      sort,
+    );
   }, [view, text, only, sort]);
   const selected = props.selected ? store.find(props.selected.job, props.selected.id) : undefined;
-  const note = found.length === view.workers.length
-    ? plural(found.length, "worker")
-    : `${count(found.length)} of ${plural(view.workers.length, "worker")}`;
+  const note =
+    found.length === view.workers.length
+      ? plural(found.length, "worker")
+      : `${count(found.length)} of ${plural(view.workers.length, "worker")}`;
 
   return (
     <Card id="workers" title="Workers" note={view.workers.length > 0 && note}>
       {view.workers.length === 0 ? (
-        <Empty title={store.hasWorkers ? "No worker has registered" : "Waiting for the list of workers"}>
-          {store.hasWorkers && <>Start one with <code>roar.TrainingOrchestrator("HOST:PORT")</code>; it shows up here at once.</>}
+        <Empty
+          title={store.hasWorkers ? "No worker has registered" : "Waiting for the list of workers"}
+        >
+          {store.hasWorkers && (
+            <>
+              Start one with <code>roar.TrainingOrchestrator("HOST:PORT")</code>; it shows up here
+              at once.
+            </>
+          )}
         </Empty>
       ) : (
         <>
           <Fleet view={view} select={props.select} />
           <Filters view={view} text={text} setText={setText} only={only} setOnly={setOnly} />
-          {found.length === 0
-            ? <Empty title="No worker is like that">Look for something else, or show all states.</Empty>
-            : <WorkerTable store={store} view={view} workers={found} sort={sort} setSort={setSort}
-                selected={selected} select={props.select} />}
-          {selected && <Details store={store} view={view} worker={selected} close={() => props.select(null)} />}
+          {found.length === 0 ? (
+            <Empty title="No worker is like that">
+              Look for something else, or show all states.
+            </Empty>
+          ) : (
+            <WorkerTable
+              store={store}
+              view={view}
+              workers={found}
+              sort={sort}
+              setSort={setSort}
+              selected={selected}
+              select={props.select}
+            />
+          )}
+          {selected && (
+            <Details store={store} view={view} worker={selected} close={() => props.select(null)} />
+          )}
         </>
       )}
     </Card>
