@@ -78,32 +78,19 @@ void coord_each_barrier(const struct coord *c, struct coord_now now,
 
 /* ---- shards ---- */
 
-/* What a worker has; before anybody has asked, what it gets when it does. */
-static int64_t dealt(const struct job *job, const struct dataset *d,
-		     int64_t rank)
-{
-	int64_t n = (int64_t)job->n_workers;
-
-	if (shard_table_version(d->table))
-		return shard_table_count(d->table, job->by_rank[rank]->slot);
-	return d->total_shards / n + (rank < d->total_shards % n);
-}
-
-static void look_at_balance(const struct job *job, const struct dataset *d,
-			    struct coord_dataset_look *ret)
+static void look_at_table(const struct dataset *d,
+			  struct coord_dataset_look *ret)
 {
 	struct shard_certificate c;
 
-	if (!job->n_workers)
-		return;
-	if (!shard_table_version(d->table)) {
-		ret->max_shards = dealt(job, d, 0);
-		ret->min_shards = dealt(job, d, (int64_t)job->n_workers - 1);
-		return;
-	}
 	shard_table_certify(d->table, &c);
+	ret->table_version = (int64_t)c.version;
+	if (!c.version || !c.n_workers)
+		return;
 	ret->max_shards = c.most;
 	ret->min_shards = c.least;
+	ret->last_moved = (int64_t)d->moved;
+	ret->last_minimum = (int64_t)d->minimum;
 }
 
 int64_t coord_shards_of(const struct coord *c, const char *job, int32_t rank)
@@ -113,8 +100,12 @@ int64_t coord_shards_of(const struct coord *c, const char *job, int32_t rank)
 
 	if (!of || rank < 0 || (size_t)rank >= of->n_workers)
 		return 0;
-	for (size_t i = 0; i < of->n_datasets; i++)
-		n += dealt(of, of->datasets[i], rank);
+	for (size_t i = 0; i < of->n_datasets; i++) {
+		const struct shard_table *table = of->datasets[i]->table;
+
+		if (shard_table_version(table))
+			n += shard_table_count(table, of->by_rank[rank]->slot);
+	}
 	return n;
 }
 
@@ -130,7 +121,7 @@ static void look_at_dataset(const struct job *job, const struct dataset *d,
 		.consumed_samples = COORD_NOT_COUNTED,
 		.epoch = d->epoch,
 	};
-	look_at_balance(job, d, ret);
+	look_at_table(d, ret);
 }
 
 void coord_each_dataset(const struct coord *c, const char *job,

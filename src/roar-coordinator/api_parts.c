@@ -95,9 +95,12 @@ void api_write_barriers(struct server *s, const struct scope *scope,
 
 static void write_balance(struct json *j, const struct coord_dataset_look *d)
 {
+	api_add_int(j, "table_version", d->table_version);
 	api_add_int(j, "min_shards", d->min_shards);
 	api_add_int(j, "max_shards", d->max_shards);
 	api_add_count(j, "moved_shards", d->moved_shards);
+	api_add_int(j, "last_moved", d->last_moved);
+	api_add_int(j, "last_minimum", d->last_minimum);
 	api_add_count(j, "epoch", d->epoch);
 	api_add_count(j, "consumed_samples", d->consumed_samples);
 }

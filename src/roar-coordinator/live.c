@@ -18,11 +18,11 @@ static const struct {
 	api_part *write;
 	bool is_slow;
 } parts[] = {
-	{ "coordinator", api_write_server },
-	{ "jobs", api_write_jobs },
-	{ "barriers", api_write_barriers },
-	{ "datasets", api_write_datasets, true },
-	{ "steps", api_write_steps, true },
+	{ .key = "coordinator", .write = api_write_server },
+	{ .key = "jobs", .write = api_write_jobs },
+	{ .key = "barriers", .write = api_write_barriers },
+	{ .key = "datasets", .write = api_write_datasets, .is_slow = true },
+	{ .key = "steps", .write = api_write_steps, .is_slow = true },
 };
 
 enum { N_PARTS = sizeof(parts) / sizeof(parts[0]) };

@@ -31,6 +31,13 @@ def save(client, worker, job, step, **more):
         timeout=PATIENCE_S)
 
 
+def deal(client, name, job, worker):
+    """Shards are dealt when somebody first asks."""
+    client.coordinator.GetDataShard(
+        pb.ShardRequest(worker_id=worker, dataset_id=name, job_id=job),
+        timeout=PATIENCE_S)
+
+
 # ---- pages of JSON ----
 
 def test_datasets_have_the_known_keys(server):
@@ -40,6 +47,9 @@ def test_datasets_have_the_known_keys(server):
     for i in range(3):
         client.register(f"w{i}", "data")
     dataset, = get_json(server, "/api/datasets?job=data")
+    assert (dataset["table_version"], dataset["max_shards"]) == (0, 0)
+    deal(client, "pile", "data", "w0")
+    dataset, = get_json(server, "/api/datasets?job=data")
     assert {k: dataset[k] for k in (
         "id", "name", "total_samples", "shard_size", "shard_count", "format",
         "shuffle", "job", "path", "seed", "min_shards", "max_shards")} == {
@@ -48,8 +58,15 @@ def test_datasets_have_the_known_keys(server):
             "shuffle": True, "job": "data", "path": "/data/pile", "seed": 7,
             "min_shards": 3, "max_shards": 4}
     assert dataset["registered_at"].endswith("Z")
+    assert (dataset["table_version"], dataset["moved_shards"]) == (1, 0)
     workers = get_json(server, "/api/workers?job=data")
-    assert [w["assigned_shards"] for w in workers] == [4, 4, 3]
+    assert sorted(w["assigned_shards"] for w in workers) == [3, 4, 4]
+    client.register("w3", "data")
+    dataset, = get_json(server, "/api/datasets?job=data")
+    assert {k: dataset[k] for k in (
+        "table_version", "moved_shards", "last_moved", "last_minimum")} == {
+            "table_version": 2, "moved_shards": 2, "last_moved": 2,
+            "last_minimum": 2}
 
 
 def test_checkpoints_come_newest_first(server):
@@ -153,9 +170,7 @@ def test_figures_are_counted():
         assert figures["shard_assignment_time"] is None
         assert figures["checkpoint_throughput"] is None
         register_dataset(client, "d", "")
-        client.coordinator.GetDataShard(
-            pb.ShardRequest(worker_id="w", dataset_id="d"),
-            timeout=PATIENCE_S)
+        deal(client, "d", "", "w")
         save(client, "w", "", 1, size_bytes=10 ** 9)
         assert get_json(server, "/api/metrics")["shard_assignment_time"] > 0
         wait_until(lambda: get_json(
@@ -265,6 +280,7 @@ def test_the_stream_tells_what_changes(server):
 
         register_dataset(client, "d", "change")
         events.until(lambda: events.state["datasets"])
+        deal(client, "d", "change", "a")
         events.until(
             lambda: events.workers["change", "a"]["assigned_shards"] == 50)
         save(client, "a", "change", 4, size_bytes=9)

@@ -13,6 +13,7 @@ const METHODS = {
   heartbeat: 2,
   deregister: 3,
   dataset: 4,
+  shard: 5,
   checkpoint: 6,
   barrier: 8,
   configure: 12,
@@ -131,6 +132,14 @@ export class Client {
       [4, samples],
       [5, shard],
       [6, 1],
+      [100, job],
+    ]);
+  }
+
+  shard(dataset, worker, { job = "default" } = {}) {
+    return this.call("shard", [
+      [1, worker],
+      [2, dataset],
       [100, job],
     ]);
   }

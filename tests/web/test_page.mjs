@@ -97,7 +97,11 @@ test("what happens is on the page without a reload", () =>
     await page.locator("#barriers").getByText("Nobody waits").waitFor();
 
     await client.dataset("pile", { samples: 1000, shard: 100 });
-    await page.locator("#datasets", { hasText: "pile" }).getByText("5 a worker").waitFor();
+    const pile = page.locator("#datasets .item", { hasText: "pile" });
+    await pile.getByText("not dealt yet").waitFor();
+    await client.shard("pile", "w0");
+    await pile.getByText("5 a worker").waitFor();
+    await pile.getByText("none", { exact: true }).waitFor();
     await row(page, "w0").locator(".w-shards", { hasText: "5" }).waitFor();
     await client.checkpoint("c0", "w0", { step: 1200, size: 2_000_000 });
     await page
@@ -114,6 +118,7 @@ test("what happens is on the page without a reload", () =>
       [100, "default"],
     ]);
     await row(page, "w1").waitFor({ state: "detached" });
+    await pile.getByText("5; at last 5, at least 5").waitFor();
     await page
       .locator(".chart", { hasText: "Requests" })
       .locator("path.line")

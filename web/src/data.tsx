@@ -8,11 +8,19 @@ import { ofJob } from "./view";
 
 const FEW_STEPS = 8;
 
+// They are dealt when a worker first asks.
 function balance(d: Dataset): string {
-  if (d.max_shards === 0) return "nobody has any yet";
+  if (d.table_version === 0) return "not dealt yet";
   return d.min_shards === d.max_shards
     ? `${count(d.max_shards)} a worker`
     : `${count(d.min_shards)} to ${count(d.max_shards)} a worker`;
+}
+
+// The last deal beside what could not be avoided; and all since the server was started.
+function moves(d: Dataset): string {
+  if (d.moved_shards === null) return "not counted";
+  if (d.moved_shards === 0) return "none";
+  return `${count(d.moved_shards)}; at last ${count(d.last_moved)}, at least ${count(d.last_minimum)}`;
 }
 
 function Progress(props: { dataset: Dataset }) {
@@ -62,7 +70,7 @@ export function Datasets(props: { store: Store; job: string | null }) {
               <dt>Balance</dt>
               <dd>{balance(d)}</dd>
               <dt>Moved</dt>
-              <dd>{d.moved_shards === null ? "not counted" : plural(d.moved_shards, "shard")}</dd>
+              <dd>{moves(d)}</dd>
             </dl>
           </li>
         ))}

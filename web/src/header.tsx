@@ -26,7 +26,11 @@ function ThemeSwitch() {
   );
 }
 
-export function Header(props: { store: Store; job: string | null; setJob: (job: string | null) => void }) {
+export function Header(props: {
+  store: Store;
+  job: string | null;
+  setJob: (job: string | null) => void;
+}) {
   const { store } = props;
   const server = store.server;
   const good = store.link.kind === "open" && server?.status === "running" && !server.disk_full;

@@ -68,9 +68,12 @@ export interface Dataset {
   shuffle: boolean;
   seed: number;
   registered_at: string;
+  table_version: number; // 0: nobody has asked for shards yet
   min_shards: number;
   max_shards: number;
   moved_shards: number | null;
+  last_moved: number; // by the last deal, and the fewest that could
+  last_minimum: number;
   epoch: number | null;
   consumed_samples: number | null;
 }

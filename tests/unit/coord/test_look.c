@@ -7,7 +7,7 @@
 
 static struct {
 	int n;
-	int64_t min, max, total, moved;
+	int64_t min, max, total, moved, last_moved, last_minimum;
 	char jobs[64];
 } datasets;
 
@@ -19,6 +19,8 @@ static void take_dataset(void *data, const struct coord_dataset_look *d)
 	datasets.max = d->max_shards;
 	datasets.total = d->total_shards;
 	datasets.moved = d->moved_shards;
+	datasets.last_moved = d->last_moved;
+	datasets.last_minimum = d->last_minimum;
 	strncat(datasets.jobs, d->job,
 		sizeof(datasets.jobs) - strlen(datasets.jobs) - 1);
 }
@@ -40,6 +42,16 @@ static void add_dataset(struct host *h, const char *job, int64_t samples)
 	expect(h, ask(h, 1, "RegisterDataset", &m), COORD_OK);
 }
 
+/* The first who asks makes the coordinator deal. */
+static void ask_for_shards(struct host *h, uint64_t conn, const char *id)
+{
+	Roar__ListShardsRequest m = ROAR__LIST_SHARDS_REQUEST__INIT;
+
+	m.worker_id = (char *)id;
+	m.dataset_id = "d";
+	expect(h, ask(h, conn, "ListShards", &m), COORD_OK);
+}
+
 static void a_dataset_says_how_even_its_shards_are(void **state)
 {
 	struct host *h = *state;
@@ -48,9 +60,12 @@ static void a_dataset_says_how_even_its_shards_are(void **state)
 	look_at_datasets(h, NULL);
 	assert_int_equal(datasets.n, 1);
 	assert_int_equal(datasets.total, 11);
-	assert_int_equal(datasets.max, 0); /* nobody has any */
 	for (int i = 0; i < 4; i++)
 		join(h, (uint64_t)i + 1, (char[]){ (char)('a' + i), '\0' });
+	look_at_datasets(h, NULL);
+	assert_int_equal(datasets.max, 0); /* nobody has asked, or has any */
+	assert_int_equal(coord_shards_of(h->c, "default", 0), 0);
+	ask_for_shards(h, 1, "a");
 	look_at_datasets(h, NULL);
 	assert_int_equal(datasets.min, 2);
 	assert_int_equal(datasets.max, 3);
@@ -64,6 +79,7 @@ static void shards_of_all_workers_are_all_shards(void **state)
 	add_dataset(h, "", 1001);
 	for (int i = 0; i < 7; i++)
 		join(h, (uint64_t)i + 1, (char[]){ (char)('a' + i), '\0' });
+	ask_for_shards(h, 1, "a");
 	for (int32_t rank = 0; rank < 7; rank++)
 		sum += coord_shards_of(h->c, "default", rank);
 	assert_int_equal(sum, 1001);
@@ -74,20 +90,19 @@ static void shards_of_all_workers_are_all_shards(void **state)
 static void what_was_dealt_is_shown_as_it_is(void **state)
 {
 	struct host *h = *state;
-	Roar__ListShardsRequest m = ROAR__LIST_SHARDS_REQUEST__INIT;
 
 	add_dataset(h, "", 10);
 	join(h, 1, "a");
 	join(h, 2, "b");
-	m.worker_id = "a";
-	m.dataset_id = "d";
-	expect(h, ask(h, 1, "ListShards", &m), COORD_OK);
+	ask_for_shards(h, 1, "a");
 	expect(h, ask_deregister(h, 1, "a"), COORD_OK);
 	join(h, 3, "c");
 	look_at_datasets(h, NULL);
 	assert_int_equal(datasets.min, 5);
 	assert_int_equal(datasets.max, 5);
 	assert_int_equal(datasets.moved, 10); /* to b, then to c */
+	assert_int_equal(datasets.last_moved, 5);
+	assert_int_equal(datasets.last_minimum, 5);
 	assert_int_equal(coord_shards_of(h->c, "default", 1), 5);
 }
 
