@@ -369,8 +369,7 @@ struct job *job_want(const struct request *q, const char *asked)
 	r = c->n_jobs < c->limits.max_jobs ? 0 : forget_one(c);
 	if (r == -EUSERS) {
 		refuse(q, COORD_RESOURCE_EXHAUSTED,
-		       "the coordinator has %u jobs already, and all of them have workers, keys, datasets or checkpoints: 'roar coordinator forget --job NAME' ends one that nobody is in, --max-jobs of the server allows more",
-		       c->n_jobs);
+		       "the coordinator takes no more jobs, for all that it has have workers, keys, datasets or checkpoints: 'roar coordinator forget --job NAME' ends one that nobody is in, --max-jobs of the server allows more");
 		return NULL;
 	}
 	r = r < 0 ? r : record_new(c, name);

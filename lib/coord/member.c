@@ -94,8 +94,8 @@ static bool has_room(const struct request *q, const struct job *job)
 	else if (c->n_workers >= c->limits.max_workers ||
 		 job->n_workers >= job_share(q, c->limits.max_workers))
 		refuse(q, COORD_RESOURCE_EXHAUSTED,
-		       "the coordinator has %u workers in all its jobs and takes no more",
-		       c->n_workers);
+		       "the coordinator takes no more workers (job '%s' has %zu): one must leave first, or --max-workers of the server allow more",
+		       job->id, job->n_workers);
 	else
 		return true;
 	return false;

@@ -433,6 +433,10 @@ static void one_job_of_several_cannot_take_everything(void **state)
 	expect(h, ask(h, 1, "KvGet", &get), COORD_RESOURCE_EXHAUSTED);
 	h->who.job = "other";
 	join(h, 2, "a");
+	/* It is full now, of whom does not concern this job. */
+	expect_says(expect(h, ask_register(h, 2, "b", 0),
+			   COORD_RESOURCE_EXHAUSTED),
+		    "(job 'other' has 1)");
 	expect_waiting(h, ask(h, 2, "KvGet", &get));
 	m = MESSAGE(expect(h, ask(h, 2, "GetStatus", &status), COORD_OK),
 		    Roar__StatusReply);
