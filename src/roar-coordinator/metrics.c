@@ -148,12 +148,13 @@ static void write_meetings(struct server *s, struct str *out,
 		    "Barriers and other meetings that ended, by how.");
 	prom_integer(out, PREFIX "barriers_total", released, c->n_released);
 	prom_integer(out, PREFIX "barriers_total", failed, c->n_failed);
-	prom_family(out, PREFIX "barrier_wait_seconds", "histogram",
-		    "How long the first of a barrier waited for its end.");
+	prom_family(
+		out, PREFIX "barrier_wait_seconds", "histogram",
+		"How long the first waited, of barriers that were released.");
 	prom_histogram(out, PREFIX "barrier_wait_seconds", NULL,
 		       &s->barrier_wait);
 	prom_family(out, PREFIX "barrier_skew_seconds", "histogram",
-		    "How much later than the first the last came.");
+		    "How much later than the first the last came, likewise.");
 	prom_histogram(out, PREFIX "barrier_skew_seconds", NULL,
 		       &s->barrier_skew);
 }

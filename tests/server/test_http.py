@@ -13,9 +13,10 @@ import socket
 import subprocess
 import time
 
+import grpc
 import pytest
 
-from coordinator import PATIENCE_S, Coordinator, pb, wait_until
+from coordinator import PATIENCE_S, Coordinator, pb, raises, wait_until
 
 
 @pytest.fixture(name="server", scope="module")
@@ -280,6 +281,10 @@ def test_metrics_follow_what_happens():
         assert now["process_resident_memory_bytes"] > 1 << 20
         client.arrive("b", job="j").result()
         wait.result()
+        with raises(grpc.StatusCode.DEADLINE_EXCEEDED):
+            client.arrive("a", "late", job="j", timeout=0.05).result()
+        wait_until(lambda: metrics(server)[
+            prefix + 'barriers_total{result="failed"}'] == 1)
         now = metrics(server)
         assert now[prefix + 'barriers_total{result="released"}'] == 1
         assert now[prefix + "barrier_wait_seconds_count"] == 1
