@@ -253,8 +253,8 @@ static int consume(struct leases *l, struct lease *lease, uint64_t n,
 int leases_progress(struct leases *l, uint64_t id, uint64_t holder, uint64_t n,
 		    int64_t now_ms, uint64_t *ret_new)
 {
-	struct lease *lease;
-	uint64_t added;
+	struct lease *lease = NULL;
+	uint64_t added = 0;
 	int r = leases_expire(l, now_ms);
 
 	if (r == 0)
