@@ -7,9 +7,10 @@
            [--plot FILE] [--docs FILE] [--peer VENV] [--urgent]
 
 Each WORD is a group of rows: start, git, attach, trace, tracer, programs, hash,
-whole, memory, arena, coordinator, shards, readers.  tracer.py has the tracers one by one,
+whole, memory, arena, coordinator, ha, shards, readers.  tracer.py has the tracers one by one,
 programs.py whole programs, hashing.py files that are identified, arena.py payloads
-between processes, coordinator.py workers that meet, shards.py what they are dealt and readers.py how
+between processes, coordinator.py workers that meet, ha.py what they notice when their
+coordinator is killed, shards.py what they are dealt and readers.py how
 that is read.  Each TEXT is part of the
 name of one of those programs, or of one of the ways to run them; the others are
 left out.
@@ -38,6 +39,7 @@ sys.dont_write_bytecode = True
 import arena_bench  # noqa: E402
 import coordinator  # noqa: E402
 import figures  # noqa: E402
+import ha  # noqa: E402
 import hashing  # noqa: E402
 import programs  # noqa: E402
 import readers  # noqa: E402
@@ -304,6 +306,8 @@ def measure(bench):
         arena_bench.rows(bench)
     if bench.wanted("coordinator"):
         coordinator.rows(bench, facts)
+    if bench.wanted("ha"):
+        ha.rows(bench)
     if bench.wanted("shards"):
         shards.rows(bench, facts)
     if bench.wanted("readers"):
@@ -322,8 +326,8 @@ def main():
     parser.add_argument("--only", action="append",
                         choices=("start", "git", "attach", "trace", "tracer",
                                  "programs", "hash", "whole",
-                                 "memory", "arena", "coordinator", "shards",
-                                 "readers"))
+                                 "memory", "arena", "coordinator", "ha",
+                                 "shards", "readers"))
     parser.add_argument("--program", action="append", default=[])
     parser.add_argument("--way", action="append", default=[])
     parser.add_argument("--json")

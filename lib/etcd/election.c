@@ -349,6 +349,12 @@ static void ask_for_lease(struct election *e)
 	etcd_begin(e->etcd, &e->call, ETCD_GRANT, &m.base, CALL_MS);
 }
 
+static void stand_for_election(struct election *e)
+{
+	ask_for_lease(e);
+	tell_leader(e, NULL);
+}
+
 /* ---- the look ---- */
 
 static void refuse(struct election *e, const Etcd__KeyValue *schema)
@@ -385,7 +391,7 @@ static void on_look(struct etcd_call *call, unsigned status,
 	else if (leader)
 		follow(e, leader, m->header ? m->header->revision : 0);
 	else
-		ask_for_lease(e);
+		stand_for_election(e);
 }
 
 /* The first one to come says what kind of state this is. */

@@ -310,6 +310,7 @@ void client_call_reply(struct roar_coord *c, uint32_t id, bool end,
 		client_call_end(call, error_of(status), NULL);
 		return;
 	}
+	c->link.n_standbys = 0; /* this one answers */
 	str_clear(&call->reply);
 	str_add(&call->reply, data, len);
 	if (str_error(&call->reply) < 0)

@@ -107,6 +107,7 @@ struct client_link {
 	int64_t due_ms; /* DOWN: when to try again; up to JOINING: when to give up */
 	unsigned n_failed; /* rounds through all addresses, since it was up */
 	size_t address; /* that is tried */
+	size_t n_standbys; /* in a row that knew no better address of ours */
 	bool is_hinted; /* a standby named it as the leader's */
 	size_t misled; /* 1 + the address where that was of no use; 0: none */
 	struct addrinfo *found,

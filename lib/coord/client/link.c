@@ -141,7 +141,6 @@ void client_link_move(struct roar_coord *c, size_t address, int64_t pause_ms,
 	client_link_fail(c, "%s", why);
 	forget_found(l);
 	l->address = address;
-	l->is_hinted = pause_ms == 0;
 	l->due_ms = client_now_ms() + pause_ms;
 }
 

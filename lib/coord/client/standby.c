@@ -4,11 +4,12 @@
  * has the address of the one that leads, or nothing while none does.  Nothing was done then,
  * so every call may be made again.
  *
- * If the leader is among our addresses we go there at once.  When it cannot be reached (it
- * died just now, and the others do not know yet) a worker stays with the standby that
- * answered, and asks it again and again on the same connection: thousands of workers that
- * connect anew all the time would keep the next leader from its work.  After a while the
- * next address is tried all the same. */
+ * If the leader is among our addresses we go there at once; if it has a name that we do not
+ * know, to the next address.  When it cannot be reached (it died just now, and the others do
+ * not know yet), or nobody leads, a worker stays with the standby that answered, and asks it
+ * again and again on the same connection: thousands of workers that connect anew all the time
+ * would keep the next leader from its work.  After a while the next address is tried all the
+ * same. */
 #include <stdio.h>
 #include <string.h>
 
@@ -39,18 +40,28 @@ static bool find_leader(const char *data, size_t len, const char **ret,
 	return false;
 }
 
+static bool is_at(const struct client_address *a, const char *text, size_t len)
+{
+	char own[320];
+	int n;
+
+	if (a->path)
+		n = snprintf(own, sizeof(own), "unix:%s", a->path);
+	else
+		n = snprintf(own, sizeof(own),
+			     strchr(a->host, ':') ? "[%s]:%s" : "%s:%s",
+			     a->host, a->port);
+	return n > 0 && (size_t)n == len && memcmp(own, text, len) == 0;
+}
+
 /* Which of our addresses that is; as many as we have: none. */
 static size_t find_address(const struct roar_coord *c, const char *text,
 			   size_t len)
 {
 	size_t i = 0;
 
-	for (; i < c->addresses.n; i++) {
-		const char *own = c->addresses.list[i].text;
-
-		if (strlen(own) == len && memcmp(own, text, len) == 0)
-			break;
-	}
+	while (i < c->addresses.n && !is_at(&c->addresses.list[i], text, len))
+		i++;
 	return i;
 }
 
@@ -70,20 +81,31 @@ static void ask_again(struct client_call *call, const char *why)
 			      client_link_jitter(call->c, 2 * ASK_MS);
 }
 
-/* Elsewhere, with all calls.  Without a leader to go to there is a pause before the next
- * address: it may be a standby as well. */
+/* Elsewhere, with all calls.  After a round through all addresses there is a pause. */
 static void go_elsewhere(struct client_call *call, size_t leader,
 			 const char *why)
 {
 	struct roar_coord *c = call->c;
 	bool known = leader < c->addresses.n && leader != c->link.address;
-	int64_t pause = known ? 0 : ASK_MS + client_link_jitter(c, 2 * ASK_MS);
+	size_t next = known ? leader : (c->link.address + 1) % c->addresses.n;
+	int64_t pause_ms = 0;
 
+	if (!known && ++c->link.n_standbys % c->addresses.n == 0)
+		pause_ms = ASK_MS + client_link_jitter(c, 2 * ASK_MS);
 	if (!is_ours(call))
 		client_call_repeat(call);
-	client_link_move(
-		c, known ? leader : (c->link.address + 1) % c->addresses.n,
-		pause, why);
+	client_link_move(c, next, pause_ms, why);
+	c->link.is_hinted = known;
+}
+
+/* A registration can wait here, when there is no better place to ask. */
+static bool shall_stay(const struct client_call *call, size_t leader,
+		       bool nobody_leads)
+{
+	const struct roar_coord *c = call->c;
+
+	return call == &c->join && (nobody_leads || leader == c->link.address ||
+				    c->link.misled == leader + 1);
 }
 
 bool client_standby_said(struct client_call *call, const char *data, size_t len)
@@ -98,9 +120,7 @@ bool client_standby_said(struct client_call *call, const char *data, size_t len)
 	(void)snprintf(why, sizeof(why), "%s: %.*s", client_link_where(c),
 		       (int)strnlen(data, len), data);
 	leader = find_address(c, text, text_len);
-	if (call == &c->join &&
-	    (leader == c->addresses.n || leader == c->link.address ||
-	     c->link.misled == leader + 1))
+	if (shall_stay(call, leader, text_len == 0))
 		ask_again(call, why);
 	else
 		go_elsewhere(call, leader, why);

@@ -73,6 +73,17 @@ static void who_alone_has_no_token(void **state)
 	assert_int_equal(roar_coord_fencing_token(x->c), 0);
 }
 
+/* Coordinators may call each other by other names than we do. */
+static void a_leader_of_another_name_is_found(void **state)
+{
+	struct fixture *x = *state;
+
+	fake_set(&x->first, standby, "some-host:1");
+	join(x, 0);
+	assert_int_equal(fake_get(&x->second, n_registered), 1);
+	assert_int_equal(fake_get(&x->first, n_turned_away), 1);
+}
+
 /* On the same connection: a thousand workers do not connect all the time. */
 static void a_standby_is_asked_again_until_it_leads(void **state)
 {
@@ -137,6 +148,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_one_that_leads_is_found),
 		TEST(who_alone_has_no_token),
+		TEST(a_leader_of_another_name_is_found),
 		TEST(a_standby_is_asked_again_until_it_leads),
 		TEST(who_led_and_stands_by_now_is_left),
 		TEST(a_refused_sum_is_made_where_it_can_be),
