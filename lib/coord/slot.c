@@ -57,7 +57,7 @@ int slot_join(const struct worker *w, struct shard_table *table)
 int slot_take(struct job *job, struct worker *w, uint32_t slot)
 {
 	/* Numbers are dense: nobody is given a high one before the lower ones. */
-	if (slot >= SHARD_MAX_WORKERS || slot > MAX_SIZE || !is_free(job, slot))
+	if (slot > MAX_SIZE || !is_free(job, slot))
 		return -EBADMSG;
 	if (reserve(job, slot) < 0)
 		return -ENOMEM;
