@@ -5,6 +5,8 @@
  *
  *	shard		Reader: one shard, samples by their number
  *	stream		Stream: samples in an order, read ahead
+ *	fill		samples side by side, to where they are wanted
+ *	wanted		which samples, as Python says it
  *	sample		a sample as a Python object
  *	buffer		memory of a block as a Python buffer
  *

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "buffer.h"
+#include "fill.h"
 #include "shard.h"
 #include "stream.h"
 
@@ -76,6 +77,7 @@ PyObject *core_fail(const struct state *state, int r,
 static PyMethodDef functions[] = {
 	{ "open", (PyCFunction)(void (*)(void))shard_open,
 	  METH_VARARGS | METH_KEYWORDS, shard_open_doc },
+	{ "fill", fill, METH_VARARGS, fill_doc },
 	{ "stream", stream_begin, METH_VARARGS, stream_begin_doc },
 	{ 0 },
 };

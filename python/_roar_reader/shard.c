@@ -1,8 +1,6 @@
 /* shard.c - see shard.h */
 #include "shard.h"
 
-#include <errno.h>
-
 #include "hash/digest.h"
 #include "sample.h"
 
@@ -149,48 +147,6 @@ static PyObject *shard_read_into(PyObject *self, PyObject *args)
 			 PyLong_FromLongLong(len);
 }
 
-/* Each sample has an equal part of the buffer, and fills it. */
-static int fill(const struct reader *reader, const Py_buffer *numbers,
-		const Py_buffer *to, struct roar_error *err)
-{
-	size_t n = (size_t)numbers->len / sizeof(uint64_t);
-	size_t each = n ? (size_t)to->len / n : 0;
-
-	for (size_t i = 0; i < n; i++) {
-		uint64_t number = ((const uint64_t *)numbers->buf)[i];
-		int64_t len = reader_read_into(
-			reader, number, (char *)to->buf + i * each, each, err);
-
-		if (len < 0)
-			return (int)len;
-		if ((size_t)len != each)
-			return error_set(err, -EINVAL,
-					 "sample %llu has %lld bytes and not "
-					 "%zu as its part of the buffer",
-					 (unsigned long long)number,
-					 (long long)len, each);
-	}
-	return 0;
-}
-
-static PyObject *shard_fill(PyObject *self, PyObject *args)
-{
-	struct roar_error err = { "" };
-	PyThreadState *others;
-	Py_buffer numbers;
-	Py_buffer to;
-	int r;
-
-	if (!PyArg_ParseTuple(args, "y*w*:fill", &numbers, &to))
-		return NULL;
-	others = PyEval_SaveThread();
-	r = fill(reader_of(self), &numbers, &to, &err);
-	PyEval_RestoreThread(others);
-	PyBuffer_Release(&numbers);
-	PyBuffer_Release(&to);
-	return r < 0 ? core_fail(state_of(self), r, &err) : Py_NewRef(Py_None);
-}
-
 /* ---- the type ---- */
 
 static PyObject *get_count(PyObject *self, void *unused)
@@ -216,9 +172,6 @@ static PyMethodDef methods[] = {
 	{ "read", shard_read, METH_VARARGS, "read(number, views): one sample." },
 	{ "read_into", shard_read_into, METH_VARARGS,
 	  "read_into(number, buffer): its length." },
-	{ "fill", shard_fill, METH_VARARGS,
-	  "fill(numbers, buffer): samples side by side; numbers is a buffer of\n"
-	  "64-bit ones." },
 	{ 0 },
 };
 

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "sample.h"
-#include "shard.h"
+#include "wanted.h"
 
 struct stream {
 	PyObject_HEAD PyObject *shards; /* a tuple, whose readers it uses */
@@ -34,115 +34,52 @@ static void stream_dealloc(PyObject *self)
 
 /* ---- beginning ---- */
 
-/* The readers of a tuple; NULL with an exception. */
-static const struct reader **readers_of(const struct state *state,
-					PyObject *shards, size_t *ret_n)
-{
-	size_t n = (size_t)PyTuple_Size(shards);
-	const struct reader **readers = PyMem_Calloc(n + 1, sizeof(*readers));
-
-	if (!readers) {
-		(void)PyErr_NoMemory();
-		return NULL;
-	}
-	for (size_t i = 0; i < n; i++) {
-		PyObject *one = PyTuple_GetItem(shards, (Py_ssize_t)i);
-
-		if ((PyObject *)Py_TYPE(one) != state->reader_type) {
-			PyErr_SetString(PyExc_TypeError,
-					"a tuple of Readers is needed");
-			PyMem_Free(readers);
-			return NULL;
-		}
-		readers[i] = ((struct shard *)one)->reader;
-	}
-	*ret_n = n;
-	return readers;
-}
-
 static PyObject *begin(const struct state *state, PyObject *shards,
-		       struct reader_plan *plan, bool views)
+		       const struct reader_plan *plan, bool views)
 {
 	struct stream *self = core_new(state->stream_type);
-	const struct reader **readers;
 	struct roar_error err = { "" };
 	int r;
 
 	if (!self)
 		return NULL;
-	readers = readers_of(state, shards, &plan->n_readers);
-	if (!readers) {
-		Py_DECREF((PyObject *)self);
-		return NULL;
-	}
 	self->shards = Py_NewRef(shards);
 	self->views = views;
-	plan->readers = readers;
 	r = reader_stream_open(plan, &self->stream, &err);
-	PyMem_Free(readers);
 	if (r == 0)
 		return (PyObject *)self;
 	Py_DECREF((PyObject *)self);
 	return core_fail(state, r, &err);
 }
 
-/* A buffer of numbers, or nothing for None. */
-static int take_array(PyObject *given, Py_buffer *ret)
-{
-	*ret = (Py_buffer){ 0 };
-	return given == Py_None ? 0 :
-				  PyObject_GetBuffer(given, ret, PyBUF_SIMPLE);
-}
-
-static PyObject *begin_with(const struct state *state, PyObject *shards,
-			    PyObject *given_which, PyObject *given_numbers,
-			    struct reader_plan *plan, bool views)
-{
-	PyObject *self = NULL;
-	Py_buffer numbers;
-	Py_buffer which;
-
-	if (take_array(given_numbers, &numbers) < 0)
-		return NULL;
-	if (take_array(given_which, &which) == 0) {
-		plan->numbers = numbers.buf;
-		plan->which = which.buf;
-		if (numbers.obj)
-			plan->n = (uint64_t)numbers.len / sizeof(uint64_t);
-		if (which.obj &&
-		    (uint64_t)which.len / sizeof(uint32_t) != plan->n)
-			PyErr_SetString(PyExc_ValueError,
-					"which and numbers are of one length");
-		else
-			self = begin(state, shards, plan, views);
-		if (which.obj)
-			PyBuffer_Release(&which);
-	}
-	if (numbers.obj)
-		PyBuffer_Release(&numbers);
-	return self;
-}
-
 PyObject *stream_begin(PyObject *module, PyObject *args)
 {
-	struct reader_plan plan = { 0 };
+	const struct state *state = core_state(module);
 	unsigned long long prefetch;
 	unsigned long long first;
 	unsigned long long n;
+	struct wanted wanted;
+	unsigned n_threads;
 	PyObject *numbers;
 	PyObject *shards;
 	PyObject *which;
+	PyObject *self;
 	int views;
 
 	if (!PyArg_ParseTuple(args, "O!OOKKKIp:stream", &PyTuple_Type, &shards,
 			      &which, &numbers, &first, &n, &prefetch,
-			      &plan.n_threads, &views))
+			      &n_threads, &views) ||
+	    wanted_take(state, shards, which, numbers, &wanted) < 0)
 		return NULL;
-	plan.first = first;
-	plan.n = n;
-	plan.prefetch = prefetch;
-	return begin_with(core_state(module), shards, which, numbers, &plan,
-			  views);
+	if (!wanted.numbers.obj) {
+		wanted.plan.first = first;
+		wanted.plan.n = n;
+	}
+	wanted.plan.prefetch = prefetch;
+	wanted.plan.n_threads = n_threads;
+	self = begin(state, shards, &wanted.plan, views);
+	wanted_release(&wanted);
+	return self;
 }
 
 /* ---- going on ---- */

@@ -13,12 +13,13 @@ import collections
 import glob
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Union
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Optional, Union
 
 import _roar_reader
 
-from .readers import AnyPath, Shard, ShardError, numbers_of, open_shard
+from .readers import (AnyPath, Shard, ShardError, bytes_of, numbers_of,
+                      open_shard)
 
 MAX_OPEN = 256      # shards, beside those that are just needed
 WINDOW = 4096       # samples that are planned at a time
@@ -39,31 +40,70 @@ def paths_of(source: Union[AnyPath, Sequence[AnyPath]]) -> list[str]:
     return found
 
 
+class _Wanted(NamedTuple):
+    """Samples by shard and number, as the C half takes them."""
+
+    shards: list[Shard]
+    which: "array.array[int]"
+    numbers: "array.array[int]"
+
+    def readers(self) -> tuple[_roar_reader.Reader, ...]:
+        return tuple(shard.reader for shard in self.shards)
+
+
 class Collection:
     """Samples of all shards, numbered from the first of the first shard on.
 
     source   a path, a pattern such as "train-*.tar", or a list of paths
+    digests  {path or its last part: BLAKE3 of the file in hex}, where they are known
     options  as for open_shard()
 
     Every shard is opened once, to count its samples; then they are opened when they
-    are needed and closed again when too many are open.
+    are needed and closed again when too many are open.  Content is compared with its
+    digest before the first sample of it is given, and again when the file changed.
     """
 
-    def __init__(self, source: Union[AnyPath, Sequence[AnyPath]],
+    def __init__(self, source: Union[AnyPath, Sequence[AnyPath]], *,
+                 digests: Optional[Mapping[str, str]] = None,
                  **options: Any) -> None:
         self.paths = paths_of(source)
-        self._options = options
+        self.options = options
+        self._digests = dict(digests or {})
+        self._compared: dict[int, tuple[int, int, int]] = {}
         self._open: collections.OrderedDict[int, Shard] = \
             collections.OrderedDict()
-        counts = [len(self._shard(n)) for n in range(len(self.paths))]
+        counts = [self._count(n) for n in range(len(self.paths))]
         # starts[n] is the number of the first sample of shard n.
         self.starts = [0, *itertools.accumulate(counts)]
         self.kind = self._shard(0).kind
 
+    def _digest(self, n: int) -> Optional[str]:
+        path = self.paths[n]
+        return self._digests.get(path,
+                                 self._digests.get(os.path.basename(path)))
+
+    def _count(self, n: int) -> int:
+        """Its samples; to count them is no reason to read all of it."""
+        if self._digest(n) is None:
+            return len(self._shard(n))
+        with open_shard(self.paths[n], **self.options) as shard:
+            return len(shard)
+
+    def _compare(self, n: int) -> Shard:
+        """The shard, whose content is that of its digest if that is known."""
+        status = os.stat(self.paths[n])
+        stamp = status.st_ino, status.st_size, status.st_mtime_ns
+        digest = self._digest(n)
+        if self._compared.get(n) == stamp:
+            digest = None
+        shard = open_shard(self.paths[n], blake3=digest, **self.options)
+        self._compared[n] = stamp
+        return shard
+
     def _shard(self, n: int) -> Shard:
         shard = self._open.get(n)
         if shard is None:
-            shard = open_shard(self.paths[n], **self._options)
+            shard = self._compare(n)
             self._check(n, shard)
             self._open[n] = shard
             while len(self._open) > MAX_OPEN:
@@ -101,24 +141,35 @@ class Collection:
         while (window := numbers_of(itertools.islice(rest, WINDOW))):
             yield from self.window(window)
 
+    def _wanted(self, numbers: Sequence[int]) -> _Wanted:
+        where = [self.shard_of(number) for number in numbers]
+        needed = sorted(set(where))
+        places = {n: place for place, n in enumerate(needed)}
+        return _Wanted([self._shard(n) for n in needed],
+                       array.array("I", [places[n] for n in where]),
+                       array.array("Q", [number - self.starts[n]
+                                         for number, n in zip(numbers, where)]))
+
     def window(self, numbers: Sequence[int]) -> Iterator[Any]:
         """The same for a few of them, by one stream."""
         if not numbers:
             return iter(())
-        where = [self.shard_of(number) for number in numbers]
-        needed = sorted(set(where))
-        places = {n: place for place, n in enumerate(needed)}
-        shards = [self._shard(n) for n in needed]
+        wanted = self._wanted(numbers)
+        first = wanted.shards[0]
         found: Iterator[Any] = _roar_reader.stream(
-            tuple(shard.reader for shard in shards),
-            array.array("I", [places[n] for n in where]),
-            array.array("Q", [number - self.starts[n]
-                              for number, n in zip(numbers, where)]),
-            0, 0, shards[0].prefetch, shards[0].threads, shards[0].views)
-        if not shards[0].parse:
+            wanted.readers(), wanted.which, wanted.numbers, 0, 0,
+            first.prefetch, first.threads, first.views)
+        if not first.parse:
             return found
-        return (shards[places[n]].parsed(line, number - self.starts[n])
-                for line, n, number in zip(found, where, numbers))
+        return (wanted.shards[n].parsed(line, number)
+                for line, n, number in zip(found, wanted.which,
+                                           wanted.numbers))
+
+    def fill(self, numbers: Sequence[int], buffer: Any) -> None:
+        """Reads samples of one size side by side into memory."""
+        wanted = self._wanted(numbers)
+        _roar_reader.fill(wanted.readers(), wanted.which, wanted.numbers,
+                          bytes_of(buffer))
 
     def close(self) -> None:
         """Closes all shards."""

@@ -28,31 +28,12 @@ from .dataset import DatasetRegistry, DatasetSpec
 from .order import SampleOrder
 
 if TYPE_CHECKING:
+    from ._arena import Arena
     from .coordinator import TrainingOrchestrator
     from .readers import AnyPath
 
 # Shards that samples are shuffled among at a time: files stay open meanwhile.
 SHUFFLED = 16
-
-
-class _Order(SampleOrder):
-    """An order of which one can see the next batches before they are taken."""
-
-    def ahead(self, n_samples: int) -> list[list[int]]:
-        """The next batches of the epoch, with about so many samples."""
-        end = min(len(self._position),
-                  self._step + max(1, n_samples // self.batch_size))
-        return [self._batch(self._position.take(step)[0])
-                for step in range(self._step, end)]
-
-    def take(self) -> None:
-        """The next batch is given."""
-        self._note(self._step)
-        self._step += 1
-
-    def finish(self) -> None:
-        """The epoch is through; the next one is at hand."""
-        self._finish()
 
 
 class ShardStream:
@@ -62,12 +43,14 @@ class ShardStream:
     """
 
     def __init__(self, files: Collection, order: SampleOrder, name: str,
-                 rank: Optional[int], batched: bool) -> None:
+                 rank: Optional[int], batched: bool,
+                 arena: "Optional[Arena]") -> None:
         self.files = files
         self.name = name
         self._order = order
         self._rank = rank
         self._batched = batched
+        self._arena = arena
 
     @property
     def epoch(self) -> int:
@@ -95,30 +78,47 @@ class ShardStream:
 
     def __iter__(self) -> Iterator[Any]:
         order, epoch = self._order, self._order.epoch
-        while order.epoch == epoch and len(order):
-            yield from self._window(order.ahead(WINDOW), epoch)
-        if order.epoch == epoch:
-            order.finish()
-        _run.notes().flush()
+        try:
+            while order.epoch == epoch and len(order):
+                n = max(1, WINDOW // order.batch_size)
+                yield from self._window(order.ahead(n), epoch)
+            if order.epoch == epoch:
+                order.finish()
+        finally:
+            _run.notes().flush()    # a worker may end without a word
 
     def _window(self, batches: list[list[int]], epoch: int) -> Iterator[Any]:
-        numbers = list(itertools.chain.from_iterable(batches))
-        found = self.files.window(numbers)
-        given = 0
+        given: list[int] = []
         try:
-            for batch in batches:
-                samples = list(itertools.islice(found, len(batch)))
+            for batch, samples in self._read(batches):
                 if self._order.epoch != epoch:
                     return      # somebody went on to another one
                 self._order.take()
-                given += len(batch)
+                given += batch
                 if self._batched:
                     yield samples
                 else:
                     yield from samples
-            next(found, None)   # which sees whether a shard has changed
         finally:
-            self._note(numbers[:given], epoch)
+            self._note(given, epoch)
+
+    def _read(self, batches: list[list[int]]
+              ) -> Iterator[tuple[list[int], Any]]:
+        if self._arena is not None:
+            for batch in batches:
+                yield batch, self._in_arena(self._arena, batch)
+            return
+        found = self.files.window(list(itertools.chain.from_iterable(batches)))
+        for batch in batches:
+            yield batch, list(itertools.islice(found, len(batch)))
+        next(found, None)   # which sees whether a shard has changed
+
+    def _in_arena(self, arena: "Arena", batch: list[int]) -> Any:
+        """The records of a batch, where the receiver will see them."""
+        made = arena.empty((len(batch), self.files.options["record_bytes"]),
+                           "uint8")
+        self.files.fill(batch, made)
+        return made
 
     def _note(self, numbers: list[int], epoch: int) -> None:
         """Tells the run that these were handed out."""
@@ -190,6 +190,7 @@ def shards(dataset: "Union[AnyPath, Sequence[AnyPath]]", *,
            name: Optional[str] = None,
            audit: "Optional[AnyPath]" = None,
            world_epoch: Optional[int] = None,
+           arena: "Optional[Arena]" = None,
            **options: Any) -> ShardStream:
     """A rank's samples of a dataset.
 
@@ -212,7 +213,10 @@ def shards(dataset: "Union[AnyPath, Sequence[AnyPath]]", *,
     name         of the dataset, which is a part of the order; the registered id, or
                  "samples" if none
     audit, world_epoch  as for roar.SampleOrder
-    options      for roar.readers.open_shard(): kind, record_bytes, views, ...
+    arena        of raw records: a batch is an array (samples, record_bytes) of bytes
+                 in this arena, read straight into it; sending it moves no byte
+    options      for roar.readers.open_shard(): kind, record_bytes, views, ...;
+                 digests={name: BLAKE3 in hex}, which files must have
     """
     spec = _spec_of(dataset, coordinator, registry)
     if spec is None:
@@ -220,10 +224,13 @@ def shards(dataset: "Union[AnyPath, Sequence[AnyPath]]", *,
                            42 if seed is None else seed)
     files = Collection(spec.source, **{**spec.options, **options})
     spec.check(files)
+    if arena is not None and (batch is None or files.kind != "raw"):
+        raise ValueError("arena= is for batches of raw records: give batch and "
+                         "record_bytes, or send samples as they come")
     known, rank, size = _place(coordinator, rank, world_size)
     if audit is not None and world_epoch is None and coordinator is not None:
         world_epoch = coordinator.world.epoch
-    order = _Order(
+    order = SampleOrder(
         spec.dataset_id, len(files), rank=rank, world_size=size,
         batch_size=1 if batch is None else batch,
         seed=spec.seed if seed is None else seed, epoch=epoch,
@@ -233,4 +240,5 @@ def shards(dataset: "Union[AnyPath, Sequence[AnyPath]]", *,
         world_epoch=world_epoch)
     if resume is not None:
         order.load_state_dict(resume)
-    return ShardStream(files, order, spec.dataset_id, known, batch is not None)
+    return ShardStream(files, order, spec.dataset_id, known, batch is not None,
+                       arena)

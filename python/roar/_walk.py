@@ -125,16 +125,27 @@ class Walk(Generic[BatchT]):
         """The batches that are left of the epoch; then the next one is at hand."""
         epoch = self._epoch
         while self._epoch == epoch and self._step < len(self._position):
-            step = self._step
-            positions, n_pad = self._position.take(step)
-            batch = self._batch(positions)
-            self._note(step, positions[len(positions) - n_pad:])
-            self._step = step + 1
+            batch, = self.ahead(1)
+            self.take()
             yield batch
         if self._epoch == epoch:
-            self._finish()
+            self.finish()
 
-    def _finish(self) -> None:
+    # ---- the same step by step, for who reads ahead what batches name ----
+
+    def ahead(self, n: int) -> list[BatchT]:
+        """The next batches of the epoch, `n` of them at most; none is taken."""
+        end = min(self._step + n, len(self._position))
+        return [self._batch(self._position.take(step)[0])
+                for step in range(self._step, end)]
+
+    def take(self) -> None:
+        """The next batch is given: it counts as consumed."""
+        self._note(self._step)
+        self._step += 1
+
+    def finish(self) -> None:
+        """The epoch is through; the next one is at hand."""
         if self._audit is not None and self._segment is not None:
             dropped = self._position.dropped()
             if dropped:
@@ -144,9 +155,11 @@ class Walk(Generic[BatchT]):
 
     # ---- the audit ----
 
-    def _note(self, step: int, padded: memoryview) -> None:
+    def _note(self, step: int) -> None:
         if self._audit is None:
             return
+        positions, n_pad = self._position.take(step)
+        padded = positions[len(positions) - n_pad:]
         if self._segment is None:
             self._segment = self._audit.begin(
                 self._facts["dataset"], self._facts["seed"], self._epoch,

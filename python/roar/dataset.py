@@ -35,9 +35,8 @@ __all__ = ["DatasetRegistry", "DatasetSpec", "ShardInfo"]
 MOST = (1 << 63) - 1
 MAX_SHARDS = (1 << 31) - 1      # of a table
 # What of a dataset's shards other processes must know to read them.
-OPTIONS = ("kind", "record_bytes", "header_bytes", "max_sample")
+OPTIONS = ("kind", "record_bytes", "header_bytes", "max_sample", "digests")
 DATASETS = "roar/datasets/"     # keys of a coordinator's job
-EPOCHS = "roar/epochs/"
 
 Source = Union[AnyPath, Sequence[AnyPath]]
 
@@ -198,8 +197,8 @@ class _Local:
 class _Shared:
     """The registry of a coordinator's job.
 
-    The coordinator deals the shards.  How to read them it need not know: that is a key of
-    the job, and so is the epoch.
+    The coordinator deals the shards and knows the epoch.  How to read them it need not
+    know: that is a key of the job.
     """
 
     def __init__(self, orchestrator: "TrainingOrchestrator") -> None:
@@ -253,25 +252,22 @@ class _Shared:
             raise ValueError(
                 f"this process is worker {self._of.worker_id!r}; the shards of "
                 f"{worker_id!r} are told to itself")
-        first = self._of.get_shard(dataset_id, epoch)
-        # Rank r of n has the shards r, r + n, r + 2n, ...
-        return list(range(first.shard_id, first.total_shards,
-                          self._of.wait_ready().size))
+        return [shard.shard_id for shard in self._of.get_shards(dataset_id)]
 
     def epoch(self, dataset_id: str) -> int:
-        return int(self._of.kv.get(EPOCHS + dataset_id, b"0"))
+        return self._of.shard_table(dataset_id).epoch
 
     def advance(self, dataset_id: str, epoch: int) -> int:
         """All workers may call it: from an epoch the job goes on once."""
-        while True:
-            entry = self._of.kv.entry(EPOCHS + dataset_id)
-            now = 0 if entry is None else int(entry.value)
-            if now > epoch:
-                return now
-            if self._of.kv.compare_set(EPOCHS + dataset_id,
-                                       0 if entry is None else entry.version,
-                                       str(epoch + 1)):
-                return epoch + 1
+        from ._coord_errors import CoordinatorStale
+
+        now = self.epoch(dataset_id)
+        if now > epoch:
+            return now
+        try:
+            return self._of.advance_epoch(dataset_id, epoch + 1)
+        except CoordinatorStale:    # others were faster
+            return self.epoch(dataset_id)
 
 
 class DatasetRegistry:
@@ -331,7 +327,8 @@ class DatasetRegistry:
                  roar.shards().  Its files may be cut elsewhere than at
                  shard_size
         options  kind, record_bytes, header_bytes, max_sample, as for
-                 roar.readers.open_shard()
+                 roar.readers.open_shard(); digests, {name: BLAKE3 in hex} of the
+                 files whose content is known: other content is refused
 
         The same values again are fine, others are a ValueError.
         """

@@ -170,8 +170,8 @@ class Shard:
             shard.fill(numbers, batch)
             arena.send(batch)
         """
-        wanted = numbers_of(numbers)
-        self.reader.fill(wanted, _bytes_of(buffer))
+        _roar_reader.fill((self.reader,), None, numbers_of(numbers),
+                          bytes_of(buffer))
 
     def close(self) -> None:
         """Lets go of the file.  Iterators that have begun can go on."""
@@ -188,7 +188,7 @@ class Shard:
         return f"<Shard {self.path!r}: {self.kind}, {state}>"
 
 
-def _bytes_of(buffer: Any) -> memoryview:
+def bytes_of(buffer: Any) -> memoryview:
     """Its bytes in one row."""
     view = memoryview(buffer)
     return view.cast("B") if view.nbytes else view
