@@ -9,10 +9,6 @@
 
 enum {
 	PAUSE_UNSENT = 1 << 20, /* who does not read is not read from */
-	FAIR_UNSENT = 64 << 10, /* allowed when all together have too much */
-	SHARES = 64, /* connections that may have the most at a time */
-	LARGE_MESSAGES = 16, /* that may be under way; of all strangers: one */
-	LITTLE_OF_STRANGERS = 4 << 10, /* bytes, of each in any case */
 	TURN_NS = 1000000, /* calls of one connection in a row, then others */
 };
 
@@ -24,173 +20,6 @@ bool rate_exceeds(struct rate *r, int64_t now_ms, uint32_t limit)
 	if (now_ms / 1000 != r->second)
 		*r = (struct rate){ .second = now_ms / 1000 };
 	return ++r->count > limit;
-}
-
-/* ---- bounds ---- */
-
-size_t conn_unsent(const struct conn *c)
-{
-	return stream_unsent(&c->stream) + c->queued;
-}
-
-/* A connection answers for all that it does not read; of blocks that others wait for,
- * too, the server counts one. */
-static size_t count_unsent(struct conn *c)
-{
-	size_t now = conn_unsent(c);
-
-	c->server->unsent += now - c->shared - c->counted;
-	c->counted = now - c->shared;
-	return now;
-}
-
-/* A queue that had `len` bytes, `shared` of them in blocks, has changed. */
-static void count_queue(struct conn *c, const struct out *o, size_t len,
-			size_t shared)
-{
-	c->queued += out_len(o) - len;
-	c->shared += o->shared - shared;
-}
-
-int conn_queue(struct conn *c, struct out *o, const void *data, size_t len,
-	       struct rpc_shared *block)
-{
-	size_t had = out_len(o), shared = o->shared;
-	int r = out_add(&c->server->shelf, o, data, len, block);
-
-	count_queue(c, o, had, shared);
-	return r;
-}
-
-size_t conn_unqueue(struct conn *c, struct out *o, uint8_t *to, size_t len)
-{
-	size_t had = out_len(o), shared = o->shared;
-	size_t n = out_read(&c->server->shelf, o, to, len);
-
-	count_queue(c, o, had, shared);
-	return n;
-}
-
-void conn_drop_queue(struct conn *c, struct out *o)
-{
-	size_t had = out_len(o), shared = o->shared;
-
-	out_release(&c->server->shelf, o);
-	count_queue(c, o, had, shared);
-}
-
-bool conn_takes_output(struct conn *c)
-{
-	struct rpc_server *s = c->server;
-	size_t max = s->limits.max_unsent;
-
-	if (c->closing || c->doomed)
-		return false;
-	if (s->unsent + s->shelf.shared > SHARES * max && max > FAIR_UNSENT)
-		max = FAIR_UNSENT;
-	if (count_unsent(c) <= max)
-		return true;
-	s->counts.slow_readers++;
-	conn_doom(c);
-	return false;
-}
-
-uint32_t conn_max_message(const struct conn *c)
-{
-	uint32_t max = c->server->limits.max_message;
-
-	return c->known || max < RPC_STRANGER_MESSAGE ? max :
-							RPC_STRANGER_MESSAGE;
-}
-
-const char *conn_too_large(const struct conn *c)
-{
-	return c->known ?
-		       "the message is larger than the server takes" :
-		       "the message is larger than the server takes from who has "
-		       "shown no good token";
-}
-
-/* A little is always taken: whoever fills what there is for all keeps nobody from saying
- * that it lives. */
-bool conn_count_incomplete(struct conn *c, ssize_t more)
-{
-	struct rpc_server *s = c->server;
-	size_t *all = c->known ? &s->incomplete : &s->incomplete_of_strangers;
-	size_t max = (c->known ? LARGE_MESSAGES : 1) *
-		     ((size_t)s->limits.max_message + INPUT_LEN);
-	size_t each = (size_t)conn_max_message(c) + INPUT_LEN;
-	size_t little = c->known ? INPUT_LEN : LITTLE_OF_STRANGERS;
-	size_t now = c->incomplete + (size_t)more;
-
-	if (more > 0 &&
-	    (now > each || (now > little && *all + (size_t)more > max)))
-		return false;
-	c->incomplete = now;
-	*all += (size_t)more;
-	return true;
-}
-
-/* ---- strangers ---- */
-
-void conn_meet(struct conn *c, const char *authorization, const char *job)
-{
-	struct rpc_server *s = c->server;
-
-	if (c->known ||
-	    (s->handler.knows && !s->handler.knows(s->ctx, authorization, job)))
-		return;
-	c->known = true;
-	s->incomplete_of_strangers -= c->incomplete;
-	s->incomplete += c->incomplete;
-	s->stranger_calls -= c->n_calls;
-}
-
-static void add_unsettled(struct conn *c)
-{
-	struct rpc_server *s = c->server;
-
-	c->older = s->newest;
-	*(s->newest ? &s->newest->newer : &s->oldest) = c;
-	s->newest = c;
-}
-
-static void remove_unsettled(struct conn *c)
-{
-	struct rpc_server *s = c->server;
-
-	*(c->older ? &c->older->newer : &s->oldest) = c->newer;
-	*(c->newer ? &c->newer->older : &s->newest) = c->older;
-}
-
-void conn_settle(struct conn *c)
-{
-	if (c->settled || !c->known)
-		return;
-	c->settled = true;
-	remove_unsettled(c);
-}
-
-bool conn_takes_call(struct conn *c)
-{
-	struct rpc_server *s = c->server;
-
-	if (c->known)
-		return true;
-	if (c->n_calls >= RPC_STRANGER_CALLS)
-		conn_doom(c);
-	else if (s->stranger_calls >= RPC_STRANGERS_CALLS)
-		conn_doom(s->oldest);
-	return !c->doomed;
-}
-
-bool conn_make_room(struct rpc_server *s)
-{
-	if (!s->oldest)
-		return false;
-	s->counts.refused++;
-	conn_close(s->oldest);
-	return true;
 }
 
 /* ---- turns ---- */
@@ -278,7 +107,7 @@ static void unlink_conn(struct conn *c)
 	if (c->next)
 		c->next->link = c->link;
 	if (!c->settled)
-		remove_unsettled(c);
+		conn_remove_unsettled(c);
 	c->server->unsent -= c->counted;
 	c->server->counts.n_connections--;
 	c->server->counts.closed++;
@@ -370,7 +199,7 @@ static void flush(struct conn *c)
 	do
 		r = send_some(c);
 	while (r > 0);
-	(void)count_unsent(c);
+	(void)conn_count_unsent(c);
 	if (r == 0)
 		r = set_reading(c);
 	if (r < 0 || is_over(c))
@@ -544,7 +373,7 @@ static void link_conn(struct rpc_server *s, struct conn *c)
 	if (s->conns)
 		s->conns->link = &c->next;
 	s->conns = c;
-	add_unsettled(c);
+	conn_add_unsettled(c);
 	s->counts.n_connections++;
 	s->counts.accepted++;
 }

@@ -3,7 +3,9 @@
  *	rpc_server.c	the server: limits, draining, counts
  *	rpc_accept.c	listening sockets		listen.c  addresses
  *	rpc_conn.c	a connection, until its wire is known and after that
+ *	rpc_bound.c	how much it may have, and a stranger's
  *	rpc_call.c	calls: what handlers are told, ids
+ *	out.c		replies that wait for their reader
  *	grpc*.c		the wire of gRPC
  *	frames_*.c	the wire of frames
  *
@@ -192,8 +194,17 @@ void conn_doom(struct conn *c);
 int conn_protocol_error(struct conn *c);
 /* There is output: it leaves at the end of the round. */
 void conn_wake(struct conn *c);
+/* Has it had its share of this round?  Then what is left of its input, maybe nothing, is
+ * kept, and handled when the others had theirs. */
+bool conn_turn_is_over(const struct conn *c);
+int conn_go_on_later(struct conn *c, const uint8_t *data, size_t len);
+
+/* ---- how much a connection may have (rpc_bound.c) ---- */
+
 /* Bytes that wait for the peer. */
 size_t conn_unsent(const struct conn *c);
+/* The same, and counted for all connections. */
+size_t conn_count_unsent(struct conn *c);
 /* Queues of its replies: as out_add(), out_read() and out_release(), and counted. */
 int conn_queue(struct conn *c, struct out *o, const void *data, size_t len,
 	       struct rpc_shared *block);
@@ -201,14 +212,7 @@ size_t conn_unqueue(struct conn *c, struct out *o, uint8_t *to, size_t len);
 void conn_drop_queue(struct conn *c, struct out *o);
 /* May a reply be added?  Dooms a connection where too much waits already. */
 bool conn_takes_output(struct conn *c);
-/* Somebody says who it is; the connection may be no stranger's from here on. */
-void conn_meet(struct conn *c, const char *authorization, const char *job);
-/* A call was made. */
-void conn_settle(struct conn *c);
-/* May it make another call?  Strangers that have too many are doomed. */
-bool conn_takes_call(struct conn *c);
-/* Ends the connection that gives way; false: there is none. */
-bool conn_make_room(struct rpc_server *s);
+
 /* Bytes that a message of it may have. */
 uint32_t conn_max_message(const struct conn *c);
 const char *conn_too_large(const struct conn *c); /* a sentence */
@@ -216,10 +220,17 @@ const char *conn_too_large(const struct conn *c); /* a sentence */
  * counted, when it would be too much for one connection, or for all. */
 bool conn_count_incomplete(struct conn *c, ssize_t more);
 
-/* Has it had its share of this round?  Then what is left of its input, maybe nothing, is
- * kept, and handled when the others had theirs. */
-bool conn_turn_is_over(const struct conn *c);
-int conn_go_on_later(struct conn *c, const uint8_t *data, size_t len);
+/* Connections that give way to new ones: every one begins among them. */
+void conn_add_unsettled(struct conn *c);
+void conn_remove_unsettled(struct conn *c);
+/* Ends the one that gives way first; false: there is none. */
+bool conn_make_room(struct rpc_server *s);
+/* Somebody says who it is; the connection may be no stranger's from here on. */
+void conn_meet(struct conn *c, const char *authorization, const char *job);
+/* A call is made: where that is nobody's who is known, the connection still gives way. */
+void conn_settle(struct conn *c);
+/* May it make another call?  Strangers that have too many are doomed. */
+bool conn_takes_call(struct conn *c);
 
 /* ---- listening sockets (rpc_accept.c) ---- */
 
