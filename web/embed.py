@@ -103,7 +103,7 @@ def as_c(files):
     for i, (path, data) in enumerate(files):
         etag = hashlib.sha256(data).hexdigest()[:16]
         arrays.append(f"static const char file_{i}[] =\n" +
-                      "\n".join(as_text(data)) + ";\n")
+                      ("\n".join(as_text(data)) or '\t""') + ";\n")
         rows.append(
             "\t{ " + ", ".join([
                 f'"{"/" if path == "/index.html" else path}"',

@@ -84,6 +84,16 @@ static inline const struct coord_method *api_method(const char *path)
 	return coord_method_by_path(path, strlen(path));
 }
 
+/* What a worker's heartbeats say that it uses; negative: they do not say. */
+struct api_usage {
+	double cpu_percent;
+	int64_t memory_bytes;
+	double gpu_percent; /* of all its GPUs, on average */
+	int64_t gpu_memory_bytes, gpu_memory_total; /* of all of them */
+};
+
+void api_usage(const Roar__WorkerView *w, struct api_usage *ret);
+
 /* api_worker.c: the members of a worker's object, in two parts: what stays for as long as
  * it has its place, and what comes with its heartbeats. */
 void api_write_place(struct server *s, struct json *j, const char *job,

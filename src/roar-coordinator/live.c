@@ -58,6 +58,13 @@ static void end_event(struct str *out)
 	str_adds(out, "\n\n");
 }
 
+/* What there was no memory for is missing in the whole, too. */
+static void add_text(struct str *out, const struct str *text)
+{
+	str_add(out, str_cstr(text), text->len);
+	out->failed |= text->failed;
+}
+
 /* Adds the parts that the client does not know so; true when there are any. */
 static bool add_parts(struct live_client *c, struct json *j, int64_t now_ms)
 {
@@ -81,6 +88,7 @@ static bool add_parts(struct live_client *c, struct json *j, int64_t now_ms)
 		any = true;
 		json_key(j, parts[i].key);
 		json_raw(j, str_cstr(&text), text.len);
+		j->out->failed |= text.failed;
 	}
 	return any;
 }
@@ -131,7 +139,7 @@ static void tell_state(struct live_client *c)
 	add_state(c, &j);
 	json_end(&j);
 	begin_event(&c->stream.out, c->greeted ? "delta" : "snapshot");
-	str_add(&c->stream.out, str_cstr(&text), text.len);
+	add_text(&c->stream.out, &text);
 	end_event(&c->stream.out);
 	c->greeted = true;
 	c->said_ms = now;
@@ -188,9 +196,9 @@ static void tell_workers(struct live_client *c)
 		return;
 	begin_event(out, "workers");
 	str_adds(out, "{\"workers\":[");
-	str_add(out, str_cstr(&rows), rows.len);
+	add_text(out, &rows);
 	str_adds(out, "],\"gone\":[");
-	str_add(out, str_cstr(&gone), gone.len);
+	add_text(out, &gone);
 	str_adds(out, "]}");
 	end_event(out);
 }

@@ -46,6 +46,7 @@ struct place_look {
 struct pulse_look {
 	int64_t heard_ms, step, epoch;
 	uint64_t task, reason;
+	struct api_usage usage;
 	int32_t state, activity;
 };
 
@@ -80,6 +81,7 @@ static uint64_t look_at_pulse(struct server *s, const Roar__WorkerView *w)
 	look.heard_ms = api_when_ms(s, w->heartbeat_age_ms);
 	look.state = w->state;
 	look.reason = digest_of(w->reason);
+	api_usage(w, &look.usage);
 	if (status) {
 		look.step = status->current_step;
 		look.epoch = status->current_epoch;

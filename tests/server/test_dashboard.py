@@ -69,6 +69,24 @@ def test_datasets_have_the_known_keys(server):
             "last_minimum": 2}
 
 
+def test_workers_tell_what_they_use(server):
+    client = server.client()
+    client.register("w", "usage")
+    worker, = get_json(server, "/api/workers?job=usage")
+    keys = ("cpu_percent", "memory_used_bytes", "gpu_percent",
+            "gpu_memory_used_bytes", "gpu_memory_total_bytes")
+    assert [worker[k] for k in keys] == [None] * 5
+    client.coordinator.Heartbeat(pb.HeartbeatRequest(
+        worker_id="w", job_id="usage", resources=pb.ResourceUsage(
+            cpu_percent=50, memory_used_bytes=7, gpu_usage=[
+                pb.GpuUsage(utilization_percent=90, memory_used_bytes=1,
+                            memory_total_bytes=4),
+                pb.GpuUsage(utilization_percent=70, memory_used_bytes=2,
+                            memory_total_bytes=4)])), timeout=PATIENCE_S)
+    worker, = get_json(server, "/api/workers?job=usage")
+    assert [worker[k] for k in keys] == [50, 7, 80, 3, 8]
+
+
 def test_checkpoints_come_newest_first(server):
     client = server.client()
     client.register("a", "ckpt")

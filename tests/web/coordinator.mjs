@@ -98,20 +98,12 @@ export class Client {
     ]);
   }
 
-  heartbeat(id, { job = "default", step = 0, epoch = 0, task = "", state = 4 } = {}) {
-    return this.call("heartbeat", [
-      [1, id],
-      [
-        3,
-        message([
-          [1, state],
-          [2, step],
-          [3, epoch],
-          [4, task],
-        ]),
-      ],
-      [100, job],
-    ]);
+  heartbeat(id, { job = "default", step = 0, task = "", memory = 0 } = {}) {
+    const training = [1, 4];
+    const status = message([training, [2, step], [4, task]]);
+    const resources = message([[2, memory]]);
+    const said = memory ? [[4, resources]] : [];
+    return this.call("heartbeat", [[1, id], [3, status], ...said, [100, job]]);
   }
 
   // Ends when all have come.

@@ -82,9 +82,13 @@ test("what happens is on the page without a reload", () =>
     await client.register("w0", { host: "machine-a", gpus: 8 });
     await client.register("w1");
     await row(page, "w0").waitFor();
-    await client.heartbeat("w0", { step: 1234, task: "warming up" });
+    await client.heartbeat("w0", { step: 1234, task: "warming up", memory: 12_000_000_000 });
     await row(page, "w0").getByText("1,234").waitFor();
     await row(page, "w0").getByText("warming up").waitFor();
+    await row(page, "w0").click();
+    await page.locator(".details").getByText("12.0 GB").waitFor();
+    await page.getByRole("button", { name: "Close" }).press("Escape");
+    await page.locator(".details").waitFor({ state: "detached" });
     assert.equal(await row(page, "w1").locator(".w-step").textContent(), "–"); // it has not said
     await client.heartbeat("w1", { step: 0 });
     await row(page, "w1").locator(".lag", { hasText: "1,234" }).waitFor();
@@ -140,6 +144,7 @@ test("a dying worker turns red", () =>
     assert.match(await row(page, "dies").getAttribute("class"), /\bdead\b/);
     await page.locator(".tile", { hasText: "Workers alive" }).getByText("1 dead").waitFor();
     await page.locator("#events .warning", { hasText: "dies" }).first().waitFor();
+    await page.waitForFunction(() => document.title === "1 dead worker · roar coordinator");
     await row(page, "stays").locator(".state.alive").waitFor();
     stop();
   }));

@@ -29,6 +29,16 @@ function useStore(store: Store): number {
   return version;
 }
 
+// In the name of the tab, for who looks elsewhere.
+function useTitle(view: View): void {
+  const { dead } = view.counts;
+  useEffect(() => {
+    document.title = dead
+      ? `${plural(dead, "dead worker")} · roar coordinator`
+      : "roar coordinator";
+  }, [dead]);
+}
+
 // Said to who does not see the page, when it changes.
 function Announcer(props: { view: View }) {
   const { dead } = props.view.counts;
@@ -72,6 +82,7 @@ export function App(props: { store: Store }) {
   const version = useStore(store);
   const [job, setJob] = useState<string | null>(null);
   const view = useMemo(() => look(store, job), [version, job]);
+  useTitle(view);
 
   if (store.link.kind === "refused") {
     return (

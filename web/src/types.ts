@@ -21,6 +21,12 @@ export interface Worker {
   current_epoch: number;
   current_step: number;
   current_task: string;
+  // What its heartbeats say that it uses; null where they do not.
+  cpu_percent: number | null;
+  memory_used_bytes: number | null;
+  gpu_percent: number | null;
+  gpu_memory_used_bytes: number | null;
+  gpu_memory_total_bytes: number | null;
 }
 
 export interface Server {

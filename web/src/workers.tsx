@@ -52,11 +52,29 @@ function Fact(props: { name: string; children: preact.ComponentChildren }) {
   );
 }
 
+function percent(value: number | null): string {
+  return value === null ? "not told" : `${Math.round(value)} %`;
+}
+
+function used(part: number | null, whole: number | null): string {
+  if (part === null) return whole ? bytes(whole) : "not told";
+  return whole ? `${bytes(part)} of ${bytes(whole)}` : bytes(part);
+}
+
+function gpus(worker: Worker): string {
+  const n = count(worker.gpu_count);
+  return worker.gpu_percent === null ? n : `${n}, ${percent(worker.gpu_percent)} busy`;
+}
+
 function Details(props: { store: Store; view: View; worker: Worker; close: () => void }) {
   const { worker } = props;
   const steps = behind(props.view, worker);
   return (
-    <aside class="details" aria-label={`Worker ${worker.id}`}>
+    <aside
+      class="details"
+      aria-label={`Worker ${worker.id}`}
+      onKeyDown={(e) => e.key === "Escape" && props.close()}
+    >
       <header>
         <h3>{worker.id}</h3>
         <StateBadge state={shown(worker.state)} />
@@ -73,8 +91,12 @@ function Details(props: { store: Store; view: View; worker: Worker; close: () =>
           {worker.port > 0 && `:${worker.port}`}
         </Fact>
         <Fact name="Incarnation">{worker.incarnation}</Fact>
-        <Fact name="GPUs">{worker.gpu_count}</Fact>
-        <Fact name="Memory">{worker.memory_bytes ? bytes(worker.memory_bytes) : "not told"}</Fact>
+        <Fact name="GPUs">{gpus(worker)}</Fact>
+        <Fact name="GPU memory">
+          {used(worker.gpu_memory_used_bytes, worker.gpu_memory_total_bytes)}
+        </Fact>
+        <Fact name="CPU">{percent(worker.cpu_percent)}</Fact>
+        <Fact name="Memory">{used(worker.memory_used_bytes, worker.memory_bytes)}</Fact>
         <Fact name="Doing">{worker.current_task || worker.activity || "not told"}</Fact>
         <Fact name="Epoch">{count(worker.current_epoch)}</Fact>
         <Fact name="Step">{hasReported(worker) ? count(worker.current_step) : "not told"}</Fact>
