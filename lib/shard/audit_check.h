@@ -1,8 +1,7 @@
 /* audit_check.h - does every sample come exactly once?  The audit files answer.
  *
- * The files of all ranks are read in any order, then each epoch of each dataset is
- * looked at, its worlds in the order of their world epochs.  `have` is what the model
- * has seen; for each world
+ * Each epoch of each dataset is looked at, its worlds in the order of their world epochs.
+ * `have` is what the model has seen; for each world
  *
  *	have must contain its base		else somebody's record is missing
  *	what have has beyond the base		was lost in a crash: redone
@@ -15,7 +14,13 @@
  *
  * Of a world that another one follows, only what is in the base of that one was ever in
  * a checkpoint.  The rest is gone, and so is what was wrong with it: a rank that died
- * before its first batch has no record, and nobody misses it. */
+ * before its first batch has no record, and nobody misses it.
+ *
+ * Memory.  A rank's positions have a range for each step, and there may be thousands of
+ * ranks.  But what they took in the same steps is one range.  So the files are read
+ * in turns, some ranges of each, and what all took is kept together; it stays
+ * small.  Who took what is only looked for where something came twice, by reading
+ * the files again. */
 #ifndef ROAR_SHARD_AUDIT_CHECK_H
 #define ROAR_SHARD_AUDIT_CHECK_H
 
@@ -53,13 +58,18 @@ struct audit_epoch {
 int audit_check_new(struct audit_check **ret);
 void audit_check_free(struct audit_check *c);
 
-/* Reads one file.  A negative errno with a sentence for one that cannot be read or is
- * damaged; its records up to there count. */
+/* Adds a file, which must stay where it is.  A negative errno with a sentence for one that
+ * cannot be read or is no audit file. */
 int audit_check_add(struct audit_check *c, const char *path,
 		    struct roar_error *err);
 
-/* Draws the conclusions, after the last file.  -ENOMEM, -ENOBUFS. */
+/* Reads all files and draws the conclusions.  -ENOMEM, or -ENOBUFS for positions so
+ * scattered that there are more ranges than a set can have. */
 int audit_check_finish(struct audit_check *c);
+
+/* The sentence about file number `i`, in the order they were added, that could not be
+ * read to its end: its records up to there count.  NULL: it could. */
+const char *audit_check_failure(const struct audit_check *c, size_t i);
 
 /* Files that end within a record. */
 size_t audit_check_n_cut(const struct audit_check *c);

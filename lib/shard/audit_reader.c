@@ -8,6 +8,8 @@
 #include "base/vec.h"
 #include "hash/crc64nvme.h"
 
+enum { CHUNK = 1 << 16 }; /* bytes that are read at a time */
+
 /* Reads up to `len` bytes; how many, or the error. */
 static ssize_t read_some(struct audit_reader *r, void *to, size_t len)
 {
@@ -71,14 +73,35 @@ static int rest_is_zero(struct audit_reader *r)
 	return 0;
 }
 
+/* Reads what follows the head.  Room is made as bytes come: a length is only a claim.  1,
+ * 0 when the file ends before, or an error. */
+static int read_rest(struct audit_reader *r, size_t rest)
+{
+	for (size_t have = 0; have < rest;) {
+		size_t want = rest - have < CHUNK ? rest - have : CHUNK;
+		ssize_t n;
+		int error = vec_reserve(&r->buffer, &r->buffer_cap,
+					AUDIT_HEAD + have + want, 1);
+
+		if (error < 0)
+			return error;
+		n = read_some(r, r->buffer + AUDIT_HEAD + have, want);
+		if (n < 0)
+			return (int)n;
+		have += (size_t)n;
+		r->cut = (size_t)n < want;
+		if (r->cut)
+			return 0;
+	}
+	return 1;
+}
+
 /* Reads head, body and sum into the buffer.  1, 0 at the end, or an error. */
 static int read_record(struct audit_reader *r, uint32_t *ret_len)
 {
-	size_t rest;
+	int error = vec_reserve(&r->buffer, &r->buffer_cap, AUDIT_HEAD, 1);
 	ssize_t n;
-	int error;
 
-	error = vec_reserve(&r->buffer, &r->buffer_cap, AUDIT_HEAD, 1);
 	if (error < 0)
 		return error;
 	n = read_some(r, r->buffer, AUDIT_HEAD);
@@ -91,13 +114,7 @@ static int read_record(struct audit_reader *r, uint32_t *ret_len)
 		return rest_is_zero(r);
 	if (*ret_len > AUDIT_BODY_MAX)
 		return -EBADMSG;
-	rest = *ret_len + AUDIT_CHECK;
-	error = vec_reserve(&r->buffer, &r->buffer_cap, AUDIT_HEAD + rest, 1);
-	if (error < 0)
-		return error;
-	n = read_some(r, r->buffer + AUDIT_HEAD, rest);
-	r->cut = n >= 0 && (size_t)n < rest;
-	return n < 0 ? (int)n : !r->cut;
+	return read_rest(r, *ret_len + AUDIT_CHECK);
 }
 
 static int add_segment(struct audit_reader *r, struct audit_record *record)

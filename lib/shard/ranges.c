@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/vec.h"
 
 void shard_ranges_release(struct shard_ranges *set)
@@ -59,7 +60,7 @@ static int replace(struct shard_ranges *set, size_t from, size_t to,
 	r = vec_reserve(&set->items, &set->cap, total, sizeof(*set->items));
 	if (r < 0)
 		return r;
-	if (set->n > to)
+	if (set->n > to && from + n != to)
 		memmove(set->items + from + n, set->items + to,
 			(set->n - to) * sizeof(*set->items));
 	for (size_t i = 0; i < n; i++)
@@ -135,14 +136,88 @@ int shard_ranges_remove(struct shard_ranges *set, uint64_t first, uint64_t end)
 	return r;
 }
 
+/* ---- two sets ---- */
+
+/* The index of the first range that begins behind `position`. */
+static size_t find_behind(const struct shard_ranges *set, uint64_t position)
+{
+	size_t low = 0;
+	size_t high = set->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (set->items[middle].first <= position)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Appends a range that begins no earlier than the last one of `list` does. */
+static size_t append(struct shard_range *list, size_t n,
+		     struct shard_range range)
+{
+	if (!n || range.first > list[n - 1].end) {
+		list[n] = range;
+		return n + 1;
+	}
+	if (range.end > list[n - 1].end)
+		list[n - 1].end = range.end;
+	return n;
+}
+
+/* Merges two lists into room for both; how many ranges that makes. */
+static size_t merge(const struct shard_range *a, size_t n_a,
+		    const struct shard_range *b, size_t n_b,
+		    struct shard_range *ret)
+{
+	size_t n = 0;
+	size_t i = 0;
+	size_t k = 0;
+
+	while (i < n_a || k < n_b)
+		if (k == n_b || (i < n_a && a[i].first <= b[k].first))
+			n = append(ret, n, a[i++]);
+		else
+			n = append(ret, n, b[k++]);
+	return n;
+}
+
+static uint64_t count_in(const struct shard_range *list, size_t n)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		count += list[i].end - list[i].first;
+	return count;
+}
+
 int shard_ranges_union(struct shard_ranges *set,
 		       const struct shard_ranges *other)
 {
-	int r = 0;
+	CLEANUP(freep) struct shard_range *merged = NULL;
+	const struct shard_range *met; /* what lies where `other` lies */
+	uint64_t before;
+	size_t from;
+	size_t to;
+	size_t n;
+	int r;
 
-	for (size_t i = 0; i < other->n && r == 0; i++)
-		r = shard_ranges_add(set, other->items[i].first,
-				     other->items[i].end, NULL);
+	if (!other->n)
+		return 0;
+	from = find(set, other->items[0].first);
+	to = find_behind(set, other->items[other->n - 1].end);
+	met = set->n ? set->items + from : NULL;
+	merged = malloc((to - from + other->n) * sizeof(*merged));
+	if (!merged)
+		return -ENOMEM;
+	n = merge(met, to - from, other->items, other->n, merged);
+	before = count_in(met, to - from);
+	r = replace(set, from, to, merged, n);
+	if (r == 0)
+		set->count += count_in(merged, n) - before;
 	return r;
 }
 

@@ -63,7 +63,8 @@ int shard_ranges_add(struct shard_ranges *set, uint64_t first, uint64_t end,
 /* Takes these positions out, whether they are in or not.  Errors as above. */
 int shard_ranges_remove(struct shard_ranges *set, uint64_t first, uint64_t end);
 
-/* Adds all of `other`.  Errors as above; then some of them may be in. */
+/* Adds all of `other`, in one go through the ranges that lie where it lies.  Errors as
+ * above. */
 int shard_ranges_union(struct shard_ranges *set,
 		       const struct shard_ranges *other);
 
@@ -85,7 +86,8 @@ bool shard_ranges_next_gap(const struct shard_ranges *set, uint64_t from,
 int shard_ranges_gaps(const struct shard_ranges *set, uint64_t first,
 		      uint64_t end, struct shard_ranges *ret);
 
-/* Adds to `ret` the positions of `a` that are also, or are not, in `b`. */
+/* Adds to `ret`, which is neither, the positions of `a` that are also, or are not, in
+ * `b`. */
 int shard_ranges_both(const struct shard_ranges *a,
 		      const struct shard_ranges *b, struct shard_ranges *ret);
 int shard_ranges_minus(const struct shard_ranges *a,

@@ -1,6 +1,7 @@
 /* shards_audit.c - see shards_audit.h */
 #include "shards_audit.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -183,20 +184,31 @@ static int print_json(const struct report *r)
 
 /* ---- the files ---- */
 
-static void read_files(struct report *r, char *const *paths)
+static void fail(struct report *r, const char *sentence)
 {
+	CLEANUP(str_release) struct str shown = STR_INIT;
+
+	quote_printable_cut(&shown, sentence, 1000);
+	(void)cli_fail("%s", str_cstr(&shown));
+	r->n_failed++;
+}
+
+static int read_files(struct report *r, char *const *paths)
+{
+	int status;
+
 	for (; *paths; paths++) {
 		struct roar_error err = { 0 };
 
 		r->n_files++;
-		if (audit_check_add(r->check, *paths, &err) < 0) {
-			CLEANUP(str_release) struct str shown = STR_INIT;
-
-			quote_printable_cut(&shown, err.text, 1000);
-			(void)cli_fail("%s", str_cstr(&shown));
-			r->n_failed++;
-		}
+		if (audit_check_add(r->check, *paths, &err) < 0)
+			fail(r, err.text);
 	}
+	status = audit_check_finish(r->check);
+	for (size_t i = 0; i < r->n_files; i++)
+		if (audit_check_failure(r->check, i))
+			fail(r, audit_check_failure(r->check, i));
+	return status;
 }
 
 int shards_audit(const struct args *args)
@@ -207,10 +219,13 @@ int shards_audit(const struct args *args)
 	int r = audit_check_new(&check);
 
 	report.check = check;
-	if (r == 0) {
-		read_files(&report, args->operands + 1);
-		r = audit_check_finish(check);
-	}
+	if (r == 0)
+		r = read_files(&report, args->operands + 1);
+	if (r == -ENOBUFS)
+		return cli_fail("the audit files have more than %d separate "
+				"ranges: check the epochs of fewer worlds at a "
+				"time",
+				(int)SHARD_RANGES_MAX);
 	if (r < 0)
 		return cli_fail("cannot check the audit files: %s",
 				strerror(-r));

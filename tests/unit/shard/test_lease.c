@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "alloc_fail.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "draw.h"
@@ -222,6 +223,36 @@ static void numbers_that_cannot_be_are_refused(void **state)
 	}
 }
 
+/* What cannot be done for lack of memory is not done in part: the same call again
+ * does it. */
+static void a_lack_of_memory_changes_nothing(void **state)
+{
+	struct lease_spec spec = { 20, 10, TIMEOUT, LEASE_EXACTLY_ONCE };
+	LEASES l = { 0 };
+	struct lease lease;
+	int r;
+
+	(void)state;
+	alloc_fail_after(0);
+	r = leases_init(&l, &spec, NULL, NULL);
+	alloc_fail_never();
+	assert_int_equal(r, -ENOMEM);
+	make(&l, 20, 10, LEASE_EXACTLY_ONCE);
+	alloc_fail_after(0);
+	r = leases_take(&l, ANNA, 0, &lease);
+	alloc_fail_never();
+	assert_int_equal(r, -ENOMEM);
+	assert_int_equal(l.free.count, 20);
+	lease = take(&l, ANNA, 0);
+	alloc_fail_after(0);
+	r = leases_progress(&l, lease.id, ANNA, 3, 1, NULL);
+	alloc_fail_never();
+	assert_int_equal(r, -ENOMEM);
+	assert_int_equal(l.consumed.count, 0);
+	assert_int_equal(leases_progress(&l, lease.id, ANNA, 3, 1, NULL), 0);
+	assert_int_equal(l.consumed.count, 3);
+}
+
 /* ---- random workers ---- */
 
 enum { N = 60, WORKERS = 4, HELD = 8 };
@@ -322,6 +353,7 @@ int main(void)
 		cmocka_unit_test(what_was_consumed_before_is_not_lent),
 		cmocka_unit_test(there_is_an_end_of_leases),
 		cmocka_unit_test(numbers_that_cannot_be_are_refused),
+		cmocka_unit_test(a_lack_of_memory_changes_nothing),
 		cmocka_unit_test(random_workers_finish_and_keep_the_promise),
 	};
 
