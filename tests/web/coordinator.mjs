@@ -164,9 +164,17 @@ export class Client {
 
 // ---- the program ----
 
+// However a test ends, also by the clock of who runs it, nothing is left behind.
+const running = new Set();
+process.on("SIGTERM", () => process.exit(1));
+process.on("exit", () => {
+  for (const server of running) server.leave();
+});
+
 export class Coordinator {
   static async start(options = {}) {
     const server = new Coordinator();
+    running.add(server);
     server.folder = mkdtempSync(join(tmpdir(), "roar-web-"));
     server.options = ["--data-dir", join(server.folder, "data")];
     if (options.tokens) {
@@ -218,10 +226,16 @@ export class Coordinator {
     return this.begin(`127.0.0.1:${this.port}`, this.http.replace("http://", ""));
   }
 
+  leave() {
+    this.process?.kill("SIGKILL");
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
   async close() {
     for (const client of this.clients) client.close();
     this.process.kill("SIGTERM");
     await this.ended;
     rmSync(this.folder, { recursive: true, force: true });
+    running.delete(this);
   }
 }
