@@ -57,3 +57,10 @@ void second_begin(struct server *s)
 	s->history_timer.due = on_second;
 	on_second(&s->history_timer);
 }
+
+/* There may be no loop, where it never began. */
+void second_end(struct server *s)
+{
+	if (s->history_timer.place)
+		loop_timer_clear(s->loop, &s->history_timer);
+}

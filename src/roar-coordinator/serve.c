@@ -266,7 +266,7 @@ static void free_calls(struct server *s)
 /* Connections first: they tell the state machine of their end, which may still write. */
 static void end(struct server *s)
 {
-	loop_timer_clear(s->loop, &s->history_timer);
+	second_end(s);
 	http_free(s->http);
 	rpc_server_free(s->rpc);
 	journal_close(s);

@@ -191,6 +191,7 @@ void stop_failed(struct server *s); /* at once: the log is lost */
 
 /* second.c: the history, a row a second. */
 void second_begin(struct server *s);
+void second_end(struct server *s);
 
 /* pages.c, api*.c, figures.c, metrics.c: HTTP. */
 http_handler pages_answer;
