@@ -71,6 +71,7 @@ class Walk(Generic[BatchT]):
         self._facts = facts  # what a state must agree with
         self._world_epoch = whole("world_epoch", world_epoch or 0, 0, MOST)
         self._audit = None if audit is None else _roar_shard.Audit(audit)
+        self._noted = False  # the audit has something of this world
         self._begin(whole("epoch", epoch, 0, MOST), Ranges())
 
     # ---- for who inherits ----
@@ -165,6 +166,7 @@ class Walk(Generic[BatchT]):
                 self._facts["dataset"], self._facts["seed"], self._epoch,
                 self.total, self._world_epoch, self.rank, self.world_size,
                 self._base)
+            self._noted = True
         self._audit.consumed(self._segment, self._position.ranges(step))
         if padded:
             self._audit.padded(self._segment,
@@ -187,7 +189,9 @@ class Walk(Generic[BatchT]):
         """Where all ranks are, in a few numbers; for a checkpoint.
 
         Every rank has the same state after the same batch, and any number of ranks
-        can go on from it.  What was given counts as consumed.  Where a loader reads
+        can go on from it; with an audit, every rank asks for it, because it also
+        waits until what the rank noted is on the disk.  What was given counts as
+        consumed.  Where a loader reads
         ahead, `steps` says how many batches the model has really seen since the
         epoch began or was resumed.
         """
@@ -196,8 +200,12 @@ class Walk(Generic[BatchT]):
         return {"version": VERSION, **self._facts, "epoch": self._epoch,
                 "consumed": _stored(self.consumed(steps))}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: dict[str, Any], *,
+                        world_epoch: Optional[int] = None) -> None:
         """Goes on from a state, whatever the number of ranks it was made with.
+
+        Who goes back in the middle of a world begins another one, as a restart
+        would: an audit then needs the `world_epoch` of that, on all ranks.
 
         Raises ValueError for the state of another dataset or order.
         """
@@ -210,5 +218,20 @@ class Walk(Generic[BatchT]):
                 raise ValueError(
                     f"this state has {name} {state.get(name)!r}, but here it is "
                     f"{value!r}: it belongs to another order")
-        self._begin(whole("epoch", state.get("epoch"), 0, MOST),
-                    _restored(state.get("consumed")))
+        epoch = whole("epoch", state.get("epoch"), 0, MOST)
+        consumed = _restored(state.get("consumed"))
+        world_epoch = self._next_world(world_epoch)
+        self._begin(epoch, consumed)
+        self._noted = self._noted and world_epoch == self._world_epoch
+        self._world_epoch = world_epoch
+
+    def _next_world(self, world_epoch: Optional[int]) -> int:
+        """The world that a state is loaded in."""
+        least = self._world_epoch + self._noted
+        if world_epoch is None and self._noted:
+            raise ValueError(
+                "the audit already has positions of world epoch "
+                f"{self._world_epoch}: load the state with a world_epoch from "
+                f"{least}, the same on all ranks")
+        return self._world_epoch if world_epoch is None else \
+            whole("world_epoch", world_epoch, least, MOST)

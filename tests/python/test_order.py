@@ -428,6 +428,24 @@ def test_an_audit_of_a_crash_and_a_restart_is_exact(tmp_path):
     assert epoch["redone"] == 16 and epoch["consumed"] == 100
 
 
+def test_who_goes_back_within_a_process_is_another_world(tmp_path):
+    ranks = audited(tmp_path, 2, 1)
+    list(steps_of(ranks, 3))
+    state = ranks[0].state_dict()
+    list(steps_of(ranks, 4))
+    for rank in ranks:
+        with pytest.raises(ValueError, match="a world_epoch from 2"):
+            rank.load_state_dict(state)
+        with pytest.raises(ValueError, match="from 2"):
+            rank.load_state_dict(state, world_epoch=1)
+        assert rank.step == 7
+        rank.load_state_dict(state, world_epoch=2)
+    list(steps_of(ranks))
+    close(ranks)
+    epoch = judged(tmp_path)
+    assert epoch["exact"] and epoch["worlds"] == 2 and epoch["redone"] == 32
+
+
 def test_an_audit_finds_a_state_that_was_not_loaded(tmp_path):
     ranks = audited(tmp_path, 2, 1)
     list(steps_of(ranks, 3))
