@@ -240,18 +240,29 @@ size_t block_choose(const struct reader_plan *plan, uint64_t k,
 	return n;
 }
 
-/* What is read ahead by the kernel comes in large pieces: both ends tell enough. */
+bool block_is_direct(const struct reader_plan *plan, uint64_t k,
+		     const struct reader **ret_reader, uint64_t *ret_number)
+{
+	struct wanted w;
+
+	if (k >= plan->n)
+		return false;
+	w = wanted_of(plan, k);
+	*ret_reader = w.reader;
+	*ret_number = w.number;
+	return bytes_of(&w) >= BLOCK_DIRECT && !w.reader->ops->check &&
+	       block_is_cached(plan, k, 1);
+}
+
+/* The kernel reads ahead in large pieces, so the end tells enough of the rest. */
 bool block_is_cached(const struct reader_plan *plan, uint64_t k, size_t n)
 {
-	struct wanted first = wanted_of(plan, k);
 	struct wanted last = wanted_of(plan, k + n - 1);
-	const struct source *a = &first.reader->source;
-	const struct source *b = &last.reader->source;
+	const struct source *source = &last.reader->source;
 
-	return a->fd >= 0 && b->fd >= 0 &&
-	       source_is_cached(a, first.span.offset) &&
-	       source_is_cached(b, last.span.len ? end_of(&last) - 1 :
-						   last.span.offset);
+	return source->fd >= 0 &&
+	       source_is_cached(source, last.span.len ? end_of(&last) - 1 :
+							last.span.offset);
 }
 
 /* ---- reading ---- */
@@ -361,15 +372,14 @@ int block_describe(struct reader_block *b, size_t i,
 	if (i >= b->n_good)
 		return error_set(err, b->error, "%s",
 				 b->why ? b->why->text : "out of memory");
-	n = r->ops->n_parts(r, e->number);
+	n = reader_n_parts(r, e->number);
 	if (make_parts(b, n) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
 	b->sample = (struct reader_sample){ .number = e->number,
 					    .key = "",
 					    .parts = b->parts,
 					    .n_parts = n };
-	error = r->ops->describe(r, e->number, b->data + e->at, &b->sample,
-				 b->parts, err);
+	error = reader_describe(r, b->data + e->at, &b->sample, b->parts, err);
 	if (error == 0)
 		*ret = &b->sample;
 	return error;

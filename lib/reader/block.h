@@ -12,6 +12,7 @@
 enum {
 	BLOCK_BYTES = 256 * 1024, /* of a block, unless one sample has more */
 	BLOCK_ENTRIES = 1024,
+	BLOCK_DIRECT = 64 * 1024, /* bytes that are better not copied twice */
 };
 
 /* Blocks to use again.  A block keeps those it came from alive. */
@@ -31,6 +32,11 @@ struct block_entry {
  * they take.  At least 1; 0 at the end of the plan. */
 size_t block_choose(const struct reader_plan *plan, uint64_t k,
 		    uint64_t *ret_bytes);
+
+/* Is the k-th sample of the plan a large one, whose parts can be read where they are
+ * wanted? */
+bool block_is_direct(const struct reader_plan *plan, uint64_t k,
+		     const struct reader **ret_reader, uint64_t *ret_number);
 
 /* Do we know that the bytes of these samples are in the page cache? */
 bool block_is_cached(const struct reader_plan *plan, uint64_t k, size_t n);

@@ -144,13 +144,6 @@ static struct span files_span(const struct reader *r, uint64_t number)
 	return (struct span){ .file = number, .len = f->entries[number].size };
 }
 
-static size_t files_n_parts(const struct reader *r, uint64_t number)
-{
-	(void)r;
-	(void)number;
-	return 1;
-}
-
 static int say_changed(const struct reader *r, const struct entry *e,
 		       struct roar_error *err)
 {
@@ -181,20 +174,12 @@ static int files_load(const struct reader *r, const struct span *span, void *to,
 	return source_read(&source, span->offset, to, (size_t)span->len, err);
 }
 
-static int files_describe(const struct reader *r, uint64_t number,
-			  const uint8_t *data, struct reader_sample *sample,
-			  struct reader_part *parts, struct roar_error *err)
+static void files_key(const struct reader *r, struct reader_sample *sample)
 {
 	const struct folder *f = r->data;
-	const struct entry *e = &f->entries[number];
 
-	(void)err;
-	sample->key = e->name;
-	sample->key_len = strlen(e->name);
-	parts[0] = (struct reader_part){ .name = "",
-					 .data = data,
-					 .len = (size_t)e->size };
-	return 0;
+	sample->key = f->entries[sample->number].name;
+	sample->key_len = strlen(sample->key);
 }
 
 const struct reader_ops files_ops = {
@@ -202,7 +187,6 @@ const struct reader_ops files_ops = {
 	.open = files_open,
 	.close = files_close,
 	.span = files_span,
-	.n_parts = files_n_parts,
 	.load = files_load,
-	.describe = files_describe,
+	.key = files_key,
 };

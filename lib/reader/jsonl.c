@@ -176,13 +176,6 @@ static struct span jsonl_span(const struct reader *r, uint64_t number)
 			      .len = l->starts[number + 1] - l->starts[number] };
 }
 
-static size_t jsonl_n_parts(const struct reader *r, uint64_t number)
-{
-	(void)r;
-	(void)number;
-	return 1;
-}
-
 /* Which line of the file begins at `offset`, from 1 on: blank ones count here.  Only for
  * sentences, so it may take a while; 0 when the file cannot be read any more. */
 static uint64_t line_number(const struct reader *r, uint64_t offset)
@@ -227,27 +220,22 @@ static size_t valid_len(const uint8_t *data, size_t len)
 	return len;
 }
 
-static int jsonl_describe(const struct reader *r, uint64_t number,
-			  const uint8_t *data, struct reader_sample *sample,
-			  struct reader_part *parts, struct roar_error *err)
+static int jsonl_check(const struct reader *r, uint64_t number,
+		       struct reader_part *part, struct roar_error *err)
 {
-	struct span span = jsonl_span(r, number);
-	size_t len = (size_t)span.len;
 	size_t valid;
 
-	(void)sample;
-	while (len && is_blank(data[len - 1]))
-		len--;
-	valid = valid_len(data, len);
-	if (valid < len)
-		return error_set(err, -EILSEQ,
-				 "line %" PRIu64
-				 " of '%s' is not UTF-8 at its byte %zu; write "
-				 "the file again in UTF-8",
-				 line_number(r, span.offset), r->path,
-				 valid + 1);
-	parts[0] = (struct reader_part){ .name = "", .data = data, .len = len };
-	return 0;
+	while (part->len && is_blank(part->data[part->len - 1]))
+		part->len--;
+	valid = valid_len(part->data, part->len);
+	if (valid == part->len)
+		return 0;
+	return error_set(err, -EILSEQ,
+			 "line %" PRIu64
+			 " of '%s' is not UTF-8 at its byte %zu; write the "
+			 "file again in UTF-8",
+			 line_number(r, jsonl_span(r, number).offset), r->path,
+			 valid + 1);
 }
 
 const struct reader_ops jsonl_ops = {
@@ -255,7 +243,6 @@ const struct reader_ops jsonl_ops = {
 	.open = jsonl_open,
 	.close = jsonl_close,
 	.span = jsonl_span,
-	.n_parts = jsonl_n_parts,
 	.load = reader_load,
-	.describe = jsonl_describe,
+	.check = jsonl_check,
 };

@@ -40,33 +40,9 @@ static struct span raw_span(const struct reader *r, uint64_t number)
 			      .len = len };
 }
 
-static size_t raw_n_parts(const struct reader *r, uint64_t number)
-{
-	(void)r;
-	(void)number;
-	return 1;
-}
-
-static int raw_describe(const struct reader *r, uint64_t number,
-			const uint8_t *data, struct reader_sample *sample,
-			struct reader_part *parts, struct roar_error *err)
-{
-	(void)number;
-	(void)sample;
-	(void)err;
-	parts[0] = (struct reader_part){
-		.name = "",
-		.data = data,
-		.len = (size_t)r->options.record_bytes,
-	};
-	return 0;
-}
-
 const struct reader_ops raw_ops = {
 	.name = "raw",
 	.open = raw_open,
 	.span = raw_span,
-	.n_parts = raw_n_parts,
 	.load = reader_load,
-	.describe = raw_describe,
 };

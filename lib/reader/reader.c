@@ -253,7 +253,7 @@ int64_t reader_read_into(const struct reader *r, uint64_t number, void *to,
 
 	if (error < 0)
 		return error;
-	if (r->ops->n_parts(r, number) != 1)
+	if (reader_n_parts(r, number) != 1)
 		return error_set(err, -ENOTSUP,
 				 "sample %" PRIu64
 				 " of '%s' has several parts and cannot be "
@@ -267,6 +267,44 @@ int64_t reader_read_into(const struct reader *r, uint64_t number, void *to,
 				 number, r->path, span.len, room);
 	error = r->ops->load(r, &span, to, err);
 	if (error == 0)
-		error = r->ops->describe(r, number, to, &sample, &part, err);
+		error = reader_describe(r, to, &sample, &part, err);
 	return error < 0 ? error : (int64_t)part.len;
+}
+
+/* ---- parts ---- */
+
+size_t reader_n_parts(const struct reader *r, uint64_t number)
+{
+	return r->ops->n_parts ? r->ops->n_parts(r, number) : 1;
+}
+
+uint64_t reader_part_of(const struct reader *r, uint64_t number, size_t i,
+			struct reader_part *ret)
+{
+	if (r->ops->part)
+		return r->ops->part(r, number, i, ret);
+	*ret = (struct reader_part){
+		.name = "",
+		.len = (size_t)r->ops->span(r, number).len
+	};
+	return 0;
+}
+
+int reader_describe(const struct reader *r, const uint8_t *data,
+		    struct reader_sample *sample, struct reader_part *parts,
+		    struct roar_error *err)
+{
+	int error = 0;
+
+	if (r->ops->key)
+		r->ops->key(r, sample);
+	for (size_t i = 0; error == 0 && i < sample->n_parts; i++) {
+		uint64_t at = reader_part_of(r, sample->number, i, &parts[i]);
+
+		parts[i].data = data + at;
+		if (r->ops->check)
+			error = r->ops->check(r, sample->number, &parts[i],
+					      err);
+	}
+	return error;
 }

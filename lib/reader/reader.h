@@ -123,6 +123,17 @@ int reader_read(const struct reader *r, uint64_t number,
 int64_t reader_read_into(const struct reader *r, uint64_t number, void *to,
 			 size_t room, struct roar_error *err);
 
+/* Key and parts of a sample, without data; `parts` has room for READER_PARTS_MAX.  The
+ * length of a line of JSONL is not known before it is read: it is that of all up to the
+ * next one. */
+void reader_outline(const struct reader *r, uint64_t number,
+		    struct reader_sample *ret, struct reader_part *parts);
+
+/* Reads each part of a sample to its own place.  -ENOTSUP for JSONL; else as
+ * reader_read(). */
+int reader_read_parts(const struct reader *r, uint64_t number, void *const to[],
+		      struct roar_error *err);
+
 /* ---- streams ---- */
 
 /* Which samples, of one shard or of several.  The readers must outlive the stream; the
@@ -155,6 +166,13 @@ DEFINE_CLEANUP(struct reader_stream *, reader_stream_close)
 int reader_stream_next(struct reader_stream *s,
 		       const struct reader_sample **ret_sample,
 		       struct roar_error *err);
+
+/* Is the next sample one that the caller can better read by itself, to where it wants it
+ * (reader_read_parts()): large, in the page cache, and not read ahead?  Then it counts as
+ * given. */
+bool reader_stream_offer(struct reader_stream *s,
+			 const struct reader **ret_reader,
+			 uint64_t *ret_number);
 
 /* Can the next sample be had without waiting? */
 bool reader_stream_is_ready(const struct reader_stream *s);

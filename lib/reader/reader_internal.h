@@ -7,7 +7,8 @@
  *	tar_table	what was found there, in memory and as bytes
  *	index_file	such bytes beside the file or in a cache folder
  *	block		samples in memory, and their buffers
- *	stream		blocks ahead of who asks for them */
+ *	stream		blocks ahead of who asks for them
+ *	direct		large samples without a block */
 #ifndef ROAR_READER_INTERNAL_H
 #define ROAR_READER_INTERNAL_H
 
@@ -32,18 +33,24 @@ struct reader_ops {
 
 	struct span (*span)(const struct reader *r, uint64_t number);
 
-	/* How many parts the sample has, READER_PARTS_MAX at most. */
+	/* How many parts the sample has, READER_PARTS_MAX at most; NULL: one. */
 	size_t (*n_parts)(const struct reader *r, uint64_t number);
 
 	/* Reads `span` of its file. */
 	int (*load)(const struct reader *r, const struct span *span, void *to,
 		    struct roar_error *err);
 
-	/* Finds key and parts in the bytes of the span, which begin at `data`.  The
-	 * parts have their place already. */
-	int (*describe)(const struct reader *r, uint64_t number,
-			const uint8_t *data, struct reader_sample *sample,
-			struct reader_part *parts, struct roar_error *err);
+	/* Sets the key of a sample; NULL: there are none. */
+	void (*key)(const struct reader *r, struct reader_sample *sample);
+
+	/* One part, and where it begins in the span; NULL: the span is the part.  Its
+	 * data is not set. */
+	uint64_t (*part)(const struct reader *r, uint64_t number, size_t i,
+			 struct reader_part *ret);
+
+	/* Looks at what was read, and may shorten the part; NULL: any bytes will do. */
+	int (*check)(const struct reader *r, uint64_t number,
+		     struct reader_part *part, struct roar_error *err);
 };
 
 struct reader {
@@ -66,6 +73,17 @@ extern const struct reader_ops tar_ops;
 /* ops.load of the kinds that are one file. */
 int reader_load(const struct reader *r, const struct span *span, void *to,
 		struct roar_error *err);
+
+size_t reader_n_parts(const struct reader *r, uint64_t number);
+
+/* The i-th part of a sample without its data, and where it begins in the span. */
+uint64_t reader_part_of(const struct reader *r, uint64_t number, size_t i,
+			struct reader_part *ret);
+
+/* Points the parts of a sample to the bytes of its span, and checks them. */
+int reader_describe(const struct reader *r, const uint8_t *data,
+		    struct reader_sample *sample, struct reader_part *parts,
+		    struct roar_error *err);
 
 /* 0, or -EFBIG when the sample is larger than it may be. */
 int reader_check_size(const struct reader *r, uint64_t number, uint64_t len,

@@ -72,6 +72,26 @@ int source_read(const struct source *s, uint64_t offset, void *to, size_t len,
 	return 0;
 }
 
+int source_readv(const struct source *s, uint64_t offset,
+		 const struct iovec *to, int n, struct roar_error *err)
+{
+	ssize_t got = preadv(s->fd, to, n, (off_t)offset);
+	size_t done = got > 0 ? (size_t)got : 0;
+	int error = 0;
+
+	/* What is missing, and why, is found out place by place. */
+	for (int i = 0; error == 0 && i < n; i++) {
+		size_t have = done < to[i].iov_len ? done : to[i].iov_len;
+
+		error = source_read(s, offset + have,
+				    (char *)to[i].iov_base + have,
+				    to[i].iov_len - have, err);
+		offset += to[i].iov_len;
+		done -= have;
+	}
+	return error;
+}
+
 bool source_is_cached(const struct source *s, uint64_t offset)
 {
 	char byte;

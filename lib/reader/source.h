@@ -11,6 +11,7 @@
 
 #include "base/stamp.h"
 
+struct iovec;
 struct roar_error;
 
 struct source {
@@ -29,6 +30,10 @@ void source_close(struct source *s);
 /* Reads exactly that.  -ESTALE when the file ends before, -EIO and the like. */
 int source_read(const struct source *s, uint64_t offset, void *to, size_t len,
 		struct roar_error *err);
+
+/* The same into several places, one after the other. */
+int source_readv(const struct source *s, uint64_t offset,
+		 const struct iovec *to, int n, struct roar_error *err);
 
 /* Is the byte in the page cache?  False where the file system does not tell. */
 bool source_is_cached(const struct source *s, uint64_t offset);

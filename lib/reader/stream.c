@@ -228,6 +228,18 @@ int reader_stream_next(struct reader_stream *s,
 	return r < 0 ? r : 1;
 }
 
+bool reader_stream_offer(struct reader_stream *s,
+			 const struct reader **ret_reader, uint64_t *ret_number)
+{
+	/* While there are no threads, nobody else looks at what is planned. */
+	if (s->started || s->plan.always_ahead || s->error ||
+	    reader_stream_is_ready(s) || check_process(s, NULL) < 0 ||
+	    !block_is_direct(&s->plan, s->planned, ret_reader, ret_number))
+		return false;
+	s->planned++;
+	return true;
+}
+
 bool reader_stream_is_ready(const struct reader_stream *s)
 {
 	return s->current && !s->error && s->i < block_count(s->current);

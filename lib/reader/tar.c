@@ -77,25 +77,26 @@ static size_t tar_n_parts(const struct reader *r, uint64_t number)
 	return (size_t)(s[1].first - s->first);
 }
 
-static int tar_describe(const struct reader *r, uint64_t number,
-			const uint8_t *data, struct reader_sample *sample,
-			struct reader_part *parts, struct roar_error *err)
+static void tar_key(const struct reader *r, struct reader_sample *sample)
 {
 	const struct tar_table *t = r->data;
-	const struct tar_sample *s = &t->samples[number];
-	const struct tar_part *from = &t->parts[s->first];
+	const struct tar_sample *s = &t->samples[sample->number];
 
-	(void)err;
 	sample->key = t->names + s->key;
 	sample->key_len = s->key_len;
-	for (size_t i = 0; i < sample->n_parts; i++)
-		parts[i] = (struct reader_part){
-			.name = t->names + from[i].name,
-			.name_len = from[i].name_len,
-			.data = data + (from[i].offset - from->offset),
-			.len = (size_t)from[i].len,
-		};
-	return 0;
+}
+
+static uint64_t tar_part(const struct reader *r, uint64_t number, size_t i,
+			 struct reader_part *ret)
+{
+	const struct tar_table *t = r->data;
+	const struct tar_part *first = &t->parts[t->samples[number].first];
+	const struct tar_part *part = first + i;
+
+	*ret = (struct reader_part){ .name = t->names + part->name,
+				     .name_len = part->name_len,
+				     .len = (size_t)part->len };
+	return part->offset - first->offset;
 }
 
 const struct reader_ops tar_ops = {
@@ -105,5 +106,6 @@ const struct reader_ops tar_ops = {
 	.span = tar_span,
 	.n_parts = tar_n_parts,
 	.load = reader_load,
-	.describe = tar_describe,
+	.key = tar_key,
+	.part = tar_part,
 };

@@ -8,6 +8,7 @@
  *	fill		samples side by side, to where they are wanted
  *	wanted		which samples, as Python says it
  *	sample		a sample as a Python object
+ *	direct		the same for a large one, without a copy
  *	buffer		memory of a block as a Python buffer
  *
  * No file is opened or read with the GIL held. */

@@ -10,7 +10,11 @@
 
 #include "core.h"
 
-/* NULL with an exception. */
+/* Of parts that are made, which stay the caller's; NULL with an exception. */
+PyObject *sample_of(const struct state *state, enum reader_kind kind,
+		    const struct reader_sample *sample, PyObject *const *made);
+
+/* Of parts that lie in a block. */
 PyObject *sample_object(const struct state *state, enum reader_kind kind,
 			const struct reader_sample *sample,
 			struct reader_block *block, bool views);

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "direct.h"
 #include "sample.h"
 #include "wanted.h"
 
@@ -105,7 +106,9 @@ static PyObject *stream_next(PyObject *self)
 {
 	struct stream *s = (struct stream *)self;
 	const struct reader_sample *sample = NULL;
+	const struct reader *reader;
 	struct roar_error err = { "" };
+	uint64_t number;
 	int r;
 
 	if (s->busy) {
@@ -114,6 +117,8 @@ static PyObject *stream_next(PyObject *self)
 				"this stream; give each thread its own");
 		return NULL;
 	}
+	if (!s->views && reader_stream_offer(s->stream, &reader, &number))
+		return direct_object(state_of(self), reader, number);
 	r = next(s, &sample, &err);
 	if (r < 0)
 		return core_fail(state_of(self), r, &err);

@@ -102,6 +102,29 @@ def test_views_are_the_same_bytes(tmp_path):
                    for name, value in view.items() if name != "__key__")
 
 
+def test_large_and_small_samples_come_in_turn(tmp_path):
+    rng = random.Random(6)
+    path = tmp_path / "a.tar"
+    write_tar(path, [(f"{i:03d}.{name}", rng.randbytes(size))
+                     for i in range(60) for name, size in
+                     (("jpg", rng.choice([10, 70000, 300000])), ("cls", 2))])
+    want = by_tarfile(path)
+    for threads in (0, 2):
+        shard = open_shard(path, threads=threads)
+        assert list(shard) == want
+        assert list(shard.samples(range(59, -1, -1))) == want[::-1]
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for i in range(5):
+        (folder / f"{i}").write_bytes(bytes([i]) * 100000)
+    assert [data for _, data in open_shard(folder)] == [
+        bytes([i]) * 100000 for i in range(5)]
+    whole = path.read_bytes()
+    raw = open_shard(path, "raw", record_bytes=len(whole) // 4, views=False) \
+        if len(whole) % 4 == 0 else None
+    assert raw is None or b"".join(raw) == whole
+
+
 def test_views_outlive_shard_and_stream(tmp_path):
     path = tmp_path / "a.bin"
     path.write_bytes(bytes(range(256)) * 8192)

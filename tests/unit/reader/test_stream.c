@@ -188,6 +188,95 @@ static void memory_is_used_again_also_for_large_samples(void **state)
 	assert_ptr_equal(sample->parts[0].data, first);
 }
 
+/* A tar with a small sample, two large ones of two parts, and a small one. */
+static struct reader *with_large(struct temp_dir *dir, const char *large)
+{
+	CLEANUP(str_release) struct str t = STR_INIT;
+
+	tar_add_file(&t, "0.txt", "small");
+	for (int i = 1; i < 3; i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof(name), "%d.bin", i);
+		tar_add_file(&t, name, large);
+		(void)snprintf(name, sizeof(name), "%d.cls", i);
+		tar_add_file(&t, name, i == 1 ? "one" : "two");
+	}
+	tar_add_file(&t, "3.txt", "small");
+	tar_add_end(&t);
+	write_file(dir, "a.tar", t.data, t.len);
+	return open_shard(dir, "a.tar", (struct reader_options){ 0 });
+}
+
+static void assert_direct(const struct reader *r, uint64_t number,
+			  const char *large, const char *label)
+{
+	struct reader_part parts[READER_PARTS_MAX];
+	CLEANUP(freep) char *first = malloc(strlen(large));
+	struct reader_sample sample;
+	char second[3] = "";
+	void *to[] = { first, second };
+
+	reader_outline(r, number, &sample, parts);
+	assert_int_equal(sample.n_parts, 2);
+	assert_int_equal(parts[0].len, strlen(large));
+	assert_memory_equal(parts[1].name, "cls", 3);
+	assert_int_equal(reader_read_parts(r, number, to, NULL), 0);
+	assert_memory_equal(first, large, strlen(large));
+	assert_memory_equal(second, label, 3);
+}
+
+static void large_samples_are_offered_once_and_in_their_turn(void **state)
+{
+	CLEANUP(str_release) struct str large = STR_INIT;
+	CLEANUP(reader_closep) struct reader *r = NULL;
+	CLEANUP(reader_stream_closep) struct reader_stream *s = NULL;
+	const struct reader_sample *sample;
+	const struct reader *of;
+	uint64_t number;
+
+	str_pad(&large, 'x', BLOCK_DIRECT);
+	str_pad(&large, 'y', 3 * BLOCK_BYTES);
+	r = with_large(*state, large.data);
+	assert_direct(r, 1, large.data, "one");
+	assert_direct(r, 2, large.data, "two");
+	const struct reader *all = r;
+	struct reader_plan plan = { .readers = &all, .n_readers = 1, .n = 4 };
+	assert_int_equal(reader_stream_open(&plan, &s, NULL), 0);
+	assert_false(reader_stream_offer(s, &of, &number)); /* a small one */
+	assert_int_equal(reader_stream_next(s, &sample, NULL), 1);
+	assert_int_equal(sample->number, 0);
+	/* Where the file system does not tell what is cached, nothing is offered. */
+	for (uint64_t want = 1; want < 3; want++) {
+		if (reader_stream_offer(s, &of, &number)) {
+			assert_ptr_equal(of, r);
+			assert_int_equal(number, want);
+			continue;
+		}
+		assert_int_equal(reader_stream_next(s, &sample, NULL), 1);
+		assert_int_equal(sample->number, want);
+	}
+	assert_int_equal(reader_stream_next(s, &sample, NULL), 1);
+	assert_int_equal(sample->number, 3);
+	assert_int_equal(reader_stream_next(s, &sample, NULL), 0);
+}
+
+static void parts_of_a_file_that_shrank_are_an_error(void **state)
+{
+	CLEANUP(str_release) struct str large = STR_INIT;
+	CLEANUP(reader_closep) struct reader *r = NULL;
+	CLEANUP(freep) char *first = malloc(BLOCK_DIRECT);
+	struct roar_error err;
+	char second[3];
+	void *to[] = { first, second };
+
+	str_pad(&large, 'x', BLOCK_DIRECT);
+	r = with_large(*state, large.data);
+	assert_int_equal(truncate(path_in(*state, "a.tar"), 3000), 0);
+	assert_int_equal(reader_read_parts(r, 1, to, &err), -ESTALE);
+	assert_non_null(strstr(err.text, "has become shorter"));
+}
+
 /* What is read ahead stays within its bound: the file is cut behind it, and only what was
  * read before still comes. */
 static void no_more_is_read_ahead_than_allowed(void **state)
@@ -292,6 +381,8 @@ int main(void)
 		DIR_TEST(samples_of_several_shards_come_in_one_order),
 		DIR_TEST(who_holds_a_block_keeps_its_bytes),
 		DIR_TEST(memory_is_used_again_also_for_large_samples),
+		DIR_TEST(large_samples_are_offered_once_and_in_their_turn),
+		DIR_TEST(parts_of_a_file_that_shrank_are_an_error),
 		DIR_TEST(no_more_is_read_ahead_than_allowed),
 		DIR_TEST(samples_before_the_damage_still_come),
 		DIR_TEST(a_change_that_keeps_the_size_is_told_at_the_end),

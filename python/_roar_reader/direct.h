@@ -1,0 +1,11 @@
+/* direct.h - a large sample, read straight into the bytes that Python gets. */
+#ifndef ROAR_PYTHON_READER_DIRECT_H
+#define ROAR_PYTHON_READER_DIRECT_H
+
+#include "core.h"
+
+/* NULL with an exception. */
+PyObject *direct_object(const struct state *state, const struct reader *reader,
+			uint64_t number);
+
+#endif
