@@ -22,7 +22,15 @@
  * Server: exactly one reply with FRAME_END a call; before that, of streams, replies
  * without it.  FRAME_GOAWAY: no new calls here.  FRAME_TOKEN, with eight bytes: the fencing
  * token of all replies that follow, where there is one.  FRAME_PING is answered with FRAME_PONG
- * by either side. */
+ * by either side.
+ *
+ * Lanes: a client that speaks for others (an agent) has one lane for each.  FRAME_LANE, with
+ * the lane's number as its call, says whose the frames are that follow, up to the next one:
+ * 1 to FRAMES_MAX_LANES, and 0 for its own.  A lane begins with its first mention and ends
+ * with FRAME_LANE_END or the connection; to the server it is a connection, with a hello, calls
+ * and an end of its own.  Numbers of lanes may be used again.  Those of calls are of the
+ * connection: no two calls of it, of whichever lanes, have the same, so replies need
+ * not say whose they are. */
 #ifndef NET_FRAMES_H
 #define NET_FRAMES_H
 
@@ -33,6 +41,7 @@
 enum {
 	FRAMES_PREFACE_LEN = 8,
 	FRAME_HEADER_LEN = 16,
+	FRAMES_MAX_LANES = 1024,
 };
 
 enum frame_type {
@@ -42,6 +51,8 @@ enum frame_type {
 	FRAME_PONG = 0xff03,
 	FRAME_GOAWAY = 0xff04,
 	FRAME_TOKEN = 0xff05,
+	FRAME_LANE = 0xff06,
+	FRAME_LANE_END = 0xff07,
 };
 
 enum frame_flags {

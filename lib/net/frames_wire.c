@@ -32,6 +32,8 @@ static void put(struct conn *c, const struct frame *f, const void *data,
 {
 	uint8_t head[FRAME_HEADER_LEN];
 
+	if (c->carrier)
+		c = c->carrier;
 	frame_pack(f, head);
 	if (add(c, head, sizeof(head), NULL) < 0 ||
 	    add(c, data, f->len - (end ? end->len : 0), end) < 0)
@@ -254,18 +256,43 @@ static int take_cancel(struct conn *c, const struct frame *f)
 	return 0;
 }
 
+/* As costly as a call that is taken back, and counted as one. */
+static int take_lane_end(struct conn *c, const struct frame *f)
+{
+	if (rate_exceeds(&c->resets, loop_now_ms(c->server->loop),
+			 c->server->limits.max_resets))
+		return conn_protocol_error(c);
+	lane_end(c, f->call);
+	return 0;
+}
+
+/* As many may come as requests.  An agent says hello anew whenever a call of a lane comes
+ * with another token than the one before. */
+static bool is_frequent(const struct conn *c, const struct frame *f)
+{
+	return f->method == FRAME_CANCEL || f->method == FRAME_LANE ||
+	       f->method == FRAME_LANE_END ||
+	       (f->method == FRAME_HELLO && c->frames.lane);
+}
+
 static int take_control(struct conn *c, const struct frame *f,
 			const uint8_t *data)
 {
-	if (f->method != FRAME_CANCEL &&
+	struct conn *lane = lane_current(c);
+
+	if (!is_frequent(c, f) &&
 	    rate_exceeds(&c->control, loop_now_ms(c->server->loop),
 			 c->server->limits.max_control))
 		return conn_protocol_error(c);
 	switch (f->method) {
 	case FRAME_HELLO:
-		return take_hello(c, f, data);
+		return take_hello(lane, f, data);
 	case FRAME_CANCEL:
-		return take_cancel(c, f);
+		return take_cancel(lane, f);
+	case FRAME_LANE:
+		return lane_choose(c, f->call);
+	case FRAME_LANE_END:
+		return take_lane_end(c, f);
 	case FRAME_PING:
 		put_control(c, FRAME_PONG, f->call, f->number);
 		return 0;
@@ -286,7 +313,8 @@ static bool is_control(const struct frame *f)
 
 static int handle(struct conn *c, const struct frame *f, const uint8_t *data)
 {
-	return is_control(f) ? take_control(c, f, data) : request(c, f, data);
+	return is_control(f) ? take_control(c, f, data) :
+			       request(lane_current(c), f, data);
 }
 
 /* Looks at a header.  Returns 1 when the frame is too large: it was refused, and what
@@ -294,19 +322,20 @@ static int handle(struct conn *c, const struct frame *f, const uint8_t *data)
 static int check(struct conn *c, const struct frame *f)
 {
 	const struct rpc_limits *l = &c->server->limits;
+	struct conn *lane = lane_current(c);
 
-	if (f->len <= (is_control(f) ? l->max_headers : conn_max_message(c)))
+	if (f->len <= (is_control(f) ? l->max_headers : conn_max_message(lane)))
 		return 0;
 	if (is_control(f))
 		return conn_protocol_error(c);
 	c->frames.skip = f->len;
 
-	struct rpc_call *call = frames_call_find(c, f->call);
+	struct rpc_call *call = frames_call_find(lane, f->call);
 
 	if (call)
-		call_refuse(call, RPC_RESOURCE_EXHAUSTED, conn_too_large(c));
+		call_refuse(call, RPC_RESOURCE_EXHAUSTED, conn_too_large(lane));
 	else if (!(f->flags & FRAME_MORE))
-		refuse(c, f, RPC_RESOURCE_EXHAUSTED, conn_too_large(c));
+		refuse(lane, f, RPC_RESOURCE_EXHAUSTED, conn_too_large(lane));
 	return 1;
 }
 
@@ -416,7 +445,7 @@ static int open_frames(struct conn *c)
 
 static bool finished(const struct conn *c)
 {
-	return c->server->draining && !c->n_open && !conn_unsent(c);
+	return c->server->draining && !lanes_are_busy(c) && !conn_unsent(c);
 }
 
 static void release(struct conn *c)

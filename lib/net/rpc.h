@@ -105,6 +105,7 @@ struct rpc_counts {
 	uint64_t protocol_errors;
 	uint64_t slow_readers; /* connections ended for that */
 	uint32_t n_connections; /* now */
+	uint32_t n_lanes; /* now; connections of others behind one (frames.h) */
 	uint32_t n_calls; /* now */
 	uint64_t unsent_bytes; /* now */
 };

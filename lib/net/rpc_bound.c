@@ -67,6 +67,9 @@ bool conn_takes_output(struct conn *c)
 	struct rpc_server *s = c->server;
 	size_t max = s->limits.max_unsent;
 
+	if (c->closing)
+		return false;
+	c = conn_socket(c);
 	if (c->closing || c->doomed)
 		return false;
 	if (s->unsent + s->shelf.shared > SHARES * max && max > FAIR_UNSENT)
@@ -122,6 +125,8 @@ void conn_meet(struct conn *c, const char *authorization, const char *job)
 {
 	struct rpc_server *s = c->server;
 
+	if (c->carrier)
+		conn_meet(c->carrier, authorization, job);
 	if (c->known ||
 	    (s->handler.knows && !s->handler.knows(s->ctx, authorization, job)))
 		return;
@@ -150,6 +155,7 @@ void conn_remove_unsettled(struct conn *c)
 
 void conn_settle(struct conn *c)
 {
+	c = conn_socket(c);
 	if (c->settled || !c->known)
 		return;
 	c->settled = true;
@@ -162,6 +168,9 @@ bool conn_takes_call(struct conn *c)
 
 	if (c->known)
 		return true;
+	if (c->carrier) /* others on the socket are not to blame */
+		return c->n_calls < RPC_STRANGER_CALLS &&
+		       s->stranger_calls < RPC_STRANGERS_CALLS;
 	if (c->n_calls >= RPC_STRANGER_CALLS)
 		conn_doom(c);
 	else if (s->stranger_calls >= RPC_STRANGERS_CALLS)

@@ -85,12 +85,14 @@ static void on_turn(struct loop_timer *t)
 
 void conn_wake(struct conn *c)
 {
+	c = conn_socket(c);
 	if (!c->stream.full)
 		loop_later(c->server->loop, &c->later);
 }
 
 void conn_doom(struct conn *c)
 {
+	c = conn_socket(c);
 	c->doomed = true;
 	loop_later(c->server->loop, &c->later);
 }
@@ -106,6 +108,10 @@ static void unlink_conn(struct conn *c)
 	*c->link = c->next;
 	if (c->next)
 		c->next->link = c->link;
+	if (c->carrier) {
+		c->server->counts.n_lanes--;
+		return;
+	}
 	if (!c->settled)
 		conn_remove_unsettled(c);
 	c->server->unsent -= c->counted;
@@ -117,6 +123,8 @@ void conn_close(struct conn *c)
 {
 	struct rpc_server *s = c->server;
 
+	if (c->wire == &frames_wire)
+		lanes_close(c);
 	c->closing = true;
 	while (c->calls) {
 		struct rpc_call *call = c->calls;
@@ -136,7 +144,8 @@ void conn_close(struct conn *c)
 	loop_timer_clear(s->loop, &c->turn);
 	loop_later_clear(s->loop, &c->later);
 	unlink_conn(c);
-	stream_close(&c->stream);
+	if (!c->carrier)
+		stream_close(&c->stream);
 	free(c);
 }
 
@@ -373,9 +382,28 @@ static void link_conn(struct rpc_server *s, struct conn *c)
 	if (s->conns)
 		s->conns->link = &c->next;
 	s->conns = c;
+	if (c->carrier) {
+		s->counts.n_lanes++;
+		return;
+	}
 	conn_add_unsettled(c);
 	s->counts.n_connections++;
 	s->counts.accepted++;
+}
+
+struct conn *conn_open_lane(struct conn *carrier)
+{
+	struct conn *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->server = carrier->server;
+	c->carrier = carrier;
+	c->wire = carrier->wire;
+	c->id = ++c->server->last_conn;
+	link_conn(c->server, c);
+	conn_meet(c, NULL, NULL);
+	return c;
 }
 
 int conn_open(struct rpc_server *s, int fd, struct tls_server *tls)

@@ -7,12 +7,14 @@
  *	rpc_call.c	calls: what handlers are told, ids
  *	out.c		replies that wait for their reader
  *	grpc*.c		the wire of gRPC
- *	frames_*.c	the wire of frames
+ *	frames_*.c	the wire of frames; frames_lanes.c: many on one connection
  *
  * Who may free what when:
  * 1. A connection is closed by conn_close() alone, which runs only where no wire and no
  *    handler is on the stack: after input was handled, from a timer, at the end
- *    of a round.  Everybody else dooms it.
+ *    of a round.  Everybody else dooms it.  A lane (a connection without a socket, on that of
+ *    its carrier) is closed between two frames of its carrier, or with that one; who
+ *    dooms a lane dooms its carrier.
  * 2. A call of frames is freed when it has ended and nobody dispatches it; one of
  *    gRPC when its stream is closed; both, at the latest, with their connection. */
 #ifndef NET_RPC_INTERNAL_H
@@ -77,6 +79,9 @@ struct frames_side {
 	struct out out; /* what follows a block that is shared */
 	char *token; /* of its hello, or NULL */
 	char *job;
+	struct conn **lanes; /* by number - 1; NULL where there is none */
+	uint32_t n_lanes; /* places in `lanes` */
+	uint32_t lane; /* whose frames come now; 0: its own */
 };
 
 struct conn {
@@ -86,6 +91,7 @@ struct conn {
 	uint64_t id;
 	struct conn *next, **link; /* all of the server */
 	struct conn *older, *newer; /* among those that give way */
+	struct conn *carrier; /* of a lane: whose socket it is on; else NULL */
 	struct rpc_call *calls;
 	uint32_t n_calls; /* in `calls` */
 	uint32_t n_open; /* of them, those the handler knows */
@@ -187,6 +193,13 @@ enum {
 /* ---- connections (rpc_conn.c) ---- */
 
 int conn_open(struct rpc_server *s, int fd, struct tls_server *tls);
+/* A connection on the socket of another one; NULL without memory. */
+struct conn *conn_open_lane(struct conn *carrier);
+/* Whose socket it is on: a lane's is its carrier's. */
+static inline struct conn *conn_socket(struct conn *c)
+{
+	return c->carrier ? c->carrier : c;
+}
 void conn_close(struct conn *c);
 /* To be closed at the end of the round, after what waits was tried to be sent. */
 void conn_doom(struct conn *c);
@@ -229,7 +242,8 @@ bool conn_make_room(struct rpc_server *s);
 void conn_meet(struct conn *c, const char *authorization, const char *job);
 /* A call is made: where that is nobody's who is known, the connection still gives way. */
 void conn_settle(struct conn *c);
-/* May it make another call?  Strangers that have too many are doomed. */
+/* May it make another call?  Strangers that have too many are doomed; those on lanes are
+ * only refused. */
 bool conn_takes_call(struct conn *c);
 
 /* ---- listening sockets (rpc_accept.c) ---- */
@@ -263,6 +277,19 @@ struct rpc_call *frames_call_find(struct conn *c, uint32_t number);
 int frames_call_add(struct rpc_call *call);
 /* Nothing when it was not added. */
 void frames_call_forget(struct rpc_call *call);
+
+/* ---- lanes (frames_lanes.c) ---- */
+
+/* Whose frames come now. */
+struct conn *lane_current(struct conn *carrier);
+/* From here on those of lane `number` come, which is opened if need be.  -EPROTO when there
+ * can be no such one. */
+int lane_choose(struct conn *carrier, uint32_t number);
+/* Closes lane `number`, if there is one. */
+void lane_end(struct conn *carrier, uint32_t number);
+void lanes_close(struct conn *carrier); /* all of them */
+/* Is a call of it, or of a lane on it, under way? */
+bool lanes_are_busy(const struct conn *carrier);
 
 /* ---- gRPC (grpc.c) ---- */
 

@@ -74,7 +74,7 @@ void rpc_server_free(struct rpc_server *s)
 		return;
 	listeners_close(s);
 	while (s->conns)
-		conn_close(s->conns);
+		conn_close(conn_socket(s->conns));
 	free(s->listeners);
 	closep(&s->spare_fd);
 	call_table_release(&s->calls);
@@ -100,10 +100,10 @@ void rpc_server_drain(struct rpc_server *s)
 	s->draining = true;
 	listeners_close(s);
 	for (struct conn *c = s->conns; c; c = c->next) {
-		if (c->wire)
-			c->wire->drain(c);
-		else
+		if (!c->wire)
 			conn_doom(c);
+		else if (!c->carrier)
+			c->wire->drain(c);
 	}
 }
 
@@ -130,7 +130,7 @@ void rpc_server_set_token(struct rpc_server *s, uint64_t token)
 	s->token = token;
 	(void)snprintf(s->token_text, sizeof(s->token_text), "%" PRIu64, token);
 	for (struct conn *c = s->conns; c; c = c->next) {
-		if (c->wire && c->wire->token)
+		if (c->wire && c->wire->token && !c->carrier)
 			c->wire->token(c);
 	}
 }

@@ -73,6 +73,7 @@ static inline void fuzz_wire_close(struct fuzz_wire *w)
 		require(loop_round(w->loop, 0) == 0);
 	rpc_server_count(w->echo.server, &counts);
 	require(counts.n_connections == 0);
+	require(counts.n_lanes == 0);
 	require(counts.n_calls == 0);
 	require(counts.unsent_bytes == 0);
 	require(counts.accepted == counts.closed);
