@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "agent/agent.h"
 #include "base/cleanup.h"
 #include "serve.h"
 
@@ -38,7 +39,7 @@ int main(int argc, char **argv)
 		(void)puts("roar-coordinator " ROAR_VERSION);
 		return EXIT_SUCCESS;
 	}
-	if (serve(&o, &err) < 0) {
+	if ((o.agent ? agent_serve : serve)(&o, &err) < 0) {
 		(void)fprintf(stderr, "roar-coordinator: %s\n", err.text);
 		return EXIT_FAILURE;
 	}

@@ -34,6 +34,9 @@ int methods_init(struct methods *m, const struct method *own)
 		*item = i < coord_n_methods ? from_coord(&coord_methods[i]) :
 					      own[i - coord_n_methods];
 		item->rpc.data = item;
+		if (i >= coord_n_methods)
+			item->rpc.number = (uint16_t)(METHOD_OWN + 1 + i -
+						      coord_n_methods);
 		r = map_set(&m->by_path, item->rpc.path, strlen(item->rpc.path),
 			    item);
 	}
@@ -60,9 +63,14 @@ const struct rpc_method *methods_by_path(const struct methods *m,
 const struct rpc_method *methods_by_number(const struct methods *m,
 					   uint16_t number)
 {
-	if (number == 0 || number > coord_n_methods)
+	size_t place = number > METHOD_OWN ?
+			       number - METHOD_OWN - 1 + coord_n_methods :
+			       (size_t)number - 1;
+
+	if (number == 0 || place >= m->n ||
+	    (number <= METHOD_OWN && number > coord_n_methods))
 		return NULL;
-	return &m->items[number - 1].rpc;
+	return &m->items[place].rpc;
 }
 
 const char *method_status_name(unsigned status)

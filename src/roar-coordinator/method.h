@@ -17,7 +17,12 @@
 struct call;
 struct server;
 
-enum { METHOD_STATUSES = 17 }; /* of gRPC */
+enum {
+	METHOD_STATUSES = 17, /* of gRPC */
+	METHOD_OWN =
+		0xf000, /* on the fast path: the program's own, from 1 more on */
+	METHOD_HEALTH = METHOD_OWN + 1, /* grpc.health.v1.Health/Check */
+};
 
 struct method {
 	struct rpc_method rpc; /* its data is this */
@@ -35,6 +40,9 @@ struct methods {
 	size_t n;
 	struct map by_path;
 };
+
+/* own.c: health and reflection. */
+extern const struct method own_methods[];
 
 /* `own` ends with a row without a path. */
 int methods_init(struct methods *m, const struct method *own);

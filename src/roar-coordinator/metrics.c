@@ -78,6 +78,8 @@ static void write_connections(struct server *s, struct str *out)
 	rpc_server_count(s->rpc, &c);
 	one(out, PREFIX "connections", "gauge", "Open connections.",
 	    c.n_connections);
+	one(out, PREFIX "lanes", "gauge",
+	    "Workers' connections that come by agents.", c.n_lanes);
 	one(out, PREFIX "connections_accepted_total", "counter",
 	    "Connections that were accepted.", c.accepted);
 	one(out, PREFIX "connections_refused_total", "counter",

@@ -14,7 +14,7 @@
 
 enum { MAX_CLUSTER = 64 }; /* bytes of a name */
 
-enum kind { LISTEN, TEXT, NUMBER, LEVEL, FORMAT, HELP, VERSION };
+enum kind { LISTEN, TEXT, NUMBER, FLAG, LEVEL, FORMAT, HELP, VERSION };
 
 struct row {
 	const char *name; /* without its dashes */
@@ -40,6 +40,15 @@ static const struct row rows[] = {
 	  "how long a leader may be silent to etcd (default 5)" },
 	{ "advertise", "ADDRESS", TEXT, offsetof(struct options, advertise), 0,
 	  0, "where clients find this one (default: the first --listen)" },
+	{ "agent", NULL, FLAG, offsetof(struct options, agent), 0, 0,
+	  "be the agent of a host: its workers connect here, and one\n"
+	  "connection leads to the coordinator" },
+	{ "upstream", "ADDRESSES", TEXT, offsetof(struct options, upstream), 0,
+	  0, "of an agent: where coordinators are, HOST:PORT,..." },
+	{ "upstream-ca", "FILE", TEXT, offsetof(struct options, upstream_ca), 0,
+	  0, "of an agent: TLS to them; who vouches for them, PEM" },
+	{ "upstream-name", "NAME", TEXT, offsetof(struct options, upstream_name),
+	  0, 0, "in their certificates (default: the host of the address)" },
 	{ "http", "ADDRESS", TEXT, offsetof(struct options, http), 0, 0,
 	  "health, metrics and JSON over HTTP (default: the port of the\n"
 	  "first --listen plus 1000; 'off' for none)" },
@@ -158,6 +167,9 @@ static int take(struct options *o, const struct row *row, const char *value,
 		return take_text(o, row, value, err);
 	case NUMBER:
 		return take_number(o, row, value, err);
+	case FLAG:
+		*(bool *)((char *)o + row->place) = true;
+		return 0;
 	case LEVEL:
 		return take_level(o, value, err);
 	case FORMAT:
@@ -223,8 +235,38 @@ static bool is_name(const char *text)
 	return n && n <= MAX_CLUSTER && !text[n];
 }
 
-static int check(const struct options *o, struct roar_error *err)
+/* An agent keeps nothing and knows nobody: what it would do so with is a mistake. */
+static int check_agent(const struct options *o, struct roar_error *err)
 {
+	const struct {
+		const char *name;
+		const void *value;
+	} others[] = { { "data-dir", o->data_dir },
+		       { "etcd", o->etcd },
+		       { "tokens", o->tokens },
+		       { "http", o->http },
+		       { "advertise", o->advertise } };
+
+	if (!o->upstream)
+		return error_set(err, -EINVAL,
+				 "--upstream is missing: the coordinator that "
+				 "the agent speaks to, HOST:PORT");
+	for (size_t i = 0; i < COUNT(others); i++) {
+		if (others[i].value)
+			return error_set(err, -EINVAL,
+					 "--%s is the coordinator's: an agent "
+					 "has none",
+					 others[i].name);
+	}
+	return 0;
+}
+
+static int check_storage(const struct options *o, struct roar_error *err)
+{
+	if (o->upstream || o->upstream_ca || o->upstream_name)
+		return error_set(err, -EINVAL,
+				 "--upstream and what belongs to it is for an "
+				 "agent: give --agent, too");
 	if (!o->data_dir && !o->etcd)
 		return error_set(err, -EINVAL,
 				 "--data-dir is missing: the folder where the "
@@ -233,6 +275,15 @@ static int check(const struct options *o, struct roar_error *err)
 		return error_set(err, -EINVAL,
 				 "the log is in a folder or in etcd: give "
 				 "--data-dir or --etcd");
+	return 0;
+}
+
+static int check(const struct options *o, struct roar_error *err)
+{
+	int r = o->agent ? check_agent(o, err) : check_storage(o, err);
+
+	if (r < 0)
+		return r;
 	if (!is_name(o->cluster))
 		return error_set(err, -EINVAL,
 				 "--cluster takes 1 to %d characters of A-Z, "
@@ -296,7 +347,8 @@ void options_help(struct str *out)
 {
 	str_adds(
 		out,
-		"Usage: roar-coordinator {--data-dir DIR | --etcd URLS}\n"
+		"Usage: roar-coordinator {--data-dir DIR | --etcd URLS |\n"
+		"                         --agent --upstream ADDRESSES}\n"
 		"                        [--listen ADDRESS]...\n"
 		"                        [OPTION]...\n"
 		"\n"
@@ -354,6 +406,16 @@ int options_http(const struct options *o, struct str *ret,
 		str_add(ret, address, (size_t)(colon - address));
 	str_addf(ret, ":%ld", port ? port + 1000 : 0);
 	return str_error(ret);
+}
+
+void options_add_address(struct str *out, const char *address, uint16_t port)
+{
+	const char *colon = strrchr(address, ':');
+
+	if (port == 0)
+		str_adds(out, address);
+	else
+		str_addf(out, "%.*s:%u", (int)(colon - address), address, port);
 }
 
 bool options_is_any(const char *address)

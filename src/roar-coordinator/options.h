@@ -20,6 +20,10 @@ struct options {
 	const char *
 		advertise; /* our address for others; NULL: of the first TCP one */
 	int64_t lease_s; /* how long a lead outlives who had it */
+	bool agent; /* speak for the workers of this host, and keep nothing */
+	const char *upstream; /* of an agent: the coordinators' addresses */
+	const char *upstream_ca; /* a file: TLS to them; or NULL */
+	const char *upstream_name; /* in their certificates; NULL: the host's */
 	const char *http; /* NULL: by the first address; "off": none */
 	const char *tls_cert, *tls_key; /* files of PEM, or NULL */
 	const char *tokens; /* a file, or NULL: everybody may do everything */
@@ -53,6 +57,9 @@ const char *options_first_tcp(const struct options *o);
 
 /* Does it stand for all addresses of this machine? */
 bool options_is_any(const char *address);
+
+/* Appends "HOST:PORT" with the port that was taken; 0: a Unix socket, as it is. */
+void options_add_address(struct str *out, const char *address, uint16_t port);
 
 /* Can others than this machine's processes reach `address`? */
 bool options_is_public(const char *address);

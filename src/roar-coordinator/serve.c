@@ -132,18 +132,6 @@ static int make_parts(struct server *s, struct roar_error *err)
 	return 0;
 }
 
-/* "HOST:PORT" with the port that was taken. */
-static void add_address(struct str *line, const char *address, uint16_t port)
-{
-	const char *colon = strrchr(address, ':');
-
-	if (port == 0)
-		str_adds(line, address);
-	else
-		str_addf(line, "%.*s:%u", (int)(colon - address), address,
-			 port);
-}
-
 static int listen_for_calls(struct server *s, struct str *line,
 			    struct roar_error *err)
 {
@@ -158,7 +146,7 @@ static int listen_for_calls(struct server *s, struct str *line,
 		if (r < 0)
 			return r;
 		str_addc(line, ' ');
-		add_address(line, o->listen[i], port);
+		options_add_address(line, o->listen[i], port);
 		if (port && !s->port)
 			s->port = port;
 		if (!o->tokens && options_is_public(o->listen[i]))
@@ -189,7 +177,7 @@ static int listen_for_http(struct server *s, struct str *line,
 				 address.data, strerror(-r));
 	}
 	str_adds(line, " http://");
-	add_address(line, address.data, socket.port);
+	options_add_address(line, address.data, socket.port);
 	return 0;
 }
 
@@ -208,7 +196,7 @@ static void own_address(const struct server *s, struct str *ret)
 		(void)gethostname(name, sizeof(name) - 1);
 		str_addf(ret, "%s:%u", name, s->port);
 	} else {
-		add_address(ret, tcp, s->port);
+		options_add_address(ret, tcp, s->port);
 	}
 }
 

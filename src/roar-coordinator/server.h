@@ -179,8 +179,7 @@ uint64_t journal_durable(const struct server *s); /* up to which number */
 bool journal_is_durable(const struct server *s); /* all that was handed in */
 void journal_count(struct server *s, struct log_counts *ret);
 
-/* own.c: health and reflection. */
-extern const struct method own_methods[];
+/* own.c: health and reflection (own_methods of method.h). */
 void own_tell_health(struct server *s);
 
 /* stop.c: signals and the end. */

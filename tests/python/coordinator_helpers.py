@@ -25,10 +25,13 @@ class Server:
         if not program:
             pytest.skip("COORDINATOR does not name the server")
         self.folder = tempfile.mkdtemp(prefix="roar-python-")
-        self.command = [program, "--http", "127.0.0.1:0", "--data-dir",
-                        os.path.join(self.folder, "data"), *options]
+        self.command = [program, *self.kind(), *options]
         self.address = self.process = None
         self.start(listen)
+
+    def kind(self):
+        return ["--http", "127.0.0.1:0", "--data-dir",
+                os.path.join(self.folder, "data")]
 
     def start(self, listen=None):
         """Also after kill(): at the same address, with what it remembers."""
@@ -56,6 +59,17 @@ class Server:
         self.process.wait()
         self.process.stdout.close()
         shutil.rmtree(self.folder)
+
+
+class Agent(Server):
+    """That of a host, for the coordinator `server`."""
+
+    def __init__(self, server):
+        self.server = server
+        super().__init__()
+
+    def kind(self):
+        return ["--agent", "--upstream", self.server.address]
 
 
 @contextlib.contextmanager

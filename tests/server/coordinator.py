@@ -118,7 +118,10 @@ class Coordinator:
                  env=None):
         self.folder = None if data else tempfile.mkdtemp(prefix="roar-server-")
         self.data = data or os.path.join(self.folder, "data")
-        self.arguments = [PROGRAM, "--data-dir", self.data, *arguments]
+        self.begin(["--data-dir", self.data, *arguments], listen, env)
+
+    def begin(self, arguments, listen, env=None):
+        self.arguments = [PROGRAM, *arguments]
         for address in listen:
             self.arguments += ["--listen", address]
         self.env = dict(os.environ, **(env or {}))
@@ -169,8 +172,8 @@ class Coordinator:
         return socket.create_connection(("127.0.0.1", self.port),
                                         timeout=PATIENCE_S)
 
-    def frames(self):
-        return Frames(self.connect())
+    def frames(self, **more):
+        return Frames(self.connect(), **more)
 
     def signal(self, number):
         self.process.send_signal(number)
@@ -217,6 +220,14 @@ class Coordinator:
 
     def __exit__(self, *_):
         self.close()
+
+
+class Agent(Coordinator):
+    """The agent of a host."""
+
+    def __init__(self, upstream, *arguments, listen=("127.0.0.1:0",)):
+        self.folder = None
+        self.begin(["--agent", "--upstream", upstream, *arguments], listen)
 
 
 class Frames:

@@ -280,6 +280,9 @@ static void take_answer(struct roar_coord *c,
 		set_world(c, m->world_epoch, m->rank, m->world_size, m->ready);
 	for (size_t i = 0; i < m->n_pending_commands; i++)
 		add_command(c, m->pending_commands[i]);
+	/* From the answer on: workers that an agent speaks for are answered together, and
+	 * so beat together from then on. */
+	c->beat_due_ms = client_now_ms() + c->world.heartbeat_interval_ms;
 	c->refused = 0;
 	c->n_beats++;
 	(void)pthread_cond_broadcast(&c->changed);

@@ -37,7 +37,22 @@ static void methods_are_found_by_path_and_number(void **state)
 	assert_null(by_path(&m, ""));
 }
 
-static void numbers_are_those_of_the_state_machine_alone(void **state)
+static void the_programs_own_have_numbers_apart(void **state)
+{
+	CLEANUP(methods_release) struct methods m;
+
+	(void)state;
+	assert_int_equal(methods_init(&m, own), 0);
+	assert_string_equal(methods_by_number(&m, METHOD_OWN + 1)->path,
+			    "/own.Service/Call");
+	assert_null(methods_by_number(&m, METHOD_OWN + 2));
+	methods_release(&m);
+	assert_int_equal(methods_init(&m, own_methods), 0);
+	assert_string_equal(methods_by_number(&m, METHOD_HEALTH)->path,
+			    "/grpc.health.v1.Health/Check");
+}
+
+static void numbers_are_those_of_the_state_machine(void **state)
 {
 	CLEANUP(methods_release) struct methods m;
 
@@ -48,6 +63,7 @@ static void numbers_are_those_of_the_state_machine_alone(void **state)
 	assert_null(methods_by_number(&m, 0));
 	assert_null(methods_by_number(&m, (uint16_t)m.n));
 	assert_null(methods_by_number(&m, UINT16_MAX));
+	assert_null(methods_by_number(&m, METHOD_OWN));
 }
 
 static void streams_are_marked(void **state)
@@ -94,7 +110,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(methods_are_found_by_path_and_number),
-		cmocka_unit_test(numbers_are_those_of_the_state_machine_alone),
+		cmocka_unit_test(numbers_are_those_of_the_state_machine),
+		cmocka_unit_test(the_programs_own_have_numbers_apart),
 		cmocka_unit_test(streams_are_marked),
 		cmocka_unit_test(statuses_have_their_names),
 		cmocka_unit_test(without_memory_there_is_no_table),
