@@ -80,6 +80,19 @@ static void lane_open(struct lane *lane)
 	load_flush(lane);
 }
 
+static void name_workers(struct lane *lane)
+{
+	const struct load *load = lane->load;
+
+	lane->workers = calloc(load->ranks, sizeof(*lane->workers));
+	if (!lane->workers)
+		die("no memory for %u workers", load->ranks);
+	for (uint32_t i = 0; i < load->ranks; i++)
+		(void)snprintf(lane->workers[i].id, sizeof(lane->workers[i].id),
+			       "worker-%u",
+			       load->first + lane->index * load->ranks + i);
+}
+
 void load_open(struct load *load, uint32_t n_calls)
 {
 	load->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -98,8 +111,7 @@ void load_open(struct load *load, uint32_t n_calls)
 
 		lane->load = load;
 		lane->index = i;
-		(void)snprintf(lane->id, sizeof(lane->id), "worker-%u",
-			       load->first + i);
+		name_workers(lane);
 		lane_open(lane);
 	}
 }
@@ -108,6 +120,7 @@ void load_close(struct load *load)
 {
 	for (uint32_t i = 0; i < load->n_lanes; i++) {
 		load->wire->close(&load->lanes[i]);
+		free(load->lanes[i].workers);
 		(void)close(load->lanes[i].fd);
 	}
 	(void)close(load->epoll);
@@ -133,10 +146,16 @@ struct call *load_call_new(struct load *load)
 	return call;
 }
 
-void load_call(struct lane *lane, struct call *call,
+struct worker *load_worker(const struct call *call)
+{
+	return &call->lane->workers[call->rank];
+}
+
+void load_call(struct lane *lane, uint32_t rank, struct call *call,
 	       const struct method *method, size_t len)
 {
 	call->lane = lane;
+	call->rank = rank;
 	call->len = (uint32_t)len;
 	lane->load->n_under_way++;
 	lane->load->wire->call(lane, call, method);
@@ -199,7 +218,7 @@ static void lane_read(struct lane *lane)
 		return;
 	if (n <= 0)
 		die("'%s' has ended the connection of %s%s%s",
-		    lane->load->address, lane->id, n ? ": " : "",
+		    lane->load->address, lane->workers[0].id, n ? ": " : "",
 		    n ? strerror(errno) : "");
 	lane->load->wire->input(lane, buffer, (size_t)n);
 	load_flush(lane);

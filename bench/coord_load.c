@@ -10,8 +10,9 @@
  *					its input
  *
  * WIRE is grpc, frames or, for barriers, store (torch's TCPStore); ADDRESS HOST:PORT or
- * unix:PATH.  Each lane is a connection and a worker.  All but `idle` print one JSON
- * object. */
+ * unix:PATH.  Each lane is a connection and a worker; with --ranks N, for frames, an agent
+ * with N workers, whose requests of one moment are one packet as an agent's are.  All but
+ * `idle` print one JSON object. */
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
@@ -46,7 +47,7 @@ static const struct method wait_barrier = {
 };
 
 struct options {
-	uint32_t lanes, streams, rounds, rate, first;
+	uint32_t lanes, ranks, streams, rounds, rate, first;
 	double seconds;
 	pid_t server; /* whose CPU time is told; 0: nobody's */
 	const char *job;
@@ -58,7 +59,7 @@ struct options {
 static void must_be_good(const struct call *call, const char *what)
 {
 	if (call->status != 0)
-		die("%s of %s: status %u%s%.*s", what, call->lane->id,
+		die("%s of %s: status %u%s%.*s", what, load_worker(call)->id,
 		    call->status, call->reply_len ? ": " : "",
 		    (int)(call->reply_len < CALL_REPLY ? call->reply_len :
 							 CALL_REPLY),
@@ -72,7 +73,8 @@ static size_t pack(struct call *call, const ProtobufCMessage *message)
 	return protobuf_c_message_pack(message, call->request + CALL_PREFIX);
 }
 
-static size_t pack_heartbeat(struct lane *lane, struct call *call)
+static size_t pack_heartbeat(const struct load *load, const struct worker *w,
+			     struct call *call)
 {
 	Coordinator__WorkerStatus status = COORDINATOR__WORKER_STATUS__INIT;
 	Coordinator__HeartbeatRequest m = COORDINATOR__HEARTBEAT_REQUEST__INIT;
@@ -80,11 +82,11 @@ static size_t pack_heartbeat(struct lane *lane, struct call *call)
 	status.state = COORDINATOR__WORKER_STATUS__STATE__TRAINING;
 	status.current_step = 1000;
 	status.current_epoch = 3;
-	m.worker_id = lane->id;
+	m.worker_id = (char *)w->id;
 	m.timestamp_ms = 1700000000000;
 	m.status = &status;
-	m.job_id = (char *)lane->load->job;
-	m.session = lane->session;
+	m.job_id = (char *)load->job;
+	m.session = w->session;
 	return pack(call, &m.base);
 }
 
@@ -99,7 +101,7 @@ static void registered(struct load *load, struct call *call)
 			NULL, call->reply_len, call->reply);
 	if (!config)
 		die("RegisterWorker: a reply that cannot be read");
-	call->lane->session = config->session;
+	load_worker(call)->session = config->session;
 	coordinator__worker_config__free_unpacked(config, NULL);
 }
 
@@ -114,12 +116,16 @@ static void register_all(struct load *load)
 	m.memory_bytes = 1LL << 40;
 	m.job_id = (char *)load->job;
 	for (uint32_t i = 0; i < load->n_lanes; i++) {
-		struct call *call = load_call_new(load);
+		struct lane *lane = &load->lanes[i];
 
-		m.worker_id = load->lanes[i].id;
-		load_call(&load->lanes[i], call, &register_worker,
-			  pack(call, &m.base));
-		load_flush(&load->lanes[i]);
+		for (uint32_t j = 0; j < load->ranks; j++) {
+			struct call *call = load_call_new(load);
+
+			m.worker_id = lane->workers[j].id;
+			load_call(lane, j, call, &register_worker,
+				  pack(call, &m.base));
+		}
+		load_flush(lane);
 	}
 	load_settle(load);
 }
@@ -142,10 +148,14 @@ static int64_t barrier_round(struct load *load, uint32_t round)
 	m.job_id = (char *)load->job;
 	for (uint32_t i = 0; i < load->n_lanes; i++) {
 		struct lane *lane = &load->lanes[(i + round) % load->n_lanes];
-		struct call *call = load_call_new(load);
 
-		m.worker_id = lane->id;
-		load_call(lane, call, &wait_barrier, pack(call, &m.base));
+		for (uint32_t j = 0; j < load->ranks; j++) {
+			struct call *call = load_call_new(load);
+
+			m.worker_id = lane->workers[j].id;
+			load_call(lane, j, call, &wait_barrier,
+				  pack(call, &m.base));
+		}
 		last_ns = clock_mono_ns();
 		load_flush(lane);
 	}
@@ -182,12 +192,20 @@ static void barrier(struct load *load, const struct options *o)
 static int64_t now_ns; /* read once for the replies of a turn */
 static bool going_on;
 
-static void beat_once(struct lane *lane, int64_t since_ns)
+static void beat_once(struct lane *lane, uint32_t rank, int64_t since_ns)
 {
 	struct call *call = load_call_new(lane->load);
 
 	call->since_ns = since_ns;
-	load_call(lane, call, &heartbeat, pack_heartbeat(lane, call));
+	load_call(lane, rank, call, &heartbeat,
+		  pack_heartbeat(lane->load, &lane->workers[rank], call));
+}
+
+/* One of each worker of the lane. */
+static void beat_all(struct lane *lane, int64_t since_ns)
+{
+	for (uint32_t i = 0; i < lane->load->ranks; i++)
+		beat_once(lane, i, since_ns);
 }
 
 static void beaten(struct load *load, struct call *call)
@@ -196,7 +214,7 @@ static void beaten(struct load *load, struct call *call)
 	must_be_good(call, "Heartbeat");
 	figures_add(now_ns - call->since_ns);
 	if (going_on)
-		beat_once(call->lane, now_ns);
+		beat_once(call->lane, call->rank, now_ns);
 }
 
 static void beat_until(struct load *load, int64_t end_ns)
@@ -214,7 +232,7 @@ static void beat(struct load *load, const struct options *o)
 	now_ns = clock_mono_ns();
 	for (uint32_t i = 0; i < load->n_lanes; i++) {
 		for (uint32_t j = 0; j < o->streams; j++)
-			beat_once(&load->lanes[i], now_ns);
+			beat_all(&load->lanes[i], now_ns);
 		load_flush(&load->lanes[i]);
 	}
 	beat_until(load, now_ns + WARM_NS);
@@ -241,7 +259,7 @@ static int64_t offer_until(struct load *load, int64_t due_ns, int64_t end_ns,
 		int64_t now = clock_mono_ns();
 
 		for (; due_ns <= now; due_ns += every_ns) {
-			beat_once(&load->lanes[lane], due_ns);
+			beat_all(&load->lanes[lane], due_ns);
 			load_flush(&load->lanes[lane]);
 			lane = (lane + 1) % load->n_lanes;
 		}
@@ -252,7 +270,7 @@ static int64_t offer_until(struct load *load, int64_t due_ns, int64_t end_ns,
 
 static void offer(struct load *load, const struct options *o)
 {
-	int64_t every_ns = SECOND / o->rate;
+	int64_t every_ns = SECOND * load->ranks / o->rate;
 	int64_t began = clock_mono_ns();
 	int64_t due;
 
@@ -301,6 +319,7 @@ static const struct {
 
 static const struct option names[] = {
 	{ "lanes", required_argument, NULL, 'l' },
+	{ "ranks", required_argument, NULL, 'n' },
 	{ "streams", required_argument, NULL, 's' },
 	{ "rounds", required_argument, NULL, 'r' },
 	{ "rate", required_argument, NULL, 'R' },
@@ -325,6 +344,9 @@ static void parse(int argc, char **argv, struct options *o)
 		switch (c) {
 		case 'l':
 			o->lanes = number(optarg);
+			break;
+		case 'n':
+			o->ranks = number(optarg);
 			break;
 		case 's':
 			o->streams = number(optarg);
@@ -354,9 +376,11 @@ static void parse(int argc, char **argv, struct options *o)
 			exit(2);
 		}
 	}
-	if (argc - optind != 3 || !o->lanes || !o->streams || !o->rate)
+	if (argc - optind != 3 || !o->lanes || !o->ranks || !o->streams ||
+	    !o->rate)
 		die("usage: coord_load barrier|beat|offer|idle grpc|frames|store "
-		    "ADDRESS [--lanes N] [--streams N] [--rounds N] [--rate N] "
+		    "ADDRESS [--lanes N] [--ranks N] [--streams N] "
+		    "[--rounds N] [--rate N] "
 		    "[--seconds S] [--first N] [--job ID] [--server PID] "
 		    "[--bare]");
 }
@@ -391,6 +415,7 @@ static void raise_limit(void)
 int main(int argc, char **argv)
 {
 	struct options o = { .lanes = 100,
+			     .ranks = 1,
 			     .streams = 1,
 			     .rounds = 100,
 			     .rate = 10000,
@@ -409,11 +434,14 @@ int main(int argc, char **argv)
 	load.address = argv[optind + 2];
 	load.job = o.job;
 	load.n_lanes = o.lanes;
+	load.ranks = o.ranks;
+	if (load.ranks > 1 && load.wire != &wire_frames)
+		die("only frames have several workers on a connection");
 	load.first = o.first;
-	/* One more a lane: a reply is dealt with while the next call begins. */
+	/* One more a worker: a reply is dealt with while the next call begins. */
 	load_open(&load, modes[mode].run == offer ?
 				 MAX_OFFERED :
-				 o.lanes * o.streams + o.lanes);
+				 o.lanes * o.ranks * (o.streams + 1));
 	if (!o.bare)
 		register_all(&load);
 	modes[mode].run(&load, &o);

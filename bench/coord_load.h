@@ -1,8 +1,8 @@
 /* coord_load.h - many workers of a coordinator in one process, to measure it.
  *
- * A load has lanes, each a connection with a worker's id, and calls that are under
- * way on them.  One thread, one epoll: what a server is asked for depends on the
- * mode (coord_load.c), how it is put on the wire on `struct wire`. */
+ * A load has lanes, each a connection of a worker, or of an agent with its workers, and
+ * calls that are under way on them.  One thread, one epoll: what a server is asked for
+ * depends on the mode (coord_load.c), how it is put on the wire on `struct wire`. */
 #ifndef BENCH_COORD_LOAD_H
 #define BENCH_COORD_LOAD_H
 
@@ -28,6 +28,7 @@ struct method {
 /* In use from load_call() until load->done() returns. */
 struct call {
 	struct lane *lane;
+	uint32_t rank; /* of the lane's workers */
 	struct call *next; /* of those not in use */
 	int64_t since_ns; /* when it was, or should have been, sent */
 	uint32_t len, sent; /* of the request, with its prefix */
@@ -54,12 +55,16 @@ extern const struct wire wire_frames;
 extern const struct wire wire_grpc;
 extern const struct wire wire_store; /* of torch; knows barriers alone */
 
+struct worker {
+	char id[32];
+	uint64_t session; /* as the server gave it */
+};
+
 struct lane {
 	struct load *load;
 	int fd;
 	uint32_t index;
-	char id[32]; /* of the worker */
-	uint64_t session; /* as the server gave it */
+	struct worker *workers; /* load->ranks of them */
 	void *http2; /* gRPC: the session */
 	struct visit *store;
 	size_t n_held; /* frames: the beginning of one */
@@ -71,7 +76,8 @@ struct load {
 	const char *address;
 	const char *job;
 	uint32_t n_lanes;
-	uint32_t first; /* number of the first lane's worker */
+	uint32_t ranks; /* workers on each; more than one: a lane is an agent's */
+	uint32_t first; /* number of the first lane's first worker */
 	int epoll;
 	struct lane *lanes;
 	struct call *calls; /* n_calls of them */
@@ -93,10 +99,12 @@ void load_close(struct load *load);
 
 /* A call that is not in use; there must be one. */
 struct call *load_call_new(struct load *load);
-/* Queues it on the lane, with `len` bytes of message.  load_flush() must follow before
- * another lane is called on. */
-void load_call(struct lane *lane, struct call *call,
+/* Queues it on the lane for that worker of it, with `len` bytes of message.  load_flush()
+ * must follow before another lane is called on. */
+void load_call(struct lane *lane, uint32_t rank, struct call *call,
 	       const struct method *method, size_t len);
+/* Whose call it is. */
+struct worker *load_worker(const struct call *call);
 void load_flush(struct lane *lane);
 /* For wires: more bytes for load_flush(); the reply is there. */
 void load_put(struct load *load, const void *data, size_t len);

@@ -1,4 +1,5 @@
-/* coord_wire_frames.c - a load on the fast path (lib/net/frames.h). */
+/* coord_wire_frames.c - a load on the fast path (lib/net/frames.h), of workers or, with
+ * several of them on a connection, of agents. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,16 @@ static void frames_open(struct lane *lane)
 	load_put(lane->load, FRAMES_PREFACE, FRAMES_PREFACE_LEN);
 }
 
+/* Whose frames follow, as agents say it. */
+static void put_lane(struct load *load, uint32_t number)
+{
+	const struct frame f = { .method = FRAME_LANE, .call = number };
+	uint8_t head[FRAME_HEADER_LEN];
+
+	frame_pack(&f, head);
+	load_put(load, head, sizeof(head));
+}
+
 static void frames_call(struct lane *lane, struct call *call,
 			const struct method *method)
 {
@@ -20,6 +31,8 @@ static void frames_call(struct lane *lane, struct call *call,
 			   .method = method->number,
 			   .call = (uint32_t)(call - lane->load->calls) };
 
+	if (lane->load->ranks > 1)
+		put_lane(lane->load, call->rank + 1);
 	frame_pack(&f, call->request + CALL_PREFIX - FRAME_HEADER_LEN);
 	load_put(lane->load, call->request + CALL_PREFIX - FRAME_HEADER_LEN,
 		 FRAME_HEADER_LEN + call->len);

@@ -10,6 +10,8 @@ round, of which the median and the quartiles are shown.
    (coordinator_threads.py), and so is roar's own client for that ratio.
  - heartbeats: one after the other on each stream, by coord_load, against gRPC's own
    C++ server; then at a fixed rate, timed from when each should have been sent.
+ - agents: as barriers and heartbeats on frames, with 8 workers on each connection, whose
+   requests of one moment are one packet; coord_load plays the agents.
  - memory: what the resident memory of the server grows by, a worker that has registered.
  - start: from exec to the line that says it serves; with a log of 10,000 workers and
    1,000,000 records the same is the time of its replay."""
@@ -32,6 +34,8 @@ THREADS = os.path.join(os.path.dirname(os.path.abspath(__file__)),
 # Workers at a barrier: how often they meet, in a quick run and in a full one.
 BARRIER_ROUNDS = {100: (200, 300), 1000: (40, 60), 8000: (4, 8)}
 THREAD_ROUNDS = {100: (20, 40), 1000: (5, 10)}
+RANKS = 8  # of a host, behind its agent
+AGENT_ROUNDS = {125: (40, 100), 1250: (6, 12)}
 P99_GOAL_MS = {100: 4, 1000: 40, 8000: None}
 SPARE_FDS = 100  # beside the connections of a server
 # Repetitions in a quick run and in a full one, of rows that take their time.
@@ -223,13 +227,44 @@ def offered_rows(rows):
         rows.add(f"{name}, p99", "ms", 1, of(answers, "p99_us", 1e-3))
 
 
+# ---- agents -------------------------------------------------------------
+
+def agent_barrier_rows(rows, agents, goal, repetitions):
+    """Agents as coord_load plays them: their wire, without their processes."""
+    found = [rows.ours("barrier", "frames", lanes=agents, ranks=RANKS,
+                       rounds=AGENT_ROUNDS[agents][not rows.quick])
+             for _ in repetitions]
+    name = f"barrier of {agents * RANKS:,}: {agents:,} agents x {RANKS} ranks"
+    rows.add(f"{name}, p50", "ms", None, of(found, "p50_us", 1e-3))
+    rows.add(f"{name}, p99", "ms", goal, of(found, "p99_us", 1e-3))
+    rows.add("  CPU of the server, a worker's part", "us", None,
+             of(found, "server_us", 1 / (agents * RANKS)))
+
+
+def agent_beat_rows(rows):
+    found = [rows.ours("beat", "frames", lanes=125, ranks=RANKS,
+                       seconds=rows.seconds) for _ in range(rows.rounds)]
+    rows.add(f"heartbeats, 125 agents x {RANKS} ranks", "1/s", None,
+             of(found, "per_s"), at_least=True)
+    rows.add("  CPU of the server, each", "us", None, of(found, "server_us"))
+    return found
+
+
+def agent_rows(rows):
+    """What heartbeats cost is returned."""
+    agent_barrier_rows(rows, 125, 10, range(rows.rounds))
+    agent_barrier_rows(rows, 1250, None, rows.slow())
+    return agent_beat_rows(rows)
+
+
 # ---- memory, start ------------------------------------------------------
 
 @contextlib.contextmanager
-def idle_workers(rows, wire, server, n, first):
+def idle_workers(rows, wire, server, n, first, ranks):
     process = subprocess.Popen(
         [rows.bench.tool("coord_load"), "idle", wire, server.address,
-         "--lanes", str(n), "--first", str(first)], stdin=subprocess.PIPE,
+         "--lanes", str(n // ranks), "--ranks", str(ranks), "--first",
+         str(first)], stdin=subprocess.PIPE,
         stdout=subprocess.PIPE, text=True,
         preexec_fn=rows.place.on(rows.place.client_cpu))
     try:
@@ -240,21 +275,29 @@ def idle_workers(rows, wire, server, n, first):
         process.communicate()
 
 
-def kib_per_worker(rows, wire):
+def kib_per_worker(rows, wire, ranks=1):
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(Coordinator(rows.place))
         points = [(0, server.rss_kib())]
         for n in (1000, 3000):
             there = points[-1][0]
-            stack.enter_context(idle_workers(rows, wire, server, n, there))
+            stack.enter_context(
+                idle_workers(rows, wire, server, n, there, ranks))
             points.append((there + n, server.rss_kib()))
     return slope(*zip(*points))
+
+
+def agent_memory_row(rows):
+    values = [kib_per_worker(rows, "frames", RANKS) for _ in rows.slow()]
+    rows.add("memory of an idle worker, behind an agent", "KiB", None, values)
+    return values
 
 
 def memory_rows(rows):
     for wire, goal in (("grpc", 32), ("frames", 4)):
         values = [kib_per_worker(rows, wire) for _ in rows.slow()]
         rows.add(f"memory of an idle worker, {wire}", "KiB", goal, values)
+    agent_memory_row(rows)
 
 
 def start_ms(rows, data=None):
@@ -296,6 +339,7 @@ GROUPS = (
         r, "10 x 100 streams", {"lanes": 10, "streams": 100}, 4, 250000)),
     ("heartbeats, frames", frames_rows),
     ("heartbeats offered", offered_rows),
+    ("agents", agent_rows),
     ("memory of an idle worker", memory_rows),
     ("start to serving", start_row),
     ("start with a long log", replay_row),

@@ -7,11 +7,11 @@
            [--plot FILE] [--docs FILE] [--peer VENV] [--urgent]
 
 Each WORD is a group of rows: start, git, attach, trace, tracer, programs, hash,
-whole, memory, arena, coordinator, ha, shards, readers.  tracer.py has the tracers one by one,
+whole, memory, arena, coordinator, ha, shards, readers, scale.  tracer.py has the tracers one by one,
 programs.py whole programs, hashing.py files that are identified, arena.py payloads
 between processes, coordinator.py workers that meet, ha.py what they notice when their
-coordinator is killed, shards.py what they are dealt and readers.py how
-that is read.  Each TEXT is part of the
+coordinator is killed, shards.py what they are dealt, readers.py how
+that is read and scale.py what very many of them cost.  Each TEXT is part of the
 name of one of those programs, or of one of the ways to run them; the others are
 left out.
 
@@ -21,7 +21,7 @@ the disk under --work.
 --tools is the folder with files, trace_only and primitives; --work a folder
 that is not below /tmp; --full adds the row of a million files; --check exits
 with 1 when a goal is missed; --plot writes an SVG picture of the tracers, --docs
-puts their table, the coordinator's, that of shards or of readers into a document; --urgent lets what is measured
+puts their table, the coordinator's, that of shards, of readers or of scale into a document; --urgent lets what is measured
 of the coordinator run before all else (root, on a busy machine); --peer names a virtual environment into which
 the public package roar-cli has been installed: its tracers run beside ours."""
 
@@ -43,6 +43,7 @@ import ha  # noqa: E402
 import hashing  # noqa: E402
 import programs  # noqa: E402
 import readers  # noqa: E402
+import scale  # noqa: E402
 import shards  # noqa: E402
 import tracer  # noqa: E402
 from measure import (Bench, difference, enter_namespace, machine,  # noqa: E402
@@ -312,6 +313,8 @@ def measure(bench):
         shards.rows(bench, facts)
     if bench.wanted("readers"):
         readers.rows(bench, facts)
+    if bench.wanted("scale"):
+        scale.rows(bench, facts)
     return facts
 
 
@@ -327,7 +330,7 @@ def main():
                         choices=("start", "git", "attach", "trace", "tracer",
                                  "programs", "hash", "whole",
                                  "memory", "arena", "coordinator", "ha",
-                                 "shards", "readers"))
+                                 "shards", "readers", "scale"))
     parser.add_argument("--program", action="append", default=[])
     parser.add_argument("--way", action="append", default=[])
     parser.add_argument("--json")
