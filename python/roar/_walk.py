@@ -191,9 +191,8 @@ class Walk(Generic[BatchT]):
         Every rank has the same state after the same batch, and any number of ranks
         can go on from it; with an audit, every rank asks for it, because it also
         waits until what the rank noted is on the disk.  What was given counts as
-        consumed.  Where a loader reads
-        ahead, `steps` says how many batches the model has really seen since the
-        epoch began or was resumed.
+        consumed.  Where a loader reads ahead, `steps` says how many batches the
+        model has really seen since the epoch began or was resumed.
         """
         if self._audit is not None:
             self._audit.sync()
