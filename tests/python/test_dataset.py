@@ -363,6 +363,34 @@ def test_batches_of_records_are_read_into_an_arena(tmp_path):
         roar.shards(str(tmp_path / "*.bin"), record_bytes=5000, arena=arena)
 
 
+def test_audits_of_all_ranks_prove_that_each_sample_came_once(tars, tmp_path):
+    program = os.environ.get("ROAR")
+    if not program:
+        pytest.skip("needs the program roar")
+    files, state = [], None
+    for world, steps in ((2, 3), (3, 1000)):
+        ranks = []
+        for rank in range(world):
+            files.append(tmp_path / f"{world}-{rank}.audit")
+            ranks.append(roar.shards(
+                tars, rank=rank, world_size=world, batch=5, resume=state,
+                audit=files[-1], world_epoch=world))
+        for data in ranks:
+            for _ in itertools.islice(data, steps):
+                pass
+        if steps < 1000:
+            state = ranks[0].state_dict()
+        for data in ranks:
+            data.close()
+    env = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    done = subprocess.run([program, "shards", "audit", *files], env=env,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = subprocess.run([program, "shards", "audit", *files[:-1]], env=env,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+
+
 # ---- inside `roar run`
 
 TRAIN = """
