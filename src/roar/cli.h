@@ -156,6 +156,9 @@ void term_add(struct str *out, const struct term *t, enum color color,
 /* "4.0 KiB" */
 void format_size(struct str *out, uint64_t bytes);
 
+/* "1,024" */
+void format_number(struct str *out, uint64_t n);
+
 /* "3 files", "1,024 processes" */
 void format_count(struct str *out, uint64_t n, const char *noun);
 

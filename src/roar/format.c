@@ -46,10 +46,10 @@ static void add_plural(struct str *out, const char *noun)
 	str_addc(out, 's');
 }
 
-static void add_grouped(struct str *out, uint64_t n)
+void format_number(struct str *out, uint64_t n)
 {
 	if (n >= 1000) {
-		add_grouped(out, n / 1000);
+		format_number(out, n / 1000);
 		str_addf(out, ",%03u", (unsigned)(n % 1000));
 	} else {
 		str_addf(out, "%u", (unsigned)n);
@@ -58,7 +58,7 @@ static void add_grouped(struct str *out, uint64_t n)
 
 void format_count(struct str *out, uint64_t n, const char *noun)
 {
-	add_grouped(out, n);
+	format_number(out, n);
 	str_addc(out, ' ');
 	if (n == 1)
 		str_adds(out, noun);

@@ -79,7 +79,9 @@ static void add_epoch(struct str *out, const struct term *term,
 		 (int64_t)e->seed, e->epoch);
 	term_add(out, term, exact ? COLOR_GREEN : COLOR_RED,
 		 verdict(e, unfinished));
-	str_addf(out, "\n  %" PRIu64 " of ", e->consumed.count);
+	str_adds(out, "\n  ");
+	format_number(out, e->consumed.count);
+	str_adds(out, " of ");
 	format_count(out, e->total, "sample");
 	str_adds(out, " consumed, by ");
 	format_count(out, e->n_worlds, "world");

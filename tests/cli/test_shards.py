@@ -227,6 +227,13 @@ def test_what_a_restart_redid_counts_once(empty, ranks):
         "says by whom" in audit(empty, code=1).out
 
 
+def test_large_numbers_are_grouped(empty, ranks):
+    for i, rank in enumerate(ranks):
+        rank.begin(1, i, 2, dataset=b"big", total=10**10)
+        rank.positions((i * 5 * 10**9, (i + 1) * 5 * 10**9))
+    assert "10,000,000,000 of 10,000,000,000 samples" in audit(empty).out
+
+
 def test_what_was_dropped_is_said(empty, ranks):
     for i, rank in enumerate(ranks):
         rank.begin(1, i, 2, epoch=4).positions((45 * i, 45 * i + 45))
