@@ -21,7 +21,7 @@ struct task {
 	int64_t began_ms; /* when the first of its workers came */
 	unsigned n_datasets;
 	char dataset[256]; /* its only one */
-	int64_t samples, consumed; /* of all its datasets */
+	double samples, consumed; /* of all its datasets; negative: not counted */
 };
 
 static void add_worker_id(void *data, const Roar__WorkerView *w)
@@ -40,11 +40,11 @@ static void add_dataset(void *data, const struct coord_dataset_look *d)
 	t->n_datasets++;
 	(void)snprintf(t->dataset, sizeof(t->dataset), "%s",
 		       d->info->dataset_id);
-	t->samples += d->info->total_samples;
+	t->samples += (double)d->info->total_samples;
 	if (d->consumed_samples < 0 || t->consumed < 0)
 		t->consumed = COORD_NOT_COUNTED;
 	else
-		t->consumed += d->consumed_samples;
+		t->consumed += (double)d->consumed_samples;
 }
 
 /* Percent of the epoch under way, where it is counted. */
@@ -52,7 +52,7 @@ static double progress(const struct task *t)
 {
 	if (!t->n_datasets || t->samples <= 0 || t->consumed < 0)
 		return -1;
-	return 100 * (double)t->consumed / (double)t->samples;
+	return 100 * t->consumed / t->samples;
 }
 
 static const char *task_status(const Roar__JobStatus *m)
