@@ -14,6 +14,10 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MATRIX = os.path.join(ROOT, "build", "matrix")
 JOBS = str(os.cpu_count() or 2)
+# A checkout elsewhere compiles the same: what a compiler made is kept by content,
+# wherever it was made.
+CACHE = shutil.which("ccache")
+CACHED = dict(os.environ, CCACHE_NOHASHDIR="1", CCACHE_BASEDIR=ROOT)
 
 # What a finding of the undefined-behaviour sanitizer must do: end the program.
 STRICT = "-fno-sanitize-recover=undefined -fno-omit-frame-pointer"
@@ -72,7 +76,9 @@ def configure(name, source=ROOT, folder=None):
     except OSError:
         pass
     shutil.rmtree(folder, ignore_errors=True)
-    status, output = run(setup, env=dict(os.environ, CC=compiler))
+    if CACHE:
+        compiler = f"{CACHE} {compiler}"
+    status, output = run(setup, env=dict(CACHED, CC=compiler))
     if status:
         fail_early(f"configuring {name}", output)
         return None
@@ -88,7 +94,7 @@ def build(name, source=ROOT, folder=None, targets=(), before=()):
     if not folder:
         return None
     status, output = run([*before, "ninja", "-C", folder, "-j", JOBS,
-                          *targets])
+                          *targets], env=CACHED)
     if status:
         fail_early(f"building {name}", output)
         return None
