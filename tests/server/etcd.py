@@ -32,6 +32,21 @@ def free_ports(n):
     return ports
 
 
+def pause(process):
+    """Stops it; all of its threads stand still when this returns."""
+    process.send_signal(signal.SIGSTOP)
+    tasks = f"/proc/{process.pid}/task"
+
+    def is_still():
+        for task in os.listdir(tasks):
+            with open(f"{tasks}/{task}/stat", encoding="ascii") as f:
+                if f.read().rsplit(")", 1)[1].split()[0] != "T":
+                    return False
+        return True
+
+    wait_until(is_still, "the pause")
+
+
 class Member:
     """One process of etcd."""
 

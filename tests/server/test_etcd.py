@@ -14,7 +14,7 @@ import pytest
 import etcd as etcd_module
 from coordinator import (PATIENCE_S, PROGRAM, control, health_pb2, pb, raises,
                          wait_until)
-from etcd import Candidate, Etcd, free_ports, leader_of, patiently
+from etcd import Candidate, Etcd, free_ports, leader_of, patiently, pause
 
 CODE = grpc.StatusCode
 
@@ -224,28 +224,48 @@ def test_records_of_all_sizes_are_kept(etcd, cluster):
 
 # ---- pauses ----
 
-def test_a_leader_that_was_paused_answers_nothing_old(pair):
+@pytest.mark.parametrize("late", ["get", "set"])
+def test_a_leader_that_was_paused_answers_nothing_old(pair, late):
     """No split brain: what it finds when it goes on is refused."""
     leader, standby = pair
     client = leader.client()
     kv_set(client, "k", b"old")
-    leader.signal(signal.SIGSTOP)
-    late_set = client.control.KvSet.future(control.KvSetRequest(
-        job_id="j", key="k", value=b"late"), timeout=PATIENCE_S)
-    late_get = client.control.KvGet.future(control.KvGetRequest(
-        job_id="j", key="k"), timeout=PATIENCE_S)
+    pause(leader.process)
+    if late == "get":
+        call = client.control.KvGet.future(control.KvGetRequest(
+            job_id="j", key="k"), timeout=PATIENCE_S)
+    else:
+        call = client.control.KvSet.future(control.KvSetRequest(
+            job_id="j", key="k", value=b"late"), timeout=PATIENCE_S)
     standby.wait_until_it_leads()
     kv_set(standby.client(), "k", b"new")
     leader.signal(signal.SIGCONT)
-    assert late_set.exception(PATIENCE_S).code() == CODE.UNAVAILABLE
-    assert late_get.exception(PATIENCE_S).code() == CODE.UNAVAILABLE
+    assert call.exception(PATIENCE_S).code() == CODE.UNAVAILABLE
     wait_until(lambda: leader.logged("no longer leads"))
     wait_until(lambda: leader.logged("a standby"))
     assert kv_get(standby.client(), "k") == b"new"
     # And back: the one that was paused leads again, with all that happened.
     standby.kill()
-    wait_until(lambda: leader.logged("no longer leads") and leader.leads())
+    wait_until(leader.leads, "the lead again")
     assert patiently(lambda: kv_get(leader.client(), "k")) == b"new"
+
+
+def test_a_machine_that_slept_answers_nothing(etcd, cluster, tmp_path):
+    """Its lease may be over, even if etcd was not asked yet."""
+    sign = tmp_path / "slept"
+    server = etcd.coordinator(
+        "--cluster", cluster, lease=300,
+        env={"LD_PRELOAD": os.environ["SLEEPING_CLOCK_LIBRARY"],
+             "SLEPT": str(sign)})
+    server.wait_until_it_leads()
+    client = server.client()
+    kv_set(client, "k", b"v")
+    sign.touch()
+    refused_by_standby(lambda: kv_get(client, "k"))
+    refused_by_standby(lambda: kv_set(client, "k", b"w"))
+    assert http(server, "/readyz")[0] == 503
+    sign.unlink()
+    assert kv_get(client, "k") == b"v"
 
 
 def test_who_removes_the_key_ends_the_lead(pair, etcd, cluster):

@@ -14,7 +14,7 @@ import pytest
 
 import etcd as etcd_module
 from coordinator import PATIENCE_S, Client, control, wait_until
-from etcd import Etcd, leader_of, patiently
+from etcd import Etcd, leader_of, patiently, pause
 from linear import Call, is_linear
 
 CODE = grpc.StatusCode
@@ -122,7 +122,7 @@ class Load:
                 "compare_set": (rng.randint(1, number), number)}[what]
         begin = time.monotonic()
         try:
-            result = request(client, key, what, args)
+            result = request(client, key, what, args, timeout=3)
         except grpc.RpcError as e:
             assert e.code() in (CODE.UNAVAILABLE, CODE.DEADLINE_EXCEEDED), e
             leader = dict(e.trailing_metadata() or ()).get("roar-leader")
@@ -143,9 +143,9 @@ class Load:
         return self.calls
 
 
-def request(client, key, what, args):
+def request(client, key, what, args, timeout=PATIENCE_S):
     kv = client.control
-    more = {"timeout": 5}
+    more = {"timeout": timeout}
     if what == "get":
         try:
             entry = kv.KvGet(control.KvGetRequest(job_id="l", key=key),
@@ -214,7 +214,7 @@ def test_nothing_that_was_acknowledged_is_lost(etcd):
     load.wait_for_more()
 
     token = leader.token()
-    leader.signal(signal.SIGSTOP)
+    pause(leader.process)
     paused, leader = leader, another_leader(coordinators, token)
     load.wait_for_more()
     paused.signal(signal.SIGCONT)
@@ -262,7 +262,7 @@ def test_a_slow_etcd_delays_and_refuses_nothing(etcd):
     client = server.client()
     request(client, "k", "set", (1,))
     for member in etcd.members:
-        member.signal(signal.SIGSTOP)
+        pause(member.process)
     late = client.control.KvSet.future(control.KvSetRequest(
         job_id="l", key="k", value=b"2"), timeout=PATIENCE_S)
     time.sleep(0.3)
@@ -271,6 +271,19 @@ def test_a_slow_etcd_delays_and_refuses_nothing(etcd):
         member.signal(signal.SIGCONT)
     assert late.result().done
     assert request(client, "k", "get", ()) == 2
+
+
+@needs_etcd
+def test_a_member_that_hangs_is_left(etcd):
+    """Whichever it is: ours, the one that leads etcd, or neither."""
+    server = etcd.coordinator(lease=10)
+    server.wait_until_it_leads()
+    client = server.client()
+    for n, member in enumerate(etcd.members):
+        pause(member.process)
+        assert patiently(lambda n=n: request(client, "k", "set", (n,)))
+        member.signal(signal.SIGCONT)
+        assert patiently(lambda: request(client, "k", "get", ())) == n
 
 
 @needs_etcd
