@@ -32,6 +32,7 @@
 #include "shard/ranges.h"
 
 struct roar_error;
+struct str;
 
 enum lease_mode {
 	LEASE_EXACTLY_ONCE,
@@ -102,5 +103,16 @@ int leases_expire(struct leases *l, int64_t now_ms);
 
 /* The first deadline, INT64_MAX without leases. */
 int64_t leases_next_deadline(const struct leases *l);
+
+/* ---- as bytes (lease_code.c) ---- */
+
+/* Appends everything, with a checksum; str_error() tells whether there was memory. */
+void leases_encode(const struct leases *l, struct str *out);
+
+/* Reads that back, all of `len` bytes.  Clocks differ from process to process, so each
+ * lease has as much time as it had left, from `now_ms` on.  -EBADMSG for bytes that are
+ * none, -ENOBUFS, -ENOMEM. */
+int leases_decode(struct leases *l, const void *data, size_t len,
+		  int64_t now_ms);
 
 #endif

@@ -12,7 +12,9 @@
 #include "alloc_fail.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/str.h"
 #include "draw.h"
+#include "hash/crc64nvme.h"
 #include "shard/lease.h"
 
 #define LEASES CLEANUP(leases_release) struct leases
@@ -253,6 +255,88 @@ static void a_lack_of_memory_changes_nothing(void **state)
 	assert_int_equal(l.consumed.count, 3);
 }
 
+/* ---- as bytes ---- */
+
+static void encode(struct str *bytes, enum lease_mode mode)
+{
+	LEASES l = { 0 };
+
+	make(&l, 50, 10, mode);
+	take(&l, ANNA, 0);
+	take(&l, BERT, 30);
+	assert_int_equal(leases_progress(&l, 2, BERT, 4, 40, NULL), 0);
+	leases_encode(&l, bytes);
+	assert_int_equal(str_error(bytes), 0);
+}
+
+static void a_lease_keeps_the_time_it_had_left(void **state)
+{
+	CLEANUP(str_release) struct str bytes = STR_INIT;
+	LEASES l = { 0 };
+
+	(void)state;
+	encode(&bytes, LEASE_EXACTLY_ONCE);
+	assert_int_equal(leases_decode(&l, bytes.data, bytes.len, 7000), 0);
+	assert_int_equal(l.n, 2);
+	assert_int_equal(l.items[0].deadline_ms, 7060);
+	assert_int_equal(l.items[1].deadline_ms, 7100);
+	assert_int_equal(l.items[1].range.first, 14);
+	assert_int_equal(take(&l, ANNA, 7059).range.first, 20);
+	assert_int_equal(take(&l, ANNA, 7060).range.first, 0);
+}
+
+static void damaged_bytes_are_refused(void **state)
+{
+	CLEANUP(str_release) struct str bytes = STR_INIT;
+	struct leases l;
+
+	(void)state;
+	encode(&bytes, LEASE_AT_LEAST_ONCE);
+	for (size_t bit = 0; bit < 8 * bytes.len; bit++) {
+		bytes.data[bit / 8] ^= (char)(1 << bit % 8);
+		assert_int_equal(leases_decode(&l, bytes.data, bytes.len, 0),
+				 -EBADMSG);
+		bytes.data[bit / 8] ^= (char)(1 << bit % 8);
+	}
+	for (size_t len = 0; len < bytes.len; len++)
+		assert_int_equal(leases_decode(&l, bytes.data, len, 0),
+				 -EBADMSG);
+}
+
+/* With the right sum, so that what is behind it must find it. */
+static void bytes_that_cannot_be_leases_are_refused(void **state)
+{
+	CLEANUP(str_release) struct str bytes = STR_INIT;
+
+	(void)state;
+	encode(&bytes, LEASE_EXACTLY_ONCE);
+	for (size_t i = 4; i < bytes.len - 8; i++)
+		for (int value = 0; value < 256; value++) {
+			char before = bytes.data[i];
+			struct leases l;
+			uint64_t crc;
+			int r;
+
+			bytes.data[i] = (char)value;
+			crc = crc64nvme(0, bytes.data, bytes.len - 8);
+			memcpy(bytes.data + bytes.len - 8, &crc, 8);
+			r = leases_decode(&l, bytes.data, bytes.len, 0);
+			bytes.data[i] = before;
+			if (r == 0) {
+				uint64_t lent = 0;
+
+				for (size_t k = 0; k < l.n; k++)
+					lent += l.items[k].range.end -
+						l.items[k].range.first;
+				assert_true(l.free.count + l.consumed.count +
+						    lent ==
+					    l.spec.total);
+				leases_release(&l);
+			}
+			assert_true(r == 0 || r == -EBADMSG);
+		}
+}
+
 /* ---- random workers ---- */
 
 enum { N = 60, WORKERS = 4, HELD = 8 };
@@ -299,6 +383,25 @@ static void act(struct leases *l, struct worker *workers, uint64_t *seed,
 	}
 }
 
+/* As if the process had ended and another had read its snapshot, at another time. */
+static void restart(struct leases *l, int64_t *now)
+{
+	CLEANUP(str_release) struct str bytes = STR_INIT;
+	CLEANUP(str_release) struct str again = STR_INIT;
+	struct leases back;
+
+	leases_encode(l, &bytes);
+	assert_int_equal(str_error(&bytes), 0);
+	*now = 5;
+	assert_int_equal(leases_decode(&back, bytes.data, bytes.len, *now), 0);
+	leases_encode(&back, &again);
+	assert_int_equal(again.len, bytes.len);
+	assert_memory_equal(again.data, bytes.data, bytes.len);
+	assert_true(shard_ranges_equal(&l->free, &back.free));
+	leases_release(l);
+	*l = back;
+}
+
 /* Exactly once, each position is confirmed once, whatever happened; at least once, each
  * is, and those that came twice are counted. */
 static void run_world(uint64_t seed, enum lease_mode mode)
@@ -313,6 +416,8 @@ static void run_world(uint64_t seed, enum lease_mode mode)
 	make(&l, N, 1 + draw_below(&seed, 12), mode);
 	for (int i = 0; i < 20000 && l.consumed.count < N; i++) {
 		now += (int64_t)draw_below(&seed, 40);
+		if (draw_below(&seed, 50) == 0)
+			restart(&l, &now);
 		act(&l, workers, &seed, now, counts, &may_repeat);
 		for (uint64_t at = 0; at < N; at++) {
 			bool is_free = shard_ranges_has(&l.free, at);
@@ -354,6 +459,9 @@ int main(void)
 		cmocka_unit_test(there_is_an_end_of_leases),
 		cmocka_unit_test(numbers_that_cannot_be_are_refused),
 		cmocka_unit_test(a_lack_of_memory_changes_nothing),
+		cmocka_unit_test(a_lease_keeps_the_time_it_had_left),
+		cmocka_unit_test(damaged_bytes_are_refused),
+		cmocka_unit_test(bytes_that_cannot_be_leases_are_refused),
 		cmocka_unit_test(random_workers_finish_and_keep_the_promise),
 	};
 

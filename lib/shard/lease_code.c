@@ -1,0 +1,231 @@
+/* lease_code.c - leases as bytes, for a snapshot; see lease.h
+ *
+ * What is free is not kept: it is what is neither consumed nor lent. */
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "hash/crc64nvme.h"
+#include "shard/lease.h"
+#include "shard/varint.h"
+
+static const char magic[4] = { 'R', 'L', 'S', '1' };
+
+enum { CHECKSUM = 8 };
+
+/* ---- writing ---- */
+
+static uint64_t time_left(const struct leases *l, const struct lease *lease)
+{
+	return lease->deadline_ms > l->now_ms ?
+		       (uint64_t)lease->deadline_ms - (uint64_t)l->now_ms :
+		       0;
+}
+
+static void put_lease(struct str *out, const struct leases *l,
+		      const struct lease *lease)
+{
+	varint_put(out, lease->id);
+	varint_put(out, lease->holder);
+	varint_put(out, lease->range.first);
+	varint_put(out, lease->range.end);
+	varint_put(out, lease->late);
+	varint_put(out, time_left(l, lease));
+}
+
+static void put_consumed(struct str *out, const struct leases *l)
+{
+	CLEANUP(str_release) struct str set = STR_INIT;
+
+	shard_ranges_encode(&l->consumed, &set);
+	out->failed |= set.failed;
+	varint_put(out, set.len);
+	str_add(out, set.data, set.len);
+}
+
+void leases_encode(const struct leases *l, struct str *out)
+{
+	size_t start = out->len;
+	uint64_t crc;
+
+	str_add(out, magic, sizeof(magic));
+	varint_put(out, l->spec.total);
+	varint_put(out, l->spec.chunk);
+	varint_put(out, (uint64_t)l->spec.timeout_ms);
+	varint_put(out, l->spec.mode);
+	varint_put(out, l->next_id);
+	varint_put(out, l->reissued);
+	varint_put(out, l->repeated);
+	put_consumed(out, l);
+	varint_put(out, l->n);
+	for (size_t i = 0; i < l->n; i++)
+		put_lease(out, l, &l->items[i]);
+	if (str_error(out) < 0)
+		return;
+	crc = htole64(crc64nvme(0, out->data + start, out->len - start));
+	str_add(out, &crc, sizeof(crc));
+}
+
+/* ---- reading ---- */
+
+struct reader {
+	const uint8_t *at;
+	const uint8_t *end;
+	bool failed; /* a number was none */
+};
+
+static uint64_t get(struct reader *r)
+{
+	uint64_t value = 0;
+
+	r->failed = r->failed || !varint_get(&r->at, r->end, &value);
+	return value;
+}
+
+static bool checks_out(const uint8_t *data, size_t len)
+{
+	uint64_t crc;
+
+	if (len < sizeof(magic) + CHECKSUM ||
+	    memcmp(data, magic, sizeof(magic)) != 0)
+		return false;
+	memcpy(&crc, data + len - CHECKSUM, CHECKSUM);
+	return le64toh(crc) == crc64nvme(0, data, len - CHECKSUM);
+}
+
+static int get_spec(struct reader *r, struct lease_spec *ret)
+{
+	uint64_t timeout_ms, mode;
+
+	ret->total = get(r);
+	ret->chunk = get(r);
+	timeout_ms = get(r);
+	mode = get(r);
+	if (r->failed || timeout_ms > INT64_MAX || mode > LEASE_AT_LEAST_ONCE)
+		return -EBADMSG;
+	ret->timeout_ms = (int64_t)timeout_ms;
+	ret->mode = (enum lease_mode)mode;
+	return 0;
+}
+
+static int get_consumed(struct reader *r, struct shard_ranges *ret)
+{
+	uint64_t len = get(r);
+
+	if (r->failed || len > (size_t)(r->end - r->at))
+		return -EBADMSG;
+	r->at += len;
+	return shard_ranges_decode(ret, r->at - len, (size_t)len);
+}
+
+static int64_t deadline_in(int64_t now_ms, uint64_t left_ms)
+{
+	int64_t deadline;
+
+	return left_ms > INT64_MAX ||
+			       __builtin_add_overflow(now_ms, (int64_t)left_ms,
+						      &deadline) ?
+		       INT64_MAX :
+		       deadline;
+}
+
+/* Whether a lease can be behind those that are there. */
+static bool fits(const struct leases *l, const struct lease *lease)
+{
+	const struct shard_range *range = &lease->range;
+
+	if (lease->id >= l->next_id || range->first >= range->end ||
+	    range->end > l->spec.total)
+		return false;
+	if (l->n && l->items[l->n - 1].id >= lease->id)
+		return false;
+	return l->spec.mode == LEASE_AT_LEAST_ONCE ||
+	       (!lease->late &&
+		!shard_ranges_overlap(&l->consumed, range->first, range->end));
+}
+
+/* Adds one, and its positions to what is `taken`: none is lent twice. */
+static int get_lease(struct reader *r, struct leases *l,
+		     struct shard_ranges *taken)
+{
+	struct lease lease = { 0 };
+	uint64_t late, left_ms;
+	struct lease *to;
+
+	lease.id = get(r);
+	lease.holder = get(r);
+	lease.range.first = get(r);
+	lease.range.end = get(r);
+	late = get(r);
+	left_ms = get(r);
+	lease.late = late;
+	lease.deadline_ms = deadline_in(l->now_ms, left_ms);
+	if (r->failed || late > 1 || !fits(l, &lease) ||
+	    (!late &&
+	     shard_ranges_overlap(taken, lease.range.first, lease.range.end)))
+		return -EBADMSG;
+	to = VEC_PUSH(l->items, l->n, l->cap);
+	if (!to)
+		return -ENOMEM;
+	*to = lease;
+	if (late)
+		return 0;
+	if (lease.deadline_ms < l->soonest_ms)
+		l->soonest_ms = lease.deadline_ms;
+	return shard_ranges_add(taken, lease.range.first, lease.range.end,
+				NULL);
+}
+
+static int get_leases(struct reader *r, struct leases *l)
+{
+	CLEANUP(shard_ranges_release) struct shard_ranges taken = { 0 };
+	uint64_t n = get(r);
+	int error = r->failed || n > LEASE_MAX ? -EBADMSG : 0;
+
+	for (uint64_t i = 0; i < n && error == 0; i++)
+		error = get_lease(r, l, &taken);
+	if (error == 0 && r->at != r->end)
+		error = -EBADMSG;
+	if (error == 0)
+		error = shard_ranges_union(&taken, &l->consumed);
+	if (error < 0)
+		return error;
+	shard_ranges_clear(&l->free);
+	return shard_ranges_gaps(&taken, 0, l->spec.total, &l->free);
+}
+
+int leases_decode(struct leases *l, const void *data, size_t len,
+		  int64_t now_ms)
+{
+	CLEANUP(shard_ranges_release) struct shard_ranges consumed = { 0 };
+	struct lease_spec spec = { 0 };
+	uint64_t next_id, reissued, repeated;
+	struct reader r;
+	int error;
+
+	if (!checks_out(data, len))
+		return -EBADMSG;
+	r = (struct reader){ .at = (const uint8_t *)data + sizeof(magic),
+			     .end = (const uint8_t *)data + len - CHECKSUM };
+	error = get_spec(&r, &spec);
+	next_id = get(&r);
+	reissued = get(&r);
+	repeated = get(&r);
+	if (error == 0)
+		error = get_consumed(&r, &consumed);
+	if (error == 0)
+		error = leases_init(l, &spec, &consumed, NULL);
+	if (error < 0)
+		return error == -EINVAL ? -EBADMSG : error;
+	l->next_id = next_id;
+	l->reissued = reissued;
+	l->repeated = repeated;
+	l->now_ms = now_ms;
+	error = get_leases(&r, l);
+	if (error < 0)
+		leases_release(l);
+	return error;
+}
