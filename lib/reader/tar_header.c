@@ -66,7 +66,8 @@ static bool sum_is_right(const uint8_t *block)
 	int64_t plain = ' ' * SUM_LEN;
 	int64_t with_sign = ' ' * SUM_LEN;
 
-	if (!read_octal(block + SUM_AT, SUM_LEN, &told))
+	/* No sum is 0: its own place counts as spaces. */
+	if (!read_octal(block + SUM_AT, SUM_LEN, &told) || !told)
 		return false;
 	for (size_t i = 0; i < TAR_BLOCK; i++) {
 		if (i >= SUM_AT && i < SUM_AT + SUM_LEN)

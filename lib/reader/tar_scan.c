@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "base/quote.h"
 #include "base/str.h"
 #include "reader/source.h"
@@ -238,6 +239,10 @@ static int add_member(struct scan *s, const char *name, uint64_t data,
 
 	while (name[0] == '.' && name[1] == '/')
 		name += 2 + strspn(name + 2, "/");
+	if (!*path_basename(name))
+		return refuse(s, name,
+			      "has no name that a file can have; pack it "
+			      "again");
 	r = tar_table_add(s->table, name, data, len);
 	switch (r) {
 	case -EEXIST:

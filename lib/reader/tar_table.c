@@ -33,12 +33,14 @@ void tar_table_release(struct tar_table *t)
 static int add_name(struct tar_table *t, const char *name, size_t len,
 		    uint32_t *ret)
 {
+	*ret = (uint32_t)t->names_len;
+	if (!len)
+		return 0;
 	if (t->names_len + len > UINT32_MAX)
 		return -EOVERFLOW;
 	if (vec_reserve(&t->names, &t->cap_names, t->names_len + len, 1) < 0)
 		return -ENOMEM;
 	memcpy(t->names + t->names_len, name, len);
-	*ret = (uint32_t)t->names_len;
 	t->names_len += len;
 	return 0;
 }

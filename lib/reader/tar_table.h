@@ -38,7 +38,7 @@ struct tar_table {
 
 void tar_table_release(struct tar_table *t);
 
-/* Adds a member, in the order of the archive.  1 when it belongs to a sample, 0 when
+/* Adds a member, whose name does not end in a slash, in the order of the archive.  1 when it belongs to a sample, 0 when
  * its name begins with a dot and it is passed over; -EEXIST when the sample has a part of
  * that name already, -E2BIG for more parts than READER_PARTS_MAX, -EOVERFLOW for more
  * than 4 GiB of names, -ENOMEM. */

@@ -209,6 +209,24 @@ static void names_that_lead_elsewhere_are_refused(void **state)
 	assert_member_refused(*state, '0', "/etc/passwd", "an absolute name");
 }
 
+static void members_without_a_name_are_refused(void **state)
+{
+	assert_member_refused(*state, '0', "", "has no name");
+	assert_member_refused(*state, '0', "./", "has no name");
+	assert_member_refused(*state, '0', "a/b/", "has no name");
+}
+
+static void a_header_without_a_sum_is_none(void **state)
+{
+	uint8_t block[TAR_BLOCK] = { [150] = 0, [162] = 0x80, [243] = 0x80 };
+	struct tar_header h;
+	const char *why;
+
+	/* Taken with signs, the bytes of this one add up to nothing. */
+	(void)state;
+	assert_int_equal(tar_header_read(block, &h, &why), -EBADMSG);
+}
+
 static void dots_that_lead_nowhere_are_fine(void **state)
 {
 	CLEANUP(str_release) struct str t = STR_INIT;
@@ -370,6 +388,8 @@ int main(void)
 		DIR_TEST(links_devices_and_sparse_files_are_refused),
 		DIR_TEST(sparse_files_of_pax_are_refused),
 		DIR_TEST(names_that_lead_elsewhere_are_refused),
+		DIR_TEST(members_without_a_name_are_refused),
+		cmocka_unit_test(a_header_without_a_sum_is_none),
 		DIR_TEST(dots_that_lead_nowhere_are_fine),
 		DIR_TEST(a_name_twice_in_a_sample_is_refused),
 		DIR_TEST(more_parts_than_a_sample_may_have_are_refused),
