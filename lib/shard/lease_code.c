@@ -125,9 +125,7 @@ static int64_t deadline_in(int64_t now_ms, uint64_t left_ms)
 {
 	int64_t deadline;
 
-	return left_ms > INT64_MAX ||
-			       __builtin_add_overflow(now_ms, (int64_t)left_ms,
-						      &deadline) ?
+	return __builtin_add_overflow(now_ms, (int64_t)left_ms, &deadline) ?
 		       INT64_MAX :
 		       deadline;
 }
@@ -163,7 +161,7 @@ static int get_lease(struct reader *r, struct leases *l,
 	left_ms = get(r);
 	lease.late = late;
 	lease.deadline_ms = deadline_in(l->now_ms, left_ms);
-	if (r->failed || late > 1 || !fits(l, &lease) ||
+	if (r->failed || late > 1 || left_ms > INT64_MAX || !fits(l, &lease) ||
 	    (!late &&
 	     shard_ranges_overlap(taken, lease.range.first, lease.range.end)))
 		return -EBADMSG;
@@ -214,6 +212,8 @@ int leases_decode(struct leases *l, const void *data, size_t len,
 	next_id = get(&r);
 	reissued = get(&r);
 	repeated = get(&r);
+	if (error == 0 && (!next_id || next_id > INT64_MAX))
+		error = -EBADMSG; /* ids have room to grow */
 	if (error == 0)
 		error = get_consumed(&r, &consumed);
 	if (error == 0)
