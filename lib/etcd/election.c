@@ -276,8 +276,12 @@ static void lead(struct election *e, int64_t token)
 
 /* ---- the campaign ---- */
 
-/* We lead when the key is bound to our lease: also when an answer was lost, and the second
- * try finds the key of the first. */
+/* We lead when the key is bound to our lease, also where the answer that said so was lost. */
+static bool is_ours(const struct election *e, const Etcd__KeyValue *kv)
+{
+	return kv->lease == e->lease && boot_ms() < e->holds_until_ms;
+}
+
 static void on_campaign(struct etcd_call *call, unsigned status,
 			const ProtobufCMessage *reply, const char *sentence)
 {
@@ -287,7 +291,7 @@ static void on_campaign(struct etcd_call *call, unsigned status,
 
 	(void)sentence;
 	kv = status == ETCD_OK ? found(m, m->succeeded ? 1 : 0) : NULL;
-	if (kv && kv->lease == e->lease && boot_ms() < e->holds_until_ms)
+	if (kv && is_ours(e, kv))
 		lead(e, kv->create_revision);
 	else if (kv && kv->lease != e->lease)
 		follow(e, kv, m->header ? m->header->revision : 0);
@@ -388,6 +392,8 @@ static void on_look(struct etcd_call *call, unsigned status,
 	leader = found(m, 1);
 	if (schema && !value_is(schema, ETCD_SCHEMA))
 		refuse(e, schema);
+	else if (leader && is_ours(e, leader))
+		lead(e, leader->create_revision);
 	else if (leader)
 		follow(e, leader, m->header ? m->header->revision : 0);
 	else
