@@ -285,6 +285,31 @@ static void lanes_may_come_and_go_but_not_for_ever(void **state)
 	assert_ended();
 }
 
+/* Others on the socket are not to blame. */
+static void a_stranger_on_a_lane_is_refused_and_not_cut_off(void **state)
+{
+	uint8_t head[FRAME_HEADER_LEN];
+	char sentence[1000];
+	struct frame f;
+
+	(void)state;
+	scene.echo.token = "t0ken";
+	lane(1);
+	send_frame(FRAME_HELLO, 0, "t0ken", 5);
+	lane(2);
+	for (uint32_t i = 0; i <= RPC_STRANGER_CALLS; i++)
+		call(WAIT, i, "");
+	assert_int_equal(scene_read(&scene, fd, head, sizeof(head)),
+			 sizeof(head));
+	frame_unpack(head, &f);
+	assert_int_equal(f.call, RPC_STRANGER_CALLS);
+	assert_int_equal(f.number, 8);
+	assert_int_equal(scene_read(&scene, fd, sentence, f.len), f.len);
+	lane(1);
+	call(UNARY, RPC_STRANGER_CALLS + 1, "goes on");
+	assert_reply(RPC_STRANGER_CALLS + 1, "goes on");
+}
+
 static void any_allocation_may_fail(void **state)
 {
 	(void)state;
@@ -320,6 +345,7 @@ int main(void)
 		T(draining_waits_for_calls_of_lanes),
 		T(a_lane_beyond_the_last_is_an_error),
 		T(lanes_may_come_and_go_but_not_for_ever),
+		T(a_stranger_on_a_lane_is_refused_and_not_cut_off),
 		cmocka_unit_test(any_allocation_may_fail),
 	};
 
