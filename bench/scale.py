@@ -17,23 +17,26 @@ WORKERS, SHARDS = 10_000, 10_000_000
 INTERVAL_S = 5  # between two heartbeats of a worker, as jobs have it
 MIB = 1 << 20
 
-# What coord_scale tells, as rows: title, unit, key, scale.
+# What coord_scale tells, as rows: title, unit, key.
 STATE_ROWS = (
-    ("a worker: memory", "B", "worker_bytes", 1),
-    ("  join", "us", "join_us", 1),
-    ("  join, in the log", "B", "join_log_bytes", 1),
-    ("  heartbeat", "us", "beat_us", 1),
-    ("  its shards are listed", "us", "list_us", 1),
-    ("a barrier of all", "ms", "barrier_ms", 1),
-    ("  in the log, a worker's part", "B", "barrier_log_bytes", 1),
-    ("a shard: memory", "B", "shard_bytes", 1),
-    ("all shards are dealt", "ms", "deal_ms", 1),
-    ("  a worker joins, shards are dealt", "us", "deal_join_us", 1),
-    ("  a worker leaves, shards are dealt", "us", "deal_leave_us", 1),
-    ("a host of 8 is lost", "us", "lost_host_us", 1),
-    ("snapshot", "ms", "snapshot_ms", 1),
-    ("  its size", "MiB", "snapshot_mib", 1),
-    ("  read back", "ms", "replay_ms", 1),
+    ("a worker: memory", "B", "worker_bytes"),
+    ("  join", "us", "join_us"),
+    ("  join, in the log", "B", "join_log_bytes"),
+    ("  heartbeat", "us", "beat_us"),
+    ("  heartbeat, the answer", "B", "beat_reply_bytes"),
+    ("  its shards are listed", "us", "list_us"),
+    ("  its shards are listed, the answer", "B", "list_reply_bytes"),
+    ("a barrier of all", "ms", "barrier_ms"),
+    ("  a barrier of all, the answer", "B", "barrier_reply_bytes"),
+    ("  in the log, a worker's part", "B", "barrier_log_bytes"),
+    ("a shard: memory", "B", "shard_bytes"),
+    ("all shards are dealt", "ms", "deal_ms"),
+    ("  a worker joins, shards are dealt", "us", "deal_join_us"),
+    ("  a worker leaves, shards are dealt", "us", "deal_leave_us"),
+    ("a host of 8 is lost", "us", "lost_host_us"),
+    ("snapshot", "ms", "snapshot_ms"),
+    ("  its size", "MiB", "snapshot_mib"),
+    ("  read back", "ms", "replay_ms"),
 )
 
 
@@ -49,8 +52,8 @@ def state(bench):
 
 
 def state_rows(bench, found):
-    for title, unit, key, scale in STATE_ROWS:
-        bench.add(title, unit, None, [v * scale for v in found[key]])
+    for title, unit, key in STATE_ROWS:
+        bench.add(title, unit, None, found[key])
     for what in ("join", "leave"):
         bench.add(f"moved to the minimum, a worker {what}s", "x", 1,
                   [m / n for m, n in zip(found[f"{what}_moved"],
