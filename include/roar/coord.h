@@ -232,6 +232,47 @@ int roar_coord_shards(struct roar_coord *c, const char *dataset_id,
 int roar_coord_advance_epoch(struct roar_coord *c, const char *dataset_id,
 			     int64_t epoch);
 
+/* Positions of an epoch: numbers of samples in its order, from 0 on. */
+struct roar_coord_positions {
+	int64_t first, end; /* one behind the last */
+};
+
+/* Says what was consumed of the epoch under way; twice is harmless.  *ret_new, which may be
+ * NULL, is how many positions nobody had reported before. */
+int roar_coord_report_consumed(struct roar_coord *c, const char *dataset_id,
+			       int64_t epoch,
+			       const struct roar_coord_positions *positions,
+			       size_t n, int64_t *ret_new);
+
+/* For uneven workers: an epoch that is lent in pieces.  All workers take them on the same
+ * terms. */
+struct roar_coord_lending {
+	const char *dataset_id;
+	int64_t epoch; /* that is under way */
+	/* What is said after the deadline is refused (-ESTALE) and must not be applied;
+	 * else it counts, and somebody else may have worked on it, too. */
+	int32_t exactly_once;
+	int64_t chunk; /* positions of a piece; 0: a shard */
+	int64_t timeout_ms; /* silence after which it is another's; 0: a minute */
+};
+
+struct roar_coord_lease {
+	uint64_t id; /* 0: there is none now */
+	struct roar_coord_positions positions;
+	int64_t timeout_ms;
+	int32_t done; /* all positions of the epoch are consumed */
+	int64_t retry_ms; /* none now: when to ask again, at the latest */
+};
+
+int roar_coord_take_lease(struct roar_coord *c,
+			  const struct roar_coord_lending *from,
+			  struct roar_coord_lease *ret);
+/* Positions of the lease below `consumed_to` are consumed, and the deadline moves on; the rest is
+ * given back if so wanted.  0 says that the worker lives.  -ESTALE: the lease is over. */
+int roar_coord_use_lease(struct roar_coord *c,
+			 const struct roar_coord_lending *from,
+			 uint64_t lease_id, int64_t consumed_to, int give_back);
+
 /* Any method of the coordinator by its number or path, with the bytes of its request;
  * *ret_reply is malloc()ed.  For what has no function here.
  *

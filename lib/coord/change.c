@@ -25,6 +25,10 @@ static change_fn *const changes[] = {
 	[ROAR__RECORD__RECORD__WHAT_SHARD_LIST] = change_shard_list,
 	[ROAR__RECORD__RECORD__WHAT_SHARD_TABLE] = change_shard_table,
 	[ROAR__RECORD__RECORD__WHAT_EPOCH] = change_epoch,
+	[ROAR__RECORD__RECORD__WHAT_CONSUMED] = change_consumed,
+	[ROAR__RECORD__RECORD__WHAT_LENDING] = change_lending,
+	[ROAR__RECORD__RECORD__WHAT_LEASE_TAKEN] = change_lease_taken,
+	[ROAR__RECORD__RECORD__WHAT_LEASE_USED] = change_lease_used,
 };
 
 int make_change(struct coord *c, const Record *record)

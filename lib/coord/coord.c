@@ -138,6 +138,10 @@ static handler_fn *const handlers[] = {
 	[28] = do_list_shards,
 	[29] = do_get_table,
 	[30] = do_advance_epoch,
+	[31] = do_report_consumed,
+	[32] = do_get_consumed,
+	[33] = do_take_lease,
+	[34] = do_use_lease,
 };
 
 void coord_request(struct coord *c, struct coord_now now,

@@ -118,7 +118,7 @@ static void look_at_dataset(const struct job *job, const struct dataset *d,
 		.registered_ms = d->registered_ms,
 		.total_shards = d->total_shards,
 		.moved_shards = (int64_t)d->moved_ever,
-		.consumed_samples = COORD_NOT_COUNTED,
+		.consumed_samples = (int64_t)dataset_consumed(d)->count,
 		.epoch = d->epoch,
 	};
 	look_at_table(d, ret);

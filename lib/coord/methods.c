@@ -57,6 +57,10 @@ const struct coord_method coord_methods[] = {
 	SHARDS(28, "ListShards", list_shards_request, list_shards_reply),
 	SHARDS(29, "GetTable", table_request, table_reply),
 	SHARDS(30, "AdvanceEpoch", advance_epoch_request, advance_epoch_reply),
+	SHARDS(31, "ReportConsumed", consumed_report, consumed_reply),
+	SHARDS(32, "GetConsumed", consumed_request, consumed_reply),
+	SHARDS(33, "TakeLease", take_lease_request, take_lease_reply),
+	SHARDS(34, "UseLease", use_lease_request, use_lease_reply),
 };
 /* clang-format on */
 
@@ -69,7 +73,7 @@ const struct coord_method *coord_method_by_number(uint16_t number)
 	return &coord_methods[number - 1];
 }
 
-/* Once a call, among 30: their lengths differ enough for that to be quick. */
+/* Once a call, among 34: their lengths differ enough for that to be quick. */
 const struct coord_method *coord_method_by_path(const char *path, size_t len)
 {
 	for (size_t i = 0; i < coord_n_methods; i++)

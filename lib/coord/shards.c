@@ -16,8 +16,8 @@ enum {
 
 /* The worker whose shards are asked for; NULL after a refusal.  A worker sees its own:
  * what comes on a connection of others, while it speaks on one of its own, is theirs. */
-static struct worker *owner_of(const struct request *q, const struct job *job,
-			       const char *id, uint64_t session)
+struct worker *shard_owner_of(const struct request *q, const struct job *job,
+			      const char *id, uint64_t session)
 {
 	struct worker *w = holder_of(q, job, id, session);
 
@@ -38,6 +38,19 @@ static int check_epoch(const struct request *q, const struct dataset *d,
 		return 0;
 	refuse(q, COORD_FAILED_PRECONDITION,
 	       "epoch %lld of dataset '%s' is over; epoch %lld is under way and none comes back",
+	       (long long)epoch, d->info->dataset_id, (long long)d->epoch);
+	return -EINVAL;
+}
+
+int check_epoch_now(const struct request *q, const struct dataset *d,
+		    int64_t epoch)
+{
+	if (check_epoch(q, d, epoch) < 0)
+		return -EINVAL;
+	if (epoch == d->epoch)
+		return 0;
+	refuse(q, COORD_FAILED_PRECONDITION,
+	       "epoch %lld of dataset '%s' has not begun, epoch %lld is under way; AdvanceEpoch goes on",
 	       (long long)epoch, d->info->dataset_id, (long long)d->epoch);
 	return -EINVAL;
 }
@@ -69,8 +82,8 @@ void do_get_shard(const struct request *q, const void *message)
 {
 	const Coordinator__ShardRequest *m = message;
 	struct job *job = job_of(q, m->job_id);
-	const struct worker *w = job ? owner_of(q, job, m->worker_id,
-						m->session) :
+	const struct worker *w = job ? shard_owner_of(q, job, m->worker_id,
+						      m->session) :
 				       NULL;
 	struct dataset *d = w ? dataset_of(q, job, m->dataset_id) : NULL;
 	uint32_t shard;
@@ -193,8 +206,8 @@ void do_list_shards(const struct request *q, const void *message)
 {
 	const Roar__ListShardsRequest *m = message;
 	struct job *job = job_of(q, m->job_id);
-	const struct worker *w = job ? owner_of(q, job, m->worker_id,
-						m->session) :
+	const struct worker *w = job ? shard_owner_of(q, job, m->worker_id,
+						      m->session) :
 				       NULL;
 	struct dataset *d = w ? dataset_of(q, job, m->dataset_id) : NULL;
 	CLEANUP(page_release) struct page p = { 0 };
@@ -258,9 +271,11 @@ int change_epoch(struct coord *c, const Record *record)
 	if (!d || m->epoch <= d->epoch)
 		return -EBADMSG;
 	r = keep(c, record);
-	if (r == 0)
-		d->epoch = m->epoch;
-	return r;
+	if (r < 0)
+		return r;
+	d->epoch = m->epoch;
+	dataset_begin_epoch(d);
+	return 0;
 }
 
 static int advance(struct job *job, struct dataset *d, int64_t epoch)

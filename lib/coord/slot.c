@@ -80,6 +80,7 @@ void slot_give_up(struct worker *w)
 	struct job *job = w->job;
 
 	leave_first(job, job->n_datasets, w->slot);
+	lendings_leave(job, w->slot);
 	job->slots[w->slot] = NULL;
 	job->c->tables_due = true;
 }

@@ -236,6 +236,26 @@ static int tell_epoch(const struct walk *walk, const struct job *job,
 	return TELL(walk, epoch, EPOCH, &m);
 }
 
+static int tell_consumed(const struct walk *walk, const struct job *job,
+			 const struct dataset *d)
+{
+	CLEANUP(str_release) struct str positions = STR_INIT;
+	Roar__Record__Consumed m = ROAR__RECORD__CONSUMED__INIT;
+
+	if (d->lending)
+		return lending_tell(job, d, walk->each, walk->data);
+	if (!d->consumed.n)
+		return 0;
+	shard_ranges_encode(&d->consumed, &positions);
+	if (str_error(&positions) < 0)
+		return -ENOMEM;
+	m.job_id = job->id;
+	m.dataset_id = d->info->dataset_id;
+	m.positions.data = (uint8_t *)positions.data;
+	m.positions.len = positions.len;
+	return TELL(walk, consumed, CONSUMED, &m);
+}
+
 static int tell_datasets(const struct walk *walk, const struct job *job)
 {
 	int r = 0;
@@ -251,6 +271,8 @@ static int tell_datasets(const struct walk *walk, const struct job *job)
 			r = tell_table(walk, job, job->datasets[i]);
 		if (r >= 0)
 			r = tell_epoch(walk, job, job->datasets[i]);
+		if (r >= 0)
+			r = tell_consumed(walk, job, job->datasets[i]);
 	}
 	return r;
 }

@@ -26,6 +26,7 @@
 #include "coord/alarm.h"
 #include "coord/coord.h"
 #include "coord/list.h"
+#include "shard/lease.h"
 
 typedef Roar__Record__Record Record;
 
@@ -307,8 +308,20 @@ struct dataset {
 	int64_t registered_ms, total_shards;
 	int64_t epoch; /* under way */
 	struct shard_table *table; /* of the places of the job */
+	struct shard_ranges consumed; /* of the epoch, unless it is lent */
+	struct lending *lending; /* NULL: it is not */
 	/* fast: of its last deal, and of all since the start */
 	uint64_t moved, minimum, moved_ever;
+};
+
+struct lending { /* of an epoch: lend.c */
+	struct leases leases; /* holders are numbers of places */
+	uint64_t *ended; /* by number: the last lease that was used up; 0: none */
+	size_t n_ended, cap_ended;
+	/* fast: what the last change came to */
+	int result;
+	struct lease lease;
+	uint64_t n_new;
 };
 
 struct part { /* what one worker saved */
@@ -422,7 +435,8 @@ change_fn change_job, change_job_gone, change_join, change_death, change_leave,
 	change_world, change_command, change_commands_told, change_drain,
 	change_release, change_key, change_key_gone, change_dataset,
 	change_checkpoint, change_deal, change_shard_list, change_shard_table,
-	change_epoch;
+	change_epoch, change_consumed, change_lending, change_lease_taken,
+	change_lease_used;
 
 /* ---- job.c ---- */
 
@@ -634,6 +648,24 @@ struct shard_table;
 /* Notes in one table that the place of `w` is there. */
 int slot_join(const struct worker *w, struct shard_table *table);
 
+/* ---- shards.c, consumed.c, lend.c ---- */
+
+/* The worker, if it is the one who asks; NULL after a refusal. */
+struct worker *shard_owner_of(const struct request *q, const struct job *job,
+			      const char *id, uint64_t session);
+/* The epoch is under way; refuses and returns -EINVAL when it is not. */
+int check_epoch_now(const struct request *q, const struct dataset *d,
+		    int64_t epoch);
+const struct shard_ranges *dataset_consumed(const struct dataset *d);
+/* The epoch is over: nothing is consumed, nothing lent. */
+void dataset_begin_epoch(struct dataset *d);
+void lending_free(struct lending *l); /* NULL is fine */
+/* The process that had the place is gone: what it had is free. */
+void lendings_leave(struct job *job, uint32_t slot);
+int lending_tell(const struct job *job, const struct dataset *d,
+		 int (*each)(void *data, const Record *record), void *data);
+const struct lease *lease_find(const struct lending *l, uint64_t id);
+
 /* ---- deal.c: tables follow the places ---- */
 
 /* Deals what is due in all tables that somebody has asked for. */
@@ -663,6 +695,7 @@ handler_fn do_register, do_heartbeat, do_deregister, do_register_dataset,
 	do_drain, do_leave, do_kv_set, do_kv_get, do_kv_add, do_kv_compare_set,
 	do_kv_delete, do_kv_list, do_list_jobs, do_list_workers,
 	do_list_barriers, do_status, do_stop, do_forget, do_list_shards,
-	do_get_table, do_advance_epoch;
+	do_get_table, do_advance_epoch, do_report_consumed, do_get_consumed,
+	do_take_lease, do_use_lease;
 
 #endif

@@ -221,6 +221,7 @@ static int join_again(struct coord *c, struct worker *w, const Record *record)
 	if (info) {
 		free_message(w->info);
 		new_process(w, m, info);
+		lendings_leave(w->job, w->slot);
 	}
 	not_dead(w);
 	return 0;
@@ -295,6 +296,7 @@ int change_death(struct coord *c, const Record *record)
 	r = keep(c, record);
 	if (r < 0)
 		return r;
+	lendings_leave(job, w->slot);
 	w->dead = true;
 	w->died_ms = m->died_ms;
 	w->death = TAKE_PTR(reason);

@@ -25,7 +25,7 @@ import socket
 import threading
 import time
 import warnings
-from typing import (Any, Callable, Iterator, Mapping, NamedTuple, Optional,
+from typing import (Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Optional,
                     Sequence)
 
 try:
@@ -49,7 +49,7 @@ __all__ = [
     "CoordinatorBusy", "CoordinatorClosed", "CoordinatorDenied",
     "CoordinatorError", "CoordinatorInvalid", "CoordinatorNotFound",
     "CoordinatorStale", "CoordinatorTimeout", "CoordinatorUnreachable",
-    "KeyValue", "Keys", "Late", "Shard", "ShardTable", "TrainingOrchestrator", "VoteResult",
+    "KeyValue", "Keys", "Late", "Lease", "Shard", "ShardTable", "TrainingOrchestrator", "VoteResult",
     "WorkerConfig", "WorkerExists", "World",
 ]
 
@@ -164,6 +164,48 @@ class ShardTable(NamedTuple):
     moved: int          # when they were dealt last
     minimum: int        # that had to
     epoch: int
+
+
+@dataclasses.dataclass
+class Lease:
+    """Positions of an epoch that are lent to this worker."""
+
+    _owner: "TrainingOrchestrator" = dataclasses.field(repr=False)
+    dataset_id: str
+    epoch: int
+    lease_id: int       # 0: there is none now
+    positions: range    # that are left of it
+    timeout: float      # seconds of silence after which they are another's
+    done: bool          # all positions of the epoch are consumed
+    retry: float        # none now: seconds until one may be free
+
+    def consumed(self, to: Optional[int] = None) -> int:
+        """The positions below `to` are consumed; None: all.  Returns how many
+        of them nobody had consumed before.  The deadline moves on."""
+        return self._use(self.positions.stop if to is None else to, False)
+
+    def renew(self) -> None:
+        """The worker lives: the deadline moves on."""
+        self._use(0, False)
+
+    def give_back(self) -> None:
+        """Another may have what is left."""
+        if len(self.positions):
+            self._use(0, True)
+            self.positions = range(self.positions.stop, self.positions.stop)
+
+    def _use(self, to: int, give_back: bool) -> int:
+        if not len(self.positions):
+            return 0    # it has ended
+        # pylint: disable=protected-access
+        reply = self._owner.call(_SHARDS + "UseLease", {
+            **self._owner._me(self.dataset_id), "epoch": self.epoch,
+            "lease_id": self.lease_id, "consumed_to": to,
+            "give_back": give_back})
+        left = reply["left"]
+        self.positions = range(left["first"], left["end"]) if left else \
+            range(self.positions.stop, self.positions.stop)
+        return reply["n_new"]
 
 
 class Checkpoint(NamedTuple):
@@ -754,8 +796,7 @@ class TrainingOrchestrator:
 
     def _list_pages(self, dataset_id: str
                     ) -> tuple[list[range], dict[str, Any]]:
-        request = {"job_id": self.job or "", "worker_id": self.worker_id or "",
-                   "dataset_id": dataset_id}
+        request = self._me(dataset_id)
         found: list[range] = []
         while True:
             page = self.call(_SHARDS + "ListShards", request)
@@ -775,8 +816,76 @@ class TrainingOrchestrator:
         """The dataset goes on to an epoch; every worker may say so.
         CoordinatorStale when that is over: epochs do not come back."""
         return self.call(_SHARDS + "AdvanceEpoch", {
-            "job_id": self.job or "", "worker_id": self.worker_id or "",
-            "dataset_id": dataset_id, "epoch": epoch})["epoch"]
+            **self._me(dataset_id), "epoch": epoch})["epoch"]
+
+    def report_consumed(self, dataset_id: str,
+                        positions: Iterable[range], epoch: int = 0) -> int:
+        """Says which positions (numbers of samples in the order of the epoch)
+        were consumed; twice is harmless.  Returns how many were new."""
+        return self.call(_SHARDS + "ReportConsumed", {
+            **self._me(dataset_id), "epoch": epoch,
+            "ranges": [{"first": part.start, "end": part.stop}
+                       for part in positions]})["n_new"]
+
+    def consumed(self, dataset_id: str, *,
+                 missing: bool = False) -> list[range]:
+        """The positions of the epoch under way that were consumed, or those
+        that were not."""
+        found: list[range] = []
+        after = 0
+        while True:
+            page = self.call(_SHARDS + "GetConsumed", {
+                "job_id": self.job or "", "dataset_id": dataset_id,
+                "missing": missing, "after": after})
+            found += [range(part["first"], part["end"])
+                      for part in page["ranges"]]
+            after = page["next"]
+            if not after:
+                return found
+
+    def take_lease(self, dataset_id: str, epoch: int = 0, *,
+                   exactly_once: bool = False, chunk: int = 0,
+                   timeout: float = 60.0) -> Lease:
+        """A piece of an epoch, for workers that are not equally fast; all take
+        them on the same terms.
+
+        exactly_once  what is said of a piece after its deadline is refused
+                      (CoordinatorStale), and must not be applied; else it
+                      counts, and another may have worked on it, too
+        chunk         positions of a piece; 0: a shard
+        timeout       seconds of silence after which it is another's
+        """
+        reply = self.call(_SHARDS + "TakeLease", {
+            **self._me(dataset_id), "epoch": epoch, "mode": int(exactly_once),
+            "chunk": chunk, "timeout_ms": _milliseconds("timeout", timeout)})
+        part = reply["range"] or {"first": 0, "end": 0}
+        return Lease(self, dataset_id, epoch, reply["lease_id"],
+                     range(part["first"], part["end"]),
+                     reply["timeout_ms"] / 1000, reply["done"],
+                     reply["retry_ms"] / 1000)
+
+    def pull(self, dataset_id: str, epoch: int = 0,
+             **terms: Any) -> Iterator[Lease]:
+        """Takes pieces of an epoch until all of it is consumed, by whomever.
+        One that the loop has gone through counts as consumed; one that it
+        breaks off in is given back.  `terms` are those of take_lease()."""
+        while True:
+            lease = self.take_lease(dataset_id, epoch, **terms)
+            if lease.done:
+                return
+            if not lease.lease_id:
+                time.sleep(min(lease.retry, _PAUSE))
+                continue
+            try:
+                yield lease
+            except GeneratorExit:
+                lease.give_back()
+                raise
+            lease.consumed()
+
+    def _me(self, dataset_id: str) -> dict[str, Any]:
+        return {"job_id": self.job or "", "worker_id": self.worker_id or "",
+                "dataset_id": dataset_id}
 
     def notify_checkpoint(self, checkpoint_id: str, step: int, epoch: int = 0,
                           path: str = "", size_bytes: int = 0, *,

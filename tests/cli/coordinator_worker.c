@@ -3,7 +3,8 @@
  * Takes its place and says "rank N"; says "command TEXT" for each command that it is told.
  * With a BARRIER it waits there and says "released" or what went wrong.  When its input
  * ends it leaves, with "left".  Where DATASET names one it registers that, with 95 samples in
- * shards of 10, and says which it has.  Knows nothing of roar but the library. */
+ * shards of 10, and says which it has; where
+ * LEASE does, it takes a piece of that.  Knows nothing of roar but the library. */
 #include <poll.h>
 #include <pthread.h>
 #include <roar/coord.h>
@@ -53,6 +54,27 @@ static void say_shards(const char *id)
 	roar_coord_shards_release(&s);
 }
 
+/* Reports the first shard of epoch 3 and takes the next piece. */
+static void say_lease(const char *id)
+{
+	struct roar_coord_lending from = { .dataset_id = id,
+					   .epoch = 3,
+					   .exactly_once = 1 };
+	struct roar_coord_positions first = { 0, 10 };
+	struct roar_coord_lease lease = { 0 };
+	int64_t n = 0;
+	int r = roar_coord_report_consumed(client, id, 3, &first, 1, &n);
+
+	if (r == 0)
+		r = roar_coord_take_lease(client, &from, &lease);
+	if (r == 0)
+		r = roar_coord_use_lease(client, &from, lease.id,
+					 lease.positions.end, 0);
+	printf("%lld new, lease %lld-%lld, %s\n", (long long)n,
+	       (long long)lease.positions.first, (long long)lease.positions.end,
+	       r == 0 ? "used" : roar_coord_error());
+}
+
 int main(int argc, char **argv)
 {
 	struct roar_coord_options o = { .hostname = "some-host",
@@ -77,6 +99,8 @@ int main(int argc, char **argv)
 	printf("rank %d\n", w.rank);
 	if (getenv("DATASET"))
 		say_shards(getenv("DATASET"));
+	if (getenv("LEASE"))
+		say_lease(getenv("LEASE"));
 	if (argc > 4 && pthread_create(&thread, NULL, wait_there, argv[4]) != 0)
 		return 1;
 	say_commands();

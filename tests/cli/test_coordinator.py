@@ -345,3 +345,9 @@ def test_c_programs_have_their_shards(server):
     said = [server.worker(name, env={"DATASET": "d"}).stdout.readline()
             for name in ("a", "b")]
     assert said == ["shards of 10: 0+10 epoch 0\n", "shards of 10: 0+5 epoch 0\n"]
+
+
+def test_c_programs_take_leases(server):
+    worker = server.worker("a", env={"DATASET": "d", "LEASE": "d"})
+    worker.stdout.readline()
+    assert worker.stdout.readline() == "10 new, lease 10-20, used\n"

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent import futures
 
 import pytest
 
@@ -481,6 +482,45 @@ def test_epochs_do_not_come_back(server, job):
             b.advance_epoch("d", 2)
         with pytest.raises(coordinator.CoordinatorStale):
             b.get_shard("d", 2)
+
+
+def test_consumed_positions_are_kept(server, job):
+    with workers(server, 1, job=job) as (a,):
+        a.register_dataset("d", "/data", 100, 10)
+        assert a.report_consumed("d", [range(10), range(20, 30)]) == 20
+        assert a.report_consumed("d", [range(5, 15)]) == 5
+        assert a.consumed("d") == [range(15), range(20, 30)]
+        assert a.consumed("d", missing=True) == [range(15, 20), range(30, 100)]
+        with pytest.raises(coordinator.CoordinatorInvalid):
+            a.report_consumed("d", [range(90, 101)])
+        with pytest.raises(coordinator.CoordinatorStale):
+            a.report_consumed("d", [range(1)], epoch=1)
+
+
+@pytest.mark.parametrize("exactly_once", [False, True])
+def test_two_workers_pull_an_epoch(server, job, exactly_once):
+    with workers(server, 2, job=job) as (a, b):
+        a.register_dataset("d", "/data", 95, 10)
+        terms = {"exactly_once": exactly_once, "timeout": 60}
+        stopped = b.pull("d", **terms)
+        next(stopped)
+        stopped.close()     # what it had is free
+        with futures.ThreadPoolExecutor() as pool:
+            found = list(pool.map(
+                lambda w: [n for lease in w.pull("d", **terms)
+                           for n in lease.positions], (a, b)))
+        assert sorted(found[0] + found[1]) == list(range(95))
+        assert a.consumed("d") == [range(95)]
+
+
+def test_a_lease_that_is_over_is_refused(server, job):
+    with workers(server, 2, job=job) as (a, b):
+        a.register_dataset("d", "/data", 10, 10)
+        late = a.take_lease("d", exactly_once=True, timeout=0.1)
+        assert late.positions == range(10)
+        until(lambda: b.take_lease("d", exactly_once=True, timeout=0.1).lease_id)
+        with pytest.raises(coordinator.CoordinatorStale, match="do not apply"):
+            late.consumed()
 
 
 def test_a_checkpoint_counts_when_all_have_saved_it(server, job):

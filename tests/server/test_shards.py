@@ -152,6 +152,110 @@ def test_an_epoch_does_not_come_back(server):
         assert page(client, "a").epoch == 4
 
 
+# ---- what was consumed ----
+
+def report(client, *ranges, epoch=0):
+    return client.shards.ReportConsumed(shards.ConsumedReport(
+        worker_id="a", dataset_id="d", epoch=epoch,
+        ranges=[shards.PositionRange(first=f, end=e) for f, e in ranges]),
+        timeout=PATIENCE_S)
+
+
+def consumed(client, **more):
+    reply = client.shards.GetConsumed(shards.ConsumedRequest(dataset_id="d", **more),
+                                      timeout=PATIENCE_S)
+    return [(r.first, r.end) for r in reply.ranges], reply.next
+
+
+def test_kill_9_loses_nothing_that_was_consumed(server):
+    with server.client() as client:
+        begin(client, "a")
+        assert report(client, (0, 10), (20, 30)).n_new == 20
+        assert report(client, (5, 12)).n_repeated == 5
+    server.kill()
+    server.start()
+    with server.client() as client:
+        assert consumed(client) == ([(0, 12), (20, 30)], 0)
+        assert consumed(client, missing=True, limit=1) == ([(12, 20)], 30)
+        assert consumed(client, missing=True, after=30) == ([(30, N)], 0)
+
+
+def test_reports_that_make_no_sense_are_refused(server):
+    with server.client() as client:
+        begin(client, "a")
+        for ranges in ([(-1, 1)], [(2, 1)], [(0, N + 1)], [(0, 2 ** 63 - 1)],
+                       [(0, 1)] * 10001):
+            with raises(CODE.INVALID_ARGUMENT):
+                report(client, *ranges)
+        with raises(CODE.FAILED_PRECONDITION):
+            report(client, (0, 1), epoch=1)
+
+
+# ---- leases ----
+
+def take(client, worker, mode=shards.EXACTLY_ONCE, **more):
+    return client.shards.TakeLease(shards.TakeLeaseRequest(
+        worker_id=worker, dataset_id="d", mode=mode, chunk=10, **more),
+        timeout=PATIENCE_S)
+
+
+def use(client, worker, lease, to, **more):
+    return client.shards.UseLease(shards.UseLeaseRequest(
+        worker_id=worker, dataset_id="d", lease_id=lease, consumed_to=to, **more),
+        timeout=PATIENCE_S)
+
+
+def test_an_epoch_is_lent_over_a_crash(server):
+    """What was acknowledged counts, and each position is lent to one at a time."""
+    found = []
+    with server.client() as client:
+        begin(client, "a", "b")
+        for worker in "abab":
+            lease = take(client, worker)
+            found += range(lease.range.first, lease.range.end)
+            use(client, worker, lease.lease_id, lease.range.end)
+        half = take(client, "a")
+        use(client, "a", half.lease_id, half.range.first + 4)
+    server.kill()
+    server.start()
+    with server.client() as client:
+        assert use(client, "a", half.lease_id, half.range.end).n_new == 6
+        found += range(half.range.first, half.range.end)
+        while not (lease := take(client, "b")).done:
+            found += range(lease.range.first, lease.range.end)
+            use(client, "b", lease.lease_id, lease.range.end)
+        assert found == list(range(N))
+        assert consumed(client) == ([(0, N)], 0)
+
+
+def test_who_leaves_gives_back(server):
+    with server.client() as client:
+        begin(client, "a", "b")
+        lease = take(client, "a")
+        use(client, "a", lease.lease_id, 3)
+        leave(client, "a")
+        assert take(client, "b").range.first == 3
+
+
+def test_leases_of_others_and_of_no_sense_are_refused(server):
+    with server.client() as client:
+        begin(client, "a", "b")
+        lease = take(client, "a").lease_id
+        for worker, number, to, code in (
+                ("b", lease, 1, CODE.PERMISSION_DENIED),
+                ("a", lease + 1, 1, CODE.FAILED_PRECONDITION),
+                ("a", lease, 11, CODE.INVALID_ARGUMENT),
+                ("a", lease, -1, CODE.INVALID_ARGUMENT)):
+            with raises(code):
+                use(client, worker, number, to)
+        with raises(CODE.FAILED_PRECONDITION):
+            take(client, "b", mode=shards.AT_LEAST_ONCE)
+        with raises(CODE.INVALID_ARGUMENT):
+            take(client, "b", timeout_ms=-1)
+        with raises(CODE.INVALID_ARGUMENT):
+            take(client, "b", timeout_ms=2 ** 62)
+
+
 def test_sizes_that_make_no_sense_are_refused(server):
     with server.client() as client:
         client.register("a")

@@ -96,6 +96,10 @@ OTHERS = {
     "ListBarriers": control.ListBarriersRequest(job_id="b"),
     "ListShards": shards.ListShardsRequest(job_id="b", worker_id="w", dataset_id="d"),
     "GetTable": shards.TableRequest(job_id="b", dataset_id="d"),
+    "ReportConsumed": shards.ConsumedReport(job_id="b", worker_id="w", dataset_id="d"),
+    "GetConsumed": shards.ConsumedRequest(job_id="b", dataset_id="d"),
+    "TakeLease": shards.TakeLeaseRequest(job_id="b", worker_id="w", dataset_id="d"),
+    "UseLease": shards.UseLeaseRequest(job_id="b", worker_id="w", dataset_id="d"),
     "AdvanceEpoch": shards.AdvanceEpochRequest(job_id="b", worker_id="w",
                                                dataset_id="d"),
 }

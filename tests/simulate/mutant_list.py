@@ -214,9 +214,9 @@ static void name_absent("""),
     Mutant("a place that is given up keeps its shards", "slot.c",
            """\
 	leave_first(job, job->n_datasets, w->slot);
-	job->slots[w->slot] = NULL;
+	lendings_leave(job, w->slot);
 """, """\
-	job->slots[w->slot] = NULL;
+	lendings_leave(job, w->slot);
 """),
     Mutant("a snapshot has no tables", "snapshot.c",
            "	if (!shard_table_version(d->table))\n		return 0;",

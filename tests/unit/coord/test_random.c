@@ -184,6 +184,34 @@ static void do_shards(struct run *r)
 		ask(r->h, some_conn(r), "AdvanceEpoch", &epoch);
 }
 
+static void do_lease(struct run *r)
+{
+	Roar__TakeLeaseRequest take = ROAR__TAKE_LEASE_REQUEST__INIT;
+	Roar__UseLeaseRequest use = ROAR__USE_LEASE_REQUEST__INIT;
+	Roar__ConsumedReport report = ROAR__CONSUMED_REPORT__INIT;
+	Roar__PositionRange range = ROAR__POSITION_RANGE__INIT;
+	Roar__PositionRange *ranges = &range;
+
+	take.worker_id = use.worker_id = report.worker_id = (char *)some_id(r);
+	take.dataset_id = use.dataset_id = report.dataset_id = (char *)some_id(
+		r);
+	take.epoch = use.epoch = report.epoch = dice(r, 3);
+	take.mode = dice(r, 3) == 0;
+	take.chunk = 3;
+	take.timeout_ms = 5000;
+	ask(r->h, some_conn(r), "TakeLease", &take);
+	use.lease_id = 1 + dice(r, 12);
+	use.consumed_to = dice(r, 11);
+	use.give_back = dice(r, 5) == 0;
+	ask(r->h, some_conn(r), "UseLease", &use);
+	range.first = dice(r, 5);
+	range.end = range.first + dice(r, 5);
+	report.ranges = &ranges;
+	report.n_ranges = 1;
+	if (dice(r, 3) == 0)
+		ask(r->h, some_conn(r), "ReportConsumed", &report);
+}
+
 static void do_settings(struct run *r)
 {
 	Roar__JobSettings s = ROAR__JOB_SETTINGS__INIT;
@@ -226,6 +254,7 @@ static void (*const acts[])(struct run *) = {
 	do_leave,    do_meet,	    do_meet,   do_meet,	   do_meet,   do_meet,
 	do_key,	     do_key,	    do_word,   do_save,	   do_time,   do_time,
 	do_settings, do_connection, do_cancel, do_restart, do_shards, do_shards,
+	do_lease,    do_lease,
 };
 
 /* ---- what must hold ---- */

@@ -154,6 +154,37 @@ static void tables_that_make_no_sense_are_refused(void **state)
 	REFUSED(h, dataset, DATASET, &dataset);
 }
 
+static void leases_that_make_no_sense_are_refused(void **state)
+{
+	struct host *h = *state;
+	Coordinator__DatasetInfo info = COORDINATOR__DATASET_INFO__INIT;
+	Roar__Record__Consumed consumed = ROAR__RECORD__CONSUMED__INIT;
+	Roar__Record__Lending lending = ROAR__RECORD__LENDING__INIT;
+	Roar__Record__LeaseTaken taken = ROAR__RECORD__LEASE_TAKEN__INIT;
+	Roar__Record__LeaseUsed used = ROAR__RECORD__LEASE_USED__INIT;
+
+	consumed.job_id = lending.job_id = taken.job_id = used.job_id = "default";
+	consumed.dataset_id = lending.dataset_id = taken.dataset_id =
+		used.dataset_id = "d";
+	taken.worker_id = used.worker_id = "a";
+	join(h, 1, "a");
+	info.dataset_id = "d";
+	info.total_samples = 4;
+	info.shard_size = 1;
+	expect(h, ask(h, 1, "RegisterDataset", &info), COORD_OK);
+	REFUSED(h, consumed, CONSUMED, &consumed);
+	REFUSED(h, lease_taken, LEASE_TAKEN, &taken);
+	REFUSED(h, lease_used, LEASE_USED, &used);
+	REFUSED(h, lending, LENDING, &lending); /* of pieces of 0 */
+	lending.chunk = 1;
+	REFUSED(h, lending, LENDING, &lending); /* for no time */
+	lending.timeout_ms = 1;
+	lending.next_id = 1; /* and nothing that a snapshot has */
+	REFUSED(h, lending, LENDING, &lending);
+	lending.dataset_id = "none";
+	REFUSED(h, lending, LENDING, &lending);
+}
+
 static void a_place_has_a_number_that_is_free(void **state)
 {
 	struct host *h = *state;
@@ -174,7 +205,7 @@ static void a_place_has_a_number_that_is_free(void **state)
 static void the_table_of_methods_is_in_order(void **state)
 {
 	(void)state;
-	assert_int_equal(coord_n_methods, 30);
+	assert_int_equal(coord_n_methods, 34);
 	for (uint16_t i = 1; i <= coord_n_methods; i++) {
 		const struct coord_method *m = coord_method_by_number(i);
 
@@ -183,7 +214,7 @@ static void the_table_of_methods_is_in_order(void **state)
 				 m);
 	}
 	assert_null(coord_method_by_number(0));
-	assert_null(coord_method_by_number(31));
+	assert_null(coord_method_by_number(35));
 	assert_null(coord_method_by_path("/roar.Control/Stopp", 19));
 	assert_string_equal(coord_method_by_number(COORD_METHOD_STOP)->path,
 			    "/roar.Control/Stop");
@@ -293,6 +324,7 @@ int main(void)
 		PLAIN(places_that_make_no_sense_are_refused),
 		PLAIN(other_records_that_make_no_sense_are_refused),
 		TEST(tables_that_make_no_sense_are_refused),
+		TEST(leases_that_make_no_sense_are_refused),
 		TEST(a_place_has_a_number_that_is_free),
 		cmocka_unit_test(the_table_of_methods_is_in_order),
 		TEST(workers_are_listed_by_pages),
