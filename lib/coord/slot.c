@@ -54,10 +54,19 @@ int slot_join(const struct worker *w, struct shard_table *table)
 	return shard_table_join(table, w->slot, &who);
 }
 
+/* Nobody is given a high one before the lower ones, so there is a bound to what a record
+ * can say.  It is never below that of the default, lest a log cannot be read with another
+ * option than it was written with. */
+static uint32_t most_slots(const struct coord *c)
+{
+	uint32_t n = c->limits.max_workers;
+
+	return 2 * (n > 1 << 16 ? n : 1 << 16);
+}
+
 int slot_take(struct job *job, struct worker *w, uint32_t slot)
 {
-	/* Numbers are dense: nobody is given a high one before the lower ones. */
-	if (slot > MAX_SIZE || !is_free(job, slot))
+	if (slot >= most_slots(job->c) || !is_free(job, slot))
 		return -EBADMSG;
 	if (reserve(job, slot) < 0)
 		return -ENOMEM;

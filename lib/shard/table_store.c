@@ -127,15 +127,20 @@ static int64_t take_list(struct reader *r, uint32_t n_shards, uint32_t *shards,
 	return n;
 }
 
-/* Nobody has it yet: a list says so at most once. */
-static bool are_free(struct shard_table *t, const uint32_t *shards, int64_t n)
+/* Gives a list to `worker`, if nobody has any of it yet, nor the list itself twice. */
+static int give(struct shard_table *t, uint32_t worker, const uint32_t *shards,
+		int64_t n)
 {
-	for (int64_t i = 0; i < n; i++) {
-		if (t->next[shards[i]] != SHARD_NONE)
-			return false;
-		t->next[shards[i]] = HAND_FLAG; /* until it is given */
+	int64_t i = 0;
+
+	while (i < n && t->next[shards[i]] == SHARD_NONE)
+		t->next[shards[i++]] = HAND_FLAG; /* until it is given */
+	for (int64_t k = i; k-- > 0;) {
+		t->next[shards[k]] = SHARD_NONE;
+		if (i == n)
+			chain_push(t, worker, shards[k]);
 	}
-	return true;
+	return i == n ? 0 : -EBADMSG;
 }
 
 static void begin(struct shard_table *t)
@@ -149,47 +154,53 @@ static void begin(struct shard_table *t)
 	t->n_restored = 0;
 }
 
-/* It was here at the last deal; who is not there now has left since. */
-static int was_here(struct shard_table *t, uint32_t worker, uint64_t key)
+static int take_and_give(struct shard_table *t, uint32_t worker,
+			 const void *list, size_t len)
 {
-	struct shard_worker who = { .key = key };
-	bool is_gone = shard_table_is_free(t, worker);
-	int r = is_gone ? shard_table_join(t, worker, &who) : 0;
+	/* An empty list may be nowhere. */
+	const uint8_t *bytes = len ? list : (const uint8_t *)"";
+	struct reader r = { bytes, bytes + len };
+	uint32_t room = t->n_shards - t->n_restored;
+	CLEANUP(freep) uint32_t *shards = NULL;
+	int64_t n;
+	int e;
 
-	if (r < 0)
-		return r;
-	if (t->workers[worker].key != key || t->states[worker] != WORKER_NEW)
+	shards = malloc(((size_t)room + 1) * sizeof(*shards));
+	if (!shards)
+		return -ENOMEM;
+	n = take_list(&r, t->n_shards, shards, room);
+	if (n < 0)
 		return -EBADMSG;
-	t->states[worker] = WORKER_HERE;
-	t->n_due--;
-	return is_gone ? shard_table_leave(t, worker) : 0;
+	e = give(t, worker, shards, n);
+	if (e == 0)
+		t->n_restored += (uint32_t)n;
+	return e;
 }
 
 int shard_table_restore(struct shard_table *t, uint32_t worker, uint64_t key,
 			const void *list, size_t len)
 {
-	struct reader r = { list, (const uint8_t *)list + len };
-	uint32_t room = t->n_shards - (t->is_restoring ? t->n_restored : 0);
-	CLEANUP(freep) uint32_t *shards = NULL;
-	int64_t n;
-	int e;
+	struct shard_worker who = { .key = key };
+	/* Who is not there now has left since the last deal. */
+	bool is_gone = shard_table_is_free(t, worker);
+	int r;
 
 	if (t->version || worker >= SHARD_MAX_WORKERS)
 		return -EBADMSG;
-	e = was_here(t, worker, key);
-	if (e < 0)
-		return e;
+	r = is_gone ? shard_table_join(t, worker, &who) : 0;
+	if (r < 0)
+		return r;
 	begin(t);
-	shards = malloc(((size_t)room + 1) * sizeof(*shards));
-	if (!shards)
-		return -ENOMEM;
-	n = take_list(&r, t->n_shards, shards, room);
-	if (n < 0 || t->counts[worker] || !are_free(t, shards, n))
-		return -EBADMSG;
-	for (int64_t i = n; i-- > 0;)
-		chain_push(t, worker, shards[i]);
-	t->n_restored += (uint32_t)n;
-	return 0;
+	r = t->workers[worker].key == key && t->states[worker] == WORKER_NEW ?
+		    take_and_give(t, worker, list, len) :
+		    -EBADMSG;
+	if (r == 0) {
+		t->states[worker] = WORKER_HERE;
+		t->n_due--;
+	}
+	if (is_gone)
+		(void)shard_table_leave(t, worker);
+	return r;
 }
 
 int shard_table_restored(struct shard_table *t, uint64_t version, uint64_t hash)

@@ -21,8 +21,8 @@ int shard_table_store(const struct shard_table *t, uint32_t worker,
 		      struct str *out);
 
 /* Gives `worker` the list that was stored, in a table that was never dealt.  Who is not
- * there under that key has left.  -EBADMSG for a list that cannot be, -ENOMEM; the
- * table is of no use then. */
+ * there under that key has left.  -EBADMSG for a list that cannot be, -ENOMEM, with
+ * nothing changed. */
 int shard_table_restore(struct shard_table *t, uint32_t worker, uint64_t key,
 			const void *list, size_t len);
 /* After the last list.  -EBADMSG when the lists are not all shards, or not the table

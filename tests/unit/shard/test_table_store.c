@@ -175,6 +175,7 @@ static void lists_that_cannot_be_are_refused(void **state)
 	assert_int_equal(restore("\0\3", 2, hash), 0);
 	assert_int_equal(restore("\4\1\7\1", 4, hash), 0); /* 2 3, 0 1 */
 	assert_int_equal(restore("\0\3", 2, hash + 1), -EBADMSG);
+	assert_int_equal(restore(NULL, 0, hash), -EBADMSG);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(restore(bad[i].bytes, bad[i].len, hash),
 				 -EBADMSG);
