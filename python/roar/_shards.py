@@ -182,6 +182,7 @@ def _spec_of(dataset: Any, coordinator: "Optional[TrainingOrchestrator]",
 def shards(dataset: "Union[AnyPath, Sequence[AnyPath]]", *,
            coordinator: "Optional[TrainingOrchestrator]" = None,
            registry: Optional[DatasetRegistry] = None,
+           path: "Union[None, AnyPath, Sequence[AnyPath]]" = None,
            rank: Optional[int] = None, world_size: Optional[int] = None,
            epoch: int = 0, batch: Optional[int] = None,
            seed: Optional[int] = None, shuffle: Optional[bool] = None,
@@ -200,6 +201,8 @@ def shards(dataset: "Union[AnyPath, Sequence[AnyPath]]", *,
                  this process is one of its workers; waits until the job has as
                  many of them as it needs
     registry     a roar.DatasetRegistry that knows the dataset
+    path         where a registered dataset's shards are on this machine, if not where
+                 it was registered with
     rank, world_size  which rank of how many this is; without them and without a
                  coordinator's, the only one
     epoch        to begin with
@@ -222,7 +225,11 @@ def shards(dataset: "Union[AnyPath, Sequence[AnyPath]]", *,
     if spec is None:
         spec = DatasetSpec(name or "samples", dataset, shuffle is not False,
                            42 if seed is None else seed)
-    files = Collection(spec.source, **{**spec.options, **options})
+    source = spec.source if path is None else path
+    if source is None:
+        raise ValueError(f"dataset {spec.dataset_id!r} is registered without a "
+                         "path: say where its shards are by path=")
+    files = Collection(source, **{**spec.options, **options})
     spec.check(files)
     if arena is not None and (batch is None or files.kind != "raw"):
         raise ValueError("arena= is for batches of raw records: give batch and "

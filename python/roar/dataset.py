@@ -153,8 +153,10 @@ class _Local:
             table.deal()
 
     def leave(self, worker_id: str) -> None:
-        number = self._workers.pop(worker_id, None)
-        for table in self._tables.values() if number is not None else ():
+        if worker_id not in self._workers:
+            return
+        number = self._workers.pop(worker_id)
+        for table in self._tables.values():
             table.leave(number)
             table.deal()
 

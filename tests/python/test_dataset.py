@@ -307,6 +307,11 @@ def test_a_registry_tells_how_to_read(tmp_path):
         bytes(range(i, i + 4)) for i in range(0, 40, 4)]
     with pytest.raises(ValueError, match="no dataset 'e'"):
         roar.shards("e", registry=registry)
+    registry.register_dataset("nowhere", 10, 5, record_bytes=4)
+    with pytest.raises(ValueError, match="registered without a path"):
+        roar.shards("nowhere", registry=registry)
+    assert len(list(roar.shards("nowhere", registry=registry,
+                                path=tmp_path / "a.bin"))) == 10
 
 
 def test_lines_and_views_come_as_they_are_asked_for(tmp_path):
