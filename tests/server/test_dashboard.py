@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from coordinator import PATIENCE_S, Coordinator, pb, wait_until
+from coordinator import PATIENCE_S, Coordinator, pb, shards, wait_until
 from test_http import connection, get, get_json
 
 
@@ -87,6 +87,22 @@ def test_workers_tell_what_they_use(server):
     assert [worker[k] for k in keys] == [50, 7, 80, 3, 8]
 
 
+def test_datasets_tell_how_far_they_are(server):
+    client = server.client()
+    client.register("w", "progress")
+    register_dataset(client, "d", "progress", samples=1000)
+    dataset, = get_json(server, "/api/datasets?job=progress")
+    assert (dataset["epoch"], dataset["consumed_samples"]) == (0, 0)
+    client.shards.ReportConsumed(shards.ConsumedReport(
+        worker_id="w", job_id="progress", dataset_id="d",
+        ranges=[shards.PositionRange(first=100, end=350)]),
+        timeout=PATIENCE_S)
+    dataset, = get_json(server, "/api/datasets?job=progress")
+    assert dataset["consumed_samples"] == 250
+    task, = get_json(server, "/api/tasks?job=progress")
+    assert task["progress"] == 25
+
+
 def test_checkpoints_come_newest_first(server):
     client = server.client()
     client.register("a", "ckpt")
@@ -131,9 +147,18 @@ def test_tasks_are_jobs(server):
         "progress")} == {
             "id": "task", "name": "task", "status": "running",
             "worker_ids": ["a", "b"], "dataset_id": "d",
-            "completed_at": None, "progress": None}
+            "completed_at": None, "progress": 0}
     assert task["started_at"].endswith("Z")
     assert [line["task_id"] for line in task["logs"]] == ["task", "task"]
+
+
+def test_samples_of_all_datasets_may_be_more_than_64_bits(server):
+    client = server.client()
+    for name in ("one", "two", "three"):
+        register_dataset(client, name, "huge", samples=2 ** 63 - 1,
+                         shard=2 ** 62)
+    task, = get_json(server, "/api/tasks?job=huge")
+    assert task["progress"] in (0, None)
 
 
 def test_a_task_has_its_own_lines(server):

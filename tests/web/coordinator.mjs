@@ -17,6 +17,7 @@ const METHODS = {
   checkpoint: 6,
   barrier: 8,
   configure: 12,
+  consumed: 31,
 };
 const LAST = 1; // flag: the last frame of the call
 
@@ -133,6 +134,19 @@ export class Client {
       [1, worker],
       [2, dataset],
       [100, job],
+    ]);
+  }
+
+  consumed(dataset, worker, first, end, { job = "default" } = {}) {
+    const range = message([
+      [1, first],
+      [2, end],
+    ]);
+    return this.call("consumed", [
+      [1, job],
+      [2, worker],
+      [4, dataset],
+      [6, range],
     ]);
   }
 

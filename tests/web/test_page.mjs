@@ -106,6 +106,9 @@ test("what happens is on the page without a reload", () =>
     await client.shard("pile", "w0");
     await pile.getByText("5 a worker").waitFor();
     await pile.getByText("none", { exact: true }).waitFor();
+    await pile.getByText("No worker has said what it read.").waitFor();
+    await client.consumed("pile", "w0", 100, 500);
+    await pile.getByText("400 of 1,000").waitFor();
     await row(page, "w0").locator(".w-shards", { hasText: "5" }).waitFor();
     await client.checkpoint("c0", "w0", { step: 1200, size: 2_000_000 });
     await page

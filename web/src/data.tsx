@@ -25,7 +25,7 @@ function moves(d: Dataset): string {
 
 function Progress(props: { dataset: Dataset }) {
   const d = props.dataset;
-  if (d.consumed_samples === null) return <p class="quiet">No worker reports what it has read.</p>;
+  if (!d.consumed_samples) return <p class="quiet">No worker has said what it read.</p>;
   return (
     <>
       <Bar value={d.consumed_samples} max={d.total_samples} label={`${d.name}: samples read`} />
