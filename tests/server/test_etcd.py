@@ -12,8 +12,8 @@ import grpc
 import pytest
 
 import etcd as etcd_module
-from coordinator import (PATIENCE_S, PROGRAM, control, health_pb2, pb, raises,
-                         wait_until)
+from coordinator import (PATIENCE_S, PROGRAM, Agent, control, health_pb2, pb,
+                         raises, wait_until)
 from etcd import Candidate, Etcd, free_ports, leader_of, patiently, pause
 
 CODE = grpc.StatusCode
@@ -97,6 +97,31 @@ def test_a_standby_says_so_over_http_and_health(pair):
     health = health_pb2.HealthCheckRequest()
     assert leader.client().health.Check(health).status == 1
     assert standby.client().health.Check(health).status == 2
+
+
+def fencing_token(client):
+    """What replies carry."""
+    call = client.coordinator.Heartbeat.with_call(
+        pb.HeartbeatRequest(worker_id="a", job_id="j"), timeout=PATIENCE_S)[1]
+    return int(dict(call.initial_metadata())["roar-fencing-token"])
+
+
+def test_an_agent_follows_the_lead(pair):
+    leader, standby = pair
+    with Agent(f"{standby.address},{leader.address}") as agent:
+        wait_until(lambda: agent.logged(
+            f"connected to the coordinator {leader.address}"))
+        client = agent.client()
+        place = client.register("a", "j")
+        before = fencing_token(client)
+        assert before == leader.token()
+        leader.kill()
+        wait_until(lambda: agent.logged(
+            f"connected to the coordinator {standby.address}"))
+        again = patiently(lambda: client.register(
+            "a", "j", session=place.session))
+        assert (again.rank, again.incarnation) == (place.rank, 1)
+        assert fencing_token(client) == standby.token() > before
 
 
 def test_the_state_outlives_its_leader(pair):
