@@ -24,7 +24,7 @@ static bool is_free(const struct job *job, uint32_t slot)
 
 uint32_t slot_free(const struct job *job)
 {
-	uint32_t slot = 0;
+	uint32_t slot = job->low_slot;
 
 	while (!is_free(job, slot))
 		slot++;
@@ -80,6 +80,8 @@ int slot_take(struct job *job, struct worker *w, uint32_t slot)
 		return r;
 	}
 	job->slots[slot] = w;
+	while (job->low_slot < job->n_slots && job->slots[job->low_slot])
+		job->low_slot++;
 	job->c->tables_due = true;
 	return 0;
 }
@@ -91,5 +93,7 @@ void slot_give_up(struct worker *w)
 	leave_first(job, job->n_datasets, w->slot);
 	lendings_leave(job, w->slot);
 	job->slots[w->slot] = NULL;
+	if (w->slot < job->low_slot)
+		job->low_slot = w->slot;
 	job->c->tables_due = true;
 }

@@ -197,6 +197,7 @@ struct job {
 	uint64_t n_shards; /* of all of them */
 	struct worker **slots; /* by their numbers in tables; NULL: free */
 	size_t n_slots, cap_slots;
+	uint32_t low_slot; /* all below are somebody's */
 	struct step *steps[MAX_STEPS + 1]; /* by number; one more for a moment */
 	size_t n_steps, step_bytes;
 

@@ -605,9 +605,56 @@ static void whoever_comes_and_goes_all_shards_have_one_owner(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, host_setup, host_teardown)
 
+/* ---- numbers of places ---- */
+
+/* By the record of the last that joined. */
+static uint32_t last_slot(const struct host *h)
+{
+	for (size_t i = h->n_records; i-- > 0;) {
+		Roar__Record__Record *r = roar__record__record__unpack(
+			NULL, h->records[i].len, h->records[i].data);
+		bool found = r->what_case == ROAR__RECORD__RECORD__WHAT_JOIN;
+		uint32_t slot = found ? r->join->slot : UINT32_MAX;
+
+		roar__record__record__free_unpacked(r, NULL);
+		if (found)
+			return slot;
+	}
+	return UINT32_MAX;
+}
+
+static void give_up(struct host *h, const char *id)
+{
+	Roar__LeaveRequest m = ROAR__LEAVE_REQUEST__INIT;
+
+	m.worker_id = (char *)id;
+	expect(h, ask(h, 99, "Leave", &m), COORD_OK);
+}
+
+static void a_place_gets_the_lowest_number_that_is_free(void **state)
+{
+	struct host *h = *state;
+	uint32_t first;
+
+	join(h, 1, "a");
+	first = last_slot(h);
+	join(h, 2, "b");
+	join(h, 3, "c");
+	assert_int_equal(last_slot(h), first + 2);
+	give_up(h, "b");
+	give_up(h, "a");
+	join(h, 4, "d");
+	assert_int_equal(last_slot(h), first);
+	join(h, 5, "e");
+	assert_int_equal(last_slot(h), first + 1);
+	join(h, 6, "f");
+	assert_int_equal(last_slot(h), first + 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(a_place_gets_the_lowest_number_that_is_free),
 		TEST(shards_are_dealt_when_somebody_asks),
 		TEST(the_last_shard_may_be_shorter),
 		TEST(who_leaves_moves_only_its_shards),
