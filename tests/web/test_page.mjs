@@ -125,7 +125,7 @@ test("what happens is on the page without a reload", () =>
       [100, "default"],
     ]);
     await row(page, "w1").waitFor({ state: "detached" });
-    await pile.getByText("5; at last 5, at least 5").waitFor();
+    await pile.getByText("moved 5, the fewest possible").waitFor();
     await page
       .locator(".chart", { hasText: "Requests" })
       .locator("path.line")

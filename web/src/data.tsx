@@ -16,11 +16,18 @@ function balance(d: Dataset): string {
     : `${count(d.min_shards)} to ${count(d.max_shards)} a worker`;
 }
 
-// The last deal beside what could not be avoided; and all since the server was started.
+// Since the server was started.
 function moves(d: Dataset): string {
   if (d.moved_shards === null) return "not counted";
-  if (d.moved_shards === 0) return "none";
-  return `${count(d.moved_shards)}; at last ${count(d.last_moved)}, at least ${count(d.last_minimum)}`;
+  return d.moved_shards ? plural(d.moved_shards, "shard") : "none";
+}
+
+// What it moved, beside what no deal could have avoided.
+function lastDeal(d: Dataset): string {
+  if (d.last_moved === 0) return "moved none";
+  return d.last_moved === d.last_minimum
+    ? `moved ${count(d.last_moved)}, the fewest possible`
+    : `moved ${count(d.last_moved)}, possible were ${count(d.last_minimum)}`;
 }
 
 function Progress(props: { dataset: Dataset }) {
@@ -71,6 +78,8 @@ export function Datasets(props: { store: Store; job: string | null }) {
               <dd>{balance(d)}</dd>
               <dt>Moved</dt>
               <dd>{moves(d)}</dd>
+              {d.table_version > 1 && <dt>Last deal</dt>}
+              {d.table_version > 1 && <dd>{lastDeal(d)}</dd>}
             </dl>
           </li>
         ))}
