@@ -79,94 +79,49 @@ static int note_end(struct lending *l, uint32_t slot, uint64_t id)
 	return 0;
 }
 
-static bool is_good_lease(const struct leases *l, const Roar__Record__Lease *m)
+/* As a snapshot has it; its total must be the dataset's. */
+static int restore(struct lending *l, const struct dataset *d,
+		   const Roar__Record__Lending *m)
 {
-	uint64_t before = l->n ? l->items[l->n - 1].id : 0;
+	int r = leases_decode(&l->leases, m->state.data, m->state.len,
+			      m->now_ms);
 
-	return m->id > before && m->id < l->next_id && m->first >= 0 &&
-	       m->end > m->first && (uint64_t)m->end <= l->spec.total &&
-	       l->n < LEASE_MAX;
-}
-
-static int restore_leases(struct leases *l, const Roar__Record__Lending *m)
-{
-	for (size_t i = 0; i < m->n_leases; i++) {
-		const Roar__Record__Lease *from = m->leases[i];
-		struct lease *to;
-
-		if (!is_good_lease(l, from))
-			return -EBADMSG;
-		to = VEC_PUSH(l->items, l->n, l->cap);
-		if (!to)
-			return -ENOMEM;
-		*to = (struct lease){
-			.id = from->id,
-			.holder = from->slot,
-			.range = { (uint64_t)from->first, (uint64_t)from->end },
-			.deadline_ms = from->deadline_ms,
-			.late = from->late,
-		};
-	}
-	return 0;
-}
-
-static int decode(struct shard_ranges *set, const ProtobufCBinaryData *bytes,
-		  uint64_t total)
-{
-	int r;
-
-	shard_ranges_clear(set);
-	r = shard_ranges_decode(set, bytes->data, bytes->len);
-	if (r < 0)
-		return r == -ENOMEM ? r : -EBADMSG;
-	return set->n && set->items[set->n - 1].end > total ? -EBADMSG : 0;
-}
-
-/* As a snapshot has it. */
-static int restore(struct lending *l, const Roar__Record__Lending *m)
-{
-	struct leases *all = &l->leases;
-	int r = decode(&all->free, &m->free, all->spec.total);
-
-	if (r == 0)
-		r = decode(&all->consumed, &m->consumed, all->spec.total);
-	if (r < 0)
-		return r;
-	all->next_id = m->next_id;
-	all->now_ms = m->now_ms;
-	all->soonest_ms = m->soonest_ms;
-	all->reissued = m->reissued;
-	all->repeated = m->repeated_positions;
+	if (r == 0 && l->leases.spec.total != (uint64_t)d->info->total_samples)
+		r = -EBADMSG;
 	for (size_t i = 0; i < m->n_ends && r == 0; i++)
 		r = m->ends[i]->slot <= MAX_SIZE ?
 			    note_end(l, m->ends[i]->slot, m->ends[i]->id) :
 			    -EBADMSG;
-	return r < 0 ? r : restore_leases(all, m);
+	return r;
+}
+
+static int start(struct lending *l, const struct dataset *d,
+		 const Roar__Record__Lending *m)
+{
+	struct lease_spec spec = {
+		.total = (uint64_t)d->info->total_samples,
+		.chunk = m->chunk > 0 ? (uint64_t)m->chunk : 0,
+		.timeout_ms = m->timeout_ms,
+		.mode = m->mode == ROAR__LEASE_MODE__EXACTLY_ONCE ?
+				LEASE_EXACTLY_ONCE :
+				LEASE_AT_LEAST_ONCE,
+	};
+
+	return leases_init(&l->leases, &spec, &d->consumed, NULL);
 }
 
 static int lending_new(const struct dataset *d, const Roar__Record__Lending *m,
 		       struct lending **ret)
 {
 	CLEANUP(lending_freep) struct lending *l = calloc(1, sizeof(*l));
-	struct lease_spec spec = {
-		.total = (uint64_t)d->info->total_samples,
-		.chunk = (uint64_t)m->chunk,
-		.timeout_ms = m->timeout_ms,
-		.mode = m->mode == ROAR__LEASE_MODE__EXACTLY_ONCE ?
-				LEASE_EXACTLY_ONCE :
-				LEASE_AT_LEAST_ONCE,
-	};
 	int r;
 
 	if (!l)
 		return -ENOMEM;
-	r = leases_init(&l->leases, &spec, &d->consumed, NULL);
+	r = m->state.len ? restore(l, d, m) : start(l, d, m);
 	if (r < 0)
 		return r == -ENOMEM ? r : -EBADMSG;
-	if (m->next_id)
-		r = restore(l, m);
-	if (r == 0)
-		r = reserve(l);
+	r = reserve(l);
 	if (r == 0)
 		*ret = TAKE_PTR(l);
 	return r;
@@ -180,7 +135,7 @@ int change_lending(struct coord *c, const Record *record)
 	CLEANUP(lending_freep) struct lending *l = NULL;
 	int r;
 
-	if (!d || d->lending || m->chunk < 1 || (m->next_id && !c->replaying))
+	if (!d || d->lending || (m->state.len && !c->replaying))
 		return -EBADMSG;
 	r = lending_new(d, m, &l);
 	if (r == 0)
@@ -264,53 +219,24 @@ int change_lease_used(struct coord *c, const Record *record)
 /* ---- snapshots ---- */
 
 struct told {
-	Roar__Record__Lease *leases, **lease_ptrs;
-	Roar__Record__LeaseEnd *ends, **end_ptrs;
-	struct str free, consumed;
+	Roar__Record__LeaseEnd *ends, **ptrs;
+	struct str state;
 };
 
 static void told_release(struct told *t)
 {
-	free(t->leases);
-	free(t->lease_ptrs);
 	free(t->ends);
-	free(t->end_ptrs);
-	str_release(&t->free);
-	str_release(&t->consumed);
+	free(t->ptrs);
+	str_release(&t->state);
 }
 
-static int told_reserve(struct told *t, const struct lending *l)
+static int tell_ends(const struct lending *l, struct told *t,
+		     Roar__Record__Lending *m)
 {
-	t->leases = calloc(l->leases.n + 1, sizeof(*t->leases));
-	t->lease_ptrs = calloc(l->leases.n + 1, sizeof(*t->lease_ptrs));
 	t->ends = calloc(l->n_ended + 1, sizeof(*t->ends));
-	t->end_ptrs = calloc(l->n_ended + 1, sizeof(*t->end_ptrs));
-	return t->leases && t->lease_ptrs && t->ends && t->end_ptrs ? 0 :
-								      -ENOMEM;
-}
-
-static void tell_leases(const struct leases *l, struct told *t,
-			Roar__Record__Lending *m)
-{
-	for (size_t i = 0; i < l->n; i++) {
-		Roar__Record__Lease *to = &t->leases[i];
-
-		roar__record__lease__init(to);
-		to->id = l->items[i].id;
-		to->slot = (uint32_t)l->items[i].holder;
-		to->first = (int64_t)l->items[i].range.first;
-		to->end = (int64_t)l->items[i].range.end;
-		to->deadline_ms = l->items[i].deadline_ms;
-		to->late = l->items[i].late;
-		t->lease_ptrs[i] = to;
-	}
-	m->leases = t->lease_ptrs;
-	m->n_leases = l->n;
-}
-
-static void tell_ends(const struct lending *l, struct told *t,
-		      Roar__Record__Lending *m)
-{
+	t->ptrs = calloc(l->n_ended + 1, sizeof(*t->ptrs));
+	if (!t->ends || !t->ptrs)
+		return -ENOMEM;
 	for (size_t slot = 0; slot < l->n_ended; slot++) {
 		Roar__Record__LeaseEnd *to = &t->ends[m->n_ends];
 
@@ -319,47 +245,28 @@ static void tell_ends(const struct lending *l, struct told *t,
 		roar__record__lease_end__init(to);
 		to->slot = (uint32_t)slot;
 		to->id = l->ended[slot];
-		t->end_ptrs[m->n_ends++] = to;
+		t->ptrs[m->n_ends++] = to;
 	}
-	m->ends = t->end_ptrs;
-}
-
-static ProtobufCBinaryData encoded(const struct shard_ranges *set,
-				   struct str *to)
-{
-	shard_ranges_encode(set, to);
-	return (ProtobufCBinaryData){ .data = (uint8_t *)to->data,
-				      .len = to->len };
+	m->ends = t->ptrs;
+	return 0;
 }
 
 int lending_tell(const struct job *job, const struct dataset *d,
 		 int (*each)(void *data, const Record *record), void *data)
 {
-	const struct leases *l = &d->lending->leases;
+	const struct lending *l = d->lending;
 	CLEANUP(told_release) struct told t = { 0 };
 	Roar__Record__Lending m = ROAR__RECORD__LENDING__INIT;
 	Record record = ROAR__RECORD__RECORD__INIT;
 
-	if (told_reserve(&t, d->lending) < 0)
+	leases_encode(&l->leases, &t.state);
+	if (str_error(&t.state) < 0 || tell_ends(l, &t, &m) < 0)
 		return -ENOMEM;
 	m.job_id = job->id;
 	m.dataset_id = d->info->dataset_id;
-	m.mode = l->spec.mode == LEASE_EXACTLY_ONCE ?
-			 ROAR__LEASE_MODE__EXACTLY_ONCE :
-			 ROAR__LEASE_MODE__AT_LEAST_ONCE;
-	m.chunk = (int64_t)l->spec.chunk;
-	m.timeout_ms = l->spec.timeout_ms;
-	m.next_id = l->next_id;
-	m.now_ms = l->now_ms;
-	m.soonest_ms = l->soonest_ms;
-	m.reissued = l->reissued;
-	m.repeated_positions = l->repeated;
-	m.free = encoded(&l->free, &t.free);
-	m.consumed = encoded(&l->consumed, &t.consumed);
-	if (str_error(&t.free) < 0 || str_error(&t.consumed) < 0)
-		return -ENOMEM;
-	tell_leases(l, &t, &m);
-	tell_ends(d->lending, &t, &m);
+	m.state.data = (uint8_t *)t.state.data;
+	m.state.len = t.state.len;
+	m.now_ms = l->leases.now_ms;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_LENDING;
 	record.lending = &m;
 	return each(data, &record);

@@ -179,7 +179,8 @@ static void leases_that_make_no_sense_are_refused(void **state)
 	lending.chunk = 1;
 	REFUSED(h, lending, LENDING, &lending); /* for no time */
 	lending.timeout_ms = 1;
-	lending.next_id = 1; /* and nothing that a snapshot has */
+	lending.state.data = (uint8_t *)"RLS1"; /* and no more */
+	lending.state.len = 4;
 	REFUSED(h, lending, LENDING, &lending);
 	lending.dataset_id = "none";
 	REFUSED(h, lending, LENDING, &lending);
