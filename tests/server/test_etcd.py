@@ -399,6 +399,39 @@ def sets(client):
 
 # ---- size ----
 
+def revision(etcd):
+    """It grows with every change of any key."""
+    return json.loads(etcd.ctl("get", "-w", "json", "x"))["header"]["revision"]
+
+
+def test_heartbeats_do_not_go_to_etcd(pair, etcd):
+    client = pair[0].client()
+    client.register("a", "j")
+    before = revision(etcd)
+    for step in range(100):
+        assert client.heartbeat("a", "j", step).acknowledged
+    assert revision(etcd) == before
+    client.register("b", "j")
+    assert revision(etcd) > before
+
+
+def test_tables_of_shards_do_not_go_to_etcd(pair, etcd, cluster):
+    """A million shards are dealt, and dealt anew; a few bytes say so."""
+    client = pair[0].client()
+    client.register("a", "j")
+    client.coordinator.RegisterDataset(pb.DatasetInfo(
+        dataset_id="d", job_id="j", path="/d", format="raw",
+        total_samples=1000000, shard_size=1), timeout=PATIENCE_S)
+    for epoch in range(3):
+        client.coordinator.GetDataShard(pb.ShardRequest(
+            worker_id="a", job_id="j", dataset_id="d", epoch=epoch),
+            timeout=PATIENCE_S)
+    client.register("b", "j")
+    kept = json.loads(etcd.ctl("get", "-w", "json", "--prefix",
+                               f"/roar/{cluster}/log/"))["kvs"]
+    assert sum(len(kv["value"]) for kv in kept) < 10000
+
+
 def test_snapshots_keep_it_small(etcd, cluster):
     """The same few keys, many times: what is kept stays near what is known."""
     server = etcd.coordinator("--cluster", cluster)
