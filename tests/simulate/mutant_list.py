@@ -164,11 +164,13 @@ static void name_absent("""),
 	r = keep(c, record);
 	if (r < 0)
 		return r;
+	lendings_leave(job, w->slot);
 	w->dead = true;
 """, """\
 	r = 0;
 	if (r < 0)
 		return r;
+	lendings_leave(job, w->slot);
 	w->dead = true;
 """),
     Mutant("a snapshot has no commands", "snapshot.c",
