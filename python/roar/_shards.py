@@ -130,15 +130,19 @@ class ShardStream:
 
     # ---- state
 
-    def position(self) -> dict[str, Any]:
+    def position(self, steps: Optional[int] = None) -> dict[str, Any]:
         """Where all ranks are in the epoch, in a few numbers: what was handed out
         is behind it.  The same after the same number of samples, or batches, on
-        every rank."""
-        return self._order.state_dict()
+        every rank.
 
-    def state_dict(self) -> dict[str, Any]:
+        Where a pipeline reads ahead of the model, `steps` says how many samples, or
+        batches, the model has seen since the epoch began or was resumed.
+        """
+        return self._order.state_dict(steps)
+
+    def state_dict(self, steps: Optional[int] = None) -> dict[str, Any]:
         """The same, under the name that checkpoints use."""
-        return self.position()
+        return self.position(steps)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Goes on from a position, whatever the number of ranks it was made

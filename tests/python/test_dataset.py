@@ -281,6 +281,8 @@ def test_a_position_counts_what_was_handed_out_not_what_was_read(tars):
     first = numbers(itertools.islice(stream, 7))
     rest = numbers(roar.shards(tars, seed=1, resume=data.state_dict()))
     assert sorted(first + rest) == list(range(100))
+    seen = roar.shards(tars, seed=1, resume=data.state_dict(4))
+    assert sorted(first[:4] + numbers(seen)) == list(range(100))
     last = roar.shards(tars, seed=1)
     stream = iter(last)
     numbers(itertools.islice(stream, 100))
@@ -346,6 +348,17 @@ def test_samples_can_feed_a_pipeline_in_a_subprocess(tars):
                                   mp_context="fork")
     keys = [sample["__key__"] for batch in found for sample in batch]
     assert sorted(map(int, keys)) == list(range(100))
+
+
+def test_samples_can_be_the_source_of_a_pipeline(tars):
+    from roar.pipeline import PipelineBuilder, build_pipeline
+
+    config = (PipelineBuilder().add_source(roar.shards(tars))
+              .pipe(lambda sample: int(sample["__key__"]), concurrency=2)
+              .aggregate(7).add_sink(2).get_config())
+    with build_pipeline(config, num_threads=2).auto_stop() as pipeline:
+        batches = list(pipeline)
+    assert sorted(n for batch in batches for n in batch) == list(range(100))
 
 
 def test_batches_of_records_are_read_into_an_arena(tmp_path):
