@@ -21,7 +21,8 @@ struct task {
 	int64_t began_ms; /* when the first of its workers came */
 	unsigned n_datasets;
 	char dataset[256]; /* its only one */
-	double samples, consumed; /* of all its datasets; negative: not counted */
+	double samples,
+		consumed; /* of all its datasets; negative: not counted */
 };
 
 static void add_worker_id(void *data, const Roar__WorkerView *w)
