@@ -14,7 +14,7 @@ import pytest
 
 import etcd as etcd_module
 from coordinator import PATIENCE_S, Client, control, wait_until
-from etcd import Etcd, leader_of, patiently, pause
+from etcd import Candidate, Etcd, leader_of, patiently, pause
 from linear import Call, is_linear
 
 CODE = grpc.StatusCode
@@ -229,13 +229,20 @@ def test_nothing_that_was_acknowledged_is_lost(etcd):
 
 
 @needs_etcd
-def test_workers_go_on_by_themselves(etcd):
-    """Clients in C with all addresses: no barrier fails, and no fact is lost."""
+@pytest.mark.parametrize("behind_agent", [False, True])
+def test_workers_go_on_by_themselves(etcd, behind_agent):
+    """Clients in C with all addresses, or an agent that has them: no barrier
+    fails, and no fact is lost."""
     coordinators = [etcd.coordinator() for _ in range(2)]
     leader = leader_of(coordinators)
+    addresses = ",".join(c.address for c in coordinators)
+    if behind_agent:
+        agent = Candidate("--agent", "--upstream", addresses)
+        etcd.coordinators.append(agent)  # ends with the others
+        addresses = agent.address
     workers = subprocess.Popen(
-        [os.environ["HA_WORKERS"], ",".join(c.address for c in coordinators),
-         "20"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        [os.environ["HA_WORKERS"], addresses, "20"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     with workers:
         assert workers.stdout.readline() == "joined\n"
         for _ in range(3):
