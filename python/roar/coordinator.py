@@ -812,6 +812,19 @@ class TrainingOrchestrator:
             "job_id": self.job or "", "dataset_id": dataset_id})
         return ShardTable._make(reply[name] for name in ShardTable._fields)
 
+    def wait_shards(self, dataset_id: str, version: int,
+                    timeout: Optional[float] = None) -> ShardTable:
+        """Waits until the table has another version than that: somebody has
+        come or gone, and shards have moved."""
+        clock = _Deadline(timeout)
+        while True:
+            # Shards move with the world, so its change is what to wait for.
+            epoch = self.world.epoch
+            table = self.shard_table(dataset_id)
+            if table.version != version:
+                return table
+            self.wait_world(epoch, clock.left())
+
     def advance_epoch(self, dataset_id: str, epoch: int) -> int:
         """The dataset goes on to an epoch; every worker may say so.
         CoordinatorStale when that is over: epochs do not come back."""

@@ -473,6 +473,20 @@ def test_all_shards_of_a_worker(server, job):
         assert sorted(n for part in a.shards("d") for n in part) == list(range(10))
 
 
+def test_moves_of_shards_are_waited_for(server, job):
+    with workers(server, 2, job=job) as (a, b):
+        a.register_dataset("d", "/data", 95, 10)
+        a.shards("d")
+        version = a.shard_table("d").version
+        with pytest.raises(coordinator.CoordinatorTimeout):
+            a.wait_shards("d", version, 0.05)
+        waiting = Background(a.wait_shards, "d", version, PATIENCE)
+        b.deregister()
+        table = waiting.result()
+        assert (table.version, table.n_workers) == (version + 1, 1)
+        assert a.wait_shards("d", version, 0) == table
+
+
 def test_epochs_do_not_come_back(server, job):
     with workers(server, 2, job=job) as (a, b):
         a.register_dataset("d", "/data", 95, 10)
