@@ -26,6 +26,8 @@ enum {
 	KV_COMPARE_SET,
 	KV_DELETE,
 	LIST_SHARDS = 28,
+	TAKE_LEASE = 33,
+	USE_LEASE = 34,
 	MAX_TRIES = 6,
 };
 
@@ -120,6 +122,17 @@ static void prepare_key(struct sim *s, struct client *c, const struct item *it,
 	}
 }
 
+static void prepare_shards(struct client *c, struct ask *ask)
+{
+	ask->session = c->session;
+	ask->method = c->lease			  ? USE_LEASE :
+		      c->data == LIST_SHARDS	  ? TAKE_LEASE :
+		      c->data == REGISTER_DATASET ? LIST_SHARDS :
+						    REGISTER_DATASET;
+	ask->version = c->lease;
+	ask->shards = c->lent;
+}
+
 static void do_step(struct sim *s, void *what, uint64_t n)
 {
 	struct client *c = find(s, n);
@@ -150,8 +163,7 @@ static void do_step(struct sim *s, void *what, uint64_t n)
 		ask.method = NOTIFY_CHECKPOINT;
 		ask.generation = c->step + 1;
 	} else if (it->what == STEP_SHARDS) {
-		ask.method = c->has_data ? LIST_SHARDS : REGISTER_DATASET;
-		ask.session = c->session;
+		prepare_shards(c, &ask);
 	} else {
 		prepare_key(s, c, it, &ask);
 	}
@@ -369,6 +381,8 @@ static void on_failure(struct sim *s, struct client *c, const struct ask *did,
 
 	if (is_meeting(did) && wrong)
 		*generation_of(c, did) = 0;
+	if (did->method == USE_LEASE)
+		c->lease = 0; /* it is another's, and must not be applied */
 	if (a->status == COORD_NOT_FOUND && is_meeting(did) && !did->group) {
 		c->session = 0;
 		join(s, c);
@@ -399,10 +413,20 @@ static void on_done(struct sim *s, struct client *c, const struct answer *a)
 	}
 	if (is_meeting(&did))
 		*generation_of(c, &did) = a->generation + 1;
-	if (did.method == REGISTER_DATASET) {
-		c->has_data = true;
-		after(s, c, 1, do_step); /* and now its shards */
-		return;
+	if (did.method == REGISTER_DATASET || did.method == LIST_SHARDS ||
+	    did.method == TAKE_LEASE) {
+		c->data = did.method;
+		c->lease = did.method == TAKE_LEASE ? a->version : 0;
+		c->lent = a->shards;
+		if (did.method != TAKE_LEASE || c->lease) {
+			after(s, c, 1 + pick(&c->random, (uint32_t)c->interval),
+			      do_step); /* and now what comes next */
+			return;
+		}
+	}
+	if (did.method == USE_LEASE || did.method == TAKE_LEASE) {
+		c->lease = 0;
+		c->data = REGISTER_DATASET;
 	}
 	if (did.method == KV_COMPARE_SET && a->done) {
 		c->version = a->version;

@@ -26,7 +26,8 @@ struct client {
 	uint64_t next[N_NAMES + N_GROUPS + 1]; /* generations; 0: not known */
 	uint64_t version; /* of the key that was taken */
 	uint32_t n_set;
-	bool has_data; /* has registered the dataset */
+	uint16_t data; /* what it has done last with the dataset: a method; 0: nothing */
+	uint64_t lease, lent; /* what it was lent; as bits */
 };
 
 /* ---- wire.c ---- */

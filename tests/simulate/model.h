@@ -102,6 +102,7 @@ struct mtable { /* of the one dataset */
 	/* What somebody was told of a version; kept over crashes. */
 	uint64_t told_version;
 	int32_t owners[N_SHARDS]; /* worker; NONE */
+	uint64_t used[N_SHARDS]; /* the lease it was consumed by; 0: none */
 };
 
 struct mjob {
@@ -152,7 +153,8 @@ static inline bool is_meeting(const struct ask *ask)
 
 static inline bool is_of_shards(const struct ask *ask)
 {
-	return ask->method == 4 || ask->method == 28;
+	return ask->method == 4 || ask->method == 28 || ask->method == 33 ||
+	       ask->method == 34;
 }
 
 static inline uint32_t number_in(const char *name)

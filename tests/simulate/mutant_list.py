@@ -225,4 +225,19 @@ static void name_absent("""),
            "	if (d)\n		return 0;"),
     Mutant("an order of its own after a snapshot", "snapshot.c",
            "	m.slot = w->slot + 1;\n", ""),
+    Mutant("a snapshot has no leases", "snapshot.c",
+           "		return lending_tell(job, d, walk->each, walk->data);",
+           "		return 0;"),
+    Mutant("a lease that is used is not recorded", "lend.c",
+           """\
+		r = keep(c, record);
+	if (r < 0)
+		return r;
+	l->result = use(l, w->slot, m);
+""", """\
+		r = 0;
+	if (r < 0)
+		return r;
+	l->result = use(l, w->slot, m);
+"""),
 ]

@@ -114,6 +114,33 @@ static void give_list(struct sim *s, const struct ask *ask, struct names *n)
 	give(s, ask, &m);
 }
 
+static void give_take(struct sim *s, const struct ask *ask, struct names *n)
+{
+	Roar__TakeLeaseRequest m = ROAR__TAKE_LEASE_REQUEST__INIT;
+
+	m.job_id = n->job;
+	m.worker_id = n->worker;
+	m.session = ask->session;
+	m.dataset_id = (char *)"d";
+	m.mode = ROAR__LEASE_MODE__EXACTLY_ONCE;
+	m.chunk = 5;
+	m.timeout_ms = 4 * s->plan->interval[ask->job];
+	give(s, ask, &m);
+}
+
+static void give_use(struct sim *s, const struct ask *ask, struct names *n)
+{
+	Roar__UseLeaseRequest m = ROAR__USE_LEASE_REQUEST__INIT;
+
+	m.job_id = n->job;
+	m.worker_id = n->worker;
+	m.session = ask->session;
+	m.dataset_id = (char *)"d";
+	m.lease_id = ask->version;
+	m.consumed_to = 64 - __builtin_clzll(ask->shards);
+	give(s, ask, &m);
+}
+
 static void give_barrier(struct sim *s, const struct ask *ask, struct names *n)
 {
 	Coordinator__BarrierRequest m = COORDINATOR__BARRIER_REQUEST__INIT;
@@ -254,7 +281,8 @@ void request_give(struct sim *s, const struct ask *ask)
 		[16] = give_key,	[17] = give_key,
 		[18] = give_key,	[19] = give_key,
 		[20] = give_key,	[4] = give_dataset,
-		[28] = give_list,
+		[28] = give_list,	[33] = give_take,
+		[34] = give_use,
 	};
 	struct names n;
 
@@ -350,6 +378,14 @@ static void take_list(struct answer *to, const Roar__ListShardsReply *m)
 			to->shards |= 1ULL << (m->ranges[i]->first + k);
 }
 
+static void take_lease(struct answer *to, const Roar__TakeLeaseReply *m)
+{
+	to->version = m->lease_id;
+	for (int64_t k = m->range ? m->range->first : 0;
+	     m->range && k < m->range->end; k++)
+		to->shards |= 1ULL << k;
+}
+
 void answer_take(struct answer *to, const ProtobufCMessage *message)
 {
 	const void *m = message;
@@ -370,6 +406,8 @@ void answer_take(struct answer *to, const ProtobufCMessage *message)
 		take_event(to, m);
 	else if (message->descriptor == &roar__list_shards_reply__descriptor)
 		take_list(to, m);
+	else if (message->descriptor == &roar__take_lease_reply__descriptor)
+		take_lease(to, m);
 	else if (message->descriptor == &coordinator__checkpoint_ack__descriptor)
 		to->step = ((const Coordinator__CheckpointAck *)m)->global_step;
 	else if (message->descriptor == &roar__leave_reply__descriptor)

@@ -1,7 +1,8 @@
 /* shards.c - the model of shards: each has one owner, and all have as many as others
  *
  * What a table holds is not in its records.  So the model knows to how many places it was
- * dealt, and what workers were told: of one version, never the same shard to two. */
+ * dealt, and what workers were told: of one version, never the same shard to two.  Leases
+ * are exactly once: what was consumed is not lent again, nor consumed by another. */
 #include "model.h"
 
 #include <inttypes.h>
@@ -55,11 +56,36 @@ static void forget_told(struct mtable *t, uint64_t version)
 		t->owners[i] = NONE;
 }
 
+/* Who was told that it counts has applied it: once for all times. */
+static void lease_left(struct sim *s, const struct ask *ask,
+		       const struct answer *a)
+{
+	struct mtable *t = &mjob(s, ask->job)->table;
+	bool used = ask->method == 34;
+	uint64_t bits = used ? ask->shards : a->shards;
+	uint64_t id = used ? ask->version : a->version;
+
+	for (size_t i = 0; i < N_SHARDS; i++) {
+		if (!(bits >> i & 1))
+			continue;
+		if (t->used[i] && !(used && t->used[i] == id))
+			sim_fail(s,
+				 "position %zu was consumed by lease %" PRIu64
+				 ", and w%u %s it with %" PRIu64,
+				 i, t->used[i], ask->who,
+				 used ? "has consumed" : "is lent", id);
+		if (used)
+			t->used[i] = id;
+	}
+}
+
 /* A restart in between changes nothing. */
 void shards_left(struct sim *s, const struct ask *ask, const struct answer *a)
 {
 	struct mtable *t = &mjob(s, ask->job)->table;
 
+	if (ask->method == 33 || ask->method == 34)
+		lease_left(s, ask, a);
 	if (ask->method != 28)
 		return;
 	if (a->version < t->told_version)

@@ -89,7 +89,7 @@ enum step_kind {
 	STEP_TAKE, /* compare-set, and delete by who got it */
 	STEP_WAIT, /* for a key of the next worker */
 	STEP_SAVE, /* tells of a checkpoint */
-	STEP_SHARDS, /* registers a dataset, and lists its shards of it */
+	STEP_SHARDS, /* registers a dataset, lists its shards of it, uses a lease */
 	N_STEP_KINDS,
 };
 
@@ -164,7 +164,8 @@ struct ask {
 	bool in_favour;
 	bool wait;
 	bool follows; /* another message of a stream */
-	uint64_t version;
+	uint64_t version; /* of a key; the lease */
+	uint64_t shards; /* of the lease, as bits */
 	int64_t delta, ttl;
 	const struct item *item; /* of an administrator */
 };
@@ -178,7 +179,7 @@ struct answer {
 	int32_t rank;
 	int64_t participants, order, votes_for, votes_against;
 	int64_t step; /* that all have saved */
-	uint64_t shards; /* that the worker has, as bits */
+	uint64_t shards; /* that the worker has, or is lent, as bits */
 	uint64_t values; /* digest of those gathered */
 	size_t n_values;
 	bool done;
