@@ -450,11 +450,22 @@ static void check_alive(struct sim *s, const struct mjob *j,
 			 who, s->now - p->ended);
 }
 
+/* Also while nothing can be recorded: a meeting that ends then was there all the same. */
+static void note_wanted(struct sim *s, uint32_t job)
+{
+	const struct mjob *j = mjob(s, job);
+
+	for (uint32_t who = 0; who < s->plan->n_workers[job]; who++) {
+		struct place *p = &j->places[who];
+
+		if (p->there && p->dead && meetings_wait_for(j, who))
+			p->wanted = s->now;
+	}
+}
+
 static void check_dead(struct sim *s, const struct mjob *j, struct place *p,
 		       uint32_t who)
 {
-	if (meetings_wait_for(j, who))
-		p->wanted = s->now;
 	if (s->now - p->died > j->most_hold + 1 && s->now - p->wanted > MORE_MS)
 		sim_fail(s, "the place of w%u is held for %" PRId64 " ms", who,
 			 s->now - p->died);
@@ -482,6 +493,8 @@ void members_check(struct sim *s)
 		return;
 	for (uint32_t i = 0; i < MAX_JOBS; i++)
 		watches_check(s, mjob(s, i));
+	for (uint32_t i = 0; i < MAX_JOBS; i++)
+		note_wanted(s, i);
 	if (s->now - s->model->full_at < RETRY_MS)
 		return;
 	for (uint32_t i = 0; i < MAX_JOBS; i++)
