@@ -1,52 +1,25 @@
-/* channel.c - see channel.h
+/* channel.c - the connection: how it is made, how bytes come and go, how it is lost.
  *
  * nghttp2 must not be ended, nor the connection freed, while one of its callbacks is on the
  * stack.  So `busy` counts who is inside, and what was closed meanwhile is freed by the last
  * to leave. */
-#include "etcd/channel.h"
-
-#include <endian.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <nghttp2/nghttp2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "net/rpc_status.h"
-#include "net/stream.h"
+#include "etcd/channel_internal.h"
 
 enum {
-	PREFIX = 5, /* bytes before each message */
 	INPUT = 64 << 10, /* read at once */
-	WINDOW = 4 << 20, /* bytes a reply may be ahead of us */
 	CONNECT_MS = 2000,
-	MAX_SENTENCE = 1024,
 };
 
 #define CONTAINER(ptr, type, member) \
 	((type *)((char *)(ptr)-offsetof(type, member)))
-
-struct channel {
-	struct loop *loop;
-	struct shelf shelf;
-	struct loop_fd connecting; /* fd -1: over */
-	struct stream stream; /* fd.fd -1: not yet */
-	struct loop_timer
-		timer; /* until it is connected; then what is lost is told */
-	struct loop_later flush;
-	nghttp2_session *http2;
-	char *authority;
-	void (*lost)(void *data, const char *sentence);
-	void *data;
-	struct channel_call *calls;
-	unsigned busy;
-	bool closed; /* to be freed when nobody is inside */
-	bool is_lost; /* its owner is, or will be, told */
-	char why[256];
-};
 
 /* ---- life ---- */
 
@@ -77,8 +50,7 @@ static void leave(struct channel *c)
 		free_channel(c);
 }
 
-/* Told at the next turn of the loop: whoever made us notice is not surprised. */
-static void lose(struct channel *c, const char *why)
+void channel_lose(struct channel *c, const char *why)
 {
 	if (c->is_lost)
 		return;
@@ -103,292 +75,14 @@ bool channel_is_up(const struct channel *c)
 	return c->connecting.fd < 0 && !c->is_lost;
 }
 
-/* ---- calls ---- */
-
-static void unlink_call(struct channel_call *call)
-{
-	*call->link = call->next;
-	if (call->next)
-		call->next->link = call->link;
-	call->client = NULL;
-}
-
-static void release_call(struct channel_call *call)
-{
-	str_release(&call->out);
-	str_release(&call->in);
-	str_release(&call->sentence);
-}
-
-static void end_call(struct channel_call *call, unsigned status,
-		     const char *sentence)
-{
-	char copy[MAX_SENTENCE];
-
-	(void)snprintf(copy, sizeof(copy), "%s", sentence);
-	unlink_call(call);
-	release_call(call);
-	call->ended(call, status, copy);
-}
-
-void channel_cancel(struct channel_call *call)
-{
-	struct channel *c = call->client;
-
-	if (!c)
-		return;
-	(void)nghttp2_session_set_stream_user_data(c->http2, call->stream,
-						   NULL);
-	(void)nghttp2_submit_rst_stream(c->http2, NGHTTP2_FLAG_NONE,
-					call->stream, NGHTTP2_CANCEL);
-	loop_later(c->loop, &c->flush);
-	unlink_call(call);
-	release_call(call);
-}
-
 void channel_close(struct channel *c, const char *sentence)
 {
 	if (!c || c->closed)
 		return;
 	c->closed = true;
 	enter(c);
-	while (c->calls) {
-		struct channel_call *call = c->calls;
-
-		(void)nghttp2_session_set_stream_user_data(c->http2,
-							   call->stream, NULL);
-		end_call(call, RPC_UNAVAILABLE, sentence);
-	}
+	channel_end_calls(c, sentence);
 	leave(c);
-}
-
-/* ---- requests ---- */
-
-static ssize_t read_request(nghttp2_session *session, int32_t stream,
-			    uint8_t *buffer, size_t len, uint32_t *flags,
-			    nghttp2_data_source *source, void *data)
-{
-	struct channel_call *call = nghttp2_session_get_stream_user_data(
-		session, stream);
-	size_t n;
-
-	(void)source, (void)data;
-	if (!call)
-		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-	n = call->out.len - call->sent < len ? call->out.len - call->sent : len;
-	memcpy(buffer, call->out.data + call->sent, n);
-	call->sent += n;
-	if (call->sent < call->out.len)
-		return (ssize_t)n;
-	if (call->half_closed) {
-		*flags |= NGHTTP2_DATA_FLAG_EOF;
-		return (ssize_t)n;
-	}
-	if (n)
-		return (ssize_t)n;
-	call->deferred = true;
-	return NGHTTP2_ERR_DEFERRED;
-}
-
-#define FIELD(n, v)                                                       \
-	{                                                                 \
-		(uint8_t *)(n), (uint8_t *)(v), sizeof(n) - 1, strlen(v), \
-			NGHTTP2_NV_FLAG_NONE                              \
-	}
-
-static int submit(struct channel *c, struct channel_call *call,
-		  const char *path)
-{
-	const nghttp2_nv fields[] = {
-		FIELD(":method", "POST"),
-		FIELD(":scheme", "http"),
-		FIELD(":path", path),
-		FIELD(":authority", c->authority),
-		FIELD("te", "trailers"),
-		FIELD("content-type", "application/grpc"),
-		FIELD("user-agent", "roar"),
-		/* Rather an error at once than to wait until etcd has a leader. */
-		FIELD("hasleader", "true"),
-	};
-	nghttp2_data_provider body = { .read_callback = read_request };
-
-	return nghttp2_submit_request(c->http2, NULL, fields,
-				      sizeof(fields) / sizeof(fields[0]), &body,
-				      call);
-}
-
-static void add_message(struct str *out, const void *data, size_t len)
-{
-	uint32_t be_len = htobe32((uint32_t)len);
-
-	str_addc(out, 0);
-	str_add(out, &be_len, sizeof(be_len));
-	str_add(out, data, len);
-}
-
-int channel_begin(struct channel *c, struct channel_call *call,
-		  const char *path, const void *data, size_t len, bool last)
-{
-	int32_t stream;
-
-	call->out = call->in = call->sentence = STR_INIT;
-	call->sent = 0;
-	call->status = -1;
-	call->deferred = false;
-	call->half_closed = last;
-	add_message(&call->out, data, len);
-	stream = str_error(&call->out) < 0 ? -1 : submit(c, call, path);
-	if (stream < 0) {
-		release_call(call);
-		return -ENOMEM;
-	}
-	call->stream = stream;
-	call->client = c;
-	call->next = c->calls;
-	call->link = &c->calls;
-	if (c->calls)
-		c->calls->link = &call->next;
-	c->calls = call;
-	loop_later(c->loop, &c->flush);
-	return 0;
-}
-
-/* ---- replies ---- */
-
-static int digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' :
-	       c >= 'A' && c <= 'F' ? c - 'A' + 10 :
-	       c >= 'a' && c <= 'f' ? c - 'a' + 10 :
-				      -1;
-}
-
-/* "%XX" are bytes that may not stand in a header. */
-static void decode(struct str *out, const char *text, size_t len)
-{
-	for (size_t i = 0; i < len && out->len < MAX_SENTENCE; i++) {
-		bool coded = text[i] == '%' && i + 2 < len &&
-			     digit(text[i + 1]) >= 0 && digit(text[i + 2]) >= 0;
-
-		if (!coded) {
-			str_addc(out, text[i]);
-			continue;
-		}
-		str_addc(out,
-			 (char)(digit(text[i + 1]) << 4 | digit(text[i + 2])));
-		i += 2;
-	}
-}
-
-static bool is(const uint8_t *name, size_t len, const char *wanted)
-{
-	return len == strlen(wanted) && memcmp(name, wanted, len) == 0;
-}
-
-static int on_header(nghttp2_session *session, const nghttp2_frame *frame,
-		     const uint8_t *name, size_t name_len, const uint8_t *value,
-		     size_t value_len, uint8_t flags, void *data)
-{
-	struct channel_call *call = nghttp2_session_get_stream_user_data(
-		session, frame->hd.stream_id);
-
-	(void)flags, (void)data;
-	if (!call)
-		return 0;
-	if (is(name, name_len, "grpc-status")) {
-		/* nghttp2 ends values with a 0 byte. */
-		call->status = atoi((const char *)value);
-	} else if (is(name, name_len, "grpc-message")) {
-		str_clear(&call->sentence);
-		decode(&call->sentence, (const char *)value, value_len);
-	} else if (is(name, name_len, ":status") &&
-		   !is(value, value_len, "200")) {
-		str_clear(&call->sentence);
-		str_addf(&call->sentence, "HTTP status %.*s", (int)value_len,
-			 (const char *)value);
-	}
-	return 0;
-}
-
-/* The bytes of the first message with its prefix; 0 when it is not whole, -1 when it never
- * will be. */
-static ssize_t whole_len(const struct str *in)
-{
-	uint32_t len;
-
-	if (in->len < PREFIX)
-		return 0;
-	memcpy(&len, in->data + 1, sizeof(len));
-	len = be32toh(len);
-	if (in->data[0] || len > CHANNEL_MAX_MESSAGE)
-		return -1;
-	return in->len < PREFIX + (size_t)len ? 0 : (ssize_t)PREFIX + len;
-}
-
-/* Gives on all messages that are whole.  Returns false when the call must end. */
-static bool take_messages(struct channel *c, struct channel_call *call)
-{
-	int32_t stream = call->stream;
-	ssize_t n;
-
-	while ((n = whole_len(&call->in)) > 0) {
-		call->message(call, call->in.data + PREFIX, (size_t)n - PREFIX);
-		if (c->closed || call->client != c || call->stream != stream)
-			return true; /* it was ended meanwhile, or begun anew */
-		call->in.len -= (size_t)n;
-		memmove(call->in.data, call->in.data + n, call->in.len);
-	}
-	return n == 0;
-}
-
-static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream,
-		   const uint8_t *bytes, size_t len, void *data)
-{
-	struct channel_call *call = nghttp2_session_get_stream_user_data(
-		session, stream);
-
-	(void)flags;
-	if (!call)
-		return 0;
-	str_add(&call->in, bytes, len);
-	if (str_error(&call->in) == 0 && take_messages(data, call))
-		return 0;
-	(void)nghttp2_session_set_stream_user_data(session, stream, NULL);
-	(void)nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream,
-					NGHTTP2_CANCEL);
-	end_call(call, RPC_INTERNAL,
-		 "the server sent a message that is none, or too large");
-	return 0;
-}
-
-static int on_close(nghttp2_session *session, int32_t stream, uint32_t error,
-		    void *data)
-{
-	struct channel_call *call = nghttp2_session_get_stream_user_data(
-		session, stream);
-
-	(void)data;
-	if (!call)
-		return 0;
-	if (call->status < 0)
-		end_call(call, RPC_UNAVAILABLE,
-			 call->sentence.len ? str_cstr(&call->sentence) :
-			 error		    ? nghttp2_http2_strerror(error) :
-				 "the server ended the call without a status");
-	else
-		end_call(call, (unsigned)call->status,
-			 str_cstr(&call->sentence));
-	return 0;
-}
-
-/* A server that ends tells so; what it has taken goes on, the rest is lost. */
-static int on_frame(nghttp2_session *session, const nghttp2_frame *frame,
-		    void *data)
-{
-	(void)session;
-	if (frame->hd.type == NGHTTP2_GOAWAY)
-		lose(data, "the server ends");
-	return 0;
 }
 
 /* ---- the connection ---- */
@@ -405,12 +99,12 @@ static void on_flush(struct loop_later *l)
 	while (!c->closed &&
 	       (n = nghttp2_session_mem_send(c->http2, &data)) != 0) {
 		if (n < 0 || stream_add(&c->stream, data, (size_t)n) < 0) {
-			lose(c, "no memory for a request");
+			channel_lose(c, "no memory for a request");
 			break;
 		}
 	}
 	if (!c->closed && !c->is_lost && stream_flush(&c->stream) < 0)
-		lose(c, "the connection is broken");
+		channel_lose(c, "the connection is broken");
 	leave(c);
 }
 
@@ -422,13 +116,13 @@ static void read_input(struct channel *c)
 	if (n == -EAGAIN)
 		return;
 	if (n <= 0) {
-		lose(c,
-		     n ? strerror((int)-n) : "the server ended the connection");
+		channel_lose(c, n ? strerror((int)-n) :
+				    "the server ended the connection");
 		return;
 	}
 	n = nghttp2_session_mem_recv(c->http2, bytes, (size_t)n);
 	if (n < 0)
-		lose(c, nghttp2_strerror((int)n));
+		channel_lose(c, nghttp2_strerror((int)n));
 }
 
 static void on_ready(struct loop_fd *f, uint32_t events)
@@ -474,7 +168,7 @@ static void on_connected(struct loop_fd *f, uint32_t events)
 		loop_remove(c->loop, f);
 		closep(&f->fd);
 		f->fd = -1;
-		lose(c, strerror(error));
+		channel_lose(c, strerror(error));
 		return;
 	}
 	loop_remove(c->loop, f);
@@ -484,37 +178,10 @@ static void on_connected(struct loop_fd *f, uint32_t events)
 	    0) {
 		c->stream.fd.fd = -1;
 		(void)close(fd);
-		lose(c, "no memory for a connection");
+		channel_lose(c, "no memory for a connection");
 		return;
 	}
 	loop_later(c->loop, &c->flush);
-}
-
-static int begin_http2(struct channel *c)
-{
-	const nghttp2_settings_entry settings[] = {
-		{ NGHTTP2_SETTINGS_ENABLE_PUSH, 0 },
-		{ NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, WINDOW },
-	};
-	nghttp2_session_callbacks *calls = NULL;
-	int r = nghttp2_session_callbacks_new(&calls);
-
-	if (r < 0)
-		return -ENOMEM;
-	nghttp2_session_callbacks_set_on_header_callback(calls, on_header);
-	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(calls,
-								  on_data);
-	nghttp2_session_callbacks_set_on_stream_close_callback(calls, on_close);
-	nghttp2_session_callbacks_set_on_frame_recv_callback(calls, on_frame);
-	r = nghttp2_session_client_new(&c->http2, calls, c);
-	nghttp2_session_callbacks_del(calls);
-	if (r == 0)
-		r = nghttp2_submit_settings(c->http2, NGHTTP2_FLAG_NONE,
-					    settings, 2);
-	if (r == 0)
-		r = nghttp2_session_set_local_window_size(
-			c->http2, NGHTTP2_FLAG_NONE, 0, WINDOW);
-	return r < 0 ? -ENOMEM : 0;
 }
 
 /* What cannot even begin is told as everything else is: by `lost`. */
@@ -526,17 +193,17 @@ static void begin_connecting(struct channel *c, const struct sockaddr *address,
 	int one = 1;
 
 	if (fd < 0) {
-		lose(c, strerror(errno));
+		channel_lose(c, strerror(errno));
 		return;
 	}
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	c->connecting = (struct loop_fd){ .fd = fd, .ready = on_connected };
 	if (connect(fd, address, len) < 0 && errno != EINPROGRESS) {
-		lose(c, strerror(errno));
+		channel_lose(c, strerror(errno));
 		closep(&c->connecting.fd);
 		c->connecting.fd = -1;
 	} else if (loop_add(c->loop, &c->connecting, EPOLLOUT) < 0) {
-		lose(c, "no memory for a connection");
+		channel_lose(c, "no memory for a connection");
 		closep(&c->connecting.fd);
 		c->connecting.fd = -1;
 	}
@@ -559,7 +226,7 @@ int channel_open(struct loop *loop, const struct sockaddr *address,
 	c->lost = lost;
 	c->data = data;
 	c->authority = strdup(authority);
-	r = c->authority ? begin_http2(c) : -ENOMEM;
+	r = c->authority ? channel_begin_http2(c) : -ENOMEM;
 	if (r == 0)
 		r = loop_timer_set(loop, &c->timer,
 				   loop_now_ms(loop) + CONNECT_MS);

@@ -8,7 +8,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
-#include "etcd/keys.h"
+#include "etcd/ballot.h"
 
 enum {
 	REST_MS = 150, /* after a failure, and as much again by chance */
@@ -28,7 +28,7 @@ enum state {
 struct election {
 	struct loop *loop;
 	struct etcd *etcd;
-	char *cluster, *address;
+	char *address;
 	int64_t ttl_ms; /* as asked for, then as granted */
 	struct election_events events;
 	void *data;
@@ -45,7 +45,7 @@ struct election {
 	int64_t asked_ms; /* when the lease was last asked for, boot clock */
 	int64_t holds_until_ms; /* boot clock */
 	char *leader; /* who leads, as last told; NULL: nobody */
-	struct etcd_key key_leader, key_schema;
+	struct ballot ballot;
 };
 
 #define CONTAINER(ptr, type, member) \
@@ -114,49 +114,6 @@ static void on_lapse(struct loop_timer *t)
 		depose(e, "its lease in etcd could not be kept alive in time");
 }
 
-/* ---- messages ---- */
-
-static void op_range(Etcd__RequestOp *op, Etcd__RangeRequest *m,
-		     const struct etcd_key *key)
-{
-	etcd__range_request__init(m);
-	m->key = etcd_key_bytes(key);
-	etcd__request_op__init(op);
-	op->request_case = ETCD__REQUEST_OP__REQUEST_RANGE;
-	op->range = m;
-}
-
-static void op_put(Etcd__RequestOp *op, Etcd__PutRequest *m,
-		   const struct etcd_key *key, const char *value, int64_t lease)
-{
-	etcd__put_request__init(m);
-	m->key = etcd_key_bytes(key);
-	m->value = (ProtobufCBinaryData){ .len = strlen(value),
-					  .data = (uint8_t *)value };
-	m->lease = lease;
-	etcd__request_op__init(op);
-	op->request_case = ETCD__REQUEST_OP__REQUEST_PUT;
-	op->put = m;
-}
-
-/* The one key that an operation of a transaction has found, or NULL. */
-static const Etcd__KeyValue *found(const Etcd__TxnResponse *m, size_t op)
-{
-	const Etcd__ResponseOp *r = op < m->n_responses ? m->responses[op] :
-							  NULL;
-
-	if (!r || r->response_case != ETCD__RESPONSE_OP__RESPONSE_RANGE ||
-	    !r->range->n_kvs)
-		return NULL;
-	return r->range->kvs[0];
-}
-
-static bool value_is(const Etcd__KeyValue *kv, const char *text)
-{
-	return kv->value.len == strlen(text) &&
-	       memcmp(kv->value.data, text, kv->value.len) == 0;
-}
-
 /* ---- following ---- */
 
 /* The key is gone, or the watch is: a look will tell. */
@@ -202,7 +159,7 @@ static void watch_again(struct election *e, int64_t revision)
 	Etcd__WatchCreateRequest create = ETCD__WATCH_CREATE_REQUEST__INIT;
 	Etcd__WatchRequest m = ETCD__WATCH_REQUEST__INIT;
 
-	create.key = etcd_key_bytes(&e->key_leader);
+	create.key = etcd_key_bytes(&e->ballot.leader);
 	create.start_revision = revision;
 	m.request_case = ETCD__WATCH_REQUEST__REQUEST_CREATE;
 	m.create = &create;
@@ -290,7 +247,7 @@ static void on_campaign(struct etcd_call *call, unsigned status,
 	const Etcd__KeyValue *kv;
 
 	(void)sentence;
-	kv = status == ETCD_OK ? found(m, m->succeeded ? 1 : 0) : NULL;
+	kv = status == ETCD_OK ? ballot_found(m, m->succeeded ? 1 : 0) : NULL;
 	if (kv && is_ours(e, kv))
 		lead(e, kv->create_revision);
 	else if (kv && kv->lease != e->lease)
@@ -301,28 +258,9 @@ static void on_campaign(struct etcd_call *call, unsigned status,
 
 static void campaign(struct election *e)
 {
-	Etcd__Compare nobody;
-	Etcd__RequestOp put, range, other;
-	Etcd__PutRequest put_m;
-	Etcd__RangeRequest range_m, other_m;
-	Etcd__Compare *compare[] = { &nobody };
-	Etcd__RequestOp *success[] = { &put, &range };
-	Etcd__RequestOp *failure[] = { &other };
-	Etcd__TxnRequest m = ETCD__TXN_REQUEST__INIT;
-
-	etcd_compare_created(&nobody, &e->key_leader, 0);
-	op_put(&put, &put_m, &e->key_leader, e->address, e->lease);
-	op_range(&range, &range_m, &e->key_leader);
-	op_range(&other, &other_m, &e->key_leader);
-	m.compare = compare;
-	m.n_compare = 1;
-	m.success = success;
-	m.n_success = 2;
-	m.failure = failure;
-	m.n_failure = 1;
 	e->state = CAMPAIGN;
 	e->call.done = on_campaign;
-	etcd_begin(e->etcd, &e->call, ETCD_TXN, &m.base, CALL_MS);
+	ballot_campaign(e->etcd, &e->call, &e->ballot, e->lease, CALL_MS);
 }
 
 static void on_grant(struct etcd_call *call, unsigned status,
@@ -369,7 +307,7 @@ static void refuse(struct election *e, const Etcd__KeyValue *schema)
 		       "etcd has state of another kind under '%s': '%.*s' "
 		       "instead of '%s'; give this cluster another name "
 		       "(--cluster), or use the version that wrote it",
-		       e->key_schema.text,
+		       e->ballot.schema.text,
 		       (int)(schema->value.len > 64 ? 64 : schema->value.len),
 		       (const char *)schema->value.data, ETCD_SCHEMA);
 	e->state = ENDED;
@@ -388,9 +326,9 @@ static void on_look(struct etcd_call *call, unsigned status,
 		rest(e);
 		return;
 	}
-	schema = m->succeeded ? NULL : found(m, 0);
-	leader = found(m, 1);
-	if (schema && !value_is(schema, ETCD_SCHEMA))
+	schema = m->succeeded ? NULL : ballot_found(m, 0);
+	leader = ballot_found(m, 1);
+	if (schema && !ballot_is_ours(schema))
 		refuse(e, schema);
 	else if (leader && is_ours(e, leader))
 		lead(e, leader->create_revision);
@@ -400,31 +338,11 @@ static void on_look(struct etcd_call *call, unsigned status,
 		stand_for_election(e);
 }
 
-/* The first one to come says what kind of state this is. */
 static void look(struct election *e)
 {
-	Etcd__Compare fresh;
-	Etcd__RequestOp put, schema, leader;
-	Etcd__PutRequest put_m;
-	Etcd__RangeRequest schema_m, leader_m;
-	Etcd__Compare *compare[] = { &fresh };
-	Etcd__RequestOp *success[] = { &put, &leader };
-	Etcd__RequestOp *failure[] = { &schema, &leader };
-	Etcd__TxnRequest m = ETCD__TXN_REQUEST__INIT;
-
-	etcd_compare_created(&fresh, &e->key_schema, 0);
-	op_put(&put, &put_m, &e->key_schema, ETCD_SCHEMA, 0);
-	op_range(&schema, &schema_m, &e->key_schema);
-	op_range(&leader, &leader_m, &e->key_leader);
-	m.compare = compare;
-	m.n_compare = 1;
-	m.success = success;
-	m.n_success = 2;
-	m.failure = failure;
-	m.n_failure = 2;
 	e->state = LOOK;
 	e->call.done = on_look;
-	etcd_begin(e->etcd, &e->call, ETCD_TXN, &m.base, CALL_MS);
+	ballot_look(e->etcd, &e->call, &e->ballot, CALL_MS);
 }
 
 static void on_step(struct loop_timer *t)
@@ -484,7 +402,6 @@ void election_free(struct election *e)
 	loop_timer_clear(e->loop, &e->step);
 	loop_timer_clear(e->loop, &e->lapse);
 	free(e->leader);
-	free(e->cluster);
 	free(e->address);
 	free(e);
 }
@@ -500,16 +417,16 @@ int election_new(struct loop *loop, struct etcd *etcd, const char *cluster,
 		return -ENOMEM;
 	e->loop = loop;
 	e->etcd = etcd;
-	e->cluster = strdup(cluster);
 	e->address = strdup(address);
 	e->ttl_ms = ttl_s * 1000;
 	e->events = *events;
 	e->data = data;
 	e->step.due = on_step;
 	e->lapse.due = on_lapse;
-	e->key_leader = etcd_key(cluster, "leader");
-	e->key_schema = etcd_key(cluster, "schema");
-	if (!e->cluster || !e->address) {
+	e->ballot = (struct ballot){ .leader = etcd_key(cluster, "leader"),
+				     .schema = etcd_key(cluster, "schema"),
+				     .address = e->address };
+	if (!e->address) {
 		election_free(e);
 		return -ENOMEM;
 	}
