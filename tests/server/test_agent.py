@@ -2,6 +2,7 @@
 
 import signal
 import socket
+import struct
 import subprocess
 import sys
 
@@ -309,6 +310,27 @@ def test_without_a_coordinator_calls_are_refused_until_there_is_one(
         with Coordinator(listen=(socket_path,)):
             wait_until(lambda: agent.logged("connected"))
             assert client.register("a").rank == 0
+
+
+def test_what_waits_for_a_coordinator_that_does_not_read_is_bounded(tmp_path):
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(f"{tmp_path}/c")
+        listening.listen()
+        with Agent(f"unix:{tmp_path}/c") as agent:
+            listening.settimeout(PATIENCE_S)
+            deaf, _ = listening.accept()
+            deaf.recv(8 + 16, socket.MSG_WAITALL)  # does it serve?
+            deaf.sendall(struct.pack("<IHHII", 2, 0xf001, 1, 0xffffffff, 0) +
+                         b"\x08\x01")
+            wait_until(lambda: agent.logged("connected"))
+            frames = agent.frames()
+            for call in range(100):
+                frames.send(16, bytes(1 << 20), call)  # KvSet
+            _, _, call, status, data = frames.receive()
+            assert status == CODE.RESOURCE_EXHAUSTED.value[0], data
+            assert call >= 64
+            frames.close()
+            deaf.close()
 
 
 def test_the_next_address_is_tried(server, socket_path):

@@ -78,12 +78,6 @@ static void on_begin(void *ctx, struct rpc_call *call,
 		refuse_without(a, call);
 		return;
 	}
-	if (uplink_unsent(a->uplink) > AGENT_MAX_UNSENT) {
-		refuse_full(call,
-			    "the coordinator takes nothing from the agent "
-			    "of this host for now: try again");
-		return;
-	}
 	lane = lane_get(a, rpc_call_conn(call));
 	e = lane ? errand_new(a, lane, rpc_call_id(call)) : NULL;
 	if (!e) {
@@ -124,11 +118,19 @@ static void begin(struct agent *a, struct errand *e)
 	e->begun = true;
 }
 
-static void on_message(void *ctx, struct rpc_call *call, const void *data,
-		       size_t len)
+/* Nobody wants the coordinator's answer any more. */
+static void withdraw(struct agent *a, struct errand *e)
 {
-	struct agent *a = ctx;
-	struct errand *e = rpc_call_data(call);
+	const struct frame f = { .method = FRAME_CANCEL, .call = e->number };
+
+	if (e->begun)
+		lane_say(a, e->lane, &f, NULL);
+	errand_done(a, e);
+}
+
+static void pass_on(struct agent *a, struct errand *e, struct rpc_call *call,
+		    const void *data, size_t len)
+{
 	const struct frame f = { .len = (uint32_t)len,
 				 .method = rpc_call_method(call)->number,
 				 .flags = e->begun ? FRAME_MORE : 0,
@@ -141,6 +143,21 @@ static void on_message(void *ctx, struct rpc_call *call, const void *data,
 		lane_beat(a, e->lane, &f, data);
 	else
 		lane_say(a, e->lane, &f, data);
+}
+
+static void on_message(void *ctx, struct rpc_call *call, const void *data,
+		       size_t len)
+{
+	struct agent *a = ctx;
+	struct errand *e = rpc_call_data(call);
+
+	if (uplink_unsent(a->uplink) <= AGENT_MAX_UNSENT) {
+		pass_on(a, e, call, data, len);
+		return;
+	}
+	withdraw(a, e);
+	refuse_full(call, "the coordinator takes nothing from the agent of "
+			  "this host for now: try again");
 }
 
 static void on_half_closed(void *ctx, struct rpc_call *call)
@@ -159,13 +176,7 @@ static void on_half_closed(void *ctx, struct rpc_call *call)
 
 static void on_cancelled(void *ctx, struct rpc_call *call)
 {
-	struct agent *a = ctx;
-	struct errand *e = rpc_call_data(call);
-	const struct frame f = { .method = FRAME_CANCEL, .call = e->number };
-
-	if (e->begun)
-		lane_say(a, e->lane, &f, NULL);
-	errand_done(a, e);
+	withdraw(ctx, rpc_call_data(call));
 }
 
 static void on_disconnected(void *ctx, uint64_t conn)
@@ -233,18 +244,26 @@ static void hand_failure(struct rpc_call *call, const struct frame *f,
 	rpc_call_end(call, f->number, str_cstr(&text), trailers, n);
 }
 
+/* The last frame of a stream has a status and no message. */
+static bool is_message(const struct rpc_call *call, const struct frame *f)
+{
+	bool is_end = f->flags & FRAME_END &&
+		      rpc_call_method(call)->streams_out;
+
+	return f->number == COORD_OK && !is_end;
+}
+
 static void hand_reply(struct agent *a, const struct frame *f, const void *data)
 {
 	struct errand *e = errand_find(a, f->call);
 	struct rpc_call *call = e ? rpc_call_find(a->rpc, e->call) : NULL;
-	bool is_message = !f->number && (f->len || !(f->flags & FRAME_END));
 
 	if (!call)
 		return; /* it was taken back */
-	if (f->number == COORD_OK)
+	if (is_message(call, f)) {
 		learn_interval(a, e, f, data);
-	if (is_message || (!f->number && !rpc_call_method(call)->streams_out))
 		rpc_call_send(call, data, f->len);
+	}
 	if (!(f->flags & FRAME_END))
 		return;
 	errand_done(a, e);
