@@ -55,6 +55,15 @@ static void remove_socket(void)
 	(void)unlink(where.sun_path);
 }
 
+/* The agent of the input before may have come again at its end. */
+static void refuse_earlier(int listening)
+{
+	int fd;
+
+	while ((fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC)) >= 0)
+		(void)close(fd);
+}
+
 static int accept_agent(struct agent *a, int listening)
 {
 	int fd = -1;
@@ -174,12 +183,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (!registered)
 		registered = atexit(remove_socket) == 0;
 	require(a != NULL);
+	refuse_earlier(listening);
 	a->notes = (struct notes){ .fd = -1, .level = LOG_EMERG };
 	open_agent(a);
 	fd = accept_agent(a, listening);
 	say_it_serves(fd);
 	for (int i = 0; i < PATIENCE && !uplink_is_up(a->uplink); i++)
 		require(loop_round(a->loop, 1) == 0);
+	require(uplink_is_up(a->uplink));
 	worker = begin_worker(a);
 	talk(a, fd, worker, data, len);
 	(void)close(fd);
