@@ -26,6 +26,9 @@ struct etcd {
 	struct loop *loop;
 	struct etcd_addresses addresses;
 	size_t at; /* the member that is used or tried */
+	/* Which address of its name, a member: one that did not answer is changed. */
+	unsigned which[ETCD_MAX_MEMBERS];
+	bool answered; /* this one has, since it was connected to */
 	size_t n_failed; /* members in a row */
 	struct resolve *resolve;
 	struct channel *channel;
@@ -75,6 +78,7 @@ static void say_trouble(struct etcd *e, const char *why)
 static void say_good(struct etcd *e)
 {
 	e->n_failed = 0;
+	e->answered = true;
 	if (e->in_trouble && e->changed)
 		e->changed(e->data, NULL);
 	e->in_trouble = false;
@@ -101,6 +105,9 @@ static void move_on(struct etcd *e, const char *why)
 	e->resolve = NULL;
 	if (round_over)
 		say_trouble(e, why);
+	if (!e->answered)
+		e->which[e->at]++;
+	e->answered = false;
 	e->at = (e->at + 1) % e->addresses.n;
 	(void)loop_timer_set(e->loop, &e->timer,
 			     loop_now_ms(e->loop) +
@@ -298,8 +305,8 @@ static void connect_next(struct etcd *e)
 {
 	const struct etcd_address *a = &e->addresses.list[e->at];
 
-	if (resolve_begin(e->loop, a->host, a->port, on_found, e, &e->resolve) <
-	    0)
+	if (resolve_begin(e->loop, a->host, a->port, e->which[e->at], on_found,
+			  e, &e->resolve) < 0)
 		move_on(e, "no memory for a connection");
 }
 

@@ -29,6 +29,7 @@ struct resolve {
 	void (*tell)(void *data, const struct sockaddr *address, socklen_t len,
 		     const char *sentence);
 	void *data;
+	unsigned number; /* of the address */
 };
 
 static void question_leave(struct question *q)
@@ -101,20 +102,38 @@ static int begin_thread(struct question *q)
 	return r;
 }
 
+static const struct addrinfo *pick(const struct addrinfo *all, unsigned number)
+{
+	const struct addrinfo *a = all;
+	unsigned n = 0;
+
+	for (const struct addrinfo *i = all; i; i = i->ai_next)
+		n++;
+	for (number %= n; number > 0; number--)
+		a = a->ai_next;
+	return a;
+}
+
 static void on_answered(struct loop_fd *f, uint32_t events)
 {
 	struct resolve *r = (struct resolve *)((char *)f -
 					       offsetof(struct resolve,
 							answered));
 	const struct question *q = r->question;
+	uint64_t n;
 
 	(void)events;
+	(void)!read(f->fd, &n,
+		    sizeof(n)); /* what the thread wrote is seen now */
 	loop_remove(r->loop, f);
 	f->fd = -1;
-	if (q->result)
+	if (q->result) {
 		r->tell(r->data, NULL, 0, gai_strerror(q->result));
-	else
-		r->tell(r->data, q->found->ai_addr, q->found->ai_addrlen, NULL);
+	} else {
+		const struct addrinfo *a = pick(q->found, r->number);
+
+		r->tell(r->data, a->ai_addr, a->ai_addrlen, NULL);
+	}
 }
 
 void resolve_end(struct resolve *r)
@@ -128,6 +147,7 @@ void resolve_end(struct resolve *r)
 }
 
 int resolve_begin(struct loop *loop, const char *host, const char *port,
+		  unsigned number,
 		  void (*found)(void *data, const struct sockaddr *address,
 				socklen_t len, const char *sentence),
 		  void *data, struct resolve **ret)
@@ -142,6 +162,7 @@ int resolve_begin(struct loop *loop, const char *host, const char *port,
 	r->loop = loop;
 	r->tell = found;
 	r->data = data;
+	r->number = number;
 	ask(r->question, AI_NUMERICHOST);
 	if (r->question->result)
 		e = begin_thread(r->question);

@@ -12,8 +12,10 @@
 
 struct resolve;
 
-/* Calls `found` once, from the loop: with an address, or with NULL and a sentence. */
+/* Calls `found` once, from the loop: with an address, or with NULL and a sentence.  Of several
+ * addresses that a name has it is the one of this number, counted round and round. */
 int resolve_begin(struct loop *loop, const char *host, const char *port,
+		  unsigned number,
 		  void (*found)(void *data, const struct sockaddr *address,
 				socklen_t len, const char *sentence),
 		  void *data, struct resolve **ret);

@@ -107,7 +107,7 @@ void uplink_begin_try(struct uplink *u)
 			     loop_now_ms(u->loop) + UPLINK_CONNECT_MS);
 	if (a->path)
 		connect_unix(u, a->path);
-	else if (resolve_begin(u->loop, a->host, a->port, on_found, u,
-			       &u->resolve) < 0)
+	else if (resolve_begin(u->loop, a->host, a->port, u->n_rounds, on_found,
+			       u, &u->resolve) < 0)
 		uplink_fail(u, "no memory to look for '%s'", a->host);
 }
