@@ -102,12 +102,13 @@ static int begin_thread(struct question *q)
 	return r;
 }
 
+/* There is at least one. */
 static const struct addrinfo *pick(const struct addrinfo *all, unsigned number)
 {
 	const struct addrinfo *a = all;
-	unsigned n = 0;
+	unsigned n = 1;
 
-	for (const struct addrinfo *i = all; i; i = i->ai_next)
+	for (const struct addrinfo *i = all->ai_next; i; i = i->ai_next)
 		n++;
 	for (number %= n; number > 0; number--)
 		a = a->ai_next;
