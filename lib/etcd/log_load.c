@@ -12,7 +12,7 @@
 
 enum {
 	FIRST_LIMIT = 16, /* keys of an answer, where each may have a whole MiB */
-	MAX_LIMIT = 2048,
+	MAX_LIMIT = 32, /* the next ones may be large: what is asked for must fit */
 	SMALL_ANSWER = 1 << 20, /* bytes: the next one may have more keys */
 };
 

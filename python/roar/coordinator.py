@@ -881,7 +881,9 @@ class TrainingOrchestrator:
              **terms: Any) -> Iterator[Lease]:
         """Takes pieces of an epoch until all of it is consumed, by whomever.
         One that the loop has gone through counts as consumed; one that it
-        breaks off in is given back.  `terms` are those of take_lease()."""
+        breaks off in is given back.  With exactly_once call consumed() of a
+        piece before you apply it: only then it is yours for good.  `terms`
+        are those of take_lease()."""
         while True:
             lease = self.take_lease(dataset_id, epoch, **terms)
             if lease.done:

@@ -108,7 +108,8 @@ static void answer(struct rpc_call *call, const ProtobufCMessage *m)
 
 static char *text_of(const ProtobufCBinaryData *b)
 {
-	char *text = strndup((const char *)b->data, b->len);
+	/* Nothing may be nowhere. */
+	char *text = strndup(b->len ? (const char *)b->data : "", b->len);
 
 	assert_non_null(text);
 	return text;
