@@ -2,6 +2,7 @@
  *
  * Only who leads writes, so while we lead and read nothing changes, and pages of keys that
  * are asked for one after the other fit each other. */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +15,12 @@ enum {
 	FIRST_LIMIT = 16, /* keys of an answer, where each may have a whole MiB */
 	MAX_LIMIT = 32, /* the next ones may be large: what is asked for must fit */
 	SMALL_ANSWER = 1 << 20, /* bytes: the next one may have more keys */
+	MAX_VALUE = 3 << 19, /* bytes: what etcd takes in a request */
 };
+
+/* Else a page of the largest values would be asked for again without end. */
+static_assert(MAX_LIMIT <= CHANNEL_MAX_MESSAGE / MAX_VALUE,
+	      "a page is too large");
 
 static void say_damaged(struct etcd_log *l, const char *key, const char *what)
 {

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "net/listen.h"
 #include "server.h"
+#include "signals.h"
 
 enum { SPARE_FDS = 128 + HTTP_MAX_CONNECTIONS }; /* for all but calls */
 
@@ -269,7 +270,7 @@ static void end(struct server *s)
 	str_release(&s->out);
 	str_release(&s->absent);
 	str_release(&s->record);
-	stop_unwatch(s);
+	signals_unwatch(s->loop, &s->signals);
 	loop_free(s->loop);
 	notes_release(&s->notes);
 }

@@ -184,7 +184,6 @@ void own_tell_health(struct server *s);
 
 /* stop.c: signals and the end. */
 int stop_watch(struct server *s, struct roar_error *err);
-void stop_unwatch(struct server *s);
 void stop_begin(struct server *s, int64_t grace_ms);
 void stop_failed(struct server *s); /* at once: the log is lost */
 

@@ -14,8 +14,9 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <syslog.h>
+
+#include "signals.h"
 
 enum {
 	LOOK_MS = 5, /* how often it is looked whether all have ended */
@@ -135,13 +136,13 @@ static void reload(struct server *s)
 static void on_signal(struct loop_fd *f, uint32_t events)
 {
 	struct server *s = CONTAINER(f, struct server, signals);
-	struct signalfd_siginfo info;
+	int sig = signals_read(f);
 
 	(void)events;
-	if (read(f->fd, &info, sizeof(info)) != sizeof(info))
+	if (!sig)
 		return;
 	loop_later(s->loop, &s->round_end);
-	if (info.ssi_signo == SIGHUP)
+	if (sig == SIGHUP)
 		reload(s);
 	else if (s->stopping)
 		loop_stop(s->loop);
@@ -151,31 +152,5 @@ static void on_signal(struct loop_fd *f, uint32_t events)
 
 int stop_watch(struct server *s, struct roar_error *err)
 {
-	sigset_t set;
-	int r;
-
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGTERM);
-	(void)sigaddset(&set, SIGINT);
-	(void)sigaddset(&set, SIGHUP);
-	(void)sigprocmask(SIG_BLOCK, &set, NULL);
-	(void)signal(SIGPIPE, SIG_IGN);
-	s->signals = (struct loop_fd){
-		.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
-		.ready = on_signal,
-	};
-	r = s->signals.fd < 0 ? -errno :
-				loop_add(s->loop, &s->signals, EPOLLIN);
-	return r < 0 ? error_set(err, r, "cannot wait for signals: %s",
-				 strerror(-r)) :
-		       0;
-}
-
-void stop_unwatch(struct server *s)
-{
-	if (s->signals.fd < 0)
-		return;
-	loop_remove(s->loop, &s->signals);
-	closep(&s->signals.fd);
-	s->signals.fd = -1;
+	return signals_watch(s->loop, &s->signals, on_signal, err);
 }

@@ -5,12 +5,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <syslog.h>
 #include <unistd.h>
 
 #include "agent/agent_internal.h"
 #include "base/cleanup.h"
+#include "signals.h"
 
 enum {
 	LOOK_MS = 5, /* how often it is looked whether all calls have ended */
@@ -65,37 +65,13 @@ static void reload(struct agent *a)
 static void on_signal(struct loop_fd *f, uint32_t events)
 {
 	struct agent *a = CONTAINER(f, struct agent, signals);
-	struct signalfd_siginfo info;
+	int sig = signals_read(f);
 
 	(void)events;
-	if (read(f->fd, &info, sizeof(info)) != sizeof(info))
-		return;
-	if (info.ssi_signo == SIGHUP)
+	if (sig == SIGHUP)
 		reload(a);
-	else
+	else if (sig)
 		stop(a);
-}
-
-static int watch_signals(struct agent *a, struct roar_error *err)
-{
-	sigset_t set;
-	int r;
-
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGTERM);
-	(void)sigaddset(&set, SIGINT);
-	(void)sigaddset(&set, SIGHUP);
-	(void)sigprocmask(SIG_BLOCK, &set, NULL);
-	(void)signal(SIGPIPE, SIG_IGN);
-	a->signals = (struct loop_fd){
-		.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
-		.ready = on_signal,
-	};
-	r = a->signals.fd < 0 ? -errno :
-				loop_add(a->loop, &a->signals, EPOLLIN);
-	return r < 0 ? error_set(err, r, "cannot wait for signals: %s",
-				 strerror(-r)) :
-		       0;
 }
 
 /* ---- the beginning ---- */
@@ -148,7 +124,7 @@ static int begin(struct agent *a, struct roar_error *err)
 	if (r == 0 && o->tls_cert)
 		r = tls_server_new(o->tls_cert, o->tls_key, NULL, &a->tls, err);
 	if (r == 0)
-		r = watch_signals(a, err);
+		r = signals_watch(a->loop, &a->signals, on_signal, err);
 	if (r == 0)
 		r = uplink_open(a->loop, &up, &relay_user, a, &a->uplink, err);
 	str_adds(&line, "serving");
@@ -173,10 +149,7 @@ static void end(struct agent *a)
 	beats_release(&a->beats);
 	methods_release(&a->methods);
 	tls_server_free(a->tls);
-	if (a->signals.fd >= 0) {
-		loop_remove(a->loop, &a->signals);
-		closep(&a->signals.fd);
-	}
+	signals_unwatch(a->loop, &a->signals);
 	loop_free(a->loop);
 	notes_release(&a->notes);
 }
