@@ -102,6 +102,16 @@ static void write_rank(uint64_t world_epoch, uint32_t rank, uint32_t world,
 	assert_int_equal(audit_close(a), 0);
 }
 
+/* A second world of one rank, which takes the rest of the epoch. */
+static void go_on_alone(const struct shard_ranges *base, uint64_t first)
+{
+	struct audit *a = open_rank(0);
+	uint32_t index = begin(a, 2, 0, 1, 100, base);
+
+	assert_int_equal(audit_consumed(a, index, first, 100), 0);
+	assert_int_equal(audit_close(a), 0);
+}
+
 /* ---- checking ---- */
 
 /* The one epoch that the files of `n` ranks tell of. */
@@ -240,16 +250,11 @@ static void what_no_checkpoint_had_is_no_problem(void **state)
 {
 	const struct audit_epoch *e;
 	CLEANUP(audit_check_freep) struct audit_check *c = NULL;
-	struct audit *a;
-	uint32_t index;
 
 	(void)state;
 	write_rank(1, 0, 3, 0, 60);
 	write_rank(1, 1, 3, 50, 70);
-	a = open_rank(0);
-	index = begin(a, 2, 0, 1, 100, NULL);
-	assert_int_equal(audit_consumed(a, index, 0, 100), 0);
-	assert_int_equal(audit_close(a), 0);
+	go_on_alone(NULL, 0);
 	c = check(2, &e);
 	assert_true(audit_epoch_is_exact(e, false));
 	assert_int_equal(e->redone, 70);
@@ -261,17 +266,12 @@ static void what_a_checkpoint_had_is_looked_at(void **state)
 	const struct audit_epoch *e;
 	CLEANUP(audit_check_freep) struct audit_check *c = NULL;
 	SET base = { 0 };
-	struct audit *a;
-	uint32_t index;
 
 	(void)state;
 	write_rank(1, 0, 3, 0, 60);
 	write_rank(1, 1, 3, 50, 70);
 	assert_int_equal(shard_ranges_add(&base, 0, 55, NULL), 0);
-	a = open_rank(0);
-	index = begin(a, 2, 0, 1, 100, &base);
-	assert_int_equal(audit_consumed(a, index, 55, 100), 0);
-	assert_int_equal(audit_close(a), 0);
+	go_on_alone(&base, 55);
 	c = check(2, &e);
 	assert_problem(e, "there is no file of rank 2 in world epoch 1");
 	assert_problem(e, "positions 50-54: consumed by rank 0 and by rank 1 "
@@ -284,16 +284,11 @@ static void a_base_must_be_proved_and_respected(void **state)
 	const struct audit_epoch *e;
 	CLEANUP(audit_check_freep) struct audit_check *c = NULL;
 	SET base = { 0 };
-	struct audit *a;
-	uint32_t index;
 
 	(void)state;
 	write_rank(1, 0, 1, 0, 30);
 	assert_int_equal(shard_ranges_add(&base, 0, 40, NULL), 0);
-	a = open_rank(0);
-	index = begin(a, 2, 0, 1, 100, &base);
-	assert_int_equal(audit_consumed(a, index, 38, 100), 0);
-	assert_int_equal(audit_close(a), 0);
+	go_on_alone(&base, 38);
 	c = check(1, &e);
 	assert_int_equal(e->unproven.count, 10);
 	assert_problem(e, "positions 30-39: consumed before world epoch 2 "
