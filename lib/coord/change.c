@@ -22,7 +22,6 @@ static change_fn *const changes[] = {
 	[ROAR__RECORD__RECORD__WHAT_DEATH] = change_death,
 	[ROAR__RECORD__RECORD__WHAT_JOB_GONE] = change_job_gone,
 	[ROAR__RECORD__RECORD__WHAT_DEAL] = change_deal,
-	[ROAR__RECORD__RECORD__WHAT_SHARD_LIST] = change_shard_list,
 	[ROAR__RECORD__RECORD__WHAT_SHARD_TABLE] = change_shard_table,
 	[ROAR__RECORD__RECORD__WHAT_EPOCH] = change_epoch,
 	[ROAR__RECORD__RECORD__WHAT_CONSUMED] = change_consumed,

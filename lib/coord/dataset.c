@@ -38,6 +38,7 @@ struct dataset *dataset_of(const struct request *q, const struct job *job,
 static void dataset_free(struct dataset *d)
 {
 	shard_table_free(d->table);
+	shard_history_release(&d->history);
 	dataset_begin_epoch(d);
 	shard_ranges_release(&d->consumed);
 	free_message(d->info);

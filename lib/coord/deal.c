@@ -5,14 +5,17 @@
  * assembles, and from then on as soon as the request that changed the places is
  * answered.  The record has no shards in it: what moves follows from the table
  * before and from who has places, which reading the log again finds as they were.
- * The hash of the table before says whether that is so. */
+ * The hash of the table before says whether that is so.
+ *
+ * Snapshots have no shards in them either, but the deals that led to the table: redeal.c
+ * makes them again.  So the state is small however many shards there are, and fits into
+ * etcd.  The price: a table whose deals would take too long to be made again is dealt
+ * anew, from nothing, and then many shards move. */
 #include "coord/state.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <syslog.h>
-
-#include "shard/table_store.h"
 
 static struct dataset *dataset_in(const struct coord *c, const char *job_id,
 				  const char *dataset_id)
@@ -22,49 +25,38 @@ static struct dataset *dataset_in(const struct coord *c, const char *job_id,
 	return job ? dataset_find(job, dataset_id) : NULL;
 }
 
+/* What cannot fail: a plain table is dealt. */
+static void move_shards(struct coord *c, struct dataset *d, bool anew)
+{
+	struct shard_certificate certificate;
+
+	if (anew)
+		shard_table_deal_anew(d->table, &certificate);
+	else
+		(void)shard_table_deal(d->table, &certificate);
+	shard_history_made(&d->history, d->table, &certificate);
+	d->moved = certificate.moved;
+	d->minimum = certificate.minimum;
+	if (!c->replaying)
+		d->moved_ever += certificate.moved;
+}
+
 int change_deal(struct coord *c, const Record *record)
 {
 	const Roar__Record__Deal *m = record->deal;
 	struct dataset *d = dataset_in(c, m->job_id, m->dataset_id);
-	struct shard_certificate certificate;
 	int r;
 
 	if (!d || !shard_table_is_due(d->table) ||
 	    m->version != shard_table_version(d->table) + 1 ||
 	    m->hash != shard_table_hash(d->table))
 		return -EBADMSG;
-	r = keep(c, record);
-	if (r < 0)
-		return r;
-	/* Of a plain table it cannot fail. */
-	(void)shard_table_deal(d->table, &certificate);
-	d->moved = certificate.moved;
-	d->minimum = certificate.minimum;
-	if (!c->replaying)
-		d->moved_ever += certificate.moved;
-	return 0;
-}
-
-int change_shard_list(struct coord *c, const Record *record)
-{
-	const Roar__Record__ShardList *m = record->shard_list;
-	struct dataset *d = dataset_in(c, m->job_id, m->dataset_id);
-
-	/* Only in snapshots, which are whole or not read at all. */
-	if (!c->replaying || !d)
-		return -EBADMSG;
-	return shard_table_restore(d->table, m->slot, m->key, m->shards.data,
-				   m->shards.len);
-}
-
-int change_shard_table(struct coord *c, const Record *record)
-{
-	const Roar__Record__ShardTable *m = record->shard_table;
-	struct dataset *d = dataset_in(c, m->job_id, m->dataset_id);
-
-	if (!c->replaying || !d)
-		return -EBADMSG;
-	return shard_table_restored(d->table, m->version, m->hash);
+	r = shard_history_note(&d->history, d->table, m->anew);
+	if (r == 0)
+		r = keep(c, record);
+	if (r == 0)
+		move_shards(c, d, m->anew);
+	return r;
 }
 
 /* ---- when ---- */
@@ -79,16 +71,18 @@ static int deal(struct job *job, struct dataset *d)
 	m.dataset_id = d->info->dataset_id;
 	m.version = shard_table_version(d->table) + 1;
 	m.hash = shard_table_hash(d->table);
+	m.anew = shard_history_is_over(&d->history);
 	record.what_case = ROAR__RECORD__RECORD__WHAT_DEAL;
 	record.deal = &m;
 	r = make_change(job->c, &record);
 	if (r < 0)
 		return r;
 	note(job, LOG_INFO,
-	     "shards of dataset '%s' were dealt to %u worker(s): %" PRIu64
+	     "shards of dataset '%s' were dealt %sto %u worker(s): %" PRIu64
 	     " of %u moved, the fewest possible %" PRIu64 "; table %" PRIu64
 	     ", hash %016" PRIx64,
-	     m.dataset_id, shard_table_n_workers(d->table), d->moved,
+	     m.dataset_id, m.anew ? "anew, after many changes, " : "",
+	     shard_table_n_workers(d->table), d->moved,
 	     shard_table_n_shards(d->table), d->minimum, m.version,
 	     shard_table_hash(d->table));
 	table_tell(job, d);

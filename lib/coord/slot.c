@@ -47,9 +47,14 @@ static void leave_first(const struct job *job, size_t n, uint32_t slot)
 		(void)shard_table_leave(job->datasets[i]->table, slot);
 }
 
+uint64_t slot_key(const struct worker *w)
+{
+	return place_key(w->id, strlen(w->id));
+}
+
 int slot_join(const struct worker *w, struct shard_table *table)
 {
-	struct shard_worker who = { .key = place_key(w->id, strlen(w->id)) };
+	struct shard_worker who = { .key = slot_key(w) };
 
 	return shard_table_join(table, w->slot, &who);
 }
@@ -57,7 +62,7 @@ int slot_join(const struct worker *w, struct shard_table *table)
 /* Nobody is given a high one before the lower ones, so there is a bound to what a record
  * can say.  It is never below that of the default, lest a log cannot be read with another
  * option than it was written with. */
-static uint32_t most_slots(const struct coord *c)
+uint32_t slot_end(const struct coord *c)
 {
 	uint32_t n = c->limits.max_workers;
 
@@ -66,7 +71,7 @@ static uint32_t most_slots(const struct coord *c)
 
 int slot_take(struct job *job, struct worker *w, uint32_t slot)
 {
-	if (slot >= most_slots(job->c) || !is_free(job, slot))
+	if (slot >= slot_end(job->c) || !is_free(job, slot))
 		return -EBADMSG;
 	if (reserve(job, slot) < 0)
 		return -ENOMEM;

@@ -2,7 +2,8 @@
  *
  * In the order in which they can be applied: a job, its places by rank, who of them is
  * dead or draining, the commands that wait, the releases from the longest ago,
- * keys, datasets with their tables, checkpoints.  Two states are the same when these are the same. */
+ * keys, datasets with the deals of their tables, checkpoints.  Two states are the same when
+ * these are the same. */
 #include "coord/state.h"
 
 #include <errno.h>
@@ -10,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "shard/table_store.h"
 
 struct walk {
 	int (*each)(void *data, const Record *record);
@@ -183,43 +183,52 @@ static int tell_keys(const struct walk *walk, const struct job *job)
 	return r;
 }
 
-static int tell_list(const struct walk *walk, const struct job *job,
-		     const struct dataset *d, uint32_t slot)
+/* Who is in the table and has no place any more; returns how many.  `ret` may be NULL. */
+static size_t find_left(const struct job *job, const struct dataset *d,
+			Roar__Record__ShardPlace *ret)
 {
-	CLEANUP(str_release) struct str list = STR_INIT;
-	Roar__Record__ShardList m = ROAR__RECORD__SHARD_LIST__INIT;
-	int r = shard_table_store(d->table, slot, &list);
+	size_t n = 0;
 
-	if (r < 0)
-		return r;
-	m.job_id = job->id;
-	m.dataset_id = d->info->dataset_id;
-	m.slot = slot;
-	m.key = shard_table_key(d->table, slot);
-	m.shards.data = (uint8_t *)list.data;
-	m.shards.len = list.len;
-	return TELL(walk, shard_list, SHARD_LIST, &m);
+	for (uint32_t slot = 0; slot < shard_table_n_slots(d->table); slot++) {
+		if (!shard_table_was_here(d->table, slot) ||
+		    (slot < job->n_slots && job->slots[slot]))
+			continue;
+		if (ret) {
+			roar__record__shard_place__init(&ret[n]);
+			ret[n].slot = slot;
+			ret[n].key = shard_table_key(d->table, slot);
+		}
+		n++;
+	}
+	return n;
 }
 
 static int tell_table(const struct walk *walk, const struct job *job,
 		      const struct dataset *d)
 {
 	Roar__Record__ShardTable m = ROAR__RECORD__SHARD_TABLE__INIT;
-	uint32_t n = shard_table_n_slots(d->table);
-	int r = 0;
+	size_t n_left = find_left(job, d, NULL);
+	CLEANUP(freep)
+	Roar__Record__ShardPlace *left = calloc(n_left + 1, sizeof(*left));
+	CLEANUP(freep)
+	Roar__Record__ShardPlace **ptrs = calloc(n_left + 1, sizeof(*ptrs));
 
+	if (!left || !ptrs)
+		return -ENOMEM;
 	if (!shard_table_version(d->table))
 		return 0;
-	for (uint32_t slot = 0; slot < n && r >= 0; slot++)
-		r = shard_table_was_here(d->table, slot) ?
-			    tell_list(walk, job, d, slot) :
-			    0;
-	if (r < 0)
-		return r;
+	(void)find_left(job, d, left);
+	for (size_t i = 0; i < n_left; i++)
+		ptrs[i] = &left[i];
 	m.job_id = job->id;
 	m.dataset_id = d->info->dataset_id;
 	m.version = shard_table_version(d->table);
 	m.hash = shard_table_hash(d->table);
+	m.n_workers = shard_table_n_dealt(d->table);
+	m.deals.data = (uint8_t *)d->history.deals.data;
+	m.deals.len = d->history.deals.len;
+	m.left = ptrs;
+	m.n_left = n_left;
 	return TELL(walk, shard_table, SHARD_TABLE, &m);
 }
 

@@ -27,6 +27,7 @@
 #include "coord/coord.h"
 #include "coord/list.h"
 #include "shard/lease.h"
+#include "shard/table_history.h"
 
 typedef Roar__Record__Record Record;
 
@@ -309,6 +310,7 @@ struct dataset {
 	int64_t registered_ms, total_shards;
 	int64_t epoch; /* under way */
 	struct shard_table *table; /* of the places of the job */
+	struct shard_history history; /* of its deals */
 	struct shard_ranges consumed; /* of the epoch, unless it is lent */
 	struct lending *lending; /* NULL: it is not */
 	/* fast: of its last deal, and of all since the start */
@@ -435,7 +437,7 @@ typedef int change_fn(struct coord *c, const Record *record);
 change_fn change_job, change_job_gone, change_join, change_death, change_leave,
 	change_world, change_command, change_commands_told, change_drain,
 	change_release, change_key, change_key_gone, change_dataset,
-	change_checkpoint, change_deal, change_shard_list, change_shard_table,
+	change_checkpoint, change_deal, change_shard_table,
 	change_epoch, change_consumed, change_lending, change_lease_taken,
 	change_lease_used;
 
@@ -648,6 +650,10 @@ void slot_give_up(struct worker *w);
 struct shard_table;
 /* Notes in one table that the place of `w` is there. */
 int slot_join(const struct worker *w, struct shard_table *table);
+/* What its hash knows the place of `w` by. */
+uint64_t slot_key(const struct worker *w);
+/* No number that was ever given is this high. */
+uint32_t slot_end(const struct coord *c);
 
 /* ---- shards.c, consumed.c, lend.c ---- */
 

@@ -18,7 +18,7 @@
 
 #include "etcd.pb-c.h"
 
-#define ETCD_SCHEMA "roar-coordinator 1"
+#define ETCD_SCHEMA "roar-coordinator 2"
 
 enum {
 	ETCD_MAX_CLUSTER = 64, /* bytes of a cluster's name */

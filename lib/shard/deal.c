@@ -65,6 +65,34 @@ int64_t deal_counts(struct shard_table *t)
 	return moved;
 }
 
+/* How many shards stay where they are when fill_all() comes next. */
+static uint32_t count_kept(const struct shard_table *t)
+{
+	uint32_t kept = 0, first = 0;
+
+	for (uint32_t w = 0; w < t->n_slots; w++) {
+		for (uint32_t s = shard_table_next(t, w, SHARD_NONE);
+		     s != SHARD_NONE; s = shard_table_next(t, w, s))
+			kept += s >= first && s - first < t->wants[w];
+		first += t->wants[w];
+	}
+	return kept;
+}
+
+/* Counts are left out of account, so that the shares are those of a first deal. */
+uint64_t deal_anew(struct shard_table *t)
+{
+	uint64_t moved;
+
+	for (uint32_t w = 0; w < t->n_slots; w++)
+		t->counts[w] = 0;
+	(void)share_out(t);
+	moved = t->is_dealt ? t->n_shards - count_kept(t) : 0;
+	chain_clear(t);
+	fill_all(t);
+	return moved;
+}
+
 /* ---- with homes ---- */
 
 /* Who wants more, by home: the workers of one home are next to each other. */

@@ -217,6 +217,22 @@ static void all_is_noted(struct shard_table *t)
 	}
 }
 
+/* The shards are where they belong; `c` is what that took. */
+static void end_deal(struct shard_table *t, const struct shard_certificate *c,
+		     struct shard_certificate *ret)
+{
+	all_is_noted(t);
+	t->is_dealt = t->n_here;
+	t->version++;
+	if (!ret)
+		return;
+	shard_table_certify(t, ret);
+	ret->moved = c->moved;
+	ret->minimum = c->minimum;
+	ret->moved_bytes = c->moved_bytes;
+	ret->minimum_bytes = c->minimum_bytes;
+}
+
 int shard_table_deal(struct shard_table *t, struct shard_certificate *ret)
 {
 	struct shard_certificate c = { 0 };
@@ -229,17 +245,28 @@ int shard_table_deal(struct shard_table *t, struct shard_certificate *ret)
 	if (moved < 0)
 		return (int)moved;
 	c.moved = (uint64_t)moved;
-	all_is_noted(t);
-	t->is_dealt = t->n_here;
-	t->version++;
-	if (ret) {
-		shard_table_certify(t, ret);
-		ret->moved = c.moved;
-		ret->minimum = c.minimum;
-		ret->moved_bytes = c.moved_bytes;
-		ret->minimum_bytes = c.minimum_bytes;
-	}
+	end_deal(t, &c, ret);
 	return 0;
+}
+
+static bool is_plain(const struct shard_table *t)
+{
+	return t->options.mode == SHARD_TABLE && !t->options.bytes &&
+	       !t->options.homes;
+}
+
+void shard_table_deal_anew(struct shard_table *t, struct shard_certificate *ret)
+{
+	struct shard_certificate c = { 0 };
+
+	assert(is_plain(t));
+	if (t->n_here) {
+		c.minimum = share_out(t);
+		c.moved = deal_anew(t);
+	} else {
+		chain_clear(t);
+	}
+	end_deal(t, &c, ret);
 }
 
 /* ---- looking ---- */

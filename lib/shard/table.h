@@ -113,6 +113,11 @@ bool shard_table_is_due(const struct shard_table *t);
  * nothing changed, where there are bytes, homes or a hash. */
 int shard_table_deal(struct shard_table *t, struct shard_certificate *ret);
 
+/* The same from nothing: as if all who are there had come just now.  Many shards move; what
+ * it is good for, table_history.h says.  For plain tables. */
+void shard_table_deal_anew(struct shard_table *t,
+			   struct shard_certificate *ret);
+
 /* ---- looking ---- */
 
 uint32_t shard_table_n_shards(const struct shard_table *t);

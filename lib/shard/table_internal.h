@@ -63,8 +63,6 @@ struct shard_table {
 	uint64_t largest, total; /* bytes of a shard, and of all */
 	uint32_t n_due; /* who have come or gone since the last deal */
 	bool is_dealt; /* shards have owners */
-	bool is_restoring; /* table_store.c gives them owners */
-	uint32_t n_restored; /* shards so far */
 };
 
 /* ---- chains (chain.c) ---- */
@@ -93,6 +91,7 @@ size_t home_find(const uint32_t *homes, size_t n, uint32_t home);
 uint64_t share_out(struct shard_table *t);
 /* Moves until all have what they want; each returns how many moved, or -ENOMEM. */
 int64_t deal_counts(struct shard_table *t);
+uint64_t deal_anew(struct shard_table *t);
 int64_t deal_homes(struct shard_table *t);
 int64_t deal_bytes(struct shard_table *t, struct shard_certificate *c);
 int64_t deal_hashed(struct shard_table *t);

@@ -13,7 +13,7 @@ import pytest
 
 import etcd as etcd_module
 from coordinator import (PATIENCE_S, PROGRAM, Agent, control, health_pb2, pb,
-                         raises, wait_until)
+                         raises, shards, wait_until)
 from etcd import Candidate, Etcd, free_ports, leader_of, patiently, pause
 
 CODE = grpc.StatusCode
@@ -415,21 +415,63 @@ def test_heartbeats_do_not_go_to_etcd(pair, etcd):
     assert revision(etcd) > before
 
 
+def values(etcd, prefix):
+    """How many bytes they have, as etcdctl writes them."""
+    reply = json.loads(etcd.ctl("get", "-w", "json", "--prefix", prefix))
+    return sum(len(kv["value"]) for kv in reply.get("kvs", ()))
+
+
+def table(client):
+    reply = client.shards.GetTable(shards.TableRequest(
+        job_id="j", dataset_id="d"), timeout=PATIENCE_S)
+    return reply.version, reply.hash, reply.most, reply.least
+
+
+def ranges(client, worker):
+    """What it is told first of its shards."""
+    reply = client.shards.ListShards(shards.ListShardsRequest(
+        worker_id=worker, job_id="j", dataset_id="d"), timeout=PATIENCE_S)
+    return reply.n_shards, [(r.first, r.count) for r in reply.ranges]
+
+
+def churn(client, workers, n):
+    """Each leaves and comes back in turn: its shards are in more and more pieces."""
+    for i in range(n):
+        worker = workers[i % len(workers)]
+        client.control.Leave(control.LeaveRequest(
+            worker_id=worker, job_id="j"), timeout=PATIENCE_S)
+        client.register(worker, "j")
+
+
+def force_snapshot(etcd, client, cluster):
+    for i in range(120):
+        kv_set(client, "k", b"x" * 60000 + bytes([i]))
+    wait_until(lambda: f"/roar/{cluster}/head" in
+               etcd.keys(f"/roar/{cluster}/"))
+
+
 def test_tables_of_shards_do_not_go_to_etcd(pair, etcd, cluster):
-    """A million shards are dealt, and dealt anew; a few bytes say so."""
-    client = pair[0].client()
-    client.register("a", "j")
+    """A million shards are dealt again and again; a few bytes say so, in the log and in
+    a snapshot, and the next leader has the same table."""
+    leader, standby = pair
+    client = leader.client()
+    workers = "abcdef"
+    for worker in workers:
+        client.register(worker, "j")
     client.coordinator.RegisterDataset(pb.DatasetInfo(
         dataset_id="d", job_id="j", path="/d", format="raw",
         total_samples=1000000, shard_size=1), timeout=PATIENCE_S)
-    for epoch in range(3):
-        client.coordinator.GetDataShard(pb.ShardRequest(
-            worker_id="a", job_id="j", dataset_id="d", epoch=epoch),
-            timeout=PATIENCE_S)
-    client.register("b", "j")
-    kept = json.loads(etcd.ctl("get", "-w", "json", "--prefix",
-                               f"/roar/{cluster}/log/"))["kvs"]
-    assert sum(len(kv["value"]) for kv in kept) < 10000
+    ranges(client, "a")
+    churn(client, workers, 12)
+    assert values(etcd, f"/roar/{cluster}/log/") < 20000
+    force_snapshot(etcd, client, cluster)
+    assert values(etcd, f"/roar/{cluster}/snap/") < 100000  # of which k has 80,000
+    before = table(client), [ranges(client, w) for w in workers]
+    assert any(len(found) > 10 for _, found in before[1])
+    leader.kill()
+    standby.wait_until_it_leads()
+    client = standby.client()
+    assert (table(client), [ranges(client, w) for w in workers]) == before
 
 
 def test_snapshots_keep_it_small(etcd, cluster):

@@ -60,7 +60,7 @@ static void forget(struct sim *s, struct mjob *j, uint32_t n_workers)
 	}
 	j->there = false;
 	j->epoch = j->joined = j->started = j->version = 0;
-	j->table.version = j->table.n_places = j->table.n_lists = 0;
+	j->table.version = j->table.n_places = 0;
 	j->n_places = j->n_dead = j->n_getting = j->n_watching = 0;
 	memset(j->places, 0, n_workers * sizeof(struct place));
 	for (size_t i = 0; i < j->n_keys; i++)

@@ -98,7 +98,6 @@ struct saved { /* a step of training */
 struct mtable { /* of the one dataset */
 	uint64_t version;
 	size_t n_places; /* it was dealt to */
-	size_t n_lists; /* that a snapshot told */
 	/* What somebody was told of a version; kept over crashes. */
 	uint64_t told_version;
 	int32_t owners[N_SHARDS]; /* worker; NONE */

@@ -18,12 +18,10 @@ void shards_record(struct sim *s, const Roar__Record__Record *r)
 				 r->deal->version, j->table.version);
 		j->table.version = r->deal->version;
 		j->table.n_places = j->n_places;
-	} else if (r->what_case == ROAR__RECORD__RECORD__WHAT_SHARD_LIST) {
-		mjob(s, number_in(r->shard_list->job_id))->table.n_lists++;
 	} else if (r->what_case == ROAR__RECORD__RECORD__WHAT_SHARD_TABLE) {
 		j = mjob(s, number_in(r->shard_table->job_id));
 		j->table.version = r->shard_table->version;
-		j->table.n_places = j->table.n_lists;
+		j->table.n_places = r->shard_table->n_workers;
 	}
 }
 

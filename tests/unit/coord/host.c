@@ -19,6 +19,8 @@ static int keep_record(void *data, const Roar__Record__Record *record)
 
 	if (h->record_error)
 		return h->record_error;
+	if (h->refused && record->what_case == h->refused)
+		return -ENOSPC;
 	armed = alloc_fail_pause();
 	k = VEC_PUSH(h->records, h->n_records, h->cap_records);
 	assert_non_null(k);

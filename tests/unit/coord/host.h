@@ -39,6 +39,7 @@ struct host {
 	uint64_t last_call;
 	uint64_t last_random;
 	int record_error; /* what keeping a record returns */
+	Roar__Record__Record__WhatCase refused; /* and always one of this kind */
 	struct reply *replies;
 	size_t n_replies, cap_replies;
 	struct kept *records;

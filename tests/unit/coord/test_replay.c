@@ -117,20 +117,16 @@ static void tables_that_make_no_sense_are_refused(void **state)
 	Coordinator__DatasetInfo info = COORDINATOR__DATASET_INFO__INIT;
 	Roar__Record__Dataset dataset = ROAR__RECORD__DATASET__INIT;
 	Roar__Record__Deal deal = ROAR__RECORD__DEAL__INIT;
-	Roar__Record__ShardList list = ROAR__RECORD__SHARD_LIST__INIT;
 	Roar__Record__ShardTable table = ROAR__RECORD__SHARD_TABLE__INIT;
 	Roar__Record__Epoch epoch = ROAR__RECORD__EPOCH__INIT;
 
-	dataset.job_id = deal.job_id = list.job_id = table.job_id =
-		epoch.job_id = "default";
-	deal.dataset_id = list.dataset_id = table.dataset_id =
-		epoch.dataset_id = "d";
+	dataset.job_id = deal.job_id = table.job_id = epoch.job_id = "default";
+	deal.dataset_id = table.dataset_id = epoch.dataset_id = "d";
 	join(h, 1, "a");
 	deal.version = 1;
 	epoch.epoch = 1;
 	REFUSED(h, deal, DEAL, &deal);
 	REFUSED(h, epoch, EPOCH, &epoch);
-	REFUSED(h, shard_list, SHARD_LIST, &list);
 	REFUSED(h, shard_table, SHARD_TABLE, &table);
 	info.dataset_id = "d";
 	info.total_samples = 4;
@@ -146,8 +142,11 @@ static void tables_that_make_no_sense_are_refused(void **state)
 	table.version = 1;
 	table.hash = 1;
 	REFUSED(h, shard_table, SHARD_TABLE, &table);
-	list.slot = UINT32_MAX;
-	REFUSED(h, shard_list, SHARD_LIST, &list);
+	table.deals.data =
+		(uint8_t *)"\0\1\0\0"; /* to a alone, and which table? */
+	table.deals.len = 4;
+	table.n_workers = 1;
+	REFUSED(h, shard_table, SHARD_TABLE, &table);
 	info.dataset_id = "huge";
 	info.total_samples = INT64_MAX;
 	dataset.info = &info;

@@ -4,17 +4,25 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "shard/table_history.h"
+
 enum { SHARDS = 60, MAX_WORKERS = 12 };
 
-static void register_dataset(struct host *h)
+static void register_shards(struct host *h, int64_t n)
 {
 	Coordinator__DatasetInfo m = COORDINATOR__DATASET_INFO__INIT;
 
 	m.dataset_id = "d";
 	m.path = "/data/d";
-	m.total_samples = SHARDS * 10 - 3;
+	m.total_samples = n * 10 - 3;
 	m.shard_size = 10;
 	expect(h, ask(h, 99, "RegisterDataset", &m), COORD_OK);
+}
+
+static void register_dataset(struct host *h)
+{
+	register_shards(h, SHARDS);
 }
 
 static uint64_t ask_shard(struct host *h, uint64_t conn, const char *id,
@@ -180,6 +188,156 @@ static void a_restart_finds_the_same_table(void **state)
 	assert_int_equal(table(h)->hash, hash);
 	assert_int_equal(table(h)->version, version);
 	assert_int_equal(list(h, "d")->n_shards, 20);
+}
+
+/* A worker comes or goes, and shards move. */
+static void flip(struct host *h, int who, bool here[])
+{
+	char id[16];
+
+	(void)snprintf(id, sizeof(id), "w%d", who);
+	here[who] = !here[who];
+	if (here[who])
+		join(h, 0, id);
+	else
+		expect(h, ask_deregister(h, 0, id), COORD_OK);
+}
+
+/* What all who are there have, as ranges: their order is part of it. */
+static void list_all(struct host *h, const bool here[], struct str *ret)
+{
+	for (int i = 0; i < MAX_WORKERS; i++) {
+		const Roar__ListShardsReply *m;
+		char id[16];
+
+		if (!here[i])
+			continue;
+		(void)snprintf(id, sizeof(id), "w%d", i);
+		m = list(h, id);
+		for (size_t k = 0; k < m->n_ranges; k++)
+			str_addf(ret, "%s %d+%d\n", id,
+				 (int)m->ranges[k]->first,
+				 (int)m->ranges[k]->count);
+	}
+}
+
+/* The snapshot has no shards: the table is dealt again. */
+static void a_snapshot_leads_to_the_same_table(void **state)
+{
+	struct host *h = *state;
+	CLEANUP(str_release) struct str before = STR_INIT;
+	CLEANUP(str_release) struct str after = STR_INIT;
+	bool here[MAX_WORKERS] = { false };
+	Roar__TableReply t;
+
+	register_dataset(h);
+	for (int i = 0; i < 60; i++) {
+		flip(h, i * 7 % MAX_WORKERS, here);
+		if (i == 5)
+			list_all(h, here, &before); /* dealt from now on */
+	}
+	str_clear(&before);
+	list_all(h, here, &before);
+	t = *table(h);
+	host_restore(h);
+	assert_int_equal(table(h)->version, t.version);
+	assert_int_equal(table(h)->hash, t.hash);
+	list_all(h, here, &after);
+	assert_string_equal(str_cstr(&after), str_cstr(&before));
+	flip(h, 3, here); /* and goes on */
+	assert_int_equal(table(h)->moved, table(h)->minimum);
+}
+
+/* Who has left since the last deal is in the table under a name that nobody has any more. */
+static void a_snapshot_between_a_leave_and_its_deal(void **state)
+{
+	struct host *h = *state;
+	uint64_t version, hash;
+
+	register_dataset(h);
+	join(h, 1, "a");
+	join(h, 2, "b");
+	assert_int_equal(list(h, "a")->n_shards, 30);
+	h->refused = ROAR__RECORD__RECORD__WHAT_DEAL;
+	expect(h, ask_deregister(h, 2, "b"), COORD_OK);
+	join(h, 3, "c");
+	version = table(h)->version;
+	hash = table(h)->hash;
+	host_restore(h);
+	assert_int_equal(table(h)->version, version);
+	assert_int_equal(table(h)->hash, hash);
+	h->refused = 0;
+	assert_int_equal(list(h, "c")->n_shards, 30);
+	assert_int_equal(table(h)->moved, 30);
+}
+
+static size_t snapshot_size(int64_t n_shards)
+{
+	CLEANUP(str_release) struct str snapshot = STR_INIT;
+	bool here[MAX_WORKERS] = { false };
+	struct coord_limits limits = { 0 };
+	struct host *h = host_new(&limits);
+
+	register_shards(h, n_shards);
+	for (int i = 0; i < MAX_WORKERS; i++)
+		flip(h, i, here);
+	(void)list(h, "w0");
+	for (int i = 0; i < 200; i++)
+		flip(h, i * 7 % MAX_WORKERS, here);
+	host_snapshot(h->c, &snapshot);
+	host_free(h);
+	return snapshot.len;
+}
+
+/* After changes each worker has its shards in many pieces, and none is in the snapshot. */
+static void a_snapshot_is_as_small_for_many_shards(void **state)
+{
+	size_t few = snapshot_size(1000), many = snapshot_size(1000000);
+
+	(void)state;
+	assert_in_range(many, few, few + 32); /* the numbers are longer */
+	assert_true(many < 8192);
+}
+
+static size_t n_deals_anew(const struct host *h)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < h->n_records; i++) {
+		Roar__Record__Record *r = roar__record__record__unpack(
+			NULL, h->records[i].len, h->records[i].data);
+
+		n += r->what_case == ROAR__RECORD__RECORD__WHAT_DEAL &&
+		     r->deal->anew;
+		roar__record__record__free_unpacked(r, NULL);
+	}
+	return n;
+}
+
+/* To deal all of that again would take too long, so the table begins anew. */
+static void after_very_many_changes_shards_are_dealt_anew(void **state)
+{
+	struct host *h = *state;
+	const int most = SHARD_HISTORY_STEPS / SHARD_HISTORY_MIN_STEPS;
+	uint64_t hash;
+
+	register_dataset(h);
+	join(h, 1, "a");
+	join(h, 2, "b");
+	(void)list(h, "a");
+	for (int i = 0; i < most; i++) /* an even number */
+		(void)(i % 2 ? ask_deregister(h, 3, "c") :
+			       ask_register(h, 3, "c", 0));
+	assert_int_equal(table(h)->version, most + 1);
+	assert_int_equal(table(h)->moved, table(h)->minimum);
+	expect(h, ask_deregister(h, 1, "a"), COORD_OK);
+	join(h, 4, "d");
+	join(h, 5, "e");
+	assert_int_equal(table(h)->version, most + 4);
+	assert_int_equal(n_deals_anew(h), 1);
+	hash = table(h)->hash;
+	host_restore(h);
+	assert_int_equal(table(h)->hash, hash);
 }
 
 static void a_deal_that_is_not_kept_is_not_made(void **state)
@@ -660,6 +818,10 @@ int main(void)
 		TEST(who_leaves_moves_only_its_shards),
 		TEST(a_dead_worker_keeps_its_shards_as_long_as_its_place),
 		TEST(a_restart_finds_the_same_table),
+		TEST(a_snapshot_leads_to_the_same_table),
+		TEST(a_snapshot_between_a_leave_and_its_deal),
+		TEST(a_snapshot_is_as_small_for_many_shards),
+		TEST(after_very_many_changes_shards_are_dealt_anew),
 		TEST(a_deal_that_is_not_kept_is_not_made),
 		TEST(lists_come_in_pages),
 		TEST(a_page_of_another_table_is_refused),
