@@ -3,21 +3,41 @@
  * The file system tells where the next data and the next hole begin.  One answer
  * serves all leaves up to there, so that a hole of a terabyte costs one call. */
 #include <errno.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "hash/ranges_internal.h"
 
-/* Never written: the kernel maps its page of zeros here. */
-static uint8_t zeros[RANGES_LEAF_MAX] __attribute__((aligned(4096)));
+/* Mapped by the first who meets a hole, and then there for good.  It is in no
+ * program's data, where it would be memory that may be written: charged to every
+ * process, and gone through by every check for leaks. */
+static _Atomic(const uint8_t *) zeros;
+
+static const uint8_t *map_zeros(void)
+{
+	void *p = mmap(NULL, RANGES_LEAF_MAX, PROT_READ,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const uint8_t *mapped = NULL;
+
+	if (p == MAP_FAILED)
+		return NULL;
+	if (atomic_compare_exchange_strong(&zeros, &mapped, p))
+		return p;
+	(void)munmap(p, RANGES_LEAF_MAX); /* another thread was first */
+	return mapped;
+}
 
 const uint8_t *ranges_zeros(void)
 {
-	return zeros;
+	const uint8_t *mapped = atomic_load(&zeros);
+
+	return mapped ? mapped : map_zeros();
 }
 
 bool ranges_is_hole(const uint8_t *data)
 {
-	return data == zeros;
+	return data == atomic_load(&zeros);
 }
 
 /* Finds the run that `offset` lies in.  ENXIO means that there is no data up to the
@@ -39,13 +59,15 @@ static void find_run(struct ranges_job *job, uint64_t offset)
 		job->is_sparse = false;
 }
 
+/* Without a block of zeros to hand out, a hole is read like data. */
 static bool is_hole(struct ranges_job *job, uint64_t offset, uint64_t end)
 {
 	if (!job->is_sparse)
 		return false;
 	if (offset >= job->run_end)
 		find_run(job, offset);
-	return job->is_sparse && job->run_is_hole && end <= job->run_end;
+	return job->is_sparse && job->run_is_hole && end <= job->run_end &&
+	       ranges_zeros();
 }
 
 /* Before anybody reads from the leaf, since that changes the answer. */

@@ -114,7 +114,8 @@ struct ranges_job {
 	_Atomic uint64_t bytes_hole;
 };
 
-/* What is handed out for holes. */
+/* What is handed out for holes: RANGES_LEAF_MAX bytes, or NULL for want of
+ * memory. */
 const uint8_t *ranges_zeros(void);
 
 /* The way to begin with. */

@@ -269,6 +269,27 @@ static void memory_that_is_refused_is_asked_for_in_smaller_pieces(void **state)
 	assert_int_equal(c.n_calls, 0);
 }
 
+static void without_memory_for_zeros_holes_are_read(void **state)
+{
+	struct temp_dir *dir = *state;
+	CLEANUP(closep)
+	int fd = openat(dir->fd, "f", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	CLEANUP(freep) uint8_t *data = malloc(BIG);
+	CLEANUP(freep) uint8_t *expected = calloc(1, BIG);
+	struct catch c = { .data = data, .size = BIG };
+	struct ranges_report report;
+	struct ranges_options options = options_for(RANGES_BUFFERED, false,
+						    &report);
+
+	memset(data, 'x', BIG);
+	assert_int_equal(ftruncate(fd, BIG), 0);
+	mmap_limit = RANGES_LEAF_MAX - 1;
+	assert_int_equal(ranges_read(fd, BIG, &options, take, &c), 0);
+	mmap_limit = SIZE_MAX;
+	assert_memory_equal(data, expected, BIG);
+	assert_int_equal(report.bytes_hole, 0);
+}
+
 static void memory_that_is_lent_is_used_where_it_is_enough(void **state)
 {
 	CLEANUP(closep) int fd = make_cold(*state, BIG);
@@ -323,6 +344,7 @@ int main(void)
 		DIR_TEST(a_broken_disk_is_eio),
 		DIR_TEST(with_little_memory_there_are_fewer_workers),
 		DIR_TEST(memory_that_is_refused_is_asked_for_in_smaller_pieces),
+		DIR_TEST(without_memory_for_zeros_holes_are_read),
 		DIR_TEST(memory_that_is_lent_is_used_where_it_is_enough),
 		DIR_TEST(every_allocation_may_fail),
 	};
