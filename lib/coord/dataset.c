@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
-#include "shard/table.h"
 
 enum {
 	MAX_PATH = 4096,
@@ -39,6 +38,7 @@ static void dataset_free(struct dataset *d)
 {
 	shard_table_free(d->table);
 	shard_history_release(&d->history);
+	balance_release(d);
 	dataset_begin_epoch(d);
 	shard_ranges_release(&d->consumed);
 	free_message(d->info);
@@ -63,10 +63,12 @@ static int64_t shards(const Coordinator__DatasetInfo *m)
 /* Its table, with those who have places. */
 static int make_table(const struct job *job, struct dataset *d)
 {
-	int r = shard_table_new((uint32_t)d->total_shards, NULL, &d->table);
+	int r = balance_init(d);
 
+	if (r == 0)
+		r = balance_table(d, &d->table);
 	for (size_t i = 0; i < job->n_workers && r == 0; i++)
-		r = slot_join(job->by_rank[i], d->table);
+		r = slot_join(job->by_rank[i], d, d->table);
 	return r;
 }
 
@@ -79,6 +81,7 @@ int change_dataset(struct coord *c, const Record *record)
 
 	if (!job || !m->info || m->info->shard_size <= 0 ||
 	    m->info->total_samples < 0 || shards(m->info) > SHARD_MAX_SHARDS ||
+	    !balance_is_good(m->info, shards(m->info)) ||
 	    dataset_find(job, m->info->dataset_id))
 		return -EBADMSG;
 	d = calloc(1, sizeof(*d));
@@ -96,8 +99,8 @@ int change_dataset(struct coord *c, const Record *record)
 		r = keep(c, record);
 	if (r < 0)
 		return r;
-	job->n_shards += (uint64_t)d->total_shards;
-	c->n_shards += (uint64_t)d->total_shards;
+	job->n_shards += balance_cost(d->info, d->total_shards);
+	c->n_shards += balance_cost(d->info, d->total_shards);
 	job->datasets[job->n_datasets++] = TAKE_PTR(d);
 	return 0;
 }
@@ -113,7 +116,7 @@ static int check(const struct request *q, const Coordinator__DatasetInfo *m)
 	    check_metadata(q, m->n_metadata, m->metadata) < 0)
 		return -EINVAL;
 	if (m->shard_size > 0)
-		return 0;
+		return balance_check(q, m, shards(m));
 	refuse(q, COORD_INVALID_ARGUMENT,
 	       "shard_size is %lld; a shard has at least one sample",
 	       (long long)m->shard_size);
@@ -127,7 +130,7 @@ static bool same(const Coordinator__DatasetInfo *a,
 	       strcmp(a->format, b->format) == 0 &&
 	       a->total_samples == b->total_samples &&
 	       a->shard_size == b->shard_size && a->shuffle == b->shuffle &&
-	       a->seed == b->seed;
+	       a->seed == b->seed && balance_same(a, b);
 }
 
 static int record_new(struct job *job, const Coordinator__DatasetInfo *info)
@@ -165,7 +168,7 @@ static int add(const struct request *q, struct job *job,
 static bool has_room(const struct request *q, const struct job *job,
 		     const Coordinator__DatasetInfo *m)
 {
-	uint64_t more = (uint64_t)shards(m);
+	uint64_t more = balance_cost(m, shards(m));
 	uint64_t all = (uint64_t)MAX_SHARDS * ALL_SHARDS_TIMES;
 
 	if (more <= MAX_SHARDS - job->n_shards && more <= all - q->c->n_shards)

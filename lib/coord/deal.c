@@ -25,20 +25,19 @@ static struct dataset *dataset_in(const struct coord *c, const char *job_id,
 	return job ? dataset_find(job, dataset_id) : NULL;
 }
 
-/* What cannot fail: a plain table is dealt. */
-static void move_shards(struct coord *c, struct dataset *d, bool anew)
+/* What cannot fail, because the table is prepared. */
+static void move_shards(struct dataset *d, bool anew)
 {
 	struct shard_certificate certificate;
 
-	if (anew)
-		shard_table_deal_anew(d->table, &certificate);
-	else
-		(void)shard_table_deal(d->table, &certificate);
+	(void)(anew ? shard_table_deal_anew(d->table, &certificate) :
+		      shard_table_deal(d->table, &certificate));
 	shard_history_made(&d->history, d->table, &certificate);
-	d->moved = certificate.moved;
-	d->minimum = certificate.minimum;
-	if (!c->replaying)
-		d->moved_ever += certificate.moved;
+	d->deal.moved = certificate.moved;
+	d->deal.minimum = certificate.minimum;
+	d->deal.moved_bytes = certificate.moved_bytes;
+	d->deal.minimum_bytes = certificate.minimum_bytes;
+	d->moved_ever += certificate.moved;
 }
 
 int change_deal(struct coord *c, const Record *record)
@@ -53,9 +52,11 @@ int change_deal(struct coord *c, const Record *record)
 		return -EBADMSG;
 	r = shard_history_note(&d->history, d->table, m->anew);
 	if (r == 0)
+		r = shard_table_prepare(d->table);
+	if (r == 0)
 		r = keep(c, record);
 	if (r == 0)
-		move_shards(c, d, m->anew);
+		move_shards(d, m->anew);
 	return r;
 }
 
@@ -82,8 +83,8 @@ static int deal(struct job *job, struct dataset *d)
 	     " of %u moved, the fewest possible %" PRIu64 "; table %" PRIu64
 	     ", hash %016" PRIx64,
 	     m.dataset_id, m.anew ? "anew, after many changes, " : "",
-	     shard_table_n_workers(d->table), d->moved,
-	     shard_table_n_shards(d->table), d->minimum, m.version,
+	     shard_table_n_workers(d->table), d->deal.moved,
+	     shard_table_n_shards(d->table), d->deal.minimum, m.version,
 	     shard_table_hash(d->table));
 	table_tell(job, d);
 	return 0;

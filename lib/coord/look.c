@@ -89,8 +89,8 @@ static void look_at_table(const struct dataset *d,
 		return;
 	ret->max_shards = c.most;
 	ret->min_shards = c.least;
-	ret->last_moved = (int64_t)d->moved;
-	ret->last_minimum = (int64_t)d->minimum;
+	ret->last_moved = (int64_t)d->deal.moved;
+	ret->last_minimum = (int64_t)d->deal.minimum;
 }
 
 int64_t coord_shards_of(const struct coord *c, const char *job, int32_t rank)

@@ -40,7 +40,7 @@ struct coord_dataset_look {
 	int64_t table_version; /* 0: nobody has asked, so nobody has any */
 	/* Shards of the workers that have the fewest and the most of them. */
 	int64_t min_shards, max_shards;
-	int64_t moved_shards; /* to another worker, since the server was started */
+	int64_t moved_shards; /* to another worker, by all deals so far */
 	int64_t last_moved,
 		last_minimum; /* by the last deal; the fewest that could */
 	int64_t consumed_samples; /* of the epoch under way */

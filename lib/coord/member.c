@@ -74,7 +74,8 @@ static int check_info(const struct request *q, const Coordinator__WorkerInfo *m)
 	    check_text(q, "hostname", m->hostname, MAX_HOST) < 0 ||
 	    check_natural(q, "gpu_count", m->gpu_count) < 0 ||
 	    check_natural(q, "memory_bytes", m->memory_bytes) < 0 ||
-	    check_metadata(q, m->n_metadata, m->metadata) < 0)
+	    check_metadata(q, m->n_metadata, m->metadata) < 0 ||
+	    balance_check_worker(q, m) < 0)
 		return -EINVAL;
 	if (m->port >= 0 && m->port <= MAX_PORT)
 		return 0;

@@ -25,7 +25,7 @@ static int key_of(void *data, uint32_t slot, uint64_t *ret)
 		return -EBADMSG;
 	*ret = 0;
 	if (slot < p->job->n_slots && p->job->slots[slot])
-		*ret = slot_key(p->job->slots[slot]);
+		*ret = balance_key(p->job->slots[slot]);
 	for (size_t i = 0; i < p->m->n_left; i++)
 		if (p->m->left[i]->slot == slot)
 			*ret = p->m->left[i]->key;
@@ -33,21 +33,28 @@ static int key_of(void *data, uint32_t slot, uint64_t *ret)
 }
 
 /* Who has no place any more has left since the last deal, and who has one and was not in
- * it has come. */
-static int note_changes(const struct job *job, struct shard_table *table)
+ * it has come.  Others may say other things of themselves than then. */
+static int note_changes(const struct job *job, const struct dataset *d,
+			struct shard_table *table)
 {
 	int r = 0;
 
 	for (uint32_t slot = 0; slot < shard_table_n_slots(table); slot++)
 		if (slot >= job->n_slots || !job->slots[slot])
 			(void)shard_table_leave(table, slot);
-	for (size_t i = 0; i < job->n_workers && r == 0; i++)
-		if (shard_table_is_free(table, job->by_rank[i]->slot))
-			r = slot_join(job->by_rank[i], table);
+	for (size_t i = 0; i < job->n_workers && r == 0; i++) {
+		const struct worker *w = job->by_rank[i];
+		struct shard_worker who = balance_worker(d, w);
+
+		r = shard_table_is_free(table, w->slot) ?
+			    shard_table_join(table, w->slot, &who) :
+			    shard_table_change(table, w->slot, &who);
+	}
 	return r;
 }
 
-static int restore(const struct job *job, const Roar__Record__ShardTable *m,
+static int restore(const struct job *job, const struct dataset *d,
+		   const Roar__Record__ShardTable *m,
 		   struct shard_history *history, struct shard_table *table)
 {
 	struct places places = { job, m };
@@ -58,7 +65,7 @@ static int restore(const struct job *job, const Roar__Record__ShardTable *m,
 		r = shard_history_end(table, m->version, m->hash);
 	if (r == 0 && shard_table_n_dealt(table) != m->n_workers)
 		r = -EBADMSG;
-	return r < 0 ? r : note_changes(job, table);
+	return r < 0 ? r : note_changes(job, d, table);
 }
 
 int change_shard_table(struct coord *c, const Record *record)
@@ -73,14 +80,19 @@ int change_shard_table(struct coord *c, const Record *record)
 	/* Only in snapshots, which are whole or not read at all. */
 	if (!c->replaying || !d || shard_table_version(d->table))
 		return -EBADMSG;
-	r = shard_table_new((uint32_t)d->total_shards, NULL, &table);
+	r = balance_table(d, &table);
 	if (r == 0)
-		r = restore(job, m, &history, table);
+		r = restore(job, d, m, &history, table);
 	if (r < 0)
 		return r;
 	shard_table_free(d->table);
 	d->table = TAKE_PTR(table);
 	d->history = history;
 	history = (struct shard_history){ 0 };
+	d->deal.moved = m->moved;
+	d->deal.minimum = m->minimum;
+	d->deal.moved_bytes = m->moved_bytes;
+	d->deal.minimum_bytes = m->minimum_bytes;
+	d->moved_ever = m->moved_ever;
 	return 0;
 }

@@ -240,9 +240,16 @@ void table_view(const struct dataset *d, Roar__TableReply *ret)
 	ret->n_shards = c.n_shards;
 	ret->most = c.most;
 	ret->least = c.least;
-	ret->moved = (int64_t)d->moved;
-	ret->minimum = (int64_t)d->minimum;
+	ret->moved = (int64_t)d->deal.moved;
+	ret->minimum = (int64_t)d->deal.minimum;
 	ret->epoch = d->epoch;
+	ret->balance = (char *)balance_name(d);
+	ret->moved_bytes = (int64_t)d->deal.moved_bytes;
+	ret->minimum_bytes = (int64_t)d->deal.minimum_bytes;
+	ret->most_bytes = (int64_t)c.most_bytes;
+	ret->least_bytes = (int64_t)c.least_bytes;
+	ret->at_home = (int64_t)c.at_home;
+	ret->moved_ever = (int64_t)d->moved_ever;
 }
 
 void do_get_table(const struct request *q, const void *message)

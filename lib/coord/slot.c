@@ -6,11 +6,8 @@
 #include "coord/state.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/vec.h"
-#include "shard/place.h"
-#include "shard/table.h"
 
 static bool is_free(const struct job *job, uint32_t slot)
 {
@@ -47,14 +44,10 @@ static void leave_first(const struct job *job, size_t n, uint32_t slot)
 		(void)shard_table_leave(job->datasets[i]->table, slot);
 }
 
-uint64_t slot_key(const struct worker *w)
+int slot_join(const struct worker *w, const struct dataset *d,
+	      struct shard_table *table)
 {
-	return place_key(w->id, strlen(w->id));
-}
-
-int slot_join(const struct worker *w, struct shard_table *table)
-{
-	struct shard_worker who = { .key = slot_key(w) };
+	struct shard_worker who = balance_worker(d, w);
 
 	return shard_table_join(table, w->slot, &who);
 }
@@ -77,7 +70,7 @@ int slot_take(struct job *job, struct worker *w, uint32_t slot)
 		return -ENOMEM;
 	w->slot = slot;
 	for (size_t i = 0; i < job->n_datasets; i++) {
-		int r = slot_join(w, job->datasets[i]->table);
+		int r = slot_join(w, job->datasets[i], job->datasets[i]->table);
 
 		if (r == 0)
 			continue;
@@ -89,6 +82,19 @@ int slot_take(struct job *job, struct worker *w, uint32_t slot)
 		job->low_slot++;
 	job->c->tables_due = true;
 	return 0;
+}
+
+void slot_changed(struct worker *w)
+{
+	struct job *job = w->job;
+
+	for (size_t i = 0; i < job->n_datasets; i++) {
+		struct shard_worker who = balance_worker(job->datasets[i], w);
+
+		(void)shard_table_change(job->datasets[i]->table, w->slot,
+					 &who);
+	}
+	job->c->tables_due = true;
 }
 
 void slot_give_up(struct worker *w)

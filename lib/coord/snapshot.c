@@ -229,6 +229,11 @@ static int tell_table(const struct walk *walk, const struct job *job,
 	m.deals.len = d->history.deals.len;
 	m.left = ptrs;
 	m.n_left = n_left;
+	m.moved = d->deal.moved;
+	m.minimum = d->deal.minimum;
+	m.moved_bytes = d->deal.moved_bytes;
+	m.minimum_bytes = d->deal.minimum_bytes;
+	m.moved_ever = d->moved_ever;
 	return TELL(walk, shard_table, SHARD_TABLE, &m);
 }
 

@@ -311,10 +311,14 @@ struct dataset {
 	int64_t epoch; /* under way */
 	struct shard_table *table; /* of the places of the job */
 	struct shard_history history; /* of its deals */
+	uint64_t *bytes; /* of its shards, where those are balanced; or NULL */
+	uint32_t *homes; /* likewise where they are at home */
 	struct shard_ranges consumed; /* of the epoch, unless it is lent */
 	struct lending *lending; /* NULL: it is not */
-	/* fast: of its last deal, and of all since the start */
-	uint64_t moved, minimum, moved_ever;
+	struct {
+		uint64_t moved, minimum, moved_bytes, minimum_bytes;
+	} deal; /* the last one */
+	uint64_t moved_ever; /* by all of them */
 };
 
 struct lending { /* of an epoch: lend.c */
@@ -437,9 +441,8 @@ typedef int change_fn(struct coord *c, const Record *record);
 change_fn change_job, change_job_gone, change_join, change_death, change_leave,
 	change_world, change_command, change_commands_told, change_drain,
 	change_release, change_key, change_key_gone, change_dataset,
-	change_checkpoint, change_deal, change_shard_table,
-	change_epoch, change_consumed, change_lending, change_lease_taken,
-	change_lease_used;
+	change_checkpoint, change_deal, change_shard_table, change_epoch,
+	change_consumed, change_lending, change_lease_taken, change_lease_used;
 
 /* ---- job.c ---- */
 
@@ -647,13 +650,35 @@ uint32_t slot_free(const struct job *job);
 /* Lets `w` have it, in all tables of the job.  -EBADMSG when it is not free, -ENOMEM. */
 int slot_take(struct job *job, struct worker *w, uint32_t slot);
 void slot_give_up(struct worker *w);
-struct shard_table;
+/* Another process has the place, which may say other things of itself. */
+void slot_changed(struct worker *w);
 /* Notes in one table that the place of `w` is there. */
-int slot_join(const struct worker *w, struct shard_table *table);
-/* What its hash knows the place of `w` by. */
-uint64_t slot_key(const struct worker *w);
+int slot_join(const struct worker *w, const struct dataset *d,
+	      struct shard_table *table);
 /* No number that was ever given is this high. */
 uint32_t slot_end(const struct coord *c);
+
+/* ---- balance.c: what balance means for a dataset ---- */
+
+/* Each refuses and returns -EINVAL when a registration makes no sense. */
+int balance_check_worker(const struct request *q,
+			 const Coordinator__WorkerInfo *m);
+int balance_check(const struct request *q, const Coordinator__DatasetInfo *m,
+		  int64_t n_shards);
+bool balance_is_good(const Coordinator__DatasetInfo *m, int64_t n_shards);
+bool balance_same(const Coordinator__DatasetInfo *a,
+		  const Coordinator__DatasetInfo *b);
+const char *balance_name(const struct dataset *d);
+/* What its shards take, in shards of which only the number is known. */
+uint64_t balance_cost(const Coordinator__DatasetInfo *m, int64_t n_shards);
+/* What its tables need as long as they live.  -ENOMEM. */
+int balance_init(struct dataset *d);
+void balance_release(struct dataset *d);
+int balance_table(const struct dataset *d, struct shard_table **ret);
+/* What the hash of a table knows the place of `w` by, and all that the table knows. */
+uint64_t balance_key(const struct worker *w);
+struct shard_worker balance_worker(const struct dataset *d,
+				   const struct worker *w);
 
 /* ---- shards.c, consumed.c, lend.c ---- */
 

@@ -222,6 +222,7 @@ static int join_again(struct coord *c, struct worker *w, const Record *record)
 		free_message(w->info);
 		new_process(w, m, info);
 		lendings_leave(w->job, w->slot);
+		slot_changed(w);
 	}
 	not_dead(w);
 	return 0;

@@ -16,8 +16,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
-#include "shard/heap.h"
 #include "shard/table_internal.h"
 
 /* ---- the bound ---- */
@@ -39,7 +37,7 @@ static uint64_t most_possible(const struct shard_table *t)
 	return (uint64_t)((t->total + slack) / t->n_here);
 }
 
-static uint64_t bytes_that_must_move(const struct shard_table *t)
+uint64_t bytes_that_must_move(const struct shard_table *t)
 {
 	uint64_t low = least_possible(t), high = most_possible(t);
 	uint64_t must_go = 0, must_come = 0;
@@ -59,46 +57,22 @@ static uint64_t bytes_that_must_move(const struct shard_table *t)
 
 /* ---- moves ---- */
 
-struct loads {
-	struct heap least, most; /* of those who are there */
-};
-
-static void loads_release(struct loads *l)
+static void update(struct work *work, uint32_t worker)
 {
-	heap_release(&l->least);
-	heap_release(&l->most);
+	heap_update(&work->least, worker);
+	heap_update(&work->most, worker);
 }
 
-static int loads_find(const struct shard_table *t, struct loads *l)
-{
-	if (heap_init(&l->least, t->n_slots, t->loads, false) < 0 ||
-	    heap_init(&l->most, t->n_slots, t->loads, true) < 0)
-		return -ENOMEM;
-	for (uint32_t w = 0; w < t->n_slots; w++) {
-		if (!is_there(t, w))
-			continue;
-		heap_add(&l->least, w);
-		heap_add(&l->most, w);
-	}
-	return 0;
-}
-
-static void update(struct loads *l, uint32_t worker)
-{
-	heap_update(&l->least, worker);
-	heap_update(&l->most, worker);
-}
-
-static void give_to_least(struct shard_table *t, struct loads *l,
+static void give_to_least(struct shard_table *t, struct work *work,
 			  uint32_t shard)
 {
-	uint32_t w = heap_first(&l->least);
+	uint32_t w = heap_first(&work->least);
 
 	chain_push(t, w, shard);
-	update(l, w);
+	update(work, w);
 }
 
-static int64_t empty_leavers(struct shard_table *t, struct loads *l,
+static int64_t empty_leavers(struct shard_table *t, struct work *work,
 			     uint64_t *moved_bytes)
 {
 	int64_t moved = 0;
@@ -108,27 +82,27 @@ static int64_t empty_leavers(struct shard_table *t, struct loads *l,
 			continue;
 		*moved_bytes += t->loads[w];
 		for (; t->counts[w]; moved++)
-			give_to_least(t, l, chain_pop(t, w));
+			give_to_least(t, work, chain_pop(t, w));
 	}
 	return moved;
 }
 
-static int64_t even_out(struct shard_table *t, struct loads *l,
+static int64_t even_out(struct shard_table *t, struct work *work,
 			uint64_t *moved_bytes)
 {
 	int64_t moved = 0;
 
 	for (;; moved++) {
-		uint32_t from = heap_first(&l->most);
-		uint32_t to = heap_first(&l->least);
+		uint32_t from = heap_first(&work->most);
+		uint32_t to = heap_first(&work->least);
 		uint32_t shard;
 
 		if (t->loads[from] - t->loads[to] <= t->largest)
 			return moved;
 		shard = chain_pop(t, from);
-		update(l, from);
+		update(work, from);
 		*moved_bytes += bytes_of(t, shard);
-		give_to_least(t, l, shard);
+		give_to_least(t, work, shard);
 	}
 }
 
@@ -144,31 +118,46 @@ static int by_bytes(const void *a, const void *b, void *table)
 	return x < y ? -1 : 1;
 }
 
-static int deal_first(struct shard_table *t, struct loads *l)
+static void sort_by_bytes(struct shard_table *t, uint32_t *shards)
 {
-	CLEANUP(freep) uint32_t *order = NULL;
+	for (uint32_t s = 0; s < t->n_shards; s++)
+		shards[s] = s;
+	qsort_r(shards, t->n_shards, sizeof(*shards), by_bytes, t);
+}
 
-	order = calloc((size_t)t->n_shards + 1, sizeof(*order));
-	if (!order)
+/* ---- all of it ---- */
+
+int prepare_bytes(struct shard_table *t, struct work *work)
+{
+	if (heap_init(&work->least, t->n_slots, t->loads, false) < 0 ||
+	    heap_init(&work->most, t->n_slots, t->loads, true) < 0)
 		return -ENOMEM;
-	for (uint32_t s = 0; s < t->n_shards; s++)
-		order[s] = s;
-	qsort_r(order, t->n_shards, sizeof(*order), by_bytes, t);
-	for (uint32_t s = 0; s < t->n_shards; s++)
-		give_to_least(t, l, order[s]);
 	return 0;
 }
 
-int64_t deal_bytes(struct shard_table *t, struct shard_certificate *c)
+static void find_loads(const struct shard_table *t, struct work *work)
 {
-	CLEANUP(loads_release) struct loads l = { 0 };
+	for (uint32_t w = 0; w < t->n_slots; w++) {
+		if (!is_there(t, w))
+			continue;
+		heap_add(&work->least, w);
+		heap_add(&work->most, w);
+	}
+}
+
+int64_t deal_bytes(struct shard_table *t, struct work *work,
+		   struct shard_certificate *c)
+{
 	int64_t moved;
 
-	if (loads_find(t, &l) < 0)
-		return -ENOMEM;
-	if (!t->is_dealt)
-		return deal_first(t, &l);
+	find_loads(t, work);
+	if (!t->is_dealt) {
+		sort_by_bytes(t, work->shards);
+		for (uint32_t i = 0; i < t->n_shards; i++)
+			give_to_least(t, work, work->shards[i]);
+		return 0;
+	}
 	c->minimum_bytes = bytes_that_must_move(t);
-	moved = empty_leavers(t, &l, &c->moved_bytes);
-	return moved + even_out(t, &l, &c->moved_bytes);
+	moved = empty_leavers(t, work, &c->moved_bytes);
+	return moved + even_out(t, work, &c->moved_bytes);
 }

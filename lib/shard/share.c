@@ -8,6 +8,8 @@
  * case, and so must all shards of who leaves. */
 #include "shard/table_internal.h"
 
+#include <string.h>
+
 /* Of a weight; kept because most workers have that of the one before. */
 struct share {
 	uint32_t weight; /* 0: none yet */
@@ -62,15 +64,30 @@ static uint32_t want_more(struct shard_table *t, uint32_t rest, bool keepers)
 	return rest;
 }
 
+/* What all together have beyond what they want: each of these moves once at least. */
+static uint64_t too_many(const struct shard_table *t)
+{
+	uint64_t n = 0;
+
+	for (uint32_t w = 0; w < t->n_slots; w++)
+		if (t->counts[w] > t->wants[w])
+			n += t->counts[w] - t->wants[w];
+	return n;
+}
+
 uint64_t share_out(struct shard_table *t)
 {
 	uint32_t rest = want_floors(t);
-	uint64_t moves = 0;
 
 	rest = want_more(t, rest, true);
 	(void)want_more(t, rest, false);
-	for (uint32_t w = 0; w < t->n_slots; w++)
-		if (t->counts[w] > t->wants[w])
-			moves += t->counts[w] - t->wants[w];
-	return moves;
+	return too_many(t);
+}
+
+uint64_t share_hashed(struct shard_table *t)
+{
+	memset(t->wants, 0, t->n_slots * sizeof(*t->wants));
+	for (uint32_t s = 0; s < t->n_shards; s++)
+		t->wants[t->work->shards[s]]++;
+	return too_many(t);
 }

@@ -23,6 +23,7 @@ void shard_table_free(struct shard_table *t)
 	free(t->counts);
 	free(t->wants);
 	free(t->loads);
+	work_drop(t);
 	free(t);
 }
 
@@ -134,10 +135,11 @@ static void add_slots(struct shard_table *t, uint32_t n)
 
 static bool is_change(enum worker_state state)
 {
-	return state == WORKER_NEW || state == WORKER_LEAVING;
+	return state == WORKER_NEW || state == WORKER_CHANGED ||
+	       state == WORKER_LEAVING;
 }
 
-static void note(struct shard_table *t, uint32_t worker,
+void worker_note(struct shard_table *t, uint32_t worker,
 		 enum worker_state state)
 {
 	t->n_due -= is_change(t->states[worker]);
@@ -145,29 +147,58 @@ static void note(struct shard_table *t, uint32_t worker,
 	t->states[worker] = (uint8_t)state;
 }
 
+static uint32_t count_at_home(const struct shard_table *t, uint32_t worker)
+{
+	uint32_t n = 0;
+
+	for (uint32_t s = shard_table_next(t, worker, SHARD_NONE);
+	     t->options.homes && s != SHARD_NONE;
+	     s = shard_table_next(t, worker, s))
+		n += is_at_home(t, worker, s);
+	return n;
+}
+
+/* Returns whether that is another weight or home than it had. */
+static bool describe(struct shard_table *t, uint32_t worker,
+		     const struct shard_worker *who)
+{
+	struct worker *w = &t->workers[worker];
+	uint32_t weight = who->weight ? who->weight : 1;
+
+	if (w->weight == weight && w->home == who->home)
+		return false;
+	t->n_at_home -= count_at_home(t, worker);
+	w->weight = weight;
+	w->home = who->home;
+	t->n_weighted += weight != 1;
+	t->n_at_home += count_at_home(t, worker);
+	return true;
+}
+
 int shard_table_join(struct shard_table *t, uint32_t worker,
 		     const struct shard_worker *who)
 {
-	struct worker *w;
+	enum worker_state was;
+	bool is_other;
 
 	if (worker >= SHARD_MAX_WORKERS)
 		return -EINVAL;
+	work_drop(t);
 	if (reserve(t, (size_t)worker + 1) < 0)
 		return -ENOMEM;
 	add_slots(t, worker + 1);
-	w = &t->workers[worker];
-	if (is_there(t, worker))
-		return -EEXIST;
+	was = t->states[worker];
 	/* Who leaves has shards under its key until the deal. */
-	if (t->states[worker] == WORKER_LEAVING && w->key != who->key)
+	if (is_there(t, worker) ||
+	    (was == WORKER_LEAVING && t->workers[worker].key != who->key))
 		return -EEXIST;
-	note(t, worker,
-	     t->states[worker] == WORKER_LEAVING ? WORKER_HERE : WORKER_NEW);
-	w->key = who->key;
-	w->home = who->home;
-	w->weight = who->weight ? who->weight : 1;
-	t->total_weight += w->weight;
-	t->n_weighted += w->weight != 1;
+	t->workers[worker].key = who->key;
+	is_other = describe(t, worker, who);
+	if (was != WORKER_LEAVING)
+		worker_note(t, worker, WORKER_NEW);
+	else
+		worker_note(t, worker, is_other ? WORKER_CHANGED : WORKER_HERE);
+	t->total_weight += t->workers[worker].weight;
 	t->n_here++;
 	return 0;
 }
@@ -176,10 +207,26 @@ int shard_table_leave(struct shard_table *t, uint32_t worker)
 {
 	if (worker >= t->n_slots || !is_there(t, worker))
 		return -ENOENT;
-	note(t, worker,
-	     t->states[worker] == WORKER_HERE ? WORKER_LEAVING : WORKER_NONE);
+	work_drop(t);
+	worker_note(t, worker,
+		    t->states[worker] == WORKER_NEW ? WORKER_NONE :
+						      WORKER_LEAVING);
 	t->total_weight -= t->workers[worker].weight;
 	t->n_here--;
+	return 0;
+}
+
+int shard_table_change(struct shard_table *t, uint32_t worker,
+		       const struct shard_worker *who)
+{
+	if (worker >= t->n_slots || !is_there(t, worker) ||
+	    t->workers[worker].key != who->key)
+		return -ENOENT;
+	work_drop(t);
+	t->total_weight -= t->workers[worker].weight;
+	if (describe(t, worker, who) && t->states[worker] == WORKER_HERE)
+		worker_note(t, worker, WORKER_CHANGED);
+	t->total_weight += t->workers[worker].weight;
 	return 0;
 }
 
@@ -191,82 +238,6 @@ bool shard_table_is_free(const struct shard_table *t, uint32_t worker)
 bool shard_table_is_due(const struct shard_table *t)
 {
 	return t->n_due > 0;
-}
-
-/* ---- dealing ---- */
-
-static int64_t move(struct shard_table *t, struct shard_certificate *c)
-{
-	c->minimum = share_out(t);
-	if (!t->is_dealt)
-		chain_clear(t);
-	if (t->options.bytes)
-		return deal_bytes(t, c);
-	if (t->options.mode != SHARD_TABLE)
-		return deal_hashed(t);
-	return t->options.homes ? deal_homes(t) : deal_counts(t);
-}
-
-static void all_is_noted(struct shard_table *t)
-{
-	for (uint32_t w = 0; w < t->n_slots && t->n_due; w++) {
-		if (t->states[w] == WORKER_NEW)
-			note(t, w, WORKER_HERE);
-		else if (t->states[w] == WORKER_LEAVING)
-			note(t, w, WORKER_NONE);
-	}
-}
-
-/* The shards are where they belong; `c` is what that took. */
-static void end_deal(struct shard_table *t, const struct shard_certificate *c,
-		     struct shard_certificate *ret)
-{
-	all_is_noted(t);
-	t->is_dealt = t->n_here;
-	t->version++;
-	if (!ret)
-		return;
-	shard_table_certify(t, ret);
-	ret->moved = c->moved;
-	ret->minimum = c->minimum;
-	ret->moved_bytes = c->moved_bytes;
-	ret->minimum_bytes = c->minimum_bytes;
-}
-
-int shard_table_deal(struct shard_table *t, struct shard_certificate *ret)
-{
-	struct shard_certificate c = { 0 };
-	int64_t moved = 0;
-
-	if (t->n_here)
-		moved = move(t, &c);
-	else if (t->is_dealt)
-		chain_clear(t);
-	if (moved < 0)
-		return (int)moved;
-	c.moved = (uint64_t)moved;
-	end_deal(t, &c, ret);
-	return 0;
-}
-
-static bool is_plain(const struct shard_table *t)
-{
-	return t->options.mode == SHARD_TABLE && !t->options.bytes &&
-	       !t->options.homes;
-}
-
-void shard_table_deal_anew(struct shard_table *t, struct shard_certificate *ret)
-{
-	struct shard_certificate c = { 0 };
-
-	assert(is_plain(t));
-	if (t->n_here) {
-		c.minimum = share_out(t);
-		c.moved = deal_anew(t);
-	} else {
-		chain_clear(t);
-	}
-	end_deal(t, &c, ret);
 }
 
 /* ---- looking ---- */

@@ -11,8 +11,8 @@
  *			they are at home
  *
  * Instead of dealing, a table can be filled by a hash that needs no memory of who
- * had what (place.h); balance and moves are then as the hash makes them, and
- * the certificate says how far from the best that is.
+ * had what (place.h); balance is then as the hash makes it, and the certificate says
+ * how many moves would have led to the same counts.
  *
  * A worker is a number that the caller chooses, below SHARD_MAX_WORKERS and best small:
  * memory is taken for all numbers up to the highest.  Its key is what the table's
@@ -24,7 +24,7 @@
  *
  * A table takes 4 bytes a shard, 12 for each 64 of them and 41 a worker; moving a
  * shard costs two random accesses; nothing goes through all shards once they
- * are dealt, but the hashed modes.  One thread. */
+ * are dealt, but the hashed modes; with homes, all that somebody has who gives some.  One thread. */
 #ifndef SHARD_TABLE_H
 #define SHARD_TABLE_H
 
@@ -55,6 +55,8 @@ struct shard_options {
 	 * For SHARD_TABLE only, and not both. */
 	const uint64_t *bytes; /* of each shard; 0 counts as 1 */
 	const uint32_t *homes; /* of each shard, where it is at home */
+	/* Workers have weights or homes that a history must tell (table_history.h). */
+	bool is_described;
 };
 
 struct shard_worker {
@@ -70,8 +72,8 @@ struct shard_certificate {
 	uint32_t n_workers, n_shards;
 	uint32_t most, least; /* shards that a worker has */
 	uint64_t moved; /* shards that had an owner and have another */
-	/* The fewest moves that lead to counts as balanced as those of a table, also
-	 * where a hash made others. */
+	/* The fewest moves that lead to counts as balanced as these; by a hash, to the
+	 * very counts that it made. */
 	uint64_t minimum;
 	/* Bytes that moved, the largest and smallest load, and a number that no
 	 * table with this balance could be below.  0 without bytes. */
@@ -102,21 +104,29 @@ int shard_table_join(struct shard_table *t, uint32_t worker,
 /* Notes that it is not.  -ENOENT when it never was. */
 int shard_table_leave(struct shard_table *t, uint32_t worker);
 
+/* Notes that it has another weight or home.  -ENOENT when it is not there under that
+ * key. */
+int shard_table_change(struct shard_table *t, uint32_t worker,
+		       const struct shard_worker *who);
+
 /* Nobody has that number, nor had at the last deal. */
 bool shard_table_is_free(const struct shard_table *t, uint32_t worker);
 
 /* Something was noted that the table does not show yet. */
 bool shard_table_is_due(const struct shard_table *t);
 
+/* Does all of the next deal that can fail; until somebody else comes or goes it cannot
+ * fail any more.  -ENOMEM. */
+int shard_table_prepare(struct shard_table *t);
+
 /* Moves shards, so that exactly those who are there have them all; without anybody,
- * nobody has one.  `ret` may be NULL.  Cannot fail for a plain table; -ENOMEM, with
- * nothing changed, where there are bytes, homes or a hash. */
+ * nobody has one.  `ret` may be NULL.  Cannot fail for a plain table, nor for one that is
+ * prepared; else -ENOMEM, with nothing changed. */
 int shard_table_deal(struct shard_table *t, struct shard_certificate *ret);
 
 /* The same from nothing: as if all who are there had come just now.  Many shards move; what
- * it is good for, table_history.h says.  For plain tables. */
-void shard_table_deal_anew(struct shard_table *t,
-			   struct shard_certificate *ret);
+ * it is good for, table_history.h says. */
+int shard_table_deal_anew(struct shard_table *t, struct shard_certificate *ret);
 
 /* ---- looking ---- */
 

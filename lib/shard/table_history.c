@@ -51,8 +51,29 @@ static uint64_t count_runs(const struct shard_table *t, in_list_fn *in)
 	return n;
 }
 
+static bool nobody(const struct shard_table *t, uint32_t worker)
+{
+	(void)t;
+	(void)worker;
+	return false;
+}
+
+static bool has_changed(const struct shard_table *t, uint32_t worker)
+{
+	return t->states[worker] == WORKER_CHANGED;
+}
+
+static void describe(struct str *out, const struct shard_table *t,
+		     uint32_t worker, uint32_t end)
+{
+	for (; worker < end; worker++) {
+		varint_put(out, t->workers[worker].weight);
+		varint_put(out, t->workers[worker].home);
+	}
+}
+
 static void add_list(struct str *out, const struct shard_table *t,
-		     in_list_fn *in)
+		     in_list_fn *in, bool is_described)
 {
 	uint32_t end = 0;
 
@@ -62,19 +83,22 @@ static void add_list(struct str *out, const struct shard_table *t,
 		varint_put(out, w - end);
 		end = find(t, w, in, false);
 		varint_put(out, end - w - 1);
+		if (is_described)
+			describe(out, t, w, end);
 	}
 }
 
 int shard_history_note(struct shard_history *h, const struct shard_table *t,
 		       bool anew)
 {
+	bool is_described = t->options.is_described;
+
 	str_clear(&h->next);
-	h->anew = anew;
-	if (anew)
-		varint_put(&h->next, 0);
-	else
-		add_list(&h->next, t, has_gone);
-	add_list(&h->next, t, anew ? is_there : has_come);
+	h->anew = anew || t->options.mode != SHARD_TABLE;
+	add_list(&h->next, t, h->anew ? nobody : has_gone, false);
+	add_list(&h->next, t, h->anew ? is_there : has_come, is_described);
+	if (is_described)
+		add_list(&h->next, t, h->anew ? nobody : has_changed, true);
 	if (str_error(&h->next) < 0)
 		return -ENOMEM;
 	return str_reserve(&h->deals, h->next.len);
@@ -83,7 +107,8 @@ int shard_history_note(struct shard_history *h, const struct shard_table *t,
 static void add_steps(struct shard_history *h, const struct shard_table *t,
 		      uint64_t moved)
 {
-	uint64_t steps = t->n_slots + moved;
+	/* With homes, who gives one goes through all it has. */
+	uint64_t steps = t->n_slots + (t->options.homes ? t->n_shards : moved);
 
 	h->steps += steps > SHARD_HISTORY_MIN_STEPS ? steps :
 						      SHARD_HISTORY_MIN_STEPS;
@@ -112,6 +137,7 @@ uint32_t shard_table_n_slots(const struct shard_table *t)
 bool shard_table_was_here(const struct shard_table *t, uint32_t worker)
 {
 	return t->states[worker] == WORKER_HERE ||
+	       t->states[worker] == WORKER_CHANGED ||
 	       t->states[worker] == WORKER_LEAVING;
 }
 
@@ -143,14 +169,43 @@ static int go(struct reader *r, uint32_t worker)
 	return shard_table_leave(r->table, worker) < 0 ? -EBADMSG : 0;
 }
 
+/* What the table is told of `worker`. */
+static int take_who(struct reader *r, uint32_t worker, struct shard_worker *ret)
+{
+	uint64_t weight = 1, home = 0;
+
+	*ret = (struct shard_worker){ 0 };
+	if (r->key(r->data, worker, &ret->key) < 0)
+		return -EBADMSG;
+	if (r->table->options.is_described &&
+	    (!varint_get(&r->at, r->end, &weight) ||
+	     !varint_get(&r->at, r->end, &home) || !weight ||
+	     weight > UINT32_MAX || home > UINT32_MAX))
+		return -EBADMSG;
+	ret->weight = (uint32_t)weight;
+	ret->home = (uint32_t)home;
+	return 0;
+}
+
 static int come(struct reader *r, uint32_t worker)
 {
-	struct shard_worker who = { 0 };
-	int e = r->key(r->data, worker, &who.key);
+	struct shard_worker who;
+	int e = take_who(r, worker, &who);
 
 	if (e == 0)
 		e = shard_table_join(r->table, worker, &who);
 	return e < 0 && e != -ENOMEM ? -EBADMSG : e;
+}
+
+static int stay(struct reader *r, uint32_t worker)
+{
+	struct shard_worker who;
+
+	if (take_who(r, worker, &who) < 0 ||
+	    shard_table_change(r->table, worker, &who) < 0 ||
+	    !has_changed(r->table, worker))
+		return -EBADMSG;
+	return 0;
 }
 
 /* The next run, behind the one that ended at *at, which moves to its end. */
@@ -189,13 +244,16 @@ static int take_deal(struct shard_history *h, struct reader *r)
 
 	if (e == 0)
 		e = take_list(r, come);
+	if (e == 0 && r->table->options.is_described)
+		e = take_list(r, stay);
 	if (e == 0 && !shard_table_is_due(r->table))
 		e = -EBADMSG;
 	if (e == 0)
 		e = shard_history_note(h, r->table, false);
+	if (e == 0)
+		e = shard_table_deal(r->table, &c);
 	if (e < 0)
 		return e;
-	(void)shard_table_deal(r->table, &c); /* a plain one cannot fail */
 	shard_history_made(h, r->table, &c);
 	return 0;
 }

@@ -10,11 +10,12 @@
  *	gap	numbers between the run before and this one; before the first: from 0
  *	more	numbers of the run beyond the first
  *
+ * Where workers differ (options.is_described), weight and home of each who came follow its run,
+ * and there is a third list, of those who stayed and have others now, with theirs.
+ *
  * To deal again takes time, so a history has an end: after SHARD_HISTORY_STEPS the next deal
  * is made anew, from nothing, and the history begins with it.  A history is also over when
- * nobody is left.
- *
- * For plain tables: without weights, bytes, homes or a hash. */
+ * nobody is left.  A hash has no memory, so the history of its table is the last deal. */
 #ifndef SHARD_TABLE_HISTORY_H
 #define SHARD_TABLE_HISTORY_H
 

@@ -15,6 +15,7 @@
 #ifndef SHARD_TABLE_INTERNAL_H
 #define SHARD_TABLE_INTERNAL_H
 
+#include "shard/heap.h"
 #include "shard/table.h"
 
 enum { HAND = 64 };
@@ -31,6 +32,7 @@ enum worker_state {
 	WORKER_NONE,
 	WORKER_NEW, /* has come since the last deal */
 	WORKER_HERE,
+	WORKER_CHANGED, /* was here then, and has another weight or home */
 	WORKER_LEAVING, /* was here at the last deal, and has gone */
 };
 
@@ -62,6 +64,7 @@ struct shard_table {
 	uint64_t n_at_home;
 	uint64_t largest, total; /* bytes of a shard, and of all */
 	uint32_t n_due; /* who have come or gone since the last deal */
+	struct work *work; /* of the next deal; NULL: not prepared */
 	bool is_dealt; /* shards have owners */
 };
 
@@ -76,25 +79,66 @@ void chain_fill(struct shard_table *t, uint32_t worker, uint32_t first,
 		uint32_t n);
 /* Nobody has anything; next[] stays as it is. */
 void chain_clear(struct shard_table *t);
-/* Like chain_pop(), but rather a shard that is at home in one of `homes` (sorted, n of
- * them), and then one that is not at home where it is. */
-uint32_t chain_pop_homeless(struct shard_table *t, uint32_t worker,
-			    const uint32_t *homes, size_t n);
+/* Notes in what state `worker` is (table.c). */
+void worker_note(struct shard_table *t, uint32_t worker,
+		 enum worker_state state);
 
-/* The index of `home` in `homes` (sorted, n of them), or n. */
-size_t home_find(const uint32_t *homes, size_t n, uint32_t home);
+/* ---- memory of a deal (table_deal.c) ---- */
+
+/* With homes: who wants more, by home; the workers of one home are next to each other. */
+struct takers {
+	struct taker {
+		uint32_t home, worker;
+	} * list;
+	size_t n;
+	/* Each home once, sorted, and where its workers are in the list: those before
+	 * `at` want nothing any more. */
+	uint32_t *homes;
+	size_t *at;
+	size_t n_homes;
+};
+
+void takers_release(struct takers *k);
+
+/* Taken before anything changes, so that nothing can fail then. */
+struct work {
+	uint32_t *shards; /* n_shards: their owners by a hash, or in the order in
+			   * which they are given away */
+	uint32_t *before; /* n_shards: who had them, where all are dealt anew */
+	struct takers takers; /* with homes */
+	struct heap least, most; /* with bytes: who is there, by load */
+};
+
+void work_drop(struct shard_table *t);
 
 /* ---- ways to deal ---- */
 
 /* How many shards each worker shall have, into wants[]; returns the fewest moves that lead
- * there (share.c). */
+ * there (share.c).  By a hash they are what that made of it. */
 uint64_t share_out(struct shard_table *t);
-/* Moves until all have what they want; each returns how many moved, or -ENOMEM. */
+uint64_t share_hashed(struct shard_table *t);
+
+/* Take what each needs beyond that, and change nothing; -ENOMEM. */
+int prepare_homes(struct shard_table *t, struct work *work);
+int prepare_bytes(struct shard_table *t, struct work *work);
+int prepare_hashed(struct shard_table *t, struct work *work);
+
+/* Moves until all have what they want; each returns how many moved. */
 int64_t deal_counts(struct shard_table *t);
 uint64_t deal_anew(struct shard_table *t);
-int64_t deal_homes(struct shard_table *t);
-int64_t deal_bytes(struct shard_table *t, struct shard_certificate *c);
-int64_t deal_hashed(struct shard_table *t);
+int64_t deal_homes(struct shard_table *t, struct work *work);
+int64_t deal_bytes(struct shard_table *t, struct work *work,
+		   struct shard_certificate *c);
+int64_t deal_hashed(struct shard_table *t, struct work *work);
+uint64_t bytes_that_must_move(const struct shard_table *t);
+
+/* The first worker from `w` on that wants more, n_slots if there is none. */
+static inline uint32_t who_lacks(const struct shard_table *t, uint32_t w)
+{
+	while (w < t->n_slots && t->counts[w] >= t->wants[w])
+		w++;
+	return w;
+}
 
 /* One term of the hash, which is their sum: it follows each move. */
 static inline uint64_t hash_term(uint32_t shard, uint64_t key)
@@ -109,7 +153,8 @@ static inline bool is_there(const struct shard_table *t, uint32_t worker)
 {
 	uint8_t state = t->states[worker];
 
-	return state == WORKER_NEW || state == WORKER_HERE;
+	return state == WORKER_NEW || state == WORKER_HERE ||
+	       state == WORKER_CHANGED;
 }
 
 static inline uint64_t bytes_of(const struct shard_table *t, uint32_t shard)

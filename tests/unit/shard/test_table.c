@@ -206,9 +206,16 @@ static void check_certificate(const struct model *before,
 	assert_int_equal(c->most, most);
 	assert_int_equal(c->least, least);
 	assert_int_equal(c->moved, differences(before, after));
-	assert_int_equal(c->minimum, before->owners[0] == SHARD_NONE ?
-					     0 :
-					     minimum(before, after));
+}
+
+static void check_minimum(const struct model *before, const struct model *after,
+			  const struct shard_certificate *c)
+{
+	check_certificate(before, after, c);
+	if (c->n_workers)
+		assert_int_equal(c->minimum, before->owners[0] == SHARD_NONE ?
+						     0 :
+						     minimum(before, after));
 }
 
 /* ---- dealing by counts ---- */
@@ -343,7 +350,7 @@ static void change_at_random(struct shard_table *t, struct model *m,
 	look(t, m);
 	check_lists(t, m);
 	check_shares(m);
-	check_certificate(&before, m, &c);
+	check_minimum(&before, m, &c);
 	assert_true(shard_certificate_ratio(&c) == 1.0);
 }
 
@@ -589,13 +596,200 @@ static void bytes_are_balanced_to_the_largest_shard(void **state)
 	}
 }
 
+/* ---- changes of who is there ---- */
+
+static void another_weight_moves_the_difference(void **state)
+{
+	CLEANUP(shard_table_freep) struct shard_table *t = table(100, NULL);
+	struct shard_worker strong = { .key = key_of(1), .weight = 3 };
+	struct shard_worker other = { .key = key_of(7), .weight = 3 };
+	struct shard_certificate c;
+
+	(void)state;
+	join(t, 0);
+	join(t, 1);
+	deal(t);
+	assert_int_equal(shard_table_change(t, 1, &other), -ENOENT);
+	assert_int_equal(shard_table_change(t, 2, &strong), -ENOENT);
+	assert_int_equal(shard_table_change(t, 1, &strong), 0);
+	assert_true(shard_table_is_due(t));
+	c = deal(t);
+	assert_int_equal(c.moved, 25);
+	assert_int_equal(c.minimum, 25);
+	assert_int_equal(shard_table_count(t, 1), 75);
+	assert_int_equal(shard_table_change(t, 1, &strong), 0);
+	assert_false(shard_table_is_due(t));
+	strong.weight = 1;
+	assert_int_equal(shard_table_leave(t, 1), 0);
+	assert_int_equal(shard_table_join(t, 1, &strong), 0);
+	assert_int_equal(deal(t).moved, 25);
+}
+
+static void another_home_is_counted(void **state)
+{
+	static const uint32_t homes[] = { 1, 1, 2, 2 };
+	struct shard_options o = { .homes = homes };
+	CLEANUP(shard_table_freep) struct shard_table *t = table(4, &o);
+	struct shard_worker who = { .key = key_of(0), .home = 1 };
+	struct shard_certificate c;
+
+	(void)state;
+	assert_int_equal(shard_table_join(t, 0, &who), 0);
+	assert_int_equal(deal(t).at_home, 2);
+	who.home = 3;
+	assert_int_equal(shard_table_change(t, 0, &who), 0);
+	shard_table_certify(t, &c);
+	assert_int_equal(c.at_home, 0);
+}
+
 /* ---- hashes ---- */
+
+static const enum shard_mode modes[] = { SHARD_RENDEZVOUS, SHARD_JUMP,
+					 SHARD_RING };
+
+/* What a worker has fewer of than before must have moved, and no more need have. */
+static uint32_t fewest_to_counts(const struct model *before,
+				 const struct model *after)
+{
+	uint32_t n = 0;
+
+	for (uint32_t w = 0; w < MAX_WORKERS; w++) {
+		uint32_t had = count(before, w), has = count(after, w);
+
+		n += had > has ? had - has : 0;
+	}
+	return n;
+}
+
+static void place_all(enum shard_mode mode, struct model *m)
+{
+	struct shard_options o = { .mode = mode };
+	CLEANUP(shard_table_freep)
+	struct shard_table *t = table(MAX_SHARDS, &o);
+
+	for (uint32_t w = 0; w < MAX_WORKERS; w++)
+		if (m->is_here[w])
+			join(t, w);
+	deal(t);
+	look(t, m);
+}
+
+static void toggle(struct shard_table *t, struct model *m, uint32_t worker)
+{
+	if (!m->is_here[worker])
+		join(t, worker);
+	else
+		assert_int_equal(shard_table_leave(t, worker), 0);
+	m->is_here[worker] = !m->is_here[worker];
+}
+
+/* After any changes it is as if nobody else had ever been there. */
+static void a_hash_has_no_memory(void **state)
+{
+	(void)state;
+	seed = 5;
+	for (size_t i = 0; i < 3; i++) {
+		struct shard_options o = { .mode = modes[i] };
+		CLEANUP(shard_table_freep)
+		struct shard_table *t = table(MAX_SHARDS, &o);
+		struct model before = { 0 }, m = { 0 }, fresh;
+
+		toggle(t, &m, 0);
+		for (int round = 0; round < 50; round++) {
+			struct shard_certificate c;
+
+			for (uint32_t n = draw(4); n > 0; n--)
+				toggle(t, &m, 1 + draw(MAX_WORKERS - 1));
+			c = deal(t);
+			before = m;
+			look(t, &m);
+			fresh = m;
+			place_all(modes[i], &fresh);
+			assert_memory_equal(m.owners, fresh.owners,
+					    sizeof(m.owners));
+			check_lists(t, &m);
+			if (round == 0)
+				continue;
+			check_certificate(&before, &m, &c);
+			assert_int_equal(c.minimum,
+					 fewest_to_counts(&before, &m));
+		}
+	}
+}
+
+/* Whatever came before, and what moved is counted. */
+static void dealt_anew_is_as_dealt_first(void **state)
+{
+	static uint64_t bytes[MAX_SHARDS];
+	static uint32_t homes[MAX_SHARDS];
+	const struct shard_options ways[] = { { .bytes = bytes },
+					      { .homes = homes },
+					      { .mode = SHARD_RING },
+					      { 0 } };
+
+	(void)state;
+	for (uint32_t s = 0; s < MAX_SHARDS; s++) {
+		bytes[s] = 1 + s % 17;
+		homes[s] = s % 2;
+	}
+	for (size_t i = 0; i < 4; i++) {
+		CLEANUP(shard_table_freep)
+		struct shard_table *t = table(MAX_SHARDS, &ways[i]);
+		CLEANUP(shard_table_freep)
+		struct shard_table *first = table(MAX_SHARDS, &ways[i]);
+		struct model before, after = { 0 }, fresh;
+		struct shard_certificate c;
+
+		for (uint32_t w = 0; w < 5; w++)
+			join(t, w);
+		deal(t);
+		assert_int_equal(shard_table_leave(t, 3), 0);
+		deal(t);
+		look(t, &before);
+		join(t, 7);
+		assert_int_equal(shard_table_deal_anew(t, &c), 0);
+		look(t, &after);
+		for (uint32_t w = 0; w < 8; w++)
+			if (w < 3 || w == 4 || w == 7)
+				join(first, w);
+		deal(first);
+		look(first, &fresh);
+		assert_memory_equal(after.owners, fresh.owners,
+				    sizeof(fresh.owners));
+		assert_int_equal(c.moved, differences(&before, &after));
+		assert_true(c.moved >= c.minimum && c.minimum > 0);
+		assert_true(c.moved_bytes >= c.minimum_bytes);
+	}
+}
+
+/* Who is prepared can be dealt without any memory. */
+static void what_is_prepared_cannot_fail(void **state)
+{
+	static const uint64_t bytes[4] = { 4, 3, 2, 1 };
+	static const uint32_t homes[4] = { 0 };
+	const struct shard_options ways[] = { { 0 },
+					      { .mode = SHARD_RENDEZVOUS },
+					      { .mode = SHARD_RING },
+					      { .bytes = bytes },
+					      { .homes = homes } };
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++) {
+		CLEANUP(shard_table_freep)
+		struct shard_table *t = table(4, &ways[i]);
+
+		for (uint32_t w = 0; w < 3; w++) {
+			join(t, w);
+			assert_int_equal(shard_table_prepare(t), 0);
+			alloc_fail_after(0);
+			assert_int_equal(shard_table_deal(t, NULL), 0);
+			alloc_fail_never();
+		}
+	}
+}
 
 static void a_hash_fills_the_table(void **state)
 {
-	static const enum shard_mode modes[] = { SHARD_RENDEZVOUS, SHARD_JUMP,
-						 SHARD_RING };
-
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		struct shard_options o = { .mode = modes[i] };
@@ -738,6 +932,11 @@ int main(void)
 		cmocka_unit_test(who_joins_gets_what_is_at_home_there),
 		cmocka_unit_test(bytes_are_balanced_to_the_largest_shard),
 		cmocka_unit_test(a_hash_fills_the_table),
+		cmocka_unit_test(a_hash_has_no_memory),
+		cmocka_unit_test(what_is_prepared_cannot_fail),
+		cmocka_unit_test(dealt_anew_is_as_dealt_first),
+		cmocka_unit_test(another_weight_moves_the_difference),
+		cmocka_unit_test(another_home_is_counted),
 		cmocka_unit_test(what_makes_no_sense_is_refused),
 		cmocka_unit_test(no_shards_are_dealt_as_well),
 		cmocka_unit_test(a_shard_takes_five_bytes_at_most),

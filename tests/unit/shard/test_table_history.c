@@ -24,19 +24,41 @@ static uint32_t draw(uint32_t below)
 	return (seed >> 8) % below;
 }
 
+static struct shard_options how; /* tables are dealt */
+static uint32_t moods[WORKERS]; /* what workers say of themselves */
+
 static struct shard_table *table(uint32_t n_shards)
 {
 	struct shard_table *t = NULL;
 
-	assert_int_equal(shard_table_new(n_shards, NULL, &t), 0);
+	assert_int_equal(shard_table_new(n_shards, &how, &t), 0);
 	return t;
+}
+
+static struct shard_worker who_is(uint32_t worker)
+{
+	struct shard_worker who = { .key = worker + 100 };
+
+	if (how.is_described) {
+		who.weight = 1 + moods[worker] % 3;
+		who.home = moods[worker] % 4;
+	}
+	return who;
 }
 
 static int join(struct shard_table *t, uint32_t worker)
 {
-	struct shard_worker who = { .key = worker + 100 };
+	struct shard_worker who = who_is(worker);
 
 	return shard_table_join(t, worker, &who);
+}
+
+static void alter(struct shard_table *t, uint32_t worker)
+{
+	struct shard_worker who = who_is(worker);
+
+	if (t)
+		assert_int_equal(shard_table_change(t, worker, &who), 0);
 }
 
 /* Deals what is due, with the history; returns what moved. */
@@ -49,7 +71,7 @@ static uint64_t deal(struct shard_table *t, struct shard_history *h)
 		return 0;
 	assert_int_equal(shard_history_note(h, t, anew), 0);
 	if (anew)
-		shard_table_deal_anew(t, &c);
+		assert_int_equal(shard_table_deal_anew(t, &c), 0);
 	else
 		assert_int_equal(shard_table_deal(t, &c), 0);
 	shard_history_made(h, t, &c);
@@ -62,6 +84,12 @@ static void change(struct shard_table *a, struct shard_table *b, bool here[])
 	for (uint32_t n = 1 + draw(5); n > 0; n--) {
 		uint32_t w = draw(WORKERS);
 
+		moods[w] += draw(3);
+		if (here[w] && draw(3) == 0) {
+			alter(a, w);
+			alter(b, w);
+			continue;
+		}
 		here[w] = !here[w];
 		assert_int_equal(here[w] ? join(a, w) : shard_table_leave(a, w),
 				 0);
@@ -119,9 +147,8 @@ static struct shard_table *copy(const struct shard_table *t,
 	return c;
 }
 
-static void a_copy_goes_on_as_its_original(void **state)
+static void check_copies(void)
 {
-	(void)state;
 	for (uint32_t i = 0; i < 30; i++) {
 		CLEANUP(shard_table_freep)
 		struct shard_table *t = table(1 + draw(SHARDS));
@@ -143,6 +170,38 @@ static void a_copy_goes_on_as_its_original(void **state)
 			check_same(t, c);
 		}
 	}
+}
+
+static void a_copy_goes_on_as_its_original(void **state)
+{
+	(void)state;
+	check_copies();
+}
+
+/* Also where workers or shards differ, or a hash decides. */
+static void so_does_one_of_any_other_balance(void **state)
+{
+	static uint64_t bytes[SHARDS];
+	static uint32_t homes[SHARDS];
+	const struct shard_options ways[] = {
+		{ .is_described = true },
+		{ .homes = homes, .is_described = true },
+		{ .bytes = bytes },
+		{ .mode = SHARD_RENDEZVOUS },
+		{ .mode = SHARD_JUMP },
+		{ .mode = SHARD_RING },
+	};
+
+	(void)state;
+	for (uint32_t s = 0; s < SHARDS; s++) {
+		bytes[s] = draw(1000);
+		homes[s] = draw(4);
+	}
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		how = ways[i];
+		check_copies();
+	}
+	how = (struct shard_options){ 0 };
 }
 
 static void its_size_is_not_that_of_the_shards(void **state)
@@ -230,7 +289,7 @@ static void the_moves_of_a_deal_from_nothing_are_counted(void **state)
 		change(t, twin, here);
 		for (uint32_t s = 0; s < SHARDS; s++)
 			before[s] = shard_table_owner(t, s);
-		shard_table_deal_anew(t, &c);
+		assert_int_equal(shard_table_deal_anew(t, &c), 0);
 		assert_int_equal(shard_table_deal(twin, &best), 0);
 		for (uint32_t s = 0; s < SHARDS; s++)
 			moved += before[s] != SHARD_NONE &&
@@ -324,6 +383,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_copy_goes_on_as_its_original),
+		cmocka_unit_test(so_does_one_of_any_other_balance),
 		cmocka_unit_test(its_size_is_not_that_of_the_shards),
 		cmocka_unit_test(a_long_history_ends_with_a_deal_from_nothing),
 		cmocka_unit_test(the_moves_of_a_deal_from_nothing_are_counted),
