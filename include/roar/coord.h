@@ -194,8 +194,24 @@ int roar_coord_delete(struct roar_coord *c, const char *key);
 /* ---- datasets and their shards ----
  *
  * Shards of a dataset are dealt to all workers of the job: everybody has the same number,
- * or one more.  They move only when a place is taken or given up, and then as few as
+ * or one more, unless it is registered otherwise.  They move only when a place is taken or given up, and then as few as
  * possible; `version` tells whether they have. */
+enum roar_coord_balance {
+	ROAR_COORD_BALANCE_COUNT = 0,
+	/* In proportion to what a worker can do: its metadata "roar.weight" (1 to 1000000), or
+	 * else its gpu_count, or else 1. */
+	ROAR_COORD_BALANCE_WEIGHT = 1,
+	/* By shard_bytes: nobody has more than the largest shard beyond anybody else. */
+	ROAR_COORD_BALANCE_BYTES = 2,
+	/* As by count; of all ways to that, rather to who is where the shard is at home: its
+	 * metadata "roar.home", or else its hostname. */
+	ROAR_COORD_BALANCE_LOCALITY = 3,
+	/* By a hash, with the balance of chance: roar_shard_place() finds the same. */
+	ROAR_COORD_BALANCE_RENDEZVOUS = 4,
+	ROAR_COORD_BALANCE_JUMP = 5,
+	ROAR_COORD_BALANCE_RING = 6,
+};
+
 struct roar_coord_dataset {
 	const char *id; /* as a worker's */
 	const char *path, *format; /* told to who asks; NULL: "" */
@@ -203,6 +219,14 @@ struct roar_coord_dataset {
 	int64_t shard_size; /* samples, at least 1 */
 	int32_t shuffle;
 	int64_t seed;
+	enum roar_coord_balance balance;
+	/* For BYTES and LOCALITY, up to 65536 numbers: with m of them for n shards, that of
+	 * shard s is at s * m / n. */
+	const uint64_t *shard_bytes;
+	size_t n_shard_bytes;
+	const uint32_t *shard_homes; /* indices of `homes` */
+	size_t n_shard_homes;
+	const char *const *homes; /* names; NULL ends them; or NULL */
 };
 
 /* Makes a dataset known, and tells how many shards it has (NULL: no matter).  The same again

@@ -42,9 +42,9 @@ enum roar_shard_mode {
 	/* Dealt: most - least <= 1.  With weights, everybody has its share rounded up or
 	 * down; with bytes, most - least <= the largest shard. */
 	ROAR_SHARD_TABLE = 0,
-	/* Filled by a hash that does not know who had what; balance and moves are
-	 * those of chance.  Of rendezvous hashing, of jump hashing, and of a ring with 150
-	 * points for each worker. */
+	/* Filled by a hash that does not know who had what; balance is that of chance, and
+	 * `minimum` that of the counts which the hash made.  Of rendezvous hashing, of
+	 * jump hashing, and of a ring with 150 points for each worker. */
 	ROAR_SHARD_RENDEZVOUS = 1,
 	ROAR_SHARD_JUMP = 2,
 	ROAR_SHARD_RING = 3,

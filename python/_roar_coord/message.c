@@ -27,6 +27,7 @@ static size_t size_of(ProtobufCType type)
 {
 	switch (type) {
 	case PROTOBUF_C_TYPE_INT32:
+	case PROTOBUF_C_TYPE_UINT32:
 	case PROTOBUF_C_TYPE_ENUM:
 	case PROTOBUF_C_TYPE_BOOL:
 		return 4;
@@ -144,6 +145,21 @@ static int put_int32(PyObject *value, int32_t *ret)
 	return 0;
 }
 
+static int put_uint32(PyObject *value, uint32_t *ret)
+{
+	unsigned long long number = PyLong_AsUnsignedLongLong(value);
+
+	if (PyErr_Occurred())
+		return -1;
+	if (number > UINT32_MAX) {
+		PyErr_SetString(PyExc_OverflowError,
+				"the number does not fit into 32 bits");
+		return -1;
+	}
+	*ret = (uint32_t)number;
+	return 0;
+}
+
 static int put_message(const ProtobufCFieldDescriptor *f, PyObject *value,
 		       ProtobufCMessage **ret)
 {
@@ -170,6 +186,8 @@ static int put(const ProtobufCFieldDescriptor *f, PyObject *value, void *to)
 		return truth < 0 ? -1 : 0;
 	case PROTOBUF_C_TYPE_INT32:
 		return put_int32(value, to);
+	case PROTOBUF_C_TYPE_UINT32:
+		return put_uint32(value, to);
 	case PROTOBUF_C_TYPE_INT64:
 		*(int64_t *)to = PyLong_AsLongLong(value);
 		break;
@@ -337,6 +355,8 @@ static PyObject *get(const ProtobufCFieldDescriptor *f, const void *from)
 		return PyBool_FromLong(*(const protobuf_c_boolean *)from);
 	case PROTOBUF_C_TYPE_INT32:
 		return PyLong_FromLong(*(const int32_t *)from);
+	case PROTOBUF_C_TYPE_UINT32:
+		return PyLong_FromUnsignedLong(*(const uint32_t *)from);
 	case PROTOBUF_C_TYPE_INT64:
 		return PyLong_FromLongLong(*(const int64_t *)from);
 	case PROTOBUF_C_TYPE_UINT64:

@@ -111,6 +111,13 @@ class ShardTable(NamedTuple):
     moved: int          # when they were dealt last
     minimum: int        # that had to
     epoch: int
+    balance: str        # "count", "weight", ...
+    moved_ever: int     # by all deals
+    moved_bytes: int    # balance="bytes": by the last, and no deal could have
+    minimum_bytes: int  # moved less than that
+    most_bytes: int     # that a worker has
+    least_bytes: int
+    at_home: int        # balance="locality": shards that are
 
 
 @dataclasses.dataclass

@@ -35,7 +35,7 @@ except ImportError as error:
         "(Debian: libprotobuf-c-dev protobuf-c-compiler) and build roar "
         "again") from error
 
-from . import _checks
+from . import _balance, _checks
 from ._coord_errors import (BarrierBroken, BarrierTimeout, CoordinatorBusy,
                             CoordinatorClosed, CoordinatorDenied,
                             CoordinatorError, CoordinatorInvalid,
@@ -294,6 +294,8 @@ class TrainingOrchestrator:
                         port: int = 0, gpu_count: int = 0,
                         memory_bytes: int = 0,
                         metadata: Optional[Mapping[str, Any]] = None, *,
+                        weight: Optional[int] = None,
+                        home: Optional[str] = None,
                         wait: Optional[float] = 0) -> WorkerConfig:
         """Takes a place in the job.
 
@@ -301,9 +303,12 @@ class TrainingOrchestrator:
         rank are taken over, and the incarnation is one more.  WorkerExists
         when it is alive.
 
-        wait  seconds to try again while it counts as alive; None: for ever.
-              One whose machine lost its power does so for half of the job's
-              timeout, because no connection ended
+        weight  what it can do beside others, for datasets with
+                balance="weight"; None: its gpu_count, or 1
+        home    where it is, for datasets with balance="locality"; None: host
+        wait    seconds to try again while it counts as alive; None: for ever.
+                One whose machine lost its power does so for half of the job's
+                timeout, because no connection ended
         """
         if not isinstance(worker_id, str):
             raise TypeError(f"worker_id must be a str, not {worker_id!r:.80}")
@@ -313,8 +318,9 @@ class TrainingOrchestrator:
             "gpu_count": _checks.whole("gpu_count", gpu_count, 0, 1 << 20),
             "memory_bytes": _checks.whole("memory_bytes", memory_bytes, 0,
                                           1 << 62),
-            "metadata": [word for pair in _words("metadata", metadata).items()
-                         for word in pair],
+            "metadata": [word for pair in {
+                **_words("metadata", metadata),
+                **_balance.of_worker(weight, home)}.items() for word in pair],
         }
         clock = _Deadline(wait, "wait")
         while True:
@@ -589,15 +595,28 @@ class TrainingOrchestrator:
     def register_dataset(self, dataset_id: str, path: str, total_samples: int,
                          shard_size: int, shuffle: bool = True, seed: int = 42,
                          *, format: str = "",
-                         metadata: Optional[Mapping[str, Any]] = None) -> int:
+                         metadata: Optional[Mapping[str, Any]] = None,
+                         balance: str = "count",
+                         shard_bytes: Optional[Sequence[int]] = None,
+                         shard_homes: Optional[Sequence[str]] = None) -> int:
         """Makes a dataset known; returns how many shards it has.  The same
-        values again are fine."""
+        values again are fine.
+
+        balance      how shards find their workers: "count" (all have as many,
+                     or one more), "weight", "bytes", "locality" (as "count",
+                     and rather where they are at home); or by a hash that
+                     needs no table: "rendezvous", "jump", "ring"
+        shard_bytes  for "bytes": of each shard.  Up to 65,536 numbers; fewer
+                     than shards stand for as many neighbours each
+        shard_homes  for "locality": names, likewise
+        """
         reply = self.call(_JOBS + "RegisterDataset", {
             "dataset_id": dataset_id, "path": path, "format": format,
             "total_samples": total_samples, "shard_size": shard_size,
             "shuffle": shuffle, "seed": seed,
             "metadata": _words("metadata", metadata),
-            "job_id": self.job or ""})
+            "job_id": self.job or "",
+            **_balance.of_dataset(balance, shard_bytes, shard_homes)})
         return reply["total_shards"]
 
     def get_shard(self, dataset_id: str, epoch: int = 0) -> Shard:

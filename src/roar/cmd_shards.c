@@ -29,6 +29,12 @@ static const struct option_spec options[] = {
 	{ .name = "sizes",
 	  .arg = "FILE",
 	  .help = "plan: balance bytes; a line for each shard says how many" },
+	{ .name = "homes",
+	  .arg = "FILE",
+	  .help = "plan: a line for each shard names where it is at home" },
+	{ .name = "at",
+	  .arg = "NAMES",
+	  .help = "plan: where each worker is, with commas, over and over" },
 	{ .name = "unfinished",
 	  .help = "audit: epochs may still go on; nothing twice is enough" },
 	{ .name = "json", .help = "print JSON" },
@@ -37,7 +43,7 @@ static const struct option_spec options[] = {
 
 static const struct verb_spec verbs[] = {
 	{ "plan", "", "what moves when workers come and go, and what has to",
-	  "workers shards join leave mode compare weights sizes json" },
+	  "workers shards join leave mode compare weights sizes homes at json" },
 	{ "audit", "FILE...", "prove that every sample came exactly once",
 	  "unfinished json" },
 	{ 0 },
@@ -48,6 +54,8 @@ static const struct example examples[] = {
 	{ "roar shards plan -w 100 -s 10000 --leave 7 --compare",
 	  "a table beside what hashes make of it" },
 	{ "roar shards plan -w 8 --sizes sizes.txt --leave 0,1", NULL },
+	{ "roar shards plan -w 4 --homes homes.txt --at rack-1,rack-2 --join 1",
+	  NULL },
 	{ "roar shards audit run/rank-*.audit",
 	  "the files that all ranks of a training wrote" },
 	{ 0 },
@@ -80,15 +88,17 @@ const struct command cmd_shards = {
 		"down. With --sizes, bytes are balanced in place of counts: the most and "
 		"the least differ by the largest shard at most, and the minimum is a "
 		"bound that no way can be below. The file has a number in each "
-		"line, and as many lines as there are shards.\n\n"
+		"line, and as many lines as there are shards. With --homes and --at, "
+		"counts are balanced, and of all ways to that, shards rather are "
+		"where they are at home: HOME says how many.\n\n"
 		"Other modes ask nobody who had what: rendezvous and jump hashing, and a "
 		"ring with 150 points for each worker. Their balance is that of "
-		"chance, and a ratio below 1 says that less moved than balance would "
-		"have taken.\n\n"
+		"chance, as the most and the least say, and the minimum is the fewest "
+		"moves that lead to the very counts that the hash made.\n\n"
 		"--json prints an object with plans, one for each mode: mode, and "
 		"before and after, each with version, hash, workers, shards, most, "
 		"least, moved, minimum, ratio, and with --sizes moved_bytes, "
-		"minimum_bytes, most_bytes and least_bytes.\n\n"
+		"minimum_bytes, most_bytes and least_bytes, with --homes at_home.\n\n"
 		"audit reads the files in which the ranks of a training note what they "
 		"consumed (SampleOrder in Python, roar/shard.h in C), and tells for each "
 		"epoch of each dataset whether every sample came exactly once, over any "

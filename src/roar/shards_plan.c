@@ -14,6 +14,7 @@
 #include "cli.h"
 #include "shard/place.h"
 #include "shard/table.h"
+#include "shards_homes.h"
 #include "table.h"
 
 DEFINE_CLEANUP(struct shard_table *, shard_table_free)
@@ -37,6 +38,7 @@ struct numbers {
 struct plan {
 	uint64_t n_workers, n_shards, n_join;
 	struct numbers leave, weights, sizes;
+	struct homes homes;
 	bool has_mode[N_MODES];
 };
 
@@ -50,6 +52,7 @@ static void plan_release(struct plan *p)
 	free(p->leave.list);
 	free(p->weights.list);
 	free(p->sizes.list);
+	homes_release(&p->homes);
 }
 
 /* The number at *at, which moves behind it.  -EINVAL: there is none, -ERANGE: it is larger
@@ -168,11 +171,21 @@ static int choose_modes(const struct args *args, struct plan *p)
 	for (int i = 0; i < N_MODES; i++)
 		p->has_mode[i] = all || strcmp(mode ? mode : "table",
 					       mode_names[i]) == 0;
-	if (!p->sizes.n || (!all && p->has_mode[SHARD_TABLE]))
+	if (p->sizes.n && p->homes.n_shards)
+		return cli_usage(
+			args->command,
+			"balance is by --sizes or by --homes, not both");
+	if (!all && p->has_mode[SHARD_TABLE])
 		return 0;
-	return cli_usage(
-		args->command,
-		"a hash knows no bytes: --sizes goes with --mode table");
+	if (p->sizes.n)
+		return cli_usage(
+			args->command,
+			"a hash knows no bytes: --sizes goes with --mode table");
+	if (p->homes.n_shards)
+		return cli_usage(
+			args->command,
+			"a hash knows no homes: --homes goes with --mode table");
+	return 0;
 }
 
 static int check_leavers(const struct args *args, const struct plan *p)
@@ -196,15 +209,18 @@ static int check_leavers(const struct args *args, const struct plan *p)
 
 static int check(const struct args *args, struct plan *p)
 {
+	size_t n_lines = p->sizes.n ? p->sizes.n : p->homes.n_shards;
+
 	if (!p->n_workers)
 		return cli_usage(args->command,
 				 "--workers is missing; how many are there?");
-	if (p->sizes.n && args_has(args, "shards") && p->n_shards != p->sizes.n)
+	if (n_lines && args_has(args, "shards") && p->n_shards != n_lines)
 		return cli_usage(args->command,
-				 "--shards is %llu, but --sizes has %zu lines",
-				 (unsigned long long)p->n_shards, p->sizes.n);
-	if (p->sizes.n)
-		p->n_shards = p->sizes.n;
+				 "--shards is %llu, but --%s has %zu lines",
+				 (unsigned long long)p->n_shards,
+				 p->sizes.n ? "sizes" : "homes", n_lines);
+	if (n_lines)
+		p->n_shards = n_lines;
 	if (!p->n_shards)
 		return cli_usage(
 			args->command,
@@ -230,6 +246,8 @@ static int parse(const struct args *args, struct plan *p)
 	if (r == 0)
 		r = read_sizes(args, &p->sizes);
 	if (r == 0)
+		r = homes_parse(args, &p->homes);
+	if (r == 0)
 		r = choose_modes(args, p);
 	return r ? r : check(args, p);
 }
@@ -239,7 +257,8 @@ static int parse(const struct args *args, struct plan *p)
 static int join(const struct plan *p, struct shard_table *t, uint64_t number)
 {
 	char name[32];
-	struct shard_worker who = { .weight = 1 };
+	struct shard_worker who = { .weight = 1,
+				    .home = homes_of_worker(&p->homes, number) };
 	int len = snprintf(name, sizeof(name), "worker-%llu",
 			   (unsigned long long)number);
 
@@ -252,7 +271,8 @@ static int join(const struct plan *p, struct shard_table *t, uint64_t number)
 static int deal(const struct plan *p, struct outcome *o)
 {
 	struct shard_options options = { .mode = o->mode,
-					 .bytes = p->sizes.list };
+					 .bytes = p->sizes.list,
+					 .homes = p->homes.shards };
 	CLEANUP(shard_table_freep) struct shard_table *t = NULL;
 	int r = shard_table_new((uint32_t)p->n_shards, &options, &t);
 
@@ -270,24 +290,26 @@ static int deal(const struct plan *p, struct outcome *o)
 /* ---- telling ---- */
 
 static void json_certificate(struct json *j, const char *name,
-			     const struct shard_certificate *c, bool has_bytes)
+			     const struct shard_certificate *c,
+			     const struct plan *p)
 {
 	const struct {
 		const char *key;
 		uint64_t number;
-		bool of_bytes;
+		bool is_there;
 	} fields[] = {
-		{ "version", c->version, false },
-		{ "workers", c->n_workers, false },
-		{ "shards", c->n_shards, false },
-		{ "most", c->most, false },
-		{ "least", c->least, false },
-		{ "moved", c->moved, false },
-		{ "minimum", c->minimum, false },
-		{ "moved_bytes", c->moved_bytes, true },
-		{ "minimum_bytes", c->minimum_bytes, true },
-		{ "most_bytes", c->most_bytes, true },
-		{ "least_bytes", c->least_bytes, true },
+		{ "version", c->version, true },
+		{ "workers", c->n_workers, true },
+		{ "shards", c->n_shards, true },
+		{ "most", c->most, true },
+		{ "least", c->least, true },
+		{ "moved", c->moved, true },
+		{ "minimum", c->minimum, true },
+		{ "moved_bytes", c->moved_bytes, p->sizes.n },
+		{ "minimum_bytes", c->minimum_bytes, p->sizes.n },
+		{ "most_bytes", c->most_bytes, p->sizes.n },
+		{ "least_bytes", c->least_bytes, p->sizes.n },
+		{ "at_home", c->at_home, p->homes.n_shards },
 	};
 	char hash[17];
 
@@ -298,7 +320,7 @@ static void json_certificate(struct json *j, const char *name,
 	json_key(j, "hash");
 	json_string(j, hash);
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-		if (fields[i].of_bytes && !has_bytes)
+		if (!fields[i].is_there)
 			continue;
 		json_key(j, fields[i].key);
 		json_int(j, (int64_t)fields[i].number);
@@ -320,8 +342,8 @@ static void tell_json(struct str *out, const struct plan *p,
 		json_object(&j);
 		json_key(&j, "mode");
 		json_string(&j, mode_names[list[i].mode]);
-		json_certificate(&j, "before", &list[i].before, p->sizes.n);
-		json_certificate(&j, "after", &list[i].after, p->sizes.n);
+		json_certificate(&j, "before", &list[i].before, p);
+		json_certificate(&j, "after", &list[i].after, p);
 		json_end(&j);
 	}
 	json_end(&j);
@@ -350,6 +372,8 @@ static void row(struct table *t, const struct plan *p, const struct outcome *o)
 		table_number(t, c->most);
 		table_number(t, c->least);
 	}
+	if (p->homes.n_shards)
+		table_number(t, c->at_home);
 	str_addf(&t->cells, "%016llx", (unsigned long long)c->hash);
 	table_cell(t);
 	table_row(t);
@@ -358,8 +382,12 @@ static void row(struct table *t, const struct plan *p, const struct outcome *o)
 static void tell_text(struct str *out, const struct plan *p,
 		      const struct outcome *list, size_t n)
 {
-	static const char *const head[] = { "MODE", "MOVED", "MINIMUM", "RATIO",
-					    "MOST", "LEAST", "HASH",	NULL };
+	static const char *const plain[] = { "MODE",  "MOVED", "MINIMUM",
+					     "RATIO", "MOST",  "LEAST",
+					     "HASH",  NULL };
+	static const char *const at_home[] = { "MODE",	"MOVED", "MINIMUM",
+					       "RATIO", "MOST",	 "LEAST",
+					       "HOME",	"HASH",	 NULL };
 	CLEANUP(table_release) struct table t = TABLE_INIT;
 	struct term term = term_of(1);
 
@@ -373,7 +401,7 @@ static void tell_text(struct str *out, const struct plan *p,
 		str_addf(out, ", %llu more %s", (unsigned long long)p->n_join,
 			 p->n_join == 1 ? "comes" : "come");
 	str_addc(out, '\n');
-	table_head(&t, head);
+	table_head(&t, p->homes.n_shards ? at_home : plain);
 	for (size_t i = 0; i < n; i++)
 		row(&t, p, &list[i]);
 	table_print(&t, out, &term, 0);

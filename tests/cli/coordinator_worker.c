@@ -10,6 +10,7 @@
 #include <roar/coord.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static struct roar_coord *client;
@@ -33,6 +34,16 @@ static void say_commands(void)
 			printf("command %s\n", command);
 }
 
+/* Of 10 shards, the first as large as all others. */
+static void by_bytes(struct roar_coord_dataset *d)
+{
+	static const uint64_t bytes[] = { 9, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+
+	d->balance = ROAR_COORD_BALANCE_BYTES;
+	d->shard_bytes = bytes;
+	d->n_shard_bytes = 10;
+}
+
 static void say_shards(const char *id)
 {
 	struct roar_coord_dataset d = { .id = id,
@@ -41,6 +52,8 @@ static void say_shards(const char *id)
 	struct roar_coord_shards s;
 	int64_t n;
 
+	if (strcmp(id, "bytes") == 0)
+		by_bytes(&d);
 	if (roar_coord_register_dataset(client, &d, &n) < 0 ||
 	    roar_coord_shards(client, id, &s) < 0) {
 		printf("%s\n", roar_coord_error());

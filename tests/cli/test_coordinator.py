@@ -347,6 +347,17 @@ def test_c_programs_have_their_shards(server):
     assert said == ["shards of 10: 0+10 epoch 0\n", "shards of 10: 0+5 epoch 0\n"]
 
 
+def test_c_programs_say_how_shards_are_balanced(server):
+    said = [server.worker(name, env={"DATASET": "bytes"}).stdout.readline()
+            for name in ("a", "b")]
+    # The large one stays; the second gets small ones until that balances the bytes.
+    shares = [[tuple(map(int, part.split("+"))) for part in words.split()[3:-2]]
+              for words in said]
+    counts = [sum(n for _, n in share) for share in shares]
+    assert counts[0] == 10 and 3 <= counts[1] <= 9
+    assert all(first > 0 for first, _ in shares[1])
+
+
 def test_c_programs_take_leases(server):
     worker = server.worker("a", env={"DATASET": "d", "LEASE": "d"})
     worker.stdout.readline()

@@ -54,6 +54,36 @@ def test_hashes_are_compared_with_the_table(empty):
         spread = after["most"] - after["least"]
         assert spread <= 1 if mode == "table" else spread > 1
     assert plans["jump"]["after"]["moved"] > 10 * plans["table"]["after"]["moved"]
+    # Those that only move what the leaver had could not move less.
+    for mode in ("rendezvous", "ring"):
+        assert plans[mode]["after"]["moved"] == plans[mode]["after"]["minimum"]
+    assert all(told["after"]["ratio"] >= 1 for told in plans.values())
+
+
+def test_homes_are_kept_in_sight(empty):
+    empty.write("homes", "".join(f"rack-{i % 2}\n" for i in range(40)))
+    words = ["-w", "4", "--homes", "homes", "--at", "rack-0,rack-1"]
+    told = plan(empty, *words, "--leave", "0")["table"]
+    assert told["before"]["at_home"] == 40 and told["before"]["shards"] == 40
+    # Of the leaver's 10, three can go to the other worker of its rack.
+    after = told["after"]
+    assert after["at_home"] == 33 or after["at_home"] == 34
+    assert after["moved"] == after["minimum"] == 10
+    said = lines(empty("shards", "plan", *words).out)
+    assert said[1].split()[-2:] == ["HOME", "HASH"] and said[2].split()[-2] == "40"
+
+
+def test_bad_homes_are_named(empty):
+    empty.write("homes", "a\n\n")
+    words = ["shards", "plan", "-w", "2", "--homes", "homes"]
+    assert "give both" in empty(*words, code=2).err
+    words += ["--at", "a"]
+    assert "line 2 of 'homes'" in empty(*words, code=1).err
+    empty.write("homes", "a\nb\n")
+    assert "knows no homes" in empty(*words, "--compare", code=2).err
+    assert "has 2 lines" in empty(*words, "-s", "3", code=2).err
+    empty.write("sizes", "1\n2\n")
+    assert "not both" in empty(*words, "--sizes", "sizes", code=2).err
 
 
 def test_weights_are_shares(empty):

@@ -458,6 +458,81 @@ def test_datasets_and_shards(server, job):
             a.get_shard("none")
 
 
+def test_shards_by_weight_and_home(server, job):
+    with workers(server, 1, job=job) as (a,), \
+            coordinator.TrainingOrchestrator(server.address, job=job) as b:
+        b.register_worker("b", weight=3, home="east")
+        a.register_dataset("w", "", 100, 1, balance="weight")
+        assert [sum(map(len, w.shards("w"))) for w in (a, b)] == [25, 75]
+        # One name for fifty shards each.
+        a.register_dataset("l", "", 100, 1, balance="locality",
+                           shard_homes=["east", "west"])
+        assert b.shards("l") == [range(50)]
+        assert a.shard_table("l").at_home == 50
+        assert a.shard_table("l").balance == "locality"
+
+
+def test_shards_by_bytes(server, job):
+    sizes = [n * n % 77 for n in range(100)]
+    with workers(server, 3, job=job) as (a, b, c):
+        a.register_dataset("d", "", 100, 1, balance="bytes", shard_bytes=sizes)
+        loads = [sum(sizes[n] or 1 for part in w.shards("d") for n in part)
+                 for w in (a, b, c)]
+        assert max(loads) - min(loads) <= max(sizes)
+        table = a.shard_table("d")
+        assert (table.most_bytes, table.least_bytes) == (max(loads), min(loads))
+
+
+def mixed(x):
+    """As lib/shard/place.c has it."""
+    for factor in (0xff51afd7ed558ccd, 0xc4ceb9fe1a85ec53):
+        x = (x ^ x >> 33) * factor % 2 ** 64
+    return x ^ x >> 33
+
+
+def key_of(name):
+    x = 0xcbf29ce484222325
+    for byte in name.encode():
+        x = (x ^ byte) * 0x100000001b3 % 2 ** 64
+    return mixed(x)
+
+
+def by_rendezvous(shard, names):
+    return max(names, key=lambda name: mixed(key_of(name) ^ shard))
+
+
+def by_ring(shard, names):
+    points = sorted((mixed((mixed(key_of(name)) + i) % 2 ** 64), name)
+                    for name in names for i in range(150))
+    return next((name for at, name in points if at >= shard), points[0][1])
+
+
+@pytest.mark.parametrize("mode, place", [("rendezvous", by_rendezvous),
+                                         ("ring", by_ring)])
+def test_a_hash_needs_no_coordinator(server, job, mode, place):
+    """Whoever knows the workers finds what the coordinator tells."""
+    with workers(server, 3, job=job) as jobs:
+        jobs[0].register_dataset("d", "", 50, 1, balance=mode)
+        told = {n: w.worker_id for w in jobs
+                for part in w.shards("d") for n in part}
+        names = [w.worker_id for w in jobs]
+        assert told == {n: place(mixed(n + 0x9e3779b97f4a7c15), names)
+                        for n in range(50)}
+
+
+@pytest.mark.parametrize("options, says", [
+    ({"balance": "best"}, "must be one of"),
+    ({"balance": "bytes"}, "need each other"),
+    ({"shard_homes": ["a"]}, "need each other"),
+    ({"balance": "bytes", "shard_bytes": [-1]}, "shard_bytes"),
+    ({"balance": "locality", "shard_homes": "abc"}, "one value for each"),
+])
+def test_a_balance_that_is_none(server, options, says):
+    with workers(server, 1, job="none") as (a,), \
+            pytest.raises(ValueError, match=says):
+        a.register_dataset("d", "", 10, 1, **options)
+
+
 def test_all_shards_of_a_worker(server, job):
     with workers(server, 2, job=job) as (a, b):
         a.register_dataset("d", "/data", 95, 10)

@@ -15,6 +15,20 @@ static char *text_of(const char *s)
 	return (char *)(s ? s : "");
 }
 
+/* What the message points to stays the caller's. */
+static void balance(const struct roar_coord_dataset *d,
+		    Coordinator__DatasetInfo *m)
+{
+	m->balance = (Coordinator__Balance)d->balance;
+	m->shard_bytes = (uint64_t *)d->shard_bytes;
+	m->n_shard_bytes = d->shard_bytes ? d->n_shard_bytes : 0;
+	m->shard_homes = (uint32_t *)d->shard_homes;
+	m->n_shard_homes = d->shard_homes ? d->n_shard_homes : 0;
+	m->homes = (char **)d->homes;
+	while (d->homes && d->homes[m->n_homes])
+		m->n_homes++;
+}
+
 API int roar_coord_register_dataset(struct roar_coord *c,
 				    const struct roar_coord_dataset *d,
 				    int64_t *ret_shards)
@@ -31,6 +45,7 @@ API int roar_coord_register_dataset(struct roar_coord *c,
 	m.shard_size = d->shard_size;
 	m.shuffle = d->shuffle != 0;
 	m.seed = d->seed;
+	balance(d, &m);
 	r = client_call_run(c, METHOD_REGISTER_DATASET, &m.base, CLIENT_CALL_MS,
 			    &coordinator__dataset_ack__descriptor, &reply);
 	if (r < 0)
