@@ -7,6 +7,7 @@
  *	/roar/CLUSTER/log/N	chunks of records (chunk.h), from the head's N on; N is
  *				16 hexadecimal digits
  *	/roar/CLUSTER/snap/N/I	the state before log/N, as PARTS chunks, I from 0 on
+ *				for a moment also of a snapshot that is being written
  *	/roar/CLUSTER/probe	written to see whether etcd has room again
  *
  * Only who leads writes, and every write is a transaction that compares the token.  So after

@@ -141,7 +141,7 @@ int log_step_result(unsigned status, const ProtobufCMessage *reply,
 static void fail_write(struct etcd_log *l, int error, const char *sentence)
 {
 	if (error == -ESTALE)
-		sentence = "another coordinator leads";
+		sentence = LOG_STALE;
 	log_fail(l, error, sentence);
 }
 
@@ -288,6 +288,7 @@ void etcd_log_close(struct etcd_log *l)
 	log_snapshot_end(l);
 	log_step_end(&l->put);
 	log_step_end(&l->probe);
+	log_step_end(&l->sweep);
 	chunk_queue_release(&l->queue);
 	free(l);
 }

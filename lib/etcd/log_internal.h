@@ -3,6 +3,7 @@
  *	log.c		records handed in, and the transactions that keep them
  *	log_load.c	the state as it was kept
  *	log_snapshot.c	the state anew, and the end of what came before
+ *	log_sweep.c	the end of snapshots that never came to be
  */
 #ifndef ETCD_LOG_INTERNAL_H
 #define ETCD_LOG_INTERNAL_H
@@ -36,7 +37,6 @@ struct log_load {
 	struct chunk_reader reader;
 	bool in_snapshot; /* else in the log */
 	bool has_head;
-	uint32_t n_parts; /* of the snapshot */
 	uint64_t at; /* the part or the chunk that is next */
 	int64_t limit; /* keys of one answer */
 };
@@ -49,6 +49,7 @@ struct log_saving {
 	uint32_t at, n_parts;
 	uint64_t bytes;
 	uint64_t records;
+	uint64_t log_bytes; /* of the log that it stands for */
 	int64_t revision; /* up to which history may go */
 };
 
@@ -66,11 +67,13 @@ struct etcd_log {
 
 	struct log_step put; /* of the first chunk */
 	struct log_step probe;
+	struct log_step sweep;
 	struct chunk_queue queue;
 	uint64_t next; /* the number of the first chunk in the queue */
 	uint64_t last_record; /* handed in */
 	uint64_t durable;
 	uint64_t begin; /* the first chunk that a start has to read */
+	uint32_t n_parts; /* of the snapshot before that; 0: there is none */
 	uint64_t snapshot_bytes; /* of the last one */
 	uint64_t retry_bytes; /* after a failure: when the next one is tried */
 	struct etcd_log_counts counts;
@@ -92,7 +95,7 @@ bool log_step_is_over(struct log_step *s, unsigned status);
 void log_step_end(struct log_step *s);
 
 /* A transaction of puts and deletes under the token; at most LOG_MAX_OPS of them. */
-enum { LOG_MAX_OPS = 3 };
+enum { LOG_MAX_OPS = 4 };
 struct log_op {
 	const struct etcd_key *key;
 	const struct etcd_key *behind; /* not NULL: all up to there are deleted */
@@ -108,6 +111,8 @@ void log_step_write(struct log_step *s, const struct log_op *ops, size_t n_ops,
 int log_step_result(unsigned status, const ProtobufCMessage *reply,
 		    const char *sentence);
 
+#define LOG_STALE "another coordinator leads" /* what -ESTALE means */
+
 /* Tells the owner, once. */
 void log_fail(struct etcd_log *l, int error, const char *sentence);
 
@@ -121,5 +126,12 @@ void log_load_end(struct etcd_log *l);
 /* A chunk was written: a snapshot may wait for it. */
 void log_snapshot_go_on(struct etcd_log *l);
 void log_snapshot_end(struct etcd_log *l);
+
+/* ---- log_sweep.c ---- */
+
+/* Removes the parts that do not belong to the head; no snapshot must be under way, nor
+ * begin while log_sweep_is_on(). */
+void log_sweep(struct etcd_log *l);
+bool log_sweep_is_on(const struct etcd_log *l);
 
 #endif

@@ -46,6 +46,7 @@ static void finish(struct etcd_log *l)
 	l->next = p->at;
 	l->is_loaded = true;
 	chunk_reader_release(&p->reader); /* what a leader did not finish */
+	log_sweep(l); /* likewise */
 	l->events.loaded(l->data);
 }
 
@@ -107,7 +108,7 @@ static void begin_log(struct etcd_log *l)
 {
 	struct log_load *p = &l->load;
 
-	if (p->at != p->n_parts) {
+	if (p->at != l->n_parts) {
 		say_damaged(l, key_at(l).text, "is missing");
 		return;
 	}
@@ -176,7 +177,7 @@ static int read_head(struct etcd_log *l, const Etcd__KeyValue *kv)
 	    !begin)
 		return -EBADMSG;
 	l->begin = begin;
-	l->load.n_parts = n_parts;
+	l->n_parts = n_parts;
 	return 0;
 }
 
@@ -199,7 +200,7 @@ static void on_head(struct etcd_call *call, unsigned status,
 		return;
 	}
 	s->begin = ask_for_page;
-	l->load.in_snapshot = l->load.n_parts > 0;
+	l->load.in_snapshot = l->n_parts > 0;
 	l->load.at = l->load.in_snapshot ? 0 : l->begin;
 	ask_for_page(s);
 }

@@ -2,7 +2,7 @@
  *
  *	snap/N/0 ...	written, a transaction each; nobody looks at them
  *	log/N-1		written as well: the snapshot stands for all before log/N
- *	head = N	in the same transaction all before is removed
+ *	head = N	in the same transaction all else is removed
  *	compaction	etcd forgets what these keys were
  *
  * Whoever leads next finds the old head or the new one, and all that it names. */
@@ -32,9 +32,10 @@ static void fail(struct etcd_log *l, int error, const char *sentence)
 {
 	log_snapshot_end(l);
 	if (error == -ESTALE) {
-		log_fail(l, error, "another coordinator leads");
+		log_fail(l, error, LOG_STALE);
 		return;
 	}
+	log_sweep(l);
 	l->retry_bytes = l->counts.bytes + RETRY_BYTES;
 	l->events.snapshot_ended(l->data, error, sentence);
 }
@@ -82,8 +83,9 @@ static void on_published(struct etcd_call *call, unsigned status,
 		return;
 	}
 	l->begin = p->number;
+	l->n_parts = p->n_parts;
 	l->snapshot_bytes = p->bytes;
-	l->counts.bytes = l->queue.n_bytes;
+	l->counts.bytes -= p->log_bytes;
 	l->retry_bytes = 0;
 	p->revision = m->header ? m->header->revision : 0;
 	s->begin = compact;
@@ -97,18 +99,22 @@ static void publish(struct log_step *s)
 	struct etcd_key head = etcd_key(l->cluster, "head");
 	struct etcd_key first_log = etcd_key_log(l->cluster, 0);
 	struct etcd_key log = etcd_key_log(l->cluster, p->number);
-	struct etcd_key first_part = etcd_key_part(l->cluster, 0, 0);
 	struct etcd_key part = etcd_key_part(l->cluster, p->number, 0);
+	struct etcd_key behind_parts = etcd_key_part(l->cluster, p->number,
+						     p->n_parts);
+	struct etcd_key all = etcd_key(l->cluster, "snap/");
+	struct etcd_key end = etcd_key_behind(&all);
 	char value[64];
 	int len = snprintf(value, sizeof(value), "%" PRIx64 " %" PRIx32,
 			   p->number, p->n_parts);
 	const struct log_op ops[] = {
 		{ .key = &head, .value = value, .len = (size_t)len },
 		{ .key = &first_log, .behind = &log },
-		{ .key = &first_part, .behind = &part },
+		{ .key = &all, .behind = &part },
+		{ .key = &behind_parts, .behind = &end },
 	};
 
-	log_step_write(s, ops, 3, on_published);
+	log_step_write(s, ops, 4, on_published);
 }
 
 /* ---- parts ---- */
@@ -179,8 +185,8 @@ bool etcd_log_wants_snapshot(const struct etcd_log *l)
 
 	if (bytes < MIN_BYTES)
 		bytes = MIN_BYTES;
-	if (l->saving.is_on || l->is_full || !l->is_loaded || l->has_failed ||
-	    l->counts.bytes < l->retry_bytes)
+	if (l->saving.is_on || log_sweep_is_on(l) || l->is_full ||
+	    !l->is_loaded || l->has_failed || l->counts.bytes < l->retry_bytes)
 		return false;
 	return l->counts.bytes > bytes || l->next - l->begin > chunks;
 }
@@ -208,6 +214,7 @@ int etcd_log_snapshot(struct etcd_log *l,
 	p->number = l->next + l->queue.n;
 	p->n_parts = (uint32_t)p->parts.n;
 	p->bytes = p->parts.n_bytes;
+	p->log_bytes = l->counts.bytes;
 	log_step_init(&p->step, l, save_part);
 	save_part(&p->step);
 	return 0;

@@ -168,6 +168,8 @@ static void on_range(struct fake_etcd *f, struct rpc_call *call,
 
 /* ---- transactions ---- */
 
+enum { MAX_OPS = 4 };
+
 static bool holds(const struct fake_etcd *f, const Etcd__TxnRequest *q)
 {
 	bool good = true;
@@ -221,15 +223,15 @@ static void do_op(struct fake_etcd *f, const Etcd__RequestOp *op,
 static void do_txn(struct fake_etcd *f, struct rpc_call *call,
 		   const Etcd__TxnRequest *q)
 {
-	static struct found found[3];
+	static struct found found[MAX_OPS];
 	bool good = holds(f, q);
 	size_t n = good ? q->n_success : q->n_failure;
 	Etcd__TxnResponse m = ETCD__TXN_RESPONSE__INIT;
 	Etcd__Header header = ETCD__HEADER__INIT;
-	Etcd__ResponseOp ops[3];
-	Etcd__ResponseOp *ptrs[3];
+	Etcd__ResponseOp ops[MAX_OPS];
+	Etcd__ResponseOp *ptrs[MAX_OPS];
 
-	assert_true(n <= 3);
+	assert_true(n <= MAX_OPS);
 	for (size_t i = 0; i < n; i++) {
 		do_op(f, good ? q->success[i] : q->failure[i], &ops[i],
 		      &found[i]);

@@ -127,6 +127,8 @@ static int setup(void **state)
 	assert_int_equal(
 		etcd_new(x->loop, x->fake.url, NULL, NULL, &x->etcd, &err), 0);
 	open_log(x, token(x), false);
+	AWAIT(x, x->fake.n_txns == 1); /* it has swept */
+	x->fake.n_txns = 0;
 	*state = x;
 	return 0;
 }
@@ -292,6 +294,84 @@ static void a_snapshot_that_was_not_finished_is_none(void **state)
 	assert_string_equal(str_cstr(&x->read), "one,");
 }
 
+static bool is_kept(const struct fixture *x, const char *name)
+{
+	return fake_etcd_find(&x->fake, name) != NULL;
+}
+
+static void what_is_left_of_snapshots_is_removed_by_the_next_leader(void **state)
+{
+	struct fixture *x = *state;
+
+	add_and_wait(x, "one");
+	assert_int_equal(etcd_log_snapshot(x->log, walk, x, NULL), 0);
+	AWAIT(x, x->snapshots == 1);
+	fake_etcd_put(&x->fake, "/roar/c/snap/0000000000000001/00000000", "?");
+	fake_etcd_put(&x->fake, "/roar/c/snap/0000000000000004/00000000", "?");
+	reopen(x);
+	assert_string_equal(str_cstr(&x->read), "all,");
+	AWAIT(x, !is_kept(x, "/roar/c/snap/0000000000000001/00000000") &&
+			 !is_kept(x, "/roar/c/snap/0000000000000004/00000000"));
+	assert_true(is_kept(x, "/roar/c/snap/0000000000000002/00000000"));
+}
+
+static int walk_far(void *data,
+		    int (*each)(void *to, const void *record, size_t len),
+		    void *to)
+{
+	static char large[3 << 20];
+
+	(void)data;
+	return each(to, large, sizeof(large));
+}
+
+static void a_snapshot_that_fails_leaves_nothing(void **state)
+{
+	struct fixture *x = *state;
+
+	add_and_wait(x, "one");
+	assert_int_equal(etcd_log_snapshot(x->log, walk_far, x, NULL), 0);
+	AWAIT(x, is_kept(x, "/roar/c/snap/0000000000000002/00000000"));
+	x->fake.is_full = true;
+	AWAIT(x, !is_kept(x, "/roar/c/snap/0000000000000002/00000000"));
+	assert_int_equal(x->snapshots, 0);
+	x->fake.is_full = false;
+	add_and_wait(x, "two");
+	reopen(x);
+	assert_string_equal(str_cstr(&x->read), "one,two,");
+}
+
+/* Left by a leader that came as far, with more parts. */
+static void a_snapshot_is_not_mixed_with_one_of_the_same_number(void **state)
+{
+	struct fixture *x = *state;
+
+	add_and_wait(x, "one");
+	fake_etcd_put(&x->fake, "/roar/c/snap/0000000000000002/00000001", "?");
+	assert_int_equal(etcd_log_snapshot(x->log, walk, x, NULL), 0);
+	AWAIT(x, x->snapshots == 1);
+	reopen(x);
+	assert_int_equal(x->failed, 0);
+	assert_string_equal(str_cstr(&x->read), "all,");
+}
+
+/* What comes while a snapshot is written is in the log behind it. */
+static void the_log_is_as_long_as_the_next_leader_finds_it(void **state)
+{
+	struct fixture *x = *state;
+	struct etcd_log_counts before, after;
+
+	add_and_wait(x, "one");
+	assert_int_equal(etcd_log_snapshot(x->log, walk_far, x, NULL), 0);
+	add_and_wait(x, "two");
+	AWAIT(x, x->snapshots == 1);
+	etcd_log_count(x->log, &before);
+	assert_true(before.bytes > 0);
+	reopen(x);
+	etcd_log_count(x->log, &after);
+	assert_int_equal(before.bytes, after.bytes);
+}
+
 static void keys_that_are_missing_are_named(void **state)
 {
 	struct fixture *x = *state;
@@ -327,6 +407,10 @@ int main(void)
 		TEST(a_member_that_hangs_is_left_for_the_next),
 		TEST(a_snapshot_stands_for_all_before_it),
 		TEST(a_snapshot_that_was_not_finished_is_none),
+		TEST(what_is_left_of_snapshots_is_removed_by_the_next_leader),
+		TEST(a_snapshot_that_fails_leaves_nothing),
+		TEST(a_snapshot_is_not_mixed_with_one_of_the_same_number),
+		TEST(the_log_is_as_long_as_the_next_leader_finds_it),
 		TEST(keys_that_are_missing_are_named),
 		TEST(lengths_have_bounds),
 	};
