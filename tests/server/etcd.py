@@ -1,5 +1,6 @@
 """etcd.py - a real etcd on loopback, and coordinators that share it."""
 
+import collections
 import os
 import shutil
 import signal
@@ -47,19 +48,25 @@ def pause(process):
     wait_until(is_still, "the pause")
 
 
+# Where a member is: its address, and what comes before its command.
+Place = collections.namedtuple("Place", "host prefix", defaults=[()])
+HERE = Place("127.0.0.1")
+
+
 class Member:
     """One process of etcd."""
 
-    def __init__(self, folder, name, client_port, peer_port, peers,
-                 host="127.0.0.1", more=()):
-        self.url = f"http://{host}:{client_port}"
+    def __init__(self, folder, name, place, ports, peers, more=()):
+        client_port, peer_port = ports
+        peer_url = f"http://{place.host}:{peer_port}"
+        self.url = f"http://{place.host}:{client_port}"
         self.log_path = os.path.join(folder, name + ".log")
         self.arguments = [
-            "etcd", "--name", name, "--data-dir", os.path.join(folder, name),
+            *place.prefix, "etcd", "--name", name, "--data-dir", os.path.join(folder, name),
             "--listen-client-urls", self.url,
             "--advertise-client-urls", self.url,
-            "--listen-peer-urls", f"http://127.0.0.1:{peer_port}",
-            "--initial-advertise-peer-urls", f"http://127.0.0.1:{peer_port}",
+            "--listen-peer-urls", peer_url,
+            "--initial-advertise-peer-urls", peer_url,
             "--initial-cluster", peers, "--initial-cluster-state", "new",
             "--logger=zap", "--log-level=error", "--unsafe-no-fsync",
             *TIMES, *more]
@@ -98,17 +105,18 @@ def knows_no_fsync():
 class Etcd:
     """A cluster of its own."""
 
-    def __init__(self, n_members=1, host="127.0.0.1", more=()):
+    def __init__(self, n_members=1, places=None, more=()):
         # In memory: what is tested here is not the disk.
         base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.folder = tempfile.mkdtemp(prefix="etcd-", dir=base)
-        ports = free_ports(2 * n_members)
-        peers = ",".join(f"m{i}=http://127.0.0.1:{ports[2 * i + 1]}"
-                         for i in range(n_members))
+        places = places or [HERE] * n_members
+        ports = free_ports(2 * len(places))
+        peers = ",".join(f"m{i}=http://{place.host}:{ports[2 * i + 1]}"
+                         for i, place in enumerate(places))
         self.members = []
-        for i in range(n_members):
-            self.members.append(Member(self.folder, f"m{i}", ports[2 * i],
-                                       ports[2 * i + 1], peers, host, more))
+        for i, place in enumerate(places):
+            self.members.append(Member(self.folder, f"m{i}", place,
+                                       ports[2 * i:2 * i + 2], peers, more))
         self.coordinators = []
         try:
             wait_until(self.is_healthy, "etcd's start")
@@ -120,9 +128,11 @@ class Etcd:
     def urls(self):
         return ",".join(m.url for m in self.members)
 
-    def ctl(self, *arguments, check=True):
+    def ctl(self, *arguments, check=True, member=None):
+        """etcdctl, asking all members or one."""
         result = subprocess.run(
-            ["etcdctl", "--endpoints", self.urls, *arguments],
+            ["etcdctl", "--endpoints", member.url if member else self.urls,
+             *arguments],
             capture_output=True, text=True, timeout=PATIENCE_S, check=False,
             env=dict(os.environ, ETCDCTL_API="3"))
         assert not check or result.returncode == 0, result.stderr
@@ -208,6 +218,18 @@ def leader_of(coordinators):
 
     wait_until(look, "a leader")
     return found[-1]
+
+
+def raft_leader(etcd):
+    """The member that leads etcd's own."""
+    for member in etcd.members:
+        if member.process.poll() is not None:
+            continue
+        fields = etcd.ctl("endpoint", "status", member=member,
+                          check=False).split(",")
+        if len(fields) > 4 and fields[4].strip() == "true":
+            return member
+    return etcd.members[0]
 
 
 def patiently(call):

@@ -1,4 +1,4 @@
-"""linear.py - is a recorded history that of one cell, used by one client at a time?
+"""linear.py - is a recorded history that of one thing, used by one client at a time?
 
 A history is linearizable when each call can be given a moment between its begin and its
 end so that all results are those of the calls done one after the other at these moments.
@@ -15,7 +15,7 @@ Call = collections.namedtuple("Call", "begin end what args result")
 MANY = 1000000  # states of a search that will not end
 
 
-def do(value, call):
+def do_cell(value, call):
     """What a cell with this value would answer, and its value then."""
     if call.what == "get":
         return value, value
@@ -27,6 +27,38 @@ def do(value, call):
     assert call.what == "compare_set"
     expected, new = call.args
     return (True, new) if value == expected else (False, value)
+
+
+def do_dataset(state, call):
+    """The same of a dataset: its epoch, and the positions consumed in it as bits."""
+    epoch, consumed = state or (0, 0)
+    if call.what == "advance":
+        wanted, = call.args
+        if wanted < epoch:
+            return "refused", (epoch, consumed)
+        return wanted, (wanted, consumed if wanted == epoch else 0)
+    assert call.what == "report"
+    of, first, end = call.args
+    if of != epoch:
+        return "refused", (epoch, consumed)
+    new = (1 << end) - (1 << first) & ~consumed
+    return bin(new).count("1"), (epoch, consumed | new)
+
+
+def do_places(workers, call):
+    """The same of a job: who has its places, by rank.  Who has the highest rank takes that
+    of a place that is given up."""
+    workers = workers or ()
+    worker, = call.args
+    if call.what == "join":
+        assert worker not in workers
+        return len(workers), workers + (worker,)
+    assert call.what == "leave"
+    if worker not in workers:
+        return False, workers
+    rank = workers.index(worker)
+    last = workers[-1:] if rank < len(workers) - 1 else ()
+    return True, workers[:rank] + last + workers[rank + 1:len(workers) - len(last)]
 
 
 def candidates(calls, done, first):
@@ -53,8 +85,8 @@ def first_open(done, first):
     return first
 
 
-def is_linear(history, value=None):
-    """Does some order explain it?  `value` is that of the cell before."""
+def is_linear(history, do=do_cell, value=None):
+    """Does some order explain it?  `do` is how the thing behaves, `value` its state before."""
     # What had no answer and changes nothing says nothing.
     calls = sorted((c for c in history
                     if c.end is not None or c.what != "get"),
