@@ -152,12 +152,16 @@ def one_round_of_threads(rows, python, n, found):
         found["roar"].append(ask_threads(rows, python, "roar", server, n))
         found["frames"].append(rows.place.load("barrier", "frames", server,
                                                **words))
+    with Server(rows.place, [rows.bench.tool("coord_floor"),
+                             str(n)]) as server:
+        found["bare"].append(ask_threads(rows, python, "bare", server, n))
 
 
 def thread_barriers(rows, n, python):
     """torch's own barrier asks the store every 10 ms; one that waits for a key can be
     made of the same store."""
-    found = {k: [] for k in ("torch", "store", "roar", "wire", "frames")}
+    found = {k: [] for k in ("torch", "store", "roar", "wire", "frames",
+                              "bare")}
     for _ in rows.slow():
         one_round_of_threads(rows, python, n, found)
     name = f"barrier of {n:,} Python threads"
@@ -166,6 +170,10 @@ def thread_barriers(rows, n, python):
              of(found["torch"], "p50_us", 1e-3))
     rows.add("  times as fast as that", "x", 4,
              ratios(found["torch"], found["roar"], "p50_us"), at_least=True)
+    rows.add("  Python's sockets and a bare epoll loop, p50", "ms", None,
+             of(found["bare"], "p50_us", 1e-3))
+    rows.add("  torch's own to that, the most there is", "x", None,
+             ratios(found["torch"], found["bare"], "p50_us"))
     rows.add("  add and wait by TCPStore, p50", "ms", None,
              of(found["store"], "p50_us", 1e-3))
     rows.add("  times as fast as that", "x", None,

@@ -3,14 +3,18 @@
     coordinator_threads.py serve                      TCPStore's server: prints its port
     coordinator_threads.py store ADDRESS N ROUNDS     prints one JSON object
     coordinator_threads.py roar ADDRESS N ROUNDS
+    coordinator_threads.py bare ADDRESS N ROUNDS      sockets alone, of coord_floor
 
 Both are asked in the same way: N threads of one process, each with a connection of its
 own, that meet ROUNDS times.  A round takes from when the last thread came to when the
-last was let go; the next one begins when all have gone.  What Python's threads cost is in both, so their ratio is fair, and
-the figures are no match for those of coord_load, which has no threads."""
+last was let go; the next one begins when all have gone.  What Python's threads cost is in
+both, so their ratio is fair, and the figures are no match for those of coord_load, which
+has no threads.  The least they can cost is that of one send and one receive each."""
 
 import json
+import socket
 import statistics
+import struct
 import sys
 import threading
 import time
@@ -66,6 +70,25 @@ class Roar:
 
     def close(self):
         self.client.deregister()
+
+
+class Bare:
+    """What no client is without: a byte sent, a reply received."""
+
+    ARRIVAL = struct.pack("<IHHII", 1, 8, 0, 1, 0) + b"x"   # lib/net/frames.h
+
+    def __init__(self, address, _index, _n):
+        host, port = address.rsplit(":", 1)
+        self.socket = socket.create_connection((host, int(port)))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket.sendall(b"ROARFR1\n")
+
+    def barrier(self, _i):
+        self.socket.sendall(self.ARRIVAL)
+        self.socket.recv(4096)
+
+    def close(self):
+        self.socket.close()
 
 
 class Worker(threading.Thread):
@@ -137,5 +160,5 @@ if __name__ == "__main__":
     if sys.argv[1] == "serve":
         serve()
     else:
-        run({"store": Store, "torch": Torch, "roar": Roar}[sys.argv[1]], sys.argv[2],
-            int(sys.argv[3]), int(sys.argv[4]))
+        run({"store": Store, "torch": Torch, "roar": Roar, "bare": Bare}[sys.argv[1]],
+            sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

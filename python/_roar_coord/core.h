@@ -70,8 +70,10 @@ void client_let_go(struct client *self);
 
 /* call(path, request, timeout_ms) -> dict */
 PyObject *client_call_method(PyObject *self, PyObject *args);
-/* meet(kind, id, generation, group, policy, timeout_ms, value, in_favour) -> dict */
+/* meet(kind, id, generation, group, policy, timeout_ms, value, in_favour) -> bytes */
 PyObject *client_meet_method(PyObject *self, PyObject *args);
+/* meet_reply(bytes) -> dict: what meet() gave, read */
+PyObject *meet_reply(PyObject *module, PyObject *bytes);
 /* command(timeout_ms) -> str */
 PyObject *client_command_method(PyObject *self, PyObject *args);
 /* wait_world(epoch, timeout_ms) -> dict */

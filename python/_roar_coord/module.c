@@ -44,6 +44,8 @@ static PyMethodDef methods[] = {
 	{ "join", (PyCFunction)(void (*)(void))client_join,
 	  METH_VARARGS | METH_KEYWORDS,
 	  "A client that has its place: see roar.coordinator." },
+	{ "meet_reply", meet_reply, METH_O,
+	  "What Client.meet() gave, as a dict." },
 	{ 0 },
 };
 

@@ -197,17 +197,16 @@ static const char **group_of(PyObject *list)
 	return group;
 }
 
+/* The reply stays bytes: see roar._meetings. */
 static PyObject *meet(struct client *self, const struct client_meet *m)
 {
-	const struct coord_method *method = coord_method_by_number(METHOD_MEET);
 	struct client_call call = { 0 };
 	PyObject *reply = NULL;
 	int r = run_meet(self->c, m, &call);
 
 	if (r == 0)
-		reply = message_bytes_to_dict(self->state, method->reply,
-					      str_cstr(&call.reply),
-					      call.reply.len);
+		reply = PyBytes_FromStringAndSize(str_cstr(&call.reply),
+						  (Py_ssize_t)call.reply.len);
 	else if (r != -EINTR)
 		(void)error_raise(self->state, r, true);
 	client_call_release(&call);
@@ -254,6 +253,18 @@ PyObject *client_meet_method(PyObject *self, PyObject *args)
 	}
 	free(group);
 	return reply;
+}
+
+PyObject *meet_reply(PyObject *module, PyObject *bytes)
+{
+	const struct coord_method *method = coord_method_by_number(METHOD_MEET);
+	Py_ssize_t len;
+	char *data;
+
+	if (PyBytes_AsStringAndSize(bytes, &data, &len) < 0)
+		return NULL;
+	return message_bytes_to_dict(core_state(module), method->reply, data,
+				     (size_t)len);
 }
 
 /* ---- commands and the world ---- */

@@ -4,7 +4,7 @@ these out."""
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, NamedTuple, Optional
+from typing import TYPE_CHECKING, NamedTuple, Optional
 
 if TYPE_CHECKING:
     from .coordinator import TrainingOrchestrator
@@ -35,50 +35,6 @@ class World(NamedTuple):
     ready: bool
     incarnation: int
     connected: bool     # and heartbeats are not refused
-
-
-class Late(NamedTuple):
-    """How much later than the first somebody came."""
-
-    worker_id: str
-    seconds: float
-
-
-@dataclasses.dataclass(frozen=True)
-class BarrierResult(Mapping[str, Any]):
-    """What became of a barrier; as a dict, too: result["released"]."""
-
-    released: bool
-    barrier_id: str
-    participants: int
-    arrival_order: int  # 1 for who came first
-    generation: int     # which use of the barrier it was: step + 1
-    late: list[Late]    # who came last, the latest first
-    missing: list[str]  # who was let go because it died (policy "shrink")
-
-    def __getitem__(self, name: str) -> Any:
-        if name in self.__dataclass_fields__:
-            return getattr(self, name)
-        raise KeyError(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.__dataclass_fields__)
-
-    def __len__(self) -> int:
-        return len(self.__dataclass_fields__)
-
-
-@dataclasses.dataclass(frozen=True)
-class VoteResult(BarrierResult):
-    """The votes of all."""
-
-    votes_for: int = 0
-    votes_against: int = 0
-
-    @property
-    def unanimous(self) -> bool:
-        """Nobody was against it."""
-        return self.votes_against == 0
 
 
 class Shard(NamedTuple):

@@ -42,9 +42,9 @@ from ._coord_errors import (BarrierBroken, BarrierTimeout, CoordinatorBusy,
                             CoordinatorNotFound, CoordinatorStale,
                             CoordinatorTimeout, CoordinatorUnreachable,
                             WorkerExists)
-from ._coord_results import (SHARDS, BarrierResult, Checkpoint, KeyValue, Late,
-                             Lease, Shard, ShardTable, VoteResult,
-                             WorkerConfig, World)
+from ._coord_results import (SHARDS, Checkpoint, KeyValue, Lease, Shard,
+                             ShardTable, WorkerConfig, World)
+from ._meetings import BarrierResult, Late, VoteResult, gathered
 
 __all__ = [
     "BarrierBroken", "BarrierResult", "BarrierTimeout", "Checkpoint",
@@ -535,7 +535,7 @@ class TrainingOrchestrator:
     def _meet(self, kind: int, meeting_id: str, step: Optional[int],
               timeout: Any, policy: Optional[str],
               group: Optional[Sequence[str]], value: bytes,
-              in_favour: bool) -> dict[str, Any]:
+              in_favour: bool) -> bytes:
         members, on_death = _ids("group", group), _policy(policy)
         client = self._connected()
         if self.worker_id is None:
@@ -566,9 +566,8 @@ class TrainingOrchestrator:
 
         BarrierTimeout and BarrierBroken name who is missing (.absent).
         """
-        reply = self._meet(_BARRIER, barrier_id, step, timeout, policy, group,
-                           b"", False)
-        return BarrierResult(**_common(reply))
+        return BarrierResult(self._meet(_BARRIER, barrier_id, step, timeout,
+                                        policy, group, b"", False))
 
     def gather(self, meeting_id: str, value: bytes | str,
                step: Optional[int] = None, *, timeout: Any = ...,
@@ -576,19 +575,16 @@ class TrainingOrchestrator:
                group: Optional[Sequence[str]] = None) -> dict[str, bytes]:
         """A barrier that gives everybody the values (at most 64 KiB) of all,
         by worker id, in the order of ranks."""
-        reply = self._meet(_GATHER, meeting_id, step, timeout, policy, group,
-                           _bytes(value), False)
-        return {item["worker_id"]: item["value"] for item in reply["values"]}
+        return gathered(self._meet(_GATHER, meeting_id, step, timeout, policy,
+                                   group, _bytes(value), False))
 
     def vote(self, meeting_id: str, in_favour: bool,
              step: Optional[int] = None, *, timeout: Any = ...,
              policy: Optional[str] = None,
              group: Optional[Sequence[str]] = None) -> VoteResult:
         """A barrier that tells everybody how many were for and against."""
-        reply = self._meet(_VOTE, meeting_id, step, timeout, policy, group,
-                           b"", bool(in_favour))
-        return VoteResult(**_common(reply), votes_for=reply["votes_for"],
-                          votes_against=reply["votes_against"])
+        return VoteResult(self._meet(_VOTE, meeting_id, step, timeout, policy,
+                                     group, b"", bool(in_favour)))
 
     # ---- datasets and checkpoints
 
@@ -857,18 +853,6 @@ def _shard(dataset_id: str, number: int, about: Mapping[str, Any],
     return Shard(dataset_id, number, about["total_shards"], first,
                  min(first + about["shard_size"], about["total_samples"]),
                  about["epoch"] if epoch is None else epoch, [])
-
-
-def _common(reply: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "released": True, "barrier_id": reply["meeting_id"],
-        "participants": reply["participants"],
-        "arrival_order": reply["arrival_order"],
-        "generation": reply["generation"],
-        "late": [Late(item["worker_id"], item["late_ms"] / 1000)
-                 for item in reply["late"]],
-        "missing": reply["missing"],
-    }
 
 
 class _Deadline:

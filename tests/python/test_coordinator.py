@@ -1,6 +1,7 @@
 """TrainingOrchestrator against the real coordinator."""
 
 import ast
+import copy
 import os
 import pathlib
 import pickle
@@ -153,17 +154,32 @@ def test_a_barrier_tells_who_came_and_who_was_late(server, job):
         assert first.generation == 1
 
 
-def test_results_answer_to_names_as_dicts_do():
-    got = coordinator.VoteResult(True, "b", 2, 1, 7, [], ["w-1"], votes_for=2)
-    assert got["released"] is True and got["participants"] == 2
+def test_results_answer_to_names_as_dicts_do(server, job):
+    with workers(server, 1, job=job) as (a,):
+        got = a.vote("b", True)
+    assert got["released"] is True and got["participants"] == 1
     assert got.get("nonsense") is None and "late" in got and got
     with pytest.raises(KeyError):
         got["unanimous"]
     assert list(got) == list(got.keys()) == [
         "released", "barrier_id", "participants", "arrival_order",
         "generation", "late", "missing", "votes_for", "votes_against"]
-    assert dict(got) == {**got} and dict(got)["missing"] == ["w-1"]
+    assert dict(got) == {**got} and dict(got)["missing"] == []
     assert len(got) == 9 and got == pickle.loads(pickle.dumps(got))
+    assert "votes_for=1" in repr(got) and hash(got) == hash(copy.copy(got))
+
+
+def test_results_cannot_be_changed(server, job):
+    with workers(server, 1, job=job) as (a,):
+        got = a.barrier("b")
+    with pytest.raises(AttributeError, match="cannot be set"):
+        got.participants = 9
+    assert got.participants == 1 and not hasattr(got, "votes_for")
+
+
+def test_what_is_no_reply_is_told_when_it_is_read():
+    with pytest.raises(coordinator.CoordinatorError):
+        coordinator.BarrierResult(b"\xff").participants
 
 
 def test_barriers_are_counted_by_the_client_or_by_step(server, job):

@@ -130,6 +130,7 @@ struct client_command {
 /* How often a meeting was held, as far as this client knows. */
 struct meet_count {
 	uint64_t next; /* generation; 0: the coordinator knows */
+	uint64_t asked; /* for whose reply we wait; 0: it will say */
 	bool busy; /* somebody of us waits in it */
 	bool fresh; /* this process surely has had no answer here yet */
 	char id[];
@@ -281,8 +282,11 @@ void client_wire_wait(struct roar_coord *c);
 /* Waits for these events of the socket. */
 void client_wire_want(struct roar_coord *c, uint32_t events);
 /* Reads once; what is left makes the descriptor ready again.  Returns false when there
- * was nothing, or the connection is gone. */
-bool client_wire_read(struct roar_coord *c);
+ * was nothing, or the connection is gone.  *ret_more: the buffer was filled to the brim,
+ * there may be more. */
+bool client_wire_read(struct roar_coord *c, bool *ret_more);
+/* The same with a large buffer, for the rest. */
+bool client_wire_read_on(struct roar_coord *c, bool *ret_more);
 /* Gives on all frames that are whole, and returns how many they were.  The connection may
  * be gone, and another one begun, after any of them. */
 size_t client_wire_take(struct roar_coord *c);

@@ -340,13 +340,17 @@ static void try_next(struct roar_coord *c)
 
 static size_t read_frames(struct roar_coord *c)
 {
+	bool more;
+	bool got = client_wire_read(c, &more);
 	size_t n = 0;
 
-	while (c->link.state >= LINK_TLS && client_wire_read(c)) {
+	while (got) {
 		if (c->link.state == LINK_TLS)
 			shake_hands(c);
 		if (c->link.state > LINK_TLS)
 			n += client_wire_take(c);
+		got = more && c->link.state >= LINK_TLS &&
+		      client_wire_read_on(c, &more);
 	}
 	return n;
 }

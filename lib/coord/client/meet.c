@@ -138,10 +138,13 @@ int client_meet_init(struct client_call *call, struct roar_coord *c,
 				     "this worker waits in '%s' already: a "
 				     "meeting is for one thread of each worker",
 				     m->meet->id);
-	r = make_call(call, c, m, generation ? generation : count->next);
+	if (!generation)
+		generation = count->next;
+	r = make_call(call, c, m, generation);
 	if (r < 0)
 		return r;
 	count->busy = true;
+	count->asked = generation;
 	call->count = count;
 	return 0;
 }
@@ -239,6 +242,12 @@ static int copy_reply(struct roar_coord_meeting *to,
 	return 0;
 }
 
+static void note_use(struct meet_count *count, uint64_t generation)
+{
+	count->next = generation + 1;
+	count->fresh = false;
+}
+
 static int read_reply(struct client_call *call, struct roar_coord_meeting *ret)
 {
 	struct roar_coord_meeting m = { 0 };
@@ -250,8 +259,7 @@ static int read_reply(struct client_call *call, struct roar_coord_meeting *ret)
 		return sentence_fail(
 			-EPROTO, "the coordinator's answer to an arrival is "
 				 "none");
-	call->count->next = reply->generation + 1;
-	call->count->fresh = false;
+	note_use(call->count, reply->generation);
 	if (ret)
 		r = copy_reply(&m, reply);
 	roar__meet_reply__free_unpacked(reply, NULL);
@@ -270,7 +278,9 @@ int client_meet_end(struct client_call *call, struct roar_coord_meeting *ret)
 {
 	int r = client_call_told(call);
 
-	if (r == 0)
+	if (r == 0 && !ret && call->count->asked)
+		note_use(call->count, call->count->asked);
+	else if (r == 0)
 		r = read_reply(call, ret);
 	if (r == -ESTALE) {
 		call->count->next = 0;

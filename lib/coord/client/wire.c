@@ -11,6 +11,7 @@
 
 enum {
 	LEAVE_MS = 5000, /* for a server that is going to end to do so */
+	SHORT_SIZE = 2 << 10,
 	READ_SIZE = 64 << 10,
 	KEEP_SIZE = 1 << 20, /* a buffer that grew beyond is given back */
 };
@@ -200,14 +201,13 @@ static ssize_t receive(struct client_link *l, void *buffer, size_t size)
 	return n < 0 ? -errno : n;
 }
 
-/* Reads once; what is left makes the descriptor ready again.  Returns false when there
- * was nothing, or the connection is gone. */
-bool client_wire_read(struct roar_coord *c)
+static bool read_into(struct roar_coord *c, char *buffer, size_t size,
+		      bool *ret_more)
 {
 	struct client_link *l = &c->link;
-	char buffer[READ_SIZE];
-	ssize_t n = receive(l, buffer, sizeof(buffer));
+	ssize_t n = receive(l, buffer, size);
 
+	*ret_more = n == (ssize_t)size;
 	if (n == -EAGAIN)
 		return false;
 	if (n <= 0) {
@@ -232,4 +232,20 @@ bool client_wire_read(struct roar_coord *c)
 		return true;
 	client_link_fail(c, "no memory for a reply");
 	return false;
+}
+
+/* Nearly all that comes is one short reply: it is read with one call, to memory of the
+ * stack that is in use anyhow. */
+bool client_wire_read(struct roar_coord *c, bool *ret_more)
+{
+	char buffer[SHORT_SIZE];
+
+	return read_into(c, buffer, sizeof(buffer), ret_more);
+}
+
+bool client_wire_read_on(struct roar_coord *c, bool *ret_more)
+{
+	char buffer[READ_SIZE];
+
+	return read_into(c, buffer, sizeof(buffer), ret_more);
 }
