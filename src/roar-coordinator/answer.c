@@ -48,6 +48,7 @@ static void leave(void *data, const struct held *head, const void *message,
 void answer_held(struct server *s)
 {
 	hold_leave(&s->hold, journal_durable(s), leave, s);
+	http_release(s->http, journal_durable(s));
 }
 
 static void leave_failed(void *data, const struct held *head,
@@ -69,6 +70,8 @@ static void leave_failed(void *data, const struct held *head,
 void answer_fail_held(struct server *s)
 {
 	hold_leave(&s->hold, UINT64_MAX, leave_failed, s);
+	http_release_failed(s->http, "{\"error\":\"the log cannot be written: "
+				     "the coordinator ends\"}\n");
 }
 
 /* Names by commas; of very many, those that fit. */

@@ -144,6 +144,8 @@ static void on_connection(void *data, struct MHD_Connection *connection,
 	}
 	if (g && !g->is_leaving)
 		unlink_guest(data, g);
+	if (g)
+		http_hold_forget(data, g);
 	free(g);
 	*context = NULL;
 }
@@ -285,6 +287,8 @@ static enum MHD_Result answer(struct http *h, struct MHD_Connection *connection,
 			connection, MHD_HEADER_KIND, "Authorization"),
 		.if_none_match = MHD_lookup_connection_value(
 			connection, MHD_HEADER_KIND, "If-None-Match"),
+		.host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+						    "Host"),
 		.is_post = strcmp(method, MHD_HTTP_METHOD_POST) == 0,
 		.connection = connection,
 	};
@@ -293,6 +297,24 @@ static enum MHD_Result answer(struct http *h, struct MHD_Connection *connection,
 	h->handler(h->ctx, &request, &reply);
 	if (!reply.body.data)
 		str_adds(&reply.body, "");
+	if (reply.wait_for)
+		result = http_hold(h, connection, &reply) < 0 ? MHD_NO :
+								MHD_YES;
+	else
+		result = queue(h, connection, &reply, NULL);
+	str_release(&reply.body);
+	str_release(&reply.link);
+	return result;
+}
+
+/* What was answered before may leave now. */
+static enum MHD_Result answer_held(struct http *h, struct guest *g,
+				   struct MHD_Connection *connection)
+{
+	struct http_reply reply;
+	enum MHD_Result result;
+
+	http_hold_take(g, &reply);
 	result = queue(h, connection, &reply, NULL);
 	str_release(&reply.body);
 	str_release(&reply.link);
@@ -301,7 +323,7 @@ static enum MHD_Result answer(struct http *h, struct MHD_Connection *connection,
 
 /* Called first when the head of a request is there, then for parts of its body, then at
  * the end.  A reply in the first call would end the connection, since the body was not
- * read: it comes with the last. */
+ * read: it comes with the last.  Once more when a reply that waited may leave. */
 static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 				  const char *path, const char *method,
 				  const char *version, const char *body,
@@ -309,17 +331,20 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 {
 	static char seen;
 	struct http *h = data;
+	struct guest *g = http_guest(connection);
 
 	(void)version;
 	(void)body;
 	if (!*state) {
 		*state = &seen;
 		h->n_requests++;
-		begin_request(http_guest(connection));
+		begin_request(g);
 		return MHD_YES;
 	}
 	if (*body_len > 0)
-		return skip_body(http_guest(connection), body_len);
+		return skip_body(g, body_len);
+	if (g && g->held)
+		return answer_held(h, g, connection);
 	if (!is_served(method))
 		return refuse_method(h, connection);
 	if (strcmp(method, MHD_HTTP_METHOD_POST) == 0 && is_foreign(connection))
@@ -410,6 +435,7 @@ void http_free(struct http *h)
 	if (h->ready.fd >= 0)
 		loop_remove(h->loop, &h->ready);
 	http_stream_end_all(h);
+	http_release_failed(h, "");
 	loop_later_clear(h->loop, &h->woken);
 	if (h->daemon)
 		MHD_stop_daemon(h->daemon);

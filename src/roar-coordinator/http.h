@@ -2,7 +2,8 @@
  *
  * GET and HEAD, and POST from programs and pages of our own; bodies of requests are not
  * read.  A handler answers at once, on the loop's thread; what it answers may be a
- * stream, that goes on for as long as both want.
+ * stream, that goes on for as long as both want.  What tells of a change leaves when that
+ * is on disk, as replies to calls do.
  *
  * Nobody can keep a probe out: who connects and sends no whole request is sent away
  * after HTTP_REQUEST_MS, and where there are HTTP_MAX_CONNECTIONS the one that has been
@@ -25,6 +26,7 @@ struct http_request {
 	const char *path; /* "/metrics", decoded, without the query */
 	const char *authorization; /* NULL: not given */
 	const char *if_none_match; /* likewise */
+	const char *host; /* likewise: by which name we were asked */
 	bool is_post;
 	struct MHD_Connection *connection;
 };
@@ -65,6 +67,9 @@ struct http_reply {
 	size_t fixed_len;
 	struct http_stream *stream; /* instead of either; http's from then on */
 	struct str link; /* where the next page is; empty: nowhere */
+	/* The reply tells of a change: it leaves with http_release() of this number or a
+	 * higher one.  0: at once. */
+	uint64_t wait_for;
 };
 
 typedef void http_handler(void *ctx, const struct http_request *request,
@@ -84,6 +89,12 @@ int http_new(struct loop *loop, int listener, http_handler *handler, void *ctx,
 	     struct http **ret);
 void http_free(struct http *h);
 DEFINE_CLEANUP(struct http *, http_free)
+
+/* Lets replies go that waited for numbers up to `seq`.  `h` may be NULL in these. */
+void http_release(struct http *h, uint64_t seq);
+/* Lets all of them go, with status 503 and this body. */
+void http_release_failed(struct http *h, const char *body);
+bool http_is_holding(const struct http *h);
 
 uint64_t http_n_requests(const struct http *h);
 unsigned http_n_streams(const struct http *h);

@@ -16,6 +16,10 @@ struct guest {
 	bool has_asked;
 	bool has_stream;
 	bool is_leaving; /* in no list */
+	/* Its reply waits, and its connection with it; or NULL. */
+	struct http_reply *held;
+	struct MHD_Connection *connection;
+	struct guest *next_held;
 };
 
 struct http {
@@ -27,6 +31,7 @@ struct http {
 	struct loop_later woken; /* streams have something to send */
 	struct guest *quietest, *latest;
 	struct http_stream *streams;
+	struct guest *first_held; /* replies that wait, as they came */
 	unsigned n_guests, n_streams;
 	http_handler *handler;
 	void *ctx;
@@ -38,6 +43,16 @@ struct http {
 struct guest *http_guest(struct MHD_Connection *connection);
 /* A request has come, or something of a reply has left. */
 void http_guest_refresh(struct guest *g);
+
+/* http_hold.c */
+
+/* Keeps what the reply has until http_release(). */
+int http_hold(struct http *h, struct MHD_Connection *connection,
+	      struct http_reply *reply);
+/* Its turn has come. */
+void http_hold_take(struct guest *g, struct http_reply *ret);
+/* The connection is gone. */
+void http_hold_forget(struct http *h, struct guest *g);
 
 /* http_stream.c */
 struct MHD_Response *http_stream_open(struct http *h,

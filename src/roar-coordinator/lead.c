@@ -77,6 +77,8 @@ static void tell_all(struct server *s)
 static void forget_state(struct server *s)
 {
 	call_forget_all(s);
+	http_release_failed(s->http, "{\"error\":\"this coordinator leads no "
+				     "more: ask again\"}\n");
 	live_end(s, NULL);
 	rpc_server_hang_up(s->rpc);
 	journal_close(s);

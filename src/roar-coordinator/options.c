@@ -52,6 +52,10 @@ static const struct row rows[] = {
 	{ "http", "ADDRESS", TEXT, offsetof(struct options, http), 0, 0,
 	  "health, metrics and JSON over HTTP (default: the port of the\n"
 	  "first --listen plus 1000; 'off' for none)" },
+	{ "http-names", "NAMES", TEXT, offsetof(struct options, http_names), 0,
+	  0,
+	  "names by which browsers may ask for it without a token, by\n"
+	  "commas, besides those of the other options and of the machine" },
 	{ "tls-cert", "FILE", TEXT, offsetof(struct options, tls_cert), 0, 0,
 	  "certificates, PEM, for TLS at TCP addresses" },
 	{ "tls-key", "FILE", TEXT, offsetof(struct options, tls_key), 0, 0,

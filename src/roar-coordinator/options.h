@@ -25,6 +25,8 @@ struct options {
 	const char *upstream_ca; /* a file: TLS to them; or NULL */
 	const char *upstream_name; /* in their certificates; NULL: the host's */
 	const char *http; /* NULL: by the first address; "off": none */
+	const char *
+		http_names; /* that browsers may know us by, by commas; or NULL */
 	const char *tls_cert, *tls_key; /* files of PEM, or NULL */
 	const char *tokens; /* a file, or NULL: everybody may do everything */
 	int log_level; /* of syslog: lines up to that are written */

@@ -5,6 +5,8 @@
 
 #include "api.h"
 #include "base/cleanup.h"
+#include "base/quote.h"
+#include "hosts.h"
 #include "page.h"
 
 void api_error(struct http_reply *reply, unsigned status, const char *sentence)
@@ -99,13 +101,14 @@ static void answer_events(struct server *s, const struct scope *scope,
 static const struct {
 	const char *path;
 	bool is_free;
+	bool is_for_probes; /* which know us by any name */
 	page_fn *answer;
 	api_part *write;
 	page_fn *post; /* NULL: it is only looked at */
 } pages[] = {
 	{ "/healthz", true, .answer = answer_healthz },
 	{ "/readyz", true, .answer = answer_readyz },
-	{ "/metrics", .answer = answer_metrics },
+	{ "/metrics", .is_for_probes = true, .answer = answer_metrics },
 	{ "/api/health", true, .answer = api_health },
 	{ "/api/status", .answer = api_status },
 	{ "/api/workers", .answer = api_workers },
@@ -154,6 +157,18 @@ static void fill_page(struct server *s, size_t i, const struct scope *scope,
 		pages[i].answer(s, scope, request, reply);
 }
 
+static void refuse_host(const struct http_request *request,
+			struct http_reply *reply)
+{
+	CLEANUP(str_release) struct str sentence = STR_INIT;
+
+	str_adds(&sentence, "this server does not know itself as '");
+	quote_printable_cut(&sentence, request->host, 100);
+	str_adds(&sentence, "': ask for its address, or start it with "
+			    "--http-names");
+	api_error(reply, 403, str_cstr(&sentence));
+}
+
 /* A token for one job may name that job, and no other. */
 static void answer_page(struct server *s, size_t i,
 			const struct http_request *request,
@@ -168,6 +183,11 @@ static void answer_page(struct server *s, size_t i,
 	}
 	if (pages[i].is_free) {
 		pages[i].answer(s, NULL, request, reply);
+		return;
+	}
+	if (!s->access.path && !pages[i].is_for_probes &&
+	    !hosts_is_ours(s->options, request->host)) {
+		refuse_host(request, reply);
 		return;
 	}
 	verdict = access_check(&s->access, request->authorization,

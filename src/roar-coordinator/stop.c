@@ -56,7 +56,8 @@ static void on_look(struct loop_timer *t)
 {
 	struct server *s = CONTAINER(t, struct server, stop_timer);
 	int64_t now = loop_now_ms(s->loop);
-	bool drained = rpc_server_drained(s->rpc) && s->hold.n == 0;
+	bool drained = rpc_server_drained(s->rpc) && s->hold.n == 0 &&
+		       !http_is_holding(s->http);
 	bool over = drained || s->resigned ||
 		    (s->forced && now >= s->stop_by_ms);
 

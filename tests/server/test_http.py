@@ -97,6 +97,59 @@ def test_only_looking_is_allowed(server):
     assert (reply.status, body) == (200, "")
 
 
+def asked_as(server, host, path="/api/workers", method="GET", **headers):
+    """The status that somebody gets who knows the server by that name."""
+    c = connection(server)
+    c.request(method, path, headers={"Host": host, **headers})
+    status = c.getresponse().status
+    c.close()
+    return status
+
+
+def test_a_name_that_was_made_to_lead_here_gets_nothing(server):
+    """A page of evil.example whose name now leads here is one site with us, for
+    its browser."""
+    server.client().register("a", "rebound")
+    for host in ("evil.example", "evil.example:51051", "localhost.evil.example",
+                 "127.0.0.1.evil.example", "xlocalhost", "[", "[::1.evil"):
+        for path in ("/api/workers", "/api/events", "/api/dashboard"):
+            assert asked_as(server, host, path) == 403, (host, path)
+        assert asked_as(server, host, "/api/tasks/rebound/stop", "POST",
+                        Origin="http://" + host) == 403
+        # Probes and Prometheus know us by any name.
+        for path in ("/healthz", "/readyz", "/metrics"):
+            assert asked_as(server, host, path) == 200
+    assert get_json(server, "/api/workers?job=rebound")[0][
+        "state"] != "draining"
+
+
+def test_own_names_are_known(server):
+    for host in ("127.0.0.1", "localhost", "LOCALHOST", "a.localhost",
+                 "10.1.2.3", "[::1]", socket.gethostname()):
+        assert asked_as(server, host) == 200
+        assert asked_as(server, host + ":51051") == 200
+        assert asked_as(server, host, "/api/tasks/none/stop", "POST",
+                        Origin="http://" + host) == 404
+
+
+def test_names_can_be_given():
+    with Coordinator("--http-names", "train.example,dash.example",
+                     "--advertise", "node7.example:50051") as server:
+        for host in ("train.example", "dash.example:8080", "node7.example"):
+            assert asked_as(server, host) == 200
+        assert asked_as(server, "example") == 403
+
+
+def test_who_brings_a_token_may_use_any_name(tmp_path):
+    tokens = tmp_path / "tokens"
+    tokens.write_text("* all-of-it-0123456789\n")
+    tokens.chmod(0o600)
+    with Coordinator("--tokens", str(tokens)) as server:
+        assert asked_as(server, "any.example", Authorization=(
+            "Bearer all-of-it-0123456789")) == 200
+        assert asked_as(server, "any.example") == 401
+
+
 def test_a_connection_is_used_again(server):
     c = connection(server)
     for _ in range(20):

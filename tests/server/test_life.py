@@ -1,5 +1,8 @@
 """How the program begins, ends, is killed, and comes back."""
 
+import concurrent.futures
+import http.client
+import json
 import os
 import select
 import signal
@@ -282,6 +285,58 @@ def _stopped(tmp_path):
         server.sign = sign
         yield server
         sign.unlink(missing_ok=True)
+
+
+def post(server, path):
+    c = http.client.HTTPConnection(server.http.removeprefix("http://"),
+                                   timeout=PATIENCE_S)
+    c.request("POST", path)
+    status = c.getresponse().status
+    c.close()
+    return status
+
+
+def states(server):
+    with urllib.request.urlopen(server.http + "/api/workers",
+                                timeout=PATIENCE_S) as reply:
+        return [w["state"] for w in json.load(reply)]
+
+
+def test_no_change_by_http_is_told_before_its_record(stopped):
+    stopped.client().register("a")
+    stopped.sign.touch()
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        try:
+            told = pool.submit(post, stopped, "/api/tasks/default/stop")
+            wait_until(lambda: states(stopped) == ["draining"])
+            # It is done, and others are answered; but it is not on disk.
+            for _ in range(20):
+                assert states(stopped) == ["draining"]
+            assert not told.done()
+        finally:
+            stopped.sign.unlink()
+        assert told.result() == 202
+    stopped.kill()
+    stopped.start()
+    assert list(stopped.client().heartbeat("a").pending_commands) == ["drain"]
+
+
+def test_a_change_by_http_that_is_not_kept_is_not_told(tmp_path):
+    stop, fail = tmp_path / "stop", tmp_path / "fail"
+    server = Coordinator(env={"LD_PRELOAD": os.environ["FAILING_DISK_LIBRARY"],
+                              "STOPPED_DISK": str(stop),
+                              "FAILING_DISK": str(fail)})
+    with server.client() as client, \
+            concurrent.futures.ThreadPoolExecutor() as pool:
+        client.register("a")
+        stop.touch()
+        told = pool.submit(post, server, "/api/tasks/default/stop")
+        wait_until(lambda: states(server) == ["draining"])
+        fail.touch()
+        stop.unlink()
+        assert told.result() == 503
+    assert server.wait() != 0
+    server.remove_folder()
 
 
 def test_no_reply_leaves_before_its_record(stopped):
