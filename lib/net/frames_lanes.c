@@ -53,6 +53,8 @@ int lane_choose(struct conn *carrier, uint32_t number)
 	if (number > FRAMES_MAX_LANES)
 		return conn_protocol_error(carrier);
 	if (number && !find(carrier, number)) {
+		if (!conn_takes_lane(carrier))
+			return conn_protocol_error(carrier);
 		r = grow(carrier, number);
 		if (r < 0)
 			return r;

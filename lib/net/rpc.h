@@ -71,11 +71,18 @@ struct rpc_handler {
  * RPC_STRANGER_MESSAGE bytes at most, and those of all strangers that are not whole
  * are counted apart: they take no room from others.  One with more open calls than
  * RPC_STRANGER_CALLS is ended; when strangers have RPC_STRANGERS_CALLS altogether, the
- * oldest of their connections is. */
+ * oldest of their connections is.  One with more lanes than RPC_STRANGER_LANES is ended,
+ * and when strangers have RPC_STRANGERS_LANES altogether, so is who has more than
+ * RPC_STRANGER_LANES_FEW: with these an agent can always show a token.  Of all
+ * together there are RPC_MAX_LANES. */
 enum {
 	RPC_STRANGER_MESSAGE = 64 << 10,
 	RPC_STRANGER_CALLS = 1000,
 	RPC_STRANGERS_CALLS = 64 << 10,
+	RPC_STRANGER_LANES_FEW = 4,
+	RPC_STRANGER_LANES = 64,
+	RPC_STRANGERS_LANES = 4 << 10,
+	RPC_MAX_LANES = 128 << 10,
 };
 
 struct rpc_limits {

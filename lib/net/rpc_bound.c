@@ -134,6 +134,8 @@ void conn_meet(struct conn *c, const char *authorization, const char *job)
 	s->incomplete_of_strangers -= c->incomplete;
 	s->incomplete += c->incomplete;
 	s->stranger_calls -= c->n_calls;
+	if (c->wire == &frames_wire)
+		s->stranger_lanes -= c->frames.n_open;
 }
 
 void conn_add_unsettled(struct conn *c)
@@ -176,6 +178,28 @@ bool conn_takes_call(struct conn *c)
 	else if (s->stranger_calls >= RPC_STRANGERS_CALLS)
 		conn_doom(s->oldest);
 	return !c->doomed;
+}
+
+void conn_count_lane(struct conn *carrier, int more)
+{
+	struct rpc_server *s = carrier->server;
+
+	carrier->frames.n_open += (uint32_t)more;
+	s->counts.n_lanes += (uint32_t)more;
+	if (!carrier->known)
+		s->stranger_lanes += (uint32_t)more;
+}
+
+bool conn_takes_lane(const struct conn *carrier)
+{
+	const struct rpc_server *s = carrier->server;
+	uint32_t n = carrier->frames.n_open;
+
+	if (s->counts.n_lanes >= RPC_MAX_LANES)
+		return false;
+	return carrier->known || n < RPC_STRANGER_LANES_FEW ||
+	       (n < RPC_STRANGER_LANES &&
+		s->stranger_lanes < RPC_STRANGERS_LANES);
 }
 
 bool conn_make_room(struct rpc_server *s)

@@ -109,7 +109,7 @@ static void unlink_conn(struct conn *c)
 	if (c->next)
 		c->next->link = c->link;
 	if (c->carrier) {
-		c->server->counts.n_lanes--;
+		conn_count_lane(c->carrier, -1);
 		return;
 	}
 	if (!c->settled)
@@ -383,7 +383,7 @@ static void link_conn(struct rpc_server *s, struct conn *c)
 		s->conns->link = &c->next;
 	s->conns = c;
 	if (c->carrier) {
-		s->counts.n_lanes++;
+		conn_count_lane(c->carrier, 1);
 		return;
 	}
 	conn_add_unsettled(c);

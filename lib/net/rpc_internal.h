@@ -81,6 +81,7 @@ struct frames_side {
 	char *job;
 	struct conn **lanes; /* by number - 1; NULL where there is none */
 	uint32_t n_lanes; /* places in `lanes` */
+	uint32_t n_open; /* lanes that there are */
 	uint32_t lane; /* whose frames come now; 0: its own */
 };
 
@@ -177,6 +178,7 @@ struct rpc_server {
 	size_t incomplete; /* bytes of messages that are not whole */
 	size_t incomplete_of_strangers; /* which are not in `incomplete` */
 	uint32_t stranger_calls; /* that strangers have */
+	uint32_t stranger_lanes; /* likewise */
 	size_t unsent; /* bytes that wait, of all connections, as last counted */
 	bool draining;
 	uint64_t token; /* of every reply; 0: none */
@@ -245,6 +247,10 @@ void conn_settle(struct conn *c);
 /* May it make another call?  Strangers that have too many are doomed; those on lanes are
  * only refused. */
 bool conn_takes_call(struct conn *c);
+/* May it have another lane? */
+bool conn_takes_lane(const struct conn *carrier);
+/* It has one more, or one less. */
+void conn_count_lane(struct conn *carrier, int more);
 
 /* ---- listening sockets (rpc_accept.c) ---- */
 

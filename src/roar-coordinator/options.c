@@ -51,7 +51,7 @@ static const struct row rows[] = {
 	  0, 0, "in their certificates (default: the host of the address)" },
 	{ "http", "ADDRESS", TEXT, offsetof(struct options, http), 0, 0,
 	  "health, metrics and JSON over HTTP (default: the port of the\n"
-	  "first --listen plus 1000; 'off' for none)" },
+	  "first --listen plus 1000, of an agent none; 'off' for none)" },
 	{ "http-names", "NAMES", TEXT, offsetof(struct options, http_names), 0,
 	  0,
 	  "names by which browsers may ask for it without a token, by\n"
@@ -248,7 +248,7 @@ static int check_agent(const struct options *o, struct roar_error *err)
 	} others[] = { { "data-dir", o->data_dir },
 		       { "etcd", o->etcd },
 		       { "tokens", o->tokens },
-		       { "http", o->http },
+		       { "http-names", o->http_names },
 		       { "advertise", o->advertise } };
 
 	if (!o->upstream)

@@ -1,10 +1,14 @@
 """Agents: one connection a host, and the coordinator knows what it knew without."""
 
+import pathlib
+import re
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 
 import grpc
 import pytest
@@ -412,13 +416,88 @@ def test_an_agent_speaks_tls_upstream(tmp_path):
             assert not agent.logged("connected")
 
 
+# ---- seeing inside ----
+
+def look(agent, path):
+    """(status, text) of a page."""
+    try:
+        with urllib.request.urlopen(agent.http + path,
+                                    timeout=PATIENCE_S) as reply:
+            return reply.status, reply.read().decode()
+    except urllib.error.HTTPError as e:
+        return e.code, e.read().decode()
+
+
+def figures(agent):
+    lines = look(agent, "/metrics")[1].splitlines()
+    return {name: int(value) for name, value in (
+        line.split() for line in lines if not line.startswith("#"))}
+
+
+def test_probes_see_whether_there_is_a_coordinator(tmp_path):
+    where = f"unix:{tmp_path}/c"
+    with Agent(where, "--http", "127.0.0.1:0") as agent:
+        assert look(agent, "/healthz") == (200, '{"status":"ok"}\n')
+        assert look(agent, "/readyz")[0] == 503
+        assert figures(agent)["roar_agent_up"] == 0
+        with Coordinator(listen=(where,)):
+            wait_until(lambda: look(agent, "/readyz")[0] == 200)
+            with agent.client() as client:
+                client.register("a")
+                for _ in range(3):
+                    client.heartbeat("a")
+            told = figures(agent)
+            assert told["roar_agent_up"] == told["roar_agent_coordinators_total"] == 1
+            assert told["roar_agent_heartbeats_total"] == 3
+            assert told["roar_agent_connections_accepted_total"] == 1
+            assert told["roar_agent_received_bytes_total"] > 0
+        wait_until(lambda: look(agent, "/readyz")[0] == 503)
+        assert "there is no coordinator" in look(agent, "/readyz")[1]
+        assert figures(agent)["roar_agent_coordinators_lost_total"] == 1
+        assert look(agent, "/api/workers")[0] == 404
+        request = urllib.request.Request(agent.http + "/metrics", method="POST")
+        with pytest.raises(urllib.error.HTTPError, match="405"):
+            urllib.request.urlopen(request, timeout=PATIENCE_S)
+
+
+def test_without_being_asked_an_agent_has_no_http(agents):
+    assert agents[0].http is None
+
+
+def test_the_unit_starts_an_agent(server, tmp_path):
+    """Its command, with what systemd puts into it."""
+    unit = (pathlib.Path(__file__).parents[2] /
+            "data/roar-agent.service.in").read_text()
+    command = re.search(r"^ExecStart=(.*)$", unit, re.M).group(1).replace(
+        "@bindir@/roar-coordinator", PROGRAM).replace(
+        "${RUNTIME_DIRECTORY}", str(tmp_path)).replace(
+        "$ROAR_AGENT_OPTIONS", f"--upstream {server.address}").split()
+    agent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
+                             stderr=subprocess.DEVNULL)
+    try:
+        assert agent.stdout.readline() == f"serving unix:{tmp_path}/socket\n"
+        with server.client(address=f"unix:{tmp_path}/socket") as client:
+            wait_until(lambda: serves(client))
+            assert client.register("a").rank == 0
+    finally:
+        agent.terminate()
+        assert agent.wait(PATIENCE_S) == 0
+        agent.stdout.close()
+
+
+def serves(client):
+    return client.health.Check(health_pb2.HealthCheckRequest(),
+                               timeout=PATIENCE_S).status == 1
+
+
 # ---- the command line ----
 
 @pytest.mark.parametrize("arguments,text", [
     (("--agent",), "--upstream is missing"),
     (("--upstream", "h:1", "--data-dir", "d"), "give --agent"),
     (("--agent", "--upstream", "h:1", "--data-dir", "d"), "--data-dir"),
-    (("--agent", "--upstream", "h:1", "--tokens", "t"), "--tokens")])
+    (("--agent", "--upstream", "h:1", "--tokens", "t"), "--tokens"),
+    (("--agent", "--upstream", "h:1", "--http-names", "n"), "--http-names")])
 def test_wrong_options_are_named(arguments, text):
     program = subprocess.run([PROGRAM, *arguments],
                              capture_output=True, text=True, check=False)

@@ -118,6 +118,31 @@ def test_a_flood_of_pings_ends_its_connection(server):
             pytest.fail("200,000 pings were answered")
 
 
+def test_lanes_without_a_token_are_few(tmp_path):
+    """As an agent speaks, on many connections, and never shows who it is."""
+    tokens = tmp_path / "tokens"
+    tokens.write_text("* a-token-of-some-length\n")
+    tokens.chmod(0o600)
+    lanes = b"".join(struct.pack("<IHHII", 0, 0xff06, 0, n, 0)
+                     for n in range(1, 1025))
+    with Coordinator("--tokens", str(tokens)) as server, \
+            contextlib.ExitStack() as stack:
+        before = server.resident_bytes()
+        for _ in range(200):
+            sock = stack.enter_context(server.connect())
+            send_all_or_be_closed(sock, b"ROARFR1\n" + lanes)
+        # A good one gets through all the same.
+        agent = Frames(server.connect(), token="a-token-of-some-length")
+        for n in range(1, 101):
+            agent.send(0xff06, call=n)
+        agent.send(0xff02, call=7)
+        method, _, call, _, _ = agent.receive()
+        assert (method, call) == (0xff03, 7)
+        # 200,000 of them would be hundreds of megabytes.
+        assert server.resident_bytes() - before < 32 << 20
+        agent.close()
+
+
 def test_headers_without_end_are_refused(server):
     before = server.resident_bytes()
     with server.connect() as sock:

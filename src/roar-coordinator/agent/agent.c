@@ -130,6 +130,8 @@ static int begin(struct agent *a, struct roar_error *err)
 	str_adds(&line, "serving");
 	if (r == 0)
 		r = listen_for_workers(a, &line, err);
+	if (r == 0)
+		r = agent_listen_http(a, &line, err);
 	if (r < 0)
 		return r;
 	(void)puts(str_cstr(&line));
@@ -142,6 +144,7 @@ static int begin(struct agent *a, struct roar_error *err)
 /* Workers' connections first: they tell the other parts of their end. */
 static void end(struct agent *a)
 {
+	http_free(a->http);
 	rpc_server_free(a->rpc);
 	uplink_close(a->uplink);
 	lanes_release(a);

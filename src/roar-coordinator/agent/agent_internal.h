@@ -13,6 +13,7 @@
 #include "agent/beats.h"
 #include "agent/uplink.h"
 #include "base/map.h"
+#include "http.h"
 #include "method.h"
 #include "net/frames.h"
 #include "net/loop.h"
@@ -53,6 +54,8 @@ struct agent {
 	struct tls_server *tls;
 	struct methods methods;
 	struct uplink *uplink;
+	uint64_t n_up, n_down; /* how often it was there, and lost */
+	struct http *http; /* or NULL */
 	struct beats beats;
 	struct loop_timer beats_timer;
 
@@ -92,6 +95,12 @@ struct errand *errand_new(struct agent *a, struct lane *l, uint64_t call);
 struct errand *errand_find(struct agent *a, uint32_t number);
 void errand_done(struct agent *a, struct errand *e);
 void errands_release(struct agent *a);
+
+/* ---- agent_http.c ---- */
+
+/* Serves at --http, if that is given, and appends where that is. */
+int agent_listen_http(struct agent *a, struct str *line,
+		      struct roar_error *err);
 
 /* ---- relay.c ---- */
 

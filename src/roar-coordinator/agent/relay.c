@@ -291,6 +291,7 @@ static void on_up(void *ctx)
 	struct agent *a = ctx;
 
 	a->speaks = 0;
+	a->n_up++;
 	notes_say(&a->notes, LOG_INFO, NULL, "connected to the coordinator %s",
 		  uplink_where(a->uplink));
 }
@@ -299,6 +300,7 @@ static void on_down(void *ctx)
 {
 	struct agent *a = ctx;
 
+	a->n_down++;
 	notes_say(&a->notes, LOG_WARNING, NULL,
 		  "the coordinator is lost: %s; workers are told to come back",
 		  uplink_failure(a->uplink));

@@ -293,7 +293,7 @@ static void a_stranger_on_a_lane_is_refused_and_not_cut_off(void **state)
 	struct frame f;
 
 	(void)state;
-	scene.echo.token = "t0ken";
+	scene.echo.token = "Bearer t0ken";
 	lane(1);
 	send_frame(FRAME_HELLO, 0, "t0ken", 5);
 	lane(2);
@@ -308,6 +308,77 @@ static void a_stranger_on_a_lane_is_refused_and_not_cut_off(void **state)
 	lane(1);
 	call(UNARY, RPC_STRANGER_CALLS + 1, "goes on");
 	assert_reply(RPC_STRANGER_CALLS + 1, "goes on");
+}
+
+/* ---- bounds ---- */
+
+static int stranger(uint32_t n_lanes)
+{
+	int other = scene_connect(&scene);
+	int own = fd;
+
+	fd = other;
+	scene_write(&scene, fd, FRAMES_PREFACE, FRAMES_PREFACE_LEN);
+	for (uint32_t i = 1; i <= n_lanes; i++)
+		lane(i);
+	fd = own;
+	return other;
+}
+
+static void a_stranger_has_few_lanes(void **state)
+{
+	(void)state;
+	scene.echo.token = "Bearer t0ken";
+	close(fd);
+	fd = stranger(RPC_STRANGER_LANES);
+	scene_turn(&scene);
+	assert_int_equal(scene_counts(&scene).n_lanes, RPC_STRANGER_LANES);
+	lane(RPC_STRANGER_LANES + 1);
+	assert_ended();
+}
+
+static void who_shows_a_token_has_many(void **state)
+{
+	(void)state;
+	scene.echo.token = "Bearer t0ken";
+	close(fd);
+	fd = stranger(0);
+	lane(1);
+	send_frame(FRAME_HELLO, 0, "t0ken", 5);
+	for (uint32_t i = 2; i <= FRAMES_MAX_LANES; i++)
+		lane(i);
+	call(UNARY, 1, "here");
+	assert_int_equal(scene_counts(&scene).n_lanes, FRAMES_MAX_LANES);
+}
+
+/* However many connections strangers make, the lanes of all are bounded, and an agent gets
+ * through. */
+static void strangers_have_few_lanes_together(void **state)
+{
+	enum { N = RPC_STRANGERS_LANES / RPC_STRANGER_LANES + 4 };
+	int others[N];
+
+	(void)state;
+	scene.echo.token = "Bearer t0ken";
+	for (int i = 0; i < N; i++)
+		others[i] = stranger(RPC_STRANGER_LANES);
+	scene_turn(&scene);
+	assert_int_equal(scene_counts(&scene).n_lanes, RPC_STRANGERS_LANES);
+	close(fd);
+	fd = stranger(0);
+	lane(1);
+	send_frame(FRAME_HELLO, 0, "wr0ng", 5);
+	lane(2);
+	send_frame(FRAME_HELLO, 0, "t0ken", 5);
+	for (uint32_t i = 3; i <= 100; i++)
+		lane(i);
+	lane(2);
+	call(UNARY, 7, "here");
+	assert_reply(7, "here");
+	for (int i = 0; i < N; i++)
+		close(others[i]);
+	scene_turn(&scene);
+	assert_int_equal(scene_counts(&scene).n_lanes, 100);
 }
 
 static void any_allocation_may_fail(void **state)
@@ -346,6 +417,9 @@ int main(void)
 		T(a_lane_beyond_the_last_is_an_error),
 		T(lanes_may_come_and_go_but_not_for_ever),
 		T(a_stranger_on_a_lane_is_refused_and_not_cut_off),
+		T(a_stranger_has_few_lanes),
+		T(who_shows_a_token_has_many),
+		T(strangers_have_few_lanes_together),
 		cmocka_unit_test(any_allocation_may_fail),
 	};
 
