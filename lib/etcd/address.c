@@ -27,7 +27,7 @@ static int refuse(const char *text, const char *why, struct roar_error *err)
 {
 	return error_set(err, -EINVAL,
 			 "'%.*s' is no address of etcd: %s; it is "
-			 "http://HOST:PORT",
+			 "http://HOST:PORT or https://HOST:PORT",
 			 SHOWN, text, why);
 }
 
@@ -71,19 +71,17 @@ static int split(struct etcd_address *a, const char *whole, const char *rest,
 static int parse_one(struct etcd_address *a, const char *text, size_t len,
 		     struct roar_error *err)
 {
-	static const char plain[] = "http://";
+	static const char plain[] = "http://", tls[] = "https://";
 	CLEANUP(freep) char *whole = strndup(text, len);
 	const char *rest = whole;
 	char *slash;
 
 	if (!whole)
 		return -ENOMEM;
-	if (strncmp(rest, "https://", 8) == 0)
-		return refuse(whole,
-			      "TLS to etcd is not there yet (a tunnel on this "
-			      "machine is a way)",
-			      err);
-	if (strncmp(rest, plain, sizeof(plain) - 1) == 0)
+	a->is_tls = strncmp(rest, tls, sizeof(tls) - 1) == 0;
+	if (a->is_tls)
+		rest += sizeof(tls) - 1;
+	else if (strncmp(rest, plain, sizeof(plain) - 1) == 0)
 		rest += sizeof(plain) - 1;
 	slash = strchr(rest, '/');
 	if (slash && slash[1])

@@ -1,7 +1,8 @@
-/* address.h - where etcd is: "http://HOST:PORT,http://HOST:PORT". */
+/* address.h - where etcd is: "http://HOST:PORT,https://HOST:PORT". */
 #ifndef ETCD_ADDRESS_H
 #define ETCD_ADDRESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -12,6 +13,7 @@ struct etcd_address {
 	char *text; /* "HOST:PORT", for sentences and for HTTP/2 */
 	char *host; /* without brackets */
 	char *port;
+	bool is_tls;
 };
 
 struct etcd_addresses {

@@ -36,6 +36,8 @@ static void free_channel(struct channel *c)
 		stream_close(&c->stream);
 	shelf_release(&c->shelf);
 	free(c->authority);
+	free(c->host);
+	free(c->token);
 	free(c);
 }
 
@@ -85,6 +87,17 @@ void channel_close(struct channel *c, const char *sentence)
 	leave(c);
 }
 
+int channel_set_token(struct channel *c, const char *token)
+{
+	char *copy = strdup(token);
+
+	if (!copy)
+		return -ENOMEM;
+	free(c->token);
+	c->token = copy;
+	return 0;
+}
+
 /* ---- the connection ---- */
 
 static void on_flush(struct loop_later *l)
@@ -96,7 +109,7 @@ static void on_flush(struct loop_later *l)
 	if (!channel_is_up(c))
 		return;
 	enter(c);
-	while (!c->closed &&
+	while (!c->closed && stream_is_open(&c->stream) &&
 	       (n = nghttp2_session_mem_send(c->http2, &data)) != 0) {
 		if (n < 0 || stream_add(&c->stream, data, (size_t)n) < 0) {
 			channel_lose(c, "no memory for a request");
@@ -116,7 +129,7 @@ static void read_input(struct channel *c)
 	if (n == -EAGAIN)
 		return;
 	if (n <= 0) {
-		channel_lose(c, n ? strerror((int)-n) :
+		channel_lose(c, n ? stream_why(&c->stream, n) :
 				    "the server ended the connection");
 		return;
 	}
@@ -174,8 +187,8 @@ static void on_connected(struct loop_fd *f, uint32_t events)
 	loop_remove(c->loop, f);
 	f->fd = -1;
 	loop_timer_clear(c->loop, &c->timer);
-	if (stream_open(&c->stream, c->loop, &c->shelf, fd, NULL, on_ready) <
-	    0) {
+	if (stream_open_client(&c->stream, c->loop, &c->shelf, fd, c->tls,
+			       c->host, on_ready) < 0) {
 		c->stream.fd.fd = -1;
 		(void)close(fd);
 		channel_lose(c, "no memory for a connection");
@@ -210,7 +223,7 @@ static void begin_connecting(struct channel *c, const struct sockaddr *address,
 }
 
 int channel_open(struct loop *loop, const struct sockaddr *address,
-		 socklen_t len, const char *authority,
+		 socklen_t len, const struct channel_peer *peer,
 		 void (*lost)(void *data, const char *sentence), void *data,
 		 struct channel **ret)
 {
@@ -225,8 +238,10 @@ int channel_open(struct loop *loop, const struct sockaddr *address,
 	c->flush.call = on_flush;
 	c->lost = lost;
 	c->data = data;
-	c->authority = strdup(authority);
-	r = c->authority ? channel_begin_http2(c) : -ENOMEM;
+	c->tls = peer->tls;
+	c->authority = strdup(peer->authority);
+	c->host = strdup(peer->host);
+	r = c->authority && c->host ? channel_begin_http2(c) : -ENOMEM;
 	if (r == 0)
 		r = loop_timer_set(loop, &c->timer,
 				   loop_now_ms(loop) + CONNECT_MS);

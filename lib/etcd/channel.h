@@ -1,4 +1,4 @@
-/* channel.h - calls to a member of etcd: gRPC over one plain connection.
+/* channel.h - calls to a member of etcd: gRPC over one connection, plain or TLS.
  *
  * Everything happens on the thread of the loop.  A connection is one use of one address:
  * when it is lost its owner is told, closes it, and opens another one, there or elsewhere.
@@ -17,6 +17,7 @@
 #include "net/loop.h"
 
 struct channel;
+struct tls_client;
 
 enum { CHANNEL_MAX_MESSAGE = 96 << 20 }; /* bytes of one reply */
 
@@ -41,10 +42,17 @@ struct channel_call {
 	struct str sentence;
 };
 
-/* Begins to connect; calls may be begun at once.  `authority` names the server to itself.
- * `lost` is called once, from the loop, when the connection cannot be used any more. */
+struct channel_peer {
+	const char *authority; /* names the server to itself; copied */
+	const char *host; /* what its certificate is for; copied */
+	struct tls_client
+		*tls; /* NULL: plain.  Lives longer than the connection */
+};
+
+/* Begins to connect; calls may be begun at once.  `lost` is called once, from the loop, when
+ * the connection cannot be used any more. */
 int channel_open(struct loop *loop, const struct sockaddr *address,
-		 socklen_t len, const char *authority,
+		 socklen_t len, const struct channel_peer *peer,
 		 void (*lost)(void *data, const char *sentence), void *data,
 		 struct channel **ret);
 /* Calls under way end with UNAVAILABLE and the sentence.  May be called from within `lost`,
@@ -52,6 +60,9 @@ int channel_open(struct loop *loop, const struct sockaddr *address,
 void channel_close(struct channel *c, const char *sentence);
 /* Is somebody there?  False while the connection is being made. */
 bool channel_is_up(const struct channel *c);
+
+/* Calls that begin from now on show this token of etcd's.  -ENOMEM. */
+int channel_set_token(struct channel *c, const char *token);
 
 /* Begins a call with its first message.  With `last` no other follows.  0 or -ENOMEM, when it
  * is not under way. */

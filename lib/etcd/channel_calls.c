@@ -110,20 +110,19 @@ static int submit(struct channel *c, struct channel_call *call,
 {
 	const nghttp2_nv fields[] = {
 		FIELD(":method", "POST"),
-		FIELD(":scheme", "http"),
-		FIELD(":path", path),
-		FIELD(":authority", c->authority),
+		FIELD(":scheme", c->tls ? "https" : "http"),
+		FIELD(":path", path), FIELD(":authority", c->authority),
 		FIELD("te", "trailers"),
 		FIELD("content-type", "application/grpc"),
 		FIELD("user-agent", "roar"),
 		/* Rather an error at once than to wait until etcd has a leader. */
 		FIELD("hasleader", "true"),
+		FIELD("token", c->token ? c->token : ""), /* must be the last */
 	};
+	size_t n = sizeof(fields) / sizeof(fields[0]) - !c->token;
 	nghttp2_data_provider body = { .read_callback = read_request };
 
-	return nghttp2_submit_request(c->http2, NULL, fields,
-				      sizeof(fields) / sizeof(fields[0]), &body,
-				      call);
+	return nghttp2_submit_request(c->http2, NULL, fields, n, &body, call);
 }
 
 static void add_message(struct str *out, const void *data, size_t len)

@@ -20,7 +20,9 @@ struct channel {
 		timer; /* until it is connected; then what is lost is told */
 	struct loop_later flush;
 	nghttp2_session *http2;
-	char *authority;
+	char *authority, *host;
+	char *token; /* NULL: none */
+	struct tls_client *tls; /* NULL: plain */
 	void (*lost)(void *data, const char *sentence);
 	void *data;
 	struct channel_call *calls;

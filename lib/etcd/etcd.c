@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "etcd/address.h"
+#include "etcd/login.h"
 #include "etcd/resolve.h"
 
 enum {
@@ -24,7 +24,7 @@ enum {
 
 struct etcd {
 	struct loop *loop;
-	struct etcd_addresses addresses;
+	struct etcd_door door;
 	size_t at; /* the member that is used or tried */
 	/* Which address of its name, a member: one that did not answer is changed. */
 	unsigned which[ETCD_MAX_MEMBERS];
@@ -32,6 +32,9 @@ struct etcd {
 	size_t n_failed; /* members in a row */
 	struct resolve *resolve;
 	struct channel *channel;
+	struct login login;
+	bool is_open; /* calls may be made on the channel */
+	bool is_refused; /* the last member did not let us in */
 	struct loop_timer timer; /* when the next one is tried */
 	struct etcd_call *waiting, **waiting_end;
 	void (*changed)(void *data, const char *trouble);
@@ -69,8 +72,9 @@ static void say_trouble(struct etcd *e, const char *why)
 	if (e->in_trouble || !e->changed)
 		return;
 	e->in_trouble = true;
-	str_addf(&text, "etcd cannot be reached: %s: %s",
-		 e->addresses.list[e->at].text, why);
+	str_addf(&text, "etcd %s: %s: %s",
+		 e->is_refused ? "does not let us in" : "cannot be reached",
+		 e->door.addresses.list[e->at].text, why);
 	e->changed(e->data, str_cstr(&text));
 	str_release(&text);
 }
@@ -86,7 +90,7 @@ static void say_good(struct etcd *e)
 
 static int64_t pause_ms(const struct etcd *e)
 {
-	size_t rounds = e->n_failed / e->addresses.n;
+	size_t rounds = e->n_failed / e->door.addresses.n;
 	int64_t ms = PAUSE_MS * (int64_t)rounds;
 
 	return ms > PAUSE_MAX_MS ? PAUSE_MAX_MS : ms;
@@ -96,23 +100,32 @@ static int64_t pause_ms(const struct etcd *e)
 static void move_on(struct etcd *e, const char *why)
 {
 	struct channel *channel = TAKE_PTR(e->channel);
-	bool round_over = ++e->n_failed % e->addresses.n == 0;
+	bool round_over = ++e->n_failed % e->door.addresses.n == 0;
 	char sentence[512];
 
 	(void)snprintf(sentence, sizeof(sentence), "%s: %s",
-		       e->addresses.list[e->at].text, why);
+		       e->door.addresses.list[e->at].text, why);
 	resolve_end(e->resolve);
 	e->resolve = NULL;
+	login_end(&e->login);
+	e->is_open = false;
 	if (round_over)
 		say_trouble(e, why);
+	e->is_refused = false;
 	if (!e->answered)
 		e->which[e->at]++;
 	e->answered = false;
-	e->at = (e->at + 1) % e->addresses.n;
+	e->at = (e->at + 1) % e->door.addresses.n;
 	(void)loop_timer_set(e->loop, &e->timer,
 			     loop_now_ms(e->loop) +
 				     (round_over ? pause_ms(e) : 0));
 	channel_close(channel, sentence);
+}
+
+static void move_on_refused(struct etcd *e, const char *why)
+{
+	e->is_refused = true;
+	move_on(e, why);
 }
 
 static void on_lost(void *data, const char *sentence)
@@ -193,6 +206,16 @@ static void on_message(struct channel_call *rpc, const void *data, size_t len)
 	protobuf_c_message_free_unpacked(m, NULL);
 }
 
+/* It does not know us, or not any more.  Two of these have the status of a wrong request. */
+static bool is_refusal(unsigned status, const char *sentence)
+{
+	return status == ETCD_UNAUTHENTICATED ||
+	       status == ETCD_PERMISSION_DENIED ||
+	       (status == ETCD_INVALID_ARGUMENT &&
+		(strstr(sentence, "user name is empty") ||
+		 strstr(sentence, "revision of auth store is old")));
+}
+
 /* A member that cannot answer now may be cut off from the others: the next one may not. */
 static void on_ended(struct channel_call *rpc, unsigned status,
 		     const char *sentence)
@@ -205,6 +228,11 @@ static void on_ended(struct channel_call *rpc, unsigned status,
 		status = ETCD_INTERNAL;
 	if (status == ETCD_UNAVAILABLE && e->channel)
 		move_on(e, sentence);
+	if (is_refusal(status, sentence)) { /* as if there had been no answer */
+		status = ETCD_UNAVAILABLE;
+		if (e->channel)
+			move_on_refused(e, sentence);
+	}
 	if (status == ETCD_OK)
 		call->done(call, status, reply, NULL);
 	else
@@ -266,7 +294,7 @@ void etcd_begin(struct etcd *e, struct etcd_call *call, enum etcd_method method,
 		(void)loop_timer_set(e->loop, &call->timer,
 				     loop_now_ms(e->loop) + timeout_ms);
 	queue(e, call);
-	if (e->channel)
+	if (e->is_open)
 		send_call(e, call);
 }
 
@@ -281,6 +309,37 @@ void etcd_cancel(struct etcd_call *call)
 
 /* ---- connections ---- */
 
+static void send_waiting(struct etcd *e)
+{
+	e->is_open = true;
+	while (e->waiting)
+		send_call(e, e->waiting);
+}
+
+static void on_login(struct login *l, const char *sentence)
+{
+	struct etcd *e = CONTAINER(l, struct etcd, login);
+
+	if (sentence)
+		move_on_refused(e, sentence);
+	else
+		send_waiting(e);
+}
+
+static int open_channel(struct etcd *e, const struct sockaddr *address,
+			socklen_t len)
+{
+	const struct etcd_address *a = &e->door.addresses.list[e->at];
+	const struct channel_peer peer = {
+		.authority = a->text,
+		.host = a->host,
+		.tls = a->is_tls ? e->door.tls : NULL,
+	};
+
+	return channel_open(e->loop, address, len, &peer, on_lost, e,
+			    &e->channel);
+}
+
 static void on_found(void *data, const struct sockaddr *address, socklen_t len,
 		     const char *sentence)
 {
@@ -290,27 +349,28 @@ static void on_found(void *data, const struct sockaddr *address, socklen_t len,
 		move_on(e, sentence);
 		return;
 	}
-	if (channel_open(e->loop, address, len, e->addresses.list[e->at].text,
-			 on_lost, e, &e->channel) < 0) {
+	if (open_channel(e, address, len) < 0 ||
+	    (e->door.user && login_begin(&e->login, e->loop, e->channel,
+					 e->door.user, e->door.password) < 0)) {
 		move_on(e, "no memory for a connection");
 		return;
 	}
 	resolve_end(e->resolve);
 	e->resolve = NULL;
-	while (e->waiting)
-		send_call(e, e->waiting);
+	if (!e->door.user)
+		send_waiting(e);
 }
 
 static void connect_next(struct etcd *e)
 {
-	const struct etcd_address *a = &e->addresses.list[e->at];
+	const struct etcd_address *a = &e->door.addresses.list[e->at];
 
 	if (resolve_begin(e->loop, a->host, a->port, e->which[e->at], on_found,
 			  e, &e->resolve) < 0)
 		move_on(e, "no memory for a connection");
 }
 
-int etcd_new(struct loop *loop, const char *addresses,
+int etcd_new(struct loop *loop, const struct etcd_access *access,
 	     void (*changed)(void *data, const char *trouble), void *data,
 	     struct etcd **ret, struct roar_error *err)
 {
@@ -324,7 +384,8 @@ int etcd_new(struct loop *loop, const char *addresses,
 	e->data = data;
 	e->waiting_end = &e->waiting;
 	e->timer.due = on_due;
-	r = etcd_addresses_parse(addresses, &e->addresses, err);
+	e->login.done = on_login;
+	r = etcd_door_open(&e->door, access, err);
 	if (r == 0) {
 		r = loop_timer_set(loop, &e->timer, loop_now_ms(loop));
 		if (r < 0)
@@ -344,10 +405,11 @@ void etcd_free(struct etcd *e)
 
 	if (!e)
 		return;
+	login_end(&e->login);
 	channel = TAKE_PTR(e->channel);
 	channel_close(channel, "the program ends");
 	resolve_end(e->resolve);
 	loop_timer_clear(e->loop, &e->timer);
-	etcd_addresses_release(&e->addresses);
+	etcd_door_release(&e->door);
 	free(e);
 }

@@ -6,6 +6,9 @@
  * that was under way when its connection ended fails with UNAVAILABLE: nobody knows whether
  * it was done, and only who made it knows whether it may be made again.
  *
+ * Where etcd knows users, each connection begins with our name and password (login.h).  A member
+ * that does not let us in, or not any more, is left like one that does not answer.
+ *
  * All of it happens on the thread of the loop. */
 #ifndef ETCD_ETCD_H
 #define ETCD_ETCD_H
@@ -17,6 +20,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "etcd.pb-c.h"
+#include "etcd/access.h"
 #include "etcd/channel.h"
 #include "net/loop.h"
 
@@ -38,10 +42,12 @@ enum etcd_status {
 	ETCD_INVALID_ARGUMENT = 3,
 	ETCD_DEADLINE_EXCEEDED = 4,
 	ETCD_NOT_FOUND = 5,
+	ETCD_PERMISSION_DENIED = 7,
 	ETCD_RESOURCE_EXHAUSTED = 8,
 	ETCD_OUT_OF_RANGE = 11,
 	ETCD_INTERNAL = 13,
 	ETCD_UNAVAILABLE = 14,
+	ETCD_UNAUTHENTICATED = 16,
 };
 
 /* Held by who calls, zeroed before its first use. */
@@ -63,9 +69,9 @@ struct etcd_call {
 	ProtobufCMessage *reply; /* that came, until the call has ended */
 };
 
-/* `addresses` as address.h says.  `changed` is called when no member can be reached, with
- * the reason, and with NULL when one can again. */
-int etcd_new(struct loop *loop, const char *addresses,
+/* `changed` is called when no member can be reached, or none lets us in, with the reason, and
+ * with NULL when one does again. */
+int etcd_new(struct loop *loop, const struct etcd_access *access,
 	     void (*changed)(void *data, const char *trouble), void *data,
 	     struct etcd **ret, struct roar_error *err);
 /* No call may be under way. */

@@ -2,29 +2,50 @@
 #include "net/stream.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
 #include "net/tls_stream.h"
 
+/* `tls` is the stream's own then, or NULL. */
+static int begin(struct stream *s, struct loop *loop, struct shelf *shelf,
+		 int fd, struct tls_stream *tls,
+		 void (*ready)(struct loop_fd *f, uint32_t events))
+{
+	int r;
+
+	*s = (struct stream){ .fd = { .fd = fd, .ready = ready },
+			      .loop = loop,
+			      .shelf = shelf,
+			      .tls = tls };
+	r = loop_add(loop, &s->fd, EPOLLIN);
+	if (r < 0)
+		tls_stream_free(tls);
+	return r;
+}
+
 int stream_open(struct stream *s, struct loop *loop, struct shelf *shelf,
 		int fd, struct tls_server *tls,
 		void (*ready)(struct loop_fd *f, uint32_t events))
 {
-	*s = (struct stream){ .fd = { .fd = fd, .ready = ready },
-			      .loop = loop,
-			      .shelf = shelf };
-	if (tls) {
-		s->tls = tls_stream_new(tls, shelf, fd);
-		if (!s->tls)
-			return -ENOMEM;
-	}
+	struct tls_stream *t = tls ? tls_stream_new(tls, shelf, fd) : NULL;
 
-	int r = loop_add(loop, &s->fd, EPOLLIN);
+	if (tls && !t)
+		return -ENOMEM;
+	return begin(s, loop, shelf, fd, t, ready);
+}
 
-	if (r < 0)
-		tls_stream_free(s->tls);
-	return r;
+int stream_open_client(struct stream *s, struct loop *loop, struct shelf *shelf,
+		       int fd, struct tls_client *tls, const char *host,
+		       void (*ready)(struct loop_fd *f, uint32_t events))
+{
+	struct tls_stream *t = tls ? tls_stream_connect(tls, host, shelf, fd) :
+				     NULL;
+
+	if (tls && !t)
+		return -ENOMEM;
+	return begin(s, loop, shelf, fd, t, ready);
 }
 
 void stream_close(struct stream *s)
@@ -133,4 +154,16 @@ int stream_pause(struct stream *s, bool paused)
 const char *stream_alpn(const struct stream *s)
 {
 	return s->tls ? tls_stream_alpn(s->tls) : NULL;
+}
+
+bool stream_is_open(const struct stream *s)
+{
+	return !s->tls || tls_stream_is_open(s->tls);
+}
+
+const char *stream_why(const struct stream *s, ssize_t error)
+{
+	const char *why = s->tls ? tls_stream_why(s->tls) : "";
+
+	return *why ? why : strerror((int)-error);
 }

@@ -14,6 +14,7 @@
 #include "net/buffer.h"
 #include "net/loop.h"
 
+struct tls_client;
 struct tls_server;
 struct tls_stream;
 
@@ -31,6 +32,10 @@ struct stream {
 int stream_open(struct stream *s, struct loop *loop, struct shelf *shelf,
 		int fd, struct tls_server *tls,
 		void (*ready)(struct loop_fd *f, uint32_t events));
+/* The same for who has connected to `host`, with TLS unless `tls` is NULL. */
+int stream_open_client(struct stream *s, struct loop *loop, struct shelf *shelf,
+		       int fd, struct tls_client *tls, const char *host,
+		       void (*ready)(struct loop_fd *f, uint32_t events));
 /* Bytes that wait are lost. */
 void stream_close(struct stream *s);
 
@@ -53,6 +58,12 @@ size_t stream_unsent(const struct stream *s);
 
 /* Stops reading, or goes on with it. */
 int stream_pause(struct stream *s, bool paused);
+
+/* May output be added?  Of a client's TLS not before the handshake is over; until then
+ * stream_flush() and stream_read() go on with that. */
+bool stream_is_open(const struct stream *s);
+/* What a negative result of stream_read() means. */
+const char *stream_why(const struct stream *s, ssize_t error);
 
 /* What was agreed on by ALPN: "" for nothing; NULL where there is no TLS. */
 const char *stream_alpn(const struct stream *s);

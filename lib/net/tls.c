@@ -32,9 +32,7 @@ static int choose_protocol(SSL *ssl, const unsigned char **ret,
 	return SSL_TLSEXT_ERR_OK;
 }
 
-/* What OpenSSL says of its last failure, without its numbers; of a file that cannot be
- * read, what the system says. */
-static const char *reason(const char *file)
+const char *tls_reason(const char *file)
 {
 	const char *text;
 
@@ -50,18 +48,18 @@ static int load(SSL_CTX *ctx, const struct tls_server *t,
 	if (SSL_CTX_use_certificate_chain_file(ctx, t->cert) != 1)
 		return error_set(err, -EINVAL,
 				 "cannot use the certificate '%s': %s", t->cert,
-				 reason(t->cert));
+				 tls_reason(t->cert));
 	if (SSL_CTX_use_PrivateKey_file(ctx, t->key, SSL_FILETYPE_PEM) != 1)
 		return error_set(err, -EINVAL,
 				 "cannot use '%s' as the key of '%s': %s",
-				 t->key, t->cert, reason(t->key));
+				 t->key, t->cert, tls_reason(t->key));
 	if (!t->client_ca)
 		return 0;
 	if (SSL_CTX_load_verify_file(ctx, t->client_ca) != 1)
 		return error_set(
 			err, -EINVAL,
 			"cannot use '%s' to check certificates of clients: %s",
-			t->client_ca, reason(t->client_ca));
+			t->client_ca, tls_reason(t->client_ca));
 	SSL_CTX_set_verify(
 		ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
 	return 0;
@@ -93,7 +91,7 @@ int tls_server_reload(struct tls_server *t, struct roar_error *err)
 	ctx = SSL_CTX_new(TLS_server_method());
 	if (!ctx)
 		return error_set(err, -ENOMEM, "cannot set up TLS: %s",
-				 reason(NULL));
+				 tls_reason(NULL));
 	set_rules(ctx);
 	r = load(ctx, t, err);
 	if (r < 0) {

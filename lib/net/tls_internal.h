@@ -1,4 +1,4 @@
-/* tls_internal.h - what tls.c and tls_stream.c share. */
+/* tls_internal.h - what tls.c, tls_client.c and tls_stream.c share. */
 #ifndef NET_TLS_INTERNAL_H
 #define NET_TLS_INTERNAL_H
 
@@ -10,6 +10,15 @@ struct tls_server {
 	BIO_METHOD *bio;
 	char *cert, *key, *client_ca; /* names of files; the last may be NULL */
 };
+
+struct tls_client {
+	SSL_CTX *ctx;
+	BIO_METHOD *bio;
+};
+
+/* What OpenSSL says of its last failure, without its numbers; of a file that cannot be
+ * read (NULL: none), what the system says. */
+const char *tls_reason(const char *file);
 
 /* How OpenSSL reads and writes for a stream; NULL without memory. */
 BIO_METHOD *tls_stream_bio_method(void);

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <limits.h>
 #include <openssl/err.h>
+#include <openssl/x509_vfy.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -21,6 +23,7 @@ struct tls_stream {
 	struct shelf *shelf;
 	struct buffer sealed; /* to be sent */
 	char alpn[16];
+	char why[128]; /* it failed; "": it did not */
 	int fd;
 };
 
@@ -66,14 +69,15 @@ BIO_METHOD *tls_stream_bio_method(void)
 	return m;
 }
 
-struct tls_stream *tls_stream_new(struct tls_server *server,
-				  struct shelf *shelf, int fd)
+/* An SSL object with its BIO; NULL without memory. */
+static struct tls_stream *make(SSL_CTX *ctx, BIO_METHOD *method,
+			       struct shelf *shelf, int fd)
 {
 	struct tls_stream *t = calloc(1, sizeof(*t));
-	BIO *bio = BIO_new(server->bio);
+	BIO *bio = BIO_new(method);
 
 	if (t)
-		t->ssl = SSL_new(server->ctx);
+		t->ssl = SSL_new(ctx);
 	if (!t || !bio || !t->ssl) {
 		BIO_free(bio);
 		tls_stream_free(t);
@@ -84,7 +88,46 @@ struct tls_stream *tls_stream_new(struct tls_server *server,
 	BIO_set_data(bio, t);
 	BIO_set_init(bio, 1);
 	SSL_set_bio(t->ssl, bio, bio); /* the BIO is the SSL's now */
-	SSL_set_accept_state(t->ssl);
+	return t;
+}
+
+struct tls_stream *tls_stream_new(struct tls_server *server,
+				  struct shelf *shelf, int fd)
+{
+	struct tls_stream *t = make(server->ctx, server->bio, shelf, fd);
+
+	if (t)
+		SSL_set_accept_state(t->ssl);
+	return t;
+}
+
+/* A number is not a name, neither in certificates nor for servers of several names. */
+static bool expect_host(SSL *ssl, const char *host)
+{
+	X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
+
+	if (X509_VERIFY_PARAM_set1_ip_asc(param, host) == 1)
+		return true;
+	ERR_clear_error();
+	return SSL_set1_host(ssl, host) == 1 &&
+	       SSL_set_tlsext_host_name(ssl, host) == 1;
+}
+
+struct tls_stream *tls_stream_connect(struct tls_client *client,
+				      const char *host, struct shelf *shelf,
+				      int fd)
+{
+	struct tls_stream *t = make(client->ctx, client->bio, shelf, fd);
+
+	if (t && !expect_host(t->ssl, host)) {
+		tls_stream_free(t);
+		return NULL;
+	}
+	if (!t)
+		return NULL;
+	SSL_set_connect_state(t->ssl);
+	ERR_clear_error();
+	(void)SSL_do_handshake(t->ssl); /* as far as it goes */
 	return t;
 }
 
@@ -96,6 +139,17 @@ void tls_stream_free(struct tls_stream *t)
 	if (t->shelf)
 		buffer_release(t->shelf, &t->sealed);
 	free(t);
+}
+
+/* A certificate that is not believed says it better than the library's last error. */
+static void note_why(struct tls_stream *t)
+{
+	long verified = SSL_get_verify_result(t->ssl);
+	const char *why = verified == X509_V_OK ?
+				  tls_reason(NULL) :
+				  X509_verify_cert_error_string(verified);
+
+	(void)snprintf(t->why, sizeof(t->why), "%s", why);
 }
 
 ssize_t tls_stream_read(struct tls_stream *t, void *data, size_t len)
@@ -114,6 +168,7 @@ ssize_t tls_stream_read(struct tls_stream *t, void *data, size_t len)
 	case SSL_ERROR_SYSCALL: /* the end, without the goodbye of TLS */
 		return 0;
 	default:
+		note_why(t);
 		return -EPROTO;
 	}
 }
@@ -158,4 +213,14 @@ const char *tls_stream_alpn(struct tls_stream *t)
 		memcpy(t->alpn, name, len);
 	t->alpn[len] = '\0';
 	return t->alpn;
+}
+
+bool tls_stream_is_open(const struct tls_stream *t)
+{
+	return SSL_is_init_finished(t->ssl);
+}
+
+const char *tls_stream_why(const struct tls_stream *t)
+{
+	return t->why;
 }

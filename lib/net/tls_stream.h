@@ -6,17 +6,24 @@
 #ifndef NET_TLS_STREAM_H
 #define NET_TLS_STREAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 #include "net/buffer.h"
 
+struct tls_client;
 struct tls_server;
 struct tls_stream;
 
 /* NULL without memory.  `fd` stays the caller's. */
 struct tls_stream *tls_stream_new(struct tls_server *server,
 				  struct shelf *shelf, int fd);
+/* The same of a client, whose first words are ready to be sent; `host` is the name or the
+ * number that the server's certificate must have. */
+struct tls_stream *tls_stream_connect(struct tls_client *client,
+				      const char *host, struct shelf *shelf,
+				      int fd);
 void tls_stream_free(struct tls_stream *t);
 
 /* As stream_read(); the handshake is a part of it.  -EPROTO for what is not TLS. */
@@ -30,5 +37,9 @@ struct buffer *tls_stream_sealed(struct tls_stream *t);
 /* Tells the peer, if the socket takes it at once, that this is the end. */
 void tls_stream_say_goodbye(struct tls_stream *t);
 const char *tls_stream_alpn(struct tls_stream *t);
+/* Is the handshake over? */
+bool tls_stream_is_open(const struct tls_stream *t);
+/* What was wrong, after -EPROTO. */
+const char *tls_stream_why(const struct tls_stream *t);
 
 #endif

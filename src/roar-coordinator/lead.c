@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "etcd/election.h"
+#include "private_file.h"
 #include "server.h"
 
 enum role { STANDBY, LOADING, LEADS };
@@ -229,6 +230,54 @@ void lead_close(struct server *s)
 	s->lead = NULL;
 }
 
+enum { MAX_PASSWORD_FILE = 1024 }; /* bytes */
+
+/* The first line of the user's file, or what the environment has.  NULL: there is none. */
+static int find_password(const struct options *o, struct str *text,
+			 const char **ret, struct roar_error *err)
+{
+	int r = 0;
+
+	*ret = NULL;
+	if (o->etcd_user && !o->etcd_password_file)
+		*ret = getenv("ROAR_ETCD_PASSWORD");
+	if (!o->etcd_password_file)
+		return 0;
+	r = private_file_read(o->etcd_password_file, "passwords",
+			      MAX_PASSWORD_FILE, text, err);
+	if (r == 0) {
+		text->data[strcspn(text->data, "\r\n")] = '\0';
+		*ret = text->data;
+	}
+	return r;
+}
+
+static int open_etcd(struct server *s, struct roar_error *err)
+{
+	const struct options *o = s->options;
+	CLEANUP(str_release) struct str text = STR_INIT;
+	struct etcd_access access = {
+		.addresses = o->etcd,
+		.ca = o->etcd_ca,
+		.cert = o->etcd_cert,
+		.key = o->etcd_key,
+		.user = o->etcd_user,
+	};
+	int r = find_password(o, &text, &access.password, err);
+
+	if (r == 0 && o->etcd_user && !access.password)
+		r = error_set(err, -EINVAL,
+			      "the user '%s' of etcd has no password: give "
+			      "--etcd-password-file, or ROAR_ETCD_PASSWORD in "
+			      "the environment",
+			      o->etcd_user);
+	if (r == 0)
+		r = etcd_new(s->loop, &access, on_etcd_changed, s,
+			     &s->lead->etcd, err);
+	private_wipe(&text);
+	return r;
+}
+
 int lead_open(struct server *s, const char *address, struct roar_error *err)
 {
 	struct lead *l = s->lead = calloc(1, sizeof(*l));
@@ -237,8 +286,7 @@ int lead_open(struct server *s, const char *address, struct roar_error *err)
 	if (l)
 		l->own = strdup(address);
 	if (l && l->own)
-		r = etcd_new(s->loop, s->options->etcd, on_etcd_changed, s,
-			     &l->etcd, err);
+		r = open_etcd(s, err);
 	else
 		(void)error_set(err, r, "no memory for etcd");
 	if (r == 0) {

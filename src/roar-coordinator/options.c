@@ -33,7 +33,18 @@ static const struct row rows[] = {
 	  "where the log is kept; made if need be" },
 	{ "etcd", "URLS", TEXT, offsetof(struct options, etcd), 0, 0,
 	  "keep the log in etcd instead, and be one of several coordinators\n"
-	  "of which one leads: http://HOST:PORT,..." },
+	  "of which one leads: http://HOST:PORT,... or https://" },
+	{ "etcd-ca", "FILE", TEXT, offsetof(struct options, etcd_ca), 0, 0,
+	  "who vouches for etcd with https://, PEM (default: the system's)" },
+	{ "etcd-cert", "FILE", TEXT, offsetof(struct options, etcd_cert), 0, 0,
+	  "a certificate for etcd to know us by, PEM" },
+	{ "etcd-key", "FILE", TEXT, offsetof(struct options, etcd_key), 0, 0,
+	  "its private key, PEM" },
+	{ "etcd-user", "NAME", TEXT, offsetof(struct options, etcd_user), 0, 0,
+	  "a user of etcd; the password is in ROAR_ETCD_PASSWORD, or:" },
+	{ "etcd-password-file", "FILE", TEXT,
+	  offsetof(struct options, etcd_password_file), 0, 0,
+	  "the user's password, a line that only we may read" },
 	{ "cluster", "NAME", TEXT, offsetof(struct options, cluster), 0, 0,
 	  "of those that share a state in etcd (default 'default')" },
 	{ "lease", "S", NUMBER, offsetof(struct options, lease_s), 2, 300,
@@ -265,6 +276,25 @@ static int check_agent(const struct options *o, struct roar_error *err)
 	return 0;
 }
 
+static int check_etcd(const struct options *o, struct roar_error *err)
+{
+	if (!o->etcd && (o->etcd_ca || o->etcd_cert || o->etcd_key ||
+			 o->etcd_user || o->etcd_password_file))
+		return error_set(
+			err, -EINVAL,
+			"--etcd-ca, --etcd-cert, --etcd-key and "
+			"--etcd-user are for a log in etcd: give --etcd, "
+			"too");
+	if (!o->etcd_cert != !o->etcd_key)
+		return error_set(err, -EINVAL,
+				 "--etcd-cert and --etcd-key need each other");
+	if (o->etcd_password_file && !o->etcd_user)
+		return error_set(err, -EINVAL,
+				 "--etcd-password-file is of a user: give "
+				 "--etcd-user, too");
+	return 0;
+}
+
 static int check_storage(const struct options *o, struct roar_error *err)
 {
 	if (o->upstream || o->upstream_ca || o->upstream_name)
@@ -279,7 +309,7 @@ static int check_storage(const struct options *o, struct roar_error *err)
 		return error_set(err, -EINVAL,
 				 "the log is in a folder or in etcd: give "
 				 "--data-dir or --etcd");
-	return 0;
+	return check_etcd(o, err);
 }
 
 static int check(const struct options *o, struct roar_error *err)
@@ -339,6 +369,10 @@ static void help_row(struct str *out, const struct row *row)
 	str_addf(out, "%s--%s%s%s",
 		 strcmp(row->name, "help") ? "      " : "  -h, ", row->name,
 		 row->argument ? " " : "", row->argument ? row->argument : "");
+	if (out->len - begin >= HELP_COLUMN) { /* a long name has its line */
+		str_addc(out, '\n');
+		begin = out->len;
+	}
 	str_pad(out, ' ', begin + HELP_COLUMN - out->len);
 	for (const char *end; (end = strchr(line, '\n')); line = end + 1) {
 		str_add(out, line, (size_t)(end - line) + 1);

@@ -16,6 +16,10 @@ struct options {
 	size_t n_listen;
 	const char *data_dir; /* of the log; NULL: it is in etcd */
 	const char *etcd; /* its addresses, or NULL */
+	/* Of https:// addresses, files of PEM, or NULL: who vouches for it; who we are. */
+	const char *etcd_ca, *etcd_cert, *etcd_key;
+	const char *etcd_user; /* or NULL; its password is never an option */
+	const char *etcd_password_file; /* NULL: it is in the environment */
 	const char *cluster; /* a name for those that share a state in etcd */
 	const char *
 		advertise; /* our address for others; NULL: of the first TCP one */

@@ -2,18 +2,15 @@
 #include "tokens.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/fd.h"
 #include "base/map.h"
 #include "base/pool.h"
 #include "base/str.h"
 #include "names.h"
+#include "private_file.h"
 
 enum { SALT_LEN = 32 };
 
@@ -124,63 +121,13 @@ static int parse(struct tokens *t, const struct str *text, const char *path,
 	return r;
 }
 
-/* The whole file, whose memory can then be wiped: it never moves. */
-static int read_all(int fd, size_t size, struct str *out)
-{
-	ssize_t n;
-
-	if (size > TOKENS_MAX_FILE)
-		return -EFBIG;
-	if (str_reserve(out, size + 1) < 0)
-		return -ENOMEM;
-	n = fd_read_all(fd, out->data, size);
-	if (n < 0)
-		return (int)n;
-	out->len = (size_t)n;
-	out->data[n] = '\0';
-	return 0;
-}
-
-/* Of a server that runs as a user of its own the file is root's: it is lent to the group of
- * that user, or by an access list (systemd's credentials), whose mask stands where
- * the group's permissions stand. */
-static bool is_lent(const struct stat *st)
-{
-	return st->st_uid == 0 && geteuid() != 0 &&
-	       (st->st_gid == 0 || st->st_gid == getegid()) &&
-	       !(st->st_mode & (S_IWGRP | S_IXGRP | S_IRWXO));
-}
-
-/* Permissions are those of what was opened, whatever has the name by now. */
-static int read_private(const char *path, struct str *out,
-			struct roar_error *err)
-{
-	CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-	int r = fd < 0 ? -errno : fd_stat(fd, &st);
-
-	if (r == 0 && !S_ISREG(st.st_mode))
-		return error_set(err, -EINVAL, "'%s' is no file of tokens",
-				 path);
-	if (r == 0 && st.st_mode & (S_IRWXG | S_IRWXO) && !is_lent(&st))
-		return error_set(err, -EACCES,
-				 "others may read or write '%s', which holds "
-				 "tokens: chmod 600 it (640 where it is root's "
-				 "and of the server's group)",
-				 path);
-	if (r == 0)
-		r = read_all(fd, (size_t)st.st_size, out);
-	if (r < 0)
-		return error_set(err, r, "cannot read the tokens in '%s': %s",
-				 path, strerror(-r));
-	return 0;
-}
-
 int tokens_load(const char *path, struct tokens **ret, struct roar_error *err)
 {
 	CLEANUP(tokens_freep) struct tokens *t = calloc(1, sizeof(*t));
 	CLEANUP(str_release) struct str text = STR_INIT;
-	int r = t ? read_private(path, &text, err) : -ENOMEM;
+	int r = t ? private_file_read(path, "tokens", TOKENS_MAX_FILE, &text,
+				      err) :
+		    -ENOMEM;
 
 	if (r == 0 && !salt())
 		return error_set(err, -EIO,
@@ -188,8 +135,7 @@ int tokens_load(const char *path, struct tokens **ret, struct roar_error *err)
 				 "tokens safely");
 	if (r == 0)
 		r = parse(t, &text, path, err);
-	if (text.data)
-		explicit_bzero(text.data, text.cap);
+	private_wipe(&text);
 	if (r < 0)
 		return r == -ENOMEM ? error_set(err, r, "out of memory") : r;
 	*ret = TAKE_PTR(t);

@@ -56,10 +56,10 @@ HERE = Place("127.0.0.1")
 class Member:
     """One process of etcd."""
 
-    def __init__(self, folder, name, place, ports, peers, more=()):
+    def __init__(self, folder, name, place, ports, peers, scheme, more=()):
         client_port, peer_port = ports
         peer_url = f"http://{place.host}:{peer_port}"
-        self.url = f"http://{place.host}:{client_port}"
+        self.url = f"{scheme}://{place.host}:{client_port}"
         self.log_path = os.path.join(folder, name + ".log")
         self.arguments = [
             *place.prefix, "etcd", "--name", name, "--data-dir", os.path.join(folder, name),
@@ -105,7 +105,9 @@ def knows_no_fsync():
 class Etcd:
     """A cluster of its own."""
 
-    def __init__(self, n_members=1, places=None, more=()):
+    def __init__(self, n_members=1, places=None, more=(), scheme="http",
+                 ctl_options=()):
+        self.ctl_options = ctl_options
         # In memory: what is tested here is not the disk.
         base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.folder = tempfile.mkdtemp(prefix="etcd-", dir=base)
@@ -116,7 +118,8 @@ class Etcd:
         self.members = []
         for i, place in enumerate(places):
             self.members.append(Member(self.folder, f"m{i}", place,
-                                       ports[2 * i:2 * i + 2], peers, more))
+                                       ports[2 * i:2 * i + 2], peers, scheme,
+                                       more))
         self.coordinators = []
         try:
             wait_until(self.is_healthy, "etcd's start")
@@ -132,7 +135,7 @@ class Etcd:
         """etcdctl, asking all members or one."""
         result = subprocess.run(
             ["etcdctl", "--endpoints", member.url if member else self.urls,
-             *arguments],
+             *self.ctl_options, *arguments],
             capture_output=True, text=True, timeout=PATIENCE_S, check=False,
             env=dict(os.environ, ETCDCTL_API="3"))
         assert not check or result.returncode == 0, result.stderr

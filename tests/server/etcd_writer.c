@@ -105,7 +105,8 @@ int main(int argc, char **argv)
 	struct etcd *etcd = NULL;
 
 	if (argc < 4 || loop_new(&w.loop) < 0 ||
-	    etcd_new(w.loop, argv[1], NULL, NULL, &etcd, &err) < 0 ||
+	    etcd_new(w.loop, &(struct etcd_access){ .addresses = argv[1] },
+		     NULL, NULL, &etcd, &err) < 0 ||
 	    etcd_log_open(w.loop, etcd, argv[2], strtoll(argv[3], NULL, 10),
 			  false, &events, &w, &w.log) < 0) {
 		(void)fprintf(stderr, "etcd_writer: %s\n", err.text);

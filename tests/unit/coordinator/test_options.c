@@ -108,6 +108,25 @@ static void the_log_is_in_a_folder_or_in_etcd(void **state)
 	assert_int_equal(parse("--etcd=a", "--lease=1", NULL), -EINVAL);
 }
 
+static void who_we_are_to_etcd_is_for_etcd(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("--etcd=https://a", "--etcd-ca=c",
+			       "--etcd-cert=x", "--etcd-key=k", "--etcd-user=u",
+			       "--etcd-password-file=p", NULL),
+			 0);
+	assert_string_equal(o.etcd_ca, "c");
+	assert_string_equal(o.etcd_password_file, "p");
+	assert_int_equal(parse("--data-dir=d", "--etcd-user=u", NULL), -EINVAL);
+	assert_non_null(strstr(err.text, "give --etcd, too"));
+	assert_int_equal(parse("--etcd=a", "--etcd-cert=x", NULL), -EINVAL);
+	assert_non_null(strstr(err.text, "need each other"));
+	assert_int_equal(parse("--etcd=a", "--etcd-password-file=p", NULL),
+			 -EINVAL);
+	assert_non_null(strstr(err.text, "give --etcd-user, too"));
+	assert_int_equal(parse("--etcd=a", "--etcd-password=p", NULL), -EINVAL);
+}
+
 static void addresses_may_stand_for_all(void **state)
 {
 	(void)state;
@@ -228,6 +247,7 @@ int main(void)
 		cmocka_unit_test(every_option_is_taken_in_both_forms),
 		cmocka_unit_test(wrong_usage_is_one_sentence),
 		cmocka_unit_test(the_log_is_in_a_folder_or_in_etcd),
+		cmocka_unit_test(who_we_are_to_etcd_is_for_etcd),
 		cmocka_unit_test(addresses_may_stand_for_all),
 		cmocka_unit_test(numbers_outside_their_bounds_are_refused),
 		cmocka_unit_test(too_many_addresses_are_refused),

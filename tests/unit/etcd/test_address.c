@@ -19,8 +19,11 @@ static int parse(const char *text)
 static void a_list_has_hosts_and_ports(void **state)
 {
 	(void)state;
-	assert_int_equal(parse("http://a:1,http://[::1]:2/,c"), 0);
-	assert_int_equal(all.n, 3);
+	assert_int_equal(parse("http://a:1,http://[::1]:2/,c,https://d"), 0);
+	assert_int_equal(all.n, 4);
+	assert_false(all.list[0].is_tls);
+	assert_true(all.list[3].is_tls);
+	assert_string_equal(all.list[3].text, "d:2379");
 	assert_string_equal(all.list[0].host, "a");
 	assert_string_equal(all.list[0].port, "1");
 	assert_string_equal(all.list[1].host, "::1");
@@ -43,7 +46,8 @@ static void what_is_no_address_is_named(void **state)
 		"[::1",
 		"[::1]2",
 		"http://a/path",
-		"https://a:1",
+		"https://",
+		"ftp://a:1",
 		"http://a:1,,b",
 	};
 

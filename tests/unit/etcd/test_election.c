@@ -79,7 +79,10 @@ static struct party *begin(struct fixture *x, int i)
 
 	p->x = x;
 	assert_int_equal(
-		etcd_new(x->loop, x->fake.url, NULL, NULL, &p->etcd, &err), 0);
+		etcd_new(x->loop,
+			 &(struct etcd_access){ .addresses = x->fake.url },
+			 NULL, NULL, &p->etcd, &err),
+		0);
 	assert_int_equal(election_new(x->loop, p->etcd, "c",
 				      i ? "second:1" : "first:1", 60, &events,
 				      p, &p->election),
@@ -178,9 +181,11 @@ static void no_lead_without_a_sign_of_life(void **state)
 	struct party *first = &x->parties[0];
 	struct roar_error err;
 
-	assert_int_equal(etcd_new(x->loop, x->fake.url, NULL, NULL,
-				  &first->etcd, &err),
-			 0);
+	assert_int_equal(
+		etcd_new(x->loop,
+			 &(struct etcd_access){ .addresses = x->fake.url },
+			 NULL, NULL, &first->etcd, &err),
+		0);
 	assert_int_equal(election_new(x->loop, first->etcd, "c", "first:1", 2,
 				      &events, first, &first->election),
 			 0);

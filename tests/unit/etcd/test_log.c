@@ -125,7 +125,10 @@ static int setup(void **state)
 	fake_etcd_start(&x->fake, x->loop);
 	fake_etcd_put(&x->fake, "/roar/c/leader", "us");
 	assert_int_equal(
-		etcd_new(x->loop, x->fake.url, NULL, NULL, &x->etcd, &err), 0);
+		etcd_new(x->loop,
+			 &(struct etcd_access){ .addresses = x->fake.url },
+			 NULL, NULL, &x->etcd, &err),
+		0);
 	open_log(x, token(x), false);
 	AWAIT(x, x->fake.n_txns == 1); /* it has swept */
 	x->fake.n_txns = 0;
@@ -253,7 +256,9 @@ static void a_member_that_hangs_is_left_for_the_next(void **state)
 	fake_etcd_start(&x->second, x->loop);
 	x->second.is_mute = true;
 	(void)snprintf(urls, sizeof(urls), "%s,%s", x->second.url, x->fake.url);
-	assert_int_equal(etcd_new(x->loop, urls, NULL, NULL, &x->etcd, &err),
+	assert_int_equal(etcd_new(x->loop,
+				  &(struct etcd_access){ .addresses = urls },
+				  NULL, NULL, &x->etcd, &err),
 			 0);
 	open_log(x, token(x), false);
 	add_and_wait(x, "one");

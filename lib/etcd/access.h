@@ -1,0 +1,36 @@
+/* access.h - where etcd is, and how it knows us. */
+#ifndef ETCD_ACCESS_H
+#define ETCD_ACCESS_H
+
+#include "base/error.h"
+#include "etcd/address.h"
+
+enum {
+	ETCD_MAX_SECRET = 400
+}; /* bytes of a user's name, and of its password */
+
+/* What is asked for; only `addresses` must be there.  Strings are the caller's. */
+struct etcd_access {
+	const char *addresses; /* as address.h says */
+	const char *ca; /* who vouches for members with https:// (a file of PEM);
+			 * NULL: those whom the system believes */
+	const char *cert,
+		*key; /* that we show them, files of PEM; both or none */
+	const char *user, *password; /* both or none */
+};
+
+struct tls_client;
+
+/* The same, checked and read. */
+struct etcd_door {
+	struct etcd_addresses addresses;
+	struct tls_client *tls; /* NULL: nobody speaks it */
+	char *user, *password; /* or NULL */
+};
+
+/* -EINVAL with a sentence for what cannot be; -ENOMEM. */
+int etcd_door_open(struct etcd_door *d, const struct etcd_access *access,
+		   struct roar_error *err);
+void etcd_door_release(struct etcd_door *d);
+
+#endif
