@@ -225,6 +225,7 @@ static void list_shards(uint32_t worker)
 	m.worker_id = name_of(worker);
 	m.dataset_id = (char *)dataset_id;
 	m.job_id = (char *)job_id;
+	m.session = all.sessions[worker];
 	m.limit = 10000;
 	ask(worker, "/roar.Shards/ListShards", &m);
 }

@@ -288,11 +288,15 @@ struct roar_coord_lease {
 	int64_t retry_ms; /* none now: when to ask again, at the latest */
 };
 
+/* Takes one.  When the answer is lost with its connection, the call that is made again
+ * gets the same lease. */
 int roar_coord_take_lease(struct roar_coord *c,
 			  const struct roar_coord_lending *from,
 			  struct roar_coord_lease *ret);
 /* Positions of the lease below `consumed_to` are consumed, and the deadline moves on; the rest is
- * given back if so wanted.  0 says that the worker lives.  -ESTALE: the lease is over. */
+ * given back if so wanted.  0 says that the worker lives: a program that works on a piece for
+ * long says so a few times in a timeout.  The same said again gets the same answer, whatever has
+ * become of the lease.  -ESTALE: it is over, and what is said now has not counted. */
 int roar_coord_use_lease(struct roar_coord *c,
 			 const struct roar_coord_lending *from,
 			 uint64_t lease_id, int64_t consumed_to, int give_back);

@@ -28,6 +28,7 @@ static change_fn *const changes[] = {
 	[ROAR__RECORD__RECORD__WHAT_LENDING] = change_lending,
 	[ROAR__RECORD__RECORD__WHAT_LEASE_TAKEN] = change_lease_taken,
 	[ROAR__RECORD__RECORD__WHAT_LEASE_USED] = change_lease_used,
+	[ROAR__RECORD__RECORD__WHAT_LEASES_LAPSED] = change_leases_lapsed,
 };
 
 int make_change(struct coord *c, const Record *record)

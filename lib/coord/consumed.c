@@ -160,8 +160,8 @@ void do_report_consumed(const struct request *q, const void *message)
 	const Roar__ConsumedReport *m = message;
 	CLEANUP(shard_ranges_release) struct shard_ranges more = { 0 };
 	struct job *job = job_of(q, m->job_id);
-	const struct worker *w = job ? holder_of(q, job, m->worker_id,
-						 m->session) :
+	const struct worker *w = job ? shard_owner_of(q, job, m->worker_id,
+						      m->session) :
 				       NULL;
 	struct dataset *d = w ? dataset_of(q, job, m->dataset_id) : NULL;
 

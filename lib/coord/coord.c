@@ -91,6 +91,7 @@ static void excuse_all(struct coord *c, int64_t ms)
 
 		for (size_t i = 0; i < job->n_workers; i++)
 			worker_excuse(job->by_rank[i], ms);
+		lendings_excuse(job, ms);
 	}
 }
 

@@ -8,7 +8,7 @@
  * checkpoints) changes only by applying a record (record.proto): a request is checked,
  * its record is handed to the host, which keeps it, and then applied.
  * coord_replay() applies records that were kept.  Fast state (when a worker was
- * heard of, who waits, connections) is not recorded; after a restart it grows
+ * heard of, until when a lease lasts, who waits, connections) is not recorded; after a restart it grows
  * again from the workers, which come back and ask again.
  *
  * Who is alive (liveness.c): a worker is heard of by its requests, and belongs to the
@@ -118,7 +118,7 @@ void coord_free(struct coord *c);
  * the state is unchanged then. */
 int coord_replay(struct coord *c, const Roar__Record__Record *record);
 /* After the last of them: workers have the job's timeout from now on to be heard
- * of again. */
+ * of again, and holders of leases a whole one of these, if that is longer. */
 void coord_resume(struct coord *c, struct coord_now now);
 /* Tells the whole slow state as records that lead to it: `each` for every one; a
  * negative return of it ends the walk and is returned. */

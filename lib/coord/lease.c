@@ -81,12 +81,6 @@ static int check_terms(const struct request *q, const Roar__TakeLeaseRequest *m)
 	return -EINVAL;
 }
 
-/* Nothing is free, nor will be before a deadline: no record is needed to know that. */
-static bool is_all_lent(const struct leases *l, int64_t now_ms)
-{
-	return !l->free.n && now_ms < leases_next_deadline(l);
-}
-
 static void tell_none(const struct request *q, const struct leases *l)
 {
 	Roar__TakeLeaseReply m = ROAR__TAKE_LEASE_REPLY__INIT;
@@ -96,7 +90,7 @@ static void tell_none(const struct request *q, const struct leases *l)
 	m.timeout_ms = l->spec.timeout_ms;
 	if (!m.done) {
 		m.retry_ms = due == INT64_MAX ? l->spec.timeout_ms :
-						due - q->c->now.wall_ms;
+						due - q->c->now.mono_ms;
 		if (m.retry_ms > l->spec.timeout_ms)
 			m.retry_ms = l->spec.timeout_ms;
 		if (m.retry_ms < RETRY_MIN_MS)
@@ -105,43 +99,50 @@ static void tell_none(const struct request *q, const struct leases *l)
 	answer(q, &m);
 }
 
-static void tell_lease(const struct request *q, const struct lending *l)
+static void tell_lease(const struct request *q, const struct leases *l,
+		       const struct lease *lease)
 {
 	Roar__TakeLeaseReply m = ROAR__TAKE_LEASE_REPLY__INIT;
 	Roar__PositionRange range = ROAR__POSITION_RANGE__INIT;
 
-	range.first = (int64_t)l->lease.range.first;
-	range.end = (int64_t)l->lease.range.end;
-	m.lease_id = l->lease.id;
+	range.first = (int64_t)lease->range.first;
+	range.end = (int64_t)lease->range.end;
+	m.lease_id = lease->id;
 	m.range = &range;
-	m.timeout_ms = l->leases.spec.timeout_ms;
+	m.timeout_ms = l->spec.timeout_ms;
 	answer(q, &m);
 }
 
-static void take(const struct request *q, struct job *job, struct dataset *d,
-		 struct worker *w)
+static int record_take(struct job *job, const struct dataset *d,
+		       struct worker *w, uint64_t request)
 {
-	struct lending *l = d->lending;
 	Roar__Record__LeaseTaken m = ROAR__RECORD__LEASE_TAKEN__INIT;
 	Record record = ROAR__RECORD__RECORD__INIT;
 	int r;
 
-	if (is_all_lent(&l->leases, q->c->now.wall_ms)) {
-		tell_none(q, &l->leases);
-		return;
-	}
 	m.job_id = job->id;
 	m.dataset_id = d->info->dataset_id;
 	m.worker_id = w->id;
-	m.now_ms = q->c->now.wall_ms;
+	m.request = request;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_LEASE_TAKEN;
 	record.lease_taken = &m;
-	r = make_change(q->c, &record);
+	r = make_change(job->c, &record);
+	return r < 0 ? r : d->lending->result;
+}
+
+/* When nothing is free no record is needed to know that. */
+static void take(const struct request *q, struct job *job, struct dataset *d,
+		 struct worker *w, uint64_t request)
+{
+	struct lending *l = d->lending;
+	int r = lending_expire(l);
+
 	if (r == 0)
-		r = l->result;
+		r = l->leases.free.n ? record_take(job, d, w, request) :
+				       -EAGAIN;
 	if (r == 0)
-		tell_lease(q, l);
-	else if (r == -EAGAIN || r == -ENODATA)
+		tell_lease(q, &l->leases, &l->lease);
+	else if (r == -EAGAIN)
 		tell_none(q, &l->leases);
 	else if (r == -ENOBUFS)
 		refuse(q, COORD_RESOURCE_EXHAUSTED,
@@ -149,6 +150,21 @@ static void take(const struct request *q, struct job *job, struct dataset *d,
 		       d->info->dataset_id, LEASE_MAX);
 	else
 		refuse_change(q, r);
+}
+
+/* Who asks again, because the answer was lost, has the lease already. */
+static void take_once(const struct request *q, struct job *job,
+		      struct dataset *d, struct worker *w, uint64_t request)
+{
+	struct leases *l = &d->lending->leases;
+	const struct lease *lease = leases_find_request(l, w->slot, request);
+
+	if (!lease) {
+		take(q, job, d, w, request);
+		return;
+	}
+	leases_renew(l, lease->id, q->c->now.mono_ms);
+	tell_lease(q, l, lease);
 }
 
 void do_take_lease(const struct request *q, const void *message)
@@ -174,7 +190,7 @@ void do_take_lease(const struct request *q, const void *message)
 	if (!d->lending && begin(q, job, d, &terms) < 0)
 		return;
 	if (is_agreed(q, d, m))
-		take(q, job, d, w);
+		take_once(q, job, d, w, m->request);
 }
 
 /* ---- using ---- */
@@ -187,15 +203,15 @@ static void refuse_stale(const struct request *q, const struct dataset *d,
 	       (unsigned long long)id, d->info->dataset_id);
 }
 
-static void tell_used(const struct request *q, const struct lending *l,
-		      uint64_t id, uint64_t n_new)
+/* `lease` is NULL when it has ended. */
+static void tell_used(const struct request *q, const struct leases *l,
+		      const struct lease *lease, uint64_t n_new)
 {
 	Roar__UseLeaseReply m = ROAR__USE_LEASE_REPLY__INIT;
 	Roar__PositionRange left = ROAR__POSITION_RANGE__INIT;
-	const struct lease *lease = lease_find(l, id);
 
 	m.n_new = (int64_t)n_new;
-	m.timeout_ms = l->leases.spec.timeout_ms;
+	m.timeout_ms = l->spec.timeout_ms;
 	if (lease) {
 		left.first = (int64_t)lease->range.first;
 		left.end = (int64_t)lease->range.end;
@@ -204,27 +220,35 @@ static void tell_used(const struct request *q, const struct lending *l,
 	answer(q, &m);
 }
 
-/* The lease, if the worker has it; NULL after an answer. */
-static const struct lease *lease_of(const struct request *q,
-				    const struct dataset *d,
-				    const struct worker *w, uint64_t id)
+/* What the last word added is told to who says it again; to an older one, nothing. */
+static uint64_t new_by(const Roar__UseLeaseRequest *m, uint64_t began,
+		       uint64_t to, uint64_t n_new)
 {
-	const struct lending *l = d->lending;
-	const struct lease *lease = lease_find(l, id);
-	bool is_over = !lease || (l->leases.spec.mode == LEASE_EXACTLY_ONCE &&
-				  lease->deadline_ms <= q->c->now.wall_ms);
+	return to > began && (uint64_t)m->consumed_to == to ? n_new : 0;
+}
 
-	if (!lease && id && w->slot < l->n_ended && l->ended[w->slot] == id)
-		tell_used(q, l, id, 0); /* says it once more */
-	else if (lease && lease->holder != w->slot)
-		refuse(q, COORD_PERMISSION_DENIED,
-		       "lease %llu of dataset '%s' is another worker's",
-		       (unsigned long long)id, d->info->dataset_id);
-	else if (is_over)
-		refuse_stale(q, d, id);
+/* Whether an ended lease may be told as such: what is said had counted, or there is
+ * nothing more to say.  To one who lost it and would go on, it is over. */
+static bool has_counted(const struct lease_end *end,
+			const Roar__UseLeaseRequest *m)
+{
+	if ((uint64_t)m->consumed_to > end->to)
+		return false;
+	return end->kind == LEASE_USED_UP || m->give_back ||
+	       (uint64_t)m->consumed_to > end->began;
+}
+
+static void use_ended(const struct request *q, const struct dataset *d,
+		      const struct worker *w, const Roar__UseLeaseRequest *m)
+{
+	const struct leases *l = &d->lending->leases;
+	const struct lease_end *end = leases_ended(l, w->slot, m->lease_id);
+
+	if (end && has_counted(end, m))
+		tell_used(q, l, NULL,
+			  new_by(m, end->began, end->to, end->n_new));
 	else
-		return lease;
-	return NULL;
+		refuse_stale(q, d, m->lease_id);
 }
 
 static int record_use(struct job *job, const struct dataset *d,
@@ -233,6 +257,7 @@ static int record_use(struct job *job, const struct dataset *d,
 {
 	Roar__Record__LeaseUsed m = ROAR__RECORD__LEASE_USED__INIT;
 	Record record = ROAR__RECORD__RECORD__INIT;
+	int r;
 
 	m.job_id = job->id;
 	m.dataset_id = d->info->dataset_id;
@@ -240,40 +265,63 @@ static int record_use(struct job *job, const struct dataset *d,
 	m.id = from->lease_id;
 	m.n = n;
 	m.give_back = from->give_back;
-	m.now_ms = job->c->now.wall_ms;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_LEASE_USED;
 	record.lease_used = &m;
-	return make_change(job->c, &record);
+	r = make_change(job->c, &record);
+	return r < 0 ? r : d->lending->result;
+}
+
+/* A sign of life changes a deadline, which is not slow state: no record. */
+static void use_held(const struct request *q, struct dataset *d,
+		     struct worker *w, const struct lease *lease,
+		     const Roar__UseLeaseRequest *m)
+{
+	struct leases *l = &d->lending->leases;
+	uint64_t began = lease->began;
+	int64_t n = m->consumed_to - (int64_t)lease->range.first;
+	int r = 0;
+
+	if (n > 0 || m->give_back)
+		r = record_use(w->job, d, w, m, n > 0 ? n : 0);
+	else
+		leases_renew(l, lease->id, q->c->now.mono_ms);
+	if (r < 0) {
+		refuse_change(q, r);
+		return;
+	}
+	lease = leases_find(l, m->lease_id);
+	if (lease)
+		tell_used(q, l, lease,
+			  new_by(m, began, lease->range.first, lease->n_new));
+	else
+		use_ended(q, d, w, m);
 }
 
 static void use(const struct request *q, struct dataset *d, struct worker *w,
 		const Roar__UseLeaseRequest *m)
 {
-	const struct lease *lease = lease_of(q, d, w, m->lease_id);
-	int64_t first, n;
-	int r;
+	const struct lease *lease;
+	int r = lending_expire(d->lending);
 
-	if (!lease)
+	if (r < 0) {
+		refuse_change(q, r);
 		return;
-	first = (int64_t)lease->range.first;
-	if (m->consumed_to > (int64_t)lease->range.end) {
+	}
+	lease = leases_find(&d->lending->leases, m->lease_id);
+	if (!lease)
+		use_ended(q, d, w, m);
+	else if (lease->holder != w->slot)
+		refuse(q, COORD_PERMISSION_DENIED,
+		       "lease %llu of dataset '%s' is another worker's",
+		       (unsigned long long)m->lease_id, d->info->dataset_id);
+	else if (m->consumed_to > (int64_t)lease->range.end)
 		refuse(q, COORD_INVALID_ARGUMENT,
 		       "consumed_to is %lld; lease %llu ends at %lld",
 		       (long long)m->consumed_to,
 		       (unsigned long long)m->lease_id,
 		       (long long)lease->range.end);
-		return;
-	}
-	n = m->consumed_to > first ? m->consumed_to - first : 0;
-	r = record_use(w->job, d, w, m, n);
-	if (r == 0)
-		r = d->lending->result;
-	if (r == -ESTALE)
-		refuse_stale(q, d, m->lease_id);
-	else if (r < 0)
-		refuse_change(q, r);
 	else
-		tell_used(q, d->lending, m->lease_id, d->lending->n_new);
+		use_held(q, d, w, lease, m);
 }
 
 void do_use_lease(const struct request *q, const void *message)

@@ -296,6 +296,7 @@ void coord_resume(struct coord *c, struct coord_now now)
 					w, unheard,
 					now.mono_ms + job->settings.timeout_ms);
 		}
+		lendings_resume(job);
 	}
 }
 

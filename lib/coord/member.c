@@ -119,6 +119,7 @@ static void settle(const struct request *q, struct worker *w)
 	worker_trust(w);
 	alarm_set(&q->c->mono, &w->look,
 		  w->heard_ms + w->job->settings.timeout_ms / 2);
+	w->own_conn = q->who->conn;
 	if (q->who->conn)
 		conn_bind(q->c, q->who->conn, w);
 	world_changed(w->job, w->id);
@@ -200,14 +201,23 @@ static void refuse_for_now(const struct request *q, const struct worker *w)
 }
 
 /* The process that holds the place, as far as can be known: by its session, or, where the
- * reply that has it was lost, by its connection. */
+ * reply that has it was lost, by the connection that it asked on.  Not by one that a
+ * heartbeat named the worker on: who does so need not be it, and is told a session here. */
 static bool is_holder(const struct request *q, const struct worker *w,
 		      uint64_t session)
 {
 	if (session == w->session)
 		return true;
 	return !session && !w->suspicion && !w->dead && q->who->conn &&
-	       q->who->conn == w->conn_id;
+	       q->who->conn == w->own_conn;
+}
+
+static void register_again(const struct request *q, struct worker *w)
+{
+	if (worker_heard(q, w) < 0)
+		return; /* was told why not */
+	w->own_conn = q->who->conn;
+	tell_place(q, w);
 }
 
 void do_register(const struct request *q, const void *message)
@@ -224,10 +234,8 @@ void do_register(const struct request *q, const void *message)
 	w = worker_find(job, m->worker_id);
 	if (!w)
 		join_new(q, job, m);
-	else if (is_holder(q, w, m->session) && worker_heard(q, w) == 0)
-		tell_place(q, w);
 	else if (is_holder(q, w, m->session))
-		return; /* was told why not */
+		register_again(q, w);
 	else if (m->session)
 		refuse_predecessor(q, w);
 	else if (!w->suspicion && !w->dead)

@@ -14,18 +14,16 @@ enum {
 	MAX_WALK = 1 << 20, /* shards behind them: nobody else is served meanwhile */
 };
 
-/* The worker whose shards are asked for; NULL after a refusal.  A worker sees its own:
- * what comes on a connection of others, while it speaks on one of its own, is theirs. */
 struct worker *shard_owner_of(const struct request *q, const struct job *job,
 			      const char *id, uint64_t session)
 {
 	struct worker *w = holder_of(q, job, id, session);
 
-	if (!w || session || !conn_is_of_others(q->c, q->who->conn, w))
+	if (!w || session || (q->who->conn && q->who->conn == w->own_conn))
 		return w;
 	refuse(q, COORD_PERMISSION_DENIED,
-	       "the shards of worker '%s' are told to itself, and this is another worker's connection; a process that is '%s' shows its session",
-	       w->id, w->id);
+	       "shards and leases of worker '%s' are its own: show the session that RegisterWorker told it, or ask on the connection that it registered on",
+	       w->id);
 	return NULL;
 }
 
@@ -57,6 +55,22 @@ int check_epoch_now(const struct request *q, const struct dataset *d,
 
 /* ---- one shard, as clients of the reference ask ---- */
 
+/* They know of no session and may ask on any connection, so they are believed; but what
+ * comes on a connection of others, while the worker speaks on one of its own, is theirs. */
+static const struct worker *reader_of(const struct request *q,
+				      const struct job *job, const char *id,
+				      uint64_t session)
+{
+	const struct worker *w = holder_of(q, job, id, session);
+
+	if (!w || session || !conn_is_of_others(q->c, q->who->conn, w))
+		return w;
+	refuse(q, COORD_PERMISSION_DENIED,
+	       "the shards of worker '%s' are told to itself, and this is another worker's connection; a process that is '%s' shows its session",
+	       w->id, w->id);
+	return NULL;
+}
+
 static void tell_shard(const struct request *q, const struct dataset *d,
 		       int64_t shard, int64_t epoch)
 {
@@ -82,8 +96,8 @@ void do_get_shard(const struct request *q, const void *message)
 {
 	const Coordinator__ShardRequest *m = message;
 	struct job *job = job_of(q, m->job_id);
-	const struct worker *w = job ? shard_owner_of(q, job, m->worker_id,
-						      m->session) :
+	const struct worker *w = job ? reader_of(q, job, m->worker_id,
+						 m->session) :
 				       NULL;
 	struct dataset *d = w ? dataset_of(q, job, m->dataset_id) : NULL;
 	uint32_t shard;
@@ -310,8 +324,8 @@ void do_advance_epoch(const struct request *q, const void *message)
 	const Roar__AdvanceEpochRequest *m = message;
 	Roar__AdvanceEpochReply reply = ROAR__ADVANCE_EPOCH_REPLY__INIT;
 	struct job *job = job_of(q, m->job_id);
-	const struct worker *w = job ? holder_of(q, job, m->worker_id,
-						 m->session) :
+	const struct worker *w = job ? shard_owner_of(q, job, m->worker_id,
+						      m->session) :
 				       NULL;
 	struct dataset *d = w ? dataset_of(q, job, m->dataset_id) : NULL;
 	int r;

@@ -152,6 +152,7 @@ struct worker {
 	struct list in_conn;
 	struct list arrivals;
 	struct list watches; /* those that want its commands */
+	uint64_t own_conn; /* where its process has registered; 0: it has not here */
 	struct resources resources;
 	/* Its last answer from a meeting: what for, and whether it was lost. */
 	uint64_t answered_call, answered_meeting, answered_generation;
@@ -322,13 +323,14 @@ struct dataset {
 };
 
 struct lending { /* of an epoch: lend.c */
-	struct leases leases; /* holders are numbers of places */
-	uint64_t *ended; /* by number: the last lease that was used up; 0: none */
-	size_t n_ended, cap_ended;
+	struct job *job;
+	struct dataset *dataset;
+	/* Holders are numbers of places.  Deadlines are fast, by mono_ms. */
+	struct leases leases;
+	struct alarm look; /* when some may have lapsed; always set */
 	/* fast: what the last change came to */
 	int result;
 	struct lease lease;
-	uint64_t n_new;
 };
 
 struct part { /* what one worker saved */
@@ -442,7 +444,8 @@ change_fn change_job, change_job_gone, change_join, change_death, change_leave,
 	change_world, change_command, change_commands_told, change_drain,
 	change_release, change_key, change_key_gone, change_dataset,
 	change_checkpoint, change_deal, change_shard_table, change_epoch,
-	change_consumed, change_lending, change_lease_taken, change_lease_used;
+	change_consumed, change_lending, change_lease_taken, change_lease_used,
+	change_leases_lapsed;
 
 /* ---- job.c ---- */
 
@@ -682,7 +685,8 @@ struct shard_worker balance_worker(const struct dataset *d,
 
 /* ---- shards.c, consumed.c, lend.c ---- */
 
-/* The worker, if it is the one who asks; NULL after a refusal. */
+/* The worker, if it is the one who asks: it shows its session, or speaks on the connection
+ * that it registered on.  NULL after a refusal. */
 struct worker *shard_owner_of(const struct request *q, const struct job *job,
 			      const char *id, uint64_t session);
 /* The epoch is under way; refuses and returns -EINVAL when it is not. */
@@ -692,11 +696,20 @@ const struct shard_ranges *dataset_consumed(const struct dataset *d);
 /* The epoch is over: nothing is consumed, nothing lent. */
 void dataset_begin_epoch(struct dataset *d);
 void lending_free(struct lending *l); /* NULL is fine */
-/* The process that had the place is gone: what it had is free. */
+/* The worker counts as dead: what it had is free, and what counted is known to it still,
+ * should it come back. */
+void lendings_lose(struct job *job, uint32_t slot);
+/* The process that had the place is gone: what it had is free, and nothing is known. */
 void lendings_leave(struct job *job, uint32_t slot);
+/* The coordinator runs again: all holders have a whole timeout to be heard of, and no less
+ * than the job's. */
+void lendings_resume(struct job *job);
+/* Nobody could be heard for so long: that is nobody's silence. */
+void lendings_excuse(struct job *job, int64_t ms);
+/* Lets the leases lapse whose deadline is over.  0, or what the host said. */
+int lending_expire(struct lending *l);
 int lending_tell(const struct job *job, const struct dataset *d,
 		 int (*each)(void *data, const Record *record), void *data);
-const struct lease *lease_find(const struct lending *l, uint64_t id);
 
 /* ---- deal.c: tables follow the places ---- */
 

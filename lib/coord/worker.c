@@ -297,7 +297,7 @@ int change_death(struct coord *c, const Record *record)
 	r = keep(c, record);
 	if (r < 0)
 		return r;
-	lendings_leave(job, w->slot);
+	lendings_lose(job, w->slot);
 	w->dead = true;
 	w->died_ms = m->died_ms;
 	w->death = TAKE_PTR(reason);

@@ -49,7 +49,6 @@ int leases_init(struct leases *l, const struct lease_spec *spec,
 		return r;
 	*l = (struct leases){ .spec = *spec,
 			      .next_id = 1,
-			      .now_ms = INT64_MIN,
 			      .soonest_ms = INT64_MAX };
 	if (before)
 		r = shard_ranges_union(&l->consumed, before);
@@ -65,8 +64,27 @@ void leases_release(struct leases *l)
 	shard_ranges_release(&l->free);
 	shard_ranges_release(&l->consumed);
 	free(l->items);
+	free(l->past);
 	l->items = NULL;
-	l->n = l->cap = 0;
+	l->past = NULL;
+	l->n = l->cap = l->n_past = l->cap_past = 0;
+}
+
+static int ranges_reserve(struct shard_ranges *set, size_t more)
+{
+	return vec_reserve(&set->items, &set->cap, set->n + more,
+			   sizeof(*set->items));
+}
+
+/* What leases have is cut into no more pieces than there are leases and consumed
+ * ranges. */
+int leases_reserve(struct leases *l, uint64_t holder)
+{
+	if (vec_reserve(&l->items, &l->cap, l->n + 1, sizeof(*l->items)) < 0 ||
+	    ranges_reserve(&l->consumed, 3) < 0 ||
+	    ranges_reserve(&l->free, l->n + 2 * l->consumed.n + 8) < 0)
+		return -ENOMEM;
+	return lease_past_reserve(l, holder);
 }
 
 /* ---- the list ---- */
@@ -88,98 +106,101 @@ static size_t find(const struct leases *l, uint64_t id)
 	return low;
 }
 
-static void end_lease(struct leases *l, struct lease *lease)
+static struct lease *find_lease(const struct leases *l, uint64_t id)
 {
-	size_t i = (size_t)(lease - l->items);
+	size_t i = find(l, id);
 
-	memmove(lease, lease + 1, (l->n - i - 1) * sizeof(*lease));
-	l->n--;
+	return i < l->n && l->items[i].id == id ? &l->items[i] : NULL;
+}
+
+const struct lease *leases_find(const struct leases *l, uint64_t id)
+{
+	return find_lease(l, id);
+}
+
+const struct lease *leases_find_request(const struct leases *l, uint64_t holder,
+					uint64_t request)
+{
+	for (size_t i = 0; i < l->n && request; i++)
+		if (l->items[i].holder == holder &&
+		    l->items[i].request == request && !l->items[i].late)
+			return &l->items[i];
+	return NULL;
 }
 
 static int holders_lease(struct leases *l, uint64_t id, uint64_t holder,
 			 struct lease **ret)
 {
-	size_t i = find(l, id);
+	struct lease *lease = find_lease(l, id);
 
-	if (i == l->n || l->items[i].id != id)
+	if (!lease)
 		return -ESTALE;
-	if (l->items[i].holder != holder)
+	if (lease->holder != holder)
 		return -EACCES;
-	*ret = &l->items[i];
+	*ret = lease;
 	return 0;
 }
 
-/* ---- time ---- */
-
-static int64_t deadline_from(const struct leases *l, int64_t now_ms)
+/* What the lease still has goes back, unless a late one did it. */
+static void set_free(struct leases *l, const struct lease *lease)
 {
-	int64_t deadline;
-
-	return __builtin_add_overflow(now_ms, l->spec.timeout_ms, &deadline) ?
-		       INT64_MAX :
-		       deadline;
-}
-
-/* What a lease that is not late still has goes back, unless a late one did it. */
-static int set_free(struct leases *l, const struct lease *lease)
-{
-	int r;
-
 	if (lease->late || lease->range.first == lease->range.end)
-		return 0;
-	r = shard_ranges_gaps(&l->consumed, lease->range.first,
-			      lease->range.end, &l->free);
-	if (r == 0)
-		l->reissued++;
-	return r;
+		return;
+	/* There is room for it. */
+	(void)shard_ranges_gaps(&l->consumed, lease->range.first,
+				lease->range.end, &l->free);
+	l->reissued++;
 }
 
-static bool is_all_consumed(const struct leases *l, const struct lease *lease)
+static void end_lease(struct leases *l, struct lease *lease,
+		      enum lease_end_kind kind)
 {
-	const struct shard_range *range = &lease->range;
+	struct lease_end end = { .id = lease->id,
+				 .began = lease->began,
+				 .to = lease->range.first,
+				 .n_new = lease->n_new,
+				 .kind = kind };
+	size_t i = (size_t)(lease - l->items);
 
-	return shard_ranges_overlap(&l->consumed, range->first, range->end) ==
-	       range->end - range->first;
+	set_free(l, lease);
+	lease_past_note(l, lease->holder, &end);
+	memmove(lease, lease + 1, (l->n - i - 1) * sizeof(*lease));
+	l->n--;
 }
 
-/* The deadline of one is over, or was before.  Whether it stays in the list: *ret. */
-static int lapse(struct leases *l, struct lease *lease, bool *ret_stays)
-{
-	int r = set_free(l, lease);
+/* ---- deadlines ---- */
 
-	*ret_stays = true;
-	if (r < 0)
-		return r;
-	lease->late = true;
-	*ret_stays = l->spec.mode == LEASE_AT_LEAST_ONCE &&
-		     !is_all_consumed(l, lease);
-	return 0;
+static void set_deadline(struct leases *l, struct lease *lease, int64_t now_ms)
+{
+	if (__builtin_add_overflow(now_ms, l->spec.timeout_ms,
+				   &lease->deadline_ms))
+		lease->deadline_ms = INT64_MAX;
+	if (lease->deadline_ms < l->soonest_ms)
+		l->soonest_ms = lease->deadline_ms;
 }
 
-int leases_expire(struct leases *l, int64_t now_ms)
+void leases_renew(struct leases *l, uint64_t id, int64_t now_ms)
 {
-	int64_t soonest = INT64_MAX;
-	size_t kept = 0;
-	int r = 0;
+	struct lease *lease = find_lease(l, id);
 
-	if (now_ms > l->now_ms)
-		l->now_ms = now_ms;
-	if (l->now_ms < l->soonest_ms)
-		return 0;
-	for (size_t i = 0; i < l->n; i++) {
-		struct lease *lease = &l->items[i];
-		bool stays = true;
+	if (lease)
+		set_deadline(l, lease, now_ms);
+}
 
-		if (r == 0 && (lease->late || lease->deadline_ms <= l->now_ms))
-			r = lapse(l, lease, &stays);
-		if (!lease->late && lease->deadline_ms < soonest)
-			soonest = lease->deadline_ms;
-		if (stays)
-			l->items[kept++] = *lease;
-	}
-	l->n = kept;
-	l->soonest_ms = soonest;
-	return r;
+void leases_renew_all(struct leases *l, int64_t now_ms)
+{
+	l->soonest_ms = INT64_MAX;
+	for (size_t i = 0; i < l->n; i++)
+		set_deadline(l, &l->items[i], now_ms);
+}
+
+void leases_excuse(struct leases *l, int64_t ms)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->items[i].deadline_ms < INT64_MAX - ms)
+			l->items[i].deadline_ms += ms;
+	if (l->soonest_ms < INT64_MAX - ms)
+		l->soonest_ms += ms;
 }
 
 int64_t leases_next_deadline(const struct leases *l)
@@ -192,6 +213,21 @@ int64_t leases_next_deadline(const struct leases *l)
 	return soonest;
 }
 
+size_t leases_overdue(struct leases *l, int64_t now_ms, uint64_t *ret_ids,
+		      size_t max)
+{
+	size_t n = 0;
+
+	if (now_ms < l->soonest_ms)
+		return 0;
+	for (size_t i = 0; i < l->n && n < max; i++)
+		if (!l->items[i].late && l->items[i].deadline_ms <= now_ms)
+			ret_ids[n++] = l->items[i].id;
+	if (n == 0)
+		l->soonest_ms = leases_next_deadline(l);
+	return n;
+}
+
 /* ---- lending ---- */
 
 /* Room for one more.  The oldest late one is no promise. */
@@ -199,18 +235,16 @@ static int make_room(struct leases *l)
 {
 	for (size_t i = 0; l->n == LEASE_MAX && i < l->n; i++)
 		if (l->items[i].late)
-			end_lease(l, &l->items[i]);
-	if (l->n == LEASE_MAX)
-		return -ENOBUFS;
-	return vec_reserve(&l->items, &l->cap, l->n + 1, sizeof(*l->items));
+			end_lease(l, &l->items[i], LEASE_LOST);
+	return l->n == LEASE_MAX ? -ENOBUFS : 0;
 }
 
-int leases_take(struct leases *l, uint64_t holder, int64_t now_ms,
-		struct lease *ret)
+int leases_take(struct leases *l, uint64_t holder, uint64_t request,
+		int64_t now_ms, struct lease *ret)
 {
 	struct lease *lease;
 	struct shard_range range;
-	int r = leases_expire(l, now_ms);
+	int r = leases_reserve(l, holder);
 
 	if (r < 0)
 		return r;
@@ -228,16 +262,16 @@ int leases_take(struct leases *l, uint64_t holder, int64_t now_ms,
 	lease = &l->items[l->n++];
 	*lease = (struct lease){ .id = l->next_id++,
 				 .holder = holder,
-				 .range = range,
-				 .deadline_ms = deadline_from(l, l->now_ms) };
-	if (lease->deadline_ms < l->soonest_ms)
-		l->soonest_ms = lease->deadline_ms;
+				 .request = request,
+				 .began = range.first,
+				 .range = range };
+	set_deadline(l, lease, now_ms);
 	*ret = *lease;
 	return 0;
 }
 
 /* Whoever else was to do it, it is done. */
-static int consume(struct leases *l, struct lease *lease, uint64_t n,
+static int consume(struct leases *l, const struct lease *lease, uint64_t n,
 		   uint64_t *ret_new)
 {
 	uint64_t first = lease->range.first;
@@ -251,11 +285,11 @@ static int consume(struct leases *l, struct lease *lease, uint64_t n,
 }
 
 int leases_progress(struct leases *l, uint64_t id, uint64_t holder, uint64_t n,
-		    int64_t now_ms, uint64_t *ret_new)
+		    uint64_t *ret_new)
 {
 	struct lease *lease = NULL;
 	uint64_t added = 0;
-	int r = leases_expire(l, now_ms);
+	int r = leases_reserve(l, holder);
 
 	if (r == 0)
 		r = holders_lease(l, id, holder, &lease);
@@ -266,41 +300,45 @@ int leases_progress(struct leases *l, uint64_t id, uint64_t holder, uint64_t n,
 	if (r < 0)
 		return r;
 	lease->range.first += n;
-	lease->deadline_ms = deadline_from(l, l->now_ms);
+	if (n)
+		lease->n_new = added;
 	if (lease->range.first == lease->range.end)
-		end_lease(l, lease);
+		end_lease(l, lease, LEASE_USED_UP);
 	if (ret_new)
 		*ret_new = added;
 	return 0;
 }
 
-int leases_give_back(struct leases *l, uint64_t id, uint64_t holder,
-		     int64_t now_ms)
+int leases_give_back(struct leases *l, uint64_t id, uint64_t holder)
 {
 	struct lease *lease;
-	int r = leases_expire(l, now_ms);
+	int r = holders_lease(l, id, holder, &lease);
 
 	if (r == 0)
-		r = holders_lease(l, id, holder, &lease);
-	if (r == 0)
-		r = set_free(l, lease);
-	if (r == 0)
-		end_lease(l, lease);
+		end_lease(l, lease, LEASE_GIVEN_BACK);
 	return r;
 }
 
-int leases_leave(struct leases *l, uint64_t holder, int64_t now_ms)
+int leases_lapse(struct leases *l, uint64_t id)
 {
-	int r = leases_expire(l, now_ms);
+	struct lease *lease = find_lease(l, id);
 
-	for (size_t i = 0; i < l->n && r == 0;) {
-		if (l->items[i].holder != holder) {
-			i++;
-			continue;
-		}
-		r = set_free(l, &l->items[i]);
-		if (r == 0)
-			end_lease(l, &l->items[i]);
+	if (!lease || lease->late)
+		return -ESTALE;
+	if (l->spec.mode == LEASE_EXACTLY_ONCE) {
+		end_lease(l, lease, LEASE_LOST);
+		return 0;
 	}
-	return r;
+	set_free(l, lease);
+	lease->late = true;
+	return 0;
+}
+
+void leases_leave(struct leases *l, uint64_t holder)
+{
+	for (size_t i = 0; i < l->n;)
+		if (l->items[i].holder == holder)
+			end_lease(l, &l->items[i], LEASE_LOST);
+		else
+			i++;
 }

@@ -1,6 +1,7 @@
 /* lease_code.c - leases as bytes, for a snapshot; see lease.h
  *
- * What is free is not kept: it is what is neither consumed nor lent. */
+ * What is free is not kept: it is what is neither consumed nor lent.  Nor are deadlines,
+ * which are of a clock that ends with its process. */
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
@@ -12,28 +13,46 @@
 #include "shard/lease.h"
 #include "shard/varint.h"
 
-static const char magic[4] = { 'R', 'L', 'S', '1' };
+static const char magic[4] = { 'R', 'L', 'S', '2' };
 
 enum { CHECKSUM = 8 };
 
 /* ---- writing ---- */
 
-static uint64_t time_left(const struct leases *l, const struct lease *lease)
-{
-	return lease->deadline_ms > l->now_ms ?
-		       (uint64_t)lease->deadline_ms - (uint64_t)l->now_ms :
-		       0;
-}
-
-static void put_lease(struct str *out, const struct leases *l,
-		      const struct lease *lease)
+static void put_lease(struct str *out, const struct lease *lease)
 {
 	varint_put(out, lease->id);
 	varint_put(out, lease->holder);
+	varint_put(out, lease->request);
+	varint_put(out, lease->began);
 	varint_put(out, lease->range.first);
 	varint_put(out, lease->range.end);
+	varint_put(out, lease->n_new);
 	varint_put(out, lease->late);
-	varint_put(out, time_left(l, lease));
+}
+
+static void put_past(struct str *out, const struct lease_past *past)
+{
+	varint_put(out, past->n);
+	for (uint32_t i = 0; i < past->n; i++) {
+		const struct lease_end *end = &past->ends[i];
+
+		varint_put(out, end->id);
+		varint_put(out, end->began);
+		varint_put(out, end->to);
+		varint_put(out, end->n_new);
+		varint_put(out, end->kind);
+	}
+}
+
+/* Up to the last holder that has one: how much memory was taken is no part of it. */
+static size_t n_holders(const struct leases *l)
+{
+	size_t n = l->n_past;
+
+	while (n && !l->past[n - 1].n)
+		n--;
+	return n;
 }
 
 static void put_consumed(struct str *out, const struct leases *l)
@@ -62,7 +81,10 @@ void leases_encode(const struct leases *l, struct str *out)
 	put_consumed(out, l);
 	varint_put(out, l->n);
 	for (size_t i = 0; i < l->n; i++)
-		put_lease(out, l, &l->items[i]);
+		put_lease(out, &l->items[i]);
+	varint_put(out, n_holders(l));
+	for (size_t i = 0; i < n_holders(l); i++)
+		put_past(out, &l->past[i]);
 	if (str_error(out) < 0)
 		return;
 	crc = htole64(crc64nvme(0, out->data + start, out->len - start));
@@ -121,21 +143,13 @@ static int get_consumed(struct reader *r, struct shard_ranges *ret)
 	return shard_ranges_decode(ret, r->at - len, (size_t)len);
 }
 
-static int64_t deadline_in(int64_t now_ms, uint64_t left_ms)
-{
-	int64_t deadline;
-
-	return __builtin_add_overflow(now_ms, (int64_t)left_ms, &deadline) ?
-		       INT64_MAX :
-		       deadline;
-}
-
 /* Whether a lease can be behind those that are there. */
 static bool fits(const struct leases *l, const struct lease *lease)
 {
 	const struct shard_range *range = &lease->range;
 
-	if (lease->id >= l->next_id || range->first >= range->end ||
+	if (lease->id >= l->next_id || lease->holder >= LEASE_HOLDERS ||
+	    lease->began > range->first || range->first >= range->end ||
 	    range->end > l->spec.total)
 		return false;
 	if (l->n && l->items[l->n - 1].id >= lease->id)
@@ -150,31 +164,82 @@ static int get_lease(struct reader *r, struct leases *l,
 		     struct shard_ranges *taken)
 {
 	struct lease lease = { 0 };
-	uint64_t late, left_ms;
+	uint64_t late;
 	struct lease *to;
+	int error;
 
 	lease.id = get(r);
 	lease.holder = get(r);
+	lease.request = get(r);
+	lease.began = get(r);
 	lease.range.first = get(r);
 	lease.range.end = get(r);
+	lease.n_new = get(r);
 	late = get(r);
-	left_ms = get(r);
 	lease.late = late;
-	lease.deadline_ms = deadline_in(l->now_ms, left_ms);
-	if (r->failed || late > 1 || left_ms > INT64_MAX || !fits(l, &lease) ||
+	if (r->failed || late > 1 || !fits(l, &lease) ||
 	    (!late &&
 	     shard_ranges_overlap(taken, lease.range.first, lease.range.end)))
 		return -EBADMSG;
+	error = lease_past_reserve(l, lease.holder);
+	if (error < 0)
+		return error;
 	to = VEC_PUSH(l->items, l->n, l->cap);
 	if (!to)
 		return -ENOMEM;
 	*to = lease;
-	if (late)
-		return 0;
-	if (lease.deadline_ms < l->soonest_ms)
-		l->soonest_ms = lease.deadline_ms;
-	return shard_ranges_add(taken, lease.range.first, lease.range.end,
-				NULL);
+	return late ? 0 :
+		      shard_ranges_add(taken, lease.range.first,
+				       lease.range.end, NULL);
+}
+
+static int get_end(struct reader *r, const struct leases *l,
+		   struct lease_end *ret)
+{
+	uint64_t kind;
+
+	ret->id = get(r);
+	ret->began = get(r);
+	ret->to = get(r);
+	ret->n_new = get(r);
+	kind = get(r);
+	if (r->failed || !ret->id || ret->id >= l->next_id ||
+	    kind > LEASE_LOST || ret->began > ret->to ||
+	    ret->to > l->spec.total)
+		return -EBADMSG;
+	ret->kind = (enum lease_end_kind)kind;
+	return 0;
+}
+
+static int get_past(struct reader *r, struct leases *l, uint64_t holder)
+{
+	uint64_t n = get(r);
+	int error = r->failed || n > LEASE_PAST ? -EBADMSG :
+						  lease_past_reserve(l, holder);
+
+	for (uint64_t i = 0; i < n && error == 0; i++) {
+		struct lease_end end;
+
+		error = get_end(r, l, &end);
+		if (error == 0)
+			lease_past_note(l, holder, &end);
+	}
+	return error;
+}
+
+/* Each takes a byte at least: a number that is too large is noticed before memory is
+ * taken for it. */
+static int get_pasts(struct reader *r, struct leases *l)
+{
+	uint64_t n = get(r);
+	int error = r->failed || n > LEASE_HOLDERS ||
+				    n > (size_t)(r->end - r->at) ?
+			    -EBADMSG :
+			    0;
+
+	for (uint64_t i = 0; i < n && error == 0; i++)
+		error = get_past(r, l, i);
+	return error == 0 && r->at != r->end ? -EBADMSG : error;
 }
 
 static int get_leases(struct reader *r, struct leases *l)
@@ -185,8 +250,8 @@ static int get_leases(struct reader *r, struct leases *l)
 
 	for (uint64_t i = 0; i < n && error == 0; i++)
 		error = get_lease(r, l, &taken);
-	if (error == 0 && r->at != r->end)
-		error = -EBADMSG;
+	if (error == 0)
+		error = get_pasts(r, l);
 	if (error == 0)
 		error = shard_ranges_union(&taken, &l->consumed);
 	if (error < 0)
@@ -223,9 +288,10 @@ int leases_decode(struct leases *l, const void *data, size_t len,
 	l->next_id = next_id;
 	l->reissued = reissued;
 	l->repeated = repeated;
-	l->now_ms = now_ms;
 	error = get_leases(&r, l);
 	if (error < 0)
 		leases_release(l);
+	else
+		leases_renew_all(l, now_ms);
 	return error;
 }

@@ -427,20 +427,21 @@ def table(client):
     return reply.version, reply.hash, reply.most, reply.least
 
 
-def ranges(client, worker):
+def ranges(client, worker, session):
     """What it is told first of its shards."""
     reply = client.shards.ListShards(shards.ListShardsRequest(
-        worker_id=worker, job_id="j", dataset_id="d"), timeout=PATIENCE_S)
+        worker_id=worker, session=session, job_id="j", dataset_id="d"),
+        timeout=PATIENCE_S)
     return reply.n_shards, [(r.first, r.count) for r in reply.ranges]
 
 
-def churn(client, workers, n):
+def churn(client, sessions, n):
     """Each leaves and comes back in turn: its shards are in more and more pieces."""
     for i in range(n):
-        worker = workers[i % len(workers)]
+        worker = list(sessions)[i % len(sessions)]
         client.control.Leave(control.LeaveRequest(
             worker_id=worker, job_id="j"), timeout=PATIENCE_S)
-        client.register(worker, "j")
+        sessions[worker] = client.register(worker, "j").session
 
 
 def force_snapshot(etcd, client, cluster):
@@ -455,23 +456,22 @@ def test_tables_of_shards_do_not_go_to_etcd(pair, etcd, cluster):
     a snapshot, and the next leader has the same table."""
     leader, standby = pair
     client = leader.client()
-    workers = "abcdef"
-    for worker in workers:
-        client.register(worker, "j")
+    sessions = {worker: client.register(worker, "j").session
+                for worker in "abcdef"}
     client.coordinator.RegisterDataset(pb.DatasetInfo(
         dataset_id="d", job_id="j", path="/d", format="raw",
         total_samples=1000000, shard_size=1), timeout=PATIENCE_S)
-    ranges(client, "a")
-    churn(client, workers, 12)
+    ranges(client, "a", sessions["a"])
+    churn(client, sessions, 12)
     assert values(etcd, f"/roar/{cluster}/log/") < 20000
     force_snapshot(etcd, client, cluster)
     assert values(etcd, f"/roar/{cluster}/snap/") < 100000  # of which k has 80,000
-    before = table(client), [ranges(client, w) for w in workers]
+    before = table(client), [ranges(client, *who) for who in sessions.items()]
     assert any(len(found) > 10 for _, found in before[1])
     leader.kill()
     standby.wait_until_it_leads()
     client = standby.client()
-    assert (table(client), [ranges(client, w) for w in workers]) == before
+    assert (table(client), [ranges(client, *who) for who in sessions.items()]) == before
 
 
 def test_snapshots_keep_it_small(etcd, cluster):

@@ -17,11 +17,12 @@ def _server():
 
 
 def begin(client, *workers, dataset="d", samples=N):
-    for worker in workers:
-        client.register(worker)
+    """Returns their sessions."""
+    sessions = {worker: client.register(worker).session for worker in workers}
     client.coordinator.RegisterDataset(
         pb.DatasetInfo(dataset_id=dataset, total_samples=samples, shard_size=1),
         timeout=PATIENCE_S)
+    return sessions
 
 
 def page(client, worker, dataset="d", **more):
@@ -30,11 +31,12 @@ def page(client, worker, dataset="d", **more):
         timeout=PATIENCE_S)
 
 
-def listed(client, worker, dataset="d", limit=0):
+def listed(client, worker, dataset="d", limit=0, session=0):
     """All shards of a worker, over as many pages as it takes."""
     found, after, version = [], 0, 0
     while True:
-        reply = page(client, worker, dataset, after=after, version=version, limit=limit)
+        reply = page(client, worker, dataset, after=after, version=version, limit=limit,
+                     session=session)
         found += [n for r in reply.ranges for n in range(r.first, r.first + r.count)]
         after, version = reply.next, reply.version
         if not after:
@@ -84,16 +86,16 @@ def test_who_comes_and_goes_moves_the_fewest(server):
 
 def test_kill_9_loses_no_table(server):
     with server.client() as client:
-        begin(client, "a", "b", "c")
+        sessions = begin(client, "a", "b", "c")
         listed(client, "a")
         leave(client, "b")
-        client.register("d")
+        sessions["d"] = client.register("d").session
         before = {w: listed(client, w) for w in "acd"}
         known = table(client)
     server.kill()
     server.start()
     with server.client() as client:
-        assert {w: listed(client, w) for w in "acd"} == before
+        assert {w: listed(client, w, session=sessions[w]) for w in "acd"} == before
         again = table(client)
         assert (again.version, again.hash) == (known.version, known.hash)
 
@@ -113,17 +115,47 @@ def test_a_watch_tells_of_moves(server):
 
 
 def test_a_worker_sees_its_own(server):
-    with server.client() as one, server.client() as other:
+    with server.client() as one, server.client() as other, \
+            server.client() as stranger:
         begin(one, "a")
         session = other.register("b").session
         with raises(CODE.PERMISSION_DENIED):
             page(one, "b")
+        with raises(CODE.PERMISSION_DENIED, "show the session"):
+            page(stranger, "b")
+        assert page(stranger, "b", session=session).n_shards == 50
         with raises(CODE.FAILED_PRECONDITION):
             page(one, "b", session=session ^ 1)
         assert page(other, "b").n_shards == 50
         with raises(CODE.PERMISSION_DENIED):
             one.coordinator.GetDataShard(pb.ShardRequest(worker_id="b", dataset_id="d"),
                                          timeout=PATIENCE_S)
+
+
+def test_a_client_of_the_reference_asks_on_any_connection(server):
+    """It registers, and knows of no session."""
+    with server.client() as one, server.client() as other:
+        begin(one, "a", "b")
+        for client in (one, other):
+            shard = client.coordinator.GetDataShard(
+                pb.ShardRequest(worker_id="b", dataset_id="d"), timeout=PATIENCE_S)
+            assert shard.shard_id == 51
+
+
+def test_leases_are_a_workers_own(server):
+    with server.client() as one, server.client() as stranger:
+        session = begin(one, "a")["a"]
+        lease = take(one, "a").lease_id
+        stranger.heartbeat("a")     # that proves nothing
+        for client in (stranger, one):
+            with raises(CODE.FAILED_PRECONDITION):
+                take(client, "a", session=session ^ 1)
+        for ask in (lambda **more: take(stranger, "a", **more),
+                    lambda **more: use(stranger, "a", lease, 4, **more),
+                    lambda **more: report(stranger, (0, 1), **more)):
+            with raises(CODE.PERMISSION_DENIED, "show the session"):
+                ask()
+        assert use(stranger, "a", lease, 4, session=session).n_new == 4
 
 
 def test_pages_of_two_tables_are_not_mixed(server):
@@ -154,9 +186,9 @@ def test_an_epoch_does_not_come_back(server):
 
 # ---- what was consumed ----
 
-def report(client, *ranges, epoch=0):
+def report(client, *ranges, epoch=0, **more):
     return client.shards.ReportConsumed(shards.ConsumedReport(
-        worker_id="a", dataset_id="d", epoch=epoch,
+        worker_id="a", dataset_id="d", epoch=epoch, **more,
         ranges=[shards.PositionRange(first=f, end=e) for f, e in ranges]),
         timeout=PATIENCE_S)
 
@@ -209,7 +241,7 @@ def test_an_epoch_is_lent_over_a_crash(server):
     """What was acknowledged counts, and each position is lent to one at a time."""
     found = []
     with server.client() as client:
-        begin(client, "a", "b")
+        sessions = begin(client, "a", "b")
         for worker in "abab":
             lease = take(client, worker)
             found += range(lease.range.first, lease.range.end)
@@ -219,13 +251,29 @@ def test_an_epoch_is_lent_over_a_crash(server):
     server.kill()
     server.start()
     with server.client() as client:
-        assert use(client, "a", half.lease_id, half.range.end).n_new == 6
+        for _ in range(2):  # as if the first answer had been lost
+            assert use(client, "a", half.lease_id, half.range.end,
+                       session=sessions["a"]).n_new == 6
         found += range(half.range.first, half.range.end)
-        while not (lease := take(client, "b")).done:
+        mine = {"session": sessions["b"]}
+        while not (lease := take(client, "b", **mine)).done:
             found += range(lease.range.first, lease.range.end)
-            use(client, "b", lease.lease_id, lease.range.end)
+            use(client, "b", lease.lease_id, lease.range.end, **mine)
         assert found == list(range(N))
         assert consumed(client) == ([(0, N)], 0)
+
+
+def test_a_take_is_repeated_over_a_crash(server):
+    with server.client() as client:
+        session = begin(client, "a")["a"]
+        first = take(client, "a", request=7)
+        assert take(client, "a", request=7) == first
+    server.kill()
+    server.start()
+    with server.client() as client:
+        assert take(client, "a", request=7, session=session) == first
+        other = take(client, "a", request=8, session=session)
+        assert other.range.first == first.range.end
 
 
 def test_who_leaves_gives_back(server):

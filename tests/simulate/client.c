@@ -122,6 +122,39 @@ static void prepare_key(struct sim *s, struct client *c, const struct item *it,
 	}
 }
 
+/* How much of the lease is consumed by now: a part, all, or it only lives. */
+static void prepare_use(struct client *c)
+{
+	uint64_t left = c->lent;
+	int n = __builtin_popcountll(left);
+
+	c->using = (struct ask){ .method = USE_LEASE };
+	c->using.give_back = chance(&c->random, 5);
+	if (!chance(&c->random, 4))
+		n -= (int)pick(&c->random, (uint32_t)n + 1);
+	while (n-- > 0) {
+		c->using.shards |= left & -left;
+		left &= left - 1;
+	}
+}
+
+/* What was asked and not answered is asked again as it was. */
+static void prepare_lease(struct client *c, struct ask *ask)
+{
+	if (ask->method == TAKE_LEASE) {
+		c->n_takes += !c->taking;
+		c->taking = true;
+		ask->request = c->n_takes;
+	}
+	if (ask->method != USE_LEASE)
+		return;
+	if (!c->using.method)
+		prepare_use(c);
+	ask->version = c->lease;
+	ask->shards = c->using.shards;
+	ask->give_back = c->using.give_back;
+}
+
 static void prepare_shards(struct client *c, struct ask *ask)
 {
 	ask->session = c->session;
@@ -129,8 +162,7 @@ static void prepare_shards(struct client *c, struct ask *ask)
 		      c->data == LIST_SHARDS	  ? TAKE_LEASE :
 		      c->data == REGISTER_DATASET ? LIST_SHARDS :
 						    REGISTER_DATASET;
-	ask->version = c->lease;
-	ask->shards = c->lent;
+	prepare_lease(c, ask);
 }
 
 static void do_step(struct sim *s, void *what, uint64_t n)
@@ -294,6 +326,10 @@ static void start(struct sim *s, void *what, uint64_t n)
 	c->doing = (struct ask){ 0 };
 	c->tries = 0;
 	c->version = 0;
+	c->lease = c->n_takes = 0;
+	c->taking = false;
+	c->using.method = 0;
+	c->data = 0;
 	c->paused_until = 0;
 	/* From where the others are, as from a checkpoint.  The first process counts uses
 	 * from 1 on; a successor does not know them. */
@@ -381,8 +417,10 @@ static void on_failure(struct sim *s, struct client *c, const struct ask *did,
 
 	if (is_meeting(did) && wrong)
 		*generation_of(c, did) = 0;
-	if (did->method == USE_LEASE)
+	if (did->method == USE_LEASE && wrong)
 		c->lease = 0; /* it is another's, and must not be applied */
+	c->taking = false;
+	c->using.method = 0;
 	if (a->status == COORD_NOT_FOUND && is_meeting(did) && !did->group) {
 		c->session = 0;
 		join(s, c);
@@ -396,6 +434,29 @@ static void on_failure(struct sim *s, struct client *c, const struct ask *did,
 	if (c->step < s->progress[c->item->job])
 		c->step = s->progress[c->item->job];
 	after(s, c, 1 + pick(&c->random, (uint32_t)c->interval), do_step);
+}
+
+/* With the dataset: whether this step has more to do. */
+static bool goes_on(struct client *c, const struct ask *did,
+		    const struct answer *a)
+{
+	if (did->method == REGISTER_DATASET || did->method == LIST_SHARDS) {
+		c->data = did->method;
+		return true;
+	}
+	if (did->method == TAKE_LEASE) {
+		c->taking = false;
+		c->lease = a->version;
+		c->lent = a->shards;
+	} else if (did->method == USE_LEASE) {
+		c->using.method = 0;
+		c->lent &= ~did->shards;
+		c->lease = a->done ? 0 : c->lease;
+	} else {
+		return false;
+	}
+	c->data = c->lease ? c->data : REGISTER_DATASET;
+	return c->lease != 0;
 }
 
 static void on_done(struct sim *s, struct client *c, const struct answer *a)
@@ -413,20 +474,10 @@ static void on_done(struct sim *s, struct client *c, const struct answer *a)
 	}
 	if (is_meeting(&did))
 		*generation_of(c, &did) = a->generation + 1;
-	if (did.method == REGISTER_DATASET || did.method == LIST_SHARDS ||
-	    did.method == TAKE_LEASE) {
-		c->data = did.method;
-		c->lease = did.method == TAKE_LEASE ? a->version : 0;
-		c->lent = a->shards;
-		if (did.method != TAKE_LEASE || c->lease) {
-			after(s, c, 1 + pick(&c->random, (uint32_t)c->interval),
-			      do_step); /* and now what comes next */
-			return;
-		}
-	}
-	if (did.method == USE_LEASE || did.method == TAKE_LEASE) {
-		c->lease = 0;
-		c->data = REGISTER_DATASET;
+	if (goes_on(c, &did, a)) {
+		after(s, c, 1 + pick(&c->random, (uint32_t)c->interval),
+		      do_step); /* and now what comes next */
+		return;
 	}
 	if (did.method == KV_COMPARE_SET && a->done) {
 		c->version = a->version;

@@ -28,6 +28,9 @@ struct client {
 	uint32_t n_set;
 	uint16_t data; /* what it has done last with the dataset: a method; 0: nothing */
 	uint64_t lease, lent; /* what it was lent; as bits */
+	uint64_t n_takes; /* of leases: their numbers */
+	bool taking; /* the answer to the last has not come */
+	struct ask using; /* what it says of the lease, until that is answered */
 };
 
 /* ---- wire.c ---- */

@@ -118,6 +118,10 @@ static void take_join(struct sim *s, uint32_t job, const Roar__Record__Join *r,
 		if (!p->dead)
 			meetings_lost(s, job, who, false);
 	}
+	if (!p->there)
+		p->slot = r->slot - 1;
+	if (!same)
+		leases_lost(j, who, true);
 	j->n_dead -= p->there && p->dead;
 	j->n_places += !p->there;
 	if (!p->there)
@@ -166,6 +170,7 @@ static void take_death(struct sim *s, uint32_t job,
 	if (live && p->n_waiting)
 		sim_fail(s, "w%u dies while it waits with a live connection",
 			 who);
+	leases_lost(j, who, false);
 	p->dead = true;
 	p->died = s->now;
 	p->wanted = NEVER;
@@ -195,6 +200,7 @@ static void take_leave(struct sim *s, uint32_t job,
 		if (j->places[i].there &&
 		    j->places[i].rank == (int32_t)j->n_places)
 			j->places[i].rank = p->rank;
+	leases_lost(j, who, true);
 	p->there = p->dead = false;
 	p->n_commands = 0;
 	look_at_start(s, job);
@@ -368,6 +374,8 @@ void members_answer(struct sim *s, const struct ask *ask,
 		members_commands(s, a);
 	if (ask->method == 1 && p->former == ask->conn)
 		p->former = 0; /* many processes may share one */
+	if (ask->method == 1)
+		p->own = ask->conn;
 	members_heard(s, p, ask->conn);
 }
 

@@ -43,6 +43,7 @@ void model_free(struct model *m)
 		free(j->keys);
 		for (size_t k = 0; k < MAX_STEPS + 2; k++)
 			free(j->saved[k].by);
+		free(j->lending.all);
 		free(j->getting);
 		free(j->watching);
 	}
@@ -58,6 +59,7 @@ static void forget(struct sim *s, struct mjob *j, uint32_t n_workers)
 		j->saved[i].n = j->saved[i].expected = 0;
 		memset(j->saved[i].by, 0, n_workers);
 	}
+	leases_restart(j);
 	j->there = false;
 	j->epoch = j->joined = j->started = j->version = 0;
 	j->table.version = j->table.n_places = 0;
@@ -84,6 +86,7 @@ void model_restart(struct sim *s)
 void model_resume(struct sim *s)
 {
 	members_resume(s);
+	leases_resume(s);
 }
 
 void model_record(struct sim *s, const Roar__Record__Record *r, bool live)
@@ -96,6 +99,8 @@ void model_record(struct sim *s, const Roar__Record__Record *r, bool live)
 	else if (r->what_case == ROAR__RECORD__RECORD__WHAT_KEY ||
 		 r->what_case == ROAR__RECORD__RECORD__WHAT_KEY_GONE)
 		keys_record(s, r, live);
+	else if (r->what_case >= ROAR__RECORD__RECORD__WHAT_LENDING)
+		leases_record(s, r, live);
 	else if (r->what_case == ROAR__RECORD__RECORD__WHAT_DATASET ||
 		 r->what_case >= ROAR__RECORD__RECORD__WHAT_DEAL)
 		shards_record(s, r);
@@ -199,4 +204,5 @@ void model_check(struct sim *s)
 void model_end(struct sim *s)
 {
 	keys_end(s);
+	leases_end(s);
 }

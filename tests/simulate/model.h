@@ -10,6 +10,7 @@
  *	keys.c		keys
  *	saves.c		checkpoints
  *	shards.c	who has which shard
+ *	leases.c	which positions are lent, and consumed
  *	watches.c	who hears of changes */
 #ifndef SIMULATE_MODEL_H
 #define SIMULATE_MODEL_H
@@ -29,6 +30,8 @@ struct place {
 	uint64_t session, incarnation;
 	uint64_t born; /* the epoch when its process joined */
 	uint64_t conn; /* last heard of there */
+	uint64_t own; /* its process registered there; 0: not here */
+	uint32_t slot; /* its number in tables */
 	uint64_t former; /* where the process before it was; 0: none */
 	int64_t heard; /* when, or when the coordinator began */
 	int64_t ended; /* when its connection did; NONE */
@@ -101,12 +104,32 @@ struct mtable { /* of the one dataset */
 	/* What somebody was told of a version; kept over crashes. */
 	uint64_t told_version;
 	int32_t owners[N_SHARDS]; /* worker; NONE */
-	uint64_t used[N_SHARDS]; /* the lease it was consumed by; 0: none */
+	/* The lease it was consumed by, as somebody was told; 0: none. */
+	uint64_t used[N_SHARDS];
+};
+
+struct mlease {
+	uint64_t id, request;
+	uint32_t who; /* UINT32_MAX: a process that is gone */
+	uint64_t began, first,
+		end; /* positions; those below `first` are consumed */
+	int64_t heard; /* when, or when the coordinator began */
+	bool over, late;
+};
+
+struct mlending { /* of the one dataset */
+	uint64_t consumed; /* as bits */
+	struct mlease *all;
+	size_t n, cap;
+	uint64_t last_id;
+	uint64_t told; /* the lease that the last take was told; 0: none */
+	bool told_done;
 };
 
 struct mjob {
 	bool there;
 	struct mtable table;
+	struct mlending lending;
 	uint32_t min_workers, start_workers, policy;
 	uint64_t started; /* the epoch when they were last there; 0: not begun */
 	int64_t interval, timeout, hold;
@@ -216,6 +239,16 @@ void shards_record(struct sim *s, const Roar__Record__Record *r);
 void shards_answer(struct sim *s, const struct ask *ask,
 		   const struct answer *a);
 void shards_left(struct sim *s, const struct ask *ask, const struct answer *a);
+
+/* leases.c */
+void leases_record(struct sim *s, const Roar__Record__Record *r, bool live);
+void leases_answer(struct sim *s, const struct ask *ask,
+		   const struct answer *a);
+/* The worker is dead, or its process is gone: then nobody knows of them any more. */
+void leases_lost(struct mjob *j, uint32_t who, bool forgotten);
+void leases_restart(struct mjob *j);
+void leases_resume(struct sim *s);
+void leases_end(struct sim *s);
 
 /* keys.c */
 void keys_record(struct sim *s, const Roar__Record__Record *r, bool live);

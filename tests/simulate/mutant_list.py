@@ -164,13 +164,13 @@ static void name_absent("""),
 	r = keep(c, record);
 	if (r < 0)
 		return r;
-	lendings_leave(job, w->slot);
+	lendings_lose(job, w->slot);
 	w->dead = true;
 """, """\
 	r = 0;
 	if (r < 0)
 		return r;
-	lendings_leave(job, w->slot);
+	lendings_lose(job, w->slot);
 	w->dead = true;
 """),
     Mutant("a snapshot has no commands", "snapshot.c",
@@ -240,4 +240,40 @@ static void name_absent("""),
 		return r;
 	l->result = use(l, w->slot, m);
 """),
+    Mutant("a lease lapses before its time", "lend.c",
+           "leases_overdue(&l->leases, l->job->c->now.mono_ms,",
+           "leases_overdue(&l->leases, l->job->c->now.mono_ms + 20,"),
+    Mutant("a silent holder keeps its lease", "lend.c",
+           "	while (r == 0 &&\n	       (m.n_ids =",
+           "	while (0 &&\n	       (m.n_ids ="),
+    Mutant("after a restart all leases are late", "lend.c",
+           "		leases_renew_all(&l->leases, resume_ms(l));\n", ""),
+    Mutant("that leases lapsed is not recorded", "lend.c",
+           """\
+	r = keep(c, record);
+	for (size_t i = 0;""", """\
+	r = 0;
+	for (size_t i = 0;"""),
+    Mutant("a sign of life is not heard", "lease.c",
+           "	else\n		leases_renew(l, lease->id, q->c->now.mono_ms);\n",
+           ""),
+    Mutant("a take that is repeated takes two", "lease.c",
+           "lease = leases_find_request(l, w->slot, request);",
+           "lease = NULL;"),
+    Mutant("a use that is repeated is refused", "lease.c",
+           "	if (end && has_counted(end, m))", "	if (0)"),
+    Mutant("a lease that is lost still counts", "lease.c",
+           "	if ((uint64_t)m->consumed_to > end->to)\n		return false;\n",
+           ""),
+    Mutant("what is given back is kept", "lend.c",
+           "	if (r == 0 && m->give_back && leases_find(",
+           "	if (0 && leases_find("),
+    Mutant("the dead keep their leases", "worker.c",
+           "	lendings_lose(job, w->slot);\n", ""),
+    Mutant("a successor inherits leases", "worker.c",
+           "		lendings_leave(w->job, w->slot);\n", ""),
+    Mutant("who names a worker is served as it", "shards.c",
+           "	if (!w || session || (q->who->conn && "
+           "q->who->conn == w->own_conn))",
+           "	if (1)"),
 ]

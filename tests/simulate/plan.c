@@ -47,6 +47,7 @@ static void add_settings(struct plan *p, uint64_t *r, uint32_t job)
 	p->policy[job] = 1 + pick(r, 3);
 	p->mixed[job] = chance(r, 3);
 	p->min_workers[job] = chance(r, 2) ? 1 : 1 + pick(r, n);
+	p->at_least[job] = (p->seed + job) % 3 == 0;
 	item = add(p, r, ITEM_CONFIGURE);
 	item->job = job;
 	item->what = 1; /* all of that */
@@ -234,9 +235,11 @@ void plan_print(const struct plan *p, const bool *kept)
 	for (uint32_t j = 0; j < MAX_JOBS && p->n_workers[j]; j++)
 		(void)printf(
 			"  job j%u: min_workers %u, policy %u, interval %" PRId64
-			", timeout %" PRId64 ", hold %" PRId64 " ms\n",
+			", timeout %" PRId64 ", hold %" PRId64
+			" ms, leases %s once\n",
 			j, p->min_workers[j], p->policy[j], p->interval[j],
-			p->timeout[j], p->hold[j]);
+			p->timeout[j], p->hold[j],
+			p->at_least[j] ? "at least" : "exactly");
 	for (size_t i = 0; i < p->n_items; i++)
 		if (kept[i])
 			print_item(p, i);

@@ -114,6 +114,11 @@ static void give_list(struct sim *s, const struct ask *ask, struct names *n)
 	give(s, ask, &m);
 }
 
+int64_t lease_timeout(const struct sim *s, uint32_t job)
+{
+	return 4 * s->plan->interval[job];
+}
+
 static void give_take(struct sim *s, const struct ask *ask, struct names *n)
 {
 	Roar__TakeLeaseRequest m = ROAR__TAKE_LEASE_REQUEST__INIT;
@@ -122,9 +127,11 @@ static void give_take(struct sim *s, const struct ask *ask, struct names *n)
 	m.worker_id = n->worker;
 	m.session = ask->session;
 	m.dataset_id = (char *)"d";
-	m.mode = ROAR__LEASE_MODE__EXACTLY_ONCE;
-	m.chunk = 5;
-	m.timeout_ms = 4 * s->plan->interval[ask->job];
+	m.mode = s->plan->at_least[ask->job] ? ROAR__LEASE_MODE__AT_LEAST_ONCE :
+					       ROAR__LEASE_MODE__EXACTLY_ONCE;
+	m.chunk = LEASE_CHUNK;
+	m.timeout_ms = lease_timeout(s, ask->job);
+	m.request = ask->request;
 	give(s, ask, &m);
 }
 
@@ -137,7 +144,8 @@ static void give_use(struct sim *s, const struct ask *ask, struct names *n)
 	m.session = ask->session;
 	m.dataset_id = (char *)"d";
 	m.lease_id = ask->version;
-	m.consumed_to = 64 - __builtin_clzll(ask->shards);
+	m.consumed_to = ask->shards ? 64 - __builtin_clzll(ask->shards) : 0;
+	m.give_back = ask->give_back;
 	give(s, ask, &m);
 }
 
@@ -381,6 +389,7 @@ static void take_list(struct answer *to, const Roar__ListShardsReply *m)
 static void take_lease(struct answer *to, const Roar__TakeLeaseReply *m)
 {
 	to->version = m->lease_id;
+	to->done = m->done;
 	for (int64_t k = m->range ? m->range->first : 0;
 	     m->range && k < m->range->end; k++)
 		to->shards |= 1ULL << k;
@@ -408,6 +417,8 @@ void answer_take(struct answer *to, const ProtobufCMessage *message)
 		take_list(to, m);
 	else if (message->descriptor == &roar__take_lease_reply__descriptor)
 		take_lease(to, m);
+	else if (message->descriptor == &roar__use_lease_reply__descriptor)
+		to->done = !((const Roar__UseLeaseReply *)m)->left;
 	else if (message->descriptor == &coordinator__checkpoint_ack__descriptor)
 		to->step = ((const Coordinator__CheckpointAck *)m)->global_step;
 	else if (message->descriptor == &roar__leave_reply__descriptor)

@@ -1,8 +1,9 @@
 /* shards.c - the model of shards: each has one owner, and all have as many as others
  *
  * What a table holds is not in its records.  So the model knows to how many places it was
- * dealt, and what workers were told: of one version, never the same shard to two.  Leases
- * are exactly once: what was consumed is not lent again, nor consumed by another. */
+ * dealt, and what workers were told: of one version, never the same shard to two.  So with
+ * leases that are exactly once: what somebody was told to count is not lent again, nor
+ * consumed by another. */
 #include "model.h"
 
 #include <inttypes.h>
@@ -31,6 +32,8 @@ void shards_answer(struct sim *s, const struct ask *ask, const struct answer *a)
 	const struct mtable *t = &j->table;
 	size_t n = (size_t)__builtin_popcountll(a->shards);
 
+	if (ask->method != 4)
+		leases_answer(s, ask, a);
 	if (ask->method != 28 || a->status != COORD_OK)
 		return;
 	if (!j->places[ask->who].there)
@@ -64,7 +67,7 @@ static void lease_left(struct sim *s, const struct ask *ask,
 	uint64_t id = used ? ask->version : a->version;
 
 	for (size_t i = 0; i < N_SHARDS; i++) {
-		if (!(bits >> i & 1))
+		if (!(bits >> i & 1) || s->plan->at_least[ask->job])
 			continue;
 		if (t->used[i] && !(used && t->used[i] == id))
 			sim_fail(s,

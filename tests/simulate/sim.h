@@ -34,6 +34,7 @@ enum {
 	MAX_GROUP = 64, /* groups are of the first workers */
 	N_KEYS = 4,
 	N_SHARDS = 37, /* of the one dataset of a job */
+	LEASE_CHUNK = 5, /* positions of a lease */
 	TEXT = 48,
 };
 
@@ -89,7 +90,7 @@ enum step_kind {
 	STEP_TAKE, /* compare-set, and delete by who got it */
 	STEP_WAIT, /* for a key of the next worker */
 	STEP_SAVE, /* tells of a checkpoint */
-	STEP_SHARDS, /* registers a dataset, lists its shards of it, uses a lease */
+	STEP_SHARDS, /* registers a dataset, lists its shards of it, pulls a lease */
 	N_STEP_KINDS,
 };
 
@@ -115,6 +116,7 @@ struct plan {
 	uint32_t min_workers[MAX_JOBS];
 	uint32_t policy[MAX_JOBS];
 	bool mixed[MAX_JOBS]; /* some clients are simple, all meetings barriers */
+	bool at_least[MAX_JOBS]; /* leases are at least once */
 	int64_t interval[MAX_JOBS], timeout[MAX_JOBS], hold[MAX_JOBS];
 	int64_t end; /* ms */
 	struct coord_limits limits;
@@ -165,7 +167,9 @@ struct ask {
 	bool wait;
 	bool follows; /* another message of a stream */
 	uint64_t version; /* of a key; the lease */
-	uint64_t shards; /* of the lease, as bits */
+	uint64_t request; /* by which a lease is taken */
+	uint64_t shards; /* of the lease that are consumed, as bits */
+	bool give_back; /* the rest of it */
 	int64_t delta, ttl;
 	const struct item *item; /* of an administrator */
 };
@@ -182,7 +186,7 @@ struct answer {
 	uint64_t shards; /* that the worker has, or is lent, as bits */
 	uint64_t values; /* digest of those gathered */
 	size_t n_values;
-	bool done;
+	bool done; /* a lease: it has ended; none: all is consumed */
 	uint32_t kind; /* of an event */
 	char value[TEXT];
 	uint32_t n_commands;
@@ -243,6 +247,7 @@ void request_give(struct sim *s, const struct ask *ask);
 void answer_take(struct answer *to, const ProtobufCMessage *message);
 uint64_t digest_value(uint64_t so_far, int32_t rank, const void *data,
 		      size_t len);
+int64_t lease_timeout(const struct sim *s, uint32_t job);
 void worker_name(char *to, uint32_t who);
 void job_name(char *to, uint32_t job);
 void meeting_name(char *to, uint32_t name, uint32_t group);

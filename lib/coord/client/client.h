@@ -174,6 +174,7 @@ struct roar_coord {
 
 	/* the place */
 	uint64_t session;
+	uint64_t n_takes; /* of leases: each has its number */
 	uint64_t fencing_token; /* of the last replies; 0: none */
 	struct roar_coord_world world;
 	struct str registration; /* the coordinator's last WorkerConfig, packed */
@@ -294,6 +295,8 @@ size_t client_wire_take(struct roar_coord *c);
 /* ---- session.c ---- */
 
 void client_session_init(struct roar_coord *c);
+/* What proves that a request is of the place's holder; 0: it has none. */
+uint64_t client_session(struct roar_coord *c);
 void client_session_release(struct roar_coord *c);
 /* A connection is there: says who we are. */
 void client_session_begin(struct roar_coord *c);

@@ -54,6 +54,7 @@ API int roar_coord_report_consumed(struct roar_coord *c, const char *dataset_id,
 		return r;
 	m.job_id = text_of(c->job);
 	m.worker_id = text_of(c->worker_id);
+	m.session = client_session(c);
 	m.dataset_id = text_of(dataset_id);
 	m.epoch = epoch;
 	m.ranges = ranges.ptrs;
@@ -70,6 +71,19 @@ API int roar_coord_report_consumed(struct roar_coord *c, const char *dataset_id,
 
 /* ---- leases ---- */
 
+/* A request that is sent again on another connection has the same number, and takes no
+ * second lease. */
+static uint64_t next_take(struct roar_coord *c)
+{
+	uint64_t n;
+
+	if (client_enter(c) < 0)
+		return 0;
+	n = ++c->n_takes;
+	client_leave(c);
+	return n;
+}
+
 API int roar_coord_take_lease(struct roar_coord *c,
 			      const struct roar_coord_lending *from,
 			      struct roar_coord_lease *ret)
@@ -80,12 +94,14 @@ API int roar_coord_take_lease(struct roar_coord *c,
 
 	m.job_id = text_of(c->job);
 	m.worker_id = text_of(c->worker_id);
+	m.session = client_session(c);
 	m.dataset_id = text_of(from->dataset_id);
 	m.epoch = from->epoch;
 	m.mode = from->exactly_once ? ROAR__LEASE_MODE__EXACTLY_ONCE :
 				      ROAR__LEASE_MODE__AT_LEAST_ONCE;
 	m.chunk = from->chunk;
 	m.timeout_ms = from->timeout_ms;
+	m.request = next_take(c);
 	r = client_call_run(c, METHOD_TAKE_LEASE, &m.base, CLIENT_CALL_MS,
 			    &roar__take_lease_reply__descriptor, &reply);
 	if (r < 0)
@@ -116,6 +132,7 @@ API int roar_coord_use_lease(struct roar_coord *c,
 
 	m.job_id = text_of(c->job);
 	m.worker_id = text_of(c->worker_id);
+	m.session = client_session(c);
 	m.dataset_id = text_of(from->dataset_id);
 	m.epoch = from->epoch;
 	m.lease_id = lease_id;

@@ -422,6 +422,17 @@ int64_t client_session_turn(struct roar_coord *c, int64_t now_ms)
 	return due;
 }
 
+uint64_t client_session(struct roar_coord *c)
+{
+	uint64_t session = 0;
+
+	if (client_enter(c) < 0)
+		return 0; /* who asks with it is told why */
+	session = c->session;
+	client_leave(c);
+	return session;
+}
+
 void client_session_init(struct roar_coord *c)
 {
 	c->last_command = &c->commands;

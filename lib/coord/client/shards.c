@@ -92,6 +92,7 @@ static int list(struct roar_coord *c, const char *dataset_id,
 
 	m.job_id = text_of(c->job);
 	m.worker_id = text_of(c->worker_id);
+	m.session = client_session(c);
 	m.dataset_id = text_of(dataset_id);
 	do {
 		Roar__ListShardsReply *page;
@@ -137,6 +138,7 @@ API int roar_coord_advance_epoch(struct roar_coord *c, const char *dataset_id,
 
 	m.job_id = text_of(c->job);
 	m.worker_id = text_of(c->worker_id);
+	m.session = client_session(c);
 	m.dataset_id = text_of(dataset_id);
 	m.epoch = epoch;
 	r = client_call_run(c, METHOD_ADVANCE_EPOCH, &m.base, CLIENT_CALL_MS,

@@ -384,6 +384,20 @@ uint64_t ask_barrier(struct host *h, uint64_t conn, const char *id,
 	return ask(h, conn, "WaitBarrier", &m);
 }
 
+uint64_t session_of(const struct host *h, const char *id)
+{
+	for (size_t i = h->n_replies; i-- > 0;) {
+		const ProtobufCMessage *m = h->replies[i].message;
+		const Coordinator__WorkerConfig *told = (const void *)m;
+
+		if (m &&
+		    m->descriptor == &coordinator__worker_config__descriptor &&
+		    strcmp(told->assigned_id, id) == 0)
+			return told->session;
+	}
+	return 0;
+}
+
 void configure(struct host *h, const Roar__JobSettings *settings)
 {
 	expect(h, ask(h, 0, "Configure", settings), COORD_OK);

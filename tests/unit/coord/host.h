@@ -92,6 +92,8 @@ uint64_t ask_deregister(struct host *h, uint64_t conn, const char *id);
 uint64_t ask_barrier(struct host *h, uint64_t conn, const char *id,
 		     const char *barrier, uint64_t generation);
 void configure(struct host *h, const Roar__JobSettings *settings);
+/* The session that it was last told; 0: it has none. */
+uint64_t session_of(const struct host *h, const char *id);
 /* As ListWorkers tells it; lives as long as the host.  NULL: not in the list. */
 const Roar__WorkerView *worker(struct host *h, const char *id);
 

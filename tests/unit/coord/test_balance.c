@@ -60,6 +60,7 @@ static const Roar__ListShardsReply *list(struct host *h, const char *id)
 	Roar__ListShardsRequest m = ROAR__LIST_SHARDS_REQUEST__INIT;
 
 	m.worker_id = (char *)id;
+	m.session = session_of(h, id);
 	m.dataset_id = "d";
 	return MESSAGE(expect(h, ask(h, 0, "ListShards", &m), COORD_OK),
 		       Roar__ListShardsReply);

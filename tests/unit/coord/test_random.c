@@ -178,6 +178,8 @@ static void do_shards(struct run *r)
 	list.worker_id = one.worker_id = epoch.worker_id = (char *)some_id(r);
 	list.dataset_id = one.dataset_id = epoch.dataset_id = (char *)some_id(r);
 	one.epoch = epoch.epoch = dice(r, 6);
+	if (dice(r, 2))
+		list.session = epoch.session = session_of(r->h, list.worker_id);
 	ask(r->h, some_conn(r), "ListShards", &list);
 	ask(r->h, some_conn(r), "GetDataShard", &one);
 	if (dice(r, 4) == 0)
@@ -199,6 +201,10 @@ static void do_lease(struct run *r)
 	take.mode = dice(r, 3) == 0;
 	take.chunk = 3;
 	take.timeout_ms = 5000;
+	take.request = dice(r, 4);
+	if (dice(r, 4))
+		take.session = use.session = report.session = session_of(
+			r->h, take.worker_id);
 	ask(r->h, some_conn(r), "TakeLease", &take);
 	use.lease_id = 1 + dice(r, 12);
 	use.consumed_to = dice(r, 11);

@@ -42,6 +42,7 @@ static uint64_t ask_list(struct host *h, const char *id, uint64_t after,
 	Roar__ListShardsRequest m = ROAR__LIST_SHARDS_REQUEST__INIT;
 
 	m.worker_id = (char *)id;
+	m.session = session_of(h, id);
 	m.dataset_id = "d";
 	m.after = after;
 	m.version = version;
@@ -69,6 +70,7 @@ static uint64_t ask_epoch(struct host *h, const char *id, int64_t epoch)
 	Roar__AdvanceEpochRequest m = ROAR__ADVANCE_EPOCH_REQUEST__INIT;
 
 	m.worker_id = (char *)id;
+	m.session = session_of(h, id);
 	m.dataset_id = "d";
 	m.epoch = epoch;
 	return ask(h, 0, "AdvanceEpoch", &m);
@@ -427,6 +429,11 @@ static void the_shards_of_another_are_refused(void **state)
 	m.worker_id = "b";
 	m.dataset_id = "d";
 	expect(h, ask(h, 1, "ListShards", &m), COORD_PERMISSION_DENIED);
+	expect(h, ask(h, 2, "ListShards", &m), COORD_OK);
+	expect_says(expect(h, ask(h, 7, "ListShards", &m),
+			   COORD_PERMISSION_DENIED),
+		    "show the session");
+	expect(h, ask(h, 0, "ListShards", &m), COORD_PERMISSION_DENIED);
 	m.session = session + 1;
 	expect(h, ask(h, 1, "ListShards", &m), COORD_FAILED_PRECONDITION);
 	m.session = session;
@@ -436,6 +443,31 @@ static void the_shards_of_another_are_refused(void **state)
 	/* Several workers of one process. */
 	join(h, 1, "c");
 	expect(h, ask_shard(h, 1, "c", 0), COORD_OK);
+}
+
+/* Whoever names a worker in a heartbeat need not be it. */
+static void a_heartbeat_proves_nothing(void **state)
+{
+	struct host *h = *state;
+	Roar__ListShardsRequest m = ROAR__LIST_SHARDS_REQUEST__INIT;
+	Roar__AdvanceEpochRequest epoch = ROAR__ADVANCE_EPOCH_REQUEST__INIT;
+	Roar__ConsumedReport report = ROAR__CONSUMED_REPORT__INIT;
+
+	register_dataset(h);
+	join(h, 1, "a");
+	beat(h, 7, "a");
+	m.worker_id = epoch.worker_id = report.worker_id = "a";
+	m.dataset_id = epoch.dataset_id = report.dataset_id = "d";
+	expect(h, ask(h, 7, "ListShards", &m), COORD_PERMISSION_DENIED);
+	expect(h, ask(h, 7, "AdvanceEpoch", &epoch), COORD_PERMISSION_DENIED);
+	expect(h, ask(h, 7, "ReportConsumed", &report),
+	       COORD_PERMISSION_DENIED);
+	expect(h, ask_register(h, 7, "a", 0), COORD_ALREADY_EXISTS);
+	expect(h, ask(h, 1, "ListShards", &m), COORD_OK);
+	/* It has another connection now. */
+	expect(h, ask_register(h, 8, "a", session_of(h, "a")), COORD_OK);
+	expect(h, ask(h, 8, "ListShards", &m), COORD_OK);
+	expect(h, ask(h, 1, "ListShards", &m), COORD_PERMISSION_DENIED);
 }
 
 /* ---- watching ---- */
@@ -501,6 +533,7 @@ static uint64_t ask_report(struct host *h, int64_t epoch, int64_t first,
 	range.first = first;
 	range.end = end;
 	m.worker_id = "a";
+	m.session = session_of(h, "a");
 	m.dataset_id = "d";
 	m.epoch = epoch;
 	m.ranges = &ranges;
@@ -570,136 +603,6 @@ static void reports_of_another_epoch_are_refused(void **state)
 	expect(h, ask_report(h, 1, 10, 9), COORD_INVALID_ARGUMENT);
 	expect(h, ask_report(h, 1, 0, SHARDS * 10), COORD_INVALID_ARGUMENT);
 	expect(h, ask_report(h, 1, 0, INT64_MAX), COORD_INVALID_ARGUMENT);
-}
-
-/* ---- leases ---- */
-
-static uint64_t ask_take(struct host *h, const char *id, Roar__LeaseMode mode)
-{
-	Roar__TakeLeaseRequest m = ROAR__TAKE_LEASE_REQUEST__INIT;
-
-	m.worker_id = (char *)id;
-	m.dataset_id = "d";
-	m.mode = mode;
-	m.chunk = 200;
-	m.timeout_ms = 1000;
-	return ask(h, 0, "TakeLease", &m);
-}
-
-static const Roar__TakeLeaseReply *take(struct host *h, const char *id,
-					Roar__LeaseMode mode)
-{
-	return MESSAGE(expect(h, ask_take(h, id, mode), COORD_OK),
-		       Roar__TakeLeaseReply);
-}
-
-static uint64_t ask_use(struct host *h, const char *id, uint64_t lease,
-			int64_t to, bool give_back)
-{
-	Roar__UseLeaseRequest m = ROAR__USE_LEASE_REQUEST__INIT;
-
-	m.worker_id = (char *)id;
-	m.dataset_id = "d";
-	m.lease_id = lease;
-	m.consumed_to = to;
-	m.give_back = give_back;
-	return ask(h, 0, "UseLease", &m);
-}
-
-static const Roar__UseLeaseReply *use(struct host *h, const char *id,
-				      uint64_t lease, int64_t to)
-{
-	return MESSAGE(expect(h, ask_use(h, id, lease, to, false), COORD_OK),
-		       Roar__UseLeaseReply);
-}
-
-static const Roar__LeaseMode EXACTLY = ROAR__LEASE_MODE__EXACTLY_ONCE,
-			     AT_LEAST = ROAR__LEASE_MODE__AT_LEAST_ONCE;
-
-static void an_epoch_is_lent_to_its_end(void **state)
-{
-	struct host *h = *state;
-	const Roar__TakeLeaseReply *a, *b, *c;
-
-	register_dataset(h); /* 597 samples */
-	join(h, 1, "a");
-	join(h, 2, "b");
-	a = take(h, "a", EXACTLY);
-	b = take(h, "b", EXACTLY);
-	c = take(h, "a", EXACTLY);
-	assert_int_equal(b->range->first, 200);
-	assert_int_equal(c->range->end, 597);
-	assert_int_equal(use(h, "a", a->lease_id, 100)->left->first, 100);
-	host_restart(h);
-	assert_int_equal(use(h, "a", a->lease_id, 200)->n_new, 100);
-	assert_null(use(h, "a", a->lease_id, 200)->left); /* once more */
-	use(h, "b", b->lease_id, 400);
-	a = take(h, "b", EXACTLY);
-	assert_int_equal(a->lease_id, 0);
-	assert_false(a->done);
-	assert_in_range(a->retry_ms, 1, 1000);
-	use(h, "a", c->lease_id, 597);
-	assert_true(take(h, "b", EXACTLY)->done);
-	assert_int_equal(consumed(h, false, 0, 0)->consumed, 597);
-	expect(h, ask_report(h, 0, 0, 1), COORD_FAILED_PRECONDITION);
-}
-
-static void what_is_late_is_lent_again(void **state)
-{
-	struct host *h = *state;
-	uint64_t late, again;
-
-	register_dataset(h);
-	join(h, 1, "a");
-	join(h, 2, "b");
-	late = take(h, "a", EXACTLY)->lease_id;
-	use(h, "a", late, 50);
-	pass_ms(h, 1001);
-	again = take(h, "b", EXACTLY)->lease_id;
-	assert_true(again > late);
-	expect_says(expect(h, ask_use(h, "a", late, 200, false),
-			   COORD_FAILED_PRECONDITION),
-		    "do not apply it");
-	expect(h, ask_use(h, "a", again, 200, false), COORD_PERMISSION_DENIED);
-	assert_int_equal(use(h, "b", again, 200)->n_new, 150);
-}
-
-static void at_least_once_counts_what_is_late(void **state)
-{
-	struct host *h = *state;
-	uint64_t late, again;
-
-	register_dataset(h);
-	join(h, 1, "a");
-	join(h, 2, "b");
-	late = take(h, "a", AT_LEAST)->lease_id;
-	pass_ms(h, 1001);
-	again = take(h, "b", AT_LEAST)->lease_id;
-	assert_int_equal(use(h, "a", late, 200)->n_new, 200);
-	assert_int_equal(use(h, "b", again, 200)->n_new, 0);
-	expect_says(expect(h, ask_take(h, "a", EXACTLY),
-			   COORD_FAILED_PRECONDITION),
-		    "at least once");
-}
-
-static void who_is_gone_gives_back(void **state)
-{
-	struct host *h = *state;
-
-	register_dataset(h);
-	join(h, 1, "a");
-	join(h, 2, "b");
-	take(h, "a", EXACTLY);
-	use(h, "a", 1, 30);
-	expect(h, ask_deregister(h, 1, "a"), COORD_OK);
-	assert_int_equal(take(h, "b", EXACTLY)->range->first, 30);
-	expect(h, ask_use(h, "b", 2, 40, true), COORD_OK);
-	assert_int_equal(take(h, "b", EXACTLY)->range->first, 40);
-	expect(h, ask_use(h, "b", 3, 241, false), COORD_INVALID_ARGUMENT);
-	expect(h, ask_use(h, "b", 3, -1, false), COORD_INVALID_ARGUMENT);
-	expect(h, ask_use(h, "b", 9, 1, false), COORD_FAILED_PRECONDITION);
-	expect(h, ask_epoch(h, "b", 1), COORD_OK);
-	expect(h, ask_use(h, "b", 3, 50, false), COORD_FAILED_PRECONDITION);
 }
 
 /* ---- anything ---- */
@@ -826,14 +729,11 @@ int main(void)
 		TEST(lists_come_in_pages),
 		TEST(a_page_of_another_table_is_refused),
 		TEST(the_shards_of_another_are_refused),
+		TEST(a_heartbeat_proves_nothing),
 		TEST(who_watches_hears_of_moves),
 		TEST(epochs_only_go_on),
 		TEST(what_was_consumed_is_known_after_a_restart),
 		TEST(reports_of_another_epoch_are_refused),
-		TEST(an_epoch_is_lent_to_its_end),
-		TEST(what_is_late_is_lent_again),
-		TEST(at_least_once_counts_what_is_late),
-		TEST(who_is_gone_gives_back),
 		TEST(whoever_comes_and_goes_all_shards_have_one_owner),
 	};
 

@@ -19,6 +19,7 @@
 #include "coordinator.pb-c.h"
 #include "net/frames.h"
 #include "roar_coordinator.pb-c.h"
+#include "roar_shards.pb-c.h"
 
 /* ---- out ---- */
 
@@ -173,6 +174,26 @@ static void on_key(struct fake *f, int fd, const struct frame *h,
 	f->key_status = 0;
 }
 
+/* Returns false to end the connection. */
+static bool on_take(struct fake *f, int fd, const struct frame *h,
+		    const uint8_t *data)
+{
+	Roar__TakeLeaseRequest *m = roar__take_lease_request__unpack(
+		NULL, h->len, data);
+	Roar__TakeLeaseReply lease = ROAR__TAKE_LEASE_REPLY__INIT;
+	bool drops = f->drops_take;
+
+	f->n_takes++;
+	f->take_session = m->session;
+	f->take_request = m->request;
+	f->drops_take = false;
+	lease.lease_id = 1;
+	if (!drops)
+		reply(fd, h->method, h->call, FRAME_END, &lease.base);
+	roar__take_lease_request__free_unpacked(m, NULL);
+	return !drops;
+}
+
 static void on_hello(struct fake *f, const uint8_t *data, size_t len)
 {
 	size_t n = strnlen((const char *)data, len);
@@ -240,6 +261,8 @@ static bool on_frame(struct fake *f, int fd, const struct frame *h,
 			return false;
 		on_key(f, fd, h, "42");
 		break;
+	case METHOD_TAKE_LEASE:
+		return on_take(f, fd, h, data);
 	case METHOD_KV_SET:
 	case METHOD_KV_COMPARE_SET:
 	case METHOD_KV_DELETE:

@@ -39,6 +39,7 @@ struct fake {
 	const char *command; /* with the next heartbeat's reply */
 	bool mute; /* reads, and says nothing */
 	bool drops_sums; /* ends the connection where a KvAdd comes */
+	bool drops_take; /* likewise the next TakeLease */
 	bool garbage; /* answers with what is no frame */
 	bool goes_away; /* says so with the next heartbeat */
 
@@ -47,6 +48,8 @@ struct fake {
 	unsigned n_meets, n_gets, n_watches, n_left;
 	unsigned n_turned_away; /* calls, as a standby */
 	uint64_t session; /* of the last registration */
+	unsigned n_takes; /* of leases */
+	uint64_t take_session, take_request; /* of the last */
 	uint64_t generation; /* of the last meeting */
 	bool again; /* of the last meeting */
 	int64_t step; /* of the last heartbeat */

@@ -353,6 +353,21 @@ static void a_sum_whose_answer_is_lost_is_not_made_twice(void **state)
 	assert_int_equal(fake_get(&x->fake, n_sums), 1);
 }
 
+static void a_take_whose_answer_is_lost_is_the_same_request(void **state)
+{
+	struct fixture *x = *state;
+	struct roar_coord_lending from = { .dataset_id = "d" };
+	struct roar_coord_lease lease;
+
+	assert_int_equal(roar_coord_take_lease(x->c, &from, &lease), 0);
+	assert_int_equal(fake_get(&x->fake, take_request), 1);
+	assert_true(fake_get(&x->fake, take_session) != 0);
+	fake_set(&x->fake, drops_take, true);
+	assert_int_equal(roar_coord_take_lease(x->c, &from, &lease), 0);
+	assert_int_equal(fake_get(&x->fake, n_takes), 3);
+	assert_int_equal(fake_get(&x->fake, take_request), 2);
+}
+
 static void any_method_can_be_called(void **state)
 {
 	struct fixture *x = *state;
@@ -511,6 +526,7 @@ int main(void)
 		WITH(a_wait_for_a_key_outlives_the_connection),
 		WITH(keys_are_set_added_compared_and_deleted),
 		WITH(a_sum_whose_answer_is_lost_is_not_made_twice),
+		WITH(a_take_whose_answer_is_lost_is_the_same_request),
 		WITH(any_method_can_be_called),
 		cmocka_unit_test(
 			the_numbers_of_methods_are_those_of_the_protocol),

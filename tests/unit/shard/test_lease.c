@@ -33,7 +33,7 @@ static struct lease take(struct leases *l, uint64_t holder, int64_t now)
 {
 	struct lease lease = { 0 };
 
-	assert_int_equal(leases_take(l, holder, now, &lease), 0);
+	assert_int_equal(leases_take(l, holder, 0, now, &lease), 0);
 	return lease;
 }
 
@@ -49,31 +49,50 @@ static void chunks_are_lent_in_order_until_all_are_consumed(void **state)
 		assert_int_equal(lease.range.first, first);
 		assert_int_equal(lease.range.end, first < 20 ? first + 10 : 25);
 	}
-	assert_int_equal(leases_take(&l, BERT, 0, &lease), -EAGAIN);
+	assert_int_equal(leases_take(&l, BERT, 0, 0, &lease), -EAGAIN);
 	assert_int_equal(leases_next_deadline(&l), TIMEOUT);
 	for (uint64_t id = 1; id <= 3; id++)
 		assert_int_equal(leases_progress(&l, id, ANNA, id < 3 ? 10 : 5,
-						 1, NULL),
+						 NULL),
 				 0);
-	assert_int_equal(leases_take(&l, BERT, 1, &lease), -ENODATA);
+	assert_int_equal(leases_take(&l, BERT, 0, 1, &lease), -ENODATA);
 	assert_int_equal(l.consumed.count, 25);
 	assert_true(leases_next_deadline(&l) == INT64_MAX);
 }
 
-static void progress_moves_the_deadline_on(void **state)
+/* Lets all that are overdue lapse. */
+static size_t pass(struct leases *l, int64_t now)
+{
+	uint64_t ids[4];
+	size_t n, all = 0;
+
+	while ((n = leases_overdue(l, now, ids, 4)) > 0) {
+		all += n;
+		while (n--)
+			assert_int_equal(leases_lapse(l, ids[n]), 0);
+	}
+	return all;
+}
+
+static void deadlines_are_the_callers_clock(void **state)
 {
 	LEASES l = { 0 };
 	struct lease lease;
 
 	(void)state;
-	make(&l, 10, 10, LEASE_EXACTLY_ONCE);
+	make(&l, 10, 5, LEASE_EXACTLY_ONCE);
 	lease = take(&l, ANNA, 0);
-	for (int64_t now = 90; now < 900; now += 90)
-		assert_int_equal(leases_progress(&l, lease.id, ANNA,
-						 now == 180 ? 3 : 0, now, NULL),
-				 0);
-	assert_int_equal(l.consumed.count, 3);
-	assert_int_equal(leases_next_deadline(&l), 810 + TIMEOUT);
+	take(&l, ANNA, 50);
+	leases_renew(&l, lease.id, 90);
+	assert_int_equal(leases_next_deadline(&l), 50 + TIMEOUT);
+	assert_int_equal(pass(&l, 149), 0);
+	leases_excuse(&l, 30); /* nobody could be heard */
+	assert_int_equal(pass(&l, 179), 0);
+	assert_int_equal(pass(&l, 180), 1);
+	assert_null(leases_find(&l, 2));
+	leases_renew_all(&l, 1000);
+	assert_int_equal(leases_next_deadline(&l), 1000 + TIMEOUT);
+	assert_int_equal(leases_lapse(&l, 2), -ESTALE);
 }
 
 static void what_a_silent_holder_had_not_consumed_is_lent_again(void **state)
@@ -84,14 +103,14 @@ static void what_a_silent_holder_had_not_consumed_is_lent_again(void **state)
 	(void)state;
 	make(&l, 20, 10, LEASE_EXACTLY_ONCE);
 	anna = take(&l, ANNA, 0);
-	assert_int_equal(leases_progress(&l, anna.id, ANNA, 4, 50, NULL), 0);
+	assert_int_equal(leases_progress(&l, anna.id, ANNA, 4, NULL), 0);
+	assert_int_equal(pass(&l, 100), 1);
 	bert = take(&l, BERT, 150);
 	assert_int_equal(bert.range.first, 4);
 	assert_int_equal(bert.range.end, 14); /* a chunk is a chunk */
 	assert_int_equal(l.reissued, 1);
-	assert_int_equal(leases_progress(&l, anna.id, ANNA, 1, 151, NULL),
-			 -ESTALE);
-	assert_int_equal(leases_progress(&l, bert.id, BERT, 6, 151, NULL), 0);
+	assert_int_equal(leases_progress(&l, anna.id, ANNA, 1, NULL), -ESTALE);
+	assert_int_equal(leases_progress(&l, bert.id, BERT, 6, NULL), 0);
 	assert_int_equal(l.consumed.count, 10);
 	assert_int_equal(l.repeated, 0);
 }
@@ -105,15 +124,16 @@ static void at_least_once_a_late_word_still_counts(void **state)
 	(void)state;
 	make(&l, 10, 10, LEASE_AT_LEAST_ONCE);
 	anna = take(&l, ANNA, 0);
-	assert_int_equal(leases_expire(&l, 200), 0);
-	assert_int_equal(leases_progress(&l, anna.id, ANNA, 6, 200, &added), 0);
+	assert_int_equal(pass(&l, 200), 1);
+	assert_int_equal(leases_lapse(&l, anna.id), -ESTALE);
+	assert_int_equal(leases_progress(&l, anna.id, ANNA, 6, &added), 0);
 	assert_int_equal(added, 6);
 	bert = take(&l, BERT, 201);
 	assert_int_equal(bert.range.first, 6);
-	assert_int_equal(leases_progress(&l, anna.id, ANNA, 4, 202, &added), 0);
+	assert_int_equal(leases_progress(&l, anna.id, ANNA, 4, &added), 0);
 	assert_int_equal(added, 4);
-	assert_int_equal(leases_take(&l, BERT, 202, &anna), -ENODATA);
-	assert_int_equal(leases_progress(&l, bert.id, BERT, 4, 203, &added), 0);
+	assert_int_equal(leases_take(&l, BERT, 0, 202, &anna), -ENODATA);
+	assert_int_equal(leases_progress(&l, bert.id, BERT, 4, &added), 0);
 	assert_int_equal(added, 0);
 	assert_int_equal(l.repeated, 4);
 	assert_int_equal(l.n, 0);
@@ -129,13 +149,81 @@ static void who_leaves_gives_all_back_at_once(void **state)
 	take(&l, ANNA, 0);
 	take(&l, BERT, 0);
 	take(&l, ANNA, 0);
-	assert_int_equal(leases_leave(&l, ANNA, 1), 0);
+	leases_leave(&l, ANNA);
 	assert_int_equal(l.n, 1);
 	lease = take(&l, BERT, 1);
 	assert_int_equal(lease.range.first, 0);
-	assert_int_equal(leases_give_back(&l, lease.id, BERT, 2), 0);
-	assert_int_equal(leases_give_back(&l, lease.id, BERT, 2), -ESTALE);
+	assert_int_equal(leases_give_back(&l, lease.id, BERT), 0);
+	assert_int_equal(leases_give_back(&l, lease.id, BERT), -ESTALE);
 	assert_int_equal(l.free.count, 30);
+}
+
+/* ---- saying it once more ---- */
+
+static void a_lease_is_found_by_its_request(void **state)
+{
+	LEASES l = { 0 };
+	struct lease lease;
+
+	(void)state;
+	make(&l, 40, 10, LEASE_AT_LEAST_ONCE);
+	assert_int_equal(leases_take(&l, ANNA, 7, 0, &lease), 0);
+	assert_int_equal(leases_find_request(&l, ANNA, 7)->id, lease.id);
+	assert_null(leases_find_request(&l, BERT, 7));
+	assert_null(leases_find_request(&l, ANNA, 8));
+	take(&l, ANNA, 0);
+	assert_null(leases_find_request(&l, ANNA, 0));
+	assert_int_equal(leases_lapse(&l, lease.id), 0);
+	assert_null(leases_find_request(&l, ANNA, 7)); /* others have it */
+}
+
+static void check_end(const struct leases *l, uint64_t id,
+		      enum lease_end_kind kind, uint64_t to, uint64_t n_new)
+{
+	const struct lease_end *end = leases_ended(l, ANNA, id);
+
+	assert_non_null(end);
+	assert_int_equal(end->kind, kind);
+	assert_int_equal(end->to, to);
+	assert_int_equal(end->n_new, n_new);
+	assert_null(leases_ended(l, BERT, id));
+}
+
+static void how_a_lease_ended_is_remembered(void **state)
+{
+	LEASES l = { 0 };
+
+	(void)state;
+	make(&l, 40, 10, LEASE_EXACTLY_ONCE);
+	for (int i = 0; i < 4; i++)
+		take(&l, ANNA, 0);
+	for (uint64_t id = 1; id <= 3; id++)
+		assert_int_equal(leases_progress(&l, id, ANNA, 4, NULL), 0);
+	assert_int_equal(leases_progress(&l, 1, ANNA, 6, NULL), 0);
+	assert_int_equal(leases_give_back(&l, 2, ANNA), 0);
+	assert_int_equal(leases_lapse(&l, 3), 0);
+	leases_leave(&l, ANNA);
+	check_end(&l, 1, LEASE_USED_UP, 10, 6);
+	check_end(&l, 2, LEASE_GIVEN_BACK, 14, 4);
+	check_end(&l, 3, LEASE_LOST, 24, 4);
+	check_end(&l, 4, LEASE_LOST, 30, 0);
+	leases_forget(&l, ANNA);
+	assert_null(leases_ended(&l, ANNA, 1));
+}
+
+static void the_oldest_end_is_forgotten_first(void **state)
+{
+	LEASES l = { 0 };
+
+	(void)state;
+	make(&l, 100, 1, LEASE_EXACTLY_ONCE);
+	for (uint64_t id = 1; id <= LEASE_PAST + 2; id++) {
+		take(&l, ANNA, 0);
+		assert_int_equal(leases_progress(&l, id, ANNA, 1, NULL), 0);
+	}
+	assert_null(leases_ended(&l, ANNA, 2));
+	for (uint64_t id = 3; id <= LEASE_PAST + 2; id++)
+		check_end(&l, id, LEASE_USED_UP, id, 1);
 }
 
 static void a_lease_is_its_holders(void **state)
@@ -146,25 +234,12 @@ static void a_lease_is_its_holders(void **state)
 	(void)state;
 	make(&l, 10, 10, LEASE_EXACTLY_ONCE);
 	lease = take(&l, ANNA, 0);
-	assert_int_equal(leases_progress(&l, lease.id, BERT, 1, 0, NULL),
-			 -EACCES);
-	assert_int_equal(leases_give_back(&l, lease.id, BERT, 0), -EACCES);
-	assert_int_equal(leases_progress(&l, lease.id, ANNA, 11, 0, NULL),
+	assert_int_equal(leases_progress(&l, lease.id, BERT, 1, NULL), -EACCES);
+	assert_int_equal(leases_give_back(&l, lease.id, BERT), -EACCES);
+	assert_int_equal(leases_progress(&l, lease.id, ANNA, 11, NULL),
 			 -EINVAL);
-	assert_int_equal(leases_progress(&l, 7, ANNA, 1, 0, NULL), -ESTALE);
+	assert_int_equal(leases_progress(&l, 7, ANNA, 1, NULL), -ESTALE);
 	assert_int_equal(l.consumed.count, 0);
-}
-
-static void time_that_goes_back_is_the_latest_heard_of(void **state)
-{
-	LEASES l = { 0 };
-	struct lease lease;
-
-	(void)state;
-	make(&l, 10, 5, LEASE_EXACTLY_ONCE);
-	lease = take(&l, ANNA, 1000);
-	lease = take(&l, BERT, 10);
-	assert_int_equal(lease.deadline_ms, 1000 + TIMEOUT);
 }
 
 static void what_was_consumed_before_is_not_lent(void **state)
@@ -179,7 +254,7 @@ static void what_was_consumed_before_is_not_lent(void **state)
 	assert_int_equal(leases_init(&l, &spec, &before, NULL), 0);
 	assert_int_equal(take(&l, ANNA, 0).range.first, 5);
 	assert_int_equal(take(&l, ANNA, 0).range.first, 15);
-	assert_int_equal(leases_take(&l, ANNA, 0, &(struct lease){ 0 }),
+	assert_int_equal(leases_take(&l, ANNA, 0, 0, &(struct lease){ 0 }),
 			 -EAGAIN);
 }
 
@@ -192,9 +267,10 @@ static void there_is_an_end_of_leases(void **state)
 	make(&l, 1 << 20, 1, LEASE_AT_LEAST_ONCE);
 	for (int i = 0; i < LEASE_MAX; i++)
 		take(&l, ANNA, i ? 50 : 0);
-	assert_int_equal(leases_take(&l, ANNA, 60, &lease), -ENOBUFS);
+	assert_int_equal(leases_take(&l, ANNA, 0, 60, &lease), -ENOBUFS);
 	/* The first is late by now, and makes room. */
-	assert_int_equal(leases_take(&l, BERT, 110, &lease), 0);
+	assert_int_equal(pass(&l, 110), 1);
+	assert_int_equal(leases_take(&l, BERT, 0, 110, &lease), 0);
 	assert_int_equal(lease.range.first, 0);
 	assert_int_equal(l.n, LEASE_MAX);
 }
@@ -225,8 +301,8 @@ static void numbers_that_cannot_be_are_refused(void **state)
 	}
 }
 
-/* What cannot be done for lack of memory is not done in part: the same call again
- * does it. */
+/* What cannot be done for lack of memory is not done in part, the same call again
+ * does it; and what ends leases needs none. */
 static void a_lack_of_memory_changes_nothing(void **state)
 {
 	struct lease_spec spec = { 20, 10, TIMEOUT, LEASE_EXACTLY_ONCE };
@@ -241,18 +317,18 @@ static void a_lack_of_memory_changes_nothing(void **state)
 	assert_int_equal(r, -ENOMEM);
 	make(&l, 20, 10, LEASE_EXACTLY_ONCE);
 	alloc_fail_after(0);
-	r = leases_take(&l, ANNA, 0, &lease);
+	r = leases_take(&l, ANNA, 0, 0, &lease);
 	alloc_fail_never();
 	assert_int_equal(r, -ENOMEM);
 	assert_int_equal(l.free.count, 20);
 	lease = take(&l, ANNA, 0);
+	take(&l, BERT, 0);
 	alloc_fail_after(0);
-	r = leases_progress(&l, lease.id, ANNA, 3, 1, NULL);
+	r = leases_lapse(&l, lease.id);
+	leases_leave(&l, BERT);
 	alloc_fail_never();
-	assert_int_equal(r, -ENOMEM);
-	assert_int_equal(l.consumed.count, 0);
-	assert_int_equal(leases_progress(&l, lease.id, ANNA, 3, 1, NULL), 0);
-	assert_int_equal(l.consumed.count, 3);
+	assert_int_equal(r, 0);
+	assert_int_equal(l.free.count, 20);
 }
 
 /* ---- as bytes ---- */
@@ -261,15 +337,18 @@ static void encode(struct str *bytes, enum lease_mode mode)
 {
 	LEASES l = { 0 };
 
-	make(&l, 50, 10, mode);
+	make(&l, 60, 10, mode);
 	take(&l, ANNA, 0);
 	take(&l, BERT, 30);
-	assert_int_equal(leases_progress(&l, 2, BERT, 4, 40, NULL), 0);
+	take(&l, BERT, 30);
+	assert_int_equal(leases_progress(&l, 2, BERT, 4, NULL), 0);
+	assert_int_equal(leases_give_back(&l, 3, BERT), 0);
 	leases_encode(&l, bytes);
 	assert_int_equal(str_error(bytes), 0);
 }
 
-static void a_lease_keeps_the_time_it_had_left(void **state)
+/* Clocks differ from process to process, and who was not there heard nobody. */
+static void a_lease_that_is_read_back_has_a_whole_timeout(void **state)
 {
 	CLEANUP(str_release) struct str bytes = STR_INIT;
 	LEASES l = { 0 };
@@ -278,11 +357,11 @@ static void a_lease_keeps_the_time_it_had_left(void **state)
 	encode(&bytes, LEASE_EXACTLY_ONCE);
 	assert_int_equal(leases_decode(&l, bytes.data, bytes.len, 7000), 0);
 	assert_int_equal(l.n, 2);
-	assert_int_equal(l.items[0].deadline_ms, 7060);
-	assert_int_equal(l.items[1].deadline_ms, 7100);
+	assert_int_equal(l.items[0].deadline_ms, 7000 + TIMEOUT);
+	assert_int_equal(l.items[1].deadline_ms, 7000 + TIMEOUT);
 	assert_int_equal(l.items[1].range.first, 14);
-	assert_int_equal(take(&l, ANNA, 7059).range.first, 20);
-	assert_int_equal(take(&l, ANNA, 7060).range.first, 0);
+	assert_int_equal(leases_ended(&l, BERT, 3)->kind, LEASE_GIVEN_BACK);
+	assert_int_equal(take(&l, ANNA, 7000).range.first, 20);
 }
 
 static void damaged_bytes_are_refused(void **state)
@@ -360,10 +439,10 @@ static void act(struct leases *l, struct worker *workers, uint64_t *seed,
 	size_t i = w->n ? draw_below(seed, w->n) : 0;
 
 	if (what == 0) {
-		assert_int_equal(leases_leave(l, who, now), 0);
+		leases_leave(l, who);
 		w->n = 0;
 	} else if (what < 5 && w->n < HELD) {
-		int r = leases_take(l, who, now, &w->held[w->n]);
+		int r = leases_take(l, who, 0, now, &w->held[w->n]);
 
 		assert_true(r == 0 || r == -EAGAIN || r == -ENODATA);
 		w->n += r == 0;
@@ -372,7 +451,7 @@ static void act(struct leases *l, struct worker *workers, uint64_t *seed,
 		uint64_t left = lease->range.end - lease->range.first;
 		uint64_t n = draw_below(seed, left + 1);
 		uint64_t added = 0;
-		int r = leases_progress(l, lease->id, who, n, now, &added);
+		int r = leases_progress(l, lease->id, who, n, &added);
 
 		assert_true(r == 0 || r == -ESTALE);
 		*may_repeat |= r == 0 && added < n;
@@ -383,7 +462,7 @@ static void act(struct leases *l, struct worker *workers, uint64_t *seed,
 	}
 }
 
-/* As if the process had ended and another had read its snapshot, at another time. */
+/* As if the process had ended and another had read its snapshot, by another clock. */
 static void restart(struct leases *l, int64_t *now)
 {
 	CLEANUP(str_release) struct str bytes = STR_INIT;
@@ -418,6 +497,7 @@ static void run_world(uint64_t seed, enum lease_mode mode)
 		now += (int64_t)draw_below(&seed, 40);
 		if (draw_below(&seed, 50) == 0)
 			restart(&l, &now);
+		pass(&l, now);
 		act(&l, workers, &seed, now, counts, &may_repeat);
 		for (uint64_t at = 0; at < N; at++) {
 			bool is_free = shard_ranges_has(&l.free, at);
@@ -448,18 +528,20 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			chunks_are_lent_in_order_until_all_are_consumed),
-		cmocka_unit_test(progress_moves_the_deadline_on),
+		cmocka_unit_test(deadlines_are_the_callers_clock),
 		cmocka_unit_test(
 			what_a_silent_holder_had_not_consumed_is_lent_again),
 		cmocka_unit_test(at_least_once_a_late_word_still_counts),
 		cmocka_unit_test(who_leaves_gives_all_back_at_once),
+		cmocka_unit_test(a_lease_is_found_by_its_request),
+		cmocka_unit_test(how_a_lease_ended_is_remembered),
+		cmocka_unit_test(the_oldest_end_is_forgotten_first),
 		cmocka_unit_test(a_lease_is_its_holders),
-		cmocka_unit_test(time_that_goes_back_is_the_latest_heard_of),
 		cmocka_unit_test(what_was_consumed_before_is_not_lent),
 		cmocka_unit_test(there_is_an_end_of_leases),
 		cmocka_unit_test(numbers_that_cannot_be_are_refused),
 		cmocka_unit_test(a_lack_of_memory_changes_nothing),
-		cmocka_unit_test(a_lease_keeps_the_time_it_had_left),
+		cmocka_unit_test(a_lease_that_is_read_back_has_a_whole_timeout),
 		cmocka_unit_test(damaged_bytes_are_refused),
 		cmocka_unit_test(bytes_that_cannot_be_leases_are_refused),
 		cmocka_unit_test(random_workers_finish_and_keep_the_promise),
