@@ -3,11 +3,7 @@ these out."""
 
 from __future__ import annotations
 
-import dataclasses
-from typing import TYPE_CHECKING, NamedTuple, Optional
-
-if TYPE_CHECKING:
-    from .coordinator import TrainingOrchestrator
+from typing import NamedTuple, Optional
 
 SHARDS = "/roar.Shards/"
 
@@ -74,48 +70,6 @@ class ShardTable(NamedTuple):
     most_bytes: int     # that a worker has
     least_bytes: int
     at_home: int        # balance="locality": shards that are
-
-
-@dataclasses.dataclass
-class Lease:
-    """Positions of an epoch that are lent to this worker."""
-
-    _owner: TrainingOrchestrator = dataclasses.field(repr=False)
-    dataset_id: str
-    epoch: int
-    lease_id: int       # 0: there is none now
-    positions: range    # that are left of it
-    timeout: float      # seconds of silence after which they are another's
-    done: bool          # all positions of the epoch are consumed
-    retry: float        # none now: seconds until one may be free
-
-    def consumed(self, to: Optional[int] = None) -> int:
-        """The positions below `to` are consumed; None: all.  Returns how many
-        of them nobody had consumed before.  The deadline moves on."""
-        return self._use(self.positions.stop if to is None else to, False)
-
-    def renew(self) -> None:
-        """The worker lives: the deadline moves on."""
-        self._use(0, False)
-
-    def give_back(self) -> None:
-        """Another may have what is left."""
-        if len(self.positions):
-            self._use(0, True)
-            self.positions = range(self.positions.stop, self.positions.stop)
-
-    def _use(self, to: int, give_back: bool) -> int:
-        if not len(self.positions):
-            return 0    # it has ended
-        # pylint: disable=protected-access
-        reply = self._owner.call(SHARDS + "UseLease", {
-            **self._owner._me(self.dataset_id), "epoch": self.epoch,
-            "lease_id": self.lease_id, "consumed_to": to,
-            "give_back": give_back})
-        left = reply["left"]
-        self.positions = range(left["first"], left["end"]) if left else \
-            range(self.positions.stop, self.positions.stop)
-        return reply["n_new"]
 
 
 class Checkpoint(NamedTuple):

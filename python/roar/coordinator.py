@@ -18,6 +18,7 @@ MPI or Ray.
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import socket
@@ -42,8 +43,9 @@ from ._coord_errors import (BarrierBroken, BarrierTimeout, CoordinatorBusy,
                             CoordinatorNotFound, CoordinatorStale,
                             CoordinatorTimeout, CoordinatorUnreachable,
                             WorkerExists)
-from ._coord_results import (SHARDS, Checkpoint, KeyValue, Lease, Shard,
-                             ShardTable, WorkerConfig, World)
+from ._coord_results import (SHARDS, Checkpoint, KeyValue, Shard, ShardTable,
+                             WorkerConfig, World)
+from ._lease import Lease, LeaseLost, Renewer
 from ._meetings import BarrierResult, Late, VoteResult, gathered
 
 __all__ = [
@@ -51,8 +53,8 @@ __all__ = [
     "CoordinatorBusy", "CoordinatorClosed", "CoordinatorDenied",
     "CoordinatorError", "CoordinatorInvalid", "CoordinatorNotFound",
     "CoordinatorStale", "CoordinatorTimeout", "CoordinatorUnreachable",
-    "KeyValue", "Keys", "Late", "Lease", "Shard", "ShardTable", "TrainingOrchestrator", "VoteResult",
-    "WorkerConfig", "WorkerExists", "World",
+    "KeyValue", "Keys", "Late", "Lease", "LeaseLost", "Shard", "ShardTable",
+    "TrainingOrchestrator", "VoteResult", "WorkerConfig", "WorkerExists", "World",
 ]
 
 _JOBS = "/coordinator.Coordinator/"
@@ -247,6 +249,8 @@ class TrainingOrchestrator:
         self._closed = False
         self._lock = threading.Lock()
         self._watchers: list[threading.Thread] = []
+        self._takes = itertools.count(1)    # of leases: a number for each
+        self._renewer = Renewer()
 
     # ---- connecting
 
@@ -618,8 +622,7 @@ class TrainingOrchestrator:
     def get_shard(self, dataset_id: str, epoch: int = 0) -> Shard:
         """The part of a dataset that is this worker's in this epoch."""
         reply = self.call(_JOBS + "GetDataShard", {
-            "worker_id": self.worker_id or "", "dataset_id": dataset_id,
-            "epoch": epoch, "job_id": self.job or ""})
+            **self._me(dataset_id), "epoch": epoch})
         return Shard._make(reply[name] for name in Shard._fields)
 
     def shards(self, dataset_id: str) -> list[range]:
@@ -710,30 +713,39 @@ class TrainingOrchestrator:
                    exactly_once: bool = False, chunk: int = 0,
                    timeout: float = 60.0) -> Lease:
         """A piece of an epoch, for workers that are not equally fast; all take
-        them on the same terms.
+        them on the same terms.  It is renewed by itself as long as the object
+        is there; `with` counts it at its end.
 
-        exactly_once  what is said of a piece after its deadline is refused
-                      (CoordinatorStale), and must not be applied; else it
-                      counts, and another may have worked on it, too
+        exactly_once  what is said of a piece that is over is refused
+                      (LeaseLost), and must not be applied; else it counts,
+                      and another may have worked on it, too
         chunk         positions of a piece; 0: a shard
         timeout       seconds of silence after which it is another's
         """
         reply = self.call(SHARDS + "TakeLease", {
             **self._me(dataset_id), "epoch": epoch, "mode": int(exactly_once),
-            "chunk": chunk, "timeout_ms": _milliseconds("timeout", timeout)})
-        part = reply["range"] or {"first": 0, "end": 0}
-        return Lease(self, dataset_id, epoch, reply["lease_id"],
-                     range(part["first"], part["end"]),
-                     reply["timeout_ms"] / 1000, reply["done"],
-                     reply["retry_ms"] / 1000)
+            "chunk": chunk, "timeout_ms": _milliseconds("timeout", timeout),
+            "request": next(self._takes)})
+        lease = Lease(self, dataset_id, epoch, exactly_once, reply)
+        if lease.lease_id:
+            self._renewer.add(lease)
+        return lease
 
     def pull(self, dataset_id: str, epoch: int = 0,
              **terms: Any) -> Iterator[Lease]:
-        """Takes pieces of an epoch until all of it is consumed, by whomever.
-        One that the loop has gone through counts as consumed; one that it
-        breaks off in is given back.  With exactly_once call consumed() of a
-        piece before you apply it: only then it is yours for good.  `terms`
-        are those of take_lease()."""
+        """Takes pieces of an epoch until all of it is consumed, by whomever;
+        `terms` are those of take_lease().
+
+        A piece counts as consumed when the body is through with it.  After
+        `break`, an exception or close(), what the body has finished counts:
+        what it called consumed() for, and the positions that a loop over the
+        piece has behind it.  Another is given the rest.
+
+        A piece can become another's while the body runs only when this worker
+        is not heard of for a timeout (its machine is cut off or stands still).
+        At least once: the loop goes on, both have worked on it.  With
+        exactly_once LeaseLost is raised, by consumed() or at the end of the
+        body: call consumed() before you apply what you made of a piece."""
         while True:
             lease = self.take_lease(dataset_id, epoch, **terms)
             if lease.done:
@@ -741,16 +753,18 @@ class TrainingOrchestrator:
             if not lease.lease_id:
                 time.sleep(min(lease.retry, _PAUSE))
                 continue
-            try:
+            with lease:
                 yield lease
-            except GeneratorExit:
-                lease.give_back()
-                raise
-            lease.consumed()
 
     def _me(self, dataset_id: str) -> dict[str, Any]:
+        """Who asks: shards, what was consumed and leases are its own."""
         return {"job_id": self.job or "", "worker_id": self.worker_id or "",
-                "dataset_id": dataset_id}
+                "session": self._session(), "dataset_id": dataset_id}
+
+    def _session(self) -> int:
+        if self.worker_id is None:
+            return 0
+        return self._connected().registration()["session"]
 
     def notify_checkpoint(self, checkpoint_id: str, step: int, epoch: int = 0,
                           path: str = "", size_bytes: int = 0, *,

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent import futures
 
 import pytest
 
@@ -600,32 +599,6 @@ def test_consumed_positions_are_kept(server, job):
             a.report_consumed("d", [range(90, 101)])
         with pytest.raises(coordinator.CoordinatorStale):
             a.report_consumed("d", [range(1)], epoch=1)
-
-
-@pytest.mark.parametrize("exactly_once", [False, True])
-def test_two_workers_pull_an_epoch(server, job, exactly_once):
-    with workers(server, 2, job=job) as (a, b):
-        a.register_dataset("d", "/data", 95, 10)
-        terms = {"exactly_once": exactly_once, "timeout": 60}
-        stopped = b.pull("d", **terms)
-        next(stopped)
-        stopped.close()     # what it had is free
-        with futures.ThreadPoolExecutor() as pool:
-            found = list(pool.map(
-                lambda w: [n for lease in w.pull("d", **terms)
-                           for n in lease.positions], (a, b)))
-        assert sorted(found[0] + found[1]) == list(range(95))
-        assert a.consumed("d") == [range(95)]
-
-
-def test_a_lease_that_is_over_is_refused(server, job):
-    with workers(server, 2, job=job) as (a, b):
-        a.register_dataset("d", "/data", 10, 10)
-        late = a.take_lease("d", exactly_once=True, timeout=0.1)
-        assert late.positions == range(10)
-        until(lambda: b.take_lease("d", exactly_once=True, timeout=0.1).lease_id)
-        with pytest.raises(coordinator.CoordinatorStale, match="do not apply"):
-            late.consumed()
 
 
 def test_a_checkpoint_counts_when_all_have_saved_it(server, job):

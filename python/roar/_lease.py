@@ -1,0 +1,214 @@
+"""Pieces of an epoch that are lent to a worker; TrainingOrchestrator.pull() gives
+them out.
+
+A piece is lent until a deadline.  As long as its object is there, and what is lent
+was neither consumed nor given back, a thread of the worker moves the deadline on: a
+body may take as long as it likes, and whoever dies, hangs with its whole process or
+drops the object loses the piece.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+import weakref
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional
+
+from ._coord_errors import CoordinatorClosed, CoordinatorError, CoordinatorStale
+from ._coord_results import SHARDS
+
+if TYPE_CHECKING:
+    from .coordinator import TrainingOrchestrator
+
+_RENEWALS = 3   # in a timeout
+
+
+class LeaseLost(CoordinatorStale):
+    """The lease is over, and what was said of it has not counted: the piece is,
+    or will be, another worker's.  With exactly_once it must not be applied."""
+
+
+class Lease:
+    """Positions of an epoch that are lent to this worker.
+
+    positions  those that are not counted as consumed yet
+    lost       it is over without having been consumed or given back; noticed within
+               a third of the timeout, and by every call at once
+    lease_id   0: there is none now; then `done` says that all positions of the epoch
+               are consumed, and `retry` in how many seconds one may be free
+    timeout    seconds of silence after which it is another's
+
+    `for position in lease` goes through the positions and remembers which of them
+    are finished: all before the one that the loop is at.  `with` counts all of them
+    at its end; after an exception it counts those and gives the others back.
+    """
+
+    def __init__(self, owner: "TrainingOrchestrator", dataset_id: str, epoch: int,
+                 exactly_once: bool, told: Mapping[str, Any]) -> None:
+        part = told["range"] or {"first": 0, "end": 0}
+        self.dataset_id = dataset_id
+        self.epoch = epoch
+        self.exactly_once = exactly_once
+        self.lease_id: int = told["lease_id"]
+        self.positions = range(part["first"], part["end"])
+        self.timeout: float = told["timeout_ms"] / 1000
+        self.done: bool = told["done"]
+        self.retry: float = told["retry_ms"] / 1000
+        self.lost = False
+        self._owner = owner
+        self._finished = part["first"]  # those below are, as far as the loop says
+        self._lock = threading.Lock()   # one word at a time, in the order of their making
+
+    def __repr__(self) -> str:
+        return (f"<Lease {self.lease_id} of {self.dataset_id!r}, epoch {self.epoch}: "
+                f"{self.positions}{', lost' if self.lost else ''}>")
+
+    def __iter__(self) -> Iterator[int]:
+        for position in self.positions:
+            yield position
+            self._finished = max(self._finished, position + 1)
+
+    def __enter__(self) -> "Lease":
+        return self
+
+    def __exit__(self, kind: Any, *unused: Any) -> None:
+        if kind is None:
+            self._complete()
+        else:
+            self._break_off()
+
+    def consumed(self, to: Optional[int] = None) -> int:
+        """The positions below `to` count as consumed from now on; None: all.
+        Returns how many of them nobody had consumed before.
+
+        LeaseLost when the lease is over.  With exactly_once, call this before you
+        apply what you made of them: when it returns they are yours, and nobody
+        else will be given them."""
+        return self._use(self.positions.stop if to is None else to, False)
+
+    def renew(self) -> None:
+        """Moves the deadline on, which also happens by itself.  LeaseLost when the
+        lease is over."""
+        self._use(0, False)
+
+    def give_back(self) -> None:
+        """Counts the positions that a loop over this has finished, and lets another
+        have the rest."""
+        self._use(self._finished, True)
+
+    def _use(self, to: int, give_back: bool) -> int:
+        with self._lock:
+            if self.lost:
+                raise LeaseLost(f"lease {self.lease_id} of dataset {self.dataset_id!r} is "
+                                "over: do not apply what it had, take a new one")
+            if not self.positions:
+                return 0    # it has ended
+            return self._say(to, give_back)
+
+    def _say(self, to: int, give_back: bool, **more: Any) -> int:
+        # pylint: disable=protected-access
+        try:
+            reply = self._owner.call(SHARDS + "UseLease", {
+                **self._owner._me(self.dataset_id), "epoch": self.epoch,
+                "lease_id": self.lease_id, "consumed_to": to,
+                "give_back": give_back}, **more)
+        except CoordinatorStale as error:
+            self.lost = True
+            self._owner._renewer.forget(self)
+            raise LeaseLost(str(error)) from None
+        left = reply["left"]
+        if left:
+            self.positions = range(left["first"], left["end"])
+        else:
+            self.positions = range(self.positions.stop, self.positions.stop)
+            self._owner._renewer.forget(self)
+        return reply["n_new"]
+
+    def _complete(self) -> None:
+        try:
+            self.consumed()
+        except LeaseLost:
+            # Else somebody has it, and has done or will do it.
+            if self.exactly_once:
+                raise
+
+    def _break_off(self) -> None:
+        """What cannot be said is no reason to hide why the loop ended."""
+        try:
+            self.give_back()
+        except CoordinatorError as error:
+            if self.exactly_once and self._finished > self.positions.start:
+                warnings.warn(
+                    f"positions {self.positions.start} to {self._finished - 1} of "
+                    f"dataset {self.dataset_id!r} were finished, but do not count: "
+                    f"{error}", RuntimeWarning, stacklevel=3)
+
+    def _renew_in_time(self) -> None:
+        with self._lock:
+            if self.positions and not self.lost:
+                self._say(0, False, timeout=self.timeout)
+
+
+class Renewer:
+    """Says a few times in a timeout that the holder of leases lives.
+
+    Its thread is there while there are leases.  It does not keep their objects: who
+    drops one does not want it any more."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._due: weakref.WeakKeyDictionary[Lease, float] = \
+            weakref.WeakKeyDictionary()
+        self._thread: Optional[threading.Thread] = None
+
+    def add(self, lease: Lease) -> None:
+        """Renews it from now on."""
+        with self._changed:
+            self._due[lease] = time.monotonic() + lease.timeout / _RENEWALS
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(
+                    target=self._run, name="roar-leases", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def forget(self, lease: Lease) -> None:
+        """It has ended."""
+        with self._changed:
+            self._due.pop(lease, None)
+            self._changed.notify()
+
+    def _run(self) -> None:
+        # No lease may be in a variable here: it would be kept while this waits.
+        while self._wait():
+            self._renew_due()
+
+    def _wait(self) -> bool:
+        """Until the next is due.  False: there are no more."""
+        with self._changed:
+            while self._due:
+                left = min(self._due.values()) - time.monotonic()
+                if left <= 0:
+                    return True
+                self._changed.wait(left)
+            self._thread = None
+            return False
+
+    def _renew_due(self) -> None:
+        now = time.monotonic()
+        with self._changed:
+            found = [lease for lease, due in self._due.items() if due <= now]
+            for lease in found:
+                self._due[lease] = now + lease.timeout / _RENEWALS
+        for lease in found:
+            self._renew(lease)
+
+    def _renew(self, lease: Lease) -> None:
+        try:
+            lease._renew_in_time()      # pylint: disable=protected-access
+        except LeaseLost:
+            pass    # whoever works on it asks
+        except CoordinatorClosed:
+            self.forget(lease)
+        except CoordinatorError:
+            pass    # away for a while: next time
