@@ -45,6 +45,7 @@ struct election {
 	int64_t asked_ms; /* when the lease was last asked for, boot clock */
 	int64_t holds_until_ms; /* boot clock */
 	char *leader; /* who leads, as last told; NULL: nobody */
+	bool is_hindered; /* as last told */
 	struct ballot ballot;
 };
 
@@ -79,6 +80,27 @@ static void tell_leader(struct election *e, const char *leader)
 	free(e->leader);
 	e->leader = leader ? strdup(leader) : NULL;
 	e->events.follows(e->data, e->leader);
+}
+
+/* What said nothing, or not in time, is no refusal: etcd.h tells of that. */
+static void rest_hindered(struct election *e, unsigned status,
+			  const char *sentence)
+{
+	bool said_no = status != ETCD_OK && status != ETCD_UNAVAILABLE &&
+		       status != ETCD_DEADLINE_EXCEEDED;
+
+	rest(e);
+	if (!said_no || e->is_hindered)
+		return;
+	e->is_hindered = true;
+	e->events.hindered(e->data, sentence);
+}
+
+static void unhinder(struct election *e)
+{
+	if (e->is_hindered)
+		e->events.hindered(e->data, NULL);
+	e->is_hindered = false;
 }
 
 static void depose(struct election *e, const char *why)
@@ -177,6 +199,7 @@ static void follow(struct election *e, const Etcd__KeyValue *leader,
 	(void)snprintf(address, sizeof(address), "%.*s", (int)leader->value.len,
 		       (const char *)leader->value.data);
 	e->state = FOLLOW;
+	unhinder(e);
 	watch_again(e, revision + 1);
 	(void)loop_timer_set(e->loop, &e->step,
 			     loop_now_ms(e->loop) + e->ttl_ms);
@@ -223,6 +246,7 @@ static void lead(struct election *e, int64_t token)
 {
 	e->state = LEAD;
 	e->token = token;
+	unhinder(e);
 	free(e->leader);
 	e->leader = NULL;
 	watch_again(e, token + 1);
@@ -246,14 +270,13 @@ static void on_campaign(struct etcd_call *call, unsigned status,
 	const Etcd__TxnResponse *m = (const Etcd__TxnResponse *)reply;
 	const Etcd__KeyValue *kv;
 
-	(void)sentence;
 	kv = status == ETCD_OK ? ballot_found(m, m->succeeded ? 1 : 0) : NULL;
 	if (kv && is_ours(e, kv))
 		lead(e, kv->create_revision);
 	else if (kv && kv->lease != e->lease)
 		follow(e, kv, m->header ? m->header->revision : 0);
 	else
-		rest(e);
+		rest_hindered(e, status, sentence);
 }
 
 static void campaign(struct election *e)
@@ -270,9 +293,8 @@ static void on_grant(struct etcd_call *call, unsigned status,
 	const Etcd__LeaseGrantResponse *m = (const Etcd__LeaseGrantResponse *)
 		reply;
 
-	(void)sentence;
 	if (status != ETCD_OK || m->ttl_s <= 0) {
-		rest(e);
+		rest_hindered(e, status, sentence);
 		return;
 	}
 	e->lease = m->id;
@@ -321,9 +343,8 @@ static void on_look(struct etcd_call *call, unsigned status,
 	const Etcd__TxnResponse *m = (const Etcd__TxnResponse *)reply;
 	const Etcd__KeyValue *schema, *leader;
 
-	(void)sentence;
 	if (status != ETCD_OK) {
-		rest(e);
+		rest_hindered(e, status, sentence);
 		return;
 	}
 	schema = m->succeeded ? NULL : ballot_found(m, 0);

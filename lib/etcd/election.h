@@ -33,6 +33,9 @@ struct election_events {
 	void (*deposed)(void *data, const char *why);
 	/* Another one does, at this address; NULL: nobody. */
 	void (*follows)(void *data, const char *leader);
+	/* etcd answers and refuses what an election needs, in these words: it is full, say.  It
+	 * is tried again; NULL: not refused any more. */
+	void (*hindered)(void *data, const char *sentence);
 	/* What is under our names was written by a program of another kind: nothing is done
 	 * any more. */
 	void (*refused)(void *data, const char *sentence);

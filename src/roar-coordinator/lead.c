@@ -21,7 +21,7 @@ struct lead {
 	int64_t token; /* while we lead or load */
 	char *own; /* our address */
 	char *leader; /* another's, or NULL */
-	bool in_trouble; /* etcd does not answer */
+	bool in_trouble; /* etcd does not answer, or refuses an election */
 	char trouble[512];
 };
 
@@ -119,6 +119,13 @@ void lead_loaded(struct server *s)
 	tell_all(s);
 }
 
+static void say_how_to_make_room(struct server *s)
+{
+	notes_say(&s->notes, LOG_ERR, NULL,
+		  "'etcdctl compact', 'defrag' and 'alarm disarm' make room in "
+		  "etcd");
+}
+
 /* Without room the lead is kept: the state is read again as far as it was kept, and
  * whatever needs no record goes on. */
 void lead_log_failed(struct server *s, int error, const char *sentence)
@@ -135,9 +142,9 @@ void lead_log_failed(struct server *s, int error, const char *sentence)
 	}
 	notes_say(&s->notes, LOG_ERR, NULL,
 		  "etcd at '%s' is full: changes are refused until there is "
-		  "room; 'etcdctl compact', 'defrag' and 'alarm disarm' make "
-		  "some",
+		  "room",
 		  s->options->etcd);
+	say_how_to_make_room(s);
 	s->disk_full = true;
 	forget_state(s);
 	begin_loading(s, true);
@@ -181,26 +188,50 @@ static void on_refused(void *data, const char *sentence)
 	server_fail(data, -EINVAL, sentence);
 }
 
+static void say_trouble(struct server *s, const char *trouble)
+{
+	struct lead *l = s->lead;
+
+	l->in_trouble = true;
+	(void)snprintf(l->trouble, sizeof(l->trouble), "%s", trouble);
+	notes_say(&s->notes, LOG_ERR, NULL, "%s; it is tried again", trouble);
+}
+
+static void on_hindered(void *data, const char *sentence)
+{
+	struct server *s = data;
+	char trouble[512];
+
+	if (!sentence) {
+		s->lead->in_trouble = false;
+		return;
+	}
+	(void)snprintf(trouble, sizeof(trouble),
+		       "etcd at '%.200s' refuses what an election needs: %.200s",
+		       s->options->etcd, sentence);
+	say_trouble(s, trouble);
+	if (strstr(sentence, "space"))
+		say_how_to_make_room(s);
+}
+
 static const struct election_events events = {
 	.elected = on_elected,
 	.deposed = on_deposed,
 	.follows = on_follows,
+	.hindered = on_hindered,
 	.refused = on_refused,
 };
 
 static void on_etcd_changed(void *data, const char *trouble)
 {
 	struct server *s = data;
-	struct lead *l = s->lead;
 
-	l->in_trouble = trouble != NULL;
 	if (trouble) {
-		(void)snprintf(l->trouble, sizeof(l->trouble), "%s", trouble);
-		notes_say(&s->notes, LOG_ERR, NULL, "%s; it is tried again",
-			  trouble);
-	} else {
-		notes_say(&s->notes, LOG_INFO, NULL, "etcd answers again");
+		say_trouble(s, trouble);
+		return;
 	}
+	s->lead->in_trouble = false;
+	notes_say(&s->notes, LOG_INFO, NULL, "etcd answers again");
 }
 
 /* ---- life ---- */

@@ -37,7 +37,7 @@ const char *lead_leader(const struct server *s);
 void lead_sentence(const struct server *s, struct str *ret);
 /* 0: it does not lead, or alone. */
 int64_t lead_token(const struct server *s);
-/* Is there no etcd that answers? */
+/* Is there no etcd that answers, or that lets anybody be elected? */
 bool lead_in_trouble(const struct server *s);
 
 /* Gives the lead away, at the end of the program; lead_is_resigning() while that takes. */

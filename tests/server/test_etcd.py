@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 import urllib.error
@@ -316,6 +317,42 @@ def test_without_etcd_it_says_so_and_waits():
         server.end()
 
 
+def test_etcd_may_come_later_or_hang_at_first():
+    """It waits, says so, and leads when etcd answers."""
+    with Etcd() as etcd:
+        member = etcd.members[0]
+        member.kill()
+        absent = etcd.coordinator("--cluster", "absent")
+        wait_until(lambda: absent.logged("etcd cannot be reached"))
+        member.start()
+        absent.wait_until_it_leads()
+        wait_until(lambda: absent.logged("etcd answers again"))
+        pause(member.process)
+        hung = etcd.coordinator("--cluster", "hung")
+        wait_until(lambda: hung.logged("no answer within"))
+        text, _ = refused_by_standby(lambda: hung.client().register("a"))
+        assert "no answer within" in text
+        member.signal(signal.SIGCONT)
+        hung.wait_until_it_leads()
+
+
+def test_what_is_no_etcd_is_said():
+    """A web server that has its port, say."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(PATIENCE_S)
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        server = Candidate("--etcd", f"http://{address}")
+        try:
+            with listener.accept()[0] as connection:
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                wait_until(lambda: server.logged(
+                    f"etcd cannot be reached: {address}"))
+            text, _ = refused_by_standby(lambda: server.client().register("a"))
+            assert address in text
+        finally:
+            server.end()
+
+
 def test_a_foreign_schema_is_left_alone(etcd, cluster):
     etcd.ctl("put", f"/roar/{cluster}/schema", "something else 7")
     result = subprocess.run(
@@ -354,11 +391,7 @@ def test_a_full_etcd_refuses_changes_and_nothing_else():
         server.wait_until_it_leads()
         client = server.client()
         place = client.register("a", "j")
-        # Others fill it.
-        for i in range(40):
-            fill(etcd, i)
-            if "NOSPACE" in etcd.ctl("alarm", "list"):
-                break
+        fill_all(etcd)
         with pytest.raises(grpc.RpcError):
             kv_set(client, "k", b"v")
         wait_until(lambda: server.logged("is full"))
@@ -370,6 +403,28 @@ def test_a_full_etcd_refuses_changes_and_nothing_else():
         make_room(etcd)
         wait_until(lambda: sets(client))
         assert kv_get(client, "k") == b"v"
+
+
+def test_a_full_etcd_at_the_start_is_said():
+    """Nobody can be elected; whoever asks hears why."""
+    with Etcd(more=("--quota-backend-bytes", str(16 << 20))) as etcd:
+        fill_all(etcd)
+        server = etcd.coordinator()
+        wait_until(lambda: server.logged("space exceeded"))
+        wait_until(lambda: server.logged("make room"))
+        text, _ = refused_by_standby(lambda: server.client().register("a"))
+        assert "space exceeded" in text
+        make_room(etcd)
+        server.wait_until_it_leads()
+        assert patiently(lambda: server.client().register("a")).rank == 0
+
+
+def fill_all(etcd):
+    """Others fill it."""
+    for i in range(40):
+        fill(etcd, i)
+        if "NOSPACE" in etcd.ctl("alarm", "list"):
+            return
 
 
 def fill(etcd, i):

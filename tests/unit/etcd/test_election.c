@@ -18,6 +18,7 @@ struct party {
 	unsigned n_elected;
 	char leader[64]; /* as it was told; "" for nobody */
 	char why[256]; /* deposed or refused */
+	char hindrance[256]; /* "": none */
 };
 
 struct fixture {
@@ -57,10 +58,19 @@ static void on_refused(void *data, const char *sentence)
 	(void)snprintf(p->why, sizeof(p->why), "%s", sentence);
 }
 
+static void on_hindered(void *data, const char *sentence)
+{
+	struct party *p = data;
+
+	(void)snprintf(p->hindrance, sizeof(p->hindrance), "%s",
+		       sentence ? sentence : "");
+}
+
 static const struct election_events events = {
 	.elected = on_elected,
 	.deposed = on_deposed,
 	.follows = on_follows,
+	.hindered = on_hindered,
 	.refused = on_refused,
 };
 
@@ -210,6 +220,20 @@ static void a_foreign_schema_is_left_alone(void **state)
 	assert_null(fake_etcd_find(&x->fake, "/roar/c/leader"));
 }
 
+static void an_etcd_that_is_full_is_told_of(void **state)
+{
+	struct fixture *x = *state;
+	struct party *first;
+
+	x->fake.is_full = true;
+	first = begin(x, 0);
+	AWAIT(x, first->hindrance[0]);
+	assert_non_null(strstr(first->hindrance, "space"));
+	x->fake.is_full = false;
+	AWAIT(x, first->token);
+	assert_string_equal(first->hindrance, "");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -220,6 +244,7 @@ int main(void)
 		TEST(who_leads_hears_when_its_key_is_removed),
 		TEST(a_lost_answer_does_not_lose_the_election),
 		TEST(no_lead_without_a_sign_of_life),
+		TEST(an_etcd_that_is_full_is_told_of),
 		TEST(a_foreign_schema_is_left_alone),
 	};
 
