@@ -13,6 +13,7 @@
 enum {
 	REST_MS = 150, /* after a failure, and as much again by chance */
 	CALL_MS = 2000,
+	LOOK_MIN_MS = 500,
 };
 
 enum state {
@@ -190,7 +191,9 @@ static void watch_again(struct election *e, int64_t revision)
 	etcd_begin(e->etcd, &e->watch, ETCD_WATCH, &m.base, -1);
 }
 
-/* A watch may be cut off without a word: after a while it is looked again. */
+/* A watch may be cut off without a word, with the member of etcd that it is at.  So it is looked
+ * again and again: often enough that, whoever hangs, another member has told of the key before
+ * its lease is over. */
 static void follow(struct election *e, const Etcd__KeyValue *leader,
 		   int64_t revision)
 {
@@ -202,7 +205,7 @@ static void follow(struct election *e, const Etcd__KeyValue *leader,
 	unhinder(e);
 	watch_again(e, revision + 1);
 	(void)loop_timer_set(e->loop, &e->step,
-			     loop_now_ms(e->loop) + e->ttl_ms);
+			     loop_now_ms(e->loop) + e->ttl_ms / 3);
 	tell_leader(e, address);
 }
 
@@ -361,9 +364,15 @@ static void on_look(struct etcd_call *call, unsigned status,
 
 static void look(struct election *e)
 {
+	int64_t timeout_ms = e->ttl_ms / 4;
+
+	if (timeout_ms > CALL_MS)
+		timeout_ms = CALL_MS;
+	else if (timeout_ms < LOOK_MIN_MS)
+		timeout_ms = LOOK_MIN_MS;
 	e->state = LOOK;
 	e->call.done = on_look;
-	ballot_look(e->etcd, &e->call, &e->ballot, CALL_MS);
+	ballot_look(e->etcd, &e->call, &e->ballot, timeout_ms);
 }
 
 static void on_step(struct loop_timer *t)

@@ -1,5 +1,6 @@
 """A network that is cut: the coordinator that leads is on the smaller side."""
 
+import itertools
 import json
 import os
 import shutil
@@ -34,15 +35,25 @@ def may_cut_networks():
 class Island:
     """A network of its own: one wire to the rest of the cluster, one to clients."""
 
+    numbers = itertools.count()  # a name may be taken for a while after its end
+
     def __init__(self):
-        self.name = f"roar-{os.getpid()}"
+        number = next(self.numbers)
+        self.name = f"roar-{os.getpid()}-{number}"
         self.prefix = ("ip", "netns", "exec", self.name)
-        self.wires = [f"re{os.getpid()}", f"rc{os.getpid()}"]
+        self.wires = [f"re{os.getpid()}.{number}", f"rc{os.getpid()}.{number}"]
         self.here, self.there = [], []
         self.ip("netns", "add", self.name)
+        try:
+            self.wire_up(number)
+        except BaseException:
+            self.close()
+            raise
+
+    def wire_up(self, number):
         self.inside("ip", "link", "set", "lo", "up")
         for i, wire in enumerate(self.wires):
-            net = f"10.{200 + os.getpid() % 50}.{10 * i + os.getpid() % 10}"
+            net = f"10.{200 + os.getpid() % 50}.{20 * number + 10 * i + os.getpid() % 10}"
             self.ip("link", "add", wire, "type", "veth", "peer", "name",
                     wire + "p", "netns", self.name)
             self.ip("addr", "add", f"{net}.1/24", "dev", wire)

@@ -82,7 +82,7 @@ static const struct election_events events = {
 		assert_true(condition);                                 \
 	} while (0)
 
-static struct party *begin(struct fixture *x, int i)
+static struct party *begin_with(struct fixture *x, int i, int64_t ttl_s)
 {
 	struct party *p = &x->parties[i];
 	struct roar_error err;
@@ -94,10 +94,15 @@ static struct party *begin(struct fixture *x, int i)
 			 NULL, NULL, &p->etcd, &err),
 		0);
 	assert_int_equal(election_new(x->loop, p->etcd, "c",
-				      i ? "second:1" : "first:1", 60, &events,
-				      p, &p->election),
+				      i ? "second:1" : "first:1", ttl_s,
+				      &events, p, &p->election),
 			 0);
 	return p;
+}
+
+static struct party *begin(struct fixture *x, int i)
+{
+	return begin_with(x, i, 60);
 }
 
 static int setup(void **state)
@@ -220,6 +225,23 @@ static void a_foreign_schema_is_left_alone(void **state)
 	assert_null(fake_etcd_find(&x->fake, "/roar/c/leader"));
 }
 
+/* As often as the lease is kept alive: a member that hangs is noticed in time. */
+static void who_follows_looks_again_within_a_lease(void **state)
+{
+	struct fixture *x = *state;
+	struct party *first = begin_with(x, 0, 2);
+	struct party *second;
+	unsigned n_txns, n_alive;
+
+	AWAIT(x, first->token);
+	second = begin_with(x, 1, 2);
+	AWAIT(x, second->leader[0]);
+	n_txns = x->fake.n_txns;
+	n_alive = x->fake.n_keep_alives;
+	AWAIT(x, x->fake.n_keep_alives >= n_alive + 4);
+	assert_true(x->fake.n_txns >= n_txns + 3);
+}
+
 static void an_etcd_that_is_full_is_told_of(void **state)
 {
 	struct fixture *x = *state;
@@ -245,6 +267,7 @@ int main(void)
 		TEST(a_lost_answer_does_not_lose_the_election),
 		TEST(no_lead_without_a_sign_of_life),
 		TEST(an_etcd_that_is_full_is_told_of),
+		TEST(who_follows_looks_again_within_a_lease),
 		TEST(a_foreign_schema_is_left_alone),
 	};
 
