@@ -91,6 +91,11 @@ static void look_at_table(const struct dataset *d,
 	ret->min_shards = c.least;
 	ret->last_moved = (int64_t)d->deal.moved;
 	ret->last_minimum = (int64_t)d->deal.minimum;
+	ret->last_moved_bytes = (int64_t)d->deal.moved_bytes;
+	ret->last_minimum_bytes = (int64_t)d->deal.minimum_bytes;
+	ret->max_bytes = (int64_t)c.most_bytes;
+	ret->min_bytes = (int64_t)c.least_bytes;
+	ret->at_home = (int64_t)c.at_home;
 }
 
 int64_t coord_shards_of(const struct coord *c, const char *job, int32_t rank)
@@ -118,6 +123,7 @@ static void look_at_dataset(const struct job *job, const struct dataset *d,
 		.registered_ms = d->registered_ms,
 		.total_shards = d->total_shards,
 		.moved_shards = (int64_t)d->moved_ever,
+		.balance = balance_name(d),
 		.consumed_samples = (int64_t)dataset_consumed(d)->count,
 		.epoch = d->epoch,
 	};

@@ -43,6 +43,10 @@ struct coord_dataset_look {
 	int64_t moved_shards; /* to another worker, by all deals so far */
 	int64_t last_moved,
 		last_minimum; /* by the last deal; the fewest that could */
+	const char *balance; /* "count", "weight", ... */
+	/* By bytes: the same of these, and the largest and smallest load. */
+	int64_t last_moved_bytes, last_minimum_bytes, max_bytes, min_bytes;
+	int64_t at_home; /* by locality: shards that are */
 	int64_t consumed_samples; /* of the epoch under way */
 	int64_t epoch; /* that one */
 };

@@ -101,6 +101,15 @@ static void write_balance(struct json *j, const struct coord_dataset_look *d)
 	api_add_count(j, "moved_shards", d->moved_shards);
 	api_add_int(j, "last_moved", d->last_moved);
 	api_add_int(j, "last_minimum", d->last_minimum);
+	api_add_string(j, "balance", d->balance);
+	if (strcmp(d->balance, "bytes") == 0) {
+		api_add_int(j, "min_bytes", d->min_bytes);
+		api_add_int(j, "max_bytes", d->max_bytes);
+		api_add_int(j, "last_moved_bytes", d->last_moved_bytes);
+		api_add_int(j, "last_minimum_bytes", d->last_minimum_bytes);
+	}
+	if (strcmp(d->balance, "locality") == 0)
+		api_add_int(j, "at_home_shards", d->at_home);
 	api_add_count(j, "epoch", d->epoch);
 	api_add_count(j, "consumed_samples", d->consumed_samples);
 }

@@ -70,6 +70,29 @@ def test_datasets_have_the_known_keys(server):
             "last_minimum": 2}
 
 
+def test_moves_are_counted_over_restarts():
+    with Coordinator() as server:
+        client = server.client()
+        for worker in "ab":
+            client.register(worker)
+        register_dataset(client, "d", "", samples=100, shard=1)
+        register_dataset(client, "h", "", samples=100, shard=1,
+                         balance=pb.BALANCE_RING)
+        for dataset in "dh":
+            client.coordinator.GetDataShard(pb.ShardRequest(
+                worker_id="a", dataset_id=dataset), timeout=PATIENCE_S)
+        for worker in "cd":
+            client.register(worker)
+        before = get_json(server, "/api/datasets")
+        assert before[0]["moved_shards"] == 33 + 25
+        assert before[0]["last_moved"] == before[0]["last_minimum"] == 25
+        assert (before[0]["balance"], before[1]["balance"]) == ("count", "ring")
+        assert before[1]["moved_shards"] > 0
+        server.kill()
+        server.start()
+        assert get_json(server, "/api/datasets") == before
+
+
 def test_workers_tell_what_they_use(server):
     client = server.client()
     client.register("w", "usage")
@@ -510,7 +533,7 @@ def test_who_does_not_read_costs_little_and_is_sent_away():
         idle = socket.socket()
         idle.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         idle.connect((host, int(port)))
-        idle.sendall(b"GET /api/events HTTP/1.1\r\nHost: x\r\n\r\n")
+        idle.sendall(b"GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert select.select([idle], [], [], PATIENCE_S)[0]
         with Events(server) as events:
             events.until(lambda: len(events.workers) == n)

@@ -7,6 +7,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 
 const METHODS = {
   register: 1,
@@ -222,12 +223,21 @@ export class Coordinator {
     this.port = Number(words[1].split(":")[1]);
     this.http = words[2];
     this.clients = [];
+    this.workers = [];
   }
 
   client(token, job) {
     const client = new Client(this.port, token, job);
     this.clients.push(client);
     return client;
+  }
+
+  // A process that is a worker and sends heartbeats.
+  worker(id) {
+    const script = fileURLToPath(new URL("worker.mjs", import.meta.url));
+    const worker = spawn(process.execPath, [script, String(this.port), id], { stdio: "ignore" });
+    this.workers.push(worker);
+    return worker;
   }
 
   kill() {
@@ -241,12 +251,14 @@ export class Coordinator {
   }
 
   leave() {
+    for (const worker of this.workers ?? []) worker.kill("SIGKILL");
     this.process?.kill("SIGKILL");
     rmSync(this.folder, { recursive: true, force: true });
   }
 
   async close() {
     for (const client of this.clients) client.close();
+    for (const worker of this.workers) worker.kill("SIGKILL");
     this.process.kill("SIGTERM");
     await this.ended;
     rmSync(this.folder, { recursive: true, force: true });

@@ -133,10 +133,11 @@ test("what happens is on the page without a reload", () =>
       .waitFor({ state: "attached" });
   }));
 
-test("a dying worker turns red", () =>
+// Silence alone would take longer than anybody waits here.
+test("a worker whose connection ends turns red at once", () =>
   withPage({}, async (page, server) => {
     const client = server.client();
-    await client.configure({ interval: 300, timeout: 3000 });
+    await client.configure({ interval: 300, timeout: 10 * PATIENCE_MS });
     await client.register("stays");
     const stop = keepAlive(client, ["stays"]);
     const dying = server.client();
@@ -149,6 +150,23 @@ test("a dying worker turns red", () =>
     await page.locator("#events .warning", { hasText: "dies" }).first().waitFor();
     await page.waitForFunction(() => document.title === "1 dead worker · roar coordinator");
     await row(page, "stays").locator(".state.alive").waitFor();
+    stop();
+  }));
+
+// Stopped in the middle of everything: its connection is as it was, and nothing comes.
+test("a worker that falls silent turns red within its timeout", () =>
+  withPage({}, async (page, server) => {
+    const client = server.client();
+    await client.configure({ interval: 200, timeout: 2000 });
+    await client.register("stays");
+    const stop = keepAlive(client, ["stays"]);
+    const silent = server.worker("silent");
+    await row(page, "silent").locator(".state.alive").waitFor();
+    silent.kill("SIGSTOP");
+    await row(page, "silent").locator(".state.suspect").waitFor();
+    await row(page, "silent").locator(".state.dead").waitFor();
+    await row(page, "stays").locator(".state.alive").waitFor();
+    await page.locator("#events .warning", { hasText: "is dead: it is silent" }).first().waitFor();
     stop();
   }));
 

@@ -8,15 +8,23 @@ import { ofJob } from "./view";
 
 const FEW_STEPS = 8;
 
-// They are dealt when a worker first asks.
-function balance(d: Dataset): string {
-  if (d.table_version === 0) return "not dealt yet";
-  return d.min_shards === d.max_shards
-    ? `${count(d.max_shards)} a worker`
-    : `${count(d.min_shards)} to ${count(d.max_shards)} a worker`;
+function range(least: string, most: string): string {
+  return least === most ? `${most} a worker` : `${least} to ${most} a worker`;
 }
 
-// Since the server was started.
+// They are dealt when a worker first asks.
+function balance(d: Dataset): string {
+  const by = d.balance === "count" ? "" : `by ${d.balance}: `;
+  if (d.table_version === 0) return `${by}not dealt yet`;
+  if (d.max_bytes !== undefined) return by + range(bytes(d.min_bytes ?? 0), bytes(d.max_bytes));
+  return by + range(count(d.min_shards), count(d.max_shards));
+}
+
+function home(d: Dataset): string {
+  return `${count(d.at_home_shards ?? 0)} of ${plural(d.shard_count, "shard")}`;
+}
+
+// By all deals of the dataset.
 function moves(d: Dataset): string {
   if (d.moved_shards === null) return "not counted";
   return d.moved_shards ? plural(d.moved_shards, "shard") : "none";
@@ -25,6 +33,8 @@ function moves(d: Dataset): string {
 // What it moved, beside what no deal could have avoided.
 function lastDeal(d: Dataset): string {
   if (d.last_moved === 0) return "moved none";
+  if (d.last_moved_bytes !== undefined)
+    return `moved ${bytes(d.last_moved_bytes)}, at least ${bytes(d.last_minimum_bytes ?? 0)} had to`;
   return d.last_moved === d.last_minimum
     ? `moved ${count(d.last_moved)}, the fewest possible`
     : `moved ${count(d.last_moved)}, possible were ${count(d.last_minimum)}`;
@@ -76,6 +86,8 @@ export function Datasets(props: { store: Store; job: string | null }) {
               </dd>
               <dt>Balance</dt>
               <dd>{balance(d)}</dd>
+              {d.at_home_shards !== undefined && <dt>At home</dt>}
+              {d.at_home_shards !== undefined && <dd>{home(d)}</dd>}
               <dt>Moved</dt>
               <dd>{moves(d)}</dd>
               {d.table_version > 1 && <dt>Last deal</dt>}

@@ -80,6 +80,12 @@ export interface Dataset {
   moved_shards: number | null;
   last_moved: number; // by the last deal, and the fewest that could
   last_minimum: number;
+  balance: string; // "count", "weight", ...
+  min_bytes?: number; // of a worker; these four where bytes are balanced
+  max_bytes?: number;
+  last_moved_bytes?: number;
+  last_minimum_bytes?: number;
+  at_home_shards?: number; // where shards have homes
   epoch: number | null;
   consumed_samples: number | null;
 }
