@@ -170,16 +170,21 @@ class Place:
         os.chmod(self.base, 0o755)
 
     def remove(self):
-        # Or mounts.
-        for name in os.listdir(self.root):
-            path = os.path.join(self.root, name)
-            if subprocess.run(["mountpoint", "-q", path],
-                              check=False).returncode == 0:
-                subprocess.run(["umount", "-l", path], check=False)
-        # Workloads leave directories without permissions behind.
-        subprocess.run(["chmod", "-R", "u+rwx", self.base],
-                       stderr=subprocess.DEVNULL, check=False)
+        for path in mounts_below(self.root):
+            subprocess.run(["umount", "-l", path], check=False)
         shutil.rmtree(self.base, ignore_errors=True)
+        if os.path.exists(self.base):
+            # Workloads leave directories without permissions behind.
+            subprocess.run(["chmod", "-R", "u+rwx", self.base],
+                           stderr=subprocess.DEVNULL, check=False)
+            shutil.rmtree(self.base, ignore_errors=True)
+
+
+def mounts_below(root):
+    """The last first: one may be in another."""
+    with open("/proc/self/mountinfo", encoding="utf-8") as f:
+        points = [line.split()[4] for line in f]
+    return [p for p in reversed(points) if p.startswith(root + "/")]
 
 
 def environment(place):
@@ -214,7 +219,8 @@ def become_nobody():
 
 
 def redirect(redirects, root, nobody):
-    """Opens the descriptors a shell would have opened; runs in the child."""
+    """Opens the descriptors a shell would have opened; runs in the child.  None
+    where there is nothing to do: a child without it costs a fraction."""
     def apply():
         if nobody:
             become_nobody()
@@ -223,7 +229,7 @@ def redirect(redirects, root, nobody):
             os.dup2(fd, number, inheritable=True)
             if fd != number:
                 os.close(fd)
-    return apply
+    return apply if redirects or nobody else None
 
 
 def run(argv, place, wanted):
