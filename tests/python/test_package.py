@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import sysconfig
 
 import pytest
 
@@ -109,10 +110,13 @@ def sources(tmp_path_factory):
     return to / "python"
 
 
-def for_builds():
+def for_builds(sources):
     """The environment without a sanitizer, whose library may be preloaded here.  What
-    is compiled runs for a moment only."""
+    is compiled runs for a moment only, and an earlier run may have compiled it."""
     kept = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    if shutil.which("ccache"):
+        kept |= {"CC": "ccache " + sysconfig.get_config_var("CC").split()[0],
+                 "CCACHE_NOHASHDIR": "1", "CCACHE_BASEDIR": str(sources.parent)}
     return {**kept, "CFLAGS": "-O0 -g0"}
 
 
@@ -139,7 +143,7 @@ def test_pip_installs_it(sources, tmp_path):
     for needed in ("pip", "setuptools", "wheel"):
         if not importlib.util.find_spec(needed):
             pytest.skip(f"needs {needed}")
-    environment = for_builds()
+    environment = for_builds(sources)
     run(sys.executable, "-m", "pip", "install", "--quiet", "--no-index",
         "--no-deps", "--no-build-isolation", "--disable-pip-version-check",
         "--target", tmp_path / "site", sources,
@@ -185,7 +189,7 @@ def test_it_can_be_built_in_place(sources):
     if not importlib.util.find_spec("wheel"):
         pytest.skip("needs wheel")
     run(sys.executable, "setup.py", "--quiet", "build_ext", "--inplace",
-        "--parallel", "2", cwd=sources, env=for_builds())
+        "--parallel", "2", cwd=sources, env=for_builds(sources))
     names = set(os.listdir(sources))
     assert {"_roar.abi3.so", "_roar.pyi", "_roar_hash.abi3.so"} <= names
     assert "_roar-stubs" not in names
