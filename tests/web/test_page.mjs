@@ -198,6 +198,17 @@ test("a thousand workers stay usable", () =>
 
     await page.getByLabel("Find workers").fill("rack-07");
     await page.getByText("100 of 1,000 workers").waitFor();
+
+    // A thousand lines of the log are no longer page, and a telephone shows all figures.
+    const height = () => document.documentElement.scrollHeight - document.body.offsetHeight;
+    assert.ok((await page.evaluate(height)) <= 1, "the page ends with what is on it");
+    await page.setViewportSize({ width: 400, height: 800 });
+    assert.deepEqual(
+      await page
+        .locator(".tile-value")
+        .evaluateAll((all) => all.filter((e) => e.scrollWidth > e.clientWidth).length),
+      0,
+    );
   }));
 
 test("hostile names are only names", () =>
