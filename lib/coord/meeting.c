@@ -458,6 +458,11 @@ static int check_kind(const struct request *q, const Roar__MeetRequest *m)
 		refuse(q, COORD_INVALID_ARGUMENT,
 		       "the value is %zu bytes long; at most %d are gathered",
 		       m->value.len, MAX_VALUE);
+	else if (m->kind == ROAR__MEET_KIND__VOTE &&
+		 m->value.len > MAX_VOTE_VALUE)
+		refuse(q, COORD_INVALID_ARGUMENT,
+		       "the value is %zu bytes long; a vote takes %d at most",
+		       m->value.len, MAX_VOTE_VALUE);
 	else if (m->n_group > q->c->limits.max_workers)
 		refuse(q, COORD_INVALID_ARGUMENT,
 		       "the group names %zu workers; the coordinator takes %u",
@@ -473,7 +478,7 @@ void do_meet(const struct request *q, const void *message)
 	struct job *job = job_of(q, m->job_id);
 	struct worker *w = job ? holder_of(q, job, m->worker_id, m->session) :
 				 NULL;
-	bool gather = m->kind == ROAR__MEET_KIND__GATHER;
+	bool has_value = m->kind != ROAR__MEET_KIND__BARRIER;
 	struct ask ask = {
 		.meeting_id = m->meeting_id,
 		.generation = m->generation,
@@ -481,8 +486,8 @@ void do_meet(const struct request *q, const void *message)
 		.on_death = m->on_death,
 		.group = m->group,
 		.n_group = m->n_group,
-		.value = gather ? m->value.data : NULL,
-		.value_len = gather ? m->value.len : 0,
+		.value = has_value ? m->value.data : NULL,
+		.value_len = has_value ? m->value.len : 0,
 		.in_favour = m->in_favour,
 		.again = m->again,
 	};

@@ -50,6 +50,32 @@ static void take_arrival(struct attendee *to, const Roar__Record__Arrival *m,
 	to->numbered = !m->unnumbered;
 }
 
+static int by_rank(const void *a, const void *b)
+{
+	int32_t x = (*(struct attendee *const *)a)->rank;
+	int32_t y = (*(struct attendee *const *)b)->rank;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Ranks are places where nobody is missing. */
+static void find_places(struct release *r)
+{
+	int32_t last = -1;
+
+	for (size_t i = 0; i < r->n; i++) {
+		r->by_id[i] = &r->attendees[i];
+		r->attendees[i].place = (uint32_t)r->attendees[i].rank;
+		if (r->attendees[i].rank > last)
+			last = r->attendees[i].rank;
+	}
+	if ((size_t)(last + 1) == r->n)
+		return;
+	qsort(r->by_id, r->n, sizeof(struct attendee *), by_rank);
+	for (size_t i = 0; i < r->n; i++)
+		r->by_id[i]->place = (uint32_t)i;
+}
+
 static struct release *take(const Roar__Record__Release *m)
 {
 	size_t size = block_size(m);
@@ -73,6 +99,7 @@ static struct release *take(const Roar__Record__Release *m)
 	for (size_t i = 0; i < r->n_missing; i++)
 		r->missing[i] = put(&at, m->missing[i],
 				    strlen(m->missing[i]) + 1);
+	find_places(r);
 	return r;
 }
 
@@ -169,8 +196,10 @@ struct attendee *release_attendee(struct release *r, const char *id)
 int answers_reserve(struct answers *a, Roar__MeetKind kind, size_t n)
 {
 	*a = (struct answers){ 0 };
-	if (kind != ROAR__MEET_KIND__GATHER)
+	if (kind == ROAR__MEET_KIND__BARRIER)
 		return 0;
+	if (kind == ROAR__MEET_KIND__VOTE)
+		n = MAX_DISTINCT;
 	a->values = calloc(n, sizeof(*a->values));
 	a->value_ptrs = calloc(n, sizeof(*a->value_ptrs));
 	if (!a->values || !a->value_ptrs) {
@@ -187,7 +216,7 @@ void answers_release(struct answers *a)
 	free(TAKE_PTR(a->value_ptrs));
 }
 
-static int by_rank(const void *a, const void *b)
+static int values_by_rank(const void *a, const void *b)
 {
 	int32_t x = (*(Roar__MeetValue *const *)a)->rank;
 	int32_t y = (*(Roar__MeetValue *const *)b)->rank;
@@ -195,22 +224,57 @@ static int by_rank(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static void set_value(struct answers *a, size_t i, const struct attendee *from)
+{
+	Roar__MeetValue *v = &a->values[i];
+
+	roar__meet_value__init(v);
+	v->worker_id = (char *)from->id;
+	v->rank = from->rank;
+	v->value.data = (uint8_t *)from->value;
+	v->value.len = from->value_len;
+	a->value_ptrs[i] = v;
+}
+
+static bool has_value(const Roar__MeetValue *v, const struct attendee *of)
+{
+	return v->value.len == of->value_len &&
+	       (!of->value_len ||
+		memcmp(v->value.data, of->value, of->value_len) == 0);
+}
+
+/* Of a vote: each value once, with the lowest rank that brought it. */
+static void fill_distinct(struct answers *a, const struct release *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct attendee *from = &r->attendees[i];
+		size_t k = 0;
+
+		while (k < n && !has_value(&a->values[k], from))
+			k++;
+		if (k == MAX_DISTINCT) {
+			a->meet.more_values = true;
+			continue;
+		}
+		if (k == n || from->rank < a->values[k].rank)
+			set_value(a, k, from);
+		n += k == n;
+	}
+	a->n_values = n;
+}
+
 static void fill_values(struct answers *a, const struct release *r)
 {
-	for (size_t i = 0; i < a->n_values; i++) {
-		const struct attendee *from = &r->attendees[i];
-		Roar__MeetValue *v = &a->values[i];
-
-		roar__meet_value__init(v);
-		v->worker_id = (char *)from->id;
-		v->rank = from->rank;
-		v->value.data = (uint8_t *)from->value;
-		v->value.len = from->value_len;
-		a->value_ptrs[i] = v;
-	}
+	if (r->kind == ROAR__MEET_KIND__VOTE)
+		fill_distinct(a, r);
+	else
+		for (size_t i = 0; i < a->n_values; i++)
+			set_value(a, i, &r->attendees[i]);
 	if (a->n_values)
 		qsort(a->value_ptrs, a->n_values, sizeof(Roar__MeetValue *),
-		      by_rank);
+		      values_by_rank);
 	a->meet.values = a->value_ptrs;
 	a->meet.n_values = a->n_values;
 }
@@ -247,7 +311,9 @@ void answers_fill(struct answers *a, const struct release *r, const char *id)
 {
 	size_t n_late = fill_late(a, r);
 
+	a->release = r;
 	roar__meet_reply__init(&a->meet);
+	a->meet.world_epoch = r->epoch;
 	a->meet.meeting_id = (char *)id;
 	a->meet.generation = r->generation;
 	a->meet.participants = (int64_t)r->n;
@@ -272,6 +338,7 @@ void answers_tell(struct coord *c, struct answers *a, uint64_t call, bool plain,
 		  size_t index)
 {
 	a->meet.arrival_order = a->barrier.arrival_order = (int64_t)index + 1;
+	a->meet.place = a->release->attendees[index].place;
 	if (plain)
 		tell(c, call, COORD_OK, &a->barrier, NULL);
 	else

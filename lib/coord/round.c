@@ -255,10 +255,14 @@ static struct load load_with(const struct round *round,
 }
 
 /* What everybody gets in the end must be bearable: it lies in memory until it is sent. */
-static bool is_too_much(const struct load *load)
+static bool is_too_much(const struct load *load, Roar__MeetKind kind)
 {
-	return load->bytes > MAX_GATHER ||
-	       load->bytes * load->n > MAX_GATHER_OUT;
+	size_t each = load->bytes;
+
+	if (kind == ROAR__MEET_KIND__VOTE &&
+	    each > MAX_DISTINCT * MAX_VOTE_VALUE)
+		each = MAX_DISTINCT * MAX_VOTE_VALUE;
+	return load->bytes > MAX_GATHER || each * load->n > MAX_GATHER_OUT;
 }
 
 static void fail_gather(const struct request *q, struct round *round,
@@ -344,7 +348,7 @@ static int refuse_full(const struct request *q, struct round *round,
 		       MAX_ARRIVALS);
 		return -EAGAIN;
 	}
-	if (!is_too_much(&load))
+	if (!is_too_much(&load, round->kind))
 		return 0;
 	fail_gather(q, round, w, &load);
 	return -E2BIG;

@@ -59,6 +59,8 @@ enum {
 	ALL_SHARDS_TIMES = 4, /* what one job may have, for all of them */
 	MAX_STEPS = 64, /* of checkpoints, per job */
 	MAX_VALUE = 64 << 10, /* of one worker, in a gather */
+	MAX_VOTE_VALUE = 4 << 10, /* and in a vote */
+	MAX_DISTINCT = 4, /* values of a vote that are told */
 	MAX_GATHER = 16 << 20, /* of all of them */
 	MAX_GATHER_OUT = 256 << 20, /* the same times those who get it */
 	MAX_FAILURES = 64, /* remembered of gathers that were too large, per job */
@@ -227,6 +229,7 @@ struct attendee {
 	size_t value_len;
 	int64_t late_ms;
 	int32_t rank;
+	uint32_t place; /* among the attendees, by rank */
 	bool in_favour;
 	bool numbered; /* came with the generation */
 };
@@ -596,6 +599,7 @@ extern const struct wait_kind arrival_wait;
 
 /* Answers for a release: prepared once, told to any number of calls. */
 struct answers {
+	const struct release *release;
 	Roar__MeetReply meet;
 	Coordinator__BarrierResponse barrier;
 	Coordinator__Lateness late[MAX_LATE], *late_ptrs[MAX_LATE];

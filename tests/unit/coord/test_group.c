@@ -53,6 +53,89 @@ static void a_group_waits_for_its_own_alone(void **state)
 	assert_int_equal(met(h, b)->arrival_order, 2);
 }
 
+/* All who were there agree on who they were, whatever the world is by now. */
+static void places_follow_from_ranks(void **state)
+{
+	struct host *h = *state;
+	Roar__MeetRequest m = meet("a", NULL, 0);
+	uint64_t a, b, c;
+
+	join_abc(h);
+	c = ask_group(h, 3, "c", NULL, 0);
+	b = ask_group(h, 2, "b", NULL, 0);
+	a = ask_group(h, 1, "a", NULL, 0);
+	assert_int_equal(met(h, a)->place, 0);
+	assert_int_equal(met(h, b)->place, 1);
+	assert_int_equal(met(h, c)->place, 2);
+	assert_int_equal(met(h, c)->world_epoch, 3);
+	assert_int_equal(met(h, a)->world_epoch, 3);
+
+	c = ask_group(h, 3, "c", ac, 2);
+	a = ask_group(h, 1, "a", ac, 2);
+	assert_int_equal(met(h, a)->place, 0);
+	assert_int_equal(met(h, c)->place, 1);
+
+	gone(h, 1);
+	pass_ms(h, 10000);
+	m.on_death = ROAR__ON_DEATH__SHRINK;
+	m.worker_id = "c";
+	m.meeting_id = "s";
+	c = ask(h, 3, "Meet", &m);
+	m.worker_id = "b";
+	b = ask(h, 2, "Meet", &m);
+	assert_int_equal(met(h, b)->place, 0);
+	assert_int_equal(met(h, c)->place, 1);
+	assert_int_equal(met(h, c)->participants, 2);
+	assert_true(met(h, c)->world_epoch > 3);
+}
+
+static uint64_t vote(struct host *h, uint64_t conn, const char *id,
+		     const char *value)
+{
+	Roar__MeetRequest m = meet(id, NULL, 0);
+
+	m.kind = ROAR__MEET_KIND__VOTE;
+	m.meeting_id = "v";
+	m.value.data = (uint8_t *)value;
+	m.value.len = strlen(value);
+	return ask(h, conn, "Meet", &m);
+}
+
+static void a_vote_tells_which_values_there_are(void **state)
+{
+	struct host *h = *state;
+	char id[] = "a", large[4098];
+	const Roar__MeetReply *m;
+	uint64_t c;
+
+	join_abc(h);
+	c = vote(h, 3, "c", "x");
+	vote(h, 2, "b", "yy");
+	m = met(h, vote(h, 1, "a", "x"));
+	assert_int_equal(m->n_values, 2);
+	assert_string_equal(m->values[0]->worker_id, "a");
+	assert_int_equal(m->values[0]->value.len, 1);
+	assert_string_equal(m->values[1]->worker_id, "b");
+	assert_memory_equal(m->values[1]->value.data, "yy", 2);
+	assert_false(m->more_values);
+	assert_int_equal(met(h, c)->n_values, 2);
+
+	memset(large, 'x', sizeof(large) - 1);
+	large[sizeof(large) - 1] = '\0';
+	expect(h, vote(h, 1, "a", large), COORD_INVALID_ARGUMENT);
+	for (int i = 3; i < 6; i++) {
+		id[0] = (char)('a' + i);
+		join(h, (uint64_t)i + 1, id);
+	}
+	for (int i = 0; i < 6; i++) {
+		id[0] = (char)('a' + i);
+		c = vote(h, (uint64_t)i + 1, id, id);
+	}
+	assert_int_equal(met(h, c)->n_values, 4);
+	assert_true(met(h, c)->more_values);
+	host_restart(h);
+}
+
 static void others_and_other_groups_are_refused(void **state)
 {
 	struct host *h = *state;
@@ -364,6 +447,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_group_waits_for_its_own_alone),
+		TEST(a_vote_tells_which_values_there_are),
+		TEST(places_follow_from_ranks),
 		TEST(others_and_other_groups_are_refused),
 		TEST(all_of_a_group_must_be_known),
 		TEST(who_leaves_the_job_leaves_the_group),
