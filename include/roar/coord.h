@@ -252,9 +252,11 @@ void roar_coord_shards_release(struct roar_coord_shards *s);
 /* All shards that this worker has.  To be released. */
 int roar_coord_shards(struct roar_coord *c, const char *dataset_id,
 		      struct roar_coord_shards *ret);
-/* The dataset goes on to an epoch; every worker may say so.  -ESTALE when that is over. */
+/* The dataset goes on to the epoch behind the one under way; every worker may say so, and say so
+ * again.  -ESTALE when that is over or not the next, or while samples are left of one that was
+ * reported or lent, unless `abandon` is set. */
 int roar_coord_advance_epoch(struct roar_coord *c, const char *dataset_id,
-			     int64_t epoch);
+			     int64_t epoch, int abandon);
 
 /* Positions of an epoch: numbers of samples in its order, from 0 on. */
 struct roar_coord_positions {

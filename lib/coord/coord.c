@@ -143,6 +143,7 @@ static handler_fn *const handlers[] = {
 	[32] = do_get_consumed,
 	[33] = do_take_lease,
 	[34] = do_use_lease,
+	[35] = do_list_datasets,
 };
 
 void coord_request(struct coord *c, struct coord_now now,

@@ -123,14 +123,37 @@ static int check(const struct request *q, const Coordinator__DatasetInfo *m)
 	return -EINVAL;
 }
 
-static bool same(const Coordinator__DatasetInfo *a,
-		 const Coordinator__DatasetInfo *b)
+/* Every entry of `a` is in `b`; maps come in any order. */
+static bool is_in(const Coordinator__DatasetInfo *a,
+		  const Coordinator__DatasetInfo *b)
 {
-	return strcmp(a->path, b->path) == 0 &&
-	       strcmp(a->format, b->format) == 0 &&
-	       a->total_samples == b->total_samples &&
-	       a->shard_size == b->shard_size && a->shuffle == b->shuffle &&
-	       a->seed == b->seed && balance_same(a, b);
+	for (size_t i = 0; i < a->n_metadata; i++) {
+		size_t k = 0;
+
+		while (k < b->n_metadata &&
+		       (strcmp(a->metadata[i]->key, b->metadata[k]->key) != 0 ||
+			strcmp(a->metadata[i]->value, b->metadata[k]->value) !=
+				0))
+			k++;
+		if (k == b->n_metadata)
+			return false;
+	}
+	return true;
+}
+
+/* The name of a field in which they differ; NULL: none. */
+static const char *difference(const Coordinator__DatasetInfo *a,
+			      const Coordinator__DatasetInfo *b)
+{
+	return a->total_samples != b->total_samples ? "total_samples" :
+	       a->shard_size != b->shard_size	    ? "shard_size" :
+	       a->shuffle != b->shuffle		    ? "shuffle" :
+	       a->seed != b->seed		    ? "seed" :
+	       strcmp(a->path, b->path) != 0	    ? "path" :
+	       strcmp(a->format, b->format) != 0    ? "format" :
+	       !is_in(a, b) || !is_in(b, a)	    ? "metadata" :
+	       !balance_same(a, b)		    ? "balance" :
+						      NULL;
 }
 
 static int record_new(struct job *job, const Coordinator__DatasetInfo *info)
@@ -186,6 +209,7 @@ void do_register_dataset(const struct request *q, const void *message)
 	Coordinator__DatasetAck reply = COORDINATOR__DATASET_ACK__INIT;
 	struct job *job;
 	const struct dataset *d;
+	const char *other;
 
 	if (check(q, m) < 0)
 		return;
@@ -193,10 +217,11 @@ void do_register_dataset(const struct request *q, const void *message)
 	if (!job)
 		return;
 	d = dataset_find(job, m->dataset_id);
-	if (d && !same(d->info, m)) {
+	other = d ? difference(d->info, m) : NULL;
+	if (other) {
 		refuse(q, COORD_ALREADY_EXISTS,
-		       "dataset '%s' of job '%s' is registered with other values (%lld samples in shards of %lld); take another id",
-		       m->dataset_id, job->id,
+		       "dataset '%s' of job '%s' is registered with another %s (%lld samples in shards of %lld); give the same, or take another id",
+		       m->dataset_id, job->id, other,
 		       (long long)d->info->total_samples,
 		       (long long)d->info->shard_size);
 		return;

@@ -61,6 +61,7 @@ const struct coord_method coord_methods[] = {
 	SHARDS(32, "GetConsumed", consumed_request, consumed_reply),
 	SHARDS(33, "TakeLease", take_lease_request, take_lease_reply),
 	SHARDS(34, "UseLease", use_lease_request, use_lease_reply),
+	SHARDS(35, "ListDatasets", list_datasets_request, list_datasets_reply),
 };
 /* clang-format on */
 
@@ -73,7 +74,7 @@ const struct coord_method *coord_method_by_number(uint16_t number)
 	return &coord_methods[number - 1];
 }
 
-/* Once a call, among 34: their lengths differ enough for that to be quick. */
+/* Once a call, among 35: their lengths differ enough for that to be quick. */
 const struct coord_method *coord_method_by_path(const char *path, size_t len)
 {
 	for (size_t i = 0; i < coord_n_methods; i++)

@@ -1,9 +1,8 @@
-/* shards.c - what a worker is told of its shards, and the epochs of a dataset. */
+/* shards.c - what a worker is told of its shards. */
 #include "coord/state.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <syslog.h>
 
 #include "base/cleanup.h"
 #include "shard/table.h"
@@ -27,32 +26,6 @@ struct worker *shard_owner_of(const struct request *q, const struct job *job,
 	return NULL;
 }
 
-static int check_epoch(const struct request *q, const struct dataset *d,
-		       int64_t epoch)
-{
-	if (check_natural(q, "epoch", epoch) < 0)
-		return -EINVAL;
-	if (epoch >= d->epoch)
-		return 0;
-	refuse(q, COORD_FAILED_PRECONDITION,
-	       "epoch %lld of dataset '%s' is over; epoch %lld is under way and none comes back",
-	       (long long)epoch, d->info->dataset_id, (long long)d->epoch);
-	return -EINVAL;
-}
-
-int check_epoch_now(const struct request *q, const struct dataset *d,
-		    int64_t epoch)
-{
-	if (check_epoch(q, d, epoch) < 0)
-		return -EINVAL;
-	if (epoch == d->epoch)
-		return 0;
-	refuse(q, COORD_FAILED_PRECONDITION,
-	       "epoch %lld of dataset '%s' has not begun, epoch %lld is under way; AdvanceEpoch goes on",
-	       (long long)epoch, d->info->dataset_id, (long long)d->epoch);
-	return -EINVAL;
-}
-
 /* ---- one shard, as clients of the reference ask ---- */
 
 /* They know of no session and may ask on any connection, so they are believed; but what
@@ -71,24 +44,32 @@ static const struct worker *reader_of(const struct request *q,
 	return NULL;
 }
 
+void shard_view(const struct dataset *d, int64_t shard, int64_t epoch,
+		Coordinator__ShardAssignment *ret)
+{
+	Coordinator__DatasetInfo *info = d->info;
+	int64_t start = shard * info->shard_size;
+
+	coordinator__shard_assignment__init(ret);
+	ret->dataset_id = info->dataset_id;
+	ret->shard_id = shard;
+	ret->total_shards = d->total_shards;
+	ret->start_index = start;
+	/* The last may be shorter; written so that nothing overflows. */
+	ret->end_index = info->total_samples - start > info->shard_size ?
+				 start + info->shard_size :
+				 info->total_samples;
+	ret->epoch = epoch;
+	ret->file_paths = &info->path;
+	ret->n_file_paths = *info->path != '\0';
+}
+
 static void tell_shard(const struct request *q, const struct dataset *d,
 		       int64_t shard, int64_t epoch)
 {
-	const Coordinator__DatasetInfo *info = d->info;
-	Coordinator__ShardAssignment m = COORDINATOR__SHARD_ASSIGNMENT__INIT;
-	char *path = info->path;
+	Coordinator__ShardAssignment m;
 
-	m.dataset_id = info->dataset_id;
-	m.shard_id = shard;
-	m.total_shards = d->total_shards;
-	m.start_index = shard * info->shard_size;
-	/* The last may be shorter; written so that nothing overflows. */
-	m.end_index = info->total_samples - m.start_index > info->shard_size ?
-			      m.start_index + info->shard_size :
-			      info->total_samples;
-	m.epoch = epoch;
-	m.file_paths = &path;
-	m.n_file_paths = *path != '\0';
+	shard_view(d, shard, epoch, &m);
 	answer(q, &m);
 }
 
@@ -277,66 +258,5 @@ void do_get_table(const struct request *q, const void *message)
 	if (!d)
 		return;
 	table_view(d, &reply);
-	answer(q, &reply);
-}
-
-/* ---- epochs ---- */
-
-int change_epoch(struct coord *c, const Record *record)
-{
-	const Roar__Record__Epoch *m = record->epoch;
-	const struct job *job = job_find(c, m->job_id);
-	struct dataset *d = job ? dataset_find(job, m->dataset_id) : NULL;
-	int r;
-
-	if (!d || m->epoch <= d->epoch)
-		return -EBADMSG;
-	r = keep(c, record);
-	if (r < 0)
-		return r;
-	d->epoch = m->epoch;
-	dataset_begin_epoch(d);
-	return 0;
-}
-
-static int advance(struct job *job, struct dataset *d, int64_t epoch)
-{
-	Roar__Record__Epoch m = ROAR__RECORD__EPOCH__INIT;
-	Record record = ROAR__RECORD__RECORD__INIT;
-	int r;
-
-	if (epoch == d->epoch)
-		return 0;
-	m.job_id = job->id;
-	m.dataset_id = d->info->dataset_id;
-	m.epoch = epoch;
-	record.what_case = ROAR__RECORD__RECORD__WHAT_EPOCH;
-	record.epoch = &m;
-	r = make_change(job->c, &record);
-	if (r == 0)
-		note(job, LOG_INFO, "dataset '%s' is in epoch %lld",
-		     m.dataset_id, (long long)epoch);
-	return r;
-}
-
-void do_advance_epoch(const struct request *q, const void *message)
-{
-	const Roar__AdvanceEpochRequest *m = message;
-	Roar__AdvanceEpochReply reply = ROAR__ADVANCE_EPOCH_REPLY__INIT;
-	struct job *job = job_of(q, m->job_id);
-	const struct worker *w = job ? shard_owner_of(q, job, m->worker_id,
-						      m->session) :
-				       NULL;
-	struct dataset *d = w ? dataset_of(q, job, m->dataset_id) : NULL;
-	int r;
-
-	if (!d || check_epoch(q, d, m->epoch) < 0)
-		return;
-	r = advance(job, d, m->epoch);
-	if (r < 0) {
-		refuse_change(q, r);
-		return;
-	}
-	reply.epoch = d->epoch;
 	answer(q, &reply);
 }

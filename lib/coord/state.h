@@ -687,13 +687,19 @@ uint64_t balance_key(const struct worker *w);
 struct shard_worker balance_worker(const struct dataset *d,
 				   const struct worker *w);
 
-/* ---- shards.c, consumed.c, lend.c ---- */
+/* ---- shards.c, epoch.c, consumed.c, lend.c ---- */
 
 /* The worker, if it is the one who asks: it shows its session, or speaks on the connection
  * that it registered on.  NULL after a refusal. */
 struct worker *shard_owner_of(const struct request *q, const struct job *job,
 			      const char *id, uint64_t session);
-/* The epoch is under way; refuses and returns -EINVAL when it is not. */
+/* A shard as clients of the reference have it; points into the dataset. */
+void shard_view(const struct dataset *d, int64_t shard, int64_t epoch,
+		Coordinator__ShardAssignment *ret);
+/* The epoch is not over; refuses and returns -EINVAL when it is. */
+int check_epoch(const struct request *q, const struct dataset *d,
+		int64_t epoch);
+/* The same, and it is under way. */
 int check_epoch_now(const struct request *q, const struct dataset *d,
 		    int64_t epoch);
 const struct shard_ranges *dataset_consumed(const struct dataset *d);
@@ -745,6 +751,6 @@ handler_fn do_register, do_heartbeat, do_deregister, do_register_dataset,
 	do_kv_delete, do_kv_list, do_list_jobs, do_list_workers,
 	do_list_barriers, do_status, do_stop, do_forget, do_list_shards,
 	do_get_table, do_advance_epoch, do_report_consumed, do_get_consumed,
-	do_take_lease, do_use_lease;
+	do_take_lease, do_use_lease, do_list_datasets;
 
 #endif

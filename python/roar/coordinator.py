@@ -600,7 +600,7 @@ class TrainingOrchestrator:
                          shard_bytes: Optional[Sequence[int]] = None,
                          shard_homes: Optional[Sequence[str]] = None) -> int:
         """Makes a dataset known; returns how many shards it has.  The same
-        values again are fine.
+        values again are fine; WorkerExists names one that is another.
 
         balance      how shards find their workers: "count" (all have as many,
                      or one more), "weight", "bytes", "locality" (as "count",
@@ -678,11 +678,18 @@ class TrainingOrchestrator:
                 return table
             self.wait_world(epoch, clock.left())
 
-    def advance_epoch(self, dataset_id: str, epoch: int) -> int:
-        """The dataset goes on to an epoch; every worker may say so.
-        CoordinatorStale when that is over: epochs do not come back."""
+    def advance_epoch(self, dataset_id: str, epoch: int, *,
+                      abandon: bool = False) -> int:
+        """The dataset goes on to the epoch behind the one under way; every
+        worker may say so, and say so again.
+
+        abandon  also when samples are left of the one before
+
+        CoordinatorStale when the epoch is over or not the next one, and
+        while samples are left of one that was reported or lent."""
         return self.call(SHARDS + "AdvanceEpoch", {
-            **self._me(dataset_id), "epoch": epoch})["epoch"]
+            **self._me(dataset_id), "epoch": epoch,
+            "abandon": bool(abandon)})["epoch"]
 
     def report_consumed(self, dataset_id: str,
                         positions: Iterable[range], epoch: int = 0) -> int:

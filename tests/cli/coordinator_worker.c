@@ -63,20 +63,20 @@ static void say_shards(const char *id)
 	for (size_t i = 0; i < s.n_ranges; i++)
 		printf(" %lld+%lld", (long long)s.ranges[i].first,
 		       (long long)s.ranges[i].count);
-	printf(" epoch %d\n", roar_coord_advance_epoch(client, id, 3));
+	printf(" epoch %d\n", roar_coord_advance_epoch(client, id, 1, 0));
 	roar_coord_shards_release(&s);
 }
 
-/* Reports the first shard of epoch 3 and takes the next piece. */
+/* Reports the first shard of epoch 1 and takes the next piece. */
 static void say_lease(const char *id)
 {
 	struct roar_coord_lending from = { .dataset_id = id,
-					   .epoch = 3,
+					   .epoch = 1,
 					   .exactly_once = 1 };
 	struct roar_coord_positions first = { 0, 10 };
 	struct roar_coord_lease lease = { 0 };
 	int64_t n = 0;
-	int r = roar_coord_report_consumed(client, id, 3, &first, 1, &n);
+	int r = roar_coord_report_consumed(client, id, 1, &first, 1, &n);
 
 	if (r == 0)
 		r = roar_coord_take_lease(client, &from, &lease);

@@ -577,11 +577,27 @@ def test_moves_of_shards_are_waited_for(server, job):
         assert a.wait_shards("d", version, 0) == table
 
 
+def test_an_epoch_is_not_left_unfinished(server, job):
+    with workers(server, 1, job=job) as (a,):
+        a.register_dataset("d", "/data", 95, 10)
+        a.report_consumed("d", [range(10)])
+        with pytest.raises(coordinator.CoordinatorStale,
+                           match="85 of 95 samples are left"):
+            a.advance_epoch("d", 1)
+        assert a.advance_epoch("d", 1, abandon=True) == 1
+        a.report_consumed("d", [range(95)], 1)
+        assert a.advance_epoch("d", 2) == 2
+
+
 def test_epochs_do_not_come_back(server, job):
     with workers(server, 2, job=job) as (a, b):
         a.register_dataset("d", "/data", 95, 10)
-        assert [w.advance_epoch("d", 3) for w in (a, b)] == [3, 3]
+        for epoch in (1, 2, 3):
+            assert [w.advance_epoch("d", epoch) for w in (a, b)] == \
+                [epoch, epoch]
         assert a.get_shards("d")[0].epoch == 3
+        with pytest.raises(coordinator.CoordinatorStale, match="next is 4"):
+            a.advance_epoch("d", 5, abandon=True)
         with pytest.raises(coordinator.CoordinatorStale, match="is over"):
             b.advance_epoch("d", 2)
         with pytest.raises(coordinator.CoordinatorStale):

@@ -177,11 +177,13 @@ def test_an_epoch_does_not_come_back(server):
 
     with server.client() as client:
         begin(client, "a")
-        assert [advance(1), advance(4), advance(4)] == [1, 4, 4]
-        for epoch, code in ((3, CODE.FAILED_PRECONDITION), (-1, CODE.INVALID_ARGUMENT)):
+        assert [advance(1), advance(2), advance(2)] == [1, 2, 2]
+        for epoch, code in ((1, CODE.FAILED_PRECONDITION), (4, CODE.FAILED_PRECONDITION),
+                            (2 ** 63 - 1, CODE.FAILED_PRECONDITION),
+                            (-1, CODE.INVALID_ARGUMENT)):
             with raises(code):
                 advance(epoch)
-        assert page(client, "a").epoch == 4
+        assert page(client, "a").epoch == 2
 
 
 # ---- what was consumed ----

