@@ -25,7 +25,7 @@ static bool complete(const struct step *step)
 	return step->n_parts >= (size_t)step->expected;
 }
 
-static struct step *newest(const struct job *job)
+struct step *step_newest(const struct job *job)
 {
 	for (size_t i = job->n_steps; i-- > 0;)
 		if (complete(job->steps[i]))
@@ -56,7 +56,7 @@ static size_t part_place(const struct step *step, const char *worker_id)
 	return low;
 }
 
-static struct part *part_of(const struct step *step, const char *worker_id)
+struct part *step_part(const struct step *step, const char *worker_id)
 {
 	size_t i = part_place(step, worker_id);
 
@@ -102,7 +102,7 @@ static void insert(struct job *job, struct step *step)
 /* The oldest goes, but neither the one a job would resume from nor `kept`. */
 static void forget_oldest(struct job *job, const struct step *kept)
 {
-	const struct step *resume = newest(job);
+	const struct step *resume = step_newest(job);
 
 	for (size_t i = 0; i < job->n_steps; i++) {
 		struct step *step = job->steps[i];
@@ -129,7 +129,7 @@ static void forget_old(struct job *job, const struct step *kept)
 
 static void put(struct job *job, struct step *step, struct part part)
 {
-	struct part *old = part_of(step, part.info->worker_id);
+	struct part *old = step_part(step, part.info->worker_id);
 
 	if (old) {
 		step->bytes -= old->bytes;
@@ -281,31 +281,7 @@ void do_notify_checkpoint(const struct request *q, const void *message)
 	reply.message = step && complete(step) ?
 				"all workers have saved this step" :
 				"other workers have not saved this step yet";
-	step = newest(job);
+	step = step_newest(job);
 	reply.global_step = step ? step->number : 0;
-	answer(q, &reply);
-}
-
-void do_latest_checkpoint(const struct request *q, const void *message)
-{
-	const Coordinator__RecoveryRequest *m = message;
-	Coordinator__RecoveryResponse reply =
-		COORDINATOR__RECOVERY_RESPONSE__INIT;
-	const struct step *step;
-	const struct part *mine;
-	struct job *job;
-
-	if (job_look(q, m->job_id, &job) < 0 ||
-	    (*m->worker_id && check_id(q, "worker_id", m->worker_id) < 0))
-		return;
-	step = job ? newest(job) : NULL;
-	if (step) {
-		mine = part_of(step, m->worker_id);
-		reply.has_checkpoint = true;
-		reply.latest_checkpoint = mine ? mine->info :
-						 step->parts[0].info;
-		reply.resume_step = step->number;
-		reply.resume_epoch = reply.latest_checkpoint->epoch;
-	}
 	answer(q, &reply);
 }

@@ -730,6 +730,9 @@ int table_settle(const struct request *q, struct job *job, struct dataset *d);
 void table_view(const struct dataset *d, Roar__TableReply *ret);
 void table_tell(struct job *job, const struct dataset *d); /* watch.c */
 void steps_free(struct job *job);
+/* The newest step that all workers have saved, and what one of them saved; or NULL. */
+struct step *step_newest(const struct job *job);
+struct part *step_part(const struct step *step, const char *worker_id);
 struct barrier_view {
 	Roar__BarrierView m;
 	char *missing[MAX_MISSING];

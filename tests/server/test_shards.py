@@ -186,6 +186,16 @@ def test_an_epoch_does_not_come_back(server):
         assert page(client, "a").epoch == 2
 
 
+def test_a_worker_that_recovers_is_told_its_shards(server):
+    with server.client() as client:
+        begin(client, "a", "b")
+        mine = listed(client, "a")
+        found = client.coordinator.GetLatestCheckpoint(
+            pb.RecoveryRequest(worker_id="a"), timeout=PATIENCE_S)
+        assert [s.shard_id for s in found.shard_assignments] == mine
+        assert not found.has_checkpoint
+
+
 # ---- what was consumed ----
 
 def report(client, *ranges, epoch=0, **more):

@@ -198,6 +198,49 @@ static void a_step_counts_when_all_have_saved_it(void **state)
 			    "a-100");
 }
 
+static uint64_t ask_shard(struct host *h, uint64_t conn, const char *id)
+{
+	Coordinator__ShardRequest m = COORDINATOR__SHARD_REQUEST__INIT;
+
+	m.worker_id = (char *)id;
+	m.dataset_id = "d";
+	return ask(h, conn, "GetDataShard", &m);
+}
+
+static void who_recovers_is_told_its_shards(void **state)
+{
+	struct host *h = *state;
+	const Coordinator__RecoveryResponse *m;
+
+	expect(h, ask_dataset(h, 95, 10), COORD_OK);
+	join(h, 1, "a");
+	join(h, 2, "b");
+	/* Nobody has asked: nothing was dealt, and is not for this. */
+	assert_int_equal(latest(h, "a")->n_shard_assignments, 0);
+	expect(h, ask_shard(h, 2, "b"), COORD_OK);
+	m = latest(h, "a");
+	assert_false(m->has_checkpoint);
+	assert_int_equal(m->n_shard_assignments, 5);
+	assert_int_equal(m->shard_assignments[4]->shard_id, 4);
+	assert_int_equal(m->shard_assignments[4]->end_index, 50);
+	assert_string_equal(m->shard_assignments[0]->file_paths[0], "/data/d");
+	assert_int_equal(latest(h, "b")->n_shard_assignments, 0); /* not b */
+	assert_int_equal(latest(h, "new")->n_shard_assignments, 0);
+	expect(h, ask_deregister(h, 2, "b"), COORD_OK);
+	host_restart(h);
+	assert_int_equal(latest(h, "a")->n_shard_assignments, 10);
+}
+
+static void shards_of_a_recovery_are_bounded(void **state)
+{
+	struct host *h = *state;
+
+	expect(h, ask_dataset(h, 1 << 20, 1), COORD_OK);
+	join(h, 1, "a");
+	expect(h, ask_shard(h, 1, "a"), COORD_OK);
+	assert_int_equal(latest(h, "a")->n_shard_assignments, 1000);
+}
+
 static void parts_of_two_worlds_do_not_make_one(void **state)
 {
 	struct host *h = *state;
@@ -293,6 +336,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(shards_are_counted_upwards),
+		TEST(the_field_that_is_another_is_named),
+		TEST(datasets_are_listed_as_they_were_registered),
+		TEST(who_recovers_is_told_its_shards),
+		TEST(shards_of_a_recovery_are_bounded),
 		TEST(counts_that_make_no_sense_are_refused),
 		TEST(more_shards_than_fit_are_refused),
 		TEST(a_step_counts_when_all_have_saved_it),
@@ -305,7 +352,3 @@ int main(void)
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
-		TEST(the_field_that_is_another_is_named),
-		TEST(datasets_are_listed_as_they_were_registered),
-		TEST(who_recovers_is_told_its_shards),
-		TEST(shards_of_a_recovery_are_bounded),
