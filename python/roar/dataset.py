@@ -17,7 +17,6 @@ with the epoch; in which order they come does, if the dataset is shuffled.
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
@@ -28,6 +27,7 @@ from ._collection import Collection
 from .readers import KINDS, AnyPath
 
 if TYPE_CHECKING:
+    from ._job_datasets import JobDatasets
     from .coordinator import TrainingOrchestrator
 
 __all__ = ["DatasetRegistry", "DatasetSpec", "ShardInfo"]
@@ -36,7 +36,6 @@ MOST = (1 << 63) - 1
 MAX_SHARDS = (1 << 31) - 1      # of a table
 # What of a dataset's shards other processes must know to read them.
 OPTIONS = ("kind", "record_bytes", "header_bytes", "max_sample", "digests")
-DATASETS = "roar/datasets/"     # keys of a coordinator's job
 
 Source = Union[AnyPath, Sequence[AnyPath]]
 
@@ -163,9 +162,12 @@ class _Local:
     def add(self, spec: DatasetSpec) -> None:
         known = self._specs.setdefault(spec.dataset_id, spec)
         if known != spec:
+            name = next(field.name for field in dataclasses.fields(spec)
+                        if getattr(known, field.name) !=
+                        getattr(spec, field.name))
             raise ValueError(
-                f"dataset {spec.dataset_id!r} is registered with other values: "
-                "give the same ones, or register it under another id")
+                f"dataset {spec.dataset_id!r} is registered with another "
+                f"{name}: give the same, or register it under another id")
         if spec.dataset_id in self._tables or not spec.total_shards:
             return
         table = _roar_shard.Table(spec.total_shards)
@@ -191,85 +193,9 @@ class _Local:
     def epoch(self, dataset_id: str) -> int:
         return self._epochs.get(dataset_id, 0)
 
-    def advance(self, dataset_id: str, epoch: int) -> int:
+    def advance(self, dataset_id: str, epoch: int, abandon: bool) -> int:
         self._epochs[dataset_id] = epoch + 1
         return epoch + 1
-
-
-class _Shared:
-    """The registry of a coordinator's job.
-
-    The coordinator deals the shards and knows the epoch.  How to read them it need not
-    know: that is a key of the job.
-    """
-
-    def __init__(self, orchestrator: "TrainingOrchestrator") -> None:
-        self._of = orchestrator
-
-    def workers(self) -> list[str]:
-        return [worker["worker_id"] for worker in self._of.workers()]
-
-    def join(self, worker_id: str) -> None:
-        if self._of.worker_id != worker_id:
-            self._of.register_worker(worker_id)
-
-    def leave(self, worker_id: str) -> None:
-        if self._of.worker_id != worker_id:
-            raise ValueError(
-                f"this process is worker {self._of.worker_id!r}, and only "
-                f"{worker_id!r} itself can give its place up")
-        self._of.deregister()
-
-    def add(self, spec: DatasetSpec) -> None:
-        from . import _collection
-
-        paths = [] if spec.source is None else \
-            _collection.paths_of(spec.source)
-        self._of.register_dataset(
-            spec.dataset_id, paths[0] if len(paths) == 1 else
-            json.dumps(paths) if paths else "", spec.total_samples,
-            spec.shard_size, spec.shuffle, spec.seed,
-            format=spec.options.get("kind") or "")
-        self._of.kv.set(DATASETS + spec.dataset_id, json.dumps({
-            "paths": paths, "total_samples": spec.total_samples,
-            "shard_size": spec.shard_size, "shuffle": spec.shuffle,
-            "seed": spec.seed, "options": dict(spec.options)}))
-
-    def specs(self) -> list[str]:
-        return [entry.key[len(DATASETS):]
-                for entry in self._of.kv.list(DATASETS)]
-
-    def spec(self, dataset_id: str) -> Optional[DatasetSpec]:
-        told = self._of.kv.get(DATASETS + dataset_id)
-        if told is None:
-            return None
-        facts = json.loads(told)
-        return DatasetSpec(dataset_id, facts["paths"] or None,
-                           facts["shuffle"], facts["seed"],
-                           facts["shard_size"], facts["total_samples"],
-                           facts["options"])
-
-    def shards(self, dataset_id: str, worker_id: str, epoch: int) -> list[int]:
-        if self._of.worker_id != worker_id:
-            raise ValueError(
-                f"this process is worker {self._of.worker_id!r}; the shards of "
-                f"{worker_id!r} are told to itself")
-        return [shard.shard_id for shard in self._of.get_shards(dataset_id)]
-
-    def epoch(self, dataset_id: str) -> int:
-        return self._of.shard_table(dataset_id).epoch
-
-    def advance(self, dataset_id: str, epoch: int) -> int:
-        """All workers may call it: from an epoch the job goes on once."""
-        from ._coord_errors import CoordinatorStale
-
-        now = self.epoch(dataset_id)
-        if now > epoch:
-            return now
-        try:
-            return self._of.advance_epoch(dataset_id, epoch + 1)
-        except CoordinatorStale:    # others were faster
-            return self.epoch(dataset_id)
 
 
 class DatasetRegistry:
@@ -283,15 +209,15 @@ class DatasetRegistry:
     def __init__(self, coordinator_url:
                  "Union[None, str, TrainingOrchestrator]" = None,
                  **options: Any) -> None:
-        self._books: Union[_Local, _Shared]
+        self._books: "Union[_Local, JobDatasets]"
         if coordinator_url is None:
             self._books = _Local()
-        elif isinstance(coordinator_url, str):
-            from .coordinator import TrainingOrchestrator
-            self._books = _Shared(TrainingOrchestrator(coordinator_url,
-                                                       **options))
         else:
-            self._books = _Shared(coordinator_url)
+            from ._job_datasets import JobDatasets
+            from .coordinator import TrainingOrchestrator
+            self._books = JobDatasets(
+                TrainingOrchestrator(coordinator_url, **options)
+                if isinstance(coordinator_url, str) else coordinator_url)
         self._files: dict[str, Collection] = {}
         self._seen: dict[str, int] = {}     # epochs
 
@@ -332,7 +258,8 @@ class DatasetRegistry:
                  roar.readers.open_shard(); digests, {name: BLAKE3 in hex} of the
                  files whose content is known: other content is refused
 
-        The same values again are fine, others are a ValueError.
+        The same values again are fine, others are a ValueError that names the
+        first of them.  A million files at most, and 64 MiB of their names.
         """
         spec = make_spec(dataset_id, total_samples, shard_size, shuffle, seed,
                          path, options)
@@ -389,16 +316,18 @@ class DatasetRegistry:
         self._seen[dataset_id] = self._books.epoch(dataset_id)
         return self._seen[dataset_id]
 
-    def advance_epoch(self, dataset_id: str) -> int:
+    def advance_epoch(self, dataset_id: str, *, abandon: bool = False) -> int:
         """Goes on to the next epoch and returns it.
 
         With a coordinator every worker calls this at the end of an epoch: from the
-        epoch that this one has seen last, the job goes on once.
+        epoch that this one has seen last, the job goes on once.  CoordinatorStale
+        while samples are left of one that was reported or lent, unless they are to be
+        abandoned.
         """
         if dataset_id not in self._seen:
             self.current_epoch(dataset_id)
-        self._seen[dataset_id] = self._books.advance(dataset_id,
-                                                     self._seen[dataset_id])
+        self._seen[dataset_id] = self._books.advance(
+            dataset_id, self._seen[dataset_id], abandon)
         return self._seen[dataset_id]
 
     def __repr__(self) -> str:

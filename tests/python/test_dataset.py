@@ -130,7 +130,7 @@ def test_senseless_numbers_are_refused(values):
 def test_wrong_words_get_a_sentence():
     registry = registry_of("w")
     registry.register_dataset("d", 10, 5)
-    with pytest.raises(ValueError, match="registered with other values"):
+    with pytest.raises(ValueError, match="registered with another"):
         registry.register_dataset("d", 11, 5)
     with pytest.raises(ValueError, match="no dataset 'e'"):
         registry.get_shards("e", "w", 0)

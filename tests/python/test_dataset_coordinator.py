@@ -47,9 +47,82 @@ def test_workers_of_a_job_see_the_same_datasets(server, records):
             books[0].get_shards("d", "w-1", 0)
         with pytest.raises(ValueError, match="only 'w-1' itself"):
             books[0].remove_worker("w-1")
-        with pytest.raises(roar.CoordinatorError):
-            books[0].register_dataset("d", 61, 7, path=records,
-                                      record_bytes=2)
+
+
+@pytest.mark.parametrize("name, other", [
+    ("total_samples", {"total_samples": 61}), ("shard_size", {"shard_size": 8}),
+    ("shuffle", {"shuffle": False}), ("seed", {"seed": 43}),
+    ("path", {"path": "elsewhere"}), ("record_bytes", {"record_bytes": 4}),
+    ("kind", {"kind": "raw"})])
+def test_a_dataset_stays_as_it_was_registered(server, records, name, other):
+    """The same again changes nothing; what is another is named, and nothing of it
+    is kept."""
+    facts = {"total_samples": 60, "shard_size": 7, "path": records,
+             "record_bytes": 2}
+    with workers(server, 2, job=f"stays-{name}") as jobs:
+        a, b = (roar.DatasetRegistry(job) for job in jobs)
+        a.register_dataset("d", **facts)
+        before = jobs[0].kv.list()
+        b.register_dataset("d", **facts)
+        if "path" in other:
+            other = {"path": [__file__]}
+        with pytest.raises(roar.CoordinatorError, match=f"another {name}"):
+            b.register_dataset("d", **{**facts, **other})
+        assert jobs[0].kv.list() == before
+        assert b.spec("d") == a.spec("d")
+        assert b.spec("d").options == {"record_bytes": 2}
+
+
+def test_who_comes_second_is_told_by_the_coordinator(server, records):
+    """Two register at once: the first one counts, in whole."""
+    with workers(server, 2, job="second") as jobs:
+        a, b = (roar.DatasetRegistry(job) for job in jobs)
+        known, b._books.spec = b._books.spec, lambda _: None  # not yet there
+        a.register_dataset("d", 60, 7, path=records, record_bytes=2)
+        with pytest.raises(roar.CoordinatorError, match="another metadata"):
+            b.register_dataset("d", 60, 7, path=records, record_bytes=4)
+        b._books.spec = known
+        assert b.spec("d").options == {"record_bytes": 2}
+
+
+def test_ten_thousand_files_are_a_dataset(server, tmp_path):
+    paths = [f"{tmp_path}/a-name-as-long-as-they-are/shard-{n:06}.bin"
+             for n in range(10_000)]
+    digests = {path: f"{n:064x}" for n, path in enumerate(paths)}
+    with workers(server, 2, job="many") as jobs:
+        a, b = (roar.DatasetRegistry(job) for job in jobs)
+        for one in (a, b):
+            one.register_dataset("d", 10**6, 100, path=paths, digests=digests,
+                                 record_bytes=8)
+        assert b.spec("d").source == paths
+        assert b.spec("d").options["digests"] == digests
+        assert len(jobs[0].kv.list("roar/content/")) > 1
+        with pytest.raises(ValueError, match="1000001 files are more"):
+            a.register_dataset("e", 10, 1, path=["x"] * 1_000_001)
+        with pytest.raises(ValueError, match="more than 67108864"):
+            a.register_dataset("e", 10, 1, path=["x" * 700] * 100_000)
+        assert b.datasets() == ["d"]
+
+
+def test_files_that_somebody_changed_are_not_believed(server, records):
+    with workers(server, 1, job="changed") as (job,):
+        roar.DatasetRegistry(job).register_dataset("d", 60, 7, path=records,
+                                                   record_bytes=2)
+        entry, = job.kv.list("roar/content/")
+        job.kv.set(entry.key, entry.value.replace(b"0.bin", b"x.bin"))
+        with pytest.raises(roar.CoordinatorError, match="not what was kept"):
+            roar.shards("d", coordinator=job)
+        job.kv.delete(entry.key)
+        with pytest.raises(roar.CoordinatorError, match="0 bytes are left"):
+            roar.DatasetRegistry(job).spec("d")
+
+
+def test_a_dataset_of_another_client_can_be_read(server, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"n": 1}\n{"n": 2}\n')
+    with workers(server, 1, job="other") as (job,):
+        job.register_dataset("d", str(tmp_path / "*.jsonl"), 2, 1,
+                             format="jsonl")
+        assert len(list(roar.shards("d", coordinator=job))) == 2
 
 
 def test_an_epoch_goes_on_once_however_many_say_so(server, records):

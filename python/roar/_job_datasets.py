@@ -1,0 +1,171 @@
+"""The datasets of a coordinator's job, which all of its workers see alike.
+
+The coordinator deals the shards and knows the epoch; files and reading options are a
+manifest (roar._manifest), whose hash is part of the registration.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Optional
+
+from . import _manifest
+from ._collection import paths_of
+from ._coord_errors import (CoordinatorInvalid, CoordinatorNotFound,
+                            CoordinatorStale, WorkerExists)
+from ._coord_results import SHARDS
+from .dataset import DatasetSpec, Source
+from .readers import KINDS
+
+if TYPE_CHECKING:
+    from .coordinator import TrainingOrchestrator
+
+FILES = "roar.files"    # in the metadata of a registration: a manifest's name
+
+
+def _signed(seed: int) -> int:
+    """The same 64 bits as messages have them."""
+    seed &= (1 << 64) - 1
+    return seed - (1 << 64) if seed >> 63 else seed
+
+
+def _where(paths: list[str]) -> str:
+    """One path that tells of all, for people and for clients that know no more."""
+    try:
+        path = paths[0] if len(paths) == 1 else os.path.commonpath(paths)
+        path.encode()
+    except (IndexError, ValueError):
+        return ""
+    return path if len(path) <= 1024 else ""
+
+
+class JobDatasets:
+    """The books of a DatasetRegistry that belongs to a job."""
+
+    def __init__(self, orchestrator: "TrainingOrchestrator") -> None:
+        self._of = orchestrator
+        self._manifests: dict[str, _manifest.Manifest] = {}     # by name
+
+    # ---- workers
+
+    def workers(self) -> list[str]:
+        return [worker["worker_id"] for worker in self._of.workers()]
+
+    def join(self, worker_id: str) -> None:
+        if self._of.worker_id != worker_id:
+            self._of.register_worker(worker_id)
+
+    def leave(self, worker_id: str) -> None:
+        if self._of.worker_id != worker_id:
+            raise ValueError(
+                f"this process is worker {self._of.worker_id!r}, and only "
+                f"{worker_id!r} itself can give its place up")
+        self._of.deregister()
+
+    # ---- datasets
+
+    def add(self, spec: DatasetSpec) -> None:
+        paths = [] if spec.source is None else paths_of(spec.source)
+        manifest = _manifest.Manifest(paths, {
+            name: value for name, value in spec.options.items()
+            if value is not None})
+        known = self.spec(spec.dataset_id)
+        if known is not None:
+            _compare(known, spec, manifest)
+            return
+        metadata = {FILES: _manifest.keep(self._of, manifest.text())} \
+            if paths or manifest.options else {}
+        try:
+            self._of.register_dataset(
+                spec.dataset_id, _where(paths), spec.total_samples,
+                spec.shard_size, spec.shuffle, _signed(spec.seed),
+                format=spec.options.get("kind") or "", metadata=metadata)
+        except WorkerExists:    # others were faster
+            known = self.spec(spec.dataset_id)
+            if known is None:
+                raise
+            _compare(known, spec, manifest)
+
+    def specs(self) -> list[str]:
+        found: list[str] = []
+        first = 0
+        while True:
+            page = self._list(first=first)
+            found += [info["dataset_id"] for info in page["datasets"]]
+            first = page["next"]
+            if not first:
+                return found
+
+    def spec(self, dataset_id: str) -> Optional[DatasetSpec]:
+        page = self._list(dataset_id=dataset_id)
+        if not page["datasets"]:
+            return None
+        info, = page["datasets"]
+        source, options = self._files(info)
+        return DatasetSpec(dataset_id, source or None, info["shuffle"],
+                           info["seed"], info["shard_size"],
+                           info["total_samples"], options)
+
+    def _list(self, **about: Any) -> dict[str, Any]:
+        try:
+            return self._of.call(SHARDS + "ListDatasets", {
+                "job_id": self._of.job or "", **about})
+        except CoordinatorNotFound:
+            return {"datasets": [], "next": 0}
+
+    def _files(self, info: Mapping[str, Any]
+               ) -> tuple[Source, Mapping[str, Any]]:
+        """Of a dataset that was registered otherwise: what its path and format
+        say."""
+        name = info["metadata"].get(FILES)
+        if name is None:
+            kind = info["format"]
+            return info["path"], {"kind": kind} if kind in KINDS else {}
+        if name not in self._manifests:
+            self._manifests[name] = _manifest.parse(
+                _manifest.find(self._of, name))
+        return self._manifests[name]
+
+    # ---- shards and epochs
+
+    def shards(self, dataset_id: str, worker_id: str, epoch: int) -> list[int]:
+        if self._of.worker_id != worker_id:
+            raise ValueError(
+                f"this process is worker {self._of.worker_id!r}; the shards of "
+                f"{worker_id!r} are told to itself")
+        return [shard.shard_id for shard in self._of.get_shards(dataset_id)]
+
+    def epoch(self, dataset_id: str) -> int:
+        return self._of.shard_table(dataset_id).epoch
+
+    def advance(self, dataset_id: str, epoch: int, abandon: bool) -> int:
+        """All workers may call it: from an epoch the job goes on once."""
+        now = self.epoch(dataset_id)
+        if now > epoch:
+            return now
+        try:
+            return self._of.advance_epoch(dataset_id, epoch + 1,
+                                          abandon=abandon)
+        except CoordinatorStale:
+            now = self.epoch(dataset_id)
+            if now > epoch:
+                return now      # others were faster
+            raise
+
+
+def _compare(known: DatasetSpec, spec: DatasetSpec,
+             files: _manifest.Manifest) -> None:
+    """CoordinatorInvalid names the first field that is another."""
+    fields = [(name, getattr(known, name), getattr(spec, name))
+              for name in ("total_samples", "shard_size", "shuffle")]
+    fields.append(("seed", _signed(known.seed), _signed(spec.seed)))
+    fields.append(("path", known.source or [], files.paths))
+    fields += [(name, known.options.get(name), files.options.get(name))
+               for name in sorted({*known.options, *files.options})]
+    for name, before, now in fields:
+        if before != now:
+            raise CoordinatorInvalid(
+                f"dataset {spec.dataset_id!r} is registered with another "
+                f"{name}, {before!r:.80} and not {now!r:.80}: give the same, "
+                "or register it under another id")
