@@ -34,7 +34,7 @@ from .collate import collate_into
 
 if TYPE_CHECKING:
     from ._coord_errors import (BarrierBroken, BarrierTimeout,
-                                CoordinatorError)
+                                CoordinatorError, WorldChanged)
     from ._launch import init_from_env
     from ._shards import shards
     from .coordinator import TrainingOrchestrator
@@ -51,7 +51,8 @@ __all__ = [
     "BarrierTimeout", "CoordinatorError", "DataLoader", "DatasetRegistry",
     "FileHash", "Item", "MixedOrder", "NotAParty", "Part", "PeerDied",
     "Ranges", "SampleOrder", "ShardInfo", "SharedMemoryRingBuffer",
-    "SharedMemorySegmentPool", "TrainingOrchestrator", "collate_into",
+    "SharedMemorySegmentPool", "TrainingOrchestrator", "WorldChanged",
+    "collate_into",
     "hash_file", "hash_files", "init_from_env", "register", "shards",
 ]
 
@@ -69,6 +70,7 @@ _LATER = {
     "SampleOrder": "roar.order",
     "ShardInfo": "roar.dataset",
     "TrainingOrchestrator": "roar.coordinator",
+    "WorldChanged": "roar._coord_errors",
     "hash": "roar._hash",
     "hash_file": "roar._hash",
     "hash_files": "roar._hash",

@@ -49,6 +49,30 @@ class CoordinatorTimeout(CoordinatorError, TimeoutError):
     """It did not happen in time."""
 
 
+class WorldChanged(CoordinatorError):
+    """Workers came or went while a loop over roar.shards() was under way.
+
+    position  where all ranks are, the same on each: go on with the next loop, in
+              which those who came take part.  None when somebody is gone whose
+              samples nobody can vouch for: load the state of the last
+              checkpoint on all ranks, then go on
+    came      ids of some who came
+    gone      ids of some who are gone
+    """
+
+    def __init__(self, text: str = "",
+                 position: "dict[str, object] | None" = None,
+                 came: list[str] | None = None,
+                 gone: list[str] | None = None) -> None:
+        super().__init__(text)
+        self.position = position
+        self.came = list(came or [])
+        self.gone = list(gone or [])
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (str(self), self.position, self.came, self.gone)
+
+
 class _NamesTheAbsent:
     """Carries the ids of those who were waited for."""
 

@@ -29,6 +29,7 @@ from .order import SampleOrder
 
 if TYPE_CHECKING:
     from ._arena import Arena
+    from ._together import Together
     from .coordinator import TrainingOrchestrator
     from .readers import AnyPath
 
@@ -44,13 +45,16 @@ class ShardStream:
 
     def __init__(self, files: Collection, order: SampleOrder, name: str,
                  rank: Optional[int], batched: bool,
-                 arena: "Optional[Arena]") -> None:
+                 arena: "Optional[Arena]",
+                 together: "Optional[Together]" = None) -> None:
         self.files = files
         self.name = name
         self._order = order
-        self._rank = rank
+        self._rank = rank           # None: it is not known
         self._batched = batched
         self._arena = arena
+        self._together = together   # None: ranks do not change
+        self._fresh = True          # nobody has said where to begin
 
     @property
     def epoch(self) -> int:
@@ -59,17 +63,18 @@ class ShardStream:
 
     @property
     def rank(self) -> int:
-        """Whose samples these are."""
+        """Whose samples these are; with a coordinator, in the loop under way."""
         return self._order.rank
 
     @property
     def world_size(self) -> int:
-        """Among how many ranks they are shared."""
+        """Among how many ranks they are shared; likewise."""
         return self._order.world_size
 
     def set_epoch(self, epoch: int) -> None:
         """Goes to the beginning of a later epoch."""
         self._order.set_epoch(epoch)
+        self._fresh = False
 
     def __len__(self) -> int:
         """Samples, or batches, that are left of the epoch: as many as the rank
@@ -77,15 +82,35 @@ class ShardStream:
         return len(self._order)
 
     def __iter__(self) -> Iterator[Any]:
-        order, epoch = self._order, self._order.epoch
+        order = self._order
+        self._meet()
+        epoch = order.epoch
         try:
             while order.epoch == epoch and len(order):
                 n = max(1, WINDOW // order.batch_size)
                 yield from self._window(order.ahead(n), epoch)
             if order.epoch == epoch:
-                order.finish()
+                self._finish()
         finally:
             _run.notes().flush()    # a worker may end without a word
+
+    def _meet(self) -> None:
+        """All ranks begin together, where and as who they agree."""
+        if self._together is not None:
+            self._together.begin(self._order, self._fresh)
+            self._rank = self._order.rank
+        self._fresh = False
+
+    def _take(self) -> None:
+        if self._together is None:
+            self._order.take()
+        else:
+            self._together.take(self._order)
+
+    def _finish(self) -> None:
+        self._order.finish()
+        if self._together is not None:
+            self._together.finish()
 
     def _window(self, batches: list[list[int]], epoch: int) -> Iterator[Any]:
         given: list[int] = []
@@ -93,7 +118,7 @@ class ShardStream:
             for batch, samples in self._read(batches):
                 if self._order.epoch != epoch:
                     return      # somebody went on to another one
-                self._order.take()
+                self._take()
                 given += batch
                 if self._batched:
                     yield samples
@@ -147,11 +172,18 @@ class ShardStream:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Goes on from a position, whatever the number of ranks it was made
         with.  Not within a loop."""
-        self._order.load_state_dict(state)
+        self._fresh = False
+        if self._together is None:
+            self._order.load_state_dict(state)
+        else:
+            self._order.back(state)
+            self._together.loaded()
 
     def close(self) -> None:
         """Closes the shards, and the audit if there is one."""
         _run.notes().flush()
+        if self._together is not None:
+            self._together.close()
         self._order.close()
         self.files.close()
 
@@ -164,7 +196,8 @@ class ShardStream:
 
 def _place(coordinator: "Optional[TrainingOrchestrator]", rank: Optional[int],
            world_size: Optional[int]) -> tuple[Optional[int], int, int]:
-    """The rank that is known, and rank and number of ranks to go by."""
+    """The rank that is known, and rank and number of ranks to go by; a coordinator's
+    are those of the moment, until all ranks meet."""
     if (rank is None) != (world_size is None):
         raise ValueError("rank and world_size belong together: give both, or "
                          "none")
@@ -174,6 +207,16 @@ def _place(coordinator: "Optional[TrainingOrchestrator]", rank: Optional[int],
         world = coordinator.wait_ready()
         return world.rank, world.rank, world.size
     return None, 0, 1
+
+
+def _together(coordinator: "Optional[TrainingOrchestrator]",
+              rank: Optional[int], dataset_id: str) -> "Optional[Together]":
+    """With whom the samples are shared; None where the caller says so by itself."""
+    if coordinator is None or coordinator.worker_id is None or \
+            rank is not None:
+        return None
+    from ._together import Together
+    return Together(coordinator, dataset_id)
 
 
 def _spec_of(dataset: Any, coordinator: "Optional[TrainingOrchestrator]",
@@ -203,12 +246,16 @@ def shards(dataset: "Union[AnyPath, Sequence[AnyPath]]", *,
                  there; else a path, a pattern ("train-*.tar") or a list of paths
     coordinator  a roar.TrainingOrchestrator: tells the dataset, and the rank where
                  this process is one of its workers; waits until the job has as
-                 many of them as it needs
+                 many of them as it needs.  Then all workers of the job take
+                 part: each loop begins when all have come to it.  What
+                 they have consumed is told to the coordinator from time to
+                 time.  When workers come or go within a loop, it ends with
+                 roar.WorldChanged, which says how to go on
     registry     a roar.DatasetRegistry that knows the dataset
     path         where a registered dataset's shards are on this machine, if not where
                  it was registered with
-    rank, world_size  which rank of how many this is; without them and without a
-                 coordinator's, the only one
+    rank, world_size  which rank of how many this is, for good; without them and
+                 without a coordinator's, the only one
     epoch        to begin with
     batch        samples of a step, which then come as a list; None: one by one
     seed, shuffle     the dataset's own where they are not given
@@ -238,6 +285,7 @@ def shards(dataset: "Union[AnyPath, Sequence[AnyPath]]", *,
     if arena is not None and (batch is None or files.kind != "raw"):
         raise ValueError("arena= is for batches of raw records: give batch and "
                          "record_bytes, or send samples as they come")
+    together = _together(coordinator, rank, spec.dataset_id)
     known, rank, size = _place(coordinator, rank, world_size)
     if audit is not None and world_epoch is None and coordinator is not None:
         world_epoch = coordinator.world.epoch
@@ -249,7 +297,8 @@ def shards(dataset: "Union[AnyPath, Sequence[AnyPath]]", *,
         shard_size=spec.shard_size or -(-len(files) // len(files.paths)),
         window=whole("window", window, 0), tail=tail, audit=audit,
         world_epoch=world_epoch)
+    stream = ShardStream(files, order, spec.dataset_id, known,
+                         batch is not None, arena, together)
     if resume is not None:
-        order.load_state_dict(resume)
-    return ShardStream(files, order, spec.dataset_id, known, batch is not None,
-                       arena)
+        stream.load_state_dict(resume)
+    return stream

@@ -118,6 +118,47 @@ class Walk(Generic[BatchT]):
         if epoch > self._epoch:
             self._begin(epoch, Ranges())
 
+    # ---- other ranks ----
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What all ranks must have in common to share an epoch."""
+        return {**self._facts, "batch_size": self.batch_size,
+                "tail": self.tail}
+
+    @property
+    def world_epoch(self) -> int:
+        """The world that the audit is told of."""
+        return self._world_epoch
+
+    @property
+    def position(self) -> _roar_shard.Position:
+        """Which positions of the epoch are whose; it never changes."""
+        return self._position
+
+    def stored(self) -> Union[int, list[list[int]]]:
+        """What all ranks have consumed of the epoch, as a state has it."""
+        return _stored(self.consumed())
+
+    def move(self, rank: int, world_size: int, world_epoch: int, epoch: int,
+             stored: Any) -> None:
+        """Goes on as this rank of so many, from there on; to the audit that is
+        another world, unless nothing is another."""
+        if (rank, world_size, world_epoch, epoch) == (
+                self.rank, self.world_size, self._world_epoch, self._epoch) \
+                and stored == self.stored():
+            return
+        self.world_size = whole("world_size", world_size, 1, MAX_WORLD)
+        self.rank = whole("rank", rank, 0, self.world_size - 1)
+        if world_epoch != self._world_epoch:
+            self._noted = False
+        self._world_epoch = whole("world_epoch", world_epoch, 0, MOST)
+        self._begin(epoch, _restored(stored))
+
+    def back(self, state: dict[str, Any]) -> None:
+        """Loads a state; which world comes now, move() will say."""
+        self.load_state_dict(state, world_epoch=self._world_epoch + 1)
+
     def __len__(self) -> int:
         """Batches that are left of the epoch, for every rank alike."""
         return len(self._position) - self._step

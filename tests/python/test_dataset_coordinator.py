@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 import roar
-from coordinator_helpers import Server, workers
+from coordinator_helpers import Background, Server, workers
 
 
 @pytest.fixture(name="server", scope="module")
@@ -22,6 +22,12 @@ def some_records(tmp_path):
         (tmp_path / f"{n}.bin").write_bytes(
             b"".join((n * 30 + i).to_bytes(2, "little") for i in range(30)))
     return str(tmp_path / "*.bin")
+
+
+def together(function, data):
+    """At the same time, as ranks do."""
+    waiting = [Background(function, one) for one in data]
+    return [one.result() for one in waiting]
 
 
 def numbers(samples):
@@ -153,18 +159,18 @@ def test_workers_take_each_sample_once_over_a_change_of_size(server, records):
             "d", 60, 7, seed=4, path=records, record_bytes=2)
         data = [roar.shards("d", coordinator=job, batch=5) for job in jobs]
         assert [(d.rank, d.world_size) for d in data] == [(0, 2), (1, 2)]
-        for one in data:
-            for batch in itertools.islice(one, 2):
-                seen += numbers(batch)
+        for batches in together(lambda one: list(itertools.islice(one, 2)), data):
+            seen += numbers(itertools.chain.from_iterable(batches))
         position = data[0].position()
         assert position == data[1].position()
         assert position["seed"] == 4
     with workers(server, 3, job="take-again") as jobs:
         roar.DatasetRegistry(jobs[0]).register_dataset(
             "d", 60, 7, seed=4, path=records, record_bytes=2)
-        for job in jobs:
-            seen += numbers(roar.shards("d", coordinator=job,
-                                        resume=position | {}))
+        data = [roar.shards("d", coordinator=job, resume=position | {})
+                for job in jobs]
+        for samples in together(list, data):
+            seen += numbers(samples)
     assert sorted(seen) == list(range(60))
 
 

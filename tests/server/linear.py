@@ -34,7 +34,7 @@ def do_dataset(state, call):
     epoch, consumed = state or (0, 0)
     if call.what == "advance":
         wanted, = call.args
-        if wanted < epoch:
+        if not epoch <= wanted <= epoch + 1:
             return "refused", (epoch, consumed)
         return wanted, (wanted, consumed if wanted == epoch else 0)
     assert call.what == "report"

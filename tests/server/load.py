@@ -217,7 +217,7 @@ def or_refused(call):
 
 def advance(client, who, epoch):
     return or_refused(lambda: client.shards.AdvanceEpoch(
-        shards.AdvanceEpochRequest(epoch=epoch, **who), timeout=3).epoch)
+        shards.AdvanceEpochRequest(epoch=epoch, abandon=True, **who), timeout=3).epoch)
 
 
 def report(client, who, args):

@@ -21,6 +21,7 @@ static uint64_t ask_epoch(struct host *h, const char *id, int64_t epoch,
 	Roar__AdvanceEpochRequest m = ROAR__ADVANCE_EPOCH_REQUEST__INIT;
 
 	m.worker_id = (char *)id;
+	m.session = session_of(h, id);
 	m.dataset_id = "d";
 	m.epoch = epoch;
 	m.abandon = abandon;
@@ -43,6 +44,7 @@ static void report(struct host *h, int64_t epoch, int64_t first, int64_t end)
 	range.first = first;
 	range.end = end;
 	m.worker_id = "a";
+	m.session = session_of(h, "a");
 	m.dataset_id = "d";
 	m.epoch = epoch;
 	m.ranges = &ranges;
@@ -55,6 +57,7 @@ static void take(struct host *h, uint64_t conn, const char *id)
 	Roar__TakeLeaseRequest m = ROAR__TAKE_LEASE_REQUEST__INIT;
 
 	m.worker_id = (char *)id;
+	m.session = session_of(h, id);
 	m.dataset_id = "d";
 	m.chunk = SAMPLES / 2;
 	expect(h, ask(h, conn, "TakeLease", &m), COORD_OK);
@@ -66,6 +69,7 @@ static uint64_t ask_use(struct host *h, uint64_t conn, const char *id,
 	Roar__UseLeaseRequest m = ROAR__USE_LEASE_REQUEST__INIT;
 
 	m.worker_id = (char *)id;
+	m.session = session_of(h, id);
 	m.dataset_id = "d";
 	m.lease_id = lease;
 	m.consumed_to = to;

@@ -194,6 +194,7 @@ static void who_is_gone_gives_back(void **state)
 	m.worker_id = "b";
 	m.dataset_id = "d";
 	m.epoch = 1;
+	m.abandon = true;
 	expect(h, ask(h, 2, "AdvanceEpoch", &m), COORD_OK);
 	expect(h, ask_use(h, "b", 3, 50, false), COORD_FAILED_PRECONDITION);
 }

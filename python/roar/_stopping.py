@@ -1,0 +1,177 @@
+"""Where the ranks of a stage stop, when the world changes.
+
+Who hears of a change first proposes a step that lies a little ahead, in a key of the job.
+Every rank answers: it has not been there yet and now waits there, or it is past it.  When
+all wait there, or will, the proposal is final and they stop behind the same step.  If one
+is past it, all are let go and a later step is proposed.  So a rank that is slow to hear
+costs a moment; it never leaves the others at another step, which ranks that work in
+lockstep would wait for each other in for ever.
+
+    somebody is gone who was not through with the epoch: all stop at once, for good
+    somebody came: as above
+    somebody is through with the epoch: nobody stops, those who came wait for its end
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from typing import TYPE_CHECKING, NamedTuple, Optional
+
+from ._coord_errors import CoordinatorTimeout
+from ._pace import KEPT, KEYS, Pace, Stage, Word
+
+if TYPE_CHECKING:
+    from .coordinator import KeyValue, TrainingOrchestrator
+
+NOW = -1            # a step: at once
+_DEAD = "dead"      # a worker's state
+_AHEAD = 0.5        # seconds until the first step that is proposed
+_AHEAD_STEPS = 2    # and at least so many steps; with each proposal four times
+_NAMES = 8          # that are told
+_TRIES = 20         # looks for the first word of all ranks
+_RETRY = 0.25       # seconds between them
+_LOOK = 0.05        # and between looks for answers
+_WAIT = 1.0         # and at most until the world is looked at again
+
+
+class Decision(NamedTuple):
+    """What a change of the world means for a stage."""
+
+    number: int             # of the stage
+    epoch: int
+    seen: int               # the coordinator's world epoch
+    step: Optional[int]     # to stop behind; None: nobody stops
+    came: list[str]
+    gone: list[str]
+    ahead: int              # steps that the proposal lay ahead
+    by: str                 # who counts the answers
+    final: bool
+
+    def is_of(self, stage: Stage) -> bool:
+        """Whether it is about this stage."""
+        return (self.number, self.epoch) == (stage.number, stage.epoch)
+
+
+class Answer(NamedTuple):
+    """Of a rank to a proposal."""
+
+    number: int
+    epoch: int
+    step: int       # that was proposed
+    steps: int      # taken by then
+
+
+class Stopping:
+    """A rank's part in it: calls of one thread, which may fail as those of a
+    coordinator do and are then made again."""
+
+    def __init__(self, job: "TrainingOrchestrator", pace: Pace) -> None:
+        self._job = job
+        self._pace = pace
+        self._key = f"{KEYS}{pace.dataset_id}/stop"
+        self._answers = f"{KEYS}{pace.dataset_id}/answer/"
+
+    # ---- the decision
+
+    def decide(self, stage: Stage, seen: int, steps: int,
+               rate: float) -> tuple[Decision, int]:
+        """What holds for the stage in this world, and the version of that; whoever
+        is the first proposes it.
+
+        steps, rate  that this rank has taken, and takes in a second
+        """
+        while True:
+            entry = self._job.kv.entry(self._key)
+            known = _read(entry, stage)
+            if entry is not None and known is not None and known.seen >= seen:
+                return known, entry.version
+            made = self._judge(stage, seen, steps, rate)
+            if known is not None and known.final and known.step is not None \
+                    and made.step != NOW:
+                made = known._replace(seen=seen)    # that is done
+            self._set(made, entry)
+
+    def _set(self, made: Decision, entry: "Optional[KeyValue]") -> None:
+        self._job.kv.compare_set(self._key,
+                                 0 if entry is None else entry.version,
+                                 json.dumps(made), KEPT)
+
+    def _judge(self, stage: Stage, seen: int, steps: int,
+               rate: float) -> Decision:
+        words = self._words(stage)
+        alive = {worker["worker_id"]: worker["incarnation"]
+                 for worker in self._job.workers() if worker["state"] != _DEAD}
+        gone = [worker_id for worker_id, word in words.items()
+                if not word.through and
+                alive.get(worker_id) != word.incarnation]
+        came = sorted(set(alive) - set(words))
+        ahead = max(_AHEAD_STEPS, math.ceil(rate * _AHEAD))
+        step: Optional[int] = steps + ahead
+        if gone or len(words) < stage.size:
+            step = NOW
+        elif not came or any(word.through for word in words.values()):
+            step = None
+        return Decision(stage.number, stage.epoch, seen, step, came[:_NAMES],
+                        gone[:_NAMES], ahead, self._job.worker_id or "",
+                        step in (None, NOW))
+
+    def _words(self, stage: Stage) -> dict[str, Word]:
+        """The words of all ranks: each says one when a stage begins."""
+        for _ in range(_TRIES):
+            words = self._pace.words(stage)
+            if len(words) == stage.size:
+                break
+            time.sleep(_RETRY)
+        return words
+
+    # ---- the answers to a proposal
+
+    def answer(self, decision: Decision, steps: int) -> None:
+        """This rank has taken so many steps, and no more than were proposed
+        unless it already had."""
+        assert decision.step is not None
+        self._job.kv.set(self._answers + (self._job.worker_id or ""),
+                         json.dumps(Answer(decision.number, decision.epoch,
+                                           decision.step, steps)), KEPT)
+
+    def wait(self, decision: Decision, version: int, stage: Stage) -> None:
+        """Until there is something new, but not for long: who counts the answers
+        may be gone."""
+        if decision.by == self._job.worker_id:
+            self._count(decision, version, stage)
+            return
+        try:
+            self._job.kv.wait(self._key, _WAIT, after_version=version)
+        except CoordinatorTimeout:
+            pass
+
+    def _count(self, decision: Decision, version: int, stage: Stage) -> None:
+        """Makes the proposal final when all can hold to it, else another."""
+        taken = self._taken(decision)
+        if len(taken) < stage.size:
+            time.sleep(_LOOK)
+            return
+        assert decision.step is not None
+        made = decision._replace(final=True)
+        if max(taken) > decision.step:
+            ahead = 4 * decision.ahead
+            made = decision._replace(step=max(taken) + ahead, ahead=ahead)
+        if made.step is not None and made.step >= len(stage.position):
+            made = made._replace(step=None, final=True)     # the epoch ends first
+        self._job.kv.compare_set(self._key, version, json.dumps(made), KEPT)
+
+    def _taken(self, decision: Decision) -> list[int]:
+        answers = [Answer(*json.loads(entry.value))
+                   for entry in self._job.kv.list(self._answers)]
+        return [answer.steps for answer in answers
+                if answer[:3] == (decision.number, decision.epoch,
+                                  decision.step)]
+
+
+def _read(entry: "Optional[KeyValue]", stage: Stage) -> Optional[Decision]:
+    if entry is None:
+        return None
+    known = Decision(*json.loads(entry.value))
+    return known if known.is_of(stage) else None

@@ -1,0 +1,320 @@
+"""The ranks of a job that go through a dataset together, while workers come and go.
+
+    begin   all workers of the job meet and agree where they are (roar._agreement)
+    take    a batch, unless the world has changed and this is where to stop
+    finish  the epoch; then they meet again
+
+A thread says how far this rank is (roar._pace), hears of changes of the world, and lets
+all ranks stop behind the same step (roar._stopping).  There they meet again with those who
+came: no sample is lost, none comes twice.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+import weakref
+from typing import TYPE_CHECKING, Any, Optional
+
+import _roar_coord
+
+from . import _agreement, _pace
+from ._coord_errors import (CoordinatorClosed, CoordinatorDenied,
+                            CoordinatorError, CoordinatorStale,
+                            CoordinatorTimeout, WorldChanged)
+from ._pace import Pace, Stage
+from ._stopping import NOW, Decision, Stopping
+
+if TYPE_CHECKING:
+    from ._walk import Walk
+    from .coordinator import TrainingOrchestrator
+
+_VOTE = 2
+_WORD = 5.0             # seconds that the end of an epoch waits for its word
+_HOLD = 60.0            # and a rank for the others, where all are to stop
+_RETRY = 0.25           # and the thread, when the coordinator is away
+
+
+def _meeting(dataset_id: str) -> str:
+    """Ids of meetings have 128 characters at most, as those of datasets."""
+    if len(dataset_id) <= 96:
+        return f"roar/shards/{dataset_id}"
+    from ._hash import hash as digest
+    return f"roar/shards/{dataset_id[:64]}/{digest(dataset_id.encode())[:32]}"
+
+
+class Together:
+    """One rank's part in it."""
+
+    def __init__(self, job: "TrainingOrchestrator", dataset_id: str) -> None:
+        self.dataset_id = dataset_id
+        self._job = job
+        self._pace = Pace(job, dataset_id)
+        self._stopping = Stopping(job, self._pace)
+        # Of the thread and of who takes: where the stage ends is known before a
+        # batch is taken, or behind it.
+        self._turn = threading.Condition()
+        self._stage: Optional[Stage] = None
+        self._steps = 0                     # taken in this stage
+        self._done = 0                      # and come back from
+        self._through = False               # with the epoch
+        self._limit: Optional[int] = None   # the step to stop behind
+        self._decision: Optional[Decision] = None
+        self._given_state = False           # since the last stage
+        self._lost: Optional[WorldChanged] = None
+        self._thread: Optional[threading.Thread] = None
+        self._closed = threading.Event()
+
+    # ---- the beginning
+
+    def begin(self, order: "Walk[Any]", fresh: bool) -> None:
+        """Meets all other ranks; the order goes on where they agree to be.
+
+        fresh  this one has no position and goes where the others are
+        """
+        if self._lost is not None:
+            raise self._lost
+        before = self._stage
+        continuing = before is not None and not self._given_state and not fresh
+        claim = _agreement.Claim(
+            order.facts, order.world_epoch, order.epoch,
+            None if fresh else order.stored(),
+            [before.number, before.size]
+            if before is not None and continuing else None)
+        reply = self._meet(claim)
+        settled = self._settle(reply)
+        if settled.missing > 0 and (
+                before is None or order.stored() != 0 or
+                not self._pace.all_through(before)):
+            raise self._lose(f"{settled.missing} of the ranks", [])
+        order.move(reply["place"], reply["participants"], settled.number,
+                   settled.epoch, settled.consumed)
+        self._enter(order, reply["world_epoch"])
+
+    def _meet(self, claim: _agreement.Claim) -> dict[str, Any]:
+        # pylint: disable=protected-access
+        return _roar_coord.meet_reply(self._job._meet(
+            _VOTE, _meeting(self.dataset_id), None, ..., None, None,
+            claim.text(self._job), claim.origin is not None))
+
+    def _settle(self, reply: dict[str, Any]) -> _agreement.Settled:
+        return _agreement.settle(
+            self.dataset_id, [_agreement.read(self._job, item["value"])
+                              for item in reply["values"]],
+            reply["more_values"], world_epoch=reply["world_epoch"],
+            size=reply["participants"], n_continuing=reply["votes_for"])
+
+    def _enter(self, order: "Walk[Any]", world_epoch: int) -> None:
+        with self._turn:
+            self._stage = Stage(order.world_epoch, order.rank,
+                                order.world_size, world_epoch, order.epoch,
+                                order.total, order.position)
+            self._steps = self._done = order.step
+            self._through, self._limit, self._decision = False, None, None
+            self._given_state = False
+        self._say(_WORD)
+        if self._thread is None:
+            # It must not keep alive who forgot to close.
+            self._thread = threading.Thread(
+                target=_follow, args=(weakref.ref(self), self._job,
+                                      self._closed),
+                daemon=True, name="roar-shards")
+            self._thread.start()
+
+    # ---- on the way
+
+    def take(self, order: "Walk[Any]") -> None:
+        """The next batch is given, or WorldChanged says that it is not."""
+        with self._turn:
+            while self._limit is not None and order.step >= self._limit:
+                self._stop(order)
+            self._done = order.step
+            order.take()
+            self._steps = order.step
+
+    def _stop(self, order: "Walk[Any]") -> None:
+        """Waits until all will stop here, or until this one is let go."""
+        decision = self._decision
+        assert decision is not None
+        if not decision.final:
+            if not self._turn.wait(_HOLD):
+                self._limit = NOW
+                self._decision = decision._replace(final=True)
+            return
+        if self._limit == NOW:
+            raise self._lose("a rank" if not decision.gone else
+                             ", ".join(decision.gone), decision.gone)
+        raise WorldChanged(
+            f"{', '.join(decision.came)} came while dataset "
+            f"{self.dataset_id!r} was read: go on with another loop, in which "
+            "all take part", order.state_dict(), decision.came, decision.gone)
+
+    def _lose(self, who: str, gone: list[str]) -> WorldChanged:
+        self._lost = WorldChanged(
+            f"{who} went in the middle of an epoch of dataset "
+            f"{self.dataset_id!r}, and what became of their samples is not "
+            "known: load the state of the last checkpoint on all ranks, then "
+            "go on with another loop", None, [], gone)
+        return self._lost
+
+    def loaded(self) -> None:
+        """This rank was given a state: what was before does not matter."""
+        with self._turn:
+            self._given_state, self._lost = True, None
+
+    def finish(self) -> None:
+        """The epoch is through.  Whoever is the last says so for all."""
+        with self._turn:
+            stage, self._through = self._stage, True
+            self._done = self._steps
+        if stage is not None and self._say(_WORD):
+            _pace.tell(self._pace, stage)
+
+    def close(self) -> None:
+        """Says the last word; the thread ends by itself."""
+        self._closed.set()
+        stage = self._stage
+        if stage is not None and self._say(_WORD) and self._through:
+            _pace.tell(self._pace, stage)
+
+    def __del__(self) -> None:
+        self._closed.set()
+
+    # ---- how far
+
+    def _say(self, timeout: float = 60.0) -> bool:
+        """Tells how far this rank is, if somebody listens."""
+        with self._turn:
+            stage, done, through = self._stage, self._done, self._through
+        if stage is None or self._job.worker_id is None:
+            return False
+        try:
+            self._pace.say(stage, done, through, timeout)
+            return True
+        except CoordinatorError:
+            return False
+
+    def tick(self) -> float:
+        """What is due from time to time.  Returns seconds until the next time."""
+        stage = self._stage
+        if self._say() and stage is not None and stage.rank == 0:
+            _pace.tell(self._pace, stage)
+        return _pace.pause(stage)
+
+    # ---- changes of the world
+
+    def hear(self, seen: int, rate: float) -> bool:
+        """The world has changed.  False: it must be looked at again."""
+        stage = self._stage
+        if stage is None:
+            return False
+        if seen <= stage.world_epoch:
+            return True
+        # Not all at once: the first one decides, the others find it decided.
+        time.sleep(random.uniform(0, min(1.0, stage.size / 1000)))
+        while stage is self._stage and not self._closed.is_set():
+            decision, version = self._stopping.decide(stage, seen, self._steps,
+                                                      rate)
+            steps = self._obey(stage, decision)
+            if decision.final:
+                return True
+            self._stopping.answer(decision, steps)
+            self._stopping.wait(decision, version, stage)
+            if self._job.world.epoch > seen:
+                return False
+        return False
+
+    def _obey(self, stage: Stage, decision: Decision) -> int:
+        """Who takes a batch goes by it from now on.  Returns how many were taken
+        before."""
+        with self._turn:
+            if stage is self._stage and self._limit != NOW:
+                self._decision = decision
+                late = decision.step is not None and \
+                    self._steps > decision.step
+                # Who is past a proposal says so, and goes on.
+                self._limit = None if late and not decision.final else \
+                    NOW if late else decision.step
+                self._turn.notify_all()
+            return self._steps
+
+    def lose_place(self) -> None:
+        """Another process is this worker now."""
+        with self._turn:
+            if self._stage is not None:
+                self._decision = Decision(
+                    self._stage.number, self._stage.epoch, 0, NOW, [],
+                    [self._job.worker_id or "this one"], 0, "", True)
+                self._limit = NOW
+                self._turn.notify_all()
+
+    @property
+    def steps(self) -> int:
+        """Batches that were taken since the stage began."""
+        return self._steps
+
+    @property
+    def world_epoch(self) -> int:
+        """The coordinator's, when the stage began."""
+        return 0 if self._stage is None else self._stage.world_epoch
+
+
+def _follow(of: "weakref.ref[Together]", job: "TrainingOrchestrator",
+            closed: threading.Event) -> None:
+    """The thread: it waits for changes of the world, and between them says how far
+    its rank is."""
+    seen, wait, rate = 0, 1.0, _Rate()
+    while not closed.is_set():
+        try:
+            world = _change(job, seen, wait)
+            together = of()
+            if together is None:
+                return
+            seen = max(seen, together.world_epoch)
+            if world <= seen:
+                rate.of(together.steps)
+                wait = together.tick()
+            elif together.hear(world, rate.of(together.steps)):
+                seen = world
+            else:
+                closed.wait(_RETRY)
+            del together
+        except CoordinatorClosed:
+            return
+        except (CoordinatorStale, CoordinatorDenied):
+            together = of()
+            if together is not None:
+                together.lose_place()
+            return
+        except CoordinatorError:    # it is away: the training goes on meanwhile
+            closed.wait(_RETRY)
+
+
+def _change(job: "TrainingOrchestrator", seen: int, wait: float) -> int:
+    """Waits until the world has a later epoch than that, or for so long; which it
+    has then."""
+    now = job.world.epoch
+    if now > seen:
+        return now
+    try:
+        return job.wait_world(now, wait).epoch
+    except CoordinatorTimeout:
+        return now
+
+
+class _Rate:
+    """Steps in a second, over the last while."""
+
+    def __init__(self) -> None:
+        self._at = time.monotonic()
+        self._steps = 0
+        self._rate = 0.0
+
+    def of(self, steps: int) -> float:
+        """With the steps there are now."""
+        now = time.monotonic()
+        if now - self._at >= 0.2:
+            self._rate = max(0.0, (steps - self._steps) / (now - self._at))
+            self._at, self._steps = now, steps
+        return self._rate

@@ -1,0 +1,356 @@
+"""Workers come and go while they go through a dataset together."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import roar
+from coordinator_helpers import Background, PATIENCE, Server, until, workers
+from roar import _agreement
+from roar._agreement import Claim
+
+N = 120     # samples
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+@pytest.fixture(name="server", scope="module")
+def a_server():
+    server = Server()
+    yield server
+    server.close()
+
+
+def write_records(folder, n):
+    """Records of 2 bytes, numbered."""
+    (folder / "a.bin").write_bytes(
+        b"".join(i.to_bytes(2, "little") for i in range(n)))
+    return str(folder / "a.bin")
+
+
+@pytest.fixture(name="records")
+def some_records(tmp_path):
+    return write_records(tmp_path, N)
+
+
+def register(job, records, n=N):
+    roar.DatasetRegistry(job).register_dataset("d", n, 10, path=records,
+                                               record_bytes=2)
+
+
+def numbers(batch):
+    return [int.from_bytes(sample, "little") for sample in batch]
+
+
+def streams(jobs, **options):
+    return [roar.shards("d", coordinator=job, batch=2, **options)
+            for job in jobs]
+
+
+class Reader:
+    """Goes through a stream, step by step when asked to; in a thread."""
+
+    def __init__(self, data):
+        self.data = data
+        self.seen = []
+        self.loop = iter(data)
+
+    def take(self, n):
+        for _ in range(n):
+            self.seen += numbers(next(self.loop))
+
+    def rest(self):
+        """To the end of the epoch; returns the world that it has changed to."""
+        try:
+            for batch in self.loop:
+                self.seen += numbers(batch)
+        except roar.WorldChanged as change:
+            return change
+        return None
+
+
+def have_heard(*readers):
+    """The change of the world has come to all of them."""
+    # pylint: disable=protected-access
+    until(lambda: all(r.data._together._decision for r in readers))
+
+
+def all_of(function, *readers):
+    """At the same time, as ranks do."""
+    waiting = [Background(function, reader) for reader in readers]
+    return [one.result() for one in waiting]
+
+
+# ---- agreeing
+
+FACTS = {"dataset": "d", "seed": 1, "batch_size": 2}
+FRESH = Claim(FACTS, 0, 0, None, None)
+AT_40 = Claim(FACTS, 7, 1, 40, [7, 2])
+
+
+def settle(*claims, more=False, world=9, size=3, continuing=0):
+    return _agreement.settle("d", claims, more, world_epoch=world, size=size,
+                             n_continuing=continuing)
+
+
+def test_who_is_new_goes_where_the_others_are():
+    assert settle(FRESH) == (9, 0, 0, 0)
+    assert settle(FRESH, AT_40, continuing=2) == (9, 1, 40, 0)
+    assert settle(FRESH, AT_40._replace(origin=None)) == (9, 1, 40, 0)
+
+
+def test_who_is_missing_is_counted():
+    assert settle(FRESH, AT_40, continuing=1).missing == 1
+    # A state that was given is worth as much without them.
+    assert settle(AT_40, AT_40._replace(origin=None), continuing=1).missing == 0
+
+
+def test_a_world_that_begins_elsewhere_has_a_number_of_its_own():
+    assert settle(AT_40._replace(least=12), world=9, continuing=2).number == 12
+    assert settle(AT_40, world=7, size=2, continuing=2).number == 7
+    assert settle(AT_40, world=7, size=3, continuing=2).number == 8
+
+
+@pytest.mark.parametrize("other, said", [
+    (AT_40._replace(consumed=44), "load the same state"),
+    (AT_40._replace(epoch=2), "load the same state"),
+    (AT_40._replace(facts={**FACTS, "seed": 2}), "seed is 1 on one and 2"),
+    (FRESH._replace(facts={**FACTS, "batch_size": 4}), "batch_size is 2")])
+def test_ranks_that_differ_are_told_in_what(other, said):
+    with pytest.raises(ValueError, match=said):
+        settle(AT_40, other)
+
+
+def test_ranks_with_many_positions_are_refused():
+    with pytest.raises(ValueError, match="different"):
+        settle(AT_40, more=True)
+
+
+# ---- a world that stays
+
+def test_ranks_that_read_otherwise_are_all_told(server, records):
+    with workers(server, 2, job="otherwise") as jobs:
+        register(jobs[0], records)
+        data = [roar.shards("d", coordinator=job, batch=2, seed=seed)
+                for seed, job in enumerate(jobs)]
+        waiting = [Background(next, iter(one)) for one in data]
+        for one in waiting:
+            with pytest.raises(roar.CoordinatorError, match="seed is"):
+                one.result()
+
+
+def test_long_positions_are_agreed_on_as_well(server, records):
+    """A state of many pieces does not fit into a vote."""
+    with workers(server, 2, job="long") as jobs:
+        register(jobs[0], records)
+        state = streams(jobs[:1])[0].state_dict()
+        state["consumed"] = [[i, i + 1] for i in range(0, N, 2)]
+        _agreement_limit, _agreement.MAX_CLAIM = _agreement.MAX_CLAIM, 200
+        try:
+            readers = [Reader(streams(jobs[:1], resume=state)[0]),
+                       Reader(streams(jobs[1:])[0])]
+            assert all_of(Reader.rest, *readers) == [None, None]
+        finally:
+            _agreement.MAX_CLAIM = _agreement_limit
+        assert len(readers[0].seen + readers[1].seen) == N // 2
+
+
+def test_epochs_are_begun_together(server, records):
+    with workers(server, 2, job="epochs") as jobs:
+        register(jobs[0], records)
+        data = streams(jobs)
+        for epoch in range(3):
+            readers = [Reader(one) for one in data]
+            assert all_of(Reader.rest, *readers) == [None, None]
+            assert sorted(readers[0].seen + readers[1].seen) == list(range(N))
+            assert [one.epoch for one in data] == [epoch + 1] * 2
+
+
+# ---- what the coordinator is told
+
+def consumed(job):
+    reply = job.call("/roar.Shards/GetConsumed", {"dataset_id": "d",
+                                                  "job_id": job.job})
+    return reply["epoch"], reply["consumed"]
+
+
+def test_progress_is_told_on_the_way_and_at_the_end(server, records):
+    with workers(server, 2, job="progress") as jobs:
+        register(jobs[0], records)
+        readers = [Reader(one) for one in streams(jobs)]
+        all_of(lambda reader: reader.take(11), *readers)
+        # The batch at hand is not consumed before the next is asked for.
+        until(lambda: consumed(jobs[0]) == (0, 40))
+        readers[0].take(5)      # the other one has not been there
+        all_of(Reader.rest, *readers)
+        assert consumed(jobs[0]) == (0, N)
+        readers = [Reader(reader.data) for reader in readers]
+        all_of(lambda reader: reader.take(3), *readers)
+        until(lambda: consumed(jobs[0]) == (1, 8))
+        assert jobs[0].consumed("d") == [range(0, 8)]
+
+
+def test_what_is_left_out_does_not_keep_an_epoch(server, records):
+    with workers(server, 1, job="drop") as (job,):
+        register(job, records)
+        data = roar.shards("d", coordinator=job, batch=7, tail="drop")
+        assert sum(len(batch) for batch in data) == N - N % 7
+        assert consumed(job) == (0, N)
+
+
+def test_a_training_goes_on_without_its_coordinator(records):
+    server = Server()
+    try:
+        with workers(server, 1, job="away") as (job,):
+            register(job, records)
+            reader, = [Reader(one) for one in streams([job])]
+            reader.take(3)
+            server.kill()
+            reader.take(N // 2 - 4)
+            server.start()
+            assert reader.rest() is None
+            assert sorted(reader.seen) == list(range(N))
+            until(lambda: consumed(job) == (0, N))
+    finally:
+        server.close()
+
+
+def test_a_state_of_an_earlier_epoch_is_read_again(server, records):
+    """The coordinator's epoch does not go back, and need not."""
+    with workers(server, 1, job="earlier") as (job,):
+        register(job, records)
+        data, = streams([job])
+        state = data.state_dict()
+        for _ in range(2):
+            assert len(list(data)) == N // 2
+        data.load_state_dict(state)
+        assert len(list(data)) == N // 2
+        assert consumed(job) == (1, N)
+
+
+# ---- a world that changes
+
+def test_who_joins_takes_its_part_of_the_rest(server, records):
+    with workers(server, 2, job="join", settings={"start_workers": 2}) as jobs:
+        register(jobs[0], records)
+        readers = [Reader(one) for one in streams(jobs)]
+        all_of(lambda reader: reader.take(4), *readers)
+        with roar.TrainingOrchestrator(server.address, job="join") as third:
+            third.register_worker("third")
+            late = Reader(streams([third])[0])
+            joining = Background(late.rest)
+            have_heard(*readers)
+            changes = all_of(Reader.rest, *readers)
+            assert [change.came for change in changes] == [["third"]] * 2
+            assert changes[0].position == changes[1].position
+            assert 16 <= changes[0].position["consumed"] < N
+            for reader in readers:
+                reader.loop = iter(reader.data)
+            assert all_of(Reader.rest, *readers) == [None, None]
+            assert joining.result() is None
+        assert [r.data.world_size for r in (*readers, late)] == [3] * 3
+        assert late.seen
+        assert sorted(readers[0].seen + readers[1].seen + late.seen) == \
+            list(range(N))
+
+
+def test_who_is_lost_takes_the_others_to_the_checkpoint(server, records):
+    with workers(server, 3, job="lost",
+                 settings={"heartbeat_interval": 0.5, "timeout": 5,
+                           "policy": "shrink"}) as jobs:
+        register(jobs[0], records)
+        readers = [Reader(one) for one in streams(jobs)]
+        all_of(lambda reader: reader.take(2), *readers)
+        saved = readers[0].data.state_dict()
+        for reader in readers:
+            del reader.seen[:]
+        all_of(lambda reader: reader.take(3), *readers)
+        jobs[2].close()
+        have_heard(*readers[:2])
+        changes = all_of(Reader.rest, *readers[:2])
+        for change, reader in zip(changes, readers):
+            assert change.position is None
+            assert change.gone == ["w-2"]
+            with pytest.raises(roar.WorldChanged, match="last checkpoint"):
+                next(iter(reader.data))     # there is no other way
+            reader.data.load_state_dict(saved)
+            del reader.seen[:]
+            reader.loop = iter(reader.data)
+        assert all_of(Reader.rest, *readers[:2]) == [None, None]
+        assert len(readers[0].seen + readers[1].seen) == N - 12
+
+
+def test_who_is_through_may_leave(server, records):
+    with workers(server, 2, job="leave") as jobs:
+        register(jobs[0], records)
+        first, second = (Reader(one) for one in streams(jobs))
+        all_of(lambda reader: reader.take(5), first, second)
+        assert first.rest() is None
+        jobs[0].deregister()
+        have_heard(second)
+        assert second.rest() is None
+        assert sorted(first.seen + second.seen) == list(range(N))
+        alone = Reader(second.data)
+        assert alone.rest() is None
+        assert len(alone.seen) == N
+
+
+class Process:
+    """elastic_worker.py, and what it prints."""
+
+    def __init__(self, server, name, folder):
+        self.process = subprocess.Popen(
+            [sys.executable, os.path.join(HERE, "elastic_worker.py"),
+             server.address, name, folder], stdout=subprocess.PIPE, text=True)
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.process.stdout.close()
+
+    def said(self):
+        out, _ = self.process.communicate(timeout=PATIENCE)
+        assert self.process.returncode == 0
+        return out.splitlines()
+
+
+def test_each_sample_comes_once_whoever_comes_and_goes(server, tmp_path):
+    """Two workers, a third one joins, one is killed; the audit is asked."""
+    # Far more than they can go through before all have heard of a change.
+    n = 1200
+    folder, records = str(tmp_path), write_records(tmp_path, n)
+    made = []
+    with roar.TrainingOrchestrator(server.address, job="elastic") as job:
+        job.configure(start_workers=2, heartbeat_interval=0.5, timeout=5,
+                      policy="shrink")
+        register(job, records, n)
+        try:
+            made = [Process(server, f"w-{i}", folder) for i in range(2)]
+            until(lambda: len(job.kv.list("at/join/")) == 2)
+            made.append(Process(server, "w-2", folder))
+            until(lambda: b"w-2" in (job.kv.get("roar/shards/d/stop") or b""))
+            job.kv.set("gate/join", b"")
+            until(lambda: len(job.kv.list("at/kill/")) == 3)
+            made[1].kill()
+            until(lambda: b"w-1" in (job.kv.get("roar/shards/d/stop") or b""))
+            job.kv.set("gate/kill", b"")
+            lines = [made[i].said() for i in (0, 2)]
+        finally:
+            for one in made:
+                if one.process.poll() is None:
+                    one.kill()
+        assert lines[0][0] == "changed ['w-2'] [] True"
+        for said in lines:
+            assert "changed [] ['w-1'] False" in said
+            assert said[-1] == "through"
+        assert consumed(job) == (0, n)
+    proof = subprocess.run(
+        [os.environ["ROAR"], "shards", "audit",
+         *(f"{folder}/w-{i}.audit" for i in range(3))],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        check=False)
+    assert proof.returncode == 0, proof.stdout
+    assert "epoch 0: exact" in proof.stdout
+    assert f"{n:,} of {n:,} samples consumed, by 3 worlds" in proof.stdout
