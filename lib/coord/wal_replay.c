@@ -126,7 +126,10 @@ static int say_refused(const struct wal_dir *d, const struct wal_reader *r,
 	return error_set(err, e,
 			 "record %" PRIu64 " of '%s/%s', before byte %" PRIu64
 			 ", cannot be used: %s; " REMEDY,
-			 r->seq - 1, d->path, name, r->at, strerror(-e));
+			 r->seq - 1, d->path, name, r->at,
+			 e == -EBADMSG ?
+				 "another version wrote it, or it is damaged" :
+				 strerror(-e));
 }
 
 static int replay_snapshot(const struct wal_dir *d, uint64_t number,

@@ -63,11 +63,10 @@ void leases_release(struct leases *l)
 {
 	shard_ranges_release(&l->free);
 	shard_ranges_release(&l->consumed);
+	lease_past_release(l);
 	free(l->items);
-	free(l->past);
 	l->items = NULL;
-	l->past = NULL;
-	l->n = l->cap = l->n_past = l->cap_past = 0;
+	l->n = l->cap = 0;
 }
 
 static int ranges_reserve(struct shard_ranges *set, size_t more)

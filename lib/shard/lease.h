@@ -95,7 +95,7 @@ struct leases {
 	struct lease *items; /* by id */
 	size_t n;
 	size_t cap;
-	struct lease_past *past; /* by holder */
+	struct lease_past **past; /* by holder; NULL: it has had none */
 	size_t n_past;
 	size_t cap_past;
 	uint64_t next_id;
@@ -169,6 +169,7 @@ void leases_forget(struct leases *l, uint64_t holder);
 
 /* For lease.c and lease_code.c. */
 int lease_past_reserve(struct leases *l, uint64_t holder);
+void lease_past_release(struct leases *l);
 void lease_past_note(struct leases *l, uint64_t holder,
 		     const struct lease_end *end);
 

@@ -31,11 +31,16 @@ static void put_lease(struct str *out, const struct lease *lease)
 	varint_put(out, lease->late);
 }
 
-static void put_past(struct str *out, const struct lease_past *past)
+static uint32_t n_ends(const struct leases *l, size_t holder)
 {
-	varint_put(out, past->n);
-	for (uint32_t i = 0; i < past->n; i++) {
-		const struct lease_end *end = &past->ends[i];
+	return l->past[holder] ? l->past[holder]->n : 0;
+}
+
+static void put_past(struct str *out, const struct leases *l, size_t holder)
+{
+	varint_put(out, n_ends(l, holder));
+	for (uint32_t i = 0; i < n_ends(l, holder); i++) {
+		const struct lease_end *end = &l->past[holder]->ends[i];
 
 		varint_put(out, end->id);
 		varint_put(out, end->began);
@@ -50,7 +55,7 @@ static size_t n_holders(const struct leases *l)
 {
 	size_t n = l->n_past;
 
-	while (n && !l->past[n - 1].n)
+	while (n && !n_ends(l, n - 1))
 		n--;
 	return n;
 }
@@ -84,7 +89,7 @@ void leases_encode(const struct leases *l, struct str *out)
 		put_lease(out, &l->items[i]);
 	varint_put(out, n_holders(l));
 	for (size_t i = 0; i < n_holders(l); i++)
-		put_past(out, &l->past[i]);
+		put_past(out, l, i);
 	if (str_error(out) < 0)
 		return;
 	crc = htole64(crc64nvme(0, out->data + start, out->len - start));
@@ -211,12 +216,15 @@ static int get_end(struct reader *r, const struct leases *l,
 	return 0;
 }
 
-static int get_past(struct reader *r, struct leases *l, uint64_t holder)
+static int get_past(struct reader *r, struct leases *l, uint64_t holder,
+		    bool is_last)
 {
 	uint64_t n = get(r);
-	int error = r->failed || n > LEASE_PAST ? -EBADMSG :
-						  lease_past_reserve(l, holder);
+	int error = r->failed || n > LEASE_PAST || (is_last && !n) ? -EBADMSG :
+								     0;
 
+	if (error == 0 && n)
+		error = lease_past_reserve(l, holder);
 	for (uint64_t i = 0; i < n && error == 0; i++) {
 		struct lease_end end;
 
@@ -227,18 +235,13 @@ static int get_past(struct reader *r, struct leases *l, uint64_t holder)
 	return error;
 }
 
-/* Each takes a byte at least: a number that is too large is noticed before memory is
- * taken for it. */
 static int get_pasts(struct reader *r, struct leases *l)
 {
 	uint64_t n = get(r);
-	int error = r->failed || n > LEASE_HOLDERS ||
-				    n > (size_t)(r->end - r->at) ?
-			    -EBADMSG :
-			    0;
+	int error = r->failed || n > LEASE_HOLDERS ? -EBADMSG : 0;
 
 	for (uint64_t i = 0; i < n && error == 0; i++)
-		error = get_past(r, l, i);
+		error = get_past(r, l, i, i + 1 == n);
 	return error == 0 && r->at != r->end ? -EBADMSG : error;
 }
 

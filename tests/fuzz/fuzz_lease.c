@@ -54,6 +54,15 @@ static void check_places(const struct leases *l)
 	shard_ranges_release(&all);
 }
 
+static void lapse_all(struct leases *l)
+{
+	uint64_t id;
+
+	while (leases_overdue(l, INT64_MAX, &id, 1))
+		require(leases_lapse(l, id) == 0);
+	require(leases_next_deadline(l) == INT64_MAX);
+}
+
 /* Takes what is free, consumes it, and lets all deadlines pass. */
 static void use(struct leases *l)
 {
@@ -61,15 +70,17 @@ static void use(struct leases *l)
 	int r = 0;
 
 	for (int i = 0; i < MOST_TAKES && r == 0; i++) {
-		r = leases_take(l, 1, 0, &lease);
+		r = leases_take(l, 1, 0, 0, &lease);
 		if (r == 0)
 			r = leases_progress(l, lease.id, 1,
 					    lease.range.end - lease.range.first,
-					    0, NULL);
+					    NULL);
+		if (r == 0)
+			require(leases_ended(l, 1, lease.id)->kind ==
+				LEASE_USED_UP);
 	}
 	require(r == 0 || r == -EAGAIN || r == -ENODATA || r == -ENOBUFS);
-	require(leases_expire(l, INT64_MAX) == 0);
-	require(leases_next_deadline(l) == INT64_MAX);
+	lapse_all(l);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

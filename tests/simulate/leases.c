@@ -88,8 +88,9 @@ static void take_past(struct sim *s, uint32_t job, const struct leases *from)
 	struct mlending *l = &mjob(s, job)->lending;
 
 	for (size_t slot = 0; slot < from->n_past; slot++)
-		for (uint32_t i = 0; i < from->past[slot].n; i++) {
-			const struct lease_end *end = &from->past[slot].ends[i];
+		for (uint32_t i = 0;
+		     from->past[slot] && i < from->past[slot]->n; i++) {
+			const struct lease_end *end = &from->past[slot]->ends[i];
 
 			*add(l) = (struct mlease){ .id = end->id,
 						   .who = who_has(s, job, slot),

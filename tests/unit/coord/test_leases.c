@@ -1,7 +1,7 @@
 /* test_leases.c - an epoch that is lent in pieces: deadlines, repeats, whose they are. */
 #include "host.h"
 
-#include <string.h>
+#include <errno.h>
 
 enum { TIMEOUT = 1000, TOTAL = 597 };
 
@@ -291,7 +291,7 @@ a_deadline_that_cannot_be_recorded_refuses_what_needs_it(void **state)
 
 	begin(h);
 	take(h, "a", EXACTLY);
-	h->record_error = -28;
+	h->record_error = -ENOSPC;
 	pass_ms(h, TIMEOUT + 1);
 	m = take_of(h, "b", EXACTLY, 0);
 	expect(h, ask(h, 0, "TakeLease", &m), COORD_RESOURCE_EXHAUSTED);
@@ -299,6 +299,25 @@ a_deadline_that_cannot_be_recorded_refuses_what_needs_it(void **state)
 	h->record_error = 0;
 	expect_over(h, "a", 1, 10);
 	assert_int_equal(take(h, "b", EXACTLY)->range->first, 0);
+}
+
+/* Logs once had leases with deadlines, as other records than now. */
+static void a_log_of_leases_with_deadlines_is_refused(void **state)
+{
+	struct host *h = *state;
+
+	begin(h);
+	for (uint8_t number = 20; number <= 22; number++) {
+		/* The field of that number, with nothing in it. */
+		uint8_t bytes[] = { (uint8_t)(number << 3 | 2 | 0x80),
+				    (uint8_t)(number >> 4), 0 };
+		Roar__Record__Record *record = roar__record__record__unpack(
+			NULL, sizeof(bytes), bytes);
+
+		assert_non_null(record);
+		assert_int_equal(coord_replay(h->c, record), -EBADMSG);
+		roar__record__record__free_unpacked(record, NULL);
+	}
 }
 
 /* ---- said again, because the answer was lost ---- */
@@ -465,6 +484,7 @@ int main(void)
 		TEST(after_a_restart_a_short_lease_waits_for_its_worker),
 		TEST(a_pause_of_the_coordinator_is_nobodys_silence),
 		TEST(a_deadline_that_cannot_be_recorded_refuses_what_needs_it),
+		TEST(a_log_of_leases_with_deadlines_is_refused),
 		TEST(a_take_that_is_repeated_takes_once),
 		TEST(a_use_that_is_repeated_gets_the_same_answer),
 		TEST(so_it_does_when_the_rest_was_given_back),

@@ -442,6 +442,7 @@ static void a_record_nobody_understands_is_told(void **state)
 	wal_close(w);
 	assert_int_equal(wal_open(s->dir, refuse, NULL, &w, &s->err), -EBADMSG);
 	assert_non_null(strstr(s->err.text, "record 1 of "));
+	assert_non_null(strstr(s->err.text, "another version wrote it"));
 }
 
 static void a_snapshot_is_wanted_after_a_while(void **state)
