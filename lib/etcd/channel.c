@@ -100,6 +100,46 @@ int channel_set_token(struct channel *c, const char *token)
 
 /* ---- the connection ---- */
 
+/* A server that does not like our certificate, or misses it, may only say so after we have
+ * begun to talk, and may then be gone before that is read. */
+static const char *why_it_ended(const struct channel *c, ssize_t error)
+{
+	if (c->tls && !c->is_heard &&
+	    (error == 0 || error == -ECONNRESET || error == -EPIPE))
+		return "the server ended the connection after the handshake of "
+		       "TLS: does it want another certificate of ours?";
+	return error ? stream_why(&c->stream, error) :
+		       "the server ended the connection";
+}
+
+/* Returns false when there was nothing to read. */
+static bool read_input(struct channel *c)
+{
+	uint8_t bytes[INPUT];
+	ssize_t n = stream_read(&c->stream, bytes, sizeof(bytes));
+
+	if (n == -EAGAIN)
+		return false;
+	if (n <= 0) {
+		channel_lose(c, why_it_ended(c, n));
+		return false;
+	}
+	c->is_heard = true;
+	n = nghttp2_session_mem_recv(c->http2, bytes, (size_t)n);
+	if (n < 0)
+		channel_lose(c, nghttp2_strerror((int)n));
+	return true;
+}
+
+/* What the server said before it ended is a better reason than that it did. */
+static void lose_broken(struct channel *c, ssize_t error)
+{
+	while (!c->closed && !c->is_lost && read_input(c))
+		;
+	if (!c->closed)
+		channel_lose(c, why_it_ended(c, error));
+}
+
 static void on_flush(struct loop_later *l)
 {
 	struct channel *c = CONTAINER(l, struct channel, flush);
@@ -116,26 +156,10 @@ static void on_flush(struct loop_later *l)
 			break;
 		}
 	}
-	if (!c->closed && !c->is_lost && stream_flush(&c->stream) < 0)
-		channel_lose(c, "the connection is broken");
-	leave(c);
-}
-
-static void read_input(struct channel *c)
-{
-	uint8_t bytes[INPUT];
-	ssize_t n = stream_read(&c->stream, bytes, sizeof(bytes));
-
-	if (n == -EAGAIN)
-		return;
-	if (n <= 0) {
-		channel_lose(c, n ? stream_why(&c->stream, n) :
-				    "the server ended the connection");
-		return;
-	}
-	n = nghttp2_session_mem_recv(c->http2, bytes, (size_t)n);
+	n = c->closed || c->is_lost ? 0 : stream_flush(&c->stream);
 	if (n < 0)
-		channel_lose(c, nghttp2_strerror((int)n));
+		lose_broken(c, n);
+	leave(c);
 }
 
 static void on_ready(struct loop_fd *f, uint32_t events)
@@ -146,7 +170,7 @@ static void on_ready(struct loop_fd *f, uint32_t events)
 		return;
 	enter(c);
 	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-		read_input(c);
+		(void)read_input(c);
 	if (!c->closed)
 		loop_later(c->loop, &c->flush);
 	leave(c);

@@ -28,6 +28,7 @@ struct channel {
 	struct channel_call *calls;
 	unsigned busy;
 	bool closed; /* to be freed when nobody is inside */
+	bool is_heard; /* the server has said something behind TLS */
 	bool is_lost; /* its owner is, or will be, told */
 	char why[256];
 };

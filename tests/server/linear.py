@@ -61,54 +61,60 @@ def do_places(workers, call):
     return True, workers[:rank] + last + workers[rank + 1:len(workers) - len(last)]
 
 
-def candidates(calls, done, first):
-    """Those that may be next: begun before any that is not done has ended."""
+def candidates(answered, first, done):
+    """Those that may be next, begun before any that is not done has ended; and that end."""
     bound = float("inf")
     found = []
-    for i in range(first, len(calls)):
-        call = calls[i]
+    for i in range(first, len(answered)):
+        call = answered[i]
         if call.begin > bound:
             break
-        if done >> i & 1:
+        if not done >> (i - first) & 1:
+            found.append(i)
+            bound = min(bound, call.end)
+    return [i for i in found if answered[i].begin <= bound], bound
+
+
+def matters(do, before, after, calls):
+    """Does one of them answer otherwise?"""
+    return any(do(before, c)[0] != do(after, c)[0] for c in calls)
+
+
+def search(answered, lost, do, value, lazily):
+    """Tries the orders; `lazily` lets a call without an answer be done only where an answer
+    that may be next depends on it."""
+    seen = set()
+    stack = [(0, 0, 0, value)]
+    while stack:
+        first, done, used, value = stack.pop()
+        while done & 1:
+            first, done = first + 1, done >> 1
+        if first == len(answered):
+            return True
+        if (first, done, used, value) in seen:
             continue
-        found.append(i)
-        if call.end is not None and call.end < bound:
-            bound = call.end
-    # The last is tried first: those without an answer only where nothing else explains.
-    return sorted((i for i in found if calls[i].begin <= bound),
-                  key=lambda i: calls[i].end is not None)
-
-
-def first_open(done, first):
-    while done >> first & 1:
-        first += 1
-    return first
+        seen.add((first, done, used, value))
+        assert len(seen) < MANY, "too much is unknown to be checked"
+        near, bound = candidates(answered, first, done)
+        # The last is tried first: those without an answer where nothing else explains.
+        for k, call in enumerate(lost):
+            if used >> k & 1 or call.begin > bound:
+                continue
+            after = do(value, call)[1]
+            if not lazily or matters(do, value, after, [answered[i] for i in near]):
+                stack.append((first, done, used | 1 << k, after))
+        for i in near:
+            result, after = do(value, answered[i])
+            if result == answered[i].result:
+                stack.append((first, done | 1 << (i - first), used, after))
+    return False
 
 
 def is_linear(history, do=do_cell, value=None):
     """Does some order explain it?  `do` is how the thing behaves, `value` its state before."""
+    calls = sorted(history, key=lambda c: c.begin)
+    answered = [c for c in calls if c.end is not None]
     # What had no answer and changes nothing says nothing.
-    calls = sorted((c for c in history
-                    if c.end is not None or c.what != "get"),
-                   key=lambda c: c.begin)
-    answered = 0
-    for i, call in enumerate(calls):
-        if call.end is not None:
-            answered |= 1 << i
-    seen = set()
-    stack = [(0, 0, value)]
-    while stack:
-        done, first, value = stack.pop()
-        if done & answered == answered:
-            return True
-        first = first_open(done, first)
-        assert len(seen) < MANY, "too much is unknown to be checked"
-        for i in candidates(calls, done, first):
-            result, after = do(value, calls[i])
-            if calls[i].end is not None and result != calls[i].result:
-                continue
-            state = (done | 1 << i, after)
-            if state not in seen:
-                seen.add(state)
-                stack.append((state[0], first, after))
-    return False
+    lost = [c for c in calls if c.end is None and c.what != "get"]
+    return (search(answered, lost, do, value, True)
+            or search(answered, lost, do, value, False))

@@ -1,5 +1,7 @@
 """The checkers of recorded histories themselves: what they let pass, and what not."""
 
+import random
+
 import pytest
 
 from facts import Joined, Met, faults_of_meetings, faults_of_places
@@ -129,3 +131,30 @@ def test_a_use_of_a_meeting_is_released_once_for_all(fault, calls):
     faults = faults_of_meetings(("a", "b"), calls)
     assert bool(faults) == bool(fault)
     assert not fault or any(fault in text for text in faults)
+
+
+# ---- many that are unknown ----
+
+def test_what_is_unknown_does_not_take_forever():
+    """Reports without an answer, of which every second was done; then one is told too few."""
+    rng = random.Random(1)
+    calls, consumed = [], 0
+    for at in range(400):
+        first = rng.randrange(280)
+        bits = (1 << first + 10) - (1 << first)
+        args = (0, first, first + 10)
+        if at % 20 == 0:
+            calls.append(Call(at, None, "report", args, None))
+            consumed |= bits if at % 40 else 0
+            continue
+        calls.append(Call(at, at + 1.5, "report", args,
+                          bin(bits & ~consumed).count("1")))
+        consumed |= bits
+    assert is_linear(calls, do_dataset)
+
+
+def test_two_that_only_matter_together_are_found():
+    assert is_linear(history(
+        (0, 1, "set", (1,), True), (2, None, "compare_set", (1, 2), None),
+        (3, None, "compare_set", (2, 3), None),
+        (4, 5, "compare_set", (3, 4), True)))
