@@ -1,5 +1,8 @@
 """Shards of a dataset, dealt to workers that come and go, by stock clients."""
 
+import signal
+import time
+
 import grpc
 import pytest
 
@@ -273,6 +276,18 @@ def test_an_epoch_is_lent_over_a_crash(server):
             use(client, "b", lease.lease_id, lease.range.end, **mine)
         assert found == list(range(N))
         assert consumed(client) == ([(0, N)], 0)
+
+
+def test_a_pause_of_the_coordinator_ends_no_lease(server):
+    """It stands still for longer than the timeout, and then hears who spoke meanwhile."""
+    with server.client() as client:
+        begin(client, "a", "b")
+        lease = take(client, "a", timeout_ms=4000)
+        server.process.send_signal(signal.SIGSTOP)
+        time.sleep(5)
+        server.process.send_signal(signal.SIGCONT)
+        assert take(client, "b", timeout_ms=4000).range.first == lease.range.end
+        assert use(client, "a", lease.lease_id, lease.range.end).n_new == 10
 
 
 def test_a_take_is_repeated_over_a_crash(server):
