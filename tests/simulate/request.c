@@ -92,14 +92,41 @@ static void give_checkpoint(struct sim *s, const struct ask *ask,
 	give(s, ask, &m);
 }
 
+/* Of all ways but the last everybody has as many shards, or one more, since workers and
+ * shards are all alike. */
+Coordinator__Balance balance_of(uint32_t job)
+{
+	static const Coordinator__Balance all[] = {
+		COORDINATOR__BALANCE__BALANCE_COUNT,
+		COORDINATOR__BALANCE__BALANCE_LOCALITY,
+		COORDINATOR__BALANCE__BALANCE_BYTES,
+		COORDINATOR__BALANCE__BALANCE_RENDEZVOUS,
+	};
+
+	return all[job % (sizeof(all) / sizeof(all[0]))];
+}
+
 static void give_dataset(struct sim *s, const struct ask *ask, struct names *n)
 {
+	static uint64_t bytes[] = { 1 };
+	static uint32_t home[] = { 0 };
+	static char *homes[] = { "here" };
 	Coordinator__DatasetInfo m = COORDINATOR__DATASET_INFO__INIT;
 
 	m.job_id = n->job;
 	m.dataset_id = (char *)"d";
 	m.total_samples = N_SHARDS;
 	m.shard_size = 1;
+	m.balance = balance_of(ask->job);
+	if (m.balance == COORDINATOR__BALANCE__BALANCE_BYTES) {
+		m.shard_bytes = bytes;
+		m.n_shard_bytes = 1;
+	}
+	if (m.balance == COORDINATOR__BALANCE__BALANCE_LOCALITY) {
+		m.homes = homes;
+		m.shard_homes = home;
+		m.n_homes = m.n_shard_homes = 1;
+	}
 	give(s, ask, &m);
 }
 

@@ -247,6 +247,7 @@ void request_give(struct sim *s, const struct ask *ask);
 void answer_take(struct answer *to, const ProtobufCMessage *message);
 uint64_t digest_value(uint64_t so_far, int32_t rank, const void *data,
 		      size_t len);
+Coordinator__Balance balance_of(uint32_t job); /* of its dataset */
 int64_t lease_timeout(const struct sim *s, uint32_t job);
 void worker_name(char *to, uint32_t who);
 void job_name(char *to, uint32_t job);
