@@ -239,7 +239,7 @@ static int take_list(struct reader *r,
 /* One deal: who went and came, and what followed from that. */
 static int take_deal(struct shard_history *h, struct reader *r)
 {
-	struct shard_certificate c;
+	struct shard_certificate c = { 0 };
 	int e = shard_history_is_over(h) ? -EBADMSG : take_list(r, go);
 
 	if (e == 0)
