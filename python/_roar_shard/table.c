@@ -2,6 +2,7 @@
 #include "core.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "shard/place.h"
@@ -10,6 +11,8 @@
 struct table_object {
 	PyObject ob_base;
 	struct shard_table *table;
+	void *bytes,
+		*homes; /* of its shards, as the table wants them; or NULL */
 };
 
 static const char *const modes[] = {
@@ -27,6 +30,8 @@ static struct shard_table *table_in(PyObject *self)
 static void dealloc(PyObject *self)
 {
 	shard_table_free(table_in(self));
+	free(((struct table_object *)self)->bytes);
+	free(((struct table_object *)self)->homes);
 	core_free(self);
 }
 
@@ -43,17 +48,44 @@ static int parse_mode(const char *word, enum shard_mode *ret)
 	return -1;
 }
 
+/* Numbers of `size` bytes, one for each shard; `from` is NULL where there are none. */
+struct numbers {
+	const char *from;
+	Py_ssize_t len;
+};
+
+static int copy_numbers(const struct numbers *n, uint64_t n_shards, size_t size,
+			void **ret)
+{
+	if (!n->from)
+		return 0;
+	if ((size_t)n->len != n_shards * size) {
+		PyErr_Format(PyExc_ValueError,
+			     "there must be %zu bytes for each shard", size);
+		return -1;
+	}
+	*ret = malloc((size_t)n->len + 1);
+	if (!*ret) {
+		PyErr_NoMemory();
+		return -1;
+	}
+	memcpy(*ret, n->from, (size_t)n->len);
+	return 0;
+}
+
 static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "n_shards", "mode", NULL };
+	static char *names[] = { "n_shards", "mode", "bytes", "homes", NULL };
+	struct numbers bytes = { 0 }, homes = { 0 };
 	struct shard_options options = { 0 };
 	struct table_object *self;
 	const char *mode = "table";
 	uint64_t n_shards;
 	int r;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|s:Table", names,
-					 core_u64, &n_shards, &mode) ||
+	if (!PyArg_ParseTupleAndKeywords(
+		    args, kwargs, "O&|sz#z#:Table", names, core_u64, &n_shards,
+		    &mode, &bytes.from, &bytes.len, &homes.from, &homes.len) ||
 	    parse_mode(mode, &options.mode) < 0)
 		return NULL;
 	if (n_shards > SHARD_MAX_SHARDS)
@@ -65,6 +97,15 @@ static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kwargs)
 	self = core_new(type);
 	if (!self)
 		return NULL;
+	if (copy_numbers(&bytes, n_shards, sizeof(*options.bytes),
+			 &self->bytes) < 0 ||
+	    copy_numbers(&homes, n_shards, sizeof(*options.homes),
+			 &self->homes) < 0) {
+		Py_DECREF((PyObject *)self);
+		return NULL;
+	}
+	options.bytes = self->bytes;
+	options.homes = self->homes;
 	r = shard_table_new((uint32_t)n_shards, &options, &self->table);
 	if (r == 0)
 		return (PyObject *)self;
@@ -94,16 +135,18 @@ static PyObject *refuse(int r, unsigned int worker)
 
 static PyObject *join(PyObject *self, PyObject *args)
 {
-	unsigned int worker, weight = 1;
+	unsigned int worker, weight = 1, home = 0;
 	struct shard_worker who;
 	const char *name;
 	Py_ssize_t len;
 	int r;
 
-	if (!PyArg_ParseTuple(args, "Is#|I:join", &worker, &name, &len, &weight))
+	if (!PyArg_ParseTuple(args, "Is#|II:join", &worker, &name, &len,
+			      &weight, &home))
 		return NULL;
 	who = (struct shard_worker){ .key = place_key(name, (size_t)len),
-				     .weight = weight };
+				     .weight = weight,
+				     .home = home };
 	r = shard_table_join(table_in(self), worker, &who);
 	return r < 0 ? refuse(r, worker) : Py_NewRef(Py_None);
 }

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Optional
 
 from . import _manifest
+from ._balance import told
 from ._collection import paths_of
 from ._coord_errors import (CoordinatorInvalid, CoordinatorNotFound,
                             CoordinatorStale, WorkerExists)
@@ -52,9 +53,10 @@ class JobDatasets:
     def workers(self) -> list[str]:
         return [worker["worker_id"] for worker in self._of.workers()]
 
-    def join(self, worker_id: str) -> None:
+    def join(self, worker_id: str, weight: Optional[int],
+             home: Optional[str]) -> None:
         if self._of.worker_id != worker_id:
-            self._of.register_worker(worker_id)
+            self._of.register_worker(worker_id, weight=weight, home=home)
 
     def leave(self, worker_id: str) -> None:
         if self._of.worker_id != worker_id:
@@ -80,7 +82,10 @@ class JobDatasets:
             self._of.register_dataset(
                 spec.dataset_id, _where(paths), spec.total_samples,
                 spec.shard_size, spec.shuffle, _signed(spec.seed),
-                format=spec.options.get("kind") or "", metadata=metadata)
+                format=spec.options.get("kind") or "", metadata=metadata,
+                balance=spec.balance.name,
+                shard_bytes=spec.balance.shard_bytes or None,
+                shard_homes=spec.balance.shard_homes or None)
         except WorkerExists:    # others were faster
             known = self.spec(spec.dataset_id)
             if known is None:
@@ -105,7 +110,7 @@ class JobDatasets:
         source, options = self._files(info)
         return DatasetSpec(dataset_id, source or None, info["shuffle"],
                            info["seed"], info["shard_size"],
-                           info["total_samples"], options)
+                           info["total_samples"], options, told(info))
 
     def _list(self, **about: Any) -> dict[str, Any]:
         try:
@@ -160,6 +165,7 @@ def _compare(known: DatasetSpec, spec: DatasetSpec,
     fields = [(name, getattr(known, name), getattr(spec, name))
               for name in ("total_samples", "shard_size", "shuffle")]
     fields.append(("seed", _signed(known.seed), _signed(spec.seed)))
+    fields.append(("balance", known.balance, spec.balance))
     fields.append(("path", known.source or [], files.paths))
     fields += [(name, known.options.get(name), files.options.get(name))
                for name in sorted({*known.options, *files.options})]

@@ -85,6 +85,13 @@ def _words(name: str, value: Optional[Mapping[str, Any]]) -> dict[str, str]:
     return {str(key): str(text) for key, text in value.items()}
 
 
+def _shards(total_samples: int, shard_size: int) -> int:
+    """How many there are; the coordinator says what is wrong with numbers."""
+    good = all(isinstance(n, int) and n > 0
+               for n in (total_samples, shard_size))
+    return -(-total_samples // shard_size) if good else 0
+
+
 def _ids(name: str, value: Optional[Sequence[str]]) -> Optional[list[str]]:
     """Ids of workers; None: all.  Nobody is not all: on the wire it would be,
     and a list that came out empty was hardly meant so."""
@@ -616,7 +623,9 @@ class TrainingOrchestrator:
             "shuffle": shuffle, "seed": seed,
             "metadata": _words("metadata", metadata),
             "job_id": self.job or "",
-            **_balance.of_dataset(balance, shard_bytes, shard_homes)})
+            **_balance.of_dataset(
+                balance, shard_bytes, shard_homes,
+                _shards(total_samples, shard_size)).fields()})
         return reply["total_shards"]
 
     def get_shard(self, dataset_id: str, epoch: int = 0) -> Shard:

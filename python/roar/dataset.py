@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 import _roar_shard
 
+from ._balance import Balance, of_dataset, of_worker
 from ._checks import whole
 from ._collection import Collection
 from .readers import KINDS, AnyPath
@@ -68,6 +69,7 @@ class DatasetSpec:
     shard_size: int = 0
     total_samples: int = -1             # -1: as many as the shards have
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    balance: Balance = Balance()
 
     @property
     def total_shards(self) -> int:
@@ -106,7 +108,9 @@ class DatasetSpec:
 
 def make_spec(dataset_id: str, total_samples: int, shard_size: int,
               shuffle: bool, seed: int, path: Optional[Source],
-              options: Mapping[str, Any]) -> DatasetSpec:
+              options: Mapping[str, Any], balance: str = "count",
+              shard_bytes: Optional[Sequence[int]] = None,
+              shard_homes: Optional[Sequence[str]] = None) -> DatasetSpec:
     """A DatasetSpec of what a caller said, or ValueError."""
     if not isinstance(dataset_id, str) or not dataset_id:
         raise ValueError(f"dataset_id must be a name, not {dataset_id!r:.80}")
@@ -126,7 +130,8 @@ def make_spec(dataset_id: str, total_samples: int, shard_size: int,
         raise ValueError(
             f"dataset {dataset_id!r} would have {spec.total_shards} shards, "
             f"more than {MAX_SHARDS}: take a larger shard_size")
-    return spec
+    return dataclasses.replace(spec, balance=of_dataset(
+        balance, shard_bytes, shard_homes, spec.total_shards))
 
 
 class _Local:
@@ -134,6 +139,7 @@ class _Local:
 
     def __init__(self) -> None:
         self._workers: dict[str, int] = {}
+        self._about: dict[str, tuple[int, str]] = {}    # weight and home
         self._specs: dict[str, DatasetSpec] = {}
         self._tables: dict[str, _roar_shard.Table] = {}
         self._epochs: dict[str, int] = {}
@@ -141,20 +147,29 @@ class _Local:
     def workers(self) -> list[str]:
         return list(self._workers)
 
-    def join(self, worker_id: str) -> None:
+    def join(self, worker_id: str, weight: Optional[int],
+             home: Optional[str]) -> None:
         if worker_id in self._workers:
             return
+        self._about[worker_id] = weight or 1, home or ""
         used = set(self._workers.values())
         number = next(n for n in range(len(used) + 1) if n not in used)
         self._workers[worker_id] = number
-        for table in self._tables.values():
-            table.join(number, worker_id)
+        for dataset_id, table in self._tables.items():
+            self._join(dataset_id, table, worker_id)
             table.deal()
+
+    def _join(self, dataset_id: str, table: _roar_shard.Table,
+              worker_id: str) -> None:
+        self._specs[dataset_id].balance.join(
+            table, self._workers[worker_id], worker_id,
+            *self._about[worker_id])
 
     def leave(self, worker_id: str) -> None:
         if worker_id not in self._workers:
             return
         number = self._workers.pop(worker_id)
+        self._about.pop(worker_id)
         for table in self._tables.values():
             table.leave(number)
             table.deal()
@@ -170,9 +185,9 @@ class _Local:
                 f"{name}: give the same, or register it under another id")
         if spec.dataset_id in self._tables or not spec.total_shards:
             return
-        table = _roar_shard.Table(spec.total_shards)
-        for worker_id, number in self._workers.items():
-            table.join(number, worker_id)
+        table = spec.balance.table(spec.total_shards)
+        for worker_id in self._workers:
+            self._join(spec.dataset_id, table, worker_id)
         table.deal()
         self._tables[spec.dataset_id] = table
 
@@ -223,12 +238,19 @@ class DatasetRegistry:
 
     # ---- workers
 
-    def register_worker(self, worker_id: str) -> None:
+    def register_worker(self, worker_id: str, *, weight: Optional[int] = None,
+                        home: Optional[str] = None) -> None:
         """Adds a worker; shards of all datasets go to it.  Who is there already
-        stays as it is.  With a coordinator this process becomes that worker."""
+        stays as it is.  With a coordinator this process becomes that worker.
+
+        weight  what it can do beside others, for balance="weight"; None: 1
+        home    where it is, for balance="locality"; None, with a coordinator: its
+                host
+        """
         if not isinstance(worker_id, str) or not worker_id:
             raise ValueError(f"worker_id must be a name, not {worker_id!r:.80}")
-        self._books.join(worker_id)
+        of_worker(weight, home)     # ValueError for what is none
+        self._books.join(worker_id, weight, home)
 
     def remove_worker(self, worker_id: str) -> None:
         """Its shards go to the others.  Who is not there can be removed, too."""
@@ -248,12 +270,17 @@ class DatasetRegistry:
     def register_dataset(self, dataset_id: str, total_samples: int,
                          shard_size: int, shuffle: bool = True,
                          seed: int = 42, *, path: Optional[Source] = None,
+                         balance: str = "count",
+                         shard_bytes: Optional[Sequence[int]] = None,
+                         shard_homes: Optional[Sequence[str]] = None,
                          **options: Any) -> int:
         """Makes a dataset known; returns how many shards it has.
 
         path     where its samples are: a path, a pattern or a list of paths, as for
                  roar.shards().  Its files may be cut elsewhere than at
                  shard_size
+        balance  how shards find their workers, and shard_bytes or shard_homes where it
+                 needs these: as for TrainingOrchestrator.register_dataset()
         options  kind, record_bytes, header_bytes, max_sample, as for
                  roar.readers.open_shard(); digests, {name: BLAKE3 in hex} of the
                  files whose content is known: other content is refused
@@ -262,7 +289,7 @@ class DatasetRegistry:
         first of them.  A million files at most, and 64 MiB of their names.
         """
         spec = make_spec(dataset_id, total_samples, shard_size, shuffle, seed,
-                         path, options)
+                         path, options, balance, shard_bytes, shard_homes)
         self._books.add(spec)
         return spec.total_shards
 

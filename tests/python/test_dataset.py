@@ -83,6 +83,37 @@ def test_few_shards_move_when_a_worker_joins_or_leaves():
     assert registry.worker_count == 10
 
 
+def counts(registry, dataset_id):
+    return {w: len(registry.get_shards(dataset_id, w))
+            for w in registry.active_workers()}
+
+
+def test_shards_may_be_balanced_otherwise():
+    registry = roar.DatasetRegistry()
+    registry.register_worker("a", weight=3, home="east")
+    sizes = [n * n % 77 + 1 for n in range(100)]
+    registry.register_dataset("w", 100, 1, balance="weight")
+    registry.register_dataset("b", 100, 1, balance="bytes", shard_bytes=sizes)
+    registry.register_dataset("l", 100, 1, balance="locality",
+                              shard_homes=["west", "east"])
+    registry.register_dataset("r", 100, 1, balance="ring")
+    registry.register_worker("b", home="west")
+    assert counts(registry, "w") == {"a": 75, "b": 25}
+    assert sum(counts(registry, "r").values()) == 100
+    assert {s.shard_id for s in registry.get_shards("l", "a")} == \
+        set(range(50, 100))
+    loads = [sum(sizes[s.shard_id] for s in registry.get_shards("b", w))
+             for w in "ab"]
+    assert max(loads) - min(loads) <= max(sizes)
+    with pytest.raises(ValueError, match="another balance"):
+        registry.register_dataset("w", 100, 1)
+    with pytest.raises(ValueError, match="one value for each shard"):
+        registry.register_dataset("x", 2, 1, balance="bytes",
+                                  shard_bytes=[1, 2, 3])
+    with pytest.raises(ValueError, match="weight"):
+        registry.register_worker("c", weight=0)
+
+
 def test_the_order_of_shards_is_the_epochs():
     registry = registry_of("w")
     registry.register_dataset("d", 50, 1, seed=7)

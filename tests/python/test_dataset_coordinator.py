@@ -131,6 +131,24 @@ def test_a_dataset_of_another_client_can_be_read(server, tmp_path):
         assert len(list(roar.shards("d", coordinator=job))) == 2
 
 
+def test_shards_may_be_balanced_otherwise(server):
+    with workers(server, 1, job="balance") as jobs, \
+            roar.TrainingOrchestrator(server.address, job="balance") as other:
+        books = [roar.DatasetRegistry(job) for job in (*jobs, other)]
+        books[1].register_worker("strong", weight=4)
+        for book in books:
+            book.register_dataset("d", 100, 1, balance="weight")
+            book.register_dataset("l", 100, 1, balance="locality",
+                                  shard_homes=["x", "y"])
+        assert len(books[1].get_shards("d", "strong")) == 80
+        assert len(books[1].get_shards("l", "strong")) == 50
+        with pytest.raises(roar.CoordinatorError, match="another balance"):
+            books[0].register_dataset("d", 100, 1)
+        with pytest.raises(roar.CoordinatorError, match="another balance"):
+            books[0].register_dataset("l", 100, 1, balance="locality",
+                                      shard_homes=["y", "x"])
+
+
 def test_an_epoch_goes_on_once_however_many_say_so(server, records):
     with workers(server, 3, job="epochs") as jobs:
         books = [roar.DatasetRegistry(job) for job in jobs]
