@@ -114,16 +114,23 @@ class Lease:
                 "lease_id": self.lease_id, "consumed_to": to,
                 "give_back": give_back}, **more)
         except CoordinatorStale as error:
-            self.lost = True
-            self._owner._renewer.forget(self)
+            self._end(self.positions.start, True)
             raise LeaseLost(str(error)) from None
         left = reply["left"]
         if left:
             self.positions = range(left["first"], left["end"])
+        elif give_back:
+            self._end(self.positions.stop, False)
         else:
-            self.positions = range(self.positions.stop, self.positions.stop)
-            self._owner._renewer.forget(self)
+            # When this was said again, because the answer was lost, the lease may
+            # have lapsed in between: what was said counts, and the rest is lost.
+            self._end(to, to < self.positions.stop)
         return reply["n_new"]
+
+    def _end(self, to: int, lost: bool) -> None:
+        self.lost = lost
+        self.positions = range(to, self.positions.stop)
+        self._owner._renewer.forget(self)   # pylint: disable=protected-access
 
     def _complete(self) -> None:
         try:

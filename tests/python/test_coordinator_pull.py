@@ -189,6 +189,20 @@ def test_at_least_once_a_piece_that_is_refused_ends_no_loop(two):
     assert b.consumed("d") == []
 
 
+def test_a_word_that_counted_before_the_lease_was_lost_keeps_no_more(two, silent):
+    """Its answer was lost, and the lease lapsed before it was said again."""
+    a, b = two
+    terms = {"exactly_once": True, "timeout": 0.1}
+    lease = a.take_lease("d", **terms)
+    a.call("/roar.Shards/UseLease", {
+        **a._me("d"), "lease_id": lease.lease_id, "consumed_to": 4})
+    until(lambda: b.take_lease("d", **terms).positions.start == 4)
+    assert lease.consumed(4) == 4
+    assert lease.lost and lease.positions == range(4, 10)
+    with pytest.raises(coordinator.LeaseLost):
+        lease.consumed()
+
+
 def test_a_lease_that_is_over_says_so_by_itself(two):
     a, _ = two
     lease = a.take_lease("d", exactly_once=True, timeout=2)
