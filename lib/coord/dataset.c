@@ -100,6 +100,7 @@ int change_dataset(struct coord *c, const Record *record)
 	if (r < 0)
 		return r;
 	job->n_shards += balance_cost(d->info, d->total_shards);
+	c->n_datasets++;
 	c->n_shards += balance_cost(d->info, d->total_shards);
 	job->datasets[job->n_datasets++] = TAKE_PTR(d);
 	return 0;

@@ -72,7 +72,7 @@ static int deal(struct job *job, struct dataset *d)
 	m.dataset_id = d->info->dataset_id;
 	m.version = shard_table_version(d->table) + 1;
 	m.hash = shard_table_hash(d->table);
-	m.anew = shard_history_is_over(&d->history);
+	m.anew = shard_history_is_over(&d->history, job->c->n_datasets);
 	record.what_case = ROAR__RECORD__RECORD__WHAT_DEAL;
 	record.deal = &m;
 	r = make_change(job->c, &record);

@@ -272,6 +272,7 @@ int change_job_gone(struct coord *c, const Record *record)
 	c->n_jobs--;
 	c->key_bytes -= job->key_bytes;
 	c->n_shards -= job->n_shards;
+	c->n_datasets -= (uint32_t)job->n_datasets;
 	job_free(job);
 	return 0;
 }

@@ -382,6 +382,7 @@ struct coord {
 	uint32_t n_jobs, n_workers, n_suspect, n_dead;
 	uint64_t key_bytes; /* of all jobs */
 	uint64_t n_shards; /* likewise */
+	uint32_t n_datasets; /* likewise */
 	bool tables_due; /* places were taken or given up: shards may have to move */
 	struct map conns, waits;
 	struct map answered; /* workers, by the call of their last answer */

@@ -12,9 +12,15 @@ void shard_history_release(struct shard_history *h)
 	str_release(&h->next);
 }
 
-bool shard_history_is_over(const struct shard_history *h)
+bool shard_history_is_over(const struct shard_history *h, uint32_t n_tables)
 {
-	return h->steps > SHARD_HISTORY_STEPS;
+	uint64_t share = UINT64_C(4) * SHARD_HISTORY_STEPS /
+			 (n_tables ? n_tables : 1);
+	uint64_t least = UINT64_C(64) * SHARD_HISTORY_MIN_STEPS;
+
+	if (share > SHARD_HISTORY_STEPS)
+		share = SHARD_HISTORY_STEPS;
+	return h->steps > (share > least ? share : least);
 }
 
 /* ---- writing ---- */
@@ -240,7 +246,7 @@ static int take_list(struct reader *r,
 static int take_deal(struct shard_history *h, struct reader *r)
 {
 	struct shard_certificate c = { 0 };
-	int e = shard_history_is_over(h) ? -EBADMSG : take_list(r, go);
+	int e = shard_history_is_over(h, 1) ? -EBADMSG : take_list(r, go);
 
 	if (e == 0)
 		e = take_list(r, come);

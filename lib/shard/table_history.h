@@ -41,8 +41,9 @@ void shard_history_release(struct shard_history *h);
 
 /* ---- deals ---- */
 
-/* The next deal has to be made anew. */
-bool shard_history_is_over(const struct shard_history *h);
+/* The next deal has to be made anew.  `n_tables` are read back together, so they share four
+ * times what one may take, and each has a little at least. */
+bool shard_history_is_over(const struct shard_history *h, uint32_t n_tables);
 
 /* Before a deal: notes who has come and gone.  -ENOMEM, with nothing changed. */
 int shard_history_note(struct shard_history *h, const struct shard_table *t,

@@ -343,6 +343,33 @@ static void after_very_many_changes_shards_are_dealt_anew(void **state)
 	assert_int_equal(table(h)->hash, hash);
 }
 
+/* The next leader has to deal all tables again, in the time that one would have. */
+static void many_datasets_have_shorter_histories(void **state)
+{
+	struct host *h = *state;
+	Coordinator__DatasetInfo m = COORDINATOR__DATASET_INFO__INIT;
+	char id[16];
+
+	register_dataset(h);
+	m.dataset_id = id;
+	m.total_samples = m.shard_size = 1;
+	for (int i = 1; i < 512; i++) {
+		(void)snprintf(id, sizeof(id), "d%d", i);
+		expect(h, ask(h, 99, "RegisterDataset", &m), COORD_OK);
+	}
+	join(h, 1, "a");
+	join(h, 2, "b");
+	(void)list(h, "a");
+	for (int i = 0; i < 126; i++)
+		(void)(i % 2 ? ask_deregister(h, 3, "c") :
+			       ask_register(h, 3, "c", 0));
+	assert_int_equal(n_deals_anew(h), 0);
+	for (int i = 0; i < 4; i++)
+		(void)(i % 2 ? ask_deregister(h, 3, "c") :
+			       ask_register(h, 3, "c", 0));
+	assert_int_equal(n_deals_anew(h), 1);
+}
+
 static void a_deal_that_is_not_kept_is_not_made(void **state)
 {
 	struct host *h = *state;
@@ -705,6 +732,7 @@ int main(void)
 		TEST(a_snapshot_between_a_leave_and_its_deal),
 		TEST(a_snapshot_is_as_small_for_many_shards),
 		TEST(after_very_many_changes_shards_are_dealt_anew),
+		TEST(many_datasets_have_shorter_histories),
 		TEST(a_deal_that_is_not_kept_is_not_made),
 		TEST(lists_come_in_pages),
 		TEST(a_page_of_another_table_is_refused),

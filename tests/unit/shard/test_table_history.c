@@ -64,7 +64,7 @@ static void alter(struct shard_table *t, uint32_t worker)
 /* Deals what is due, with the history; returns what moved. */
 static uint64_t deal(struct shard_table *t, struct shard_history *h)
 {
-	bool anew = shard_history_is_over(h);
+	bool anew = shard_history_is_over(h, 1);
 	struct shard_certificate c;
 
 	if (!shard_table_is_due(t))
@@ -246,7 +246,7 @@ static void a_long_history_ends_with_a_deal_from_nothing(void **state)
 	for (uint32_t w = 0; w < 4; w++)
 		assert_int_equal(join(t, w), 0);
 	(void)deal(t, &h);
-	for (; !shard_history_is_over(&h); n++) {
+	for (; !shard_history_is_over(&h, 1); n++) {
 		assert_true(n <= most);
 		assert_int_equal(n % 2 ? join(t, 1) : shard_table_leave(t, 1),
 				 0);
@@ -255,7 +255,7 @@ static void a_long_history_ends_with_a_deal_from_nothing(void **state)
 	assert_true(h.deals.len <= 8 * (most + 2));
 	assert_int_equal(join(t, 5), 0);
 	(void)deal(t, &h);
-	assert_false(shard_history_is_over(&h));
+	assert_false(shard_history_is_over(&h, 1));
 	assert_true(h.deals.len <= 8);
 	/* It is that of those who have just come. */
 	for (uint32_t w = 0; w < 6; w++)
@@ -379,6 +379,25 @@ static void a_history_beyond_its_end_is_refused(void **state)
 	assert_int_equal(replay(t, &h, &deals), -EBADMSG);
 }
 
+/* A coordinator with many tables has to deal all of them again. */
+static void tables_share_the_time(void **state)
+{
+	const uint64_t all = 4 * (uint64_t)SHARD_HISTORY_STEPS;
+	struct shard_history h = { .steps = SHARD_HISTORY_STEPS };
+
+	(void)state;
+	assert_false(shard_history_is_over(&h, 0));
+	assert_false(shard_history_is_over(&h, 4));
+	assert_true(shard_history_is_over(&h, 5));
+	h.steps = all / 100;
+	assert_false(shard_history_is_over(&h, 100));
+	assert_true(shard_history_is_over(&h, 101));
+	h.steps = (uint64_t)64 * SHARD_HISTORY_MIN_STEPS;
+	assert_false(shard_history_is_over(&h, UINT32_MAX));
+	h.steps++;
+	assert_true(shard_history_is_over(&h, UINT32_MAX));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,6 +410,7 @@ int main(void)
 		cmocka_unit_test(histories_that_cannot_be_are_refused),
 		cmocka_unit_test(another_table_is_refused),
 		cmocka_unit_test(a_history_beyond_its_end_is_refused),
+		cmocka_unit_test(tables_share_the_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
