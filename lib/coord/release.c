@@ -243,7 +243,8 @@ static bool has_value(const Roar__MeetValue *v, const struct attendee *of)
 		memcmp(v->value.data, of->value, of->value_len) == 0);
 }
 
-/* Of a vote: each value once, with the lowest rank that brought it. */
+/* Of a vote: each value once, with the lowest rank that brought it; that nobody brought
+ * one is no value. */
 static void fill_distinct(struct answers *a, const struct release *r)
 {
 	size_t n = 0;
@@ -262,7 +263,7 @@ static void fill_distinct(struct answers *a, const struct release *r)
 			set_value(a, k, from);
 		n += k == n;
 	}
-	a->n_values = n;
+	a->n_values = n == 1 && !a->values[0].value.len ? 0 : n;
 }
 
 static void fill_values(struct answers *a, const struct release *r)

@@ -61,8 +61,10 @@ def test_the_checker_knows_what_can_be(good, calls):
     (True, history((0, 1, "report", (0, 0, 10), 10), (2, 3, "advance", (1,), 1),
                    (4, 5, "report", (1, 0, 10), 10))),
     (False, history((0, 1, "advance", (1,), 1), (2, 3, "report", (0, 0, 10), 10))),
-    (True, history((0, 1, "advance", (2,), 2), (2, 3, "advance", (1,), "refused"))),
-    (False, history((0, 1, "advance", (2,), 2), (2, 3, "advance", (1,), 1))),
+    (True, history((0, 1, "advance", (1,), 1), (2, 3, "advance", (0,), "refused"))),
+    (False, history((0, 1, "advance", (1,), 1), (2, 3, "advance", (0,), 0))),
+    (True, history((0, 1, "advance", (1,), 1), (2, 3, "advance", (3,), "refused"))),
+    (False, history((0, 1, "advance", (2,), 2), (2, 3, "advance", (3,), 3))),
 ])
 def test_what_can_be_of_a_dataset(good, calls):
     assert is_linear(calls, do_dataset) == good

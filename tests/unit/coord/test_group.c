@@ -120,6 +120,10 @@ static void a_vote_tells_which_values_there_are(void **state)
 	assert_false(m->more_values);
 	assert_int_equal(met(h, c)->n_values, 2);
 
+	vote(h, 3, "c", "");
+	vote(h, 2, "b", "");
+	assert_int_equal(met(h, vote(h, 1, "a", ""))->n_values, 0);
+
 	memset(large, 'x', sizeof(large) - 1);
 	large[sizeof(large) - 1] = '\0';
 	expect(h, vote(h, 1, "a", large), COORD_INVALID_ARGUMENT);
