@@ -28,7 +28,8 @@ class Claim(NamedTuple):
     least: int                  # the world's number, for its audit
     epoch: int
     consumed: Any               # as states have it; None: where the others are
-    # The world in which it came there, [number, size]; None: it was given a state.
+    # The stage in which it came there, [number, size, epoch]; None: it was given a
+    # state, or is new.
     origin: Optional[Sequence[int]]
 
     def text(self, job: "TrainingOrchestrator") -> bytes:
@@ -56,7 +57,8 @@ class Settled(NamedTuple):
     number: int     # of the world: grows with each that begins elsewhere
     epoch: int
     consumed: Any
-    missing: int    # ranks of the world before that are not there any more
+    origin: Sequence[int]   # the stage before, as a claim has it
+    missing: int    # ranks of that which are not there any more
 
 
 def _differing(claims: Sequence[Claim]) -> Optional[str]:
@@ -103,7 +105,8 @@ def settle(dataset_id: str, claims: Sequence[Claim], more: bool, *,
     origins = [claim.origin for claim in placed if claim.origin is not None]
     if any(number == origin[0] and size != origin[1] for origin in origins):
         number += 1
-    missing = 0
+    before: Sequence[int] = [0, 0, 0]
     if origins and len(origins) == len(placed):
-        missing = max(origin[1] for origin in origins) - n_continuing
-    return Settled(number, begin.epoch, begin.consumed or 0, missing)
+        before = max(origins)
+    return Settled(number, begin.epoch, begin.consumed or 0, before,
+                   max(0, before[1] - n_continuing))

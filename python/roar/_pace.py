@@ -98,12 +98,11 @@ class Pace:
         return {worker_id: word for worker_id, word in found.items()
                 if (word.number, word.epoch) == (stage.number, stage.epoch)}
 
-    def all_through(self, stage: Stage) -> bool:
-        """Whether every rank of the stage was through with its epoch, also those
+    def all_through(self, number: int, size: int, epoch: int) -> bool:
+        """Whether every rank of a stage was through with its epoch, also those
         who are gone since."""
-        end = [stage.number, stage.epoch]
-        return sum(end in json.loads(entry.value)
-                   for entry in self._job.kv.list(self._ends)) == stage.size
+        return sum([number, epoch] in json.loads(entry.value)
+                   for entry in self._job.kv.list(self._ends)) == size
 
     # ---- what the coordinator is told
 

@@ -80,13 +80,14 @@ class Together:
         claim = _agreement.Claim(
             order.facts, order.world_epoch, order.epoch,
             None if fresh else order.stored(),
-            [before.number, before.size]
+            [before.number, before.size, before.epoch]
             if before is not None and continuing else None)
         reply = self._meet(claim)
         settled = self._settle(reply)
-        if settled.missing > 0 and (
-                before is None or order.stored() != 0 or
-                not self._pace.all_through(before)):
+        # Who was through with its epoch before it went is not missed in the next.
+        if settled.missing and (
+                settled.consumed or
+                not self._pace.all_through(*settled.origin)):
             raise self._lose(f"{settled.missing} of the ranks", [])
         order.move(reply["place"], reply["participants"], settled.number,
                    settled.epoch, settled.consumed)

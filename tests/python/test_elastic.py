@@ -87,7 +87,7 @@ def all_of(function, *readers):
 
 FACTS = {"dataset": "d", "seed": 1, "batch_size": 2}
 FRESH = Claim(FACTS, 0, 0, None, None)
-AT_40 = Claim(FACTS, 7, 1, 40, [7, 2])
+AT_40 = Claim(FACTS, 7, 1, 40, [7, 2, 1])
 
 
 def settle(*claims, more=False, world=9, size=3, continuing=0):
@@ -96,9 +96,9 @@ def settle(*claims, more=False, world=9, size=3, continuing=0):
 
 
 def test_who_is_new_goes_where_the_others_are():
-    assert settle(FRESH) == (9, 0, 0, 0)
-    assert settle(FRESH, AT_40, continuing=2) == (9, 1, 40, 0)
-    assert settle(FRESH, AT_40._replace(origin=None)) == (9, 1, 40, 0)
+    assert settle(FRESH)[:3] == (9, 0, 0)
+    assert settle(FRESH, AT_40, continuing=2) == (9, 1, 40, [7, 2, 1], 0)
+    assert settle(FRESH, AT_40._replace(origin=None))[:3] == (9, 1, 40)
 
 
 def test_who_is_missing_is_counted():
@@ -295,6 +295,33 @@ def test_who_is_through_may_leave(server, records):
         alone = Reader(second.data)
         assert alone.rest() is None
         assert len(alone.seen) == N
+
+
+def test_who_is_through_may_leave_when_another_joins(server, records):
+    """All of the next epoch know that nothing was lost, also who is new."""
+    with workers(server, 2, job="change") as jobs:
+        register(jobs[0], records)
+        readers = [Reader(one) for one in streams(jobs)]
+        assert all_of(Reader.rest, *readers) == [None, None]
+        jobs[0].deregister()
+        with roar.TrainingOrchestrator(server.address, job="change") as third:
+            third.register_worker("third")
+            both = [Reader(readers[1].data), Reader(streams([third])[0])]
+            assert all_of(Reader.rest, *both) == [None, None]
+        assert sorted(both[0].seen + both[1].seen) == list(range(N))
+
+
+def test_who_died_at_the_end_of_an_epoch_is_missed(server, records):
+    with workers(server, 2, job="end",
+                 settings={"heartbeat_interval": 0.5, "timeout": 5,
+                           "policy": "shrink"}) as jobs:
+        register(jobs[0], records)
+        readers = [Reader(one) for one in streams(jobs)]
+        all_of(lambda reader: reader.take(3), *readers)
+        assert readers[0].rest() is None
+        jobs[1].close()
+        with pytest.raises(roar.WorldChanged, match="last checkpoint"):
+            next(iter(readers[0].data))
 
 
 class Process:
