@@ -17,7 +17,14 @@ JOBS = str(os.cpu_count() or 2)
 # A checkout elsewhere compiles the same: what a compiler made is kept by content,
 # wherever it was made.
 CACHE = shutil.which("ccache")
-CACHED = dict(os.environ, CCACHE_NOHASHDIR="1", CCACHE_BASEDIR=ROOT)
+
+
+def cached(source):
+    """The environment for builds of that copy of the source."""
+    return dict(os.environ, CCACHE_NOHASHDIR="1", CCACHE_BASEDIR=source)
+
+
+CACHED = cached(ROOT)
 
 # What a finding of the undefined-behaviour sanitizer must do: end the program.
 STRICT = "-fno-sanitize-recover=undefined -fno-omit-frame-pointer"
@@ -78,7 +85,7 @@ def configure(name, source=ROOT, folder=None):
     shutil.rmtree(folder, ignore_errors=True)
     if CACHE:
         compiler = f"{CACHE} {compiler}"
-    status, output = run(setup, env=dict(CACHED, CC=compiler))
+    status, output = run(setup, env=dict(cached(source), CC=compiler))
     if status:
         fail_early(f"configuring {name}", output)
         return None
@@ -94,7 +101,7 @@ def build(name, source=ROOT, folder=None, targets=(), before=()):
     if not folder:
         return None
     status, output = run([*before, "ninja", "-C", folder, "-j", JOBS,
-                          *targets], env=CACHED)
+                          *targets], env=cached(source))
     if status:
         fail_early(f"building {name}", output)
         return None
