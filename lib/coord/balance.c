@@ -23,10 +23,11 @@ enum {
 	MAX_HOMES = 1 << 12,
 	MAX_HOME = 255, /* bytes of a name */
 	MAX_WEIGHT = 1000000,
-	/* Shards, where a deal goes through all of them: nobody else is served
-	 * meanwhile.  Rendezvous hashing takes a step for each worker and shard. */
-	MAX_WALKED = 1 << 20,
-	MAX_RENDEZVOUS = 1 << 16,
+	/* Shards, where a deal goes through more than those that move: nobody else is
+	 * served meanwhile, a few milliseconds with these. */
+	MAX_WEIGHED = 1 << 20,
+	MAX_WALKED = 1 << 18,
+	MAX_HASHED = 1 << 16,
 };
 
 static const char weight_key[] = "roar.weight";
@@ -43,11 +44,11 @@ static const struct way {
 } ways[] = {
 	[WAY(COUNT)] = { "count", SHARD_TABLE, 0, false },
 	[WAY(WEIGHT)] = { "weight", SHARD_TABLE, 0, true },
-	[WAY(BYTES)] = { "bytes", SHARD_TABLE, MAX_WALKED, false },
+	[WAY(BYTES)] = { "bytes", SHARD_TABLE, MAX_WEIGHED, false },
 	[WAY(LOCALITY)] = { "locality", SHARD_TABLE, MAX_WALKED, true },
-	[WAY(RENDEZVOUS)] = { "rendezvous", SHARD_RENDEZVOUS, MAX_RENDEZVOUS, false },
-	[WAY(JUMP)] = { "jump", SHARD_JUMP, MAX_WALKED, false },
-	[WAY(RING)] = { "ring", SHARD_RING, MAX_WALKED, false },
+	[WAY(RENDEZVOUS)] = { "rendezvous", SHARD_RENDEZVOUS, MAX_HASHED, false },
+	[WAY(JUMP)] = { "jump", SHARD_JUMP, MAX_HASHED, false },
+	[WAY(RING)] = { "ring", SHARD_RING, MAX_HASHED, false },
 };
 /* clang-format on */
 

@@ -96,26 +96,79 @@ static int by_place(const void *a, const void *b)
 	return x->worker < y->worker ? -1 : x->worker > y->worker;
 }
 
+static struct point point_at(const uint64_t *keys, size_t i)
+{
+	uint32_t worker = (uint32_t)(i / SHARD_RING_POINTS);
+
+	return (struct point){ .at = mix(mix(keys[worker]) +
+					 i % SHARD_RING_POINTS),
+			       .worker = worker };
+}
+
+/* How many buckets there are, a power of two, and which one a point is in.  Points are
+ * hashes, so each has about one. */
+static unsigned bucket_bits(size_t n)
+{
+	unsigned bits = 1;
+
+	while ((size_t)1 << bits < n)
+		bits++;
+	return bits;
+}
+
+static size_t bucket_of(const struct point *p, unsigned bits)
+{
+	return (size_t)(p->at >> (64 - bits));
+}
+
+/* Places points by their first bits, and sorts what is in one place: a coordinator makes a
+ * ring whenever somebody comes or goes.  `ends` has a number for each bucket. */
+static void fill_ring(struct place_ring *ring, const uint64_t *keys,
+		      uint32_t *ends, unsigned bits)
+{
+	size_t n_buckets = (size_t)1 << bits, first = 0;
+
+	for (size_t i = 0; i < ring->n; i++) {
+		struct point p = point_at(keys, i);
+
+		ends[bucket_of(&p, bits)]++;
+	}
+	for (size_t b = 1; b < n_buckets; b++)
+		ends[b] += ends[b - 1];
+	for (size_t i = ring->n; i-- > 0;) {
+		struct point p = point_at(keys, i);
+
+		ring->points[--ends[bucket_of(&p, bits)]] = p;
+	}
+	for (size_t b = 0; b < n_buckets; b++) {
+		size_t end = b + 1 < n_buckets ? ends[b + 1] : ring->n;
+
+		if (end - first > 1)
+			qsort(&ring->points[first], end - first,
+			      sizeof(ring->points[0]), by_place);
+		first = end;
+	}
+}
+
 int place_ring_new(const uint64_t *keys, uint32_t n, struct place_ring **ret)
 {
 	size_t n_points = (size_t)n * SHARD_RING_POINTS;
+	unsigned bits = bucket_bits(n_points);
+	CLEANUP(freep) uint32_t *ends = NULL;
 	struct place_ring *ring;
 
 	if (n == 0)
 		return -EINVAL;
-	ring = malloc(sizeof(*ring) + n_points * sizeof(ring->points[0]));
-	if (!ring)
+	if (n_points > UINT32_MAX)
 		return -ENOMEM;
-	ring->n = n_points;
-	for (size_t i = 0; i < n_points; i++) {
-		uint32_t worker = (uint32_t)(i / SHARD_RING_POINTS);
-
-		ring->points[i] = (struct point){
-			.at = mix(mix(keys[worker]) + i % SHARD_RING_POINTS),
-			.worker = worker
-		};
+	ends = calloc((size_t)1 << bits, sizeof(*ends));
+	ring = malloc(sizeof(*ring) + n_points * sizeof(ring->points[0]));
+	if (!ring || !ends) {
+		free(ring);
+		return -ENOMEM;
 	}
-	qsort(ring->points, n_points, sizeof(ring->points[0]), by_place);
+	ring->n = n_points;
+	fill_ring(ring, keys, ends, bits);
 	*ret = ring;
 	return 0;
 }
