@@ -24,7 +24,9 @@ enum {
 	MAX_HOME = 255, /* bytes of a name */
 	MAX_WEIGHT = 1000000,
 	/* Shards, where a deal goes through more than those that move: nobody else is
-	 * served meanwhile, a few milliseconds with these. */
+	 * served meanwhile.  With these and 1,000 workers it takes some 10 ms, with 10,000
+	 * a ring takes 0.1 s, and the first deal by rendezvous, a step for each shard and
+	 * worker, a second. */
 	MAX_WEIGHED = 1 << 20,
 	MAX_WALKED = 1 << 18,
 	MAX_HASHED = 1 << 16,
