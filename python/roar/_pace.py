@@ -69,7 +69,7 @@ class Pace:
         self._told: Any = None      # the last report
 
     def say(self, stage: Stage, steps: int, through: bool,
-            timeout: float = 60.0) -> None:
+            timeout: float) -> None:
         """This rank is so far."""
         job = self._job
         word = Word(stage.number, stage.epoch, steps, through,

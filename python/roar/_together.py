@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .coordinator import TrainingOrchestrator
 
 _VOTE = 2
-_WORD = 5.0             # seconds that the end of an epoch waits for its word
+_WORD = 5.0             # seconds that a word may take
 _HOLD = 60.0            # and a rank for the others, where all are to stop
 _RETRY = 0.25           # and the thread, when the coordinator is away
 
@@ -65,6 +65,9 @@ class Together:
         self._lost: Optional[WorldChanged] = None
         self._thread: Optional[threading.Thread] = None
         self._closed = threading.Event()
+        # One word at a time, lest an older one comes last: who has said that it is
+        # through may be gone before it can say so again.
+        self._saying = threading.Lock()
 
     # ---- the beginning
 
@@ -114,7 +117,7 @@ class Together:
             self._steps = self._done = order.step
             self._through, self._limit, self._decision = False, None, None
             self._given_state = False
-        self._say(_WORD)
+        self._say()
         if self._thread is None:
             # It must not keep alive who forgot to close.
             self._thread = threading.Thread(
@@ -169,14 +172,14 @@ class Together:
         with self._turn:
             stage, self._through = self._stage, True
             self._done = self._steps
-        if stage is not None and self._say(_WORD):
+        if stage is not None and self._say():
             _pace.tell(self._pace, stage)
 
     def close(self) -> None:
         """Says the last word; the thread ends by itself."""
         self._closed.set()
         stage = self._stage
-        if stage is not None and self._say(_WORD) and self._through:
+        if stage is not None and self._say() and self._through:
             _pace.tell(self._pace, stage)
 
     def __del__(self) -> None:
@@ -184,17 +187,21 @@ class Together:
 
     # ---- how far
 
-    def _say(self, timeout: float = 60.0) -> bool:
+    def _say(self) -> bool:
         """Tells how far this rank is, if somebody listens."""
-        with self._turn:
-            stage, done, through = self._stage, self._done, self._through
-        if stage is None or self._job.worker_id is None:
+        if not self._saying.acquire(timeout=_WORD):
             return False
         try:
-            self._pace.say(stage, done, through, timeout)
+            with self._turn:
+                stage, done, through = self._stage, self._done, self._through
+            if stage is None or self._job.worker_id is None:
+                return False
+            self._pace.say(stage, done, through, _WORD)
             return True
         except CoordinatorError:
             return False
+        finally:
+            self._saying.release()
 
     def tick(self) -> float:
         """What is due from time to time.  Returns seconds until the next time."""

@@ -1,9 +1,12 @@
 """Workers come and go while they go through a dataset together."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
@@ -190,6 +193,34 @@ def test_progress_is_told_on_the_way_and_at_the_end(server, records):
         all_of(lambda reader: reader.take(3), *readers)
         until(lambda: consumed(jobs[0]) == (1, 8))
         assert jobs[0].consumed("d") == [range(0, 8)]
+
+
+def test_the_last_word_stays(server, records):
+    """An earlier one that was under way does not come behind it."""
+    with workers(server, 1, job="word") as (job,):
+        register(job, records)
+        reader = Reader(streams([job])[0])
+        reader.take(4)
+        together = reader.data._together    # pylint: disable=protected-access
+        calls, slow = job.call, threading.Event()
+
+        def call(path, request, timeout=60.0):
+            if path.endswith("KvSet") and threading.current_thread() in earlier:
+                slow.set()
+                time.sleep(0.2)
+            return calls(path, request, timeout)
+
+        earlier = []
+        job.call = call
+        while not slow.wait(0.1):   # the stream's own thread may say the same
+            reader.take(1)
+            earlier.append(threading.Thread(target=together.tick))
+            earlier[-1].start()
+        assert reader.rest() is None
+        for thread in earlier:
+            thread.join()
+        word = json.loads(job.kv.get("roar/shards/d/at/w-0"))
+        assert word[2:4] == [N // 2, True]
 
 
 def test_what_is_left_out_does_not_keep_an_epoch(server, records):
