@@ -103,6 +103,43 @@ def test_kill_9_loses_no_table(server):
         assert (again.version, again.hash) == (known.version, known.hash)
 
 
+BALANCES = {
+    "weight": {},
+    "bytes": {"shard_bytes": [1 + n * n % 77 for n in range(N)]},
+    "locality": {"homes": ["east", "west"], "shard_homes": [0, 1, 1, 0]},
+    "rendezvous": {}, "jump": {}, "ring": {},
+}
+
+
+@pytest.mark.parametrize("balance", BALANCES)
+def test_kill_9_loses_no_table_however_it_is_balanced(server, balance):
+    sessions = {}
+    with server.client() as client:
+        for worker, weight, home in (("a", 1, "east"), ("b", 3, "west"),
+                                     ("c", 2, "west")):
+            sessions[worker] = client.coordinator.RegisterWorker(
+                pb.WorkerInfo(worker_id=worker, metadata={
+                    "roar.weight": str(weight), "roar.home": home}),
+                timeout=PATIENCE_S).session
+        client.coordinator.RegisterDataset(pb.DatasetInfo(
+            dataset_id="d", total_samples=N, shard_size=1,
+            balance=getattr(pb, "BALANCE_" + balance.upper()),
+            **BALANCES[balance]), timeout=PATIENCE_S)
+        listed(client, "a")
+        leave(client, "b")
+        sessions["d"] = client.register("d").session
+        before = {w: listed(client, w) for w in "acd"}
+        assert sorted(sum(before.values(), [])) == list(range(N))
+        known = table(client)
+        assert known.balance == balance and known.version > 1
+    server.kill()
+    server.start()
+    with server.client() as client:
+        assert {w: listed(client, w, session=sessions[w])
+                for w in "acd"} == before
+        assert table(client) == known
+
+
 def test_a_watch_tells_of_moves(server):
     with server.client() as client:
         begin(client, "a", "b")
