@@ -104,11 +104,14 @@ int channel_set_token(struct channel *c, const char *token)
  * begun to talk, and may then be gone before that is read. */
 static const char *why_it_ended(const struct channel *c, ssize_t error)
 {
-	if (c->tls && !c->is_heard &&
-	    (error == 0 || error == -ECONNRESET || error == -EPIPE))
-		return "the server ended the connection after the handshake of "
-		       "TLS: does it want another certificate of ours?";
-	return error ? stream_why(&c->stream, error) :
+	const char *why = stream_why(&c->stream);
+
+	if (why)
+		return why;
+	if (c->tls && !c->is_heard)
+		return "the server ended the connection within TLS: does it "
+		       "want another certificate of ours?";
+	return error ? strerror((int)-error) :
 		       "the server ended the connection";
 }
 

@@ -2,7 +2,6 @@
 #include "net/stream.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
@@ -161,9 +160,9 @@ bool stream_is_open(const struct stream *s)
 	return !s->tls || tls_stream_is_open(s->tls);
 }
 
-const char *stream_why(const struct stream *s, ssize_t error)
+const char *stream_why(const struct stream *s)
 {
 	const char *why = s->tls ? tls_stream_why(s->tls) : "";
 
-	return *why ? why : strerror((int)-error);
+	return *why ? why : NULL;
 }

@@ -62,8 +62,8 @@ int stream_pause(struct stream *s, bool paused);
 /* May output be added?  Of a client's TLS not before the handshake is over; until then
  * stream_flush() and stream_read() go on with that. */
 bool stream_is_open(const struct stream *s);
-/* What a negative result of stream_read() means. */
-const char *stream_why(const struct stream *s, ssize_t error);
+/* What TLS found wrong; NULL: nothing. */
+const char *stream_why(const struct stream *s);
 
 /* What was agreed on by ALPN: "" for nothing; NULL where there is no TLS. */
 const char *stream_alpn(const struct stream *s);

@@ -145,11 +145,11 @@ void tls_stream_free(struct tls_stream *t)
 static void note_why(struct tls_stream *t)
 {
 	long verified = SSL_get_verify_result(t->ssl);
-	const char *why = verified == X509_V_OK ?
-				  tls_reason(NULL) :
-				  X509_verify_cert_error_string(verified);
+	const char *why = ERR_reason_error_string(ERR_peek_last_error());
 
-	(void)snprintf(t->why, sizeof(t->why), "%s", why);
+	if (verified != X509_V_OK)
+		why = X509_verify_cert_error_string(verified);
+	(void)snprintf(t->why, sizeof(t->why), "%s", why ? why : "");
 }
 
 ssize_t tls_stream_read(struct tls_stream *t, void *data, size_t len)

@@ -39,7 +39,7 @@ void tls_stream_say_goodbye(struct tls_stream *t);
 const char *tls_stream_alpn(struct tls_stream *t);
 /* Is the handshake over? */
 bool tls_stream_is_open(const struct tls_stream *t);
-/* What was wrong, after -EPROTO. */
+/* What was wrong, after -EPROTO; "": nobody said. */
 const char *tls_stream_why(const struct tls_stream *t);
 
 #endif
