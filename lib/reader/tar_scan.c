@@ -330,6 +330,35 @@ static int step(struct scan *s)
 	return r < 0 ? r : 1;
 }
 
+static bool is_zero(const uint8_t *data, size_t len)
+{
+	return data[0] == 0 && memcmp(data, data + 1, len - 1) == 0;
+}
+
+/* Zeros fill a file up to its end.  What comes behind them would be left out without a
+ * word: another archive, or the rest of this one behind a hole. */
+static int check_rest(struct scan *s)
+{
+	uint64_t size = s->source->stamp.size;
+
+	for (; s->at < size; s->at += s->window_len) {
+		uint64_t left = size - s->at;
+		int r;
+
+		s->window_len = left < WINDOW ? (size_t)left : WINDOW;
+		r = source_read(s->source, s->at, s->window, s->window_len,
+				s->err);
+		if (r < 0)
+			return r;
+		if (!is_zero(s->window, s->window_len))
+			return say_damaged(s, "there is more behind its end "
+					      "mark, as in several archives "
+					      "put together or one with a "
+					      "hole");
+	}
+	return 0;
+}
+
 int tar_scan(const struct source *source, struct tar_table *table,
 	     struct roar_error *err)
 {
@@ -340,6 +369,8 @@ int tar_scan(const struct source *source, struct tar_table *table,
 		;
 	str_release(&s.name);
 	str_release(&s.pax_data);
+	if (r == 0)
+		r = check_rest(&s);
 	if (r == 0)
 		r = tar_table_end(table);
 	return r == -ENOMEM ? error_set(err, r, "out of memory") : r;

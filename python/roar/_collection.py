@@ -22,6 +22,7 @@ from .readers import (AnyPath, Shard, ShardError, bytes_of, numbers_of,
                       open_shard)
 
 MAX_OPEN = 256      # shards, beside those that are just needed
+MAX_NEEDED = 128    # shards that are needed at a time
 WINDOW = 4096       # samples that are planned at a time
 
 
@@ -141,8 +142,7 @@ class Collection:
         while (window := numbers_of(itertools.islice(rest, WINDOW))):
             yield from self.window(window)
 
-    def _wanted(self, numbers: Sequence[int]) -> _Wanted:
-        where = [self.shard_of(number) for number in numbers]
+    def _wanted(self, where: list[int], numbers: Sequence[int]) -> _Wanted:
         needed = sorted(set(where))
         places = {n: place for place, n in enumerate(needed)}
         return _Wanted([self._shard(n) for n in needed],
@@ -150,11 +150,29 @@ class Collection:
                        array.array("Q", [number - self.starts[n]
                                          for number, n in zip(numbers, where)]))
 
+    def _runs(self, numbers: Sequence[int]) -> Iterator[_Wanted]:
+        """The same samples, cut where they would need too many shards at a time:
+        a process may have a thousand files open, as a rule."""
+        where = [self.shard_of(number) for number in numbers]
+        first = 0
+        if len(set(where)) > MAX_NEEDED:
+            needed: set[int] = set()
+            for k, n in enumerate(where):
+                if n not in needed and len(needed) == MAX_NEEDED:
+                    yield self._wanted(where[first:k], numbers[first:k])
+                    first, needed = k, set()
+                needed.add(n)
+        yield self._wanted(where[first:], numbers[first:])
+
     def window(self, numbers: Sequence[int]) -> Iterator[Any]:
-        """The same for a few of them, by one stream."""
+        """The same for a few of them."""
         if not numbers:
             return iter(())
-        wanted = self._wanted(numbers)
+        return itertools.chain.from_iterable(
+            map(self._stream, self._runs(numbers)))
+
+    @staticmethod
+    def _stream(wanted: _Wanted) -> Iterator[Any]:
         first = wanted.shards[0]
         found: Iterator[Any] = _roar_reader.stream(
             wanted.readers(), wanted.which, wanted.numbers, 0, 0,
@@ -167,9 +185,13 @@ class Collection:
 
     def fill(self, numbers: Sequence[int], buffer: Any) -> None:
         """Reads samples of one size side by side into memory."""
-        wanted = self._wanted(numbers)
-        _roar_reader.fill(wanted.readers(), wanted.which, wanted.numbers,
-                          bytes_of(buffer))
+        room = bytes_of(buffer)
+        size = len(room) // max(1, len(numbers))
+        for wanted in self._runs(numbers):
+            n = len(wanted.numbers) * size
+            _roar_reader.fill(wanted.readers(), wanted.which, wanted.numbers,
+                              room[:n])
+            room = room[n:]
 
     def close(self) -> None:
         """Closes all shards."""

@@ -5,6 +5,7 @@ import io
 import itertools
 import json
 import os
+import resource
 import subprocess
 import sys
 import tarfile
@@ -212,6 +213,37 @@ def test_few_shards_are_open_at_a_time(tars, monkeypatch):
     files = _collection.Collection(tars)
     assert numbers(files.samples(range(100))) == list(range(100))
     assert len(files._open) <= 2
+
+
+@pytest.mark.parametrize("batch", [None, 64, 300])
+def test_many_shards_do_not_need_many_files(tmp_path, batch):
+    for n in range(300):
+        (tmp_path / f"{n:03d}.bin").write_bytes(n.to_bytes(2, "little"))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    data = roar.shards(str(tmp_path / "*.bin"), record_bytes=2, window=0,
+                       batch=batch)
+    data.files.close()
+    used_by_now = len(os.listdir("/proc/self/fd"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (used_by_now + 280, hard))
+    try:
+        found = list(data)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if batch is not None:
+        found = list(itertools.chain.from_iterable(found))
+    assert sorted(int.from_bytes(one, "little") for one in found) == \
+        list(range(300))
+
+
+def test_an_arena_is_filled_from_many_shards(tmp_path, monkeypatch):
+    monkeypatch.setattr(_collection, "MAX_NEEDED", 3)
+    for n in range(10):
+        (tmp_path / f"{n}.bin").write_bytes(bytes([n, n]))
+    files = _collection.Collection(str(tmp_path / "*.bin"), record_bytes=1)
+    order = [19, 0, 7, 7, 3, 12, 1, 18, 5, 9]
+    found = bytearray(len(order))
+    files.fill(order, found)
+    assert list(found) == [number // 2 for number in order]
 
 
 def test_a_shard_that_is_another_one_now_is_refused(tars, monkeypatch):

@@ -168,6 +168,18 @@ static void truncated_archives_are_refused(void **state)
 	assert_refused(*state, &t, -EBADMSG, "truncated"); /* in a header */
 }
 
+static void archives_that_go_on_behind_their_end_are_refused(void **state)
+{
+	CLEANUP(str_release) struct str t = STR_INIT;
+
+	tar_add_file(&t, "a.txt", "text");
+	tar_add_end(&t);
+	str_pad(&t, '\0', 20000); /* as tar fills up its blocks */
+	tar_add_file(&t, "b.txt", "text");
+	tar_add_end(&t);
+	assert_refused(*state, &t, -EBADMSG, "more behind its end mark");
+}
+
 /* An archive with one member of that type and name. */
 static void assert_member_refused(struct temp_dir *dir, char type,
 				  const char *name, const char *words)
@@ -385,6 +397,7 @@ int main(void)
 		DIR_TEST(a_header_from_before_posix_is_read),
 		cmocka_unit_test(a_sum_of_signed_bytes_is_right_as_well),
 		DIR_TEST(truncated_archives_are_refused),
+		DIR_TEST(archives_that_go_on_behind_their_end_are_refused),
 		DIR_TEST(links_devices_and_sparse_files_are_refused),
 		DIR_TEST(sparse_files_of_pax_are_refused),
 		DIR_TEST(names_that_lead_elsewhere_are_refused),
