@@ -116,10 +116,30 @@ static int take_ranges(const struct request *q, const struct dataset *d,
 	return 0;
 }
 
+/* How many pieces both are together; fewer than their sum where they meet. */
+static int count_pieces(const struct shard_ranges *a,
+			const struct shard_ranges *b, size_t *ret)
+{
+	CLEANUP(shard_ranges_release) struct shard_ranges both = { 0 };
+	int r = shard_ranges_union(&both, a);
+
+	if (r == 0)
+		r = shard_ranges_union(&both, b);
+	*ret = both.n;
+	return r;
+}
+
 static bool has_room(const struct request *q, const struct dataset *d,
 		     const struct shard_ranges *more)
 {
-	if (d->consumed.n + more->n <= MAX_KEPT)
+	size_t n = d->consumed.n + more->n;
+	int r = n > MAX_KEPT ? count_pieces(&d->consumed, more, &n) : 0;
+
+	if (r < 0) {
+		refuse_change(q, r);
+		return false;
+	}
+	if (n <= MAX_KEPT)
 		return true;
 	refuse(q, COORD_RESOURCE_EXHAUSTED,
 	       "dataset '%s' is consumed in %zu pieces already, at most %d are kept; report what comes in between first",
@@ -205,17 +225,8 @@ static int page_reserve(struct page *p, int32_t limit)
 static bool next_range(const struct shard_ranges *set, uint64_t from,
 		       uint64_t total, bool missing, struct shard_range *ret)
 {
-	if (missing)
-		return shard_ranges_next_gap(set, from, total, ret);
-	for (size_t i = 0; i < set->n; i++) {
-		if (set->items[i].end <= from)
-			continue;
-		*ret = set->items[i];
-		if (ret->first < from)
-			ret->first = from;
-		return true;
-	}
-	return false;
+	return missing ? shard_ranges_next_gap(set, from, total, ret) :
+			 shard_ranges_next(set, from, ret);
 }
 
 /* Returns where the next page begins, 0 for none. */

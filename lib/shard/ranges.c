@@ -258,6 +258,18 @@ bool shard_ranges_equal(const struct shard_ranges *a,
 						a->n * sizeof(*a->items)) == 0);
 }
 
+bool shard_ranges_next(const struct shard_ranges *set, uint64_t from,
+		       struct shard_range *ret)
+{
+	size_t i = find(set, from + 1);
+
+	if (i == set->n)
+		return false;
+	*ret = (struct shard_range){ max64(set->items[i].first, from),
+				     set->items[i].end };
+	return true;
+}
+
 bool shard_ranges_next_gap(const struct shard_ranges *set, uint64_t from,
 			   uint64_t end, struct shard_range *ret)
 {

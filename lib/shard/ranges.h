@@ -77,8 +77,12 @@ uint64_t shard_ranges_overlap(const struct shard_ranges *set, uint64_t first,
 bool shard_ranges_equal(const struct shard_ranges *a,
 			const struct shard_ranges *b);
 
-/* Finds the next range, at or behind `from`, of positions below `end` that are
- * not in.  False when there is none. */
+/* Finds the next range, at or behind `from`, of positions that are in.  False when there
+ * is none. */
+bool shard_ranges_next(const struct shard_ranges *set, uint64_t from,
+		       struct shard_range *ret);
+
+/* The same for positions below `end` that are not in. */
 bool shard_ranges_next_gap(const struct shard_ranges *set, uint64_t from,
 			   uint64_t end, struct shard_range *ret);
 

@@ -275,6 +275,23 @@ def test_reports_that_make_no_sense_are_refused(server):
             report(client, (0, 1), epoch=1)
 
 
+def test_an_epoch_in_as_many_pieces_as_are_kept_can_be_finished(server):
+    pieces, at_once = 1 << 16, 10000
+    with server.client() as client:
+        begin(client, "a", samples=2 * pieces + 2)
+        for first in range(0, pieces, at_once):
+            report(client, *((2 * i, 2 * i + 1) for i in
+                             range(first, min(first + at_once, pieces))))
+        with raises(CODE.RESOURCE_EXHAUSTED):
+            report(client, (2 * pieces, 2 * pieces + 1))
+        found, after = consumed(client, after=2 * pieces - 5)
+        assert (found[0], len(found), after) == (
+            (2 * pieces - 4, 2 * pieces - 3), 2, 0)
+        assert report(client, (1, 2)).n_new == 1
+        assert report(client, (0, 2 * pieces + 2)).consumed == 2 * pieces + 2
+        assert consumed(client) == ([(0, 2 * pieces + 2)], 0)
+
+
 # ---- leases ----
 
 def take(client, worker, mode=shards.EXACTLY_ONCE, **more):

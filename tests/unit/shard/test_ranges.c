@@ -127,11 +127,31 @@ static uint64_t count_bits(const bool *bits, uint64_t first, uint64_t end)
 	return n;
 }
 
+static void assert_next(const struct shard_ranges *set, const bool *bits,
+			uint64_t from)
+{
+	struct shard_range found;
+	uint64_t first = from;
+	uint64_t end;
+
+	while (first < N && !bits[first])
+		first++;
+	for (end = first; end < N && bits[end];)
+		end++;
+	assert_int_equal(shard_ranges_next(set, from, &found), first < N);
+	if (first < N) {
+		assert_int_equal(found.first, first);
+		assert_int_equal(found.end, end);
+	}
+}
+
 static void assert_same(const struct shard_ranges *set, const bool *bits)
 {
 	assert_int_equal(set->count, count_bits(bits, 0, N));
-	for (uint64_t i = 0; i < N; i++)
+	for (uint64_t i = 0; i < N; i++) {
 		assert_int_equal(shard_ranges_has(set, i), bits[i]);
+		assert_next(set, bits, i);
+	}
 	for (size_t i = 0; i < set->n; i++) {
 		assert_true(set->items[i].first < set->items[i].end);
 		assert_true(!i || set->items[i - 1].end < set->items[i].first);
