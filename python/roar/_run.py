@@ -10,6 +10,7 @@ ancestor nothing is written.
 from __future__ import annotations
 
 import atexit
+import itertools
 import os
 import re
 import threading
@@ -22,6 +23,7 @@ _HEADING = "roar-shards 1\n"
 _PAUSE = 5.0        # seconds between two notes, at least
 _SHARE = 50         # so much of the time goes by between notes, at least
 _DEPTH = 256        # ancestors that are looked at
+_LINES = 1 << 16    # of a note; what comes then goes into another one
 # What stands as it is in a note; all else is %XX.
 _PLAIN = "".join(chr(c) for c in range(0x21, 0x7f) if chr(c) != "%") + " "
 
@@ -93,6 +95,7 @@ class Notes:
     def _begin(self) -> None:
         self._pid = os.getpid()
         self._run = find()
+        self._path: Optional[str] = None    # of the note
         self._taken: dict[Taken, int] = {}
         self._due = 0.0
         self._changed = False
@@ -106,7 +109,7 @@ class Notes:
                 return
             self._taken[taken] = self._taken.get(taken, 0) + samples
             self._changed = True
-            if time.monotonic() >= self._due:
+            if time.monotonic() >= self._due or len(self._taken) >= _LINES:
                 self._write()
 
     def flush(self) -> None:
@@ -115,11 +118,21 @@ class Notes:
             if self._pid == os.getpid() and self._changed:
                 self._write()
 
+    def _free_path(self) -> str:
+        """Where no note is: this process may have written one before, and so may
+        another that had its pid."""
+        path = first = f"{self._run}.shards-{self._pid}"
+        for n in itertools.count(1):
+            if not os.path.exists(path):
+                break
+            path = f"{first}.{n}"
+        return path
+
     def _write(self) -> None:
         """Replaces the note.  A failure costs a part of the record and nothing
         else: the training goes on."""
-        path = f"{self._run}.shards-{self._pid}"
         begin = time.monotonic()
+        path = self._path = self._path or self._free_path()
         self._changed = False
         try:
             with open(f"{path}.new", "w", encoding="ascii") as f:
@@ -128,6 +141,8 @@ class Notes:
             os.replace(f"{path}.new", path)
         except OSError:
             self._run = None
+        if len(self._taken) >= _LINES:      # it is done: the next one is short again
+            self._taken, self._path = {}, None
         now = time.monotonic()
         self._due = now + max(_PAUSE, (now - begin) * _SHARE)
 

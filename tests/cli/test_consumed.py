@@ -80,6 +80,35 @@ for rank in (1, 2):
     assert len({s["pid"] for s in shown}) == 3
 
 
+def test_a_long_note_goes_on_in_another(project):
+    """A process keeps no more than one note in memory, and writes no more again."""
+    python(project, """
+says._LINES = 3
+for n in range(8):
+    take(n, str(n))
+    assert len(says.notes()._taken) < 3
+take(8, "7")
+""")
+    shown = project.json("show", "@1")["shards"]
+    assert sorted((s["path"], s["samples"]) for s in shown) == [
+        *((str(n), n) for n in range(7)), ("7", 15)]
+    assert len({s["pid"] for s in shown}) == 1
+    assert left_over(project) == []
+
+
+def test_the_note_of_another_process_with_the_pid_stays(project):
+    python(project, """
+import os
+if len(sys.argv) == 1:
+    take(1, "before")
+    says.notes().flush()
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:], "again"])
+take(2, "behind")
+""")
+    assert sorted((s["path"], s["samples"]) for s in shards_of(project)) == [
+        ("before", 1), ("behind", 2)]
+
+
 def test_it_may_work_in_another_folder_and_without_an_environment(project):
     project.write("work.py", PROGRAM + "take(4, 'x')\n")
     project.sh("cd / && exec env -i "
@@ -133,6 +162,9 @@ with open(f"{run}.shards-8", "w") as f:
     f.write("another thing\n" + good)
 open(f"{run}.shards-9", "w").close()
 open(f"{run}.shards-10.new", "w").close()
+for name in ("11.", "12.x", "13.1.new", "14.1.2", "x.1", "99999999999999999999"):
+    with open(f"{run}.shards-{name}", "w") as f:
+        f.write("roar-shards 1\n" + good)
 """)
     assert shards_of(project) == [{"dataset": "set", "path": "path",
                                    "epoch": 1, "rank": 0, "samples": 2}]

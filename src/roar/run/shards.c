@@ -145,14 +145,19 @@ static bool is_note(const char *name, const char *uid)
 	       strncmp(name + UID_LEN, mark, strlen(mark)) == 0;
 }
 
-/* The pid in the name of a note of this run; 0: it is none. */
+/* The pid in the name of a note of this run, PID or PID.N; 0: it is none. */
 static int32_t pid_of(const char *name, const char *uid)
 {
-	int64_t pid;
+	const char *text = name + UID_LEN + strlen(mark);
+	char *end;
+	int64_t pid, n;
 
-	if (!is_note(name, uid) ||
-	    !read_number(name + UID_LEN + strlen(mark), &pid) ||
-	    pid > INT32_MAX)
+	if (!is_note(name, uid) || !isdigit((unsigned char)*text))
+		return 0;
+	errno = 0;
+	pid = strtoll(text, &end, 10);
+	if (errno || pid > INT32_MAX ||
+	    (*end && (*end != '.' || !read_number(end + 1, &n))))
 		return 0;
 	return (int32_t)pid;
 }

@@ -5,13 +5,15 @@
  * roar above it, which has the journal of the run open, and puts a note beside that:
  *
  *	.roar/runs/UID.journal
- *	.roar/runs/UID.shards-PID
+ *	.roar/runs/UID.shards-PID, UID.shards-PID.1, ...
  *
  *	"roar-shards 1\n"
  *	rank TAB epoch TAB samples TAB dataset TAB path "\n"	for each shard
  *
  * Rank is "-" where there is none; in names "%", controls and tabs are %XX.  A note is
- * replaced as a whole whenever there is more to say.  It is the word of a process, so what
+ * replaced as a whole whenever there is more to say; one that has become long stays, and so
+ * does that of an earlier process with the same pid: the next one has the next
+ * number.  It is the word of a process, so what
  * is not understood in it is left out and never an error of the record. */
 #ifndef ROAR_RUN_SHARDS_H
 #define ROAR_RUN_SHARDS_H
