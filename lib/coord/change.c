@@ -29,6 +29,7 @@ static change_fn *const changes[] = {
 	[ROAR__RECORD__RECORD__WHAT_LEASE_TAKEN] = change_lease_taken,
 	[ROAR__RECORD__RECORD__WHAT_LEASE_USED] = change_lease_used,
 	[ROAR__RECORD__RECORD__WHAT_LEASES_LAPSED] = change_leases_lapsed,
+	[ROAR__RECORD__RECORD__WHAT_KEY_PAST] = change_key_past,
 };
 
 int make_change(struct coord *c, const Record *record)

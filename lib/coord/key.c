@@ -72,6 +72,7 @@ void keys_free(struct job *job)
 	for (size_t i = 0; i < job->n_keys; i++)
 		key_free(job->keys[i]);
 	free(job->keys);
+	key_past_release(&job->key_past);
 }
 
 /* ---- records ---- */
@@ -158,9 +159,12 @@ int change_key(struct coord *c, const Record *record)
 	if (r == 0)
 		r = alarms_reserve(&c->wall);
 	if (r == 0)
+		r = key_past_reserve(&job->key_past, m->request);
+	if (r == 0)
 		r = keep(c, record);
 	if (r < 0)
 		return r;
+	key_past_add(&job->key_past, m->request, m->version);
 	if (made) {
 		key = TAKE_PTR(made);
 		insert(job, key);
@@ -179,9 +183,12 @@ int change_key_gone(struct coord *c, const Record *record)
 
 	if (!key)
 		return -EBADMSG;
-	r = keep(c, record);
+	r = key_past_reserve(&job->key_past, m->request);
+	if (r == 0)
+		r = keep(c, record);
 	if (r < 0)
 		return r;
+	key_past_add(&job->key_past, m->request, 0);
 	job->n_keys--;
 	memmove(job->keys + i, job->keys + i + 1,
 		(job->n_keys - i) * sizeof(struct key *));
@@ -193,7 +200,7 @@ int change_key_gone(struct coord *c, const Record *record)
 }
 
 int key_record(struct job *job, const char *name, const uint8_t *value,
-	       size_t len, int64_t expires_ms)
+	       size_t len, int64_t expires_ms, uint64_t request)
 {
 	Roar__Record__Key m = ROAR__RECORD__KEY__INIT;
 	Record record = ROAR__RECORD__RECORD__INIT;
@@ -204,12 +211,13 @@ int key_record(struct job *job, const char *name, const uint8_t *value,
 	m.value.len = len;
 	m.version = job->last_version + 1;
 	m.expires_ms = expires_ms;
+	m.request = request;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_KEY;
 	record.key = &m;
 	return make_change(job->c, &record);
 }
 
-int key_record_gone(struct job *job, const char *name)
+int key_record_gone(struct job *job, const char *name, uint64_t request)
 {
 	Roar__Record__KeyGone m = ROAR__RECORD__KEY_GONE__INIT;
 	Record record = ROAR__RECORD__RECORD__INIT;
@@ -217,6 +225,7 @@ int key_record_gone(struct job *job, const char *name)
 	m.job_id = job->id;
 	m.key = (char *)name;
 	m.version = job->last_version + 1;
+	m.request = request;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_KEY_GONE;
 	record.key_gone = &m;
 	return make_change(job->c, &record);
@@ -231,7 +240,7 @@ void key_ring(struct coord *c, struct alarm *a)
 	struct job *job = key->job;
 	CLEANUP(freep) char *name = strdup(key->name);
 
-	if (!name || key_record_gone(job, name) < 0)
+	if (!name || key_record_gone(job, name, 0) < 0)
 		alarm_set(&c->wall, a, c->now.wall_ms + RECORD_RETRY_MS);
 	else
 		key_changed(job, name);

@@ -83,15 +83,16 @@ static int check_room(const struct request *q, const struct job *job,
 	return -ENOSPC;
 }
 
-/* Fails after a refusal. */
+/* Fails after a refusal.  `request` as key_record() has it. */
 static int record(const struct request *q, struct job *job, const char *name,
-		  const uint8_t *value, size_t len, int64_t expires_ms)
+		  const uint8_t *value, size_t len, int64_t expires_ms,
+		  uint64_t request)
 {
 	int r = check_room(q, job, name, len);
 
 	if (r < 0)
 		return r;
-	r = key_record(job, name, value, len, expires_ms);
+	r = key_record(job, name, value, len, expires_ms, request);
 	if (r < 0)
 		refuse_change(q, r);
 	return r;
@@ -99,12 +100,31 @@ static int record(const struct request *q, struct job *job, const char *name,
 
 /* The caller has the value: it is not sent back. */
 static void set(const struct request *q, struct job *job, const char *name,
-		const ProtobufCBinaryData *value, int64_t ttl_ms)
+		const ProtobufCBinaryData *value, int64_t ttl_ms,
+		uint64_t request)
 {
-	if (record(q, job, name, value->data, value->len, expiry(q, ttl_ms)) < 0)
+	if (record(q, job, name, value->data, value->len, expiry(q, ttl_ms),
+		   request) < 0)
 		return;
 	tell_key(q, job, name, true, false);
 	key_changed(job, name);
+}
+
+/* A request that was done already is told so, with its own version, and changes nothing:
+ * others may have set the key since. */
+static bool was_done(const struct request *q, const struct job *job,
+		     const char *name, uint64_t request)
+{
+	Roar__KvReply reply = ROAR__KV_REPLY__INIT;
+	Roar__KvEntry entry = ROAR__KV_ENTRY__INIT;
+
+	if (!key_past_find(&job->key_past, request, &entry.version))
+		return false;
+	entry.key = (char *)name;
+	reply.done = true;
+	reply.entry = &entry;
+	answer(q, &reply);
+	return true;
 }
 
 void do_kv_set(const struct request *q, const void *message)
@@ -115,8 +135,8 @@ void do_kv_set(const struct request *q, const void *message)
 	if (check_key(q, m->key) < 0 || check_ttl(q, m->ttl_ms) < 0)
 		return;
 	job = job_want(q, m->job_id);
-	if (job)
-		set(q, job, m->key, &m->value, m->ttl_ms);
+	if (job && !was_done(q, job, m->key, m->request))
+		set(q, job, m->key, &m->value, m->ttl_ms, m->request);
 }
 
 void do_kv_get(const struct request *q, const void *message)
@@ -187,8 +207,8 @@ void do_kv_add(const struct request *q, const void *message)
 	(void)snprintf(text, sizeof(text), "%lld", (long long)sum);
 	/* A counter keeps its time unless it is given another. */
 	expires = !m->ttl_ms && key ? key->expires_ms : expiry(q, m->ttl_ms);
-	if (record(q, job, m->key, (const uint8_t *)text, strlen(text),
-		   expires) < 0)
+	if (record(q, job, m->key, (const uint8_t *)text, strlen(text), expires,
+		   0) < 0)
 		return;
 	tell_entry(q, job, m->key, true);
 	key_changed(job, m->key);
@@ -219,7 +239,7 @@ void do_kv_compare_set(const struct request *q, const void *message)
 	if (!job)
 		return;
 	if (as_expected(key_find(job, m->key), m))
-		set(q, job, m->key, &m->value, m->ttl_ms);
+		set(q, job, m->key, &m->value, m->ttl_ms, 0);
 	else
 		tell_entry(q, job, m->key, false);
 }
@@ -230,13 +250,14 @@ void do_kv_delete(const struct request *q, const void *message)
 	struct job *job = job_of(q, m->job_id);
 	int r;
 
-	if (!job || check_key(q, m->key) < 0)
+	if (!job || check_key(q, m->key) < 0 ||
+	    was_done(q, job, m->key, m->request))
 		return;
 	if (!key_find(job, m->key)) {
 		tell_entry(q, job, m->key, false);
 		return;
 	}
-	r = key_record_gone(job, m->key);
+	r = key_record_gone(job, m->key, m->request);
 	if (r < 0) {
 		refuse_change(q, r);
 		return;

@@ -2,7 +2,7 @@
  *
  * In the order in which they can be applied: a job, its places by rank, who of them is
  * dead or draining, the commands that wait, the releases from the longest ago,
- * keys, datasets with the deals of their tables, checkpoints.  Two states are the same when
+ * keys and what was done to them, datasets with the deals of their tables, checkpoints.  Two states are the same when
  * these are the same. */
 #include "coord/state.h"
 
@@ -183,6 +183,26 @@ static int tell_keys(const struct walk *walk, const struct job *job)
 	return r;
 }
 
+static int tell_key_past(const struct walk *walk, const struct job *job)
+{
+	const struct key_past *past = &job->key_past;
+	uint64_t requests[KEY_PAST_MAX], versions[KEY_PAST_MAX];
+	Roar__Record__KeyPast m = ROAR__RECORD__KEY_PAST__INIT;
+
+	if (!past->n)
+		return 0;
+	for (size_t i = 0; i < past->n; i++) {
+		requests[i] = key_past_at(past, i)->request;
+		versions[i] = key_past_at(past, i)->version;
+	}
+	m.job_id = job->id;
+	m.requests = requests;
+	m.n_requests = past->n;
+	m.versions = versions;
+	m.n_versions = past->n;
+	return TELL(walk, key_past, KEY_PAST, &m);
+}
+
 /* Who is in the table and has no place any more; returns how many.  `ret` may be NULL. */
 static size_t find_left(const struct job *job, const struct dataset *d,
 			Roar__Record__ShardPlace *ret)
@@ -332,6 +352,8 @@ static int tell_all(const struct walk *walk, const struct job *job)
 		r = tell_releases(walk, job);
 	if (r >= 0)
 		r = tell_keys(walk, job);
+	if (r >= 0)
+		r = tell_key_past(walk, job);
 	if (r >= 0)
 		r = tell_datasets(walk, job);
 	for (size_t i = 0; i < job->n_steps && r >= 0; i++)

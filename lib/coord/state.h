@@ -25,6 +25,7 @@
 #include "base/map.h"
 #include "coord/alarm.h"
 #include "coord/coord.h"
+#include "coord/key_past.h"
 #include "coord/list.h"
 #include "shard/lease.h"
 #include "shard/table_history.h"
@@ -196,6 +197,7 @@ struct job {
 	struct key **keys; /* by name */
 	size_t n_keys, cap_keys;
 	uint64_t key_bytes;
+	struct key_past key_past; /* what was done to them */
 	struct dataset **datasets; /* as they were registered */
 	size_t n_datasets, cap_datasets;
 	uint64_t n_shards; /* of all of them */
@@ -449,7 +451,7 @@ change_fn change_job, change_job_gone, change_join, change_death, change_leave,
 	change_release, change_key, change_key_gone, change_dataset,
 	change_checkpoint, change_deal, change_shard_table, change_epoch,
 	change_consumed, change_lending, change_lease_taken, change_lease_used,
-	change_leases_lapsed;
+	change_leases_lapsed, change_key_past;
 
 /* ---- job.c ---- */
 
@@ -626,9 +628,10 @@ void key_view(const struct job *job, const char *name, const struct key *key,
 	      Roar__KvEntry *ret);
 void key_ring(struct coord *c, struct alarm *a);
 void keys_free(struct job *job);
+/* `request` is the number of the call, 0: it has none. */
 int key_record(struct job *job, const char *name, const uint8_t *value,
-	       size_t len, int64_t expires_ms);
-int key_record_gone(struct job *job, const char *name);
+	       size_t len, int64_t expires_ms, uint64_t request);
+int key_record_gone(struct job *job, const char *name, uint64_t request);
 /* Who watches or waits hears of it; `key` is NULL when it is gone. */
 void key_changed(struct job *job, const char *name);
 void key_tell(struct job *job, const char *name, const struct key *key);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -34,6 +35,22 @@ static int error_of(uint32_t status)
 
 /* ---- life ---- */
 
+enum {
+	NUMBER_LEN = 9,
+	FIXED64 = 1
+}; /* a tag and eight bytes; as protobuf has it */
+
+/* The same however often it is sent.  Fields may come in any order and the last one counts, so a
+ * number that the caller has given stays. */
+static void add_number(struct str *request)
+{
+	uint64_t number = 0;
+
+	(void)!getrandom(&number, sizeof(number), GRND_NONBLOCK);
+	str_addc(request, CLIENT_REQUEST_FIELD << 3 | FIXED64);
+	str_add(request, &number, sizeof(number));
+}
+
 static int prepare(struct client_call *call, struct roar_coord *c,
 		   const struct coord_method *method, size_t len,
 		   int64_t timeout_ms)
@@ -55,10 +72,13 @@ static int prepare(struct client_call *call, struct roar_coord *c,
 				     strerror(-r));
 	call->c = c;
 	call->pid = c->pid;
-	if (str_reserve(&call->request, len) == 0)
-		return 0;
-	client_call_release(call);
-	return sentence_fail(-ENOMEM, "no memory for a request");
+	if (str_reserve(&call->request, len + NUMBER_LEN) < 0) {
+		client_call_release(call);
+		return sentence_fail(-ENOMEM, "no memory for a request");
+	}
+	if (client_method_is_numbered(method))
+		add_number(&call->request);
+	return 0;
 }
 
 int client_call_init(struct client_call *call, struct roar_coord *c,
@@ -70,8 +90,9 @@ int client_call_init(struct client_call *call, struct roar_coord *c,
 			timeout_ms);
 
 	if (r == 0)
-		call->request.len = protobuf_c_message_pack(
-			request, (uint8_t *)call->request.data);
+		call->request.len += protobuf_c_message_pack(
+			request,
+			(uint8_t *)call->request.data + call->request.len);
 	return r;
 }
 
@@ -321,7 +342,7 @@ void client_call_reply(struct roar_coord *c, uint32_t id, bool end,
 
 /* ---- connections that end, times that are over ---- */
 
-/* Of what is sent again the generation, version or session says that it is the same.  The
+/* Of what is sent again the generation, number or session says that it is the same.  The
  * registration is made anew, even when it only waited. */
 void client_calls_lost(struct roar_coord *c)
 {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* Asking again is harmless for all that say what shall be so (places, settings, values of
- * keys, datasets, checkpoints, arrivals with their generation) and for all that only
- * ask.  A sum, a comparison, a command and the end of the server or a job are no such things:
+ * keys with their number, datasets, checkpoints, arrivals with their generation) and for all
+ * that only ask.  A sum, a comparison, a command and the end of the server or a job are no such things:
  * done twice they are something else than done once. */
 bool client_method_is_once(const struct coord_method *method)
 {
@@ -21,6 +21,12 @@ bool client_method_is_once(const struct coord_method *method)
 	default:
 		return false;
 	}
+}
+
+bool client_method_is_numbered(const struct coord_method *method)
+{
+	return method->number == METHOD_KV_SET ||
+	       method->number == METHOD_KV_DELETE;
 }
 
 const struct coord_method *client_method_by_path(const char *path)

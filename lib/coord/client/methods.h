@@ -54,4 +54,9 @@ const struct coord_method *client_method_by_path(const char *path);
  * whether it was done, and the caller is told so instead of asking again. */
 bool client_method_is_once(const struct coord_method *method);
 
+/* May it be sent again because its request has a number (field CLIENT_REQUEST_FIELD, a fixed64)
+ * by which it is known? */
+bool client_method_is_numbered(const struct coord_method *method);
+enum { CLIENT_REQUEST_FIELD = 15 };
+
 #endif

@@ -1,8 +1,11 @@
 /* test_kv.c - keys: set, waited for, compared, counted, listed, gone in time. */
 #include "host.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "coord/key_past.h"
 
 static uint64_t ask_set(struct host *h, const char *key, const char *value,
 			int64_t ttl_ms)
@@ -51,6 +54,36 @@ static const Roar__KvReply *delete (struct host *h, const char *key)
 	Roar__KvDeleteRequest m = ROAR__KV_DELETE_REQUEST__INIT;
 
 	m.key = (char *)key;
+	return MESSAGE(expect(h, ask(h, 1, "KvDelete", &m), COORD_OK),
+		       Roar__KvReply);
+}
+
+/* As a client does, which says the same again when the answer was lost. */
+static uint64_t ask_numbered(struct host *h, const char *key, const char *value,
+			     uint64_t request)
+{
+	Roar__KvSetRequest m = ROAR__KV_SET_REQUEST__INIT;
+
+	m.key = (char *)key;
+	m.value.data = (uint8_t *)value;
+	m.value.len = strlen(value);
+	m.request = request;
+	return ask(h, 1, "KvSet", &m);
+}
+
+static const Roar__KvEntry *set_numbered(struct host *h, const char *key,
+					 const char *value, uint64_t request)
+{
+	return got(h, ask_numbered(h, key, value, request));
+}
+
+static const Roar__KvReply *delete_numbered(struct host *h, const char *key,
+					    uint64_t request)
+{
+	Roar__KvDeleteRequest m = ROAR__KV_DELETE_REQUEST__INIT;
+
+	m.key = (char *)key;
+	m.request = request;
 	return MESSAGE(expect(h, ask(h, 1, "KvDelete", &m), COORD_OK),
 		       Roar__KvReply);
 }
@@ -296,6 +329,68 @@ static void keys_and_values_are_bounded(void **state)
 	host_free(h);
 }
 
+static void a_set_that_is_repeated_undoes_nothing(void **state)
+{
+	struct host *h = *state;
+	uint64_t version = set_numbered(h, "k", "mine", 7)->version;
+
+	set_numbered(h, "k", "another's", 8);
+	assert_int_equal(set_numbered(h, "k", "mine", 7)->version, version);
+	has_value(got(h, ask_get(h, "k", false, 0)), "another's");
+	host_restart(h);
+	assert_int_equal(set_numbered(h, "k", "mine", 7)->version, version);
+	host_restore(h);
+	assert_int_equal(set_numbered(h, "k", "mine", 7)->version, version);
+	has_value(got(h, ask_get(h, "k", false, 0)), "another's");
+	host_check_replay(h);
+}
+
+static void a_delete_that_is_repeated_takes_nothing_else(void **state)
+{
+	struct host *h = *state;
+
+	set(h, "lock", "mine");
+	assert_true(delete_numbered(h, "lock", 7)->done);
+	set(h, "lock", "another's");
+	host_restore(h);
+	assert_true(delete_numbered(h, "lock", 7)->done);
+	assert_int_equal(delete_numbered(h, "lock", 7)->entry->version, 0);
+	has_value(got(h, ask_get(h, "lock", false, 0)), "another's");
+	host_check_replay(h);
+}
+
+/* What found nothing has done nothing: the second may. */
+static void what_was_not_done_is_not_remembered(void **state)
+{
+	struct host *h = *state;
+
+	set(h, "other", "");
+	assert_false(delete_numbered(h, "k", 7)->done);
+	set(h, "k", "");
+	assert_true(delete_numbered(h, "k", 7)->done);
+	h->record_error = -ENOSPC;
+	(void)expect(h, ask_numbered(h, "k", "v", 8), COORD_RESOURCE_EXHAUSTED);
+	h->record_error = 0;
+	set_numbered(h, "k", "v", 8);
+	has_value(got(h, ask_get(h, "k", false, 0)), "v");
+}
+
+static void the_last_of_many_are_remembered(void **state)
+{
+	struct host *h = *state;
+	uint64_t first = set_numbered(h, "k", "", 1)->version;
+
+	for (uint64_t i = 2; i <= KEY_PAST_MAX; i++)
+		set_numbered(h, "k", "", i);
+	assert_int_equal(set_numbered(h, "k", "", 1)->version, first);
+	set_numbered(h, "k", "", KEY_PAST_MAX + 1);
+	assert_int_equal(set_numbered(h, "k", "", 2)->version, first + 1);
+	assert_true(set_numbered(h, "k", "", 1)->version > KEY_PAST_MAX);
+	host_restore(h);
+	assert_int_equal(set_numbered(h, "k", "", 3)->version, first + 2);
+	host_check_replay(h);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, host_setup, host_teardown)
 
 int main(void)
@@ -311,6 +406,10 @@ int main(void)
 		TEST(numbers_are_added),
 		TEST(only_what_is_as_expected_is_set),
 		TEST(keys_are_listed_in_order_by_pages),
+		TEST(a_set_that_is_repeated_undoes_nothing),
+		TEST(a_delete_that_is_repeated_takes_nothing_else),
+		TEST(what_was_not_done_is_not_remembered),
+		TEST(the_last_of_many_are_remembered),
 		cmocka_unit_test(keys_and_values_are_bounded),
 	};
 

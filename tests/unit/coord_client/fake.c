@@ -194,6 +194,24 @@ static bool on_take(struct fake *f, int fd, const struct frame *h,
 	return !drops;
 }
 
+/* Likewise. */
+static bool on_set(struct fake *f, int fd, const struct frame *h,
+		   const uint8_t *data)
+{
+	Roar__KvSetRequest *m = roar__kv_set_request__unpack(NULL, h->len,
+							     data);
+	bool drops = f->drops_set;
+
+	f->n_sets++;
+	f->set_before = f->set_request;
+	f->set_request = m->request;
+	f->drops_set = false;
+	roar__kv_set_request__free_unpacked(m, NULL);
+	if (!drops)
+		on_key(f, fd, h, "v");
+	return !drops;
+}
+
 static void on_hello(struct fake *f, const uint8_t *data, size_t len)
 {
 	size_t n = strnlen((const char *)data, len);
@@ -264,6 +282,7 @@ static bool on_frame(struct fake *f, int fd, const struct frame *h,
 	case METHOD_TAKE_LEASE:
 		return on_take(f, fd, h, data);
 	case METHOD_KV_SET:
+		return on_set(f, fd, h, data);
 	case METHOD_KV_COMPARE_SET:
 	case METHOD_KV_DELETE:
 		on_key(f, fd, h, "v");

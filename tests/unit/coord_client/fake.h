@@ -40,6 +40,7 @@ struct fake {
 	bool mute; /* reads, and says nothing */
 	bool drops_sums; /* ends the connection where a KvAdd comes */
 	bool drops_take; /* likewise the next TakeLease */
+	bool drops_set; /* likewise the next KvSet */
 	bool garbage; /* answers with what is no frame */
 	bool goes_away; /* says so with the next heartbeat */
 
@@ -50,6 +51,8 @@ struct fake {
 	uint64_t session; /* of the last registration */
 	unsigned n_takes; /* of leases */
 	uint64_t take_session, take_request; /* of the last */
+	unsigned n_sets;
+	uint64_t set_request, set_before; /* of the last two */
 	uint64_t generation; /* of the last meeting */
 	bool again; /* of the last meeting */
 	int64_t step; /* of the last heartbeat */
