@@ -307,9 +307,12 @@ class Place:
             except OSError:
                 pass
         self.remove_logs()
-        subprocess.run(["chmod", "-R", "u+rwx", self.base],
-                       stderr=subprocess.DEVNULL, check=False)
         shutil.rmtree(self.base, ignore_errors=True)
+        if os.path.exists(self.base):
+            # There are folders that nobody may enter.
+            subprocess.run(["chmod", "-R", "u+rwx", self.base],
+                           stderr=subprocess.DEVNULL, check=False)
+            shutil.rmtree(self.base, ignore_errors=True)
 
 
 def names_of(place, rows):
