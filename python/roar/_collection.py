@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, Optional, Union
 
 import _roar_reader
 
-from .readers import (AnyPath, Shard, ShardError, bytes_of, numbers_of,
-                      open_shard)
+from .readers import (AnyPath, Shard, ShardError, bytes_of, check_local,
+                      numbers_of, open_shard)
 
 MAX_OPEN = 256      # shards, beside those that are just needed
 MAX_NEEDED = 128    # shards that are needed at a time
@@ -30,8 +30,11 @@ def paths_of(source: Union[AnyPath, Sequence[AnyPath]]) -> list[str]:
     """The shards that are meant: a list of them, one, or a pattern."""
     if not isinstance(source, (str, bytes, os.PathLike)):
         found = [os.fsdecode(path) for path in source]
+        for path in found:
+            check_local(path)
     else:
         text = os.fsdecode(source)
+        check_local(text)
         found = [text] if os.path.exists(text) else sorted(glob.glob(text))
         if not found:
             raise FileNotFoundError(

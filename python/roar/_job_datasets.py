@@ -51,7 +51,10 @@ class JobDatasets:
     # ---- workers
 
     def workers(self) -> list[str]:
-        return [worker["worker_id"] for worker in self._of.workers()]
+        try:
+            return [worker["worker_id"] for worker in self._of.workers()]
+        except CoordinatorNotFound:
+            return []   # nor is there a job yet
 
     def join(self, worker_id: str, weight: Optional[int],
              home: Optional[str]) -> None:
@@ -60,6 +63,8 @@ class JobDatasets:
 
     def leave(self, worker_id: str) -> None:
         if self._of.worker_id != worker_id:
+            if worker_id not in self.workers():
+                return
             raise ValueError(
                 f"this process is worker {self._of.worker_id!r}, and only "
                 f"{worker_id!r} itself can give its place up")
@@ -136,6 +141,8 @@ class JobDatasets:
 
     def shards(self, dataset_id: str, worker_id: str, epoch: int) -> list[int]:
         if self._of.worker_id != worker_id:
+            if worker_id not in self.workers():
+                return
             raise ValueError(
                 f"this process is worker {self._of.worker_id!r}; the shards of "
                 f"{worker_id!r} are told to itself")

@@ -88,6 +88,11 @@ def parse(text: bytes) -> Manifest:
 
 def _keys(job: "TrainingOrchestrator", prefix: str) -> list[str]:
     """Names alone: others may have put all of it there."""
-    page = job.call("/roar.Control/KvList", {
-        "job_id": job.job or "", "prefix": prefix, "keys_only": True})
+    from ._coord_errors import CoordinatorNotFound
+
+    try:
+        page = job.call("/roar.Control/KvList", {
+            "job_id": job.job or "", "prefix": prefix, "keys_only": True})
+    except CoordinatorNotFound:
+        return []   # the job begins with what is kept now
     return [entry["key"] for entry in page["entries"]]

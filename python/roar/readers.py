@@ -65,14 +65,19 @@ def numbers_of(numbers: Iterable[int]) -> "array.array[int]":
         raise
 
 
+def check_local(path: str) -> None:
+    """ValueError for what is no file of this machine."""
+    if path.startswith("s3://"):
+        raise ValueError(f"{path!r} is in object storage, which "
+                         "cannot be read from yet; fetch it to a local file")
+
+
 def _encoded(path: AnyPath) -> bytes:
     name = os.fsencode(path)
     if b"\0" in name:
         raise ValueError(f"there is a NUL in the path {path!r}, no file has "
                          "such a name")
-    if name.startswith(b"s3://"):
-        raise ValueError(f"{os.fsdecode(name)!r} is in object storage, which "
-                         "cannot be read from yet; fetch it to a local file")
+    check_local(os.fsdecode(name))
     return name
 
 

@@ -399,6 +399,13 @@ def test_damage_is_told(tars, tmp_path):
         roar.shards(tmp_path / "nothing-*.tar")
 
 
+@pytest.mark.parametrize("source", ["s3://bucket/train-*.tar",
+                                    ["s3://bucket/train-0.tar"]])
+def test_object_storage_is_told_from_a_missing_file(source):
+    with pytest.raises(ValueError, match="object storage"):
+        roar.shards(source)
+
+
 def test_a_rank_alone_means_nothing(tars):
     with pytest.raises(ValueError, match="belong together"):
         roar.shards(tars, rank=1)

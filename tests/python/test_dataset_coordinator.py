@@ -167,7 +167,28 @@ def test_a_registry_can_make_its_own_connection(server):
     assert registry.active_workers() == ["me"]
     registry.register_dataset("d", 10, 5)
     assert len(registry.get_shards("d", "me")) == 2
+    registry.remove_worker("nobody")
     registry.remove_worker("me")
+    registry.remove_worker("me")
+    assert registry.worker_count == 0
+
+
+def test_a_job_that_has_not_begun_has_no_workers(server):
+    registry = roar.DatasetRegistry(server.address, job="not-begun")
+    assert registry.active_workers() == registry.datasets() == []
+
+
+def test_nobody_is_removed_by_another(server):
+    with workers(server, 2, job="remove") as jobs:
+        with pytest.raises(ValueError, match="only 'w-1' itself"):
+            roar.DatasetRegistry(jobs[0]).remove_worker("w-1")
+
+
+def test_a_dataset_may_be_registered_before_its_job_has_workers(server, records):
+    registry = roar.DatasetRegistry(server.address, job="before")
+    assert registry.register_dataset("d", 60, 7, path=records,
+                                     record_bytes=2) == 9
+    assert registry.spec("d").options == {"record_bytes": 2}
 
 
 def test_workers_take_each_sample_once_over_a_change_of_size(server, records):
