@@ -11,16 +11,6 @@
 #include "coord/look.h"
 #include "server.h"
 
-static inline void api_add_time(struct json *j, const char *key,
-				int64_t wall_ms)
-{
-	CLEANUP(str_release) struct str text = STR_INIT;
-
-	clock_format_iso(&text, wall_ms * 1000000);
-	json_key(j, key);
-	json_string(j, str_cstr(&text));
-}
-
 static inline void api_add_int(struct json *j, const char *key, int64_t value)
 {
 	json_key(j, key);
@@ -57,6 +47,13 @@ static inline void api_add_bool(struct json *j, const char *key, bool value)
 {
 	json_key(j, key);
 	json_bool(j, value);
+}
+
+/* Milliseconds since 1970, as the dashboards of others count. */
+static inline void api_add_time(struct json *j, const char *key,
+				int64_t wall_ms)
+{
+	api_add_int(j, key, wall_ms);
 }
 
 /* Clocks of workers may be anything; 0 is none. */
@@ -106,7 +103,7 @@ typedef void api_part(struct server *s, const struct scope *scope,
 		      struct json *j);
 
 /* figures.c */
-api_part api_write_server, api_write_metrics;
+api_part api_write_server, api_write_presence, api_write_metrics;
 /* api_parts.c */
 api_part api_write_jobs, api_write_barriers, api_write_datasets,
 	api_write_steps;
@@ -118,6 +115,9 @@ bool api_task_is(const char *path); /* /api/tasks/ID/logs or /stop */
 /* api_logs.c: lines behind `after`, `max` at most; returns the id of the last. */
 uint64_t api_write_logs(struct server *s, const char *job, struct json *j,
 			uint64_t after, unsigned max);
+/* Their sentences alone. */
+void api_write_messages(struct server *s, const char *job, struct json *j,
+			unsigned max);
 /* api_history.c: rows behind `after`; returns the id of the last. */
 uint64_t api_write_history(struct server *s, struct json *j, uint64_t after);
 void api_write_columns(struct json *j);

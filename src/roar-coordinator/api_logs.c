@@ -1,6 +1,9 @@
 /* api_logs.c - the last lines of the program about itself, as JSON. */
 #include "api.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 enum { LOGS_DEFAULT = 100 };
 
 /* Who sees one job sees no lines of others, nor those about the server. */
@@ -9,12 +12,26 @@ static bool may_see(const char *job, const struct recent_line *line)
 	return !job || (line->job && strcmp(line->job, job) == 0);
 }
 
+/* In the word that dashboards know. */
+static const char *level_name(const struct recent_line *line)
+{
+	return strcmp(line->level, "warning") == 0 ? "warn" : line->level;
+}
+
+static void add_id(struct json *j, uint64_t id)
+{
+	char text[24];
+
+	(void)snprintf(text, sizeof(text), "%" PRIu64, id);
+	api_add_string(j, "id", text);
+}
+
 static void write_line(struct json *j, const struct recent_line *line)
 {
 	json_object(j);
-	api_add_int(j, "id", (int64_t)line->id);
+	add_id(j, line->id);
 	api_add_time(j, "timestamp", line->wall_ms);
-	api_add_string(j, "level", line->level);
+	api_add_string(j, "level", level_name(line));
 	api_add_string(j, "message", line->message);
 	api_add_string(j, "source", line->job ? "job" : "coordinator");
 	json_key(j, "task_id");
@@ -57,6 +74,21 @@ uint64_t api_write_logs(struct server *s, const char *job, struct json *j,
 	}
 	json_end(j);
 	return recent->last;
+}
+
+void api_write_messages(struct server *s, const char *job, struct json *j,
+			unsigned max)
+{
+	const struct recent *recent = &s->notes.recent;
+	uint64_t after = last_lines(recent, job, 0, max);
+	const struct recent_line *line = recent_after(recent, after);
+
+	json_array(j);
+	for (; line; line = recent_after(recent, line->id)) {
+		if (may_see(job, line))
+			json_string(j, line->message);
+	}
+	json_end(j);
 }
 
 void api_logs(struct server *s, const struct scope *scope,

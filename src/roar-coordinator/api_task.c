@@ -88,7 +88,7 @@ static void write_task(void *data, const Roar__JobStatus *m)
 	json_null(j);
 	api_add_double(j, "progress", progress(&t));
 	json_key(j, "logs");
-	(void)api_write_logs(t.server, m->job_id, j, 0, LINES_OF_TASK);
+	api_write_messages(t.server, m->job_id, j, LINES_OF_TASK);
 	json_end(j);
 }
 
@@ -160,6 +160,7 @@ static void stop(struct server *s, const struct scope *scope, char *id,
 	reply->status = 202;
 	j = json_writer(&reply->body, false);
 	json_object(&j);
+	api_add_bool(&j, "success", true);
 	api_add_string(&j, "id", id);
 	api_add_string(&j, "status", "stopping");
 	api_add_int(&j, "workers", n);

@@ -115,7 +115,7 @@ void api_dashboard(struct server *s, const struct scope *scope,
 		const char *key;
 		api_part *write;
 	} parts[] = {
-		{ "coordinator", api_write_server },
+		{ "coordinator", api_write_presence },
 		{ "jobs", api_write_jobs },
 		{ "workers", api_write_workers },
 		{ "datasets", api_write_datasets },

@@ -12,9 +12,9 @@ void api_health(struct server *s, const struct scope *scope,
 	api_add_string(&j, "status",
 		       s->failure  ? "failed" :
 		       s->stopping ? "stopping" :
-				     "healthy");
+				     "ok");
 	api_add_string(&j, "version", ROAR_VERSION);
-	api_add_int(&j, "uptime_seconds",
+	api_add_int(&j, "uptime",
 		    (loop_now_ms(s->loop) - s->started_mono_ms) / 1000);
 	json_end(&j);
 	str_addc(&reply->body, '\n');
@@ -49,6 +49,26 @@ static const char *status_word(const struct server *s)
 	return s->failure ? "failed" : s->stopping ? "stopping" : "running";
 }
 
+/* What stays the same for long. */
+static void add_server(struct server *s, struct json *j)
+{
+	api_add_string(j, "status", status_word(s));
+	api_add_string(j, "version", ROAR_VERSION);
+	api_add_time(j, "started_at", s->started_ms);
+}
+
+/* With the keys that dashboards know: who answers is connected. */
+static void add_presence(struct server *s, struct json *j)
+{
+	CLEANUP(str_release) struct str address = STR_INIT;
+
+	server_own_address(s, &address);
+	api_add_bool(j, "connected", true);
+	api_add_string(j, "address", str_cstr(&address));
+	api_add_int(j, "uptime",
+		    (loop_now_ms(s->loop) - s->started_mono_ms) / 1000);
+}
+
 void api_status(struct server *s, const struct scope *scope,
 		const struct http_request *request, struct http_reply *reply)
 {
@@ -58,11 +78,8 @@ void api_status(struct server *s, const struct scope *scope,
 	(void)request;
 	find_totals(s, scope, &t);
 	json_object(&j);
-	api_add_string(&j, "status", status_word(s));
-	api_add_string(&j, "version", ROAR_VERSION);
-	api_add_int(&j, "uptime_seconds",
-		    (loop_now_ms(s->loop) - s->started_mono_ms) / 1000);
-	api_add_time(&j, "started_at", s->started_ms);
+	add_server(s, &j);
+	add_presence(s, &j);
 	api_add_int(&j, "jobs", t.n_jobs);
 	api_add_int(&j, "total_workers", t.n_workers);
 	api_add_int(&j, "active_workers", t.n_alive);
@@ -72,18 +89,32 @@ void api_status(struct server *s, const struct scope *scope,
 	str_addc(&reply->body, '\n');
 }
 
-/* What stays the same for long, so that a stream tells it once. */
-void api_write_server(struct server *s, const struct scope *scope,
-		      struct json *j)
+static void add_rights(struct server *s, const struct scope *scope,
+		       struct json *j)
 {
-	json_object(j);
-	api_add_string(j, "status", status_word(s));
-	api_add_string(j, "version", ROAR_VERSION);
-	api_add_time(j, "started_at", s->started_ms);
 	api_add_bool(j, "disk_full", s->disk_full);
 	api_add_bool(j, "admin", scope->admin);
 	json_key(j, "job");
 	json_string(j, scope->job);
+}
+
+/* For streams, which tell it once: nothing in it changes with the time. */
+void api_write_server(struct server *s, const struct scope *scope,
+		      struct json *j)
+{
+	json_object(j);
+	add_server(s, j);
+	add_rights(s, scope, j);
+	json_end(j);
+}
+
+void api_write_presence(struct server *s, const struct scope *scope,
+			struct json *j)
+{
+	json_object(j);
+	add_server(s, j);
+	add_presence(s, j);
+	add_rights(s, scope, j);
 	json_end(j);
 }
 

@@ -182,8 +182,7 @@ static int listen_for_http(struct server *s, struct str *line,
 	return 0;
 }
 
-/* What standbys tell clients while we lead. */
-static void own_address(const struct server *s, struct str *ret)
+void server_own_address(const struct server *s, struct str *ret)
 {
 	const char *tcp = options_first_tcp(s->options);
 	const char *colon = tcp ? strrchr(tcp, ':') : NULL;
@@ -205,7 +204,7 @@ static int begin_election(struct server *s, struct roar_error *err)
 {
 	CLEANUP(str_release) struct str address = STR_INIT;
 
-	own_address(s, &address);
+	server_own_address(s, &address);
 	return lead_open(s, str_cstr(&address), err);
 }
 

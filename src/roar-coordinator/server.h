@@ -143,6 +143,8 @@ static inline struct coord_now server_now(const struct server *s)
 void server_fail(struct server *s, int error, const char *sentence);
 /* Forgets the state; replies that wait are never sent. */
 void server_renew_state(struct server *s);
+/* Where clients find us; standbys tell it while we lead. */
+void server_own_address(const struct server *s, struct str *ret);
 
 /* call.c: the wires' side. */
 extern const struct rpc_handler call_handler;

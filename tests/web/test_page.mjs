@@ -147,7 +147,7 @@ test("a worker whose connection ends turns red at once", () =>
     await row(page, "dies").locator(".state.dead").waitFor();
     assert.match(await row(page, "dies").getAttribute("class"), /\bdead\b/);
     await page.locator(".tile", { hasText: "Workers alive" }).getByText("1 dead").waitFor();
-    await page.locator("#events .warning", { hasText: "dies" }).first().waitFor();
+    await page.locator("#events .warn", { hasText: "dies" }).first().waitFor();
     await page.waitForFunction(() => document.title === "1 dead worker · roar coordinator");
     await row(page, "stays").locator(".state.alive").waitFor();
     stop();
@@ -166,7 +166,7 @@ test("a worker that falls silent turns red within its timeout", () =>
     await row(page, "silent").locator(".state.suspect").waitFor();
     await row(page, "silent").locator(".state.dead").waitFor();
     await row(page, "stays").locator(".state.alive").waitFor();
-    await page.locator("#events .warning", { hasText: "is dead: it is silent" }).first().waitFor();
+    await page.locator("#events .warn", { hasText: "is dead: it is silent" }).first().waitFor();
     stop();
   }));
 

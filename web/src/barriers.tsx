@@ -93,7 +93,7 @@ export function Barriers(props: {
               tone="waiting"
             />
             <div class="item-note">
-              <span>waits for {duration(store.now() - Date.parse(b.created_at))}</span>
+              <span>waits for {duration(store.now() - b.created_at)}</span>
             </div>
             {b.missing.length > 0 && <Missing store={store} barrier={b} select={props.select} />}
           </li>

@@ -121,7 +121,7 @@ function StepItem(props: { store: Store; step: Step; withJob: boolean }) {
           {s.size > 0 ? bytes(s.size) : "size not told"}
           {s.complete && s.expected > 1 && ` in ${count(s.parts)} parts`}
         </span>
-        <span>{s.saved_at && `${duration(props.store.now() - Date.parse(s.saved_at))} ago`}</span>
+        <span>{s.saved_at && `${duration(props.store.now() - s.saved_at)} ago`}</span>
       </div>
     </li>
   );

@@ -7,11 +7,15 @@ import { clock } from "./format";
 import type { Store } from "./store";
 import type { Line } from "./types";
 
-const SIGNS = { error: "✕", warning: "▲", info: "·", debug: "·" };
+const SIGNS = { error: "✕", warn: "▲", info: "·", debug: "·" };
 const MAX_SHOWN = 200;
 
 function isUrgent(line: Line): boolean {
-  return line.level === "error" || line.level === "warning";
+  return line.level === "error" || line.level === "warn";
+}
+
+function whole(line: Line): string {
+  return new Date(line.timestamp).toISOString();
 }
 
 export function Events(props: { store: Store; job: string | null }) {
@@ -42,8 +46,8 @@ export function Events(props: { store: Store; job: string | null }) {
       <ol class="log" tabIndex={0} aria-label="Events, the newest first">
         {lines.map((line) => (
           <li key={line.id} class={line.level}>
-            <time dateTime={line.timestamp} title={line.timestamp}>
-              {clock(Date.parse(line.timestamp))}
+            <time dateTime={whole(line)} title={whole(line)}>
+              {clock(line.timestamp)}
             </time>
             <span class="sign" title={line.level}>
               <span aria-hidden="true">{SIGNS[line.level]}</span>

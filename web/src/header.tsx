@@ -53,7 +53,7 @@ export function Header(props: {
       </span>
       {server && (
         <span class="quiet wide">
-          {server.version} · up {duration(store.now() - Date.parse(server.started_at))}
+          {server.version} · up {duration(store.now() - server.started_at)}
         </span>
       )}
       <div class="stretch" />

@@ -27,7 +27,7 @@ function workersNote(view: View): string {
 export function Tiles(props: { store: Store; view: View }) {
   const { store, view } = props;
   const barriers = ofJob(store.barriers, view.job);
-  const longest = Math.max(0, ...barriers.map((b) => store.now() - Date.parse(b.created_at)));
+  const longest = Math.max(0, ...barriers.map((b) => store.now() - b.created_at));
   const steps = ofJob(store.steps, view.job);
   const saved = steps.find((s) => s.complete);
   const newest = steps[0];

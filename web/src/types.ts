@@ -12,12 +12,12 @@ export interface Worker {
   memory_bytes: number;
   assigned_shards: number | null;
   incarnation: number;
-  registered_at: string;
+  registered_at: number;
   status: string;
   state: WorkerState;
   reason: string;
   activity: string;
-  last_heartbeat: string;
+  last_heartbeat: number;
   current_epoch: number;
   current_step: number;
   current_task: string;
@@ -32,7 +32,7 @@ export interface Worker {
 export interface Server {
   status: string;
   version: string;
-  started_at: string;
+  started_at: number;
   disk_full: boolean;
   admin: boolean;
   job: string | null;
@@ -58,7 +58,7 @@ export interface Barrier {
   generation: number;
   arrived: number;
   total: number;
-  created_at: string;
+  created_at: number;
   missing: string[];
 }
 
@@ -73,7 +73,7 @@ export interface Dataset {
   shard_count: number;
   shuffle: boolean;
   seed: number;
-  registered_at: string;
+  registered_at: number;
   table_version: number; // 0: nobody has asked for shards yet
   min_shards: number;
   max_shards: number;
@@ -99,13 +99,13 @@ export interface Step {
   expected: number;
   complete: boolean;
   size: number;
-  saved_at: string | null;
+  saved_at: number | null;
 }
 
 export interface Line {
-  id: number;
-  timestamp: string;
-  level: "error" | "warning" | "info" | "debug";
+  id: string;
+  timestamp: number;
+  level: "error" | "warn" | "info" | "debug";
   message: string;
   source: string;
   task_id: string | null;

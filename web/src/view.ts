@@ -66,7 +66,7 @@ export function behind(view: View, worker: Worker): number | null {
 }
 
 export function heartbeatAge(store: Store, worker: Worker): number {
-  return Math.max(0, store.now() - Date.parse(worker.last_heartbeat));
+  return Math.max(0, store.now() - worker.last_heartbeat);
 }
 
 export function ofJob<T extends { job: string }>(items: T[], job: string | null): T[] {

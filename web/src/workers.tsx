@@ -102,7 +102,7 @@ function Details(props: { store: Store; view: View; worker: Worker; close: () =>
         <Fact name="Step">{hasReported(worker) ? count(worker.current_step) : "not told"}</Fact>
         <Fact name="Behind">{steps === null ? "not told" : plural(steps, "step")}</Fact>
         <Fact name="Heartbeat">{duration(heartbeatAge(props.store, worker))} ago</Fact>
-        <Fact name="Registered">{clock(Date.parse(worker.registered_at))}</Fact>
+        <Fact name="Registered">{clock(worker.registered_at)}</Fact>
         <Fact name="Shards">
           {worker.assigned_shards === null ? "not counted" : count(worker.assigned_shards)}
         </Fact>
