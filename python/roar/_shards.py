@@ -15,10 +15,11 @@ comes exactly once.  Reading goes on ahead; a state counts what was handed out.
 
 from __future__ import annotations
 
+import array
 import collections
 import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _run
@@ -29,6 +30,7 @@ from .order import SampleOrder
 
 if TYPE_CHECKING:
     from ._arena import Arena
+    from ._lease import Lease
     from ._together import Together
     from .coordinator import TrainingOrchestrator
     from .readers import AnyPath
@@ -144,6 +146,43 @@ class ShardStream:
                            "uint8")
         self.files.fill(batch, made)
         return made
+
+    # ---- pieces that are lent
+
+    def lent(self, lease: "Lease") -> Iterator[Any]:
+        """The samples of a piece of an epoch that is lent to this worker, one by
+        one; those that it has not consumed yet.  As in a loop over the lease, all
+        before the one at hand are finished.
+
+            for lease in job.pull("imagenet", epoch):
+                for sample in data.lent(lease):
+                    ...
+
+        This is beside loops over the samples themselves and does not change where
+        those are.
+        """
+        samples = self._samples_at(lease.positions, lease.epoch)
+        try:
+            for _, sample in zip(lease, samples):
+                yield sample
+            next(samples, None)     # which sees whether a shard has changed
+        finally:
+            samples.close()
+            _run.notes().flush()
+
+    def _samples_at(self, positions: range,
+                    epoch: int) -> Generator[Any, None, None]:
+        order = self._order.of_epoch(epoch)
+        for first in range(0, len(positions), WINDOW):
+            numbers = order.samples(array.array(
+                "Q", positions[first:first + WINDOW])).tolist()
+            given = 0
+            try:
+                for sample in self.files.window(numbers):
+                    given += 1
+                    yield sample
+            finally:
+                self._note(numbers[:given], epoch)
 
     def _note(self, numbers: list[int], epoch: int) -> None:
         """Tells the run that these were handed out."""

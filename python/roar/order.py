@@ -79,11 +79,16 @@ class SampleOrder(Walk[list[int]]):
                          epoch=epoch, tail=tail, audit=audit,
                          world_epoch=world_epoch)
 
-    def _enter(self, epoch: int) -> None:
+    def of_epoch(self, epoch: int) -> _roar_shard.Order:
+        """Which sample is at which position of an epoch, and back."""
         facts = self._facts
-        self.order = _roar_shard.Order(
-            facts["dataset"], facts["n_samples"], facts["seed"], epoch,
+        return _roar_shard.Order(
+            facts["dataset"], facts["n_samples"], facts["seed"],
+            whole("epoch", epoch, 0, MOST),
             facts["shard_size"], facts["window"], not facts["shuffle"])
+
+    def _enter(self, epoch: int) -> None:
+        self.order = self.of_epoch(epoch)
 
     def _batch(self, positions: memoryview) -> list[int]:
         return self.order.samples(positions).tolist()

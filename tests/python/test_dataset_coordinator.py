@@ -1,5 +1,6 @@
 """Datasets that the workers of a job share through a coordinator."""
 
+import array
 import itertools
 
 import pytest
@@ -211,6 +212,32 @@ def test_workers_take_each_sample_once_over_a_change_of_size(server, records):
         for samples in together(list, data):
             seen += numbers(samples)
     assert sorted(seen) == list(range(60))
+
+
+def pull(job, name, most=None):
+    """The numbers that a worker reads of what is lent to it; it may break off."""
+    data = roar.shards(name, coordinator=job, window=2)
+    seen = []
+    for lease in job.pull(name, 0, exactly_once=True, timeout=30):
+        for sample in data.lent(lease):
+            if len(seen) == most:
+                return seen
+            seen += numbers([sample])
+    return seen
+
+
+def test_what_is_lent_is_read(server, records):
+    with workers(server, 2, job="lent") as jobs:
+        roar.DatasetRegistry(jobs[0]).register_dataset(
+            "d", 60, 7, seed=4, path=records, record_bytes=2)
+        first = pull(jobs[0], "d", 10)
+        assert len(first) == 10
+        found = together(lambda job: pull(job, "d"), jobs)
+        assert sorted(first + found[0] + found[1]) == list(range(60))
+        order = roar.SampleOrder("d", 60, seed=4, shard_size=7, window=2)
+        assert first == order.of_epoch(0).samples(
+            array.array("Q", range(10))).tolist()
+        assert jobs[0].consumed("d") == [range(60)]
 
 
 def test_what_nobody_registered_is_a_sentence(server):
