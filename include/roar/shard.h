@@ -71,7 +71,7 @@ struct roar_shard_certificate {
 	uint32_t most, least; /* shards that a worker has */
 	uint64_t moved; /* shards that had an owner and have another */
 	uint64_t minimum; /* the fewest that lead to such a balance */
-	/* With bytes; minimum_bytes is a bound that no way can be below. */
+	/* With bytes; both minima are bounds then that no way can be below. */
 	uint64_t moved_bytes, minimum_bytes, most_bytes, least_bytes;
 	uint64_t at_home; /* with homes: shards that are there */
 };

@@ -37,22 +37,40 @@ static uint64_t most_possible(const struct shard_table *t)
 	return (uint64_t)((t->total + slack) / t->n_here);
 }
 
-uint64_t bytes_that_must_move(const struct shard_table *t)
+/* As many shards have so many bytes, at least. */
+static uint64_t shards_with(const struct shard_table *t, uint64_t bytes)
+{
+	return bytes ? (bytes - 1) / t->largest + 1 : 0;
+}
+
+static uint64_t max64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+void find_bytes_minimum(const struct shard_table *t,
+			struct shard_certificate *c)
 {
 	uint64_t low = least_possible(t), high = most_possible(t);
-	uint64_t must_go = 0, must_come = 0;
+	uint64_t must_go = 0, must_come = 0; /* bytes */
+	uint64_t n_go = 0, n_come = 0; /* shards */
 
 	for (uint32_t w = 0; w < t->n_slots; w++) {
 		uint64_t load = t->loads[w];
 
-		if (t->states[w] == WORKER_LEAVING)
+		if (t->states[w] == WORKER_LEAVING) {
 			must_go += load;
-		else if (is_there(t, w) && load > high)
+			n_go += t->counts[w];
+		} else if (is_there(t, w) && load > high) {
 			must_go += load - high;
-		else if (is_there(t, w) && load < low)
+			n_go += shards_with(t, load - high);
+		} else if (is_there(t, w) && load < low) {
 			must_come += low - load;
+			n_come += shards_with(t, low - load);
+		}
 	}
-	return must_go > must_come ? must_go : must_come;
+	c->minimum_bytes = max64(must_go, must_come);
+	c->minimum = max64(n_go, n_come);
 }
 
 /* ---- moves ---- */
@@ -157,7 +175,7 @@ int64_t deal_bytes(struct shard_table *t, struct work *work,
 			give_to_least(t, work, work->shards[i]);
 		return 0;
 	}
-	c->minimum_bytes = bytes_that_must_move(t);
+	find_bytes_minimum(t, c);
 	moved = empty_leavers(t, work, &c->moved_bytes);
 	return moved + even_out(t, work, &c->moved_bytes);
 }

@@ -73,7 +73,7 @@ struct shard_certificate {
 	uint32_t most, least; /* shards that a worker has */
 	uint64_t moved; /* shards that had an owner and have another */
 	/* The fewest moves that lead to counts as balanced as these; by a hash, to the
-	 * very counts that it made. */
+	 * very counts that it made; with bytes, a number that no way can be below. */
 	uint64_t minimum;
 	/* Bytes that moved, the largest and smallest load, and a number that no
 	 * table with this balance could be below.  0 without bytes. */

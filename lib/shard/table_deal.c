@@ -70,11 +70,11 @@ int shard_table_prepare(struct shard_table *t)
 
 static int64_t move(struct shard_table *t, struct shard_certificate *c)
 {
-	c->minimum = is_hashed(t) ? share_hashed(t) : share_out(t);
 	if (!t->is_dealt)
 		chain_clear(t);
 	if (t->options.bytes)
 		return deal_bytes(t, t->work, c);
+	c->minimum = is_hashed(t) ? share_hashed(t) : share_out(t);
 	if (is_hashed(t))
 		return deal_hashed(t, t->work);
 	return t->options.homes ? deal_homes(t, t->work) : deal_counts(t);
@@ -98,9 +98,10 @@ static void move_anew(struct shard_table *t, struct shard_certificate *c)
 {
 	struct shard_certificate first = { 0 };
 
-	c->minimum = share_out(t);
-	if (t->options.bytes && t->is_dealt)
-		c->minimum_bytes = bytes_that_must_move(t);
+	if (!t->options.bytes)
+		c->minimum = share_out(t);
+	else if (t->is_dealt)
+		find_bytes_minimum(t, c);
 	for (uint32_t s = 0; s < t->n_shards; s++)
 		t->work->before[s] = shard_table_owner(t, s);
 	chain_clear(t);

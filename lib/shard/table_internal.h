@@ -130,7 +130,10 @@ int64_t deal_homes(struct shard_table *t, struct work *work);
 int64_t deal_bytes(struct shard_table *t, struct work *work,
 		   struct shard_certificate *c);
 int64_t deal_hashed(struct shard_table *t, struct work *work);
-uint64_t bytes_that_must_move(const struct shard_table *t);
+
+/* What no way to a balance of bytes can be below, before a deal of what was dealt. */
+void find_bytes_minimum(const struct shard_table *t,
+			struct shard_certificate *c);
 
 /* The first worker from `w` on that wants more, n_slots if there is none. */
 static inline uint32_t who_lacks(const struct shard_table *t, uint32_t w)

@@ -86,6 +86,8 @@ static void change_bytes(struct shard_table *t, struct model *m,
 	assert_int_equal(c.moved_bytes, moved_bytes(&before, m, bytes));
 	assert_int_equal(c.moved, differences(&before, m));
 	assert_true(c.minimum_bytes <= c.moved_bytes);
+	assert_true(c.minimum <= c.moved);
+	assert_true((c.minimum > 0) == (c.minimum_bytes > 0));
 	if (!try_all)
 		return;
 	tried = *m;
