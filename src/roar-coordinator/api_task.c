@@ -1,9 +1,8 @@
 /* api_task.c - tasks.
  *
  * A task is what the reference's dashboards call a piece of work; here that is a job, with
- * the workers that are in it.  It begins with its first worker and ends when its last one
- * leaves.  So it cannot be made by a page; it can be asked to stop, which is what Drain
- * does. */
+ * the workers that are in it.  It is pending until its first worker comes (api_task_new.c), and
+ * ends when its last one leaves.  It can be asked to stop, which is what Drain does. */
 #include "api.h"
 
 #include <stdio.h>
@@ -58,10 +57,12 @@ static double progress(const struct task *t)
 
 static const char *task_status(const Roar__JobStatus *m)
 {
-	return m->world_size == 0 ? "completed" :
-	       m->n_alive == 0	  ? "failed" :
-	       !m->ready	  ? "pending" :
-				    "running";
+	/* Its world is 0 until somebody was in it. */
+	return m->world_size == 0 && !m->world_epoch ? "pending" :
+	       m->world_size == 0		     ? "completed" :
+	       m->n_alive == 0			     ? "failed" :
+	       !m->ready			     ? "pending" :
+						       "running";
 }
 
 static void write_task(void *data, const Roar__JobStatus *m)
@@ -193,15 +194,4 @@ void api_task(struct server *s, const struct scope *scope,
 		api_error(reply, 405,
 			  logs ? "logs are only read: use GET" :
 				 "to stop is a change: use POST");
-}
-
-void api_task_new(struct server *s, const struct scope *scope,
-		  const struct http_request *request, struct http_reply *reply)
-{
-	(void)s;
-	(void)scope;
-	(void)request;
-	api_error(reply, 501,
-		  "a task begins with its first worker: start one, with the "
-		  "task's name as its job");
 }

@@ -76,8 +76,10 @@ static void on_completed(void *data, struct MHD_Connection *connection,
 	(void)data;
 	(void)state;
 	(void)why;
-	if (g)
+	if (g) {
 		g->has_stream = false;
+		str_release(&g->body);
+	}
 	http_guest_refresh(g);
 }
 
@@ -144,8 +146,10 @@ static void on_connection(void *data, struct MHD_Connection *connection,
 	}
 	if (g && !g->is_leaving)
 		unlink_guest(data, g);
-	if (g)
+	if (g) {
 		http_hold_forget(data, g);
+		str_release(&g->body);
+	}
 	free(g);
 	*context = NULL;
 }
@@ -263,17 +267,16 @@ static void begin_request(struct guest *g)
 {
 	http_guest_refresh(g);
 	if (g)
-		g->body_len = 0;
+		str_release(&g->body);
 }
 
-/* Nothing that is asked for needs one. */
-static enum MHD_Result skip_body(struct guest *g, size_t *len)
+static enum MHD_Result take_body(struct guest *g, const char *body, size_t *len)
 {
-	if (!g || *len > HTTP_MAX_BODY - g->body_len)
+	if (!g || *len > HTTP_MAX_BODY - g->body.len)
 		return MHD_NO;
-	g->body_len += *len;
+	str_add(&g->body, body, *len);
 	*len = 0;
-	return MHD_YES;
+	return str_error(&g->body) < 0 ? MHD_NO : MHD_YES;
 }
 
 static enum MHD_Result answer(struct http *h, struct MHD_Connection *connection,
@@ -292,8 +295,11 @@ static enum MHD_Result answer(struct http *h, struct MHD_Connection *connection,
 		.is_post = strcmp(method, MHD_HTTP_METHOD_POST) == 0,
 		.connection = connection,
 	};
+	struct guest *g = http_guest(connection);
 	enum MHD_Result result;
 
+	request.body = g ? str_cstr(&g->body) : "";
+	request.body_len = g ? g->body.len : 0;
 	h->handler(h->ctx, &request, &reply);
 	if (!reply.body.data)
 		str_adds(&reply.body, "");
@@ -334,7 +340,6 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 	struct guest *g = http_guest(connection);
 
 	(void)version;
-	(void)body;
 	if (!*state) {
 		*state = &seen;
 		h->n_requests++;
@@ -342,7 +347,7 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 		return MHD_YES;
 	}
 	if (*body_len > 0)
-		return skip_body(g, body_len);
+		return take_body(g, body, body_len);
 	if (g && g->held)
 		return answer_held(h, g, connection);
 	if (!is_served(method))

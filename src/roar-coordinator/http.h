@@ -1,7 +1,6 @@
 /* http.h - HTTP/1.1 for people, probes and Prometheus, on the loop of everything else.
  *
- * GET and HEAD, and POST from programs and pages of our own; bodies of requests are not
- * read.  A handler answers at once, on the loop's thread; what it answers may be a
+ * GET and HEAD, and POST from programs and pages of our own.  A handler answers at once, on the loop's thread; what it answers may be a
  * stream, that goes on for as long as both want.  What tells of a change leaves when that
  * is on disk, as replies to calls do.
  *
@@ -28,6 +27,8 @@ struct http_request {
 	const char *if_none_match; /* likewise */
 	const char *host; /* likewise: by which name we were asked */
 	bool is_post;
+	const char *body; /* of a POST, with a NUL behind it */
+	size_t body_len;
 	struct MHD_Connection *connection;
 };
 
@@ -78,7 +79,7 @@ typedef void http_handler(void *ctx, const struct http_request *request,
 enum {
 	HTTP_MAX_CONNECTIONS = 512,
 	HTTP_MAX_HEADERS = 16 << 10, /* bytes of a request */
-	HTTP_MAX_BODY = 64 << 10, /* that are thrown away */
+	HTTP_MAX_BODY = 64 << 10, /* of its body */
 	HTTP_REQUEST_MS = 3000, /* from the connection to its first request */
 	HTTP_IDLE_S = 30, /* to each that follows */
 	HTTP_SLOW_S = 10, /* that a stream may wait for its reader */

@@ -12,7 +12,7 @@ struct guest {
 	struct guest *next, *prev;
 	int fd;
 	int64_t since_ms; /* it is quiet */
-	size_t body_len; /* of the request that comes in */
+	struct str body; /* of the request that comes in */
 	bool has_asked;
 	bool has_stream;
 	bool is_leaving; /* in no list */

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from coordinator import PATIENCE_S, Coordinator, pb, shards, wait_until
+from coordinator import PATIENCE_S, Coordinator, control, pb, shards, wait_until
 from test_http import connection, get, get_json, is_now
 
 
@@ -214,10 +214,51 @@ def test_a_task_that_is_stopped_asks_its_workers_to_leave(server):
     assert get(server, "/api/tasks/nobody/stop", "POST")[0].status == 404
 
 
-def test_a_task_is_not_made_by_http(server):
-    reply, body = get(server, "/api/tasks", "POST")
-    assert reply.status == 501
-    assert "first worker" in json.loads(body)["error"]
+def post(server, path, body, token=None):
+    c = connection(server)
+    c.request("POST", path, body,
+              {"Authorization": f"Bearer {token}"} if token else {})
+    reply = c.getresponse()
+    found = json.loads(reply.read())
+    c.close()
+    return reply.status, found
+
+
+def test_a_task_waits_for_its_workers(server):
+    plan = json.dumps({"name": "made", "type": "training", "dataset_id": "d",
+                       "worker_count": 2, "config": {"lr": 1e-3}})
+    made = (201, {"task_id": "made", "status": "pending"})
+    assert post(server, "/api/tasks", plan) == made
+    assert post(server, "/api/tasks", plan) == made  # its answer was lost
+    assert post(server, "/api/tasks", '{"name": "made"}')[0] == 409
+    task, = get_json(server, "/api/tasks?job=made")
+    assert (task["status"], task["worker_ids"]) == ("pending", [])
+    client = server.client()
+    client.register("a", "made")
+    assert client.control.KvGet(control.KvGetRequest(
+        job_id="made", key="task"), timeout=PATIENCE_S).entry.value.decode() == plan
+    assert get_json(server, "/api/tasks?job=made")[0]["status"] == "pending"
+    client.register("b", "made")
+    assert get_json(server, "/api/tasks?job=made")[0]["status"] == "running"
+    assert post(server, "/api/tasks", plan)[0] == 409
+
+
+@pytest.mark.parametrize("body, part", [
+    ("", "JSON object"),
+    ("[]", "JSON object"),
+    ("{", "JSON object"),
+    ("{}", "name must be"),
+    ('{"name": 7}', "name must be"),
+    ('{"name": "a/b"}', "name must be"),
+    ('{"name": ""}', "name must be"),
+    ('{"name": "bad", "worker_count": -1}', "worker_count"),
+    ('{"name": "bad", "worker_count": 1e3}', "worker_count"),
+    ('{"name": "bad", "worker_count": 10001}', "worker_count"),
+])
+def test_a_task_that_is_none_is_refused(server, body, part):
+    status, answer = post(server, "/api/tasks", body)
+    assert status == 400 and part in answer["error"]
+    assert get_json(server, "/api/tasks?job=bad") == []
 
 
 def test_the_dashboard_has_all_of_it(server):
@@ -469,6 +510,14 @@ def test_a_task_is_stopped_by_who_may(guarded):
             "Authorization": f"Bearer {token}"} if token else {})
         assert c.getresponse().status == status
         c.close()
+
+
+def test_a_task_is_made_by_who_may(guarded):
+    for token, name, status in ((None, "c", 401), ("secret-of-a", "c", 403),
+                                ("secret-of-a", "a", 409),
+                                ("administrator", "c", 201)):
+        assert post(guarded, "/api/tasks", json.dumps({"name": name}),
+                    token)[0] == status
 
 
 def test_a_token_that_is_withdrawn_ends_its_stream(guarded):

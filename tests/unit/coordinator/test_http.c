@@ -50,6 +50,8 @@ static void handle(void *ctx, const struct http_request *request,
 		 request->is_post ? "POST " : "", request->path,
 		 limit ? limit : "-",
 		 request->authorization ? request->authorization : "-");
+	if (request->body_len)
+		str_addf(&r->body, "body=%s\n", request->body);
 }
 
 static int begin(void **state)
@@ -157,15 +159,17 @@ static void other_methods_are_refused(void **state)
 	assert_non_null(strstr(reply, "Allow: GET, HEAD, POST\r\n"));
 }
 
-static void a_body_is_thrown_away(void **state)
+static void a_body_is_given_and_no_other_requests(void **state)
 {
 	CLEANUP(closep) int fd = connect_to();
 
 	(void)state;
 	say(fd,
 	    "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n12345");
-	expect(fd, "auth=-\n");
+	expect(fd, "body=12345\n");
 	assert_non_null(strstr(reply, "POST /a limit=-"));
+	say(fd, "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
+	expect(fd, "auth=-\n");
 }
 
 static void a_body_without_end_ends_the_connection(void **state)
@@ -301,7 +305,7 @@ int main(void)
 		SERVED(the_status_is_the_handlers),
 		SERVED(head_has_no_body),
 		SERVED(other_methods_are_refused),
-		SERVED(a_body_is_thrown_away),
+		SERVED(a_body_is_given_and_no_other_requests),
 		SERVED(a_body_without_end_ends_the_connection),
 		SERVED(a_page_of_another_site_changes_nothing),
 		SERVED(a_head_beyond_the_limit_is_refused),
