@@ -86,7 +86,7 @@ void do_get_shard(const struct request *q, const void *message)
 	if (!d || check_epoch(q, d, m->epoch) < 0 ||
 	    table_settle(q, job, d) < 0)
 		return;
-	shard = shard_table_next(d->table, w->slot, SHARD_NONE);
+	shard = shard_of_turn(d, w->slot, m->epoch);
 	if (shard == SHARD_NONE)
 		refuse(q, COORD_OUT_OF_RANGE,
 		       "dataset '%s' has %lld shards, none of them for rank %d of %zu",

@@ -691,12 +691,14 @@ uint64_t balance_key(const struct worker *w);
 struct shard_worker balance_worker(const struct dataset *d,
 				   const struct worker *w);
 
-/* ---- shards.c, epoch.c, consumed.c, lend.c ---- */
+/* ---- shards.c, turn.c, epoch.c, consumed.c, lend.c ---- */
 
 /* The worker, if it is the one who asks: it shows its session, or speaks on the connection
  * that it registered on.  NULL after a refusal. */
 struct worker *shard_owner_of(const struct request *q, const struct job *job,
 			      const char *id, uint64_t session);
+/* The shard of a worker that comes first in an epoch; SHARD_NONE: it has none (turn.c). */
+uint32_t shard_of_turn(const struct dataset *d, uint32_t slot, int64_t epoch);
 /* A shard as clients of the reference have it; points into the dataset. */
 void shard_view(const struct dataset *d, int64_t shard, int64_t epoch,
 		Coordinator__ShardAssignment *ret);

@@ -461,8 +461,8 @@ def test_ready_when_there_are_enough(server, job):
 def test_datasets_and_shards(server, job):
     with workers(server, 2, job=job) as (a, b):
         for _ in range(2):
-            assert a.register_dataset("d", "/data", 95, 10, metadata={
-                "kind": "text"}) == 10
+            assert a.register_dataset("d", "/data", 95, 10, shuffle=False,
+                                      metadata={"kind": "text"}) == 10
         first, second = a.get_shard("d"), b.get_shard("d", 1)
         assert (first.start_index, first.end_index) == (0, 10)
         assert first.num_samples == 10 and first.total_shards == 10

@@ -150,6 +150,24 @@ def test_shards_may_be_balanced_otherwise(server):
                                       shard_homes=["y", "x"])
 
 
+@pytest.mark.parametrize("n", [1, 2, 8])    # with many shards each, and with few
+def test_one_shard_is_the_first_of_all_in_the_epoch(server, n):
+    """What clients of the reference train on is not the same in each epoch."""
+    with workers(server, n, job=f"turn-{n}") as jobs:
+        registries = [roar.DatasetRegistry(job) for job in jobs]
+        registries[0].register_dataset("d", 400, 10, seed=3)
+        jobs[0].register_dataset("in-turn", "", 400, 10, shuffle=False)
+        found = set()
+        for epoch in range(5):
+            for rank, job in enumerate(jobs):
+                shard = job.get_shard("d", epoch).shard_id
+                found.add(shard)
+                assert shard == registries[rank].get_shards(
+                    "d", f"w-{rank}", epoch)[0].shard_id
+            assert jobs[0].get_shard("in-turn", epoch).shard_id == 0
+        assert len(found) > n
+
+
 def test_an_epoch_goes_on_once_however_many_say_so(server, records):
     with workers(server, 3, job="epochs") as jobs:
         books = [roar.DatasetRegistry(job) for job in jobs]
