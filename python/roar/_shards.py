@@ -57,6 +57,7 @@ class ShardStream:
         self._arena = arena
         self._together = together   # None: ranks do not change
         self._fresh = True          # nobody has said where to begin
+        self._loop = 0              # the loop that goes on now
 
     @property
     def epoch(self) -> int:
@@ -87,14 +88,25 @@ class ShardStream:
         order = self._order
         self._meet()
         epoch = order.epoch
+        self._loop += 1
+        loop = self._loop
         try:
-            while order.epoch == epoch and len(order):
+            while order.epoch == epoch and self._left(loop):
                 n = max(1, WINDOW // order.batch_size)
-                yield from self._window(order.ahead(n), epoch)
+                yield from self._window(order.ahead(n), epoch, loop)
             if order.epoch == epoch:
                 self._finish()
         finally:
             _run.notes().flush()    # a worker may end without a word
+
+    def _left(self, loop: int) -> int:
+        """Batches that are left of the epoch, for the loop that goes on.  Another
+        one has read ahead what would not come in its turn any more."""
+        if loop != self._loop:
+            raise RuntimeError(
+                f"another loop over dataset {self.name!r} has begun, or a state "
+                "was loaded: this one cannot go on, begin a new one")
+        return len(self._order)
 
     def _meet(self) -> None:
         """All ranks begin together, where and as who they agree."""
@@ -114,12 +126,14 @@ class ShardStream:
         if self._together is not None:
             self._together.finish()
 
-    def _window(self, batches: list[list[int]], epoch: int) -> Iterator[Any]:
+    def _window(self, batches: list[list[int]], epoch: int,
+                loop: int) -> Iterator[Any]:
         given: list[int] = []
         try:
             for batch, samples in self._read(batches):
                 if self._order.epoch != epoch:
                     return      # somebody went on to another one
+                self._left(loop)
                 self._take()
                 given += batch
                 if self._batched:
@@ -210,8 +224,9 @@ class ShardStream:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Goes on from a position, whatever the number of ranks it was made
-        with.  Not within a loop."""
+        with.  A loop that is under way ends with a RuntimeError."""
         self._fresh = False
+        self._loop += 1
         if self._together is None:
             self._order.load_state_dict(state)
         else:

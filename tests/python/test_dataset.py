@@ -355,6 +355,30 @@ def test_a_position_counts_what_was_handed_out_not_what_was_read(tars):
     assert (last.epoch, last.position()["consumed"]) == (1, 0)
 
 
+def test_one_loop_goes_on_at_a_time(tars):
+    """What two would read ahead would come twice, or not at all."""
+    data = roar.shards(tars)
+    first, second = iter(data), iter(data)
+    seen = numbers([next(first), next(second)])
+    with pytest.raises(RuntimeError, match="another loop"):
+        next(first)
+    seen += numbers(second)
+    assert sorted(seen) == list(range(100))
+
+
+def test_a_state_is_not_loaded_under_a_loop(tars):
+    data = roar.shards(tars, batch=10)
+    state = data.state_dict()
+    seen = []
+    with pytest.raises(RuntimeError, match="a state was loaded"):
+        for batch in data:
+            seen += numbers(batch)
+            if len(seen) == 50:
+                data.load_state_dict(state)
+    assert len(seen) == 50
+    assert len(list(data)) == 10
+
+
 def test_states_of_other_datasets_are_refused(tars):
     state = roar.shards(tars, seed=1).state_dict()
     with pytest.raises(ValueError, match="seed"):
