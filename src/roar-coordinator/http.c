@@ -5,6 +5,8 @@
 #include "http_internal.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -180,7 +182,7 @@ static struct MHD_Response *make_response(struct http *h,
 	return response;
 }
 
-static void add_headers(struct MHD_Response *response,
+static void add_headers(const struct http *h, struct MHD_Response *response,
 			const struct http_reply *reply, const char *allow)
 {
 	const struct {
@@ -196,6 +198,7 @@ static void add_headers(struct MHD_Response *response,
 		  reply->status == MHD_HTTP_UNAUTHORIZED ? "Bearer" : NULL },
 		{ "Link", reply->link.len ? str_cstr(&reply->link) : NULL },
 		{ "Allow", allow },
+		{ "roar-fencing-token", *h->token ? h->token : NULL },
 	};
 
 	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
@@ -213,7 +216,7 @@ static enum MHD_Result queue(struct http *h, struct MHD_Connection *connection,
 
 	if (!response)
 		return MHD_NO;
-	add_headers(response, reply, allow);
+	add_headers(h, response, reply, allow);
 	result = MHD_queue_response(connection, reply->status, response);
 	MHD_destroy_response(response);
 	return result;
@@ -446,6 +449,15 @@ void http_free(struct http *h)
 		MHD_stop_daemon(h->daemon);
 	loop_timer_clear(h->loop, &h->sweep);
 	free(h);
+}
+
+void http_set_token(struct http *h, uint64_t token)
+{
+	if (!h)
+		return;
+	*h->token = '\0';
+	if (token)
+		(void)snprintf(h->token, sizeof(h->token), "%" PRIu64, token);
 }
 
 uint64_t http_n_requests(const struct http *h)

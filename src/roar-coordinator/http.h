@@ -91,6 +91,9 @@ int http_new(struct loop *loop, int listener, http_handler *handler, void *ctx,
 void http_free(struct http *h);
 DEFINE_CLEANUP(struct http *, http_free)
 
+/* The fencing token that replies have from now on (`roar-fencing-token`); 0: none. */
+void http_set_token(struct http *h, uint64_t token);
+
 /* Lets replies go that waited for numbers up to `seq`.  `h` may be NULL in these. */
 void http_release(struct http *h, uint64_t seq);
 /* Lets all of them go, with status 503 and this body. */

@@ -35,6 +35,7 @@ struct http {
 	unsigned n_guests, n_streams;
 	http_handler *handler;
 	void *ctx;
+	char token[24]; /* of fencing, in digits; empty: none */
 	uint64_t n_requests;
 	uint64_t n_slow;
 };

@@ -71,6 +71,7 @@ void lead_sentence(const struct server *s, struct str *ret)
 static void tell_all(struct server *s)
 {
 	rpc_server_set_token(s->rpc, (uint64_t)lead_token(s));
+	http_set_token(s->http, (uint64_t)lead_token(s));
 	own_tell_health(s);
 }
 

@@ -172,9 +172,18 @@ def test_clusters_do_not_know_each_other(etcd, cluster):
 
 # ---- the token ----
 
+def http_token(server, path):
+    try:
+        with urllib.request.urlopen(server.http + path, timeout=PATIENCE_S) as reply:
+            return reply.headers["roar-fencing-token"]
+    except urllib.error.HTTPError as e:
+        return e.headers["roar-fencing-token"]
+
+
 def test_every_reply_has_the_token_and_it_grows(pair):
     leader, standby = pair
     tokens = []
+    assert http_token(standby, "/api/status") is None
     for server in (leader, standby):
         server.wait_until_it_leads()
         client = server.client()
@@ -199,6 +208,8 @@ def test_every_reply_has_the_token_and_it_grows(pair):
         assert int.from_bytes(message, "little") == int(token)
         assert frames.receive()[:3:2] == (25, 1)
         frames.close()
+        for path in ("/api/status", "/api/nothing", "/api/events"):
+            assert http_token(server, path) == token
         tokens.append(int(token))
         server.kill()
     assert tokens[1] > tokens[0]
