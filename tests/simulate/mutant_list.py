@@ -196,9 +196,10 @@ static void name_absent("""),
     # Keys.
     Mutant("an add is not recorded", "key.c",
            "		r = keep(c, record);\n	if (r < 0)\n		return r;\n"
-           "	if (made) {",
+           "	key_past_add(&job->key_past, m->request, m->version);",
            "		r = key ? 0 : keep(c, record);\n	if (r < 0)\n"
-           "		return r;\n	if (made) {"),
+           "		return r;\n"
+           "	key_past_add(&job->key_past, m->request, m->version);"),
     Mutant("compare-set does not compare", "kv.c",
            "return m->version == (key ? key->version : 0);",
            "return true;"),
