@@ -326,6 +326,11 @@ def shards(dataset: "Union[AnyPath, Sequence[AnyPath]]", *,
     options      for roar.readers.open_shard(): kind, record_bytes, views, ...;
                  digests={name: BLAKE3 in hex}, which files must have
     """
+    if isinstance(coordinator, (str, bytes)):
+        raise TypeError(
+            f"coordinator is {coordinator!r:.80}, an address: connect to it by "
+            "roar.TrainingOrchestrator(), register this process as a worker, "
+            "and give that object")
     spec = _spec_of(dataset, coordinator, registry)
     if spec is None:
         spec = DatasetSpec(name or "samples", dataset, shuffle is not False,

@@ -259,6 +259,8 @@ def test_what_is_lent_is_read(server, records):
 
 
 def test_what_nobody_registered_is_a_sentence(server):
+    with pytest.raises(TypeError, match="register this process"):
+        roar.shards("d", coordinator=server.address)
     with workers(server, 1, job="none") as (job,):
         with pytest.raises(ValueError, match="no dataset 'd'"):
             roar.shards("d", coordinator=job)
