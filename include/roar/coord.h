@@ -286,7 +286,7 @@ struct roar_coord_lease {
 	uint64_t id; /* 0: there is none now */
 	struct roar_coord_positions positions;
 	int64_t timeout_ms;
-	int32_t done; /* all positions of the epoch are consumed */
+	int32_t done; /* all positions of the epoch are consumed, or it is over */
 	int64_t retry_ms; /* none now: when to ask again, at the latest */
 };
 

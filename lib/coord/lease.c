@@ -167,6 +167,16 @@ static void take_once(const struct request *q, struct job *job,
 	tell_lease(q, l, lease);
 }
 
+/* Of an empty epoch, or one that is over, there is nothing to take: whoever waited for the
+ * last piece of it may come after others went on. */
+static void tell_done(const struct request *q)
+{
+	Roar__TakeLeaseReply m = ROAR__TAKE_LEASE_REPLY__INIT;
+
+	m.done = true;
+	answer(q, &m);
+}
+
 void do_take_lease(const struct request *q, const void *message)
 {
 	const Roar__TakeLeaseRequest *m = message;
@@ -177,13 +187,16 @@ void do_take_lease(const struct request *q, const void *message)
 	struct dataset *d = w ? dataset_of(q, job, m->dataset_id) : NULL;
 	struct terms terms;
 
-	if (!d || check_epoch_now(q, d, m->epoch) < 0 || check_terms(q, m) < 0)
+	if (!d || check_terms(q, m) < 0)
+		return;
+	if (m->epoch >= 0 && m->epoch < d->epoch) {
+		tell_done(q);
+		return;
+	}
+	if (check_epoch_now(q, d, m->epoch) < 0)
 		return;
 	if (!d->info->total_samples) {
-		Roar__TakeLeaseReply none = ROAR__TAKE_LEASE_REPLY__INIT;
-
-		none.done = true;
-		answer(q, &none);
+		tell_done(q);
 		return;
 	}
 	terms = terms_of(d, m);

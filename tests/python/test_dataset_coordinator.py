@@ -258,6 +258,34 @@ def test_what_is_lent_is_read(server, records):
         assert jobs[0].consumed("d") == [range(60)]
 
 
+def test_epochs_are_pulled_one_after_the_other(server):
+    """Who waits for the last piece of an epoch may find that others went on."""
+    with workers(server, 2, job="pulled") as jobs:
+        jobs[0].register_dataset("d", "", 40, 10)
+        slow = jobs[1].take_lease("d", 0, timeout=30)
+        seen = []
+
+        def pull_all(job):
+            datasets = roar.DatasetRegistry(job)
+            while (epoch := datasets.current_epoch("d")) < 3:
+                for lease in job.pull("d", epoch, timeout=30):
+                    seen.append((epoch, lease.positions.start))
+                datasets.advance_epoch("d")
+
+        first = Background(pull_all, jobs[0])
+        late = jobs[1].pull("d", 0, timeout=30)
+        slow.consumed()
+        first.result()
+        assert list(late) == []
+        pull_all(jobs[1])
+        assert sorted([(0, slow.positions.start - 10), *seen]) == [
+            (epoch, first) for epoch in range(3) for first in range(0, 40, 10)]
+        with pytest.raises(roar.CoordinatorError, match="has not begun"):
+            jobs[1].take_lease("d", 4, timeout=30)
+        with pytest.raises(roar.CoordinatorError):
+            jobs[1].take_lease("d", -1, timeout=30)
+
+
 def test_what_nobody_registered_is_a_sentence(server):
     with pytest.raises(TypeError, match="register this process"):
         roar.shards("d", coordinator=server.address)
