@@ -173,7 +173,8 @@ class ShardStream:
                     ...
 
         This is beside loops over the samples themselves and does not change where
-        those are.
+        those are.  The coordinator counts what was consumed; an audit has nothing
+        of it.
         """
         samples = self._samples_at(lease.positions, lease.epoch)
         try:
