@@ -125,6 +125,18 @@ def test_an_agent_follows_the_lead(pair):
         assert fencing_token(client) == standby.token() > before
 
 
+def test_an_agent_leaves_a_leader_that_is_silent(pair):
+    """Its connection does not end: nothing comes, and another one leads."""
+    leader, standby = pair
+    with Agent(f"{leader.address},{standby.address}") as agent:
+        wait_until(lambda: agent.logged(
+            f"connected to the coordinator {leader.address}"))
+        pause(leader.process)
+        wait_until(lambda: agent.logged("has been silent for 3 s"))
+        wait_until(lambda: agent.logged(
+            f"connected to the coordinator {standby.address}"))
+
+
 def test_the_state_outlives_its_leader(pair):
     leader, standby = pair
     client = leader.client()

@@ -340,6 +340,14 @@ void client_call_reply(struct roar_coord *c, uint32_t id, bool end,
 		client_call_end(call, 0, NULL);
 }
 
+bool client_calls_wait(const struct roar_coord *c)
+{
+	for (const struct client_call *call = c->first; call; call = call->next)
+		if (call->state == CALL_SENT && !call->message)
+			return true;
+	return false;
+}
+
 /* ---- connections that end, times that are over ---- */
 
 /* Of what is sent again the generation, number or session says that it is the same.  The

@@ -107,6 +107,8 @@ struct client_link {
 	int64_t due_ms; /* DOWN: when to try again; up to JOINING: when to give up */
 	unsigned n_failed; /* rounds through all addresses, since it was up */
 	size_t address; /* that is tried */
+	int64_t heard_ms; /* when the last bytes came, or it was connected */
+	int64_t asked_ms; /* when it was asked since whether it is there; 0: not */
 	size_t n_standbys; /* in a row that knew no better address of ours */
 	bool is_hinted; /* a standby named it as the leader's */
 	size_t misled; /* 1 + the address where that was of no use; 0: none */
@@ -244,6 +246,9 @@ void client_nudge(const struct roar_coord *c);
 /* Bytes in and out, and the next step of a connection that is being made.  `now_ms` is
  * the time. */
 void client_link_turn(struct roar_coord *c, int64_t now_ms);
+/* Of several coordinators, one that is silent while somebody waits is asked whether it is there,
+ * and left when it is not.  Returns when to look again. */
+int64_t client_link_probe(struct roar_coord *c, int64_t now_ms);
 /* Takes over a socket that is connected, as if it had been made here; for tests. */
 void client_link_take(struct roar_coord *c, int fd);
 /* Reads what has arrived, and writes what that brought about.  Returns how many frames
@@ -335,6 +340,8 @@ void client_call_reply(struct roar_coord *c, uint32_t id, bool end,
 /* Sends what waits for a connection; ends what is over its time. Returns when the next
  * one is due. */
 int64_t client_calls_turn(struct roar_coord *c, int64_t now_ms);
+/* Does any call, streams apart, wait for its answer? */
+bool client_calls_wait(const struct roar_coord *c);
 void client_calls_lost(struct roar_coord *c); /* the connection ended */
 void client_calls_end(struct roar_coord *c, int result, const char *text);
 

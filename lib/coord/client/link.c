@@ -23,6 +23,8 @@
 #include "net/frames.h"
 
 enum {
+	PROBE_MS = 1000, /* of silence, before one of several is asked */
+	ANSWER_MS = 2000, /* that it has to say that it is there */
 	CONNECT_MS = 10000, /* from the first packet until the place is taken */
 	ONE_OF_MANY_MS = 2000, /* until it is connected, where others may answer */
 	PAUSE_MS = 100, /* the range after the first round, ... */
@@ -164,6 +166,8 @@ static void fail_errno(struct roar_coord *c, int error)
 static void begin_joining(struct roar_coord *c)
 {
 	c->link.state = LINK_JOINING;
+	c->link.heard_ms = client_now_ms();
+	c->link.asked_ms = 0;
 	str_add(&c->link.out, FRAMES_PREFACE, FRAMES_PREFACE_LEN);
 	client_session_begin(c);
 }
@@ -383,4 +387,43 @@ void client_link_turn(struct roar_coord *c, int64_t now_ms)
 				 client_link_where(c));
 	if (l->state == LINK_DOWN && now_ms >= l->due_ms)
 		try_next(c);
+}
+
+/* ---- silence ---- */
+
+/* What is behind a socket may be gone without a word: a machine without power, a network that
+ * was cut.  The others know who leads now; a standby among them may still name this one. */
+static void leave_silent(struct roar_coord *c)
+{
+	struct client_link *l = &c->link;
+	size_t silent = l->address;
+
+	client_link_fail(c,
+			 "the coordinator at '%s' has not answered for %d ms",
+			 client_link_where(c), ANSWER_MS);
+	forget_found(l);
+	l->address = (silent + 1) % c->addresses.n;
+	l->misled = silent + 1;
+	l->due_ms = client_now_ms() + pause_ms(c);
+}
+
+/* The answer to a PING comes from the wire alone: a coordinator whose log is slow gives it. */
+int64_t client_link_probe(struct roar_coord *c, int64_t now_ms)
+{
+	struct client_link *l = &c->link;
+
+	if (l->state < LINK_JOINING || c->addresses.n < 2)
+		return INT64_MAX;
+	if (!client_calls_wait(c))
+		return now_ms + PROBE_MS; /* who sends one may not wake us */
+	if (!l->asked_ms && now_ms - l->heard_ms >= PROBE_MS) {
+		client_wire_send(c, FRAME_PING, 0, 0, 0, NULL, 0);
+		l->asked_ms = now_ms;
+	}
+	if (!l->asked_ms)
+		return l->heard_ms + PROBE_MS;
+	if (now_ms - l->asked_ms < ANSWER_MS)
+		return l->asked_ms + ANSWER_MS;
+	leave_silent(c);
+	return l->due_ms;
 }

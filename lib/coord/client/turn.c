@@ -148,6 +148,7 @@ int64_t client_turn(struct roar_coord *c)
 	client_link_turn(c, client_now_ms());
 	due = client_session_turn(c, client_now_ms());
 	due = earlier(due, client_calls_turn(c, client_now_ms()));
+	due = earlier(due, client_link_probe(c, client_now_ms()));
 	client_wire_flush(c);
 	if (!client_is_up(c) && !c->dead)
 		due = earlier(due, c->link.due_ms);

@@ -218,6 +218,8 @@ static bool read_into(struct roar_coord *c, char *buffer, size_t size,
 				 n ? strerror((int)-n) : "");
 		return false;
 	}
+	l->heard_ms = client_now_ms();
+	l->asked_ms = 0;
 	if (l->tls)
 		n = client_tls_read(l->tls, buffer, (size_t)n, &l->in);
 	else

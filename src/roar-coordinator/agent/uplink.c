@@ -13,7 +13,11 @@
 #include "base/cleanup.h"
 
 enum {
-	SILENCE_MS = 10000, /* then a question is sent, and so long waited again */
+	SILENCE_MS = 10000, /* then a question is sent, ... */
+	LOST_MS = 20000, /* ... and then it is over */
+	/* The same where there are others, one of which may lead by now. */
+	SILENCE_OF_MANY_MS = 1000,
+	LOST_OF_MANY_MS = 3000,
 	PAUSE_MS = 100, /* the range after the first round, ... */
 	PAUSE_MAX_MS = 2000, /* ... and the largest */
 };
@@ -38,6 +42,11 @@ const char *uplink_failure(const struct uplink *u)
 size_t uplink_unsent(const struct uplink *u)
 {
 	return u->out.len + u->sealed.len + buffer_len(&u->wire);
+}
+
+int64_t uplink_patience_ms(const struct uplink *u)
+{
+	return u->addresses.n > 1 ? LOST_OF_MANY_MS : UPLINK_CONNECT_MS;
 }
 
 /* ---- the end of a connection ---- */
@@ -106,18 +115,23 @@ static void check_silence(struct uplink *u)
 	const struct frame ping = { .method = FRAME_PING };
 	int64_t now = loop_now_ms(u->loop);
 	int64_t silent = now - u->heard_ms;
+	bool has_others = u->addresses.n > 1;
+	int64_t question = has_others ? SILENCE_OF_MANY_MS : SILENCE_MS;
+	int64_t lost = has_others ? LOST_OF_MANY_MS : LOST_MS;
 
-	if (u->asked && silent >= 2 * SILENCE_MS) {
+	if (u->asked && silent >= lost) {
 		uplink_fail(u,
-			    "the coordinator at '%s' has been silent for %d s",
-			    uplink_where(u), 2 * SILENCE_MS / 1000);
+			    "the coordinator at '%s' has been silent for "
+			    "%d s",
+			    uplink_where(u), (int)(lost / 1000));
+		u->address = (u->address + 1) % u->addresses.n;
 		return;
 	}
-	if (!u->asked && silent >= SILENCE_MS) {
+	if (!u->asked && silent >= question) {
 		u->asked = true;
 		uplink_send(u, &ping, NULL);
 	}
-	(void)loop_timer_set(u->loop, &u->timer, now + SILENCE_MS / 2);
+	(void)loop_timer_set(u->loop, &u->timer, now + question / 2);
 }
 
 static void on_timer(struct loop_timer *t)
@@ -131,7 +145,7 @@ static void on_timer(struct loop_timer *t)
 	else
 		uplink_fail(
 			u, "the coordinator at '%s' did not answer within %d s",
-			uplink_where(u), UPLINK_CONNECT_MS / 1000);
+			uplink_where(u), (int)(uplink_patience_ms(u) / 1000));
 }
 
 /* ---- life ---- */

@@ -50,6 +50,8 @@ struct uplink {
 /* The connection ends, for that reason, and another try will follow. */
 void uplink_fail(struct uplink *u, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* How long an address is tried: not long where there are others. */
+int64_t uplink_patience_ms(const struct uplink *u);
 
 /* ---- uplink_way.c ---- */
 

@@ -104,7 +104,7 @@ void uplink_begin_try(struct uplink *u)
 
 	u->state = RESOLVING;
 	(void)loop_timer_set(u->loop, &u->timer,
-			     loop_now_ms(u->loop) + UPLINK_CONNECT_MS);
+			     loop_now_ms(u->loop) + uplink_patience_ms(u));
 	if (a->path)
 		connect_unix(u, a->path);
 	else if (resolve_begin(u->loop, a->host, a->port, u->n_rounds, on_found,

@@ -141,6 +141,35 @@ static void while_none_leads_the_reason_is_told(void **state)
 	assert_non_null(strstr(roar_coord_error(), "this is a standby"));
 }
 
+/* Its machine is gone, and no word came of it. */
+static void who_falls_silent_is_left(void **state)
+{
+	struct fixture *x = *state;
+
+	join(x, 0);
+	fake_set(&x->second, standby, x->first.address);
+	assert_int_equal(roar_coord_set(x->c, "k", "v", 1, 0), 0);
+	fake_set(&x->first, mute, true);
+	fake_set(&x->second, standby, NULL);
+	assert_int_equal(roar_coord_set(x->c, "k", "v", 1, 0), 0);
+	assert_int_equal(fake_get(&x->first, n_sets), 1);
+	assert_int_equal(fake_get(&x->second, n_sets), 1);
+}
+
+/* As one whose log is slow: it says that it is there. */
+static void who_only_takes_long_is_waited_for(void **state)
+{
+	struct fixture *x = *state;
+	void *value;
+	size_t len;
+
+	join(x, 0);
+	assert_int_equal(roar_coord_get(x->c, "k", 4000, &value, &len, NULL),
+			 -ETIMEDOUT);
+	assert_int_equal(fake_get(&x->first, n_registered), 1);
+	assert_int_equal(fake_get(&x->second, n_registered), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -153,6 +182,8 @@ int main(void)
 		TEST(who_led_and_stands_by_now_is_left),
 		TEST(a_refused_sum_is_made_where_it_can_be),
 		TEST(while_none_leads_the_reason_is_told),
+		TEST(who_falls_silent_is_left),
+		TEST(who_only_takes_long_is_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
