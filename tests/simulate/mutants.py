@@ -60,7 +60,7 @@ def make(tools: Tools, mutant: Mutant) -> str:
         [*tools.cc, "-std=gnu17", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64",
          "-O1", "-w", "-I" + tools.source,
          *["-I" + d for d in tools.include], source, *tools.objects,
-         "-lprotobuf-c", "-o", program],
+         "-lprotobuf-c", "-lm", "-o", program],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         check=False)
     if made.returncode:
