@@ -251,6 +251,7 @@ static bool on_frame(struct fake *f, int fd, const struct frame *h,
 		f->n_cancelled++;
 		break;
 	case FRAME_PING:
+		f->n_pings++;
 		send_frame(fd, FRAME_PONG, 0, h->call, 0, NULL, 0);
 		break;
 	case METHOD_REGISTER_WORKER:

@@ -51,7 +51,7 @@ struct fake {
 	uint64_t session; /* of the last registration */
 	unsigned n_takes; /* of leases */
 	uint64_t take_session, take_request; /* of the last */
-	unsigned n_sets;
+	unsigned n_sets, n_pings;
 	uint64_t set_request, set_before; /* of the last two */
 	uint64_t generation; /* of the last meeting */
 	bool again; /* of the last meeting */

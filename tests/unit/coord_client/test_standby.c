@@ -89,6 +89,7 @@ static void a_standby_is_asked_again_until_it_leads(void **state)
 {
 	struct fixture *x = *state;
 
+	fake_set(&x->first, interval_ms, 60000); /* no heartbeat tells of it */
 	join(x, 0);
 	fake_set(&x->second, standby, x->first.address);
 	fake_set(&x->second, token, 7);
@@ -163,9 +164,11 @@ static void who_only_takes_long_is_waited_for(void **state)
 	void *value;
 	size_t len;
 
+	fake_set(&x->first, interval_ms, 60000);
 	join(x, 0);
-	assert_int_equal(roar_coord_get(x->c, "k", 4000, &value, &len, NULL),
+	assert_int_equal(roar_coord_get(x->c, "k", 3500, &value, &len, NULL),
 			 -ETIMEDOUT);
+	assert_true(fake_get(&x->first, n_pings) > 0);
 	assert_int_equal(fake_get(&x->first, n_registered), 1);
 	assert_int_equal(fake_get(&x->second, n_registered), 0);
 }
