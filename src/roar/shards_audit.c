@@ -3,12 +3,15 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/quote.h"
 #include "base/str.h"
+#include "base/vec.h"
 #include "cli.h"
 #include "shard/audit_check.h"
 
@@ -195,13 +198,50 @@ static void fail(struct report *r, const char *sentence)
 	r->n_failed++;
 }
 
+/* Files by what they are: one may be named twice, and what it says would count twice. */
+struct file_id {
+	dev_t dev;
+	ino_t ino;
+};
+
+struct known {
+	struct file_id *items;
+	size_t n, cap;
+};
+
+static void known_release(struct known *k)
+{
+	free(k->items);
+}
+
+/* Whether the file was named before.  One that cannot be looked at is told of when it is
+ * opened; without memory it is not known again. */
+static bool is_again(struct known *k, const char *path)
+{
+	struct file_id *place;
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return false;
+	for (size_t i = 0; i < k->n; i++)
+		if (k->items[i].ino == st.st_ino && k->items[i].dev == st.st_dev)
+			return true;
+	place = VEC_PUSH(k->items, k->n, k->cap);
+	if (place)
+		*place = (struct file_id){ st.st_dev, st.st_ino };
+	return false;
+}
+
 static int read_files(struct report *r, char *const *paths)
 {
+	CLEANUP(known_release) struct known known = { 0 };
 	int status;
 
 	for (; *paths; paths++) {
 		struct roar_error err = { 0 };
 
+		if (is_again(&known, *paths))
+			continue;
 		r->n_files++;
 		if (audit_check_add(r->check, *paths, &err) < 0)
 			fail(r, err.text);

@@ -1,6 +1,7 @@
 """roar shards: plans and their certificates, audits and what they prove."""
 
 import json
+import os
 import pathlib
 import struct
 
@@ -280,6 +281,13 @@ def test_what_fills_up_is_said(empty, ranks):
         "  100 of 100 samples consumed, by 1 world\n"
         "  positions 0-3: again, to fill up the last step\n")
     assert audit_json(empty)["epochs"][0]["padded"] == [[0, 4]]
+
+
+def test_a_file_that_is_named_twice_counts_once(empty, ranks):
+    del ranks
+    os.symlink("rank-1", empty.path("link"))
+    told = audit_json(empty, "./rank-0", "link")
+    assert told["exact"] and told["files"] == 2
 
 
 def test_a_missing_file_is_named(empty, ranks):
