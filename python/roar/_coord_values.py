@@ -1,0 +1,96 @@
+"""Arguments of roar.coordinator as the wire has them."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any, Mapping, Optional, Sequence
+
+from . import _checks
+
+JOBS = "/coordinator.Coordinator/"
+CONTROL = "/roar.Control/"
+_POLICIES = {None: 0, "default": 0, "fail": 1, "shrink": 2, "wait": 3}
+_LONGEST_MS = 1 << 53
+
+
+def milliseconds(name: str, value: Optional[float]) -> int:
+    """A time in seconds as the C half takes it; None and infinity: for ever."""
+    if value is None:
+        return -1
+    number = _checks.seconds(name, value) * 1000
+    return -1 if number > _LONGEST_MS else math.ceil(number)
+
+
+def words(name: str, value: Optional[Mapping[str, Any]]) -> dict[str, str]:
+    """Metadata: names and texts."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{name} must be a dict, not {value!r:.80}")
+    return {str(key): str(text) for key, text in value.items()}
+
+
+def ids(name: str, value: Optional[Sequence[str]]) -> Optional[list[str]]:
+    """Ids of workers; None: all.  Nobody is not all: on the wire it would be,
+    and a list that came out empty was hardly meant so."""
+    if value is None:
+        return None
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{name} must be a list of ids, not {value!r:.80}")
+    found = list(value)
+    for item in found:
+        if not isinstance(item, str):
+            raise TypeError(f"{name} must have ids, not {item!r:.80}")
+    if not found:
+        raise ValueError(f"{name} names nobody; None: all workers")
+    return found
+
+
+def policy_number(name: Optional[str]) -> int:
+    if name not in _POLICIES:
+        raise ValueError("policy must be 'fail', 'shrink' or 'wait', not "
+                         f"{name!r:.80}")
+    return _POLICIES[name]
+
+
+def bytes_of(value: Any) -> bytes:
+    if isinstance(value, str):
+        return value.encode()
+    try:
+        return memoryview(value).tobytes()
+    except TypeError:
+        raise TypeError("a value must be bytes or a str, not "
+                        f"{value!r:.80}") from None
+
+
+def ttl_ms(ttl: Optional[float]) -> int:
+    """0 for what stays, as the coordinator has it."""
+    if ttl is None:
+        return 0
+    number = milliseconds("ttl", ttl)
+    if number == 0:
+        raise ValueError("ttl must be more than 0 seconds; None: for ever")
+    return max(0, number)
+
+
+def generation_of(step: Optional[int]) -> int:
+    """Steps are counted from 0, generations from 1; 0: the client counts."""
+    if step is None:
+        return 0
+    return _checks.whole("step", step, 0, (1 << 62) - 1) + 1
+
+
+class Deadline:
+    """What is left of a time."""
+
+    def __init__(self, timeout: Optional[float],
+                 name: str = "timeout") -> None:
+        number = math.inf if timeout is None else \
+            _checks.seconds(name, timeout)
+        self._end = None if math.isinf(number) else time.monotonic() + number
+
+    def left(self) -> Optional[float]:
+        """Seconds; None for one that never ends."""
+        return None if self._end is None else \
+            max(0.0, self._end - time.monotonic())
