@@ -494,9 +494,9 @@ def test_a_background_job_that_reads_the_terminal_stops(project):
     with shell(project) as t:
         t.type(f"{project.roar_program} run -q cat &\n")
         t.expect("prompt> ")
-        time.sleep(0.5)
-        t.type("jobs\n")
-        t.expect("Stopped")
+        t.type("until jobs | grep Stopped; do sleep 0.2; done\n")
+        t.expect(r"\]\+ +Stopped", timeout=60)
+        t.expect("prompt> ")
         t.type("fg\n")
         time.sleep(0.3)
         t.type("typed\n\x04")

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "cached_file.h"
 
@@ -47,6 +48,20 @@ static void exact_means_tell_none_from_some_and_all(void **state)
 	}
 }
 
+/* What a probe says when a page is dropped: one that another CPU has in its hands is not. */
+static enum residency probe_without(int fd, off_t page)
+{
+	enum residency r = RESIDENCY_UNKNOWN;
+
+	for (int i = 0; i < 1000 && r != RESIDENCY_PARTLY; i++) {
+		if (i)
+			usleep(1000);
+		residency_drop(fd, page * PAGE, PAGE);
+		r = residency_ask(fd, RESIDENCY_PROBE, 0, SIZE);
+	}
+	return r;
+}
+
 static void a_probe_goes_by_the_page_in_the_middle(void **state)
 {
 	CLEANUP(closep) int fd = make(*state);
@@ -55,9 +70,7 @@ static void a_probe_goes_by_the_page_in_the_middle(void **state)
 	if (residency_ask(fd, RESIDENCY_PROBE, 0, SIZE) == RESIDENCY_UNKNOWN)
 		skip(); /* the file system has no reads that do not wait */
 	residency_end_probe(fd, 0, SIZE);
-	residency_drop(fd, 7 * PAGE, PAGE);
-	assert_int_equal(residency_ask(fd, RESIDENCY_PROBE, 0, SIZE),
-			 RESIDENCY_PARTLY);
+	assert_int_equal(probe_without(fd, 7), RESIDENCY_PARTLY);
 	load_page(fd, 7);
 	assert_int_equal(residency_ask(fd, RESIDENCY_PROBE, 0, SIZE),
 			 RESIDENCY_FULL);
