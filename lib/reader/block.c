@@ -12,6 +12,7 @@ enum {
 	KEPT_BYTES = 8 << 20, /* of all of them */
 	GAP = 8 * 1024, /* bytes read rather than left out between samples */
 	ALIGN = 64,
+	LOOK_AHEAD = 8, /* samples in a row that are looked for at once */
 };
 
 struct reader_block {
@@ -250,8 +251,18 @@ bool block_is_direct(const struct reader_plan *plan, uint64_t k,
 	w = wanted_of(plan, k);
 	*ret_reader = w.reader;
 	*ret_number = w.number;
-	return bytes_of(&w) >= BLOCK_DIRECT && !w.reader->ops->check &&
-	       block_is_cached(plan, k, 1);
+	return bytes_of(&w) >= BLOCK_DIRECT && !w.reader->ops->check;
+}
+
+uint64_t block_cached_to(const struct reader_plan *plan, uint64_t k)
+{
+	uint64_t n = plan->numbers ? 1 : LOOK_AHEAD;
+
+	if (n > plan->n - k)
+		n = plan->n - k;
+	if (block_is_cached(plan, k, n))
+		return k + n;
+	return n > 1 && block_is_cached(plan, k, 1) ? k + 1 : k;
 }
 
 /* The kernel reads ahead in large pieces, so the end tells enough of the rest. */

@@ -38,6 +38,10 @@ size_t block_choose(const struct reader_plan *plan, uint64_t k,
 bool block_is_direct(const struct reader_plan *plan, uint64_t k,
 		     const struct reader **ret_reader, uint64_t *ret_number);
 
+/* The samples of the plan from the k-th up to this one, at most a few, are in the page
+ * cache; k: that is not known of it. */
+uint64_t block_cached_to(const struct reader_plan *plan, uint64_t k);
+
 /* Do we know that the bytes of these samples are in the page cache? */
 bool block_is_cached(const struct reader_plan *plan, uint64_t k, size_t n);
 

@@ -51,6 +51,7 @@ struct reader_stream {
 	pthread_cond_t room; /* a block was handed out, or the end */
 	bool stop;
 	uint64_t planned; /* samples of the plan in blocks taken up */
+	uint64_t cached_to; /* those before are in the page cache */
 	uint64_t head, tail; /* numbers of blocks, see above */
 	uint64_t bytes; /* in blocks between them */
 	struct slot slots[SLOTS];
@@ -228,13 +229,21 @@ int reader_stream_next(struct reader_stream *s,
 	return r < 0 ? r : 1;
 }
 
+static bool is_cached(struct reader_stream *s)
+{
+	if (s->planned >= s->cached_to)
+		s->cached_to = block_cached_to(&s->plan, s->planned);
+	return s->planned < s->cached_to;
+}
+
 bool reader_stream_offer(struct reader_stream *s,
 			 const struct reader **ret_reader, uint64_t *ret_number)
 {
 	/* While there are no threads, nobody else looks at what is planned. */
 	if (s->started || s->plan.always_ahead || s->error ||
 	    reader_stream_is_ready(s) || check_process(s, NULL) < 0 ||
-	    !block_is_direct(&s->plan, s->planned, ret_reader, ret_number))
+	    !block_is_direct(&s->plan, s->planned, ret_reader, ret_number) ||
+	    !is_cached(s))
 		return false;
 	s->planned++;
 	return true;
