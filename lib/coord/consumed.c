@@ -24,6 +24,10 @@ const struct shard_ranges *dataset_consumed(const struct dataset *d)
 void dataset_begin_epoch(struct dataset *d)
 {
 	shard_ranges_clear(&d->consumed);
+	if (d->lending)
+		lent_before_keep(d, &d->lending->leases);
+	else
+		lent_before_clear(d);
 	lending_free(TAKE_PTR(d->lending));
 }
 

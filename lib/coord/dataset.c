@@ -39,7 +39,8 @@ static void dataset_free(struct dataset *d)
 	shard_table_free(d->table);
 	shard_history_release(&d->history);
 	balance_release(d);
-	dataset_begin_epoch(d);
+	lending_free(d->lending);
+	lent_before_clear(d);
 	shard_ranges_release(&d->consumed);
 	free_message(d->info);
 	free(d);

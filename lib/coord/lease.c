@@ -251,16 +251,23 @@ static bool has_counted(const struct lease_end *end,
 	       (uint64_t)m->consumed_to > end->began;
 }
 
+/* Answers who says again what counted of a lease that has ended; false: it is none. */
+static bool is_told_again(const struct request *q, const struct leases *l,
+			  const struct worker *w,
+			  const Roar__UseLeaseRequest *m)
+{
+	const struct lease_end *end = leases_ended(l, w->slot, m->lease_id);
+
+	if (!end || !has_counted(end, m))
+		return false;
+	tell_used(q, l, NULL, new_by(m, end->began, end->to, end->n_new));
+	return true;
+}
+
 static void use_ended(const struct request *q, const struct dataset *d,
 		      const struct worker *w, const Roar__UseLeaseRequest *m)
 {
-	const struct leases *l = &d->lending->leases;
-	const struct lease_end *end = leases_ended(l, w->slot, m->lease_id);
-
-	if (end && has_counted(end, m))
-		tell_used(q, l, NULL,
-			  new_by(m, end->began, end->to, end->n_new));
-	else
+	if (!is_told_again(q, &d->lending->leases, w, m))
 		refuse_stale(q, d, m->lease_id);
 }
 
@@ -337,6 +344,13 @@ static void use(const struct request *q, struct dataset *d, struct worker *w,
 		use_held(q, d, w, lease, m);
 }
 
+/* Others may have gone on before the answer to the last word of an epoch was there. */
+static bool is_of_epoch_before(const struct dataset *d,
+			       const Roar__UseLeaseRequest *m)
+{
+	return m->epoch >= 0 && m->epoch == d->epoch - 1;
+}
+
 void do_use_lease(const struct request *q, const void *message)
 {
 	const Roar__UseLeaseRequest *m = message;
@@ -346,8 +360,11 @@ void do_use_lease(const struct request *q, const void *message)
 				 NULL;
 	struct dataset *d = w ? dataset_of(q, job, m->dataset_id) : NULL;
 
-	if (!d || check_natural(q, "consumed_to", m->consumed_to) < 0 ||
-	    check_epoch_now(q, d, m->epoch) < 0)
+	if (!d || check_natural(q, "consumed_to", m->consumed_to) < 0)
+		return;
+	if (is_of_epoch_before(d, m) && is_told_again(q, &d->before, w, m))
+		return;
+	if (check_epoch_now(q, d, m->epoch) < 0)
 		return;
 	if (d->lending)
 		use(q, d, w, m);

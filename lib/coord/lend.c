@@ -48,9 +48,13 @@ void lendings_lose(struct job *job, uint32_t slot)
 void lendings_leave(struct job *job, uint32_t slot)
 {
 	lendings_lose(job, slot);
-	for (size_t i = 0; i < job->n_datasets; i++)
-		if (job->datasets[i]->lending)
-			leases_forget(&job->datasets[i]->lending->leases, slot);
+	for (size_t i = 0; i < job->n_datasets; i++) {
+		struct dataset *d = job->datasets[i];
+
+		leases_forget(&d->before, slot);
+		if (d->lending)
+			leases_forget(&d->lending->leases, slot);
+	}
 }
 
 /* ---- time ---- */

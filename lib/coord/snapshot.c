@@ -306,6 +306,9 @@ static int tell_datasets(const struct walk *walk, const struct job *job)
 		if (r >= 0)
 			r = tell_epoch(walk, job, job->datasets[i]);
 		if (r >= 0)
+			r = lent_before_tell(job, job->datasets[i], walk->each,
+					     walk->data);
+		if (r >= 0)
 			r = tell_consumed(walk, job, job->datasets[i]);
 	}
 	return r;

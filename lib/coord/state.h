@@ -321,6 +321,7 @@ struct dataset {
 	uint32_t *homes; /* likewise where they are at home */
 	struct shard_ranges consumed; /* of the epoch, unless it is lent */
 	struct lending *lending; /* NULL: it is not */
+	struct leases before; /* of the epoch before; total 0: it was not lent */
 	struct {
 		uint64_t moved, minimum, moved_bytes, minimum_bytes;
 	} deal; /* the last one */
@@ -451,7 +452,7 @@ change_fn change_job, change_job_gone, change_join, change_death, change_leave,
 	change_release, change_key, change_key_gone, change_dataset,
 	change_checkpoint, change_deal, change_shard_table, change_epoch,
 	change_consumed, change_lending, change_lease_taken, change_lease_used,
-	change_leases_lapsed, change_key_past;
+	change_leases_lapsed, change_key_past, change_lent_before;
 
 /* ---- job.c ---- */
 
@@ -709,7 +710,8 @@ int check_epoch(const struct request *q, const struct dataset *d,
 int check_epoch_now(const struct request *q, const struct dataset *d,
 		    int64_t epoch);
 const struct shard_ranges *dataset_consumed(const struct dataset *d);
-/* The epoch is over: nothing is consumed, nothing lent. */
+/* The epoch is over: nothing is consumed, nothing lent.  How its leases ended is known
+ * until the next one is over. */
 void dataset_begin_epoch(struct dataset *d);
 void lending_free(struct lending *l); /* NULL is fine */
 /* The worker counts as dead: what it had is free, and what counted is known to it still,
@@ -726,6 +728,14 @@ void lendings_excuse(struct job *job, int64_t ms);
 int lending_expire(struct lending *l);
 int lending_tell(const struct job *job, const struct dataset *d,
 		 int (*each)(void *data, const Record *record), void *data);
+
+/* ---- lent_before.c: ended leases of the epoch before ---- */
+
+void lent_before_clear(struct dataset *d);
+/* Takes what the leases hold, and ends those that have not. */
+void lent_before_keep(struct dataset *d, struct leases *l);
+int lent_before_tell(const struct job *job, const struct dataset *d,
+		     int (*each)(void *data, const Record *record), void *data);
 
 /* ---- deal.c: tables follow the places ---- */
 

@@ -151,18 +151,25 @@ static void set_free(struct leases *l, const struct lease *lease)
 	l->reissued++;
 }
 
-static void end_lease(struct leases *l, struct lease *lease,
-		      enum lease_end_kind kind)
+static void remember(struct leases *l, const struct lease *lease,
+		     enum lease_end_kind kind)
 {
 	struct lease_end end = { .id = lease->id,
 				 .began = lease->began,
 				 .to = lease->range.first,
 				 .n_new = lease->n_new,
 				 .kind = kind };
+
+	lease_past_note(l, lease->holder, &end);
+}
+
+static void end_lease(struct leases *l, struct lease *lease,
+		      enum lease_end_kind kind)
+{
 	size_t i = (size_t)(lease - l->items);
 
 	set_free(l, lease);
-	lease_past_note(l, lease->holder, &end);
+	remember(l, lease, kind);
 	memmove(lease, lease + 1, (l->n - i - 1) * sizeof(*lease));
 	l->n--;
 }
@@ -340,4 +347,18 @@ void leases_leave(struct leases *l, uint64_t holder)
 			end_lease(l, &l->items[i], LEASE_LOST);
 		else
 			i++;
+}
+
+/* One of which nothing has counted must not drive out one of which all has. */
+void leases_close(struct leases *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->items[i].range.first > l->items[i].began)
+			remember(l, &l->items[i], LEASE_LOST);
+	free(l->items);
+	l->items = NULL;
+	l->n = l->cap = 0;
+	l->soonest_ms = INT64_MAX;
+	shard_ranges_release(&l->free);
+	shard_ranges_release(&l->consumed);
 }

@@ -21,7 +21,8 @@
  *
  * A holder whose answer was lost asks again, and must hear the same.  So a lease knows by
  * which request it was taken and what the last word added, and of leases that have
- * ended the last LEASE_PAST of each holder are remembered (lease_past.c).
+ * ended the last LEASE_PAST of each holder are remembered (lease_past.c), as long as the
+ * caller keeps them: also when the epoch is over (leases_close()).
  *
  * There is no clock and no I/O here.  The same calls lead to the same state, so a log of
  * them is enough to restore it.  Time is no part of that state: deadlines are the
@@ -143,6 +144,10 @@ int leases_lapse(struct leases *l, uint64_t id);
 
 /* Ends all leases of one who is gone. */
 void leases_leave(struct leases *l, uint64_t holder);
+
+/* The epoch is over: what is lent has ended, and nothing can be taken.  What is left is
+ * leases_ended() and leases_forget(), and that as bytes. */
+void leases_close(struct leases *l);
 
 /* ---- deadlines ---- */
 

@@ -442,6 +442,139 @@ static void a_successor_hears_nothing_of_it(void **state)
 	assert_int_equal(take_by(h, "a", EXACTLY, 1)->lease_id, 2);
 }
 
+/* ---- said again, after the epoch was over ---- */
+
+static void advance(struct host *h, const char *id, int64_t epoch)
+{
+	Roar__AdvanceEpochRequest m = ROAR__ADVANCE_EPOCH_REQUEST__INIT;
+
+	m.worker_id = (char *)id;
+	m.session = session_of(h, id);
+	m.dataset_id = "d";
+	m.epoch = epoch;
+	m.abandon = true;
+	expect(h, ask(h, 0, "AdvanceEpoch", &m), COORD_OK);
+}
+
+/* "a" has the first two pieces of epoch 0, "b" the last one; all are used up. */
+static void finish_epoch(struct host *h)
+{
+	begin(h);
+	take(h, "a", EXACTLY);
+	take(h, "a", EXACTLY);
+	take(h, "b", EXACTLY);
+	use(h, "a", 1, 200);
+	use(h, "b", 3, TOTAL);
+	use(h, "a", 2, 300);
+	use(h, "a", 2, 400);
+}
+
+static void expect_epoch_over(struct host *h, const char *id, uint64_t lease,
+			      int64_t to)
+{
+	expect_says(expect(h, ask_use(h, id, lease, to, false),
+			   COORD_FAILED_PRECONDITION),
+		    "epoch 0 of dataset 'd' is over");
+}
+
+/* Others need not wait for the answer to the last word of an epoch. */
+static void a_use_is_repeated_after_others_went_on(void **state)
+{
+	struct host *h = *state;
+
+	finish_epoch(h);
+	advance(h, "b", 1);
+	for (int i = 0; i < 3; i++) {
+		const Roar__UseLeaseReply *m = use(h, "a", 2, 400);
+
+		assert_int_equal(m->n_new, 100);
+		assert_int_equal(m->timeout_ms, TIMEOUT);
+		assert_null(m->left);
+		assert_int_equal(use(h, "a", 2, 300)->n_new, 0);
+		assert_int_equal(use(h, "a", 1, 200)->n_new, 200);
+		assert_int_equal(give_back(h, "b", 3, TOTAL)->n_new, 197);
+		i == 1 ? host_restore(h) : host_restart(h);
+	}
+	expect_epoch_over(h, "a", 3, TOTAL); /* another's */
+	expect_epoch_over(h, "a", 2, 401);
+	expect_epoch_over(h, "a", 9, 1);
+	assert_int_equal(consumed(h), 0);
+}
+
+/* Its leases have the same numbers. */
+static void so_it_is_while_the_next_epoch_is_lent(void **state)
+{
+	struct host *h = *state;
+	Roar__TakeLeaseRequest m;
+	Roar__UseLeaseRequest next;
+
+	finish_epoch(h);
+	advance(h, "b", 1);
+	m = take_of(h, "b", AT_LEAST, 0);
+	m.epoch = 1;
+	m.timeout_ms = 3 * TIMEOUT;
+	for (int i = 0; i < 3; i++)
+		expect(h, ask(h, 0, "TakeLease", &m), COORD_OK);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(use(h, "a", 2, 400)->n_new, 100);
+		assert_int_equal(use(h, "a", 2, 400)->timeout_ms, TIMEOUT);
+		i == 1 ? host_restore(h) : host_restart(h);
+	}
+	expect_epoch_over(h, "b", 2, 400);
+	assert_int_equal(consumed(h), 0);
+	next = use_of(h, "b", 3, TOTAL, false);
+	next.epoch = 1;
+	expect(h, ask(h, 0, "UseLease", &next), COORD_OK);
+	assert_int_equal(consumed(h), 197);
+}
+
+static void what_had_counted_of_an_abandoned_epoch_is_told(void **state)
+{
+	struct host *h = *state;
+
+	begin(h);
+	take(h, "a", EXACTLY);
+	use(h, "a", 1, 50);
+	for (int i = 0; i < 2; i++)
+		take(h, "a", EXACTLY);
+	advance(h, "b", 1);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(use(h, "a", 1, 50)->n_new, 50);
+		assert_null(use(h, "a", 1, 50)->left);
+		expect_epoch_over(h, "a", 1, 51);
+		expect_epoch_over(h, "a", 1, 0);
+		expect_epoch_over(h, "a", 2, 400);
+		i == 1 ? host_restore(h) : host_restart(h);
+	}
+}
+
+static void one_epoch_back_is_remembered(void **state)
+{
+	struct host *h = *state;
+
+	finish_epoch(h);
+	advance(h, "b", 1);
+	use(h, "a", 2, 400);
+	advance(h, "b", 2);
+	expect_epoch_over(h, "a", 2, 400);
+	host_restore(h);
+	expect_epoch_over(h, "a", 2, 400);
+}
+
+static void a_successor_hears_nothing_of_the_epoch_before(void **state)
+{
+	struct host *h = *state;
+
+	finish_epoch(h);
+	advance(h, "b", 1);
+	gone(h, 1);
+	join(h, 3, "a");
+	expect_epoch_over(h, "a", 2, 400);
+	expect(h, ask_deregister(h, 2, "b"), COORD_OK);
+	join(h, 4, "c"); /* in the place of "b" */
+	expect_epoch_over(h, "c", 3, TOTAL);
+}
+
 /* ---- whose they are ---- */
 
 static void leases_are_their_workers(void **state)
@@ -492,6 +625,11 @@ int main(void)
 		TEST(more_than_the_last_lease_is_remembered),
 		TEST(who_was_dead_hears_what_had_counted),
 		TEST(a_successor_hears_nothing_of_it),
+		TEST(a_use_is_repeated_after_others_went_on),
+		TEST(so_it_is_while_the_next_epoch_is_lent),
+		TEST(what_had_counted_of_an_abandoned_epoch_is_told),
+		TEST(one_epoch_back_is_remembered),
+		TEST(a_successor_hears_nothing_of_the_epoch_before),
 		TEST(leases_are_their_workers),
 	};
 

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "shard/lease.h"
+
 typedef Roar__Record__Record Record;
 
 /* Neither accepted nor half done. */
@@ -185,6 +188,80 @@ static void leases_that_make_no_sense_are_refused(void **state)
 	REFUSED(h, lending, LENDING, &lending);
 }
 
+/* Three leases of `total` positions, of which the first `n_ended` have ended. */
+static void encode_leases(uint64_t total, uint64_t n_ended, struct str *ret)
+{
+	struct lease_spec spec = { total, 1, 1, LEASE_EXACTLY_ONCE };
+	struct leases l;
+	struct lease lease;
+
+	assert_int_equal(leases_init(&l, &spec, NULL, NULL), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(leases_take(&l, 0, 0, 0, &lease), 0);
+	for (uint64_t id = 1; id <= n_ended; id++)
+		assert_int_equal(leases_progress(&l, id, 0, 1, NULL), 0);
+	leases_encode(&l, ret);
+	leases_release(&l);
+	assert_int_equal(str_error(ret), 0);
+}
+
+static void set_state(Roar__Record__LentBefore *m, const struct str *state)
+{
+	m->state.data = (uint8_t *)state->data;
+	m->state.len = state->len;
+}
+
+static void go_on(struct host *h, int64_t epoch)
+{
+	Roar__AdvanceEpochRequest m = ROAR__ADVANCE_EPOCH_REQUEST__INIT;
+
+	m.worker_id = "a";
+	m.session = session_of(h, "a");
+	m.dataset_id = "d";
+	m.epoch = epoch;
+	expect(h, ask(h, 1, "AdvanceEpoch", &m), COORD_OK);
+}
+
+static void what_was_lent_before_is_over_and_told_once(void **state)
+{
+	struct host *h = *state;
+	CLEANUP(str_release) struct str good = STR_INIT;
+	CLEANUP(str_release) struct str open = STR_INIT;
+	CLEANUP(str_release) struct str other = STR_INIT;
+	Coordinator__DatasetInfo info = COORDINATOR__DATASET_INFO__INIT;
+	Roar__Record__LentBefore m = ROAR__RECORD__LENT_BEFORE__INIT;
+	Record record = ROAR__RECORD__RECORD__INIT;
+
+	encode_leases(4, 3, &good);
+	encode_leases(4, 2, &open);
+	encode_leases(5, 3, &other);
+	m.job_id = "default";
+	m.dataset_id = "d";
+	join(h, 1, "a");
+	info.dataset_id = "d";
+	info.total_samples = 4;
+	info.shard_size = 1;
+	expect(h, ask(h, 1, "RegisterDataset", &info), COORD_OK);
+	set_state(&m, &good);
+	REFUSED(h, lent_before, LENT_BEFORE, &m); /* there was none before */
+	go_on(h, 1);
+	set_state(&m, &open);
+	REFUSED(h, lent_before, LENT_BEFORE, &m);
+	set_state(&m, &other);
+	REFUSED(h, lent_before, LENT_BEFORE, &m);
+	m.state.len--;
+	REFUSED(h, lent_before, LENT_BEFORE, &m);
+	set_state(&m, &good);
+	m.dataset_id = "none";
+	REFUSED(h, lent_before, LENT_BEFORE, &m);
+	m.dataset_id = "d";
+	record.what_case = ROAR__RECORD__RECORD__WHAT_LENT_BEFORE;
+	record.lent_before = &m;
+	assert_int_equal(coord_replay(h->c, &record), 0);
+	REFUSED(h, lent_before, LENT_BEFORE, &m);
+	go_on(h, 2); /* that is not in the log, and must not stay */
+}
+
 static void a_place_has_a_number_that_is_free(void **state)
 {
 	struct host *h = *state;
@@ -325,6 +402,7 @@ int main(void)
 		PLAIN(other_records_that_make_no_sense_are_refused),
 		TEST(tables_that_make_no_sense_are_refused),
 		TEST(leases_that_make_no_sense_are_refused),
+		TEST(what_was_lent_before_is_over_and_told_once),
 		TEST(a_place_has_a_number_that_is_free),
 		cmocka_unit_test(the_table_of_methods_is_in_order),
 		TEST(workers_are_listed_by_pages),

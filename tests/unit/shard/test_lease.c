@@ -211,6 +211,50 @@ static void how_a_lease_ended_is_remembered(void **state)
 	assert_null(leases_ended(&l, ANNA, 1));
 }
 
+/* One that was not begun drives out none that was. */
+static void at_the_end_of_an_epoch_what_counted_is_remembered(void **state)
+{
+	LEASES l = { 0 };
+
+	(void)state;
+	make(&l, 200, 10, LEASE_EXACTLY_ONCE);
+	for (int i = 0; i < LEASE_PAST + 4; i++)
+		take(&l, ANNA, 0);
+	assert_int_equal(leases_progress(&l, 1, ANNA, 10, NULL), 0);
+	assert_int_equal(leases_progress(&l, 2, ANNA, 4, NULL), 0);
+	alloc_fail_after(0);
+	leases_close(&l);
+	alloc_fail_never();
+	check_end(&l, 1, LEASE_USED_UP, 10, 10);
+	check_end(&l, 2, LEASE_LOST, 14, 4);
+	assert_null(leases_ended(&l, ANNA, 3));
+	assert_null(leases_find(&l, 2));
+	assert_int_equal(leases_next_deadline(&l), INT64_MAX);
+}
+
+static void what_is_closed_can_be_read_back(void **state)
+{
+	CLEANUP(str_release) struct str bytes = STR_INIT;
+	CLEANUP(str_release) struct str again = STR_INIT;
+	LEASES l = { 0 };
+	LEASES back = { 0 };
+
+	(void)state;
+	make(&l, 40, 10, LEASE_AT_LEAST_ONCE);
+	take(&l, ANNA, 0);
+	assert_int_equal(leases_progress(&l, 1, ANNA, 4, NULL), 0);
+	assert_int_equal(leases_lapse(&l, 1), 0);
+	leases_close(&l);
+	leases_encode(&l, &bytes);
+	assert_int_equal(leases_decode(&back, bytes.data, bytes.len, 0), 0);
+	assert_int_equal(back.n, 0);
+	check_end(&back, 1, LEASE_LOST, 4, 4);
+	leases_close(&back);
+	leases_encode(&back, &again);
+	assert_int_equal(again.len, bytes.len);
+	assert_memory_equal(again.data, bytes.data, bytes.len);
+}
+
 static void the_oldest_end_is_forgotten_first(void **state)
 {
 	LEASES l = { 0 };
@@ -536,6 +580,9 @@ int main(void)
 		cmocka_unit_test(a_lease_is_found_by_its_request),
 		cmocka_unit_test(how_a_lease_ended_is_remembered),
 		cmocka_unit_test(the_oldest_end_is_forgotten_first),
+		cmocka_unit_test(
+			at_the_end_of_an_epoch_what_counted_is_remembered),
+		cmocka_unit_test(what_is_closed_can_be_read_back),
 		cmocka_unit_test(a_lease_is_its_holders),
 		cmocka_unit_test(what_was_consumed_before_is_not_lent),
 		cmocka_unit_test(there_is_an_end_of_leases),
