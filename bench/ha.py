@@ -5,7 +5,7 @@ with a connection each (ha_workers).  They meet at one barrier after the other w
 more client sets keys.  The leader gets SIGKILL at some moment between two signs of life to
 etcd; the figure is from there to the end of the first barrier that only its successor
 can have released: all workers are back then.  In the end every key that was acknowledged
-is looked for."""
+is looked for.  SIGSTOP is a machine that is gone without a word: no connection ends."""
 
 import os
 import random
@@ -100,6 +100,13 @@ class Candidate:
         self.process.stdout.close()
         self.process.stderr.close()
 
+    def strike(self, number):
+        """Who is stopped ends later."""
+        if number == signal.SIGSTOP:
+            self.process.send_signal(number)
+        else:
+            self.end(number)
+
     def __enter__(self):
         return self
 
@@ -164,7 +171,7 @@ def failover(bench, etcd, cluster, how):
             while when < end:
                 last, when = workers.barrier()
             killed = time.monotonic()
-            first.end(how)
+            first.strike(how)
             # The next one may have been released before; not that behind it.
             back = workers.until(last + 2)
             if not second.leads.is_set():
@@ -185,6 +192,8 @@ def rows(bench):
                       for i in range(1 if bench.args.quick else 5)]
             ended = [failover(bench, etcd, f"ended-{i}", signal.SIGTERM)
                      for i in range(1 if bench.args.quick else 3)]
+            silent = [failover(bench, etcd, f"silent-{i}", signal.SIGSTOP)
+                      for i in range(1 if bench.args.quick else 5)]
     except Failed as e:
         print(f"bench: no rows of failover: {e}")
         return
@@ -198,3 +207,6 @@ def rows(bench):
     bench.add("  of these lost", "", 0, [f[3] for f in killed])
     bench.add("  the same after SIGTERM: all have met again", "s", None,
               [f[1] for f in ended])
+    bench.add("  the same after SIGSTOP, which ends no connection", "s",
+              LEASE_S + 1, [f[1] for f in silent])
+    bench.add("  of these lost", "", 0, [f[3] for f in silent])
