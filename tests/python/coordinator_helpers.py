@@ -15,6 +15,7 @@ import pytest
 import roar
 
 PATIENCE = 60
+QUICK = {"heartbeat_interval": 0.1, "timeout": 1}    # for configure()
 
 
 class Server:
@@ -122,3 +123,17 @@ def until(condition):
         assert time.monotonic() < end, "it never came true"
         time.sleep(0.005)
     return value
+
+
+@pytest.fixture(name="server", scope="module")
+def one_server():
+    """One coordinator for the tests of a file."""
+    made = Server()
+    yield made
+    made.close()
+
+
+@pytest.fixture(name="job")
+def own_job(request):
+    """A name for a job that no other test has."""
+    return request.node.name[:60].replace("[", "-").replace("]", "")

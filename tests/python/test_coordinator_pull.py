@@ -6,18 +6,11 @@ from concurrent import futures
 
 import pytest
 
-from coordinator_helpers import Background, Server, until, workers
+from coordinator_helpers import Background, Server, one_server, until, workers
 from roar import _lease, coordinator
 
 MODES = pytest.mark.parametrize("exactly_once", [False, True],
                                 ids=["at-least-once", "exactly-once"])
-
-
-@pytest.fixture(name="server", scope="module")
-def _server():
-    made = Server()
-    yield made
-    made.close()
 
 
 @pytest.fixture(name="two")

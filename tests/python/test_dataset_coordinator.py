@@ -6,14 +6,7 @@ import itertools
 import pytest
 
 import roar
-from coordinator_helpers import Background, Server, workers
-
-
-@pytest.fixture(name="server", scope="module")
-def a_server():
-    server = Server()
-    yield server
-    server.close()
+from coordinator_helpers import Background, one_server, workers
 
 
 @pytest.fixture(name="records")

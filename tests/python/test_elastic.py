@@ -11,19 +11,13 @@ import time
 import pytest
 
 import roar
-from coordinator_helpers import Background, PATIENCE, Server, until, workers
+from coordinator_helpers import (PATIENCE, Background, Server,
+                                 one_server, until, workers)
 from roar import _agreement
 from roar._agreement import Claim
 
 N = 120     # samples
 HERE = os.path.dirname(os.path.abspath(__file__))
-
-
-@pytest.fixture(name="server", scope="module")
-def a_server():
-    server = Server()
-    yield server
-    server.close()
 
 
 def write_records(folder, n):
