@@ -178,7 +178,7 @@ def reader_extension():
     return hash_extension("_roar_reader", FOR_ONE_FILE,
                           glob.glob(f"{LIB}/reader/*.c"),
                           ["cache_dir", "error", "path", "pool", "quote",
-                           "str"])
+                           "str", "utf8"])
 
 
 def shard_extension():

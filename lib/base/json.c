@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/quote.h"
 #include "base/str.h"
+#include "base/utf8.h"
 
 struct json json_writer(struct str *out, bool pretty)
 {

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/quote.h"
+#include "base/hex.h"
+#include "base/utf8.h"
 
 struct reader {
 	const char *at, *end;
@@ -38,14 +39,6 @@ static bool is_digit(int c)
 }
 
 /* ---- one value ---- */
-
-static int hex_digit(int c)
-{
-	return is_digit(c)	    ? c - '0' :
-	       c >= 'a' && c <= 'f' ? c - 'a' + 10 :
-	       c >= 'A' && c <= 'F' ? c - 'A' + 10 :
-				      -1;
-}
 
 /* The four digits behind \u; -1: there are not as many. */
 static int32_t take_hex(struct reader *r)
@@ -230,26 +223,6 @@ int json_member(const char *text, size_t len, const char *name,
 
 /* ---- what they say ---- */
 
-static void add_utf8(struct str *out, uint32_t c)
-{
-	if (c < 0x80) {
-		str_addc(out, (char)c);
-		return;
-	}
-	if (c < 0x800) {
-		str_addc(out, (char)(0xc0 | c >> 6));
-	} else {
-		if (c < 0x10000) {
-			str_addc(out, (char)(0xe0 | c >> 12));
-		} else {
-			str_addc(out, (char)(0xf0 | c >> 18));
-			str_addc(out, (char)(0x80 | (c >> 12 & 0x3f)));
-		}
-		str_addc(out, (char)(0x80 | (c >> 6 & 0x3f)));
-	}
-	str_addc(out, (char)(0x80 | (c & 0x3f)));
-}
-
 /* Behind \u.  Beyond 16 bits there are two of them; one half alone is no character. */
 static int add_unicode(struct reader *r, struct str *out)
 {
@@ -266,7 +239,7 @@ static int add_unicode(struct reader *r, struct str *out)
 	}
 	if (c == 0 || (c >= 0xdc00 && c < 0xe000))
 		return -EINVAL;
-	add_utf8(out, c);
+	utf8_add(out, c);
 	return 0;
 }
 

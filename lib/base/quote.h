@@ -7,10 +7,6 @@
 
 struct str;
 
-/* Length of the valid UTF-8 character at `s` (at most `len` bytes), 0 when it
- * is none: overlong forms, surrogates and values past U+10FFFF are refused. */
-size_t utf8_length(const char *s, size_t len);
-
 /* Is it valid UTF-8 without control characters?  Characters that are not seen but
  * change the order of others (U+202E) count as such, here and below. */
 bool quote_is_printable(const char *text, size_t len);

@@ -19,6 +19,7 @@
 #include "base/quote.h"
 #include "base/str.h"
 #include "base/toml_internal.h"
+#include "base/utf8.h"
 
 /* What a full name was used for. */
 enum name_use {

@@ -10,9 +10,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/hex.h"
 #include "base/pool.h"
-#include "base/quote.h"
 #include "base/str.h"
+#include "base/utf8.h"
 
 int toml_fail(struct toml_parser *p, const char *fmt, ...)
 {
@@ -115,37 +116,6 @@ int toml_end_line(struct toml_parser *p)
 
 /* ---- strings ---- */
 
-static void add_utf8(struct str *out, uint32_t c)
-{
-	if (c < 0x80) {
-		str_addc(out, (char)c);
-		return;
-	}
-	if (c < 0x800) {
-		str_addc(out, (char)(0xc0 | c >> 6));
-	} else {
-		if (c < 0x10000) {
-			str_addc(out, (char)(0xe0 | c >> 12));
-		} else {
-			str_addc(out, (char)(0xf0 | c >> 18));
-			str_addc(out, (char)(0x80 | (c >> 12 & 0x3f)));
-		}
-		str_addc(out, (char)(0x80 | (c >> 6 & 0x3f)));
-	}
-	str_addc(out, (char)(0x80 | (c & 0x3f)));
-}
-
-static int hex_digit(int c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 /* The digits of \uXXXX or \UXXXXXXXX. */
 static int parse_unicode(struct toml_parser *p, int n_digits, struct str *out)
 {
@@ -164,7 +134,7 @@ static int parse_unicode(struct toml_parser *p, int n_digits, struct str *out)
 		return toml_fail(p, "an escape names no Unicode character");
 	if (c == 0)
 		return toml_fail(p, "a setting cannot hold a NUL character");
-	add_utf8(out, c);
+	utf8_add(out, c);
 	return 0;
 }
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/quote.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 #include "hash/file_hash.h"
 #include "hash/multihash.h"

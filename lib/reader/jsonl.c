@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/quote.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 #include "reader/index_file.h"
 #include "reader/reader_internal.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/quote.h"
+#include "base/utf8.h"
 
 enum { ALIGN = 16 };
 

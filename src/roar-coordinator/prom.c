@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/quote.h"
+#include "base/utf8.h"
 
 void prom_family(struct str *out, const char *name, const char *type,
 		 const char *help)

@@ -1,16 +1,17 @@
 /* argv_json.c - see argv_json.h */
 #include "argv_json.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/hex.h"
 #include "base/json.h"
 #include "base/pool.h"
 #include "base/str.h"
+#include "base/utf8.h"
 
 void argv_json_encode(char *const argv[], struct str *out)
 {
@@ -27,11 +28,11 @@ static int hex4(const char *s)
 	int value = 0;
 
 	for (int i = 0; i < 4; i++) {
-		if (!isxdigit((unsigned char)s[i]))
+		int digit = hex_digit((unsigned char)s[i]);
+
+		if (digit < 0)
 			return -1;
-		value = value * 16 + (isdigit((unsigned char)s[i]) ?
-					      s[i] - '0' :
-					      tolower(s[i]) - 'a' + 10);
+		value = value << 4 | digit;
 	}
 	return value;
 }
@@ -43,16 +44,7 @@ static int add_unicode(struct str *out, const char *s)
 
 	if (c <= 0 || (c >= 0xd800 && c <= 0xdfff))
 		return -EBADMSG;
-	if (c < 0x80) {
-		str_addc(out, (char)c);
-	} else if (c < 0x800) {
-		str_addc(out, (char)(0xc0 | c >> 6));
-		str_addc(out, (char)(0x80 | (c & 0x3f)));
-	} else {
-		str_addc(out, (char)(0xe0 | c >> 12));
-		str_addc(out, (char)(0x80 | (c >> 6 & 0x3f)));
-		str_addc(out, (char)(0x80 | (c & 0x3f)));
-	}
+	utf8_add(out, (uint32_t)c);
 	return 0;
 }
 

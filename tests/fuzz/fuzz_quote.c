@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/quote.h"
 #include "base/str.h"
+#include "base/utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -3,6 +3,7 @@
  * Where bash is at hand the quoting is put before it: what it reads back must
  * be the bytes that went in. */
 #include "base/quote.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,73 +12,6 @@
 
 #include "base/fd.h"
 #include "test.h"
-
-static void utf8_lengths_follow_the_standard(void **state)
-{
-	(void)state;
-	assert_int_equal(utf8_length("", 0), 0);
-	assert_int_equal(utf8_length("a", 1), 1);
-	assert_int_equal(utf8_length("\0", 1), 1);
-	assert_int_equal(utf8_length("\xc3\xa9", 2), 2);
-	assert_int_equal(utf8_length("\xe2\x82\xac", 3), 3);
-	assert_int_equal(utf8_length("\xf0\x9f\x98\x80", 4), 4);
-	assert_int_equal(utf8_length("\xf4\x8f\xbf\xbf", 4), 4);
-}
-
-static void invalid_utf8_has_no_length(void **state)
-{
-	(void)state;
-	assert_int_equal(utf8_length("\x80", 1), 0);
-	assert_int_equal(utf8_length("\xff", 1), 0);
-	/* cut short */
-	assert_int_equal(utf8_length("\xc3", 1), 0);
-	assert_int_equal(utf8_length("\xf0\x9f\x98", 3), 0);
-	assert_int_equal(utf8_length("\xe2x\xac", 3), 0);
-	/* overlong */
-	assert_int_equal(utf8_length("\xc0\xaf", 2), 0);
-	assert_int_equal(utf8_length("\xc1\xbf", 2), 0);
-	assert_int_equal(utf8_length("\xe0\x80\xaf", 3), 0);
-	assert_int_equal(utf8_length("\xf0\x80\x80\xaf", 4), 0);
-	/* surrogate, past the end of Unicode */
-	assert_int_equal(utf8_length("\xed\xa0\x80", 3), 0);
-	assert_int_equal(utf8_length("\xf4\x90\x80\x80", 4), 0);
-	assert_int_equal(utf8_length("\xf5\x80\x80\x80", 4), 0);
-}
-
-/* All one- and two-byte sequences, and every lead with all continuations in
- * the second place, against the table of the Unicode standard. */
-static size_t slow_length(const unsigned char *u)
-{
-	if (u[0] < 0x80)
-		return 1;
-	if (u[0] >= 0xc2 && u[0] <= 0xdf)
-		return u[1] >= 0x80 && u[1] <= 0xbf ? 2 : 0;
-	if (u[0] >= 0xe0 && u[0] <= 0xef) {
-		int low = u[0] == 0xe0 ? 0xa0 : 0x80;
-		int high = u[0] == 0xed ? 0x9f : 0xbf;
-
-		return u[1] >= low && u[1] <= high ? 3 : 0;
-	}
-	if (u[0] >= 0xf0 && u[0] <= 0xf4) {
-		int low = u[0] == 0xf0 ? 0x90 : 0x80;
-		int high = u[0] == 0xf4 ? 0x8f : 0xbf;
-
-		return u[1] >= low && u[1] <= high ? 4 : 0;
-	}
-	return 0;
-}
-
-static void every_pair_of_bytes_agrees_with_the_table(void **state)
-{
-	(void)state;
-	for (int i = 0; i < 65536; i++) {
-		unsigned char u[4] = { (unsigned char)(i >> 8),
-				       (unsigned char)i, 0x80, 0x80 };
-
-		assert_int_equal(utf8_length((const char *)u, 4),
-				 slow_length(u));
-	}
-}
 
 static const char *quoted(struct str *s, const char *word)
 {
@@ -282,9 +216,6 @@ static void without_utf8_every_high_byte_is_escaped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(utf8_lengths_follow_the_standard),
-		cmocka_unit_test(invalid_utf8_has_no_length),
-		cmocka_unit_test(every_pair_of_bytes_agrees_with_the_table),
 		cmocka_unit_test(plain_words_stay_as_they_are),
 		cmocka_unit_test(words_a_shell_would_change_are_quoted),
 		cmocka_unit_test(controls_and_broken_utf8_use_dollar_quotes),
