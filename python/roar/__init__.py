@@ -14,6 +14,10 @@
     Ranges                   sets of positions: what of an epoch was consumed
     shards                   a rank's samples of a dataset, read ahead
     DatasetRegistry          datasets, their workers, and which shards are whose
+    DataLoader               torch's, with batches that move through an arena
+
+The modules coordinator, dataset, media, order, pipeline and readers are
+imported when they are first used, as `roar.readers` and so on.
 
 Neither NumPy nor torch is needed; where they are, their arrays and tensors
 move without being pickled.
@@ -33,6 +37,7 @@ from ._shared_memory import SharedMemoryRingBuffer, SharedMemorySegmentPool
 from .collate import collate_into
 
 if TYPE_CHECKING:
+    from . import coordinator, dataset, media, order, pipeline, readers
     from ._coord_errors import (BarrierBroken, BarrierTimeout,
                                 CoordinatorError, WorldChanged)
     from ._launch import init_from_env
@@ -44,19 +49,22 @@ if TYPE_CHECKING:
     from .order import MixedOrder, Part, Ranges, SampleOrder
 
 __version__ = "0.1.0"
-# Without "hash": `from roar import *` leaves Python's own as it is.
+# `from roar import *` leaves Python's own hash() as it is and needs no torch, so
+# "hash" and "DataLoader" are public and not in this list.
 __all__ = [
     "Arena", "ArenaClosed", "ArenaEmpty", "ArenaError", "ArenaFull",
     "ArenaInvalid", "ArenaNoMemory", "ArenaTooLarge", "BarrierBroken",
-    "BarrierTimeout", "CoordinatorError", "DataLoader", "DatasetRegistry",
-    "FileHash", "Item", "MixedOrder", "NotAParty", "Part", "PeerDied",
-    "Ranges", "SampleOrder", "ShardInfo", "SharedMemoryRingBuffer",
+    "BarrierTimeout", "CoordinatorError", "DatasetRegistry", "FileHash",
+    "Item", "MixedOrder", "NotAParty", "Part", "PeerDied", "Ranges",
+    "SampleOrder", "ShardInfo", "SharedMemoryRingBuffer",
     "SharedMemorySegmentPool", "TrainingOrchestrator", "WorldChanged",
-    "collate_into",
-    "hash_file", "hash_files", "init_from_env", "register", "shards",
+    "collate_into", "hash_file", "hash_files", "init_from_env", "register",
+    "shards",
 ]
 
-# Imported when they are asked for: they need torch, protobuf-c or libcrypto.
+# Imported when they are first used: they take time, and some need torch, FFmpeg,
+# protobuf-c or libcrypto.
+_MODULES = ("coordinator", "dataset", "media", "order", "pipeline", "readers")
 _LATER = {
     "BarrierBroken": "roar._coord_errors",
     "BarrierTimeout": "roar._coord_errors",
@@ -80,8 +88,15 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"roar.{name}")  # becomes an attribute
     if name not in _LATER:
         raise AttributeError(f"module 'roar' has no attribute {name!r}")
     found = getattr(importlib.import_module(_LATER[name]), name)
-    globals()[name] = found  # asked for once
+    globals()[name] = found  # the next use does not come here
     return found
+
+
+def __dir__() -> list[str]:
+    special = {name for name in globals() if name.startswith("__")}
+    return sorted({*special, *__all__, *_LATER, *_MODULES})

@@ -15,8 +15,6 @@ the last process that has it is gone, however that ended.
 
 from __future__ import annotations
 
-import multiprocessing.context
-import multiprocessing.reduction
 import os
 from typing import Any, NamedTuple, Optional
 
@@ -210,6 +208,9 @@ class Arena:
     # its descriptor means nothing elsewhere.
 
     def __getstate__(self) -> dict[str, Any]:
+        # Here alone, because importing it takes longer than all else in `import roar`.
+        import multiprocessing.context
+        import multiprocessing.reduction
         multiprocessing.context.assert_spawning(self)
         state = self.__dict__.copy()
         state["_handle"] = multiprocessing.reduction.DupFd(

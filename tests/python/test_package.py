@@ -1,6 +1,7 @@
 """The package as users get it."""
 
 import ast
+import compileall
 import importlib.util
 import inspect
 import os
@@ -58,13 +59,52 @@ def test_importing_it_imports_neither():
 
 
 def test_all_names_are_there_and_documented():
-    absent = {"DataLoader"}
+    absent = set()
     if "COORDINATOR" not in os.environ:  # this build has no protobuf-c
         absent.add("TrainingOrchestrator")
     for name in {*roar.__all__, "hash"} - absent:
         assert getattr(roar, name).__doc__, name
     with pytest.raises(AttributeError):
         roar.nonsense
+
+
+MODULES = {"coordinator": "COORDINATOR", "dataset": None, "media": "CLIP",
+           "order": None, "pipeline": None, "readers": None}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_importing_roar_is_enough_for_its_modules(name):
+    if MODULES[name] and MODULES[name] not in os.environ:
+        pytest.skip(f"this build has no roar.{name}")
+    run(sys.executable, "-c",
+        "import roar, sys\n"
+        f"assert 'roar.{name}' not in sys.modules\n"
+        f"assert roar.{name}.__all__\n")
+
+
+def test_dir_has_all_public_names():
+    public = {name for name in dir(roar) if not name.startswith("_")}
+    assert public == {*roar.__all__, *MODULES, "DataLoader", "hash"}
+
+
+def test_a_star_import_needs_no_torch():
+    if "COORDINATOR" not in os.environ:
+        pytest.skip("this build has no roar.coordinator")
+    run(sys.executable, "-c", "import sys; sys.modules['torch'] = None\n"
+        "from roar import *\n"
+        "assert Arena and shards and hash is __builtins__.hash")
+
+
+def test_importing_it_takes_20_ms_at_most(tmp_path):
+    """As installed, with compiled modules.  CPU time, since others run beside us."""
+    shutil.copytree(ROOT / "python" / "roar", tmp_path / "roar")
+    compileall.compile_dir(tmp_path / "roar", quiet=1)
+    path = os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]])
+    times = [float(run(
+        sys.executable, "-c", "import time; begin = time.process_time()\n"
+        "import roar; print(time.process_time() - begin)",
+        env={**os.environ, "PYTHONPATH": path}).stdout) for _ in range(7)]
+    assert min(times) <= 0.020, times
 
 
 @pytest.mark.parametrize("module", [_roar, _roar_hash, _roar_reader,
