@@ -310,6 +310,24 @@ def test_a_worker_that_dies_before_it_is_ready(arena):
         iterate(Calls(os._exit, 5), arena)
 
 
+def test_an_interrupt_that_the_parent_survives_ends_no_epoch(arena):
+    """Ctrl-C reaches all processes of a terminal; what it means is the parent's affair."""
+
+    def slow_numbers():
+        yield os.getpid()
+        yield from range(30)
+
+    items = iterate(each(slow_numbers), arena, mp_context="fork", buffer_size=2)
+    for _ in range(3):
+        iterator = iter(items)
+        pid, found = next(iterator), []
+        for item in iterator:
+            found.append(item)
+            time.sleep(0.002)  # the worker waits until there is room again
+            os.kill(pid, signal.SIGINT)
+        assert found == list(range(30))
+
+
 def test_a_silent_worker_is_ended_after_the_timeout(arena):
     items = iterate_in_subprocess(each(one_then_sleep), timeout=0.2, arena=arena())
     iterator = iter(items)

@@ -82,8 +82,11 @@ class ArenaOutlet(Outlet):
             raise Closed from None
 
     def _need_credit(self) -> None:
-        if not self._credits:
-            self._credits = os.eventfd_read(self._eventfd)
+        while not self._credits:
+            try:
+                self._credits = os.eventfd_read(self._eventfd)
+            except InterruptedError:
+                pass  # a signal: Python makes most calls again, but not this one
         if self._closed:
             raise Closed
 
