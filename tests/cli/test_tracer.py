@@ -293,3 +293,59 @@ def test_a_program_that_lost_its_privilege_is_named(user):
     assert len(said) == 1
     assert program in said[0] and "--tracer preload" in said[0]
     assert "setuid" in gaps_of(user.last())
+
+
+def test_the_library_alone_takes_no_privilege(user):
+    """It is only that nobody watches such a program."""
+    program = find_set_user_id()
+    library = os.path.join(user.base, "libroar-preload.so")
+    shutil.copy(os.path.join(os.path.dirname(os.environ["ROAR"]), "..",
+                             "preload", "libroar-preload.so"), library)
+    done = user("run", "--tracer", "preload", program, "--help", code=None,
+                env={"ROAR_PRELOAD_LIBRARY": library})
+    assert user.last()["tracer"] == "preload"
+    assert "set-user-id" not in done.err
+    gaps = gaps_of(user.last())
+    assert "escaped" in gaps and "setuid" not in gaps
+
+
+# ---- commands that trace ----
+
+SANITIZED = """
+#include <stdio.h>
+int main(void)
+{
+    FILE *f = fopen("in.txt", "r");
+    int c = f ? fgetc(f) : 0;
+
+    puts("done");
+    return c != 'x' || fclose(f);
+}
+"""
+
+
+@pytest.fixture
+def sanitized(project):
+    """A program with LeakSanitizer, which traces its own threads."""
+    project.write("in.txt", "x")
+    project.write("a.c", SANITIZED)
+    built = subprocess.run(["cc", "-fsanitize=address", "-o", "a", "a.c"],
+                           cwd=project.root, capture_output=True, check=False)
+    if built.returncode:
+        pytest.skip("cc has no -fsanitize=address")
+    return ["env", "ASAN_OPTIONS=detect_leaks=1", "./a"]
+
+
+def test_leak_sanitizer_works(project, sanitized):
+    done = project("run", "-q", "--tracer", "hybrid", *sanitized)
+    assert (done.out, done.err) == ("done\n", "")
+    job = project.last()
+    assert (job["tracer"], job["verdict"]) == ("hybrid", "complete")
+    assert "in.txt" in names_of(project, job["inputs"])
+
+
+def test_a_tracer_that_was_refused_is_named(project, sanitized):
+    project("run", "-q", "--tracer", "ptrace", *sanitized, code=1)
+    job = project.last()
+    assert gaps_of(job) == ["escaped"]
+    assert "--tracer hybrid" in job["gaps"][0]["detail"]

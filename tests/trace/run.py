@@ -47,7 +47,9 @@ BLIND = {
         "arch_static": "escaped", "arch_static_lies": "escaped",
         "arch_static_passed": "escaped", "arch_static_receives": "escaped",
         "arch_static_ring": "escaped", "arch_static_unknown_owner": "escaped",
-        "landlock_static": "escaped", "signal_restart_static": "escaped",
+        "landlock_static": "escaped",
+        "ptrace_itself_static": "escaped", "ptrace_threads_static": "escaped",
+        "signal_restart_static": "escaped",
         "signal_stop_static": "escaped", "thread_exec_static": "escaped",
         "arch_int80": None,
         # A program given as O_PATH descriptor, whose inside nobody may read.

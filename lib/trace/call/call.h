@@ -42,6 +42,7 @@ struct observer {
 	struct race race;
 	pid_t root; /* the command */
 	bool quiet; /* lingering: serve, but say nothing */
+	bool keeps_rights; /* set-uid programs get their rights, whoever we are */
 	unsigned tick_ms; /* when the job wants its next tick, 0: never */
 	int64_t now_ns; /* time of the current call, for the record */
 	int64_t mono_ns; /* the same for durations: nobody can set that clock, so
@@ -233,5 +234,7 @@ void call_recvmsg_done(struct observer *o, struct tracee *t);
 bool call_execve(struct observer *o, struct tracee *t,
 		 const struct call_args *a);
 void call_check_namespaces(struct observer *o, struct tracee *t);
+/* Does the thread run the program that we are? */
+bool call_runs_roar(pid_t tid);
 
 #endif

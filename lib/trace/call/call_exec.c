@@ -100,14 +100,15 @@ static bool changes_rights(const char *exe, const struct stat *st)
 	       loader_has_capability(exe, st);
 }
 
-/* A program that should have other rights than we.  Traced by a process without
- * privileges it did not get them; traced by root it may have fewer than we. */
+/* A program that should have other rights than we.  Traced or filtered by a process
+ * without privileges it did not get them; traced by root it may have fewer than
+ * we. */
 static void check_privilege(struct observer *o, struct tracee *t,
 			    const char *exe, const struct stat *st)
 {
 	if (!changes_rights(exe, st))
 		return;
-	if (geteuid() != 0)
+	if (geteuid() != 0 && !o->keeps_rights)
 		call_gap(o, t, EVENT_GAP_SETUID, exe);
 	t->process->restricted = true;
 }
@@ -187,4 +188,14 @@ void call_exec_done(struct observer *o, struct tracee *t, const char *exe,
 		check_privilege(o, t, exe, exe_stat);
 	str_clear(&t->exec_path);
 	str_clear(&t->exec_command);
+}
+
+bool call_runs_roar(pid_t tid)
+{
+	struct stat ours, theirs;
+	char link[32];
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)tid);
+	return stat("/proc/self/exe", &ours) == 0 && stat(link, &theirs) == 0 &&
+	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }

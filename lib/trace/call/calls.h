@@ -48,6 +48,7 @@ enum call {
 	CALL_ATTRIBUTES, /* ioctl(FS_IOC_SETFLAGS, ...): the same */
 	CALL_CLONE, /* clone(flags, ...) into other namespaces or untraced */
 	CALL_CLONE3, /* clone3(args, size) */
+	CALL_PTRACE, /* ptrace(PTRACE_ATTACH, tid) and kin: a tracer of its own */
 	CALL_UNSEEN, /* no call: one whose names are out of our sight */
 	CALL_FOREIGN, /* a system call ABI without a table */
 	CALL_END,

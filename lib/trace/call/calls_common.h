@@ -51,7 +51,7 @@
 		{ SYS_lremovexattr, CALL_RIGHTS },                            \
 		{ SYS_fremovexattr, CALL_RIGHTS }, { 463, CALL_RIGHTS },      \
 		{ 466, CALL_RIGHTS }, { SYS_clone, CALL_CLONE },              \
-		{ SYS_clone3, CALL_CLONE3 },                                  \
+		{ SYS_clone3, CALL_CLONE3 }, { SYS_ptrace, CALL_PTRACE },     \
 	{                                                                     \
 		SYS_prctl, CALL_PRCTL                                         \
 	}

@@ -28,6 +28,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 
 #include "trace/call/calls.h"
@@ -140,6 +141,12 @@ static void look_at_arguments(struct filter_program *f, enum call call)
 		emit(f, BPF_JMP | BPF_JEQ | BPF_K, PR_CAPBSET_DROP)->jt = 3;
 		emit(f, BPF_JMP | BPF_JEQ | BPF_K, PR_SET_SECUREBITS)->jt = 2;
 		allow_unless(f, PR_SET_SECCOMP);
+		break;
+	case CALL_PTRACE:
+		load_arg(f, 0);
+		emit(f, BPF_JMP | BPF_JEQ | BPF_K, PTRACE_TRACEME)->jt = 3;
+		emit(f, BPF_JMP | BPF_JEQ | BPF_K, PTRACE_ATTACH)->jt = 2;
+		allow_unless(f, PTRACE_SEIZE);
 		break;
 	default:
 		break;

@@ -94,6 +94,10 @@ static void serve(struct guard_page *page)
 
 	if (page->request.id)
 		(void)notify_continue(FD_LISTENER, page->request.id);
+	for (int i = 0; i < ATTACHING; i++)
+		if (page->attaching[i].id)
+			(void)notify_continue(FD_LISTENER,
+					      page->attaching[i].id);
 	for (;;) {
 		if (poll(&line, 1, -1) < 0)
 			continue;

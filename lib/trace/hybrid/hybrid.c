@@ -148,6 +148,7 @@ static void look_at_seized(struct hybrid *h)
 	observer_set_time(&h->o);
 	seize_look(h);
 	wait_for_root(h);
+	attach_settle(h);
 }
 
 static void look_around(struct hybrid *h)
@@ -161,6 +162,7 @@ static void look_around(struct hybrid *h)
 		told_raise_generation(h);
 	told_trouble(h);
 	wait_for_root(h);
+	attach_settle(h);
 	guardian_check(h);
 	if (atomic_load(&h->o.job->control->kill_all))
 		members_kill(h);
@@ -428,6 +430,7 @@ static int start(const struct tracer_ops *ops, const struct tracer_job *job,
 	h->base.ops = ops;
 	h->listener = h->guardian.line = h->bell = -1;
 	h->o.told = told_event;
+	h->o.keeps_rights = !filter;
 	page = mmap(NULL, sizeof(*h->guardian.page), PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (page != MAP_FAILED) {

@@ -13,7 +13,8 @@
  *	written.c	what the run has written to
  *	closed.c	what it has closed before anybody watched
  *	received.c	descriptors that came in messages
- *	seize.c		signals that come before we have heard of a call */
+ *	seize.c		signals that come before we have heard of a call
+ *	attach.c	processes of the run that trace others of the run */
 #ifndef ROAR_TRACE_HYBRID_HYBRID_INTERNAL_H
 #define ROAR_TRACE_HYBRID_HYBRID_INTERNAL_H
 
@@ -90,12 +91,22 @@ struct intent {
 	struct str path; /* as the process named it */
 };
 
+/* A ptrace() that waits until we have let go of the thread it is for. */
+struct attaching {
+	uint64_t id; /* of its notification; 0: none */
+	pid_t target;
+	int64_t since_ns;
+};
+
+enum { ATTACHING = 16 };
+
 /* A page shared with the guardian: what must be answered if we die. */
 struct guard_page {
 	union {
 		struct seccomp_notif request; /* the call in hand; id 0: none */
 		char room[1024]; /* the kernel's idea of it may be larger */
 	};
+	struct attaching attaching[ATTACHING];
 };
 
 struct guardian {
@@ -235,6 +246,8 @@ int notify_init(struct hybrid *h);
 
 /* Lets the call `id` go on as it is. */
 int notify_continue(int listener, uint64_t id);
+/* Has the thread make it again; only for one that is about to stop. */
+int notify_repeat(int listener, uint64_t id);
 
 /* ---- words.c ---- */
 
@@ -336,6 +349,10 @@ void seize_call(struct hybrid *h, const struct tracee *t,
 		const struct seccomp_data *d);
 /* It runs a program with our library from now on. */
 void seize_is_needless(struct hybrid *h, struct tracee *t);
+/* Somebody else is about to trace the thread.  True: we have seized it, and let it
+ * go when it stops, which it soon does. */
+bool seize_let_go(struct hybrid *h, pid_t tid);
+bool seize_has(const struct hybrid *h, pid_t tid);
 /* One of them has stopped, as its wait status says: makes it go on (a
  * command_stopped). */
 int seize_stopped(void *ctx, pid_t tid, int status);
@@ -346,6 +363,15 @@ bool seize_sleep(struct hybrid *h);
 /* Lets all go that are left. */
 void seize_end(struct hybrid *h);
 void seize_release(struct hybrid *h);
+
+/* ---- attach.c ---- */
+
+/* The thread is about to make itself, or another one, the tracee of a process.
+ * True: its call `id` is answered, or will be. */
+bool attach_enter(struct hybrid *h, const struct tracee *t,
+		  const struct seccomp_data *d, uint64_t id);
+/* Answers those whose targets are free. */
+void attach_settle(struct hybrid *h);
 
 /* ---- guardian.c ---- */
 

@@ -44,17 +44,34 @@ int notify_init(struct hybrid *h)
 	return 0;
 }
 
-int notify_continue(int listener, uint64_t id)
+static int send_answer(int listener, const struct seccomp_notif_resp *r)
 {
 	/* Room for what a newer kernel may append. */
 	union {
 		struct seccomp_notif_resp r;
 		char room[256];
-	} answer = { .r = { .id = id,
-			    .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE } };
+	} answer = { .r = *r };
 
 	return ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) < 0 ? -errno :
 									0;
+}
+
+int notify_continue(int listener, uint64_t id)
+{
+	struct seccomp_notif_resp r = {
+		.id = id,
+		.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE,
+	};
+
+	return send_answer(listener, &r);
+}
+
+int notify_repeat(int listener, uint64_t id)
+{
+	enum { ERESTARTNOINTR = 513 }; /* known to the kernel alone */
+	struct seccomp_notif_resp r = { .id = id, .error = -ERESTARTNOINTR };
+
+	return send_answer(listener, &r);
 }
 
 bool notify_is_over(const struct hybrid *h)
@@ -82,15 +99,9 @@ static size_t pointer_size(uint32_t arch)
 static void check_listener(struct hybrid *h, struct tracee *t,
 			   const uint64_t args[6])
 {
-	struct stat ours, theirs;
-	char link[32];
-
 	if (args[0] != SECCOMP_SET_MODE_FILTER ||
-	    !(args[1] & SECCOMP_FILTER_FLAG_NEW_LISTENER))
-		return;
-	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)t->tid);
-	if (stat("/proc/self/exe", &ours) == 0 && stat(link, &theirs) == 0 &&
-	    ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino)
+	    !(args[1] & SECCOMP_FILTER_FLAG_NEW_LISTENER) ||
+	    call_runs_roar(t->tid))
 		return;
 	call_gap(&h->o, t, EVENT_GAP_ESCAPED,
 		 "a seccomp listener of its own was refused; "
@@ -212,13 +223,14 @@ static void catch_up(struct hybrid *h, struct tracee *t, pid_t tid)
 		member_exec_end(h, m, tid);
 }
 
-static void on_call(struct hybrid *h, const struct seccomp_notif *n)
+/* True: it is answered, or will be. */
+static bool on_call(struct hybrid *h, const struct seccomp_notif *n)
 {
 	enum call call = call_find(n->data.arch, (uint32_t)n->data.nr);
 	struct tracee *t = member_thread(h, (pid_t)n->pid);
 
 	if (!t)
-		return; /* it is gone, or there is no memory for it */
+		return false; /* it is gone, or there is no memory for it */
 	catch_up(h, t, (pid_t)n->pid);
 	if (h->n_waiting)
 		settle_finished(h);
@@ -226,11 +238,14 @@ static void on_call(struct hybrid *h, const struct seccomp_notif *n)
 	 * and, because nobody tells us of its end, once more a little later. */
 	told_raise_generation(h);
 	h->stale = true;
+	if (call == CALL_PTRACE)
+		return attach_enter(h, t, &n->data, n->id);
 	seize_call(h, t, &n->data);
 	h->entering = true;
 	if (enter(h, t, call, n))
 		settle_later(h, t);
 	h->entering = false;
+	return false;
 }
 
 /* The first thing a new program does is that its loader opens our library.  That
@@ -264,7 +279,7 @@ bool notify_serve(struct hybrid *h)
 {
 	struct seccomp_notif *n = &h->guardian.page->request;
 
-	memset(h->guardian.page, 0, sizeof(*h->guardian.page));
+	memset(h->guardian.page->room, 0, sizeof(h->guardian.page->room));
 	if (h->seized.count && !seize_sleep(h))
 		return false;
 	if (ioctl(h->listener, SECCOMP_IOCTL_NOTIF_RECV, n) < 0)
@@ -280,8 +295,7 @@ bool notify_serve(struct hybrid *h)
 		on_our_library(h, (pid_t)n->pid);
 		return true;
 	}
-	if (n->pid)
-		on_call(h, n);
-	(void)notify_continue(h->listener, n->id);
+	if (!n->pid || !on_call(h, n))
+		(void)notify_continue(h->listener, n->id);
 	return true;
 }

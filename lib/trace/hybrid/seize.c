@@ -119,15 +119,36 @@ void seize_call(struct hybrid *h, const struct tracee *t,
 		s->last = *d;
 }
 
+static bool dismiss(struct seized *s)
+{
+	if (!s || ptrace(PTRACE_INTERRUPT, s->tid, 0, 0) < 0)
+		return false;
+	s->leaving = true;
+	return true;
+}
+
 void seize_is_needless(struct hybrid *h, struct tracee *t)
 {
-	struct seized *s = seized_of(h, t->tid);
 	struct member *m = member_of(h, t);
 
 	if (m)
 		m->patience = PATIENCE_OWN;
-	if (s && ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) == 0)
-		s->leaving = true;
+	(void)dismiss(seized_of(h, t->tid));
+}
+
+bool seize_let_go(struct hybrid *h, pid_t tid)
+{
+	const struct tracee *t = tree_find(&h->o.tree, tid);
+	struct member *m = t ? member_of(h, t) : NULL;
+
+	if (m)
+		m->patience = PATIENCE_NOBODYS;
+	return dismiss(seized_of(h, tid));
+}
+
+bool seize_has(const struct hybrid *h, pid_t tid)
+{
+	return seized_of(h, tid);
 }
 
 /* ---- what was interrupted ---- */
@@ -158,6 +179,7 @@ static enum nature nature_of(enum call call)
 	case CALL_CHDIR:
 	case CALL_CHROOT:
 	case CALL_UMOUNT:
+	case CALL_PTRACE:
 		return NATURE_QUICK;
 	default:
 		return call_names_files(call) ? NATURE_QUICK : NATURE_OTHER;
@@ -377,7 +399,7 @@ void seize_end(struct hybrid *h)
 
 	while ((s = map_next(&h->seized, &pos))) {
 		s->leaving = true;
-		(void)ptrace(PTRACE_INTERRUPT, s->tid, 0, 0);
+		(void)dismiss(s);
 	}
 	/* One in a call that nothing interrupts is let go when we end. */
 	for (seize_look(h); h->seized.count && clock_mono_ns() < end;

@@ -210,6 +210,22 @@ static void on_clone(struct ptracer *p, struct tracee *t, enum call call,
 			 "a process was made that cannot be traced");
 }
 
+/* A thread has one tracer, and all of them have us.  Another roar has other ways. */
+static void on_ptrace(struct ptracer *p, struct tracee *t,
+		      const uint64_t args[6])
+{
+	int request = (int)args[0];
+	bool attaches = request == PTRACE_ATTACH || request == PTRACE_SEIZE;
+
+	if (request != PTRACE_TRACEME &&
+	    (!attaches || !tree_find(&p->o.tree, (pid_t)args[1])))
+		return;
+	if (!call_runs_roar(t->tid))
+		call_gap(&p->o, t, EVENT_GAP_ESCAPED,
+			 "a tracer of its own was refused; --tracer hybrid "
+			 "lets it trace");
+}
+
 static void enter(struct ptracer *p, struct tracee *t, enum call call,
 		  const uint64_t args[6])
 {
@@ -218,6 +234,8 @@ static void enter(struct ptracer *p, struct tracee *t, enum call call,
 		hot_end(&p->hot, p->o.mono_ns);
 	if (call == CALL_CLONE || call == CALL_CLONE3)
 		on_clone(p, t, call, args);
+	if (call == CALL_PTRACE)
+		on_ptrace(p, t, args);
 	if (call_enter(&p->o, t, call, args))
 		t->pending.entry_ns = p->o.now_ns;
 }

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -99,6 +100,9 @@ static void set_arguments(struct seccomp_data *data, enum call call)
 		break;
 	case CALL_PRCTL:
 		data->args[0] = PR_SET_SECCOMP;
+		break;
+	case CALL_PTRACE:
+		data->args[0] = PTRACE_SEIZE;
 		break;
 	default:
 		break;
@@ -296,6 +300,10 @@ static void what_only_asks_passes(void **state)
 	assert_true(TRACED(SYS_prctl, PR_SET_SECUREBITS, 0, 0));
 	assert_true(TRACED(SYS_prctl, PR_SET_SECCOMP, 0, 0));
 	assert_false(TRACED(SYS_prctl, PR_GET_SECCOMP, 0, 0));
+	assert_true(TRACED(SYS_ptrace, PTRACE_TRACEME, 0, 0));
+	assert_true(TRACED(SYS_ptrace, PTRACE_ATTACH, 1, 0));
+	assert_true(TRACED(SYS_ptrace, PTRACE_SEIZE, 1, 0));
+	assert_false(TRACED(SYS_ptrace, PTRACE_PEEKDATA, 1, 0));
 }
 
 /* ---- marked calls ---- */
