@@ -186,8 +186,9 @@ static int write_name(struct fold *fold, struct name *name, unsigned seen,
 
 	if (!(seen & LINEAGE_CREATED))
 		r = inodes_write(fold, name, &ev->before);
-	/* Other names of that content must be looked at again. */
-	if (!file->own || name->prior)
+	/* Other names of that content must be looked at again.  Where a file was
+	 * created, nothing from before the run was opened. */
+	if ((!file->own || name->prior) && !(seen & LINEAGE_CREATED))
 		name_source(name)->written = 1;
 	file->seen |= (uint16_t)seen;
 	fold_note_write(fold, file, ev->pid);

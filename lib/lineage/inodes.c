@@ -72,6 +72,7 @@ int inodes_write(struct fold *fold, struct name *name,
 	if (other) {
 		other->file.seen |= LINEAGE_OPENED_WRITE;
 		other->file.restless = true;
+		other->written = 1;
 		name->file.restless = true;
 		return 0;
 	}

@@ -39,20 +39,32 @@ bool lineage_is_fresh(const struct lineage_file *file,
 		origin->seen & (LINEAGE_CREATED | LINEAGE_LINKED_TO));
 }
 
+/* Was the content that stood here before the run ever opened for writing?  The flag
+ * LINEAGE_OPENED_WRITE may tell of another file that had the name meanwhile. */
+static bool prior_was_opened(const struct lineage_file *file)
+{
+	return ((const struct name *)file)->written;
+}
+
 /* Moved away and back, and what it was. */
 static bool came_home(const struct lineage_file *file,
 		      const struct stamp *after)
 {
 	if (!has_prior(file) || file->origin)
 		return false;
-	/* The second side of an exchange, there and back. */
-	if (!stamp_exists(&file->first))
-		return !(file->seen & LINEAGE_OPENED_WRITE) &&
-		       !((const struct name *)file)->written;
-	if (content_differs(&file->first, after))
-		return false;
-	return !(file->seen & LINEAGE_OPENED_WRITE) ||
+	if (!prior_was_opened(file))
+		return !content_differs(&file->first, after);
+	/* Without a first stamp: the second side of an exchange, there and back. */
+	return stamp_exists(&file->first) &&
+	       !content_differs(&file->first, after) &&
 	       !stamp_is_racy(&file->first, file->first_ns);
+}
+
+/* Opened for writing, which changed nothing: was that what is there now? */
+static bool was_touched(const struct lineage_file *file)
+{
+	return file->seen & LINEAGE_OPENED_WRITE &&
+	       (!(file->seen & PLACED) || prior_was_opened(file));
 }
 
 /* Opening for writing is no proof of a write, and an equal stamp is no proof
@@ -90,7 +102,7 @@ unsigned lineage_roles(const struct lineage_file *file,
 			roles |= LINEAGE_TEMPORARY;
 		if (file->seen & LINEAGE_READ_OWN)
 			roles |= LINEAGE_INTERMEDIATE;
-	} else if (file->seen & LINEAGE_OPENED_WRITE && exists && !roles) {
+	} else if (was_touched(file) && exists && !roles) {
 		roles |= LINEAGE_TOUCHED;
 	}
 	return roles;

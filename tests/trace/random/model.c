@@ -234,6 +234,7 @@ static void blur_others(int node)
 void was_opened_for_writing(int node)
 {
 	see(node)->flags |= NAME_OPENED_WRITE;
+	inode_of(node)->opened = true;
 	blur_others(node);
 }
 
@@ -377,11 +378,14 @@ static int node_at(const char *path)
 	return at;
 }
 
-/* There, and opened for writing at most.  A link or a rename changes the ctime
- * as a hidden write would: whoever takes that for a write is on the safe side. */
-static void print_unwritten(const struct name *name, bool stirred, bool input)
+/* There, and opened for writing at most: the file that is there, not one that had
+ * the name meanwhile.  A link or a rename changes the ctime as a hidden write would:
+ * whoever takes that for a write is on the safe side. */
+static void print_unwritten(const struct name *name, const struct inode *inode,
+			    bool input)
 {
-	bool opened = name->flags & NAME_OPENED_WRITE;
+	bool opened = name->flags & NAME_OPENED_WRITE && inode->opened;
+	bool stirred = inode->stirred;
 
 	if (opened && !stirred && !input)
 		expect("touched %s", name->path);
@@ -414,7 +418,7 @@ static void print_name(const struct name *name)
 			expect("may temporary %s", name->path);
 		return;
 	}
-	print_unwritten(name, inode_of(node)->stirred, input);
+	print_unwritten(name, inode_of(node), input);
 }
 
 /* Things that moved with their directory and that nobody has looked at: a tracer

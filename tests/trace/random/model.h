@@ -45,6 +45,7 @@ enum kind { KIND_FILE, KIND_DIR, KIND_LINK };
 struct inode {
 	enum kind kind;
 	bool changed; /* the run made it or wrote to it */
+	bool opened; /* for writing, by the run */
 	bool stirred; /* its names have changed: so has its ctime */
 	bool script; /* can be executed */
 	int len;
