@@ -65,7 +65,7 @@ BLIND = {
         # command ends.
         "process_daemon": "library",
         # It is asked for later, when the process is elsewhere.
-        "open_own_directory": "path",
+        "open_own_directory": "changed",
         # It is read later, when something else is mounted there.
         "mount_over": "library",
     },

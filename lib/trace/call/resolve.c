@@ -349,6 +349,63 @@ static const char *translate(const struct tracee *t, const char *path,
 	return path;
 }
 
+/* The directory where a relative path starts, whatever its name is.  -ESTALE: it
+ * cannot be had, or names of the thread mean something else than ours. */
+static int open_start(const struct tracee *t, int dirfd)
+{
+	char link[64];
+	int fd;
+
+	if (t->process->foreign_root || t->process->foreign_mounts)
+		return -ESTALE;
+	if (dirfd == AT_FDCWD)
+		(void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)t->tid);
+	else
+		(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d",
+			       (int)t->tid, dirfd);
+	fd = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -ESTALE : fd;
+}
+
+/* A removed directory has no name and nothing in it, but its ".." still leads to
+ * others.  `path` is relative to it; -ESTALE when it stays in there. */
+static int leave_removed(struct resolver *r, const struct tracee *t, int dirfd,
+			 const char *path, size_t len, struct str *out)
+{
+	CLEANUP(closep) int start = open_start(t, dirfd);
+	CLEANUP(closep) int dir = -1;
+	struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_NO_MAGICLINKS,
+	};
+	const char *slash = memrchr(path, '/', len);
+	const char *name = slash ? slash + 1 : path;
+	int err;
+
+	if (start < 0)
+		return start;
+	if (!slash && is_name(path))
+		return -ESTALE;
+	if (!is_name(name))
+		name = path + len;
+	str_clear(&r->scratch);
+	str_add(&r->scratch, path, (size_t)(name - path));
+	if (str_error(&r->scratch) < 0)
+		return -ENOMEM;
+	dir = (int)syscall(SYS_openat2, start, r->scratch.data, &how,
+			   sizeof(how));
+	if (dir < 0)
+		return errno == ENOSYS || errno == EPERM ? -ESTALE : -errno;
+	err = own_fd_path(dir, out);
+	if (err < 0)
+		return err;
+	if (is_removed(out))
+		return -ESTALE;
+	if (*name)
+		join(out, name);
+	return str_error(out);
+}
+
 static int resolve(struct resolver *r, struct tree *tree, struct tracee *t,
 		   int dirfd, const char *path, size_t len, struct str *out)
 {
@@ -370,6 +427,8 @@ static int resolve(struct resolver *r, struct tree *tree, struct tracee *t,
 	slash = memrchr(path, '/', len);
 	if (path[0] != '/') {
 		err = start_dir(r, tree, t, dirfd, slash ? named : out);
+		if (err == -ESTALE)
+			return leave_removed(r, t, dirfd, path, len, out);
 		if (err < 0)
 			return err;
 		if (!slash && is_name(path)) {

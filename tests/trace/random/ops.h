@@ -66,7 +66,10 @@ void op_thread(void);
 void op_exec(void);
 void op_script(void);
 
-/* Goes on until the current process has done its part; main.c. */
+/* Goes on until that many operations are done; main.c. */
 void run_until(int n_ops);
+
+/* The same for the part of the current process, which ends with it. */
+void run_part(void);
 
 #endif

@@ -45,7 +45,7 @@ void op_fork(void)
 	enter(&own);
 	pid = CHECK(fork());
 	if (pid == 0) {
-		run_until(m->ends[m->level]);
+		run_part();
 		_exit(0);
 	}
 	await(pid, 0);
@@ -56,7 +56,7 @@ void op_fork(void)
 static int child(void *unused)
 {
 	(void)unused;
-	run_until(m->ends[m->level]);
+	run_part();
 	_exit(0);
 }
 
