@@ -391,9 +391,16 @@ static bool is_visibly_done(const struct tracee *t, int *ret_fd)
 	}
 }
 
+/* The kernel does not notify us of these: no pending call is one of them. */
+static bool is_never_awaited(enum call call)
+{
+	return call == CALL_NONE || call == CALL_CLONE || call == CALL_CLONE3;
+}
+
 /* Does the thread sleep in a call that is none of those we wait for?  Then it is
- * out of the one it made before.  Without a filter it may sleep before the call,
- * where it asks us, and always tells the result. */
+ * out of the one it made before; the parent of a vfork() sleeps in clone().  Without
+ * a filter it may sleep before the call, where it asks us, and always tells the
+ * result. */
 static bool is_elsewhere(const struct hybrid *h, pid_t tid)
 {
 	char text[32];
@@ -403,8 +410,8 @@ static bool is_elsewhere(const struct hybrid *h, pid_t tid)
 		return false;
 	if (text[0] < '0' || text[0] > '9')
 		return false; /* "running": nobody knows where */
-	return call_find(call_abis[0].audit_arch, strtoul(text, NULL, 10)) ==
-	       CALL_NONE;
+	return is_never_awaited(
+		call_find(call_abis[0].audit_arch, strtoul(text, NULL, 10)));
 }
 
 /* Does the result stand in the log, unread?  A child of vfork() speaks, too, although
