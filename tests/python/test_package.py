@@ -9,7 +9,6 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import sysconfig
 
 import pytest
 
@@ -21,23 +20,7 @@ import roar
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-BARE = """
-import sys
-sys.modules["numpy"] = None
-sys.modules["torch"] = None
-import roar
-for copy in (True, False):
-    with roar.Arena(1 << 20, copy=copy) as arena:
-        arena.join("both")
-        memory = arena.empty(5000)
-        memory[:] = b"m" * 5000
-        arena.send({"a": b"x" * 9000, "b": [1, None], "c": memory})
-        item = arena.receive(timeout=5)
-        assert item["a"] == b"x" * 9000 and item["b"] == [1, None]
-        assert item["c"] == b"m" * 5000
-        assert roar.collate_into(arena)([{"a": 1}, {"a": 2}]) == {"a": [1, 2]}
-print("moved")
-"""
+BARE = (pathlib.Path(__file__).parent / "bare_program.py").read_text()
 
 
 def run(*command, **options):
@@ -137,102 +120,6 @@ def test_it_uses_the_limited_api_alone():
     assert _roar_hash.__file__.endswith(".abi3.so")
     assert _roar_reader.__file__.endswith(".abi3.so")
     assert _roar_shard.__file__.endswith(".abi3.so")
-
-
-@pytest.fixture(scope="module")
-def sources(tmp_path_factory):
-    """A copy to build in: what one test has compiled, the next one finds."""
-    to = tmp_path_factory.mktemp("sources")
-    for part in ("python", "lib/arena", "lib/base", "lib/coord", "lib/hash",
-                 "lib/media", "lib/net", "lib/reader", "lib/shard", "include"):
-        shutil.copytree(ROOT / part, to / part, ignore=shutil.ignore_patterns(
-            "build", "__pycache__", "*.egg-info"))
-    return to / "python"
-
-
-def for_builds(sources):
-    """The environment without a sanitizer, whose library may be preloaded here.  What
-    is compiled runs for a moment only, and an earlier run may have compiled it."""
-    kept = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
-    if shutil.which("ccache"):
-        kept |= {"CC": "ccache " + sysconfig.get_config_var("CC").split()[0],
-                 "CCACHE_NOHASHDIR": "1", "CCACHE_BASEDIR": str(sources.parent)}
-    return {**kept, "CFLAGS": "-O0 -g0"}
-
-
-HASHES = """
-import sys
-import roar
-with open("/proc/self/maps") as f:
-    assert "libcrypto" not in f.read()
-assert roar.hash(b"abc", "md5") == "900150983cd24fb0d6963f7d28e17f72"
-with open(sys.argv[1], "wb") as f:
-    f.write(bytes(5000000))
-names = ("blake3", "sha256", "sha512", "md5", "crc64nvme", "git-blob")
-found = roar.hash_file(sys.argv[1], names)
-assert found == roar.hash(bytes(5000000), names)
-assert roar.hash_file(sys.argv[1]) == found["blake3"]
-from roar.readers import open_shard
-assert len(open_shard(sys.argv[1], record_bytes=100,
-                      blake3=found["blake3"])) == 50000
-assert sorted(sum(roar.SampleOrder("d", 100), [])) == list(range(100))
-"""
-
-
-def test_pip_installs_it(sources, tmp_path):
-    for needed in ("pip", "setuptools", "wheel"):
-        if not importlib.util.find_spec(needed):
-            pytest.skip(f"needs {needed}")
-    environment = for_builds(sources)
-    run(sys.executable, "-m", "pip", "install", "--quiet", "--no-index",
-        "--no-deps", "--no-build-isolation", "--disable-pip-version-check",
-        "--target", tmp_path / "site", sources,
-        env=environment)
-    names = set(os.listdir(tmp_path / "site"))
-    assert {"_roar.abi3.so", "_roar-stubs", "_roar_hash.abi3.so",
-            "_roar_hash-stubs", "_roar_reader.abi3.so", "_roar_reader-stubs",
-            "_roar_shard.abi3.so", "_roar_shard-stubs", "roar"} <= names
-    assert os.listdir(tmp_path / "site" / "_roar-stubs") == ["__init__.pyi"]
-    assert (tmp_path / "site" / "roar" / "py.typed").exists()
-    environment["PYTHONPATH"] = str(tmp_path / "site")
-    done = run(sys.executable, "-c",
-               BARE + "print(roar.__file__)", env=environment)
-    assert str(tmp_path) in done.stdout
-    run(sys.executable, "-c", HASHES, tmp_path / "file", env=environment)
-    if "CLIP" in os.environ:  # this build has FFmpeg
-        assert {"_roar_media.abi3.so", "_roar_media-stubs"} <= names
-        run(sys.executable, "-c", "import roar.media", env=environment)
-    if "COORDINATOR" in os.environ:  # this build has protobuf-c
-        assert {"_roar_coord.abi3.so", "_roar_coord-stubs"} <= names
-        run(sys.executable, "-c", "import roar.coordinator", env=environment)
-
-
-WHAT_IS_BUILT = """
-import runpy, setuptools
-setuptools.setup = lambda ext_modules, **_: print(*[e.name for e in ext_modules])
-runpy.run_path("setup.py")
-"""
-
-
-def test_what_a_library_is_missing_for_is_left_out():
-    if not importlib.util.find_spec("wheel"):
-        pytest.skip("needs wheel")
-    for path, built in ((os.environ["PATH"], ["_roar", "_roar_shard",
-                                               "_roar_hash", "_roar_reader"]),
-                        ("/nonexistent", ["_roar", "_roar_shard"])):
-        done = run(sys.executable, "-c", WHAT_IS_BUILT, cwd=ROOT / "python",
-                   env={**os.environ, "PATH": path})
-        assert done.stdout.split()[:4] == built
-
-
-def test_it_can_be_built_in_place(sources):
-    if not importlib.util.find_spec("wheel"):
-        pytest.skip("needs wheel")
-    run(sys.executable, "setup.py", "--quiet", "build_ext", "--inplace",
-        "--parallel", "2", cwd=sources, env=for_builds(sources))
-    names = set(os.listdir(sources))
-    assert {"_roar.abi3.so", "_roar.pyi", "_roar_hash.abi3.so"} <= names
-    assert "_roar-stubs" not in names
 
 
 TYPED = """
