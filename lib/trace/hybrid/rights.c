@@ -3,6 +3,7 @@
  * For processes whose rights are not ours and who tell nothing: the kernel's rules
  * for owner, group, others and the capabilities that override them, with the
  * identity in /proc/PID/status.  Access lists are not looked at. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,8 +172,28 @@ bool rights_allow(pid_t tid, const char *path, const struct stat *st,
 	return grants(&id, st, want) && can_reach(&id, path);
 }
 
-/* The folder of descriptors has their number as its size (since Linux 6.2), and the
- * folder of threads a link for each: other threads may take what is free. */
+DEFINE_CLEANUP(DIR *, closedir)
+
+/* Is a number below the limit free?  A limit that was lowered leaves descriptors
+ * above it open.  Not worth a long list. */
+static bool has_free_number(const char *path, rlim_t limit)
+{
+	enum { LONG = 4096 };
+	CLEANUP(closedirp) DIR *dir = NULL;
+	struct dirent *entry;
+	rlim_t used = 0;
+
+	if (limit > LONG)
+		return false;
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)))
+		used += entry->d_name[0] != '.' &&
+			strtoul(entry->d_name, NULL, 10) < limit;
+	return dir && used < limit;
+}
+
+/* The directory of descriptors has their number as its size (since Linux 6.2), and
+ * that of threads a link for each: other threads may take what is free. */
 bool rights_has_room(pid_t tid)
 {
 	struct rlimit limit;
@@ -183,7 +204,9 @@ bool rights_has_room(pid_t tid)
 	if (stat(path, &st) < 0 || st.st_nlink != 3)
 		return false;
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)tid);
-	return stat(path, &st) == 0 && st.st_size > 0 &&
-	       prlimit(tid, RLIMIT_NOFILE, NULL, &limit) == 0 &&
-	       (rlim_t)st.st_size < limit.rlim_cur;
+	if (stat(path, &st) < 0 ||
+	    prlimit(tid, RLIMIT_NOFILE, NULL, &limit) < 0)
+		return false;
+	return (st.st_size > 0 && (rlim_t)st.st_size < limit.rlim_cur) ||
+	       has_free_number(path, limit.rlim_cur);
 }
