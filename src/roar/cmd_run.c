@@ -33,6 +33,7 @@
 #include "run/run.h"
 #include "run/shards.h"
 #include "run/verdict.h"
+#include "run/watch.h"
 #include "trace/hybrid/hybrid.h"
 
 extern char **environ;
@@ -386,6 +387,7 @@ static int tell_story(struct front *front, void *ctx)
 		report_file_setup(r, cli_said());
 		return r;
 	}
+	watch_abandon(run->watch);
 	if (run->result.n_outlived)
 		finish_and_linger(s, look, tracer);
 	else

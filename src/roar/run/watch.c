@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/socket.h>
 
+#include "base/fd.h"
 #include "base/map.h"
 #include "base/pool.h"
 #include "base/str.h"
@@ -116,4 +118,18 @@ void watch_read(struct watch *w,
 			p += sizeof(*ev) + ev->len;
 		}
 	}
+}
+
+void watch_abandon(struct watch *w)
+{
+	int pair[2];
+
+	if (!w || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return;
+	/* Its own queue keeps the second socket alive, and what follows. */
+	if (fd_send(pair[0], "", 1, pair[1], 0) == 0 &&
+	    fd_send(pair[0], "", 1, w->fd, 0) == 0)
+		closep(&w->fd);
+	(void)close(pair[1]);
+	(void)close(pair[0]);
 }

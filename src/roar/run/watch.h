@@ -27,4 +27,11 @@ void watch_read(struct watch *w,
 		void (*closed)(void *ctx, const char *path, size_t len),
 		void *ctx);
 
+/* Ends watching, when the command has ended.  The kernel takes some 15 ms to forget
+ * watches, and the process that closes the last descriptor, or exits with it, waits for
+ * that; the shell would notice.  So the descriptor is left in the queue of a socket that
+ * nobody can reach any more, where a thread of the kernel finds and closes it.  Before
+ * Linux 6.9 there is no such thread: then this call waits.  `w` may be NULL. */
+void watch_abandon(struct watch *w);
+
 #endif
