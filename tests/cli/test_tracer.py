@@ -309,6 +309,39 @@ def test_the_library_alone_takes_no_privilege(user):
     assert "escaped" in gaps and "setuid" not in gaps
 
 
+# ---- without the library ----
+
+PASSING = """
+import multiprocessing, os
+from multiprocessing.reduction import DupFd
+
+def work(there, back):
+    fds = [os.open("in.txt", os.O_RDONLY) for _ in range(20)]
+    there.put([DupFd(fd) for fd in fds])
+    back.get()
+
+there, back = multiprocessing.Queue(), multiprocessing.Queue()
+worker = multiprocessing.Process(target=work, args=(there, back))
+worker.start()
+for each in there.get():
+    fd = each.detach()
+    os.read(fd, 1)
+    os.close(fd)
+back.put(0)
+worker.join()
+"""
+
+
+def test_workers_pass_descriptors_to_who_has_no_library(project):
+    """As the workers of torch's DataLoader do."""
+    project.write("in.txt", "x")
+    project("run", "-q", "--tracer", "hybrid", sys.executable, "-S", "-c",
+            PASSING, env=NO_LIBRARY)
+    job = project.last()
+    assert (job["tracer"], job["gaps"]) == ("hybrid", [])
+    assert "in.txt" in names_of(project, job["inputs"])
+
+
 # ---- commands that trace ----
 
 SANITIZED = """

@@ -48,6 +48,7 @@ BLIND = {
         "arch_static_passed": "escaped", "arch_static_receives": "escaped",
         "arch_static_ring": "escaped", "arch_static_unknown_owner": "escaped",
         "landlock_static": "escaped",
+        "fd_passed_by_workers_static": "escaped",
         "open_limit_lowered_static": "escaped",
         "ptrace_itself_static": "escaped", "ptrace_threads_static": "escaped",
         "signal_restart_static": "escaped",

@@ -4,7 +4,9 @@
  * memory, where we look at the thread's next sign of life; it may be overwritten by
  * then, and the descriptor closed.  So the header is kept from the entry: the kernel
  * changes only lengths and flags in it, and if anything else is different, what
- * came is not known, which is a gap.  Only Unix sockets carry descriptors. */
+ * came is not known, which is a gap.  Only Unix sockets carry descriptors, and only
+ * those from outside of the run bring a file that nobody of the run has opened: a
+ * connection between processes of the run is left alone. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -19,19 +21,51 @@ enum {
 	BY_MESSAGE = 1, /* in the flags of CALL_RECVMMSG: not by pidfd_getfd() */
 };
 
-/* True also when that cannot be known. */
-static bool is_unix_socket(pid_t pid, int fd)
+/* Our own descriptor of another process's file; negative: it is not to be had. */
+static int borrow(pid_t pid, int fd)
 {
 	CLEANUP(closep) int process = (int)syscall(SYS_pidfd_open, pid, 0);
-	CLEANUP(closep) int line = -1;
+
+	if (process < 0)
+		return -1;
+	return (int)syscall(SYS_pidfd_getfd, process, fd, 0);
+}
+
+/* The process that made the other end of a connection; 0: nobody knows.  The number
+ * of one that is gone may be somebody else's (Linux 6.5 tells). */
+static pid_t peer_of(int line)
+{
+	enum { PEERPIDFD = 77 }; /* SO_PEERPIDFD */
+	CLEANUP(closep) int process = -1;
+	struct ucred peer = { 0 };
+	socklen_t len = sizeof(peer), fd_len = sizeof(process);
+
+	if (getsockopt(line, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+		return 0;
+	if (getsockopt(line, SOL_SOCKET, PEERPIDFD, &process, &fd_len) < 0)
+		return errno == ENOPROTOOPT ? peer.pid : 0;
+	if (syscall(SYS_pidfd_send_signal, process, 0, NULL, 0) < 0 &&
+	    errno == ESRCH)
+		return 0;
+	return peer.pid;
+}
+
+/* Can a message that comes here bring a file from outside of the run?  True also when
+ * that cannot be known. */
+static bool is_door(const struct hybrid *h, pid_t pid, int fd)
+{
+	CLEANUP(closep) int line = borrow(pid, fd);
 	int domain = AF_UNIX;
 	socklen_t len = sizeof(domain);
+	pid_t peer;
 
-	if (process >= 0)
-		line = (int)syscall(SYS_pidfd_getfd, process, fd, 0);
-	if (line >= 0)
-		(void)getsockopt(line, SOL_SOCKET, SO_DOMAIN, &domain, &len);
-	return domain == AF_UNIX;
+	if (line < 0)
+		return true;
+	(void)getsockopt(line, SOL_SOCKET, SO_DOMAIN, &domain, &len);
+	if (domain != AF_UNIX)
+		return false;
+	peer = peer_of(line);
+	return !peer || !map_get(&h->members, &peer, sizeof(peer));
 }
 
 static bool read_header(struct hybrid *h, const struct tracee *t,
@@ -67,7 +101,7 @@ bool received_enter(struct hybrid *h, struct tracee *t,
 	if (d->nr == PIDFD_GETFD)
 		return true;
 	fd = socket_of(h, t, d);
-	if (fd < 0 || !is_unix_socket(t->process->pid, fd)) {
+	if (fd < 0 || !is_door(h, t->process->pid, fd)) {
 		call_forget(&h->o, t);
 		return false;
 	}
