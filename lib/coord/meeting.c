@@ -386,6 +386,9 @@ static void meet_in(const struct request *q, struct meeting *m,
 		round_check(m->now);
 	else if (m->now)
 		round_tidy(m->now);
+	/* The others do not wait for it any more. */
+	if (r == 0 && w->n_aside)
+		rounds_check(m->job);
 }
 
 static void meet(const struct request *q, struct job *job, struct worker *w,
@@ -490,6 +493,7 @@ void do_meet(const struct request *q, const void *message)
 		.value_len = has_value ? m->value.len : 0,
 		.in_favour = m->in_favour,
 		.again = m->again,
+		.aside = m->aside && !m->n_group,
 	};
 
 	if (w && check_kind(q, m) == 0)

@@ -3,7 +3,11 @@
  * Who must come to a meeting of all is not written down: it is everybody in the job, and
  * a number compared with a number tells whether all are here.  So an arrival costs
  * the same however many there are, and who joins or leaves meanwhile counts at
- * once. */
+ * once.
+ *
+ * A worker may stand aside: it waits to be let in by those who meet there, and meanwhile
+ * other meetings of all do not wait for it.  So ranks that meet in a barrier at each step
+ * come to the end of a step, and to the meeting in which the newcomer waits for them. */
 #include "coord/state.h"
 
 #include <errno.h>
@@ -150,6 +154,47 @@ void round_free(struct round *round)
 	free(round);
 }
 
+/* ---- standing aside ---- */
+
+/* The worker begins (1) or ceases (-1) to stand aside, in all rounds it waits in. */
+static void count_aside(struct worker *w, int change)
+{
+	w->job->n_aside += (size_t)change;
+	LIST_EACH(it, after, &w->arrivals) {
+		struct arrival *a = LIST_OWNER(it, struct arrival, in_worker);
+
+		if (a->wait.call)
+			a->round->n_aside += (size_t)change;
+	}
+}
+
+/* The arrival waits from now on. */
+static void here(struct arrival *a)
+{
+	struct worker *w = a->worker;
+
+	a->round->n_here++;
+	a->round->n_aside += w->n_aside > 0;
+	if (a->aside && w->n_aside++ == 0)
+		count_aside(w, 1);
+}
+
+/* And not any more; its call is still set. */
+static void not_here(struct arrival *a)
+{
+	struct worker *w = a->worker;
+
+	if (a->aside && --w->n_aside == 0)
+		count_aside(w, -1);
+	a->round->n_aside -= w->n_aside > 0;
+	a->round->n_here--;
+}
+
+static size_t aside_elsewhere(const struct round *round)
+{
+	return round->meeting->job->n_aside - round->n_aside;
+}
+
 /* ---- arrivals ---- */
 
 struct arrival *round_arrival(const struct round *round, const struct worker *w)
@@ -174,9 +219,9 @@ void round_give_up(struct arrival *a)
 {
 	if (!a->wait.call)
 		return;
+	not_here(a);
 	wait_remove(a->worker->job->c, &a->wait);
 	drop_value(a);
-	a->round->n_here--;
 }
 
 void arrival_free(struct arrival *a)
@@ -314,7 +359,6 @@ static int take_value(struct arrival *a, const struct ask *ask)
 static int let_wait(const struct request *q, struct arrival *a,
 		    const struct ask *ask)
 {
-	struct round *round = a->round;
 	int r = take_value(a, ask);
 
 	if (r < 0) {
@@ -324,14 +368,15 @@ static int let_wait(const struct request *q, struct arrival *a,
 	if (a->wait.call) {
 		tell(q->c, a->wait.call, COORD_ABORTED, NULL,
 		     "the worker asked again with another call, which waits in the place of this one");
+		not_here(a);
 		wait_remove(q->c, &a->wait);
-		round->n_here--;
 	}
 	r = wait_add(q, a->worker->job, &a->wait, &arrival_wait);
+	a->aside = ask->aside;
 	if (r < 0)
 		drop_value(a);
 	else
-		round->n_here++;
+		here(a);
 	return r;
 }
 
@@ -388,8 +433,9 @@ size_t round_expected(const struct round *round)
 
 	if (round->group)
 		return round->n_needed;
-	return round->on_death == ROAR__ON_DEATH__SHRINK ? job_alive(job) :
-							   job->n_workers;
+	return (round->on_death == ROAR__ON_DEATH__SHRINK ? job_alive(job) :
+							    job->n_workers) -
+	       aside_elsewhere(round);
 }
 
 /* The i-th of those who may be waited for; NULL when it is not. */
@@ -401,9 +447,12 @@ static struct worker *waited_for(const struct round *round, size_t i)
 		return round->group[i].needed ?
 			       worker_find(job, round->group[i].id) :
 			       NULL;
-	if (job->by_rank[i]->dead && round->on_death == ROAR__ON_DEATH__SHRINK)
+	struct worker *w = job->by_rank[i];
+	const struct arrival *a = w->n_aside ? round_arrival(round, w) : NULL;
+
+	if (w->dead && round->on_death == ROAR__ON_DEATH__SHRINK)
 		return NULL;
-	return job->by_rank[i];
+	return w->n_aside && !(a && a->wait.call) ? NULL : w;
 }
 
 size_t round_dead(const struct round *round, struct worker **ret, size_t max)

@@ -312,17 +312,35 @@ static void withdraw(struct coord *c, struct wait *wait)
 	round_tidy(round);
 }
 
+/* Where else it waits: two meetings that wait for each other are found by that. */
+static void name_waits(struct str *s, const struct worker *w)
+{
+	const char *between = ", waits in";
+
+	LIST_EACH(it, after, &w->arrivals) {
+		const struct arrival *a = LIST_OWNER(it, struct arrival,
+						     in_worker);
+
+		if (!a->wait.call)
+			continue;
+		str_addf(s, "%s '%s'", between, a->round->meeting->id);
+		between = " and";
+	}
+}
+
 static void name_absent(struct str *s, const struct worker *w)
 {
 	int64_t age = w->job->c->now.mono_ms - w->heard_ms;
 
 	str_addf(s, "'%s' (rank %d, ", w->id, w->rank);
 	if (w->dead)
-		str_addf(s, "dead: %s)", w->death);
+		str_addf(s, "dead: %s", w->death);
 	else
-		str_addf(s, "heard of %lld ms ago%s%s)", (long long)age,
+		str_addf(s, "heard of %lld ms ago%s%s", (long long)age,
 			 w->suspicion ? ", " : "",
 			 w->suspicion ? w->suspicion : "");
+	name_waits(s, w);
+	str_addc(s, ')');
 }
 
 static void say_absent(struct str *s, const struct round *round,

@@ -154,6 +154,7 @@ struct worker {
 	struct conn *conn; /* where it was last heard of, or NULL */
 	struct list in_conn;
 	struct list arrivals;
+	size_t n_aside; /* arrivals that wait and stand aside */
 	struct list watches; /* those that want its commands */
 	uint64_t own_conn; /* where its process has registered; 0: it has not here */
 	struct resources resources;
@@ -213,6 +214,7 @@ struct job {
 	struct map meetings;
 	struct list rounds; /* under way, in the order they began */
 	size_t n_rounds;
+	size_t n_aside; /* workers that stand aside */
 	struct list failures; /* meetings with one, the longest ago first */
 	size_t n_failures;
 	struct map waited; /* keys that are waited for */
@@ -268,6 +270,7 @@ struct round {
 	size_t n_given;
 	struct list arrivals; /* as they came, also those who gave up */
 	size_t n_here; /* who wait */
+	size_t n_aside; /* of them, workers that stand aside, here or elsewhere */
 	size_t value_bytes;
 	int64_t began_ms; /* mono */
 };
@@ -281,6 +284,7 @@ struct arrival {
 	bool plain; /* WaitBarrier, not Meet */
 	bool in_favour;
 	bool numbered; /* asked for the generation by its number, once at least */
+	bool aside; /* other meetings of all do not wait for it meanwhile */
 	uint8_t *value;
 	size_t value_len;
 };
@@ -550,6 +554,7 @@ struct ask { /* Meet and WaitBarrier as one */
 	bool in_favour;
 	bool again; /* without a generation: the answer may have been lost */
 	bool plain; /* WaitBarrier */
+	bool aside; /* see round.c */
 };
 
 struct meeting *meeting_find(const struct job *job, const char *id);

@@ -329,7 +329,7 @@ static PyMethodDef methods[] = {
 	  "call(path, request, timeout_ms): any method, as dicts." },
 	{ "meet", client_meet_method, METH_VARARGS,
 	  "meet(kind, id, generation, group, policy, timeout_ms, value, "
-	  "in_favour)" },
+	  "in_favour, aside)" },
 	{ "command", client_command_method, METH_VARARGS,
 	  "command(timeout_ms): the next command, or ''." },
 	{ "wait_world", client_wait_world_method, METH_VARARGS,

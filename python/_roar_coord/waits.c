@@ -225,11 +225,12 @@ PyObject *client_meet_method(PyObject *self, PyObject *args)
 	PyObject *reply = NULL;
 	Py_ssize_t len;
 	int in_favour;
+	int aside;
 	int policy;
 
-	if (!PyArg_ParseTuple(args, "isKOiLy#p:meet", &m.kind, &about.id,
+	if (!PyArg_ParseTuple(args, "isKOiLy#pp:meet", &m.kind, &about.id,
 			      &generation, &ids, &policy, &timeout_ms, &m.value,
-			      &len, &in_favour))
+			      &len, &in_favour, &aside))
 		return NULL;
 	if (ids != Py_None) {
 		if (!PyList_Check(ids)) {
@@ -247,6 +248,7 @@ PyObject *client_meet_method(PyObject *self, PyObject *args)
 	about.timeout_ms = timeout_ms;
 	m.len = (size_t)len;
 	m.in_favour = in_favour;
+	m.aside = aside;
 	if (client_hold(client) == 0) {
 		reply = meet(client, &m);
 		client_let_go(client);

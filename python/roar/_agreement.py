@@ -31,6 +31,10 @@ class Claim(NamedTuple):
     # The stage in which it came there, [number, size, epoch]; None: it was given a
     # state, or is new.
     origin: Optional[Sequence[int]]
+    # It was in a stage of this dataset before: a position that it was given since
+    # then is an order to go there.  That of a new rank is only where it would
+    # begin if it were alone.
+    veteran: bool = False
 
     def text(self, job: "TrainingOrchestrator") -> bytes:
         """As it is brought.  What is too long for that is kept by its hash."""
@@ -89,24 +93,28 @@ def settle(dataset_id: str, claims: Sequence[Claim], more: bool, *,
     """Where all begin.  CoordinatorInvalid, for all of them alike, when they cannot
     begin together.
 
+    Ranks that were in the loop before decide, and new ranks go where those are: a new
+    rank has the state of the last checkpoint, which the others left behind.
+
     claims        those that differ; `more`: there are others
     world_epoch, size   of the moment in which all were there
     n_continuing  how many come from the world before, with no state in between
     """
     placed = [claim for claim in claims if claim.consumed is not None]
-    wrong = _differing(claims) or _apart(placed or claims) or \
+    leading = [claim for claim in placed if claim.veteran] or placed or claims
+    wrong = _differing(claims) or _apart(leading) or \
         ("they read it in many different ways" if more else None)
     if wrong is not None:
         raise CoordinatorInvalid(
             f"the ranks cannot go through dataset {dataset_id!r} together: "
             f"{wrong}")
-    begin = (placed or claims)[0]
+    begin = leading[0]
     number = max(world_epoch, *(claim.least for claim in claims))
-    origins = [claim.origin for claim in placed if claim.origin is not None]
+    origins = [claim.origin for claim in leading if claim.origin is not None]
     if any(number == origin[0] and size != origin[1] for origin in origins):
         number += 1
     before: Sequence[int] = [0, 0, 0]
-    if origins and len(origins) == len(placed):
+    if origins and len(origins) == len(leading):
         before = max(origins)
     return Settled(number, begin.epoch, begin.consumed or 0, before,
                    max(0, before[1] - n_continuing))

@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from typing import TYPE_CHECKING, NamedTuple, Optional
+from typing import TYPE_CHECKING, Callable, NamedTuple, Optional
 
 from ._coord_errors import CoordinatorTimeout
 from ._pace import KEPT, KEYS, Pace, Stage, Word
@@ -63,6 +63,10 @@ class Answer(NamedTuple):
     steps: int      # taken by then
 
 
+class StageOver(Exception):
+    """The ranks have met again: nothing is to be decided about that stage."""
+
+
 class Stopping:
     """A rank's part in it: calls of one thread, which may fail as those of a
     coordinator do and are then made again."""
@@ -75,19 +79,21 @@ class Stopping:
 
     # ---- the decision
 
-    def decide(self, stage: Stage, seen: int, steps: int,
-               rate: float) -> tuple[Decision, int]:
+    def decide(self, stage: Stage, seen: int, steps: int, rate: float,
+               is_over: Callable[[], bool]) -> tuple[Decision, int]:
         """What holds for the stage in this world, and the version of that; whoever
         is the first proposes it.
 
         steps, rate  that this rank has taken, and takes in a second
+        is_over      the next stage has begun, then StageOver is raised
         """
         while True:
             entry = self._job.kv.entry(self._key)
             known = _read(entry, stage)
             if entry is not None and known is not None and known.seen >= seen:
                 return known, entry.version
-            made = self._judge(stage, seen, steps, rate)
+            words = self._words(stage, is_over)
+            made = self._judge(stage, seen, steps, rate, words)
             if known is not None and known.final and known.step is not None \
                     and made.step != NOW:
                 made = known._replace(seen=seen)    # that is done
@@ -98,9 +104,8 @@ class Stopping:
                                  0 if entry is None else entry.version,
                                  json.dumps(made), KEPT)
 
-    def _judge(self, stage: Stage, seen: int, steps: int,
-               rate: float) -> Decision:
-        words = self._words(stage)
+    def _judge(self, stage: Stage, seen: int, steps: int, rate: float,
+               words: dict[str, Word]) -> Decision:
         alive = {worker["worker_id"]: worker["incarnation"]
                  for worker in self._job.workers() if worker["state"] != _DEAD}
         gone = [worker_id for worker_id, word in words.items()
@@ -117,9 +122,13 @@ class Stopping:
                         gone[:_NAMES], ahead, self._job.worker_id or "",
                         step in (None, NOW))
 
-    def _words(self, stage: Stage) -> dict[str, Word]:
-        """The words of all ranks: each says one when a stage begins."""
+    def _words(self, stage: Stage,
+               is_over: Callable[[], bool]) -> dict[str, Word]:
+        """The words of all ranks: each says one when a stage begins, and those of the
+        stage before are lost with that."""
         for _ in range(_TRIES):
+            if is_over():
+                raise StageOver
             words = self._pace.words(stage)
             if len(words) == stage.size:
                 break

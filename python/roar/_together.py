@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING, Any, Optional
 import _roar_coord
 
 from . import _agreement, _pace
-from ._coord_errors import (CoordinatorClosed, CoordinatorDenied,
-                            CoordinatorError, CoordinatorStale,
-                            CoordinatorTimeout, WorldChanged)
+from ._coord_errors import (BarrierBroken, CoordinatorClosed,
+                            CoordinatorDenied, CoordinatorError,
+                            CoordinatorStale, CoordinatorTimeout,
+                            WorldChanged)
+from ._coord_values import Deadline
 from ._pace import Pace, Stage
-from ._stopping import NOW, Decision, Stopping
+from ._stopping import NOW, Decision, StageOver, Stopping
 
 if TYPE_CHECKING:
     from ._walk import Walk
@@ -34,6 +36,7 @@ _VOTE = 2
 _WORD = 5.0             # seconds that a word may take
 _HOLD = 60.0            # and a rank for the others, where all are to stop
 _RETRY = 0.25           # and the thread, when the coordinator is away
+_LOOK = 1.0             # between looks at a place that is held for a successor
 
 
 def _meeting(dataset_id: str) -> str:
@@ -84,7 +87,8 @@ class Together:
             order.facts, order.world_epoch, order.epoch,
             None if fresh else order.stored(),
             [before.number, before.size, before.epoch]
-            if before is not None and continuing else None)
+            if before is not None and continuing else None,
+            before is not None)
         reply = self._meet(claim)
         settled = self._settle(reply)
         # Who was through with its epoch before it went is not missed in the next.
@@ -97,10 +101,23 @@ class Together:
         self._enter(order, reply["world_epoch"])
 
     def _meet(self, claim: _agreement.Claim) -> dict[str, Any]:
+        """The vote of all ranks.  While a dead rank's place is held for a successor
+        they wait for one or the other: it comes, or the place is given up.  A new
+        rank stands aside: barriers of those who are in the loop go on."""
         # pylint: disable=protected-access
-        return _roar_coord.meet_reply(self._job._meet(
-            _VOTE, _meeting(self.dataset_id), None, ..., None, None,
-            claim.text(self._job), claim.origin is not None))
+        job, text = self._job, claim.text(self._job)
+        clock = Deadline(job._timeout)
+        while True:
+            left, world = clock.left(), job.world.epoch
+            try:
+                return _roar_coord.meet_reply(job._meet(
+                    _VOTE, _meeting(self.dataset_id), None, left, None, None,
+                    text, claim.origin is not None, not claim.veteran))
+            except BarrierBroken:
+                if left == 0:
+                    raise
+                _change(job, world, _LOOK if left is None else
+                        min(_LOOK, left))
 
     def _settle(self, reply: dict[str, Any]) -> _agreement.Settled:
         return _agreement.settle(
@@ -222,8 +239,12 @@ class Together:
         # Not all at once: the first one decides, the others find it decided.
         time.sleep(random.uniform(0, min(1.0, stage.size / 1000)))
         while stage is self._stage and not self._closed.is_set():
-            decision, version = self._stopping.decide(stage, seen, self._steps,
-                                                      rate)
+            try:
+                decision, version = self._stopping.decide(
+                    stage, seen, self._steps, rate,
+                    lambda: stage is not self._stage)
+            except StageOver:
+                return False
             steps = self._obey(stage, decision)
             if decision.final:
                 return True

@@ -396,7 +396,7 @@ class TrainingOrchestrator(DataCalls):
     def _meet(self, kind: int, meeting_id: str, step: Optional[int],
               timeout: Any, policy: Optional[str],
               group: Optional[Sequence[str]], value: bytes,
-              in_favour: bool) -> bytes:
+              in_favour: bool, aside: bool = False) -> bytes:
         members, on_death = ids("group", group), policy_number(policy)
         client = self._connected()
         if self.worker_id is None:
@@ -408,7 +408,7 @@ class TrainingOrchestrator(DataCalls):
             members, on_death,
             milliseconds("timeout",
                           self._timeout if timeout is _DEFAULT else timeout),
-            value, in_favour)
+            value, in_favour, aside)
 
     def barrier(self, barrier_id: str, step: Optional[int] = None, *,
                 timeout: Any = ..., policy: Optional[str] = None,

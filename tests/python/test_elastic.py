@@ -84,7 +84,7 @@ def all_of(function, *readers):
 
 FACTS = {"dataset": "d", "seed": 1, "batch_size": 2}
 FRESH = Claim(FACTS, 0, 0, None, None)
-AT_40 = Claim(FACTS, 7, 1, 40, [7, 2, 1])
+AT_40 = Claim(FACTS, 7, 1, 40, [7, 2, 1], True)
 
 
 def settle(*claims, more=False, world=9, size=3, continuing=0):
@@ -96,6 +96,19 @@ def test_who_is_new_goes_where_the_others_are():
     assert settle(FRESH)[:3] == (9, 0, 0)
     assert settle(FRESH, AT_40, continuing=2) == (9, 1, 40, [7, 2, 1], 0)
     assert settle(FRESH, AT_40._replace(origin=None))[:3] == (9, 1, 40)
+
+
+def test_a_new_rank_with_an_older_state_goes_where_the_others_are():
+    older = Claim(FACTS, 1, 0, 20, None)
+    assert settle(older, AT_40, continuing=2) == (9, 1, 40, [7, 2, 1], 0)
+    assert settle(AT_40, older, continuing=1).missing == 1
+    # Also where those have just gone back to a checkpoint that it does not have.
+    back = AT_40._replace(origin=None)
+    assert settle(older, back)[:3] == (9, 1, 40)
+    with pytest.raises(ValueError, match="load the same state"):
+        settle(back._replace(consumed=20), AT_40)
+    with pytest.raises(ValueError, match="load the same state"):
+        settle(older, older._replace(consumed=30))
 
 
 def test_who_is_missing_is_counted():
@@ -279,6 +292,39 @@ def test_who_joins_takes_its_part_of_the_rest(server, records):
         assert late.seen
         assert sorted(readers[0].seen + readers[1].seen + late.seen) == \
             list(range(N))
+
+
+def test_a_barrier_in_the_loop_does_not_wait_for_who_joins(server, records):
+    with workers(server, 2, job="step", settings={"start_workers": 2}) as jobs:
+        register(jobs[0], records)
+        readers = [Reader(one) for one in streams(jobs)]
+        all_of(lambda reader: reader.take(4), *readers)
+        with roar.TrainingOrchestrator(server.address, job="step") as third:
+            third.register_worker("third")
+            late = Reader(streams([third])[0])
+            joining = Background(late.rest)
+            until(lambda: jobs[0].barriers())
+            met = all_of(lambda job: job.barrier("step", timeout=20), *jobs)
+            assert [one.participants for one in met] == [2, 2]
+            have_heard(*readers)
+            all_of(Reader.rest, *readers)
+            for reader in readers:
+                reader.loop = iter(reader.data)
+            assert all_of(Reader.rest, *readers) == [None, None]
+            assert joining.result() is None
+            met = all_of(lambda job: job.barrier("step", timeout=20), *jobs,
+                         third)
+            assert [one.participants for one in met] == [3, 3, 3]
+
+
+def test_a_barrier_tells_where_the_missing_worker_waits(server):
+    with workers(server, 2, job="where") as jobs:
+        other = Background(jobs[1].barrier, "other", timeout=20)
+        until(lambda: jobs[0].barriers())
+        with pytest.raises(roar.BarrierTimeout, match="waits in 'other'"):
+            jobs[0].barrier("one", timeout=0.2)
+        jobs[0].barrier("other", timeout=20)
+        other.result()
 
 
 def test_who_is_lost_takes_the_others_to_the_checkpoint(server, records):

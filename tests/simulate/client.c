@@ -88,6 +88,7 @@ static void prepare_meeting(struct sim *s, struct client *c,
 	ask->policy = plain ? 0 : it->policy;
 	ask->generation = *generation_of(c, ask);
 	ask->in_favour = chance(&c->random, 2);
+	ask->aside = !plain && !ask->group && c->random >> 60 == 0;
 	ask->deadline = s->now + patience(s, c);
 	if (ask->kind == ROAR__MEET_KIND__GATHER)
 		(void)snprintf(ask->value, TEXT, "v%u.%u.%" PRIx64,

@@ -15,7 +15,7 @@ static struct round *round_of(struct sim *s, const struct ask *ask)
 					      ask->name];
 }
 
-static struct ask *waiting(struct round *r, uint32_t who)
+static struct ask *waiting(const struct round *r, uint32_t who)
 {
 	for (size_t i = r->n; i--;) /* of two the later is its arrival */
 		if (r->waiting[i].who == who)
@@ -113,6 +113,7 @@ void meetings_ask(struct sim *s, const struct ask *ask)
 		begin(s, r, ask);
 	*VEC_PUSH(r->waiting, r->n, r->cap) = *ask;
 	p->n_waiting++;
+	p->n_aside += ask->aside;
 }
 
 void meetings_asked(struct sim *s, const struct ask *ask)
@@ -130,6 +131,7 @@ static bool remove_at(struct sim *s, struct round *r, size_t i)
 	struct place *p = &mjob(s, r->waiting[i].job)->places[r->waiting[i].who];
 
 	p->n_waiting--;
+	p->n_aside -= r->waiting[i].aside;
 	p->heard = s->now;
 	r->n--;
 	memmove(r->waiting + i, r->waiting + i + 1,
@@ -177,7 +179,8 @@ static bool must_come(const struct mjob *j, const struct round *r, uint32_t who)
 
 	if (r->members)
 		return who < MAX_GROUP && (r->members & ~r->let_go) >> who & 1;
-	return p->there && (!p->dead || r->policy != ROAR__ON_DEATH__SHRINK);
+	return p->there && (!p->dead || r->policy != ROAR__ON_DEATH__SHRINK) &&
+	       (!p->n_aside || waiting(r, who));
 }
 
 bool meetings_wait_for(const struct mjob *j, uint32_t who)
@@ -192,11 +195,24 @@ bool meetings_wait_for(const struct mjob *j, uint32_t who)
 	return false;
 }
 
+/* No fewer than stand aside. */
+static size_t n_aside(const struct mjob *j)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < N_NAMES; i++)
+		for (size_t k = 0; k < j->rounds[i].n; k++)
+			n += j->rounds[i].waiting[k].aside;
+	return n;
+}
+
 static bool is_complete(struct sim *s, uint32_t job, struct round *r)
 {
 	const struct mjob *j = mjob(s, job);
 
-	if (!r->members && (!job_is_ready(j) || r->n < j->n_places - j->n_dead))
+	if (!r->n || (!r->members && !job_is_ready(j)))
+		return false;
+	if (!r->members && r->n + n_aside(j) < j->n_places - j->n_dead)
 		return false;
 	for (uint32_t who = 0; who < s->plan->n_workers[job]; who++)
 		if (must_come(j, r, who) && !waiting(r, who))

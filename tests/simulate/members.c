@@ -434,7 +434,7 @@ void members_resume(struct sim *s)
 			p->ended = NONE;
 			p->known = false;
 			p->conn = 0;
-			p->n_waiting = 0;
+			p->n_waiting = p->n_aside = 0;
 		}
 	}
 }

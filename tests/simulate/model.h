@@ -39,6 +39,7 @@ struct place {
 	int64_t wanted; /* when a meeting last waited for a successor */
 	bool known; /* heard of since the coordinator began */
 	uint32_t n_waiting; /* calls in meetings */
+	uint32_t n_aside; /* of them, those that let other meetings go on */
 	uint32_t commands[MAX_COMMANDS]; /* items; UINT32_MAX: its own word */
 	uint32_t n_commands;
 };

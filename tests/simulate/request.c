@@ -223,6 +223,7 @@ static void give_meet(struct sim *s, const struct ask *ask, struct names *n)
 	m.value.data = (uint8_t *)ask->value;
 	m.value.len = strlen(ask->value);
 	m.in_favour = ask->in_favour;
+	m.aside = ask->aside;
 	m.session = ask->session;
 	give(s, ask, &m);
 }

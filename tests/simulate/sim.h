@@ -164,6 +164,7 @@ struct ask {
 	uint32_t kind, policy, group, name;
 	char value[TEXT];
 	bool in_favour;
+	bool aside;
 	bool wait;
 	bool follows; /* another message of a stream */
 	uint64_t version; /* of a key; the lease */

@@ -370,6 +370,7 @@ struct client_meet {
 	const void *value;
 	size_t len;
 	bool in_favour;
+	bool aside; /* MeetRequest's */
 };
 
 /* Makes the call, and says in `call->count` that this meeting is being waited for.  The

@@ -115,6 +115,7 @@ static int make_call(struct client_call *call, struct roar_coord *c,
 	request.value.data = (uint8_t *)m->value;
 	request.value.len = m->len;
 	request.in_favour = m->in_favour;
+	request.aside = m->aside;
 	request.session = c->session;
 	return client_call_init(call, c, METHOD_MEET, &request.base,
 				m->meet->timeout_ms);

@@ -696,6 +696,90 @@ static void barriers_under_way_are_listed(void **state)
 	assert_int_equal(list->barriers[0]->age_ms, 30);
 }
 
+/* ---- standing aside ---- */
+
+static uint64_t ask_aside(struct host *h, uint64_t conn, const char *worker,
+			  const char *id)
+{
+	Roar__MeetRequest m = ROAR__MEET_REQUEST__INIT;
+
+	m.worker_id = (char *)worker;
+	m.meeting_id = (char *)id;
+	m.aside = true;
+	return ask(h, conn, "Meet", &m);
+}
+
+static void who_stands_aside_holds_up_no_other_meeting(void **state)
+{
+	struct host *h = *state;
+	uint64_t a, b, late;
+
+	join_abc(h);
+	a = ask_barrier(h, 1, "a", "step", 0);
+	b = ask_barrier(h, 2, "b", "step", 0);
+	late = ask_aside(h, 3, "c", "loop");
+	assert_int_equal(released(h, a)->participants, 2);
+	released(h, b);
+	a = ask_barrier(h, 1, "a", "step", 0);
+	expect_waiting(h, a);
+	b = ask_barrier(h, 2, "b", "step", 0);
+	released(h, a);
+	released(h, b);
+	/* It is of the meeting it waits in, and of all others when that is over. */
+	a = ask_aside(h, 1, "a", "loop");
+	expect_waiting(h, late);
+	b = ask_aside(h, 2, "b", "loop");
+	expect(h, a, COORD_OK);
+	expect(h, b, COORD_OK);
+	expect(h, late, COORD_OK);
+	a = ask_barrier(h, 1, "a", "step", 0);
+	b = ask_barrier(h, 2, "b", "step", 0);
+	expect_waiting(h, a);
+	assert_int_equal(released(h, ask_barrier(h, 3, "c", "step", 0))
+				 ->participants,
+			 3);
+	released(h, a);
+	released(h, b);
+}
+
+/* Its process may come to both, and gives up here. */
+static void who_stands_aside_no_more_is_waited_for(void **state)
+{
+	struct host *h = *state;
+	uint64_t a, late, both;
+
+	join(h, 1, "a");
+	join(h, 3, "c");
+	h->timeout_ms = 100;
+	late = ask_aside(h, 3, "c", "loop");
+	h->timeout_ms = 0;
+	both = ask_barrier(h, 3, "c", "step", 0);
+	expect_waiting(h, both);
+	a = ask_barrier(h, 1, "a", "step", 0);
+	assert_int_equal(released(h, a)->participants, 2);
+	released(h, both);
+	pass_ms(h, 150);
+	expect_says(expect(h, late, COORD_DEADLINE_EXCEEDED), "'a' (rank 0");
+	a = ask_barrier(h, 1, "a", "step", 0);
+	expect_waiting(h, a);
+}
+
+static void the_absent_are_told_with_where_they_wait(void **state)
+{
+	struct host *h = *state;
+	uint64_t a, b;
+
+	join(h, 1, "a");
+	join(h, 2, "b");
+	b = ask_barrier(h, 2, "b", "other", 0);
+	h->timeout_ms = 100;
+	a = ask_barrier(h, 1, "a", "one", 0);
+	pass_ms(h, 150);
+	expect_says(expect(h, a, COORD_DEADLINE_EXCEEDED),
+		    "waits in 'other')");
+	expect_waiting(h, b);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, host_setup, host_teardown)
 
 int main(void)
@@ -732,6 +816,9 @@ int main(void)
 		TEST(who_waits_in_as_many_as_may_be_may_ask_again),
 		TEST(giving_up_is_not_remembered_without_end),
 		TEST(barriers_under_way_are_listed),
+		TEST(who_stands_aside_holds_up_no_other_meeting),
+		TEST(who_stands_aside_no_more_is_waited_for),
+		TEST(the_absent_are_told_with_where_they_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
