@@ -97,6 +97,14 @@ def test_what_a_run_has_read_or_made_roar_hash_does_not_read(project):
         assert project("hash", name).out == f"{SENTINEL}  {name}\n"
 
 
+def test_of_many_small_outputs_only_the_first_are_remembered(project):
+    """To read the others again is cheaper than to make the shell wait now."""
+    project.sh("i=0; while [ $i -lt 150 ]; do echo a >f$i; i=$((i + 1)); done; "
+               "head -c 70000 /dev/zero >large; sleep 0.1")
+    assert poison(project, "f0") == 100
+    assert poison(project, "large") == 1
+
+
 def test_a_folder_is_read_as_far_as_it_has_changed(project):
     os.mkdir(project.path("d"))
     for name in ("a", "b"):

@@ -176,12 +176,13 @@ static bool is_lasting(struct run *run, const struct run_file *e,
 	       file_is_still(&run->still, e->file->path, stamp, taken_ns);
 }
 
-/* Of very many small outputs, to read one again is cheaper than to make sure that it
- * need not be. */
+/* To read a small output again is about as cheap as to make sure that it need not be,
+ * and happens beside the command that reads it; the shell waits for this here.  So of
+ * many outputs only the first are remembered. */
 static bool is_worth_it(struct run *run, enum outcome_side side,
 			const struct stamp *stamp)
 {
-	enum { SMALL_BYTES = 64 * 1024, MANY = 1000 };
+	enum { SMALL_BYTES = 64 * 1024, MANY = 100 };
 
 	return side == OUTCOME_INPUT || stamp->size >= SMALL_BYTES ||
 	       run->n_small_outputs++ < MANY;

@@ -18,13 +18,15 @@
 
 extern char **environ;
 
-/* Called by the hasher, on any thread. */
+/* Called by the hasher, on any thread.  What changed since the run began, its outputs
+ * above all, nobody can have hashed before. */
 static bool ask_cache(void *ctx, const struct stamp *stamp, digest_set want,
 		      struct digests *ret)
 {
 	struct run *run = ctx;
 
-	return run->cache && digest_cache_get(run->cache, stamp, want, ret);
+	return run->cache && stamp->ctime_ns < run->meta.started_ns &&
+	       digest_cache_get(run->cache, stamp, want, ret);
 }
 
 /* Likewise.  So that `roar verify` can name what is damaged; whoever cannot keep a
