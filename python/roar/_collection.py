@@ -81,6 +81,10 @@ class Collection:
         self.starts = [0, *itertools.accumulate(counts)]
         self.kind = self._shard(0).kind
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Another process opens what it needs by itself."""
+        return {**self.__dict__, "_open": collections.OrderedDict()}
+
     def _digest(self, n: int) -> Optional[str]:
         path = self.paths[n]
         return self._digests.get(path,

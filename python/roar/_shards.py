@@ -19,12 +19,14 @@ import array
 import collections
 import itertools
 import os
+import sys
 from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _run
 from ._checks import whole
 from ._collection import WINDOW, Collection
+from ._elsewhere import Board, Following, Share, share
 from .dataset import DatasetRegistry, DatasetSpec
 from .order import SampleOrder
 
@@ -43,6 +45,8 @@ class ShardStream:
     """What roar.shards() returns: samples of a dataset, for one rank.
 
     A loop goes through the rest of the epoch, the next loop through the next epoch.
+    It is the dataset of a torch or roar DataLoader as well: an IterableDataset, whose
+    workers share the samples (``_elsewhere``).
     """
 
     def __init__(self, files: Collection, order: SampleOrder, name: str,
@@ -58,6 +62,35 @@ class ShardStream:
         self._together = together   # None: ranks do not change
         self._fresh = True          # nobody has said where to begin
         self._loop = 0              # the loop that goes on now
+        self._pid = os.getpid()     # where a position is that of the consumer
+        self._board = Board()
+        self._replaced = 0          # of the board, when this copy was made
+        self._under_way = False     # a loop of this copy has not come to its end
+        self.followed: Optional[Following] = None
+
+    @property   # type: ignore[misc]
+    def __class__(self) -> Any:
+        """What isinstance() sees.  Torch asks whether a dataset is an IterableDataset;
+        it is one where torch is loaded, and torch need not be loaded for that."""
+        torch = sys.modules.get("torch.utils.data")
+        return getattr(torch, "IterableDataset", ShardStream)
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._together is not None:
+            raise TypeError(
+                f"the stream of dataset {self.name!r} belongs to a worker of a "
+                "coordinator and cannot be pickled: call roar.shards() in the "
+                "process that reads")
+        return {**self.__dict__, "followed": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if not self._board.shared:
+            self._pid = os.getpid()     # a stream of its own
+            self._replaced = 0
+
+    def __reduce__(self) -> Any:
+        return _unpickled, (), self.__getstate__()
 
     @property
     def epoch(self) -> int:
@@ -78,6 +111,7 @@ class ShardStream:
         """Goes to the beginning of a later epoch."""
         self._order.set_epoch(epoch)
         self._fresh = False
+        self._board.ask(epoch)
 
     def __len__(self) -> int:
         """Samples, or batches, that are left of the epoch: as many as the rank
@@ -86,18 +120,44 @@ class ShardStream:
 
     def __iter__(self) -> Iterator[Any]:
         order = self._order
+        mine = self._begin()
         self._meet()
         epoch = order.epoch
         self._loop += 1
         loop = self._loop
         try:
             while order.epoch == epoch and self._left(loop):
-                n = max(1, WINDOW // order.batch_size)
-                yield from self._window(order.ahead(n), epoch, loop)
+                n = max(1, WINDOW // order.batch_size) * mine.size
+                yield from self._window(order.ahead(n), epoch, loop, mine)
             if order.epoch == epoch:
-                self._finish()
+                self._finish(mine)
         finally:
             _run.notes().flush()    # a worker may end without a word
+
+    def _begin(self) -> Share:
+        """A loop begins here; returns which of the steps are its own."""
+        board = self._board
+        if self._pid == os.getpid():
+            if board.readers or self.followed is not None:
+                self.forget_readers()
+            return Share(0, 1)
+        mine = share()
+        if mine.size > 1 and (self._together or self._order.audited):
+            raise RuntimeError(
+                f"dataset {self.name!r} has a coordinator or an audit, and workers "
+                "cannot share its samples: let one worker read them")
+        if self._under_way:
+            raise RuntimeError(
+                f"the loop before over dataset {self.name!r} was left early, and "
+                "workers have read ahead: start new workers")
+        if board.replaced != self._replaced:
+            raise RuntimeError(
+                f"the position in dataset {self.name!r} was changed after this "
+                "worker was started: start new workers")
+        self._order.set_epoch(max(self._order.epoch, board.epoch))
+        board.begin(mine)
+        self._under_way = True
+        return mine
 
     def _left(self, loop: int) -> int:
         """Batches that are left of the epoch, for the loop that goes on.  Another
@@ -121,25 +181,35 @@ class ShardStream:
         else:
             self._together.take(self._order)
 
-    def _finish(self) -> None:
+    def _finish(self, mine: Share) -> None:
         self._order.finish()
         if self._together is not None:
             self._together.finish()
+        self._under_way = False
+        if self._pid != os.getpid() and self._board.replaced == self._replaced:
+            self._board.finish(mine, self._order.epoch)
 
     def _window(self, batches: list[list[int]], epoch: int,
-                loop: int) -> Iterator[Any]:
+                loop: int, mine: Share) -> Iterator[Any]:
         given: list[int] = []
+        # The steps of other workers count as taken, too.
+        before = (mine.index - self._order.step) % mine.size
+        end = self._order.step + len(batches)
         try:
-            for batch, samples in self._read(batches):
+            for batch, samples in self._read(batches[before::mine.size]):
                 if self._order.epoch != epoch:
                     return      # somebody went on to another one
                 self._left(loop)
-                self._take()
+                for _ in range(before + 1):
+                    self._take()
+                before = mine.size - 1
                 given += batch
                 if self._batched:
                     yield samples
                 else:
                     yield from samples
+            while mine.size > 1 and self._order.step < end:
+                self._take()
         finally:
             self._note(given, epoch)
 
@@ -209,19 +279,53 @@ class ShardStream:
 
     # ---- state
 
-    def position(self, steps: Optional[int] = None) -> dict[str, Any]:
+    def position(self, steps: Optional[int] = None,
+                 epoch: Optional[int] = None) -> dict[str, Any]:
         """Where all ranks are in the epoch, in a few numbers: what was handed out
         is behind it.  The same after the same number of samples, or batches, on
         every rank.
 
-        Where a pipeline reads ahead of the model, `steps` says how many samples, or
-        batches, the model has seen since the epoch began or was resumed.
+        Where something reads ahead of the model, `steps` says how many samples, or
+        batches, the model has seen since the epoch began or was resumed, and `epoch`
+        of which epoch.  In a pipeline or a roar.DataLoader whose workers read, the
+        epoch is known; torch's own DataLoader tells nobody.  RuntimeError or
+        ValueError where the position is not known.
         """
-        return self._order.state_dict(steps)
+        if self._pid == os.getpid():
+            if self.followed is not None:
+                if self.followed.open:
+                    self._check_steps(steps, self.followed.in_order)
+                    epoch = self._order.epoch if epoch is None else epoch
+            elif self._board.readers:
+                self._check_steps(steps, self._batched or
+                                  self._board.readers == 1)
+                if epoch is None:
+                    raise RuntimeError(
+                        f"dataset {self.name!r} is read in other processes: say "
+                        "of which epoch these steps are, by "
+                        "state_dict(steps, epoch)")
+        return self._order.state_dict(steps, epoch)
 
-    def state_dict(self, steps: Optional[int] = None) -> dict[str, Any]:
+    def _check_steps(self, steps: Optional[int], in_order: bool) -> None:
+        if steps is None or self._together is not None:
+            raise RuntimeError(
+                f"dataset {self.name!r} is read in other processes, ahead of the "
+                "model: say how many steps of the epoch the model has seen, by "
+                "state_dict(steps)" + (
+                    "" if self._together is None else
+                    ", in a process that reads it without coordinator="))
+        if steps and not in_order:
+            raise RuntimeError(
+                f"what the model has seen of dataset {self.name!r} is not known "
+                "in the middle of an epoch, because several workers, or "
+                "concurrent stages, give samples out of order: give "
+                "roar.shards() a batch and the DataLoader batch_size=None, or "
+                'stages output_order="input" and one worker')
+
+    def state_dict(self, steps: Optional[int] = None,
+                   epoch: Optional[int] = None) -> dict[str, Any]:
         """The same, under the name that checkpoints use."""
-        return self.position(steps)
+        return self.position(steps, epoch)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Goes on from a position, whatever the number of ranks it was made
@@ -233,6 +337,30 @@ class ShardStream:
         else:
             self._order.back(state)
             self._together.loaded()
+        self.forget_readers()
+
+    # ---- samples that other processes read
+
+    def follow(self, in_order: bool) -> Optional[Following]:
+        """The loops of a consumer here, whose workers are started now.  None where
+        the position is agreed on with others."""
+        return Following(self, in_order) if self._together is None else None
+
+    def where(self) -> tuple[int, int, int]:
+        """Changes when somebody sets or loads the position here."""
+        return self._order.epoch, self._order.step, self._board.replaced
+
+    def next_epoch(self) -> None:
+        """The consumer of what other processes read is through with an epoch."""
+        self._order.finish()
+
+    def forget_readers(self) -> None:
+        """The position of this process counts again."""
+        self.followed = None
+        self._under_way = False
+        if self._pid == os.getpid():
+            self._board.clear()
+            self._replaced = self._board.replaced
 
     def close(self) -> None:
         """Closes the shards, and the audit if there is one."""
@@ -247,6 +375,10 @@ class ShardStream:
 
     def __exit__(self, *unused: Any) -> None:
         self.close()
+
+
+def _unpickled() -> ShardStream:
+    return ShardStream.__new__(ShardStream)
 
 
 def _place(coordinator: "Optional[TrainingOrchestrator]", rank: Optional[int],

@@ -72,6 +72,7 @@ class Walk(Generic[BatchT]):
         self._world_epoch = whole("world_epoch", world_epoch or 0, 0, MOST)
         self._audit = None if audit is None else _roar_shard.Audit(audit)
         self._noted = False  # the audit has something of this world
+        self._resumed = -1, Ranges()  # the last epoch not begun at its start
         self._begin(whole("epoch", epoch, 0, MOST), Ranges())
 
     # ---- for who inherits ----
@@ -87,18 +88,46 @@ class Walk(Generic[BatchT]):
     # ---- epochs ----
 
     def _begin(self, epoch: int, consumed: Ranges) -> None:
-        position = _roar_shard.Position(
-            self.total, self.world_size, self.rank, self.batch_size,
-            self.tail, consumed)
+        position = self._position_from(consumed)
         self._enter(epoch)
+        if consumed or epoch <= self._resumed[0]:
+            self._resumed = epoch, consumed
         self._epoch, self._base, self._step = epoch, consumed, 0
         self._position = position
         self._segment: Optional[int] = None
+
+    def _position_from(self, consumed: Ranges) -> _roar_shard.Position:
+        return _roar_shard.Position(
+            self.total, self.world_size, self.rank, self.batch_size,
+            self.tail, consumed)
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._audit is not None:
+            raise TypeError(
+                "an order with an audit cannot be pickled, because the file has "
+                "one writer: make the order in the process that uses it")
+        state = {**self.__dict__, "_segment": None, "_base": self._base.items(),
+                 "_resumed": (self._resumed[0], self._resumed[1].items())}
+        for name in ("_position", "order", "_mix"):     # made again
+            state.pop(name, None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._base = Ranges(self._base)
+        self._resumed = self._resumed[0], Ranges(self._resumed[1])
+        self._position = self._position_from(self._base)
+        self._enter(self._epoch)
 
     @property
     def epoch(self) -> int:
         """The epoch at hand."""
         return self._epoch
+
+    @property
+    def audited(self) -> bool:
+        """Whether what is given is noted in a file."""
+        return self._audit is not None
 
     @property
     def step(self) -> int:
@@ -226,19 +255,44 @@ class Walk(Generic[BatchT]):
         return self._position.consumed(
             self._step if steps is None else whole("steps", steps, 0, MOST))
 
-    def state_dict(self, steps: Optional[int] = None) -> dict[str, Any]:
+    def state_dict(self, steps: Optional[int] = None,
+                   epoch: Optional[int] = None) -> dict[str, Any]:
         """Where all ranks are, in a few numbers; for a checkpoint.
 
         Every rank has the same state after the same batch, and any number of ranks
         can go on from it; with an audit, every rank asks for it, because it also
         waits until what the rank noted is on the disk.  What was given counts as
         consumed.  Where a loader reads ahead, `steps` says how many batches the
-        model has really seen since the epoch began or was resumed.
+        model has really seen since the epoch began or was resumed, and `epoch` of
+        which epoch; without it, the epoch at hand.
+
+        ValueError for more steps than were given of the epoch at hand: a loader that
+        reads ahead has gone on to it, and the model has not.
         """
         if self._audit is not None:
             self._audit.sync()
-        return {"version": VERSION, **self._facts, "epoch": self._epoch,
-                "consumed": _stored(self.consumed(steps))}
+        if epoch is not None:
+            consumed = self._consumed_of(whole("epoch", epoch, 0, MOST), steps)
+        else:
+            consumed = self.consumed(steps)
+            if steps is not None and steps > self._step:
+                raise ValueError(
+                    f"the model cannot have seen {steps} steps of epoch "
+                    f"{self._epoch}, of which {self._step} were given here: if "
+                    "these are steps of another epoch, or another process gave "
+                    "them, say of which epoch, by state_dict(steps, epoch)")
+        return {"version": VERSION, **self._facts,
+                "epoch": self._epoch if epoch is None else epoch,
+                "consumed": _stored(consumed)}
+
+    def _consumed_of(self, epoch: int, steps: Optional[int]) -> Ranges:
+        """What is consumed after so many steps of any epoch."""
+        if steps is None:
+            raise ValueError("epoch needs steps: say how many of it the model "
+                             "has seen")
+        base = self._base if epoch == self._epoch else \
+            self._resumed[1] if epoch == self._resumed[0] else Ranges()
+        return self._position_from(base).consumed(whole("steps", steps, 0, MOST))
 
     def load_state_dict(self, state: dict[str, Any], *,
                         world_epoch: Optional[int] = None) -> None:

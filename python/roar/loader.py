@@ -19,6 +19,7 @@ from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 from ._arena import Arena
 from ._batches import BatchQueue, Spares
+from ._elsewhere import following
 from ._torch_collate import ArenaCollate
 from ._lifetime import Parent, stay_at_exit
 
@@ -34,6 +35,9 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     Tensors and arrays of a batch are views of shared memory; they can be read, written
     and kept like any others.  The memory is taken when the first batch is there, grows
     when more of them are kept, and is given back with the loader.
+
+    The dataset may be a roar.shards() stream: workers share its samples, each loop is an
+    epoch, and ``state_dict(steps)`` of the stream counts what the model has seen of it.
     """
 
     _roar_spares: Spares | None = None
@@ -51,9 +55,17 @@ class _ArenaIterator(_MultiProcessingDataLoaderIter):
     def __init__(self, loader: DataLoader[Any], spares: Spares) -> None:
         self._spares = spares
         self._pid = os.getpid()
+        # Whole steps of a stream come in turn; samples are batched by each worker.
+        self._following = following(
+            loader.dataset,
+            loader.num_workers == 1
+            or (loader.batch_size is None and getattr(loader, "in_order", True)),
+        )
         super().__init__(_Altered(loader, spares))
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        if self._following is not None:
+            self._following.begin()
         super()._reset(loader, first_iter)
         queue = self._worker_result_queue
         if isinstance(queue, BatchQueue) and not self._pin_memory:
@@ -62,6 +74,10 @@ class _ArenaIterator(_MultiProcessingDataLoaderIter):
     def _next_data(self) -> Any:
         try:
             return super()._next_data()
+        except StopIteration:
+            if self._following is not None:
+                self._following.finish()
+            raise
         except Exception as error:
             stay_at_exit()
             # Torch's frames below refer to the error, and so it would keep this iterator

@@ -176,6 +176,12 @@ class MixedOrder(Walk[list[tuple[int, int]]]):
                          epoch=epoch, tail=tail, audit=audit,
                          world_epoch=world_epoch)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        facts = state["_facts"]
+        self._mix = _roar_shard.Mix([tuple(part) for part in facts["parts"]],
+                                    facts["seed"])
+        super().__setstate__(state)
+
     @property
     def period(self) -> int:
         """Places after which the shares are exact: the sum of whole weights."""

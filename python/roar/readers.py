@@ -24,6 +24,7 @@ mapped: one that becomes shorter while it is read is a ShardChanged.
 from __future__ import annotations
 
 import array
+import functools
 import json
 import operator
 import os
@@ -98,8 +99,9 @@ class Shard:
 
     def __init__(self, path: AnyPath, reader: "_roar_reader.Reader", *,
                  prefetch: int, threads: int, views: bool,
-                 parse: bool) -> None:
+                 parse: bool, options: dict[str, Any]) -> None:
         self.path = os.fsdecode(path)
+        self._options = options     # to open it again
         self.kind = reader.kind
         self._reader: Optional[_roar_reader.Reader] = reader
         self.prefetch = prefetch
@@ -178,6 +180,12 @@ class Shard:
         _roar_reader.fill((self.reader,), None, numbers_of(numbers),
                           bytes_of(buffer))
 
+    def __reduce__(self) -> Any:
+        """Another process opens the shard again, which must still be there."""
+        if self._reader is None:
+            raise ValueError(f"the shard {self.path!r} is closed")
+        return functools.partial(open_shard, **self._options), (self.path,)
+
     def close(self) -> None:
         """Lets go of the file.  Iterators that have begun can go on."""
         self._reader = None
@@ -224,6 +232,8 @@ def open_shard(path: AnyPath, kind: Optional[str] = None, *,
     ShardError for what is no such shard or is damaged, ShardChanged for
     content that is not the one asked for, OSError for what the system says.
     """
+    options = {name: value for name, value in locals().items()
+               if name != "path"}
     if kind is not None and kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, "
                          f"not {kind!r}")
@@ -240,4 +250,4 @@ def open_shard(path: AnyPath, kind: Optional[str] = None, *,
                  prefetch=whole("prefetch", prefetch, 1, _HUGE),
                  threads=whole("threads", threads, 0, 16),
                  views=reader.kind == "raw" if views is None else bool(views),
-                 parse=bool(parse))
+                 parse=bool(parse), options=options)

@@ -12,9 +12,10 @@ from multiprocessing.util import Finalize
 from typing import Any, Generic, TypeVar
 
 from .._arena import Arena
+from .._elsewhere import Following, following
 from ._arena_channel import ArenaChannel
 from ._channel import Channel, QueueChannel
-from ._config import PipelineConfig, check_count, check_max_failures
+from ._config import PipeConfig, PipelineConfig, check_count, check_max_failures
 from ._pipeline import Pipeline, build_pipeline
 from ._session import EpochEnd, Session
 
@@ -98,14 +99,33 @@ def run_pipeline_in_subprocess(
 
     An executor of a stage cannot be sent to another process: give ``pipe()`` a function
     that makes one.  (Under fork, one that has not been used yet will do.)
+
+    A source that is a roar.shards() stream keeps its position here: its ``epoch`` is that
+    of the consumer, and ``state_dict(steps)`` counts what the model has seen of it.
+    Several workers share its samples.
     """
     if not isinstance(config, PipelineConfig):
         config = config.get_config()
     num_threads = check_count("num_threads", num_threads, 1)
     max_failures = check_max_failures(max_failures)
     _check_executors(config, _context(kwargs.get("mp_context")).get_start_method())
-    return iterate_in_subprocess(
+    source = following(
+        config.source.source, _in_order(config, kwargs.get("num_workers", 1))
+    )
+    items = iterate_in_subprocess(
         _PipelineMaker(config, num_threads, max_failures), **kwargs
+    )
+    assert isinstance(items, _SubprocessIterable)
+    items.source = source
+    return items
+
+
+def _in_order(config: PipelineConfig[Any], num_workers: Any) -> bool:
+    """Do results come in the order of the source?"""
+    return num_workers == 1 and all(
+        stage.concurrency == 1 or stage.output_order == "input"
+        for stage in config.stages
+        if isinstance(stage, PipeConfig)
     )
 
 
@@ -114,11 +134,14 @@ class _SubprocessIterable(Generic[T]):
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self.source: Following | None = None
         # multiprocessing's own finalizer, because at exit it comes before
         # multiprocessing waits for our workers, which would wait for us.
         Finalize(self, session.end, args=("it was finalized",), exitpriority=100)
 
     def __iter__(self) -> Iterator[T]:
+        if self.source is not None:
+            self.source.begin()
         return self._iterate(self._session.begin_epoch())
 
     def _iterate(self, epoch: int) -> Iterator[T]:
@@ -127,6 +150,8 @@ class _SubprocessIterable(Generic[T]):
                 try:
                     item = self._session.next_item(epoch)
                 except EpochEnd:
+                    if self.source is not None:
+                        self.source.finish()
                     return
                 yield item
                 del item  # so that the consumer alone decides how long it lives
