@@ -78,9 +78,9 @@ struct preload {
 	_Atomic uint64_t cwd; /* high half: changes of the current directory so
 			       * far; low half: how many are under way */
 	_Atomic bool spawn_opens; /* file actions with opens have been made */
-	_Atomic bool
-		nameless; /* the current directory is too deep to be told, or in
-				* /proc: it would mean nothing to the reader later */
+	_Atomic bool nameless; /* the current directory is too deep to be told, not
+				* to be reached from the root, or in /proc: it would
+				* mean nothing to the reader later */
 	_Atomic bool elsewhere; /* another root or mount namespace: names mean
 				 * nothing to the reader, and our own file may
 				 * not be there */

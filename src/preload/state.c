@@ -114,8 +114,9 @@ static void tell_directory_in(enum log_kind kind, char *buf, long len)
 		.path = len > 0 ? buf : "",
 	};
 
-	atomic_store(&preload.nameless,
-		     len <= 0 || strncmp(buf, "/proc/", 6) == 0);
+	/* "(unreachable)/x": in a mount that is attached nowhere. */
+	atomic_store(&preload.nameless, len <= 0 || buf[0] != '/' ||
+						strncmp(buf, "/proc/", 6) == 0);
 	if (kind == LOG_HELLO) {
 		t.value = atomic_load(&preload.identity->pid);
 		t.dirfd = (int32_t)raw_call(SYS_getppid, 0);

@@ -38,8 +38,8 @@ FILE_EVENTS = ("exec", "open", "rename", "exchange", "link", "symlink", "unlink"
 STANDING = {"preload": "gap library"}
 # Backends that hear of a change when it has happened.
 AFTERWARDS = ("ebpf",)
-# What a library alone cannot see: facts and events of these workloads are not
-# compared, but the gap must be there (None: nobody can notice that).
+# What a backend cannot see: facts and events of these workloads are not compared,
+# but the gap must be there (None: nobody can notice that).
 BLIND = {
     "preload": {
         "arch_32bit": "escaped", "arch_32bit_calls": "escaped",
@@ -70,7 +70,11 @@ BLIND = {
         "open_own_directory": "changed",
         # It is read later, when something else is mounted there.
         "mount_over": "library",
+        # Programs are not given the library where it may not be found.
+        "space_program": "escaped", "space_program_user": "escaped",
     },
+    # The kernel has names there for files alone, not for what happens to names.
+    "ebpf": {"space_names": "namespace"},
 }
 OPEN_MODE = {0: os.O_RDONLY, 1: os.O_WRONLY | os.O_CREAT | os.O_TRUNC,
              2: os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 7: os.O_RDWR}

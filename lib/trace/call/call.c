@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/kcmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -197,6 +199,7 @@ bool call_await(struct tracee *t, enum call call, uint64_t flags,
 
 	w->call = call;
 	w->waited = false;
+	w->hidden = false;
 	w->flags = flags;
 	w->before = *before;
 	str_clear(&w->path);
@@ -208,11 +211,12 @@ bool call_await(struct tracee *t, enum call call, uint64_t flags,
 	return true;
 }
 
-bool call_await_unseen(struct tracee *t, const char *path)
+bool call_await_unseen(struct tracee *t, int error, const char *path)
 {
 	struct str text = { .data = (char *)path, .len = strlen(path) };
 
-	return call_await(t, CALL_UNSEEN, 0, &call_no_file, &text, NULL);
+	return call_await(t, CALL_UNSEEN, call_gap_of(error), &call_no_file,
+			  &text, NULL);
 }
 
 /* ---- calls about the process rather than a file ---- */
@@ -280,6 +284,26 @@ static bool enter_foreign(struct observer *o, struct tracee *t)
 	return false;
 }
 
+/* A process made with CLONE_FS has its root in common with its parent. */
+static void done_chroot(struct observer *o, struct tracee *t)
+{
+	struct process *p;
+	size_t pos = 0;
+
+	t->process->foreign_root = true;
+	while ((p = map_next(&o->tree.processes, &pos)))
+		if (!p->foreign_root &&
+		    syscall(SYS_kcmp, t->tid, p->pid, KCMP_FS, 0, 0) == 0)
+			p->foreign_root = true;
+	o->tree.cwd_generation++;
+}
+
+static bool enter_detach(struct observer *o)
+{
+	o->tree.detached = true;
+	return false;
+}
+
 static bool await_result(struct tracee *t, enum call call)
 {
 	return call_await(t, call, 0, &call_no_file, NULL, NULL);
@@ -294,7 +318,7 @@ static bool enter_umount(struct observer *o, struct tracee *t, uint64_t path)
 	if (n > 0 && !o->quiet && o->job->before_unmount &&
 	    resolve_name(&o->resolver, &o->tree, t, AT_FDCWD, o->path,
 			 (size_t)n, &o->name) == 0 &&
-	    resolve_follow(t, &o->name, &st) == 0)
+	    resolve_follow(&o->resolver, t, &o->name, &st) == 0)
 		o->job->before_unmount(o->job->ctx, o->name.data, o->name.len);
 	resolver_let_go(&o->resolver);
 	return await_result(t, CALL_NAMESPACE);
@@ -319,6 +343,8 @@ static bool enter_other(struct observer *o, struct tracee *t, enum call call,
 	case CALL_IO_URING:
 	case CALL_RECVMMSG:
 		return await_result(t, call);
+	case CALL_DETACH:
+		return enter_detach(o);
 	case CALL_LIMIT:
 	case CALL_PRLIMIT:
 		return enter_limit(o);
@@ -481,8 +507,7 @@ static void dispatch_exit(struct observer *o, struct tracee *t, int64_t result)
 		call_open_done(o, t, result);
 		break;
 	case CALL_CHROOT:
-		t->process->foreign_root = true;
-		o->tree.cwd_generation++;
+		done_chroot(o, t);
 		break;
 	case CALL_NAMESPACE:
 		resolver_forget(&o->resolver);
@@ -491,7 +516,8 @@ static void dispatch_exit(struct observer *o, struct tracee *t, int64_t result)
 		t->process->placed = false; /* of one thread, perhaps */
 		break;
 	case CALL_UNSEEN:
-		call_gap(o, t, EVENT_GAP_PATH, str_cstr(&t->pending.path));
+		call_gap(o, t, (enum event_gap)t->pending.flags,
+			 str_cstr(&t->pending.path));
 		break;
 	case CALL_IO_URING:
 		done_io_uring(o, t);

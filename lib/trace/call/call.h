@@ -99,6 +99,7 @@ struct call_args {
 	const char *path2; /* the new name of a rename or link */
 	size_t len2;
 	uint64_t flags; /* the mode of mknod() */
+	uint64_t rules; /* RESOLVE_* of openat2() */
 };
 
 /* Is this such a call? */
@@ -171,7 +172,7 @@ static inline bool call_is_doubtful(const struct tracee *t)
 {
 	const struct process *p = t->process;
 
-	return p->full || p->restricted || p->foreign_root || p->foreign_mounts;
+	return p->full || p->restricted || process_is_elsewhere(p);
 }
 
 /* lstat() that also finds out what is special about the file (o->locked,
@@ -188,9 +189,24 @@ static inline bool call_must_fail(int error)
 	return error == -ENOENT || error == -ENOTDIR;
 }
 
-/* Awaits a call that names what we cannot see: it leaves a gap if it succeeds.
- * Always true. */
-bool call_await_unseen(struct tracee *t, const char *path);
+/* Awaits a call that names what we cannot see, as `error` of resolve_name() says: it
+ * leaves a gap if it succeeds.  Always true. */
+bool call_await_unseen(struct tracee *t, int error, const char *path);
+
+/* The gap that a pending open leaves of which only the descriptor could tell, and does
+ * not. */
+static inline enum event_gap call_gap_of_open(const struct tracee *t)
+{
+	return t->pending.hidden || process_is_elsewhere(t->process) ?
+		       EVENT_GAP_NAMESPACE :
+		       EVENT_GAP_PATH;
+}
+
+/* The gap that a name leaves which could not be resolved. */
+static inline enum event_gap call_gap_of(int error)
+{
+	return error == -EREMOTE ? EVENT_GAP_NAMESPACE : EVENT_GAP_PATH;
+}
 
 /* Tells the job that the content under `path` is about to change or go. */
 void call_tell_change(struct observer *o, const struct str *path,
@@ -208,6 +224,8 @@ bool call_open(struct observer *o, struct tracee *t, const struct call_args *a);
 bool call_truncate(struct observer *o, struct tracee *t,
 		   const struct call_args *a);
 bool call_openat2(struct observer *o, struct tracee *t, const uint64_t args[6]);
+bool call_open_by_rules(struct observer *o, struct tracee *t,
+			const struct call_args *a);
 void call_open_done(struct observer *o, struct tracee *t, int64_t fd);
 
 /* call_name.c */

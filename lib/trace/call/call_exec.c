@@ -19,6 +19,13 @@
 
 enum { COMMAND_MAX = 4096 }; /* bytes kept of a command line */
 
+/* The program is there for the process, and has no name for us. */
+static void hide(struct observer *o, struct tracee *t, const char *path)
+{
+	call_gap(o, t, EVENT_GAP_NAMESPACE, path);
+	str_clear(&t->exec_path);
+}
+
 /* Success is an event of its own; the name of a failed one is overwritten by the
  * next. */
 bool call_execve(struct observer *o, struct tracee *t,
@@ -29,18 +36,23 @@ bool call_execve(struct observer *o, struct tracee *t,
 
 	t->exec_stat = call_no_file;
 	if (a->len == 0 && (a->flags & AT_EMPTY_PATH)) {
-		(void)resolve_fd(t->tid, a->dirfd, &t->exec_path, &st);
+		r = resolve_fd(t->tid, a->dirfd, &t->exec_path, &st);
+		if (r == 0 &&
+		    !resolve_is_visible(t->tid, a->dirfd, &t->exec_path, &st))
+			hide(o, t, str_cstr(&t->exec_path));
 		return false;
 	}
 	r = resolve_file(&o->resolver, &o->tree, t, a->dirfd, a->path, a->len,
 			 &t->exec_path, &st);
 	if (r == 0)
 		t->exec_stat = st;
+	else if (r == -EREMOTE)
+		hide(o, t, a->path);
 	else if (resolve_name(&o->resolver, &o->tree, t, a->dirfd, a->path,
 			      a->len, &t->exec_path) < 0)
 		str_clear(&t->exec_path);
 	else
-		(void)resolve_follow(t, &t->exec_path, &st);
+		(void)resolve_follow(&o->resolver, t, &t->exec_path, &st);
 	return false;
 }
 
@@ -56,18 +68,24 @@ static void emit_chain(struct observer *o, struct tracee *t, struct str *path,
 
 	if (seen)
 		st = *seen;
-	else if (stat(path->data, &st) < 0)
+	else if (!path->len || stat(path->data, &st) < 0)
 		return;
 	for (int depth = 0; depth < LOADER_CHAIN; depth++) {
 		const char *next;
 		ssize_t n;
+		int r;
 
 		call_emit(o, t, EVENT_EXEC, flags, 0, &st, path,
 			  depth ? NULL : command);
 		n = loader_read_known(path->data, &st, head);
 		next = n > 0 ? loader_of(head, (size_t)n) : NULL;
-		if (!next || resolve_file(&o->resolver, &o->tree, t, AT_FDCWD,
-					  next, strlen(next), path, &st) < 0)
+		if (!next)
+			return;
+		r = resolve_file(&o->resolver, &o->tree, t, AT_FDCWD, next,
+				 strlen(next), path, &st);
+		if (r == -EREMOTE)
+			call_gap(o, t, EVENT_GAP_NAMESPACE, next);
+		if (r < 0)
 			return;
 	}
 }
@@ -145,7 +163,16 @@ void call_check_namespaces(struct observer *o, struct tracee *t)
 		t->process->restricted = true;
 }
 
-/* What the process runs, for who does not know it. */
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+/* What the process runs, for who does not know it; nothing where that has no name for
+ * us. */
 static void read_exe(struct tracee *t, struct str *exe)
 {
 	char link[32];
@@ -155,6 +182,8 @@ static void read_exe(struct tracee *t, struct str *exe)
 	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)t->tid);
 	n = readlink(link, text, sizeof(text) - 1);
 	text[n < 0 ? 0 : n] = '\0';
+	if (process_is_elsewhere(t->process) && !is_same_file(link, text))
+		return;
 	if (!t->exec_path.len)
 		str_adds(&t->exec_path, text);
 	/* It may be gone already. */

@@ -36,16 +36,7 @@ static int name_of(struct observer *o, struct tracee *t, int dirfd,
 /* The names cannot be seen: `error` says whether the call can succeed at all. */
 static bool out_of_reach(struct tracee *t, int error, const char *path)
 {
-	return !call_must_fail(error) && call_await_unseen(t, path);
-}
-
-/* Names behind other mounts cannot be looked at from here. */
-static bool is_out_of_sight(struct observer *o, struct tracee *t)
-{
-	if (!t->process->foreign_mounts)
-		return false;
-	call_gap(o, t, EVENT_GAP_NAMESPACE, "names were changed there");
-	return true;
+	return !call_must_fail(error) && call_await_unseen(t, error, path);
 }
 
 /* True when the call will do nothing: two names of one file. */
@@ -67,8 +58,6 @@ bool call_rename(struct observer *o, struct tracee *t,
 	struct stat st;
 	int r;
 
-	if (is_out_of_sight(o, t))
-		return false;
 	r = name_of(o, t, a->dirfd, a->path, a->len, &o->name);
 	if (r == 0)
 		r = look(&o->name, &st);
@@ -118,6 +107,8 @@ static int link_source(struct observer *o, struct tracee *t,
 		r = resolve_fd(t->tid, fd, &o->name, st);
 		if (r == -ENOENT)
 			str_clear(&o->name);
+		if (r == 0 && !resolve_is_visible(t->tid, fd, &o->name, st))
+			return -EREMOTE;
 		return r == -ENOENT ? 0 : r;
 	}
 	r = resolve_name(&o->resolver, &o->tree, t, a->dirfd, a->path, a->len,
@@ -125,7 +116,7 @@ static int link_source(struct observer *o, struct tracee *t,
 	if (r < 0)
 		return r;
 	if (a->flags & AT_SYMLINK_FOLLOW)
-		return resolve_follow(t, &o->name, st);
+		return resolve_follow(&o->resolver, t, &o->name, st);
 	return look(&o->name, st);
 }
 
@@ -134,8 +125,6 @@ bool call_link(struct observer *o, struct tracee *t, const struct call_args *a)
 	struct stat st = { 0 };
 	int r;
 
-	if (is_out_of_sight(o, t))
-		return false;
 	r = link_source(o, t, a, &st);
 	if (r < 0)
 		return out_of_reach(t, r, a->path);
@@ -150,8 +139,6 @@ bool call_symlink(struct observer *o, struct tracee *t,
 {
 	int r;
 
-	if (is_out_of_sight(o, t))
-		return false;
 	str_clear(&o->name);
 	str_add(&o->name, a->path, a->len);
 	r = name_of(o, t, a->dirfd2, a->path2, a->len2, &o->name2);
@@ -193,7 +180,7 @@ bool call_unlink(struct observer *o, struct tracee *t,
 	int r;
 
 	/* No other flags are known. */
-	if ((int)a->flags || is_out_of_sight(o, t))
+	if ((int)a->flags)
 		return false;
 	r = resolve_name(&o->resolver, &o->tree, t, a->dirfd, a->path, a->len,
 			 &o->name);
@@ -220,8 +207,7 @@ bool call_mknod(struct observer *o, struct tracee *t, const struct call_args *a)
 {
 	int r;
 
-	if (((a->flags & S_IFMT) && !S_ISREG((mode_t)a->flags)) ||
-	    is_out_of_sight(o, t))
+	if ((a->flags & S_IFMT) && !S_ISREG((mode_t)a->flags))
 		return false;
 	r = resolve_name(&o->resolver, &o->tree, t, a->dirfd, a->path, a->len,
 			 &o->name);

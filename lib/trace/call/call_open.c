@@ -1,8 +1,11 @@
 /* call_open.c - calls that open, create or empty a file */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/vfs.h>
 
 #include "trace/call/call.h"
 #include "trace/call/memory.h"
@@ -141,7 +144,7 @@ static bool open_link(struct observer *o, struct tracee *t,
 		return false;
 	if ((flags & O_CREAT) && (flags & O_EXCL))
 		return false;
-	if (!t->process->foreign_root && resolve_follow(t, &o->name, &st) == 0) {
+	if (resolve_follow(&o->resolver, t, &o->name, &st) == 0) {
 		keep(o, t, a, &st);
 		return open_existing(o, t, flags, &st);
 	}
@@ -155,7 +158,9 @@ static bool out_of_sight(const struct observer *o, struct tracee *t,
 {
 	if (call_must_fail(error) && !race_is_on(o, t, NULL))
 		return false;
-	return open_unseen(t, flags);
+	(void)open_unseen(t, flags);
+	t->pending.hidden = error == -EREMOTE;
+	return true;
 }
 
 bool call_open(struct observer *o, struct tracee *t, const struct call_args *a)
@@ -167,8 +172,7 @@ bool call_open(struct observer *o, struct tracee *t, const struct call_args *a)
 	if (is_idle(flags) || a->len == 0)
 		return false;
 	proof_check_limit(o, t);
-	if (resolve_is_private(a->path) || t->process->foreign_mounts ||
-	    (flags & O_DIRECTORY))
+	if (resolve_is_private(a->path) || (flags & O_DIRECTORY))
 		return open_unseen(t, flags);
 	if (is_known(o, t, a, &st))
 		return open_existing(o, t, flags, &st);
@@ -190,14 +194,43 @@ bool call_open(struct observer *o, struct tracee *t, const struct call_args *a)
 	return open_existing(o, t, flags, &st);
 }
 
-/* The kernel applies its own rules (RESOLVE_*, no unknown flags) and the descriptor
- * tells what came of them; here we only look at what stands under the name now. */
+/* Whether the kernel refuses, because of a rule or of a flag it does not know, only
+ * the result tells. */
+bool call_open_by_rules(struct observer *o, struct tracee *t,
+			const struct call_args *a)
+{
+	struct view_name n = {
+		.dirfd = a->dirfd,
+		.rules = a->rules,
+		.path = a->path,
+		.len = a->len,
+	};
+	struct stat st;
+	int r = resolve_by_rules(&o->resolver, t, &n, &o->name);
+
+	if (r == 0 && call_look_name(o, &st) < 0)
+		st = call_no_file;
+	if (r == 0 && S_ISLNK(st.st_mode))
+		r = resolve_follow(&o->resolver, t, &o->name, &st);
+	if (r == -ENOENT && (a->flags & O_CREAT)) {
+		r = resolve_target(&o->resolver, t, &o->name);
+		st = call_no_file;
+	}
+	if (r < 0)
+		return open_unseen(t, a->flags);
+	return call_await(t, CALL_OPEN, a->flags, &st, &o->name, NULL);
+}
+
 static bool open_by_own_rules(struct observer *o, struct tracee *t,
 			      const uint64_t args[6],
 			      const struct open_how *how)
 {
-	const char *path = o->path;
-	struct stat st;
+	struct call_args a = {
+		.dirfd = (int)args[0],
+		.path = o->path,
+		.flags = how->flags,
+		.rules = how->resolve,
+	};
 	ssize_t n;
 
 	if (o->quiet || is_idle(how->flags))
@@ -205,13 +238,8 @@ static bool open_by_own_rules(struct observer *o, struct tracee *t,
 	n = call_read_path(o, t, args[1], o->path);
 	if (n <= 0)
 		return false;
-	if (how->resolve & RESOLVE_IN_ROOT)
-		path += strspn(path, "/");
-	if (resolve_name(&o->resolver, &o->tree, t, (int)args[0], path,
-			 strlen(path), &o->name) < 0 ||
-	    stat(o->name.data, &st) < 0)
-		st = call_no_file;
-	return call_await(t, CALL_OPEN, how->flags, &st, &o->name, NULL);
+	a.len = (size_t)n;
+	return call_open_by_rules(o, t, &a);
 }
 
 bool call_openat2(struct observer *o, struct tracee *t, const uint64_t args[6])
@@ -224,21 +252,31 @@ bool call_openat2(struct observer *o, struct tracee *t, const uint64_t args[6])
 	return open_by_own_rules(o, t, args, &how);
 }
 
-/* The stat of the file a name is now, when the tracee's mounts are not ours. */
-static bool is_visible(const struct tracee *t, const struct str *path,
-		       const struct stat *st)
+/* Content of other mounts has no name for us; what the kernel makes up for the reader
+ * (/proc) is not content. */
+static bool is_hidden(const struct tracee *t, int64_t fd,
+		      const struct str *path, const struct stat *st)
 {
-	struct stat ours;
+	struct statfs fs;
+	char link[48];
 
-	if (!t->process->foreign_mounts)
-		return true;
-	return stat(path->data, &ours) == 0 && ours.st_dev == st->st_dev &&
-	       ours.st_ino == st->st_ino;
+	if (!S_ISREG(st->st_mode) ||
+	    resolve_is_visible(t->tid, (int)fd, path, st))
+		return false;
+	(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)t->tid,
+		       (int)fd);
+	return statfs(link, &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC;
 }
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool is_known_name(const struct pending *w, const struct str *name)
+{
+	return w->path.len == name->len &&
+	       memcmp(str_cstr(&w->path), name->data, name->len) == 0;
 }
 
 static bool is_asked_for(const struct pending *w, const struct stat *st)
@@ -288,9 +326,7 @@ void call_open_done(struct observer *o, struct tracee *t, int64_t fd)
 	    (r == -EINVAL || r == -ENOENT || r == -EBADF))
 		call_gap(o, t, EVENT_GAP_HANDLE, NULL);
 	else if (r == -EBADF)
-		call_gap(o, t,
-			 t->process->foreign_mounts ? EVENT_GAP_NAMESPACE :
-						      EVENT_GAP_PATH,
+		call_gap(o, t, call_gap_of_open(t),
 			 "closed before it could be seen");
 	if (r == -EINVAL || r == -ENOENT || r == -EBADF)
 		return;
@@ -300,7 +336,7 @@ void call_open_done(struct observer *o, struct tracee *t, int64_t fd)
 	}
 	if (S_ISDIR(st.st_mode))
 		return;
-	if (!is_visible(t, &o->name, &st)) {
+	if (!is_known_name(w, &o->name) && is_hidden(t, fd, &o->name, &st)) {
 		call_gap(o, t, EVENT_GAP_NAMESPACE, o->name.data);
 		return;
 	}
@@ -323,10 +359,10 @@ bool call_truncate(struct observer *o, struct tracee *t,
 			     a->len, &o->name);
 
 	if (r == 0)
-		r = resolve_follow(t, &o->name, &st);
+		r = resolve_follow(&o->resolver, t, &o->name, &st);
 	if (r < 0)
 		return call_must_fail(r) ? false :
-					   call_await_unseen(t, a->path);
+					   call_await_unseen(t, r, a->path);
 	if (!S_ISREG(st.st_mode))
 		return false;
 	call_tell_change(o, &o->name, &st);

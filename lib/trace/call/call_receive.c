@@ -64,6 +64,9 @@ void call_scan_file(struct observer *o, struct tracee *t, int fd, unsigned skip)
 	struct stat st;
 	int r = resolve_fd(t->tid, fd, &o->name, &st);
 
+	if (r == 0 && S_ISDIR(st.st_mode) &&
+	    !resolve_is_visible(t->tid, fd, &o->name, &st))
+		o->tree.detached = true; /* or mounted for others alone */
 	if (r == 0 && !S_ISREG(st.st_mode))
 		return;
 	if (r == 0)
@@ -74,6 +77,10 @@ void call_scan_file(struct observer *o, struct tracee *t, int fd, unsigned skip)
 	}
 	if (open_flags & (skip | O_PATH))
 		return;
+	if (!resolve_is_visible(t->tid, fd, &o->name, &st)) {
+		call_gap(o, t, EVENT_GAP_NAMESPACE, o->name.data);
+		return;
+	}
 	if ((open_flags & O_ACCMODE) != O_WRONLY)
 		flags |= EVENT_READ;
 	if ((open_flags & O_ACCMODE) != O_RDONLY)

@@ -34,6 +34,7 @@ enum call {
 	CALL_CHROOT, /* chroot, pivot_root: where absolute paths start */
 	CALL_NAMESPACE, /* unshare, setns, mount: what is mounted */
 	CALL_UMOUNT, /* umount2(path, flags) */
+	CALL_DETACH, /* open_tree, fsmount: a mount that is attached nowhere */
 	CALL_HANDLE, /* open_by_handle_at(mount, handle, flags) */
 	CALL_IO_URING, /* io_uring_setup: what follows cannot be seen */
 	CALL_RECVMSG, /* recvmsg(fd, message, flags): may receive files */

@@ -3,7 +3,8 @@
  * One list, so that a call which is observed on one machine is observed on all.
  * Included by the calls_*.c files alone: the numbers are those of the machine it
  * is compiled for.  Younger than some headers are 442, mount_setattr, 446,
- * landlock_restrict_self, 452, fchmodat2, 463, setxattrat, and 466, removexattrat. */
+ * landlock_restrict_self, 452, fchmodat2, 463, setxattrat, 466, removexattrat, and 467,
+ * open_tree_attr. */
 #ifndef ROAR_TRACE_CALL_CALLS_COMMON_H
 #define ROAR_TRACE_CALL_CALLS_COMMON_H
 
@@ -27,7 +28,8 @@
 		{ SYS_setns, CALL_NAMESPACE }, { SYS_mount, CALL_NAMESPACE }, \
 		{ SYS_umount2, CALL_UMOUNT },                                 \
 		{ SYS_move_mount, CALL_NAMESPACE }, { 442, CALL_NAMESPACE },  \
-		{ SYS_open_by_handle_at, CALL_HANDLE },                       \
+		{ SYS_open_tree, CALL_DETACH }, { SYS_fsmount, CALL_DETACH }, \
+		{ 467, CALL_DETACH }, { SYS_open_by_handle_at, CALL_HANDLE }, \
 		{ SYS_io_uring_setup, CALL_IO_URING },                        \
 		{ SYS_recvmsg, CALL_RECVMSG },                                \
 		{ SYS_recvmmsg, CALL_RECVMMSG },                              \

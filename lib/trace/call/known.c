@@ -37,11 +37,6 @@ static bool is_of_system(const char *name)
 	return false;
 }
 
-static bool is_elsewhere(const struct tracee *t)
-{
-	return t->process->foreign_root || t->process->foreign_mounts;
-}
-
 static struct known_file *slot_of(struct known *k, const char *name, size_t len)
 {
 	uint32_t h = 5381;
@@ -87,7 +82,7 @@ bool known_find(struct known *k, int64_t now_ns, const struct tracee *t,
 {
 	struct known_file *f;
 
-	if (is_elsewhere(t) || !is_of_system(name))
+	if (process_is_elsewhere(t->process) || !is_of_system(name))
 		return false;
 	f = slot_of(k, name, len);
 	if (!is(&f->name, name, len) || now_ns - f->seen_ns >= KNOWN_NS ||
@@ -106,8 +101,8 @@ void known_add(struct known *k, int64_t now_ns, const struct tracee *t,
 {
 	struct known_file *f;
 
-	if (!S_ISREG(st->st_mode) || is_elsewhere(t) || !is_of_system(name) ||
-	    !is_of_system(path->data))
+	if (!S_ISREG(st->st_mode) || process_is_elsewhere(t->process) ||
+	    !is_of_system(name) || !is_of_system(path->data))
 		return;
 	f = slot_of(k, name, len);
 	str_clear(&f->name);

@@ -11,8 +11,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/path.h"
-#include "trace/call/memory.h"
 
 /* A canonical directory in the resolver's pool. */
 struct text {
@@ -47,6 +45,7 @@ void resolver_release(struct resolver *r)
 	resolver_forget(r);
 	known_release(&r->known);
 	str_release(&r->scratch);
+	str_release(&r->asked_path);
 }
 
 bool resolve_is_private(const char *path)
@@ -97,8 +96,21 @@ int resolve_fd(pid_t tid, int fd, struct str *out, struct stat *ret_stat)
 	return is_deleted(out, ret_stat) ? -ENOENT : 0;
 }
 
-/* The canonical path of a descriptor of our own. */
-static int own_fd_path(int fd, struct str *out)
+bool resolve_is_visible(pid_t tid, int fd, const struct str *path,
+			const struct stat *st)
+{
+	CLEANUP(str_release) struct str now = STR_INIT;
+	struct stat ours, again;
+
+	if (lstat(str_cstr(path), &ours) < 0 ?
+		    errno == EACCES :
+		    ours.st_dev == st->st_dev && ours.st_ino == st->st_ino)
+		return true;
+	return resolve_fd(tid, fd, &now, &again) < 0 || now.len != path->len ||
+	       memcmp(now.data, path->data, now.len) != 0;
+}
+
+int resolve_fd_path(int fd, struct str *out)
 {
 	char link[32];
 
@@ -122,47 +134,13 @@ static int open_without_magic(const char *path, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* "/proc/1/cwd": the magic of a process that is named. */
-static bool names_process(const char *path)
+static int canonical_dir(const char *dir, struct str *out)
 {
-	return strncmp(path, "/proc/", 6) == 0 && path[6] >= '0' &&
-	       path[6] <= '9';
-}
-
-/* Opens `path` as a bare handle the way the tracee would: below its own root
- * when that differs from ours. */
-static int open_handle(const struct tracee *t, const char *path, int flags)
-{
-	CLEANUP(closep) int root = -1;
-	struct open_how how = {
-		.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
-		.resolve = RESOLVE_IN_ROOT,
-	};
-	char link[32];
-	int fd;
-
-	if (!t->process->foreign_root && !t->process->foreign_mounts) {
-		if (!names_process(path))
-			return open_without_magic(path, flags);
-		fd = open(path, O_PATH | O_CLOEXEC | flags);
-		return fd < 0 ? -errno : fd;
-	}
-	(void)snprintf(link, sizeof(link), "/proc/%d/root", (int)t->tid);
-	root = open(link, O_PATH | O_CLOEXEC | O_DIRECTORY);
-	if (root < 0)
-		return -errno;
-	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
-	return fd < 0 ? -errno : fd;
-}
-
-static int canonical_dir(const struct tracee *t, const char *dir,
-			 struct str *out)
-{
-	CLEANUP(closep) int fd = open_handle(t, dir, O_DIRECTORY);
+	CLEANUP(closep) int fd = open_without_magic(dir, O_DIRECTORY);
 
 	if (fd < 0)
 		return fd;
-	return own_fd_path(fd, out);
+	return resolve_fd_path(fd, out);
 }
 
 static int64_t now(const struct resolver *r)
@@ -194,35 +172,23 @@ static int remember(struct resolver *r, const struct str *named,
 	return map_set(&r->dirs, key, named->len, value);
 }
 
-/* Names below /proc mean something else from call to call, and names of a process
- * with a root of its own something else than to us. */
-static bool is_cacheable(const struct tracee *t, const char *named)
-{
-	return !t->process->foreign_root && !t->process->foreign_mounts &&
-	       strncmp(named, "/proc/", 6) != 0;
-}
-
 /* Appends the canonical form of the directory `named` to `out`. */
-static int add_dir(struct resolver *r, const struct tracee *t,
-		   const struct str *named, struct str *out)
+static int add_dir(struct resolver *r, const struct str *named, struct str *out)
 {
 	CLEANUP(str_release) struct str canonical = STR_INIT;
-	struct text *known = NULL;
-	bool cacheable = is_cacheable(t, named->data);
+	struct text *known = map_get(&r->dirs, named->data, named->len);
 	int err;
 
-	if (cacheable)
-		known = map_get(&r->dirs, named->data, named->len);
 	if (known && now(r) - known->seen_ns < BELIEF_NS) {
 		str_add(out, known->data, known->len);
 		return str_error(out);
 	}
-	err = canonical_dir(t, named->data, &canonical);
+	err = canonical_dir(named->data, &canonical);
 	if (err < 0)
 		return err;
 	if (known && is_same(known, &canonical)) {
 		known->seen_ns = now(r);
-	} else if (cacheable) {
+	} else {
 		/* Others may have changed as well. */
 		if (known)
 			resolver_forget(r);
@@ -259,7 +225,7 @@ static int read_cwd(struct resolver *r, struct tracee *t)
 		return read_link(link, &t->cwd);
 	if (!held_take(&r->here, open(link, O_PATH | O_DIRECTORY | O_CLOEXEC)))
 		return read_link(link, &t->cwd);
-	return own_fd_path(r->here.fd, &t->cwd);
+	return resolve_fd_path(r->here.fd, &t->cwd);
 }
 
 /* The current directory of the thread, as the kernel names it; -ESTALE when it has
@@ -323,112 +289,19 @@ static void join(struct str *out, const char *name)
 	str_adds(out, name);
 }
 
-/* What a process calls its own has another name for us.  Writes that name to
- * `buf` and returns it, or returns `path`. */
-static const char *translate(const struct tracee *t, const char *path,
-			     char buf[MEMORY_PATH_MAX + 64])
-{
-	static const struct {
-		const char *prefix;
-		const char *format; /* of the process and the thread */
-	} own[] = {
-		{ "/proc/self/", "/proc/%1$d/%3$s" },
-		{ "/proc/thread-self/", "/proc/%1$d/task/%2$d/%3$s" },
-		{ "/dev/fd/", "/proc/%1$d/fd/%3$s" },
-	};
-
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
-		size_t len = strlen(own[i].prefix);
-
-		if (strncmp(path, own[i].prefix, len) != 0)
-			continue;
-		(void)snprintf(buf, MEMORY_PATH_MAX + 64, own[i].format,
-			       (int)t->process->pid, (int)t->tid, path + len);
-		return buf;
-	}
-	return path;
-}
-
-/* The directory where a relative path starts, whatever its name is.  -ESTALE: it
- * cannot be had, or names of the thread mean something else than ours. */
-static int open_start(const struct tracee *t, int dirfd)
-{
-	char link[64];
-	int fd;
-
-	if (t->process->foreign_root || t->process->foreign_mounts)
-		return -ESTALE;
-	if (dirfd == AT_FDCWD)
-		(void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)t->tid);
-	else
-		(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d",
-			       (int)t->tid, dirfd);
-	fd = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -ESTALE : fd;
-}
-
-/* A removed directory has no name and nothing in it, but its ".." still leads to
- * others.  `path` is relative to it; -ESTALE when it stays in there. */
-static int leave_removed(struct resolver *r, const struct tracee *t, int dirfd,
-			 const char *path, size_t len, struct str *out)
-{
-	CLEANUP(closep) int start = open_start(t, dirfd);
-	CLEANUP(closep) int dir = -1;
-	struct open_how how = {
-		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-		.resolve = RESOLVE_NO_MAGICLINKS,
-	};
-	const char *slash = memrchr(path, '/', len);
-	const char *name = slash ? slash + 1 : path;
-	int err;
-
-	if (start < 0)
-		return start;
-	if (!slash && is_name(path))
-		return -ESTALE;
-	if (!is_name(name))
-		name = path + len;
-	str_clear(&r->scratch);
-	str_add(&r->scratch, path, (size_t)(name - path));
-	if (str_error(&r->scratch) < 0)
-		return -ENOMEM;
-	dir = (int)syscall(SYS_openat2, start, r->scratch.data, &how,
-			   sizeof(how));
-	if (dir < 0)
-		return errno == ENOSYS || errno == EPERM ? -ESTALE : -errno;
-	err = own_fd_path(dir, out);
-	if (err < 0)
-		return err;
-	if (is_removed(out))
-		return -ESTALE;
-	if (*name)
-		join(out, name);
-	return str_error(out);
-}
-
 static int resolve(struct resolver *r, struct tree *tree, struct tracee *t,
 		   int dirfd, const char *path, size_t len, struct str *out)
 {
-	char buf[MEMORY_PATH_MAX + 64];
 	struct str *named = &r->scratch;
-	const char *slash;
+	const char *slash = memrchr(path, '/', len);
 	int err;
 
-	r->base = AT_FDCWD;
-	r->base_len = 0;
 	str_clear(out);
 	str_clear(named);
 	if (len == 0)
 		return start_dir(r, tree, t, dirfd, out);
-	if (path[0] == '/') {
-		path = translate(t, path, buf);
-		len = strlen(path);
-	}
-	slash = memrchr(path, '/', len);
 	if (path[0] != '/') {
 		err = start_dir(r, tree, t, dirfd, slash ? named : out);
-		if (err == -ESTALE)
-			return leave_removed(r, t, dirfd, path, len, out);
 		if (err < 0)
 			return err;
 		if (!slash && is_name(path)) {
@@ -448,7 +321,7 @@ static int resolve(struct resolver *r, struct tree *tree, struct tracee *t,
 	}
 	if (slash && is_name(slash + 1)) {
 		str_add(named, path, (size_t)(slash - path) + 1);
-		err = add_dir(r, t, named, out);
+		err = add_dir(r, named, out);
 		if (err < 0)
 			return err;
 		join(out, slash + 1);
@@ -456,57 +329,91 @@ static int resolve(struct resolver *r, struct tree *tree, struct tracee *t,
 	}
 	/* It names a directory by "..", "." or a final slash. */
 	str_add(named, path, len);
-	return add_dir(r, t, named, out);
+	return add_dir(r, named, out);
+}
+
+int resolve_by_rules(struct resolver *r, const struct tracee *t,
+		     const struct view_name *n, struct str *out)
+{
+	r->base = AT_FDCWD;
+	r->base_len = 0;
+	r->viewed = true;
+	r->asked = *n;
+	str_clear(&r->asked_path);
+	str_add(&r->asked_path, n->path, n->len);
+	r->asked.path = str_cstr(&r->asked_path);
+	if (str_error(&r->asked_path) < 0)
+		return -ENOMEM;
+	return view_resolve(t, &r->asked, false, out);
+}
+
+/* What leads through a process, itself above all ("/proc/self/cwd/x"): it is looked at
+ * while the process waits for us. */
+static bool names_process(const char *path)
+{
+	if (strncmp(path, "/proc/", 6) != 0)
+		return resolve_is_private(path);
+	return path[6] == 's' || path[6] == 't' ||
+	       (path[6] >= '0' && path[6] <= '9');
+}
+
+/* Where somebody may have a directory that is mounted nowhere, names that start at a
+ * directory are in doubt.  What a process itself told of its own can be reached. */
+static bool needs_view(const struct tree *tree, const struct tracee *t,
+		       int dirfd, const char *path)
+{
+	if (process_is_elsewhere(t->process))
+		return true;
+	if (path[0] == '/')
+		return names_process(path);
+	return tree->detached &&
+	       !(dirfd == AT_FDCWD && t->cwd_told && t->cwd.len);
 }
 
 int resolve_name(struct resolver *r, struct tree *tree, struct tracee *t,
 		 int dirfd, const char *path, size_t len, struct str *out)
 {
-	int err = resolve(r, tree, t, dirfd, path, len, out);
+	struct view_name n = { .dirfd = dirfd, .path = path, .len = len };
+	int err;
 
+	r->base = AT_FDCWD;
+	r->base_len = 0;
+	r->viewed = false;
+	if (needs_view(tree, t, dirfd, path))
+		err = resolve_by_rules(r, t, &n, out);
+	else
+		err = resolve(r, tree, t, dirfd, path, len, out);
+	/* A removed directory has no name, but its ".." leads to others. */
+	if (err == -ESTALE && !r->viewed)
+		err = resolve_by_rules(r, t, &n, out);
 	if (err == 0 && out->len >= PATH_MAX)
 		return -EOVERFLOW;
 	return err;
 }
 
-/* A path of ours as a process below another root says it. */
-static const char *below_root(const struct tracee *t, const char *path,
-			      char root[PATH_MAX])
+int resolve_follow(const struct resolver *r, const struct tracee *t,
+		   struct str *path, struct stat *ret_stat)
 {
-	char link[32];
-	ssize_t n;
-
-	(void)snprintf(link, sizeof(link), "/proc/%d/root", (int)t->tid);
-	n = readlink(link, root, PATH_MAX - 1);
-	if (n <= 1)
-		return path;
-	root[n] = '\0';
-	return path_is_under(path, root) ? path + n : path;
-}
-
-static int open_following(const struct tracee *t, const char *path)
-{
-	char root[PATH_MAX];
-
-	if (t->process->foreign_mounts || t->process->foreign_root)
-		return open_handle(t, below_root(t, path, root), 0);
-	return open_without_magic(path, 0);
-}
-
-int resolve_follow(const struct tracee *t, struct str *path,
-		   struct stat *ret_stat)
-{
-	CLEANUP(closep) int fd = open_following(t, path->data);
+	CLEANUP(closep) int fd = -1;
 	int err;
 
+	if (r->viewed)
+		return view_follow(t, &r->asked, path, ret_stat);
+	fd = open_without_magic(path->data, 0);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, ret_stat) < 0)
 		return -errno;
-	err = own_fd_path(fd, path);
+	err = resolve_fd_path(fd, path);
 	if (err < 0)
 		return err;
 	return path->data[0] == '/' ? 0 : -EINVAL;
+}
+
+int resolve_target(const struct resolver *r, const struct tracee *t,
+		   struct str *out)
+{
+	return r->viewed ? view_resolve(t, &r->asked, true, out) : -EINVAL;
 }
 
 int resolve_file(struct resolver *r, struct tree *tree, struct tracee *t,
@@ -519,11 +426,7 @@ int resolve_file(struct resolver *r, struct tree *tree, struct tracee *t,
 		return 0;
 	err = resolve_name(r, tree, t, dirfd, path, len, out);
 	if (err == 0)
-		err = resolve_follow(t, out, ret_stat);
-	if (err == 0 &&
-	    (t->process->foreign_root || t->process->foreign_mounts) &&
-	    stat(out->data, ret_stat) < 0)
-		err = -errno;
+		err = resolve_follow(r, t, out, ret_stat);
 	if (err == 0)
 		known_add(&r->known, now(r), t, path, len, out, ret_stat);
 	return err;

@@ -34,10 +34,17 @@ struct process {
 	int64_t limit_ns; /* ...when that was asked for */
 };
 
+/* Do names mean something else to it than to us? */
+static inline bool process_is_elsewhere(const struct process *p)
+{
+	return p->foreign_root || p->foreign_mounts;
+}
+
 /* A call whose result has to be known: what was learned at its entry. */
 struct pending {
 	enum call call; /* CALL_NONE: no exit stop is expected */
 	bool waited; /* for another call that is to be told first */
+	bool hidden; /* the file has no name in our view */
 	unsigned *counted; /* where it counts as under way, or NULL */
 	uint64_t flags; /* open flags, rename flags */
 	int64_t entry_ns; /* when it began; kept by who looks afterwards */
@@ -71,6 +78,7 @@ struct tree {
 	unsigned n_changing; /* calls that change names, under way */
 	unsigned n_opening; /* awaited opens, under way */
 	int64_t limit_ns; /* when somebody last began to set a limit */
+	bool detached; /* somebody may have a directory that is mounted nowhere */
 };
 
 void tree_release(struct tree *tree);

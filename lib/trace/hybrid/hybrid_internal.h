@@ -315,7 +315,7 @@ bool magic_follows(uint64_t flags);
 int magic_follow(struct hybrid *h, struct tracee *t, struct str *name);
 /* Puts the plain name of the file into the arguments when they name it through the
  * process's own folder in /proc; `name` holds it.  -EINVAL when that is no file of
- * the file system (a pipe), else 0. */
+ * the file system (a pipe) or has no name any more, else 0. */
 int magic_replace(struct hybrid *h, struct tracee *t, struct call_args *a,
 		  struct str *name);
 

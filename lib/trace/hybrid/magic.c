@@ -50,6 +50,8 @@ static int step(struct hybrid *h, struct tracee *t, struct str *name)
 
 int magic_follow(struct hybrid *h, struct tracee *t, struct str *name)
 {
+	if (h->o.resolver.viewed)
+		return resolve_target(&h->o.resolver, t, name);
 	for (int i = 0; i < LINKS_MAX; i++) {
 		int r = step(h, t, name);
 
@@ -68,17 +70,21 @@ bool magic_follows(uint64_t flags)
 int magic_replace(struct hybrid *h, struct tracee *t, struct call_args *a,
 		  struct str *name)
 {
+	struct stat st;
 	int r;
 
-	if (!resolve_is_private(a->path) || t->process->foreign_root ||
-	    t->process->foreign_mounts)
+	if (!resolve_is_private(a->path) || process_is_elsewhere(t->process))
 		return 0;
 	r = resolve_name(&h->o.resolver, &h->o.tree, t, a->dirfd, a->path,
 			 a->len, name);
-	if (r == 0 && magic_follows(a->flags))
-		r = magic_follow(h, t, name);
-	if (r == -EINVAL)
-		return r;
+	if (r == 0 && magic_follows(a->flags)) {
+		r = resolve_follow(&h->o.resolver, t, name, &st);
+		/* It may be made where a link leads to. */
+		if (r == -ENOENT)
+			r = magic_follow(h, t, name);
+	}
+	if (r == -EINVAL || r == -ESTALE)
+		return -EINVAL;
 	if (r < 0 || resolve_is_private(name->data))
 		return 0;
 	a->dirfd = AT_FDCWD;

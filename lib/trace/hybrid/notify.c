@@ -152,7 +152,7 @@ static bool enter_chdir(struct hybrid *h, struct tracee *t,
 					 AT_FDCWD, h->o.path, (size_t)n,
 					 &w->path);
 		if (r == 0)
-			r = resolve_follow(t, &w->path, &st);
+			r = resolve_follow(&h->o.resolver, t, &w->path, &st);
 	}
 	if (r < 0)
 		str_clear(&w->path);

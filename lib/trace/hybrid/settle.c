@@ -67,7 +67,23 @@ static enum outcome open_outcome(const struct tracee *t, int *ret_fd)
 	*ret_fd = -1;
 	if (w->path.len && look(&w->path, &st))
 		*ret_fd = find_descriptor(t, &st);
+	else if (!w->path.len && w->before.st_ino)
+		*ret_fd = find_descriptor(t, &w->before);
 	return *ret_fd >= 0 ? OUTCOME_DONE : outcome_of(w);
+}
+
+/* The file has no name for us, but the process will have it open. */
+static void prepare_hidden(struct hybrid *h, struct tracee *t)
+{
+	struct pending *w = &t->pending;
+	struct stat st;
+	int r = resolve_follow(&h->o.resolver, t, &h->o.name, &st);
+
+	w->hidden = true;
+	if (r == -EREMOTE)
+		w->before = st;
+	else if (call_must_fail(r) && !(w->flags & O_CREAT))
+		call_forget(&h->o, t);
 }
 
 void settle_prepare(struct hybrid *h, struct tracee *t,
@@ -86,6 +102,8 @@ void settle_prepare(struct hybrid *h, struct tracee *t,
 			 a->len, &h->o.name);
 	if (r == -ENOENT || r == -ENOTDIR || r == -EBADF)
 		call_forget(&h->o, t); /* there is no such place */
+	if (r == -EREMOTE)
+		prepare_hidden(h, t);
 	if (r < 0)
 		return;
 	if (!magic_follows(w->flags)) {
@@ -95,10 +113,9 @@ void settle_prepare(struct hybrid *h, struct tracee *t,
 			call_forget(&h->o, t); /* it will fail */
 			return;
 		}
-	} else if (resolve_follow(t, &h->o.name, &st) < 0) {
+	} else if (resolve_follow(&h->o.resolver, t, &h->o.name, &st) < 0) {
 		/* Through a descriptor, or to a file that is yet to be made. */
-		if (t->process->foreign_root || t->process->foreign_mounts ||
-		    magic_follow(h, t, &h->o.name) < 0)
+		if (magic_follow(h, t, &h->o.name) < 0)
 			return;
 		if (stat(h->o.name.data, &st) < 0)
 			st = call_no_file;
@@ -205,9 +222,11 @@ static void judge_open(struct hybrid *h, struct tracee *t)
 }
 
 /* Of each kind of call, what is missing then. */
-static enum event_gap gap_of(enum call call)
+static enum event_gap gap_of(const struct pending *w)
 {
-	switch (call) {
+	switch (w->call) {
+	case CALL_UNSEEN:
+		return (enum event_gap)w->flags;
 	case CALL_HANDLE:
 		return EVENT_GAP_HANDLE;
 	case CALL_IO_URING:
@@ -235,12 +254,15 @@ static void settle_unknown(struct hybrid *h, struct tracee *t)
 		judge_open(h, t);
 		return;
 	}
-	/* No file was found under that name at the entry. */
-	if (w->call == CALL_OPEN && !w->path.len && (w->flags & O_CREAT))
-		call_gap(&h->o, t, EVENT_GAP_PATH,
+	/* No file was found under that name at the entry, or no name for it. */
+	if (w->call == CALL_OPEN && !w->path.len && w->before.st_ino)
+		call_gap(&h->o, t, EVENT_GAP_NAMESPACE,
+			 "a file was opened that has no name here");
+	else if (w->call == CALL_OPEN && !w->path.len && (w->flags & O_CREAT))
+		call_gap(&h->o, t, call_gap_of_open(t),
 			 "a file was created under an unknown name");
 	if (w->call != CALL_OPEN)
-		call_gap(&h->o, t, gap_of(w->call),
+		call_gap(&h->o, t, gap_of(w),
 			 str_cstr(w->path2.len ? &w->path2 : &w->path));
 	call_forget(&h->o, t);
 }
@@ -312,9 +334,7 @@ void settle_told(struct hybrid *h, struct tracee *t, int32_t result)
 		return;
 	}
 	if (result >= 0 && is_lost(h, t, result)) {
-		call_gap(&h->o, t,
-			 t->process->foreign_mounts ? EVENT_GAP_NAMESPACE :
-						      EVENT_GAP_PATH,
+		call_gap(&h->o, t, call_gap_of_open(t),
 			 "a descriptor was closed before it was looked at");
 		call_forget(&h->o, t);
 		return;

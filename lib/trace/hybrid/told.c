@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <linux/openat2.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,8 +35,11 @@ static void set_cwd(struct hybrid *h, struct tracee *t, const char *path,
 {
 	str_clear(&t->cwd);
 	t->cwd_told = false;
-	if (path[0] != '/')
-		return; /* unreachable, or not told: /proc must do */
+	if (path[0] == '(') /* "(unreachable)" */
+		h->o.tree.detached = true;
+	/* Unreachable, not told, or as seen from another root: /proc must do. */
+	if (path[0] != '/' || process_is_elsewhere(t->process))
+		return;
 	str_add(&t->cwd, path, len);
 	t->cwd_told = true;
 	t->cwd_generation = h->o.tree.cwd_generation;
@@ -153,9 +155,12 @@ static void enter_exec(struct hybrid *h, struct tracee *t,
 static void enter_named(struct hybrid *h, struct tracee *t, enum call call,
 			struct call_args *a)
 {
-	if (call == CALL_OPEN && (a->dirfd2 & RESOLVE_IN_ROOT))
-		for (; a->len && *a->path == '/'; a->len--)
-			a->path++;
+	if (call == CALL_OPEN && a->dirfd2) {
+		a->rules = (uint64_t)a->dirfd2;
+		if (call_open_by_rules(&h->o, t, a))
+			settle_later(h, t);
+		return;
+	}
 	if (call == CALL_OPEN && magic_replace(h, t, a, &h->magic) < 0)
 		return;
 	if (!call_enter_named(&h->o, t, call, a))

@@ -47,7 +47,7 @@ static int find_now(struct hybrid *h, struct tracee *t, const char *path,
 	if (S_ISLNK(sx.stx_mode)) {
 		struct stat unused;
 
-		r = resolve_follow(t, &o->name, &unused);
+		r = resolve_follow(&o->resolver, t, &o->name, &unused);
 		if (r < 0)
 			r = magic_follow(h, t, &o->name);
 		if (r == 0 && statx(AT_FDCWD, o->name.data, 0,

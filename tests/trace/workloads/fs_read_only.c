@@ -35,6 +35,5 @@ static void behind(void)
 void act(void)
 {
 	in_child(behind);
-	expect("except ebpf gap namespace");
 	expect("input fixed/in.txt");
 }
