@@ -157,10 +157,11 @@ static const struct {
 	const struct tracer_ops *ops;
 	enum probe_state (*look)(struct probe *p);
 } looks[] = {
-	/* In the order of `auto`: what costs least comes first, because all of
-	 * them make the same record, but for the last. */
-	{ &tracer_ebpf, look_at_ebpf },
+	/* In the order of `auto`: the best record first, then what costs least.
+	 * eBPF holds nobody up, so that what the run overwrites soon after it has
+	 * read it may go unidentified; the library alone does not see all. */
 	{ &tracer_hybrid, look_at_hybrid },
+	{ &tracer_ebpf, look_at_ebpf },
 	{ &tracer_ptrace, look_at_ptrace },
 	{ &tracer_preload, look_at_preload },
 };

@@ -39,8 +39,8 @@ void probe_tracer(const struct tracer_ops *ops, struct probe *ret);
 
 /* The backends to try, best first; returns how many, at least one.
  *
- * "auto": eBPF where its programs wait in the kernel or the daemon has them, else
- * hybrid, else ptrace, else the library alone.  Another name: that one, and with
+ * "auto": hybrid, else eBPF where its programs wait in the kernel or the daemon has
+ * them, else ptrace, else the library alone.  Another name: that one, and with
  * `others` those of "auto" after it.  0 when there is no such name. */
 size_t probe_candidates(const char *name, bool others,
 			const struct tracer_ops *ret[PROBE_MAX]);

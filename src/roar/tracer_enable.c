@@ -226,7 +226,8 @@ int tracer_enable(const struct args *args)
 	if (!comes_up())
 		return cli_fail("roard does not answer: 'roard --foreground', "
 				"run by root, tells why");
-	return say_done("eBPF is enabled: 'roar tracer check ebpf' proves it.");
+	return say_done("eBPF is enabled: 'roar tracer check ebpf' proves it, "
+			"'roar tracer use ebpf' makes it a project's tracer.");
 }
 
 int tracer_disable(const struct args *args)

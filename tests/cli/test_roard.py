@@ -129,6 +129,15 @@ def other(daemon, public_roar):
 
 # ---- runs ----
 
+def test_the_better_record_is_the_default(nobody):
+    """eBPF works, and yet it is for those who ask for it."""
+    nobody("tracer", "use", "auto")
+    nobody.run("true")
+    assert nobody.last()["tracer"] == "hybrid"
+    assert [t["ready"] for t in nobody.json("tracer", "status")["tracers"]
+            if t["name"] == "ebpf"] == [True]
+
+
 def test_an_ordinary_user_is_observed_by_ebpf(nobody):
     nobody.write("in", "data\n")
     nobody.sh("cat in >out")

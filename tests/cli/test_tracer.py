@@ -13,7 +13,7 @@ from helpers import gaps_of, lines, names_of
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import kernel  # noqa: E402
 
-NAMES = ["ebpf", "hybrid", "ptrace", "preload"]
+NAMES = ["hybrid", "ebpf", "ptrace", "preload"]  # in the order of auto
 NO_LIBRARY = {"ROAR_PRELOAD_LIBRARY": "/nowhere/libroar-preload.so"}
 NO_DAEMON = {"ROAR_ROARD_SOCKET": "/nowhere/roard.sock"}
 
@@ -382,3 +382,18 @@ def test_a_tracer_that_was_refused_is_named(project, sanitized):
     job = project.last()
     assert gaps_of(job) == ["escaped"]
     assert "--tracer hybrid" in job["gaps"][0]["detail"]
+
+
+# ---- who does not wait ----
+
+def test_what_ebpf_finds_changed_is_known_by_its_stamp(project):
+    """Nobody can read it in time, but it was hashed before."""
+    skip_unless_offered("ebpf")
+    path = project.write("a.txt", "one\n")
+    before = project("hash", path).out.split()[0]
+    project("run", "-q", "--tracer", "ebpf", "sed", "-i", "s/one/two/",
+            "a.txt")
+    job = project.last()
+    assert (job["tracer"], job["gaps"]) == ("ebpf", [])
+    digests = {f["path"]: f["digests"]["blake3"] for f in job["inputs"]}
+    assert digests[path] == before

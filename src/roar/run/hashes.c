@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "hash/digest_cache.h"
+#include "hash/still.h"
 #include "project.h"
 #include "run/run.h"
 #include "user_cache.h"
@@ -100,6 +102,17 @@ static struct outcome_extra *keep_extra(struct run *run,
 	return extra;
 }
 
+static void keep(struct run *run, struct outcome *o,
+		 const struct file_hash *hash)
+{
+	int64_t since = hash->taken_ns - run->meta.started_ns;
+
+	o->mark = stamp_mark(&hash->stamp);
+	o->taken_ms = (int32_t)(since / 1000000);
+	memcpy(o->blake3, hash->digests.blake3, sizeof(o->blake3));
+	o->extra = keep_extra(run, hash);
+}
+
 void hashes_collect(struct run *run, struct outcome *o)
 {
 	struct hash_task *task = o->task;
@@ -111,15 +124,28 @@ void hashes_collect(struct run *run, struct outcome *o)
 	o->result = (int16_t)task->result;
 	o->cached = task->cached;
 	o->extra = NULL;
-	if (task->result == 0) {
-		int64_t since = task->hash.taken_ns - run->meta.started_ns;
-
-		o->mark = stamp_mark(&task->hash.stamp);
-		o->taken_ms = (int32_t)(since / 1000000);
-		memcpy(o->blake3, task->hash.digests.blake3, sizeof(o->blake3));
-		o->extra = keep_extra(run, &task->hash);
-	}
+	if (task->result == 0)
+		keep(run, o, &task->hash);
 	free(task);
+}
+
+bool hashes_recall(struct run *run, const struct lineage_file *file)
+{
+	struct outcome *o = hashes_find(file, OUTCOME_INPUT);
+	struct file_hash hash = { .stamp = file->first,
+				  .taken_ns = file->first_ns };
+
+	if (!o || o->pending || !run->cache ||
+	    stamp_is_racy(&file->first, file->first_ns) ||
+	    !still_trusts(&run->still, file->path, file->first.dev) ||
+	    !digest_cache_get(run->cache, &file->first,
+			      run->options.want | DIGEST_SET_BLAKE3,
+			      &hash.digests))
+		return false;
+	o->result = 0;
+	o->cached = true;
+	keep(run, o, &hash);
+	return true;
 }
 
 bool hashes_is_of_first(const struct outcome *o,

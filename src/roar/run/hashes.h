@@ -70,6 +70,11 @@ void hashes_collect(struct run *run, struct outcome *o);
 bool hashes_is_of_first(const struct outcome *o,
 			const struct lineage_file *file);
 
+/* Takes the digest of an input from the cache, by the stamp that the file had when it
+ * was opened: for one that changed before it could be read.  False when the cache
+ * does not know it, or nobody has asked for its content. */
+bool hashes_recall(struct run *run, const struct lineage_file *file);
+
 /* Gives up a pending outcome; its file is not open in our hands any more. */
 void hashes_drop(struct run *run, struct outcome *o);
 

@@ -312,7 +312,8 @@ static void ask_untrue(struct hashing *h, struct run_file *e)
 {
 	struct outcome *o = hashes_find(e->file, OUTCOME_INPUT);
 
-	if (needs_input(e) && !e->in_asked && !hashes_is_of_first(o, e->file))
+	if (needs_input(e) && !e->in_asked && !hashes_is_of_first(o, e->file) &&
+	    !hashes_recall(h->run, e->file))
 		ask_input(h, e);
 	o = hashes_find(e->file, OUTCOME_OUTPUT);
 	if (!needs_output(e) || e->out_asked || is_still_true(h->run, e, o))
