@@ -101,6 +101,8 @@ const char *roar_coord_error(void);
  * by commas; "" when there were none. */
 const char *roar_coord_absent(void);
 
+/* Who is there, as last heard.  From the first call on the coordinator tells changes as
+ * they happen; before that, heartbeats bring them. */
 void roar_coord_world(struct roar_coord *c, struct roar_coord_world *ret);
 
 /* What the next heartbeats say.  `state` is a number of WorkerStatus.State; `task` is UTF-8

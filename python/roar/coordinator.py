@@ -288,7 +288,8 @@ class TrainingOrchestrator(DataCalls):
 
     @property
     def world(self) -> World:
-        """Who is there, as last heard."""
+        """Who is there, as last heard.  From the first look on, the coordinator tells
+        changes as they happen."""
         return _world(self._connected())
 
     @property

@@ -367,6 +367,21 @@ def test_many_threads_share_one_object(server, job):
 
 # ---- the world, commands ----
 
+def test_the_world_follows_a_join_without_a_heartbeat(server, job):
+    with workers(server, 1, {"heartbeat_interval": 60, "timeout": 300},
+                 job=job) as (first,):
+        assert first.world_size == 1
+        with workers(server, 1, job=f"{job}-other"):
+            pass    # of another job
+        second = roar.TrainingOrchestrator(server.address, job=job)
+        second.register_worker("second")
+        began = time.monotonic()
+        until(lambda: first.world_size == 2)
+        assert time.monotonic() - began < 20
+        second.deregister()
+        until(lambda: first.world_size == 1)
+
+
 def test_changes_of_the_world_are_told_at_once(server, job):
     with workers(server, 1, job=job) as (a,):
         seen = []

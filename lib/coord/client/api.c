@@ -16,16 +16,7 @@ static void tell_world(const struct roar_coord *c, struct roar_coord_world *ret)
 	ret->connected = client_is_up(c) && !c->refused;
 }
 
-API void roar_coord_world(struct roar_coord *c, struct roar_coord_world *ret)
-{
-	*ret = (struct roar_coord_world){ .rank = -1 };
-	if (client_enter(c) < 0)
-		return;
-	tell_world(c, ret);
-	client_leave(c);
-}
-
-/* Somebody waits for changes: from now on they are told at once. */
+/* Somebody wants to know of changes: from now on they are told at once. */
 static void begin_watching(struct roar_coord *c)
 {
 	if (c->watching)
@@ -33,6 +24,16 @@ static void begin_watching(struct roar_coord *c)
 	c->watching = true;
 	c->due_ms = 0;
 	client_wake(c);
+}
+
+API void roar_coord_world(struct roar_coord *c, struct roar_coord_world *ret)
+{
+	*ret = (struct roar_coord_world){ .rank = -1 };
+	if (client_enter(c) < 0)
+		return;
+	begin_watching(c);
+	tell_world(c, ret);
+	client_leave(c);
 }
 
 API int roar_coord_wait_world(struct roar_coord *c, uint64_t epoch,

@@ -2,9 +2,10 @@
  *
  * Each connection begins with the token and the registration, which carries the session
  * of the first one: the coordinator knows the process again.  Heartbeats are single
- * calls; their replies bring rank, world and commands.  Who waits for changes gets them
- * at once by a watch, which is opened for the first of them: ten thousand workers that
- * all watch would hear of each other's coming in fifty million messages. */
+ * calls; their replies bring rank, world and commands.  Who asks for the world, or waits for
+ * changes, gets them at once by a watch, which is opened for the first of them: ten
+ * thousand workers that all watch would hear of each other's coming in fifty million
+ * messages. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -735,9 +735,9 @@ static void who_stands_aside_holds_up_no_other_meeting(void **state)
 	a = ask_barrier(h, 1, "a", "step", 0);
 	b = ask_barrier(h, 2, "b", "step", 0);
 	expect_waiting(h, a);
-	assert_int_equal(released(h, ask_barrier(h, 3, "c", "step", 0))
-				 ->participants,
-			 3);
+	assert_int_equal(
+		released(h, ask_barrier(h, 3, "c", "step", 0))->participants,
+		3);
 	released(h, a);
 	released(h, b);
 }
@@ -775,8 +775,7 @@ static void the_absent_are_told_with_where_they_wait(void **state)
 	h->timeout_ms = 100;
 	a = ask_barrier(h, 1, "a", "one", 0);
 	pass_ms(h, 150);
-	expect_says(expect(h, a, COORD_DEADLINE_EXCEEDED),
-		    "waits in 'other')");
+	expect_says(expect(h, a, COORD_DEADLINE_EXCEEDED), "waits in 'other')");
 	expect_waiting(h, b);
 }
 
