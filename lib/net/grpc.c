@@ -61,12 +61,40 @@ static bool is_request(const nghttp2_frame *f)
 	       f->headers.cat == NGHTTP2_HCAT_REQUEST;
 }
 
+/* ---- streams that are over ---- */
+
+/* nghttp2 ignores HEADERS on a stream that it has forgotten.  That is right where we have
+ * reset the stream, because the client may not have known.  HEADERS after the client
+ * itself ended the stream are an error of the connection (RFC 9113, 5.1), and so is a
+ * request whose number is below that of an earlier one (5.1.1).  One number is
+ * enough to tell these cases apart: only streams below `reset_below` were reset by us. */
+static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *hd,
+			  void *data)
+{
+	struct grpc *g = data;
+	int32_t last = nghttp2_session_get_last_proc_stream_id(session);
+	uint32_t error = NGHTTP2_STREAM_CLOSED;
+
+	if (hd->type != NGHTTP2_HEADERS || !(hd->stream_id & 1) ||
+	    hd->stream_id > last || hd->stream_id < g->reset_below ||
+	    g->goaway || nghttp2_session_find_stream(session, hd->stream_id))
+		return 0;
+	if ((uint32_t)last > 2 * g->n_requests)
+		error = NGHTTP2_PROTOCOL_ERROR; /* not all numbers were used */
+	(void)nghttp2_session_terminate_session(session, error);
+	conn_doom(g->conn);
+	g->conn->server->counts.protocol_errors++;
+	return 0;
+}
+
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *f,
 			    void *data)
 {
 	(void)session;
-	if (is_request(f))
+	if (is_request(f)) {
+		((struct grpc *)data)->n_requests++;
 		grpc_head_begin(data);
+	}
 	return 0;
 }
 
@@ -181,6 +209,10 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *f,
 		return on_headers(data, f);
 	case NGHTTP2_PING:
 		return on_ping(data, f);
+	case NGHTTP2_RST_STREAM:
+		/* on_stream_close() is the next that is told. */
+		((struct grpc *)data)->reset_by_peer = true;
+		return 0;
 	case NGHTTP2_SETTINGS:
 	case NGHTTP2_PRIORITY:
 		return count_control(data);
@@ -215,6 +247,10 @@ static int on_stream_close(nghttp2_session *session, int32_t stream,
 
 	bool early = error != NGHTTP2_NO_ERROR || (call && call->open);
 
+	if (nghttp2_session_get_stream_remote_close(session, stream) == 0 &&
+	    !g->reset_by_peer && stream >= g->reset_below)
+		g->reset_below = stream + 1;
+	g->reset_by_peer = false;
 	if (call) {
 		if (g->viewed == call)
 			g->viewed = NULL;
@@ -246,6 +282,8 @@ static int set_callbacks(struct grpc_shared *g)
 	if (nghttp2_session_callbacks_new(&g->callbacks) != 0)
 		return -ENOMEM;
 	c = g->callbacks;
+	nghttp2_session_callbacks_set_on_begin_frame_callback(c,
+							      on_begin_frame);
 	nghttp2_session_callbacks_set_on_begin_headers_callback(
 		c, on_begin_headers);
 	nghttp2_session_callbacks_set_on_header_callback2(c, on_header);

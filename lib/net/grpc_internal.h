@@ -37,6 +37,9 @@ struct grpc {
 	const uint8_t *view;
 	size_t view_len;
 	size_t unconsumed; /* bytes the connection's window is smaller by */
+	uint32_t n_requests; /* streams that the client has begun */
+	int32_t reset_below; /* none of its streams from here on was ended by us early */
+	bool reset_by_peer; /* the stream that is about to be closed */
 	bool goaway; /* the last one was submitted */
 	bool paused; /* its turn ended within what was read */
 };

@@ -322,6 +322,79 @@ static void write_connection(struct str *out)
 	assert_int_equal(str_error(out), 0);
 }
 
+/* ---- streams that are over ---- */
+
+/* HEADERS that end a stream, sent beside the client's session. */
+static void send_headers(int32_t stream)
+{
+	const uint8_t frame[] = {
+		0,
+		0,
+		1,
+		NGHTTP2_HEADERS,
+		NGHTTP2_FLAG_END_STREAM | NGHTTP2_FLAG_END_HEADERS,
+		0,
+		0,
+		0,
+		(uint8_t)stream,
+		0x82
+	};
+
+	assert_int_equal(write(h->fd, frame, sizeof(frame)), sizeof(frame));
+	h2_run(h);
+}
+
+static void headers_on_a_stream_that_is_over_end_the_connection(void **state)
+{
+	const struct rpc_limits limits = { 0 };
+	int32_t id;
+
+	(void)state;
+	open_with(&limits);
+	id = h2_call(h, "Unary", "a");
+	h2_run(h);
+	assert_true(h2_stream(h, id)->closed);
+	send_headers(id);
+	assert_true(h->gone);
+	assert_int_equal(h->goaway, NGHTTP2_STREAM_CLOSED);
+	close_all();
+}
+
+static void a_number_that_was_passed_over_ends_the_connection(void **state)
+{
+	const struct rpc_limits limits = { 0 };
+
+	(void)state;
+	open_with(&limits);
+	assert_int_equal(nghttp2_session_set_next_stream_id(h->session, 5), 0);
+	assert_int_equal(h2_call(h, "Unary", "a"), 5);
+	h2_run(h);
+	send_headers(3);
+	assert_true(h->gone);
+	assert_int_equal(h->goaway, NGHTTP2_PROTOCOL_ERROR);
+	close_all();
+}
+
+/* The client may have sent them before it knew. */
+static void trailers_on_a_stream_that_we_reset_are_ignored(void **state)
+{
+	const struct rpc_limits limits = { 0 };
+	int32_t id;
+
+	(void)state;
+	open_with(&limits);
+	id = h2_begin(h, "Bidi", "content-length", "1");
+	h2_message(h, id, "a", 1, false);
+	h2_run(h);
+	assert_true(h2_stream(h, id)->closed);
+	send_headers(id);
+	assert_false(h->gone);
+	id = h2_call(h, "Unary", "a");
+	h2_run(h);
+	assert_has(h2_stream(h, id)->trailers, "grpc-status: 0");
+	close_all();
+}
+
 /* Also those of nghttp2, which has its memory from us. */
 static void any_allocation_may_fail(void **state)
 {
@@ -363,6 +436,11 @@ int main(void)
 		cmocka_unit_test(all_slow_readers_together_are_bounded),
 		cmocka_unit_test(open_calls_are_bounded),
 		cmocka_unit_test(silence_is_answered_by_a_question),
+		cmocka_unit_test(
+			headers_on_a_stream_that_is_over_end_the_connection),
+		cmocka_unit_test(
+			a_number_that_was_passed_over_ends_the_connection),
+		cmocka_unit_test(trailers_on_a_stream_that_we_reset_are_ignored),
 		cmocka_unit_test(any_allocation_may_fail),
 	};
 
