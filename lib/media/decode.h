@@ -3,10 +3,15 @@
  * Video becomes pixels, frame after frame without gaps: in a packed format of 8 bits
  * (rgb24 and its like), or as the decoder gives them, plane after plane.  Audio
  * becomes samples, all channels of one moment side by side.  Whatever a
- * stream declares, no more than `max_bytes` are made of it. */
+ * stream declares, no more than `max_bytes` are made of it.
+ *
+ * Packed pixels are those that the program ffmpeg and PyAV make of the stream, bit by
+ * bit: models are trained on them.  `accurate` interpolates the chroma of each pixel
+ * and rounds exactly, which takes longer and gives other bytes. */
 #ifndef ROAR_MEDIA_DECODE_H
 #define ROAR_MEDIA_DECODE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "media/packets.h"
@@ -15,6 +20,7 @@ struct roar_error;
 
 struct media_decode_options {
 	enum AVPixelFormat pixels; /* of video; AV_PIX_FMT_NONE: its own */
+	bool accurate; /* exact chroma and rounding, not FFmpeg's bytes */
 	int n_threads; /* of the decoder; 0: one per CPU */
 	uint64_t max_bytes; /* of the result */
 };

@@ -10,6 +10,9 @@
 
 #include "base/error.h"
 
+/* Pixels that the widest loop of swscale takes at a time. */
+enum { WHOLE_BLOCKS = 32 };
+
 static const struct {
 	enum AVPixelFormat format;
 	int n_components;
@@ -38,6 +41,7 @@ void media_frames_release(struct media_frames *frames)
 void frames_release(struct frames *f)
 {
 	sws_freeContext(f->scaler);
+	av_frame_free(&f->padded);
 	media_frames_release(&f->out);
 }
 
@@ -128,16 +132,22 @@ static void set_colours(struct SwsContext *scaler, const AVFrame *frame)
 				       rgb, 1, 0, 1 << 16, 1 << 16);
 }
 
+/* Bicubic alone is what ffmpeg and PyAV ask for.  At the same size nothing is scaled but
+ * chroma, and swscale has a fast way for that which the other flags turn off. */
 static int get_scaler(struct frames *f, const AVFrame *frame,
 		      struct roar_error *err)
 {
+	int flags = f->options->accurate ? SWS_BILINEAR | SWS_ACCURATE_RND |
+						   SWS_FULL_CHR_H_INT :
+					   SWS_BICUBIC;
+
 	if (f->scaler)
 		return 0;
-	f->scaler = sws_getContext(
-		frame->width, frame->height, (enum AVPixelFormat)frame->format,
-		frame->width, frame->height, (enum AVPixelFormat)f->out.format,
-		SWS_BILINEAR | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT, NULL,
-		NULL, NULL);
+	f->scaler = sws_getContext(frame->width, frame->height,
+				   (enum AVPixelFormat)frame->format,
+				   frame->width, frame->height,
+				   (enum AVPixelFormat)f->out.format, flags,
+				   NULL, NULL, NULL);
 	if (!f->scaler)
 		return error_set(
 			err, -ENOTSUP,
@@ -146,30 +156,6 @@ static int get_scaler(struct frames *f, const AVFrame *frame,
 			av_get_pix_fmt_name((enum AVPixelFormat)frame->format),
 			av_get_pix_fmt_name((enum AVPixelFormat)f->out.format));
 	set_colours(f->scaler, frame);
-	return 0;
-}
-
-static int convert(struct frames *f, const AVFrame *frame, uint8_t *to,
-		   struct roar_error *err)
-{
-	uint8_t *planes[4] = { 0 };
-	int strides[4] = { 0 };
-	int r = get_scaler(f, frame, err);
-
-	if (r < 0)
-		return r;
-	r = av_image_fill_arrays(planes, strides, to,
-				 (enum AVPixelFormat)f->out.format,
-				 frame->width, frame->height, 1);
-	if (r >= 0)
-		r = sws_scale(f->scaler, (const uint8_t *const *)frame->data,
-			      frame->linesize, 0, frame->height, planes,
-			      strides);
-	if (r != frame->height)
-		return error_set(
-			err, -EBADMSG, "frame %zu cannot be turned into %s",
-			f->out.n,
-			av_get_pix_fmt_name((enum AVPixelFormat)f->out.format));
 	return 0;
 }
 
@@ -186,6 +172,60 @@ static int copy(const struct frames *f, const AVFrame *frame, uint8_t *to,
 		return error_set(err, -EBADMSG, "frame %zu cannot be laid out",
 				 f->out.n);
 	return 0;
+}
+
+static int scale(struct frames *f, const AVFrame *frame, uint8_t *planes[4],
+		 int strides[4], struct roar_error *err)
+{
+	int r = sws_scale(f->scaler, (const uint8_t *const *)frame->data,
+			  frame->linesize, 0, frame->height, planes, strides);
+
+	if (r != frame->height)
+		return error_set(
+			err, -EBADMSG, "frame %zu cannot be turned into %s",
+			f->out.n,
+			av_get_pix_fmt_name((enum AVPixelFormat)f->out.format));
+	return 0;
+}
+
+/* A frame whose rows have room behind them. */
+static int get_padded(struct frames *f, const AVFrame *frame,
+		      struct roar_error *err)
+{
+	if (f->padded)
+		return 0;
+	f->padded = av_frame_alloc();
+	if (!f->padded)
+		return error_set(err, -ENOMEM, "no memory for a frame");
+	f->padded->format = f->out.format;
+	f->padded->width = frame->width;
+	f->padded->height = frame->height;
+	if (av_frame_get_buffer(f->padded, 64) < 0)
+		return error_set(err, -ENOMEM, "no memory for a frame");
+	return 0;
+}
+
+/* swscale works on blocks of pixels.  Where rows follow each other without a gap, it leaves
+ * out the last block of a row that is not whole; so such rows take a detour. */
+static int convert(struct frames *f, const AVFrame *frame, uint8_t *to,
+		   struct roar_error *err)
+{
+	uint8_t *planes[4] = { 0 };
+	int strides[4] = { 0 };
+	int r = get_scaler(f, frame, err);
+
+	if (r < 0)
+		return r;
+	if (frame->width % WHOLE_BLOCKS == 0) {
+		(void)av_image_fill_arrays(planes, strides, to,
+					   (enum AVPixelFormat)f->out.format,
+					   frame->width, frame->height, 1);
+		return scale(f, frame, planes, strides, err);
+	}
+	r = get_padded(f, frame, err);
+	if (r == 0)
+		r = scale(f, frame, f->padded->data, f->padded->linesize, err);
+	return r < 0 ? r : copy(f, f->padded, to, err);
 }
 
 static int add_video(struct frames *f, const AVFrame *frame,

@@ -13,6 +13,7 @@ struct frames {
 	const struct media_decode_options *options;
 	struct media_frames out;
 	struct SwsContext *scaler; /* made when a frame needs it */
+	AVFrame *padded; /* likewise; on the way to rows without gaps */
 	int source_format; /* of the first frame; -1: none yet */
 };
 

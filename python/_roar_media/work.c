@@ -196,10 +196,12 @@ PyObject *work_decode(PyObject *module, PyObject *args)
 	unsigned long long max_bytes;
 	const char *pixels;
 	PyObject *packets;
+	int accurate;
 
-	if (!PyArg_ParseTuple(args, "OziK:decode", &packets, &pixels,
-			      &options.n_threads, &max_bytes))
+	if (!PyArg_ParseTuple(args, "OzpiK:decode", &packets, &pixels,
+			      &accurate, &options.n_threads, &max_bytes))
 		return NULL;
+	options.accurate = accurate != 0;
 	p = packets_of(state, packets);
 	if (!p)
 		return NULL;

@@ -41,8 +41,8 @@ MAX_BYTES = 4 << 30
 
 
 def decode_packets(packets: VideoPackets | AudioPackets, *,
-                   format: str = "rgb24", threads: int = 1,
-                   max_bytes: int = MAX_BYTES) -> Any:
+                   format: str = "rgb24", accurate: bool = False,
+                   threads: int = 1, max_bytes: int = MAX_BYTES) -> Any:
     """All frames of the packets, in the order of time.
 
     Video becomes an array of bytes in the shape (frames, rows, columns, components)
@@ -50,6 +50,10 @@ def decode_packets(packets: VideoPackets | AudioPackets, *,
     (frames, bytes) for "native": the planes of the stream's own format, one after
     the other without gaps.  Audio becomes an array of samples in the stream's own
     type in the shape (samples, channels); `format` says nothing there.
+
+    Pixels are those that ffmpeg and PyAV give, bit by bit, if they use the same FFmpeg.
+    With `accurate` the chroma of each pixel is interpolated and rounding is exact;
+    near sharp edges of colour that differs by up to 255.
 
     The result is a NumPy array where NumPy is installed, otherwise a memoryview.
     `threads` is the number of threads of the decoder, 0 for one per CPU.  Other
@@ -64,8 +68,8 @@ def decode_packets(packets: VideoPackets | AudioPackets, *,
         raise ValueError(f"threads must be between 0 and 1024, not {threads}")
     if max_bytes <= 0:
         raise ValueError(f"max_bytes must be above 0, not {max_bytes}")
-    frames = _decode(packets, None if format == "native" else format, threads,
-                     min(max_bytes, 1 << 62))
+    frames = _decode(packets, None if format == "native" else format,
+                     bool(accurate), threads, min(max_bytes, 1 << 62))
     try:
         import numpy
     except ImportError:

@@ -5,6 +5,7 @@ import gc
 import os
 import pickle
 import random
+import shutil
 import struct
 import subprocess
 import sys
@@ -138,6 +139,41 @@ def test_video_frames_are_the_same_bit_by_bit(clips, name):
         b = media.decode_packets(q, format=pixels)
         assert a.shape[0] == 30
         assert numpy.array_equal(a, b)
+
+
+SIZES = [(320, 240), (322, 242), (70, 50)]
+
+
+def clip_of(tmp_path, size):
+    path = tmp_path / "clip.mp4"
+    subprocess.run([CLIP, path, "--codec", "libx264", "--seconds", "1",
+                    "--width", str(size[0]), "--height", str(size[1])],
+                   check=True, env=FOR_CLIP)
+    return path
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("pixels", ["rgb24", "bgr24", "rgba", "gray"])
+def test_pixels_are_those_of_the_program_ffmpeg(tmp_path, size, pixels):
+    program = shutil.which("ffmpeg")
+    if program is None:
+        pytest.skip("needs the program ffmpeg")
+    path = clip_of(tmp_path, size)
+    raw = subprocess.run([program, "-v", "error", "-i", path, "-pix_fmt", pixels,
+                          "-f", "rawvideo", "-"], check=True, env=FOR_CLIP,
+                         capture_output=True).stdout
+    frames = media.decode_packets(media.demux_video(path), format=pixels)
+    assert frames.tobytes() == raw
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_accurate_pixels_are_near_the_others(tmp_path, size):
+    """In every column: rows without a gap must not lose their last block."""
+    packets = media.demux_video(clip_of(tmp_path, size))
+    fast = media.decode_packets(packets).astype(int)
+    accurate = media.decode_packets(packets, accurate=True).astype(int)
+    assert not numpy.array_equal(fast, accurate)
+    assert numpy.abs(fast - accurate).mean(axis=(0, 1, 3)).max() < 16
 
 
 @pytest.mark.parametrize("name", [a[0] for a in AUDIOS])
