@@ -95,6 +95,9 @@ def test_a_client_without_files_learns_every_message(client, package):
     assert all(d in files for f in files.values() for d in f.dependency)
     assert {f"{f.package}.{s.name}" for f in files.values()
             for s in f.service} == set(SERVICES)
+    # protoc-gen-go makes nothing of a file that does not say where it belongs.
+    assert all(files[name].options.go_package for name in files
+               if name.startswith(("coordinator", "roar_")))
     beat, = [m for m in files["coordinator.proto"].message_type
              if m.name == "HeartbeatRequest"]
     assert {f.name: f.number for f in beat.field} == {
