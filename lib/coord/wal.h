@@ -81,6 +81,8 @@ void wal_close(struct wal *w);
  * promised, and the server must end. */
 int wal_append(struct wal *w, const void *payload, size_t len,
 	       uint64_t *ret_seq);
+/* After -ENOSPC: 0 when the disk has room again, else what it says now. */
+int wal_try_room(struct wal *w);
 /* Lets the writer begin with what was handed in; at the end of a round. */
 void wal_commit(struct wal *w);
 /* Up to which sequence number all is on disk. */

@@ -282,6 +282,16 @@ int wal_append(struct wal *w, const void *payload, size_t len,
 	return e;
 }
 
+int wal_try_room(struct wal *w)
+{
+	int e;
+
+	(void)pthread_mutex_lock(&w->lock);
+	e = w->failed ? w->failed : wal_make_room(w->fd, &w->room_end, 1);
+	(void)pthread_mutex_unlock(&w->lock);
+	return e;
+}
+
 void wal_commit(struct wal *w)
 {
 	(void)pthread_mutex_lock(&w->lock);

@@ -102,6 +102,13 @@ int journal_append(struct server *s, const Roar__Record__Record *record)
 	return r;
 }
 
+void journal_look_for_room(struct server *s)
+{
+	if (s->disk_full && s->log && s->log->kind->try_room &&
+	    s->log->kind->try_room(s->log) == 0)
+		note_room(s, false);
+}
+
 void journal_count(struct server *s, struct log_counts *ret)
 {
 	*ret = (struct log_counts){ 0 };

@@ -31,6 +31,8 @@ struct log_kind {
 	 * -EMSGSIZE: it is too long; -EIO: nothing can be kept any more. */
 	int (*append)(struct log *l, const void *record, size_t len,
 		      uint64_t *ret_seq);
+	/* After -ENOSPC: 0 when there is room again.  NULL: only append() can tell. */
+	int (*try_room)(struct log *l);
 	/* At the end of a round: what was handed in may be written. */
 	void (*commit)(struct log *l);
 	uint64_t (*durable)(const struct log *l); /* up to which number */

@@ -29,6 +29,11 @@ static int append(struct log *l, const void *record, size_t len,
 	return wal_append(of(l)->wal, record, len, ret_seq);
 }
 
+static int try_room(struct log *l)
+{
+	return wal_try_room(of(l)->wal);
+}
+
 static void commit(struct log *l)
 {
 	wal_commit(of(l)->wal);
@@ -103,6 +108,7 @@ static void close_disk(struct log *l)
 
 static const struct log_kind kind = {
 	.append = append,
+	.try_room = try_room,
 	.commit = commit,
 	.durable = durable,
 	.wants_snapshot = wants_snapshot,

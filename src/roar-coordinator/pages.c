@@ -61,9 +61,13 @@ static void answer_readyz(struct server *s, const struct scope *scope,
 		answer_standby(s, reply);
 		return;
 	}
-	say_status(reply, !s->failure && !s->stopping,
-		   s->failure ? "the log cannot be written" :
-				"the coordinator ends");
+	/* With etcd only a change shows that there is room again, so nobody is sent away. */
+	say_status(reply,
+		   !s->failure && !s->stopping && (!s->disk_full || s->lead),
+		   s->failure  ? "the log cannot be written" :
+		   s->stopping ? "the coordinator ends" :
+				 "the disk is full and changes are refused: "
+				 "make room in the data directory");
 }
 
 /* ---- with one ---- */

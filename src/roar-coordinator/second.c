@@ -46,6 +46,7 @@ static void on_second(struct loop_timer *t)
 	struct server *s = CONTAINER(t, struct server, history_timer);
 	struct history_totals totals;
 
+	journal_look_for_room(s);
 	take_totals(s, &totals);
 	history_add(&s->history, loop_now_ms(s->loop), loop_wall_ms(s->loop),
 		    &totals);

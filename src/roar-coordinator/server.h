@@ -177,6 +177,8 @@ int journal_open_etcd(struct server *s, struct etcd *etcd, int64_t token,
 void journal_close(struct server *s);
 int journal_append(struct server *s, const Roar__Record__Record *record);
 void journal_round(struct server *s); /* at the end of a round */
+/* Each second: a full disk may have room again, and no change may come that would tell. */
+void journal_look_for_room(struct server *s);
 uint64_t journal_durable(const struct server *s); /* up to which number */
 bool journal_is_durable(const struct server *s); /* all that was handed in */
 void journal_count(struct server *s, struct log_counts *ret);

@@ -250,6 +250,15 @@ def _small_disk(tmp_path):
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
+def readiness(server):
+    try:
+        with urllib.request.urlopen(server.http + "/readyz",
+                                    timeout=PATIENCE_S) as reply:
+            return reply.status, reply.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
 def test_a_full_disk_refuses_changes_and_nothing_else(small_disk):
     with Coordinator(data=str(small_disk / "data")) as server:
         client = server.client()
@@ -270,6 +279,12 @@ def test_a_full_disk_refuses_changes_and_nothing_else(small_disk):
             control.KvListRequest(keys_only=True)).entries} == set(stored)
         wait_until(lambda: server.logged("is full"))
         assert len([n for n in server.log if "is full" in n]) == 1
+        # Probes are told, and told again when there is room.
+        assert readiness(server)[0] == 503
+        assert "disk is full" in readiness(server)[1]
+        subprocess.run(["mount", "-o", "remount,size=8m", str(small_disk)],
+                       check=True)
+        wait_until(lambda: readiness(server)[0] == 200)
         server.kill()
         server.start()
         assert {k.key for k in server.client().control.KvList(
