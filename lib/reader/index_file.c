@@ -17,7 +17,7 @@
 
 static const char magic[8] = "roarindx";
 
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
 struct head {
 	char magic[8];

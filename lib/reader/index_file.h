@@ -1,7 +1,7 @@
 /* index_file.h - where samples are in a file, kept from one reading to the next.
  *
  *	0   8  "roarindx"
- *	8   4  version (1), in the order of bytes of this machine
+ *	8   4  version (2), in the order of bytes of this machine
  *	12  4  kind (enum reader_kind)
  *	16  8  size of the file that it is about
  *	24  8  its time of modification, nanoseconds since 1970

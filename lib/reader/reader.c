@@ -65,6 +65,13 @@ static enum reader_kind kind_by_name(const char *path,
 		enum reader_kind kind;
 	} names[] = {
 		{ ".tar", READER_TAR },
+		/* Refused there, with the name of the packer. */
+		{ ".tar.gz", READER_TAR },
+		{ ".tgz", READER_TAR },
+		{ ".tar.zst", READER_TAR },
+		{ ".tar.xz", READER_TAR },
+		{ ".tar.bz2", READER_TAR },
+		{ ".tar.lz4", READER_TAR },
 		{ ".jsonl", READER_JSONL },
 		{ ".ndjson", READER_JSONL },
 	};

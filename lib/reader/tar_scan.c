@@ -237,8 +237,6 @@ static int add_member(struct scan *s, const char *name, uint64_t data,
 {
 	int r;
 
-	while (name[0] == '.' && name[1] == '/')
-		name += 2 + strspn(name + 2, "/");
 	if (!*path_basename(name))
 		return refuse(s, name,
 			      "has no name that a file can have; pack it "

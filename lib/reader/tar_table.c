@@ -131,6 +131,15 @@ static int add_part(struct tar_table *t, char *name, uint64_t offset,
 	return 1;
 }
 
+/* "__meta__/..." is about the archive, not of it. */
+static bool is_meta(const char *name)
+{
+	size_t len = strcspn(name, "/");
+
+	return len >= 4 && memcmp(name, "__", 2) == 0 &&
+	       memcmp(name + len - 2, "__", 2) == 0;
+}
+
 int tar_table_add(struct tar_table *t, const char *name, uint64_t offset,
 		  uint64_t len)
 {
@@ -139,9 +148,9 @@ int tar_table_add(struct tar_table *t, const char *name, uint64_t offset,
 	CLEANUP(freep) char *rest = NULL;
 	int r = 0;
 
-	if (last[0] == '.')
+	if (last[0] == '.' || !name[key_len] || is_meta(name))
 		return 0;
-	rest = strdup(name[key_len] ? name + key_len + 1 : "");
+	rest = strdup(name + key_len + 1);
 	if (!rest)
 		return -ENOMEM;
 	if (!continues(t, name, key_len))

@@ -1,7 +1,7 @@
 /* tar_table.h - the samples of an archive: which bytes, under which names.
  *
  * A sample is the members that follow each other and have one key, as WebDataset
- * groups them: "a/0001.seg.png" has the key "a/0001" and is the part "seg.png". */
+ * groups them: "./a/0001.seg.png" has the key "./a/0001" and is the part "seg.png". */
 #ifndef ROAR_READER_TAR_TABLE_H
 #define ROAR_READER_TAR_TABLE_H
 
@@ -38,9 +38,10 @@ struct tar_table {
 
 void tar_table_release(struct tar_table *t);
 
-/* Adds a member, whose name does not end in a slash, in the order of the archive.  1 when it belongs to a sample, 0 when
- * its name begins with a dot and it is passed over; -EEXIST when the sample has a part of
- * that name already, -E2BIG for more parts than READER_PARTS_MAX, -EOVERFLOW for more
+/* Adds a member, whose name does not end in a slash, in the order of the archive.  1 when
+ * it belongs to a sample, 0 when it is passed over as WebDataset does: its last part
+ * begins with a dot or has none, or its first part is like "__meta__".  -EEXIST when
+ * the sample has a part of that name already, -E2BIG for more parts than READER_PARTS_MAX, -EOVERFLOW for more
  * than 4 GiB of names, -ENOMEM. */
 int tar_table_add(struct tar_table *t, const char *name, uint64_t offset,
 		  uint64_t len);

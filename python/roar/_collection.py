@@ -13,6 +13,7 @@ import collections
 import glob
 import itertools
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Optional, Union
 
@@ -23,7 +24,42 @@ from .readers import (AnyPath, Shard, ShardError, bytes_of, check_local,
 
 MAX_OPEN = 256      # shards, beside those that are just needed
 MAX_NEEDED = 128    # shards that are needed at a time
+MAX_NAMES = 1000000 # that a range in braces may stand for
 WINDOW = 4096       # samples that are planned at a time
+
+
+def braces(text: str) -> list[str]:
+    """What a name with {000..099} or {a,b} in it stands for, as in a shell."""
+    match = re.search(r"\{(\d+)\.\.(\d+)\}|\{([^{}]*,[^{}]*)\}", text)
+    if match is None:
+        return [text]
+    if match[3] is not None:
+        middles = match[3].split(",")
+    else:
+        first, last = int(match[1]), int(match[2])
+        if abs(last - first) >= MAX_NAMES:
+            raise ValueError(f"{text!r:.80} stands for more than {MAX_NAMES} shards")
+        padded = any(n.startswith("0") and len(n) > 1 for n in match.group(1, 2))
+        width = max(map(len, match.group(1, 2))) if padded else 0
+        step = 1 if first <= last else -1
+        middles = [f"{n:0{width}d}" for n in range(first, last + step, step)]
+    return [text[:match.start()] + middle + rest for middle in middles
+            for rest in braces(text[match.end():])]
+
+
+def _existing(text: str) -> list[str]:
+    """The shards of a name, which may be a pattern."""
+    if os.path.exists(text):
+        return [text]
+    names = braces(text)
+    found = []
+    for name in names:
+        matches = [name] if os.path.exists(name) else sorted(glob.glob(name))
+        if not matches:
+            raise FileNotFoundError(
+                2, "no shard has this name, nor fits it as a pattern", name)
+        found += matches
+    return found
 
 
 def paths_of(source: Union[AnyPath, Sequence[AnyPath]]) -> list[str]:
@@ -35,10 +71,7 @@ def paths_of(source: Union[AnyPath, Sequence[AnyPath]]) -> list[str]:
     else:
         text = os.fsdecode(source)
         check_local(text)
-        found = [text] if os.path.exists(text) else sorted(glob.glob(text))
-        if not found:
-            raise FileNotFoundError(
-                2, "no shard has this name, nor fits it as a pattern", text)
+        found = _existing(text)
     if not found:
         raise ValueError("a dataset needs a shard: name one or more")
     return found
@@ -58,7 +91,8 @@ class _Wanted(NamedTuple):
 class Collection:
     """Samples of all shards, numbered from the first of the first shard on.
 
-    source   a path, a pattern such as "train-*.tar", or a list of paths
+    source   a path, a pattern such as "train-*.tar" or "train-{000..099}.tar", or a
+             list of paths
     digests  {path or its last part: BLAKE3 of the file in hex}, where they are known
     options  as for open_shard()
 

@@ -430,7 +430,8 @@ def shards(dataset: "Union[AnyPath, Sequence[AnyPath]]", *,
     """A rank's samples of a dataset.
 
     dataset      with a coordinator or a registry, the id of a dataset registered
-                 there; else a path, a pattern ("train-*.tar") or a list of paths
+                 there; else a path, a pattern ("train-*.tar",
+                 "train-{000..099}.tar") or a list of paths
     coordinator  a roar.TrainingOrchestrator: tells the dataset, and the rank where
                  this process is one of its workers; waits until the job has as
                  many of them as it needs.  Then all workers of the job take

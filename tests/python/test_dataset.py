@@ -207,6 +207,19 @@ def test_a_collection_is_one_row_of_samples(tars):
         files[100]
 
 
+def test_names_in_braces_are_those_of_a_shell(tars):
+    folder = os.path.dirname(tars)
+    for pattern in ("train-{0..5}.tar", "train-{3..1}.tar", "tr{ain,}-{0,5}.tar",
+                    "a{08..11}-{1..2}{x,yz}", "{1..3", "{a}", "{2..11}"):
+        wanted = subprocess.run(["bash", "-c", f"printf '%s\\n' {pattern}"],
+                                check=True, capture_output=True, text=True)
+        assert _collection.braces(pattern) == wanted.stdout.split("\n")[:-1]
+    data = roar.shards(f"{folder}/train-{{0..2}}.tar")
+    assert sorted(numbers(data)) == list(range(34))
+    with pytest.raises(FileNotFoundError, match="train-6.tar"):
+        roar.shards(f"{folder}/train-{{0..6}}.tar")
+
+
 def test_few_shards_are_open_at_a_time(tars, monkeypatch):
     monkeypatch.setattr(_collection, "MAX_OPEN", 2)
     monkeypatch.setattr(_collection, "WINDOW", 7)

@@ -47,11 +47,11 @@ def by_tarfile(path):
         for member in tar:
             if not member.isfile():
                 continue
-            match = re.fullmatch(r"((?:.*/)?[^./][^./]*)(?:[.]([^/]*))?",
-                                 member.name)
-            if match is None:
+            # Of webdataset's tariterators.py, but for "a/.b".
+            match = re.match(r"^((?:.*/|)[^./]+)[.]([^/]*)$", member.name)
+            if match is None or re.match(r"__[^/]*__($|/)", member.name):
                 continue
-            key, name = match[1], (match[2] or "").lower()
+            key, name = match[1], match[2].lower()
             data = tar.extractfile(member).read()
             if not found or found[-1]["__key__"] != key:
                 found.append({"__key__": key})
@@ -64,7 +64,10 @@ def random_members(rng, form):
     for i in range(rng.randrange(1, 60)):
         folder = rng.choice(["", "a/", "deep/er/", "f" * 90 + "/",
                              "" if form == "ustar" else "g" * 200 + "/"])
+        folder = rng.choice(["", "", "./", "__meta__/"]) + folder
         name = f"{folder}{i:05d}"
+        if rng.random() < .1:
+            members.append((f"{name}-without-a-dot", b"no part of a sample"))
         if form != "ustar" and rng.random() < .1:
             name = f"{folder}{i:05d}é漢"
         for extension in rng.sample(["jpg", "cls", "json", "seg.png", "TXT"],
@@ -171,11 +174,28 @@ def test_a_truncated_tar_is_refused(tmp_path):
 
 def test_a_packed_tar_says_by_what(tmp_path):
     for mode, name in (("gz", "gzip"), ("xz", "xz"), ("bz2", "bzip2")):
-        path = tmp_path / f"{mode}.tar"
-        with tarfile.open(path, f"w:{mode}") as tar:
-            tar.addfile(tarfile.TarInfo("a.txt"))
-        with pytest.raises(ShardError, match=f"compressed by {name}"):
-            open_shard(path)
+        for path in (tmp_path / f"{mode}.tar", tmp_path / f"a.tar.{mode}"):
+            with tarfile.open(path, f"w:{mode}") as tar:
+                tar.addfile(tarfile.TarInfo("a.txt"))
+            with pytest.raises(ShardError, match=f"compressed by {name}"):
+                open_shard(path)
+    path = tmp_path / "a.tar.zst"
+    path.write_bytes(b"\x28\xb5\x2f\xfd" + bytes(100))
+    with pytest.raises(ShardError, match="compressed by zstd"):
+        open_shard(path)
+
+
+def test_samples_are_those_of_webdataset(tmp_path):
+    webdataset = pytest.importorskip("webdataset")
+    rng = random.Random(11)
+    for form in FORMATS:
+        path = tmp_path / f"{form}.tar"
+        write_tar(path, random_members(rng, form), form)
+        theirs = [{name: value for name, value in sample.items()
+                   if name not in ("__url__", "__local_path__")}
+                  for sample in webdataset.WebDataset(
+                      str(path), shardshuffle=False, empty_check=False)]
+        assert list(open_shard(path)) == theirs
 
 
 # ---- jsonl

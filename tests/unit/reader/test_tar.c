@@ -37,15 +37,19 @@ static void members_of_one_key_are_one_sample(void **state)
 	tar_add_file(&t, "train/001.seg.PNG", "mask");
 	tar_add_file(&t, "train/002.cls", "7");
 	tar_add_file(&t, "other/002.cls", "8");
+	tar_add_file(&t, "./003.cls", "9");
+	tar_add_file(&t, "003.cls", "10");
 	tar_add_file(&t, "./plain", "no dot");
 	tar_add_file(&t, "train/._001.jpg", "of a Mac");
+	tar_add_file(&t, "__index__/001.txt", "of the archive");
 	tar_add_end(&t);
 	r = opened(*state, &t);
-	assert_int_equal(reader_count(r), 4);
+	assert_int_equal(reader_count(r), 5);
 	assert_sample(r, 0, "train/001{jpg=picture,seg.png=mask}");
 	assert_sample(r, 1, "train/002{cls=7}");
 	assert_sample(r, 2, "other/002{cls=8}");
-	assert_sample(r, 3, "plain{=no dot}");
+	assert_sample(r, 3, "./003{cls=9}");
+	assert_sample(r, 4, "003{cls=10}");
 }
 
 static void empty_files_and_an_empty_archive_are_fine(void **state)
