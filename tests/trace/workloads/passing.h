@@ -92,24 +92,32 @@ static inline void receive_fds(int sock, int fds[2])
 static const struct sockaddr_un server_address = { .sun_family = AF_UNIX,
 						   .sun_path = "sock" };
 
-/* Leaves a process behind that sends one caller `in` for reading and `out` for
- * appending.  For prepare(): the process is no part of the run. */
-static inline void serve_fds(const char *in, const char *out)
+/* Leaves a process behind that goes on with the connection of one caller; -1 in the
+ * process that does not.  For prepare(): that process is not part of the run. */
+static inline int serve_caller(void)
 {
 	int listener = CHECK(socket(AF_UNIX, SOCK_STREAM, 0));
-	int caller;
 
 	CHECK(bind(listener, (const struct sockaddr *)&server_address,
 		   sizeof(server_address)));
 	CHECK(listen(listener, 1));
 	if (CHECK(fork()) > 0)
-		return;
+		return -1;
 	alarm(60);
 	CHECK(close(0));
 	CHECK(close(1));
 	CHECK(close(2));
 	CHECK(setsid());
-	caller = CHECK(accept(listener, NULL, NULL));
+	return CHECK(accept(listener, NULL, NULL));
+}
+
+/* It sends `in` for reading and `out` for appending. */
+static inline void serve_fds(const char *in, const char *out)
+{
+	int caller = serve_caller();
+
+	if (caller < 0)
+		return;
 	send_fd(caller, CHECK(open(in, O_RDONLY)));
 	send_fd(caller, CHECK(open(out, O_WRONLY | O_APPEND)));
 	_exit(0);
