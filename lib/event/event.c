@@ -82,7 +82,8 @@ const char *event_kind_name(unsigned kind)
 		[EVENT_RENAME] = "rename",     [EVENT_LINK] = "link",
 		[EVENT_SYMLINK] = "symlink",   [EVENT_UNLINK] = "unlink",
 		[EVENT_TRUNCATE] = "truncate", [EVENT_CLOSE] = "close",
-		[EVENT_GAP] = "gap",
+		[EVENT_GAP] = "gap",	       [EVENT_MOUNT] = "mount",
+		[EVENT_UNMOUNT] = "unmount",
 	};
 
 	return kind < EVENT_KIND_END && names[kind] ? names[kind] : "?";

@@ -34,6 +34,8 @@
  *	UNLINK    the name           -             -           what it named
  *	TRUNCATE  the file           -             -           the file
  *	CLOSE     the file           -             -           -
+ *	MOUNT     the mount point    see below     event_mount device (dev)
+ *	UNMOUNT   the mount point    -             -           device (dev)
  *	GAP       detail             -             enum event_gap  -
  *
  * (*) EVENT_STATUS_UNKNOWN where only its parent was told.
@@ -45,7 +47,12 @@
  * created it lately.  Of a file that was emptied it may say no more than which
  * file it is: device and inode, the rest zero.  CLOSE is a hint that a file
  * opened for writing may be final and can be hashed early; a tracer may leave it
- * out or send it twice. */
+ * out or send it twice.
+ *
+ * MOUNT and UNMOUNT tell that the names below a mount point are other files from
+ * now on.  Only mounts of the tracer's own namespace are told.  What path2 says of
+ * a new mount depends on aux (enum event_mount).  A mount that was moved is told
+ * as MOUNT at its new place and UNMOUNT at the old one. */
 #ifndef ROAR_EVENT_EVENT_H
 #define ROAR_EVENT_EVENT_H
 
@@ -66,6 +73,8 @@ enum event_kind {
 	EVENT_TRUNCATE,
 	EVENT_CLOSE,
 	EVENT_GAP,
+	EVENT_MOUNT,
+	EVENT_UNMOUNT,
 	EVENT_KIND_END,
 };
 
@@ -90,6 +99,14 @@ enum event_ftype {
 	EVENT_FTYPE_SOCKET,
 	EVENT_FTYPE_DEVICE,
 	EVENT_FTYPE_END,
+};
+
+/* What a new mount shows, and what path2 is. */
+enum event_mount {
+	EVENT_MOUNT_NEW, /* a file system without another name; "" */
+	EVENT_MOUNT_ALIAS, /* what is at path2 as well: a bind mount */
+	EVENT_MOUNT_MOVED, /* what was mounted at path2 */
+	EVENT_MOUNT_OVERLAY, /* files written there are in path2 afterwards */
 };
 
 /* Why a record is incomplete.  The numbers are stored: never reuse one. */

@@ -13,6 +13,8 @@ int fold_new(struct fold **ret_fold)
 	if (!fold || vec_reserve(&fold->gaps, &fold->cap_gaps, 1,
 				 sizeof(*fold->gaps)) < 0)
 		return -ENOMEM;
+	fold->at = &fold->first;
+	fold->first.n_mounts = 1;
 	*ret_fold = TAKE_PTR(fold);
 	return 0;
 }
@@ -21,13 +23,16 @@ void fold_free(struct fold *fold)
 {
 	if (!fold)
 		return;
+	for (struct layer *l = &fold->first; l; l = l->next) {
+		index_release(&l->by_path);
+		map_release(&l->dirs);
+		map_release(&l->moves);
+	}
 	pool_release(&fold->structs);
 	pool_release(&fold->text);
-	index_release(&fold->by_path);
 	index_release(&fold->by_inode);
 	index_release(&fold->by_pid);
-	map_release(&fold->dirs);
-	map_release(&fold->moves);
+	free(fold->placed);
 	free(fold->files);
 	free(fold->processes);
 	free(fold->gaps);
@@ -353,6 +358,8 @@ static const struct {
 	[EVENT_TRUNCATE] = { on_truncate, PATH },
 	[EVENT_CLOSE] = { on_close, PATH },
 	[EVENT_GAP] = { on_gap, 0 },
+	[EVENT_MOUNT] = { mounts_mount, PATH },
+	[EVENT_UNMOUNT] = { mounts_unmount, PATH },
 };
 
 static bool names_are_absolute(const struct event *ev)
@@ -380,7 +387,8 @@ int fold_add(struct fold *fold, const struct event *ev,
 		fold_add_gap(fold, EVENT_GAP_PATH, event_path(ev));
 		return 0;
 	}
-	r = kinds[ev->kind].apply(fold, ev, &change);
+	ev = mounts_translate(fold, ev);
+	r = ev ? kinds[ev->kind].apply(fold, ev, &change) : -ENOMEM;
 	if (r < 0)
 		fold_add_gap(fold, EVENT_GAP_MEMORY, "");
 	*ret_change = change;
@@ -391,10 +399,14 @@ int fold_add_found(struct fold *fold, const char *path, enum event_ftype ftype,
 		   const struct stamp *stamp)
 {
 	struct event ev = { .ftype = (uint8_t)ftype, .before = *stamp };
-	struct name *name = names_find(fold, path, strlen(path));
-	uint16_t seen = name ? name->file.seen : 0;
-	bool was_gone = name && name->gone;
+	struct name *name;
+	uint16_t seen;
+	bool was_gone;
 
+	fold->at = mounts_place(fold, path, strlen(path)).layer;
+	name = names_find(fold, path, strlen(path));
+	seen = name ? name->file.seen : 0;
+	was_gone = name && name->gone;
 	if (name && !was_gone)
 		return 0;
 	name = fold_name(fold, &ev, path, strlen(path));
@@ -416,8 +428,10 @@ int fold_add_implied(struct fold *fold, const char *path,
 	struct event ev = { .ftype = EVENT_FTYPE_REGULAR,
 			    .time_ns = via->first_ns,
 			    .before = *stamp };
-	struct name *name = fold_name(fold, &ev, path, strlen(path));
+	struct name *name;
 
+	fold->at = mounts_place(fold, path, strlen(path)).layer;
+	name = fold_name(fold, &ev, path, strlen(path));
 	if (!name) {
 		fold_add_gap(fold, EVENT_GAP_MEMORY, "");
 		return -ENOMEM;
@@ -427,13 +441,6 @@ int fold_add_implied(struct fold *fold, const char *path,
 	name->file.reader = via->reader;
 	name->file.origin = (struct lineage_file *)via;
 	return 0;
-}
-
-struct lineage_file *fold_find(const struct fold *fold, const char *path)
-{
-	struct name *name = names_find(fold, path, strlen(path));
-
-	return name ? &name->file : NULL;
 }
 
 struct lineage_file *const *fold_files(const struct fold *fold, size_t *ret_n)
@@ -457,13 +464,17 @@ const struct lineage_gap *fold_gaps(const struct fold *fold, size_t *ret_n)
 
 size_t fold_memory(const struct fold *fold)
 {
-	return sizeof(*fold) + fold->structs.total + fold->text.total +
-	       fold->cap_files * sizeof(*fold->files) +
-	       fold->cap_processes * sizeof(*fold->processes) +
-	       fold->cap_gaps * sizeof(*fold->gaps) +
-	       (fold->by_path.n_slots + fold->by_inode.n_slots +
-		fold->by_pid.n_slots) *
-		       sizeof(struct index_slot) +
-	       (fold->dirs.n_slots + fold->moves.n_slots) *
-		       sizeof(struct map_slot);
+	size_t bytes = sizeof(*fold) + fold->structs.total + fold->text.total +
+		       fold->cap_files * sizeof(*fold->files) +
+		       fold->cap_processes * sizeof(*fold->processes) +
+		       fold->cap_gaps * sizeof(*fold->gaps);
+	size_t n_index = fold->by_inode.n_slots + fold->by_pid.n_slots;
+	size_t n_map = 0;
+
+	for (const struct layer *l = &fold->first; l; l = l->next) {
+		n_index += l->by_path.n_slots;
+		n_map += l->dirs.n_slots + l->moves.n_slots;
+	}
+	return bytes + n_index * sizeof(struct index_slot) +
+	       n_map * sizeof(struct map_slot);
 }

@@ -23,6 +23,7 @@
  *	LINK, SYMLINK		new name is own
  *	UNLINK			name is gone; what is created later starts anew
  *	TRUNCATE		own
+ *	MOUNT, UNMOUNT		names below are other files: see mounts.c
  *	FORK, EXEC, EXIT	the process table
  *	GAP			the reasons of the verdict
  *
@@ -161,8 +162,19 @@ int fold_add_implied(struct fold *fold, const char *path,
  * once; at most 64 different details are kept per code. */
 void fold_add_gap(struct fold *fold, int code, const char *detail);
 
-/* The file of that name; NULL when it was never seen. */
+/* The file that is seen under that name; NULL when it was never seen. */
 struct lineage_file *fold_find(const struct fold *fold, const char *path);
+
+/* Is a file to be seen at its path?  A path may be that of several files: of one in
+ * a directory and of another in what was mounted there. */
+enum fold_sight {
+	FOLD_SHOWN,
+	FOLD_COVERED, /* it is there, below a mount */
+	FOLD_UNMOUNTED, /* its file system is not mounted there any more */
+};
+
+enum fold_sight fold_sight(const struct fold *fold,
+			   const struct lineage_file *file);
 
 /* All files in the order of first sight. */
 struct lineage_file *const *fold_files(const struct fold *fold, size_t *ret_n);

@@ -3,6 +3,7 @@
  *	fold.c		life cycle, and what each event does to a name
  *	names.c		the table of names and the tree of their directories
  *	moves.c		renames: of files, of directories, exchanges
+ *	mounts.c	names that mean other files after a mount
  *	inodes.c	several names of one file (hard links)
  *	processes.c	the process table
  *	gaps.c		reasons why the record is incomplete
@@ -42,18 +43,31 @@ struct dir {
 	uint32_t names; /* ordinal + 1 of the first name in it */
 };
 
+/* The names of one tree of files.  A mount brings a tree of its own: below its mount
+ * point the same paths are other names. */
+struct layer {
+	struct index by_path;
+	struct map dirs; /* path -> struct dir */
+	struct dir *last_dir; /* of the last name added; neighbours follow */
+	struct map moves; /* directory -> latest struct move into it */
+	struct layer *next; /* of all layers */
+	uint64_t dev; /* its file system; 0 unknown */
+	const char *upper; /* overlay: where its files are written to; or NULL */
+	uint32_t n_mounts; /* that show it; the first layer has one more */
+};
+
 struct fold {
-	struct pool structs; /* names, directories, moves */
+	struct pool structs; /* names, directories, moves, layers */
 	struct pool text; /* paths, command lines, details */
 	struct lineage_file **files; /* each inside a struct name */
 	size_t n_files, cap_files;
 	struct name *chunk; /* names allocated ahead */
 	size_t chunk_left;
-	struct index by_path;
 	struct index by_inode; /* see inodes.c */
-	struct map dirs; /* path -> struct dir */
-	struct dir *last_dir; /* of the last name added; neighbours follow */
-	struct map moves; /* directory -> latest struct move into it */
+	struct layer first; /* the names of the world before any mount */
+	struct layer *at; /* the layer that the current event is about */
+	struct mounted *mounts; /* made by the run, newest first */
+	struct event *placed; /* an event with the names it has in its layer */
 	uint64_t n_moves;
 	struct lineage_process *processes;
 	size_t n_processes, cap_processes;
@@ -100,6 +114,11 @@ static inline bool content_differs(const struct stamp *a, const struct stamp *b)
 
 /* ---- names.c ---- */
 
+/* The name in that layer; NULL when it was never seen. */
+struct name *names_find_in(const struct fold *fold, const struct layer *layer,
+			   const char *path, size_t len);
+
+/* All of these are about the names of one layer, fold->at. */
 struct name *names_find(const struct fold *fold, const char *path, size_t len);
 
 /* The name, added when it is new.  NULL without memory. */
@@ -142,6 +161,32 @@ int moves_rmdir(struct fold *fold, const char *path, size_t len);
  * made own, and its old name its origin. */
 int moves_trace_back(struct fold *fold, struct name *name,
 		     const struct event *ev);
+
+/* The names below `from` in the layer `source` are at `to` in fold->at now.  With
+ * `own_only`, names that the run has put nothing at stay behind. */
+int moves_carry_below(struct fold *fold, struct layer *source, const char *from,
+		      const char *to, bool own_only, const struct event *ev);
+
+/* ---- mounts.c ---- */
+
+int mounts_mount(struct fold *fold, const struct event *ev,
+		 struct fold_change *change);
+int mounts_unmount(struct fold *fold, const struct event *ev,
+		   struct fold_change *change);
+
+/* Which tree is seen at a path, and the name it has there. */
+struct placed {
+	struct layer *layer;
+	const char *target; /* what stands for the first `skip` bytes */
+	uint32_t target_len;
+	uint32_t skip;
+};
+
+struct placed mounts_place(const struct fold *fold, const char *path,
+			   size_t len);
+
+/* The event as its layer, which becomes fold->at, has it.  NULL without memory. */
+const struct event *mounts_translate(struct fold *fold, const struct event *ev);
 
 /* ---- inodes.c ---- */
 

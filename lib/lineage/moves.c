@@ -106,7 +106,7 @@ static int arrive(struct fold *fold, const struct cargo *cargo, unsigned seen,
 static int remember(struct fold *fold, const char *from, size_t from_len,
 		    const char *to, size_t to_len, const struct event *ev)
 {
-	struct move *older = map_get(&fold->moves, to, to_len);
+	struct move *older = map_get(&fold->at->moves, to, to_len);
 	struct move *move = pool_zalloc(&fold->structs, sizeof(*move));
 	const char *key = pool_dup(&fold->text, to, to_len);
 
@@ -123,12 +123,12 @@ static int remember(struct fold *fold, const char *from, size_t from_len,
 	move->number = fold->n_moves;
 	move->order = fold->n_events;
 	move->pid = ev ? ev->pid : 0;
-	return map_set(&fold->moves, key, to_len, move);
+	return map_set(&fold->at->moves, key, to_len, move);
 }
 
 int moves_rmdir(struct fold *fold, const char *path, size_t len)
 {
-	if (!map_get(&fold->moves, path, len))
+	if (!map_get(&fold->at->moves, path, len))
 		return 0;
 	fold->n_moves++;
 	return remember(fold, NULL, 0, path, len, NULL);
@@ -149,7 +149,7 @@ static const struct move *latest_move(const struct fold *fold, const char *path,
 			len--;
 		if (len)
 			len--;
-		m = len ? map_get(&fold->moves, path, len) : NULL;
+		m = len ? map_get(&fold->at->moves, path, len) : NULL;
 		while (m && m->number >= before && *look) {
 			m = m->older;
 			(*look)--;
@@ -205,7 +205,7 @@ int moves_trace_back(struct fold *fold, struct name *name,
 	struct name *source;
 	bool is_new;
 
-	if (!fold->moves.count)
+	if (!fold->at->moves.count)
 		return 0;
 	if (undo(fold, file->path, file->path_len, &old, &move) < 0)
 		return -ENOMEM;
@@ -394,6 +394,49 @@ int moves_rename(struct fold *fold, const struct event *ev,
 		r = carry(fold, cargo, n, ev, n == 1 ? change : &one);
 	if (r >= 0)
 		r = remember_rename(fold, ev);
+	return r;
+}
+
+/* ---- mounts ---- */
+
+/* A name that the run has put something at, which is not from before it. */
+static bool is_own(const struct name *name)
+{
+	return name->file.own && !name->prior;
+}
+
+int moves_carry_below(struct fold *fold, struct layer *source, const char *from,
+		      const char *to, bool own_only, const struct event *ev)
+{
+	CLEANUP(str_release) struct str path = STR_INIT;
+	CLEANUP(freep) struct cargo *cargo = NULL;
+	struct layer *layer = fold->at;
+	struct fold_change one = { 0 };
+	size_t from_len = strlen(from);
+	size_t n = 0;
+	size_t cap = 0;
+	int r;
+
+	fold->at = source;
+	r = load_below(fold, from, from_len, false, &cargo, &n, &cap);
+	fold->at = layer;
+	for (size_t i = 0; i < n && r >= 0; i++) {
+		struct name *name = cargo[i].from;
+		const struct lineage_file *f = &name->file;
+
+		if (own_only && !is_own(name))
+			continue;
+		cargo[i] = load(name);
+		name_leave(name,
+			   own_only ? LINEAGE_MOVED_AWAY : LINEAGE_REMOVED);
+		str_clear(&path);
+		str_adds(&path, to);
+		str_add(&path, f->path + from_len, f->path_len - from_len);
+		r = str_error(&path);
+		if (r == 0)
+			r = arrive(fold, &cargo[i], LINEAGE_RENAMED_TO,
+				   path.data, path.len, ev, &one);
+	}
 	return r;
 }
 

@@ -11,13 +11,14 @@
 
 enum { CHUNK = 64 };
 
-struct name *names_find(const struct fold *fold, const char *path, size_t len)
+struct name *names_find_in(const struct fold *fold, const struct layer *layer,
+			   const char *path, size_t len)
 {
 	uint32_t hash = (uint32_t)map_hash(path, len);
 	size_t pos = 0;
 	uint32_t *at;
 
-	while ((at = index_probe(&fold->by_path, hash, &pos))) {
+	while ((at = index_probe(&layer->by_path, hash, &pos))) {
 		struct lineage_file *file = fold->files[*at - 1];
 
 		if (file->path_len == len && memcmp(file->path, path, len) == 0)
@@ -26,9 +27,14 @@ struct name *names_find(const struct fold *fold, const char *path, size_t len)
 	return NULL;
 }
 
+struct name *names_find(const struct fold *fold, const char *path, size_t len)
+{
+	return names_find_in(fold, fold->at, path, len);
+}
+
 struct dir *names_dir(const struct fold *fold, const char *path, size_t len)
 {
-	return map_get(&fold->dirs, path, len);
+	return map_get(&fold->at->dirs, path, len);
 }
 
 /* Bytes of the directory part: "/a" for "/a/b", "" for "/a" and the root. */
@@ -47,7 +53,7 @@ static struct dir *add_dir(struct fold *fold, const char *path, size_t len)
 		return NULL;
 	dir->path = path;
 	dir->path_len = (uint32_t)len;
-	if (map_set(&fold->dirs, path, len, dir) < 0)
+	if (map_set(&fold->at->dirs, path, len, dir) < 0)
 		return NULL;
 	return dir;
 }
@@ -85,13 +91,13 @@ static struct dir *get_dir(struct fold *fold, const char *path, size_t len)
 static struct dir *dir_of(struct fold *fold, const char *path, size_t path_len)
 {
 	size_t len = dir_len(path, path_len);
-	struct dir *dir = fold->last_dir;
+	struct dir *dir = fold->at->last_dir;
 
 	if (dir && dir->path_len == len && memcmp(dir->path, path, len) == 0)
 		return dir;
 	dir = get_dir(fold, path, len);
 	if (dir)
-		fold->last_dir = dir;
+		fold->at->last_dir = dir;
 	return dir;
 }
 
@@ -121,8 +127,9 @@ static struct name *add(struct fold *fold, const char *path, size_t len)
 			sizeof(*fold->files)) < 0)
 		return NULL;
 	name = take_name(fold);
-	if (!name || index_add(&fold->by_path, (uint32_t)map_hash(path, len),
-			       (uint32_t)fold->n_files) < 0)
+	if (!name ||
+	    index_add(&fold->at->by_path, (uint32_t)map_hash(path, len),
+		      (uint32_t)fold->n_files) < 0)
 		return NULL;
 	name->file.path = text;
 	name->file.path_len = (uint32_t)len;

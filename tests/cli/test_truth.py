@@ -90,6 +90,39 @@ def test_names_changed_behind_other_mounts_are_a_gap(project):
     assert "namespace" in gaps_of(project.last())
 
 
+@needs_root
+def test_what_was_mounted_and_unmounted_is_not_what_it_covered(project):
+    project.write("d/a", "1\n2\n3\n")
+    project.sh("mount -t tmpfs t d && seq 9 >d/a && umount d")
+    job = project.last()
+    assert gaps_of(job) == []
+    assert names_of(project, job["outputs"]) == []
+    assert names_of(project, job["temporaries"]) == ["d/a"]
+
+
+@needs_root
+def test_what_was_written_through_a_bind_mount_has_the_name_that_stays(project):
+    project.write("d/a", "1\n")
+    os.mkdir(project.path("e"))
+    project.sh("mount --bind d e && cat e/a >e/p && umount e")
+    job = project.last()
+    assert gaps_of(job) == []
+    assert names_of(project, job["inputs"]) == ["d/a"]
+    assert names_of(project, job["outputs"]) == ["d/p"]
+    assert row_of(project, job["outputs"], "d/p")["digests"] == row_of(
+        project, job["inputs"], "d/a")["digests"]
+
+
+@needs_root
+def test_an_output_that_was_covered_by_a_mount_is_a_gap(project):
+    os.mkdir(project.path("d"))
+    project.sh("seq 3 >d/a && mount -t tmpfs t d")
+    try:
+        assert gaps_of(project.last()) == ["unreadable"]
+    finally:
+        subprocess.run(["umount", project.path("d")], check=True)
+
+
 def test_a_hundred_renamed_folders_all_count(project):
     for i in range(100):
         project.write(f"d{i}/f", f"{i}\n")

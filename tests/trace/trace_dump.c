@@ -279,7 +279,9 @@ static void add_roles(struct dump *d, const struct lineage_file *file)
 		add_line(d, "special", file->path);
 		return;
 	}
-	after = stamp_now(file->path);
+	after = fold_sight(d->fold, file) == FOLD_SHOWN ?
+			stamp_now(file->path) :
+			(struct stamp){ 0 };
 	roles = lineage_roles(file, &after);
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (roles & 1U << i)

@@ -48,6 +48,7 @@ void observer_release(struct observer *o)
 	str_release(&o->name);
 	str_release(&o->name2);
 	proof_release(&o->proof);
+	mount_table_release(&o->mounts);
 	inherited_release(&o->inherited);
 	free(o->event);
 }
@@ -96,6 +97,8 @@ void call_emit(struct observer *o, const struct tracee *t, enum event_kind kind,
 		ev->ftype = (uint8_t)event_ftype_of(before->st_mode);
 	if (before && before->st_ino)
 		ev->before = stamp_of(before);
+	else if (before)
+		ev->before.dev = before->st_dev; /* of a mount */
 	event_set_paths(ev, path ? path->data : "", len,
 			path2 ? path2->data : "", len2);
 	o->job->sink(o->job->ctx, ev);
@@ -309,8 +312,24 @@ static bool await_result(struct tracee *t, enum call call)
 	return call_await(t, call, 0, &call_no_file, NULL, NULL);
 }
 
-/* What the job has open there would keep it from succeeding. */
-static bool enter_umount(struct observer *o, struct tracee *t, uint64_t path)
+static void begin_mounting(struct observer *o, const struct tracee *t)
+{
+	int r = mount_table_look(&o->mounts);
+
+	if (r < 0)
+		call_gap(o, t, EVENT_GAP_NAMESPACE,
+			 "/proc/self/mountinfo cannot be read");
+}
+
+static bool enter_namespace(struct observer *o, struct tracee *t)
+{
+	begin_mounting(o, t);
+	return await_result(t, CALL_NAMESPACE);
+}
+
+/* What the job has open there would keep it from being unmounted, and it could not
+ * be found below a new mount. */
+static bool enter_mount(struct observer *o, struct tracee *t, uint64_t path)
 {
 	ssize_t n = call_read_path(o, t, path, o->path);
 	struct stat st;
@@ -321,7 +340,37 @@ static bool enter_umount(struct observer *o, struct tracee *t, uint64_t path)
 	    resolve_follow(&o->resolver, t, &o->name, &st) == 0)
 		o->job->before_unmount(o->job->ctx, o->name.data, o->name.len);
 	resolver_let_go(&o->resolver);
-	return await_result(t, CALL_NAMESPACE);
+	return enter_namespace(o, t);
+}
+
+struct mount_teller {
+	struct observer *o;
+	const struct tracee *t;
+};
+
+static void tell_mount(void *ctx, const struct mount_change *c)
+{
+	const struct mount_teller *to = ctx;
+	struct stat st = { .st_dev = c->dev };
+	struct str path = { .data = (char *)c->path, .len = strlen(c->path) };
+	struct str path2 = { .data = (char *)c->path2,
+			     .len = strlen(c->path2) };
+
+	call_emit(to->o, to->t, c->kind, 0, (int32_t)c->how, &st, &path,
+		  &path2);
+}
+
+static void done_namespace(struct observer *o, struct tracee *t)
+{
+	struct mount_teller to = { o, t };
+
+	resolver_forget(&o->resolver);
+	proof_forget(o, NULL);
+	if (mount_table_update(&o->mounts, tell_mount, &to) < 0)
+		call_gap(o, t, EVENT_GAP_NAMESPACE,
+			 "/proc/self/mountinfo cannot be read");
+	call_check_namespaces(o, t);
+	t->process->placed = false; /* of one thread, perhaps */
 }
 
 /* Calls that name no file, and openat2(), whose flags lie in a struct. */
@@ -336,9 +385,12 @@ static bool enter_other(struct observer *o, struct tracee *t, enum call call,
 	case CALL_CHDIR:
 		return enter_chdir(o, t);
 	case CALL_UMOUNT:
-		return enter_umount(o, t, args[0]);
-	case CALL_CHROOT:
+		return enter_mount(o, t, args[0]);
+	case CALL_MOUNT:
+		return enter_mount(o, t, args[1]);
 	case CALL_NAMESPACE:
+		return enter_namespace(o, t);
+	case CALL_CHROOT:
 	case CALL_HANDLE:
 	case CALL_IO_URING:
 	case CALL_RECVMMSG:
@@ -510,10 +562,7 @@ static void dispatch_exit(struct observer *o, struct tracee *t, int64_t result)
 		done_chroot(o, t);
 		break;
 	case CALL_NAMESPACE:
-		resolver_forget(&o->resolver);
-		proof_forget(o, NULL);
-		call_check_namespaces(o, t);
-		t->process->placed = false; /* of one thread, perhaps */
+		done_namespace(o, t);
 		break;
 	case CALL_UNSEEN:
 		call_gap(o, t, (enum event_gap)t->pending.flags,

@@ -23,6 +23,7 @@
 
 #include "event/event.h"
 #include "trace/call/memory.h"
+#include "trace/call/mount_table.h"
 #include "trace/call/proof.h"
 #include "trace/call/race.h"
 #include "trace/call/recent.h"
@@ -40,6 +41,7 @@ struct observer {
 	struct memory memory; /* attached to the thread that is hot */
 	struct recent recent;
 	struct race race;
+	struct mount_table mounts; /* read before the first call that mounts */
 	pid_t root; /* the command */
 	bool quiet; /* lingering: serve, but say nothing */
 	bool keeps_rights; /* set-uid programs get their rights, whoever we are */

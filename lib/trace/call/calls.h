@@ -32,7 +32,8 @@ enum call {
 	CALL_EXECVEAT, /* execveat(dirfd, path, argv, envp, flags) */
 	CALL_CHDIR, /* chdir(path), fchdir(fd): where relative paths start */
 	CALL_CHROOT, /* chroot, pivot_root: where absolute paths start */
-	CALL_NAMESPACE, /* unshare, setns, mount: what is mounted */
+	CALL_NAMESPACE, /* unshare, setns, move_mount: what is mounted */
+	CALL_MOUNT, /* mount(source, path, ...) */
 	CALL_UMOUNT, /* umount2(path, flags) */
 	CALL_DETACH, /* open_tree, fsmount: a mount that is attached nowhere */
 	CALL_HANDLE, /* open_by_handle_at(mount, handle, flags) */

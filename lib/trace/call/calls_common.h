@@ -25,7 +25,7 @@
 		{ SYS_fchdir, CALL_CHDIR }, { SYS_chroot, CALL_CHROOT },      \
 		{ SYS_pivot_root, CALL_CHROOT },                              \
 		{ SYS_unshare, CALL_NAMESPACE },                              \
-		{ SYS_setns, CALL_NAMESPACE }, { SYS_mount, CALL_NAMESPACE }, \
+		{ SYS_setns, CALL_NAMESPACE }, { SYS_mount, CALL_MOUNT },     \
 		{ SYS_umount2, CALL_UMOUNT },                                 \
 		{ SYS_move_mount, CALL_NAMESPACE }, { 442, CALL_NAMESPACE },  \
 		{ SYS_open_tree, CALL_DETACH }, { SYS_fsmount, CALL_DETACH }, \

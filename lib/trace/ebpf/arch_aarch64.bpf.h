@@ -22,11 +22,12 @@ struct thread_info___arm64 {
 } __attribute__((preserve_access_index));
 
 static const volatile u8 native_calls[CALLS_MAX] = {
-	[33] = CALL_MKNODAT,	  [34] = CALL_MKDIRAT,
-	[35] = CALL_UNLINKAT,	  [36] = CALL_SYMLINKAT,
-	[37] = CALL_LINKAT,	  [38] = CALL_RENAMEAT,
-	[45] = CALL_TRUNCATE,	  [56] = CALL_OPENAT,
-	[63] = CALL_READ, /* read */
+	[39] = CALL_UMOUNT,	  [40] = CALL_MOUNT,
+	[429] = CALL_MOVE_MOUNT,  [33] = CALL_MKNODAT,
+	[34] = CALL_MKDIRAT,	  [35] = CALL_UNLINKAT,
+	[36] = CALL_SYMLINKAT,	  [37] = CALL_LINKAT,
+	[38] = CALL_RENAMEAT,	  [45] = CALL_TRUNCATE,
+	[56] = CALL_OPENAT,	  [63] = CALL_READ, /* read */
 	[64] = CALL_WRITE, /* write */
 	[65] = CALL_READ, /* readv */
 	[66] = CALL_WRITE, /* writev */

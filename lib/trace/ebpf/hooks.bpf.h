@@ -17,7 +17,10 @@
 	HOOK(prefix##symlinkat, CALL_SYMLINKAT, compat)     \
 	HOOK(prefix##unlinkat, CALL_UNLINKAT, compat)       \
 	HOOK(prefix##mknodat, CALL_MKNODAT, compat)         \
-	HOOK(prefix##mkdirat, CALL_MKDIRAT, compat)
+	HOOK(prefix##mkdirat, CALL_MKDIRAT, compat)         \
+	HOOK(prefix##mount, CALL_MOUNT, compat)             \
+	HOOK(prefix##umount, CALL_UMOUNT, compat)           \
+	HOOK(prefix##move_mount, CALL_MOVE_MOUNT, compat)
 
 /* What every 64-bit architecture has. */
 #define HOOKS_NATIVE(HOOK, prefix)                            \

@@ -81,6 +81,7 @@ struct path {
 
 struct super_block {
 	u32 s_dev;
+	unsigned long s_magic;
 };
 
 struct timespec64 {

@@ -20,7 +20,13 @@ enum {
 	AT_SYMLINK_FOLLOW = 0x400,
 	AT_EMPTY_PATH = 0x1000,
 	RENAME_EXCHANGE = 2,
-	GAP_PATH = 5, /* enum event_gap */
+	GAP_NAMESPACE = 4, /* enum event_gap */
+	GAP_PATH = 5,
+	MS_MOVE = 8192,
+	MOVE_MOUNT_F_EMPTY_PATH = 4,
+	/* mount() that changes what is mounted already. */
+	MS_CHANGES = 32 | 1 << 17 | 1 << 18 | 1 << 19 | 1 << 20,
+	MOUNTS_ABOVE = 64, /* on one mount point */
 };
 
 /* A call that names files, in its long form. */
@@ -188,7 +194,7 @@ static u64 link_source(struct task_struct *task, const struct named *c)
 
 static bool follows_last(const struct named *c)
 {
-	return c->kind == WIRE_TRUNCATE ||
+	return c->kind == WIRE_TRUNCATE || c->kind == WIRE_UNMOUNT ||
 	       (c->kind == WIRE_LINK && (c->flags & AT_SYMLINK_FOLLOW));
 }
 
@@ -320,6 +326,77 @@ INLINE int tell_named(struct ebpf_member *m, const struct named *c)
 	return submit(s);
 }
 
+/* ---- mounts ---- */
+
+static long next_cover(u32 i, struct walk *w)
+{
+	cross(w->s);
+	return !w->s->covered;
+}
+
+/* From the directory of a mount point, whose name is s->part, onto the last mount
+ * there.  False: there is none. */
+HIDDEN int stand_on_mount(struct scratch *s)
+{
+	struct walk w = { s };
+	u64 below;
+
+	if (!s)
+		return false;
+	below = s->mount;
+	find_child(s, s->dentry, SCAN_MAX);
+	if (!s->found)
+		return false;
+	s->dentry = s->found;
+	bpf_loop(MOUNTS_ABOVE, next_cover, &w, 0);
+	return s->mount != below;
+}
+
+/* Tells of the mount that s->mount is, by the place it is at and by the place of its
+ * root in its own file system: the way up to that ends nowhere. */
+HIDDEN int add_mount(struct scratch *s)
+{
+	u64 root;
+	u32 start;
+
+	if (!s)
+		return 0;
+	root = s->dentry = top_of(s->mount);
+	s->inode = (u64)READ(dentry, root, d_inode);
+	look_at(s);
+	s->r.bytes = READ(super_block, READ(inode, s->inode, i_sb), s_magic);
+	s->off = 0;
+	s->r.flags |= (u16)walk(s);
+	start = s->off;
+	s->r.base_len = (u16)start;
+	s->dentry = root;
+	s->mount = 0;
+	if (walk(s) == WIRE_LONG)
+		s->r.flags |= WIRE_LONG;
+	s->r.base2_len = (u16)(s->off - start);
+	return 0;
+}
+
+/* A mount is where it was to be. */
+INLINE int tell_mount(struct ebpf_member *m, const struct named *c)
+{
+	struct scratch *s = begin(m, SCRATCH_CALL, WIRE_MOUNT);
+	long n;
+
+	if (!s)
+		return 0;
+	raise_generation(s->ring);
+	n = bpf_probe_read_user_str(s->data, WIRE_NAME_MAX, (void *)c->path);
+	if (n <= 0 || !find_place(s, 0, (u32)n, c->dirfd, NAME_FOLLOW) ||
+	    !stand_on_mount(s)) {
+		tell_gap(m, SCRATCH_CALL, GAP_NAMESPACE);
+		return 0;
+	}
+	s->r.aux = (s32)c->flags;
+	add_mount(s);
+	return submit(s);
+}
+
 /* The directory of a name, for the time after the call. */
 HIDDEN int find_before(struct scratch *s, u64 address, s32 dirfd, u32 second)
 {
@@ -403,6 +480,20 @@ static void long_form(u32 call, const u64 a[5], struct named *c)
 	case CALL_MKDIR:
 	case CALL_MKDIRAT:
 		c->kind = WIRE_MKDIR;
+		break;
+	case CALL_MOUNT:
+		c->kind = a[3] & MS_CHANGES ? 0 : WIRE_MOUNT;
+		c->flags = (a[3] & MS_MOVE) != 0;
+		c->path = a[1];
+		break;
+	case CALL_UMOUNT:
+		c->kind = WIRE_UNMOUNT;
+		break;
+	case CALL_MOVE_MOUNT:
+		c->kind = WIRE_MOUNT;
+		c->flags = !(a[4] & MOVE_MOUNT_F_EMPTY_PATH);
+		c->dirfd = (s32)a[2];
+		c->path = a[3];
 		break;
 	}
 	switch (call) {

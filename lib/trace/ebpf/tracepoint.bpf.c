@@ -171,6 +171,8 @@ static int tell_call(struct ebpf_member *m, u64 regs)
 	make_long(m->call, &a, &c);
 	if (!c.kind)
 		return 0;
+	if (c.kind == WIRE_MOUNT)
+		return tell_mount(m, &c);
 	return m->deed == DEED_BEGIN ? note_places(m, &c) : tell_named(m, &c);
 }
 

@@ -33,6 +33,8 @@ static int caught(struct pt_regs *regs, u32 call, bool compat, long ret)
 		return 0;
 	}
 	long_form(call, a, &c);
+	if (c.kind == WIRE_MOUNT)
+		return tell_mount(m, &c);
 	return c.kind ? tell_named(m, &c) : 0;
 }
 

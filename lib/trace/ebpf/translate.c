@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,7 @@ int translator_init(struct translator *t, const struct tracer_job *job)
 void translator_release(struct translator *t)
 {
 	places_release(&t->places);
+	mount_table_release(&t->mounts);
 	str_release(&t->path);
 	str_release(&t->path2);
 	str_release(&t->base);
@@ -310,6 +312,78 @@ static void on_mkdir(struct translator *t, const struct wire_record *r)
 		places_note_dir(&t->places, &t->path);
 }
 
+/* ---- mounts ---- */
+
+static void emit_mount(struct translator *t, const struct wire_record *r,
+		       const struct mount_change *c)
+{
+	struct stamp stamp = { .dev = c->dev };
+
+	str_clear(&t->path2);
+	str_adds(&t->path2, c->path2);
+	emit(t, r, c->kind, (int32_t)c->how, EVENT_FTYPE_DIRECTORY, &stamp);
+}
+
+/* A mount that has moved is the one whose other name is gone with that. */
+static void emit_moved(struct translator *t, const struct wire_record *r,
+		       struct mount_change *c)
+{
+	CLEANUP(str_release) struct str from = STR_INIT;
+
+	str_adds(&from, c->path2);
+	c->how = EVENT_MOUNT_MOVED;
+	emit_mount(t, r, c);
+	str_clear(&t->path);
+	str_add(&t->path, from.data, from.len);
+	mount_table_forget(&t->mounts, str_cstr(&from));
+	*c = (struct mount_change){ .kind = EVENT_UNMOUNT,
+				    .dev = c->dev,
+				    .path2 = "" };
+	emit_mount(t, r, c);
+}
+
+static void on_mount(struct translator *t, const struct wire_record *r)
+{
+	CLEANUP(str_release) struct str root = STR_INIT;
+	CLEANUP(str_release) struct str alias = STR_INIT;
+	struct wire_strings s = wire_strings_of(r);
+	struct mount_change c;
+
+	places_forget(&t->places);
+	if (r->flags & WIRE_FOREIGN) /* what is done there is a gap */
+		return;
+	if ((r->flags & WIRE_LONG) || mount_table_look(&t->mounts) < 0 ||
+	    !place_add_base(&t->path, s.base, r->base_len) ||
+	    !place_add_base(&root, s.base2, r->base2_len)) {
+		translate_gap(t, r->pid, EVENT_GAP_NAMESPACE, "");
+		return;
+	}
+	if (!root.len)
+		str_addc(&root, '/');
+	if (mount_table_note(&t->mounts, translate_dev_of(r), str_cstr(&root),
+			     str_cstr(&t->path), &alias, &c) < 0)
+		translate_gap(t, r->pid, EVENT_GAP_MEMORY, NULL);
+	else if (r->aux && c.how == EVENT_MOUNT_ALIAS)
+		emit_moved(t, r, &c);
+	else if (r->aux || (r->bytes == OVERLAYFS_SUPER_MAGIC &&
+			    c.how == EVENT_MOUNT_NEW))
+		translate_gap(t, r->pid, EVENT_GAP_NAMESPACE, c.path);
+	else
+		emit_mount(t, r, &c);
+}
+
+static void on_unmount(struct translator *t, const struct wire_record *r)
+{
+	struct mount_change c = { .kind = EVENT_UNMOUNT, .path2 = "" };
+
+	places_forget(&t->places);
+	if ((r->flags & WIRE_FOREIGN) ||
+	    translate_name(t, r, false, &t->path) < 0)
+		return;
+	mount_table_forget(&t->mounts, str_cstr(&t->path));
+	emit_mount(t, r, &c);
+}
+
 /* ---- processes ---- */
 
 static void on_fork(struct translator *t, const struct wire_record *r)
@@ -353,6 +427,7 @@ static void (*const kinds[WIRE_KIND_END])(struct translator *t,
 	[WIRE_FORK] = on_fork,	   [WIRE_EXEC] = translate_exec,
 	[WIRE_EXIT] = on_exit_,	   [WIRE_GAP] = on_gap,
 	[WIRE_SCRIPT] = on_script, [WIRE_SUMS] = translate_sums,
+	[WIRE_MOUNT] = on_mount,   [WIRE_UNMOUNT] = on_unmount,
 };
 
 void translate(struct translator *t, const struct wire_record *r)

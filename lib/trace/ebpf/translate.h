@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "event/event.h"
+#include "trace/call/mount_table.h"
 #include "trace/ebpf/place.h"
 #include "trace/ebpf/wire.h"
 #include "trace/inherited.h"
@@ -32,6 +33,7 @@ struct translator {
 	pid_t root; /* the command */
 	int64_t clock_ns; /* added to the kernel's time gives time since 1970 */
 	struct places places;
+	struct mount_table mounts; /* read at the first mount */
 	struct translate_dev devs[TRANSLATE_DEVS];
 	unsigned n_devs;
 	struct str path; /* of the event being made */

@@ -27,6 +27,10 @@
  *	TRUNCATE  where name starts   the name         -
  *	MKNOD     where name starts   the name         -
  *	MKDIR     where name starts   the name         -
+ *	MOUNT     the mount point     -                base2: its root, in its file
+ *	                                               system; bytes: its magic
+ *	                                               number; aux: 1, it was moved
+ *	UNMOUNT   where name starts   the mount point  -
  *	FORK      -                   -                -       aux: parent
  *	SCRIPT    where name starts   name as executed -       the EXEC follows; the
  *	                                               file is the script
@@ -59,6 +63,8 @@ enum wire_kind {
 	WIRE_EXIT,
 	WIRE_GAP,
 	WIRE_SUMS,
+	WIRE_MOUNT,
+	WIRE_UNMOUNT,
 	WIRE_KIND_END,
 };
 

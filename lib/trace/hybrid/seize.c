@@ -169,6 +169,7 @@ static enum nature nature_of(enum call call)
 	case CALL_CREAT:
 		return NATURE_OPENS;
 	case CALL_NAMESPACE:
+	case CALL_MOUNT:
 	case CALL_HANDLE:
 	case CALL_RECVMSG:
 	case CALL_RECVMMSG:

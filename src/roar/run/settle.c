@@ -117,14 +117,15 @@ static bool leads_elsewhere(const struct lineage_file *f)
 	return fd < 0 && errno == ELOOP;
 }
 
-static void look(const struct lineage_file *f, struct stamp *ret_stamp,
-		 uint8_t *ret_ftype)
+static void look(const struct run *run, const struct lineage_file *f,
+		 struct stamp *ret_stamp, uint8_t *ret_ftype)
 {
 	struct stat st;
 
 	*ret_stamp = (struct stamp){ 0 };
 	*ret_ftype = EVENT_FTYPE_NONE;
-	if (lstat(f->path, &st) < 0 || leads_elsewhere(f))
+	if (fold_sight(run->fold, f) != FOLD_SHOWN || lstat(f->path, &st) < 0 ||
+	    leads_elsewhere(f))
 		return;
 	*ret_stamp = stamp_of(&st);
 	*ret_ftype = (uint8_t)event_ftype_of(st.st_mode);
@@ -164,7 +165,7 @@ static int add_file(struct run *run, struct lineage_file *f)
 	struct stamp after;
 	bool written;
 
-	look(f, &after, &entry.after_ftype);
+	look(run, f, &after, &entry.after_ftype);
 	entry.roles = (uint8_t)lineage_roles(f, &after);
 	entry.changed = changed_under_run(f, entry.roles, &after);
 	entry.foreign = is_foreign(run, entry.roles, &after);
@@ -175,6 +176,10 @@ static int add_file(struct run *run, struct lineage_file *f)
 		      lineage_is_fresh(f, &after);
 	if (!entry.roles)
 		return 0;
+	/* It is there, but nobody can tell what it is. */
+	if ((entry.roles & LINEAGE_TEMPORARY) &&
+	    fold_sight(run->fold, f) == FOLD_COVERED)
+		fold_add_gap(run->fold, EVENT_GAP_UNREADABLE, f->path);
 	written = entry.roles &
 		  (LINEAGE_OUTPUT | LINEAGE_TEMPORARY | LINEAGE_TOUCHED);
 	entry.filter = (uint8_t)filter_match(&run->filters, f->path, written);
@@ -290,7 +295,7 @@ static bool is_still_true(const struct run *run, const struct run_file *e,
 	struct stamp now;
 	uint8_t ftype;
 
-	look(e->file, &now, &ftype);
+	look(run, e->file, &now, &ftype);
 	return o->result == 0 && o->mark == stamp_mark(&now) &&
 	       !stamp_is_racy(&now, hashes_taken_ns(run, o));
 }
