@@ -16,6 +16,7 @@
 #define ROAR_TRACE_CALL_CALL_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -175,6 +176,18 @@ static inline bool call_is_doubtful(const struct tracee *t)
 	const struct process *p = t->process;
 
 	return p->full || p->restricted || process_is_elsewhere(p);
+}
+
+/* What an open with these flags can do.  A descriptor of the fourth access mode (3)
+ * takes ioctl() alone: it can neither be read nor written. */
+static inline bool call_flags_read(uint64_t flags)
+{
+	return (flags & O_ACCMODE) == O_RDONLY || (flags & O_ACCMODE) == O_RDWR;
+}
+
+static inline bool call_flags_write(uint64_t flags)
+{
+	return (flags & O_ACCMODE) == O_WRONLY || (flags & O_ACCMODE) == O_RDWR;
 }
 
 /* lstat() that also finds out what is special about the file (o->locked,

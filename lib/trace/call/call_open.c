@@ -12,13 +12,13 @@
 
 static bool wants_read(uint64_t flags)
 {
-	return (flags & O_ACCMODE) != O_WRONLY;
+	return call_flags_read(flags);
 }
 
 /* O_TRUNC empties the file even when it is opened for reading. */
 static bool wants_write(uint64_t flags)
 {
-	return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
+	return call_flags_write(flags) || (flags & O_TRUNC);
 }
 
 static unsigned event_flags_of(uint64_t flags, bool existed)

@@ -81,9 +81,9 @@ void call_scan_file(struct observer *o, struct tracee *t, int fd, unsigned skip)
 		call_gap(o, t, EVENT_GAP_NAMESPACE, o->name.data);
 		return;
 	}
-	if ((open_flags & O_ACCMODE) != O_WRONLY)
+	if (call_flags_read(open_flags))
 		flags |= EVENT_READ;
-	if ((open_flags & O_ACCMODE) != O_RDONLY)
+	if (call_flags_write(open_flags))
 		flags |= EVENT_WRITE;
 	call_emit(o, t, EVENT_OPEN, flags, 0, &st, &o->name, NULL);
 }

@@ -452,9 +452,9 @@ static void tell_inherited(struct translator *t, pid_t pid, int fd)
 	    (mode & (O_PATH | O_CLOEXEC)) ||
 	    resolve_fd(pid, fd, &t->path, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
-	if ((mode & O_ACCMODE) != O_WRONLY)
+	if (call_flags_read(mode))
 		flags |= EVENT_READ;
-	if ((mode & O_ACCMODE) != O_RDONLY)
+	if (call_flags_write(mode))
 		flags |= EVENT_WRITE;
 	stamp = stamp_of(&st);
 	translate_emit(t, pid, clock_now_ns(), EVENT_OPEN, flags, 0,

@@ -209,8 +209,8 @@ static void judge_open(struct hybrid *h, struct tracee *t)
 	const struct pending *w = &t->pending;
 	const struct member *m = member_of(h, t);
 	unsigned want = (w->flags & O_ACCMODE) == O_WRONLY ? 2 :
-			(w->flags & O_ACCMODE) == O_RDWR   ? 6 :
-							     4;
+			(w->flags & O_ACCMODE) == O_RDONLY ? 4 :
+							     6;
 
 	if (!rights_allow(t->tid, str_cstr(&w->path), &w->before, want)) {
 		call_forget(&h->o, t);
