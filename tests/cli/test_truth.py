@@ -4,12 +4,16 @@ fail for hidden reasons, names that move."""
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
 
 from helpers import (PYTHON, SETTLE, bytes_read_by, children_of, gaps_of, names_of,
                      row_of, runs_program, until)
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import kernel  # noqa: E402
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -36,6 +40,36 @@ def test_a_write_to_a_mapped_page_after_a_close_is_hashed(project):
     job = project.last()
     assert row_of(project, job["outputs"], "out")["digests"] == row_of(
         project, job["outputs"], "same")["digests"]
+
+
+@pytest.mark.parametrize("tracer", ["hybrid", "ptrace", "preload", "ebpf"])
+@pytest.mark.parametrize("write, role", [
+    # Opened without being emptied: the cache knows what it was.
+    ("dd if=copy of=file conv=notrunc", "touched"),
+    # Read first, then emptied or changed in place.
+    ("dd if=file of=part; sleep 0.3; dd if=copy of=file", "inputs"),
+    ("dd if=file of=part; sleep 0.3; dd if=copy of=file conv=notrunc",
+     "inputs"),
+    # Nobody knows any more what it was.
+    ("dd if=copy of=file", "outputs"),
+    ("cp copy new; mv new file", "outputs"),
+    ("dd if=other of=file conv=notrunc", "outputs"),
+])
+def test_a_file_rewritten_with_the_bytes_it_had_is_unchanged(project, tracer,
+                                                              write, role):
+    if not kernel.offers(tracer):
+        pytest.skip(f"no {tracer} here")
+    for name in ("file", "copy"):
+        project.write(name, "the same\n")
+    project.write("other", "another\n")
+    project.sh("cat file")  # the cache has its digest now
+    time.sleep(SETTLE)
+    project("run", "-q", "--tracer", tracer, "--", "sh", "-c",
+            f"{{ {write}; }} 2>/dev/null")
+    job = project.last()
+    assert set(gaps_of(job)) <= {"library"}
+    assert [r for r in ("inputs", "outputs", "touched")
+            if "file" in names_of(project, job[r])] == [role]
 
 
 def test_an_input_that_others_change_meanwhile_is_a_gap(project):

@@ -8,6 +8,7 @@
  *	hashes.c   which content was hashed when, and whether that still holds
  *	bytecode.c after the end: the sources of compiled modules
  *	settle.c   what became of each file, its role
+ *	unchanged.c which files were written and are what they were
  *	verdict.c  how completely it was observed
  *	shards.c   which shards its processes say they took
  *	record.c   the facts into the store, in one transaction

@@ -21,6 +21,7 @@
 #include "run/hashes.h"
 #include "run/progress.h"
 #include "run/run.h"
+#include "run/unchanged.h"
 
 enum {
 	BATCH = 4096, /* hash tasks at a time */
@@ -472,6 +473,7 @@ int run_settle(struct run *run)
 	run->settle_ns = clock_mono_ns() - start;
 	hash_missing(run);
 	judge_all(run);
+	unchanged_settle(run);
 	/* The tasks of many files leave holes that the record could not use. */
 	if (run->n_files > MANY)
 		(void)malloc_trim(0);
