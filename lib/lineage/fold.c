@@ -125,6 +125,31 @@ void fold_note_write(struct fold *fold, struct lineage_file *file, int32_t pid)
 	file->writer = pid;
 }
 
+/* Was the content written while the run lasted?  The time of the last status change
+ * does not tell: the run may have renamed the file or changed its mode. */
+static bool is_of_this_time(const struct fold *fold, const struct stamp *s)
+{
+	struct stamp content = *s;
+
+	content.ctime_ns = content.mtime_ns;
+	return stamp_exists(s) && stamp_is_racy(&content, fold->start_ns);
+}
+
+/* Events of processes that change the same names at the same time may come in
+ * another order than the kernel's.  Content that the run made can then be read before
+ * the event that puts it there, and looks like an input.  Somebody outside the run
+ * may have put it there as well: nobody can tell which. */
+void fold_check_order(struct fold *fold, const struct lineage_file *file)
+{
+	enum {
+		MADE = LINEAGE_CREATED | LINEAGE_RENAMED_TO | LINEAGE_LINKED_TO
+	};
+
+	if (file->seen & LINEAGE_READ_PRIOR && file->seen & MADE &&
+	    is_of_this_time(fold, &file->first))
+		fold_add_gap(fold, EVENT_GAP_CHANGED, file->path);
+}
+
 static void note_read(struct fold *fold, struct lineage_file *file, int32_t pid)
 {
 	if (file->read_order)
@@ -153,6 +178,7 @@ static void read_prior(struct fold *fold, struct name *name, struct name *at,
 		file->first = ev->before;
 		file->first_ns = ev->time_ns;
 	}
+	fold_check_order(fold, file);
 	if (file->ftype == EVENT_FTYPE_NONE)
 		file->ftype = ev->ftype;
 	if (file->ftype == EVENT_FTYPE_REGULAR)
@@ -196,6 +222,7 @@ static int write_name(struct fold *fold, struct name *name, unsigned seen,
 	if ((!file->own || name->prior) && !(seen & LINEAGE_CREATED))
 		name_source(name)->written = 1;
 	file->seen |= (uint16_t)seen;
+	fold_check_order(fold, file);
 	fold_note_write(fold, file, ev->pid);
 	if (seen & (LINEAGE_CREATED | LINEAGE_TRUNCATED))
 		make_own(name);
@@ -380,6 +407,8 @@ int fold_add(struct fold *fold, const struct event *ev,
 
 	if (fold->n_events < UINT32_MAX)
 		fold->n_events++;
+	if (!fold->start_ns)
+		fold->start_ns = ev->time_ns;
 	*ret_change = change;
 	if (ev->kind >= EVENT_KIND_END || !kinds[ev->kind].apply)
 		return 0;

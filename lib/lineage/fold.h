@@ -35,6 +35,10 @@
  * opened for writing whose content has another size, inode or mtime when it is
  * read again was written by the run: it is own from then on.
  *
+ * Processes that change the same names at the same time may be told of in another
+ * order than the kernel's.  Content that was written during the run, read at a name as
+ * if from before the run, and put at that same name by the run, is therefore a gap.
+ *
  * Directories are ignored.  Devices, FIFOs and sockets are kept as such: they
  * have no content to identify.  A fold belongs to one thread; everything it
  * returns lives until fold_free().  About 200 bytes a file. */

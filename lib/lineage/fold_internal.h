@@ -75,6 +75,7 @@ struct fold {
 	size_t command_bytes; /* text of command lines so far */
 	struct lineage_gap *gaps;
 	size_t n_gaps, cap_gaps; /* one slot more than n_gaps is kept free */
+	int64_t start_ns; /* time of the first event; 0: none has come */
 	uint32_t n_events; /* stays at its maximum when it gets there */
 };
 
@@ -143,6 +144,10 @@ void fold_settle(struct name *name, const struct stamp *now);
 
 /* Remembers who wrote a name first. */
 void fold_note_write(struct fold *fold, struct lineage_file *file, int32_t pid);
+
+/* The run put content at a name, or read content there that it had not put: do both
+ * fit together?  If not, adds a gap. */
+void fold_check_order(struct fold *fold, const struct lineage_file *file);
 
 void fold_tell(struct fold_change *change, enum fold_news news,
 	       struct name *name, struct name *at);

@@ -17,6 +17,7 @@
  *	bytes ROLE R W NAME	what was read and written; in workloads called
  *				sums_*, and by backends that count
  *	may LINE		a line that may be there or not
+ *	doubtful LINE		one that may be there where a gap is, too
  *	only TRACER LINE	a line for one backend, or for all but one: where
  *	except TRACER LINE	one sees what is a gap to the others (LINE may
  *				begin with `may` behind `only`)

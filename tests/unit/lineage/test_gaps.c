@@ -33,6 +33,32 @@ static void a_code_nobody_knows_is_a_loss(void **state)
 	      "lost \"odd\" x2\n");
 }
 
+/* The run made all of it, but its processes raced and the order is lost. */
+static void content_read_before_the_run_put_it_there_is_a_gap(void **state)
+{
+	(void)state;
+	check("fork root at=100\n"
+	      "open r /a ino=5 size=1 mtime=101 at=102\n"
+	      "rename /b /a ino=5 size=1 mtime=101 at=102\n"
+	      "open wc /c at=103\n"
+	      "unlink /c ino=6 size=1 mtime=103 at=104\n"
+	      "open r /c ino=7 size=1 mtime=104 at=105\n",
+	      "changed \"/a\" x1\n"
+	      "changed \"/c\" x1\n");
+}
+
+static void replacing_an_input_is_no_gap(void **state)
+{
+	(void)state;
+	check("fork root at=100\n"
+	      "open r /a ino=5 size=1 mtime=50 ctime=101 at=102\n"
+	      "open wc /b at=103\n"
+	      "rename /b /a ino=6 size=1 mtime=103 at=104\n"
+	      "open r /c ino=7 size=1 mtime=101 at=105\n"
+	      "unlink /c ino=7 size=1 mtime=101 at=106\n",
+	      "");
+}
+
 static void sixty_four_details_are_kept_and_the_rest_counted(void **state)
 {
 	CLEANUP(fold_freep) struct fold *fold = NULL;
@@ -85,6 +111,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(equal_reasons_are_counted_once),
 		T(a_code_nobody_knows_is_a_loss),
+		T(content_read_before_the_run_put_it_there_is_a_gap),
+		T(replacing_an_input_is_no_gap),
 		T(sixty_four_details_are_kept_and_the_rest_counted),
 		T(a_long_detail_is_cut_and_still_found_again),
 	};
