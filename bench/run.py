@@ -7,7 +7,9 @@
            [--plot FILE] [--docs FILE] [--peer VENV] [--urgent]
 
 Each WORD is a group of rows: start, git, attach, trace, tracer, programs, hash,
-whole, memory, arena, coordinator, ha, shards, readers, scale.  tracer.py has the tracers one by one,
+whole, memory, cost, arena, coordinator, ha, shards, readers, scale.  cost is what a user
+sees of a run and has the groups start, git, whole and memory in it: the table of
+README.md.  cost.py has that, tracer.py has the tracers one by one,
 programs.py whole programs, hashing.py files that are identified, arena.py payloads
 between processes, coordinator.py workers that meet, ha.py what they notice when their
 coordinator is killed, shards.py what they are dealt, readers.py how
@@ -21,7 +23,7 @@ the disk under --work.
 --tools is the folder with files, trace_only and primitives; --work a folder
 that is not below /tmp; --full adds the row of a million files; --check exits
 with 1 when a goal is missed; --plot writes an SVG picture of the tracers, --docs
-puts their table, the coordinator's, that of shards, of readers or of scale into a document; --urgent lets what is measured
+puts their table, that of what a run costs, the coordinator's, that of shards, of readers or of scale into a document; --urgent lets what is measured
 of the coordinator run before all else (root, on a busy machine); --peer names a virtual environment into which
 the public package roar-cli has been installed: its tracers run beside ours."""
 
@@ -38,6 +40,8 @@ import time
 sys.dont_write_bytecode = True
 import arena_bench  # noqa: E402
 import coordinator  # noqa: E402
+import cost  # noqa: E402
+import cost_docs  # noqa: E402
 import figures  # noqa: E402
 import ha  # noqa: E402
 import hashing  # noqa: E402
@@ -46,6 +50,7 @@ import readers  # noqa: E402
 import scale  # noqa: E402
 import shards  # noqa: E402
 import tracer  # noqa: E402
+from cost import MAKE_PY  # noqa: E402
 from measure import (Bench, difference, enter_namespace, machine,  # noqa: E402
                      wall_ms)
 
@@ -87,17 +92,6 @@ for _ in range(k):
         with open(name, "rb") as f:
             f.read(256)
 shutil.rmtree(d)
-"""
-MAKE_PY = """
-import os, sys
-n, d = int(sys.argv[1]), sys.argv[2]
-os.mkdir(d)
-for i in range(n):
-    with open(os.path.join(d, f"f_{i}"), "wb") as f:
-        f.write(b"x" * 4096)
-for i in range(n):
-    with open(os.path.join(d, f"f_{i}"), "rb") as f:
-        f.read()
 """
 
 
@@ -303,6 +297,10 @@ def measure(bench):
         bench.memory_row(5000, "make", 30.0)
         if bench.args.full:
             bench.memory_row(1000000, "many", 300.0)
+    if bench.wanted("cost"):
+        cost.rows(bench)
+        if bench.args.docs:
+            cost_docs.into(bench.args.docs, bench.rows)
     if bench.wanted("arena"):
         arena_bench.rows(bench)
     if bench.wanted("coordinator"):
@@ -329,7 +327,7 @@ def main():
     parser.add_argument("--only", action="append",
                         choices=("start", "git", "attach", "trace", "tracer",
                                  "programs", "hash", "whole",
-                                 "memory", "arena", "coordinator", "ha",
+                                 "memory", "cost", "arena", "coordinator", "ha",
                                  "shards", "readers", "scale"))
     parser.add_argument("--program", action="append", default=[])
     parser.add_argument("--way", action="append", default=[])
@@ -342,6 +340,8 @@ def main():
     args = parser.parse_args()
     if args.urgent and os.geteuid() != 0:
         parser.error("--urgent is for root")
+    if args.only and "cost" in args.only:
+        args.only.extend(cost.GROUPS)
     args.work = os.path.abspath(args.work)
     args.tools = os.path.abspath(args.tools)
     json_path = os.path.abspath(args.json) if args.json else None
