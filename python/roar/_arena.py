@@ -93,6 +93,12 @@ class Arena:
                                     copy=self._copy)
         self._pid = os.getpid()
 
+    @property
+    def timeout(self) -> Optional[float]:
+        """Seconds that send() waits for room if nothing else is asked for; None: for
+        ever."""
+        return None if self._timeout_ns < 0 else self._timeout_ns / 1e9
+
     # ---- parties
 
     def join(self, role: str = "both", share: int = 0) -> None:

@@ -160,6 +160,35 @@ def test_an_error_arrives_although_all_segments_are_held():
     check(items, 9)
 
 
+@pytest.mark.parametrize("make, size", [
+    (lambda: Arena(8 << 20, timeout=20), 5 << 20),
+    (lambda: SharedMemorySegmentPool(ITEM, 1, acquire_timeout=20), 1 << 14)])
+def test_a_loop_that_leaves_no_room_for_its_next_item_is_warned(make, size, caplog):
+    items = iterate_in_subprocess(each(large_bytes, size), arena=make(),
+                                  mp_context="fork", timeout=30)
+    for item in items:
+        del item    # then there is room
+    assert not caplog.records
+    iterator = iter(items)
+    held = [next(iterator)]
+
+    def let_go():
+        while not caplog.records:
+            time.sleep(0.01)
+        held.clear()
+
+    helper = threading.Thread(target=let_go, daemon=True)
+    helper.start()
+    assert len(next(iterator)) == size
+    helper.join(10)
+    assert "large enough for two of the largest" in caplog.records[0].getMessage()
+
+
+def large_bytes(size):
+    for _ in range(3):
+        yield bytearray(size)
+
+
 def test_a_consumer_that_holds_too_much_may_give_some_back():
     pool = SharedMemorySegmentPool(ITEM, 3, acquire_timeout=20)
     held = []

@@ -15,10 +15,16 @@ The end of an epoch needs a unit too, and the consumer may hold all of them as v
 it goes by the command pipe, where the parent looks when nothing comes for a while; there
 it also sees that a process has ended.  Both are believed when the arena is found empty
 once more, because what was sent before them may still have been in there.
+
+A loop holds its last item while it waits for the next one.  Where there is no room for
+both, each side waits for the other until the arena's time is up.  So a worker that
+waits for room says so by the command pipe, and the parent, if it has received all that
+this worker has sent, warns.  It goes on waiting: another thread may give room back.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import select
 import time
@@ -38,6 +44,11 @@ __all__ = ["ArenaChannel"]
 # How long the parent waits for the arena before it looks at the command pipes.
 _LOOK_S = 0.05
 
+# How long a worker waits for room before it says so.
+_FULL_S = 0.5
+
+_LOG = logging.getLogger("roar.pipeline")
+
 # By number; looking one up is a tenth of asking the class.
 _KINDS = {int(kind): kind for kind in Kind}
 
@@ -54,6 +65,7 @@ class ArenaOutlet(Outlet):
         self._eventfd = eventfd
         self._control: Connection | None = None
         self._closed = False
+        self._sent = 0  # items
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_eventfd": DupFd(self._eventfd)}
@@ -74,7 +86,7 @@ class ArenaOutlet(Outlet):
         try:
             if kind == Kind.ITEM:
                 self._need_credit()
-                self._arena.send(payload, tag)
+                self._send_item(epoch, payload, tag)
                 self._credits -= 1
             else:
                 self._send_mark(kind, epoch, payload, tag)
@@ -89,6 +101,19 @@ class ArenaOutlet(Outlet):
                 pass  # a signal: Python makes most calls again, but not this one
         if self._closed:
             raise Closed
+
+    def _send_item(self, epoch: int, payload: Any, tag: int) -> None:
+        timeout = self._arena.timeout
+        if timeout is None or timeout > _FULL_S:
+            try:
+                self._arena.send(payload, tag, _FULL_S)
+            except ArenaFull:
+                assert self._control is not None
+                self._control.send((Kind.FULL, epoch, self._sent))
+                self._arena.send(payload, tag)
+        else:
+            self._arena.send(payload, tag)
+        self._sent += 1
 
     def _send_mark(self, kind: Kind, epoch: int, payload: Any, tag: int) -> None:
         try:
@@ -111,6 +136,7 @@ class _Worker:
         self.control: Connection | None = None
         self.sentinel = -1
         self.stash: deque[Message] = deque()  # received before its turn
+        self.received = 0  # items
         self._owed = 0  # credits to be given back
         self._at_once = max(1, credits // 4)  # how many at a time
 
@@ -187,6 +213,7 @@ class ArenaChannel(Channel):
             self._report(died.pid)
             return None
         worker, kind, epoch = tag >> 4 & 0xFFFF, _KINDS[tag & 0xF], tag >> 20
+        self._workers[worker].received += kind == Kind.ITEM
         if kind == Kind.ITEM and epoch < self._epoch:  # which was left
             self._workers[worker].delivered()
             return None
@@ -212,9 +239,25 @@ class ArenaChannel(Channel):
             if control is None or control.fileno() not in ready:
                 continue
             try:
-                self._marks.append(Message(i, *control.recv()))
+                message = Message(i, *control.recv())
             except (EOFError, OSError):
                 self._poll.unregister(control.fileno())
+                continue
+            if message.kind != Kind.FULL:
+                self._marks.append(message)
+            elif message.payload == worker.received:
+                self._warn()
+
+    def _warn(self) -> None:
+        stats = self._arena.stats()
+        _LOG.warning(
+            "The loop waits for an item whose worker waits for room: %d of %d bytes "
+            "of the arena are held here.  A loop keeps its last item while it waits: "
+            "make the arena large enough for two of the largest items (a pool: two "
+            "segments or more), or delete the item at the end of the loop's body.",
+            stats["used_bytes"],
+            stats["size_bytes"],
+        )
 
     def _report(self, pid: int) -> None:
         for i, worker in enumerate(self._workers):

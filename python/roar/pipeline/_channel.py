@@ -37,6 +37,7 @@ class Kind(IntEnum):
     ITEM = 2
     END = 3  # of an epoch
     ERROR = 4  # the same, with an exception
+    FULL = 5  # the worker waits for room; how many items it has sent
 
 
 class Message(NamedTuple):
