@@ -233,6 +233,32 @@ test("hostile names are only names", () =>
     assert.equal(await page.locator("img").count(), 0);
   }));
 
+test("characters that turn text around are shown as what they are", () =>
+  withPage({}, async (page, server) => {
+    const client = server.client();
+    await client.register("w0", { host: "a\u202eb" });
+    await client.heartbeat("w0", { task: "safe\u202egnp.exe\u2066" });
+    await row(page, "w0")
+      .locator(".w-task", { hasText: "safe\\u202egnp.exe\\u2066" })
+      .waitFor();
+    assert.ok(!/[\u202a-\u202e\u2066-\u2069]/.test(await page.locator("body").innerText()));
+  }));
+
+test("a worker that is opened is in sight", () =>
+  withPage({ context: { viewport: { width: 1280, height: 620 } } }, async (page, server) => {
+    const client = server.client();
+    const ids = Array.from({ length: 40 }, (_, i) => `node-${i}`);
+    await Promise.all(ids.map((id) => client.register(id)));
+    await page.locator('[role="grid"][aria-rowcount="41"]').waitFor();
+    await page.locator(".rows .row").nth(2).click();
+    await page.locator(".details").waitFor();
+    const inSight = () => {
+      const box = document.querySelector(".details").getBoundingClientRect();
+      return box.top >= 0 && box.top + Math.min(box.height, 200) <= window.innerHeight;
+    };
+    await page.waitForFunction(inSight, null, { timeout: 5000 });
+  }));
+
 const ground = (page) =>
   page.evaluate(() => {
     const [r, g, b] = getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number);

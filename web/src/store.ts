@@ -14,6 +14,7 @@ import type {
   Worker,
   WorkersEvent,
 } from "./types";
+import { visible } from "./visible";
 
 const MAX_LINES = 500;
 const MAX_ROWS = 300;
@@ -98,13 +99,13 @@ export class Store {
   event(name: string, data: string): void {
     if (name === "snapshot") {
       this.forget();
-      this.takeState(JSON.parse(data) as StateEvent);
+      this.takeState(JSON.parse(visible(data)) as StateEvent);
       // Workers follow at once, or there are none.
       this.hasWorkers = !this.jobs.some((job) => job.world_size > 0);
     } else if (name === "delta") {
-      this.takeState(JSON.parse(data) as StateEvent);
+      this.takeState(JSON.parse(visible(data)) as StateEvent);
     } else if (name === "workers") {
-      this.takeWorkers(JSON.parse(data) as WorkersEvent);
+      this.takeWorkers(JSON.parse(visible(data)) as WorkersEvent);
     }
     this.changed();
   }

@@ -1,6 +1,6 @@
 // Workers: the map, what is looked for, the table, and one of them in full.
 
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { Card, Empty, StateBadge } from "./card";
 import { Fleet } from "./fleet";
@@ -69,8 +69,12 @@ function gpus(worker: Worker): string {
 function Details(props: { store: Store; view: View; worker: Worker; close: () => void }) {
   const { worker } = props;
   const steps = behind(props.view, worker);
+  const panel = useRef<HTMLElement>(null);
+  // It opens under the table, which may end below the window.
+  useEffect(() => panel.current?.scrollIntoView({ block: "nearest" }), [worker.job, worker.id]);
   return (
     <aside
+      ref={panel}
       class="details"
       aria-label={`Worker ${worker.id}`}
       onKeyDown={(e) => e.key === "Escape" && props.close()}
