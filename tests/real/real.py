@@ -32,6 +32,7 @@ RANDOM = (
     (r"/(\.[^/]+)\.[A-Za-z0-9]{6}$", r"/\1.*"),  # rsync
     (r"/proc/\d+", "/proc/*"),
     (r"/sem\.[^/]+|/mp-[^/]+", "/sem*"),
+    (r"/torch_\d+_\d+_(\d+)$", r"/torch_*_\1"),  # pid, random, count
 )
 
 
