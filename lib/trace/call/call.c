@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fanotify.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -373,6 +374,15 @@ static void done_namespace(struct observer *o, struct tracee *t)
 	t->process->placed = false; /* of one thread, perhaps */
 }
 
+/* Events of fanotify come with descriptors, which nobody sees arrive, unless handles
+ * were asked for. */
+static bool enter_fanotify(struct tracee *t, uint64_t flags)
+{
+	if (flags & FAN_REPORT_FID)
+		return false;
+	return call_await_unseen(t, -ENOENT, "files given by fanotify");
+}
+
 /* Calls that name no file, and openat2(), whose flags lie in a struct. */
 static bool enter_other(struct observer *o, struct tracee *t, enum call call,
 			const uint64_t args[6])
@@ -395,6 +405,8 @@ static bool enter_other(struct observer *o, struct tracee *t, enum call call,
 	case CALL_IO_URING:
 	case CALL_RECVMMSG:
 		return await_result(t, call);
+	case CALL_FANOTIFY:
+		return enter_fanotify(t, args[0]);
 	case CALL_DETACH:
 		return enter_detach(o);
 	case CALL_LIMIT:

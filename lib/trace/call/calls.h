@@ -37,6 +37,7 @@ enum call {
 	CALL_UMOUNT, /* umount2(path, flags) */
 	CALL_DETACH, /* open_tree, fsmount: a mount that is attached nowhere */
 	CALL_HANDLE, /* open_by_handle_at(mount, handle, flags) */
+	CALL_FANOTIFY, /* fanotify_init(flags, ...): may be given files */
 	CALL_IO_URING, /* io_uring_setup: what follows cannot be seen */
 	CALL_RECVMSG, /* recvmsg(fd, message, flags): may receive files */
 	CALL_RECVMMSG, /* recvmmsg and others that may */

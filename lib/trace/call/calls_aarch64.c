@@ -36,6 +36,7 @@ static const struct call_spec arm[] = {
 	/* fchmodat, fchownat */
 	{ 333, CALL_RIGHTS },
 	{ 325, CALL_RIGHTS },
+	{ 367, CALL_FANOTIFY },
 #include "trace/call/calls_32.inc"
 };
 

@@ -31,6 +31,7 @@
 		{ SYS_open_tree, CALL_DETACH }, { SYS_fsmount, CALL_DETACH }, \
 		{ 467, CALL_DETACH }, { SYS_open_by_handle_at, CALL_HANDLE }, \
 		{ SYS_io_uring_setup, CALL_IO_URING },                        \
+		{ SYS_fanotify_init, CALL_FANOTIFY },                         \
 		{ SYS_recvmsg, CALL_RECVMSG },                                \
 		{ SYS_recvmmsg, CALL_RECVMMSG },                              \
 		{ SYS_pidfd_getfd, CALL_RECVMMSG },                           \

@@ -47,6 +47,7 @@ static const struct call_spec i386[] = {
 	/* fchmodat, fchownat */
 	{ 306, CALL_RIGHTS },
 	{ 298, CALL_RIGHTS },
+	{ 338, CALL_FANOTIFY },
 #include "trace/call/calls_32.inc"
 };
 

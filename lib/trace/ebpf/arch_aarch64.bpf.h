@@ -22,12 +22,13 @@ struct thread_info___arm64 {
 } __attribute__((preserve_access_index));
 
 static const volatile u8 native_calls[CALLS_MAX] = {
-	[39] = CALL_UMOUNT,	  [40] = CALL_MOUNT,
-	[429] = CALL_MOVE_MOUNT,  [33] = CALL_MKNODAT,
-	[34] = CALL_MKDIRAT,	  [35] = CALL_UNLINKAT,
-	[36] = CALL_SYMLINKAT,	  [37] = CALL_LINKAT,
-	[38] = CALL_RENAMEAT,	  [45] = CALL_TRUNCATE,
-	[56] = CALL_OPENAT,	  [63] = CALL_READ, /* read */
+	[262] = CALL_FANOTIFY,	  [39] = CALL_UMOUNT,
+	[40] = CALL_MOUNT,	  [429] = CALL_MOVE_MOUNT,
+	[33] = CALL_MKNODAT,	  [34] = CALL_MKDIRAT,
+	[35] = CALL_UNLINKAT,	  [36] = CALL_SYMLINKAT,
+	[37] = CALL_LINKAT,	  [38] = CALL_RENAMEAT,
+	[45] = CALL_TRUNCATE,	  [56] = CALL_OPENAT,
+	[63] = CALL_READ, /* read */
 	[64] = CALL_WRITE, /* write */
 	[65] = CALL_READ, /* readv */
 	[66] = CALL_WRITE, /* writev */
@@ -46,12 +47,12 @@ static const volatile u8 native_calls[CALLS_MAX] = {
 };
 
 static const volatile u8 compat_calls[CALLS_MAX] = {
-	[297] = CALL_RECVMSG,  [322] = CALL_OPENAT,    [323] = CALL_MKDIRAT,
-	[324] = CALL_MKNODAT,  [328] = CALL_UNLINKAT,  [329] = CALL_RENAMEAT,
-	[330] = CALL_LINKAT,   [331] = CALL_SYMLINKAT, [340] = CALL_SPLICE,
-	[361] = CALL_READ, /* preadv */
+	[367] = CALL_FANOTIFY, [297] = CALL_RECVMSG, [322] = CALL_OPENAT,
+	[323] = CALL_MKDIRAT,  [324] = CALL_MKNODAT, [328] = CALL_UNLINKAT,
+	[329] = CALL_RENAMEAT, [330] = CALL_LINKAT,  [331] = CALL_SYMLINKAT,
+	[340] = CALL_SPLICE,   [361] = CALL_READ, /* preadv */
 	[362] = CALL_WRITE, /* pwritev */
-	[365] = CALL_RECVMMSG, [371] = CALL_HANDLE,    [382] = CALL_RENAMEAT2,
+	[365] = CALL_RECVMMSG, [371] = CALL_HANDLE,  [382] = CALL_RENAMEAT2,
 	[391] = CALL_SPLICE, /* copy_file_range */
 	[392] = CALL_READ, /* preadv2 */
 	[393] = CALL_WRITE, /* pwritev2 */

@@ -29,12 +29,13 @@ static const volatile u8 native_calls[CALLS_MAX] = {
 	[83] = CALL_MKDIR,	  [85] = CALL_CREAT,
 	[86] = CALL_LINK,	  [87] = CALL_UNLINK,
 	[88] = CALL_SYMLINK,	  [133] = CALL_MKNOD,
-	[165] = CALL_MOUNT,	  [166] = CALL_UMOUNT,
-	[429] = CALL_MOVE_MOUNT,  [257] = CALL_OPENAT,
-	[258] = CALL_MKDIRAT,	  [259] = CALL_MKNODAT,
-	[263] = CALL_UNLINKAT,	  [264] = CALL_RENAMEAT,
-	[265] = CALL_LINKAT,	  [266] = CALL_SYMLINKAT,
-	[275] = CALL_SPLICE,	  [295] = CALL_READ, /* preadv */
+	[300] = CALL_FANOTIFY,	  [165] = CALL_MOUNT,
+	[166] = CALL_UMOUNT,	  [429] = CALL_MOVE_MOUNT,
+	[257] = CALL_OPENAT,	  [258] = CALL_MKDIRAT,
+	[259] = CALL_MKNODAT,	  [263] = CALL_UNLINKAT,
+	[264] = CALL_RENAMEAT,	  [265] = CALL_LINKAT,
+	[266] = CALL_SYMLINKAT,	  [275] = CALL_SPLICE,
+	[295] = CALL_READ, /* preadv */
 	[296] = CALL_WRITE, /* pwritev */
 	[299] = CALL_RECVMMSG,	  [304] = CALL_HANDLE,
 	[316] = CALL_RENAMEAT2,	  [326] = CALL_SPLICE, /* copy_file_range */
@@ -45,13 +46,13 @@ static const volatile u8 native_calls[CALLS_MAX] = {
 };
 
 static const volatile u8 compat_calls[CALLS_MAX] = {
-	[102] = CALL_SOCKETCALL, [295] = CALL_OPENAT,	 [296] = CALL_MKDIRAT,
-	[297] = CALL_MKNODAT,	 [301] = CALL_UNLINKAT,	 [302] = CALL_RENAMEAT,
-	[303] = CALL_LINKAT,	 [304] = CALL_SYMLINKAT, [313] = CALL_SPLICE,
-	[333] = CALL_READ, /* preadv */
+	[338] = CALL_FANOTIFY, [102] = CALL_SOCKETCALL, [295] = CALL_OPENAT,
+	[296] = CALL_MKDIRAT,  [297] = CALL_MKNODAT,	[301] = CALL_UNLINKAT,
+	[302] = CALL_RENAMEAT, [303] = CALL_LINKAT,	[304] = CALL_SYMLINKAT,
+	[313] = CALL_SPLICE,   [333] = CALL_READ, /* preadv */
 	[334] = CALL_WRITE, /* pwritev */
-	[337] = CALL_RECVMMSG,	 [342] = CALL_HANDLE,	 [353] = CALL_RENAMEAT2,
-	[372] = CALL_RECVMSG,	 [377] = CALL_SPLICE, /* copy_file_range */
+	[337] = CALL_RECVMMSG, [342] = CALL_HANDLE,	[353] = CALL_RENAMEAT2,
+	[372] = CALL_RECVMSG,  [377] = CALL_SPLICE, /* copy_file_range */
 	[378] = CALL_READ, /* preadv2 */
 	[379] = CALL_WRITE, /* pwritev2 */
 #include "compat_calls.inc"

@@ -37,6 +37,7 @@ enum call {
 	CALL_SENDFILE, /* out, in */
 	CALL_SPLICE, /* in, offset, out */
 	CALL_URING_SETUP,
+	CALL_FANOTIFY,
 	CALL_FOREIGN, /* a call table we do not know */
 	CALL_REMOVES_FIRST = CALL_RENAME,
 	CALL_REMOVES_LAST = CALL_UNLINKAT,

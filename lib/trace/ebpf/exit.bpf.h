@@ -9,7 +9,10 @@
 #include "receive.bpf.h"
 #include "sums.bpf.h"
 
-enum { GAP_ESCAPED = 3 }; /* enum event_gap */
+enum {
+	GAP_ESCAPED = 3, /* enum event_gap */
+	FAN_REPORT_FID = 0x200, /* events have handles, not descriptors */
+};
 
 HIDDEN int opened(struct ebpf_member *m, u32 fd, u32 flags)
 {
@@ -104,6 +107,10 @@ static void other_done(struct ebpf_member *m, u32 call, const u64 a[5],
 		break;
 	case CALL_URING_SETUP:
 		count_ring(m);
+		break;
+	case CALL_FANOTIFY:
+		if (!(a[0] & FAN_REPORT_FID))
+			tell_gap(m, SCRATCH_CALL, GAP_PATH);
 		break;
 	case CALL_FOREIGN:
 		tell_gap(m, SCRATCH_CALL, GAP_ESCAPED);

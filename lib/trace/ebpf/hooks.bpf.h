@@ -27,6 +27,7 @@
 	HOOKS_SAME(HOOK, prefix, false)                       \
 	HOOK(prefix##openat, CALL_OPENAT, false)              \
 	HOOK(prefix##io_uring_setup, CALL_URING_SETUP, false) \
+	HOOK(prefix##fanotify_init, CALL_FANOTIFY, false)     \
 	HOOK(prefix##open_by_handle_at, CALL_HANDLE, false)   \
 	HOOK(prefix##truncate, CALL_TRUNCATE, false)          \
 	HOOK(prefix##recvmsg, CALL_RECVMSG, false)            \
