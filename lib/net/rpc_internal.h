@@ -170,7 +170,6 @@ struct rpc_server {
 	uint64_t last_conn;
 	struct listener **listeners;
 	size_t n_listeners, listeners_cap;
-	int spare_fd; /* given up to refuse somebody when there are no more */
 	struct call_table calls;
 	struct rpc_call **by_number; /* of frames: (connection, number) */
 	uint32_t n_by_number, by_number_mask;

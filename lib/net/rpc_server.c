@@ -1,6 +1,5 @@
 /* rpc_server.c - the server as a whole: limits, draining, counts. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,11 +53,8 @@ int rpc_server_new(struct loop *loop, const struct rpc_handler *handler,
 		s->limits = *limits;
 	fill_limits(&s->limits);
 	s->input = malloc(INPUT_LEN);
-	s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (!s->input)
 		return -ENOMEM;
-	if (s->spare_fd < 0)
-		return -errno;
 
 	int r = grpc_shared_new(&s->limits, &s->grpc);
 
@@ -76,7 +72,6 @@ void rpc_server_free(struct rpc_server *s)
 	while (s->conns)
 		conn_close(conn_socket(s->conns));
 	free(s->listeners);
-	closep(&s->spare_fd);
 	call_table_release(&s->calls);
 	free(s->by_number);
 	grpc_shared_free(s->grpc);

@@ -58,6 +58,13 @@ void stream_close(struct stream *s)
 	closep(&s->fd.fd);
 }
 
+void stream_shutdown(struct stream *s)
+{
+	if (s->tls)
+		tls_stream_say_goodbye(s->tls);
+	(void)shutdown(s->fd.fd, SHUT_WR);
+}
+
 ssize_t stream_read(struct stream *s, void *data, size_t len)
 {
 	if (s->tls)
@@ -75,6 +82,9 @@ ssize_t stream_read(struct stream *s, void *data, size_t len)
 static int ask_loop(struct stream *s)
 {
 	uint32_t events = s->paused ? EPOLLRDHUP : EPOLLIN;
+
+	if (s->paused && s->end_known)
+		events = 0;
 
 	if (s->full)
 		events |= EPOLLOUT;
@@ -135,6 +145,12 @@ ssize_t stream_flush(struct stream *s)
 	return r < 0 ? r : n;
 }
 
+int stream_flush_later(struct stream *s)
+{
+	s->full = true;
+	return ask_loop(s);
+}
+
 size_t stream_unsent(const struct stream *s)
 {
 	size_t n = buffer_len(&s->out);
@@ -147,6 +163,12 @@ size_t stream_unsent(const struct stream *s)
 int stream_pause(struct stream *s, bool paused)
 {
 	s->paused = paused;
+	return ask_loop(s);
+}
+
+int stream_end_input(struct stream *s)
+{
+	s->end_known = true;
 	return ask_loop(s);
 }
 

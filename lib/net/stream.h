@@ -26,6 +26,7 @@ struct stream {
 	struct buffer out; /* not sent, and not encrypted */
 	bool full; /* the socket takes no more for now */
 	bool paused; /* not read from */
+	bool end_known; /* the peer has closed its half, and the owner knows */
 };
 
 /* The stream owns `fd` when it succeeds, and waits for input. */
@@ -38,6 +39,9 @@ int stream_open_client(struct stream *s, struct loop *loop, struct shelf *shelf,
 		       void (*ready)(struct loop_fd *f, uint32_t events));
 /* Bytes that wait are lost. */
 void stream_close(struct stream *s);
+
+/* Says that no output follows; input goes on. */
+void stream_shutdown(struct stream *s);
 
 /* Bytes read, 0 at the end, -EAGAIN when there are none, another -errno when the
  * connection is of no use any more. */
@@ -53,11 +57,17 @@ static inline int stream_add(struct stream *s, const void *data, size_t len)
  * then `full` is set, and the loop calls when it is time to try again. */
 ssize_t stream_flush(struct stream *s);
 
+/* The same in the next round, so that others get their turn first. */
+int stream_flush_later(struct stream *s);
+
 /* Bytes that wait. */
 size_t stream_unsent(const struct stream *s);
 
 /* Stops reading, or goes on with it. */
 int stream_pause(struct stream *s, bool paused);
+/* The peer has closed its half of the connection (EPOLLRDHUP, or a read of 0 bytes), and the
+ * owner, who still has output, needs not be called for that again. */
+int stream_end_input(struct stream *s);
 
 /* May output be added?  Of a client's TLS not before the handshake is over; until then
  * stream_flush() and stream_read() go on with that. */
