@@ -1,12 +1,9 @@
-/* http.h - HTTP/1.1 for people, probes and Prometheus, on the loop of everything else.
+/* http.h - how the coordinator uses lib/http: requests that are whole, replies that wait for
+ * the log, and streams.
  *
- * GET and HEAD, and POST from programs and pages of our own.  A handler answers at once, on the loop's thread; what it answers may be a
- * stream, that goes on for as long as both want.  What tells of a change leaves when that
- * is on disk, as replies to calls do.
- *
- * Nobody can keep a probe out: who connects and sends no whole request is sent away
- * after HTTP_REQUEST_MS, and where there are HTTP_MAX_CONNECTIONS the one that has been
- * quiet for longest gives way to the new one.  Who does not read his stream is quiet. */
+ * GET, HEAD and POST.  A handler gets a request with its body and answers at once; what it
+ * answers may be a stream, which goes on for as long as both sides want.  A reply that
+ * tells of a change leaves when that change is durable, as replies to calls do. */
 #ifndef COORDINATOR_HTTP_H
 #define COORDINATOR_HTTP_H
 
@@ -16,10 +13,9 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/pool.h"
 #include "base/str.h"
 #include "net/loop.h"
-
-struct MHD_Connection;
 
 struct http_request {
 	const char *path; /* "/metrics", decoded, without the query */
@@ -29,13 +25,15 @@ struct http_request {
 	bool is_post;
 	const char *body; /* of a POST, with a NUL behind it */
 	size_t body_len;
-	struct MHD_Connection *connection;
+	const char *target; /* as it was sent */
+	struct pool *pool; /* lives as long as the request */
 };
 
 /* The decoded value of ?name=, NULL when it is not there. */
 const char *http_query(const struct http_request *request, const char *name);
 
 struct http;
+struct http_exchange;
 
 /* A reply that goes on.  Who answers with one adds to `out` and calls
  * http_stream_wake(); what the client has not taken yet stays there. */
@@ -48,10 +46,7 @@ struct http_stream {
 	/* The client is gone, or has all of a stream that ended.  The last call. */
 	void (*closed)(struct http_stream *s);
 
-	struct http *http; /* these are http_stream.c's */
-	struct MHD_Connection *connection;
-	struct http_stream *next, *prev;
-	bool sleeps; /* until there is something to send */
+	struct http_exchange *exchange; /* http.c's; NULL: not open yet */
 };
 
 void http_stream_wake(struct http_stream *s);
@@ -75,15 +70,6 @@ struct http_reply {
 
 typedef void http_handler(void *ctx, const struct http_request *request,
 			  struct http_reply *reply);
-
-enum {
-	HTTP_MAX_CONNECTIONS = 512,
-	HTTP_MAX_HEADERS = 16 << 10, /* bytes of a request */
-	HTTP_MAX_BODY = 64 << 10, /* of its body */
-	HTTP_REQUEST_MS = 3000, /* from the connection to its first request */
-	HTTP_IDLE_S = 30, /* to each that follows */
-	HTTP_SLOW_S = 10, /* that a stream may wait for its reader */
-};
 
 /* Serves at `listener`, a listening socket, which is the server's from then on. */
 int http_new(struct loop *loop, int listener, http_handler *handler, void *ctx,

@@ -15,7 +15,7 @@
  *
  * Changes are looked for every LIVE_PAUSE_MS, and told to who has taken all that was told
  * before: a slow watcher hears less often, and of the last state.  What waits for one is
- * LIVE_PORTION bytes and little more; who takes nothing for HTTP_SLOW_S is sent away. */
+ * LIVE_PORTION bytes and little more; a client that takes nothing for HTTP_STALL_MS is disconnected. */
 #ifndef COORDINATOR_LIVE_H
 #define COORDINATOR_LIVE_H
 

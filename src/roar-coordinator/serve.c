@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "http/server.h"
 #include "net/listen.h"
 #include "server.h"
 #include "signals.h"

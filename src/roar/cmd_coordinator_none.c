@@ -5,7 +5,7 @@ static int run(const struct args *args)
 {
 	(void)args;
 	return cli_fail("this roar was built without the coordinator: build it "
-			"where protobuf-c, nghttp2 and libmicrohttpd are");
+			"where protobuf-c, nghttp2 and llhttp are");
 }
 
 const struct command cmd_coordinator = {

@@ -94,6 +94,27 @@ def test_elsewhere_is_404_as_json(server):
         assert "error" in json.loads(body)
 
 
+@pytest.mark.parametrize("status, fields", [
+    (400, b"Content-Length: 5\r\nContent-Length: 5\r\n"),
+    (400, b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"),
+    (400, b"Host: other\r\n"),
+    (400, b"X: a\r\n b\r\n"),
+    (400, b"X: a\n"),
+    (413, b"Content-Length: 65537\r\n"),
+    (501, b"Transfer-Encoding: gzip, chunked\r\n"),
+])
+def test_what_enables_request_smuggling_is_refused(server, status, fields):
+    """One reply, and the end: what follows is not taken for a second request."""
+    host, port = server.http.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(b"POST /api/tasks HTTP/1.1\r\nHost: localhost\r\n" + fields
+                       + b"\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        client.settimeout(10)
+        reply = b"".join(iter(lambda: client.recv(65536), b""))
+    assert reply.startswith(b"HTTP/1.1 %d " % status)
+    assert reply.count(b"HTTP/1.1 ") == 1
+
+
 def test_only_looking_is_allowed(server):
     for method in ("POST", "DELETE", "PUT"):
         reply, body = get(server, "/api/workers", method)

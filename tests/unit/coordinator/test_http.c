@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "http.h"
+#include "http/server.h"
 
 static struct loop *loop;
 static struct http *http;
@@ -208,7 +209,7 @@ static void a_page_of_another_site_changes_nothing(void **state)
 static void a_head_beyond_the_limit_is_refused(void **state)
 {
 	CLEANUP(closep) int fd = connect_to();
-	char big[2 * HTTP_MAX_HEADERS];
+	char big[2 * HTTP_MAX_HEAD];
 
 	(void)state;
 	memset(big, 'x', sizeof(big));
