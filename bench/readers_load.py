@@ -14,6 +14,7 @@ import sys
 import tarfile
 import time
 
+import roar
 from roar.readers import open_shard
 
 try:
@@ -31,6 +32,12 @@ def by_cat(path):
 def by_us(path, **options):
     for _ in open_shard(path, **options):
         pass
+
+
+def first_of_shards(path, **options):
+    """From opening the stream to its first sample."""
+    with roar.shards(path, **options) as data:
+        next(iter(data))
 
 
 def by_tarfile(path):
@@ -53,6 +60,8 @@ def ways(folder):
     yield "tar tarfile", by_tarfile, tar, {}
     if webdataset:
         yield "tar webdataset", by_webdataset, tar, {}
+    yield "tar first", first_of_shards, tar, {}
+    yield "tar first, no index", first_of_shards, tar, {"index": "none"}
     yield "raw cat", by_cat, raw, {}
     yield "raw bytes", by_us, raw, {"record_bytes": RECORD_BYTES, "views": False}
     yield "raw views", by_us, raw, {"record_bytes": RECORD_BYTES}

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 # Shards that samples are shuffled among at a time: files stay open meanwhile.
 SHUFFLED = 16
+# Samples that a loop plans first; then four times as many, up to WINDOW.  So the first
+# sample is there soon, and reading ahead is seldom interrupted.
+FIRST_WINDOW = 64
 
 
 class ShardStream:
@@ -125,10 +128,12 @@ class ShardStream:
         epoch = order.epoch
         self._loop += 1
         loop = self._loop
+        samples = FIRST_WINDOW
         try:
             while order.epoch == epoch and self._left(loop):
-                n = max(1, WINDOW // order.batch_size) * mine.size
+                n = max(1, samples // order.batch_size) * mine.size
                 yield from self._window(order.ahead(n), epoch, loop, mine)
+                samples = min(4 * samples, WINDOW)
             if order.epoch == epoch:
                 self._finish(mine)
         finally:

@@ -327,6 +327,23 @@ def test_the_order_does_not_depend_on_the_number_of_ranks(tars):
     assert together == alone
 
 
+def test_the_first_sample_does_not_wait_for_a_plan_of_many(tmp_path, monkeypatch):
+    (tmp_path / "a.bin").write_bytes(bytes(10000))
+    planned = []
+    ahead = roar.SampleOrder.ahead
+
+    def noted(order, n):
+        planned.append(n)
+        return ahead(order, n)
+
+    monkeypatch.setattr(roar.SampleOrder, "ahead", noted)
+    data = iter(roar.shards(tmp_path / "a.bin", record_bytes=1))
+    next(data)
+    assert planned == [64]
+    assert len(list(data)) == 9999
+    assert planned == [64, 256, 1024, 4096, 4096, 4096]
+
+
 def test_batches_are_lists(tars):
     data = roar.shards(tars, batch=32)
     assert [len(batch) for batch in data] == [32, 32, 32, 4]
