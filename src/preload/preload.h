@@ -119,12 +119,13 @@ static inline bool live(void)
 
 /* The id of this process; a fork that nobody announced is told of first. */
 uint32_t process_renew(void);
+uint32_t process_notice(void);
 static inline uint32_t process_id(void)
 {
 	uint32_t id = atomic_load_explicit(&preload.identity->process,
 					   memory_order_relaxed);
 
-	return likely(id) ? id : process_renew();
+	return likely(id) ? id : process_notice();
 }
 
 /* Is this a child of vfork() that has changed its directory?  Then what it tells

@@ -62,6 +62,34 @@ uint32_t process_renew(void)
 	return id;
 }
 
+/* No other mount namespace has a mount of this number.  0: the kernel (before 5.8)
+ * does not tell. */
+static int32_t mount_of_root(void)
+{
+	struct statx st;
+
+	if (raw_call(SYS_statx, AT_FDCWD, "/", AT_NO_AUTOMOUNT, STATX_MNT_ID,
+		     &st) < 0)
+		return 0;
+	return st.stx_mask & STATX_MNT_ID ? (int32_t)st.stx_mnt_id : 0;
+}
+
+/* Names would mean something else to the reader. */
+static void notice_mounts(int32_t mount)
+{
+	int32_t readers = preload.log->root_mount;
+
+	if (mount && readers && mount != readers)
+		atomic_store(&preload.elsewhere, true);
+}
+
+/* A child that nobody announced may have been made with mounts of its own. */
+uint32_t process_notice(void)
+{
+	notice_mounts(mount_of_root());
+	return process_renew();
+}
+
 /* The child of fork().  The kernel has emptied the page already unless it is older
  * than 4.14; _Fork() and bare clone() do not come here and are noticed later. */
 static void after_fork(void)
@@ -94,18 +122,6 @@ bool self_is_borrowed_slow(void)
 
 /* ---- the current directory ---- */
 
-/* No other mount namespace has a mount of this number.  0: the kernel (before 5.8)
- * does not tell. */
-static int32_t mount_of_root(void)
-{
-	struct statx st;
-
-	if (raw_call(SYS_statx, AT_FDCWD, "/", AT_NO_AUTOMOUNT, STATX_MNT_ID,
-		     &st) < 0)
-		return 0;
-	return st.stx_mask & STATX_MNT_ID ? (int32_t)st.stx_mnt_id : 0;
-}
-
 static void tell_directory_in(enum log_kind kind, char *buf, long len)
 {
 	struct telling t = {
@@ -121,6 +137,7 @@ static void tell_directory_in(enum log_kind kind, char *buf, long len)
 		t.value = atomic_load(&preload.identity->pid);
 		t.dirfd = (int32_t)raw_call(SYS_getppid, 0);
 		t.dirfd2 = mount_of_root();
+		notice_mounts(t.dirfd2);
 	}
 	(void)tell(&t, true);
 }

@@ -71,6 +71,7 @@ BLIND = {
         # It is read later, when something else is mounted there.
         "mount_over": "library",
         # Programs are not given the library where it may not be found.
+        "space_bwrap": "escaped", "space_bwrap_user": "escaped",
         "space_program": "escaped", "space_program_user": "escaped",
     },
     # The kernel has names there for files alone, not for what happens to names.

@@ -331,7 +331,7 @@ void call_open_done(struct observer *o, struct tracee *t, int64_t fd)
 	if (r == -EINVAL || r == -ENOENT || r == -EBADF)
 		return;
 	if (r < 0) {
-		call_gap(o, t, EVENT_GAP_PATH, strerror(-r));
+		call_gap(o, t, call_gap_of_open(t), strerror(-r));
 		return;
 	}
 	if (S_ISDIR(st.st_mode))

@@ -80,7 +80,7 @@ static void add_program(struct scratch *s, u64 file)
 	s->r.base_len = base_len;
 	/* The flags of the name, and those of the file in the place of the
 	 * meaningless open modes. */
-	s->r.flags = flags | (s->r.flags & WIRE_DELETED);
+	s->r.flags = flags | (s->r.flags & (WIRE_DELETED | WIRE_FOREIGN));
 	if (s->r.flags & WIRE_NOWHERE)
 		s->r.flags |= WIRE_DELETED;
 }

@@ -100,13 +100,12 @@ struct wire_strings wire_strings_of(const struct wire_record *r)
 	return s;
 }
 
-/* A place below another root means nothing to us, unless the same file is there. */
-static bool is_visible(const struct translator *t, const struct wire_record *r)
+bool translate_is_visible(const struct wire_record *r, const char *path)
 {
 	struct stat st;
 
 	return !(r->flags & WIRE_FOREIGN) ||
-	       (lstat(t->path.data, &st) == 0 && st.st_ino == r->ino &&
+	       (lstat(path, &st) == 0 && st.st_ino == r->ino &&
 		st.st_dev == translate_dev_of(r));
 }
 
@@ -133,7 +132,7 @@ static void on_open(struct translator *t, const struct wire_record *r)
 	}
 	if (!t->path.len)
 		str_addc(&t->path, '/');
-	if (!is_visible(t, r)) {
+	if (!translate_is_visible(r, t->path.data)) {
 		struct str name = t->path;
 
 		t->path = STR_INIT;

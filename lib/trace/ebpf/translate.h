@@ -96,6 +96,9 @@ struct stamp translate_stamp(struct translator *t, const struct wire_record *r,
 struct stamp translate_emptied(struct translator *t,
 			       const struct wire_record *r);
 
+/* A place below another root means nothing to us, unless the same file is there. */
+bool translate_is_visible(const struct wire_record *r, const char *path);
+
 /* Its device, as stat() says it where it agrees. */
 dev_t translate_dev_of(const struct wire_record *r);
 

@@ -170,8 +170,12 @@ void translate_exec(struct translator *t, const struct wire_record *r)
 	if (r->flags & WIRE_DELETED ||
 	    !place_add_base(&program, s.base2, r->base2_len))
 		str_clear(&program);
-	if (emit_script(&c, &program))
+	if (program.len && !translate_is_visible(r, program.data)) {
+		translate_gap(t, r->pid, EVENT_GAP_NAMESPACE, program.data);
+		str_clear(&program);
+	} else if (emit_script(&c, &program)) {
 		return;
+	}
 	/* Executed from memory: there is no file, but a command line. */
 	if (!program.len) {
 		emit_loaded(&c, &program, EVENT_FTYPE_NONE, NULL);

@@ -275,6 +275,7 @@ static int hybrid_run(struct tracer *base, struct tracer_result *ret,
 	observer_set_time(&h->o);
 	h->start_ns = clock_now_tick_ns();
 	h->begun_ns = h->file.header->start_ns = clock_now_ns();
+	h->file.header->root_mount = told_root_mount();
 	root = member_add(h, h->o.root, 0);
 	if (!root)
 		return error_set(err, -ENOMEM, "out of memory");

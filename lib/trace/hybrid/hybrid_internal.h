@@ -268,6 +268,8 @@ void words_read(struct hybrid *h, struct tracee *t, uint64_t array,
 /* Reads what is in the log.  `urgent`: somebody waits for us. */
 void told_drain(struct hybrid *h, bool urgent);
 void told_release(struct hybrid *h);
+/* The number of our root's mount; 0: the kernel does not tell. */
+int32_t told_root_mount(void);
 /* Takes from a record only who speaks and where that is. */
 void told_who(struct hybrid *h, const struct log_view *v);
 /* Intents whose results will not come: of one process, or of all (NULL). */

@@ -45,8 +45,7 @@ static void set_cwd(struct hybrid *h, struct tracee *t, const char *path,
 	t->cwd_generation = h->o.tree.cwd_generation;
 }
 
-/* The mount of our own root; 0: the kernel does not tell. */
-static int32_t mount_of_root(void)
+int32_t told_root_mount(void)
 {
 	static int32_t number = -1;
 	struct statx st;
@@ -77,7 +76,7 @@ static void on_hello(struct hybrid *h, const struct log_view *v)
 	(void)member_set_teller(h, m, v->process);
 	set_cwd(h, t, v->path, v->path_len);
 	/* Nobody saw it leave. */
-	if (v->dirfd2 && v->dirfd2 != mount_of_root())
+	if (v->dirfd2 && v->dirfd2 != told_root_mount())
 		call_check_namespaces(&h->o, t);
 }
 

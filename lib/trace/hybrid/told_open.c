@@ -107,8 +107,12 @@ static void not_found(struct hybrid *h, struct tracee *t, int r,
 		tell_unseen(h, t, flags);
 		return;
 	}
+	/* It had another view of the file system, and is gone or sees what we do
+	 * not. */
+	if (process_is_elsewhere(t->process))
+		call_gap(&h->o, t, EVENT_GAP_NAMESPACE, path);
 	/* A directory too deep to be told has no name. */
-	if (r == -ENAMETOOLONG || (path[0] != '/' && !t->cwd.len))
+	else if (r == -ENAMETOOLONG || (path[0] != '/' && !t->cwd.len))
 		call_gap(&h->o, t, EVENT_GAP_PATH, path);
 	else
 		call_gap(&h->o, t, EVENT_GAP_CHANGED, path);

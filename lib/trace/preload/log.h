@@ -109,6 +109,8 @@ struct log_header {
 			   * that tick cannot be told from one before, so with
 			   * LOG_SECCOMP the reader is made to look at what is
 			   * read in it before the program goes on */
+	int32_t root_mount; /* of the reader, by number; 0: unknown.  Who has another
+			     * one sees other mounts, and asks for all names */
 	char preload[LOG_PATH_MAX / 4]; /* what to put into LD_PRELOAD */
 
 	_Alignas(64) _Atomic uint64_t head; /* cells taken since the start */

@@ -31,11 +31,36 @@ static inline void prepare_elsewhere(int namespaces)
 		skip("no such namespaces here");
 }
 
+static inline void write_proc(const char *path, const char *text)
+{
+	int fd = CHECK(open(path, O_WRONLY));
+
+	REQUIRE(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	CHECK(close(fd));
+}
+
+/* As `unshare -r` does it: files that are made belong to somebody. */
+static inline void map_users(uid_t uid, gid_t gid)
+{
+	char text[64];
+
+	write_proc("/proc/self/setgroups", "deny");
+	snprintf(text, sizeof(text), "0 %u 1", (unsigned)uid);
+	write_proc("/proc/self/uid_map", text);
+	snprintf(text, sizeof(text), "0 %u 1", (unsigned)gid);
+	write_proc("/proc/self/gid_map", text);
+}
+
 /* Leaves; nothing that is mounted from now on is seen outside. */
 static inline void go_elsewhere(int namespaces)
 {
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+
 	if (namespaces | OWN_USERS)
 		CHECK(unshare(namespaces | OWN_USERS));
+	if (OWN_USERS)
+		map_users(uid, gid);
 	if (namespaces & CLONE_NEWNS)
 		CHECK(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
 }
