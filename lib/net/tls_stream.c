@@ -152,6 +152,35 @@ static void note_why(struct tls_stream *t)
 	(void)snprintf(t->why, sizeof(t->why), "%s", why ? why : "");
 }
 
+/* To a client that speaks no TLS, before its connection is closed.  Bytes of its request that
+ * nobody has read would make the kernel reset the connection, and the answer be lost. */
+static void refuse_plain(const struct tls_stream *t)
+{
+	static const char answer[] =
+		"HTTP/1.1 400 Bad Request\r\n"
+		"Content-Type: text/plain\r\n"
+		"Connection: close\r\n\r\n"
+		"this port speaks TLS: use https, or give the client the "
+		"certificate of the coordinator's authority\n";
+	char rest[4096];
+
+	while (recv(t->fd, rest, sizeof(rest), MSG_DONTWAIT) ==
+	       (ssize_t)sizeof(rest))
+		;
+	(void)send(t->fd, answer, sizeof(answer) - 1,
+		   MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* What a server was sent does not begin as TLS does. */
+static bool is_plain(const struct tls_stream *t)
+{
+	int reason = ERR_GET_REASON(ERR_peek_last_error());
+
+	return SSL_is_server(t->ssl) && !SSL_is_init_finished(t->ssl) &&
+	       (reason == SSL_R_HTTP_REQUEST ||
+		reason == SSL_R_WRONG_VERSION_NUMBER);
+}
+
 ssize_t tls_stream_read(struct tls_stream *t, void *data, size_t len)
 {
 	ERR_clear_error();
@@ -169,6 +198,8 @@ ssize_t tls_stream_read(struct tls_stream *t, void *data, size_t len)
 		return 0;
 	default:
 		note_why(t);
+		if (is_plain(t))
+			refuse_plain(t);
 		return -EPROTO;
 	}
 }

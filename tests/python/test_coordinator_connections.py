@@ -1,9 +1,12 @@
 """TrainingOrchestrator and coordinators that come and go; tokens, TLS, fork()."""
 
+import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
+import threading
 import time
 
 import pytest
@@ -188,3 +191,24 @@ def test_a_token_is_replaced_while_a_barrier_waits(tmp_path):
             assert a.heartbeat(timeout=PATIENCE).connected
     finally:
         server.close()
+
+
+def test_a_port_that_speaks_tls_is_named_as_the_cause():
+    """Or one of HTTP: both answer a client that speaks neither with HTTP."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def answer():
+            with contextlib.suppress(OSError):
+                while True:
+                    one, _ = server.accept()
+                    one.recv(4096)
+                    one.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\nTLS\n")
+                    one.close()
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        job = roar.TrainingOrchestrator(
+            f"127.0.0.1:{server.getsockname()[1]}", connect_timeout=1)
+        with pytest.raises(roar.CoordinatorError, match="without TLS"):
+            job.connect()
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join()

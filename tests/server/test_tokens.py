@@ -5,6 +5,7 @@ import json
 import pathlib
 import re
 import signal
+import socket
 import struct
 import subprocess
 import urllib.error
@@ -320,6 +321,18 @@ def test_calls_go_over_tls(tls):
 def test_who_speaks_no_tls_gets_nothing(tls):
     with raises(CODE.UNAVAILABLE):
         tls.client().register("a")
+
+
+def test_a_plain_client_is_told_of_tls(tls):
+    host, port = tls.addresses[0].rsplit(":", 1)
+    for hello in (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"ROARFR1\n"):
+        with socket.create_connection((host, int(port)), PATIENCE_S) as plain:
+            plain.sendall(hello)
+            said = b""
+            while (part := plain.recv(4096)):
+                said += part
+        assert said.startswith(b"HTTP/1.1 400 ")
+        assert b"this port speaks TLS" in said
 
 
 def test_sighup_reads_the_certificates_again(tls):

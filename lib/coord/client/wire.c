@@ -158,6 +158,12 @@ static void take_frame(struct roar_coord *c, const struct frame *f,
 	}
 }
 
+/* A coordinator's HTTP port says this, and its port for TLS to who speaks none. */
+static bool is_http(const struct client_link *l)
+{
+	return l->in.len >= 5 && memcmp(l->in.data, "HTTP/", 5) == 0;
+}
+
 /* Gives on all frames that are whole, and returns how many they were.  The connection may
  * be gone, and another one begun, after any of them: then `fd` is another. */
 size_t client_wire_take(struct roar_coord *c)
@@ -168,6 +174,15 @@ size_t client_wire_take(struct roar_coord *c)
 	size_t n = 0;
 	struct frame f;
 
+	if (c->link.state == LINK_JOINING && is_http(l)) {
+		client_link_fail(c,
+				 "'%s' does not speak the coordinator's "
+				 "protocol without TLS: give its certificate "
+				 "(tls_ca), or the port of --listen if this "
+				 "is that of HTTP",
+				 client_link_where(c));
+		return 0;
+	}
 	while (l->fd == fd && l->in.len - at >= FRAME_HEADER_LEN) {
 		frame_unpack((const uint8_t *)l->in.data + at, &f);
 		if (f.len > CLIENT_MAX_MESSAGE) {
