@@ -29,7 +29,7 @@ MAX_WORKERS = 1000
 class Share(NamedTuple):
     """Which worker of how many this process is."""
 
-    index: int
+    worker: int
     size: int
 
 
@@ -112,7 +112,7 @@ class Board:
 
     def finish(self, mine: Share, epoch: int) -> None:
         """A worker has read all of its share of the epoch before this one."""
-        self._words[3 + mine.index] = epoch
+        self._words[3 + mine.worker] = epoch
 
 
 class Following:

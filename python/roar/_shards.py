@@ -198,7 +198,7 @@ class ShardStream:
                 loop: int, mine: Share) -> Iterator[Any]:
         given: list[int] = []
         # The steps of other workers count as taken, too.
-        before = (mine.index - self._order.step) % mine.size
+        before = (mine.worker - self._order.step) % mine.size
         end = self._order.step + len(batches)
         try:
             for batch, samples in self._read(batches[before::mine.size]):
