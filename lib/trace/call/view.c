@@ -208,7 +208,15 @@ static bool leap(struct walk *w, const char *path)
 	return fd >= 0 && arrive(w, fd) == 0;
 }
 
-/* Goes from where we are to `path`, and along the links in it. */
+static bool is_at_directory(const struct walk *w)
+{
+	struct stat st;
+
+	return fd_stat(w->at, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Goes from where we are to `path`, and along the links in it.  What has a slash after
+ * it must be a directory. */
 static int walk(struct walk *w, const char *path)
 {
 	int r = *path == '/' ? go_to_root(w) : 0;
@@ -227,6 +235,8 @@ static int walk(struct walk *w, const char *path)
 		r = step(w, name);
 		path += len;
 		path += strspn(path, "/");
+		if (r == 0 && !*path && path[-1] == '/' && !is_at_directory(w))
+			r = -ENOTDIR;
 	}
 	return r;
 }

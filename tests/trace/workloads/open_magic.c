@@ -23,6 +23,7 @@ void act(void)
 	take("/dev/stdin");
 	CHECK(chdir("sub"));
 	take("/proc/self/cwd/d");
+	FAILS(open("/proc/self/cwd/d/", O_WRONLY), ENOTDIR);
 	put("/proc/thread-self/cwd/new", "x");
 	CHECK(unlink("/proc/self/cwd/gone"));
 	CHECK(rename("/proc/self/cwd/old", "/proc/self/cwd/renamed"));
