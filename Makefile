@@ -7,7 +7,7 @@ BENCH ?= # more for bench/run.py, such as --quick or --only tracer
 BUILD := build
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint format bench stress install deb clean help
+.PHONY: build demo test lint format bench stress outside install deb clean help
 
 build: ## build the programs into build/
 	@tools/setup build
@@ -44,6 +44,14 @@ stress: ## long and heavy tests, not part of `make test`
 	@ninja -C $(BUILD)
 	@meson test -C $(BUILD) --suite stress --print-errorlogs \
 		--num-processes 1 --timeout-multiplier 10
+	@$(MAKE) --no-print-directory outside
+
+outside: ## suites of other projects: CPython, h2spec
+	@tools/setup build test outside
+	@$(MAKE) --no-print-directory build
+	@meson configure $(BUILD) -Dtests=enabled
+	@ninja -C $(BUILD)
+	@meson test -C $(BUILD) --suite outside --print-errorlogs --num-processes 1
 
 install: build ## install; PREFIX=/usr/local and DESTDIR= are yours to set
 	@test "$$(cat $(BUILD)/.prefix 2>/dev/null)" = "$(PREFIX)" || \
