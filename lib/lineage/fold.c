@@ -139,15 +139,24 @@ static bool is_of_this_time(const struct fold *fold, const struct stamp *s)
  * another order than the kernel's.  Content that the run made can then be read before
  * the event that puts it there, and looks like an input.  Somebody outside the run
  * may have put it there as well: nobody can tell which. */
-void fold_check_order(struct fold *fold, const struct lineage_file *file)
+void fold_check_order(struct fold *fold, const struct lineage_file *file,
+		      const struct event *ev)
 {
 	enum {
 		MADE = LINEAGE_CREATED | LINEAGE_RENAMED_TO | LINEAGE_LINKED_TO
 	};
 
-	if (file->seen & LINEAGE_READ_PRIOR && file->seen & MADE &&
-	    is_of_this_time(fold, &file->first))
-		fold_add_gap(fold, EVENT_GAP_CHANGED, file->path);
+	if (!(file->seen & LINEAGE_READ_PRIOR) || !(file->seen & MADE) ||
+	    !is_of_this_time(fold, &file->first))
+		return;
+	/* A file that was read moments after it was made, and then replaced (sed -i),
+	 * is another one than what replaces it.  What is created has no inode yet;
+	 * there a process that reads and creates is in order with itself. */
+	if (stamp_exists(&ev->before) ?
+		    !stamp_same_file(&ev->before, &file->first) :
+		    ev->pid == file->reader)
+		return;
+	fold_add_gap(fold, EVENT_GAP_CHANGED, file->path);
 }
 
 static void note_read(struct fold *fold, struct lineage_file *file, int32_t pid)
@@ -178,7 +187,7 @@ static void read_prior(struct fold *fold, struct name *name, struct name *at,
 		file->first = ev->before;
 		file->first_ns = ev->time_ns;
 	}
-	fold_check_order(fold, file);
+	fold_check_order(fold, file, ev);
 	if (file->ftype == EVENT_FTYPE_NONE)
 		file->ftype = ev->ftype;
 	if (file->ftype == EVENT_FTYPE_REGULAR)
@@ -222,7 +231,7 @@ static int write_name(struct fold *fold, struct name *name, unsigned seen,
 	if ((!file->own || name->prior) && !(seen & LINEAGE_CREATED))
 		name_source(name)->written = 1;
 	file->seen |= (uint16_t)seen;
-	fold_check_order(fold, file);
+	fold_check_order(fold, file, ev);
 	fold_note_write(fold, file, ev->pid);
 	if (seen & (LINEAGE_CREATED | LINEAGE_TRUNCATED))
 		make_own(name);

@@ -147,7 +147,8 @@ void fold_note_write(struct fold *fold, struct lineage_file *file, int32_t pid);
 
 /* The run put content at a name, or read content there that it had not put: do both
  * fit together?  If not, adds a gap. */
-void fold_check_order(struct fold *fold, const struct lineage_file *file);
+void fold_check_order(struct fold *fold, const struct lineage_file *file,
+		      const struct event *ev);
 
 void fold_tell(struct fold_change *change, enum fold_news news,
 	       struct name *name, struct name *at);

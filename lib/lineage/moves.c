@@ -93,7 +93,7 @@ static int arrive(struct fold *fold, const struct cargo *cargo, unsigned seen,
 	file->restless = cargo->restless;
 	file->n_writers = cargo->n_writers & LINEAGE_WRITERS_MAX;
 	fold_note_write(fold, file, ev->pid);
-	fold_check_order(fold, file);
+	fold_check_order(fold, file, ev);
 	if (was_closed)
 		fold_tell(change, FOLD_REWRITTEN, name, name);
 	else if (cargo->closed && file->ftype == EVENT_FTYPE_REGULAR)

@@ -59,6 +59,30 @@ static void replacing_an_input_is_no_gap(void **state)
 	      "");
 }
 
+/* A script writes a file and starts a run that edits it: both within one tick of the
+ * file system's clock. */
+static void replacing_what_was_made_moments_before_is_no_gap(void **state)
+{
+	(void)state;
+	check("fork root at=100\n"
+	      "open r /a ino=5 size=1 mtime=100 at=102 pid=4\n"
+	      "open wc /b at=103 pid=4\n"
+	      "rename /b /a ino=6 size=1 mtime=103 at=104 pid=5\n"
+	      "open r /c ino=8 size=1 mtime=100 at=105 pid=4\n"
+	      "unlink /c ino=8 size=1 mtime=100 at=106 pid=4\n"
+	      "open wc /c at=107 pid=4\n",
+	      "");
+}
+
+static void what_another_process_creates_where_it_was_read_is_a_gap(void **state)
+{
+	(void)state;
+	check("fork root at=100\n"
+	      "open r /a ino=5 size=1 mtime=101 at=102 pid=4\n"
+	      "open wc /a at=102 pid=5\n",
+	      "changed \"/a\" x1\n");
+}
+
 static void sixty_four_details_are_kept_and_the_rest_counted(void **state)
 {
 	CLEANUP(fold_freep) struct fold *fold = NULL;
@@ -113,6 +137,8 @@ int main(void)
 		T(a_code_nobody_knows_is_a_loss),
 		T(content_read_before_the_run_put_it_there_is_a_gap),
 		T(replacing_an_input_is_no_gap),
+		T(replacing_what_was_made_moments_before_is_no_gap),
+		T(what_another_process_creates_where_it_was_read_is_a_gap),
 		T(sixty_four_details_are_kept_and_the_rest_counted),
 		T(a_long_detail_is_cut_and_still_found_again),
 	};
