@@ -20,11 +20,14 @@ MUTANTS = [
     # Meetings.
     Mutant("a retry counts twice", "round.c",
            """\
+		not_here(a);
 		wait_remove(q->c, &a->wait);
-		round->n_here--;
 """, """\
 		wait_remove(q->c, &a->wait);
 """),
+    Mutant("who stands aside is waited for", "round.c",
+           "	return round->meeting->job->n_aside - round->n_aside;\n",
+           "	return round->n_aside * 0;\n"),
     Mutant("a cancel is ignored", "round_end.c",
            """\
 	a->worker->heard_ms = c->now.mono_ms;
@@ -32,13 +35,13 @@ MUTANTS = [
 	round_tidy(round);
 }
 
-static void name_absent(""", """\
+/* Where else it waits""", """\
 	a->worker->heard_ms = c->now.mono_ms;
 	wait_remove(c, &a->wait);
 	round_tidy(round);
 }
 
-static void name_absent("""),
+/* Where else it waits"""),
     Mutant("released without min_workers", "round_end.c",
            "if (!round->group && !job_ready(round->meeting->job))",
            "if (0 && !round->group && !job_ready(round->meeting->job))"),
@@ -51,9 +54,9 @@ static void name_absent("""),
     Mutant("released by the living although the dead are waited for",
            "round.c",
            """\
-	return round->on_death == ROAR__ON_DEATH__SHRINK ? job_alive(job) :
+	return (round->on_death == ROAR__ON_DEATH__SHRINK ? job_alive(job) :
 """, """\
-	return 1 ? job_alive(job) :
+	return (1 ? job_alive(job) :
 """),
     Mutant("a meeting that must fail waits for the dead", "meeting.c",
            "	if (round->on_death != ROAR__ON_DEATH__FAIL)\n",
