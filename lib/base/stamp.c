@@ -5,7 +5,11 @@
 
 #include "base/clock.h"
 
-enum { TICK_NS = 20 * 1000 * 1000, SECOND_NS = 1000 * 1000 * 1000 };
+enum {
+	COARSE_NS = 10 * 1000 * 1000, /* the stamps of exFAT */
+	TICK_NS = 20 * 1000 * 1000,
+	SECOND_NS = 1000 * 1000 * 1000,
+};
 
 struct stamp stamp_of(const struct stat *st)
 {
@@ -36,9 +40,19 @@ static int64_t resolution(int64_t time_ns)
 	return time_ns % SECOND_NS ? TICK_NS : SECOND_NS;
 }
 
+static int64_t latest(const struct stamp *s)
+{
+	return s->mtime_ns > s->ctime_ns ? s->mtime_ns : s->ctime_ns;
+}
+
 bool stamp_is_racy(const struct stamp *s, int64_t taken_ns)
 {
-	int64_t latest = s->mtime_ns > s->ctime_ns ? s->mtime_ns : s->ctime_ns;
+	return latest(s) >= taken_ns - resolution(s->ctime_ns);
+}
 
-	return latest >= taken_ns - resolution(s->ctime_ns);
+bool stamp_is_of_tick(const struct stamp *s, int64_t tick_ns)
+{
+	if (s->ctime_ns % COARSE_NS == 0)
+		return stamp_is_racy(s, tick_ns);
+	return latest(s) >= tick_ns;
 }

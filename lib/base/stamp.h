@@ -37,4 +37,10 @@ bool stamp_same_file(const struct stamp *a, const struct stamp *b);
  * showing it?  The margin covers a 100 Hz kernel and whole-second file systems. */
 bool stamp_is_racy(const struct stamp *s, int64_t taken_ns);
 
+/* The same without the margin, for a look at `tick_ns` by clock_now_tick_ns(), which
+ * local file systems take their stamps from: once that clock has moved on, every
+ * later change gets a later stamp.  Only for a file that nobody is writing to: a
+ * write takes its stamp first and moves its bytes later. */
+bool stamp_is_of_tick(const struct stamp *s, int64_t tick_ns);
+
 #endif

@@ -59,12 +59,13 @@ static int check_type(const struct stat *st)
 }
 
 /* The time is read before the stamp and belongs to the first one: from then on
- * a write moves mtime away from a stamp that is not racy at that time.  Taken
- * after the last read it would miss a write that fell into the tick of the
- * stamp while we were reading. */
+ * a write moves mtime away from a stamp that is not racy at that time.  It is the
+ * time of the last tick, as in stamps (stamp_is_of_tick()).  Taken after the last
+ * read it would miss a write that fell into the tick of the stamp while we were
+ * reading. */
 int file_pass_look(struct file_pass *p, int dirfd, const char *path)
 {
-	return file_pass_look_at(p, dirfd, path, clock_now_ns());
+	return file_pass_look_at(p, dirfd, path, clock_now_tick_ns());
 }
 
 int file_pass_look_at(struct file_pass *p, int dirfd, const char *path,
@@ -86,7 +87,7 @@ int file_pass_look_fd(struct file_pass *p, int fd)
 {
 	struct stat st;
 
-	p->taken_ns = clock_now_ns();
+	p->taken_ns = clock_now_tick_ns();
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	p->path = NULL;
@@ -139,7 +140,7 @@ static ssize_t read_at(int fd, void *data, size_t len, uint64_t offset)
  * Otherwise the new stamp begins the next try. */
 int file_pass_settle(struct file_pass *p, struct file_hash *ret)
 {
-	int64_t taken_ns = clock_now_ns();
+	int64_t taken_ns = clock_now_tick_ns();
 	struct stamp stamp;
 	struct stat st;
 	int r;

@@ -108,7 +108,8 @@ static void keep(struct run *run, struct outcome *o,
 	int64_t since = hash->taken_ns - run->meta.started_ns;
 
 	o->mark = stamp_mark(&hash->stamp);
-	o->taken_ms = (int32_t)(since / 1000000);
+	/* A tick may have begun before the run. */
+	o->taken_ms = (int32_t)(since / 1000000) - (since < 0);
 	memcpy(o->blake3, hash->digests.blake3, sizeof(o->blake3));
 	o->extra = keep_extra(run, hash);
 }
@@ -127,6 +128,17 @@ void hashes_collect(struct run *run, struct outcome *o)
 	if (task->result == 0)
 		keep(run, o, &task->hash);
 	free(task);
+}
+
+void hashes_try_collect(struct run *run, struct outcome *o)
+{
+	if (o->pending && atomic_load(&o->task->state) == HASH_DONE)
+		hashes_collect(run, o);
+}
+
+bool hashes_is_unbegun(const struct outcome *o)
+{
+	return o->pending && atomic_load(&o->task->state) == HASH_QUEUED;
 }
 
 bool hashes_recall(struct run *run, const struct lineage_file *file)

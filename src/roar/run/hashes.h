@@ -64,6 +64,12 @@ struct outcome *hashes_submit(struct run *run, struct lineage_file *file,
 /* Takes the result of a pending outcome, waiting for it if need be. */
 void hashes_collect(struct run *run, struct outcome *o);
 
+/* The same if it need not wait; afterwards `pending` tells. */
+void hashes_try_collect(struct run *run, struct outcome *o);
+
+/* Is an outcome pending of which nothing has been read, not even the stamp? */
+bool hashes_is_unbegun(const struct outcome *o);
+
 /* Is a collected outcome one of the content that the name had at first sight?  When
  * the run itself removed, renamed or linked the file, that moved its ctime and
  * nothing else. */

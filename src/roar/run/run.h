@@ -106,6 +106,7 @@ struct run_file {
 	uint8_t after_ftype; /* enum event_ftype after the run */
 	bool in_asked : 1; /* hashing what was read began after the end */
 	bool out_asked : 1; /* hashing what was written did */
+	bool out_true : 1; /* the early digest is of what is there after the end */
 	bool changed : 1; /* somebody else wrote to the input meanwhile */
 	bool foreign : 1; /* somebody else may have written to the output since
 			   * the run was killed */

@@ -159,6 +159,47 @@ static uint32_t kib(uint64_t bytes)
 	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 }
 
+static bool needs_input(const struct run_file *e)
+{
+	return !e->filter && (e->roles & LINEAGE_INPUT) &&
+	       e->file->ftype == EVENT_FTYPE_REGULAR;
+}
+
+static bool needs_output(const struct run_file *e)
+{
+	return !e->filter && (e->roles & LINEAGE_OUTPUT) && !e->foreign &&
+	       e->after_ftype == EVENT_FTYPE_REGULAR;
+}
+
+/* Is the digest that was taken early the one of the content that is there `now`?  Not
+ * when it was taken while the file could still change in the same tick. */
+static bool is_true(const struct run *run, const struct outcome *o,
+		    const struct stamp *now)
+{
+	int64_t taken_ns = hashes_taken_ns(run, o);
+
+	if (o->result < 0 || o->mark != stamp_mark(now))
+		return false;
+	return o->final ? !stamp_is_of_tick(now, taken_ns) :
+			  !stamp_is_racy(now, taken_ns);
+}
+
+/* The look that gave a file its roles also tells whether its early digest is true.
+ * What nobody has begun to hash by now counts as asked for after the end. */
+static void settle_early(struct run *run, struct run_file *e,
+			 const struct stamp *after)
+{
+	struct outcome *o = hashes_find(e->file, OUTCOME_OUTPUT);
+
+	if (!o || !needs_output(e))
+		return;
+	hashes_try_collect(run, o);
+	if (o->pending)
+		e->out_asked = hashes_is_unbegun(o);
+	else
+		e->out_true = is_true(run, o, after);
+}
+
 static int add_file(struct run *run, struct lineage_file *f)
 {
 	struct run_file entry = { .file = f };
@@ -190,6 +231,7 @@ static int add_file(struct run *run, struct lineage_file *f)
 	if (entry.after_ftype == EVENT_FTYPE_REGULAR)
 		entry.sum = sums_find(&run->sums, after.dev, after.ino,
 				      INT64_MAX);
+	settle_early(run, &entry, &after);
 	slot = VEC_PUSH(run->files, run->n_files, run->cap_files);
 	if (!slot)
 		return -ENOMEM;
@@ -221,18 +263,6 @@ struct hashing {
 	} * suspects;
 	size_t n_suspects, cap_suspects;
 };
-
-static bool needs_input(const struct run_file *e)
-{
-	return !e->filter && (e->roles & LINEAGE_INPUT) &&
-	       e->file->ftype == EVENT_FTYPE_REGULAR;
-}
-
-static bool needs_output(const struct run_file *e)
-{
-	return !e->filter && (e->roles & LINEAGE_OUTPUT) && !e->foreign &&
-	       e->after_ftype == EVENT_FTYPE_REGULAR;
-}
 
 /* Is the file that the run found under its name still there? */
 static bool is_at_home(const struct lineage_file *f)
@@ -288,17 +318,17 @@ static void ask_unasked(struct hashing *h, struct run_file *e)
 		ask_output(h, e);
 }
 
-/* Is the digest that was taken early the one of the content that is there?  Not
- * when it was taken while the file could still change in the same tick. */
+/* One that was being taken when its file was looked at. */
 static bool is_still_true(const struct run *run, const struct run_file *e,
 			  const struct outcome *o)
 {
 	struct stamp now;
 	uint8_t ftype;
 
+	if (e->out_true)
+		return true;
 	look(run, e->file, &now, &ftype);
-	return o->result == 0 && o->mark == stamp_mark(&now) &&
-	       !stamp_is_racy(&now, hashes_taken_ns(run, o));
+	return is_true(run, o, &now);
 }
 
 static void suspect(struct hashing *h, struct run_file *e,

@@ -86,6 +86,33 @@ static void a_file_as_young_as_the_look_is_racy(void **state)
 	assert_true(stamp_is_racy(&s, s.ctime_ns + 100 * MS));
 }
 
+static void a_look_in_the_next_tick_is_not_of_the_tick(void **state)
+{
+	struct stamp s = sample();
+
+	(void)state;
+	s.ctime_ns = 5 * SECOND + 123456;
+	s.mtime_ns = s.ctime_ns;
+	assert_true(stamp_is_of_tick(&s, s.ctime_ns));
+	assert_false(stamp_is_of_tick(&s, s.ctime_ns + MS));
+	assert_true(stamp_is_racy(&s, s.ctime_ns + MS));
+	s.mtime_ns = s.ctime_ns + SECOND;
+	assert_true(stamp_is_of_tick(&s, s.ctime_ns + MS));
+}
+
+static void coarse_stamps_have_their_margin_in_any_tick(void **state)
+{
+	struct stamp s = sample();
+
+	(void)state;
+	s.ctime_ns = 5 * SECOND + 30 * MS;
+	s.mtime_ns = s.ctime_ns;
+	assert_true(stamp_is_of_tick(&s, s.ctime_ns + 9 * MS));
+	s.ctime_ns = 5 * SECOND;
+	s.mtime_ns = s.ctime_ns;
+	assert_true(stamp_is_of_tick(&s, s.ctime_ns + 900 * MS));
+}
+
 static void whole_seconds_are_coarse_stamps(void **state)
 {
 	struct stamp s = sample();
@@ -140,6 +167,8 @@ int main(void)
 		cmocka_unit_test(every_field_makes_a_stamp_differ),
 		cmocka_unit_test(an_old_file_is_not_racy),
 		cmocka_unit_test(a_file_as_young_as_the_look_is_racy),
+		cmocka_unit_test(a_look_in_the_next_tick_is_not_of_the_tick),
+		cmocka_unit_test(coarse_stamps_have_their_margin_in_any_tick),
 		cmocka_unit_test(whole_seconds_are_coarse_stamps),
 		cmocka_unit_test(a_time_out_of_range_is_racy_and_no_overflow),
 		cmocka_unit_test(a_quick_rewrite_never_goes_unnoticed),
