@@ -169,8 +169,8 @@ static void note_read(struct fold *fold, struct lineage_file *file, int32_t pid)
 
 /* Content from before the run was read at `at`.  It counts for `name`: the same
  * name, or the one the run moved it away from. */
-static void read_prior(struct fold *fold, struct name *name, struct name *at,
-		       const struct event *ev, struct fold_change *change)
+static int read_prior(struct fold *fold, struct name *name, struct name *at,
+		      const struct event *ev, struct fold_change *change)
 {
 	struct lineage_file *file = &name->file;
 	bool again = file->seen & LINEAGE_READ_PRIOR;
@@ -180,7 +180,7 @@ static void read_prior(struct fold *fold, struct name *name, struct name *at,
 	if (again && content_differs(&file->first, &ev->before))
 		file->seen |= LINEAGE_UNSTABLE;
 	if (again)
-		return;
+		return 0;
 	/* A name the run itself had made and lost again: what it reads now is
 	 * somebody else's. */
 	if (!stamp_exists(&file->first)) {
@@ -190,24 +190,25 @@ static void read_prior(struct fold *fold, struct name *name, struct name *at,
 	fold_check_order(fold, file, ev);
 	if (file->ftype == EVENT_FTYPE_NONE)
 		file->ftype = ev->ftype;
-	if (file->ftype == EVENT_FTYPE_REGULAR)
-		fold_tell(change, FOLD_INPUT, name, at);
+	if (file->ftype != EVENT_FTYPE_REGULAR)
+		return 0;
+	fold_tell(change, FOLD_INPUT, name, at);
+	return inodes_note(fold, name);
 }
 
-static void read_name(struct fold *fold, struct name *name,
-		      const struct event *ev, struct fold_change *change)
+static int read_name(struct fold *fold, struct name *name,
+		     const struct event *ev, struct fold_change *change)
 {
 	struct lineage_file *file = &name->file;
 
 	fold_settle(name, &ev->before);
 	if (!file->own || name->prior)
 		inodes_read(fold, name, &ev->before);
-	if (!file->own || name->prior) {
-		read_prior(fold, name_source(name), name, ev, change);
-		return;
-	}
+	if (!file->own || name->prior)
+		return read_prior(fold, name_source(name), name, ev, change);
 	file->seen |= LINEAGE_READ_OWN;
 	note_read(fold, file, ev->pid);
+	return 0;
 }
 
 /* The run put new content there, whatever was there before. */
@@ -266,6 +267,7 @@ static int on_open(struct fold *fold, const struct event *ev,
 {
 	struct name *name;
 	unsigned seen = 0;
+	int r = 0;
 
 	/* An O_TMPFILE has no name until it is linked. */
 	if (ev->flags & EVENT_TMPFILE || ev->ftype == EVENT_FTYPE_DIRECTORY)
@@ -282,7 +284,9 @@ static int on_open(struct fold *fold, const struct event *ev,
 		seen |= LINEAGE_TRUNCATED;
 	}
 	if (ev->flags & EVENT_READ && !seen)
-		read_name(fold, name, ev, change);
+		r = read_name(fold, name, ev, change);
+	if (r < 0)
+		return r;
 	if (ev->flags & (EVENT_WRITE | EVENT_TRUNC)) {
 		seen |= LINEAGE_OPENED_WRITE;
 		opened_for_writing(&name->file, ev->flags);
@@ -318,8 +322,7 @@ static int on_exec(struct fold *fold, const struct event *ev,
 	if (!name)
 		return -ENOMEM;
 	name->file.seen |= LINEAGE_EXECUTED;
-	read_name(fold, name, ev, change);
-	return 0;
+	return read_name(fold, name, ev, change);
 }
 
 static int on_unlink(struct fold *fold, const struct event *ev,

@@ -169,6 +169,11 @@ void fold_add_gap(struct fold *fold, int code, const char *detail);
 /* The file that is seen under that name; NULL when it was never seen. */
 struct lineage_file *fold_find(const struct fold *fold, const char *path);
 
+/* One of the names that the file of this stamp had before the run, if the run has read,
+ * written in place or linked it; NULL otherwise.  That name may be gone. */
+struct lineage_file *fold_find_inode(const struct fold *fold,
+				     const struct stamp *stamp);
+
 /* Is a file to be seen at its path?  A path may be that of several files: of one in
  * a directory and of another in what was mounted there. */
 enum fold_sight {

@@ -1,22 +1,22 @@
 /* inodes.c - several names of one file.
  *
  * Names are what counts, but a write through one hard link changes what the
- * others show.  Only two kinds of files can have a second name the fold must
- * know of: files from before the run that the run writes in place, and files it
- * links.  For these the table remembers one name per (device, inode); the key
- * is the name's first stamp, so an entry costs eight bytes.
+ * others show.  The table remembers one name per (device, inode) of the files from
+ * before the run that the run reads, writes in place or links; the key is the name's
+ * first stamp, so an entry costs eight bytes.
  *
  * Then:
  *	- writing through another name also marks the remembered one as opened
- *	  for writing: its stamp at the end decides whether it is an output;
+ *	  for writing: its stamp at the end decides whether it is an output.  A
+ *	  name that was only read is marked if the file is still what was read;
  *	- reading another name whose content is no longer that of the remembered
  *	  name's first stamp reads what the run wrote: the name becomes own, not
  *	  an input.
- * A name that was read before the write and is never seen again stays an input;
- * its stamp at the end differs from the first, which tells that it changed.
+ * Of three names, a second one that was read before the write stays an input; its
+ * stamp at the end differs from the first, which tells that it changed.
  *
  * An inode number is used again once its file is gone.  A remembered name that
- * is gone is therefore no evidence. */
+ * is gone, or had another file meanwhile, is therefore not evidence. */
 #include "lineage/fold_internal.h"
 
 enum { WROTE = LINEAGE_OPENED_WRITE | LINEAGE_TRUNCATED };
@@ -36,6 +36,12 @@ static uint32_t *find(const struct fold *fold, const struct stamp *s)
 	return NULL;
 }
 
+/* Is the file that the name had before the run surely still there? */
+static bool is_evidence(const struct name *name)
+{
+	return !name->gone && !(name->file.seen & LINEAGE_REMOVED);
+}
+
 /* The remembered name of that file, if it is there and is not `name`. */
 static struct name *other_name(const struct fold *fold, const struct name *name,
 			       const struct stamp *s)
@@ -43,7 +49,15 @@ static struct name *other_name(const struct fold *fold, const struct name *name,
 	uint32_t *at = find(fold, s);
 	struct name *other = at ? name_of(fold->files[*at - 1]) : NULL;
 
-	return other && other != name && !other->gone ? other : NULL;
+	return other && other != name && is_evidence(other) ? other : NULL;
+}
+
+struct lineage_file *fold_find_inode(const struct fold *fold,
+				     const struct stamp *stamp)
+{
+	uint32_t *at = find(fold, stamp);
+
+	return at ? fold->files[*at - 1] : NULL;
 }
 
 int inodes_note(struct fold *fold, struct name *name)
@@ -56,7 +70,7 @@ int inodes_note(struct fold *fold, struct name *name)
 		return 0;
 	at = find(fold, s);
 	if (at) {
-		if (name_of(fold->files[*at - 1])->gone)
+		if (!is_evidence(name_of(fold->files[*at - 1])))
 			*at = name->ordinal + 1;
 		return 0;
 	}
@@ -69,6 +83,9 @@ int inodes_write(struct fold *fold, struct name *name,
 {
 	struct name *other = other_name(fold, name, before);
 
+	if (other && !(other->file.seen & (WROTE | LINEAGE_LINKED_FROM)) &&
+	    content_differs(&other->file.first, before))
+		return 0;
 	if (other) {
 		other->file.seen |= LINEAGE_OPENED_WRITE;
 		other->file.restless = true;

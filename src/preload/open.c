@@ -71,13 +71,22 @@ static bool is_writing(int flags)
 	return (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC);
 }
 
+/* Who reads the file may know it by another name. */
+static bool has_other_names(const char *path)
+{
+	struct stat st;
+
+	return raw_call(SYS_newfstatat, AT_FDCWD, path, &st, 0) == 0 &&
+	       st.st_nlink > 1 && S_ISREG(st.st_mode);
+}
+
 static enum way way_of_write(const char *path, int flags)
 {
 	if ((flags & O_ACCMODE) == O_ACCMODE)
 		return WAY_ASKED;
 	if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL))
 		return WAY_TOLD;
-	if (flags & O_TRUNC && !was_read(path))
+	if (flags & O_TRUNC && !was_read(path) && !has_other_names(path))
 		return WAY_TOLD;
 	return WAY_ASKED;
 }

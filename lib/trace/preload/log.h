@@ -34,8 +34,9 @@
  *	- Calls that change what a name means (rename, link, symlink, unlink, rmdir,
  *	  chdir, mount, exec, ...), calls that need the file as it was before
  *	  (open for writing without truncation, truncate), and opens for writing of
- *	  a base name in `read_names` are *asked*: the process waits until the
- *	  reader has drained the ring, looked, and answered.
+ *	  a base name in `read_names`, or of a file with several names, are *asked*:
+ *	  the process waits until the reader has drained the ring, looked, and
+ *	  answered.
  *	- All others (reads; O_CREAT|O_EXCL; O_TRUNC of names nobody has read)
  *	  are only told.
  *

@@ -336,18 +336,12 @@ void observe_event(void *ctx, const struct event *ev)
 		note_core(run, ev);
 }
 
-/* An input is about to change or to go.  Its digest must be of the content that was
- * read: wait for it, unless it is so large that its writer would notice.  Then it
- * is read on, from a descriptor that keeps it, as long as the command does not
- * miss the space. */
-void observe_before_change(void *ctx, const char *path, size_t len,
-			   const struct stamp *stamp)
+/* `f` may be what is at `path`, or another name of that file. */
+static void secure_input(struct run *run, struct lineage_file *f,
+			 const char *path, const struct stamp *stamp)
 {
-	struct run *run = ctx;
-	struct lineage_file *f = fold_find(run->fold, path);
 	struct outcome *o;
 
-	(void)len;
 	if (!f || !(f->seen & LINEAGE_READ_PRIOR) || f->own)
 		return;
 	o = hash_now(run, f, path);
@@ -360,6 +354,23 @@ void observe_before_change(void *ctx, const char *path, size_t len,
 		run->kept_bytes += stamp->size;
 	else
 		hashes_drop(run, o);
+}
+
+/* An input is about to change or to go.  Its digest must be of the content that was
+ * read: wait for it, unless it is so large that its writer would notice.  Then it
+ * is read on, from a descriptor that keeps it, as long as the command does not
+ * miss the space. */
+void observe_before_change(void *ctx, const char *path, size_t len,
+			   const struct stamp *stamp)
+{
+	struct run *run = ctx;
+	struct lineage_file *f = fold_find(run->fold, path);
+	struct lineage_file *other = fold_find_inode(run->fold, stamp);
+
+	(void)len;
+	secure_input(run, f, path, stamp);
+	if (other != f)
+		secure_input(run, other, path, stamp);
 }
 
 static bool is_below(const char *path, const char *dir, size_t len)

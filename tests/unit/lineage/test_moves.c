@@ -432,6 +432,39 @@ static void a_write_through_an_old_link_is_seen_by_the_other_name(void **state)
 	      "/a read-own opened-write own = output intermediate\n");
 }
 
+static void what_was_read_and_then_written_by_another_name_is_both(void **state)
+{
+	(void)state;
+	facts("open r /a ino=1 size=3 mtime=5\n"
+	      "open wt /b ino=1 size=3 mtime=5\n"
+	      "after /a ino=1 size=9 mtime=99\n"
+	      "after /b ino=1 size=9 mtime=99\n",
+	      "/a read-prior opened-write = input output\n"
+	      "/b opened-write truncated own = output\n");
+}
+
+/* The file that was read may have been removed by somebody else. */
+static void a_file_of_another_stamp_is_not_the_one_that_was_read(void **state)
+{
+	(void)state;
+	facts("open r /a ino=1 size=3 mtime=5\n"
+	      "open w /b ino=1 size=4 mtime=6\n"
+	      "after /a ino=2 size=9 mtime=99\n"
+	      "after /b ino=1 size=9 mtime=99\n",
+	      "/a read-prior = input\n"
+	      "/b opened-write = output\n");
+	facts("open r /a ino=1 size=3 mtime=5\n"
+	      "rename /t /a ino=2 size=3 mtime=5\n"
+	      "open w /a ino=2 size=3 mtime=5\n"
+	      "open r /x ino=1 size=4 mtime=6\n"
+	      "after /a ino=2 size=9 mtime=99\n"
+	      "after /x ino=1 size=4 mtime=6\n",
+	      "/a read-prior opened-write renamed-to removed < /t own = "
+	      "input output\n"
+	      "/t moved-away =\n"
+	      "/x read-prior = input\n");
+}
+
 static void an_unchanged_second_name_is_an_input(void **state)
 {
 	(void)state;
@@ -550,6 +583,8 @@ int main(void)
 		T(prior_content_read_through_a_new_link_counts_for_the_old),
 		T(a_write_through_a_new_link_makes_both_names_outputs),
 		T(a_write_through_an_old_link_is_seen_by_the_other_name),
+		T(what_was_read_and_then_written_by_another_name_is_both),
+		T(a_file_of_another_stamp_is_not_the_one_that_was_read),
 		T(an_unchanged_second_name_is_an_input),
 		T(an_inode_used_again_is_no_second_name),
 		T(what_may_be_mapped_may_be_so_under_its_next_name),
