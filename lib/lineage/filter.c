@@ -447,6 +447,13 @@ static enum filter_id place_of(const char *path)
 	return found;
 }
 
+static bool is_linked(const struct question *q)
+{
+	const struct filter_options *o = q->options;
+
+	return o->is_linked && o->is_linked(o->links_ctx, q->path);
+}
+
 static void match_places(struct question *q)
 {
 	enum filter_id place = place_of(q->path);
@@ -455,7 +462,7 @@ static void match_places(struct question *q)
 		place = FILTER_TMP;
 	if (q->in_project && (place == FILTER_SYSTEM || place == FILTER_TMP))
 		return;
-	if (place == FILTER_TMP && !q->written)
+	if (place == FILTER_TMP && (!q->written || is_linked(q)))
 		return;
 	take(q, place);
 }
@@ -521,7 +528,7 @@ enum filter_id filter_match(const struct filter_options *options,
 		return FILTER_NONE;
 	match_parts(&q);
 	match_places(&q);
-	if (!q.in_project && is_torch_in_tmp(options, path))
+	if (!q.in_project && is_torch_in_tmp(options, path) && !is_linked(&q))
 		take(&q, FILTER_TORCH_CACHE);
 	if (q.best == FILTER_NONE)
 		match_patterns(&q);

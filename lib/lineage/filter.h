@@ -10,8 +10,9 @@
  * dist-packages, node_modules, conda-meta, renv/library, *.dist-info, *.egg-info
  * and the hidden directories of tools (.tox, .pyenv); else there must be evidence
  * of an environment.  Files in /tmp that the run only read are kept: they came
- * from somewhere.  So is compiled Python that was read (run/bytecode.h says what
- * becomes of it). */
+ * from somewhere.  So are those that a symbolic link of the project leads to: they are
+ * results (run/links.h says which links).  So is compiled Python that was read
+ * (run/bytecode.h says what becomes of it). */
 #ifndef ROAR_LINEAGE_FILTER_H
 #define ROAR_LINEAGE_FILTER_H
 
@@ -45,6 +46,10 @@ struct filter_options {
 	 * which packages are installed?  NULL: there are none. */
 	bool (*is_environment)(void *ctx, const char *path, size_t len);
 	void *ctx;
+	/* Does a symbolic link of the project lead to this file in a temporary
+	 * directory, or to a directory above it?  NULL: there are none. */
+	bool (*is_linked)(void *links_ctx, const char *path);
+	void *links_ctx;
 };
 
 /* A pattern matches whole path components; "*" and "?" stay inside one.  When it

@@ -1,10 +1,14 @@
 """Filters decide what is shown, not what is seen; each is counted."""
 
 import os
+import sys
 
 import pytest
 
 from helpers import lines, names_of
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import kernel  # noqa: E402
 
 
 def filtered(job):
@@ -95,6 +99,49 @@ def test_read_temporary_files_are_kept(project):
 def test_files_of_the_project_are_never_tmp(project):
     project.sh("echo x >x", env={"TMPDIR": project.base})
     assert shown(project) == ["x"]
+
+
+@pytest.mark.parametrize("tracer", ["hybrid", "ptrace", "preload", "ebpf"])
+def test_a_link_of_the_project_into_tmp_leads_to_results(project, tracer):
+    if not kernel.offers(tracer):
+        pytest.skip(f"no {tracer} here")
+    scratch = os.path.join(project.base, "tmp")
+    for name in ("x", "torch_y", "z"):
+        put(os.path.join(scratch, name, "in"))
+    os.symlink(os.path.join(scratch, "x"), project.path("out"))
+    project("run", "-q", "--tracer", tracer, "--", "sh", "-c",
+            f"cat out/in >out/f; ln -s {scratch}/torch_y later; echo >later/g; "
+            f"echo >>later/in; echo >{scratch}/z/junk",
+            env={"TMPDIR": scratch})
+    job = project.last()
+    written = [os.path.relpath(r["path"], scratch) for r in job["outputs"]
+               if r["path"].startswith(scratch)]
+    assert sorted(written) == ["torch_y/g", "torch_y/in", "x/f"]
+    assert os.path.join(scratch, "x/in") in [r["path"] for r in job["inputs"]]
+    assert filtered(job)["tmp"] == (0, 1)
+
+
+def test_a_link_counts_where_the_command_was_started(project):
+    scratch = os.path.join(project.base, "tmp")
+    for name in ("x", "y"):
+        os.makedirs(os.path.join(scratch, name))
+    os.makedirs(project.path("sub/deeper"))
+    os.symlink(os.path.join(scratch, "x"), project.path("sub/out"))
+    os.symlink(os.path.join(scratch, "y"), project.path("sub/deeper/out"))
+    project.sh("echo >out/f; echo >deeper/out/f", cwd=project.path("sub"),
+               env={"TMPDIR": scratch})
+    assert [r["path"] for r in project.last()["outputs"]] == [
+        os.path.join(scratch, "x/f")]
+
+
+def test_a_link_to_all_temporary_files_says_nothing(project):
+    scratch = os.path.join(project.base, "tmp")
+    os.mkdir(scratch)
+    os.symlink(scratch, project.path("tmp"))
+    os.symlink(project.base, project.path("above"))
+    project.sh("echo >tmp/f", env={"TMPDIR": scratch})
+    assert project.last()["outputs"] == []
+    assert filtered(project.last())["tmp"] == (0, 1)
 
 
 def test_downloaded_models_are_inputs(project):

@@ -52,6 +52,13 @@ static void set_filters(struct run *run)
 	run->filters.n_patterns = c->n_ignore_paths;
 	run->filters.is_environment = environments_has;
 	run->filters.ctx = &run->environments;
+	run->filters.is_linked = links_have;
+	run->filters.links_ctx = &run->links;
+	run->links = (struct links){
+		.root = run->project->root,
+		.cwd = &run->meta.cwd,
+		.tmpdir = run->filters.tmpdir,
+	};
 }
 
 int run_init(struct run *run, struct project *project,
@@ -96,6 +103,7 @@ void run_release(struct run *run)
 	free(run->files);
 	free(run->moved);
 	environments_forget(&run->environments);
+	links_forget(&run->links);
 	str_release(&run->scratch);
 	pool_release(&run->pool);
 }

@@ -33,6 +33,7 @@
 #include "lineage/fold.h"
 #include "lineage/tag.h"
 #include "run/environments.h"
+#include "run/links.h"
 #include "store/store.h"
 #include "trace/probe.h"
 #include "trace/sums.h"
@@ -124,6 +125,7 @@ struct run {
 	struct redact *redact;
 	struct filter_options filters;
 	struct environments environments; /* for the filters */
+	struct links links; /* likewise */
 	struct fold *fold;
 	struct journal *journal; /* NULL when it could not be made */
 	char journal_name[32]; /* in the project's folder */

@@ -491,6 +491,7 @@ int run_settle(struct run *run)
 	size_t n;
 
 	environments_forget(&run->environments);
+	links_forget(&run->links);
 	follow_moved_dirs(run);
 	bytecode_follow(run);
 	files = fold_files(run->fold, &n);

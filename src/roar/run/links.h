@@ -1,0 +1,36 @@
+/* links.h - temporary directories that belong to the project.
+ *
+ * `ln -s /tmp/x out`: what is written to out/ are results, although their canonical
+ * name is in a temporary directory.  Tracers tell canonical names only, so the links
+ * are looked for: symbolic links in the project's root directory and in the directory
+ * where the command started.  A link to a whole temporary directory (/tmp itself)
+ * does not count.
+ *
+ * The directories are read when somebody first asks; a run forgets before it
+ * settles, because it may have made such links. */
+#ifndef ROAR_RUN_LINKS_H
+#define ROAR_RUN_LINKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/pool.h"
+
+struct links {
+	const char *root; /* the project's, borrowed */
+	const char *const *cwd; /* where the command started, once that is known */
+	const char *tmpdir; /* $TMPDIR or NULL */
+	bool looked;
+	const char **targets; /* canonical */
+	size_t n_targets, cap_targets;
+	struct pool text;
+};
+
+/* Does a link of the project lead to `path`, or to a directory above it?  `ctx` is
+ * the struct: this is filter_options.is_linked. */
+bool links_have(void *ctx, const char *path);
+
+/* Frees what was found; the links can be looked for again. */
+void links_forget(struct links *links);
+
+#endif
