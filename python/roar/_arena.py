@@ -230,3 +230,11 @@ class Arena:
             self._open(fd)
         finally:
             os.close(fd)
+
+
+def alike(arena: Arena, segment_size: int, n_units: int) -> Arena:
+    """Another arena, whose items come with the same types."""
+    made = Arena(segment_size=segment_size, n_units=n_units, copy=arena._copy,
+                 threshold=arena._threshold)
+    made._timeout_ns = arena._timeout_ns
+    return made

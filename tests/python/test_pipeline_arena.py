@@ -189,6 +189,95 @@ def large_bytes(size):
         yield bytearray(size)
 
 
+def numbered_bytes(n, size):
+    for i in range(n):
+        yield numpy.full(size, i, "uint8"), bytearray([i]) * 5000, i
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("make, size", [
+    (lambda: Arena(8 << 20), 5 << 20),
+    (lambda: Arena(8 << 20, n_units=2), 7 << 20),
+    (lambda: SharedMemorySegmentPool(ITEM, 1), 1 << 14)])
+def test_a_plain_loop_goes_on_with_room_for_one_item(make, size, method):
+    items = iterate_in_subprocess(each(numbered_bytes, 20, size), arena=make(),
+                                  mp_context=method, timeout=30)
+    start = time.monotonic()
+    for _ in range(2):
+        for i, (array, more, number) in enumerate(items):
+            assert number == i and array.shape == (size,) and (array == i).all()
+            assert type(more) is memoryview and bytes(more) == bytes([i]) * 5000
+        assert i == 19
+    assert time.monotonic() - start < 10
+
+
+def test_held_items_of_several_workers_keep_their_order():
+    pool = SharedMemorySegmentPool(ITEM, 3)
+    items = iterate_in_subprocess(each(arrays, 12, N), arena=pool, num_workers=2,
+                                  ordered=True, timeout=30)
+    for _ in range(2):
+        held = list(items)      # twice as many as there are segments
+        assert [x["i"] for x in held] == [i for i in range(12) for _ in range(2)]
+        assert all((x["data"] == x["i"]).all() for x in held)
+
+
+def test_room_that_another_thread_gives_back_is_used_without_copies(caplog):
+    arena = Arena(8 << 20)
+    items = iterate_in_subprocess(each(large_bytes, 5 << 20), arena=arena, timeout=30)
+    iterator = iter(items)
+    held = [next(iterator)]
+    helper = threading.Timer(0.2, held.clear)
+    helper.start()
+    item = next(iterator)
+    helper.join()
+    assert len(item) == 5 << 20 and not caplog.records
+    assert arena.stats()["used_bytes"] >= 5 << 20
+
+
+def test_an_epoch_may_be_left_while_an_item_takes_the_detour():
+    items = iterate_in_subprocess(each(numbered_bytes, 9, 5 << 20),
+                                  arena=Arena(8 << 20), timeout=30)
+    for _ in range(3):
+        for i, (array, _, number) in enumerate(items):
+            assert number == i and (array == i).all()
+            if i == 2:
+                break
+    assert len(list(items)) == 9
+
+
+class Unloadable:
+    def __reduce__(self):
+        return int, ("no number",)
+
+
+def some_unloadable(n, size):
+    for i, item in enumerate(numbered_bytes(n, size)):
+        yield (Unloadable(), item) if i == 4 else item
+
+
+def test_an_item_that_cannot_be_unpickled_stops_no_detour():
+    items = iterate_in_subprocess(each(some_unloadable, 9, 5 << 20),
+                                  arena=Arena(8 << 20), timeout=30)
+    for _ in range(3):
+        seen = []
+        with pytest.raises(ValueError, match="no number"):
+            for array, _, number in items:
+                assert (array == number).all()
+                seen.append(number)
+        assert seen == [0, 1, 2, 3]
+
+
+def test_a_worker_that_dies_on_the_detour_is_noticed():
+    items = iterate_in_subprocess(each(numbered_bytes, 99, 5 << 20),
+                                  arena=Arena(8 << 20), timeout=30)
+    iterator = iter(items)
+    held = [next(iterator), next(iterator)]
+    os.kill(multiprocessing.active_children()[0].pid, signal.SIGKILL)
+    with pytest.raises(WorkerDied):
+        held += iterator
+    assert [number for _, _, number in held] == list(range(len(held)))
+
+
 def test_a_consumer_that_holds_too_much_may_give_some_back():
     pool = SharedMemorySegmentPool(ITEM, 3, acquire_timeout=20)
     held = []

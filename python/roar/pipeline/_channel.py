@@ -21,6 +21,7 @@ from ._remote_error import pack_error
 __all__ = [
     "Channel",
     "Closed",
+    "Command",
     "Dead",
     "Kind",
     "Late",
@@ -38,6 +39,16 @@ class Kind(IntEnum):
     END = 3  # of an epoch
     ERROR = 4  # the same, with an exception
     FULL = 5  # the worker waits for room; how many items it has sent
+
+
+class Command(IntEnum):
+    """What a parent tells a worker."""
+
+    START = 1  # an epoch
+    STOP = 2  # leave it
+    ABORT = 3
+    DETOUR = 4  # an item without room may go another way
+    ARRIVED = 5  # the item that went another way was received
 
 
 class Message(NamedTuple):
@@ -80,6 +91,9 @@ class Outlet(ABC):
     @abstractmethod
     def abandon(self) -> None:
         """Ends a send() that waits; called from another thread."""
+
+    def answer(self, command: Command) -> None:
+        """What the parent's end of the channel answers; called from another thread."""
 
 
 class Channel(ABC):

@@ -10,12 +10,12 @@ from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from ._channel import Channel, Dead, Kind, Late, Message
+from ._channel import Channel, Command, Dead, Kind, Late, Message
 from ._errors import WorkerDied, WorkerTimeout, describe_exit, worker_died
 from .._lifetime import Parent, stay_at_exit
 from ._random_state import RandomState
 from ._remote_error import unpack_error
-from ._worker import Command, WorkerInfo, WorkerPlan, work
+from ._worker import WorkerInfo, WorkerPlan, work
 
 __all__ = ["EpochEnd", "Session"]
 

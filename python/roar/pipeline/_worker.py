@@ -5,6 +5,7 @@
                     ◀───       ITEM n, ITEM n, ... then END n or ERROR n
     STOP n          ───▶       leaves epoch n at the next item; END n all the same
     ABORT           ───▶       ends
+    DETOUR, ARRIVED ───▶       for the outlet: see _arena_channel
 
 Before the first epoch the worker says READY, or ERROR when there will be none.  Every
 epoch that was started ends with exactly one END or ERROR, and messages of older epochs
@@ -20,24 +21,15 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from multiprocessing.connection import Connection
 from typing import Any
 
-from ._channel import Closed, Kind, Outlet
+from ._channel import Closed, Command, Kind, Outlet
 from .._lifetime import Parent
 from ._random_state import RandomState
 from ._remote_error import pack_error
 
-__all__ = ["Command", "WorkerInfo", "WorkerPlan", "work", "worker_info"]
-
-
-class Command(IntEnum):
-    """What a parent asks for."""
-
-    START = 1
-    STOP = 2
-    ABORT = 3
+__all__ = ["WorkerInfo", "WorkerPlan", "work", "worker_info"]
 
 
 @dataclass(frozen=True)
@@ -112,6 +104,9 @@ class _Orders:
                 self._obey(Command.ABORT, 0)
 
     def _obey(self, command: Command, epoch: int) -> None:
+        if command in (Command.DETOUR, Command.ARRIVED):
+            self._outlet.answer(command)
+            return
         with self._changed:
             if command == Command.START:
                 self._wanted = epoch
