@@ -25,6 +25,7 @@ from .readers import (AnyPath, Shard, ShardError, bytes_of, check_local,
 MAX_OPEN = 256      # shards, beside those that are just needed
 MAX_NEEDED = 128    # shards that are needed at a time
 MAX_NAMES = 1000000 # that a range in braces may stand for
+MAX_SCANS = 8       # shards that are scanned at a time
 WINDOW = 4096       # samples that are planned at a time
 
 
@@ -77,6 +78,10 @@ def paths_of(source: Union[AnyPath, Sequence[AnyPath]]) -> list[str]:
     return found
 
 
+def _was_scanned(shard: Shard) -> bool:
+    return shard.kind in ("tar", "jsonl") and not shard.index_was_kept
+
+
 class _Wanted(NamedTuple):
     """Samples by shard and number, as the C half takes them."""
 
@@ -96,9 +101,11 @@ class Collection:
     digests  {path or its last part: BLAKE3 of the file in hex}, where they are known
     options  as for open_shard()
 
-    Every shard is opened once, to count its samples; then they are opened when they
-    are needed and closed again when too many are open.  Content is compared with its
-    digest before the first sample of it is given, and again when the file changed.
+    When the numbers of samples are first needed, every shard is opened once, to count
+    them.  Shards without a kept index are scanned for that, several at a time.  Then
+    shards are opened when they are needed and closed again when too many are open.
+    Content is compared with its digest before the first sample of it is given, and
+    again when the file changed.
     """
 
     def __init__(self, source: Union[AnyPath, Sequence[AnyPath]], *,
@@ -110,26 +117,60 @@ class Collection:
         self._compared: dict[int, tuple[int, int, int]] = {}
         self._open: collections.OrderedDict[int, Shard] = \
             collections.OrderedDict()
-        counts = [self._count(n) for n in range(len(self.paths))]
-        # starts[n] is the number of the first sample of shard n.
-        self.starts = [0, *itertools.accumulate(counts)]
-        self.kind = self._shard(0).kind
+        self._starts: Optional[list[int]] = None
+
+    @property
+    def starts(self) -> list[int]:
+        """starts[n] is the number of the first sample of shard n; the last one is how
+        many samples there are."""
+        if self._starts is None:
+            self._starts = [0, *itertools.accumulate(self._counts())]
+        return self._starts
+
+    @property
+    def kind(self) -> str:
+        """Of the shards, as the first one has it."""
+        return self._shard(0).kind
 
     def __getstate__(self) -> dict[str, Any]:
-        """Another process opens what it needs by itself."""
-        return {**self.__dict__, "_open": collections.OrderedDict()}
+        """Another process opens what it needs by itself, but does not count again."""
+        return {**self.__dict__, "_starts": self.starts,
+                "_open": collections.OrderedDict()}
 
     def _digest(self, n: int) -> Optional[str]:
         path = self.paths[n]
         return self._digests.get(path,
                                  self._digests.get(os.path.basename(path)))
 
-    def _count(self, n: int) -> int:
-        """Its samples; to count them is no reason to read all of it."""
-        if self._digest(n) is None:
-            return len(self._shard(n))
-        with open_shard(self.paths[n], **self.options) as shard:
-            return len(shard)
+    def _counts(self) -> Iterator[int]:
+        """The samples of each shard.  Indexes are loaded one by one, which is faster
+        than to start threads; the first shard that has none starts them."""
+        rest = range(len(self.paths))
+        for n in rest:
+            count, scanned = self._count(n)
+            yield count
+            if scanned:
+                rest = rest[n + 1:]
+                break
+        else:
+            return
+        if rest:
+            from concurrent.futures import ThreadPoolExecutor
+            threads = min(len(rest), len(os.sched_getaffinity(0)), MAX_SCANS)
+            with ThreadPoolExecutor(threads, "roar-scan") as pool:
+                yield from (count for count, _ in pool.map(self._count, rest))
+
+    def _count(self, n: int) -> tuple[int, bool]:
+        """Its samples, and whether it was scanned for them; to count them is no
+        reason to compare its content."""
+        known = self._open.get(n)
+        if known is not None:
+            return len(known), False
+        if self._digest(n) is not None or n >= MAX_OPEN:
+            with open_shard(self.paths[n], **self.options) as shard:
+                return len(shard), _was_scanned(shard)
+        shard = self._open[n] = self._compare(n)
+        return len(shard), _was_scanned(shard)
 
     def _compare(self, n: int) -> Shard:
         """The shard, whose content is that of its digest if that is known."""
@@ -155,7 +196,7 @@ class Collection:
 
     def _check(self, n: int, shard: Shard) -> None:
         """A shard that is opened again is still the one that was counted."""
-        if hasattr(self, "starts") and len(shard) != self.count_of(n):
+        if self._starts is not None and len(shard) != self.count_of(n):
             raise ShardError(
                 f"{self.paths[n]!r} had {self.count_of(n)} samples and has "
                 f"{len(shard)} now; begin again with the shards as they are")

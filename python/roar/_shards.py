@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import array
 import collections
+import functools
 import itertools
 import os
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _run
@@ -42,6 +43,7 @@ SHUFFLED = 16
 # Samples that a loop plans first; then four times as many, up to WINDOW.  So the first
 # sample is there soon, and reading ahead is seldom interrupted.
 FIRST_WINDOW = 64
+MANY = 1 << 40      # samples; more than arguments may ask for at least
 
 
 class ShardStream:
@@ -50,15 +52,19 @@ class ShardStream:
     A loop goes through the rest of the epoch, the next loop through the next epoch.
     It is the dataset of a torch or roar DataLoader as well: an IterableDataset, whose
     workers share the samples (``_elsewhere``).
+
+    The order needs the number of samples, for which shards without an index are
+    scanned.  So it is made when it is first needed, not with the stream.
     """
 
-    def __init__(self, files: Collection, order: SampleOrder, name: str,
+    def __init__(self, files: Collection, make_order: Callable[[], SampleOrder], name: str,
                  rank: Optional[int], batched: bool,
                  arena: "Optional[Arena]",
                  together: "Optional[Together]" = None) -> None:
         self.files = files
         self.name = name
-        self._order = order
+        self._make_order: Optional[Callable[[], SampleOrder]] = make_order
+        self._made: Optional[SampleOrder] = None
         self._rank = rank           # None: it is not known
         self._batched = batched
         self._arena = arena
@@ -84,7 +90,8 @@ class ShardStream:
                 f"the stream of dataset {self.name!r} belongs to a worker of a "
                 "coordinator and cannot be pickled: call roar.shards() in the "
                 "process that reads")
-        return {**self.__dict__, "followed": None}
+        return {**self.__dict__, "_made": self._order, "_make_order": None,
+                "followed": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -94,6 +101,13 @@ class ShardStream:
 
     def __reduce__(self) -> Any:
         return _unpickled, (), self.__getstate__()
+
+    @property
+    def _order(self) -> SampleOrder:
+        if self._made is None:
+            assert self._make_order is not None
+            self._made = self._make_order()
+        return self._made
 
     @property
     def epoch(self) -> int:
@@ -372,7 +386,8 @@ class ShardStream:
         _run.notes().flush()
         if self._together is not None:
             self._together.close()
-        self._order.close()
+        if self._made is not None:
+            self._made.close()
         self.files.close()
 
     def __enter__(self) -> "ShardStream":
@@ -479,7 +494,6 @@ def shards(dataset: "Union[AnyPath, Sequence[AnyPath]]", *,
         raise ValueError(f"dataset {spec.dataset_id!r} is registered without a "
                          "path: say where its shards are by path=")
     files = Collection(source, **{**spec.options, **options})
-    spec.check(files)
     if arena is not None and (batch is None or files.kind != "raw"):
         raise ValueError("arena= is for batches of raw records: give batch and "
                          "record_bytes, or send samples as they come")
@@ -487,16 +501,23 @@ def shards(dataset: "Union[AnyPath, Sequence[AnyPath]]", *,
     known, rank, size = _place(coordinator, rank, world_size)
     if audit is not None and world_epoch is None and coordinator is not None:
         world_epoch = coordinator.world.epoch
-    order = SampleOrder(
-        spec.dataset_id, len(files), rank=rank, world_size=size,
+    make = functools.partial(
+        SampleOrder, spec.dataset_id, rank=rank, world_size=size,
         batch_size=1 if batch is None else batch,
         seed=spec.seed if seed is None else seed, epoch=epoch,
         shuffle=spec.shuffle if shuffle is None else shuffle,
-        shard_size=spec.shard_size or -(-len(files) // len(files.paths)),
-        window=whole("window", window, 0), tail=tail, audit=audit,
-        world_epoch=world_epoch)
-    stream = ShardStream(files, order, spec.dataset_id, known,
+        window=whole("window", window, 0), tail=tail, world_epoch=world_epoch)
+    make(MANY, shard_size=MANY)     # sees at once what is wrong with the arguments
+
+    def make_order() -> SampleOrder:
+        spec.check(files)
+        return make(len(files), audit=audit, shard_size=spec.shard_size or
+                    -(-len(files) // len(files.paths)))
+
+    stream = ShardStream(files, make_order, spec.dataset_id, known,
                          batch is not None, arena, together)
+    if audit is not None:
+        len(stream)     # whose file is opened with the order
     if resume is not None:
         stream.load_state_dict(resume)
     return stream

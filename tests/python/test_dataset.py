@@ -5,17 +5,20 @@ import io
 import itertools
 import json
 import os
+import pickle
 import resource
 import subprocess
 import sys
 import tarfile
+import threading
+import time
 
 import pytest
 
 import roar
 from arena_helpers import both, used
 from roar import _collection
-from roar.readers import ShardChanged, ShardError
+from roar.readers import ShardChanged, ShardError, open_shard
 
 
 @pytest.fixture(autouse=True)
@@ -218,6 +221,55 @@ def test_names_in_braces_are_those_of_a_shell(tars):
     assert sorted(numbers(data)) == list(range(34))
     with pytest.raises(FileNotFoundError, match="train-6.tar"):
         roar.shards(f"{folder}/train-{{0..6}}.tar")
+
+
+@pytest.fixture(name="opened")
+def opened_shards(monkeypatch):
+    """The shards that are opened from now on, each with the name of its thread."""
+    opened = []
+
+    def noting(path, *args, **options):
+        opened.append((os.path.basename(path), threading.current_thread().name))
+        return open_shard(path, *args, **options)
+
+    monkeypatch.setattr(_collection, "open_shard", noting)
+    return opened
+
+
+def test_shards_are_counted_when_the_numbers_are_first_needed(tars, opened):
+    data = roar.shards(tars, seed=1)
+    with pytest.raises(ValueError, match="tail is one of"):
+        roar.shards(tars, tail="none")
+    assert not opened
+    assert len(data) == 100
+    assert sorted(name for name, _ in opened) == \
+        [f"train-{n}.tar" for n in range(6)]
+    assert opened[0][1] == "MainThread"     # which found no index
+    assert all(name.startswith("roar-scan") for _, name in opened[1:])
+    assert sorted(numbers(data)) == list(range(100))
+    copy = pickle.loads(pickle.dumps(roar.shards(tars, seed=1)))
+    opened.clear()
+    assert len(copy) == 100 and not opened
+
+
+def test_kept_indexes_are_loaded_without_threads(tars, opened):
+    end = time.monotonic() + 60     # files that changed only now get no index
+    while not open_shard(tars.replace("*", "5")).index_was_kept:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert len(roar.shards(tars)) == 100
+    opened.clear()
+    assert len(roar.shards(tars)) == 100
+    assert {name for _, name in opened} == {"MainThread"}
+
+
+def test_damage_is_told_when_shards_are_counted(tars):
+    with open(tars.replace("*", "3"), "r+b") as file:
+        file.truncate(5000)
+    data = roar.shards(tars)
+    for _ in range(2):
+        with pytest.raises(ShardError, match="train-3.tar' is truncated"):
+            next(iter(data))
 
 
 def test_few_shards_are_open_at_a_time(tars, monkeypatch):
