@@ -31,6 +31,7 @@ static change_fn *const changes[] = {
 	[ROAR__RECORD__RECORD__WHAT_LEASES_LAPSED] = change_leases_lapsed,
 	[ROAR__RECORD__RECORD__WHAT_KEY_PAST] = change_key_past,
 	[ROAR__RECORD__RECORD__WHAT_LENT_BEFORE] = change_lent_before,
+	[ROAR__RECORD__RECORD__WHAT_CLOCK] = change_clock,
 };
 
 int make_change(struct coord *c, const Record *record)

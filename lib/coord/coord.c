@@ -46,6 +46,10 @@ int coord_new(const struct coord_host *host, void *host_data,
 	c->host_data = host_data;
 	set_limits(&c->limits, limits);
 	list_init(&c->job_list);
+	if (service_time_init(c) < 0) {
+		free(c);
+		return -ENOMEM;
+	}
 	*ret = c;
 	return 0;
 }
@@ -75,7 +79,7 @@ void coord_free(struct coord *c)
 	map_release(&c->waits);
 	map_release(&c->answered);
 	alarms_release(&c->mono);
-	alarms_release(&c->wall);
+	alarms_release(&c->service);
 	free(c);
 }
 
@@ -83,7 +87,8 @@ void coord_free(struct coord *c)
 
 /* A coordinator that was stopped, swapped out or on a busy machine heard nobody: with
  * what was sent meanwhile still unread, all would be dead at once.  So the clock of
- * silence stands still from when it should have run. */
+ * silence stands still from when it should have run, and service time with it: keys that
+ * workers renew would be gone as well. */
 static void excuse_all(struct coord *c, int64_t ms)
 {
 	LIST_EACH(it, after, &c->job_list) {
@@ -97,12 +102,19 @@ static void excuse_all(struct coord *c, int64_t ms)
 
 void coord_at(struct coord *c, struct coord_now now)
 {
-	int64_t ran_ms = c->now.mono_ms, due_ms = alarms_due_ms(&c->mono);
-	int64_t expected = ran_ms > due_ms ? ran_ms : due_ms;
+	int64_t ran_ms = c->now.mono_ms, due_ms = coord_due_ms(c);
+	int64_t late_ms = now.mono_ms - (ran_ms > due_ms ? ran_ms : due_ms);
 
 	c->now = now;
-	if (expected < now.mono_ms - LATE_MS)
-		excuse_all(c, now.mono_ms - expected);
+	if (!c->time_ms) {
+		service_time_start(c);
+		return;
+	}
+	if (late_ms > LATE_MS)
+		excuse_all(c, late_ms);
+	else
+		late_ms = 0;
+	c->time_ms += now.mono_ms - ran_ms - late_ms;
 }
 
 /* ---- requests ---- */
@@ -180,13 +192,13 @@ void coord_finish(struct coord *c, struct coord_now now, uint64_t call)
 int64_t coord_due_ms(const struct coord *c)
 {
 	int64_t mono = alarms_due_ms(&c->mono);
-	int64_t wall = alarms_due_ms(&c->wall);
+	int64_t service = alarms_due_ms(&c->service);
 
-	if (wall == INT64_MAX)
+	if (service == INT64_MAX)
 		return mono;
-	wall = c->now.mono_ms +
-	       (wall > c->now.wall_ms ? wall - c->now.wall_ms : 0);
-	return wall < mono ? wall : mono;
+	service = c->now.mono_ms +
+		  (service > c->time_ms ? service - c->time_ms : 0);
+	return service < mono ? service : mono;
 }
 
 /* Each moves its alarm to a later time or takes it out, so this ends. */
@@ -199,7 +211,7 @@ static void ring_until(struct coord *c, struct alarms *all, int64_t now_ms)
 void coord_tick(struct coord *c, struct coord_now now)
 {
 	coord_at(c, now);
-	ring_until(c, &c->wall, now.wall_ms);
+	ring_until(c, &c->service, c->time_ms);
 	ring_until(c, &c->mono, now.mono_ms);
 	tables_settle(c);
 }

@@ -22,7 +22,8 @@
  * is cancelled or its connection ends first.
  *
  * One thread.  Times are milliseconds of two clocks: `mono` never jumps and
- * measures silence, `wall` is what records carry. */
+ * measures silence, `wall` is what records carry.  Keys expire by a third, service time
+ * (service_time.c), which is made of these. */
 #ifndef COORD_COORD_H
 #define COORD_COORD_H
 

@@ -2,8 +2,7 @@
  * over.
  *
  * A sorted array: a key is found in the steps of a bisection, and one that is added
- * moves pointers only.  Times are of the wall clock, so that a key that was to live for an
- * hour is gone after a day in which the coordinator did not run. */
+ * moves pointers only.  Keys expire by service time (service_time.c). */
 #include "coord/state.h"
 
 #include <errno.h>
@@ -37,13 +36,16 @@ static struct key *find_any(const struct job *job, const char *name)
 	return NULL;
 }
 
+bool key_expired(const struct key *key)
+{
+	return key->expires_ms && key->expires_ms <= key->job->c->time_ms;
+}
+
 struct key *key_find(const struct job *job, const char *name)
 {
 	struct key *key = find_any(job, name);
 
-	if (key && key->expires_ms && key->expires_ms <= job->c->now.wall_ms)
-		return NULL;
-	return key;
+	return key && !key_expired(key) ? key : NULL;
 }
 
 void key_view(const struct job *job, const char *name, const struct key *key,
@@ -57,12 +59,12 @@ void key_view(const struct job *job, const char *name, const struct key *key,
 	ret->value.len = key->len;
 	ret->version = key->version;
 	if (key->expires_ms)
-		ret->expires_in_ms = key->expires_ms - job->c->now.wall_ms;
+		ret->expires_in_ms = key->expires_ms - job->c->time_ms;
 }
 
 static void key_free(struct key *key)
 {
-	alarm_clear(&key->job->c->wall, &key->expiry);
+	alarm_clear(&key->job->c->service, &key->expiry);
 	free(key->value);
 	free(key);
 }
@@ -105,10 +107,12 @@ static void set(struct key *key, const Roar__Record__Key *m, uint8_t *value)
 	key->expires_ms = m->expires_ms;
 	if (m->version > job->last_version)
 		job->last_version = m->version;
-	if (m->expires_ms)
-		alarm_set(&job->c->wall, &key->expiry, m->expires_ms);
-	else
-		alarm_clear(&job->c->wall, &key->expiry);
+	if (!m->expires_ms) {
+		alarm_clear(&job->c->service, &key->expiry);
+		return;
+	}
+	alarm_set(&job->c->service, &key->expiry, m->expires_ms);
+	service_time_note(job->c, m->time_ms);
 }
 
 static int key_new(struct job *job, const char *name, struct key **ret)
@@ -150,14 +154,15 @@ int change_key(struct coord *c, const Record *record)
 	int r;
 
 	if (!job || !*m->key || !m->version || m->expires_ms < 0 ||
-	    m->expires_ms > max_wall_ms)
+	    m->expires_ms > max_wall_ms || m->time_ms < 0 ||
+	    m->time_ms > max_wall_ms)
 		return -EBADMSG;
 	key = find_any(job, m->key);
 	r = key ? 0 : key_new(job, m->key, &made);
 	if (r == 0)
 		r = copy_value(&m->value, &value);
 	if (r == 0)
-		r = alarms_reserve(&c->wall);
+		r = alarms_reserve(&c->service);
 	if (r == 0)
 		r = key_past_reserve(&job->key_past, m->request);
 	if (r == 0)
@@ -211,6 +216,7 @@ int key_record(struct job *job, const char *name, const uint8_t *value,
 	m.value.len = len;
 	m.version = job->last_version + 1;
 	m.expires_ms = expires_ms;
+	m.time_ms = expires_ms ? job->c->time_ms : 0;
 	m.request = request;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_KEY;
 	record.key = &m;
@@ -241,7 +247,7 @@ void key_ring(struct coord *c, struct alarm *a)
 	CLEANUP(freep) char *name = strdup(key->name);
 
 	if (!name || key_record_gone(job, name, 0) < 0)
-		alarm_set(&c->wall, a, c->now.wall_ms + RECORD_RETRY_MS);
+		alarm_set(&c->service, a, c->time_ms + RECORD_RETRY_MS);
 	else
 		key_changed(job, name);
 }

@@ -50,7 +50,7 @@ static int check_ttl(const struct request *q, int64_t ttl_ms)
 
 static int64_t expiry(const struct request *q, int64_t ttl_ms)
 {
-	return ttl_ms ? q->c->now.wall_ms + ttl_ms : 0;
+	return ttl_ms ? q->c->time_ms + ttl_ms : 0;
 }
 
 static int check_room(const struct request *q, const struct job *job,
@@ -282,11 +282,6 @@ static size_t first_of(const struct job *job, const Roar__KvListRequest *m)
 	return behind > i ? behind : i;
 }
 
-static bool expired(const struct key *key)
-{
-	return key->expires_ms && key->expires_ms <= key->job->c->now.wall_ms;
-}
-
 /* Fills what fits in a page.  Returns whether there is more. */
 static bool fill(const struct job *job, const Roar__KvListRequest *m,
 		 Roar__KvEntry *entries, size_t max, size_t *ret_n)
@@ -298,7 +293,7 @@ static bool fill(const struct job *job, const Roar__KvListRequest *m,
 
 		if (strncmp(key->name, m->prefix, len) != 0)
 			return false;
-		if (expired(key))
+		if (key_expired(key))
 			continue;
 		bytes += strlen(key->name) + (m->keys_only ? 0 : key->len);
 		if (*ret_n == max || (*ret_n && bytes > PAGE_BYTES))

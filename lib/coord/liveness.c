@@ -282,6 +282,7 @@ static void hold(struct worker *w)
 void coord_resume(struct coord *c, struct coord_now now)
 {
 	c->now = now;
+	service_time_start(c);
 	LIST_EACH(it, after, &c->job_list) {
 		struct job *job = LIST_OWNER(it, struct job, in_jobs);
 

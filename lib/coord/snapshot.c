@@ -1,9 +1,9 @@
 /* snapshot.c - the whole slow state as records that lead to it.
  *
- * In the order in which they can be applied: a job, its places by rank, who of them is
- * dead or draining, the commands that wait, the releases from the longest ago,
- * keys and what was done to them, datasets with the deals of their tables, checkpoints.  Two states are the same when
- * these are the same. */
+ * In the order in which they can be applied: service time, then for each job its settings,
+ * its places by rank, who of them is dead or draining, the commands that wait, the releases
+ * from the longest ago, keys and what was done to them, datasets with the deals of their
+ * tables, checkpoints.  Two states are the same when these are the same. */
 #include "coord/state.h"
 
 #include <errno.h>
@@ -364,17 +364,27 @@ static int tell_all(const struct walk *walk, const struct job *job)
 	return r;
 }
 
+static int tell_clock(const struct walk *walk, const struct coord *c)
+{
+	Roar__Record__Clock m = ROAR__RECORD__CLOCK__INIT;
+
+	if (!c->recorded_ms)
+		return 0;
+	m.time_ms = c->recorded_ms;
+	return TELL(walk, clock, CLOCK, &m);
+}
+
 int coord_snapshot(const struct coord *c,
 		   int (*each)(void *data, const Roar__Record__Record *record),
 		   void *data)
 {
 	struct walk walk = { each, data };
+	int r = tell_clock(&walk, c);
 
 	LIST_EACH(it, after, &c->job_list) {
-		int r = tell_all(&walk, LIST_OWNER(it, struct job, in_jobs));
-
 		if (r < 0)
 			return r;
+		r = tell_all(&walk, LIST_OWNER(it, struct job, in_jobs));
 	}
-	return 0;
+	return r;
 }

@@ -308,8 +308,8 @@ struct meeting {
 struct key {
 	struct job *job;
 	uint64_t version;
-	int64_t expires_ms; /* wall; 0: never */
-	struct alarm expiry; /* of the heap of wall times */
+	int64_t expires_ms; /* service time; 0: never */
+	struct alarm expiry; /* by service time */
 	uint8_t *value;
 	size_t len;
 	char name[];
@@ -394,7 +394,10 @@ struct coord {
 	struct map conns, waits;
 	struct map answered; /* workers, by the call of their last answer */
 	uint32_t n_waiting, n_watchers;
-	struct alarms mono, wall;
+	struct alarms mono, service; /* by mono_ms; by time_ms */
+	int64_t time_ms; /* fast: service time of the call under way; 0: not started */
+	int64_t recorded_ms; /* the latest service time on record; 0: none */
+	struct alarm clock; /* when service time is to be recorded; always set */
 	uint64_t last_serial;
 	uint64_t n_released, n_failed;
 	void (*ended)(void *data, int64_t wait_ms, int64_t skew_ms,
@@ -406,6 +409,15 @@ struct coord {
 
 /* The time of the call that begins; first in each. */
 void coord_at(struct coord *c, struct coord_now now);
+
+/* ---- service_time.c: the time by which keys expire ---- */
+
+/* 0 or -ENOMEM. */
+int service_time_init(struct coord *c);
+/* Goes on from the latest time on record, or starts with the wall clock of `now`. */
+void service_time_start(struct coord *c);
+/* A record that was kept has this time, or 0; keys with a TTL exist. */
+void service_time_note(struct coord *c, int64_t time_ms);
 
 /* ---- reply.c ---- */
 
@@ -456,7 +468,7 @@ change_fn change_job, change_job_gone, change_join, change_death, change_leave,
 	change_release, change_key, change_key_gone, change_dataset,
 	change_checkpoint, change_deal, change_shard_table, change_epoch,
 	change_consumed, change_lending, change_lease_taken, change_lease_used,
-	change_leases_lapsed, change_key_past, change_lent_before;
+	change_leases_lapsed, change_key_past, change_lent_before, change_clock;
 
 /* ---- job.c ---- */
 
@@ -629,6 +641,7 @@ void releases_forget(struct job *job);
 
 /* A key as it is; NULL: not there, or its time is over. */
 struct key *key_find(const struct job *job, const char *name);
+bool key_expired(const struct key *key);
 size_t key_place(const struct job *job, const char *name); /* from there on */
 void key_view(const struct job *job, const char *name, const struct key *key,
 	      Roar__KvEntry *ret);

@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import subprocess
+import time
 import urllib.request
 
 import grpc
@@ -188,6 +189,23 @@ def test_nothing_acknowledged_is_lost_by_kill():
             control.KvListRequest()).entries) == 50
         assert client.heartbeat("w3").world_epoch == configs[-1].world_epoch
         assert client.register("w2", session=configs[2].session).rank == 2
+
+
+def test_an_outage_does_not_end_a_key():
+    """Its time goes on when the coordinator does."""
+    ttl_s = 3
+    with Coordinator() as server:
+        server.client().control.KvSet(control.KvSetRequest(
+            key="k", value=b"v", ttl_ms=ttl_s * 1000))
+        server.kill()
+        time.sleep(ttl_s + 0.2)
+        server.start()
+        get = server.client().control.KvGet
+        entry = get(control.KvGetRequest(key="k")).entry
+        assert 0 < entry.expires_in_ms <= ttl_s * 1000
+        time.sleep(entry.expires_in_ms / 1000)
+        with raises(CODE.NOT_FOUND):
+            get(control.KvGetRequest(key="k"))
 
 
 def test_workers_that_wait_go_on_after_kill():

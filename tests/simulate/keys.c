@@ -8,6 +8,11 @@
 
 #include "base/vec.h"
 
+enum {
+	CLOCK_MS = 10000, /* of service time without a record of it */
+	FULL_MS = 1000, /* after the disk was full */
+};
+
 static struct mkey *key_of(struct sim *s, const struct ask *ask)
 {
 	return &mjob(s, ask->job)->keys[ask->name];
@@ -15,7 +20,29 @@ static struct mkey *key_of(struct sim *s, const struct ask *ask)
 
 static bool is_there(const struct sim *s, const struct mkey *k)
 {
-	return k->version && (!k->expires || k->expires > s->wall);
+	return k->version && (!k->expires || k->expires > s->service);
+}
+
+/* What a crash leaves of service time. */
+void keys_clock(struct sim *s, int64_t time, bool live)
+{
+	if (live && time != s->service)
+		sim_fail(s,
+			 "service time is %" PRId64 " and recorded as %" PRId64,
+			 s->service, time);
+	if (time > s->model->recorded)
+		s->model->recorded = time;
+}
+
+void keys_resume(struct sim *s)
+{
+	struct model *m = s->model;
+
+	if (m->recorded < m->safe)
+		sim_fail(s, "service time goes back by %" PRId64 " ms",
+			 m->safe - m->recorded);
+	s->service = m->recorded ? m->recorded : s->wall;
+	m->timeless = s->service;
 }
 
 void keys_record(struct sim *s, const Roar__Record__Record *r, bool live)
@@ -40,6 +67,8 @@ void keys_record(struct sim *s, const Roar__Record__Record *r, bool live)
 	if (gone)
 		return;
 	k->expires = r->key->expires_ms;
+	if (r->key->expires_ms && (live || r->key->time_ms))
+		keys_clock(s, r->key->time_ms, live);
 	(void)snprintf(k->value, TEXT, "%.*s", (int)r->key->value.len,
 		       r->key->value.data ? (char *)r->key->value.data : "");
 }
@@ -124,8 +153,34 @@ void keys_left(struct sim *s, const struct ask *ask, const struct answer *a)
 	key_of(s, ask)->n_acknowledged += ask->method == 18;
 }
 
+/* A key whose time is over is gone, and a crash does not give the others much more. */
+static void check_times(struct sim *s)
+{
+	struct model *m = s->model;
+	bool full = m->full_at + FULL_MS > s->now;
+	bool timed = false;
+
+	for (uint32_t job = 0; job < MAX_JOBS; job++)
+		for (size_t i = 0; i < m->jobs[job].n_keys; i++) {
+			const struct mkey *k = &m->jobs[job].keys[i];
+
+			if (!k->version || !k->expires)
+				continue;
+			timed = true;
+			if (!full && k->expires + FULL_MS < s->service)
+				sim_fail(s, "key %zu outlives its time", i);
+		}
+	if (!timed || full)
+		m->timeless = s->service;
+	if (s->service > m->timeless + CLOCK_MS &&
+	    s->service > m->recorded + CLOCK_MS)
+		sim_fail(s, "service time is not on record for %" PRId64 " ms",
+			 s->service - m->recorded);
+}
+
 void keys_check(struct sim *s)
 {
+	check_times(s);
 	for (uint32_t job = 0; job < MAX_JOBS; job++) {
 		const struct mjob *j = mjob(s, job);
 
@@ -138,9 +193,7 @@ void keys_check(struct sim *s)
 					 "w%u waits for a key beyond its "
 					 "deadline",
 					 ask->who);
-			/* One with a time may be there again when the clock is set back. */
-			if (is_there(s, k) && !k->expires &&
-			    k->version > ask->version)
+			if (is_there(s, k) && k->version > ask->version)
 				sim_fail(s,
 					 "w%u waits for key %u, which is "
 					 "there",

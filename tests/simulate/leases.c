@@ -350,12 +350,10 @@ static void pass(struct sim *s, int64_t ms)
 	int64_t due;
 
 	while (!s->failed && (due = server_due(s)) <= end) {
-		s->wall += due > s->now ? due - s->now : 0;
-		s->now = due > s->now ? due : s->now;
+		sim_pass(s, due > s->now ? due : s->now);
 		server_tick(s);
 	}
-	s->wall += end - s->now;
-	s->now = end;
+	sim_pass(s, end);
 }
 
 static void ask_as(struct sim *s, uint32_t job, uint16_t method, uint64_t lease,

@@ -79,6 +79,7 @@ static void forget(struct sim *s, struct mjob *j, uint32_t n_workers)
 
 void model_restart(struct sim *s)
 {
+	s->model->recorded = 0;
 	for (uint32_t i = 0; i < MAX_JOBS; i++)
 		forget(s, mjob(s, i), s->plan->n_workers[i]);
 }
@@ -87,6 +88,12 @@ void model_resume(struct sim *s)
 {
 	members_resume(s);
 	leases_resume(s);
+	keys_resume(s);
+}
+
+void model_snapshot(struct sim *s)
+{
+	s->model->safe = s->model->recorded;
 }
 
 void model_record(struct sim *s, const Roar__Record__Record *r, bool live)
@@ -99,6 +106,8 @@ void model_record(struct sim *s, const Roar__Record__Record *r, bool live)
 	else if (r->what_case == ROAR__RECORD__RECORD__WHAT_KEY ||
 		 r->what_case == ROAR__RECORD__RECORD__WHAT_KEY_GONE)
 		keys_record(s, r, live);
+	else if (r->what_case == ROAR__RECORD__RECORD__WHAT_CLOCK)
+		keys_clock(s, r->clock->time_ms, live);
 	else if (r->what_case >= ROAR__RECORD__RECORD__WHAT_LENDING)
 		leases_record(s, r, live);
 	else if (r->what_case == ROAR__RECORD__RECORD__WHAT_DATASET ||

@@ -161,6 +161,9 @@ struct model {
 	uint32_t popped[MAX_COMMANDS]; /* recorded as told, not told yet */
 	uint32_t n_popped;
 	int64_t full_at; /* when the disk was last full */
+	int64_t recorded; /* the latest service time on record; 0: none */
+	int64_t safe; /* likewise, when a snapshot was made; kept over crashes */
+	int64_t timeless; /* service time when no key had a TTL */
 	bool *commanded; /* per item and worker: was told; kept over crashes */
 };
 
@@ -253,6 +256,8 @@ void leases_end(struct sim *s);
 
 /* keys.c */
 void keys_record(struct sim *s, const Roar__Record__Record *r, bool live);
+void keys_clock(struct sim *s, int64_t time, bool live);
+void keys_resume(struct sim *s);
 void keys_ask(struct sim *s, const struct ask *ask);
 void keys_asked(struct sim *s, const struct ask *ask);
 void keys_answer(struct sim *s, const struct ask *ask, const struct answer *a);

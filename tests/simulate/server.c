@@ -369,6 +369,7 @@ void server_snapshot(struct sim *s)
 	remember_digest(v, w.crc ? w.crc : 1);
 	for (size_t i = 0; i < n; i++)
 		v->digests[i] = 0;
+	model_snapshot(s);
 	server_compare(s);
 	let_go(s);
 }

@@ -285,6 +285,7 @@ void model_cancel(struct sim *s, const struct ask *ask);
 void model_gone(struct sim *s, uint64_t conn);
 void model_restart(struct sim *s); /* forgets all; records follow */
 void model_resume(struct sim *s);
+void model_snapshot(struct sim *s); /* all records are on disk */
 void model_check(struct sim *s); /* after each event */
 void model_end(struct sim *s);
 
@@ -299,6 +300,7 @@ struct sim {
 	const struct plan *plan;
 	const bool *kept; /* items that take part */
 	int64_t now, wall;
+	int64_t service; /* time of the coordinator: stands still while it is down */
 	struct queue queue;
 	struct server server;
 	struct client *clients; /* as many as items */
@@ -313,6 +315,7 @@ struct sim {
 
 /* Runs a plan; false when something was wrong, which `failure` says then. */
 bool sim_run(struct sim *s, const struct plan *p, const bool *kept, bool trace);
+void sim_pass(struct sim *s, int64_t to);
 void sim_after(struct sim *s, int64_t ms,
 	       void (*happen)(struct sim *s, void *what, uint64_t n),
 	       void *what, uint64_t n);

@@ -130,9 +130,11 @@ static void befall(struct sim *s, void *what, uint64_t n)
 
 /* ---- the loop ---- */
 
-static void pass(struct sim *s, int64_t to)
+void sim_pass(struct sim *s, int64_t to)
 {
 	s->wall += to - s->now;
+	if (s->server.c)
+		s->service += to - s->now;
 	s->now = to;
 }
 
@@ -145,13 +147,13 @@ static bool step(struct sim *s)
 	if (due < s->now)
 		due = s->now;
 	if (due != INT64_MAX && (!s->queue.n || due <= s->queue.heap[0].at)) {
-		pass(s, due);
+		sim_pass(s, due);
 		server_tick(s);
 		return true;
 	}
 	if (!queue_take(&s->queue, &e))
 		return false;
-	pass(s, e.at);
+	sim_pass(s, e.at);
 	e.happen(s, e.what, e.n);
 	free(e.what);
 	return true;

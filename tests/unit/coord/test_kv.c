@@ -195,13 +195,103 @@ static void keys_are_gone_when_their_time_is_over(void **state)
 	pass_ms(h, 0);
 	host_restart(h);
 	expect(h, ask_get(h, "k", false, 0), COORD_NOT_FOUND);
-	/* A day without the coordinator. */
-	h->now.wall_ms += 86400000;
-	host_restart(h);
+	pass_ms(h, 5000);
 	expect(h, ask_get(h, "l", false, 0), COORD_NOT_FOUND);
-	pass_ms(h, 0);
 	assert_int_equal(set(h, "l", "2")->version, 5);
 	assert_int_equal(got(h, ask_get(h, "l", false, 0))->expires_in_ms, 0);
+}
+
+static int64_t left_ms(struct host *h, const char *key)
+{
+	return got(h, ask_get(h, key, false, 0))->expires_in_ms;
+}
+
+static const int64_t day_ms = 86400000;
+
+static void setting_the_wall_clock_ends_no_key(void **state)
+{
+	struct host *h = *state;
+
+	expect(h, ask_set(h, "k", "1", 5000), COORD_OK);
+	h->now.wall_ms += day_ms;
+	pass_ms(h, 1000);
+	assert_int_equal(left_ms(h, "k"), 4000);
+	h->now.wall_ms -= 3 * day_ms;
+	pass_ms(h, 1000);
+	assert_int_equal(left_ms(h, "k"), 3000);
+	pass_ms(h, 3000);
+	expect(h, ask_get(h, "k", false, 0), COORD_NOT_FOUND);
+}
+
+static void time_stands_still_while_no_coordinator_runs(void **state)
+{
+	struct host *h = *state;
+
+	expect(h, ask_set(h, "k", "1", 60000), COORD_OK);
+	pass_ms(h, 35000); /* of these, 30000 are on record */
+	assert_int_equal(left_ms(h, "k"), 25000);
+	h->now.wall_ms += day_ms;
+	host_restart(h);
+	assert_int_equal(left_ms(h, "k"), 30000);
+	h->now.wall_ms -= 3 * day_ms;
+	host_restore(h);
+	assert_int_equal(left_ms(h, "k"), 30000);
+	pass_ms(h, 30000);
+	expect(h, ask_get(h, "k", false, 0), COORD_NOT_FOUND);
+}
+
+static void a_pause_of_the_coordinator_ends_no_key(void **state)
+{
+	struct host *h = *state;
+
+	expect(h, ask_set(h, "k", "1", 60000), COORD_OK);
+	h->now.mono_ms += day_ms; /* it should have run after 10000 */
+	assert_int_equal(left_ms(h, "k"), 50000);
+}
+
+static void time_is_recorded_while_keys_have_a_ttl(void **state)
+{
+	struct host *h = *state;
+	size_t n;
+
+	set(h, "for ever", "1");
+	n = h->n_records;
+	pass_ms(h, day_ms);
+	assert_int_equal(h->n_records, n);
+	expect(h, ask_set(h, "k", "1", 60000), COORD_OK);
+	h->record_error = -ENOSPC;
+	pass_ms(h, 10500);
+	assert_int_equal(h->n_records, n + 1);
+	h->record_error = 0;
+	pass_ms(h, 500);
+	assert_int_equal(h->n_records, n + 2);
+	delete (h, "k");
+	pass_ms(h, day_ms);
+	assert_int_equal(h->n_records, n + 3);
+}
+
+/* As they were written before service time: the wall clock goes on in its place, once. */
+static void a_log_without_times_is_read_by_the_wall_clock(void **state)
+{
+	struct host *h = *state;
+	Roar__Record__Record *record;
+	struct kept *last;
+
+	expect(h, ask_set(h, "k", "1", 5000), COORD_OK);
+	last = &h->records[h->n_records - 1];
+	record = roar__record__record__unpack(NULL, last->len, last->data);
+	assert_int_equal(record->key->time_ms, h->now.wall_ms);
+	record->key->time_ms = 0;
+	last->len = roar__record__record__pack(record, last->data);
+	roar__record__record__free_unpacked(record, NULL);
+
+	h->now.wall_ms += 2000;
+	host_restart(h);
+	assert_int_equal(left_ms(h, "k"), 3000);
+	pass_ms(h, 0);
+	h->now.wall_ms += day_ms;
+	host_restart(h);
+	assert_int_equal(left_ms(h, "k"), 3000);
 }
 
 static void an_expiry_that_cannot_be_recorded_hides_the_key(void **state)
@@ -402,6 +492,11 @@ int main(void)
 		TEST(a_wait_ends_with_the_key),
 		TEST(a_wait_has_an_end),
 		TEST(keys_are_gone_when_their_time_is_over),
+		TEST(setting_the_wall_clock_ends_no_key),
+		TEST(time_stands_still_while_no_coordinator_runs),
+		TEST(a_pause_of_the_coordinator_ends_no_key),
+		TEST(time_is_recorded_while_keys_have_a_ttl),
+		TEST(a_log_without_times_is_read_by_the_wall_clock),
 		TEST(an_expiry_that_cannot_be_recorded_hides_the_key),
 		TEST(numbers_are_added),
 		TEST(only_what_is_as_expected_is_set),
