@@ -346,8 +346,7 @@ static bool read_preface(struct fake *f, int fd)
 	char preface[FRAMES_PREFACE_LEN];
 
 	if (f->garbage)
-		(void)send(fd, "HTTP/1.1 400 Bad Request\r\n\r\n", 28,
-			   MSG_NOSIGNAL);
+		(void)send(fd, f->garbage, strlen(f->garbage), MSG_NOSIGNAL);
 	return fd_read_all(fd, preface, sizeof(preface)) == sizeof(preface) &&
 	       memcmp(preface, FRAMES_PREFACE, sizeof(preface)) == 0;
 }

@@ -105,9 +105,12 @@ static void what_is_no_coordinator_is_told_apart(void **state)
 					.connect_timeout_ms = 150 };
 	struct roar_coord *c = NULL;
 
-	fake_set(&x->fake, garbage, true);
+	fake_set(&x->fake, garbage, "SSH-2.0-OpenSSH_9.2p1\r\n");
 	assert_int_equal(roar_coord_join(&o, &c), -ENOTCONN);
 	assert_non_null(strstr(roar_coord_error(), "is no coordinator"));
+	fake_set(&x->fake, garbage, "HTTP/1.1 400 Bad Request\r\n\r\n");
+	assert_int_equal(roar_coord_join(&o, &c), -ENOTCONN);
+	assert_non_null(strstr(roar_coord_error(), "(tls_ca)"));
 }
 
 static void an_observer_takes_no_place(void **state)
