@@ -4,7 +4,6 @@
  * there now.  Every name is looked at once, gets its roles (fold.h), and what
  * has a role and no valid digest yet is hashed, in batches so that memory does
  * not grow with the number of files. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -19,6 +18,7 @@
 #include "hash/hasher.h"
 #include "run/bytecode.h"
 #include "run/hashes.h"
+#include "run/moved.h"
 #include "run/progress.h"
 #include "run/run.h"
 #include "run/unchanged.h"
@@ -26,79 +26,7 @@
 enum {
 	BATCH = 4096, /* hash tasks at a time */
 	MANY = 100000, /* files for which memory is looked after */
-	WALK_MAX = 200000, /* names looked at below renamed directories */
-	WALK_DEPTH = 64,
 };
-
-/* ---- what moved along with a renamed directory ---- */
-
-DEFINE_CLEANUP(DIR *, closedir)
-
-static void see_moved(struct run *run, struct str *path, const struct stat *st,
-		      int depth, unsigned *budget);
-
-/* Appends "/NAME" and says whether the result can be a name of the record. */
-static bool enter(struct str *path, const char *name)
-{
-	str_addf(path, "/%s", name);
-	return !path->failed && path->len <= EVENT_PATH_MAX;
-}
-
-static void walk_moved(struct run *run, struct str *path, int depth,
-		       unsigned *budget)
-{
-	CLEANUP(closedirp) DIR *dir = opendir(path->data);
-	size_t len = path->len;
-	struct dirent *entry;
-
-	if (dir && depth > WALK_DEPTH)
-		*budget = 0;
-	while (dir && *budget && (entry = readdir(dir))) {
-		struct stat st;
-
-		if (strcmp(entry->d_name, ".") == 0 ||
-		    strcmp(entry->d_name, "..") == 0)
-			continue;
-		(*budget)--;
-		if (!enter(path, entry->d_name)) {
-			*budget = 0;
-			return;
-		}
-		if (lstat(path->data, &st) == 0)
-			see_moved(run, path, &st, depth, budget);
-		path->len = len;
-	}
-}
-
-static void see_moved(struct run *run, struct str *path, const struct stat *st,
-		      int depth, unsigned *budget)
-{
-	struct stamp stamp = stamp_of(st);
-
-	if (S_ISDIR(st->st_mode))
-		walk_moved(run, path, depth + 1, budget);
-	else if (S_ISREG(st->st_mode) || S_ISLNK(st->st_mode))
-		(void)fold_add_found(run->fold, path->data,
-				     event_ftype_of(st->st_mode), &stamp);
-}
-
-static void follow_moved_dirs(struct run *run)
-{
-	CLEANUP(str_release) struct str path = STR_INIT;
-	unsigned budget = WALK_MAX;
-
-	for (size_t i = 0; i < run->n_moved; i++) {
-		if (filter_match(&run->filters, run->moved[i], true) !=
-		    FILTER_NONE)
-			continue;
-		str_clear(&path);
-		str_adds(&path, run->moved[i]);
-		walk_moved(run, &path, 0, &budget);
-	}
-	if (!budget)
-		fold_add_gap(run->fold, EVENT_GAP_PATH,
-			     "too much below directories that were renamed");
-}
 
 /* ---- roles ---- */
 
@@ -171,17 +99,25 @@ static bool needs_output(const struct run_file *e)
 	       e->after_ftype == EVENT_FTYPE_REGULAR;
 }
 
+/* Could a process of the run have been writing to the file when its digest was taken?
+ * Through another name of it that would not have been noticed. */
+static bool had_writers(const struct lineage_file *f, const struct outcome *o)
+{
+	return !o->final ||
+	       (f->seen & (LINEAGE_LINKED_FROM | LINEAGE_LINKED_TO));
+}
+
 /* Is the digest that was taken early the one of the content that is there `now`?  Not
  * when it was taken while the file could still change in the same tick. */
-static bool is_true(const struct run *run, const struct outcome *o,
-		    const struct stamp *now)
+static bool is_true(const struct run *run, const struct lineage_file *f,
+		    const struct outcome *o, const struct stamp *now)
 {
 	int64_t taken_ns = hashes_taken_ns(run, o);
 
 	if (o->result < 0 || o->mark != stamp_mark(now))
 		return false;
-	return o->final ? !stamp_is_of_tick(now, taken_ns) :
-			  !stamp_is_racy(now, taken_ns);
+	return had_writers(f, o) ? !stamp_is_racy(now, taken_ns) :
+				   !stamp_is_of_tick(now, taken_ns);
 }
 
 /* The look that gave a file its roles also tells whether its early digest is true.
@@ -197,7 +133,7 @@ static void settle_early(struct run *run, struct run_file *e,
 	if (o->pending)
 		e->out_asked = hashes_is_unbegun(o);
 	else
-		e->out_true = is_true(run, o, after);
+		e->out_true = is_true(run, e->file, o, after);
 }
 
 static int add_file(struct run *run, struct lineage_file *f)
@@ -328,7 +264,7 @@ static bool is_still_true(const struct run *run, const struct run_file *e,
 	if (e->out_true)
 		return true;
 	look(run, e->file, &now, &ftype);
-	return is_true(run, o, &now);
+	return is_true(run, e->file, o, &now);
 }
 
 static void suspect(struct hashing *h, struct run_file *e,
@@ -492,7 +428,7 @@ int run_settle(struct run *run)
 
 	environments_forget(&run->environments);
 	links_forget(&run->links);
-	follow_moved_dirs(run);
+	moved_follow(run);
 	bytecode_follow(run);
 	files = fold_files(run->fold, &n);
 	for (size_t i = 0; i < n; i++) {
