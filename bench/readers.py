@@ -79,10 +79,10 @@ def rows(bench, facts):
     if "tar webdataset" in rounds[0]:
         ratio_row(bench, "  as bytes, to webdataset", rounds, "tar bytes",
                   "tar webdataset", TO_TARFILE)
-    for way, words in (("tar first", "with its index"),
-                       ("tar first, no index", "without")):
-        bench.add(f"  first sample of roar.shards(), {words}", "ms", None,
-                  [1000 * took[way] for took in rounds])
+    for way, what in (("tar", "roar.shards()"), ("shard", "open_shard()")):
+        for end, words in (("", "with its index"), (", no index", "without")):
+            bench.add(f"  first sample of {what}, {words}", "ms", None,
+                      [1000 * took[f"{way} first{end}"] for took in rounds])
     kind_rows(bench, "raw", "raw records", rounds, sizes["raw"])
     if bench.args.docs:
         shards_docs.into(bench.args.docs, facts, bench.rows[before:], "readers")

@@ -40,6 +40,11 @@ def first_of_shards(path, **options):
         next(iter(data))
 
 
+def first_of_shard(path, **options):
+    with open_shard(path, **options) as shard:
+        next(iter(shard))
+
+
 def by_tarfile(path):
     with tarfile.open(path) as tar:
         for member in tar:
@@ -62,6 +67,8 @@ def ways(folder):
         yield "tar webdataset", by_webdataset, tar, {}
     yield "tar first", first_of_shards, tar, {}
     yield "tar first, no index", first_of_shards, tar, {"index": "none"}
+    yield "shard first", first_of_shard, tar, {}
+    yield "shard first, no index", first_of_shard, tar, {"index": "none"}
     yield "raw cat", by_cat, raw, {}
     yield "raw bytes", by_us, raw, {"record_bytes": RECORD_BYTES, "views": False}
     yield "raw views", by_us, raw, {"record_bytes": RECORD_BYTES}

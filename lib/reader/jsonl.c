@@ -75,12 +75,12 @@ static uint64_t mark_len(const uint8_t *data, size_t len)
 	return len >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 }
 
-static int find_all(const struct reader *r, struct lines *l,
+/* Of the lines up to `size`. */
+static int find_all(const struct reader *r, uint64_t size, struct lines *l,
 		    struct roar_error *err)
 {
 	CLEANUP(freep) uint8_t *piece = malloc(PIECE);
 	struct finder f = { .lines = l, .blank = true };
-	uint64_t size = r->source.stamp.size;
 	int found = piece ? 0 : -ENOMEM;
 
 	for (uint64_t at = 0; found == 0 && at < size; at += PIECE) {
@@ -93,7 +93,8 @@ static int find_all(const struct reader *r, struct lines *l,
 		skip = at ? 0 : mark_len(piece, len);
 		found = find(&f, piece + skip, len - (size_t)skip, at + skip);
 	}
-	if (found == 0)
+	/* Where there is more, the last line that began only ends the one before. */
+	if (found == 0 && (size == r->source.stamp.size || !l->n))
 		found = add_start(l, size);
 	return found == -ENOMEM ? error_set(err, found, "out of memory") :
 				  found;
@@ -131,11 +132,14 @@ static int find_kept(struct reader *r, struct lines *l)
 static int scan(struct reader *r, struct lines *l, struct roar_error *err)
 {
 	CLEANUP(str_release) struct str body = STR_INIT;
-	int found = find_all(r, l, err);
+	uint64_t size = r->source.stamp.size;
+	int found;
 
+	r->is_cut = r->options.beginning && size > READER_BEGINNING_BYTES;
+	found = find_all(r, r->is_cut ? READER_BEGINNING_BYTES : size, l, err);
 	if (found == 0)
 		found = source_check(&r->source, err);
-	if (found < 0)
+	if (found < 0 || r->is_cut)
 		return found;
 	str_add(&body, l->starts, l->n * sizeof(*l->starts));
 	if (str_error(&body) == 0)

@@ -37,6 +37,11 @@ uint64_t reader_count(const struct reader *r)
 	return r->count;
 }
 
+bool reader_is_whole(const struct reader *r)
+{
+	return !r->is_cut;
+}
+
 enum reader_kind reader_kind_of(const struct reader *r)
 {
 	return r->kind;
@@ -160,20 +165,32 @@ static int copy_options(struct reader *r, const char *path,
 	return r->path && (!o->index_dir || r->index_dir) ? 0 : -ENOMEM;
 }
 
-int reader_open(const char *path, const struct reader_options *options,
+/* A reader without a file. */
+static int make(const char *path, const struct reader_options *options,
 		struct reader **ret_reader, struct roar_error *err)
 {
 	CLEANUP(reader_closep) struct reader *r = calloc(1, sizeof(*r));
-	int error;
 
 	if (!r)
 		return error_set(err, -ENOMEM, "out of memory");
 	r->source = SOURCE_INIT;
-	if (!path[0])
-		return error_set(err, -EINVAL, "the path of a shard is empty");
 	if (copy_options(r, path, options) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
-	error = choose_kind(r, err);
+	*ret_reader = TAKE_PTR(r);
+	return 0;
+}
+
+int reader_open(const char *path, const struct reader_options *options,
+		struct reader **ret_reader, struct roar_error *err)
+{
+	CLEANUP(reader_closep) struct reader *r = NULL;
+	int error;
+
+	if (!path[0])
+		return error_set(err, -EINVAL, "the path of a shard is empty");
+	error = make(path, options, &r, err);
+	if (error == 0)
+		error = choose_kind(r, err);
 	if (error == 0)
 		error = open_source(r, options->blake3, err);
 	if (error == 0)
@@ -181,6 +198,31 @@ int reader_open(const char *path, const struct reader_options *options,
 	if (error < 0)
 		return error;
 	*ret_reader = TAKE_PTR(r);
+	return 0;
+}
+
+int reader_open_whole(const struct reader *r, struct reader **ret_reader,
+		      struct roar_error *err)
+{
+	CLEANUP(reader_closep) struct reader *whole = NULL;
+	struct reader_options options = r->options;
+	int error;
+
+	options.beginning = false;
+	options.index_dir = r->index_dir;
+	error = make(r->path, &options, &whole, err);
+	if (error < 0)
+		return error;
+	whole->kind = r->kind;
+	whole->ops = r->ops;
+	if (r->source.fd >= 0)
+		error = source_copy(&r->source, whole->path, &whole->source,
+				    err);
+	if (error == 0)
+		error = whole->ops->open(whole, err);
+	if (error < 0)
+		return error;
+	*ret_reader = TAKE_PTR(whole);
 	return 0;
 }
 

@@ -51,6 +51,8 @@ enum {
 	READER_PARTS_MAX = 256, /* parts of a sample */
 	READER_PREFETCH = 8 << 20, /* bytes read ahead, by default */
 	READER_THREADS_MAX = 16,
+	READER_BEGINNING = 64, /* headers of a tar */
+	READER_BEGINNING_BYTES = 1 << 20, /* of lines of JSONL */
 };
 
 /* Where the index of a tar or JSONL file is kept. */
@@ -69,6 +71,9 @@ struct reader_options {
 	enum reader_index index;
 	const char *index_dir; /* instead of the user's cache folder; may be
 				* NULL */
+	bool beginning; /* without a kept index, look only for the samples at
+			 * the beginning of a tar or JSONL file: see
+			 * reader_is_whole() */
 	const uint8_t
 		*blake3; /* of the whole file, BLAKE3_LEN bytes; other content
 				* is refused.  NULL: not known */
@@ -101,6 +106,16 @@ void reader_close(struct reader *r);
 DEFINE_CLEANUP(struct reader *, reader_close)
 
 uint64_t reader_count(const struct reader *r);
+
+/* Does it have all samples of the shard?  If not, options.beginning was asked for and
+ * there are more: reader_count() is how many it has, and damage behind them was not looked
+ * for. */
+bool reader_is_whole(const struct reader *r);
+
+/* Opens the file of `r` again with all its samples, which have the same numbers; `r` stays
+ * as it is.  As reader_open(). */
+int reader_open_whole(const struct reader *r, struct reader **ret_reader,
+		      struct roar_error *err);
 enum reader_kind reader_kind_of(const struct reader *r);
 
 /* Was the index found rather than made? */

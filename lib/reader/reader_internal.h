@@ -62,6 +62,7 @@ struct reader {
 	char *index_dir; /* may be NULL */
 	uint64_t count;
 	bool index_was_kept;
+	bool is_cut; /* there are more samples behind those counted */
 	void *data; /* the kind's own */
 };
 

@@ -40,6 +40,18 @@ void source_close(struct source *s)
 	s->fd = -1;
 }
 
+int source_copy(const struct source *s, const char *path, struct source *ret,
+		struct roar_error *err)
+{
+	int fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
+
+	if (fd < 0)
+		return error_set(err, -errno, "cannot open '%s' again: %s",
+				 path, strerror(errno));
+	*ret = (struct source){ .fd = fd, .path = path, .stamp = s->stamp };
+	return 0;
+}
+
 static int say_shorter(const struct source *s, uint64_t end,
 		       struct roar_error *err)
 {

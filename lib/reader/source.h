@@ -27,6 +27,10 @@ struct source {
 int source_open(const char *path, struct source *ret, struct roar_error *err);
 void source_close(struct source *s);
 
+/* The same file under a descriptor of its own, as it was when `s` was opened. */
+int source_copy(const struct source *s, const char *path, struct source *ret,
+		struct roar_error *err);
+
 /* Reads exactly that.  -ESTALE when the file ends before, -EIO and the like. */
 int source_read(const struct source *s, uint64_t offset, void *to, size_t len,
 		struct roar_error *err);

@@ -24,11 +24,14 @@ static int find_kept(struct reader *r, struct tar_table *t)
 static int scan(struct reader *r, struct tar_table *t, struct roar_error *err)
 {
 	CLEANUP(str_release) struct str body = STR_INIT;
-	int found = tar_scan(&r->source, t, err);
+	int found = tar_scan(
+		&r->source,
+		r->options.beginning ? READER_BEGINNING : UINT64_MAX, t, err);
 
-	if (found == 0)
+	r->is_cut = found > 0;
+	if (found >= 0)
 		found = source_check(&r->source, err);
-	if (found < 0)
+	if (found < 0 || r->is_cut)
 		return found;
 	tar_table_encode(t, &body);
 	if (str_error(&body) == 0)

@@ -357,19 +357,25 @@ static int check_rest(struct scan *s)
 	return 0;
 }
 
-int tar_scan(const struct source *source, struct tar_table *table,
-	     struct roar_error *err)
+int tar_scan(const struct source *source, uint64_t most,
+	     struct tar_table *table, struct roar_error *err)
 {
 	struct scan s = { .source = source, .table = table, .err = err };
+	int more = 1;
 	int r;
 
-	while ((r = step(&s)) > 0)
-		;
+	for (uint64_t n = 0; more > 0 && n < most; n++)
+		more = step(&s);
 	str_release(&s.name);
 	str_release(&s.pax_data);
-	if (r == 0)
+	r = more;
+	if (more == 0)
 		r = check_rest(&s);
-	if (r == 0)
+	else if (more > 0)
+		tar_table_cut(table);
+	if (r >= 0)
 		r = tar_table_end(table);
-	return r == -ENOMEM ? error_set(err, r, "out of memory") : r;
+	if (r == -ENOMEM)
+		return error_set(err, r, "out of memory");
+	return r < 0 ? r : more;
 }

@@ -7,13 +7,16 @@
 #ifndef ROAR_READER_TAR_SCAN_H
 #define ROAR_READER_TAR_SCAN_H
 
+#include <stdint.h>
+
 struct roar_error;
 struct source;
 struct tar_table;
 
-/* Fills an empty table.  -EBADMSG for an archive that is damaged or holds what is
- * refused, -EINVAL for what is no archive, -ESTALE, -EIO, -ENOMEM. */
-int tar_scan(const struct source *source, struct tar_table *table,
-	     struct roar_error *err);
+/* Fills an empty table.  0; 1 when `most` headers were read and there are more, with the
+ * samples that are complete by then.  -EBADMSG for an archive that is damaged or holds
+ * what is refused, -EINVAL for what is no archive, -ESTALE, -EIO, -ENOMEM. */
+int tar_scan(const struct source *source, uint64_t most,
+	     struct tar_table *table, struct roar_error *err);
 
 #endif

@@ -158,6 +158,12 @@ int tar_table_add(struct tar_table *t, const char *name, uint64_t offset,
 	return r < 0 ? r : add_part(t, rest, offset, len);
 }
 
+void tar_table_cut(struct tar_table *t)
+{
+	if (t->n_samples)
+		t->n_parts = (size_t)t->samples[--t->n_samples].first;
+}
+
 int tar_table_end(struct tar_table *t)
 {
 	if (vec_reserve(&t->samples, &t->cap_samples, t->n_samples + 1,

@@ -46,6 +46,9 @@ void tar_table_release(struct tar_table *t);
 int tar_table_add(struct tar_table *t, const char *name, uint64_t offset,
 		  uint64_t len);
 
+/* Forgets the last sample: more of it may follow. */
+void tar_table_cut(struct tar_table *t);
+
 /* Ends the last sample.  0 or -ENOMEM. */
 int tar_table_end(struct tar_table *t);
 

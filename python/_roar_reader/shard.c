@@ -7,7 +7,7 @@
 const char shard_open_doc[] =
 	"open(path, kind, ...): a Reader.  path and index_dir are bytes, kind is a\n"
 	"name or None, index 0 (cache), 1 (beside) or 2 (none), blake3 32 bytes\n"
-	"or None; an empty index_dir is none.";
+	"or None; an empty index_dir is none; beginning: see Reader.whole.";
 
 static struct state *state_of(PyObject *self)
 {
@@ -59,9 +59,11 @@ static PyObject *open_it(const struct state *state, const char *path,
 
 PyObject *shard_open(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "path",	 "kind",       "record_bytes",
-				 "header_bytes", "max_sample", "index",
-				 "index_dir",	 "blake3",     NULL };
+	static char *names[] = { "path",	 "kind",
+				 "record_bytes", "header_bytes",
+				 "max_sample",	 "index",
+				 "index_dir",	 "blake3",
+				 "beginning",	 NULL };
 	struct reader_options o = { .index_dir = "" };
 	unsigned long long record = 0;
 	unsigned long long header = 0;
@@ -70,12 +72,13 @@ PyObject *shard_open(PyObject *module, PyObject *args, PyObject *kwargs)
 	Py_ssize_t digest_len = 0;
 	const char *kind;
 	const char *path;
+	int beginning = 0;
 	int index = 0;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "yz|$KKKiyz#:open",
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "yz|$KKKiyz#p:open",
 					 names, &path, &kind, &record, &header,
 					 &most, &index, &o.index_dir, &digest,
-					 &digest_len))
+					 &digest_len, &beginning))
 		return NULL;
 	if (read_kind(kind, &o.kind) < 0)
 		return NULL;
@@ -91,7 +94,21 @@ PyObject *shard_open(PyObject *module, PyObject *args, PyObject *kwargs)
 	o.max_sample = most;
 	o.index = (enum reader_index)index;
 	o.blake3 = (const uint8_t *)digest;
+	o.beginning = beginning;
 	return open_it(core_state(module), path, &o);
+}
+
+static PyObject *shard_open_whole(PyObject *self, PyObject *unused)
+{
+	struct roar_error err = { "" };
+	struct reader *reader = NULL;
+	PyThreadState *others = PyEval_SaveThread();
+	int r = reader_open_whole(reader_of(self), &reader, &err);
+
+	(void)unused;
+	PyEval_RestoreThread(others);
+	return r < 0 ? core_fail(state_of(self), r, &err) :
+		       wrap(state_of(self), reader);
 }
 
 static void shard_dealloc(PyObject *self)
@@ -168,10 +185,18 @@ static PyObject *get_index_was_kept(PyObject *self, void *unused)
 	return PyBool_FromLong(reader_index_was_kept(reader_of(self)));
 }
 
+static PyObject *get_whole(PyObject *self, void *unused)
+{
+	(void)unused;
+	return PyBool_FromLong(reader_is_whole(reader_of(self)));
+}
+
 static PyMethodDef methods[] = {
 	{ "read", shard_read, METH_VARARGS, "read(number, views): one sample." },
 	{ "read_into", shard_read_into, METH_VARARGS,
 	  "read_into(number, buffer): its length." },
+	{ "open_whole", shard_open_whole, METH_NOARGS,
+	  "open_whole(): a Reader of all samples." },
 	{ 0 },
 };
 
@@ -180,6 +205,8 @@ static PyGetSetDef attributes[] = {
 	{ "kind", get_kind, NULL, "files, tar, jsonl or raw", NULL },
 	{ "index_was_kept", get_index_was_kept, NULL,
 	  "was the index found rather than made?", NULL },
+	{ "whole", get_whole, NULL,
+	  "does it have all samples, not only those at the beginning?", NULL },
 	{ 0 },
 };
 

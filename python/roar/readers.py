@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import array
 import functools
+import itertools
 import json
 import operator
 import os
@@ -95,7 +96,11 @@ def _digest(blake3: Union[None, str, bytes]) -> Optional[bytes]:
 
 
 class Shard:
-    """An open shard.  Threads may share it; so may processes after a fork."""
+    """An open shard.  Threads may share it; so may processes after a fork.
+
+    Of a tar or JSONL file without an index only the beginning is looked at first: a
+    loop starts with it, and the rest is scanned when it is needed.
+    """
 
     def __init__(self, path: AnyPath, reader: "_roar_reader.Reader", *,
                  prefetch: int, threads: int, views: bool,
@@ -109,11 +114,25 @@ class Shard:
         self.views = views
         self.parse = parse and reader.kind == "jsonl"
 
-    @property
-    def reader(self) -> "_roar_reader.Reader":
+    def _opened(self) -> "_roar_reader.Reader":
         if self._reader is None:
             raise ValueError(f"the shard {self.path!r} is closed")
         return self._reader
+
+    @property
+    def reader(self) -> "_roar_reader.Reader":
+        return self._whole(self._opened())
+
+    def _whole(self, reader: "_roar_reader.Reader") -> "_roar_reader.Reader":
+        """The reader of all samples; `reader` may have those at the beginning."""
+        if reader.whole:
+            return reader
+        whole = self._reader
+        if whole is None or not whole.whole:
+            whole = reader.open_whole()
+            if self._reader is reader:
+                self._reader = whole
+        return whole
 
     @property
     def index_was_kept(self) -> bool:
@@ -141,14 +160,30 @@ class Shard:
         """The samples of these numbers, in this order; all of them if none
         are named.  Each call begins anew."""
         wanted = None if numbers is None else numbers_of(numbers)
-        found = _roar_reader.stream(
-            (self.reader,), None, wanted, 0,
-            self.reader.count if wanted is None else 0,
-            self.prefetch, self.threads, self.views)
+        found: Iterator[Any]
+        if wanted is not None:
+            found = self._stream(self.reader, wanted)
+        elif (reader := self._opened()).whole:
+            found = self._stream(reader)
+        else:
+            found = self._in_sequence(reader, self._stream(reader))
         if not self.parse:
             return found
         return self._parse_all(
-            found, range(len(self)) if wanted is None else wanted)
+            found, itertools.count() if wanted is None else wanted)
+
+    def _stream(self, reader: "_roar_reader.Reader",
+                wanted: "Optional[array.array[int]]" = None,
+                first: int = 0) -> Iterator[Any]:
+        n = reader.count - first if wanted is None else 0
+        return _roar_reader.stream((reader,), None, wanted, first, n,
+                                   self.prefetch, self.threads, self.views)
+
+    def _in_sequence(self, reader: "_roar_reader.Reader",
+                     beginning: Iterator[Any]) -> Iterator[Any]:
+        """All samples, of which the rest is looked for when its turn comes."""
+        yield from beginning
+        yield from self._stream(self._whole(reader), first=reader.count)
 
     def _parse_all(self, found: Iterator[Any],
                    numbers: Iterable[int]) -> Iterator[Any]:
@@ -197,7 +232,9 @@ class Shard:
         self.close()
 
     def __repr__(self) -> str:
-        state = "closed" if self._reader is None else f"{len(self)} samples"
+        state = "closed" if self._reader is None else \
+            f"{self._reader.count} samples" if self._reader.whole else \
+            "not counted yet"
         return f"<Shard {self.path!r}: {self.kind}, {state}>"
 
 
@@ -231,6 +268,8 @@ def open_shard(path: AnyPath, kind: Optional[str] = None, *,
 
     ShardError for what is no such shard or is damaged, ShardChanged for
     content that is not the one asked for, OSError for what the system says.
+    Damage further on in a file without an index is told when it is reached, or when
+    samples are counted.
     """
     options = {name: value for name, value in locals().items()
                if name != "path"}
@@ -245,7 +284,7 @@ def open_shard(path: AnyPath, kind: Optional[str] = None, *,
         max_sample=whole("max_sample", max_sample, 1, _HUGE),
         index=place,
         index_dir=b"" if index in _INDEX else _encoded(index),
-        blake3=_digest(blake3))
+        blake3=_digest(blake3), beginning=True)
     return Shard(path, reader,
                  prefetch=whole("prefetch", prefetch, 1, _HUGE),
                  threads=whole("threads", threads, 0, 16),

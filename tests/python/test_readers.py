@@ -300,6 +300,58 @@ def test_content_must_be_that_of_its_digest(tmp_path):
         open_shard(path, record_bytes=4, blake3="12")
 
 
+def long_tar(path, n):
+    with tarfile.open(path, "w") as tar:
+        for i in range(n):
+            info = tarfile.TarInfo(f"{i:04}.txt")
+            info.size = 4
+            tar.addfile(info, io.BytesIO(b"%04d" % i))
+    return path
+
+
+def test_a_loop_begins_without_a_scan_of_the_whole_file(tmp_path):
+    path = long_tar(tmp_path / "a.tar", 300)
+    wanted = [b"%04d" % i for i in range(300)]
+    with open_shard(path, index="none") as shard:
+        assert "not counted yet" in repr(shard)
+        iterator = iter(shard)
+        first = next(iterator)["txt"]
+        assert "not counted yet" in repr(shard)
+        assert [first] + [s["txt"] for s in iterator] == wanted
+        assert "300 samples" in repr(shard)
+    for use in (len, lambda s: s[299], lambda s: list(s.samples([299])),
+                lambda s: s.read_into(299, bytearray(4))):
+        shard = open_shard(path, index="none")
+        use(shard)
+        assert "300 samples" in repr(shard)
+        assert [s["txt"] for s in shard] == wanted
+    iterator = iter(shard := open_shard(path, index="none"))
+    shard.close()
+    assert [s["txt"] for s in iterator] == wanted
+
+
+def test_the_first_lines_come_without_the_rest(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(f'"{i:0100}"\n' for i in range(30_000)))
+    shard = open_shard(path, index="none")
+    iterator = iter(shard)
+    assert next(iterator) == f"{0:0100}" and "not counted yet" in repr(shard)
+    assert [int(line) for line in iterator] == list(range(1, 30_000))
+
+
+def test_samples_before_damage_come_and_then_the_error(tmp_path):
+    path = long_tar(tmp_path / "a.tar", 300)
+    with open(path, "r+b") as file:
+        file.truncate(200 * 1024)
+    shard, seen = open_shard(path), []
+    with pytest.raises(ShardError, match="truncated"):
+        for sample in shard:
+            seen.append(sample["txt"])
+    assert seen == [b"%04d" % i for i in range(63)]
+    with pytest.raises(ShardError, match="truncated"):
+        len(shard)
+
+
 def test_the_index_is_kept_where_it_is_asked_for(tmp_path, cache):
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"1\n2\n")

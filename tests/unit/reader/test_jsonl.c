@@ -117,6 +117,54 @@ static void lines_over_the_seams_of_reads_are_whole(void **state)
 	}
 }
 
+static void the_first_lines_are_had_without_the_rest(void **state)
+{
+	enum { LINES = READER_BEGINNING_BYTES / 8 * 2 };
+	CLEANUP(reader_closep) struct reader *r = NULL;
+	CLEANUP(reader_closep) struct reader *whole = NULL;
+	CLEANUP(str_release) struct str t = STR_INIT;
+	struct reader_options options = jsonl;
+
+	for (unsigned i = 0; i < LINES; i++)
+		str_addf(&t, "%07u\n", i);
+	write_file(*state, "a.jsonl", t.data, t.len);
+	options.beginning = true;
+	r = open_shard(*state, "a.jsonl", options);
+	assert_false(reader_is_whole(r));
+	assert_int_equal(reader_count(r), LINES / 2 - 1);
+	assert_sample(r, LINES / 2 - 2, "{=0131070}");
+	assert_int_equal(reader_open_whole(r, &whole, NULL), 0);
+	assert_true(reader_is_whole(whole));
+	assert_int_equal(reader_count(whole), LINES);
+	assert_sample(whole, LINES / 2 - 2, "{=0131070}");
+	assert_sample(whole, LINES - 1, "{=0262143}");
+}
+
+/* Blanks as far as we look, or one line. */
+static void a_beginning_may_have_no_line(void **state)
+{
+	static const char fill[] = { ' ', '1' };
+	static char text[READER_BEGINNING_BYTES + 9];
+
+	for (size_t i = 0; i < sizeof(fill); i++) {
+		CLEANUP(reader_closep) struct reader *r = NULL;
+		CLEANUP(reader_closep) struct reader *whole = NULL;
+		CLEANUP(str_release) struct str t = STR_INIT;
+		struct reader_options options = jsonl;
+
+		memset(text, fill[i], sizeof(text));
+		str_add(&t, text, sizeof(text));
+		str_adds(&t, "\n2\n");
+		write_file(*state, "a.jsonl", t.data, t.len);
+		options.beginning = true;
+		r = open_shard(*state, "a.jsonl", options);
+		assert_false(reader_is_whole(r));
+		assert_int_equal(reader_count(r), 0);
+		assert_int_equal(reader_open_whole(r, &whole, NULL), 0);
+		assert_int_equal(reader_count(whole), i + 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -126,6 +174,8 @@ int main(void)
 		DIR_TEST(other_bytes_than_utf_8_are_told_with_their_line),
 		DIR_TEST(a_line_over_the_limit_costs_no_memory),
 		DIR_TEST(lines_over_the_seams_of_reads_are_whole),
+		DIR_TEST(the_first_lines_are_had_without_the_rest),
+		DIR_TEST(a_beginning_may_have_no_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -390,6 +390,93 @@ static void bytes_that_lie_are_no_table(void **state)
 	}
 }
 
+/* An archive of samples with two files each. */
+static void add_samples(struct str *t, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		char name[32];
+
+		(void)snprintf(name, sizeof(name), "%04u.a", i);
+		tar_add_file(t, name, "A");
+		(void)snprintf(name, sizeof(name), "%04u.b", i);
+		tar_add_file(t, name, "B");
+	}
+}
+
+static void the_beginning_is_had_without_the_rest(void **state)
+{
+	CLEANUP(str_release) struct str t = STR_INIT;
+	CLEANUP(reader_closep) struct reader *r = NULL;
+	CLEANUP(reader_closep) struct reader *whole = NULL;
+	struct reader_options options = tar;
+
+	add_samples(&t, 100);
+	tar_add_end(&t);
+	write_file(*state, "a.tar", t.data, t.len);
+	options.beginning = true;
+	r = open_shard(*state, "a.tar", options);
+	assert_false(reader_is_whole(r));
+	assert_int_equal(reader_count(r), READER_BEGINNING / 2 - 1);
+	assert_sample(r, reader_count(r) - 1, "0030{a=A,b=B}");
+	assert_int_equal(reader_open_whole(r, &whole, NULL), 0);
+	assert_true(reader_is_whole(whole));
+	assert_int_equal(reader_count(whole), 100);
+	assert_sample(whole, 30, "0030{a=A,b=B}");
+	assert_sample(whole, 99, "0099{a=A,b=B}");
+}
+
+static void a_short_archive_is_whole_and_checked_to_its_end(void **state)
+{
+	CLEANUP(str_release) struct str t = STR_INIT;
+	CLEANUP(reader_closep) struct reader *r = NULL;
+	struct reader_options options = tar;
+	struct roar_error err;
+
+	options.beginning = true;
+	add_samples(&t, 3);
+	write_file(*state, "a.tar", t.data, t.len);
+	assert_int_equal(open_error(*state, "a.tar", options, &err), -EBADMSG);
+	tar_add_end(&t);
+	write_file(*state, "a.tar", t.data, t.len);
+	r = open_shard(*state, "a.tar", options);
+	assert_true(reader_is_whole(r));
+	assert_int_equal(reader_count(r), 3);
+}
+
+static void damage_behind_the_beginning_is_told_by_the_whole(void **state)
+{
+	CLEANUP(str_release) struct str t = STR_INIT;
+	CLEANUP(reader_closep) struct reader *r = NULL;
+	CLEANUP(reader_closep) struct reader *whole = NULL;
+	struct reader_options options = tar;
+	struct roar_error err;
+
+	options.beginning = true;
+	add_samples(&t, 100);
+	write_file(*state, "a.tar", t.data, t.len);
+	r = open_shard(*state, "a.tar", options);
+	assert_int_equal(reader_open_whole(r, &whole, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "truncated"));
+	assert_null(whole);
+}
+
+static void a_file_that_changed_after_its_beginning_is_an_error(void **state)
+{
+	CLEANUP(str_release) struct str t = STR_INIT;
+	CLEANUP(reader_closep) struct reader *r = NULL;
+	CLEANUP(reader_closep) struct reader *whole = NULL;
+	struct reader_options options = tar;
+
+	options.beginning = true;
+	add_samples(&t, 100);
+	tar_add_end(&t);
+	write_file(*state, "a.tar", t.data, t.len);
+	r = open_shard(*state, "a.tar", options);
+	tar_add_end(&t);
+	write_file(*state, "a.tar", t.data, t.len);
+	assert_int_equal(reader_open_whole(r, &whole, NULL), -ESTALE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -414,6 +501,10 @@ int main(void)
 		DIR_TEST(damage_in_the_middle_is_told_with_its_place),
 		DIR_TEST(extended_headers_that_lie_are_refused),
 		DIR_TEST(sizes_past_the_file_or_below_zero_are_refused),
+		DIR_TEST(the_beginning_is_had_without_the_rest),
+		DIR_TEST(a_short_archive_is_whole_and_checked_to_its_end),
+		DIR_TEST(damage_behind_the_beginning_is_told_by_the_whole),
+		DIR_TEST(a_file_that_changed_after_its_beginning_is_an_error),
 		cmocka_unit_test(a_table_comes_back_from_its_bytes),
 		cmocka_unit_test(bytes_that_lie_are_no_table),
 	};
