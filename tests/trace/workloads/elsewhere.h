@@ -57,8 +57,10 @@ static inline void go_elsewhere(int namespaces)
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
 
-	if (namespaces | OWN_USERS)
-		CHECK(unshare(namespaces | OWN_USERS));
+	int all = namespaces | OWN_USERS;
+
+	if (all)
+		CHECK(unshare(all));
 	if (OWN_USERS)
 		map_users(uid, gid);
 	if (namespaces & CLONE_NEWNS)
