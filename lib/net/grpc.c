@@ -61,29 +61,12 @@ static bool is_request(const nghttp2_frame *f)
 	       f->headers.cat == NGHTTP2_HCAT_REQUEST;
 }
 
-/* ---- streams that are over ---- */
-
-/* nghttp2 ignores HEADERS on a stream that it has forgotten.  That is right where we have
- * reset the stream, because the client may not have known.  HEADERS after the client
- * itself ended the stream are an error of the connection (RFC 9113, 5.1), and so is a
- * request whose number is below that of an earlier one (5.1.1).  One number is
- * enough to tell these cases apart: only streams below `reset_below` were reset by us. */
 static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *hd,
 			  void *data)
 {
-	struct grpc *g = data;
-	int32_t last = nghttp2_session_get_last_proc_stream_id(session);
-	uint32_t error = NGHTTP2_STREAM_CLOSED;
-
-	if (hd->type != NGHTTP2_HEADERS || !(hd->stream_id & 1) ||
-	    hd->stream_id > last || hd->stream_id < g->reset_below ||
-	    g->goaway || nghttp2_session_find_stream(session, hd->stream_id))
-		return 0;
-	if ((uint32_t)last > 2 * g->n_requests)
-		error = NGHTTP2_PROTOCOL_ERROR; /* not all numbers were used */
-	(void)nghttp2_session_terminate_session(session, error);
-	conn_doom(g->conn);
-	g->conn->server->counts.protocol_errors++;
+	(void)session;
+	if (hd->type == NGHTTP2_HEADERS)
+		grpc_closed_headers(data, hd->stream_id);
 	return 0;
 }
 
@@ -210,8 +193,8 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *f,
 	case NGHTTP2_PING:
 		return on_ping(data, f);
 	case NGHTTP2_RST_STREAM:
-		/* on_stream_close() is the next that is told. */
-		((struct grpc *)data)->reset_by_peer = true;
+		/* on_stream_close() is told next, if there is still that stream. */
+		((struct grpc *)data)->reset_by_peer = f->hd.stream_id;
 		return 0;
 	case NGHTTP2_SETTINGS:
 	case NGHTTP2_PRIORITY:
@@ -248,9 +231,8 @@ static int on_stream_close(nghttp2_session *session, int32_t stream,
 	bool early = error != NGHTTP2_NO_ERROR || (call && call->open);
 
 	if (nghttp2_session_get_stream_remote_close(session, stream) == 0 &&
-	    !g->reset_by_peer && stream >= g->reset_below)
-		g->reset_below = stream + 1;
-	g->reset_by_peer = false;
+	    g->reset_by_peer != stream)
+		grpc_closed_by_us(g, stream);
 	if (call) {
 		if (g->viewed == call)
 			g->viewed = NULL;
@@ -267,8 +249,8 @@ static int on_invalid_frame(nghttp2_session *session, const nghttp2_frame *f,
 	struct grpc *g = data;
 
 	(void)session;
-	(void)f;
-	(void)error;
+	if (f->hd.type == NGHTTP2_HEADERS && error == NGHTTP2_ERR_REFUSED_STREAM)
+		grpc_closed_by_us(g, f->hd.stream_id); /* it was never open */
 	g->conn->server->counts.protocol_errors++;
 	return 0;
 }
@@ -380,6 +362,7 @@ static int open_grpc(struct conn *c)
 	if (!g)
 		return -ENOMEM;
 	g->conn = c;
+	g->scan.left = NGHTTP2_CLIENT_MAGIC_LEN;
 	if (nghttp2_session_server_new3(&g->session, shared->callbacks, g,
 					shared->option, &shared->mem.mem) != 0) {
 		free(g);
@@ -403,7 +386,9 @@ static int input(struct conn *c, const uint8_t *data, size_t len)
 	ssize_t n;
 
 	g->paused = false;
+	grpc_closed_scan(g, data, len);
 	n = nghttp2_session_mem_recv(g->session, data, len);
+	g->scan.ahead = g->paused ? len - (size_t)n : 0;
 	grpc_message_keep_view(g);
 	conn_wake(c);
 	if (c->doomed)

@@ -1,6 +1,7 @@
 /* grpc_internal.h - a connection of gRPC, as the files grpc*.c see it.
  *
  *	grpc.c		the session of nghttp2: bytes in, bytes out, its callbacks
+ *	grpc_closed.c	frames on streams that are over
  *	grpc_head.c	the headers of a request; a call begins
  *	grpc_message.c	DATA to messages
  *	grpc_reply.c	messages to DATA, status to trailers
@@ -27,6 +28,15 @@ struct grpc_head {
 	bool bad_timeout;
 };
 
+/* Where the headers of frames are in what is read. */
+struct grpc_scan {
+	uint8_t head[9]; /* of the frame that begins */
+	uint8_t n_head; /* bytes of it */
+	uint32_t left; /* of the client's preface, or the payload */
+	int32_t reset; /* the stream of the last RST_STREAM; 0: none */
+	size_t ahead; /* bytes that nghttp2 is still to get, when its turn ended */
+};
+
 struct grpc {
 	nghttp2_session *session;
 	struct conn *conn;
@@ -39,7 +49,8 @@ struct grpc {
 	size_t unconsumed; /* bytes the connection's window is smaller by */
 	uint32_t n_requests; /* streams that the client has begun */
 	int32_t reset_below; /* none of its streams from here on was ended by us early */
-	bool reset_by_peer; /* the stream that is about to be closed */
+	int32_t reset_by_peer; /* the last stream that it reset */
+	struct grpc_scan scan;
 	bool goaway; /* the last one was submitted */
 	bool paused; /* its turn ended within what was read */
 };
@@ -52,6 +63,15 @@ enum {
 	BACKLOG_ENOUGH = 256 << 10, /* unsent bytes of a call whose client is to
 				     * stop sending */
 };
+
+/* ---- grpc_closed.c ---- */
+
+/* HEADERS came on a stream: ends the connection if they must not. */
+void grpc_closed_headers(struct grpc *g, int32_t stream);
+/* The same for all DATA in bytes that nghttp2 is about to get. */
+void grpc_closed_scan(struct grpc *g, const uint8_t *data, size_t len);
+/* We ended a stream before the client did: more may be on its way. */
+void grpc_closed_by_us(struct grpc *g, int32_t stream);
 
 /* ---- grpc_head.c ---- */
 

@@ -41,7 +41,7 @@ struct fake {
 	bool drops_sums; /* ends the connection where a KvAdd comes */
 	bool drops_take; /* likewise the next TakeLease */
 	bool drops_set; /* likewise the next KvSet */
-	const char *garbage; /* it answers with this, which is not a frame; or NULL */
+	const char *garbage; /* sent in place of frames; or NULL */
 	bool goes_away; /* says so with the next heartbeat */
 
 	/* what it heard */

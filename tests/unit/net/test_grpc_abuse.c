@@ -291,14 +291,21 @@ static void silence_is_answered_by_a_question(void **state)
 
 /* ---- no memory ---- */
 
-static void add_frame(struct str *out, uint8_t type, uint8_t flags,
-		      const void *data, size_t len)
+static void add_frame_of(struct str *out, uint8_t stream, uint8_t type,
+			 uint8_t flags, const void *data, size_t len)
 {
-	const uint8_t head[9] = { 0, 0, (uint8_t)len,	  type, flags, 0,
-				  0, 0, type == 4 ? 0 : 1 };
+	const uint8_t head[9] = { 0, 0, (uint8_t)len, type, flags, 0,
+				  0, 0, stream };
 
 	str_add(out, head, sizeof(head));
 	str_add(out, data, len);
+}
+
+static void add_frame(struct str *out, uint8_t type, uint8_t flags,
+		      const void *data, size_t len)
+{
+	add_frame_of(out, type == NGHTTP2_SETTINGS ? 0 : 1, type, flags, data,
+		     len);
 }
 
 /* A whole connection, as bytes: a stream with two messages, one of them torn. */
@@ -360,6 +367,35 @@ static void headers_on_a_stream_that_is_over_end_the_connection(void **state)
 	close_all();
 }
 
+/* DATA of `len` bytes, beside the client's session; each write is one read of the server. */
+static void send_data(int32_t stream, uint8_t flags, uint8_t len)
+{
+	uint8_t frame[9 + 255] = { 0, 0, len, NGHTTP2_DATA,   flags,
+				   0, 0, 0,   (uint8_t)stream };
+
+	assert_int_equal(send(h->fd, frame, 9 + len, MSG_NOSIGNAL), 9 + len);
+	h2_run(h);
+}
+
+static void data_on_a_stream_that_is_over_ends_the_connection(void **state)
+{
+	const struct rpc_limits limits = { 0 };
+	int32_t id;
+
+	(void)state;
+	for (uint8_t len = 0; len < 20; len += 19) {
+		open_with(&limits);
+		id = h2_call(h, "Unary", "a");
+		h2_run(h);
+		assert_true(h2_stream(h, id)->closed);
+		send_data(id, NGHTTP2_FLAG_END_STREAM, len);
+		assert_true(h->gone);
+		assert_int_equal(h->goaway, NGHTTP2_STREAM_CLOSED);
+		assert_true(scene_counts(&scene).protocol_errors > 0);
+		close_all();
+	}
+}
+
 static void a_number_that_was_passed_over_ends_the_connection(void **state)
 {
 	const struct rpc_limits limits = { 0 };
@@ -392,6 +428,130 @@ static void trailers_on_a_stream_that_we_reset_are_ignored(void **state)
 	id = h2_call(h, "Unary", "a");
 	h2_run(h);
 	assert_has(h2_stream(h, id)->trailers, "grpc-status: 0");
+	close_all();
+}
+
+/* Also after the client has reset a stream that was over already. */
+static void data_on_a_stream_that_we_ended_is_ignored(void **state)
+{
+	static const uint8_t reset[] = {
+		0, 0, 4, NGHTTP2_RST_STREAM, 0, 0, 0, 0, 1,
+		0, 0, 0, NGHTTP2_CANCEL
+	};
+	const struct rpc_limits limits = { 0 };
+	int32_t id;
+
+	(void)state;
+	open_with(&limits);
+	assert_int_equal(h2_call(h, "Unary", "a"), 1);
+	h2_run(h);
+	assert_int_equal(write(h->fd, reset, sizeof(reset)), sizeof(reset));
+	h2_run(h);
+	id = h2_begin(h, "Bidi", "content-length", "1");
+	h2_message(h, id, "a", 1, false);
+	h2_run(h);
+	assert_true(h2_stream(h, id)->closed);
+	send_data(id, 0, 200);
+	send_data(id, NGHTTP2_FLAG_END_STREAM, 0);
+	assert_false(h->gone);
+	id = h2_call(h, "Unary", "a");
+	h2_run(h);
+	assert_has(h2_stream(h, id)->trailers, "grpc-status: 0");
+	close_all();
+}
+
+/* In one write, so that both frames are read at once. */
+static void data_after_the_clients_own_reset_ends_the_connection(void **state)
+{
+	const struct rpc_limits limits = { 0 };
+	CLEANUP(str_release) struct str bytes = STR_INIT;
+
+	(void)state;
+	open_with(&limits);
+	assert_int_equal(h2_begin(h, "Bidi", NULL, NULL), 1);
+	h2_run(h);
+	add_frame(&bytes, NGHTTP2_RST_STREAM, 0, "\0\0\0\x08", 4);
+	add_frame(&bytes, NGHTTP2_DATA, 0, "abc", 3);
+	assert_int_equal(write(h->fd, bytes.data, bytes.len), bytes.len);
+	h2_run(h);
+	assert_true(h->gone);
+	assert_int_equal(h->goaway, NGHTTP2_STREAM_CLOSED);
+	close_all();
+}
+
+/* Stream 3 is one too many for a client that has not heard of the limit yet. */
+static void data_on_a_stream_that_was_refused_is_ignored(void **state)
+{
+	static const char head[] = "\x83\x86\x44\x0f/echo.Echo/Bidi\x41\4here"
+				   "\x40\2te\x08trailers"
+				   "\x5f\x10"
+				   "application/grpc";
+	const struct rpc_limits limits = { .max_streams = 1 };
+	CLEANUP(str_release) struct str bytes = STR_INIT;
+	int fd;
+
+	(void)state;
+	scene_open(&scene, &limits);
+	fd = scene_connect(&scene);
+	str_adds(&bytes, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+	add_frame(&bytes, NGHTTP2_SETTINGS, 0, NULL, 0);
+	add_frame_of(&bytes, 1, NGHTTP2_HEADERS, 4, head, sizeof(head) - 1);
+	add_frame_of(&bytes, 3, NGHTTP2_HEADERS, 4, head, sizeof(head) - 1);
+	add_frame_of(&bytes, 1, NGHTTP2_RST_STREAM, 0, "\0\0\0\x08", 4);
+	add_frame_of(&bytes, 5, NGHTTP2_HEADERS, 4, head, sizeof(head) - 1);
+	scene_write(&scene, fd, bytes.data, bytes.len);
+	assert_int_equal(scene.echo.cancelled, 1);
+	str_clear(&bytes);
+	add_frame_of(&bytes, 3, NGHTTP2_DATA, 0, "abc", 3);
+	scene_write(&scene, fd, bytes.data, bytes.len);
+	assert_int_equal(scene_counts(&scene).n_connections, 1);
+	(void)close(fd);
+	scene_close(&scene);
+}
+
+/* So many frames that the connection's turn ends among them, and reads end within them. */
+static void data_is_found_after_turns_that_ended(void **state)
+{
+	const struct rpc_limits limits = { 0 };
+	CLEANUP(str_release) struct str bytes = STR_INIT;
+
+	(void)state;
+	open_with(&limits);
+	assert_int_equal(h2_call(h, "Unary", "a"), 1);
+	h2_run(h);
+	assert_int_equal(h2_begin(h, "Bidi", NULL, NULL), 3);
+	h2_run(h);
+	for (int i = 0; i < 20000; i++)
+		add_frame_of(&bytes, 3, NGHTTP2_DATA, 0, "\0\0\0\0\1a", 6);
+	scene_write(&scene, h->fd, bytes.data, bytes.len);
+	h2_run(h);
+	assert_false(h->gone);
+	send_data(1, 0, 1);
+	assert_true(h->gone);
+	assert_int_equal(h->goaway, NGHTTP2_STREAM_CLOSED);
+	close_all();
+}
+
+/* Its header comes byte by byte, after a frame that also did. */
+static void data_is_found_however_the_bytes_come(void **state)
+{
+	static const uint8_t frames[] = {
+		0, 0, 8, NGHTTP2_PING, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+		0, 0, 1, NGHTTP2_DATA, 0, 0, 0, 0, 1, 0
+	};
+	const struct rpc_limits limits = { 0 };
+
+	(void)state;
+	open_with(&limits);
+	assert_int_equal(h2_call(h, "Unary", "a"), 1);
+	h2_run(h);
+	for (size_t i = 0; i < sizeof(frames) - 1; i++) {
+		assert_false(h->gone);
+		assert_int_equal(write(h->fd, frames + i, 1), 1);
+		h2_run(h);
+	}
+	assert_true(h->gone);
+	assert_int_equal(h->goaway, NGHTTP2_STREAM_CLOSED);
 	close_all();
 }
 
@@ -438,6 +598,14 @@ int main(void)
 		cmocka_unit_test(silence_is_answered_by_a_question),
 		cmocka_unit_test(
 			headers_on_a_stream_that_is_over_end_the_connection),
+		cmocka_unit_test(
+			data_on_a_stream_that_is_over_ends_the_connection),
+		cmocka_unit_test(data_on_a_stream_that_we_ended_is_ignored),
+		cmocka_unit_test(
+			data_after_the_clients_own_reset_ends_the_connection),
+		cmocka_unit_test(data_on_a_stream_that_was_refused_is_ignored),
+		cmocka_unit_test(data_is_found_however_the_bytes_come),
+		cmocka_unit_test(data_is_found_after_turns_that_ended),
 		cmocka_unit_test(
 			a_number_that_was_passed_over_ends_the_connection),
 		cmocka_unit_test(trailers_on_a_stream_that_we_reset_are_ignored),
