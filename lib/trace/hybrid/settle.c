@@ -390,11 +390,31 @@ void settle_later(struct hybrid *h, struct tracee *t)
 		*slot = t->tid;
 }
 
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/* Has the content changed since the thread was let go to open this file for writing?
+ * As long as it has not, opens by other threads find the same content before and
+ * after this one.  If somebody else has changed it, the file is written anyway. */
+static bool is_written_since(const struct pending *w)
+{
+	bool writes = (w->flags & O_ACCMODE) != O_RDONLY ||
+		      (w->flags & O_TRUNC);
+	struct stat st;
+
+	return writes && look(&w->path, &st) && same_file(&st, &w->before) &&
+	       (st.st_size != w->before.st_size ||
+		!same_time(&st.st_mtim, &w->before.st_mtim));
+}
+
 /* Has the file system seen it happen, whatever the thread does now? */
 static bool is_visibly_done(const struct tracee *t, int *ret_fd)
 {
 	const struct pending *w = &t->pending;
 
+	*ret_fd = -1;
 	switch (w->call) {
 	case CALL_RENAME:
 	case CALL_LINK:
@@ -404,8 +424,9 @@ static bool is_visibly_done(const struct tracee *t, int *ret_fd)
 	case CALL_TRUNCATE:
 		return outcome_now(t, ret_fd) == OUTCOME_DONE;
 	case CALL_OPEN:
-		return w->before.st_ino == 0 && w->path.len &&
-		       outcome_now(t, ret_fd) == OUTCOME_DONE;
+		if (w->before.st_ino)
+			return is_written_since(w);
+		return w->path.len && outcome_now(t, ret_fd) == OUTCOME_DONE;
 	default:
 		return false;
 	}
