@@ -7,7 +7,9 @@
  *	random_ops continue		goes on after execve()
  *
  * The same seed and number do the same, and fewer operations do a part of it,
- * so that a failure can be made shorter.  -v tells each step on stderr. */
+ * so that a failure can be made shorter.  -v tells each step on stderr.
+ * In every fourth program processes change their root, in another fourth they mount
+ * file systems. */
 #include <limits.h>
 #include <stdarg.h>
 #include <sys/mman.h>
@@ -90,7 +92,12 @@ static void one_op(void)
 	for (at = below(total); at >= ops[i].weight; i++)
 		at -= ops[i].weight;
 	m->n_ops++;
-	ops[i].op();
+	if (m->roots && one_in(12))
+		op_chroot();
+	else if (m->mounts && one_in(12))
+		op_mount();
+	else
+		ops[i].op();
 }
 
 void run_until(int n_ops)
@@ -226,6 +233,9 @@ static int start(const char *seed, const char *n_ops, bool talkative)
 	make_model((uint64_t)atol(seed), root);
 	before(false);
 	m->talkative = talkative;
+	m->roots = atol(seed) % 4 == 3;
+	if (atol(seed) % 4 == 1)
+		m->mounts = atol(seed) % 8 == 1 ? MOUNTS_SAME : MOUNTS_ANY;
 	m->n_ops_max = m->ends[0] = atoi(n_ops);
 	return finish();
 }

@@ -434,6 +434,10 @@ static void print_unknown(int node)
 
 void model_print(void)
 {
+	/* What is mounted in a namespace may have no name outside of it. */
+	if (m->mounted)
+		expect("%smay gap namespace",
+		       m->mounts == MOUNTS_SAME ? "only ebpf " : "");
 	for (int i = 0; i < m->n_names; i++)
 		print_name(&m->names[i]);
 	for (int i = 0; i < m->n_nodes; i++)

@@ -42,6 +42,12 @@ enum {
 
 enum kind { KIND_FILE, KIND_DIR, KIND_LINK };
 
+enum mounts {
+	MOUNTS_NONE,
+	MOUNTS_SAME, /* all files keep their names */
+	MOUNTS_ANY,
+};
+
 struct inode {
 	enum kind kind;
 	bool changed; /* the run made it or wrote to it */
@@ -91,6 +97,9 @@ struct model {
 	int ends[LEVELS_MAX]; /* n_ops at which each process ends */
 	bool simple; /* memory is shared with the parent: no threads */
 	bool talkative;
+	bool roots; /* processes may have a root of their own */
+	enum mounts mounts; /* or mounts of their own */
+	bool mounted; /* one has made some */
 	int cwd; /* node */
 	int n_fds;
 	struct kept fds[FDS_MAX];

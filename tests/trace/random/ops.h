@@ -66,6 +66,10 @@ void op_thread(void);
 void op_exec(void);
 void op_script(void);
 
+/* ---- ops_view.c: processes to which names mean other files ---- */
+void op_chroot(void);
+void op_mount(void);
+
 /* Goes on until that many operations are done; main.c. */
 void run_until(int n_ops);
 
