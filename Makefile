@@ -46,7 +46,7 @@ stress: ## long and heavy tests, not part of `make test`
 		--num-processes 1 --timeout-multiplier 10
 	@$(MAKE) --no-print-directory outside
 
-outside: ## suites of other projects: CPython, h2spec
+outside: ## suites of other projects: CPython, redis, h2spec
 	@tools/setup build test outside
 	@$(MAKE) --no-print-directory build
 	@meson configure $(BUILD) -Dtests=enabled

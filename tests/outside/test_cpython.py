@@ -10,6 +10,7 @@ import pytest
 from outside import TRACERS, known_tests, run, traced
 
 MODULE = os.environ.get("MODULE", "test_glob")
+TESTS = os.environ.get("TESTS")  # a pattern; all tests without it
 
 
 def results(folder):
@@ -25,7 +26,8 @@ def results(folder):
 
 def suite(folder):
     return [sys.executable, "-I", "-m", "test", "--junit-xml",
-            str(folder / "results.xml"), "-u", "none", MODULE]
+            str(folder / "results.xml"), "-u", "none", MODULE,
+            *(["-m", TESTS] if TESTS else [])]
 
 
 @pytest.fixture(name="bare", scope="module")
@@ -35,6 +37,7 @@ def bare_results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bare")
     code, said = run(suite(folder), folder)
     assert (folder / "results.xml").exists(), said
+    assert results(folder), said
     return code, results(folder)
 
 
