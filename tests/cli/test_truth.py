@@ -459,6 +459,32 @@ def test_what_was_read_before_a_write_through_another_name(project, tracer,
     assert made[0] == made[1]
 
 
+ROTATE = """
+import os
+old = open("ck").read()
+os.rename("ck", "ck.old")
+open("ck.new", "w").write(old + "more")
+os.rename("ck.new", "ck")
+"""
+
+
+@pytest.mark.parametrize("tracer", ["hybrid", "ptrace"])
+def test_a_checkpoint_that_was_read_is_rotated(project, tracer):
+    """The name leads elsewhere in a moment: the hash must not come too late."""
+    if not kernel.offers(tracer):
+        pytest.skip(f"no {tracer} here")
+    for turn in range(4):
+        for name in ("ck", "copy"):
+            project.write(name, f"{tracer} {turn}\n")
+        time.sleep(SETTLE)
+        project("run", "-q", "--tracer", tracer, "--", sys.executable, "-c",
+                f"open('copy').read()\n{ROTATE}")
+        job = project.last()
+        assert gaps_of(job) == []
+        assert row_of(project, job["inputs"], "ck")["digests"] == row_of(
+            project, job["inputs"], "copy")["digests"]
+
+
 # ---- links and folders under other names ----
 
 def renamed(place):

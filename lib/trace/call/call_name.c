@@ -68,6 +68,9 @@ bool call_rename(struct observer *o, struct tracee *t,
 		return out_of_reach(t, r, a->path2);
 	if (!(a->flags & RENAME_NOREPLACE) && tell_replaced(o, &st))
 		return false;
+	/* What was read here may be hashed by its name, which leads elsewhere or
+	 * nowhere in a moment. */
+	call_tell_change(o, &o->name, &st);
 	return call_await(t, CALL_RENAME, a->flags, &st, &o->name, &o->name2);
 }
 
