@@ -33,8 +33,22 @@ static int on_chunk(llhttp_t *l)
 	return b->in_trailers ? HPE_PAUSED : 0;
 }
 
-static const llhttp_settings_t SETTINGS = { .on_chunk_header = on_chunk,
-					    .on_body = on_data };
+/* Extensions are skipped, but not for ever. */
+static int on_extension(llhttp_t *l, const char *at, size_t len)
+{
+	struct http_body_reader *b = reader_of(l);
+
+	(void)at;
+	b->n_extension_bytes += len;
+	return b->n_extension_bytes > HTTP_MAX_TRAILER ? HPE_USER : 0;
+}
+
+static const llhttp_settings_t SETTINGS = {
+	.on_chunk_header = on_chunk,
+	.on_chunk_extension_name = on_extension,
+	.on_chunk_extension_value = on_extension,
+	.on_body = on_data,
+};
 
 static void begin_chunks(struct http_body_reader *b)
 {

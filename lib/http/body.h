@@ -14,7 +14,9 @@
 #include "base/str.h"
 #include "http/head.h"
 
-enum { HTTP_MAX_TRAILER = 8 << 10 }; /* bytes of all trailer fields */
+enum {
+	HTTP_MAX_TRAILER = 8 << 10
+}; /* bytes of trailers, and of chunk extensions */
 
 struct http_body_reader {
 	llhttp_t llhttp; /* of a chunked body */
@@ -23,6 +25,7 @@ struct http_body_reader {
 	struct http_head trailers; /* its fields, once the body has ended */
 	/* The rest is the reader's own. */
 	bool in_trailers; /* after the last chunk */
+	size_t n_extension_bytes; /* of all chunks */
 	struct str lines; /* of the trailers, as a head (body.c) */
 	size_t scanned; /* of them */
 	void (*data)(void *ctx, const char *bytes, size_t len);

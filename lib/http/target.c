@@ -41,6 +41,15 @@ static const char *path_of(const char *target)
 	return path ? path : "/";
 }
 
+const char *http_target_authority(struct pool *pool, const char *target)
+{
+	const char *scheme_end = *target == '/' ? NULL : strstr(target, "://");
+
+	return scheme_end ? pool_dup(pool, scheme_end + 3,
+				     strcspn(scheme_end + 3, "/?")) :
+			    NULL;
+}
+
 const char *http_target_path(struct pool *pool, const char *target)
 {
 	const char *path = path_of(target);

@@ -13,6 +13,9 @@
  * stands for NUL. */
 const char *http_target_path(struct pool *pool, const char *target);
 
+/* "host:port" of a target in absolute form, in `pool`; NULL for any other. */
+const char *http_target_authority(struct pool *pool, const char *target);
+
 /* The decoded value of ?name=; NULL when it is not there, or as above.  A '+' is a
  * blank. */
 const char *http_target_query(struct pool *pool, const char *target,

@@ -10,6 +10,15 @@
 
 enum { MAX_NAME = 256 };
 
+/* Is that nothing, or ":PORT", up to the next comma? */
+static bool is_port(const char *text)
+{
+	size_t len = strcspn(text, ",");
+
+	return len == 0 ||
+	       (*text == ':' && strspn(text + 1, "0123456789") == len - 1);
+}
+
 /* The name in "NAME", "NAME:PORT" or "[ADDRESS]:PORT". */
 static bool take_name(const char *text, char name[MAX_NAME])
 {
@@ -18,7 +27,8 @@ static bool take_name(const char *text, char name[MAX_NAME])
 
 	text += is_v6;
 	len = strcspn(text, is_v6 ? "]" : ":,");
-	if (len == 0 || len >= MAX_NAME)
+	if (len == 0 || len >= MAX_NAME || (is_v6 && text[len] != ']') ||
+	    !is_port(text + len + is_v6))
 		return false;
 	memcpy(name, text, len);
 	name[len] = '\0';

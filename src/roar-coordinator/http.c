@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "http/server.h"
 #include "http/target.h"
@@ -215,13 +216,26 @@ bool http_is_holding(const struct http *h)
 /* ---- requests ---- */
 
 /* A page of another site can make a browser send a POST, but not without its name. */
-static bool is_foreign(const struct http_head *request)
+static bool is_foreign(const struct http_head *request, const char *host)
 {
-	const char *origin = http_head_get(request, "Origin");
-	const char *host = http_head_get(request, "Host");
-	const char *name = origin ? strstr(origin, "://") : NULL;
+	for (size_t i = 0; i < request->n_fields; i++) {
+		const char *name;
 
-	return origin && (!name || !host || strcmp(name + 3, host) != 0);
+		if (strcasecmp(request->fields[i].name, "Origin") != 0)
+			continue;
+		name = strstr(request->fields[i].value, "://");
+		if (!name || !host || strcmp(name + 3, host) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* By which name we were asked: a target in absolute form has it before Host. */
+static const char *host_of(const struct http_head *request, struct pool *pool)
+{
+	const char *authority = http_target_authority(pool, request->target);
+
+	return authority ? authority : http_head_get(request, "Host");
 }
 
 static bool is_served(const char *method)
@@ -238,7 +252,7 @@ static void answer(struct visit *v, struct http_exchange *x, struct pool *pool)
 		.path = http_target_path(pool, x->request->target),
 		.authorization = http_head_get(x->request, "Authorization"),
 		.if_none_match = http_head_get(x->request, "If-None-Match"),
-		.host = http_head_get(x->request, "Host"),
+		.host = host_of(x->request, pool),
 		.is_post = strcmp(x->request->method, "POST") == 0,
 		.body = str_cstr(&x->body),
 		.body_len = x->body.len,
@@ -283,7 +297,7 @@ static void on_end(struct http_exchange *x)
 			"{\"error\":\"only GET, HEAD and POST are served\"}\n",
 			"GET, HEAD, POST");
 	else if (strcmp(x->request->method, "POST") == 0 &&
-		 is_foreign(x->request))
+		 is_foreign(x->request, host_of(x->request, &pool)))
 		send_error(x, 403,
 			   "{\"error\":\"a page of another site may not change "
 			   "anything here\"}\n",

@@ -169,7 +169,7 @@ static int listen_for_http(struct server *s, struct str *line,
 
 	if (r < 0 || address.len == 0)
 		return r;
-	r = listen_open(address.data, 0, &socket, err);
+	r = listen_open(address.data, HTTP_STALL_MS, &socket, err);
 	if (r < 0)
 		return r;
 	r = http_new(s->loop, socket.fd, pages_answer, s, &s->http);

@@ -138,7 +138,8 @@ def test_a_name_that_was_made_to_lead_here_gets_nothing(server):
     its browser."""
     server.client().register("a", "rebound")
     for host in ("evil.example", "evil.example:51051", "localhost.evil.example",
-                 "127.0.0.1.evil.example", "xlocalhost", "[", "[::1.evil"):
+                 "127.0.0.1.evil.example", "xlocalhost", "[", "[::1.evil",
+                 "[::1].evil.example", "127.0.0.1:evil"):
         for path in ("/api/workers", "/api/events", "/api/dashboard"):
             assert asked_as(server, host, path) == 403, (host, path)
         assert asked_as(server, host, "/api/tasks/rebound/stop", "POST",

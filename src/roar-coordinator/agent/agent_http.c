@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "http/server.h"
 #include "net/listen.h"
 #include "prom.h"
 
@@ -134,7 +135,7 @@ int agent_listen_http(struct agent *a, struct str *line, struct roar_error *err)
 
 	if (!address || strcmp(address, "off") == 0)
 		return 0;
-	r = listen_open(address, 0, &socket, err);
+	r = listen_open(address, HTTP_STALL_MS, &socket, err);
 	if (r < 0)
 		return r;
 	r = http_new(a->loop, socket.fd, on_request, a, &a->http);

@@ -106,6 +106,21 @@ static void trailers_are_bounded(void **state)
 	http_body_reader_release(&b);
 }
 
+static void chunk_extensions_are_bounded(void **state)
+{
+	char text[HTTP_MAX_TRAILER + 64];
+	struct http_body_reader b;
+	struct str content = STR_INIT;
+
+	(void)state;
+	memset(text, 'a', sizeof(text));
+	memcpy(text, "5;name=", 7);
+	text[sizeof(text) - 1] = '\0';
+	assert_int_equal(feed(HTTP_LENGTH_CHUNKED, text, 100, &content, &b),
+			 -EPROTO);
+	http_body_reader_release(&b);
+}
+
 static void a_known_length_ends_the_body(void **state)
 {
 	struct http_body_reader b;
@@ -140,6 +155,7 @@ int main(void)
 		cmocka_unit_test(chunks_are_taken_off),
 		cmocka_unit_test(malformed_chunks_are_refused),
 		cmocka_unit_test(trailers_are_bounded),
+		cmocka_unit_test(chunk_extensions_are_bounded),
 		cmocka_unit_test(a_known_length_ends_the_body),
 		cmocka_unit_test(the_end_of_the_connection_may_end_the_body),
 	};
