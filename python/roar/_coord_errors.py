@@ -97,11 +97,18 @@ class BarrierTimeout(_NamesTheAbsent, CoordinatorTimeout):
     """
 
 
-class BarrierBroken(_NamesTheAbsent, CoordinatorError):
+class BarrierBroken(_NamesTheAbsent, WorldChanged):
     """Somebody who was waited for died.
 
-    absent  the ids of those who are dead
+    A death is a change of the world: in a loop over roar.shards() the way on is
+    the same as for a WorldChanged without a position.
+
+    absent  the ids of those who are dead; gone has the same
     """
+
+    def __init__(self, text: str = "", absent: list[str] | None = None) -> None:
+        super().__init__(text, absent)
+        self.gone = list(self.absent)
 
 
 _BY_ERRNO: dict[int, type[CoordinatorError]] = {

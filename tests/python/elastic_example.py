@@ -34,12 +34,8 @@ def load_checkpoint():
 
 
 def together(barrier_id):
-    """Whether all ranks of the loop came here."""
-    try:
-        return job.barrier(barrier_id, timeout=60).participants == \
-            data.world_size
-    except roar.BarrierBroken:
-        return False
+    """Whether all ranks of the loop came here.  The page handles BarrierBroken."""
+    return job.barrier(barrier_id, timeout=60).participants == data.world_size
 
 
 def save_checkpoint(checkpoint):

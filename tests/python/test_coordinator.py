@@ -231,6 +231,9 @@ def test_a_death_breaks_the_barrier_and_names_the_dead(server, job):
         with pytest.raises(roar.BarrierBroken) as caught:
             waiting.result()
         assert caught.value.absent == ["w-1"]
+        assert isinstance(caught.value, roar.WorldChanged)
+        again = pickle.loads(pickle.dumps(caught.value))
+        assert (again.gone, again.position) == (["w-1"], None)
 
 
 def test_shrink_goes_on_without_the_dead(server, job):
