@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <libavutil/imgutils.h>
+#include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -118,36 +119,70 @@ static int check_video(const struct frames *f, const AVFrame *frame,
 		av_get_pix_fmt_name((enum AVPixelFormat)f->source_format));
 }
 
-/* The stream's own word on its colours; by itself swscale takes every one for
- * BT.601. */
-static void set_colours(struct SwsContext *scaler, const AVFrame *frame)
+/* Gives the scaler the colour space of the stream, as the scale filter that ffmpeg
+ * inserts does.  By itself swscale takes every stream for BT.601.  Source and
+ * destination get the same space: for two different ones swscale converts to gray
+ * by way of RGB, which changes the luma. */
+static void set_colour_space(struct SwsContext *scaler, const AVFrame *frame)
 {
-	int space = frame->colorspace;
-	int full = frame->color_range == AVCOL_RANGE_JPEG;
-	const int *rgb = sws_getCoefficients(SWS_CS_DEFAULT);
+	int space = frame->colorspace == AVCOL_SPC_RGB ? SWS_CS_DEFAULT :
+							 frame->colorspace;
+	const int *table = sws_getCoefficients(space);
+	int *old, from_full, to_full, brightness, contrast, saturation;
 
-	if (space == AVCOL_SPC_UNSPECIFIED)
-		return;
-	(void)sws_setColorspaceDetails(scaler, sws_getCoefficients(space), full,
-				       rgb, 1, 0, 1 << 16, 1 << 16);
+	if (sws_getColorspaceDetails(scaler, &old, &from_full, &old, &to_full,
+				     &brightness, &contrast, &saturation) < 0)
+		return; /* between these formats no colours are converted */
+	(void)sws_setColorspaceDetails(scaler, table, from_full, table, to_full,
+				       brightness, contrast, saturation);
 }
 
-/* Bicubic alone is what ffmpeg and PyAV ask for.  At the same size nothing is scaled but
- * chroma, and swscale has a fast way for that which the other flags turn off. */
+/* The range must be known when the context is made: of more than 8 bits swscale
+ * does not take another one later.  Bicubic alone is what ffmpeg and PyAV ask for.
+ * At the same size nothing is scaled but chroma, and swscale has a fast way for that
+ * which the other flags turn off. */
+static struct SwsContext *new_scaler(const struct frames *f,
+				     const AVFrame *frame)
+{
+	const struct {
+		const char *name;
+		int value;
+	} options[] = {
+		{ "srcw", frame->width },
+		{ "srch", frame->height },
+		{ "src_format", frame->format },
+		{ "src_range", frame->color_range == AVCOL_RANGE_JPEG },
+		{ "dstw", frame->width },
+		{ "dsth", frame->height },
+		{ "dst_format", f->out.format },
+		{ "sws_flags",
+		  f->options->accurate ?
+			  SWS_BILINEAR | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT :
+			  SWS_BICUBIC },
+	};
+	struct SwsContext *scaler = sws_alloc_context();
+	int r = scaler ? 0 : AVERROR(ENOMEM);
+
+	for (size_t i = 0; r >= 0 && i < sizeof(options) / sizeof(*options);
+	     i++)
+		r = av_opt_set_int(scaler, options[i].name, options[i].value,
+				   0);
+	if (r >= 0)
+		r = sws_init_context(scaler, NULL, NULL);
+	if (r < 0) {
+		sws_freeContext(scaler);
+		return NULL;
+	}
+	set_colour_space(scaler, frame);
+	return scaler;
+}
+
 static int get_scaler(struct frames *f, const AVFrame *frame,
 		      struct roar_error *err)
 {
-	int flags = f->options->accurate ? SWS_BILINEAR | SWS_ACCURATE_RND |
-						   SWS_FULL_CHR_H_INT :
-					   SWS_BICUBIC;
-
 	if (f->scaler)
 		return 0;
-	f->scaler = sws_getContext(frame->width, frame->height,
-				   (enum AVPixelFormat)frame->format,
-				   frame->width, frame->height,
-				   (enum AVPixelFormat)f->out.format, flags,
-				   NULL, NULL, NULL);
+	f->scaler = new_scaler(f, frame);
 	if (!f->scaler)
 		return error_set(
 			err, -ENOTSUP,
@@ -155,7 +190,6 @@ static int get_scaler(struct frames *f, const AVFrame *frame,
 			"%s, ask for the native format",
 			av_get_pix_fmt_name((enum AVPixelFormat)frame->format),
 			av_get_pix_fmt_name((enum AVPixelFormat)f->out.format));
-	set_colours(f->scaler, frame);
 	return 0;
 }
 

@@ -152,18 +152,46 @@ def clip_of(tmp_path, size):
     return path
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("pixels", ["rgb24", "bgr24", "rgba", "gray"])
-def test_pixels_are_those_of_the_program_ffmpeg(tmp_path, size, pixels):
+def ffmpeg(*arguments):
+    """What the program prints."""
     program = shutil.which("ffmpeg")
     if program is None:
         pytest.skip("needs the program ffmpeg")
-    path = clip_of(tmp_path, size)
-    raw = subprocess.run([program, "-v", "error", "-i", path, "-pix_fmt", pixels,
-                          "-f", "rawvideo", "-"], check=True, env=FOR_CLIP,
-                         capture_output=True).stdout
+    return subprocess.run([program, "-v", "error", *arguments], check=True,
+                          env=FOR_CLIP, capture_output=True).stdout
+
+
+def same_as_ffmpeg(path, pixels):
+    raw = ffmpeg("-i", path, "-pix_fmt", pixels, "-f", "rawvideo", "-")
     frames = media.decode_packets(media.demux_video(path), format=pixels)
-    assert frames.tobytes() == raw
+    return frames.tobytes() == raw
+
+
+PIXELS = ["rgb24", "bgr24", "rgba", "gray"]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("pixels", PIXELS)
+def test_pixels_are_those_of_the_program_ffmpeg(tmp_path, size, pixels):
+    assert same_as_ffmpeg(clip_of(tmp_path, size), pixels)
+
+
+# Colour spaces by their number in H.264: BT.709, BT.2020; and 10 bits, which have no
+# pixel format of their own for the full range.
+TAGGED = {
+    "bt709": ["-c", "copy", "-bsf:v", "h264_metadata=matrix_coefficients=1"],
+    "bt2020-full": ["-c", "copy", "-bsf:v", "h264_metadata=matrix_coefficients=9:"
+                    "video_full_range_flag=1"],
+    "10-bit-full": ["-vf", "scale=out_range=pc", "-c:v", "libx264",
+                    "-pix_fmt", "yuv420p10le", "-color_range", "pc"],
+}
+
+
+@pytest.mark.parametrize("tag", TAGGED)
+def test_pixels_of_tagged_streams_are_those_of_the_program_ffmpeg(tmp_path, tag):
+    tagged = tmp_path / "tagged.mp4"
+    ffmpeg("-i", clip_of(tmp_path, SIZES[0]), *TAGGED[tag], tagged)
+    assert [p for p in PIXELS if not same_as_ffmpeg(tagged, p)] == []
 
 
 @pytest.mark.parametrize("size", SIZES)
