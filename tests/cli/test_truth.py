@@ -2,6 +2,7 @@
 fail for hidden reasons, names that move."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -483,6 +484,36 @@ def test_a_checkpoint_that_was_read_is_rotated(project, tracer):
         assert gaps_of(job) == []
         assert row_of(project, job["inputs"], "ck")["digests"] == row_of(
             project, job["inputs"], "copy")["digests"]
+
+
+# ---- files that a program serves (FUSE) ----
+
+@needs_root
+@pytest.mark.parametrize("tracer", ["hybrid", "ptrace", "preload", "ebpf"])
+def test_files_on_a_fuse_mount_are_recorded_like_others(project, tracer):
+    if not kernel.offers(tracer):
+        pytest.skip(f"no {tracer} here")
+    if not shutil.which("bindfs") or not os.path.exists("/dev/fuse"):
+        pytest.skip("bindfs and /dev/fuse are needed")
+    for name in ("in", "log", "old"):
+        project.write("real/" + name, f"{name}\n")
+    os.mkdir(project.path("m"))
+    subprocess.run(["bindfs", project.path("real"), project.path("m")],
+                   check=True)
+    try:
+        time.sleep(SETTLE)
+        project("run", "-q", "--tracer", tracer, "--", "sh", "-c",
+                "cat m/in >m/out; echo x >>m/log; mv m/old m/new; "
+                "echo >m/t; rm m/t")
+        job = project.last()
+    finally:
+        subprocess.run(["umount", project.path("m")], check=True)
+    assert set(gaps_of(job)) <= {"library"}
+    assert names_of(project, job["inputs"]) == ["m/in"]
+    assert sorted(names_of(project, job["outputs"])) == ["m/log", "m/new",
+                                                         "m/out"]
+    assert row_of(project, job["outputs"], "m/out")["digests"] == row_of(
+        project, job["inputs"], "m/in")["digests"]
 
 
 # ---- links and folders under other names ----

@@ -335,7 +335,7 @@ static bool enter_mount(struct observer *o, struct tracee *t, uint64_t path)
 	ssize_t n = call_read_path(o, t, path, o->path);
 	struct stat st;
 
-	if (n > 0 && !o->quiet && o->job->before_unmount &&
+	if (n > 0 && call_looks(o) && o->job->before_unmount &&
 	    resolve_name(&o->resolver, &o->tree, t, AT_FDCWD, o->path,
 			 (size_t)n, &o->name) == 0 &&
 	    resolve_follow(&o->resolver, t, &o->name, &st) == 0)
@@ -383,10 +383,19 @@ static bool enter_fanotify(struct tracee *t, uint64_t flags)
 	return call_await_unseen(t, -ENOENT, "files given by fanotify");
 }
 
+/* Only a look at its descriptors tells what such a call has brought. */
+static bool brings_descriptors(enum call call)
+{
+	return call == CALL_RECVMSG || call == CALL_RECVMMSG ||
+	       call == CALL_HANDLE;
+}
+
 /* Calls that name no file, and openat2(), whose flags lie in a struct. */
 static bool enter_other(struct observer *o, struct tracee *t, enum call call,
 			const uint64_t args[6])
 {
+	if (o->blind && brings_descriptors(call))
+		return false;
 	switch (call) {
 	case CALL_OPENAT2:
 		return call_openat2(o, t, args);
@@ -550,7 +559,7 @@ bool call_enter(struct observer *o, struct tracee *t, enum call call,
 
 	if (!forms[call].enter)
 		return entered(o, t, enter_other(o, t, call, args));
-	return !o->quiet && call_decode(o, t, call, args, &a) &&
+	return call_looks(o) && call_decode(o, t, call, args, &a) &&
 	       entered(o, t, forms[call].enter(o, t, &a));
 }
 
@@ -558,7 +567,7 @@ bool call_enter_named(struct observer *o, struct tracee *t, enum call call,
 		      const struct call_args *a)
 {
 	assert(forms[call].enter);
-	return !o->quiet && forms[call].enter(o, t, a);
+	return call_looks(o) && forms[call].enter(o, t, a);
 }
 
 /* ---- after the call ---- */

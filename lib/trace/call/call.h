@@ -45,6 +45,7 @@ struct observer {
 	struct mount_table mounts; /* read before the first call that mounts */
 	pid_t root; /* the command */
 	bool quiet; /* lingering: serve, but say nothing */
+	bool blind; /* look at no file any more: see call_open.c, serves_files() */
 	bool keeps_rights; /* set-uid programs get their rights, whoever we are */
 	unsigned tick_ms; /* when the job wants its next tick, 0: never */
 	int64_t now_ns; /* time of the current call, for the record */
@@ -202,6 +203,12 @@ int call_look_name(struct observer *o, struct stat *ret);
 static inline bool call_must_fail(int error)
 {
 	return error == -ENOENT || error == -ENOTDIR;
+}
+
+/* May we look at files?  If not, calls that name files are let through untold. */
+static inline bool call_looks(const struct observer *o)
+{
+	return !o->quiet && !o->blind;
 }
 
 /* Awaits a call that names what we cannot see, as `error` of resolve_name() says: it

@@ -198,7 +198,7 @@ void call_exec_done(struct observer *o, struct tracee *t, const char *exe,
 	const struct stat *seen = exe_stat;
 	struct stat st;
 
-	if (o->quiet)
+	if (!call_looks(o))
 		return;
 	if (!exe_stat || !t->process->placed)
 		call_check_namespaces(o, t);

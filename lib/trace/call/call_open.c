@@ -70,9 +70,23 @@ static bool is_doubtful(const struct observer *o, const struct tracee *t)
 	return call_is_doubtful(t) || race_is_on(o, t, &o->name);
 }
 
+/* A process of the run is about to serve a file system (FUSE).  To look at a file
+ * there is to wait for that process, which may be waiting for us: both would wait
+ * for ever.  Names do not tell in time which files are there, so that nobody is looked
+ * at from now on. */
+static void serves_files(struct observer *o, const struct tracee *t)
+{
+	call_gap(o, t, EVENT_GAP_NAMESPACE,
+		 "the run serves a FUSE file system itself; mount it before "
+		 "the run, or use --tracer ebpf");
+	o->blind = true;
+}
+
 static bool open_existing(struct observer *o, struct tracee *t, uint64_t flags,
 			  const struct stat *st)
 {
+	if (S_ISCHR(st->st_mode) && strcmp(o->name.data, "/dev/fuse") == 0)
+		serves_files(o, t);
 	if (S_ISDIR(st->st_mode) || S_ISSOCK(st->st_mode))
 		return false;
 	if ((flags & O_CREAT) && (flags & O_EXCL))
@@ -233,7 +247,7 @@ static bool open_by_own_rules(struct observer *o, struct tracee *t,
 	};
 	ssize_t n;
 
-	if (o->quiet || is_idle(how->flags))
+	if (!call_looks(o) || is_idle(how->flags))
 		return false;
 	n = call_read_path(o, t, args[1], o->path);
 	if (n <= 0)

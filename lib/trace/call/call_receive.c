@@ -96,7 +96,7 @@ void call_scan_files(struct observer *o, struct tracee *t)
 	struct dirent *entry;
 	char path[32];
 
-	if (o->quiet)
+	if (!call_looks(o))
 		return;
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)t->tid);
 	dir = opendir(path);

@@ -196,7 +196,7 @@ static bool enter(struct hybrid *h, struct tracee *t, enum call call,
 		return call_enter(&h->o, t, call, args) &&
 		       ((call != CALL_RECVMSG && call != CALL_RECVMMSG) ||
 			received_enter(h, t, &n->data));
-	if (h->o.quiet || !call_decode(&h->o, t, call, args, &a) ||
+	if (!call_looks(&h->o) || !call_decode(&h->o, t, call, args, &a) ||
 	    !still_waits(h, n->id) || hybrid_is_ours(h, a.path))
 		return false;
 	if (call != CALL_EXECVE && call != CALL_EXECVEAT) {

@@ -324,8 +324,9 @@ static void on_told(struct hybrid *h, const struct log_view *v)
 	struct tracee *t;
 
 	settle_speaker(h, v);
+	if (h->o.blind && v->kind != LOG_CWD)
+		return;
 	t = teller_of(h, v);
-
 	if (!t) {
 		if (h->o.root && (t = tree_find(&h->o.tree, h->o.root)))
 			call_gap(&h->o, t, EVENT_GAP_LOST,
