@@ -16,11 +16,19 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-import tomllib
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
-from extensions import INCLUDE, LIB, PROTO, PYTHON, Missing, compiler, extensions
+# pip imports this file before it looks at requires-python, and what follows cannot be
+# imported by an older Python.
+if sys.version_info < (3, 11):
+    sys.exit("roar: roar needs Python 3.11 or later; this is "
+             f"{sys.version_info[0]}.{sys.version_info[1]}.")
+
+import tomllib  # noqa: E402
+
+from extensions import (INCLUDE, LIB, PROTO, PYTHON, Missing,  # noqa: E402
+                        compiler, extensions)
 
 FLAGS = ["-std=gnu17", "-O2", "-DNDEBUG", "-fPIC", "-fvisibility=hidden",
          "-ffunction-sections", "-D_GNU_SOURCE"]

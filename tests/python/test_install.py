@@ -17,6 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BARE = pathlib.Path(__file__).parent / "bare_program.py"
 EVERYWHERE = "INSTALL_EVERYWHERE" in os.environ
 VERSIONS = ("3.11", "3.12", "3.13")
+TOO_OLD = ("3.10", "3.9", "3.8", "3.7")
 
 USES = """
 import sys
@@ -184,6 +185,31 @@ def test_a_missing_library_is_one_sentence_with_its_package(poor, tmp_path):
             "on Debian, run 'apt-get install libssl-dev libavformat-dev "
             "libavcodec-dev libavutil-dev libswscale-dev'." in done.stderr)
     assert "Traceback" not in done.stderr
+
+
+def test_an_older_python_is_one_sentence(tmp_path):
+    version, python = next(((v, p) for v in TOO_OLD if (p := interpreter(v))),
+                           (None, None))
+    if not python:
+        pytest.skip(f"needs one of Python {', '.join(TOO_OLD)} with pip, venv and its "
+                    "headers")
+    done = call(python, "-m", "pip", "install", "--no-build-isolation",
+                "--target", tmp_path / "site", ROOT / "python", env=for_builds())
+    assert done.returncode == 1
+    assert (f"roar: roar needs Python 3.11 or later; this is {version}.\n"
+            in done.stdout + done.stderr)
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_the_backend_looks_at_the_version_before_anything_newer():
+    """As above, for machines that have no such Python."""
+    done = call(sys.executable, "-c", "import sys\n"
+                "sys.path.insert(0, sys.argv[1])\n"
+                "sys.modules['tomllib'] = sys.modules['extensions'] = None\n"
+                "sys.version_info = (3, 10, 13, 'final', 0)\n"
+                "import roar_build", ROOT / "python" / "backend")
+    assert (done.returncode, done.stderr) == \
+        (1, "roar: roar needs Python 3.11 or later; this is 3.10.\n")
 
 
 @pytest.mark.parametrize("wish, code, said", [
