@@ -26,6 +26,7 @@ move without being pickled.
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from ._arena import Arena, Item
@@ -92,9 +93,24 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"roar.{name}")  # becomes an attribute
     if name not in _LATER:
         raise AttributeError(f"module 'roar' has no attribute {name!r}")
-    found = getattr(importlib.import_module(_LATER[name]), name)
+    try:
+        found = getattr(importlib.import_module(_LATER[name]), name)
+    except ModuleNotFoundError as error:
+        raise _absent(name, error, sys._getframe(1).f_code.co_name) from error
     globals()[name] = found  # the next use does not come here
     return found
+
+
+def _absent(name: str, error: ModuleNotFoundError, caller: str) -> Exception:
+    """An AttributeError, which hasattr(), inspect and pydoc expect.  The statement
+    `from roar import NAME` asks by importlib's _handle_fromlist() and would replace
+    its sentence by one that does not name the package, so it gets an ImportError."""
+    package = str(error.name).partition(".")[0]
+    sentence = (f"roar.{name} needs the package {package!r}, which is not installed: "
+                f"run 'pip install {package}'")
+    if caller == "_handle_fromlist":
+        return ImportError(sentence, name=error.name)
+    return AttributeError(sentence)
 
 
 def __dir__() -> list[str]:

@@ -78,6 +78,32 @@ def test_a_star_import_needs_no_torch():
         "assert Arena and shards and hash is __builtins__.hash")
 
 
+WITHOUT_TORCH = """
+import inspect, pydoc, sys
+sys.modules["torch"] = None
+import roar
+assert not hasattr(roar, "DataLoader")
+assert "DataLoader" not in dict(inspect.getmembers(roar))
+assert "SampleOrder" in pydoc.render_doc(roar)
+try:
+    roar.DataLoader
+except AttributeError as error:
+    print(error)
+try:
+    from roar import DataLoader
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_without_torch_the_loader_is_an_attribute_that_is_not_there():
+    if not {"CLIP", "COORDINATOR"} <= set(os.environ):
+        pytest.skip("this build has no roar.media or no roar.coordinator")
+    sentence = ("roar.DataLoader needs the package 'torch', which is not installed: "
+                "run 'pip install torch'\n")
+    assert run(sys.executable, "-c", WITHOUT_TORCH).stdout == 2 * sentence
+
+
 def test_importing_it_takes_20_ms_at_most(tmp_path):
     """As installed, with compiled modules.  CPU time, since others run beside us."""
     shutil.copytree(ROOT / "python" / "roar", tmp_path / "roar")
