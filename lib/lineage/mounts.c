@@ -120,7 +120,9 @@ struct lineage_file *fold_find(const struct fold *fold, const char *path)
 enum fold_sight fold_sight(const struct fold *fold,
 			   const struct lineage_file *file)
 {
-	if (!fold->first.next || fold_find(fold, file->path) == file)
+	bool mounted = fold->mounts || fold->first.next;
+
+	if (!mounted || fold_find(fold, file->path) == file)
 		return FOLD_SHOWN;
 	return ((const struct name *)file)->gone ? FOLD_UNMOUNTED :
 						   FOLD_COVERED;
