@@ -13,48 +13,27 @@ import collections
 import glob
 import itertools
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Optional, Union
 
 import _roar_reader
 
+from ._braces import braces
 from .readers import (AnyPath, Shard, ShardError, bytes_of, check_local,
                       numbers_of, open_shard)
 
 MAX_OPEN = 256      # shards, beside those that are just needed
 MAX_NEEDED = 128    # shards that are needed at a time
-MAX_NAMES = 1000000 # that a range in braces may stand for
 MAX_SCANS = 8       # shards that are scanned at a time
 WINDOW = 4096       # samples that are planned at a time
-
-
-def braces(text: str) -> list[str]:
-    """What a name with {000..099} or {a,b} in it stands for, as in a shell."""
-    match = re.search(r"\{(\d+)\.\.(\d+)\}|\{([^{}]*,[^{}]*)\}", text)
-    if match is None:
-        return [text]
-    if match[3] is not None:
-        middles = match[3].split(",")
-    else:
-        first, last = int(match[1]), int(match[2])
-        if abs(last - first) >= MAX_NAMES:
-            raise ValueError(f"{text!r:.80} stands for more than {MAX_NAMES} shards")
-        padded = any(n.startswith("0") and len(n) > 1 for n in match.group(1, 2))
-        width = max(map(len, match.group(1, 2))) if padded else 0
-        step = 1 if first <= last else -1
-        middles = [f"{n:0{width}d}" for n in range(first, last + step, step)]
-    return [text[:match.start()] + middle + rest for middle in middles
-            for rest in braces(text[match.end():])]
 
 
 def _existing(text: str) -> list[str]:
     """The shards of a name, which may be a pattern."""
     if os.path.exists(text):
         return [text]
-    names = braces(text)
     found = []
-    for name in names:
+    for name in braces(text):
         matches = [name] if os.path.exists(name) else sorted(glob.glob(name))
         if not matches:
             raise FileNotFoundError(

@@ -18,6 +18,7 @@ import pytest
 import roar
 from arena_helpers import both, used
 from roar import _collection
+from roar._braces import braces
 from roar.readers import ShardChanged, ShardError, open_shard
 
 
@@ -210,15 +211,43 @@ def test_a_collection_is_one_row_of_samples(tars):
         files[100]
 
 
-def test_names_in_braces_are_those_of_a_shell(tars):
-    folder = os.path.dirname(tars)
-    for pattern in ("train-{0..5}.tar", "train-{3..1}.tar", "tr{ain,}-{0,5}.tar",
-                    "a{08..11}-{1..2}{x,yz}", "{1..3", "{a}", "{2..11}"):
+BRACES = [
+    "train-{0..5}.tar", "train-{3..1}.tar", "tr{ain,}-{0,5}.tar",
+    "a{08..11}-{1..2}{x,yz}", "{1..3", "{a}", "{2..11}",
+    "{000..005..2}", "{5..0..2}", "{1..7..-3}", "{1..3..0}", "{-02..3}", "{0..-3}",
+    "{0..10}", "{a..e}", "{E..A..2}", "{a..e..2}x", "{a..1}", "{1..}", "{1..2..x}",
+    "{000,00{1..5}}", "{a,{b,c{1..3},{x}}}", "{a{1,2}}", "{a,b}}",
+    "{a,{b,c}", "{{a,b}", "a,b}", "}{a,b", "x{,}y", "{,a,}", "{a,b}{",
+    r"\{a,b}", r"\{a,b\}", r"{a\,b,c}", r"{a,\{b,c}", r"{a,b\}}", r"x\\{a,b}", r"{a,b}\\",
+]
+
+
+def test_names_in_braces_are_those_of_bash():
+    for pattern in BRACES:
         wanted = subprocess.run(["bash", "-c", f"printf '%s\\n' {pattern}"],
                                 check=True, capture_output=True, text=True)
-        assert _collection.braces(pattern) == wanted.stdout.split("\n")[:-1]
+        # A word of bash that is empty goes away; as a name it stays.
+        assert [name for name in braces(pattern) if name] == wanted.stdout.split(), \
+            pattern
+
+
+def test_names_in_braces_have_a_limit():
+    assert braces("") == [""] and braces("{,a}") == ["", "a"]
+    assert len(braces("{1..1000000}")) == 1000000
+    for pattern in ("{0..1000000}", "{0..9}" * 7, "{1,2}" * 20, "{0..99999999999}"):
+        with pytest.raises(ValueError, match="stands for more than 1000000 shards"):
+            braces(pattern)
+
+
+def test_shards_are_named_by_braces(tars):
+    folder = os.path.dirname(tars)
     data = roar.shards(f"{folder}/train-{{0..2}}.tar")
     assert sorted(numbers(data)) == list(range(34))
+    for pattern in ("train-{0..2..1}.tar", "train-{0,{1..2}}.tar"):
+        assert sorted(numbers(roar.shards(f"{folder}/{pattern}"))) == list(range(34))
+    os.symlink(f"{folder}/train-0.tar", f"{folder}/{{0}}.tar")
+    assert len(roar.shards(rf"{folder}/\{{{{0,0}}\}}.tar")) == \
+        2 * len(roar.shards(f"{folder}/{{0}}.tar"))
     with pytest.raises(FileNotFoundError, match="train-6.tar"):
         roar.shards(f"{folder}/train-{{0..6}}.tar")
 
