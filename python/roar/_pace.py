@@ -5,8 +5,8 @@ has been through, all have: that many steps are one range of positions, however 
 there are, and that is what the coordinator is told.  Whoever comes to the end of the
 epoch looks whether all others have, so the last one completes it.
 
-Each of these words can be said twice, and none of them must be said: a training goes on
-while nobody listens.
+Each of these words can be said twice.  Only the last of an epoch must be said: a training
+goes on while the coordinator is away, but an epoch ends when all are known to be through.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
-from ._coord_errors import CoordinatorError, CoordinatorStale
+from ._coord_errors import (CoordinatorError, CoordinatorStale,
+                            CoordinatorTimeout)
 from ._coord_results import SHARDS
 
 if TYPE_CHECKING:
@@ -40,6 +41,16 @@ class Stage(NamedTuple):
     total: int          # positions of the epoch
     position: "Position"
 
+    @property
+    def origin(self) -> list[int]:
+        """As a claim of the next stage has it."""
+        return [self.number, self.size, self.epoch]
+
+    @property
+    def mark(self) -> list[int]:
+        """Names the epoch of this stage, as a value of keys."""
+        return [self.number, self.epoch]
+
 
 class Word(NamedTuple):
     """What a rank has said."""
@@ -64,6 +75,7 @@ class Pace:
         self.dataset_id = dataset_id
         self._prefix = f"{KEYS}{dataset_id}/at/"
         self._ends = f"{KEYS}{dataset_id}/through/"
+        self._over = f"{KEYS}{dataset_id}/over"
         self._said: Optional[Word] = None
         self._last_end: Any = None  # epoch that this rank was through with
         self._told: Any = None      # the last report
@@ -103,6 +115,24 @@ class Pace:
         who are gone since."""
         return sum([number, epoch] in json.loads(entry.value)
                    for entry in self._job.kv.list(self._ends)) == size
+
+    def announce_end(self, stage: Stage) -> None:
+        """Every rank is through with the epoch of the stage: releases those that
+        wait in wait_end()."""
+        self._job.kv.set(self._over, json.dumps(stage.mark), KEPT)
+
+    def wait_end(self, stage: Stage, timeout: float) -> bool:
+        """Waits for that announcement."""
+        entry = self._job.kv.entry(self._over)
+        if entry is not None and json.loads(entry.value) == stage.mark:
+            return True
+        try:
+            entry = self._job.kv.wait(
+                self._over, timeout,
+                after_version=0 if entry is None else entry.version)
+        except CoordinatorTimeout:
+            return False
+        return json.loads(entry.value) == stage.mark
 
     # ---- what the coordinator is told
 

@@ -201,9 +201,10 @@ class ShardStream:
             self._together.take(self._order)
 
     def _finish(self, mine: Share) -> None:
-        self._order.finish()
         if self._together is not None:
+            self._order.end_notes()
             self._together.finish()
+        self._order.finish()
         self._under_way = False
         if self._pid != os.getpid() and self._board.replaced == self._replaced:
             self._board.finish(mine, self._order.epoch)

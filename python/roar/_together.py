@@ -2,7 +2,7 @@
 
     begin   all workers of the job meet and agree where they are (roar._agreement)
     take    a batch, unless the world has changed and this is where to stop
-    finish  the epoch; then they meet again
+    finish  the epoch: it ends when all ranks are through with it
 
 A thread says how far this rank is (roar._pace), hears of changes of the world, and lets
 all ranks stop behind the same step (roar._stopping).  There they meet again with those who
@@ -65,6 +65,7 @@ class Together:
         self._limit: Optional[int] = None   # the step to stop behind
         self._decision: Optional[Decision] = None
         self._given_state = False           # since the last stage
+        self._next_look = 0.0               # for the end of the epoch
         self._lost: Optional[WorldChanged] = None
         self._thread: Optional[threading.Thread] = None
         self._closed = threading.Event()
@@ -86,8 +87,7 @@ class Together:
         claim = _agreement.Claim(
             order.facts, order.world_epoch, order.epoch,
             None if fresh else order.stored(),
-            [before.number, before.size, before.epoch]
-            if before is not None and continuing else None,
+            before.origin if before is not None and continuing else None,
             before is not None)
         reply = self._meet(claim)
         settled = self._settle(reply)
@@ -134,6 +134,7 @@ class Together:
             self._steps = self._done = order.step
             self._through, self._limit, self._decision = False, None, None
             self._given_state = False
+            self._next_look = 0.0
         self._say()
         if self._thread is None:
             # It must not keep alive who forgot to close.
@@ -163,13 +164,17 @@ class Together:
                 self._limit = NOW
                 self._decision = decision._replace(final=True)
             return
-        if self._limit == NOW:
-            raise self._lose("a rank" if not decision.gone else
-                             ", ".join(decision.gone), decision.gone)
+        self._check_lost()
         raise WorldChanged(
             f"{', '.join(decision.came)} came while dataset "
             f"{self.dataset_id!r} was read: go on with another loop, in which "
             "all take part", order.state_dict(), decision.came, decision.gone)
+
+    def _check_lost(self) -> None:
+        """WorldChanged when a rank was lost in this stage."""
+        if self._limit == NOW and self._decision is not None:
+            gone = self._decision.gone
+            raise self._lose(", ".join(gone) or "a rank", gone)
 
     def _lose(self, who: str, gone: list[str]) -> WorldChanged:
         self._lost = WorldChanged(
@@ -185,12 +190,47 @@ class Together:
             self._given_state, self._lost = True, None
 
     def finish(self) -> None:
-        """The epoch is through.  Whoever is the last says so for all."""
+        """This rank is through with the epoch; returns when all ranks are.
+
+        Otherwise the samples of a rank that died near the end of the last epoch
+        would be missing without a word: no later meeting finds that out.
+        WorldChanged when a rank was lost before it was through.
+        """
         with self._turn:
             stage, self._through = self._stage, True
             self._done = self._steps
-        if stage is not None and self._say():
-            _pace.tell(self._pace, stage)
+        assert stage is not None
+        # pylint: disable=protected-access
+        clock = Deadline(self._job._timeout)
+        while self._job.worker_id is not None and not self._ended(stage):
+            with self._turn:
+                self._check_lost()
+            if clock.left() == 0:
+                raise CoordinatorTimeout(
+                    f"not all ranks came to the end of epoch {stage.epoch} of "
+                    f"dataset {self.dataset_id!r} in {self._job._timeout:g} s: "
+                    "let every rank finish its loop, or give a longer timeout "
+                    "to TrainingOrchestrator()")
+
+    def _ended(self, stage: Stage) -> bool:
+        """Whether all ranks are through with the epoch; waits a moment for it.
+
+        The last rank finds the words of all complete and releases the others.  They
+        look again now and then, because it may have died before it did.
+        """
+        try:
+            if self._say():
+                if time.monotonic() >= self._next_look:
+                    if self._pace.all_through(*stage.origin):
+                        _pace.tell(self._pace, stage)
+                        self._pace.announce_end(stage)
+                        return True
+                    self._next_look = time.monotonic() + _pace.pause(stage)
+                return self._pace.wait_end(stage, _LOOK)
+        except CoordinatorError:
+            pass        # it is away, or this worker has lost its place
+        time.sleep(_RETRY)
+        return False
 
     def close(self) -> None:
         """Says the last word; the thread ends by itself."""

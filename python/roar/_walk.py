@@ -217,11 +217,7 @@ class Walk(Generic[BatchT]):
 
     def finish(self) -> None:
         """The epoch is through; the next one is at hand."""
-        if self._audit is not None and self._segment is not None:
-            dropped = self._position.dropped()
-            if dropped:
-                self._audit.dropped(self._segment, dropped)
-            self._audit.sync()
+        self.end_notes()
         self._begin(self._epoch + 1, Ranges())
 
     # ---- the audit ----
@@ -241,6 +237,15 @@ class Walk(Generic[BatchT]):
         if padded:
             self._audit.padded(self._segment,
                                Ranges((p, p + 1) for p in padded))
+
+    def end_notes(self) -> None:
+        """Every batch of the epoch was given: its notes are complete and on disk."""
+        if self._audit is not None and self._segment is not None:
+            dropped = self._position.dropped()
+            if dropped:
+                self._audit.dropped(self._segment, dropped)
+            self._audit.sync()
+            self._segment = None
 
     def close(self) -> None:
         """Ends the audit file, if there is one; everything in it is on the disk."""

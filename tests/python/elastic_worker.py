@@ -1,6 +1,6 @@
-"""A worker of a training that others join and leave: ADDRESS NAME FOLDER.
+"""A worker of a training that others join and leave: ADDRESS NAME FOLDER JOB.
 
-It goes through one epoch of dataset "d".  At two moments it waits for a key that the test
+It goes through one epoch of dataset "d".  At three moments it waits for a key that the test
 sets.  Its checkpoints are those of a real training: every rank has its state on the disk
 before one of them commits it.
 """
@@ -15,8 +15,8 @@ STEP = 10       # between checkpoints
 
 
 class Worker:
-    def __init__(self, address, name, folder):
-        self.job = roar.TrainingOrchestrator(address, job="elastic")
+    def __init__(self, address, name, folder, job):
+        self.job = roar.TrainingOrchestrator(address, job=job)
         self.name = name
         self.folder = folder
         self.job.register_worker(name)
@@ -26,7 +26,7 @@ class Worker:
 
     def gate(self, step):
         """Where the test does something to the world."""
-        gate = {(2, 10): "join", (3, 7): "kill"}.get(
+        gate = {(2, 10): "join", (3, 7): "kill", (2, 298): "end"}.get(
             (self.data.world_size, step))
         if gate:
             self.job.kv.set(f"at/{gate}/{self.name}", b"")

@@ -74,6 +74,12 @@ def have_heard(*readers):
     until(lambda: all(r.data._together._decision for r in readers))
 
 
+def until_through(job):
+    """This worker has said that it is through with the epoch."""
+    word = f"roar/shards/d/at/{job.worker_id}"
+    until(lambda: json.loads(job.kv.get(word))[3])
+
+
 def all_of(function, *readers):
     """At the same time, as ranks do."""
     waiting = [Background(function, reader) for reader in readers]
@@ -358,8 +364,10 @@ def test_who_is_through_may_leave(server, records):
         register(jobs[0], records)
         first, second = (Reader(one) for one in streams(jobs))
         all_of(lambda reader: reader.take(5), first, second)
-        assert first.rest() is None
+        waiting = Background(first.rest)
+        until_through(jobs[0])
         jobs[0].deregister()
+        assert waiting.result() is None
         have_heard(second)
         assert second.rest() is None
         assert sorted(first.seen + second.seen) == list(range(N))
@@ -389,19 +397,35 @@ def test_who_died_at_the_end_of_an_epoch_is_missed(server, records):
         register(jobs[0], records)
         readers = [Reader(one) for one in streams(jobs)]
         all_of(lambda reader: reader.take(3), *readers)
-        assert readers[0].rest() is None
+        waiting = Background(readers[0].rest)
+        until_through(jobs[0])
+        assert readers[0].data.epoch == 0   # it waits for the other one
         jobs[1].close()
+        change = waiting.result()
+        assert (change.position, change.gone) == (None, ["w-1"])
+        assert readers[0].data.epoch == 0
         with pytest.raises(roar.WorldChanged, match="last checkpoint"):
             next(iter(readers[0].data))
+
+
+def test_a_rank_that_does_not_come_to_the_end_is_waited_for_in_vain(
+        server, records):
+    with workers(server, 2, job="vain", timeout=1) as jobs:
+        register(jobs[0], records)
+        readers = [Reader(one) for one in streams(jobs)]
+        all_of(lambda reader: reader.take(3), *readers)
+        with pytest.raises(TimeoutError, match="end of epoch 0"):
+            readers[0].rest()
+        assert readers[0].data.epoch == 0
 
 
 class Process:
     """elastic_worker.py, and what it prints."""
 
-    def __init__(self, server, name, folder):
+    def __init__(self, server, name, folder, job="elastic"):
         self.process = subprocess.Popen(
             [sys.executable, os.path.join(HERE, "elastic_worker.py"),
-             server.address, name, folder], stdout=subprocess.PIPE, text=True)
+             server.address, name, folder, job], stdout=subprocess.PIPE, text=True)
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
@@ -444,13 +468,42 @@ def test_each_sample_comes_once_whoever_comes_and_goes(server, tmp_path):
             assert "changed [] ['w-1'] False" in said
             assert said[-1] == "through"
         assert consumed(job) == (0, n)
+    assert_exact([f"{folder}/w-{i}.audit" for i in range(3)], n, 3)
+
+
+@pytest.mark.parametrize("policy", ["shrink", "fail"])
+def test_no_sample_is_lost_with_a_rank_at_the_end_of_the_last_epoch(
+        server, tmp_path, policy):
+    n = 1200        # 300 steps of two ranks
+    folder, records = str(tmp_path), write_records(tmp_path, n)
+    name = f"last-{policy}"
+    with roar.TrainingOrchestrator(server.address, job=name) as job:
+        job.configure(start_workers=2, heartbeat_interval=0.5, timeout=5,
+                      hold=1, policy=policy)
+        register(job, records, n)
+        job.kv.set("gate/join", b"")
+        made = [Process(server, f"w-{i}", folder, name) for i in range(2)]
+        try:
+            until(lambda: len(job.kv.list("at/end/")) == 2)
+            made[1].kill()
+            job.kv.set("gate/end", b"")     # before anybody knows of it
+            said = made[0].said()
+        finally:
+            for one in made:
+                if one.process.poll() is None:
+                    one.kill()
+        assert said == ["changed [] ['w-1'] False", "through"]
+        assert consumed(job) == (0, n)
+    assert_exact([f"{folder}/w-{i}.audit" for i in range(2)], n, 2)
+
+
+def assert_exact(audits, n, n_worlds):
     proof = subprocess.run(
-        [os.environ["ROAR"], "shards", "audit",
-         *(f"{folder}/w-{i}.audit" for i in range(3))],
+        [os.environ["ROAR"], "shards", "audit", *audits],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         # A sanitizer's library that Python needs is not this program's.
         env={k: v for k, v in os.environ.items() if k != "LD_PRELOAD"},
         check=False)
     assert proof.returncode == 0, proof.stdout
     assert "epoch 0: exact" in proof.stdout
-    assert f"{n:,} of {n:,} samples consumed, by 3 worlds" in proof.stdout
+    assert f"{n:,} of {n:,} samples consumed, by {n_worlds} worlds" in proof.stdout
