@@ -76,6 +76,46 @@ static struct event *rewrite(struct fold *fold, const struct event *ev,
 	return copy;
 }
 
+/* Is content from before the run changed, or its name? */
+static bool changes_prior(const struct fold *fold, const struct layer *layer,
+			  const struct event *ev, const struct str *path)
+{
+	const struct name *name;
+
+	switch (ev->kind) {
+	case EVENT_OPEN:
+		if (!(ev->flags & (EVENT_WRITE | EVENT_TRUNC)) ||
+		    ev->flags & (EVENT_CREATE | EVENT_TMPFILE))
+			return false;
+		break;
+	case EVENT_UNLINK:
+		if (ev->ftype == EVENT_FTYPE_DIRECTORY)
+			return false;
+		break;
+	case EVENT_TRUNCATE:
+	case EVENT_RENAME:
+	case EVENT_LINK:
+		break;
+	default:
+		return false;
+	}
+	name = names_find_in(fold, layer, str_cstr(path), path->len);
+	return !name || !name->file.own || name->prior;
+}
+
+/* An overlay copies a file from before the run to its upper directory when it is
+ * changed, and only the overlay knows what was there. */
+static void check_overlay(struct fold *fold, const struct event *ev,
+			  const struct placed *p, const struct str *path)
+{
+	CLEANUP(str_release) struct str point = STR_INIT;
+
+	if (!p->layer->upper || !changes_prior(fold, p->layer, ev, path))
+		return;
+	str_add(&point, p->target, p->target_len);
+	fold_add_gap(fold, EVENT_GAP_NAMESPACE, str_cstr(&point));
+}
+
 const struct event *mounts_translate(struct fold *fold, const struct event *ev)
 {
 	CLEANUP(str_release) struct str path = STR_INIT;
@@ -98,6 +138,7 @@ const struct event *mounts_translate(struct fold *fold, const struct event *ev)
 		return ev;
 	add_placed(&path, &p, event_path(ev), ev->path_len);
 	add_placed(&path2, &p2, event_path2(ev), ev->path2_len);
+	check_overlay(fold, ev, &p, &path);
 	return rewrite(fold, ev, &path, &path2);
 }
 
@@ -186,9 +227,35 @@ static int mount_alias(struct fold *fold, const struct event *ev)
 	return show(fold, event_path(ev), ev->path_len, p.layer, &target);
 }
 
+/* The newest mount at that path, or NULL. */
+static const struct mounted *mounted_at(const struct fold *fold,
+					const char *path, size_t len)
+{
+	const struct mounted *m = fold->mounts;
+
+	while (m && (m->len != len || memcmp(m->path, path, len) != 0))
+		m = m->older;
+	return m;
+}
+
+/* A bind mount that moves is still another name of the same files. */
+static const struct mounted *moved_alias(const struct fold *fold,
+					 const struct event *ev)
+{
+	const struct mounted *m = NULL;
+
+	if (ev->aux == EVENT_MOUNT_MOVED)
+		m = mounted_at(fold, event_path2(ev), ev->path2_len);
+	if (!m || (m->target_len == m->len &&
+		   memcmp(m->target, m->path, m->len) == 0))
+		return NULL;
+	return m;
+}
+
 int mounts_mount(struct fold *fold, const struct event *ev,
 		 struct fold_change *change)
 {
+	const struct mounted *alias = moved_alias(fold, ev);
 	CLEANUP(str_release) struct str target = STR_INIT;
 	struct layer *layer;
 	struct placed p;
@@ -196,6 +263,13 @@ int mounts_mount(struct fold *fold, const struct event *ev,
 	(void)change;
 	if (ev->aux == EVENT_MOUNT_ALIAS && event_path2(ev)[0] == '/')
 		return mount_alias(fold, ev);
+	if (alias) {
+		str_add(&target, alias->target, alias->target_len);
+		return str_error(&target) < 0 ?
+			       -ENOMEM :
+			       show(fold, event_path(ev), ev->path_len,
+				    alias->layer, &target);
+	}
 	if (comes_again(fold, ev->before.dev))
 		fold_add_gap(fold, EVENT_GAP_NAMESPACE, event_path(ev));
 	layer = new_layer(fold, ev->before.dev);
@@ -266,7 +340,34 @@ static int hide(struct fold *fold, const struct mounted *m,
 	return r < 0 ? r : leave_below(fold, m->layer, "/", 1);
 }
 
-/* A mount from before the run is gone, and what it covered is seen. */
+/* Has the run put anything below `path`? */
+static bool has_own_below(struct fold *fold, struct layer *layer,
+			  const struct str *path)
+{
+	CLEANUP(freep) uint32_t *ordinals = NULL;
+	const unsigned changed = LINEAGE_OPENED_WRITE | LINEAGE_TRUNCATED;
+	size_t n = 0;
+	size_t cap = 0;
+	const struct dir *dir;
+	const struct lineage_file *f;
+
+	fold->at = layer;
+	dir = names_dir(fold, path->data, path->len == 1 ? 0 : path->len);
+	if (dir && names_below(fold, dir, &ordinals, &n, &cap) < 0)
+		return true;
+	for (size_t i = 0; i < n; i++) {
+		f = fold->files[ordinals[i]];
+		if (f->own || f->seen & changed)
+			return true;
+	}
+	f = (const struct lineage_file *)names_find(fold, path->data,
+						    path->len);
+	return f && (f->own || f->seen & changed);
+}
+
+/* A mount from before the run is gone, and what it covered is seen.  Where the files
+ * that the run put there are now nobody knows: with the mount, or on a device, or in
+ * the upper directory of an overlay. */
 static int uncover(struct fold *fold, const struct event *ev)
 {
 	CLEANUP(str_release) struct str target = STR_INIT;
@@ -275,8 +376,11 @@ static int uncover(struct fold *fold, const struct event *ev)
 	struct layer *gone = new_layer(fold, ev->before.dev);
 
 	add_placed(&target, &p, event_path(ev), ev->path_len);
-	if (!below || !gone || str_error(&target) < 0 ||
-	    leave_below(fold, p.layer, target.data, target.len) < 0)
+	if (!below || !gone || str_error(&target) < 0)
+		return -ENOMEM;
+	if (has_own_below(fold, p.layer, &target))
+		fold_add_gap(fold, EVENT_GAP_NAMESPACE, event_path(ev));
+	if (leave_below(fold, p.layer, target.data, target.len) < 0)
 		return -ENOMEM;
 	str_clear(&target);
 	str_add(&target, event_path(ev), ev->path_len);

@@ -323,6 +323,24 @@ int mount_table_note(struct mount_table *t, uint64_t dev, const char *root,
 	return 0;
 }
 
+const char *mount_table_other(const struct mount_table *t, uint64_t dev,
+			      const char *root, const char *point)
+{
+	const char *other = NULL;
+
+	for (size_t i = 0; i < t->n; i++) {
+		const struct mount_row *row = &t->rows[i];
+
+		if (row->dev != dev || strcmp(row->root, root) != 0 ||
+		    strcmp(row->point, point) == 0)
+			continue;
+		if (other)
+			return NULL;
+		other = row->point;
+	}
+	return other;
+}
+
 void mount_table_forget(struct mount_table *t, const char *point)
 {
 	struct mount_row *row = find_at(t, 0, point);

@@ -62,6 +62,11 @@ int mount_table_note(struct mount_table *t, uint64_t dev, const char *root,
 		     const char *point, struct str *alias,
 		     struct mount_change *ret);
 
+/* Where `root` of that file system is mounted beside `point`; NULL when that is
+ * nowhere, or at several places. */
+const char *mount_table_other(const struct mount_table *t, uint64_t dev,
+			      const char *root, const char *point);
+
 /* The last mount at `point` is gone. */
 void mount_table_forget(struct mount_table *t, const char *point);
 

@@ -325,11 +325,12 @@ static void emit_mount(struct translator *t, const struct wire_record *r,
 
 /* A mount that has moved is the one whose other name is gone with that. */
 static void emit_moved(struct translator *t, const struct wire_record *r,
-		       struct mount_change *c)
+		       const char *point, struct mount_change *c)
 {
 	CLEANUP(str_release) struct str from = STR_INIT;
 
-	str_adds(&from, c->path2);
+	str_adds(&from, point);
+	c->path2 = str_cstr(&from);
 	c->how = EVENT_MOUNT_MOVED;
 	emit_mount(t, r, c);
 	str_clear(&t->path);
@@ -347,6 +348,7 @@ static void on_mount(struct translator *t, const struct wire_record *r)
 	CLEANUP(str_release) struct str alias = STR_INIT;
 	struct wire_strings s = wire_strings_of(r);
 	struct mount_change c;
+	const char *from;
 
 	places_forget(&t->places);
 	if (r->flags & WIRE_FOREIGN) /* what is done there is a gap */
@@ -362,8 +364,9 @@ static void on_mount(struct translator *t, const struct wire_record *r)
 	if (mount_table_note(&t->mounts, translate_dev_of(r), str_cstr(&root),
 			     str_cstr(&t->path), &alias, &c) < 0)
 		translate_gap(t, r->pid, EVENT_GAP_MEMORY, NULL);
-	else if (r->aux && c.how == EVENT_MOUNT_ALIAS)
-		emit_moved(t, r, &c);
+	else if (r->aux && (from = mount_table_other(&t->mounts, c.dev,
+						     str_cstr(&root), c.path)))
+		emit_moved(t, r, from, &c);
 	else if (r->aux || (r->bytes == OVERLAYFS_SUPER_MAGIC &&
 			    c.how == EVENT_MOUNT_NEW))
 		translate_gap(t, r->pid, EVENT_GAP_NAMESPACE, c.path);
