@@ -1,7 +1,8 @@
-"""A worker that runs the loop of docs/readers.md as it stands there: ADDRESS NAME FOLDER.
+"""A worker that runs the loop of docs/readers.md as it stands there: ADDRESS JOB NAME FOLDER.
 
 What the page leaves to its reader is here: a checkpoint is a file of the folder, training
-notes the samples.  Ranks work in lockstep, as those that add up gradients do.  A file NAME.leave makes the worker leave in the middle of a step, a file
+notes the samples.  Ranks work in lockstep, as those that add up gradients do, unless there
+is a file "apart".  A file NAME.leave makes the worker leave in the middle of a step, a file
 "hurry" makes steps short.
 """
 
@@ -13,7 +14,7 @@ import time
 import roar
 from doc_helpers import snippet
 
-ADDRESS, NAME, FOLDER = sys.argv[1:]
+ADDRESS, JOB, NAME, FOLDER = sys.argv[1:]
 EPOCHS = 1
 CHECKPOINT = os.path.join(FOLDER, "checkpoint")
 
@@ -33,26 +34,22 @@ def load_checkpoint():
         return {}
 
 
-def together(barrier_id):
-    """Whether all ranks of the loop came here.  The page handles BarrierBroken."""
-    return job.barrier(barrier_id, timeout=60).participants == data.world_size
-
-
 def save_checkpoint(checkpoint):
-    if together("save") and data.rank == 0:
+    if data.rank == 0:
         with open(CHECKPOINT + ".new", "w", encoding="ascii") as f:
             json.dump(checkpoint, f)
         os.replace(CHECKPOINT + ".new", CHECKPOINT)
 
 
-def rebuild_process_group():
-    note("changed")
+def rebuild_process_group(rank, world_size):
+    note("group", rank, world_size)
 
 
 def train(batch):
     note("train", data.world_size,
          *(int.from_bytes(sample, "little") for sample in batch))
-    together("step")
+    if not os.path.exists(os.path.join(FOLDER, "apart")):
+        job.barrier("step", timeout=60)     # the page handles BarrierBroken
     if not os.path.exists(os.path.join(FOLDER, "hurry")):
         time.sleep(0.01)
     if os.path.exists(os.path.join(FOLDER, NAME + ".leave")):
@@ -61,6 +58,5 @@ def train(batch):
 
 
 data = None     # the page makes it
-with roar.TrainingOrchestrator(ADDRESS, job="example") as job:
-    job.register_worker(NAME)
+with roar.TrainingOrchestrator(ADDRESS, job=JOB) as job:
     exec(snippet("docs/readers.md", "except roar.WorldChanged"))
