@@ -224,6 +224,8 @@ static int mount_alias(struct fold *fold, const struct event *ev)
 	add_placed(&target, &p, event_path2(ev), ev->path2_len);
 	if (str_error(&target) < 0)
 		return -ENOMEM;
+	if (target.len == 1) /* the root: what follows has its slash */
+		str_clear(&target);
 	return show(fold, event_path(ev), ev->path_len, p.layer, &target);
 }
 

@@ -3,9 +3,14 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include "base/clock.h"
+#include "event/event.h"
+#include "trace/call/mount_table.h"
 #include "trace/command.h"
 #include "trace/ebpf/ebpf.h"
 #include "trace/hybrid/hybrid.h"
@@ -29,13 +34,58 @@ const struct tracer_ops *tracer_find(const char *name)
 int tracer_start(const struct tracer_ops *ops, const struct tracer_job *job,
 		 struct tracer **ret_tracer, struct roar_error *err)
 {
+	int r;
+
 	assert(job->file && job->argv && job->envp && job->control);
-	return ops->start(job, ret_tracer, err);
+	r = ops->start(job, ret_tracer, err);
+	if (r == 0)
+		(*ret_tracer)->job = job;
+	return r;
+}
+
+/* ---- what is mounted when the run begins ---- */
+
+static void tell(const struct tracer_job *job, enum event_kind kind,
+		 int32_t aux, uint64_t dev, const char *path, const char *path2)
+{
+	size_t len = strlen(path);
+	size_t len2 = strlen(path2);
+	CLEANUP(freep) struct event *ev = calloc(1, event_size(len, len2));
+
+	if (!ev)
+		return;
+	ev->kind = (uint8_t)kind;
+	ev->pid = atomic_load(&job->control->command);
+	ev->aux = aux;
+	ev->time_ns = clock_now_ns();
+	ev->before.dev = dev;
+	event_set_paths(ev, path, len, path2, len2);
+	job->sink(job->ctx, ev);
+}
+
+static void tell_mount(void *ctx, const struct mount_change *c)
+{
+	if (strlen(c->path) <= EVENT_PATH_MAX &&
+	    strlen(c->path2) <= EVENT_PATH_MAX)
+		tell(ctx, c->kind, (int32_t)c->how, c->dev, c->path, c->path2);
+}
+
+/* One directory may have several names before the run. */
+static void tell_aliases(const struct tracer_job *job)
+{
+	CLEANUP(freep) char *cwd = getcwd(NULL, 0);
+
+	if (mount_table_tell_aliases(cwd ? cwd : "/", tell_mount, (void *)job) <
+	    0)
+		tell(job, EVENT_GAP, EVENT_GAP_NAMESPACE, 0,
+		     "/proc/self/mountinfo cannot be read", "");
 }
 
 int tracer_run(struct tracer *t, struct tracer_result *ret,
 	       struct roar_error *err)
 {
+	if (t->ops != &tracer_none)
+		tell_aliases(t->job);
 	return t->ops->run(t, ret, err);
 }
 

@@ -120,6 +120,7 @@ struct tracer_ops {
 /* The first member of every backend's own struct. */
 struct tracer {
 	const struct tracer_ops *ops;
+	const struct tracer_job *job; /* set by tracer_start() */
 };
 
 /* All backends, ended by NULL; probe.h knows which one a machine should take. */

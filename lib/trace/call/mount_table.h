@@ -55,6 +55,14 @@ int mount_table_update(struct mount_table *t,
 		       void (*tell)(void *ctx, const struct mount_change *c),
 		       void *ctx);
 
+/* Tells of mounts that show, before the run, what is seen elsewhere as well, and of
+ * those below them: of each tree one place keeps its names, that of `cwd` if it can
+ * be.  Most systems have none.  0 or a negative errno. */
+int mount_table_tell_aliases(const char *cwd,
+			     void (*tell)(void *ctx,
+					  const struct mount_change *c),
+			     void *ctx);
+
 /* For those who hear of mounts late, when they may be gone: notes that `root` of the
  * file system `dev` was mounted at `point`.  Fills in `ret`, whose path2 is written to
  * `alias`.  0 or -ENOMEM. */
