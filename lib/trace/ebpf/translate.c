@@ -111,6 +111,27 @@ bool translate_is_visible(const struct wire_record *r, const char *path)
 
 /* ---- opened files ---- */
 
+/* A file without a name may be mounted over another, whose name leads to it. */
+static bool is_mounted(const struct wire_record *r)
+{
+	CLEANUP(str_release) struct str path = STR_INIT;
+	struct wire_strings s = wire_strings_of(r);
+	struct stat st;
+
+	return !(r->flags & (WIRE_LONG | WIRE_FOREIGN)) &&
+	       place_add_base(&path, s.base, r->base_len) &&
+	       lstat(str_cstr(&path), &st) == 0 && st.st_ino == r->ino &&
+	       st.st_dev == translate_dev_of(r);
+}
+
+static bool has_no_name(const struct wire_record *r)
+{
+	if (r->flags & WIRE_NOWHERE)
+		return true;
+	return (r->flags & WIRE_DELETED) && !(r->flags & WIRE_CREATE) &&
+	       !is_mounted(r);
+}
+
 static void on_open(struct translator *t, const struct wire_record *r)
 {
 	struct wire_strings s = wire_strings_of(r);
@@ -118,8 +139,7 @@ static void on_open(struct translator *t, const struct wire_record *r)
 	struct stamp stamp;
 
 	translate_sums(t, r);
-	if (r->flags & WIRE_NOWHERE ||
-	    ((r->flags & WIRE_DELETED) && !(r->flags & WIRE_CREATE))) {
+	if (has_no_name(r)) {
 		if (r->flags & WIRE_HANDLE)
 			translate_gap(t, r->pid, EVENT_GAP_HANDLE, NULL);
 		return;
