@@ -182,3 +182,23 @@ def test_programs_with_the_library_hardly_ever_wait(project):
     """Only that makes hybrid cheaper than ptrace: the record is the same."""
     assert stops(project, "ptrace") >= 2000
     assert stops(project, "hybrid") < 500
+
+
+BELOW_A_MOUNT = """
+import os, subprocess
+d = os.open("d", os.O_RDONLY)
+subprocess.run(["mount", "-t", "tmpfs", "none", "d"], check=True)
+os.close(os.open("n", os.O_WRONLY | os.O_CREAT, 0o644, dir_fd=d))
+os.close(d)
+subprocess.run(["umount", "d"], check=True)
+"""
+
+
+@pytest.mark.parametrize("tracer", ["hybrid", "ptrace"])
+def test_a_file_made_below_a_mount_is_a_gap(project, tracer):
+    if os.geteuid() != 0:
+        pytest.skip("a mount needs root")
+    os.mkdir(project.path("d"))
+    done = project("run", "--tracer", tracer, *PYTHON, BELOW_A_MOUNT)
+    assert os.path.exists(project.path("d/n"))
+    assert "another mount namespace" in done.err

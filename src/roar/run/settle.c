@@ -28,6 +28,9 @@ enum {
 	MANY = 100000, /* files for which memory is looked after */
 };
 
+/* Time stamps of files come from a clock that ticks. */
+enum { CLOCK_SLACK_NS = 10000000 };
+
 /* ---- roles ---- */
 
 /* A name that the run took away may lead elsewhere by now (`mv data v1; ln -s v1
@@ -136,6 +139,18 @@ static void settle_early(struct run *run, struct run_file *e,
 		e->out_true = is_true(run, e->file, o, after);
 }
 
+/* It is gone with a mount, and yet its name has a file that is not older than the run
+ * and that the run never touched: was it written below the mount, by a directory that
+ * was opened before? */
+static bool was_below_mount(const struct run *run, const struct lineage_file *f)
+{
+	struct stat st;
+
+	return fold_sight(run->fold, f) == FOLD_UNMOUNTED &&
+	       !fold_find(run->fold, f->path) && lstat(f->path, &st) == 0 &&
+	       stamp_of(&st).ctime_ns >= run->meta.started_ns - CLOCK_SLACK_NS;
+}
+
 static int add_file(struct run *run, struct lineage_file *f)
 {
 	struct run_file entry = { .file = f };
@@ -158,6 +173,8 @@ static int add_file(struct run *run, struct lineage_file *f)
 	if ((entry.roles & LINEAGE_TEMPORARY) &&
 	    fold_sight(run->fold, f) == FOLD_COVERED)
 		fold_add_gap(run->fold, EVENT_GAP_UNREADABLE, f->path);
+	if ((entry.roles & LINEAGE_TEMPORARY) && was_below_mount(run, f))
+		fold_add_gap(run->fold, EVENT_GAP_NAMESPACE, f->path);
 	written = entry.roles &
 		  (LINEAGE_OUTPUT | LINEAGE_TEMPORARY | LINEAGE_TOUCHED);
 	entry.filter = (uint8_t)filter_match(&run->filters, f->path, written);
