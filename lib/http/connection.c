@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "http/server_internal.h"
 
@@ -271,13 +272,26 @@ static void receive(struct http_connection *c)
 	}
 }
 
+/* Did the kernel give up a client that acknowledges nothing (listen.h)? */
+static bool has_timed_out(const struct http_connection *c)
+{
+	int error = 0;
+	socklen_t len = sizeof(error);
+
+	return getsockopt(c->stream.fd.fd, SOL_SOCKET, SO_ERROR, &error,
+			  &len) == 0 &&
+	       error == ETIMEDOUT;
+}
+
 void connection_on_ready(struct loop_fd *f, uint32_t events)
 {
 	struct http_connection *c = CONNECTION(f, stream.fd);
 
-	if (events & (EPOLLHUP | EPOLLERR))
+	if (events & (EPOLLHUP | EPOLLERR)) {
+		c->server->counts.n_stalled += c->is_active && has_timed_out(c);
 		c->is_broken = true;
-	else if (events & (EPOLLIN | EPOLLRDHUP) && wants_input(c))
+	}
+	if (events & (EPOLLIN | EPOLLRDHUP) && wants_input(c))
 		receive(c);
 	else if (events & EPOLLRDHUP)
 		on_peer_closing(c);

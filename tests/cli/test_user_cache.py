@@ -101,7 +101,8 @@ def test_of_many_small_outputs_only_the_first_are_remembered(project):
     """To read the others again is cheaper than to make the shell wait now."""
     project.sh("i=0; while [ $i -lt 150 ]; do echo a >f$i; i=$((i + 1)); done; "
                "head -c 70000 /dev/zero >large; sleep 0.1")
-    assert poison(project, "f0") == 100
+    # Of these, what was hashed in the tick of its last write is not remembered.
+    assert 0 < poison(project, "f0") <= 100
     assert poison(project, "large") == 1
 
 

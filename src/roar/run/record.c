@@ -195,6 +195,9 @@ static void remember(struct run *run, const struct run_file *e,
 	const struct outcome *o = hashes_find(e->file, side);
 	int64_t taken_ns = o ? hashes_taken_ns(run, o) : 0;
 
+	/* An early digest that the look after the end has found true. */
+	if (side == OUTCOME_OUTPUT && e->out_true)
+		taken_ns = run->looked_ns;
 	if (!run->cache || !o || o->pending || o->result < 0 || o->cached ||
 	    !is_worth_it(run, side, &row->stamp) ||
 	    !is_lasting(run, e, &row->stamp, taken_ns))

@@ -167,6 +167,7 @@ struct run {
 	bool reported; /* the user has been told */
 
 	/* time split, nanoseconds */
+	int64_t looked_ns; /* before the files were looked at, after the end */
 	int64_t settle_ns, hash_ns, record_ns, total_start_ns;
 };
 

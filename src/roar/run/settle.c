@@ -443,6 +443,7 @@ int run_settle(struct run *run)
 	struct lineage_file *const *files;
 	size_t n;
 
+	run->looked_ns = clock_now_tick_ns();
 	environments_forget(&run->environments);
 	links_forget(&run->links);
 	moved_follow(run);
