@@ -149,6 +149,10 @@ void fold_check_order(struct fold *fold, const struct lineage_file *file,
 	if (!(file->seen & LINEAGE_READ_PRIOR) || !(file->seen & MADE) ||
 	    !is_of_this_time(fold, &file->first))
 		return;
+	/* A FIFO has no content that could be taken for another's. */
+	if (file->ftype > EVENT_FTYPE_REGULAR ||
+	    ev->ftype > EVENT_FTYPE_REGULAR)
+		return;
 	/* A file that was read moments after it was made, and then replaced (sed -i),
 	 * is another one than what replaces it.  What is created has no inode yet;
 	 * there a process that reads and creates is in order with itself. */

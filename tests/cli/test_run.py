@@ -3,7 +3,6 @@
 import os
 import shlex
 import subprocess
-import time
 
 from helpers import PYTHON, lines, names_of
 

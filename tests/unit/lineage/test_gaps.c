@@ -59,6 +59,15 @@ static void replacing_an_input_is_no_gap(void **state)
 	      "");
 }
 
+static void a_fifo_that_is_read_before_it_is_told_of_is_no_gap(void **state)
+{
+	(void)state;
+	check("fork root at=100\n"
+	      "open r /p ino=5 mtime=101 at=102 pid=4 type=fifo\n"
+	      "open wc /p at=102 pid=5 type=fifo\n",
+	      "");
+}
+
 /* A script writes a file and starts a run that edits it: both within one tick of the
  * file system's clock. */
 static void replacing_what_was_made_moments_before_is_no_gap(void **state)
@@ -137,6 +146,7 @@ int main(void)
 		T(a_code_nobody_knows_is_a_loss),
 		T(content_read_before_the_run_put_it_there_is_a_gap),
 		T(replacing_an_input_is_no_gap),
+		T(a_fifo_that_is_read_before_it_is_told_of_is_no_gap),
 		T(replacing_what_was_made_moments_before_is_no_gap),
 		T(what_another_process_creates_where_it_was_read_is_a_gap),
 		T(sixty_four_details_are_kept_and_the_rest_counted),
