@@ -213,8 +213,9 @@ static size_t process(struct http_connection *c, const char *data, size_t len)
 
 static void process_kept(struct http_connection *c)
 {
-	size_t used = process(c, (const char *)buffer_bytes(&c->in),
-			      buffer_len(&c->in));
+	size_t len = buffer_len(&c->in);
+	size_t used = process(c, len ? (const char *)buffer_bytes(&c->in) : "",
+			      len);
 
 	if (used)
 		buffer_take(&c->server->shelf, &c->in, used);
