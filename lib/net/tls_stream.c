@@ -25,6 +25,8 @@ struct tls_stream {
 	char alpn[16];
 	char why[128]; /* it failed; "": it did not */
 	int fd;
+	bool has_read; /* something came: */
+	unsigned char first; /* its first byte */
 };
 
 static int bio_read(BIO *bio, char *data, int len)
@@ -33,6 +35,9 @@ static int bio_read(BIO *bio, char *data, int len)
 	ssize_t n = recv(t->fd, data, (size_t)len, MSG_DONTWAIT);
 
 	BIO_clear_retry_flags(bio);
+	if (n > 0 && !t->has_read)
+		t->first = (unsigned char)data[0];
+	t->has_read = t->has_read || n > 0;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		BIO_set_retry_read(bio);
 	return (int)n;
@@ -174,11 +179,10 @@ static void refuse_plain(const struct tls_stream *t)
 /* What a server was sent does not begin as TLS does. */
 static bool is_plain(const struct tls_stream *t)
 {
-	int reason = ERR_GET_REASON(ERR_peek_last_error());
+	enum { HANDSHAKE = 22 }; /* the type of the first record of TLS */
 
 	return SSL_is_server(t->ssl) && !SSL_is_init_finished(t->ssl) &&
-	       (reason == SSL_R_HTTP_REQUEST ||
-		reason == SSL_R_WRONG_VERSION_NUMBER);
+	       t->has_read && t->first != HANDSHAKE;
 }
 
 ssize_t tls_stream_read(struct tls_stream *t, void *data, size_t len)
