@@ -16,7 +16,7 @@ import pytest
 ROAR = os.environ["ROAR"]
 TRACERS = ["hybrid", "ptrace", "preload", "ebpf"]
 PATIENCE = 280  # seconds, for one suite under one tracer
-KERNEL = pathlib.Path(__file__).resolve().parents[1] / "kernel.py"
+KERNEL = pathlib.Path(__file__).resolve().parents[2] / "kernel.py"
 KNOWN = tomllib.loads((pathlib.Path(__file__).parent / "known.toml").read_text())
 
 

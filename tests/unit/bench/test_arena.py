@@ -10,8 +10,7 @@ import time
 
 import pytest
 
-BENCH = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(
-    os.path.abspath(__file__)))), "bench")
+BENCH = os.path.abspath(os.path.join(__file__, "../../../../bench"))
 sys.path.insert(0, BENCH)
 sys.dont_write_bytecode = True
 
