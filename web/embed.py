@@ -27,7 +27,7 @@ TYPES = {".html": "text/html; charset=utf-8",
 PATIENCE_S = 300
 
 HEAD = """/* Written by web/embed.py. */
-#include "page.h"
+#include "api/static_files.h"
 
 """
 

@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "http/server.h"
 #include "net/listen.h"
+#include "net/signals.h"
 #include "server.h"
-#include "signals.h"
 
 enum { SPARE_FDS = 128 + HTTP_MAX_CONNECTIONS }; /* for all but calls */
 

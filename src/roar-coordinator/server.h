@@ -19,23 +19,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "access.h"
+#include "api/history.h"
+#include "api/live.h"
 #include "base/error.h"
+#include "base/log_lines.h"
+#include "base/rate.h"
 #include "coord/coord.h"
-#include "history.h"
-#include "hold.h"
-#include "http.h"
-#include "lead.h"
-#include "live.h"
-#include "log.h"
-#include "method.h"
+#include "http/service.h"
+#include "log/leadership.h"
+#include "log/log.h"
 #include "net/loop.h"
 #include "net/rpc.h"
 #include "net/tls.h"
-#include "notes.h"
 #include "options.h"
-#include "pack.h"
-#include "rate.h"
+#include "rpc/access.h"
+#include "rpc/method.h"
+#include "rpc/pack.h"
+#include "rpc/reply_queue.h"
 
 #define CONTAINER(ptr, type, member) \
 	((type *)((char *)(ptr)-offsetof(type, member)))

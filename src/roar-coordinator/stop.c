@@ -16,7 +16,7 @@
 #include <string.h>
 #include <syslog.h>
 
-#include "signals.h"
+#include "net/signals.h"
 
 enum {
 	LOOK_MS = 5, /* how often it is looked whether all have ended */

@@ -10,7 +10,7 @@
 
 #include "agent/agent_internal.h"
 #include "base/cleanup.h"
-#include "signals.h"
+#include "net/signals.h"
 
 enum {
 	LOOK_MS = 5, /* how often it is looked whether all calls have ended */

@@ -7,9 +7,9 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/prom.h"
 #include "http/server.h"
 #include "net/listen.h"
-#include "prom.h"
 
 #define PREFIX "roar_agent_"
 

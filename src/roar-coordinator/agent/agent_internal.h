@@ -12,15 +12,15 @@
 
 #include "agent/beats.h"
 #include "agent/uplink.h"
+#include "base/log_lines.h"
 #include "base/map.h"
-#include "http.h"
-#include "method.h"
+#include "http/service.h"
 #include "net/frames.h"
 #include "net/loop.h"
 #include "net/rpc.h"
 #include "net/tls.h"
-#include "notes.h"
 #include "options.h"
+#include "rpc/method.h"
 
 enum {
 	AGENT_MAX_ERRANDS = 0xffff, /* calls under way */

@@ -4,8 +4,8 @@
 #include <sys/socket.h>
 
 #include "agent/uplink_internal.h"
-#include "health.h"
-#include "method.h"
+#include "rpc/health.h"
+#include "rpc/method.h"
 
 enum {
 	READ_SIZE = 64 << 10,

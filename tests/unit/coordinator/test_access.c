@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "access.h"
 #include "base/fd.h"
+#include "rpc/access.h"
 
 static char path[] = "/tmp/test-access-XXXXXX";
 

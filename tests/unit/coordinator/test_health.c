@@ -1,7 +1,7 @@
 /* test_health.c - grpc.health.v1. */
 #include "test.h"
 
-#include "health.h"
+#include "rpc/health.h"
 
 static void the_services_are_known_and_the_server_as_a_whole(void **state)
 {

@@ -1,7 +1,7 @@
 /* test_history.c - figures of each second. */
 #include "test.h"
 
-#include "history.h"
+#include "api/history.h"
 
 static struct history history;
 static struct history_totals totals;

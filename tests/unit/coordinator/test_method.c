@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "method.h"
+#include "rpc/method.h"
 
 static const struct method own[] = {
 	{ .rpc = { .path = "/own.Service/Call" }, .is_free = true },

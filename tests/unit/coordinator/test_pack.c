@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "coordinator.pb-c.h"
-#include "pack.h"
 #include "reflection.pb-c.h"
+#include "rpc/pack.h"
 
 static struct unpacker u;
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "descriptors.h"
-#include "reflection.h"
+#include "rpc/descriptors.h"
+#include "rpc/reflection.h"
 
 typedef Grpc__Reflection__V1__ServerReflectionRequest Request;
 typedef Grpc__Reflection__V1__ServerReflectionResponse Response;

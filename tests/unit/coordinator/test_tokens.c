@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "tokens.h"
+#include "rpc/tokens.h"
 
 static char path[] = "/tmp/test-tokens-XXXXXX";
 static struct roar_error err;

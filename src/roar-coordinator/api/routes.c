@@ -1,0 +1,231 @@
+/* routes.c - what is where over HTTP, and who may see it. */
+#include "server.h"
+
+#include <string.h>
+
+#include "api/allowed_hosts.h"
+#include "api/api.h"
+#include "api/static_files.h"
+#include "base/cleanup.h"
+#include "base/quote.h"
+
+void api_error(struct http_reply *reply, unsigned status, const char *sentence)
+{
+	struct json j;
+
+	str_clear(&reply->body);
+	j = json_writer(&reply->body, false);
+	reply->status = status;
+	json_object(&j);
+	json_key(&j, "error");
+	json_string(&j, sentence);
+	json_end(&j);
+	str_addc(&reply->body, '\n');
+}
+
+/* ---- for probes: without a token ---- */
+
+static void say_status(struct http_reply *reply, bool good, const char *why)
+{
+	if (good)
+		str_adds(&reply->body, "{\"status\":\"ok\"}\n");
+	else
+		api_error(reply, 503, why);
+}
+
+static void answer_healthz(struct server *s, const struct scope *scope,
+			   const struct http_request *request,
+			   struct http_reply *reply)
+{
+	(void)scope;
+	(void)request;
+	say_status(reply, !s->failure, "the log cannot be written");
+}
+
+/* What only who leads knows. */
+static void answer_standby(struct server *s, struct http_reply *reply)
+{
+	CLEANUP(str_release) struct str sentence = STR_INIT;
+
+	lead_sentence(s, &sentence);
+	api_error(reply, 503, str_cstr(&sentence));
+}
+
+static void answer_readyz(struct server *s, const struct scope *scope,
+			  const struct http_request *request,
+			  struct http_reply *reply)
+{
+	(void)scope;
+	(void)request;
+	if (!s->failure && !s->stopping && !lead_serves(s)) {
+		answer_standby(s, reply);
+		return;
+	}
+	/* With etcd only a change shows that there is room again, so nobody is sent away. */
+	say_status(reply,
+		   !s->failure && !s->stopping && (!s->disk_full || s->lead),
+		   s->failure  ? "the log cannot be written" :
+		   s->stopping ? "the coordinator ends" :
+				 "the disk is full and changes are refused: "
+				 "make room in the data directory");
+}
+
+/* ---- with one ---- */
+
+static void answer_metrics(struct server *s, const struct scope *scope,
+			   const struct http_request *request,
+			   struct http_reply *reply)
+{
+	(void)request;
+	if (!scope->admin) {
+		api_error(reply, 403,
+			  "only the administrator's token is good for this");
+		return;
+	}
+	reply->type = "text/plain; version=0.0.4; charset=utf-8";
+	metrics_write(s, &reply->body);
+}
+
+/* The stream needs the scope for longer than this call. */
+static void answer_events(struct server *s, const struct scope *scope,
+			  const struct http_request *request,
+			  struct http_reply *reply)
+{
+	struct scope *own = NULL;
+
+	(void)scope;
+	if (access_check(&s->access, request->authorization,
+			 http_query(request, "job"), &own) == ACCESS_GRANTED)
+		live_open(s, own, reply);
+	else
+		api_error(reply, 503, "out of memory");
+}
+
+/* Each is a page, or one value that is written. */
+static const struct {
+	const char *path;
+	bool is_free;
+	bool is_for_probes; /* which know us by any name */
+	page_fn *answer;
+	api_part *write;
+	page_fn *post; /* NULL: it is only looked at */
+} pages[] = {
+	{ "/healthz", true, .answer = answer_healthz },
+	{ "/readyz", true, .answer = answer_readyz },
+	{ "/metrics", .is_for_probes = true, .answer = answer_metrics },
+	{ "/api/health", true, .answer = api_health },
+	{ "/api/status", .answer = api_status },
+	{ "/api/workers", .answer = api_workers },
+	{ "/api/checkpoints", .answer = api_checkpoints },
+	{ "/api/logs", .answer = api_logs },
+	{ "/api/dashboard", .answer = api_dashboard },
+	{ "/api/events", .answer = answer_events },
+	{ "/api/barriers", .write = api_write_barriers },
+	{ "/api/datasets", .write = api_write_datasets },
+	{ "/api/metrics", .write = api_write_metrics },
+	{ "/api/tasks", .write = api_write_tasks, .post = api_task_new },
+	/* Any path below it, see find(). */
+	{ "/api/tasks/", .answer = api_task, .post = api_task },
+};
+
+static void write_page(struct server *s, const struct scope *scope,
+		       api_part *write, struct http_reply *reply)
+{
+	struct json j = json_writer(&reply->body, false);
+
+	write(s, scope, &j);
+	str_addc(&reply->body, '\n');
+}
+
+static unsigned status_of(enum access_verdict verdict)
+{
+	return verdict == ACCESS_UNKNOWN ? 401 :
+	       verdict == ACCESS_DENIED	 ? 403 :
+	       verdict == ACCESS_INVALID ? 400 :
+					   503;
+}
+
+/* What the page has to say to who may see it. */
+static void fill_page(struct server *s, size_t i, const struct scope *scope,
+		      const struct http_request *request,
+		      struct http_reply *reply)
+{
+	/* Figures of the process are those of a standby, too. */
+	if (pages[i].answer != answer_metrics && !lead_serves(s))
+		answer_standby(s, reply);
+	else if (request->is_post)
+		pages[i].post(s, scope, request, reply);
+	else if (pages[i].write)
+		write_page(s, scope, pages[i].write, reply);
+	else
+		pages[i].answer(s, scope, request, reply);
+}
+
+static void refuse_host(const struct http_request *request,
+			struct http_reply *reply)
+{
+	CLEANUP(str_release) struct str sentence = STR_INIT;
+
+	str_adds(&sentence, "this server does not know itself as '");
+	quote_printable_cut(&sentence, request->host, 100);
+	str_adds(&sentence, "': ask for its address, or start it with "
+			    "--http-names");
+	api_error(reply, 403, str_cstr(&sentence));
+}
+
+/* A token for one job may name that job, and no other. */
+static void answer_page(struct server *s, size_t i,
+			const struct http_request *request,
+			struct http_reply *reply)
+{
+	enum access_verdict verdict;
+	struct scope *scope = NULL;
+
+	if (request->is_post && !pages[i].post) {
+		api_error(reply, 405, "this is only looked at: use GET");
+		return;
+	}
+	if (pages[i].is_free) {
+		pages[i].answer(s, NULL, request, reply);
+		return;
+	}
+	if (!s->access.path && !pages[i].is_for_probes &&
+	    !hosts_is_ours(s->options, request->host)) {
+		refuse_host(request, reply);
+		return;
+	}
+	verdict = access_check(&s->access, request->authorization,
+			       http_query(request, "job"), &scope);
+	if (verdict != ACCESS_GRANTED) {
+		api_error(reply, status_of(verdict), access_sentence(verdict));
+		return;
+	}
+	fill_page(s, i, scope, request, reply);
+	access_done(&s->access, scope);
+}
+
+/* -1: there is none. */
+static int find(const char *path)
+{
+	if (api_task_is(path))
+		path = "/api/tasks/";
+	else if (strcmp(path, "/api/tasks/") == 0)
+		return -1;
+	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
+		if (strcmp(pages[i].path, path) == 0)
+			return (int)i;
+	return -1;
+}
+
+void pages_answer(void *ctx, const struct http_request *request,
+		  struct http_reply *reply)
+{
+	int i = find(request->path);
+
+	if (i >= 0)
+		answer_page(ctx, (size_t)i, request, reply);
+	else if (request->is_post)
+		api_error(reply, 405, "this is only looked at: use GET");
+	else if (!page_answer(request, reply))
+		api_error(reply, 404, "there is no such page");
+}
