@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple, Optional
 
-import _roar
+import _roar_arena
 
 from . import _checks, _empty
 
@@ -68,7 +68,7 @@ class Arena:
         self._timeout_ns = _checks.nanoseconds("timeout", timeout, -1)
         n_producers = _checks.whole("n_producers", n_producers, 0, 63)
         flags = (BROADCAST if broadcast else 0) | (HUGE if huge else 0)
-        self._handle = _roar.create(
+        self._handle = _roar_arena.create(
             size=size, segment_size=segment_size,
             n_units=_checks.whole("n_units", n_units, 0, 1 << 23),
             inline=_checks.whole("inline", inline, 0, 1 << 20),
@@ -89,8 +89,8 @@ class Arena:
         return self
 
     def _open(self, fd: int) -> None:
-        self._handle = _roar.attach(fd=fd, threshold=self._threshold,
-                                    copy=self._copy)
+        self._handle = _roar_arena.attach(
+            fd=fd, threshold=self._threshold, copy=self._copy)
         self._pid = os.getpid()
 
     @property

@@ -6,7 +6,7 @@ import operator
 import sys
 from typing import Any, Callable, Sequence
 
-import _roar
+import _roar_arena
 
 # Types that have their way, or that pickle handles before it asks.
 OWN = (bytes, bytearray, memoryview, str, int, float, bool, tuple, list, dict,
@@ -51,4 +51,4 @@ def register(cls: type, to_buffers: Callable[[Any], tuple[Any, Sequence[Any]]],
                          "of its own")
     if not callable(to_buffers) or not callable(from_buffers):
         raise TypeError("to_buffers and from_buffers must be functions")
-    _roar.register(cls, to_buffers, from_buffers)
+    _roar_arena.register(cls, to_buffers, from_buffers)

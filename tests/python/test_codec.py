@@ -256,7 +256,7 @@ def test_to_buffers_that_returns_nonsense_is_an_error(arena):
         with pytest.raises(TypeError, match="to_buffers"):
             arena.send(Broken())
     finally:
-        roar._registry._roar.registry.pop(Broken)
+        roar._registry._roar_arena.registry.pop(Broken)
     assert through(arena, 1) == 1
 
 

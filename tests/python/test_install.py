@@ -133,9 +133,9 @@ def test_pip_installs_it(version, way, tmp_path):
     assert run(python, BARE, cwd=tmp_path, env=for_builds()).stdout == "moved\n"
     site = pathlib.Path(done.stdout.strip()).parents[1]
     names = set(os.listdir(site))
-    for module in ("_roar", "_roar_hash", "_roar_reader", "_roar_shard"):
+    for module in ("_roar_arena", "_roar_hash", "_roar_reader", "_roar_shard"):
         assert {f"{module}.abi3.so", f"{module}-stubs"} <= names
-    assert os.listdir(site / "_roar-stubs") == ["__init__.pyi"]
+    assert os.listdir(site / "_roar_arena-stubs") == ["__init__.pyi"]
     assert (site / "roar" / "py.typed").exists()
     assert files_of_checkout() == before
     pip(version, python, "uninstall", "--yes", "roar")
@@ -213,7 +213,7 @@ def test_the_backend_looks_at_the_version_before_anything_newer():
 
 
 @pytest.mark.parametrize("wish, code, said", [
-    ("media,coordinator", 0, "_roar _roar_shard _roar_hash _roar_reader"),
+    ("media,coordinator", 0, "_roar_arena _roar_shard _roar_hash _roar_reader"),
     ("coordinator", 1, "or build without by ROAR_WITHOUT=media."),
     ("hash", 1, "ROAR_WITHOUT names 'hash', which is not one of coordinator, media."),
 ])

@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-import _roar
+import _roar_arena
 import _roar_hash
 import _roar_reader
 import _roar_shard
@@ -116,7 +116,7 @@ def test_importing_it_takes_20_ms_at_most(tmp_path):
     assert min(times) <= 0.020, times
 
 
-@pytest.mark.parametrize("module", [_roar, _roar_hash, _roar_reader,
+@pytest.mark.parametrize("module", [_roar_arena, _roar_hash, _roar_reader,
                                     _roar_shard])
 def test_the_stub_names_what_there_is(module):
     stub = ast.parse((ROOT / "python" / f"{module.__name__}.pyi").read_text())
@@ -135,14 +135,14 @@ def test_the_stub_names_what_there_is(module):
 
 
 def test_the_inner_types_cannot_be_made():
-    for kind in (_roar.Handle, _roar.View, _roar_reader.Buffer,
+    for kind in (_roar_arena.Handle, _roar_arena.View, _roar_reader.Buffer,
                  _roar_reader.Reader, _roar_reader.Stream):
         with pytest.raises(TypeError):
             kind()
 
 
 def test_it_uses_the_limited_api_alone():
-    assert _roar.__file__.endswith(".abi3.so")
+    assert _roar_arena.__file__.endswith(".abi3.so")
     assert _roar_hash.__file__.endswith(".abi3.so")
     assert _roar_reader.__file__.endswith(".abi3.so")
     assert _roar_shard.__file__.endswith(".abi3.so")

@@ -54,7 +54,7 @@ static PyType_Slot slots[] = {
 };
 
 PyType_Spec reducers_spec = {
-	.name = "_roar.Reducers",
+	.name = "_roar_arena.Reducers",
 	.basicsize = sizeof(struct reducers),
 	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
 		 Py_TPFLAGS_DISALLOW_INSTANTIATION,

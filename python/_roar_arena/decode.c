@@ -371,7 +371,7 @@ static PyType_Slot slots[] = {
 };
 
 PyType_Spec decoder_spec = {
-	.name = "_roar.Decoder",
+	.name = "_roar_arena.Decoder",
 	.basicsize = sizeof(struct decoder),
 	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
 		 Py_TPFLAGS_DISALLOW_INSTANTIATION,

@@ -1,4 +1,4 @@
-"""The C half of the package roar.  Use roar.Arena instead."""
+"""The C half of roar.Arena.  Use roar.Arena instead."""
 
 from typing import Any, Callable, Sequence
 

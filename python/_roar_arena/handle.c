@@ -289,7 +289,7 @@ static PyType_Slot slots[] = {
 };
 
 PyType_Spec handle_spec = {
-	.name = "_roar.Handle",
+	.name = "_roar_arena.Handle",
 	.basicsize = sizeof(struct handle),
 	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
 	.slots = slots,

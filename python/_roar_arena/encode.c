@@ -435,7 +435,7 @@ static PyType_Slot slots[] = {
 };
 
 PyType_Spec encoder_spec = {
-	.name = "_roar.Encoder",
+	.name = "_roar_arena.Encoder",
 	.basicsize = sizeof(struct encoder),
 	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
 		 Py_TPFLAGS_DISALLOW_INSTANTIATION,

@@ -1,4 +1,4 @@
-/* module.c - the module _roar: its state, its types, the registry */
+/* module.c - the module _roar_arena: its state, its types, the registry */
 #include "core.h"
 
 #include <string.h>
@@ -187,8 +187,8 @@ static PyModuleDef_Slot slots[] = {
 
 static PyModuleDef definition = {
 	PyModuleDef_HEAD_INIT,
-	.m_name = "_roar",
-	.m_doc = "The C half of the package roar.",
+	.m_name = "_roar_arena",
+	.m_doc = "The C half of roar.Arena.",
 	.m_size = sizeof(struct state),
 	.m_methods = methods,
 	.m_slots = slots,
@@ -197,9 +197,9 @@ static PyModuleDef definition = {
 	.m_free = module_free,
 };
 
-PyMODINIT_FUNC PyInit__roar(void);
+PyMODINIT_FUNC PyInit__roar_arena(void);
 
-PyMODINIT_FUNC PyInit__roar(void)
+PyMODINIT_FUNC PyInit__roar_arena(void)
 {
 	return PyModuleDef_Init(&definition);
 }

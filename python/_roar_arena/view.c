@@ -231,7 +231,7 @@ static PyType_Slot slots[] = {
 };
 
 PyType_Spec view_spec = {
-	.name = "_roar.View",
+	.name = "_roar_arena.View",
 	.basicsize = sizeof(struct view),
 	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
 	.slots = slots,
