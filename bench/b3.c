@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "hash/b3.h"
+#include "hash/blake3/b3.h"
 
 enum {
 	N_SAMPLES = 21,

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "hash/digest_cache_internal.h"
+#include "hash/digest/digest_cache_internal.h"
 
 enum { N_FILES = 1000000 };
 

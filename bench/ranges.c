@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "hash/ranges.h"
+#include "hash/read/file_reader.h"
 
 enum { MAX_ROUNDS = 101, BLOCK = 1024 * 1024 };
 

@@ -4,7 +4,7 @@
 #include <endian.h>
 #include <string.h>
 
-#include "hash/crc64nvme.h"
+#include "hash/digest/crc64nvme.h"
 
 static const char magics[][8] = {
 	[WAL_LOG] = { 'R', 'O', 'A', 'R', 'L', 'O', 'G', '1' },

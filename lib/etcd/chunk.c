@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash/crc64nvme.h"
+#include "hash/digest/crc64nvme.h"
 
 enum {
 	CONTINUES = 1,

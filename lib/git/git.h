@@ -49,7 +49,7 @@
 #include <stdint.h>
 
 #include "base/tri.h"
-#include "git/left_out.h"
+#include "git/git_left_out.h"
 
 struct git_look;
 

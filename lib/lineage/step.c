@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "hash/file_hash.h"
+#include "hash/file/file_hash.h"
 
 struct chain {
 	uint8_t link[BLAKE3_LEN];

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/str.h"
-#include "hash/file_hash.h"
+#include "hash/file/file_hash.h"
 #include "reader/reader_internal.h"
 
 static const char magic[8] = "roarindx";

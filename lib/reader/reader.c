@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "hash/file_hash.h"
+#include "hash/file/file_hash.h"
 #include "reader/block.h"
 
 static const struct reader_ops *const kinds[READER_KIND_END] = {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "hash/crc64nvme.h"
+#include "hash/digest/crc64nvme.h"
 
 enum {
 	SEGMENT_FIXED = 44, /* bytes before the name */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "hash/crc64nvme.h"
+#include "hash/digest/crc64nvme.h"
 #include "shard/ranges.h"
 #include "shard/varint.h"
 

@@ -23,7 +23,7 @@
 #include "base/error.h"
 #include "base/stamp.h"
 #include "base/tri.h"
-#include "hash/digest.h"
+#include "hash/digest/digest.h"
 
 struct job_tag;
 struct pool;

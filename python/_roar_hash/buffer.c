@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "hash/memory_hash.h"
+#include "hash/digest/memory_hash.h"
 #include "interrupt.h"
 #include "wanted.h"
 

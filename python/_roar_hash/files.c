@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/thread.h"
-#include "hash/engine.h"
+#include "hash/jobs/engine.h"
 #include "interrupt.h"
 #include "wanted.h"
 

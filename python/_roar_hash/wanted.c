@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "hash/multihash.h"
+#include "hash/digest/multihash.h"
 
 PyObject *wanted_names(void)
 {

@@ -4,7 +4,7 @@
 
 #include "core.h"
 
-#include "hash/digest.h"
+#include "hash/digest/digest.h"
 
 struct wanted {
 	digest_set set;

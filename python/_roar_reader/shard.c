@@ -1,7 +1,7 @@
 /* shard.c - see shard.h */
 #include "shard.h"
 
-#include "hash/digest.h"
+#include "hash/digest/digest.h"
 #include "sample.h"
 
 const char shard_open_doc[] =

@@ -8,7 +8,6 @@ package: a package that quietly lacks a part is found out about much later.  Who
 does not need roar.media or roar.coordinator says so (ROAR_WITHOUT=media).
 """
 
-import fnmatch
 import glob
 import os
 import platform
@@ -136,24 +135,27 @@ def check(parts_left_out):
 
 HASH_BASE = ["clock", "cpus", "fd", "map", "stamp", "thread", "vec"]
 # What hashing the files of a list does without.
-NOT_FOR_FILES = ["cache_visit", "errand", "hasher*", "idle_priority",
-                 "task_ring", "tree*", "upper_file"]
-B3_BY_KERNEL = ["b3_batch", "b3_hash", "b3_kernel"]
-B3_BY_LIBRARY = ["b3_plain", "b3_public"]
+NOT_FOR_FILES = ["dir/*", "file/leaf_tree_*", "jobs/background_job",
+                 "jobs/hasher*", "jobs/idle_priority", "jobs/task_ring",
+                 "read/cache_visit"]
+B3_BY_KERNEL = ["blake3/b3_batch", "blake3/b3_hash", "blake3/b3_kernel"]
+B3_BY_LIBRARY = ["blake3/b3_plain", "blake3/b3_public"]
 # What hashing a file by one thread takes.
-FOR_ONE_FILE = ["b3_*", "crc64nvme*", "digest", "file_hash", "file_pass",
-                "multihash"]
+FOR_ONE_FILE = ["blake3/b3_*", "digest/crc64nvme", "digest/digest",
+                "digest/multihash", "file/file_hash", "file/file_pass"]
+
+
+def hash_files(patterns):
+    """The files of lib/hash that match one of these."""
+    return {path for pattern in patterns
+            for path in glob.glob(f"{LIB}/hash/{pattern}.c")}
 
 
 def hash_sources(only, but):
     """The files of lib/hash of these names, without some."""
-    left = {path for pattern in [*NOT_FOR_FILES, *but]
-            for path in glob.glob(f"{LIB}/hash/{pattern}.c")}
-    left |= set(glob.glob(f"{LIB}/hash/crc64nvme_*.c"))
-    return [path for pattern in only
-            for path in fnmatch.filter(glob.glob(f"{LIB}/hash/*.c"),
-                                       f"*/{pattern}.c")
-            if path not in left] + [f"{LIB}/hash/crc64nvme_{MACHINE}.c"]
+    left = hash_files([*NOT_FOR_FILES, "digest/crc64nvme_*", *but])
+    return [*sorted(hash_files(only) - left),
+            f"{LIB}/hash/digest/crc64nvme_{MACHINE}.c"]
 
 
 def blake3():
@@ -173,11 +175,12 @@ def blake3():
     return sources, B3_BY_LIBRARY, words, []
 
 
-def hash_extension(name="_roar_hash", only=("*",), more=(), base=()):
+def hash_extension(name="_roar_hash", only=("*/*",), more=(), base=()):
     """One that hashes: of files of lib/hash, and more."""
     sources, but, compile_args, link_args = blake3()
     uring = pkg_config("--libs", "liburing")
-    but = [*but, "ranges_uring" if uring is None else "ranges_uring_none"]
+    but = [*but, "read/file_reader_uring" if uring is None else
+           "read/file_reader_uring_none"]
     return own(
         name, [*hash_sources(only, but), *more], [*HASH_BASE, *base],
         compile_args=[*compile_args, *pkg_config("--cflags", "libcrypto")],
@@ -199,8 +202,8 @@ def reader_extension():
 
 def shard_extension():
     return own("_roar_shard",
-               [*glob.glob(f"{LIB}/shard/*.c"), f"{LIB}/hash/crc64nvme.c",
-                f"{LIB}/hash/crc64nvme_{MACHINE}.c"],
+               [*glob.glob(f"{LIB}/shard/*.c"), f"{LIB}/hash/digest/crc64nvme.c",
+                f"{LIB}/hash/digest/crc64nvme_{MACHINE}.c"],
                ["clock", "error", "fd", "path", "str", "vec"])
 
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "hash/engine.h"
-#include "hash/memory_hash.h"
+#include "hash/digest/memory_hash.h"
+#include "hash/jobs/engine.h"
 
 #define API __attribute__((visibility("default")))
 

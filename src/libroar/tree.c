@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "hash/upper.h"
+#include "hash/blake3/leaf_tree.h"
 
 #define API __attribute__((visibility("default")))
 

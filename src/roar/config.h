@@ -16,7 +16,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "hash/digest.h"
+#include "hash/digest/digest.h"
 #include "lineage/filter.h"
 
 enum verbosity {

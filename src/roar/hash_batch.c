@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "hash/engine.h"
+#include "hash/jobs/engine.h"
 #include "hash_stream.h"
 #include "run/progress.h"
 

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "hash/digest.h"
-#include "hash/digest_cache.h"
+#include "hash/digest/digest.h"
+#include "hash/digest/digest_cache.h"
 #include "hash_names.h"
 
 struct hash_result {

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "hash/digest.h"
+#include "hash/digest/digest.h"
 
 struct str;
 

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hash/digest.h"
+#include "hash/digest/digest.h"
 
 struct hash_entry {
 	enum digest_algo algo;

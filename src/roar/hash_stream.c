@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "hash/multihash.h"
+#include "hash/digest/multihash.h"
 
 enum { BUFFER = 256 * 1024 };
 

@@ -5,7 +5,7 @@
 #ifndef ROAR_HASH_STREAM_H
 #define ROAR_HASH_STREAM_H
 
-#include "hash/digest.h"
+#include "hash/digest/digest.h"
 
 /* 0, or the negative errno of read(2) or -ENOMEM; -ENOTSUP when a git blob is wanted,
  * which begins with its size, and nobody knows that beforehand. */

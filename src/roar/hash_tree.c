@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 #include "cli.h"
-#include "hash/tree_folder.h"
+#include "hash/dir/dir_hash_scan.h"
 #include "hash_line.h"
 #include "hash_names.h"
 

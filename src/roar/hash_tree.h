@@ -2,7 +2,7 @@
 #ifndef ROAR_HASH_TREE_LINES_H
 #define ROAR_HASH_TREE_LINES_H
 
-#include "hash/engine.h"
+#include "hash/jobs/engine.h"
 
 /* Prints a line for each folder of the list.  What is in the way is told on the standard
  * error at the end; a folder with such a name has no line.  Returns an exit status. */

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "hash/tree_walk.h"
+#include "hash/dir/dir_walk.h"
 
 struct walk {
 	struct hash_names *names;

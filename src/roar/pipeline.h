@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "base/map.h"
-#include "hash/digest.h"
+#include "hash/digest/digest.h"
 #include "lineage/graph.h"
 
 struct store_file;

@@ -7,7 +7,7 @@
 
 #include "base/path.h"
 #include "event/event.h"
-#include "hash/file_hash.h"
+#include "hash/file/file_hash.h"
 #include "lineage/fold.h"
 #include "view.h"
 

@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "event/event.h"
-#include "hash/digest_cache.h"
-#include "hash/file_hash.h"
+#include "hash/digest/digest_cache.h"
+#include "hash/file/file_hash.h"
 #include "store/store.h"
 #include "user_cache.h"
 

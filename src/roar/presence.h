@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "hash/still.h"
+#include "hash/file/stability.h"
 
 struct digest_cache;
 struct store_file;

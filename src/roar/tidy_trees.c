@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "hash/trees.h"
+#include "hash/file/leaf_tree_store.h"
 #include "view.h"
 
 struct tidy {

@@ -3,7 +3,7 @@
 
 #include "base/cache_dir.h"
 #include "base/str.h"
-#include "hash/digest_cache.h"
+#include "hash/digest/digest_cache.h"
 
 int user_cache_open(struct digest_cache **ret)
 {

@@ -21,8 +21,8 @@
 #include "base/json.h"
 #include "base/pool.h"
 #include "base/str.h"
-#include "hash/digest.h"
-#include "hash/upper_file.h"
+#include "hash/digest/digest.h"
+#include "hash/file/leaf_tree_file.h"
 
 struct view;
 

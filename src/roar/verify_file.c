@@ -8,9 +8,9 @@
 #include "base/cleanup.h"
 #include "base/stamp.h"
 #include "cli.h"
-#include "hash/file_hash.h"
-#include "hash/ranges.h"
-#include "hash/trees.h"
+#include "hash/file/file_hash.h"
+#include "hash/file/leaf_tree_store.h"
+#include "hash/read/file_reader.h"
 #include "owner.h"
 #include "verify.h"
 

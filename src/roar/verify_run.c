@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cli.h"
-#include "hash/engine.h"
+#include "hash/jobs/engine.h"
 #include "hash_line.h"
 #include "run/progress.h"
 #include "verify.h"

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/str.h"
-#include "hash/crc64nvme.h"
+#include "hash/digest/crc64nvme.h"
 #include "shard/audit.h"
 #include "shard/audit_check.h"
 #include "shard/audit_record.h"

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "etcd/chunk.h"
-#include "hash/crc64nvme.h"
+#include "hash/digest/crc64nvme.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "hash/digest_cache_internal.h"
+#include "hash/digest/digest_cache_internal.h"
 
 enum { ALL = (1 << DIGEST_ALGO_END) - 1 };
 

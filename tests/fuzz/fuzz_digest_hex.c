@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "hash/digest.h"
+#include "hash/digest/digest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "git/index.h"
+#include "git/git_index.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "hash/crc64nvme.h"
+#include "hash/digest/crc64nvme.h"
 #include "shard/lease.h"
 
 enum { MOST_TAKES = 1000 };

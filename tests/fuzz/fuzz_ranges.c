@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "hash/crc64nvme.h"
+#include "hash/digest/crc64nvme.h"
 #include "shard/ranges.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);

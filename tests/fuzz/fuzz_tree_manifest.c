@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "hash/file_hash.h"
-#include "hash/tree_manifest.h"
+#include "hash/dir/dir_hash_manifest.h"
+#include "hash/file/file_hash.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash/upper.h"
+#include "hash/blake3/leaf_tree.h"
 
 enum { LEAF_AT = 12, SIZE_AT = 16, VALUES_AT = 24 };
 

@@ -17,7 +17,7 @@
 
 #include "base/str.h"
 #include "coord/wal_reader.h"
-#include "hash/crc64nvme.h"
+#include "hash/digest/crc64nvme.h"
 
 enum { MAX_FILE = 1 << 16 };
 

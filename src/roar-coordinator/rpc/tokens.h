@@ -20,7 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "hash/b3.h"
+#include "hash/blake3/b3.h"
 
 struct tokens;
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "hash/digest_cache.h"
-#include "hash/still.h"
+#include "hash/digest/digest_cache.h"
+#include "hash/file/stability.h"
 #include "project.h"
 #include "run/run.h"
 #include "user_cache.h"

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "hash/hasher.h"
+#include "hash/jobs/hasher.h"
 #include "lineage/fold.h"
 
 struct run;

@@ -16,7 +16,7 @@
 
 #include "base/vec.h"
 #include "event/journal.h"
-#include "hash/hasher.h"
+#include "hash/jobs/hasher.h"
 #include "lineage/redact.h"
 #include "run/core_dump.h"
 #include "run/hashes.h"

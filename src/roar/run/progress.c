@@ -9,7 +9,7 @@
 #include "base/quote.h"
 #include "base/str.h"
 #include "cli.h"
-#include "hash/hasher.h"
+#include "hash/jobs/hasher.h"
 
 enum { PATIENCE_NS = 500000000, BAR_MAX = 24, BAR_MIN = 4 };
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "hash/hasher.h"
+#include "hash/jobs/hasher.h"
 
 struct progress {
 	bool enabled;

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "event/journal.h"
-#include "hash/digest_cache.h"
-#include "hash/hasher.h"
-#include "hash/trees.h"
+#include "hash/digest/digest_cache.h"
+#include "hash/file/leaf_tree_store.h"
+#include "hash/jobs/hasher.h"
 #include "lineage/redact.h"
 #include "owner.h"
 #include "project.h"

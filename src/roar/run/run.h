@@ -28,7 +28,7 @@
 #include "base/str.h"
 #include "event/event.h"
 #include "git/git.h"
-#include "hash/still.h"
+#include "hash/file/stability.h"
 #include "lineage/filter.h"
 #include "lineage/fold.h"
 #include "lineage/tag.h"

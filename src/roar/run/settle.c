@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
-#include "hash/hasher.h"
+#include "hash/jobs/hasher.h"
 #include "run/bytecode.h"
 #include "run/hashes.h"
 #include "run/moved.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "hash/digest_cache.h"
+#include "hash/digest/digest_cache.h"
 #include "run/hashes.h"
 #include "run/run.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash/crc64nvme.h"
+#include "hash/digest/crc64nvme.h"
 #include "sim.h"
 
 void worker_name(char *to, uint32_t who)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "hash/crc64nvme.h"
+#include "hash/digest/crc64nvme.h"
 #include "sim.h"
 
 struct call {

@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/vec.h"
-#include "hash/file_hash.h"
+#include "hash/file/file_hash.h"
 #include "project.h"
 
 enum { OUTPUT_MAX = 16 << 20, WORDS = 32 };

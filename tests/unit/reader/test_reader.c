@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "hash/file_hash.h"
+#include "hash/file/file_hash.h"
 
 static void the_kind_follows_from_the_name(void **state)
 {

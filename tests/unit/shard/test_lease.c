@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "draw.h"
-#include "hash/crc64nvme.h"
+#include "hash/digest/crc64nvme.h"
 #include "shard/lease.h"
 
 #define LEASES CLEANUP(leases_release) struct leases

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "draw.h"
-#include "hash/crc64nvme.h"
+#include "hash/digest/crc64nvme.h"
 #include "shard/ranges.h"
 
 enum { N = 120 }; /* positions of the models */

@@ -1,0 +1,169 @@
+/* upper.c - see upper.h */
+#include "hash/blake3/leaf_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+enum {
+	MAGIC_LEN = 8,
+	VERSION = 1,
+	VERSION_AT = 8,
+	LEAF_AT = 12,
+	SIZE_AT = 16,
+	VALUES_AT = 24,
+};
+
+static const char magic[MAGIC_LEN] = "roar-b3";
+
+static void put(uint8_t *p, int n_bytes, uint64_t x)
+{
+	for (int i = 0; i < n_bytes; i++)
+		p[i] = (uint8_t)(x >> (8 * i));
+}
+
+static uint64_t get(const uint8_t *p, int n_bytes)
+{
+	uint64_t x = 0;
+
+	for (int i = n_bytes - 1; i >= 0; i--)
+		x = x << 8 | p[i];
+	return x;
+}
+
+int upper_init(struct upper *u, uint64_t size_bytes, uint32_t leaf_bytes)
+{
+	struct b3_shape shape = { .size_bytes = size_bytes,
+				  .leaf_bytes = leaf_bytes };
+	uint64_t n_leaves;
+	uint8_t *values;
+
+	if (!b3_shape_is_valid(&shape))
+		return -EINVAL;
+	n_leaves = b3_shape_n_leaves(&shape);
+	if (n_leaves > (SIZE_MAX - VALUES_AT) / BLAKE3_LEN)
+		return -ENOMEM;
+	values = calloc(n_leaves, BLAKE3_LEN);
+	if (!values)
+		return -ENOMEM;
+	*u = (struct upper){ .shape = shape,
+			     .n_leaves = n_leaves,
+			     .values = values };
+	return 0;
+}
+
+void upper_release(struct upper *u)
+{
+	free(u->values);
+	u->values = NULL;
+}
+
+int upper_fill(struct upper *u, uint64_t index, const void *data, size_t len)
+{
+	if (index >= u->n_leaves)
+		return -EINVAL;
+	return b3_leaf(&u->shape, index, data, len,
+		       u->values + index * BLAKE3_LEN);
+}
+
+void upper_root(const struct upper *u, uint8_t digest[BLAKE3_LEN])
+{
+	b3_root(&u->shape, u->values, digest);
+}
+
+size_t upper_stored_len(const struct upper *u)
+{
+	return VALUES_AT + u->n_leaves * BLAKE3_LEN;
+}
+
+void upper_store(const struct upper *u, uint8_t *bytes)
+{
+	memcpy(bytes, magic, MAGIC_LEN);
+	put(bytes + VERSION_AT, 4, VERSION);
+	put(bytes + LEAF_AT, 4, u->shape.leaf_bytes);
+	put(bytes + SIZE_AT, 8, u->shape.size_bytes);
+	memcpy(bytes + VALUES_AT, u->values, u->n_leaves * BLAKE3_LEN);
+}
+
+/* The sizes of a stored form whose length agrees with them. */
+static int load_shape(const uint8_t *bytes, size_t len, struct b3_shape *ret)
+{
+	struct b3_shape shape;
+
+	if (len < VALUES_AT || memcmp(bytes, magic, MAGIC_LEN) != 0 ||
+	    get(bytes + VERSION_AT, 4) != VERSION)
+		return -EINVAL;
+	shape.leaf_bytes = (uint32_t)get(bytes + LEAF_AT, 4);
+	shape.size_bytes = get(bytes + SIZE_AT, 8);
+	if (!b3_shape_is_valid(&shape) || (len - VALUES_AT) % BLAKE3_LEN != 0 ||
+	    (len - VALUES_AT) / BLAKE3_LEN != b3_shape_n_leaves(&shape))
+		return -EINVAL;
+	*ret = shape;
+	return 0;
+}
+
+int upper_load(const uint8_t *bytes, size_t len,
+	       const uint8_t digest[BLAKE3_LEN], struct upper *ret)
+{
+	uint8_t root[BLAKE3_LEN];
+	struct b3_shape shape;
+	struct upper u;
+	int r = load_shape(bytes, len, &shape);
+
+	if (r < 0)
+		return r;
+	b3_root(&shape, bytes + VALUES_AT, root);
+	if (memcmp(root, digest, BLAKE3_LEN) != 0)
+		return -EBADMSG;
+
+	r = upper_init(&u, shape.size_bytes, shape.leaf_bytes);
+	if (r < 0)
+		return r;
+	memcpy(u.values, bytes + VALUES_AT, u.n_leaves * BLAKE3_LEN);
+	*ret = u;
+	return 0;
+}
+
+bool upper_check(const struct upper *u, uint64_t index, const void *data,
+		 size_t len)
+{
+	uint8_t value[BLAKE3_LEN];
+
+	if (b3_leaf(&u->shape, index, data, len, value) < 0)
+		return false;
+	return memcmp(value, u->values + index * BLAKE3_LEN, BLAKE3_LEN) == 0;
+}
+
+/* Room for the largest leaf: a short file has no full one. */
+static size_t leaf_room(const struct upper *u)
+{
+	if (u->shape.size_bytes < u->shape.leaf_bytes)
+		return (size_t)u->shape.size_bytes + 1;
+	return u->shape.leaf_bytes;
+}
+
+int upper_first_bad(const struct upper *u, uint64_t first, uint64_t end,
+		    upper_read_fn *read, void *ctx, uint64_t *ret_index)
+{
+	CLEANUP(freep) uint8_t *buf = NULL;
+
+	if (first > end || end > u->n_leaves)
+		return -EINVAL;
+	buf = malloc(leaf_room(u));
+	if (!buf)
+		return -ENOMEM;
+	for (uint64_t i = first; i < end; i++) {
+		size_t len = b3_shape_leaf_len(&u->shape, i);
+		int r = read(ctx, i * u->shape.leaf_bytes, buf, len);
+
+		if (r < 0)
+			return r;
+		if (!upper_check(u, i, buf, len)) {
+			*ret_index = i;
+			return 1;
+		}
+	}
+	return 0;
+}

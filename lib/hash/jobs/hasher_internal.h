@@ -1,0 +1,123 @@
+/* hasher_internal.h - what the files of the hasher share.
+ *
+ * errand.c hashes one file, hasher_large.c a large one, hasher_pool.c is the threads,
+ * hasher.c the queue and the calls of hasher.h. */
+#ifndef ROAR_HASH_HASHER_INTERNAL_H
+#define ROAR_HASH_HASHER_INTERNAL_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include "hash/file/stability.h"
+#include "hash/jobs/hasher.h"
+#include "hash/jobs/idle_priority.h"
+#include "hash/jobs/task_ring.h"
+
+enum {
+	POLL_MS = 10,
+	PROGRESS_MS = 100,
+	MEDIUM_BYTES = 1024 * 1024,
+	LARGE_BYTES = 16 * 1024 * 1024, /* below, buffers cost too much */
+};
+
+struct file_pass;
+struct large;
+
+struct worker {
+	struct hasher *hasher;
+	pthread_t thread;
+	_Atomic pid_t tid; /* 0: not there yet */
+	_Atomic(struct hash_task *) task; /* being hashed; see hasher.c */
+	_Atomic int fd; /* of that task, or -1; the worker closes it */
+	_Atomic uint64_t offset; /* bytes of it that are hashed */
+	_Atomic uint32_t n_ended; /* tasks whose files it has closed again */
+	struct still still; /* its own thread only */
+	pthread_mutex_t large_lock; /* protects `large`, and it from its end */
+	struct large *large; /* being read; see hasher_large.c */
+	char path[PATH_MAX]; /* copy: an overtaken task may be gone already */
+};
+
+struct hasher {
+	struct hasher_options options;
+	struct normal_priority normal;
+	cpu_set_t cpus; /* where workers may run; empty: anywhere */
+
+	/* The caller's thread only: */
+	bool started;
+	unsigned n_workers;
+	uint64_t n_submitted;
+	uint64_t bytes_submitted; /* as their submitters say */
+	struct hash_task *mine; /* hashed by the caller; NULL: none */
+	_Atomic uint64_t offset; /* bytes of it that are hashed */
+	struct hash_task *overflow; /* oldest first, before the ring */
+	struct hash_task **overflow_end;
+	void (*progress)(void *ctx, const struct hasher_progress *p);
+	void *progress_ctx;
+	int64_t progress_ns; /* monotonic time of the next call */
+	struct still still;
+
+	/* All threads: */
+	struct task_ring ring;
+	atomic_bool ending;
+	atomic_bool background; /* workers are to be idle */
+	atomic_bool stuck; /* workers cannot be raised again */
+	_Atomic uint32_t wake; /* bumped to wake workers */
+	_Atomic unsigned n_resting; /* workers asleep, or about to be */
+	atomic_bool has_scout; /* one of them polls */
+	_Atomic uint32_t done; /* bumped when a task is done */
+	atomic_bool waiting; /* the caller sleeps on `done` */
+	_Atomic uint64_t n_done;
+	_Atomic uint64_t n_goal; /* of n_done, while the caller drains; 0 */
+	_Atomic uint64_t bytes_done; /* read */
+	_Atomic uint64_t bytes_settled; /* sizes of the tasks that are done */
+	struct worker workers[];
+};
+
+struct outcome {
+	int result;
+	bool cached;
+	struct file_hash hash;
+};
+
+/* Hashing one file.  The two kinds of threads differ in when they give up. */
+struct errand {
+	struct hasher *hasher;
+	struct hash_task *task; /* the owner of the results */
+	struct worker *worker; /* who has the task; NULL: the caller alone */
+	bool on_caller;
+	const char *path;
+	int fd; /* -1, or read this one */
+};
+
+struct outcome errand_run(const struct errand *e);
+
+/* Between two reads: is the result still wanted? */
+bool errand_is_wanted(const struct errand *e);
+
+/* Reads a large file that was looked at.  `offset` is raised by what is read of it,
+ * `n_bytes`, if given, as well. */
+int errand_read_large(const struct errand *e, struct file_pass *pass,
+		      _Atomic uint64_t *offset, _Atomic uint64_t *n_bytes,
+		      struct file_hash *ret);
+
+/* Writes the results; afterwards the task is its owner's again. */
+void hasher_publish(struct hasher *h, struct hash_task *task,
+		    const struct outcome *o);
+
+/* Calls the progress function of a drain when it is time to. */
+void hasher_tell_progress(struct hasher *h);
+
+/* Starts the threads.  Without any, all work waits for the caller. */
+void hasher_pool_start(struct hasher *h);
+
+/* Moves all workers to idle priority or to the caller's; sets `stuck` where
+ * that is not allowed. */
+void hasher_pool_set_background(struct hasher *h, bool on);
+
+void hasher_pool_wake(struct hasher *h);
+
+/* Waits for the threads, which have seen `ending` or are asleep. */
+void hasher_pool_join(struct hasher *h);
+
+#endif

@@ -1,0 +1,141 @@
+/* ranges_mapped.c - what is in the page cache, looked at where it is.
+ *
+ * To copy a page costs time and so does mapping it; which is less depends on the
+ * machine (a copy takes 20 % longer on one, mapping on the next).  So the first leaves
+ * go by turns both ways, and the faster one is taken from then on, by all jobs of the
+ * process. */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "hash/read/bus_guard.h"
+#include "hash/read/file_reader_internal.h"
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+
+enum { COPIED, MAPPED, N_KINDS };
+
+enum {
+	N_TRIALS = 6, /* of each */
+	MARGIN = 16, /* mapping must be faster by one part of so many, because its
+		      * end takes time, too */
+};
+
+static struct {
+	_Atomic unsigned n[N_KINDS];
+	_Atomic int64_t best_ns[N_KINDS]; /* of a leaf of RANGES_LEAF; 0: none */
+} trials;
+
+static bool is_decided(void)
+{
+	return atomic_load(&trials.n[COPIED]) >= N_TRIALS &&
+	       atomic_load(&trials.n[MAPPED]) >= N_TRIALS;
+}
+
+static bool mapping_wins(void)
+{
+	int64_t copied = atomic_load(&trials.best_ns[COPIED]);
+
+	return atomic_load(&trials.best_ns[MAPPED]) < copied - copied / MARGIN;
+}
+
+static bool is_wanted(const struct ranges_job *job,
+		      const struct ranges_leaf *leaf)
+{
+	if (job->options.way == RANGES_MAPPED)
+		return true;
+	return is_decided() ? mapping_wins() :
+			      leaf->offset / job->options.leaf % N_KINDS;
+}
+
+void ranges_note_trial(const struct ranges_job *job,
+		       const struct ranges_leaf *leaf, int64_t ns)
+{
+	int kind = leaf->is_mapped ? MAPPED : COPIED;
+	int64_t best = atomic_load(&trials.best_ns[kind]);
+
+	if (leaf->len != RANGES_LEAF || job->options.way == RANGES_MAPPED ||
+	    leaf->residency != RESIDENCY_FULL || leaf->is_hole || is_decided())
+		return;
+	while ((!best || ns < best) &&
+	       !atomic_compare_exchange_weak(&trials.best_ns[kind], &best, ns))
+		;
+	atomic_fetch_add(&trials.n[kind], 1);
+}
+
+/* ---- the mapping ---- */
+
+/* Not where copying has won already. */
+void ranges_map(struct ranges_job *job)
+{
+	void *p;
+
+	if (job->options.way != RANGES_MAPPED && is_decided() && !mapping_wins())
+		return;
+	p = mmap(NULL, (size_t)job->size, PROT_READ, MAP_SHARED, job->fd, 0);
+	job->map = p == MAP_FAILED ? NULL : p;
+}
+
+void ranges_unmap(struct ranges_job *job)
+{
+	if (job->map)
+		(void)munmap((void *)job->map, (size_t)job->size);
+	job->map = NULL;
+}
+
+/* Where the kernel does not do it for us (before Linux 5.14), each page would cost a
+ * fault. */
+static bool populate(const uint8_t *data, size_t len)
+{
+	return madvise((void *)data, len, MADV_POPULATE_READ) == 0;
+}
+
+static int fetch_mapped(struct ranges_worker *w, struct ranges_leaf *leaf)
+{
+	struct ranges_job *job = w->job;
+
+	if (job->map && leaf->residency == RESIDENCY_FULL &&
+	    is_wanted(job, leaf) &&
+	    populate(job->map + leaf->offset, leaf->len)) {
+		leaf->data = job->map + leaf->offset;
+		leaf->is_mapped = true;
+		return 0;
+	}
+	return ranges_fill(job, leaf);
+}
+
+struct looking {
+	struct ranges_worker *worker;
+	const struct ranges_leaf *leaf;
+};
+
+static int look(void *ctx)
+{
+	const struct looking *l = ctx;
+	struct ranges_job *job = l->worker->job;
+
+	return job->sink(job->ctx, l->worker->number, l->leaf->offset,
+			 l->leaf->data, l->leaf->len);
+}
+
+/* What is gone is read once more: then it is known why. */
+int ranges_sink_mapped(struct ranges_worker *w, struct ranges_leaf *leaf)
+{
+	struct looking l = { w, leaf };
+	int r = bus_guard_call(look, &l, leaf->data, leaf->len);
+
+	if (r != -EFAULT)
+		return r;
+	leaf->data = leaf->buffer;
+	r = ranges_fill(w->job, leaf);
+	return r < 0 ? r : look(&l);
+}
+
+const struct ranges_ops ranges_mapped = {
+	.way = RANGES_MAPPED,
+	.next = &ranges_buffered,
+	.depth = 1,
+	.fetch = fetch_mapped,
+};
