@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/str.h"
-#include "cli.h"
+#include "cli/cli.h"
 #include "commands.h"
 
 enum { STORY_MAX = 1024 * 1024 };

@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cli.h"
+#include "cli/cli.h"
 #include "commands.h"
-#include "config_file.h"
 #include "docgen.h"
+#include "project/config_file.h"
 
 static void add_verb_names(struct str *out, const struct command *c)
 {

@@ -4,10 +4,10 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "cli.h"
+#include "cli/cli.h"
 #include "commands.h"
-#include "config_file.h"
 #include "docgen.h"
+#include "project/config_file.h"
 
 /* The day the pages were last looked through; a date of the build would make two
  * builds of one source differ. */

@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cli.h"
+#include "cli/cli.h"
 #include "commands.h"
-#include "config_file.h"
 #include "docgen.h"
+#include "project/config_file.h"
 
 /* Text inside of [...] or behind a colon of a specification. */
 static void add_zsh_text(struct str *out, const char *text)

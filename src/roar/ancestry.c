@@ -6,7 +6,7 @@
 #include "base/vec.h"
 #include "lineage/fold.h"
 #include "producer.h"
-#include "view.h"
+#include "ui/view.h"
 
 struct visit {
 	const struct store_job *job;

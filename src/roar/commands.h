@@ -1,8 +1,8 @@
-/* commands.h - every command of roar, one object per cmd_*.c file. */
+/* commands.h - every command of roar, one object per file of cmd/. */
 #ifndef ROAR_COMMANDS_H
 #define ROAR_COMMANDS_H
 
-#include "cli.h"
+#include "cli/cli.h"
 
 /* "0.1.0" */
 extern const char roar_version[];

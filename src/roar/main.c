@@ -8,11 +8,11 @@
 #include "base/cleanup.h"
 #include "base/quote.h"
 #include "base/str.h"
-#include "cli.h"
+#include "cli/cli.h"
+#include "cli/help.h"
+#include "cli/suggest.h"
 #include "commands.h"
-#include "help.h"
 #include "run/front.h"
-#include "suggest.h"
 
 /* A descriptor 0, 1 or 2 that the caller closed would be taken by the next file
  * we open, and our output would end up in it.  So the number is occupied, by a

@@ -5,7 +5,7 @@
 
 #include "lineage/fold.h"
 #include "producer.h"
-#include "view.h"
+#include "ui/view.h"
 
 enum { TRIES = 5 }; /* when jobs are recorded while they are read */
 

@@ -10,8 +10,8 @@
 #include "event/event.h"
 #include "hash/digest/digest_cache.h"
 #include "hash/file/file_hash.h"
+#include "hash/user_cache.h"
 #include "store/store.h"
-#include "user_cache.h"
 
 static bool same_look(const struct stamp *a, const struct stamp *b)
 {

@@ -6,7 +6,7 @@
 #include "base/pool.h"
 #include "lineage/fold.h"
 #include "lineage/graph.h"
-#include "view.h"
+#include "ui/view.h"
 
 bool producer_is_moved(const struct store_file *row)
 {

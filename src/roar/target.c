@@ -10,7 +10,7 @@
 #include "base/pool.h"
 #include "base/quote.h"
 #include "base/str.h"
-#include "project.h"
+#include "project/project.h"
 
 enum {
 	PREFIX_MIN = 4, /* hex digits */

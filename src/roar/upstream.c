@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dag.h"
-#include "view.h"
+#include "show/dag.h"
+#include "ui/view.h"
 
 enum { NAMED = 4 }; /* steps a sentence has room for */
 

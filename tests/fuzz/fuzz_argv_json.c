@@ -3,10 +3,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "argv_json.h"
 #include "base/cleanup.h"
 #include "base/pool.h"
 #include "base/str.h"
+#include "run/argv_json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -5,8 +5,8 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "hash_line.h"
-#include "hash_list.h"
+#include "hash/hash_line.h"
+#include "hash/hash_list.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "cli.h"
+#include "cli/cli.h"
 #include "run/front_internal.h"
 #include "run/orphan.h"
 #include "trace/tracer.h"

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "cli.h"
+#include "cli/cli.h"
 #include "run/foreground.h"
 #include "run/front_internal.h"
 #include "trace/tracer.h"

@@ -6,9 +6,9 @@
 #include "base/map.h"
 #include "hash/digest/digest_cache.h"
 #include "hash/file/stability.h"
-#include "project.h"
+#include "hash/user_cache.h"
+#include "project/project.h"
 #include "run/run.h"
-#include "user_cache.h"
 
 uint64_t stamp_mark(const struct stamp *s)
 {

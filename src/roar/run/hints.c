@@ -5,10 +5,10 @@
 
 #include "base/path.h"
 #include "base/quote.h"
-#include "dag.h"
 #include "git/git.h"
 #include "run/run.h"
-#include "view.h"
+#include "show/dag.h"
+#include "ui/view.h"
 
 enum { NAMED = 3 }; /* files or steps a line has room for */
 

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "lineage/redact.h"
-#include "project.h"
+#include "project/project.h"
 #include "run/run.h"
 
 /* ---- filled in ---- */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config.h"
+#include "project/config.h"
 
 const struct option_spec run_option_table[] = {
 	{ .name = "quiet",

@@ -6,7 +6,7 @@
 #ifndef ROAR_RUN_OPTIONS_H
 #define ROAR_RUN_OPTIONS_H
 
-#include "cli.h"
+#include "cli/cli.h"
 #include "run/run.h"
 
 struct config;

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/quote.h"
 #include "base/str.h"
-#include "cli.h"
+#include "cli/cli.h"
 
 /* 0, or why this file cannot be executed. */
 static int check(const char *file)

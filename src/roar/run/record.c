@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "argv_json.h"
 #include "base/clock.h"
 #include "base/quote.h"
 #include "commands.h"
@@ -13,6 +12,7 @@
 #include "hash/file/file_hash.h"
 #include "hash/file/stability.h"
 #include "lineage/step.h"
+#include "run/argv_json.h"
 #include "run/hashes.h"
 #include "run/run.h"
 #include "run/shards.h"

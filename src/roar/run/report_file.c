@@ -9,9 +9,9 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "cli.h"
+#include "cli/cli.h"
 #include "run/run.h"
-#include "view.h"
+#include "ui/view.h"
 
 static char *path; /* absolute; NULL when nobody asked */
 

@@ -5,13 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "argv_json.h"
 #include "base/pool.h"
-#include "confirm.h"
 #include "lineage/redact.h"
-#include "project.h"
+#include "project/project.h"
+#include "run/argv_json.h"
 #include "store/store.h"
 #include "target.h"
+#include "ui/confirm.h"
 #include "upstream.h"
 
 bool rerun_is_step(const char *word)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "cli.h"
+#include "cli/cli.h"
 #include "run/run.h"
 
 /* Is this operand a step?  Whatever begins with '@' is meant as one. */

@@ -11,8 +11,8 @@
 #include "hash/file/leaf_tree_store.h"
 #include "hash/jobs/hasher.h"
 #include "lineage/redact.h"
-#include "owner.h"
-#include "project.h"
+#include "project/owner.h"
+#include "project/project.h"
 #include "run/made.h"
 #include "run/watch.h"
 

@@ -14,7 +14,7 @@
  *	record.c   the facts into the store, in one transaction
  *	report.c   what the user reads on stderr
  *
- * cmd_run.c tells the story; recover.c enters it at "settle" with the events of
+ * cmd/run.c tells the story; recover.c enters it at "settle" with the events of
  * a journal.  A run lives in one process; everything but the hasher's threads
  * and the git look happens on one thread. */
 #ifndef ROAR_RUN_RUN_H

@@ -15,11 +15,11 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
+#include "cli/progress.h"
 #include "hash/jobs/hasher.h"
 #include "run/bytecode.h"
 #include "run/hashes.h"
 #include "run/moved.h"
-#include "run/progress.h"
 #include "run/run.h"
 #include "run/unchanged.h"
 

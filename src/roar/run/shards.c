@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/str.h"
 #include "lineage/redact.h"
-#include "project.h"
+#include "project/project.h"
 #include "run/run.h"
 #include "store/store.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/quote.h"
-#include "cli.h"
-#include "project.h"
+#include "cli/cli.h"
+#include "project/project.h"
 #include "run/run.h"
 
 bool verdict_is_complete(const struct run *run)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cli.h"
+#include "cli/cli.h"
 #include "commands.h"
 
 static char dir[4096];

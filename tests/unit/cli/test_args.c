@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 
 static const struct option_spec options[] = {
 	{ .name = "quiet", .letter = 'q' },

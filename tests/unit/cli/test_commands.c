@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "cli.h"
+#include "cli/cli.h"
+#include "cli/help.h"
+#include "cli/suggest.h"
 #include "commands.h"
-#include "config_file.h"
-#include "help.h"
-#include "suggest.h"
+#include "project/config_file.h"
 #include "trace/tracer.h"
 
 static void every_command_says_what_it_is(void **state)

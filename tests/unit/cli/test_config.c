@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "config.h"
-#include "config_file.h"
+#include "project/config.h"
+#include "project/config_file.h"
 
 /* The file loads, with one mistake, which is that. */
 static void check_mistake(const char *text, const char *expected)

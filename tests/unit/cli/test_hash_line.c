@@ -1,7 +1,7 @@
 /* test_hash_line.c - lines about files, whatever their names are. */
 #include "scene.h"
 
-#include "hash_line.h"
+#include "hash/hash_line.h"
 
 static const uint8_t md5[16] = {
 	0xd4, 0x1d, 0x8c, 0xd9, 0x8f, 0x00, 0xb2, 0x04,

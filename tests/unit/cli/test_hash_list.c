@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "hash_list.h"
+#include "hash/hash_list.h"
 
 #define D32 "00112233445566778899aabbccddeeff"
 #define D64 D32 D32

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "project.h"
+#include "project/project.h"
 
 static void the_nearest_project_upwards_is_found(void **state)
 {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "commands.h"
-#include "project.h"
+#include "project/project.h"
 
 static int setup(void **state)
 {

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "cli.h"
-#include "table.h"
+#include "cli/cli.h"
+#include "ui/table.h"
 
 static void columns_are_as_wide_as_their_widest_cell(void **state)
 {

@@ -13,7 +13,7 @@
 #include "base/path.h"
 #include "base/vec.h"
 #include "hash/file/file_hash.h"
-#include "project.h"
+#include "project/project.h"
 
 enum { OUTPUT_MAX = 16 << 20, WORDS = 32 };
 

@@ -10,7 +10,7 @@
 
 #include "base/pool.h"
 #include "base/str.h"
-#include "lanes.h"
+#include "show/lanes.h"
 
 #define DEPS(...)                                \
 	.deps = (const size_t[]){ __VA_ARGS__ }, \

@@ -1,0 +1,200 @@
+/* coordinator.c - `roar coordinator`: what a coordinator does, from outside. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "commands.h"
+#include "coordinator/coordinator_verbs.h"
+
+static const struct option_spec options[] = {
+	{ .name = "address",
+	  .letter = 'a',
+	  .arg = "ADDRESS",
+	  .help = "where it listens: HOST:PORT or unix:PATH" },
+	{ .name = "job", .letter = 'j', .arg = "JOB", .help = "which job" },
+	{ .name = "all", .help = "send, drain: all workers of the job" },
+	{ .name = "json", .help = "print JSON" },
+	{ .name = "watch", .letter = 'w', .help = "show it again and again" },
+	{ .name = "interval",
+	  .arg = "SECONDS",
+	  .help = "how often --watch looks (1)" },
+	{ .name = "grace",
+	  .arg = "SECONDS",
+	  .help = "how long stop lets calls go on (1)" },
+	{ .name = "ttl",
+	  .arg = "SECONDS",
+	  .help = "set: when the key shall be gone" },
+	{ .name = "yes", .letter = 'y', .help = "forget without asking first" },
+	{ .name = "token-file",
+	  .arg = "FILE",
+	  .help = "a file whose first line is the token" },
+	{ .name = "tls-ca",
+	  .arg = "FILE",
+	  .help = "connect with TLS and believe these certificates" },
+	{ .name = "tls-name",
+	  .arg = "NAME",
+	  .help = "the server's name in its certificate" },
+	{ 0 },
+};
+
+#define WHERE "address token-file tls-ca tls-name"
+#define LOOK WHERE " json watch interval"
+
+static const struct verb_spec verbs[] = {
+	{ "status", "", "the server and its jobs", LOOK },
+	{ "workers", "", "the workers of a job, by rank", LOOK " job" },
+	{ "barriers", "", "who is waited for, and for how long", LOOK " job" },
+	{ "kv", "[PREFIX]", "the keys of a job and their values", LOOK " job" },
+	{ "get", "KEY", "the value of a key, byte for byte", WHERE " job" },
+	{ "set", "KEY VALUE", "give a key a value", WHERE " job ttl" },
+	{ "delete", "KEY", "remove a key", WHERE " job" },
+	{ "send", "COMMAND [WORKER]...",
+	  "tell workers something with their next heartbeat",
+	  WHERE " job json all" },
+	{ "drain", "[WORKER]...", "ask workers to finish and leave",
+	  WHERE " job json all" },
+	{ "forget", "", "end a job that nobody is in, with its keys",
+	  WHERE " job yes" },
+	{ "stop", "", "end the server; its state is kept", WHERE " grace" },
+	{ 0 },
+};
+
+static const struct example examples[] = {
+	{ "roar coordinator", "is it there, and what does it do" },
+	{ "roar coordinator workers --job big --watch", NULL },
+	{ "roar coordinator barriers", "who holds everybody up" },
+	{ "roar coordinator send checkpoint --all", NULL },
+	{ "roar coordinator drain node-7", NULL },
+	{ 0 },
+};
+
+int coordinator_seconds_ms(const struct args *args, const char *option,
+			   int standard)
+{
+	const char *word = args_get(args, option);
+	char *end;
+	double s;
+
+	if (!word)
+		return standard;
+	s = strtod(word, &end);
+	if (!*end && s >= 0.05 && s <= 86400)
+		return (int)(s * 1000);
+	(void)cli_usage(args->command,
+			"--%s takes seconds from 0.05 to 86400, not '%.100s'",
+			option, word);
+	return -EINVAL;
+}
+
+static const struct action {
+	const char *name;
+	int (*run)(const struct args *args, struct coordinator *c);
+	int workers_at; /* the operand where their names begin; 0: takes none */
+} actions[] = {
+	{ "status", coordinator_verb_status, 0 },
+	{ "workers", coordinator_verb_workers, 0 },
+	{ "barriers", coordinator_verb_barriers, 0 },
+	{ "kv", coordinator_verb_kv, 0 },
+	{ "get", coordinator_verb_get, 0 },
+	{ "set", coordinator_verb_set, 0 },
+	{ "delete", coordinator_verb_delete, 0 },
+	{ "send", coordinator_verb_send, 2 },
+	{ "drain", coordinator_verb_drain, 1 },
+	{ "forget", coordinator_verb_forget, 0 },
+	{ "stop", coordinator_verb_stop, 0 },
+};
+
+static const struct action *find_action(const char *verb)
+{
+	for (size_t i = 0; i < sizeof(actions) / sizeof(*actions); i++)
+		if (strcmp(actions[i].name, verb) == 0)
+			return &actions[i];
+	return NULL;
+}
+
+/* Everybody only when it is said: a name that was forgotten must not stop a job. */
+static int check_workers(const struct args *args, const struct action *a)
+{
+	bool all = args_has(args, "all");
+
+	if (!a->workers_at || all == (args->n_operands == a->workers_at))
+		return 0;
+	return cli_usage(args->command,
+			 all ? "%s takes names of workers or --all, not both" :
+			       "%s needs the names of workers, or --all for "
+			       "all workers of the job",
+			 a->name);
+}
+
+static int run(const struct args *args)
+{
+	const char *verb = args->n_operands ? args->operands[0] : "status";
+	const struct action *a = find_action(verb);
+	CLEANUP(coordinator_close) struct coordinator c = { 0 };
+	struct roar_error err = { 0 };
+
+	if (!a)
+		return cli_usage(args->command, "there is no '%s'", verb);
+	if (check_workers(args, a))
+		return EXIT_USAGE;
+	if (coordinator_open(args, &c, &err) < 0)
+		return cli_fail("%s", err.text);
+	return a->run(args, &c);
+}
+
+const struct command cmd_coordinator = {
+	.name = "coordinator",
+	.group = GROUP_DATA,
+	.summary = "see and steer the workers of a training job",
+	.synopsis = "[VERB] [OPTION]...",
+	.about =
+		"A coordinator (roar-coordinator) knows the workers of training "
+		"jobs: who is there, with which rank, who is dead, and who waits "
+		"for whom at a barrier. This command asks one, or tells it "
+		"something. Without a verb it shows the status.\n\n"
+		"The coordinator is at 127.0.0.1:50051, unless --address or the "
+		"environment variable ROAR_COORDINATOR says otherwise; several "
+		"places, separated by commas, are tried in turn. A job is named "
+		"by --job or ROAR_COORDINATOR_JOB; without one it is that of the "
+		"token, or 'default'. A token comes from --token-file or from "
+		"ROAR_COORDINATOR_TOKEN.\n\n"
+		"status shows the server and for each job its PLACES (workers "
+		"that are there or whose place is held), those ALIVE, how many "
+		"are NEEDED to begin, the EPOCH of its world, which grows with "
+		"every change of members or ranks, BARRIERS that somebody waits "
+		"at, and KEYS. workers has a line for each place: when it was "
+		"last HEARD of, what it is DOING, and which LIFE of it this is "
+		"(2 after its first restart). barriers shows which USE of a "
+		"barrier is being waited for and who is MISSING.\n\n"
+		"--watch shows status, workers, barriers or kv again and again: "
+		"on a terminal in place, until q or Ctrl-C; elsewhere one below "
+		"the other, and with --json one line each.\n\n"
+		"send tells a command to workers, once, with "
+		"their next heartbeat: 'checkpoint', 'stop', 'reload', or whatever "
+		"they understand. drain asks them to finish what they do "
+		"and leave. Both take names of workers, or --all for all of the "
+		"job. forget ends a job that has no workers and that nobody "
+		"waits for: what it had is gone. stop ends the server after a while that lets calls "
+		"end; workers connect again when it is back and go on.\n\n"
+		"--json prints an object. status: address, version, uptime_ms, "
+		"stopping, workers, connections, requests, log_records, "
+		"log_bytes, jobs (job, world_epoch, places, alive, ready, barriers, "
+		"keys and the settings). workers: world_epoch, workers (worker, "
+		"rank, state, reason, incarnation, heartbeat_age_ms, "
+		"registered_ms, host, port, gpus, memory_bytes, doing, task, "
+		"epoch, step, metadata). barriers: barriers (barrier, generation, "
+		"kind, arrived, expected, age_ms, missing). kv: keys (key, value, "
+		"version, expires_in_ms). send and drain: workers, their number, and full, those that "
+		"were not told because too many commands wait for them already.",
+	.options = options,
+	.verbs = verbs,
+	.examples = examples,
+	.exit_status =
+		"0 on success, 1 when the coordinator cannot be reached "
+		"or refuses, there is no such key, or not all workers were told, "
+		"2 on wrong usage.",
+	.operand = OPERAND_NONE,
+	.max_operands = 0,
+	.run = run,
+};

@@ -1,0 +1,20 @@
+/* coordinator_none.c - `roar coordinator` where it was not built. */
+#include "commands.h"
+
+static int run(const struct args *args)
+{
+	(void)args;
+	return cli_fail("this roar was built without the coordinator: build it "
+			"where protobuf-c, nghttp2 and llhttp are");
+}
+
+const struct command cmd_coordinator = {
+	.name = "coordinator",
+	.group = GROUP_DATA,
+	.summary = "see and steer the workers of a training job",
+	.synopsis = "",
+	.about = "This roar was built without it.",
+	.operand = OPERAND_NONE,
+	.max_operands = -1,
+	.run = run,
+};

@@ -1,0 +1,298 @@
+/* inputs.c - `roar inputs`: what something was made from. */
+#include <errno.h>
+#include <string.h>
+
+#include "ancestry.h"
+#include "base/quote.h"
+#include "commands.h"
+#include "lineage/fold.h"
+#include "show/select.h"
+#include "ui/view.h"
+
+enum which { WHICH_ALL, WHICH_SOURCED, WHICH_UNSOURCED };
+
+struct request {
+	struct selection target;
+	bool deep; /* --all */
+	bool json;
+	enum which which;
+};
+
+struct answer {
+	struct view *view;
+	const struct request *request;
+	const struct store_job *job; /* whose inputs; NULL: nobody made it */
+	struct ancestor *found;
+	size_t n_found;
+};
+
+/* ---- the request ---- */
+
+static int parse_request(const struct args *args, struct request *ret)
+{
+	*ret = (struct request){
+		.deep = args_has(args, "all"),
+		.json = args_has(args, "json"),
+	};
+	if (ret->deep && args_has(args, "direct"))
+		return cli_usage(args->command,
+				 "--direct and --all exclude each other");
+	if (args_has(args, "sourced") && args_has(args, "unsourced"))
+		return cli_usage(args->command,
+				 "--sourced and --unsourced exclude each other");
+	if (args_has(args, "sourced"))
+		ret->which = WHICH_SOURCED;
+	if (args_has(args, "unsourced"))
+		ret->which = WHICH_UNSOURCED;
+	if (select_read(args, &ret->target) != 1)
+		return cli_usage(
+			args->command,
+			"name one thing: give REF, --path, --job or --artifact");
+	return 0;
+}
+
+/* ---- the answer ---- */
+
+/* The newest job that made the artifact, at the named path if there is one. */
+static int find_maker(struct answer *a, const struct target *t,
+		      struct roar_error *err)
+{
+	struct view *v = a->view;
+	struct store_file *uses;
+	int64_t newest = 0;
+	int64_t there = 0;
+	size_t n;
+	int r;
+
+	r = store_artifact_uses(v->store, &v->pool, t->artifact.id, &uses, &n,
+				err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++) {
+		if (!(uses[i].role & LINEAGE_OUTPUT))
+			continue;
+		newest = uses[i].job_id;
+		if (t->path && strcmp(uses[i].path, t->path) == 0)
+			there = uses[i].job_id;
+	}
+	if (!newest)
+		return 0;
+	return view_job(v, there ? there : newest, &a->job, err);
+}
+
+static bool wanted(const struct answer *a, const struct ancestor *x)
+{
+	return a->request->which == WHICH_ALL ||
+	       (a->request->which == WHICH_SOURCED) == (x->maker != NULL);
+}
+
+static int read_answer(struct answer *a, struct target *t,
+		       struct roar_error *err)
+{
+	size_t n = 0;
+	int r = 0;
+
+	if (t->kind == TARGET_JOB)
+		a->job = &t->job;
+	else
+		r = find_maker(a, t, err);
+	if (r < 0 || !a->job)
+		return r;
+	r = ancestry_walk(a->view, a->job, a->request->deep, &a->found,
+			  &a->n_found, err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < a->n_found; i++)
+		if (wanted(a, &a->found[i]))
+			a->found[n++] = a->found[i];
+	a->n_found = n;
+	return 0;
+}
+
+/* ---- text ---- */
+
+static void add_title(struct answer *a)
+{
+	static const char *const words[] = {
+		[WHICH_ALL] = "",
+		[WHICH_SOURCED] = "Sourced ",
+		[WHICH_UNSOURCED] = "Unsourced ",
+	};
+	struct view *v = a->view;
+	struct str title = STR_INIT;
+
+	str_adds(&title, words[a->request->which]);
+	str_adds(&title, a->request->which ? "inputs of " : "Inputs of ");
+	view_step_full(v, &title, a->job);
+	str_addf(&title, " %s", a->job->uid);
+	if (a->request->deep)
+		str_adds(&title, " and of all it was made from");
+	str_addf(&title, " (%zu)", a->n_found);
+	term_add(&v->out, &v->term, COLOR_BOLD, str_cstr(&title));
+	str_addc(&v->out, '\n');
+	str_release(&title);
+}
+
+static void add_row(struct answer *a, const struct ancestor *x)
+{
+	struct view *v = a->view;
+	struct str cell = STR_INIT;
+
+	str_adds(&v->out, "  ");
+	view_hash(&cell, &x->row->digests);
+	view_cell_str(v, COLOR_CYAN, &cell, VIEW_HASH_DIGITS + 2);
+	str_clear(&cell);
+	format_size(&cell, x->row->stamp.size);
+	view_cell_str(v, COLOR_NONE, &cell, 12);
+	view_path(v, &v->out, x->row->path);
+	if (a->request->deep) {
+		str_adds(&v->out, x->moved ? "  moved by " : "  used by ");
+		view_step_full(v, &v->out, x->user);
+	} else if (x->moved) {
+		str_adds(&v->out, "  moved");
+	}
+	if (x->maker) {
+		str_adds(&v->out, "  from ");
+		view_step_full(v, &v->out, x->maker);
+		str_addf(&v->out, " %s", x->maker->uid);
+	} else {
+		str_adds(&v->out, "  ");
+		term_add(&v->out, &v->term, COLOR_YELLOW, "unsourced");
+	}
+	str_addc(&v->out, '\n');
+	str_release(&cell);
+}
+
+static void add_text(struct answer *a)
+{
+	const char *word = a->request->target.word;
+	struct view *v = a->view;
+
+	if (!a->job) {
+		str_adds(&v->out, "No recorded job made ");
+		quote_printable(&v->out, word, strlen(word));
+		str_adds(&v->out, ": it came from outside.\n");
+		return;
+	}
+	add_title(a);
+	for (size_t i = 0; i < a->n_found; i++)
+		add_row(a, &a->found[i]);
+}
+
+/* ---- JSON ---- */
+
+static void add_json(struct answer *a)
+{
+	struct json j = json_writer(&a->view->out, true);
+
+	json_object(&j);
+	view_json_job_ref(a->view, &j, "job", a->job);
+	view_json_text(&j, "scope", a->request->deep ? "all" : "direct");
+	json_key(&j, "inputs");
+	json_array(&j);
+	for (size_t i = 0; i < a->n_found; i++) {
+		const struct ancestor *x = &a->found[i];
+
+		json_object(&j);
+		view_json_text(&j, "path", x->row->path);
+		view_json_digests(&j, "digests", &x->row->digests);
+		view_json_int(&j, "size_bytes", (int64_t)x->row->stamp.size);
+		view_json_int(&j, "depth", (int64_t)x->depth);
+		view_json_bool(&j, "sourced", x->maker != NULL);
+		view_json_bool(&j, "moved", x->moved);
+		view_json_job_ref(a->view, &j, "made_by", x->maker);
+		view_json_job_ref(a->view, &j, "used_by", x->user);
+		json_end(&j);
+	}
+	json_end(&j);
+	json_end(&j);
+	str_addc(&a->view->out, '\n');
+}
+
+/* ---- the command ---- */
+
+static int run(const struct args *args)
+{
+	CLEANUP(view_close) struct view v = VIEW_INIT;
+	struct roar_error err = { 0 };
+	struct request q;
+	struct answer a = { .view = &v, .request = &q };
+	struct target t;
+	int r;
+
+	r = parse_request(args, &q);
+	if (r)
+		return r;
+	r = view_open(&v, STORE_READONLY);
+	if (r)
+		return r;
+	r = target_resolve(v.store, &v.pool, &v.project, q.target.word,
+			   q.target.want, &t, &err);
+	if (r == -EINVAL)
+		return cli_usage(args->command, "%s", err.text);
+	if (r >= 0)
+		r = read_answer(&a, &t, &err);
+	if (r < 0)
+		return view_fail(r, &err);
+	if (q.json)
+		add_json(&a);
+	else
+		add_text(&a);
+	return view_print(&v);
+}
+
+static const struct option_spec options[] = {
+	{ .name = "path",
+	  .arg = "PATH",
+	  .help = "inputs of the job that made this file" },
+	{ .name = "job",
+	  .arg = "REF",
+	  .help = "inputs of a job: @N, @BN or digits of its UID" },
+	{ .name = "artifact",
+	  .arg = "HASH",
+	  .help = "inputs of the job that made the content with this hash" },
+	{ .name = "direct", .help = "only what the job itself read (default)" },
+	{ .name = "all",
+	  .letter = 'a',
+	  .help = "also what went into its inputs, back to the beginning" },
+	{ .name = "unsourced", .help = "only inputs that no recorded job made" },
+	{ .name = "sourced", .help = "only inputs that a recorded job made" },
+	{ .name = "json", .help = "print JSON" },
+	{ 0 },
+};
+
+static const struct example examples[] = {
+	{ "roar inputs @2", "what step 2 read" },
+	{ "roar inputs model.pt --all --unsourced",
+	  "everything from outside that went into model.pt" },
+	{ 0 },
+};
+
+const struct command cmd_inputs = {
+	.name = "inputs",
+	.group = GROUP_INSPECT,
+	.summary = "list what a job or file was made from",
+	.synopsis = "[OPTION]... REF",
+	.about = "Lists the inputs of a job, or of the job that made a file "
+		 "or hash. REF is written as for roar show. With --all the "
+		 "list goes on to what the inputs were made from, through all "
+		 "sessions, and an input that several jobs read stands once.\n"
+		 "\n"
+		 "An input is sourced when a recorded job made that content "
+		 "before it was read, and unsourced when it came from "
+		 "outside. To rebuild the result elsewhere, the unsourced "
+		 "inputs are what has to be brought along. A file that "
+		 "existed before the job and was only renamed or linked by it "
+		 "is listed under its old name as moved.\n"
+		 "\n"
+		 "--json prints an object with job (job_uid, step_ref; null "
+		 "when no recorded job made it), scope (direct or all) and "
+		 "inputs, an array of path, digests, size_bytes, depth (1: "
+		 "read by the job itself), sourced, moved (renamed or linked, "
+		 "not read), made_by and used_by (job_uid, step_ref or null).",
+	.options = options,
+	.examples = examples,
+	.operand = OPERAND_TARGET,
+	.max_operands = 1,
+	.run = run,
+};

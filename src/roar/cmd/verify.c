@@ -1,0 +1,265 @@
+/* verify.c - `roar verify`: are the files still what the record says? */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "commands.h"
+#include "hash/hash_threads.h"
+#include "hash/verify.h"
+#include "ui/view.h"
+
+struct request {
+	struct verify_options options;
+	enum verify_which which;
+	bool has_digest;
+	uint8_t digest[DIGEST_MAX];
+};
+
+/* ---- the request ---- */
+
+/* "512", "4K", "1M", "2G": bytes.  Returns what follows, NULL for what is none. */
+static const char *parse_bytes(const char *text, uint64_t *ret)
+{
+	static const char suffixes[] = "KMG";
+	const char *suffix;
+	unsigned shift = 0;
+	uint64_t n;
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return NULL;
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	suffix = *end ? strchr(suffixes, *end) : NULL;
+	if (suffix) {
+		shift = 10 * (unsigned)(suffix - suffixes + 1);
+		end++;
+	}
+	if (errno || n > (uint64_t)INT64_MAX >> shift)
+		return NULL;
+	*ret = n << shift;
+	return end;
+}
+
+/* "OFFSET" or "OFFSET:LENGTH" */
+static bool parse_range(const char *text, struct verify_range *ret)
+{
+	const char *rest = parse_bytes(text, &ret->first);
+	uint64_t len;
+
+	ret->end = UINT64_MAX;
+	if (!rest || !*rest)
+		return rest != NULL;
+	if (*rest != ':')
+		return false;
+	rest = parse_bytes(rest + 1, &len);
+	if (!rest || *rest || !len)
+		return false;
+	ret->end = ret->first + len; /* both are below 2^63 */
+	return true;
+}
+
+static int parse_values(const struct args *args, struct request *q)
+{
+	const char *range = args_get(args, "range");
+	const char *digest = args_get(args, "digest");
+
+	q->options.has_range = range;
+	if (range && !parse_range(range, &q->options.range))
+		return cli_usage(args->command,
+				 "option '--range' takes OFFSET or "
+				 "OFFSET:LENGTH in bytes, such as 4096, 1G:64M "
+				 "or 0:1K, with a LENGTH from 1, not '%.40s'",
+				 range);
+	q->has_digest = digest;
+	if (digest && (strlen(digest) != 2 * BLAKE3_LEN ||
+		       digest_parse_hex(digest, q->digest) < 0))
+		return cli_usage(args->command,
+				 "option '--digest' takes the %d hex digits of "
+				 "a BLAKE3, not '%.70s'",
+				 2 * BLAKE3_LEN, digest);
+	return hash_threads_parse(args, &q->options.n_threads);
+}
+
+/* An option without effect would be believed in. */
+static int check_options(const struct args *args)
+{
+	bool inputs = args_has(args, "inputs");
+	bool outputs = args_has(args, "outputs");
+
+	if (inputs && outputs)
+		return cli_usage(args->command,
+				 "--inputs and --outputs exclude each other");
+	if ((inputs || outputs) && args->n_operands)
+		return cli_usage(args->command,
+				 "--%s is for all files of the session: name "
+				 "none",
+				 inputs ? "inputs" : "outputs");
+	if (args_has(args, "digest") && args->n_operands != 1)
+		return cli_usage(args->command, "--digest is for one FILE");
+	if (args_has(args, "range") && !args->n_operands)
+		return cli_usage(args->command, "--range needs a FILE");
+	if (args_has(args, "json") && args_has(args, "quiet"))
+		return cli_usage(args->command,
+				 "--json and --quiet exclude each other");
+	return 0;
+}
+
+static int parse_request(const struct args *args, struct request *ret)
+{
+	int status = check_options(args);
+
+	*ret = (struct request){
+		.options = { .quiet = args_has(args, "quiet"),
+			     .json = args_has(args, "json") },
+		.which = args_has(args, "inputs")  ? VERIFY_INPUTS :
+			 args_has(args, "outputs") ? VERIFY_OUTPUTS :
+						     VERIFY_ALL,
+	};
+	return status ? status : parse_values(args, ret);
+}
+
+/* ---- what is to be checked ---- */
+
+static int list_words(struct verify_list *list, struct view *v,
+		      char *const *words, struct roar_error *err)
+{
+	int r = 0;
+
+	for (; *words && r == 0; words++)
+		r = verify_list_word(list, v, *words, err);
+	return r;
+}
+
+static int verify_recorded(const struct args *args, const struct request *q,
+			   struct verify_list *list)
+{
+	CLEANUP(view_close) struct view v = VIEW_INIT;
+	struct verify_trees trees = { .keep = true };
+	struct roar_error err = { 0 };
+	int r = view_open(&v, STORE_READONLY);
+
+	if (r)
+		return r;
+	trees.dirfd = v.project.dirfd;
+	if (args->n_operands)
+		r = list_words(list, &v, args->operands, &err);
+	else
+		r = verify_list_session(list, &v, q->which, &err);
+	if (r == -EINVAL)
+		return cli_usage(args->command, "%s", err.text);
+	if (r < 0)
+		return view_fail(r, &err);
+	if (!list->n && !q->options.json && !q->options.quiet)
+		(void)fprintf(stderr,
+			      "roar: the session has no such files yet, "
+			      "so there is nothing to verify\n");
+	/* Reading takes its time, and nobody should wait for the store. */
+	store_closep(&v.store);
+	v.store = NULL;
+	return verify_run(list, &q->options, &trees);
+}
+
+/* A project is of use, and none is needed. */
+static int verify_digest(const struct args *args, const struct request *q,
+			 struct verify_list *list)
+{
+	CLEANUP(project_release) struct project p = { .dirfd = -1 };
+	struct roar_error ignored = { 0 };
+	struct verify_trees trees = { .dirfd = -1 };
+
+	if (project_open(PROJECT_NO_CONFIG, &p, NULL, &ignored) == 0)
+		trees.dirfd = p.dirfd;
+	if (verify_list_digest(list, args->operands[0], q->digest) < 0)
+		return cli_fail("no memory for the list of files");
+	return verify_run(list, &q->options, &trees);
+}
+
+static int run(const struct args *args)
+{
+	CLEANUP(verify_list_release) struct verify_list list = { 0 };
+	struct request q;
+	int status = parse_request(args, &q);
+
+	if (status)
+		return status;
+	return q.has_digest ? verify_digest(args, &q, &list) :
+			      verify_recorded(args, &q, &list);
+}
+
+static const struct option_spec options[] = {
+	{ .name = "range",
+	  .arg = "OFFSET[:LENGTH]",
+	  .help = "check only the part of a large FILE that has these bytes" },
+	{ .name = "digest",
+	  .arg = "HEX",
+	  .help = "compare one FILE with this BLAKE3, not with the record" },
+	{ .name = "inputs",
+	  .help = "of the session, only what its jobs read and did not write" },
+	{ .name = "outputs",
+	  .help = "of the session, only what its jobs wrote" },
+	{ .name = "threads",
+	  .letter = 'j',
+	  .arg = "N",
+	  .help = "read with N threads; default: by the number of CPUs" },
+	{ .name = "quiet", .letter = 'q', .help = "print no line for an OK" },
+	{ .name = "json", .help = "print JSON" },
+	{ 0 },
+};
+
+static const struct example examples[] = {
+	{ "roar verify", "all files of the active session" },
+	{ "roar verify model.pt", "and where it is damaged, if it is" },
+	{ "roar verify --range 3G:64M model.pt", "64 MiB of it, at once" },
+	{ 0 },
+};
+
+const struct command cmd_verify = {
+	.name = "verify",
+	.group = GROUP_FILES,
+	.summary = "check that files are still what the record says",
+	.synopsis = "[OPTION]... [FILE]...",
+	.about =
+		"Reads each FILE and compares it with the newest content that "
+		"is on record for its path. Without FILE, all files of the "
+		"active session are checked in their newest versions, except "
+		"what a job read or wrote and then removed, and what one renamed. "
+		"The content is always "
+		"read: what the times of a file do not show is found as well.\n"
+		"\n"
+		"A line for each file says OK or FAILED, and what is known of "
+		"the failure: missing, another size, or the first bad range as "
+		"the numbers of its first and last byte. The range is "
+		"known for a file from 16 MiB on whose tree is kept: the BLAKE3 values "
+		"of each MiB, in .roar/trees, 32 bytes each. A tree is made when a "
+		"run reads the file, or when the whole file is verified and right, "
+		"and goes when the record has no such "
+		"content any more (roar pop, roar db --compact). What cannot be read, or has no "
+		"digest on record, is named on the standard error at the end; "
+		"the others are checked.\n"
+		"\n"
+		"--range reads no more of a large file than the whole MiBs in which the "
+		"bytes lie, and prints which were proved by it. OFFSET and LENGTH "
+		"are bytes, or KiB, MiB or GiB with K, M or G behind them; without LENGTH it is "
+		"all to the end, and what lies behind the end is left out. Where no tree is kept nothing is "
+		"proved: the line says NOT PROVED, and one verify of the whole file makes "
+		"a tree. A file below 16 MiB is checked whole.\n"
+		"\n"
+		"--digest needs no project and keeps no tree; inside a "
+		"project the trees that are there are used.\n"
+		"\n"
+		"--json prints an array of objects with path, state (ok, "
+		"changed, missing, unreadable or unproved), blake3 and "
+		"size_bytes (as recorded, or null), proved and first_bad "
+		"(offset and length in bytes, or null) and error (a text or null).",
+	.options = options,
+	.examples = examples,
+	.exit_status =
+		"0 when all files, or the ranges of them, are as recorded; 1 when one "
+		"is not, cannot be read or cannot be proved; 2 for wrong usage.",
+	.operand = OPERAND_FILE,
+	.max_operands = -1,
+	.run = run,
+};

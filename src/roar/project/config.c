@@ -1,0 +1,386 @@
+/* config.c - see config.h
+ *
+ * The table below is the only place that knows the settings: name, type,
+ * default, help, and the function that puts a value into struct config. */
+#include "project/config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/quote.h"
+#include "base/vec.h"
+#include "project/config_file.h"
+
+/* ---- putting values into the struct ---- */
+
+static int copy_strings(const struct toml_value *array, char ***ret_strings,
+			size_t *ret_n)
+{
+	char **strings = calloc(array->n_items + 1, sizeof(*strings));
+
+	if (!strings)
+		return -ENOMEM;
+	*ret_strings = strings;
+	for (const struct toml_value *v = array->items; v; v = v->next) {
+		strings[*ret_n] = strdup(v->string);
+		if (!strings[*ret_n])
+			return -ENOMEM;
+		++*ret_n;
+	}
+	return 0;
+}
+
+static int apply_verbosity(struct config *c, const struct toml_value *v,
+			   size_t arg)
+{
+	static const char *const names[] = {
+		[VERBOSITY_QUIET] = "quiet",
+		[VERBOSITY_NORMAL] = "normal",
+		[VERBOSITY_VERBOSE] = "verbose",
+		[VERBOSITY_DEBUG] = "debug",
+	};
+
+	(void)arg;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(v->string, names[i]))
+			c->verbosity = (enum verbosity)i;
+	return 0;
+}
+
+/* Comes behind the verbosity in the table, so it has the last word. */
+static int apply_quiet(struct config *c, const struct toml_value *v, size_t arg)
+{
+	(void)arg;
+	if (v->boolean)
+		c->verbosity = VERBOSITY_QUIET;
+	return 0;
+}
+
+static int apply_filter(struct config *c, const struct toml_value *v,
+			size_t filter)
+{
+	c->filter_off[filter] = !v->boolean;
+	return 0;
+}
+
+static int apply_flag(struct config *c, const struct toml_value *v,
+		      size_t offset)
+{
+	memcpy((char *)c + offset, &v->boolean, sizeof(v->boolean));
+	return 0;
+}
+
+static int apply_ignore_paths(struct config *c, const struct toml_value *v,
+			      size_t arg)
+{
+	(void)arg;
+	return copy_strings(v, &c->ignore_paths, &c->n_ignore_paths);
+}
+
+static int apply_redact_names(struct config *c, const struct toml_value *v,
+			      size_t arg)
+{
+	(void)arg;
+	return copy_strings(v, &c->redact_names, &c->n_redact_names);
+}
+
+static int apply_hash_run(struct config *c, const struct toml_value *v,
+			  size_t arg)
+{
+	(void)arg;
+	c->hash_run = DIGEST_SET_BLAKE3;
+	for (const struct toml_value *i = v->items; i; i = i->next) {
+		int algo = digest_algo_parse(i->string);
+
+		if (algo >= 0)
+			c->hash_run |= (digest_set)1 << algo;
+	}
+	return 0;
+}
+
+static int apply_tracer(struct config *c, const struct toml_value *v,
+			size_t arg)
+{
+	(void)arg;
+	c->tracer = strdup(v->string);
+	return c->tracer ? 0 : -ENOMEM;
+}
+
+/* BLAKE3 is the identity of content and cannot be another; the key exists so
+ * that a file which says so is right. */
+static int apply_nothing(struct config *c, const struct toml_value *v,
+			 size_t arg)
+{
+	(void)c;
+	(void)v;
+	(void)arg;
+	return 0;
+}
+
+/* ---- the table ---- */
+
+const struct config_key config_keys[] = {
+	{ "output.verbosity", CONFIG_WORD, "\"normal\"",
+	  "quiet|normal|verbose|debug", "how much a run says about itself",
+	  apply_verbosity, 0 },
+	{ "output.quiet", CONFIG_BOOL, "false", NULL,
+	  "say nothing, whatever the verbosity", apply_quiet, 0 },
+	{ "filters.ignore_system_reads", CONFIG_BOOL, "true", NULL,
+	  "leave files of the operating system out of sight", apply_filter,
+	  FILTER_SYSTEM },
+	{ "filters.ignore_package_reads", CONFIG_BOOL, "true", NULL,
+	  "leave installed packages out of sight", apply_filter,
+	  FILTER_PACKAGES },
+	{ "filters.ignore_torch_cache", CONFIG_BOOL, "true", NULL,
+	  "leave compile caches of torch and triton out of sight", apply_filter,
+	  FILTER_TORCH_CACHE },
+	{ "filters.ignore_library_caches", CONFIG_BOOL, "true", NULL,
+	  "leave caches of other libraries out of sight", apply_filter,
+	  FILTER_LIBRARY_CACHES },
+	{ "filters.ignore_tmp_files", CONFIG_BOOL, "true", NULL,
+	  "leave files written to temporary folders out of sight", apply_filter,
+	  FILTER_TMP },
+	{ "filters.ignore_paths", CONFIG_STRINGS, "[]", NULL,
+	  "more to leave out of sight: absolute prefixes or parts with * and ?",
+	  apply_ignore_paths, 0 },
+	{ "hash.primary", CONFIG_WORD, "\"blake3\"", "blake3",
+	  "the digest that identifies content; there is no other choice",
+	  apply_nothing, 0 },
+	{ "hash.run", CONFIG_STRINGS, "[]",
+	  "blake3|sha256|sha512|md5|crc64nvme|git-blob",
+	  "more digests to take of every file of a run", apply_hash_run, 0 },
+	{ "hash.cache", CONFIG_BOOL, "true", NULL,
+	  "let runs use and fill the user's cache of digests", apply_flag,
+	  offsetof(struct config, hash_cache) },
+	{ "tracer.default", CONFIG_WORD, "\"auto\"",
+	  "auto|ebpf|hybrid|preload|ptrace", "how processes are observed",
+	  apply_tracer, 0 },
+	{ "tracer.fallback_enabled", CONFIG_BOOL, "true", NULL,
+	  "where the tracer is refused take another one, or none at all",
+	  apply_flag, offsetof(struct config, tracer_fallback) },
+	{ "run.require_complete", CONFIG_BOOL, "false", NULL,
+	  "an incomplete record makes the exit status 125 if the command's is 0",
+	  apply_flag, offsetof(struct config, require_complete) },
+	{ "git.snapshot", CONFIG_BOOL, "true", NULL,
+	  "keep uncommitted code of a run as objects under refs/roar/",
+	  apply_flag, offsetof(struct config, git_snapshot) },
+	{ "redact.names", CONFIG_STRINGS, "[]", NULL,
+	  "more names of options and variables whose values are secret (* for all)",
+	  apply_redact_names, 0 },
+	{ "hints.enabled", CONFIG_BOOL, "true", NULL,
+	  "say what could be done next", apply_flag,
+	  offsetof(struct config, hints) },
+	{ 0 },
+};
+
+const struct config_key *config_key_find(const char *name)
+{
+	for (const struct config_key *k = config_keys; k->name; k++)
+		if (!strcmp(k->name, name))
+			return k;
+	return NULL;
+}
+
+/* ---- checking ---- */
+
+static bool is_listed(const char *values, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *v = values; v; v = strchr(v, '|')) {
+		v += *v == '|';
+		if (strcspn(v, "|") == n && !strncmp(v, word, n))
+			return true;
+	}
+	return false;
+}
+
+static int check_word(const struct config_key *key, const char *word,
+		      struct roar_error *err)
+{
+	CLEANUP(str_release) struct str shown = STR_INIT;
+
+	quote_printable_cut(&shown, word, 100);
+	if (!*word)
+		return error_set(err, -EINVAL, "%s cannot hold an empty string",
+				 key->name);
+	if (!key->values || is_listed(key->values, word))
+		return 0;
+	if (!strchr(key->values, '|'))
+		return error_set(err, -EINVAL,
+				 "%s is always %s and cannot be '%s'",
+				 key->name, key->values, str_cstr(&shown));
+	return error_set(err, -EINVAL, "%s takes %s, not '%s'", key->name,
+			 key->values, str_cstr(&shown));
+}
+
+static int check_strings(const struct config_key *key,
+			 const struct toml_value *array, struct roar_error *err)
+{
+	for (const struct toml_value *v = array->items; v; v = v->next) {
+		int r;
+
+		if (v->type != TOML_STRING)
+			return error_set(err, -EINVAL,
+					 "%s takes strings only, not a value of "
+					 "type %s",
+					 key->name, toml_type_name(v->type));
+		r = check_word(key, v->string, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int config_check(const struct config_key *key, const struct toml_value *value,
+		 struct roar_error *err)
+{
+	static const struct {
+		enum toml_type type;
+		const char *text;
+	} wanted[] = {
+		[CONFIG_BOOL] = { TOML_BOOLEAN, "true or false" },
+		[CONFIG_WORD] = { TOML_STRING, "a string" },
+		[CONFIG_STRINGS] = { TOML_ARRAY, "an array of strings" },
+	};
+
+	if (value->type != wanted[key->type].type)
+		return error_set(err, -EINVAL,
+				 "%s takes %s, not a value of type %s",
+				 key->name, wanted[key->type].text,
+				 toml_type_name(value->type));
+	if (key->type == CONFIG_WORD)
+		return check_word(key, value->string, err);
+	if (key->type == CONFIG_STRINGS)
+		return check_strings(key, value, err);
+	return 0;
+}
+
+bool config_is_env_name(const char *name)
+{
+	if (!isalpha((unsigned char)name[0]) && name[0] != '_')
+		return false;
+	for (; *name; name++)
+		if (!isalnum((unsigned char)*name) && *name != '_')
+			return false;
+	return true;
+}
+
+/* ---- loading ---- */
+
+static int add_mistake(struct config *c, const char *sentence)
+{
+	char **slot = VEC_PUSH(c->mistakes, c->n_mistakes, c->cap_mistakes);
+
+	if (!slot)
+		return -ENOMEM;
+	*slot = strdup(sentence);
+	return *slot ? 0 : -ENOMEM;
+}
+
+/* Nobody knows which names are secret: all are. */
+static int distrust_names(struct config *c)
+{
+	char **names = realloc(c->redact_names,
+			       (c->n_redact_names + 2) * sizeof(*names));
+
+	if (!names)
+		return -ENOMEM;
+	c->redact_names = names;
+	names[c->n_redact_names] = strdup("*");
+	if (!names[c->n_redact_names])
+		return -ENOMEM;
+	names[++c->n_redact_names] = NULL;
+	return 0;
+}
+
+static int take_mistake(void *ctx, const struct config_mistake *m)
+{
+	struct config *c = ctx;
+	int r;
+
+	if (m->foreign)
+		return 0;
+	r = add_mistake(c, m->text);
+	if (r == 0 && !strncmp(m->key, "redact", 6))
+		r = distrust_names(c);
+	return r;
+}
+
+static int load_env(struct config *c, const struct config_file *f)
+{
+	c->env = calloc(f->doc.n_entries + 1, sizeof(*c->env));
+	if (!c->env)
+		return -ENOMEM;
+	for (const struct toml_entry *e = f->doc.entries; e; e = e->next) {
+		CLEANUP(str_release) struct str text = STR_INIT;
+		const char *name = config_env_name(e);
+
+		if (!name || !config_is_env_name(name) ||
+		    e->value.type != TOML_STRING)
+			continue;
+		str_addf(&text, "%s=%s", name, e->value.string);
+		c->env[c->n_env] = str_take(&text);
+		if (!c->env[c->n_env])
+			return -ENOMEM;
+		c->n_env++;
+	}
+	return 0;
+}
+
+static int load_keys(struct config *c, struct config_file *f)
+{
+	int r = 0;
+
+	for (const struct config_key *k = config_keys; k->name && r == 0; k++) {
+		struct toml_value value;
+		bool is_default;
+
+		r = config_file_value(f, k, &value, &is_default);
+		if (r == 0)
+			r = k->apply(c, &value, k->arg);
+	}
+	return r;
+}
+
+int config_load(const char *dir, struct config *ret)
+{
+	CLEANUP(config_file_release) struct config_file f = { 0 };
+	CLEANUP(config_release) struct config c = { 0 };
+	struct roar_error err = { 0 };
+	int broken = config_file_read(dir, &f, &err);
+	int r = broken == -ENOMEM ? broken : load_keys(&c, &f);
+
+	if (r == 0)
+		r = load_env(&c, &f);
+	if (r == 0)
+		r = broken < 0 ? add_mistake(&c, err.text) :
+				 config_file_check(&f, take_mistake, &c);
+	if (r == 0 && broken < 0)
+		r = distrust_names(&c);
+	if (r < 0)
+		return r;
+	*ret = c;
+	c = (struct config){ 0 };
+	return 0;
+}
+
+static void free_strings(char **strings, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(strings[i]);
+	free(strings);
+}
+
+void config_release(struct config *c)
+{
+	free_strings(c->ignore_paths, c->n_ignore_paths);
+	free_strings(c->redact_names, c->n_redact_names);
+	free_strings(c->env, c->n_env);
+	free_strings(c->mistakes, c->n_mistakes);
+	free(c->tracer);
+	*c = (struct config){ 0 };
+}

@@ -1,0 +1,45 @@
+/* show_job.h - what show_job.c has read and show_job_json.c writes, too. */
+#ifndef ROAR_SHOW_JOB_H
+#define ROAR_SHOW_JOB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "lineage/fold.h"
+#include "show/show_tags.h"
+
+struct show_options;
+struct view;
+
+struct job_block {
+	struct view *view;
+	const struct store_job *job;
+	const struct show_options *options;
+	struct store_file *files;
+	size_t n_files;
+	struct store_gap *gaps;
+	size_t n_gaps;
+	struct store_process *processes;
+	size_t n_processes;
+	struct store_left_out *left_out;
+	size_t n_left_out;
+	struct store_shard *shards;
+	size_t n_shards;
+	struct store_filter_count *filters;
+	size_t n_filters;
+	struct show_tags tags;
+	int64_t n_executions; /* of the step, in its session */
+};
+
+/* The roles that make up the lists, in the order they are shown. */
+static const unsigned job_block_roles[] = { LINEAGE_INPUT, LINEAGE_OUTPUT,
+					    LINEAGE_TEMPORARY,
+					    LINEAGE_TOUCHED };
+
+enum { JOB_BLOCK_ROLES = sizeof(job_block_roles) / sizeof(job_block_roles[0]) };
+
+/* Appends the JSON object of the job. */
+int show_job_json(struct job_block *b, struct roar_error *err);
+
+#endif
