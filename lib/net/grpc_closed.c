@@ -4,7 +4,7 @@
  * reset the stream, because the client may not have known.  After the client itself ended
  * the stream they are an error of the connection (RFC 9113, 5.1), and so is a request whose
  * number is below that of an earlier one (5.1.1).  One number is enough to tell these cases
- * apart: only streams below `reset_below` were reset by us.
+ * apart: no stream above `last_reset` was reset by us.
  *
  * nghttp2 tells of the HEADERS that it ignores, but not of the DATA, so we read the headers
  * of frames ourselves, before nghttp2 gets the bytes.  Streams are looked up as they are
@@ -17,7 +17,7 @@ static bool is_over(const struct grpc *g, int32_t stream)
 {
 	nghttp2_session *session = g->session;
 
-	return (stream & 1) && stream >= g->reset_below && !g->goaway &&
+	return (stream & 1) && stream > g->last_reset && !g->goaway &&
 	       stream <= nghttp2_session_get_last_proc_stream_id(session) &&
 	       !nghttp2_session_find_stream(session, stream);
 }
@@ -41,8 +41,8 @@ void grpc_closed_headers(struct grpc *g, int32_t stream)
 
 void grpc_closed_by_us(struct grpc *g, int32_t stream)
 {
-	if (stream >= g->reset_below)
-		g->reset_below = stream + 1;
+	if (stream > g->last_reset)
+		g->last_reset = stream;
 }
 
 /* ---- DATA ---- */

@@ -48,7 +48,7 @@ struct grpc {
 	size_t view_len;
 	size_t unconsumed; /* bytes the connection's window is smaller by */
 	uint32_t n_requests; /* streams that the client has begun */
-	int32_t reset_below; /* none of its streams from here on was ended by us early */
+	int32_t last_reset; /* highest stream that we reset, 0: none */
 	int32_t reset_by_peer; /* the last stream that it reset */
 	struct grpc_scan scan;
 	bool goaway; /* the last one was submitted */
