@@ -20,7 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "net/frames.h"
+#include "net/frames/frames.h"
 
 enum {
 	WAIT_BARRIER = 8,

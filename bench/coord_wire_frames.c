@@ -1,10 +1,10 @@
-/* coord_wire_frames.c - a load on the fast path (lib/net/frames.h), of workers or, with
+/* coord_wire_frames.c - a load on the fast path (lib/net/frames/frames.h), of workers or, with
  * several of them on a connection, of agents. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "coord_load.h"
-#include "net/frames.h"
+#include "net/frames/frames.h"
 
 static void frames_open(struct lane *lane)
 {

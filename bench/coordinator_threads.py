@@ -75,7 +75,7 @@ class Roar:
 class Bare:
     """What no client is without: a byte sent, a reply received."""
 
-    ARRIVAL = struct.pack("<IHHII", 1, 8, 0, 1, 0) + b"x"   # lib/net/frames.h
+    ARRIVAL = struct.pack("<IHHII", 1, 8, 0, 1, 0) + b"x"   # lib/net/frames/frames.h
 
     def __init__(self, address, _index, _n):
         host, port = address.rsplit(":", 1)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/tls_client.h"
+#include "net/tls/tls_client.h"
 
 void etcd_door_release(struct etcd_door *d)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "etcd/channel_internal.h"
-#include "net/rpc_status.h"
+#include "net/rpc/rpc_status.h"
 
 enum {
 	PREFIX = 5, /* bytes before each message */

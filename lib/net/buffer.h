@@ -24,7 +24,7 @@ struct shelf_block;
 struct shelf {
 	struct shelf_block *free[SHELF_N_SIZES];
 	size_t kept; /* bytes in `free` */
-	size_t shared; /* bytes of blocks in queues (out.h), each block once */
+	size_t shared; /* bytes of blocks in queues (rpc_output.h), each block once */
 };
 
 void shelf_release(struct shelf *s);

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
-#include "net/tls_stream.h"
+#include "net/tls/tls_stream.h"
 
 /* `tls` is the stream's own then, or NULL. */
 static int begin(struct stream *s, struct loop *loop, struct shelf *shelf,

@@ -1,6 +1,6 @@
 /* server.h - the parts of the program, joined.
  *
- *	wires (net/rpc.h)  --message-->  call.c  --request-->  state (coord/coord.h)
+ *	wires (net/rpc/rpc.h)  --message-->  call.c  --request-->  state (coord/coord.h)
  *	                                                        |record     |reply
  *	                                                        v           v
  *	                              journal.c: the log (log.h)     answer.c
@@ -29,8 +29,8 @@
 #include "log/leadership.h"
 #include "log/log.h"
 #include "net/loop.h"
-#include "net/rpc.h"
-#include "net/tls.h"
+#include "net/rpc/rpc.h"
+#include "net/tls/tls_server.h"
 #include "options.h"
 #include "rpc/access.h"
 #include "rpc/method.h"

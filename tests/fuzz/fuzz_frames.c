@@ -2,7 +2,7 @@
  *
  * What comes back must be frames as well: no longer than what was sent could lead to, with
  * known numbers where they are the server's. */
-#include "net/frames.h"
+#include "net/frames/frames.h"
 
 #include <string.h>
 

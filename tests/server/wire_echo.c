@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "echo.h"
-#include "net/tls.h"
+#include "net/tls/tls_server.h"
 
 DEFINE_CLEANUP(struct loop *, loop_free)
 DEFINE_CLEANUP(struct tls_server *, tls_server_free)

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "coord/client/client.h"
-#include "net/frames.h"
+#include "net/frames/frames.h"
 
 enum { AGAIN_MS = 100 }; /* when a server that refuses for now is asked again */
 

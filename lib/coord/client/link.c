@@ -20,7 +20,7 @@
 #include "base/cleanup.h"
 #include "coord/client/client.h"
 #include "coord/client/tls.h"
-#include "net/frames.h"
+#include "net/frames/frames.h"
 
 enum {
 	PROBE_MS = 1000, /* of silence, before one of several is asked */

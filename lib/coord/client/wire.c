@@ -7,7 +7,7 @@
 
 #include "coord/client/client.h"
 #include "coord/client/tls.h"
-#include "net/frames.h"
+#include "net/frames/frames.h"
 
 enum {
 	LEAVE_MS = 5000, /* for a server that is going to end to do so */

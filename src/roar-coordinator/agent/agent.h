@@ -1,7 +1,7 @@
 /* agent.h - roar-coordinator --agent: one process a host, which speaks for its workers.
  *
  * Workers of the host connect to it as to the coordinator.  It has one connection to that,
- * with a lane (net/frames.h) for each of theirs: so the coordinator has a connection for a
+ * with a lane (net/frames/frames.h) for each of theirs: so the coordinator has a connection for a
  * host instead of one for a worker, and what the workers of a host say or are told in one
  * moment is one packet.
  *

@@ -15,10 +15,10 @@
 #include "base/log_lines.h"
 #include "base/map.h"
 #include "http/service.h"
-#include "net/frames.h"
+#include "net/frames/frames.h"
 #include "net/loop.h"
-#include "net/rpc.h"
-#include "net/tls.h"
+#include "net/rpc/rpc.h"
+#include "net/tls/tls_server.h"
 #include "options.h"
 #include "rpc/method.h"
 

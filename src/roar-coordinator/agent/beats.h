@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
-#include "net/frames.h"
+#include "net/frames/frames.h"
 
 enum {
 	BEATS_SHARE = 8, /* of its interval, that a heartbeat may wait */

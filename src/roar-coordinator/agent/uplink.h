@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "net/frames.h"
+#include "net/frames/frames.h"
 #include "net/loop.h"
 
 struct uplink;

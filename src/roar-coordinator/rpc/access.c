@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "net/rpc.h"
+#include "net/rpc/rpc.h"
 #include "rpc/names.h"
 
 enum { MAX_UNUSED = 256 };

@@ -12,7 +12,7 @@
 #include "base/histogram.h"
 #include "base/map.h"
 #include "coord/coord.h"
-#include "net/rpc.h"
+#include "net/rpc/rpc.h"
 
 struct call;
 struct server;

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
-#include "net/rpc.h"
+#include "net/rpc/rpc.h"
 
 enum {
 	HOLD_KEEP = 1 << 20, /* bytes that are not given back */

@@ -17,7 +17,7 @@
 #include "base/fd.h"
 #include "coord/client/methods.h"
 #include "coordinator.pb-c.h"
-#include "net/frames.h"
+#include "net/frames/frames.h"
 #include "roar_coordinator.pb-c.h"
 #include "roar_shards.pb-c.h"
 

@@ -15,7 +15,7 @@
 #include "alloc_fail.h"
 #include "coord/client/client.h"
 #include "coordinator.pb-c.h"
-#include "net/frames.h"
+#include "net/frames/frames.h"
 #include "roar_coordinator.pb-c.h"
 
 enum { ENOUGH = 200 }; /* more allocations than a scene has */

@@ -8,7 +8,7 @@
 #include "test.h"
 
 #include "etcd.pb-c.h"
-#include "net/rpc.h"
+#include "net/rpc/rpc.h"
 
 /* ---- keys ---- */
 

@@ -15,7 +15,7 @@
 #ifndef TESTS_NET_ECHO_H
 #define TESTS_NET_ECHO_H
 
-#include "net/rpc.h"
+#include "net/rpc/rpc.h"
 
 /* The handler's context. */
 struct echo {

@@ -1,0 +1,139 @@
+/* tls_server.c - the certificate and the rules, shared by all connections. */
+#include "net/tls/tls_server.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "net/tls/tls_internal.h"
+
+DEFINE_CLEANUP(struct tls_server *, tls_server_free)
+
+/* In the order we like them; as on the wire, each with its length before it. */
+static const unsigned char PROTOCOLS[] = "\x02h2\x0broar-frames";
+
+static int choose_protocol(SSL *ssl, const unsigned char **ret,
+			   unsigned char *ret_len, const unsigned char *offered,
+			   unsigned int len, void *arg)
+{
+	unsigned char *chosen = NULL;
+
+	(void)ssl;
+	(void)arg;
+	if (SSL_select_next_proto(&chosen, ret_len, PROTOCOLS,
+				  sizeof(PROTOCOLS) - 1, offered,
+				  len) != OPENSSL_NPN_NEGOTIATED)
+		return SSL_TLSEXT_ERR_ALERT_FATAL;
+	*ret = chosen;
+	return SSL_TLSEXT_ERR_OK;
+}
+
+const char *tls_reason(const char *file)
+{
+	const char *text;
+
+	if (file && access(file, R_OK) < 0)
+		return strerror(errno);
+	text = ERR_reason_error_string(ERR_peek_last_error());
+	return text ? text : "no reason given";
+}
+
+static int load(SSL_CTX *ctx, const struct tls_server *t,
+		struct roar_error *err)
+{
+	if (SSL_CTX_use_certificate_chain_file(ctx, t->cert) != 1)
+		return error_set(err, -EINVAL,
+				 "cannot use the certificate '%s': %s", t->cert,
+				 tls_reason(t->cert));
+	if (SSL_CTX_use_PrivateKey_file(ctx, t->key, SSL_FILETYPE_PEM) != 1)
+		return error_set(err, -EINVAL,
+				 "cannot use '%s' as the key of '%s': %s",
+				 t->key, t->cert, tls_reason(t->key));
+	if (!t->client_ca)
+		return 0;
+	if (SSL_CTX_load_verify_file(ctx, t->client_ca) != 1)
+		return error_set(
+			err, -EINVAL,
+			"cannot use '%s' to check certificates of clients: %s",
+			t->client_ca, tls_reason(t->client_ca));
+	SSL_CTX_set_verify(
+		ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+	return 0;
+}
+
+static void set_rules(SSL_CTX *ctx)
+{
+	(void)SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
+	SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION |
+					 SSL_OP_NO_COMPRESSION |
+					 SSL_OP_CIPHER_SERVER_PREFERENCE);
+	/* Idle connections give their buffers back; workers that stay connected have
+	 * no use for tickets.  OpenSSL must not read ahead: bytes that it has already
+	 * are bytes of which the loop knows nothing. */
+	SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
+	SSL_CTX_set_read_ahead(ctx, 0);
+	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+	(void)SSL_CTX_set_num_tickets(ctx, 0);
+	SSL_CTX_set_alpn_select_cb(ctx, choose_protocol, NULL);
+}
+
+/* Connections have a reference to the context that they began with. */
+int tls_server_reload(struct tls_server *t, struct roar_error *err)
+{
+	SSL_CTX *ctx;
+	int r;
+
+	ERR_clear_error();
+	ctx = SSL_CTX_new(TLS_server_method());
+	if (!ctx)
+		return error_set(err, -ENOMEM, "cannot set up TLS: %s",
+				 tls_reason(NULL));
+	set_rules(ctx);
+	r = load(ctx, t, err);
+	if (r < 0) {
+		SSL_CTX_free(ctx);
+		return r;
+	}
+	SSL_CTX_free(t->ctx);
+	t->ctx = ctx;
+	return 0;
+}
+
+int tls_server_new(const char *cert, const char *key, const char *client_ca,
+		   struct tls_server **ret, struct roar_error *err)
+{
+	CLEANUP(tls_server_freep)
+	struct tls_server *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return error_set(err, -ENOMEM, "no memory for TLS");
+	t->cert = strdup(cert);
+	t->key = strdup(key);
+	t->client_ca = client_ca ? strdup(client_ca) : NULL;
+	t->bio = tls_stream_bio_method();
+	if (!t->cert || !t->key || (client_ca && !t->client_ca) || !t->bio)
+		return error_set(err, -ENOMEM, "no memory for TLS");
+
+	int r = tls_server_reload(t, err);
+
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(t);
+	return 0;
+}
+
+void tls_server_free(struct tls_server *t)
+{
+	if (!t)
+		return;
+	SSL_CTX_free(t->ctx);
+	BIO_meth_free(t->bio);
+	free(t->cert);
+	free(t->key);
+	free(t->client_ca);
+	free(t);
+}
