@@ -1,10 +1,17 @@
 /* test_args.c - how words become options and operands. */
-#include "scene.h"
+#include "cli/cli.h"
 
 #include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
 
 static const struct option_spec options[] = {
 	{ .name = "quiet", .letter = 'q' },

@@ -1,10 +1,17 @@
 /* test_format.c - numbers for people, and what the terminal can show. */
-#include "scene.h"
+#include "cli/cli.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
 
 static void check_size(uint64_t bytes, const char *expected)
 {

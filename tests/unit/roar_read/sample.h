@@ -1,6 +1,6 @@
 /* sample.h - the record most tests look at: prepare, train, evaluate. */
-#ifndef ROAR_TEST_CLI_READ_SAMPLE_H
-#define ROAR_TEST_CLI_READ_SAMPLE_H
+#ifndef ROAR_TEST_ROAR_READ_SAMPLE_H
+#define ROAR_TEST_ROAR_READ_SAMPLE_H
 
 #include <unistd.h>
 

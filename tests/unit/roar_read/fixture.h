@@ -4,8 +4,8 @@
  * that really lie in the project; then a command runs in this process and its
  * output is compared as a whole.  Times, hosts and UIDs are fixed, the directory
  * is shown as DIR and the session's UID as SESSION. */
-#ifndef ROAR_TEST_CLI_READ_FIXTURE_H
-#define ROAR_TEST_CLI_READ_FIXTURE_H
+#ifndef ROAR_TEST_ROAR_READ_FIXTURE_H
+#define ROAR_TEST_ROAR_READ_FIXTURE_H
 
 #include <setjmp.h>
 #include <stdarg.h>

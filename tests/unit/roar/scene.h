@@ -1,6 +1,6 @@
 /* scene.h - a fresh folder to work in, and commands run inside of the test. */
-#ifndef ROAR_TESTS_CLI_SCENE_H
-#define ROAR_TESTS_CLI_SCENE_H
+#ifndef ROAR_TESTS_ROAR_SCENE_H
+#define ROAR_TESTS_ROAR_SCENE_H
 
 #include <setjmp.h>
 #include <stdarg.h>
