@@ -250,10 +250,10 @@ int store_exec(struct store *s, const char *sql, struct roar_error *err)
 
 static int run(struct store *s, enum store_sql id, struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = query_open(s, id, &q, err);
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int r = statement_open(s, id, &q, err);
 
-	return r < 0 ? r : query_run(&q, err);
+	return r < 0 ? r : statement_run(&q, err);
 }
 
 /* What was remembered about a transaction that has ended. */

@@ -9,14 +9,14 @@
 int store_artifact(struct store *s, struct pool *pool, int64_t id,
 		   struct store_artifact *ret, struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	struct store_artifact a = { 0 };
-	int r = query_open(s, SQL_ARTIFACT_GET, &q, err);
+	int r = statement_open(s, SQL_ARTIFACT_GET, &q, err);
 
 	if (r < 0)
 		return r;
-	query_int(&q, id);
-	while ((r = query_next(&q, err)) > 0) {
+	statement_int(&q, id);
+	while ((r = statement_next(&q, err)) > 0) {
 		a.id = column_int(&q);
 		a.size = column_int(&q);
 		a.first_seen_ns = column_int(&q);
@@ -74,19 +74,19 @@ int store_artifacts_by_prefix(struct store *s, struct pool *pool,
 			      struct store_artifact **ret, size_t *ret_n,
 			      struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	struct rows rows = { .pool = pool, .size = sizeof(**ret) };
 	struct range range;
 	int r = parse_prefix(hex, &range, err);
 
 	if (r == 0)
-		r = query_open(s, SQL_ARTIFACT_PREFIX, &q, err);
+		r = statement_open(s, SQL_ARTIFACT_PREFIX, &q, err);
 	if (r < 0)
 		return r;
-	query_blob(&q, range.low, range.low_len);
-	query_blob(&q, range.high, range.high_len);
-	query_int(&q, limit > INT64_MAX ? INT64_MAX : (int64_t)limit);
-	while ((r = query_next(&q, err)) > 0) {
+	statement_blob(&q, range.low, range.low_len);
+	statement_blob(&q, range.high, range.high_len);
+	statement_int(&q, limit > INT64_MAX ? INT64_MAX : (int64_t)limit);
+	while ((r = statement_next(&q, err)) > 0) {
 		struct store_artifact *a = rows_push(&rows);
 
 		if (!a)

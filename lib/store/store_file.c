@@ -7,7 +7,7 @@
 #include "base/pool.h"
 #include "lineage/fold.h"
 
-static void read_file(struct query *q, struct pool *pool,
+static void read_file(struct statement *q, struct pool *pool,
 		      struct store_file *ret)
 {
 	ret->job_id = column_int(q);
@@ -35,13 +35,13 @@ static void read_file(struct query *q, struct pool *pool,
 }
 
 /* Reads all rows of a query whose parameters are bound. */
-static int read_files(struct query *q, struct rows *rows,
+static int read_files(struct statement *q, struct rows *rows,
 		      struct store_file **ret, size_t *ret_n,
 		      struct roar_error *err)
 {
 	int r;
 
-	while ((r = query_next(q, err)) > 0) {
+	while ((r = statement_next(q, err)) > 0) {
 		struct store_file *file = rows_push(rows);
 
 		if (!file)
@@ -60,14 +60,14 @@ static int read_files(struct query *q, struct rows *rows,
 static int reserve(struct store *s, int64_t job_id, struct rows *rows,
 		   struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	int64_t n = 0;
-	int r = query_open(s, SQL_FILE_COUNT, &q, err);
+	int r = statement_open(s, SQL_FILE_COUNT, &q, err);
 
 	if (r < 0)
 		return r;
-	query_int(&q, job_id);
-	r = query_one(&q, 0, &n, err);
+	statement_int(&q, job_id);
+	r = statement_one(&q, 0, &n, err);
 	if (r < 0 || n == 0)
 		return r;
 	rows->data = pool_alloc(rows->pool, (size_t)n * rows->size);
@@ -81,16 +81,16 @@ int store_files(struct store *s, struct pool *pool, int64_t job_id,
 		bool filtered, struct store_file **ret, size_t *ret_n,
 		struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	struct rows rows = { .pool = pool, .size = sizeof(**ret) };
 	int r = filtered ? reserve(s, job_id, &rows, err) : 0;
 
 	if (r == 0)
-		r = query_open(s, SQL_FILES_OF_JOB, &q, err);
+		r = statement_open(s, SQL_FILES_OF_JOB, &q, err);
 	if (r < 0)
 		return r;
-	query_int(&q, job_id);
-	query_int(&q, filtered);
+	statement_int(&q, job_id);
+	statement_int(&q, filtered);
 	return read_files(&q, &rows, ret, ret_n, err);
 }
 
@@ -98,15 +98,15 @@ int store_session_files(struct store *s, struct pool *pool, int64_t session_id,
 			struct store_file **ret, size_t *ret_n,
 			struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	struct rows rows = { .pool = pool, .size = sizeof(**ret) };
-	int r = query_open(s, SQL_FILES_OF_SESSION, &q, err);
+	int r = statement_open(s, SQL_FILES_OF_SESSION, &q, err);
 
 	if (r < 0)
 		return r;
-	query_int(&q, session_id);
-	query_int(&q, LINEAGE_INPUT);
-	query_int(&q, LINEAGE_OUTPUT);
+	statement_int(&q, session_id);
+	statement_int(&q, LINEAGE_INPUT);
+	statement_int(&q, LINEAGE_OUTPUT);
 	return read_files(&q, &rows, ret, ret_n, err);
 }
 
@@ -114,13 +114,13 @@ int store_artifact_uses(struct store *s, struct pool *pool, int64_t artifact_id,
 			struct store_file **ret, size_t *ret_n,
 			struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	struct rows rows = { .pool = pool, .size = sizeof(**ret) };
-	int r = query_open(s, SQL_FILES_OF_ARTIFACT, &q, err);
+	int r = statement_open(s, SQL_FILES_OF_ARTIFACT, &q, err);
 
 	if (r < 0)
 		return r;
-	query_int(&q, artifact_id);
+	statement_int(&q, artifact_id);
 	return read_files(&q, &rows, ret, ret_n, err);
 }
 
@@ -128,16 +128,16 @@ int store_path_uses(struct store *s, struct pool *pool, const char *path,
 		    struct store_file **ret, size_t *ret_n,
 		    struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	struct rows rows = { .pool = pool, .size = sizeof(**ret) };
 	int64_t path_id = 0;
 	int r = store_path_find(s, path, &path_id, err);
 
 	if (r == 0)
-		r = query_open(s, SQL_FILES_OF_PATH, &q, err);
+		r = statement_open(s, SQL_FILES_OF_PATH, &q, err);
 	if (r < 0)
 		return r;
-	query_int(&q, path_id);
+	statement_int(&q, path_id);
 	return read_files(&q, &rows, ret, ret_n, err);
 }
 
@@ -145,15 +145,15 @@ int store_filter_counts(struct store *s, struct pool *pool, int64_t job_id,
 			struct store_filter_count **ret, size_t *ret_n,
 			struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	struct rows rows = { .pool = pool, .size = sizeof(**ret) };
-	int r = query_open(s, SQL_FILTER_COUNTS, &q, err);
+	int r = statement_open(s, SQL_FILTER_COUNTS, &q, err);
 
 	if (r < 0)
 		return r;
-	query_int(&q, job_id);
-	query_int(&q, LINEAGE_INPUT);
-	while ((r = query_next(&q, err)) > 0) {
+	statement_int(&q, job_id);
+	statement_int(&q, LINEAGE_INPUT);
+	while ((r = statement_next(&q, err)) > 0) {
 		struct store_filter_count *count = rows_push(&rows);
 
 		if (!count)

@@ -7,7 +7,7 @@
  * The row of the file itself waits until STORE_FILE_BATCH of them go in by one
  * statement: opening and closing the table and its indexes costs a third of an
  * insert.  Nobody sees that they wait, for any statement but those of this path
- * writes them first (query_open()), and so does the commit.
+ * writes them first (statement_open()), and so does the commit.
  *
  * Rows of a job are numbered; the last number is kept in the handle for the
  * length of the transaction, where nobody else can add one. */
@@ -21,21 +21,21 @@
 int store_path_find(struct store *s, const char *path, int64_t *ret,
 		    struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = query_open(s, SQL_PATH_FIND, &q, err);
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int r = statement_open(s, SQL_PATH_FIND, &q, err);
 
 	if (r < 0)
 		return r;
-	query_text(&q, path);
-	return query_one(&q, 0, ret, err);
+	statement_text(&q, path);
+	return statement_one(&q, 0, ret, err);
 }
 
 /* Closes a query that inserts unless the row is there.  The id of the new row,
  * or 0. */
-static int run_insert(struct query *q, int64_t *ret, struct roar_error *err)
+static int run_insert(struct statement *q, int64_t *ret, struct roar_error *err)
 {
 	sqlite3 *db = q->s->db;
-	int r = query_run(q, err);
+	int r = statement_run(q, err);
 
 	if (r == 0)
 		*ret = sqlite3_changes(db) ? sqlite3_last_insert_rowid(db) : 0;
@@ -45,12 +45,12 @@ static int run_insert(struct query *q, int64_t *ret, struct roar_error *err)
 static int add_path(struct store *s, const char *path, int64_t *ret,
 		    struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = query_open(s, SQL_PATH_ADD, &q, err);
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int r = statement_open(s, SQL_PATH_ADD, &q, err);
 
 	if (r < 0)
 		return r;
-	query_text(&q, path);
+	statement_text(&q, path);
 	return run_insert(&q, ret, err);
 }
 
@@ -72,26 +72,26 @@ static int intern_path(struct store *s, const char *path, int64_t *ret,
 static int find_artifact(struct store *s, const struct digests *d, int64_t *ret,
 			 struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = query_open(s, SQL_ARTIFACT_FIND, &q, err);
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int r = statement_open(s, SQL_ARTIFACT_FIND, &q, err);
 
 	if (r < 0)
 		return r;
-	query_blob(&q, d->blake3, sizeof(d->blake3));
-	return query_one(&q, 0, ret, err);
+	statement_blob(&q, d->blake3, sizeof(d->blake3));
+	return statement_one(&q, 0, ret, err);
 }
 
 static int add_artifact(struct store *s, const struct store_file *file,
 			int64_t *ret, struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = query_open(s, SQL_ARTIFACT_ADD, &q, err);
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int r = statement_open(s, SQL_ARTIFACT_ADD, &q, err);
 
 	if (r < 0)
 		return r;
-	query_int(&q, (int64_t)file->stamp.size);
-	query_int(&q, clock_now_ns());
-	query_digests(&q, true, &file->digests);
+	statement_int(&q, (int64_t)file->stamp.size);
+	statement_int(&q, clock_now_ns());
+	statement_digests(&q, true, &file->digests);
 	return run_insert(&q, ret, err);
 }
 
@@ -99,17 +99,17 @@ static int add_artifact(struct store *s, const struct store_file *file,
 static int complete_artifact(struct store *s, int64_t id,
 			     const struct digests *d, struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	int r;
 
 	if (d->have == DIGEST_SET_BLAKE3)
 		return 0;
-	r = query_open(s, SQL_ARTIFACT_COMPLETE, &q, err);
+	r = statement_open(s, SQL_ARTIFACT_COMPLETE, &q, err);
 	if (r < 0)
 		return r;
-	query_int(&q, id);
-	query_digests(&q, false, d);
-	return query_run(&q, err);
+	statement_int(&q, id);
+	statement_digests(&q, false, d);
+	return statement_run(&q, err);
 }
 
 static int intern_artifact(struct store *s, const struct store_file *file,
@@ -138,15 +138,15 @@ static int intern_artifact(struct store *s, const struct store_file *file,
 static int number_file(struct store *s, int64_t job_id, int64_t *ret,
 		       struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	int r = 0;
 
 	if (s->files_job != job_id) {
-		r = query_open(s, SQL_FILE_LAST, &q, err);
+		r = statement_open(s, SQL_FILE_LAST, &q, err);
 		if (r < 0)
 			return r;
-		query_int(&q, job_id);
-		r = query_one(&q, -1, &s->files_n, err);
+		statement_int(&q, job_id);
+		r = statement_one(&q, -1, &s->files_n, err);
 		if (r == 0 && s->files_n < 0)
 			r = store_failure(s->path, SQLITE_CONSTRAINT, 0,
 					  "a file of a job that is not there",
@@ -196,8 +196,8 @@ static void fill(int64_t row[STORE_FILE_COLUMNS], const struct store_file *file,
 static int insert(struct store *s, enum store_sql id, int first, int n,
 		  struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = query_open(s, id, &q, err);
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int r = statement_open(s, id, &q, err);
 
 	if (r < 0)
 		return r;
@@ -205,13 +205,13 @@ static int insert(struct store *s, enum store_sql id, int first, int n,
 		const int64_t *row = s->files[i];
 
 		for (int k = 0; k < STORE_FILE_NUMBERS; k++)
-			query_int(&q, row[k]);
-		query_id(&q, row[STORE_FILE_NUMBERS]);
-		query_id(&q, row[STORE_FILE_NUMBERS + 1]);
-		query_count(&q, row[STORE_FILE_NUMBERS + 2]);
-		query_count(&q, row[STORE_FILE_NUMBERS + 3]);
+			statement_int(&q, row[k]);
+		statement_id(&q, row[STORE_FILE_NUMBERS]);
+		statement_id(&q, row[STORE_FILE_NUMBERS + 1]);
+		statement_count(&q, row[STORE_FILE_NUMBERS + 2]);
+		statement_count(&q, row[STORE_FILE_NUMBERS + 3]);
 	}
-	return query_run(&q, err);
+	return statement_run(&q, err);
 }
 
 int store_files_flush(struct store *s, struct roar_error *err)

@@ -1,10 +1,10 @@
 /* store_internal.h - what the files of the store share.
  *
- * A `struct query` is one use of a statement: open it, bind in order, step,
- * read columns in order, close it.  Binding and reading never have to be
- * checked call by call; the first thing that goes wrong is reported by the next
- * query_next().  Statements of the table in query.c are prepared when they are
- * first used and kept until the store is closed. */
+ * A `struct statement` is one use of an SQL statement: open it, bind in order,
+ * step, read columns in order, close it.  Binding and reading never have to be
+ * checked call by call; statement_next() reports the first failure of either.
+ * The statements of the table in store_statement.c are prepared on first use and kept
+ * until the store is closed. */
 #ifndef ROAR_STORE_STORE_INTERNAL_H
 #define ROAR_STORE_STORE_INTERNAL_H
 
@@ -103,9 +103,9 @@ int store_failure(const char *path, int code, int sys, const char *detail,
 /* The same for what the connection reported last. */
 int store_fail(const struct store *s, struct roar_error *err);
 
-/* ---- query.c ---- */
+/* ---- store_statement.c ---- */
 
-struct query {
+struct statement {
 	struct store *s;
 	sqlite3_stmt *stmt;
 	bool owned; /* not from the table: finalised at the end */
@@ -114,40 +114,43 @@ struct query {
 	int code; /* first failure of binding or reading, SQLITE_OK */
 };
 
-int query_open(struct store *s, enum store_sql id, struct query *q,
-	       struct roar_error *err);
-int query_prepare(struct store *s, const char *sql, struct query *q,
-		  struct roar_error *err);
-void query_close(struct query *q);
+int statement_open(struct store *s, enum store_sql id, struct statement *q,
+		   struct roar_error *err);
+int statement_prepare(struct store *s, const char *sql, struct statement *q,
+		      struct roar_error *err);
+void statement_close(struct statement *q);
 
-void query_int(struct query *q, int64_t value);
-void query_id(struct query *q, int64_t id); /* 0 binds NULL */
-void query_count(struct query *q, int64_t n); /* negative binds NULL */
-void query_text(struct query *q, const char *text); /* NULL binds "" */
-void query_blob(struct query *q, const void *data, size_t len); /* or NULL */
+void statement_int(struct statement *q, int64_t value);
+void statement_id(struct statement *q, int64_t id); /* 0 binds NULL */
+void statement_count(struct statement *q, int64_t n); /* negative binds NULL */
+void statement_text(struct statement *q, const char *text); /* NULL binds "" */
+void statement_blob(struct statement *q, const void *data,
+		    size_t len); /* or NULL */
 
-/* The text and blobs are borrowed until the query is closed. */
-int query_next(struct query *q, struct roar_error *err); /* 1 row, 0 end */
+/* The text and blobs are borrowed until the statement is closed. */
+int statement_next(struct statement *q,
+		   struct roar_error *err); /* 1 row, 0 end */
 
-/* Runs a statement that returns no rows, and closes the query. */
-int query_run(struct query *q, struct roar_error *err);
+/* Runs a statement that returns no rows, and closes the statement. */
+int statement_run(struct statement *q, struct roar_error *err);
 
 /* Runs, and reads one integer, `missing` when there is no row. */
-int query_one(struct query *q, int64_t missing, int64_t *ret,
-	      struct roar_error *err);
+int statement_one(struct statement *q, int64_t missing, int64_t *ret,
+		  struct roar_error *err);
 
-int64_t column_int(struct query *q);
-int64_t column_count(struct query *q); /* -1: NULL */
-const char *column_text(struct query *q, struct pool *pool);
-void column_chars(struct query *q, char *chars, size_t size);
-void column_str(struct query *q, struct str *out); /* appends */
+int64_t column_int(struct statement *q);
+int64_t column_count(struct statement *q); /* -1: NULL */
+const char *column_text(struct statement *q, struct pool *pool);
+void column_chars(struct statement *q, char *chars, size_t size);
+void column_str(struct statement *q, struct str *out); /* appends */
 
 /* Fills `bytes` when the column holds exactly `len` bytes. */
-bool column_blob(struct query *q, void *bytes, size_t len);
+bool column_blob(struct statement *q, void *bytes, size_t len);
 
 /* All digests that there are, or all but BLAKE3, in the order of enum digest_algo. */
-void column_digests(struct query *q, bool blake3, struct digests *ret);
-void query_digests(struct query *q, bool blake3, const struct digests *d);
+void column_digests(struct statement *q, bool blake3, struct digests *ret);
+void statement_digests(struct statement *q, bool blake3,
+		       const struct digests *d);
 
 /* An array of rows that grows in a pool. */
 struct rows {

@@ -86,15 +86,15 @@ static bool is_zero(const uint8_t *id)
 }
 
 /* What is not known is NULL. */
-static void bind_tri(struct query *q, enum tri value)
+static void bind_tri(struct statement *q, enum tri value)
 {
 	if (value == TRI_UNKNOWN)
-		query_blob(q, NULL, 0);
+		statement_blob(q, NULL, 0);
 	else
-		query_int(q, value == TRI_YES);
+		statement_int(q, value == TRI_YES);
 }
 
-static enum tri column_tri(struct query *q)
+static enum tri column_tri(struct statement *q)
 {
 	bool null = sqlite3_column_type(q->stmt, q->column) == SQLITE_NULL;
 	bool yes = column_int(q) != 0;
@@ -104,40 +104,41 @@ static enum tri column_tri(struct query *q)
 	return yes ? TRI_YES : TRI_NO;
 }
 
-static void bind_column(struct query *q, const struct job_column *c,
+static void bind_column(struct statement *q, const struct job_column *c,
 			const struct store_job *job)
 {
 	const void *field = (const char *)job + c->offset;
 
 	switch (c->type) {
 	case JOB_INT64:
-		query_int(q, *(const int64_t *)field);
+		statement_int(q, *(const int64_t *)field);
 		break;
 	case JOB_INT:
-		query_int(q, *(const int *)field);
+		statement_int(q, *(const int *)field);
 		break;
 	case JOB_BOOL:
-		query_int(q, *(const bool *)field);
+		statement_int(q, *(const bool *)field);
 		break;
 	case JOB_TRI:
 		bind_tri(q, *(const enum tri *)field);
 		break;
 	case JOB_TEXT:
-		query_text(q, *(const char *const *)field);
+		statement_text(q, *(const char *const *)field);
 		break;
 	case JOB_UID:
-		query_text(q, field);
+		statement_text(q, field);
 		break;
 	case JOB_ID:
-		query_blob(q, field, sizeof(zero_id));
+		statement_blob(q, field, sizeof(zero_id));
 		break;
 	case JOB_OPTIONAL_ID: /* zero is NULL, which has no index entry */
-		query_blob(q, is_zero(field) ? NULL : field, sizeof(zero_id));
+		statement_blob(q, is_zero(field) ? NULL : field,
+			       sizeof(zero_id));
 		break;
 	}
 }
 
-static void read_column(struct query *q, const struct job_column *c,
+static void read_column(struct statement *q, const struct job_column *c,
 			struct pool *pool, struct store_job *job)
 {
 	void *field = (char *)job + c->offset;
@@ -174,15 +175,15 @@ static void read_column(struct query *q, const struct job_column *c,
 static int step_again(struct store *s, const struct store_job *job,
 		      int64_t *ret, struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = query_open(s, SQL_STEP_OF_JOB, &q, err);
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int r = statement_open(s, SQL_STEP_OF_JOB, &q, err);
 
 	if (r < 0)
 		return r;
-	query_int(&q, job->rerun_of);
-	query_int(&q, job->session_id);
-	query_text(&q, job->kind);
-	return query_one(&q, 0, ret, err);
+	statement_int(&q, job->rerun_of);
+	statement_int(&q, job->session_id);
+	statement_text(&q, job->kind);
+	return statement_one(&q, 0, ret, err);
 }
 
 /* The step of the latest job with that id; 0 when there is none. */
@@ -190,42 +191,42 @@ static int find_step(struct store *s, enum store_sql id,
 		     const struct store_job *job, const uint8_t *step_id,
 		     int64_t *ret, struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = query_open(s, id, &q, err);
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int r = statement_open(s, id, &q, err);
 
 	if (r < 0)
 		return r;
-	query_int(&q, job->session_id);
-	query_text(&q, job->kind);
-	query_blob(&q, step_id, sizeof(zero_id));
-	return query_one(&q, 0, ret, err);
+	statement_int(&q, job->session_id);
+	statement_text(&q, job->kind);
+	statement_blob(&q, step_id, sizeof(zero_id));
+	return statement_one(&q, 0, ret, err);
 }
 
 static int next_step(struct store *s, const struct store_job *job, int64_t *ret,
 		     struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = query_open(s, SQL_STEP_NEXT, &q, err);
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int r = statement_open(s, SQL_STEP_NEXT, &q, err);
 
 	if (r < 0)
 		return r;
-	query_int(&q, job->session_id);
-	query_text(&q, job->kind);
-	return query_one(&q, 1, ret, err);
+	statement_int(&q, job->session_id);
+	statement_text(&q, job->kind);
+	return statement_one(&q, 1, ret, err);
 }
 
 static int next_attempt(struct store *s, int64_t session_id, const char *kind,
 			int64_t step, int64_t *ret, struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = query_open(s, SQL_ATTEMPT_NEXT, &q, err);
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int r = statement_open(s, SQL_ATTEMPT_NEXT, &q, err);
 
 	if (r < 0)
 		return r;
-	query_int(&q, session_id);
-	query_text(&q, kind);
-	query_int(&q, step);
-	return query_one(&q, 1, ret, err);
+	statement_int(&q, session_id);
+	statement_text(&q, kind);
+	statement_int(&q, step);
+	return statement_one(&q, 1, ret, err);
 }
 
 /* The step, and the number of this execution of it; a new step needs no look. */
@@ -255,24 +256,24 @@ static int assign_step(struct store *s, struct store_job *job,
 static int count_in_session(struct store *s, const struct store_job *job,
 			    int sign, bool step, struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	bool build = !strcmp(job->kind, "build");
-	int r = query_open(s, SQL_SESSION_COUNT, &q, err);
+	int r = statement_open(s, SQL_SESSION_COUNT, &q, err);
 
 	if (r < 0)
 		return r;
-	query_int(&q, job->session_id);
-	query_int(&q, sign);
-	query_int(&q, step && !build ? sign : 0);
-	query_int(&q, step && build ? sign : 0);
-	query_int(&q, sign * (job->n_inputs + job->n_outputs));
-	return query_run(&q, err);
+	statement_int(&q, job->session_id);
+	statement_int(&q, sign);
+	statement_int(&q, step && !build ? sign : 0);
+	statement_int(&q, step && build ? sign : 0);
+	statement_int(&q, sign * (job->n_inputs + job->n_outputs));
+	return statement_run(&q, err);
 }
 
 static int check_new(struct store *s, const struct store_job *job,
 		     struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	int64_t known = 0;
 	int r = store_must_write(s, err);
 
@@ -282,11 +283,11 @@ static int check_new(struct store *s, const struct store_job *job,
 				 "'build'",
 				 job->kind);
 	if (r == 0)
-		r = query_open(s, SQL_JOB_BY_UID, &q, err);
+		r = statement_open(s, SQL_JOB_BY_UID, &q, err);
 	if (r < 0)
 		return r;
-	query_text(&q, job->uid);
-	r = query_one(&q, 0, &known, err);
+	statement_text(&q, job->uid);
+	r = statement_one(&q, 0, &known, err);
 	if (r < 0 || !known)
 		return r;
 	return error_set(err, -EEXIST, "job %s is in '%s' already", job->uid,
@@ -297,7 +298,7 @@ static int insert(struct store *s, const struct store_job *job,
 		  struct roar_error *err)
 {
 	CLEANUP(str_release) struct str sql = STR_INIT;
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	int r;
 
 	str_adds(&sql, "INSERT INTO jobs (");
@@ -310,25 +311,25 @@ static int insert(struct store *s, const struct store_job *job,
 	if (str_error(&sql) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
 
-	r = query_prepare(s, str_cstr(&sql), &q, err);
+	r = statement_prepare(s, str_cstr(&sql), &q, err);
 	if (r < 0)
 		return r;
 	for (int i = 0; i < N_COLUMNS; i++)
 		bind_column(&q, &columns[i], job);
-	return query_run(&q, err);
+	return statement_run(&q, err);
 }
 
 /* Runs a statement whose one parameter is a job. */
 static int run_on_job(struct store *s, enum store_sql id, int64_t job_id,
 		      struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = query_open(s, id, &q, err);
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int r = statement_open(s, id, &q, err);
 
 	if (r < 0)
 		return r;
-	query_int(&q, job_id);
-	return query_run(&q, err);
+	statement_int(&q, job_id);
+	return statement_run(&q, err);
 }
 
 int store_job_add(struct store *s, struct store_job *job,
@@ -402,13 +403,14 @@ static void add_select(struct str *sql, const struct store_job_query *query,
 	str_adds(sql, ") ORDER BY id");
 }
 
-static int read_jobs(struct query *q, struct pool *pool, struct store_job **ret,
-		     size_t *ret_n, struct roar_error *err)
+static int read_jobs(struct statement *q, struct pool *pool,
+		     struct store_job **ret, size_t *ret_n,
+		     struct roar_error *err)
 {
 	struct rows rows = { .pool = pool, .size = sizeof(**ret) };
 	int r;
 
-	while ((r = query_next(q, err)) > 0) {
+	while ((r = statement_next(q, err)) > 0) {
 		struct store_job *job = rows_push(&rows);
 
 		if (!job)
@@ -430,7 +432,7 @@ int store_jobs(struct store *s, struct pool *pool,
 {
 	CLEANUP(str_release) struct str sql = STR_INIT;
 	CLEANUP(str_release) struct str words = STR_INIT;
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	int r = query->search ? store_search_words(&words, query->search, err) :
 				0;
 
@@ -440,17 +442,17 @@ int store_jobs(struct store *s, struct pool *pool,
 	if (str_error(&sql) < 0 || str_error(&words) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
 
-	r = query_prepare(s, str_cstr(&sql), &q, err);
+	r = statement_prepare(s, str_cstr(&sql), &q, err);
 	if (r < 0)
 		return r;
-	query_int(&q, query->session_id);
-	query_int(&q, query->job_id);
-	query_text(&q, query->uid_prefix);
-	query_text(&q, query->kind);
-	query_int(&q, query->step);
-	query_text(&q, str_cstr(&words));
-	query_int(&q, query->limit);
-	query_int(&q, query->attempt);
+	statement_int(&q, query->session_id);
+	statement_int(&q, query->job_id);
+	statement_text(&q, query->uid_prefix);
+	statement_text(&q, query->kind);
+	statement_int(&q, query->step);
+	statement_text(&q, str_cstr(&words));
+	statement_int(&q, query->limit);
+	statement_int(&q, query->attempt);
 	return read_jobs(&q, pool, ret, ret_n, err);
 }
 
@@ -459,13 +461,13 @@ int store_jobs(struct store *s, struct pool *pool,
 static int find_place(struct store *s, int64_t job_id, struct pool *pool,
 		      struct store_job *ret, struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = query_open(s, SQL_JOB_PLACE, &q, err);
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int r = statement_open(s, SQL_JOB_PLACE, &q, err);
 
 	if (r < 0)
 		return r;
-	query_int(&q, job_id);
-	r = query_next(&q, err);
+	statement_int(&q, job_id);
+	r = statement_next(&q, err);
 	if (r < 0)
 		return r;
 	if (r == 0)

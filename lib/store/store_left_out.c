@@ -6,31 +6,31 @@
 int store_left_out_add(struct store *s, int64_t job_id,
 		       const struct store_left_out *row, struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	int r = store_must_write(s, err);
 
 	if (r == 0)
-		r = query_open(s, SQL_LEFT_OUT_ADD, &q, err);
+		r = statement_open(s, SQL_LEFT_OUT_ADD, &q, err);
 	if (r < 0)
 		return r;
-	query_int(&q, job_id);
-	query_text(&q, row->reason);
-	query_text(&q, row->path);
-	return query_run(&q, err);
+	statement_int(&q, job_id);
+	statement_text(&q, row->reason);
+	statement_text(&q, row->path);
+	return statement_run(&q, err);
 }
 
 int store_left_out(struct store *s, struct pool *pool, int64_t job_id,
 		   struct store_left_out **ret, size_t *ret_n,
 		   struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	struct rows rows = { .pool = pool, .size = sizeof(**ret) };
-	int r = query_open(s, SQL_LEFT_OUT, &q, err);
+	int r = statement_open(s, SQL_LEFT_OUT, &q, err);
 
 	if (r < 0)
 		return r;
-	query_int(&q, job_id);
-	while ((r = query_next(&q, err)) > 0) {
+	statement_int(&q, job_id);
+	while ((r = statement_next(&q, err)) > 0) {
 		struct store_left_out *row = rows_push(&rows);
 
 		if (!row)

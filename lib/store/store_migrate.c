@@ -22,10 +22,10 @@ const int store_n_steps = sizeof(store_steps) / sizeof(store_steps[0]);
 static int read_int(struct store *s, const char *sql, int64_t *ret,
 		    struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = query_prepare(s, sql, &q, err);
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int r = statement_prepare(s, sql, &q, err);
 
-	return r < 0 ? r : query_one(&q, 0, ret, err);
+	return r < 0 ? r : statement_one(&q, 0, ret, err);
 }
 
 int store_version(struct store *s, int *ret_version, struct roar_error *err)

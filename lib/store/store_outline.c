@@ -32,16 +32,16 @@ int store_session_outline(struct store *s, struct pool *pool,
 			  int64_t session_id, struct store_outline **ret,
 			  size_t *ret_n, struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	struct rows rows = { .pool = pool, .size = sizeof(**ret) };
 	struct store_outline last = { 0 };
 	bool sorted = true;
-	int r = query_prepare(s, OUTLINE, &q, err);
+	int r = statement_prepare(s, OUTLINE, &q, err);
 
 	if (r < 0)
 		return r;
-	query_int(&q, session_id);
-	while ((r = query_next(&q, err)) > 0) {
+	statement_int(&q, session_id);
+	while ((r = statement_next(&q, err)) > 0) {
 		struct store_outline job;
 		struct store_outline *row;
 

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 
-static void read_session(struct query *q, struct store_session *ret)
+static void read_session(struct statement *q, struct store_session *ret)
 {
 	ret->id = column_int(q);
 	column_chars(q, ret->uid, sizeof(ret->uid));
@@ -22,11 +22,11 @@ static void read_session(struct query *q, struct store_session *ret)
 static int find_active(struct store *s, struct store_session *ret,
 		       struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = query_open(s, SQL_SESSION_ACTIVE, &q, err);
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int r = statement_open(s, SQL_SESSION_ACTIVE, &q, err);
 
 	if (r == 0)
-		r = query_next(&q, err);
+		r = statement_next(&q, err);
 	if (r > 0)
 		read_session(&q, ret);
 	return r;
@@ -45,19 +45,19 @@ static int random_uid(char uid[17], struct roar_error *err)
 static int add_session(struct store *s, struct store_session *ret,
 		       struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	struct store_session new = { .created_ns = clock_now_ns() };
 	int r = store_must_write(s, err);
 
 	if (r == 0)
 		r = random_uid(new.uid, err);
 	if (r == 0)
-		r = query_open(s, SQL_SESSION_ADD, &q, err);
+		r = statement_open(s, SQL_SESSION_ADD, &q, err);
 	if (r < 0)
 		return r;
-	query_text(&q, new.uid);
-	query_int(&q, new.created_ns);
-	r = query_run(&q, err);
+	statement_text(&q, new.uid);
+	statement_int(&q, new.created_ns);
+	r = statement_run(&q, err);
 	if (r < 0)
 		return r;
 	new.id = sqlite3_last_insert_rowid(s->db);
@@ -82,15 +82,15 @@ int store_session_active(struct store *s, bool create,
 static int close_session(struct store *s, struct store_session *session,
 			 struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = query_open(s, SQL_SESSION_CLOSE, &q, err);
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int r = statement_open(s, SQL_SESSION_CLOSE, &q, err);
 
 	if (r < 0)
 		return r;
 	session->closed_ns = clock_now_ns();
-	query_int(&q, session->id);
-	query_int(&q, session->closed_ns);
-	return query_run(&q, err);
+	statement_int(&q, session->id);
+	statement_int(&q, session->closed_ns);
+	return statement_run(&q, err);
 }
 
 int store_session_reset(struct store *s, struct store_session *ret_old,
@@ -114,11 +114,11 @@ int store_sessions(struct store *s, struct pool *pool,
 		   struct store_session **ret, size_t *ret_n,
 		   struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	struct rows rows = { .pool = pool, .size = sizeof(**ret) };
-	int r = query_open(s, SQL_SESSIONS, &q, err);
+	int r = statement_open(s, SQL_SESSIONS, &q, err);
 
-	while (r >= 0 && (r = query_next(&q, err)) > 0) {
+	while (r >= 0 && (r = statement_next(&q, err)) > 0) {
 		struct store_session *session = rows_push(&rows);
 
 		if (!session)

@@ -85,13 +85,13 @@ static int by_role_and_digest(const void *a, const void *b)
 	return memcmp(a, b, sizeof(struct content));
 }
 
-static int read_content(struct query *q, struct chain *c,
+static int read_content(struct statement *q, struct chain *c,
 			struct roar_error *err)
 {
 	int r;
 
 	c->n_content = 0;
-	while ((r = query_next(q, err)) > 0) {
+	while ((r = statement_next(q, err)) > 0) {
 		struct content *content = VEC_PUSH(c->content, c->n_content,
 						   c->cap_content);
 
@@ -111,14 +111,14 @@ static int read_content(struct query *q, struct chain *c,
 static int add_content(struct store *s, int64_t job_id, struct chain *c,
 		       struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = query_open(s, SQL_SESSION_CONTENT, &q, err);
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int r = statement_open(s, SQL_SESSION_CONTENT, &q, err);
 
 	if (r < 0)
 		return r;
-	query_int(&q, job_id);
-	query_int(&q, LINEAGE_INPUT);
-	query_int(&q, LINEAGE_OUTPUT);
+	statement_int(&q, job_id);
+	statement_int(&q, LINEAGE_INPUT);
+	statement_int(&q, LINEAGE_OUTPUT);
 	r = read_content(&q, c, err);
 	if (r == 0 && c->n_content > 1)
 		qsort(c->content, c->n_content, sizeof(*c->content),
@@ -139,14 +139,14 @@ static int add_content(struct store *s, int64_t job_id, struct chain *c,
 static int add_step(struct store *s, int64_t id, const struct step *step,
 		    struct chain *c, struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	int64_t n_files;
-	int r = query_open(s, SQL_SESSION_STEP, &q, err);
+	int r = statement_open(s, SQL_SESSION_STEP, &q, err);
 
 	if (r < 0)
 		return r;
-	query_int(&q, id);
-	r = query_next(&q, err);
+	statement_int(&q, id);
+	r = statement_next(&q, err);
 	if (r <= 0)
 		return r;
 	n_files = column_int(&q);
@@ -165,12 +165,13 @@ static int add_step(struct store *s, int64_t id, const struct step *step,
 
 /* The index has the latest execution of a step first; the others are passed
  * without reading them. */
-static int add_steps(struct query *q, struct chain *c, struct roar_error *err)
+static int add_steps(struct statement *q, struct chain *c,
+		     struct roar_error *err)
 {
 	struct step last = { 0 };
 	int r;
 
-	while ((r = query_next(q, err)) > 0) {
+	while ((r = statement_next(q, err)) > 0) {
 		struct step step = { 0 };
 		int64_t id = column_int(q);
 
@@ -188,13 +189,13 @@ static int add_steps(struct query *q, struct chain *c, struct roar_error *err)
 
 static int must_exist(struct store *s, int64_t id, struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = query_open(s, SQL_SESSION_BY_ID, &q, err);
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int r = statement_open(s, SQL_SESSION_BY_ID, &q, err);
 
 	if (r < 0)
 		return r;
-	query_int(&q, id);
-	r = query_next(&q, err);
+	statement_int(&q, id);
+	r = statement_next(&q, err);
 	if (r != 0)
 		return r < 0 ? r : 0;
 	return error_set(err, -ENOENT,
@@ -205,18 +206,18 @@ static int must_exist(struct store *s, int64_t id, struct roar_error *err)
 int store_session_hash(struct store *s, int64_t session_id,
 		       uint8_t ret_hash[BLAKE3_LEN], struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	CLEANUP(chain_release) struct chain c = { 0 };
 	int r = must_exist(s, session_id, err);
 
 	if (r == 0)
-		r = query_open(s, SQL_SESSION_STEPS, &q, err);
+		r = statement_open(s, SQL_SESSION_STEPS, &q, err);
 	if (r < 0)
 		return r;
 	str_adds(&c.buffer, "roar session 1\n");
 	r = turn(&c, err);
 
-	query_int(&q, session_id);
+	statement_int(&q, session_id);
 	if (r == 0)
 		r = add_steps(&q, &c, err);
 	if (r < 0)

@@ -6,35 +6,35 @@
 int store_shard_add(struct store *s, int64_t job_id,
 		    const struct store_shard *row, struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	int r = store_must_write(s, err);
 
 	if (r == 0)
-		r = query_open(s, SQL_SHARD_ADD, &q, err);
+		r = statement_open(s, SQL_SHARD_ADD, &q, err);
 	if (r < 0)
 		return r;
-	query_int(&q, job_id);
-	query_int(&q, row->pid);
-	query_int(&q, row->rank);
-	query_int(&q, row->epoch);
-	query_int(&q, row->n_samples);
-	query_text(&q, row->dataset);
-	query_text(&q, row->path);
-	return query_run(&q, err);
+	statement_int(&q, job_id);
+	statement_int(&q, row->pid);
+	statement_int(&q, row->rank);
+	statement_int(&q, row->epoch);
+	statement_int(&q, row->n_samples);
+	statement_text(&q, row->dataset);
+	statement_text(&q, row->path);
+	return statement_run(&q, err);
 }
 
 int store_shards(struct store *s, struct pool *pool, int64_t job_id,
 		 struct store_shard **ret, size_t *ret_n,
 		 struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	struct rows rows = { .pool = pool, .size = sizeof(**ret) };
-	int r = query_open(s, SQL_SHARDS, &q, err);
+	int r = statement_open(s, SQL_SHARDS, &q, err);
 
 	if (r < 0)
 		return r;
-	query_int(&q, job_id);
-	while ((r = query_next(&q, err)) > 0) {
+	statement_int(&q, job_id);
+	while ((r = statement_next(&q, err)) > 0) {
 		struct store_shard *row = rows_push(&rows);
 
 		if (!row)

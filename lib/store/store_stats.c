@@ -45,12 +45,13 @@ static int64_t file_bytes(const char *path, const char *suffix)
 static int read_stat(struct store *s, const struct stat_column *c,
 		     struct store_stats *stats, struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
-	int r = query_prepare(s, c->sql, &q, err);
+	CLEANUP(statement_close) struct statement q = { 0 };
+	int r = statement_prepare(s, c->sql, &q, err);
 
 	if (r < 0)
 		return r;
-	return query_one(&q, 0, (int64_t *)((char *)stats + c->offset), err);
+	return statement_one(&q, 0, (int64_t *)((char *)stats + c->offset),
+			     err);
 }
 
 int store_stats(struct store *s, struct store_stats *ret,
@@ -76,12 +77,12 @@ int store_stats(struct store *s, struct store_stats *ret,
 static int check_structure(struct store *s, struct pool *pool,
 			   struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	const char *verdict;
-	int r = query_prepare(s, "PRAGMA integrity_check(1)", &q, err);
+	int r = statement_prepare(s, "PRAGMA integrity_check(1)", &q, err);
 
 	if (r == 0)
-		r = query_next(&q, err);
+		r = statement_next(&q, err);
 	if (r <= 0)
 		return r;
 	verdict = column_text(&q, pool);
@@ -107,12 +108,12 @@ static int check_structure(struct store *s, struct pool *pool,
 static int check_references(struct store *s, struct pool *pool,
 			    struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	const char *detail;
-	int r = query_prepare(s, DANGLING, &q, err);
+	int r = statement_prepare(s, DANGLING, &q, err);
 
 	if (r == 0)
-		r = query_next(&q, err);
+		r = statement_next(&q, err);
 	if (r <= 0)
 		return r;
 	detail = column_text(&q, pool);

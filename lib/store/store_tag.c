@@ -8,33 +8,33 @@
 int store_tag_add(struct store *s, int64_t job_id, const struct tag *tag,
 		  struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	int r = store_must_write(s, err);
 
 	if (r == 0)
-		r = query_open(s, SQL_TAG_ADD, &q, err);
+		r = statement_open(s, SQL_TAG_ADD, &q, err);
 	if (r < 0)
 		return r;
-	query_int(&q, job_id);
-	query_int(&q, tag->action);
-	query_text(&q, tag->kind);
-	query_text(&q, tag->value);
-	query_int(&q, tag->origin);
-	return query_run(&q, err);
+	statement_int(&q, job_id);
+	statement_int(&q, tag->action);
+	statement_text(&q, tag->kind);
+	statement_text(&q, tag->value);
+	statement_int(&q, tag->origin);
+	return statement_run(&q, err);
 }
 
 static int read_tags(struct store *s, enum store_sql sql, int64_t id,
 		     struct pool *pool, struct job_tag **ret, size_t *ret_n,
 		     struct roar_error *err)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	struct rows rows = { .pool = pool, .size = sizeof(**ret) };
-	int r = query_open(s, sql, &q, err);
+	int r = statement_open(s, sql, &q, err);
 
 	if (r < 0)
 		return r;
-	query_int(&q, id);
-	while ((r = query_next(&q, err)) > 0) {
+	statement_int(&q, id);
+	while ((r = statement_next(&q, err)) > 0) {
 		struct job_tag *row = rows_push(&rows);
 
 		if (!row)

@@ -137,11 +137,11 @@ void add_file(struct fixture *f, const struct store_file *file)
 
 int64_t count(struct fixture *f, const char *sql)
 {
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 	int64_t n = -1;
 
-	ok(f, query_prepare(f->s, sql, &q, &f->err));
-	ok(f, query_one(&q, -1, &n, &f->err));
+	ok(f, statement_prepare(f->s, sql, &q, &f->err));
+	ok(f, statement_one(&q, -1, &n, &f->err));
 	return n;
 }
 

@@ -64,15 +64,15 @@ static void database_is_created_0600_under_any_umask(void **state)
 static void database_is_durable_and_checked(void **state)
 {
 	struct fixture *f = *state;
-	CLEANUP(query_close) struct query q = { 0 };
+	CLEANUP(statement_close) struct statement q = { 0 };
 
 	assert_int_equal(count(f, "PRAGMA synchronous"), 2);
 	assert_int_equal(count(f, "PRAGMA foreign_keys"), 1);
 	assert_int_equal(count(f, "PRAGMA busy_timeout"), 30000);
 	assert_int_equal(count(f, "PRAGMA application_id"),
 			 STORE_APPLICATION_ID);
-	ok(f, query_prepare(f->s, "PRAGMA journal_mode", &q, &f->err));
-	assert_int_equal(query_next(&q, &f->err), 1);
+	ok(f, statement_prepare(f->s, "PRAGMA journal_mode", &q, &f->err));
+	assert_int_equal(statement_next(&q, &f->err), 1);
 	assert_string_equal(column_text(&q, &f->pool), "wal");
 }
 

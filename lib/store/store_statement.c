@@ -1,4 +1,4 @@
-/* query.c - every fixed statement of the store, and how they are used. */
+/* store_statement.c - every fixed statement of the store, and how they are used. */
 #include "store/store_internal.h"
 
 #include <string.h>
@@ -214,8 +214,8 @@ static bool may_wait(enum store_sql id)
 	}
 }
 
-int query_open(struct store *s, enum store_sql id, struct query *q,
-	       struct roar_error *err)
+int statement_open(struct store *s, enum store_sql id, struct statement *q,
+		   struct roar_error *err)
 {
 	sqlite3_stmt **stmt = &s->stmts[id];
 	int r = s->n_files && !may_wait(id) ? store_files_flush(s, err) : 0;
@@ -226,12 +226,12 @@ int query_open(struct store *s, enum store_sql id, struct query *q,
 	    sqlite3_prepare_v3(s->db, texts[id], -1, SQLITE_PREPARE_PERSISTENT,
 			       stmt, NULL) != SQLITE_OK)
 		return store_fail(s, err);
-	*q = (struct query){ .s = s, .stmt = *stmt };
+	*q = (struct statement){ .s = s, .stmt = *stmt };
 	return 0;
 }
 
-int query_prepare(struct store *s, const char *sql, struct query *q,
-		  struct roar_error *err)
+int statement_prepare(struct store *s, const char *sql, struct statement *q,
+		      struct roar_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	int r = s->n_files ? store_files_flush(s, err) : 0;
@@ -240,11 +240,11 @@ int query_prepare(struct store *s, const char *sql, struct query *q,
 		return r;
 	if (sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL) != SQLITE_OK)
 		return store_fail(s, err);
-	*q = (struct query){ .s = s, .stmt = stmt, .owned = true };
+	*q = (struct statement){ .s = s, .stmt = stmt, .owned = true };
 	return 0;
 }
 
-void query_close(struct query *q)
+void statement_close(struct statement *q)
 {
 	if (!q->stmt)
 		return;
@@ -255,34 +255,34 @@ void query_close(struct query *q)
 	q->stmt = NULL;
 }
 
-static void note(struct query *q, int code)
+static void note(struct statement *q, int code)
 {
 	if (q->code == SQLITE_OK)
 		q->code = code;
 }
 
-void query_int(struct query *q, int64_t value)
+void statement_int(struct statement *q, int64_t value)
 {
 	note(q, sqlite3_bind_int64(q->stmt, ++q->bound, value));
 }
 
-void query_id(struct query *q, int64_t id)
+void statement_id(struct statement *q, int64_t id)
 {
 	if (id)
-		query_int(q, id);
+		statement_int(q, id);
 	else
 		note(q, sqlite3_bind_null(q->stmt, ++q->bound));
 }
 
-void query_count(struct query *q, int64_t n)
+void statement_count(struct statement *q, int64_t n)
 {
 	if (n >= 0)
-		query_int(q, n);
+		statement_int(q, n);
 	else
 		note(q, sqlite3_bind_null(q->stmt, ++q->bound));
 }
 
-void query_text(struct query *q, const char *text)
+void statement_text(struct statement *q, const char *text)
 {
 	const char *bound = text ? text : "";
 
@@ -290,21 +290,22 @@ void query_text(struct query *q, const char *text)
 				    SQLITE_STATIC, SQLITE_UTF8));
 }
 
-void query_blob(struct query *q, const void *data, size_t len)
+void statement_blob(struct statement *q, const void *data, size_t len)
 {
 	note(q, sqlite3_bind_blob64(q->stmt, ++q->bound, data, len,
 				    SQLITE_STATIC));
 }
 
-void query_digests(struct query *q, bool blake3, const struct digests *d)
+void statement_digests(struct statement *q, bool blake3,
+		       const struct digests *d)
 {
 	int first = blake3 ? DIGEST_BLAKE3 : DIGEST_SHA256;
 
 	for (int i = first; i < DIGEST_ALGO_END; i++)
-		query_blob(q, digests_get(d, i), digest_algo_len(i));
+		statement_blob(q, digests_get(d, i), digest_algo_len(i));
 }
 
-int query_next(struct query *q, struct roar_error *err)
+int statement_next(struct statement *q, struct roar_error *err)
 {
 	int code = q->code;
 
@@ -318,31 +319,31 @@ int query_next(struct query *q, struct roar_error *err)
 	return code == SQLITE_DONE ? 0 : store_fail(q->s, err);
 }
 
-int query_run(struct query *q, struct roar_error *err)
+int statement_run(struct statement *q, struct roar_error *err)
 {
-	int r = query_next(q, err);
+	int r = statement_next(q, err);
 
-	query_close(q);
+	statement_close(q);
 	return r < 0 ? r : 0;
 }
 
-int query_one(struct query *q, int64_t missing, int64_t *ret,
-	      struct roar_error *err)
+int statement_one(struct statement *q, int64_t missing, int64_t *ret,
+		  struct roar_error *err)
 {
-	int r = query_next(q, err);
+	int r = statement_next(q, err);
 
 	if (r >= 0)
 		*ret = r ? column_int(q) : missing;
-	query_close(q);
+	statement_close(q);
 	return r < 0 ? r : 0;
 }
 
-int64_t column_int(struct query *q)
+int64_t column_int(struct statement *q)
 {
 	return sqlite3_column_int64(q->stmt, q->column++);
 }
 
-int64_t column_count(struct query *q)
+int64_t column_count(struct statement *q)
 {
 	bool null = sqlite3_column_type(q->stmt, q->column) == SQLITE_NULL;
 	int64_t n = column_int(q);
@@ -351,7 +352,7 @@ int64_t column_count(struct query *q)
 }
 
 /* The bytes of the next column; a failing conversion reads as empty. */
-static const void *bytes_of(struct query *q, size_t *ret_len)
+static const void *bytes_of(struct statement *q, size_t *ret_len)
 {
 	const void *bytes = sqlite3_column_blob(q->stmt, q->column);
 
@@ -360,7 +361,7 @@ static const void *bytes_of(struct query *q, size_t *ret_len)
 	return bytes;
 }
 
-const char *column_text(struct query *q, struct pool *pool)
+const char *column_text(struct statement *q, struct pool *pool)
 {
 	size_t len;
 	const void *bytes = bytes_of(q, &len);
@@ -375,7 +376,7 @@ const char *column_text(struct query *q, struct pool *pool)
 	return "";
 }
 
-void column_str(struct query *q, struct str *out)
+void column_str(struct statement *q, struct str *out)
 {
 	size_t len;
 	const void *bytes = bytes_of(q, &len);
@@ -384,7 +385,7 @@ void column_str(struct query *q, struct str *out)
 		str_add(out, bytes, len);
 }
 
-void column_chars(struct query *q, char *chars, size_t size)
+void column_chars(struct statement *q, char *chars, size_t size)
 {
 	size_t len;
 	const void *bytes = bytes_of(q, &len);
@@ -396,7 +397,7 @@ void column_chars(struct query *q, char *chars, size_t size)
 	chars[bytes ? len : 0] = '\0';
 }
 
-bool column_blob(struct query *q, void *data, size_t len)
+bool column_blob(struct statement *q, void *data, size_t len)
 {
 	size_t has;
 	const void *bytes = bytes_of(q, &has);
@@ -407,7 +408,7 @@ bool column_blob(struct query *q, void *data, size_t len)
 	return true;
 }
 
-void column_digests(struct query *q, bool blake3, struct digests *ret)
+void column_digests(struct statement *q, bool blake3, struct digests *ret)
 {
 	int first = blake3 ? DIGEST_BLAKE3 : DIGEST_SHA256;
 
