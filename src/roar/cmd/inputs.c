@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ancestry.h"
 #include "base/quote.h"
 #include "commands.h"
 #include "lineage/fold.h"
+#include "query/ancestry.h"
 #include "show/select.h"
 #include "ui/view.h"
 

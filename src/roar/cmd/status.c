@@ -5,8 +5,8 @@
  * (JSON names the makers of files too), and without files there is no graph to
  * make. */
 #include "commands.h"
-#include "pipeline.h"
-#include "presence.h"
+#include "query/pipeline.h"
+#include "query/presence.h"
 #include "ui/view.h"
 
 enum { ROWS = 40 }; /* artifacts listed as text */

@@ -9,8 +9,8 @@
 #include "event/event.h"
 #include "hash/verify.h"
 #include "lineage/fold.h"
-#include "pipeline.h"
-#include "target.h"
+#include "query/pipeline.h"
+#include "query/target.h"
 #include "ui/view.h"
 
 void verify_list_release(struct verify_list *list)

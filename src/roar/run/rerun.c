@@ -8,11 +8,11 @@
 #include "base/pool.h"
 #include "lineage/redact.h"
 #include "project/project.h"
+#include "query/target.h"
+#include "query/upstream.h"
 #include "run/argv_json.h"
 #include "store/store.h"
-#include "target.h"
 #include "ui/confirm.h"
-#include "upstream.h"
 
 bool rerun_is_step(const char *word)
 {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pipeline.h"
+#include "query/pipeline.h"
 
 struct view;
 

@@ -7,7 +7,7 @@
 #define ROAR_SELECT_H
 
 #include "cli/cli.h"
-#include "target.h"
+#include "query/target.h"
 
 struct selection {
 	const char *word; /* NULL: nothing was named */

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "lineage/fold.h"
-#include "presence.h"
+#include "query/presence.h"
 #include "show/show.h"
 #include "show/show_tags.h"
 #include "ui/view.h"

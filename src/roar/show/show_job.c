@@ -6,7 +6,7 @@
 #include "base/quote.h"
 #include "event/event.h"
 #include "lineage/filter.h"
-#include "producer.h"
+#include "query/producer.h"
 #include "show/show.h"
 #include "show/show_job.h"
 #include "ui/view.h"

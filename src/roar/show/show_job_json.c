@@ -4,7 +4,7 @@
 #include "event/event.h"
 #include "lineage/filter.h"
 #include "lineage/fold.h"
-#include "producer.h"
+#include "query/producer.h"
 #include "show/show.h"
 #include "show/show_job.h"
 #include "ui/view.h"

@@ -6,7 +6,7 @@
 
 #include "base/quote.h"
 #include "lineage/tag.h"
-#include "pipeline.h"
+#include "query/pipeline.h"
 #include "show/show.h"
 #include "ui/view.h"
 

@@ -1,8 +1,8 @@
 /* test_upstream.c */
 #include <string.h>
 
+#include "query/upstream.h"
 #include "sample.h"
-#include "upstream.h"
 
 /* Calls upstream_warn() for the job that was recorded last with that command,
  * in the place of a command, so that what it says is caught. */

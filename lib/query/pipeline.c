@@ -1,10 +1,10 @@
 /* pipeline.c - see pipeline.h */
-#include "pipeline.h"
+#include "query/pipeline.h"
 
 #include <string.h>
 
 #include "lineage/fold.h"
-#include "producer.h"
+#include "query/producer.h"
 #include "ui/view.h"
 
 enum { TRIES = 5 }; /* when jobs are recorded while they are read */

@@ -6,8 +6,8 @@
  * asked for.  A node leads to its job, an artifact to its digests and to the
  * newest row that wrote it.  A job that renamed or linked what an earlier one made
  * depends on it (producer.h).  Everything lives as long as the view. */
-#ifndef ROAR_PIPELINE_H
-#define ROAR_PIPELINE_H
+#ifndef ROAR_QUERY_PIPELINE_H
+#define ROAR_QUERY_PIPELINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
  * it may change with a reboot.  In between (copied back, touched, checked out
  * again) only the content can tell; what the user's cache does not know is read when
  * it is small enough for the budget, and the answer is "unverified" when it is not. */
-#ifndef ROAR_PRESENCE_H
-#define ROAR_PRESENCE_H
+#ifndef ROAR_QUERY_PRESENCE_H
+#define ROAR_QUERY_PRESENCE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* upstream.c - see upstream.h */
-#include "upstream.h"
+#include "query/upstream.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* ancestry.c - see ancestry.h */
-#include "ancestry.h"
+#include "query/ancestry.h"
 
 #include <string.h>
 
 #include "base/vec.h"
 #include "lineage/fold.h"
-#include "producer.h"
+#include "query/producer.h"
 #include "ui/view.h"
 
 struct visit {

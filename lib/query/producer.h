@@ -8,8 +8,8 @@
  * origin instead, and is marked as prior unless the run wrote the content itself:
  * the usual way to write a file is under another name, with a rename at the end.
  * What is prior leads to its maker as if it had been read under the old name. */
-#ifndef ROAR_PRODUCER_H
-#define ROAR_PRODUCER_H
+#ifndef ROAR_QUERY_PRODUCER_H
+#define ROAR_QUERY_PRODUCER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  *	8 hex digits	job UID (or a unique prefix of at least 4), else artifact
  *	hex prefix	artifact by any digest (at least 4 digits, unique)
  *	anything else	path of a recorded file (relative to the directory) */
-#ifndef ROAR_TARGET_H
-#define ROAR_TARGET_H
+#ifndef ROAR_QUERY_TARGET_H
+#define ROAR_QUERY_TARGET_H
 
 #include "base/error.h"
 #include "store/store.h"

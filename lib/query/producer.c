@@ -1,5 +1,5 @@
 /* producer.c - see producer.h */
-#include "producer.h"
+#include "query/producer.h"
 
 #include <stdlib.h>
 

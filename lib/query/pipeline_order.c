@@ -1,4 +1,4 @@
-/* dag_order.c - what belongs together stands together, makers before users.
+/* pipeline_order.c - what belongs together stands together, makers before users.
  *
  * A step that has nothing to do with the others would otherwise stand between
  * the lines of a pipeline that is not its own.  So the nodes are sorted by group

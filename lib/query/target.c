@@ -1,5 +1,5 @@
 /* target.c - see target.h */
-#include "target.h"
+#include "query/target.h"
 
 #include <ctype.h>
 #include <stdlib.h>

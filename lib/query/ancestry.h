@@ -5,8 +5,8 @@
  * Jobs are visited breadth first and once, and an input that several of them share
  * is listed once, where it was met first.  What a job renamed or linked counts as
  * an input under its old name. */
-#ifndef ROAR_ANCESTRY_H
-#define ROAR_ANCESTRY_H
+#ifndef ROAR_QUERY_ANCESTRY_H
+#define ROAR_QUERY_ANCESTRY_H
 
 #include <stdbool.h>
 #include <stddef.h>

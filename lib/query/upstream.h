@@ -2,8 +2,8 @@
  *
  * A step that is run on outputs of a stale step is up to date with old data.  The
  * user may want just that, so it is a warning and nothing is run unasked. */
-#ifndef ROAR_UPSTREAM_H
-#define ROAR_UPSTREAM_H
+#ifndef ROAR_QUERY_UPSTREAM_H
+#define ROAR_QUERY_UPSTREAM_H
 
 struct store;
 struct store_job;

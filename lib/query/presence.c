@@ -1,5 +1,5 @@
 /* presence.c - see presence.h */
-#include "presence.h"
+#include "query/presence.h"
 
 #include <errno.h>
 #include <fcntl.h>
