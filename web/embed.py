@@ -27,7 +27,7 @@ TYPES = {".html": "text/html; charset=utf-8",
 PATIENCE_S = 300
 
 HEAD = """/* Written by web/embed.py. */
-#include "api/static_files.h"
+#include "http/static_files.h"
 
 """
 
@@ -113,9 +113,9 @@ def as_c(files):
                 f"file_{i}", f"sizeof(file_{i}) - 1"]) + " },")
     # No array is empty in C: the last row is never looked at.
     return (HEAD + "\n".join(arrays) +
-            "\nconst struct page_file page_files[] = {\n" +
+            "\nconst struct static_file dashboard_files[] = {\n" +
             "\n".join(rows + ["\t{ 0 },"]) + "\n};\n" +
-            f"const size_t page_n_files = {len(rows)};\n")
+            f"const size_t dashboard_n_files = {len(rows)};\n")
 
 
 def main():

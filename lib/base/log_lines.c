@@ -18,15 +18,15 @@ static const char *const level_names[] = {
 	[LOG_INFO] = "info",   [LOG_DEBUG] = "debug",
 };
 
-void notes_release(struct notes *n)
+void log_lines_release(struct log_lines *n)
 {
 	str_release(&n->line);
-	recent_release(&n->recent);
+	recent_lines_release(&n->recent);
 }
 
 /* ---- how a line looks ---- */
 
-static void add_text(struct notes *n, int level, const char *job,
+static void add_text(struct log_lines *n, int level, const char *job,
 		     const char *message)
 {
 	clock_format_iso(&n->line, clock_now_ns());
@@ -40,7 +40,7 @@ static void add_text(struct notes *n, int level, const char *job,
 	str_addc(&n->line, '\n');
 }
 
-static void add_json(struct notes *n, int level, const char *job,
+static void add_json(struct log_lines *n, int level, const char *job,
 		     const char *message)
 {
 	CLEANUP(str_release) struct str time = STR_INIT;
@@ -62,7 +62,7 @@ static void add_json(struct notes *n, int level, const char *job,
 	str_addc(&n->line, '\n');
 }
 
-static void add_line(struct notes *n, int level, const char *job,
+static void add_line(struct log_lines *n, int level, const char *job,
 		     const char *message)
 {
 	if (n->json)
@@ -73,7 +73,7 @@ static void add_line(struct notes *n, int level, const char *job,
 
 /* ---- whether it is written ---- */
 
-static bool is_within_limit(struct notes *n, int level)
+static bool is_within_limit(struct log_lines *n, int level)
 {
 	int64_t second = clock_mono_ns() / 1000000000;
 
@@ -81,7 +81,7 @@ static bool is_within_limit(struct notes *n, int level)
 		n->second = second;
 		n->n_in_second = 0;
 	}
-	return n->n_in_second++ < NOTES_PER_S || level <= LOG_ERR;
+	return n->n_in_second++ < LOG_LINES_PER_S || level <= LOG_ERR;
 }
 
 /* A pipe that takes a line says so; a file always does. */
@@ -92,7 +92,7 @@ static bool would_wait(int fd)
 	return poll(&p, 1, 0) == 0;
 }
 
-static void add_left_out(struct notes *n)
+static void add_left_out(struct log_lines *n)
 {
 	CLEANUP(str_release) struct str text = STR_INIT;
 
@@ -102,7 +102,7 @@ static void add_left_out(struct notes *n)
 	n->left_out = 0;
 }
 
-static void write_line(struct notes *n, int level, const char *job,
+static void write_line(struct log_lines *n, int level, const char *job,
 		       const char *message)
 {
 	if (!is_within_limit(n, level) || would_wait(n->fd)) {
@@ -118,8 +118,8 @@ static void write_line(struct notes *n, int level, const char *job,
 		(void)!write(n->fd, n->line.data, n->line.len);
 }
 
-void notes_say(struct notes *n, int level, const char *job, const char *fmt,
-	       ...)
+void log_lines_add(struct log_lines *n, int level, const char *job,
+		   const char *fmt, ...)
 {
 	CLEANUP(str_release) struct str message = STR_INIT;
 	va_list ap;
@@ -130,7 +130,7 @@ void notes_say(struct notes *n, int level, const char *job, const char *fmt,
 	va_start(ap, fmt);
 	str_addv(&message, fmt, ap);
 	va_end(ap);
-	recent_add(&n->recent, clock_now_ns() / 1000000, level_names[level],
-		   job, str_cstr(&message));
+	recent_lines_add(&n->recent, clock_now_ns() / 1000000,
+			 level_names[level], job, str_cstr(&message));
 	write_line(n, level, job, str_cstr(&message));
 }

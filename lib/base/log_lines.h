@@ -5,8 +5,8 @@
  *
  * One write() a line.  What a client named is made printable.  Nobody can make the
  * program wait by not reading, nor fill a disk by what he sends: lines that would wait, and
- * those beyond NOTES_PER_S in a second, are left out, counted, and the next line that
- * is written says so.  The last lines are kept for who looks later (recent.h), those that
+ * those beyond LOG_LINES_PER_S in a second, are left out, counted, and the next line that
+ * is written says so.  The last lines are kept for who looks later (recent_lines.h), those that
  * were left out among them. */
 #ifndef BASE_LOG_LINES_H
 #define BASE_LOG_LINES_H
@@ -17,24 +17,24 @@
 #include "base/recent_lines.h"
 #include "base/str.h"
 
-enum { NOTES_PER_S = 200 };
+enum { LOG_LINES_PER_S = 200 };
 
-struct notes {
+struct log_lines {
 	int fd;
 	int level; /* of syslog: what is less urgent is not written */
 	bool json;
 	struct str line; /* memory that is used again */
-	struct recent recent;
+	struct recent_lines recent;
 	int64_t second; /* the one that is counted */
 	unsigned n_in_second;
 	uint64_t left_out; /* since the last line */
 	uint64_t left_out_total;
 };
 
-void notes_release(struct notes *n);
+void log_lines_release(struct log_lines *n);
 
 /* `job` may be NULL.  Errors are never beyond the limit. */
-void notes_say(struct notes *n, int level, const char *job, const char *fmt,
-	       ...) __attribute__((format(printf, 4, 5)));
+void log_lines_add(struct log_lines *n, int level, const char *job,
+		   const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -11,9 +11,9 @@ static void clear(struct recent_line *line)
 	*line = (struct recent_line){ 0 };
 }
 
-void recent_release(struct recent *r)
+void recent_lines_release(struct recent_lines *r)
 {
-	for (size_t i = 0; i < RECENT_MAX; i++)
+	for (size_t i = 0; i < RECENT_LINES_MAX; i++)
 		clear(&r->lines[i]);
 	r->last = 0;
 }
@@ -21,16 +21,16 @@ void recent_release(struct recent *r)
 /* Never within a character of UTF-8. */
 static size_t cut(const char *text)
 {
-	size_t len = strnlen(text, RECENT_LINE);
+	size_t len = strnlen(text, RECENT_LINE_LEN);
 
-	if (len == RECENT_LINE)
+	if (len == RECENT_LINE_LEN)
 		while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
 			len--;
 	return len;
 }
 
-void recent_add(struct recent *r, int64_t wall_ms, const char *level,
-		const char *job, const char *message)
+void recent_lines_add(struct recent_lines *r, int64_t wall_ms,
+		      const char *level, const char *job, const char *message)
 {
 	char *own_job = job ? strdup(job) : NULL;
 	char *own_message = strndup(message, cut(message));
@@ -41,7 +41,7 @@ void recent_add(struct recent *r, int64_t wall_ms, const char *level,
 		free(own_message);
 		return;
 	}
-	line = &r->lines[++r->last % RECENT_MAX];
+	line = &r->lines[++r->last % RECENT_LINES_MAX];
 	clear(line);
 	*line = (struct recent_line){ .id = r->last,
 				      .wall_ms = wall_ms,
@@ -50,10 +50,13 @@ void recent_add(struct recent *r, int64_t wall_ms, const char *level,
 				      .message = own_message };
 }
 
-const struct recent_line *recent_after(const struct recent *r, uint64_t id)
+const struct recent_line *recent_lines_after(const struct recent_lines *r,
+					     uint64_t id)
 {
-	uint64_t first = r->last > RECENT_MAX ? r->last - RECENT_MAX + 1 : 1;
+	uint64_t first = r->last > RECENT_LINES_MAX ?
+				 r->last - RECENT_LINES_MAX + 1 :
+				 1;
 	uint64_t next = id < first ? first : id + 1;
 
-	return next <= r->last ? &r->lines[next % RECENT_MAX] : NULL;
+	return next <= r->last ? &r->lines[next % RECENT_LINES_MAX] : NULL;
 }

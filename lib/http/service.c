@@ -18,22 +18,23 @@ enum {
 
 /* What an exchange has beyond the request: a reply that waits, or a stream. */
 struct visit {
-	struct http *http;
+	struct http_service *http;
 	struct http_exchange *exchange;
 	struct http_stream *stream;
 	struct http_reply *held; /* waits for the log */
 	struct visit *next_held;
 };
 
-struct http {
+struct http_service {
 	struct http_server *server;
-	http_handler *handler;
+	http_service_fn *handler;
 	void *ctx;
 	struct visit *first_held; /* in the order of their numbers */
 	unsigned n_streams;
 };
 
-const char *http_query(const struct http_request *request, const char *name)
+const char *http_request_query(const struct http_request *request,
+			       const char *name)
 {
 	return http_target_query(request->pool, request->target, name);
 }
@@ -180,7 +181,7 @@ static void forget_held(struct visit *v)
 	v->held = NULL;
 }
 
-static void send_first_held(struct http *h)
+static void send_first_held(struct http_service *h)
 {
 	struct visit *v = h->first_held;
 	CLEANUP(freep) struct http_reply *reply = TAKE_PTR(v->held);
@@ -190,13 +191,13 @@ static void send_first_held(struct http *h)
 	release_reply(reply);
 }
 
-void http_release(struct http *h, uint64_t seq)
+void http_service_release(struct http_service *h, uint64_t seq)
 {
 	while (h && h->first_held && h->first_held->held->wait_for <= seq)
 		send_first_held(h);
 }
 
-void http_release_failed(struct http *h, const char *body)
+void http_service_fail_held(struct http_service *h, const char *body)
 {
 	while (h && h->first_held) {
 		struct http_reply *reply = h->first_held->held;
@@ -208,7 +209,7 @@ void http_release_failed(struct http *h, const char *body)
 	}
 }
 
-bool http_is_holding(const struct http *h)
+bool http_service_is_holding(const struct http_service *h)
 {
 	return h && h->first_held;
 }
@@ -246,7 +247,7 @@ static bool is_served(const char *method)
 
 static void answer(struct visit *v, struct http_exchange *x, struct pool *pool)
 {
-	struct http *h = v->http;
+	struct http_service *h = v->http;
 	struct http_reply reply = { .status = 200, .type = "application/json" };
 	const struct http_request request = {
 		.path = http_target_path(pool, x->request->target),
@@ -332,10 +333,11 @@ static const struct http_handler HANDLER = {
 	.closed = on_closed,
 };
 
-int http_new(struct loop *loop, int listener, http_handler *handler, void *ctx,
-	     struct http **ret)
+int http_service_new(struct loop *loop, int listener, http_service_fn *handler,
+		     void *ctx, struct http_service **ret)
 {
-	CLEANUP(http_freep) struct http *h = calloc(1, sizeof(*h));
+	CLEANUP(http_service_freep)
+	struct http_service *h = calloc(1, sizeof(*h));
 	int r;
 
 	if (!h)
@@ -351,7 +353,7 @@ int http_new(struct loop *loop, int listener, http_handler *handler, void *ctx,
 	return 0;
 }
 
-void http_free(struct http *h)
+void http_service_free(struct http_service *h)
 {
 	if (!h)
 		return;
@@ -359,28 +361,24 @@ void http_free(struct http *h)
 	free(h);
 }
 
-void http_set_token(struct http *h, uint64_t token)
+void http_service_set_field(struct http_service *h, const char *name,
+			    const char *value)
 {
-	char text[24];
-
-	if (!h)
-		return;
-	(void)snprintf(text, sizeof(text), "%" PRIu64, token);
-	(void)http_server_set_field(h->server, "roar-fencing-token",
-				    token ? text : NULL);
+	if (h)
+		(void)http_server_set_field(h->server, name, value);
 }
 
-uint64_t http_n_requests(const struct http *h)
+uint64_t http_service_n_requests(const struct http_service *h)
 {
 	return http_server_counts(h->server).n_requests;
 }
 
-unsigned http_n_streams(const struct http *h)
+unsigned http_service_n_streams(const struct http_service *h)
 {
 	return h->n_streams;
 }
 
-uint64_t http_n_slow(const struct http *h)
+uint64_t http_service_n_slow(const struct http_service *h)
 {
 	return http_server_counts(h->server).n_stalled;
 }

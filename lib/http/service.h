@@ -30,9 +30,10 @@ struct http_request {
 };
 
 /* The decoded value of ?name=, NULL when it is not there. */
-const char *http_query(const struct http_request *request, const char *name);
+const char *http_request_query(const struct http_request *request,
+			       const char *name);
 
-struct http;
+struct http_service;
 struct http_exchange;
 
 /* A reply that goes on.  Who answers with one adds to `out` and calls
@@ -63,31 +64,34 @@ struct http_reply {
 	size_t fixed_len;
 	struct http_stream *stream; /* instead of either; http's from then on */
 	struct str link; /* where the next page is; empty: nowhere */
-	/* The reply tells of a change: it leaves with http_release() of this number or a
+	/* The reply tells of a change: it leaves with http_service_release() of this number or a
 	 * higher one.  0: at once. */
 	uint64_t wait_for;
 };
 
-typedef void http_handler(void *ctx, const struct http_request *request,
-			  struct http_reply *reply);
+typedef void http_service_fn(void *ctx, const struct http_request *request,
+			     struct http_reply *reply);
 
 /* Serves at `listener`, a listening socket, which is the server's from then on. */
-int http_new(struct loop *loop, int listener, http_handler *handler, void *ctx,
-	     struct http **ret);
-void http_free(struct http *h);
-DEFINE_CLEANUP(struct http *, http_free)
+int http_service_new(struct loop *loop, int listener, http_service_fn *handler,
+		     void *ctx, struct http_service **ret);
+void http_service_free(struct http_service *h);
+DEFINE_CLEANUP(struct http_service *, http_service_free)
 
-/* The fencing token that replies have from now on (`roar-fencing-token`); 0: none. */
-void http_set_token(struct http *h, uint64_t token);
+/* A field that every reply has from now on; NULL removes it.  `h` may be NULL in this and
+ * the next three. */
+void http_service_set_field(struct http_service *h, const char *name,
+			    const char *value);
 
-/* Lets replies go that waited for numbers up to `seq`.  `h` may be NULL in these. */
-void http_release(struct http *h, uint64_t seq);
+/* Lets replies go that waited for numbers up to `seq`.  */
+void http_service_release(struct http_service *h, uint64_t seq);
 /* Lets all of them go, with status 503 and this body. */
-void http_release_failed(struct http *h, const char *body);
-bool http_is_holding(const struct http *h);
+void http_service_fail_held(struct http_service *h, const char *body);
+bool http_service_is_holding(const struct http_service *h);
 
-uint64_t http_n_requests(const struct http *h);
-unsigned http_n_streams(const struct http *h);
-uint64_t http_n_slow(const struct http *h); /* streams that nobody read */
+uint64_t http_service_n_requests(const struct http_service *h);
+unsigned http_service_n_streams(const struct http_service *h);
+uint64_t
+http_service_n_slow(const struct http_service *h); /* streams that nobody read */
 
 #endif

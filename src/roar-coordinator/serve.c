@@ -76,8 +76,8 @@ void server_fail(struct server *s, int error, const char *sentence)
 		return;
 	s->failure = error;
 	(void)error_set(&s->why, error, "%s", sentence);
-	notes_say(&s->notes, LOG_ERR, NULL, "%s; the coordinator ends",
-		  sentence);
+	log_lines_add(&s->lines, LOG_ERR, NULL, "%s; the coordinator ends",
+		      sentence);
 	loop_later(s->loop, &s->round_end);
 }
 
@@ -100,7 +100,7 @@ void server_renew_state(struct server *s)
 {
 	struct coord *fresh = NULL;
 
-	hold_release(&s->hold);
+	reply_queue_release(&s->reply_queue);
 	if (make_state(s, &fresh) < 0) {
 		server_fail(s, -ENOMEM, "no memory for a new state");
 		return;
@@ -118,7 +118,7 @@ static int make_parts(struct server *s, struct roar_error *err)
 	int r = loop_new(&s->loop);
 
 	if (r == 0)
-		r = methods_init(&s->methods, own_methods);
+		r = methods_init(&s->methods, builtin_methods);
 	if (r == 0)
 		r = unpacker_init(&s->unpacker);
 	if (r == 0)
@@ -152,10 +152,10 @@ static int listen_for_calls(struct server *s, struct str *line,
 		if (port && !s->port)
 			s->port = port;
 		if (!o->tokens && options_is_public(o->listen[i]))
-			notes_say(&s->notes, LOG_WARNING, NULL,
-				  "whoever reaches '%s' may do everything: "
-				  "give --tokens",
-				  o->listen[i]);
+			log_lines_add(&s->lines, LOG_WARNING, NULL,
+				      "whoever reaches '%s' may do everything: "
+				      "give --tokens",
+				      o->listen[i]);
 	}
 	return 0;
 }
@@ -172,7 +172,7 @@ static int listen_for_http(struct server *s, struct str *line,
 	r = listen_open(address.data, HTTP_STALL_MS, &socket, err);
 	if (r < 0)
 		return r;
-	r = http_new(s->loop, socket.fd, pages_answer, s, &s->http);
+	r = http_service_new(s->loop, socket.fd, routes_answer, s, &s->http);
 	if (r < 0) {
 		listen_close(&socket);
 		return error_set(err, r, "cannot serve HTTP at '%s': %s",
@@ -206,7 +206,7 @@ static int begin_election(struct server *s, struct roar_error *err)
 	CLEANUP(str_release) struct str address = STR_INIT;
 
 	server_own_address(s, &address);
-	return lead_open(s, str_cstr(&address), err);
+	return leadership_open(s, str_cstr(&address), err);
 }
 
 static int begin(struct server *s, struct roar_error *err)
@@ -233,10 +233,10 @@ static int begin(struct server *s, struct roar_error *err)
 	if (r < 0)
 		return r;
 	loop_later(s->loop, &s->round_end);
-	second_begin(s);
+	sampler_begin(s);
 	(void)puts(str_cstr(&line));
 	(void)fflush(stdout);
-	notes_say(&s->notes, LOG_INFO, NULL, "%s", str_cstr(&line));
+	log_lines_add(&s->lines, LOG_INFO, NULL, "%s", str_cstr(&line));
 	return 0;
 }
 
@@ -255,31 +255,31 @@ static void free_calls(struct server *s)
 /* Connections first: they tell the state machine of their end, which may still write. */
 static void end(struct server *s)
 {
-	second_end(s);
-	http_free(s->http);
+	sampler_end(s);
+	http_service_free(s->http);
 	rpc_server_free(s->rpc);
 	journal_close(s);
-	lead_close(s);
+	leadership_close(s);
 	coord_free(s->coord);
 	tls_server_free(s->tls);
 	free_calls(s);
 	access_close(&s->access);
 	methods_release(&s->methods);
 	unpacker_release(&s->unpacker);
-	hold_release(&s->hold);
+	reply_queue_release(&s->reply_queue);
 	str_release(&s->out);
 	str_release(&s->absent);
 	str_release(&s->record);
 	signals_unwatch(s->loop, &s->signals);
 	loop_free(s->loop);
-	notes_release(&s->notes);
+	log_lines_release(&s->lines);
 }
 
 int serve(const struct options *options, struct roar_error *err)
 {
 	struct server s = {
 		.options = options,
-		.notes = { .fd = STDERR_FILENO,
+		.lines = { .fd = STDERR_FILENO,
 			   .level = options->log_level,
 			   .json = options->log_json },
 		.signals.fd = -1,
@@ -291,7 +291,7 @@ int serve(const struct options *options, struct roar_error *err)
 	if (r == 0 && s.failure)
 		r = error_set(err, s.failure, "%s", s.why.text);
 	else if (r == 0)
-		notes_say(&s.notes, LOG_INFO, NULL, "ended");
+		log_lines_add(&s.lines, LOG_INFO, NULL, "ended");
 	end(&s);
 	return r;
 }

@@ -5,12 +5,12 @@
  *	                                                        v           v
  *	                              journal.c: the log (log.h)     answer.c
  *	                                              |durable              |
- *	                                              +-----> hold.h -------+
+ *	                                              +----> reply_queue.h -+
  *	                                                        |
  *	wires  <-----------------------------------------------+
  *
- * A reply waits in `hold` while records that were handed out before it are not durable;
- * when none are, it leaves at once.  Where the log is in etcd, lead.h says whether requests
+ * A reply waits in `reply_queue` while records that were handed out before it are not durable;
+ * when none are, it leaves at once.  Where the log is in etcd, leadership.h says whether requests
  * are answered at all.  All of it is one thread; only the log writes by others. */
 #ifndef COORDINATOR_SERVER_H
 #define COORDINATOR_SERVER_H
@@ -66,15 +66,15 @@ struct look {
 
 struct server {
 	const struct options *options;
-	struct notes notes;
+	struct log_lines lines;
 	struct access access;
 	struct loop *loop;
 	struct rpc_server *rpc;
 	uint16_t port; /* of the first TCP address */
 	struct tls_server *tls;
-	struct http *http;
+	struct http_service *http;
 	struct coord *coord;
-	struct lead *lead; /* NULL: without etcd */
+	struct leadership *leadership; /* NULL: without etcd */
 	struct methods methods;
 	struct unpacker unpacker;
 
@@ -93,7 +93,7 @@ struct server {
 
 	/* the log */
 	struct log *log; /* NULL: a standby has none */
-	struct hold hold;
+	struct reply_queue reply_queue;
 	struct str record;
 	uint64_t appended; /* the last record that was handed in */
 	uint64_t n_replayed; /* records that were read at the start */
@@ -171,7 +171,7 @@ void answer_look(struct server *s, const struct scope *scope,
 
 /* journal.c: the log. */
 int journal_open_disk(struct server *s, struct roar_error *err);
-/* Begins to read; lead_loaded() or lead_log_failed() says the rest. */
+/* Begins to read; leadership_loaded() or leadership_log_failed() says the rest. */
 int journal_open_etcd(struct server *s, struct etcd *etcd, int64_t token,
 		      bool is_full);
 void journal_close(struct server *s);
@@ -183,24 +183,24 @@ uint64_t journal_durable(const struct server *s); /* up to which number */
 bool journal_is_durable(const struct server *s); /* all that was handed in */
 void journal_count(struct server *s, struct log_counts *ret);
 
-/* own.c: health and reflection (own_methods of method.h). */
-void own_tell_health(struct server *s);
+/* builtin_services.c: health and reflection (builtin_methods of method.h). */
+void builtin_report_health(struct server *s);
 
 /* stop.c: signals and the end. */
 int stop_watch(struct server *s, struct roar_error *err);
 void stop_begin(struct server *s, int64_t grace_ms);
 void stop_failed(struct server *s); /* at once: the log is lost */
 
-/* second.c: the history, a row a second. */
-void second_begin(struct server *s);
-void second_end(struct server *s);
+/* sampler.c: the history, one row per second. */
+void sampler_begin(struct server *s);
+void sampler_end(struct server *s);
 
-/* pages.c, api*.c, figures.c, metrics.c: HTTP. */
-http_handler pages_answer;
-typedef void page_fn(struct server *s, const struct scope *scope,
-		     const struct http_request *request,
-		     struct http_reply *reply);
-page_fn api_health, api_status, api_workers, api_logs, api_checkpoints,
+/* api: HTTP. */
+http_service_fn routes_answer;
+typedef void route_fn(struct server *s, const struct scope *scope,
+		      const struct http_request *request,
+		      struct http_reply *reply);
+route_fn api_health, api_status, api_workers, api_logs, api_checkpoints,
 	api_dashboard, api_task, api_task_new;
 void api_error(struct http_reply *reply, unsigned status, const char *sentence);
 void metrics_write(struct server *s, struct str *out);

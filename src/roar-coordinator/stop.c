@@ -6,7 +6,7 @@
  *	force()		what still waits is told to come back
  *	   |		replies have FLUSH_MS to leave
  *	   v
- *	lead_resign()	another one may lead at once; where there is etcd
+ *	leadership_resign()	another one may lead at once; where there is etcd
  *	   v
  *	loop_stop() */
 #include "server.h"
@@ -47,17 +47,17 @@ static bool resign(struct server *s, int64_t now)
 		s->resigned = true;
 		s->forced = true;
 		s->stop_by_ms = now + RESIGN_MS;
-		lead_resign(s);
+		leadership_resign(s);
 	}
-	return !lead_is_resigning(s) || now >= s->stop_by_ms;
+	return !leadership_is_resigning(s) || now >= s->stop_by_ms;
 }
 
 static void on_look(struct loop_timer *t)
 {
 	struct server *s = CONTAINER(t, struct server, stop_timer);
 	int64_t now = loop_now_ms(s->loop);
-	bool drained = rpc_server_drained(s->rpc) && s->hold.n == 0 &&
-		       !http_is_holding(s->http);
+	bool drained = rpc_server_drained(s->rpc) && s->reply_queue.n == 0 &&
+		       !http_service_is_holding(s->http);
 	bool over = drained || s->resigned ||
 		    (s->forced && now >= s->stop_by_ms);
 
@@ -75,11 +75,12 @@ void stop_begin(struct server *s, int64_t grace_ms)
 {
 	if (s->stopping)
 		return;
-	notes_say(&s->notes, LOG_INFO, NULL,
-		  "ending; calls under way have %lld ms", (long long)grace_ms);
+	log_lines_add(&s->lines, LOG_INFO, NULL,
+		      "ending; calls under way have %lld ms",
+		      (long long)grace_ms);
 	s->stopping = true;
 	s->stop_by_ms = loop_now_ms(s->loop) + grace_ms;
-	own_tell_health(s);
+	builtin_report_health(s);
 	live_end(s, NULL);
 	call_end_all(s, is_stream, COORD_UNAVAILABLE,
 		     "the coordinator ends: try again");
@@ -114,11 +115,11 @@ static void reload(struct server *s)
 	struct roar_error err = { "out of memory" };
 
 	if (access_reload(&s->access, &err) < 0)
-		notes_say(&s->notes, LOG_ERR, NULL,
-			  "%s; the tokens stay as they were", err.text);
+		log_lines_add(&s->lines, LOG_ERR, NULL,
+			      "%s; the tokens stay as they were", err.text);
 	else if (s->access.path)
-		notes_say(&s->notes, LOG_INFO, NULL,
-			  "the tokens were read again");
+		log_lines_add(&s->lines, LOG_INFO, NULL,
+			      "the tokens were read again");
 	call_end_all(s, is_withdrawn, COORD_UNAUTHENTICATED,
 		     "the token was withdrawn: call again with one that is "
 		     "good");
@@ -126,11 +127,12 @@ static void reload(struct server *s)
 	if (!s->tls)
 		return;
 	if (tls_server_reload(s->tls, &err) < 0)
-		notes_say(&s->notes, LOG_ERR, NULL,
-			  "%s; the certificates stay as they were", err.text);
+		log_lines_add(&s->lines, LOG_ERR, NULL,
+			      "%s; the certificates stay as they were",
+			      err.text);
 	else
-		notes_say(&s->notes, LOG_INFO, NULL,
-			  "the certificates were read again");
+		log_lines_add(&s->lines, LOG_INFO, NULL,
+			      "the certificates were read again");
 }
 
 /* The second signal to end is obeyed at once. */

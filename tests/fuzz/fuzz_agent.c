@@ -140,7 +140,7 @@ static void open_agent(struct agent *a)
 
 	(void)snprintf(address, sizeof(address), "unix:%s", where.sun_path);
 	require(loop_new(&a->loop) == 0);
-	require(methods_init(&a->methods, own_methods) == 0);
+	require(methods_init(&a->methods, builtin_methods) == 0);
 	require(rpc_server_new(a->loop, &relay_handler, a, &limits, &a->rpc) ==
 		0);
 	require(uplink_open(a->loop, &options, &relay_user, a, &a->uplink,
@@ -157,7 +157,7 @@ static void close_agent(struct agent *a)
 	beats_release(&a->beats);
 	methods_release(&a->methods);
 	loop_free(a->loop);
-	notes_release(&a->notes);
+	log_lines_release(&a->lines);
 }
 
 static void talk(struct agent *a, int fd, int worker, const uint8_t *data,
@@ -184,7 +184,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		registered = atexit(remove_socket) == 0;
 	require(a != NULL);
 	refuse_earlier(listening);
-	a->notes = (struct notes){ .fd = -1, .level = LOG_EMERG };
+	a->lines = (struct log_lines){ .fd = -1, .level = LOG_EMERG };
 	open_agent(a);
 	fd = accept_agent(a, listening);
 	say_it_serves(fd);

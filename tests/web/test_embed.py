@@ -22,23 +22,23 @@ def failing_npm(folder):
 
 
 def test_without_npm_there_is_no_page(tmp_path):
-    output = tmp_path / "page.c"
+    output = tmp_path / "files.c"
     done = embed(output)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert "page_n_files = 0;" in output.read_text()
+    assert "dashboard_n_files = 0;" in output.read_text()
 
 
 def test_a_build_goes_on_where_nothing_can_be_fetched(tmp_path):
-    output = tmp_path / "page.c"
+    output = tmp_path / "files.c"
     done = embed(output, *failing_npm(tmp_path))
     assert done.returncode == 0
     assert "cannot be reached" in done.stderr
     assert "going on without it" in done.stderr
-    assert "page_n_files = 0;" in output.read_text()
+    assert "dashboard_n_files = 0;" in output.read_text()
 
 
 def test_a_build_that_insists_fails(tmp_path):
-    output = tmp_path / "page.c"
+    output = tmp_path / "files.c"
     done = embed(output, *failing_npm(tmp_path), "--required")
     assert done.returncode == 1
     assert "cannot be reached" in done.stderr
@@ -50,16 +50,17 @@ def test_any_bytes_are_the_same_in_c(tmp_path):
     sys.path.insert(0, os.path.dirname(EMBED))
     import embed as module  # pylint: disable=import-outside-toplevel
     data = bytes(range(256)) * 3 + b"??=123\\\"%s"
-    (tmp_path / "page.h").write_text(
+    (tmp_path / "http").mkdir()
+    (tmp_path / "http/static_files.h").write_text(
         "#include <stdbool.h>\n#include <stddef.h>\n"
-        "struct page_file { const char *path, *type, *etag; bool is_final;\n"
+        "struct static_file { const char *path, *type, *etag; bool is_final;\n"
         "const char *data; size_t len; };\n")
-    (tmp_path / "page.c").write_text(
+    (tmp_path / "files.c").write_text(
         module.as_c([("/index.html", data), ("/assets/a.js", b"")]) +
-        "#include <stdio.h>\nint main(void) { fwrite(page_files[0].data, 1,"
-        " page_files[0].len, stdout); return page_n_files != 2; }\n")
+        "#include <stdio.h>\nint main(void) { fwrite(dashboard_files[0].data, 1,"
+        " dashboard_files[0].len, stdout); return dashboard_n_files != 2; }\n")
     program = str(tmp_path / "program")
     subprocess.run(["cc", "-I", str(tmp_path), "-o", program,
-                    str(tmp_path / "page.c")], check=True)
+                    str(tmp_path / "files.c")], check=True)
     assert subprocess.run([program], stdout=subprocess.PIPE,
                           check=True).stdout == data

@@ -43,9 +43,9 @@ static void stop(struct agent *a)
 		loop_stop(a->loop);
 		return;
 	}
-	notes_say(&a->notes, LOG_INFO, NULL,
-		  "ending; calls under way have %lld ms",
-		  (long long)a->options->grace_ms);
+	log_lines_add(&a->lines, LOG_INFO, NULL,
+		      "ending; calls under way have %lld ms",
+		      (long long)a->options->grace_ms);
 	a->stop_by_ms = now + a->options->grace_ms;
 	a->stop_timer.due = on_look;
 	rpc_server_drain(a->rpc);
@@ -58,8 +58,9 @@ static void reload(struct agent *a)
 	struct roar_error err = { "out of memory" };
 
 	if (a->tls && tls_server_reload(a->tls, &err) < 0)
-		notes_say(&a->notes, LOG_ERR, NULL,
-			  "%s; the certificates stay as they were", err.text);
+		log_lines_add(&a->lines, LOG_ERR, NULL,
+			      "%s; the certificates stay as they were",
+			      err.text);
 }
 
 static void on_signal(struct loop_fd *f, uint32_t events)
@@ -86,7 +87,7 @@ static int make_parts(struct agent *a, struct roar_error *err)
 	int r = loop_new(&a->loop);
 
 	if (r == 0)
-		r = methods_init(&a->methods, own_methods);
+		r = methods_init(&a->methods, builtin_methods);
 	if (r == 0)
 		r = rpc_server_new(a->loop, &relay_handler, a, &limits,
 				   &a->rpc);
@@ -136,15 +137,15 @@ static int begin(struct agent *a, struct roar_error *err)
 		return r;
 	(void)puts(str_cstr(&line));
 	(void)fflush(stdout);
-	notes_say(&a->notes, LOG_INFO, NULL, "%s for the coordinator %s",
-		  str_cstr(&line), o->upstream);
+	log_lines_add(&a->lines, LOG_INFO, NULL, "%s for the coordinator %s",
+		      str_cstr(&line), o->upstream);
 	return 0;
 }
 
 /* Workers' connections first: they tell the other parts of their end. */
 static void end(struct agent *a)
 {
-	http_free(a->http);
+	http_service_free(a->http);
 	rpc_server_free(a->rpc);
 	uplink_close(a->uplink);
 	lanes_release(a);
@@ -154,14 +155,14 @@ static void end(struct agent *a)
 	tls_server_free(a->tls);
 	signals_unwatch(a->loop, &a->signals);
 	loop_free(a->loop);
-	notes_release(&a->notes);
+	log_lines_release(&a->lines);
 }
 
 int agent_serve(const struct options *options, struct roar_error *err)
 {
 	struct agent a = {
 		.options = options,
-		.notes = { .fd = STDERR_FILENO,
+		.lines = { .fd = STDERR_FILENO,
 			   .level = options->log_level,
 			   .json = options->log_json },
 		.signals.fd = -1,
@@ -171,10 +172,10 @@ int agent_serve(const struct options *options, struct roar_error *err)
 	if (r == 0)
 		r = loop_run(a.loop);
 	if (r == 0)
-		notes_say(&a.notes, LOG_INFO, NULL,
-			  "ended; %llu heartbeats in %llu packets",
-			  (unsigned long long)a.beats.n_beats,
-			  (unsigned long long)a.beats.n_packets);
+		log_lines_add(&a.lines, LOG_INFO, NULL,
+			      "ended; %llu heartbeats in %llu packets",
+			      (unsigned long long)a.beats.n_beats,
+			      (unsigned long long)a.beats.n_packets);
 	end(&a);
 	return r;
 }

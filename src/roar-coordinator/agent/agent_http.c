@@ -138,7 +138,7 @@ int agent_listen_http(struct agent *a, struct str *line, struct roar_error *err)
 	r = listen_open(address, HTTP_STALL_MS, &socket, err);
 	if (r < 0)
 		return r;
-	r = http_new(a->loop, socket.fd, on_request, a, &a->http);
+	r = http_service_new(a->loop, socket.fd, on_request, a, &a->http);
 	if (r < 0) {
 		listen_close(&socket);
 		return error_set(err, r, "cannot serve HTTP at '%s': %s",

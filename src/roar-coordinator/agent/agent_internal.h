@@ -48,14 +48,14 @@ struct errand {
 
 struct agent {
 	const struct options *options;
-	struct notes notes;
+	struct log_lines lines;
 	struct loop *loop;
 	struct rpc_server *rpc;
 	struct tls_server *tls;
 	struct methods methods;
 	struct uplink *uplink;
 	uint64_t n_up, n_down; /* how often it was there, and lost */
-	struct http *http; /* or NULL */
+	struct http_service *http; /* or NULL */
 	struct beats beats;
 	struct loop_timer beats_timer;
 

@@ -292,8 +292,9 @@ static void on_up(void *ctx)
 
 	a->speaks = 0;
 	a->n_up++;
-	notes_say(&a->notes, LOG_INFO, NULL, "connected to the coordinator %s",
-		  uplink_where(a->uplink));
+	log_lines_add(&a->lines, LOG_INFO, NULL,
+		      "connected to the coordinator %s",
+		      uplink_where(a->uplink));
 }
 
 static void on_down(void *ctx)
@@ -301,9 +302,10 @@ static void on_down(void *ctx)
 	struct agent *a = ctx;
 
 	a->n_down++;
-	notes_say(&a->notes, LOG_WARNING, NULL,
-		  "the coordinator is lost: %s; workers are told to come back",
-		  uplink_failure(a->uplink));
+	log_lines_add(
+		&a->lines, LOG_WARNING, NULL,
+		"the coordinator is lost: %s; workers are told to come back",
+		uplink_failure(a->uplink));
 	loop_timer_clear(a->loop, &a->beats_timer);
 	beats_clear(&a->beats);
 	rpc_server_hang_up(a->rpc);
@@ -313,7 +315,8 @@ static void on_failed(void *ctx)
 {
 	struct agent *a = ctx;
 
-	notes_say(&a->notes, LOG_DEBUG, NULL, "%s", uplink_failure(a->uplink));
+	log_lines_add(&a->lines, LOG_DEBUG, NULL, "%s",
+		      uplink_failure(a->uplink));
 }
 
 const struct uplink_user relay_user = {

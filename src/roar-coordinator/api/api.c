@@ -117,8 +117,8 @@ int api_parse_int(const char *text, int64_t min, int64_t max, int64_t *ret)
 
 static int parse_page(const struct http_request *request, struct page *p)
 {
-	const char *limit = http_query(request, "limit");
-	const char *after = http_query(request, "after");
+	const char *limit = http_request_query(request, "limit");
+	const char *after = http_request_query(request, "after");
 	const char *colon = after ? strrchr(after, ':') : NULL;
 	int64_t rank = 0;
 
@@ -150,7 +150,7 @@ static int compare_job(const struct page *p, const char *job)
 static void add_link(const struct page *p, const struct http_request *request,
 		     struct http_reply *reply)
 {
-	const char *job = http_query(request, "job");
+	const char *job = http_request_query(request, "job");
 
 	if (!p->more || !p->job)
 		return;

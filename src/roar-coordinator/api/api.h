@@ -102,12 +102,12 @@ void api_write_pulse(struct server *s, struct json *j,
 typedef void api_part(struct server *s, const struct scope *scope,
 		      struct json *j);
 
-/* figures.c */
+/* api_status.c */
 api_part api_write_server, api_write_presence, api_write_metrics;
-/* api_parts.c */
+/* api_jobs.c */
 api_part api_write_jobs, api_write_barriers, api_write_datasets,
 	api_write_steps;
-/* api_work.c */
+/* api_checkpoints.c */
 api_part api_write_workers, api_write_checkpoints;
 /* api_task.c */
 api_part api_write_tasks;

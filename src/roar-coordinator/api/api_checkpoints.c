@@ -59,7 +59,7 @@ void api_checkpoints(struct server *s, const struct scope *scope,
 		     const struct http_request *request,
 		     struct http_reply *reply)
 {
-	const char *limit = http_query(request, "limit");
+	const char *limit = http_request_query(request, "limit");
 	struct json j = json_writer(&reply->body, false);
 	int64_t max = CHECKPOINTS_DEFAULT;
 

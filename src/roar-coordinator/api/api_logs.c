@@ -43,16 +43,16 @@ static void write_line(struct json *j, const struct recent_line *line)
 }
 
 /* From where on there are `max` lines at most. */
-static uint64_t last_lines(const struct recent *recent, const char *job,
+static uint64_t last_lines(const struct recent_lines *recent, const char *job,
 			   uint64_t after, unsigned max)
 {
 	unsigned n = 0;
-	const struct recent_line *line = recent_after(recent, after);
+	const struct recent_line *line = recent_lines_after(recent, after);
 
-	for (; line; line = recent_after(recent, line->id))
+	for (; line; line = recent_lines_after(recent, line->id))
 		n += may_see(job, line);
-	for (line = recent_after(recent, after); line && n > max;
-	     line = recent_after(recent, line->id)) {
+	for (line = recent_lines_after(recent, after); line && n > max;
+	     line = recent_lines_after(recent, line->id)) {
 		n -= may_see(job, line);
 		after = line->id;
 	}
@@ -62,13 +62,13 @@ static uint64_t last_lines(const struct recent *recent, const char *job,
 uint64_t api_write_logs(struct server *s, const char *job, struct json *j,
 			uint64_t after, unsigned max)
 {
-	const struct recent *recent = &s->notes.recent;
+	const struct recent_lines *recent = &s->lines.recent;
 	const struct recent_line *line;
 
 	after = last_lines(recent, job, after, max);
 	json_array(j);
-	for (line = recent_after(recent, after); line;
-	     line = recent_after(recent, line->id)) {
+	for (line = recent_lines_after(recent, after); line;
+	     line = recent_lines_after(recent, line->id)) {
 		if (may_see(job, line))
 			write_line(j, line);
 	}
@@ -79,12 +79,12 @@ uint64_t api_write_logs(struct server *s, const char *job, struct json *j,
 void api_write_messages(struct server *s, const char *job, struct json *j,
 			unsigned max)
 {
-	const struct recent *recent = &s->notes.recent;
+	const struct recent_lines *recent = &s->lines.recent;
 	uint64_t after = last_lines(recent, job, 0, max);
-	const struct recent_line *line = recent_after(recent, after);
+	const struct recent_line *line = recent_lines_after(recent, after);
 
 	json_array(j);
-	for (; line; line = recent_after(recent, line->id)) {
+	for (; line; line = recent_lines_after(recent, line->id)) {
 		if (may_see(job, line))
 			json_string(j, line->message);
 	}
@@ -94,11 +94,11 @@ void api_write_messages(struct server *s, const char *job, struct json *j,
 void api_logs(struct server *s, const struct scope *scope,
 	      const struct http_request *request, struct http_reply *reply)
 {
-	const char *limit = http_query(request, "limit");
+	const char *limit = http_request_query(request, "limit");
 	struct json j = json_writer(&reply->body, false);
 	int64_t max = LOGS_DEFAULT;
 
-	if (limit && api_parse_int(limit, 1, RECENT_MAX, &max) < 0) {
+	if (limit && api_parse_int(limit, 1, RECENT_LINES_MAX, &max) < 0) {
 		api_error(reply, 400, "limit is 1 to 500");
 		return;
 	}

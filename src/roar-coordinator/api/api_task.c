@@ -129,7 +129,7 @@ static void write_logs(struct server *s, const char *id,
 {
 	struct json j = json_writer(&reply->body, false);
 
-	(void)api_write_logs(s, id, &j, 0, RECENT_MAX);
+	(void)api_write_logs(s, id, &j, 0, RECENT_LINES_MAX);
 	str_addc(&reply->body, '\n');
 }
 

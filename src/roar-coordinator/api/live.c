@@ -95,7 +95,7 @@ static bool add_parts(struct live_client *c, struct json *j, int64_t now_ms)
 
 static bool has_lines(const struct live_client *c)
 {
-	return c->line < c->server->notes.recent.last;
+	return c->line < c->server->lines.recent.last;
 }
 
 /* Figures are of the whole server: its administrator's. */
@@ -272,7 +272,7 @@ static void on_due(struct loop_timer *t)
 	struct server *s = CONTAINER(l, struct server, live);
 	int64_t now = loop_now_ms(s->loop);
 
-	if (!lead_serves(s)) {
+	if (!leadership_serves(s)) {
 		live_end(s, NULL);
 		return;
 	}

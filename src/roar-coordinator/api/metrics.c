@@ -108,12 +108,13 @@ static void write_http(struct server *s, struct str *out)
 	if (!s->http)
 		return;
 	one(out, PREFIX "http_requests_total", "counter", "Requests over HTTP.",
-	    http_n_requests(s->http));
+	    http_service_n_requests(s->http));
 	one(out, PREFIX "http_streams", "gauge",
-	    "Dashboards and others that watch.", http_n_streams(s->http));
+	    "Dashboards and others that watch.",
+	    http_service_n_streams(s->http));
 	one(out, PREFIX "http_slow_readers_total", "counter",
 	    "Of those, the ones that were sent away: they read nothing.",
-	    http_n_slow(s->http));
+	    http_service_n_slow(s->http));
 }
 
 /* ---- the state ---- */
@@ -246,9 +247,9 @@ static void write_log(struct server *s, struct str *out)
 	one(out, PREFIX "log_disk_full", "gauge",
 	    "1 when the last record found no room.", s->disk_full);
 	one(out, PREFIX "held_replies", "gauge",
-	    "Replies that wait for the disk.", s->hold.n);
+	    "Replies that wait for the disk.", s->reply_queue.n);
 	one(out, PREFIX "held_bytes", "gauge", "Bytes of those.",
-	    hold_bytes(&s->hold));
+	    reply_queue_bytes(&s->reply_queue));
 	one(out, PREFIX "snapshots_failed_total", "counter",
 	    "Snapshots that could not be made.", s->n_snapshots_failed);
 	prom_family(out, PREFIX "snapshot_seconds", "histogram",
@@ -262,13 +263,14 @@ static void write_lead(struct server *s, struct str *out)
 {
 	one(out, PREFIX "leads", "gauge",
 	    "1 when requests are answered here, 0 for a standby.",
-	    lead_serves(s));
-	if (!s->lead)
+	    leadership_serves(s));
+	if (!s->leadership)
 		return;
 	one(out, PREFIX "fencing_token", "gauge",
-	    "The token of the lead; 0 for a standby.", (uint64_t)lead_token(s));
+	    "The token of the lead; 0 for a standby.",
+	    (uint64_t)leadership_token(s));
 	one(out, PREFIX "etcd_reachable", "gauge",
-	    "0 when no member of etcd answers.", !lead_in_trouble(s));
+	    "0 when no member of etcd answers.", !leadership_in_trouble(s));
 }
 
 /* ---- the process ---- */
@@ -303,7 +305,7 @@ static void write_process(struct server *s, struct str *out)
 	    s->stopping);
 	one(out, PREFIX "log_lines_left_out_total", "counter",
 	    "Lines to standard error that were too many.",
-	    s->notes.left_out_total);
+	    s->lines.left_out_total);
 }
 
 void metrics_write(struct server *s, struct str *out)

@@ -3,11 +3,15 @@
 
 #include <string.h>
 
-#include "api/allowed_hosts.h"
 #include "api/api.h"
-#include "api/static_files.h"
 #include "base/cleanup.h"
 #include "base/quote.h"
+#include "http/allowed_hosts.h"
+#include "http/static_files.h"
+
+/* web/embed.py writes the table, which is empty where the dashboard was not built. */
+extern const struct static_file dashboard_files[];
+extern const size_t dashboard_n_files;
 
 void api_error(struct http_reply *reply, unsigned status, const char *sentence)
 {
@@ -47,7 +51,7 @@ static void answer_standby(struct server *s, struct http_reply *reply)
 {
 	CLEANUP(str_release) struct str sentence = STR_INIT;
 
-	lead_sentence(s, &sentence);
+	leadership_sentence(s, &sentence);
 	api_error(reply, 503, str_cstr(&sentence));
 }
 
@@ -57,13 +61,14 @@ static void answer_readyz(struct server *s, const struct scope *scope,
 {
 	(void)scope;
 	(void)request;
-	if (!s->failure && !s->stopping && !lead_serves(s)) {
+	if (!s->failure && !s->stopping && !leadership_serves(s)) {
 		answer_standby(s, reply);
 		return;
 	}
 	/* With etcd only a change shows that there is room again, so nobody is sent away. */
 	say_status(reply,
-		   !s->failure && !s->stopping && (!s->disk_full || s->lead),
+		   !s->failure && !s->stopping &&
+			   (!s->disk_full || s->leadership),
 		   s->failure  ? "the log cannot be written" :
 		   s->stopping ? "the coordinator ends" :
 				 "the disk is full and changes are refused: "
@@ -95,21 +100,22 @@ static void answer_events(struct server *s, const struct scope *scope,
 
 	(void)scope;
 	if (access_check(&s->access, request->authorization,
-			 http_query(request, "job"), &own) == ACCESS_GRANTED)
+			 http_request_query(request, "job"),
+			 &own) == ACCESS_GRANTED)
 		live_open(s, own, reply);
 	else
 		api_error(reply, 503, "out of memory");
 }
 
-/* Each is a page, or one value that is written. */
+/* Each route has a function for the whole reply, or one that writes a JSON value. */
 static const struct {
 	const char *path;
 	bool is_free;
 	bool is_for_probes; /* which know us by any name */
-	page_fn *answer;
+	route_fn *answer;
 	api_part *write;
-	page_fn *post; /* NULL: it is only looked at */
-} pages[] = {
+	route_fn *post; /* NULL: it is only looked at */
+} routes[] = {
 	{ "/healthz", true, .answer = answer_healthz },
 	{ "/readyz", true, .answer = answer_readyz },
 	{ "/metrics", .is_for_probes = true, .answer = answer_metrics },
@@ -128,8 +134,8 @@ static const struct {
 	{ "/api/tasks/", .answer = api_task, .post = api_task },
 };
 
-static void write_page(struct server *s, const struct scope *scope,
-		       api_part *write, struct http_reply *reply)
+static void write_value(struct server *s, const struct scope *scope,
+			api_part *write, struct http_reply *reply)
 {
 	struct json j = json_writer(&reply->body, false);
 
@@ -145,20 +151,33 @@ static unsigned status_of(enum access_verdict verdict)
 					   503;
 }
 
-/* What the page has to say to who may see it. */
-static void fill_page(struct server *s, size_t i, const struct scope *scope,
-		      const struct http_request *request,
-		      struct http_reply *reply)
+/* The client may see this route. */
+static void fill_reply(struct server *s, size_t i, const struct scope *scope,
+		       const struct http_request *request,
+		       struct http_reply *reply)
 {
 	/* Figures of the process are those of a standby, too. */
-	if (pages[i].answer != answer_metrics && !lead_serves(s))
+	if (routes[i].answer != answer_metrics && !leadership_serves(s))
 		answer_standby(s, reply);
 	else if (request->is_post)
-		pages[i].post(s, scope, request, reply);
-	else if (pages[i].write)
-		write_page(s, scope, pages[i].write, reply);
+		routes[i].post(s, scope, request, reply);
+	else if (routes[i].write)
+		write_value(s, scope, routes[i].write, reply);
 	else
-		pages[i].answer(s, scope, request, reply);
+		routes[i].answer(s, scope, request, reply);
+}
+
+/* See allowed_hosts.h. */
+static bool is_allowed_host(const struct options *o, const char *host)
+{
+	if (allowed_host_is_own(host) || allowed_host_is_among(host, o->http) ||
+	    allowed_host_is_among(host, o->advertise) ||
+	    allowed_host_is_among(host, o->http_names))
+		return true;
+	for (size_t i = 0; i < o->n_listen; i++)
+		if (allowed_host_is_among(host, o->listen[i]))
+			return true;
+	return false;
 }
 
 static void refuse_host(const struct http_request *request,
@@ -174,33 +193,33 @@ static void refuse_host(const struct http_request *request,
 }
 
 /* A token for one job may name that job, and no other. */
-static void answer_page(struct server *s, size_t i,
-			const struct http_request *request,
-			struct http_reply *reply)
+static void answer_route(struct server *s, size_t i,
+			 const struct http_request *request,
+			 struct http_reply *reply)
 {
 	enum access_verdict verdict;
 	struct scope *scope = NULL;
 
-	if (request->is_post && !pages[i].post) {
+	if (request->is_post && !routes[i].post) {
 		api_error(reply, 405, "this is only looked at: use GET");
 		return;
 	}
-	if (pages[i].is_free) {
-		pages[i].answer(s, NULL, request, reply);
+	if (routes[i].is_free) {
+		routes[i].answer(s, NULL, request, reply);
 		return;
 	}
-	if (!s->access.path && !pages[i].is_for_probes &&
-	    !hosts_is_ours(s->options, request->host)) {
+	if (!s->access.path && !routes[i].is_for_probes &&
+	    !is_allowed_host(s->options, request->host)) {
 		refuse_host(request, reply);
 		return;
 	}
 	verdict = access_check(&s->access, request->authorization,
-			       http_query(request, "job"), &scope);
+			       http_request_query(request, "job"), &scope);
 	if (verdict != ACCESS_GRANTED) {
 		api_error(reply, status_of(verdict), access_sentence(verdict));
 		return;
 	}
-	fill_page(s, i, scope, request, reply);
+	fill_reply(s, i, scope, request, reply);
 	access_done(&s->access, scope);
 }
 
@@ -211,21 +230,28 @@ static int find(const char *path)
 		path = "/api/tasks/";
 	else if (strcmp(path, "/api/tasks/") == 0)
 		return -1;
-	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
-		if (strcmp(pages[i].path, path) == 0)
+	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
+		if (strcmp(routes[i].path, path) == 0)
 			return (int)i;
 	return -1;
 }
 
-void pages_answer(void *ctx, const struct http_request *request,
-		  struct http_reply *reply)
+void routes_answer(void *ctx, const struct http_request *request,
+		   struct http_reply *reply)
 {
 	int i = find(request->path);
 
 	if (i >= 0)
-		answer_page(ctx, (size_t)i, request, reply);
+		answer_route(ctx, (size_t)i, request, reply);
 	else if (request->is_post)
 		api_error(reply, 405, "this is only looked at: use GET");
-	else if (!page_answer(request, reply))
+	else if (static_files_answer(dashboard_files, dashboard_n_files,
+				     request, reply))
+		return;
+	else if (strcmp(request->path, "/") == 0)
+		api_error(reply, 404,
+			  "this program was built without the dashboard's page, "
+			  "which needs npm; /api/dashboard has its figures");
+	else
 		api_error(reply, 404, "there is no such page");
 }

@@ -53,14 +53,14 @@ static void on_second(struct loop_timer *t)
 	(void)loop_timer_set(s->loop, t, loop_now_ms(s->loop) + SECOND_MS);
 }
 
-void second_begin(struct server *s)
+void sampler_begin(struct server *s)
 {
 	s->history_timer.due = on_second;
 	on_second(&s->history_timer);
 }
 
 /* There may be no loop, where it never began. */
-void second_end(struct server *s)
+void sampler_end(struct server *s)
 {
 	if (s->history_timer.place)
 		loop_timer_clear(s->loop, &s->history_timer);

@@ -25,7 +25,7 @@ static int on_record(void *data, const void *record, size_t len)
 
 static const char *place(const struct server *s)
 {
-	return s->lead ? s->options->etcd : s->options->data_dir;
+	return s->leadership ? s->options->etcd : s->options->data_dir;
 }
 
 static void on_loaded(void *data)
@@ -34,14 +34,14 @@ static void on_loaded(void *data)
 
 	coord_resume(s->coord, server_now(s));
 	if (s->n_replayed)
-		notes_say(&s->notes, LOG_INFO, NULL,
-			  "read %llu records of '%s' in %lld ms",
-			  (unsigned long long)s->n_replayed, place(s),
-			  (long long)((clock_mono_ns() - s->load_began_ns) /
-				      1000000));
+		log_lines_add(&s->lines, LOG_INFO, NULL,
+			      "read %llu records of '%s' in %lld ms",
+			      (unsigned long long)s->n_replayed, place(s),
+			      (long long)((clock_mono_ns() - s->load_began_ns) /
+					  1000000));
 	loop_later(s->loop, &s->round_end);
-	if (s->lead)
-		lead_loaded(s);
+	if (s->leadership)
+		leadership_loaded(s);
 }
 
 /* ---- writing ---- */
@@ -69,19 +69,19 @@ static void fail(struct server *s, int r)
 /* That there is no room is said once, and once when there is again. */
 static void note_room(struct server *s, bool full)
 {
-	const char *what = s->lead ? "etcd at" : "the disk of";
+	const char *what = s->leadership ? "etcd at" : "the disk of";
 
 	if (s->disk_full == full)
 		return;
 	s->disk_full = full;
 	if (full)
-		notes_say(&s->notes, LOG_ERR, NULL,
-			  "%s '%s' is full: changes are refused until "
-			  "there is room",
-			  what, place(s));
+		log_lines_add(&s->lines, LOG_ERR, NULL,
+			      "%s '%s' is full: changes are refused until "
+			      "there is room",
+			      what, place(s));
 	else
-		notes_say(&s->notes, LOG_INFO, NULL, "%s '%s' has room again",
-			  what, place(s));
+		log_lines_add(&s->lines, LOG_INFO, NULL,
+			      "%s '%s' has room again", what, place(s));
 }
 
 int journal_append(struct server *s, const Roar__Record__Record *record)
@@ -96,7 +96,7 @@ int journal_append(struct server *s, const Roar__Record__Record *record)
 		r = s->log->kind->append(s->log, s->record.data, s->record.len,
 					 &s->appended);
 	note_room(s, r == -ENOSPC);
-	if (r == -EIO && !s->lead)
+	if (r == -EIO && !s->leadership)
 		fail(s, r);
 	loop_later(s->loop, &s->round_end);
 	return r;
@@ -157,8 +157,8 @@ static void on_snapshot_ended(void *data, int error, const char *sentence)
 		return;
 	}
 	s->n_snapshots_failed++;
-	notes_say(&s->notes, LOG_WARNING, NULL, "no snapshot was made: %s",
-		  sentence);
+	log_lines_add(&s->lines, LOG_WARNING, NULL, "no snapshot was made: %s",
+		      sentence);
 }
 
 static void begin_snapshot(struct server *s)
@@ -191,8 +191,8 @@ static void on_failed(void *data, int error, const char *sentence)
 {
 	struct server *s = data;
 
-	if (s->lead)
-		lead_log_failed(s, error, sentence);
+	if (s->leadership)
+		leadership_log_failed(s, error, sentence);
 	else
 		fail(s, error);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
@@ -14,7 +15,7 @@
 
 enum role { STANDBY, LOADING, LEADS };
 
-struct lead {
+struct leadership {
 	struct etcd *etcd;
 	struct election *election;
 	enum role role;
@@ -27,30 +28,33 @@ struct lead {
 
 /* ---- what it is ---- */
 
-bool lead_serves(const struct server *s)
+bool leadership_serves(const struct server *s)
 {
-	return !s->lead ||
-	       (s->lead->role == LEADS && election_holds(s->lead->election));
+	return !s->leadership || (s->leadership->role == LEADS &&
+				  election_holds(s->leadership->election));
 }
 
-const char *lead_leader(const struct server *s)
+const char *leadership_leader(const struct server *s)
 {
-	return s->lead && s->lead->leader ? s->lead->leader : "";
+	return s->leadership && s->leadership->leader ? s->leadership->leader :
+							"";
 }
 
-int64_t lead_token(const struct server *s)
+int64_t leadership_token(const struct server *s)
 {
-	return s->lead && s->lead->role == LEADS ? s->lead->token : 0;
+	return s->leadership && s->leadership->role == LEADS ?
+		       s->leadership->token :
+		       0;
 }
 
-bool lead_in_trouble(const struct server *s)
+bool leadership_in_trouble(const struct server *s)
 {
-	return s->lead && s->lead->in_trouble;
+	return s->leadership && s->leadership->in_trouble;
 }
 
-void lead_sentence(const struct server *s, struct str *ret)
+void leadership_sentence(const struct server *s, struct str *ret)
 {
-	const struct lead *l = s->lead;
+	const struct leadership *l = s->leadership;
 
 	if (l->in_trouble)
 		str_addf(ret, "no coordinator can lead: %s; try again",
@@ -70,17 +74,22 @@ void lead_sentence(const struct server *s, struct str *ret)
 
 static void tell_all(struct server *s)
 {
-	rpc_server_set_token(s->rpc, (uint64_t)lead_token(s));
-	http_set_token(s->http, (uint64_t)lead_token(s));
-	own_tell_health(s);
+	char token[24];
+
+	(void)snprintf(token, sizeof(token), "%" PRId64, leadership_token(s));
+	rpc_server_set_token(s->rpc, (uint64_t)leadership_token(s));
+	http_service_set_field(s->http, "roar-fencing-token",
+			       leadership_token(s) ? token : NULL);
+	builtin_report_health(s);
 }
 
 /* All that was said to clients of this lead ends with it. */
 static void forget_state(struct server *s)
 {
 	call_forget_all(s);
-	http_release_failed(s->http, "{\"error\":\"this coordinator leads no "
-				     "more: ask again\"}\n");
+	http_service_fail_held(s->http,
+			       "{\"error\":\"this coordinator leads no "
+			       "more: ask again\"}\n");
 	live_end(s, NULL);
 	rpc_server_hang_up(s->rpc);
 	journal_close(s);
@@ -89,12 +98,12 @@ static void forget_state(struct server *s)
 
 static void step_down(struct server *s, const char *why)
 {
-	struct lead *l = s->lead;
+	struct leadership *l = s->leadership;
 
 	if (l->role == LEADS)
-		notes_say(&s->notes, LOG_WARNING, NULL,
-			  "no longer leads: %s; token %" PRId64 " is over", why,
-			  l->token);
+		log_lines_add(&s->lines, LOG_WARNING, NULL,
+			      "no longer leads: %s; token %" PRId64 " is over",
+			      why, l->token);
 	l->role = STANDBY;
 	l->token = 0;
 	forget_state(s);
@@ -103,35 +112,36 @@ static void step_down(struct server *s, const char *why)
 
 static void begin_loading(struct server *s, bool is_full)
 {
-	struct lead *l = s->lead;
+	struct leadership *l = s->leadership;
 
 	l->role = LOADING;
 	if (journal_open_etcd(s, l->etcd, l->token, is_full) < 0)
 		election_resign(l->election, false, "out of memory");
 }
 
-void lead_loaded(struct server *s)
+void leadership_loaded(struct server *s)
 {
-	struct lead *l = s->lead;
+	struct leadership *l = s->leadership;
 
 	l->role = LEADS;
-	notes_say(&s->notes, LOG_INFO, NULL, "leads with token %" PRId64,
-		  l->token);
+	log_lines_add(&s->lines, LOG_INFO, NULL, "leads with token %" PRId64,
+		      l->token);
 	tell_all(s);
 }
 
 static void say_how_to_make_room(struct server *s)
 {
-	notes_say(&s->notes, LOG_ERR, NULL,
-		  "'etcdctl compact', 'defrag' and 'alarm disarm' make room in "
-		  "etcd");
+	log_lines_add(
+		&s->lines, LOG_ERR, NULL,
+		"'etcdctl compact', 'defrag' and 'alarm disarm' make room in "
+		"etcd");
 }
 
 /* Without room the lead is kept: the state is read again as far as it was kept, and
  * whatever needs no record goes on. */
-void lead_log_failed(struct server *s, int error, const char *sentence)
+void leadership_log_failed(struct server *s, int error, const char *sentence)
 {
-	struct lead *l = s->lead;
+	struct leadership *l = s->leadership;
 
 	if (error == -EBADMSG) {
 		server_fail(s, error, sentence);
@@ -141,10 +151,10 @@ void lead_log_failed(struct server *s, int error, const char *sentence)
 		election_resign(l->election, false, sentence);
 		return;
 	}
-	notes_say(&s->notes, LOG_ERR, NULL,
-		  "etcd at '%s' is full: changes are refused until there is "
-		  "room",
-		  s->options->etcd);
+	log_lines_add(&s->lines, LOG_ERR, NULL,
+		      "etcd at '%s' is full: changes are refused until there is "
+		      "room",
+		      s->options->etcd);
 	say_how_to_make_room(s);
 	s->disk_full = true;
 	forget_state(s);
@@ -158,10 +168,10 @@ static void on_elected(void *data, int64_t token)
 {
 	struct server *s = data;
 
-	s->lead->token = token;
+	s->leadership->token = token;
 	s->disk_full = false;
-	free(s->lead->leader);
-	s->lead->leader = NULL;
+	free(s->leadership->leader);
+	s->leadership->leader = NULL;
 	begin_loading(s, false);
 }
 
@@ -174,14 +184,14 @@ static void on_deposed(void *data, const char *why)
 static void on_follows(void *data, const char *leader)
 {
 	struct server *s = data;
-	struct lead *l = s->lead;
+	struct leadership *l = s->leadership;
 
 	free(l->leader);
 	l->leader = leader && strcmp(leader, l->own) != 0 ? strdup(leader) :
 							    NULL;
 	if (l->leader)
-		notes_say(&s->notes, LOG_INFO, NULL, "a standby: '%s' leads",
-			  l->leader);
+		log_lines_add(&s->lines, LOG_INFO, NULL,
+			      "a standby: '%s' leads", l->leader);
 }
 
 static void on_refused(void *data, const char *sentence)
@@ -191,11 +201,12 @@ static void on_refused(void *data, const char *sentence)
 
 static void say_trouble(struct server *s, const char *trouble)
 {
-	struct lead *l = s->lead;
+	struct leadership *l = s->leadership;
 
 	l->in_trouble = true;
 	(void)snprintf(l->trouble, sizeof(l->trouble), "%s", trouble);
-	notes_say(&s->notes, LOG_ERR, NULL, "%s; it is tried again", trouble);
+	log_lines_add(&s->lines, LOG_ERR, NULL, "%s; it is tried again",
+		      trouble);
 }
 
 static void on_hindered(void *data, const char *sentence)
@@ -204,7 +215,7 @@ static void on_hindered(void *data, const char *sentence)
 	char trouble[512];
 
 	if (!sentence) {
-		s->lead->in_trouble = false;
+		s->leadership->in_trouble = false;
 		return;
 	}
 	(void)snprintf(trouble, sizeof(trouble),
@@ -231,26 +242,27 @@ static void on_etcd_changed(void *data, const char *trouble)
 		say_trouble(s, trouble);
 		return;
 	}
-	s->lead->in_trouble = false;
-	notes_say(&s->notes, LOG_INFO, NULL, "etcd answers again");
+	s->leadership->in_trouble = false;
+	log_lines_add(&s->lines, LOG_INFO, NULL, "etcd answers again");
 }
 
 /* ---- life ---- */
 
-void lead_resign(struct server *s)
+void leadership_resign(struct server *s)
 {
-	if (s->lead)
-		election_resign(s->lead->election, true, "the program ends");
+	if (s->leadership)
+		election_resign(s->leadership->election, true,
+				"the program ends");
 }
 
-bool lead_is_resigning(const struct server *s)
+bool leadership_is_resigning(const struct server *s)
 {
-	return s->lead && election_is_resigning(s->lead->election);
+	return s->leadership && election_is_resigning(s->leadership->election);
 }
 
-void lead_close(struct server *s)
+void leadership_close(struct server *s)
 {
-	struct lead *l = s->lead;
+	struct leadership *l = s->leadership;
 
 	if (!l)
 		return;
@@ -259,7 +271,7 @@ void lead_close(struct server *s)
 	free(l->own);
 	free(l->leader);
 	free(l);
-	s->lead = NULL;
+	s->leadership = NULL;
 }
 
 enum { MAX_PASSWORD_FILE = 1024 }; /* bytes */
@@ -305,14 +317,15 @@ static int open_etcd(struct server *s, struct roar_error *err)
 			      o->etcd_user);
 	if (r == 0)
 		r = etcd_new(s->loop, &access, on_etcd_changed, s,
-			     &s->lead->etcd, err);
+			     &s->leadership->etcd, err);
 	private_wipe(&text);
 	return r;
 }
 
-int lead_open(struct server *s, const char *address, struct roar_error *err)
+int leadership_open(struct server *s, const char *address,
+		    struct roar_error *err)
 {
-	struct lead *l = s->lead = calloc(1, sizeof(*l));
+	struct leadership *l = s->leadership = calloc(1, sizeof(*l));
 	int r = -ENOMEM;
 
 	if (l)

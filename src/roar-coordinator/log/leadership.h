@@ -12,7 +12,7 @@
  * At the end of a lead all connections are ended, and the state is forgotten: what becomes
  * of records that were not durable yet is not known.
  *
- * Without etcd there is no `struct lead`, and the program always leads. */
+ * Without etcd there is no `struct leadership`, and the program always leads. */
 #ifndef COORDINATOR_LEADERSHIP_H
 #define COORDINATOR_LEADERSHIP_H
 
@@ -21,31 +21,32 @@
 
 #include "base/error.h"
 
-struct lead;
+struct leadership;
 struct server;
 struct str;
 
 /* `address` is what clients are told while we lead. */
-int lead_open(struct server *s, const char *address, struct roar_error *err);
-void lead_close(struct server *s);
+int leadership_open(struct server *s, const char *address,
+		    struct roar_error *err);
+void leadership_close(struct server *s);
 
 /* May requests be answered at this moment? */
-bool lead_serves(const struct server *s);
+bool leadership_serves(const struct server *s);
 /* Who leads, as a standby knows it; "" for nobody. */
-const char *lead_leader(const struct server *s);
+const char *leadership_leader(const struct server *s);
 /* Why it does not serve. */
-void lead_sentence(const struct server *s, struct str *ret);
+void leadership_sentence(const struct server *s, struct str *ret);
 /* 0: it does not lead, or alone. */
-int64_t lead_token(const struct server *s);
+int64_t leadership_token(const struct server *s);
 /* Is there no etcd that answers, or that lets anybody be elected? */
-bool lead_in_trouble(const struct server *s);
+bool leadership_in_trouble(const struct server *s);
 
-/* Gives the lead away, at the end of the program; lead_is_resigning() while that takes. */
-void lead_resign(struct server *s);
-bool lead_is_resigning(const struct server *s);
+/* Gives the lead away, at the end of the program; leadership_is_resigning() while that takes. */
+void leadership_resign(struct server *s);
+bool leadership_is_resigning(const struct server *s);
 
 /* For journal.c: the state was read; the log is over. */
-void lead_loaded(struct server *s);
-void lead_log_failed(struct server *s, int error, const char *sentence);
+void leadership_loaded(struct server *s);
+void leadership_log_failed(struct server *s, int error, const char *sentence);
 
 #endif

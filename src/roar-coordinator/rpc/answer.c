@@ -25,7 +25,7 @@ static struct call *find(struct server *s, uint64_t id)
 	return rpc ? rpc_call_data(rpc) : NULL;
 }
 
-static void deliver(struct server *s, const struct held *head,
+static void deliver(struct server *s, const struct queued_reply *head,
 		    const void *message, const char *sentence,
 		    const char *absent)
 {
@@ -39,19 +39,19 @@ static void deliver(struct server *s, const struct held *head,
 		call_end(s, c, head->status, sentence, absent);
 }
 
-static void leave(void *data, const struct held *head, const void *message,
-		  const char *sentence, const char *absent)
+static void leave(void *data, const struct queued_reply *head,
+		  const void *message, const char *sentence, const char *absent)
 {
 	deliver(data, head, message, sentence, absent);
 }
 
 void answer_held(struct server *s)
 {
-	hold_leave(&s->hold, journal_durable(s), leave, s);
-	http_release(s->http, journal_durable(s));
+	reply_queue_drain(&s->reply_queue, journal_durable(s), leave, s);
+	http_service_release(s->http, journal_durable(s));
 }
 
-static void leave_failed(void *data, const struct held *head,
+static void leave_failed(void *data, const struct queued_reply *head,
 			 const void *message, const char *sentence,
 			 const char *absent)
 {
@@ -69,9 +69,10 @@ static void leave_failed(void *data, const struct held *head,
 
 void answer_fail_held(struct server *s)
 {
-	hold_leave(&s->hold, UINT64_MAX, leave_failed, s);
-	http_release_failed(s->http, "{\"error\":\"the log cannot be written: "
-				     "the coordinator ends\"}\n");
+	reply_queue_drain(&s->reply_queue, UINT64_MAX, leave_failed, s);
+	http_service_fail_held(s->http,
+			       "{\"error\":\"the log cannot be written: "
+			       "the coordinator ends\"}\n");
 }
 
 /* Names by commas; of very many, those that fit. */
@@ -107,7 +108,7 @@ static void pack_status(struct server *s, const struct call *c,
 	m.version = ROAR_VERSION;
 	m.uptime_ms = loop_now_ms(s->loop) - s->started_mono_ms;
 	m.stopping = s->stopping;
-	m.fencing_token = (uint64_t)lead_token(s);
+	m.fencing_token = (uint64_t)leadership_token(s);
 	if (c->scope->admin)
 		fill_status(s, &m);
 	pack_add(&s->out, &m.base);
@@ -134,7 +135,7 @@ static struct rpc_shared *pack_shared(const ProtobufCMessage *message)
 
 /* What replies have in common is packed when the first of them comes.  Little of it is
  * copied to each. */
-static void add_common(struct server *s, struct held *head)
+static void add_common(struct server *s, struct queued_reply *head)
 {
 	if (s->common_len < SHARE_FROM) {
 		pack_add(&s->out, s->common);
@@ -165,9 +166,9 @@ static int on_record(void *host, const Roar__Record__Record *record)
 	return r;
 }
 
-static void reply_to(struct server *s, struct call *c, struct held *head,
-		     const ProtobufCMessage *message, const char *sentence,
-		     const char *absent)
+static void reply_to(struct server *s, struct call *c,
+		     struct queued_reply *head, const ProtobufCMessage *message,
+		     const char *sentence, const char *absent)
 {
 	if (message) {
 		pack_reply(s, c, message);
@@ -181,13 +182,13 @@ static void reply_to(struct server *s, struct call *c, struct held *head,
 		return;
 	}
 	/* What waited leaves before what need not. */
-	if (journal_is_durable(s) && s->hold.n)
+	if (journal_is_durable(s) && s->reply_queue.n)
 		answer_held(s);
 	if (journal_is_durable(s))
 		deliver(s, head, message ? str_cstr(&s->out) : NULL, sentence,
 			absent);
-	else if (hold_add(&s->hold, head, str_cstr(&s->out), sentence, absent) <
-		 0)
+	else if (reply_queue_add(&s->reply_queue, head, str_cstr(&s->out),
+				 sentence, absent) < 0)
 		call_end(s, c, COORD_RESOURCE_EXHAUSTED, "out of memory", NULL);
 	else if (head->status != COORD_MORE)
 		c->answered = true;
@@ -209,10 +210,10 @@ static void on_reply(void *host, uint64_t call, enum coord_status status,
 		     const char *const *names, size_t n_names)
 {
 	struct server *s = host;
-	struct held head = { .seq = s->appended,
-			     .call = call,
-			     .status = status,
-			     .len = HELD_NONE };
+	struct queued_reply head = { .seq = s->appended,
+				     .call = call,
+				     .status = status,
+				     .len = REPLY_NO_MESSAGE };
 	struct call *c;
 
 	if (s->look && s->look->id == call) {
@@ -243,7 +244,7 @@ static void on_note(void *host, int level, const char *job,
 {
 	struct server *s = host;
 
-	notes_say(&s->notes, level, job, "%s", sentence);
+	log_lines_add(&s->lines, level, job, "%s", sentence);
 }
 
 static uint64_t on_random(void *host)

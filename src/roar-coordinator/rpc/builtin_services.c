@@ -30,7 +30,7 @@ static void send_out(struct server *s, struct call *c)
 
 static bool is_serving(const struct server *s)
 {
-	return !s->stopping && !s->failure && lead_serves(s);
+	return !s->stopping && !s->failure && leadership_serves(s);
 }
 
 static void send_health(struct server *s, struct call *c, bool known)
@@ -76,7 +76,7 @@ static void on_watch(struct server *s, struct call *c, const void *data,
 	unpack_done(&s->unpacker);
 }
 
-void own_tell_health(struct server *s)
+void builtin_report_health(struct server *s)
 {
 	for (struct call *c = s->calls; c; c = c->next) {
 		if (c->watches_health)
@@ -102,7 +102,7 @@ static void on_reflect(struct server *s, struct call *c, const void *data,
 	unpack_done(&s->unpacker);
 }
 
-const struct method own_methods[] = {
+const struct method builtin_methods[] = {
 	{ .rpc = { .path = "/grpc.health.v1.Health/Check",
 		   .max_ms = MAX_CHECK_MS },
 	  .message = on_check,

@@ -168,10 +168,10 @@ void call_forget_all(struct server *s)
 static void refuse_as_standby(struct server *s, struct call *c)
 {
 	CLEANUP(str_release) struct str sentence = STR_INIT;
-	struct rpc_trailer trailer = { "roar-leader", lead_leader(s) };
+	struct rpc_trailer trailer = { "roar-leader", leadership_leader(s) };
 	struct rpc_call *rpc = c->rpc;
 
-	lead_sentence(s, &sentence);
+	leadership_sentence(s, &sentence);
 	count_status(c->method, COORD_UNAVAILABLE);
 	withdraw(s, c);
 	forget(s, c);
@@ -284,7 +284,7 @@ static void request(struct server *s, struct call *c, const void *data,
 /* More replies than that wait for the disk: who asks for more waits elsewhere. */
 static bool is_overloaded(const struct server *s)
 {
-	return hold_bytes(&s->hold) > HOLD_MAX;
+	return reply_queue_bytes(&s->reply_queue) > REPLY_QUEUE_MAX;
 }
 
 static void on_message(void *ctx, struct rpc_call *rpc, const void *data,
@@ -301,7 +301,7 @@ static void on_message(void *ctx, struct rpc_call *rpc, const void *data,
 	loop_later(s->loop, &s->round_end);
 	if (!c->method->coord) {
 		c->method->message(s, c, data, len);
-	} else if (!lead_serves(s)) {
+	} else if (!leadership_serves(s)) {
 		refuse_as_standby(s, c);
 	} else if (is_overloaded(s)) {
 		withdraw(s, c);

@@ -41,8 +41,8 @@ struct methods {
 	struct map by_path;
 };
 
-/* own.c: health and reflection. */
-extern const struct method own_methods[];
+/* builtin_services.c: health and reflection. */
+extern const struct method builtin_methods[];
 
 /* `own` ends with a row without a path. */
 int methods_init(struct methods *m, const struct method *own);

@@ -6,8 +6,9 @@
 
 enum { ALIGN = 8 };
 
-static void forget(void *data, const struct held *head, const void *message,
-		   const char *sentence, const char *absent)
+static void forget(void *data, const struct queued_reply *head,
+		   const void *message, const char *sentence,
+		   const char *absent)
 {
 	(void)data;
 	(void)head;
@@ -16,21 +17,21 @@ static void forget(void *data, const struct held *head, const void *message,
 	(void)absent;
 }
 
-void hold_release(struct hold *h)
+void reply_queue_release(struct reply_queue *h)
 {
-	hold_leave(h, UINT64_MAX, forget, NULL);
+	reply_queue_drain(h, UINT64_MAX, forget, NULL);
 	str_release(&h->bytes);
-	*h = (struct hold){ 0 };
+	*h = (struct reply_queue){ 0 };
 }
 
-size_t hold_bytes(const struct hold *h)
+size_t reply_queue_bytes(const struct reply_queue *h)
 {
 	return h->bytes.len - h->begin + h->shared;
 }
 
 /* Ends that are the same stand one behind the other: the state machine tells all who
  * wait for something at once. */
-static void count_end(struct hold *h, struct rpc_shared *end)
+static void count_end(struct reply_queue *h, struct rpc_shared *end)
 {
 	if (!end)
 		return;
@@ -39,10 +40,10 @@ static void count_end(struct hold *h, struct rpc_shared *end)
 		h->shared += rpc_shared_len(end);
 }
 
-static void drop_end(struct hold *h, struct rpc_shared *end)
+static void drop_end(struct reply_queue *h, struct rpc_shared *end)
 {
 	const char *next = h->bytes.data + h->begin;
-	struct held head = { 0 };
+	struct queued_reply head = { 0 };
 
 	if (h->n)
 		memcpy(&head, next, sizeof(head));
@@ -53,13 +54,13 @@ static void drop_end(struct hold *h, struct rpc_shared *end)
 	rpc_shared_unref(end);
 }
 
-static size_t message_len(const struct held *head)
+static size_t message_len(const struct queued_reply *head)
 {
-	return head->len == HELD_NONE ? 0 : head->len;
+	return head->len == REPLY_NO_MESSAGE ? 0 : head->len;
 }
 
 /* With what fills it up, so that the next one is aligned. */
-static size_t whole_len(const struct held *head)
+static size_t whole_len(const struct queued_reply *head)
 {
 	size_t len = sizeof(*head) + message_len(head) + head->sentence_len +
 		     head->absent_len;
@@ -69,7 +70,7 @@ static size_t whole_len(const struct held *head)
 
 /* Moves what waits to the front when at least as much has left: each byte is moved
  * once on average. */
-static void close_up(struct hold *h)
+static void close_up(struct reply_queue *h)
 {
 	size_t waiting = h->bytes.len - h->begin;
 
@@ -80,10 +81,11 @@ static void close_up(struct hold *h)
 	h->begin = 0;
 }
 
-int hold_add(struct hold *h, const struct held *head, const void *message,
-	     const char *sentence, const char *absent)
+int reply_queue_add(struct reply_queue *h, const struct queued_reply *head,
+		    const void *message, const char *sentence,
+		    const char *absent)
 {
-	struct held own = *head;
+	struct queued_reply own = *head;
 	size_t end;
 
 	own.sentence_len = sentence ? (uint32_t)strlen(sentence) + 1 : 0;
@@ -105,8 +107,8 @@ int hold_add(struct hold *h, const struct held *head, const void *message,
 	return 0;
 }
 
-static void give(const char *at, const struct held *head,
-		 void (*leave)(void *data, const struct held *head,
+static void give(const char *at, const struct queued_reply *head,
+		 void (*leave)(void *data, const struct queued_reply *head,
 			       const void *message, const char *sentence,
 			       const char *absent),
 		 void *data)
@@ -115,20 +117,20 @@ static void give(const char *at, const struct held *head,
 	const char *sentence = message + message_len(head);
 	const char *absent = sentence + head->sentence_len;
 
-	leave(data, head, head->len == HELD_NONE ? NULL : message,
+	leave(data, head, head->len == REPLY_NO_MESSAGE ? NULL : message,
 	      head->sentence_len ? sentence : NULL,
 	      head->absent_len ? absent : NULL);
 }
 
-void hold_leave(struct hold *h, uint64_t seq,
-		void (*leave)(void *data, const struct held *head,
-			      const void *message, const char *sentence,
-			      const char *absent),
-		void *data)
+void reply_queue_drain(struct reply_queue *h, uint64_t seq,
+		       void (*leave)(void *data, const struct queued_reply *head,
+				     const void *message, const char *sentence,
+				     const char *absent),
+		       void *data)
 {
 	while (h->n > 0) {
 		const char *at = h->bytes.data + h->begin;
-		struct held head;
+		struct queued_reply head;
 
 		memcpy(&head, at, sizeof(head));
 		if (head.seq > seq)
@@ -141,6 +143,6 @@ void hold_leave(struct hold *h, uint64_t seq,
 	h->begin = 0;
 	h->last = NULL;
 	str_clear(&h->bytes);
-	if (h->bytes.cap > HOLD_KEEP)
+	if (h->bytes.cap > REPLY_QUEUE_KEEP)
 		str_release(&h->bytes);
 }

@@ -10,7 +10,7 @@
 #include "http/service.h"
 
 static struct loop *loop;
-static struct http *http;
+static struct http_service *http;
 static struct sockaddr_in at;
 static char reply[1 << 16];
 static struct http_stream stream;
@@ -31,7 +31,7 @@ static void on_closed(struct http_stream *s)
 static void handle(void *ctx, const struct http_request *request,
 		   struct http_reply *r)
 {
-	const char *limit = http_query(request, "limit");
+	const char *limit = http_request_query(request, "limit");
 
 	(void)ctx;
 	if (strcmp(request->path, "/missing") == 0)
@@ -70,13 +70,13 @@ static int begin(void **state)
 	       listen(fd, 16) < 0 ||
 	       getsockname(fd, (struct sockaddr *)&at, &len) < 0 ||
 	       loop_new(&loop) < 0 ||
-	       http_new(loop, fd, handle, NULL, &http) < 0;
+	       http_service_new(loop, fd, handle, NULL, &http) < 0;
 }
 
 static int end(void **state)
 {
 	(void)state;
-	http_free(http);
+	http_service_free(http);
 	loop_free(loop);
 	return 0;
 }
@@ -250,7 +250,7 @@ static void a_stream_goes_on_until_it_ends(void **state)
 	expect(fd, "\r\n\r\n");
 	for (int i = 0; i < 100 && n_drained == 0; i++)
 		assert_true(loop_round(loop, 10) >= 0);
-	assert_int_equal(http_n_streams(http), 1);
+	assert_int_equal(http_service_n_streams(http), 1);
 	str_adds(&stream.out, "one");
 	http_stream_wake(&stream);
 	expect(fd, "one\r\n");
@@ -261,7 +261,7 @@ static void a_stream_goes_on_until_it_ends(void **state)
 	http_stream_end(&stream);
 	expect(fd, "0\r\n\r\n");
 	assert_int_equal(n_closed, 1);
-	assert_int_equal(http_n_streams(http), 0);
+	assert_int_equal(http_service_n_streams(http), 0);
 	/* The connection is good for more. */
 	say(fd, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
 	expect(fd, "auth=-\n");

@@ -1,12 +1,10 @@
 /* allowed_hosts.c - see allowed_hosts.h */
-#include "api/allowed_hosts.h"
+#include "http/allowed_hosts.h"
 
 #include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
-
-#include "options.h"
 
 enum { MAX_NAME = 256 };
 
@@ -35,7 +33,7 @@ static bool take_name(const char *text, char name[MAX_NAME])
 	return true;
 }
 
-/* Nobody can make an address lead elsewhere. */
+/* An address cannot be made to resolve to another one. */
 static bool is_address(const char *name)
 {
 	unsigned char bytes[16];
@@ -62,33 +60,25 @@ static bool is_machine(const char *name)
 	       strcasecmp(name, own) == 0;
 }
 
-/* `addresses` are HOST:PORT or names, by commas; NULL: none. */
-static bool is_among(const char *name, const char *addresses)
+bool allowed_host_is_own(const char *host)
 {
-	char other[MAX_NAME];
+	char name[MAX_NAME];
 
-	for (const char *at = addresses; at; at = strchr(at, ',')) {
+	return !host ||
+	       (take_name(host, name) &&
+		(is_address(name) || is_localhost(name) || is_machine(name)));
+}
+
+bool allowed_host_is_among(const char *host, const char *names)
+{
+	char name[MAX_NAME], other[MAX_NAME];
+
+	if (!take_name(host, name))
+		return false;
+	for (const char *at = names; at; at = strchr(at, ',')) {
 		at += *at == ',';
 		if (take_name(at, other) && strcasecmp(name, other) == 0)
 			return true;
 	}
-	return false;
-}
-
-bool hosts_is_ours(const struct options *o, const char *host)
-{
-	char name[MAX_NAME];
-
-	if (!host)
-		return true;
-	if (!take_name(host, name))
-		return false;
-	if (is_address(name) || is_localhost(name) || is_machine(name) ||
-	    is_among(name, o->http) || is_among(name, o->advertise) ||
-	    is_among(name, o->http_names))
-		return true;
-	for (size_t i = 0; i < o->n_listen; i++)
-		if (is_among(name, o->listen[i]))
-			return true;
 	return false;
 }
