@@ -35,7 +35,8 @@ static int open_tls(struct etcd_door *d, const struct etcd_access *a,
 				 "a certificate for etcd and its key need each "
 				 "other");
 	if (any_is_tls(&d->addresses))
-		return tls_client_new(a->ca, a->cert, a->key, &d->tls, err);
+		return tls_client_new(a->ca, a->cert, a->key, "h2", &d->tls,
+				      err);
 	if (a->ca || a->cert)
 		return error_set(err, -EINVAL,
 				 "certificates for etcd have no use, since '%s' "

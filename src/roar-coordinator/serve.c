@@ -216,7 +216,8 @@ static int begin(struct server *s, struct roar_error *err)
 	int r = access_open(&s->access, o->tokens, err);
 
 	if (r == 0 && o->tls_cert)
-		r = tls_server_new(o->tls_cert, o->tls_key, NULL, &s->tls, err);
+		r = tls_server_new(o->tls_cert, o->tls_key, NULL, RPC_ALPN,
+				   &s->tls, err);
 	if (r == 0)
 		r = make_parts(s, err);
 	if (r == 0)

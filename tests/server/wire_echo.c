@@ -83,8 +83,8 @@ int main(int argc, char **argv)
 	    watch_signals(loop, &signals) < 0 ||
 	    rpc_server_new(loop, &echo_handler, &echo, &o.limits, &server) < 0)
 		return 2;
-	if ((o.cert &&
-	     tls_server_new(o.cert, o.key, o.client_ca, &tls, &err) < 0) ||
+	if ((o.cert && tls_server_new(o.cert, o.key, o.client_ca, RPC_ALPN,
+				      &tls, &err) < 0) ||
 	    rpc_server_listen(server, o.address, tls, &port, &err) < 0) {
 		fprintf(stderr, "wire_echo: %s\n", err.text);
 		return 2;

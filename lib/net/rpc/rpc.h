@@ -25,6 +25,9 @@ struct tls_server;
 
 enum rpc_wire { RPC_GRPC, RPC_FRAMES };
 
+/* Their names for ALPN, as tls_server_new() takes them. */
+#define RPC_ALPN "h2,roar-frames"
+
 /* A method as the handler names it to the server.  Valid as long as the server. */
 struct rpc_method {
 	const char *path; /* of gRPC */

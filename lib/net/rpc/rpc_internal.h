@@ -21,8 +21,8 @@
 #define NET_RPC_INTERNAL_H
 
 #include "net/buffer.h"
-#include "net/rpc/rpc_output.h"
 #include "net/rpc/rpc.h"
+#include "net/rpc/rpc_output.h"
 #include "net/stream.h"
 
 struct conn;

@@ -10,8 +10,6 @@
 
 DEFINE_CLEANUP(struct tls_client *, tls_client_free)
 
-static const unsigned char PROTOCOL[] = "\x02h2";
-
 static int load_ca(SSL_CTX *ctx, const char *ca, struct roar_error *err)
 {
 	int good = ca ? SSL_CTX_load_verify_file(ctx, ca) :
@@ -24,36 +22,22 @@ static int load_ca(SSL_CTX *ctx, const char *ca, struct roar_error *err)
 			 ca ? ca : "the system's certificates", tls_reason(ca));
 }
 
-static int load_own(SSL_CTX *ctx, const char *cert, const char *key,
-		    struct roar_error *err)
-{
-	if (!cert)
-		return 0;
-	if (SSL_CTX_use_certificate_chain_file(ctx, cert) != 1)
-		return error_set(err, -EINVAL,
-				 "cannot use the certificate '%s': %s", cert,
-				 tls_reason(cert));
-	if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1)
-		return error_set(err, -EINVAL,
-				 "cannot use '%s' as the key of '%s': %s", key,
-				 cert, tls_reason(key));
-	return 0;
-}
-
-static void set_rules(SSL_CTX *ctx)
+static void set_rules(SSL_CTX *ctx, const struct tls_alpn *alpn)
 {
 	(void)SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
 	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
-	/* As tls_server.c says of servers: what OpenSSL has read ahead the loop knows nothing of. */
+	/* As in tls_server.c: the loop does not know of bytes that were read ahead. */
 	SSL_CTX_set_read_ahead(ctx, 0);
-	(void)SSL_CTX_set_alpn_protos(ctx, PROTOCOL, sizeof(PROTOCOL) - 1);
+	(void)SSL_CTX_set_alpn_protos(ctx, alpn->bytes, (unsigned)alpn->len);
 }
 
 int tls_client_new(const char *ca, const char *cert, const char *key,
-		   struct tls_client **ret, struct roar_error *err)
+		   const char *alpn, struct tls_client **ret,
+		   struct roar_error *err)
 {
 	CLEANUP(tls_client_freep)
 	struct tls_client *t = calloc(1, sizeof(*t));
+	struct tls_alpn protocols;
 	int r;
 
 	ERR_clear_error();
@@ -63,10 +47,11 @@ int tls_client_new(const char *ca, const char *cert, const char *key,
 	}
 	if (!t || !t->ctx || !t->bio)
 		return error_set(err, -ENOMEM, "no memory for TLS");
-	set_rules(t->ctx);
+	tls_alpn_pack(&protocols, alpn);
+	set_rules(t->ctx, &protocols);
 	r = load_ca(t->ctx, ca, err);
-	if (r == 0)
-		r = load_own(t->ctx, cert, key, err);
+	if (r == 0 && cert)
+		r = tls_load_own(t->ctx, cert, key, err);
 	if (r == 0)
 		*ret = TAKE_PTR(t);
 	return r;

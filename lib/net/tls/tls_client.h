@@ -1,7 +1,8 @@
-/* tls_client.h - TLS for clients: whom to believe, and who we are.
+/* tls_client.h - TLS for clients: trusted servers, own certificate, protocols.
  *
- * TLS 1.2 and later, and "h2" by ALPN.  A server must show a certificate for the name or the
- * number that it was called by. */
+ * TLS 1.2 and later.  A server must present a certificate for the host name or IP address that
+ * it was called by.  A handle may be used by many connections at a time, all on one
+ * thread. */
 #ifndef NET_TLS_CLIENT_H
 #define NET_TLS_CLIENT_H
 
@@ -9,11 +10,13 @@
 
 struct tls_client;
 
-/* `ca` is a file with the certificates that vouch for servers (PEM); NULL: those that the
- * system has.  `cert` and `key`, both or none, are files with a certificate of our own and its
- * private key.  One sentence in *err. */
+/* `ca` is a PEM file with the certificates of trusted authorities; NULL: those of the system.
+ * `cert` and `key`, both or neither, are PEM files with a certificate of our own and its
+ * private key.  `alpn` lists the protocols to offer by commas: "h2" or "http/1.1".  On
+ * failure *err has one sentence. */
 int tls_client_new(const char *ca, const char *cert, const char *key,
-		   struct tls_client **ret, struct roar_error *err);
+		   const char *alpn, struct tls_client **ret,
+		   struct roar_error *err);
 void tls_client_free(struct tls_client *t); /* NULL is fine */
 
 #endif

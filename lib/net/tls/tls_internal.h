@@ -1,13 +1,25 @@
-/* tls_internal.h - what tls_server.c, tls_client.c and tls_stream.c share. */
+/* tls_internal.h - shared by tls_server.c, tls_client.c, tls_stream.c and tls_files.c. */
 #ifndef NET_TLS_INTERNAL_H
 #define NET_TLS_INTERNAL_H
 
 #include <openssl/bio.h>
 #include <openssl/ssl.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+enum { TLS_MAX_ALPN = 63 }; /* bytes of a list of protocols */
+
+/* Protocols as TLS has them: each with its length in one byte before it. */
+struct tls_alpn {
+	unsigned char bytes[TLS_MAX_ALPN + 1];
+	size_t len;
+};
 
 struct tls_server {
 	SSL_CTX *ctx;
 	BIO_METHOD *bio;
+	struct tls_alpn alpn; /* the preferred protocol first */
 	char *cert, *key, *client_ca; /* names of files; the last may be NULL */
 };
 
@@ -16,8 +28,16 @@ struct tls_client {
 	BIO_METHOD *bio;
 };
 
-/* What OpenSSL says of its last failure, without its numbers; of a file that cannot be
- * read (NULL: none), what the system says. */
+/* From "h2,http/1.1".  The list is a constant of the program: it must have 1 to TLS_MAX_ALPN
+ * bytes and no empty name. */
+void tls_alpn_pack(struct tls_alpn *ret, const char *list);
+
+/* Makes the context present this certificate.  -EINVAL with a sentence. */
+int tls_load_own(SSL_CTX *ctx, const char *cert, const char *key,
+		 struct roar_error *err);
+
+/* The text of OpenSSL's last error; for a file that cannot be read, that of errno.  `file` may
+ * be NULL. */
 const char *tls_reason(const char *file);
 
 /* How OpenSSL reads and writes for a stream; NULL without memory. */

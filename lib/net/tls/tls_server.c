@@ -6,53 +6,35 @@
 #include <openssl/ssl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "net/tls/tls_internal.h"
 
 DEFINE_CLEANUP(struct tls_server *, tls_server_free)
 
-/* In the order we like them; as on the wire, each with its length before it. */
-static const unsigned char PROTOCOLS[] = "\x02h2\x0broar-frames";
-
 static int choose_protocol(SSL *ssl, const unsigned char **ret,
 			   unsigned char *ret_len, const unsigned char *offered,
 			   unsigned int len, void *arg)
 {
+	const struct tls_alpn *ours = arg;
 	unsigned char *chosen = NULL;
 
 	(void)ssl;
-	(void)arg;
-	if (SSL_select_next_proto(&chosen, ret_len, PROTOCOLS,
-				  sizeof(PROTOCOLS) - 1, offered,
+	if (SSL_select_next_proto(&chosen, ret_len, ours->bytes,
+				  (unsigned)ours->len, offered,
 				  len) != OPENSSL_NPN_NEGOTIATED)
 		return SSL_TLSEXT_ERR_ALERT_FATAL;
 	*ret = chosen;
 	return SSL_TLSEXT_ERR_OK;
 }
 
-const char *tls_reason(const char *file)
-{
-	const char *text;
-
-	if (file && access(file, R_OK) < 0)
-		return strerror(errno);
-	text = ERR_reason_error_string(ERR_peek_last_error());
-	return text ? text : "no reason given";
-}
-
 static int load(SSL_CTX *ctx, const struct tls_server *t,
 		struct roar_error *err)
 {
-	if (SSL_CTX_use_certificate_chain_file(ctx, t->cert) != 1)
-		return error_set(err, -EINVAL,
-				 "cannot use the certificate '%s': %s", t->cert,
-				 tls_reason(t->cert));
-	if (SSL_CTX_use_PrivateKey_file(ctx, t->key, SSL_FILETYPE_PEM) != 1)
-		return error_set(err, -EINVAL,
-				 "cannot use '%s' as the key of '%s': %s",
-				 t->key, t->cert, tls_reason(t->key));
+	int r = tls_load_own(ctx, t->cert, t->key, err);
+
+	if (r < 0)
+		return r;
 	if (!t->client_ca)
 		return 0;
 	if (SSL_CTX_load_verify_file(ctx, t->client_ca) != 1)
@@ -65,7 +47,7 @@ static int load(SSL_CTX *ctx, const struct tls_server *t,
 	return 0;
 }
 
-static void set_rules(SSL_CTX *ctx)
+static void set_rules(SSL_CTX *ctx, struct tls_alpn *alpn)
 {
 	(void)SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
 	SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION |
@@ -78,7 +60,7 @@ static void set_rules(SSL_CTX *ctx)
 	SSL_CTX_set_read_ahead(ctx, 0);
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
 	(void)SSL_CTX_set_num_tickets(ctx, 0);
-	SSL_CTX_set_alpn_select_cb(ctx, choose_protocol, NULL);
+	SSL_CTX_set_alpn_select_cb(ctx, choose_protocol, alpn);
 }
 
 /* Connections have a reference to the context that they began with. */
@@ -92,7 +74,7 @@ int tls_server_reload(struct tls_server *t, struct roar_error *err)
 	if (!ctx)
 		return error_set(err, -ENOMEM, "cannot set up TLS: %s",
 				 tls_reason(NULL));
-	set_rules(ctx);
+	set_rules(ctx, &t->alpn);
 	r = load(ctx, t, err);
 	if (r < 0) {
 		SSL_CTX_free(ctx);
@@ -104,13 +86,15 @@ int tls_server_reload(struct tls_server *t, struct roar_error *err)
 }
 
 int tls_server_new(const char *cert, const char *key, const char *client_ca,
-		   struct tls_server **ret, struct roar_error *err)
+		   const char *alpn, struct tls_server **ret,
+		   struct roar_error *err)
 {
 	CLEANUP(tls_server_freep)
 	struct tls_server *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return error_set(err, -ENOMEM, "no memory for TLS");
+	tls_alpn_pack(&t->alpn, alpn);
 	t->cert = strdup(cert);
 	t->key = strdup(key);
 	t->client_ca = client_ca ? strdup(client_ca) : NULL;

@@ -1,7 +1,6 @@
 /* tls_stream.c - an SSL object whose BIO reads from a socket and writes to a buffer. */
 #include "net/tls/tls_stream.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <openssl/err.h>
@@ -243,7 +242,9 @@ const char *tls_stream_alpn(struct tls_stream *t)
 	unsigned int len = 0;
 
 	SSL_get0_alpn_selected(t->ssl, &name, &len);
-	assert(len < sizeof(t->alpn)); /* one of our own */
+	if (len >=
+	    sizeof(t->alpn)) /* a server may name one that nobody offered */
+		len = 0;
 	if (len)
 		memcpy(t->alpn, name, len);
 	t->alpn[len] = '\0';

@@ -123,7 +123,8 @@ static int begin(struct agent *a, struct roar_error *err)
 	int r = make_parts(a, err);
 
 	if (r == 0 && o->tls_cert)
-		r = tls_server_new(o->tls_cert, o->tls_key, NULL, &a->tls, err);
+		r = tls_server_new(o->tls_cert, o->tls_key, NULL, RPC_ALPN,
+				   &a->tls, err);
 	if (r == 0)
 		r = signals_watch(a->loop, &a->signals, on_signal, err);
 	if (r == 0)
