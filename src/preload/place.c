@@ -16,7 +16,7 @@ static void directory_changed(void)
 	if (self_is_vforked())
 		self.vforked = (int32_t)raw_call(SYS_getpid, 0);
 	else
-		tell_directory(LOG_CWD);
+		tell_directory();
 	errno = saved;
 }
 

@@ -139,8 +139,8 @@ static inline bool self_is_borrowed(void)
 /* Has our memory another owner than this process: is it a child of vfork()? */
 bool self_is_vforked(void);
 
-/* Tells the current directory, after it has changed (LOG_CWD) or at the start. */
-void tell_directory(enum log_kind kind);
+/* Tells the current directory after it has changed. */
+void tell_directory(void);
 
 /* A call that the filter lets pass. */
 static inline long unseen_call(long nr, long a, long b, long c, long d)

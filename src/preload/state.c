@@ -32,35 +32,48 @@ static bool is_error(long address)
 	return address < 0 && address > -4096;
 }
 
+/* ---- the current directory ---- */
+
+static void tell_in(struct telling *t, const char *directory, long len)
+{
+	/* "(unreachable)/x": in a mount that is attached nowhere. */
+	atomic_store(&preload.nameless,
+		     len <= 0 || directory[0] != '/' ||
+			     strncmp(directory, "/proc/", 6) == 0);
+	t->path = len > 0 ? directory : "";
+	(void)tell(t, true);
+}
+
+/* Tells this, with the current directory as its path. */
+static void tell_with_directory(struct telling *t)
+{
+	char small[DIRECTORY_SMALL];
+	long len = raw_call(SYS_getcwd, small, sizeof(small));
+	long map;
+
+	if (len != -ERANGE) {
+		tell_in(t, small, len);
+		return;
+	}
+	map = raw_call(SYS_mmap, 0, LOG_PATH_MAX, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (is_error(map)) {
+		tell_in(t, small, -1);
+		return;
+	}
+	len = raw_call(SYS_getcwd, map, LOG_PATH_MAX);
+	tell_in(t, (char *)map, len);
+	(void)raw_call(SYS_munmap, map, LOG_PATH_MAX);
+}
+
+void tell_directory(void)
+{
+	struct telling t = { .kind = LOG_CWD, .exact = true };
+
+	tell_with_directory(&t);
+}
+
 /* ---- who am I ---- */
-
-static void tell_birth(uint32_t parent)
-{
-	struct telling t = {
-		.kind = LOG_FORK,
-		.exact = true,
-		.value = atomic_load(&preload.identity->pid),
-		.other = parent,
-	};
-
-	(void)tell(&t, true);
-}
-
-uint32_t process_renew(void)
-{
-	struct identity *me = preload.identity;
-	uint32_t parent = atomic_load(&preload.parent);
-	uint32_t id = atomic_fetch_add(&preload.log->next_process, 1);
-
-	id = id ? id : 1; /* a hostile neighbour may have set it */
-	self.vforked = 0;
-	atomic_store(&preload.parent, id);
-	atomic_store(&me->pid, (int32_t)raw_call(SYS_getpid, 0));
-	atomic_store(&me->process, id);
-	if (parent)
-		tell_birth(parent);
-	return id;
-}
 
 /* No other mount namespace has a mount of this number.  0: the kernel (before 5.8)
  * does not tell. */
@@ -81,6 +94,53 @@ static void notice_mounts(int32_t mount)
 
 	if (mount && readers && mount != readers)
 		atomic_store(&preload.elsewhere, true);
+}
+
+/* The reader may hear of this when the parent is gone, and the parent's threads may
+ * have other directories: so the child tells its own. */
+static void tell_birth(uint32_t parent)
+{
+	struct telling t = {
+		.kind = LOG_FORK,
+		.exact = true,
+		.value = atomic_load(&preload.identity->pid),
+		.other = parent,
+	};
+
+	if (atomic_load(&preload.elsewhere))
+		(void)tell(&t, true);
+	else
+		tell_with_directory(&t);
+}
+
+static void tell_hello(void)
+{
+	struct telling t = {
+		.kind = LOG_HELLO,
+		.exact = true,
+		.value = atomic_load(&preload.identity->pid),
+		.dirfd = (int32_t)raw_call(SYS_getppid, 0),
+		.dirfd2 = mount_of_root(),
+	};
+
+	notice_mounts(t.dirfd2);
+	tell_with_directory(&t);
+}
+
+uint32_t process_renew(void)
+{
+	struct identity *me = preload.identity;
+	uint32_t parent = atomic_load(&preload.parent);
+	uint32_t id = atomic_fetch_add(&preload.log->next_process, 1);
+
+	id = id ? id : 1; /* a hostile neighbour may have set it */
+	self.vforked = 0;
+	atomic_store(&preload.parent, id);
+	atomic_store(&me->pid, (int32_t)raw_call(SYS_getpid, 0));
+	atomic_store(&me->process, id);
+	if (parent)
+		tell_birth(parent);
+	return id;
 }
 
 /* A child that nobody announced may have been made with mounts of its own. */
@@ -118,49 +178,6 @@ bool self_is_borrowed_slow(void)
 		return true;
 	self.vforked = 0; /* the parent runs again */
 	return false;
-}
-
-/* ---- the current directory ---- */
-
-static void tell_directory_in(enum log_kind kind, char *buf, long len)
-{
-	struct telling t = {
-		.kind = kind,
-		.exact = true,
-		.path = len > 0 ? buf : "",
-	};
-
-	/* "(unreachable)/x": in a mount that is attached nowhere. */
-	atomic_store(&preload.nameless, len <= 0 || buf[0] != '/' ||
-						strncmp(buf, "/proc/", 6) == 0);
-	if (kind == LOG_HELLO) {
-		t.value = atomic_load(&preload.identity->pid);
-		t.dirfd = (int32_t)raw_call(SYS_getppid, 0);
-		t.dirfd2 = mount_of_root();
-		notice_mounts(t.dirfd2);
-	}
-	(void)tell(&t, true);
-}
-
-void tell_directory(enum log_kind kind)
-{
-	char small[DIRECTORY_SMALL];
-	long len = raw_call(SYS_getcwd, small, sizeof(small));
-	long map;
-
-	if (len != -ERANGE) {
-		tell_directory_in(kind, small, len);
-		return;
-	}
-	map = raw_call(SYS_mmap, 0, LOG_PATH_MAX, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (is_error(map)) {
-		tell_directory_in(kind, small, -1);
-		return;
-	}
-	len = raw_call(SYS_getcwd, map, LOG_PATH_MAX);
-	tell_directory_in(kind, (char *)map, len);
-	(void)raw_call(SYS_munmap, map, LOG_PATH_MAX);
 }
 
 /* ---- attaching ---- */
@@ -304,7 +321,7 @@ void attach(void)
 	if (!try_attach()) {
 		atomic_store(&preload.phase, PHASE_INERT);
 	} else {
-		tell_directory(LOG_HELLO);
+		tell_hello();
 		(void)pthread_atfork(NULL, NULL, after_fork);
 		atomic_store(&preload.phase, PHASE_LIVE);
 	}

@@ -71,16 +71,6 @@ struct family {
 	bool vforked; /* it shares the memory of its parent */
 };
 
-/* What must be known of a process that is gone: its children may be heard of
- * later. */
-struct grave {
-	uint32_t teller;
-	pid_t pid;
-	struct str cwd;
-};
-
-enum { GRAVES = 64 };
-
 /* An open for writing that was announced and not yet reported. */
 struct intent {
 	uint32_t cell; /* low half */
@@ -144,8 +134,6 @@ struct hybrid {
 	pid_t spawners[SPAWNERS]; /* who had children that share its memory */
 	unsigned n_spawners;
 	struct str magic; /* see magic_replace() */
-	struct grave graves[GRAVES]; /* the last ones */
-	unsigned n_buried;
 	struct intent *intents;
 	size_t n_intents, cap_intents;
 	struct map seized; /* tid -> struct seized */
@@ -199,9 +187,6 @@ struct member *member_of_teller(struct hybrid *h, uint32_t id);
 
 /* Is that a file of ours, which programs open because we asked them to? */
 bool hybrid_is_ours(const struct hybrid *h, const char *path);
-
-/* The process that spoke as `id` and is gone; NULL when it is forgotten. */
-struct grave *member_grave(struct hybrid *h, uint32_t id);
 
 /* From now on `m` speaks as `id`.  0 or -ENOMEM. */
 int member_set_teller(struct hybrid *h, struct member *m, uint32_t id);

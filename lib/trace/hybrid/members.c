@@ -346,25 +346,6 @@ static void free_member(struct member *m)
 	free(m);
 }
 
-static void bury(struct hybrid *h, const struct member *m,
-		 const struct tracee *t)
-{
-	struct grave *g = &h->graves[h->n_buried++ % GRAVES];
-
-	g->teller = m->teller;
-	g->pid = m->pid;
-	str_clear(&g->cwd);
-	str_add(&g->cwd, str_cstr(&t->cwd), t->cwd.len);
-}
-
-struct grave *member_grave(struct hybrid *h, uint32_t id)
-{
-	for (size_t i = 0; id && i < GRAVES; i++)
-		if (h->graves[i].teller == id)
-			return &h->graves[i];
-	return NULL;
-}
-
 void member_gone(struct hybrid *h, struct member *m, int status)
 {
 	struct tracee *t = tree_find(&h->o.tree, m->pid);
@@ -377,8 +358,6 @@ void member_gone(struct hybrid *h, struct member *m, int status)
 	if (t) {
 		drop_other_threads(h, t);
 		settle(h, t);
-		if (m->teller && t->cwd_told)
-			bury(h, m, t);
 		call_emit(&h->o, t, EVENT_EXIT, 0, status, NULL, NULL, NULL);
 		(void)tree_remove(&h->o.tree, t);
 	}
@@ -522,8 +501,6 @@ void members_release(struct hybrid *h)
 
 	while ((m = map_next(&h->members, &pos)))
 		free_member(m);
-	for (size_t i = 0; i < GRAVES; i++)
-		str_release(&h->graves[i].cwd);
 	map_release(&h->members);
 	map_release(&h->tellers);
 }

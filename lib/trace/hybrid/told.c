@@ -83,8 +83,7 @@ static void on_hello(struct hybrid *h, const struct log_view *v)
 static void on_fork(struct hybrid *h, const struct log_view *v)
 {
 	struct member *parent = member_of_teller(h, v->other);
-	struct tracee *from, *t;
-	struct grave *grave;
+	struct tracee *t;
 	struct member *m;
 
 	if (v->value <= 0)
@@ -94,12 +93,7 @@ static void on_fork(struct hybrid *h, const struct log_view *v)
 	if (!m)
 		return;
 	(void)member_set_teller(h, m, v->process);
-	from = parent ? tree_find(&h->o.tree, parent->pid) : NULL;
-	grave = parent ? NULL : member_grave(h, v->other);
-	if (from && from->cwd_told)
-		set_cwd(h, t, str_cstr(&from->cwd), from->cwd.len);
-	else if (grave)
-		set_cwd(h, t, str_cstr(&grave->cwd), grave->cwd.len);
+	set_cwd(h, t, v->path, v->path_len);
 }
 
 /* A descriptor of unknown origin; if it is closed already, nobody knows. */

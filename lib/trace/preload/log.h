@@ -136,7 +136,9 @@ enum log_kind {
 	LOG_HELLO, /* a program has started: value pid, dirfd its parent's pid,
 		    * dirfd2 the mount of its root (0 unknown), other parent
 		    * process id (0 unknown); path: current directory */
-	LOG_FORK, /* a child of fork(): value pid, other parent process id */
+	LOG_FORK, /* a child of fork(): value pid, other parent process id; path:
+		   * current directory, empty where names mean nothing to the
+		   * reader */
 	LOG_CWD, /* path: the new current directory, asked of the kernel */
 	LOG_OPEN, /* an open for reading that has succeeded; value: fd */
 	LOG_INTENT, /* an open for writing is about to happen */

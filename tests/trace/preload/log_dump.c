@@ -188,7 +188,7 @@ static void print_record(struct dump *d, const struct log_record *r)
 		break;
 	case LOG_FORK:
 		d->pids[p % MAX_PROCESSES] = r->value;
-		fprintf(d->out, "fork %u of %u\n", p, r->other);
+		fprintf(d->out, "fork %u of %u %s\n", p, r->other, r->paths);
 		break;
 	case LOG_CWD:
 		fprintf(d->out, "cwd %u %s\n", p, r->paths);

@@ -239,7 +239,7 @@ def test_constructors_of_other_libraries(place):
 @MODES
 @pytest.mark.parametrize("act", ["fork", "clone"])
 def test_a_child_says_who_it_is(place, act, mode):
-    place.run(ACTS, act, options=mode).has("fork 2 of 1", "open 2 r r1")
+    place.run(ACTS, act, options=mode).has("fork 2 of 1 DIR", "open 2 r r1")
 
 
 @MODES
