@@ -1,9 +1,5 @@
 /* core.h - what all files of the extension share.
  *
- * The extension speaks the limited API of Python 3.11, so one build serves every later
- * version.  All state is in the module: nothing here is global, and every type is a heap
- * type that reaches the state through the objects that hold it.
- *
  *	handle		one arena, as this process has it: send, receive, reserve
  *	encode		object -> envelope (a pickle) and parts (the large leaves)
  *	decode		envelope and buffers -> object
@@ -15,9 +11,7 @@
 #ifndef ROAR_PYTHON_CORE_H
 #define ROAR_PYTHON_CORE_H
 
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030b0000
-#include <Python.h>
+#include "common/module.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,16 +49,8 @@ struct state {
 	PyObject *ref[REF_COUNT];
 };
 
-struct state *core_state(PyObject *module);
-
 /* The attribute `name` of the module `module`, which is imported if need be; NULL with an
  * exception. */
 PyObject *core_import(const char *module, const char *name);
-
-/* An object of one of our types, all its fields zero. */
-void *core_new(const struct state *state, enum ref type);
-
-/* Ends an object of a heap type: its memory, and its hold on the type. */
-void core_free(PyObject *self);
 
 #endif

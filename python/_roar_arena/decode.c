@@ -288,7 +288,7 @@ static struct decoder *take(struct handle *h)
 	h->decoder = NULL;
 	if (d)
 		return d;
-	d = core_new(h->state, REF_DECODER_TYPE);
+	d = object_new(h->state->ref[REF_DECODER_TYPE]);
 	if (!d)
 		return NULL;
 	d->state = h->state;
@@ -353,7 +353,7 @@ static void dealloc(PyObject *self)
 {
 	PyObject_GC_UnTrack(self);
 	(void)clear(self);
-	core_free(self);
+	object_free(self);
 }
 
 void decoder_forget(PyObject *decoder)

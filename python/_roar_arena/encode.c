@@ -299,7 +299,7 @@ struct encoder *encoder_take(struct handle *h)
 
 	h->encoder = NULL;
 	if (!e) {
-		e = core_new(h->state, REF_ENCODER_TYPE);
+		e = object_new(h->state->ref[REF_ENCODER_TYPE]);
 		if (!e)
 			return NULL;
 		e->state = h->state;
@@ -395,7 +395,7 @@ static void dealloc(PyObject *self)
 	PyMem_Free(e->leaves.at);
 	PyMem_Free(e->buffers.at);
 	PyMem_Free(e->out);
-	core_free(self);
+	object_free(self);
 }
 
 void encoder_forget(PyObject *encoder)

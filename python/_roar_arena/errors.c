@@ -1,7 +1,6 @@
 /* errors.c - from errno to the exceptions of roar._errors */
 #include "errors.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include <roar/arena.h>
@@ -60,17 +59,12 @@ static void *raise_death(struct state *state, const char *sentence,
 			 const struct roar_arena_death *death)
 {
 	PyObject *module = exceptions(state);
-	PyObject *error = NULL;
 
-	if (module)
-		error = PyObject_CallMethod(module, "peer_died", "siIii",
-					    sentence, death->pid, death->roles,
-					    death->known, death->status);
-	if (!error)
+	if (!module)
 		return NULL;
-	PyErr_SetObject((PyObject *)Py_TYPE(error), error);
-	Py_DECREF(error);
-	return NULL;
+	return module_raise(PyObject_CallMethod(
+		module, "peer_died", "siIii", sentence, death->pid,
+		death->roles, death->known, death->status));
 }
 
 void *error_raise(struct state *state, const struct roar_arena *a, int r,

@@ -10,7 +10,7 @@
 static struct handle *handle_new(struct state *state, size_t threshold,
 				 bool copy)
 {
-	struct handle *h = core_new(state, REF_HANDLE_TYPE);
+	struct handle *h = object_new(state->ref[REF_HANDLE_TYPE]);
 
 	if (!h)
 		return NULL;
@@ -40,7 +40,7 @@ PyObject *handle_create(PyObject *module, PyObject *args, PyObject *kwargs)
 		return NULL;
 	c.size_bytes = size;
 	c.segment_bytes = segment;
-	h = handle_new(core_state(module), (size_t)threshold, copy);
+	h = handle_new(PyModule_GetState(module), (size_t)threshold, copy);
 	if (!h)
 		return NULL;
 	Py_BEGIN_ALLOW_THREADS;
@@ -48,7 +48,8 @@ PyObject *handle_create(PyObject *module, PyObject *args, PyObject *kwargs)
 	Py_END_ALLOW_THREADS;
 	if (r < 0) {
 		Py_DECREF((PyObject *)h);
-		return error_raise(core_state(module), NULL, r, ERROR_OTHER);
+		return error_raise(PyModule_GetState(module), NULL, r,
+				   ERROR_OTHER);
 	}
 	return (PyObject *)h;
 }
@@ -65,13 +66,14 @@ PyObject *handle_attach(PyObject *module, PyObject *args, PyObject *kwargs)
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "inp:attach", names, &fd,
 					 &threshold, &copy))
 		return NULL;
-	h = handle_new(core_state(module), (size_t)threshold, copy);
+	h = handle_new(PyModule_GetState(module), (size_t)threshold, copy);
 	if (!h)
 		return NULL;
 	r = roar_arena_attach(fd, &h->a);
 	if (r < 0) {
 		Py_DECREF((PyObject *)h);
-		return error_raise(core_state(module), NULL, r, ERROR_OTHER);
+		return error_raise(PyModule_GetState(module), NULL, r,
+				   ERROR_OTHER);
 	}
 	return (PyObject *)h;
 }
@@ -127,7 +129,7 @@ static void dealloc(PyObject *self)
 	handle_settle(h);
 	encoder_forget(h->encoder);
 	decoder_forget(h->decoder);
-	core_free(self);
+	object_free(self);
 }
 
 /* The result of a call that says 0 or a negative errno. */

@@ -10,11 +10,6 @@
 #include "reducers.h"
 #include "view.h"
 
-struct state *core_state(PyObject *module)
-{
-	return PyModule_GetState(module);
-}
-
 PyObject *core_import(const char *module, const char *name)
 {
 	PyObject *imported = PyImport_ImportModule(module);
@@ -27,27 +22,10 @@ PyObject *core_import(const char *module, const char *name)
 	return found;
 }
 
-void *core_new(const struct state *state, enum ref type)
-{
-	PyTypeObject *t = (PyTypeObject *)state->ref[type];
-	allocfunc alloc = (allocfunc)PyType_GetSlot(t, Py_tp_alloc);
-
-	return alloc(t, 0);
-}
-
-void core_free(PyObject *self)
-{
-	PyTypeObject *type = Py_TYPE(self);
-	freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
-
-	release(self);
-	Py_DECREF(type);
-}
-
 /* roar.register() checks its arguments before it comes here. */
 static PyObject *module_register(PyObject *module, PyObject *args)
 {
-	struct state *state = core_state(module);
+	struct state *state = PyModule_GetState(module);
 	PyObject *type;
 	PyObject *to;
 	PyObject *from;
@@ -137,7 +115,7 @@ static int find_names(struct state *state)
 
 static int module_exec(PyObject *module)
 {
-	struct state *state = core_state(module);
+	struct state *state = PyModule_GetState(module);
 
 	if (find_names(state) < 0 || add_types(module, state) < 0)
 		return -1;
@@ -145,29 +123,6 @@ static int module_exec(PyObject *module)
 				  state->ref[REF_REGISTRY]) < 0)
 		return -1;
 	return 0;
-}
-
-static int module_traverse(PyObject *module, visitproc visit, void *arg)
-{
-	struct state *state = core_state(module);
-
-	for (int i = 0; i < REF_COUNT; i++)
-		Py_VISIT(state->ref[i]);
-	return 0;
-}
-
-static int module_clear(PyObject *module)
-{
-	struct state *state = core_state(module);
-
-	for (int i = 0; i < REF_COUNT; i++)
-		Py_CLEAR(state->ref[i]);
-	return 0;
-}
-
-static void module_free(void *module)
-{
-	(void)module_clear(module);
 }
 
 static PyMethodDef methods[] = {
@@ -180,26 +135,5 @@ static PyMethodDef methods[] = {
 	{ 0 },
 };
 
-static PyModuleDef_Slot slots[] = {
-	{ Py_mod_exec, module_exec },
-	{ 0 },
-};
-
-static PyModuleDef definition = {
-	PyModuleDef_HEAD_INIT,
-	.m_name = "_roar_arena",
-	.m_doc = "The C half of roar.Arena.",
-	.m_size = sizeof(struct state),
-	.m_methods = methods,
-	.m_slots = slots,
-	.m_traverse = module_traverse,
-	.m_clear = module_clear,
-	.m_free = module_free,
-};
-
-PyMODINIT_FUNC PyInit__roar_arena(void);
-
-PyMODINIT_FUNC PyInit__roar_arena(void)
-{
-	return PyModuleDef_Init(&definition);
-}
+MODULE_DEFINE(_roar_arena, sizeof(struct state), module_exec, methods,
+	      "The C half of roar.Arena.")

@@ -42,7 +42,7 @@ static void dealloc(PyObject *self)
 {
 	PyObject_GC_UnTrack(self);
 	(void)clear(self);
-	core_free(self);
+	object_free(self);
 }
 
 static PyType_Slot slots[] = {
@@ -81,7 +81,7 @@ PyObject *reducers_get(struct state *state)
 
 	if (state->ref[REF_REDUCERS])
 		return state->ref[REF_REDUCERS];
-	t = core_new(state, REF_REDUCERS_TYPE);
+	t = object_new(state->ref[REF_REDUCERS_TYPE]);
 	if (!t)
 		return NULL;
 	t->extra = forking_table();

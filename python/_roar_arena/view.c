@@ -11,7 +11,7 @@
 struct view *view_new(const struct state *state, struct roar_arena_unit *unit,
 		      void *data, size_t len)
 {
-	struct view *v = core_new(state, REF_VIEW_TYPE);
+	struct view *v = object_new(state->ref[REF_VIEW_TYPE]);
 
 	if (!v)
 		return NULL;
@@ -51,7 +51,7 @@ static void dealloc(PyObject *self)
 		handle_settle(h);
 		Py_DECREF((PyObject *)h);
 	}
-	core_free(self);
+	object_free(self);
 }
 
 struct view *view_find(const struct handle *h, const void *data, size_t len)

@@ -65,9 +65,7 @@ static int join(struct roar_coord_options *o, struct roar_coord **ret)
 
 static PyObject *client_new(struct state *state, struct roar_coord *c)
 {
-	PyTypeObject *type = (PyTypeObject *)state->client_type;
-	allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-	struct client *self = (struct client *)alloc(type, 0);
+	struct client *self = object_new(state->client_type);
 
 	if (!self) {
 		roar_coord_free(c);
@@ -111,8 +109,8 @@ PyObject *client_join(PyObject *module, PyObject *args, PyObject *kwargs)
 	if (r == -EINTR)
 		return NULL;
 	if (r < 0)
-		return error_raise(core_state(module), r, false);
-	return client_new(core_state(module), c);
+		return error_raise(PyModule_GetState(module), r, false);
+	return client_new(PyModule_GetState(module), c);
 }
 
 /* ---- life ---- */
@@ -193,12 +191,8 @@ static PyObject *leave_method(PyObject *self, PyObject *unused)
 
 static void dealloc(PyObject *self)
 {
-	PyTypeObject *type = Py_TYPE(self);
-	freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
-
 	stop((struct client *)self);
-	release(self);
-	Py_DECREF(type);
+	object_free(self);
 }
 
 /* ---- looking ---- */

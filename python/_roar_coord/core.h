@@ -1,8 +1,5 @@
 /* core.h - what the files of the extension _roar_coord share.
  *
- * The extension speaks the limited API of Python 3.11.  All state is in the module, and
- * every type is a heap type.
- *
  *	client		one client of a coordinator (lib/coord/client)
  *	waits		calls that wait, with the GIL released and signals noticed
  *	message		dict -> message of protobuf -> dict, by its description
@@ -10,9 +7,7 @@
 #ifndef ROAR_PYTHON_COORD_CORE_H
 #define ROAR_PYTHON_COORD_CORE_H
 
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030b0000
-#include <Python.h>
+#include "common/module.h"
 
 #include <protobuf-c/protobuf-c.h>
 #include <stdbool.h>
@@ -24,8 +19,6 @@ struct state {
 	PyObject *errors; /* roar._coord_errors; NULL until the first failure */
 	PyObject *client_type;
 };
-
-struct state *core_state(PyObject *module);
 
 /* ---- errors.c ---- */
 

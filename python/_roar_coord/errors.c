@@ -1,5 +1,4 @@
 /* errors.c - see core.h */
-#include <errno.h>
 #include <roar/coord.h>
 #include <string.h>
 
@@ -8,7 +7,6 @@
 void *error_raise(struct state *state, int r, bool meeting)
 {
 	const char *sentence = roar_coord_error();
-	PyObject *error;
 
 	if (r == -ENOMEM)
 		return PyErr_NoMemory();
@@ -16,13 +14,8 @@ void *error_raise(struct state *state, int r, bool meeting)
 		state->errors = PyImport_ImportModule("roar._coord_errors");
 	if (!state->errors)
 		return NULL;
-	error = PyObject_CallMethod(state->errors, "make", "issi", -r,
-				    *sentence ? sentence : strerror(-r),
-				    meeting ? roar_coord_absent() : "",
-				    meeting);
-	if (!error)
-		return NULL;
-	PyErr_SetObject((PyObject *)Py_TYPE(error), error);
-	Py_DECREF(error);
-	return NULL;
+	return module_raise(PyObject_CallMethod(
+		state->errors, "make", "issi", -r,
+		*sentence ? sentence : strerror(-r),
+		meeting ? roar_coord_absent() : "", meeting));
 }

@@ -265,8 +265,8 @@ PyObject *meet_reply(PyObject *module, PyObject *bytes)
 
 	if (PyBytes_AsStringAndSize(bytes, &data, &len) < 0)
 		return NULL;
-	return message_bytes_to_dict(core_state(module), method->reply, data,
-				     (size_t)len);
+	return message_bytes_to_dict(PyModule_GetState(module), method->reply,
+				     data, (size_t)len);
 }
 
 /* ---- commands and the world ---- */

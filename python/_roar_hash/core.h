@@ -1,6 +1,6 @@
 /* core.h - what the files of the extension _roar_hash share.
  *
- * The extension speaks the limited API of Python 3.11 and has no state of its own.
+ * The module has no state.
  *
  *	wanted		the digests that were asked for; digests as a dict
  *	buffer		bytes in memory
@@ -12,8 +12,6 @@
 #ifndef ROAR_PYTHON_HASH_CORE_H
 #define ROAR_PYTHON_HASH_CORE_H
 
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030b0000
-#include <Python.h>
+#include "common/module.h"
 
 #endif

@@ -20,22 +20,5 @@ static int module_exec(PyObject *module)
 	return r;
 }
 
-static PyModuleDef_Slot slots[] = {
-	{ Py_mod_exec, module_exec },
-	{ 0 },
-};
-
-static PyModuleDef definition = {
-	PyModuleDef_HEAD_INIT,
-	.m_name = "_roar_hash",
-	.m_doc = "Digests of files and bytes; roar.hash() is its face.",
-	.m_methods = functions,
-	.m_slots = slots,
-};
-
-PyMODINIT_FUNC PyInit__roar_hash(void);
-
-PyMODINIT_FUNC PyInit__roar_hash(void)
-{
-	return PyModuleDef_Init(&definition);
-}
+MODULE_DEFINE(_roar_hash, 0, module_exec, functions,
+	      "Digests of files and bytes; roar.hash() is its face.")

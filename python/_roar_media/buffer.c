@@ -35,7 +35,7 @@ static void buffer_dealloc(PyObject *self)
 
 	av_buffer_unref(&b->ref);
 	free(b->block);
-	core_free(self);
+	object_free(self);
 }
 
 static Py_ssize_t buffer_length(PyObject *self)
@@ -63,7 +63,7 @@ PyType_Spec buffer_spec = {
 PyObject *buffer_refer(const struct state *state, const AVBufferRef *ref,
 		       const uint8_t *data, size_t len)
 {
-	struct buffer *b = core_new(state->buffer_type);
+	struct buffer *b = object_new(state->buffer_type);
 
 	if (!b)
 		return NULL;
@@ -84,7 +84,7 @@ PyObject *buffer_refer(const struct state *state, const AVBufferRef *ref,
 PyObject *buffer_own(const struct state *state, void *block, char format,
 		     size_t itemsize, const size_t *shape, int ndim)
 {
-	struct buffer *b = core_new(state->buffer_type);
+	struct buffer *b = object_new(state->buffer_type);
 	size_t stride = itemsize;
 
 	if (!b) {

@@ -1,8 +1,5 @@
 /* core.h - what the files of the extension _roar_media share.
  *
- * The extension speaks the limited API of Python 3.11.  All state is in the module, and
- * every type is a heap type.
- *
  *	packets		VideoPackets and AudioPackets: what a demuxer found
  *	transfer	packets -> (bytes, buffers) -> packets, without a copy
  *	work		demuxing and decoding, with the GIL released
@@ -15,9 +12,7 @@
 #ifndef ROAR_PYTHON_MEDIA_CORE_H
 #define ROAR_PYTHON_MEDIA_CORE_H
 
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030b0000
-#include <Python.h>
+#include "common/module.h"
 
 #include "media/packets.h"
 
@@ -29,14 +24,6 @@ struct state {
 	PyObject *buffer_type;
 	PyObject *info_type; /* one packet, as packets[i] gives it */
 };
-
-struct state *core_state(PyObject *module);
-
-/* An object of one of our types, all its fields zero. */
-void *core_new(PyObject *type);
-
-/* Ends an object of a heap type: its memory, and its hold on the type. */
-void core_free(PyObject *self);
 
 /* Sets the exception for a negative errno and its sentence; returns NULL. */
 PyObject *core_fail(const struct state *state, int r,

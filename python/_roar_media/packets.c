@@ -21,7 +21,7 @@ static const struct media_packets *set_of(PyObject *self)
 
 PyObject *packets_wrap(const struct state *state, struct media_packets *p)
 {
-	struct packets *self = core_new(state->packets_types[p->kind]);
+	struct packets *self = object_new(state->packets_types[p->kind]);
 
 	if (!self) {
 		media_packets_free(p);
@@ -51,7 +51,7 @@ static void packets_dealloc(PyObject *self)
 	if (p->weak_references)
 		PyObject_ClearWeakRefs(self);
 	media_packets_free(p->packets);
-	core_free(self);
+	object_free(self);
 }
 
 /* ---- one packet ---- */

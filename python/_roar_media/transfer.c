@@ -62,7 +62,7 @@ static PyObject *to_buffers(const struct state *state,
 
 PyObject *transfer_to_buffers(PyObject *module, PyObject *packets)
 {
-	const struct state *state = core_state(module);
+	const struct state *state = PyModule_GetState(module);
 	const struct media_packets *p = packets_of(state, packets);
 
 	return p ? to_buffers(state, p) : NULL;
@@ -149,7 +149,7 @@ PyObject *transfer_from_buffers(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "y*O:from_buffers", &meta, &buffers))
 		return NULL;
-	result = restore(core_state(module), &meta, buffers);
+	result = restore(PyModule_GetState(module), &meta, buffers);
 	PyBuffer_Release(&meta);
 	return result;
 }

@@ -106,7 +106,7 @@ static PyObject *demux_file(const struct state *state, PyObject *object,
 static PyObject *demux_any(PyObject *module, PyObject *source,
 			   enum media_kind kind)
 {
-	const struct state *state = core_state(module);
+	const struct state *state = PyModule_GetState(module);
 
 	if (PyObject_CheckBuffer(source))
 		return demux_memory(state, source, kind);
@@ -191,7 +191,7 @@ static PyObject *decode(const struct state *state,
 PyObject *work_decode(PyObject *module, PyObject *args)
 {
 	struct media_decode_options options = { .pixels = AV_PIX_FMT_NONE };
-	const struct state *state = core_state(module);
+	const struct state *state = PyModule_GetState(module);
 	const struct media_packets *p;
 	unsigned long long max_bytes;
 	const char *pixels;

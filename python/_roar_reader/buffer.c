@@ -10,7 +10,7 @@ struct buffer {
 static void buffer_dealloc(PyObject *self)
 {
 	reader_block_drop(((struct buffer *)self)->block);
-	core_free(self);
+	object_free(self);
 }
 
 static int buffer_get(PyObject *self, Py_buffer *view, int flags)
@@ -38,7 +38,7 @@ PyType_Spec buffer_spec = {
 PyObject *buffer_view(const struct state *state, struct reader_block *block,
 		      const uint8_t *data, size_t len)
 {
-	struct buffer *b = core_new(state->buffer_type);
+	struct buffer *b = object_new(state->buffer_type);
 	PyObject *view;
 
 	if (!b)

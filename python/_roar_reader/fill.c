@@ -57,8 +57,8 @@ PyObject *fill(PyObject *module, PyObject *args)
 	if (!PyArg_ParseTuple(args, "O!OOw*:fill", &PyTuple_Type, &readers,
 			      &which, &numbers, &to))
 		return NULL;
-	if (wanted_take(core_state(module), readers, which, numbers, &wanted) <
-	    0) {
+	if (wanted_take(PyModule_GetState(module), readers, which, numbers,
+			&wanted) < 0) {
 		PyBuffer_Release(&to);
 		return NULL;
 	}
@@ -67,6 +67,6 @@ PyObject *fill(PyObject *module, PyObject *args)
 	PyEval_RestoreThread(others);
 	wanted_release(&wanted);
 	PyBuffer_Release(&to);
-	return r < 0 ? core_fail(core_state(module), r, &err) :
+	return r < 0 ? core_fail(PyModule_GetState(module), r, &err) :
 		       Py_NewRef(Py_None);
 }

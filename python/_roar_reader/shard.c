@@ -35,7 +35,7 @@ static int read_kind(const char *name, enum reader_kind *ret)
 
 static PyObject *wrap(const struct state *state, struct reader *reader)
 {
-	struct shard *self = core_new(state->reader_type);
+	struct shard *self = object_new(state->reader_type);
 
 	if (!self) {
 		reader_close(reader);
@@ -95,7 +95,7 @@ PyObject *shard_open(PyObject *module, PyObject *args, PyObject *kwargs)
 	o.index = (enum reader_index)index;
 	o.blake3 = (const uint8_t *)digest;
 	o.beginning = beginning;
-	return open_it(core_state(module), path, &o);
+	return open_it(PyModule_GetState(module), path, &o);
 }
 
 static PyObject *shard_open_whole(PyObject *self, PyObject *unused)
@@ -114,7 +114,7 @@ static PyObject *shard_open_whole(PyObject *self, PyObject *unused)
 static void shard_dealloc(PyObject *self)
 {
 	reader_close(reader_of(self));
-	core_free(self);
+	object_free(self);
 }
 
 /* ---- samples ---- */

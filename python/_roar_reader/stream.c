@@ -30,7 +30,7 @@ static void stream_dealloc(PyObject *self)
 
 	reader_stream_close(s->stream);
 	Py_XDECREF(s->shards);
-	core_free(self);
+	object_free(self);
 }
 
 /* ---- beginning ---- */
@@ -38,7 +38,7 @@ static void stream_dealloc(PyObject *self)
 static PyObject *begin(const struct state *state, PyObject *shards,
 		       const struct reader_plan *plan, bool views)
 {
-	struct stream *self = core_new(state->stream_type);
+	struct stream *self = object_new(state->stream_type);
 	struct roar_error err = { "" };
 	int r;
 
@@ -55,7 +55,7 @@ static PyObject *begin(const struct state *state, PyObject *shards,
 
 PyObject *stream_begin(PyObject *module, PyObject *args)
 {
-	const struct state *state = core_state(module);
+	const struct state *state = PyModule_GetState(module);
 	unsigned long long prefetch;
 	unsigned long long first;
 	unsigned long long n;

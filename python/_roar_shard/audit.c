@@ -44,7 +44,7 @@ static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kwargs)
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&:Audit", names,
 					 PyUnicode_FSConverter, &path))
 		return NULL;
-	self = core_new(type);
+	self = object_new((PyObject *)type);
 	if (!self) {
 		Py_DECREF(path);
 		return NULL;
@@ -60,7 +60,7 @@ static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static void dealloc(PyObject *self)
 {
 	(void)audit_close(((struct audit_object *)self)->audit);
-	core_free(self);
+	object_free(self);
 }
 
 static PyObject *begin(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -68,7 +68,8 @@ static PyObject *begin(PyObject *self, PyObject *args, PyObject *kwargs)
 	static char *names[] = { "dataset", "seed",	   "epoch",
 				 "total",   "world_epoch", "rank",
 				 "world",   "base",	   NULL };
-	struct ranges_arg base = { .state = core_state(Py_TYPE(self)) };
+	struct ranges_arg base = { .state = PyType_GetModuleState(
+					   Py_TYPE(self)) };
 	struct audit_segment segment = { 0 };
 	struct audit *a = audit_in(self);
 	unsigned int rank, world;
@@ -94,7 +95,8 @@ static struct audit *get_ranges(PyObject *self, PyObject *args,
 				const char *format, unsigned int *ret_index,
 				const struct shard_ranges **ret)
 {
-	struct ranges_arg set = { .state = core_state(Py_TYPE(self)) };
+	struct ranges_arg set = { .state = PyType_GetModuleState(
+					  Py_TYPE(self)) };
 	struct audit *a = audit_in(self);
 
 	if (!a || !PyArg_ParseTuple(args, format, ret_index, ranges_take, &set))

@@ -1,29 +1,7 @@
 /* core.c - see core.h */
 #include "core.h"
 
-#include <errno.h>
 #include <string.h>
-
-struct state *core_state(PyTypeObject *type)
-{
-	return PyType_GetModuleState(type);
-}
-
-void *core_new(PyTypeObject *type)
-{
-	allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-
-	return alloc(type, 0);
-}
-
-void core_free(PyObject *self)
-{
-	PyTypeObject *type = Py_TYPE(self);
-	freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
-
-	release(self);
-	Py_DECREF(type);
-}
 
 /* What these mean here; others are the system's. */
 static const struct {
@@ -41,27 +19,12 @@ void *core_raise(int r, const struct roar_error *err)
 {
 	bool told = err && err->text[0];
 
-	if (r == -ENOMEM)
-		return PyErr_NoMemory();
 	for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++)
-		if (meanings[i].r == r) {
-			PyErr_SetString(PyExc_ValueError,
-					told ? err->text :
-					       meanings[i].sentence);
-			return NULL;
-		}
-	if (told) {
-		PyObject *error = PyObject_CallFunction(PyExc_OSError, "is", -r,
-							err->text);
-
-		if (!error)
-			return NULL;
-		PyErr_SetObject((PyObject *)Py_TYPE(error), error);
-		Py_DECREF(error);
-		return NULL;
-	}
-	errno = -r;
-	return PyErr_SetFromErrno(PyExc_OSError);
+		if (meanings[i].r == r)
+			return module_fail(PyExc_ValueError, r,
+					   told ? err->text :
+						  meanings[i].sentence);
+	return module_fail(PyExc_OSError, r, told ? err->text : strerror(-r));
 }
 
 int core_u64(PyObject *object, void *ret)

@@ -1,8 +1,5 @@
 /* core.h - what the files of the extension _roar_shard share.
  *
- * The extension speaks the limited API of Python 3.11.  All state is in the module, and
- * every type is a heap type.
- *
  *	ranges		sets of positions
  *	order		the order of an epoch; datasets mixed by weight
  *	position	which positions a rank takes
@@ -11,9 +8,7 @@
 #ifndef ROAR_PYTHON_SHARD_CORE_H
 #define ROAR_PYTHON_SHARD_CORE_H
 
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030b0000
-#include <Python.h>
+#include "common/module.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,13 +26,6 @@ extern PyType_Spec audit_type_spec, mix_type_spec, order_type_spec,
 	position_type_spec, ranges_type_spec, table_type_spec;
 
 /* ---- core.c ---- */
-
-/* The state of the module that a type belongs to. */
-struct state *core_state(PyTypeObject *type);
-
-/* A zeroed object of a heap type, and its end. */
-void *core_new(PyTypeObject *type);
-void core_free(PyObject *self);
 
 /* Raises what the negative errno means; `err` may have a sentence.  Returns NULL. */
 void *core_raise(int r, const struct roar_error *err);

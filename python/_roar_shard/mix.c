@@ -14,7 +14,7 @@ struct mix_object {
 static void dealloc(PyObject *self)
 {
 	mix_free(((struct mix_object *)self)->mix);
-	core_free(self);
+	object_free(self);
 }
 
 /* A tuple, as roar.order makes them; the name stays the tuple's. */
@@ -64,7 +64,7 @@ static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kwargs)
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|O&:Mix", names,
 					 &PyList_Type, &parts, core_u64, &seed))
 		return NULL;
-	self = core_new(type);
+	self = object_new((PyObject *)type);
 	if (!self)
 		return NULL;
 	self->mix = make(parts, seed);

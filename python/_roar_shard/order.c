@@ -33,7 +33,7 @@ static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kwargs)
 		    &spec.window, &sequential))
 		return NULL;
 	spec.sequential = sequential;
-	self = core_new(type);
+	self = object_new((PyObject *)type);
 	if (!self)
 		return NULL;
 	r = order_init(&self->order, &spec, &err);
@@ -182,7 +182,7 @@ static PyType_Slot slots[] = {
 	  "Order(dataset, n_samples, seed=0, epoch=0, shard_size=0, window=0, "
 	  "sequential=False): the order in which an epoch visits samples." },
 	{ Py_tp_new, new },
-	{ Py_tp_dealloc, core_free },
+	{ Py_tp_dealloc, object_free },
 	{ Py_tp_methods, methods },
 	{ Py_sq_length, length },
 	{ Py_sq_item, item },

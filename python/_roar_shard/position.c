@@ -26,7 +26,7 @@ static const struct position *position_in(PyObject *self)
 static void dealloc(PyObject *self)
 {
 	position_release(&((struct position_object *)self)->position);
-	core_free(self);
+	object_free(self);
 }
 
 static int parse_tail(const char *word, enum position_tail *ret)
@@ -45,7 +45,7 @@ static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
 	static char *names[] = { "total", "world",  "rank", "batch",
 				 "tail",  "before", NULL };
-	struct ranges_arg before = { .state = core_state(type) };
+	struct ranges_arg before = { .state = PyType_GetModuleState(type) };
 	struct position_spec spec = { 0 };
 	struct roar_error err = { 0 };
 	struct position_object *self;
@@ -58,7 +58,7 @@ static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kwargs)
 		    core_u64, &spec.batch, &tail, ranges_take, &before) ||
 	    parse_tail(tail, &spec.tail) < 0)
 		return NULL;
-	self = core_new(type);
+	self = object_new((PyObject *)type);
 	if (!self)
 		return NULL;
 	r = position_init(&self->position, &spec, before.set, &err);
@@ -108,7 +108,9 @@ static PyObject *take(PyObject *self, PyObject *args)
 static PyObject *give(PyObject *self, int r, struct shard_ranges *set)
 {
 	PyObject *made = r < 0 ? core_raise(r, NULL) :
-				 ranges_give(core_state(Py_TYPE(self)), set);
+				 ranges_give(
+					 PyType_GetModuleState(Py_TYPE(self)),
+					 set);
 
 	shard_ranges_release(set);
 	return made;

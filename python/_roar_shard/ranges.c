@@ -13,7 +13,7 @@ struct ranges {
 
 PyObject *ranges_give(const struct state *state, struct shard_ranges *set)
 {
-	struct ranges *self = core_new((PyTypeObject *)state->ranges_type);
+	struct ranges *self = object_new(state->ranges_type);
 
 	if (self) {
 		self->set = *set;
@@ -46,7 +46,7 @@ int ranges_take(PyObject *object, void *arg)
 static void dealloc(PyObject *self)
 {
 	shard_ranges_release(&((struct ranges *)self)->set);
-	core_free(self);
+	object_free(self);
 }
 
 /* ---- making ---- */
@@ -93,7 +93,7 @@ static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kwargs)
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Ranges", names,
 					 &pairs))
 		return NULL;
-	self = core_new(type);
+	self = object_new((PyObject *)type);
 	if (self && pairs && add_pairs(self, pairs) < 0) {
 		Py_DECREF((PyObject *)self);
 		return NULL;
@@ -114,7 +114,7 @@ static PyObject *decode(PyObject *type, PyObject *args)
 	PyBuffer_Release(&bytes);
 	if (r < 0)
 		return core_raise(r, NULL);
-	made = ranges_give(core_state((PyTypeObject *)type), &set);
+	made = ranges_give(PyType_GetModuleState((PyTypeObject *)type), &set);
 	shard_ranges_release(&set);
 	return made;
 }
@@ -147,7 +147,8 @@ static PyObject *take_out(PyObject *self, PyObject *args)
 
 static PyObject *update(PyObject *self, PyObject *other)
 {
-	struct shard_ranges *set = set_of(core_state(Py_TYPE(self)), other);
+	struct shard_ranges *set = set_of(PyType_GetModuleState(Py_TYPE(self)),
+					  other);
 	int r = 0;
 
 	if (!set)
@@ -172,7 +173,7 @@ static PyObject *gaps(PyObject *self, PyObject *args)
 			      &missing);
 	if (r < 0)
 		return core_raise(r, NULL);
-	return ranges_give(core_state(Py_TYPE(self)), &missing);
+	return ranges_give(PyType_GetModuleState(Py_TYPE(self)), &missing);
 }
 
 static PyObject *items(PyObject *self, PyObject *unused)
@@ -235,7 +236,7 @@ static Py_ssize_t length(PyObject *self)
 
 static PyObject *compare(PyObject *self, PyObject *other, int op)
 {
-	struct state *state = core_state(Py_TYPE(self));
+	struct state *state = PyType_GetModuleState(Py_TYPE(self));
 	bool equal;
 
 	if ((op != Py_EQ && op != Py_NE) ||

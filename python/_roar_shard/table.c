@@ -32,7 +32,7 @@ static void dealloc(PyObject *self)
 	shard_table_free(table_in(self));
 	free(((struct table_object *)self)->bytes);
 	free(((struct table_object *)self)->homes);
-	core_free(self);
+	object_free(self);
 }
 
 static int parse_mode(const char *word, enum shard_mode *ret)
@@ -94,7 +94,7 @@ static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kwargs)
 				    "make them larger",
 				    (int)SHARD_MAX_SHARDS,
 				    (unsigned long long)n_shards);
-	self = core_new(type);
+	self = object_new((PyObject *)type);
 	if (!self)
 		return NULL;
 	if (copy_numbers(&bytes, n_shards, sizeof(*options.bytes),

@@ -94,7 +94,7 @@ def words(name):
 def compile_commands(extension, folder):
     """(commands, objects): one of each for each source."""
     common = [*compiler(), *FLAGS, *words("CFLAGS"), f"-I{PYTHON}/{extension.name}",
-              f"-I{LIB}", f"-I{INCLUDE}", f"-I{sysconfig.get_path('include')}",
+              f"-I{PYTHON}", f"-I{LIB}", f"-I{INCLUDE}", f"-I{sysconfig.get_path('include')}",
               *extension.compile_args]
     commands, objects = [], []
     for source in [*extension.sources, *extension.foreign]:
