@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "coord/wal.h"
+#include "coord/wal/wal.h"
 #include "record.pb-c.h"
 
 enum {

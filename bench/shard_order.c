@@ -11,10 +11,10 @@
 #include <time.h>
 
 #include "base/str.h"
-#include "shard/mix.h"
-#include "shard/mixing.h"
-#include "shard/order.h"
-#include "shard/position.h"
+#include "shard/order/mixture.h"
+#include "shard/order/order.h"
+#include "shard/order/position.h"
+#include "shard/order/splitmix.h"
 
 enum {
 	N_STARTS = 1000,

@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "shard/place.h"
-#include "shard/table.h"
+#include "shard/deal/hash_placement.h"
+#include "shard/deal/table.h"
 
 DEFINE_CLEANUP(struct shard_table *, shard_table_free)
 

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "shard/audit.h"
+#include "shard/audit/audit.h"
 
 struct audit_object {
 	PyObject ob_base;

@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "shard/order.h"
-#include "shard/ranges.h"
+#include "shard/order/interval_set.h"
+#include "shard/order/order.h"
 
 struct state {
 	PyObject *ranges_type;

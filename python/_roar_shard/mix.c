@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "shard/mix.h"
+#include "shard/order/mixture.h"
 
 struct mix_object {
 	PyObject ob_base;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "shard/position.h"
+#include "shard/order/position.h"
 
 struct position_object {
 	PyObject ob_base;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shard/place.h"
-#include "shard/table.h"
+#include "shard/deal/hash_placement.h"
+#include "shard/deal/table.h"
 
 struct table_object {
 	PyObject ob_base;

@@ -202,7 +202,7 @@ def reader_extension():
 
 def shard_extension():
     return own("_roar_shard",
-               [*glob.glob(f"{LIB}/shard/*.c"), f"{LIB}/hash/digest/crc64nvme.c",
+               [*glob.glob(f"{LIB}/shard/*/*.c"), f"{LIB}/hash/digest/crc64nvme.c",
                 f"{LIB}/hash/digest/crc64nvme_{MACHINE}.c"],
                ["clock", "error", "fd", "path", "str", "vec"])
 
@@ -218,7 +218,7 @@ def coord_extension():
     # libssl is loaded when TLS is asked for; its headers are needed here.
     return own("_roar_coord",
                [*glob.glob(f"{LIB}/coord/client/*.c"),
-                f"{LIB}/coord/methods.c", f"{LIB}/coord/text.c",
+                f"{LIB}/coord/proto/methods.c", f"{LIB}/coord/text.c",
                 f"{LIB}/net/frames/frames.c"],
                ["clock", "error", "map", "str", "thread", "vec"],
                compile_args=pkg_config("--cflags", "libprotobuf-c", "openssl"),

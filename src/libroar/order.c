@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "samples.h"
-#include "shard/mix.h"
+#include "shard/order/mixture.h"
 
 struct roar_order {
 	struct order order;

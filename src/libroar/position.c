@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "samples.h"
-#include "shard/audit.h"
-#include "shard/position.h"
+#include "shard/audit/audit.h"
+#include "shard/order/position.h"
 
 struct roar_position {
 	struct position position;

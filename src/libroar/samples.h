@@ -5,8 +5,8 @@
 #include <roar/shard.h>
 
 #include "base/error.h"
-#include "shard/order.h"
-#include "shard/ranges.h"
+#include "shard/order/interval_set.h"
+#include "shard/order/order.h"
 
 #define API __attribute__((visibility("default")))
 

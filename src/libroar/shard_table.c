@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "shard/place.h"
-#include "shard/table.h"
+#include "shard/deal/hash_placement.h"
+#include "shard/deal/table.h"
 
 #define API __attribute__((visibility("default")))
 

@@ -155,7 +155,7 @@ def varint(n):
 
 
 def encoded(ranges):
-    """A set of positions, as lib/shard/ranges.h has it."""
+    """A set of positions, as lib/shard/order/interval_set.h has it."""
     out, at = b"RRS1" + varint(len(ranges)), 0
     for first, end in ranges:
         out += varint(first - at) + varint(end - first)
@@ -164,7 +164,7 @@ def encoded(ranges):
 
 
 class AuditFile:
-    """Writes what lib/shard/audit.h describes, and knows nothing else of it."""
+    """Writes what lib/shard/audit/audit.h describes, and knows nothing else of it."""
 
     def __init__(self, path):
         self.path, self.chain, self.n = path, 0, 0

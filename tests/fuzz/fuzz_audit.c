@@ -16,9 +16,9 @@
 #include "base/fd.h"
 #include "base/str.h"
 #include "hash/digest/crc64nvme.h"
-#include "shard/audit.h"
-#include "shard/audit_check.h"
-#include "shard/audit_record.h"
+#include "shard/audit/audit.h"
+#include "shard/audit/audit_check.h"
+#include "shard/audit/audit_record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

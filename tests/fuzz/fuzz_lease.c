@@ -11,7 +11,7 @@
 
 #include "base/str.h"
 #include "hash/digest/crc64nvme.h"
-#include "shard/lease.h"
+#include "shard/lease/lease.h"
 
 enum { MOST_TAKES = 1000 };
 

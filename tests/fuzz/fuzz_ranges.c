@@ -10,7 +10,7 @@
 
 #include "base/str.h"
 #include "hash/digest/crc64nvme.h"
-#include "shard/ranges.h"
+#include "shard/order/interval_set.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

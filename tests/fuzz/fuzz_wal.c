@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "coord/wal_reader.h"
+#include "coord/wal/wal_reader.h"
 #include "hash/digest/crc64nvme.h"
 
 enum { MAX_FILE = 1 << 16 };

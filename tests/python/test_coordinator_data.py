@@ -50,7 +50,7 @@ def test_shards_by_bytes(server, job):
 
 
 def mixed(x):
-    """As lib/shard/place.c has it."""
+    """As lib/shard/deal/hash_placement.c has it."""
     for factor in (0xff51afd7ed558ccd, 0xc4ceb9fe1a85ec53):
         x = (x ^ x >> 33) * factor % 2 ** 64
     return x ^ x >> 33

@@ -10,7 +10,7 @@
  *
  * All fields are guarded by `lock`, which is never held while anybody waits.  The thread
  * of the client, or the caller of roar_coord_turn(), sleeps on `epoll`; any thread may
- * append a request and write it out at once, and one that waits may read (drive.c).
+ * append a request and write it out at once, and one that waits may read (reply_reader.c).
  *
  *	DOWN --due--> CONNECTING --> TLS --> JOINING --> UP
  *	  ^               |            |        |         |
@@ -18,12 +18,12 @@
  *
  * A call is on a list from client_call_begin() until it is done.  When a connection ends,
  * those that were sent go back to being queued, but for those that must not be done
- * twice (methods.h): these fail.  When the next one is UP, all that are queued are sent.
+ * twice (client_methods.h): these fail.  When the next one is UP, all that are queued are sent.
  *
  * fork() takes all locks, so that the child finds everything in order; there the
  * descriptors are closed and the client is of no use but to be freed. */
-#ifndef COORD_CLIENT_H
-#define COORD_CLIENT_H
+#ifndef COORD_CLIENT_CLIENT_H
+#define COORD_CLIENT_CLIENT_H
 
 #include <protobuf-c/protobuf-c.h>
 #include <pthread.h>
@@ -37,8 +37,8 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "coord/client/address.h"
-#include "coord/client/methods.h"
-#include "coord/client/sentence.h"
+#include "coord/client/client_methods.h"
+#include "coord/client/last_error.h"
 
 #define API __attribute__((visibility("default")))
 
@@ -142,7 +142,8 @@ struct roar_coord {
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* world, commands, connection */
 	pthread_cond_t left; /* n_inside fell to 0 */
-	struct roar_coord *next_client, *prev_client; /* in turn.c's list */
+	struct roar_coord *next_client,
+		*prev_client; /* in client_loop.c's list */
 	pid_t pid;
 	bool forked; /* this is a child's copy */
 	bool has_thread;
@@ -202,7 +203,7 @@ static inline bool client_is_up(const struct roar_coord *c)
 	return c->link.state == LINK_UP && !c->link.going_away;
 }
 
-/* ---- turn.c ---- */
+/* ---- client_loop.c ---- */
 
 int64_t client_now_ms(void);
 /* `timeout_ms` from now; negative: INT64_MAX. */
@@ -233,7 +234,7 @@ void client_list_remove(struct roar_coord *c);
 /* Nothing will ever work again: all that wait are told so. */
 void client_die(struct roar_coord *c, int error, const char *sentence);
 
-/* ---- drive.c ---- */
+/* ---- reply_reader.c ---- */
 
 /* Waits for what arrives, in place of the client's thread, and reads it.  Returns false,
  * at once, where that cannot be: another call does it, or the connection is not up. */
@@ -297,7 +298,7 @@ bool client_wire_read_on(struct roar_coord *c, bool *ret_more);
  * be gone, and another one begun, after any of them. */
 size_t client_wire_take(struct roar_coord *c);
 
-/* ---- session.c ---- */
+/* ---- client_session.c ---- */
 
 void client_session_init(struct roar_coord *c);
 /* What proves that a request is of the place's holder; 0: it has none. */
@@ -313,7 +314,7 @@ void client_session_lost(struct roar_coord *c);
 void client_session_answered(struct roar_coord *c);
 /* Heartbeats, and the watch where somebody wants it.  Returns when it is due again. */
 int64_t client_session_turn(struct roar_coord *c, int64_t now_ms);
-/* ---- call.c ---- */
+/* ---- client_call.c ---- */
 
 /* The message is packed into the call, whose memory is the caller's. */
 int client_call_init(struct client_call *call, struct roar_coord *c,
@@ -354,14 +355,14 @@ int client_call_run(struct roar_coord *c, enum client_method_number method,
 /* Tells the thread how a call failed, and is its result. */
 int client_call_told(const struct client_call *call);
 
-/* ---- join.c ---- */
+/* ---- client.c ---- */
 
 /* A client that does nothing yet: roar_coord_join() starts it and waits. */
 int client_make(const struct roar_coord_options *o, struct roar_coord **ret);
 /* What roar_coord_leave() does before it frees. */
 int client_give_place_up(struct roar_coord *c);
 
-/* ---- meet.c ---- */
+/* ---- client_meetings.c ---- */
 
 /* What a use of roar_coord_meet() and its like is about. */
 struct client_meet {

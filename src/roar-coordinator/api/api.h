@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "coord/look.h"
+#include "coord/inspect.h"
 #include "server.h"
 
 static inline void api_add_int(struct json *j, const char *key, int64_t value)

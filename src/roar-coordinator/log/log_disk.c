@@ -1,11 +1,11 @@
-/* log_disk.c - the log in a folder of this machine: coord/wal.h, on the loop. */
+/* log_disk.c - the log in a folder of this machine: coord/wal/wal.h, on the loop. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "coord/wal.h"
+#include "coord/wal/wal.h"
 #include "log/log.h"
 
 struct log_disk {

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "cli/cli.h"
-#include "coord/client/methods.h"
+#include "coord/client/client_methods.h"
 #include "roar_coordinator.pb-c.h"
 
 struct roar_coord;

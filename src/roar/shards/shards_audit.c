@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "cli/cli.h"
-#include "shard/audit_check.h"
+#include "shard/audit/audit_check.h"
 
 enum {
 	SHOWN_RANGES = 8, /* of a line */

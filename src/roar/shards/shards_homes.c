@@ -10,8 +10,8 @@
 #include "base/quote.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "shard/place.h"
-#include "shard/table.h"
+#include "shard/deal/hash_placement.h"
+#include "shard/deal/table.h"
 
 void homes_release(struct homes *h)
 {

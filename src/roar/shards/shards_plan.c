@@ -12,8 +12,8 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "cli/cli.h"
-#include "shard/place.h"
-#include "shard/table.h"
+#include "shard/deal/hash_placement.h"
+#include "shard/deal/table.h"
 #include "shards/shards_homes.h"
 #include "ui/table.h"
 

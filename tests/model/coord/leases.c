@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/vec.h"
-#include "shard/lease.h"
+#include "shard/lease/lease.h"
 
 enum { TAKE = 33, USE = 34, REGISTER = 1, MAX_PULLS = 200 };
 

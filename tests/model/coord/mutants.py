@@ -52,7 +52,7 @@ def make(tools: Tools, mutant: Mutant) -> str:
     """The program with the fault."""
     folder = os.path.join(tools.work, mutant.name.replace(" ", "-"))
     os.makedirs(folder, exist_ok=True)
-    source = os.path.join(folder, mutant.file)
+    source = os.path.join(folder, os.path.basename(mutant.file))
     with open(source, "w", encoding="utf-8") as f:
         f.write(patched(tools, mutant))
     program = os.path.join(folder, "simulate")

@@ -1,0 +1,96 @@
+/* call_reply.c - what a call is told, and the sentences for it. */
+#include "coord/core/state.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { MAX_SENTENCE = 1024 };
+
+void *share(struct coord *c, void *common, void *own)
+{
+	if (!c->host.share)
+		return common;
+	c->host.share(c->host_data, common);
+	return own;
+}
+
+void share_end(struct coord *c)
+{
+	if (c->host.share)
+		c->host.share(c->host_data, NULL);
+}
+
+void tell(struct coord *c, uint64_t call, enum coord_status status,
+	  const void *message, const char *sentence)
+{
+	c->host.reply(c->host_data, call, status, message, sentence, NULL, 0);
+}
+
+void answer(const struct request *q, const void *message)
+{
+	tell(q->c, q->call, q->good, message, NULL);
+}
+
+void refuse(const struct request *q, enum coord_status status, const char *fmt,
+	    ...)
+{
+	char sentence[MAX_SENTENCE];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(sentence, sizeof(sentence), fmt, ap);
+	va_end(ap);
+	tell(q->c, q->call, status, NULL, sentence);
+}
+
+enum coord_status status_of_change(int r)
+{
+	switch (r) {
+	case -ENOMEM:
+	case -ENOSPC:
+	case -EMSGSIZE:
+		return COORD_RESOURCE_EXHAUSTED;
+	case -EBADMSG:
+		return COORD_INTERNAL;
+	default:
+		return COORD_UNAVAILABLE;
+	}
+}
+
+const char *sentence_of_change(int r)
+{
+	switch (r) {
+	case -ENOMEM:
+		return "the coordinator has no memory for this; nothing was changed";
+	case -ENOSPC:
+		return "the coordinator's disk is full; nothing was changed, try again when there is room in its data directory, or in etcd";
+	case -EMSGSIZE:
+		return "this is larger than the coordinator's log takes; nothing was changed";
+	case -EAGAIN:
+		return "the coordinator's log is slow and too much waits for it; nothing was changed, try again";
+	case -EBADMSG:
+		return "the coordinator's state does not allow what it was about to do; nothing was changed";
+	default:
+		return "the coordinator's log cannot be written; nothing was changed, see the coordinator's messages";
+	}
+}
+
+void refuse_change(const struct request *q, int r)
+{
+	tell(q->c, q->call, status_of_change(r), NULL, sentence_of_change(r));
+}
+
+void note(struct job *job, int level, const char *fmt, ...)
+{
+	char sentence[MAX_SENTENCE];
+	struct coord *c = job->c;
+	va_list ap;
+
+	if (c->replaying || !c->host.note)
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(sentence, sizeof(sentence), fmt, ap);
+	va_end(ap);
+	c->host.note(c->host_data, level, job->id, sentence);
+}

@@ -1,0 +1,250 @@
+/* coord.c - the whole: its life, requests to their handlers, time. */
+#include "coord/core/state.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+static const struct coord_limits limits_default = {
+	.max_jobs = 1024,
+	.max_workers = 32768,
+	.max_meetings = 1024,
+	.max_keys = 100000,
+	.max_key_bytes = 256 << 20,
+	.max_waiting = 65536,
+	.max_watchers = 65536,
+};
+
+static void set_limits(struct coord_limits *to, const struct coord_limits *from)
+{
+	*to = limits_default;
+	if (!from)
+		return;
+#define GIVEN(field)     \
+	if (from->field) \
+	to->field = from->field
+	GIVEN(max_jobs);
+	GIVEN(max_workers);
+	GIVEN(max_meetings);
+	GIVEN(max_keys);
+	GIVEN(max_key_bytes);
+	GIVEN(max_waiting);
+	GIVEN(max_watchers);
+#undef GIVEN
+}
+
+int coord_new(const struct coord_host *host, void *host_data,
+	      const struct coord_limits *limits, struct coord **ret)
+{
+	struct coord *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	c->host = *host;
+	c->host_data = host_data;
+	set_limits(&c->limits, limits);
+	list_init(&c->job_list);
+	if (service_time_init(c) < 0) {
+		free(c);
+		return -ENOMEM;
+	}
+	*ret = c;
+	return 0;
+}
+
+/* Calls first: they hold on to what they wait for. */
+static void withdraw_all(struct coord *c)
+{
+	size_t pos = 0;
+	struct wait *w;
+
+	while ((w = map_next(&c->waits, &pos))) {
+		w->kind->withdraw(c, w);
+		pos = 0;
+	}
+}
+
+void coord_free(struct coord *c)
+{
+	if (!c)
+		return;
+	c->ended = NULL;
+	withdraw_all(c);
+	LIST_EACH(it, after, &c->job_list)
+		job_free(LIST_OWNER(it, struct job, in_jobs));
+	map_release(&c->jobs);
+	map_release(&c->conns);
+	map_release(&c->waits);
+	map_release(&c->answered);
+	alarms_release(&c->mono);
+	alarms_release(&c->service);
+	free(c);
+}
+
+/* ---- time ---- */
+
+/* A coordinator that was stopped, swapped out or on a busy machine heard nobody: with
+ * what was sent meanwhile still unread, all would be dead at once.  So the clock of
+ * silence stands still from when it should have run, and service time with it: keys that
+ * workers renew would be gone as well. */
+static void excuse_all(struct coord *c, int64_t ms)
+{
+	LIST_EACH(it, after, &c->job_list) {
+		struct job *job = LIST_OWNER(it, struct job, in_jobs);
+
+		for (size_t i = 0; i < job->n_workers; i++)
+			worker_excuse(job->by_rank[i], ms);
+		lendings_excuse(job, ms);
+	}
+}
+
+void coord_at(struct coord *c, struct coord_now now)
+{
+	int64_t ran_ms = c->now.mono_ms, due_ms = coord_due_ms(c);
+	int64_t late_ms = now.mono_ms - (ran_ms > due_ms ? ran_ms : due_ms);
+
+	c->now = now;
+	if (!c->time_ms) {
+		service_time_start(c);
+		return;
+	}
+	if (late_ms > LATE_MS)
+		excuse_all(c, late_ms);
+	else
+		late_ms = 0;
+	c->time_ms += now.mono_ms - ran_ms - late_ms;
+}
+
+/* ---- requests ---- */
+
+/* By the number of the method. */
+static handler_fn *const handlers[] = {
+	[1] = do_register,
+	[2] = do_heartbeat,
+	[3] = do_deregister,
+	[4] = do_register_dataset,
+	[5] = do_get_shard,
+	[6] = do_notify_checkpoint,
+	[7] = do_latest_checkpoint,
+	[8] = do_wait_barrier,
+	[9] = do_heartbeat,
+	[10] = do_meet,
+	[11] = do_watch,
+	[12] = do_configure,
+	[13] = do_send_command,
+	[14] = do_drain,
+	[15] = do_leave,
+	[16] = do_kv_set,
+	[17] = do_kv_get,
+	[18] = do_kv_add,
+	[19] = do_kv_compare_set,
+	[20] = do_kv_delete,
+	[21] = do_kv_list,
+	[22] = do_list_jobs,
+	[23] = do_list_workers,
+	[24] = do_list_barriers,
+	[COORD_METHOD_STATUS] = do_status,
+	[COORD_METHOD_STOP] = do_stop,
+	[27] = do_forget,
+	[28] = do_list_shards,
+	[29] = do_get_table,
+	[30] = do_advance_epoch,
+	[31] = do_report_consumed,
+	[32] = do_get_consumed,
+	[33] = do_take_lease,
+	[34] = do_use_lease,
+	[35] = do_list_datasets,
+};
+
+void coord_request(struct coord *c, struct coord_now now,
+		   const struct coord_caller *who,
+		   const struct coord_method *method, uint64_t call,
+		   int64_t deadline_ms, const ProtobufCMessage *request)
+{
+	struct request q = {
+		.c = c,
+		.who = who,
+		.call = call,
+		.deadline_ms = deadline_ms,
+		.good = method->kind == COORD_BIDI ? COORD_MORE : COORD_OK,
+	};
+
+	assert(request->descriptor == method->request);
+	coord_at(c, now);
+	if (method->admin && who->job && !who->admin) {
+		refuse(&q, COORD_PERMISSION_DENIED,
+		       "the token of job '%s' does not allow this; the administrator's does",
+		       who->job);
+		return;
+	}
+	handlers[method->number](&q, request);
+	tables_settle(c);
+}
+
+void coord_finish(struct coord *c, struct coord_now now, uint64_t call)
+{
+	coord_at(c, now);
+	tell(c, call, COORD_OK, NULL, NULL);
+}
+
+int64_t coord_due_ms(const struct coord *c)
+{
+	int64_t mono = alarms_due_ms(&c->mono);
+	int64_t service = alarms_due_ms(&c->service);
+
+	if (service == INT64_MAX)
+		return mono;
+	service = c->now.mono_ms +
+		  (service > c->time_ms ? service - c->time_ms : 0);
+	return service < mono ? service : mono;
+}
+
+/* Each moves its alarm to a later time or takes it out, so this ends. */
+static void ring_until(struct coord *c, struct alarms *all, int64_t now_ms)
+{
+	while (alarms_due_ms(all) <= now_ms)
+		all->heap[0]->ring(c, all->heap[0]);
+}
+
+void coord_tick(struct coord *c, struct coord_now now)
+{
+	coord_at(c, now);
+	ring_until(c, &c->service, c->time_ms);
+	ring_until(c, &c->mono, now.mono_ms);
+	tables_settle(c);
+}
+
+/* ---- looking in ---- */
+
+void coord_count(const struct coord *c, struct coord_counts *ret)
+{
+	*ret = (struct coord_counts){
+		.n_jobs = c->n_jobs,
+		.n_workers = c->n_workers,
+		.n_alive = c->n_workers - c->n_suspect - c->n_dead,
+		.n_suspect = c->n_suspect,
+		.n_dead = c->n_dead,
+		.n_waiting = c->n_waiting,
+		.n_watchers = c->n_watchers,
+		.key_bytes = c->key_bytes,
+		.n_released = c->n_released,
+		.n_failed = c->n_failed,
+	};
+	LIST_EACH(it, after, &c->job_list) {
+		const struct job *job = LIST_OWNER(it, struct job, in_jobs);
+
+		ret->n_meetings += (uint32_t)job->n_rounds;
+		ret->n_keys += job->n_keys;
+	}
+}
+
+void coord_on_meeting(struct coord *c,
+		      void (*ended)(void *data, int64_t wait_ms,
+				    int64_t skew_ms, bool released),
+		      void *data)
+{
+	c->ended = ended;
+	c->ended_data = data;
+}

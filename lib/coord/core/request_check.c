@@ -1,0 +1,155 @@
+/* request_check.c - whether names, texts and numbers of a request are as they must be.
+ *
+ * A refusal says what is wrong and never repeats what it refuses: that may be
+ * megabytes, or not fit for a terminal. */
+#include "coord/core/state.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "coord/text.h"
+
+enum {
+	MAX_ID = 128,
+	MAX_KEY = 512,
+	MAX_METADATA = 64, /* entries */
+	MAX_METADATA_BYTES = 16 << 10,
+};
+
+static bool id_char(unsigned char b)
+{
+	return (b >= 'a' && b <= 'z') || (b >= 'A' && b <= 'Z') ||
+	       (b >= '0' && b <= '9') || b == '_' || b == '.' || b == '-';
+}
+
+static bool meeting_char(unsigned char b)
+{
+	return id_char(b) || b == '/' || b == ':';
+}
+
+static bool key_char(unsigned char b)
+{
+	return b >= 0x20 && b < 0x7f;
+}
+
+struct rule {
+	const char *what;
+	size_t max;
+	bool (*good)(unsigned char b);
+	const char *said;
+};
+
+static int check(const struct request *q, const struct rule *rule,
+		 const char *name)
+{
+	size_t len = strlen(name);
+
+	if (len > rule->max) {
+		refuse(q, COORD_INVALID_ARGUMENT,
+		       "%s is %zu bytes long; at most %zu are allowed",
+		       rule->what, len, rule->max);
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < len; i++)
+		if (!rule->good((unsigned char)name[i])) {
+			refuse(q, COORD_INVALID_ARGUMENT,
+			       "%s has the byte 0x%02x at position %zu; allowed are %s",
+			       rule->what, (unsigned char)name[i], i,
+			       rule->said);
+			return -EINVAL;
+		}
+	return 0;
+}
+
+static int check_some(const struct request *q, const struct rule *rule,
+		      const char *name)
+{
+	if (*name)
+		return check(q, rule, name);
+	refuse(q, COORD_INVALID_ARGUMENT,
+	       "%s is empty; give 1 to %zu characters, of %s", rule->what,
+	       rule->max, rule->said);
+	return -EINVAL;
+}
+
+int check_id(const struct request *q, const char *what, const char *id)
+{
+	struct rule rule = { what, MAX_ID, id_char, "A-Z a-z 0-9 _ . -" };
+
+	return check_some(q, &rule, id);
+}
+
+int check_meeting_id(const struct request *q, const char *id)
+{
+	static const struct rule rule = { "the barrier's id", MAX_ID,
+					  meeting_char,
+					  "A-Z a-z 0-9 _ . - / :" };
+
+	return check_some(q, &rule, id);
+}
+
+static const struct rule key_rule = { "the key", MAX_KEY, key_char,
+				      "printable ASCII characters" };
+
+int check_key(const struct request *q, const char *key)
+{
+	return check_some(q, &key_rule, key);
+}
+
+int check_prefix(const struct request *q, const char *prefix)
+{
+	return check(q, &key_rule, prefix);
+}
+
+int check_text(const struct request *q, const char *what, const char *text,
+	       size_t max)
+{
+	size_t len = strlen(text);
+
+	if (len <= max && text_is_good(text))
+		return 0;
+	if (len > max)
+		refuse(q, COORD_INVALID_ARGUMENT,
+		       "%s is %zu bytes long; at most %zu are allowed", what,
+		       len, max);
+	else
+		refuse(q, COORD_INVALID_ARGUMENT,
+		       "%s is no UTF-8 text without control characters", what);
+	return -EINVAL;
+}
+
+int check_natural(const struct request *q, const char *what, int64_t n)
+{
+	if (n >= 0)
+		return 0;
+	refuse(q, COORD_INVALID_ARGUMENT, "%s is %lld; it must not be negative",
+	       what, (long long)n);
+	return -EINVAL;
+}
+
+int check_metadata(const struct request *q, size_t n, void *entries)
+{
+	/* All map entries of string to string have this shape. */
+	Coordinator__WorkerInfo__MetadataEntry **all = entries;
+	size_t bytes = 0;
+
+	if (n > MAX_METADATA) {
+		refuse(q, COORD_INVALID_ARGUMENT,
+		       "metadata has %zu entries; at most %d are allowed", n,
+		       MAX_METADATA);
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < n; i++) {
+		bytes += strlen(all[i]->key) + strlen(all[i]->value);
+		if (!text_is_good(all[i]->key) || !text_is_good(all[i]->value))
+			bytes = SIZE_MAX / 2;
+		if (bytes > MAX_METADATA_BYTES)
+			break;
+	}
+	if (bytes <= MAX_METADATA_BYTES)
+		return 0;
+	refuse(q, COORD_INVALID_ARGUMENT,
+	       "metadata must be UTF-8 text without control characters, of at most %d bytes in all",
+	       MAX_METADATA_BYTES);
+	return -EINVAL;
+}

@@ -1,0 +1,106 @@
+/* audit.h - who consumed which positions, on disk, to be proved later.
+ *
+ * Each rank writes a file of its own and nobody needs a server for it.  Together the
+ * files of all ranks prove that each sample of an epoch was consumed exactly once, over
+ * any number of restarts with any number of ranks (audit_check.h), or tell which were
+ * not, and who.
+ *
+ * The part of an epoch that one world (the ranks between two changes of membership) goes
+ * through is a segment.  It begins from a checkpoint, whose consumed positions are
+ * its base: what an earlier world had consumed beyond that was lost with the crash,
+ * and is consumed again.  So a position may be in the files twice and in the
+ * model once; the bases tell which.
+ *
+ * A file is "ROARAUD1" and records, integers little-endian:
+ *
+ *	0	4	n, bytes of the body, up to 2^25
+ *	4	4	kind
+ *	8	n	body
+ *	8+n	8	CRC-64/NVME of all heads and bodies of the file up to here
+ *
+ * so that no record can be changed, left out or moved.  Bodies:
+ *
+ *	kind 1, a segment begins; segments of a file are numbered from 0
+ *		0	8	world epoch, greater for a later world
+ *		8	4	rank
+ *		12	4	ranks of the world
+ *		16	8	seed of the dataset
+ *		24	8	epoch
+ *		32	8	positions of the epoch
+ *		40	4	m, bytes of the dataset's name
+ *		44	m	the name
+ *		44+m		the base, a set of positions as in interval_set.h
+ *	kind 2, positions were consumed; kind 3, positions are left out on purpose;
+ *	kind 4, positions came once more on purpose, to fill up the last step
+ *		0	4	number of the segment
+ *		4		the positions, as in interval_set.h
+ *
+ * A file that ends within a record, or in zeros, was cut off by a crash: what was
+ * there counts, and who opens it again goes on behind the last whole record.
+ *
+ * A writer belongs to one thread. */
+#ifndef SHARD_AUDIT_AUDIT_H
+#define SHARD_AUDIT_AUDIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "shard/order/interval_set.h"
+
+struct audit;
+struct roar_error;
+
+enum {
+	AUDIT_NAME_MAX = 1024, /* bytes of a dataset's name */
+	AUDIT_BODY_MAX =
+		1 << 25, /* bytes: a set of as many ranges as there can be */
+	AUDIT_PENDING_MAX = 4096, /* ranges in memory, before they are written */
+};
+
+struct audit_segment {
+	const char *dataset;
+	uint64_t seed;
+	uint64_t epoch;
+	uint64_t total; /* positions of the epoch */
+	uint64_t world_epoch;
+	uint32_t rank;
+	uint32_t world;
+	const struct shard_ranges *base; /* NULL: the epoch begins */
+};
+
+/* Opens or makes the file and takes a lock on it.  -EBUSY when another process writes
+ * it, -EBADMSG when it is no audit file or damaged, or the error of the system;
+ * each with a sentence. */
+int audit_open(const char *path, struct audit **ret, struct roar_error *err);
+
+/* Writes what is pending, waits for the disk, and frees all. */
+int audit_close(struct audit *a);
+
+/* Begins a segment and hands out its number.  -EINVAL for numbers that cannot be,
+ * -ENOBUFS for a base of too many ranges, -ENOMEM, or the error of writing. */
+int audit_begin(struct audit *a, const struct audit_segment *segment,
+		uint32_t *ret_index);
+
+/* The positions from `first` to `end` - 1 were consumed.  They are kept in memory until
+ * audit_flush(), or until there are many of them.  What is consumed twice is written
+ * twice.  -EINVAL for a segment that there is not or positions it has not. */
+int audit_consumed(struct audit *a, uint32_t index, uint64_t first,
+		   uint64_t end);
+
+/* The positions are left out on purpose, or came once more to fill up the last step. */
+int audit_dropped(struct audit *a, uint32_t index,
+		  const struct shard_ranges *positions);
+int audit_padded(struct audit *a, uint32_t index,
+		 const struct shard_ranges *positions);
+
+/* Writes what is pending; with `sync`, when this returns it is on the disk.  Call it
+ * before a checkpoint that counts these positions is committed. */
+int audit_flush(struct audit *a, bool sync);
+
+static inline void audit_closep(struct audit **a)
+{
+	(void)audit_close(*a);
+}
+
+#endif

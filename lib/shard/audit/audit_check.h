@@ -1,0 +1,85 @@
+/* audit_check.h - does every sample come exactly once?  The audit files answer.
+ *
+ * Each epoch of each dataset is looked at, its worlds in the order of their world epochs.
+ * `have` is what the model has seen; for each world
+ *
+ *	have must contain its base		else somebody's record is missing
+ *	what have has beyond the base		was lost in a crash: redone
+ *	no rank took what is in the base, or another rank took, or itself twice
+ *	all its ranks have a record
+ *	have = base + what its ranks took
+ *
+ * and in the end have and what was left out on purpose are all positions.  Whatever is
+ * not so is a problem, told in a sentence that names positions, ranks and world.
+ *
+ * Of a world that another one follows, only what is in the base of that one was ever in
+ * a checkpoint.  The rest is gone, and so is what was wrong with it: a rank that died
+ * before its first batch has no record, and nobody misses it.
+ *
+ * Memory.  A rank's positions have a range for each step, and there may be thousands of
+ * ranks.  But what they took in the same steps is one range.  So the files are read
+ * in turns, some ranges of each, and what all took is kept together; it stays
+ * small.  Who took what is only looked for where something came twice, by reading
+ * the files again. */
+#ifndef SHARD_AUDIT_AUDIT_CHECK_H
+#define SHARD_AUDIT_AUDIT_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shard/order/interval_set.h"
+
+struct audit_check;
+struct roar_error;
+
+enum {
+	AUDIT_MAX_PROBLEMS = 100, /* sentences that are kept for an epoch */
+};
+
+/* What is known of one epoch of one dataset. */
+struct audit_epoch {
+	const char *dataset;
+	uint64_t seed;
+	uint64_t epoch;
+	uint64_t total; /* positions */
+	size_t n_worlds; /* that went through some of it */
+	struct shard_ranges consumed; /* what the model has seen */
+	struct shard_ranges twice; /* more than once */
+	struct shard_ranges gaps; /* what it has not seen */
+	struct shard_ranges dropped; /* and was not meant to */
+	struct shard_ranges padded; /* once more, to fill up the last step */
+	struct shard_ranges unproven; /* in a base, in no record */
+	uint64_t redone; /* positions lost in crashes and consumed again */
+	char *problems[AUDIT_MAX_PROBLEMS];
+	size_t n_problems; /* there may be more than are kept */
+};
+
+int audit_check_new(struct audit_check **ret);
+void audit_check_free(struct audit_check *c);
+
+/* Adds a file, which must stay where it is.  A negative errno with a sentence for one that
+ * cannot be read or is no audit file. */
+int audit_check_add(struct audit_check *c, const char *path,
+		    struct roar_error *err);
+
+/* Reads all files and draws the conclusions.  -ENOMEM, or -ENOBUFS for positions so
+ * scattered that there are more ranges than a set can have. */
+int audit_check_finish(struct audit_check *c);
+
+/* The sentence about file number `i`, in the order they were added, that could not be
+ * read to its end: its records up to there count.  NULL: it could. */
+const char *audit_check_failure(const struct audit_check *c, size_t i);
+
+/* Files that end within a record. */
+size_t audit_check_n_cut(const struct audit_check *c);
+
+/* The epochs, by dataset, seed and epoch. */
+size_t audit_check_n(const struct audit_check *c);
+const struct audit_epoch *audit_check_epoch(const struct audit_check *c,
+					    size_t i);
+
+/* Every position exactly once; with `unfinished`, none more than once. */
+bool audit_epoch_is_exact(const struct audit_epoch *e, bool unfinished);
+
+#endif

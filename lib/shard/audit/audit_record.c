@@ -1,0 +1,184 @@
+/* audit_record.c - see audit_record.h */
+#include "shard/audit/audit_record.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "hash/digest/crc64nvme.h"
+
+enum {
+	SEGMENT_FIXED = 44, /* bytes before the name */
+	INDEX_LEN = 4, /* bytes before positions */
+};
+
+const char audit_magic[AUDIT_MAGIC_LEN] = { 'R', 'O', 'A', 'R',
+					    'A', 'U', 'D', '1' };
+
+static void put32(struct str *out, uint32_t value)
+{
+	value = htole32(value);
+	str_add(out, &value, sizeof(value));
+}
+
+static void put64(struct str *out, uint64_t value)
+{
+	value = htole64(value);
+	str_add(out, &value, sizeof(value));
+}
+
+uint32_t audit_get32(const uint8_t *from)
+{
+	uint32_t value;
+
+	memcpy(&value, from, sizeof(value));
+	return le32toh(value);
+}
+
+uint64_t audit_get64(const uint8_t *from)
+{
+	uint64_t value;
+
+	memcpy(&value, from, sizeof(value));
+	return le64toh(value);
+}
+
+bool audit_segment_is_valid(const struct audit_segment *s)
+{
+	size_t len = strlen(s->dataset);
+
+	return len && len <= AUDIT_NAME_MAX && s->world && s->rank < s->world &&
+	       s->total && s->total <= SHARD_POSITION_END &&
+	       (!s->base || !s->base->n ||
+		s->base->items[s->base->n - 1].end <= s->total);
+}
+
+/* ---- writing ---- */
+
+/* The length of the body is known when it is there. */
+static size_t begin(struct str *out, enum audit_kind kind)
+{
+	size_t start = out->len;
+
+	put32(out, 0);
+	put32(out, kind);
+	return start;
+}
+
+static void finish(struct str *out, size_t start, uint64_t *chain)
+{
+	uint32_t len;
+
+	if (str_error(out) < 0)
+		return;
+	len = htole32((uint32_t)(out->len - start - AUDIT_HEAD));
+	memcpy(out->data + start, &len, sizeof(len));
+	*chain = crc64nvme(*chain, out->data + start, out->len - start);
+	put64(out, *chain);
+}
+
+void audit_put_segment(struct str *out, uint64_t *chain,
+		       const struct audit_segment *s)
+{
+	static const struct shard_ranges nothing;
+	size_t start = begin(out, AUDIT_SEGMENT);
+
+	put64(out, s->world_epoch);
+	put32(out, s->rank);
+	put32(out, s->world);
+	put64(out, s->seed);
+	put64(out, s->epoch);
+	put64(out, s->total);
+	put32(out, (uint32_t)strlen(s->dataset));
+	str_adds(out, s->dataset);
+	shard_ranges_encode(s->base ? s->base : &nothing, out);
+	finish(out, start, chain);
+}
+
+void audit_put_positions(struct str *out, uint64_t *chain, enum audit_kind kind,
+			 uint32_t index, const struct shard_ranges *positions)
+{
+	size_t start = begin(out, kind);
+
+	put32(out, index);
+	shard_ranges_encode(positions, out);
+	finish(out, start, chain);
+}
+
+/* ---- reading ---- */
+
+void audit_record_release(struct audit_record *record)
+{
+	shard_ranges_release(&record->ranges);
+	free(record->name);
+	*record = (struct audit_record){ 0 };
+}
+
+static int get_name(struct audit_record *record, const uint8_t *name,
+		    uint32_t len)
+{
+	if (memchr(name, 0, len))
+		return -EBADMSG;
+	record->name = strndup((const char *)name, len);
+	if (!record->name)
+		return -ENOMEM;
+	record->segment.dataset = record->name;
+	return 0;
+}
+
+static int get_segment(struct audit_record *record, const uint8_t *body,
+		       size_t len)
+{
+	uint32_t name_len;
+	int r;
+
+	if (len < SEGMENT_FIXED)
+		return -EBADMSG;
+	name_len = audit_get32(body + 40);
+	if (name_len > AUDIT_NAME_MAX || name_len > len - SEGMENT_FIXED)
+		return -EBADMSG;
+	record->segment = (struct audit_segment){
+		.world_epoch = audit_get64(body),
+		.rank = audit_get32(body + 8),
+		.world = audit_get32(body + 12),
+		.seed = audit_get64(body + 16),
+		.epoch = audit_get64(body + 24),
+		.total = audit_get64(body + 32),
+		.base = &record->ranges,
+	};
+	r = get_name(record, body + SEGMENT_FIXED, name_len);
+	if (r == 0)
+		r = shard_ranges_decode(&record->ranges,
+					body + SEGMENT_FIXED + name_len,
+					len - SEGMENT_FIXED - name_len);
+	if (r == 0 && !audit_segment_is_valid(&record->segment))
+		r = -EBADMSG;
+	return r;
+}
+
+static int get_positions(struct audit_record *record, const uint8_t *body,
+			 size_t len)
+{
+	if (len < INDEX_LEN)
+		return -EBADMSG;
+	record->index = audit_get32(body);
+	return shard_ranges_decode(&record->ranges, body + INDEX_LEN,
+				   len - INDEX_LEN);
+}
+
+int audit_get(struct audit_record *record, uint32_t kind, const uint8_t *body,
+	      size_t len)
+{
+	int r = -EBADMSG;
+
+	record->kind = kind;
+	if (kind == AUDIT_SEGMENT)
+		r = get_segment(record, body, len);
+	else if (kind >= AUDIT_CONSUMED && kind <= AUDIT_PADDED)
+		r = get_positions(record, body, len);
+	if (r < 0)
+		audit_record_release(record);
+	return r;
+}

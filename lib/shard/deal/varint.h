@@ -1,0 +1,40 @@
+/* varint.h - unsigned numbers in LEB128: 7 bits a byte, lowest first, the top bit
+ * says that more follow.  The shortest form is the only one. */
+#ifndef SHARD_DEAL_VARINT_H
+#define SHARD_DEAL_VARINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+static inline void varint_put(struct str *out, uint64_t value)
+{
+	for (; value >= 0x80; value >>= 7)
+		str_addc(out, (char)(value | 0x80));
+	str_addc(out, (char)value);
+}
+
+/* Reads one at *at, which moves behind it.  False for what is none, or not in its
+ * shortest form, or cut off at `end`. */
+static inline bool varint_get(const uint8_t **at, const uint8_t *end,
+			      uint64_t *ret)
+{
+	uint64_t value = 0;
+
+	for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
+		uint8_t byte = *(*at)++;
+
+		if (shift == 63 && byte > 1)
+			return false;
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte & 0x80)
+			continue;
+		*ret = value;
+		return byte || !shift;
+	}
+	return false;
+}
+
+#endif

@@ -1,0 +1,191 @@
+/* lease.h - positions of an epoch handed out on demand, for uneven workers.
+ *
+ * Where some workers are slower than others, none is given its part in advance: who
+ * has nothing takes a chunk, says how far it has come, and takes the next.  A chunk is
+ * lent until a deadline, which each word of its holder moves on.  A holder that is
+ * silent for longer, or leaves, loses the lease, and what it had not consumed is handed
+ * out again, first of all.
+ *
+ *	free ──take──▶ lent ──progress──▶ consumed
+ *	  ▲              │
+ *	  └──give_back, leave, lapse
+ *
+ * What a late holder says afterwards is a choice:
+ *
+ *	LEASE_EXACTLY_ONCE	is refused (-ESTALE).  Consumed is what was confirmed,
+ *				so a worker must not count what was refused: apply
+ *				a chunk when its progress was accepted.
+ *	LEASE_AT_LEAST_ONCE	still counts, and what nobody else has taken
+ *				meanwhile need not be done again.  A position may then be
+ *				worked on twice; `repeated` counts those that were.
+ *
+ * A holder whose answer was lost asks again, and must hear the same.  So a lease knows by
+ * which request it was taken and what the last word added, and of leases that have
+ * ended the last LEASE_PAST of each holder are remembered (lease_history.c), as long as the
+ * caller keeps them: also when the epoch is over (leases_close()).
+ *
+ * There is no clock and no I/O here.  The same calls lead to the same state, so a log of
+ * them is enough to restore it.  Time is no part of that state: deadlines are the
+ * caller's clock, are not encoded, and nothing ends by itself when one is over.  The caller
+ * asks which are (leases_overdue()) and ends them (leases_lapse()), as a call like
+ * the others. */
+#ifndef SHARD_LEASE_LEASE_H
+#define SHARD_LEASE_LEASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shard/order/interval_set.h"
+
+struct roar_error;
+struct str;
+
+enum lease_mode {
+	LEASE_EXACTLY_ONCE,
+	LEASE_AT_LEAST_ONCE,
+};
+
+enum {
+	LEASE_MAX = 1 << 16, /* leases at a time */
+	LEASE_HOLDERS = 1 << 20, /* their numbers are below */
+	LEASE_PAST = 8, /* ended leases remembered of a holder */
+};
+
+struct lease_spec {
+	uint64_t total; /* positions, 1 to 2^63 - 1 */
+	uint64_t chunk; /* positions of a lease, at most */
+	int64_t timeout_ms; /* 1 or more */
+	enum lease_mode mode;
+};
+
+struct lease {
+	uint64_t id; /* grows: a later lease has a higher one */
+	uint64_t holder; /* the caller's number for a worker, from 0 on */
+	uint64_t request; /* by which the holder took it; 0: it did not say */
+	uint64_t began; /* the first position it had */
+	struct shard_range range; /* that is not consumed yet */
+	uint64_t n_new; /* what the last word of progress added */
+	bool late; /* lapsed, and its word still counts: at least once only */
+	int64_t deadline_ms; /* of the caller's clock; no part of the state */
+};
+
+enum lease_end_kind {
+	LEASE_USED_UP,
+	LEASE_GIVEN_BACK,
+	LEASE_LOST, /* lapsed, or its holder left */
+};
+
+struct lease_end {
+	uint64_t id;
+	uint64_t began; /* the first position it had */
+	uint64_t to; /* those below are consumed */
+	uint64_t n_new; /* what the last word of progress added */
+	enum lease_end_kind kind;
+};
+
+struct lease_past { /* of one holder */
+	struct lease_end ends[LEASE_PAST]; /* the oldest first */
+	uint32_t n;
+};
+
+struct leases {
+	struct lease_spec spec;
+	struct shard_ranges free;
+	struct shard_ranges consumed;
+	struct lease *items; /* by id */
+	size_t n;
+	size_t cap;
+	struct lease_past **past; /* by holder; NULL: it has had none */
+	size_t n_past;
+	size_t cap_past;
+	uint64_t next_id;
+	uint64_t reissued; /* leases that were lost or given back with a rest */
+	uint64_t repeated; /* positions that were consumed again */
+	int64_t soonest_ms; /* no deadline is before it */
+};
+
+/* `before` is what was consumed earlier, or NULL; it is copied.  -EINVAL with a
+ * sentence, -ENOMEM. */
+int leases_init(struct leases *l, const struct lease_spec *spec,
+		const struct shard_ranges *before, struct roar_error *err);
+void leases_release(struct leases *l);
+
+/* Memory for the next call of this holder, and for the end of all leases later: so
+ * leases_take() and leases_progress() do not fail for lack of it, and those that end leases
+ * never do.  They begin with this themselves.  -ENOMEM. */
+int leases_reserve(struct leases *l, uint64_t holder);
+
+/* NULL: there is none. */
+const struct lease *leases_find(const struct leases *l, uint64_t id);
+/* The one that the holder took by this request and has not lost; none for request 0. */
+const struct lease *leases_find_request(const struct leases *l, uint64_t holder,
+					uint64_t request);
+
+/* Lends the first free positions.  -ENODATA when all are consumed, -EAGAIN when all
+ * that are not are lent (leases_next_deadline() says when to come back, at the
+ * latest), -ENOBUFS with LEASE_MAX leases, -ENOMEM. */
+int leases_take(struct leases *l, uint64_t holder, uint64_t request,
+		int64_t now_ms, struct lease *ret);
+
+/* The first `n` positions of the lease are consumed; with all of them the lease ends.
+ * *ret_new, which may be NULL, is how many of them nobody had consumed before.  -ESTALE
+ * for a lease that is no more, -EACCES for another's, -EINVAL for more than it has,
+ * -ENOBUFS, -ENOMEM. */
+int leases_progress(struct leases *l, uint64_t id, uint64_t holder, uint64_t n,
+		    uint64_t *ret_new);
+
+/* Ends a lease; what it had not consumed is free.  -ESTALE, -EACCES. */
+int leases_give_back(struct leases *l, uint64_t id, uint64_t holder);
+
+/* Its deadline is over: what it had not consumed is free.  Exactly once, it ends.
+ * -ESTALE for a lease that is no more, or has lapsed already. */
+int leases_lapse(struct leases *l, uint64_t id);
+
+/* Ends all leases of one who is gone. */
+void leases_leave(struct leases *l, uint64_t holder);
+
+/* The epoch is over: what is lent has ended, and nothing can be taken.  What is left is
+ * leases_ended() and leases_forget(), and that as bytes. */
+void leases_close(struct leases *l);
+
+/* ---- deadlines ---- */
+
+/* The holder was heard of: the deadline is a whole timeout from now on. */
+void leases_renew(struct leases *l, uint64_t id, int64_t now_ms);
+/* The same for all of them, when nobody could be heard until now. */
+void leases_renew_all(struct leases *l, int64_t now_ms);
+/* Nobody could be heard for so long: all deadlines are as much later. */
+void leases_excuse(struct leases *l, int64_t ms);
+
+/* The first deadline, INT64_MAX without leases. */
+int64_t leases_next_deadline(const struct leases *l);
+/* Those whose deadline is over, up to `max` of them.  Returns how many. */
+size_t leases_overdue(struct leases *l, int64_t now_ms, uint64_t *ret_ids,
+		      size_t max);
+
+/* ---- ended leases (lease_history.c) ---- */
+
+/* How a lease of this holder ended; NULL: it has not, or is forgotten. */
+const struct lease_end *leases_ended(const struct leases *l, uint64_t holder,
+				     uint64_t id);
+/* The number is another's from now on, who must not hear of it. */
+void leases_forget(struct leases *l, uint64_t holder);
+
+/* For lease.c and lease_code.c. */
+int lease_past_reserve(struct leases *l, uint64_t holder);
+void lease_past_release(struct leases *l);
+void lease_past_note(struct leases *l, uint64_t holder,
+		     const struct lease_end *end);
+
+/* ---- as bytes (lease_code.c) ---- */
+
+/* Appends everything, with a checksum; str_error() tells whether there was memory. */
+void leases_encode(const struct leases *l, struct str *out);
+
+/* Reads that back, all of `len` bytes; each lease has a whole timeout from `now_ms` on.
+ * -EBADMSG for bytes that are none, -ENOBUFS, -ENOMEM. */
+int leases_decode(struct leases *l, const void *data, size_t len,
+		  int64_t now_ms);
+
+#endif

@@ -1,0 +1,68 @@
+/* mixture.h - several datasets as one stream, by weight.
+ *
+ * Weights are whole numbers.  Each period of the stream is as long as their sum, and
+ * has of each dataset exactly as many places as its weight, in an order of its own:
+ * with weights 70, 20 and 10 each hundred places that begin at a multiple of a
+ * hundred have 70, 20 and 10.
+ *
+ * Place p is in period p / sum.  The permutation (permutation.h) of the numbers below the sum,
+ * with key mixing(seed ^ mixing(n_datasets)) and tweak mixing(period + 1), takes p % sum
+ * to a slot; the first weight[0] slots are those of dataset 0, and so on.  Slot number i
+ * of dataset d is the dataset's place period * weight[d] + i.  A dataset's places run
+ * on: place / n_samples is its epoch, place % n_samples the position in the order of
+ * that epoch.  So each of its samples comes once in each of its epochs, and any place
+ * is known from its number alone.
+ *
+ * A mix belongs to one thread: it remembers the order of the epoch that each dataset
+ * was last in. */
+#ifndef SHARD_ORDER_MIXTURE_H
+#define SHARD_ORDER_MIXTURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shard/order/order.h"
+
+struct roar_error;
+struct mix;
+
+enum {
+	MIX_MAX_DATASETS = 4096,
+};
+
+/* The sum of weights, at most. */
+#define MIX_MAX_PERIOD (UINT64_C(1) << 32)
+
+struct mix_part {
+	struct order_spec spec; /* its epoch is the first one */
+	uint64_t weight; /* 1 or more */
+};
+
+/* One place of the stream. */
+struct mix_place {
+	uint32_t part; /* index of the dataset */
+	uint64_t epoch; /* of the dataset */
+	uint64_t position; /* in that epoch */
+	uint64_t sample;
+};
+
+/* -EINVAL with a sentence, -ENOMEM. */
+int mix_new(const struct mix_part *parts, size_t n, uint64_t seed,
+	    struct mix **ret, struct roar_error *err);
+void mix_free(struct mix *m);
+
+/* The sum of the weights. */
+uint64_t mix_period(const struct mix *m);
+
+/* What is at place `place`, below 2^63.  -ERANGE where a dataset's places would go beyond
+ * 2^63. */
+int mix_at(struct mix *m, uint64_t place, struct mix_place *ret);
+
+/* The same for `count` places from `first` on. */
+int mix_fill(struct mix *m, uint64_t first, size_t count,
+	     struct mix_place *ret);
+
+/* The place in the stream of a dataset's place `at`, counted over its epochs. */
+int mix_find(const struct mix *m, uint32_t part, uint64_t at, uint64_t *ret);
+
+#endif

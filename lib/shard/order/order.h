@@ -1,0 +1,77 @@
+/* order.h - the order in which an epoch visits the samples of a dataset.
+ *
+ * Position p of the epoch is sample order_at(p).  The order follows from the
+ * dataset's seed and name and from the epoch, and from nothing else: not from
+ * how many workers there are, nor from where they begin.  It takes no memory to
+ * speak of and no time to begin, whatever the size of the dataset; positions are
+ * looked up in any order, and back.
+ *
+ * Key of an epoch: h = mixing(len), then h = mixing(h ^ word) for each 8 bytes of the
+ * name, little-endian, the last filled up with zeros; then
+ * key = mixing(mixing(h ^ seed) + epoch).  Two epochs of a dataset never share one.
+ *
+ * All samples.  A dataset without shards is one permutation (permutation.h) of its samples
+ * with that key.
+ *
+ * Block shuffle.  Random access to all samples means all shards open at once.  With a
+ * `window` the shards themselves are permuted, by that key; each `window` of them
+ * that follow each other are a block, and the samples of a block are permuted
+ * among themselves, by key + 1 and a tweak, mixing(block + 1).  A block reads from
+ * `window` shards; any (window - 1) * shard_size positions that follow each other lie
+ * in two blocks at most.  The last shard may be short, and comes anywhere; the
+ * last block may have fewer shards.
+ *
+ * An order is read-only once made: any thread may use it. */
+#ifndef SHARD_ORDER_ORDER_H
+#define SHARD_ORDER_ORDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shard/order/permutation.h"
+
+struct roar_error;
+
+enum {
+	ORDER_NAME_MAX = 1024, /* bytes of a dataset's name */
+};
+
+/* What an order follows from. */
+struct order_spec {
+	const char *dataset;
+	uint64_t seed;
+	uint64_t epoch;
+	uint64_t n_samples; /* 1 to 2^63 - 1 */
+	uint64_t shard_size; /* samples; 0: without shards */
+	uint64_t window; /* shards of a block; 0: all samples at once */
+	bool sequential; /* not shuffled at all */
+};
+
+struct order {
+	uint64_t n_samples;
+	uint64_t shard_size;
+	uint64_t n_shards;
+	uint64_t window; /* 0: `shards` has the samples */
+	uint64_t short_slot; /* where the last shard comes among all */
+	uint64_t missing; /* samples that the last shard is short of */
+	bool sequential;
+	struct perm shards;
+	/* Of the samples of a block: a whole one, the one with the short shard,
+	 * the last one, by enum order_block. */
+	struct perm blocks[3];
+};
+
+/* Checks the numbers and makes the order.  -EINVAL with a sentence. */
+int order_init(struct order *o, const struct order_spec *spec,
+	       struct roar_error *err);
+
+/* The sample at a position, and the position of a sample; both below n_samples. */
+uint64_t order_at(const struct order *o, uint64_t position);
+uint64_t order_position(const struct order *o, uint64_t sample);
+
+/* The samples at `count` positions from `first` on; all are below n_samples. */
+void order_fill(const struct order *o, uint64_t first, size_t count,
+		uint64_t *ret);
+
+#endif
