@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "arena/alive.h"
-#include "arena/map.h"
+#include "arena/arena_map.h"
 #include "arena/piece.h"
+#include "arena/process_alive.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/cpus.h"

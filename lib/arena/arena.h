@@ -12,10 +12,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "arena/api.h"
+#include "arena/arena_api.h"
 #include "arena/death.h"
-#include "arena/failure.h"
-#include "arena/protocol.h"
+#include "arena/protocol/failure.h"
+#include "arena/protocol/protocol.h"
 
 enum { HAND_FEW = 8 }; /* buffers of a unit that need no malloc */
 
@@ -103,7 +103,7 @@ int arena_reserve(struct roar_arena *a, const struct roar_arena_part *parts,
 /* INT64_MAX for a timeout without end. */
 int64_t arena_deadline_ns(long long timeout_ns);
 
-/* ---- units in hand (hand.c) ---- */
+/* ---- units in hand (held_units.c) ---- */
 
 /* Room for `n` buffers; -ENOMEM. */
 int hand_buffers(struct hand *h, size_t n);
@@ -125,7 +125,7 @@ struct hand_things hand_put_down(struct hand *h);
 void hand_pick_up(struct hand *h, const struct hand_things *things);
 void hand_things_free(const struct hand *h, const struct hand_things *things);
 
-/* ---- waiting (pause.c) ---- */
+/* ---- waiting (arena_wait.c) ---- */
 
 /* A call that waits is a loop of tries with a pause between them: first a few that
  * follow at once, then one after the bell was armed, and then one after each sleep.  An

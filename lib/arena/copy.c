@@ -3,7 +3,7 @@
  * A plain copy of a large block reads every line of the destination from memory only to
  * write over it, and drives everything else out of the caches.  Stores past the caches do
  * neither.  Small blocks are better off in the caches: their reader comes soon. */
-#include "arena/api.h"
+#include "arena/arena_api.h"
 
 #include <string.h>
 

@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "arena/alive.h"
 #include "arena/arena.h"
 #include "arena/piece.h"
+#include "arena/process_alive.h"
 #include "base/clock.h"
 #include "base/proc.h"
 

@@ -6,8 +6,8 @@
 
 #include <stdatomic.h>
 
-#include "arena/api.h"
-#include "arena/protocol.h"
+#include "arena/arena_api.h"
+#include "arena/protocol/protocol.h"
 
 struct peer {
 	uint64_t word; /* whom the descriptor is of */

@@ -6,7 +6,7 @@
 
 /* The envelope of a piece. */
 struct arena_piece {
-	uint64_t total_bytes; /* of the stream, see send.c */
+	uint64_t total_bytes; /* of the stream, see arena_send.c */
 	uint64_t offset; /* of this piece in it */
 	uint64_t envelope_len;
 	uint64_t n_buffers;

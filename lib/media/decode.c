@@ -1,4 +1,4 @@
-/* decode.c - packets in, frames out; what becomes of a frame is in frames.c. */
+/* decode.c - packets in, frames out; what becomes of a frame is in frame_joiner.c. */
 #include "media/decode.h"
 
 #include <errno.h>
@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "media/averror.h"
-#include "media/frames.h"
+#include "media/frame_joiner.h"
 
 static void context_freep(AVCodecContext **context)
 {

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "media/averror.h"
-#include "media/params.h"
-#include "media/probe.h"
+#include "media/codec_params.h"
+#include "media/media_probe.h"
 
 struct demux {
 	struct media_source *source;

@@ -6,8 +6,8 @@
 #ifndef ROAR_MEDIA_DEMUX_H
 #define ROAR_MEDIA_DEMUX_H
 
+#include "media/media_source.h"
 #include "media/packets.h"
-#include "media/source.h"
 
 struct roar_error;
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "hash/file/file_hash.h"
-#include "reader/block.h"
+#include "reader/sample_block.h"
 
 static const struct reader_ops *const kinds[READER_KIND_END] = {
 	[READER_FILES] = &files_ops,

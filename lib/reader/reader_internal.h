@@ -13,7 +13,7 @@
 #define ROAR_READER_INTERNAL_H
 
 #include "reader/reader.h"
-#include "reader/source.h"
+#include "reader/sample_source.h"
 
 /* Where the bytes of a sample are. */
 struct span {

@@ -14,7 +14,7 @@
 #include "base/path.h"
 #include "base/quote.h"
 #include "base/str.h"
-#include "reader/source.h"
+#include "reader/sample_source.h"
 #include "reader/tar_header.h"
 #include "reader/tar_pax.h"
 #include "reader/tar_table.h"

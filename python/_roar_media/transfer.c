@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "buffer.h"
-#include "media/layout.h"
+#include "media/packet_layout.h"
 #include "packets.h"
 
 const char transfer_to_doc[] =

@@ -1,4 +1,4 @@
-/* transfer.h - packets as bytes and buffers, and back: media/layout.h in Python. */
+/* transfer.h - packets as bytes and buffers, and back: media/packet_layout.h in Python. */
 #ifndef ROAR_PYTHON_MEDIA_TRANSFER_H
 #define ROAR_PYTHON_MEDIA_TRANSFER_H
 

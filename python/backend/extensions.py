@@ -232,7 +232,7 @@ def extensions():
         raise Missing(f"roar runs on aarch64 and x86_64, not on {MACHINE}.")
     without = left_out()
     check(without)
-    made = [own("_roar_arena", glob.glob(f"{LIB}/arena/*.c"),
+    made = [own("_roar_arena", glob.glob(f"{LIB}/arena/**/*.c", recursive=True),
                 ["clock", "cpus", "fd", "path", "proc", "str"]),
             shard_extension(), hash_extension(), reader_extension()]
     if "media" not in without:

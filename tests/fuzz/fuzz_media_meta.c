@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "media/layout.h"
-#include "media/meta.h"
+#include "media/packet_layout.h"
+#include "media/packet_meta.h"
 
 enum { N_BUFFERS = 4, BUFFER_LEN = 8192 };
 

@@ -3,7 +3,7 @@
 #define ROAR_ARENA_SHOW_H
 
 #include "arena/arena_find.h"
-#include "arena/look.h"
+#include "arena/arena_inspect.h"
 #include "cli/cli.h"
 
 struct json;

@@ -7,7 +7,7 @@
 #ifndef TESTS_EXPLORE_ARENA_SCENE_H
 #define TESTS_EXPLORE_ARENA_SCENE_H
 
-#include "arena/protocol.h"
+#include "arena/protocol/protocol.h"
 #include "explore.h"
 
 enum {

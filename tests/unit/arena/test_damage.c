@@ -1,7 +1,7 @@
 /* test_damage.c - an arena that somebody writes over while it is in use */
 #include "helpers.h"
 
-#include "arena/layout.h"
+#include "arena/protocol/arena_layout.h"
 
 enum { SMALL = 200, LARGE = 3000, N_ITEMS = 3 };
 

@@ -1,5 +1,5 @@
 /* test_geometry.c - sizes that are none, and headers that lie */
-#include "arena/geometry.h"
+#include "arena/protocol/geometry.h"
 
 #include "helpers.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "clips.h"
-#include "media/probe.h"
+#include "media/media_probe.h"
 
 static int demux(const void *data, size_t len, enum media_kind kind,
 		 struct media_packets **ret, struct roar_error *err)

@@ -1,0 +1,116 @@
+/* held_units.c - units in the hands of this process: see arena.h */
+#include "arena/arena.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int hand_buffers(struct hand *h, size_t n)
+{
+	h->unit.buffers = h->few;
+	if (n > HAND_FEW) {
+		h->unit.buffers = calloc(n, sizeof(*h->unit.buffers));
+		if (!h->unit.buffers)
+			return failure(
+				-ENOMEM,
+				"no memory for the %zu buffers of a unit", n);
+	}
+	h->unit.n_buffers = n;
+	return 0;
+}
+
+struct roar_arena_unit *hand_take(struct roar_arena *a, uint32_t index)
+{
+	struct hand *h = &a->hands[index];
+
+	atomic_fetch_add_explicit(&a->refs, 1, memory_order_relaxed);
+	atomic_store_explicit(&h->refs, 1, memory_order_relaxed);
+	return &h->unit;
+}
+
+/* Once the place is another's it may come back into our hands on another thread: so this
+ * is to be done before. */
+struct hand_things hand_put_down(struct hand *h)
+{
+	struct hand_things things = { .buffers = h->unit.buffers,
+				      .children = h->children,
+				      .n_children = h->n_children };
+
+	h->unit.buffers = NULL;
+	h->children = NULL;
+	h->n_children = 0;
+	h->received = false;
+	h->gone = false;
+	atomic_store_explicit(&h->refs, 0, memory_order_relaxed);
+	return things;
+}
+
+void hand_pick_up(struct hand *h, const struct hand_things *things)
+{
+	h->unit.buffers = things->buffers;
+	h->children = things->children;
+	h->n_children = things->n_children;
+	atomic_store_explicit(&h->refs, 1, memory_order_relaxed);
+}
+
+void hand_things_free(const struct hand *h, const struct hand_things *things)
+{
+	if (things->buffers != h->few)
+		free(things->buffers);
+	free(things->children);
+}
+
+void hand_forget(struct hand *h)
+{
+	struct hand_things things;
+
+	free(h->memory);
+	h->memory = NULL;
+	things = hand_put_down(h);
+	hand_things_free(h, &things);
+}
+
+API void roar_arena_retain(struct roar_arena_unit *unit)
+{
+	struct hand *h = (struct hand *)unit;
+
+	atomic_fetch_add_explicit(&h->refs, 1, memory_order_relaxed);
+}
+
+/* A child made by fork() has the pages and no say: there only its own copy of the
+ * counts changes. */
+static void give_back(struct roar_arena *a, uint32_t index, uint64_t generation,
+		      bool received)
+{
+	if (arena_is_forked(a))
+		return;
+	unit_drop(&a->map, arena_me(a), index, generation);
+	if (received)
+		shared_count(&arena_counts(a)->released, 1);
+}
+
+API void roar_arena_release(struct roar_arena_unit *unit)
+{
+	struct hand *h = (struct hand *)unit;
+	struct roar_arena *a;
+	uint32_t index;
+	uint64_t generation;
+	bool received;
+	bool gone;
+
+	if (!unit ||
+	    atomic_fetch_sub_explicit(&h->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	a = unit->arena;
+	index = unit->index;
+	generation = unit->generation;
+	received = h->received;
+	gone = h->gone;
+	hand_forget(h);
+	if (index == UINT32_MAX)
+		free(h);
+	else if (gone)
+		atomic_fetch_sub(&a->n_gone, 1);
+	else
+		give_back(a, index, generation, received);
+	arena_unref(a);
+}

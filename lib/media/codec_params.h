@@ -1,0 +1,53 @@
+/* codec_params.h - the numbers of AVCodecParameters that travel, and their bounds.
+ *
+ * Decoders trust many of these numbers, so none that comes from outside is
+ * taken unless it is in its range: a demuxer's is replaced by the harmless
+ * value of its row, one in a description of packets (packet_meta.h) refuses it all. */
+#ifndef ROAR_MEDIA_CODEC_PARAMS_H
+#define ROAR_MEDIA_CODEC_PARAMS_H
+
+#include <libavcodec/avcodec.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "media/packets.h"
+
+struct media_field {
+	const char *name;
+	size_t offset; /* in AVCodecParameters, of 32 bits */
+	int32_t min;
+	int32_t max;
+	int32_t otherwise; /* stands for what is out of range */
+};
+
+enum {
+	MEDIA_N_FIELDS = 23,
+	MEDIA_MAX_SIDE = 65535, /* width and height */
+	MEDIA_MAX_CHANNELS = 1024,
+	MEDIA_MAX_EXTRADATA = 1 << 26, /* covers fonts in a header, and more */
+};
+
+extern const struct media_field media_fields[MEDIA_N_FIELDS];
+
+int32_t media_field_get(const struct media_field *f,
+			const AVCodecParameters *params);
+void media_field_set(const struct media_field *f, AVCodecParameters *params,
+		     int32_t value);
+
+/* Is that a codec of this kind that is decoded from bytes? */
+bool media_codec_fits(enum media_kind kind, uint32_t codec_id);
+
+/* Is that a pixel or sample format?  -1 is: it is not known yet. */
+bool media_format_fits(enum media_kind kind, int32_t format);
+
+/* Copies what a demuxer found, in bounds.  -EINVAL when it is no codec of this
+ * kind, -ENOMEM. */
+int media_params_take(enum media_kind kind, const AVCodecParameters *from,
+		      AVCodecParameters *to);
+
+/* Room for extradata of `len` bytes with zeros behind it.  -ENOMEM. */
+int media_params_extradata(AVCodecParameters *params, const void *data,
+			   size_t len);
+
+#endif

@@ -1,0 +1,34 @@
+/* media_source.h - bytes that FFmpeg's demuxers read: memory, or a file.
+ *
+ * A file is opened here and not by FFmpeg, to whom "http://..." or "concat:a|b" are
+ * names, too.  Only regular files are taken, so that no read waits for
+ * somebody. */
+#ifndef ROAR_MEDIA_SOURCE_H
+#define ROAR_MEDIA_SOURCE_H
+
+#include <libavformat/avio.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+struct media_source {
+	const uint8_t *data; /* memory; NULL: a file */
+	int fd; /* of the file */
+	int64_t size_bytes;
+	int64_t at; /* where the next read begins */
+	int error; /* of the last read that failed, negative errno */
+	AVIOContext *io; /* what FFmpeg gets */
+};
+
+/* Memory that stays as it is until the source is closed.  -ENOMEM. */
+int media_source_memory(const void *data, size_t len,
+			struct media_source **ret);
+
+/* A file.  What open(2) says, -EISDIR or -EINVAL for what is no regular file. */
+int media_source_file(const char *path, struct media_source **ret);
+
+void media_source_close(struct media_source *s);
+DEFINE_CLEANUP(struct media_source *, media_source_close)
+
+#endif

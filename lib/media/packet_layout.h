@@ -1,0 +1,66 @@
+/* packet_layout.h - a set of packets as a blob and a few buffers, and back.
+ *
+ *	packets --media_layout_make()--> blob + buffers
+ *		(the buffers are moved by somebody, to wherever)
+ *	blob + buffers --media_layout_restore()--> packets over those buffers
+ *
+ * Making it copies no large packet: its buffer is the packet's own memory with the
+ * zero padding behind it.  Small ones are gathered in one buffer, 64 bytes apart
+ * at least, since a table of a thousand buffers costs more than their copy.
+ *
+ * Restoring copies nothing at all: the packets' AVBufferRefs point into the
+ * buffers that were given, and keep them until the last is gone, in whatever
+ * thread of a decoder that happens. */
+#ifndef ROAR_MEDIA_PACKET_LAYOUT_H
+#define ROAR_MEDIA_PACKET_LAYOUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "media/packets.h"
+
+struct roar_error;
+
+enum {
+	MEDIA_ALIGN = 64, /* of data in the gathered buffer */
+	MEDIA_SMALL = 16 * 1024, /* packets below this are gathered */
+};
+
+struct media_buffer {
+	const uint8_t *data;
+	size_t len; /* with the padding at its end */
+	AVBufferRef *ref; /* keeps it */
+};
+
+struct media_layout {
+	struct str meta; /* as of packet_meta.h */
+	struct media_buffer *buffers;
+	size_t n_buffers;
+};
+
+/* The layout of `p`, to be released by the caller; it outlives `p`.  -ENOMEM. */
+int media_layout_make(const struct media_packets *p, struct media_layout *ret);
+void media_layout_release(struct media_layout *l);
+
+/* Memory that was handed in, and how to give it back. */
+struct media_span {
+	const void *data;
+	size_t len;
+};
+
+struct media_owner {
+	void (*release)(void *opaque); /* from any thread */
+	void *opaque;
+};
+
+/* Packets over the `n` buffers.  owner.release() is called once: when the last packet's
+ * data is gone, or before this returns, if it fails or no packet has data.
+ * -EBADMSG when the blob is damaged or does not fit the buffers, -EPROTO for one of
+ * another version, -ENOMEM. */
+int media_layout_restore(const void *meta, size_t len,
+			 const struct media_span *buffers, size_t n,
+			 struct media_owner owner, struct media_packets **ret,
+			 struct roar_error *err);
+
+#endif

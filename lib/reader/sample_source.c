@@ -1,0 +1,132 @@
+/* sample_source.c - see sample_source.h */
+#include "reader/sample_source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/fd.h"
+
+int source_open(const char *path, struct source *ret, struct roar_error *err)
+{
+	/* O_NONBLOCK: a fifo without a writer is refused, not waited for. */
+	CLEANUP(closep)
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0 || fd_stat(fd, &st) < 0)
+		return error_set(err, -errno, "cannot open '%s': %s", path,
+				 strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL,
+				 "'%s' is %s, name a regular file", path,
+				 S_ISDIR(st.st_mode) ? "a folder" :
+						       "no regular file");
+	*ret = (struct source){ .fd = TAKE_FD(fd),
+				.path = path,
+				.stamp = stamp_of(&st) };
+	return 0;
+}
+
+void source_close(struct source *s)
+{
+	closep(&s->fd);
+	s->fd = -1;
+}
+
+int source_copy(const struct source *s, const char *path, struct source *ret,
+		struct roar_error *err)
+{
+	int fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
+
+	if (fd < 0)
+		return error_set(err, -errno, "cannot open '%s' again: %s",
+				 path, strerror(errno));
+	*ret = (struct source){ .fd = fd, .path = path, .stamp = s->stamp };
+	return 0;
+}
+
+static int say_shorter(const struct source *s, uint64_t end,
+		       struct roar_error *err)
+{
+	return error_set(
+		err, -ESTALE,
+		"'%s' has become shorter while it was read: it had %" PRIu64
+		" bytes and ends before byte %" PRIu64
+		" now; read it when nobody writes to it",
+		s->path, s->stamp.size, end);
+}
+
+int source_read(const struct source *s, uint64_t offset, void *to, size_t len,
+		struct roar_error *err)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = pread(s->fd, (char *)to + done, len - done,
+				  (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_set(err, -errno, "cannot read '%s': %s",
+					 s->path, strerror(errno));
+		if (n == 0)
+			return say_shorter(s, offset + len, err);
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+int source_readv(const struct source *s, uint64_t offset,
+		 const struct iovec *to, int n, struct roar_error *err)
+{
+	ssize_t got = preadv(s->fd, to, n, (off_t)offset);
+	size_t done = got > 0 ? (size_t)got : 0;
+	int error = 0;
+
+	/* What is missing, and why, is found out place by place. */
+	for (int i = 0; error == 0 && i < n; i++) {
+		size_t have = done < to[i].iov_len ? done : to[i].iov_len;
+
+		error = source_read(s, offset + have,
+				    (char *)to[i].iov_base + have,
+				    to[i].iov_len - have, err);
+		offset += to[i].iov_len;
+		done -= have;
+	}
+	return error;
+}
+
+bool source_is_cached(const struct source *s, uint64_t offset)
+{
+	char byte;
+	struct iovec to = { &byte, 1 };
+
+	return preadv2(s->fd, &to, 1, (off_t)offset, RWF_NOWAIT) == 1;
+}
+
+int source_check(const struct source *s, struct roar_error *err)
+{
+	struct stamp now;
+	struct stat st;
+
+	if (fd_stat(s->fd, &st) < 0)
+		return error_set(err, -errno, "cannot look at '%s': %s",
+				 s->path, strerror(errno));
+	now = stamp_of(&st);
+	if (now.size < s->stamp.size)
+		return say_shorter(s, s->stamp.size, err);
+	if (now.size != s->stamp.size || now.mtime_ns != s->stamp.mtime_ns)
+		return error_set(err, -ESTALE,
+				 "'%s' was changed while it was read; read it "
+				 "when nobody writes to it",
+				 s->path);
+	return 0;
+}

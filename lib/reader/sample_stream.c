@@ -1,0 +1,378 @@
+/* sample_stream.c - samples in a known order, read ahead
+ *
+ * The plan is cut into blocks, which are loaded in its order by whoever is free:
+ *
+ *	  head               tail
+ *	   |                  |
+ *	...[ready][loading][ready]...          blocks by number, in a ring
+ *	   next to be        next to be
+ *	   handed out        taken up
+ *
+ * A thread takes up the block at the tail while there is room for it.  Who asks for
+ * samples waits for the block at the head; when nobody has taken that up yet, it loads
+ * the block itself, so a machine without a free CPU is no slower than without threads.
+ * Threads are started when a block is met that is not in the page cache: what is there
+ * is read sooner than a thread is woken. */
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "base/thread.h"
+#include "reader/sample_block.h"
+
+enum { SLOTS = 64 };
+
+struct slot {
+	struct reader_block *block; /* NULL: loading */
+	uint64_t bytes; /* about what it takes */
+	int error; /* -ENOMEM: there is no block */
+};
+
+struct reader_stream {
+	struct reader_plan plan;
+	/* Copies of its arrays; NULL where it has none. */
+	const struct reader **readers;
+	uint64_t *numbers;
+	uint32_t *which;
+	struct buffers *buffers;
+	pid_t pid; /* whose threads these are */
+
+	/* The block being handed out, by the one who asks: */
+	struct reader_block *current;
+	size_t i; /* its next sample */
+	int error; /* the end: a failure, once and for all */
+
+	pthread_mutex_t lock; /* of all that follows */
+	pthread_cond_t ready; /* a block was loaded */
+	pthread_cond_t room; /* a block was handed out, or the end */
+	bool stop;
+	uint64_t planned; /* samples of the plan in blocks taken up */
+	uint64_t cached_to; /* those before are in the page cache */
+	uint64_t head, tail; /* numbers of blocks, see above */
+	uint64_t bytes; /* in blocks between them */
+	struct slot slots[SLOTS];
+
+	bool started; /* the threads, if there are any */
+	size_t n_threads;
+	pthread_t threads[READER_THREADS_MAX];
+};
+
+/* ---- loading; the lock is held at the beginning and at the end ---- */
+
+static bool has_room(const struct reader_stream *s)
+{
+	return s->tail - s->head < SLOTS && s->bytes < s->plan.prefetch;
+}
+
+/* Takes up the next block and loads it.  False at the end of the plan. */
+static bool load_next(struct reader_stream *s)
+{
+	struct slot *slot = &s->slots[s->tail % SLOTS];
+	struct reader_block *block = NULL;
+	uint64_t k = s->planned;
+	size_t n;
+	int error;
+
+	*slot = (struct slot){ 0 };
+	n = block_choose(&s->plan, k, &slot->bytes);
+	if (!n)
+		return false;
+	s->planned += n;
+	s->bytes += slot->bytes;
+	s->tail++;
+
+	(void)pthread_mutex_unlock(&s->lock);
+	error = block_read(s->buffers, &s->plan, k, n, &block);
+	(void)pthread_mutex_lock(&s->lock);
+
+	slot->block = block;
+	slot->error = error;
+	(void)pthread_cond_signal(&s->ready);
+	return true;
+}
+
+/* ---- threads ---- */
+
+static void *read_ahead(void *arg)
+{
+	struct reader_stream *s = arg;
+	bool more = true;
+
+	(void)pthread_mutex_lock(&s->lock);
+	while (more && !s->stop) {
+		if (has_room(s))
+			more = load_next(s);
+		else
+			(void)pthread_cond_wait(&s->room, &s->lock);
+	}
+	(void)pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+/* Fewer threads than asked for are no failure. */
+static void start_threads(struct reader_stream *s)
+{
+	size_t n = s->plan.n_threads;
+
+	s->started = true;
+	if (n > READER_THREADS_MAX)
+		n = READER_THREADS_MAX;
+	while (s->n_threads < n && thread_start(&s->threads[s->n_threads], NULL,
+						read_ahead, s) == 0)
+		s->n_threads++;
+}
+
+/* Starts them when they are worth it; the lock is held. */
+static void consider_threads(struct reader_stream *s)
+{
+	uint64_t bytes;
+	size_t n;
+
+	if (s->started)
+		return;
+	n = block_choose(&s->plan, s->planned, &bytes);
+	if (n &&
+	    (s->plan.always_ahead || !block_is_cached(&s->plan, s->planned, n)))
+		start_threads(s);
+}
+
+/* ---- handing out ---- */
+
+static bool is_loaded(const struct slot *slot)
+{
+	return slot->block || slot->error;
+}
+
+/* The block at the head; NULL with 0 at the end of the plan. */
+static int take_block(struct reader_stream *s, struct reader_block **ret)
+{
+	struct slot *slot = &s->slots[s->head % SLOTS];
+	int error = 0;
+
+	*ret = NULL;
+	(void)pthread_mutex_lock(&s->lock);
+	consider_threads(s);
+	if (s->head == s->tail && !load_next(s)) {
+		(void)pthread_mutex_unlock(&s->lock);
+		return 0;
+	}
+	while (!is_loaded(slot))
+		(void)pthread_cond_wait(&s->ready, &s->lock);
+	*ret = slot->block;
+	error = slot->error;
+	s->bytes -= slot->bytes;
+	s->head++;
+	(void)pthread_cond_signal(&s->room);
+	(void)pthread_mutex_unlock(&s->lock);
+	return error;
+}
+
+static int check_process(const struct reader_stream *s, struct roar_error *err)
+{
+	if (s->pid == getpid())
+		return 0;
+	return error_set(err, -EPERM,
+			 "a stream of samples was begun by another process; "
+			 "begin one in this process");
+}
+
+/* All blocks were handed out: have the files been themselves all the time? */
+static int check_end(const struct reader_stream *s, struct roar_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < s->plan.n_readers; i++) {
+		const struct source *source = &s->plan.readers[i]->source;
+
+		if (source->fd >= 0)
+			r = source_check(source, err);
+	}
+	return r;
+}
+
+/* On to the next block: 1, 0 when there is none. */
+static int step(struct reader_stream *s, struct roar_error *err)
+{
+	int error = check_process(s, err);
+
+	if (error < 0)
+		return error;
+	if (s->error)
+		return error_set(err, s->error,
+				 "this stream of samples has failed before; "
+				 "begin a new one");
+	reader_block_drop(s->current);
+	s->current = NULL;
+	s->i = 0;
+	error = take_block(s, &s->current);
+	if (error < 0)
+		return error_set(err, error, "out of memory");
+	return s->current ? 1 : check_end(s, err);
+}
+
+int reader_stream_next(struct reader_stream *s,
+		       const struct reader_sample **ret_sample,
+		       struct roar_error *err)
+{
+	int r = reader_stream_is_ready(s) ? 1 : step(s, err);
+
+	if (r > 0)
+		r = block_describe(s->current, s->i++, ret_sample, err);
+	else if (r == 0)
+		return 0;
+	if (r < 0)
+		s->error = r;
+	return r < 0 ? r : 1;
+}
+
+static bool is_cached(struct reader_stream *s)
+{
+	if (s->planned >= s->cached_to)
+		s->cached_to = block_cached_to(&s->plan, s->planned);
+	return s->planned < s->cached_to;
+}
+
+bool reader_stream_offer(struct reader_stream *s,
+			 const struct reader **ret_reader, uint64_t *ret_number)
+{
+	/* While there are no threads, nobody else looks at what is planned. */
+	if (s->started || s->plan.always_ahead || s->error ||
+	    reader_stream_is_ready(s) || check_process(s, NULL) < 0 ||
+	    !block_is_direct(&s->plan, s->planned, ret_reader, ret_number) ||
+	    !is_cached(s))
+		return false;
+	s->planned++;
+	return true;
+}
+
+bool reader_stream_is_ready(const struct reader_stream *s)
+{
+	return s->current && !s->error && s->i < block_count(s->current);
+}
+
+struct reader_block *reader_stream_block(const struct reader_stream *s)
+{
+	return s->current;
+}
+
+const struct reader *reader_stream_reader(const struct reader_stream *s)
+{
+	return block_reader(s->current, s->i - 1);
+}
+
+/* ---- beginning and end ---- */
+
+static int say_none(const struct reader *r, uint64_t number,
+		    struct roar_error *err)
+{
+	return error_set(err, -ERANGE,
+			 "'%s' has %" PRIu64
+			 " samples, from 0 on, and no number %" PRIu64,
+			 r->path, r->count, number);
+}
+
+static int check_plan(const struct reader_plan *p, struct roar_error *err)
+{
+	const struct reader *r = p->n_readers ? p->readers[0] : NULL;
+
+	if (!r || (p->which && !p->numbers))
+		return error_set(err, -EINVAL, "no sample is named");
+	if (!p->numbers)
+		return p->n <= r->count && p->first <= r->count - p->n ?
+			       0 :
+			       say_none(r, p->first + p->n - 1, err);
+	for (uint64_t i = 0; i < p->n; i++) {
+		if (p->which && p->which[i] >= p->n_readers)
+			return error_set(err, -ERANGE,
+					 "there are %zu shards and no number "
+					 "%" PRIu32,
+					 p->n_readers, p->which[i]);
+		r = p->readers[p->which ? p->which[i] : 0];
+		if (p->numbers[i] >= r->count)
+			return say_none(r, p->numbers[i], err);
+	}
+	return 0;
+}
+
+/* A copy of an array; NULL only without memory. */
+static void *copy(const void *array, uint64_t n, size_t size)
+{
+	void *to = reallocarray(NULL, (size_t)n + 1, size);
+
+	if (to && n)
+		memcpy(to, array, (size_t)n * size);
+	return to;
+}
+
+static int copy_plan(struct reader_stream *s, const struct reader_plan *p)
+{
+	s->plan = *p;
+	if (!s->plan.prefetch)
+		s->plan.prefetch = READER_PREFETCH;
+	s->readers = copy(p->readers, p->n_readers, sizeof(*s->readers));
+	if (p->numbers)
+		s->numbers = copy(p->numbers, p->n, sizeof(*s->numbers));
+	if (p->which)
+		s->which = copy(p->which, p->n, sizeof(*s->which));
+	s->plan.readers = s->readers;
+	s->plan.numbers = s->numbers;
+	s->plan.which = s->which;
+	return s->readers && !p->numbers == !s->numbers &&
+			       !p->which == !s->which ?
+		       0 :
+		       -ENOMEM;
+}
+
+int reader_stream_open(const struct reader_plan *plan,
+		       struct reader_stream **ret_stream,
+		       struct roar_error *err)
+{
+	CLEANUP(reader_stream_closep) struct reader_stream *s = NULL;
+	int error = check_plan(plan, err);
+
+	if (error < 0)
+		return error;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return error_set(err, -ENOMEM, "out of memory");
+	s->pid = getpid();
+	(void)pthread_mutex_init(&s->lock, NULL); /* never fail on Linux */
+	(void)pthread_cond_init(&s->ready, NULL);
+	(void)pthread_cond_init(&s->room, NULL);
+	if (buffers_new(&s->buffers) < 0 || copy_plan(s, plan) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+	*ret_stream = TAKE_PTR(s);
+	return 0;
+}
+
+static void end_threads(struct reader_stream *s)
+{
+	/* After fork() there are none, and the lock may be held by one of them. */
+	if (s->pid != getpid())
+		return;
+	(void)pthread_mutex_lock(&s->lock);
+	s->stop = true;
+	(void)pthread_cond_broadcast(&s->room);
+	(void)pthread_mutex_unlock(&s->lock);
+	for (size_t i = 0; i < s->n_threads; i++)
+		(void)pthread_join(s->threads[i], NULL);
+}
+
+void reader_stream_close(struct reader_stream *s)
+{
+	if (!s)
+		return;
+	end_threads(s);
+	for (; s->head != s->tail; s->head++)
+		reader_block_drop(s->slots[s->head % SLOTS].block);
+	reader_block_drop(s->current);
+	buffers_drop(s->buffers);
+	free(s->readers);
+	free(s->numbers);
+	free(s->which);
+	free(s);
+}
