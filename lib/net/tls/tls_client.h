@@ -17,6 +17,9 @@ struct tls_client;
 int tls_client_new(const char *ca, const char *cert, const char *key,
 		   const char *alpn, struct tls_client **ret,
 		   struct roar_error *err);
+/* Reads the files again, for connections that begin from now on.  On failure nothing
+ * changes. */
+int tls_client_reload(struct tls_client *t, struct roar_error *err);
 void tls_client_free(struct tls_client *t); /* NULL is fine */
 
 #endif

@@ -1,7 +1,6 @@
 /* tls_files.c - certificates, keys and lists of protocols, for servers and clients. */
 #include <assert.h>
 #include <errno.h>
-#include <openssl/err.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,18 +29,18 @@ const char *tls_reason(const char *file)
 
 	if (file && access(file, R_OK) < 0)
 		return strerror(errno);
-	text = ERR_reason_error_string(ERR_peek_last_error());
+	text = ssl.ERR_reason_error_string(ssl.ERR_peek_last_error());
 	return text ? text : "no reason given";
 }
 
 int tls_load_own(SSL_CTX *ctx, const char *cert, const char *key,
 		 struct roar_error *err)
 {
-	if (SSL_CTX_use_certificate_chain_file(ctx, cert) != 1)
+	if (ssl.SSL_CTX_use_certificate_chain_file(ctx, cert) != 1)
 		return error_set(err, -EINVAL,
 				 "cannot use the certificate '%s': %s", cert,
 				 tls_reason(cert));
-	if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1)
+	if (ssl.SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1)
 		return error_set(err, -EINVAL,
 				 "cannot use '%s' as the key of '%s': %s", key,
 				 cert, tls_reason(key));

@@ -2,11 +2,10 @@
 #ifndef NET_TLS_INTERNAL_H
 #define NET_TLS_INTERNAL_H
 
-#include <openssl/bio.h>
-#include <openssl/ssl.h>
 #include <stddef.h>
 
 #include "base/error.h"
+#include "net/tls/openssl.h"
 
 enum { TLS_MAX_ALPN = 63 }; /* bytes of a list of protocols */
 
@@ -26,6 +25,8 @@ struct tls_server {
 struct tls_client {
 	SSL_CTX *ctx;
 	BIO_METHOD *bio;
+	struct tls_alpn alpn;
+	char *ca, *cert, *key; /* names of files, or NULL */
 };
 
 /* From "h2,http/1.1".  The list is a constant of the program: it must have 1 to TLS_MAX_ALPN

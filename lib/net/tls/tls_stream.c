@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <openssl/err.h>
-#include <openssl/x509_vfy.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +28,7 @@ struct tls_stream {
 
 static int bio_read(BIO *bio, char *data, int len)
 {
-	struct tls_stream *t = BIO_get_data(bio);
+	struct tls_stream *t = ssl.BIO_get_data(bio);
 	ssize_t n = recv(t->fd, data, (size_t)len, MSG_DONTWAIT);
 
 	BIO_clear_retry_flags(bio);
@@ -44,7 +42,7 @@ static int bio_read(BIO *bio, char *data, int len)
 
 static int bio_write(BIO *bio, const char *data, int len)
 {
-	struct tls_stream *t = BIO_get_data(bio);
+	struct tls_stream *t = ssl.BIO_get_data(bio);
 
 	BIO_clear_retry_flags(bio);
 	if (buffer_add(t->shelf, &t->sealed, data, (size_t)len) < 0)
@@ -62,14 +60,14 @@ static long bio_ctrl(BIO *bio, int what, long number, void *pointer)
 
 BIO_METHOD *tls_stream_bio_method(void)
 {
-	BIO_METHOD *m = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK,
-				     "roar stream");
+	BIO_METHOD *m = ssl.BIO_meth_new(
+		ssl.BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "roar stream");
 
 	if (!m)
 		return NULL;
-	(void)BIO_meth_set_read(m, bio_read);
-	(void)BIO_meth_set_write(m, bio_write);
-	(void)BIO_meth_set_ctrl(m, bio_ctrl);
+	(void)ssl.BIO_meth_set_read(m, bio_read);
+	(void)ssl.BIO_meth_set_write(m, bio_write);
+	(void)ssl.BIO_meth_set_ctrl(m, bio_ctrl);
 	return m;
 }
 
@@ -78,20 +76,20 @@ static struct tls_stream *make(SSL_CTX *ctx, BIO_METHOD *method,
 			       struct shelf *shelf, int fd)
 {
 	struct tls_stream *t = calloc(1, sizeof(*t));
-	BIO *bio = BIO_new(method);
+	BIO *bio = ssl.BIO_new(method);
 
 	if (t)
-		t->ssl = SSL_new(ctx);
+		t->ssl = ssl.SSL_new(ctx);
 	if (!t || !bio || !t->ssl) {
-		BIO_free(bio);
+		ssl.BIO_free(bio);
 		tls_stream_free(t);
 		return NULL;
 	}
 	t->shelf = shelf;
 	t->fd = fd;
-	BIO_set_data(bio, t);
-	BIO_set_init(bio, 1);
-	SSL_set_bio(t->ssl, bio, bio); /* the BIO is the SSL's now */
+	ssl.BIO_set_data(bio, t);
+	ssl.BIO_set_init(bio, 1);
+	ssl.SSL_set_bio(t->ssl, bio, bio); /* the BIO is the SSL's now */
 	return t;
 }
 
@@ -101,20 +99,20 @@ struct tls_stream *tls_stream_new(struct tls_server *server,
 	struct tls_stream *t = make(server->ctx, server->bio, shelf, fd);
 
 	if (t)
-		SSL_set_accept_state(t->ssl);
+		ssl.SSL_set_accept_state(t->ssl);
 	return t;
 }
 
 /* A number is not a name, neither in certificates nor for servers of several names. */
-static bool expect_host(SSL *ssl, const char *host)
+static bool expect_host(SSL *connection, const char *host)
 {
-	X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
+	X509_VERIFY_PARAM *param = ssl.SSL_get0_param(connection);
 
-	if (X509_VERIFY_PARAM_set1_ip_asc(param, host) == 1)
+	if (ssl.X509_VERIFY_PARAM_set1_ip_asc(param, host) == 1)
 		return true;
-	ERR_clear_error();
-	return SSL_set1_host(ssl, host) == 1 &&
-	       SSL_set_tlsext_host_name(ssl, host) == 1;
+	ssl.ERR_clear_error();
+	return ssl.SSL_set1_host(connection, host) == 1 &&
+	       SSL_set_tlsext_host_name(connection, host) == 1;
 }
 
 struct tls_stream *tls_stream_connect(struct tls_client *client,
@@ -129,9 +127,9 @@ struct tls_stream *tls_stream_connect(struct tls_client *client,
 	}
 	if (!t)
 		return NULL;
-	SSL_set_connect_state(t->ssl);
-	ERR_clear_error();
-	(void)SSL_do_handshake(t->ssl); /* as far as it goes */
+	ssl.SSL_set_connect_state(t->ssl);
+	ssl.ERR_clear_error();
+	(void)ssl.SSL_do_handshake(t->ssl); /* as far as it goes */
 	return t;
 }
 
@@ -139,7 +137,7 @@ void tls_stream_free(struct tls_stream *t)
 {
 	if (!t)
 		return;
-	SSL_free(t->ssl);
+	ssl.SSL_free(t->ssl);
 	if (t->shelf)
 		buffer_release(t->shelf, &t->sealed);
 	free(t);
@@ -148,11 +146,11 @@ void tls_stream_free(struct tls_stream *t)
 /* A certificate that is not believed says it better than the library's last error. */
 static void note_why(struct tls_stream *t)
 {
-	long verified = SSL_get_verify_result(t->ssl);
-	const char *why = ERR_reason_error_string(ERR_peek_last_error());
+	long verified = ssl.SSL_get_verify_result(t->ssl);
+	const char *why = ssl.ERR_reason_error_string(ssl.ERR_peek_last_error());
 
 	if (verified != X509_V_OK)
-		why = X509_verify_cert_error_string(verified);
+		why = ssl.X509_verify_cert_error_string(verified);
 	(void)snprintf(t->why, sizeof(t->why), "%s", why ? why : "");
 }
 
@@ -180,19 +178,19 @@ static bool is_plain(const struct tls_stream *t)
 {
 	enum { HANDSHAKE = 22 }; /* the type of the first record of TLS */
 
-	return SSL_is_server(t->ssl) && !SSL_is_init_finished(t->ssl) &&
+	return ssl.SSL_is_server(t->ssl) && !ssl.SSL_is_init_finished(t->ssl) &&
 	       t->has_read && t->first != HANDSHAKE;
 }
 
 ssize_t tls_stream_read(struct tls_stream *t, void *data, size_t len)
 {
-	ERR_clear_error();
+	ssl.ERR_clear_error();
 
-	int n = SSL_read(t->ssl, data, len > INT_MAX ? INT_MAX : (int)len);
+	int n = ssl.SSL_read(t->ssl, data, len > INT_MAX ? INT_MAX : (int)len);
 
 	if (n > 0)
 		return n;
-	switch (SSL_get_error(t->ssl, n)) {
+	switch (ssl.SSL_get_error(t->ssl, n)) {
 	case SSL_ERROR_WANT_READ:
 		return -EAGAIN;
 	case SSL_ERROR_ZERO_RETURN:
@@ -213,8 +211,8 @@ int tls_stream_seal(struct tls_stream *t, struct buffer *plain)
 		size_t len = buffer_len(plain);
 		int take = (int)(len < RECORD_LEN ? len : RECORD_LEN);
 
-		ERR_clear_error();
-		if (SSL_write(t->ssl, buffer_bytes(plain), take) != take)
+		ssl.ERR_clear_error();
+		if (ssl.SSL_write(t->ssl, buffer_bytes(plain), take) != take)
 			return -EPROTO;
 		buffer_take(t->shelf, plain, (size_t)take);
 	}
@@ -228,9 +226,9 @@ struct buffer *tls_stream_sealed(struct tls_stream *t)
 
 void tls_stream_say_goodbye(struct tls_stream *t)
 {
-	ERR_clear_error();
-	if (SSL_is_init_finished(t->ssl))
-		(void)SSL_shutdown(t->ssl);
+	ssl.ERR_clear_error();
+	if (ssl.SSL_is_init_finished(t->ssl))
+		(void)ssl.SSL_shutdown(t->ssl);
 	if (buffer_len(&t->sealed))
 		(void)send(t->fd, buffer_bytes(&t->sealed),
 			   buffer_len(&t->sealed), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -241,7 +239,7 @@ const char *tls_stream_alpn(struct tls_stream *t)
 	const unsigned char *name = NULL;
 	unsigned int len = 0;
 
-	SSL_get0_alpn_selected(t->ssl, &name, &len);
+	ssl.SSL_get0_alpn_selected(t->ssl, &name, &len);
 	if (len >=
 	    sizeof(t->alpn)) /* a server may name one that nobody offered */
 		len = 0;
@@ -253,7 +251,7 @@ const char *tls_stream_alpn(struct tls_stream *t)
 
 bool tls_stream_is_open(const struct tls_stream *t)
 {
-	return SSL_is_init_finished(t->ssl);
+	return ssl.SSL_is_init_finished(t->ssl);
 }
 
 const char *tls_stream_why(const struct tls_stream *t)
