@@ -3,7 +3,7 @@
  *	options, project, program     in the process the shell started
  *	front_run()                   which from here on only waits
  *	  observe_command()           start the tracer, collect events
- *	  finish()                    git facts, settle, record, report
+ *	  finish()                    git facts, classify, record, report
  *
  * Whatever goes wrong on roar's side, the command runs: without a project, a
  * journal or a tracer it runs unobserved, and one sentence says so. */
@@ -24,8 +24,9 @@
 #include "lineage/tag.h"
 #include "project/owner.h"
 #include "project/project.h"
+#include "run/close_watch.h"
+#include "run/created_names.h"
 #include "run/front.h"
-#include "run/made.h"
 #include "run/options.h"
 #include "run/program.h"
 #include "run/report_file.h"
@@ -33,7 +34,6 @@
 #include "run/run.h"
 #include "run/shards.h"
 #include "run/verdict.h"
-#include "run/watch.h"
 #include "trace/hybrid/hybrid.h"
 
 extern char **environ;
@@ -116,7 +116,7 @@ static void append_rescued(void *ctx, const struct event *ev)
 {
 	struct run *run = ctx;
 
-	(void)journal_append(run->journal, observe_redacted(run, ev));
+	(void)journal_append(run->journal, intake_redacted(run, ev));
 }
 
 /* In the front, whose tracer was killed: what programs had told and it had not read
@@ -151,7 +151,7 @@ static bool is_made(void *ctx, const char *path, size_t len, bool young)
 {
 	const struct run *run = ctx;
 
-	return made_has(run->made, path, len, young);
+	return created_names_has(run->created_names, path, len, young);
 }
 
 static struct git_look *look_at_git(struct run *run)
@@ -165,15 +165,15 @@ static struct git_look *look_at_git(struct run *run)
 	};
 	struct git_look *look = NULL;
 
-	if (made_new(&run->made) < 0)
+	if (created_names_new(&run->created_names) < 0)
 		return NULL;
 	str_addf(&cache, "%s/git-look", run->project->dir);
 	if (str_error(&cache) == 0)
 		(void)git_look_start(run->meta.cwd, cache.data, &options,
 				     &look);
 	if (!look) {
-		made_free(run->made);
-		run->made = NULL;
+		created_names_free(run->created_names);
+		run->created_names = NULL;
 	}
 	return look;
 }
@@ -244,10 +244,10 @@ static int observe_command(struct story *s, struct tracer **ret_tracer,
 		.ignored = s->front->ignored,
 		.control = s->front->control,
 		.run = run->meta.uid,
-		.sink = observe_event,
-		.before_change = observe_before_change,
-		.before_unmount = observe_before_unmount,
-		.tick = observe_tick,
+		.sink = intake_event,
+		.before_change = intake_before_change,
+		.before_unmount = intake_before_unmount,
+		.tick = intake_tick,
 		.stopped = on_stopped,
 		.sums = &run->sums,
 		.ctx = run,
@@ -295,10 +295,10 @@ static int record_run(struct run *run, struct roar_error *err)
 
 	if (r < 0)
 		return r;
-	r = record(run, store, err);
+	r = run_record(run, store, err);
 	if (r == -EEXIST) {
 		run_meta_new_uid(&run->meta);
-		r = record(run, store, err);
+		r = run_record(run, store, err);
 	}
 	return r;
 }
@@ -311,7 +311,7 @@ static void finish(struct story *s, struct git_look *look)
 
 	note_end(s);
 	(void)git_look_finish(look, GIT_WAIT_MS, &run->git);
-	r = run_settle(run);
+	r = run_classify(run);
 	if (r == 0)
 		r = record_run(run, &err);
 	if (r < 0) {
@@ -325,7 +325,7 @@ static void finish(struct story *s, struct git_look *look)
 		return;
 	}
 	remove_journal(run);
-	report(run);
+	run_report(run);
 	s->code = verdict_code(run, s->code, true);
 	report_file_end(run, s->code, NULL);
 }
@@ -377,8 +377,8 @@ static int tell_story(struct front *front, void *ctx)
 		run_meta_note_git(run, look);
 	open_journal(run);
 	r = observe_command(s, &tracer, &err);
-	if (run->made)
-		made_end(run->made);
+	if (run->created_names)
+		created_names_end(run->created_names);
 	if (r < 0 || run->result.exec_errno) {
 		(void)git_look_finish(look, 0, &run->git);
 		remove_journal(run);
@@ -387,7 +387,7 @@ static int tell_story(struct front *front, void *ctx)
 		report_file_setup(r, cli_said());
 		return r;
 	}
-	watch_abandon(run->watch);
+	close_watch_abandon(run->close_watch);
 	if (run->result.n_outlived)
 		finish_and_linger(s, look, tracer);
 	else

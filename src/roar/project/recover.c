@@ -33,8 +33,8 @@ static void add_told(void *ctx, const struct event *ev)
 	struct fold_change change;
 	struct run *run = ctx;
 
-	(void)fold_add(run->fold, observe_redacted(run, ev), &change);
-	observe_moved_dir(run, ev);
+	(void)fold_add(run->fold, intake_redacted(run, ev), &change);
+	intake_moved_dir(run, ev);
 }
 
 /* Folds the events and finds out how the command ended, if it did. */
@@ -58,7 +58,7 @@ static void replay(struct run *run, struct journal_reader *reader)
 		if (ev->time_ns > last_ns)
 			last_ns = ev->time_ns;
 		(void)fold_add(run->fold, ev, &change);
-		observe_moved_dir(run, ev);
+		intake_moved_dir(run, ev);
 	}
 	if (run->interrupted)
 		(void)hybrid_recover(run->meta.uid, root, add_told, run);
@@ -112,8 +112,8 @@ static int record_journal(struct project *project, struct store *store,
 	fold_add_gap(run.fold,
 		     run.interrupted ? EVENT_GAP_INTERRUPTED : EVENT_GAP_LATE,
 		     "");
-	r = run_settle(&run);
-	return r < 0 ? r : record(&run, store, err);
+	r = run_classify(&run);
+	return r < 0 ? r : run_record(&run, store, err);
 }
 
 /* One journal.  Returns 1 when a record was completed, 0 when there was nothing

@@ -3,7 +3,7 @@
  * A virtual environment has a pyvenv.cfg in it, one of conda's a conda-meta/.
  * Names prove nothing: env/, .venv/ and py311/ are as good as any.  Each directory
  * is looked at once, so the answer is that of the first time; a run that makes an
- * environment forgets before it settles. */
+ * environment forgets before it classifies files. */
 #ifndef ROAR_RUN_ENVIRONMENTS_H
 #define ROAR_RUN_ENVIRONMENTS_H
 

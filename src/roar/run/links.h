@@ -7,7 +7,7 @@
  * does not count.
  *
  * The directories are read when somebody first asks; a run forgets before it
- * settles, because it may have made such links. */
+ * classifies files, because it may have made such links. */
 #ifndef ROAR_RUN_LINKS_H
 #define ROAR_RUN_LINKS_H
 

@@ -13,7 +13,7 @@
 #include "hash/file/stability.h"
 #include "lineage/step.h"
 #include "run/argv_json.h"
-#include "run/hashes.h"
+#include "run/contents.h"
 #include "run/run.h"
 #include "run/shards.h"
 #include "run/verdict.h"
@@ -140,30 +140,30 @@ static void fill_link(const char *path, struct store_file *row)
 
 /* The stamp of a hashed output: kept, or still there to be asked for. */
 static struct stamp output_stamp(const struct lineage_file *f,
-				 const struct outcome *o)
+				 const struct content *c)
 {
 	struct stamp now = { 0 };
 	struct stat st;
 
-	if (o->extra)
-		return o->extra->stamp;
+	if (c->extra)
+		return c->extra->stamp;
 	if (lstat(f->path, &st) == 0)
 		now = stamp_of(&st);
-	if (stamp_mark(&now) != o->mark)
+	if (stamp_mark(&now) != c->mark)
 		now.ino = 0; /* good for the size, not for the cache */
 	return now;
 }
 
-static void fill_content(const struct run_file *e, enum outcome_side side,
+static void fill_content(const struct run_file *e, enum content_side side,
 			 struct store_file *row)
 {
-	const struct outcome *o = hashes_find(e->file, side);
+	const struct content *c = contents_find(e->file, side);
 
-	if (!o || o->pending || o->result < 0)
+	if (!c || c->pending || c->result < 0)
 		return;
-	hashes_get(o, &row->digests);
-	row->stamp = side == OUTCOME_INPUT ? e->file->first :
-					     output_stamp(e->file, o);
+	contents_get(c, &row->digests);
+	row->stamp = side == CONTENT_INPUT ? e->file->first :
+					     output_stamp(e->file, c);
 }
 
 /* May others believe the digest as long as the stamp is the same?  Somebody outside
@@ -179,26 +179,26 @@ static bool is_lasting(struct run *run, const struct run_file *e,
 /* To read a small output again is about as cheap as to make sure that it need not be,
  * and happens beside the command that reads it; the shell waits for this here.  So of
  * many outputs only the first are remembered. */
-static bool is_worth_it(struct run *run, enum outcome_side side,
+static bool is_worth_it(struct run *run, enum content_side side,
 			const struct stamp *stamp)
 {
 	enum { SMALL_BYTES = 64 * 1024, MANY = 100 };
 
-	return side == OUTCOME_INPUT || stamp->size >= SMALL_BYTES ||
+	return side == CONTENT_INPUT || stamp->size >= SMALL_BYTES ||
 	       run->n_small_outputs++ < MANY;
 }
 
 /* Digests that were read, not looked up, are worth remembering. */
 static void remember(struct run *run, const struct run_file *e,
-		     enum outcome_side side, const struct store_file *row)
+		     enum content_side side, const struct store_file *row)
 {
-	const struct outcome *o = hashes_find(e->file, side);
-	int64_t taken_ns = o ? hashes_taken_ns(run, o) : 0;
+	const struct content *c = contents_find(e->file, side);
+	int64_t taken_ns = c ? contents_taken_ns(run, c) : 0;
 
 	/* An early digest that the look after the end has found true. */
-	if (side == OUTCOME_OUTPUT && e->out_true)
+	if (side == CONTENT_OUTPUT && e->out_true)
 		taken_ns = run->looked_ns;
-	if (!run->cache || !o || o->pending || o->result < 0 || o->cached ||
+	if (!run->cache || !c || c->pending || c->result < 0 || c->cached ||
 	    !is_worth_it(run, side, &row->stamp) ||
 	    !is_lasting(run, e, &row->stamp, taken_ns))
 		return;
@@ -235,8 +235,8 @@ static int add_row(struct run *run, struct store *store,
 		   struct roar_error *err)
 {
 	const struct lineage_file *f = e->file;
-	enum outcome_side side = role == LINEAGE_INPUT ? OUTCOME_INPUT :
-							 OUTCOME_OUTPUT;
+	enum content_side side = role == LINEAGE_INPUT ? CONTENT_INPUT :
+							 CONTENT_OUTPUT;
 	struct store_file row = {
 		.job_id = run->job.id,
 		.path = f->path,
@@ -411,7 +411,7 @@ static int record_once(struct run *run, struct store *store,
 	return r;
 }
 
-int record(struct run *run, struct store *store, struct roar_error *err)
+int run_record(struct run *run, struct store *store, struct roar_error *err)
 {
 	int64_t start = clock_mono_ns();
 	int r = record_once(run, store, err);

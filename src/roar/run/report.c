@@ -14,7 +14,7 @@
 #include "base/quote.h"
 #include "cli/cli.h"
 #include "project/project.h"
-#include "run/hashes.h"
+#include "run/contents.h"
 #include "run/hints.h"
 #include "run/run.h"
 #include "run/verdict.h"
@@ -103,42 +103,42 @@ static void add_line(struct str *out, const struct run *run,
 
 /* ---- the block ---- */
 
-static uint64_t size_of(const struct run_file *e, const struct outcome *o)
+static uint64_t size_of(const struct run_file *e, const struct content *c)
 {
 	struct stat st;
 
-	if (o->side == OUTCOME_INPUT)
+	if (c->side == CONTENT_INPUT)
 		return e->file->first.size;
-	if (o->extra)
-		return o->extra->stamp.size;
+	if (c->extra)
+		return c->extra->stamp.size;
 	return lstat(e->file->path, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
 static void add_hash(struct str *out, const struct run_file *e,
-		     enum outcome_side side, const struct term *term)
+		     enum content_side side, const struct term *term)
 {
-	const struct outcome *o = hashes_find(e->file, side);
+	const struct content *c = contents_find(e->file, side);
 	char hex[13];
 
-	if (!o || o->pending || o->result < 0) {
+	if (!c || c->pending || c->result < 0) {
 		str_adds(out, "  ------------            ");
 		return;
 	}
-	digest_hex(hex, o->blake3, 6);
+	digest_hex(hex, c->blake3, 6);
 	str_adds(out, "  ");
 	term_add(out, term, COLOR_DIM, hex);
 	str_adds(out, "  ");
 	{
 		size_t start = out->len;
 
-		format_size(out, size_of(e, o));
+		format_size(out, size_of(e, c));
 		if (out->len - start < 10)
 			str_pad(out, ' ', 10 - (out->len - start));
 	}
 }
 
 static void add_file(struct str *out, const struct run *run,
-		     const struct run_file *e, enum outcome_side side,
+		     const struct run_file *e, enum content_side side,
 		     const char *label, const struct term *term)
 {
 	const char *path = path_relative(e->file->path, run->meta.cwd);
@@ -148,7 +148,7 @@ static void add_file(struct str *out, const struct run *run,
 	add_hash(out, e, side, term);
 	str_adds(out, "  ");
 	quote_name(out, path, strlen(path));
-	if (side == OUTCOME_OUTPUT && (e->roles & LINEAGE_INTERMEDIATE))
+	if (side == CONTENT_OUTPUT && (e->roles & LINEAGE_INTERMEDIATE))
 		term_add(out, term, COLOR_DIM, "  (read again)");
 	str_addc(out, '\n');
 }
@@ -156,8 +156,8 @@ static void add_file(struct str *out, const struct run *run,
 static void add_files(struct str *out, const struct run *run, unsigned role,
 		      const char *label, const struct term *term)
 {
-	enum outcome_side side = role == LINEAGE_INPUT ? OUTCOME_INPUT :
-							 OUTCOME_OUTPUT;
+	enum content_side side = role == LINEAGE_INPUT ? CONTENT_INPUT :
+							 CONTENT_OUTPUT;
 	size_t shown = 0;
 	size_t n = 0;
 
@@ -322,8 +322,8 @@ static void add_timing(struct str *out, const struct run *run)
 	json_object(&j);
 	add_ms(&j, "tracer_ms", run->duration_ns);
 	add_ms(&j, "postrun_ms",
-	       run->settle_ns + run->hash_ns + run->record_ns);
-	add_ms(&j, "provenance_ms", run->settle_ns + run->hash_ns);
+	       run->classify_ns + run->hash_ns + run->record_ns);
+	add_ms(&j, "provenance_ms", run->classify_ns + run->hash_ns);
 	add_ms(&j, "record_ms", run->record_ns);
 	add_ms(&j, "overhead_ms", overhead_ns(run));
 	json_key(&j, "n_inputs");
@@ -370,7 +370,7 @@ static void tell(struct run *run)
 		(void)fd_write_all(STDERR_FILENO, out.data, out.len);
 }
 
-void report(struct run *run)
+void run_report(struct run *run)
 {
 	tell(run);
 }
@@ -402,23 +402,23 @@ static const struct run_file *find_log(const struct run *run)
 int report_into_output(struct run *run)
 {
 	const struct run_file *log;
-	struct outcome *o;
+	struct content *c;
 
 	if (run->recovered || run->reported)
 		return 0;
 	log = find_log(run);
-	o = log ? hashes_find(log->file, OUTCOME_OUTPUT) : NULL;
-	if (!o || o->result < 0)
+	c = log ? contents_find(log->file, CONTENT_OUTPUT) : NULL;
+	if (!c || c->result < 0)
 		return 0; /* the record does not claim to know its content */
 	/* No file tells its own digest. */
-	o->result = -EINPROGRESS;
+	c->result = -EINPROGRESS;
 	tell(run);
-	o = hashes_submit(run, log->file, OUTCOME_OUTPUT, log->file->path, -1,
-			  0);
-	if (!o)
+	c = contents_submit(run, log->file, CONTENT_OUTPUT, log->file->path, -1,
+			    0);
+	if (!c)
 		return -ENOMEM;
-	hashes_collect(run, o);
-	if (o->result == 0)
+	contents_collect(run, c);
+	if (c->result == 0)
 		return 0;
 	fold_add_gap(run->fold, EVENT_GAP_CHANGED, log->file->path);
 	return -ESTALE;

@@ -13,8 +13,8 @@
 #include "lineage/redact.h"
 #include "project/owner.h"
 #include "project/project.h"
-#include "run/made.h"
-#include "run/watch.h"
+#include "run/close_watch.h"
+#include "run/created_names.h"
 
 extern char **environ;
 
@@ -93,15 +93,15 @@ void run_release(struct run *run)
 	hasher_free(run->hasher);
 	digest_cache_close(run->cache);
 	journal_close(run->journal);
-	watch_free(run->watch);
-	made_free(run->made);
+	close_watch_free(run->close_watch);
+	created_names_free(run->created_names);
 	fold_free(run->fold);
 	redact_free(run->redact);
 	git_facts_release(&run->git);
 	sums_release(&run->sums);
 	free(run->scratch_event);
 	free(run->files);
-	free(run->moved);
+	free(run->moved_dirs);
 	environments_forget(&run->environments);
 	links_forget(&run->links);
 	str_release(&run->scratch);

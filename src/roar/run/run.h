@@ -1,20 +1,20 @@
 /* run.h - one observed execution, from the command line to the record.
  *
- *	options.c  what the user asked for, and the command's environment
- *	front.c    the process the shell sees: signals, exit code
- *	observe.c  takes the tracer's events: journal, fold, early hashing
- *	watch.c    notices when written files are closed
- *	core_dump.c finds what the kernel wrote of a crashed process
- *	hashes.c   which content was hashed when, and whether that still holds
- *	bytecode.c after the end: the sources of compiled modules
- *	settle.c   what became of each file, its role
- *	unchanged.c which files were written and are what they were
- *	verdict.c  how completely it was observed
- *	shards.c   which shards its processes say they took
- *	record.c   the facts into the store, in one transaction
- *	report.c   what the user reads on stderr
+ *	options.c            what the user asked for, the command's environment
+ *	front.c              the process the shell sees: signals, exit code
+ *	intake.c             takes the tracer's events: journal, fold, early hashing
+ *	close_watch.c        notices when written files are closed
+ *	core_dump.c          finds what the kernel wrote of a crashed process
+ *	contents.c           which content was hashed when, and if that still holds
+ *	bytecode.c           after the end: the sources of compiled modules
+ *	classify.c           what became of each file, its role
+ *	unchanged_outputs.c  which files were written and are what they were
+ *	verdict.c            how completely it was observed
+ *	shards.c             which shards its processes say they took
+ *	record.c             the facts into the store, in one transaction
+ *	report.c             what the user reads on stderr
  *
- * cmd/run.c tells the story; recover.c enters it at "settle" with the events of
+ * cmd/run.c tells the story; recover.c enters it at run_classify() with the events of
  * a journal.  A run lives in one process; everything but the hasher's threads
  * and the git look happens on one thread. */
 #ifndef ROAR_RUN_RUN_H
@@ -43,10 +43,10 @@ struct digest_cache;
 struct front;
 struct hasher;
 struct journal;
-struct made;
+struct created_names;
 struct project;
 struct redact;
-struct watch;
+struct close_watch;
 
 /* Tags that the run adds to its outputs, or keeps from them. */
 struct run_tags {
@@ -99,7 +99,7 @@ enum {
 	RUN_BITS = RUN_CACHE,
 };
 
-/* What became of one file, decided in settle.c. */
+/* What became of one file, decided in classify.c. */
 struct run_file {
 	struct lineage_file *file;
 	uint8_t roles; /* enum lineage_role */
@@ -131,22 +131,23 @@ struct run {
 	char journal_name[32]; /* in the project's folder */
 	bool journal_full; /* it could not grow: later events are not in it */
 	struct hasher *hasher;
-	struct watch *watch; /* NULL until something is written */
+	struct close_watch *close_watch; /* NULL until something is written */
 	struct digest_cache *cache; /* opened with the first task; may be NULL */
 	bool cache_tried;
 	struct str scratch; /* redacted command line of a process */
 	struct event *scratch_event;
-	struct made *made; /* for the look at git; NULL without one */
+	struct created_names
+		*created_names; /* for the look at git; NULL without one */
 	uint32_t n_early; /* tasks handed out while the command ran */
-	uint32_t n_extras; /* kept with outcomes */
+	uint32_t n_extras; /* kept with contents */
 	uint32_t n_held; /* large inputs kept open */
 	uint64_t kept_bytes; /* of inputs that were removed while we read them */
 	uint32_t n_writing; /* opens for writing less closes, roughly */
 	uint32_t n_idle_ticks; /* ticks since anything was opened or closed */
 
 	/* Names that directories were renamed to: what they hold moved along. */
-	const char **moved;
-	size_t n_moved, cap_moved;
+	const char **moved_dirs;
+	size_t n_moved_dirs, cap_moved_dirs;
 
 	struct tracer_result result;
 	struct sums sums; /* bytes, where the tracer counts them */
@@ -154,7 +155,7 @@ struct run {
 	int64_t duration_ns; /* of the command */
 	int64_t attach_ns; /* until the command was let go; 0 not known */
 
-	/* settle.c */
+	/* classify.c */
 	struct run_file *files; /* the ones with a role, in order of sight */
 	size_t n_files, cap_files;
 	int64_t n_inputs, n_outputs, n_filtered;
@@ -168,7 +169,7 @@ struct run {
 
 	/* time split, nanoseconds */
 	int64_t looked_ns; /* before the files were looked at, after the end */
-	int64_t settle_ns, hash_ns, record_ns, total_start_ns;
+	int64_t classify_ns, hash_ns, record_ns, total_start_ns;
 };
 
 /* Prepares everything that does not need the command: pool, redactor, fold,
@@ -190,27 +191,27 @@ void run_meta_encode(const struct run_meta *meta, struct str *out);
 int run_meta_decode(struct pool *pool, const void *data, size_t len,
 		    struct run_meta *ret);
 
-/* observe.c: the tracer's callbacks, ctx is the run. */
-void observe_event(void *ctx, const struct event *ev);
+/* intake.c: the tracer's callbacks, ctx is the run. */
+void intake_event(void *ctx, const struct event *ev);
 /* The event as it may be written down: its command line redacted. */
-const struct event *observe_redacted(struct run *run, const struct event *ev);
-void observe_moved_dir(struct run *run, const struct event *ev);
-void observe_before_change(void *ctx, const char *path, size_t len,
-			   const struct stamp *stamp);
-void observe_before_unmount(void *ctx, const char *path, size_t len);
-unsigned observe_tick(void *ctx);
+const struct event *intake_redacted(struct run *run, const struct event *ev);
+void intake_moved_dir(struct run *run, const struct event *ev);
+void intake_before_change(void *ctx, const char *path, size_t len,
+			  const struct stamp *stamp);
+void intake_before_unmount(void *ctx, const char *path, size_t len);
+unsigned intake_tick(void *ctx);
 
-/* settle.c: stats every file, decides its roles, hashes what is missing. */
-int run_settle(struct run *run);
+/* classify.c: stats every file, decides its roles, hashes what is missing. */
+int run_classify(struct run *run);
 
 /* record.c: writes the job; its step and counts are then in run->job. */
-int record(struct run *run, struct store *store, struct roar_error *err);
+int run_record(struct run *run, struct store *store, struct roar_error *err);
 
 /* report.c: tells the user, once.  Where stderr is an output of the run (2>log), what
  * we say is part of its content: then record() lets us speak before it writes the
  * row of that file, whose digest is taken again behind our words.  -ESTALE when it
  * could not be and a gap was added. */
-void report(struct run *run);
+void run_report(struct run *run);
 int report_into_output(struct run *run);
 
 /* The exit code roar ends with: the command's, or 128 + signal. */

@@ -1,4 +1,4 @@
-/* observe.c - what happens to an event while the command runs
+/* intake.c - what happens to an event while the command runs
  *
  *	event ─▶ redact ─▶ journal ─▶ fold ─▶ news?
  *				               input  ─▶ hash in the background
@@ -18,11 +18,11 @@
 #include "event/journal.h"
 #include "hash/jobs/hasher.h"
 #include "lineage/redact.h"
+#include "run/close_watch.h"
+#include "run/contents.h"
 #include "run/core_dump.h"
-#include "run/hashes.h"
-#include "run/made.h"
+#include "run/created_names.h"
 #include "run/run.h"
-#include "run/watch.h"
 
 enum {
 	/* Early results kept in memory; the rest is hashed at the end. */
@@ -73,7 +73,7 @@ static enum known how_known(const struct run *run, const struct event *ev)
 	return is_known_write(f, ev) ? KNOWN_WRITE : UNKNOWN;
 }
 
-const struct event *observe_redacted(struct run *run, const struct event *ev)
+const struct event *intake_redacted(struct run *run, const struct event *ev)
 {
 	struct event *copy = run->scratch_event;
 
@@ -151,7 +151,7 @@ static void hash_input(struct run *run, struct lineage_file *f,
 	if (run->n_early >= EARLY_MAX || !may_hash(run, f))
 		return;
 	fd = hold(run, f, path);
-	if (hashes_submit(run, f, OUTCOME_INPUT, path, fd, f->first.size))
+	if (contents_submit(run, f, CONTENT_INPUT, path, fd, f->first.size))
 		run->n_early++;
 	else if (fd >= 0)
 		(void)close(fd);
@@ -159,64 +159,64 @@ static void hash_input(struct run *run, struct lineage_file *f,
 
 static void hash_output(struct run *run, struct lineage_file *f)
 {
-	struct outcome *o = NULL;
+	struct content *c = NULL;
 	struct stat st;
 
 	if (run->n_early < EARLY_MAX && !f->restless && may_hash(run, f) &&
 	    lstat(f->path, &st) == 0)
-		o = hashes_submit(run, f, OUTCOME_OUTPUT, f->path, -1,
-				  (uint64_t)st.st_size);
-	if (!o)
+		c = contents_submit(run, f, CONTENT_OUTPUT, f->path, -1,
+				    (uint64_t)st.st_size);
+	if (!c)
 		return;
 	run->n_early++;
-	o->final = !f->n_writers;
+	c->final = !f->n_writers;
 }
 
 /* The run may write to it again: what others do to it cannot be told from that. */
 static void unsettle(struct lineage_file *f)
 {
-	struct outcome *o = hashes_find(f, OUTCOME_OUTPUT);
+	struct content *c = contents_find(f, CONTENT_OUTPUT);
 
-	if (o)
-		o->final = false;
+	if (c)
+		c->final = false;
 }
 
 /* The digest of an input whose reader or writer waits, if it is not so large that
  * they would notice.  NULL without one. */
-static struct outcome *hash_now(struct run *run, struct lineage_file *f,
+static struct content *hash_now(struct run *run, struct lineage_file *f,
 				const char *path)
 {
-	struct outcome *o = hashes_find(f, OUTCOME_INPUT);
+	struct content *c = contents_find(f, CONTENT_INPUT);
 
 	if (f->first.size > URGENT_BYTES)
 		return NULL;
-	if (!o && may_hash(run, f))
-		o = hashes_submit(run, f, OUTCOME_INPUT, path, -1,
-				  f->first.size);
-	if (o)
-		hashes_collect(run, o);
-	return o;
+	if (!c && may_hash(run, f))
+		c = contents_submit(run, f, CONTENT_INPUT, path, -1,
+				    f->first.size);
+	if (c)
+		contents_collect(run, c);
+	return c;
 }
 
 /* Opened for reading and writing: in a moment it is not what it was. */
 static void hash_before_write(struct run *run, struct lineage_file *f,
 			      const char *path)
 {
-	struct outcome *o = hash_now(run, f, path);
+	struct content *c = hash_now(run, f, path);
 
-	if (!o)
+	if (!c)
 		hash_input(run, f, path);
 	else
-		o->firm = run->options.tracer->waits;
+		c->firm = run->options.tracer->waits;
 }
 
 static void watch_written(struct run *run, const struct lineage_file *f)
 {
-	if (!run->watch && watch_new(&run->watch) < 0)
+	if (!run->close_watch && close_watch_new(&run->close_watch) < 0)
 		return;
 	if (is_filtered(run, f))
 		return;
-	watch_add(run->watch, f->path, f->path_len);
+	close_watch_add(run->close_watch, f->path, f->path_len);
 	run->n_writing++;
 	run->n_idle_ticks = 0;
 }
@@ -282,30 +282,33 @@ static void note_core(struct run *run, const struct event *exit)
 		str_addf(&path, "the core dump of process %d", exit->pid);
 	}
 	event_set_paths(ev, str_cstr(&path), path.len, "", 0);
-	observe_event(run, ev);
+	intake_event(run, ev);
 }
 
 static void note_made(struct run *run, const struct event *ev)
 {
-	if (!run->made)
+	if (!run->created_names)
 		return;
 	if (ev->kind == EVENT_OPEN && (ev->flags & EVENT_CREATE))
-		made_add(run->made, event_path(ev), ev->path_len);
+		created_names_add(run->created_names, event_path(ev),
+				  ev->path_len);
 	else if (ev->kind == EVENT_RENAME || ev->kind == EVENT_LINK ||
 		 ev->kind == EVENT_SYMLINK)
-		made_add(run->made, event_path2(ev), ev->path2_len);
+		created_names_add(run->created_names, event_path2(ev),
+				  ev->path2_len);
 }
 
 /* What a renamed directory holds has moved along, seen or not. */
-void observe_moved_dir(struct run *run, const struct event *ev)
+void intake_moved_dir(struct run *run, const struct event *ev)
 {
 	enum { MOVED_MAX = 10000 };
 	const char **m = NULL;
 
 	if (ev->kind != EVENT_RENAME || ev->ftype != EVENT_FTYPE_DIRECTORY)
 		return;
-	if (run->n_moved < MOVED_MAX)
-		m = VEC_PUSH(run->moved, run->n_moved, run->cap_moved);
+	if (run->n_moved_dirs < MOVED_MAX)
+		m = VEC_PUSH(run->moved_dirs, run->n_moved_dirs,
+			     run->cap_moved_dirs);
 	if (!m) {
 		fold_add_gap(run->fold, EVENT_GAP_PATH,
 			     "too many directories were renamed");
@@ -313,10 +316,10 @@ void observe_moved_dir(struct run *run, const struct event *ev)
 	}
 	*m = pool_dup(&run->pool, event_path2(ev), ev->path2_len);
 	if (!*m)
-		run->n_moved--;
+		run->n_moved_dirs--;
 }
 
-void observe_event(void *ctx, const struct event *ev)
+void intake_event(void *ctx, const struct event *ev)
 {
 	struct fold_change change = { .news = FOLD_NOTHING };
 	struct run *run = ctx;
@@ -324,13 +327,13 @@ void observe_event(void *ctx, const struct event *ev)
 
 	if (known == KNOWN_READ)
 		return;
-	ev = observe_redacted(run, ev);
+	ev = intake_redacted(run, ev);
 	if (known == UNKNOWN)
 		write_journal(run, ev);
 	note_made(run, ev);
 	if (fold_add(run->fold, ev, &change) < 0)
 		return; /* the fold has noted the gap */
-	observe_moved_dir(run, ev);
+	intake_moved_dir(run, ev);
 	act(run, ev, &change);
 	if (ev->kind == EVENT_EXIT)
 		note_core(run, ev);
@@ -340,28 +343,28 @@ void observe_event(void *ctx, const struct event *ev)
 static void secure_input(struct run *run, struct lineage_file *f,
 			 const char *path, const struct stamp *stamp)
 {
-	struct outcome *o;
+	struct content *c;
 
 	if (!f || !(f->seen & LINEAGE_READ_PRIOR) || f->own)
 		return;
-	o = hash_now(run, f, path);
-	if (o)
-		o->firm = true;
-	o = hashes_find(f, OUTCOME_INPUT);
-	if (!o || !o->pending)
+	c = hash_now(run, f, path);
+	if (c)
+		c->firm = true;
+	c = contents_find(f, CONTENT_INPUT);
+	if (!c || !c->pending)
 		return;
 	if (has_room(run, path, stamp->size))
 		run->kept_bytes += stamp->size;
 	else
-		hashes_drop(run, o);
+		contents_drop(run, c);
 }
 
 /* An input is about to change or to go.  Its digest must be of the content that was
  * read: wait for it, unless it is so large that its writer would notice.  Then it
  * is read on, from a descriptor that keeps it, as long as the command does not
  * miss the space. */
-void observe_before_change(void *ctx, const char *path, size_t len,
-			   const struct stamp *stamp)
+void intake_before_change(void *ctx, const char *path, size_t len,
+			  const struct stamp *stamp)
 {
 	struct run *run = ctx;
 	struct lineage_file *f = fold_find(run->fold, path);
@@ -381,20 +384,20 @@ static bool is_below(const char *path, const char *dir, size_t len)
 }
 
 /* A file system that we read from could not be unmounted. */
-void observe_before_unmount(void *ctx, const char *path, size_t len)
+void intake_before_unmount(void *ctx, const char *path, size_t len)
 {
 	struct run *run = ctx;
 	size_t n;
 	struct lineage_file *const *files = fold_files(run->fold, &n);
 
 	for (size_t i = 0; i < n; i++)
-		for (struct outcome *o = files[i]->user; o; o = o->next) {
-			if (!o->pending || !is_below(o->task->path, path, len))
+		for (struct content *c = files[i]->user; c; c = c->next) {
+			if (!c->pending || !is_below(c->task->path, path, len))
 				continue;
-			if (o->task->size_bytes <= URGENT_BYTES)
-				hashes_collect(run, o);
+			if (c->task->size_bytes <= URGENT_BYTES)
+				contents_collect(run, c);
 			else
-				hashes_drop(run, o);
+				contents_drop(run, c);
 		}
 }
 
@@ -409,20 +412,20 @@ static void on_closed(void *ctx, const char *path, size_t len)
 	memset(ev, 0, EVENT_HEADER);
 	ev->kind = EVENT_CLOSE;
 	event_set_paths(ev, path, len, "", 0);
-	observe_event(run, ev);
+	intake_event(run, ev);
 }
 
 /* Files that stay open for hours (logs) must not keep us awake: the less
  * happens, the rarer the look.  The journal shows until when we lived. */
-unsigned observe_tick(void *ctx)
+unsigned intake_tick(void *ctx)
 {
 	struct run *run = ctx;
 
 	if (run->journal)
 		journal_touch(run->journal);
-	if (!run->watch)
+	if (!run->close_watch)
 		return IDLE_TICK_MS;
 	run->n_idle_ticks++;
-	watch_read(run->watch, on_closed, run);
+	close_watch_read(run->close_watch, on_closed, run);
 	return run->n_writing && run->n_idle_ticks < 20 ? 100 : IDLE_TICK_MS;
 }

@@ -1,5 +1,5 @@
-/* made.c - see made.h */
-#include "run/made.h"
+/* created_names.c - see created_names.h */
+#include "run/created_names.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@ enum {
 	PATIENCE_MS = 500,
 };
 
-struct made {
+struct created_names {
 	pthread_mutex_t lock; /* protects all below */
 	pthread_cond_t more; /* a name, or the end */
 	bool ended;
@@ -24,9 +24,9 @@ struct made {
 	struct pool pool;
 };
 
-int made_new(struct made **ret_made)
+int created_names_new(struct created_names **ret_made)
 {
-	struct made *m = calloc(1, sizeof(*m));
+	struct created_names *m = calloc(1, sizeof(*m));
 	pthread_condattr_t attr;
 
 	if (!m)
@@ -40,7 +40,7 @@ int made_new(struct made **ret_made)
 	return 0;
 }
 
-void made_free(struct made *m)
+void created_names_free(struct created_names *m)
 {
 	if (!m)
 		return;
@@ -51,7 +51,7 @@ void made_free(struct made *m)
 	free(m);
 }
 
-void made_add(struct made *m, const char *path, size_t len)
+void created_names_add(struct created_names *m, const char *path, size_t len)
 {
 	(void)pthread_mutex_lock(&m->lock);
 	if (m->names.count < NAMES_MAX && !map_get(&m->names, path, len)) {
@@ -64,7 +64,7 @@ void made_add(struct made *m, const char *path, size_t len)
 	(void)pthread_mutex_unlock(&m->lock);
 }
 
-void made_end(struct made *m)
+void created_names_end(struct created_names *m)
 {
 	(void)pthread_mutex_lock(&m->lock);
 	m->ended = true;
@@ -73,7 +73,7 @@ void made_end(struct made *m)
 }
 
 /* With the lock held: true when there is more to look at. */
-static bool wait_for_more(struct made *m)
+static bool wait_for_more(struct created_names *m)
 {
 	struct timespec until;
 
@@ -86,7 +86,7 @@ static bool wait_for_more(struct made *m)
 }
 
 /* By its name, or below a folder that was made elsewhere and renamed. */
-static bool knows(const struct made *m, const char *path, size_t len)
+static bool knows(const struct created_names *m, const char *path, size_t len)
 {
 	while (len > 0) {
 		if (map_get(&m->names, path, len))
@@ -98,7 +98,8 @@ static bool knows(const struct made *m, const char *path, size_t len)
 	return false;
 }
 
-bool made_has(struct made *m, const char *path, size_t len, bool patient)
+bool created_names_has(struct created_names *m, const char *path, size_t len,
+		       bool patient)
 {
 	bool has;
 

@@ -1,5 +1,5 @@
-/* watch.c - see watch.h */
-#include "run/watch.h"
+/* close_watch.c - see close_watch.h */
+#include "run/close_watch.h"
 
 #include <errno.h>
 #include <string.h>
@@ -19,7 +19,7 @@ struct dir {
 	size_t len;
 };
 
-struct watch {
+struct close_watch {
 	int fd;
 	struct map by_path; /* directory -> struct dir */
 	struct map by_wd; /* watch descriptor -> struct dir */
@@ -27,9 +27,9 @@ struct watch {
 	struct str name;
 };
 
-int watch_new(struct watch **ret_watch)
+int close_watch_new(struct close_watch **ret_watch)
 {
-	struct watch *w = calloc(1, sizeof(*w));
+	struct close_watch *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		return -ENOMEM;
@@ -44,7 +44,7 @@ int watch_new(struct watch **ret_watch)
 	return 0;
 }
 
-void watch_free(struct watch *w)
+void close_watch_free(struct close_watch *w)
 {
 	if (!w)
 		return;
@@ -56,7 +56,7 @@ void watch_free(struct watch *w)
 	free(w);
 }
 
-static struct dir *add_dir(struct watch *w, const char *path, size_t len)
+static struct dir *add_dir(struct close_watch *w, const char *path, size_t len)
 {
 	struct dir *d = pool_zalloc(&w->pool, sizeof(*d));
 	char *copy = pool_dup(&w->pool, path, len);
@@ -74,7 +74,7 @@ static struct dir *add_dir(struct watch *w, const char *path, size_t len)
 	return d;
 }
 
-void watch_add(struct watch *w, const char *path, size_t len)
+void close_watch_add(struct close_watch *w, const char *path, size_t len)
 {
 	const char *slash = memrchr(path, '/', len);
 	size_t dir_len;
@@ -87,7 +87,7 @@ void watch_add(struct watch *w, const char *path, size_t len)
 	(void)add_dir(w, path, dir_len);
 }
 
-static void tell(struct watch *w, const struct inotify_event *ev,
+static void tell(struct close_watch *w, const struct inotify_event *ev,
 		 void (*closed)(void *, const char *, size_t), void *ctx)
 {
 	struct dir *d = map_get(&w->by_wd, &ev->wd, sizeof(ev->wd));
@@ -102,9 +102,9 @@ static void tell(struct watch *w, const struct inotify_event *ev,
 		closed(ctx, w->name.data, w->name.len);
 }
 
-void watch_read(struct watch *w,
-		void (*closed)(void *ctx, const char *path, size_t len),
-		void *ctx)
+void close_watch_read(struct close_watch *w,
+		      void (*closed)(void *ctx, const char *path, size_t len),
+		      void *ctx)
 {
 	_Alignas(struct inotify_event) char buf[16384];
 	ssize_t n;
@@ -120,7 +120,7 @@ void watch_read(struct watch *w,
 	}
 }
 
-void watch_abandon(struct watch *w)
+void close_watch_abandon(struct close_watch *w)
 {
 	int pair[2];
 

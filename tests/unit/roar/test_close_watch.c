@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "run/watch.h"
+#include "run/close_watch.h"
 
 static void make_file(const char *path)
 {
@@ -26,17 +26,17 @@ static void note(void *ctx, const char *path, size_t len)
 
 static void a_closed_file_is_reported_by_its_name(void **state)
 {
-	CLEANUP(watch_freep) struct watch *w = NULL;
+	CLEANUP(close_watch_freep) struct close_watch *w = NULL;
 	char dir[] = "/tmp/roar-watch-XXXXXX";
 	char path[64], name[256] = "";
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(path, sizeof(path), "%s/a", dir);
-	assert_int_equal(watch_new(&w), 0);
-	watch_add(w, path, strlen(path));
+	assert_int_equal(close_watch_new(&w), 0);
+	close_watch_add(w, path, strlen(path));
 	make_file(path);
-	watch_read(w, note, name);
+	close_watch_read(w, note, name);
 	assert_string_equal(name, path);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(rmdir(dir), 0);
@@ -62,28 +62,28 @@ static int count_instances(void)
 
 static void what_was_abandoned_is_not_ours_to_close(void **state)
 {
-	CLEANUP(watch_freep) struct watch *w = NULL;
+	CLEANUP(close_watch_freep) struct close_watch *w = NULL;
 
 	(void)state;
-	assert_int_equal(watch_new(&w), 0);
-	watch_add(w, "/tmp/a", strlen("/tmp/a"));
+	assert_int_equal(close_watch_new(&w), 0);
+	close_watch_add(w, "/tmp/a", strlen("/tmp/a"));
 	assert_int_equal(count_instances(), 1);
-	watch_abandon(w);
+	close_watch_abandon(w);
 	assert_int_equal(count_instances(), 0);
 }
 
 static void what_was_abandoned_tells_nothing(void **state)
 {
-	CLEANUP(watch_freep) struct watch *w = NULL;
+	CLEANUP(close_watch_freep) struct close_watch *w = NULL;
 	char name[256] = "";
 
 	(void)state;
-	watch_abandon(NULL);
-	assert_int_equal(watch_new(&w), 0);
-	watch_abandon(w);
-	watch_add(w, "/tmp/a", strlen("/tmp/a"));
-	watch_read(w, note, name);
-	watch_abandon(w);
+	close_watch_abandon(NULL);
+	assert_int_equal(close_watch_new(&w), 0);
+	close_watch_abandon(w);
+	close_watch_add(w, "/tmp/a", strlen("/tmp/a"));
+	close_watch_read(w, note, name);
+	close_watch_abandon(w);
 	assert_string_equal(name, "");
 }
 

@@ -1,5 +1,5 @@
-/* moved.c - see moved.h */
-#include "run/moved.h"
+/* directory_moves.c - see directory_moves.h */
+#include "run/directory_moves.h"
 
 #include <dirent.h>
 #include <string.h>
@@ -62,17 +62,17 @@ static void see_moved(struct run *run, struct str *path, const struct stat *st,
 				     event_ftype_of(st->st_mode), &stamp);
 }
 
-void moved_follow(struct run *run)
+void directory_moves_follow(struct run *run)
 {
 	CLEANUP(str_release) struct str path = STR_INIT;
 	unsigned budget = WALK_MAX;
 
-	for (size_t i = 0; i < run->n_moved; i++) {
-		if (filter_match(&run->filters, run->moved[i], true) !=
+	for (size_t i = 0; i < run->n_moved_dirs; i++) {
+		if (filter_match(&run->filters, run->moved_dirs[i], true) !=
 		    FILTER_NONE)
 			continue;
 		str_clear(&path);
-		str_adds(&path, run->moved[i]);
+		str_adds(&path, run->moved_dirs[i]);
 		walk_moved(run, &path, 0, &budget);
 	}
 	if (!budget)

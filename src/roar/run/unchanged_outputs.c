@@ -1,10 +1,10 @@
-/* unchanged.c - see unchanged.h */
-#include "run/unchanged.h"
+/* unchanged_outputs.c - see unchanged_outputs.h */
+#include "run/unchanged_outputs.h"
 
 #include <string.h>
 
 #include "hash/digest/digest_cache.h"
-#include "run/hashes.h"
+#include "run/contents.h"
 #include "run/run.h"
 
 static bool may_be_unchanged(const struct run_file *e)
@@ -17,9 +17,9 @@ static bool may_be_unchanged(const struct run_file *e)
 	       stamp_exists(&e->file->first) && !(e->file->seen & placed);
 }
 
-static bool has_digest(const struct outcome *o)
+static bool has_digest(const struct content *c)
 {
-	return o && !o->pending && o->result == 0;
+	return c && !c->pending && c->result == 0;
 }
 
 /* What the file was before the run wrote to it. */
@@ -27,12 +27,12 @@ static bool prior_digest(struct run *run, const struct run_file *e,
 			 struct digests *ret)
 {
 	const struct lineage_file *f = e->file;
-	const struct outcome *o = hashes_find(f, OUTCOME_INPUT);
+	const struct content *c = contents_find(f, CONTENT_INPUT);
 
 	if (e->roles & LINEAGE_INPUT) {
-		if (has_digest(o))
-			hashes_get(o, ret);
-		return has_digest(o);
+		if (has_digest(c))
+			contents_get(c, ret);
+		return has_digest(c);
 	}
 	return !(f->seen & LINEAGE_TRUNCATED) && run->cache &&
 	       !stamp_is_racy(&f->first, f->first_ns) &&
@@ -41,7 +41,7 @@ static bool prior_digest(struct run *run, const struct run_file *e,
 
 static bool is_unchanged(struct run *run, const struct run_file *e)
 {
-	const struct outcome *now = hashes_find(e->file, OUTCOME_OUTPUT);
+	const struct content *now = contents_find(e->file, CONTENT_OUTPUT);
 	struct digests was;
 
 	return may_be_unchanged(e) && has_digest(now) &&
@@ -49,7 +49,7 @@ static bool is_unchanged(struct run *run, const struct run_file *e)
 	       memcmp(was.blake3, now->blake3, sizeof(now->blake3)) == 0;
 }
 
-void unchanged_settle(struct run *run)
+void unchanged_outputs_drop(struct run *run)
 {
 	for (size_t i = 0; i < run->n_files; i++) {
 		struct run_file *e = &run->files[i];

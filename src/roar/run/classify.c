@@ -1,4 +1,4 @@
-/* settle.c - what became of each file
+/* classify.c - what became of each file
  *
  * The fold knows what was done to names; only the file system knows what is
  * there now.  Every name is looked at once, gets its roles (fold.h), and what
@@ -18,10 +18,10 @@
 #include "cli/progress.h"
 #include "hash/jobs/hasher.h"
 #include "run/bytecode.h"
-#include "run/hashes.h"
-#include "run/moved.h"
+#include "run/contents.h"
+#include "run/directory_moves.h"
 #include "run/run.h"
-#include "run/unchanged.h"
+#include "run/unchanged_outputs.h"
 
 enum {
 	BATCH = 4096, /* hash tasks at a time */
@@ -104,39 +104,39 @@ static bool needs_output(const struct run_file *e)
 
 /* Could a process of the run have been writing to the file when its digest was taken?
  * Through another name of it that would not have been noticed. */
-static bool had_writers(const struct lineage_file *f, const struct outcome *o)
+static bool had_writers(const struct lineage_file *f, const struct content *c)
 {
-	return !o->final ||
+	return !c->final ||
 	       (f->seen & (LINEAGE_LINKED_FROM | LINEAGE_LINKED_TO));
 }
 
 /* Is the digest that was taken early the one of the content that is there `now`?  Not
  * when it was taken while the file could still change in the same tick. */
 static bool is_true(const struct run *run, const struct lineage_file *f,
-		    const struct outcome *o, const struct stamp *now)
+		    const struct content *c, const struct stamp *now)
 {
-	int64_t taken_ns = hashes_taken_ns(run, o);
+	int64_t taken_ns = contents_taken_ns(run, c);
 
-	if (o->result < 0 || o->mark != stamp_mark(now))
+	if (c->result < 0 || c->mark != stamp_mark(now))
 		return false;
-	return had_writers(f, o) ? !stamp_is_racy(now, taken_ns) :
+	return had_writers(f, c) ? !stamp_is_racy(now, taken_ns) :
 				   !stamp_is_of_tick(now, taken_ns);
 }
 
 /* The look that gave a file its roles also tells whether its early digest is true.
  * What nobody has begun to hash by now counts as asked for after the end. */
-static void settle_early(struct run *run, struct run_file *e,
-			 const struct stamp *after)
+static void check_early(struct run *run, struct run_file *e,
+			const struct stamp *after)
 {
-	struct outcome *o = hashes_find(e->file, OUTCOME_OUTPUT);
+	struct content *c = contents_find(e->file, CONTENT_OUTPUT);
 
-	if (!o || !needs_output(e))
+	if (!c || !needs_output(e))
 		return;
-	hashes_try_collect(run, o);
-	if (o->pending)
-		e->out_asked = hashes_is_unbegun(o);
+	contents_try_collect(run, c);
+	if (c->pending)
+		e->out_asked = contents_is_unbegun(c);
 	else
-		e->out_true = is_true(run, e->file, o, after);
+		e->out_true = is_true(run, e->file, c, after);
 }
 
 /* It is gone with a mount, and yet its name has a file that is not older than the run
@@ -184,7 +184,7 @@ static int add_file(struct run *run, struct lineage_file *f)
 	if (entry.after_ftype == EVENT_FTYPE_REGULAR)
 		entry.sum = sums_find(&run->sums, after.dev, after.ino,
 				      INT64_MAX);
-	settle_early(run, &entry, &after);
+	check_early(run, &entry, &after);
 	slot = VEC_PUSH(run->files, run->n_files, run->cap_files);
 	if (!slot)
 		return -ENOMEM;
@@ -212,7 +212,7 @@ struct hashing {
 	 * them any more, with what they were. */
 	struct suspect {
 		struct run_file *entry;
-		struct outcome early;
+		struct content early;
 	} * suspects;
 	size_t n_suspects, cap_suspects;
 };
@@ -249,31 +249,31 @@ static const char *where_is(const struct run *run, const struct lineage_file *f)
 static void ask_input(struct hashing *h, struct run_file *e)
 {
 	e->in_asked = true;
-	if (hashes_submit(h->run, e->file, OUTCOME_INPUT,
-			  where_is(h->run, e->file), -1, e->file->first.size))
+	if (contents_submit(h->run, e->file, CONTENT_INPUT,
+			    where_is(h->run, e->file), -1, e->file->first.size))
 		h->n++;
 }
 
 static void ask_output(struct hashing *h, struct run_file *e)
 {
 	e->out_asked = true;
-	if (hashes_submit(h->run, e->file, OUTCOME_OUTPUT, e->file->path, -1,
-			  (uint64_t)e->size_kib * 1024))
+	if (contents_submit(h->run, e->file, CONTENT_OUTPUT, e->file->path, -1,
+			    (uint64_t)e->size_kib * 1024))
 		h->n++;
 }
 
 /* The first round: nobody has asked yet. */
 static void ask_unasked(struct hashing *h, struct run_file *e)
 {
-	if (needs_input(e) && !hashes_find(e->file, OUTCOME_INPUT))
+	if (needs_input(e) && !contents_find(e->file, CONTENT_INPUT))
 		ask_input(h, e);
-	if (needs_output(e) && !hashes_find(e->file, OUTCOME_OUTPUT))
+	if (needs_output(e) && !contents_find(e->file, CONTENT_OUTPUT))
 		ask_output(h, e);
 }
 
 /* One that was being taken when its file was looked at. */
 static bool is_still_true(const struct run *run, const struct run_file *e,
-			  const struct outcome *o)
+			  const struct content *c)
 {
 	struct stamp now;
 	uint8_t ftype;
@@ -281,17 +281,17 @@ static bool is_still_true(const struct run *run, const struct run_file *e,
 	if (e->out_true)
 		return true;
 	look(run, e->file, &now, &ftype);
-	return is_true(run, e->file, o, &now);
+	return is_true(run, e->file, c, &now);
 }
 
 static void suspect(struct hashing *h, struct run_file *e,
-		    const struct outcome *o)
+		    const struct content *c)
 {
 	struct suspect *s = VEC_PUSH(h->suspects, h->n_suspects,
 				     h->cap_suspects);
 
 	if (s)
-		*s = (struct suspect){ e, *o };
+		*s = (struct suspect){ e, *c };
 	else
 		fold_add_gap(h->run->fold, EVENT_GAP_MEMORY, "");
 }
@@ -299,16 +299,17 @@ static void suspect(struct hashing *h, struct run_file *e,
 /* The second: what there is does not hold. */
 static void ask_untrue(struct hashing *h, struct run_file *e)
 {
-	struct outcome *o = hashes_find(e->file, OUTCOME_INPUT);
+	struct content *c = contents_find(e->file, CONTENT_INPUT);
 
-	if (needs_input(e) && !e->in_asked && !hashes_is_of_first(o, e->file) &&
-	    !hashes_recall(h->run, e->file))
+	if (needs_input(e) && !e->in_asked &&
+	    !contents_is_of_first(c, e->file) &&
+	    !contents_recall(h->run, e->file))
 		ask_input(h, e);
-	o = hashes_find(e->file, OUTCOME_OUTPUT);
-	if (!needs_output(e) || e->out_asked || is_still_true(h->run, e, o))
+	c = contents_find(e->file, CONTENT_OUTPUT);
+	if (!needs_output(e) || e->out_asked || is_still_true(h->run, e, c))
 		return;
-	if (o->final && o->result == 0)
-		suspect(h, e, o);
+	if (c->final && c->result == 0)
+		suspect(h, e, c);
 	ask_output(h, e);
 }
 
@@ -319,9 +320,9 @@ static void finish_batch(struct hashing *h, size_t to)
 
 	hasher_drain(run->hasher, progress_show, &h->progress);
 	for (size_t i = h->from; i < to; i++)
-		for (struct outcome *o = run->files[i].file->user; o;
-		     o = o->next)
-			hashes_collect(run, o);
+		for (struct content *c = run->files[i].file->user; c;
+		     c = c->next)
+			contents_collect(run, c);
 	h->from = to;
 	h->n = 0;
 }
@@ -346,9 +347,9 @@ static void plan(struct hashing *h)
 	for (size_t i = 0; i < h->run->n_files; i++) {
 		const struct run_file *e = &h->run->files[i];
 
-		if (needs_input(e) && !hashes_find(e->file, OUTCOME_INPUT))
+		if (needs_input(e) && !contents_find(e->file, CONTENT_INPUT))
 			progress_plan(&h->progress, e->file->first.size);
-		if (needs_output(e) && !hashes_find(e->file, OUTCOME_OUTPUT))
+		if (needs_output(e) && !contents_find(e->file, CONTENT_OUTPUT))
 			progress_plan(&h->progress,
 				      (uint64_t)e->size_kib * 1024);
 	}
@@ -359,14 +360,15 @@ static void judge_suspects(struct hashing *h)
 {
 	for (size_t i = 0; i < h->n_suspects; i++) {
 		const struct suspect *s = &h->suspects[i];
-		struct outcome *o = hashes_find(s->entry->file, OUTCOME_OUTPUT);
-		struct outcome *next = o->next;
+		struct content *c = contents_find(s->entry->file,
+						  CONTENT_OUTPUT);
+		struct content *next = c->next;
 
-		if (o->pending || o->result < 0 ||
-		    memcmp(o->blake3, s->early.blake3, sizeof(o->blake3)) == 0)
+		if (c->pending || c->result < 0 ||
+		    memcmp(c->blake3, s->early.blake3, sizeof(c->blake3)) == 0)
 			continue;
-		*o = s->early;
-		o->next = next;
+		*c = s->early;
+		c->next = next;
 		fold_add_gap(h->run->fold, EVENT_GAP_CHANGED,
 			     s->entry->file->path);
 	}
@@ -392,22 +394,22 @@ static void hash_missing(struct run *run)
 /* Is it a digest of what was read?  An equal stamp is no proof where the run itself
  * wrote to the file and the stamp was too young, when the file was opened, to tell
  * such a write; then the digest must have been taken before. */
-static bool is_of_input(const struct lineage_file *f, const struct outcome *o)
+static bool is_of_input(const struct lineage_file *f, const struct content *c)
 {
 	unsigned wrote = LINEAGE_OPENED_WRITE | LINEAGE_TRUNCATED;
 
-	if (!hashes_is_of_first(o, f))
+	if (!contents_is_of_first(c, f))
 		return false;
-	return !(f->seen & wrote) || o->firm ||
+	return !(f->seen & wrote) || c->firm ||
 	       !stamp_is_racy(&f->first, f->first_ns);
 }
 
-static void judge(struct run *run, struct run_file *e, enum outcome_side side)
+static void judge(struct run *run, struct run_file *e, enum content_side side)
 {
-	struct outcome *o = hashes_find(e->file, side);
+	struct content *c = contents_find(e->file, side);
 
-	if (!o || o->result < 0) {
-		int r = o ? o->result : -ENOMEM;
+	if (!c || c->result < 0) {
+		int r = c ? c->result : -ENOMEM;
 
 		fold_add_gap(run->fold,
 			     r == -EAGAIN ? EVENT_GAP_CHANGED :
@@ -415,8 +417,8 @@ static void judge(struct run *run, struct run_file *e, enum outcome_side side)
 			     e->file->path);
 		return;
 	}
-	if (side == OUTCOME_INPUT && !is_of_input(e->file, o)) {
-		o->result = -ESTALE;
+	if (side == CONTENT_INPUT && !is_of_input(e->file, c)) {
+		c->result = -ESTALE;
 		fold_add_gap(run->fold, EVENT_GAP_CHANGED, e->file->path);
 	}
 }
@@ -427,9 +429,9 @@ static void judge_all(struct run *run)
 		struct run_file *e = &run->files[i];
 
 		if (needs_input(e))
-			judge(run, e, OUTCOME_INPUT);
+			judge(run, e, CONTENT_INPUT);
 		if (needs_output(e))
-			judge(run, e, OUTCOME_OUTPUT);
+			judge(run, e, CONTENT_OUTPUT);
 		if (!e->filter && ((e->file->seen & LINEAGE_UNSTABLE) ||
 				   e->changed || e->foreign))
 			fold_add_gap(run->fold, EVENT_GAP_CHANGED,
@@ -437,7 +439,7 @@ static void judge_all(struct run *run)
 	}
 }
 
-int run_settle(struct run *run)
+int run_classify(struct run *run)
 {
 	int64_t start = clock_mono_ns();
 	struct lineage_file *const *files;
@@ -446,7 +448,7 @@ int run_settle(struct run *run)
 	run->looked_ns = clock_now_tick_ns();
 	environments_forget(&run->environments);
 	links_forget(&run->links);
-	moved_follow(run);
+	directory_moves_follow(run);
 	bytecode_follow(run);
 	files = fold_files(run->fold, &n);
 	for (size_t i = 0; i < n; i++) {
@@ -455,13 +457,13 @@ int run_settle(struct run *run)
 		if (r < 0)
 			return r;
 	}
-	run->settle_ns = clock_mono_ns() - start;
+	run->classify_ns = clock_mono_ns() - start;
 	hash_missing(run);
 	judge_all(run);
-	unchanged_settle(run);
+	unchanged_outputs_drop(run);
 	/* The tasks of many files leave holes that the record could not use. */
 	if (run->n_files > MANY)
 		(void)malloc_trim(0);
-	run->hash_ns = clock_mono_ns() - start - run->settle_ns;
+	run->hash_ns = clock_mono_ns() - start - run->classify_ns;
 	return 0;
 }

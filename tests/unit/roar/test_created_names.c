@@ -1,5 +1,5 @@
 /* test_made.c - the names a run makes, asked for while they are told. */
-#include "run/made.h"
+#include "run/created_names.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -14,28 +14,28 @@ enum { LATE_US = 20000 };
 static void *tell_late(void *made)
 {
 	(void)usleep(LATE_US);
-	made_add(made, "/other", 6);
+	created_names_add(made, "/other", 6);
 	(void)usleep(LATE_US);
-	made_add(made, "/late", 5);
+	created_names_add(made, "/late", 5);
 	return NULL;
 }
 
 static void *end_late(void *made)
 {
 	(void)usleep(LATE_US);
-	made_end(made);
+	created_names_end(made);
 	return NULL;
 }
 
 static bool ask_beside(void *(*teller)(void *), bool patient)
 {
-	CLEANUP(made_freep) struct made *made = NULL;
+	CLEANUP(created_names_freep) struct created_names *made = NULL;
 	pthread_t thread;
 	bool has;
 
-	assert_int_equal(made_new(&made), 0);
+	assert_int_equal(created_names_new(&made), 0);
 	assert_int_equal(pthread_create(&thread, NULL, teller, made), 0);
-	has = made_has(made, "/late", 5, patient);
+	has = created_names_has(made, "/late", 5, patient);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	return has;
 }
@@ -55,26 +55,26 @@ static void nobody_waits_when_all_has_been_told(void **state)
 
 static void what_is_below_a_renamed_folder_is_made(void **state)
 {
-	CLEANUP(made_freep) struct made *made = NULL;
+	CLEANUP(created_names_freep) struct created_names *made = NULL;
 
 	(void)state;
-	assert_int_equal(made_new(&made), 0);
-	made_add(made, "/p/new", 6);
-	assert_true(made_has(made, "/p/new/a/b", 10, false));
-	assert_false(made_has(made, "/p/newer/b", 10, false));
-	assert_false(made_has(made, "/p/ne", 5, false));
-	assert_false(made_has(made, "/p", 2, false));
+	assert_int_equal(created_names_new(&made), 0);
+	created_names_add(made, "/p/new", 6);
+	assert_true(created_names_has(made, "/p/new/a/b", 10, false));
+	assert_false(created_names_has(made, "/p/newer/b", 10, false));
+	assert_false(created_names_has(made, "/p/ne", 5, false));
+	assert_false(created_names_has(made, "/p", 2, false));
 }
 
 static void patience_has_an_end(void **state)
 {
-	CLEANUP(made_freep) struct made *made = NULL;
+	CLEANUP(created_names_freep) struct created_names *made = NULL;
 
 	(void)state;
-	assert_int_equal(made_new(&made), 0);
-	assert_false(made_has(made, "/never", 6, true));
-	made_add(made, "/never", 6);
-	assert_true(made_has(made, "/never", 6, true));
+	assert_int_equal(created_names_new(&made), 0);
+	assert_false(created_names_has(made, "/never", 6, true));
+	created_names_add(made, "/never", 6);
+	assert_true(created_names_has(made, "/never", 6, true));
 }
 
 int main(void)

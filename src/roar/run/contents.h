@@ -1,0 +1,92 @@
+/* contents.h - the content of a file, as it was at some time.
+ *
+ * A name can stand for two contents in one run: the one that was read (input)
+ * and the one that was written (output).  Each keeps the stamp it was hashed at,
+ * so that a digest whose file has changed since is not trusted at the end.
+ * Contents hang on lineage_file.user and live in the run's pool.  Thread: that of
+ * the tracer while the command runs, then the one that finishes the run. */
+#ifndef ROAR_RUN_CONTENTS_H
+#define ROAR_RUN_CONTENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hash/jobs/hasher.h"
+#include "lineage/fold.h"
+
+struct run;
+
+enum content_side { CONTENT_INPUT, CONTENT_OUTPUT };
+
+/* What few runs need of each file, or what is only kept for few files. */
+struct content_extra {
+	struct stamp stamp; /* of the content that was hashed */
+	bool has_digests;
+	struct digests digests; /* others than BLAKE3 were wanted; else this part
+				 * is not there */
+};
+
+/* 64 bytes: there may be a million. */
+struct content {
+	struct content *next; /* the other side of the same name */
+	union {
+		struct hash_task *task; /* while `pending` */
+		struct content_extra *extra; /* then; NULL when very many */
+	};
+	uint64_t mark; /* of the stamp that was hashed, see stamp_mark() */
+	int32_t taken_ms; /* when, since the run's start: for the racy rule */
+	int16_t result; /* 0 or a negative errno, when not pending */
+	uint8_t side : 1; /* enum content_side */
+	bool pending : 1;
+	bool cached : 1; /* the digest came from the cache */
+	bool firm : 1; /* input: taken before the run could write to the file */
+	bool final : 1; /* output: nobody of the run had it open for writing when
+			 * it was asked for, nor since */
+	uint8_t blake3[32];
+};
+
+_Static_assert(sizeof(struct content) == 64, "a million of them");
+
+/* A 64-bit fingerprint of a whole stamp. */
+uint64_t stamp_mark(const struct stamp *s);
+
+/* The content of that side; NULL when nobody asked for it. */
+struct content *contents_find(const struct lineage_file *file,
+			      enum content_side side);
+
+/* Asks for the content now under `path` in the background (or again), some
+ * `size_bytes` of it; `fd`, unless -1, is the file itself and given away.  NULL
+ * without memory; then it is hashed at the end. */
+struct content *contents_submit(struct run *run, struct lineage_file *file,
+				enum content_side side, const char *path,
+				int fd, uint64_t size_bytes);
+
+/* Takes the result of a pending content; waits for it if need be. */
+void contents_collect(struct run *run, struct content *c);
+
+/* The same without waiting; afterwards `pending` says if it was there. */
+void contents_try_collect(struct run *run, struct content *c);
+
+/* Is it pending, and nothing has been read of it, not even the stamp? */
+bool contents_is_unbegun(const struct content *c);
+
+/* Is a collected content the one that the name had at first sight?  When the run
+ * itself removed, renamed or linked the file, only its ctime changed. */
+bool contents_is_of_first(const struct content *c,
+			  const struct lineage_file *file);
+
+/* Takes the digest of an input from the cache, by the stamp that the file had when it
+ * was opened: for one that changed before it could be read.  False when the cache
+ * does not know it, or nobody has asked for its content. */
+bool contents_recall(struct run *run, const struct lineage_file *file);
+
+/* Gives up a pending content and closes its file. */
+void contents_drop(struct run *run, struct content *c);
+
+/* When the digest was taken, rounded down. */
+int64_t contents_taken_ns(const struct run *run, const struct content *c);
+
+/* Fills in the digests of a content that was collected without error. */
+void contents_get(const struct content *c, struct digests *ret);
+
+#endif
