@@ -129,10 +129,7 @@ void fold_note_write(struct fold *fold, struct lineage_file *file, int32_t pid)
  * does not tell: the run may have renamed the file or changed its mode. */
 static bool is_of_this_time(const struct fold *fold, const struct stamp *s)
 {
-	struct stamp content = *s;
-
-	content.ctime_ns = content.mtime_ns;
-	return stamp_exists(s) && stamp_is_racy(&content, fold->start_ns);
+	return stamp_exists(s) && content_is_racy(s, fold->start_ns);
 }
 
 /* Events of processes that change the same names at the same time may come in

@@ -113,6 +113,15 @@ static inline bool content_differs(const struct stamp *a, const struct stamp *b)
 		a->mtime_ns != b->mtime_ns);
 }
 
+/* Could content have changed after `taken_ns` and content_differs() not show it? */
+static inline bool content_is_racy(const struct stamp *s, int64_t taken_ns)
+{
+	struct stamp content = *s;
+
+	content.ctime_ns = content.mtime_ns;
+	return stamp_is_racy(&content, taken_ns);
+}
+
 /* ---- names.c ---- */
 
 /* The name in that layer; NULL when it was never seen. */

@@ -54,10 +54,11 @@ static bool came_home(const struct lineage_file *file,
 		return false;
 	if (!prior_was_opened(file))
 		return !content_differs(&file->first, after);
-	/* Without a first stamp: the second side of an exchange, there and back. */
+	/* Without a first stamp: the second side of an exchange, there and back.  A
+	 * stamp that was taken after the first rename has a young ctime. */
 	return stamp_exists(&file->first) &&
 	       !content_differs(&file->first, after) &&
-	       !stamp_is_racy(&file->first, file->first_ns);
+	       !content_is_racy(&file->first, file->first_ns);
 }
 
 /* Opened for writing, which changed nothing: was that what is there now? */
