@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _manifest
 from ._coord_errors import CoordinatorInvalid
@@ -30,7 +30,7 @@ class Claim(NamedTuple):
     consumed: Any               # as states have it; None: where the others are
     # The stage in which it came there, [number, size, epoch]; None: it was given a
     # state, or is new.
-    origin: Optional[Sequence[int]]
+    origin: Sequence[int] | None
     # It was in a stage of this dataset before: a position that it was given since
     # then is an order to go there.  That of a new rank is only where it would
     # begin if it were alone.
@@ -65,7 +65,7 @@ class Settled(NamedTuple):
     missing: int    # ranks of that which are not there any more
 
 
-def _differing(claims: Sequence[Claim]) -> Optional[str]:
+def _differing(claims: Sequence[Claim]) -> str | None:
     first = claims[0].facts
     for claim in claims[1:]:
         for name in sorted({*first, *claim.facts}):
@@ -76,7 +76,7 @@ def _differing(claims: Sequence[Claim]) -> Optional[str]:
     return None
 
 
-def _apart(claims: Sequence[Claim]) -> Optional[str]:
+def _apart(claims: Sequence[Claim]) -> str | None:
     first = claims[0]
     for claim in claims[1:]:
         if (claim.epoch, claim.consumed) != (first.epoch, first.consumed):

@@ -16,7 +16,7 @@ the last process that has it is gone, however that ended.
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 import _roar_arena
 
@@ -94,7 +94,7 @@ class Arena:
         self._pid = os.getpid()
 
     @property
-    def timeout(self) -> Optional[float]:
+    def timeout(self) -> float | None:
         """Seconds that send() waits for room if nothing else is asked for; None: for
         ever."""
         return None if self._timeout_ns < 0 else self._timeout_ns / 1e9
@@ -123,7 +123,7 @@ class Arena:
     # ---- items
 
     def send(self, obj: Any, tag: int = 0,
-             timeout: Optional[float] = None) -> None:
+             timeout: float | None = None) -> None:
         """Sends an object, whatever its size.
 
         tag      a number of yours that arrives with it (receive_item())
@@ -137,8 +137,8 @@ class Arena:
         self._handle.send(obj, tag, self._timeout_ns if timeout is None else
                           _checks.nanoseconds("timeout", timeout, -1))
 
-    def receive(self, timeout: Optional[float] = None, *,
-                source: Optional[int] = None) -> Any:
+    def receive(self, timeout: float | None = None, *,
+                source: int | None = None) -> Any:
         """The next object.
 
         timeout  seconds to wait; None: for ever; 0: not at all.  ArenaEmpty
@@ -150,12 +150,12 @@ class Arena:
         """
         return self._receive(timeout, source)[0]
 
-    def receive_item(self, timeout: Optional[float] = None, *,
-                     source: Optional[int] = None) -> Item:
+    def receive_item(self, timeout: float | None = None, *,
+                     source: int | None = None) -> Item:
         """As receive(), with the tag, the producer and its count."""
         return Item._make(self._receive(timeout, source))
 
-    def _receive(self, timeout: Optional[float], source: Optional[int]
+    def _receive(self, timeout: float | None, source: int | None
                  ) -> tuple[Any, int, int, int]:
         return self._handle.receive(
             ANY if source is None else _checks.whole("source", source, 0, 63),
@@ -163,8 +163,8 @@ class Arena:
             _checks.nanoseconds("timeout", timeout, -1))
 
     def empty(self, shape: Any, dtype: Any = None, *,
-              like: Optional[str] = None,
-              timeout: Optional[float] = None) -> Any:
+              like: str | None = None,
+              timeout: float | None = None) -> Any:
         """An array in the arena, to be filled in place and sent.
 
         shape  a number or a tuple

@@ -5,7 +5,7 @@ from __future__ import annotations
 import array
 import dataclasses
 import zlib
-from typing import Any, Mapping, Optional, Sequence
+from typing import Any, Mapping, Sequence
 
 import _roar_shard
 
@@ -67,8 +67,8 @@ class Balance:
                    _home_number(home))
 
 
-def of_dataset(balance: str, shard_bytes: Optional[Sequence[int]],
-               shard_homes: Optional[Sequence[str]],
+def of_dataset(balance: str, shard_bytes: Sequence[int] | None,
+               shard_homes: Sequence[str] | None,
                n_shards: int) -> Balance:
     """What a caller said, or ValueError."""
     if balance not in BALANCES:
@@ -99,7 +99,7 @@ def told(info: Mapping[str, Any]) -> Balance:
                    tuple(info["homes"][n] for n in info["shard_homes"]))
 
 
-def of_worker(weight: Optional[int], home: Optional[str]) -> dict[str, str]:
+def of_worker(weight: int | None, home: str | None) -> dict[str, str]:
     """What a worker's metadata says of it."""
     told = {}
     if weight is not None:

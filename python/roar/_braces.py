@@ -12,7 +12,6 @@ partner.  Bash reads some patterns with such a brace in another way ({a},b}).
 from __future__ import annotations
 
 import re
-from typing import Optional
 
 MAX_NAMES = 1000000  # that one pattern may stand for
 
@@ -55,7 +54,7 @@ def _cuts(text: str, start: int) -> list[int]:
     return []
 
 
-def _alternatives(text: str, cuts: list[int]) -> Optional[list[str]]:
+def _alternatives(text: str, cuts: list[int]) -> list[str] | None:
     """What a pair of braces stands for, or None where that is itself."""
     if not cuts:
         return None
@@ -74,7 +73,7 @@ def _alternatives(text: str, cuts: list[int]) -> Optional[list[str]]:
     return None
 
 
-def _range(text: str, first: int, last: int, step: Optional[str]) -> range:
+def _range(text: str, first: int, last: int, step: str | None) -> range:
     """From first to last, up or down; the sign of the step does not matter."""
     by = abs(int(step or 1)) or 1
     found = range(first, last + 1, by) if first <= last else \

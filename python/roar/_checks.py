@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Optional
+from typing import Any
 
 FOREVER = -1
 LONGEST_NS = 1 << 62
@@ -51,7 +51,7 @@ def seconds(name: str, value: Any) -> float:
     return number
 
 
-def nanoseconds(name: str, value: Optional[float], default: int) -> int:
+def nanoseconds(name: str, value: float | None, default: int) -> int:
     """A timeout as the C half takes it."""
     if value is None:
         return default

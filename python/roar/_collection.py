@@ -14,7 +14,7 @@ import glob
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple
 
 import _roar_reader
 
@@ -42,7 +42,7 @@ def _existing(text: str) -> list[str]:
     return found
 
 
-def paths_of(source: Union[AnyPath, Sequence[AnyPath]]) -> list[str]:
+def paths_of(source: AnyPath | Sequence[AnyPath]) -> list[str]:
     """The shards that are meant: a list of them, one, or a pattern."""
     if not isinstance(source, (str, bytes, os.PathLike)):
         found = [os.fsdecode(path) for path in source]
@@ -87,8 +87,8 @@ class Collection:
     again when the file changed.
     """
 
-    def __init__(self, source: Union[AnyPath, Sequence[AnyPath]], *,
-                 digests: Optional[Mapping[str, str]] = None,
+    def __init__(self, source: AnyPath | Sequence[AnyPath], *,
+                 digests: Mapping[str, str] | None = None,
                  **options: Any) -> None:
         self.paths = paths_of(source)
         self.options = options
@@ -96,7 +96,7 @@ class Collection:
         self._compared: dict[int, tuple[int, int, int]] = {}
         self._open: collections.OrderedDict[int, Shard] = \
             collections.OrderedDict()
-        self._starts: Optional[list[int]] = None
+        self._starts: list[int] | None = None
 
     @property
     def starts(self) -> list[int]:
@@ -116,7 +116,7 @@ class Collection:
         return {**self.__dict__, "_starts": self.starts,
                 "_open": collections.OrderedDict()}
 
-    def _digest(self, n: int) -> Optional[str]:
+    def _digest(self, n: int) -> str | None:
         path = self.paths[n]
         return self._digests.get(path,
                                  self._digests.get(os.path.basename(path)))

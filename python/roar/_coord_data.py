@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import itertools
 import time
-from typing import (TYPE_CHECKING, Any, Iterable, Iterator, Mapping, Optional,
-                    Protocol, Sequence, cast)
+from typing import (TYPE_CHECKING, Any, Iterable, Iterator, Mapping, Protocol,
+                    Sequence, cast)
 
 from . import _balance
 from ._coord_errors import CoordinatorError, CoordinatorStale
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     class _Client(Protocol):
         """What the rest of TrainingOrchestrator has for this part."""
 
-        job: Optional[str]
-        worker_id: Optional[str]
+        job: str | None
+        worker_id: str | None
 
         def _connected(self) -> Any: ...
         def call(self, path: str, request: Mapping[str, Any],
-                 timeout: Optional[float] = 60.0) -> dict[str, Any]: ...
-        def wait_world(self, epoch: Optional[int] = None,
-                       timeout: Optional[float] = None) -> World: ...
+                 timeout: float | None = 60.0) -> dict[str, Any]: ...
+        def wait_world(self, epoch: int | None = None,
+                       timeout: float | None = None) -> World: ...
         @property
         def world(self) -> World: ...
 else:
@@ -46,7 +46,7 @@ def _shards(total_samples: int, shard_size: int) -> int:
 
 
 def _shard(dataset_id: str, number: int, about: Mapping[str, Any],
-           epoch: Optional[int]) -> Shard:
+           epoch: int | None) -> Shard:
     first = number * about["shard_size"]
     return Shard(dataset_id, number, about["total_shards"], first,
                  min(first + about["shard_size"], about["total_samples"]),
@@ -63,10 +63,10 @@ class DataCalls(_Client):
     def register_dataset(self, dataset_id: str, path: str, total_samples: int,
                          shard_size: int, shuffle: bool = True, seed: int = 42,
                          *, format: str = "",
-                         metadata: Optional[Mapping[str, Any]] = None,
+                         metadata: Mapping[str, Any] | None = None,
                          balance: str = "count",
-                         shard_bytes: Optional[Sequence[int]] = None,
-                         shard_homes: Optional[Sequence[str]] = None) -> int:
+                         shard_bytes: Sequence[int] | None = None,
+                         shard_homes: Sequence[str] | None = None) -> int:
         """Makes a dataset known; returns how many shards it has.  The same
         values again are fine; WorkerExists names one that is another.
 
@@ -101,7 +101,7 @@ class DataCalls(_Client):
         return self._list_shards(dataset_id)[0]
 
     def get_shards(self, dataset_id: str,
-                   epoch: Optional[int] = None) -> list[Shard]:
+                   epoch: int | None = None) -> list[Shard]:
         """The same one by one, with their samples, for an epoch; None: for
         the one that is under way."""
         ranges, about = self._list_shards(dataset_id)
@@ -136,7 +136,7 @@ class DataCalls(_Client):
         return ShardTable._make(reply[name] for name in ShardTable._fields)
 
     def wait_shards(self, dataset_id: str, version: int,
-                    timeout: Optional[float] = None) -> ShardTable:
+                    timeout: float | None = None) -> ShardTable:
         """Waits until the table has another version than that: somebody has
         come or gone, and shards have moved."""
         clock = Deadline(timeout)
@@ -246,7 +246,7 @@ class DataCalls(_Client):
     def notify_checkpoint(self, checkpoint_id: str, step: int, epoch: int = 0,
                           path: str = "", size_bytes: int = 0, *,
                           type: str = "full",
-                          metadata: Optional[Mapping[str, Any]] = None) -> int:
+                          metadata: Mapping[str, Any] | None = None) -> int:
         """Says that this worker has saved its part of a step.  Returns the
         newest step that all workers have saved (0: none yet)."""
         reply = self.call(JOBS + "NotifyCheckpoint", {
@@ -260,7 +260,7 @@ class DataCalls(_Client):
             raise CoordinatorError(reply["message"])
         return reply["global_step"]
 
-    def latest_checkpoint(self) -> Optional[Checkpoint]:
+    def latest_checkpoint(self) -> Checkpoint | None:
         """The newest checkpoint that all workers have saved, or None."""
         reply = self.call(JOBS + "GetLatestCheckpoint", {
             "worker_id": self.worker_id or "", "job_id": self.job or ""})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Mapping
 
 from ._coord_errors import CoordinatorNotFound
 from ._coord_results import KeyValue
@@ -30,13 +30,13 @@ class Keys:
     def __init__(self, owner: "TrainingOrchestrator") -> None:
         self._owner = owner
 
-    def _call(self, method: str, timeout: Optional[float] = 60.0,
+    def _call(self, method: str, timeout: float | None = 60.0,
               **request: Any) -> dict[str, Any]:
         return self._owner.call(CONTROL + method, {
             "job_id": self._owner.job or "", **request}, timeout)
 
     def set(self, key: str, value: bytes | str,
-            ttl: Optional[float] = None) -> int:
+            ttl: float | None = None) -> int:
         """Gives the key a value, for `ttl` seconds (more than 0) or for ever.
         Its version."""
         return self._call("KvSet", key=key, value=bytes_of(value),
@@ -47,7 +47,7 @@ class Keys:
         found = self.entry(key)
         return default if found is None else found.value
 
-    def entry(self, key: str) -> Optional[KeyValue]:
+    def entry(self, key: str) -> KeyValue | None:
         """Value and version, or None."""
         try:
             reply = self._call("KvGet", key=key)
@@ -56,7 +56,7 @@ class Keys:
         entry = reply["entry"]
         return _entry(entry) if entry and entry["version"] else None
 
-    def wait(self, key: str, timeout: Optional[float] = None, *,
+    def wait(self, key: str, timeout: float | None = None, *,
              after_version: int = 0) -> KeyValue:
         """Waits until the key is there, or newer than `after_version`."""
         return _entry(self._call("KvGet", timeout, key=key, wait=True,
@@ -67,7 +67,7 @@ class Keys:
         return int(self._call("KvAdd", key=key, delta=delta)["entry"]["value"])
 
     def compare_set(self, key: str, version: int, value: bytes | str,
-                    ttl: Optional[float] = None) -> bool:
+                    ttl: float | None = None) -> bool:
         """Sets the key if its version is still that; 0: if it is not there."""
         return self._call("KvCompareSet", key=key, version=version,
                           value=bytes_of(value), ttl_ms=ttl_ms(ttl))["done"]

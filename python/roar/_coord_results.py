@@ -3,7 +3,7 @@ these out."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 SHARDS = "/roar.Shards/"
 
@@ -92,4 +92,4 @@ class KeyValue(NamedTuple):
     key: str
     value: bytes
     version: int        # grows with every change in the job
-    expires_in: Optional[float]  # seconds; None: never
+    expires_in: float | None  # seconds; None: never

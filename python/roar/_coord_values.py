@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any, Mapping, Optional, Sequence
+from typing import Any, Mapping, Sequence
 
 from . import _checks
 
@@ -14,7 +14,7 @@ _POLICIES = {None: 0, "default": 0, "fail": 1, "shrink": 2, "wait": 3}
 _LONGEST_MS = 1 << 53
 
 
-def milliseconds(name: str, value: Optional[float]) -> int:
+def milliseconds(name: str, value: float | None) -> int:
     """A time in seconds as the C half takes it; None and infinity: for ever."""
     if value is None:
         return -1
@@ -22,7 +22,7 @@ def milliseconds(name: str, value: Optional[float]) -> int:
     return -1 if number > _LONGEST_MS else math.ceil(number)
 
 
-def words(name: str, value: Optional[Mapping[str, Any]]) -> dict[str, str]:
+def words(name: str, value: Mapping[str, Any] | None) -> dict[str, str]:
     """Metadata: names and texts."""
     if value is None:
         return {}
@@ -31,7 +31,7 @@ def words(name: str, value: Optional[Mapping[str, Any]]) -> dict[str, str]:
     return {str(key): str(text) for key, text in value.items()}
 
 
-def ids(name: str, value: Optional[Sequence[str]]) -> Optional[list[str]]:
+def ids(name: str, value: Sequence[str] | None) -> list[str] | None:
     """Ids of workers; None: all.  Nobody is not all: on the wire it would be,
     and a list that came out empty was hardly meant so."""
     if value is None:
@@ -47,7 +47,7 @@ def ids(name: str, value: Optional[Sequence[str]]) -> Optional[list[str]]:
     return found
 
 
-def policy_number(name: Optional[str]) -> int:
+def policy_number(name: str | None) -> int:
     if name not in _POLICIES:
         raise ValueError("policy must be 'fail', 'shrink' or 'wait', not "
                          f"{name!r:.80}")
@@ -64,7 +64,7 @@ def bytes_of(value: Any) -> bytes:
                         f"{value!r:.80}") from None
 
 
-def ttl_ms(ttl: Optional[float]) -> int:
+def ttl_ms(ttl: float | None) -> int:
     """0 for what stays, as the coordinator has it."""
     if ttl is None:
         return 0
@@ -74,7 +74,7 @@ def ttl_ms(ttl: Optional[float]) -> int:
     return max(0, number)
 
 
-def generation_of(step: Optional[int]) -> int:
+def generation_of(step: int | None) -> int:
     """Steps are counted from 0, generations from 1; 0: the client counts."""
     if step is None:
         return 0
@@ -84,13 +84,13 @@ def generation_of(step: Optional[int]) -> int:
 class Deadline:
     """What is left of a time."""
 
-    def __init__(self, timeout: Optional[float],
+    def __init__(self, timeout: float | None,
                  name: str = "timeout") -> None:
         number = math.inf if timeout is None else \
             _checks.seconds(name, timeout)
         self._end = None if math.isinf(number) else time.monotonic() + number
 
-    def left(self) -> Optional[float]:
+    def left(self) -> float | None:
         """Seconds; None for one that never ends."""
         return None if self._end is None else \
             max(0.0, self._end - time.monotonic())

@@ -18,7 +18,7 @@ import mmap
 import os
 import sys
 from multiprocessing import context, reduction
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from ._shards import ShardStream
@@ -156,7 +156,7 @@ class Following:
             self._expected = self._stream.where()
 
 
-def following(source: Any, in_order: bool) -> Optional[Following]:
+def following(source: Any, in_order: bool) -> Following | None:
     """For a source that is a stream whose position is its own; else None."""
     follow = getattr(source, "follow", None)
     return None if follow is None else follow(in_order)

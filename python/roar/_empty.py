@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import sys
-from typing import Any, Optional
+from typing import Any
 
 from . import _checks
 
@@ -21,7 +21,7 @@ FORMATS = {
 LIKE = ("numpy", "torch", "memoryview", "dlpack")
 
 
-def make(handle: Any, shape: Any, dtype: Any, like: Optional[str],
+def make(handle: Any, shape: Any, dtype: Any, like: str | None,
          timeout_ns: int) -> Any:
     """See Arena.empty()."""
     shape = _shape(shape)
@@ -70,7 +70,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
     return tuple(_checks.whole("shape", n, 0) for n in numbers)
 
 
-def _kind(dtype: Any, like: Optional[str]) -> str:
+def _kind(dtype: Any, like: str | None) -> str:
     if like is not None:
         if like not in LIKE:
             raise ValueError(f"like must be one of {LIKE}, not {like!r}")

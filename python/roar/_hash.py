@@ -12,8 +12,7 @@ import operator
 import os
 import threading
 from collections.abc import Iterable
-from typing import (TYPE_CHECKING, Generic, NamedTuple, Optional, TypeVar,
-                    Union, overload)
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, overload
 
 try:
     import _roar_hash
@@ -30,9 +29,9 @@ if TYPE_CHECKING:  # they know it; Python 3.11 does not
 
 __all__ = ["FileHash", "hash", "hash_file", "hash_files"]
 
-AnyPath = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+AnyPath = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 PathT = TypeVar("PathT", bound=AnyPath)
-Names = Union[list[str], tuple[str, ...]]
+Names = list[str] | tuple[str, ...]
 
 MAX_THREADS = 256
 
@@ -57,7 +56,7 @@ class FileHash(NamedTuple, Generic[PathT]):
     path: PathT
     size: int
     digests: dict[str, str]
-    error: Optional[OSError]
+    error: OSError | None
 
     @property
     def digest(self) -> str:
@@ -71,7 +70,7 @@ class FileHash(NamedTuple, Generic[PathT]):
         return next(iter(self.digests.values()))
 
 
-def _names(algorithms: Union[str, Names]) -> tuple[str, ...]:
+def _names(algorithms: str | Names) -> tuple[str, ...]:
     if isinstance(algorithms, str):
         return (algorithms,)
     try:
@@ -88,7 +87,7 @@ def _is_main() -> bool:
 
 
 def _answer(digests: dict[str, str],
-            algorithms: Union[str, Names]) -> Union[str, dict[str, str]]:
+            algorithms: str | Names) -> str | dict[str, str]:
     return digests[algorithms] if isinstance(algorithms, str) else digests
 
 
@@ -105,7 +104,7 @@ def _failure(number: int, path: AnyPath) -> OSError:
     return OSError(number, text, os.fspath(path))
 
 
-def _hash(names: tuple[bytes, ...], algorithms: Union[str, Names],
+def _hash(names: tuple[bytes, ...], algorithms: str | Names,
           threads: int) -> list[tuple[int, int, dict[str, str]]]:
     return _roar_hash.hash_files(names, _names(algorithms), threads, _is_main())
 
@@ -117,7 +116,7 @@ def hash(buffer: Buffer, algorithms: Names) -> dict[str, str]: ...
 
 
 def hash(buffer: Buffer,
-         algorithms: Union[str, Names] = "blake3") -> Union[str, dict[str, str]]:
+         algorithms: str | Names = "blake3") -> str | dict[str, str]:
     """The digest of bytes in memory, in lower-case hex.
 
         roar.hash(b"abc")
@@ -145,8 +144,8 @@ def hash_file(path: AnyPath, algorithms: Names) -> dict[str, str]: ...
 
 
 def hash_file(path: AnyPath,
-              algorithms: Union[str, Names] = "blake3",
-              ) -> Union[str, dict[str, str]]:
+              algorithms: str | Names = "blake3",
+              ) -> str | dict[str, str]:
     """The digest of a file's content, in lower-case hex.
 
         roar.hash_file("model.pt")
@@ -167,7 +166,7 @@ def hash_file(path: AnyPath,
 
 
 def hash_files(paths: Iterable[PathT],
-               algorithms: Union[str, Names] = "blake3", *,
+               algorithms: str | Names = "blake3", *,
                threads: int = 0) -> list[FileHash[PathT]]:
     """The digests of many files, in the order in which they were given.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 from . import _manifest
 from ._balance import told
@@ -56,8 +56,8 @@ class JobDatasets:
         except CoordinatorNotFound:
             return []   # nor is there a job yet
 
-    def join(self, worker_id: str, weight: Optional[int],
-             home: Optional[str]) -> None:
+    def join(self, worker_id: str, weight: int | None,
+             home: str | None) -> None:
         if self._of.worker_id != worker_id:
             self._of.register_worker(worker_id, weight=weight, home=home)
 
@@ -107,7 +107,7 @@ class JobDatasets:
             if not first:
                 return found
 
-    def spec(self, dataset_id: str) -> Optional[DatasetSpec]:
+    def spec(self, dataset_id: str) -> DatasetSpec | None:
         page = self._list(dataset_id=dataset_id)
         if not page["datasets"]:
             return None

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Mapping, NamedTuple
 
 if TYPE_CHECKING:
     from .coordinator import TrainingOrchestrator
@@ -71,7 +71,7 @@ def _number(name: str, text: str) -> int:
     return int(text)
 
 
-def _read(env: Mapping[str, str], names: _Names) -> Optional[Launch]:
+def _read(env: Mapping[str, str], names: _Names) -> Launch | None:
     """What this launcher says, or None when it did not start us."""
     rank_name, rank = _first(env, names.rank)
     size_name, size = _first(env, names.size)
@@ -94,7 +94,7 @@ def _read(env: Mapping[str, str], names: _Names) -> Optional[Launch]:
     return launch
 
 
-def _ray() -> Optional[Launch]:
+def _ray() -> Launch | None:
     """Ray Train's word, within a function that it runs."""
     train = sys.modules.get("ray.train")
     if train is None:
@@ -112,7 +112,7 @@ def _ray() -> Optional[Launch]:
                   -1 if local is None else int(local), str(name or ""), 0)
 
 
-def find(environ: Optional[Mapping[str, str]] = None) -> Optional[Launch]:
+def find(environ: Mapping[str, str] | None = None) -> Launch | None:
     """What the innermost launcher says; None when there was none.
 
     ValueError when its variables are incomplete, or contradict those of
@@ -156,15 +156,15 @@ def _name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]", "-", text)[:128]
 
 
-def init_from_env(coordinator: Optional[str] = None, *,
-                  job: Optional[str] = None, token: Optional[str] = None,
-                  worker_id: Optional[str] = None, host: Optional[str] = None,
+def init_from_env(coordinator: str | None = None, *,
+                  job: str | None = None, token: str | None = None,
+                  worker_id: str | None = None, host: str | None = None,
                   port: int = 0, gpu_count: int = 0, memory_bytes: int = 0,
-                  metadata: Optional[Mapping[str, Any]] = None,
-                  tls_ca: Optional[str] = None,
-                  tls_name: Optional[str] = None,
+                  metadata: Mapping[str, Any] | None = None,
+                  tls_ca: str | None = None,
+                  tls_name: str | None = None,
                   connect_timeout: float = 60.0,
-                  timeout: Optional[float] = 300.0,
+                  timeout: float | None = 300.0,
                   wait: Any = ...) -> "TrainingOrchestrator":
     """Joins the coordinator as the process that the launcher started.
 

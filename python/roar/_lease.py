@@ -13,7 +13,7 @@ import threading
 import time
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Iterator, Mapping
 
 from ._coord_errors import CoordinatorClosed, CoordinatorError, CoordinatorStale
 from ._coord_results import SHARDS
@@ -78,7 +78,7 @@ class Lease:
         else:
             self._break_off()
 
-    def consumed(self, to: Optional[int] = None) -> int:
+    def consumed(self, to: int | None = None) -> int:
         """The positions below `to` count as consumed from now on; None: all.
         Returns how many of them nobody had consumed before.
 
@@ -167,7 +167,7 @@ class Renewer:
         self._changed = threading.Condition()
         self._due: weakref.WeakKeyDictionary[Lease, float] = \
             weakref.WeakKeyDictionary()
-        self._thread: Optional[threading.Thread] = None
+        self._thread: threading.Thread | None = None
 
     def add(self, lease: Lease) -> None:
         """Renews it from now on."""

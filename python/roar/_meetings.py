@@ -6,7 +6,7 @@ threads that are let go at once, pay nothing for what nobody reads."""
 
 from __future__ import annotations
 
-from typing import Any, Generic, Iterator, Mapping, NamedTuple, Optional, TypeVar
+from typing import Any, Generic, Iterator, Mapping, NamedTuple, TypeVar
 
 import _roar_coord
 
@@ -51,7 +51,7 @@ class BarrierResult(Mapping[str, Any]):
 
     def __init__(self, reply: bytes) -> None:
         self._reply = reply
-        self._fields: Optional[dict[str, Any]] = None
+        self._fields: dict[str, Any] | None = None
 
     def told(self) -> dict[str, Any]:
         """All fields by name."""

@@ -12,11 +12,10 @@ goes on while the coordinator is away, but an epoch ends when all are known to b
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._coord_errors import (CoordinatorError, CoordinatorStale,
                             CoordinatorTimeout)
-from ._coord_results import SHARDS
 
 if TYPE_CHECKING:
     from _roar_shard import Position
@@ -62,7 +61,7 @@ class Word(NamedTuple):
     incarnation: int    # of the worker
 
 
-def pause(stage: Optional[Stage]) -> float:
+def pause(stage: Stage | None) -> float:
     """Seconds between two words of a rank."""
     return 1.0 if stage is None else max(1.0, stage.size / A_SECOND)
 
@@ -76,7 +75,7 @@ class Pace:
         self._prefix = f"{KEYS}{dataset_id}/at/"
         self._ends = f"{KEYS}{dataset_id}/through/"
         self._over = f"{KEYS}{dataset_id}/over"
-        self._said: Optional[Word] = None
+        self._said: Word | None = None
         self._last_end: Any = None  # epoch that this rank was through with
         self._told: Any = None      # the last report
 

@@ -15,7 +15,7 @@ import os
 import re
 import threading
 import time
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 from urllib.parse import quote_from_bytes
 
 _JOURNAL = re.compile(r"(.*/\.roar/runs/[0-9a-f]{8})\.journal")
@@ -31,7 +31,7 @@ _PLAIN = "".join(chr(c) for c in range(0x21, 0x7f) if chr(c) != "%") + " "
 class Taken(NamedTuple):
     """Of which shard something was taken."""
 
-    rank: Optional[int]
+    rank: int | None
     epoch: int
     dataset: str
     path: str
@@ -43,7 +43,7 @@ def _parent(pid: int) -> int:
         return int(f.read().rpartition(b")")[2].split()[1])
 
 
-def _journal_of(pid: int) -> Optional[str]:
+def _journal_of(pid: int) -> str | None:
     """The run whose journal this process has open, as the beginning of a path."""
     with open(f"/proc/{pid}/comm", "rb") as f:
         if f.read() != b"roar\n":
@@ -59,7 +59,7 @@ def _journal_of(pid: int) -> Optional[str]:
     return None
 
 
-def find() -> Optional[str]:
+def find() -> str | None:
     """The run that this process belongs to: ".../.roar/runs/UID", or None."""
     pid = os.getpid()
     try:
@@ -95,7 +95,7 @@ class Notes:
     def _begin(self) -> None:
         self._pid = os.getpid()
         self._run = find()
-        self._path: Optional[str] = None    # of the note
+        self._path: str | None = None    # of the note
         self._taken: dict[Taken, int] = {}
         self._due = 0.0
         self._changed = False
@@ -147,7 +147,7 @@ class Notes:
         self._due = now + max(_PAUSE, (now - begin) * _SHARE)
 
 
-_notes: Optional[Notes] = None
+_notes: Notes | None = None
 _making = threading.Lock()
 
 

@@ -22,7 +22,7 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Any
 
 from . import _run
 from ._checks import whole
@@ -58,13 +58,13 @@ class ShardStream:
     """
 
     def __init__(self, files: Collection, make_order: Callable[[], SampleOrder], name: str,
-                 rank: Optional[int], batched: bool,
-                 arena: "Optional[Arena]",
-                 together: "Optional[Together]" = None) -> None:
+                 rank: int | None, batched: bool,
+                 arena: "Arena | None",
+                 together: "Together | None" = None) -> None:
         self.files = files
         self.name = name
-        self._make_order: Optional[Callable[[], SampleOrder]] = make_order
-        self._made: Optional[SampleOrder] = None
+        self._make_order: Callable[[], SampleOrder] | None = make_order
+        self._made: SampleOrder | None = None
         self._rank = rank           # None: it is not known
         self._batched = batched
         self._arena = arena
@@ -75,7 +75,7 @@ class ShardStream:
         self._board = Board()
         self._replaced = 0          # of the board, when this copy was made
         self._under_way = False     # a loop of this copy has not come to its end
-        self.followed: Optional[Following] = None
+        self.followed: Following | None = None
 
     @property   # type: ignore[misc]
     def __class__(self) -> Any:
@@ -299,8 +299,8 @@ class ShardStream:
 
     # ---- state
 
-    def position(self, steps: Optional[int] = None,
-                 epoch: Optional[int] = None) -> dict[str, Any]:
+    def position(self, steps: int | None = None,
+                 epoch: int | None = None) -> dict[str, Any]:
         """Where all ranks are in the epoch, in a few numbers: what was handed out
         is behind it.  The same after the same number of samples, or batches, on
         every rank.
@@ -326,7 +326,7 @@ class ShardStream:
                         "state_dict(steps, epoch)")
         return self._order.state_dict(steps, epoch)
 
-    def _check_steps(self, steps: Optional[int], in_order: bool) -> None:
+    def _check_steps(self, steps: int | None, in_order: bool) -> None:
         if steps is None or self._together is not None:
             raise RuntimeError(
                 f"dataset {self.name!r} is read in other processes, ahead of the "
@@ -342,8 +342,8 @@ class ShardStream:
                 "roar.shards() a batch and the DataLoader batch_size=None, or "
                 'stages output_order="input" and one worker')
 
-    def state_dict(self, steps: Optional[int] = None,
-                   epoch: Optional[int] = None) -> dict[str, Any]:
+    def state_dict(self, steps: int | None = None,
+                   epoch: int | None = None) -> dict[str, Any]:
         """The same, under the name that checkpoints use."""
         return self.position(steps, epoch)
 
@@ -361,7 +361,7 @@ class ShardStream:
 
     # ---- samples that other processes read
 
-    def follow(self, in_order: bool) -> Optional[Following]:
+    def follow(self, in_order: bool) -> Following | None:
         """The loops of a consumer here, whose workers are started now.  None where
         the position is agreed on with others."""
         return Following(self, in_order) if self._together is None else None
@@ -402,8 +402,8 @@ def _unpickled() -> ShardStream:
     return ShardStream.__new__(ShardStream)
 
 
-def _place(coordinator: "Optional[TrainingOrchestrator]", rank: Optional[int],
-           world_size: Optional[int]) -> tuple[Optional[int], int, int]:
+def _place(coordinator: "TrainingOrchestrator | None", rank: int | None,
+           world_size: int | None) -> tuple[int | None, int, int]:
     """The rank that is known, and rank and number of ranks to go by; a coordinator's
     are those of the moment, until all ranks meet."""
     if (rank is None) != (world_size is None):
@@ -417,8 +417,8 @@ def _place(coordinator: "Optional[TrainingOrchestrator]", rank: Optional[int],
     return None, 0, 1
 
 
-def _together(coordinator: "Optional[TrainingOrchestrator]",
-              rank: Optional[int], dataset_id: str) -> "Optional[Together]":
+def _together(coordinator: "TrainingOrchestrator | None",
+              rank: int | None, dataset_id: str) -> "Together | None":
     """With whom the samples are shared; None where the caller says so by itself."""
     if coordinator is None or coordinator.worker_id is None or \
             rank is not None:
@@ -427,26 +427,26 @@ def _together(coordinator: "Optional[TrainingOrchestrator]",
     return Together(coordinator, dataset_id)
 
 
-def _spec_of(dataset: Any, coordinator: "Optional[TrainingOrchestrator]",
-             registry: Optional[DatasetRegistry]) -> Optional[DatasetSpec]:
+def _spec_of(dataset: Any, coordinator: "TrainingOrchestrator | None",
+             registry: DatasetRegistry | None) -> DatasetSpec | None:
     if coordinator is not None and registry is None:
         registry = DatasetRegistry(coordinator)
     return None if registry is None else registry.spec(dataset)
 
 
-def shards(dataset: "Union[AnyPath, Sequence[AnyPath]]", *,
-           coordinator: "Optional[TrainingOrchestrator]" = None,
-           registry: Optional[DatasetRegistry] = None,
-           path: "Union[None, AnyPath, Sequence[AnyPath]]" = None,
-           rank: Optional[int] = None, world_size: Optional[int] = None,
-           epoch: int = 0, batch: Optional[int] = None,
-           seed: Optional[int] = None, shuffle: Optional[bool] = None,
+def shards(dataset: "AnyPath | Sequence[AnyPath]", *,
+           coordinator: "TrainingOrchestrator | None" = None,
+           registry: DatasetRegistry | None = None,
+           path: "AnyPath | Sequence[AnyPath] | None" = None,
+           rank: int | None = None, world_size: int | None = None,
+           epoch: int = 0, batch: int | None = None,
+           seed: int | None = None, shuffle: bool | None = None,
            tail: str = "exact", window: int = SHUFFLED,
-           resume: Optional[dict[str, Any]] = None,
-           name: Optional[str] = None,
-           audit: "Optional[AnyPath]" = None,
-           world_epoch: Optional[int] = None,
-           arena: "Optional[Arena]" = None,
+           resume: dict[str, Any] | None = None,
+           name: str | None = None,
+           audit: "AnyPath | None" = None,
+           world_epoch: int | None = None,
+           arena: "Arena | None" = None,
            **options: Any) -> ShardStream:
     """A rank's samples of a dataset.
 

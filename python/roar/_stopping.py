@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from typing import TYPE_CHECKING, Callable, NamedTuple, Optional
+from typing import TYPE_CHECKING, Callable, NamedTuple
 
 from ._coord_errors import CoordinatorTimeout
 from ._pace import KEPT, KEYS, Pace, Stage, Word
@@ -42,7 +42,7 @@ class Decision(NamedTuple):
     number: int             # of the stage
     epoch: int
     seen: int               # the coordinator's world epoch
-    step: Optional[int]     # to stop behind; None: nobody stops
+    step: int | None     # to stop behind; None: nobody stops
     came: list[str]
     gone: list[str]
     ahead: int              # steps that the proposal lay ahead
@@ -99,7 +99,7 @@ class Stopping:
                 made = known._replace(seen=seen)    # that is done
             self._set(made, entry)
 
-    def _set(self, made: Decision, entry: "Optional[KeyValue]") -> None:
+    def _set(self, made: Decision, entry: "KeyValue | None") -> None:
         self._job.kv.compare_set(self._key,
                                  0 if entry is None else entry.version,
                                  json.dumps(made), KEPT)
@@ -113,7 +113,7 @@ class Stopping:
                 alive.get(worker_id) != word.incarnation]
         came = sorted(set(alive) - set(words))
         ahead = max(_AHEAD_STEPS, math.ceil(rate * _AHEAD))
-        step: Optional[int] = steps + ahead
+        step: int | None = steps + ahead
         if gone or len(words) < stage.size:
             step = NOW
         elif not came or any(word.through for word in words.values()):
@@ -179,7 +179,7 @@ class Stopping:
                                   decision.step)]
 
 
-def _read(entry: "Optional[KeyValue]", stage: Stage) -> Optional[Decision]:
+def _read(entry: "KeyValue | None", stage: Stage) -> Decision | None:
     if entry is None:
         return None
     known = Decision(*json.loads(entry.value))

@@ -15,7 +15,7 @@ import random
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 import _roar_coord
 
@@ -58,16 +58,16 @@ class Together:
         # Of the thread and of who takes: where the stage ends is known before a
         # batch is taken, or behind it.
         self._turn = threading.Condition()
-        self._stage: Optional[Stage] = None
+        self._stage: Stage | None = None
         self._steps = 0                     # taken in this stage
         self._done = 0                      # and come back from
         self._through = False               # with the epoch
-        self._limit: Optional[int] = None   # the step to stop behind
-        self._decision: Optional[Decision] = None
+        self._limit: int | None = None   # the step to stop behind
+        self._decision: Decision | None = None
         self._given_state = False           # since the last stage
         self._next_look = 0.0               # for the end of the epoch
-        self._lost: Optional[WorldChanged] = None
-        self._thread: Optional[threading.Thread] = None
+        self._lost: WorldChanged | None = None
+        self._thread: threading.Thread | None = None
         self._closed = threading.Event()
         # One word at a time, lest an older one comes last: who has said that it is
         # through may be gone before it can say so again.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any, Generic, Optional, TypeVar, Union
+from typing import Any, Generic, TypeVar
 
 import _roar_shard
 from _roar_shard import Ranges
@@ -29,7 +29,7 @@ def signed(name: str, value: Any) -> int:
     return whole(name, value, -(1 << 63), (1 << 64) - 1) & (1 << 64) - 1
 
 
-def _stored(consumed: Ranges) -> Union[int, list[list[int]]]:
+def _stored(consumed: Ranges) -> int | list[list[int]]:
     """One number for the beginning of an epoch, else all ranges."""
     ranges = consumed.items()
     if not ranges:
@@ -55,8 +55,8 @@ class Walk(Generic[BatchT]):
 
     def __init__(self, facts: dict[str, Any], total: int, *, rank: int,
                  world_size: int, batch_size: int, epoch: int, tail: str,
-                 audit: Union[None, str, bytes, os.PathLike[Any]],
-                 world_epoch: Optional[int]) -> None:
+                 audit: str | bytes | os.PathLike[Any] | None,
+                 world_epoch: int | None) -> None:
         self.world_size = whole("world_size", world_size, 1, MAX_WORLD)
         self.rank = whole("rank", rank, 0, self.world_size - 1)
         self.batch_size = whole("batch_size", batch_size, 1, MAX_BATCH)
@@ -94,7 +94,7 @@ class Walk(Generic[BatchT]):
             self._resumed = epoch, consumed
         self._epoch, self._base, self._step = epoch, consumed, 0
         self._position = position
-        self._segment: Optional[int] = None
+        self._segment: int | None = None
 
     def _position_from(self, consumed: Ranges) -> _roar_shard.Position:
         return _roar_shard.Position(
@@ -165,7 +165,7 @@ class Walk(Generic[BatchT]):
         """Which positions of the epoch are whose; it never changes."""
         return self._position
 
-    def stored(self) -> Union[int, list[list[int]]]:
+    def stored(self) -> int | list[list[int]]:
         """What all ranks have consumed of the epoch, as a state has it."""
         return _stored(self.consumed())
 
@@ -254,14 +254,14 @@ class Walk(Generic[BatchT]):
 
     # ---- state ----
 
-    def consumed(self, steps: Optional[int] = None) -> Ranges:
+    def consumed(self, steps: int | None = None) -> Ranges:
         """What all ranks together have consumed of the epoch after that many batches
         of each; without a number, after those that were given."""
         return self._position.consumed(
             self._step if steps is None else whole("steps", steps, 0, MOST))
 
-    def state_dict(self, steps: Optional[int] = None,
-                   epoch: Optional[int] = None) -> dict[str, Any]:
+    def state_dict(self, steps: int | None = None,
+                   epoch: int | None = None) -> dict[str, Any]:
         """Where all ranks are, in a few numbers; for a checkpoint.
 
         Every rank has the same state after the same batch, and any number of ranks
@@ -290,7 +290,7 @@ class Walk(Generic[BatchT]):
                 "epoch": self._epoch if epoch is None else epoch,
                 "consumed": _stored(consumed)}
 
-    def _consumed_of(self, epoch: int, steps: Optional[int]) -> Ranges:
+    def _consumed_of(self, epoch: int, steps: int | None) -> Ranges:
         """What is consumed after so many steps of any epoch."""
         if steps is None:
             raise ValueError("epoch needs steps: say how many of it the model "
@@ -300,7 +300,7 @@ class Walk(Generic[BatchT]):
         return self._position_from(base).consumed(whole("steps", steps, 0, MOST))
 
     def load_state_dict(self, state: dict[str, Any], *,
-                        world_epoch: Optional[int] = None) -> None:
+                        world_epoch: int | None = None) -> None:
         """Goes on from a state, whatever the number of ranks it was made with.
 
         Who goes back in the middle of a world begins another one, as a restart
@@ -324,7 +324,7 @@ class Walk(Generic[BatchT]):
         self._noted = self._noted and world_epoch == self._world_epoch
         self._world_epoch = world_epoch
 
-    def _next_world(self, world_epoch: Optional[int]) -> int:
+    def _next_world(self, world_epoch: int | None) -> int:
         """The world that a state is loaded in."""
         least = self._world_epoch + self._noted
         if world_epoch is None and self._noted:

@@ -14,15 +14,15 @@ import importlib.util
 import math
 import numbers
 import sys
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 from . import _arena, _checks, _empty, _errors
 
 ALIGN = 64
 
 
-def collate_into(arena: _arena.Arena, *, like: Optional[str] = None,
-                 timeout: Optional[float] = None
+def collate_into(arena: _arena.Arena, *, like: str | None = None,
+                 timeout: float | None = None
                  ) -> Callable[[list[Any]], Any]:
     """A function that makes one batch of a list of samples.
 
@@ -116,7 +116,7 @@ class _Collate:
                              "elements as each other")
         return [self._plan(list(column), stacks) for column in zip(*samples)]
 
-    def _arrays(self, samples: list[Any]) -> Optional[_Stack]:
+    def _arrays(self, samples: list[Any]) -> _Stack | None:
         """What can be stacked, or None."""
         numpy = sys.modules.get("numpy")
         torch = sys.modules.get("torch")
@@ -137,7 +137,7 @@ class _Collate:
             samples = [numpy.asarray(s) for s in samples]
         return _stack_of(samples, self.as_torch)
 
-    def _numbers(self, samples: list[Any]) -> Optional[list[Any]]:
+    def _numbers(self, samples: list[Any]) -> list[Any] | None:
         """An array's worth of numbers, or None when an array cannot hold them."""
         if not all(isinstance(s, numbers.Number) for s in samples):
             return None
@@ -177,7 +177,7 @@ def _as_tensors(samples: list[Any]) -> list[Any]:
     return [torch.as_tensor(s) for s in samples]
 
 
-def _stack_of(samples: list[Any], torch: bool) -> Optional[_Stack]:
+def _stack_of(samples: list[Any], torch: bool) -> _Stack | None:
     """None for what has no bytes to be stacked: graphs, objects, mixtures."""
     first = samples[0]
     if torch and any(s.requires_grad or s.is_sparse or not s.is_cpu

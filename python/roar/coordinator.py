@@ -24,7 +24,7 @@ import socket
 import threading
 import time
 import warnings
-from typing import Any, Callable, Mapping, Optional, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 try:
     import _roar_coord
@@ -84,18 +84,18 @@ class TrainingOrchestrator(DataCalls):
                      where their call does not say otherwise; None: for ever
     """
 
-    def __init__(self, coordinator_url: str, *, job: Optional[str] = None,
-                 token: Optional[str] = None, tls_ca: Optional[str] = None,
-                 tls_name: Optional[str] = None,
+    def __init__(self, coordinator_url: str, *, job: str | None = None,
+                 token: str | None = None, tls_ca: str | None = None,
+                 tls_name: str | None = None,
                  connect_timeout: float = 30.0,
-                 timeout: Optional[float] = 300.0) -> None:
+                 timeout: float | None = 300.0) -> None:
         super().__init__()
         if not isinstance(coordinator_url, str) or not coordinator_url:
             raise ValueError("coordinator_url must be 'HOST:PORT' or "
                              f"'unix:PATH', not {coordinator_url!r:.80}")
         self.coordinator_url = coordinator_url
         self.job = job
-        self.worker_id: Optional[str] = None
+        self.worker_id: str | None = None
         self.kv = Keys(self)
         self.launch: Any = None     # roar._launch.Launch, by init_from_env()
         self._token = token
@@ -104,14 +104,14 @@ class TrainingOrchestrator(DataCalls):
         self._connect_ms = max(1, milliseconds("connect_timeout",
                                                 connect_timeout))
         self._timeout = timeout
-        self._client: Optional[_roar_coord.Client] = None
+        self._client: _roar_coord.Client | None = None
         self._closed = False
         self._lock = threading.Lock()
         self._watchers: list[threading.Thread] = []
 
     # ---- connecting
 
-    def _join(self, worker_id: Optional[str], **about: Any) -> Any:
+    def _join(self, worker_id: str | None, **about: Any) -> Any:
         options: dict[str, Any] = {
             "hostname": None, "port": 0, "gpu_count": 0, "memory_bytes": 0,
             "metadata": None, **about}
@@ -140,7 +140,7 @@ class TrainingOrchestrator(DataCalls):
             if self._client is None:
                 self._client = self._join(None)
 
-    def set_token(self, token: Optional[str]) -> None:
+    def set_token(self, token: str | None) -> None:
         """Uses another token from now on; what waits goes on with it.
 
         It must be good already and the old one still be: whose token is
@@ -151,13 +151,13 @@ class TrainingOrchestrator(DataCalls):
             if self._client is not None:
                 self._client.set_token(token)
 
-    def register_worker(self, worker_id: str, host: Optional[str] = None,
+    def register_worker(self, worker_id: str, host: str | None = None,
                         port: int = 0, gpu_count: int = 0,
                         memory_bytes: int = 0,
-                        metadata: Optional[Mapping[str, Any]] = None, *,
-                        weight: Optional[int] = None,
-                        home: Optional[str] = None,
-                        wait: Optional[float] = 0) -> WorkerConfig:
+                        metadata: Mapping[str, Any] | None = None, *,
+                        weight: int | None = None,
+                        home: str | None = None,
+                        wait: float | None = 0) -> WorkerConfig:
         """Takes a place in the job.
 
         Whoever had this id before and is heard of no more gives way: place and
@@ -309,8 +309,8 @@ class TrainingOrchestrator(DataCalls):
         what comes late."""
         return self._connected().fencing_token()
 
-    def wait_world(self, epoch: Optional[int] = None,
-                   timeout: Optional[float] = None) -> World:
+    def wait_world(self, epoch: int | None = None,
+                   timeout: float | None = None) -> World:
         """Waits until the world's epoch is another than `epoch`, or than it
         is now."""
         self._connected().wait_world(
@@ -318,7 +318,7 @@ class TrainingOrchestrator(DataCalls):
             milliseconds("timeout", timeout))
         return self.world
 
-    def wait_ready(self, timeout: Optional[float] = None) -> World:
+    def wait_ready(self, timeout: float | None = None) -> World:
         """Waits until the job has as many workers as it needs."""
         clock = Deadline(timeout)
         while True:
@@ -348,8 +348,8 @@ class TrainingOrchestrator(DataCalls):
             wait = 0
         return found
 
-    def watch(self, *, world: Optional[Callable[[World], Any]] = None,
-              command: Optional[Callable[[str], Any]] = None) -> None:
+    def watch(self, *, world: Callable[[World], Any] | None = None,
+              command: Callable[[str], Any] | None = None) -> None:
         """Calls `world` for each change of the world, and `command` for each
         command, in threads of their own, until this object is closed or the
         worker has left the job."""
@@ -394,9 +394,9 @@ class TrainingOrchestrator(DataCalls):
 
     # ---- meetings
 
-    def _meet(self, kind: int, meeting_id: str, step: Optional[int],
-              timeout: Any, policy: Optional[str],
-              group: Optional[Sequence[str]], value: bytes,
+    def _meet(self, kind: int, meeting_id: str, step: int | None,
+              timeout: Any, policy: str | None,
+              group: Sequence[str] | None, value: bytes,
               in_favour: bool, aside: bool = False) -> bytes:
         members, on_death = ids("group", group), policy_number(policy)
         client = self._connected()
@@ -411,9 +411,9 @@ class TrainingOrchestrator(DataCalls):
                           self._timeout if timeout is _DEFAULT else timeout),
             value, in_favour, aside)
 
-    def barrier(self, barrier_id: str, step: Optional[int] = None, *,
-                timeout: Any = ..., policy: Optional[str] = None,
-                group: Optional[Sequence[str]] = None) -> BarrierResult:
+    def barrier(self, barrier_id: str, step: int | None = None, *,
+                timeout: Any = ..., policy: str | None = None,
+                group: Sequence[str] | None = None) -> BarrierResult:
         """Waits until all workers of the job, or of the group, have come.
 
         step     which use of the barrier this is: 0 or more, and it must grow
@@ -432,18 +432,18 @@ class TrainingOrchestrator(DataCalls):
                                         policy, group, b"", False))
 
     def gather(self, meeting_id: str, value: bytes | str,
-               step: Optional[int] = None, *, timeout: Any = ...,
-               policy: Optional[str] = None,
-               group: Optional[Sequence[str]] = None) -> dict[str, bytes]:
+               step: int | None = None, *, timeout: Any = ...,
+               policy: str | None = None,
+               group: Sequence[str] | None = None) -> dict[str, bytes]:
         """A barrier that gives everybody the values (at most 64 KiB) of all,
         by worker id, in the order of ranks."""
         return gathered(self._meet(_GATHER, meeting_id, step, timeout, policy,
                                    group, bytes_of(value), False))
 
     def vote(self, meeting_id: str, in_favour: bool,
-             step: Optional[int] = None, *, timeout: Any = ...,
-             policy: Optional[str] = None,
-             group: Optional[Sequence[str]] = None) -> VoteResult:
+             step: int | None = None, *, timeout: Any = ...,
+             policy: str | None = None,
+             group: Sequence[str] | None = None) -> VoteResult:
         """A barrier that tells everybody how many were for and against."""
         return VoteResult(self._meet(_VOTE, meeting_id, step, timeout, policy,
                                      group, b"", bool(in_favour)))
@@ -453,7 +453,7 @@ class TrainingOrchestrator(DataCalls):
     def configure(self, *, min_workers: int = 0, max_workers: int = 0,
                   start_workers: int = 0,
                   heartbeat_interval: float = 0, timeout: float = 0,
-                  hold: float = 0, policy: Optional[str] = None
+                  hold: float = 0, policy: str | None = None
                   ) -> dict[str, Any]:
         """Settings of the job; what is 0 or None stays as it is.
 
@@ -474,7 +474,7 @@ class TrainingOrchestrator(DataCalls):
             "on_death": policy_number(policy)})
 
     def send_command(self, command: str,
-                     worker_ids: Optional[Sequence[str]] = None) -> int:
+                     worker_ids: Sequence[str] | None = None) -> int:
         """Tells workers something with their next heartbeat; None: all.
         Returns how many."""
         return self.call(CONTROL + "SendCommand", {
@@ -499,7 +499,7 @@ class TrainingOrchestrator(DataCalls):
                          {"job_id": self.job or ""})["barriers"]
 
     def call(self, path: str, request: Mapping[str, Any],
-             timeout: Optional[float] = 60.0) -> dict[str, Any]:
+             timeout: float | None = 60.0) -> dict[str, Any]:
         """Any method of the coordinator, such as "/roar.Control/GetStatus":
         fields of its request by name, fields of its reply by name."""
         return self._connected().call(path, dict(request),

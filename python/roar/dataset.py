@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import _roar_shard
 
@@ -38,7 +38,7 @@ MAX_SHARDS = (1 << 31) - 1      # of a table
 # What of a dataset's shards other processes must know to read them.
 OPTIONS = ("kind", "record_bytes", "header_bytes", "max_sample", "digests")
 
-Source = Union[AnyPath, Sequence[AnyPath]]
+Source = AnyPath | Sequence[AnyPath]
 
 
 class ShardInfo(NamedTuple):
@@ -63,7 +63,7 @@ class DatasetSpec:
     """What is registered of a dataset."""
 
     dataset_id: str
-    source: Optional[Source] = None     # where its shards are, if that is known
+    source: Source | None = None     # where its shards are, if that is known
     shuffle: bool = True
     seed: int = 42
     shard_size: int = 0
@@ -87,7 +87,7 @@ class DatasetSpec:
                 f"{len(files)}: register it as it is, under another id")
 
     def shard(self, shard_id: int, epoch: int,
-              files: Optional[Collection]) -> ShardInfo:
+              files: Collection | None) -> ShardInfo:
         """One of its shards."""
         start = shard_id * self.shard_size
         end = min(start + self.shard_size, self.total_samples)
@@ -107,10 +107,10 @@ class DatasetSpec:
 
 
 def make_spec(dataset_id: str, total_samples: int, shard_size: int,
-              shuffle: bool, seed: int, path: Optional[Source],
+              shuffle: bool, seed: int, path: Source | None,
               options: Mapping[str, Any], balance: str = "count",
-              shard_bytes: Optional[Sequence[int]] = None,
-              shard_homes: Optional[Sequence[str]] = None) -> DatasetSpec:
+              shard_bytes: Sequence[int] | None = None,
+              shard_homes: Sequence[str] | None = None) -> DatasetSpec:
     """A DatasetSpec of what a caller said, or ValueError."""
     if not isinstance(dataset_id, str) or not dataset_id:
         raise ValueError(f"dataset_id must be a name, not {dataset_id!r:.80}")
@@ -147,8 +147,8 @@ class _Local:
     def workers(self) -> list[str]:
         return list(self._workers)
 
-    def join(self, worker_id: str, weight: Optional[int],
-             home: Optional[str]) -> None:
+    def join(self, worker_id: str, weight: int | None,
+             home: str | None) -> None:
         if worker_id in self._workers:
             return
         self._about[worker_id] = weight or 1, home or ""
@@ -194,7 +194,7 @@ class _Local:
     def specs(self) -> list[str]:
         return list(self._specs)
 
-    def spec(self, dataset_id: str) -> Optional[DatasetSpec]:
+    def spec(self, dataset_id: str) -> DatasetSpec | None:
         return self._specs.get(dataset_id)
 
     def shards(self, dataset_id: str, worker_id: str, epoch: int) -> list[int]:
@@ -222,9 +222,9 @@ class DatasetRegistry:
     """
 
     def __init__(self, coordinator_url:
-                 "Union[None, str, TrainingOrchestrator]" = None,
+                 "str | TrainingOrchestrator | None" = None,
                  **options: Any) -> None:
-        self._books: "Union[_Local, JobDatasets]"
+        self._books: "_Local | JobDatasets"
         if coordinator_url is None:
             self._books = _Local()
         else:
@@ -238,8 +238,8 @@ class DatasetRegistry:
 
     # ---- workers
 
-    def register_worker(self, worker_id: str, *, weight: Optional[int] = None,
-                        home: Optional[str] = None) -> None:
+    def register_worker(self, worker_id: str, *, weight: int | None = None,
+                        home: str | None = None) -> None:
         """Adds a worker; shards of all datasets go to it.  Who is there already
         stays as it is.  With a coordinator this process becomes that worker.
 
@@ -269,10 +269,10 @@ class DatasetRegistry:
 
     def register_dataset(self, dataset_id: str, total_samples: int,
                          shard_size: int, shuffle: bool = True,
-                         seed: int = 42, *, path: Optional[Source] = None,
+                         seed: int = 42, *, path: Source | None = None,
                          balance: str = "count",
-                         shard_bytes: Optional[Sequence[int]] = None,
-                         shard_homes: Optional[Sequence[str]] = None,
+                         shard_bytes: Sequence[int] | None = None,
+                         shard_homes: Sequence[str] | None = None,
                          **options: Any) -> int:
         """Makes a dataset known; returns how many shards it has.
 
@@ -311,7 +311,7 @@ class DatasetRegistry:
                              "register it first")
         return found
 
-    def _collection(self, spec: DatasetSpec) -> Optional[Collection]:
+    def _collection(self, spec: DatasetSpec) -> Collection | None:
         if spec.source is None:
             return None
         if spec.dataset_id not in self._files:
@@ -323,7 +323,7 @@ class DatasetRegistry:
     # ---- shards and epochs
 
     def get_shards(self, dataset_id: str, worker_id: str,
-                   epoch: Optional[int] = None) -> list[ShardInfo]:
+                   epoch: int | None = None) -> list[ShardInfo]:
         """The shards of a worker, in the order of the epoch; None: the current
         one.  ValueError for an epoch that is over."""
         spec = self.spec(dataset_id)

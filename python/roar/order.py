@@ -17,7 +17,7 @@ import math
 import os
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple
 
 try:
     import _roar_shard
@@ -33,8 +33,8 @@ from ._walk import MOST, Walk, signed
 
 __all__ = ["MixedOrder", "Part", "Ranges", "SampleOrder"]
 
-AnyPath = Union[str, bytes, "os.PathLike[Any]"]
-Weight = Union[int, float, str, Fraction]
+AnyPath = str | bytes | os.PathLike[Any]
+Weight = int | float | str | Fraction
 
 MAX_PERIOD = 1 << 32
 
@@ -66,8 +66,8 @@ class SampleOrder(Walk[list[int]]):
                  world_size: int = 1, batch_size: int = 1, seed: int = 0,
                  epoch: int = 0, shuffle: bool = True, shard_size: int = 0,
                  window: int = 0, tail: str = "exact",
-                 audit: Optional[AnyPath] = None,
-                 world_epoch: Optional[int] = None) -> None:
+                 audit: AnyPath | None = None,
+                 world_epoch: int | None = None) -> None:
         facts: dict[str, Any] = {
             "dataset": dataset,
             "n_samples": whole("n_samples", n_samples, 1, MOST),
@@ -155,8 +155,8 @@ class MixedOrder(Walk[list[tuple[int, int]]]):
     def __init__(self, parts: Sequence[Part], total: int, *, rank: int = 0,
                  world_size: int = 1, batch_size: int = 1, seed: int = 0,
                  epoch: int = 0, tail: str = "exact", name: str = "mix",
-                 audit: Optional[AnyPath] = None,
-                 world_epoch: Optional[int] = None) -> None:
+                 audit: AnyPath | None = None,
+                 world_epoch: int | None = None) -> None:
         if not parts:
             raise ValueError("a mix needs a dataset: give one Part or more")
         self.parts = [Part(*part) for part in parts]

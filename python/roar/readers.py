@@ -30,7 +30,7 @@ import json
 import operator
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any, Optional, Union
+from typing import Any
 
 try:
     import _roar_reader
@@ -45,7 +45,7 @@ from ._checks import whole
 
 __all__ = ["Shard", "ShardChanged", "ShardError", "open_shard"]
 
-AnyPath = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+AnyPath = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 PREFETCH = 8 << 20
 THREADS = 2
@@ -83,7 +83,7 @@ def _encoded(path: AnyPath) -> bytes:
     return name
 
 
-def _digest(blake3: Union[None, str, bytes]) -> Optional[bytes]:
+def _digest(blake3: str | bytes | None) -> bytes | None:
     if isinstance(blake3, str):
         try:
             blake3 = bytes.fromhex(blake3)
@@ -108,7 +108,7 @@ class Shard:
         self.path = os.fsdecode(path)
         self._options = options     # to open it again
         self.kind = reader.kind
-        self._reader: Optional[_roar_reader.Reader] = reader
+        self._reader: _roar_reader.Reader | None = reader
         self.prefetch = prefetch
         self.threads = threads
         self.views = views
@@ -155,7 +155,7 @@ class Shard:
     def __iter__(self) -> Iterator[Any]:
         return self.samples()
 
-    def samples(self, numbers: Optional[Iterable[int]] = None
+    def samples(self, numbers: Iterable[int] | None = None
                 ) -> Iterator[Any]:
         """The samples of these numbers, in this order; all of them if none
         are named.  Each call begins anew."""
@@ -173,7 +173,7 @@ class Shard:
             found, itertools.count() if wanted is None else wanted)
 
     def _stream(self, reader: "_roar_reader.Reader",
-                wanted: "Optional[array.array[int]]" = None,
+                wanted: "array.array[int] | None" = None,
                 first: int = 0) -> Iterator[Any]:
         n = reader.count - first if wanted is None else 0
         return _roar_reader.stream((reader,), None, wanted, first, n,
@@ -244,12 +244,12 @@ def bytes_of(buffer: Any) -> memoryview:
     return view.cast("B") if view.nbytes else view
 
 
-def open_shard(path: AnyPath, kind: Optional[str] = None, *,
+def open_shard(path: AnyPath, kind: str | None = None, *,
                record_bytes: int = 0, header_bytes: int = 0,
                max_sample: int = MAX_SAMPLE, index: str = "cache",
-               blake3: Union[None, str, bytes] = None,
+               blake3: str | bytes | None = None,
                prefetch: int = PREFETCH, threads: int = THREADS,
-               views: Optional[bool] = None, parse: bool = True) -> Shard:
+               views: bool | None = None, parse: bool = True) -> Shard:
     """Opens a shard.
 
     kind          files, tar, jsonl or raw; None: by the name (a folder, .tar,
