@@ -308,7 +308,7 @@ static void give_up(struct roar_arena *a, uint32_t unit)
 /* What is kept for later nobody can ask for any more. */
 static void leave(struct roar_arena *a)
 {
-	struct hand *h;
+	struct held_unit *h;
 
 	while ((h = a->kept)) {
 		a->kept = h->next;

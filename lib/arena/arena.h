@@ -17,10 +17,10 @@
 #include "arena/protocol/failure.h"
 #include "arena/protocol/protocol.h"
 
-enum { HAND_FEW = 8 }; /* buffers of a unit that need no malloc */
+enum { HELD_FEW = 8 }; /* buffers of a unit that need no malloc */
 
 /* A unit in the hands of this process; its place has the same index. */
-struct hand {
+struct held_unit {
 	struct roar_arena_unit unit; /* first: the caller's pointer */
 	_Atomic uint32_t refs; /* 0: not in hand */
 	bool received; /* otherwise reserved */
@@ -30,8 +30,8 @@ struct hand {
 	uint64_t flags; /* enum arena_unit_flags, of one received */
 	uint64_t message; /* that it is a piece of */
 	void *memory; /* of one that came in pieces */
-	struct hand *next; /* of those kept for later */
-	struct roar_arena_buffer few[HAND_FEW];
+	struct held_unit *next; /* of those kept for later */
+	struct roar_arena_buffer few[HELD_FEW];
 };
 
 struct roar_arena {
@@ -46,12 +46,13 @@ struct roar_arena {
 	_Atomic uint32_t n_gone; /* of these, units that are `gone` */
 	_Atomic int64_t spin_ns;
 	_Atomic uint64_t sequence; /* of the next unit committed */
-	struct hand *hands; /* one for each place */
+	struct held_unit *hands; /* one for each place */
 
 	pthread_mutex_t lock;
 	unsigned n_sleeping[2]; /* threads, for each bell */
 	struct deaths deaths;
-	struct hand *kept; /* received, for another `from` than was asked for; the
+	struct held_unit
+		*kept; /* received, for another `from` than was asked for; the
 			    * oldest first */
 	_Atomic uint32_t n_kept;
 
@@ -106,24 +107,25 @@ int64_t arena_deadline_ns(long long timeout_ns);
 /* ---- units in hand (held_units.c) ---- */
 
 /* Room for `n` buffers; -ENOMEM. */
-int hand_buffers(struct hand *h, size_t n);
+int held_unit_buffers(struct held_unit *h, size_t n);
 
 /* Puts the unit into the caller's hands. */
-struct roar_arena_unit *hand_take(struct roar_arena *a, uint32_t index);
+struct roar_arena_unit *held_unit_take(struct roar_arena *a, uint32_t index);
 
 /* Takes it out of them, without giving anything back. */
-void hand_forget(struct hand *h);
+void held_unit_forget(struct held_unit *h);
 
 /* The same in two steps, for a unit that may have to be taken back. */
-struct hand_things {
+struct held_memory {
 	struct roar_arena_buffer *buffers;
 	uint32_t *children;
 	uint32_t n_children;
 };
 
-struct hand_things hand_put_down(struct hand *h);
-void hand_pick_up(struct hand *h, const struct hand_things *things);
-void hand_things_free(const struct hand *h, const struct hand_things *things);
+struct held_memory held_unit_put_down(struct held_unit *h);
+void held_unit_pick_up(struct held_unit *h, const struct held_memory *things);
+void held_memory_free(const struct held_unit *h,
+		      const struct held_memory *things);
 
 /* ---- waiting (arena_wait.c) ---- */
 
@@ -131,7 +133,7 @@ void hand_things_free(const struct hand *h, const struct hand_things *things);
  * follow at once, then one after the bell was armed, and then one after each sleep.  An
  * end (shutdown, time, a death) is told only after one more try, so
  * that what was committed before it is received. */
-struct pause {
+struct arena_wait {
 	struct roar_arena *a;
 	enum arena_bell bell;
 	uint32_t from; /* whose units; ROAR_ARENA_ANY */
@@ -146,12 +148,12 @@ struct pause {
 	uint32_t seen;
 };
 
-void pause_begin(struct pause *p, struct roar_arena *a, enum arena_bell bell,
-		 long long timeout_ns);
+void arena_wait_begin(struct arena_wait *p, struct roar_arena *a,
+		      enum arena_bell bell, long long timeout_ns);
 
 /* After a try that got nothing: 0 to try again, or -EAGAIN, -ETIMEDOUT, -EPIPE,
  * -ECONNRESET with a sentence. */
-int pause_next(struct pause *p);
-void pause_end(struct pause *p);
+int arena_wait_next(struct arena_wait *p);
+void arena_wait_end(struct arena_wait *p);
 
 #endif

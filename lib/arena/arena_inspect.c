@@ -37,7 +37,8 @@ static int read_at(int fd, void *to, size_t len, uint64_t at)
 	return 0;
 }
 
-static int read_geometry(int fd, struct look *look, struct arena_geometry *ret)
+static int read_geometry(int fd, struct arena_inspection *found,
+			 struct arena_geometry *ret)
 {
 	struct arena_header header;
 	struct stat st;
@@ -55,13 +56,13 @@ static int read_geometry(int fd, struct look *look, struct arena_geometry *ret)
 	r = geometry_from_header(&header, (uint64_t)st.st_size, ret);
 	if (r < 0)
 		return r;
-	look->flags = ret->flags;
-	look->n_shares = ret->n_shares;
-	look->segment_bytes = ret->segment_bytes;
-	look->stats.size_bytes = ret->size_bytes;
-	look->stats.n_units = ret->n_units;
-	look->stats.page_bytes = header.page_bytes;
-	look->stats.shut_down = header.shutdown != 0;
+	found->flags = ret->flags;
+	found->n_shares = ret->n_shares;
+	found->segment_bytes = ret->segment_bytes;
+	found->stats.size_bytes = ret->size_bytes;
+	found->stats.n_units = ret->n_units;
+	found->stats.page_bytes = header.page_bytes;
+	found->stats.shut_down = header.shutdown != 0;
 	return 0;
 }
 
@@ -90,25 +91,25 @@ static bool is_dead(const struct arena_party *p)
 
 	if (party_state(p->word) == PARTY_SWEEPING)
 		return true;
-	if (p->pid_space && p->pid_space != alive_pid_space())
+	if (p->pid_space && p->pid_space != process_alive_pid_space())
 		return false;
-	fd = alive_open(party_pid(p->word), p->started);
+	fd = process_alive_open(party_pid(p->word), p->started);
 	if (fd < 0)
-		return fd == ALIVE_GONE;
+		return fd == PROCESS_GONE;
 	ended.fd = fd;
 	return poll(&ended, 1, 0) > 0;
 }
 
-static void add_party(struct look *look, unsigned place,
+static void add_party(struct arena_inspection *found, unsigned place,
 		      const struct arena_party *p)
 {
-	struct look_party *to = &look->parties[look->n_parties];
+	struct inspected_party *to = &found->parties[found->n_parties];
 	unsigned state = party_state(p->word);
 
-	add_counts(&look->stats, &p->counts);
+	add_counts(&found->stats, &p->counts);
 	if (state != PARTY_ALIVE && state != PARTY_SWEEPING)
 		return;
-	*to = (struct look_party){
+	*to = (struct inspected_party){
 		.place = place,
 		.pid = party_pid(p->word),
 		.roles = party_roles(p->word),
@@ -116,24 +117,25 @@ static void add_party(struct look *look, unsigned place,
 		.dead = is_dead(p),
 		.counts = p->counts,
 	};
-	look->n_parties++;
+	found->n_parties++;
 	if (!to->dead && to->roles & ROAR_ARENA_PRODUCER)
-		look->stats.n_producers++;
+		found->stats.n_producers++;
 	if (!to->dead && to->roles & ROAR_ARENA_CONSUMER)
-		look->stats.n_consumers++;
+		found->stats.n_consumers++;
 }
 
-static int read_parties(int fd, struct look *look)
+static int read_parties(int fd, struct arena_inspection *found)
 {
 	static const size_t size = ARENA_PARTIES * sizeof(struct arena_party);
 	CLEANUP(freep) struct arena_party *parties = malloc(size);
 	int r;
 
 	if (!parties)
-		return failure(-ENOMEM, "there is no memory for a look");
+		return failure(-ENOMEM,
+			       "there is no memory for the inspection");
 	r = read_at(fd, parties, size, 4096);
 	for (unsigned i = 0; r == 0 && i < ARENA_PARTIES; i++)
-		add_party(look, i, &parties[i]);
+		add_party(found, i, &parties[i]);
 	return r;
 }
 
@@ -155,15 +157,17 @@ static uint64_t room_of(const struct arena_geometry *g,
 	return (u->extent & 0xffffffff) << g->block_shift;
 }
 
-static int add_unit(struct look *look, size_t *cap, uint32_t index,
+static int add_unit(struct arena_inspection *found, size_t *cap, uint32_t index,
 		    const struct arena_unit *u, int64_t now)
 {
-	struct look_unit *to = VEC_PUSH(look->units, look->n_units, *cap);
+	struct inspected_unit *to = VEC_PUSH(found->units, found->n_units,
+					     *cap);
 	int64_t age = now - (int64_t)u->changed_ns;
 
 	if (!to)
-		return failure(-ENOMEM, "there is no memory for a look");
-	*to = (struct look_unit){
+		return failure(-ENOMEM,
+			       "there is no memory for the inspection");
+	*to = (struct inspected_unit){
 		.index = index,
 		.state = unit_state(u->word),
 		.owner = unit_owner(u->word),
@@ -178,7 +182,8 @@ static int add_unit(struct look *look, size_t *cap, uint32_t index,
 	return 0;
 }
 
-static int read_units(int fd, const struct arena_geometry *g, struct look *look)
+static int read_units(int fd, const struct arena_geometry *g,
+		      struct arena_inspection *found)
 {
 	struct arena_unit units[AT_ONCE];
 	int64_t now = now_ns();
@@ -193,37 +198,37 @@ static int read_units(int fd, const struct arena_geometry *g, struct look *look)
 		for (uint32_t i = 0; r == 0 && i < n; i++) {
 			if (unit_state(units[i].word) == UNIT_FREE)
 				continue;
-			look->stats.used_bytes += room_of(g, &units[i]);
-			r = add_unit(look, &cap, first + i, &units[i], now);
+			found->stats.used_bytes += room_of(g, &units[i]);
+			r = add_unit(found, &cap, first + i, &units[i], now);
 		}
 		if (r < 0)
 			return r;
 	}
-	look->stats.n_used = (uint32_t)look->n_units;
+	found->stats.n_used = (uint32_t)found->n_units;
 	return 0;
 }
 
-int look_at(int fd, struct look *ret)
+int arena_inspect(int fd, struct arena_inspection *ret)
 {
-	struct look look = { 0 };
+	struct arena_inspection found = { 0 };
 	struct arena_geometry g;
 	int r;
 
-	r = read_geometry(fd, &look, &g);
+	r = read_geometry(fd, &found, &g);
 	if (r == 0)
-		r = read_parties(fd, &look);
+		r = read_parties(fd, &found);
 	if (r == 0)
-		r = read_units(fd, &g, &look);
+		r = read_units(fd, &g, &found);
 	if (r < 0) {
-		look_release(&look);
+		arena_inspection_release(&found);
 		return r;
 	}
-	*ret = look;
+	*ret = found;
 	return 0;
 }
 
-void look_release(struct look *look)
+void arena_inspection_release(struct arena_inspection *found)
 {
-	free(look->units);
-	*look = (struct look){ 0 };
+	free(found->units);
+	*found = (struct arena_inspection){ 0 };
 }

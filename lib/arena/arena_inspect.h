@@ -14,9 +14,9 @@
 
 #include "arena/protocol/arena_layout.h"
 
-enum { LOOK_NOBODY = 0xff }; /* no party */
+enum { INSPECT_NO_PARTY = 0xff }; /* no party */
 
-struct look_party {
+struct inspected_party {
 	unsigned place;
 	int pid; /* in its own namespace */
 	unsigned roles; /* enum roar_arena_role */
@@ -25,10 +25,10 @@ struct look_party {
 	struct arena_counts counts; /* of this place, ever */
 };
 
-struct look_unit {
+struct inspected_unit {
 	uint32_t index;
 	enum arena_unit_state state; /* not UNIT_FREE */
-	unsigned owner; /* place of who answers for it, or LOOK_NOBODY */
+	unsigned owner; /* place of who answers for it, or INSPECT_NO_PARTY */
 	uint64_t holders; /* broadcast: a bit for each place that has it to come */
 	uint64_t bytes; /* of its buffers */
 	uint64_t n_buffers;
@@ -38,20 +38,20 @@ struct look_unit {
 	int64_t age_ns; /* since the last change */
 };
 
-struct look {
+struct arena_inspection {
 	struct roar_arena_stats stats;
 	uint64_t segment_bytes; /* 0: a unit takes what it needs */
 	unsigned flags; /* enum roar_arena_flags */
 	unsigned n_shares;
-	struct look_party parties[ARENA_PARTIES];
+	struct inspected_party parties[ARENA_PARTIES];
 	size_t n_parties;
-	struct look_unit *units; /* those in use, by index */
+	struct inspected_unit *units; /* those in use, by index */
 	size_t n_units;
 };
 
 /* Looks at the arena behind a descriptor that may be read.  -EINVAL and -EPROTO as of
  * roar_arena_attach(), whose sentences roar_arena_error() has; -ENOMEM. */
-int look_at(int fd, struct look *ret);
-void look_release(struct look *look);
+int arena_inspect(int fd, struct arena_inspection *ret);
+void arena_inspection_release(struct arena_inspection *found);
 
 #endif

@@ -14,7 +14,7 @@ static int damaged(uint32_t index)
 }
 
 /* Each row is read once and must lie in a unit's own room. */
-static int read_rows(struct roar_arena *a, struct hand *h,
+static int read_rows(struct roar_arena *a, struct held_unit *h,
 		     const struct arena_meta *meta)
 {
 	for (uint64_t i = 0; i < meta->n_rows; i++) {
@@ -34,13 +34,13 @@ static int read_rows(struct roar_arena *a, struct hand *h,
 static int open_unit(struct roar_arena *a, uint32_t index)
 {
 	struct arena_unit *u = &a->map.units[index];
-	struct hand *h = &a->hands[index];
+	struct held_unit *h = &a->hands[index];
 	struct arena_meta meta;
 	int r = unit_meta(&a->map, index, &meta);
 
 	if (r < 0)
 		return damaged(index);
-	r = hand_buffers(h, meta.n_rows);
+	r = held_unit_buffers(h, meta.n_rows);
 	if (r < 0)
 		return r;
 	if (read_rows(a, h, &meta) < 0)
@@ -60,7 +60,7 @@ static int open_unit(struct roar_arena *a, uint32_t index)
 
 /* The next unit of anybody's, in hand.  -EAGAIN, or an error of one unit, which is
  * dropped. */
-static int take(struct roar_arena *a, struct hand **ret)
+static int take(struct roar_arena *a, struct held_unit **ret)
 {
 	int64_t index = queue_take(&a->map, arena_me(a));
 	uint64_t word;
@@ -76,17 +76,17 @@ static int take(struct roar_arena *a, struct hand **ret)
 		return damaged((uint32_t)index);
 	r = open_unit(a, (uint32_t)index);
 	if (r == 0) {
-		*ret = (struct hand *)hand_take(a, (uint32_t)index);
+		*ret = (struct held_unit *)held_unit_take(a, (uint32_t)index);
 		return 0;
 	}
 	word = shared_load(&a->map.units[index].word);
-	hand_forget(&a->hands[index]);
+	held_unit_forget(&a->hands[index]);
 	unit_drop(&a->map, arena_me(a), (uint32_t)index, unit_generation(word));
 	return r;
 }
 
 /* The same with messages put together. */
-static int take_whole(struct roar_arena *a, struct hand **ret)
+static int take_whole(struct roar_arena *a, struct held_unit **ret)
 {
 	for (;;) {
 		int r = take(a, ret);
@@ -104,10 +104,10 @@ static int take_whole(struct roar_arena *a, struct hand **ret)
 
 /* ---- units that are kept while others are asked for ---- */
 
-static struct hand *find_kept(struct roar_arena *a, uint32_t from)
+static struct held_unit *find_kept(struct roar_arena *a, uint32_t from)
 {
-	struct hand **at = &a->kept;
-	struct hand *h;
+	struct held_unit **at = &a->kept;
+	struct held_unit *h;
 
 	if (!atomic_load(&a->n_kept))
 		return NULL;
@@ -124,9 +124,9 @@ static struct hand *find_kept(struct roar_arena *a, uint32_t from)
 }
 
 /* Another thread may wait for this one. */
-static void keep(struct roar_arena *a, struct hand *h)
+static void keep(struct roar_arena *a, struct held_unit *h)
 {
-	struct hand **at = &a->kept;
+	struct held_unit **at = &a->kept;
 
 	(void)pthread_mutex_lock(&a->lock);
 	while (*at)
@@ -141,7 +141,7 @@ static void keep(struct roar_arena *a, struct hand *h)
 static int try(struct roar_arena *a, uint32_t from,
 	       struct roar_arena_unit **ret)
 {
-	struct hand *h = find_kept(a, from);
+	struct held_unit *h = find_kept(a, from);
 	int r = 0;
 
 	while (!h) {
@@ -160,7 +160,7 @@ static int try(struct roar_arena *a, uint32_t from,
 API int roar_arena_receive(struct roar_arena *a, uint32_t from,
 			   long long timeout_ns, struct roar_arena_unit **ret)
 {
-	struct pause pause;
+	struct arena_wait pause;
 	int r = arena_check(a, ROAR_ARENA_CONSUMER);
 
 	if (r < 0)
@@ -169,12 +169,12 @@ API int roar_arena_receive(struct roar_arena *a, uint32_t from,
 		return failure(-EINVAL, "%u is no party of an arena", from);
 	r = try(a, from, ret);
 	if (r == -EAGAIN) {
-		pause_begin(&pause, a, BELL_UNITS, timeout_ns);
+		arena_wait_begin(&pause, a, BELL_UNITS, timeout_ns);
 		pause.from = from;
-		while ((r = pause_next(&pause)) == 0)
+		while ((r = arena_wait_next(&pause)) == 0)
 			if ((r = try(a, from, ret)) != -EAGAIN)
 				break;
-		pause_end(&pause);
+		arena_wait_end(&pause);
 	}
 	if (r == 0)
 		shared_count(&arena_counts(a)->received, 1);

@@ -130,7 +130,7 @@ static int try(struct roar_arena *a, const struct plan *p, bool thorough,
 static int claim(struct roar_arena *a, const struct plan *p,
 		 long long timeout_ns, uint32_t *ret)
 {
-	struct pause pause;
+	struct arena_wait pause;
 	int64_t unit = -1;
 	int r;
 
@@ -139,11 +139,11 @@ static int claim(struct roar_arena *a, const struct plan *p,
 			       "the arena has been shut down: make a new one");
 	r = try(a, p, false, &unit);
 	if (r == -EAGAIN) {
-		pause_begin(&pause, a, BELL_ROOM, timeout_ns);
-		while ((r = pause_next(&pause)) == 0)
+		arena_wait_begin(&pause, a, BELL_ROOM, timeout_ns);
+		while ((r = arena_wait_next(&pause)) == 0)
 			if ((r = try(a, p, true, &unit)) != -EAGAIN)
 				break;
-		pause_end(&pause);
+		arena_wait_end(&pause);
 	}
 	if (r < 0 && unit >= 0)
 		unit_free(&a->map, arena_me(a), (uint32_t)unit);
@@ -221,7 +221,7 @@ static void fill_in(struct roar_arena *a, uint32_t index, const struct plan *p)
 }
 
 /* The units that go with this one, each once. */
-static int list_children(struct hand *h, const struct plan *p)
+static int list_children(struct held_unit *h, const struct plan *p)
 {
 	if (!(p->flags & UNIT_PARENT))
 		return 0;
@@ -252,7 +252,7 @@ int arena_reserve(struct roar_arena *a, const struct roar_arena_part *parts,
 			  .n_parts = n_parts,
 			  .envelope_len = envelope_len,
 			  .piece = piece };
-	struct hand *h;
+	struct held_unit *h;
 	uint32_t index = 0;
 	int r = arena_check(a, ROAR_ARENA_PRODUCER);
 
@@ -270,16 +270,16 @@ int arena_reserve(struct roar_arena *a, const struct roar_arena_part *parts,
 			-EBADMSG,
 			"unit %u of the arena is damaged: it is in use and said to be free",
 			index);
-	r = hand_buffers(h, n_parts);
+	r = held_unit_buffers(h, n_parts);
 	if (r == 0)
 		r = list_children(h, &p);
 	if (r < 0) {
-		hand_forget(h);
+		held_unit_forget(h);
 		unit_free(&a->map, arena_me(a), index);
 		return r;
 	}
 	fill_in(a, index, &p);
-	*ret = hand_take(a, index);
+	*ret = held_unit_take(a, index);
 	return 0;
 }
 
@@ -294,7 +294,7 @@ API int roar_arena_reserve(struct roar_arena *a,
 
 /* ---- committing ---- */
 
-static int check_commit(struct roar_arena *a, const struct hand *h)
+static int check_commit(struct roar_arena *a, const struct held_unit *h)
 {
 	const struct arena_map *m = &a->map;
 	uint64_t word = shared_load(&m->units[h->unit.index].word);
@@ -345,11 +345,11 @@ static int publish(struct roar_arena *a, uint32_t unit,
 
 API int roar_arena_commit(struct roar_arena_unit *unit, uint64_t tag)
 {
-	struct hand *h = (struct hand *)unit;
+	struct held_unit *h = (struct held_unit *)unit;
 	struct roar_arena *a = unit->arena;
 	uint32_t index = unit->index;
 	struct arena_unit *u;
-	struct hand_things was;
+	struct held_memory was;
 	uint64_t bytes;
 	int r = check_commit(a, h);
 
@@ -362,16 +362,16 @@ API int roar_arena_commit(struct roar_arena_unit *unit, uint64_t tag)
 	shared_store(&u->changed_ns, (uint64_t)clock_mono_tick_ns());
 	bytes = u->bytes;
 	/* Once it is published it may come back to us on another thread. */
-	was = hand_put_down(h);
+	was = held_unit_put_down(h);
 	r = publish(a, index, was.children, was.n_children);
 	if (r < 0) {
-		hand_pick_up(h, &was);
+		held_unit_pick_up(h, &was);
 		return failure(r,
 			       "the arena's queue is damaged: make a new one");
 	}
 	for (uint32_t i = 0; i < was.n_children; i++)
 		roar_arena_release(&a->hands[was.children[i]].unit);
-	hand_things_free(h, &was);
+	held_memory_free(h, &was);
 	shared_count(&arena_counts(a)->committed, 1);
 	shared_count(&arena_counts(a)->committed_bytes, bytes);
 	arena_unref(a);

@@ -1,4 +1,4 @@
-/* arena_wait.c - waiting for units or for room: see struct pause */
+/* arena_wait.c - waiting for units or for room: see struct arena_wait */
 #include "arena/arena.h"
 
 #include <errno.h>
@@ -29,10 +29,10 @@ int64_t arena_deadline_ns(long long timeout_ns)
 	return timeout_ns > INT64_MAX - now ? INT64_MAX : now + timeout_ns;
 }
 
-void pause_begin(struct pause *p, struct roar_arena *a, enum arena_bell bell,
-		 long long timeout_ns)
+void arena_wait_begin(struct arena_wait *p, struct roar_arena *a,
+		      enum arena_bell bell, long long timeout_ns)
 {
-	*p = (struct pause){
+	*p = (struct arena_wait){
 		.a = a,
 		.bell = bell,
 		.waits = timeout_ns != 0,
@@ -43,7 +43,7 @@ void pause_begin(struct pause *p, struct roar_arena *a, enum arena_bell bell,
 
 /* ---- sleeping ---- */
 
-static void arm(struct pause *p)
+static void arm(struct arena_wait *p)
 {
 	struct roar_arena *a = p->a;
 
@@ -55,7 +55,7 @@ static void arm(struct pause *p)
 }
 
 /* The bit is of the party, and other threads of it may sleep. */
-static void disarm(struct pause *p)
+static void disarm(struct arena_wait *p)
 {
 	struct roar_arena *a = p->a;
 
@@ -68,7 +68,7 @@ static void disarm(struct pause *p)
 	p->armed = false;
 }
 
-void pause_end(struct pause *p)
+void arena_wait_end(struct arena_wait *p)
 {
 	disarm(p);
 }
@@ -85,7 +85,7 @@ static void count_stall(struct roar_arena *a, enum arena_bell bell, int64_t ns)
 		     (uint64_t)ns);
 }
 
-static void sleep_a_slice(struct pause *p)
+static void sleep_a_slice(struct arena_wait *p)
 {
 	int64_t now = clock_mono_ns();
 	int64_t left = p->deadline_ns - now;
@@ -98,7 +98,7 @@ static void sleep_a_slice(struct pause *p)
 
 /* ---- one pause ---- */
 
-static int end_of(struct pause *p)
+static int end_of(struct arena_wait *p)
 {
 	if (shared_load32(&p->a->map.header->shutdown))
 		return -EPIPE;
@@ -112,7 +112,7 @@ static int end_of(struct pause *p)
 	return 0;
 }
 
-static int tell(const struct pause *p)
+static int tell(const struct arena_wait *p)
 {
 	bool units = p->bell == BELL_UNITS;
 	char text[200];
@@ -140,7 +140,7 @@ static int tell(const struct pause *p)
 	}
 }
 
-static bool spins(struct pause *p)
+static bool spins(struct arena_wait *p)
 {
 	int64_t now;
 	int64_t spin_ns = atomic_load_explicit(&p->a->spin_ns,
@@ -155,7 +155,7 @@ static bool spins(struct pause *p)
 	return now < p->spin_until_ns;
 }
 
-int pause_next(struct pause *p)
+int arena_wait_next(struct arena_wait *p)
 {
 	if (p->end)
 		return tell(p);

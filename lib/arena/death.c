@@ -24,8 +24,8 @@
 void deaths_init(struct deaths *d)
 {
 	for (unsigned i = 0; i < ARENA_PARTIES; i++)
-		d->peers[i].pidfd = ALIVE_UNKNOWN;
-	d->pid_space = alive_pid_space();
+		d->peers[i].pidfd = PROCESS_UNKNOWN;
+	d->pid_space = process_alive_pid_space();
 }
 
 void deaths_release(struct deaths *d)
@@ -62,7 +62,7 @@ static void forget_peer(struct peer *peer)
 {
 	if (peer->pidfd >= 0)
 		(void)close(peer->pidfd);
-	*peer = (struct peer){ .pidfd = ALIVE_UNKNOWN };
+	*peer = (struct peer){ .pidfd = PROCESS_UNKNOWN };
 }
 
 static void watch_peer(struct roar_arena *a, unsigned place, uint64_t word)
@@ -79,9 +79,9 @@ static void watch_peer(struct roar_arena *a, unsigned place, uint64_t word)
 	forget_peer(peer);
 	here = joining || shared_load(&p->pid_space) == a->deaths.pid_space;
 	if (here)
-		peer->pidfd = alive_open(party_pid(word), started);
+		peer->pidfd = process_alive_open(party_pid(word), started);
 	/* Who cannot be told of now is asked for again. */
-	if (!joining && !(here && peer->pidfd == ALIVE_UNKNOWN))
+	if (!joining && !(here && peer->pidfd == PROCESS_UNKNOWN))
 		peer->word = word;
 }
 
@@ -89,10 +89,10 @@ static bool is_dead(int pidfd)
 {
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
 
-	return pidfd == ALIVE_GONE || (pidfd >= 0 && poll(&p, 1, 0) > 0);
+	return pidfd == PROCESS_GONE || (pidfd >= 0 && poll(&p, 1, 0) > 0);
 }
 
-static void look_at(struct roar_arena *a, unsigned place)
+static void arena_inspect(struct roar_arena *a, unsigned place)
 {
 	uint64_t word = shared_load(&a->map.parties[place].word);
 	struct peer *peer = &a->deaths.peers[place];
@@ -162,7 +162,7 @@ static int tell(struct roar_arena *a, int pid, unsigned roles)
 	char end[64];
 
 	*d = (struct roar_arena_death){ .pid = pid, .roles = roles };
-	d->known = alive_status(pid, &d->status);
+	d->known = process_alive_status(pid, &d->status);
 	a->deaths.any = true;
 	describe_end(d, end, sizeof(end));
 	return failure(-ECONNRESET, "%s %d of the arena %s%s",
@@ -264,8 +264,8 @@ static int tell_expected(struct roar_arena *a)
 		bool dead;
 		bool joined;
 
-		if (e->pidfd == ALIVE_UNKNOWN)
-			e->pidfd = alive_open(pid, 0);
+		if (e->pidfd == PROCESS_UNKNOWN)
+			e->pidfd = process_alive_open(pid, 0);
 		dead = is_dead(e->pidfd);
 		joined = has_joined(a, e);
 
@@ -294,7 +294,7 @@ API int roar_arena_expect(struct roar_arena *a, int pid)
 	else
 		d->expected[d->n_expected++] = (struct expected){
 			.pid = pid,
-			.pidfd = alive_open(pid, 0),
+			.pidfd = process_alive_open(pid, 0),
 			.started = proc_started(pid),
 		};
 	(void)pthread_mutex_unlock(&a->lock);
@@ -317,7 +317,7 @@ int deaths_look(struct roar_arena *a, enum arena_bell bell, uint32_t from)
 	(void)pthread_mutex_lock(&a->lock);
 	atomic_store(&d->looked_ns, now);
 	for (unsigned i = 0; due && i < ARENA_PARTIES; i++)
-		look_at(a, i);
+		arena_inspect(a, i);
 	r = tell_expected(a);
 	if (r == 0)
 		r = bell == BELL_UNITS ? tell_producer(a) : tell_consumer(a);

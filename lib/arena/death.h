@@ -11,7 +11,7 @@
 
 struct peer {
 	uint64_t word; /* whom the descriptor is of */
-	int pidfd; /* or ALIVE_GONE, ALIVE_UNKNOWN */
+	int pidfd; /* or PROCESS_GONE, PROCESS_UNKNOWN */
 };
 
 struct expected {

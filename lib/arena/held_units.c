@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int hand_buffers(struct hand *h, size_t n)
+int held_unit_buffers(struct held_unit *h, size_t n)
 {
 	h->unit.buffers = h->few;
-	if (n > HAND_FEW) {
+	if (n > HELD_FEW) {
 		h->unit.buffers = calloc(n, sizeof(*h->unit.buffers));
 		if (!h->unit.buffers)
 			return failure(
@@ -18,9 +18,9 @@ int hand_buffers(struct hand *h, size_t n)
 	return 0;
 }
 
-struct roar_arena_unit *hand_take(struct roar_arena *a, uint32_t index)
+struct roar_arena_unit *held_unit_take(struct roar_arena *a, uint32_t index)
 {
-	struct hand *h = &a->hands[index];
+	struct held_unit *h = &a->hands[index];
 
 	atomic_fetch_add_explicit(&a->refs, 1, memory_order_relaxed);
 	atomic_store_explicit(&h->refs, 1, memory_order_relaxed);
@@ -29,9 +29,9 @@ struct roar_arena_unit *hand_take(struct roar_arena *a, uint32_t index)
 
 /* Once the place is another's it may come back into our hands on another thread: so this
  * is to be done before. */
-struct hand_things hand_put_down(struct hand *h)
+struct held_memory held_unit_put_down(struct held_unit *h)
 {
-	struct hand_things things = { .buffers = h->unit.buffers,
+	struct held_memory things = { .buffers = h->unit.buffers,
 				      .children = h->children,
 				      .n_children = h->n_children };
 
@@ -44,7 +44,7 @@ struct hand_things hand_put_down(struct hand *h)
 	return things;
 }
 
-void hand_pick_up(struct hand *h, const struct hand_things *things)
+void held_unit_pick_up(struct held_unit *h, const struct held_memory *things)
 {
 	h->unit.buffers = things->buffers;
 	h->children = things->children;
@@ -52,26 +52,27 @@ void hand_pick_up(struct hand *h, const struct hand_things *things)
 	atomic_store_explicit(&h->refs, 1, memory_order_relaxed);
 }
 
-void hand_things_free(const struct hand *h, const struct hand_things *things)
+void held_memory_free(const struct held_unit *h,
+		      const struct held_memory *things)
 {
 	if (things->buffers != h->few)
 		free(things->buffers);
 	free(things->children);
 }
 
-void hand_forget(struct hand *h)
+void held_unit_forget(struct held_unit *h)
 {
-	struct hand_things things;
+	struct held_memory things;
 
 	free(h->memory);
 	h->memory = NULL;
-	things = hand_put_down(h);
-	hand_things_free(h, &things);
+	things = held_unit_put_down(h);
+	held_memory_free(h, &things);
 }
 
 API void roar_arena_retain(struct roar_arena_unit *unit)
 {
-	struct hand *h = (struct hand *)unit;
+	struct held_unit *h = (struct held_unit *)unit;
 
 	atomic_fetch_add_explicit(&h->refs, 1, memory_order_relaxed);
 }
@@ -90,7 +91,7 @@ static void give_back(struct roar_arena *a, uint32_t index, uint64_t generation,
 
 API void roar_arena_release(struct roar_arena_unit *unit)
 {
-	struct hand *h = (struct hand *)unit;
+	struct held_unit *h = (struct held_unit *)unit;
 	struct roar_arena *a;
 	uint32_t index;
 	uint64_t generation;
@@ -105,7 +106,7 @@ API void roar_arena_release(struct roar_arena_unit *unit)
 	generation = unit->generation;
 	received = h->received;
 	gone = h->gone;
-	hand_forget(h);
+	held_unit_forget(h);
 	if (index == UINT32_MAX)
 		free(h);
 	else if (gone)

@@ -112,7 +112,7 @@ static bool is_sane(const struct arena_piece *head,
 /* ---- a whole message ---- */
 
 /* The stream has come whole; its lengths must fit into it. */
-static int open_message(struct partial *p, struct hand *h)
+static int open_message(struct partial *p, struct held_unit *h)
 {
 	const uint64_t *lens = (const uint64_t *)p->memory;
 	uint64_t at = 0;
@@ -123,7 +123,8 @@ static int open_message(struct partial *p, struct hand *h)
 	h->unit.envelope = p->memory + at;
 	h->unit.envelope_len = p->head.envelope_len;
 	if (arena_add_aligned(&at, p->head.envelope_len) ||
-	    at > p->head.total_bytes || hand_buffers(h, p->head.n_buffers) < 0)
+	    at > p->head.total_bytes ||
+	    held_unit_buffers(h, p->head.n_buffers) < 0)
 		return -EBADMSG;
 	for (uint64_t i = 0; i < p->head.n_buffers; i++) {
 		h->unit.buffers[i].data = p->memory + at;
@@ -134,9 +135,10 @@ static int open_message(struct partial *p, struct hand *h)
 	return 0;
 }
 
-static int finish(struct roar_arena *a, struct partial *p, struct hand **ret)
+static int finish(struct roar_arena *a, struct partial *p,
+		  struct held_unit **ret)
 {
-	struct hand *h = calloc(1, sizeof(*h));
+	struct held_unit *h = calloc(1, sizeof(*h));
 	int r;
 
 	if (!h)
@@ -146,7 +148,7 @@ static int finish(struct roar_arena *a, struct partial *p, struct hand **ret)
 	h->unit.producer = p->producer;
 	r = open_message(p, h);
 	if (r < 0) {
-		hand_forget(h);
+		held_unit_forget(h);
 		free(h);
 		return failure(
 			r,
@@ -167,8 +169,8 @@ static void unlink_partial(struct roar_arena *a, struct partial *p)
 	*at = p->next;
 }
 
-static int add(struct roar_arena *a, struct hand *piece,
-	       const struct arena_piece *head, struct hand **ret)
+static int add(struct roar_arena *a, struct held_unit *piece,
+	       const struct arena_piece *head, struct held_unit **ret)
 {
 	const struct roar_arena_unit *u = &piece->unit;
 	uint64_t message = piece->message;
@@ -200,7 +202,8 @@ static int add(struct roar_arena *a, struct hand *piece,
 	return r;
 }
 
-int piece_join(struct roar_arena *a, struct hand *piece, struct hand **ret)
+int piece_join(struct roar_arena *a, struct held_unit *piece,
+	       struct held_unit **ret)
 {
 	struct arena_piece head;
 	int r;

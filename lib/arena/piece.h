@@ -14,7 +14,7 @@ struct arena_piece {
 };
 
 struct roar_arena;
-struct hand;
+struct held_unit;
 
 /* A message of which pieces have come. */
 struct partial {
@@ -28,7 +28,8 @@ struct partial {
 
 /* Adds a piece that was received, and releases it.  1: *ret is the whole message, in
  * private memory, in hand.  0: there is more to come.  -EBADMSG, -ENOMEM. */
-int piece_join(struct roar_arena *a, struct hand *piece, struct hand **ret);
+int piece_join(struct roar_arena *a, struct held_unit *piece,
+	       struct held_unit **ret);
 
 /* Forgets the messages of a producer that is dead. */
 void piece_forget(struct roar_arena *a, uint32_t producer);

@@ -10,7 +10,7 @@
 
 #include "base/proc.h"
 
-uint64_t alive_pid_space(void)
+uint64_t process_alive_pid_space(void)
 {
 	struct stat st;
 
@@ -22,27 +22,27 @@ static bool has_ended(int pid)
 {
 	int status;
 
-	return alive_status(pid, &status) ||
+	return process_alive_status(pid, &status) ||
 	       (kill(pid, 0) < 0 && errno == ESRCH);
 }
 
-int alive_open(int pid, uint64_t started)
+int process_alive_open(int pid, uint64_t started)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	uint64_t now;
 
 	if (fd < 0)
-		return has_ended(pid) ? ALIVE_GONE : ALIVE_UNKNOWN;
+		return has_ended(pid) ? PROCESS_GONE : PROCESS_UNKNOWN;
 	/* Only now: from here on the pid stays this process's. */
 	now = started ? proc_started(pid) : 0;
 	if (now && now != started) {
 		(void)close(fd);
-		return ALIVE_GONE;
+		return PROCESS_GONE;
 	}
 	return fd;
 }
 
-bool alive_status(int pid, int *ret_status)
+bool process_alive_status(int pid, int *ret_status)
 {
 	siginfo_t info = { 0 };
 

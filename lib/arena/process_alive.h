@@ -10,20 +10,20 @@
 #include <stdint.h>
 
 enum {
-	ALIVE_GONE = -2, /* there is no such process */
-	ALIVE_UNKNOWN = -1, /* it cannot be told here, or not now: descriptors
+	PROCESS_GONE = -2, /* there is no such process */
+	PROCESS_UNKNOWN = -1, /* it cannot be told here, or not now: descriptors
 			     * may be used up */
 };
 
 /* The pid namespace of this process; 0 when it cannot be told. */
-uint64_t alive_pid_space(void);
+uint64_t process_alive_pid_space(void);
 
 /* A descriptor that becomes readable when the process ends, or one of the above.
  * `started` as of proc_started(), 0: any process of that pid. */
-int alive_open(int pid, uint64_t started);
+int process_alive_open(int pid, uint64_t started);
 
 /* How a child of ours has ended that nobody has waited for yet, as of waitpid(2); it is
  * not reaped. */
-bool alive_status(int pid, int *ret_status);
+bool process_alive_status(int pid, int *ret_status);
 
 #endif

@@ -20,7 +20,7 @@ static void add_processes(struct json *j, const struct arena_found *found)
 	json_end(j);
 }
 
-static void add_size(struct json *j, const struct look *look)
+static void add_size(struct json *j, const struct arena_inspection *look)
 {
 	const struct roar_arena_stats *s = &look->stats;
 
@@ -78,7 +78,7 @@ static void add_totals(struct json *j, const struct roar_arena_stats *s)
 	json_end(j);
 }
 
-static void add_party(struct json *j, const struct look_party *p)
+static void add_party(struct json *j, const struct inspected_party *p)
 {
 	const struct arena_counts *c = &p->counts;
 
@@ -96,7 +96,7 @@ static void add_party(struct json *j, const struct look_party *p)
 	json_end(j);
 }
 
-static void add_holders(struct json *j, const struct look *look,
+static void add_holders(struct json *j, const struct arena_inspection *look,
 			uint64_t holders)
 {
 	json_key(j, "holders");
@@ -107,10 +107,10 @@ static void add_holders(struct json *j, const struct look *look,
 	json_end(j);
 }
 
-static void add_unit(struct json *j, const struct look *look,
-		     const struct look_unit *u)
+static void add_unit(struct json *j, const struct arena_inspection *look,
+		     const struct inspected_unit *u)
 {
-	const struct look_party *owner = arena_party_at(look, u->owner);
+	const struct inspected_party *owner = arena_party_at(look, u->owner);
 
 	json_object(j);
 	view_json_int(j, "unit", u->index);
@@ -132,7 +132,7 @@ static void add_unit(struct json *j, const struct look *look,
 
 void arena_json_stat(struct json *j, const struct arena_seen *s)
 {
-	const struct look *look = &s->look;
+	const struct arena_inspection *look = &s->look;
 
 	json_object(j);
 	add_common(j, s);

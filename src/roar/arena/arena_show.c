@@ -29,7 +29,8 @@ const char *arena_state_word(unsigned state)
 	return state <= UNIT_CHILD ? words[state] : "unknown";
 }
 
-const struct look_party *arena_party_at(const struct look *look, unsigned place)
+const struct inspected_party *
+arena_party_at(const struct arena_inspection *look, unsigned place)
 {
 	for (size_t i = 0; i < look->n_parties; i++)
 		if (look->parties[i].place == place)
@@ -39,7 +40,7 @@ const struct look_party *arena_party_at(const struct look *look, unsigned place)
 
 /* ---- one line for each arena ---- */
 
-static const char *role_of(const struct look *look, pid_t pid)
+static const char *role_of(const struct arena_inspection *look, pid_t pid)
 {
 	unsigned roles = 0;
 
@@ -98,7 +99,7 @@ void arena_text_list(struct str *out, const struct term *term,
 
 /* ---- all of one arena ---- */
 
-static void add_kind(struct str *out, const struct look *look)
+static void add_kind(struct str *out, const struct arena_inspection *look)
 {
 	const struct roar_arena_stats *s = &look->stats;
 
@@ -157,7 +158,7 @@ static void add_totals(struct str *out, const struct roar_arena_stats *s)
 	str_addc(out, '\n');
 }
 
-static void party_row(struct table *t, const struct look_party *p)
+static void party_row(struct table *t, const struct inspected_party *p)
 {
 	const struct arena_counts *c = &p->counts;
 
@@ -173,7 +174,7 @@ static void party_row(struct table *t, const struct look_party *p)
 }
 
 static void add_parties(struct str *out, const struct term *term,
-			const struct look *look)
+			const struct arena_inspection *look)
 {
 	static const char *const names[] = { "PARTY",	  "ROLE",     "STATE",
 					     "COMMITTED", "RECEIVED", "WAITS",
@@ -193,14 +194,14 @@ static void add_parties(struct str *out, const struct term *term,
 }
 
 /* Who answers for it; of a broadcast, the consumers that have not released it. */
-static void owner_cell(struct table *t, const struct look *look,
-		       const struct look_unit *u)
+static void owner_cell(struct table *t, const struct arena_inspection *look,
+		       const struct inspected_unit *u)
 {
-	const struct look_party *owner = arena_party_at(look, u->owner);
+	const struct inspected_party *owner = arena_party_at(look, u->owner);
 	bool first = true;
 
 	for (size_t i = 0; i < look->n_parties; i++) {
-		const struct look_party *p = &look->parties[i];
+		const struct inspected_party *p = &look->parties[i];
 
 		if (!(u->holders >> p->place & 1))
 			continue;
@@ -214,8 +215,8 @@ static void owner_cell(struct table *t, const struct look *look,
 	table_cell(t);
 }
 
-static void unit_row(struct table *t, const struct look *look,
-		     const struct look_unit *u)
+static void unit_row(struct table *t, const struct arena_inspection *look,
+		     const struct inspected_unit *u)
 {
 	table_number(t, u->index);
 	table_text(t, arena_state_word(u->state));
@@ -228,7 +229,7 @@ static void unit_row(struct table *t, const struct look *look,
 }
 
 static void add_units(struct str *out, const struct term *term,
-		      const struct look *look)
+		      const struct arena_inspection *look)
 {
 	static const char *const names[] = {
 		"UNIT", "STATE", "OWNER", "AGE", "BYTES", "BUFFERS", "TAG", NULL

@@ -11,7 +11,7 @@ struct json;
 /* One arena and what a look into it told. */
 struct arena_seen {
 	const struct arena_found *found;
-	struct look look;
+	struct arena_inspection look;
 	int failed; /* a negative errno: it could not be looked into */
 	char why[256]; /* then */
 };
@@ -23,8 +23,8 @@ const char *arena_roles_word(unsigned roles);
 const char *arena_state_word(unsigned state);
 
 /* The party in that place, NULL when there is none. */
-const struct look_party *arena_party_at(const struct look *look,
-					unsigned place);
+const struct inspected_party *
+arena_party_at(const struct arena_inspection *look, unsigned place);
 
 /* ---- text ---- */
 

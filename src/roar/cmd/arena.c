@@ -42,7 +42,7 @@ struct sight {
 static void sight_release(struct sight *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		look_release(&s->seen[i].look);
+		arena_inspection_release(&s->seen[i].look);
 	free(s->seen);
 	arena_list_release(&s->list);
 }
@@ -56,7 +56,7 @@ static bool look_into(struct arena_seen *seen, const struct arena_found *found)
 	if (fd == -ENOENT || fd == -ESRCH || fd == -ESTALE)
 		return false;
 	*seen = (struct arena_seen){ .found = found };
-	seen->failed = fd < 0 ? fd : look_at(fd, &seen->look);
+	seen->failed = fd < 0 ? fd : arena_inspect(fd, &seen->look);
 	if (seen->failed)
 		(void)snprintf(seen->why, sizeof(seen->why), "%s",
 			       fd < 0 ? strerror(-fd) : roar_arena_error());

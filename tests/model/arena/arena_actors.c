@@ -121,7 +121,7 @@ static void know(const struct actor *a, uint64_t what)
 	known[a->place] = what;
 }
 
-/* As struct pause of the library, without its clocks. */
+/* As struct arena_wait of the library, without its clocks. */
 struct nap {
 	const struct actor *a;
 	enum arena_bell bell;

@@ -24,11 +24,11 @@ static int read_only(const struct roar_arena *a)
 	return fd;
 }
 
-static void look(const struct roar_arena *a, struct look *ret)
+static void look(const struct roar_arena *a, struct arena_inspection *ret)
 {
 	int fd = read_only(a);
 
-	if (look_at(fd, ret) < 0)
+	if (arena_inspect(fd, ret) < 0)
 		fail_msg("%s", roar_arena_error());
 	(void)close(fd);
 }
@@ -36,7 +36,7 @@ static void look(const struct roar_arena *a, struct look *ret)
 static void an_empty_arena_has_nobody_and_nothing(void **state)
 {
 	struct roar_arena *a = make(segments);
-	struct look l;
+	struct arena_inspection l;
 
 	(void)state;
 	look(a, &l);
@@ -45,7 +45,7 @@ static void an_empty_arena_has_nobody_and_nothing(void **state)
 	assert_int_equal(l.segment_bytes, 65536);
 	assert_int_equal(l.stats.n_units, 4);
 	assert_int_equal(l.stats.used_bytes, 0);
-	look_release(&l);
+	arena_inspection_release(&l);
 	roar_arena_close(a);
 }
 
@@ -53,7 +53,7 @@ static void parties_and_units_are_seen(void **state)
 {
 	struct roar_arena *a = make_joined(blocks);
 	struct roar_arena_unit *held;
-	struct look l;
+	struct arena_inspection l;
 
 	(void)state;
 	put(a, 5000, 1, 7);
@@ -72,7 +72,7 @@ static void parties_and_units_are_seen(void **state)
 	assert_int_equal(l.units[0].owner, l.parties[0].place);
 	assert_int_equal(l.units[1].state, UNIT_READY);
 	assert_true(l.stats.used_bytes >= 11000);
-	look_release(&l);
+	arena_inspection_release(&l);
 	roar_arena_release(held);
 	roar_arena_close(a);
 }
@@ -80,7 +80,7 @@ static void parties_and_units_are_seen(void **state)
 static void what_is_released_is_gone(void **state)
 {
 	struct roar_arena *a = make_joined(segments);
-	struct look l;
+	struct arena_inspection l;
 
 	(void)state;
 	put(a, 100, 1, 1);
@@ -88,14 +88,14 @@ static void what_is_released_is_gone(void **state)
 	look(a, &l);
 	assert_int_equal(l.n_units, 0);
 	assert_int_equal(l.stats.released, 1);
-	look_release(&l);
+	arena_inspection_release(&l);
 	roar_arena_close(a);
 }
 
 static void a_shutdown_is_seen(void **state)
 {
 	struct roar_arena *a = make(segments);
-	struct look l;
+	struct arena_inspection l;
 
 	(void)state;
 	look(a, &l);
@@ -109,13 +109,13 @@ static void a_shutdown_is_seen(void **state)
 static void what_is_no_arena_is_refused(void **state)
 {
 	int fd = memfd_create("roar-arena", MFD_CLOEXEC);
-	struct look l;
+	struct arena_inspection l;
 
 	(void)state;
-	assert_int_equal(look_at(-1, &l), -EBADF);
-	assert_int_equal(look_at(fd, &l), -EINVAL);
+	assert_int_equal(arena_inspect(-1, &l), -EBADF);
+	assert_int_equal(arena_inspect(fd, &l), -EINVAL);
 	assert_int_equal(ftruncate(fd, 1 << 20), 0);
-	assert_int_equal(look_at(fd, &l), -EINVAL);
+	assert_int_equal(arena_inspect(fd, &l), -EINVAL);
 	assert_true(strlen(roar_arena_error()) > 0);
 	(void)close(fd);
 }
@@ -126,7 +126,7 @@ static void what_is_cut_off_is_refused(void **state)
 	struct roar_arena *a = make_joined(segments);
 	int fd = memfd_create("roar-arena", MFD_CLOEXEC);
 	char bytes[16384];
-	struct look l;
+	struct arena_inspection l;
 
 	(void)state;
 	assert_int_equal(pread(roar_arena_fd(a), bytes, sizeof(bytes), 0),
@@ -134,7 +134,7 @@ static void what_is_cut_off_is_refused(void **state)
 	for (size_t n = 0; n <= sizeof(bytes); n += 512) {
 		assert_int_equal(ftruncate(fd, 0), 0);
 		assert_int_equal(pwrite(fd, bytes, n, 0), n);
-		assert_int_equal(look_at(fd, &l), -EINVAL);
+		assert_int_equal(arena_inspect(fd, &l), -EINVAL);
 	}
 	(void)close(fd);
 	roar_arena_close(a);
@@ -145,7 +145,7 @@ static void noise_harms_nobody(void **state)
 {
 	struct roar_arena *a = make_joined(blocks);
 	unsigned seed = 1;
-	struct look l;
+	struct arena_inspection l;
 
 	(void)state;
 	put(a, 5000, 1, 7);
@@ -158,10 +158,10 @@ static void noise_harms_nobody(void **state)
 
 		assert_int_equal(pread(roar_arena_fd(a), &before, 4, at), 4);
 		assert_int_equal(pwrite(roar_arena_fd(a), &noise, 4, at), 4);
-		r = look_at(roar_arena_fd(a), &l);
+		r = arena_inspect(roar_arena_fd(a), &l);
 		assert_true(r == 0 || r == -EINVAL || r == -EPROTO);
 		if (r == 0)
-			look_release(&l);
+			arena_inspection_release(&l);
 		assert_int_equal(pwrite(roar_arena_fd(a), &before, 4, at), 4);
 	}
 	roar_arena_close(a);
