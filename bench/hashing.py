@@ -6,7 +6,7 @@ into the ratio it allows (1 / 1.1).
 
 Cold means that the pages of a file were dropped (POSIX_FADV_DONTNEED, after they were
 written to the disk); what the device can give is the parallel O_DIRECT read of the
-same file by the tool `ranges`, in the same round.
+same file by the tool `file_reader`, in the same round.
 
 Small files cost what the kernel charges for them: the tool `floor` measures that over
 the same list, and the figure is printed beside the row.  A goal below the floor cannot
@@ -114,10 +114,10 @@ def both_rows(bench, roar, path):
 def cold_rows(bench, roar, b3sum, path, cpus):
     ratio_row(bench, "cold, to b3sum", 1 / 2, [*roar, path], [*b3sum, path], 9,
               lambda: cool(path))
-    if os.path.exists(bench.tool("ranges")):
+    if os.path.exists(bench.tool("file_reader")):
         ratio_row(bench, "cold, to reading with O_DIRECT alone", 1 / 0.9,
                   [*roar, path],
-                  [bench.tool("ranges"), "-c", "-w", "direct", "-t",
+                  [bench.tool("file_reader"), "-c", "-w", "direct", "-t",
                    str(cpus), "-n", "1", path], 9,
                   lambda: cool(path))
 

@@ -1,4 +1,4 @@
-/* cache.c - see cache.h */
+/* git_cache.c - see git_cache.h */
 #include "git/git_cache.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* cache.h - what the last look saw, on disk.
+/* git_cache.h - what the last query saw, on disk.
  *
  * One file per project, replaced as a whole:
  *
@@ -25,7 +25,7 @@
 struct str;
 
 struct git_cache {
-	uint64_t context; /* hash of options and surroundings of the look */
+	uint64_t context; /* hash of options and surroundings of the query */
 	struct stamp index; /* ino 0: there was none */
 	uint32_t n_modified, n_untracked;
 	enum tri dirty;

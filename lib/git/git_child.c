@@ -1,4 +1,4 @@
-/* child.c - see child.h
+/* git_child.c - see git_child.h
  *
  * One poll loop serves the three streams, the end of the process (a pidfd)
  * and the wish to stop.  The end of the process counts, not the end of its
@@ -111,7 +111,7 @@ static size_t fill_args(const struct git_runner *runner,
 	return n;
 }
 
-/* The look's variables and the command's own, as one new array. */
+/* The query's variables and the command's own, as one new array. */
 static const char **join_env(const struct git_env *env,
 			     const struct git_command *command)
 {

@@ -1,4 +1,4 @@
-/* child.h - one git process, from start to exit.
+/* git_child.h - one git process, from start to exit.
  *
  * The process gets /dev/null or given bytes as its input; its output streams
  * to a callback, the start of its error output is kept for a note.  It leads a
@@ -15,13 +15,13 @@ struct git_env;
 struct git_owner;
 struct str;
 
-/* What all processes of one look have in common. */
+/* What all processes of one query have in common. */
 struct git_runner {
 	const char *root; /* folder in which git runs */
 	const struct git_env *env;
 	const struct git_owner *owner; /* git runs as; NULL: as we do */
 	int64_t deadline_ns; /* monotonic; 0: none */
-	int cancel_fd; /* readable when the look is to end; -1: none */
+	int cancel_fd; /* readable when the query is to end; -1: none */
 };
 
 enum { GIT_ARGS_MAX = 16 };

@@ -1,4 +1,4 @@
-/* config.c - see config.h
+/* git_config.c - see git_config.h
  *
  * The grammar, as far as git itself writes and accepts it:
  *

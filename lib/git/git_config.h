@@ -1,4 +1,4 @@
-/* config.h - the few settings of a repository that a look needs.
+/* git_config.h - the few settings of a repository that a query needs.
  *
  * Only the repository's own file is read here, without its includes: what
  * matters below is written there by git itself.  (What the user sets globally

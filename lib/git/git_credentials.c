@@ -1,4 +1,4 @@
-/* credentials.c - see credentials.h
+/* git_credentials.c - see git_credentials.h
  *
  * Names are compared in lower case.  The tables are the whole knowledge: to have one
  * more kind of file left out, add a row. */

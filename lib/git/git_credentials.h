@@ -1,4 +1,4 @@
-/* credentials.h - which files hold secrets, for the snapshot and nothing else.
+/* git_credentials.h - which files hold secrets, for the snapshot and nothing else.
  *
  * A snapshot is a commit: it may be pushed, cloned and read by others.  So what looks
  * like a secret stays out of it, even if it is none; the record names what was

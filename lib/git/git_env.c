@@ -1,4 +1,4 @@
-/* env.c - see env.h */
+/* git_env.c - see git_env.h */
 #include "git/git_env.h"
 
 #include <errno.h>

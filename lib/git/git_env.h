@@ -1,4 +1,4 @@
-/* env.h - the environment of the git processes.
+/* git_env.h - the environment of the git processes.
  *
  * Variables that would lead git to another repository, index or object store,
  * or make it talk, are taken out; where git finds its configuration stays the
@@ -29,7 +29,7 @@ const char *git_env_get(const struct git_env *env, const char *name);
 int git_env_set_home(struct git_env *env, const char *dir);
 
 /* Finds `name` as execvp() would with the PATH of this environment: the real
- * one may change while the thread of a look runs.  NULL when it is not there;
+ * one may change while the thread of a query runs.  NULL when it is not there;
  * the caller frees it. */
 char *git_env_find_program(const struct git_env *env, const char *name);
 

@@ -1,4 +1,4 @@
-/* head.c - see head.h
+/* git_head.c - see git_head.h
  *
  * HEAD and loose refs hold one line: "ref: <name>" or an object id.  A ref
  * without a file may stand in packed-refs, one "<id> <name>" a line.  In a

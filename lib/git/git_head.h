@@ -1,4 +1,4 @@
-/* head.h - refs, read from their files. */
+/* git_head.h - refs, read from their files. */
 #ifndef ROAR_GIT_HEAD_H
 #define ROAR_GIT_HEAD_H
 

@@ -1,4 +1,4 @@
-/* index.c - see index.h */
+/* git_index.c - see git_index.h */
 #include "git/git_index.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* index.h - git's index file (.git/index), read entry by entry.
+/* git_index.h - git's index file (.git/index), read entry by entry.
  *
  * Versions 2, 3 and 4.  All integers are big-endian:
  *

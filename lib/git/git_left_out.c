@@ -1,4 +1,4 @@
-/* left_out.c - see left_out.h */
+/* git_left_out.c - see git_left_out.h */
 #include "git/git_left_out.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* left_out.h - uncommitted files that are not in a snapshot, and why.
+/* git_left_out.h - uncommitted files that are not in a snapshot, and why.
  *
  * A list of names that stays short however large the tree is: past
  * GIT_LEFT_OUT_MAX files are only counted. */
@@ -14,7 +14,7 @@ enum { GIT_LEFT_OUT_MAX = 100 };
 
 enum git_reason {
 	GIT_REASON_NONE,
-	GIT_REASON_CREDENTIALS, /* by its name or content, see credentials.h */
+	GIT_REASON_CREDENTIALS, /* by its name or content, see git_credentials.h */
 	GIT_REASON_PACKAGES, /* a folder of installed packages */
 	GIT_REASON_LARGE,
 	GIT_REASON_BINARY, /* untracked, and holds NUL bytes */

@@ -1,19 +1,19 @@
-/* memory.c - does the answer of the last look still hold?
+/* git_memory.c - does the answer of the last query still hold?
  *
  * `git status` depends on HEAD, the index, the content of the tree, and on the
  * configuration and ignore lists.  So does the memory:
  *
  *	HEAD           its ref and commit are compared
  *	index          its stamp
- *	tracked files  stat data in the index, see tree.h; those for which that
+ *	tracked files  stat data in the index, see git_tree.h; those for which that
  *	               proves nothing are watched
  *	new files      all folders that git would search are watched
  *	changed files  watched, so a snapshot is reused only for the same content
  *	configuration  all files that git read it from, and those it would read
  *	               if they appeared, are watched; the variables that lead to
- *	               them, the options of the look and the user are hashed
+ *	               them, the options of the query and the user are hashed
  *
- * A memory is written only when everything in it is older than the look; a
+ * A memory is written only when everything in it is older than the query; a
  * change made while git was looking can therefore not hide. */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,18 +40,18 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 }
 
 /* What the answer depends on besides files. */
-static uint64_t context_of(const struct git_look *look)
+static uint64_t context_of(const struct git_state *state)
 {
-	const struct git_limits *l = &look->limits;
+	const struct git_limits *l = &state->limits;
 	const uint64_t numbers[] = { l->untracked_bytes, l->tracked_bytes,
 				     l->total_bytes,	 l->n_files,
-				     look->no_snapshot,	 geteuid() };
-	uint64_t hash = look->env.hash;
+				     state->no_snapshot, geteuid() };
+	uint64_t hash = state->env.hash;
 
 	hash = git_hash_add(hash, numbers, sizeof(numbers));
-	hash = hash_text(hash, look->repo.root);
-	hash = hash_text(hash, look->repo.git_dir);
-	return hash_text(hash, look->own);
+	hash = hash_text(hash, state->repo.root);
+	hash = hash_text(hash, state->repo.git_dir);
+	return hash_text(hash, state->own);
 }
 
 static bool same_text(const char *a, const char *b)
@@ -73,7 +73,7 @@ static int is_watched(void *ctx, const struct git_index_entry *entry,
 }
 
 /* The user may have deleted the ref, and git collected the objects. */
-static bool snapshot_exists(const struct git_look *look, const char *id)
+static bool snapshot_exists(const struct git_state *state, const char *id)
 {
 	char ref[GIT_HEX_MAX + 16], hex[GIT_HEX_MAX + 1];
 
@@ -82,28 +82,29 @@ static bool snapshot_exists(const struct git_look *look, const char *id)
 	if (!git_hex_valid(id, strlen(id)))
 		return false;
 	(void)snprintf(ref, sizeof(ref), "refs/roar/%s", id);
-	return git_ref_read(&look->repo, ref, hex) == 1 && strcmp(hex, id) == 0;
+	return git_ref_read(&state->repo, ref, hex) == 1 &&
+	       strcmp(hex, id) == 0;
 }
 
-static bool cache_holds(const struct git_look *look, struct git_tree *tree,
+static bool cache_holds(const struct git_state *state, struct git_tree *tree,
 			struct git_cache *cache)
 {
-	return cache->context == context_of(look) &&
-	       same_text(cache->ref, look->head.ref) &&
-	       same_text(cache->commit, look->head.commit) &&
+	return cache->context == context_of(state) &&
+	       same_text(cache->ref, state->head.ref) &&
+	       same_text(cache->commit, state->head.commit) &&
 	       stamp_equal(&cache->index, &tree->index_stamp) &&
-	       snapshot_exists(look, cache->snapshot) &&
+	       snapshot_exists(state, cache->snapshot) &&
 	       git_watches_hold(&cache->watches, tree->root_fd,
-				&look->cancel) &&
-	       git_tree_scan(tree, &look->cancel, is_watched,
+				&state->cancel) &&
+	       git_tree_scan(tree, &state->cancel, is_watched,
 			     &cache->watches) == 0;
 }
 
-static void publish(struct git_look *look, struct git_cache *cache)
+static void publish(struct git_state *state, struct git_cache *cache)
 {
-	struct git_facts *facts = &look->facts;
+	struct git_facts *facts = &state->facts;
 
-	(void)pthread_mutex_lock(&look->lock);
+	(void)pthread_mutex_lock(&state->lock);
 	facts->checked = true;
 	facts->reused = true;
 	facts->dirty = cache->dirty;
@@ -112,31 +113,31 @@ static void publish(struct git_look *look, struct git_cache *cache)
 	facts->left_out = cache->left_out;
 	cache->left_out = (struct git_left_outs){ 0 };
 	facts->snapshot = TAKE_PTR(cache->snapshot);
-	(void)pthread_mutex_unlock(&look->lock);
+	(void)pthread_mutex_unlock(&state->lock);
 	if (cache->note)
-		git_look_note(look, "%s", cache->note);
+		git_state_note(state, "%s", cache->note);
 }
 
-int git_memory_recall(struct git_look *look, struct git_tree *tree)
+int git_memory_recall(struct git_state *state, struct git_tree *tree)
 {
 	CLEANUP(git_cache_release) struct git_cache cache = { 0 };
 	int r;
 
-	if (!look->cache_path || look->head.foreign)
+	if (!state->cache_path || state->head.foreign)
 		return 0;
-	r = git_cache_load(look->cache_path, &cache);
+	r = git_cache_load(state->cache_path, &cache);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
-	if (!cache_holds(look, tree, &cache))
+	if (!cache_holds(state, tree, &cache))
 		return 0;
-	publish(look, &cache);
+	publish(state, &cache);
 	return 1;
 }
 
 /* --- configuration -------------------------------------------------------- */
 
 struct origins {
-	const struct git_look *look;
+	const struct git_state *state;
 	const struct git_tree *tree;
 	struct git_watches *watches;
 };
@@ -164,7 +165,7 @@ static int watch_named(const struct origins *o, const char *value)
 		return value[0] ? watch(o, value) : 0;
 	if (value[1] != '/')
 		return -EOPNOTSUPP; /* another user's home */
-	return watch_in(o, git_env_get(&o->look->env, "HOME"), value + 2);
+	return watch_in(o, git_env_get(&o->state->env, "HOME"), value + 2);
 }
 
 /* One setting as `git config --list --show-origin -z` tells it. */
@@ -205,7 +206,7 @@ static int watch_origins(const struct origins *o)
 	const char *p, *end;
 	int r;
 
-	r = git_run(&o->look->runner, &command, NULL);
+	r = git_run(&o->state->runner, &command, NULL);
 	if (r != 0)
 		return r < 0 ? r : -EIO;
 	p = str_cstr(&text);
@@ -224,8 +225,8 @@ static int watch_origins(const struct origins *o)
 /* Watches the places where git would find more if something appeared there. */
 static int watch_places(const struct origins *o)
 {
-	const struct git_env *env = &o->look->env;
-	const struct git_repo *repo = &o->look->repo;
+	const struct git_env *env = &o->state->env;
+	const struct git_repo *repo = &o->state->repo;
 	const char *home = git_env_get(env, "HOME");
 	const char *xdg = git_env_get(env, "XDG_CONFIG_HOME");
 	const char *global = git_env_get(env, "GIT_CONFIG_GLOBAL");
@@ -277,35 +278,36 @@ static int watch_changes(const struct origins *o,
 	return 0;
 }
 
-/* Are HEAD and index still those the look began with, and old enough? */
-static bool is_settled(const struct git_look *look, const struct git_tree *tree,
+/* Are HEAD and index still those the query began with, and old enough? */
+static bool is_settled(const struct git_state *state,
+		       const struct git_tree *tree,
 		       const struct git_watches *watches)
 {
 	CLEANUP(git_head_release) struct git_head head = { 0 };
 	CLEANUP(str_release) struct str path = STR_INIT;
 	struct stamp index;
 
-	str_addf(&path, "%s/index", look->repo.git_dir);
-	if (str_error(&path) < 0 || git_head_read(&look->repo, &head) < 0)
+	str_addf(&path, "%s/index", state->repo.git_dir);
+	if (str_error(&path) < 0 || git_head_read(&state->repo, &head) < 0)
 		return false;
 	index = git_stamp_at(AT_FDCWD, path.data);
-	if (!same_text(head.ref, look->head.ref) ||
-	    !same_text(head.commit, look->head.commit) ||
+	if (!same_text(head.ref, state->head.ref) ||
+	    !same_text(head.commit, state->head.commit) ||
 	    !stamp_equal(&index, &tree->index_stamp))
 		return false;
-	if (stamp_exists(&index) && stamp_is_racy(&index, look->started_ns))
+	if (stamp_exists(&index) && stamp_is_racy(&index, state->started_ns))
 		return false;
-	return git_watches_settled(watches, look->started_ns);
+	return git_watches_settled(watches, state->started_ns);
 }
 
-/* The facts belong to this thread until the look ends; only the owner's early
+/* The facts belong to this thread until the query ends; only the owner's early
  * end could take them away, so they are read under the lock. */
-static int fill_cache(struct git_look *look, struct git_cache *cache)
+static int fill_cache(struct git_state *state, struct git_cache *cache)
 {
-	const struct git_facts *facts = &look->facts;
+	const struct git_facts *facts = &state->facts;
 	int r = 0;
 
-	(void)pthread_mutex_lock(&look->lock);
+	(void)pthread_mutex_lock(&state->lock);
 	cache->n_modified = facts->n_modified;
 	cache->n_untracked = facts->n_untracked;
 	r = git_left_outs_copy(&facts->left_out, &cache->left_out);
@@ -315,25 +317,25 @@ static int fill_cache(struct git_look *look, struct git_cache *cache)
 	if ((facts->snapshot && !cache->snapshot) ||
 	    (facts->note && !cache->note))
 		r = -ENOMEM;
-	(void)pthread_mutex_unlock(&look->lock);
-	if (look->head.ref && !(cache->ref = strdup(look->head.ref)))
+	(void)pthread_mutex_unlock(&state->lock);
+	if (state->head.ref && !(cache->ref = strdup(state->head.ref)))
 		r = -ENOMEM;
-	if (look->head.commit && !(cache->commit = strdup(look->head.commit)))
+	if (state->head.commit && !(cache->commit = strdup(state->head.commit)))
 		r = -ENOMEM;
 	return r;
 }
 
-int git_memory_keep(struct git_look *look, const struct git_tree *tree,
+int git_memory_keep(struct git_state *state, const struct git_tree *tree,
 		    struct git_status *status, struct git_watches *watches)
 {
 	CLEANUP(git_cache_release)
-	struct git_cache cache = { .context = context_of(look),
+	struct git_cache cache = { .context = context_of(state),
 				   .index = tree->index_stamp };
-	const struct origins origins = { look, tree, watches };
+	const struct origins origins = { state, tree, watches };
 	int r;
 
 	/* The file would be root's in the folder of another. */
-	if (!look->cache_path || look->head.foreign || look->runner.owner)
+	if (!state->cache_path || state->head.foreign || state->runner.owner)
 		return 1;
 	r = watch_changes(&origins, status);
 	if (r == 0)
@@ -341,17 +343,17 @@ int git_memory_keep(struct git_look *look, const struct git_tree *tree,
 	if (r == 0)
 		r = watch_origins(&origins);
 	if (r == 0)
-		r = git_status_find_ignored(status, &look->runner);
+		r = git_status_find_ignored(status, &state->runner);
 	if (r == 0)
-		r = git_walk(tree, status, &look->cancel, watches);
+		r = git_walk(tree, status, &state->cancel, watches);
 	if (r != 0)
 		return r;
-	if (atomic_load(&look->cancel) || !is_settled(look, tree, watches))
+	if (atomic_load(&state->cancel) || !is_settled(state, tree, watches))
 		return 1;
-	r = fill_cache(look, &cache);
+	r = fill_cache(state, &cache);
 	if (r < 0)
 		return r;
 	cache.watches = *watches;
 	*watches = GIT_WATCHES_INIT;
-	return git_cache_save(look->cache_path, &cache);
+	return git_cache_save(state->cache_path, &cache);
 }

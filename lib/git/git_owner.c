@@ -1,4 +1,4 @@
-/* owner.c - see owner.h */
+/* git_owner.c - see git_owner.h */
 #include "git/git_owner.h"
 
 #include <errno.h>

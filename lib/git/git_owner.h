@@ -1,4 +1,4 @@
-/* owner.h - in whose name git runs.
+/* git_owner.h - in whose name git runs.
  *
  * `sudo roar run` in one's own repository must not leave objects and refs there that
  * are root's: the next `git add` would fail.  When root works for whoever typed sudo

@@ -1,4 +1,4 @@
-/* packages.c - see packages.h */
+/* git_packages.c - see git_packages.h */
 #include "git/git_packages.h"
 
 #include <errno.h>

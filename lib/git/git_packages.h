@@ -1,4 +1,4 @@
-/* packages.h - untracked folders of installed packages.
+/* git_packages.h - untracked folders of installed packages.
  *
  * A virtual environment that git does not ignore holds ten thousand files, none of
  * them the user's code.  Such a folder becomes one change of the list, which the

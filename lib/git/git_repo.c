@@ -1,4 +1,4 @@
-/* repo.c - see repo.h */
+/* git_repo.c - see git_repo.h */
 #include "git/git_repo.h"
 
 #include <assert.h>

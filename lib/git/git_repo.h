@@ -1,4 +1,4 @@
-/* repo.h - where a repository keeps its files.
+/* git_repo.h - where a repository keeps its files.
  *
  * A work tree has a `.git`: the repository itself, or a file that names it
  * ("gitdir: path", for linked work trees and submodules).  A linked work tree

@@ -1,4 +1,4 @@
-/* snapshot.c - see snapshot.h */
+/* git_snapshot.c - see git_snapshot.h */
 #include "git/git_snapshot.h"
 
 #include <dirent.h>
@@ -23,7 +23,7 @@
 
 enum {
 	PROBE_BYTES = 8000, /* searched for NUL, as git does to tell binaries */
-	STALE_S = 3600, /* a copy this old belongs to a look that was killed */
+	STALE_S = 3600, /* a copy this old belongs to a query that was killed */
 	ENV_BYTES = 4096 + 32, /* GIT_INDEX_FILE=path */
 };
 
@@ -161,7 +161,7 @@ static int choose(struct making *m)
 
 /* --- the copy of the index ---------------------------------------------- */
 
-/* Removes copies that a killed look left behind. */
+/* Removes copies that a killed query left behind. */
 static void remove_stale(const char *prefix)
 {
 	CLEANUP(str_release) struct str dir = STR_INIT;

@@ -1,4 +1,4 @@
-/* snapshot.h - uncommitted code as a commit under refs/roar/.
+/* git_snapshot.h - uncommitted code as a commit under refs/roar/.
  *
  * A copy of the index, which no one else sees, takes in the changed files;
  * git makes a tree and a commit of it.  The steps, each one git process:

@@ -1,9 +1,9 @@
-/* look.c - see git.h
+/* git_state.c - see git.h
  *
- * The look is shared by two holders, its owner and its thread.  Usually the
+ * The query is shared by two holders, its owner and its thread.  Usually the
  * owner joins the thread; but a thread that hangs in the kernel (a dead file
  * server) must not hang the user, so it can be left behind: whoever lets go
- * last frees the look. */
+ * last frees the query. */
 #include "git/git.h"
 
 #include <errno.h>
@@ -41,75 +41,75 @@ void git_facts_release(struct git_facts *facts)
 	*facts = (struct git_facts){ 0 };
 }
 
-void git_look_note(struct git_look *look, const char *fmt, ...)
+void git_state_note(struct git_state *state, const char *fmt, ...)
 {
 	struct str note = STR_INIT;
 	va_list ap;
 
-	(void)pthread_mutex_lock(&look->lock);
-	if (look->facts.note)
-		str_addf(&note, "%s; ", look->facts.note);
+	(void)pthread_mutex_lock(&state->lock);
+	if (state->facts.note)
+		str_addf(&note, "%s; ", state->facts.note);
 	va_start(ap, fmt);
 	str_addv(&note, fmt, ap);
 	va_end(ap);
-	free(look->facts.note);
-	look->facts.note = str_take(&note);
-	if (!look->facts.note)
-		look->error = -ENOMEM;
-	(void)pthread_mutex_unlock(&look->lock);
+	free(state->facts.note);
+	state->facts.note = str_take(&note);
+	if (!state->facts.note)
+		state->error = -ENOMEM;
+	(void)pthread_mutex_unlock(&state->lock);
 }
 
-static void look_free(struct git_look *look)
+static void state_free(struct git_state *state)
 {
-	git_repo_release(&look->repo);
-	git_config_release(&look->config);
-	git_head_release(&look->head);
-	git_env_release(&look->env);
-	git_facts_release(&look->facts);
-	free(look->own);
-	free(look->cache_path);
-	closep(&look->cancel_fd);
-	(void)pthread_cond_destroy(&look->changed);
-	(void)pthread_mutex_destroy(&look->lock);
-	free(look);
+	git_repo_release(&state->repo);
+	git_config_release(&state->config);
+	git_head_release(&state->head);
+	git_env_release(&state->env);
+	git_facts_release(&state->facts);
+	free(state->own);
+	free(state->cache_path);
+	closep(&state->cancel_fd);
+	(void)pthread_cond_destroy(&state->changed);
+	(void)pthread_mutex_destroy(&state->lock);
+	free(state);
 }
 
-DEFINE_CLEANUP(struct git_look *, look_free)
+DEFINE_CLEANUP(struct git_state *, state_free)
 
-/* Lets go of the look; the last holder frees it. */
-static void look_unref(struct git_look *look)
+/* Lets go of the query; the last holder frees it. */
+static void state_unref(struct git_state *state)
 {
 	int left;
 
-	(void)pthread_mutex_lock(&look->lock);
-	left = --look->n_refs;
-	(void)pthread_mutex_unlock(&look->lock);
+	(void)pthread_mutex_lock(&state->lock);
+	left = --state->n_refs;
+	(void)pthread_mutex_unlock(&state->lock);
 	if (left == 0)
-		look_free(look);
+		state_free(state);
 }
 
-static int look_new(struct git_look **ret_look)
+static int state_new(struct git_state **ret_state)
 {
-	struct git_look *look = calloc(1, sizeof(*look));
+	struct git_state *state = calloc(1, sizeof(*state));
 	pthread_condattr_t attr;
 
-	if (!look)
+	if (!state)
 		return -ENOMEM;
-	(void)pthread_mutex_init(&look->lock, NULL);
+	(void)pthread_mutex_init(&state->lock, NULL);
 	(void)pthread_condattr_init(&attr);
 	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&look->changed, &attr);
+	(void)pthread_cond_init(&state->changed, &attr);
 	(void)pthread_condattr_destroy(&attr);
-	look->n_refs = 1;
-	look->started_ns = clock_now_ns();
-	look->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (look->cancel_fd < 0) {
+	state->n_refs = 1;
+	state->started_ns = clock_now_ns();
+	state->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (state->cancel_fd < 0) {
 		int r = -errno;
 
-		look_free(look);
+		state_free(state);
 		return r;
 	}
-	*ret_look = look;
+	*ret_state = state;
 	return 0;
 }
 
@@ -139,44 +139,45 @@ static int absolute(const char *cwd, const char *path, char **ret_path)
 }
 
 /* Our own folder, relative to the root, if it lies in the tree. */
-static int set_own(struct git_look *look, const char *cwd, const char *own_dir)
+static int set_own(struct git_state *state, const char *cwd,
+		   const char *own_dir)
 {
 	CLEANUP(str_release) struct str dir = STR_INIT;
 	CLEANUP(freep) char *path = NULL;
 	const char *own;
 
-	if (!own_dir && !look->cache_path)
+	if (!own_dir && !state->cache_path)
 		return 0;
 	if (own_dir)
 		str_adds(&dir, own_dir);
 	else
-		path_dirname(&dir, look->cache_path);
+		path_dirname(&dir, state->cache_path);
 	if (str_error(&dir) < 0 || absolute(cwd, dir.data, &path) < 0)
 		return -ENOMEM;
-	own = path_relative(path, look->repo.root);
+	own = path_relative(path, state->repo.root);
 	if (own[0] == '/' || strcmp(own, ".") == 0)
 		return 0;
-	look->own = strdup(own);
-	return look->own ? 0 : -ENOMEM;
+	state->own = strdup(own);
+	return state->own ? 0 : -ENOMEM;
 }
 
-static int set_options(struct git_look *look, const char *cwd,
+static int set_options(struct git_state *state, const char *cwd,
 		       const char *cache_path,
 		       const struct git_options *options)
 {
 	int r = 0;
 
 	if (options) {
-		look->limits = options->limits;
-		look->no_snapshot = options->no_snapshot;
-		look->is_made = options->is_made;
-		look->ctx = options->ctx;
+		state->limits = options->limits;
+		state->no_snapshot = options->no_snapshot;
+		state->is_made = options->is_made;
+		state->ctx = options->ctx;
 	}
-	set_limits(&look->limits);
+	set_limits(&state->limits);
 	if (cache_path)
-		r = absolute(cwd, cache_path, &look->cache_path);
+		r = absolute(cwd, cache_path, &state->cache_path);
 	if (r == 0)
-		r = set_own(look, cwd, options ? options->own_dir : NULL);
+		r = set_own(state, cwd, options ? options->own_dir : NULL);
 	return r;
 }
 
@@ -188,143 +189,143 @@ static int copy(const char *text, char **ret_copy)
 
 /* The work tree of a submodule is named in its configuration, and is the one
  * we came from; any other name means that git would look somewhere else. */
-static int check_worktree(struct git_look *look)
+static int check_worktree(struct git_state *state)
 {
 	CLEANUP(freep) char *named = NULL;
 	CLEANUP(freep) char *real = NULL;
 
-	if (!look->config.worktree)
+	if (!state->config.worktree)
 		return 0;
-	if (absolute(look->repo.git_dir, look->config.worktree, &named) < 0)
+	if (absolute(state->repo.git_dir, state->config.worktree, &named) < 0)
 		return -ENOMEM;
-	if (strcmp(named, look->repo.root) == 0)
+	if (strcmp(named, state->repo.root) == 0)
 		return 0;
 	real = realpath(named, NULL);
-	look->elsewhere = !real || strcmp(real, look->repo.root) != 0;
+	state->elsewhere = !real || strcmp(real, state->repo.root) != 0;
 	return 0;
 }
 
 /* Reads what files tell at once.  1, 0 when there is no work tree, or a
  * negative errno. */
-static int read_basics(struct git_look *look, const char *cwd)
+static int read_basics(struct git_state *state, const char *cwd)
 {
-	struct git_facts *facts = &look->facts;
+	struct git_facts *facts = &state->facts;
 	int r;
 
-	r = git_repo_find(cwd, &look->repo);
+	r = git_repo_find(cwd, &state->repo);
 	if (r <= 0)
 		return r;
-	r = git_config_read(&look->repo, &look->config);
+	r = git_config_read(&state->repo, &state->config);
 	if (r < 0)
 		return r;
 	/* Linked work trees of a bare repository share its setting. */
-	if (look->config.bare && !look->config.worktree &&
-	    strcmp(look->repo.git_dir, look->repo.common_dir) == 0)
+	if (state->config.bare && !state->config.worktree &&
+	    strcmp(state->repo.git_dir, state->repo.common_dir) == 0)
 		return 0;
-	r = git_head_read(&look->repo, &look->head);
+	r = git_head_read(&state->repo, &state->head);
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0)
-		look->head.foreign = true; /* git may make sense of it */
-	if (check_worktree(look) < 0 ||
-	    copy(look->repo.root, &facts->root) < 0 ||
-	    copy(look->head.commit, &facts->commit) < 0 ||
-	    copy(look->head.ref ? git_ref_short(look->head.ref) : NULL,
+		state->head.foreign = true; /* git may make sense of it */
+	if (check_worktree(state) < 0 ||
+	    copy(state->repo.root, &facts->root) < 0 ||
+	    copy(state->head.commit, &facts->commit) < 0 ||
+	    copy(state->head.ref ? git_ref_short(state->head.ref) : NULL,
 		 &facts->branch) < 0 ||
-	    copy(look->config.remote, &facts->remote) < 0)
+	    copy(state->config.remote, &facts->remote) < 0)
 		return -ENOMEM;
 	return 1;
 }
 
 static void *thread_main(void *arg)
 {
-	struct git_look *look = arg;
-	int r = git_answer(look);
+	struct git_state *state = arg;
+	int r = git_state_read(state);
 
-	(void)pthread_mutex_lock(&look->lock);
+	(void)pthread_mutex_lock(&state->lock);
 	if (r < 0)
-		look->error = r;
-	look->ended = true;
-	(void)pthread_cond_broadcast(&look->changed);
-	(void)pthread_mutex_unlock(&look->lock);
-	look_unref(look);
+		state->error = r;
+	state->ended = true;
+	(void)pthread_cond_broadcast(&state->changed);
+	(void)pthread_mutex_unlock(&state->lock);
+	state_unref(state);
 	return NULL;
 }
 
-static int start_thread(struct git_look *look)
+static int start_thread(struct git_state *state)
 {
 	int r;
 
-	look->n_refs++;
-	r = thread_start(&look->thread, NULL, thread_main, look);
+	state->n_refs++;
+	r = thread_start(&state->thread, NULL, thread_main, state);
 	if (r < 0)
-		look->n_refs--;
+		state->n_refs--;
 	return r;
 }
 
-static int set_runner(struct git_look *look)
+static int set_runner(struct git_state *state)
 {
 	CLEANUP(str_release) struct str home = STR_INIT;
 
-	look->runner = (struct git_runner){
-		.root = look->repo.root,
-		.env = &look->env,
+	state->runner = (struct git_runner){
+		.root = state->repo.root,
+		.env = &state->env,
 		.deadline_ns = clock_mono_ns() +
-			       look->limits.timeout_ms * INT64_C(1000000),
-		.cancel_fd = look->cancel_fd,
+			       state->limits.timeout_ms * INT64_C(1000000),
+		.cancel_fd = state->cancel_fd,
 	};
-	if (!git_owner_find(&look->repo, &look->owner))
+	if (!git_owner_find(&state->repo, &state->owner))
 		return 0;
-	look->runner.owner = &look->owner;
-	git_owner_home(&look->owner, &home);
-	return home.len ? git_env_set_home(&look->env, home.data) : 0;
+	state->runner.owner = &state->owner;
+	git_owner_home(&state->owner, &home);
+	return home.len ? git_env_set_home(&state->env, home.data) : 0;
 }
 
-int git_look_start(const char *cwd, const char *cache_path,
-		   const struct git_options *options,
-		   struct git_look **ret_look)
+int git_state_start(const char *cwd, const char *cache_path,
+		    const struct git_options *options,
+		    struct git_state **ret_state)
 {
-	CLEANUP(look_freep) struct git_look *look = NULL;
+	CLEANUP(state_freep) struct git_state *state = NULL;
 	int r;
 
-	r = look_new(&look);
+	r = state_new(&state);
 	if (r < 0)
 		return r;
-	r = read_basics(look, cwd);
+	r = read_basics(state, cwd);
 	if (r < 0)
 		return r;
 	if (r == 0) {
-		*ret_look = NULL;
+		*ret_state = NULL;
 		return 0;
 	}
-	r = set_options(look, cwd, cache_path, options);
+	r = set_options(state, cwd, cache_path, options);
 	if (r == 0)
-		r = git_env_init(&look->env, environ);
+		r = git_env_init(&state->env, environ);
 	if (r < 0)
 		return r;
-	r = set_runner(look);
+	r = set_runner(state);
 	if (r == 0)
-		r = start_thread(look);
+		r = start_thread(state);
 	if (r < 0)
 		return r;
-	*ret_look = TAKE_PTR(look);
+	*ret_state = TAKE_PTR(state);
 	return 0;
 }
 
-void git_look_basics(struct git_look *look, struct git_facts *ret_facts)
+void git_state_basics(struct git_state *state, struct git_facts *ret_facts)
 {
-	(void)pthread_mutex_lock(&look->lock);
+	(void)pthread_mutex_lock(&state->lock);
 	*ret_facts = (struct git_facts){
-		.root = look->facts.root,
-		.commit = look->facts.commit,
-		.branch = look->facts.branch,
-		.remote = look->facts.remote,
+		.root = state->facts.root,
+		.commit = state->facts.commit,
+		.branch = state->facts.branch,
+		.remote = state->facts.remote,
 	};
-	(void)pthread_mutex_unlock(&look->lock);
+	(void)pthread_mutex_unlock(&state->lock);
 }
 
 /* Waits until the thread has ended; false after `wait_ms`.  With the lock. */
-static bool wait_ended(struct git_look *look, unsigned wait_ms)
+static bool wait_ended(struct git_state *state, unsigned wait_ms)
 {
 	int64_t until_ns = clock_mono_ns() + wait_ms * INT64_C(1000000);
 	struct timespec until = {
@@ -332,53 +333,53 @@ static bool wait_ended(struct git_look *look, unsigned wait_ms)
 		.tv_nsec = until_ns % 1000000000,
 	};
 
-	while (!look->ended)
-		if (pthread_cond_timedwait(&look->changed, &look->lock,
+	while (!state->ended)
+		if (pthread_cond_timedwait(&state->changed, &state->lock,
 					   &until) == ETIMEDOUT)
 			break;
-	return look->ended;
+	return state->ended;
 }
 
-static void cancel(struct git_look *look)
+static void cancel(struct git_state *state)
 {
 	static const uint64_t one = 1;
 
-	atomic_store(&look->cancel, true);
-	while (write(look->cancel_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+	atomic_store(&state->cancel, true);
+	while (write(state->cancel_fd, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
 }
 
-int git_look_finish(struct git_look *look, unsigned wait_ms,
-		    struct git_facts *ret_facts)
+int git_state_finish(struct git_state *state, unsigned wait_ms,
+		     struct git_facts *ret_facts)
 {
 	struct git_facts facts;
 	bool ended;
 	int r;
 
-	if (!look) {
+	if (!state) {
 		*ret_facts = (struct git_facts){ 0 };
 		return 0;
 	}
-	(void)pthread_mutex_lock(&look->lock);
-	ended = wait_ended(look, wait_ms);
+	(void)pthread_mutex_lock(&state->lock);
+	ended = wait_ended(state, wait_ms);
 	if (!ended) {
-		cancel(look);
-		ended = wait_ended(look, CANCEL_WAIT_MS);
+		cancel(state);
+		ended = wait_ended(state, CANCEL_WAIT_MS);
 	}
-	(void)pthread_mutex_unlock(&look->lock);
+	(void)pthread_mutex_unlock(&state->lock);
 	if (!ended)
-		git_look_note(look, "the look at the work tree hangs");
+		git_state_note(state, "the look at the work tree hangs");
 
-	(void)pthread_mutex_lock(&look->lock);
-	facts = look->facts;
-	look->facts = (struct git_facts){ 0 };
-	r = look->error;
-	(void)pthread_mutex_unlock(&look->lock);
+	(void)pthread_mutex_lock(&state->lock);
+	facts = state->facts;
+	state->facts = (struct git_facts){ 0 };
+	r = state->error;
+	(void)pthread_mutex_unlock(&state->lock);
 	if (ended)
-		(void)pthread_join(look->thread, NULL);
+		(void)pthread_join(state->thread, NULL);
 	else
-		(void)pthread_detach(look->thread);
-	look_unref(look);
+		(void)pthread_detach(state->thread);
+	state_unref(state);
 	if (r < 0) {
 		git_facts_release(&facts);
 		return r;

@@ -1,9 +1,9 @@
-/* look_internal.h - one look, as its own files see it.
+/* git_state_internal.h - one query, as its own files see it.
  *
- * look.c starts and ends it, answer.c does the work on the look's thread,
- * memory.c decides whether the last look's result still holds. */
-#ifndef ROAR_GIT_LOOK_INTERNAL_H
-#define ROAR_GIT_LOOK_INTERNAL_H
+ * git_state.c starts and ends it, git_state_read.c does the work on the query's thread,
+ * git_memory.c decides whether the last query's result still holds. */
+#ifndef ROAR_GIT_STATE_INTERNAL_H
+#define ROAR_GIT_STATE_INTERNAL_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,7 +21,7 @@ struct git_snapshot;
 struct git_status;
 struct git_tree;
 
-struct git_look {
+struct git_state {
 	/* Set before the thread starts, then the thread's alone. */
 	struct git_repo repo;
 	struct git_config config;
@@ -52,28 +52,28 @@ struct git_look {
 	struct git_facts facts;
 };
 
-/* --- look.c: what the thread tells ---------------------------------------- */
+/* --- git_state.c: what the thread tells ---------------------------------------- */
 
 /* Adds a clause to the note of the facts. */
-void git_look_note(struct git_look *look, const char *fmt, ...)
+void git_state_note(struct git_state *state, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* --- answer.c --------------------------------------------------------------- */
+/* --- git_state_read.c --------------------------------------------------------------- */
 
 /* Learns all there is to learn.  0 or -ENOMEM; everything else is a note. */
-int git_answer(struct git_look *look);
+int git_state_read(struct git_state *state);
 
-/* --- memory.c ------------------------------------------------------------- */
+/* --- git_memory.c ------------------------------------------------------------- */
 
-/* Takes over the result of the last look if nothing changed since: 1.  0 when
+/* Takes over the result of the last query if nothing changed since: 1.  0 when
  * git has to be asked, -ENOMEM. */
-int git_memory_recall(struct git_look *look, struct git_tree *tree);
+int git_memory_recall(struct git_state *state, struct git_tree *tree);
 
-/* Writes down the result of this look, which is in its facts.  `watches` holds
+/* Writes down the result of this query, which is in its facts.  `watches` holds
  * the tracked files that stat could not vouch for, and gets more.  Returns 0,
  * 1 when the tree changed too recently to remember anything, or a negative
  * errno; none of them is worth a note. */
-int git_memory_keep(struct git_look *look, const struct git_tree *tree,
+int git_memory_keep(struct git_state *state, const struct git_tree *tree,
 		    struct git_status *status, struct git_watches *watches);
 
 #endif

@@ -1,7 +1,7 @@
-/* answer.c - what the thread of a look does, from first to last.
+/* git_state_read.c - what the thread of a query does, from first to last.
  *
  * Facts are published as soon as they are known, under the lock: whoever ends
- * the look early gets what there is. */
+ * the query early gets what there is. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,31 +37,31 @@ static void add_git_words(struct str *out, const struct str *errors)
 }
 
 /* Notes why `what`: the result `r` of a git process and its words. */
-static void note_failure(struct git_look *look, const char *what, int r,
+static void note_failure(struct git_state *state, const char *what, int r,
 			 const struct str *errors)
 {
 	CLEANUP(str_release) struct str words = STR_INIT;
 
 	add_git_words(&words, errors);
 	if (r == -ENOPKG)
-		git_look_note(look, "%s: git is not installed", what);
+		git_state_note(state, "%s: git is not installed", what);
 	else if (r == -ETIMEDOUT)
-		git_look_note(look, "%s: git did not answer in %g s", what,
-			      look->limits.timeout_ms / 1000.0);
+		git_state_note(state, "%s: git did not answer in %g s", what,
+			       state->limits.timeout_ms / 1000.0);
 	else if (r == -ECANCELED)
-		git_look_note(look, "%s: the run ended before git answered",
-			      what);
+		git_state_note(state, "%s: the run ended before git answered",
+			       what);
 	else if (r > 0 && words.len)
-		git_look_note(look, "%s: git says: %s", what, words.data);
+		git_state_note(state, "%s: git says: %s", what, words.data);
 	else if (r > 0)
-		git_look_note(look, "%s: git failed with status %d", what, r);
+		git_state_note(state, "%s: git failed with status %d", what, r);
 	else
-		git_look_note(look, "%s: %s", what, strerrordesc_np(-r));
+		git_state_note(state, "%s: %s", what, strerrordesc_np(-r));
 }
 
 /* --- HEAD of a repository whose refs only git reads ----------------------- */
 
-static int ask_line(struct git_look *look, struct git_command *command,
+static int ask_line(struct git_state *state, struct git_command *command,
 		    char **ret_line)
 {
 	CLEANUP(str_release) struct str errors = STR_INIT;
@@ -70,7 +70,7 @@ static int ask_line(struct git_look *look, struct git_command *command,
 
 	command->take = git_take_text;
 	command->ctx = &text;
-	r = git_run(&look->runner, command, &errors);
+	r = git_run(&state->runner, command, &errors);
 	if (r < 0)
 		return r;
 	if (r > 0)
@@ -81,40 +81,40 @@ static int ask_line(struct git_look *look, struct git_command *command,
 	return *ret_line ? 0 : -ENOMEM;
 }
 
-static int ask_head(struct git_look *look)
+static int ask_head(struct git_state *state)
 {
 	struct git_command ref = { .args = { "symbolic-ref", "-q", "HEAD",
 					     NULL } };
 	struct git_command commit = { .args = { "rev-parse", "-q", "--verify",
 						"HEAD^{commit}", NULL } };
 	CLEANUP(str_release) struct str none = STR_INIT;
-	struct git_head *head = &look->head;
-	struct git_facts *facts = &look->facts;
+	struct git_head *head = &state->head;
+	struct git_facts *facts = &state->facts;
 	int r;
 
-	r = ask_line(look, &ref, &head->ref);
+	r = ask_line(state, &ref, &head->ref);
 	if (r == 0)
-		r = ask_line(look, &commit, &head->commit);
+		r = ask_line(state, &commit, &head->commit);
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0) {
-		note_failure(look, "the commit is not known", r, &none);
+		note_failure(state, "the commit is not known", r, &none);
 		return 0;
 	}
-	(void)pthread_mutex_lock(&look->lock);
+	(void)pthread_mutex_lock(&state->lock);
 	if (head->commit)
 		facts->commit = strdup(head->commit);
 	if (head->ref)
 		facts->branch = strdup(git_ref_short(head->ref));
 	if ((head->commit && !facts->commit) || (head->ref && !facts->branch))
 		r = -ENOMEM;
-	(void)pthread_mutex_unlock(&look->lock);
+	(void)pthread_mutex_unlock(&state->lock);
 	return r;
 }
 
 /* --- status and snapshot -------------------------------------------------- */
 
-static bool is_young(const struct git_look *look, const char *path)
+static bool is_young(const struct git_state *state, const char *path)
 {
 	struct stamp stamp;
 	struct stat st;
@@ -122,33 +122,33 @@ static bool is_young(const struct git_look *look, const char *path)
 	if (lstat(path, &st) < 0)
 		return true; /* and gone already */
 	stamp = stamp_of(&st);
-	return stamp_is_racy(&stamp, look->started_ns);
+	return stamp_is_racy(&stamp, state->started_ns);
 }
 
-static bool is_made(struct git_look *look, struct str *path,
+static bool is_made(struct git_state *state, struct str *path,
 		    const struct git_change *change)
 {
 	if (!change->untracked)
 		return false;
 	str_clear(path);
-	str_addf(path, "%s/", look->repo.root);
+	str_addf(path, "%s/", state->repo.root);
 	str_add(path, change->path, change->len);
 	return str_error(path) == 0 &&
-	       look->is_made(look->ctx, path->data, path->len,
-			     is_young(look, path->data));
+	       state->is_made(state->ctx, path->data, path->len,
+			      is_young(state, path->data));
 }
 
 /* The command writes while git looks: what it has made is not what it started
  * from. */
-static void leave_out_made(struct git_look *look, struct git_status *status)
+static void leave_out_made(struct git_state *state, struct git_status *status)
 {
 	CLEANUP(str_release) struct str path = STR_INIT;
 	size_t kept = 0;
 
-	if (!look->is_made)
+	if (!state->is_made)
 		return;
 	for (size_t i = 0; i < status->n_changes; i++) {
-		if (is_made(look, &path, &status->changes[i]))
+		if (is_made(state, &path, &status->changes[i]))
 			status->n_untracked--;
 		else
 			status->changes[kept++] = status->changes[i];
@@ -156,27 +156,27 @@ static void leave_out_made(struct git_look *look, struct git_status *status)
 	status->n_changes = kept;
 }
 
-static void publish_status(struct git_look *look,
+static void publish_status(struct git_state *state,
 			   const struct git_status *status,
 			   uint32_t n_submodules)
 {
-	(void)pthread_mutex_lock(&look->lock);
-	look->facts.checked = true;
-	look->facts.n_modified = status->n_modified;
-	look->facts.n_untracked = status->n_untracked;
+	(void)pthread_mutex_lock(&state->lock);
+	state->facts.checked = true;
+	state->facts.n_modified = status->n_modified;
+	state->facts.n_untracked = status->n_untracked;
 	if (status->n_modified || status->n_untracked)
-		look->facts.dirty = TRI_YES;
+		state->facts.dirty = TRI_YES;
 	else
-		look->facts.dirty = n_submodules ? TRI_UNKNOWN : TRI_NO;
-	(void)pthread_mutex_unlock(&look->lock);
+		state->facts.dirty = n_submodules ? TRI_UNKNOWN : TRI_NO;
+	(void)pthread_mutex_unlock(&state->lock);
 	if (n_submodules)
-		git_look_note(look,
-			      "%u submodule%s: uncommitted changes inside "
-			      "are not looked for",
-			      n_submodules, n_submodules == 1 ? "" : "s");
+		git_state_note(state,
+			       "%u submodule%s: uncommitted changes inside "
+			       "are not looked for",
+			       n_submodules, n_submodules == 1 ? "" : "s");
 }
 
-static void publish_snapshot(struct git_look *look,
+static void publish_snapshot(struct git_state *state,
 			     struct git_snapshot *snapshot)
 {
 	CLEANUP(str_release) struct str names = STR_INIT;
@@ -184,44 +184,44 @@ static void publish_snapshot(struct git_look *look,
 
 	git_left_outs_describe(&snapshot->left_out, NAMES_IN_NOTE, &names);
 	if (n)
-		git_look_note(look, "%u uncommitted file%s %s: %s", n,
-			      n == 1 ? " is" : "s are",
-			      snapshot->id ? "not in the snapshot" :
-					     "in no snapshot",
-			      str_cstr(&names));
-	(void)pthread_mutex_lock(&look->lock);
-	look->facts.snapshot = TAKE_PTR(snapshot->id);
-	look->facts.left_out = snapshot->left_out;
+		git_state_note(state, "%u uncommitted file%s %s: %s", n,
+			       n == 1 ? " is" : "s are",
+			       snapshot->id ? "not in the snapshot" :
+					      "in no snapshot",
+			       str_cstr(&names));
+	(void)pthread_mutex_lock(&state->lock);
+	state->facts.snapshot = TAKE_PTR(snapshot->id);
+	state->facts.left_out = snapshot->left_out;
 	snapshot->left_out = (struct git_left_outs){ 0 };
-	(void)pthread_mutex_unlock(&look->lock);
+	(void)pthread_mutex_unlock(&state->lock);
 }
 
 /* 0 when the snapshot is made or there is none to make, 1 when it failed. */
-static int make_snapshot(struct git_look *look, const struct git_tree *tree,
+static int make_snapshot(struct git_state *state, const struct git_tree *tree,
 			 const struct git_status *status)
 {
 	CLEANUP(git_snapshot_release) struct git_snapshot snapshot = { 0 };
 	CLEANUP(str_release) struct str errors = STR_INIT;
 	const struct git_snapshot_job job = {
-		.runner = &look->runner,
+		.runner = &state->runner,
 		.tree = tree,
 		.status = status,
-		.commit = look->head.commit,
-		.work_prefix = look->cache_path,
-		.limits = look->limits,
+		.commit = state->head.commit,
+		.work_prefix = state->cache_path,
+		.limits = state->limits,
 	};
 	int r;
 
-	if (look->no_snapshot || !(status->n_modified || status->n_untracked))
+	if (state->no_snapshot || !(status->n_modified || status->n_untracked))
 		return 0;
 	r = git_snapshot_make(&job, &snapshot, &errors);
 	if (r == -ENOMEM)
 		return r;
 	if (r == 0) {
-		publish_snapshot(look, &snapshot);
+		publish_snapshot(state, &snapshot);
 		return 0;
 	}
-	note_failure(look, not_kept, r, &errors);
+	note_failure(state, not_kept, r, &errors);
 	return 1;
 }
 
@@ -235,7 +235,7 @@ static int collect(void *ctx, const struct git_index_entry *entry,
 }
 
 /* Asks git, and has the answer remembered if that can be done. */
-static int ask_git(struct git_look *look, struct git_tree *tree)
+static int ask_git(struct git_state *state, struct git_tree *tree)
 {
 	CLEANUP(git_watches_release)
 	struct git_watches watches = GIT_WATCHES_INIT;
@@ -243,54 +243,54 @@ static int ask_git(struct git_look *look, struct git_tree *tree)
 	CLEANUP(str_release) struct str errors = STR_INIT;
 	int scanned, r;
 
-	git_status_init(&status, look->own);
-	scanned = git_tree_scan(tree, &look->cancel, collect, &watches);
+	git_status_init(&status, state->own);
+	scanned = git_tree_scan(tree, &state->cancel, collect, &watches);
 	if (scanned == -ENOMEM)
 		return scanned;
-	r = git_status_read(&status, &look->runner, &errors);
+	r = git_status_read(&status, &state->runner, &errors);
 	if (r == -ENOMEM)
 		return r;
 	if (r != 0) {
-		note_failure(look, not_known, r, &errors);
+		note_failure(state, not_known, r, &errors);
 		return 0;
 	}
-	leave_out_made(look, &status);
+	leave_out_made(state, &status);
 	r = git_packages_fold(&status);
 	if (r < 0)
 		return r;
-	publish_status(look, &status, tree->n_submodules);
-	r = make_snapshot(look, tree, &status);
+	publish_status(state, &status, tree->n_submodules);
+	r = make_snapshot(state, tree, &status);
 	if (r != 0 || scanned < 0 || status.overflow)
 		return r < 0 ? r : 0;
-	r = git_memory_keep(look, tree, &status, &watches);
+	r = git_memory_keep(state, tree, &status, &watches);
 	return r == -ENOMEM ? r : 0;
 }
 
-int git_answer(struct git_look *look)
+int git_state_read(struct git_state *state)
 {
 	struct git_tree tree;
 	int r;
 
-	if (look->elsewhere) {
-		git_look_note(look, "%s: core.worktree names another folder",
-			      not_known);
+	if (state->elsewhere) {
+		git_state_note(state, "%s: core.worktree names another folder",
+			       not_known);
 		return 0;
 	}
-	if (look->head.foreign) {
-		r = ask_head(look);
+	if (state->head.foreign) {
+		r = ask_head(state);
 		if (r < 0)
 			return r;
 	}
-	r = git_tree_open(&tree, &look->repo, &look->config, look->own);
+	r = git_tree_open(&tree, &state->repo, &state->config, state->own);
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0) {
-		git_look_note(look, "%s: %s", not_known, strerrordesc_np(-r));
+		git_state_note(state, "%s: %s", not_known, strerrordesc_np(-r));
 		return 0;
 	}
-	r = git_memory_recall(look, &tree);
+	r = git_memory_recall(state, &tree);
 	if (r == 0)
-		r = ask_git(look, &tree);
+		r = ask_git(state, &tree);
 	git_tree_close(&tree);
 	return r < 0 ? r : 0;
 }

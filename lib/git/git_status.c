@@ -1,4 +1,4 @@
-/* status.c - see status.h */
+/* git_status.c - see git_status.h */
 #include "git/git_status.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* status.h - what `git status` says, as a list.
+/* git_status.h - what `git status` says, as a list.
  *
  * The output is read as a stream of NUL-ended records (porcelain version 2):
  *
@@ -30,7 +30,7 @@ struct git_change {
 	bool in_tree; /* the file itself differs from the index */
 	bool deleted; /* it is not in the tree */
 	bool submodule; /* or an untracked nested repository */
-	bool packages; /* a folder, see packages.h; its path ends in "/" */
+	bool packages; /* a folder, see git_packages.h; its path ends in "/" */
 };
 
 struct git_status {

@@ -1,4 +1,4 @@
-/* tree.c - see tree.h */
+/* git_tree.c - see git_tree.h */
 #include "git/git_tree.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* tree.h - the work tree against the index, by stat alone.
+/* git_tree.h - the work tree against the index, by stat alone.
  *
  * git notes in the index how each file looked when its content was last
  * compared.  A file that still looks so is unchanged, unless it was written in

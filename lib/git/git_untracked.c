@@ -1,4 +1,4 @@
-/* unknown.c - see git.h: which of some files are new to git
+/* git_untracked.c - see git.h: which of some files are new to git
  *
  * `git ls-files --others` with the paths as its arguments: it reads the index and the
  * rules for ignored files, and looks at nothing else of the tree. */
@@ -30,7 +30,7 @@ static bool is_listed(const struct str *answers, const char *path)
 	return false;
 }
 
-int git_find_unknown(const char *root, const char *paths[], size_t n)
+int git_untracked_find(const char *root, const char *paths[], size_t n)
 {
 	CLEANUP(str_release) struct str answers = STR_INIT;
 	CLEANUP(git_env_release) struct git_env env = { 0 };
@@ -49,8 +49,8 @@ int git_find_unknown(const char *root, const char *paths[], size_t n)
 	int found = 0;
 	int r;
 
-	if (n > GIT_UNKNOWN_MAX)
-		n = GIT_UNKNOWN_MAX;
+	if (n > GIT_UNTRACKED_MAX)
+		n = GIT_UNTRACKED_MAX;
 	if (n == 0)
 		return 0;
 	memcpy(&command.args[6], paths, n * sizeof(*paths));

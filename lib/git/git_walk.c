@@ -1,4 +1,4 @@
-/* walk.c - see walk.h */
+/* git_walk.c - see git_walk.h */
 #include "git/git_walk.h"
 
 #include <dirent.h>

@@ -1,4 +1,4 @@
-/* walk.h - the folders that git would search for untracked files.
+/* git_walk.h - the folders that git would search for untracked files.
  *
  * All of them are watched, empty ones too: a file may appear in any.  Ignored
  * folders are left alone, so an output folder may change as it likes; so are

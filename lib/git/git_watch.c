@@ -1,4 +1,4 @@
-/* watch.c - see watch.h */
+/* git_watch.c - see git_watch.h */
 #include "git/git_watch.h"
 
 #include <errno.h>

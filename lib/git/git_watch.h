@@ -1,6 +1,6 @@
-/* watch.h - files and folders whose stamps vouch for an old answer.
+/* git_watch.h - files and folders whose stamps vouch for an old answer.
  *
- * If none of the watched names changed since a look, the look would have the
+ * If none of the watched names changed since a query, the query would have the
  * same result today.  A folder is watched because a new file in it changes its
  * mtime; a file because its content matters (a changed source, an ignore list);
  * a missing file because it may appear (its stamp has ino 0). */
@@ -54,8 +54,8 @@ bool git_watches_hold(const struct git_watches *watches, int root_fd,
 		      const atomic_bool *cancel);
 
 /* Are all stamps older than `time_ns`, so that none can hide a change made
- * since?  That is what makes it safe to take them after the look they vouch
- * for: a name that changed during the look is younger. */
+ * since?  That is what makes it safe to take them after the query they vouch
+ * for: a name that changed during the query is younger. */
 bool git_watches_settled(const struct git_watches *watches, int64_t time_ns);
 
 #endif

@@ -40,7 +40,7 @@ static bool ask_cache(struct presence_look *look, const char *path,
 		(void)user_cache_open(&look->cache);
 	look->cache_tried = true;
 	return look->cache && !stamp_is_racy(now, taken_ns) &&
-	       still_trusts(&look->still, path, now->dev) &&
+	       stability_trusts_stamps(&look->stability, path, now->dev) &&
 	       digest_cache_get(look->cache, now, DIGEST_SET_BLAKE3, ret);
 }
 

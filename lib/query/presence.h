@@ -35,7 +35,7 @@ struct presence_look {
 	uint64_t budget; /* bytes that may still be read */
 	bool cache_tried;
 	struct digest_cache *cache; /* opened when it is first needed */
-	struct still still;
+	struct stability stability;
 };
 
 void presence_look_release(struct presence_look *look);

@@ -1,7 +1,7 @@
 -- schema_2.sql - version 2 of the lineage record, made of version 1.
 --
 -- What the files of a user were is remembered for all projects together, in a
--- cache of its own (hash/digest_cache.h).
+-- cache of its own (hash/digest/digest_cache.h).
 
 DROP TABLE digest_cache;
 DROP TABLE counters;

@@ -75,7 +75,7 @@ int store_sessions(struct store *s, struct pool *pool,
 
 /* Canonical hash of a session: BLAKE3 over its jobs' steps, commands and
  * content hashes; the same content gives the same hash on every machine.  Of
- * each step the latest execution counts; session_hash.c has the format. */
+ * each step the latest execution counts; store_session_hash.c has the format. */
 int store_session_hash(struct store *s, int64_t session_id,
 		       uint8_t ret_hash[BLAKE3_LEN], struct roar_error *err);
 

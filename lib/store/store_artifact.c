@@ -1,4 +1,4 @@
-/* artifact.c - artifacts by number and by the beginning of a digest. */
+/* store_artifact.c - artifacts by number and by the beginning of a digest. */
 #include "store/store_internal.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* failure.c - from SQLite's result codes to one sentence and an errno.
+/* store_failure.c - from SQLite's result codes to one sentence and an errno.
  *
  * The first row that fits decides.  A sentence is put together as
  *	before 'path' after (detail): remedy */

@@ -1,4 +1,4 @@
-/* file.c - the files of jobs; file_add.c writes them. */
+/* store_file.c - the files of jobs; store_file_add.c writes them. */
 #include "store/store_internal.h"
 
 #include <errno.h>

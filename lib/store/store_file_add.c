@@ -1,4 +1,4 @@
-/* file_add.c - recording the files of a job.
+/* store_file_add.c - recording the files of a job.
  *
  * store_file_add() is the hot path of recording a run: statements that are
  * prepared already, and as few as can be.  A path or an artifact is either looked

@@ -93,7 +93,7 @@ enum {
 	STORE_BUSY_MS = 30 * 1000,
 };
 
-/* ---- failure.c ---- */
+/* ---- store_failure.c ---- */
 
 /* The sentence and the errno for a result code of SQLite on the database at
  * `path`.  `sys` is the errno behind it or 0, `detail` SQLite's own words. */
@@ -163,7 +163,7 @@ struct rows {
 /* One more zeroed element; NULL without memory. */
 void *rows_push(struct rows *rows);
 
-/* ---- migrate.c ---- */
+/* ---- store_migrate.c ---- */
 
 /* Brings the database to version `n_steps`: steps[0] makes version 1 of an
  * empty file, steps[i] makes version i + 1 of version i.  All or nothing. */

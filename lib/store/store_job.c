@@ -1,4 +1,4 @@
-/* job.c - jobs.
+/* store_job.c - jobs.
  *
  * One table says how a struct store_job lies in its row; inserting and reading
  * both follow it. */

@@ -1,4 +1,4 @@
-/* left_out.c - uncommitted files that are not in the snapshot of a job. */
+/* store_left_out.c - uncommitted files that are not in the snapshot of a job. */
 #include "store/store_internal.h"
 
 #include <errno.h>

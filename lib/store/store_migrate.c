@@ -1,4 +1,4 @@
-/* migrate.c - from any older version of the schema to this one.
+/* store_migrate.c - from any older version of the schema to this one.
  *
  * The version is PRAGMA user_version, 0 in an empty file.  A step that was ever
  * released is never changed: a new version appends a step, and a database walks

@@ -1,4 +1,4 @@
-/* outline.c - the jobs of a session without their texts.
+/* store_outline.c - the jobs of a session without their texts.
  *
  * `roar status` looks at all jobs of a session that matter to the graph; command
  * lines, directories and hosts of a thousand jobs would cost more than all the

@@ -1,4 +1,4 @@
-/* process.c - the processes of a job, and the gaps in what was seen of it. */
+/* store_process.c - the processes of a job, and the gaps in what was seen of it. */
 #include "store/store_internal.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* search.c - what a user types, as a query of FTS5.
+/* store_search.c - what a user types, as a query of FTS5.
  *
  * Every word becomes a quoted prefix, so that nothing a user types is syntax:
  * `train lr` finds "train.py --lr 0.1".  A word without letters or digits is no

@@ -1,4 +1,4 @@
-/* session.c - sessions: everything since the last reset. */
+/* store_session.c - sessions: everything since the last reset. */
 #include "store/store_internal.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* session_hash.c - what a session amounts to, as one hash.
+/* store_session_hash.c - what a session amounts to, as one hash.
  *
  * The hash covers the latest execution of every step: superseded attempts, times,
  * places, machines and filtered files leave no trace in it.  Running the same

@@ -1,4 +1,4 @@
-/* shard.c - shards that processes of a job have consumed. */
+/* store_shard.c - shards that processes of a job have consumed. */
 #include "store/store_internal.h"
 
 #include <errno.h>

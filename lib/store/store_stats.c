@@ -1,4 +1,4 @@
-/* stats.c - facts about the whole database, its check and its compaction. */
+/* store_stats.c - facts about the whole database, its check and its compaction. */
 #include "store/store_internal.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* tag.c - tags that jobs put on their outputs, or block. */
+/* store_tag.c - tags that jobs put on their outputs, or block. */
 #include "store/store_internal.h"
 
 #include <errno.h>

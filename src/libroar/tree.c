@@ -1,4 +1,4 @@
-/* tree.c - the trees of include/roar/hash.h on the upper trees of lib/hash */
+/* tree.c - the trees of include/roar/hash.h on the leaf trees of lib/hash */
 #include <roar/hash.h>
 
 #include <errno.h>
@@ -19,16 +19,16 @@ _Static_assert((int)ROAR_TREE_LEAF == (int)B3_LEAF_DEFAULT, "one default");
 enum state { MISSING, BUSY, THERE };
 
 struct roar_tree {
-	struct upper upper;
+	struct leaf_tree tree;
 	_Atomic uint8_t *states; /* enum state of each leaf */
 };
 
 static int make_states(struct roar_tree *t, enum state state)
 {
-	t->states = calloc(t->upper.n_leaves, sizeof(*t->states));
+	t->states = calloc(t->tree.n_leaves, sizeof(*t->states));
 	if (!t->states)
 		return -ENOMEM;
-	for (uint64_t i = 0; state != MISSING && i < t->upper.n_leaves; i++)
+	for (uint64_t i = 0; state != MISSING && i < t->tree.n_leaves; i++)
 		atomic_init(&t->states[i], (uint8_t)state);
 	return 0;
 }
@@ -37,7 +37,7 @@ API void roar_tree_free(struct roar_tree *t)
 {
 	if (!t)
 		return;
-	upper_release(&t->upper);
+	leaf_tree_release(&t->tree);
 	free(t->states);
 	free(t);
 }
@@ -52,8 +52,8 @@ API int roar_tree_new(uint64_t size_bytes, uint32_t leaf_bytes,
 	int r = t ? 0 : -ENOMEM;
 
 	if (r == 0)
-		r = upper_init(&t->upper, size_bytes,
-			       leaf_bytes ? leaf_bytes : ROAR_TREE_LEAF);
+		r = leaf_tree_init(&t->tree, size_bytes,
+				   leaf_bytes ? leaf_bytes : ROAR_TREE_LEAF);
 	if (r == 0)
 		r = make_states(t, MISSING);
 	if (r == 0)
@@ -69,7 +69,7 @@ API int roar_tree_load(const void *bytes, size_t len, const uint8_t digest[32],
 	int r = t ? 0 : -ENOMEM;
 
 	if (r == 0)
-		r = upper_load(bytes, len, digest, &t->upper);
+		r = leaf_tree_load(bytes, len, digest, &t->tree);
 	if (r == 0)
 		r = make_states(t, THERE);
 	if (r == 0)
@@ -79,12 +79,12 @@ API int roar_tree_load(const void *bytes, size_t len, const uint8_t digest[32],
 
 API uint64_t roar_tree_size_bytes(const struct roar_tree *t)
 {
-	return t->upper.shape.size_bytes;
+	return t->tree.shape.size_bytes;
 }
 
 API uint32_t roar_tree_leaf_bytes(const struct roar_tree *t)
 {
-	return t->upper.shape.leaf_bytes;
+	return t->tree.shape.leaf_bytes;
 }
 
 /* ---- leaves ---- */
@@ -92,7 +92,7 @@ API uint32_t roar_tree_leaf_bytes(const struct roar_tree *t)
 /* Whole leaves of the file, at least one. */
 static bool is_aligned(const struct roar_tree *t, uint64_t offset, size_t len)
 {
-	const struct b3_shape *shape = &t->upper.shape;
+	const struct b3_shape *shape = &t->tree.shape;
 	bool at_end;
 
 	if (offset > shape->size_bytes || len > shape->size_bytes - offset ||
@@ -112,8 +112,8 @@ static int add_leaf(struct roar_tree *t, uint64_t index, const uint8_t *data)
 	if (before == BUSY ||
 	    !atomic_compare_exchange_strong(&t->states[index], &before, BUSY))
 		return -EBUSY;
-	r = upper_fill(&t->upper, index, data,
-		       b3_shape_leaf_len(&t->upper.shape, index));
+	r = leaf_tree_fill(&t->tree, index, data,
+			   b3_shape_leaf_len(&t->tree.shape, index));
 	atomic_store_explicit(&t->states[index], THERE, memory_order_release);
 	return r;
 }
@@ -121,7 +121,7 @@ static int add_leaf(struct roar_tree *t, uint64_t index, const uint8_t *data)
 API int roar_tree_add(struct roar_tree *t, uint64_t offset, const void *data,
 		      size_t len)
 {
-	size_t leaf = t->upper.shape.leaf_bytes;
+	size_t leaf = t->tree.shape.leaf_bytes;
 	uint64_t index = offset / leaf;
 	const uint8_t *p = data; /* NULL for the one leaf of an empty file */
 	size_t at = 0;
@@ -145,7 +145,7 @@ static bool is_there(const struct roar_tree *t, uint64_t index)
 API int roar_tree_check(const struct roar_tree *t, uint64_t offset,
 			const void *data, size_t len, uint64_t *ret_bad)
 {
-	const struct upper *u = &t->upper;
+	const struct leaf_tree *u = &t->tree;
 	size_t leaf = u->shape.leaf_bytes;
 	const uint8_t *p = data;
 	size_t at = 0;
@@ -157,8 +157,8 @@ API int roar_tree_check(const struct roar_tree *t, uint64_t offset,
 
 		if (!is_there(t, index))
 			return -ENODATA;
-		if (!upper_check(u, index, at ? p + at : p,
-				 b3_shape_leaf_len(&u->shape, index))) {
+		if (!leaf_tree_check(u, index, at ? p + at : p,
+				     b3_shape_leaf_len(&u->shape, index))) {
 			if (ret_bad)
 				*ret_bad = offset + at;
 			return -EBADMSG;
@@ -172,7 +172,7 @@ API int roar_tree_check(const struct roar_tree *t, uint64_t offset,
 
 static bool is_complete(const struct roar_tree *t)
 {
-	for (uint64_t i = 0; i < t->upper.n_leaves; i++)
+	for (uint64_t i = 0; i < t->tree.n_leaves; i++)
 		if (!is_there(t, i))
 			return false;
 	return true;
@@ -182,21 +182,21 @@ API int roar_tree_root(const struct roar_tree *t, uint8_t ret_digest[32])
 {
 	if (!is_complete(t))
 		return -ENODATA;
-	upper_root(&t->upper, ret_digest);
+	leaf_tree_root(&t->tree, ret_digest);
 	return 0;
 }
 
 API size_t roar_tree_stored_len(const struct roar_tree *t)
 {
-	return upper_stored_len(&t->upper);
+	return leaf_tree_stored_len(&t->tree);
 }
 
 API int roar_tree_store(const struct roar_tree *t, void *bytes, size_t len)
 {
-	if (len < upper_stored_len(&t->upper))
+	if (len < leaf_tree_stored_len(&t->tree))
 		return -ENOBUFS;
 	if (!is_complete(t))
 		return -ENODATA;
-	upper_store(&t->upper, bytes);
+	leaf_tree_store(&t->tree, bytes);
 	return 0;
 }

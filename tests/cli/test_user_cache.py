@@ -16,7 +16,7 @@ import pytest
 from helpers import ORDINARY, SETTLE, b3sum, input_hash, output_hash
 
 SENTINEL = "5e" * 32
-ENTRY = 64  # bytes; see lib/hash/digest_cache_internal.h
+ENTRY = 64  # bytes; see lib/hash/digest/digest_cache_internal.h
 MASK = (1 << 64) - 1
 
 

@@ -16,7 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hash/digest/digest.h"
+enum {
+	BLAKE3_LEN = 32, /* bytes of a digest, and of the value of a leaf */
+};
 
 enum {
 	B3_LEAF_MIN = 1 << 10, /* bytes: one chunk */

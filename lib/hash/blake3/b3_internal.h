@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hash/digest/digest.h"
+#include "hash/blake3/b3.h"
 
 enum {
 	B3_BLOCK = 64, /* bytes that one compression takes */

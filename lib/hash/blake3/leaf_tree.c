@@ -1,4 +1,4 @@
-/* upper.c - see upper.h */
+/* leaf_tree.c - see leaf_tree.h */
 #include "hash/blake3/leaf_tree.h"
 
 #include <errno.h>
@@ -33,7 +33,8 @@ static uint64_t get(const uint8_t *p, int n_bytes)
 	return x;
 }
 
-int upper_init(struct upper *u, uint64_t size_bytes, uint32_t leaf_bytes)
+int leaf_tree_init(struct leaf_tree *u, uint64_t size_bytes,
+		   uint32_t leaf_bytes)
 {
 	struct b3_shape shape = { .size_bytes = size_bytes,
 				  .leaf_bytes = leaf_bytes };
@@ -48,19 +49,20 @@ int upper_init(struct upper *u, uint64_t size_bytes, uint32_t leaf_bytes)
 	values = calloc(n_leaves, BLAKE3_LEN);
 	if (!values)
 		return -ENOMEM;
-	*u = (struct upper){ .shape = shape,
-			     .n_leaves = n_leaves,
-			     .values = values };
+	*u = (struct leaf_tree){ .shape = shape,
+				 .n_leaves = n_leaves,
+				 .values = values };
 	return 0;
 }
 
-void upper_release(struct upper *u)
+void leaf_tree_release(struct leaf_tree *u)
 {
 	free(u->values);
 	u->values = NULL;
 }
 
-int upper_fill(struct upper *u, uint64_t index, const void *data, size_t len)
+int leaf_tree_fill(struct leaf_tree *u, uint64_t index, const void *data,
+		   size_t len)
 {
 	if (index >= u->n_leaves)
 		return -EINVAL;
@@ -68,17 +70,17 @@ int upper_fill(struct upper *u, uint64_t index, const void *data, size_t len)
 		       u->values + index * BLAKE3_LEN);
 }
 
-void upper_root(const struct upper *u, uint8_t digest[BLAKE3_LEN])
+void leaf_tree_root(const struct leaf_tree *u, uint8_t digest[BLAKE3_LEN])
 {
 	b3_root(&u->shape, u->values, digest);
 }
 
-size_t upper_stored_len(const struct upper *u)
+size_t leaf_tree_stored_len(const struct leaf_tree *u)
 {
 	return VALUES_AT + u->n_leaves * BLAKE3_LEN;
 }
 
-void upper_store(const struct upper *u, uint8_t *bytes)
+void leaf_tree_store(const struct leaf_tree *u, uint8_t *bytes)
 {
 	memcpy(bytes, magic, MAGIC_LEN);
 	put(bytes + VERSION_AT, 4, VERSION);
@@ -104,12 +106,12 @@ static int load_shape(const uint8_t *bytes, size_t len, struct b3_shape *ret)
 	return 0;
 }
 
-int upper_load(const uint8_t *bytes, size_t len,
-	       const uint8_t digest[BLAKE3_LEN], struct upper *ret)
+int leaf_tree_load(const uint8_t *bytes, size_t len,
+		   const uint8_t digest[BLAKE3_LEN], struct leaf_tree *ret)
 {
 	uint8_t root[BLAKE3_LEN];
 	struct b3_shape shape;
-	struct upper u;
+	struct leaf_tree u;
 	int r = load_shape(bytes, len, &shape);
 
 	if (r < 0)
@@ -118,7 +120,7 @@ int upper_load(const uint8_t *bytes, size_t len,
 	if (memcmp(root, digest, BLAKE3_LEN) != 0)
 		return -EBADMSG;
 
-	r = upper_init(&u, shape.size_bytes, shape.leaf_bytes);
+	r = leaf_tree_init(&u, shape.size_bytes, shape.leaf_bytes);
 	if (r < 0)
 		return r;
 	memcpy(u.values, bytes + VALUES_AT, u.n_leaves * BLAKE3_LEN);
@@ -126,8 +128,8 @@ int upper_load(const uint8_t *bytes, size_t len,
 	return 0;
 }
 
-bool upper_check(const struct upper *u, uint64_t index, const void *data,
-		 size_t len)
+bool leaf_tree_check(const struct leaf_tree *u, uint64_t index,
+		     const void *data, size_t len)
 {
 	uint8_t value[BLAKE3_LEN];
 
@@ -137,15 +139,15 @@ bool upper_check(const struct upper *u, uint64_t index, const void *data,
 }
 
 /* Room for the largest leaf: a short file has no full one. */
-static size_t leaf_room(const struct upper *u)
+static size_t leaf_room(const struct leaf_tree *u)
 {
 	if (u->shape.size_bytes < u->shape.leaf_bytes)
 		return (size_t)u->shape.size_bytes + 1;
 	return u->shape.leaf_bytes;
 }
 
-int upper_first_bad(const struct upper *u, uint64_t first, uint64_t end,
-		    upper_read_fn *read, void *ctx, uint64_t *ret_index)
+int leaf_tree_first_bad(const struct leaf_tree *u, uint64_t first, uint64_t end,
+			leaf_tree_read_fn *read, void *ctx, uint64_t *ret_index)
 {
 	CLEANUP(freep) uint8_t *buf = NULL;
 
@@ -160,7 +162,7 @@ int upper_first_bad(const struct upper *u, uint64_t first, uint64_t end,
 
 		if (r < 0)
 			return r;
-		if (!upper_check(u, i, buf, len)) {
+		if (!leaf_tree_check(u, i, buf, len)) {
 			*ret_index = i;
 			return 1;
 		}

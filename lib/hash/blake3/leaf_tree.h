@@ -1,4 +1,4 @@
-/* upper.h - the upper tree of a large file: the values of its leaves, kept.
+/* leaf_tree.h - the leaf tree of a large file: the values of its leaves, kept.
  *
  * With them any leaf can be checked by itself, and a damaged file told by its
  * damaged leaves, without reading the rest.  Stored, integers little-endian:
@@ -18,49 +18,53 @@
  *
  * Different leaves may be filled in by different threads at once; everything
  * that only reads may too, when all are filled in. */
-#ifndef ROAR_HASH_UPPER_H
-#define ROAR_HASH_UPPER_H
+#ifndef ROAR_HASH_LEAF_TREE_H
+#define ROAR_HASH_LEAF_TREE_H
 
 #include "hash/blake3/b3.h"
 
-struct upper {
+struct leaf_tree {
 	struct b3_shape shape;
 	uint64_t n_leaves;
 	uint8_t *values; /* n_leaves of 32 bytes */
 };
 
-/* An upper tree whose leaves are to be filled in; release it in the end.
+/* An leaf tree whose leaves are to be filled in; release it in the end.
  * -EINVAL for sizes that b3.h does not allow, -ENOMEM. */
-int upper_init(struct upper *u, uint64_t size_bytes, uint32_t leaf_bytes);
-void upper_release(struct upper *u);
+int leaf_tree_init(struct leaf_tree *u, uint64_t size_bytes,
+		   uint32_t leaf_bytes);
+void leaf_tree_release(struct leaf_tree *u);
 
 /* Fills leaf `index` in.  -EINVAL: no such leaf, or not its length. */
-int upper_fill(struct upper *u, uint64_t index, const void *data, size_t len);
+int leaf_tree_fill(struct leaf_tree *u, uint64_t index, const void *data,
+		   size_t len);
 
 /* The digest of the file, once all leaves are filled in. */
-void upper_root(const struct upper *u, uint8_t digest[BLAKE3_LEN]);
+void leaf_tree_root(const struct leaf_tree *u, uint8_t digest[BLAKE3_LEN]);
 
 /* The stored form: its length, and its bytes into that much room. */
-size_t upper_stored_len(const struct upper *u);
-void upper_store(const struct upper *u, uint8_t *bytes);
+size_t leaf_tree_stored_len(const struct leaf_tree *u);
+void leaf_tree_store(const struct leaf_tree *u, uint8_t *bytes);
 
 /* Reads a stored form back and makes `ret` of it.  -EINVAL: it is none,
  * -EBADMSG: it is not that of the file with this digest, -ENOMEM. */
-int upper_load(const uint8_t *bytes, size_t len,
-	       const uint8_t digest[BLAKE3_LEN], struct upper *ret);
+int leaf_tree_load(const uint8_t *bytes, size_t len,
+		   const uint8_t digest[BLAKE3_LEN], struct leaf_tree *ret);
 
 /* Is this leaf `index` of the file? */
-bool upper_check(const struct upper *u, uint64_t index, const void *data,
-		 size_t len);
+bool leaf_tree_check(const struct leaf_tree *u, uint64_t index,
+		     const void *data, size_t len);
 
 /* Reads exactly `len` bytes at `offset` of a file.  0 or a negative errno, which
  * ends the search. */
-typedef int upper_read_fn(void *ctx, uint64_t offset, void *buf, size_t len);
+typedef int leaf_tree_read_fn(void *ctx, uint64_t offset, void *buf,
+			      size_t len);
 
 /* Looks for the first bad one of the leaves `first` to `end` - 1.  1: it is
  * *ret_index, 0: all are right, -EINVAL: no such leaves, -ENOMEM, or what `read`
  * returned. */
-int upper_first_bad(const struct upper *u, uint64_t first, uint64_t end,
-		    upper_read_fn *read, void *ctx, uint64_t *ret_index);
+int leaf_tree_first_bad(const struct leaf_tree *u, uint64_t first, uint64_t end,
+			leaf_tree_read_fn *read, void *ctx,
+			uint64_t *ret_index);
 
 #endif

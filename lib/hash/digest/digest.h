@@ -6,7 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { DIGEST_MAX = 64, BLAKE3_LEN = 32 };
+#include "hash/blake3/b3.h"
+
+enum { DIGEST_MAX = 64 };
 
 /* The numbers are kept in files (digest_cache.h): new ones go to the end. */
 enum digest_algo {

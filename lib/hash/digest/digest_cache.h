@@ -80,7 +80,7 @@ bool digest_cache_get_near(struct digest_cache *cache,
 
 /* Remembers the digests of a file that had this stamp at `taken_ns` or later, in
  * place of those it had under another stamp.  Whether the file is still
- * (hash/still.h) is the caller's question.  -EAGAIN when the stamp is racy at that
+ * (hash/file/stability.h) is the caller's question.  -EAGAIN when the stamp is racy at that
  * time, -EINVAL without a file or a digest, -ENOSPC, ... as write(2). */
 int digest_cache_put(struct digest_cache *cache, const struct stamp *stamp,
 		     int64_t taken_ns, const struct digests *digests);

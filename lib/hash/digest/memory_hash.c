@@ -23,8 +23,8 @@ struct work {
 	size_t len;
 	const struct memory_hash_options *options;
 	int64_t look_ns; /* monotonic: the caller's next look */
-	struct upper
-		upper; /* where leaves go; without any, BLAKE3 is the caller's */
+	struct leaf_tree
+		tree; /* where leaves go; without any, BLAKE3 is the caller's */
 	_Atomic uint64_t next; /* leaf to be dealt out */
 	atomic_bool ending; /* set by the caller's look */
 };
@@ -72,11 +72,11 @@ static bool take_leaf(struct work *w)
 {
 	uint64_t i = atomic_fetch_add(&w->next, 1);
 
-	if (i >= w->upper.n_leaves)
+	if (i >= w->tree.n_leaves)
 		return false;
 	/* It is one of its leaves, of the right length: it cannot fail. */
-	(void)upper_fill(&w->upper, i, w->data + i * LEAF,
-			 b3_shape_leaf_len(&w->upper.shape, i));
+	(void)leaf_tree_fill(&w->tree, i, w->data + i * LEAF,
+			     b3_shape_leaf_len(&w->tree.shape, i));
 	return true;
 }
 
@@ -118,7 +118,7 @@ static int hash_leaves(struct work *w, unsigned n_threads, struct digests *ret)
 		(void)pthread_join(helpers[--n], NULL);
 	if (r < 0)
 		return r;
-	upper_root(&w->upper, ret->blake3);
+	leaf_tree_root(&w->tree, ret->blake3);
 	ret->have = others | DIGEST_SET_BLAKE3;
 	return 0;
 }
@@ -154,11 +154,11 @@ int memory_hash(const void *data, size_t len,
 
 	if (!options->want || options->want >> DIGEST_ALGO_END)
 		return -EINVAL;
-	if (n_threads > 1 && upper_init(&w.upper, len, LEAF) == 0)
+	if (n_threads > 1 && leaf_tree_init(&w.tree, len, LEAF) == 0)
 		r = hash_leaves(&w, n_threads, &d);
 	else
 		r = hash_in_order(&w, options->want, &d);
-	upper_release(&w.upper);
+	leaf_tree_release(&w.tree);
 	if (r == 0)
 		*ret = d;
 	return r;

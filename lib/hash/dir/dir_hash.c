@@ -1,4 +1,4 @@
-/* tree.c - see tree.h; the text itself is written in tree_text.c */
+/* dir_hash.c - see dir_hash.h; the text itself is written in dir_hash_text.c */
 #include "hash/dir/dir_hash.h"
 
 #include <assert.h>
@@ -11,9 +11,9 @@
 #include "hash/dir/dir_hash_internal.h"
 #include "hash/file/file_hash.h"
 
-int tree_new(struct tree **ret)
+int dir_hash_new(struct dir_hash **ret)
 {
-	struct tree *t = calloc(1, sizeof(*t));
+	struct dir_hash *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return -ENOMEM;
@@ -21,7 +21,7 @@ int tree_new(struct tree **ret)
 	return 0;
 }
 
-void tree_free(struct tree *t)
+void dir_hash_free(struct dir_hash *t)
 {
 	if (!t)
 		return;
@@ -44,11 +44,11 @@ static int check_name(const char *name, size_t len)
 	return 0;
 }
 
-int tree_check_path(const char *path, size_t len)
+int dir_hash_check_path(const char *path, size_t len)
 {
 	const char *end = path + len;
 
-	if (len > TREE_PATH_MAX)
+	if (len > DIR_HASH_PATH_MAX)
 		return -ENAMETOOLONG;
 	for (;;) {
 		const char *slash = memchr(path, '/', (size_t)(end - path));
@@ -61,7 +61,8 @@ int tree_check_path(const char *path, size_t len)
 	}
 }
 
-int tree_leaf_compare(const struct tree_leaf *a, const struct tree_leaf *b)
+int dir_hash_leaf_compare(const struct dir_hash_leaf *a,
+			  const struct dir_hash_leaf *b)
 {
 	size_t len = a->len < b->len ? a->len : b->len;
 	int order = memcmp(a->path, b->path, len);
@@ -71,16 +72,17 @@ int tree_leaf_compare(const struct tree_leaf *a, const struct tree_leaf *b)
 	return (a->len > b->len) - (a->len < b->len);
 }
 
-static int add(struct tree *t, const char *path, size_t len,
-	       const struct tree_leaf *leaf)
+static int add(struct dir_hash *t, const char *path, size_t len,
+	       const struct dir_hash_leaf *leaf)
 {
-	int r = tree_check_path(path, len);
-	struct tree_leaf *slot;
+	int r = dir_hash_check_path(path, len);
+	struct dir_hash_leaf *slot;
 	const char *copy;
 
 	if (r < 0)
 		return r;
-	if (t->n >= TREE_LEAVES_MAX || t->n_bytes + len > TREE_PATHS_MAX)
+	if (t->n >= DIR_HASH_LEAVES_MAX ||
+	    t->n_bytes + len > DIR_HASH_PATHS_MAX)
 		return -E2BIG;
 	r = vec_reserve(&t->leaves, &t->cap, t->n + 1, sizeof(*t->leaves));
 	copy = r < 0 ? NULL : pool_dup(&t->paths, path, len);
@@ -92,42 +94,42 @@ static int add(struct tree *t, const char *path, size_t len,
 	slot->path = copy;
 	slot->len = (uint32_t)len;
 	t->n_bytes += len;
-	if (t->n > 1 && tree_leaf_compare(slot - 1, slot) >= 0)
+	if (t->n > 1 && dir_hash_leaf_compare(slot - 1, slot) >= 0)
 		t->unsorted = true;
 	return 0;
 }
 
-int tree_add_file(struct tree *t, const char *path, size_t len,
-		  const struct stamp *stamp)
+int dir_hash_add_file(struct dir_hash *t, const char *path, size_t len,
+		      const struct stamp *stamp)
 {
-	return add(t, path, len, &(struct tree_leaf){ .stamp = *stamp });
+	return add(t, path, len, &(struct dir_hash_leaf){ .stamp = *stamp });
 }
 
-int tree_add_digest(struct tree *t, const char *path, size_t len,
-		    const uint8_t blake3[BLAKE3_LEN])
+int dir_hash_add_digest(struct dir_hash *t, const char *path, size_t len,
+			const uint8_t blake3[BLAKE3_LEN])
 {
-	struct tree_leaf leaf = { .hashed = true };
+	struct dir_hash_leaf leaf = { .hashed = true };
 
 	memcpy(leaf.blake3, blake3, BLAKE3_LEN);
 	return add(t, path, len, &leaf);
 }
 
-int tree_add_link(struct tree *t, const char *path, size_t len,
-		  const char *target, size_t target_len)
+int dir_hash_add_link(struct dir_hash *t, const char *path, size_t len,
+		      const char *target, size_t target_len)
 {
 	struct digests d;
 	int r = digest_buffer(target, target_len, DIGEST_SET_BLAKE3, &d);
 
-	return r < 0 ? r : tree_add_digest(t, path, len, d.blake3);
+	return r < 0 ? r : dir_hash_add_digest(t, path, len, d.blake3);
 }
 
 static int compare(const void *a, const void *b)
 {
-	return tree_leaf_compare(a, b);
+	return dir_hash_leaf_compare(a, b);
 }
 
 /* A path that came twice leaves the tree unsorted: every later call says so. */
-int tree_sort(struct tree *t)
+int dir_hash_sort(struct dir_hash *t)
 {
 	if (!t->unsorted)
 		return 0;
@@ -139,21 +141,22 @@ int tree_sort(struct tree *t)
 	return 0;
 }
 
-size_t tree_count(const struct tree *t)
+size_t dir_hash_count(const struct dir_hash *t)
 {
 	return t->n;
 }
 
-const struct tree_leaf *tree_leaf(const struct tree *t, size_t i)
+const struct dir_hash_leaf *dir_hash_leaf(const struct dir_hash *t, size_t i)
 {
 	assert(i < t->n);
 	return &t->leaves[i];
 }
 
-void tree_set_digest(struct tree *t, size_t i, const uint8_t blake3[BLAKE3_LEN],
-		     const struct stamp *stamp)
+void dir_hash_set_digest(struct dir_hash *t, size_t i,
+			 const uint8_t blake3[BLAKE3_LEN],
+			 const struct stamp *stamp)
 {
-	struct tree_leaf *leaf = &t->leaves[i];
+	struct dir_hash_leaf *leaf = &t->leaves[i];
 
 	assert(i < t->n);
 	memcpy(leaf->blake3, blake3, BLAKE3_LEN);
@@ -168,7 +171,7 @@ static int feed(void *ctx, const void *data, size_t len)
 	return 0;
 }
 
-int tree_root(struct tree *t, uint8_t ret[BLAKE3_LEN])
+int dir_hash_root(struct dir_hash *t, uint8_t ret[BLAKE3_LEN])
 {
 	struct multihash m;
 	struct digests d;
@@ -177,7 +180,7 @@ int tree_root(struct tree *t, uint8_t ret[BLAKE3_LEN])
 	multihash_init(&m);
 	r = multihash_start(&m, DIGEST_SET_BLAKE3, 0);
 	if (r == 0)
-		r = tree_text(t, feed, &m);
+		r = dir_hash_text(t, feed, &m);
 	if (r == 0)
 		r = multihash_final(&m, &d);
 	multihash_release(&m);

@@ -1,4 +1,4 @@
-/* tree.h - the identity of a folder: which names it has, and what is in them.
+/* dir_hash.h - the identity of a folder: which names it has, and what is in them.
  *
  * The hash of a tree is the BLAKE3 of this text:
  *
@@ -12,17 +12,17 @@
  * folders are only as parts of paths: an empty folder does not count.
  *
  * A tree of trees is the same text over the names and hashes of its children,
- * added by tree_add_digest().  It is not the hash of all their files in one
+ * added by dir_hash_add_digest().  It is not the hash of all their files in one
  * level, and a file that holds the text of a tree has the digest of that tree:
  * whoever compares the two knows which of them was meant.
  *
- * A leaf may come before its digest: with the stamp of its file.  tree_carry()
+ * A leaf may come before its digest: with the stamp of its file.  dir_hash_carry()
  * then takes what an older tree knows, and the rest is hashed.
  *
  * A path costs its bytes and a leaf 88 bytes more; the array of leaves
- * doubles as it grows.  A tree belongs to one thread, but for tree_set_digest(). */
-#ifndef ROAR_HASH_TREE_H
-#define ROAR_HASH_TREE_H
+ * doubles as it grows.  A tree belongs to one thread, but for dir_hash_set_digest(). */
+#ifndef ROAR_HASH_DIR_HASH_H
+#define ROAR_HASH_DIR_HASH_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,16 +33,16 @@
 #include "hash/digest/digest.h"
 
 enum {
-	TREE_PATH_MAX = 64 * 1024, /* bytes of a path */
-	TREE_LEAVES_MAX = 1 << 24,
+	DIR_HASH_PATH_MAX = 64 * 1024, /* bytes of a path */
+	DIR_HASH_LEAVES_MAX = 1 << 24,
 };
 
 /* Bytes of all paths together. */
-#define TREE_PATHS_MAX (UINT64_C(2) << 30)
+#define DIR_HASH_PATHS_MAX (UINT64_C(2) << 30)
 
-struct tree;
+struct dir_hash;
 
-struct tree_leaf {
+struct dir_hash_leaf {
 	const char *path; /* NUL-terminated, lives as long as the tree */
 	uint32_t len; /* bytes of path */
 	bool hashed; /* blake3 is filled in */
@@ -51,40 +51,41 @@ struct tree_leaf {
 };
 
 /* Creates an empty tree, owned by the caller.  Fails with -ENOMEM. */
-int tree_new(struct tree **ret);
-void tree_free(struct tree *t);
-DEFINE_CLEANUP(struct tree *, tree_free)
+int dir_hash_new(struct dir_hash **ret);
+void dir_hash_free(struct dir_hash *t);
+DEFINE_CLEANUP(struct dir_hash *, dir_hash_free)
 
 /* Is it a relative path of UTF-8 names, none of them empty, "." or ".."?  0,
  * -EILSEQ for what is no UTF-8, -ENAMETOOLONG, -EINVAL for all else. */
-int tree_check_path(const char *path, size_t len);
+int dir_hash_check_path(const char *path, size_t len);
 
 /* Adds a leaf: a file whose digest is to come, a digest from anywhere, or a
  * symbolic link.  They come in any order; a path that comes twice is noticed by
- * tree_sort().  Fails as tree_check_path() does, with -E2BIG when the tree is
+ * dir_hash_sort().  Fails as dir_hash_check_path() does, with -E2BIG when the tree is
  * full, or -ENOMEM; the tree is unchanged then. */
-int tree_add_file(struct tree *t, const char *path, size_t len,
-		  const struct stamp *stamp);
-int tree_add_digest(struct tree *t, const char *path, size_t len,
-		    const uint8_t blake3[BLAKE3_LEN]);
-int tree_add_link(struct tree *t, const char *path, size_t len,
-		  const char *target, size_t target_len);
+int dir_hash_add_file(struct dir_hash *t, const char *path, size_t len,
+		      const struct stamp *stamp);
+int dir_hash_add_digest(struct dir_hash *t, const char *path, size_t len,
+			const uint8_t blake3[BLAKE3_LEN]);
+int dir_hash_add_link(struct dir_hash *t, const char *path, size_t len,
+		      const char *target, size_t target_len);
 
 /* Puts the leaves in order.  -EEXIST when two have the same path. */
-int tree_sort(struct tree *t);
+int dir_hash_sort(struct dir_hash *t);
 
 /* The leaves, in the order of their paths once they are sorted.  A pointer is
  * good until the next leaf is added or sorted. */
-size_t tree_count(const struct tree *t);
-const struct tree_leaf *tree_leaf(const struct tree *t, size_t i);
+size_t dir_hash_count(const struct dir_hash *t);
+const struct dir_hash_leaf *dir_hash_leaf(const struct dir_hash *t, size_t i);
 
 /* Fills in what a file held, and the stamp it had when it was read, if known.
  * Threads may do so at the same time for different leaves. */
-void tree_set_digest(struct tree *t, size_t i, const uint8_t blake3[BLAKE3_LEN],
-		     const struct stamp *stamp);
+void dir_hash_set_digest(struct dir_hash *t, size_t i,
+			 const uint8_t blake3[BLAKE3_LEN],
+			 const struct stamp *stamp);
 
 /* The hash of the tree.  -ENODATA when a leaf has no digest, -EEXIST as
- * tree_sort(). */
-int tree_root(struct tree *t, uint8_t ret[BLAKE3_LEN]);
+ * dir_hash_sort(). */
+int dir_hash_root(struct dir_hash *t, uint8_t ret[BLAKE3_LEN]);
 
 #endif

@@ -1,22 +1,22 @@
-/* tree_internal.h - what the files of the tree share. */
-#ifndef ROAR_HASH_TREE_INTERNAL_H
-#define ROAR_HASH_TREE_INTERNAL_H
+/* dir_hash_internal.h - what the files of the tree share. */
+#ifndef ROAR_HASH_DIR_HASH_INTERNAL_H
+#define ROAR_HASH_DIR_HASH_INTERNAL_H
 
 #include "base/pool.h"
 #include "hash/dir/dir_hash.h"
 
-#define TREE_HEAD "roar:blake3-tree:v1\n"
-#define TREE_DIGEST "blake3:"
+#define DIR_HASH_HEAD "roar:blake3-tree:v1\n"
+#define DIR_HASH_DIGEST "blake3:"
 
 enum {
-	TREE_HEAD_LEN = sizeof(TREE_HEAD) - 1,
-	TREE_DIGEST_LEN = sizeof(TREE_DIGEST) - 1,
+	DIR_HASH_HEAD_LEN = sizeof(DIR_HASH_HEAD) - 1,
+	DIR_HASH_DIGEST_LEN = sizeof(DIR_HASH_DIGEST) - 1,
 	/* What stands behind the NUL of a path. */
-	TREE_TAIL_LEN = TREE_DIGEST_LEN + 2 * BLAKE3_LEN + 1,
+	DIR_HASH_TAIL_LEN = DIR_HASH_DIGEST_LEN + 2 * BLAKE3_LEN + 1,
 };
 
-struct tree {
-	struct tree_leaf *leaves;
+struct dir_hash {
+	struct dir_hash_leaf *leaves;
 	size_t n, cap;
 	struct pool paths;
 	uint64_t n_bytes; /* of all paths */
@@ -24,12 +24,13 @@ struct tree {
 };
 
 /* Negative, 0 or positive, by the bytes of the paths. */
-int tree_leaf_compare(const struct tree_leaf *a, const struct tree_leaf *b);
+int dir_hash_leaf_compare(const struct dir_hash_leaf *a,
+			  const struct dir_hash_leaf *b);
 
-typedef int (*tree_sink)(void *ctx, const void *data, size_t len);
+typedef int (*dir_hash_sink)(void *ctx, const void *data, size_t len);
 
 /* Sorts, and gives the text of the tree to `sink` in large pieces.  Ends with the
- * first negative answer.  -ENODATA, -EEXIST as tree_root(). */
-int tree_text(struct tree *t, tree_sink sink, void *ctx);
+ * first negative answer.  -ENODATA, -EEXIST as dir_hash_root(). */
+int dir_hash_text(struct dir_hash *t, dir_hash_sink sink, void *ctx);
 
 #endif

@@ -1,4 +1,4 @@
-/* tree_manifest.c - see tree_manifest.h
+/* dir_hash_manifest.c - see dir_hash_manifest.h
  *
  * A descriptor is read through a window that holds the longest leaf there may be,
  * so a manifest costs no more memory than its tree. */
@@ -11,7 +11,8 @@
 #include "hash/dir/dir_hash_internal.h"
 
 enum {
-	LEAF_MAX = TREE_PATH_MAX + 1 + TREE_TAIL_LEN, /* bytes in a manifest */
+	LEAF_MAX = DIR_HASH_PATH_MAX + 1 +
+		   DIR_HASH_TAIL_LEN, /* bytes in a manifest */
 	WINDOW = 4 * LEAF_MAX,
 };
 
@@ -20,9 +21,9 @@ static int write_piece(void *ctx, const void *data, size_t len)
 	return fd_write_all(*(const int *)ctx, data, len);
 }
 
-int tree_manifest_write(struct tree *t, int fd)
+int dir_hash_manifest_write(struct dir_hash *t, int fd)
 {
-	return tree_text(t, write_piece, &fd);
+	return dir_hash_text(t, write_piece, &fd);
 }
 
 /* What stands behind the NUL.  Digits in upper case are no manifest of ours. */
@@ -31,10 +32,10 @@ static int parse_tail(const char *tail, uint8_t blake3[BLAKE3_LEN])
 	char hex[2 * BLAKE3_LEN + 1] = "";
 	uint8_t bytes[DIGEST_MAX];
 
-	if (memcmp(tail, TREE_DIGEST, TREE_DIGEST_LEN) != 0 ||
-	    tail[TREE_TAIL_LEN - 1] != '\n')
+	if (memcmp(tail, DIR_HASH_DIGEST, DIR_HASH_DIGEST_LEN) != 0 ||
+	    tail[DIR_HASH_TAIL_LEN - 1] != '\n')
 		return -EBADMSG;
-	memcpy(hex, tail + TREE_DIGEST_LEN, sizeof(hex) - 1);
+	memcpy(hex, tail + DIR_HASH_DIGEST_LEN, sizeof(hex) - 1);
 	if (strspn(hex, "0123456789abcdef") != sizeof(hex) - 1 ||
 	    digest_parse_hex(hex, bytes) < 0)
 		return -EBADMSG;
@@ -42,21 +43,21 @@ static int parse_tail(const char *tail, uint8_t blake3[BLAKE3_LEN])
 	return 0;
 }
 
-static int add_leaf(struct tree *t, const char *path, size_t len,
+static int add_leaf(struct dir_hash *t, const char *path, size_t len,
 		    const char *tail)
 {
 	uint8_t blake3[BLAKE3_LEN];
 	int r = parse_tail(tail, blake3);
 
 	if (r == 0)
-		r = tree_add_digest(t, path, len, blake3);
+		r = dir_hash_add_digest(t, path, len, blake3);
 	if (r == -ENOMEM || r == -E2BIG)
 		return r;
 	return r < 0 || t->unsorted ? -EBADMSG : 0;
 }
 
 /* Takes the leaves that are there completely; returns their bytes. */
-static ssize_t parse_leaves(struct tree *t, const char *data, size_t len)
+static ssize_t parse_leaves(struct dir_hash *t, const char *data, size_t len)
 {
 	const char *at = data;
 	const char *end = data + len;
@@ -65,35 +66,35 @@ static ssize_t parse_leaves(struct tree *t, const char *data, size_t len)
 	while (at < end && (nul = memchr(at, '\0', (size_t)(end - at)))) {
 		int r;
 
-		if (end - nul - 1 < TREE_TAIL_LEN)
+		if (end - nul - 1 < DIR_HASH_TAIL_LEN)
 			break;
 		r = add_leaf(t, at, (size_t)(nul - at), nul + 1);
 		if (r < 0)
 			return r;
-		at = nul + 1 + TREE_TAIL_LEN;
+		at = nul + 1 + DIR_HASH_TAIL_LEN;
 	}
 	return at - data;
 }
 
 static bool has_head(const char *data, size_t len)
 {
-	return len >= TREE_HEAD_LEN &&
-	       memcmp(data, TREE_HEAD, TREE_HEAD_LEN) == 0;
+	return len >= DIR_HASH_HEAD_LEN &&
+	       memcmp(data, DIR_HASH_HEAD, DIR_HASH_HEAD_LEN) == 0;
 }
 
-int tree_manifest_parse(const void *data, size_t len, struct tree **ret)
+int dir_hash_manifest_parse(const void *data, size_t len, struct dir_hash **ret)
 {
-	CLEANUP(tree_freep) struct tree *t = NULL;
+	CLEANUP(dir_hash_freep) struct dir_hash *t = NULL;
 	ssize_t n;
 	int r;
 
 	if (!has_head(data, len))
 		return -EBADMSG;
-	r = tree_new(&t);
+	r = dir_hash_new(&t);
 	if (r < 0)
 		return r;
-	len -= TREE_HEAD_LEN;
-	n = parse_leaves(t, (const char *)data + TREE_HEAD_LEN, len);
+	len -= DIR_HASH_HEAD_LEN;
+	n = parse_leaves(t, (const char *)data + DIR_HASH_HEAD_LEN, len);
 	if (n < 0)
 		return (int)n;
 	if ((size_t)n < len)
@@ -105,7 +106,7 @@ int tree_manifest_parse(const void *data, size_t len, struct tree **ret)
 /* Fills the window again and again, and keeps the start of a leaf whose end is
  * not there yet for the next time.  A leaf too long for the window leaves no room
  * to read into, which looks like an end in the middle of it. */
-static int read_leaves(struct tree *t, int fd, char *window)
+static int read_leaves(struct dir_hash *t, int fd, char *window)
 {
 	size_t kept = 0;
 
@@ -126,21 +127,21 @@ static int read_leaves(struct tree *t, int fd, char *window)
 	}
 }
 
-int tree_manifest_read(int fd, struct tree **ret)
+int dir_hash_manifest_read(int fd, struct dir_hash **ret)
 {
-	CLEANUP(tree_freep) struct tree *t = NULL;
+	CLEANUP(dir_hash_freep) struct dir_hash *t = NULL;
 	CLEANUP(freep) char *window = malloc(WINDOW);
 	ssize_t n;
 	int r;
 
 	if (!window)
 		return -ENOMEM;
-	n = fd_read_all(fd, window, TREE_HEAD_LEN);
+	n = fd_read_all(fd, window, DIR_HASH_HEAD_LEN);
 	if (n < 0)
 		return (int)n;
 	if (!has_head(window, (size_t)n))
 		return -EBADMSG;
-	r = tree_new(&t);
+	r = dir_hash_new(&t);
 	if (r == 0)
 		r = read_leaves(t, fd, window);
 	if (r == 0)

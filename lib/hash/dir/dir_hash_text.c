@@ -1,4 +1,4 @@
-/* tree_text.c - the text of a tree, which is hashed and written alike.
+/* dir_hash_text.c - the text of a tree, which is hashed and written alike.
  *
  * Lines are short and both readers like large pieces, so a buffer stands
  * between; only a path that is longer than the buffer goes by it. */
@@ -10,7 +10,7 @@
 enum { BUFFER = 32 * 1024 };
 
 struct text {
-	tree_sink sink;
+	dir_hash_sink sink;
 	void *ctx;
 	size_t used; /* bytes of buf */
 	char buf[BUFFER];
@@ -37,19 +37,19 @@ static int put(struct text *out, const void *data, size_t len)
 	return 0;
 }
 
-static int put_leaf(struct text *out, const struct tree_leaf *leaf)
+static int put_leaf(struct text *out, const struct dir_hash_leaf *leaf)
 {
-	char tail[TREE_TAIL_LEN + 1] = TREE_DIGEST;
+	char tail[DIR_HASH_TAIL_LEN + 1] = DIR_HASH_DIGEST;
 	int r = put(out, leaf->path, (size_t)leaf->len + 1); /* and its NUL */
 
 	if (r < 0)
 		return r;
-	digest_hex(tail + TREE_DIGEST_LEN, leaf->blake3, BLAKE3_LEN);
-	tail[TREE_TAIL_LEN - 1] = '\n';
-	return put(out, tail, TREE_TAIL_LEN);
+	digest_hex(tail + DIR_HASH_DIGEST_LEN, leaf->blake3, BLAKE3_LEN);
+	tail[DIR_HASH_TAIL_LEN - 1] = '\n';
+	return put(out, tail, DIR_HASH_TAIL_LEN);
 }
 
-static bool is_complete(const struct tree *t)
+static bool is_complete(const struct dir_hash *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		if (!t->leaves[i].hashed)
@@ -57,10 +57,10 @@ static bool is_complete(const struct tree *t)
 	return true;
 }
 
-int tree_text(struct tree *t, tree_sink sink, void *ctx)
+int dir_hash_text(struct dir_hash *t, dir_hash_sink sink, void *ctx)
 {
 	struct text out;
-	int r = tree_sort(t);
+	int r = dir_hash_sort(t);
 
 	if (r < 0)
 		return r;
@@ -69,7 +69,7 @@ int tree_text(struct tree *t, tree_sink sink, void *ctx)
 	out.sink = sink;
 	out.ctx = ctx;
 	out.used = 0;
-	r = put(&out, TREE_HEAD, TREE_HEAD_LEN);
+	r = put(&out, DIR_HASH_HEAD, DIR_HASH_HEAD_LEN);
 	for (size_t i = 0; r == 0 && i < t->n; i++)
 		r = put_leaf(&out, &t->leaves[i]);
 	return r < 0 ? r : flush(&out);

@@ -1,4 +1,4 @@
-/* tree_walk.c - see tree_walk.h
+/* dir_walk.c - see dir_walk.h
  *
  * A stack of frames, one for each folder from the top to the one being told.  A
  * folder is read as a whole and its names sorted when its frame is pushed; then
@@ -52,7 +52,7 @@ struct frame {
 };
 
 struct walk {
-	const struct tree_visitor *visitor;
+	const struct dir_walk_visitor *visitor;
 	int error; /* the first one of a name */
 	struct frame *frames;
 	size_t n_frames, frames_cap;
@@ -326,7 +326,7 @@ static void leave(struct walk *w)
 /* Telling. */
 
 /* What it is, by a look; 0 or a negative errno. */
-static int look_at(struct tree_found *found, mode_t *ret_mode)
+static int look_at(struct dir_walk_entry *found, mode_t *ret_mode)
 {
 	struct stat st;
 
@@ -339,7 +339,7 @@ static int look_at(struct tree_found *found, mode_t *ret_mode)
 
 /* The same, by what the folder says where that will do. */
 static int find_kind(struct walk *w, const struct entry *e,
-		     struct tree_found *found)
+		     struct dir_walk_entry *found)
 {
 	bool looks = e->type == DT_UNKNOWN ||
 		     !(w->visitor->bare || w->visitor->lazy);
@@ -353,7 +353,7 @@ static int find_kind(struct walk *w, const struct entry *e,
 					       .ino = e->ino };
 	if (r < 0)
 		return r;
-	found->kind = S_ISLNK(mode) ? TREE_LINK : TREE_FILE;
+	found->kind = S_ISLNK(mode) ? DIR_WALK_LINK : DIR_WALK_FILE;
 	if (S_ISDIR(mode))
 		return -EISDIR;
 	return S_ISREG(mode) || S_ISLNK(mode) ? 0 : -EINVAL;
@@ -362,7 +362,7 @@ static int find_kind(struct walk *w, const struct entry *e,
 static int tell_leaf(struct walk *w, const struct entry *e)
 {
 	const struct frame *f = last(w);
-	struct tree_found found = {
+	struct dir_walk_entry found = {
 		.path = w->path.data,
 		.len = w->path.len,
 		.dirfd = f->fd,
@@ -380,11 +380,11 @@ static int check_name(const struct walk *w)
 {
 	size_t folder = w->frames[w->n_frames - 1].path_len;
 
-	if (w->path.len > TREE_PATH_MAX)
+	if (w->path.len > DIR_HASH_PATH_MAX)
 		return -ENAMETOOLONG;
 	return w->visitor->bare ? 0 :
-				  tree_check_path(w->path.data + folder,
-						  w->path.len - folder);
+				  dir_hash_check_path(w->path.data + folder,
+						      w->path.len - folder);
 }
 
 static int tell_next(struct walk *w)
@@ -419,7 +419,8 @@ static int walk_all(struct walk *w)
 	return r < 0 ? r : w->error;
 }
 
-int tree_walk(int dirfd, const char *path, const struct tree_visitor *visitor)
+int dir_walk(int dirfd, const char *path,
+	     const struct dir_walk_visitor *visitor)
 {
 	CLEANUP(closep) int fd = openat(dirfd, path, DIR_FLAGS);
 	CLEANUP(walk_freep) struct walk *w = NULL;
@@ -436,7 +437,7 @@ int tree_walk(int dirfd, const char *path, const struct tree_visitor *visitor)
 	return r < 0 ? r : walk_all(w);
 }
 
-int tree_walk_look(const char *top, const char *path, struct stamp *ret)
+int dir_walk_stat(const char *top, const char *path, struct stamp *ret)
 {
 	CLEANUP(closep) int fd = open(top, DIR_FLAGS);
 	struct stat st;

@@ -1,12 +1,12 @@
-/* tree_walk.h - all files and links of a folder, in the order of a tree.
+/* dir_walk.h - all files and links of a folder, in the order of a tree.
  *
  * The walk goes by directory descriptors and single names: it follows no symbolic
  * link below the top, and a folder that is moved meanwhile takes it nowhere else.
  * It keeps a handful of folders open however deep the tree is, and its stack in
  * memory: names of the folders between the top and where it is, 16 bytes each
- * and their text.  A path has at most TREE_PATH_MAX bytes, which bounds the depth.
+ * and their text.  A path has at most DIR_HASH_PATH_MAX bytes, which bounds the depth.
  *
- * Leaves come sorted by the bytes of their path, as tree.h wants them.  That is
+ * Leaves come sorted by the bytes of their path, as dir_hash.h wants them.  That is
  * not the order of names: a folder is sorted as if its name ended in '/', so that
  * "a.txt" comes before "a/b" and "a0" after it.
  *
@@ -22,29 +22,29 @@
  *	-ENOENT, -EACCES, ... as open(2), getdents(2) and stat(2)
  * A tree that changes while it is walked gives what was found at some moment, name
  * by name.  Mount points are entered.  Nothing is told of a folder itself. */
-#ifndef ROAR_HASH_TREE_WALK_H
-#define ROAR_HASH_TREE_WALK_H
+#ifndef ROAR_HASH_DIR_WALK_H
+#define ROAR_HASH_DIR_WALK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/stamp.h"
 
-enum tree_kind { TREE_FILE, TREE_LINK };
+enum dir_walk_kind { DIR_WALK_FILE, DIR_WALK_LINK };
 
 /* A leaf; all of it is good during the call only. */
-struct tree_found {
+struct dir_walk_entry {
 	const char *path; /* from the top, NUL-terminated */
 	size_t len; /* bytes of path */
 	int dirfd; /* the folder it is in */
 	const char *name; /* from there: the last part of path */
-	enum tree_kind kind;
+	enum dir_walk_kind kind;
 	struct stamp stamp; /* ino 0 in a bare walk; see `lazy` */
 };
 
-struct tree_visitor {
+struct dir_walk_visitor {
 	/* A negative answer ends the walk. */
-	int (*leaf)(void *ctx, const struct tree_found *found);
+	int (*leaf)(void *ctx, const struct dir_walk_entry *found);
 	/* May be NULL.  `path` is "" for the top itself and may hold any bytes
 	 * but NUL. */
 	void (*error)(void *ctx, const char *path, int error);
@@ -63,11 +63,12 @@ struct tree_visitor {
  * 0 when everything in it was told, the first error of a name when there was one,
  * what the visitor ended it with, -ENOMEM, or as open(2) when the top itself
  * cannot be opened. */
-int tree_walk(int dirfd, const char *path, const struct tree_visitor *visitor);
+int dir_walk(int dirfd, const char *path,
+	     const struct dir_walk_visitor *visitor);
 
 /* Looks at one file of the folder `top` as the walk does, following no link below it.
  * `path` is as the walk told it.  0, -EINVAL for what is no regular file, -ENOMEM, or
  * as open(2) and stat(2). */
-int tree_walk_look(const char *top, const char *path, struct stamp *ret);
+int dir_walk_stat(const char *top, const char *path, struct stamp *ret);
 
 #endif

@@ -1,4 +1,4 @@
-/* upper_file.c - see upper_file.h */
+/* leaf_tree_file.c - see leaf_tree_file.h */
 #include "hash/file/leaf_tree_file.h"
 
 #include <errno.h>
@@ -16,9 +16,9 @@ enum { THREADS = 8, THREADS_MAX = 64, MEMORY = 64 * 1024 * 1024 };
 
 struct pass {
 	int fd;
-	struct upper *fill; /* or NULL */
-	const struct upper *check; /* or NULL */
-	const struct upper_file_options *options;
+	struct leaf_tree *fill; /* or NULL */
+	const struct leaf_tree *check; /* or NULL */
+	const struct leaf_tree_file_options *options;
 	_Atomic uint64_t n_bytes;
 	_Atomic uint64_t first_bad; /* index; UINT64_MAX: none yet */
 	/* Of a part: */
@@ -40,8 +40,8 @@ static int take_leaf(struct pass *p, uint64_t index, const uint8_t *data,
 		     size_t len)
 {
 	if (p->fill)
-		return upper_fill(p->fill, index, data, len);
-	if (!upper_check(p->check, index, data, len))
+		return leaf_tree_fill(p->fill, index, data, len);
+	if (!leaf_tree_check(p->check, index, data, len))
 		note_bad(p, index);
 	return 0;
 }
@@ -58,7 +58,7 @@ static int look(struct pass *p, bool is_caller, size_t len)
 
 /* ---- the whole file ---- */
 
-/* What ranges.h reads at a time is one leaf of the tree or several. */
+/* What file_reader.h reads at a time is one leaf of the tree or several. */
 static int take_block(void *ctx, unsigned worker, uint64_t offset,
 		      const uint8_t *data, size_t len)
 {
@@ -74,9 +74,10 @@ static int take_block(void *ctx, unsigned worker, uint64_t offset,
 
 static int read_all(struct pass *p, const struct b3_shape *shape)
 {
-	struct ranges_options options = {
-		.leaf = shape->leaf_bytes > RANGES_LEAF ? shape->leaf_bytes :
-							  RANGES_LEAF,
+	struct file_reader_options options = {
+		.leaf = shape->leaf_bytes > FILE_READER_LEAF ?
+				shape->leaf_bytes :
+				FILE_READER_LEAF,
 		.n_threads = p->options->n_threads,
 		.may_map = p->options->may_map,
 	};
@@ -88,11 +89,12 @@ static int read_all(struct pass *p, const struct b3_shape *shape)
 		if (r < 0)
 			return r;
 	}
-	return ranges_read(p->fd, shape->size_bytes, &options, take_block, p);
+	return file_reader_read(p->fd, shape->size_bytes, &options, take_block,
+				p);
 }
 
-int upper_file_fill(int fd, struct upper *u,
-		    const struct upper_file_options *options)
+int leaf_tree_file_fill(int fd, struct leaf_tree *u,
+			const struct leaf_tree_file_options *options)
 {
 	struct pass p = { .fd = fd, .fill = u, .options = options };
 
@@ -107,9 +109,9 @@ static int verdict(const struct pass *p, int r, uint64_t *ret_index)
 	return 1;
 }
 
-int upper_file_check(int fd, const struct upper *u,
-		     const struct upper_file_options *options,
-		     uint64_t *ret_index)
+int leaf_tree_file_check(int fd, const struct leaf_tree *u,
+			 const struct leaf_tree_file_options *options,
+			 uint64_t *ret_index)
 {
 	struct pass p = { .fd = fd,
 			  .check = u,
@@ -199,10 +201,10 @@ static unsigned start(struct pass *p, pthread_t *threads, unsigned n)
 	return i;
 }
 
-int upper_file_check_part(int fd, const struct upper *u, uint64_t first,
-			  uint64_t end,
-			  const struct upper_file_options *options,
-			  uint64_t *ret_index)
+int leaf_tree_file_check_part(int fd, const struct leaf_tree *u, uint64_t first,
+			      uint64_t end,
+			      const struct leaf_tree_file_options *options,
+			      uint64_t *ret_index)
 {
 	struct pass p = { .fd = fd,
 			  .check = u,
@@ -215,7 +217,7 @@ int upper_file_check_part(int fd, const struct upper *u, uint64_t first,
 	int r;
 
 	if (first > end || end > u->n_leaves ||
-	    u->shape.leaf_bytes > RANGES_LEAF_MAX)
+	    u->shape.leaf_bytes > FILE_READER_LEAF_MAX)
 		return -EINVAL;
 	n = n_workers(&p, end - first);
 	n = n > 1 ? start(&p, threads, n - 1) : 0;

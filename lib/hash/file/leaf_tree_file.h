@@ -1,18 +1,18 @@
-/* upper_file.h - a file and its upper tree: made from it, or compared with it.
+/* leaf_tree_file.h - a file and its leaf tree: made from it, or compared with it.
  *
- * The whole file is read by ranges.h, as fast as its device allows and past the page
+ * The whole file is read by file_reader.h, as fast as its device allows and past the page
  * cache.  A part of it is read by threads with pread(2), leaf by leaf: only the
  * leaves that were asked for, and no others.  What they bring into the page cache
  * stays there; who proves a part is about to read it.
  *
  * None of this notices that the file changes meanwhile, but for its length (-ESTALE):
- * compare stamps.  Leaves of more than RANGES_LEAF_MAX are refused (-EINVAL). */
-#ifndef ROAR_HASH_UPPER_FILE_H
-#define ROAR_HASH_UPPER_FILE_H
+ * compare stamps.  Leaves of more than FILE_READER_LEAF_MAX are refused (-EINVAL). */
+#ifndef ROAR_HASH_LEAF_TREE_FILE_H
+#define ROAR_HASH_LEAF_TREE_FILE_H
 
 #include "hash/blake3/leaf_tree.h"
 
-struct upper_file_options {
+struct leaf_tree_file_options {
 	unsigned n_threads; /* 0: one per CPU, at most 8 */
 	bool may_map; /* as in engine.h */
 	/* Called on the calling thread after each leaf it has read, with the bytes
@@ -22,21 +22,21 @@ struct upper_file_options {
 };
 
 /* Fills in all leaves of `u`, which has the size of the file.  `fd` is borrowed.  0, or
- * a negative errno as ranges_read(). */
-int upper_file_fill(int fd, struct upper *u,
-		    const struct upper_file_options *options);
+ * a negative errno as file_reader_read(). */
+int leaf_tree_file_fill(int fd, struct leaf_tree *u,
+			const struct leaf_tree_file_options *options);
 
 /* Reads the whole file and finds the first bad leaf: 1 with its index, 0 when all are
- * right, or a negative errno as ranges_read(). */
-int upper_file_check(int fd, const struct upper *u,
-		     const struct upper_file_options *options,
-		     uint64_t *ret_index);
+ * right, or a negative errno as file_reader_read(). */
+int leaf_tree_file_check(int fd, const struct leaf_tree *u,
+			 const struct leaf_tree_file_options *options,
+			 uint64_t *ret_index);
 
 /* The same of the leaves `first` to `end` - 1, and of their bytes alone.  -EINVAL: there
  * are no such leaves. */
-int upper_file_check_part(int fd, const struct upper *u, uint64_t first,
-			  uint64_t end,
-			  const struct upper_file_options *options,
-			  uint64_t *ret_index);
+int leaf_tree_file_check_part(int fd, const struct leaf_tree *u, uint64_t first,
+			      uint64_t end,
+			      const struct leaf_tree_file_options *options,
+			      uint64_t *ret_index);
 
 #endif

@@ -1,4 +1,4 @@
-/* trees.c - see trees.h */
+/* leaf_tree_store.c - see leaf_tree_store.h */
 #include "hash/file/leaf_tree_store.h"
 
 #include <dirent.h>
@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "hash/digest/digest.h"
 
 #define FOLDER "trees"
 
@@ -37,7 +38,7 @@ static void name_of(const uint8_t digest[BLAKE3_LEN], char name[NAME_LEN])
 
 /* ---- writing ---- */
 
-/* Of the right length is good enough here: trees_get() finds out what is wrong with
+/* Of the right length is good enough here: leaf_tree_store_get() finds out what is wrong with
  * it, and the next one that is put takes its place. */
 static bool is_there(int dirfd, const char *name, size_t len)
 {
@@ -86,14 +87,14 @@ static int write_tree(int dirfd, const char *name, const uint8_t *bytes,
 	return r < 0 ? r : 1;
 }
 
-int trees_put(int dirfd, const struct upper *u)
+int leaf_tree_store_put(int dirfd, const struct leaf_tree *u)
 {
 	CLEANUP(freep) uint8_t *bytes = NULL;
-	size_t len = upper_stored_len(u);
+	size_t len = leaf_tree_stored_len(u);
 	uint8_t digest[BLAKE3_LEN];
 	char name[NAME_LEN];
 
-	upper_root(u, digest);
+	leaf_tree_root(u, digest);
 	name_of(digest, name);
 	if (is_there(dirfd, name, len))
 		return 0;
@@ -102,7 +103,7 @@ int trees_put(int dirfd, const struct upper *u)
 	bytes = malloc(len);
 	if (!bytes)
 		return -ENOMEM;
-	upper_store(u, bytes);
+	leaf_tree_store(u, bytes);
 	return write_tree(dirfd, name, bytes, len);
 }
 
@@ -127,7 +128,7 @@ static int open_tree(int dirfd, const char *name, size_t *ret_len)
 }
 
 static int read_tree(int dirfd, const char *name, const uint8_t *digest,
-		     struct upper *ret)
+		     struct leaf_tree *ret)
 {
 	CLEANUP(freep) uint8_t *bytes = NULL;
 	CLEANUP(closep) int fd = -1;
@@ -143,10 +144,11 @@ static int read_tree(int dirfd, const char *name, const uint8_t *digest,
 	n = fd_read_all(fd, bytes, len);
 	if (n < 0)
 		return (int)n;
-	return upper_load(bytes, (size_t)n, digest, ret);
+	return leaf_tree_load(bytes, (size_t)n, digest, ret);
 }
 
-int trees_get(int dirfd, const uint8_t digest[BLAKE3_LEN], struct upper *ret)
+int leaf_tree_store_get(int dirfd, const uint8_t digest[BLAKE3_LEN],
+			struct leaf_tree *ret)
 {
 	char name[NAME_LEN];
 	int r;
@@ -155,13 +157,13 @@ int trees_get(int dirfd, const uint8_t digest[BLAKE3_LEN], struct upper *ret)
 	r = read_tree(dirfd, name, digest, ret);
 	if (r != -EINVAL && r != -EBADMSG)
 		return r;
-	trees_drop(dirfd, digest);
+	leaf_tree_store_drop(dirfd, digest);
 	return -ENOENT;
 }
 
 /* ---- removing ---- */
 
-void trees_drop(int dirfd, const uint8_t digest[BLAKE3_LEN])
+void leaf_tree_store_drop(int dirfd, const uint8_t digest[BLAKE3_LEN])
 {
 	char name[NAME_LEN];
 
@@ -201,9 +203,10 @@ static int prune_one(int dirfd, const char *name,
 
 DEFINE_CLEANUP(DIR *, closedir)
 
-int trees_prune(int dirfd,
-		int (*wanted)(void *ctx, const uint8_t digest[BLAKE3_LEN]),
-		void *ctx, uint64_t *ret_bytes)
+int leaf_tree_store_prune(int dirfd,
+			  int (*wanted)(void *ctx,
+					const uint8_t digest[BLAKE3_LEN]),
+			  void *ctx, uint64_t *ret_bytes)
 {
 	CLEANUP(closedirp) DIR *dir = NULL;
 	const struct dirent *e;

@@ -1,4 +1,4 @@
-/* still.c - see still.h */
+/* stability.c - see stability.h */
 #include "hash/file/stability.h"
 
 #include <fcntl.h>
@@ -12,15 +12,15 @@
 /* Linux writes dirty pages after half a minute; disks may be slow. */
 #define WRITTEN_NS (INT64_C(600) * 1000000000)
 
-static void look_at(struct still *memory, const char *path, uint64_t dev)
+static void look_at(struct stability *memory, const char *path, uint64_t dev)
 {
 	struct statfs fs;
 
 	if (memory->known && memory->dev == dev)
 		return;
-	*memory = (struct still){ .dev = dev,
-				  .in_memory = true,
-				  .deceives = true };
+	*memory = (struct stability){ .dev = dev,
+				      .in_memory = true,
+				      .deceives = true };
 	if (statfs(path, &fs) < 0)
 		return;
 	memory->known = true;
@@ -29,7 +29,8 @@ static void look_at(struct still *memory, const char *path, uint64_t dev)
 	memory->hides_writers = filesystem_hides_writers((uint32_t)fs.f_type);
 }
 
-bool still_trusts(struct still *memory, const char *path, uint64_t dev)
+bool stability_trusts_stamps(struct stability *memory, const char *path,
+			     uint64_t dev)
 {
 	look_at(memory, path, dev);
 	return !memory->deceives;
@@ -59,10 +60,10 @@ static bool has_no_writer(const char *path, const struct stamp *stamp)
 	return stamp_equal(&now, stamp);
 }
 
-bool file_is_still(struct still *memory, const char *path,
-		   const struct stamp *stamp, int64_t taken_ns)
+bool stability_is_proven(struct stability *memory, const char *path,
+			 const struct stamp *stamp, int64_t taken_ns)
 {
-	if (!still_trusts(memory, path, stamp->dev))
+	if (!stability_trusts_stamps(memory, path, stamp->dev))
 		return false;
 	if (is_old(stamp, taken_ns) && !memory->in_memory)
 		return true;

@@ -1,4 +1,4 @@
-/* still.h - will every change of a file show in its stamp?
+/* stability.h - will every change of a file show in its stamp?
  *
  * Not always.  A store into a shared mapping moves the times of a file only when its
  * page was clean: as long as the page stays dirty, more stores leave no trace.  A
@@ -13,8 +13,8 @@
  * What remains unknown: somebody who wrote through a mapping after the digest was
  * taken and let go of it before this question; and who writes through one all the time
  * in an overlay whose upper layer lives in memory. */
-#ifndef ROAR_HASH_STILL_H
-#define ROAR_HASH_STILL_H
+#ifndef ROAR_HASH_STABILITY_H
+#define ROAR_HASH_STABILITY_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@
 #include "base/stamp.h"
 
 /* What is remembered between two questions; zeroed at first. */
-struct still {
+struct stability {
 	uint64_t dev; /* the file system last asked about */
 	bool known;
 	bool in_memory; /* it never writes pages to a disk */
@@ -31,14 +31,15 @@ struct still {
 };
 
 /* Can a stamp of this file's file system be believed at all?  See filesystem.h. */
-bool still_trusts(struct still *memory, const char *path, uint64_t dev);
+bool stability_trusts_stamps(struct stability *memory, const char *path,
+			     uint64_t dev);
 
 /* Is the file of that name and stamp, whose digest was taken at `taken_ns`, still?
  * False when it is another file, cannot be asked about, or is not to be trusted.  For a moment the file
  * has a lease: an open for writing in that moment waits until the answer is here,
  * and one with O_NONBLOCK fails with EWOULDBLOCK.
  * The caller has SIGIO blocked or ignored. */
-bool file_is_still(struct still *memory, const char *path,
-		   const struct stamp *stamp, int64_t taken_ns);
+bool stability_is_proven(struct stability *memory, const char *path,
+			 const struct stamp *stamp, int64_t taken_ns);
 
 #endif

@@ -1,4 +1,4 @@
-/* errand.c - hashing one file for a hasher; see hasher_internal.h */
+/* background_job.c - hashing one file for a hasher; see hasher_internal.h */
 #include <fcntl.h>
 #include <stdio.h>
 
@@ -25,25 +25,27 @@ void hasher_publish(struct hasher *h, struct hash_task *task,
 
 /* The name of the file: that of a descriptor leads to it even when it has no other
  * any more. */
-static const char *name_of(const struct errand *e, char buf[32])
+static const char *name_of(const struct background_job *job, char buf[32])
 {
-	if (e->fd < 0)
-		return e->path;
-	(void)snprintf(buf, 32, "/proc/thread-self/fd/%d", e->fd);
+	if (job->fd < 0)
+		return job->path;
+	(void)snprintf(buf, 32, "/proc/thread-self/fd/%d", job->fd);
 	return buf;
 }
 
-static bool ask_cache(const struct errand *e, const struct file_pass *pass,
-		      struct digests *ret)
+static bool ask_cache(const struct background_job *job,
+		      const struct file_pass *pass, struct digests *ret)
 {
-	struct hasher *h = e->hasher;
-	struct still *still = e->on_caller ? &h->still : &e->worker->still;
+	struct hasher *h = job->hasher;
+	struct stability *stability = job->on_caller ? &h->stability :
+						       &job->worker->stability;
 	digest_set want = h->options.want;
 	char buf[32];
 
 	return h->options.lookup &&
 	       !stamp_is_racy(&pass->stamp, pass->taken_ns) &&
-	       still_trusts(still, name_of(e, buf), pass->stamp.dev) &&
+	       stability_trusts_stamps(stability, name_of(job, buf),
+				       pass->stamp.dev) &&
 	       h->options.lookup(h->options.ctx, &pass->stamp, want, ret) &&
 	       (ret->have & want) == want;
 }
@@ -94,18 +96,19 @@ void hasher_tell_progress(struct hasher *h)
 	h->progress(h->progress_ctx, &p);
 }
 
-bool errand_is_wanted(const struct errand *e)
+bool background_job_is_wanted(const struct background_job *job)
 {
-	if (e->worker && atomic_load(&e->worker->task) != e->task)
+	if (job->worker && atomic_load(&job->worker->task) != job->task)
 		return false;
-	return !atomic_load_explicit(&e->hasher->ending, memory_order_relaxed);
+	return !atomic_load_explicit(&job->hasher->ending,
+				     memory_order_relaxed);
 }
 
-static bool goes_on(const struct errand *e)
+static bool goes_on(const struct background_job *job)
 {
-	if (e->on_caller)
-		hasher_tell_progress(e->hasher);
-	return errand_is_wanted(e);
+	if (job->on_caller)
+		hasher_tell_progress(job->hasher);
+	return background_job_is_wanted(job);
 }
 
 /* What is left in the page cache by reading the file is no more than was put there a
@@ -119,11 +122,12 @@ static bool is_cached_anyway(const struct file_pass *pass)
 	       pass->taken_ns - pass->stamp.mtime_ns < moment_ns;
 }
 
-static int read_steps(const struct errand *e, struct file_pass *pass,
+static int read_steps(const struct background_job *job, struct file_pass *pass,
 		      _Atomic uint64_t *offset, _Atomic uint64_t *n_bytes,
 		      struct file_hash *ret)
 {
-	bool alone = atomic_load(&e->hasher->n_goal) && !is_cached_anyway(pass);
+	bool alone = atomic_load(&job->hasher->n_goal) &&
+		     !is_cached_anyway(pass);
 	struct cache_visit visit;
 	int r;
 
@@ -133,8 +137,8 @@ static int read_steps(const struct errand *e, struct file_pass *pass,
 	do {
 		atomic_store_explicit(offset, pass->offset,
 				      memory_order_relaxed);
-		r = goes_on(e) ? file_pass_step(pass, n_bytes, ret) :
-				 -ECANCELED;
+		r = goes_on(job) ? file_pass_step(pass, n_bytes, ret) :
+				   -ECANCELED;
 	} while (r > 0);
 	if (alone)
 		cache_visit_end(&visit);
@@ -143,18 +147,20 @@ static int read_steps(const struct errand *e, struct file_pass *pass,
 }
 
 /* The caller takes a worker's task over. */
-static bool is_race(const struct errand *e)
+static bool is_race(const struct background_job *job)
 {
-	return e->on_caller && e->worker;
+	return job->on_caller && job->worker;
 }
 
 /* Is it to be read past the page cache?  Beside the job that is dearer for a file of
  * medium size, and does not fill the memory with what only we read. */
-static bool is_cold(const struct errand *e, const struct file_pass *pass)
+static bool is_cold(const struct background_job *job,
+		    const struct file_pass *pass)
 {
 	enum residency_means means;
 
-	if (pass->stamp.size < MEDIUM_BYTES || atomic_load(&e->hasher->n_goal))
+	if (pass->stamp.size < MEDIUM_BYTES ||
+	    atomic_load(&job->hasher->n_goal))
 		return false;
 	means = residency_find_means(pass->fd);
 	return means != RESIDENCY_PROBE &&
@@ -168,45 +174,48 @@ static bool is_large(const struct hasher_options *o, uint64_t size)
 }
 
 /* What both runners of a race read counts once, for the worker. */
-static int read_file(const struct errand *e, struct file_pass *pass,
+static int read_file(const struct background_job *job, struct file_pass *pass,
 		     struct file_hash *ret)
 {
-	_Atomic uint64_t *n_bytes = is_race(e) ? NULL : &e->hasher->bytes_done;
-	_Atomic uint64_t *offset = e->on_caller ? &e->hasher->offset :
-						  &e->worker->offset;
+	_Atomic uint64_t *n_bytes = is_race(job) ? NULL :
+						   &job->hasher->bytes_done;
+	_Atomic uint64_t *offset = job->on_caller ? &job->hasher->offset :
+						    &job->worker->offset;
 	int r;
 
-	if (is_large(&e->hasher->options, pass->stamp.size))
-		return errand_read_large(e, pass, offset, n_bytes, ret);
-	r = file_pass_start(pass, e->hasher->options.want);
+	if (is_large(&job->hasher->options, pass->stamp.size))
+		return background_job_read_large(job, pass, offset, n_bytes,
+						 ret);
+	r = file_pass_start(pass, job->hasher->options.want);
 	if (r < 0)
 		return r;
-	if (is_cold(e, pass)) {
+	if (is_cold(job, pass)) {
 		if (pass->path)
 			file_pass_end(pass);
-		return errand_read_large(e, pass, offset, n_bytes, ret);
+		return background_job_read_large(job, pass, offset, n_bytes,
+						 ret);
 	}
-	return read_steps(e, pass, offset, n_bytes, ret);
+	return read_steps(job, pass, offset, n_bytes, ret);
 }
 
-struct outcome errand_run(const struct errand *e)
+struct outcome background_job_run(const struct background_job *job)
 {
 	struct file_pass *pass = file_pass_local();
 	struct outcome o = { .result = -ENOMEM };
 
 	if (!pass)
 		return o;
-	o.result = e->fd >= 0 ? file_pass_look_fd(pass, e->fd) :
-				file_pass_look(pass, AT_FDCWD, e->path);
+	o.result = job->fd >= 0 ? file_pass_look_fd(pass, job->fd) :
+				  file_pass_look(pass, AT_FDCWD, job->path);
 	if (o.result < 0)
 		return o;
-	if (ask_cache(e, pass, &o.hash.digests)) {
+	if (ask_cache(job, pass, &o.hash.digests)) {
 		o.cached = true;
 		o.hash.stamp = pass->stamp;
 		o.hash.taken_ns = pass->taken_ns;
 		return o;
 	}
 	o.hash = (struct file_hash){ 0 };
-	o.result = read_file(e, pass, &o.hash);
+	o.result = read_file(job, pass, &o.hash);
 	return o;
 }

@@ -1,4 +1,4 @@
-/* listing.c - see listing.h
+/* dir_listing.c - see dir_listing.h
  *
  * Of a name 32 bits of its hash are kept, in a place that others of its bits choose:
  * small enough for the cache of a CPU, and the name of something else is taken for one of
@@ -24,7 +24,7 @@
 
 #define OLD_NS INT64_C(1000000000)
 
-struct listing {
+struct dir_listing {
 	atomic_uint n_refs;
 	char *folder;
 	int64_t read_ns; /* monotonic, before the first name */
@@ -33,10 +33,10 @@ struct listing {
 	uint32_t *slots;
 };
 
-DEFINE_CLEANUP(struct listing *, listing_unref)
+DEFINE_CLEANUP(struct dir_listing *, dir_listing_unref)
 DEFINE_CLEANUP(DIR *, closedir)
 
-void listing_unref(struct listing *listing)
+void dir_listing_unref(struct dir_listing *listing)
 {
 	if (!listing || atomic_fetch_sub(&listing->n_refs, 1) > 1)
 		return;
@@ -48,7 +48,7 @@ void listing_unref(struct listing *listing)
 /* ---- the set ---- */
 
 /* The slot that holds what is kept of `hash`, or the empty one where it belongs. */
-static uint32_t *find(const struct listing *l, uint64_t hash)
+static uint32_t *find(const struct dir_listing *l, uint64_t hash)
 {
 	uint32_t kept = (uint32_t)(hash >> 32) | 1;
 	size_t i = hash & (l->n_slots - 1);
@@ -63,13 +63,13 @@ static uint64_t hash_of(const char *name)
 	return map_hash(name, strlen(name));
 }
 
-bool listing_has(const struct listing *listing, const char *name)
+bool dir_listing_has(const struct dir_listing *listing, const char *name)
 {
 	return listing->n_slots && *find(listing, hash_of(name));
 }
 
 /* The hashes of all names become the set, or there is none. */
-static void fill(struct listing *l, const uint64_t *hashes, size_t n)
+static void fill(struct dir_listing *l, const uint64_t *hashes, size_t n)
 {
 	size_t n_slots = 4;
 
@@ -83,12 +83,12 @@ static void fill(struct listing *l, const uint64_t *hashes, size_t n)
 		*find(l, hashes[i]) = (uint32_t)(hashes[i] >> 32) | 1;
 }
 
-bool listing_is_old(const struct listing *listing)
+bool dir_listing_is_old(const struct dir_listing *listing)
 {
 	return clock_mono_tick_ns() - listing->read_ns > OLD_NS;
 }
 
-uint64_t listing_dev(const struct listing *listing)
+uint64_t dir_listing_dev(const struct dir_listing *listing)
 {
 	return listing->dev;
 }
@@ -121,7 +121,7 @@ static bool is_ours(int fd, uint64_t *ret_dev)
 
 /* What cannot be read to its end has the names up to there.  Returns how many were
  * met, `max` at most. */
-static size_t read_names(struct listing *l, size_t max)
+static size_t read_names(struct dir_listing *l, size_t max)
 {
 	CLEANUP(closedirp) DIR *dir = open_folder(l->folder);
 	CLEANUP(freep) uint64_t *hashes = NULL;
@@ -144,9 +144,10 @@ static size_t read_names(struct listing *l, size_t max)
 	return n;
 }
 
-static struct listing *listing_new(const char *path, size_t len)
+static struct dir_listing *listing_new(const char *path, size_t len)
 {
-	CLEANUP(listing_unrefp) struct listing *l = calloc(1, sizeof(*l));
+	CLEANUP(dir_listing_unrefp)
+	struct dir_listing *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return NULL;
@@ -158,22 +159,23 @@ static struct listing *listing_new(const char *path, size_t len)
 
 /* ---- sharing ---- */
 
-void listings_init(struct listings *l, size_t n_files)
+void dir_listings_init(struct dir_listings *l, size_t n_files)
 {
 	enum { BESIDES = 16 }; /* "." and "..", and a few that are no files */
 
-	*l = (struct listings){ .n_files = n_files + BESIDES,
-				.budget = 2 * (n_files + BESIDES) };
+	*l = (struct dir_listings){ .n_files = n_files + BESIDES,
+				    .budget = 2 * (n_files + BESIDES) };
 	(void)pthread_mutex_init(&l->lock, NULL);
 }
 
-void listings_release(struct listings *l)
+void dir_listings_release(struct dir_listings *l)
 {
-	listing_unref(l->last);
+	dir_listing_unref(l->last);
 	(void)pthread_mutex_destroy(&l->lock);
 }
 
-static bool is_of(const struct listing *listing, const char *path, size_t len)
+static bool is_of(const struct dir_listing *listing, const char *path,
+		  size_t len)
 {
 	if (!len)
 		return !strcmp(listing->folder, ".");
@@ -181,13 +183,14 @@ static bool is_of(const struct listing *listing, const char *path, size_t len)
 }
 
 /* The last one with a reference, or NULL and whether it is ours to read another. */
-static struct listing *get_last(struct listings *l, const char *path,
-				size_t len, size_t *ret_max)
+static struct dir_listing *get_last(struct dir_listings *l, const char *path,
+				    size_t len, size_t *ret_max)
 {
-	struct listing *found = NULL;
+	struct dir_listing *found = NULL;
 
 	(void)pthread_mutex_lock(&l->lock);
-	if (l->last && is_of(l->last, path, len) && !listing_is_old(l->last)) {
+	if (l->last && is_of(l->last, path, len) &&
+	    !dir_listing_is_old(l->last)) {
 		found = l->last;
 		atomic_fetch_add(&found->n_refs, 1);
 	} else if (!l->busy) {
@@ -198,9 +201,10 @@ static struct listing *get_last(struct listings *l, const char *path,
 	return found;
 }
 
-static void put_last(struct listings *l, struct listing *listing, size_t n_read)
+static void put_last(struct dir_listings *l, struct dir_listing *listing,
+		     size_t n_read)
 {
-	struct listing *before;
+	struct dir_listing *before;
 
 	if (listing)
 		atomic_fetch_add(&listing->n_refs, 1);
@@ -210,13 +214,14 @@ static void put_last(struct listings *l, struct listing *listing, size_t n_read)
 	l->budget -= n_read;
 	l->busy = false;
 	(void)pthread_mutex_unlock(&l->lock);
-	listing_unref(before);
+	dir_listing_unref(before);
 }
 
-struct listing *listings_get(struct listings *l, const char *path, size_t len)
+struct dir_listing *dir_listings_get(struct dir_listings *l, const char *path,
+				     size_t len)
 {
 	size_t max = 0, n_read = 0;
-	struct listing *listing = get_last(l, path, len, &max);
+	struct dir_listing *listing = get_last(l, path, len, &max);
 
 	if (listing || !max)
 		return listing;

@@ -29,14 +29,14 @@ static void *second(void *arg)
 		await(&d->given, n);
 		if (!d->data)
 			return NULL;
-		(void)upper_fill(d->upper, d->index, d->data, d->len);
+		(void)leaf_tree_fill(d->tree, d->index, d->data, d->len);
 		futex_bump(&d->taken, 1);
 	}
 }
 
-void duet_start(struct duet *d, struct upper *upper, bool with_second)
+void duet_start(struct duet *d, struct leaf_tree *tree, bool with_second)
 {
-	*d = (struct duet){ .upper = upper, .alone = true };
+	*d = (struct duet){ .tree = tree, .alone = true };
 	if (with_second)
 		d->alone = thread_start(&d->thread, NULL, second, d) < 0;
 }
@@ -44,7 +44,7 @@ void duet_start(struct duet *d, struct upper *upper, bool with_second)
 void duet_give(struct duet *d, uint64_t index, const void *data, size_t len)
 {
 	if (d->alone) {
-		(void)upper_fill(d->upper, index, data, len);
+		(void)leaf_tree_fill(d->tree, index, data, len);
 		return;
 	}
 	d->index = index;

@@ -13,7 +13,7 @@
 #include "hash/blake3/leaf_tree.h"
 
 struct duet {
-	struct upper *upper; /* whose leaves are filled in */
+	struct leaf_tree *tree; /* whose leaves are filled in */
 	pthread_t thread;
 	bool alone; /* there is no second thread */
 	_Atomic uint32_t given; /* leaves, and once more for the end */
@@ -24,7 +24,7 @@ struct duet {
 };
 
 /* Starts the second thread, where there may be one. */
-void duet_start(struct duet *d, struct upper *upper, bool second);
+void duet_start(struct duet *d, struct leaf_tree *tree, bool second);
 
 /* The next leaf, which must stay until duet_wait() has returned. */
 void duet_give(struct duet *d, uint64_t index, const void *data, size_t len);

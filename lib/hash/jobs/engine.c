@@ -61,7 +61,8 @@ static void remember(struct engine_worker *w, const struct engine_file *file)
 	struct digest_cache *cache = w->engine->options->cache;
 
 	if (!stamp_is_racy(&hash->stamp, hash->taken_ns) &&
-	    file_is_still(&w->still, file->path, &hash->stamp, hash->taken_ns))
+	    stability_is_proven(&w->stability, file->path, &hash->stamp,
+				hash->taken_ns))
 		(void)digest_cache_put(cache, &hash->stamp, hash->taken_ns,
 				       &hash->digests);
 }
@@ -122,7 +123,8 @@ static bool is_known(struct engine_worker *w, struct engine_file *file,
 
 	if (!o->cache || o->audit ||
 	    stamp_is_racy(&pass->stamp, pass->taken_ns) ||
-	    !still_trusts(&w->still, file->path, pass->stamp.dev) ||
+	    !stability_trusts_stamps(&w->stability, file->path,
+				     pass->stamp.dev) ||
 	    !ask_cache(w, pass, &file->hash.digests))
 		return false;
 	file->cached = true;
@@ -209,7 +211,7 @@ static bool guess(struct engine_worker *w, struct engine_file *file, int dirfd,
 	uint64_t dev;
 
 	if (!e->guesses ||
-	    !near_is_listed(&w->near, e->options->listings, &dev))
+	    !last_dir_is_listed(&w->last_dir, e->options->listings, &dev))
 		return false;
 	if (w->n_wait) {
 		w->n_wait--;
@@ -226,7 +228,7 @@ static void hash_one(struct engine_worker *w, struct file_pass *pass,
 {
 	const char *name = file->path;
 	int dirfd = w->engine->options->own_tables ?
-			    near_find(&w->near, file->path, &name) :
+			    last_dir_find(&w->last_dir, file->path, &name) :
 			    AT_FDCWD;
 	int r;
 
@@ -304,7 +306,7 @@ static void work(struct engine_worker *w)
 		hash_share(w, pass, first, first + n);
 		add_up(w);
 	}
-	near_release(&w->near);
+	last_dir_release(&w->last_dir);
 }
 
 static void *worker_main(void *arg)
@@ -379,8 +381,8 @@ static void make_workers(struct engine *e, struct engine_worker **workers)
 		if (!workers[i])
 			return;
 		workers[i]->engine = e;
-		workers[i]->still = (struct still){ 0 };
-		workers[i]->near = (struct near){ .fd = -1 };
+		workers[i]->stability = (struct stability){ 0 };
+		workers[i]->last_dir = (struct last_dir){ .fd = -1 };
 		workers[i]->known.offset = 0;
 		workers[i]->known_ns = 0;
 		workers[i]->n_done = workers[i]->bytes_read = 0;
@@ -435,7 +437,7 @@ static void prepare(struct engine *e)
 	(void)pthread_mutex_init(&e->lock, NULL);
 }
 
-/* Asking whether a file is still (still.h) may bring us a SIGIO, which would end a
+/* Asking whether a file is still (stability.h) may bring us a SIGIO, which would end a
  * program that does not expect it. */
 struct leases {
 	sigset_t old;

@@ -7,7 +7,7 @@
  *	small	read whole; BLAKE3 takes sixteen of them at once, side by side
  *		in the lanes of the vector unit
  *	medium	read in pieces by one thread, as file_hash() does
- *	large	read in leaves (ranges.h), whose values are joined; in ranges by
+ *	large	read in leaves (file_reader.h), whose values are joined; in ranges by
  *		all threads when there are too few files to keep them busy
  *
  * Threads take files from the list, some at a time; the calling thread is one of
@@ -53,7 +53,7 @@ struct engine_options {
 	bool own_tables;
 	/* Which names may be opened without a look, kept from one run to the next; with
 	 * own_tables.  May be NULL. */
-	struct listings *listings;
+	struct dir_listings *listings;
 	/* Called on the calling thread every `look_ms`, 0 being 100 milliseconds; true
 	 * ends it all soon.  May be NULL. */
 	bool (*look)(void *ctx, const struct engine_progress *p);

@@ -1,6 +1,6 @@
 /* engine_internal.h - what the files of the engine share.
  *
- * engine.c deals the files out, engine_near.c finds the folder they are in,
+ * engine.c deals the files out, last_dir.c finds the folder they are in,
  * engine_small.c hashes small ones, engine_large.c large ones. */
 #ifndef ROAR_HASH_ENGINE_INTERNAL_H
 #define ROAR_HASH_ENGINE_INTERNAL_H
@@ -58,25 +58,25 @@ struct small {
 /* The folder of the file before: files come folder by folder, and a name takes the
  * kernel less time than a path.  Not in a program that closes descriptors which are not
  * its own: a name under another folder is another file. */
-struct near {
+struct last_dir {
 	const char *path; /* borrowed, begins with the folder; NULL: none yet */
 	size_t len; /* of the folder with its '/' */
 	int fd; /* O_PATH; -1: not open */
 	const char *name; /* there, of the last file; NULL: it has none */
 	unsigned n_more; /* files in a row, after the first */
-	struct listing *listing; /* NULL: none yet */
+	struct dir_listing *listing; /* NULL: none yet */
 };
 
 struct engine_worker {
 	struct engine *engine;
 	pthread_t thread;
-	struct still still;
-	struct near near;
+	struct stability stability;
+	struct last_dir last_dir;
 	struct digest_cache_page known;
 	int64_t known_ns; /* the tick of the last question */
 	uint64_t n_done; /* of this share */
 	uint64_t bytes_read;
-	void *leaf; /* RANGES_LEAF bytes for files of this thread; may be NULL */
+	void *leaf; /* FILE_READER_LEAF bytes for files of this thread; may be NULL */
 	unsigned n_wait; /* files that are looked at before the next guess */
 	int64_t clock_ns; /* our time above the monotonic one at the first guess */
 	unsigned n_guessed; /* of the small ones */
@@ -103,13 +103,14 @@ int engine_check_file(const struct engine_file *file,
 		      const struct stamp *looked_at);
 
 /* From where a file is to be looked for, and by which name. */
-int near_find(struct near *near, const char *path, const char **ret_name);
-void near_release(struct near *near);
+int last_dir_find(struct last_dir *last, const char *path,
+		  const char **ret_name);
+void last_dir_release(struct last_dir *last);
 
 /* Has the folder told that the last file is a regular one?  Then its device is
  * `ret_dev`. */
-bool near_is_listed(struct near *near, struct listings *listings,
-		    uint64_t *ret_dev);
+bool last_dir_is_listed(struct last_dir *last, struct dir_listings *listings,
+			uint64_t *ret_dev);
 
 /* Reads one small file that was looked at into the next place; false: it did not hold
  * still, or is not to be read, and another has to see to it. */

@@ -16,7 +16,7 @@
 struct large {
 	struct engine_worker *worker;
 	struct engine *engine;
-	struct upper upper; /* BLAKE3, if it is wanted */
+	struct leaf_tree tree; /* BLAKE3, if it is wanted */
 	bool blake3;
 	struct multihash others; /* the other digests */
 	bool has_others;
@@ -34,13 +34,13 @@ static int take_leaf(void *ctx, unsigned worker, uint64_t offset,
 		     const uint8_t *data, size_t len)
 {
 	struct large *l = ctx;
-	uint64_t index = offset / RANGES_LEAF;
+	uint64_t index = offset / FILE_READER_LEAF;
 
 	(void)worker;
 	atomic_fetch_add_explicit(&l->engine->bytes_read, len,
 				  memory_order_relaxed);
 	if (!l->has_others)
-		return upper_fill(&l->upper, index, data, len);
+		return leaf_tree_fill(&l->tree, index, data, len);
 	if (l->blake3)
 		duet_give(&l->duet, index, data, len);
 	multihash_update(&l->others, data, len);
@@ -52,20 +52,20 @@ static int take_leaf(void *ctx, unsigned worker, uint64_t offset,
 static int read_leaves(struct large *l, int fd, uint64_t size,
 		       unsigned n_threads, size_t memory)
 {
-	struct ranges_options options = {
+	struct file_reader_options options = {
 		.memory = memory,
 		.n_threads = l->has_others ? 1 : n_threads,
 		.in_order = l->has_others,
 		.may_map = l->engine->options->may_map && !l->has_others,
 		.cancelled = is_cancelled,
 		.buffer = l->worker->leaf,
-		.buffer_len = RANGES_LEAF,
+		.buffer_len = FILE_READER_LEAF,
 	};
 	int r;
 
 	if (l->has_others && l->blake3)
-		duet_start(&l->duet, &l->upper, n_threads > 1);
-	r = ranges_read(fd, size, &options, take_leaf, l);
+		duet_start(&l->duet, &l->tree, n_threads > 1);
+	r = file_reader_read(fd, size, &options, take_leaf, l);
 	if (l->has_others && l->blake3)
 		duet_end(&l->duet);
 	return r;
@@ -79,7 +79,7 @@ static int finish(struct large *l, struct digests *ret)
 	if (r < 0)
 		return r;
 	if (l->blake3) {
-		upper_root(&l->upper, d.blake3);
+		leaf_tree_root(&l->tree, d.blake3);
 		d.have |= DIGEST_SET_BLAKE3;
 	}
 	*ret = d;
@@ -96,7 +96,7 @@ static int hash_once(struct large *l, int fd, unsigned n_threads, size_t memory,
 	int r = 0;
 
 	if (l->blake3)
-		r = upper_init(&l->upper, size, RANGES_LEAF);
+		r = leaf_tree_init(&l->tree, size, FILE_READER_LEAF);
 	if (r == 0 && l->has_others)
 		r = multihash_start(&l->others,
 				    want & ~(digest_set)DIGEST_SET_BLAKE3,
@@ -114,7 +114,7 @@ static int hash_once(struct large *l, int fd, unsigned n_threads, size_t memory,
 	}
 	if (r == 0)
 		r = finish(l, &hash->digests);
-	upper_release(&l->upper);
+	leaf_tree_release(&l->tree);
 	return r;
 }
 
@@ -148,7 +148,7 @@ int large_hash(struct engine_worker *w, struct engine_file *file,
 	if (fd < 0) /* ENXIO: a socket took its place */
 		return errno == ENXIO ? -EINVAL : -errno;
 	if (!w->leaf)
-		w->leaf = aligned_alloc(RANGES_LEAF, RANGES_LEAF);
+		w->leaf = aligned_alloc(FILE_READER_LEAF, FILE_READER_LEAF);
 	multihash_init(&l.others);
 	for (int i = 0; r == -ESTALE && i < PASS_TRIES; i++) {
 		r = i ? look_again(fd, &file->hash) : 0;

@@ -5,7 +5,7 @@
  * other, and one call closes such a row.
  *
  * Nor is a file looked at before it is opened when its folder has told what it is
- * (listing.h), for the look behind the read can stand for both: a file that was changed
+ * (dir_listing.h), for the look behind the read can stand for both: a file that was changed
  * since the first read has a ctime of this time, so one whose ctime is older, by more
  * than the resolution of the clock, has held still.  That takes a file system whose
  * times come from our clock, and a clock that was not set meanwhile. */

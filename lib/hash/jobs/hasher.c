@@ -135,31 +135,31 @@ static bool is_drained(struct hasher *h)
 	return atomic_load(&h->n_done) == h->n_submitted;
 }
 
-/* errand_run() on the caller's thread. */
-static struct outcome errand_here(const struct errand *e)
+/* background_job_run() on the caller's thread. */
+static struct outcome background_job_here(const struct background_job *job)
 {
-	struct hasher *h = e->hasher;
+	struct hasher *h = job->hasher;
 	struct outcome o;
 
-	h->mine = e->task;
+	h->mine = job->task;
 	atomic_store(&h->offset, 0);
-	o = errand_run(e);
+	o = background_job_run(job);
 	h->mine = NULL;
 	return o;
 }
 
 static void run_here(struct hasher *h, struct hash_task *task)
 {
-	struct errand e = { .hasher = h,
-			    .task = task,
-			    .on_caller = true,
-			    .path = task->path,
-			    .fd = task->fd };
+	struct background_job job = { .hasher = h,
+				      .task = task,
+				      .on_caller = true,
+				      .path = task->path,
+				      .fd = task->fd };
 	struct outcome o;
 
 	atomic_store(&task->state, HASH_RUNNING);
-	o = errand_here(&e);
-	closep(&e.fd);
+	o = background_job_here(&job);
+	closep(&job.fd);
 	hasher_publish(h, task, &o);
 }
 
@@ -186,18 +186,18 @@ static void race(struct hasher *h, struct worker *w, struct hash_task *task)
 	int held_fd = atomic_load(&w->fd);
 	CLEANUP(closep) int fd = -1;
 	struct hash_task *expected = task;
-	struct errand e = { .hasher = h,
-			    .task = task,
-			    .worker = w,
-			    .on_caller = true,
-			    .path = task->path };
+	struct background_job job = { .hasher = h,
+				      .task = task,
+				      .worker = w,
+				      .on_caller = true,
+				      .path = task->path };
 	struct outcome o = { .result = -ECANCELED };
 
 	if (held_fd >= 0)
 		fd = fcntl(held_fd, F_DUPFD_CLOEXEC, 0);
-	e.fd = fd;
+	job.fd = fd;
 	if (atomic_load(&w->task) == task && (fd >= 0 || held_fd < 0))
-		o = errand_here(&e);
+		o = background_job_here(&job);
 	if (o.result == 0 &&
 	    atomic_compare_exchange_strong(&w->task, &expected, NULL))
 		hasher_publish(h, task, &o);

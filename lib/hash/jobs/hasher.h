@@ -25,7 +25,7 @@
 #include "hash/file/file_hash.h"
 
 struct hasher;
-struct upper;
+struct leaf_tree;
 
 enum hash_state { HASH_NEW, HASH_QUEUED, HASH_RUNNING, HASH_DONE };
 
@@ -47,14 +47,14 @@ struct hasher_options {
 	digest_set want;
 	/* Asks a cache; may be NULL.  Whoever is about to read content asks
 	 * first, on any of the threads at once, about stamps that can be believed
-	 * (still.h).  Returns true when `ret` holds all of `want` for the stamp. */
+	 * (stability.h).  Returns true when `ret` holds all of `want` for the stamp. */
 	bool (*lookup)(void *ctx, const struct stamp *stamp, digest_set want,
 		       struct digests *ret);
-	/* Gets the upper tree (upper.h, leaves of 1 MiB) of each file of at least
+	/* Gets the leaf tree (leaf_tree.h, leaves of 1 MiB) of each file of at least
 	 * that size that was read whole and held still; may be NULL.  Called on
 	 * the thread that has read it, before the task is done; twice for one task
 	 * when the caller's thread overtakes another. */
-	void (*keep)(void *ctx, const struct upper *u);
+	void (*keep)(void *ctx, const struct leaf_tree *u);
 	uint64_t keep_from_bytes;
 	void *ctx;
 };

@@ -1,6 +1,6 @@
 /* hasher_internal.h - what the files of the hasher share.
  *
- * errand.c hashes one file, hasher_large.c a large one, hasher_pool.c is the threads,
+ * background_job.c hashes one file, hasher_large.c a large one, hasher_pool.c is the threads,
  * hasher.c the queue and the calls of hasher.h. */
 #ifndef ROAR_HASH_HASHER_INTERNAL_H
 #define ROAR_HASH_HASHER_INTERNAL_H
@@ -32,7 +32,7 @@ struct worker {
 	_Atomic int fd; /* of that task, or -1; the worker closes it */
 	_Atomic uint64_t offset; /* bytes of it that are hashed */
 	_Atomic uint32_t n_ended; /* tasks whose files it has closed again */
-	struct still still; /* its own thread only */
+	struct stability stability; /* its own thread only */
 	pthread_mutex_t large_lock; /* protects `large`, and it from its end */
 	struct large *large; /* being read; see hasher_large.c */
 	char path[PATH_MAX]; /* copy: an overtaken task may be gone already */
@@ -55,7 +55,7 @@ struct hasher {
 	void (*progress)(void *ctx, const struct hasher_progress *p);
 	void *progress_ctx;
 	int64_t progress_ns; /* monotonic time of the next call */
-	struct still still;
+	struct stability stability;
 
 	/* All threads: */
 	struct task_ring ring;
@@ -81,7 +81,7 @@ struct outcome {
 };
 
 /* Hashing one file.  The two kinds of threads differ in when they give up. */
-struct errand {
+struct background_job {
 	struct hasher *hasher;
 	struct hash_task *task; /* the owner of the results */
 	struct worker *worker; /* who has the task; NULL: the caller alone */
@@ -90,16 +90,16 @@ struct errand {
 	int fd; /* -1, or read this one */
 };
 
-struct outcome errand_run(const struct errand *e);
+struct outcome background_job_run(const struct background_job *job);
 
 /* Between two reads: is the result still wanted? */
-bool errand_is_wanted(const struct errand *e);
+bool background_job_is_wanted(const struct background_job *job);
 
 /* Reads a large file that was looked at.  `offset` is raised by what is read of it,
  * `n_bytes`, if given, as well. */
-int errand_read_large(const struct errand *e, struct file_pass *pass,
-		      _Atomic uint64_t *offset, _Atomic uint64_t *n_bytes,
-		      struct file_hash *ret);
+int background_job_read_large(const struct background_job *job,
+			      struct file_pass *pass, _Atomic uint64_t *offset,
+			      _Atomic uint64_t *n_bytes, struct file_hash *ret);
 
 /* Writes the results; afterwards the task is its owner's again. */
 void hasher_publish(struct hasher *h, struct hash_task *task,

@@ -1,6 +1,6 @@
 /* hasher_large.c - a large file for a hasher, leaf by leaf.
  *
- * The leaves are read by ranges.h, which leaves the page cache as it was and does
+ * The leaves are read by file_reader.h, which leaves the page cache as it was and does
  * not read holes, and joined by the tree driver:
  *
  *	beside the job		one thread, one read at a time
@@ -29,15 +29,15 @@ enum {
 };
 
 struct large {
-	const struct errand *errand;
+	const struct background_job *job;
 	struct file_pass *pass;
 	struct stamp stamp; /* of this try */
 	int64_t taken_ns;
-	pthread_t thread; /* whose errand it is */
+	pthread_t thread; /* whose job it is */
 	digest_set others; /* than BLAKE3 */
 	_Atomic uint64_t *offset; /* bytes of this try, for the progress */
 	_Atomic uint64_t *n_bytes; /* of all files; NULL: they do not count */
-	struct upper upper;
+	struct leaf_tree tree;
 	uint8_t *filled; /* 1 for each leaf that is */
 	uint64_t next; /* the first leaf that is not */
 	_Atomic uint64_t n_prefix; /* leaves from the first on that are */
@@ -53,13 +53,13 @@ struct large {
  * ones. */
 static unsigned n_hands(const struct large *l)
 {
-	const struct errand *e = l->errand;
-	struct hasher *h = e->hasher;
+	const struct background_job *job = l->job;
+	struct hasher *h = job->hasher;
 	uint64_t goal = atomic_load(&h->n_goal);
 	uint64_t n_left = goal - atomic_load(&h->n_done);
 	unsigned n = h->options.n_threads;
 
-	if (!goal || (!e->on_caller && atomic_load(&h->stuck)))
+	if (!goal || (!job->on_caller && atomic_load(&h->stuck)))
 		return 1;
 	if (n_left > 1)
 		n = n_left < n ? n / (unsigned)n_left : 1;
@@ -85,9 +85,9 @@ static bool is_cancelled(void *ctx)
 {
 	struct large *l = ctx;
 
-	if (l->errand->on_caller && pthread_equal(pthread_self(), l->thread))
-		hasher_tell_progress(l->errand->hasher);
-	if (!errand_is_wanted(l->errand))
+	if (l->job->on_caller && pthread_equal(pthread_self(), l->thread))
+		hasher_tell_progress(l->job->hasher);
+	if (!background_job_is_wanted(l->job))
 		return true;
 	if (has_shrunk(l))
 		atomic_store(&l->shrunk, true);
@@ -110,7 +110,7 @@ static int take_leaf(void *ctx, unsigned worker, uint64_t offset,
 		     const uint8_t *data, size_t len)
 {
 	struct large *l = ctx;
-	uint64_t index = offset / RANGES_LEAF;
+	uint64_t index = offset / FILE_READER_LEAF;
 	int r = 0;
 
 	(void)worker;
@@ -120,7 +120,7 @@ static int take_leaf(void *ctx, unsigned worker, uint64_t offset,
 		multihash_update(&l->pass->hash, data, len);
 		duet_wait(&l->duet);
 	} else {
-		r = upper_fill(&l->upper, index, data, len);
+		r = leaf_tree_fill(&l->tree, index, data, len);
 	}
 	l->filled[index] = 1;
 	if (l->n_threads == 1)
@@ -132,24 +132,25 @@ static int take_leaf(void *ctx, unsigned worker, uint64_t offset,
  * its own reads where the disk knows no idle ones. */
 static int read_on(struct large *l)
 {
-	bool foreground = atomic_load(&l->errand->hasher->n_goal);
+	bool foreground = atomic_load(&l->job->hasher->n_goal);
 	unsigned n = l->n_threads;
-	struct ranges_options options = {
-		.from = l->next * RANGES_LEAF,
-		.memory = MEMORY / l->errand->hasher->options.n_threads * n,
+	struct file_reader_options options = {
+		.from = l->next * FILE_READER_LEAF,
+		.memory = MEMORY / l->job->hasher->options.n_threads * n,
 		.n_threads = l->others ? 1 : n,
 		.in_order = l->others,
-		.way = foreground ? RANGES_AUTO : RANGES_DIRECT,
+		.way = foreground ? FILE_READER_AUTO : FILE_READER_DIRECT,
 		.cancelled = is_cancelled,
 	};
 	int r;
 
 	if (l->others)
-		duet_start(&l->duet, &l->upper, n > 1);
-	r = ranges_read(l->pass->fd, l->stamp.size, &options, take_leaf, l);
+		duet_start(&l->duet, &l->tree, n > 1);
+	r = file_reader_read(l->pass->fd, l->stamp.size, &options, take_leaf,
+			     l);
 	if (l->others)
 		duet_end(&l->duet);
-	while (l->next < l->upper.n_leaves && l->filled[l->next])
+	while (l->next < l->tree.n_leaves && l->filled[l->next])
 		l->next++;
 	return r;
 }
@@ -159,13 +160,14 @@ static int read_leaves(struct large *l)
 	int r = 0;
 
 	if (l->stamp.size == 0)
-		return upper_fill(&l->upper, 0, NULL, 0);
-	while (l->next < l->upper.n_leaves) {
+		return leaf_tree_fill(&l->tree, 0, NULL, 0);
+	while (l->next < l->tree.n_leaves) {
 		atomic_store(&l->widen, false);
 		l->n_threads = n_hands(l);
 		r = read_on(l);
 		if (r != -ECANCELED || !atomic_load(&l->widen) ||
-		    atomic_load(&l->shrunk) || !errand_is_wanted(l->errand))
+		    atomic_load(&l->shrunk) ||
+		    !background_job_is_wanted(l->job))
 			break;
 	}
 	if (r == -ECANCELED && atomic_load(&l->shrunk))
@@ -177,13 +179,13 @@ static int read_leaves(struct large *l)
 /* ---- taking over ---- */
 
 /* While a worker shows it, the caller may copy what is filled in. */
-static void show(const struct errand *e, struct large *l)
+static void show(const struct background_job *job, struct large *l)
 {
-	if (!e->worker || e->on_caller)
+	if (!job->worker || job->on_caller)
 		return;
-	(void)pthread_mutex_lock(&e->worker->large_lock);
-	e->worker->large = l;
-	(void)pthread_mutex_unlock(&e->worker->large_lock);
+	(void)pthread_mutex_lock(&job->worker->large_lock);
+	job->worker->large = l;
+	(void)pthread_mutex_unlock(&job->worker->large_lock);
 }
 
 static void copy_prefix(struct large *l, const struct large *from)
@@ -192,19 +194,19 @@ static void copy_prefix(struct large *l, const struct large *from)
 
 	if (l->others || !stamp_equal(&from->stamp, &l->stamp))
 		return;
-	memcpy(l->upper.values, from->upper.values, n * BLAKE3_LEN);
+	memcpy(l->tree.values, from->tree.values, n * BLAKE3_LEN);
 	memset(l->filled, 1, n);
 	l->next = n;
 	l->taken_ns = from->taken_ns;
-	atomic_store(l->offset, n * RANGES_LEAF);
+	atomic_store(l->offset, n * FILE_READER_LEAF);
 }
 
 /* An idle worker may be asleep with the lock: then we begin at the first byte. */
 static void take_over(struct large *l)
 {
-	struct worker *w = l->errand->worker;
+	struct worker *w = l->job->worker;
 
-	if (!w || !l->errand->on_caller ||
+	if (!w || !l->job->on_caller ||
 	    pthread_mutex_trylock(&w->large_lock) != 0)
 		return;
 	if (w->large)
@@ -224,29 +226,29 @@ static int start_try(struct large *l)
 	atomic_store(&l->n_prefix, 0);
 	atomic_store(&l->shrunk, false);
 	atomic_store(l->offset, 0);
-	r = upper_init(&l->upper, l->stamp.size, RANGES_LEAF);
+	r = leaf_tree_init(&l->tree, l->stamp.size, FILE_READER_LEAF);
 	if (r < 0)
 		return r;
-	l->filled = calloc(l->upper.n_leaves, 1);
+	l->filled = calloc(l->tree.n_leaves, 1);
 	return l->filled ? 0 : -ENOMEM;
 }
 
 static void end_try(struct large *l)
 {
-	upper_release(&l->upper);
+	leaf_tree_release(&l->tree);
 	free(l->filled);
 	l->filled = NULL;
 }
 
 static void finish(struct large *l, struct file_hash *ret)
 {
-	const struct hasher_options *o = &l->errand->hasher->options;
+	const struct hasher_options *o = &l->job->hasher->options;
 
-	upper_root(&l->upper, ret->digests.blake3);
+	leaf_tree_root(&l->tree, ret->digests.blake3);
 	ret->digests.have |= DIGEST_SET_BLAKE3;
 	ret->taken_ns = l->taken_ns;
 	if (o->keep && l->stamp.size >= o->keep_from_bytes)
-		o->keep(o->ctx, &l->upper);
+		o->keep(o->ctx, &l->tree);
 }
 
 /* As file_pass_step(): 1 when the file has changed and is to be read again. */
@@ -256,9 +258,9 @@ static int try(struct large *l, struct file_hash *ret)
 
 	if (r == 0) {
 		take_over(l);
-		show(l->errand, l);
+		show(l->job, l);
 		r = read_leaves(l);
-		show(l->errand, NULL);
+		show(l->job, NULL);
 	}
 	if (r == 0 || r == -ESTALE) {
 		l->pass->offset = r == 0 ? l->stamp.size : UINT64_MAX;
@@ -270,13 +272,13 @@ static int try(struct large *l, struct file_hash *ret)
 	return r;
 }
 
-int errand_read_large(const struct errand *e, struct file_pass *pass,
-		      _Atomic uint64_t *offset, _Atomic uint64_t *n_bytes,
-		      struct file_hash *ret)
+int background_job_read_large(const struct background_job *job,
+			      struct file_pass *pass, _Atomic uint64_t *offset,
+			      _Atomic uint64_t *n_bytes, struct file_hash *ret)
 {
-	digest_set others = e->hasher->options.want &
+	digest_set others = job->hasher->options.want &
 			    ~(digest_set)DIGEST_SET_BLAKE3;
-	struct large l = { .errand = e,
+	struct large l = { .job = job,
 			   .pass = pass,
 			   .thread = pthread_self(),
 			   .others = others,

@@ -24,18 +24,18 @@ static void work_on(struct worker *w, struct hash_task *task)
 {
 	CLEANUP(closep) int fd = task->fd;
 	struct outcome o = { .result = copy_task(w, task) };
-	struct errand e = { .hasher = w->hasher,
-			    .task = task,
-			    .worker = w,
-			    .path = w->path,
-			    .fd = fd };
+	struct background_job job = { .hasher = w->hasher,
+				      .task = task,
+				      .worker = w,
+				      .path = w->path,
+				      .fd = fd };
 
 	atomic_store(&task->state, HASH_RUNNING);
 	atomic_store(&w->task, task);
 	if (o.result == 0)
 		o = atomic_load(&w->hasher->ending) ?
 			    (struct outcome){ .result = -ECANCELED } :
-			    errand_run(&e);
+			    background_job_run(&job);
 	if (atomic_exchange(&w->task, NULL))
 		hasher_publish(w->hasher, task, &o);
 }

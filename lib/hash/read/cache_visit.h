@@ -1,7 +1,7 @@
 /* cache_visit.h - reading a file without leaving it in the page cache.
  *
  * Private to lib/hash.  For files that are read from the first byte to the last
- * through the cache; ranges.h does the same for large ones, leaf by leaf.  What was
+ * through the cache; file_reader.h does the same for large ones, leaf by leaf.  What was
  * not in the cache before the visit is dropped after it, to the page, so that the
  * memory of a running job is not filled with what only we have read.  Where the
  * kernel does not tell what is there (residency.h), everything stays. */

@@ -1,4 +1,4 @@
-/* ranges.c - see ranges.h; ranges_internal.h has the map of the files. */
+/* file_reader.c - see file_reader.h; file_reader_internal.h has the map of the files. */
 #include "hash/read/file_reader.h"
 
 #include <errno.h>
@@ -13,15 +13,15 @@
 
 enum { MEMORY = 64 * 1024 * 1024, THREADS = 8, THREADS_MAX = 256 };
 
-const char *ranges_way_name(enum ranges_way way)
+const char *file_reader_way_name(enum file_reader_way way)
 {
 	static const char *const names[] = {
-		[RANGES_AUTO] = "auto",
-		[RANGES_URING] = "uring",
-		[RANGES_DIRECT] = "direct",
-		[RANGES_BUFFERED] = "buffered",
-		[RANGES_SEQUENTIAL] = "sequential",
-		[RANGES_MAPPED] = "mapped",
+		[FILE_READER_AUTO] = "auto",
+		[FILE_READER_URING] = "uring",
+		[FILE_READER_DIRECT] = "direct",
+		[FILE_READER_BUFFERED] = "buffered",
+		[FILE_READER_SEQUENTIAL] = "sequential",
+		[FILE_READER_MAPPED] = "mapped",
 	};
 
 	return names[way];
@@ -34,23 +34,24 @@ static unsigned default_threads(void)
 	return n < THREADS ? n : THREADS;
 }
 
-static int set_options(struct ranges_job *job, const struct ranges_options *o)
+static int set_options(struct file_reader_job *job,
+		       const struct file_reader_options *o)
 {
 	job->options = *o;
 	if (o->leaf == 0)
-		job->options.leaf = RANGES_LEAF;
+		job->options.leaf = FILE_READER_LEAF;
 	if (o->memory == 0)
 		job->options.memory = MEMORY;
 	if (o->n_threads == 0)
 		job->options.n_threads = default_threads();
 	if (job->options.leaf < residency_page() ||
-	    job->options.leaf > RANGES_LEAF_MAX ||
+	    job->options.leaf > FILE_READER_LEAF_MAX ||
 	    job->options.leaf & (job->options.leaf - 1) ||
 	    o->from & (job->options.leaf - 1) ||
 	    (o->from && o->from >= job->size) ||
 	    job->options.n_threads > THREADS_MAX || o->way < 0 ||
-	    o->way >= RANGES_WAY_END ||
-	    (o->way == RANGES_MAPPED && !o->may_map))
+	    o->way >= FILE_READER_WAY_END ||
+	    (o->way == FILE_READER_MAPPED && !o->may_map))
 		return -EINVAL;
 	job->next = job->turn = o->from;
 	return 0;
@@ -65,7 +66,7 @@ static bool tells_holes(int fd)
 }
 
 /* A file that uses fewer blocks than it has bytes may have holes. */
-static int look_at_file(struct ranges_job *job)
+static int look_at_file(struct file_reader_job *job)
 {
 	struct stat st;
 
@@ -84,7 +85,7 @@ static int look_at_file(struct ranges_job *job)
 
 /* In a program that is not ours somebody may have closed a descriptor by mistake and
  * opened another file under its number. */
-static int check_fd(const struct ranges_job *job, int fd)
+static int check_fd(const struct file_reader_job *job, int fd)
 {
 	struct stat st;
 
@@ -96,7 +97,7 @@ static int check_fd(const struct ranges_job *job, int fd)
 		       -ESTALE;
 }
 
-static int check_again(const struct ranges_job *job)
+static int check_again(const struct file_reader_job *job)
 {
 	int r = check_fd(job, job->fd);
 
@@ -105,9 +106,9 @@ static int check_again(const struct ranges_job *job)
 
 /* Without a description of our own the kernel reads ahead as it likes, and looking
  * for holes would move a position that is not ours. */
-static void own_description(struct ranges_job *job)
+static void own_description(struct file_reader_job *job)
 {
-	int fd = ranges_reopen(job->fd, 0);
+	int fd = file_reader_reopen(job->fd, 0);
 
 	if (fd < 0) {
 		job->is_sparse = false;
@@ -118,28 +119,29 @@ static void own_description(struct ranges_job *job)
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
 }
 
-static int try_way(struct ranges_job *job, const struct ranges_ops *ops)
+static int try_way(struct file_reader_job *job,
+		   const struct file_reader_ops *ops)
 {
 	int r = 0;
 
 	job->ops = ops;
 	if (ops->is_direct && job->direct_fd < 0)
-		r = ranges_open_direct(job);
+		r = file_reader_open_direct(job);
 	if (r < 0)
 		return r;
-	r = ranges_get_buffers(job);
+	r = file_reader_get_buffers(job);
 	if (r == 0 && ops->open)
 		r = ops->open(&job->workers[0]);
 	if (r < 0)
-		ranges_free_buffers(job);
+		file_reader_free_buffers(job);
 	return r;
 }
 
 /* Whatever the reason is for which a way is not to be had, the next one is worth a
  * try. */
-static int find_way(struct ranges_job *job)
+static int find_way(struct file_reader_job *job)
 {
-	const struct ranges_ops *ops = ranges_choose(job);
+	const struct file_reader_ops *ops = file_reader_choose(job);
 	int r = try_way(job, ops);
 
 	while (r < 0 && ops->next) {
@@ -149,7 +151,7 @@ static int find_way(struct ranges_job *job)
 	return r;
 }
 
-static int run(struct ranges_job *job)
+static int run(struct file_reader_job *job)
 {
 	int r = look_at_file(job);
 
@@ -160,21 +162,21 @@ static int run(struct ranges_job *job)
 	r = find_way(job);
 	if (r < 0)
 		return r;
-	if (job->ops->way == RANGES_MAPPED)
-		ranges_map(job);
-	ranges_work(job);
+	if (job->ops->way == FILE_READER_MAPPED)
+		file_reader_map(job);
+	file_reader_work(job);
 	if (job->ops->close)
 		job->ops->close(&job->workers[0]);
 	r = atomic_load(&job->result);
 	return r < 0 ? r : check_again(job);
 }
 
-static void report(struct ranges_job *job)
+static void report(struct file_reader_job *job)
 {
 	if (!job->options.report)
 		return;
-	*job->options.report = (struct ranges_report){
-		.way = job->ops ? job->ops->way : RANGES_AUTO,
+	*job->options.report = (struct file_reader_report){
+		.way = job->ops ? job->ops->way : FILE_READER_AUTO,
 		.n_workers = job->n_workers,
 		.bytes_direct = atomic_load(&job->bytes_direct),
 		.bytes_buffered = atomic_load(&job->bytes_buffered),
@@ -183,10 +185,10 @@ static void report(struct ranges_job *job)
 	};
 }
 
-static void job_release(struct ranges_job *job)
+static void job_release(struct file_reader_job *job)
 {
-	ranges_unmap(job);
-	ranges_free_buffers(job);
+	file_reader_unmap(job);
+	file_reader_free_buffers(job);
 	closep(&job->direct_fd);
 	if (job->is_own)
 		closep(&job->fd);
@@ -194,11 +196,12 @@ static void job_release(struct ranges_job *job)
 	(void)pthread_mutex_destroy(&job->lock);
 }
 
-int ranges_read(int fd, uint64_t size, const struct ranges_options *options,
-		ranges_sink *sink, void *ctx)
+int file_reader_read(int fd, uint64_t size,
+		     const struct file_reader_options *options,
+		     file_reader_sink *sink, void *ctx)
 {
 	CLEANUP(job_release)
-	struct ranges_job job = {
+	struct file_reader_job job = {
 		.sink = sink,
 		.ctx = ctx,
 		.size = size,

@@ -1,4 +1,4 @@
-/* ranges_buffers.c - how many workers there are and the memory they read into.
+/* file_reader_buffers.c - how many workers there are and the memory they read into.
  *
  * All buffers lie in one mapping, in huge pages where the kernel has them: the
  * first touch of memory and the pinning for direct reads go by the page. */
@@ -20,7 +20,7 @@ static uint64_t most(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static uint64_t buffers_of(const struct ranges_job *job)
+static uint64_t buffers_of(const struct file_reader_job *job)
 {
 	return (uint64_t)job->n_workers *
 	       (job->ops->buffer_each ? job->depth : 1);
@@ -28,10 +28,10 @@ static uint64_t buffers_of(const struct ranges_job *job)
 
 /* A worker with a queue has two leaves in it at least, if there is memory for two:
  * the device is to work while the sink does. */
-static void plan(struct ranges_job *job, uint64_t n_buffers)
+static void plan(struct file_reader_job *job, uint64_t n_buffers)
 {
-	const struct ranges_options *o = &job->options;
-	const struct ranges_ops *ops = job->ops;
+	const struct file_reader_options *o = &job->options;
+	const struct file_reader_ops *ops = job->ops;
 	uint64_t n_leaves = most(1, (job->size + o->leaf - 1) / o->leaf);
 	uint64_t n = least(o->n_threads, least(n_leaves, n_buffers));
 	uint64_t depth;
@@ -47,14 +47,14 @@ static void plan(struct ranges_job *job, uint64_t n_buffers)
 	job->depth = (unsigned)least(depth, n_leaves);
 }
 
-static bool is_lent(const struct ranges_job *job, size_t len)
+static bool is_lent(const struct file_reader_job *job, size_t len)
 {
 	return job->options.buffer && len <= job->options.buffer_len &&
 	       !job->ops->is_direct;
 }
 
 /* Before Linux 6.7 a mapping does not begin where a huge page could. */
-static int map(struct ranges_job *job, size_t len, uint8_t **ret_start)
+static int map(struct file_reader_job *job, size_t len, uint8_t **ret_start)
 {
 	size_t extra = len < HUGE_PAGE ? 0 : HUGE_PAGE;
 	uint8_t *p = mmap(NULL, len + extra, PROT_READ | PROT_WRITE,
@@ -72,7 +72,7 @@ static int map(struct ranges_job *job, size_t len, uint8_t **ret_start)
 	return 0;
 }
 
-static int make_workers(struct ranges_job *job, uint8_t *buffers)
+static int make_workers(struct file_reader_job *job, uint8_t *buffers)
 {
 	size_t leaf = job->options.leaf, n_each = job->depth;
 
@@ -81,7 +81,7 @@ static int make_workers(struct ranges_job *job, uint8_t *buffers)
 	if (!job->workers || !job->leaves)
 		return -ENOMEM;
 	for (unsigned i = 0; i < job->n_workers; i++) {
-		struct ranges_worker *w = &job->workers[i];
+		struct file_reader_worker *w = &job->workers[i];
 
 		w->job = job;
 		w->number = i;
@@ -95,7 +95,7 @@ static int make_workers(struct ranges_job *job, uint8_t *buffers)
 	return 0;
 }
 
-int ranges_get_buffers(struct ranges_job *job)
+int file_reader_get_buffers(struct file_reader_job *job)
 {
 	uint64_t n = most(1, job->options.memory / job->options.leaf);
 	uint8_t *start;
@@ -115,7 +115,7 @@ int ranges_get_buffers(struct ranges_job *job)
 	}
 }
 
-void ranges_free_buffers(struct ranges_job *job)
+void file_reader_free_buffers(struct file_reader_job *job)
 {
 	if (job->memory && !atomic_load(&job->keep_memory))
 		(void)munmap(job->memory, job->memory_len);

@@ -1,4 +1,4 @@
-/* ranges_choose.c - which way suits a file.
+/* file_reader_choose.c - which way suits a file.
  *
  * What is in the page cache is copied by all threads.  A disk that spins and a
  * server far away are fastest when asked for one thing after the other.  Everything
@@ -18,7 +18,7 @@ enum { N_SAMPLES = 64 };
 
 /* Is most of the file in the page cache?  Leaves from all over it answer for the
  * rest.  A probe would make resident what it asks for. */
-static bool is_resident(const struct ranges_job *job)
+static bool is_resident(const struct file_reader_job *job)
 {
 	uint64_t leaf = job->options.leaf, n_leaves = job->size / leaf;
 	uint64_t step = n_leaves < N_SAMPLES ? 1 : n_leaves / N_SAMPLES;
@@ -88,21 +88,24 @@ static bool wants_one_reader(int fd)
 	return fstat(fd, &st) == 0 && is_rotational(st.st_dev);
 }
 
-const struct ranges_ops *ranges_choose(const struct ranges_job *job)
+const struct file_reader_ops *
+file_reader_choose(const struct file_reader_job *job)
 {
-	static const struct ranges_ops *const asked_for[] = {
-		[RANGES_URING] = &ranges_uring,
-		[RANGES_DIRECT] = &ranges_direct,
-		[RANGES_BUFFERED] = &ranges_buffered,
-		[RANGES_SEQUENTIAL] = &ranges_sequential,
-		[RANGES_MAPPED] = &ranges_mapped,
+	static const struct file_reader_ops *const asked_for[] = {
+		[FILE_READER_URING] = &file_reader_uring,
+		[FILE_READER_DIRECT] = &file_reader_direct,
+		[FILE_READER_BUFFERED] = &file_reader_buffered,
+		[FILE_READER_SEQUENTIAL] = &file_reader_sequential,
+		[FILE_READER_MAPPED] = &file_reader_mapped,
 	};
 
-	if (job->options.way != RANGES_AUTO)
+	if (job->options.way != FILE_READER_AUTO)
 		return asked_for[job->options.way];
 	if (job->size <= job->options.leaf)
-		return &ranges_buffered;
+		return &file_reader_buffered;
 	if (is_resident(job))
-		return job->options.may_map ? &ranges_mapped : &ranges_buffered;
-	return wants_one_reader(job->fd) ? &ranges_sequential : &ranges_uring;
+		return job->options.may_map ? &file_reader_mapped :
+					      &file_reader_buffered;
+	return wants_one_reader(job->fd) ? &file_reader_sequential :
+					   &file_reader_uring;
 }

@@ -1,4 +1,4 @@
-/* ranges_cursor.c - cuts a file into leaves and finds its holes.
+/* file_reader_cursor.c - cuts a file into leaves and finds its holes.
  *
  * The file system tells where the next data and the next hole begin.  One answer
  * serves all leaves up to there, so that a hole of a terabyte costs one call. */
@@ -16,7 +16,7 @@ static _Atomic(const uint8_t *) zeros;
 
 static const uint8_t *map_zeros(void)
 {
-	void *p = mmap(NULL, RANGES_LEAF_MAX, PROT_READ,
+	void *p = mmap(NULL, FILE_READER_LEAF_MAX, PROT_READ,
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	const uint8_t *mapped = NULL;
 
@@ -24,25 +24,25 @@ static const uint8_t *map_zeros(void)
 		return NULL;
 	if (atomic_compare_exchange_strong(&zeros, &mapped, p))
 		return p;
-	(void)munmap(p, RANGES_LEAF_MAX); /* another thread was first */
+	(void)munmap(p, FILE_READER_LEAF_MAX); /* another thread was first */
 	return mapped;
 }
 
-const uint8_t *ranges_zeros(void)
+const uint8_t *file_reader_zeros(void)
 {
 	const uint8_t *mapped = atomic_load(&zeros);
 
 	return mapped ? mapped : map_zeros();
 }
 
-bool ranges_is_hole(const uint8_t *data)
+bool file_reader_is_hole(const uint8_t *data)
 {
 	return data == atomic_load(&zeros);
 }
 
 /* Finds the run that `offset` lies in.  ENXIO means that there is no data up to the
  * end; what the file system cannot tell is data. */
-static void find_run(struct ranges_job *job, uint64_t offset)
+static void find_run(struct file_reader_job *job, uint64_t offset)
 {
 	off_t data = lseek(job->fd, (off_t)offset, SEEK_DATA);
 	off_t hole;
@@ -60,18 +60,19 @@ static void find_run(struct ranges_job *job, uint64_t offset)
 }
 
 /* Without a block of zeros to hand out, a hole is read like data. */
-static bool is_hole(struct ranges_job *job, uint64_t offset, uint64_t end)
+static bool is_hole(struct file_reader_job *job, uint64_t offset, uint64_t end)
 {
 	if (!job->is_sparse)
 		return false;
 	if (offset >= job->run_end)
 		find_run(job, offset);
 	return job->is_sparse && job->run_is_hole && end <= job->run_end &&
-	       ranges_zeros();
+	       file_reader_zeros();
 }
 
 /* Before anybody reads from the leaf, since that changes the answer. */
-static void look(const struct ranges_job *job, struct ranges_leaf *leaf)
+static void look(const struct file_reader_job *job,
+		 struct file_reader_leaf *leaf)
 {
 	leaf->residency = residency_ask(job->fd, job->means, leaf->offset,
 					leaf->len);
@@ -82,8 +83,8 @@ static void look(const struct ranges_job *job, struct ranges_leaf *leaf)
 }
 
 /* A direct read must end at the alignment; what lies behind is less than that. */
-static size_t direct_len(const struct ranges_job *job,
-			 const struct ranges_leaf *leaf)
+static size_t direct_len(const struct file_reader_job *job,
+			 const struct file_reader_leaf *leaf)
 {
 	if (job->direct_fd < 0 || leaf->is_hole ||
 	    leaf->residency == RESIDENCY_FULL)
@@ -91,7 +92,8 @@ static size_t direct_len(const struct ranges_job *job,
 	return leaf->len & ~(job->direct_align - 1);
 }
 
-bool ranges_take(struct ranges_job *job, struct ranges_leaf *leaf)
+bool file_reader_take(struct file_reader_job *job,
+		      struct file_reader_leaf *leaf)
 {
 	uint64_t left;
 

@@ -1,4 +1,4 @@
-/* ranges_mapped.c - what is in the page cache, looked at where it is.
+/* file_reader_mapped.c - what is in the page cache, looked at where it is.
  *
  * To copy a page costs time and so does mapping it; which is less depends on the
  * machine (a copy takes 20 % longer on one, mapping on the next).  So the first leaves
@@ -25,7 +25,8 @@ enum {
 
 static struct {
 	_Atomic unsigned n[N_KINDS];
-	_Atomic int64_t best_ns[N_KINDS]; /* of a leaf of RANGES_LEAF; 0: none */
+	_Atomic int64_t
+		best_ns[N_KINDS]; /* of a leaf of FILE_READER_LEAF; 0: none */
 } trials;
 
 static bool is_decided(void)
@@ -41,22 +42,23 @@ static bool mapping_wins(void)
 	return atomic_load(&trials.best_ns[MAPPED]) < copied - copied / MARGIN;
 }
 
-static bool is_wanted(const struct ranges_job *job,
-		      const struct ranges_leaf *leaf)
+static bool is_wanted(const struct file_reader_job *job,
+		      const struct file_reader_leaf *leaf)
 {
-	if (job->options.way == RANGES_MAPPED)
+	if (job->options.way == FILE_READER_MAPPED)
 		return true;
 	return is_decided() ? mapping_wins() :
 			      leaf->offset / job->options.leaf % N_KINDS;
 }
 
-void ranges_note_trial(const struct ranges_job *job,
-		       const struct ranges_leaf *leaf, int64_t ns)
+void file_reader_note_trial(const struct file_reader_job *job,
+			    const struct file_reader_leaf *leaf, int64_t ns)
 {
 	int kind = leaf->is_mapped ? MAPPED : COPIED;
 	int64_t best = atomic_load(&trials.best_ns[kind]);
 
-	if (leaf->len != RANGES_LEAF || job->options.way == RANGES_MAPPED ||
+	if (leaf->len != FILE_READER_LEAF ||
+	    job->options.way == FILE_READER_MAPPED ||
 	    leaf->residency != RESIDENCY_FULL || leaf->is_hole || is_decided())
 		return;
 	while ((!best || ns < best) &&
@@ -68,17 +70,18 @@ void ranges_note_trial(const struct ranges_job *job,
 /* ---- the mapping ---- */
 
 /* Not where copying has won already. */
-void ranges_map(struct ranges_job *job)
+void file_reader_map(struct file_reader_job *job)
 {
 	void *p;
 
-	if (job->options.way != RANGES_MAPPED && is_decided() && !mapping_wins())
+	if (job->options.way != FILE_READER_MAPPED && is_decided() &&
+	    !mapping_wins())
 		return;
 	p = mmap(NULL, (size_t)job->size, PROT_READ, MAP_SHARED, job->fd, 0);
 	job->map = p == MAP_FAILED ? NULL : p;
 }
 
-void ranges_unmap(struct ranges_job *job)
+void file_reader_unmap(struct file_reader_job *job)
 {
 	if (job->map)
 		(void)munmap((void *)job->map, (size_t)job->size);
@@ -92,9 +95,10 @@ static bool populate(const uint8_t *data, size_t len)
 	return madvise((void *)data, len, MADV_POPULATE_READ) == 0;
 }
 
-static int fetch_mapped(struct ranges_worker *w, struct ranges_leaf *leaf)
+static int fetch_mapped(struct file_reader_worker *w,
+			struct file_reader_leaf *leaf)
 {
-	struct ranges_job *job = w->job;
+	struct file_reader_job *job = w->job;
 
 	if (job->map && leaf->residency == RESIDENCY_FULL &&
 	    is_wanted(job, leaf) &&
@@ -103,25 +107,26 @@ static int fetch_mapped(struct ranges_worker *w, struct ranges_leaf *leaf)
 		leaf->is_mapped = true;
 		return 0;
 	}
-	return ranges_fill(job, leaf);
+	return file_reader_fill(job, leaf);
 }
 
 struct looking {
-	struct ranges_worker *worker;
-	const struct ranges_leaf *leaf;
+	struct file_reader_worker *worker;
+	const struct file_reader_leaf *leaf;
 };
 
 static int look(void *ctx)
 {
 	const struct looking *l = ctx;
-	struct ranges_job *job = l->worker->job;
+	struct file_reader_job *job = l->worker->job;
 
 	return job->sink(job->ctx, l->worker->number, l->leaf->offset,
 			 l->leaf->data, l->leaf->len);
 }
 
 /* What is gone is read once more: then it is known why. */
-int ranges_sink_mapped(struct ranges_worker *w, struct ranges_leaf *leaf)
+int file_reader_sink_mapped(struct file_reader_worker *w,
+			    struct file_reader_leaf *leaf)
 {
 	struct looking l = { w, leaf };
 	int r = bus_guard_call(look, &l, leaf->data, leaf->len);
@@ -129,13 +134,13 @@ int ranges_sink_mapped(struct ranges_worker *w, struct ranges_leaf *leaf)
 	if (r != -EFAULT)
 		return r;
 	leaf->data = leaf->buffer;
-	r = ranges_fill(w->job, leaf);
+	r = file_reader_fill(w->job, leaf);
 	return r < 0 ? r : look(&l);
 }
 
-const struct ranges_ops ranges_mapped = {
-	.way = RANGES_MAPPED,
-	.next = &ranges_buffered,
+const struct file_reader_ops file_reader_mapped = {
+	.way = FILE_READER_MAPPED,
+	.next = &file_reader_buffered,
 	.depth = 1,
 	.fetch = fetch_mapped,
 };

@@ -1,4 +1,4 @@
-/* ranges_open.c - descriptions of our own for a file that somebody lends us.
+/* file_reader_open.c - descriptions of our own for a file that somebody lends us.
  *
  * What we need cannot be set on the lent descriptor: its description may be shared
  * with a process that reads in another pattern, and O_DIRECT or the position would
@@ -26,7 +26,7 @@ static bool is_same_file(int a, int b)
 /* Of the thread, not of the process: it may have a table of descriptors of its own.
  * O_NONBLOCK: where somebody holds a lease we do without, and do not wait.  Reads have
  * to: io_uring would answer EAGAIN for what is not on the disk yet. */
-int ranges_reopen(int fd, int flags)
+int file_reader_reopen(int fd, int flags)
 {
 	CLEANUP(closep) int own = -1;
 	char path[48];
@@ -67,14 +67,14 @@ static size_t align_of(int fd)
 	return align && align < page ? page : align;
 }
 
-int ranges_open_direct(struct ranges_job *job)
+int file_reader_open_direct(struct file_reader_job *job)
 {
 	size_t align = align_of(job->fd);
 	int fd;
 
 	if (align == 0 || align & (align - 1) || align > job->options.leaf)
 		return -EOPNOTSUPP;
-	fd = ranges_reopen(job->fd, O_DIRECT);
+	fd = file_reader_reopen(job->fd, O_DIRECT);
 	if (fd < 0)
 		return fd;
 	job->direct_fd = fd;

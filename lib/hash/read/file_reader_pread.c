@@ -1,4 +1,4 @@
-/* ranges_pread.c - the ways that read with pread(2). */
+/* file_reader_pread.c - the ways that read with pread(2). */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ static bool is_refusal(ssize_t r)
 	return r == -EINVAL || r == -EOPNOTSUPP || r == -EAGAIN || r == -EINTR;
 }
 
-int ranges_fill(struct ranges_job *job, struct ranges_leaf *leaf)
+int file_reader_fill(struct file_reader_job *job, struct file_reader_leaf *leaf)
 {
 	size_t done;
 
@@ -52,22 +52,25 @@ int ranges_fill(struct ranges_job *job, struct ranges_leaf *leaf)
 	return 0;
 }
 
-static int fetch_buffered(struct ranges_worker *w, struct ranges_leaf *leaf)
+static int fetch_buffered(struct file_reader_worker *w,
+			  struct file_reader_leaf *leaf)
 {
-	return ranges_fill(w->job, leaf);
+	return file_reader_fill(w->job, leaf);
 }
 
-static int fetch_direct(struct ranges_worker *w, struct ranges_leaf *leaf)
+static int fetch_direct(struct file_reader_worker *w,
+			struct file_reader_leaf *leaf)
 {
 	if (leaf->direct_len)
 		leaf->got = read_at(w->job->direct_fd, leaf->buffer,
 				    leaf->direct_len, leaf->offset);
-	return ranges_fill(w->job, leaf);
+	return file_reader_fill(w->job, leaf);
 }
 
 /* Our own read-ahead: the kernel's would go beyond the leaves whose residency we
  * have asked for, and there we could not tell its pages from others'. */
-static void ask_ahead(struct ranges_worker *w, struct ranges_leaf *leaf)
+static void ask_ahead(struct file_reader_worker *w,
+		      struct file_reader_leaf *leaf)
 {
 	if (leaf->residency == RESIDENCY_FULL)
 		return;
@@ -81,22 +84,22 @@ static void ask_ahead(struct ranges_worker *w, struct ranges_leaf *leaf)
 	}
 }
 
-const struct ranges_ops ranges_buffered = {
-	.way = RANGES_BUFFERED,
+const struct file_reader_ops file_reader_buffered = {
+	.way = FILE_READER_BUFFERED,
 	.depth = 1,
 	.fetch = fetch_buffered,
 };
 
-const struct ranges_ops ranges_direct = {
-	.way = RANGES_DIRECT,
-	.next = &ranges_buffered,
+const struct file_reader_ops file_reader_direct = {
+	.way = FILE_READER_DIRECT,
+	.next = &file_reader_buffered,
 	.is_direct = true,
 	.depth = 1,
 	.fetch = fetch_direct,
 };
 
-const struct ranges_ops ranges_sequential = {
-	.way = RANGES_SEQUENTIAL,
+const struct file_reader_ops file_reader_sequential = {
+	.way = FILE_READER_SEQUENTIAL,
 	.is_single = true,
 	.depth = AHEAD_LEAVES,
 	.start = ask_ahead,

@@ -1,4 +1,4 @@
-/* ranges_uring.c - the way that reads with io_uring.
+/* file_reader_uring.c - the way that reads with io_uring.
  *
  * Each worker has a ring of its own, so there is nothing to lock.  A read is
  * submitted when its leaf is taken and waited for when it is that leaf's turn;
@@ -21,7 +21,7 @@ struct ring {
 	unsigned n_accepted; /* and not reaped */
 };
 
-static int open_ring(struct ranges_worker *w)
+static int open_ring(struct file_reader_worker *w)
 {
 	CLEANUP(freep) struct ring *ring = calloc(1, sizeof(*ring));
 	int r;
@@ -49,7 +49,8 @@ static int submit(struct ring *ring)
 
 /* There is room: the ring has as many entries as the worker has leaves.  What the
  * kernel does not accept now is submitted again when it is waited for. */
-static void start_read(struct ranges_worker *w, struct ranges_leaf *leaf)
+static void start_read(struct file_reader_worker *w,
+		       struct file_reader_leaf *leaf)
 {
 	struct ring *ring = w->ring;
 	struct io_uring_sqe *sqe;
@@ -76,7 +77,7 @@ static int reap(struct ring *ring)
 	if (r < 0)
 		return r == -EINTR ? 0 : r;
 	do {
-		struct ranges_leaf *leaf = io_uring_cqe_get_data(cqe);
+		struct file_reader_leaf *leaf = io_uring_cqe_get_data(cqe);
 
 		leaf->got = cqe->res;
 		leaf->pending = false;
@@ -96,13 +97,13 @@ static int go_on(struct ring *ring)
 	return r == -EINTR ? 0 : r;
 }
 
-static int fetch(struct ranges_worker *w, struct ranges_leaf *leaf)
+static int fetch(struct file_reader_worker *w, struct file_reader_leaf *leaf)
 {
 	int r = 0;
 
 	while (leaf->pending && r == 0)
 		r = go_on(w->ring);
-	return r < 0 ? r : ranges_fill(w->job, leaf);
+	return r < 0 ? r : file_reader_fill(w->job, leaf);
 }
 
 /* Waits until no read is under way.  False: the kernel would not say. */
@@ -123,7 +124,7 @@ static bool drain(struct ring *ring)
 
 /* The buffers are unmapped after this, unless a read may be under way into them:
  * other memory could be in their place when it ends. */
-static void close_ring(struct ranges_worker *w)
+static void close_ring(struct file_reader_worker *w)
 {
 	struct ring *ring = w->ring;
 
@@ -134,13 +135,13 @@ static void close_ring(struct ranges_worker *w)
 	w->ring = NULL;
 }
 
-const struct ranges_ops ranges_uring = {
-	.way = RANGES_URING,
-	.next = &ranges_direct,
+const struct file_reader_ops file_reader_uring = {
+	.way = FILE_READER_URING,
+	.next = &file_reader_direct,
 	.is_direct = true,
 	.is_single_in_order = true,
 	.buffer_each = true,
-	.depth = RANGES_DEPTH_MAX,
+	.depth = FILE_READER_DEPTH_MAX,
 	.open = open_ring,
 	.start = start_read,
 	.fetch = fetch,

@@ -1,4 +1,4 @@
-/* ranges_work.c - the loop of a worker, the threads, and the order.
+/* file_reader_work.c - the loop of a worker, the threads, and the order.
  *
  * The first failure ends the job: everybody sees it before the next leaf, and
  * those who wait for their turn are woken. */
@@ -8,7 +8,7 @@
 #include "base/thread.h"
 #include "hash/read/file_reader_internal.h"
 
-void ranges_stop(struct ranges_job *job, int r)
+void file_reader_stop(struct file_reader_job *job, int r)
 {
 	int none = 0;
 
@@ -20,7 +20,7 @@ void ranges_stop(struct ranges_job *job, int r)
 
 /* Leaves are taken in order and every taker comes here sooner or later, so the
  * turn always reaches the one who waits. */
-static int wait_turn(struct ranges_job *job, uint64_t offset)
+static int wait_turn(struct file_reader_job *job, uint64_t offset)
 {
 	int r;
 
@@ -32,7 +32,7 @@ static int wait_turn(struct ranges_job *job, uint64_t offset)
 	return r;
 }
 
-static void pass_turn(struct ranges_job *job, uint64_t offset)
+static void pass_turn(struct file_reader_job *job, uint64_t offset)
 {
 	(void)pthread_mutex_lock(&job->lock);
 	job->turn = offset;
@@ -40,16 +40,17 @@ static void pass_turn(struct ranges_job *job, uint64_t offset)
 	(void)pthread_mutex_unlock(&job->lock);
 }
 
-static int call_sink(struct ranges_worker *w, struct ranges_leaf *leaf)
+static int call_sink(struct file_reader_worker *w,
+		     struct file_reader_leaf *leaf)
 {
-	const uint8_t *data = leaf->is_hole ? ranges_zeros() : leaf->data;
-	struct ranges_job *job = w->job;
+	const uint8_t *data = leaf->is_hole ? file_reader_zeros() : leaf->data;
+	struct file_reader_job *job = w->job;
 	int r = 0;
 
 	if (job->options.in_order)
 		r = wait_turn(job, leaf->offset);
 	if (r == 0)
-		r = leaf->is_mapped ? ranges_sink_mapped(w, leaf) :
+		r = leaf->is_mapped ? file_reader_sink_mapped(w, leaf) :
 				      job->sink(job->ctx, w->number,
 						leaf->offset, data, leaf->len);
 	if (r < 0)
@@ -61,8 +62,8 @@ static int call_sink(struct ranges_worker *w, struct ranges_leaf *leaf)
 
 /* Leaves the page cache as it was.  A direct read brought nothing in, but a probe
  * may have. */
-static void restore_cache(struct ranges_job *job,
-			  const struct ranges_leaf *leaf)
+static void restore_cache(struct file_reader_job *job,
+			  const struct file_reader_leaf *leaf)
 {
 	size_t page = residency_page();
 	size_t from = job->means == RESIDENCY_PROBE ? 0 : leaf->n_direct / page;
@@ -80,7 +81,8 @@ static void restore_cache(struct ranges_job *job,
 	}
 }
 
-static void count(struct ranges_job *job, const struct ranges_leaf *leaf)
+static void count(struct file_reader_job *job,
+		  const struct file_reader_leaf *leaf)
 {
 	if (leaf->is_hole) {
 		atomic_fetch_add(&job->bytes_hole, leaf->len);
@@ -94,9 +96,9 @@ static void count(struct ranges_job *job, const struct ranges_leaf *leaf)
 	atomic_fetch_add(&job->bytes_buffered, leaf->len - leaf->n_direct);
 }
 
-static int hand_out(struct ranges_worker *w, struct ranges_leaf *leaf)
+static int hand_out(struct file_reader_worker *w, struct file_reader_leaf *leaf)
 {
-	struct ranges_job *job = w->job;
+	struct file_reader_job *job = w->job;
 	int64_t start_ns = clock_mono_ns();
 	int r = 0;
 
@@ -111,19 +113,19 @@ static int hand_out(struct ranges_worker *w, struct ranges_leaf *leaf)
 	count(job, leaf);
 	r = call_sink(w, leaf);
 	if (job->map)
-		ranges_note_trial(job, leaf, clock_mono_ns() - start_ns);
+		file_reader_note_trial(job, leaf, clock_mono_ns() - start_ns);
 	restore_cache(job, leaf);
 	return r;
 }
 
-static void take_ahead(struct ranges_worker *w)
+static void take_ahead(struct file_reader_worker *w)
 {
-	struct ranges_job *job = w->job;
+	struct file_reader_job *job = w->job;
 
 	while (w->n_taken < job->depth) {
 		unsigned i = (w->first + w->n_taken) % job->depth;
 
-		if (!ranges_take(job, &w->leaves[i]))
+		if (!file_reader_take(job, &w->leaves[i]))
 			return;
 		w->n_taken++;
 		if (job->ops->start && !w->leaves[i].is_hole)
@@ -131,9 +133,9 @@ static void take_ahead(struct ranges_worker *w)
 	}
 }
 
-static void work(struct ranges_worker *w)
+static void work(struct file_reader_worker *w)
 {
-	struct ranges_job *job = w->job;
+	struct file_reader_job *job = w->job;
 
 	while (!atomic_load(&job->result)) {
 		int r;
@@ -143,7 +145,7 @@ static void work(struct ranges_worker *w)
 			return;
 		r = hand_out(w, &w->leaves[w->first]);
 		if (r < 0)
-			ranges_stop(job, r);
+			file_reader_stop(job, r);
 		w->first = (w->first + 1) % job->depth;
 		w->n_taken--;
 	}
@@ -153,10 +155,10 @@ static void work(struct ranges_worker *w)
  * has opened it already. */
 static void *worker_main(void *arg)
 {
-	struct ranges_worker *w = arg;
-	const struct ranges_ops *ops = w->job->ops;
+	struct file_reader_worker *w = arg;
+	const struct file_reader_ops *ops = w->job->ops;
 
-	(void)pthread_setname_np(pthread_self(), "roar-ranges");
+	(void)pthread_setname_np(pthread_self(), "roar-reader");
 	if (ops->open && ops->open(w) < 0)
 		return NULL;
 	work(w);
@@ -165,7 +167,7 @@ static void *worker_main(void *arg)
 	return NULL;
 }
 
-static unsigned start_threads(struct ranges_job *job)
+static unsigned start_threads(struct file_reader_job *job)
 {
 	unsigned n = 1;
 
@@ -176,7 +178,7 @@ static unsigned start_threads(struct ranges_job *job)
 	return n;
 }
 
-void ranges_work(struct ranges_job *job)
+void file_reader_work(struct file_reader_job *job)
 {
 	unsigned n = start_threads(job);
 

@@ -154,7 +154,7 @@ static bool is_made(void *ctx, const char *path, size_t len, bool young)
 	return created_names_has(run->created_names, path, len, young);
 }
 
-static struct git_look *look_at_git(struct run *run)
+static struct git_state *look_at_git(struct run *run)
 {
 	CLEANUP(str_release) struct str cache = STR_INIT;
 	struct git_options options = {
@@ -163,14 +163,14 @@ static struct git_look *look_at_git(struct run *run)
 		.is_made = is_made,
 		.ctx = run,
 	};
-	struct git_look *look = NULL;
+	struct git_state *look = NULL;
 
 	if (created_names_new(&run->created_names) < 0)
 		return NULL;
 	str_addf(&cache, "%s/git-look", run->project->dir);
 	if (str_error(&cache) == 0)
-		(void)git_look_start(run->meta.cwd, cache.data, &options,
-				     &look);
+		(void)git_state_start(run->meta.cwd, cache.data, &options,
+				      &look);
 	if (!look) {
 		created_names_free(run->created_names);
 		run->created_names = NULL;
@@ -303,14 +303,14 @@ static int record_run(struct run *run, struct roar_error *err)
 	return r;
 }
 
-static void finish(struct story *s, struct git_look *look)
+static void finish(struct story *s, struct git_state *look)
 {
 	struct run *run = &s->run;
 	struct roar_error err = { "out of memory" };
 	int r;
 
 	note_end(s);
-	(void)git_look_finish(look, GIT_WAIT_MS, &run->git);
+	(void)git_state_finish(look, GIT_WAIT_MS, &run->git);
 	r = run_classify(run);
 	if (r == 0)
 		r = record_run(run, &err);
@@ -332,7 +332,7 @@ static void finish(struct story *s, struct git_look *look)
 
 struct finisher {
 	struct story *story;
-	struct git_look *look;
+	struct git_state *look;
 };
 
 static void *finish_apart(void *ctx)
@@ -346,7 +346,7 @@ static void *finish_apart(void *ctx)
 
 /* Processes outlive the command: they must be served while we hash and record,
  * and the shell must not wait for them. */
-static void finish_and_linger(struct story *s, struct git_look *look,
+static void finish_and_linger(struct story *s, struct git_state *look,
 			      struct tracer *tracer)
 {
 	struct finisher f = { s, look };
@@ -368,7 +368,7 @@ static int tell_story(struct front *front, void *ctx)
 	struct roar_error err = { "" };
 	struct story *s = ctx;
 	struct run *run = &s->run;
-	struct git_look *look;
+	struct git_state *look;
 	int r;
 
 	s->front = front;
@@ -380,7 +380,7 @@ static int tell_story(struct front *front, void *ctx)
 	if (run->created_names)
 		created_names_end(run->created_names);
 	if (r < 0 || run->result.exec_errno) {
-		(void)git_look_finish(look, 0, &run->git);
+		(void)git_state_finish(look, 0, &run->git);
 		remove_journal(run);
 		r = r < 0 ? cli_fail("the command was not run: %s", err.text) :
 			    program_failed(s->file, run->result.exec_errno);

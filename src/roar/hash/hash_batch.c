@@ -26,7 +26,7 @@ struct window {
 	struct progress progress;
 	struct hash_name *names; /* of this window */
 	struct engine_file *files; /* one for each */
-	struct listings listings;
+	struct dir_listings listings;
 	size_t n;
 	size_t next; /* to be handed out */
 	uint64_t n_before; /* files of earlier windows */
@@ -169,7 +169,7 @@ int hash_batch_run(const struct hash_batch *batch, struct hash_names *names)
 	if (!files)
 		return -ENOMEM;
 	w.files = files;
-	listings_init(&w.listings, names->n);
+	dir_listings_init(&w.listings, names->n);
 	w.progress = progress_start(batch->progress, NULL);
 	if (w.progress.enabled)
 		plan(&w.progress, names);
@@ -179,6 +179,6 @@ int hash_batch_run(const struct hash_batch *batch, struct hash_names *names)
 		r = run_window(&w);
 	}
 	progress_end(&w.progress);
-	listings_release(&w.listings);
+	dir_listings_release(&w.listings);
 	return r < 0 ? r : w.status;
 }

@@ -34,14 +34,14 @@ static void note(void *ctx, const char *path, int error)
 static int add_line(const struct engine_options *options, const char *folder,
 		    struct hash_names *names, struct str *out)
 {
-	CLEANUP(tree_freep) struct tree *t = NULL;
+	CLEANUP(dir_hash_freep) struct dir_hash *t = NULL;
 	struct trouble trouble = { folder, names };
 	uint8_t root[BLAKE3_LEN];
 	size_t before = names->n;
-	int r = tree_folder_read(folder, options, note, &trouble, &t);
+	int r = dir_hash_scan(folder, options, note, &trouble, &t);
 
 	if (r == 0)
-		r = tree_root(t, root);
+		r = dir_hash_root(t, root);
 	if (r == 0)
 		hash_line_plain(out, folder, DIGEST_BLAKE3, root);
 	else if (names->n == before)

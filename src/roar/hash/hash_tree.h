@@ -1,4 +1,4 @@
-/* hash_tree.h - one digest for a whole folder: lib/hash/tree.h says of what. */
+/* hash_tree.h - one digest for a whole folder: lib/hash/dir/dir_hash.h says of what. */
 #ifndef ROAR_HASH_TREE_LINES_H
 #define ROAR_HASH_TREE_LINES_H
 

@@ -35,9 +35,9 @@ static int add(struct walk *w, const char *path, int error)
 	return r;
 }
 
-static int add_leaf(void *ctx, const struct tree_found *found)
+static int add_leaf(void *ctx, const struct dir_walk_entry *found)
 {
-	return found->kind == TREE_LINK ? 0 : add(ctx, found->path, 0);
+	return found->kind == DIR_WALK_LINK ? 0 : add(ctx, found->path, 0);
 }
 
 static void add_error(void *ctx, const char *path, int error)
@@ -54,12 +54,12 @@ int hash_walk(struct hash_names *names, const char *path)
 {
 	CLEANUP(walk_release)
 	struct walk w = { .names = names, .folder = path };
-	const struct tree_visitor visitor = { .leaf = add_leaf,
-					      .error = add_error,
-					      .ctx = &w,
-					      .bare = true };
+	const struct dir_walk_visitor visitor = { .leaf = add_leaf,
+						  .error = add_error,
+						  .ctx = &w,
+						  .bare = true };
 	size_t before = names->n;
-	int r = tree_walk(AT_FDCWD, path, &visitor);
+	int r = dir_walk(AT_FDCWD, path, &visitor);
 
 	/* The folder itself: all other names have been told. */
 	if (r < 0 && r != -ENOMEM && names->n == before)

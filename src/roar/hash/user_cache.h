@@ -1,6 +1,6 @@
 /* user_cache.h - where the digests of a user's files are remembered.
  *
- * One cache (hash/digest_cache.h) for `roar run` and `roar hash` in all projects:
+ * One cache (hash/digest/digest_cache.h) for `roar run` and `roar hash` in all projects:
  * what one of them has read, no other reads again. */
 #ifndef ROAR_USER_CACHE_H
 #define ROAR_USER_CACHE_H

@@ -7,7 +7,7 @@
  *
  * Content is always read: neither times nor the digest cache are asked.  Small files
  * go through the engine, many at a time.  A large one is read by all threads and
- * compared leaf by leaf with its tree (hash/trees.h), so that one pass names the
+ * compared leaf by leaf with its tree (hash/file/leaf_tree_store.h), so that one pass names the
  * first bad range; where no tree is kept, the pass that finds the file right
  * makes one. */
 #ifndef ROAR_VERIFY_H
@@ -108,7 +108,7 @@ bool verify_file_is_large(const struct verify_item *item);
 void verify_file_read(struct verify_item *item,
 		      const struct verify_options *options,
 		      const struct verify_trees *trees,
-		      const struct upper_file_options *how);
+		      const struct leaf_tree_file_options *how);
 
 /* The verdict on an item whose content was read. */
 void verify_file_settle(struct verify_item *item,

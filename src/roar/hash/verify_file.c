@@ -102,7 +102,7 @@ int verify_file_look(struct verify_item *item,
 
 bool verify_file_is_large(const struct verify_item *item)
 {
-	return item->found_bytes >= TREES_FILE_MIN;
+	return item->found_bytes >= LEAF_TREE_FILE_MIN;
 }
 
 /* ---- trees ---- */
@@ -110,26 +110,27 @@ bool verify_file_is_large(const struct verify_item *item)
 /* A tree of another length says nothing about this file: the one of a file whose
  * length is on record is a bad one. */
 static bool get_tree(const struct verify_item *item,
-		     const struct verify_trees *trees, struct upper *ret)
+		     const struct verify_trees *trees, struct leaf_tree *ret)
 {
-	struct upper u;
+	struct leaf_tree u;
 
-	if (trees->dirfd < 0 || trees_get(trees->dirfd, item->digest, &u) < 0)
+	if (trees->dirfd < 0 ||
+	    leaf_tree_store_get(trees->dirfd, item->digest, &u) < 0)
 		return false;
 	if (u.shape.size_bytes == item->found_bytes &&
-	    u.shape.leaf_bytes <= RANGES_LEAF_MAX) {
+	    u.shape.leaf_bytes <= FILE_READER_LEAF_MAX) {
 		*ret = u;
 		return true;
 	}
-	upper_release(&u);
+	leaf_tree_release(&u);
 	if (item->has_size)
-		trees_drop(trees->dirfd, item->digest);
+		leaf_tree_store_drop(trees->dirfd, item->digest);
 	return false;
 }
 
 /* Whoever cannot keep it reads the file again the next time. */
-static void keep_tree(const struct verify_trees *trees, const struct upper *u,
-		      const char *path)
+static void keep_tree(const struct verify_trees *trees,
+		      const struct leaf_tree *u, const char *path)
 {
 	bool acted;
 	int r;
@@ -137,7 +138,7 @@ static void keep_tree(const struct verify_trees *trees, const struct upper *u,
 	if (trees->dirfd < 0 || !trees->keep)
 		return;
 	acted = owner_act(trees->dirfd);
-	r = trees_put(trees->dirfd, u);
+	r = leaf_tree_store_put(trees->dirfd, u);
 	owner_act_as_self(acted);
 	if (r < 0)
 		(void)cli_fail("the tree of '%s' cannot be kept in "
@@ -152,12 +153,12 @@ struct reading {
 	struct verify_item *item;
 	const struct verify_options *options;
 	const struct verify_trees *trees;
-	const struct upper_file_options *how;
+	const struct leaf_tree_file_options *how;
 	int fd;
 };
 
 /* The bytes of leaves `first` to `end` - 1. */
-static struct verify_range bytes_of(const struct upper *u, uint64_t first,
+static struct verify_range bytes_of(const struct leaf_tree *u, uint64_t first,
 				    uint64_t end)
 {
 	struct verify_range range = { first * u->shape.leaf_bytes,
@@ -169,7 +170,7 @@ static struct verify_range bytes_of(const struct upper *u, uint64_t first,
 }
 
 /* 1 and the index of a bad leaf, 0, or a negative errno. */
-static int conclude(struct verify_item *item, const struct upper *u, int r,
+static int conclude(struct verify_item *item, const struct leaf_tree *u, int r,
 		    uint64_t index, struct verify_range proved)
 {
 	if (r < 0)
@@ -182,7 +183,7 @@ static int conclude(struct verify_item *item, const struct upper *u, int r,
 	return 0;
 }
 
-static int check_range(struct reading *reading, const struct upper *u)
+static int check_range(struct reading *reading, const struct leaf_tree *u)
 {
 	struct verify_range range = reading->options->range;
 	uint64_t leaf = u->shape.leaf_bytes;
@@ -194,15 +195,15 @@ static int check_range(struct reading *reading, const struct upper *u)
 	if (range.end > u->shape.size_bytes)
 		range.end = u->shape.size_bytes;
 	end = (range.end + leaf - 1) / leaf;
-	r = upper_file_check_part(reading->fd, u, first, end, reading->how,
-				  &index);
+	r = leaf_tree_file_check_part(reading->fd, u, first, end, reading->how,
+				      &index);
 	return conclude(reading->item, u, r, index, bytes_of(u, first, end));
 }
 
-static int check_whole(struct reading *reading, const struct upper *u)
+static int check_whole(struct reading *reading, const struct leaf_tree *u)
 {
 	uint64_t index = 0;
-	int r = upper_file_check(reading->fd, u, reading->how, &index);
+	int r = leaf_tree_file_check(reading->fd, u, reading->how, &index);
 
 	return conclude(reading->item, u, r, index,
 			bytes_of(u, 0, u->n_leaves));
@@ -211,15 +212,15 @@ static int check_whole(struct reading *reading, const struct upper *u)
 static int make_tree(struct reading *reading)
 {
 	struct verify_item *item = reading->item;
-	CLEANUP(upper_release) struct upper u = { 0 };
+	CLEANUP(leaf_tree_release) struct leaf_tree u = { 0 };
 	uint8_t digest[BLAKE3_LEN];
-	int r = upper_init(&u, item->found_bytes, B3_LEAF_DEFAULT);
+	int r = leaf_tree_init(&u, item->found_bytes, B3_LEAF_DEFAULT);
 
 	if (r == 0)
-		r = upper_file_fill(reading->fd, &u, reading->how);
+		r = leaf_tree_file_fill(reading->fd, &u, reading->how);
 	if (r < 0)
 		return r;
-	upper_root(&u, digest);
+	leaf_tree_root(&u, digest);
 	verify_file_settle(item, digest, item->found_bytes);
 	if (item->state == VERIFY_OK)
 		keep_tree(reading->trees, &u, item->path);
@@ -228,7 +229,7 @@ static int make_tree(struct reading *reading)
 
 static int read_once(struct reading *reading)
 {
-	CLEANUP(upper_release) struct upper u = { 0 };
+	CLEANUP(leaf_tree_release) struct leaf_tree u = { 0 };
 	struct verify_item *item = reading->item;
 
 	if (has_other_size(item)) {
@@ -280,7 +281,7 @@ static int read_still(struct reading *reading)
 void verify_file_read(struct verify_item *item,
 		      const struct verify_options *options,
 		      const struct verify_trees *trees,
-		      const struct upper_file_options *how)
+		      const struct leaf_tree_file_options *how)
 {
 	/* Should a FIFO be in its place by now, nobody waits for a writer. */
 	CLEANUP(closep)

@@ -130,7 +130,7 @@ static int check_small(struct run *run, struct verify_item *items, size_t n)
 
 static void check_large(struct run *run, struct verify_item *item)
 {
-	struct upper_file_options how = {
+	struct leaf_tree_file_options how = {
 		.may_map = true,
 		.n_threads = run->options->n_threads,
 		.look = look_at_file,

@@ -34,15 +34,17 @@ void tidy_trees_of(struct view *v, const struct store_file *files, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		if (files[i].digests.have & DIGEST_SET_BLAKE3 &&
-		    files[i].stamp.size >= TREES_FILE_MIN &&
+		    files[i].stamp.size >= LEAF_TREE_FILE_MIN &&
 		    is_on_record(&t, files[i].digests.blake3) == 0)
-			trees_drop(v->project.dirfd, files[i].digests.blake3);
+			leaf_tree_store_drop(v->project.dirfd,
+					     files[i].digests.blake3);
 }
 
 int tidy_trees(struct view *v, uint64_t *ret_bytes, struct roar_error *err)
 {
 	struct tidy t = { .view = v, .err = err };
-	int r = trees_prune(v->project.dirfd, is_on_record, &t, ret_bytes);
+	int r = leaf_tree_store_prune(v->project.dirfd, is_on_record, &t,
+				      ret_bytes);
 
 	if (r < 0 && !err->text[0])
 		return error_set(err, r, "cannot tidy '%s/trees': %s",

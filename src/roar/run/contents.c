@@ -149,7 +149,8 @@ bool contents_recall(struct run *run, const struct lineage_file *file)
 
 	if (!c || c->pending || !run->cache ||
 	    stamp_is_racy(&file->first, file->first_ns) ||
-	    !still_trusts(&run->still, file->path, file->first.dev) ||
+	    !stability_trusts_stamps(&run->stability, file->path,
+				     file->first.dev) ||
 	    !digest_cache_get(run->cache, &file->first,
 			      run->options.want | DIGEST_SET_BLAKE3,
 			      &hash.digests))

@@ -21,14 +21,14 @@ static void start_hint(struct str *out, const struct term *term)
 
 /* ---- what git does not know ---- */
 
-/* Outputs in the work tree, relative to its top; at most GIT_UNKNOWN_MAX. */
+/* Outputs in the work tree, relative to its top; at most GIT_UNTRACKED_MAX. */
 static size_t list_outputs(const struct run *run, const char *paths[])
 {
 	const char *root = run->git.root;
 	size_t len = strlen(root);
 	size_t n = 0;
 
-	for (size_t i = 0; i < run->n_files && n < GIT_UNKNOWN_MAX; i++) {
+	for (size_t i = 0; i < run->n_files && n < GIT_UNTRACKED_MAX; i++) {
 		const struct run_file *e = &run->files[i];
 
 		if (!e->filter && (e->roles & LINEAGE_OUTPUT) &&
@@ -70,13 +70,13 @@ static void add_rule(struct str *out, const char *path, size_t len)
 static void add_unknown(struct str *out, const struct run *run,
 			const struct term *term)
 {
-	const char *paths[GIT_UNKNOWN_MAX];
+	const char *paths[GIT_UNTRACKED_MAX];
 	size_t folder;
 	int n;
 
 	if (!run->git.root)
 		return;
-	n = git_find_unknown(run->git.root, paths, list_outputs(run, paths));
+	n = git_untracked_find(run->git.root, paths, list_outputs(run, paths));
 	if (n <= 0)
 		return;
 	start_hint(out, term);

@@ -97,12 +97,12 @@ int run_meta_fill(struct run *run, char *const argv[])
 	return m->name && m->host && m->user ? 0 : -ENOMEM;
 }
 
-void run_meta_note_git(struct run *run, struct git_look *look)
+void run_meta_note_git(struct run *run, struct git_state *look)
 {
 	struct run_meta *m = &run->meta;
 	struct git_facts known;
 
-	git_look_basics(look, &known);
+	git_state_basics(look, &known);
 	m->git_root = pool_strdup(&run->pool, known.root);
 	if (known.commit)
 		m->git_commit = pool_strdup(&run->pool, known.commit);

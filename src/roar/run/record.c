@@ -173,7 +173,8 @@ static bool is_lasting(struct run *run, const struct run_file *e,
 {
 	return !run->recovered && stamp_exists(stamp) &&
 	       !stamp_is_racy(stamp, taken_ns) &&
-	       file_is_still(&run->still, e->file->path, stamp, taken_ns);
+	       stability_is_proven(&run->stability, e->file->path, stamp,
+				   taken_ns);
 }
 
 /* To read a small output again is about as cheap as to make sure that it need not be,

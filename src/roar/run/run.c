@@ -31,12 +31,12 @@ static bool ask_cache(void *ctx, const struct stamp *stamp, digest_set want,
 
 /* Likewise.  So that `roar verify` can name what is damaged; whoever cannot keep a
  * tree does without. */
-static void keep_tree(void *ctx, const struct upper *u)
+static void keep_tree(void *ctx, const struct leaf_tree *u)
 {
 	const struct run *run = ctx;
 	bool acted = owner_act(run->project->dirfd);
 
-	(void)trees_put(run->project->dirfd, u);
+	(void)leaf_tree_store_put(run->project->dirfd, u);
 	owner_act_as_self(acted);
 }
 
@@ -68,7 +68,7 @@ int run_init(struct run *run, struct project *project,
 		.want = options->want | DIGEST_SET_BLAKE3,
 		.lookup = ask_cache,
 		.keep = keep_tree,
-		.keep_from_bytes = TREES_FILE_MIN,
+		.keep_from_bytes = LEAF_TREE_FILE_MIN,
 		.ctx = run,
 	};
 	int r;

@@ -85,7 +85,7 @@ struct run_meta {
 	struct run_tags tags;
 	int64_t rerun_of;
 	int64_t started_ns;
-	/* What git_look_basics() knew; NULL: nothing. */
+	/* What git_state_basics() knew; NULL: nothing. */
 	const char *git_root;
 	const char *git_commit;
 	const char *git_branch;
@@ -160,7 +160,7 @@ struct run {
 	size_t n_files, cap_files;
 	int64_t n_inputs, n_outputs, n_filtered;
 	struct store_job job; /* as recorded */
-	struct still still; /* for what goes into the digest cache */
+	struct stability stability; /* for what goes into the digest cache */
 	unsigned n_small_outputs; /* that were to go there */
 	bool interrupted;
 	bool recovered; /* from a journal: the user is not to be told */
@@ -184,7 +184,7 @@ int run_meta_fill(struct run *run, char *const argv[]);
 void run_meta_new_uid(struct run_meta *meta);
 
 /* Adds what a look at git knows from its beginning. */
-void run_meta_note_git(struct run *run, struct git_look *look);
+void run_meta_note_git(struct run *run, struct git_state *look);
 
 /* The description as bytes, and back (strings go to the pool). */
 void run_meta_encode(const struct run_meta *meta, struct str *out);

@@ -133,13 +133,13 @@ struct git_facts look_at(const struct fixture *f, const char *dir,
 			 const struct git_options *options)
 {
 	CLEANUP(str_release) struct str cwd = STR_INIT;
-	struct git_look *started = NULL;
+	struct git_state *started = NULL;
 	struct git_facts facts = { 0 };
 
 	str_addf(&cwd, "%s/%s", f->work, dir);
-	assert_int_equal(git_look_start(cwd.data, f->cache, options, &started),
+	assert_int_equal(git_state_start(cwd.data, f->cache, options, &started),
 			 0);
-	assert_int_equal(git_look_finish(started, 30000, &facts), 0);
+	assert_int_equal(git_state_finish(started, 30000, &facts), 0);
 	return facts;
 }
 

@@ -145,7 +145,7 @@ static void credentials_stay_out_and_are_named(void **state)
 	assert_sh(f, ".gitignore\na.py\nbin/python-job.sh\nc.py\nlib/b.py",
 		  "git ls-tree -r --name-only %s", facts.snapshot);
 	git_facts_release(&facts);
-	/* The next look remembers. */
+	/* The next query remembers. */
 	facts = look_without_git(f);
 	assert_true(facts.reused);
 	assert_int_equal(facts.left_out.n, 3);

@@ -1,4 +1,4 @@
-/* test_look.c - whole looks at real repositories: what kind, which commit. */
+/* test_look.c - whole queries at real repositories: what kind, which commit. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -39,22 +39,23 @@ static void subfolder_finds_the_same_repository(void **state)
 static void folder_without_repository_gives_no_look(void **state)
 {
 	const struct fixture *f = *state;
-	struct git_look *started = (void *)f;
+	struct git_state *started = (void *)f;
 	struct git_facts facts;
 
-	assert_int_equal(git_look_start(f->top, f->cache, NULL, &started), 0);
+	assert_int_equal(git_state_start(f->top, f->cache, NULL, &started), 0);
 	assert_null(started);
-	assert_int_equal(git_look_finish(started, 0, &facts), 0);
+	assert_int_equal(git_state_finish(started, 0, &facts), 0);
 	assert_null(facts.root);
 	git_facts_release(&facts);
 }
 
 static void relative_folder_is_refused(void **state)
 {
-	struct git_look *started = NULL;
+	struct git_state *started = NULL;
 
 	(void)state;
-	assert_int_equal(git_look_start("work", NULL, NULL, &started), -EINVAL);
+	assert_int_equal(git_state_start("work", NULL, NULL, &started),
+			 -EINVAL);
 }
 
 static void bare_repository_gives_no_look(void **state)
@@ -206,7 +207,7 @@ static void submodule_is_its_own_repository_and_a_commit_in_the_outer(void **s)
 static void own_folder_does_not_count(void **state)
 {
 	const struct fixture *f = *state;
-	struct git_look *started;
+	struct git_state *started;
 	struct git_facts facts;
 	char cache[128];
 
@@ -214,9 +215,9 @@ static void own_folder_does_not_count(void **state)
 	(void)snprintf(cache, sizeof(cache), "%s/.roar/git-look", f->work);
 	for (int i = 0; i < 2; i++) {
 		settle();
-		assert_int_equal(git_look_start(f->work, cache, NULL, &started),
-				 0);
-		assert_int_equal(git_look_finish(started, 30000, &facts), 0);
+		assert_int_equal(
+			git_state_start(f->work, cache, NULL, &started), 0);
+		assert_int_equal(git_state_finish(started, 30000, &facts), 0);
 		assert_int_equal(facts.dirty, TRI_NO);
 		assert_int_equal(facts.reused, i);
 		git_facts_release(&facts);
@@ -279,16 +280,16 @@ static void only_what_is_as_young_as_the_look_may_be_made(void **state)
 static void look_thread_blocks_signals(void **state)
 {
 	const struct fixture *f = *state;
-	struct git_look *started;
+	struct git_state *started;
 	struct git_facts facts;
 	sigset_t before, after;
 
 	(void)pthread_sigmask(SIG_SETMASK, NULL, &before);
-	assert_int_equal(git_look_start(f->work, f->cache, NULL, &started), 0);
+	assert_int_equal(git_state_start(f->work, f->cache, NULL, &started), 0);
 	(void)pthread_sigmask(SIG_SETMASK, NULL, &after);
 	assert_int_equal(sigismember(&before, SIGINT),
 			 sigismember(&after, SIGINT));
-	assert_int_equal(git_look_finish(started, 30000, &facts), 0);
+	assert_int_equal(git_state_finish(started, 30000, &facts), 0);
 	git_facts_release(&facts);
 }
 

@@ -60,15 +60,15 @@ static void impatient_end_kills_git(void **state)
 {
 	CLEANUP(freep) char *path = strdup(getenv("PATH"));
 	const struct fixture *f = *state;
-	struct git_look *started;
+	struct git_state *started;
 	struct git_facts facts;
 	int64_t begin_ns;
 
 	fake_git(f, "echo $$ > ${0%/*}/pid; sleep 60 & wait");
-	assert_int_equal(git_look_start(f->work, f->cache, NULL, &started), 0);
+	assert_int_equal(git_state_start(f->work, f->cache, NULL, &started), 0);
 	(void)setenv("PATH", path, 1);
 	begin_ns = clock_mono_ns();
-	assert_int_equal(git_look_finish(started, 100, &facts), 0);
+	assert_int_equal(git_state_finish(started, 100, &facts), 0);
 	assert_true(clock_mono_ns() - begin_ns < 2 * INT64_C(1000000000));
 	assert_string_equal(facts.branch, "main");
 	assert_non_null(strstr(facts.note, "the run ended before git"));
@@ -174,19 +174,19 @@ static void hooks_and_signing_do_not_run(void **state)
 static void read_only_cache_folder_costs_only_the_memory(void **state)
 {
 	const struct fixture *f = *state;
-	struct git_look *started;
+	struct git_state *started;
 	struct git_facts facts;
 
 	sh(f, "echo 2 > a.py");
 	settle();
 	assert_int_equal(
-		git_look_start(f->work, "/proc/none/look", NULL, &started), 0);
-	assert_int_equal(git_look_finish(started, 30000, &facts), 0);
+		git_state_start(f->work, "/proc/none/look", NULL, &started), 0);
+	assert_int_equal(git_state_finish(started, 30000, &facts), 0);
 	assert_non_null(facts.snapshot);
 	assert_null(facts.note);
 	git_facts_release(&facts);
-	assert_int_equal(git_look_start(f->work, NULL, NULL, &started), 0);
-	assert_int_equal(git_look_finish(started, 30000, &facts), 0);
+	assert_int_equal(git_state_start(f->work, NULL, NULL, &started), 0);
+	assert_int_equal(git_state_finish(started, 30000, &facts), 0);
 	assert_non_null(facts.snapshot);
 	git_facts_release(&facts);
 }

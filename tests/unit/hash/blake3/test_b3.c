@@ -17,6 +17,7 @@
 #include "blake3_vectors.h"
 #include "guard.h"
 #include "hash/blake3/b3.h"
+#include "hash/digest/digest.h"
 
 enum {
 	CHUNK = 1024,

@@ -1,4 +1,4 @@
-/* test_upper.c - the stored upper tree, what it proves and what it refuses. */
+/* test_leaf_tree.c - the stored leaf tree, what it proves and what it refuses. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -33,26 +33,26 @@ static int make_data(void **state)
 	return 0;
 }
 
-/* The upper tree of the first `size` bytes. */
-static void build(struct upper *u, uint64_t size, uint32_t leaf)
+/* The leaf tree of the first `size` bytes. */
+static void build(struct leaf_tree *u, uint64_t size, uint32_t leaf)
 {
-	assert_int_equal(upper_init(u, size, leaf), 0);
+	assert_int_equal(leaf_tree_init(u, size, leaf), 0);
 	for (uint64_t i = u->n_leaves; i-- > 0;)
-		assert_int_equal(upper_fill(u, i, data + i * leaf,
-					    b3_shape_leaf_len(&u->shape, i)),
+		assert_int_equal(leaf_tree_fill(u, i, data + i * leaf,
+						b3_shape_leaf_len(&u->shape, i)),
 				 0);
 }
 
 /* Its stored form, to be freed. */
 static uint8_t *stored(uint64_t size, uint32_t leaf, size_t *ret_len)
 {
-	CLEANUP(upper_release) struct upper u = { 0 };
+	CLEANUP(leaf_tree_release) struct leaf_tree u = { 0 };
 	uint8_t *bytes;
 
 	build(&u, size, leaf);
-	*ret_len = upper_stored_len(&u);
+	*ret_len = leaf_tree_stored_len(&u);
 	bytes = malloc(*ret_len);
-	upper_store(&u, bytes);
+	leaf_tree_store(&u, bytes);
 	return bytes;
 }
 
@@ -80,11 +80,11 @@ static void the_root_is_the_digest_at_every_leaf_size(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
 		for (uint32_t leaf = 1024; leaf <= 1 << 16; leaf *= 2) {
-			CLEANUP(upper_release) struct upper u = { 0 };
+			CLEANUP(leaf_tree_release) struct leaf_tree u = { 0 };
 			uint8_t root[BLAKE3_LEN], whole[BLAKE3_LEN];
 
 			build(&u, sizes[i], leaf);
-			upper_root(&u, root);
+			leaf_tree_root(&u, root);
 			b3_hash(data, sizes[i], whole);
 			assert_memory_equal(root, whole, BLAKE3_LEN);
 		}
@@ -96,7 +96,7 @@ static void what_is_stored_is_read_back(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-		CLEANUP(upper_release) struct upper u = { 0 };
+		CLEANUP(leaf_tree_release) struct leaf_tree u = { 0 };
 		CLEANUP(freep) uint8_t *bytes = NULL;
 		CLEANUP(freep) uint8_t *again = NULL;
 		uint8_t whole[BLAKE3_LEN];
@@ -104,12 +104,12 @@ static void what_is_stored_is_read_back(void **state)
 
 		bytes = stored(sizes[i], LEAF, &len);
 		b3_hash(data, sizes[i], whole);
-		assert_int_equal(upper_load(bytes, len, whole, &u), 0);
+		assert_int_equal(leaf_tree_load(bytes, len, whole, &u), 0);
 		assert_true(u.shape.size_bytes == sizes[i]);
 		assert_int_equal(u.shape.leaf_bytes, LEAF);
-		assert_int_equal(upper_stored_len(&u), len);
+		assert_int_equal(leaf_tree_stored_len(&u), len);
 		again = malloc(len);
-		upper_store(&u, again);
+		leaf_tree_store(&u, again);
 		assert_memory_equal(again, bytes, len);
 	}
 }
@@ -143,19 +143,19 @@ static void a_flipped_bit_is_refused_or_proves_nothing_false(void **state)
 	(void)state;
 	bytes = stored(SIZE, LEAF, &len);
 	for (size_t bit = 0; bit < 8 * len; bit++) {
-		CLEANUP(upper_release) struct upper u = { 0 };
+		CLEANUP(leaf_tree_release) struct leaf_tree u = { 0 };
 		int r;
 
 		bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		r = upper_load(bytes, len, digest, &u);
+		r = leaf_tree_load(bytes, len, digest, &u);
 		if (bit < 8 * (size_t)12)
 			assert_int_equal(r, -EINVAL);
 		else if (bit >= 8 * (size_t)HEADER)
 			assert_int_equal(r, -EBADMSG);
 		else if (r == 0)
-			assert_false(
-				upper_check(&u, 10, data + 10 * LEAF,
-					    b3_shape_leaf_len(&u.shape, 10)));
+			assert_false(leaf_tree_check(&u, 10, data + 10 * LEAF,
+						     b3_shape_leaf_len(&u.shape,
+								       10)));
 		bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
 }
@@ -164,7 +164,7 @@ static void any_other_length_is_refused(void **state)
 {
 	struct guard g = guard_map(4096);
 	CLEANUP(freep) uint8_t *bytes = NULL;
-	struct upper u;
+	struct leaf_tree u;
 	size_t len;
 
 	(void)state;
@@ -175,7 +175,7 @@ static void any_other_length_is_refused(void **state)
 		memset(copy, 0, n);
 		memcpy(copy, bytes, n < len ? n : len);
 		if (n != len)
-			assert_int_equal(upper_load(copy, n, digest, &u),
+			assert_int_equal(leaf_tree_load(copy, n, digest, &u),
 					 -EINVAL);
 	}
 	guard_unmap(&g);
@@ -184,37 +184,39 @@ static void any_other_length_is_refused(void **state)
 static void sizes_out_of_bounds_are_refused(void **state)
 {
 	uint8_t bytes[HEADER + BLAKE3_LEN];
-	struct upper u;
+	struct leaf_tree u;
 
 	(void)state;
 	memset(bytes, 0, sizeof(bytes));
 	memcpy(bytes, "roar-b3\0\1\0\0\0\0\4\0\0", 16);
-	assert_int_equal(upper_load(bytes, sizeof(bytes), digest, &u),
+	assert_int_equal(leaf_tree_load(bytes, sizeof(bytes), digest, &u),
 			 -EBADMSG);
 	bytes[23] = 0x80; /* 2^63: as many leaves as cannot be here */
-	assert_int_equal(upper_load(bytes, sizeof(bytes), digest, &u), -EINVAL);
+	assert_int_equal(leaf_tree_load(bytes, sizeof(bytes), digest, &u),
+			 -EINVAL);
 	memset(bytes + 16, 0xff, 8);
-	assert_int_equal(upper_load(bytes, sizeof(bytes), digest, &u), -EINVAL);
+	assert_int_equal(leaf_tree_load(bytes, sizeof(bytes), digest, &u),
+			 -EINVAL);
 
-	assert_int_equal(upper_init(&u, 1, 1000), -EINVAL);
-	assert_int_equal(upper_init(&u, UINT64_MAX, LEAF), -EINVAL);
+	assert_int_equal(leaf_tree_init(&u, 1, 1000), -EINVAL);
+	assert_int_equal(leaf_tree_init(&u, UINT64_MAX, LEAF), -EINVAL);
 }
 
 static void a_leaf_is_right_at_its_place_only(void **state)
 {
-	CLEANUP(upper_release) struct upper u = { 0 };
+	CLEANUP(leaf_tree_release) struct leaf_tree u = { 0 };
 
 	(void)state;
 	build(&u, SIZE, LEAF);
 	for (uint64_t i = 0; i < u.n_leaves; i++)
-		assert_true(upper_check(&u, i, data + i * LEAF,
-					b3_shape_leaf_len(&u.shape, i)));
-	assert_false(upper_check(&u, 1, data, LEAF));
-	assert_false(upper_check(&u, 0, data, LEAF - 1));
-	assert_false(upper_check(&u, 10, data + 10 * LEAF, 1233));
-	assert_false(upper_check(&u, 11, data, LEAF));
-	assert_int_equal(upper_fill(&u, 11, data, LEAF), -EINVAL);
-	assert_int_equal(upper_fill(&u, 10, data, LEAF), -EINVAL);
+		assert_true(leaf_tree_check(&u, i, data + i * LEAF,
+					    b3_shape_leaf_len(&u.shape, i)));
+	assert_false(leaf_tree_check(&u, 1, data, LEAF));
+	assert_false(leaf_tree_check(&u, 0, data, LEAF - 1));
+	assert_false(leaf_tree_check(&u, 10, data + 10 * LEAF, 1233));
+	assert_false(leaf_tree_check(&u, 11, data, LEAF));
+	assert_int_equal(leaf_tree_fill(&u, 11, data, LEAF), -EINVAL);
+	assert_int_equal(leaf_tree_fill(&u, 10, data, LEAF), -EINVAL);
 }
 
 /* Two leaves with the values of one large and one small subtree join to the
@@ -223,8 +225,8 @@ static void inner_values_do_not_pass_for_leaves(void **state)
 {
 	struct b3_shape fine = { 3 * LEAF, LEAF };
 	struct b3_shape coarse = { 3 * LEAF, 2 * LEAF };
-	CLEANUP(upper_release) struct upper u = { 0 };
-	CLEANUP(upper_release) struct upper forged = { 0 };
+	CLEANUP(leaf_tree_release) struct leaf_tree u = { 0 };
+	CLEANUP(leaf_tree_release) struct leaf_tree forged = { 0 };
 	uint8_t whole[BLAKE3_LEN];
 	uint8_t *bytes;
 
@@ -233,72 +235,79 @@ static void inner_values_do_not_pass_for_leaves(void **state)
 	build(&u, coarse.size_bytes, coarse.leaf_bytes);
 	u.shape = fine;
 	u.shape.size_bytes = 2 * LEAF;
-	bytes = malloc(upper_stored_len(&u));
-	upper_store(&u, bytes);
-	assert_int_equal(
-		upper_load(bytes, upper_stored_len(&u), whole, &forged), 0);
-	assert_false(upper_check(&forged, 0, data, LEAF));
-	assert_false(upper_check(&forged, 1, data + LEAF, LEAF));
+	bytes = malloc(leaf_tree_stored_len(&u));
+	leaf_tree_store(&u, bytes);
+	assert_int_equal(leaf_tree_load(bytes, leaf_tree_stored_len(&u), whole,
+					&forged),
+			 0);
+	assert_false(leaf_tree_check(&forged, 0, data, LEAF));
+	assert_false(leaf_tree_check(&forged, 1, data + LEAF, LEAF));
 	free(bytes);
 }
 
 static void the_first_bad_leaf_of_a_range_is_found(void **state)
 {
-	CLEANUP(upper_release) struct upper u = { 0 };
+	CLEANUP(leaf_tree_release) struct leaf_tree u = { 0 };
 	static uint8_t file[SIZE];
 	uint64_t bad = 99;
 
 	(void)state;
 	build(&u, SIZE, LEAF);
 	memcpy(file, data, SIZE);
-	assert_int_equal(upper_first_bad(&u, 0, 11, read_data, file, &bad), 0);
+	assert_int_equal(leaf_tree_first_bad(&u, 0, 11, read_data, file, &bad),
+			 0);
 	assert_true(bad == 99);
 	file[SIZE - 1] ^= 1;
 	file[4 * LEAF] ^= 0x80;
-	assert_int_equal(upper_first_bad(&u, 0, 11, read_data, file, &bad), 1);
+	assert_int_equal(leaf_tree_first_bad(&u, 0, 11, read_data, file, &bad),
+			 1);
 	assert_true(bad == 4);
-	assert_int_equal(upper_first_bad(&u, 5, 11, read_data, file, &bad), 1);
+	assert_int_equal(leaf_tree_first_bad(&u, 5, 11, read_data, file, &bad),
+			 1);
 	assert_true(bad == 10);
-	assert_int_equal(upper_first_bad(&u, 5, 10, read_data, file, &bad), 0);
-	assert_int_equal(upper_first_bad(&u, 4, 4, read_data, file, &bad), 0);
+	assert_int_equal(leaf_tree_first_bad(&u, 5, 10, read_data, file, &bad),
+			 0);
+	assert_int_equal(leaf_tree_first_bad(&u, 4, 4, read_data, file, &bad),
+			 0);
 }
 
 static void the_search_ends_with_what_the_reader_returns(void **state)
 {
-	CLEANUP(upper_release) struct upper u = { 0 };
+	CLEANUP(leaf_tree_release) struct leaf_tree u = { 0 };
 	uint64_t at = 2 * LEAF;
 	uint64_t bad = 99;
 
 	(void)state;
 	build(&u, SIZE, LEAF);
-	assert_int_equal(upper_first_bad(&u, 2, 3, read_badly, &at, &bad),
+	assert_int_equal(leaf_tree_first_bad(&u, 2, 3, read_badly, &at, &bad),
 			 -EIO);
-	assert_int_equal(upper_first_bad(&u, 1, 3, read_badly, &at, &bad),
+	assert_int_equal(leaf_tree_first_bad(&u, 1, 3, read_badly, &at, &bad),
 			 -ESTALE);
-	assert_int_equal(upper_first_bad(&u, 3, 2, read_badly, &at, &bad),
+	assert_int_equal(leaf_tree_first_bad(&u, 3, 2, read_badly, &at, &bad),
 			 -EINVAL);
-	assert_int_equal(upper_first_bad(&u, 0, 12, read_badly, &at, &bad),
+	assert_int_equal(leaf_tree_first_bad(&u, 0, 12, read_badly, &at, &bad),
 			 -EINVAL);
 	assert_true(bad == 99);
 }
 
 static void an_empty_file_has_one_right_leaf(void **state)
 {
-	CLEANUP(upper_release) struct upper u = { 0 };
+	CLEANUP(leaf_tree_release) struct leaf_tree u = { 0 };
 	uint64_t bad;
 
 	(void)state;
 	build(&u, 0, B3_LEAF_DEFAULT);
 	assert_true(u.n_leaves == 1);
-	assert_true(upper_check(&u, 0, NULL, 0));
-	assert_int_equal(upper_first_bad(&u, 0, 1, read_data, data, &bad), 0);
+	assert_true(leaf_tree_check(&u, 0, NULL, 0));
+	assert_int_equal(leaf_tree_first_bad(&u, 0, 1, read_data, data, &bad),
+			 0);
 }
 
 static void want_of_memory_is_told(void **state)
 {
 	CLEANUP(freep) uint8_t *bytes = NULL;
-	CLEANUP(upper_release) struct upper u = { 0 };
-	struct upper other = { 0 };
+	CLEANUP(leaf_tree_release) struct leaf_tree u = { 0 };
+	struct leaf_tree other = { 0 };
 	uint64_t bad;
 	size_t len;
 	int r[3];
@@ -307,9 +316,9 @@ static void want_of_memory_is_told(void **state)
 	bytes = stored(SIZE, LEAF, &len);
 	build(&u, SIZE, LEAF);
 	alloc_fail_after(0);
-	r[0] = upper_init(&other, SIZE, LEAF);
-	r[1] = upper_load(bytes, len, digest, &other);
-	r[2] = upper_first_bad(&u, 0, 1, read_data, data, &bad);
+	r[0] = leaf_tree_init(&other, SIZE, LEAF);
+	r[1] = leaf_tree_load(bytes, len, digest, &other);
+	r[2] = leaf_tree_first_bad(&u, 0, 1, read_data, data, &bad);
 	alloc_fail_never();
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(r[i], -ENOMEM);
@@ -318,26 +327,26 @@ static void want_of_memory_is_told(void **state)
 
 static void *fill_every_fourth(void *arg)
 {
-	struct upper *u = ((void **)arg)[0];
+	struct leaf_tree *u = ((void **)arg)[0];
 	const uint64_t *first = ((void **)arg)[1];
 
 	for (uint64_t i = *first; i < u->n_leaves; i += 4)
-		if (upper_fill(u, i, data + i * u->shape.leaf_bytes,
-			       b3_shape_leaf_len(&u->shape, i)) < 0)
+		if (leaf_tree_fill(u, i, data + i * u->shape.leaf_bytes,
+				   b3_shape_leaf_len(&u->shape, i)) < 0)
 			return u;
 	return NULL;
 }
 
 static void threads_fill_different_leaves_at_once(void **state)
 {
-	CLEANUP(upper_release) struct upper u = { 0 };
+	CLEANUP(leaf_tree_release) struct leaf_tree u = { 0 };
 	uint64_t firsts[] = { 0, 1, 2, 3 };
 	void *args[4][2];
 	pthread_t threads[4];
 	uint8_t root[BLAKE3_LEN];
 
 	(void)state;
-	assert_int_equal(upper_init(&u, SIZE, 1024), 0);
+	assert_int_equal(leaf_tree_init(&u, SIZE, 1024), 0);
 	for (int i = 0; i < 4; i++) {
 		args[i][0] = &u;
 		args[i][1] = &firsts[i];
@@ -351,7 +360,7 @@ static void threads_fill_different_leaves_at_once(void **state)
 		pthread_join(threads[i], &failed);
 		assert_null(failed);
 	}
-	upper_root(&u, root);
+	leaf_tree_root(&u, root);
 	assert_memory_equal(root, digest, BLAKE3_LEN);
 }
 

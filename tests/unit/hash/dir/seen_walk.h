@@ -16,7 +16,7 @@ struct seen {
 	void (*action)(struct temp_dir *dir); /* ... this is done to the tree */
 };
 
-static inline int see_leaf(void *ctx, const struct tree_found *found)
+static inline int see_leaf(void *ctx, const struct dir_walk_entry *found)
 {
 	struct seen *seen = ctx;
 	struct stat st;
@@ -27,9 +27,9 @@ static inline int see_leaf(void *ctx, const struct tree_found *found)
 			 0);
 	assert_int_equal(st.st_ino, found->stamp.ino);
 	assert_int_equal(st.st_size, found->stamp.size);
-	assert_int_equal(S_ISLNK(st.st_mode), found->kind == TREE_LINK);
+	assert_int_equal(S_ISLNK(st.st_mode), found->kind == DIR_WALK_LINK);
 	str_addf(&seen->text, "%s%s ", found->path,
-		 found->kind == TREE_LINK ? "@" : "");
+		 found->kind == DIR_WALK_LINK ? "@" : "");
 	if (seen->trigger && strcmp(seen->trigger, found->path) == 0)
 		seen->action(seen->dir);
 	return 0;
@@ -50,12 +50,12 @@ static inline void release_seen(struct seen *seen)
 
 static inline int walk(struct temp_dir *dir, struct seen *seen)
 {
-	const struct tree_visitor visitor = { .leaf = see_leaf,
-					      .error = see_error,
-					      .ctx = seen };
+	const struct dir_walk_visitor visitor = { .leaf = see_leaf,
+						  .error = see_error,
+						  .ctx = seen };
 
 	seen->dir = dir;
-	return tree_walk(dir->fd, ".", &visitor);
+	return dir_walk(dir->fd, ".", &visitor);
 }
 
 static inline void assert_walk(struct temp_dir *dir, int r,

@@ -1,4 +1,4 @@
-/* test_tree_manifest.c - written, read back, and refused. */
+/* test_dir_hash_manifest.c - written, read back, and refused. */
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -24,25 +24,25 @@ static int memory_file(const void *data, size_t len)
 }
 
 /* Both ways to read agree; the tree of the second is handed over. */
-static int parse(const void *data, size_t len, struct tree **ret)
+static int parse(const void *data, size_t len, struct dir_hash **ret)
 {
 	CLEANUP(closep) int fd = memory_file(data, len);
-	CLEANUP(tree_freep) struct tree *t = NULL;
-	int r = tree_manifest_parse(data, len, &t);
+	CLEANUP(dir_hash_freep) struct dir_hash *t = NULL;
+	int r = dir_hash_manifest_parse(data, len, &t);
 
-	assert_int_equal(tree_manifest_read(fd, ret), r);
+	assert_int_equal(dir_hash_manifest_read(fd, ret), r);
 	if (r == 0)
-		assert_int_equal(tree_count(t), tree_count(*ret));
+		assert_int_equal(dir_hash_count(t), dir_hash_count(*ret));
 	return r;
 }
 
-static void assert_written_is(struct tree *t, const void *data, size_t len)
+static void assert_written_is(struct dir_hash *t, const void *data, size_t len)
 {
 	CLEANUP(closep) int fd = memory_file("", 0);
 	struct str text = STR_INIT;
 	char path[32];
 
-	assert_int_equal(tree_manifest_write(t, fd), 0);
+	assert_int_equal(dir_hash_manifest_write(t, fd), 0);
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	assert_int_equal(fd_read_file(AT_FDCWD, path, len + 1, &text), 0);
 	assert_int_equal(text.len, len);
@@ -50,12 +50,13 @@ static void assert_written_is(struct tree *t, const void *data, size_t len)
 	str_release(&text);
 }
 
-static void assert_root_is_hash_of(struct tree *t, const void *data, size_t len)
+static void assert_root_is_hash_of(struct dir_hash *t, const void *data,
+				   size_t len)
 {
 	uint8_t root[BLAKE3_LEN];
 	struct digests d;
 
-	assert_int_equal(tree_root(t, root), 0);
+	assert_int_equal(dir_hash_root(t, root), 0);
 	assert_int_equal(digest_buffer(data, len, 0, &d), 0);
 	assert_memory_equal(root, d.blake3, BLAKE3_LEN);
 }
@@ -64,24 +65,24 @@ static void what_is_read_is_written_and_hashed_as_it_was(void **state)
 {
 	static const char text[] = HEAD LEAF("a\nb") LEAF("a b") LEAF("a/b/c")
 		LEAF("a\\") LEAF("ä");
-	CLEANUP(tree_freep) struct tree *t = NULL;
+	CLEANUP(dir_hash_freep) struct dir_hash *t = NULL;
 
 	(void)state;
 	assert_int_equal(parse(text, sizeof(text) - 1, &t), 0);
-	assert_int_equal(tree_count(t), 5);
-	assert_string_equal(tree_leaf(t, 0)->path, "a\nb");
-	assert_int_equal(tree_leaf(t, 2)->blake3[1], 0x23);
+	assert_int_equal(dir_hash_count(t), 5);
+	assert_string_equal(dir_hash_leaf(t, 0)->path, "a\nb");
+	assert_int_equal(dir_hash_leaf(t, 2)->blake3[1], 0x23);
 	assert_written_is(t, text, sizeof(text) - 1);
 	assert_root_is_hash_of(t, text, sizeof(text) - 1);
 }
 
 static void an_empty_tree_is_a_manifest(void **state)
 {
-	CLEANUP(tree_freep) struct tree *t = NULL;
+	CLEANUP(dir_hash_freep) struct dir_hash *t = NULL;
 
 	(void)state;
 	assert_int_equal(parse(HEAD, strlen(HEAD), &t), 0);
-	assert_int_equal(tree_count(t), 0);
+	assert_int_equal(dir_hash_count(t), 0);
 	assert_written_is(t, HEAD, strlen(HEAD));
 }
 
@@ -115,7 +116,7 @@ static void what_is_no_manifest_is_refused(void **state)
 		BAD(HEAD LEAF("a/../../b")),
 		BAD(HEAD LEAF("\xff")),
 	};
-	struct tree *t = NULL;
+	struct dir_hash *t = NULL;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
@@ -127,7 +128,7 @@ static void every_digit_is_lower_case_hex(void **state)
 {
 	static const char text[] = HEAD LEAF("a");
 	static const char other[] = "AFGg\0 /:`@\n";
-	struct tree *t = NULL;
+	struct dir_hash *t = NULL;
 	char bad[sizeof(text)];
 
 	(void)state;
@@ -135,9 +136,9 @@ static void every_digit_is_lower_case_hex(void **state)
 		for (size_t j = 0; j < sizeof(other); j++) {
 			memcpy(bad, text, sizeof(bad));
 			bad[i] = other[j];
-			assert_int_equal(
-				tree_manifest_parse(bad, sizeof(bad) - 1, &t),
-				-EBADMSG);
+			assert_int_equal(dir_hash_manifest_parse(
+						 bad, sizeof(bad) - 1, &t),
+					 -EBADMSG);
 		}
 }
 
@@ -150,7 +151,7 @@ static void a_cut_inside_a_line_is_noticed(void **state)
 
 	(void)state;
 	for (size_t len = 0; len < sizeof(text); len++) {
-		CLEANUP(tree_freep) struct tree *t = NULL;
+		CLEANUP(dir_hash_freep) struct dir_hash *t = NULL;
 		bool whole = len >= head && (len - head) % leaf == 0;
 
 		assert_int_equal(parse(text, len, &t), whole ? 0 : -EBADMSG);
@@ -166,21 +167,21 @@ static void add_leaf(struct str *text, const char *path, size_t len)
 /* Long paths, so that leaves lie across the end of every window. */
 static void long_manifests_are_read_through_the_window(void **state)
 {
-	CLEANUP(freep) char *path = malloc(TREE_PATH_MAX + 1);
-	CLEANUP(tree_freep) struct tree *t = NULL;
-	struct tree *none = NULL;
+	CLEANUP(freep) char *path = malloc(DIR_HASH_PATH_MAX + 1);
+	CLEANUP(dir_hash_freep) struct dir_hash *t = NULL;
+	struct dir_hash *none = NULL;
 	struct str text = STR_INIT;
 
 	(void)state;
-	memset(path, 'x', TREE_PATH_MAX + 1);
+	memset(path, 'x', DIR_HASH_PATH_MAX + 1);
 	str_adds(&text, HEAD);
-	for (size_t len = 1; len <= TREE_PATH_MAX; len += len / 32 + 1)
+	for (size_t len = 1; len <= DIR_HASH_PATH_MAX; len += len / 32 + 1)
 		add_leaf(&text, path, len);
-	add_leaf(&text, path, TREE_PATH_MAX);
+	add_leaf(&text, path, DIR_HASH_PATH_MAX);
 	assert_int_equal(parse(text.data, text.len, &t), 0);
 	assert_written_is(t, text.data, text.len);
 	assert_root_is_hash_of(t, text.data, text.len);
-	add_leaf(&text, path, TREE_PATH_MAX + 1);
+	add_leaf(&text, path, DIR_HASH_PATH_MAX + 1);
 	assert_int_equal(parse(text.data, text.len, &none), -EBADMSG);
 	str_release(&text);
 }
@@ -189,39 +190,39 @@ static void a_name_without_end_is_not_read_to_its_end(void **state)
 {
 	enum { SIZE = 8 << 20 };
 	CLEANUP(freep) char *text = malloc(SIZE);
-	struct tree *t = NULL;
+	struct dir_hash *t = NULL;
 
 	(void)state;
 	memset(text, 'x', SIZE);
 	memcpy(text, HEAD, strlen(HEAD));
 	CLEANUP(closep) int fd = memory_file(text, SIZE);
-	assert_int_equal(tree_manifest_read(fd, &t), -EBADMSG);
+	assert_int_equal(dir_hash_manifest_read(fd, &t), -EBADMSG);
 	assert_true(lseek(fd, 0, SEEK_CUR) < SIZE / 8);
 }
 
 static void a_descriptor_that_cannot_be_used_says_why(void **state)
 {
-	CLEANUP(tree_freep) struct tree *t = NULL;
-	struct tree *none = NULL;
+	CLEANUP(dir_hash_freep) struct dir_hash *t = NULL;
+	struct dir_hash *none = NULL;
 
 	(void)state;
-	assert_int_equal(tree_manifest_read(-1, &none), -EBADF);
-	assert_int_equal(tree_new(&t), 0);
-	assert_int_equal(tree_manifest_write(t, -1), -EBADF);
+	assert_int_equal(dir_hash_manifest_read(-1, &none), -EBADF);
+	assert_int_equal(dir_hash_new(&t), 0);
+	assert_int_equal(dir_hash_manifest_write(t, -1), -EBADF);
 	CLEANUP(closep) int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
-	assert_int_equal(tree_manifest_write(t, full), -ENOSPC);
+	assert_int_equal(dir_hash_manifest_write(t, full), -ENOSPC);
 }
 
 static void a_leaf_without_digest_is_not_written(void **state)
 {
 	CLEANUP(closep) int fd = memory_file("", 0);
-	CLEANUP(tree_freep) struct tree *t = NULL;
+	CLEANUP(dir_hash_freep) struct dir_hash *t = NULL;
 	struct stamp stamp = { 0 };
 
 	(void)state;
-	assert_int_equal(tree_new(&t), 0);
-	assert_int_equal(tree_add_file(t, "a", 1, &stamp), 0);
-	assert_int_equal(tree_manifest_write(t, fd), -ENODATA);
+	assert_int_equal(dir_hash_new(&t), 0);
+	assert_int_equal(dir_hash_add_file(t, "a", 1, &stamp), 0);
+	assert_int_equal(dir_hash_manifest_write(t, fd), -ENODATA);
 	assert_int_equal(lseek(fd, 0, SEEK_END), 0);
 }
 
@@ -229,7 +230,7 @@ static void without_memory_nothing_is_read(void **state)
 {
 	static const char text[] = HEAD LEAF("a");
 	CLEANUP(closep) int fd = memory_file(text, sizeof(text) - 1);
-	CLEANUP(tree_freep) struct tree *t = NULL;
+	CLEANUP(dir_hash_freep) struct dir_hash *t = NULL;
 	int r = -ENOMEM;
 
 	(void)state;
@@ -237,11 +238,11 @@ static void without_memory_nothing_is_read(void **state)
 		assert_null(t);
 		(void)lseek(fd, 0, SEEK_SET);
 		alloc_fail_after(i);
-		r = tree_manifest_read(fd, &t);
+		r = dir_hash_manifest_read(fd, &t);
 		alloc_fail_never();
 	}
 	assert_int_equal(r, 0);
-	assert_int_equal(tree_count(t), 1);
+	assert_int_equal(dir_hash_count(t), 1);
 }
 
 int main(void)
@@ -259,5 +260,6 @@ int main(void)
 		cmocka_unit_test(without_memory_nothing_is_read),
 	};
 
-	return cmocka_run_group_tests_name("tree_manifest", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("dir_hash_manifest", tests, NULL,
+					   NULL);
 }

@@ -1,4 +1,4 @@
-/* test_tree_folder.c - the hash of a folder on disk. */
+/* test_dir_hash_scan.c - the hash of a folder on disk. */
 #include <blake3.h>
 #include <errno.h>
 #include <sys/mman.h>
@@ -46,21 +46,20 @@ static void folder(struct temp_dir *dir, const char *path)
 static const struct engine_options engine = { .want = DIGEST_SET_BLAKE3,
 					      .n_threads = 2 };
 
-static struct tree *read_tree(struct temp_dir *dir)
+static struct dir_hash *read_tree(struct temp_dir *dir)
 {
-	struct tree *t = NULL;
+	struct dir_hash *t = NULL;
 
-	assert_int_equal(tree_folder_read(dir->path, &engine, NULL, NULL, &t),
-			 0);
+	assert_int_equal(dir_hash_scan(dir->path, &engine, NULL, NULL, &t), 0);
 	return t;
 }
 
 static struct root root_of(struct temp_dir *dir)
 {
-	CLEANUP(tree_freep) struct tree *t = read_tree(dir);
+	CLEANUP(dir_hash_freep) struct dir_hash *t = read_tree(dir);
 	struct root root;
 
-	assert_int_equal(tree_root(t, root.bytes), 0);
+	assert_int_equal(dir_hash_root(t, root.bytes), 0);
 	return root;
 }
 
@@ -208,12 +207,12 @@ static void a_special_file_leaves_no_tree(void **state)
 {
 	struct temp_dir *dir = *state;
 	struct str errors = STR_INIT;
-	struct tree *t = NULL;
+	struct dir_hash *t = NULL;
 
 	make_sample(dir);
 	assert_int_equal(mkfifoat(dir->fd, "d/p", 0600), 0);
-	assert_int_equal(tree_folder_read(dir->path, &engine, note_error,
-					  &errors, &t),
+	assert_int_equal(dir_hash_scan(dir->path, &engine, note_error, &errors,
+				       &t),
 			 -EINVAL);
 	assert_null(t);
 	assert_string_equal(str_cstr(&errors), "d/p:EINVAL ");
@@ -296,14 +295,14 @@ static void what_took_the_place_of_a_file_is_not_it(void **state)
 
 	for (size_t i = 0; i < n; i++) {
 		struct meanwhile m = { .dir = dir, .act = cases[i].act };
-		struct tree *t = NULL;
+		struct dir_hash *t = NULL;
 
 		make_sample(dir);
 		folder(dir, "other");
 		put(dir, "other/f", "content");
 		assert_int_equal(mkfifoat(dir->fd, "z", 0600), 0);
-		assert_int_equal(tree_folder_read(dir->path, &engine, act_once,
-						  &m, &t),
+		assert_int_equal(dir_hash_scan(dir->path, &engine, act_once, &m,
+					       &t),
 				 -EINVAL);
 		assert_string_equal(str_cstr(&m.errors), cases[i].expected);
 		str_release(&m.errors);
@@ -314,23 +313,24 @@ static void what_took_the_place_of_a_file_is_not_it(void **state)
 static void a_file_that_does_not_hold_still_is_an_error_of_its_name(void **state)
 {
 	struct str errors = STR_INIT;
-	struct tree *t = NULL;
+	struct dir_hash *t = NULL;
 
 	(void)state;
-	assert_int_equal(tree_folder_read("/proc/self/fdinfo", &engine,
-					  note_error, &errors, &t),
+	assert_int_equal(dir_hash_scan("/proc/self/fdinfo", &engine, note_error,
+				       &errors, &t),
 			 -EAGAIN);
 	assert_null(t);
 	assert_non_null(strstr(str_cstr(&errors), "1:EAGAIN "));
 	str_release(&errors);
 }
 
-static int note_change(void *ctx, enum tree_change change,
-		       const struct tree_leaf *a, const struct tree_leaf *b)
+static int note_change(void *ctx, enum dir_hash_change change,
+		       const struct dir_hash_leaf *a,
+		       const struct dir_hash_leaf *b)
 {
-	static const char *const words[] = { [TREE_CAME] = "extra",
-					     [TREE_WENT] = "missing",
-					     [TREE_CHANGED] = "different" };
+	static const char *const words[] = { [DIR_HASH_ADDED] = "extra",
+					     [DIR_HASH_REMOVED] = "missing",
+					     [DIR_HASH_CHANGED] = "different" };
 
 	str_addf(ctx, "%s %s\n", words[change], a ? a->path : b->path);
 	return 0;
@@ -340,26 +340,26 @@ static void a_manifest_tells_what_is_missing_extra_and_different(void **state)
 {
 	struct temp_dir *dir = *state;
 	CLEANUP(closep) int fd = memfd_create("manifest", MFD_CLOEXEC);
-	CLEANUP(tree_freep) struct tree *before = NULL;
-	CLEANUP(tree_freep) struct tree *known = NULL;
-	CLEANUP(tree_freep) struct tree *now = NULL;
+	CLEANUP(dir_hash_freep) struct dir_hash *before = NULL;
+	CLEANUP(dir_hash_freep) struct dir_hash *known = NULL;
+	CLEANUP(dir_hash_freep) struct dir_hash *now = NULL;
 	struct str out = STR_INIT;
 
 	make_sample(dir);
 	put(dir, "d/gone", "");
 	before = read_tree(dir);
-	assert_int_equal(tree_manifest_write(before, fd), 0);
+	assert_int_equal(dir_hash_manifest_write(before, fd), 0);
 	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-	assert_int_equal(tree_manifest_read(fd, &known), 0);
+	assert_int_equal(dir_hash_manifest_read(fd, &known), 0);
 
 	edit_content(dir);
 	edit_target(dir);
 	put(dir, "d/new", "");
 	assert_int_equal(unlinkat(dir->fd, "d/gone", 0), 0);
 	now = read_tree(dir);
-	assert_int_equal(tree_diff(known, before, note_change, &out), 0);
+	assert_int_equal(dir_hash_diff(known, before, note_change, &out), 0);
 	assert_string_equal(str_cstr(&out), "");
-	assert_int_equal(tree_diff(known, now, note_change, &out), 0);
+	assert_int_equal(dir_hash_diff(known, now, note_change, &out), 0);
 	assert_string_equal(str_cstr(&out), "different d/f\nmissing d/gone\n"
 					    "extra d/new\ndifferent l\n");
 	str_release(&out);
@@ -379,5 +379,6 @@ int main(void)
 		DIR_TEST(a_manifest_tells_what_is_missing_extra_and_different),
 	};
 
-	return cmocka_run_group_tests_name("tree_folder", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("dir_hash_folder", tests, NULL,
+					   NULL);
 }

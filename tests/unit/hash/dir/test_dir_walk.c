@@ -1,4 +1,4 @@
-/* test_tree_walk.c - folders of all shapes, at rest. */
+/* test_dir_walk.c - folders of all shapes, at rest. */
 #include <errno.h>
 #include <grp.h>
 #include <sched.h>
@@ -60,11 +60,11 @@ static void a_name_that_is_no_utf8_is_an_error_of_it(void **state)
 	assert_walk(dir, -EILSEQ, "a b\xff:EILSEQ c\xff:EILSEQ d ");
 }
 
-static int see_name(void *ctx, const struct tree_found *found)
+static int see_name(void *ctx, const struct dir_walk_entry *found)
 {
 	assert_int_equal(found->stamp.ino, 0);
 	str_addf(ctx, "%s%s ", found->path,
-		 found->kind == TREE_LINK ? "@" : "");
+		 found->kind == DIR_WALK_LINK ? "@" : "");
 	return 0;
 }
 
@@ -76,10 +76,10 @@ static void note_name(void *ctx, const char *path, int error)
 static void a_bare_walk_takes_any_name_and_looks_at_nothing(void **state)
 {
 	CLEANUP(str_release) struct str text = STR_INIT;
-	const struct tree_visitor visitor = { .leaf = see_name,
-					      .error = note_name,
-					      .ctx = &text,
-					      .bare = true };
+	const struct dir_walk_visitor visitor = { .leaf = see_name,
+						  .error = note_name,
+						  .ctx = &text,
+						  .bare = true };
 	struct temp_dir *dir = *state;
 
 	file(dir, "a");
@@ -88,12 +88,12 @@ static void a_bare_walk_takes_any_name_and_looks_at_nothing(void **state)
 	file(dir, "c\xff/inside");
 	assert_int_equal(symlinkat("a", dir->fd, "d"), 0);
 	assert_int_equal(mkfifoat(dir->fd, "e", 0600), 0);
-	assert_int_equal(tree_walk(dir->fd, ".", &visitor), -EINVAL);
+	assert_int_equal(dir_walk(dir->fd, ".", &visitor), -EINVAL);
 	assert_string_equal(str_cstr(&text),
 			    "a b\xff c\xff/inside d@ e:EINVAL ");
 }
 
-static int see_inode(void *ctx, const struct tree_found *found)
+static int see_inode(void *ctx, const struct dir_walk_entry *found)
 {
 	struct stat st;
 
@@ -104,17 +104,17 @@ static int see_inode(void *ctx, const struct tree_found *found)
 	assert_int_equal(found->stamp.dev, st.st_dev);
 	assert_int_equal(found->stamp.mtime_ns, 0);
 	str_addf(ctx, "%s%s ", found->path,
-		 found->kind == TREE_LINK ? "@" : "");
+		 found->kind == DIR_WALK_LINK ? "@" : "");
 	return 0;
 }
 
 static void a_lazy_walk_has_inodes_from_the_folder_alone(void **state)
 {
 	CLEANUP(str_release) struct str text = STR_INIT;
-	const struct tree_visitor visitor = { .leaf = see_inode,
-					      .error = note_name,
-					      .ctx = &text,
-					      .lazy = true };
+	const struct dir_walk_visitor visitor = { .leaf = see_inode,
+						  .error = note_name,
+						  .ctx = &text,
+						  .lazy = true };
 	struct temp_dir *dir = *state;
 
 	file(dir, "a");
@@ -123,7 +123,7 @@ static void a_lazy_walk_has_inodes_from_the_folder_alone(void **state)
 	file(dir, "c/inside");
 	assert_int_equal(symlinkat("a", dir->fd, "d"), 0);
 	assert_int_equal(mkfifoat(dir->fd, "e", 0600), 0);
-	assert_int_equal(tree_walk(dir->fd, ".", &visitor), -EILSEQ);
+	assert_int_equal(dir_walk(dir->fd, ".", &visitor), -EILSEQ);
 	assert_string_equal(str_cstr(&text),
 			    "a b\xff:EILSEQ c/inside d@ e:EINVAL ");
 }
@@ -142,17 +142,16 @@ static void a_look_follows_no_link_below_the_top(void **state)
 	assert_int_equal(symlinkat("e/f", dir->fd, "d/l"), 0);
 	assert_int_equal(fstatat(dir->fd, "d/e/f", &st, 0), 0);
 
-	assert_int_equal(tree_walk_look(dir->path, "into/e/f", &stamp),
+	assert_int_equal(dir_walk_stat(dir->path, "into/e/f", &stamp),
 			 -ENOTDIR);
-	assert_int_equal(tree_walk_look(dir->path, "d/l", &stamp), -EINVAL);
-	assert_int_equal(tree_walk_look(dir->path, "d/e", &stamp), -EINVAL);
-	assert_int_equal(tree_walk_look(dir->path, "d/none/f", &stamp),
-			 -ENOENT);
+	assert_int_equal(dir_walk_stat(dir->path, "d/l", &stamp), -EINVAL);
+	assert_int_equal(dir_walk_stat(dir->path, "d/e", &stamp), -EINVAL);
+	assert_int_equal(dir_walk_stat(dir->path, "d/none/f", &stamp), -ENOENT);
 	assert_int_equal(stamp.ino, 0);
-	assert_int_equal(tree_walk_look(dir->path, "d/e/f", &stamp), 0);
+	assert_int_equal(dir_walk_stat(dir->path, "d/e/f", &stamp), 0);
 	assert_int_equal(stamp.ino, st.st_ino);
 	(void)snprintf(link, sizeof(link), "%s/into", dir->path);
-	assert_int_equal(tree_walk_look(link, "e/f", &stamp), 0);
+	assert_int_equal(dir_walk_stat(link, "e/f", &stamp), 0);
 }
 
 static void links_are_leaves_and_never_followed(void **state)
@@ -173,28 +172,28 @@ static void the_top_may_be_a_link(void **state)
 {
 	struct temp_dir *dir = *state;
 	CLEANUP(release_seen) struct seen seen = { .text = STR_INIT };
-	const struct tree_visitor visitor = { .leaf = see_leaf,
-					      .error = see_error,
-					      .ctx = &seen };
+	const struct dir_walk_visitor visitor = { .leaf = see_leaf,
+						  .error = see_error,
+						  .ctx = &seen };
 
 	folder(dir, "d");
 	file(dir, "d/f");
 	assert_int_equal(symlinkat("d", dir->fd, "link"), 0);
-	assert_int_equal(tree_walk(dir->fd, "link", &visitor), 0);
+	assert_int_equal(dir_walk(dir->fd, "link", &visitor), 0);
 	assert_string_equal(str_cstr(&seen.text), "f ");
 }
 
 static void a_top_that_is_no_folder_fails_as_open_does(void **state)
 {
 	struct temp_dir *dir = *state;
-	const struct tree_visitor visitor = { .leaf = see_leaf,
-					      .error = see_error,
-					      .ctx = NULL };
+	const struct dir_walk_visitor visitor = { .leaf = see_leaf,
+						  .error = see_error,
+						  .ctx = NULL };
 
 	file(dir, "f");
-	assert_int_equal(tree_walk(dir->fd, "none", &visitor), -ENOENT);
-	assert_int_equal(tree_walk(dir->fd, "f", &visitor), -ENOTDIR);
-	assert_int_equal(tree_walk(-1, "f", &visitor), -EBADF);
+	assert_int_equal(dir_walk(dir->fd, "none", &visitor), -ENOENT);
+	assert_int_equal(dir_walk(dir->fd, "f", &visitor), -ENOTDIR);
+	assert_int_equal(dir_walk(-1, "f", &visitor), -EBADF);
 }
 
 static void special_files_are_errors_of_their_names(void **state)
@@ -254,9 +253,9 @@ static void an_unreadable_folder_is_an_error_of_its_name(void **state)
 static int walk_with_loop(struct temp_dir *dir)
 {
 	struct seen seen = { .text = STR_INIT };
-	const struct tree_visitor visitor = { .leaf = see_leaf,
-					      .error = see_error,
-					      .ctx = &seen };
+	const struct dir_walk_visitor visitor = { .leaf = see_leaf,
+						  .error = see_error,
+						  .ctx = &seen };
 	char sub[80];
 
 	(void)snprintf(sub, sizeof(sub), "%s/b/sub", dir->path);
@@ -265,7 +264,7 @@ static int walk_with_loop(struct temp_dir *dir)
 	    mount(dir->path, sub, NULL, MS_BIND, NULL) < 0)
 		return 77;
 	/* By its path: the open descriptor leads to where nothing is mounted. */
-	if (tree_walk(AT_FDCWD, dir->path, &visitor) != -ELOOP)
+	if (dir_walk(AT_FDCWD, dir->path, &visitor) != -ELOOP)
 		return 1;
 	return strcmp(str_cstr(&seen.text), "a b/f b/sub:ELOOP c ") != 0;
 }
@@ -310,5 +309,5 @@ int main(void)
 		DIR_TEST(a_folder_mounted_in_itself_is_not_entered),
 	};
 
-	return cmocka_run_group_tests_name("tree_walk", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("dir_walk", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_tree_walk_changes.c - folders that change under the walk's feet. */
+/* test_dir_walk_changes.c - folders that change under the walk's feet. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -150,7 +150,7 @@ static void *churn(void *arg)
 	return NULL;
 }
 
-static int count_stable(void *ctx, const struct tree_found *found)
+static int count_stable(void *ctx, const struct dir_walk_entry *found)
 {
 	*(size_t *)ctx += strstr(found->path, "stable") != NULL;
 	return 0;
@@ -168,10 +168,10 @@ static void a_tree_that_changes_all_the_time_is_walked(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, churn, &c), 0);
 	for (int i = 0; i < 500; i++) {
 		size_t n = 0;
-		const struct tree_visitor visitor = { .leaf = count_stable,
-						      .ctx = &n };
+		const struct dir_walk_visitor visitor = { .leaf = count_stable,
+							  .ctx = &n };
 
-		(void)tree_walk(c.dir->fd, ".", &visitor);
+		(void)dir_walk(c.dir->fd, ".", &visitor);
 		assert_int_equal(n, 3);
 	}
 	atomic_store(&c.stop, true);
@@ -191,6 +191,6 @@ int main(void)
 		DIR_TEST(a_tree_that_changes_all_the_time_is_walked),
 	};
 
-	return cmocka_run_group_tests_name("tree_walk_changes", tests, NULL,
+	return cmocka_run_group_tests_name("dir_walk_changes", tests, NULL,
 					   NULL);
 }

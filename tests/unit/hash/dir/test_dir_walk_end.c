@@ -1,10 +1,10 @@
-/* test_tree_walk_end.c - walks that end early, and what they leave behind. */
+/* test_dir_walk_end.c - walks that end early, and what they leave behind. */
 #include <errno.h>
 
 #include "alloc_fail.h"
 #include "seen_walk.h"
 
-static int refuse(void *ctx, const struct tree_found *found)
+static int refuse(void *ctx, const struct dir_walk_entry *found)
 {
 	(void)found;
 	++*(int *)ctx;
@@ -14,11 +14,11 @@ static int refuse(void *ctx, const struct tree_found *found)
 static void a_negative_answer_ends_the_walk(void **state)
 {
 	int n = 0;
-	const struct tree_visitor visitor = { .leaf = refuse, .ctx = &n };
+	const struct dir_walk_visitor visitor = { .leaf = refuse, .ctx = &n };
 	struct temp_dir *dir = *state;
 
 	make_ten(dir);
-	assert_int_equal(tree_walk(dir->fd, ".", &visitor), -ECANCELED);
+	assert_int_equal(dir_walk(dir->fd, ".", &visitor), -ECANCELED);
 	assert_int_equal(n, 1);
 }
 
@@ -26,19 +26,19 @@ static void no_descriptor_is_left_open(void **state)
 {
 	int before = lowest_free_fd();
 	int n = 0;
-	const struct tree_visitor refusing = { .leaf = refuse, .ctx = &n };
+	const struct dir_walk_visitor refusing = { .leaf = refuse, .ctx = &n };
 	struct temp_dir *dir = *state;
 	struct seen seen = { .trigger = TEN "/f", .action = move_both };
 
 	make_ten(dir);
-	(void)tree_walk(dir->fd, ".", &refusing);
-	(void)tree_walk(dir->fd, "z", &refusing);
+	(void)dir_walk(dir->fd, ".", &refusing);
+	(void)dir_walk(dir->fd, "z", &refusing);
 	(void)walk(dir, &seen);
 	release_seen(&seen);
 	assert_int_equal(lowest_free_fd(), before);
 }
 
-static int accept_leaf(void *ctx, const struct tree_found *found)
+static int accept_leaf(void *ctx, const struct dir_walk_entry *found)
 {
 	(void)ctx;
 	(void)found;
@@ -47,7 +47,7 @@ static int accept_leaf(void *ctx, const struct tree_found *found)
 
 static void without_memory_the_walk_ends_and_says_so(void **state)
 {
-	const struct tree_visitor visitor = { .leaf = accept_leaf };
+	const struct dir_walk_visitor visitor = { .leaf = accept_leaf };
 	struct temp_dir *dir = *state;
 	int before = lowest_free_fd();
 	int i, r = -ENOMEM;
@@ -55,7 +55,7 @@ static void without_memory_the_walk_ends_and_says_so(void **state)
 	make_ten(dir);
 	for (i = 0; r == -ENOMEM && i < 100; i++) {
 		alloc_fail_after(i);
-		r = tree_walk(dir->fd, ".", &visitor);
+		r = dir_walk(dir->fd, ".", &visitor);
 		alloc_fail_never();
 	}
 	assert_int_equal(r, 0);
@@ -71,5 +71,5 @@ int main(void)
 		DIR_TEST(without_memory_the_walk_ends_and_says_so),
 	};
 
-	return cmocka_run_group_tests_name("tree_walk_end", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("dir_walk_end", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_tree_walk_large.c - deep folders and full ones. */
+/* test_dir_walk_large.c - deep folders and full ones. */
 #include <errno.h>
 #include <sys/resource.h>
 
@@ -36,7 +36,7 @@ struct count {
 	size_t n_errors;
 };
 
-static int count_leaf(void *ctx, const struct tree_found *found)
+static int count_leaf(void *ctx, const struct dir_walk_entry *found)
 {
 	struct count *count = ctx;
 
@@ -60,10 +60,10 @@ static void count_error(void *ctx, const char *path, int error)
 
 static int walk_and_count(struct temp_dir *dir, struct count *count)
 {
-	const struct tree_visitor visitor = { .leaf = count_leaf,
-					      .error = count_error,
-					      .ctx = count };
-	int r = tree_walk(dir->fd, ".", &visitor);
+	const struct dir_walk_visitor visitor = { .leaf = count_leaf,
+						  .error = count_error,
+						  .ctx = count };
+	int r = dir_walk(dir->fd, ".", &visitor);
 
 	str_release(&count->before);
 	return r;
@@ -107,7 +107,7 @@ static void folders_past_the_longest_path_are_errors_of_their_name(void **state)
 	make_deep(*state, name, 263);
 	assert_int_equal(walk_and_count(*state, &count), -ENAMETOOLONG);
 	assert_int_equal(count.n_errors, 1);
-	assert_int_equal(count.n, 2 * (TREE_PATH_MAX / 251));
+	assert_int_equal(count.n, 2 * (DIR_HASH_PATH_MAX / 251));
 }
 
 static void fifty_thousand_names_in_one_folder_are_walked(void **state)
@@ -136,6 +136,5 @@ int main(void)
 		LARGE_DIR_TEST(fifty_thousand_names_in_one_folder_are_walked),
 	};
 
-	return cmocka_run_group_tests_name("tree_walk_large", tests, NULL,
-					   NULL);
+	return cmocka_run_group_tests_name("dir_walk_large", tests, NULL, NULL);
 }

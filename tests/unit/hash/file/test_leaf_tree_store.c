@@ -1,4 +1,4 @@
-/* test_trees.c - the kept trees: written once, believed never. */
+/* test_leaf_tree_store.c - the kept trees: written once, believed never. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "alloc_fail.h"
+#include "hash/digest/digest.h"
 #include "hash/file/leaf_tree_store.h"
 #include "temp_dir.h"
 
@@ -38,30 +39,30 @@ static int make_folder(void **state)
 	return r;
 }
 
-static void build(struct upper *u)
+static void build(struct leaf_tree *u)
 {
-	assert_int_equal(upper_init(u, SIZE, LEAF), 0);
+	assert_int_equal(leaf_tree_init(u, SIZE, LEAF), 0);
 	for (uint64_t i = 0; i < u->n_leaves; i++)
-		assert_int_equal(upper_fill(u, i, data + i * LEAF,
-					    b3_shape_leaf_len(&u->shape, i)),
+		assert_int_equal(leaf_tree_fill(u, i, data + i * LEAF,
+						b3_shape_leaf_len(&u->shape, i)),
 				 0);
 }
 
 static int put(void)
 {
-	CLEANUP(upper_release) struct upper u = { 0 };
+	CLEANUP(leaf_tree_release) struct leaf_tree u = { 0 };
 
 	build(&u);
-	return trees_put(dir, &u);
+	return leaf_tree_store_put(dir, &u);
 }
 
 static void assert_kept(void)
 {
-	CLEANUP(upper_release) struct upper u = { 0 };
+	CLEANUP(leaf_tree_release) struct leaf_tree u = { 0 };
 
-	assert_int_equal(trees_get(dir, digest, &u), 0);
+	assert_int_equal(leaf_tree_store_get(dir, digest, &u), 0);
 	assert_int_equal(u.shape.size_bytes, SIZE);
-	assert_true(upper_check(&u, 3, data + 3 * LEAF, LEAF));
+	assert_true(leaf_tree_check(&u, 3, data + 3 * LEAF, LEAF));
 }
 
 static bool exists(const char *path)
@@ -96,10 +97,10 @@ static void what_is_there_is_not_written_again(void **state)
 
 static void none_is_kept_before_one_was_put(void **state)
 {
-	struct upper u;
+	struct leaf_tree u;
 
 	(void)state;
-	assert_int_equal(trees_get(dir, digest, &u), -ENOENT);
+	assert_int_equal(leaf_tree_store_get(dir, digest, &u), -ENOENT);
 	assert_false(exists("trees"));
 }
 
@@ -121,9 +122,9 @@ static void shorten(off_t len)
 
 static void assert_removed(void)
 {
-	struct upper u;
+	struct leaf_tree u;
 
-	assert_int_equal(trees_get(dir, digest, &u), -ENOENT);
+	assert_int_equal(leaf_tree_store_get(dir, digest, &u), -ENOENT);
 	assert_false(exists(name));
 	assert_int_equal(put(), 1);
 	assert_kept();
@@ -138,7 +139,7 @@ static void what_is_damaged_is_removed_and_made_again(void **state)
 	for (off_t i = 0; i < STORED; i += 11) {
 		uint8_t byte = 0x5a;
 
-		/* The sizes are proven by the leaves (upper.h). */
+		/* The sizes are proven by the leaves (leaf_tree.h). */
 		if (i >= 16 && i < 24)
 			continue;
 		overwrite(i, &byte, 1);
@@ -161,16 +162,16 @@ static void a_shortened_one_is_written_again_without_being_read(void **state)
 
 static void the_tree_of_another_file_is_refused(void **state)
 {
-	CLEANUP(upper_release) struct upper u = { 0 };
+	CLEANUP(leaf_tree_release) struct leaf_tree u = { 0 };
 	uint8_t other[BLAKE3_LEN];
 	char hex[2 * BLAKE3_LEN + 1];
 	char path[80];
 
 	(void)state;
-	assert_int_equal(upper_init(&u, 5, LEAF), 0);
-	assert_int_equal(upper_fill(&u, 0, "other", 5), 0);
-	assert_int_equal(trees_put(dir, &u), 1);
-	upper_root(&u, other);
+	assert_int_equal(leaf_tree_init(&u, 5, LEAF), 0);
+	assert_int_equal(leaf_tree_fill(&u, 0, "other", 5), 0);
+	assert_int_equal(leaf_tree_store_put(dir, &u), 1);
+	leaf_tree_root(&u, other);
 	digest_hex(hex, other, BLAKE3_LEN);
 	(void)snprintf(path, sizeof(path), "trees/%s", hex);
 	assert_int_equal(renameat(dir, path, dir, name), 0);
@@ -179,16 +180,16 @@ static void the_tree_of_another_file_is_refused(void **state)
 
 static void what_is_no_file_is_no_tree(void **state)
 {
-	struct upper u;
+	struct leaf_tree u;
 
 	(void)state;
 	assert_int_equal(put(), 1);
 	assert_int_equal(unlinkat(dir, name, 0), 0);
 	assert_int_equal(mkfifoat(dir, name, 0600), 0);
-	assert_int_equal(trees_get(dir, digest, &u), -ENOENT);
+	assert_int_equal(leaf_tree_store_get(dir, digest, &u), -ENOENT);
 	assert_false(exists(name));
 	assert_int_equal(symlinkat("/etc/passwd", dir, name), 0);
-	assert_int_equal(trees_get(dir, digest, &u), -ENOENT);
+	assert_int_equal(leaf_tree_store_get(dir, digest, &u), -ENOENT);
 	assert_false(exists(name));
 }
 
@@ -219,19 +220,21 @@ static void make_old(const char *path, time_t age_s)
 
 static void what_nobody_wants_is_pruned(void **state)
 {
-	CLEANUP(upper_release) struct upper u = { 0 };
+	CLEANUP(leaf_tree_release) struct leaf_tree u = { 0 };
 	uint64_t n_bytes = 99;
 	int n_asked = 0;
 
 	(void)state;
-	assert_int_equal(trees_prune(dir, refuse, NULL, &n_bytes), 0);
+	assert_int_equal(leaf_tree_store_prune(dir, refuse, NULL, &n_bytes), 0);
 	assert_int_equal(n_bytes, 0);
 	assert_int_equal(put(), 1);
-	assert_int_equal(upper_init(&u, 5, LEAF), 0);
-	assert_int_equal(upper_fill(&u, 0, "other", 5), 0);
-	assert_int_equal(trees_put(dir, &u), 1);
-	assert_int_equal(trees_prune(dir, refuse, NULL, &n_bytes), -EIO);
-	assert_int_equal(trees_prune(dir, want_this, &n_asked, &n_bytes), 0);
+	assert_int_equal(leaf_tree_init(&u, 5, LEAF), 0);
+	assert_int_equal(leaf_tree_fill(&u, 0, "other", 5), 0);
+	assert_int_equal(leaf_tree_store_put(dir, &u), 1);
+	assert_int_equal(leaf_tree_store_prune(dir, refuse, NULL, &n_bytes),
+			 -EIO);
+	assert_int_equal(
+		leaf_tree_store_prune(dir, want_this, &n_asked, &n_bytes), 0);
 	assert_int_equal(n_asked, 2);
 	assert_int_equal(n_bytes, 24 + 32);
 	assert_kept();
@@ -246,7 +249,8 @@ static void what_a_killed_writer_left_goes_but_no_writers_name(void **state)
 	assert_int_equal(put(), 1);
 	make_old("trees/old.1-2-3", 7200);
 	make_old("trees/new.1-2-3", 0);
-	assert_int_equal(trees_prune(dir, want_this, &n_asked, &n_bytes), 0);
+	assert_int_equal(
+		leaf_tree_store_prune(dir, want_this, &n_asked, &n_bytes), 0);
 	assert_int_equal(n_bytes, 5);
 	assert_false(exists("trees/old.1-2-3"));
 	assert_true(exists("trees/new.1-2-3"));
@@ -258,27 +262,27 @@ static void what_is_dropped_is_gone(void **state)
 {
 	(void)state;
 	assert_int_equal(put(), 1);
-	trees_drop(dir, digest);
+	leaf_tree_store_drop(dir, digest);
 	assert_false(exists(name));
-	trees_drop(dir, digest);
+	leaf_tree_store_drop(dir, digest);
 }
 
 static void *put_and_get(void *arg)
 {
-	CLEANUP(upper_release) struct upper u = { 0 };
-	CLEANUP(upper_release) struct upper found = { 0 };
+	CLEANUP(leaf_tree_release) struct leaf_tree u = { 0 };
+	CLEANUP(leaf_tree_release) struct leaf_tree found = { 0 };
 
 	build(&u);
 	for (int i = 0; i < 200; i++) {
-		int r = trees_put(dir, &u);
+		int r = leaf_tree_store_put(dir, &u);
 
 		if (r == 0 || r == 1)
-			r = trees_get(dir, digest, &found);
+			r = leaf_tree_store_get(dir, digest, &found);
 		if (r < 0 && r != -ENOENT)
 			return arg;
-		upper_release(&found);
+		leaf_tree_release(&found);
 		if (i % 3 == 0)
-			trees_drop(dir, digest);
+			leaf_tree_store_drop(dir, digest);
 	}
 	return NULL;
 }
@@ -313,7 +317,7 @@ static void a_killed_writer_leaves_no_half_tree(void **state)
 		if (pid == 0)
 			for (;;) {
 				(void)put();
-				trees_drop(dir, digest);
+				leaf_tree_store_drop(dir, digest);
 			}
 		(void)usleep(1000 + i * 37);
 		assert_int_equal(kill(pid, SIGKILL), 0);
@@ -334,15 +338,15 @@ static void what_cannot_be_written_is_an_error(void **state)
 
 static void without_memory_nothing_is_written(void **state)
 {
-	CLEANUP(upper_release) struct upper u = { 0 };
-	struct upper found;
+	CLEANUP(leaf_tree_release) struct leaf_tree u = { 0 };
+	struct leaf_tree found;
 	int r = -ENOMEM;
 
 	(void)state;
 	build(&u);
 	for (int n = 0; r == -ENOMEM; n++) {
 		alloc_fail_after(n);
-		r = trees_put(dir, &u);
+		r = leaf_tree_store_put(dir, &u);
 		alloc_fail_never();
 		assert_true(r == 1 || !exists(name));
 	}
@@ -350,12 +354,12 @@ static void without_memory_nothing_is_written(void **state)
 	r = -ENOMEM;
 	for (int n = 0; r == -ENOMEM; n++) {
 		alloc_fail_after(n);
-		r = trees_get(dir, digest, &found);
+		r = leaf_tree_store_get(dir, digest, &found);
 		alloc_fail_never();
 		assert_true(exists(name));
 	}
 	assert_int_equal(r, 0);
-	upper_release(&found);
+	leaf_tree_release(&found);
 }
 
 #define TREES_TEST(f) \

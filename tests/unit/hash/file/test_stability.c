@@ -1,4 +1,4 @@
-/* test_still.c - will every change of a file show in its stamp? */
+/* test_stability.c - will every change of a file show in its stamp? */
 #include "hash/file/stability.h"
 
 #include <errno.h>
@@ -33,9 +33,9 @@ static struct file make(struct temp_dir *dir, int64_t mtime_s)
 
 static bool is_still(const struct file *f)
 {
-	struct still memory = { 0 };
+	struct stability memory = { 0 };
 
-	return file_is_still(&memory, f->path, &f->stamp, clock_now_ns());
+	return stability_is_proven(&memory, f->path, &f->stamp, clock_now_ns());
 }
 
 /* Containers often have their /tmp in one. */
@@ -99,30 +99,33 @@ static void another_stamp_or_no_file_is_not(void **state)
 static void an_old_file_on_a_disk_is_still_whoever_has_it_open(void **state)
 {
 	struct file f = make(*state, 1000000000);
-	struct still on_disk = { .dev = f.stamp.dev, .known = true };
-	struct still in_memory = { .dev = f.stamp.dev,
-				   .known = true,
-				   .in_memory = true };
+	struct stability on_disk = { .dev = f.stamp.dev, .known = true };
+	struct stability in_memory = { .dev = f.stamp.dev,
+				       .known = true,
+				       .in_memory = true };
 	CLEANUP(closep) int fd = open(f.path, O_WRONLY | O_CLOEXEC);
 	int64_t later_ns = clock_now_ns() + INT64_C(700000000000);
 
 	assert_true(fd >= 0);
-	assert_true(file_is_still(&on_disk, f.path, &f.stamp, later_ns));
-	assert_false(file_is_still(&on_disk, f.path, &f.stamp, clock_now_ns()));
-	assert_false(file_is_still(&in_memory, f.path, &f.stamp, later_ns));
+	assert_true(stability_is_proven(&on_disk, f.path, &f.stamp, later_ns));
+	assert_false(stability_is_proven(&on_disk, f.path, &f.stamp,
+					 clock_now_ns()));
+	assert_false(
+		stability_is_proven(&in_memory, f.path, &f.stamp, later_ns));
 }
 
 /* The mapping may be one of the file in the layer below. */
 static void a_young_file_is_not_where_writers_hide(void **state)
 {
 	struct file f = make(*state, 0);
-	struct still overlay = { .dev = f.stamp.dev,
-				 .known = true,
-				 .hides_writers = true };
+	struct stability overlay = { .dev = f.stamp.dev,
+				     .known = true,
+				     .hides_writers = true };
 	int64_t later_ns = clock_now_ns() + INT64_C(700000000000);
 
-	assert_false(file_is_still(&overlay, f.path, &f.stamp, clock_now_ns()));
-	assert_true(file_is_still(&overlay, f.path, &f.stamp, later_ns));
+	assert_false(stability_is_proven(&overlay, f.path, &f.stamp,
+					 clock_now_ns()));
+	assert_true(stability_is_proven(&overlay, f.path, &f.stamp, later_ns));
 }
 
 int main(void)

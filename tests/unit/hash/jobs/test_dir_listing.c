@@ -1,4 +1,4 @@
-/* test_listing.c - what folders tell of their names. */
+/* test_dir_listing.c - what folders tell of their names. */
 #include "hash/jobs/dir_listing.h"
 
 #include <fcntl.h>
@@ -68,14 +68,14 @@ static bool tells(const struct folder *f)
 }
 
 static size_t count_listed(const struct folder *f,
-			   const struct listing *listing)
+			   const struct dir_listing *listing)
 {
 	size_t n = 0;
 	char name[96];
 
 	for (size_t i = 0; i < f->n; i++) {
 		name_of(f, i, name);
-		n += listing_has(listing, name + f->len);
+		n += dir_listing_has(listing, name + f->len);
 	}
 	return n;
 }
@@ -83,8 +83,8 @@ static size_t count_listed(const struct folder *f,
 static void regular_files_are_listed_and_nothing_else(void **state)
 {
 	static const char *const others[] = { "fifo", "folder", "link" };
-	struct listings all;
-	struct listing *listing;
+	struct dir_listings all;
+	struct dir_listing *listing;
 	struct folder f;
 	struct stat st;
 	char name[96];
@@ -98,19 +98,19 @@ static void regular_files_are_listed_and_nothing_else(void **state)
 	snprintf(name, sizeof(name), "%slink", f.path);
 	assert_int_equal(symlink("file-1", name), 0);
 
-	listings_init(&all, f.n);
-	listing = listings_get(&all, f.path, f.len);
+	dir_listings_init(&all, f.n);
+	listing = dir_listings_get(&all, f.path, f.len);
 	assert_non_null(listing);
 	assert_int_equal(count_listed(&f, listing), tells(&f) ? f.n : 0);
 	for (size_t i = 0; i < 3; i++)
-		assert_false(listing_has(listing, others[i]));
-	assert_false(listing_has(listing, "file-3000"));
-	assert_false(listing_has(listing, "."));
+		assert_false(dir_listing_has(listing, others[i]));
+	assert_false(dir_listing_has(listing, "file-3000"));
+	assert_false(dir_listing_has(listing, "."));
 	assert_int_equal(stat(f.path, &st), 0);
 	if (tells(&f))
-		assert_int_equal(listing_dev(listing), st.st_dev);
-	listing_unref(listing);
-	listings_release(&all);
+		assert_int_equal(dir_listing_dev(listing), st.st_dev);
+	dir_listing_unref(listing);
+	dir_listings_release(&all);
 
 	for (size_t i = 0; i < 3; i++) {
 		snprintf(name, sizeof(name), "%s%s", f.path, others[i]);
@@ -121,70 +121,71 @@ static void regular_files_are_listed_and_nothing_else(void **state)
 
 static void no_folder_is_read_further_than_it_can_save(void **state)
 {
-	struct listings all;
-	struct listing *listing;
+	struct dir_listings all;
+	struct dir_listing *listing;
 	struct folder f;
 
 	(void)state;
 	folder_init(&f, 500);
-	listings_init(&all, 10);
-	listing = listings_get(&all, f.path, f.len);
+	dir_listings_init(&all, 10);
+	listing = dir_listings_get(&all, f.path, f.len);
 	assert_non_null(listing);
 	assert_true(count_listed(&f, listing) <= 10 + 16);
-	listing_unref(listing);
-	listings_release(&all);
+	dir_listing_unref(listing);
+	dir_listings_release(&all);
 	folder_end(&f);
 }
 
 /* The first of two folders is read again, but not for ever. */
 static void folders_by_turns_end_the_budget(void **state)
 {
-	struct listings all;
+	struct dir_listings all;
 	struct folder a, b;
 	unsigned n_lists = 0;
 
 	(void)state;
 	folder_init(&a, 60);
 	folder_init(&b, 60);
-	listings_init(&all, 120);
+	dir_listings_init(&all, 120);
 	for (int i = 0; i < 20; i++) {
 		const struct folder *f = i % 2 ? &a : &b;
-		struct listing *listing = listings_get(&all, f->path, f->len);
+		struct dir_listing *listing = dir_listings_get(&all, f->path,
+							       f->len);
 
 		n_lists += listing != NULL;
-		listing_unref(listing);
+		dir_listing_unref(listing);
 	}
 	/* Five are read, and the last of them is had every other time. */
 	if (tells(&a))
 		assert_in_range(n_lists, 5, 14);
-	listings_release(&all);
+	dir_listings_release(&all);
 	folder_end(&a);
 	folder_end(&b);
 }
 
 static void the_same_folder_is_read_once(void **state)
 {
-	struct listings all;
-	struct listing *one, *two;
+	struct dir_listings all;
+	struct dir_listing *one, *two;
 	struct folder f;
 
 	(void)state;
 	folder_init(&f, 5);
-	listings_init(&all, f.n);
-	one = listings_get(&all, f.path, f.len);
-	two = listings_get(&all, f.path, f.len);
+	dir_listings_init(&all, f.n);
+	one = dir_listings_get(&all, f.path, f.len);
+	two = dir_listings_get(&all, f.path, f.len);
 	assert_ptr_equal(one, two);
-	assert_false(listing_is_old(one));
-	listing_unref(one);
-	listing_unref(two);
-	listings_release(&all);
+	assert_false(dir_listing_is_old(one));
+	dir_listing_unref(one);
+	dir_listing_unref(two);
+	dir_listings_release(&all);
 	folder_end(&f);
 }
 
 static void without_a_folder_it_is_the_one_we_are_in(void **state)
 {
-	struct listings all;
-	struct listing *listing;
+	struct dir_listings all;
+	struct dir_listing *listing;
 	struct folder f;
 	char before[4096];
 
@@ -192,12 +193,12 @@ static void without_a_folder_it_is_the_one_we_are_in(void **state)
 	folder_init(&f, 5);
 	assert_non_null(getcwd(before, sizeof(before)));
 	assert_int_equal(chdir(f.path), 0);
-	listings_init(&all, f.n);
-	listing = listings_get(&all, "file-0", 0);
+	dir_listings_init(&all, f.n);
+	listing = dir_listings_get(&all, "file-0", 0);
 	assert_non_null(listing);
 	assert_int_equal(count_listed(&f, listing), tells(&f) ? f.n : 0);
-	listing_unref(listing);
-	listings_release(&all);
+	dir_listing_unref(listing);
+	dir_listings_release(&all);
 	assert_int_equal(chdir(before), 0);
 	folder_end(&f);
 }
@@ -205,16 +206,16 @@ static void without_a_folder_it_is_the_one_we_are_in(void **state)
 static void a_folder_that_is_not_there_lists_nothing(void **state)
 {
 	static const char path[] = "/nonexistent/folder/";
-	struct listings all;
-	struct listing *listing;
+	struct dir_listings all;
+	struct dir_listing *listing;
 
 	(void)state;
-	listings_init(&all, 10);
-	listing = listings_get(&all, path, strlen(path));
+	dir_listings_init(&all, 10);
+	listing = dir_listings_get(&all, path, strlen(path));
 	assert_non_null(listing);
-	assert_false(listing_has(listing, "a"));
-	listing_unref(listing);
-	listings_release(&all);
+	assert_false(dir_listing_has(listing, "a"));
+	dir_listing_unref(listing);
+	dir_listings_release(&all);
 }
 
 static void without_memory_there_is_nothing_or_less(void **state)
@@ -224,17 +225,17 @@ static void without_memory_there_is_nothing_or_less(void **state)
 	(void)state;
 	folder_init(&f, 40);
 	for (int i = 0; i < 8; i++) {
-		struct listings all;
-		struct listing *listing;
+		struct dir_listings all;
+		struct dir_listing *listing;
 
-		listings_init(&all, f.n);
+		dir_listings_init(&all, f.n);
 		alloc_fail_after(i);
-		listing = listings_get(&all, f.path, f.len);
+		listing = dir_listings_get(&all, f.path, f.len);
 		alloc_fail_never();
 		if (listing)
 			assert_true(count_listed(&f, listing) <= f.n);
-		listing_unref(listing);
-		listings_release(&all);
+		dir_listing_unref(listing);
+		dir_listings_release(&all);
 	}
 	folder_end(&f);
 }

@@ -329,9 +329,10 @@ static struct digest_cache *open_cache(const struct scene *s)
 /* Are stamps believed where the tests run? */
 static bool trusts(const struct scene *s)
 {
-	struct still memory = { 0 };
+	struct stability memory = { 0 };
 
-	return still_trusts(&memory, s->names[0], s->files[0].hash.stamp.dev);
+	return stability_trusts_stamps(&memory, s->names[0],
+				       s->files[0].hash.stamp.dev);
 }
 
 static size_t count_cached(const struct scene *s)
@@ -467,16 +468,16 @@ static void listed_init(struct scene *s)
 
 static void run_listed(struct scene *s, unsigned n_threads)
 {
-	struct listings listings;
+	struct dir_listings listings;
 	struct engine_options o = { .want = BLAKE3,
 				    .n_threads = n_threads,
 				    .own_tables = true,
 				    .listings = &listings };
 
 	n_looks = 0;
-	listings_init(&listings, s->n);
+	dir_listings_init(&listings, s->n);
 	run(s, &o);
-	listings_release(&listings);
+	dir_listings_release(&listings);
 }
 
 static void what_a_folder_has_told_is_not_looked_at(void **state)

@@ -327,13 +327,13 @@ struct kept {
 	uint8_t root[BLAKE3_LEN];
 };
 
-static void keep(void *ctx, const struct upper *u)
+static void keep(void *ctx, const struct leaf_tree *u)
 {
 	struct kept *kept = ctx;
 
 	kept->size = u->shape.size_bytes;
 	assert_int_equal(u->shape.leaf_bytes, MIB);
-	upper_root(u, kept->root);
+	leaf_tree_root(u, kept->root);
 	atomic_fetch_add(&kept->n, 1);
 }
 

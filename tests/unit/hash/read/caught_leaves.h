@@ -10,9 +10,10 @@
 
 enum { LEAF = 8192, N_THREADS = 3, BIG = 40 * LEAF + 5000 };
 
-static const enum ranges_way ways[] = { RANGES_URING, RANGES_DIRECT,
-					RANGES_BUFFERED, RANGES_SEQUENTIAL,
-					RANGES_MAPPED };
+static const enum file_reader_way ways[] = {
+	FILE_READER_URING, FILE_READER_DIRECT, FILE_READER_BUFFERED,
+	FILE_READER_SEQUENTIAL, FILE_READER_MAPPED
+};
 enum { N_WAYS = sizeof(ways) / sizeof(*ways) };
 
 /* Collects what comes.  The leaves are disjoint, so the threads do not meet. */
@@ -57,14 +58,15 @@ static inline bool is_cancelled(void *ctx)
 	return ((struct catch *)ctx)->is_cancelled;
 }
 
-static inline struct ranges_options
-options_for(enum ranges_way way, bool in_order, struct ranges_report *report)
+static inline struct file_reader_options
+options_for(enum file_reader_way way, bool in_order,
+	    struct file_reader_report *report)
 {
-	return (struct ranges_options){
+	return (struct file_reader_options){
 		.leaf = LEAF,
 		.n_threads = N_THREADS,
 		.way = way,
-		.may_map = way == RANGES_MAPPED,
+		.may_map = way == FILE_READER_MAPPED,
 		.in_order = in_order,
 		.cancelled = is_cancelled,
 		.report = report,
@@ -102,17 +104,17 @@ static inline void assert_pattern(const struct catch *c)
 }
 
 /* Reads a file that has the pattern, and looks at what came. */
-static inline struct ranges_report read_well(int fd, size_t size,
-					     struct ranges_options options)
+static inline struct file_reader_report
+read_well(int fd, size_t size, struct file_reader_options options)
 {
 	CLEANUP(freep) uint8_t *data = malloc(size + 1);
 	struct catch c = { .data = data,
 			   .size = size,
 			   .in_order = options.in_order };
-	struct ranges_report report;
+	struct file_reader_report report;
 
 	options.report = &report;
-	assert_int_equal(ranges_read(fd, size, &options, take, &c), 0);
+	assert_int_equal(file_reader_read(fd, size, &options, take, &c), 0);
 	assert_pattern(&c);
 	assert_int_equal(report.bytes_direct + report.bytes_buffered +
 				 report.bytes_mapped + report.bytes_hole,

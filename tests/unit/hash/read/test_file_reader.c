@@ -1,4 +1,4 @@
-/* test_ranges.c - every byte once, by every way. */
+/* test_file_reader.c - every byte once, by every way. */
 #include "hash/read/file_reader.h"
 
 #include <errno.h>
@@ -40,14 +40,15 @@ static void it_can_begin_behind_the_first_leaves(void **state)
 	CLEANUP(closep) int fd = make_cold(*state, SIZE);
 
 	for (size_t i = 0; i < 2 * sizeof(ways) / sizeof(*ways); i++) {
-		struct ranges_options options = options_for(ways[i / 2], i % 2,
-							    NULL);
+		struct file_reader_options options = options_for(ways[i / 2],
+								 i % 2, NULL);
 		struct catch c = { .size = SIZE,
 				   .expected = FROM,
 				   .in_order = i % 2 };
 
 		options.from = FROM;
-		assert_int_equal(ranges_read(fd, SIZE, &options, take, &c), 0);
+		assert_int_equal(file_reader_read(fd, SIZE, &options, take, &c),
+				 0);
 		assert_int_equal(c.n_wrong, 0);
 		assert_int_equal(c.n_calls, 14);
 		assert_int_equal(c.n_bytes, SIZE - FROM);
@@ -56,28 +57,29 @@ static void it_can_begin_behind_the_first_leaves(void **state)
 
 static void the_defaults_do(void **state)
 {
-	struct ranges_options options = { 0 };
-	CLEANUP(closep) int fd = make_cold(*state, 3 * RANGES_LEAF / 2);
-	struct catch c = { .size = 3 * RANGES_LEAF / 2 };
+	struct file_reader_options options = { 0 };
+	CLEANUP(closep) int fd = make_cold(*state, 3 * FILE_READER_LEAF / 2);
+	struct catch c = { .size = 3 * FILE_READER_LEAF / 2 };
 
 	/* The catch expects other leaves; they are counted all the same. */
-	assert_int_equal(ranges_read(fd, c.size, &options, take, &c), 0);
+	assert_int_equal(file_reader_read(fd, c.size, &options, take, &c), 0);
 	assert_int_equal(c.n_calls, 2);
 }
 
 static void a_cold_file_is_read_past_the_cache(void **state)
 {
 	CLEANUP(closep) int fd = -1;
-	struct ranges_report report;
+	struct file_reader_report report;
 
 	skip_unless_on_disk(*state);
 	fd = make_cold(*state, BIG);
-	report = read_well(fd, BIG, options_for(RANGES_DIRECT, false, NULL));
-	if (report.way != RANGES_DIRECT)
+	report = read_well(fd, BIG,
+			   options_for(FILE_READER_DIRECT, false, NULL));
+	if (report.way != FILE_READER_DIRECT)
 		skip(); /* this file system has no direct reads */
 	assert_int_equal(report.bytes_direct, BIG & ~4095);
-	report = read_well(fd, BIG, options_for(RANGES_AUTO, true, NULL));
-	if (report.way == RANGES_URING)
+	report = read_well(fd, BIG, options_for(FILE_READER_AUTO, true, NULL));
+	if (report.way == FILE_READER_URING)
 		assert_int_equal(report.bytes_direct, BIG & ~4095);
 	assert_int_equal(count_resident(fd, BIG), 0);
 }
@@ -86,14 +88,15 @@ static void a_file_in_the_cache_is_read_from_there(void **state)
 {
 	CLEANUP(closep) int fd = -1;
 	size_t n_resident;
-	struct ranges_report report;
+	struct file_reader_report report;
 
 	write_pattern(*state, "f", BIG, 0);
 	fd = open_file(*state, O_RDONLY);
 	n_resident = count_resident(fd, BIG);
-	report = read_well(fd, BIG, options_for(RANGES_AUTO, false, NULL));
-	assert_int_equal(report.way, RANGES_BUFFERED);
-	report = read_well(fd, BIG, options_for(RANGES_URING, false, NULL));
+	report = read_well(fd, BIG, options_for(FILE_READER_AUTO, false, NULL));
+	assert_int_equal(report.way, FILE_READER_BUFFERED);
+	report = read_well(fd, BIG,
+			   options_for(FILE_READER_URING, false, NULL));
 	assert_int_equal(report.bytes_direct, 0);
 	assert_true(count_resident(fd, BIG) >= n_resident);
 }
@@ -152,50 +155,55 @@ static void a_file_without_a_name_is_read(void **state)
 static void only_who_may_maps(void **state)
 {
 	CLEANUP(closep) int fd = make_cold(*state, BIG);
-	struct ranges_options options = options_for(RANGES_MAPPED, false, NULL);
+	struct file_reader_options options = options_for(FILE_READER_MAPPED,
+							 false, NULL);
 	struct catch c = { .size = BIG };
 
 	options.may_map = false;
-	assert_int_equal(ranges_read(fd, BIG, &options, take, &c), -EINVAL);
+	assert_int_equal(file_reader_read(fd, BIG, &options, take, &c),
+			 -EINVAL);
 	for (size_t page = 0; page < BIG / 4096 + 1; page++)
 		load_page(fd, page);
-	options.way = RANGES_AUTO;
+	options.way = FILE_READER_AUTO;
 	assert_int_equal(read_well(fd, BIG, options).bytes_mapped, 0);
 }
 
 static void another_size_is_stale_before_anything_is_read(void **state)
 {
 	CLEANUP(closep) int fd = make_cold(*state, BIG);
-	struct ranges_options options = options_for(RANGES_AUTO, false, NULL);
+	struct file_reader_options options = options_for(FILE_READER_AUTO,
+							 false, NULL);
 	struct catch c = { .size = BIG };
 
-	assert_int_equal(ranges_read(fd, BIG - 1, &options, take, &c), -ESTALE);
-	assert_int_equal(ranges_read(fd, BIG + 1, &options, take, &c), -ESTALE);
+	assert_int_equal(file_reader_read(fd, BIG - 1, &options, take, &c),
+			 -ESTALE);
+	assert_int_equal(file_reader_read(fd, BIG + 1, &options, take, &c),
+			 -ESTALE);
 	assert_int_equal(c.n_calls, 0);
 }
 
 static void what_makes_no_sense_is_refused(void **state)
 {
-	static const struct ranges_options bad[] = {
+	static const struct file_reader_options bad[] = {
 		{ .leaf = 100 },
 		{ .leaf = 3 * 4096 },
 		{ .leaf = 2048 },
-		{ .leaf = 2 * RANGES_LEAF_MAX },
-		{ .way = RANGES_WAY_END },
+		{ .leaf = 2 * FILE_READER_LEAF_MAX },
+		{ .way = FILE_READER_WAY_END },
 		{ .n_threads = 100000 },
 		{ .from = 1 },
-		{ .from = RANGES_LEAF },
+		{ .from = FILE_READER_LEAF },
 	};
 	CLEANUP(closep) int fd = make_cold(*state, 10);
-	struct ranges_options good = { 0 };
+	struct file_reader_options good = { 0 };
 	struct catch c = { .size = 10 };
 	int dirfd = ((struct temp_dir *)*state)->fd;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		assert_int_equal(ranges_read(fd, 10, &bad[i], take, &c),
+		assert_int_equal(file_reader_read(fd, 10, &bad[i], take, &c),
 				 -EINVAL);
-	assert_int_equal(ranges_read(dirfd, 10, &good, take, &c), -EINVAL);
-	assert_int_equal(ranges_read(-1, 10, &good, take, &c), -EBADF);
+	assert_int_equal(file_reader_read(dirfd, 10, &good, take, &c), -EINVAL);
+	assert_int_equal(file_reader_read(-1, 10, &good, take, &c), -EBADF);
 	assert_int_equal(c.n_calls, 0);
 }
 

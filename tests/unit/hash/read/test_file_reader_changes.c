@@ -1,4 +1,4 @@
-/* test_ranges_changes.c - what happens to the file, or to the reader, meanwhile. */
+/* test_file_reader_changes.c - what happens to the file, or to the reader, meanwhile. */
 #include "hash/read/file_reader.h"
 
 #include <errno.h>
@@ -11,16 +11,16 @@ static void read_badly(struct temp_dir *dir, int (*act)(struct catch *c),
 {
 	for (size_t w = 0; w < 2 * N_WAYS; w++) {
 		CLEANUP(closep) int fd = make_cold(dir, BIG);
-		struct ranges_report report;
-		struct ranges_options options = options_for(ways[w / 2], w % 2,
-							    &report);
+		struct file_reader_report report;
+		struct file_reader_options options = options_for(
+			ways[w / 2], w % 2, &report);
 		struct catch c = { .size = BIG,
 				   .in_order = options.in_order,
 				   .act = act,
 				   .act_at = 4,
 				   .fd = fd };
 
-		assert_int_equal(ranges_read(fd, BIG, &options, take, &c),
+		assert_int_equal(file_reader_read(fd, BIG, &options, take, &c),
 				 expected);
 		assert_int_equal(c.n_wrong, 0);
 		/* Others may be at the door of the sink already. */
@@ -104,15 +104,15 @@ static void pages_that_vanish_hurt_nobody(void **state)
 {
 	for (unsigned i = 0; i < 20; i++) {
 		CLEANUP(closep) int fd = make_cold(*state, BIG);
-		struct ranges_report report;
-		struct ranges_options options = options_for(RANGES_MAPPED,
-							    i % 2, &report);
+		struct file_reader_report report;
+		struct file_reader_options options = options_for(
+			FILE_READER_MAPPED, i % 2, &report);
 		struct catch c = { .size = BIG, .fd = fd };
 
 		for (size_t page = 0; page < BIG / 4096 + 1; page++)
 			load_page(fd, page);
-		assert_int_equal(ranges_read(fd, BIG, &options, look_too_late,
-					     &c),
+		assert_int_equal(file_reader_read(fd, BIG, &options,
+						  look_too_late, &c),
 				 -ESTALE);
 		assert_true(report.bytes_mapped > BIG / 4);
 	}
@@ -144,5 +144,6 @@ int main(void)
 		DIR_TEST(pages_that_vanish_hurt_nobody),
 	};
 
-	return cmocka_run_group_tests_name("ranges_changes", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("file_reader_changes", tests, NULL,
+					   NULL);
 }

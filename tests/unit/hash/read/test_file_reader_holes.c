@@ -1,4 +1,4 @@
-/* test_ranges_holes.c - holes are zeros, and take no time. */
+/* test_file_reader_holes.c - holes are zeros, and take no time. */
 #include "hash/read/file_reader.h"
 
 #include "caught_leaves.h"
@@ -10,15 +10,15 @@ static void a_terabyte_of_holes_takes_a_moment(void **state)
 	struct temp_dir *dir = *state;
 	CLEANUP(closep)
 	int fd = openat(dir->fd, "f", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	struct ranges_report report;
-	struct ranges_options options = { .report = &report };
+	struct file_reader_report report;
+	struct file_reader_options options = { .report = &report };
 	struct catch c = { .size = size };
 
 	assert_true(fd >= 0);
 	if (ftruncate(fd, (off_t)size) < 0)
 		skip(); /* the file system has no files of this size */
 	assert_int_equal(pwrite(fd, "x", 1, (off_t)(size / 2)), 1);
-	assert_int_equal(ranges_read(fd, size, &options, take, &c), 0);
+	assert_int_equal(file_reader_read(fd, size, &options, take, &c), 0);
 	assert_int_equal(c.n_calls, size / MIB + 1);
 	assert_int_equal(report.bytes_hole, size - MIB);
 }
@@ -58,14 +58,15 @@ static void holes_among_data_are_zeros(void **state)
 		struct catch c = { .data = data,
 				   .size = BIG,
 				   .in_order = w % 2 };
-		struct ranges_report report;
-		struct ranges_options options = options_for(ways[w / 2], w % 2,
-							    &report);
+		struct file_reader_report report;
+		struct file_reader_options options = options_for(
+			ways[w / 2], w % 2, &report);
 
 		make_sparse(fd, expected);
 		drop_cache(fd);
 		memset(data, 'x', BIG);
-		assert_int_equal(ranges_read(fd, BIG, &options, take, &c), 0);
+		assert_int_equal(file_reader_read(fd, BIG, &options, take, &c),
+				 0);
 		assert_int_equal(c.n_wrong, 0);
 		assert_memory_equal(data, expected, BIG);
 	}
@@ -79,7 +80,7 @@ static int count_holes(void *ctx, unsigned worker, uint64_t offset,
 	(void)ctx;
 	(void)worker;
 	(void)offset;
-	n_holes += ranges_is_hole(data) && len == LEAF;
+	n_holes += file_reader_is_hole(data) && len == LEAF;
 	return 0;
 }
 
@@ -88,14 +89,16 @@ static void a_sink_can_tell_a_hole(void **state)
 	struct temp_dir *dir = *state;
 	CLEANUP(closep)
 	int fd = openat(dir->fd, "f", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	struct ranges_options options = options_for(RANGES_AUTO, false, NULL);
+	struct file_reader_options options = options_for(FILE_READER_AUTO,
+							 false, NULL);
 
 	options.cancelled = NULL;
 	assert_int_equal(ftruncate(fd, 10 * LEAF), 0);
 	assert_int_equal(pwrite(fd, "x", 1, 0), 1);
 	n_holes = 0;
-	assert_int_equal(
-		ranges_read(fd, 10 * LEAF, &options, count_holes, NULL), 0);
+	assert_int_equal(file_reader_read(fd, 10 * LEAF, &options, count_holes,
+					  NULL),
+			 0);
 	if (n_holes == 0)
 		skip(); /* this file system has no holes, or does not tell */
 	assert_int_equal(n_holes, 9);
@@ -109,5 +112,6 @@ int main(void)
 		DIR_TEST(a_sink_can_tell_a_hole),
 	};
 
-	return cmocka_run_group_tests_name("ranges_holes", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("file_reader_holes", tests, NULL,
+					   NULL);
 }

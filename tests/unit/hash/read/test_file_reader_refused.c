@@ -1,4 +1,4 @@
-/* test_ranges_refused.c - reads, memory, descriptors and rings that are refused. */
+/* test_file_reader_refused.c - reads, memory, descriptors and rings that are refused. */
 #include "hash/read/file_reader.h"
 
 #include <errno.h>
@@ -70,7 +70,7 @@ static void without_descriptors_it_is_read_through_the_lent_one(void **state)
 {
 	CLEANUP(closep) int fd = make_cold(*state, BIG);
 	struct rlimit old, none;
-	struct ranges_report report[N_WAYS];
+	struct file_reader_report report[N_WAYS];
 
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	none = (struct rlimit){ (rlim_t)fd + 1, old.rlim_max };
@@ -80,8 +80,8 @@ static void without_descriptors_it_is_read_through_the_lent_one(void **state)
 				      options_for(ways[w], w % 2, NULL));
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 
-	assert_int_equal(report[0].way, RANGES_BUFFERED);
-	assert_int_equal(report[1].way, RANGES_BUFFERED);
+	assert_int_equal(report[0].way, FILE_READER_BUFFERED);
+	assert_int_equal(report[1].way, FILE_READER_BUFFERED);
 	assert_int_equal(lseek(fd, 0, SEEK_CUR), 0);
 }
 
@@ -105,15 +105,15 @@ static int refuse_uring(void)
 }
 
 /* For children, which must not fail by longjmp. */
-static bool reads_well(int fd, enum ranges_way way,
-		       struct ranges_report *report)
+static bool reads_well(int fd, enum file_reader_way way,
+		       struct file_reader_report *report)
 {
-	struct ranges_options options = options_for(way, true, report);
+	struct file_reader_options options = options_for(way, true, report);
 	CLEANUP(freep) uint8_t *data = malloc(BIG);
 	struct catch c = { .data = data, .size = BIG, .in_order = true };
 
 	options.n_threads = 1;
-	if (ranges_read(fd, BIG, &options, take, &c) < 0 || c.n_wrong)
+	if (file_reader_read(fd, BIG, &options, take, &c) < 0 || c.n_wrong)
 		return false;
 	for (size_t i = 0; i < BIG; i++) {
 		if (data[i] != i % 251)
@@ -135,15 +135,15 @@ static void assert_exit(pid_t pid, int expected)
 static void without_io_uring_direct_reads_do(void **state)
 {
 	CLEANUP(closep) int fd = make_cold(*state, BIG);
-	struct ranges_report before, report;
+	struct file_reader_report before, report;
 	pid_t pid;
 
-	assert_true(reads_well(fd, RANGES_DIRECT, &before));
+	assert_true(reads_well(fd, FILE_READER_DIRECT, &before));
 	pid = fork();
 	if (pid == 0) {
 		if (refuse_uring() < 0)
 			_exit(77);
-		if (!reads_well(fd, RANGES_URING, &report))
+		if (!reads_well(fd, FILE_READER_URING, &report))
 			_exit(1);
 		_exit(report.way == before.way ? 0 : 2);
 	}
@@ -166,16 +166,16 @@ static size_t count_left(struct temp_dir *dir)
 	CLEANUP(closep) int fd = make_cold(dir, BIG);
 	CLEANUP(closep) int reader = open_file(dir, O_RDONLY);
 	uint8_t pages[(BIG + 4095) / 4096];
-	struct ranges_report report;
+	struct file_reader_report report;
 	pid_t pid;
 
 	load_page(fd, 2);
 	pid = fork();
 	if (pid == 0) {
 		if (become_nobody() < 0 ||
-		    !reads_well(reader, RANGES_DIRECT, &report))
+		    !reads_well(reader, FILE_READER_DIRECT, &report))
 			_exit(1);
-		_exit(report.way == RANGES_DIRECT ? 0 : 2);
+		_exit(report.way == FILE_READER_DIRECT ? 0 : 2);
 	}
 	assert_exit(pid, 0);
 	get_resident(fd, BIG, pages);
@@ -203,8 +203,8 @@ static void short_and_interrupted_reads_go_on(void **state)
 {
 	for (size_t w = 0; w < 2 * N_WAYS; w++) {
 		CLEANUP(closep) int fd = make_cold(*state, BIG);
-		struct ranges_options options = options_for(ways[w / 2], w % 2,
-							    NULL);
+		struct file_reader_options options = options_for(ways[w / 2],
+								 w % 2, NULL);
 
 		reads.shorten = true;
 		(void)read_well(fd, BIG, options);
@@ -215,10 +215,11 @@ static void short_and_interrupted_reads_go_on(void **state)
 static void direct_reads_that_are_refused_go_through_the_cache(void **state)
 {
 	CLEANUP(closep) int fd = make_cold(*state, BIG);
-	struct ranges_report report;
+	struct file_reader_report report;
 
 	reads.on_direct = EINVAL;
-	report = read_well(fd, BIG, options_for(RANGES_DIRECT, false, NULL));
+	report = read_well(fd, BIG,
+			   options_for(FILE_READER_DIRECT, false, NULL));
 	reads.on_direct = 0;
 	assert_int_equal(report.bytes_direct, 0);
 }
@@ -229,15 +230,15 @@ static void a_broken_disk_is_eio(void **state)
 
 	for (size_t w = 0; w < 2 * N_WAYS; w++) {
 		CLEANUP(closep) int fd = make_cold(*state, BIG);
-		struct ranges_options options = options_for(
+		struct file_reader_options options = options_for(
 			ways[w / 2], orders[w % 2], NULL);
 		struct catch c = { .size = BIG, .in_order = orders[w % 2] };
 
 		/* io_uring does not come through here; its tail does. */
 		reads.fail_with = EIO;
-		reads.fail_from = ways[w / 2] == RANGES_URING ? BIG - 1 :
-								BIG / 2;
-		assert_int_equal(ranges_read(fd, BIG, &options, take, &c),
+		reads.fail_from = ways[w / 2] == FILE_READER_URING ? BIG - 1 :
+								     BIG / 2;
+		assert_int_equal(file_reader_read(fd, BIG, &options, take, &c),
 				 -EIO);
 		reads.fail_from = -1;
 		assert_int_equal(c.n_wrong, 0);
@@ -249,8 +250,8 @@ static void with_little_memory_there_are_fewer_workers(void **state)
 	CLEANUP(closep) int fd = make_cold(*state, BIG);
 
 	for (size_t w = 0; w < N_WAYS; w++) {
-		struct ranges_options options = options_for(ways[w], false,
-							    NULL);
+		struct file_reader_options options = options_for(ways[w], false,
+								 NULL);
 
 		options.memory = 1;
 		assert_int_equal(read_well(fd, BIG, options).n_workers, 1);
@@ -262,7 +263,7 @@ static void with_little_memory_there_are_fewer_workers(void **state)
 static void memory_that_is_refused_is_asked_for_in_smaller_pieces(void **state)
 {
 	CLEANUP(closep) int fd = make_cold(*state, BIG);
-	struct ranges_options options;
+	struct file_reader_options options;
 	struct catch c = { .size = BIG };
 
 	for (size_t w = 0; w < N_WAYS; w++) {
@@ -273,7 +274,7 @@ static void memory_that_is_refused_is_asked_for_in_smaller_pieces(void **state)
 				 1);
 		mmap_limit = 0;
 		options = options_for(ways[w], false, NULL);
-		assert_int_equal(ranges_read(fd, BIG, &options, take, &c),
+		assert_int_equal(file_reader_read(fd, BIG, &options, take, &c),
 				 -ENOMEM);
 		mmap_limit = SIZE_MAX;
 	}
@@ -288,14 +289,14 @@ static void without_memory_for_zeros_holes_are_read(void **state)
 	CLEANUP(freep) uint8_t *data = malloc(BIG);
 	CLEANUP(freep) uint8_t *expected = calloc(1, BIG);
 	struct catch c = { .data = data, .size = BIG };
-	struct ranges_report report;
-	struct ranges_options options = options_for(RANGES_BUFFERED, false,
-						    &report);
+	struct file_reader_report report;
+	struct file_reader_options options = options_for(FILE_READER_BUFFERED,
+							 false, &report);
 
 	memset(data, 'x', BIG);
 	assert_int_equal(ftruncate(fd, BIG), 0);
-	mmap_limit = RANGES_LEAF_MAX - 1;
-	assert_int_equal(ranges_read(fd, BIG, &options, take, &c), 0);
+	mmap_limit = FILE_READER_LEAF_MAX - 1;
+	assert_int_equal(file_reader_read(fd, BIG, &options, take, &c), 0);
 	mmap_limit = SIZE_MAX;
 	assert_memory_equal(data, expected, BIG);
 	assert_int_equal(report.bytes_hole, 0);
@@ -305,8 +306,8 @@ static void memory_that_is_lent_is_used_where_it_is_enough(void **state)
 {
 	CLEANUP(closep) int fd = make_cold(*state, BIG);
 	CLEANUP(freep) uint8_t *lent = malloc(LEAF);
-	struct ranges_options options = options_for(RANGES_BUFFERED, false,
-						    NULL);
+	struct file_reader_options options = options_for(FILE_READER_BUFFERED,
+							 false, NULL);
 	struct catch c = { .size = BIG };
 
 	options.n_threads = 1;
@@ -315,9 +316,10 @@ static void memory_that_is_lent_is_used_where_it_is_enough(void **state)
 	mmap_limit = 0;
 	(void)read_well(fd, BIG, options);
 	options.buffer_len = LEAF - 1;
-	assert_int_equal(ranges_read(fd, BIG, &options, take, &c), -ENOMEM);
+	assert_int_equal(file_reader_read(fd, BIG, &options, take, &c),
+			 -ENOMEM);
 	mmap_limit = SIZE_MAX;
-	options.way = RANGES_DIRECT;
+	options.way = FILE_READER_DIRECT;
 	options.buffer_len = LEAF;
 	(void)read_well(fd, BIG, options);
 }
@@ -331,13 +333,13 @@ static void every_allocation_may_fail(void **state)
 		int r = -ENOMEM;
 
 		for (int n = 0; r < 0; n++) {
-			struct ranges_options options = options_for(
+			struct file_reader_options options = options_for(
 				ways[w], false, NULL);
 
 			assert_int_equal(r, -ENOMEM);
 			assert_true(n < 20);
 			alloc_fail_after(n);
-			r = ranges_read(fd, BIG, &options, take, &c);
+			r = file_reader_read(fd, BIG, &options, take, &c);
 			alloc_fail_never();
 		}
 	}
@@ -360,5 +362,6 @@ int main(void)
 		DIR_TEST(every_allocation_may_fail),
 	};
 
-	return cmocka_run_group_tests_name("ranges_refused", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("file_reader_refused", tests, NULL,
+					   NULL);
 }

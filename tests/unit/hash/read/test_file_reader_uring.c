@@ -1,4 +1,4 @@
-/* test_ranges_uring.c - a kernel that refuses to take in reads, or to tell of their
+/* test_file_reader_uring.c - a kernel that refuses to take in reads, or to tell of their
  * end: no buffer goes while a read into it is under way.
  *
  * The calls into liburing come through here; linked with --wrap. */
@@ -127,11 +127,11 @@ static int take(void *ctx, unsigned worker, uint64_t offset,
 /* In order: there is one worker and one ring. */
 static int read_file(struct temp_dir *dir, struct sum *sum)
 {
-	struct ranges_report report;
-	struct ranges_options options = { .leaf = LEAF,
-					  .way = RANGES_URING,
-					  .in_order = true,
-					  .report = &report };
+	struct file_reader_report report;
+	struct file_reader_options options = { .leaf = LEAF,
+					       .way = FILE_READER_URING,
+					       .in_order = true,
+					       .report = &report };
 	CLEANUP(closep) int fd = -1;
 	int r;
 
@@ -139,8 +139,8 @@ static int read_file(struct temp_dir *dir, struct sum *sum)
 	fd = openat(dir->fd, "f", O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
 	drop_cache(fd);
-	r = ranges_read(fd, SIZE, &options, take, sum);
-	if (report.way != RANGES_URING)
+	r = file_reader_read(fd, SIZE, &options, take, sum);
+	if (report.way != FILE_READER_URING)
 		skip(); /* refused here, or a file system without O_DIRECT */
 	assert_int_equal(sum->n_wrong, 0);
 	return r;
@@ -221,5 +221,6 @@ int main(void)
 		URING_TEST(buffers_stay_when_the_end_of_reads_is_not_to_be_had),
 	};
 
-	return cmocka_run_group_tests_name("ranges_uring", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("file_reader_uring", tests, NULL,
+					   NULL);
 }

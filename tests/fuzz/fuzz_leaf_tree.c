@@ -1,4 +1,4 @@
-/* fuzz_upper.c - an upper tree as somebody stored it.
+/* fuzz_leaf_tree.c - a leaf tree as somebody stored it.
  *
  * A digest that fits cannot be guessed, so the target takes the one that the
  * values join to: then everything well-formed must be accepted and stored again
@@ -20,7 +20,7 @@ static void require(int promise)
 		abort();
 }
 
-/* What the header says, read in another way than upper.c does it; false: it is
+/* What the header says, read in another way than leaf_tree.c does it; false: it is
  * none, or not of so many bytes. */
 static bool shape_of(const uint8_t *bytes, size_t len, struct b3_shape *ret)
 {
@@ -36,16 +36,16 @@ static bool shape_of(const uint8_t *bytes, size_t len, struct b3_shape *ret)
 	       b3_shape_n_leaves(ret) == (len - VALUES_AT) / BLAKE3_LEN;
 }
 
-static void check_loaded(const struct upper *u, const uint8_t *bytes,
+static void check_loaded(const struct leaf_tree *u, const uint8_t *bytes,
 			 size_t len)
 {
 	uint8_t *again = malloc(len);
 
-	require(again && upper_stored_len(u) == len);
-	upper_store(u, again);
+	require(again && leaf_tree_stored_len(u) == len);
+	leaf_tree_store(u, again);
 	require(memcmp(again, bytes, len) == 0);
-	require(!upper_check(u, u->n_leaves, bytes, len));
-	(void)upper_check(u, u->n_leaves - 1, bytes, len);
+	require(!leaf_tree_check(u, u->n_leaves, bytes, len));
+	(void)leaf_tree_check(u, u->n_leaves - 1, bytes, len);
 	free(again);
 }
 
@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	uint8_t *bytes = malloc(len ? len : 1);
 	struct b3_shape shape;
 	bool well_formed;
-	struct upper u;
+	struct leaf_tree u;
 	int r;
 
 	require(bytes != NULL);
@@ -64,13 +64,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	well_formed = shape_of(bytes, len, &shape);
 	if (well_formed)
 		b3_root(&shape, bytes + VALUES_AT, digest);
-	r = upper_load(bytes, len, digest, &u);
+	r = leaf_tree_load(bytes, len, digest, &u);
 	require(r == (well_formed ? 0 : -EINVAL));
 	if (r == 0) {
 		check_loaded(&u, bytes, len);
-		upper_release(&u);
+		leaf_tree_release(&u);
 		bytes[VALUES_AT + len % (len - VALUES_AT)] ^= 1;
-		require(upper_load(bytes, len, digest, &u) == -EBADMSG);
+		require(leaf_tree_load(bytes, len, digest, &u) == -EBADMSG);
 	}
 	free(bytes);
 	return 0;

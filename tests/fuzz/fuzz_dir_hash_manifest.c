@@ -1,4 +1,4 @@
-/* fuzz_tree_manifest.c - a manifest from anywhere.
+/* fuzz_dir_hash_manifest.c - a manifest from anywhere.
  *
  * What is taken for a manifest is written again as the same bytes, has their
  * BLAKE3 as its root, and is also read from a descriptor; what is refused there
@@ -21,24 +21,24 @@ static void require(bool promise)
 		abort();
 }
 
-static void check_root(struct tree *t, const uint8_t *data, size_t size)
+static void check_root(struct dir_hash *t, const uint8_t *data, size_t size)
 {
 	uint8_t root[BLAKE3_LEN];
 	struct digests d;
 
-	require(tree_root(t, root) == 0);
+	require(dir_hash_root(t, root) == 0);
 	require(digest_buffer(data, size, 0, &d) == 0);
 	require(memcmp(root, d.blake3, BLAKE3_LEN) == 0);
 }
 
-static void check_written(struct tree *t, const uint8_t *data, size_t size)
+static void check_written(struct dir_hash *t, const uint8_t *data, size_t size)
 {
 	CLEANUP(closep) int fd = memfd_create("written", MFD_CLOEXEC);
 	CLEANUP(freep) char *text = malloc(size + 1);
 
 	if (!text)
 		return;
-	require(tree_manifest_write(t, fd) == 0);
+	require(dir_hash_manifest_write(t, fd) == 0);
 	require(lseek(fd, 0, SEEK_SET) == 0);
 	require(fd_read_all(fd, text, size + 1) == (ssize_t)size);
 	require(memcmp(text, data, size) == 0);
@@ -47,17 +47,17 @@ static void check_written(struct tree *t, const uint8_t *data, size_t size)
 static int read_back(const uint8_t *data, size_t size)
 {
 	CLEANUP(closep) int fd = memfd_create("read", MFD_CLOEXEC);
-	CLEANUP(tree_freep) struct tree *t = NULL;
+	CLEANUP(dir_hash_freep) struct dir_hash *t = NULL;
 
 	require(fd_write_all(fd, data, size) == 0);
 	require(lseek(fd, 0, SEEK_SET) == 0);
-	return tree_manifest_read(fd, &t);
+	return dir_hash_manifest_read(fd, &t);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	CLEANUP(tree_freep) struct tree *t = NULL;
-	int r = tree_manifest_parse(data, size, &t);
+	CLEANUP(dir_hash_freep) struct dir_hash *t = NULL;
+	int r = dir_hash_manifest_parse(data, size, &t);
 
 	require(read_back(data, size) == r);
 	if (r < 0)

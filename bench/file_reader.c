@@ -1,6 +1,6 @@
-/* ranges.c - how fast a file comes off its device, by each way of hash/ranges.h.
+/* file_reader.c - how fast a file comes off its device, by each way of hash/read/file_reader.h.
  *
- *	ranges [-c] [-o] [-w WAY] [-t THREADS] [-l LEAF_KIB] [-n ROUNDS] FILE
+ *	file_reader [-c] [-o] [-w WAY] [-t THREADS] [-l LEAF_KIB] [-n ROUNDS] FILE
  *
  * The sink does nothing: what is measured is the reading.  Before each round the
  * file is brought into the page cache, or with -c dropped from it.  -o asks for the
@@ -23,12 +23,12 @@ struct plan {
 	const char *file;
 	bool is_cold;
 	int n_rounds;
-	struct ranges_options options;
+	struct file_reader_options options;
 };
 
 static void fail(const char *what, int r)
 {
-	fprintf(stderr, "ranges: %s: %s\n", what, strerror(-r));
+	fprintf(stderr, "file_reader: %s: %s\n", what, strerror(-r));
 	exit(1);
 }
 
@@ -71,17 +71,18 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double rate(int fd, uint64_t size, const struct ranges_options *options)
+static double rate(int fd, uint64_t size,
+		   const struct file_reader_options *options)
 {
 	int64_t start_ns = clock_mono_ns();
-	int r = ranges_read(fd, size, options, ignore, NULL);
+	int r = file_reader_read(fd, size, options, ignore, NULL);
 
 	if (r < 0)
-		fail("ranges_read", r);
+		fail("file_reader_read", r);
 	return (double)size / (double)(clock_mono_ns() - start_ns);
 }
 
-static void measure(const struct plan *p, struct ranges_report *report)
+static void measure(const struct plan *p, struct file_reader_report *report)
 {
 	int fd = open(p->file, O_RDONLY | O_CLOEXEC);
 	double rates[MAX_ROUNDS];
@@ -104,8 +105,8 @@ static void measure(const struct plan *p, struct ranges_report *report)
 	       "\"in_order\": %s, \"workers\": %u, \"bytes\": %llu, "
 	       "\"bytes_direct\": %llu, \"rounds\": %d, \"gb_per_s\": %.3f, "
 	       "\"gb_per_s_min\": %.3f, \"gb_per_s_max\": %.3f}\n",
-	       ranges_way_name(p->options.way), ranges_way_name(report->way),
-	       p->is_cold ? "true" : "false",
+	       file_reader_way_name(p->options.way),
+	       file_reader_way_name(report->way), p->is_cold ? "true" : "false",
 	       p->options.in_order ? "true" : "false", report->n_workers,
 	       (unsigned long long)size,
 	       (unsigned long long)report->bytes_direct, p->n_rounds,
@@ -114,24 +115,24 @@ static void measure(const struct plan *p, struct ranges_report *report)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: ranges [-c] [-o] [-w WAY] [-t THREADS] "
+	fprintf(stderr, "usage: file_reader [-c] [-o] [-w WAY] [-t THREADS] "
 			"[-l LEAF_KIB] [-n ROUNDS] FILE\n");
 	exit(2);
 }
 
-static enum ranges_way way_of(const char *name)
+static enum file_reader_way way_of(const char *name)
 {
-	for (int i = 0; i < RANGES_WAY_END; i++) {
-		if (strcmp(name, ranges_way_name(i)) == 0)
+	for (int i = 0; i < FILE_READER_WAY_END; i++) {
+		if (strcmp(name, file_reader_way_name(i)) == 0)
 			return i;
 	}
 	usage();
-	return RANGES_AUTO;
+	return FILE_READER_AUTO;
 }
 
 int main(int argc, char **argv)
 {
-	struct ranges_report report;
+	struct file_reader_report report;
 	struct plan p = {
 		.n_rounds = 5,
 		.options = { .report = &report, .may_map = true },
