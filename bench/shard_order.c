@@ -106,7 +106,7 @@ static double mixed_ns(uint64_t n)
 {
 	static struct mix_place places[BATCH];
 	struct mix_part parts[8];
-	struct mix *m;
+	struct mixture *m;
 	double start;
 
 	for (uint64_t i = 0; i < 8; i++)
@@ -114,14 +114,14 @@ static double mixed_ns(uint64_t n)
 			{ .dataset = "part", .seed = i, .n_samples = n },
 			1 + i * i
 		};
-	if (mix_new(parts, 8, 1, &m, NULL) < 0)
+	if (mixture_new(parts, 8, 1, &m, NULL) < 0)
 		die("a mix cannot be made");
 	start = now_ns();
 	for (uint64_t i = 0; i < N_BATCHES; i++)
-		if (mix_fill(m, i * BATCH, BATCH, places) < 0)
+		if (mixture_fill(m, i * BATCH, BATCH, places) < 0)
 			die("a mix has no such places");
 	start = now_ns() - start;
-	mix_free(m);
+	mixture_free(m);
 	return start / N_BATCHES / BATCH;
 }
 
@@ -138,16 +138,16 @@ static double resume_ns(uint64_t n)
 	for (uint64_t i = 0; i < N_STARTS; i++) {
 		struct order o = make(
 			(struct order_spec){ .n_samples = n, .epoch = i });
-		struct shard_ranges before = { 0 };
+		struct interval_set before = { 0 };
 		struct position p;
 
-		if (shard_ranges_add(&before, 0, n / 2 + i, NULL) < 0 ||
+		if (interval_set_add(&before, 0, n / 2 + i, NULL) < 0 ||
 		    position_init(&p, &spec, &before, NULL) < 0)
 			die("a position cannot be made");
 		for (size_t k = position_take(&p, 0, positions, NULL); k-- > 0;)
 			sink = order_at(&o, positions[k]);
 		position_release(&p);
-		shard_ranges_release(&before);
+		interval_set_release(&before);
 	}
 	return (now_ns() - start) / N_STARTS;
 }

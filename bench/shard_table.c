@@ -46,7 +46,7 @@ static struct shard_worker *make_workers(uint32_t n)
 	for (uint32_t w = 0; w < n; w++) {
 		int len = snprintf(name, sizeof(name), "worker-%u", w);
 
-		who[w].key = place_key(name, (size_t)len);
+		who[w].key = placement_key(name, (size_t)len);
 	}
 	return who;
 }

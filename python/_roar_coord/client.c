@@ -121,7 +121,7 @@ int client_hold(struct client *self)
 		self->n_inside++;
 		return 0;
 	}
-	sentence_say("the connection to the coordinator is closed");
+	last_error_set("the connection to the coordinator is closed");
 	(void)error_raise(self->state, -ECANCELED, false);
 	return -1;
 }

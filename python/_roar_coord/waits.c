@@ -167,7 +167,7 @@ static int run_meet(struct roar_coord *c, const struct client_meet *m,
 	int r = client_enter(c);
 
 	if (r == 0) {
-		sentence_say_absent(NULL);
+		last_error_set_absent(NULL);
 		r = client_meet_init(call, c, m);
 		if (r < 0)
 			client_leave(c);

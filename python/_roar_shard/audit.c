@@ -93,7 +93,7 @@ static PyObject *begin(PyObject *self, PyObject *args, PyObject *kwargs)
 /* Segment and positions. */
 static struct audit *get_ranges(PyObject *self, PyObject *args,
 				const char *format, unsigned int *ret_index,
-				const struct shard_ranges **ret)
+				const struct interval_set **ret)
 {
 	struct ranges_arg set = { .state = PyType_GetModuleState(
 					  Py_TYPE(self)) };
@@ -111,7 +111,7 @@ static struct audit *get_ranges(PyObject *self, PyObject *args,
 
 static PyObject *consumed(PyObject *self, PyObject *args)
 {
-	const struct shard_ranges *set;
+	const struct interval_set *set;
 	unsigned int index;
 	struct audit *a = get_ranges(self, args, "IO&:consumed", &index, &set);
 	int r = 0;
@@ -126,7 +126,7 @@ static PyObject *consumed(PyObject *self, PyObject *args)
 
 static PyObject *dropped(PyObject *self, PyObject *args)
 {
-	const struct shard_ranges *set;
+	const struct interval_set *set;
 	unsigned int index;
 	struct audit *a = get_ranges(self, args, "IO&:dropped", &index, &set);
 
@@ -135,7 +135,7 @@ static PyObject *dropped(PyObject *self, PyObject *args)
 
 static PyObject *padded(PyObject *self, PyObject *args)
 {
-	const struct shard_ranges *set;
+	const struct interval_set *set;
 	unsigned int index;
 	struct audit *a = get_ranges(self, args, "IO&:padded", &index, &set);
 

@@ -39,13 +39,13 @@ PyObject *core_numbers(size_t n, uint64_t **ret);
 /* ---- ranges.c ---- */
 
 /* A set that becomes Python's; *set is empty then. */
-PyObject *ranges_give(const struct state *state, struct shard_ranges *set);
+PyObject *ranges_give(const struct state *state, struct interval_set *set);
 
 /* For "O&", with the state in front: NULL for None, TypeError for anything else that is
  * no set. */
 struct ranges_arg {
 	const struct state *state;
-	const struct shard_ranges *set;
+	const struct interval_set *set;
 };
 int ranges_take(PyObject *object, void *arg);
 

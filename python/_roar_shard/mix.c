@@ -8,12 +8,12 @@
 
 struct mix_object {
 	PyObject ob_base;
-	struct mix *mix;
+	struct mixture *mix;
 };
 
 static void dealloc(PyObject *self)
 {
-	mix_free(((struct mix_object *)self)->mix);
+	mixture_free(((struct mix_object *)self)->mix);
 	object_free(self);
 }
 
@@ -37,12 +37,12 @@ static bool get_part(PyObject *tuple, struct mix_part *ret)
 	return true;
 }
 
-static struct mix *make(PyObject *list, uint64_t seed)
+static struct mixture *make(PyObject *list, uint64_t seed)
 {
 	size_t n = (size_t)PyList_Size(list);
 	CLEANUP(freep) struct mix_part *parts = calloc(n + 1, sizeof(*parts));
 	struct roar_error err = { 0 };
-	struct mix *m = NULL;
+	struct mixture *m = NULL;
 	int r;
 
 	if (!parts)
@@ -50,7 +50,7 @@ static struct mix *make(PyObject *list, uint64_t seed)
 	for (size_t i = 0; i < n; i++)
 		if (!get_part(PyList_GetItem(list, (Py_ssize_t)i), &parts[i]))
 			return NULL;
-	r = mix_new(parts, n, seed, &m, &err);
+	r = mixture_new(parts, n, seed, &m, &err);
 	return r < 0 ? core_raise(r, &err) : m;
 }
 
@@ -107,8 +107,8 @@ static PyObject *fill(PyObject *self, PyObject *args)
 	places = malloc((size_t)(count + 1) * sizeof(*places));
 	if (!places)
 		return PyErr_NoMemory();
-	r = mix_fill(((struct mix_object *)self)->mix, first, (size_t)count,
-		     places);
+	r = mixture_fill(((struct mix_object *)self)->mix, first, (size_t)count,
+			 places);
 	return r < 0 ? core_raise(r, NULL) : as_list(places, (size_t)count);
 }
 
@@ -116,7 +116,7 @@ static PyObject *get_period(PyObject *self, void *unused)
 {
 	(void)unused;
 	return PyLong_FromUnsignedLongLong(
-		mix_period(((struct mix_object *)self)->mix));
+		mixture_period(((struct mix_object *)self)->mix));
 }
 
 static PyMethodDef methods[] = {

@@ -105,21 +105,21 @@ static PyObject *take(PyObject *self, PyObject *args)
 	return Py_BuildValue("Nn", numbers, (Py_ssize_t)n_pad);
 }
 
-static PyObject *give(PyObject *self, int r, struct shard_ranges *set)
+static PyObject *give(PyObject *self, int r, struct interval_set *set)
 {
 	PyObject *made = r < 0 ? core_raise(r, NULL) :
 				 ranges_give(
 					 PyType_GetModuleState(Py_TYPE(self)),
 					 set);
 
-	shard_ranges_release(set);
+	interval_set_release(set);
 	return made;
 }
 
 static PyObject *ranges(PyObject *self, PyObject *args)
 {
 	const struct position *p = position_in(self);
-	struct shard_ranges set = { 0 };
+	struct interval_set set = { 0 };
 	uint64_t step;
 
 	if (!get_step(args, "O&:ranges", position_n_steps(p), &step))
@@ -130,7 +130,7 @@ static PyObject *ranges(PyObject *self, PyObject *args)
 static PyObject *consumed(PyObject *self, PyObject *args)
 {
 	const struct position *p = position_in(self);
-	struct shard_ranges set = { 0 };
+	struct interval_set set = { 0 };
 	uint64_t steps;
 
 	if (!get_step(args, "O&:consumed", position_n_steps(p) + 1, &steps))
@@ -140,7 +140,7 @@ static PyObject *consumed(PyObject *self, PyObject *args)
 
 static PyObject *dropped(PyObject *self, PyObject *unused)
 {
-	struct shard_ranges set = { 0 };
+	struct interval_set set = { 0 };
 
 	(void)unused;
 	return give(self, position_dropped(position_in(self), &set), &set);

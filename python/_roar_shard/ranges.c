@@ -8,22 +8,22 @@
 
 struct ranges {
 	PyObject ob_base;
-	struct shard_ranges set;
+	struct interval_set set;
 };
 
-PyObject *ranges_give(const struct state *state, struct shard_ranges *set)
+PyObject *ranges_give(const struct state *state, struct interval_set *set)
 {
 	struct ranges *self = object_new(state->ranges_type);
 
 	if (self) {
 		self->set = *set;
-		*set = (struct shard_ranges){ 0 };
+		*set = (struct interval_set){ 0 };
 	}
 	return (PyObject *)self;
 }
 
 /* The set within, or NULL with TypeError. */
-static struct shard_ranges *set_of(const struct state *state, PyObject *object)
+static struct interval_set *set_of(const struct state *state, PyObject *object)
 {
 	int is = PyObject_IsInstance(object, state->ranges_type);
 
@@ -45,7 +45,7 @@ int ranges_take(PyObject *object, void *arg)
 
 static void dealloc(PyObject *self)
 {
-	shard_ranges_release(&((struct ranges *)self)->set);
+	interval_set_release(&((struct ranges *)self)->set);
 	object_free(self);
 }
 
@@ -64,7 +64,7 @@ static int add_pair(struct ranges *self, PyObject *pair)
 	Py_DECREF(tuple);
 	if (!r)
 		return -1;
-	r = shard_ranges_add(&self->set, first, end, NULL);
+	r = interval_set_add(&self->set, first, end, NULL);
 	if (r < 0)
 		core_raise(r, NULL);
 	return r;
@@ -103,19 +103,19 @@ static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kwargs)
 
 static PyObject *decode(PyObject *type, PyObject *args)
 {
-	struct shard_ranges set = { 0 };
+	struct interval_set set = { 0 };
 	PyObject *made;
 	Py_buffer bytes;
 	int r;
 
 	if (!PyArg_ParseTuple(args, "y*:decode", &bytes))
 		return NULL;
-	r = shard_ranges_decode(&set, bytes.buf, (size_t)bytes.len);
+	r = interval_set_decode(&set, bytes.buf, (size_t)bytes.len);
 	PyBuffer_Release(&bytes);
 	if (r < 0)
 		return core_raise(r, NULL);
 	made = ranges_give(PyType_GetModuleState((PyTypeObject *)type), &set);
-	shard_ranges_release(&set);
+	interval_set_release(&set);
 	return made;
 }
 
@@ -129,7 +129,7 @@ static PyObject *add(PyObject *self, PyObject *args)
 	if (!PyArg_ParseTuple(args, "O&O&:add", core_u64, &first, core_u64,
 			      &end))
 		return NULL;
-	r = shard_ranges_add(&((struct ranges *)self)->set, first, end, &added);
+	r = interval_set_add(&((struct ranges *)self)->set, first, end, &added);
 	return r < 0 ? core_raise(r, NULL) : PyLong_FromUnsignedLongLong(added);
 }
 
@@ -141,20 +141,20 @@ static PyObject *take_out(PyObject *self, PyObject *args)
 	if (!PyArg_ParseTuple(args, "O&O&:remove", core_u64, &first, core_u64,
 			      &end))
 		return NULL;
-	r = shard_ranges_remove(&((struct ranges *)self)->set, first, end);
+	r = interval_set_remove(&((struct ranges *)self)->set, first, end);
 	return r < 0 ? core_raise(r, NULL) : Py_NewRef(Py_None);
 }
 
 static PyObject *update(PyObject *self, PyObject *other)
 {
-	struct shard_ranges *set = set_of(PyType_GetModuleState(Py_TYPE(self)),
+	struct interval_set *set = set_of(PyType_GetModuleState(Py_TYPE(self)),
 					  other);
 	int r = 0;
 
 	if (!set)
 		return NULL;
 	if (self != other)
-		r = shard_ranges_union(&((struct ranges *)self)->set, set);
+		r = interval_set_union(&((struct ranges *)self)->set, set);
 	return r < 0 ? core_raise(r, NULL) : Py_NewRef(Py_None);
 }
 
@@ -162,14 +162,14 @@ static PyObject *update(PyObject *self, PyObject *other)
 
 static PyObject *gaps(PyObject *self, PyObject *args)
 {
-	CLEANUP(shard_ranges_release) struct shard_ranges missing = { 0 };
+	CLEANUP(interval_set_release) struct interval_set missing = { 0 };
 	uint64_t first, end;
 	int r;
 
 	if (!PyArg_ParseTuple(args, "O&O&:gaps", core_u64, &first, core_u64,
 			      &end))
 		return NULL;
-	r = shard_ranges_gaps(&((struct ranges *)self)->set, first, end,
+	r = interval_set_gaps(&((struct ranges *)self)->set, first, end,
 			      &missing);
 	if (r < 0)
 		return core_raise(r, NULL);
@@ -178,7 +178,7 @@ static PyObject *gaps(PyObject *self, PyObject *args)
 
 static PyObject *items(PyObject *self, PyObject *unused)
 {
-	const struct shard_ranges *set = &((struct ranges *)self)->set;
+	const struct interval_set *set = &((struct ranges *)self)->set;
 	PyObject *list = PyList_New((Py_ssize_t)set->n);
 
 	(void)unused;
@@ -207,7 +207,7 @@ static PyObject *encode(PyObject *self, PyObject *unused)
 	CLEANUP(str_release) struct str bytes = STR_INIT;
 
 	(void)unused;
-	shard_ranges_encode(&((struct ranges *)self)->set, &bytes);
+	interval_set_encode(&((struct ranges *)self)->set, &bytes);
 	if (str_error(&bytes) < 0)
 		return PyErr_NoMemory();
 	return PyBytes_FromStringAndSize(bytes.data, (Py_ssize_t)bytes.len);
@@ -226,7 +226,7 @@ static int contains(PyObject *self, PyObject *object)
 	if (!core_u64(object, &position))
 		return -1;
 	return position < SHARD_POSITION_END &&
-	       shard_ranges_has(&((struct ranges *)self)->set, position);
+	       interval_set_has(&((struct ranges *)self)->set, position);
 }
 
 static Py_ssize_t length(PyObject *self)
@@ -242,7 +242,7 @@ static PyObject *compare(PyObject *self, PyObject *other, int op)
 	if ((op != Py_EQ && op != Py_NE) ||
 	    PyObject_IsInstance(other, state->ranges_type) <= 0)
 		return Py_NewRef(Py_NotImplemented);
-	equal = shard_ranges_equal(&((struct ranges *)self)->set,
+	equal = interval_set_equal(&((struct ranges *)self)->set,
 				   &((struct ranges *)other)->set);
 	return PyBool_FromLong(equal == (op == Py_EQ));
 }
@@ -251,7 +251,7 @@ static PyObject *repr(PyObject *self)
 {
 	CLEANUP(str_release) struct str text = STR_INIT;
 
-	shard_ranges_text(&((struct ranges *)self)->set, 8, &text);
+	interval_set_text(&((struct ranges *)self)->set, 8, &text);
 	return PyUnicode_FromFormat("<Ranges: %s>",
 				    text.len ? str_cstr(&text) : "empty");
 }

@@ -144,7 +144,7 @@ static PyObject *join(PyObject *self, PyObject *args)
 	if (!PyArg_ParseTuple(args, "Is#|II:join", &worker, &name, &len,
 			      &weight, &home))
 		return NULL;
-	who = (struct shard_worker){ .key = place_key(name, (size_t)len),
+	who = (struct shard_worker){ .key = placement_key(name, (size_t)len),
 				     .weight = weight,
 				     .home = home };
 	r = shard_table_join(table_in(self), worker, &who);

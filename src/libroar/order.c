@@ -81,7 +81,7 @@ API int roar_mix_new(const struct roar_mix_part *parts, size_t n, uint64_t seed,
 		     struct roar_mix **ret)
 {
 	struct mix_part *inner = calloc(n ? n : 1, sizeof(*inner));
-	struct mix *made = NULL;
+	struct mixture *made = NULL;
 	int r = -ENOMEM;
 
 	for (size_t i = 0; inner && i < n; i++)
@@ -89,7 +89,7 @@ API int roar_mix_new(const struct roar_mix_part *parts, size_t n, uint64_t seed,
 			samples_order_spec(&parts[i].spec), parts[i].weight
 		};
 	if (inner)
-		r = mix_new(inner, n, seed, &made, samples_error());
+		r = mixture_new(inner, n, seed, &made, samples_error());
 	free(inner);
 	if (r == 0)
 		*ret = (struct roar_mix *)made;
@@ -98,7 +98,7 @@ API int roar_mix_new(const struct roar_mix_part *parts, size_t n, uint64_t seed,
 
 API void roar_mix_free(struct roar_mix *m)
 {
-	mix_free((struct mix *)m);
+	mixture_free((struct mixture *)m);
 }
 
 _Static_assert(sizeof(struct roar_mix_place) == sizeof(struct mix_place) &&
@@ -111,5 +111,6 @@ API int roar_mix_fill(struct roar_mix *m, uint64_t first, size_t n,
 {
 	if (first > INT64_MAX || n > INT64_MAX - first)
 		return -ERANGE;
-	return mix_fill((struct mix *)m, first, n, (struct mix_place *)ret);
+	return mixture_fill((struct mixture *)m, first, n,
+			    (struct mix_place *)ret);
 }

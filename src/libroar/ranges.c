@@ -10,7 +10,7 @@ API void roar_ranges_free(struct roar_ranges *set)
 {
 	if (!set)
 		return;
-	shard_ranges_release(&set->set);
+	interval_set_release(&set->set);
 	free(set);
 }
 
@@ -29,27 +29,27 @@ API int roar_ranges_new(struct roar_ranges **ret)
 API int roar_ranges_add(struct roar_ranges *set, uint64_t first, uint64_t end,
 			uint64_t *ret_new)
 {
-	return shard_ranges_add(&set->set, first, end, ret_new);
+	return interval_set_add(&set->set, first, end, ret_new);
 }
 
 API int roar_ranges_remove(struct roar_ranges *set, uint64_t first,
 			   uint64_t end)
 {
-	return shard_ranges_remove(&set->set, first, end);
+	return interval_set_remove(&set->set, first, end);
 }
 
 API int roar_ranges_union(struct roar_ranges *set,
 			  const struct roar_ranges *other)
 {
 	/* Adding a set to itself would move what is being read. */
-	return set == other ? 0 : shard_ranges_union(&set->set, &other->set);
+	return set == other ? 0 : interval_set_union(&set->set, &other->set);
 }
 
 API int roar_ranges_gaps(const struct roar_ranges *set, uint64_t first,
 			 uint64_t end, struct roar_ranges *ret)
 {
 	return set == ret ? -EINVAL :
-			    shard_ranges_gaps(&set->set, first, end, &ret->set);
+			    interval_set_gaps(&set->set, first, end, &ret->set);
 }
 
 API uint64_t roar_ranges_count(const struct roar_ranges *set)
@@ -60,7 +60,7 @@ API uint64_t roar_ranges_count(const struct roar_ranges *set)
 API uint64_t roar_ranges_overlap(const struct roar_ranges *set, uint64_t first,
 				 uint64_t end)
 {
-	return shard_ranges_overlap(&set->set, first, end);
+	return interval_set_overlap(&set->set, first, end);
 }
 
 API size_t roar_ranges_n(const struct roar_ranges *set)
@@ -85,7 +85,7 @@ API int roar_ranges_encode(const struct roar_ranges *set, void **ret,
 	size_t len;
 	char *data;
 
-	shard_ranges_encode(&set->set, &bytes);
+	interval_set_encode(&set->set, &bytes);
 	len = bytes.len;
 	data = str_take(&bytes);
 	if (!data)
@@ -102,7 +102,7 @@ API int roar_ranges_decode(const void *data, size_t len,
 	int r = roar_ranges_new(&set);
 
 	if (r == 0)
-		r = shard_ranges_decode(&set->set, data, len);
+		r = interval_set_decode(&set->set, data, len);
 	if (r == 0)
 		*ret = TAKE_PTR(set);
 	return r;

@@ -11,7 +11,7 @@
 #define API __attribute__((visibility("default")))
 
 struct roar_ranges {
-	struct shard_ranges set;
+	struct interval_set set;
 };
 
 /* Where a failing function leaves its sentence, empty at first. */

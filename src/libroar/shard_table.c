@@ -17,7 +17,7 @@ _Static_assert((int)ROAR_SHARD_TABLE == (int)SHARD_TABLE &&
 		       ROAR_SHARD_NONE == SHARD_NONE,
 	       "the same numbers inside and outside");
 
-DEFINE_CLEANUP(struct place_ring *, place_ring_free)
+DEFINE_CLEANUP(struct placement_ring *, placement_ring_free)
 
 /* A table is not wrapped: outside it has another name, that is all. */
 static struct shard_table *inner(const struct roar_shard_table *t)
@@ -125,17 +125,17 @@ API size_t roar_shard_table_bytes(const struct roar_shard_table *t)
 
 API uint64_t roar_shard_key(const char *name)
 {
-	return place_key(name, strlen(name));
+	return placement_key(name, strlen(name));
 }
 
 static int place_on_ring(uint32_t shard, const uint64_t *keys, uint32_t n,
 			 uint32_t *ret)
 {
-	CLEANUP(place_ring_freep) struct place_ring *ring = NULL;
-	int r = place_ring_new(keys, n, &ring);
+	CLEANUP(placement_ring_freep) struct placement_ring *ring = NULL;
+	int r = placement_ring_new(keys, n, &ring);
 
 	if (r == 0)
-		*ret = place_ring_at(ring, shard);
+		*ret = placement_ring_at(ring, shard);
 	return r;
 }
 
@@ -146,10 +146,10 @@ API int roar_shard_place(enum roar_shard_mode mode, uint32_t shard,
 		return -EINVAL;
 	switch (mode) {
 	case ROAR_SHARD_RENDEZVOUS:
-		*ret = place_rendezvous(shard, keys, n);
+		*ret = placement_rendezvous(shard, keys, n);
 		return 0;
 	case ROAR_SHARD_JUMP:
-		*ret = place_jump(shard, n);
+		*ret = placement_jump(shard, n);
 		return 0;
 	case ROAR_SHARD_RING:
 		return place_on_ring(shard, keys, n, ret);

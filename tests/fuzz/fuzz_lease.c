@@ -35,23 +35,23 @@ static void check_form(const struct leases *l, const uint8_t *form, size_t len)
 
 static void check_places(const struct leases *l)
 {
-	struct shard_ranges all = { 0 };
+	struct interval_set all = { 0 };
 	uint64_t added;
 
-	require(shard_ranges_union(&all, &l->free) == 0);
+	require(interval_set_union(&all, &l->free) == 0);
 	for (size_t i = 0; i < l->n; i++) {
 		const struct shard_range *range = &l->items[i].range;
 
 		require(range->first < range->end);
 		if (l->items[i].late)
 			continue;
-		require(shard_ranges_add(&all, range->first, range->end,
+		require(interval_set_add(&all, range->first, range->end,
 					 &added) == 0);
 		require(added == range->end - range->first);
 	}
-	require(shard_ranges_union(&all, &l->consumed) == 0);
+	require(interval_set_union(&all, &l->consumed) == 0);
 	require(all.count == l->spec.total);
-	shard_ranges_release(&all);
+	interval_set_release(&all);
 }
 
 static void lapse_all(struct leases *l)

@@ -20,31 +20,31 @@ static void require(bool promise)
 		abort();
 }
 
-static void check_form(const struct shard_ranges *set, const uint8_t *form,
+static void check_form(const struct interval_set *set, const uint8_t *form,
 		       size_t len)
 {
 	struct str again = STR_INIT;
 
-	shard_ranges_encode(set, &again);
+	interval_set_encode(set, &again);
 	require(str_error(&again) == 0 && again.len == len &&
 		memcmp(again.data, form, len) == 0);
 	str_release(&again);
 }
 
-static void check_gaps(const struct shard_ranges *set)
+static void check_gaps(const struct interval_set *set)
 {
-	struct shard_ranges gaps = { 0 };
-	struct shard_ranges both = { 0 };
+	struct interval_set gaps = { 0 };
+	struct interval_set both = { 0 };
 
-	require(shard_ranges_gaps(set, 0, SHARD_POSITION_END, &gaps) == 0);
+	require(interval_set_gaps(set, 0, SHARD_POSITION_END, &gaps) == 0);
 	require(gaps.count + set->count == SHARD_POSITION_END);
-	require(shard_ranges_both(set, &gaps, &both) == 0 && !both.n);
-	require(shard_ranges_union(&gaps, set) == 0 && gaps.n == 1);
-	shard_ranges_release(&gaps);
-	shard_ranges_release(&both);
+	require(interval_set_both(set, &gaps, &both) == 0 && !both.n);
+	require(interval_set_union(&gaps, set) == 0 && gaps.n == 1);
+	interval_set_release(&gaps);
+	interval_set_release(&both);
 }
 
-static void check_order(const struct shard_ranges *set)
+static void check_order(const struct interval_set *set)
 {
 	uint64_t count = 0;
 
@@ -61,7 +61,7 @@ static void check_order(const struct shard_ranges *set)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	struct shard_ranges set = { 0 };
+	struct interval_set set = { 0 };
 	uint8_t *form = malloc(len + 8);
 	uint64_t crc = crc64nvme(0, data, len);
 	int r;
@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		memcpy(form, data, len);
 	for (int i = 0; i < 8; i++)
 		form[len + (size_t)i] = (uint8_t)(crc >> 8 * i);
-	r = shard_ranges_decode(&set, form, len + 8);
+	r = interval_set_decode(&set, form, len + 8);
 	require(r == 0 || r == -EBADMSG || r == -ENOBUFS);
 	require(r == 0 || (!set.n && !set.count));
 	if (r == 0) {
@@ -79,10 +79,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		check_order(&set);
 		check_gaps(&set);
 		form[len] ^= 1;
-		shard_ranges_clear(&set);
-		require(shard_ranges_decode(&set, form, len + 8) == -EBADMSG);
+		interval_set_clear(&set);
+		require(interval_set_decode(&set, form, len + 8) == -EBADMSG);
 	}
-	shard_ranges_release(&set);
+	interval_set_release(&set);
 	free(form);
 	return 0;
 }

@@ -25,7 +25,7 @@ MASK = (1 << 64) - 1
 
 # ---- the order, written down a second time from its description ----
 
-def mixing(x):
+def splitmix64(x):
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & MASK
     x = (x ^ x >> 27) * 0x94D049BB133111EB & MASK
     return x ^ x >> 31
@@ -33,10 +33,10 @@ def mixing(x):
 
 def key_of(dataset, seed, epoch):
     name = dataset.encode()
-    h = mixing(len(name))
+    h = splitmix64(len(name))
     for i in range(0, len(name), 8):
-        h = mixing(h ^ int.from_bytes(name[i:i + 8], "little"))
-    return mixing((mixing(h ^ seed) + epoch) & MASK)
+        h = splitmix64(h ^ int.from_bytes(name[i:i + 8], "little"))
+    return splitmix64((splitmix64(h ^ seed) + epoch) & MASK)
 
 
 def permuted(n, key, x, tweak=0):
@@ -46,7 +46,7 @@ def permuted(n, key, x, tweak=0):
     while True:
         half, size = list(divmod(x, b)), (a, b)
         for i in range(rounds):
-            k = mixing((key + (i + 1) * 0x9E3779B97F4A7C15) & MASK)
+            k = splitmix64((key + (i + 1) * 0x9E3779B97F4A7C15) & MASK)
             h = (half[1 - i % 2] + k + tweak) * 0x9E3779B97F4A7C15 & MASK
             h = (h ^ h >> 32) * 0xD6E8FEB86659FD93 & MASK
             half[i % 2] = (half[i % 2] + (h * size[i % 2] >> 64)) % size[i % 2]
@@ -73,7 +73,7 @@ def test_blocks_are_those_that_are_described():
     for block in range(0, shards, window):
         inside = [sample for shard in slots[block:block + window]
                   for sample in range(shard * size, min((shard + 1) * size, n))]
-        tweak = mixing(block // window + 1)
+        tweak = splitmix64(block // window + 1)
         want += [inside[permuted(len(inside), key + 1, i, tweak)]
                  for i in range(len(inside))]
     assert order.fill(0, n).tolist() == want

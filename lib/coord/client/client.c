@@ -143,7 +143,7 @@ static int copy_options(struct roar_coord *c,
 		return -ENOMEM;
 	r = client_addresses_parse(o->address, &c->addresses, &err);
 	if (r == -EINVAL)
-		sentence_say("%s", err.text);
+		last_error_set("%s", err.text);
 	return r < 0 ? r : copy_metadata(c, o->metadata);
 }
 
@@ -216,12 +216,12 @@ API int roar_coord_join(const struct roar_coord_options *options,
 	int r = client_make(options, &c);
 
 	if (r == -ENOMEM)
-		sentence_say("no memory for a client");
+		last_error_set("no memory for a client");
 	if (r < 0)
 		return r;
 	r = client_start(c);
 	if (r < 0)
-		sentence_say("cannot start a client: %s", strerror(-r));
+		last_error_set("cannot start a client: %s", strerror(-r));
 	else
 		r = await_place(c, options->connect_timeout_ms);
 	if (r < 0) {

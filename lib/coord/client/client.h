@@ -238,9 +238,9 @@ void client_die(struct roar_coord *c, int error, const char *sentence);
 
 /* Waits for what arrives, in place of the client's thread, and reads it.  Returns false,
  * at once, where that cannot be: another call does it, or the connection is not up. */
-bool client_drive(struct client_call *call, int64_t until_ms);
+bool client_read_reply(struct client_call *call, int64_t until_ms);
 /* Ends the sleep of the one who does that. */
-void client_nudge(const struct roar_coord *c);
+void client_nudge_reader(const struct roar_coord *c);
 
 /* ---- link.c ---- */
 

@@ -233,7 +233,7 @@ void client_call_end(struct client_call *call, int result, const char *text)
 	}
 	(void)pthread_cond_broadcast(&call->done);
 	if (call->c->driver == call && call->c->driver_sleeps)
-		client_nudge(call->c); /* somebody else has ended it */
+		client_nudge_reader(call->c); /* somebody else has ended it */
 	if (call->finish)
 		call->finish(call);
 }
@@ -451,7 +451,7 @@ bool client_call_wait(struct client_call *call, int64_t until_ms)
 		}
 		if (now >= until_ms)
 			return false;
-		if (!client_drive(call, until))
+		if (!client_read_reply(call, until))
 			client_wait(call->c, &call->done, until);
 	}
 	return true;
@@ -461,9 +461,9 @@ int client_call_told(const struct client_call *call)
 {
 	if (call->result == 0)
 		return 0;
-	sentence_say("%s", call->reply.len ? str_cstr(&call->reply) :
-					     strerror(-call->result));
-	sentence_say_absent(call->absent);
+	last_error_set("%s", call->reply.len ? str_cstr(&call->reply) :
+					       strerror(-call->result));
+	last_error_set_absent(call->absent);
 	return call->result;
 }
 

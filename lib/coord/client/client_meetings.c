@@ -301,7 +301,7 @@ static int meet(struct roar_coord *c, const struct client_meet *m,
 
 	if (r < 0)
 		return r;
-	sentence_say_absent(NULL);
+	last_error_set_absent(NULL);
 	r = client_meet_init(&call, c, m);
 	if (r == 0) {
 		client_call_begin(&call);

@@ -23,7 +23,7 @@ static void make_key(void)
 	key_failed = pthread_key_create(&key, free);
 }
 
-void sentence_say(const char *fmt, ...)
+void last_error_set(const char *fmt, ...)
 {
 	va_list args;
 
@@ -32,7 +32,7 @@ void sentence_say(const char *fmt, ...)
 	va_end(args);
 }
 
-void sentence_say_absent(const char *names)
+void last_error_set_absent(const char *names)
 {
 	char *copy;
 

@@ -2,17 +2,17 @@
 #ifndef COORD_CLIENT_LAST_ERROR_H
 #define COORD_CLIENT_LAST_ERROR_H
 
-void sentence_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void last_error_set(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Whom a failed meeting waited for, by commas; NULL for nobody.  Copied. */
-void sentence_say_absent(const char *names);
+void last_error_set_absent(const char *names);
 
 /* Keeps the sentence and is `r`: a macro, so that the compiler sees what is returned. */
-#define sentence_fail(r, ...)              \
-	({                                 \
-		int sentence_r_ = (r);     \
-		sentence_say(__VA_ARGS__); \
-		sentence_r_;               \
+#define sentence_fail(r, ...)                \
+	({                                   \
+		int sentence_r_ = (r);       \
+		last_error_set(__VA_ARGS__); \
+		sentence_r_;                 \
 	})
 
 #endif

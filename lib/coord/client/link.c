@@ -132,7 +132,7 @@ void client_link_fail(struct roar_coord *c, const char *fmt, ...)
 	client_session_lost(c);
 	client_calls_lost(c);
 	if (c->driver_sleeps)
-		client_nudge(c); /* it sleeps on a socket that is gone */
+		client_nudge_reader(c); /* it sleeps on a socket that is gone */
 }
 
 void client_link_move(struct roar_coord *c, size_t address, int64_t pause_ms,

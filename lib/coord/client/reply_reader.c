@@ -14,7 +14,7 @@
 
 #include "coord/client/client.h"
 
-void client_nudge(const struct roar_coord *c)
+void client_nudge_reader(const struct roar_coord *c)
 {
 	uint64_t one = 1;
 
@@ -59,7 +59,7 @@ static void turn(struct client_call *call, int64_t until_ms)
 		client_wake(c);
 }
 
-bool client_drive(struct client_call *call, int64_t until_ms)
+bool client_read_reply(struct client_call *call, int64_t until_ms)
 {
 	struct roar_coord *c = call->c;
 

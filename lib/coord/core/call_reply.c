@@ -7,7 +7,7 @@
 
 enum { MAX_SENTENCE = 1024 };
 
-void *share(struct coord *c, void *common, void *own)
+void *shared_reply_begin(struct coord *c, void *common, void *own)
 {
 	if (!c->host.share)
 		return common;
@@ -15,25 +15,25 @@ void *share(struct coord *c, void *common, void *own)
 	return own;
 }
 
-void share_end(struct coord *c)
+void shared_reply_end(struct coord *c)
 {
 	if (c->host.share)
 		c->host.share(c->host_data, NULL);
 }
 
-void tell(struct coord *c, uint64_t call, enum coord_status status,
-	  const void *message, const char *sentence)
+void call_reply(struct coord *c, uint64_t call, enum coord_status status,
+		const void *message, const char *sentence)
 {
 	c->host.reply(c->host_data, call, status, message, sentence, NULL, 0);
 }
 
-void answer(const struct request *q, const void *message)
+void request_answer(const struct request *q, const void *message)
 {
-	tell(q->c, q->call, q->good, message, NULL);
+	call_reply(q->c, q->call, q->good, message, NULL);
 }
 
-void refuse(const struct request *q, enum coord_status status, const char *fmt,
-	    ...)
+void request_refuse(const struct request *q, enum coord_status status,
+		    const char *fmt, ...)
 {
 	char sentence[MAX_SENTENCE];
 	va_list ap;
@@ -41,10 +41,10 @@ void refuse(const struct request *q, enum coord_status status, const char *fmt,
 	va_start(ap, fmt);
 	(void)vsnprintf(sentence, sizeof(sentence), fmt, ap);
 	va_end(ap);
-	tell(q->c, q->call, status, NULL, sentence);
+	call_reply(q->c, q->call, status, NULL, sentence);
 }
 
-enum coord_status status_of_change(int r)
+enum coord_status change_status(int r)
 {
 	switch (r) {
 	case -ENOMEM:
@@ -58,7 +58,7 @@ enum coord_status status_of_change(int r)
 	}
 }
 
-const char *sentence_of_change(int r)
+const char *change_sentence(int r)
 {
 	switch (r) {
 	case -ENOMEM:
@@ -76,12 +76,12 @@ const char *sentence_of_change(int r)
 	}
 }
 
-void refuse_change(const struct request *q, int r)
+void request_refuse_change(const struct request *q, int r)
 {
-	tell(q->c, q->call, status_of_change(r), NULL, sentence_of_change(r));
+	call_reply(q->c, q->call, change_status(r), NULL, change_sentence(r));
 }
 
-void note(struct job *job, int level, const char *fmt, ...)
+void job_log(struct job *job, int level, const char *fmt, ...)
 {
 	char sentence[MAX_SENTENCE];
 	struct coord *c = job->c;

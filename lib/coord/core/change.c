@@ -34,7 +34,7 @@ static change_fn *const changes[] = {
 	[ROAR__RECORD__RECORD__WHAT_CLOCK] = change_clock,
 };
 
-int make_change(struct coord *c, const Record *record)
+int change_make(struct coord *c, const Record *record)
 {
 	unsigned what = (unsigned)record->what_case;
 
@@ -43,7 +43,7 @@ int make_change(struct coord *c, const Record *record)
 	return changes[what](c, record);
 }
 
-int keep(struct coord *c, const Record *record)
+int record_append(struct coord *c, const Record *record)
 {
 	return c->replaying ? 0 : c->host.record(c->host_data, record);
 }
@@ -53,13 +53,13 @@ int coord_replay(struct coord *c, const Roar__Record__Record *record)
 	int r;
 
 	c->replaying = true;
-	r = make_change(c, record);
+	r = change_make(c, record);
 	c->replaying = false;
 	return r;
 }
 
 /* By way of its packed form: the messages are small and copies are rare. */
-void *copy_message(const void *message)
+void *message_copy(const void *message)
 {
 	const ProtobufCMessage *from = message;
 	size_t len = protobuf_c_message_get_packed_size(from);
@@ -71,7 +71,7 @@ void *copy_message(const void *message)
 	return protobuf_c_message_unpack(from->descriptor, NULL, len, bytes);
 }
 
-void free_message(void *message)
+void message_free(void *message)
 {
 	if (message)
 		protobuf_c_message_free_unpacked(message, NULL);

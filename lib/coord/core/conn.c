@@ -9,7 +9,7 @@ static struct conn *find(const struct coord *c, uint64_t id)
 	return map_get(&c->conns, &id, sizeof(id));
 }
 
-struct conn *conn_want(struct coord *c, uint64_t id)
+struct conn *conn_ensure(struct coord *c, uint64_t id)
 {
 	struct conn *conn = id ? find(c, id) : NULL;
 
@@ -64,7 +64,7 @@ void conn_bind(struct coord *c, uint64_t id, struct worker *w)
 	struct conn *conn;
 
 	conn_unbind(w);
-	conn = conn_want(c, id);
+	conn = conn_ensure(c, id);
 	if (!conn)
 		return;
 	w->conn = conn;
@@ -100,7 +100,7 @@ void coord_gone(struct coord *c, struct coord_now now, uint64_t conn)
 {
 	struct conn *it;
 
-	coord_at(c, now);
+	coord_set_time(c, now);
 	while ((it = find(c, conn)) && !list_empty(&it->waits)) {
 		struct wait *w = LIST_OWNER(it->waits.next, struct wait,
 					    in_conn);

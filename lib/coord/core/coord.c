@@ -100,7 +100,7 @@ static void excuse_all(struct coord *c, int64_t ms)
 	}
 }
 
-void coord_at(struct coord *c, struct coord_now now)
+void coord_set_time(struct coord *c, struct coord_now now)
 {
 	int64_t ran_ms = c->now.mono_ms, due_ms = coord_due_ms(c);
 	int64_t late_ms = now.mono_ms - (ran_ms > due_ms ? ran_ms : due_ms);
@@ -121,41 +121,41 @@ void coord_at(struct coord *c, struct coord_now now)
 
 /* By the number of the method. */
 static handler_fn *const handlers[] = {
-	[1] = do_register,
-	[2] = do_heartbeat,
-	[3] = do_deregister,
-	[4] = do_register_dataset,
-	[5] = do_get_shard,
-	[6] = do_notify_checkpoint,
-	[7] = do_latest_checkpoint,
-	[8] = do_wait_barrier,
-	[9] = do_heartbeat,
-	[10] = do_meet,
-	[11] = do_watch,
-	[12] = do_configure,
-	[13] = do_send_command,
-	[14] = do_drain,
-	[15] = do_leave,
-	[16] = do_kv_set,
-	[17] = do_kv_get,
-	[18] = do_kv_add,
-	[19] = do_kv_compare_set,
-	[20] = do_kv_delete,
-	[21] = do_kv_list,
-	[22] = do_list_jobs,
-	[23] = do_list_workers,
-	[24] = do_list_barriers,
-	[COORD_METHOD_STATUS] = do_status,
-	[COORD_METHOD_STOP] = do_stop,
-	[27] = do_forget,
-	[28] = do_list_shards,
-	[29] = do_get_table,
-	[30] = do_advance_epoch,
-	[31] = do_report_consumed,
-	[32] = do_get_consumed,
-	[33] = do_take_lease,
-	[34] = do_use_lease,
-	[35] = do_list_datasets,
+	[1] = method_register_worker,
+	[2] = method_heartbeat,
+	[3] = method_deregister_worker,
+	[4] = method_register_dataset,
+	[5] = method_get_data_shard,
+	[6] = method_notify_checkpoint,
+	[7] = method_get_latest_checkpoint,
+	[8] = method_wait_barrier,
+	[9] = method_heartbeat,
+	[10] = method_meet,
+	[11] = method_watch,
+	[12] = method_configure,
+	[13] = method_send_command,
+	[14] = method_drain,
+	[15] = method_leave,
+	[16] = method_kv_set,
+	[17] = method_kv_get,
+	[18] = method_kv_add,
+	[19] = method_kv_compare_set,
+	[20] = method_kv_delete,
+	[21] = method_kv_list,
+	[22] = method_list_jobs,
+	[23] = method_list_workers,
+	[24] = method_list_barriers,
+	[COORD_METHOD_STATUS] = method_get_status,
+	[COORD_METHOD_STOP] = method_stop,
+	[27] = method_forget,
+	[28] = method_list_shards,
+	[29] = method_get_table,
+	[30] = method_advance_epoch,
+	[31] = method_report_consumed,
+	[32] = method_get_consumed,
+	[33] = method_take_lease,
+	[34] = method_use_lease,
+	[35] = method_list_datasets,
 };
 
 void coord_request(struct coord *c, struct coord_now now,
@@ -172,11 +172,12 @@ void coord_request(struct coord *c, struct coord_now now,
 	};
 
 	assert(request->descriptor == method->request);
-	coord_at(c, now);
+	coord_set_time(c, now);
 	if (method->admin && who->job && !who->admin) {
-		refuse(&q, COORD_PERMISSION_DENIED,
-		       "the token of job '%s' does not allow this; the administrator's does",
-		       who->job);
+		request_refuse(
+			&q, COORD_PERMISSION_DENIED,
+			"the token of job '%s' does not allow this; the administrator's does",
+			who->job);
 		return;
 	}
 	handlers[method->number](&q, request);
@@ -185,8 +186,8 @@ void coord_request(struct coord *c, struct coord_now now,
 
 void coord_finish(struct coord *c, struct coord_now now, uint64_t call)
 {
-	coord_at(c, now);
-	tell(c, call, COORD_OK, NULL, NULL);
+	coord_set_time(c, now);
+	call_reply(c, call, COORD_OK, NULL, NULL);
 }
 
 int64_t coord_due_ms(const struct coord *c)
@@ -210,7 +211,7 @@ static void ring_until(struct coord *c, struct alarms *all, int64_t now_ms)
 
 void coord_tick(struct coord *c, struct coord_now now)
 {
-	coord_at(c, now);
+	coord_set_time(c, now);
 	ring_until(c, &c->service, c->time_ms);
 	ring_until(c, &c->mono, now.mono_ms);
 	tables_settle(c);

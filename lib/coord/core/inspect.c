@@ -51,7 +51,7 @@ size_t coord_each_worker(const struct coord *c, struct coord_now now,
 		Coordinator__WorkerStatus status;
 		Roar__WorkerView view;
 
-		view_worker(w, &view, &status);
+		worker_view(w, &view, &status);
 		view.heartbeat_age_ms = now.mono_ms - w->heard_ms;
 		each(data, &view);
 	}
@@ -69,7 +69,7 @@ void coord_each_barrier(const struct coord *c, struct coord_now now,
 		LIST_EACH(it, after, &of->rounds) {
 			struct barrier_view view;
 
-			view_round(LIST_OWNER(it, struct round, in_job),
+			round_view(LIST_OWNER(it, struct round, in_job),
 				   now.mono_ms, &view);
 			each(data, of->id, &view.m);
 		}

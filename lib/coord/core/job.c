@@ -28,17 +28,17 @@ struct job *job_find(const struct coord *c, const char *id)
 }
 
 /* Where jobs are kept apart by tokens, one alone cannot take everything. */
-uint32_t job_share(const struct request *q, uint32_t all)
+uint32_t job_limit(const struct request *q, uint32_t all)
 {
 	return q->who->job ? all - all / 4 : all;
 }
 
-size_t job_alive(const struct job *job)
+size_t job_n_alive(const struct job *job)
 {
 	return job->n_workers - job->n_dead;
 }
 
-int32_t job_needs(const struct job *job)
+int32_t job_n_needed(const struct job *job)
 {
 	const struct settings *s = &job->settings;
 
@@ -49,7 +49,7 @@ int32_t job_needs(const struct job *job)
 
 bool job_ready(const struct job *job)
 {
-	return job_alive(job) >= (size_t)job_needs(job);
+	return job_n_alive(job) >= (size_t)job_n_needed(job);
 }
 
 static bool somebody_is_left(const struct job *job)
@@ -65,9 +65,9 @@ static bool somebody_is_left(const struct job *job)
 
 /* When a launcher starts all processes anew, their predecessors' places are still held.
  * The first of them must not find a job that has begun. */
-void job_look_at_start(struct job *job)
+void job_update_start(struct job *job)
 {
-	if (job_alive(job) >= (size_t)job->settings.start_workers)
+	if (job_n_alive(job) >= (size_t)job->settings.start_workers)
 		job->started_epoch = job->epoch;
 	else if (job->started_epoch && !somebody_is_left(job))
 		job->started_epoch = 0;
@@ -81,11 +81,12 @@ static const char *name_of(const struct request *q, const char *asked)
 
 	if (!*asked)
 		return own ? own : "default";
-	if (check_id(q, "job_id", asked) < 0)
+	if (request_check_id(q, "job_id", asked) < 0)
 		return NULL;
 	if (own && strcmp(own, asked) != 0) {
-		refuse(q, COORD_PERMISSION_DENIED,
-		       "the token is good for job '%s' and no other", own);
+		request_refuse(q, COORD_PERMISSION_DENIED,
+			       "the token is good for job '%s' and no other",
+			       own);
 		return NULL;
 	}
 	return asked;
@@ -101,7 +102,8 @@ static struct job *job_use(struct coord *c, const char *name)
 	return job;
 }
 
-int job_look(const struct request *q, const char *asked, struct job **ret)
+int request_job_find(const struct request *q, const char *asked,
+		     struct job **ret)
 {
 	const char *name = name_of(q, asked);
 
@@ -111,15 +113,16 @@ int job_look(const struct request *q, const char *asked, struct job **ret)
 	return 0;
 }
 
-struct job *job_of(const struct request *q, const char *asked)
+struct job *request_job(const struct request *q, const char *asked)
 {
 	const char *name = name_of(q, asked);
 	struct job *job = name ? job_use(q->c, name) : NULL;
 
 	if (name && !job)
-		refuse(q, COORD_NOT_FOUND,
-		       "there is no job '%s' yet; it begins when its first worker registers",
-		       name);
+		request_refuse(
+			q, COORD_NOT_FOUND,
+			"there is no job '%s' yet; it begins when its first worker registers",
+			name);
 	return job;
 }
 
@@ -146,7 +149,7 @@ int job_new(struct coord *c, const char *id, struct job **ret)
 	list_init(&job->key_watches);
 	job->settings = settings_default;
 	job->told_ms = INT64_MIN / 2;
-	job->world.ring = world_ring;
+	job->world.ring = world_due;
 	job->id = strdup(id);
 	if (!job->id || alarms_reserve(&c->mono) < 0)
 		return -ENOMEM;
@@ -222,7 +225,7 @@ int change_job(struct coord *c, const Record *record)
 		r = map_set(&c->jobs, made->id, strlen(made->id), made);
 	if (r < 0)
 		return r;
-	r = keep(c, record);
+	r = record_append(c, record);
 	if (r < 0) {
 		if (made)
 			(void)map_remove(&c->jobs, made->id, strlen(made->id));
@@ -238,7 +241,7 @@ int change_job(struct coord *c, const Record *record)
 	settings_take(&job->settings, m->settings);
 	if (m->world_epoch > job->epoch)
 		job->epoch = m->world_epoch;
-	job_look_at_start(job);
+	job_update_start(job);
 	if (m->joined_epoch > job->joined_epoch)
 		job->joined_epoch = m->joined_epoch;
 	if (m->last_version > job->last_version)
@@ -265,7 +268,7 @@ int change_job_gone(struct coord *c, const Record *record)
 
 	if (!job || !job_deserted(job))
 		return -EBADMSG;
-	r = keep(c, record);
+	r = record_append(c, record);
 	if (r < 0)
 		return r;
 	(void)map_remove(&c->jobs, job->id, strlen(job->id));
@@ -287,7 +290,7 @@ static int record_gone(struct job *job)
 	gone.job_id = job->id;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_JOB_GONE;
 	record.job_gone = &gone;
-	return make_change(job->c, &record);
+	return change_make(job->c, &record);
 }
 
 static int forget_one(struct coord *c)
@@ -304,32 +307,33 @@ static int forget_one(struct coord *c)
 	return oldest ? record_gone(oldest) : -EUSERS;
 }
 
-void do_forget(const struct request *q, const void *message)
+void method_forget(const struct request *q, const void *message)
 {
 	const Roar__ForgetRequest *m = message;
 	Roar__ForgetReply reply = ROAR__FORGET_REPLY__INIT;
-	struct job *job = job_of(q, m->job_id);
+	struct job *job = request_job(q, m->job_id);
 	int r;
 
 	if (!job)
 		return;
 	if (!job_deserted(job)) {
-		refuse(q, COORD_FAILED_PRECONDITION,
-		       "job '%s' has %zu place(s) and %u call(s) that wait or watch; it can be forgotten when all have left",
-		       job->id, job->n_workers,
-		       job->n_waiting + job->n_watchers);
+		request_refuse(
+			q, COORD_FAILED_PRECONDITION,
+			"job '%s' has %zu place(s) and %u call(s) that wait or watch; it can be forgotten when all have left",
+			job->id, job->n_workers,
+			job->n_waiting + job->n_watchers);
 		return;
 	}
 	r = record_gone(job);
 	if (r < 0)
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 	else
-		answer(q, &reply);
+		request_answer(q, &reply);
 }
 
 /* ---- making one ---- */
 
-void settings_tell(const struct job *job, Roar__JobSettings *ret)
+void settings_view(const struct job *job, Roar__JobSettings *ret)
 {
 	const struct settings *s = &job->settings;
 
@@ -350,15 +354,15 @@ static int record_new(struct coord *c, const char *name)
 	Roar__Record__Job m = ROAR__RECORD__JOB__INIT;
 	Record record = ROAR__RECORD__RECORD__INIT;
 
-	settings_tell(&like, &settings);
+	settings_view(&like, &settings);
 	m.job_id = (char *)name;
 	m.settings = &settings;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_JOB;
 	record.job = &m;
-	return make_change(c, &record);
+	return change_make(c, &record);
 }
 
-struct job *job_want(const struct request *q, const char *asked)
+struct job *request_job_ensure(const struct request *q, const char *asked)
 {
 	struct coord *c = q->c;
 	const char *name = name_of(q, asked);
@@ -369,13 +373,14 @@ struct job *job_want(const struct request *q, const char *asked)
 		return job;
 	r = c->n_jobs < c->limits.max_jobs ? 0 : forget_one(c);
 	if (r == -EUSERS) {
-		refuse(q, COORD_RESOURCE_EXHAUSTED,
-		       "the coordinator takes no more jobs, for all that it has have workers, keys, datasets or checkpoints: 'roar coordinator forget --job NAME' ends one that nobody is in, --max-jobs of the server allows more");
+		request_refuse(
+			q, COORD_RESOURCE_EXHAUSTED,
+			"the coordinator takes no more jobs, for all that it has have workers, keys, datasets or checkpoints: 'roar coordinator forget --job NAME' ends one that nobody is in, --max-jobs of the server allows more");
 		return NULL;
 	}
 	r = r < 0 ? r : record_new(c, name);
 	if (r < 0) {
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 		return NULL;
 	}
 	return job_use(c, name);
@@ -384,13 +389,13 @@ struct job *job_want(const struct request *q, const char *asked)
 void job_view(const struct job *job, Roar__JobStatus *ret,
 	      Roar__JobSettings *settings)
 {
-	settings_tell(job, settings);
+	settings_view(job, settings);
 	settings->job_id = job->id;
 	roar__job_status__init(ret);
 	ret->job_id = job->id;
 	ret->world_epoch = job->epoch;
 	ret->world_size = (int32_t)job->n_workers;
-	ret->n_alive = (int32_t)job_alive(job);
+	ret->n_alive = (int32_t)job_n_alive(job);
 	ret->ready = job_ready(job);
 	ret->settings = settings;
 	ret->n_barriers = (int32_t)job->n_rounds;

@@ -12,34 +12,38 @@ static int check(const struct request *q, const Roar__JobSettings *s)
 {
 	if (s->min_workers < 1 || s->max_workers < s->min_workers ||
 	    s->max_workers > MAX_SIZE)
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "1 <= min_workers <= max_workers <= %d must hold, not 1 <= %d <= %d",
-		       MAX_SIZE, s->min_workers, s->max_workers);
+		request_refuse(
+			q, COORD_INVALID_ARGUMENT,
+			"1 <= min_workers <= max_workers <= %d must hold, not 1 <= %d <= %d",
+			MAX_SIZE, s->min_workers, s->max_workers);
 	else if (s->start_workers < 1 || s->start_workers > s->max_workers)
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "start_workers is %d; it must be from 1 to max_workers (%d)",
-		       s->start_workers, s->max_workers);
+		request_refuse(
+			q, COORD_INVALID_ARGUMENT,
+			"start_workers is %d; it must be from 1 to max_workers (%d)",
+			s->start_workers, s->max_workers);
 	else if (s->heartbeat_interval_ms < MIN_INTERVAL_MS ||
 		 s->heartbeat_interval_ms > MAX_INTERVAL_MS)
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "heartbeat_interval_ms is %lld; it must be from %d to %d",
-		       (long long)s->heartbeat_interval_ms, MIN_INTERVAL_MS,
-		       MAX_INTERVAL_MS);
+		request_refuse(
+			q, COORD_INVALID_ARGUMENT,
+			"heartbeat_interval_ms is %lld; it must be from %d to %d",
+			(long long)s->heartbeat_interval_ms, MIN_INTERVAL_MS,
+			MAX_INTERVAL_MS);
 	else if (s->timeout_ms < 2 * s->heartbeat_interval_ms ||
 		 s->timeout_ms > MAX_TIME_MS)
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "timeout_ms is %lld; it must be at least two heartbeat intervals (%lld) and at most %d",
-		       (long long)s->timeout_ms,
-		       2 * (long long)s->heartbeat_interval_ms, MAX_TIME_MS);
+		request_refuse(
+			q, COORD_INVALID_ARGUMENT,
+			"timeout_ms is %lld; it must be at least two heartbeat intervals (%lld) and at most %d",
+			(long long)s->timeout_ms,
+			2 * (long long)s->heartbeat_interval_ms, MAX_TIME_MS);
 	else if (s->hold_ms < 1 || s->hold_ms > MAX_TIME_MS)
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "hold_ms is %lld; it must be from 1 to %d",
-		       (long long)s->hold_ms, MAX_TIME_MS);
+		request_refuse(q, COORD_INVALID_ARGUMENT,
+			       "hold_ms is %lld; it must be from 1 to %d",
+			       (long long)s->hold_ms, MAX_TIME_MS);
 	else if (s->on_death < ROAR__ON_DEATH__FAIL ||
 		 s->on_death > ROAR__ON_DEATH__WAIT)
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "on_death is %d; FAIL is 1, SHRINK 2, WAIT 3",
-		       (int)s->on_death);
+		request_refuse(q, COORD_INVALID_ARGUMENT,
+			       "on_death is %d; FAIL is 1, SHRINK 2, WAIT 3",
+			       (int)s->on_death);
 	else
 		return 0;
 	return -EINVAL;
@@ -66,7 +70,7 @@ static void merge(Roar__JobSettings *into, const Roar__JobSettings *from)
 
 static bool would_be_ready(const struct job *job, const Roar__JobSettings *s)
 {
-	size_t alive = job_alive(job);
+	size_t alive = job_n_alive(job);
 	bool begun = job->started_epoch &&
 		     s->start_workers == job->settings.start_workers;
 
@@ -85,7 +89,7 @@ static void settings_changed(struct job *job, bool was_ready)
 	rounds_check(job);
 }
 
-void do_configure(const struct request *q, const void *message)
+void method_configure(const struct request *q, const void *message)
 {
 	const Roar__JobSettings *asked = message;
 	struct job usual = { .settings = settings_default }, *job;
@@ -96,13 +100,13 @@ void do_configure(const struct request *q, const void *message)
 	bool was_ready;
 	int r;
 
-	if (job_look(q, asked->job_id, &job) < 0)
+	if (request_job_find(q, asked->job_id, &job) < 0)
 		return;
-	settings_tell(job ? job : &usual, &settings);
+	settings_view(job ? job : &usual, &settings);
 	merge(&settings, asked);
 	if (check(q, &settings) < 0)
 		return;
-	job = job_want(q, asked->job_id);
+	job = request_job_ensure(q, asked->job_id);
 	if (!job)
 		return;
 	was_ready = job_ready(job);
@@ -112,12 +116,12 @@ void do_configure(const struct request *q, const void *message)
 			(was_ready != would_be_ready(job, &settings));
 	record.what_case = ROAR__RECORD__RECORD__WHAT_JOB;
 	record.job = &m;
-	r = make_change(q->c, &record);
+	r = change_make(q->c, &record);
 	if (r < 0) {
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 		return;
 	}
 	settings_changed(job, was_ready);
 	job_view(job, &status, &settings);
-	answer(q, &status);
+	request_answer(q, &status);
 }

@@ -13,7 +13,7 @@ enum {
 };
 
 /* All of it points into the worker, which must live as long. */
-void view_worker(const struct worker *w, Roar__WorkerView *ret,
+void worker_view(const struct worker *w, Roar__WorkerView *ret,
 		 Coordinator__WorkerStatus *status)
 {
 	const struct report *r = &w->report;
@@ -55,11 +55,11 @@ static size_t page(int32_t asked)
 				  (size_t)asked;
 }
 
-void do_list_workers(const struct request *q, const void *message)
+void method_list_workers(const struct request *q, const void *message)
 {
 	const Roar__ListWorkersRequest *m = message;
 	Roar__ListWorkersReply reply = ROAR__LIST_WORKERS_REPLY__INIT;
-	struct job *job = job_of(q, m->job_id);
+	struct job *job = request_job(q, m->job_id);
 	CLEANUP(freep) Roar__WorkerView *views = NULL;
 	CLEANUP(freep) Roar__WorkerView **ptrs = NULL;
 	CLEANUP(freep) Coordinator__WorkerStatus *statuses = NULL;
@@ -75,23 +75,23 @@ void do_list_workers(const struct request *q, const void *message)
 	ptrs = calloc(n + 1, sizeof(*ptrs));
 	statuses = calloc(n + 1, sizeof(*statuses));
 	if (!views || !ptrs || !statuses) {
-		refuse_change(q, -ENOMEM);
+		request_refuse_change(q, -ENOMEM);
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
-		view_worker(job->by_rank[from + i], &views[i], &statuses[i]);
+		worker_view(job->by_rank[from + i], &views[i], &statuses[i]);
 		ptrs[i] = &views[i];
 	}
 	reply.workers = ptrs;
 	reply.n_workers = n;
 	reply.world_epoch = job->epoch;
 	reply.more = from + n < job->n_workers;
-	answer(q, &reply);
+	request_answer(q, &reply);
 }
 
 /* ---- jobs ---- */
 
-void do_list_jobs(const struct request *q, const void *message)
+void method_list_jobs(const struct request *q, const void *message)
 {
 	struct coord *c = q->c;
 	Roar__ListJobsReply reply = ROAR__LIST_JOBS_REPLY__INIT;
@@ -105,7 +105,7 @@ void do_list_jobs(const struct request *q, const void *message)
 	ptrs = calloc(c->n_jobs + 1, sizeof(*ptrs));
 	settings = calloc(c->n_jobs + 1, sizeof(*settings));
 	if (!jobs || !ptrs || !settings) {
-		refuse_change(q, -ENOMEM);
+		request_refuse_change(q, -ENOMEM);
 		return;
 	}
 	LIST_EACH(it, after, &c->job_list) {
@@ -119,12 +119,12 @@ void do_list_jobs(const struct request *q, const void *message)
 	}
 	reply.jobs = ptrs;
 	reply.n_jobs = n;
-	answer(q, &reply);
+	request_answer(q, &reply);
 }
 
 /* ---- barriers ---- */
 
-void view_round(const struct round *round, int64_t mono_ms,
+void round_view(const struct round *round, int64_t mono_ms,
 		struct barrier_view *v)
 {
 	struct worker *absent[MAX_MISSING];
@@ -145,11 +145,11 @@ void view_round(const struct round *round, int64_t mono_ms,
 		v->missing[i] = absent[i]->id;
 }
 
-void do_list_barriers(const struct request *q, const void *message)
+void method_list_barriers(const struct request *q, const void *message)
 {
 	const Roar__ListBarriersRequest *m = message;
 	Roar__ListBarriersReply reply = ROAR__LIST_BARRIERS_REPLY__INIT;
-	struct job *job = job_of(q, m->job_id);
+	struct job *job = request_job(q, m->job_id);
 	CLEANUP(freep) struct barrier_view *views = NULL;
 	CLEANUP(freep) Roar__BarrierView **ptrs = NULL;
 	size_t n = 0;
@@ -159,23 +159,23 @@ void do_list_barriers(const struct request *q, const void *message)
 	views = calloc(job->n_rounds + 1, sizeof(*views));
 	ptrs = calloc(job->n_rounds + 1, sizeof(*ptrs));
 	if (!views || !ptrs) {
-		refuse_change(q, -ENOMEM);
+		request_refuse_change(q, -ENOMEM);
 		return;
 	}
 	LIST_EACH(it, after, &job->rounds) {
-		view_round(LIST_OWNER(it, struct round, in_job),
+		round_view(LIST_OWNER(it, struct round, in_job),
 			   q->c->now.mono_ms, &views[n]);
 		ptrs[n] = &views[n].m;
 		n++;
 	}
 	reply.barriers = ptrs;
 	reply.n_barriers = n;
-	answer(q, &reply);
+	request_answer(q, &reply);
 }
 
 /* ---- the server: the host adds what it knows ---- */
 
-void do_status(const struct request *q, const void *message)
+void method_get_status(const struct request *q, const void *message)
 {
 	Roar__StatusReply reply = ROAR__STATUS_REPLY__INIT;
 
@@ -188,19 +188,19 @@ void do_status(const struct request *q, const void *message)
 		reply.n_jobs = own ? 1 : 0;
 		reply.n_workers = own ? (int32_t)own->n_workers : 0;
 	}
-	answer(q, &reply);
+	request_answer(q, &reply);
 }
 
-void do_stop(const struct request *q, const void *message)
+void method_stop(const struct request *q, const void *message)
 {
 	const Roar__StopRequest *m = message;
 	Roar__StopReply reply = ROAR__STOP_REPLY__INIT;
 
 	if (m->grace_ms < 0 || m->grace_ms > MAX_GRACE_MS) {
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "grace_ms is %lld: it must be 0 to %d",
-		       (long long)m->grace_ms, MAX_GRACE_MS);
+		request_refuse(q, COORD_INVALID_ARGUMENT,
+			       "grace_ms is %lld: it must be 0 to %d",
+			       (long long)m->grace_ms, MAX_GRACE_MS);
 		return;
 	}
-	answer(q, &reply);
+	request_answer(q, &reply);
 }

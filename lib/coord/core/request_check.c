@@ -45,17 +45,18 @@ static int check(const struct request *q, const struct rule *rule,
 	size_t len = strlen(name);
 
 	if (len > rule->max) {
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "%s is %zu bytes long; at most %zu are allowed",
-		       rule->what, len, rule->max);
+		request_refuse(q, COORD_INVALID_ARGUMENT,
+			       "%s is %zu bytes long; at most %zu are allowed",
+			       rule->what, len, rule->max);
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < len; i++)
 		if (!rule->good((unsigned char)name[i])) {
-			refuse(q, COORD_INVALID_ARGUMENT,
-			       "%s has the byte 0x%02x at position %zu; allowed are %s",
-			       rule->what, (unsigned char)name[i], i,
-			       rule->said);
+			request_refuse(
+				q, COORD_INVALID_ARGUMENT,
+				"%s has the byte 0x%02x at position %zu; allowed are %s",
+				rule->what, (unsigned char)name[i], i,
+				rule->said);
 			return -EINVAL;
 		}
 	return 0;
@@ -66,20 +67,20 @@ static int check_some(const struct request *q, const struct rule *rule,
 {
 	if (*name)
 		return check(q, rule, name);
-	refuse(q, COORD_INVALID_ARGUMENT,
-	       "%s is empty; give 1 to %zu characters, of %s", rule->what,
-	       rule->max, rule->said);
+	request_refuse(q, COORD_INVALID_ARGUMENT,
+		       "%s is empty; give 1 to %zu characters, of %s",
+		       rule->what, rule->max, rule->said);
 	return -EINVAL;
 }
 
-int check_id(const struct request *q, const char *what, const char *id)
+int request_check_id(const struct request *q, const char *what, const char *id)
 {
 	struct rule rule = { what, MAX_ID, id_char, "A-Z a-z 0-9 _ . -" };
 
 	return check_some(q, &rule, id);
 }
 
-int check_meeting_id(const struct request *q, const char *id)
+int request_check_meeting_id(const struct request *q, const char *id)
 {
 	static const struct rule rule = { "the barrier's id", MAX_ID,
 					  meeting_char,
@@ -91,52 +92,55 @@ int check_meeting_id(const struct request *q, const char *id)
 static const struct rule key_rule = { "the key", MAX_KEY, key_char,
 				      "printable ASCII characters" };
 
-int check_key(const struct request *q, const char *key)
+int request_check_key(const struct request *q, const char *key)
 {
 	return check_some(q, &key_rule, key);
 }
 
-int check_prefix(const struct request *q, const char *prefix)
+int request_check_prefix(const struct request *q, const char *prefix)
 {
 	return check(q, &key_rule, prefix);
 }
 
-int check_text(const struct request *q, const char *what, const char *text,
-	       size_t max)
+int request_check_text(const struct request *q, const char *what,
+		       const char *text, size_t max)
 {
 	size_t len = strlen(text);
 
 	if (len <= max && text_is_good(text))
 		return 0;
 	if (len > max)
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "%s is %zu bytes long; at most %zu are allowed", what,
-		       len, max);
+		request_refuse(q, COORD_INVALID_ARGUMENT,
+			       "%s is %zu bytes long; at most %zu are allowed",
+			       what, len, max);
 	else
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "%s is no UTF-8 text without control characters", what);
+		request_refuse(q, COORD_INVALID_ARGUMENT,
+			       "%s is no UTF-8 text without control characters",
+			       what);
 	return -EINVAL;
 }
 
-int check_natural(const struct request *q, const char *what, int64_t n)
+int request_check_natural(const struct request *q, const char *what, int64_t n)
 {
 	if (n >= 0)
 		return 0;
-	refuse(q, COORD_INVALID_ARGUMENT, "%s is %lld; it must not be negative",
-	       what, (long long)n);
+	request_refuse(q, COORD_INVALID_ARGUMENT,
+		       "%s is %lld; it must not be negative", what,
+		       (long long)n);
 	return -EINVAL;
 }
 
-int check_metadata(const struct request *q, size_t n, void *entries)
+int request_check_metadata(const struct request *q, size_t n, void *entries)
 {
 	/* All map entries of string to string have this shape. */
 	Coordinator__WorkerInfo__MetadataEntry **all = entries;
 	size_t bytes = 0;
 
 	if (n > MAX_METADATA) {
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "metadata has %zu entries; at most %d are allowed", n,
-		       MAX_METADATA);
+		request_refuse(
+			q, COORD_INVALID_ARGUMENT,
+			"metadata has %zu entries; at most %d are allowed", n,
+			MAX_METADATA);
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -148,8 +152,9 @@ int check_metadata(const struct request *q, size_t n, void *entries)
 	}
 	if (bytes <= MAX_METADATA_BYTES)
 		return 0;
-	refuse(q, COORD_INVALID_ARGUMENT,
-	       "metadata must be UTF-8 text without control characters, of at most %d bytes in all",
-	       MAX_METADATA_BYTES);
+	request_refuse(
+		q, COORD_INVALID_ARGUMENT,
+		"metadata must be UTF-8 text without control characters, of at most %d bytes in all",
+		MAX_METADATA_BYTES);
 	return -EINVAL;
 }

@@ -27,7 +27,7 @@ static void ring(struct coord *c, struct alarm *a)
 	m.time_ms = c->time_ms;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_CLOCK;
 	record.clock = &m;
-	if (make_change(c, &record) < 0)
+	if (change_make(c, &record) < 0)
 		alarm_set(&c->service, a, c->time_ms + RECORD_RETRY_MS);
 }
 
@@ -64,7 +64,7 @@ int change_clock(struct coord *c, const Record *record)
 
 	if (m->time_ms <= 0 || m->time_ms > max_wall_ms)
 		return -EBADMSG;
-	r = keep(c, record);
+	r = record_append(c, record);
 	if (r == 0)
 		service_time_note(c, m->time_ms);
 	return r;

@@ -10,7 +10,7 @@
  *	       │       └─ watch = a call that waits
  *	       └─ conn		links to the workers and calls of a connection
  *
- * Slow state changes in change*.c only, by make_change().  There everything that may
+ * Slow state changes in change*.c only, by change_make().  There everything that may
  * fail is done first, then the record is handed to the host, then the state
  * changes, which cannot fail.  So neither a full disk nor the end of memory leaves half a
  * change.
@@ -198,7 +198,7 @@ struct job {
 	struct key **keys; /* by name */
 	size_t n_keys, cap_keys;
 	uint64_t key_bytes;
-	struct key_past key_past; /* what was done to them */
+	struct key_requests key_requests; /* what was done to them */
 	struct dataset **datasets; /* as they were registered */
 	size_t n_datasets, cap_datasets;
 	uint64_t n_shards; /* of all of them */
@@ -323,7 +323,7 @@ struct dataset {
 	struct shard_history history; /* of its deals */
 	uint64_t *bytes; /* of its shards, where those are balanced; or NULL */
 	uint32_t *homes; /* likewise where they are at home */
-	struct shard_ranges consumed; /* of the epoch, unless it is lent */
+	struct interval_set consumed; /* of the epoch, unless it is lent */
 	struct lending *lending; /* NULL: it is not */
 	struct leases before; /* of the epoch before; total 0: it was not lent */
 	struct {
@@ -408,7 +408,7 @@ struct coord {
 /* ---- coord.c ---- */
 
 /* The time of the call that begins; first in each. */
-void coord_at(struct coord *c, struct coord_now now);
+void coord_set_time(struct coord *c, struct coord_now now);
 
 /* ---- service_time.c: the time by which keys expire ---- */
 
@@ -421,46 +421,46 @@ void service_time_note(struct coord *c, int64_t time_ms);
 
 /* ---- call_reply.c ---- */
 
-void answer(const struct request *q, const void *message);
-void refuse(const struct request *q, enum coord_status status, const char *fmt,
-	    ...) __attribute__((format(printf, 3, 4)));
-/* For a change that was not made: `r` is what make_change() returned. */
-void refuse_change(const struct request *q, int r);
-enum coord_status status_of_change(int r);
-const char *sentence_of_change(int r);
-void tell(struct coord *c, uint64_t call, enum coord_status status,
-	  const void *message, const char *sentence);
+void request_answer(const struct request *q, const void *message);
+void request_refuse(const struct request *q, enum coord_status status,
+		    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* For a change that was not made: `r` is what change_make() returned. */
+void request_refuse_change(const struct request *q, int r);
+enum coord_status change_status(int r);
+const char *change_sentence(int r);
+void call_reply(struct coord *c, uint64_t call, enum coord_status status,
+		const void *message, const char *sentence);
 /* Many are about to be told the same, `common`, and each a little of its own.  Returns what
  * the latter goes into, and what is told then: `own`, which is empty, or, where the host
- * takes replies whole, `common` itself.  Until share_end(). */
-void *share(struct coord *c, void *common, void *own);
-void share_end(struct coord *c);
-void note(struct job *job, int level, const char *fmt, ...)
+ * takes replies whole, `common` itself.  Until shared_reply_end(). */
+void *shared_reply_begin(struct coord *c, void *common, void *own);
+void shared_reply_end(struct coord *c);
+void job_log(struct job *job, int level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* ---- request_check.c: each refuses and returns -EINVAL when it is not as it must be ---- */
 
-int check_id(const struct request *q, const char *what, const char *id);
-int check_meeting_id(const struct request *q, const char *id);
-int check_key(const struct request *q, const char *key);
-int check_prefix(const struct request *q, const char *prefix);
+int request_check_id(const struct request *q, const char *what, const char *id);
+int request_check_meeting_id(const struct request *q, const char *id);
+int request_check_key(const struct request *q, const char *key);
+int request_check_prefix(const struct request *q, const char *prefix);
 /* UTF-8 without control characters. */
-int check_text(const struct request *q, const char *what, const char *text,
-	       size_t max);
-int check_natural(const struct request *q, const char *what, int64_t n);
+int request_check_text(const struct request *q, const char *what,
+		       const char *text, size_t max);
+int request_check_natural(const struct request *q, const char *what, int64_t n);
 /* `entries` are map entries of any message: key, then value. */
-int check_metadata(const struct request *q, size_t n, void *entries);
+int request_check_metadata(const struct request *q, size_t n, void *entries);
 
 /* ---- change.c ---- */
 
 /* Makes the change, when the host has kept the record.  -EBADMSG: it makes no sense in
  * this state; -ENOMEM; or what the host said.  The state is unchanged then. */
-int make_change(struct coord *c, const Record *record);
+int change_make(struct coord *c, const Record *record);
 /* Within a change: hands the record to the host, unless it comes from there. */
-int keep(struct coord *c, const Record *record);
+int record_append(struct coord *c, const Record *record);
 /* A copy of a message with all it holds; NULL without memory. */
-void *copy_message(const void *message);
-void free_message(void *message);
+void *message_copy(const void *message);
+void message_free(void *message);
 
 typedef int change_fn(struct coord *c, const Record *record);
 change_fn change_job, change_job_gone, change_join, change_death, change_leave,
@@ -474,37 +474,38 @@ change_fn change_job, change_job_gone, change_join, change_death, change_leave,
 
 extern const struct settings settings_default;
 
-/* The job a request is about; NULL after it was refused.  job_want() makes it. */
-struct job *job_of(const struct request *q, const char *asked);
-struct job *job_want(const struct request *q, const char *asked);
+/* The job a request is about; NULL after it was refused.  request_job_ensure() makes it. */
+struct job *request_job(const struct request *q, const char *asked);
+struct job *request_job_ensure(const struct request *q, const char *asked);
 /* The same without a refusal where there is none; *ret is NULL then.  -EACCES after a
  * refusal. */
-int job_look(const struct request *q, const char *asked, struct job **ret);
+int request_job_find(const struct request *q, const char *asked,
+		     struct job **ret);
 struct job *job_find(const struct coord *c, const char *id);
 /* What the job of the request may have of something that all jobs share. */
-uint32_t job_share(const struct request *q, uint32_t all);
+uint32_t job_limit(const struct request *q, uint32_t all);
 int job_new(struct coord *c, const char *id, struct job **ret);
 void job_add(struct coord *c, struct job *job);
 void job_free(struct job *job);
 bool job_ready(const struct job *job);
-int32_t job_needs(const struct job *job); /* so many alive, to be ready */
+int32_t job_n_needed(const struct job *job); /* so many alive, to be ready */
 /* Places or settings have changed: has it begun, or come to its end? */
-void job_look_at_start(struct job *job);
-size_t job_alive(const struct job *job); /* places whose holder is not dead */
+void job_update_start(struct job *job);
+size_t job_n_alive(const struct job *job); /* places whose holder is not dead */
 void job_view(const struct job *job, Roar__JobStatus *ret,
 	      Roar__JobSettings *settings);
-void settings_tell(const struct job *job, Roar__JobSettings *ret);
+void settings_view(const struct job *job, Roar__JobSettings *ret);
 
 /* ---- membership.c, worker.c ---- */
 
 struct worker *worker_find(const struct job *job, const char *id);
 /* The worker a request names; NULL after it was refused. */
-struct worker *worker_of(const struct request *q, const struct job *job,
-			 const char *id);
+struct worker *request_worker(const struct request *q, const struct job *job,
+			      const char *id);
 /* The same, and the request is of the process that holds the place, so far as can be
  * known: `session` is its own, or 0. */
-struct worker *holder_of(const struct request *q, const struct job *job,
-			 const char *id, uint64_t session);
+struct worker *request_holder(const struct request *q, const struct job *job,
+			      const char *id, uint64_t session);
 int worker_new(struct job *job, const Coordinator__WorkerInfo *info,
 	       struct worker **ret);
 void worker_free(struct worker *w);
@@ -516,7 +517,7 @@ Roar__WorkerView__State worker_state(const struct worker *w);
 /* The worker was heard of in this request.  0, or -errno after a refusal: it had counted
  * as dead and its return could not be recorded. */
 int worker_heard(const struct request *q, struct worker *w);
-void worker_look(struct coord *c, struct alarm *a);
+void worker_due(struct coord *c, struct alarm *a);
 /* Nobody could be heard for so long: that is nobody's silence. */
 void worker_excuse(struct worker *w, int64_t ms);
 void worker_suspect(struct worker *w, const char *why, int64_t dies_ms);
@@ -542,7 +543,8 @@ void conn_unbind(struct worker *w);
 bool conn_is_of_others(const struct coord *c, uint64_t id,
 		       const struct worker *w);
 void conn_tidy(struct coord *c, struct conn *conn);
-struct conn *conn_want(struct coord *c, uint64_t id); /* NULL: ENOMEM or id 0 */
+struct conn *conn_ensure(struct coord *c,
+			 uint64_t id); /* NULL: ENOMEM or id 0 */
 
 /* Lets the call of the request wait for something of the job.  0, or -errno after a
  * refusal. */
@@ -570,7 +572,7 @@ struct ask { /* Meet and WaitBarrier as one */
 };
 
 struct meeting *meeting_find(const struct job *job, const char *id);
-int meeting_want(struct job *job, const char *id, struct meeting **ret);
+int meeting_ensure(struct job *job, const char *id, struct meeting **ret);
 void meeting_tidy(struct meeting *m); /* frees it when it holds nothing */
 /* A gather was too large.  Who comes to the same generation later is told the same,
  * once; who was told may try it anew. */
@@ -630,7 +632,7 @@ struct answers {
 
 int answers_reserve(struct answers *a, Roar__MeetKind kind, size_t n);
 void answers_fill(struct answers *a, const struct release *r, const char *id);
-void answers_tell(struct coord *c, struct answers *a, uint64_t call, bool plain,
+void answers_send(struct coord *c, struct answers *a, uint64_t call, bool plain,
 		  size_t index);
 void answers_release(struct answers *a);
 
@@ -642,10 +644,10 @@ void releases_forget(struct job *job);
 /* A key as it is; NULL: not there, or its time is over. */
 struct key *key_find(const struct job *job, const char *name);
 bool key_expired(const struct key *key);
-size_t key_place(const struct job *job, const char *name); /* from there on */
+size_t key_index(const struct job *job, const char *name); /* from there on */
 void key_view(const struct job *job, const char *name, const struct key *key,
 	      Roar__KvEntry *ret);
-void key_ring(struct coord *c, struct alarm *a);
+void key_due(struct coord *c, struct alarm *a);
 void keys_free(struct job *job);
 /* `request` is the number of the call, 0: it has none. */
 int key_record(struct job *job, const char *name, const uint8_t *value,
@@ -653,13 +655,13 @@ int key_record(struct job *job, const char *name, const uint8_t *value,
 int key_record_gone(struct job *job, const char *name, uint64_t request);
 /* Who watches or waits hears of it; `key` is NULL when it is gone. */
 void key_changed(struct job *job, const char *name);
-void key_tell(struct job *job, const char *name, const struct key *key);
+void key_publish(struct job *job, const char *name, const struct key *key);
 int key_wait(const struct request *q, struct job *job,
 	     const Roar__KvGetRequest *m);
 
 void world_changed(struct job *job, const char *worker_id);
-void world_ring(struct coord *c, struct alarm *a);
-void watch_forget(struct worker *w);
+void world_due(struct coord *c, struct alarm *a);
+void worker_drop_watches(struct worker *w);
 void commands_push(struct worker *w); /* to its watches */
 /* Answers a heartbeat together with the commands that wait for the worker. */
 void commands_answer(const struct request *q, struct worker *w,
@@ -670,8 +672,8 @@ void commands_free(char **commands, size_t n);
 void datasets_free(struct job *job);
 struct dataset *dataset_find(const struct job *job, const char *id);
 /* The dataset a request names; NULL after it was refused. */
-struct dataset *dataset_of(const struct request *q, const struct job *job,
-			   const char *id);
+struct dataset *request_dataset(const struct request *q, const struct job *job,
+				const char *id);
 
 /* ---- worker_slot.c: the numbers that tables know places by ---- */
 
@@ -714,20 +716,21 @@ struct shard_worker balance_worker(const struct dataset *d,
 
 /* The worker, if it is the one who asks: it shows its session, or speaks on the connection
  * that it registered on.  NULL after a refusal. */
-struct worker *shard_owner_of(const struct request *q, const struct job *job,
-			      const char *id, uint64_t session);
+struct worker *request_shard_owner(const struct request *q,
+				   const struct job *job, const char *id,
+				   uint64_t session);
 /* The shard of a worker that comes first in an epoch; SHARD_NONE: it has none (first_shard.c). */
-uint32_t shard_of_turn(const struct dataset *d, uint32_t slot, int64_t epoch);
+uint32_t first_shard(const struct dataset *d, uint32_t slot, int64_t epoch);
 /* A shard as clients of the reference have it; points into the dataset. */
 void shard_view(const struct dataset *d, int64_t shard, int64_t epoch,
 		Coordinator__ShardAssignment *ret);
 /* The epoch is not over; refuses and returns -EINVAL when it is. */
-int check_epoch(const struct request *q, const struct dataset *d,
-		int64_t epoch);
+int request_check_epoch(const struct request *q, const struct dataset *d,
+			int64_t epoch);
 /* The same, and it is under way. */
-int check_epoch_now(const struct request *q, const struct dataset *d,
-		    int64_t epoch);
-const struct shard_ranges *dataset_consumed(const struct dataset *d);
+int request_check_current_epoch(const struct request *q,
+				const struct dataset *d, int64_t epoch);
+const struct interval_set *dataset_consumed(const struct dataset *d);
 /* The epoch is over: nothing is consumed, nothing lent.  How its leases ended is known
  * until the next one is over. */
 void dataset_begin_epoch(struct dataset *d);
@@ -744,16 +747,17 @@ void lendings_resume(struct job *job);
 void lendings_excuse(struct job *job, int64_t ms);
 /* Lets the leases lapse whose deadline is over.  0, or what the host said. */
 int lending_expire(struct lending *l);
-int lending_tell(const struct job *job, const struct dataset *d,
-		 int (*each)(void *data, const Record *record), void *data);
+int lending_snapshot(const struct job *job, const struct dataset *d,
+		     int (*each)(void *data, const Record *record), void *data);
 
 /* ---- last_epoch_leases.c: ended leases of the epoch before ---- */
 
-void lent_before_clear(struct dataset *d);
+void last_epoch_leases_clear(struct dataset *d);
 /* Takes what the leases hold, and ends those that have not. */
-void lent_before_keep(struct dataset *d, struct leases *l);
-int lent_before_tell(const struct job *job, const struct dataset *d,
-		     int (*each)(void *data, const Record *record), void *data);
+void last_epoch_leases_keep(struct dataset *d, struct leases *l);
+int last_epoch_leases_snapshot(const struct job *job, const struct dataset *d,
+			       int (*each)(void *data, const Record *record),
+			       void *data);
 
 /* ---- dataset_table.c: tables follow the places ---- */
 
@@ -762,7 +766,7 @@ void tables_settle(struct coord *c);
 /* The same for one that is asked for now.  0, or -errno after a refusal. */
 int table_settle(const struct request *q, struct job *job, struct dataset *d);
 void table_view(const struct dataset *d, Roar__TableReply *ret);
-void table_tell(struct job *job, const struct dataset *d); /* watch.c */
+void table_publish(struct job *job, const struct dataset *d); /* watch.c */
 void steps_free(struct job *job);
 /* The newest step that all workers have saved, and what one of them saved; or NULL. */
 struct step *step_newest(const struct job *job);
@@ -773,21 +777,24 @@ struct barrier_view {
 };
 
 /* Points into the round, which must live as long. */
-void view_round(const struct round *round, int64_t mono_ms,
+void round_view(const struct round *round, int64_t mono_ms,
 		struct barrier_view *v);
-void view_worker(const struct worker *w, Roar__WorkerView *ret,
+void worker_view(const struct worker *w, Roar__WorkerView *ret,
 		 Coordinator__WorkerStatus *status);
 
 /* ---- handlers, one a method ---- */
 
 typedef void handler_fn(const struct request *q, const void *message);
-handler_fn do_register, do_heartbeat, do_deregister, do_register_dataset,
-	do_get_shard, do_notify_checkpoint, do_latest_checkpoint,
-	do_wait_barrier, do_meet, do_watch, do_configure, do_send_command,
-	do_drain, do_leave, do_kv_set, do_kv_get, do_kv_add, do_kv_compare_set,
-	do_kv_delete, do_kv_list, do_list_jobs, do_list_workers,
-	do_list_barriers, do_status, do_stop, do_forget, do_list_shards,
-	do_get_table, do_advance_epoch, do_report_consumed, do_get_consumed,
-	do_take_lease, do_use_lease, do_list_datasets;
+handler_fn method_register_worker, method_heartbeat, method_deregister_worker,
+	method_register_dataset, method_get_data_shard,
+	method_notify_checkpoint, method_get_latest_checkpoint,
+	method_wait_barrier, method_meet, method_watch, method_configure,
+	method_send_command, method_drain, method_leave, method_kv_set,
+	method_kv_get, method_kv_add, method_kv_compare_set, method_kv_delete,
+	method_kv_list, method_list_jobs, method_list_workers,
+	method_list_barriers, method_get_status, method_stop, method_forget,
+	method_list_shards, method_get_table, method_advance_epoch,
+	method_report_consumed, method_get_consumed, method_take_lease,
+	method_use_lease, method_list_datasets;
 
 #endif

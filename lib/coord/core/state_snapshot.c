@@ -30,7 +30,7 @@ static int tell_job(const struct walk *walk, const struct job *job)
 	Roar__Record__Job m = ROAR__RECORD__JOB__INIT;
 	Roar__JobSettings settings;
 
-	settings_tell(job, &settings);
+	settings_view(job, &settings);
 	m.job_id = job->id;
 	m.settings = &settings;
 	m.world_epoch = job->epoch;
@@ -185,15 +185,15 @@ static int tell_keys(const struct walk *walk, const struct job *job)
 
 static int tell_key_past(const struct walk *walk, const struct job *job)
 {
-	const struct key_past *past = &job->key_past;
-	uint64_t requests[KEY_PAST_MAX], versions[KEY_PAST_MAX];
+	const struct key_requests *past = &job->key_requests;
+	uint64_t requests[KEY_REQUESTS_MAX], versions[KEY_REQUESTS_MAX];
 	Roar__Record__KeyPast m = ROAR__RECORD__KEY_PAST__INIT;
 
 	if (!past->n)
 		return 0;
 	for (size_t i = 0; i < past->n; i++) {
-		requests[i] = key_past_at(past, i)->request;
-		versions[i] = key_past_at(past, i)->version;
+		requests[i] = key_requests_at(past, i)->request;
+		versions[i] = key_requests_at(past, i)->version;
 	}
 	m.job_id = job->id;
 	m.requests = requests;
@@ -277,10 +277,10 @@ static int tell_consumed(const struct walk *walk, const struct job *job,
 	Roar__Record__Consumed m = ROAR__RECORD__CONSUMED__INIT;
 
 	if (d->lending)
-		return lending_tell(job, d, walk->each, walk->data);
+		return lending_snapshot(job, d, walk->each, walk->data);
 	if (!d->consumed.n)
 		return 0;
-	shard_ranges_encode(&d->consumed, &positions);
+	interval_set_encode(&d->consumed, &positions);
 	if (str_error(&positions) < 0)
 		return -ENOMEM;
 	m.job_id = job->id;
@@ -306,8 +306,8 @@ static int tell_datasets(const struct walk *walk, const struct job *job)
 		if (r >= 0)
 			r = tell_epoch(walk, job, job->datasets[i]);
 		if (r >= 0)
-			r = lent_before_tell(job, job->datasets[i], walk->each,
-					     walk->data);
+			r = last_epoch_leases_snapshot(job, job->datasets[i],
+						       walk->each, walk->data);
 		if (r >= 0)
 			r = tell_consumed(walk, job, job->datasets[i]);
 	}
@@ -335,7 +335,7 @@ static int tell_start(const struct walk *walk, const struct job *job)
 {
 	Roar__Record__World m = ROAR__RECORD__WORLD__INIT;
 
-	if (job_alive(job) >= (size_t)job->settings.start_workers)
+	if (job_n_alive(job) >= (size_t)job->settings.start_workers)
 		return 0;
 	m.job_id = job->id;
 	m.world_epoch = job->epoch;

@@ -25,9 +25,9 @@ static bool is_full(const struct request *q, const struct job *job,
 
 	if (kind->watch)
 		return c->n_watchers >= c->limits.max_watchers ||
-		       job->n_watchers >= job_share(q, c->limits.max_watchers);
+		       job->n_watchers >= job_limit(q, c->limits.max_watchers);
 	return c->n_waiting >= c->limits.max_waiting ||
-	       job->n_waiting >= job_share(q, c->limits.max_waiting);
+	       job->n_waiting >= job_limit(q, c->limits.max_waiting);
 }
 
 static void ring(struct coord *c, struct alarm *a)
@@ -44,7 +44,7 @@ static int add(const struct request *q, struct wait *w)
 
 	if (limited && alarms_reserve(&c->mono) < 0)
 		return -ENOMEM;
-	w->conn = conn_want(c, q->who->conn);
+	w->conn = conn_ensure(c, q->who->conn);
 	if (q->who->conn && !w->conn)
 		return -ENOMEM;
 	w->call = q->call;
@@ -68,9 +68,11 @@ int wait_add(const struct request *q, struct job *job, struct wait *w,
 
 	assert(!w->call);
 	if (is_full(q, job, kind)) {
-		refuse(q, COORD_RESOURCE_EXHAUSTED,
-		       "too many calls wait at the coordinator (%u of job '%s'); no more are taken",
-		       kind->watch ? job->n_watchers : job->n_waiting, job->id);
+		request_refuse(
+			q, COORD_RESOURCE_EXHAUSTED,
+			"too many calls wait at the coordinator (%u of job '%s'); no more are taken",
+			kind->watch ? job->n_watchers : job->n_waiting,
+			job->id);
 		return -EAGAIN;
 	}
 	w->kind = kind;
@@ -79,7 +81,7 @@ int wait_add(const struct request *q, struct job *job, struct wait *w,
 	list_init(&w->in_conn);
 	r = add(q, w);
 	if (r < 0)
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 	else
 		count(w, 1);
 	return r;
@@ -119,7 +121,7 @@ void coord_cancel(struct coord *c, struct coord_now now, uint64_t call)
 	struct wait *w = map_get(&c->waits, &call, sizeof(call));
 	struct worker *worker;
 
-	coord_at(c, now);
+	coord_set_time(c, now);
 	if (w) {
 		w->kind->withdraw(c, w);
 		return;

@@ -64,7 +64,7 @@ static void tell_rank(const struct job *job, const struct watch *watch,
 		      Roar__WatchEvent *event)
 {
 	event->rank = rank_of(job, watch);
-	tell(job->c, watch->wait.call, COORD_MORE, event, NULL);
+	call_reply(job->c, watch->wait.call, COORD_MORE, event, NULL);
 }
 
 static void event_of(const struct job *job, const struct watch *watch,
@@ -89,7 +89,7 @@ static void view_changed(const struct job *job, struct change_views *v)
 
 		v->ptrs[i] = &v->views[i];
 		if (w) {
-			view_worker(w, &v->views[i], &v->statuses[i]);
+			worker_view(w, &v->views[i], &v->statuses[i]);
 			continue;
 		}
 		roar__worker_view__init(&v->views[i]);
@@ -99,7 +99,7 @@ static void view_changed(const struct job *job, struct change_views *v)
 	}
 }
 
-void world_ring(struct coord *c, struct alarm *a)
+void world_due(struct coord *c, struct alarm *a)
 {
 	struct job *job = LIST_OWNER(a, struct job, world);
 	Roar__WatchEvent event, own = ROAR__WATCH_EVENT__INIT, *each;
@@ -111,10 +111,10 @@ void world_ring(struct coord *c, struct alarm *a)
 	common_event(job, &event);
 	event.changed = v.ptrs;
 	event.n_changed = v.n;
-	each = share(c, &event, &own);
+	each = shared_reply_begin(c, &event, &own);
 	LIST_EACH(it, after, &job->watches)
 		tell_rank(job, LIST_OWNER(it, struct watch, in_job), each);
-	share_end(c);
+	shared_reply_end(c);
 	for (size_t i = 0; i < job->n_changed; i++)
 		free(job->changed[i]);
 	job->n_changed = 0;
@@ -140,12 +140,13 @@ void commands_push(struct worker *w)
 		event_of(w->job, watch, &event);
 		event.kind = ROAR__WATCH_EVENT__KIND__COMMAND;
 		event.command = commands[i];
-		tell(w->job->c, watch->wait.call, COORD_MORE, &event, NULL);
+		call_reply(w->job->c, watch->wait.call, COORD_MORE, &event,
+			   NULL);
 	}
 	commands_free(commands, n);
 }
 
-void watch_forget(struct worker *w)
+void worker_drop_watches(struct worker *w)
 {
 	LIST_EACH(it, after, &w->watches)
 		list_remove(it);
@@ -153,7 +154,7 @@ void watch_forget(struct worker *w)
 
 /* ---- keys ---- */
 
-void key_tell(struct job *job, const char *name, const struct key *key)
+void key_publish(struct job *job, const char *name, const struct key *key)
 {
 	Roar__WatchEvent event, own = ROAR__WATCH_EVENT__INIT, *each;
 	Roar__KvEntry entry;
@@ -167,19 +168,19 @@ void key_tell(struct job *job, const char *name, const struct key *key)
 	key_view(job, name, key, &entry);
 	if (!key)
 		entry.version = job->last_version;
-	each = share(job->c, &event, &own);
+	each = shared_reply_begin(job->c, &event, &own);
 	LIST_EACH(it, after, &job->key_watches) {
 		struct watch *watch = LIST_OWNER(it, struct watch, in_keys);
 
 		if (strncmp(name, watch->prefix, strlen(watch->prefix)) == 0)
 			tell_rank(job, watch, each);
 	}
-	share_end(job->c);
+	shared_reply_end(job->c);
 }
 
 /* ---- shards ---- */
 
-void table_tell(struct job *job, const struct dataset *d)
+void table_publish(struct job *job, const struct dataset *d)
 {
 	LIST_EACH(it, after, &job->watches) {
 		struct watch *watch = LIST_OWNER(it, struct watch, in_job);
@@ -192,7 +193,7 @@ void table_tell(struct job *job, const struct dataset *d)
 		table_view(d, &table);
 		event.kind = ROAR__WATCH_EVENT__KIND__SHARDS;
 		event.table = &table;
-		tell(job->c, watch->wait.call, COORD_MORE, &event, NULL);
+		call_reply(job->c, watch->wait.call, COORD_MORE, &event, NULL);
 	}
 }
 
@@ -213,8 +214,8 @@ static void withdraw(struct coord *c, struct wait *wait)
 
 static void expire(struct coord *c, struct wait *wait)
 {
-	tell(c, wait->call, COORD_DEADLINE_EXCEEDED, NULL,
-	     "the watch's deadline is over");
+	call_reply(c, wait->call, COORD_DEADLINE_EXCEEDED, NULL,
+		   "the watch's deadline is over");
 	withdraw(c, wait);
 }
 
@@ -255,31 +256,31 @@ static void begin(const struct request *q, struct watch *watch,
 	if (watch->prefix)
 		list_add(&job->key_watches, &watch->in_keys);
 	event_of(job, watch, &event);
-	tell(q->c, q->call, COORD_MORE, &event, NULL);
+	call_reply(q->c, q->call, COORD_MORE, &event, NULL);
 	if (w) {
 		list_add(&w->watches, &watch->in_worker);
 		commands_push(w);
 	}
 }
 
-void do_watch(const struct request *q, const void *message)
+void method_watch(const struct request *q, const void *message)
 {
 	const Roar__WatchRequest *m = message;
-	struct job *job = job_of(q, m->job_id);
+	struct job *job = request_job(q, m->job_id);
 	struct worker *w = NULL;
 	struct watch *watch;
 	int r;
 
-	if (!job || check_prefix(q, m->key_prefix) < 0)
+	if (!job || request_check_prefix(q, m->key_prefix) < 0)
 		return;
 	if (*m->worker_id) {
-		w = holder_of(q, job, m->worker_id, m->session);
+		w = request_holder(q, job, m->worker_id, m->session);
 		if (!w || worker_heard(q, w) < 0)
 			return;
 	}
 	r = watch_new(m, &watch);
 	if (r < 0) {
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 		return;
 	}
 	if (wait_add(q, job, &watch->wait, &watch_wait) == 0) {

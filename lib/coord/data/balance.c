@@ -93,9 +93,10 @@ int balance_check_worker(const struct request *q,
 
 	if (!weight || parse_weight(weight))
 		return 0;
-	refuse(q, COORD_INVALID_ARGUMENT,
-	       "%s of worker '%s' is '%.32s'; a weight is a number from 1 to %d",
-	       weight_key, m->worker_id, weight, MAX_WEIGHT);
+	request_refuse(
+		q, COORD_INVALID_ARGUMENT,
+		"%s of worker '%s' is '%.32s'; a weight is a number from 1 to %d",
+		weight_key, m->worker_id, weight, MAX_WEIGHT);
 	return -EINVAL;
 }
 
@@ -168,17 +169,19 @@ int balance_check(const struct request *q, const Coordinator__DatasetInfo *m,
 	if (balance_is_good(m, n_shards))
 		return 0;
 	if (!way)
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "balance is %d; the coordinator knows 0 to %zu",
-		       (int)m->balance, sizeof(ways) / sizeof(ways[0]) - 1);
+		request_refuse(q, COORD_INVALID_ARGUMENT,
+			       "balance is %d; the coordinator knows 0 to %zu",
+			       (int)m->balance,
+			       sizeof(ways) / sizeof(ways[0]) - 1);
 	else if (way->max_shards && n_shards > way->max_shards)
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "dataset '%s' would have %lld shards, and balance '%s' is for at most %lld; take a larger shard_size or balance 'count'",
-		       m->dataset_id, (long long)n_shards, way->name,
-		       (long long)way->max_shards);
+		request_refuse(
+			q, COORD_INVALID_ARGUMENT,
+			"dataset '%s' would have %lld shards, and balance '%s' is for at most %lld; take a larger shard_size or balance 'count'",
+			m->dataset_id, (long long)n_shards, way->name,
+			(long long)way->max_shards);
 	else
-		refuse(q, COORD_INVALID_ARGUMENT, "dataset '%s': %s",
-		       m->dataset_id, why);
+		request_refuse(q, COORD_INVALID_ARGUMENT, "dataset '%s': %s",
+			       m->dataset_id, why);
 	return -EINVAL;
 }
 
@@ -211,7 +214,7 @@ bool balance_same(const Coordinator__DatasetInfo *a,
 static uint32_t home_number(const char *name)
 {
 	/* Two names with one number would only be taken for neighbours. */
-	return (uint32_t)place_key(name, strlen(name));
+	return (uint32_t)placement_key(name, strlen(name));
 }
 
 static int spread_bytes(const Coordinator__DatasetInfo *m, int64_t n_shards,
@@ -300,7 +303,7 @@ static uint32_t weight_of(const Coordinator__WorkerInfo *m)
 
 uint64_t balance_key(const struct worker *w)
 {
-	return place_key(w->id, strlen(w->id));
+	return placement_key(w->id, strlen(w->id));
 }
 
 struct shard_worker balance_worker(const struct dataset *d,

@@ -71,7 +71,7 @@ struct part *step_part(const struct step *step, const char *worker_id)
 static void clear(struct job *job, struct step *step)
 {
 	for (size_t i = 0; i < step->n_parts; i++)
-		free_message(step->parts[i].info);
+		message_free(step->parts[i].info);
 	job->step_bytes -= step->bytes;
 	step->bytes = 0;
 	step->n_parts = 0;
@@ -134,7 +134,7 @@ static void put(struct job *job, struct step *step, struct part part)
 	if (old) {
 		step->bytes -= old->bytes;
 		job->step_bytes -= old->bytes;
-		free_message(old->info);
+		message_free(old->info);
 		*old = part;
 	} else {
 		size_t i = part_place(step, part.info->worker_id);
@@ -196,13 +196,13 @@ int change_checkpoint(struct coord *c, const Record *record)
 	step = find(job, m->info->step);
 	if (!step)
 		step = made = calloc(1, sizeof(*made));
-	part.info = step ? copy_message(m->info) : NULL;
+	part.info = step ? message_copy(m->info) : NULL;
 	if (!part.info || reserve(step) < 0)
 		r = -ENOMEM;
 	else
-		r = keep(c, record);
+		r = record_append(c, record);
 	if (r < 0) {
-		free_message(part.info);
+		message_free(part.info);
 		return r;
 	}
 	part.bytes = sizeof(part) + sizeof(*part.info) +
@@ -222,23 +222,27 @@ int change_checkpoint(struct coord *c, const Record *record)
 static int check(const struct request *q, const Coordinator__CheckpointInfo *m)
 {
 	if (!*m->checkpoint_id) {
-		refuse(q, COORD_INVALID_ARGUMENT, "checkpoint_id is empty");
+		request_refuse(q, COORD_INVALID_ARGUMENT,
+			       "checkpoint_id is empty");
 		return -EINVAL;
 	}
 	if ((unsigned)m->type > COORDINATOR__CHECKPOINT_TYPE__MODEL_ONLY) {
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "type is %d; FULL is 0, INCREMENTAL 1, OPTIMIZER_ONLY 2, MODEL_ONLY 3",
-		       (int)m->type);
+		request_refuse(
+			q, COORD_INVALID_ARGUMENT,
+			"type is %d; FULL is 0, INCREMENTAL 1, OPTIMIZER_ONLY 2, MODEL_ONLY 3",
+			(int)m->type);
 		return -EINVAL;
 	}
-	if (check_text(q, "checkpoint_id", m->checkpoint_id, MAX_NAME) < 0 ||
-	    check_text(q, "storage_path", m->storage_path, MAX_PATH) < 0 ||
-	    check_natural(q, "step", m->step) < 0 ||
-	    check_natural(q, "epoch", m->epoch) < 0 ||
-	    check_natural(q, "size_bytes", m->size_bytes) < 0 ||
-	    check_natural(q, "timestamp_ms", m->timestamp_ms) < 0)
+	if (request_check_text(q, "checkpoint_id", m->checkpoint_id, MAX_NAME) <
+		    0 ||
+	    request_check_text(q, "storage_path", m->storage_path, MAX_PATH) <
+		    0 ||
+	    request_check_natural(q, "step", m->step) < 0 ||
+	    request_check_natural(q, "epoch", m->epoch) < 0 ||
+	    request_check_natural(q, "size_bytes", m->size_bytes) < 0 ||
+	    request_check_natural(q, "timestamp_ms", m->timestamp_ms) < 0)
 		return -EINVAL;
-	return check_metadata(q, m->n_metadata, m->metadata);
+	return request_check_metadata(q, m->n_metadata, m->metadata);
 }
 
 static int record_part(struct job *job, const Coordinator__CheckpointInfo *info)
@@ -256,15 +260,16 @@ static int record_part(struct job *job, const Coordinator__CheckpointInfo *info)
 	m.joined_epoch = saved ? step->joined_epoch : job->joined_epoch;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_CHECKPOINT;
 	record.checkpoint = &m;
-	return make_change(job->c, &record);
+	return change_make(job->c, &record);
 }
 
-void do_notify_checkpoint(const struct request *q, const void *message)
+void method_notify_checkpoint(const struct request *q, const void *message)
 {
 	const Coordinator__CheckpointInfo *m = message;
 	Coordinator__CheckpointAck reply = COORDINATOR__CHECKPOINT_ACK__INIT;
-	struct job *job = job_of(q, m->job_id);
-	const struct worker *w = job ? worker_of(q, job, m->worker_id) : NULL;
+	struct job *job = request_job(q, m->job_id);
+	const struct worker *w = job ? request_worker(q, job, m->worker_id) :
+				       NULL;
 	const struct step *step;
 	int r;
 
@@ -272,7 +277,7 @@ void do_notify_checkpoint(const struct request *q, const void *message)
 		return;
 	r = record_part(job, m);
 	if (r < 0) {
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 		return;
 	}
 	step = find(job, m->step);
@@ -283,5 +288,5 @@ void do_notify_checkpoint(const struct request *q, const void *message)
 				"other workers have not saved this step yet";
 	step = step_newest(job);
 	reply.global_step = step ? step->number : 0;
-	answer(q, &reply);
+	request_answer(q, &reply);
 }

@@ -16,24 +16,24 @@ enum {
 	MAX_KEPT = 1 << 16, /* ranges of a dataset */
 };
 
-const struct shard_ranges *dataset_consumed(const struct dataset *d)
+const struct interval_set *dataset_consumed(const struct dataset *d)
 {
 	return d->lending ? &d->lending->leases.consumed : &d->consumed;
 }
 
 void dataset_begin_epoch(struct dataset *d)
 {
-	shard_ranges_clear(&d->consumed);
+	interval_set_clear(&d->consumed);
 	if (d->lending)
-		lent_before_keep(d, &d->lending->leases);
+		last_epoch_leases_keep(d, &d->lending->leases);
 	else
-		lent_before_clear(d);
+		last_epoch_leases_clear(d);
 	lending_free(TAKE_PTR(d->lending));
 }
 
 /* ---- the record ---- */
 
-static bool is_within(const struct shard_ranges *set, int64_t total)
+static bool is_within(const struct interval_set *set, int64_t total)
 {
 	return !set->n || set->items[set->n - 1].end <= (uint64_t)total;
 }
@@ -43,38 +43,38 @@ int change_consumed(struct coord *c, const Record *record)
 	const Roar__Record__Consumed *m = record->consumed;
 	const struct job *job = job_find(c, m->job_id);
 	struct dataset *d = job ? dataset_find(job, m->dataset_id) : NULL;
-	CLEANUP(shard_ranges_release) struct shard_ranges more = { 0 };
-	CLEANUP(shard_ranges_release) struct shard_ranges all = { 0 };
+	CLEANUP(interval_set_release) struct interval_set more = { 0 };
+	CLEANUP(interval_set_release) struct interval_set all = { 0 };
 	int r;
 
 	if (!d || d->lending)
 		return -EBADMSG;
-	r = shard_ranges_decode(&more, m->positions.data, m->positions.len);
+	r = interval_set_decode(&more, m->positions.data, m->positions.len);
 	if (r < 0)
 		return r == -ENOMEM ? r : -EBADMSG;
 	if (!more.n || !is_within(&more, d->info->total_samples))
 		return -EBADMSG;
-	r = shard_ranges_union(&all, &d->consumed);
+	r = interval_set_union(&all, &d->consumed);
 	if (r == 0)
-		r = shard_ranges_union(&all, &more);
+		r = interval_set_union(&all, &more);
 	if (r == 0)
-		r = keep(c, record);
+		r = record_append(c, record);
 	if (r < 0)
 		return r;
-	shard_ranges_release(&d->consumed);
+	interval_set_release(&d->consumed);
 	d->consumed = all;
-	all = (struct shard_ranges){ 0 };
+	all = (struct interval_set){ 0 };
 	return 0;
 }
 
 static int record_consumed(struct job *job, const struct dataset *d,
-			   const struct shard_ranges *set)
+			   const struct interval_set *set)
 {
 	CLEANUP(str_release) struct str positions = STR_INIT;
 	Roar__Record__Consumed m = ROAR__RECORD__CONSUMED__INIT;
 	Record record = ROAR__RECORD__RECORD__INIT;
 
-	shard_ranges_encode(set, &positions);
+	interval_set_encode(set, &positions);
 	if (str_error(&positions) < 0)
 		return -ENOMEM;
 	m.job_id = job->id;
@@ -83,21 +83,22 @@ static int record_consumed(struct job *job, const struct dataset *d,
 	m.positions.len = positions.len;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_CONSUMED;
 	record.consumed = &m;
-	return make_change(job->c, &record);
+	return change_make(job->c, &record);
 }
 
 /* ---- reporting ---- */
 
 /* What is reported as a set; -EINVAL and -ENOMEM after a refusal. */
 static int take_ranges(const struct request *q, const struct dataset *d,
-		       const Roar__ConsumedReport *m, struct shard_ranges *ret)
+		       const Roar__ConsumedReport *m, struct interval_set *ret)
 {
 	int64_t total = d->info->total_samples;
 
 	if (m->n_ranges > MAX_RANGES) {
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "%zu ranges are reported at once, at most %d are taken",
-		       m->n_ranges, MAX_RANGES);
+		request_refuse(
+			q, COORD_INVALID_ARGUMENT,
+			"%zu ranges are reported at once, at most %d are taken",
+			m->n_ranges, MAX_RANGES);
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < m->n_ranges; i++) {
@@ -105,15 +106,16 @@ static int take_ranges(const struct request *q, const struct dataset *d,
 		int r;
 
 		if (first < 0 || end < first || end > total) {
-			refuse(q, COORD_INVALID_ARGUMENT,
-			       "positions %lld to %lld are not of dataset '%s', which has %lld",
-			       (long long)first, (long long)end,
-			       d->info->dataset_id, (long long)total);
+			request_refuse(
+				q, COORD_INVALID_ARGUMENT,
+				"positions %lld to %lld are not of dataset '%s', which has %lld",
+				(long long)first, (long long)end,
+				d->info->dataset_id, (long long)total);
 			return -EINVAL;
 		}
-		r = shard_ranges_add(ret, (uint64_t)first, (uint64_t)end, NULL);
+		r = interval_set_add(ret, (uint64_t)first, (uint64_t)end, NULL);
 		if (r < 0) {
-			refuse_change(q, r);
+			request_refuse_change(q, r);
 			return r;
 		}
 	}
@@ -121,33 +123,34 @@ static int take_ranges(const struct request *q, const struct dataset *d,
 }
 
 /* How many pieces both are together; fewer than their sum where they meet. */
-static int count_pieces(const struct shard_ranges *a,
-			const struct shard_ranges *b, size_t *ret)
+static int count_pieces(const struct interval_set *a,
+			const struct interval_set *b, size_t *ret)
 {
-	CLEANUP(shard_ranges_release) struct shard_ranges both = { 0 };
-	int r = shard_ranges_union(&both, a);
+	CLEANUP(interval_set_release) struct interval_set both = { 0 };
+	int r = interval_set_union(&both, a);
 
 	if (r == 0)
-		r = shard_ranges_union(&both, b);
+		r = interval_set_union(&both, b);
 	*ret = both.n;
 	return r;
 }
 
 static bool has_room(const struct request *q, const struct dataset *d,
-		     const struct shard_ranges *more)
+		     const struct interval_set *more)
 {
 	size_t n = d->consumed.n + more->n;
 	int r = n > MAX_KEPT ? count_pieces(&d->consumed, more, &n) : 0;
 
 	if (r < 0) {
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 		return false;
 	}
 	if (n <= MAX_KEPT)
 		return true;
-	refuse(q, COORD_RESOURCE_EXHAUSTED,
-	       "dataset '%s' is consumed in %zu pieces already, at most %d are kept; report what comes in between first",
-	       d->info->dataset_id, d->consumed.n, MAX_KEPT);
+	request_refuse(
+		q, COORD_RESOURCE_EXHAUSTED,
+		"dataset '%s' is consumed in %zu pieces already, at most %d are kept; report what comes in between first",
+		d->info->dataset_id, d->consumed.n, MAX_KEPT);
 	return false;
 }
 
@@ -161,40 +164,41 @@ static void tell_report(const struct request *q, const struct dataset *d,
 	m.total = d->info->total_samples;
 	m.n_new = (int64_t)n_new;
 	m.n_repeated = (int64_t)n_repeated;
-	answer(q, &m);
+	request_answer(q, &m);
 }
 
 static void report(const struct request *q, struct job *job, struct dataset *d,
-		   const struct shard_ranges *more)
+		   const struct interval_set *more)
 {
 	uint64_t before = d->consumed.count;
 	uint64_t n_new;
 	int r = more->n ? record_consumed(job, d, more) : 0;
 
 	if (r < 0) {
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 		return;
 	}
 	n_new = d->consumed.count - before;
 	tell_report(q, d, n_new, more->count - n_new);
 }
 
-void do_report_consumed(const struct request *q, const void *message)
+void method_report_consumed(const struct request *q, const void *message)
 {
 	const Roar__ConsumedReport *m = message;
-	CLEANUP(shard_ranges_release) struct shard_ranges more = { 0 };
-	struct job *job = job_of(q, m->job_id);
-	const struct worker *w = job ? shard_owner_of(q, job, m->worker_id,
-						      m->session) :
+	CLEANUP(interval_set_release) struct interval_set more = { 0 };
+	struct job *job = request_job(q, m->job_id);
+	const struct worker *w = job ? request_shard_owner(q, job, m->worker_id,
+							   m->session) :
 				       NULL;
-	struct dataset *d = w ? dataset_of(q, job, m->dataset_id) : NULL;
+	struct dataset *d = w ? request_dataset(q, job, m->dataset_id) : NULL;
 
-	if (!d || check_epoch_now(q, d, m->epoch) < 0)
+	if (!d || request_check_current_epoch(q, d, m->epoch) < 0)
 		return;
 	if (d->lending) {
-		refuse(q, COORD_FAILED_PRECONDITION,
-		       "epoch %lld of dataset '%s' is lent in pieces; UseLease says what was consumed",
-		       (long long)d->epoch, d->info->dataset_id);
+		request_refuse(
+			q, COORD_FAILED_PRECONDITION,
+			"epoch %lld of dataset '%s' is lent in pieces; UseLease says what was consumed",
+			(long long)d->epoch, d->info->dataset_id);
 		return;
 	}
 	if (take_ranges(q, d, m, &more) == 0 && has_room(q, d, &more))
@@ -226,15 +230,15 @@ static int page_reserve(struct page *p, int32_t limit)
 }
 
 /* The next range at or behind `from` that is in the set, or that is not. */
-static bool next_range(const struct shard_ranges *set, uint64_t from,
+static bool next_range(const struct interval_set *set, uint64_t from,
 		       uint64_t total, bool missing, struct shard_range *ret)
 {
-	return missing ? shard_ranges_next_gap(set, from, total, ret) :
-			 shard_ranges_next(set, from, ret);
+	return missing ? interval_set_next_gap(set, from, total, ret) :
+			 interval_set_next(set, from, ret);
 }
 
 /* Returns where the next page begins, 0 for none. */
-static uint64_t page_fill(struct page *p, const struct shard_ranges *set,
+static uint64_t page_fill(struct page *p, const struct interval_set *set,
 			  uint64_t from, uint64_t total, bool missing)
 {
 	struct shard_range range;
@@ -252,21 +256,21 @@ static uint64_t page_fill(struct page *p, const struct shard_ranges *set,
 	return 0;
 }
 
-void do_get_consumed(const struct request *q, const void *message)
+void method_get_consumed(const struct request *q, const void *message)
 {
 	const Roar__ConsumedRequest *m = message;
 	Roar__ConsumedReply reply = ROAR__CONSUMED_REPLY__INIT;
 	CLEANUP(page_release) struct page p = { 0 };
-	struct job *job = job_of(q, m->job_id);
-	const struct dataset *d = job ? dataset_of(q, job, m->dataset_id) :
+	struct job *job = request_job(q, m->job_id);
+	const struct dataset *d = job ? request_dataset(q, job, m->dataset_id) :
 					NULL;
-	const struct shard_ranges *set;
+	const struct interval_set *set;
 
-	if (!d || check_natural(q, "after", m->after) < 0 ||
-	    check_natural(q, "limit", m->limit) < 0)
+	if (!d || request_check_natural(q, "after", m->after) < 0 ||
+	    request_check_natural(q, "limit", m->limit) < 0)
 		return;
 	if (page_reserve(&p, m->limit) < 0) {
-		refuse_change(q, -ENOMEM);
+		request_refuse_change(q, -ENOMEM);
 		return;
 	}
 	set = dataset_consumed(d);
@@ -277,5 +281,5 @@ void do_get_consumed(const struct request *q, const void *message)
 					(uint64_t)reply.total, m->missing);
 	reply.ranges = p.ptrs;
 	reply.n_ranges = p.n;
-	answer(q, &reply);
+	request_answer(q, &reply);
 }

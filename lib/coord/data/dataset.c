@@ -22,15 +22,16 @@ struct dataset *dataset_find(const struct job *job, const char *id)
 	return NULL;
 }
 
-struct dataset *dataset_of(const struct request *q, const struct job *job,
-			   const char *id)
+struct dataset *request_dataset(const struct request *q, const struct job *job,
+				const char *id)
 {
 	struct dataset *d = dataset_find(job, id);
 
-	if (d || check_id(q, "dataset_id", id) < 0)
+	if (d || request_check_id(q, "dataset_id", id) < 0)
 		return d;
-	refuse(q, COORD_NOT_FOUND,
-	       "job '%s' has no dataset '%s'; register it first", job->id, id);
+	request_refuse(q, COORD_NOT_FOUND,
+		       "job '%s' has no dataset '%s'; register it first",
+		       job->id, id);
 	return NULL;
 }
 
@@ -40,9 +41,9 @@ static void dataset_free(struct dataset *d)
 	shard_history_release(&d->history);
 	balance_release(d);
 	lending_free(d->lending);
-	lent_before_clear(d);
-	shard_ranges_release(&d->consumed);
-	free_message(d->info);
+	last_epoch_leases_clear(d);
+	interval_set_release(&d->consumed);
+	message_free(d->info);
 	free(d);
 }
 
@@ -88,7 +89,7 @@ int change_dataset(struct coord *c, const Record *record)
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return -ENOMEM;
-	d->info = copy_message(m->info);
+	d->info = message_copy(m->info);
 	d->registered_ms = m->registered_ms;
 	if (!d->info ||
 	    vec_reserve(&job->datasets, &job->cap_datasets, job->n_datasets + 1,
@@ -97,7 +98,7 @@ int change_dataset(struct coord *c, const Record *record)
 	d->total_shards = shards(d->info);
 	r = make_table(job, d);
 	if (r == 0)
-		r = keep(c, record);
+		r = record_append(c, record);
 	if (r < 0)
 		return r;
 	job->n_shards += balance_cost(d->info, d->total_shards);
@@ -111,17 +112,17 @@ int change_dataset(struct coord *c, const Record *record)
 
 static int check(const struct request *q, const Coordinator__DatasetInfo *m)
 {
-	if (check_id(q, "dataset_id", m->dataset_id) < 0 ||
-	    check_text(q, "path", m->path, MAX_PATH) < 0 ||
-	    check_text(q, "format", m->format, MAX_FORMAT) < 0 ||
-	    check_natural(q, "total_samples", m->total_samples) < 0 ||
-	    check_metadata(q, m->n_metadata, m->metadata) < 0)
+	if (request_check_id(q, "dataset_id", m->dataset_id) < 0 ||
+	    request_check_text(q, "path", m->path, MAX_PATH) < 0 ||
+	    request_check_text(q, "format", m->format, MAX_FORMAT) < 0 ||
+	    request_check_natural(q, "total_samples", m->total_samples) < 0 ||
+	    request_check_metadata(q, m->n_metadata, m->metadata) < 0)
 		return -EINVAL;
 	if (m->shard_size > 0)
 		return balance_check(q, m, shards(m));
-	refuse(q, COORD_INVALID_ARGUMENT,
-	       "shard_size is %lld; a shard has at least one sample",
-	       (long long)m->shard_size);
+	request_refuse(q, COORD_INVALID_ARGUMENT,
+		       "shard_size is %lld; a shard has at least one sample",
+		       (long long)m->shard_size);
 	return -EINVAL;
 }
 
@@ -170,7 +171,7 @@ static int record_new(struct job *job, const Coordinator__DatasetInfo *info)
 	m.registered_ms = job->c->now.wall_ms;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_DATASET;
 	record.dataset = &m;
-	return make_change(job->c, &record);
+	return change_make(job->c, &record);
 }
 
 static int add(const struct request *q, struct job *job,
@@ -179,14 +180,14 @@ static int add(const struct request *q, struct job *job,
 	int r;
 
 	if (job->n_datasets >= MAX_DATASETS) {
-		refuse(q, COORD_RESOURCE_EXHAUSTED,
-		       "job '%s' has %d datasets; no more are kept", job->id,
-		       MAX_DATASETS);
+		request_refuse(q, COORD_RESOURCE_EXHAUSTED,
+			       "job '%s' has %d datasets; no more are kept",
+			       job->id, MAX_DATASETS);
 		return -EAGAIN;
 	}
 	r = record_new(job, m);
 	if (r < 0)
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 	return r;
 }
 
@@ -198,14 +199,15 @@ static bool has_room(const struct request *q, const struct job *job,
 
 	if (more <= MAX_SHARDS - job->n_shards && more <= all - q->c->n_shards)
 		return true;
-	refuse(q, COORD_RESOURCE_EXHAUSTED,
-	       "dataset '%s' would have %llu shards, and job '%s' has %llu of at most %d; take a larger shard_size",
-	       m->dataset_id, (unsigned long long)more, job->id,
-	       (unsigned long long)job->n_shards, MAX_SHARDS);
+	request_refuse(
+		q, COORD_RESOURCE_EXHAUSTED,
+		"dataset '%s' would have %llu shards, and job '%s' has %llu of at most %d; take a larger shard_size",
+		m->dataset_id, (unsigned long long)more, job->id,
+		(unsigned long long)job->n_shards, MAX_SHARDS);
 	return false;
 }
 
-void do_register_dataset(const struct request *q, const void *message)
+void method_register_dataset(const struct request *q, const void *message)
 {
 	const Coordinator__DatasetInfo *m = message;
 	Coordinator__DatasetAck reply = COORDINATOR__DATASET_ACK__INIT;
@@ -215,17 +217,18 @@ void do_register_dataset(const struct request *q, const void *message)
 
 	if (check(q, m) < 0)
 		return;
-	job = job_want(q, m->job_id);
+	job = request_job_ensure(q, m->job_id);
 	if (!job)
 		return;
 	d = dataset_find(job, m->dataset_id);
 	other = d ? difference(d->info, m) : NULL;
 	if (other) {
-		refuse(q, COORD_ALREADY_EXISTS,
-		       "dataset '%s' of job '%s' is registered with another %s (%lld samples in shards of %lld); give the same, or take another id",
-		       m->dataset_id, job->id, other,
-		       (long long)d->info->total_samples,
-		       (long long)d->info->shard_size);
+		request_refuse(
+			q, COORD_ALREADY_EXISTS,
+			"dataset '%s' of job '%s' is registered with another %s (%lld samples in shards of %lld); give the same, or take another id",
+			m->dataset_id, job->id, other,
+			(long long)d->info->total_samples,
+			(long long)d->info->shard_size);
 		return;
 	}
 	reply.message = d ? "was registered before" : "registered";
@@ -234,5 +237,5 @@ void do_register_dataset(const struct request *q, const void *message)
 	reply.success = true;
 	reply.dataset_id = m->dataset_id;
 	reply.total_shards = shards(m);
-	answer(q, &reply);
+	request_answer(q, &reply);
 }

@@ -38,24 +38,24 @@ static void tell_one(const struct request *q, const struct job *job,
 		     const char *id)
 {
 	Roar__ListDatasetsReply reply = ROAR__LIST_DATASETS_REPLY__INIT;
-	struct dataset *d = dataset_of(q, job, id);
+	struct dataset *d = request_dataset(q, job, id);
 
 	if (!d)
 		return;
 	reply.datasets = &d->info;
 	reply.n_datasets = 1;
-	answer(q, &reply);
+	request_answer(q, &reply);
 }
 
-void do_list_datasets(const struct request *q, const void *message)
+void method_list_datasets(const struct request *q, const void *message)
 {
 	const Roar__ListDatasetsRequest *m = message;
 	Roar__ListDatasetsReply reply = ROAR__LIST_DATASETS_REPLY__INIT;
 	Coordinator__DatasetInfo *page[PAGE_MAX];
-	struct job *job = job_of(q, m->job_id);
+	struct job *job = request_job(q, m->job_id);
 
-	if (!job || check_natural(q, "first", m->first) < 0 ||
-	    check_natural(q, "limit", m->limit) < 0)
+	if (!job || request_check_natural(q, "first", m->first) < 0 ||
+	    request_check_natural(q, "limit", m->limit) < 0)
 		return;
 	if (*m->dataset_id) {
 		tell_one(q, job, m->dataset_id);
@@ -64,5 +64,5 @@ void do_list_datasets(const struct request *q, const void *message)
 	reply.next = (int32_t)fill(job, (size_t)m->first, limit_of(m), page,
 				   &reply.n_datasets);
 	reply.datasets = page;
-	answer(q, &reply);
+	request_answer(q, &reply);
 }

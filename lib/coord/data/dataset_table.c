@@ -54,7 +54,7 @@ int change_deal(struct coord *c, const Record *record)
 	if (r == 0)
 		r = shard_table_prepare(d->table);
 	if (r == 0)
-		r = keep(c, record);
+		r = record_append(c, record);
 	if (r == 0)
 		move_shards(d, m->anew);
 	return r;
@@ -75,18 +75,18 @@ static int deal(struct job *job, struct dataset *d)
 	m.anew = shard_history_is_over(&d->history, job->c->n_datasets);
 	record.what_case = ROAR__RECORD__RECORD__WHAT_DEAL;
 	record.deal = &m;
-	r = make_change(job->c, &record);
+	r = change_make(job->c, &record);
 	if (r < 0)
 		return r;
-	note(job, LOG_INFO,
-	     "shards of dataset '%s' were dealt %sto %u worker(s): %" PRIu64
-	     " of %u moved, the fewest possible %" PRIu64 "; table %" PRIu64
-	     ", hash %016" PRIx64,
-	     m.dataset_id, m.anew ? "anew, after many changes, " : "",
-	     shard_table_n_workers(d->table), d->deal.moved,
-	     shard_table_n_shards(d->table), d->deal.minimum, m.version,
-	     shard_table_hash(d->table));
-	table_tell(job, d);
+	job_log(job, LOG_INFO,
+		"shards of dataset '%s' were dealt %sto %u worker(s): %" PRIu64
+		" of %u moved, the fewest possible %" PRIu64 "; table %" PRIu64
+		", hash %016" PRIx64,
+		m.dataset_id, m.anew ? "anew, after many changes, " : "",
+		shard_table_n_workers(d->table), d->deal.moved,
+		shard_table_n_shards(d->table), d->deal.minimum, m.version,
+		shard_table_hash(d->table));
+	table_publish(job, d);
 	return 0;
 }
 
@@ -122,6 +122,6 @@ int table_settle(const struct request *q, struct job *job, struct dataset *d)
 	int r = shard_table_is_due(d->table) ? deal(job, d) : 0;
 
 	if (r < 0)
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 	return r;
 }

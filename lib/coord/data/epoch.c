@@ -14,28 +14,31 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
-int check_epoch(const struct request *q, const struct dataset *d, int64_t epoch)
+int request_check_epoch(const struct request *q, const struct dataset *d,
+			int64_t epoch)
 {
-	if (check_natural(q, "epoch", epoch) < 0)
+	if (request_check_natural(q, "epoch", epoch) < 0)
 		return -EINVAL;
 	if (epoch >= d->epoch)
 		return 0;
-	refuse(q, COORD_FAILED_PRECONDITION,
-	       "epoch %lld of dataset '%s' is over; epoch %lld is under way and none comes back",
-	       (long long)epoch, d->info->dataset_id, (long long)d->epoch);
+	request_refuse(
+		q, COORD_FAILED_PRECONDITION,
+		"epoch %lld of dataset '%s' is over; epoch %lld is under way and none comes back",
+		(long long)epoch, d->info->dataset_id, (long long)d->epoch);
 	return -EINVAL;
 }
 
-int check_epoch_now(const struct request *q, const struct dataset *d,
-		    int64_t epoch)
+int request_check_current_epoch(const struct request *q,
+				const struct dataset *d, int64_t epoch)
 {
-	if (check_epoch(q, d, epoch) < 0)
+	if (request_check_epoch(q, d, epoch) < 0)
 		return -EINVAL;
 	if (epoch == d->epoch)
 		return 0;
-	refuse(q, COORD_FAILED_PRECONDITION,
-	       "epoch %lld of dataset '%s' has not begun, epoch %lld is under way; AdvanceEpoch goes on",
-	       (long long)epoch, d->info->dataset_id, (long long)d->epoch);
+	request_refuse(
+		q, COORD_FAILED_PRECONDITION,
+		"epoch %lld of dataset '%s' has not begun, epoch %lld is under way; AdvanceEpoch goes on",
+		(long long)epoch, d->info->dataset_id, (long long)d->epoch);
 	return -EINVAL;
 }
 
@@ -52,7 +55,7 @@ int change_epoch(struct coord *c, const Record *record)
 	if (!d || m->epoch <= d->epoch ||
 	    (!c->replaying && m->epoch != d->epoch + 1))
 		return -EBADMSG;
-	r = keep(c, record);
+	r = record_append(c, record);
 	if (r < 0)
 		return r;
 	d->epoch = m->epoch;
@@ -65,7 +68,7 @@ int change_epoch(struct coord *c, const Record *record)
 /* Positions that nobody has consumed, though workers tell of them. */
 static int64_t missing(const struct dataset *d)
 {
-	const struct shard_ranges *set = dataset_consumed(d);
+	const struct interval_set *set = dataset_consumed(d);
 
 	if (!d->lending && !set->n)
 		return 0;
@@ -104,16 +107,17 @@ static void refuse_unfinished(const struct request *q, const struct job *job,
 	CLEANUP(str_release) struct str holders = STR_INIT;
 	struct shard_range first = { 0 };
 
-	(void)shard_ranges_next_gap(dataset_consumed(d), 0,
+	(void)interval_set_next_gap(dataset_consumed(d), 0,
 				    (uint64_t)d->info->total_samples, &first);
 	if (d->lending)
 		name_holders(job, &d->lending->leases, &holders);
-	refuse(q, COORD_FAILED_PRECONDITION,
-	       "epoch %lld of dataset '%s' is unfinished: %lld of %lld samples are left, the first of them at %" PRIu64
-	       " to %" PRIu64 "%s; let them be consumed, or abandon them",
-	       (long long)d->epoch, d->info->dataset_id, (long long)missing(d),
-	       (long long)d->info->total_samples, first.first, first.end,
-	       str_error(&holders) < 0 || !holders.len ? "" : holders.data);
+	request_refuse(
+		q, COORD_FAILED_PRECONDITION,
+		"epoch %lld of dataset '%s' is unfinished: %lld of %lld samples are left, the first of them at %" PRIu64
+		" to %" PRIu64 "%s; let them be consumed, or abandon them",
+		(long long)d->epoch, d->info->dataset_id, (long long)missing(d),
+		(long long)d->info->total_samples, first.first, first.end,
+		str_error(&holders) < 0 || !holders.len ? "" : holders.data);
 }
 
 /* ---- going on ---- */
@@ -128,7 +132,7 @@ static int record_epoch(struct job *job, const struct dataset *d, int64_t epoch)
 	m.epoch = epoch;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_EPOCH;
 	record.epoch = &m;
-	return make_change(job->c, &record);
+	return change_make(job->c, &record);
 }
 
 /* Whether the dataset may go on to that epoch; false after a refusal. */
@@ -137,10 +141,11 @@ static bool may_advance(const struct request *q, const struct job *job,
 			const Roar__AdvanceEpochRequest *m)
 {
 	if (m->epoch != d->epoch + 1) {
-		refuse(q, COORD_FAILED_PRECONDITION,
-		       "dataset '%s' is in epoch %lld and cannot go on to %lld; epochs come one after the other, the next is %lld",
-		       d->info->dataset_id, (long long)d->epoch,
-		       (long long)m->epoch, (long long)d->epoch + 1);
+		request_refuse(
+			q, COORD_FAILED_PRECONDITION,
+			"dataset '%s' is in epoch %lld and cannot go on to %lld; epochs come one after the other, the next is %lld",
+			d->info->dataset_id, (long long)d->epoch,
+			(long long)m->epoch, (long long)d->epoch + 1);
 		return false;
 	}
 	if (!m->abandon && missing(d)) {
@@ -158,24 +163,24 @@ static int advance(struct job *job, struct dataset *d, int64_t epoch,
 
 	if (r < 0)
 		return r;
-	note(job, left ? LOG_WARNING : LOG_INFO,
-	     "dataset '%s' is in epoch %lld; %lld samples of the one before were abandoned",
-	     d->info->dataset_id, (long long)epoch, (long long)left);
+	job_log(job, left ? LOG_WARNING : LOG_INFO,
+		"dataset '%s' is in epoch %lld; %lld samples of the one before were abandoned",
+		d->info->dataset_id, (long long)epoch, (long long)left);
 	*ret_abandoned = left;
 	return 0;
 }
 
-void do_advance_epoch(const struct request *q, const void *message)
+void method_advance_epoch(const struct request *q, const void *message)
 {
 	const Roar__AdvanceEpochRequest *m = message;
 	Roar__AdvanceEpochReply reply = ROAR__ADVANCE_EPOCH_REPLY__INIT;
-	struct job *job = job_of(q, m->job_id);
-	const struct worker *w = job ? shard_owner_of(q, job, m->worker_id,
-						      m->session) :
+	struct job *job = request_job(q, m->job_id);
+	const struct worker *w = job ? request_shard_owner(q, job, m->worker_id,
+							   m->session) :
 				       NULL;
-	struct dataset *d = w ? dataset_of(q, job, m->dataset_id) : NULL;
+	struct dataset *d = w ? request_dataset(q, job, m->dataset_id) : NULL;
 
-	if (!d || check_epoch(q, d, m->epoch) < 0)
+	if (!d || request_check_epoch(q, d, m->epoch) < 0)
 		return;
 	if (m->epoch != d->epoch) {
 		int r;
@@ -184,10 +189,10 @@ void do_advance_epoch(const struct request *q, const void *message)
 			return;
 		r = advance(job, d, m->epoch, &reply.abandoned);
 		if (r < 0) {
-			refuse_change(q, r);
+			request_refuse_change(q, r);
 			return;
 		}
 	}
 	reply.epoch = d->epoch;
-	answer(q, &reply);
+	request_answer(q, &reply);
 }

@@ -40,7 +40,7 @@ static uint32_t first_of_order(const struct dataset *d, uint32_t slot,
 	return s;
 }
 
-uint32_t shard_of_turn(const struct dataset *d, uint32_t slot, int64_t epoch)
+uint32_t first_shard(const struct dataset *d, uint32_t slot, int64_t epoch)
 {
 	uint32_t count = shard_table_count(d->table, slot);
 	struct order_spec spec = { .dataset = d->info->dataset_id,

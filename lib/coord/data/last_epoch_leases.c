@@ -11,15 +11,15 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
-void lent_before_clear(struct dataset *d)
+void last_epoch_leases_clear(struct dataset *d)
 {
 	leases_release(&d->before);
 	d->before = (struct leases){ 0 };
 }
 
-void lent_before_keep(struct dataset *d, struct leases *l)
+void last_epoch_leases_keep(struct dataset *d, struct leases *l)
 {
-	lent_before_clear(d);
+	last_epoch_leases_clear(d);
 	leases_close(l);
 	d->before = *l;
 	*l = (struct leases){ 0 };
@@ -53,12 +53,13 @@ int change_lent_before(struct coord *c, const Record *record)
 		return -EBADMSG;
 	r = restore(d, m, &l);
 	if (r == 0)
-		lent_before_keep(d, &l);
+		last_epoch_leases_keep(d, &l);
 	return r;
 }
 
-int lent_before_tell(const struct job *job, const struct dataset *d,
-		     int (*each)(void *data, const Record *record), void *data)
+int last_epoch_leases_snapshot(const struct job *job, const struct dataset *d,
+			       int (*each)(void *data, const Record *record),
+			       void *data)
 {
 	CLEANUP(str_release) struct str state = STR_INIT;
 	Roar__Record__LentBefore m = ROAR__RECORD__LENT_BEFORE__INIT;

@@ -43,9 +43,9 @@ static int begin(const struct request *q, struct job *job, struct dataset *d,
 	m.timeout_ms = terms->timeout_ms;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_LENDING;
 	record.lending = &m;
-	r = make_change(job->c, &record);
+	r = change_make(job->c, &record);
 	if (r < 0)
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 	return r;
 }
 
@@ -60,24 +60,25 @@ static bool is_agreed(const struct request *q, const struct dataset *d,
 	    (!m->chunk || (uint64_t)m->chunk == spec->chunk) &&
 	    (!m->timeout_ms || m->timeout_ms == spec->timeout_ms))
 		return true;
-	refuse(q, COORD_FAILED_PRECONDITION,
-	       "epoch %lld of dataset '%s' is lent %s in pieces of %llu for %lld ms; all workers take them so",
-	       (long long)d->epoch, d->info->dataset_id,
-	       exactly ? "exactly once" : "at least once",
-	       (unsigned long long)spec->chunk, (long long)spec->timeout_ms);
+	request_refuse(
+		q, COORD_FAILED_PRECONDITION,
+		"epoch %lld of dataset '%s' is lent %s in pieces of %llu for %lld ms; all workers take them so",
+		(long long)d->epoch, d->info->dataset_id,
+		exactly ? "exactly once" : "at least once",
+		(unsigned long long)spec->chunk, (long long)spec->timeout_ms);
 	return false;
 }
 
 static int check_terms(const struct request *q, const Roar__TakeLeaseRequest *m)
 {
-	if (check_natural(q, "chunk", m->chunk) < 0 ||
-	    check_natural(q, "timeout_ms", m->timeout_ms) < 0)
+	if (request_check_natural(q, "chunk", m->chunk) < 0 ||
+	    request_check_natural(q, "timeout_ms", m->timeout_ms) < 0)
 		return -EINVAL;
 	if (m->timeout_ms <= MAX_TIME_MS)
 		return 0;
-	refuse(q, COORD_INVALID_ARGUMENT,
-	       "timeout_ms is %lld; a lease lasts %d at most",
-	       (long long)m->timeout_ms, MAX_TIME_MS);
+	request_refuse(q, COORD_INVALID_ARGUMENT,
+		       "timeout_ms is %lld; a lease lasts %d at most",
+		       (long long)m->timeout_ms, MAX_TIME_MS);
 	return -EINVAL;
 }
 
@@ -96,7 +97,7 @@ static void tell_none(const struct request *q, const struct leases *l)
 		if (m.retry_ms < RETRY_MIN_MS)
 			m.retry_ms = RETRY_MIN_MS;
 	}
-	answer(q, &m);
+	request_answer(q, &m);
 }
 
 static void tell_lease(const struct request *q, const struct leases *l,
@@ -110,7 +111,7 @@ static void tell_lease(const struct request *q, const struct leases *l,
 	m.lease_id = lease->id;
 	m.range = &range;
 	m.timeout_ms = l->spec.timeout_ms;
-	answer(q, &m);
+	request_answer(q, &m);
 }
 
 static int record_take(struct job *job, const struct dataset *d,
@@ -126,7 +127,7 @@ static int record_take(struct job *job, const struct dataset *d,
 	m.request = request;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_LEASE_TAKEN;
 	record.lease_taken = &m;
-	r = make_change(job->c, &record);
+	r = change_make(job->c, &record);
 	return r < 0 ? r : d->lending->result;
 }
 
@@ -145,11 +146,12 @@ static void take(const struct request *q, struct job *job, struct dataset *d,
 	else if (r == -EAGAIN)
 		tell_none(q, &l->leases);
 	else if (r == -ENOBUFS)
-		refuse(q, COORD_RESOURCE_EXHAUSTED,
-		       "dataset '%s' is lent in %d pieces, no more are lent at a time; try again, or take larger ones",
-		       d->info->dataset_id, LEASE_MAX);
+		request_refuse(
+			q, COORD_RESOURCE_EXHAUSTED,
+			"dataset '%s' is lent in %d pieces, no more are lent at a time; try again, or take larger ones",
+			d->info->dataset_id, LEASE_MAX);
 	else
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 }
 
 /* Who asks again, because the answer was lost, has the lease already. */
@@ -174,17 +176,17 @@ static void tell_done(const struct request *q)
 	Roar__TakeLeaseReply m = ROAR__TAKE_LEASE_REPLY__INIT;
 
 	m.done = true;
-	answer(q, &m);
+	request_answer(q, &m);
 }
 
-void do_take_lease(const struct request *q, const void *message)
+void method_take_lease(const struct request *q, const void *message)
 {
 	const Roar__TakeLeaseRequest *m = message;
-	struct job *job = job_of(q, m->job_id);
-	struct worker *w = job ? shard_owner_of(q, job, m->worker_id,
-						m->session) :
+	struct job *job = request_job(q, m->job_id);
+	struct worker *w = job ? request_shard_owner(q, job, m->worker_id,
+						     m->session) :
 				 NULL;
-	struct dataset *d = w ? dataset_of(q, job, m->dataset_id) : NULL;
+	struct dataset *d = w ? request_dataset(q, job, m->dataset_id) : NULL;
 	struct terms terms;
 
 	if (!d || check_terms(q, m) < 0)
@@ -193,7 +195,7 @@ void do_take_lease(const struct request *q, const void *message)
 		tell_done(q);
 		return;
 	}
-	if (check_epoch_now(q, d, m->epoch) < 0)
+	if (request_check_current_epoch(q, d, m->epoch) < 0)
 		return;
 	if (!d->info->total_samples) {
 		tell_done(q);
@@ -211,9 +213,10 @@ void do_take_lease(const struct request *q, const void *message)
 static void refuse_stale(const struct request *q, const struct dataset *d,
 			 uint64_t id)
 {
-	refuse(q, COORD_FAILED_PRECONDITION,
-	       "lease %llu of dataset '%s' is over: what it had is, or will be, another's; do not apply it, take a new one",
-	       (unsigned long long)id, d->info->dataset_id);
+	request_refuse(
+		q, COORD_FAILED_PRECONDITION,
+		"lease %llu of dataset '%s' is over: what it had is, or will be, another's; do not apply it, take a new one",
+		(unsigned long long)id, d->info->dataset_id);
 }
 
 /* `lease` is NULL when it has ended. */
@@ -230,7 +233,7 @@ static void tell_used(const struct request *q, const struct leases *l,
 		left.end = (int64_t)lease->range.end;
 		m.left = &left;
 	}
-	answer(q, &m);
+	request_answer(q, &m);
 }
 
 /* What the last word added is told to who says it again; to an older one, nothing. */
@@ -287,7 +290,7 @@ static int record_use(struct job *job, const struct dataset *d,
 	m.give_back = from->give_back;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_LEASE_USED;
 	record.lease_used = &m;
-	r = make_change(job->c, &record);
+	r = change_make(job->c, &record);
 	return r < 0 ? r : d->lending->result;
 }
 
@@ -306,7 +309,7 @@ static void use_held(const struct request *q, struct dataset *d,
 	else
 		leases_renew(l, lease->id, q->c->now.mono_ms);
 	if (r < 0) {
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 		return;
 	}
 	lease = leases_find(l, m->lease_id);
@@ -324,22 +327,23 @@ static void use(const struct request *q, struct dataset *d, struct worker *w,
 	int r = lending_expire(d->lending);
 
 	if (r < 0) {
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 		return;
 	}
 	lease = leases_find(&d->lending->leases, m->lease_id);
 	if (!lease)
 		use_ended(q, d, w, m);
 	else if (lease->holder != w->slot)
-		refuse(q, COORD_PERMISSION_DENIED,
-		       "lease %llu of dataset '%s' is another worker's",
-		       (unsigned long long)m->lease_id, d->info->dataset_id);
+		request_refuse(q, COORD_PERMISSION_DENIED,
+			       "lease %llu of dataset '%s' is another worker's",
+			       (unsigned long long)m->lease_id,
+			       d->info->dataset_id);
 	else if (m->consumed_to > (int64_t)lease->range.end)
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "consumed_to is %lld; lease %llu ends at %lld",
-		       (long long)m->consumed_to,
-		       (unsigned long long)m->lease_id,
-		       (long long)lease->range.end);
+		request_refuse(q, COORD_INVALID_ARGUMENT,
+			       "consumed_to is %lld; lease %llu ends at %lld",
+			       (long long)m->consumed_to,
+			       (unsigned long long)m->lease_id,
+			       (long long)lease->range.end);
 	else
 		use_held(q, d, w, lease, m);
 }
@@ -351,20 +355,20 @@ static bool is_of_epoch_before(const struct dataset *d,
 	return m->epoch >= 0 && m->epoch == d->epoch - 1;
 }
 
-void do_use_lease(const struct request *q, const void *message)
+void method_use_lease(const struct request *q, const void *message)
 {
 	const Roar__UseLeaseRequest *m = message;
-	struct job *job = job_of(q, m->job_id);
-	struct worker *w = job ? shard_owner_of(q, job, m->worker_id,
-						m->session) :
+	struct job *job = request_job(q, m->job_id);
+	struct worker *w = job ? request_shard_owner(q, job, m->worker_id,
+						     m->session) :
 				 NULL;
-	struct dataset *d = w ? dataset_of(q, job, m->dataset_id) : NULL;
+	struct dataset *d = w ? request_dataset(q, job, m->dataset_id) : NULL;
 
-	if (!d || check_natural(q, "consumed_to", m->consumed_to) < 0)
+	if (!d || request_check_natural(q, "consumed_to", m->consumed_to) < 0)
 		return;
 	if (is_of_epoch_before(d, m) && is_told_again(q, &d->before, w, m))
 		return;
-	if (check_epoch_now(q, d, m->epoch) < 0)
+	if (request_check_current_epoch(q, d, m->epoch) < 0)
 		return;
 	if (d->lending)
 		use(q, d, w, m);

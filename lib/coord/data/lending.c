@@ -87,7 +87,7 @@ int lending_expire(struct lending *l)
 	while (r == 0 &&
 	       (m.n_ids = leases_overdue(&l->leases, l->job->c->now.mono_ms,
 					 ids, MAX_LAPSED)) > 0)
-		r = make_change(l->job->c, &record);
+		r = change_make(l->job->c, &record);
 	return r;
 }
 
@@ -199,11 +199,11 @@ int change_lending(struct coord *c, const Record *record)
 		return -EBADMSG;
 	r = lending_new(job, d, m, &l);
 	if (r == 0)
-		r = keep(c, record);
+		r = record_append(c, record);
 	if (r < 0)
 		return r;
 	d->lending = TAKE_PTR(l);
-	shard_ranges_clear(&d->consumed);
+	interval_set_clear(&d->consumed);
 	return 0;
 }
 
@@ -238,7 +238,7 @@ int change_lease_taken(struct coord *c, const Record *record)
 		return -EBADMSG;
 	r = leases_reserve(&l->leases, w->slot);
 	if (r == 0)
-		r = keep(c, record);
+		r = record_append(c, record);
 	if (r < 0)
 		return r;
 	l->result = leases_take(&l->leases, w->slot, m->request, c->now.mono_ms,
@@ -271,7 +271,7 @@ int change_lease_used(struct coord *c, const Record *record)
 		return -EBADMSG;
 	r = leases_reserve(&l->leases, w->slot);
 	if (r == 0)
-		r = keep(c, record);
+		r = record_append(c, record);
 	if (r < 0)
 		return r;
 	l->result = use(l, w->slot, m);
@@ -290,7 +290,7 @@ int change_leases_lapsed(struct coord *c, const Record *record)
 	for (size_t i = 0; i < m->n_ids; i++)
 		if (!leases_find(&l->leases, m->ids[i]))
 			return -EBADMSG;
-	r = keep(c, record);
+	r = record_append(c, record);
 	for (size_t i = 0; i < m->n_ids && r == 0; i++)
 		(void)leases_lapse(&l->leases, m->ids[i]); /* it is there */
 	return r;
@@ -298,8 +298,8 @@ int change_leases_lapsed(struct coord *c, const Record *record)
 
 /* ---- snapshots ---- */
 
-int lending_tell(const struct job *job, const struct dataset *d,
-		 int (*each)(void *data, const Record *record), void *data)
+int lending_snapshot(const struct job *job, const struct dataset *d,
+		     int (*each)(void *data, const Record *record), void *data)
 {
 	CLEANUP(str_release) struct str state = STR_INIT;
 	Roar__Record__Lending m = ROAR__RECORD__LENDING__INIT;

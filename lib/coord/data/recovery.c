@@ -52,7 +52,7 @@ static int assign(const struct request *q, struct job *job,
 	int r = assignments_reserve(a);
 
 	if (r < 0) {
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 		return r;
 	}
 	for (size_t i = 0; i < job->n_datasets; i++) {
@@ -79,7 +79,7 @@ static void tell_step(const struct step *step, const char *worker_id,
 	ret->resume_epoch = ret->latest_checkpoint->epoch;
 }
 
-void do_latest_checkpoint(const struct request *q, const void *message)
+void method_get_latest_checkpoint(const struct request *q, const void *message)
 {
 	const Coordinator__RecoveryRequest *m = message;
 	Coordinator__RecoveryResponse reply =
@@ -89,8 +89,9 @@ void do_latest_checkpoint(const struct request *q, const void *message)
 	const struct worker *w;
 	struct job *job;
 
-	if (job_look(q, m->job_id, &job) < 0 ||
-	    (*m->worker_id && check_id(q, "worker_id", m->worker_id) < 0))
+	if (request_job_find(q, m->job_id, &job) < 0 ||
+	    (*m->worker_id &&
+	     request_check_id(q, "worker_id", m->worker_id) < 0))
 		return;
 	w = job ? worker_find(job, m->worker_id) : NULL;
 	/* A checkpoint is for all; shards are told to their worker. */
@@ -102,5 +103,5 @@ void do_latest_checkpoint(const struct request *q, const void *message)
 		tell_step(step, m->worker_id, &reply);
 	reply.shard_assignments = a.ptrs;
 	reply.n_shard_assignments = a.n;
-	answer(q, &reply);
+	request_answer(q, &reply);
 }

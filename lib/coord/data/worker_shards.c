@@ -13,16 +13,18 @@ enum {
 	MAX_WALK = 1 << 20, /* shards behind them: nobody else is served meanwhile */
 };
 
-struct worker *shard_owner_of(const struct request *q, const struct job *job,
-			      const char *id, uint64_t session)
+struct worker *request_shard_owner(const struct request *q,
+				   const struct job *job, const char *id,
+				   uint64_t session)
 {
-	struct worker *w = holder_of(q, job, id, session);
+	struct worker *w = request_holder(q, job, id, session);
 
 	if (!w || session || (q->who->conn && q->who->conn == w->own_conn))
 		return w;
-	refuse(q, COORD_PERMISSION_DENIED,
-	       "shards and leases of worker '%s' are its own: show the session that RegisterWorker told it, or ask on the connection that it registered on",
-	       w->id);
+	request_refuse(
+		q, COORD_PERMISSION_DENIED,
+		"shards and leases of worker '%s' are its own: show the session that RegisterWorker told it, or ask on the connection that it registered on",
+		w->id);
 	return NULL;
 }
 
@@ -34,13 +36,14 @@ static const struct worker *reader_of(const struct request *q,
 				      const struct job *job, const char *id,
 				      uint64_t session)
 {
-	const struct worker *w = holder_of(q, job, id, session);
+	const struct worker *w = request_holder(q, job, id, session);
 
 	if (!w || session || !conn_is_of_others(q->c, q->who->conn, w))
 		return w;
-	refuse(q, COORD_PERMISSION_DENIED,
-	       "the shards of worker '%s' are told to itself, and this is another worker's connection; a process that is '%s' shows its session",
-	       w->id, w->id);
+	request_refuse(
+		q, COORD_PERMISSION_DENIED,
+		"the shards of worker '%s' are told to itself, and this is another worker's connection; a process that is '%s' shows its session",
+		w->id, w->id);
 	return NULL;
 }
 
@@ -70,28 +73,29 @@ static void tell_shard(const struct request *q, const struct dataset *d,
 	Coordinator__ShardAssignment m;
 
 	shard_view(d, shard, epoch, &m);
-	answer(q, &m);
+	request_answer(q, &m);
 }
 
-void do_get_shard(const struct request *q, const void *message)
+void method_get_data_shard(const struct request *q, const void *message)
 {
 	const Coordinator__ShardRequest *m = message;
-	struct job *job = job_of(q, m->job_id);
+	struct job *job = request_job(q, m->job_id);
 	const struct worker *w = job ? reader_of(q, job, m->worker_id,
 						 m->session) :
 				       NULL;
-	struct dataset *d = w ? dataset_of(q, job, m->dataset_id) : NULL;
+	struct dataset *d = w ? request_dataset(q, job, m->dataset_id) : NULL;
 	uint32_t shard;
 
-	if (!d || check_epoch(q, d, m->epoch) < 0 ||
+	if (!d || request_check_epoch(q, d, m->epoch) < 0 ||
 	    table_settle(q, job, d) < 0)
 		return;
-	shard = shard_of_turn(d, w->slot, m->epoch);
+	shard = first_shard(d, w->slot, m->epoch);
 	if (shard == SHARD_NONE)
-		refuse(q, COORD_OUT_OF_RANGE,
-		       "dataset '%s' has %lld shards, none of them for rank %d of %zu",
-		       m->dataset_id, (long long)d->total_shards, w->rank,
-		       job->n_workers);
+		request_refuse(
+			q, COORD_OUT_OF_RANGE,
+			"dataset '%s' has %lld shards, none of them for rank %d of %zu",
+			m->dataset_id, (long long)d->total_shards, w->rank,
+			job->n_workers);
 	else
 		tell_shard(q, d, shard, m->epoch);
 }
@@ -163,19 +167,20 @@ static bool find_after(const struct request *q, const struct dataset *d,
 	uint64_t version = shard_table_version(d->table);
 
 	if (m->version && m->version != version) {
-		refuse(q, COORD_FAILED_PRECONDITION,
-		       "the table of dataset '%s' is number %llu now, not %llu; its shards must be listed from the start",
-		       d->info->dataset_id, (unsigned long long)version,
-		       (unsigned long long)m->version);
+		request_refuse(
+			q, COORD_FAILED_PRECONDITION,
+			"the table of dataset '%s' is number %llu now, not %llu; its shards must be listed from the start",
+			d->info->dataset_id, (unsigned long long)version,
+			(unsigned long long)m->version);
 		return false;
 	}
 	*ret = m->after ? (uint32_t)(m->after - 1) : SHARD_NONE;
 	if (!m->after || (m->after <= (uint64_t)d->total_shards &&
 			  shard_table_owner(d->table, *ret) == w->slot))
 		return true;
-	refuse(q, COORD_INVALID_ARGUMENT,
-	       "after is %llu, which is no 'next' of worker '%s'",
-	       (unsigned long long)m->after, w->id);
+	request_refuse(q, COORD_INVALID_ARGUMENT,
+		       "after is %llu, which is no 'next' of worker '%s'",
+		       (unsigned long long)m->after, w->id);
 	return false;
 }
 
@@ -194,26 +199,26 @@ static void tell_page(const struct request *q, const struct dataset *d,
 	m.shard_size = d->info->shard_size;
 	m.total_samples = d->info->total_samples;
 	m.epoch = d->epoch;
-	answer(q, &m);
+	request_answer(q, &m);
 }
 
-void do_list_shards(const struct request *q, const void *message)
+void method_list_shards(const struct request *q, const void *message)
 {
 	const Roar__ListShardsRequest *m = message;
-	struct job *job = job_of(q, m->job_id);
-	const struct worker *w = job ? shard_owner_of(q, job, m->worker_id,
-						      m->session) :
+	struct job *job = request_job(q, m->job_id);
+	const struct worker *w = job ? request_shard_owner(q, job, m->worker_id,
+							   m->session) :
 				       NULL;
-	struct dataset *d = w ? dataset_of(q, job, m->dataset_id) : NULL;
+	struct dataset *d = w ? request_dataset(q, job, m->dataset_id) : NULL;
 	CLEANUP(page_release) struct page p = { 0 };
 	uint32_t after;
 
-	if (!d || check_natural(q, "limit", m->limit) < 0 ||
+	if (!d || request_check_natural(q, "limit", m->limit) < 0 ||
 	    table_settle(q, job, d) < 0 || !find_after(q, d, w, m, &after))
 		return;
 	if (page_reserve(&p, m->limit < MAX_RANGES ? m->limit : MAX_RANGES,
 			 shard_table_count(d->table, w->slot)) < 0) {
-		refuse_change(q, -ENOMEM);
+		request_refuse_change(q, -ENOMEM);
 		return;
 	}
 	page_fill(&p, d->table, w->slot, after);
@@ -247,16 +252,16 @@ void table_view(const struct dataset *d, Roar__TableReply *ret)
 	ret->moved_ever = (int64_t)d->moved_ever;
 }
 
-void do_get_table(const struct request *q, const void *message)
+void method_get_table(const struct request *q, const void *message)
 {
 	const Roar__TableRequest *m = message;
-	struct job *job = job_of(q, m->job_id);
-	const struct dataset *d = job ? dataset_of(q, job, m->dataset_id) :
+	struct job *job = request_job(q, m->job_id);
+	const struct dataset *d = job ? request_dataset(q, job, m->dataset_id) :
 					NULL;
 	Roar__TableReply reply;
 
 	if (!d)
 		return;
 	table_view(d, &reply);
-	answer(q, &reply);
+	request_answer(q, &reply);
 }

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 
-size_t key_place(const struct job *job, const char *name)
+size_t key_index(const struct job *job, const char *name)
 {
 	size_t low = 0, high = job->n_keys;
 
@@ -29,7 +29,7 @@ size_t key_place(const struct job *job, const char *name)
 
 static struct key *find_any(const struct job *job, const char *name)
 {
-	size_t i = key_place(job, name);
+	size_t i = key_index(job, name);
 
 	if (i < job->n_keys && strcmp(job->keys[i]->name, name) == 0)
 		return job->keys[i];
@@ -74,7 +74,7 @@ void keys_free(struct job *job)
 	for (size_t i = 0; i < job->n_keys; i++)
 		key_free(job->keys[i]);
 	free(job->keys);
-	key_past_release(&job->key_past);
+	key_requests_release(&job->key_requests);
 }
 
 /* ---- records ---- */
@@ -127,7 +127,7 @@ static int key_new(struct job *job, const char *name, struct key **ret)
 	if (!key)
 		return -ENOMEM;
 	key->job = job;
-	key->expiry.ring = key_ring;
+	key->expiry.ring = key_due;
 	memcpy(key->name, name, len + 1);
 	*ret = key;
 	return 0;
@@ -135,7 +135,7 @@ static int key_new(struct job *job, const char *name, struct key **ret)
 
 static void insert(struct job *job, struct key *key)
 {
-	size_t i = key_place(job, key->name);
+	size_t i = key_index(job, key->name);
 
 	memmove(job->keys + i + 1, job->keys + i,
 		(job->n_keys - i) * sizeof(struct key *));
@@ -164,12 +164,12 @@ int change_key(struct coord *c, const Record *record)
 	if (r == 0)
 		r = alarms_reserve(&c->service);
 	if (r == 0)
-		r = key_past_reserve(&job->key_past, m->request);
+		r = key_requests_reserve(&job->key_requests, m->request);
 	if (r == 0)
-		r = keep(c, record);
+		r = record_append(c, record);
 	if (r < 0)
 		return r;
-	key_past_add(&job->key_past, m->request, m->version);
+	key_requests_add(&job->key_requests, m->request, m->version);
 	if (made) {
 		key = TAKE_PTR(made);
 		insert(job, key);
@@ -182,18 +182,18 @@ int change_key_gone(struct coord *c, const Record *record)
 {
 	const Roar__Record__KeyGone *m = record->key_gone;
 	struct job *job = job_find(c, m->job_id);
-	size_t i = job ? key_place(job, m->key) : 0;
+	size_t i = job ? key_index(job, m->key) : 0;
 	struct key *key = job ? find_any(job, m->key) : NULL;
 	int r;
 
 	if (!key)
 		return -EBADMSG;
-	r = key_past_reserve(&job->key_past, m->request);
+	r = key_requests_reserve(&job->key_requests, m->request);
 	if (r == 0)
-		r = keep(c, record);
+		r = record_append(c, record);
 	if (r < 0)
 		return r;
-	key_past_add(&job->key_past, m->request, 0);
+	key_requests_add(&job->key_requests, m->request, 0);
 	job->n_keys--;
 	memmove(job->keys + i, job->keys + i + 1,
 		(job->n_keys - i) * sizeof(struct key *));
@@ -220,7 +220,7 @@ int key_record(struct job *job, const char *name, const uint8_t *value,
 	m.request = request;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_KEY;
 	record.key = &m;
-	return make_change(job->c, &record);
+	return change_make(job->c, &record);
 }
 
 int key_record_gone(struct job *job, const char *name, uint64_t request)
@@ -234,13 +234,13 @@ int key_record_gone(struct job *job, const char *name, uint64_t request)
 	m.request = request;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_KEY_GONE;
 	record.key_gone = &m;
-	return make_change(job->c, &record);
+	return change_make(job->c, &record);
 }
 
 /* ---- time ---- */
 
 /* Where it cannot be recorded, nobody sees the key all the same. */
-void key_ring(struct coord *c, struct alarm *a)
+void key_due(struct coord *c, struct alarm *a)
 {
 	struct key *key = LIST_OWNER(a, struct key, expiry);
 	struct job *job = key->job;

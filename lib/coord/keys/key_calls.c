@@ -29,7 +29,7 @@ static void tell_key(const struct request *q, const struct job *job,
 		entry.value = (ProtobufCBinaryData){ 0 };
 	reply.done = done;
 	reply.entry = &entry;
-	answer(q, &reply);
+	request_answer(q, &reply);
 }
 
 static void tell_entry(const struct request *q, const struct job *job,
@@ -42,9 +42,9 @@ static int check_ttl(const struct request *q, int64_t ttl_ms)
 {
 	if (ttl_ms >= 0 && ttl_ms <= max_ttl_ms)
 		return 0;
-	refuse(q, COORD_INVALID_ARGUMENT,
-	       "ttl_ms is %lld; it must be from 0 (for ever) to %lld",
-	       (long long)ttl_ms, (long long)max_ttl_ms);
+	request_refuse(q, COORD_INVALID_ARGUMENT,
+		       "ttl_ms is %lld; it must be from 0 (for ever) to %lld",
+		       (long long)ttl_ms, (long long)max_ttl_ms);
 	return -EINVAL;
 }
 
@@ -63,21 +63,25 @@ static int check_room(const struct request *q, const struct job *job,
 	bytes = old ? bytes - old->len : bytes + strlen(name);
 	all = q->c->key_bytes - job->key_bytes + bytes;
 	if (len > MAX_KEY_VALUE)
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "the value is %zu bytes long; at most %d are kept", len,
-		       MAX_KEY_VALUE);
+		request_refuse(
+			q, COORD_INVALID_ARGUMENT,
+			"the value is %zu bytes long; at most %d are kept", len,
+			MAX_KEY_VALUE);
 	else if (!old && job->n_keys >= limits->max_keys)
-		refuse(q, COORD_RESOURCE_EXHAUSTED,
-		       "job '%s' has %zu keys already; delete some first",
-		       job->id, job->n_keys);
+		request_refuse(
+			q, COORD_RESOURCE_EXHAUSTED,
+			"job '%s' has %zu keys already; delete some first",
+			job->id, job->n_keys);
 	else if (all > ALL_KEYS_TIMES * limits->max_key_bytes)
-		refuse(q, COORD_RESOURCE_EXHAUSTED,
-		       "the keys of all jobs are too large already; delete some first");
+		request_refuse(
+			q, COORD_RESOURCE_EXHAUSTED,
+			"the keys of all jobs are too large already; delete some first");
 	else if (bytes > limits->max_key_bytes)
-		refuse(q, COORD_RESOURCE_EXHAUSTED,
-		       "the keys of job '%s' would be %llu bytes, more than %llu; delete some first",
-		       job->id, (unsigned long long)bytes,
-		       (unsigned long long)limits->max_key_bytes);
+		request_refuse(
+			q, COORD_RESOURCE_EXHAUSTED,
+			"the keys of job '%s' would be %llu bytes, more than %llu; delete some first",
+			job->id, (unsigned long long)bytes,
+			(unsigned long long)limits->max_key_bytes);
 	else
 		return 0;
 	return -ENOSPC;
@@ -94,7 +98,7 @@ static int record(const struct request *q, struct job *job, const char *name,
 		return r;
 	r = key_record(job, name, value, len, expires_ms, request);
 	if (r < 0)
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 	return r;
 }
 
@@ -118,37 +122,38 @@ static bool was_done(const struct request *q, const struct job *job,
 	Roar__KvReply reply = ROAR__KV_REPLY__INIT;
 	Roar__KvEntry entry = ROAR__KV_ENTRY__INIT;
 
-	if (!key_past_find(&job->key_past, request, &entry.version))
+	if (!key_requests_find(&job->key_requests, request, &entry.version))
 		return false;
 	entry.key = (char *)name;
 	reply.done = true;
 	reply.entry = &entry;
-	answer(q, &reply);
+	request_answer(q, &reply);
 	return true;
 }
 
-void do_kv_set(const struct request *q, const void *message)
+void method_kv_set(const struct request *q, const void *message)
 {
 	const Roar__KvSetRequest *m = message;
 	struct job *job;
 
-	if (check_key(q, m->key) < 0 || check_ttl(q, m->ttl_ms) < 0)
+	if (request_check_key(q, m->key) < 0 || check_ttl(q, m->ttl_ms) < 0)
 		return;
-	job = job_want(q, m->job_id);
+	job = request_job_ensure(q, m->job_id);
 	if (job && !was_done(q, job, m->key, m->request))
 		set(q, job, m->key, &m->value, m->ttl_ms, m->request);
 }
 
-void do_kv_get(const struct request *q, const void *message)
+void method_kv_get(const struct request *q, const void *message)
 {
 	const Roar__KvGetRequest *m = message;
 	struct job *job;
 	const struct key *key;
 
-	if (check_key(q, m->key) < 0)
+	if (request_check_key(q, m->key) < 0)
 		return;
 	/* Who waits may be the first of its job. */
-	job = m->wait ? job_want(q, m->job_id) : job_of(q, m->job_id);
+	job = m->wait ? request_job_ensure(q, m->job_id) :
+			request_job(q, m->job_id);
 	if (!job)
 		return;
 	key = key_find(job, m->key);
@@ -157,8 +162,8 @@ void do_kv_get(const struct request *q, const void *message)
 	else if (m->wait)
 		(void)key_wait(q, job, m);
 	else
-		refuse(q, COORD_NOT_FOUND, "job '%s' has no key '%s'", job->id,
-		       m->key);
+		request_refuse(q, COORD_NOT_FOUND, "job '%s' has no key '%s'",
+			       job->id, m->key);
 }
 
 /* ---- add ---- */
@@ -180,7 +185,7 @@ static int number_of(const struct key *key, int64_t *ret)
 	return errno || *end || strlen(text) != key->len ? -EINVAL : 0;
 }
 
-void do_kv_add(const struct request *q, const void *message)
+void method_kv_add(const struct request *q, const void *message)
 {
 	const Roar__KvAddRequest *m = message;
 	struct job *job;
@@ -188,20 +193,22 @@ void do_kv_add(const struct request *q, const void *message)
 	int64_t sum, expires;
 	char text[NUMBER_MAX + 1];
 
-	if (check_key(q, m->key) < 0 || check_ttl(q, m->ttl_ms) < 0)
+	if (request_check_key(q, m->key) < 0 || check_ttl(q, m->ttl_ms) < 0)
 		return;
-	job = job_want(q, m->job_id);
+	job = request_job_ensure(q, m->job_id);
 	if (!job)
 		return;
 	key = key_find(job, m->key);
 	if (number_of(key, &sum) < 0) {
-		refuse(q, COORD_FAILED_PRECONDITION,
-		       "the value of key '%s' is no decimal number", m->key);
+		request_refuse(q, COORD_FAILED_PRECONDITION,
+			       "the value of key '%s' is no decimal number",
+			       m->key);
 		return;
 	}
 	if (__builtin_add_overflow(sum, m->delta, &sum)) {
-		refuse(q, COORD_OUT_OF_RANGE,
-		       "the sum in key '%s' would not fit 64 bits", m->key);
+		request_refuse(q, COORD_OUT_OF_RANGE,
+			       "the sum in key '%s' would not fit 64 bits",
+			       m->key);
 		return;
 	}
 	(void)snprintf(text, sizeof(text), "%lld", (long long)sum);
@@ -228,14 +235,14 @@ static bool as_expected(const struct key *key,
 	       (!len || memcmp(m->expected.data, key->value, len) == 0);
 }
 
-void do_kv_compare_set(const struct request *q, const void *message)
+void method_kv_compare_set(const struct request *q, const void *message)
 {
 	const Roar__KvCompareSetRequest *m = message;
 	struct job *job;
 
-	if (check_key(q, m->key) < 0 || check_ttl(q, m->ttl_ms) < 0)
+	if (request_check_key(q, m->key) < 0 || check_ttl(q, m->ttl_ms) < 0)
 		return;
-	job = job_want(q, m->job_id);
+	job = request_job_ensure(q, m->job_id);
 	if (!job)
 		return;
 	if (as_expected(key_find(job, m->key), m))
@@ -244,13 +251,13 @@ void do_kv_compare_set(const struct request *q, const void *message)
 		tell_entry(q, job, m->key, false);
 }
 
-void do_kv_delete(const struct request *q, const void *message)
+void method_kv_delete(const struct request *q, const void *message)
 {
 	const Roar__KvDeleteRequest *m = message;
-	struct job *job = job_of(q, m->job_id);
+	struct job *job = request_job(q, m->job_id);
 	int r;
 
-	if (!job || check_key(q, m->key) < 0 ||
+	if (!job || request_check_key(q, m->key) < 0 ||
 	    was_done(q, job, m->key, m->request))
 		return;
 	if (!key_find(job, m->key)) {
@@ -259,7 +266,7 @@ void do_kv_delete(const struct request *q, const void *message)
 	}
 	r = key_record_gone(job, m->key, m->request);
 	if (r < 0) {
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 		return;
 	}
 	tell_entry(q, job, m->key, true);
@@ -270,11 +277,11 @@ void do_kv_delete(const struct request *q, const void *message)
 
 static size_t first_of(const struct job *job, const Roar__KvListRequest *m)
 {
-	size_t i = key_place(job, m->prefix);
+	size_t i = key_index(job, m->prefix);
 
 	if (!*m->after)
 		return i;
-	size_t behind = key_place(job, m->after);
+	size_t behind = key_index(job, m->after);
 
 	if (behind < job->n_keys &&
 	    strcmp(job->keys[behind]->name, m->after) == 0)
@@ -306,29 +313,29 @@ static bool fill(const struct job *job, const Roar__KvListRequest *m,
 	return false;
 }
 
-void do_kv_list(const struct request *q, const void *message)
+void method_kv_list(const struct request *q, const void *message)
 {
 	const Roar__KvListRequest *m = message;
 	Roar__KvListReply reply = ROAR__KV_LIST_REPLY__INIT;
-	struct job *job = job_of(q, m->job_id);
+	struct job *job = request_job(q, m->job_id);
 	size_t max = m->limit <= 0	 ? PAGE_DEFAULT :
 		     m->limit > PAGE_MAX ? PAGE_MAX :
 					   (size_t)m->limit;
 	CLEANUP(freep) Roar__KvEntry *entries = NULL;
 	CLEANUP(freep) Roar__KvEntry **ptrs = NULL;
 
-	if (!job || check_prefix(q, m->prefix) < 0 ||
-	    check_prefix(q, m->after) < 0)
+	if (!job || request_check_prefix(q, m->prefix) < 0 ||
+	    request_check_prefix(q, m->after) < 0)
 		return;
 	entries = calloc(max, sizeof(*entries));
 	ptrs = calloc(max, sizeof(*ptrs));
 	if (!entries || !ptrs) {
-		refuse_change(q, -ENOMEM);
+		request_refuse_change(q, -ENOMEM);
 		return;
 	}
 	reply.more = fill(job, m, entries, max, &reply.n_entries);
 	for (size_t i = 0; i < reply.n_entries; i++)
 		ptrs[i] = &entries[i];
 	reply.entries = ptrs;
-	answer(q, &reply);
+	request_answer(q, &reply);
 }

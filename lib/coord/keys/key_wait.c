@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct waited *waited_want(struct job *job, const char *name)
+static struct waited *waited_ensure(struct job *job, const char *name)
 {
 	size_t len = strlen(name);
 	struct waited *on = map_get(&job->waited, name, len);
@@ -48,9 +48,9 @@ static void expire(struct coord *c, struct wait *wait)
 	struct key_wait *w = LIST_OWNER(wait, struct key_wait, wait);
 	struct request q = { .c = c, .call = wait->call };
 
-	refuse(&q, COORD_DEADLINE_EXCEEDED,
-	       "the deadline is over and key '%s' was not set%s", w->on->name,
-	       w->after_version ? " anew" : "");
+	request_refuse(&q, COORD_DEADLINE_EXCEEDED,
+		       "the deadline is over and key '%s' was not set%s",
+		       w->on->name, w->after_version ? " anew" : "");
 	withdraw(c, wait);
 }
 
@@ -61,11 +61,11 @@ int key_wait(const struct request *q, struct job *job,
 	     const Roar__KvGetRequest *m)
 {
 	struct key_wait *w = calloc(1, sizeof(*w));
-	struct waited *on = w ? waited_want(job, m->key) : NULL;
+	struct waited *on = w ? waited_ensure(job, m->key) : NULL;
 
 	if (!on) {
 		free(w);
-		refuse_change(q, -ENOMEM);
+		request_refuse_change(q, -ENOMEM);
 		return -ENOMEM;
 	}
 	w->on = on;
@@ -90,7 +90,7 @@ static void wake(struct job *job, struct waited *on, const struct key *key)
 	key_view(job, key->name, key, &entry);
 	reply.done = true;
 	reply.entry = &entry;
-	const Roar__KvReply *each = share(job->c, &reply, &own);
+	const Roar__KvReply *each = shared_reply_begin(job->c, &reply, &own);
 
 	LIST_EACH(it, after, &on->waits) {
 		struct key_wait *w = LIST_OWNER(it, struct key_wait, in_waited);
@@ -99,12 +99,12 @@ static void wake(struct job *job, struct waited *on, const struct key *key)
 			left++;
 			continue;
 		}
-		tell(job->c, w->wait.call, COORD_OK, each, NULL);
+		call_reply(job->c, w->wait.call, COORD_OK, each, NULL);
 		wait_remove(job->c, &w->wait);
 		list_remove(&w->in_waited);
 		free(w);
 	}
-	share_end(job->c);
+	shared_reply_end(job->c);
 	if (!left)
 		waited_tidy(job, on);
 }
@@ -114,7 +114,7 @@ void key_changed(struct job *job, const char *name)
 	const struct key *key = key_find(job, name);
 	struct waited *on = map_get(&job->waited, name, strlen(name));
 
-	key_tell(job, name, key);
+	key_publish(job, name, key);
 	if (key && on)
 		wake(job, on, key);
 }

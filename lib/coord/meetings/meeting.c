@@ -41,7 +41,7 @@ struct meeting *meeting_find(const struct job *job, const char *id)
 	return map_get(&job->meetings, id, strlen(id));
 }
 
-int meeting_want(struct job *job, const char *id, struct meeting **ret)
+int meeting_ensure(struct job *job, const char *id, struct meeting **ret)
 {
 	size_t len = strlen(id);
 	struct meeting *m = meeting_find(job, id);
@@ -196,11 +196,11 @@ static void repeat(const struct request *q, const struct meeting *m,
 	int r = me ? answers_reserve(&answers, last->kind, last->n) : -EBADMSG;
 
 	if (r < 0) {
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 		return;
 	}
 	answers_fill(&answers, last, m->id);
-	answers_tell(q->c, &answers, q->call, ask->plain,
+	answers_send(q->c, &answers, q->call, ask->plain,
 		     (size_t)(me - last->attendees));
 	answers_release(&answers);
 	wait_answered(w, q->call);
@@ -210,10 +210,11 @@ static void repeat(const struct request *q, const struct meeting *m,
 static void refuse_over(const struct request *q, const struct meeting *m,
 			uint64_t asked)
 {
-	refuse(q, COORD_FAILED_PRECONDITION,
-	       "generation %llu of barrier '%s' is over: this process was not in it, came to it without a number or has moved on; the last released was %llu, generation 0 joins the next",
-	       (unsigned long long)asked, m->id,
-	       (unsigned long long)m->last->generation);
+	request_refuse(
+		q, COORD_FAILED_PRECONDITION,
+		"generation %llu of barrier '%s' is over: this process was not in it, came to it without a number or has moved on; the last released was %llu, generation 0 joins the next",
+		(unsigned long long)asked, m->id,
+		(unsigned long long)m->last->generation);
 }
 
 static void refuse_other(const struct request *q, const struct round *round,
@@ -222,11 +223,12 @@ static void refuse_other(const struct request *q, const struct round *round,
 	const struct arrival *first = LIST_OWNER(round->arrivals.next,
 						 struct arrival, in_round);
 
-	refuse(q, COORD_FAILED_PRECONDITION,
-	       "barrier '%s' was asked for in generation %llu while %zu workers wait in generation %llu, '%s' (rank %d) the first of them; all must come with the same number",
-	       round->meeting->id, (unsigned long long)asked, round->n_here,
-	       (unsigned long long)round->generation, first->worker->id,
-	       first->worker->rank);
+	request_refuse(
+		q, COORD_FAILED_PRECONDITION,
+		"barrier '%s' was asked for in generation %llu while %zu workers wait in generation %llu, '%s' (rank %d) the first of them; all must come with the same number",
+		round->meeting->id, (unsigned long long)asked, round->n_here,
+		(unsigned long long)round->generation, first->worker->id,
+		first->worker->rank);
 }
 
 /* The generation to wait in; 0 when the request was answered already. */
@@ -244,7 +246,8 @@ static uint64_t generation(const struct request *q, const struct meeting *m,
 	}
 	if (has_missed_failure(m, w, asked)) {
 		meeting_tell_failure(m, asked, w);
-		tell(q->c, q->call, COORD_RESOURCE_EXHAUSTED, NULL, m->failure);
+		call_reply(q->c, q->call, COORD_RESOURCE_EXHAUSTED, NULL,
+			   m->failure);
 		return 0;
 	}
 	if (!asked)
@@ -271,7 +274,8 @@ static int check_group(const struct request *q, const struct job *job,
 	bool mine = !ask->n_group;
 
 	for (size_t i = 0; i < ask->n_group; i++) {
-		const struct worker *other = worker_of(q, job, ask->group[i]);
+		const struct worker *other = request_worker(q, job,
+							    ask->group[i]);
 
 		if (!other)
 			return -ENOENT;
@@ -279,8 +283,9 @@ static int check_group(const struct request *q, const struct job *job,
 	}
 	if (mine)
 		return 0;
-	refuse(q, COORD_INVALID_ARGUMENT,
-	       "worker '%s' is not in the group it wants to meet", w->id);
+	request_refuse(q, COORD_INVALID_ARGUMENT,
+		       "worker '%s' is not in the group it wants to meet",
+		       w->id);
 	return -EINVAL;
 }
 
@@ -330,14 +335,15 @@ static int begin(const struct request *q, struct meeting *m, struct worker *w,
 	if (check_group(q, job, w, ask) < 0)
 		return -EINVAL;
 	if (job->n_rounds >= q->c->limits.max_meetings) {
-		refuse(q, COORD_RESOURCE_EXHAUSTED,
-		       "job '%s' has %zu barriers with somebody waiting; no more are taken",
-		       job->id, job->n_rounds);
+		request_refuse(
+			q, COORD_RESOURCE_EXHAUSTED,
+			"job '%s' has %zu barriers with somebody waiting; no more are taken",
+			job->id, job->n_rounds);
 		return -EAGAIN;
 	}
 	r = round_new(m, ask, generation, &round);
 	if (r < 0) {
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 		return r;
 	}
 	r = check_living(q, round);
@@ -354,18 +360,21 @@ static int check_same(const struct request *q, const struct round *round,
 	const char *id = w->id;
 
 	if (round->kind != ask->kind)
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "generation %llu of '%s' is under way as another kind of meeting (%d, not %d)",
-		       (unsigned long long)round->generation,
-		       round->meeting->id, (int)round->kind, (int)ask->kind);
+		request_refuse(
+			q, COORD_INVALID_ARGUMENT,
+			"generation %llu of '%s' is under way as another kind of meeting (%d, not %d)",
+			(unsigned long long)round->generation,
+			round->meeting->id, (int)round->kind, (int)ask->kind);
 	else if (!round_same_group(round, ask))
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "generation %llu of '%s' is under way with another group, of %zu workers (0: all)",
-		       (unsigned long long)round->generation,
-		       round->meeting->id, round->n_group);
+		request_refuse(
+			q, COORD_INVALID_ARGUMENT,
+			"generation %llu of '%s' is under way with another group, of %zu workers (0: all)",
+			(unsigned long long)round->generation,
+			round->meeting->id, round->n_group);
 	else if (round->group && !round_member(round, id))
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "worker '%s' is not in the group it wants to meet", id);
+		request_refuse(
+			q, COORD_INVALID_ARGUMENT,
+			"worker '%s' is not in the group it wants to meet", id);
 	else
 		return 0;
 	return -EINVAL;
@@ -397,19 +406,20 @@ static void meet(const struct request *q, struct job *job, struct worker *w,
 	struct meeting *m;
 	int r;
 
-	if (check_meeting_id(q, ask->meeting_id) < 0)
+	if (request_check_meeting_id(q, ask->meeting_id) < 0)
 		return;
 	if (ask->generation > max_generation) {
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "generation %llu is too large; it counts the uses of the barrier, up to 2^62",
-		       (unsigned long long)ask->generation);
+		request_refuse(
+			q, COORD_INVALID_ARGUMENT,
+			"generation %llu is too large; it counts the uses of the barrier, up to 2^62",
+			(unsigned long long)ask->generation);
 		return;
 	}
 	if (worker_heard(q, w) < 0)
 		return;
-	r = meeting_want(job, ask->meeting_id, &m);
+	r = meeting_ensure(job, ask->meeting_id, &m);
 	if (r < 0) {
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 		return;
 	}
 	m->held = true;
@@ -430,11 +440,12 @@ static uint64_t barrier_generation(const Coordinator__BarrierRequest *m)
 	return (uint64_t)m->step + 1;
 }
 
-void do_wait_barrier(const struct request *q, const void *message)
+void method_wait_barrier(const struct request *q, const void *message)
 {
 	const Coordinator__BarrierRequest *m = message;
-	struct job *job = job_of(q, m->job_id);
-	struct worker *w = job ? holder_of(q, job, m->worker_id, m->session) :
+	struct job *job = request_job(q, m->job_id);
+	struct worker *w = job ? request_holder(q, job, m->worker_id,
+						m->session) :
 				 NULL;
 	struct ask ask = {
 		.meeting_id = m->barrier_id,
@@ -442,7 +453,7 @@ void do_wait_barrier(const struct request *q, const void *message)
 		.plain = true,
 	};
 
-	if (!w || check_natural(q, "step", m->step) < 0)
+	if (!w || request_check_natural(q, "step", m->step) < 0)
 		return;
 	meet(q, job, w, &ask);
 }
@@ -450,36 +461,40 @@ void do_wait_barrier(const struct request *q, const void *message)
 static int check_kind(const struct request *q, const Roar__MeetRequest *m)
 {
 	if ((unsigned)m->kind > ROAR__MEET_KIND__VOTE)
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "kind is %d; BARRIER is 0, GATHER 1, VOTE 2",
-		       (int)m->kind);
+		request_refuse(q, COORD_INVALID_ARGUMENT,
+			       "kind is %d; BARRIER is 0, GATHER 1, VOTE 2",
+			       (int)m->kind);
 	else if ((unsigned)m->on_death > ROAR__ON_DEATH__WAIT)
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "on_death is %d; FAIL is 1, SHRINK 2, WAIT 3",
-		       (int)m->on_death);
+		request_refuse(q, COORD_INVALID_ARGUMENT,
+			       "on_death is %d; FAIL is 1, SHRINK 2, WAIT 3",
+			       (int)m->on_death);
 	else if (m->value.len > MAX_VALUE)
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "the value is %zu bytes long; at most %d are gathered",
-		       m->value.len, MAX_VALUE);
+		request_refuse(
+			q, COORD_INVALID_ARGUMENT,
+			"the value is %zu bytes long; at most %d are gathered",
+			m->value.len, MAX_VALUE);
 	else if (m->kind == ROAR__MEET_KIND__VOTE &&
 		 m->value.len > MAX_VOTE_VALUE)
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "the value is %zu bytes long; a vote takes %d at most",
-		       m->value.len, MAX_VOTE_VALUE);
+		request_refuse(
+			q, COORD_INVALID_ARGUMENT,
+			"the value is %zu bytes long; a vote takes %d at most",
+			m->value.len, MAX_VOTE_VALUE);
 	else if (m->n_group > q->c->limits.max_workers)
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "the group names %zu workers; the coordinator takes %u",
-		       m->n_group, q->c->limits.max_workers);
+		request_refuse(
+			q, COORD_INVALID_ARGUMENT,
+			"the group names %zu workers; the coordinator takes %u",
+			m->n_group, q->c->limits.max_workers);
 	else
 		return 0;
 	return -EINVAL;
 }
 
-void do_meet(const struct request *q, const void *message)
+void method_meet(const struct request *q, const void *message)
 {
 	const Roar__MeetRequest *m = message;
-	struct job *job = job_of(q, m->job_id);
-	struct worker *w = job ? holder_of(q, job, m->worker_id, m->session) :
+	struct job *job = request_job(q, m->job_id);
+	struct worker *w = job ? request_holder(q, job, m->worker_id,
+						m->session) :
 				 NULL;
 	bool has_value = m->kind != ROAR__MEET_KIND__BARRIER;
 	struct ask ask = {

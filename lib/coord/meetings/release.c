@@ -155,10 +155,10 @@ int change_release(struct coord *c, const Record *record)
 	    m->generation > INT64_MAX || !m->n_arrivals)
 		return -EBADMSG;
 	r = take(m);
-	error = r ? meeting_want(job, m->meeting_id, &meeting) : -ENOMEM;
+	error = r ? meeting_ensure(job, m->meeting_id, &meeting) : -ENOMEM;
 	if (error < 0)
 		return error;
-	error = keep(c, record);
+	error = record_append(c, record);
 	if (error < 0) {
 		meeting_tidy(meeting);
 		return error;
@@ -335,13 +335,13 @@ void answers_fill(struct answers *a, const struct release *r, const char *id)
 	a->barrier.n_late = n_late;
 }
 
-void answers_tell(struct coord *c, struct answers *a, uint64_t call, bool plain,
+void answers_send(struct coord *c, struct answers *a, uint64_t call, bool plain,
 		  size_t index)
 {
 	a->meet.arrival_order = a->barrier.arrival_order = (int64_t)index + 1;
 	a->meet.place = a->release->attendees[index].place;
 	if (plain)
-		tell(c, call, COORD_OK, &a->barrier, NULL);
+		call_reply(c, call, COORD_OK, &a->barrier, NULL);
 	else
-		tell(c, call, COORD_OK, &a->meet, NULL);
+		call_reply(c, call, COORD_OK, &a->meet, NULL);
 }

@@ -322,7 +322,7 @@ static void fail_gather(const struct request *q, struct round *round,
 		"gather '%.200s' (generation %llu): %zu workers brought %zu bytes, and each would get all of them; at most %d bytes are gathered and %d sent to all together: share large values by keys or files",
 		m->id, (unsigned long long)generation, load->n, load->bytes,
 		MAX_GATHER, MAX_GATHER_OUT);
-	tell(q->c, q->call, COORD_RESOURCE_EXHAUSTED, NULL, sentence);
+	call_reply(q->c, q->call, COORD_RESOURCE_EXHAUSTED, NULL, sentence);
 	meeting_tell_failure(m, generation, w);
 	LIST_EACH(it, after, &round->arrivals) {
 		struct arrival *a = LIST_OWNER(it, struct arrival, in_round);
@@ -362,12 +362,13 @@ static int let_wait(const struct request *q, struct arrival *a,
 	int r = take_value(a, ask);
 
 	if (r < 0) {
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 		return r;
 	}
 	if (a->wait.call) {
-		tell(q->c, a->wait.call, COORD_ABORTED, NULL,
-		     "the worker asked again with another call, which waits in the place of this one");
+		call_reply(
+			q->c, a->wait.call, COORD_ABORTED, NULL,
+			"the worker asked again with another call, which waits in the place of this one");
 		not_here(a);
 		wait_remove(q->c, &a->wait);
 	}
@@ -388,9 +389,9 @@ static int refuse_full(const struct request *q, struct round *round,
 	struct load load = load_with(round, again, ask);
 
 	if (!again && n_waiting(w) >= MAX_ARRIVALS) {
-		refuse(q, COORD_RESOURCE_EXHAUSTED,
-		       "worker '%s' waits in %d barriers already", w->id,
-		       MAX_ARRIVALS);
+		request_refuse(q, COORD_RESOURCE_EXHAUSTED,
+			       "worker '%s' waits in %d barriers already",
+			       w->id, MAX_ARRIVALS);
 		return -EAGAIN;
 	}
 	if (!is_too_much(&load, round->kind))
@@ -410,7 +411,7 @@ int round_arrive(const struct request *q, struct round *round, struct worker *w,
 		return r;
 	r = arrival_want(round, w, &a);
 	if (r < 0) {
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 		return r;
 	}
 	r = let_wait(q, a, ask);
@@ -433,7 +434,7 @@ size_t round_expected(const struct round *round)
 
 	if (round->group)
 		return round->n_needed;
-	return (round->on_death == ROAR__ON_DEATH__SHRINK ? job_alive(job) :
+	return (round->on_death == ROAR__ON_DEATH__SHRINK ? job_n_alive(job) :
 							    job->n_workers) -
 	       aside_elsewhere(round);
 }

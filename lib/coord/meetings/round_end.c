@@ -181,7 +181,7 @@ static void tell_all(struct round *round, struct answers *answers)
 		struct arrival *a = LIST_OWNER(it, struct arrival, in_round);
 		struct worker *w = a->worker;
 
-		answers_tell(c, answers, a->wait.call, a->plain, i++);
+		answers_send(c, answers, a->wait.call, a->plain, i++);
 		w->heard_ms = c->now.mono_ms;
 		wait_answered(w, a->wait.call);
 		w->answered_meeting = m->serial;
@@ -202,11 +202,11 @@ static void release(struct round *round)
 		draft_fill(&d, round);
 		record.what_case = ROAR__RECORD__RECORD__WHAT_RELEASE;
 		record.release = &d.release;
-		r = make_change(round->meeting->job->c, &record);
+		r = change_make(round->meeting->job->c, &record);
 	}
 	if (r < 0) {
-		round_fail(round, status_of_change(r), sentence_of_change(r),
-			   NULL, 0);
+		round_fail(round, change_status(r), change_sentence(r), NULL,
+			   0);
 		return;
 	}
 	times(round, &wait, &skew);
@@ -292,8 +292,8 @@ void worker_drop_arrivals(struct worker *w, const char *sentence)
 		struct round *round = a->round;
 
 		if (a->wait.call)
-			tell(w->job->c, a->wait.call, COORD_ABORTED, NULL,
-			     sentence);
+			call_reply(w->job->c, a->wait.call, COORD_ABORTED, NULL,
+				   sentence);
 		arrival_free(a);
 		round_tidy(round);
 	}
@@ -353,7 +353,7 @@ static void say_absent(struct str *s, const struct round *round,
 		 round->meeting->id, (unsigned long long)round->generation);
 	if (!n)
 		str_addf(s, "job '%s' has %zu of the %d workers it needs",
-			 job->id, job_alive(job), job_needs(job));
+			 job->id, job_n_alive(job), job_n_needed(job));
 	else
 		str_addf(s, "%zu of %zu workers are absent: ", n,
 			 round_expected(round));
@@ -405,7 +405,7 @@ static void expire(struct coord *c, struct wait *wait)
 		n = MAX_NAMES;
 	for (size_t i = 0; i < n; i++)
 		names[i] = absent[i]->id;
-	note(round->meeting->job, LOG_WARNING, "%s", said);
+	job_log(round->meeting->job, LOG_WARNING, "%s", said);
 	expire_all(round, said, names, n);
 }
 

@@ -93,7 +93,7 @@ int worker_join(struct job *job, const Coordinator__WorkerInfo *info,
 	m.slot = worker_find(job, info->worker_id) ? 0 : slot_free(job) + 1;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_JOIN;
 	record.join = &m;
-	return make_change(job->c, &record);
+	return change_make(job->c, &record);
 }
 
 static int record_death(struct worker *w, const char *reason)
@@ -108,7 +108,7 @@ static int record_death(struct worker *w, const char *reason)
 	m.reason = (char *)reason;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_DEATH;
 	record.death = &m;
-	return make_change(w->job->c, &record);
+	return change_make(w->job->c, &record);
 }
 
 int worker_give_up(struct worker *w)
@@ -127,7 +127,7 @@ int worker_give_up(struct worker *w)
 	m.world_epoch = job->epoch + 1;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_LEAVE;
 	record.leave = &m;
-	r = make_change(job->c, &record);
+	r = change_make(job->c, &record);
 	if (r < 0)
 		return r;
 	world_changed(job, name);
@@ -149,9 +149,9 @@ static void die(struct worker *w)
 		alarm_set(&c->mono, &w->look, c->now.mono_ms + RECORD_RETRY_MS);
 		return;
 	}
-	note(job, LOG_WARNING,
-	     "worker '%s' (rank %d) is dead: %s; its place is held for %lld ms",
-	     w->id, w->rank, why, (long long)job->settings.hold_ms);
+	job_log(job, LOG_WARNING,
+		"worker '%s' (rank %d) is dead: %s; its place is held for %lld ms",
+		w->id, w->rank, why, (long long)job->settings.hold_ms);
 	worker_trust(w);
 	w->dies_ms = c->now.mono_ms + job->settings.hold_ms;
 	alarm_set(&c->mono, &w->look, w->dies_ms);
@@ -168,9 +168,9 @@ static void give_up_dead(struct worker *w)
 		alarm_set(&c->mono, &w->look, c->now.mono_ms + HOLD_MORE_MS);
 		return;
 	}
-	note(job, LOG_NOTICE,
-	     "no successor came for worker '%s' (rank %d); its place is given up",
-	     w->id, w->rank);
+	job_log(job, LOG_NOTICE,
+		"no successor came for worker '%s' (rank %d); its place is given up",
+		w->id, w->rank);
 	if (worker_give_up(w) < 0)
 		alarm_set(&c->mono, &w->look, c->now.mono_ms + RECORD_RETRY_MS);
 }
@@ -198,7 +198,7 @@ static void look_at_living(struct coord *c, struct worker *w)
 		worker_suspect(w, "it is silent", w->heard_ms + s->timeout_ms);
 }
 
-void worker_look(struct coord *c, struct alarm *a)
+void worker_due(struct coord *c, struct alarm *a)
 {
 	struct worker *w = LIST_OWNER(a, struct worker, look);
 
@@ -233,12 +233,12 @@ static int come_back(const struct request *q, struct worker *w)
 			    w->incarnation, w->registered_ms);
 
 	if (r < 0) {
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 		return r;
 	}
-	note(w->job, LOG_NOTICE,
-	     "worker '%s' (rank %d) counted as dead and is back", w->id,
-	     w->rank);
+	job_log(w->job, LOG_NOTICE,
+		"worker '%s' (rank %d) counted as dead and is back", w->id,
+		w->rank);
 	alarm_set(&q->c->mono, &w->look,
 		  q->c->now.mono_ms + w->job->settings.timeout_ms / 2);
 	world_changed(w->job, w->id);

@@ -25,17 +25,18 @@ static int64_t ago_ms(const struct worker *w)
 
 static void refuse_predecessor(const struct request *q, const struct worker *w)
 {
-	refuse(q, COORD_FAILED_PRECONDITION,
-	       "the place of worker '%s' belongs to another process now (incarnation %llu); this one must end or take another id",
-	       w->id, (unsigned long long)w->incarnation);
+	request_refuse(
+		q, COORD_FAILED_PRECONDITION,
+		"the place of worker '%s' belongs to another process now (incarnation %llu); this one must end or take another id",
+		w->id, (unsigned long long)w->incarnation);
 }
 
 /* A process that does not show its session is believed, unless it speaks on the connection
  * that was its predecessor's. */
-struct worker *holder_of(const struct request *q, const struct job *job,
-			 const char *id, uint64_t session)
+struct worker *request_holder(const struct request *q, const struct job *job,
+			      const char *id, uint64_t session)
 {
-	struct worker *w = worker_of(q, job, id);
+	struct worker *w = request_worker(q, job, id);
 	bool own = session ? w && session == w->session :
 			     w && (!q->who->conn ||
 				   q->who->conn != w->former_conn);
@@ -63,24 +64,25 @@ static void tell_place(const struct request *q, const struct worker *w)
 	/* Clients expect their metadata back; entries of both maps have one shape. */
 	m.n_config = w->info->n_metadata;
 	m.config = (Coordinator__WorkerConfig__ConfigEntry **)w->info->metadata;
-	answer(q, &m);
+	request_answer(q, &m);
 }
 
 /* ---- register ---- */
 
 static int check_info(const struct request *q, const Coordinator__WorkerInfo *m)
 {
-	if (check_id(q, "worker_id", m->worker_id) < 0 ||
-	    check_text(q, "hostname", m->hostname, MAX_HOST) < 0 ||
-	    check_natural(q, "gpu_count", m->gpu_count) < 0 ||
-	    check_natural(q, "memory_bytes", m->memory_bytes) < 0 ||
-	    check_metadata(q, m->n_metadata, m->metadata) < 0 ||
+	if (request_check_id(q, "worker_id", m->worker_id) < 0 ||
+	    request_check_text(q, "hostname", m->hostname, MAX_HOST) < 0 ||
+	    request_check_natural(q, "gpu_count", m->gpu_count) < 0 ||
+	    request_check_natural(q, "memory_bytes", m->memory_bytes) < 0 ||
+	    request_check_metadata(q, m->n_metadata, m->metadata) < 0 ||
 	    balance_check_worker(q, m) < 0)
 		return -EINVAL;
 	if (m->port >= 0 && m->port <= MAX_PORT)
 		return 0;
-	refuse(q, COORD_INVALID_ARGUMENT, "port is %d; it must be from 0 to %d",
-	       m->port, MAX_PORT);
+	request_refuse(q, COORD_INVALID_ARGUMENT,
+		       "port is %d; it must be from 0 to %d", m->port,
+		       MAX_PORT);
 	return -EINVAL;
 }
 
@@ -89,14 +91,16 @@ static bool has_room(const struct request *q, const struct job *job)
 	const struct coord *c = q->c;
 
 	if (job->n_workers >= (size_t)job->settings.max_workers)
-		refuse(q, COORD_RESOURCE_EXHAUSTED,
-		       "job '%s' has all of its %d workers (max_workers); one must leave first",
-		       job->id, job->settings.max_workers);
+		request_refuse(
+			q, COORD_RESOURCE_EXHAUSTED,
+			"job '%s' has all of its %d workers (max_workers); one must leave first",
+			job->id, job->settings.max_workers);
 	else if (c->n_workers >= c->limits.max_workers ||
-		 job->n_workers >= job_share(q, c->limits.max_workers))
-		refuse(q, COORD_RESOURCE_EXHAUSTED,
-		       "the coordinator takes no more workers (job '%s' has %zu): one must leave first, or --max-workers of the server allow more",
-		       job->id, job->n_workers);
+		 job->n_workers >= job_limit(q, c->limits.max_workers))
+		request_refuse(
+			q, COORD_RESOURCE_EXHAUSTED,
+			"the coordinator takes no more workers (job '%s' has %zu): one must leave first, or --max-workers of the server allow more",
+			job->id, job->n_workers);
 	else
 		return true;
 	return false;
@@ -139,13 +143,13 @@ static void join_new(const struct request *q, struct job *job,
 	r = worker_join(job, m, (int32_t)job->n_workers, session, 1,
 			q->c->now.wall_ms);
 	if (r < 0) {
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 		return;
 	}
 	w = worker_find(job, m->worker_id);
 	settle(q, w);
-	note(job, LOG_INFO, "worker '%s' joined as rank %d", m->worker_id,
-	     w->rank);
+	job_log(job, LOG_INFO, "worker '%s' joined as rank %d", m->worker_id,
+		w->rank);
 	tell_place(q, w);
 	rounds_check(job);
 }
@@ -159,14 +163,14 @@ static void take_over(const struct request *q, struct worker *w,
 			    w->incarnation + 1, q->c->now.wall_ms);
 
 	if (r < 0) {
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 		return;
 	}
-	note(job, LOG_NOTICE,
-	     "worker '%s' (rank %d) has a successor, incarnation %llu",
-	     m->worker_id, w->rank, (unsigned long long)w->incarnation);
+	job_log(job, LOG_NOTICE,
+		"worker '%s' (rank %d) has a successor, incarnation %llu",
+		m->worker_id, w->rank, (unsigned long long)w->incarnation);
 	worker_drop_arrivals(w, "another process took the place of the worker");
-	watch_forget(w);
+	worker_drop_watches(w);
 	w->former_conn = w->conn_id == q->who->conn ? 0 : w->conn_id;
 	settle(q, w);
 	tell_place(q, w);
@@ -178,10 +182,11 @@ static void take_over(const struct request *q, struct worker *w,
 
 static void refuse_second(const struct request *q, const struct worker *w)
 {
-	refuse(q, COORD_ALREADY_EXISTS,
-	       "worker '%s' is alive: rank %d at '%s', heard of %lld ms ago; its id is free when its connection ends or after %lld ms of silence",
-	       w->id, w->rank, w->info->hostname, (long long)ago_ms(w),
-	       (long long)w->job->settings.timeout_ms / 2);
+	request_refuse(
+		q, COORD_ALREADY_EXISTS,
+		"worker '%s' is alive: rank %d at '%s', heard of %lld ms ago; its id is free when its connection ends or after %lld ms of silence",
+		w->id, w->rank, w->info->hostname, (long long)ago_ms(w),
+		(long long)w->job->settings.timeout_ms / 2);
 }
 
 /* After a restart nobody was heard of, which is not the workers' doing: they have as long
@@ -194,10 +199,11 @@ static bool may_come_back(const struct worker *w)
 
 static void refuse_for_now(const struct request *q, const struct worker *w)
 {
-	refuse(q, COORD_ALREADY_EXISTS,
-	       "worker '%s' (rank %d at '%s') was alive when the coordinator was started anew and may come back with its session; its id is free in %lld ms",
-	       w->id, w->rank, w->info->hostname,
-	       (long long)(worker_grace_ms(w) - ago_ms(w)));
+	request_refuse(
+		q, COORD_ALREADY_EXISTS,
+		"worker '%s' (rank %d at '%s') was alive when the coordinator was started anew and may come back with its session; its id is free in %lld ms",
+		w->id, w->rank, w->info->hostname,
+		(long long)(worker_grace_ms(w) - ago_ms(w)));
 }
 
 /* The process that holds the place, as far as can be known: by its session, or, where the
@@ -220,7 +226,7 @@ static void register_again(const struct request *q, struct worker *w)
 	tell_place(q, w);
 }
 
-void do_register(const struct request *q, const void *message)
+void method_register_worker(const struct request *q, const void *message)
 {
 	const Coordinator__WorkerInfo *m = message;
 	struct job *job;
@@ -228,7 +234,7 @@ void do_register(const struct request *q, const void *message)
 
 	if (check_info(q, m) < 0)
 		return;
-	job = job_want(q, m->job_id);
+	job = request_job_ensure(q, m->job_id);
 	if (!job)
 		return;
 	w = worker_find(job, m->worker_id);
@@ -248,19 +254,21 @@ void do_register(const struct request *q, const void *message)
 
 /* ---- heartbeats ---- */
 
-void do_heartbeat(const struct request *q, const void *message)
+void method_heartbeat(const struct request *q, const void *message)
 {
 	const Coordinator__HeartbeatRequest *m = message;
 	Coordinator__HeartbeatResponse reply =
 		COORDINATOR__HEARTBEAT_RESPONSE__INIT;
-	struct job *job = job_of(q, m->job_id);
-	struct worker *w = job ? holder_of(q, job, m->worker_id, m->session) :
+	struct job *job = request_job(q, m->job_id);
+	struct worker *w = job ? request_holder(q, job, m->worker_id,
+						m->session) :
 				 NULL;
 
 	if (!w)
 		return;
-	if (m->status && check_text(q, "current_task", m->status->current_task,
-				    TEXT_MAX_TASK) < 0)
+	if (m->status &&
+	    request_check_text(q, "current_task", m->status->current_task,
+			       TEXT_MAX_TASK) < 0)
 		return;
 	if (worker_heard(q, w) < 0)
 		return;
@@ -274,17 +282,18 @@ void do_heartbeat(const struct request *q, const void *message)
 	if (w->n_commands)
 		commands_answer(q, w, &reply);
 	else
-		answer(q, &reply);
+		request_answer(q, &reply);
 }
 
 /* ---- leaving ---- */
 
-void do_deregister(const struct request *q, const void *message)
+void method_deregister_worker(const struct request *q, const void *message)
 {
 	const Coordinator__WorkerInfo *m = message;
 	Coordinator__WorkerConfig reply = COORDINATOR__WORKER_CONFIG__INIT;
-	struct job *job = job_of(q, m->job_id);
-	struct worker *w = job ? holder_of(q, job, m->worker_id, m->session) :
+	struct job *job = request_job(q, m->job_id);
+	struct worker *w = job ? request_holder(q, job, m->worker_id,
+						m->session) :
 				 NULL;
 	int r;
 
@@ -295,35 +304,35 @@ void do_deregister(const struct request *q, const void *message)
 	reply.incarnation = w->incarnation;
 	r = worker_give_up(w);
 	if (r < 0) {
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 		return;
 	}
-	note(job, LOG_INFO, "worker '%s' left", m->worker_id);
+	job_log(job, LOG_INFO, "worker '%s' left", m->worker_id);
 	reply.world_size = (int32_t)job->n_workers;
 	reply.world_epoch = job->epoch;
 	reply.heartbeat_interval_ms = job->settings.heartbeat_interval_ms;
 	reply.timeout_ms = job->settings.timeout_ms;
 	reply.ready = job_ready(job);
-	answer(q, &reply);
+	request_answer(q, &reply);
 }
 
-void do_leave(const struct request *q, const void *message)
+void method_leave(const struct request *q, const void *message)
 {
 	const Roar__LeaveRequest *m = message;
 	Roar__LeaveReply reply = ROAR__LEAVE_REPLY__INIT;
-	struct job *job = job_of(q, m->job_id);
-	struct worker *w = job ? worker_of(q, job, m->worker_id) : NULL;
+	struct job *job = request_job(q, m->job_id);
+	struct worker *w = job ? request_worker(q, job, m->worker_id) : NULL;
 	int r;
 
-	if (!w || check_text(q, "reason", m->reason, MAX_REASON) < 0)
+	if (!w || request_check_text(q, "reason", m->reason, MAX_REASON) < 0)
 		return;
 	r = worker_give_up(w);
 	if (r < 0) {
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 		return;
 	}
-	note(job, LOG_INFO, "the place of worker '%s' was given up%s%s",
-	     m->worker_id, *m->reason ? ": " : "", m->reason);
+	job_log(job, LOG_INFO, "the place of worker '%s' was given up%s%s",
+		m->worker_id, *m->reason ? ": " : "", m->reason);
 	reply.world_epoch = job->epoch;
-	answer(q, &reply);
+	request_answer(q, &reply);
 }

@@ -14,16 +14,16 @@ struct worker *worker_find(const struct job *job, const char *id)
 }
 
 /* Looks first and checks then: the names of those who are here are good. */
-struct worker *worker_of(const struct request *q, const struct job *job,
-			 const char *id)
+struct worker *request_worker(const struct request *q, const struct job *job,
+			      const char *id)
 {
 	struct worker *w = worker_find(job, id);
 
-	if (w || check_id(q, "worker_id", id) < 0)
+	if (w || request_check_id(q, "worker_id", id) < 0)
 		return w;
-	refuse(q, COORD_NOT_FOUND,
-	       "job '%s' has no worker '%s'; it must register first", job->id,
-	       id);
+	request_refuse(q, COORD_NOT_FOUND,
+		       "job '%s' has no worker '%s'; it must register first",
+		       job->id, id);
 	return NULL;
 }
 
@@ -40,11 +40,11 @@ int worker_new(struct job *job, const Coordinator__WorkerInfo *info,
 		return -ENOMEM;
 	memcpy(w->id, info->worker_id, len);
 	w->job = job;
-	w->look.ring = worker_look;
+	w->look.ring = worker_due;
 	list_init(&w->in_conn);
 	list_init(&w->arrivals);
 	list_init(&w->watches);
-	w->info = copy_message(info);
+	w->info = message_copy(info);
 	if (!w->info || alarms_reserve(alarms) < 0)
 		return -ENOMEM;
 	alarm_set(alarms, &w->look, INT64_MAX);
@@ -58,7 +58,7 @@ void worker_free(struct worker *w)
 		return;
 	conn_unbind(w);
 	wait_answered(w, 0);
-	watch_forget(w);
+	worker_drop_watches(w);
 	alarm_clear(&w->job->c->mono, &w->look);
 	for (size_t i = 0; i < w->n_commands; i++)
 		free(w->commands[i]);
@@ -67,7 +67,7 @@ void worker_free(struct worker *w)
 	free(w->report.task);
 	free(w->resources.gpus);
 	free(w->resources.gpu_ptrs);
-	free_message(w->info);
+	message_free(w->info);
 	free(w);
 }
 
@@ -210,16 +210,16 @@ static int join_again(struct coord *c, struct worker *w, const Record *record)
 
 	if (m->rank != w->rank || (!same && m->incarnation <= w->incarnation))
 		return -EBADMSG;
-	info = same ? NULL : copy_message(m->info);
+	info = same ? NULL : message_copy(m->info);
 	if (!same && !info)
 		return -ENOMEM;
-	r = keep(c, record);
+	r = record_append(c, record);
 	if (r < 0) {
-		free_message(info);
+		message_free(info);
 		return r;
 	}
 	if (info) {
-		free_message(w->info);
+		message_free(w->info);
 		new_process(w, m, info);
 		lendings_leave(w->job, w->slot);
 		slot_changed(w);
@@ -247,7 +247,7 @@ static int join_new(struct coord *c, struct job *job, const Record *record)
 		return r;
 	r = map_set(&job->by_id, w->id, strlen(w->id), w);
 	if (r == 0)
-		r = keep(c, record);
+		r = record_append(c, record);
 	if (r < 0) {
 		(void)map_remove(&job->by_id, w->id, strlen(w->id));
 		slot_give_up(w);
@@ -277,7 +277,7 @@ int change_join(struct coord *c, const Record *record)
 		return r;
 	if (m->world_epoch > job->epoch)
 		job->epoch = m->world_epoch;
-	job_look_at_start(job);
+	job_update_start(job);
 	return 0;
 }
 
@@ -294,7 +294,7 @@ int change_death(struct coord *c, const Record *record)
 	reason = strdup(m->reason);
 	if (!reason)
 		return -ENOMEM;
-	r = keep(c, record);
+	r = record_append(c, record);
 	if (r < 0)
 		return r;
 	lendings_lose(job, w->slot);
@@ -305,7 +305,7 @@ int change_death(struct coord *c, const Record *record)
 	c->n_dead++;
 	if (m->world_epoch > job->epoch)
 		job->epoch = m->world_epoch;
-	job_look_at_start(job);
+	job_update_start(job);
 	return 0;
 }
 
@@ -327,7 +327,7 @@ int change_leave(struct coord *c, const Record *record)
 
 	if (!w)
 		return -EBADMSG;
-	r = keep(c, record);
+	r = record_append(c, record);
 	if (r < 0)
 		return r;
 	worker_drop_arrivals(w, "the worker left the job while it waited");
@@ -340,7 +340,7 @@ int change_leave(struct coord *c, const Record *record)
 	if (m->world_epoch > job->epoch)
 		job->epoch = m->world_epoch;
 	worker_free(w);
-	job_look_at_start(job);
+	job_update_start(job);
 	return 0;
 }
 
@@ -351,7 +351,7 @@ int change_world(struct coord *c, const Record *record)
 
 	if (!job || record->world->world_epoch < job->epoch)
 		return -EBADMSG;
-	r = keep(c, record);
+	r = record_append(c, record);
 	if (r < 0)
 		return r;
 	job->epoch = record->world->world_epoch;

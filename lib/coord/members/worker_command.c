@@ -50,7 +50,7 @@ int change_command(struct coord *c, const Record *record)
 		return -ENOMEM;
 	r = prepare(job, m, copies);
 	if (r == 0)
-		r = keep(c, record);
+		r = record_append(c, record);
 	for (size_t i = 0; i < m->n_worker_ids; i++) {
 		struct worker *w = r < 0 ? NULL :
 					   worker_find(job, m->worker_ids[i]);
@@ -73,7 +73,7 @@ int change_commands_told(struct coord *c, const Record *record)
 
 	if (!w || m->n <= 0 || n > w->n_commands)
 		return -EBADMSG;
-	r = keep(c, record);
+	r = record_append(c, record);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < n; i++)
@@ -95,7 +95,7 @@ int change_drain(struct coord *c, const Record *record)
 	for (size_t i = 0; i < m->n_worker_ids; i++)
 		if (!worker_find(job, m->worker_ids[i]))
 			return -EBADMSG;
-	r = keep(c, record);
+	r = record_append(c, record);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < m->n_worker_ids; i++)
@@ -115,7 +115,7 @@ static int record_told(const struct worker *w)
 	m.n = (int32_t)w->n_commands;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_COMMANDS_TOLD;
 	record.commands_told = &m;
-	return make_change(w->job->c, &record);
+	return change_make(w->job->c, &record);
 }
 
 int commands_take(struct worker *w, char ***ret, size_t *ret_n)
@@ -160,7 +160,7 @@ void commands_answer(const struct request *q, struct worker *w,
 		reply->pending_commands = commands;
 		reply->n_pending_commands = n;
 	}
-	answer(q, reply);
+	request_answer(q, reply);
 	commands_free(commands, n);
 }
 
@@ -191,7 +191,7 @@ static int targets(const struct request *q, const struct job *job,
 	int r = all ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < most && r == 0; i++) {
-		struct worker *w = n_ids ? worker_of(q, job, ids[i]) :
+		struct worker *w = n_ids ? request_worker(q, job, ids[i]) :
 					   job->by_rank[i];
 
 		if (!w)
@@ -199,7 +199,7 @@ static int targets(const struct request *q, const struct job *job,
 		r = add_target(&seen, w, all, &n);
 	}
 	if (r < 0) {
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 		return r;
 	}
 	*ret = TAKE_PTR(all);
@@ -217,7 +217,7 @@ static int with_room(const struct request *q, const struct job *job, char **ids,
 	size_t n_room = 0, n_full = 0;
 
 	if (!full) {
-		refuse_change(q, -ENOMEM);
+		request_refuse_change(q, -ENOMEM);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -231,9 +231,10 @@ static int with_room(const struct request *q, const struct job *job, char **ids,
 	*ret_n = n_room;
 	if (n_room || !n_full)
 		return 0;
-	refuse(q, COORD_RESOURCE_EXHAUSTED,
-	       "worker '%s' has not fetched %d commands; no more are kept for it",
-	       ids[0], MAX_COMMANDS);
+	request_refuse(
+		q, COORD_RESOURCE_EXHAUSTED,
+		"worker '%s' has not fetched %d commands; no more are kept for it",
+		ids[0], MAX_COMMANDS);
 	return -EAGAIN;
 }
 
@@ -250,9 +251,9 @@ static int record_command(const struct request *q, struct job *job, char **ids,
 	m.n_worker_ids = n;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_COMMAND;
 	record.command = &m;
-	r = make_change(q->c, &record);
+	r = change_make(q->c, &record);
 	if (r < 0)
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 	return r;
 }
 
@@ -265,18 +266,19 @@ static void push_all(struct job *job, char **ids, size_t n)
 static int check_command(const struct request *q, const char *command)
 {
 	if (!*command) {
-		refuse(q, COORD_INVALID_ARGUMENT,
-		       "the command is empty; say \"checkpoint\", \"stop\", \"reload\" or what the workers know");
+		request_refuse(
+			q, COORD_INVALID_ARGUMENT,
+			"the command is empty; say \"checkpoint\", \"stop\", \"reload\" or what the workers know");
 		return -EINVAL;
 	}
-	return check_text(q, "the command", command, MAX_COMMAND);
+	return request_check_text(q, "the command", command, MAX_COMMAND);
 }
 
-void do_send_command(const struct request *q, const void *message)
+void method_send_command(const struct request *q, const void *message)
 {
 	const Roar__CommandRequest *m = message;
 	Roar__CommandReply reply = ROAR__COMMAND_REPLY__INIT;
-	struct job *job = job_of(q, m->job_id);
+	struct job *job = request_job(q, m->job_id);
 	CLEANUP(freep) char **ids = NULL;
 	size_t all, n;
 
@@ -290,7 +292,7 @@ void do_send_command(const struct request *q, const void *message)
 	reply.n_workers = (int32_t)n;
 	reply.full = ids + n;
 	reply.n_full = all - n;
-	answer(q, &reply);
+	request_answer(q, &reply);
 }
 
 static int record_drain(const struct request *q, struct job *job, char **ids,
@@ -305,19 +307,19 @@ static int record_drain(const struct request *q, struct job *job, char **ids,
 	m.n_worker_ids = n;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_DRAIN;
 	record.drain = &m;
-	r = make_change(q->c, &record);
+	r = change_make(q->c, &record);
 	if (r < 0)
-		refuse_change(q, r);
+		request_refuse_change(q, r);
 	return r;
 }
 
 /* Two records: should the second fail, the caller is told and asks again, and the first
  * changes nothing more. */
-void do_drain(const struct request *q, const void *message)
+void method_drain(const struct request *q, const void *message)
 {
 	const Roar__DrainRequest *m = message;
 	Roar__DrainReply reply = ROAR__DRAIN_REPLY__INIT;
-	struct job *job = job_of(q, m->job_id);
+	struct job *job = request_job(q, m->job_id);
 	CLEANUP(freep) char **ids = NULL;
 	size_t all, n;
 
@@ -334,5 +336,5 @@ void do_drain(const struct request *q, const void *message)
 	reply.n_workers = (int32_t)n;
 	reply.full = ids + n;
 	reply.n_full = all - n;
-	answer(q, &reply);
+	request_answer(q, &reply);
 }

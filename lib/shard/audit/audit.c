@@ -23,7 +23,7 @@ struct audit {
 	size_t n_segments;
 	size_t cap;
 	uint32_t pending_index; /* the segment that `pending` is of */
-	struct shard_ranges pending; /* consumed, and not written yet */
+	struct interval_set pending; /* consumed, and not written yet */
 	bool failed; /* a write was lost: the file ends here */
 };
 
@@ -31,7 +31,7 @@ static void audit_free(struct audit *a)
 {
 	closep(&a->fd);
 	free(a->totals);
-	shard_ranges_release(&a->pending);
+	interval_set_release(&a->pending);
 	free(a);
 }
 
@@ -170,7 +170,7 @@ static int write_record(struct audit *a, const struct str *bytes,
 }
 
 static int write_positions(struct audit *a, enum audit_kind kind,
-			   uint32_t index, const struct shard_ranges *positions)
+			   uint32_t index, const struct interval_set *positions)
 {
 	CLEANUP(str_release) struct str bytes = STR_INIT;
 	uint64_t chain = a->chain;
@@ -187,7 +187,7 @@ static int write_pending(struct audit *a)
 		return 0;
 	r = write_positions(a, AUDIT_CONSUMED, a->pending_index, &a->pending);
 	if (r == 0)
-		shard_ranges_clear(&a->pending);
+		interval_set_clear(&a->pending);
 	return r;
 }
 
@@ -243,7 +243,7 @@ static bool fits(const struct audit *a, uint32_t index, uint64_t first,
 		 uint64_t end)
 {
 	return a->pending_index == index && a->pending.n < AUDIT_PENDING_MAX &&
-	       !shard_ranges_overlap(&a->pending, first, end);
+	       !interval_set_overlap(&a->pending, first, end);
 }
 
 int audit_consumed(struct audit *a, uint32_t index, uint64_t first,
@@ -258,12 +258,12 @@ int audit_consumed(struct audit *a, uint32_t index, uint64_t first,
 	if (r < 0)
 		return r;
 	a->pending_index = index;
-	return shard_ranges_add(&a->pending, first, end, NULL);
+	return interval_set_add(&a->pending, first, end, NULL);
 }
 
 /* What is rare is written at once. */
 static int note(struct audit *a, enum audit_kind kind, uint32_t index,
-		const struct shard_ranges *positions)
+		const struct interval_set *positions)
 {
 	int r;
 
@@ -278,13 +278,13 @@ static int note(struct audit *a, enum audit_kind kind, uint32_t index,
 }
 
 int audit_dropped(struct audit *a, uint32_t index,
-		  const struct shard_ranges *positions)
+		  const struct interval_set *positions)
 {
 	return note(a, AUDIT_DROPPED, index, positions);
 }
 
 int audit_padded(struct audit *a, uint32_t index,
-		 const struct shard_ranges *positions)
+		 const struct interval_set *positions)
 {
 	return note(a, AUDIT_PADDED, index, positions);
 }

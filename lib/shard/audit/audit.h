@@ -66,7 +66,7 @@ struct audit_segment {
 	uint64_t world_epoch;
 	uint32_t rank;
 	uint32_t world;
-	const struct shard_ranges *base; /* NULL: the epoch begins */
+	const struct interval_set *base; /* NULL: the epoch begins */
 };
 
 /* Opens or makes the file and takes a lock on it.  -EBUSY when another process writes
@@ -90,9 +90,9 @@ int audit_consumed(struct audit *a, uint32_t index, uint64_t first,
 
 /* The positions are left out on purpose, or came once more to fill up the last step. */
 int audit_dropped(struct audit *a, uint32_t index,
-		  const struct shard_ranges *positions);
+		  const struct interval_set *positions);
 int audit_padded(struct audit *a, uint32_t index,
-		 const struct shard_ranges *positions);
+		 const struct interval_set *positions);
 
 /* Writes what is pending; with `sync`, when this returns it is on the disk.  Call it
  * before a checkpoint that counts these positions is committed. */

@@ -20,7 +20,7 @@ void audit_check_free(struct audit_check *c)
 	if (!c)
 		return;
 	for (size_t i = 0; i < c->n_sources; i++)
-		source_release(&c->sources[i]);
+		audit_source_release(&c->sources[i]);
 	for (size_t i = 0; i < c->n; i++)
 		epoch_release(&c->epochs[i]);
 	free(c->sources);
@@ -36,9 +36,9 @@ int audit_check_add(struct audit_check *c, const char *path,
 
 	if (!s)
 		return error_set(err, -ENOMEM, "no memory for a file");
-	r = source_init(s, path, err);
+	r = audit_source_init(s, path, err);
 	if (r < 0) {
-		source_release(s);
+		audit_source_release(s);
 		c->n_sources--;
 	}
 	return r;
@@ -63,14 +63,14 @@ static int by_name(const void *a, const void *b)
 int audit_check_finish(struct audit_check *c)
 {
 	bool suspects = false;
-	int r = sources_read(c, collect_record);
+	int r = audit_sources_read(c, tally_record);
 
 	for (size_t i = 0; i < c->n && r >= 0; i++) {
 		r = epoch_judge(&c->epochs[i]);
 		suspects |= r > 0;
 	}
 	if (r >= 0 && suspects)
-		r = sources_read(c, collect_suspects);
+		r = audit_sources_read(c, tally_suspects);
 	for (size_t i = 0; i < c->n && r >= 0; i++)
 		r = epoch_name(&c->epochs[i]);
 	if (r < 0)

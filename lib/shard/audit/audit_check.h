@@ -44,12 +44,12 @@ struct audit_epoch {
 	uint64_t epoch;
 	uint64_t total; /* positions */
 	size_t n_worlds; /* that went through some of it */
-	struct shard_ranges consumed; /* what the model has seen */
-	struct shard_ranges twice; /* more than once */
-	struct shard_ranges gaps; /* what it has not seen */
-	struct shard_ranges dropped; /* and was not meant to */
-	struct shard_ranges padded; /* once more, to fill up the last step */
-	struct shard_ranges unproven; /* in a base, in no record */
+	struct interval_set consumed; /* what the model has seen */
+	struct interval_set twice; /* more than once */
+	struct interval_set gaps; /* what it has not seen */
+	struct interval_set dropped; /* and was not meant to */
+	struct interval_set padded; /* once more, to fill up the last step */
+	struct interval_set unproven; /* in a base, in no record */
 	uint64_t redone; /* positions lost in crashes and consumed again */
 	char *problems[AUDIT_MAX_PROBLEMS];
 	size_t n_problems; /* there may be more than are kept */

@@ -14,8 +14,8 @@
 /* What one rank took in one world, of its suspects. */
 struct took {
 	uint32_t rank;
-	struct shard_ranges positions;
-	struct shard_ranges again; /* of them, what it took twice */
+	struct interval_set positions;
+	struct interval_set again; /* of them, what it took twice */
 };
 
 /* One world's way through the epoch. */
@@ -23,13 +23,13 @@ struct world {
 	uint64_t world_epoch;
 	uint32_t size;
 	uint32_t first_rank; /* whose base is `base` */
-	struct shard_ranges base;
-	struct shard_ranges ranks; /* that have a record */
-	struct shard_ranges all; /* what they took */
-	struct shard_ranges again; /* more than once */
-	struct shard_ranges dropped;
-	struct shard_ranges padded;
-	struct shard_ranges suspects; /* what came twice and was kept */
+	struct interval_set base;
+	struct interval_set ranks; /* that have a record */
+	struct interval_set all; /* what they took */
+	struct interval_set again; /* more than once */
+	struct interval_set dropped;
+	struct interval_set padded;
+	struct interval_set suspects; /* what came twice and was kept */
 	struct took *tooks; /* by rank */
 	size_t n;
 	size_t cap;
@@ -73,21 +73,22 @@ struct audit_check {
 
 /* ---- audit_source.c ---- */
 
-int source_init(struct source *s, const char *path, struct roar_error *err);
-void source_release(struct source *s);
+int audit_source_init(struct source *s, const char *path,
+		      struct roar_error *err);
+void audit_source_release(struct source *s);
 
 /* Takes a record.  0 or a negative errno, which ends all. */
-typedef int source_fn(struct audit_check *c, struct source *s,
-		      const struct audit_record *record);
+typedef int audit_source_fn(struct audit_check *c, struct source *s,
+			    const struct audit_record *record);
 
 /* Reads all files from their beginning, in turns.  What is wrong with a file is in its
  * `failure`. */
-int sources_read(struct audit_check *c, source_fn *take);
+int audit_sources_read(struct audit_check *c, audit_source_fn *take);
 
 /* ---- audit_tally.c ---- */
 
-source_fn collect_record; /* in the first reading */
-source_fn collect_suspects; /* in the second */
+audit_source_fn tally_record; /* in the first reading */
+audit_source_fn tally_suspects; /* in the second */
 void epoch_release(struct epoch *e);
 
 /* Keeps a sentence.  0 or -ENOMEM. */
@@ -95,7 +96,7 @@ int epoch_problem(struct epoch *e, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* The same, of positions: "positions 0-9: <what>".  None: nothing. */
-int epoch_problem_at(struct epoch *e, const struct shard_ranges *positions,
+int epoch_problem_at(struct epoch *e, const struct interval_set *positions,
 		     const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

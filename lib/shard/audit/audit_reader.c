@@ -131,7 +131,7 @@ static int add_segment(struct audit_reader *r, struct audit_record *record)
 static int check_positions(const struct audit_reader *r,
 			   const struct audit_record *record)
 {
-	const struct shard_ranges *set = &record->ranges;
+	const struct interval_set *set = &record->ranges;
 
 	if (record->index >= r->n_segments ||
 	    (set->n && set->items[set->n - 1].end > r->totals[record->index]))

@@ -82,7 +82,7 @@ static void finish(struct str *out, size_t start, uint64_t *chain)
 void audit_put_segment(struct str *out, uint64_t *chain,
 		       const struct audit_segment *s)
 {
-	static const struct shard_ranges nothing;
+	static const struct interval_set nothing;
 	size_t start = begin(out, AUDIT_SEGMENT);
 
 	put64(out, s->world_epoch);
@@ -93,17 +93,17 @@ void audit_put_segment(struct str *out, uint64_t *chain,
 	put64(out, s->total);
 	put32(out, (uint32_t)strlen(s->dataset));
 	str_adds(out, s->dataset);
-	shard_ranges_encode(s->base ? s->base : &nothing, out);
+	interval_set_encode(s->base ? s->base : &nothing, out);
 	finish(out, start, chain);
 }
 
 void audit_put_positions(struct str *out, uint64_t *chain, enum audit_kind kind,
-			 uint32_t index, const struct shard_ranges *positions)
+			 uint32_t index, const struct interval_set *positions)
 {
 	size_t start = begin(out, kind);
 
 	put32(out, index);
-	shard_ranges_encode(positions, out);
+	interval_set_encode(positions, out);
 	finish(out, start, chain);
 }
 
@@ -111,7 +111,7 @@ void audit_put_positions(struct str *out, uint64_t *chain, enum audit_kind kind,
 
 void audit_record_release(struct audit_record *record)
 {
-	shard_ranges_release(&record->ranges);
+	interval_set_release(&record->ranges);
 	free(record->name);
 	*record = (struct audit_record){ 0 };
 }
@@ -150,7 +150,7 @@ static int get_segment(struct audit_record *record, const uint8_t *body,
 	};
 	r = get_name(record, body + SEGMENT_FIXED, name_len);
 	if (r == 0)
-		r = shard_ranges_decode(&record->ranges,
+		r = interval_set_decode(&record->ranges,
 					body + SEGMENT_FIXED + name_len,
 					len - SEGMENT_FIXED - name_len);
 	if (r == 0 && !audit_segment_is_valid(&record->segment))
@@ -164,7 +164,7 @@ static int get_positions(struct audit_record *record, const uint8_t *body,
 	if (len < INDEX_LEN)
 		return -EBADMSG;
 	record->index = audit_get32(body);
-	return shard_ranges_decode(&record->ranges, body + INDEX_LEN,
+	return interval_set_decode(&record->ranges, body + INDEX_LEN,
 				   len - INDEX_LEN);
 }
 

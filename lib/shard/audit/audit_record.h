@@ -30,7 +30,7 @@ struct audit_record {
 	uint32_t index; /* of the segment */
 	struct audit_segment segment; /* AUDIT_SEGMENT; its base is `ranges` */
 	char *name; /* which segment.dataset points to */
-	struct shard_ranges ranges; /* its base, or the positions */
+	struct interval_set ranges; /* its base, or the positions */
 };
 
 void audit_record_release(struct audit_record *record);
@@ -39,7 +39,7 @@ void audit_record_release(struct audit_record *record);
 void audit_put_segment(struct str *out, uint64_t *chain,
 		       const struct audit_segment *segment);
 void audit_put_positions(struct str *out, uint64_t *chain, enum audit_kind kind,
-			 uint32_t index, const struct shard_ranges *positions);
+			 uint32_t index, const struct interval_set *positions);
 
 /* Reads a body into an empty record.  -EBADMSG for what is none, -ENOBUFS, -ENOMEM; the
  * record is empty then. */

@@ -35,7 +35,7 @@ static int tell(const struct source *s, int r, struct roar_error *err)
 
 /* ---- one file ---- */
 
-void source_release(struct source *s)
+void audit_source_release(struct source *s)
 {
 	audit_reader_release(&s->reader);
 	free(s->places);
@@ -57,7 +57,8 @@ static int rewind_source(struct source *s)
 	return r;
 }
 
-int source_init(struct source *s, const char *path, struct roar_error *err)
+int audit_source_init(struct source *s, const char *path,
+		      struct roar_error *err)
 {
 	int r;
 
@@ -83,7 +84,8 @@ static int give_up(struct source *s, int r)
 
 /* Reads on until enough ranges were told of.  Files are many and descriptors are few, so
  * it is open during its turn only. */
-static int take_turn(struct audit_check *c, struct source *s, source_fn *take)
+static int take_turn(struct audit_check *c, struct source *s,
+		     audit_source_fn *take)
 {
 	CLEANUP(fclosep) FILE *file = fopen(s->path, "re");
 	size_t n_ranges = 0;
@@ -113,7 +115,8 @@ static int take_turn(struct audit_check *c, struct source *s, source_fn *take)
 
 /* ---- all of them ---- */
 
-static int read_round(struct audit_check *c, source_fn *take, bool *ret_more)
+static int read_round(struct audit_check *c, audit_source_fn *take,
+		      bool *ret_more)
 {
 	int r = 0;
 
@@ -129,7 +132,7 @@ static int read_round(struct audit_check *c, source_fn *take, bool *ret_more)
 	return r;
 }
 
-int sources_read(struct audit_check *c, source_fn *take)
+int audit_sources_read(struct audit_check *c, audit_source_fn *take)
 {
 	bool more = true;
 	int r = 0;

@@ -14,15 +14,15 @@ enum { SHOWN = 8 }; /* ranges in a sentence */
 
 static void world_release(struct world *w)
 {
-	struct shard_ranges *sets[] = { &w->base,    &w->ranks,	  &w->all,
+	struct interval_set *sets[] = { &w->base,    &w->ranks,	  &w->all,
 					&w->again,   &w->dropped, &w->padded,
 					&w->suspects };
 
 	for (size_t i = 0; i < sizeof(sets) / sizeof(*sets); i++)
-		shard_ranges_release(sets[i]);
+		interval_set_release(sets[i]);
 	for (size_t i = 0; i < w->n; i++) {
-		shard_ranges_release(&w->tooks[i].positions);
-		shard_ranges_release(&w->tooks[i].again);
+		interval_set_release(&w->tooks[i].positions);
+		interval_set_release(&w->tooks[i].again);
 	}
 	free(w->tooks);
 }
@@ -30,12 +30,12 @@ static void world_release(struct world *w)
 void epoch_release(struct epoch *e)
 {
 	struct audit_epoch *seen = &e->seen;
-	struct shard_ranges *sets[] = { &seen->consumed, &seen->twice,
+	struct interval_set *sets[] = { &seen->consumed, &seen->twice,
 					&seen->gaps,	 &seen->dropped,
 					&seen->padded,	 &seen->unproven };
 
 	for (size_t i = 0; i < sizeof(sets) / sizeof(*sets); i++)
-		shard_ranges_release(sets[i]);
+		interval_set_release(sets[i]);
 	for (size_t i = 0; i < AUDIT_MAX_PROBLEMS; i++)
 		free(seen->problems[i]);
 	for (size_t i = 0; i < e->n; i++)
@@ -71,7 +71,7 @@ int epoch_problem(struct epoch *e, const char *fmt, ...)
 	return keep_problem(e, &text);
 }
 
-int epoch_problem_at(struct epoch *e, const struct shard_ranges *positions,
+int epoch_problem_at(struct epoch *e, const struct interval_set *positions,
 		     const char *fmt, ...)
 {
 	CLEANUP(str_release) struct str text = STR_INIT;
@@ -80,7 +80,7 @@ int epoch_problem_at(struct epoch *e, const struct shard_ranges *positions,
 	if (!positions->n)
 		return 0;
 	str_adds(&text, positions->count == 1 ? "position " : "positions ");
-	shard_ranges_text(positions, SHOWN, &text);
+	interval_set_text(positions, SHOWN, &text);
 	str_adds(&text, ": ");
 	va_start(ap, fmt);
 	str_addv(&text, fmt, ap);
@@ -123,7 +123,7 @@ static int new_world(struct epoch *e, const struct audit_segment *s)
 	w->world_epoch = s->world_epoch;
 	w->size = s->world;
 	w->first_rank = s->rank;
-	return shard_ranges_union(&w->base, s->base);
+	return interval_set_union(&w->base, s->base);
 }
 
 /* Ranks of one world agree on where they begin and how many they are. */
@@ -139,7 +139,7 @@ static int compare(struct epoch *e, const struct world *w,
 				  ", rank %" PRIu32 " counts %" PRIu32,
 				  s->rank, s->world, s->world_epoch,
 				  w->first_rank, w->size);
-	if (r == 0 && !shard_ranges_equal(&w->base, s->base))
+	if (r == 0 && !interval_set_equal(&w->base, s->base))
 		r = epoch_problem(e,
 				  "rank %" PRIu32 " and rank %" PRIu32
 				  " begin world epoch %" PRIu64
@@ -182,18 +182,18 @@ static int add_segment(struct audit_check *c, struct source *source,
 	place->rank = s->rank;
 	r = find_world(e, s, &place->world);
 	if (r == 0)
-		r = shard_ranges_add(&e->worlds[place->world].ranks, s->rank,
+		r = interval_set_add(&e->worlds[place->world].ranks, s->rank,
 				     (uint64_t)s->rank + 1, NULL);
 	return r;
 }
 
 /* ---- the first reading ---- */
 
-static int add_consumed(struct world *w, const struct shard_ranges *positions)
+static int add_consumed(struct world *w, const struct interval_set *positions)
 {
-	int r = shard_ranges_both(positions, &w->all, &w->again);
+	int r = interval_set_both(positions, &w->all, &w->again);
 
-	return r < 0 ? r : shard_ranges_union(&w->all, positions);
+	return r < 0 ? r : interval_set_union(&w->all, positions);
 }
 
 static struct world *world_of(struct audit_check *c, const struct place *place)
@@ -201,8 +201,8 @@ static struct world *world_of(struct audit_check *c, const struct place *place)
 	return &c->epochs[place->epoch].worlds[place->world];
 }
 
-int collect_record(struct audit_check *c, struct source *s,
-		   const struct audit_record *record)
+int tally_record(struct audit_check *c, struct source *s,
+		 const struct audit_record *record)
 {
 	struct world *w;
 
@@ -210,9 +210,9 @@ int collect_record(struct audit_check *c, struct source *s,
 		return add_segment(c, s, &record->segment);
 	w = world_of(c, &s->places[record->index]);
 	if (record->kind == AUDIT_DROPPED)
-		return shard_ranges_union(&w->dropped, &record->ranges);
+		return interval_set_union(&w->dropped, &record->ranges);
 	if (record->kind == AUDIT_PADDED)
-		return shard_ranges_union(&w->padded, &record->ranges);
+		return interval_set_union(&w->padded, &record->ranges);
 	return add_consumed(w, &record->ranges);
 }
 
@@ -235,10 +235,10 @@ static struct took *took_of(struct world *w, uint32_t rank)
 	return &w->tooks[i];
 }
 
-int collect_suspects(struct audit_check *c, struct source *s,
-		     const struct audit_record *record)
+int tally_suspects(struct audit_check *c, struct source *s,
+		   const struct audit_record *record)
 {
-	CLEANUP(shard_ranges_release) struct shard_ranges found = { 0 };
+	CLEANUP(interval_set_release) struct interval_set found = { 0 };
 	struct took *took;
 	struct world *w;
 	int r;
@@ -247,12 +247,12 @@ int collect_suspects(struct audit_check *c, struct source *s,
 	if (record->kind != AUDIT_CONSUMED || record->index >= s->n)
 		return 0;
 	w = world_of(c, &s->places[record->index]);
-	r = shard_ranges_both(&record->ranges, &w->suspects, &found);
+	r = interval_set_both(&record->ranges, &w->suspects, &found);
 	if (r < 0 || !found.n)
 		return r;
 	took = took_of(w, s->places[record->index].rank);
 	if (!took)
 		return -ENOMEM;
-	r = shard_ranges_both(&found, &took->positions, &took->again);
-	return r < 0 ? r : shard_ranges_union(&took->positions, &found);
+	r = interval_set_both(&found, &took->positions, &took->again);
+	return r < 0 ? r : interval_set_union(&took->positions, &found);
 }

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "shard/audit/audit_check_internal.h"
 
-#define SET CLEANUP(shard_ranges_release) struct shard_ranges
+#define SET CLEANUP(interval_set_release) struct interval_set
 
 static int by_world_epoch(const void *a, const void *b)
 {
@@ -33,18 +33,18 @@ static int sort_worlds(struct epoch *e)
 
 /* Where it begins: from nothing that was not consumed before it. */
 static int judge_base(struct epoch *e, const struct world *w,
-		      const struct shard_ranges *have)
+		      const struct interval_set *have)
 {
 	SET unknown = { 0 };
 	SET lost = { 0 };
-	int r = shard_ranges_minus(&w->base, have, &unknown);
+	int r = interval_set_minus(&w->base, have, &unknown);
 
 	if (r == 0)
-		r = shard_ranges_minus(have, &w->base, &lost);
+		r = interval_set_minus(have, &w->base, &lost);
 	if (r < 0)
 		return r;
 	e->seen.redone += lost.count;
-	r = shard_ranges_union(&e->seen.unproven, &unknown);
+	r = interval_set_union(&e->seen.unproven, &unknown);
 	if (r == 0)
 		r = epoch_problem_at(e, &unknown,
 				     "consumed before world epoch %" PRIu64
@@ -61,7 +61,7 @@ static int judge_kept(const struct world *w, const struct world *next,
 	int r = 0;
 
 	if (next)
-		r = shard_ranges_minus(&next->base, &w->base, &grown);
+		r = interval_set_minus(&next->base, &w->base, &grown);
 	*ret = !next || grown.n;
 	return r;
 }
@@ -83,7 +83,7 @@ static int tell_absent(struct epoch *e, const struct world *w,
 static int judge_ranks(struct epoch *e, const struct world *w)
 {
 	SET absent = { 0 };
-	int r = shard_ranges_gaps(&w->ranks, 0, w->size, &absent);
+	int r = interval_set_gaps(&w->ranks, 0, w->size, &absent);
 
 	for (size_t i = 0; i < absent.n && r == 0; i++)
 		r = tell_absent(e, w, absent.items[i]);
@@ -94,15 +94,15 @@ static int judge_ranks(struct epoch *e, const struct world *w)
  * base of the `next`; and what was in the base already. */
 static int find_suspects(struct world *w, const struct world *next)
 {
-	int r = next ? shard_ranges_both(&w->again, &next->base, &w->suspects) :
-		       shard_ranges_union(&w->suspects, &w->again);
+	int r = next ? interval_set_both(&w->again, &next->base, &w->suspects) :
+		       interval_set_union(&w->suspects, &w->again);
 
-	return r < 0 ? r : shard_ranges_both(&w->all, &w->base, &w->suspects);
+	return r < 0 ? r : interval_set_both(&w->all, &w->base, &w->suspects);
 }
 
 /* `have` becomes what the model has seen when this world ends. */
 static int judge_world(struct epoch *e, struct world *w,
-		       const struct world *next, struct shard_ranges *have)
+		       const struct world *next, struct interval_set *have)
 {
 	bool kept = false;
 	int r = judge_base(e, w, have);
@@ -113,13 +113,13 @@ static int judge_world(struct epoch *e, struct world *w,
 		r = judge_ranks(e, w);
 	if (r == 0)
 		r = find_suspects(w, next);
-	shard_ranges_clear(have);
+	interval_set_clear(have);
 	if (r == 0)
-		r = shard_ranges_union(have, &w->all);
+		r = interval_set_union(have, &w->all);
 	if (r == 0)
-		r = shard_ranges_union(have, &w->base);
+		r = interval_set_union(have, &w->base);
 	if (r == 0)
-		r = shard_ranges_union(&e->seen.twice, &w->suspects);
+		r = interval_set_union(&e->seen.twice, &w->suspects);
 	return r;
 }
 
@@ -130,17 +130,17 @@ static int judge_end(struct epoch *e)
 {
 	const struct world *last = e->sorted[e->n - 1];
 	SET known = { 0 };
-	int r = shard_ranges_minus(&last->dropped, &e->seen.consumed,
+	int r = interval_set_minus(&last->dropped, &e->seen.consumed,
 				   &e->seen.dropped);
 
 	if (r == 0)
-		r = shard_ranges_union(&e->seen.padded, &last->padded);
+		r = interval_set_union(&e->seen.padded, &last->padded);
 	if (r == 0)
-		r = shard_ranges_union(&known, &e->seen.consumed);
+		r = interval_set_union(&known, &e->seen.consumed);
 	if (r == 0)
-		r = shard_ranges_union(&known, &e->seen.dropped);
+		r = interval_set_union(&known, &e->seen.dropped);
 	if (r == 0)
-		r = shard_ranges_gaps(&known, 0, e->seen.total, &e->seen.gaps);
+		r = interval_set_gaps(&known, 0, e->seen.total, &e->seen.gaps);
 	return r;
 }
 
@@ -173,7 +173,7 @@ static int name_one(struct epoch *e, const struct world *w,
 				 took->rank, w->world_epoch);
 
 	if (r == 0)
-		r = shard_ranges_both(&took->positions, &w->base, &before);
+		r = interval_set_both(&took->positions, &w->base, &before);
 	if (r == 0)
 		r = epoch_problem_at(e, &before,
 				     "consumed by rank %" PRIu32
@@ -187,7 +187,7 @@ static int name_pair(struct epoch *e, const struct world *w,
 		     const struct took *a, const struct took *b)
 {
 	SET both = { 0 };
-	int r = shard_ranges_both(&a->positions, &b->positions, &both);
+	int r = interval_set_both(&a->positions, &b->positions, &both);
 
 	if (r == 0)
 		r = epoch_problem_at(e, &both,

@@ -48,7 +48,7 @@ static uint64_t max64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-void find_bytes_minimum(const struct shard_table *t,
+void deal_bytes_minimum(const struct shard_table *t,
 			struct shard_certificate *c)
 {
 	uint64_t low = least_possible(t), high = most_possible(t);
@@ -77,14 +77,14 @@ void find_bytes_minimum(const struct shard_table *t,
 
 static void update(struct work *work, uint32_t worker)
 {
-	heap_update(&work->least, worker);
-	heap_update(&work->most, worker);
+	load_heap_update(&work->least, worker);
+	load_heap_update(&work->most, worker);
 }
 
 static void give_to_least(struct shard_table *t, struct work *work,
 			  uint32_t shard)
 {
-	uint32_t w = heap_first(&work->least);
+	uint32_t w = load_heap_first(&work->least);
 
 	chain_push(t, w, shard);
 	update(work, w);
@@ -111,8 +111,8 @@ static int64_t even_out(struct shard_table *t, struct work *work,
 	int64_t moved = 0;
 
 	for (;; moved++) {
-		uint32_t from = heap_first(&work->most);
-		uint32_t to = heap_first(&work->least);
+		uint32_t from = load_heap_first(&work->most);
+		uint32_t to = load_heap_first(&work->least);
 		uint32_t shard;
 
 		if (t->loads[from] - t->loads[to] <= t->largest)
@@ -145,10 +145,10 @@ static void sort_by_bytes(struct shard_table *t, uint32_t *shards)
 
 /* ---- all of it ---- */
 
-int prepare_bytes(struct shard_table *t, struct work *work)
+int deal_bytes_prepare(struct shard_table *t, struct work *work)
 {
-	if (heap_init(&work->least, t->n_slots, t->loads, false) < 0 ||
-	    heap_init(&work->most, t->n_slots, t->loads, true) < 0)
+	if (load_heap_init(&work->least, t->n_slots, t->loads, false) < 0 ||
+	    load_heap_init(&work->most, t->n_slots, t->loads, true) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -158,8 +158,8 @@ static void find_loads(const struct shard_table *t, struct work *work)
 	for (uint32_t w = 0; w < t->n_slots; w++) {
 		if (!is_there(t, w))
 			continue;
-		heap_add(&work->least, w);
-		heap_add(&work->most, w);
+		load_heap_add(&work->least, w);
+		load_heap_add(&work->most, w);
 	}
 }
 
@@ -175,7 +175,7 @@ int64_t deal_bytes(struct shard_table *t, struct work *work,
 			give_to_least(t, work, work->shards[i]);
 		return 0;
 	}
-	find_bytes_minimum(t, c);
+	deal_bytes_minimum(t, c);
 	moved = empty_leavers(t, work, &c->moved_bytes);
 	return moved + even_out(t, work, &c->moved_bytes);
 }

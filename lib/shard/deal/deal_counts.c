@@ -65,13 +65,13 @@ static uint32_t count_kept(const struct shard_table *t)
 }
 
 /* Counts are left out of account, so that the shares are those of a first deal. */
-uint64_t deal_anew(struct shard_table *t)
+uint64_t deal_from_nothing(struct shard_table *t)
 {
 	uint64_t moved;
 
 	for (uint32_t w = 0; w < t->n_slots; w++)
 		t->counts[w] = 0;
-	(void)share_out(t);
+	(void)quota_assign(t);
 	moved = t->is_dealt ? t->n_shards - count_kept(t) : 0;
 	chain_clear(t);
 	fill_all(t);

@@ -18,7 +18,7 @@ struct members {
 	uint64_t *new_keys;
 	uint32_t *new_numbers;
 	uint32_t n_new;
-	struct place_ring *ring;
+	struct placement_ring *ring;
 };
 
 static void members_release(struct members *m)
@@ -27,7 +27,7 @@ static void members_release(struct members *m)
 	free(m->numbers);
 	free(m->new_keys);
 	free(m->new_numbers);
-	place_ring_free(m->ring);
+	placement_ring_free(m->ring);
 }
 
 static int members_find(const struct shard_table *t, struct members *m)
@@ -49,7 +49,7 @@ static int members_find(const struct shard_table *t, struct members *m)
 		m->new_numbers[m->n_new] = w;
 	}
 	return t->options.mode == SHARD_RING ?
-		       place_ring_new(m->keys, m->n, &m->ring) :
+		       placement_ring_new(m->keys, m->n, &m->ring) :
 		       0;
 }
 
@@ -58,11 +58,11 @@ static uint32_t find(const struct shard_table *t, const struct members *m,
 {
 	switch (t->options.mode) {
 	case SHARD_JUMP:
-		return m->numbers[place_jump(shard, m->n)];
+		return m->numbers[placement_jump(shard, m->n)];
 	case SHARD_RING:
-		return m->numbers[place_ring_at(m->ring, shard)];
+		return m->numbers[placement_ring_at(m->ring, shard)];
 	default:
-		return m->numbers[place_rendezvous(shard, m->keys, m->n)];
+		return m->numbers[placement_rendezvous(shard, m->keys, m->n)];
 	}
 }
 
@@ -76,11 +76,11 @@ static uint32_t find_again(const struct shard_table *t, struct members *m,
 	if (!is_there(t, owner))
 		return find(t, m, shard);
 	m->new_keys[0] = t->workers[owner].key;
-	i = place_rendezvous(shard, m->new_keys, m->n_new + 1);
+	i = placement_rendezvous(shard, m->new_keys, m->n_new + 1);
 	return i == 0 ? owner : m->new_numbers[i];
 }
 
-int prepare_hashed(struct shard_table *t, struct work *work)
+int deal_hash_prepare(struct shard_table *t, struct work *work)
 {
 	CLEANUP(members_release) struct members m = { 0 };
 	bool again = t->is_dealt && t->options.mode == SHARD_RENDEZVOUS;
@@ -92,7 +92,7 @@ int prepare_hashed(struct shard_table *t, struct work *work)
 	return 0;
 }
 
-int64_t deal_hashed(struct shard_table *t, struct work *work)
+int64_t deal_hash(struct shard_table *t, struct work *work)
 {
 	int64_t moved = 0;
 

@@ -173,7 +173,7 @@ static size_t put_aside(struct shard_table *t, const struct takers *k,
 
 /* ---- all of it ---- */
 
-int prepare_homes(struct shard_table *t, struct work *work)
+int deal_homes_prepare(struct shard_table *t, struct work *work)
 {
 	struct takers *k = &work->takers;
 

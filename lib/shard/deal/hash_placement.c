@@ -17,7 +17,7 @@ static uint64_t mix(uint64_t x)
 }
 
 /* FNV-1a, and the mixing that it lacks. */
-uint64_t place_key(const char *name, size_t len)
+uint64_t placement_key(const char *name, size_t len)
 {
 	uint64_t x = UINT64_C(0xcbf29ce484222325);
 
@@ -33,7 +33,7 @@ static uint64_t mix_shard(uint32_t shard)
 
 /* ---- rendezvous ---- */
 
-uint32_t place_rendezvous(uint32_t shard, const uint64_t *keys, uint32_t n)
+uint32_t placement_rendezvous(uint32_t shard, const uint64_t *keys, uint32_t n)
 {
 	uint64_t of_shard = mix_shard(shard);
 	uint64_t highest = 0;
@@ -55,7 +55,7 @@ uint32_t place_rendezvous(uint32_t shard, const uint64_t *keys, uint32_t n)
 
 /* From "A Fast, Minimal Memory, Consistent Hash Algorithm": how far the shard has
  * jumped when there are i + 1 workers; each jump is drawn anew. */
-uint32_t place_jump(uint32_t shard, uint32_t n)
+uint32_t placement_jump(uint32_t shard, uint32_t n)
 {
 	uint64_t x = mix_shard(shard);
 	int64_t at = -1, next = 0;
@@ -77,12 +77,12 @@ struct point {
 	uint32_t worker;
 };
 
-struct place_ring {
+struct placement_ring {
 	size_t n;
 	struct point points[]; /* sorted */
 };
 
-void place_ring_free(struct place_ring *ring)
+void placement_ring_free(struct placement_ring *ring)
 {
 	free(ring);
 }
@@ -123,7 +123,7 @@ static size_t bucket_of(const struct point *p, unsigned bits)
 
 /* Places points by their first bits, and sorts what is in one place: a coordinator makes a
  * ring whenever somebody comes or goes.  `ends` has a number for each bucket. */
-static void fill_ring(struct place_ring *ring, const uint64_t *keys,
+static void fill_ring(struct placement_ring *ring, const uint64_t *keys,
 		      uint32_t *ends, unsigned bits)
 {
 	size_t n_buckets = (size_t)1 << bits, first = 0;
@@ -150,12 +150,13 @@ static void fill_ring(struct place_ring *ring, const uint64_t *keys,
 	}
 }
 
-int place_ring_new(const uint64_t *keys, uint32_t n, struct place_ring **ret)
+int placement_ring_new(const uint64_t *keys, uint32_t n,
+		       struct placement_ring **ret)
 {
 	size_t n_points = (size_t)n * SHARD_RING_POINTS;
 	unsigned bits = bucket_bits(n_points);
 	CLEANUP(freep) uint32_t *ends = NULL;
-	struct place_ring *ring;
+	struct placement_ring *ring;
 
 	if (n == 0)
 		return -EINVAL;
@@ -173,7 +174,7 @@ int place_ring_new(const uint64_t *keys, uint32_t n, struct place_ring **ret)
 	return 0;
 }
 
-uint32_t place_ring_at(const struct place_ring *ring, uint32_t shard)
+uint32_t placement_ring_at(const struct placement_ring *ring, uint32_t shard)
 {
 	uint64_t at = mix_shard(shard);
 	size_t low = 0, high = ring->n;

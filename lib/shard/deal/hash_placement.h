@@ -19,17 +19,18 @@
 enum { SHARD_RING_POINTS = 150 };
 
 /* A worker's key, from its name. */
-uint64_t place_key(const char *name, size_t len);
+uint64_t placement_key(const char *name, size_t len);
 
 /* The index in `keys`, which has `n` of them, at least one. */
-uint32_t place_rendezvous(uint32_t shard, const uint64_t *keys, uint32_t n);
-uint32_t place_jump(uint32_t shard, uint32_t n);
+uint32_t placement_rendezvous(uint32_t shard, const uint64_t *keys, uint32_t n);
+uint32_t placement_jump(uint32_t shard, uint32_t n);
 
-struct place_ring;
+struct placement_ring;
 
 /* -ENOMEM, -EINVAL without workers. */
-int place_ring_new(const uint64_t *keys, uint32_t n, struct place_ring **ret);
-void place_ring_free(struct place_ring *ring); /* NULL is fine */
-uint32_t place_ring_at(const struct place_ring *ring, uint32_t shard);
+int placement_ring_new(const uint64_t *keys, uint32_t n,
+		       struct placement_ring **ret);
+void placement_ring_free(struct placement_ring *ring); /* NULL is fine */
+uint32_t placement_ring_at(const struct placement_ring *ring, uint32_t shard);
 
 #endif

@@ -5,26 +5,26 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int heap_init(struct heap *h, uint32_t bound, const uint64_t *values,
-	      bool most_first)
+int load_heap_init(struct load_heap *h, uint32_t bound, const uint64_t *values,
+		   bool most_first)
 {
-	*h = (struct heap){ .values = values, .most_first = most_first };
+	*h = (struct load_heap){ .values = values, .most_first = most_first };
 	h->items = calloc((size_t)bound + 1, sizeof(*h->items));
 	h->where = calloc((size_t)bound + 1, sizeof(*h->where));
 	if (h->items && h->where)
 		return 0;
-	heap_release(h);
+	load_heap_release(h);
 	return -ENOMEM;
 }
 
-void heap_release(struct heap *h)
+void load_heap_release(struct load_heap *h)
 {
 	free(h->items);
 	free(h->where);
-	*h = (struct heap){ 0 };
+	*h = (struct load_heap){ 0 };
 }
 
-static bool is_before(const struct heap *h, uint32_t a, uint32_t b)
+static bool is_before(const struct load_heap *h, uint32_t a, uint32_t b)
 {
 	uint64_t x = h->values[a], y = h->values[b];
 
@@ -33,13 +33,13 @@ static bool is_before(const struct heap *h, uint32_t a, uint32_t b)
 	return h->most_first ? x > y : x < y;
 }
 
-static void put(struct heap *h, uint32_t index, uint32_t item)
+static void put(struct load_heap *h, uint32_t index, uint32_t item)
 {
 	h->items[index] = item;
 	h->where[item] = index;
 }
 
-static void rise(struct heap *h, uint32_t item)
+static void rise(struct load_heap *h, uint32_t item)
 {
 	uint32_t at = h->where[item];
 
@@ -50,7 +50,7 @@ static void rise(struct heap *h, uint32_t item)
 	put(h, at, item);
 }
 
-static void sink(struct heap *h, uint32_t item)
+static void sink(struct load_heap *h, uint32_t item)
 {
 	uint32_t at = h->where[item];
 
@@ -68,19 +68,19 @@ static void sink(struct heap *h, uint32_t item)
 	put(h, at, item);
 }
 
-void heap_add(struct heap *h, uint32_t item)
+void load_heap_add(struct load_heap *h, uint32_t item)
 {
 	put(h, h->n++, item);
 	rise(h, item);
 }
 
-uint32_t heap_first(const struct heap *h)
+uint32_t load_heap_first(const struct load_heap *h)
 {
 	assert(h->n);
 	return h->items[0];
 }
 
-void heap_update(struct heap *h, uint32_t item)
+void load_heap_update(struct load_heap *h, uint32_t item)
 {
 	rise(h, item);
 	sink(h, item);

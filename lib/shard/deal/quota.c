@@ -75,7 +75,7 @@ static uint64_t too_many(const struct shard_table *t)
 	return n;
 }
 
-uint64_t share_out(struct shard_table *t)
+uint64_t quota_assign(struct shard_table *t)
 {
 	uint32_t rest = want_floors(t);
 
@@ -84,7 +84,7 @@ uint64_t share_out(struct shard_table *t)
 	return too_many(t);
 }
 
-uint64_t share_hashed(struct shard_table *t)
+uint64_t quota_hash(struct shard_table *t)
 {
 	memset(t->wants, 0, t->n_slots * sizeof(*t->wants));
 	for (uint32_t s = 0; s < t->n_shards; s++)

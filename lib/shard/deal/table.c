@@ -139,8 +139,8 @@ static bool is_change(enum worker_state state)
 	       state == WORKER_LEAVING;
 }
 
-void worker_note(struct shard_table *t, uint32_t worker,
-		 enum worker_state state)
+void table_note_worker(struct shard_table *t, uint32_t worker,
+		       enum worker_state state)
 {
 	t->n_due -= is_change(t->states[worker]);
 	t->n_due += is_change(state);
@@ -195,9 +195,10 @@ int shard_table_join(struct shard_table *t, uint32_t worker,
 	t->workers[worker].key = who->key;
 	is_other = describe(t, worker, who);
 	if (was != WORKER_LEAVING)
-		worker_note(t, worker, WORKER_NEW);
+		table_note_worker(t, worker, WORKER_NEW);
 	else
-		worker_note(t, worker, is_other ? WORKER_CHANGED : WORKER_HERE);
+		table_note_worker(t, worker,
+				  is_other ? WORKER_CHANGED : WORKER_HERE);
 	t->total_weight += t->workers[worker].weight;
 	t->n_here++;
 	return 0;
@@ -208,9 +209,9 @@ int shard_table_leave(struct shard_table *t, uint32_t worker)
 	if (worker >= t->n_slots || !is_there(t, worker))
 		return -ENOENT;
 	work_drop(t);
-	worker_note(t, worker,
-		    t->states[worker] == WORKER_NEW ? WORKER_NONE :
-						      WORKER_LEAVING);
+	table_note_worker(t, worker,
+			  t->states[worker] == WORKER_NEW ? WORKER_NONE :
+							    WORKER_LEAVING);
 	t->total_weight -= t->workers[worker].weight;
 	t->n_here--;
 	return 0;
@@ -225,7 +226,7 @@ int shard_table_change(struct shard_table *t, uint32_t worker,
 	work_drop(t);
 	t->total_weight -= t->workers[worker].weight;
 	if (describe(t, worker, who) && t->states[worker] == WORKER_HERE)
-		worker_note(t, worker, WORKER_CHANGED);
+		table_note_worker(t, worker, WORKER_CHANGED);
 	t->total_weight += t->workers[worker].weight;
 	return 0;
 }

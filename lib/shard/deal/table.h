@@ -60,7 +60,7 @@ struct shard_options {
 };
 
 struct shard_worker {
-	uint64_t key; /* who it is; place_key() of its name */
+	uint64_t key; /* who it is; placement_key() of its name */
 	uint32_t weight; /* 0 counts as 1; not used with bytes or a hash */
 	uint32_t home; /* where it is */
 };

@@ -16,8 +16,8 @@ static void work_free(struct work *work)
 	free(work->shards);
 	free(work->before);
 	takers_release(&work->takers);
-	heap_release(&work->least);
-	heap_release(&work->most);
+	load_heap_release(&work->least);
+	load_heap_release(&work->most);
 	free(work);
 }
 
@@ -48,9 +48,9 @@ static int prepare(struct shard_table *t, struct work *work)
 	if (!work->shards || !work->before)
 		return -ENOMEM;
 	if (t->options.bytes)
-		return prepare_bytes(t, work);
-	return t->options.homes ? prepare_homes(t, work) :
-				  prepare_hashed(t, work);
+		return deal_bytes_prepare(t, work);
+	return t->options.homes ? deal_homes_prepare(t, work) :
+				  deal_hash_prepare(t, work);
 }
 
 int shard_table_prepare(struct shard_table *t)
@@ -74,9 +74,9 @@ static int64_t move(struct shard_table *t, struct shard_certificate *c)
 		chain_clear(t);
 	if (t->options.bytes)
 		return deal_bytes(t, t->work, c);
-	c->minimum = is_hashed(t) ? share_hashed(t) : share_out(t);
+	c->minimum = is_hashed(t) ? quota_hash(t) : quota_assign(t);
 	if (is_hashed(t))
-		return deal_hashed(t, t->work);
+		return deal_hash(t, t->work);
 	return t->options.homes ? deal_homes(t, t->work) : deal_counts(t);
 }
 
@@ -99,9 +99,9 @@ static void move_anew(struct shard_table *t, struct shard_certificate *c)
 	struct shard_certificate first = { 0 };
 
 	if (!t->options.bytes)
-		c->minimum = share_out(t);
+		c->minimum = quota_assign(t);
 	else if (t->is_dealt)
-		find_bytes_minimum(t, c);
+		deal_bytes_minimum(t, c);
 	for (uint32_t s = 0; s < t->n_shards; s++)
 		t->work->before[s] = shard_table_owner(t, s);
 	chain_clear(t);
@@ -117,9 +117,9 @@ static void all_is_noted(struct shard_table *t)
 {
 	for (uint32_t w = 0; w < t->n_slots && t->n_due; w++) {
 		if (t->states[w] == WORKER_LEAVING)
-			worker_note(t, w, WORKER_NONE);
+			table_note_worker(t, w, WORKER_NONE);
 		else if (t->states[w] != WORKER_NONE)
-			worker_note(t, w, WORKER_HERE);
+			table_note_worker(t, w, WORKER_HERE);
 	}
 }
 
@@ -169,8 +169,8 @@ int shard_table_deal_anew(struct shard_table *t, struct shard_certificate *ret)
 	if (!t->n_here) {
 		chain_clear(t);
 	} else if (is_plain(t)) {
-		c.minimum = share_out(t);
-		c.moved = deal_anew(t);
+		c.minimum = quota_assign(t);
+		c.moved = deal_from_nothing(t);
 	} else {
 		move_anew(t, &c);
 	}

@@ -80,8 +80,8 @@ void chain_fill(struct shard_table *t, uint32_t worker, uint32_t first,
 /* Nobody has anything; next[] stays as it is. */
 void chain_clear(struct shard_table *t);
 /* Notes in what state `worker` is (table.c). */
-void worker_note(struct shard_table *t, uint32_t worker,
-		 enum worker_state state);
+void table_note_worker(struct shard_table *t, uint32_t worker,
+		       enum worker_state state);
 
 /* ---- memory of a deal (table_deal.c) ---- */
 
@@ -106,7 +106,7 @@ struct work {
 			   * which they are given away */
 	uint32_t *before; /* n_shards: who had them, where all are dealt anew */
 	struct takers takers; /* with homes */
-	struct heap least, most; /* with bytes: who is there, by load */
+	struct load_heap least, most; /* with bytes: who is there, by load */
 };
 
 void work_drop(struct shard_table *t);
@@ -115,24 +115,24 @@ void work_drop(struct shard_table *t);
 
 /* How many shards each worker shall have, into wants[]; returns the fewest moves that lead
  * there (quota.c).  By a hash they are what that made of it. */
-uint64_t share_out(struct shard_table *t);
-uint64_t share_hashed(struct shard_table *t);
+uint64_t quota_assign(struct shard_table *t);
+uint64_t quota_hash(struct shard_table *t);
 
 /* Take what each needs beyond that, and change nothing; -ENOMEM. */
-int prepare_homes(struct shard_table *t, struct work *work);
-int prepare_bytes(struct shard_table *t, struct work *work);
-int prepare_hashed(struct shard_table *t, struct work *work);
+int deal_homes_prepare(struct shard_table *t, struct work *work);
+int deal_bytes_prepare(struct shard_table *t, struct work *work);
+int deal_hash_prepare(struct shard_table *t, struct work *work);
 
 /* Moves until all have what they want; each returns how many moved. */
 int64_t deal_counts(struct shard_table *t);
-uint64_t deal_anew(struct shard_table *t);
+uint64_t deal_from_nothing(struct shard_table *t);
 int64_t deal_homes(struct shard_table *t, struct work *work);
 int64_t deal_bytes(struct shard_table *t, struct work *work,
 		   struct shard_certificate *c);
-int64_t deal_hashed(struct shard_table *t, struct work *work);
+int64_t deal_hash(struct shard_table *t, struct work *work);
 
 /* What no way to a balance of bytes can be below, before a deal of what was dealt. */
-void find_bytes_minimum(const struct shard_table *t,
+void deal_bytes_minimum(const struct shard_table *t,
 			struct shard_certificate *c);
 
 /* The first worker from `w` on that wants more, n_slots if there is none. */

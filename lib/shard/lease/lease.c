@@ -15,7 +15,7 @@
 #include "base/vec.h"
 
 static int check(const struct lease_spec *spec,
-		 const struct shard_ranges *before, struct roar_error *err)
+		 const struct interval_set *before, struct roar_error *err)
 {
 	if (!spec->total || spec->total > SHARD_POSITION_END)
 		return error_set(err, -EINVAL,
@@ -41,7 +41,7 @@ static int check(const struct lease_spec *spec,
 }
 
 int leases_init(struct leases *l, const struct lease_spec *spec,
-		const struct shard_ranges *before, struct roar_error *err)
+		const struct interval_set *before, struct roar_error *err)
 {
 	int r = check(spec, before, err);
 
@@ -51,9 +51,9 @@ int leases_init(struct leases *l, const struct lease_spec *spec,
 			      .next_id = 1,
 			      .soonest_ms = INT64_MAX };
 	if (before)
-		r = shard_ranges_union(&l->consumed, before);
+		r = interval_set_union(&l->consumed, before);
 	if (r == 0)
-		r = shard_ranges_gaps(&l->consumed, 0, spec->total, &l->free);
+		r = interval_set_gaps(&l->consumed, 0, spec->total, &l->free);
 	if (r < 0)
 		leases_release(l);
 	return r;
@@ -61,15 +61,15 @@ int leases_init(struct leases *l, const struct lease_spec *spec,
 
 void leases_release(struct leases *l)
 {
-	shard_ranges_release(&l->free);
-	shard_ranges_release(&l->consumed);
-	lease_past_release(l);
+	interval_set_release(&l->free);
+	interval_set_release(&l->consumed);
+	lease_history_release(l);
 	free(l->items);
 	l->items = NULL;
 	l->n = l->cap = 0;
 }
 
-static int ranges_reserve(struct shard_ranges *set, size_t more)
+static int ranges_reserve(struct interval_set *set, size_t more)
 {
 	return vec_reserve(&set->items, &set->cap, set->n + more,
 			   sizeof(*set->items));
@@ -83,7 +83,7 @@ int leases_reserve(struct leases *l, uint64_t holder)
 	    ranges_reserve(&l->consumed, 3) < 0 ||
 	    ranges_reserve(&l->free, l->n + 2 * l->consumed.n + 8) < 0)
 		return -ENOMEM;
-	return lease_past_reserve(l, holder);
+	return lease_history_reserve(l, holder);
 }
 
 /* ---- the list ---- */
@@ -146,7 +146,7 @@ static void set_free(struct leases *l, const struct lease *lease)
 	if (lease->late || lease->range.first == lease->range.end)
 		return;
 	/* There is room for it. */
-	(void)shard_ranges_gaps(&l->consumed, lease->range.first,
+	(void)interval_set_gaps(&l->consumed, lease->range.first,
 				lease->range.end, &l->free);
 	l->reissued++;
 }
@@ -160,7 +160,7 @@ static void remember(struct leases *l, const struct lease *lease,
 				 .n_new = lease->n_new,
 				 .kind = kind };
 
-	lease_past_note(l, lease->holder, &end);
+	lease_history_add(l, lease->holder, &end);
 }
 
 static void end_lease(struct leases *l, struct lease *lease,
@@ -262,7 +262,7 @@ int leases_take(struct leases *l, uint64_t holder, uint64_t request,
 	range = l->free.items[0];
 	if (range.end - range.first > l->spec.chunk)
 		range.end = range.first + l->spec.chunk;
-	r = shard_ranges_remove(&l->free, range.first, range.end);
+	r = interval_set_remove(&l->free, range.first, range.end);
 	if (r < 0)
 		return r;
 	lease = &l->items[l->n++];
@@ -281,10 +281,10 @@ static int consume(struct leases *l, const struct lease *lease, uint64_t n,
 		   uint64_t *ret_new)
 {
 	uint64_t first = lease->range.first;
-	int r = shard_ranges_add(&l->consumed, first, first + n, ret_new);
+	int r = interval_set_add(&l->consumed, first, first + n, ret_new);
 
 	if (r == 0 && lease->late)
-		r = shard_ranges_remove(&l->free, first, first + n);
+		r = interval_set_remove(&l->free, first, first + n);
 	if (r == 0)
 		l->repeated += n - *ret_new;
 	return r;
@@ -359,6 +359,6 @@ void leases_close(struct leases *l)
 	l->items = NULL;
 	l->n = l->cap = 0;
 	l->soonest_ms = INT64_MAX;
-	shard_ranges_release(&l->free);
-	shard_ranges_release(&l->consumed);
+	interval_set_release(&l->free);
+	interval_set_release(&l->consumed);
 }

@@ -91,8 +91,8 @@ struct lease_past { /* of one holder */
 
 struct leases {
 	struct lease_spec spec;
-	struct shard_ranges free;
-	struct shard_ranges consumed;
+	struct interval_set free;
+	struct interval_set consumed;
 	struct lease *items; /* by id */
 	size_t n;
 	size_t cap;
@@ -108,7 +108,7 @@ struct leases {
 /* `before` is what was consumed earlier, or NULL; it is copied.  -EINVAL with a
  * sentence, -ENOMEM. */
 int leases_init(struct leases *l, const struct lease_spec *spec,
-		const struct shard_ranges *before, struct roar_error *err);
+		const struct interval_set *before, struct roar_error *err);
 void leases_release(struct leases *l);
 
 /* Memory for the next call of this holder, and for the end of all leases later: so
@@ -173,10 +173,10 @@ const struct lease_end *leases_ended(const struct leases *l, uint64_t holder,
 void leases_forget(struct leases *l, uint64_t holder);
 
 /* For lease.c and lease_code.c. */
-int lease_past_reserve(struct leases *l, uint64_t holder);
-void lease_past_release(struct leases *l);
-void lease_past_note(struct leases *l, uint64_t holder,
-		     const struct lease_end *end);
+int lease_history_reserve(struct leases *l, uint64_t holder);
+void lease_history_release(struct leases *l);
+void lease_history_add(struct leases *l, uint64_t holder,
+		       const struct lease_end *end);
 
 /* ---- as bytes (lease_code.c) ---- */
 

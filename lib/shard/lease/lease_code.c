@@ -64,7 +64,7 @@ static void put_consumed(struct str *out, const struct leases *l)
 {
 	CLEANUP(str_release) struct str set = STR_INIT;
 
-	shard_ranges_encode(&l->consumed, &set);
+	interval_set_encode(&l->consumed, &set);
 	out->failed |= set.failed;
 	varint_put(out, set.len);
 	str_add(out, set.data, set.len);
@@ -138,14 +138,14 @@ static int get_spec(struct reader *r, struct lease_spec *ret)
 	return 0;
 }
 
-static int get_consumed(struct reader *r, struct shard_ranges *ret)
+static int get_consumed(struct reader *r, struct interval_set *ret)
 {
 	uint64_t len = get(r);
 
 	if (r->failed || len > (size_t)(r->end - r->at))
 		return -EBADMSG;
 	r->at += len;
-	return shard_ranges_decode(ret, r->at - len, (size_t)len);
+	return interval_set_decode(ret, r->at - len, (size_t)len);
 }
 
 /* Whether a lease can be behind those that are there. */
@@ -161,12 +161,12 @@ static bool fits(const struct leases *l, const struct lease *lease)
 		return false;
 	return l->spec.mode == LEASE_AT_LEAST_ONCE ||
 	       (!lease->late &&
-		!shard_ranges_overlap(&l->consumed, range->first, range->end));
+		!interval_set_overlap(&l->consumed, range->first, range->end));
 }
 
 /* Adds one, and its positions to what is `taken`: none is lent twice. */
 static int get_lease(struct reader *r, struct leases *l,
-		     struct shard_ranges *taken)
+		     struct interval_set *taken)
 {
 	struct lease lease = { 0 };
 	uint64_t late;
@@ -184,9 +184,9 @@ static int get_lease(struct reader *r, struct leases *l,
 	lease.late = late;
 	if (r->failed || late > 1 || !fits(l, &lease) ||
 	    (!late &&
-	     shard_ranges_overlap(taken, lease.range.first, lease.range.end)))
+	     interval_set_overlap(taken, lease.range.first, lease.range.end)))
 		return -EBADMSG;
-	error = lease_past_reserve(l, lease.holder);
+	error = lease_history_reserve(l, lease.holder);
 	if (error < 0)
 		return error;
 	to = VEC_PUSH(l->items, l->n, l->cap);
@@ -194,7 +194,7 @@ static int get_lease(struct reader *r, struct leases *l,
 		return -ENOMEM;
 	*to = lease;
 	return late ? 0 :
-		      shard_ranges_add(taken, lease.range.first,
+		      interval_set_add(taken, lease.range.first,
 				       lease.range.end, NULL);
 }
 
@@ -224,13 +224,13 @@ static int get_past(struct reader *r, struct leases *l, uint64_t holder,
 								     0;
 
 	if (error == 0 && n)
-		error = lease_past_reserve(l, holder);
+		error = lease_history_reserve(l, holder);
 	for (uint64_t i = 0; i < n && error == 0; i++) {
 		struct lease_end end;
 
 		error = get_end(r, l, &end);
 		if (error == 0)
-			lease_past_note(l, holder, &end);
+			lease_history_add(l, holder, &end);
 	}
 	return error;
 }
@@ -247,7 +247,7 @@ static int get_pasts(struct reader *r, struct leases *l)
 
 static int get_leases(struct reader *r, struct leases *l)
 {
-	CLEANUP(shard_ranges_release) struct shard_ranges taken = { 0 };
+	CLEANUP(interval_set_release) struct interval_set taken = { 0 };
 	uint64_t n = get(r);
 	int error = r->failed || n > LEASE_MAX ? -EBADMSG : 0;
 
@@ -256,17 +256,17 @@ static int get_leases(struct reader *r, struct leases *l)
 	if (error == 0)
 		error = get_pasts(r, l);
 	if (error == 0)
-		error = shard_ranges_union(&taken, &l->consumed);
+		error = interval_set_union(&taken, &l->consumed);
 	if (error < 0)
 		return error;
-	shard_ranges_clear(&l->free);
-	return shard_ranges_gaps(&taken, 0, l->spec.total, &l->free);
+	interval_set_clear(&l->free);
+	return interval_set_gaps(&taken, 0, l->spec.total, &l->free);
 }
 
 int leases_decode(struct leases *l, const void *data, size_t len,
 		  int64_t now_ms)
 {
-	CLEANUP(shard_ranges_release) struct shard_ranges consumed = { 0 };
+	CLEANUP(interval_set_release) struct interval_set consumed = { 0 };
 	struct lease_spec spec = { 0 };
 	uint64_t next_id, reissued, repeated;
 	struct reader r;

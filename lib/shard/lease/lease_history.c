@@ -20,7 +20,7 @@ static int reserve_number(struct leases *l, uint64_t holder)
 	return 0;
 }
 
-int lease_past_reserve(struct leases *l, uint64_t holder)
+int lease_history_reserve(struct leases *l, uint64_t holder)
 {
 	if (holder >= l->n_past && reserve_number(l, holder) < 0)
 		return -ENOMEM;
@@ -29,7 +29,7 @@ int lease_past_reserve(struct leases *l, uint64_t holder)
 	return l->past[holder] ? 0 : -ENOMEM;
 }
 
-void lease_past_release(struct leases *l)
+void lease_history_release(struct leases *l)
 {
 	for (size_t i = 0; i < l->n_past; i++)
 		free(l->past[i]);
@@ -38,8 +38,8 @@ void lease_past_release(struct leases *l)
 	l->n_past = l->cap_past = 0;
 }
 
-void lease_past_note(struct leases *l, uint64_t holder,
-		     const struct lease_end *end)
+void lease_history_add(struct leases *l, uint64_t holder,
+		       const struct lease_end *end)
 {
 	struct lease_past *past = l->past[holder];
 

@@ -12,20 +12,20 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 
-void shard_ranges_release(struct shard_ranges *set)
+void interval_set_release(struct interval_set *set)
 {
 	free(set->items);
-	*set = (struct shard_ranges){ 0 };
+	*set = (struct interval_set){ 0 };
 }
 
-void shard_ranges_clear(struct shard_ranges *set)
+void interval_set_clear(struct interval_set *set)
 {
 	set->n = 0;
 	set->count = 0;
 }
 
 /* The index of the first range whose end is at or behind `position`. */
-static size_t find(const struct shard_ranges *set, uint64_t position)
+static size_t find(const struct interval_set *set, uint64_t position)
 {
 	size_t low = 0;
 	size_t high = set->n;
@@ -49,7 +49,7 @@ static bool is_range(uint64_t first, uint64_t end)
 }
 
 /* Puts `n` ranges in the place of those from `from` to `to` - 1. */
-static int replace(struct shard_ranges *set, size_t from, size_t to,
+static int replace(struct interval_set *set, size_t from, size_t to,
 		   const struct shard_range *ranges, size_t n)
 {
 	size_t total = set->n - (to - from) + n;
@@ -69,7 +69,7 @@ static int replace(struct shard_ranges *set, size_t from, size_t to,
 	return 0;
 }
 
-int shard_ranges_add(struct shard_ranges *set, uint64_t first, uint64_t end,
+int interval_set_add(struct interval_set *set, uint64_t first, uint64_t end,
 		     uint64_t *ret_new)
 {
 	struct shard_range merged = { first, end };
@@ -105,7 +105,7 @@ int shard_ranges_add(struct shard_ranges *set, uint64_t first, uint64_t end,
 	return 0;
 }
 
-int shard_ranges_remove(struct shard_ranges *set, uint64_t first, uint64_t end)
+int interval_set_remove(struct interval_set *set, uint64_t first, uint64_t end)
 {
 	struct shard_range left[2]; /* what stays of the outer ranges */
 	uint64_t gone = 0;
@@ -139,7 +139,7 @@ int shard_ranges_remove(struct shard_ranges *set, uint64_t first, uint64_t end)
 /* ---- two sets ---- */
 
 /* The index of the first range that begins behind `position`. */
-static size_t find_behind(const struct shard_ranges *set, uint64_t position)
+static size_t find_behind(const struct interval_set *set, uint64_t position)
 {
 	size_t low = 0;
 	size_t high = set->n;
@@ -194,8 +194,8 @@ static uint64_t count_in(const struct shard_range *list, size_t n)
 	return count;
 }
 
-int shard_ranges_union(struct shard_ranges *set,
-		       const struct shard_ranges *other)
+int interval_set_union(struct interval_set *set,
+		       const struct interval_set *other)
 {
 	CLEANUP(freep) struct shard_range *merged = NULL;
 	const struct shard_range *met; /* what lies where `other` lies */
@@ -221,9 +221,9 @@ int shard_ranges_union(struct shard_ranges *set,
 	return r;
 }
 
-bool shard_ranges_has(const struct shard_ranges *set, uint64_t position)
+bool interval_set_has(const struct interval_set *set, uint64_t position)
 {
-	return shard_ranges_overlap(set, position, position + 1) != 0;
+	return interval_set_overlap(set, position, position + 1) != 0;
 }
 
 static uint64_t min64(uint64_t a, uint64_t b)
@@ -236,7 +236,7 @@ static uint64_t max64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-uint64_t shard_ranges_overlap(const struct shard_ranges *set, uint64_t first,
+uint64_t interval_set_overlap(const struct interval_set *set, uint64_t first,
 			      uint64_t end)
 {
 	uint64_t count = 0;
@@ -251,14 +251,14 @@ uint64_t shard_ranges_overlap(const struct shard_ranges *set, uint64_t first,
 	return count;
 }
 
-bool shard_ranges_equal(const struct shard_ranges *a,
-			const struct shard_ranges *b)
+bool interval_set_equal(const struct interval_set *a,
+			const struct interval_set *b)
 {
 	return a->n == b->n && (!a->n || memcmp(a->items, b->items,
 						a->n * sizeof(*a->items)) == 0);
 }
 
-bool shard_ranges_next(const struct shard_ranges *set, uint64_t from,
+bool interval_set_next(const struct interval_set *set, uint64_t from,
 		       struct shard_range *ret)
 {
 	size_t i = find(set, from + 1);
@@ -270,7 +270,7 @@ bool shard_ranges_next(const struct shard_ranges *set, uint64_t from,
 	return true;
 }
 
-bool shard_ranges_next_gap(const struct shard_ranges *set, uint64_t from,
+bool interval_set_next_gap(const struct interval_set *set, uint64_t from,
 			   uint64_t end, struct shard_range *ret)
 {
 	size_t i = find(set, from);
@@ -285,34 +285,34 @@ bool shard_ranges_next_gap(const struct shard_ranges *set, uint64_t from,
 	return true;
 }
 
-int shard_ranges_gaps(const struct shard_ranges *set, uint64_t first,
-		      uint64_t end, struct shard_ranges *ret)
+int interval_set_gaps(const struct interval_set *set, uint64_t first,
+		      uint64_t end, struct interval_set *ret)
 {
 	struct shard_range gap;
 	int r = is_range(first, end) ? 0 : -EINVAL;
 
-	while (r == 0 && shard_ranges_next_gap(set, first, end, &gap)) {
-		r = shard_ranges_add(ret, gap.first, gap.end, NULL);
+	while (r == 0 && interval_set_next_gap(set, first, end, &gap)) {
+		r = interval_set_add(ret, gap.first, gap.end, NULL);
 		first = gap.end;
 	}
 	return r;
 }
 
 /* Adds to `ret` what `b` has of one range. */
-static int add_common(struct shard_range range, const struct shard_ranges *b,
-		      struct shard_ranges *ret)
+static int add_common(struct shard_range range, const struct interval_set *b,
+		      struct interval_set *ret)
 {
 	int r = 0;
 
 	for (size_t i = find(b, range.first + 1);
 	     i < b->n && b->items[i].first < range.end && r == 0; i++)
-		r = shard_ranges_add(ret, max64(b->items[i].first, range.first),
+		r = interval_set_add(ret, max64(b->items[i].first, range.first),
 				     min64(b->items[i].end, range.end), NULL);
 	return r;
 }
 
-int shard_ranges_both(const struct shard_ranges *a,
-		      const struct shard_ranges *b, struct shard_ranges *ret)
+int interval_set_both(const struct interval_set *a,
+		      const struct interval_set *b, struct interval_set *ret)
 {
 	int r = 0;
 
@@ -321,13 +321,13 @@ int shard_ranges_both(const struct shard_ranges *a,
 	return r;
 }
 
-int shard_ranges_minus(const struct shard_ranges *a,
-		       const struct shard_ranges *b, struct shard_ranges *ret)
+int interval_set_minus(const struct interval_set *a,
+		       const struct interval_set *b, struct interval_set *ret)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < a->n && r == 0; i++)
-		r = shard_ranges_gaps(b, a->items[i].first, a->items[i].end,
+		r = interval_set_gaps(b, a->items[i].first, a->items[i].end,
 				      ret);
 	return r;
 }

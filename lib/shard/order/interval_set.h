@@ -42,74 +42,74 @@ struct shard_range {
 };
 
 /* All zero is the empty set. */
-struct shard_ranges {
+struct interval_set {
 	struct shard_range *items; /* in order, apart from each other */
 	size_t n;
 	size_t cap;
 	uint64_t count; /* positions in all of them */
 };
 
-void shard_ranges_release(struct shard_ranges *set);
+void interval_set_release(struct interval_set *set);
 
 /* Forgets all positions, keeps the memory. */
-void shard_ranges_clear(struct shard_ranges *set);
+void interval_set_clear(struct interval_set *set);
 
 /* Adds the positions from `first` to `end` - 1; none when they are equal.  *ret_new,
  * which may be NULL, is how many of them were not in yet.  -EINVAL for an end before
  * the first or above SHARD_POSITION_END, -ENOBUFS for too many ranges, -ENOMEM. */
-int shard_ranges_add(struct shard_ranges *set, uint64_t first, uint64_t end,
+int interval_set_add(struct interval_set *set, uint64_t first, uint64_t end,
 		     uint64_t *ret_new);
 
 /* Takes these positions out, whether they are in or not.  Errors as above. */
-int shard_ranges_remove(struct shard_ranges *set, uint64_t first, uint64_t end);
+int interval_set_remove(struct interval_set *set, uint64_t first, uint64_t end);
 
 /* Adds all of `other`, in one go through the ranges that lie where it lies.  Errors as
  * above. */
-int shard_ranges_union(struct shard_ranges *set,
-		       const struct shard_ranges *other);
+int interval_set_union(struct interval_set *set,
+		       const struct interval_set *other);
 
-bool shard_ranges_has(const struct shard_ranges *set, uint64_t position);
+bool interval_set_has(const struct interval_set *set, uint64_t position);
 
 /* How many of the positions from `first` to `end` - 1 are in. */
-uint64_t shard_ranges_overlap(const struct shard_ranges *set, uint64_t first,
+uint64_t interval_set_overlap(const struct interval_set *set, uint64_t first,
 			      uint64_t end);
 
-bool shard_ranges_equal(const struct shard_ranges *a,
-			const struct shard_ranges *b);
+bool interval_set_equal(const struct interval_set *a,
+			const struct interval_set *b);
 
 /* Finds the next range, at or behind `from`, of positions that are in.  False when there
  * is none. */
-bool shard_ranges_next(const struct shard_ranges *set, uint64_t from,
+bool interval_set_next(const struct interval_set *set, uint64_t from,
 		       struct shard_range *ret);
 
 /* The same for positions below `end` that are not in. */
-bool shard_ranges_next_gap(const struct shard_ranges *set, uint64_t from,
+bool interval_set_next_gap(const struct interval_set *set, uint64_t from,
 			   uint64_t end, struct shard_range *ret);
 
 /* Adds to `ret` what is missing from `first` to `end` - 1. */
-int shard_ranges_gaps(const struct shard_ranges *set, uint64_t first,
-		      uint64_t end, struct shard_ranges *ret);
+int interval_set_gaps(const struct interval_set *set, uint64_t first,
+		      uint64_t end, struct interval_set *ret);
 
 /* Adds to `ret`, which is neither, the positions of `a` that are also, or are not, in
  * `b`. */
-int shard_ranges_both(const struct shard_ranges *a,
-		      const struct shard_ranges *b, struct shard_ranges *ret);
-int shard_ranges_minus(const struct shard_ranges *a,
-		       const struct shard_ranges *b, struct shard_ranges *ret);
+int interval_set_both(const struct interval_set *a,
+		      const struct interval_set *b, struct interval_set *ret);
+int interval_set_minus(const struct interval_set *a,
+		       const struct interval_set *b, struct interval_set *ret);
 
 /* ---- as bytes (interval_set_code.c) ---- */
 
 /* Appends the encoded form; str_error() tells whether there was memory. */
-void shard_ranges_encode(const struct shard_ranges *set, struct str *out);
+void interval_set_encode(const struct interval_set *set, struct str *out);
 
 /* Reads one form, all of `len` bytes, into the set, which must be empty.  -EBADMSG
  * for bytes that are none, -ENOBUFS for too many ranges, -ENOMEM; the set is
  * empty then. */
-int shard_ranges_decode(struct shard_ranges *set, const void *data, size_t len);
+int interval_set_decode(struct interval_set *set, const void *data, size_t len);
 
 /* "0-41, 50, 60-99": the first `max` ranges for people, with the last position of
  * each, and how many more there are. */
-void shard_ranges_text(const struct shard_ranges *set, size_t max,
+void interval_set_text(const struct interval_set *set, size_t max,
 		       struct str *out);
 
 #endif

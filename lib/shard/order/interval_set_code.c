@@ -13,7 +13,7 @@ static const char magic[4] = { 'R', 'R', 'S', '1' };
 
 enum { CHECKSUM = 8 };
 
-void shard_ranges_encode(const struct shard_ranges *set, struct str *out)
+void interval_set_encode(const struct interval_set *set, struct str *out)
 {
 	size_t start = out->len;
 	uint64_t at = 0;
@@ -62,7 +62,7 @@ static bool get_range(const uint8_t **at, const uint8_t *end, uint64_t from,
 }
 
 /* Ranges that touch would be another form of the same set. */
-static int get_ranges(struct shard_ranges *set, const uint8_t *at,
+static int get_ranges(struct interval_set *set, const uint8_t *at,
 		      const uint8_t *end, uint64_t n)
 {
 	struct shard_range range = { 0 };
@@ -74,14 +74,14 @@ static int get_ranges(struct shard_ranges *set, const uint8_t *at,
 		if (!get_range(&at, end, before, &range) ||
 		    (i && range.first == before))
 			return -EBADMSG;
-		r = shard_ranges_add(set, range.first, range.end, NULL);
+		r = interval_set_add(set, range.first, range.end, NULL);
 		if (r < 0)
 			return r;
 	}
 	return at == end ? 0 : -EBADMSG;
 }
 
-int shard_ranges_decode(struct shard_ranges *set, const void *data, size_t len)
+int interval_set_decode(struct interval_set *set, const void *data, size_t len)
 {
 	const uint8_t *at = data;
 	const uint8_t *end;
@@ -98,11 +98,11 @@ int shard_ranges_decode(struct shard_ranges *set, const void *data, size_t len)
 		return -ENOBUFS;
 	r = get_ranges(set, at, end, n);
 	if (r < 0)
-		shard_ranges_clear(set);
+		interval_set_clear(set);
 	return r;
 }
 
-void shard_ranges_text(const struct shard_ranges *set, size_t max,
+void interval_set_text(const struct interval_set *set, size_t max,
 		       struct str *out)
 {
 	for (size_t i = 0; i < set->n && i < max; i++) {

@@ -22,14 +22,14 @@ struct part {
 	struct order order;
 };
 
-struct mix {
+struct mixture {
 	size_t n;
 	uint64_t period;
-	struct perm slots;
+	struct permutation slots;
 	struct part parts[];
 };
 
-void mix_free(struct mix *m)
+void mixture_free(struct mixture *m)
 {
 	if (!m)
 		return;
@@ -38,7 +38,7 @@ void mix_free(struct mix *m)
 	free(m);
 }
 
-DEFINE_CLEANUP(struct mix *, mix_free)
+DEFINE_CLEANUP(struct mixture *, mixture_free)
 
 static int check_weight(const struct mix_part *from, uint64_t sum,
 			struct roar_error *err)
@@ -57,7 +57,7 @@ static int check_weight(const struct mix_part *from, uint64_t sum,
 }
 
 /* The first order is made at once, so that wrong numbers are told at once. */
-static int add_part(struct mix *m, const struct mix_part *from,
+static int add_part(struct mixture *m, const struct mix_part *from,
 		    struct roar_error *err)
 {
 	struct part *part = &m->parts[m->n];
@@ -80,10 +80,10 @@ static int add_part(struct mix *m, const struct mix_part *from,
 	return 0;
 }
 
-int mix_new(const struct mix_part *parts, size_t n, uint64_t seed,
-	    struct mix **ret, struct roar_error *err)
+int mixture_new(const struct mix_part *parts, size_t n, uint64_t seed,
+		struct mixture **ret, struct roar_error *err)
 {
-	CLEANUP(mix_freep) struct mix *m = NULL;
+	CLEANUP(mixture_freep) struct mixture *m = NULL;
 
 	if (!n || n > MIX_MAX_DATASETS)
 		return error_set(err, -EINVAL,
@@ -98,18 +98,19 @@ int mix_new(const struct mix_part *parts, size_t n, uint64_t seed,
 		if (r < 0)
 			return r;
 	}
-	perm_init(&m->slots, m->period, mixing(seed ^ mixing(n)));
+	permutation_init(&m->slots, m->period,
+			 splitmix64(seed ^ splitmix64(n)));
 	*ret = TAKE_PTR(m);
 	return 0;
 }
 
-uint64_t mix_period(const struct mix *m)
+uint64_t mixture_period(const struct mixture *m)
 {
 	return m->period;
 }
 
 /* The dataset that a slot belongs to. */
-static struct part *part_of(struct mix *m, uint64_t slot)
+static struct part *part_of(struct mixture *m, uint64_t slot)
 {
 	size_t low = 0;
 	size_t high = m->n;
@@ -143,7 +144,7 @@ static const struct order *order_of(struct part *part, uint64_t epoch)
 	return &part->order;
 }
 
-static int set_place(struct mix *m, uint64_t period, uint64_t slot,
+static int set_place(struct mixture *m, uint64_t period, uint64_t slot,
 		     struct mix_place *ret)
 {
 	struct part *part = part_of(m, slot);
@@ -161,19 +162,20 @@ static int set_place(struct mix *m, uint64_t period, uint64_t slot,
 	return 0;
 }
 
-int mix_at(struct mix *m, uint64_t place, struct mix_place *ret)
+int mixture_at(struct mixture *m, uint64_t place, struct mix_place *ret)
 {
 	uint64_t period = place / m->period;
 
-	return set_place(
-		m, period,
-		perm_at(&m->slots, place % m->period, mixing(period + 1)), ret);
+	return set_place(m, period,
+			 permutation_at(&m->slots, place % m->period,
+					splitmix64(period + 1)),
+			 ret);
 }
 
 enum { BATCH = 64 };
 
 /* As many places as there are in the period, and as are computed together. */
-static int fill_some(struct mix *m, uint64_t first, size_t *count,
+static int fill_some(struct mixture *m, uint64_t first, size_t *count,
 		     struct mix_place *ret)
 {
 	uint64_t slots[BATCH];
@@ -183,14 +185,15 @@ static int fill_some(struct mix *m, uint64_t first, size_t *count,
 
 	*count = *count > BATCH ? BATCH : *count;
 	*count = *count > left ? (size_t)left : *count;
-	perm_fill(&m->slots, first % m->period, *count, mixing(period + 1),
-		  slots);
+	permutation_fill(&m->slots, first % m->period, *count,
+			 splitmix64(period + 1), slots);
 	for (size_t i = 0; i < *count && r == 0; i++)
 		r = set_place(m, period, slots[i], &ret[i]);
 	return r;
 }
 
-int mix_fill(struct mix *m, uint64_t first, size_t count, struct mix_place *ret)
+int mixture_fill(struct mixture *m, uint64_t first, size_t count,
+		 struct mix_place *ret)
 {
 	int r = 0;
 
@@ -203,7 +206,8 @@ int mix_fill(struct mix *m, uint64_t first, size_t count, struct mix_place *ret)
 	return r;
 }
 
-int mix_find(const struct mix *m, uint32_t part, uint64_t at, uint64_t *ret)
+int mixture_find(const struct mixture *m, uint32_t part, uint64_t at,
+		 uint64_t *ret)
 {
 	const struct part *p;
 	uint64_t period;
@@ -216,7 +220,8 @@ int mix_find(const struct mix *m, uint32_t part, uint64_t at, uint64_t *ret)
 	if (__builtin_mul_overflow(period, m->period, &place) ||
 	    place > INT64_MAX - m->period)
 		return -ERANGE;
-	*ret = place + perm_inverse(&m->slots, p->first_slot + at % p->weight,
-				    mixing(period + 1));
+	*ret = place + permutation_inverse(&m->slots,
+					   p->first_slot + at % p->weight,
+					   splitmix64(period + 1));
 	return 0;
 }

@@ -6,7 +6,7 @@
  * hundred have 70, 20 and 10.
  *
  * Place p is in period p / sum.  The permutation (permutation.h) of the numbers below the sum,
- * with key mixing(seed ^ mixing(n_datasets)) and tweak mixing(period + 1), takes p % sum
+ * with key splitmix64(seed ^ splitmix64(n_datasets)) and tweak splitmix64(period + 1), takes p % sum
  * to a slot; the first weight[0] slots are those of dataset 0, and so on.  Slot number i
  * of dataset d is the dataset's place period * weight[d] + i.  A dataset's places run
  * on: place / n_samples is its epoch, place % n_samples the position in the order of
@@ -24,7 +24,7 @@
 #include "shard/order/order.h"
 
 struct roar_error;
-struct mix;
+struct mixture;
 
 enum {
 	MIX_MAX_DATASETS = 4096,
@@ -47,22 +47,23 @@ struct mix_place {
 };
 
 /* -EINVAL with a sentence, -ENOMEM. */
-int mix_new(const struct mix_part *parts, size_t n, uint64_t seed,
-	    struct mix **ret, struct roar_error *err);
-void mix_free(struct mix *m);
+int mixture_new(const struct mix_part *parts, size_t n, uint64_t seed,
+		struct mixture **ret, struct roar_error *err);
+void mixture_free(struct mixture *m);
 
 /* The sum of the weights. */
-uint64_t mix_period(const struct mix *m);
+uint64_t mixture_period(const struct mixture *m);
 
 /* What is at place `place`, below 2^63.  -ERANGE where a dataset's places would go beyond
  * 2^63. */
-int mix_at(struct mix *m, uint64_t place, struct mix_place *ret);
+int mixture_at(struct mixture *m, uint64_t place, struct mix_place *ret);
 
 /* The same for `count` places from `first` on. */
-int mix_fill(struct mix *m, uint64_t first, size_t count,
-	     struct mix_place *ret);
+int mixture_fill(struct mixture *m, uint64_t first, size_t count,
+		 struct mix_place *ret);
 
 /* The place in the stream of a dataset's place `at`, counted over its epochs. */
-int mix_find(const struct mix *m, uint32_t part, uint64_t at, uint64_t *ret);
+int mixture_find(const struct mixture *m, uint32_t part, uint64_t at,
+		 uint64_t *ret);
 
 #endif

@@ -22,7 +22,7 @@ enum { KNOWN_MAX = 256 }; /* shards of a block that are looked up once */
 
 /* One block of the epoch at hand. */
 struct block {
-	const struct perm *perm; /* of its samples */
+	const struct permutation *perm; /* of its samples */
 	uint64_t tweak;
 	uint64_t first_slot;
 	uint64_t start; /* position of its first sample */
@@ -34,7 +34,7 @@ struct block {
 static uint64_t epoch_key(const struct order_spec *spec)
 {
 	size_t len = strlen(spec->dataset);
-	uint64_t h = mixing(len);
+	uint64_t h = splitmix64(len);
 
 	for (size_t i = 0; i < len; i += 8) {
 		uint64_t word = 0;
@@ -42,9 +42,9 @@ static uint64_t epoch_key(const struct order_spec *spec)
 		for (size_t k = i; k < len && k < i + 8; k++)
 			word |= (uint64_t)(uint8_t)spec->dataset[k]
 				<< 8 * (k - i);
-		h = mixing(h ^ word);
+		h = splitmix64(h ^ word);
 	}
-	return mixing(mixing(h ^ spec->seed) + spec->epoch);
+	return splitmix64(splitmix64(h ^ spec->seed) + spec->epoch);
 }
 
 static int check(const struct order_spec *spec, struct roar_error *err)
@@ -110,7 +110,7 @@ static void block_find(const struct order *o, uint64_t slot, struct block *ret)
 	ret->known = NULL;
 	ret->first_slot = index * o->window;
 	ret->start = shrink(o, ret->first_slot * o->shard_size, o->short_slot);
-	ret->tweak = mixing(index + 1);
+	ret->tweak = splitmix64(index + 1);
 	ret->perm = &o->blocks[index == last_block(o)  ? LAST :
 			       index == short_block(o) ? SHORT :
 							 WHOLE];
@@ -132,7 +132,7 @@ static uint64_t block_sample(const struct order *o, const struct block *b,
 		at = stretch(o, at, o->short_slot - b->first_slot);
 	slot = at / o->shard_size;
 	shard = b->known ? b->known[slot] :
-			   perm_at(&o->shards, b->first_slot + slot, 0);
+			   permutation_at(&o->shards, b->first_slot + slot, 0);
 	return shard * o->shard_size + at % o->shard_size;
 }
 
@@ -144,7 +144,8 @@ static void block_of_position(const struct order *o, uint64_t position,
 
 static uint64_t block_position(const struct order *o, uint64_t sample)
 {
-	uint64_t slot = perm_inverse(&o->shards, sample / o->shard_size, 0);
+	uint64_t slot = permutation_inverse(&o->shards, sample / o->shard_size,
+					    0);
 	struct block b;
 	uint64_t at;
 
@@ -152,7 +153,7 @@ static uint64_t block_position(const struct order *o, uint64_t sample)
 	at = (slot - b.first_slot) * o->shard_size + sample % o->shard_size;
 	if (has_short(o, &b))
 		at = shrink(o, at, o->short_slot - b.first_slot);
-	return b.start + perm_inverse(b.perm, at, b.tweak);
+	return b.start + permutation_inverse(b.perm, at, b.tweak);
 }
 
 /* Samples of the last block, and of the one with the short shard. */
@@ -164,11 +165,11 @@ static void init_blocks(struct order *o, uint64_t key)
 
 	if (short_block(o) == last_block(o))
 		last -= o->missing;
-	perm_init(&o->blocks[LAST], last, key);
+	permutation_init(&o->blocks[LAST], last, key);
 	if (!last_block(o))
 		return; /* it is the only one */
-	perm_init(&o->blocks[WHOLE], whole, key);
-	perm_init(&o->blocks[SHORT], whole - o->missing, key);
+	permutation_init(&o->blocks[WHOLE], whole, key);
+	permutation_init(&o->blocks[SHORT], whole - o->missing, key);
 }
 
 /* ---- the order ---- */
@@ -196,12 +197,12 @@ int order_init(struct order *o, const struct order_spec *spec,
 	*o = (struct order){ .n_samples = spec->n_samples,
 			     .sequential = spec->sequential };
 	if (!spec->window) {
-		perm_init(&o->shards, spec->n_samples, key);
+		permutation_init(&o->shards, spec->n_samples, key);
 		return 0;
 	}
 	init_shards(o, spec);
-	perm_init(&o->shards, o->n_shards, key);
-	o->short_slot = perm_inverse(&o->shards, o->n_shards - 1, 0);
+	permutation_init(&o->shards, o->n_shards, key);
+	o->short_slot = permutation_inverse(&o->shards, o->n_shards - 1, 0);
 	init_blocks(o, key + 1);
 	return 0;
 }
@@ -214,10 +215,10 @@ uint64_t order_at(const struct order *o, uint64_t position)
 	if (o->sequential)
 		return position;
 	if (!o->window)
-		return perm_at(&o->shards, position, 0);
+		return permutation_at(&o->shards, position, 0);
 	block_of_position(o, position, &b);
-	return block_sample(o, &b,
-			    perm_at(b.perm, position - b.start, b.tweak));
+	return block_sample(
+		o, &b, permutation_at(b.perm, position - b.start, b.tweak));
 }
 
 uint64_t order_position(const struct order *o, uint64_t sample)
@@ -226,7 +227,7 @@ uint64_t order_position(const struct order *o, uint64_t sample)
 	if (o->sequential)
 		return sample;
 	if (!o->window)
-		return perm_inverse(&o->shards, sample, 0);
+		return permutation_inverse(&o->shards, sample, 0);
 	return block_position(o, sample);
 }
 
@@ -239,7 +240,7 @@ static void know_shards(const struct order *o, struct block *b, size_t count,
 
 	if (n > count || n > KNOWN_MAX)
 		return;
-	perm_fill(&o->shards, b->first_slot, (size_t)n, 0, room);
+	permutation_fill(&o->shards, b->first_slot, (size_t)n, 0, room);
 	b->known = room;
 }
 
@@ -259,7 +260,7 @@ static size_t fill_block(const struct order *o, uint64_t first, size_t count,
 
 	block_of_position(o, first, &b);
 	n = (size_t)min64(count, b.perm->n - (first - b.start));
-	perm_fill(b.perm, first - b.start, n, b.tweak, ret);
+	permutation_fill(b.perm, first - b.start, n, b.tweak, ret);
 	know_shards(o, &b, n, room);
 	for (size_t i = 0; i < n; i++)
 		ret[i] = block_sample(o, &b, ret[i]);
@@ -273,7 +274,7 @@ void order_fill(const struct order *o, uint64_t first, size_t count,
 	if (o->sequential) {
 		fill_in_turn(first, count, ret);
 	} else if (!o->window) {
-		perm_fill(&o->shards, first, count, 0, ret);
+		permutation_fill(&o->shards, first, count, 0, ret);
 	} else {
 		for (size_t n; count; count -= n, first += n, ret += n)
 			n = fill_block(o, first, count, ret);

@@ -6,9 +6,9 @@
  * speak of and no time to begin, whatever the size of the dataset; positions are
  * looked up in any order, and back.
  *
- * Key of an epoch: h = mixing(len), then h = mixing(h ^ word) for each 8 bytes of the
+ * Key of an epoch: h = splitmix64(len), then h = splitmix64(h ^ word) for each 8 bytes of the
  * name, little-endian, the last filled up with zeros; then
- * key = mixing(mixing(h ^ seed) + epoch).  Two epochs of a dataset never share one.
+ * key = splitmix64(splitmix64(h ^ seed) + epoch).  Two epochs of a dataset never share one.
  *
  * All samples.  A dataset without shards is one permutation (permutation.h) of its samples
  * with that key.
@@ -16,7 +16,7 @@
  * Block shuffle.  Random access to all samples means all shards open at once.  With a
  * `window` the shards themselves are permuted, by that key; each `window` of them
  * that follow each other are a block, and the samples of a block are permuted
- * among themselves, by key + 1 and a tweak, mixing(block + 1).  A block reads from
+ * among themselves, by key + 1 and a tweak, splitmix64(block + 1).  A block reads from
  * `window` shards; any (window - 1) * shard_size positions that follow each other lie
  * in two blocks at most.  The last shard may be short, and comes anywhere; the
  * last block may have fewer shards.
@@ -56,10 +56,10 @@ struct order {
 	uint64_t short_slot; /* where the last shard comes among all */
 	uint64_t missing; /* samples that the last shard is short of */
 	bool sequential;
-	struct perm shards;
+	struct permutation shards;
 	/* Of the samples of a block: a whole one, the one with the short shard,
 	 * the last one, by enum order_block. */
-	struct perm blocks[3];
+	struct permutation blocks[3];
 };
 
 /* Checks the numbers and makes the order.  -EINVAL with a sentence. */

@@ -1,7 +1,7 @@
 /* permutation.c - see permutation.h
  *
  * One number waits for each multiplication of each round; several of them wait
- * together.  So perm_fill() takes a handful of numbers through the rounds side by
+ * together.  So permutation_fill() takes a handful of numbers through the rounds side by
  * side, and has them from x on without a division: the pair of x + 1 follows from
  * that of x. */
 #include "shard/order/permutation.h"
@@ -31,7 +31,7 @@ static uint64_t ceil_sqrt(uint64_t n)
 	return root;
 }
 
-void perm_init(struct perm *p, uint64_t n, uint64_t key)
+void permutation_init(struct permutation *p, uint64_t n, uint64_t key)
 {
 	assert(n && n <= INT64_MAX);
 
@@ -40,7 +40,7 @@ void perm_init(struct perm *p, uint64_t n, uint64_t key)
 	p->b = (n + p->a - 1) / p->a;
 	p->n_rounds = n <= PERM_SMALL ? PERM_SMALL_ROUNDS : PERM_ROUNDS;
 	for (unsigned i = 0; i < p->n_rounds; i++)
-		p->keys[i] = mixing(key + (i + 1) * MIXING_STEP);
+		p->keys[i] = splitmix64(key + (i + 1) * MIXING_STEP);
 }
 
 /* A number below `range`, from all bits of `x`. */
@@ -64,8 +64,8 @@ static inline uint64_t sub_mod(uint64_t x, uint64_t y, uint64_t n)
 	return x >= y ? x - y : x + n - y;
 }
 
-static inline void two_rounds(const struct perm *p, unsigned i, uint64_t tweak,
-			      struct pair *at)
+static inline void two_rounds(const struct permutation *p, unsigned i,
+			      uint64_t tweak, struct pair *at)
 {
 	at->left = add_mod(at->left,
 			   hash_below(at->right + p->keys[i] + tweak, p->a),
@@ -75,17 +75,17 @@ static inline void two_rounds(const struct perm *p, unsigned i, uint64_t tweak,
 			    p->b);
 }
 
-static inline struct pair split(const struct perm *p, uint64_t x)
+static inline struct pair split(const struct permutation *p, uint64_t x)
 {
 	return (struct pair){ x / p->b, x % p->b };
 }
 
-static inline uint64_t join(const struct perm *p, struct pair at)
+static inline uint64_t join(const struct permutation *p, struct pair at)
 {
 	return at.left * p->b + at.right;
 }
 
-uint64_t perm_at(const struct perm *p, uint64_t x, uint64_t tweak)
+uint64_t permutation_at(const struct permutation *p, uint64_t x, uint64_t tweak)
 {
 	struct pair at = split(p, x);
 
@@ -97,8 +97,8 @@ uint64_t perm_at(const struct perm *p, uint64_t x, uint64_t tweak)
 	return join(p, at);
 }
 
-static void undo_two_rounds(const struct perm *p, unsigned i, uint64_t tweak,
-			    struct pair *at)
+static void undo_two_rounds(const struct permutation *p, unsigned i,
+			    uint64_t tweak, struct pair *at)
 {
 	at->right = sub_mod(at->right,
 			    hash_below(at->left + p->keys[i + 1] + tweak, p->b),
@@ -108,7 +108,8 @@ static void undo_two_rounds(const struct perm *p, unsigned i, uint64_t tweak,
 			   p->a);
 }
 
-uint64_t perm_inverse(const struct perm *p, uint64_t y, uint64_t tweak)
+uint64_t permutation_inverse(const struct permutation *p, uint64_t y,
+			     uint64_t tweak)
 {
 	struct pair at = split(p, y);
 
@@ -121,7 +122,7 @@ uint64_t perm_inverse(const struct perm *p, uint64_t y, uint64_t tweak)
 }
 
 /* The pairs of the numbers that follow `at`, which moves on. */
-static void next_pairs(const struct perm *p, struct pair *at,
+static void next_pairs(const struct permutation *p, struct pair *at,
 		       struct pair ret[LANES])
 {
 	for (int lane = 0; lane < LANES; lane++) {
@@ -131,8 +132,8 @@ static void next_pairs(const struct perm *p, struct pair *at,
 	}
 }
 
-static void fill_lanes(const struct perm *p, struct pair *at, uint64_t tweak,
-		       uint64_t ret[LANES])
+static void fill_lanes(const struct permutation *p, struct pair *at,
+		       uint64_t tweak, uint64_t ret[LANES])
 {
 	struct pair lanes[LANES];
 
@@ -151,8 +152,8 @@ static void fill_lanes(const struct perm *p, struct pair *at, uint64_t tweak,
 	}
 }
 
-void perm_fill(const struct perm *p, uint64_t x, size_t count, uint64_t tweak,
-	       uint64_t *ret)
+void permutation_fill(const struct permutation *p, uint64_t x, size_t count,
+		      uint64_t tweak, uint64_t *ret)
 {
 	struct pair at = split(p, x);
 
@@ -160,5 +161,5 @@ void perm_fill(const struct perm *p, uint64_t x, size_t count, uint64_t tweak,
 	for (; count >= LANES; count -= LANES, ret += LANES, x += LANES)
 		fill_lanes(p, &at, tweak, ret);
 	for (; count; count--)
-		*ret++ = perm_at(p, x++, tweak);
+		*ret++ = permutation_at(p, x++, tweak);
 }

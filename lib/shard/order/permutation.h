@@ -19,7 +19,7 @@
  *	hash(x):  x = x * 0x9e3779b97f4a7c15 mod 2^64
  *		  x = (x xor x >> 32) * 0xd6e8feb86659fd93 mod 2^64
  *
- * Keys are key[i] = mixing(key + (i + 1) * MIXING_STEP), of 64 bits.  Small
+ * Keys are key[i] = splitmix64(key + (i + 1) * MIXING_STEP), of 64 bits.  Small
  * permutations have more rounds: their halves have little to hash.
  *
  * A tweak, added to all keys, makes another permutation of the same numbers: it
@@ -36,7 +36,7 @@ enum {
 	PERM_SMALL = 1 << 10, /* numbers, up to which there are more rounds */
 };
 
-struct perm {
+struct permutation {
 	uint64_t n; /* the numbers 0 to n - 1 */
 	uint64_t a; /* values of the left half */
 	uint64_t b; /* and of the right one */
@@ -45,14 +45,16 @@ struct perm {
 };
 
 /* `n` is from 1 to 2^63 - 1. */
-void perm_init(struct perm *p, uint64_t n, uint64_t key);
+void permutation_init(struct permutation *p, uint64_t n, uint64_t key);
 
 /* Where `x`, below n, goes to, and the number that goes to `y`. */
-uint64_t perm_at(const struct perm *p, uint64_t x, uint64_t tweak);
-uint64_t perm_inverse(const struct perm *p, uint64_t y, uint64_t tweak);
+uint64_t permutation_at(const struct permutation *p, uint64_t x,
+			uint64_t tweak);
+uint64_t permutation_inverse(const struct permutation *p, uint64_t y,
+			     uint64_t tweak);
 
 /* Where the `count` numbers from `x` on go to; all are below n. */
-void perm_fill(const struct perm *p, uint64_t x, size_t count, uint64_t tweak,
-	       uint64_t *ret);
+void permutation_fill(const struct permutation *p, uint64_t x, size_t count,
+		      uint64_t tweak, uint64_t *ret);
 
 #endif

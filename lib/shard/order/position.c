@@ -27,7 +27,7 @@ static uint64_t min64(uint64_t a, uint64_t b)
 /* ---- making ---- */
 
 static int check(const struct position_spec *spec,
-		 const struct shard_ranges *before, struct roar_error *err)
+		 const struct interval_set *before, struct roar_error *err)
 {
 	if (!spec->total || spec->total > SHARD_POSITION_END)
 		return error_set(err, -EINVAL,
@@ -80,13 +80,13 @@ static int make_sums(struct position *p)
 }
 
 int position_init(struct position *p, const struct position_spec *spec,
-		  const struct shard_ranges *before, struct roar_error *err)
+		  const struct interval_set *before, struct roar_error *err)
 {
 	CLEANUP(position_release) struct position made = { .spec = *spec };
 	int r = check(spec, before, err);
 
 	if (r == 0 && before)
-		r = shard_ranges_union(&made.before, before);
+		r = interval_set_union(&made.before, before);
 	if (r == 0)
 		r = make_sums(&made);
 	if (r < 0)
@@ -99,7 +99,7 @@ int position_init(struct position *p, const struct position_spec *spec,
 
 void position_release(struct position *p)
 {
-	shard_ranges_release(&p->before);
+	interval_set_release(&p->before);
 	free(p->sums);
 	p->sums = NULL;
 }
@@ -186,7 +186,7 @@ size_t position_take(const struct position *p, uint64_t step, uint64_t *ret,
 }
 
 static int add_slice(const struct position *p, struct slice s,
-		     struct shard_ranges *ret)
+		     struct interval_set *ret)
 {
 	int r = 0;
 
@@ -194,22 +194,22 @@ static int add_slice(const struct position *p, struct slice s,
 	while (s.first < s.end && r == 0) {
 		struct shard_range range = next_range(p, &s);
 
-		r = shard_ranges_add(ret, range.first, range.end, NULL);
+		r = interval_set_add(ret, range.first, range.end, NULL);
 	}
 	return r;
 }
 
 int position_ranges(const struct position *p, uint64_t step,
-		    struct shard_ranges *ret)
+		    struct interval_set *ret)
 {
 	assert(step < position_n_steps(p));
 	return add_slice(p, slice_of(p, step), ret);
 }
 
 int position_consumed(const struct position *p, uint64_t n_steps,
-		      struct shard_ranges *ret)
+		      struct interval_set *ret)
 {
-	int r = shard_ranges_union(ret, &p->before);
+	int r = interval_set_union(ret, &p->before);
 
 	assert(n_steps <= position_n_steps(p));
 	if (r == 0)
@@ -218,7 +218,7 @@ int position_consumed(const struct position *p, uint64_t n_steps,
 	return r;
 }
 
-int position_dropped(const struct position *p, struct shard_ranges *ret)
+int position_dropped(const struct position *p, struct interval_set *ret)
 {
 	return add_slice(p,
 			 (struct slice){ position_n_steps(p) * step_size(p),

@@ -50,7 +50,7 @@ struct position_spec {
 
 struct position {
 	struct position_spec spec;
-	struct shard_ranges before; /* consumed by earlier worlds */
+	struct interval_set before; /* consumed by earlier worlds */
 	uint64_t *sums; /* [i]: positions in the first i ranges of it */
 	uint64_t left; /* positions that were not */
 };
@@ -58,7 +58,7 @@ struct position {
 /* `before` may be NULL: the epoch begins.  It is copied.  -EINVAL with a sentence,
  * -ENOMEM. */
 int position_init(struct position *p, const struct position_spec *spec,
-		  const struct shard_ranges *before, struct roar_error *err);
+		  const struct interval_set *before, struct roar_error *err);
 void position_release(struct position *p);
 
 /* How many steps there are, for each rank alike. */
@@ -72,14 +72,14 @@ size_t position_take(const struct position *p, uint64_t step, uint64_t *ret,
 
 /* Adds the rank's positions of a step to `ret`, without those that only fill up. */
 int position_ranges(const struct position *p, uint64_t step,
-		    struct shard_ranges *ret);
+		    struct interval_set *ret);
 
 /* Adds to `ret` what all ranks together have consumed after that many steps, and
  * before them. */
 int position_consumed(const struct position *p, uint64_t n_steps,
-		      struct shard_ranges *ret);
+		      struct interval_set *ret);
 
 /* Adds to `ret` what POSITION_DROP leaves out. */
-int position_dropped(const struct position *p, struct shard_ranges *ret);
+int position_dropped(const struct position *p, struct interval_set *ret);
 
 #endif

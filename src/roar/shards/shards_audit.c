@@ -42,13 +42,13 @@ static bool is_exact(const struct report *r)
 
 /* ---- text ---- */
 
-static void add_positions(struct str *out, const struct shard_ranges *set,
+static void add_positions(struct str *out, const struct interval_set *set,
 			  const char *what)
 {
 	if (!set->n)
 		return;
 	str_adds(out, set->count == 1 ? "  position " : "  positions ");
-	shard_ranges_text(set, SHOWN_RANGES, out);
+	interval_set_text(set, SHOWN_RANGES, out);
 	str_addf(out, ": %s\n", what);
 }
 
@@ -126,7 +126,7 @@ static void json_number(struct json *j, const char *key, uint64_t number)
 }
 
 static void json_ranges(struct json *j, const char *key,
-			const struct shard_ranges *set)
+			const struct interval_set *set)
 {
 	json_key(j, key);
 	json_array(j);

@@ -22,7 +22,7 @@ void homes_release(struct homes *h)
 /* The number that a name has in tables, of the coordinator as well. */
 static uint32_t number_of(const char *name, size_t len)
 {
-	return (uint32_t)place_key(name, len);
+	return (uint32_t)placement_key(name, len);
 }
 
 static int read_line(const char *path, char *line, struct homes *h)

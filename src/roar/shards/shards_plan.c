@@ -262,7 +262,7 @@ static int join(const struct plan *p, struct shard_table *t, uint64_t number)
 	int len = snprintf(name, sizeof(name), "worker-%llu",
 			   (unsigned long long)number);
 
-	who.key = place_key(name, (size_t)len);
+	who.key = placement_key(name, (size_t)len);
 	if (number < p->weights.n)
 		who.weight = (uint32_t)p->weights.list[number];
 	return shard_table_join(t, (uint32_t)number, &who);

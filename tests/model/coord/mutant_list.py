@@ -54,9 +54,9 @@ MUTANTS = [
     Mutant("released by the living although the dead are waited for",
            "meetings/round.c",
            """\
-	return (round->on_death == ROAR__ON_DEATH__SHRINK ? job_alive(job) :
+	return (round->on_death == ROAR__ON_DEATH__SHRINK ? job_n_alive(job) :
 """, """\
-	return (1 ? job_alive(job) :
+	return (1 ? job_n_alive(job) :
 """),
     Mutant("a meeting that must fail waits for the dead", "meetings/meeting.c",
            "	if (round->on_death != ROAR__ON_DEATH__FAIL)\n",
@@ -164,7 +164,7 @@ MUTANTS = [
            "	m->last = r;\n	job->n_releases++;"),
     Mutant("a death is not recorded", "members/worker.c",
            """\
-	r = keep(c, record);
+	r = record_append(c, record);
 	if (r < 0)
 		return r;
 	lendings_lose(job, w->slot);
@@ -198,11 +198,11 @@ MUTANTS = [
 
     # Keys.
     Mutant("an add is not recorded", "keys/key.c",
-           "		r = keep(c, record);\n	if (r < 0)\n		return r;\n"
-           "	key_past_add(&job->key_past, m->request, m->version);",
-           "		r = key ? 0 : keep(c, record);\n	if (r < 0)\n"
+           "		r = record_append(c, record);\n	if (r < 0)\n		return r;\n"
+           "	key_requests_add(&job->key_requests, m->request, m->version);",
+           "		r = key ? 0 : record_append(c, record);\n	if (r < 0)\n"
            "		return r;\n"
-           "	key_past_add(&job->key_past, m->request, m->version);"),
+           "	key_requests_add(&job->key_requests, m->request, m->version);"),
     Mutant("compare-set does not compare", "keys/key_calls.c",
            "return m->version == (key ? key->version : 0);",
            "return true;"),
@@ -240,11 +240,11 @@ MUTANTS = [
     Mutant("an order of its own after a snapshot", "core/state_snapshot.c",
            "	m.slot = w->slot + 1;\n", ""),
     Mutant("a snapshot has no leases", "core/state_snapshot.c",
-           "		return lending_tell(job, d, walk->each, walk->data);",
+           "		return lending_snapshot(job, d, walk->each, walk->data);",
            "		return 0;"),
     Mutant("a lease that is used is not recorded", "data/lending.c",
            """\
-		r = keep(c, record);
+		r = record_append(c, record);
 	if (r < 0)
 		return r;
 	l->result = use(l, w->slot, m);
@@ -264,7 +264,7 @@ MUTANTS = [
            "		leases_renew_all(&l->leases, resume_ms(l));\n", ""),
     Mutant("that leases lapsed is not recorded", "data/lending.c",
            """\
-	r = keep(c, record);
+	r = record_append(c, record);
 	for (size_t i = 0;""", """\
 	r = 0;
 	for (size_t i = 0;"""),

@@ -124,24 +124,24 @@ static void came_back(struct host *h)
 static void by_rendezvous(const uint64_t *keys, uint32_t n, int ret[SHARDS])
 {
 	for (uint32_t s = 0; s < SHARDS; s++)
-		ret[s] = (int)place_rendezvous(s, keys, n);
+		ret[s] = (int)placement_rendezvous(s, keys, n);
 }
 
 static void by_ring(const uint64_t *keys, uint32_t n, int ret[SHARDS])
 {
-	struct place_ring *ring = NULL;
+	struct placement_ring *ring = NULL;
 
-	assert_int_equal(place_ring_new(keys, n, &ring), 0);
+	assert_int_equal(placement_ring_new(keys, n, &ring), 0);
 	for (uint32_t s = 0; s < SHARDS; s++)
-		ret[s] = (int)place_ring_at(ring, s);
-	place_ring_free(ring);
+		ret[s] = (int)placement_ring_at(ring, s);
+	placement_ring_free(ring);
 }
 
 static void by_jump(const uint64_t *keys, uint32_t n, int ret[SHARDS])
 {
 	(void)keys;
 	for (uint32_t s = 0; s < SHARDS; s++)
-		ret[s] = (int)place_jump(s, n);
+		ret[s] = (int)placement_jump(s, n);
 }
 
 /* Whoever knows the workers finds what the coordinator says. */
@@ -153,7 +153,7 @@ static void check_places(struct host *h, const char *const *ids, uint32_t n,
 	int told[SHARDS], found[SHARDS];
 
 	for (uint32_t i = 0; i < n; i++)
-		keys[i] = place_key(ids[i], strlen(ids[i]));
+		keys[i] = placement_key(ids[i], strlen(ids[i]));
 	owners(h, ids, n, told);
 	place(keys, n, found);
 	assert_memory_equal(told, found, sizeof(told));

@@ -470,12 +470,12 @@ static void the_last_of_many_are_remembered(void **state)
 	struct host *h = *state;
 	uint64_t first = set_numbered(h, "k", "", 1)->version;
 
-	for (uint64_t i = 2; i <= KEY_PAST_MAX; i++)
+	for (uint64_t i = 2; i <= KEY_REQUESTS_MAX; i++)
 		set_numbered(h, "k", "", i);
 	assert_int_equal(set_numbered(h, "k", "", 1)->version, first);
-	set_numbered(h, "k", "", KEY_PAST_MAX + 1);
+	set_numbered(h, "k", "", KEY_REQUESTS_MAX + 1);
 	assert_int_equal(set_numbered(h, "k", "", 2)->version, first + 1);
-	assert_true(set_numbered(h, "k", "", 1)->version > KEY_PAST_MAX);
+	assert_true(set_numbered(h, "k", "", 1)->version > KEY_REQUESTS_MAX);
 	host_restore(h);
 	assert_int_equal(set_numbered(h, "k", "", 3)->version, first + 2);
 	host_check_replay(h);

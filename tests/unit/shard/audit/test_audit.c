@@ -25,7 +25,7 @@
 #include "shard/audit/audit_check.h"
 #include "shard/order/position.h"
 
-#define SET CLEANUP(shard_ranges_release) struct shard_ranges
+#define SET CLEANUP(interval_set_release) struct interval_set
 
 DEFINE_CLEANUP(struct audit_check *, audit_check_free)
 
@@ -75,7 +75,7 @@ static struct audit *open_rank(uint64_t rank)
 
 static uint32_t begin(struct audit *a, uint64_t world_epoch, uint32_t rank,
 		      uint32_t world, uint64_t total,
-		      const struct shard_ranges *base)
+		      const struct interval_set *base)
 {
 	struct audit_segment segment = { .dataset = "corpus",
 					 .seed = 42,
@@ -103,7 +103,7 @@ static void write_rank(uint64_t world_epoch, uint32_t rank, uint32_t world,
 }
 
 /* A second world of one rank, which takes the rest of the epoch. */
-static void go_on_alone(const struct shard_ranges *base, uint64_t first)
+static void go_on_alone(const struct interval_set *base, uint64_t first)
 {
 	struct audit *a = open_rank(0);
 	uint32_t index = begin(a, 2, 0, 1, 100, base);
@@ -232,7 +232,7 @@ static void what_a_crash_lost_is_redone_and_counts_once(void **state)
 
 	(void)state;
 	write_rank(1, 0, 1, 0, 60);
-	assert_int_equal(shard_ranges_add(&base, 0, 40, NULL), 0);
+	assert_int_equal(interval_set_add(&base, 0, 40, NULL), 0);
 	a = open_rank(0);
 	index = begin(a, 2, 0, 1, 100, &base);
 	assert_int_equal(index, 1);
@@ -270,7 +270,7 @@ static void what_a_checkpoint_had_is_looked_at(void **state)
 	(void)state;
 	write_rank(1, 0, 3, 0, 60);
 	write_rank(1, 1, 3, 50, 70);
-	assert_int_equal(shard_ranges_add(&base, 0, 55, NULL), 0);
+	assert_int_equal(interval_set_add(&base, 0, 55, NULL), 0);
 	go_on_alone(&base, 55);
 	c = check(2, &e);
 	assert_problem(e, "there is no file of rank 2 in world epoch 1");
@@ -287,7 +287,7 @@ static void a_base_must_be_proved_and_respected(void **state)
 
 	(void)state;
 	write_rank(1, 0, 1, 0, 30);
-	assert_int_equal(shard_ranges_add(&base, 0, 40, NULL), 0);
+	assert_int_equal(interval_set_add(&base, 0, 40, NULL), 0);
 	go_on_alone(&base, 38);
 	c = check(1, &e);
 	assert_int_equal(e->unproven.count, 10);
@@ -306,7 +306,7 @@ static void ranks_of_a_world_must_begin_alike(void **state)
 
 	(void)state;
 	write_rank(1, 0, 2, 0, 50);
-	assert_int_equal(shard_ranges_add(&base, 0, 1, NULL), 0);
+	assert_int_equal(interval_set_add(&base, 0, 1, NULL), 0);
 	a = open_rank(1);
 	(void)begin(a, 1, 1, 3, 100, &base);
 	assert_int_equal(audit_close(a), 0);
@@ -327,12 +327,12 @@ static void what_is_dropped_on_purpose_is_no_gap(void **state)
 
 	(void)state;
 	assert_int_equal(audit_consumed(a, index, 0, 96), 0);
-	assert_int_equal(shard_ranges_add(&rest, 96, 100, NULL), 0);
+	assert_int_equal(interval_set_add(&rest, 96, 100, NULL), 0);
 	assert_int_equal(audit_dropped(a, index, &rest), 0);
-	shard_ranges_clear(&rest);
-	assert_int_equal(shard_ranges_add(&rest, 0, 2, NULL), 0);
+	interval_set_clear(&rest);
+	assert_int_equal(interval_set_add(&rest, 0, 2, NULL), 0);
 	assert_int_equal(audit_padded(a, index, &rest), 0);
-	assert_int_equal(shard_ranges_add(&rest, 100, 101, NULL), 0);
+	assert_int_equal(interval_set_add(&rest, 100, 101, NULL), 0);
 	assert_int_equal(audit_padded(a, index, &rest), -EINVAL);
 	assert_int_equal(audit_close(a), 0);
 	c = check(1, &e);
@@ -344,7 +344,7 @@ static void what_is_dropped_on_purpose_is_no_gap(void **state)
 /* One world of the random story: its ranks write what they take for some steps, some
  * of which no checkpoint will know. */
 static void live(uint64_t world_epoch, struct position_spec spec,
-		 const struct shard_ranges *base, uint64_t steps)
+		 const struct interval_set *base, uint64_t steps)
 {
 	for (spec.rank = 0; spec.rank < spec.world; spec.rank++) {
 		CLEANUP(position_release) struct position p = { 0 };
@@ -398,8 +398,8 @@ static void elastic_restarts_are_proved_exact(void **state)
 			live(w, spec, &base, steps);
 			assert_int_equal(position_consumed(&p, saved, &next),
 					 0);
-			shard_ranges_clear(&base);
-			assert_int_equal(shard_ranges_union(&base, &next), 0);
+			interval_set_clear(&base);
+			assert_int_equal(interval_set_union(&base, &next), 0);
 		}
 		for (uint64_t i = 0; i < RANKS; i++)
 			assert_int_equal(audit_close(open_rank(i)), 0);

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "shard/deal/hash_placement.h"
 
-DEFINE_CLEANUP(struct place_ring *, place_ring_free)
+DEFINE_CLEANUP(struct placement_ring *, placement_ring_free)
 
 enum { WORKERS = 20, SHARDS = 20000 };
 
@@ -25,7 +25,7 @@ static int make_keys(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < WORKERS; i++) {
 		name[7] = (char)('a' + i);
-		keys[i] = place_key(name, strlen(name));
+		keys[i] = placement_key(name, strlen(name));
 	}
 	return 0;
 }
@@ -37,8 +37,9 @@ static void names_have_keys_of_their_own(void **state)
 		for (uint32_t j = 0; j < i; j++)
 			assert_true(keys[i] != keys[j]);
 	/* Written down somewhere, keys must stay what they are. */
-	assert_int_equal(place_key("rank-0", 6), place_key("rank-0 ", 6));
-	assert_true(place_key("rank-0", 6) != place_key("rank-0", 5));
+	assert_int_equal(placement_key("rank-0", 6),
+			 placement_key("rank-0 ", 6));
+	assert_true(placement_key("rank-0", 6) != placement_key("rank-0", 5));
 }
 
 /* With the first `n` workers. */
@@ -46,20 +47,20 @@ typedef uint32_t (*place_fn)(uint32_t shard, uint32_t n);
 
 static uint32_t by_rendezvous(uint32_t shard, uint32_t n)
 {
-	return place_rendezvous(shard, keys, n);
+	return placement_rendezvous(shard, keys, n);
 }
 
 static uint32_t by_ring(uint32_t shard, uint32_t n)
 {
-	static struct place_ring *ring;
+	static struct placement_ring *ring;
 	static uint32_t of;
 
 	if (of != n) {
-		place_ring_free(ring);
-		assert_int_equal(place_ring_new(keys, n, &ring), 0);
+		placement_ring_free(ring);
+		assert_int_equal(placement_ring_new(keys, n, &ring), 0);
 		of = n;
 	}
-	return place_ring_at(ring, shard);
+	return placement_ring_at(ring, shard);
 }
 
 static void check_spread(place_fn place)
@@ -94,7 +95,8 @@ static void check_join(place_fn place)
 
 static void all_ways_spread_evenly_and_move_little(void **state)
 {
-	static const place_fn ways[] = { by_rendezvous, place_jump, by_ring };
+	static const place_fn ways[] = { by_rendezvous, placement_jump,
+					 by_ring };
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
@@ -107,30 +109,31 @@ static void all_ways_spread_evenly_and_move_little(void **state)
 
 static void a_ring_gives_only_to_who_has_come(void **state)
 {
-	CLEANUP(place_ring_freep) struct place_ring *before = NULL;
-	CLEANUP(place_ring_freep) struct place_ring *after = NULL;
+	CLEANUP(placement_ring_freep) struct placement_ring *before = NULL;
+	CLEANUP(placement_ring_freep) struct placement_ring *after = NULL;
 
 	(void)state;
-	assert_int_equal(place_ring_new(keys, WORKERS - 1, &before), 0);
-	assert_int_equal(place_ring_new(keys, WORKERS, &after), 0);
+	assert_int_equal(placement_ring_new(keys, WORKERS - 1, &before), 0);
+	assert_int_equal(placement_ring_new(keys, WORKERS, &after), 0);
 	for (uint32_t s = 0; s < SHARDS; s++) {
-		uint32_t w = place_ring_at(after, s);
+		uint32_t w = placement_ring_at(after, s);
 
-		assert_true(w == WORKERS - 1 || w == place_ring_at(before, s));
+		assert_true(w == WORKERS - 1 ||
+			    w == placement_ring_at(before, s));
 	}
 }
 
 static void one_worker_has_all(void **state)
 {
-	struct place_ring *none = NULL;
+	struct placement_ring *none = NULL;
 
 	(void)state;
 	for (uint32_t s = 0; s < 100; s++) {
-		assert_int_equal(place_rendezvous(s, keys, 1), 0);
-		assert_int_equal(place_jump(s, 1), 0);
+		assert_int_equal(placement_rendezvous(s, keys, 1), 0);
+		assert_int_equal(placement_jump(s, 1), 0);
 		assert_int_equal(by_ring(s, 1), 0);
 	}
-	assert_int_equal(place_ring_new(keys, 0, &none), -EINVAL);
+	assert_int_equal(placement_ring_new(keys, 0, &none), -EINVAL);
 	assert_null(none);
 }
 
@@ -142,8 +145,10 @@ static void owners_stay_what_they_are(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 5; i++)
-		sum = sum * 8000 + place_rendezvous(shards[i], keys, 20) * 400 +
-		      place_jump(shards[i], 20) * 20 + by_ring(shards[i], 20);
+		sum = sum * 8000 +
+		      placement_rendezvous(shards[i], keys, 20) * 400 +
+		      placement_jump(shards[i], 20) * 20 +
+		      by_ring(shards[i], 20);
 	assert_int_equal(sum, UINT64_C(0x34b27097057cb3d6));
 }
 

@@ -289,12 +289,12 @@ static void a_lease_is_its_holders(void **state)
 static void what_was_consumed_before_is_not_lent(void **state)
 {
 	struct lease_spec spec = { 20, 100, TIMEOUT, LEASE_EXACTLY_ONCE };
-	CLEANUP(shard_ranges_release) struct shard_ranges before = { 0 };
+	CLEANUP(interval_set_release) struct interval_set before = { 0 };
 	LEASES l = { 0 };
 
 	(void)state;
-	assert_int_equal(shard_ranges_add(&before, 0, 5, NULL), 0);
-	assert_int_equal(shard_ranges_add(&before, 8, 15, NULL), 0);
+	assert_int_equal(interval_set_add(&before, 0, 5, NULL), 0);
+	assert_int_equal(interval_set_add(&before, 8, 15, NULL), 0);
 	assert_int_equal(leases_init(&l, &spec, &before, NULL), 0);
 	assert_int_equal(take(&l, ANNA, 0).range.first, 5);
 	assert_int_equal(take(&l, ANNA, 0).range.first, 15);
@@ -331,10 +331,10 @@ static void numbers_that_cannot_be_are_refused(void **state)
 		{ { 10, 1, 0, 0 }, "0 ms" },
 		{ { 4, 1, 1, 0 }, "another dataset" },
 	};
-	CLEANUP(shard_ranges_release) struct shard_ranges before = { 0 };
+	CLEANUP(interval_set_release) struct interval_set before = { 0 };
 
 	(void)state;
-	assert_int_equal(shard_ranges_add(&before, 0, 5, NULL), 0);
+	assert_int_equal(interval_set_add(&before, 0, 5, NULL), 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct roar_error err = { 0 };
 		struct leases l;
@@ -520,7 +520,7 @@ static void restart(struct leases *l, int64_t *now)
 	leases_encode(&back, &again);
 	assert_int_equal(again.len, bytes.len);
 	assert_memory_equal(again.data, bytes.data, bytes.len);
-	assert_true(shard_ranges_equal(&l->free, &back.free));
+	assert_true(interval_set_equal(&l->free, &back.free));
 	leases_release(l);
 	*l = back;
 }
@@ -544,11 +544,11 @@ static void run_world(uint64_t seed, enum lease_mode mode)
 		pass(&l, now);
 		act(&l, workers, &seed, now, counts, &may_repeat);
 		for (uint64_t at = 0; at < N; at++) {
-			bool is_free = shard_ranges_has(&l.free, at);
+			bool is_free = interval_set_has(&l.free, at);
 
 			assert_false(is_free &&
-				     shard_ranges_has(&l.consumed, at));
-			assert_int_equal(shard_ranges_has(&l.consumed, at),
+				     interval_set_has(&l.consumed, at));
+			assert_int_equal(interval_set_has(&l.consumed, at),
 					 counts[at] > 0);
 		}
 	}

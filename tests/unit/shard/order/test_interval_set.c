@@ -18,18 +18,18 @@
 
 enum { N = 120 }; /* positions of the models */
 
-#define SET CLEANUP(shard_ranges_release) struct shard_ranges
+#define SET CLEANUP(interval_set_release) struct interval_set
 
-static void add(struct shard_ranges *set, uint64_t first, uint64_t end)
+static void add(struct interval_set *set, uint64_t first, uint64_t end)
 {
-	assert_int_equal(shard_ranges_add(set, first, end, NULL), 0);
+	assert_int_equal(interval_set_add(set, first, end, NULL), 0);
 }
 
-static void assert_text(const struct shard_ranges *set, const char *text)
+static void assert_text(const struct interval_set *set, const char *text)
 {
 	CLEANUP(str_release) struct str s = STR_INIT;
 
-	shard_ranges_text(set, 5, &s);
+	interval_set_text(set, 5, &s);
 	assert_string_equal(str_cstr(&s), text);
 }
 
@@ -44,13 +44,13 @@ static void ranges_that_touch_become_one(void **state)
 	add(&set, 10, 20);
 	add(&set, 30, 31);
 	assert_text(&set, "10-19, 30");
-	assert_int_equal(shard_ranges_add(&set, 15, 30, &added), 0);
+	assert_int_equal(interval_set_add(&set, 15, 30, &added), 0);
 	assert_int_equal(added, 10);
 	assert_text(&set, "10-30");
 	assert_int_equal(set.count, 21);
-	assert_int_equal(shard_ranges_add(&set, 12, 14, &added), 0);
+	assert_int_equal(interval_set_add(&set, 12, 14, &added), 0);
 	assert_int_equal(added, 0);
-	assert_int_equal(shard_ranges_add(&set, 5, 5, &added), 0);
+	assert_int_equal(interval_set_add(&set, 5, 5, &added), 0);
 	assert_int_equal(set.n, 1);
 }
 
@@ -70,10 +70,10 @@ static void positions_end_below_two_to_the_63rd(void **state)
 
 	(void)state;
 	add(&set, SHARD_POSITION_END - 1, SHARD_POSITION_END);
-	assert_int_equal(shard_ranges_add(&set, 0, SHARD_POSITION_END + 1, NULL),
+	assert_int_equal(interval_set_add(&set, 0, SHARD_POSITION_END + 1, NULL),
 			 -EINVAL);
-	assert_int_equal(shard_ranges_add(&set, 7, 6, NULL), -EINVAL);
-	assert_int_equal(shard_ranges_remove(&set, 7, 6), -EINVAL);
+	assert_int_equal(interval_set_add(&set, 7, 6, NULL), -EINVAL);
+	assert_int_equal(interval_set_remove(&set, 7, 6), -EINVAL);
 	add(&set, 0, SHARD_POSITION_END);
 	assert_int_equal(set.n, 1);
 	assert_true(set.count == SHARD_POSITION_END);
@@ -86,7 +86,7 @@ static void too_many_ranges_are_refused_and_the_set_stays(void **state)
 	(void)state;
 	for (uint64_t i = 0; i < SHARD_RANGES_MAX; i++)
 		add(&set, 2 * i, 2 * i + 1);
-	assert_int_equal(shard_ranges_add(&set, 2 * SHARD_RANGES_MAX,
+	assert_int_equal(interval_set_add(&set, 2 * SHARD_RANGES_MAX,
 					  2 * SHARD_RANGES_MAX + 1, NULL),
 			 -ENOBUFS);
 	assert_int_equal(set.count, SHARD_RANGES_MAX);
@@ -103,7 +103,7 @@ static void without_memory_the_set_stays(void **state)
 	for (uint64_t i = 0; i < 8; i++)
 		add(&set, 2 * i, 2 * i + 1);
 	alloc_fail_after(0);
-	r = shard_ranges_add(&set, 100, 101, NULL);
+	r = interval_set_add(&set, 100, 101, NULL);
 	alloc_fail_never();
 	assert_int_equal(r, -ENOMEM);
 	assert_int_equal(set.n, 8);
@@ -127,7 +127,7 @@ static uint64_t count_bits(const bool *bits, uint64_t first, uint64_t end)
 	return n;
 }
 
-static void assert_next(const struct shard_ranges *set, const bool *bits,
+static void assert_next(const struct interval_set *set, const bool *bits,
 			uint64_t from)
 {
 	struct shard_range found;
@@ -138,18 +138,18 @@ static void assert_next(const struct shard_ranges *set, const bool *bits,
 		first++;
 	for (end = first; end < N && bits[end];)
 		end++;
-	assert_int_equal(shard_ranges_next(set, from, &found), first < N);
+	assert_int_equal(interval_set_next(set, from, &found), first < N);
 	if (first < N) {
 		assert_int_equal(found.first, first);
 		assert_int_equal(found.end, end);
 	}
 }
 
-static void assert_same(const struct shard_ranges *set, const bool *bits)
+static void assert_same(const struct interval_set *set, const bool *bits)
 {
 	assert_int_equal(set->count, count_bits(bits, 0, N));
 	for (uint64_t i = 0; i < N; i++) {
-		assert_int_equal(shard_ranges_has(set, i), bits[i]);
+		assert_int_equal(interval_set_has(set, i), bits[i]);
 		assert_next(set, bits, i);
 	}
 	for (size_t i = 0; i < set->n; i++) {
@@ -181,11 +181,11 @@ static void it_is_the_set_that_a_bit_per_position_is(void **state)
 			uint64_t before = set.count;
 
 			draw_range(&seed, &first, &end);
-			assert_int_equal(shard_ranges_overlap(&set, first, end),
+			assert_int_equal(interval_set_overlap(&set, first, end),
 					 count_bits(bits, first, end));
 			assert_int_equal(
-				in ? shard_ranges_add(&set, first, end, &added) :
-				     shard_ranges_remove(&set, first, end),
+				in ? interval_set_add(&set, first, end, &added) :
+				     interval_set_remove(&set, first, end),
 				0);
 			fill_bits(bits, first, end, in);
 			assert_true(!in || set.count - before == added);
@@ -194,7 +194,7 @@ static void it_is_the_set_that_a_bit_per_position_is(void **state)
 	}
 }
 
-static void draw_set(uint64_t *seed, struct shard_ranges *set, bool *bits)
+static void draw_set(uint64_t *seed, struct interval_set *set, bool *bits)
 {
 	for (int i = 0; i < 10; i++) {
 		uint64_t first, end;
@@ -217,10 +217,10 @@ static void sets_are_joined_cut_and_turned_inside_out(void **state)
 
 		draw_set(&seed, &a, x);
 		draw_set(&seed, &b, y);
-		assert_int_equal(shard_ranges_both(&a, &b, &both), 0);
-		assert_int_equal(shard_ranges_minus(&a, &b, &minus), 0);
-		assert_int_equal(shard_ranges_gaps(&a, 10, N, &gaps), 0);
-		assert_int_equal(shard_ranges_union(&b, &a), 0);
+		assert_int_equal(interval_set_both(&a, &b, &both), 0);
+		assert_int_equal(interval_set_minus(&a, &b, &minus), 0);
+		assert_int_equal(interval_set_gaps(&a, 10, N, &gaps), 0);
+		assert_int_equal(interval_set_union(&b, &a), 0);
 		for (int i = 0; i < N; i++)
 			want[i] = x[i] && y[i];
 		assert_same(&both, want);
@@ -251,11 +251,11 @@ static void what_is_encoded_is_decoded(void **state)
 		draw_set(&seed, &set, bits);
 		if (round % 2)
 			add(&set, UINT64_C(1) << 62, SHARD_POSITION_END);
-		shard_ranges_encode(&set, &bytes);
+		interval_set_encode(&set, &bytes);
 		assert_int_equal(str_error(&bytes), 0);
 		assert_int_equal(
-			shard_ranges_decode(&back, bytes.data, bytes.len), 0);
-		assert_true(shard_ranges_equal(&set, &back));
+			interval_set_decode(&back, bytes.data, bytes.len), 0);
+		assert_true(interval_set_equal(&set, &back));
 		assert_true(set.count == back.count);
 	}
 }
@@ -272,7 +272,7 @@ static void the_encoded_form_is_the_documented_one(void **state)
 	(void)state;
 	add(&set, 0, 42);
 	add(&set, 178, 179);
-	shard_ranges_encode(&set, &bytes);
+	interval_set_encode(&set, &bytes);
 	assert_int_equal(bytes.len, sizeof(form) + 8);
 	assert_memory_equal(bytes.data, form, sizeof(form));
 	for (int i = 0; i < 8; i++)
@@ -288,16 +288,16 @@ static void a_flipped_bit_or_a_missing_byte_is_refused(void **state)
 	(void)state;
 	add(&set, 5, 4000);
 	add(&set, 5000, 1 << 20);
-	shard_ranges_encode(&set, &bytes);
+	interval_set_encode(&set, &bytes);
 	for (size_t bit = 0; bit < 8 * bytes.len; bit++) {
 		bytes.data[bit / 8] ^= (char)(1 << bit % 8);
-		assert_int_equal(shard_ranges_decode(&back, bytes.data,
+		assert_int_equal(interval_set_decode(&back, bytes.data,
 						     bytes.len),
 				 -EBADMSG);
 		bytes.data[bit / 8] ^= (char)(1 << bit % 8);
 	}
 	for (size_t len = 0; len < bytes.len; len++)
-		assert_int_equal(shard_ranges_decode(&back, bytes.data, len),
+		assert_int_equal(interval_set_decode(&back, bytes.data, len),
 				 -EBADMSG);
 }
 
@@ -333,7 +333,7 @@ static void forms_that_are_not_the_one_of_a_set_are_refused(void **state)
 		memcpy(form, cases[i].body, cases[i].len);
 		for (size_t k = 0; k < 8; k++)
 			form[cases[i].len + k] = (uint8_t)(crc >> 8 * k);
-		assert_int_equal(shard_ranges_decode(&set, form,
+		assert_int_equal(interval_set_decode(&set, form,
 						     cases[i].len + 8),
 				 cases[i].r);
 		assert_int_equal(set.n, cases[i].r ? 0 : form[4]);

@@ -34,16 +34,17 @@ static void every_number_comes_once_for_every_small_n(void **state)
 	for (uint64_t n = 1; n <= 700; n++)
 		for (uint64_t tweak = 0; tweak < 2; tweak++) {
 			bool seen[700] = { 0 };
-			struct perm p;
+			struct permutation p;
 
-			perm_init(&p, n, n + tweak);
+			permutation_init(&p, n, n + tweak);
 			for (uint64_t x = 0; x < n; x++) {
-				uint64_t y = perm_at(&p, x, tweak);
+				uint64_t y = permutation_at(&p, x, tweak);
 
 				assert_true(y < n);
 				assert_false(seen[y]);
 				seen[y] = true;
-				assert_true(perm_inverse(&p, y, tweak) == x);
+				assert_true(permutation_inverse(&p, y, tweak) ==
+					    x);
 			}
 		}
 }
@@ -53,11 +54,11 @@ static void every_number_comes_once_in_a_large_one(void **state)
 	enum { LARGE = 1000003 };
 	uint8_t *seen = calloc(LARGE, 1);
 	uint64_t *all = malloc(LARGE * sizeof(*all));
-	struct perm p;
+	struct permutation p;
 
 	(void)state;
-	perm_init(&p, LARGE, 5);
-	perm_fill(&p, 0, LARGE, 0, all);
+	permutation_init(&p, LARGE, 5);
+	permutation_fill(&p, 0, LARGE, 0, all);
 	for (size_t i = 0; i < LARGE; i++) {
 		assert_true(all[i] < LARGE);
 		assert_false(seen[all[i]]++);
@@ -73,33 +74,33 @@ static void the_inverse_undoes_at_all_sizes(void **state)
 	(void)state;
 	for (int i = 0; i < 3000; i++) {
 		uint64_t n = (draw(&seed) >> draw_below(&seed, 63)) >> 1;
-		struct perm p;
+		struct permutation p;
 
 		n += n == 0;
-		perm_init(&p, n, draw(&seed));
+		permutation_init(&p, n, draw(&seed));
 		for (int k = 0; k < 10; k++) {
 			uint64_t x = draw_below(&seed, n);
 			uint64_t tweak = draw(&seed);
-			uint64_t y = perm_at(&p, x, tweak);
+			uint64_t y = permutation_at(&p, x, tweak);
 
 			assert_true(y < n);
-			assert_true(perm_inverse(&p, y, tweak) == x);
+			assert_true(permutation_inverse(&p, y, tweak) == x);
 		}
 	}
 }
 
 static void the_largest_has_all_but_one_of_two_to_the_63rd(void **state)
 {
-	struct perm p;
+	struct permutation p;
 
 	(void)state;
-	perm_init(&p, INT64_MAX, 1);
+	permutation_init(&p, INT64_MAX, 1);
 	assert_true(p.a * p.b >= p.n && (p.a - 1) * p.b < p.n);
 	for (uint64_t x = INT64_MAX - 1000; x < INT64_MAX; x++) {
-		uint64_t y = perm_at(&p, x, 0);
+		uint64_t y = permutation_at(&p, x, 0);
 
 		assert_true(y < INT64_MAX);
-		assert_true(perm_inverse(&p, y, 0) == x);
+		assert_true(permutation_inverse(&p, y, 0) == x);
 	}
 }
 
@@ -116,14 +117,15 @@ static void filling_is_asking_one_by_one(void **state)
 			uint64_t first = draw_below(&seed, some[i]);
 			uint64_t tweak = draw(&seed);
 			size_t n = draw_below(&seed, 51);
-			struct perm p;
+			struct permutation p;
 
 			n = n > some[i] - first ? some[i] - first : n;
-			perm_init(&p, some[i], draw(&seed));
-			perm_fill(&p, first, n, tweak, got);
+			permutation_init(&p, some[i], draw(&seed));
+			permutation_fill(&p, first, n, tweak, got);
 			for (size_t at = 0; at < n; at++)
-				assert_true(got[at] ==
-					    perm_at(&p, first + at, tweak));
+				assert_true(
+					got[at] ==
+					permutation_at(&p, first + at, tweak));
 		}
 }
 
@@ -176,10 +178,10 @@ static void it_is_the_one_that_the_header_describes(void **state)
 		uint64_t n = 1 + draw_below(&seed, i % 2 ? 100 : 10000000);
 		uint64_t key = draw(&seed);
 		uint64_t x = draw_below(&seed, n);
-		struct perm p;
+		struct permutation p;
 
-		perm_init(&p, n, key);
-		assert_true(perm_at(&p, x, 0) == at_again(n, key, x));
+		permutation_init(&p, n, key);
+		assert_true(permutation_at(&p, x, 0) == at_again(n, key, x));
 	}
 }
 
@@ -218,10 +220,10 @@ static void all_orders_of_few_things_are_as_likely(void **state)
 
 		for (unsigned key = 0; key < tries; key++) {
 			uint64_t y[5];
-			struct perm p;
+			struct permutation p;
 
-			perm_init(&p, cases[c].n, key);
-			perm_fill(&p, 0, cases[c].n, 0, y);
+			permutation_init(&p, cases[c].n, key);
+			permutation_fill(&p, 0, cases[c].n, 0, y);
 			seen[number_of(y, cases[c].n)]++;
 		}
 		assert_true(chi_square(seen, cases[c].orders, 300) <
@@ -244,10 +246,10 @@ static void each_place_may_hold_anything(void **state)
 		unsigned seen[BINS] = { 0 };
 
 		for (uint64_t key = 0; key < 6400; key++) {
-			struct perm p;
+			struct permutation p;
 
-			perm_init(&p, sizes[i], key);
-			seen[perm_at(&p, 3, 0) * BINS / sizes[i]]++;
+			permutation_init(&p, sizes[i], key);
+			seen[permutation_at(&p, 3, 0) * BINS / sizes[i]]++;
 		}
 		assert_true(chi_square(seen, BINS, 100) < MOST_OF_64_BINS);
 	}
@@ -258,16 +260,16 @@ static void neighbours_go_different_ways(void **state)
 {
 	(void)state;
 	for (size_t i = 4; i < N_SIZES; i++) {
-		struct perm p;
+		struct permutation p;
 
-		perm_init(&p, sizes[i], 77);
+		permutation_init(&p, sizes[i], 77);
 		for (int far = 0; far < 2; far++) {
 			uint64_t step = far ? p.b : 1;
 			unsigned seen[BINS] = { 0 };
 
 			for (uint64_t x = 0; x < 12800; x++) {
-				uint64_t y = perm_at(&p, x, 0);
-				uint64_t z = perm_at(&p, x + step, 0);
+				uint64_t y = permutation_at(&p, x, 0);
+				uint64_t z = permutation_at(&p, x + step, 0);
 				uint64_t apart = (z + sizes[i] - y) % sizes[i];
 
 				seen[apart * BINS / sizes[i]]++;
@@ -288,10 +290,10 @@ static void halves_are_mixed(void **state)
 	(void)state;
 	for (uint64_t key = 0; key < 20; key++) {
 		long in_half = 0;
-		struct perm p;
+		struct permutation p;
 
-		perm_init(&p, SIZE, key);
-		perm_fill(&p, 0, SIZE, 0, y);
+		permutation_init(&p, SIZE, key);
+		permutation_fill(&p, 0, SIZE, 0, y);
 		for (size_t x = 0; x < SIZE / 2; x++)
 			in_half += y[x] < SIZE / 2;
 		/* The deviation is sqrt(SIZE) / 4 = 50. */
@@ -309,11 +311,11 @@ static void fixed_points_and_cycles_are_those_of_chance(void **state)
 	for (uint64_t key = 0; key < KEYS; key++) {
 		uint64_t y[SIZE], z[SIZE];
 		bool seen[SIZE] = { 0 };
-		struct perm p;
+		struct permutation p;
 
-		perm_init(&p, SIZE, key);
-		perm_fill(&p, 0, SIZE, 0, y);
-		perm_fill(&p, 0, SIZE, 1, z);
+		permutation_init(&p, SIZE, key);
+		permutation_fill(&p, 0, SIZE, 0, y);
+		permutation_fill(&p, 0, SIZE, 1, z);
 		for (size_t x = 0; x < SIZE; x++) {
 			fixed += y[x] == x;
 			same += y[x] == z[x]; /* of two tweaks */

@@ -15,17 +15,17 @@
 #include "draw.h"
 #include "shard/order/position.h"
 
-#define SET CLEANUP(shard_ranges_release) struct shard_ranges
+#define SET CLEANUP(interval_set_release) struct interval_set
 #define POSITION CLEANUP(position_release) struct position
 
 static void make(struct position *p, struct position_spec spec,
-		 const struct shard_ranges *before)
+		 const struct interval_set *before)
 {
 	assert_int_equal(position_init(p, &spec, before, NULL), 0);
 }
 
 /* Lets all ranks take steps `from` to `to` - 1; counts how often each position came. */
-static void take(struct position_spec spec, const struct shard_ranges *before,
+static void take(struct position_spec spec, const struct interval_set *before,
 		 uint64_t from, uint64_t to, unsigned *counts)
 {
 	uint64_t *got = malloc(spec.batch * sizeof(*got));
@@ -45,7 +45,7 @@ static void take(struct position_spec spec, const struct shard_ranges *before,
 			assert_int_equal(position_ranges(&p, step, &own), 0);
 			assert_int_equal(own.count, n - n_pad);
 			for (size_t i = 0; i < n - n_pad; i++)
-				assert_true(shard_ranges_has(&own, got[i]));
+				assert_true(interval_set_has(&own, got[i]));
 		}
 	}
 	free(got);
@@ -78,8 +78,8 @@ static void every_position_comes_once_over_any_changes_of_size(void **state)
 			take(spec, &done, 0, steps, counts);
 			assert_int_equal(position_consumed(&p, steps, &after),
 					 0);
-			shard_ranges_clear(&done);
-			assert_int_equal(shard_ranges_union(&done, &after), 0);
+			interval_set_clear(&done);
+			assert_int_equal(interval_set_union(&done, &after), 0);
 		}
 		for (uint64_t i = 0; i < total; i++)
 			assert_int_equal(counts[i], 1);
@@ -102,7 +102,7 @@ static void a_resumed_epoch_goes_on_as_if_nothing_had_been(void **state)
 		SET done = { 0 };
 		POSITION rest = { 0 };
 
-		assert_int_equal(shard_ranges_add(&done, 0,
+		assert_int_equal(interval_set_add(&done, 0,
 						  stop * WORLD * BATCH, NULL),
 				 0);
 		make(&rest, spec, &done);
@@ -139,7 +139,7 @@ static void holes_are_skipped(void **state)
 			uint64_t first = draw_below(&seed, total);
 			uint64_t end = first + draw_below(&seed, 20);
 
-			assert_int_equal(shard_ranges_add(&before, first,
+			assert_int_equal(interval_set_add(&before, first,
 							  end < total ? end :
 									total,
 							  NULL),
@@ -149,7 +149,7 @@ static void holes_are_skipped(void **state)
 		take(spec, &before, 0, position_n_steps(&p), counts);
 		for (uint64_t i = 0; i < total; i++)
 			assert_int_equal(counts[i],
-					 !shard_ranges_has(&before, i));
+					 !interval_set_has(&before, i));
 	}
 }
 
@@ -197,7 +197,7 @@ static void a_dropped_tail_is_in_no_step_and_is_named(void **state)
 	assert_int_equal(dropped.items[0].first, 100);
 	assert_int_equal(dropped.items[0].end, 107);
 	position_release(&p);
-	shard_ranges_clear(&dropped);
+	interval_set_clear(&dropped);
 	make(&p, tail_of(POSITION_EXACT), NULL);
 	assert_int_equal(position_dropped(&p, &dropped), 0);
 	assert_int_equal(dropped.n, 0);
@@ -248,7 +248,7 @@ static void a_finished_epoch_has_no_steps(void **state)
 	SET all = { 0 };
 
 	(void)state;
-	assert_int_equal(shard_ranges_add(&all, 0, 107, NULL), 0);
+	assert_int_equal(interval_set_add(&all, 0, 107, NULL), 0);
 	for (int tail = POSITION_EXACT; tail <= POSITION_PAD; tail++) {
 		POSITION p = { 0 };
 
@@ -293,7 +293,7 @@ static void numbers_that_cannot_be_are_refused(void **state)
 	SET before = { 0 };
 
 	(void)state;
-	assert_int_equal(shard_ranges_add(&before, 0, 10, NULL), 0);
+	assert_int_equal(interval_set_add(&before, 0, 10, NULL), 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct roar_error err = { 0 };
 		struct position p;
@@ -311,7 +311,7 @@ static void a_lack_of_memory_is_told(void **state)
 	SET before = { 0 };
 
 	(void)state;
-	assert_int_equal(shard_ranges_add(&before, 5, 10, NULL), 0);
+	assert_int_equal(interval_set_add(&before, 5, 10, NULL), 0);
 	for (int n = 0; n < 2; n++) {
 		struct position p;
 		int r;
