@@ -1,11 +1,13 @@
-/* arena.h - one process's side of an arena: the handle, and units in hand.
+/* arena.h - one process's side of an arena: the handle, and the units it holds.
  *
- * Private to lib/arena.  A handle counts the units in hand: closed while there are some,
- * it keeps the memory, and the place, until the last is released.  Those that were
- * reserved and not committed are given back when it is closed, and keep only the memory.
+ * Private to lib/arena.  A handle counts the units it holds.  If it is closed while it
+ * holds some, the mapping and the place stay until the last one is released.  Units that
+ * were reserved and not committed are freed at the close; their memory stays readable.
  *
- * The lock is for what is slow anyway: sleeping, the list of units kept for later,
- * the dead.  Everything else is atomic. */
+ * Locks: `lock` guards the fields that only slow paths use (sleeping, the list of units
+ * kept for later, deaths).  `send_lock` and `piece_lock` guard the fields below them.
+ * Order: `lock` before `piece_lock`; `send_lock` is never held with another.  Everything
+ * else is atomic. */
 #ifndef ROAR_ARENA_ARENA_H
 #define ROAR_ARENA_ARENA_H
 
@@ -19,49 +21,48 @@
 
 enum { HELD_FEW = 8 }; /* buffers of a unit that need no malloc */
 
-/* A unit in the hands of this process; its place has the same index. */
+/* A unit that this process holds; its index is that of the unit in the arena. */
 struct held_unit {
 	struct roar_arena_unit unit; /* first: the caller's pointer */
-	_Atomic uint32_t refs; /* 0: not in hand */
-	bool received; /* otherwise reserved */
-	bool gone; /* its handle was closed before it was committed */
+	_Atomic uint32_t refs; /* 0: not held */
+	bool received; /* false: reserved */
+	bool gone; /* the handle was closed before the unit was committed */
 	uint32_t n_children;
-	uint32_t *children; /* units that go with it when it is committed */
-	uint64_t flags; /* enum arena_unit_flags, of one received */
-	uint64_t message; /* that it is a piece of */
-	void *memory; /* of one that came in pieces */
-	struct held_unit *next; /* of those kept for later */
+	uint32_t *children; /* units that are committed with it */
+	uint64_t flags; /* enum arena_unit_flags, if received */
+	uint64_t message; /* number of the message it is a piece of */
+	void *memory; /* private memory of a message that came in pieces */
+	struct held_unit *next; /* in the list of units kept for later */
 	struct roar_arena_buffer few[HELD_FEW];
 };
 
 struct roar_arena {
 	struct arena_map map;
 	int fd;
-	int pid; /* of this process when the handle was made */
-	unsigned forks; /* before that */
+	int pid; /* of the process that made the handle */
+	unsigned forks; /* fork count of the process when the handle was made */
 	_Atomic int me; /* our place; -1: none */
 	unsigned roles;
 	unsigned share;
-	_Atomic uint32_t refs; /* the handle, and each unit in hand */
-	_Atomic uint32_t n_gone; /* of these, units that are `gone` */
+	_Atomic uint32_t refs; /* one for the handle, one for each held unit */
+	_Atomic uint32_t n_gone; /* held units that are `gone` */
 	_Atomic int64_t spin_ns;
-	_Atomic uint64_t sequence; /* of the next unit committed */
+	_Atomic uint64_t sequence; /* of the next commit */
 	struct held_unit *hands; /* one for each place */
 
-	pthread_mutex_t lock;
-	unsigned n_sleeping[2]; /* threads, for each bell */
+	pthread_mutex_t lock; /* guards n_sleeping, deaths, kept */
+	unsigned n_sleeping[2]; /* threads that sleep, for each bell */
 	struct deaths deaths;
-	struct held_unit
-		*kept; /* received, for another `from` than was asked for; the
-			    * oldest first */
-	_Atomic uint32_t n_kept;
+	struct held_unit *kept; /* received while another producer's unit was
+				 * asked for; oldest first */
+	_Atomic uint32_t n_kept; /* written under the lock, read without */
 
-	pthread_mutex_t send_lock; /* of the next two */
-	pthread_cond_t send_turn; /* nobody is sending; by CLOCK_MONOTONIC */
-	bool sending; /* a message in pieces: one at a time, whose sender
-		       * alone has the next */
-	uint64_t given_up; /* the last one that was not finished */
-	pthread_mutex_t piece_lock;
+	pthread_mutex_t send_lock; /* guards `sending` */
+	pthread_cond_t send_turn; /* `sending` became false; CLOCK_MONOTONIC */
+	bool sending; /* a thread sends a message in pieces; it alone uses
+		       * given_up */
+	uint64_t given_up; /* the last message that was not finished */
+	pthread_mutex_t piece_lock; /* guards partials */
 	struct partial *partials;
 };
 
@@ -80,7 +81,7 @@ static inline struct arena_counts *arena_counts(const struct roar_arena *a)
 	return &a->map.parties[arena_me(a)].counts;
 }
 
-/* Adds `n` bytes, rounded up to ROAR_ARENA_ALIGN; true when that is no number. */
+/* Adds `n` bytes, rounded up to ROAR_ARENA_ALIGN; true on overflow. */
 static inline bool arena_add_aligned(uint64_t *sum, uint64_t n)
 {
 	return __builtin_add_overflow(n, (uint64_t)ROAR_ARENA_ALIGN - 1, &n) ||
@@ -88,34 +89,34 @@ static inline bool arena_add_aligned(uint64_t *sum, uint64_t n)
 		       *sum, n & ~(uint64_t)(ROAR_ARENA_ALIGN - 1), sum);
 }
 
-/* Of a unit that is a piece of a message. */
+/* What a unit needs to know to be a piece of a message. */
 struct piece_of {
 	uint64_t message;
 	uint64_t sequence; /* of the message; all its pieces have it */
 	bool first;
 };
 
-/* roar_arena_reserve(), of a piece as well; `piece` may be NULL. */
+/* As roar_arena_reserve().  `piece` is NULL unless the unit is part of a message. */
 int arena_reserve(struct roar_arena *a, const struct roar_arena_part *parts,
 		  size_t n_parts, size_t envelope_len,
 		  const struct piece_of *piece, long long timeout_ns,
 		  struct roar_arena_unit **ret);
 
-/* INT64_MAX for a timeout without end. */
+/* The time at which the timeout ends, CLOCK_MONOTONIC; INT64_MAX if it never does. */
 int64_t arena_deadline_ns(long long timeout_ns);
 
-/* ---- units in hand (held_units.c) ---- */
+/* ---- held units (held_units.c) ---- */
 
-/* Room for `n` buffers; -ENOMEM. */
+/* Makes room for `n` buffers.  -ENOMEM. */
 int held_unit_buffers(struct held_unit *h, size_t n);
 
-/* Puts the unit into the caller's hands. */
+/* Marks the unit as held and returns the caller's pointer to it. */
 struct roar_arena_unit *held_unit_take(struct roar_arena *a, uint32_t index);
 
-/* Takes it out of them, without giving anything back. */
+/* Marks it as not held.  The unit in the arena is left as it is. */
 void held_unit_forget(struct held_unit *h);
 
-/* The same in two steps, for a unit that may have to be taken back. */
+/* The same in two steps, for a commit that may fail and give the unit back. */
 struct held_memory {
 	struct roar_arena_buffer *buffers;
 	uint32_t *children;
@@ -129,21 +130,21 @@ void held_memory_free(const struct held_unit *h,
 
 /* ---- waiting (arena_wait.c) ---- */
 
-/* A call that waits is a loop of tries with a pause between them: first a few that
- * follow at once, then one after the bell was armed, and then one after each sleep.  An
- * end (shutdown, time, a death) is told only after one more try, so
- * that what was committed before it is received. */
+/* A call that waits is a loop of attempts: the first few follow at once (spinning), the
+ * next one comes after the bell was armed, and the others after each sleep.  The end of the
+ * wait (shutdown, timeout, a death) is reported only after one more attempt, so that
+ * everything committed before it is received. */
 struct arena_wait {
 	struct roar_arena *a;
 	enum arena_bell bell;
-	uint32_t from; /* whose units; ROAR_ARENA_ANY */
-	bool waits; /* a timeout other than 0 */
+	uint32_t from; /* producer whose units are wanted, or ROAR_ARENA_ANY */
+	bool waits; /* the timeout is not 0 */
 	bool armed;
-	int end; /* what to return when the next try fails too; a death
-			* has put its sentence into `failure` */
+	int end; /* error to return if the next attempt fails too; for a death,
+		  * its sentence is in `failure` */
 	char failure[256];
 	int64_t deadline_ns; /* INT64_MAX: none */
-	int64_t spin_until_ns; /* 0: not begun */
+	int64_t spin_until_ns; /* 0: spinning has not begun */
 	uint32_t *word;
 	uint32_t seen;
 };
@@ -151,7 +152,7 @@ struct arena_wait {
 void arena_wait_begin(struct arena_wait *p, struct roar_arena *a,
 		      enum arena_bell bell, long long timeout_ns);
 
-/* After a try that got nothing: 0 to try again, or -EAGAIN, -ETIMEDOUT, -EPIPE,
+/* After a failed attempt: 0 to try again, or -EAGAIN, -ETIMEDOUT, -EPIPE,
  * -ECONNRESET with a sentence. */
 int arena_wait_next(struct arena_wait *p);
 void arena_wait_end(struct arena_wait *p);

@@ -1,8 +1,8 @@
-/* arena_inspect.h - a look into an arena from outside, for `roar arena`.
+/* arena_inspect.h - reads the state of an arena from outside, for `roar arena`.
  *
- * The one who looks is no party: nothing is mapped, nothing is written, nobody waits.
- * What is read changes meanwhile, so a look is true word by word, and the sum of
- * its units need not be what the counters say. */
+ * The inspecting process does not join: it maps nothing, writes nothing and blocks nobody.
+ * The arena changes while it is read, so each word is consistent but the whole is not: the
+ * number of units in use may differ from what the counters say. */
 #ifndef ROAR_ARENA_INSPECT_H
 #define ROAR_ARENA_INSPECT_H
 
@@ -21,15 +21,15 @@ struct inspected_party {
 	int pid; /* in its own namespace */
 	unsigned roles; /* enum roar_arena_role */
 	unsigned share; /* of a partition */
-	bool dead; /* and what it had is not given back yet */
-	struct arena_counts counts; /* of this place, ever */
+	bool dead; /* its units have not been reclaimed yet */
+	struct arena_counts counts; /* of all parties that had this place */
 };
 
 struct inspected_unit {
 	uint32_t index;
 	enum arena_unit_state state; /* not UNIT_FREE */
-	unsigned owner; /* place of who answers for it, or INSPECT_NO_PARTY */
-	uint64_t holders; /* broadcast: a bit for each place that has it to come */
+	unsigned owner; /* place of the party that owns it, or INSPECT_NO_PARTY */
+	uint64_t holders; /* broadcast: a bit for each place that has not dropped it */
 	uint64_t bytes; /* of its buffers */
 	uint64_t n_buffers;
 	uint64_t tag;
@@ -49,8 +49,8 @@ struct arena_inspection {
 	size_t n_units;
 };
 
-/* Looks at the arena behind a descriptor that may be read.  -EINVAL and -EPROTO as of
- * roar_arena_attach(), whose sentences roar_arena_error() has; -ENOMEM. */
+/* Reads the arena behind a readable descriptor.  -EINVAL and -EPROTO as
+ * roar_arena_attach() returns them, with the sentence in roar_arena_error(); -ENOMEM. */
 int arena_inspect(int fd, struct arena_inspection *ret);
 void arena_inspection_release(struct arena_inspection *found);
 

@@ -92,7 +92,7 @@ static bool is_dead(int pidfd)
 	return pidfd == PROCESS_GONE || (pidfd >= 0 && poll(&p, 1, 0) > 0);
 }
 
-static void arena_inspect(struct roar_arena *a, unsigned place)
+static void check_place(struct roar_arena *a, unsigned place)
 {
 	uint64_t word = shared_load(&a->map.parties[place].word);
 	struct peer *peer = &a->deaths.peers[place];
@@ -317,7 +317,7 @@ int deaths_look(struct roar_arena *a, enum arena_bell bell, uint32_t from)
 	(void)pthread_mutex_lock(&a->lock);
 	atomic_store(&d->looked_ns, now);
 	for (unsigned i = 0; due && i < ARENA_PARTIES; i++)
-		arena_inspect(a, i);
+		check_place(a, i);
 	r = tell_expected(a);
 	if (r == 0)
 		r = bell == BELL_UNITS ? tell_producer(a) : tell_consumer(a);

@@ -1,6 +1,6 @@
-/* death.h - who has died, and telling it: a handle's part of it.
+/* death.h - how a handle finds dead parties and reports them.
  *
- * Guarded by the lock of the handle. */
+ * Everything here is guarded by the lock of the handle, but for the atomic fields. */
 #ifndef ROAR_ARENA_DEATH_H
 #define ROAR_ARENA_DEATH_H
 
@@ -10,7 +10,7 @@
 #include "arena/protocol/protocol.h"
 
 struct peer {
-	uint64_t word; /* whom the descriptor is of */
+	uint64_t word; /* party word of the process that the pidfd refers to */
 	int pidfd; /* or PROCESS_GONE, PROCESS_UNKNOWN */
 };
 
@@ -24,29 +24,31 @@ struct deaths {
 	struct peer peers[ARENA_PARTIES];
 	struct expected expected[ARENA_PARTIES];
 	unsigned n_expected;
-	uint64_t pid_space; /* ours */
-	uint64_t told[ARENA_PARTIES]; /* `died` of each place, as told of */
-	uint64_t at_join[ARENA_PARTIES]; /* and as it was when we joined */
-	_Atomic uint64_t count; /* of deaths, when nothing was left to tell */
+	uint64_t pid_space; /* PID namespace of this process */
+	uint64_t told[ARENA_PARTIES]; /* `died` of each place, as last reported */
+	uint64_t at_join[ARENA_PARTIES]; /* `died` of each place when we joined */
+	_Atomic uint64_t
+		count; /* header's count of deaths when all were reported */
 	_Atomic uint64_t looked_ns;
 	bool any;
-	struct roar_arena_death last; /* the one told */
+	struct roar_arena_death last; /* the one reported last */
 };
 
 void deaths_init(struct deaths *d);
 void deaths_release(struct deaths *d);
 void deaths_begin(struct roar_arena *a);
 
-/* Lets those who expect this process know that it has joined, for good. */
+/* Writes down that this process has joined, for parties that expect it. */
 void deaths_note_join(struct roar_arena *a, uint64_t started);
 
-/* For who has no place: takes over that of a dead one, `place` or any from there on.
- * Returns the place, or `none` when all of them live. */
+/* For a process without a place: takes over the place of a dead party, `place` itself or
+ * any from there on.  Returns the place, or `none` if all parties are alive. */
 int deaths_inherit(struct roar_arena *a, unsigned place, bool any,
 		   unsigned roles, int none);
 
-/* Looks for the dead now and then, sweeps them, and tells of one that matters to who
- * waits at this bell, for units of `from`: -ECONNRESET with its sentence.  0: none. */
+/* Checks for deaths (at most every few milliseconds), sweeps the dead parties, and reports
+ * one that matters to a wait at this bell for units of `from`: -ECONNRESET with its
+ * sentence.  0: none. */
 int deaths_look(struct roar_arena *a, enum arena_bell bell, uint32_t from);
 
 #endif

@@ -1,17 +1,17 @@
-/* headroom.h - how much memory can be had before the kernel kills for it.
+/* headroom.h - how much memory can be allocated before the out-of-memory killer acts.
  *
- * fallocate() on a memfd knows no limit: where the machine, or the control group, has not
- * that much, it goes on until the out-of-memory killer has ended somebody, most likely
- * somebody else.  So one has to ask before. */
+ * fallocate() on a memfd does not fail when the machine or the control group has too little
+ * memory: it goes on until the out-of-memory killer ends a process, most likely another
+ * one.  So the caller checks first. */
 #ifndef ROAR_ARENA_HEADROOM_H
 #define ROAR_ARENA_HEADROOM_H
 
 #include <stdint.h>
 
-/* Bytes, UINT64_MAX when nothing tells. */
+/* In bytes; UINT64_MAX if it is not known. */
 uint64_t headroom_bytes(void);
 
-/* The same of other folders than /proc and /sys/fs/cgroup, for tests. */
+/* The same with other directories than /proc and /sys/fs/cgroup, for tests. */
 uint64_t headroom_of(const char *proc, const char *cgroup);
 
 #endif

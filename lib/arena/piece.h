@@ -1,4 +1,4 @@
-/* piece.h - messages larger than the arena, put together by the receiver. */
+/* piece.h - the receiver's assembly of messages that are larger than the arena. */
 #ifndef ROAR_ARENA_PIECE_H
 #define ROAR_ARENA_PIECE_H
 
@@ -16,7 +16,7 @@ struct arena_piece {
 struct roar_arena;
 struct held_unit;
 
-/* A message of which pieces have come. */
+/* A message that has arrived in part. */
 struct partial {
 	struct partial *next;
 	uint64_t message;
@@ -26,15 +26,16 @@ struct partial {
 	unsigned char *memory; /* total_bytes */
 };
 
-/* Adds a piece that was received, and releases it.  1: *ret is the whole message, in
- * private memory, in hand.  0: there is more to come.  -EBADMSG, -ENOMEM. */
+/* Adds a received piece and releases it.  1: *ret is the whole message, held, in private
+ * memory.  0: pieces are still missing.  -EBADMSG, -ENOMEM. */
 int piece_join(struct roar_arena *a, struct held_unit *piece,
 	       struct held_unit **ret);
 
-/* Forgets the messages of a producer that is dead. */
+/* Drops the messages of a dead producer. */
 void piece_forget(struct roar_arena *a, uint32_t producer);
 
-/* All of them, at the end.  Takes no lock: a child made by fork() may have it locked. */
+/* Drops all messages when the handle ends.  Takes no lock: in a child made by fork() it may
+ * be locked for ever. */
 void piece_release(struct roar_arena *a);
 
 #endif

@@ -1,25 +1,25 @@
-/* arena_layout.h - what is where in an arena, and who may change it when.
+/* arena_layout.h - the layout of an arena, and which party may change what.
  *
  * An arena is one mapping.  Everything in it is found by offsets that each process
- * computes for itself from the sizes in the header, which it checks once (geometry.h);
- * afterwards it goes by its own copy.  A number read from the mapping is an index
- * to be checked, never an address.
+ * computes from the sizes in the header.  It checks these once (geometry.h) and uses its
+ * own copy from then on.  A number read from the mapping is an index to be checked, never
+ * an address.
  *
  *	header		magic, version, sizes; the ends of the queue; bells
- *	parties		64 places: who has joined, and what it has counted
+ *	parties		64 places, one for each process that joined, with its counters
  *	cells		the queue: which units were committed, in order
  *	free bits	where a free unit may be found (a hint)
- *	units		one header of 128 bytes for each place
- *	owners		a word for each block of the data: which unit has it
- *	inline		each unit's own small room: table, envelope, small buffers
+ *	units		one header of 128 bytes for each unit
+ *	owners		a word for each block of the data: the unit that owns it
+ *	inline		a small area of each unit: table, envelope, small buffers
  *	data		the rest, aligned to a page: segments, or blocks
  *
- * One rule decides every order of writing: a process may be killed between any two
- * instructions, and whatever it had must be found by the others from words that say
- * so.  So a thing is marked as somebody's before it is used and not a moment later, and
- * those marks are the authority; all else is a hint that may be lost.
+ * One rule decides every order of writes: a process may be killed between any two
+ * instructions, and the others must find all that it owned.  So ownership is written down
+ * before a thing is used.  These ownership words are the authority; everything else is a
+ * hint that may be lost.
  *
- * A unit's word holds its generation, its state and the party that answers for it:
+ * A unit's word holds its generation, its state and the party that owns it:
  *
  *	 FREE --unit_claim--> WRITING --unit_publish--> READY --queue_take--> HELD
  *	  ^                      |                        |                    |
@@ -27,13 +27,13 @@
  *
  *	 WRITING --unit_adopt--> CHILD    goes with its parent, freed with it
  *
- * Only the owner of WRITING and HELD touches such a unit, or, when the owner is dead, the
- * one party that sweeps it (sweep.h).  READY belongs to its producer until the unit is in
- * the queue: the compare-and-swap of the cell is the moment of publication.  Who died before
- * it has not sent, and the unit is swept; who died after it has.
+ * Only its owner changes a WRITING or HELD unit, or, when the owner is dead, the one party
+ * that sweeps it (sweep.c).  A READY unit belongs to its producer until it is in the queue:
+ * the compare-and-swap of the cell publishes it.  If the producer dies before that, the unit
+ * was not sent and is swept; if it dies after that, the unit was sent.
  *
  * In a broadcast arena a published unit stays READY.  `holders` has a bit for each consumer
- * it is for, and one, GUARD, for the producer until publication is settled; whoever
+ * it is for, and one, GUARD, for the producer until publication is settled.  The party that
  * clears the last bit makes the unit HELD by itself and frees it.  A CHILD's
  * holders are its parent (GUARD as well) and, while it keeps it, the producer. */
 #ifndef ROAR_ARENA_LAYOUT_H
@@ -41,8 +41,8 @@
 
 #include <stdint.h>
 
-/* An explorer stops at each place and each cell that a sweep looks at, and wants to see the
- * queue come round. */
+/* The explorer (tests/model/arena) visits every interleaving: small sizes keep their number
+ * finite and let the queue wrap. */
 #ifdef ARENA_EXPLORE
 enum { ARENA_PARTIES = 6, ARENA_CELL_SHIFT_MIN = 2 };
 #else
@@ -50,10 +50,10 @@ enum { ARENA_PARTIES = 64, ARENA_CELL_SHIFT_MIN = 6 };
 #endif
 
 enum {
-	ARENA_CONSUMERS = ARENA_PARTIES - 1, /* for consumers of a broadcast */
-	ARENA_LINE = 128, /* what two sides write lies that far apart: CPUs
-			   * fetch lines in pairs */
-	ARENA_JOINED = 256, /* processes that are remembered to have joined */
+	ARENA_CONSUMERS = ARENA_PARTIES - 1, /* of a broadcast, at most */
+	ARENA_LINE = 128, /* distance between words of different writers, against
+			   * false sharing: CPUs fetch cache lines in pairs */
+	ARENA_JOINED = 256, /* length of the history of joins */
 	ARENA_VERSION = 1,
 };
 
@@ -70,9 +70,9 @@ enum arena_unit_state {
 
 enum arena_party_state {
 	PARTY_FREE,
-	PARTY_JOINING, /* has the place, is not to be seen yet */
+	PARTY_JOINING, /* owns the place, not yet visible to others */
 	PARTY_ALIVE,
-	PARTY_SWEEPING, /* is dead; the sweeper gives back what it had */
+	PARTY_SWEEPING, /* dead; the sweeper frees what it owned */
 };
 
 enum arena_unit_flags {
@@ -96,30 +96,31 @@ struct arena_header {
 	uint32_t page_bytes;
 	uint32_t reserved;
 
-	/* Of producers: the next position to be published, or one before. */
+	/* Written by producers: the next position to publish, or an earlier one. */
 	uint64_t tail __attribute__((aligned(ARENA_LINE)));
-	/* Of consumers that share: the next position to be taken, or one before. */
+	/* Written by consumers of a shared queue: the next position to take, or an earlier
+	 * one. */
 	uint64_t head __attribute__((aligned(ARENA_LINE)));
 
-	/* Who sleeps: a bit for each party, and the word it sleeps on. */
+	/* Sleepers: a bit for each party, and the futex word they sleep on. */
 	uint64_t waiting_consumers __attribute__((aligned(ARENA_LINE)));
 	uint32_t bell_units;
 	uint64_t waiting_producers __attribute__((aligned(ARENA_LINE)));
 	uint32_t bell_room;
 
-	/* Read by all, seldom written. */
+	/* Read by all, rarely written. */
 	uint64_t consumers __attribute__((aligned(ARENA_LINE))); /* alive */
-	uint64_t departures; /* of consumers, counted after their bit is gone */
-	uint64_t deaths; /* counted after they are written down */
-	uint64_t messages; /* in pieces, counted */
+	uint64_t departures; /* of consumers, counted after their bit is cleared */
+	uint64_t deaths; /* counted after `died` of the place is written */
+	uint64_t messages; /* number of messages sent in pieces */
 	uint32_t shutdown;
 
-	/* The last ones that joined, wherever they are now: see joined_word(). */
+	/* The processes that joined last, dead or alive: see joined_word(). */
 	uint64_t n_joined;
 	uint64_t joined[ARENA_JOINED];
 };
 
-/* What a party has counted; it alone writes here. */
+/* Counters of a party, which only that party writes. */
 struct arena_counts {
 	uint64_t committed;
 	uint64_t committed_bytes;
@@ -135,11 +136,11 @@ struct arena_counts {
 
 struct arena_party {
 	uint64_t word; /* see party_word() */
-	uint64_t started; /* when, as /proc/PID/stat has it: pids are used again */
-	uint64_t pid_space; /* the namespace that its pid is of */
-	uint64_t died; /* the word of the last one here that died */
+	uint64_t started; /* start time from /proc/PID/stat, because PIDs are reused */
+	uint64_t pid_space; /* PID namespace of its pid */
+	uint64_t died; /* word of the last party in this place that died */
 	uint64_t joined_at; /* broadcast: the position it began at */
-	uint64_t reader; /* who gets the pieces it sends: message << 8 | place */
+	uint64_t reader; /* receiver of the pieces it sends: message << 8 | place */
 	uint64_t share;
 
 	/* Broadcast: the position it takes next. */
@@ -151,10 +152,10 @@ struct arena_party {
 struct arena_unit {
 	uint64_t word; /* see unit_word() */
 	uint64_t holders; /* see above */
-	uint64_t extent; /* first block << 32 | number; an intent as well: the
-			  * owners say which blocks it has */
+	uint64_t extent; /* first block << 32 | number of blocks; written before
+			  * the blocks are claimed, so `owners` decides */
 	uint64_t parent; /* of a CHILD: see unit_name() */
-	uint64_t mark; /* a sweep's: position + 1 it was found at */
+	uint64_t mark; /* set by a sweep: position + 1 that it was found at */
 	uint64_t flags; /* enum arena_unit_flags */
 	uint64_t n_buffers;
 	uint64_t envelope_len;
@@ -162,13 +163,13 @@ struct arena_unit {
 	uint64_t sequence;
 	uint64_t producer;
 	uint64_t bytes; /* of its buffers */
-	uint64_t message; /* that it is a piece of: from 1, each number once */
+	uint64_t message; /* it is a piece of; unique, from 1 */
 	uint64_t changed_ns; /* CLOCK_MONOTONIC_COARSE of the last change */
 } __attribute__((aligned(ARENA_LINE)));
 
 /* One row of a unit's table. */
 struct arena_row {
-	uint64_t unit; /* whose room it is in: this one, or a child */
+	uint64_t unit; /* the unit that the buffer lies in: this one, or a child */
 	uint64_t offset; /* in the mapping */
 	uint64_t len;
 };
@@ -200,8 +201,8 @@ static inline unsigned unit_owner(uint64_t word)
 	return word & 0xff;
 }
 
-/* A cell: the lap it was written in (16 bits), and whom it names: a unit (24 bits) in
- * one generation (24 bits).  A name tells a unit from what later took its place. */
+/* A cell: the lap it was written in (16 bits), and the name of a unit: its index (24 bits)
+ * and its generation (24 bits), which tells it from later uses of the same index. */
 static inline uint64_t unit_name(uint64_t index, uint64_t word)
 {
 	return (unit_generation(word) & 0xffffff) << 24 | index;
@@ -222,13 +223,13 @@ static inline unsigned cell_lap(uint64_t cell)
 	return cell >> 48;
 }
 
-/* A process: its pid (24 bits), and when it was started as far as there is room. */
+/* A process: its pid (24 bits), and its start time in the remaining bits. */
 static inline uint64_t joined_word(uint64_t pid, uint64_t started)
 {
 	return started << 24 | (pid & 0xffffff);
 }
 
-/* Who is in a place: the how-manieth (24 bits), its pid (24), who sweeps it, its roles. */
+/* Occupant of a place: occupancy counter (24 bits), pid (24), sweeper, roles, state. */
 static inline uint64_t party_word(uint64_t nth, uint64_t pid, unsigned sweeper,
 				  unsigned roles, unsigned state)
 {

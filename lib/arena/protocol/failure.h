@@ -4,7 +4,7 @@
 
 void failure_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Keeps the sentence and is `r`: a macro, so that the compiler sees what is returned. */
+/* Stores the sentence and evaluates to `r`.  A macro, so that the compiler knows the value. */
 #define failure(r, ...)                   \
 	({                                \
 		int failure_ = (r);       \

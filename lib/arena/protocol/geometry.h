@@ -1,4 +1,4 @@
-/* geometry.h - the sizes of an arena, and where its parts are.
+/* geometry.h - the sizes of an arena and the offsets of its parts.
  *
  * Private to each process: computed from a config or from a header, checked, and then
  * the only source of bounds.  See arena_layout.h for the parts. */
@@ -45,11 +45,11 @@ struct arena_map {
 	uint32_t *owners; /* unit + 1; 0: free */
 };
 
-/* -EINVAL for sizes that are none, with a sentence in arena_error. */
+/* -EINVAL for impossible sizes, with a sentence in roar_arena_error(). */
 int geometry_from_config(const struct roar_arena_config *config,
 			 struct arena_geometry *ret);
 
-/* The geometry that a header tells of, if all of it fits together and the mapping has
+/* The geometry that a header describes, if it is consistent and the mapping has
  * `total_bytes`.  -EINVAL, -EPROTO. */
 int geometry_from_header(const struct arena_header *h, uint64_t total_bytes,
 			 struct arena_geometry *ret);
@@ -72,7 +72,7 @@ struct arena_share {
 struct arena_share geometry_share(const struct arena_geometry *g,
 				  unsigned share);
 
-/* The most bytes that a unit of this share can have outside of its inline room. */
+/* The most bytes that a unit of this share can have outside its inline area. */
 uint64_t geometry_unit_room(const struct arena_geometry *g, unsigned share);
 
 #endif

@@ -1,16 +1,15 @@
-/* shared.h - the only way to the words that processes share.
+/* shared.h - atomic access to the words that processes share.
  *
- * Every access to a word that another party may change goes through these functions, so
- * that the order is stated in one place, and so that an explorer can stand between any two
- * of them: with ARENA_EXPLORE each first calls explore_point(), which decides who goes on
- * and who is killed here.
+ * Every access to a word that another party may change goes through these functions.  So
+ * the memory order is stated in one place, and the explorer can stop between any two
+ * accesses: with ARENA_EXPLORE each first calls explore_point(), which decides which party
+ * continues and which one is killed here.
  *
  * The order: loads and read-modify-writes are sequentially consistent, which costs
- * nothing on x86 beyond what the lock prefix costs anyway.  Of stores there are two: one
- * that releases, for words that others look at only after something else told them to,
- * and shared_swap() for those whose writer must then see who waits: a
- * store followed by a load is the one pair that x86 turns round.  There are no
- * fences: ThreadSanitizer does not know them. */
+ * nothing on x86 beyond the lock prefix.  There are two kinds of stores: shared_store()
+ * releases, for words that are read only after another word was; shared_swap() is for
+ * writers that must then see the sleepers, because x86 reorders a store and a later load.
+ * There are no fences: ThreadSanitizer does not support them. */
 #ifndef ROAR_ARENA_SHARED_H
 #define ROAR_ARENA_SHARED_H
 
@@ -36,7 +35,7 @@ static inline void shared_store(uint64_t *p, uint64_t value)
 	__atomic_store_n(p, value, __ATOMIC_RELEASE);
 }
 
-/* Stores, and what this thread loads afterwards is not older than that. */
+/* Stores; later loads of this thread are not reordered before the store. */
 static inline uint64_t shared_swap(uint64_t *p, uint64_t value)
 {
 	SHARED_POINT(EXPLORE_RMW, p);
@@ -94,7 +93,7 @@ static inline void shared_add32(uint32_t *p, uint32_t n)
 	__atomic_fetch_add(p, n, __ATOMIC_SEQ_CST);
 }
 
-/* Counters that nothing is decided by: not worth an explorer's while. */
+/* For counters that no decision depends on: no point for the explorer. */
 static inline void shared_count(uint64_t *p, uint64_t n)
 {
 	__atomic_fetch_add(p, n, __ATOMIC_RELAXED);
