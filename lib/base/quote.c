@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/macros.h"
 #include "base/str.h"
 #include "base/utf8.h"
 
@@ -26,7 +27,7 @@ static bool is_invisible(uint32_t c)
 		{ 0x2060, 0x2069 }, { 0xfeff, 0xfeff }, { 0xe0000, 0xe007f },
 	};
 
-	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
 		if (c >= ranges[i].first && c <= ranges[i].last)
 			return true;
 	return false;
@@ -126,7 +127,7 @@ static bool is_special_first(const char *word)
 
 	if (strchr(word, '='))
 		return true;
-	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(reserved); i++)
 		if (strcmp(word, reserved[i]) == 0)
 			return true;
 	return false;

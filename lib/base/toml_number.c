@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/macros.h"
+
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -75,7 +77,7 @@ static unsigned take_base(const char **word, size_t *len)
 		unsigned base;
 	} bases[] = { { 'x', 16 }, { 'o', 8 }, { 'b', 2 } };
 
-	for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(bases); i++) {
 		if (*len > 2 && (*word)[0] == '0' &&
 		    (*word)[1] == bases[i].letter) {
 			*word += 2;

@@ -1,6 +1,7 @@
 /* format.c - see cli.h */
 #include <string.h>
 
+#include "base/macros.h"
 #include "base/str.h"
 #include "cli/cli.h"
 
@@ -16,8 +17,7 @@ void format_size(struct str *out, uint64_t bytes)
 		return;
 	}
 	/* 1023.95 would be shown as 1024.0. */
-	for (; value >= 1023.95 && i + 1 < sizeof(units) / sizeof(units[0]);
-	     i++)
+	for (; value >= 1023.95 && i + 1 < ARRAY_SIZE(units); i++)
 		value /= 1024;
 	str_addf(out, "%.1f %s", value, units[i]);
 }

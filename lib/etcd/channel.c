@@ -11,15 +11,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "etcd/channel_internal.h"
 
 enum {
 	INPUT = 64 << 10, /* read at once */
 	CONNECT_MS = 2000,
 };
-
-#define CONTAINER(ptr, type, member) \
-	((type *)((char *)(ptr)-offsetof(type, member)))
 
 /* ---- life ---- */
 
@@ -63,7 +61,7 @@ void channel_lose(struct channel *c, const char *why)
 
 static void on_timer(struct loop_timer *t)
 {
-	struct channel *c = CONTAINER(t, struct channel, timer);
+	struct channel *c = container_of(t, struct channel, timer);
 
 	if (!c->is_lost)
 		(void)snprintf(c->why, sizeof(c->why),
@@ -145,7 +143,7 @@ static void lose_broken(struct channel *c, ssize_t error)
 
 static void on_flush(struct loop_later *l)
 {
-	struct channel *c = CONTAINER(l, struct channel, flush);
+	struct channel *c = container_of(l, struct channel, flush);
 	const uint8_t *data;
 	ssize_t n;
 
@@ -167,7 +165,7 @@ static void on_flush(struct loop_later *l)
 
 static void on_ready(struct loop_fd *f, uint32_t events)
 {
-	struct channel *c = CONTAINER(f, struct channel, stream.fd);
+	struct channel *c = container_of(f, struct channel, stream.fd);
 
 	if (c->is_lost)
 		return;
@@ -192,7 +190,7 @@ static bool is_own_echo(int fd)
 
 static void on_connected(struct loop_fd *f, uint32_t events)
 {
-	struct channel *c = CONTAINER(f, struct channel, connecting);
+	struct channel *c = container_of(f, struct channel, connecting);
 	socklen_t len = sizeof(int);
 	int error = 0;
 	int fd = f->fd;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/macros.h"
 #include "etcd/channel_internal.h"
 #include "net/rpc/rpc_status.h"
 
@@ -119,7 +120,7 @@ static int submit(struct channel *c, struct channel_call *call,
 		FIELD("hasleader", "true"),
 		FIELD("token", c->token ? c->token : ""), /* must be the last */
 	};
-	size_t n = sizeof(fields) / sizeof(fields[0]) - !c->token;
+	size_t n = ARRAY_SIZE(fields) - !c->token;
 	nghttp2_data_provider body = { .read_callback = read_request };
 
 	return nghttp2_submit_request(c->http2, NULL, fields, n, &body, call);

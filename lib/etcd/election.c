@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "base/macros.h"
 #include "etcd/ballot.h"
 
 enum {
@@ -49,9 +50,6 @@ struct election {
 	bool is_hindered; /* as last told */
 	struct ballot ballot;
 };
-
-#define CONTAINER(ptr, type, member) \
-	((type *)((char *)(ptr)-offsetof(type, member)))
 
 static int64_t boot_ms(void)
 {
@@ -131,7 +129,7 @@ bool election_holds(const struct election *e)
 
 static void on_lapse(struct loop_timer *t)
 {
-	struct election *e = CONTAINER(t, struct election, lapse);
+	struct election *e = container_of(t, struct election, lapse);
 
 	if (e->state == LEAD)
 		depose(e, "its lease in etcd could not be kept alive in time");
@@ -162,7 +160,7 @@ static void watch_again(struct election *e, int64_t revision);
 static void on_watch(struct etcd_call *call, unsigned status,
 		     const ProtobufCMessage *reply, const char *sentence)
 {
-	struct election *e = CONTAINER(call, struct election, watch);
+	struct election *e = container_of(call, struct election, watch);
 	const Etcd__WatchResponse *m = (const Etcd__WatchResponse *)reply;
 
 	(void)status, (void)sentence;
@@ -216,7 +214,7 @@ static void keep_alive(struct election *e);
 static void on_alive(struct etcd_call *call, unsigned status,
 		     const ProtobufCMessage *reply, const char *sentence)
 {
-	struct election *e = CONTAINER(call, struct election, alive);
+	struct election *e = container_of(call, struct election, alive);
 	const Etcd__LeaseKeepAliveResponse
 		*m = (const Etcd__LeaseKeepAliveResponse *)reply;
 
@@ -269,7 +267,7 @@ static bool is_ours(const struct election *e, const Etcd__KeyValue *kv)
 static void on_campaign(struct etcd_call *call, unsigned status,
 			const ProtobufCMessage *reply, const char *sentence)
 {
-	struct election *e = CONTAINER(call, struct election, call);
+	struct election *e = container_of(call, struct election, call);
 	const Etcd__TxnResponse *m = (const Etcd__TxnResponse *)reply;
 	const Etcd__KeyValue *kv;
 
@@ -292,7 +290,7 @@ static void campaign(struct election *e)
 static void on_grant(struct etcd_call *call, unsigned status,
 		     const ProtobufCMessage *reply, const char *sentence)
 {
-	struct election *e = CONTAINER(call, struct election, call);
+	struct election *e = container_of(call, struct election, call);
 	const Etcd__LeaseGrantResponse *m = (const Etcd__LeaseGrantResponse *)
 		reply;
 
@@ -342,7 +340,7 @@ static void refuse(struct election *e, const Etcd__KeyValue *schema)
 static void on_look(struct etcd_call *call, unsigned status,
 		    const ProtobufCMessage *reply, const char *sentence)
 {
-	struct election *e = CONTAINER(call, struct election, call);
+	struct election *e = container_of(call, struct election, call);
 	const Etcd__TxnResponse *m = (const Etcd__TxnResponse *)reply;
 	const Etcd__KeyValue *schema, *leader;
 
@@ -377,7 +375,7 @@ static void look(struct election *e)
 
 static void on_step(struct loop_timer *t)
 {
-	struct election *e = CONTAINER(t, struct election, step);
+	struct election *e = container_of(t, struct election, step);
 
 	if (e->state == LEAD) {
 		keep_alive(e);

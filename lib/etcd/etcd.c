@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "etcd/login.h"
 #include "etcd/resolve.h"
 
@@ -18,9 +19,6 @@ enum {
 	PAUSE_MS = 100, /* after a round through all members, ... */
 	PAUSE_MAX_MS = 1000, /* ... and, growing, after many */
 };
-
-#define CONTAINER(ptr, type, member) \
-	((type *)((char *)(ptr)-offsetof(type, member)))
 
 struct etcd {
 	struct loop *loop;
@@ -135,7 +133,7 @@ static void on_lost(void *data, const char *sentence)
 
 static void on_due(struct loop_timer *t)
 {
-	connect_next(CONTAINER(t, struct etcd, timer));
+	connect_next(container_of(t, struct etcd, timer));
 }
 
 /* ---- calls on their way ---- */
@@ -190,7 +188,7 @@ static void fail(struct etcd_call *call, unsigned status, const char *sentence)
 
 static void on_message(struct channel_call *rpc, const void *data, size_t len)
 {
-	struct etcd_call *call = CONTAINER(rpc, struct etcd_call, rpc);
+	struct etcd_call *call = container_of(rpc, struct etcd_call, rpc);
 	ProtobufCMessage *m = protobuf_c_message_unpack(
 		methods[call->method].reply, NULL, len, data);
 
@@ -220,7 +218,7 @@ static bool is_refusal(unsigned status, const char *sentence)
 static void on_ended(struct channel_call *rpc, unsigned status,
 		     const char *sentence)
 {
-	struct etcd_call *call = CONTAINER(rpc, struct etcd_call, rpc);
+	struct etcd_call *call = container_of(rpc, struct etcd_call, rpc);
 	ProtobufCMessage *reply = TAKE_PTR(call->reply);
 	struct etcd *e = take_back(call);
 
@@ -244,7 +242,7 @@ static void on_ended(struct channel_call *rpc, unsigned status,
 
 static void on_deadline(struct loop_timer *t)
 {
-	struct etcd_call *call = CONTAINER(t, struct etcd_call, timer);
+	struct etcd_call *call = container_of(t, struct etcd_call, timer);
 	struct etcd *e = call->etcd;
 	bool was_sent = call->rpc.client != NULL;
 	char why[64];
@@ -318,7 +316,7 @@ static void send_waiting(struct etcd *e)
 
 static void on_login(struct login *l, const char *sentence)
 {
-	struct etcd *e = CONTAINER(l, struct etcd, login);
+	struct etcd *e = container_of(l, struct etcd, login);
 
 	if (sentence)
 		move_on_refused(e, sentence);

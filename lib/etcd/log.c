@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/macros.h"
 #include "etcd/log_internal.h"
 
 enum { MAX_QUEUED = 64 << 20 }; /* bytes that wait for etcd */
@@ -21,7 +22,7 @@ void log_fail(struct etcd_log *l, int error, const char *sentence)
 
 static void on_again(struct loop_timer *t)
 {
-	struct log_step *s = CONTAINER(t, struct log_step, again);
+	struct log_step *s = container_of(t, struct log_step, again);
 
 	s->begin(s);
 }
@@ -148,7 +149,7 @@ static void fail_write(struct etcd_log *l, int error, const char *sentence)
 static void on_put(struct etcd_call *call, unsigned status,
 		   const ProtobufCMessage *reply, const char *sentence)
 {
-	struct log_step *s = CONTAINER(call, struct log_step, call);
+	struct log_step *s = container_of(call, struct log_step, call);
 	struct etcd_log *l = s->log;
 	int64_t took_us = (clock_mono_ns() - s->began_ns) / 1000;
 	int r;
@@ -229,7 +230,7 @@ void etcd_log_count(const struct etcd_log *l, struct etcd_log_counts *ret)
 static void on_probe(struct etcd_call *call, unsigned status,
 		     const ProtobufCMessage *reply, const char *sentence)
 {
-	struct log_step *s = CONTAINER(call, struct log_step, call);
+	struct log_step *s = container_of(call, struct log_step, call);
 	struct etcd_log *l = s->log;
 	int r;
 

@@ -19,9 +19,6 @@ enum {
 	LOG_PROBE_MS = 1000, /* between two looks whether there is room */
 };
 
-#define CONTAINER(ptr, type, member) \
-	((type *)((char *)(ptr)-offsetof(type, member)))
-
 /* A call that is made again until it has an answer. */
 struct log_step {
 	struct etcd_log *log;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/macros.h"
 #include "etcd/log_internal.h"
 
 enum {
@@ -120,7 +121,7 @@ static void begin_log(struct etcd_log *l)
 static void on_page(struct etcd_call *call, unsigned status,
 		    const ProtobufCMessage *reply, const char *sentence)
 {
-	struct log_step *s = CONTAINER(call, struct log_step, call);
+	struct log_step *s = container_of(call, struct log_step, call);
 	const Etcd__RangeResponse *m = (const Etcd__RangeResponse *)reply;
 	struct etcd_log *l = s->log;
 
@@ -184,7 +185,7 @@ static int read_head(struct etcd_log *l, const Etcd__KeyValue *kv)
 static void on_head(struct etcd_call *call, unsigned status,
 		    const ProtobufCMessage *reply, const char *sentence)
 {
-	struct log_step *s = CONTAINER(call, struct log_step, call);
+	struct log_step *s = container_of(call, struct log_step, call);
 	const Etcd__RangeResponse *m = (const Etcd__RangeResponse *)reply;
 	struct etcd_log *l = s->log;
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/macros.h"
 #include "etcd/log_internal.h"
 
 enum {
@@ -46,7 +47,7 @@ static void fail(struct etcd_log *l, int error, const char *sentence)
 static void on_compacted(struct etcd_call *call, unsigned status,
 			 const ProtobufCMessage *reply, const char *sentence)
 {
-	struct log_step *s = CONTAINER(call, struct log_step, call);
+	struct log_step *s = container_of(call, struct log_step, call);
 	struct etcd_log *l = s->log;
 
 	(void)reply, (void)sentence;
@@ -69,7 +70,7 @@ static void compact(struct log_step *s)
 static void on_published(struct etcd_call *call, unsigned status,
 			 const ProtobufCMessage *reply, const char *sentence)
 {
-	struct log_step *s = CONTAINER(call, struct log_step, call);
+	struct log_step *s = container_of(call, struct log_step, call);
 	const Etcd__TxnResponse *m = (const Etcd__TxnResponse *)reply;
 	struct etcd_log *l = s->log;
 	struct log_saving *p = &l->saving;
@@ -122,7 +123,7 @@ static void publish(struct log_step *s)
 static void on_part(struct etcd_call *call, unsigned status,
 		    const ProtobufCMessage *reply, const char *sentence)
 {
-	struct log_step *s = CONTAINER(call, struct log_step, call);
+	struct log_step *s = container_of(call, struct log_step, call);
 	struct etcd_log *l = s->log;
 	int r;
 

@@ -5,6 +5,7 @@
  * to lead, or fails, removes all parts but those of the head. */
 #include <errno.h>
 
+#include "base/macros.h"
 #include "etcd/log_internal.h"
 
 bool log_sweep_is_on(const struct etcd_log *l)
@@ -16,7 +17,7 @@ bool log_sweep_is_on(const struct etcd_log *l)
 static void on_swept(struct etcd_call *call, unsigned status,
 		     const ProtobufCMessage *reply, const char *sentence)
 {
-	struct log_step *s = CONTAINER(call, struct log_step, call);
+	struct log_step *s = container_of(call, struct log_step, call);
 
 	if (log_step_is_over(s, status) &&
 	    log_step_result(status, reply, sentence) == -ESTALE)

@@ -4,12 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/macros.h"
 #include "etcd.pb-c.h"
 
 enum { LOGIN_MS = 4000 }; /* passwords are slow to check, by intention */
-
-#define CONTAINER(ptr, type, member) \
-	((type *)((char *)(ptr)-offsetof(type, member)))
 
 void login_end(struct login *l)
 {
@@ -28,13 +26,13 @@ static void finish(struct login *l, const char *sentence)
 
 static void on_timer(struct loop_timer *t)
 {
-	finish(CONTAINER(t, struct login, timer),
+	finish(container_of(t, struct login, timer),
 	       "no token for the user in time");
 }
 
 static void on_message(struct channel_call *rpc, const void *data, size_t len)
 {
-	struct login *l = CONTAINER(rpc, struct login, rpc);
+	struct login *l = container_of(rpc, struct login, rpc);
 	Etcd__AuthenticateResponse *m = etcd__authenticate_response__unpack(
 		NULL, len, data);
 
@@ -47,7 +45,7 @@ static void on_message(struct channel_call *rpc, const void *data, size_t len)
 static void on_ended(struct channel_call *rpc, unsigned status,
 		     const char *sentence)
 {
-	struct login *l = CONTAINER(rpc, struct login, rpc);
+	struct login *l = container_of(rpc, struct login, rpc);
 
 	if (status == 0 && l->has_token)
 		finish(l, NULL);

@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "base/thread.h"
 
 /* Of the thread and of who asked; freed by the last of both. */
@@ -117,9 +118,7 @@ static const struct addrinfo *pick(const struct addrinfo *all, unsigned number)
 
 static void on_answered(struct loop_fd *f, uint32_t events)
 {
-	struct resolve *r = (struct resolve *)((char *)f -
-					       offsetof(struct resolve,
-							answered));
+	struct resolve *r = container_of(f, struct resolve, answered);
 	const struct question *q = r->question;
 	uint64_t n;
 

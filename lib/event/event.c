@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/macros.h"
+
 void event_set_paths(struct event *ev, const char *path, size_t path_len,
 		     const char *path2, size_t path2_len)
 {
@@ -127,14 +129,14 @@ static const struct {
 
 const char *event_gap_text(unsigned gap)
 {
-	if (gap >= sizeof(gaps) / sizeof(gaps[0]) || !gaps[gap].text)
+	if (gap >= ARRAY_SIZE(gaps) || !gaps[gap].text)
 		return "something was not observed";
 	return gaps[gap].text;
 }
 
 const char *event_gap_name(unsigned gap)
 {
-	if (gap >= sizeof(gaps) / sizeof(gaps[0]) || !gaps[gap].name)
+	if (gap >= ARRAY_SIZE(gaps) || !gaps[gap].name)
 		return "unknown";
 	return gaps[gap].name;
 }

@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/macros.h"
 #include "base/str.h"
 #include "git/git_env.h"
 #include "git/git_owner.h"
@@ -103,7 +104,7 @@ static size_t fill_args(const struct git_runner *runner,
 	args[n++] = "git";
 	args[n++] = "-C";
 	args[n++] = runner->root;
-	for (size_t i = 0; i < sizeof(quiet_args) / sizeof(quiet_args[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(quiet_args); i++)
 		args[n++] = quiet_args[i];
 	for (size_t i = 0; i < GIT_ARGS_MAX && command->args[i]; i++)
 		args[n++] = command->args[i];
@@ -346,7 +347,7 @@ static int serve(const struct git_runner *runner, struct child *c)
 	};
 	int n, r;
 
-	n = poll(fds, sizeof(fds) / sizeof(fds[0]), left_ms(runner));
+	n = poll(fds, ARRAY_SIZE(fds), left_ms(runner));
 	if (n < 0)
 		return errno == EINTR ? 0 : -errno;
 	if (n == 0)

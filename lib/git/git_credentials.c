@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/macros.h"
+
 enum {
 	NAME_MAX_BYTES = 256, /* of one component */
 	WORDS_MAX = 32, /* looked at in one name */
@@ -83,8 +85,6 @@ static const char *const code_endings[] = {
 	"bat",	 "f90",	  "d",	  "zig",   "nim",  "dart",   "sol", "tf",
 };
 
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
-
 static bool is_in(const char *const *table, size_t n, const char *text)
 {
 	for (size_t i = 0; i < n; i++)
@@ -107,7 +107,7 @@ static bool lower(const char *s, size_t len, char ret[NAME_MAX_BYTES])
 
 static void strip_copy_endings(char *name)
 {
-	for (size_t i = 0; i < COUNT(copy_endings);) {
+	for (size_t i = 0; i < ARRAY_SIZE(copy_endings);) {
 		size_t n = strlen(copy_endings[i]);
 		size_t len = strlen(name);
 
@@ -147,12 +147,12 @@ static const char *ending_of(const char *name)
 
 static bool is_code(const char *name)
 {
-	return is_in(code_endings, COUNT(code_endings), ending_of(name));
+	return is_in(code_endings, ARRAY_SIZE(code_endings), ending_of(name));
 }
 
 static bool is_pair(const char *first, const char *second)
 {
-	for (size_t i = 0; i < COUNT(pairs); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
 		if (strcmp(pairs[i][0], first) == 0 &&
 		    strcmp(pairs[i][1], second) == 0)
 			return true;
@@ -163,7 +163,7 @@ static bool is_pair(const char *first, const char *second)
 static bool words_tell(const char *const *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (is_in(words, COUNT(words), list[i]) ||
+		if (is_in(words, ARRAY_SIZE(words), list[i]) ||
 		    (i + 1 < n && is_pair(list[i], list[i + 1])))
 			return true;
 	return n && strcmp(list[n - 1], "token") == 0;
@@ -172,14 +172,14 @@ static bool words_tell(const char *const *list, size_t n)
 static bool is_template(const char *const *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (is_in(template_words, COUNT(template_words), list[i]))
+		if (is_in(template_words, ARRAY_SIZE(template_words), list[i]))
 			return true;
 	return false;
 }
 
 static bool is_known_file(const char *name)
 {
-	for (size_t i = 0; i < COUNT(files); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		if (fnmatch(files[i], name, 0) == 0)
 			return true;
 	return false;
@@ -188,7 +188,7 @@ static bool is_known_file(const char *name)
 /* Is `path` at or below one of the folders, seen from its component at `s`? */
 static bool is_known_folder(const char *s)
 {
-	for (size_t i = 0; i < COUNT(folders); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
 		size_t n = strlen(folders[i]);
 
 		if (strncasecmp(s, folders[i], n) == 0 &&
@@ -203,7 +203,7 @@ static bool is_secret_folder(const char *s, size_t len)
 	char name[NAME_MAX_BYTES];
 
 	return lower(s, len, name) &&
-	       is_in(words, COUNT(words), name + (name[0] == '.'));
+	       is_in(words, ARRAY_SIZE(words), name + (name[0] == '.'));
 }
 
 struct place {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "base/str.h"
 
 static const char *const additions[] = {
@@ -67,7 +68,7 @@ static int add(struct git_env *env, const char *var)
 
 int git_env_init(struct git_env *env, char *const *vars)
 {
-	size_t n_additions = sizeof(additions) / sizeof(additions[0]);
+	size_t n_additions = ARRAY_SIZE(additions);
 	size_t n = 0;
 	int r = 0;
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "base/str.h"
 #include "git/git_repo.h"
 
@@ -55,7 +56,7 @@ static const char *dir_of(const struct git_repo *repo, const char *ref)
 	static const char *const own[] = { "refs/bisect/", "refs/worktree/",
 					   "refs/rewritten/" };
 
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
 		if (strncmp(ref, own[i], strlen(own[i])) == 0)
 			return repo->git_dir;
 	return repo->common_dir;

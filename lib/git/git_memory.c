@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "git/git_cache.h"
@@ -249,8 +250,7 @@ static int watch_places(const struct origins *o)
 	};
 	int r = 0;
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && r == 0;
-	     i++)
+	for (size_t i = 0; i < ARRAY_SIZE(places) && r == 0; i++)
 		r = watch_in(o, places[i].dir, places[i].name);
 	if (r == 0 && global)
 		r = watch(o, global);

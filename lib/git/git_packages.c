@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "git/git_status.h"
 
 static const char *const names[] = { "site-packages", "dist-packages",
@@ -61,7 +62,7 @@ static size_t folder_of(const struct git_change *change,
 	for (size_t i = 0; i < change->len; i++) {
 		if (path[i] != '/')
 			continue;
-		for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+		for (size_t k = 0; k < ARRAY_SIZE(names); k++)
 			if (is_name(path + start, i - start, names[k]))
 				return i;
 		if (is_name(path + start, i - start, "__pycache__")) {

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/macros.h"
 #include "http/server_internal.h"
 
 enum {
@@ -17,9 +18,8 @@ enum {
 	MAX_BACKLOG = 256 << 10,
 };
 
-#define CONNECTION(ptr, member)       \
-	((struct http_connection *)(( \
-		char *)(ptr)-offsetof(struct http_connection, member)))
+#define CONNECTION(ptr, member) \
+	container_of(ptr, struct http_connection, member)
 
 void connection_wake(struct http_connection *c)
 {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/macros.h"
 #include "base/vec.h"
 #include "http/server_internal.h"
 
@@ -91,9 +92,7 @@ static void set_sweep(struct http_server *s)
 
 static void on_sweep(struct loop_timer *t)
 {
-	struct http_server *s =
-		(struct http_server *)((char *)t -
-				       offsetof(struct http_server, sweep));
+	struct http_server *s = container_of(t, struct http_server, sweep);
 	int64_t now = loop_now_ms(s->loop);
 	struct http_connection *next;
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/macros.h"
 #include "http/server.h"
 #include "http/target.h"
 
@@ -102,7 +103,7 @@ static void add_fields(struct http_exchange *x, const struct http_reply *reply,
 		{ "Allow", allow },
 	};
 
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		http_reply_field(x, fields[i].name, fields[i].value);
 }
 

@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "base/macros.h"
+
 static const struct {
 	unsigned status;
 	const char *text;
@@ -53,7 +55,7 @@ static const struct {
 
 const char *http_status_text(unsigned status)
 {
-	for (size_t i = 0; i < sizeof(TEXTS) / sizeof(TEXTS[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(TEXTS); i++)
 		if (TEXTS[i].status == status)
 			return TEXTS[i].text;
 	return "Unknown";

@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/macros.h"
 #include "base/path.h"
 
 static const struct {
@@ -262,12 +263,12 @@ static const char *const software[] = {
 };
 
 enum {
-	N_PLACES = sizeof(places) / sizeof(places[0]),
-	N_HIDDEN = sizeof(hidden) / sizeof(hidden[0]),
-	N_VISIBLE = sizeof(visible) / sizeof(visible[0]),
-	N_OUTSIDE = sizeof(outside) / sizeof(outside[0]),
-	N_COMPILED = sizeof(compiled) / sizeof(compiled[0]),
-	N_SOFTWARE = sizeof(software) / sizeof(software[0]),
+	N_PLACES = ARRAY_SIZE(places),
+	N_HIDDEN = ARRAY_SIZE(hidden),
+	N_VISIBLE = ARRAY_SIZE(visible),
+	N_OUTSIDE = ARRAY_SIZE(outside),
+	N_COMPILED = ARRAY_SIZE(compiled),
+	N_SOFTWARE = ARRAY_SIZE(software),
 };
 
 /* Does one component match, "*" any run of bytes and "?" any one?  Goes back

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/macros.h"
 #include "base/map.h"
 #include "base/pool.h"
 #include "base/str.h"
@@ -191,7 +192,7 @@ static bool is_plain_value(const char *text, size_t len)
 		"", "true", "false", "none", "null", "yes", "no", REDACTED
 	};
 
-	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(plain); i++)
 		if (equals(text, len, plain[i]))
 			return true;
 	return false;

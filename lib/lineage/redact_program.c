@@ -20,6 +20,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/macros.h"
+
 /* Options, and which part of their value is secret. */
 struct redact_option {
 	const char *names; /* separated by blanks; of two characters: -pVALUE */
@@ -101,7 +103,7 @@ static const struct redact_program *find_program(const char *name, size_t len)
 {
 	while (len && strchr("0123456789.", name[len - 1]))
 		len--;
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
 		if (is_in_list(programs[i].names, name, len))
 			return &programs[i];
 	return NULL;

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/macros.h"
+
 struct token {
 	const char *prefix;
 	const char *extra; /* may follow besides letters and digits */
@@ -110,7 +112,7 @@ static bool may_start(char c)
 
 static struct redact_span match_rows(const char *text, size_t len)
 {
-	for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(tokens); i++) {
 		struct redact_span span = { 0 };
 
 		if (has_prefix(text, len, &tokens[i]))

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "hash/file/file_hash.h"
@@ -113,8 +114,7 @@ static const struct interpreter *find_interpreter(const char *program)
 	const char *name = path_basename(program);
 	size_t len = plain_len(name);
 
-	for (size_t i = 0; i < sizeof(interpreters) / sizeof(interpreters[0]);
-	     i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(interpreters); i++) {
 		const struct interpreter *in = &interpreters[i];
 
 		if (strlen(in->name) == len && memcmp(in->name, name, len) == 0)

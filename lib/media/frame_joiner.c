@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/macros.h"
 
 /* Pixels that the widest loop of swscale takes at a time. */
 enum { WHOLE_BLOCKS = 32 };
@@ -26,8 +27,7 @@ static const struct {
 
 int media_pixel_components(enum AVPixelFormat format)
 {
-	for (size_t i = 0; i < sizeof(packed_formats) / sizeof(*packed_formats);
-	     i++)
+	for (size_t i = 0; i < ARRAY_SIZE(packed_formats); i++)
 		if (packed_formats[i].format == format)
 			return packed_formats[i].n_components;
 	return 0;
@@ -163,8 +163,7 @@ static struct SwsContext *new_scaler(const struct frames *f,
 	struct SwsContext *scaler = sws_alloc_context();
 	int r = scaler ? 0 : AVERROR(ENOMEM);
 
-	for (size_t i = 0; r >= 0 && i < sizeof(options) / sizeof(*options);
-	     i++)
+	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(options); i++)
 		r = av_opt_set_int(scaler, options[i].name, options[i].value,
 				   0);
 	if (r >= 0)

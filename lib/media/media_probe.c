@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/macros.h"
 #include "media/codec_params.h"
 
 enum {
@@ -20,7 +21,7 @@ static const enum AVCodecID known[] = {
 
 static bool is_known(enum AVCodecID id)
 {
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (known[i] == id)
 			return true;
 	return false;

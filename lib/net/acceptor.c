@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 
 enum {
 	BATCH = 64, /* accepted in a row, before others get their turn */
@@ -45,9 +46,7 @@ static void rest(struct acceptor *a)
 
 static void on_rested(struct loop_timer *t)
 {
-	struct acceptor *a = (struct acceptor *)((char *)t -
-						 offsetof(struct acceptor,
-							  rest));
+	struct acceptor *a = container_of(t, struct acceptor, rest);
 
 	(void)loop_change(a->loop, &a->fd, EPOLLIN);
 }
@@ -80,8 +79,7 @@ static bool accept_one(struct acceptor *a)
 
 static void on_ready(struct loop_fd *f, uint32_t events)
 {
-	struct acceptor *a = (struct acceptor *)((char *)f -
-						 offsetof(struct acceptor, fd));
+	struct acceptor *a = container_of(f, struct acceptor, fd);
 
 	(void)events;
 	for (int i = 0; i < BATCH; i++)

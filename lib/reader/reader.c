@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/macros.h"
 #include "hash/file/file_hash.h"
 #include "reader/sample_block.h"
 
@@ -86,7 +87,7 @@ static enum reader_kind kind_by_name(const char *path,
 		return READER_RAW;
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return READER_FILES;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (ends(path, names[i].tail))
 			return names[i].kind;
 	return READER_KIND_END;

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/macros.h"
 #include "base/path.h"
 #include "base/quote.h"
 #include "base/str.h"
@@ -88,7 +89,7 @@ static int say_no_tar(struct scan *s)
 	(void)source_read(s->source, 0, head,
 			  size < sizeof(head) ? (size_t)size : sizeof(head),
 			  NULL);
-	for (size_t i = 0; i < sizeof(packers) / sizeof(packers[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(packers); i++)
 		if (memcmp(head, packers[i].magic, packers[i].len) == 0)
 			return error_set(s->err, -EINVAL,
 					 "'%s' is compressed by %s, in which no "

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/macros.h"
 #include "base/pool.h"
 #include "base/str.h"
 
@@ -76,7 +77,7 @@ static const struct job_column {
 #undef COLUMN
 };
 
-enum { N_COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+enum { N_COLUMNS = ARRAY_SIZE(columns) };
 
 static const uint8_t zero_id[sizeof(((struct store_job *)NULL)->output_id)];
 
@@ -385,7 +386,7 @@ static void add_conditions(struct str *sql, const struct store_job_query *query,
 		{ query->limit > 0, " ORDER BY id DESC LIMIT ?7" },
 	};
 
-	for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(conditions); i++)
 		if (conditions[i].wanted)
 			str_adds(sql, conditions[i].text);
 }

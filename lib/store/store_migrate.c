@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/macros.h"
 #include "schema.h"
 #include "schema_2.h"
 #include "schema_3.h"
@@ -17,7 +18,7 @@
 
 const char *const store_steps[] = { schema_sql, schema_2_sql, schema_3_sql,
 				    schema_4_sql };
-const int store_n_steps = sizeof(store_steps) / sizeof(store_steps[0]);
+const int store_n_steps = ARRAY_SIZE(store_steps);
 
 static int read_int(struct store *s, const char *sql, int64_t *ret,
 		    struct roar_error *err)

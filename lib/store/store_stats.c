@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "base/macros.h"
 #include "base/pool.h"
 #include "base/str.h"
 
@@ -60,8 +61,7 @@ int store_stats(struct store *s, struct store_stats *ret,
 	struct store_stats stats = { 0 };
 	int r = store_version(s, &stats.schema_version, err);
 
-	for (size_t i = 0; i < sizeof(stat_columns) / sizeof(*stat_columns);
-	     i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(stat_columns); i++) {
 		if (r == 0)
 			r = read_stat(s, &stat_columns[i], &stats, err);
 	}

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/macros.h"
 #include "base/str.h"
 #include "trace/ebpf/ebpf.h"
 #include "trace/ebpf/load.h"
@@ -166,7 +167,7 @@ static const struct {
 	{ &tracer_preload, look_at_preload },
 };
 
-enum { N_LOOKS = sizeof(looks) / sizeof(looks[0]) };
+enum { N_LOOKS = ARRAY_SIZE(looks) };
 
 void probe_tracer(const struct tracer_ops *ops, struct probe *ret)
 {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/macros.h"
 #include "handle.h"
 #include "leaf.h"
 #include "reducers.h"
@@ -135,7 +136,7 @@ static claim_fn claim_of(const struct state *state, const PyTypeObject *type)
 		{ state->ref[REF_PARAMETER], parameter_claim },
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
 		if (table[i].type == type)
 			return table[i].claim;
 	return NULL;

@@ -5,6 +5,8 @@
 
 #include <roar/arena.h>
 
+#include "base/macros.h"
+
 static const struct {
 	int error;
 	const char *sending, *receiving, *other;
@@ -25,7 +27,7 @@ static const struct {
 
 static const char *name_of(int error, enum error_side side)
 {
-	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		if (table[i].error != error)
 			continue;
 		return side == ERROR_SENDING   ? table[i].sending :

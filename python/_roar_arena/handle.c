@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/macros.h"
 #include "decode.h"
 #include "encode.h"
 #include "errors.h"
@@ -236,8 +237,7 @@ static PyObject *stats_dict(const struct roar_arena_stats *stats)
 {
 	PyObject *dict = PyDict_New();
 
-	for (size_t i = 0;
-	     dict && i < sizeof(stat_fields) / sizeof(*stat_fields); i++) {
+	for (size_t i = 0; dict && i < ARRAY_SIZE(stat_fields); i++) {
 		PyObject *value = stat_value(stats, i);
 
 		if (!value ||

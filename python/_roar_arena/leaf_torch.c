@@ -9,6 +9,7 @@
  * What is no plain memory (sparse, quantised) goes as torch.save() would take it apart: its
  * reducers for multiprocessing know nothing of it.  Theirs is what is left: tensors
  * on a device, and parts of a graph, which they refuse. */
+#include "base/macros.h"
 #include "decode.h"
 #include "encode.h"
 #include "leaf.h"
@@ -49,7 +50,7 @@ int torch_look(struct state *state)
 	Py_XDECREF(name);
 	if (!torch)
 		return PyErr_Occurred() ? -1 : 0;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!state->ref[names[i].ref])
 			state->ref[names[i].ref] = PyObject_GetAttrString(
 				torch, names[i].name);
@@ -249,7 +250,7 @@ static PyObject *dense_of(PyObject *tensor)
 					     "resolve_neg", "contiguous" };
 
 	Py_INCREF(tensor);
-	for (size_t i = 0; tensor && i < sizeof(steps) / sizeof(*steps); i++) {
+	for (size_t i = 0; tensor && i < ARRAY_SIZE(steps); i++) {
 		PyObject *next = PyObject_CallMethod(tensor, steps[i], NULL);
 
 		Py_DECREF(tensor);

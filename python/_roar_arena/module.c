@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/macros.h"
 #include "decode.h"
 #include "encode.h"
 #include "errors.h"
@@ -78,7 +79,7 @@ static const struct {
 
 static int add_types(PyObject *module, struct state *state)
 {
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
 		PyObject *type = PyType_FromModuleAndSpec(module, types[i].spec,
 							  NULL);
 
@@ -94,14 +95,13 @@ static int add_types(PyObject *module, struct state *state)
 
 static int find_names(struct state *state)
 {
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		state->ref[names[i].ref] = core_import(names[i].module,
 						       names[i].name);
 		if (!state->ref[names[i].ref])
 			return -1;
 	}
-	for (size_t i = 0; i < sizeof(object_names) / sizeof(*object_names);
-	     i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(object_names); i++) {
 		PyObject *found = PyObject_GetAttrString(
 			(PyObject *)&PyBaseObject_Type, object_names[i].name);
 

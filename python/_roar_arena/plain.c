@@ -1,6 +1,7 @@
 /* plain.c - which bytes the user sees */
 #include "plain.h"
 
+#include "base/macros.h"
 #include "reducers.h"
 
 struct walk {
@@ -120,7 +121,7 @@ static int type_is_plain(struct walk *w, PyTypeObject *type)
 	};
 	int r = has_reducer(w, type);
 
-	for (size_t i = 0; r == 0 && i < sizeof(own) / sizeof(*own); i++)
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(own); i++)
 		r = has_own(type, own[i].name, own[i].common);
 	return r < 0 ? r : !r;
 }

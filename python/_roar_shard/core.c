@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/macros.h"
+
 /* What these mean here; others are the system's. */
 static const struct {
 	int r;
@@ -19,7 +21,7 @@ void *core_raise(int r, const struct roar_error *err)
 {
 	bool told = err && err->text[0];
 
-	for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(meanings); i++)
 		if (meanings[i].r == r)
 			return module_fail(PyExc_ValueError, r,
 					   told ? err->text :

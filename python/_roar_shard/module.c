@@ -1,4 +1,5 @@
 /* module.c - the module _roar_shard: its state and its types */
+#include "base/macros.h"
 #include "core.h"
 
 static int module_exec(PyObject *module)
@@ -15,7 +16,7 @@ static int module_exec(PyObject *module)
 		{ &table_type_spec, "Table" },
 	};
 
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		if (module_add_type(module, types[i].name, types[i].spec,
 				    NULL) < 0)
 			return -1;

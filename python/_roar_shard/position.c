@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "shard/order/position.h"
 
 struct position_object {
@@ -31,7 +32,7 @@ static void dealloc(PyObject *self)
 
 static int parse_tail(const char *word, enum position_tail *ret)
 {
-	for (size_t i = 0; i < sizeof(tails) / sizeof(*tails); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(tails); i++)
 		if (strcmp(word, tails[i]) == 0) {
 			*ret = (enum position_tail)i;
 			return 0;

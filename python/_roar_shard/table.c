@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/macros.h"
 #include "shard/deal/hash_placement.h"
 #include "shard/deal/table.h"
 
@@ -37,7 +38,7 @@ static void dealloc(PyObject *self)
 
 static int parse_mode(const char *word, enum shard_mode *ret)
 {
-	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++)
 		if (strcmp(word, modes[i]) == 0) {
 			*ret = (enum shard_mode)i;
 			return 0;

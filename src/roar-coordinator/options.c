@@ -10,7 +10,7 @@
 #include <string.h>
 #include <syslog.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#include "base/macros.h"
 
 enum { MAX_CLUSTER = 64 }; /* bytes of a name */
 
@@ -140,7 +140,7 @@ static int take_number(struct options *o, const struct row *row,
 static int take_level(struct options *o, const char *value,
 		      struct roar_error *err)
 {
-	for (size_t i = 0; i < COUNT(levels); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
 		if (strcmp(levels[i].name, value) == 0) {
 			o->log_level = levels[i].level;
 			return 0;
@@ -203,7 +203,7 @@ static int take(struct options *o, const struct row *row, const char *value,
 
 static const struct row *find_row(const char *name, size_t len)
 {
-	for (size_t i = 0; i < COUNT(rows); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (strlen(rows[i].name) == len &&
 		    memcmp(rows[i].name, name, len) == 0)
 			return &rows[i];
@@ -266,7 +266,7 @@ static int check_agent(const struct options *o, struct roar_error *err)
 		return error_set(err, -EINVAL,
 				 "--upstream is missing: the coordinator that "
 				 "the agent speaks to, HOST:PORT");
-	for (size_t i = 0; i < COUNT(others); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
 		if (others[i].value)
 			return error_set(err, -EINVAL,
 					 "--%s is the coordinator's: an agent "
@@ -395,7 +395,7 @@ void options_help(struct str *out)
 		"its own on the same port.  Prints one line with its addresses when it\n"
 		"serves.\n"
 		"\n");
-	for (size_t i = 0; i < COUNT(rows); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		help_row(out, &rows[i]);
 	str_adds(out,
 		 "\n"
@@ -467,7 +467,7 @@ bool options_is_public(const char *address)
 	static const char *const local[] = { "unix:", "127.",
 					     "localhost:", "[::1]:" };
 
-	for (size_t i = 0; i < COUNT(local); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(local); i++) {
 		if (strncmp(address, local[i], strlen(local[i])) == 0)
 			return false;
 	}

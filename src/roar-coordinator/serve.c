@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/macros.h"
 #include "http/server.h"
 #include "net/listen.h"
 #include "net/signals.h"
@@ -47,7 +48,7 @@ static uint32_t max_connections(const struct options *o)
 
 static void on_tick(struct loop_timer *t)
 {
-	struct server *s = CONTAINER(t, struct server, tick);
+	struct server *s = container_of(t, struct server, tick);
 
 	coord_tick(s->coord, server_now(s));
 	loop_later(s->loop, &s->round_end);
@@ -55,7 +56,7 @@ static void on_tick(struct loop_timer *t)
 
 static void on_round_end(struct loop_later *l)
 {
-	journal_round(CONTAINER(l, struct server, round_end));
+	journal_round(container_of(l, struct server, round_end));
 }
 
 /* Of those that failed the wait is somebody's deadline, and the last never came. */

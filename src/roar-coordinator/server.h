@@ -37,9 +37,6 @@
 #include "rpc/pack.h"
 #include "rpc/reply_queue.h"
 
-#define CONTAINER(ptr, type, member) \
-	((type *)((char *)(ptr)-offsetof(type, member)))
-
 /* A call that is under way. */
 struct call {
 	struct call *next, *prev; /* of all; `next` of those that are free */

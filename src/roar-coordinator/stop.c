@@ -16,6 +16,7 @@
 #include <string.h>
 #include <syslog.h>
 
+#include "base/macros.h"
 #include "net/signals.h"
 
 enum {
@@ -54,7 +55,7 @@ static bool resign(struct server *s, int64_t now)
 
 static void on_look(struct loop_timer *t)
 {
-	struct server *s = CONTAINER(t, struct server, stop_timer);
+	struct server *s = container_of(t, struct server, stop_timer);
 	int64_t now = loop_now_ms(s->loop);
 	bool drained = rpc_server_drained(s->rpc) && s->reply_queue.n == 0 &&
 		       !http_service_is_holding(s->http);
@@ -138,7 +139,7 @@ static void reload(struct server *s)
 /* The second signal to end is obeyed at once. */
 static void on_signal(struct loop_fd *f, uint32_t events)
 {
-	struct server *s = CONTAINER(f, struct server, signals);
+	struct server *s = container_of(f, struct server, signals);
 	int sig = signals_read(f);
 
 	(void)events;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "base/quote.h"
 #include "base/str.h"
 #include "cli/cli.h"
@@ -99,10 +100,9 @@ static int run_word(const char *word, char *const *rest, int n)
 	size_t i = 0;
 	int r;
 
-	while (i < sizeof(words) / sizeof(words[0]) &&
-	       strcmp(word, words[i].word) != 0)
+	while (i < ARRAY_SIZE(words) && strcmp(word, words[i].word) != 0)
 		i++;
-	if (i == sizeof(words) / sizeof(words[0]))
+	if (i == ARRAY_SIZE(words))
 		return fail_unknown(word);
 	r = check_words(word, rest, n, words[i].what == HELP_ON);
 	if (r)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "base/macros.h"
 #include "base/vec.h"
 
 enum { SHOWN = 200 }; /* bytes of a wrong address that a sentence repeats */
@@ -42,7 +43,7 @@ static bool skip_scheme(const char **text)
 	static const char *const schemes[] = { "grpc://", "http://", "tcp://",
 					       "dns:///" };
 
-	for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++) {
 		size_t n = strlen(schemes[i]);
 
 		if (strncmp(*text, schemes[i], n) == 0) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "coord/client/client.h"
 #include "net/frames/frames.h"
 
@@ -28,9 +29,7 @@ enum { STATUS_UNAVAILABLE = 14, STATUS_UNAUTHENTICATED = 16 };
 
 static int error_of(uint32_t status)
 {
-	return status && status < sizeof(errors) / sizeof(*errors) ?
-		       errors[status] :
-		       -EPROTO;
+	return status && status < ARRAY_SIZE(errors) ? errors[status] : -EPROTO;
 }
 
 /* ---- life ---- */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "base/str.h"
 
 /* What is used of libssl and libcrypto, by the types of their headers. */
@@ -65,8 +66,7 @@ static void load(void)
 {
 	void *library = dlopen("libssl.so.3", RTLD_NOW | RTLD_LOCAL);
 
-	for (size_t i = 0; library && i < sizeof(fields) / sizeof(*fields);
-	     i++) {
+	for (size_t i = 0; library && i < ARRAY_SIZE(fields); i++) {
 		void *found = dlsym(library, fields[i].name);
 
 		if (!found)

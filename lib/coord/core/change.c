@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 
 static change_fn *const changes[] = {
 	[ROAR__RECORD__RECORD__WHAT_JOB] = change_job,
@@ -38,7 +39,7 @@ int change_make(struct coord *c, const Record *record)
 {
 	unsigned what = (unsigned)record->what_case;
 
-	if (what >= sizeof(changes) / sizeof(changes[0]) || !changes[what])
+	if (what >= ARRAY_SIZE(changes) || !changes[what])
 		return -EBADMSG;
 	return changes[what](c, record);
 }

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/macros.h"
+
 static struct conn *find(const struct coord *c, uint64_t id)
 {
 	return map_get(&c->conns, &id, sizeof(id));
@@ -76,7 +78,7 @@ void conn_bind(struct coord *c, uint64_t id, struct worker *w)
 static struct wait *other_wait(const struct worker *w)
 {
 	LIST_EACH(it, after, &w->arrivals) {
-		struct arrival *a = LIST_OWNER(it, struct arrival, in_worker);
+		struct arrival *a = container_of(it, struct arrival, in_worker);
 
 		if (a->wait.call)
 			return &a->wait;
@@ -102,12 +104,12 @@ void coord_gone(struct coord *c, struct coord_now now, uint64_t conn)
 
 	coord_set_time(c, now);
 	while ((it = find(c, conn)) && !list_empty(&it->waits)) {
-		struct wait *w = LIST_OWNER(it->waits.next, struct wait,
-					    in_conn);
+		struct wait *w = container_of(it->waits.next, struct wait,
+					      in_conn);
 
 		w->kind->withdraw(c, w);
 	}
 	while ((it = find(c, conn)) && !list_empty(&it->workers))
-		left_behind(c, LIST_OWNER(it->workers.next, struct worker,
-					  in_conn));
+		left_behind(c, container_of(it->workers.next, struct worker,
+					    in_conn));
 }

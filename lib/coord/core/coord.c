@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 
 static const struct coord_limits limits_default = {
 	.max_jobs = 1024,
@@ -73,7 +74,7 @@ void coord_free(struct coord *c)
 	c->ended = NULL;
 	withdraw_all(c);
 	LIST_EACH(it, after, &c->job_list)
-		job_free(LIST_OWNER(it, struct job, in_jobs));
+		job_free(container_of(it, struct job, in_jobs));
 	map_release(&c->jobs);
 	map_release(&c->conns);
 	map_release(&c->waits);
@@ -92,7 +93,7 @@ void coord_free(struct coord *c)
 static void excuse_all(struct coord *c, int64_t ms)
 {
 	LIST_EACH(it, after, &c->job_list) {
-		struct job *job = LIST_OWNER(it, struct job, in_jobs);
+		struct job *job = container_of(it, struct job, in_jobs);
 
 		for (size_t i = 0; i < job->n_workers; i++)
 			worker_excuse(job->by_rank[i], ms);
@@ -234,7 +235,7 @@ void coord_count(const struct coord *c, struct coord_counts *ret)
 		.n_failed = c->n_failed,
 	};
 	LIST_EACH(it, after, &c->job_list) {
-		const struct job *job = LIST_OWNER(it, struct job, in_jobs);
+		const struct job *job = container_of(it, struct job, in_jobs);
 
 		ret->n_meetings += (uint32_t)job->n_rounds;
 		ret->n_keys += job->n_keys;

@@ -1,6 +1,7 @@
 /* inspect.c - see inspect.h */
 #include "coord/inspect.h"
 
+#include "base/macros.h"
 #include "coord/core/state.h"
 #include "shard/deal/table.h"
 
@@ -14,7 +15,7 @@ static const struct job *next_job(const struct coord *c, const char *only,
 	if (only)
 		return before ? NULL : job_find(c, only);
 	return next == &c->job_list ? NULL :
-				      LIST_OWNER(next, struct job, in_jobs);
+				      container_of(next, struct job, in_jobs);
 }
 
 #define EACH_JOB(of, c, only)                                            \
@@ -69,7 +70,7 @@ void coord_each_barrier(const struct coord *c, struct coord_now now,
 		LIST_EACH(it, after, &of->rounds) {
 			struct barrier_view view;
 
-			round_view(LIST_OWNER(it, struct round, in_job),
+			round_view(container_of(it, struct round, in_job),
 				   now.mono_ms, &view);
 			each(data, of->id, &view.m);
 		}

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 
 const struct settings settings_default = {
 	.min_workers = 1,
@@ -298,7 +299,7 @@ static int forget_one(struct coord *c)
 	struct job *oldest = NULL;
 
 	LIST_EACH(it, after, &c->job_list) {
-		struct job *job = LIST_OWNER(it, struct job, in_jobs);
+		struct job *job = container_of(it, struct job, in_jobs);
 
 		if (job_empty(job) &&
 		    (!oldest || job->used_ms < oldest->used_ms))

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 
 enum {
 	MAX_GRACE_MS = 86400000, /* a day */
@@ -109,7 +110,7 @@ void method_list_jobs(const struct request *q, const void *message)
 		return;
 	}
 	LIST_EACH(it, after, &c->job_list) {
-		struct job *job = LIST_OWNER(it, struct job, in_jobs);
+		struct job *job = container_of(it, struct job, in_jobs);
 
 		if (q->who->job && job != job_find(c, q->who->job))
 			continue;
@@ -129,8 +130,8 @@ void round_view(const struct round *round, int64_t mono_ms,
 {
 	struct worker *absent[MAX_MISSING];
 	size_t n = round_absent(round, absent, MAX_MISSING);
-	const struct arrival *first = LIST_OWNER(round->arrivals.next,
-						 struct arrival, in_round);
+	const struct arrival *first = container_of(round->arrivals.next,
+						   struct arrival, in_round);
 
 	roar__barrier_view__init(&v->m);
 	v->m.meeting_id = round->meeting->id;
@@ -163,7 +164,7 @@ void method_list_barriers(const struct request *q, const void *message)
 		return;
 	}
 	LIST_EACH(it, after, &job->rounds) {
-		round_view(LIST_OWNER(it, struct round, in_job),
+		round_view(container_of(it, struct round, in_job),
 			   q->c->now.mono_ms, &views[n]);
 		ptrs[n] = &views[n].m;
 		n++;

@@ -22,11 +22,11 @@
 
 #include <stdint.h>
 
+#include "base/list.h"
 #include "base/map.h"
 #include "coord/alarm.h"
 #include "coord/coord.h"
 #include "coord/keys/key_requests.h"
-#include "coord/list.h"
 #include "shard/deal/table_history.h"
 #include "shard/lease/lease.h"
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "base/str.h"
 
 struct walk {
@@ -153,8 +154,8 @@ static int tell_release(const struct walk *walk, const struct meeting *meeting)
 static int tell_releases(const struct walk *walk, const struct job *job)
 {
 	LIST_EACH(it, after, &job->releases) {
-		int r = tell_release(walk, LIST_OWNER(it, struct meeting,
-						      in_releases));
+		int r = tell_release(walk, container_of(it, struct meeting,
+							in_releases));
 
 		if (r < 0)
 			return r;
@@ -384,7 +385,7 @@ int coord_snapshot(const struct coord *c,
 	LIST_EACH(it, after, &c->job_list) {
 		if (r < 0)
 			return r;
-		r = tell_all(&walk, LIST_OWNER(it, struct job, in_jobs));
+		r = tell_all(&walk, container_of(it, struct job, in_jobs));
 	}
 	return r;
 }

@@ -5,6 +5,8 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "base/macros.h"
+
 static void count(struct wait *w, int change)
 {
 	struct coord *c = w->job->c;
@@ -32,7 +34,7 @@ static bool is_full(const struct request *q, const struct job *job,
 
 static void ring(struct coord *c, struct alarm *a)
 {
-	struct wait *w = LIST_OWNER(a, struct wait, deadline);
+	struct wait *w = container_of(a, struct wait, deadline);
 
 	w->kind->expire(c, w);
 }

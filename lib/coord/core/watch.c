@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 
 /* ---- the world ---- */
 
@@ -101,7 +102,7 @@ static void view_changed(const struct job *job, struct change_views *v)
 
 void world_due(struct coord *c, struct alarm *a)
 {
-	struct job *job = LIST_OWNER(a, struct job, world);
+	struct job *job = container_of(a, struct job, world);
 	Roar__WatchEvent event, own = ROAR__WATCH_EVENT__INIT, *each;
 	struct change_views v;
 
@@ -113,7 +114,7 @@ void world_due(struct coord *c, struct alarm *a)
 	event.n_changed = v.n;
 	each = shared_reply_begin(c, &event, &own);
 	LIST_EACH(it, after, &job->watches)
-		tell_rank(job, LIST_OWNER(it, struct watch, in_job), each);
+		tell_rank(job, container_of(it, struct watch, in_job), each);
 	shared_reply_end(c);
 	for (size_t i = 0; i < job->n_changed; i++)
 		free(job->changed[i]);
@@ -133,7 +134,7 @@ void commands_push(struct worker *w)
 		return;
 	/* The youngest: an older one may be of a connection that is dead and does not know
 	 * it yet. */
-	watch = LIST_OWNER(w->watches.prev, struct watch, in_worker);
+	watch = container_of(w->watches.prev, struct watch, in_worker);
 	for (size_t i = 0; i < n; i++) {
 		Roar__WatchEvent event;
 
@@ -170,7 +171,7 @@ void key_publish(struct job *job, const char *name, const struct key *key)
 		entry.version = job->last_version;
 	each = shared_reply_begin(job->c, &event, &own);
 	LIST_EACH(it, after, &job->key_watches) {
-		struct watch *watch = LIST_OWNER(it, struct watch, in_keys);
+		struct watch *watch = container_of(it, struct watch, in_keys);
 
 		if (strncmp(name, watch->prefix, strlen(watch->prefix)) == 0)
 			tell_rank(job, watch, each);
@@ -183,7 +184,7 @@ void key_publish(struct job *job, const char *name, const struct key *key)
 void table_publish(struct job *job, const struct dataset *d)
 {
 	LIST_EACH(it, after, &job->watches) {
-		struct watch *watch = LIST_OWNER(it, struct watch, in_job);
+		struct watch *watch = container_of(it, struct watch, in_job);
 		Roar__WatchEvent event;
 		Roar__TableReply table;
 
@@ -201,7 +202,7 @@ void table_publish(struct job *job, const struct dataset *d)
 
 static void withdraw(struct coord *c, struct wait *wait)
 {
-	struct watch *watch = LIST_OWNER(wait, struct watch, wait);
+	struct watch *watch = container_of(wait, struct watch, wait);
 
 	wait_remove(c, wait);
 	list_remove(&watch->in_job);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "shard/deal/hash_placement.h"
 #include "shard/deal/table.h"
 
@@ -58,7 +59,7 @@ static const struct way *way_of(const Coordinator__DatasetInfo *m)
 {
 	unsigned i = (unsigned)m->balance;
 
-	return i < sizeof(ways) / sizeof(ways[0]) ? &ways[i] : NULL;
+	return i < ARRAY_SIZE(ways) ? &ways[i] : NULL;
 }
 
 const char *balance_name(const struct dataset *d)
@@ -171,8 +172,7 @@ int balance_check(const struct request *q, const Coordinator__DatasetInfo *m,
 	if (!way)
 		request_refuse(q, COORD_INVALID_ARGUMENT,
 			       "balance is %d; the coordinator knows 0 to %zu",
-			       (int)m->balance,
-			       sizeof(ways) / sizeof(ways[0]) - 1);
+			       (int)m->balance, ARRAY_SIZE(ways) - 1);
 	else if (way->max_shards && n_shards > way->max_shards)
 		request_refuse(
 			q, COORD_INVALID_ARGUMENT,

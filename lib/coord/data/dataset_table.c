@@ -17,6 +17,8 @@
 #include <inttypes.h>
 #include <syslog.h>
 
+#include "base/macros.h"
+
 static struct dataset *dataset_in(const struct coord *c, const char *job_id,
 				  const char *dataset_id)
 {
@@ -113,7 +115,7 @@ void tables_settle(struct coord *c)
 	if (!c->tables_due)
 		return;
 	LIST_EACH(it, after, &c->job_list)
-		is_done &= settle_job(LIST_OWNER(it, struct job, in_jobs));
+		is_done &= settle_job(container_of(it, struct job, in_jobs));
 	c->tables_due = !is_done;
 }
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "base/str.h"
 #include "base/vec.h"
 
@@ -94,7 +95,7 @@ int lending_expire(struct lending *l)
 /* What could not be recorded is tried again at the next look. */
 static void look(struct coord *c, struct alarm *a)
 {
-	struct lending *l = LIST_OWNER(a, struct lending, look);
+	struct lending *l = container_of(a, struct lending, look);
 
 	(void)c;
 	(void)lending_expire(l);

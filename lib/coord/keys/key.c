@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "base/vec.h"
 
 size_t key_index(const struct job *job, const char *name)
@@ -242,7 +243,7 @@ int key_record_gone(struct job *job, const char *name, uint64_t request)
 /* Where it cannot be recorded, nobody sees the key all the same. */
 void key_due(struct coord *c, struct alarm *a)
 {
-	struct key *key = LIST_OWNER(a, struct key, expiry);
+	struct key *key = container_of(a, struct key, expiry);
 	struct job *job = key->job;
 	CLEANUP(freep) char *name = strdup(key->name);
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/macros.h"
+
 static struct waited *waited_ensure(struct job *job, const char *name)
 {
 	size_t len = strlen(name);
@@ -35,7 +37,7 @@ static void waited_tidy(struct job *job, struct waited *on)
 
 static void withdraw(struct coord *c, struct wait *wait)
 {
-	struct key_wait *w = LIST_OWNER(wait, struct key_wait, wait);
+	struct key_wait *w = container_of(wait, struct key_wait, wait);
 
 	wait_remove(c, wait);
 	list_remove(&w->in_waited);
@@ -45,7 +47,7 @@ static void withdraw(struct coord *c, struct wait *wait)
 
 static void expire(struct coord *c, struct wait *wait)
 {
-	struct key_wait *w = LIST_OWNER(wait, struct key_wait, wait);
+	struct key_wait *w = container_of(wait, struct key_wait, wait);
 	struct request q = { .c = c, .call = wait->call };
 
 	request_refuse(&q, COORD_DEADLINE_EXCEEDED,
@@ -93,7 +95,8 @@ static void wake(struct job *job, struct waited *on, const struct key *key)
 	const Roar__KvReply *each = shared_reply_begin(job->c, &reply, &own);
 
 	LIST_EACH(it, after, &on->waits) {
-		struct key_wait *w = LIST_OWNER(it, struct key_wait, in_waited);
+		struct key_wait *w = container_of(it, struct key_wait,
+						  in_waited);
 
 		if (key->version <= w->after_version) {
 			left++;

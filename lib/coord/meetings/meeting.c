@@ -35,6 +35,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 
 struct meeting *meeting_find(const struct job *job, const char *id)
 {
@@ -94,7 +95,7 @@ static void forget_failure(struct meeting *m)
 void failures_forget(struct job *job)
 {
 	LIST_EACH(it, after, &job->failures)
-		forget_failure(LIST_OWNER(it, struct meeting, in_failures));
+		forget_failure(container_of(it, struct meeting, in_failures));
 }
 
 /* Without memory for it, who comes later waits. */
@@ -110,8 +111,8 @@ void meeting_remember_failure(struct meeting *m, uint64_t generation,
 	m->failed = generation;
 	list_add(&job->failures, &m->in_failures);
 	if (++job->n_failures > MAX_FAILURES)
-		forget_failure(LIST_OWNER(job->failures.next, struct meeting,
-					  in_failures));
+		forget_failure(container_of(job->failures.next, struct meeting,
+					    in_failures));
 }
 
 void meeting_tell_failure(const struct meeting *m, uint64_t generation,
@@ -220,8 +221,8 @@ static void refuse_over(const struct request *q, const struct meeting *m,
 static void refuse_other(const struct request *q, const struct round *round,
 			 uint64_t asked)
 {
-	const struct arrival *first = LIST_OWNER(round->arrivals.next,
-						 struct arrival, in_round);
+	const struct arrival *first = container_of(round->arrivals.next,
+						   struct arrival, in_round);
 
 	request_refuse(
 		q, COORD_FAILED_PRECONDITION,

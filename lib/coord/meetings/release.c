@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 
 /* ---- the record as one block of memory ---- */
 
@@ -119,7 +120,7 @@ static void release_forget(struct meeting *m)
 void releases_forget(struct job *job)
 {
 	LIST_EACH(it, after, &job->releases)
-		release_forget(LIST_OWNER(it, struct meeting, in_releases));
+		release_forget(container_of(it, struct meeting, in_releases));
 }
 
 static void remember(struct meeting *m, struct release *r)
@@ -139,8 +140,8 @@ static void remember(struct meeting *m, struct release *r)
 	while (job->n_releases > 1 &&
 	       (job->n_releases > job->c->limits.max_meetings ||
 		job->release_bytes > MAX_RELEASES))
-		release_forget(LIST_OWNER(job->releases.next, struct meeting,
-					  in_releases));
+		release_forget(container_of(job->releases.next, struct meeting,
+					    in_releases));
 }
 
 int change_release(struct coord *c, const Record *record)

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 
 /* ---- groups ---- */
 
@@ -141,7 +142,7 @@ void round_free(struct round *round)
 	struct meeting *m = round->meeting;
 
 	LIST_EACH(it, after, &round->arrivals)
-		arrival_free(LIST_OWNER(it, struct arrival, in_round));
+		arrival_free(container_of(it, struct arrival, in_round));
 	if (m->now == round) {
 		m->now = NULL;
 		m->job->n_rounds--;
@@ -161,7 +162,7 @@ static void count_aside(struct worker *w, int change)
 {
 	w->job->n_aside += (size_t)change;
 	LIST_EACH(it, after, &w->arrivals) {
-		struct arrival *a = LIST_OWNER(it, struct arrival, in_worker);
+		struct arrival *a = container_of(it, struct arrival, in_worker);
 
 		if (a->wait.call)
 			a->round->n_aside += (size_t)change;
@@ -200,7 +201,7 @@ static size_t aside_elsewhere(const struct round *round)
 struct arrival *round_arrival(const struct round *round, const struct worker *w)
 {
 	LIST_EACH(it, after, &w->arrivals) {
-		struct arrival *a = LIST_OWNER(it, struct arrival, in_worker);
+		struct arrival *a = container_of(it, struct arrival, in_worker);
 
 		if (a->round == round)
 			return a;
@@ -240,7 +241,7 @@ static void forget_oldest(struct worker *w)
 	size_t n = 0;
 
 	LIST_EACH(it, after, &w->arrivals) {
-		struct arrival *a = LIST_OWNER(it, struct arrival, in_worker);
+		struct arrival *a = container_of(it, struct arrival, in_worker);
 
 		n++;
 		if (!oldest && !a->wait.call)
@@ -280,7 +281,8 @@ static size_t n_waiting(const struct worker *w)
 	size_t n = 0;
 
 	LIST_EACH(it, after, &w->arrivals)
-		n += LIST_OWNER(it, struct arrival, in_worker)->wait.call != 0;
+		n += container_of(it, struct arrival, in_worker)->wait.call !=
+		     0;
 	return n;
 }
 
@@ -325,7 +327,7 @@ static void fail_gather(const struct request *q, struct round *round,
 	call_reply(q->c, q->call, COORD_RESOURCE_EXHAUSTED, NULL, sentence);
 	meeting_tell_failure(m, generation, w);
 	LIST_EACH(it, after, &round->arrivals) {
-		struct arrival *a = LIST_OWNER(it, struct arrival, in_round);
+		struct arrival *a = container_of(it, struct arrival, in_round);
 
 		if (a->wait.call)
 			meeting_tell_failure(m, generation, a->worker);
@@ -476,8 +478,8 @@ size_t round_dead(const struct round *round, struct worker **ret, size_t max)
 bool rounds_wait_for(const struct worker *w)
 {
 	LIST_EACH(it, after, &w->job->rounds) {
-		const struct round *round = LIST_OWNER(it, struct round,
-						       in_job);
+		const struct round *round = container_of(it, struct round,
+							 in_job);
 		const struct member *m = round_member(round, w->id);
 
 		if (round->on_death == ROAR__ON_DEATH__WAIT &&

@@ -8,6 +8,7 @@
 #include <syslog.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "base/str.h"
 
 /* ---- the end, whichever ---- */
@@ -32,10 +33,10 @@ static void end(struct round *round, int64_t wait_ms, int64_t skew_ms,
 static void times(const struct round *round, int64_t *ret_wait,
 		  int64_t *ret_skew)
 {
-	const struct arrival *first = LIST_OWNER(round->arrivals.next,
-						 struct arrival, in_round);
-	const struct arrival *last = LIST_OWNER(round->arrivals.prev,
-						struct arrival, in_round);
+	const struct arrival *first = container_of(round->arrivals.next,
+						   struct arrival, in_round);
+	const struct arrival *last = container_of(round->arrivals.prev,
+						  struct arrival, in_round);
 	bool any = !list_empty(&round->arrivals);
 
 	*ret_wait = any ? round->meeting->job->c->now.mono_ms - first->came_ms :
@@ -61,7 +62,7 @@ void round_fail(struct round *round, enum coord_status status,
 
 	times(round, &wait, &skew);
 	LIST_EACH(it, after, &round->arrivals) {
-		struct arrival *a = LIST_OWNER(it, struct arrival, in_round);
+		struct arrival *a = container_of(it, struct arrival, in_round);
 
 		if (!a->wait.call)
 			continue;
@@ -78,7 +79,7 @@ void round_fail(struct round *round, enum coord_status status,
 static void drop_absent(struct round *round)
 {
 	LIST_EACH(it, after, &round->arrivals) {
-		struct arrival *a = LIST_OWNER(it, struct arrival, in_round);
+		struct arrival *a = container_of(it, struct arrival, in_round);
 
 		if (!a->wait.call)
 			arrival_free(a);
@@ -147,15 +148,15 @@ static void draft_fill(struct draft *d, const struct round *round)
 {
 	struct meeting *m = round->meeting;
 	Roar__Record__Release *r = &d->release;
-	int64_t first_ms = LIST_OWNER(round->arrivals.next, struct arrival,
-				      in_round)
+	int64_t first_ms = container_of(round->arrivals.next, struct arrival,
+					in_round)
 				   ->came_ms;
 	size_t n = 0;
 
 	roar__record__release__init(r);
 	LIST_EACH(it, after, &round->arrivals) {
 		d->ptrs[n] = &d->arrivals[n];
-		describe(LIST_OWNER(it, struct arrival, in_round), first_ms,
+		describe(container_of(it, struct arrival, in_round), first_ms,
 			 d->ptrs[n++]);
 	}
 	r->job_id = m->job->id;
@@ -178,7 +179,7 @@ static void tell_all(struct round *round, struct answers *answers)
 
 	answers_fill(answers, m->last, m->id);
 	LIST_EACH(it, after, &round->arrivals) {
-		struct arrival *a = LIST_OWNER(it, struct arrival, in_round);
+		struct arrival *a = container_of(it, struct arrival, in_round);
 		struct worker *w = a->worker;
 
 		answers_send(c, answers, a->wait.call, a->plain, i++);
@@ -226,7 +227,7 @@ void round_check(struct round *round)
 void rounds_check(struct job *job)
 {
 	LIST_EACH(it, after, &job->rounds)
-		round_check(LIST_OWNER(it, struct round, in_job));
+		round_check(container_of(it, struct round, in_job));
 }
 
 /* ---- death and leaving ---- */
@@ -261,7 +262,7 @@ void rounds_lost(struct job *job, const struct worker *w, const char *how)
 	const char *id = w->id;
 
 	LIST_EACH(it, after, &job->rounds) {
-		struct round *round = LIST_OWNER(it, struct round, in_job);
+		struct round *round = container_of(it, struct round, in_job);
 
 		if (round->group && !round_member(round, id))
 			continue;
@@ -278,7 +279,7 @@ void rounds_lost(struct job *job, const struct worker *w, const char *how)
 void rounds_left(struct job *job, const char *id)
 {
 	LIST_EACH(it, after, &job->rounds) {
-		struct round *round = LIST_OWNER(it, struct round, in_job);
+		struct round *round = container_of(it, struct round, in_job);
 
 		let_go(round, id, false);
 		round_check(round);
@@ -288,7 +289,7 @@ void rounds_left(struct job *job, const char *id)
 void worker_drop_arrivals(struct worker *w, const char *sentence)
 {
 	LIST_EACH(it, after, &w->arrivals) {
-		struct arrival *a = LIST_OWNER(it, struct arrival, in_worker);
+		struct arrival *a = container_of(it, struct arrival, in_worker);
 		struct round *round = a->round;
 
 		if (a->wait.call)
@@ -303,7 +304,7 @@ void worker_drop_arrivals(struct worker *w, const char *sentence)
 
 static void withdraw(struct coord *c, struct wait *wait)
 {
-	struct arrival *a = LIST_OWNER(wait, struct arrival, wait);
+	struct arrival *a = container_of(wait, struct arrival, wait);
 	struct round *round = a->round;
 
 	(void)c;
@@ -318,8 +319,8 @@ static void name_waits(struct str *s, const struct worker *w)
 	const char *between = ", waits in";
 
 	LIST_EACH(it, after, &w->arrivals) {
-		const struct arrival *a = LIST_OWNER(it, struct arrival,
-						     in_worker);
+		const struct arrival *a = container_of(it, struct arrival,
+						       in_worker);
 
 		if (!a->wait.call)
 			continue;
@@ -373,7 +374,7 @@ static void expire_all(struct round *round, const char *sentence,
 	struct coord *c = round->meeting->job->c;
 
 	LIST_EACH(it, after, &round->arrivals) {
-		struct arrival *a = LIST_OWNER(it, struct arrival, in_round);
+		struct arrival *a = container_of(it, struct arrival, in_round);
 
 		if (!a->wait.call || !a->wait.deadline.place ||
 		    a->wait.deadline.due_ms > c->now.mono_ms)
@@ -389,7 +390,7 @@ static void expire_all(struct round *round, const char *sentence,
 
 static void expire(struct coord *c, struct wait *wait)
 {
-	struct arrival *a = LIST_OWNER(wait, struct arrival, wait);
+	struct arrival *a = container_of(wait, struct arrival, wait);
 	struct round *round = a->round;
 	struct worker *absent[MAX_NAMES];
 	const char *names[MAX_NAMES];

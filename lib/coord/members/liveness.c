@@ -23,6 +23,8 @@
 #include <stdio.h>
 #include <syslog.h>
 
+#include "base/macros.h"
+
 static const char unheard[] = "it was not heard of since the coordinator started";
 
 bool worker_is_unheard(const struct worker *w)
@@ -178,7 +180,7 @@ static void give_up_dead(struct worker *w)
 static bool waits(const struct worker *w)
 {
 	LIST_EACH(it, after, &w->arrivals)
-		if (LIST_OWNER(it, struct arrival, in_worker)->wait.call)
+		if (container_of(it, struct arrival, in_worker)->wait.call)
 			return true;
 	return false;
 }
@@ -200,7 +202,7 @@ static void look_at_living(struct coord *c, struct worker *w)
 
 void worker_due(struct coord *c, struct alarm *a)
 {
-	struct worker *w = LIST_OWNER(a, struct worker, look);
+	struct worker *w = container_of(a, struct worker, look);
 
 	if (!w->dead && !w->suspicion)
 		look_at_living(c, w);
@@ -284,7 +286,7 @@ void coord_resume(struct coord *c, struct coord_now now)
 	c->now = now;
 	service_time_start(c);
 	LIST_EACH(it, after, &c->job_list) {
-		struct job *job = LIST_OWNER(it, struct job, in_jobs);
+		struct job *job = container_of(it, struct job, in_jobs);
 
 		for (size_t i = 0; i < job->n_workers; i++) {
 			struct worker *w = job->by_rank[i];
@@ -306,7 +308,7 @@ void coord_each_age(const struct coord *c, struct coord_now now,
 		    void *data)
 {
 	LIST_EACH(it, after, &c->job_list) {
-		struct job *job = LIST_OWNER(it, struct job, in_jobs);
+		struct job *job = container_of(it, struct job, in_jobs);
 
 		for (size_t i = 0; i < job->n_workers; i++)
 			each(data, job->id,

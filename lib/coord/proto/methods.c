@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "base/macros.h"
+
 #define METHOD(n, service, name, kind_, in, out)                              \
 	{                                                                     \
 		.path = "/" service "/" name, .number = (n), .kind = (kind_), \
@@ -65,7 +67,7 @@ const struct coord_method coord_methods[] = {
 };
 /* clang-format on */
 
-const size_t coord_n_methods = sizeof(coord_methods) / sizeof(coord_methods[0]);
+const size_t coord_n_methods = ARRAY_SIZE(coord_methods);
 
 const struct coord_method *coord_method_by_number(uint16_t number)
 {

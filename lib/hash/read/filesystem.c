@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "base/macros.h"
+
 static bool is_among(uint32_t type, const uint32_t *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -13,8 +15,7 @@ static bool is_among(uint32_t type, const uint32_t *list, size_t n)
 	return false;
 }
 
-#define IS_AMONG(type, list) \
-	is_among(type, list, sizeof(list) / sizeof((list)[0]))
+#define IS_AMONG(type, list) is_among(type, list, ARRAY_SIZE(list))
 
 bool filesystem_is_remote(uint32_t type)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "net/grpc/grpc_internal.h"
 #include "net/grpc/grpc_mem.h"
 
@@ -356,8 +357,7 @@ static int open_grpc(struct conn *c)
 {
 	struct grpc_shared *shared = c->server->grpc;
 	struct grpc *g = calloc(1, sizeof(*g));
-	size_t n_settings = sizeof(shared->settings) /
-			    sizeof(shared->settings[0]);
+	size_t n_settings = ARRAY_SIZE(shared->settings);
 
 	if (!g)
 		return -ENOMEM;

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/macros.h"
 #include "net/grpc/grpc_internal.h"
 #include "net/grpc/grpc_text.h"
 #include "net/rpc/rpc_status.h"
@@ -108,7 +109,7 @@ int grpc_head_add(struct grpc *g, nghttp2_rcbuf *name, nghttp2_rcbuf *value)
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < sizeof(TAKES) / sizeof(TAKES[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(TAKES); i++) {
 		if (n.len == TAKES[i].len &&
 		    memcmp(n.base, TAKES[i].name, n.len) == 0) {
 			TAKES[i].take(g, (const char *)v.base, v.len);

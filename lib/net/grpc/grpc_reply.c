@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/macros.h"
 #include "net/grpc/grpc_internal.h"
 #include "net/grpc/grpc_text.h"
 #include "net/rpc/rpc_status.h"
@@ -32,7 +33,7 @@ static const nghttp2_nv HEAD[] = {
 	FIELD("grpc-accept-encoding", "identity"),
 };
 enum {
-	N_HEAD = sizeof(HEAD) / sizeof(HEAD[0]),
+	N_HEAD = ARRAY_SIZE(HEAD),
 	MAX_HEAD = N_HEAD + 1, /* with the token */
 };
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/macros.h"
 #include "base/vec.h"
 #include "net/rpc/rpc_internal.h"
 #include "net/rpc/rpc_status.h"
@@ -92,9 +93,7 @@ struct rpc_call *rpc_call_find(struct rpc_server *s, uint64_t id)
 
 static void on_deadline(struct loop_timer *t)
 {
-	struct rpc_call *call = (struct rpc_call *)((char *)t -
-						    offsetof(struct rpc_call,
-							     timer));
+	struct rpc_call *call = container_of(t, struct rpc_call, timer);
 
 	call_refuse(call, RPC_DEADLINE_EXCEEDED,
 		    "the deadline of the call is over");

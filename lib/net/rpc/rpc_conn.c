@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/macros.h"
 #include "net/frames/frames.h"
 #include "net/rpc/rpc_internal.h"
 
@@ -64,8 +65,7 @@ static struct buffer take_rest(struct conn *c)
 
 static void on_turn(struct loop_timer *t)
 {
-	struct conn *c = (struct conn *)((char *)t -
-					 offsetof(struct conn, turn));
+	struct conn *c = container_of(t, struct conn, turn);
 	struct rpc_server *s = c->server;
 
 	if (c->doomed)
@@ -217,7 +217,7 @@ static void flush(struct conn *c)
 
 static void on_later(struct loop_later *l)
 {
-	flush((struct conn *)((char *)l - offsetof(struct conn, later)));
+	flush(container_of(l, struct conn, later));
 }
 
 /* ---- input ---- */
@@ -354,8 +354,7 @@ static void on_ready(struct loop_fd *f, uint32_t events)
  * moved when something is heard, it looks when it is due. */
 static void on_timer(struct loop_timer *t)
 {
-	struct conn *c = (struct conn *)((char *)t -
-					 offsetof(struct conn, timer));
+	struct conn *c = container_of(t, struct conn, timer);
 	struct rpc_server *s = c->server;
 	int64_t now = loop_now_ms(s->loop);
 	int64_t due = c->heard_ms + s->limits.keepalive_ms;

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "base/macros.h"
 #include "net/tls/openssl.h"
 
 #undef BIO_clear_flags
@@ -29,8 +30,7 @@ static void load(void)
 {
 	void *library = dlopen("libssl.so.3", RTLD_NOW | RTLD_LOCAL);
 
-	for (size_t i = 0; library && i < sizeof(fields) / sizeof(*fields);
-	     i++) {
+	for (size_t i = 0; library && i < ARRAY_SIZE(fields); i++) {
 		/* Also those of libcrypto, which it was linked with. */
 		void *found = dlsym(library, fields[i].name);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "shard/audit/audit_check_internal.h"
@@ -18,7 +19,7 @@ static void world_release(struct world *w)
 					&w->again,   &w->dropped, &w->padded,
 					&w->suspects };
 
-	for (size_t i = 0; i < sizeof(sets) / sizeof(*sets); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
 		interval_set_release(sets[i]);
 	for (size_t i = 0; i < w->n; i++) {
 		interval_set_release(&w->tooks[i].positions);
@@ -34,7 +35,7 @@ void epoch_release(struct epoch *e)
 					&seen->gaps,	 &seen->dropped,
 					&seen->padded,	 &seen->unproven };
 
-	for (size_t i = 0; i < sizeof(sets) / sizeof(*sets); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
 		interval_set_release(sets[i]);
 	for (size_t i = 0; i < AUDIT_MAX_PROBLEMS; i++)
 		free(seen->problems[i]);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/macros.h"
 #include "trace/call/call.h"
 
 static int look(const struct str *path, struct stat *ret)
@@ -84,7 +85,7 @@ static int source_descriptor(const struct tracee *t, const struct call_args *a)
 	if ((a->flags & AT_EMPTY_PATH) && a->len == 0)
 		return a->dirfd;
 	(void)snprintf(own, sizeof(own), "/proc/%d/fd/", (int)t->process->pid);
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
 		size_t len = strlen(prefixes[i]);
 		char *end;
 		long fd;

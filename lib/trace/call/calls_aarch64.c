@@ -37,6 +37,7 @@ static const struct call_spec arm[] = {
 	{ 333, CALL_RIGHTS },
 	{ 325, CALL_RIGHTS },
 	{ 367, CALL_FANOTIFY },
+#include "base/macros.h"
 #include "trace/call/calls_32.inc"
 };
 
@@ -44,15 +45,15 @@ const struct call_abi call_abis[] = {
 	{
 		.audit_arch = AUDIT_ARCH_AARCH64,
 		.specs = aarch64,
-		.n_specs = sizeof(aarch64) / sizeof(aarch64[0]),
+		.n_specs = ARRAY_SIZE(aarch64),
 	},
 	{
 		.audit_arch = AUDIT_ARCH_ARM,
 		.specs = arm,
-		.n_specs = sizeof(arm) / sizeof(arm[0]),
+		.n_specs = ARRAY_SIZE(arm),
 	},
 };
-const size_t n_call_abis = sizeof(call_abis) / sizeof(call_abis[0]);
+const size_t n_call_abis = ARRAY_SIZE(call_abis);
 
 /* The first argument and the result share a register.  The kernel tells by the
  * length whose registers they are. */

@@ -48,6 +48,7 @@ static const struct call_spec i386[] = {
 	{ 306, CALL_RIGHTS },
 	{ 298, CALL_RIGHTS },
 	{ 338, CALL_FANOTIFY },
+#include "base/macros.h"
 #include "trace/call/calls_32.inc"
 };
 
@@ -57,15 +58,15 @@ const struct call_abi call_abis[] = {
 		.foreign_from = 0x40000000, /* x32 */
 		.foreign_until = 0x40001000,
 		.specs = x86_64,
-		.n_specs = sizeof(x86_64) / sizeof(x86_64[0]),
+		.n_specs = ARRAY_SIZE(x86_64),
 	},
 	{
 		.audit_arch = AUDIT_ARCH_I386,
 		.specs = i386,
-		.n_specs = sizeof(i386) / sizeof(i386[0]),
+		.n_specs = ARRAY_SIZE(i386),
 	},
 };
-const size_t n_call_abis = sizeof(call_abis) / sizeof(call_abis[0]);
+const size_t n_call_abis = ARRAY_SIZE(call_abis);
 
 void calls_set_first(pid_t tid, uint64_t value)
 {

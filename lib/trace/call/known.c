@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/macros.h"
 
 enum {
 	KNOWN_NS = 100000000,
@@ -31,7 +32,7 @@ static bool is_of_system(const char *name)
 					      "/etc/",	"/bin/", "/sbin/",
 					      "/lib32/" };
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		if (strncmp(name, places[i], strlen(places[i])) == 0)
 			return true;
 	return false;

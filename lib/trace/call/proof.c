@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "base/proc.h"
 #include "trace/call/call.h"
 
@@ -105,7 +106,7 @@ static bool is_plain(const struct statfs *fs)
 		0x2fc12fc1 /* ZFS */, 0xca451a4e /* bcachefs */,
 	};
 
-	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(plain); i++)
 		if ((uint32_t)fs->f_type == plain[i])
 			return true;
 	return false;

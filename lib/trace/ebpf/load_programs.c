@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cpus.h"
+#include "base/macros.h"
 #include "base/thread.h"
 #include "trace/ebpf/bpf.h"
 #include "trace/ebpf/btf.h"
@@ -83,7 +84,7 @@ int load_try_trampoline(const struct btf *btf)
 	union bpf_attr attr = {
 		.prog_type = BPF_PROG_TYPE_TRACING,
 		.expected_attach_type = BPF_TRACE_FEXIT,
-		.insn_cnt = sizeof(nothing) / sizeof(*nothing),
+		.insn_cnt = ARRAY_SIZE(nothing),
 		.insns = (__u64)(uintptr_t)nothing,
 		.license = (__u64)(uintptr_t) "GPL",
 	};
@@ -155,7 +156,7 @@ static int put_body(const struct loading *l, const struct image_program *p,
 					      "sched_process_exit" };
 	int map = load_map_index(l->image, "bodies");
 
-	for (__u32 i = 0; i < sizeof(bodies) / sizeof(*bodies); i++)
+	for (__u32 i = 0; i < ARRAY_SIZE(bodies); i++)
 		if (strcmp(p->target, bodies[i]) == 0)
 			return bpf_map_update(l->maps[map], &i, &program,
 					      BPF_ANY);

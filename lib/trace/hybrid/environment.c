@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/macros.h"
 #include "trace/preload/log.h"
 
 #define NAME "libroar-preload.so"
@@ -43,7 +44,7 @@ int environment_find_library(char *path, size_t size)
 	if (n > 0) {
 		exe[n] = '\0';
 		*strrchr(exe, '/') = '\0';
-		for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 			if (take_if_there(exe, places[i], path, size) == 0)
 				return 0;
 	}

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/macros.h"
 #include "trace/alarm.h"
 #include "trace/call/filter.h"
 #include "trace/command.h"
@@ -81,7 +82,7 @@ static void catch_signals(struct tracer_control *c)
 
 	control = c;
 	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
 		sigaddset(&set, signals[i]);
 		(void)sigaction(signals[i], &sa, NULL);
 	}

@@ -21,6 +21,7 @@
 #include <linux/seccomp.h>
 #include <stdatomic.h>
 
+#include "base/macros.h"
 #include "trace/call/call.h"
 #include "trace/hybrid/written.h"
 #include "trace/preload/log_file.h"
@@ -167,7 +168,7 @@ struct hybrid {
 
 static inline struct hybrid *hybrid_of(struct observer *o)
 {
-	return (struct hybrid *)((char *)o - offsetof(struct hybrid, o));
+	return container_of(o, struct hybrid, o);
 }
 
 static inline bool hybrid_has_filter(const struct hybrid *h)

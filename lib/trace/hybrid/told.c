@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/macros.h"
 #include "base/vec.h"
 #include "trace/hybrid/hybrid_internal.h"
 
@@ -492,7 +493,7 @@ void told_trouble(struct hybrid *h)
 	};
 	uint32_t now = atomic_load(&h->log.header->trouble);
 
-	for (size_t i = 0; i < sizeof(troubles) / sizeof(troubles[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(troubles); i++)
 		if (now & ~h->trouble & troubles[i].flag)
 			say(h, EVENT_GAP_LOST, troubles[i].text);
 	h->trouble |= now;

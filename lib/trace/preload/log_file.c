@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/macros.h"
 #include "base/proc.h"
 #include "trace/preload/log.h"
 
@@ -84,7 +85,7 @@ int log_file_new(struct log_file *f, const char *run, unsigned mode,
 	*f = (struct log_file){ 0 };
 	if (strlen(preload) >= sizeof(f->header->preload))
 		return -ENAMETOOLONG;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		fd = make_file(f, places[i], run);
 		if (fd >= 0)
 			break;
@@ -211,7 +212,7 @@ static int find_anywhere(struct log_file *f, const char *run)
 	int r = -ENOENT;
 
 	*f = (struct log_file){ 0 };
-	for (size_t i = 0; r < 0 && i < sizeof(places) / sizeof(places[0]); i++)
+	for (size_t i = 0; r < 0 && i < ARRAY_SIZE(places); i++)
 		r = find_left(f, places[i], run);
 	return r;
 }

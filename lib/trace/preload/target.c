@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/macros.h"
 #include "trace/preload/raw.h"
 
 #if defined(__x86_64__)
@@ -116,7 +117,7 @@ static bool is_jealous(int fd, uint64_t name_at)
 	/* A short read is fine: the table may end here. */
 	if (raw_call(SYS_pread64, fd, name, sizeof(name) - 1, name_at) <= 0)
 		return false;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strncmp(name, names[i], strlen(names[i])) == 0)
 			return true;
 	return false;

@@ -33,6 +33,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/macros.h"
 #include "base/proc.h"
 #include "trace/alarm.h"
 #include "trace/call/call.h"
@@ -81,7 +82,7 @@ struct ptracer {
 
 static struct ptracer *ptracer_of(struct observer *o)
 {
-	return (struct ptracer *)((char *)o - offsetof(struct ptracer, o));
+	return container_of(o, struct ptracer, o);
 }
 
 /* Set by the handler: some time has passed, or the front process wants us to

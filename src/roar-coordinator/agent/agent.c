@@ -10,6 +10,7 @@
 
 #include "agent/agent_internal.h"
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "net/signals.h"
 
 enum {
@@ -19,14 +20,11 @@ enum {
 	MAX_RESETS = 5500,
 };
 
-#define CONTAINER(ptr, type, member) \
-	((type *)((char *)(ptr)-offsetof(type, member)))
-
 /* ---- the end ---- */
 
 static void on_look(struct loop_timer *t)
 {
-	struct agent *a = CONTAINER(t, struct agent, stop_timer);
+	struct agent *a = container_of(t, struct agent, stop_timer);
 	int64_t now = loop_now_ms(a->loop);
 
 	if (rpc_server_drained(a->rpc) || now >= a->stop_by_ms ||
@@ -65,7 +63,7 @@ static void reload(struct agent *a)
 
 static void on_signal(struct loop_fd *f, uint32_t events)
 {
-	struct agent *a = CONTAINER(f, struct agent, signals);
+	struct agent *a = container_of(f, struct agent, signals);
 	int sig = signals_read(f);
 
 	(void)events;

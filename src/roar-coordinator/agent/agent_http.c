@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/macros.h"
 #include "base/prom.h"
 #include "http/server.h"
 #include "net/listen.h"
@@ -87,7 +88,7 @@ static void write_all(struct agent *a, struct str *out)
 		  c.slow_readers },
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		prom_family(out, rows[i].name, rows[i].type, rows[i].help);
 		prom_integer(out, rows[i].name, NULL, rows[i].value);
 	}
@@ -111,7 +112,7 @@ static const struct {
 static void on_request(void *ctx, const struct http_request *request,
 		       struct http_reply *reply)
 {
-	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(pages); i++) {
 		if (strcmp(request->path, pages[i].path) != 0)
 			continue;
 		if (request->is_post) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/agent_internal.h"
+#include "base/macros.h"
 
 /* ---- what is said ---- */
 
@@ -34,8 +35,7 @@ static void send_beats(struct agent *a)
 
 static void on_beats(struct loop_timer *t)
 {
-	send_beats((struct agent *)((char *)t -
-				    offsetof(struct agent, beats_timer)));
+	send_beats(container_of(t, struct agent, beats_timer));
 }
 
 void lane_say(struct agent *a, struct lane *l, const struct frame *f,

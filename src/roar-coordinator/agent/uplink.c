@@ -11,6 +11,7 @@
 
 #include "agent/uplink_internal.h"
 #include "base/cleanup.h"
+#include "base/macros.h"
 
 enum {
 	SILENCE_MS = 10000, /* then a question is sent, ... */
@@ -136,7 +137,7 @@ static void check_silence(struct uplink *u)
 
 static void on_timer(struct loop_timer *t)
 {
-	struct uplink *u = CONTAINER(t, struct uplink, timer);
+	struct uplink *u = container_of(t, struct uplink, timer);
 
 	if (u->state == DOWN)
 		uplink_begin_try(u);
@@ -152,7 +153,7 @@ static void on_timer(struct loop_timer *t)
 
 static void on_flush(struct loop_later *l)
 {
-	uplink_flush(CONTAINER(l, struct uplink, flush));
+	uplink_flush(container_of(l, struct uplink, flush));
 }
 
 int uplink_open(struct loop *loop, const struct uplink_options *options,

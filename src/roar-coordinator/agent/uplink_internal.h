@@ -42,9 +42,6 @@ struct uplink {
 	char why[256];
 };
 
-#define CONTAINER(ptr, type, member) \
-	((type *)((char *)(ptr)-offsetof(type, member)))
-
 /* ---- uplink.c ---- */
 
 /* The connection ends, for that reason, and another try will follow. */

@@ -8,6 +8,7 @@
 
 #include "agent/uplink_internal.h"
 #include "base/cleanup.h"
+#include "base/macros.h"
 
 static void fail_errno(struct uplink *u, int error)
 {
@@ -44,7 +45,7 @@ static void finish_connecting(struct uplink *u)
 
 static void on_ready(struct loop_fd *f, uint32_t events)
 {
-	struct uplink *u = CONTAINER(f, struct uplink, fd);
+	struct uplink *u = container_of(f, struct uplink, fd);
 
 	if (u->state == CONNECTING)
 		finish_connecting(u);

@@ -1,5 +1,6 @@
 /* api_checkpoints.c - checkpoints as JSON, and all of it at once. */
 #include "api/api.h"
+#include "base/macros.h"
 
 enum {
 	CHECKPOINTS_DEFAULT = 20,
@@ -128,7 +129,7 @@ void api_dashboard(struct server *s, const struct scope *scope,
 
 	(void)request;
 	json_object(&j);
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		json_key(&j, parts[i].key);
 		parts[i].write(s, scope, &j);
 	}

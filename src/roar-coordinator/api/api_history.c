@@ -3,6 +3,7 @@
  * A row is an array, with its names told once: a page that is opened gets five minutes
  * of them.  Times are milliseconds. */
 #include "api/api.h"
+#include "base/macros.h"
 
 void api_write_columns(struct json *j)
 {
@@ -14,7 +15,7 @@ void api_write_columns(struct json *j)
 	};
 
 	json_array(j);
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		json_string(j, names[i]);
 	json_end(j);
 }

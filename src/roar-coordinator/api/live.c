@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "base/macros.h"
 
 enum {
 	SLICE_PAUSE_MS = 5, /* between two parts of a sweep */
@@ -25,7 +26,7 @@ static const struct {
 	{ .key = "steps", .write = api_write_steps, .is_slow = true },
 };
 
-enum { N_PARTS = sizeof(parts) / sizeof(parts[0]) };
+enum { N_PARTS = ARRAY_SIZE(parts) };
 
 struct live_client {
 	struct http_stream stream;
@@ -44,7 +45,7 @@ struct live_client {
 	size_t next_row;
 };
 
-#define CLIENT(s) CONTAINER(s, struct live_client, stream)
+#define CLIENT(s) container_of(s, struct live_client, stream)
 
 /* ---- events ---- */
 
@@ -268,8 +269,8 @@ static void tell_all(struct live *l)
 
 static void on_due(struct loop_timer *t)
 {
-	struct live *l = CONTAINER(t, struct live, timer);
-	struct server *s = CONTAINER(l, struct server, live);
+	struct live *l = container_of(t, struct live, timer);
+	struct server *s = container_of(l, struct server, live);
 	int64_t now = loop_now_ms(s->loop);
 
 	if (!leadership_serves(s)) {

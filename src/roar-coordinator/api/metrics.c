@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/macros.h"
 #include "base/pool.h"
 #include "base/prom.h"
 
@@ -130,7 +131,7 @@ static void write_workers(struct str *out, const struct coord_counts *c)
 
 	prom_family(out, PREFIX "workers", "gauge",
 		    "Workers that have a place, by state.");
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct prom_label labels[] = { { "state", rows[i].state },
 					       { 0 } };
 

@@ -5,6 +5,7 @@
 
 #include "api/api.h"
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "base/quote.h"
 #include "http/allowed_hosts.h"
 #include "http/static_files.h"
@@ -230,7 +231,7 @@ static int find(const char *path)
 		path = "/api/tasks/";
 	else if (strcmp(path, "/api/tasks/") == 0)
 		return -1;
-	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(routes); i++)
 		if (strcmp(routes[i].path, path) == 0)
 			return (int)i;
 	return -1;

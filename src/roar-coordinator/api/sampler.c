@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/macros.h"
+
 enum { SECOND_MS = 1000 };
 
 static void add_histogram(struct histogram *sum, const struct histogram *h)
@@ -43,7 +45,7 @@ static void take_totals(struct server *s, struct history_totals *ret)
 
 static void on_second(struct loop_timer *t)
 {
-	struct server *s = CONTAINER(t, struct server, history_timer);
+	struct server *s = container_of(t, struct server, history_timer);
 	struct history_totals totals;
 
 	journal_look_for_room(s);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "coord/wal/wal.h"
 #include "log/log.h"
 
@@ -77,9 +78,7 @@ static void count(struct log *l, struct log_counts *ret)
 
 static void on_durable(struct loop_fd *f, uint32_t events)
 {
-	struct log_disk *d = (struct log_disk *)((char *)f -
-						 offsetof(struct log_disk,
-							  durable));
+	struct log_disk *d = container_of(f, struct log_disk, durable);
 	struct roar_error err = { "out of memory" };
 	int failed = wal_acknowledge(d->wal);
 	struct wal_counts c;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "commands.h"
 #include "coordinator/coordinator_verbs.h"
 
@@ -107,7 +108,7 @@ static const struct action {
 
 static const struct action *find_action(const char *verb)
 {
-	for (size_t i = 0; i < sizeof(actions) / sizeof(*actions); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
 		if (strcmp(actions[i].name, verb) == 0)
 			return &actions[i];
 	return NULL;

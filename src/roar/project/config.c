@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/macros.h"
 #include "base/quote.h"
 #include "base/vec.h"
 #include "project/config_file.h"
@@ -44,7 +45,7 @@ static int apply_verbosity(struct config *c, const struct toml_value *v,
 	};
 
 	(void)arg;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strcmp(v->string, names[i]))
 			c->verbosity = (enum verbosity)i;
 	return 0;

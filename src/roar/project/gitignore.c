@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/macros.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "project/owner.h"
@@ -28,7 +29,7 @@ static bool is_our_line(const char *line, size_t len)
 
 	while (len && (line[len - 1] == '\r' || line[len - 1] == ' '))
 		len--;
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
 		if (strlen(forms[i]) == len && !memcmp(line, forms[i], len))
 			return true;
 	return false;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/macros.h"
 #include "lineage/redact.h"
 #include "project/project.h"
 #include "run/run.h"
@@ -225,7 +226,7 @@ static int take(struct pool *pool, struct run_meta *m, struct builder *b,
 		return take_tag(pool, &b->tags, TAG_ADD, value);
 	else if (strcmp(key, "block_tag") == 0)
 		return take_tag(pool, &b->tags, TAG_BLOCK, value);
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (strcmp(key, texts[i].key) == 0)
 			*texts[i].field = copy;
 	return 0;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/macros.h"
 #include "base/quote.h"
 #include "commands.h"
 #include "hash/digest/digest_cache.h"
@@ -280,7 +281,7 @@ static int add_files(struct run *run, struct store *store,
 	for (size_t i = 0; i < run->n_files; i++) {
 		const struct run_file *e = &run->files[i];
 
-		for (size_t k = 0; k < sizeof(roles) / sizeof(roles[0]); k++) {
+		for (size_t k = 0; k < ARRAY_SIZE(roles); k++) {
 			int r;
 
 			if (!(e->roles & roles[k]))

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/macros.h"
 #include "base/quote.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -319,7 +320,7 @@ static void json_certificate(struct json *j, const char *name,
 	json_object(j);
 	json_key(j, "hash");
 	json_string(j, hash);
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
 		if (!fields[i].is_there)
 			continue;
 		json_key(j, fields[i].key);

@@ -1,5 +1,6 @@
 /* select.c - see select.h */
 #include "show/select.h"
+#include "base/macros.h"
 
 static const struct {
 	const char *option;
@@ -15,7 +16,7 @@ int select_read(const struct args *args, struct selection *ret)
 	int n = args->n_operands;
 
 	*ret = (struct selection){ .word = n ? args->operands[0] : NULL };
-	for (size_t i = 0; i < sizeof(selectors) / sizeof(selectors[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(selectors); i++) {
 		if (!args_has(args, selectors[i].option))
 			continue;
 		ret->word = args_get(args, selectors[i].option);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/macros.h"
 #include "lineage/fold.h"
 #include "show/show_tags.h"
 
@@ -37,7 +38,7 @@ static const unsigned job_block_roles[] = { LINEAGE_INPUT, LINEAGE_OUTPUT,
 					    LINEAGE_TEMPORARY,
 					    LINEAGE_TOUCHED };
 
-enum { JOB_BLOCK_ROLES = sizeof(job_block_roles) / sizeof(job_block_roles[0]) };
+enum { JOB_BLOCK_ROLES = ARRAY_SIZE(job_block_roles) };
 
 /* Appends the JSON object of the job. */
 int show_job_json(struct job_block *b, struct roar_error *err);

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/macros.h"
 #include "base/quote.h"
 #include "base/str.h"
 #include "trace/ebpf/ebpf.h"
@@ -51,7 +52,7 @@ static bool find_roard(char path[PATH_MAX])
 	if (n > 0) {
 		exe[n] = '\0';
 		*strrchr(exe, '/') = '\0';
-		for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 			(void)snprintf(name, sizeof(name), "%s/%s", exe,
 				       places[i]);
 			if (access(name, X_OK) == 0 && realpath(name, path))

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/macros.h"
 #include "base/str.h"
 #include "cli/cli.h"
 
@@ -117,7 +118,7 @@ static void catch_signals(void)
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	struct sigaction note = { .sa_handler = note_signal };
 
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		(void)sigaction(signals[i], &note, NULL);
 }
 

@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/macros.h"
 #include "base/pool.h"
 #include "base/toml.h"
 #include "base/toml_edit.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Everything that was read, one entry a line, for comparison. */
 static void describe_value(struct str *out, const struct toml_value *v)
@@ -160,7 +159,7 @@ static void nothing_may_be_defined_twice(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		check(cases[i].text, cases[i].error);
 	check("[t.u]\na=1\n[t]\nb=2", "t.u.a=1; t.b=2");
 }
@@ -203,7 +202,7 @@ static void mistakes_are_reported_with_their_line(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		check(cases[i].text, cases[i].error);
 	check_bytes("a = \"\0\"", 7,
 		    "'f' line 1: a string has a control "

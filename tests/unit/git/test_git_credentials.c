@@ -7,9 +7,8 @@
 
 #include <cmocka.h>
 
+#include "base/macros.h"
 #include "git/git_credentials.h"
-
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 static void expect(const char *const *paths, size_t n, bool expected)
 {
@@ -61,7 +60,7 @@ static void secrets_are_known_by_name(void **state)
 	};
 
 	(void)state;
-	expect(paths, COUNT(paths), true);
+	expect(paths, ARRAY_SIZE(paths), true);
 }
 
 static void code_and_data_are_not_taken_for_secrets(void **state)
@@ -94,7 +93,7 @@ static void code_and_data_are_not_taken_for_secrets(void **state)
 	};
 
 	(void)state;
-	expect(paths, COUNT(paths), false);
+	expect(paths, ARRAY_SIZE(paths), false);
 }
 
 static void templates_and_public_keys_are_meant_to_be_seen(void **state)
@@ -106,7 +105,7 @@ static void templates_and_public_keys_are_meant_to_be_seen(void **state)
 	};
 
 	(void)state;
-	expect(paths, COUNT(paths), false);
+	expect(paths, ARRAY_SIZE(paths), false);
 }
 
 static void copies_count_as_their_originals(void **state)
@@ -117,8 +116,8 @@ static void copies_count_as_their_originals(void **state)
 	static const char *const code[] = { "credentials.py.bak", "a.py~" };
 
 	(void)state;
-	expect(secrets, COUNT(secrets), true);
-	expect(code, COUNT(code), false);
+	expect(secrets, ARRAY_SIZE(secrets), true);
+	expect(code, ARRAY_SIZE(code), false);
 }
 
 static void programs_are_code_unless_their_ending_says_otherwise(void **state)

@@ -10,13 +10,12 @@
 
 #include <cmocka.h>
 
+#include "base/macros.h"
 #include "base/pool.h"
 #include "base/str.h"
 #include "lineage/redact.h"
 
 #define R REDACTED
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static char *environment[] = {
 	"HOME=/home/someone",
 	"WANDB_API_KEY=0123456789abcdef0123456789abcdef01234567",
@@ -90,7 +89,7 @@ static void values_of_secret_options_are_redacted(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(pairs); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
 		check_words(pairs[i].given, pairs[i].expected);
 }
 
@@ -111,7 +110,7 @@ static void values_of_secret_variables_are_redacted(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(pairs); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
 		check_words(pairs[i].given, pairs[i].expected);
 }
 
@@ -145,7 +144,7 @@ static void names_that_only_sound_alike_stay(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(words); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		check_words(words[i], words[i]);
 }
 
@@ -172,7 +171,7 @@ static void well_known_tokens_are_redacted_anywhere(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(pairs); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
 		check_text(pairs[i].given, pairs[i].expected);
 }
 
@@ -195,7 +194,7 @@ static void text_that_only_looks_like_a_token_stays(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(texts); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		check_text(texts[i], texts[i]);
 }
 
@@ -269,7 +268,7 @@ static void passwords_of_known_programs_are_redacted(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(pairs); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
 		check_words(pairs[i].given, pairs[i].expected);
 }
 
@@ -304,7 +303,7 @@ static void passwords_of_known_programs_are_redacted_in_texts(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(pairs); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
 		check_text(pairs[i].given, pairs[i].expected);
 }
 
@@ -345,7 +344,7 @@ static void the_same_letters_of_other_programs_stay(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(words); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		check_words(words[i], words[i]);
 }
 
@@ -434,7 +433,7 @@ static void long_arguments_take_linear_time(void **state)
 	CLEANUP(redact_freep) struct redact *r = make();
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(units); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
 		CLEANUP(str_release) struct str text = STR_INIT;
 		CLEANUP(str_release) struct str out = STR_INIT;
 		clock_t start;

@@ -1,21 +1,20 @@
-/* list.h - a ring of things that belong together, each in it by a link of its own.
+/* list.h - an intrusive doubly linked list.
  *
- * Adding and taking out cost the same wherever it is.  The order is that in which they
- * were added, so what happens to all of them happens in the same order every
- * time. */
-#ifndef COORD_LIST_H
-#define COORD_LIST_H
+ * Each element embeds a `struct list` as its link; container_of() leads from the link
+ * back to the element.  The head is a link without an element, and the list is a ring
+ * through it.  Elements keep the order in which they were added.  Adding and removing
+ * take constant time. */
+#ifndef ROAR_BASE_LIST_H
+#define ROAR_BASE_LIST_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 struct list {
 	struct list *prev, *next;
 };
 
-#define LIST_OWNER(link, type, member) \
-	((type *)((char *)(link)-offsetof(type, member)))
-/* `next` is looked up before the body, so that the body may take `it` out. */
+/* Visits every link.  `after` is read before the body runs, so that the body may
+ * remove `it`. */
 #define LIST_EACH(it, after, head)                                     \
 	for (struct list * (it) = (head)->next, *(after) = (it)->next; \
 	     (it) != (head); (it) = (after), (after) = (it)->next)
@@ -30,6 +29,7 @@ static inline bool list_empty(const struct list *head)
 	return head->next == head;
 }
 
+/* Adds `link` in front of `place`. */
 static inline void list_add_before(struct list *place, struct list *link)
 {
 	link->prev = place->prev;
@@ -38,12 +38,13 @@ static inline void list_add_before(struct list *place, struct list *link)
 	place->prev = link;
 }
 
+/* Adds `link` at the end. */
 static inline void list_add(struct list *head, struct list *link)
 {
 	list_add_before(head, link);
 }
 
-/* A link that is taken out may be taken out again. */
+/* Removing a link that is already removed does nothing. */
 static inline void list_remove(struct list *link)
 {
 	link->prev->next = link->next;
