@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/endian.h"
 #include "base/macros.h"
 #include "etcd/channel_internal.h"
 #include "net/rpc/rpc_status.h"
@@ -227,8 +228,7 @@ static ssize_t whole_len(const struct str *in)
 
 	if (in->len < PREFIX)
 		return 0;
-	memcpy(&len, in->data + 1, sizeof(len));
-	len = be32toh(len);
+	len = be32_get(in->data + 1);
 	if (in->data[0] || len > CHANNEL_MAX_MESSAGE)
 		return -1;
 	return in->len < PREFIX + (size_t)len ? 0 : (ssize_t)PREFIX + len;

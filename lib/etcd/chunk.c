@@ -1,16 +1,16 @@
 /* chunk.c - see chunk.h */
 #include "etcd/chunk.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/endian.h"
 #include "hash/digest/crc64nvme.h"
 
 enum {
 	CONTINUES = 1,
 	GOES_ON = 2,
+	CHECKSUM = 8, /* the first bytes; over all others */
 	HEAD = 9, /* bytes before the first record */
 	LENGTH = 4, /* bytes before each */
 };
@@ -136,15 +136,12 @@ void chunk_close(struct chunk_queue *q)
 const struct chunk *chunk_first(struct chunk_queue *q)
 {
 	struct chunk *c = q->first;
-	uint64_t crc;
-
 	if (!c)
 		return NULL;
 	c->is_closed = true;
 	c->bytes.data[HEAD - 1] = (char)c->flags;
-	crc = htole64(crc64nvme(0, c->bytes.data + sizeof(crc),
-				c->bytes.len - sizeof(crc)));
-	memcpy(c->bytes.data, &crc, sizeof(crc));
+	le64_put(c->bytes.data, crc64nvme(0, c->bytes.data + CHECKSUM,
+					  c->bytes.len - CHECKSUM));
 	return c;
 }
 
@@ -174,14 +171,6 @@ void chunk_reader_release(struct chunk_reader *r)
 	r->len = 0;
 }
 
-static uint32_t get_length(const char *from)
-{
-	uint32_t len;
-
-	memcpy(&len, from, sizeof(len));
-	return le32toh(len);
-}
-
 /* A part of the record that is spread. */
 static int read_part(struct chunk_reader *r, const char *at, size_t len,
 		     bool goes_on, int (*each)(void *, const void *, size_t),
@@ -207,7 +196,7 @@ static int begin_spread(struct chunk_reader *r, const char *at, size_t len)
 {
 	if (len < LENGTH)
 		return -EBADMSG;
-	r->len = get_length(at);
+	r->len = le32_get(at);
 	if (r->len > CHUNK_MAX_RECORD)
 		return -EBADMSG;
 	return read_part(r, at + LENGTH, len - LENGTH, true, NULL, NULL);
@@ -217,7 +206,7 @@ static int read_whole(const char *at, size_t len,
 		      int (*each)(void *, const void *, size_t), void *to)
 {
 	while (len > 0) {
-		uint32_t n = len < LENGTH ? 0 : get_length(at);
+		uint32_t n = len < LENGTH ? 0 : le32_get(at);
 		int e;
 
 		if (!n || n > len - LENGTH)
@@ -235,13 +224,11 @@ int chunk_read(struct chunk_reader *r, const void *data, size_t len,
 	       int (*each)(void *to, const void *record, size_t len), void *to)
 {
 	const char *at = data;
-	uint64_t crc;
 	uint8_t flags;
 
 	if (len < HEAD)
 		return -EBADMSG;
-	memcpy(&crc, at, sizeof(crc));
-	if (le64toh(crc) != crc64nvme(0, at + sizeof(crc), len - sizeof(crc)))
+	if (le64_get(at) != crc64nvme(0, at + CHECKSUM, len - CHECKSUM))
 		return -EBADMSG;
 	flags = (uint8_t)at[HEAD - 1];
 	at += HEAD;

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/endian.h"
+
 enum {
 	HEADER_BYTES = 12,
 	STAT_BYTES = 40, /* the ten integers in front of the object id */
@@ -14,17 +16,6 @@ enum {
 	EXT_SKIP_WORKTREE = 0x4000,
 	EXT_INTENT_TO_ADD = 0x2000,
 };
-
-static uint32_t be32(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
-	       (uint32_t)p[2] << 8 | p[3];
-}
-
-static uint32_t be16(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 8 | p[1];
-}
 
 int git_index_init(struct git_index *index, const void *data, size_t len,
 		   size_t hash_len)
@@ -38,8 +29,8 @@ int git_index_init(struct git_index *index, const void *data, size_t len,
 		.end = len - hash_len,
 		.pos = HEADER_BYTES,
 		.hash_len = hash_len,
-		.version = be32(p + 4),
-		.n_left = be32(p + 8),
+		.version = be32_get(p + 4),
+		.n_left = be32_get(p + 8),
 		.path = STR_INIT,
 	};
 	return index->version >= 2 && index->version <= 4 ? 0 : -EBADMSG;
@@ -103,27 +94,27 @@ static int read_path(struct git_index *index, size_t start)
 
 static void read_stat(const uint8_t *p, struct git_index_entry *entry)
 {
-	entry->ctime_s = be32(p);
-	entry->ctime_ns = be32(p + 4);
-	entry->mtime_s = be32(p + 8);
-	entry->mtime_ns = be32(p + 12);
-	entry->ino = be32(p + 20);
-	entry->mode = be32(p + 24);
-	entry->uid = be32(p + 28);
-	entry->gid = be32(p + 32);
-	entry->size = be32(p + 36);
+	entry->ctime_s = be32_get(p);
+	entry->ctime_ns = be32_get(p + 4);
+	entry->mtime_s = be32_get(p + 8);
+	entry->mtime_ns = be32_get(p + 12);
+	entry->ino = be32_get(p + 20);
+	entry->mode = be32_get(p + 24);
+	entry->uid = be32_get(p + 28);
+	entry->gid = be32_get(p + 32);
+	entry->size = be32_get(p + 36);
 }
 
 static int read_flags(struct git_index *index, struct git_index_entry *entry)
 {
-	uint32_t flags = be16(index->data + index->pos);
+	uint32_t flags = be16_get(index->data + index->pos);
 	uint32_t more = 0;
 
 	index->pos += 2;
 	if (flags & FLAG_EXTENDED) {
 		if (index->version < 3 || index->end - index->pos < 2)
 			return -EBADMSG;
-		more = be16(index->data + index->pos);
+		more = be16_get(index->data + index->pos);
 		index->pos += 2;
 	}
 	entry->stage = flags >> FLAG_STAGE_SHIFT & 3;
@@ -162,7 +153,7 @@ int git_index_has_extension(const struct git_index *index, const char name[4])
 	size_t pos = index->pos;
 
 	while (index->end - pos >= 8) {
-		uint32_t size = be32(index->data + pos + 4);
+		uint32_t size = be32_get(index->data + pos + 4);
 
 		if (memcmp(index->data + pos, name, 4) == 0)
 			return 1;

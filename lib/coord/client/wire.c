@@ -1,10 +1,10 @@
 /* wire.c - frames to bytes and back: what a connection sends and hears. */
-#include <endian.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "base/endian.h"
 #include "coord/client/client.h"
 #include "coord/client/tls.h"
 #include "net/frames/frames.h"
@@ -142,11 +142,8 @@ static void take_frame(struct roar_coord *c, const struct frame *f,
 		client_session_answered(c);
 		break;
 	case FRAME_TOKEN:
-		if (f->len >= sizeof(c->fencing_token)) {
-			memcpy(&c->fencing_token, data,
-			       sizeof(c->fencing_token));
-			c->fencing_token = le64toh(c->fencing_token);
-		}
+		if (f->len >= sizeof(c->fencing_token))
+			c->fencing_token = le64_get(data);
 		break;
 	case FRAME_GOAWAY:
 		c->link.going_away = true;

@@ -1,9 +1,9 @@
 /* wal_format.c - see wal_format.h */
 #include "coord/wal/wal_format.h"
 
-#include <endian.h>
 #include <string.h>
 
+#include "base/endian.h"
 #include "hash/digest/crc64nvme.h"
 
 static const char magics[][8] = {
@@ -11,51 +11,23 @@ static const char magics[][8] = {
 	[WAL_SNAPSHOT] = { 'R', 'O', 'A', 'R', 'S', 'N', 'P', '1' },
 };
 
-static void put32(unsigned char *to, uint32_t value)
-{
-	value = htole32(value);
-	memcpy(to, &value, sizeof(value));
-}
-
-static void put64(unsigned char *to, uint64_t value)
-{
-	value = htole64(value);
-	memcpy(to, &value, sizeof(value));
-}
-
-static uint32_t get32(const unsigned char *from)
-{
-	uint32_t value;
-
-	memcpy(&value, from, sizeof(value));
-	return le32toh(value);
-}
-
-static uint64_t get64(const unsigned char *from)
-{
-	uint64_t value;
-
-	memcpy(&value, from, sizeof(value));
-	return le64toh(value);
-}
-
 void wal_header_put(unsigned char *to, enum wal_kind kind, uint64_t number,
 		    uint64_t salt)
 {
 	memcpy(to, magics[kind], sizeof(magics[kind]));
-	put64(to + 8, number);
-	put64(to + 16, salt);
-	put64(to + 24, crc64nvme(0, to, 24));
+	le64_put(to + 8, number);
+	le64_put(to + 16, salt);
+	le64_put(to + 24, crc64nvme(0, to, 24));
 }
 
 bool wal_header_get(const unsigned char *from, enum wal_kind kind,
 		    uint64_t number, uint64_t *ret_salt)
 {
 	if (memcmp(from, magics[kind], sizeof(magics[kind])) != 0 ||
-	    get64(from + 8) != number ||
-	    get64(from + 24) != crc64nvme(0, from, 24))
+	    le64_get(from + 8) != number ||
+	    le64_get(from + 24) != crc64nvme(0, from, 24))
 		return false;
-	*ret_salt = get64(from + 16);
+	*ret_salt = le64_get(from + 16);
 	return true;
 }
 
@@ -74,21 +46,21 @@ static uint64_t checksum(const unsigned char *at, uint64_t salt, size_t len)
 void wal_record_put(unsigned char *to, uint64_t salt, uint32_t mark,
 		    uint64_t seq, const void *payload, size_t len)
 {
-	put32(to, (uint32_t)len);
-	put32(to + 4, mark);
-	put64(to + 8, seq);
+	le32_put(to, (uint32_t)len);
+	le32_put(to + 4, mark);
+	le64_put(to + 8, seq);
 	memcpy(to + WAL_HEAD, payload, len);
 	memset(to + WAL_HEAD + len, 0, wal_record_size(len) - WAL_HEAD - len);
-	put64(to + 16, checksum(to, salt, len));
+	le64_put(to + 16, checksum(to, salt, len));
 }
 
 void wal_head_get(const unsigned char *from, struct wal_head *ret)
 {
 	*ret = (struct wal_head){
-		.len = get32(from),
-		.mark = get32(from + 4),
-		.seq = get64(from + 8),
-		.crc = get64(from + 16),
+		.len = le32_get(from),
+		.mark = le32_get(from + 4),
+		.seq = le64_get(from + 8),
+		.crc = le64_get(from + 16),
 	};
 }
 

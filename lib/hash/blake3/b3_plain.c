@@ -6,6 +6,7 @@
  * times as long as with b3_kernel.c. */
 #include <string.h>
 
+#include "base/endian.h"
 #include "hash/blake3/b3_internal.h"
 
 enum { N_ROUNDS = 7, N_LANES = 4 };
@@ -18,12 +19,6 @@ struct node {
 	lanes counter_low, counter_high;
 	uint32_t len, flags; /* of all */
 };
-
-static uint32_t word_at(const uint8_t *p)
-{
-	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-	       (uint32_t)p[3] << 24;
-}
 
 static lanes all(uint32_t x)
 {
@@ -83,7 +78,7 @@ static void compress(lanes state[8], const struct node *node)
 
 	for (int i = 0; i < 16; i++)
 		for (int lane = 0; lane < N_LANES; lane++)
-			words[i][lane] = word_at(node->blocks[lane] + 4 * i);
+			words[i][lane] = le32_get(node->blocks[lane] + 4 * i);
 	memcpy(v, state, 8 * sizeof(*v));
 	for (int i = 0; i < 4; i++)
 		v[8 + i] = all(b3_iv[i]);

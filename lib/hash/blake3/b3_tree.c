@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/endian.h"
 #include "hash/blake3/b3_internal.h"
 
 enum { MAX_DEPTH = 64 };
@@ -28,8 +29,7 @@ const uint32_t b3_iv[8] = {
 void b3_put_state(uint8_t *value, const uint32_t state[8])
 {
 	for (int i = 0; i < 8; i++)
-		for (int k = 0; k < 4; k++)
-			value[4 * i + k] = (uint8_t)(state[i] >> (8 * k));
+		le32_put(value + 4 * i, state[i]);
 }
 
 void b3_chunk(const uint8_t *data, size_t len, uint64_t counter, uint8_t flags,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/endian.h"
 
 enum {
 	MAGIC_LEN = 8,
@@ -17,21 +18,6 @@ enum {
 };
 
 static const char magic[MAGIC_LEN] = "roar-b3";
-
-static void put(uint8_t *p, int n_bytes, uint64_t x)
-{
-	for (int i = 0; i < n_bytes; i++)
-		p[i] = (uint8_t)(x >> (8 * i));
-}
-
-static uint64_t get(const uint8_t *p, int n_bytes)
-{
-	uint64_t x = 0;
-
-	for (int i = n_bytes - 1; i >= 0; i--)
-		x = x << 8 | p[i];
-	return x;
-}
 
 int leaf_tree_init(struct leaf_tree *u, uint64_t size_bytes,
 		   uint32_t leaf_bytes)
@@ -83,9 +69,9 @@ size_t leaf_tree_stored_len(const struct leaf_tree *u)
 void leaf_tree_store(const struct leaf_tree *u, uint8_t *bytes)
 {
 	memcpy(bytes, magic, MAGIC_LEN);
-	put(bytes + VERSION_AT, 4, VERSION);
-	put(bytes + LEAF_AT, 4, u->shape.leaf_bytes);
-	put(bytes + SIZE_AT, 8, u->shape.size_bytes);
+	le32_put(bytes + VERSION_AT, VERSION);
+	le32_put(bytes + LEAF_AT, u->shape.leaf_bytes);
+	le64_put(bytes + SIZE_AT, u->shape.size_bytes);
 	memcpy(bytes + VALUES_AT, u->values, u->n_leaves * BLAKE3_LEN);
 }
 
@@ -95,10 +81,10 @@ static int load_shape(const uint8_t *bytes, size_t len, struct b3_shape *ret)
 	struct b3_shape shape;
 
 	if (len < VALUES_AT || memcmp(bytes, magic, MAGIC_LEN) != 0 ||
-	    get(bytes + VERSION_AT, 4) != VERSION)
+	    le32_get(bytes + VERSION_AT) != VERSION)
 		return -EINVAL;
-	shape.leaf_bytes = (uint32_t)get(bytes + LEAF_AT, 4);
-	shape.size_bytes = get(bytes + SIZE_AT, 8);
+	shape.leaf_bytes = le32_get(bytes + LEAF_AT);
+	shape.size_bytes = le64_get(bytes + SIZE_AT);
 	if (!b3_shape_is_valid(&shape) || (len - VALUES_AT) % BLAKE3_LEN != 0 ||
 	    (len - VALUES_AT) / BLAKE3_LEN != b3_shape_n_leaves(&shape))
 		return -EINVAL;

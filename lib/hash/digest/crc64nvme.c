@@ -10,8 +10,8 @@
 #include "hash/digest/crc64nvme.h"
 
 #include <pthread.h>
-#include <string.h>
 
+#include "base/endian.h"
 #include "hash/digest/crc64nvme_internal.h"
 
 #define POLYNOMIAL UINT64_C(0x9a6c9329ac4bc9b5) /* reflected, without x^64 */
@@ -66,20 +66,10 @@ void crc64nvme_prepare(void)
 	(void)pthread_once(&once, prepare);
 }
 
-static uint64_t load_le64(const uint8_t *data)
-{
-	uint64_t word;
-
-	memcpy(&word, data, sizeof(word));
-	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ?
-		       word :
-		       __builtin_bswap64(word);
-}
-
 uint64_t crc64nvme_slices(uint64_t state, const uint8_t *data, size_t len)
 {
 	for (; len >= 8; data += 8, len -= 8) {
-		uint64_t word = state ^ load_le64(data);
+		uint64_t word = state ^ le64_get(data);
 
 		state = 0;
 #pragma GCC unroll 8

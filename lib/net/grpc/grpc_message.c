@@ -5,18 +5,14 @@
  *		the message
  *
  * A message that lies whole in what was read is not copied. */
-#include <endian.h>
-#include <string.h>
 
+#include "base/endian.h"
 #include "net/grpc/grpc_internal.h"
 #include "net/rpc/rpc_status.h"
 
 static size_t message_len(const uint8_t *prefix)
 {
-	uint32_t len;
-
-	memcpy(&len, prefix + 1, sizeof(len));
-	return be32toh(len);
+	return be32_get(prefix + 1);
 }
 
 /* ---- refusals ---- */

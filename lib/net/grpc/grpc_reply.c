@@ -3,10 +3,10 @@
  * Messages wait in the call's buffer until nghttp2 asks for them, which it does as the
  * client's windows allow.  A response without messages is one HEADERS frame that has
  * the status as well. */
-#include <endian.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/endian.h"
 #include "base/macros.h"
 #include "net/grpc/grpc_internal.h"
 #include "net/grpc/grpc_text.h"
@@ -206,10 +206,9 @@ void grpc_reply_send(struct rpc_call *call, const void *data, size_t len,
 {
 	struct conn *c = call->conn;
 	struct out *out = &call->grpc.out;
-	uint32_t be_len = htobe32((uint32_t)(len + (end ? end->len : 0)));
 	uint8_t prefix[MESSAGE_PREFIX] = { 0 };
 
-	memcpy(prefix + 1, &be_len, sizeof(be_len));
+	be32_put(prefix + 1, (uint32_t)(len + (end ? end->len : 0)));
 	if (conn_queue(c, out, prefix, sizeof(prefix), NULL) < 0 ||
 	    conn_queue(c, out, data, len, end) < 0) {
 		conn_doom(c);

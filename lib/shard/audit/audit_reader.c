@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/endian.h"
 #include "base/vec.h"
 #include "hash/digest/crc64nvme.h"
 
@@ -109,7 +110,7 @@ static int read_record(struct audit_reader *r, uint32_t *ret_len)
 		r->cut = n > 0;
 		return n < 0 ? (int)n : 0;
 	}
-	*ret_len = audit_get32(r->buffer);
+	*ret_len = le32_get(r->buffer);
 	if (is_zero(r->buffer, AUDIT_HEAD))
 		return rest_is_zero(r);
 	if (*ret_len > AUDIT_BODY_MAX)
@@ -148,9 +149,9 @@ int audit_reader_next(struct audit_reader *r, struct audit_record *record)
 	if (error <= 0)
 		return error;
 	chain = crc64nvme(r->chain, r->buffer, AUDIT_HEAD + len);
-	if (chain != audit_get64(r->buffer + AUDIT_HEAD + len))
+	if (chain != le64_get(r->buffer + AUDIT_HEAD + len))
 		return -EBADMSG;
-	error = audit_get(record, audit_get32(r->buffer + 4),
+	error = audit_get(record, le32_get(r->buffer + 4),
 			  r->buffer + AUDIT_HEAD, len);
 	if (error == 0)
 		error = record->kind == AUDIT_SEGMENT ?

@@ -1,11 +1,11 @@
 /* audit_record.c - see audit_record.h */
 #include "shard/audit/audit_record.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/endian.h"
 #include "base/str.h"
 #include "hash/digest/crc64nvme.h"
 
@@ -27,22 +27,6 @@ static void put64(struct str *out, uint64_t value)
 {
 	value = htole64(value);
 	str_add(out, &value, sizeof(value));
-}
-
-uint32_t audit_get32(const uint8_t *from)
-{
-	uint32_t value;
-
-	memcpy(&value, from, sizeof(value));
-	return le32toh(value);
-}
-
-uint64_t audit_get64(const uint8_t *from)
-{
-	uint64_t value;
-
-	memcpy(&value, from, sizeof(value));
-	return le64toh(value);
 }
 
 bool audit_segment_is_valid(const struct audit_segment *s)
@@ -69,12 +53,9 @@ static size_t begin(struct str *out, enum audit_kind kind)
 
 static void finish(struct str *out, size_t start, uint64_t *chain)
 {
-	uint32_t len;
-
 	if (str_error(out) < 0)
 		return;
-	len = htole32((uint32_t)(out->len - start - AUDIT_HEAD));
-	memcpy(out->data + start, &len, sizeof(len));
+	le32_put(out->data + start, (uint32_t)(out->len - start - AUDIT_HEAD));
 	*chain = crc64nvme(*chain, out->data + start, out->len - start);
 	put64(out, *chain);
 }
@@ -136,16 +117,16 @@ static int get_segment(struct audit_record *record, const uint8_t *body,
 
 	if (len < SEGMENT_FIXED)
 		return -EBADMSG;
-	name_len = audit_get32(body + 40);
+	name_len = le32_get(body + 40);
 	if (name_len > AUDIT_NAME_MAX || name_len > len - SEGMENT_FIXED)
 		return -EBADMSG;
 	record->segment = (struct audit_segment){
-		.world_epoch = audit_get64(body),
-		.rank = audit_get32(body + 8),
-		.world = audit_get32(body + 12),
-		.seed = audit_get64(body + 16),
-		.epoch = audit_get64(body + 24),
-		.total = audit_get64(body + 32),
+		.world_epoch = le64_get(body),
+		.rank = le32_get(body + 8),
+		.world = le32_get(body + 12),
+		.seed = le64_get(body + 16),
+		.epoch = le64_get(body + 24),
+		.total = le64_get(body + 32),
 		.base = &record->ranges,
 	};
 	r = get_name(record, body + SEGMENT_FIXED, name_len);
@@ -163,7 +144,7 @@ static int get_positions(struct audit_record *record, const uint8_t *body,
 {
 	if (len < INDEX_LEN)
 		return -EBADMSG;
-	record->index = audit_get32(body);
+	record->index = le32_get(body);
 	return interval_set_decode(&record->ranges, body + INDEX_LEN,
 				   len - INDEX_LEN);
 }

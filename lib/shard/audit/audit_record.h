@@ -49,7 +49,4 @@ int audit_get(struct audit_record *record, uint32_t kind, const uint8_t *body,
 /* Whether its numbers can be: names, ranks, positions. */
 bool audit_segment_is_valid(const struct audit_segment *segment);
 
-uint32_t audit_get32(const uint8_t *from);
-uint64_t audit_get64(const uint8_t *from);
-
 #endif

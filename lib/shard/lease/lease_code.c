@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/endian.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "hash/digest/crc64nvme.h"
@@ -114,13 +115,10 @@ static uint64_t get(struct reader *r)
 
 static bool checks_out(const uint8_t *data, size_t len)
 {
-	uint64_t crc;
-
-	if (len < sizeof(magic) + CHECKSUM ||
-	    memcmp(data, magic, sizeof(magic)) != 0)
-		return false;
-	memcpy(&crc, data + len - CHECKSUM, CHECKSUM);
-	return le64toh(crc) == crc64nvme(0, data, len - CHECKSUM);
+	return len >= sizeof(magic) + CHECKSUM &&
+	       memcmp(data, magic, sizeof(magic)) == 0 &&
+	       le64_get(data + len - CHECKSUM) ==
+		       crc64nvme(0, data, len - CHECKSUM);
 }
 
 static int get_spec(struct reader *r, struct lease_spec *ret)

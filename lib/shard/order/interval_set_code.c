@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/endian.h"
 #include "base/str.h"
 #include "hash/digest/crc64nvme.h"
 #include "shard/deal/varint.h"
@@ -36,13 +37,10 @@ void interval_set_encode(const struct interval_set *set, struct str *out)
 
 static bool checks_out(const uint8_t *data, size_t len)
 {
-	uint64_t crc;
-
-	if (len < sizeof(magic) + 1 + CHECKSUM ||
-	    memcmp(data, magic, sizeof(magic)) != 0)
-		return false;
-	memcpy(&crc, data + len - CHECKSUM, CHECKSUM);
-	return le64toh(crc) == crc64nvme(0, data, len - CHECKSUM);
+	return len >= sizeof(magic) + 1 + CHECKSUM &&
+	       memcmp(data, magic, sizeof(magic)) == 0 &&
+	       le64_get(data + len - CHECKSUM) ==
+		       crc64nvme(0, data, len - CHECKSUM);
 }
 
 /* Reads one range behind position `from`, which the one before ended at. */

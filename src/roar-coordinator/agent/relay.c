@@ -1,5 +1,4 @@
 /* relay.c - workers' calls to the coordinator, and its replies back. */
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -7,6 +6,7 @@
 
 #include "agent/agent_internal.h"
 #include "base/cleanup.h"
+#include "base/endian.h"
 #include "coord/client/client_methods.h"
 
 enum { MAX_TRAILERS = 8 }; /* of a reply, that are handed on */
@@ -276,11 +276,9 @@ static void hand_reply(struct agent *a, const struct frame *f, const void *data)
 static void on_frame(void *ctx, const struct frame *f, const void *data)
 {
 	struct agent *a = ctx;
-	uint64_t token;
 
-	if (f->method == FRAME_TOKEN && f->len == sizeof(token)) {
-		memcpy(&token, data, sizeof(token));
-		rpc_server_set_token(a->rpc, le64toh(token));
+	if (f->method == FRAME_TOKEN && f->len == sizeof(uint64_t)) {
+		rpc_server_set_token(a->rpc, le64_get(data));
 	} else if (f->method < FRAME_HELLO) {
 		hand_reply(a, f, data);
 	}

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/endian.h"
 #include "base/path.h"
 #include "run/run.h"
 
@@ -43,12 +44,6 @@ static bool find_source(const struct lineage_file *f, struct str *ret)
 	return !ret->failed && ret->len <= EVENT_PATH_MAX;
 }
 
-static uint32_t le32(const uint8_t *p)
-{
-	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-	       (uint32_t)p[3] << 24;
-}
-
 /* The header of what was read, if that is still there. */
 static bool read_header(const struct lineage_file *f, uint8_t header[HEADER])
 {
@@ -67,9 +62,10 @@ static bool read_header(const struct lineage_file *f, uint8_t header[HEADER])
 
 static bool fits(const uint8_t header[HEADER], const struct stat *source)
 {
-	return memcmp(header + 2, "\r\n", 2) == 0 && le32(header + 4) == 0 &&
-	       le32(header + 8) == (uint32_t)source->st_mtime &&
-	       le32(header + 12) == (uint32_t)source->st_size;
+	return memcmp(header + 2, "\r\n", 2) == 0 &&
+	       le32_get(header + 4) == 0 &&
+	       le32_get(header + 8) == (uint32_t)source->st_mtime &&
+	       le32_get(header + 12) == (uint32_t)source->st_size;
 }
 
 /* Is the .pyc no more than a cache?  The source becomes an input on the way. */

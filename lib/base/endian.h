@@ -1,0 +1,38 @@
+/* endian.h - integers of a format, at any address.
+ *
+ *	le16_get(p) le32_get(p) le64_get(p)	little-endian, as our own formats
+ *	le16_put(p, v) le32_put(p, v) le64_put(p, v)
+ *	be16_get(p) be32_get(p)			big-endian, as those of others
+ *	be16_put(p, v) be32_put(p, v)
+ *
+ * Each compiles to one load or store, and a swap where the machine needs one. */
+#ifndef ROAR_BASE_ENDIAN_H
+#define ROAR_BASE_ENDIAN_H
+
+#include <endian.h>
+#include <stdint.h>
+#include <string.h>
+
+#define DEFINE_ENDIAN(order, bits)                                      \
+	static inline uint##bits##_t order##bits##_get(const void *p)   \
+	{                                                               \
+		uint##bits##_t v;                                       \
+                                                                        \
+		memcpy(&v, p, sizeof(v));                               \
+		return order##bits##toh(v);                             \
+	}                                                               \
+                                                                        \
+	static inline void order##bits##_put(void *p, uint##bits##_t v) \
+	{                                                               \
+		v = hto##order##bits(v);                                \
+		memcpy(p, &v, sizeof(v));                               \
+	}
+
+DEFINE_ENDIAN(le, 16)
+DEFINE_ENDIAN(le, 32)
+DEFINE_ENDIAN(le, 64)
+DEFINE_ENDIAN(be, 16)
+DEFINE_ENDIAN(be, 32)
+
+#undef DEFINE_ENDIAN
+#endif
