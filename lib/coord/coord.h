@@ -32,6 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "coord/proto/methods.h"
 #include "coordinator.pb-c.h"
 #include "record.pb-c.h"
 #include "roar_coordinator.pb-c.h"
@@ -129,33 +130,8 @@ int coord_snapshot(const struct coord *c,
 
 /* ---- requests ---- */
 
-enum coord_kind {
-	COORD_UNARY,
-	COORD_SERVER_STREAM, /* one request, many replies */
-	COORD_BIDI, /* any number of either */
-};
-
-struct coord_method {
-	const char *path; /* "/coordinator.Coordinator/Heartbeat" */
-	uint16_t number; /* on the fast path; never changes, never reused */
-	enum coord_kind kind;
-	const ProtobufCMessageDescriptor *request;
-	const ProtobufCMessageDescriptor *reply;
-	bool admin; /* for the administrator only, where there are tokens */
-};
-
-/* Those of the methods that the host completes: GetStatus is answered with what the state
- * machine knows (jobs, workers), Stop is only checked and answered. */
-enum {
-	COORD_METHOD_STATUS = 25,
-	COORD_METHOD_STOP = 26,
-};
-
-/* All methods, ordered by number, from 1 on. */
-extern const struct coord_method coord_methods[];
-extern const size_t coord_n_methods;
-const struct coord_method *coord_method_by_path(const char *path, size_t len);
-const struct coord_method *coord_method_by_number(uint16_t number);
+/* The host completes two of the replies: for METHOD_GET_STATUS the state machine fills in
+ * jobs and workers only; METHOD_STOP it only checks and answers. */
 
 /* One request message.  `call` names it in replies, is not 0 and never reused.  `deadline`
  * is of the clock mono_ms, INT64_MAX for none.  For COORD_BIDI it is called for each

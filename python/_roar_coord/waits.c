@@ -127,7 +127,7 @@ PyObject *client_call_method(PyObject *self, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "sOL:call", &path, &request, &timeout_ms))
 		return NULL;
-	method = client_method_by_path(path);
+	method = coord_method_unary(path);
 	if (!method) {
 		PyErr_Format(PyExc_ValueError,
 			     "'%s' is no method of a coordinator that has one "

@@ -18,7 +18,7 @@
  *
  * A call is on a list from client_call_begin() until it is done.  When a connection ends,
  * those that were sent go back to being queued, but for those that must not be done
- * twice (client_methods.h): these fail.  When the next one is UP, all that are queued are sent.
+ * twice (methods.h): these fail.  When the next one is UP, all that are queued are sent.
  *
  * fork() takes all locks, so that the child finds everything in order; there the
  * descriptors are closed and the client is of no use but to be freed. */
@@ -37,8 +37,8 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "coord/client/address.h"
-#include "coord/client/client_methods.h"
 #include "coord/client/last_error.h"
+#include "coord/proto/methods.h"
 
 #define API __attribute__((visibility("default")))
 
@@ -318,7 +318,7 @@ int64_t client_session_turn(struct roar_coord *c, int64_t now_ms);
 
 /* The message is packed into the call, whose memory is the caller's. */
 int client_call_init(struct client_call *call, struct roar_coord *c,
-		     enum client_method_number method,
+		     enum coord_method_number method,
 		     const ProtobufCMessage *request, int64_t timeout_ms);
 /* The same with bytes that are packed already, for roar_coord_call(). */
 int client_call_init_packed(struct client_call *call, struct roar_coord *c,
@@ -349,7 +349,7 @@ void client_calls_end(struct roar_coord *c, int result, const char *text);
 /* Begin and wait, for calls that only unpack a reply.  Enters and leaves the client; a
  * failure is told to the thread.  *ret_reply, which may be NULL, is to be freed with
  * protobuf_c_message_free_unpacked(). */
-int client_call_run(struct roar_coord *c, enum client_method_number method,
+int client_call_run(struct roar_coord *c, enum coord_method_number method,
 		    const ProtobufCMessage *request, int64_t timeout_ms,
 		    const ProtobufCMessageDescriptor *type, void *ret_reply);
 /* Tells the thread how a call failed, and is its result. */

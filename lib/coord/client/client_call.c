@@ -46,7 +46,7 @@ static void add_number(struct str *request)
 	uint64_t number = 0;
 
 	(void)!getrandom(&number, sizeof(number), GRND_NONBLOCK);
-	str_addc(request, CLIENT_REQUEST_FIELD << 3 | FIXED64);
+	str_addc(request, COORD_REQUEST_FIELD << 3 | FIXED64);
 	str_add(request, &number, sizeof(number));
 }
 
@@ -75,13 +75,13 @@ static int prepare(struct client_call *call, struct roar_coord *c,
 		client_call_release(call);
 		return sentence_fail(-ENOMEM, "no memory for a request");
 	}
-	if (client_method_is_numbered(method))
+	if (method->retry == COORD_NUMBERED)
 		add_number(&call->request);
 	return 0;
 }
 
 int client_call_init(struct client_call *call, struct roar_coord *c,
-		     enum client_method_number method,
+		     enum coord_method_number method,
 		     const ProtobufCMessage *request, int64_t timeout_ms)
 {
 	size_t len = protobuf_c_message_get_packed_size(request);
@@ -99,7 +99,7 @@ int client_call_init_packed(struct client_call *call, struct roar_coord *c,
 			    const char *path, const void *request, size_t len,
 			    int64_t timeout_ms)
 {
-	const struct coord_method *method = client_method_by_path(path);
+	const struct coord_method *method = coord_method_unary(path);
 	int r;
 
 	if (!method)
@@ -291,7 +291,7 @@ static bool shall_wait(const struct client_call *call, uint32_t status)
 	bool ours = call->finish && !call->user_done;
 
 	return status == STATUS_UNAVAILABLE && !ours &&
-	       !client_method_is_once(call->method);
+	       call->method->retry != COORD_ONCE;
 }
 
 /* It was withdrawn with the token it came with, and we have another one by now. */
@@ -299,7 +299,7 @@ static bool has_new_token(const struct client_call *call, uint32_t status)
 {
 	return status == STATUS_UNAUTHENTICATED &&
 	       call->hello != call->c->n_hellos &&
-	       !client_method_is_once(call->method);
+	       call->method->retry != COORD_ONCE;
 }
 
 void client_call_reply(struct roar_coord *c, uint32_t id, bool end,
@@ -361,7 +361,7 @@ void client_calls_lost(struct roar_coord *c)
 			continue;
 		client_call_repeat(call);
 		call->not_before_ms = 0;
-		if (client_method_is_once(call->method))
+		if (call->method->retry == COORD_ONCE)
 			client_call_end(call, -ENOTCONN,
 					"the connection to the coordinator "
 					"ended before its answer came: it may "
@@ -481,7 +481,7 @@ static int unpack(const struct client_call *call,
 	return 0;
 }
 
-int client_call_run(struct roar_coord *c, enum client_method_number method,
+int client_call_run(struct roar_coord *c, enum coord_method_number method,
 		    const ProtobufCMessage *request, int64_t timeout_ms,
 		    const ProtobufCMessageDescriptor *type, void *ret_reply)
 {

@@ -11,7 +11,7 @@ static char *job_of(const struct roar_coord *c)
 	return (char *)(c->job ? c->job : "");
 }
 
-static int run(struct roar_coord *c, enum client_method_number method,
+static int run(struct roar_coord *c, enum coord_method_number method,
 	       const ProtobufCMessage *request, int64_t timeout_ms,
 	       Roar__KvReply **ret)
 {

@@ -120,44 +120,8 @@ void coord_set_time(struct coord *c, struct coord_now now)
 
 /* ---- requests ---- */
 
-/* By the number of the method. */
-static handler_fn *const handlers[] = {
-	[1] = method_register_worker,
-	[2] = method_heartbeat,
-	[3] = method_deregister_worker,
-	[4] = method_register_dataset,
-	[5] = method_get_data_shard,
-	[6] = method_notify_checkpoint,
-	[7] = method_get_latest_checkpoint,
-	[8] = method_wait_barrier,
-	[9] = method_heartbeat,
-	[10] = method_meet,
-	[11] = method_watch,
-	[12] = method_configure,
-	[13] = method_send_command,
-	[14] = method_drain,
-	[15] = method_leave,
-	[16] = method_kv_set,
-	[17] = method_kv_get,
-	[18] = method_kv_add,
-	[19] = method_kv_compare_set,
-	[20] = method_kv_delete,
-	[21] = method_kv_list,
-	[22] = method_list_jobs,
-	[23] = method_list_workers,
-	[24] = method_list_barriers,
-	[COORD_METHOD_STATUS] = method_get_status,
-	[COORD_METHOD_STOP] = method_stop,
-	[27] = method_forget,
-	[28] = method_list_shards,
-	[29] = method_get_table,
-	[30] = method_advance_epoch,
-	[31] = method_report_consumed,
-	[32] = method_get_consumed,
-	[33] = method_take_lease,
-	[34] = method_use_lease,
-	[35] = method_list_datasets,
-};
+#define HANDLER(number, id, handler, ...) [number] = method_##handler,
+static handler_fn *const handlers[] = { COORD_METHODS(HANDLER) };
 
 void coord_request(struct coord *c, struct coord_now now,
 		   const struct coord_caller *who,

@@ -785,16 +785,8 @@ void worker_view(const struct worker *w, Roar__WorkerView *ret,
 /* ---- handlers, one a method ---- */
 
 typedef void handler_fn(const struct request *q, const void *message);
-handler_fn method_register_worker, method_heartbeat, method_deregister_worker,
-	method_register_dataset, method_get_data_shard,
-	method_notify_checkpoint, method_get_latest_checkpoint,
-	method_wait_barrier, method_meet, method_watch, method_configure,
-	method_send_command, method_drain, method_leave, method_kv_set,
-	method_kv_get, method_kv_add, method_kv_compare_set, method_kv_delete,
-	method_kv_list, method_list_jobs, method_list_workers,
-	method_list_barriers, method_get_status, method_stop, method_forget,
-	method_list_shards, method_get_table, method_advance_epoch,
-	method_report_consumed, method_get_consumed, method_take_lease,
-	method_use_lease, method_list_datasets;
+#define DECLARE_HANDLER(number, id, handler, ...) handler_fn method_##handler;
+COORD_METHODS(DECLARE_HANDLER)
+#undef DECLARE_HANDLER
 
 #endif

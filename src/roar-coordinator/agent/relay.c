@@ -7,7 +7,7 @@
 #include "agent/agent_internal.h"
 #include "base/cleanup.h"
 #include "base/endian.h"
-#include "coord/client/client_methods.h"
+#include "coord/proto/methods.h"
 
 enum { MAX_TRAILERS = 8 }; /* of a reply, that are handed on */
 

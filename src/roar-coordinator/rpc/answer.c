@@ -118,7 +118,7 @@ static void pack_reply(struct server *s, const struct call *c,
 		       const ProtobufCMessage *message)
 {
 	str_clear(&s->out);
-	if (c->method->coord->number == COORD_METHOD_STATUS)
+	if (c->method->coord->number == METHOD_GET_STATUS)
 		pack_status(s, c, message);
 	else
 		pack_add(&s->out, message);
@@ -223,7 +223,7 @@ static void on_reply(void *host, uint64_t call, enum coord_status status,
 	c = find(s, call);
 	if (!c)
 		return;
-	if (c->method->coord->number == COORD_METHOD_STOP && status == COORD_OK)
+	if (c->method->coord->number == METHOD_STOP && status == COORD_OK)
 		s->stop_asked = true;
 	reply_to(s, c, &head, message, sentence,
 		 join(&s->absent, names, n_names));

@@ -271,7 +271,7 @@ static void request(struct server *s, struct call *c, const void *data,
 			 unpack_sentence(&s->unpacker), NULL);
 		return;
 	}
-	if (m->number == COORD_METHOD_STOP && !s->stop_asked)
+	if (m->number == METHOD_STOP && !s->stop_asked)
 		s->stop_grace_ms = ((Roar__StopRequest *)message)->grace_ms;
 	c->asked = true;
 	s->current = c;

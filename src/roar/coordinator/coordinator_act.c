@@ -13,7 +13,7 @@ enum {
 };
 
 /* A question whose answer is that it was done; *ret, where wanted, is the reply. */
-static int act(struct coordinator *c, enum client_method_number method,
+static int act(struct coordinator *c, enum coord_method_number method,
 	       const ProtobufCMessage *request,
 	       const ProtobufCMessageDescriptor *type, void *ret)
 {

@@ -111,7 +111,7 @@ void coordinator_close(struct coordinator *c)
 	*c = (struct coordinator){ 0 };
 }
 
-int coordinator_ask(struct coordinator *c, enum client_method_number method,
+int coordinator_ask(struct coordinator *c, enum coord_method_number method,
 		    const ProtobufCMessage *request,
 		    const ProtobufCMessageDescriptor *type, void *ret,
 		    struct roar_error *err)

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "cli/cli.h"
-#include "coord/client/client_methods.h"
+#include "coord/proto/methods.h"
 #include "roar_coordinator.pb-c.h"
 
 struct roar_coord;
@@ -27,7 +27,7 @@ int coordinator_open(const struct args *args, struct coordinator *ret,
 void coordinator_close(struct coordinator *c);
 
 /* One question, one answer of the type; *ret is a pointer to a message. */
-int coordinator_ask(struct coordinator *c, enum client_method_number method,
+int coordinator_ask(struct coordinator *c, enum coord_method_number method,
 		    const ProtobufCMessage *request,
 		    const ProtobufCMessageDescriptor *type, void *ret,
 		    struct roar_error *err);

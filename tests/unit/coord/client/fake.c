@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "coord/client/client_methods.h"
+#include "coord/proto/methods.h"
 #include "coordinator.pb-c.h"
 #include "net/frames/frames.h"
 #include "roar_coordinator.pb-c.h"

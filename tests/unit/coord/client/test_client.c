@@ -434,7 +434,7 @@ static void any_method_can_be_called(void **state)
 static void the_numbers_of_methods_are_those_of_the_protocol(void **state)
 {
 	static const struct {
-		enum client_method_number number;
+		enum coord_method_number number;
 		const char *path;
 	} some[] = {
 		{ METHOD_REGISTER_WORKER,
@@ -452,7 +452,7 @@ static void the_numbers_of_methods_are_those_of_the_protocol(void **state)
 	for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++)
 		assert_string_equal(coord_method_by_number(some[i].number)->path,
 				    some[i].path);
-	assert_int_equal(coord_n_methods, METHOD_END_ - 1);
+	assert_int_equal(coord_n_methods, METHOD_LIST_DATASETS);
 }
 
 static void a_server_that_goes_away_is_left_and_found_again(void **state)

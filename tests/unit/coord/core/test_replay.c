@@ -293,9 +293,9 @@ static void the_table_of_methods_is_in_order(void **state)
 	assert_null(coord_method_by_number(0));
 	assert_null(coord_method_by_number(36));
 	assert_null(coord_method_by_path("/roar.Control/Stopp", 19));
-	assert_string_equal(coord_method_by_number(COORD_METHOD_STOP)->path,
+	assert_string_equal(coord_method_by_number(METHOD_STOP)->path,
 			    "/roar.Control/Stop");
-	assert_string_equal(coord_method_by_number(COORD_METHOD_STATUS)->path,
+	assert_string_equal(coord_method_by_number(METHOD_GET_STATUS)->path,
 			    "/roar.Control/GetStatus");
 }
 
