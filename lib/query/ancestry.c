@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include "base/pool.h"
 #include "base/vec.h"
 #include "lineage/fold.h"
 #include "query/producer.h"
-#include "ui/view.h"
+#include "query/query.h"
+#include "store/store.h"
 
 struct visit {
 	const struct store_job *job;
@@ -14,7 +16,7 @@ struct visit {
 };
 
 struct walk {
-	struct view *view;
+	struct query *query;
 	bool deep;
 	struct visit *queue;
 	size_t n_queue, queue_cap;
@@ -42,10 +44,10 @@ static int visit_later(struct walk *w, const struct store_job *job,
 	return 0;
 }
 
-/* 1 when that content at that path is new, 0 when it was listed. */
+/* 1 when that content at that path is new, 0 when it is listed already. */
 static int is_new(struct walk *w, const struct store_file *row)
 {
-	char *key = pool_printf(&w->view->pool, "%lld %s",
+	char *key = pool_printf(w->query->pool, "%lld %s",
 				(long long)row->artifact_id, row->path);
 	size_t len;
 	int r;
@@ -59,12 +61,21 @@ static int is_new(struct walk *w, const struct store_file *row)
 	return r < 0 ? r : 1;
 }
 
-static int add(struct walk *w, const struct store_file *row,
-	       const struct visit *visit, const struct store_job *maker,
-	       bool moved)
+/* Lists `row` if it is new, and queues the job that made it. */
+static int list_input(struct walk *w, const struct store_file *row,
+		      const struct visit *visit, bool moved,
+		      struct roar_error *err)
 {
+	const struct store_job *maker;
 	struct ancestor *a;
+	int r;
 
+	r = is_new(w, row);
+	if (r <= 0)
+		return r;
+	r = producer_find(w->query, row, &maker, err);
+	if (r < 0)
+		return r;
 	a = VEC_PUSH(w->found, w->n_found, w->found_cap);
 	if (!a)
 		return -ENOMEM;
@@ -80,80 +91,49 @@ static int add(struct walk *w, const struct store_file *row,
 	return 0;
 }
 
-static int take(struct walk *w, const struct store_file *row,
-		const struct visit *visit, struct roar_error *err)
-{
-	const struct store_job *maker;
-	int r;
-
-	r = is_new(w, row);
-	if (r <= 0)
-		return r;
-	r = producer_find(w->view, row, &maker, err);
-	return r < 0 ? r : add(w, row, visit, maker, false);
-}
-
-/* An output that only got its name from the job. */
-static int take_moved(struct walk *w, const struct store_file *row,
+/* The job only renamed or linked this output: it is an input under its old name. */
+static int list_moved(struct walk *w, const struct store_file *row,
 		      const struct visit *visit, struct roar_error *err)
 {
-	const struct store_job *maker;
-	struct store_file *old;
-	int r;
+	struct store_file *old = pool_alloc(w->query->pool, sizeof(*old));
 
-	if (!producer_is_moved(row))
-		return 0;
-	old = pool_alloc(&w->view->pool, sizeof(*old));
 	if (!old)
 		return -ENOMEM;
 	*old = *row;
 	old->path = row->origin;
-	r = is_new(w, old);
-	if (r <= 0)
-		return r;
-	r = producer_find(w->view, old, &maker, err);
-	return r < 0 ? r : add(w, old, visit, maker, true);
+	return list_input(w, old, visit, true, err);
 }
 
-static int visit(struct walk *w, struct visit this, struct roar_error *err)
+static int visit_job(struct walk *w, struct visit this, struct roar_error *err)
 {
-	struct view *v = w->view;
+	struct query *q = w->query;
 	struct store_file *files;
 	size_t n;
 	int r;
 
-	r = store_files(v->store, &v->pool, this.job->id, false, &files, &n,
+	r = store_files(q->store, q->pool, this.job->id, false, &files, &n,
 			err);
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		if (files[i].role == LINEAGE_INPUT)
-			r = take(w, &files[i], &this, err);
-		else if (files[i].role == LINEAGE_OUTPUT)
-			r = take_moved(w, &files[i], &this, err);
+			r = list_input(w, &files[i], &this, false, err);
+		else if (files[i].role == LINEAGE_OUTPUT &&
+			 producer_is_moved(&files[i]))
+			r = list_moved(w, &files[i], &this, err);
 	}
 	return r;
 }
 
-static int walk(struct walk *w, const struct store_job *job,
-		struct roar_error *err)
-{
-	int r;
-
-	r = visit_later(w, job, 1);
-	for (size_t i = 0; r >= 0 && i < w->n_queue; i++)
-		r = visit(w, w->queue[i], err);
-	return r;
-}
-
-int ancestry_walk(struct view *v, const struct store_job *job, bool deep,
+int ancestry_walk(struct query *q, const struct store_job *job, bool deep,
 		  struct ancestor **ret, size_t *ret_n, struct roar_error *err)
 {
-	struct walk w = { .view = v, .deep = deep };
+	struct walk w = { .query = q, .deep = deep };
 	struct ancestor *copy = NULL;
-	int r;
+	int r = visit_later(&w, job, 1);
 
-	r = walk(&w, job, err);
+	for (size_t i = 0; r >= 0 && i < w.n_queue; i++)
+		r = visit_job(&w, w.queue[i], err);
 	if (r >= 0) {
-		copy = pool_alloc(&v->pool, (w.n_found + 1) * sizeof(*copy));
+		copy = pool_alloc(q->pool, (w.n_found + 1) * sizeof(*copy));
 		r = copy ? 0 : -ENOMEM;
 	}
 	if (r >= 0) {

@@ -3,14 +3,15 @@
 
 #include <string.h>
 
+#include "base/pool.h"
 #include "lineage/fold.h"
 #include "query/producer.h"
-#include "ui/view.h"
+#include "query/query.h"
+#include "store/store.h"
 
-enum { TRIES = 5 }; /* when jobs are recorded while they are read */
+enum { TRIES = 5 }; /* of reading, when a job is recorded meanwhile */
 
-/* Which job an id means, which content a row has, and which row wrote a path
- * last.  Rows come in the order of their jobs, so the last one wins. */
+/* Fills the maps.  Rows come in the order of their jobs, so the last one wins. */
 static int index_rows(struct pipeline *p)
 {
 	int r = 0;
@@ -35,35 +36,20 @@ static int index_rows(struct pipeline *p)
 	return r;
 }
 
-/* ---- what was renamed or linked ---- */
+/* ---- the graph ---- */
 
-static size_t count_moves(const struct pipeline *p)
+static int make_graph(struct query *q, unsigned flags, struct pipeline *p)
 {
+	struct graph_job *jobs = pool_zalloc(q->pool, (p->n_outline + 1) *
+							      sizeof(*jobs));
+	struct graph_file *files;
+	size_t n_moved = 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < p->n_files; i++)
-		n += producer_is_moved(&p->files[i]);
-	return n;
-}
-
-/* What only got another name counts under the one it had. */
-static void add_moves(const struct pipeline *p, struct graph_file *files)
-{
-	for (size_t i = 0; i < p->n_files; i++)
-		if (producer_is_moved(&p->files[i]))
-			*files++ = producer_moved_file(&p->files[i]);
-}
-
-/* ---- the graph ---- */
-
-static int make_graph(struct view *v, unsigned flags, struct pipeline *p)
-{
-	struct graph_job *jobs = pool_zalloc(&v->pool, (p->n_outline + 1) *
-							       sizeof(*jobs));
-	size_t n_files = p->n_files + count_moves(p);
-	struct graph_file *files = pool_zalloc(&v->pool,
-					       (n_files + 1) * sizeof(*files));
-
+		n_moved += producer_is_moved(&p->files[i]);
+	files = pool_alloc(q->pool,
+			   (p->n_files + n_moved + 1) * sizeof(*files));
 	if (!jobs || !files)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->n_outline; i++)
@@ -74,15 +60,18 @@ static int make_graph(struct view *v, unsigned flags, struct pipeline *p)
 			.started_ns = p->outline[i].started_ns,
 		};
 	for (size_t i = 0; i < p->n_files; i++)
-		files[i] = producer_file(&p->files[i]);
-	add_moves(p, &files[p->n_files]);
-	return graph_new(jobs, p->n_outline, files, n_files,
+		files[n++] = producer_file(&p->files[i]);
+	/* A moved file also counts under its old name. */
+	for (size_t i = 0; i < p->n_files; i++)
+		if (producer_is_moved(&p->files[i]))
+			files[n++] = producer_moved_file(&p->files[i]);
+	return graph_new(jobs, p->n_outline, files, n,
 			 flags & PIPELINE_EXPANDED, &p->graph);
 }
 
 /* -EAGAIN when a job was recorded while the rows were read, so that a node has
  * no job. */
-static int count(struct pipeline *p, unsigned flags)
+static int count_states(struct pipeline *p, unsigned flags)
 {
 	p->nodes = graph_nodes(p->graph, &p->n_nodes);
 	p->artifacts = graph_artifacts(p->graph, &p->n_artifacts);
@@ -101,54 +90,54 @@ static int count(struct pipeline *p, unsigned flags)
 	return 0;
 }
 
-static int read_rows(struct view *v, unsigned flags, struct pipeline *p,
-		     struct roar_error *err)
+static int read_rows(struct query *q, int64_t session_id, unsigned flags,
+		     struct pipeline *p, struct roar_error *err)
 {
-	struct store_job_query query = {
-		.session_id = v->session.id,
+	struct store_job_query jobs = {
+		.session_id = session_id,
 		.latest_only = !(flags & PIPELINE_EXPANDED),
 	};
 	bool has_files = false;
 	int r = 0;
 
 	if (!(flags & PIPELINE_NO_JOBS))
-		r = store_jobs(v->store, &v->pool, &query, &p->jobs, &p->n_jobs,
+		r = store_jobs(q->store, q->pool, &jobs, &p->jobs, &p->n_jobs,
 			       err);
 	if (r >= 0)
-		r = store_session_outline(v->store, &v->pool, v->session.id,
+		r = store_session_outline(q->store, q->pool, session_id,
 					  &p->outline, &p->n_outline, err);
 	for (size_t i = 0; r >= 0 && i < p->n_outline; i++)
 		has_files |= p->outline[i].n_files > 0;
 	if (r >= 0 && has_files)
-		r = store_session_files(v->store, &v->pool, v->session.id,
+		r = store_session_files(q->store, q->pool, session_id,
 					&p->files, &p->n_files, err);
 	return r;
 }
 
-static int load(struct view *v, unsigned flags, struct pipeline *p,
-		struct roar_error *err)
+static int load(struct query *q, int64_t session_id, unsigned flags,
+		struct pipeline *p, struct roar_error *err)
 {
 	int r;
 
-	r = read_rows(v, flags, p, err);
+	r = read_rows(q, session_id, flags, p, err);
 	if (r >= 0)
 		r = index_rows(p);
 	if (r >= 0)
-		r = make_graph(v, flags, p);
+		r = make_graph(q, flags, p);
 	if (r >= 0)
-		r = count(p, flags);
+		r = count_states(p, flags);
 	return r;
 }
 
-int pipeline_load(struct view *v, unsigned flags, struct pipeline *p,
-		  struct roar_error *err)
+int pipeline_load(struct query *q, int64_t session_id, unsigned flags,
+		  struct pipeline *p, struct roar_error *err)
 {
 	int r = 0;
 
-	if (!v->has_session)
+	if (!session_id)
 		return 0;
 	for (int i = 0; i < TRIES; i++) {
-		r = load(v, flags, p, err);
+		r = load(q, session_id, flags, p, err);
 		if (r != -EAGAIN)
 			return r;
 		pipeline_release(p);

@@ -1,11 +1,13 @@
-/* pipeline.h - the active session as a graph, with the rows behind it.
+/* pipeline.h - a session as a graph, with the rows behind it.
  *
  * Reads the jobs of a session and their inputs and outputs, and lets
- * lineage/graph.h make nodes and artifacts of them.  All jobs take part, but only
- * those that become nodes are read in full, and none where the graph alone is
- * asked for.  A node leads to its job, an artifact to its digests and to the
- * newest row that wrote it.  A job that renamed or linked what an earlier one made
- * depends on it (producer.h).  Everything lives as long as the view. */
+ * lineage/graph.h make nodes and artifacts of them.  A node leads to its job, an
+ * artifact to its digests and to the newest row that wrote it.  A job that renamed
+ * or linked what an earlier one made depends on it (producer.h).
+ *
+ * All jobs take part in the graph, but only those that become nodes are read in
+ * full, and none with PIPELINE_NO_JOBS.  The rows live in the pool of the query; the
+ * maps and the graph until pipeline_release(). */
 #ifndef ROAR_QUERY_PIPELINE_H
 #define ROAR_QUERY_PIPELINE_H
 
@@ -18,10 +20,11 @@
 #include "hash/digest/digest.h"
 #include "lineage/graph.h"
 
+struct pool;
+struct query;
 struct store_file;
 struct store_job;
 struct store_outline;
-struct view;
 
 struct pipeline {
 	struct store_job *jobs; /* those of the nodes */
@@ -53,15 +56,16 @@ enum pipeline_flags {
 	PIPELINE_NO_JOBS = 1 << 1, /* pipeline_job() will not be called */
 };
 
-/* Reads v->session; an empty pipeline when there is none. */
-int pipeline_load(struct view *v, unsigned flags, struct pipeline *p,
-		  struct roar_error *err);
+/* Reads a session into *p, which is PIPELINE_INIT; with session_id 0 it stays
+ * empty.  -EAGAIN when jobs were recorded all the while it was read. */
+int pipeline_load(struct query *q, int64_t session_id, unsigned flags,
+		  struct pipeline *p, struct roar_error *err);
 void pipeline_release(struct pipeline *p);
 
-/* The job of a node. */
+/* The job of a node; not with PIPELINE_NO_JOBS. */
 const struct store_job *pipeline_job(const struct pipeline *p, size_t node);
 
-/* What is known of it without its texts. */
+/* What is known of the job without its texts; also with PIPELINE_NO_JOBS. */
 const struct store_outline *pipeline_outline(const struct pipeline *p,
 					     size_t node);
 
@@ -73,8 +77,19 @@ const struct digests *pipeline_digests(const struct pipeline *p,
 const struct store_file *pipeline_written(const struct pipeline *p,
 					  const struct graph_artifact *a);
 
-/* Did a later job rename what this row wrote, so that nothing is left there? */
+/* Did a later job rename what this row wrote, so that the path is free again? */
 bool pipeline_moved_away(const struct pipeline *p,
 			 const struct store_file *row);
+
+/* pipeline_order.c: all nodes, with what belongs together together: each group of
+ * connected nodes from its lowest step on, in it the steps in their order, but none
+ * before what it depends on.  A cycle is entered at its lowest step.  Fills
+ * *ret_nodes with p->n_nodes indices, in `pool`.  0 or -ENOMEM. */
+int pipeline_order(const struct pipeline *p, struct pool *pool,
+		   uint32_t **ret_nodes);
+
+/* Compares two nodes by step, build before run, then by execution; for qsort_r()
+ * with the pipeline as its argument. */
+int pipeline_by_step(const void *node, const void *other, void *pipeline);
 
 #endif

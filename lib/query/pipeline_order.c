@@ -1,25 +1,28 @@
-/* pipeline_order.c - what belongs together stands together, makers before users.
+/* pipeline_order.c - the nodes of a pipeline, group by group, makers before users.
  *
- * A step that has nothing to do with the others would otherwise stand between
- * the lines of a pipeline that is not its own.  So the nodes are sorted by group
- * (the nodes that dependencies join) and then by step, and a depth-first walk
- * along the dependencies writes each node down when all it depends on is.  The
- * stack is our own: a chain may have 20,000 steps. */
+ * A step that has nothing to do with a pipeline must not stand between its lines.
+ * So the nodes are sorted by group (nodes that dependencies connect) and then by
+ * step, and a depth-first walk along the dependencies lists a node when all that it
+ * depends on is listed.  The stack is on the heap: a chain may have 20,000 steps. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
-#include "show/dag.h"
-#include "ui/view.h"
+#include "base/pool.h"
+#include "query/pipeline.h"
+#include "store/store.h"
 
 enum mark { UNSEEN, ENTERED, DONE };
 
 struct frame {
 	uint32_t node;
-	uint32_t next_dep; /* the next one to look at */
+	uint32_t next_dep; /* the next one to visit */
 };
 
 struct walk {
-	struct dag *dag;
+	const struct pipeline *pipeline;
+	uint32_t *listed; /* the answer */
+	size_t n_listed;
 	uint8_t *marks; /* enum mark of each node */
 	struct frame *stack; /* at most every node once */
 	size_t depth;
@@ -33,37 +36,28 @@ static void enter(struct walk *w, uint32_t node)
 	w->stack[w->depth++] = (struct frame){ .node = node };
 }
 
-static bool is_shown(const struct dag *d, uint32_t node)
-{
-	return !d->stale_only || d->pipeline.nodes[node].state == GRAPH_STALE;
-}
-
 static void visit(struct walk *w, uint32_t root)
 {
-	struct dag *d = w->dag;
-
 	enter(w, root);
 	while (w->depth) {
 		struct frame *top = &w->stack[w->depth - 1];
-		const struct graph_node *n = &d->pipeline.nodes[top->node];
+		const struct graph_node *n = &w->pipeline->nodes[top->node];
 
 		if (top->next_dep < n->n_deps) {
 			enter(w, n->deps[top->next_dep++]);
 			continue;
 		}
 		w->marks[top->node] = DONE;
-		if (is_shown(d, top->node))
-			d->rows[d->n_rows++] = top->node;
+		w->listed[w->n_listed++] = top->node;
 		w->depth--;
 	}
 }
 
 /* ---- groups ---- */
 
-int dag_by_step(const void *node, const void *other, void *pipeline)
+int pipeline_by_step(const void *node, const void *other, void *pipeline)
 {
-	/* Not the jobs themselves: those who only want the order do not read
-	 * them. */
+	/* From the outline, because the jobs may not have been read. */
 	const struct store_outline *x = pipeline_outline(
 		pipeline, *(const uint32_t *)node);
 	const struct store_outline *y = pipeline_outline(
@@ -76,7 +70,7 @@ int dag_by_step(const void *node, const void *other, void *pipeline)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* The member that stands for the group of `node`; paths are halved on the way. */
+/* The representative of the group of `node`; halves paths on the way. */
 static uint32_t group_of(uint32_t *parent, uint32_t node)
 {
 	while (parent[node] != node) {
@@ -100,7 +94,7 @@ static void join_groups(const struct pipeline *p, uint32_t *parent)
 static void visit_groups(struct walk *w, uint32_t *sorted, uint32_t *parent,
 			 uint32_t *next, uint32_t *last)
 {
-	size_t n = w->dag->pipeline.n_nodes;
+	size_t n = w->pipeline->n_nodes;
 
 	/* The members of a group as a list, in the order of their steps. */
 	for (size_t i = 0; i < n; i++)
@@ -121,22 +115,24 @@ static void visit_groups(struct walk *w, uint32_t *sorted, uint32_t *parent,
 	}
 }
 
-int dag_order(struct dag *d)
+int pipeline_order(const struct pipeline *p, struct pool *pool,
+		   uint32_t **ret_nodes)
 {
-	struct pool *pool = &d->view->pool;
-	size_t n = d->pipeline.n_nodes;
-	struct walk w = { .dag = d };
+	size_t n = p->n_nodes;
+	struct walk w = { .pipeline = p };
 	uint32_t *nodes = pool_alloc(pool, (4 * n + 1) * sizeof(*nodes));
 
-	d->rows = pool_alloc(pool, (n + 1) * sizeof(*d->rows));
+	w.listed = pool_alloc(pool, (n + 1) * sizeof(*w.listed));
 	w.marks = pool_zalloc(pool, n + 1);
 	w.stack = pool_alloc(pool, (n + 1) * sizeof(*w.stack));
-	if (!nodes || !d->rows || !w.marks || !w.stack)
+	if (!nodes || !w.listed || !w.marks || !w.stack)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		nodes[i] = (uint32_t)i;
-	qsort_r(nodes, n, sizeof(*nodes), dag_by_step, &d->pipeline);
-	join_groups(&d->pipeline, nodes + n);
+	qsort_r(nodes, n, sizeof(*nodes), pipeline_by_step, (void *)p);
+	join_groups(p, nodes + n);
 	visit_groups(&w, nodes, nodes + n, nodes + 2 * n, nodes + 3 * n);
+	assert(w.n_listed == n);
+	*ret_nodes = w.listed;
 	return 0;
 }

@@ -10,7 +10,6 @@
 #include "event/event.h"
 #include "hash/digest/digest_cache.h"
 #include "hash/file/file_hash.h"
-#include "hash/user_cache.h"
 #include "store/store.h"
 
 static bool same_look(const struct stamp *a, const struct stamp *b)
@@ -36,8 +35,8 @@ static bool ask_cache(struct presence_look *look, const char *path,
 		      const struct stamp *now, int64_t taken_ns,
 		      struct digests *ret)
 {
-	if (!look->cache_tried)
-		(void)user_cache_open(&look->cache);
+	if (!look->cache_tried && look->open_cache)
+		(void)look->open_cache(&look->cache);
 	look->cache_tried = true;
 	return look->cache && !stamp_is_racy(now, taken_ns) &&
 	       stability_trusts_stamps(&look->stability, path, now->dev) &&

@@ -1,10 +1,10 @@
 /* presence.h - does a file still hold the content that was recorded?
  *
- * One stat(2) answers nearly always: inode, size and mtime as recorded mean the
- * same content, another size means another.  The device number is left out, for
- * it may change with a reboot.  In between (copied back, touched, checked out
- * again) only the content can tell; what the user's cache does not know is read when
- * it is small enough for the budget, and the answer is "unverified" when it is not. */
+ * One stat(2) usually answers: the recorded inode, size and mtime mean the same
+ * content, another size means another content.  The device number is left out
+ * because it may change with a reboot.  In between (copied back, touched, checked
+ * out again) only the content can tell: the digest cache is asked, then the file is
+ * read if it is within the budget.  Beyond that the answer is "unverified". */
 #ifndef ROAR_QUERY_PRESENCE_H
 #define ROAR_QUERY_PRESENCE_H
 
@@ -25,22 +25,19 @@ enum presence {
 	PRESENCE_END,
 };
 
-enum {
-	PRESENCE_GLANCE = 4 << 20, /* bytes `status` reads in all, at most */
-	PRESENCE_LOOK = 256 << 20, /* bytes `show` of one artifact reads */
-};
-
-/* What a row of questions shares. */
+/* What the questions of one command share. */
 struct presence_look {
 	uint64_t budget; /* bytes that may still be read */
+	/* Opens the digest cache, on first use; NULL: there is none. */
+	int (*open_cache)(struct digest_cache **ret);
 	bool cache_tried;
-	struct digest_cache *cache; /* opened when it is first needed */
+	struct digest_cache *cache;
 	struct stability stability;
 };
 
 void presence_look_release(struct presence_look *look);
 
-/* Looks at row->path. */
+/* Compares the file at row->path with the content of the row. */
 enum presence presence_check(struct presence_look *look,
 			     const struct store_file *row);
 

@@ -2,11 +2,13 @@
 #include "query/producer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/pool.h"
 #include "lineage/fold.h"
 #include "lineage/graph.h"
-#include "ui/view.h"
+#include "query/query.h"
+#include "store/store.h"
 
 bool producer_is_moved(const struct store_file *row)
 {
@@ -18,7 +20,7 @@ struct graph_file producer_file(const struct store_file *row)
 {
 	const struct stamp *s = &row->stamp;
 	bool is_output = row->role & LINEAGE_OUTPUT;
-	/* A time of change cannot be set; that of content can, to earlier. */
+	/* Nobody can set ctime; mtime can be set to an earlier time. */
 	bool by_content = is_output && s->mtime_ns < s->ctime_ns;
 
 	return (struct graph_file){
@@ -44,7 +46,7 @@ struct graph_file producer_moved_file(const struct store_file *row)
 
 /* ---- one question ---- */
 
-/* The part of the graph that matters to it. */
+/* The part of the graph that one question needs. */
 struct excerpt {
 	struct graph_job *jobs;
 	size_t n_jobs;
@@ -80,7 +82,7 @@ static void sort_jobs(struct excerpt *e)
 }
 
 /* All rows with the same content; where that is not known, with the same path. */
-static int read_uses(struct view *v, struct pool *pool,
+static int read_uses(struct query *q, struct pool *pool,
 		     const struct store_file *row, struct excerpt *e,
 		     struct roar_error *err)
 {
@@ -89,10 +91,10 @@ static int read_uses(struct view *v, struct pool *pool,
 	int r;
 
 	if (row->artifact_id)
-		r = store_artifact_uses(v->store, pool, row->artifact_id, &uses,
+		r = store_artifact_uses(q->store, pool, row->artifact_id, &uses,
 					&n, err);
 	else
-		r = store_path_uses(v->store, pool, row->path, &uses, &n, err);
+		r = store_path_uses(q->store, pool, row->path, &uses, &n, err);
 	if (r < 0)
 		return r;
 	e->files = pool_alloc(pool, (2 * n + 1) * sizeof(*e->files));
@@ -126,7 +128,7 @@ static int find_id(const struct excerpt *e, int64_t *ret)
 	return 0;
 }
 
-int producer_find(struct view *v, const struct store_file *row,
+int producer_find(struct query *q, const struct store_file *row,
 		  const struct store_job **ret, struct roar_error *err)
 {
 	CLEANUP(pool_release) struct pool scratch = POOL_INIT; /* many uses */
@@ -135,8 +137,31 @@ int producer_find(struct view *v, const struct store_file *row,
 	int r;
 
 	*ret = NULL;
-	r = read_uses(v, &scratch, row, &e, err);
+	r = read_uses(q, &scratch, row, &e, err);
 	if (r >= 0)
 		r = find_id(&e, &id);
-	return r < 0 || !id ? r : view_job(v, id, ret, err);
+	return r < 0 || !id ? r : query_job(q, id, ret, err);
+}
+
+int producer_find_newest(struct query *q, int64_t artifact_id, const char *path,
+			 const struct store_job **ret, struct roar_error *err)
+{
+	struct store_file *uses;
+	int64_t newest = 0;
+	int64_t there = 0;
+	size_t n;
+	int r;
+
+	*ret = NULL;
+	r = store_artifact_uses(q->store, q->pool, artifact_id, &uses, &n, err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++) {
+		if (!(uses[i].role & LINEAGE_OUTPUT))
+			continue;
+		newest = uses[i].job_id;
+		if (path && strcmp(uses[i].path, path) == 0)
+			there = uses[i].job_id;
+	}
+	return newest ? query_job(q, there ? there : newest, ret, err) : 0;
 }

@@ -10,7 +10,7 @@
 #include "base/pool.h"
 #include "base/quote.h"
 #include "base/str.h"
-#include "project/project.h"
+#include "query/query.h"
 
 enum {
 	PREFIX_MIN = 4, /* hex digits */
@@ -19,10 +19,9 @@ enum {
 	SHOWN = 160, /* bytes of a word in a sentence */
 };
 
-struct query {
-	struct store *store;
-	struct pool *pool;
-	const struct project *project;
+struct lookup {
+	struct query *query;
+	const char *cwd; /* where relative paths start */
 	const char *word; /* as the user typed it */
 	char shown[SHOWN]; /* the same, safe in a sentence */
 	struct roar_error *err;
@@ -92,18 +91,18 @@ int target_parse_step(const char *word, struct target_step *ret,
 			 shown);
 }
 
-static int unknown_step(struct query *q, const struct store_job_query *query)
+static int unknown_step(struct lookup *l, const struct store_job_query *query)
 {
-	return error_set(q->err, -ENOENT,
+	return error_set(l->err, -ENOENT,
 			 query->attempt ?
 				 "there is no execution '%s' in the active "
 				 "session: 'roar dag --expanded' lists them" :
 				 "there is no step '%s' in the active session: "
 				 "'roar log' lists its steps",
-			 q->shown);
+			 l->shown);
 }
 
-static int find_step(struct query *q, struct target *ret)
+static int find_step(struct lookup *l, struct target *ret)
 {
 	struct store_job_query query = { .limit = 1 };
 	struct store_session session;
@@ -112,27 +111,28 @@ static int find_step(struct query *q, struct target *ret)
 	size_t n;
 	int r;
 
-	r = target_parse_step(q->word, &step, q->err);
+	r = target_parse_step(l->word, &step, l->err);
 	if (r < 0)
 		return r;
 	query.kind = step.kind;
 	query.step = step.step;
 	query.attempt = step.attempt;
-	r = store_session_active(q->store, false, &session, q->err);
+	r = store_session_active(l->query->store, false, &session, l->err);
 	if (r == -ENOENT)
 		return error_set(
-			q->err, -ENOENT,
+			l->err, -ENOENT,
 			"there is no step '%s': no session is active; 'roar "
 			"run' starts one",
-			q->shown);
+			l->shown);
 	if (r < 0)
 		return r;
 	query.session_id = session.id;
-	r = store_jobs(q->store, q->pool, &query, &jobs, &n, q->err);
+	r = store_jobs(l->query->store, l->query->pool, &query, &jobs, &n,
+		       l->err);
 	if (r < 0)
 		return r;
 	if (!n)
-		return unknown_step(q, &query);
+		return unknown_step(l, &query);
 	ret->kind = TARGET_JOB;
 	ret->job = jobs[0];
 	return 0;
@@ -140,7 +140,7 @@ static int find_step(struct query *q, struct target *ret)
 
 /* ---- hex digits ---- */
 
-static int ambiguous_jobs(struct query *q, const struct store_job *jobs,
+static int ambiguous_jobs(struct lookup *l, const struct store_job *jobs,
 			  size_t n)
 {
 	struct str list = STR_INIT;
@@ -148,15 +148,15 @@ static int ambiguous_jobs(struct query *q, const struct store_job *jobs,
 	for (size_t i = 0; i < n && i < CANDIDATES; i++)
 		str_addf(&list, "%s%s", i ? ", " : "", jobs[i].uid);
 	error_set(
-		q->err, 0,
+		l->err, 0,
 		"'%s' is the beginning of several jobs (%s%s): give more digits",
-		q->shown, str_cstr(&list), n > CANDIDATES ? ", ..." : "");
+		l->shown, str_cstr(&list), n > CANDIDATES ? ", ..." : "");
 	str_release(&list);
 	return -ENOTUNIQ;
 }
 
 /* 1 when found, 0 when there is none. */
-static int find_job(struct query *q, struct target *ret)
+static int find_job(struct lookup *l, struct target *ret)
 {
 	struct store_job_query query = { .limit = CANDIDATES + 1 };
 	char prefix[UID_DIGITS + 1] = "";
@@ -164,22 +164,23 @@ static int find_job(struct query *q, struct target *ret)
 	size_t n;
 	int r;
 
-	if (strlen(q->word) > UID_DIGITS)
+	if (strlen(l->word) > UID_DIGITS)
 		return 0;
-	for (size_t i = 0; q->word[i]; i++)
-		prefix[i] = (char)tolower((unsigned char)q->word[i]);
+	for (size_t i = 0; l->word[i]; i++)
+		prefix[i] = (char)tolower((unsigned char)l->word[i]);
 	query.uid_prefix = prefix;
-	r = store_jobs(q->store, q->pool, &query, &jobs, &n, q->err);
+	r = store_jobs(l->query->store, l->query->pool, &query, &jobs, &n,
+		       l->err);
 	if (r < 0 || !n)
 		return r;
 	if (n > 1)
-		return ambiguous_jobs(q, jobs, n);
+		return ambiguous_jobs(l, jobs, n);
 	ret->kind = TARGET_JOB;
 	ret->job = jobs[0];
 	return 1;
 }
 
-static int ambiguous_artifacts(struct query *q,
+static int ambiguous_artifacts(struct lookup *l,
 			       const struct store_artifact *found, size_t n)
 {
 	struct str list = STR_INIT;
@@ -191,28 +192,28 @@ static int ambiguous_artifacts(struct query *q,
 		quote_printable_cut(&list, path_basename(found[i].first_path),
 				    40);
 	}
-	error_set(q->err, 0,
+	error_set(l->err, 0,
 		  "'%s' is the beginning of several artifacts (%s%s): give "
 		  "more "
 		  "digits",
-		  q->shown, str_cstr(&list), n > CANDIDATES ? ", ..." : "");
+		  l->shown, str_cstr(&list), n > CANDIDATES ? ", ..." : "");
 	str_release(&list);
 	return -ENOTUNIQ;
 }
 
 /* 1 when found, 0 when there is none. */
-static int find_digest(struct query *q, struct target *ret)
+static int find_digest(struct lookup *l, struct target *ret)
 {
 	struct store_artifact *found;
 	size_t n;
 	int r;
 
-	r = store_artifacts_by_prefix(q->store, q->pool, q->word,
-				      CANDIDATES + 1, &found, &n, q->err);
+	r = store_artifacts_by_prefix(l->query->store, l->query->pool, l->word,
+				      CANDIDATES + 1, &found, &n, l->err);
 	if (r < 0 || !n)
 		return r;
 	if (n > 1)
-		return ambiguous_artifacts(q, found, n);
+		return ambiguous_artifacts(l, found, n);
 	ret->kind = TARGET_ARTIFACT;
 	ret->artifact = found[0];
 	ret->path = NULL;
@@ -223,21 +224,22 @@ static int find_digest(struct query *q, struct target *ret)
 
 /* 1 when the record knows that path: its newest identified content.  0 when it
  * does not, -ENODATA when only unidentified content was seen there. */
-static int find_exact_path(struct query *q, const char *path,
+static int find_exact_path(struct lookup *l, const char *path,
 			   struct target *ret)
 {
 	struct store_file *rows;
 	size_t n;
 	int r;
 
-	r = store_path_uses(q->store, q->pool, path, &rows, &n, q->err);
+	r = store_path_uses(l->query->store, l->query->pool, path, &rows, &n,
+			    l->err);
 	if (r < 0 || !n)
 		return r;
 	for (size_t i = 0; i < n; i++) {
 		if (!rows[i].artifact_id)
 			continue;
-		r = store_artifact(q->store, q->pool, rows[i].artifact_id,
-				   &ret->artifact, q->err);
+		r = store_artifact(l->query->store, l->query->pool,
+				   rows[i].artifact_id, &ret->artifact, l->err);
 		if (r < 0)
 			return r;
 		ret->kind = TARGET_ARTIFACT;
@@ -245,28 +247,28 @@ static int find_exact_path(struct query *q, const char *path,
 		return 1;
 	}
 	return error_set(
-		q->err, -ENODATA,
+		l->err, -ENODATA,
 		"'%s' is in the record, but its content was never identified: "
 		"'roar show --all' of its job says why",
-		q->shown);
+		l->shown);
 }
 
 /* The record has paths without symbolic links; what was typed may lead through
  * one, so the real name is tried as well. */
-static int find_path(struct query *q, struct target *ret)
+static int find_path(struct lookup *l, struct target *ret)
 {
 	CLEANUP(freep) char *real = NULL;
 	struct str path = STR_INIT;
 	int r;
 
-	path_normalize(&path, q->project->cwd, q->word);
+	path_normalize(&path, l->cwd, l->word);
 	r = str_error(&path);
 	if (!r)
-		r = find_exact_path(q, str_cstr(&path), ret);
+		r = find_exact_path(l, str_cstr(&path), ret);
 	if (r == 0) {
 		real = realpath(str_cstr(&path), NULL);
 		if (real && strcmp(real, str_cstr(&path)) != 0)
-			r = find_exact_path(q, real, ret);
+			r = find_exact_path(l, real, ret);
 	}
 	str_release(&path);
 	return r;
@@ -274,102 +276,100 @@ static int find_path(struct query *q, struct target *ret)
 
 /* ---- all of it ---- */
 
-static int unknown_path(struct query *q, enum target_want want)
+static int unknown_path(struct lookup *l, enum target_want want)
 {
 	struct str path = STR_INIT;
 	struct stat st;
 	int found;
 
-	path_normalize(&path, q->project->cwd, q->word);
+	path_normalize(&path, l->cwd, l->word);
 	found = path.failed ? -1 : stat(path.data, &st);
 	str_release(&path);
 	if (found < 0 && want == TARGET_WANT_PATH)
 		return error_set(
-			q->err, -ENOENT,
+			l->err, -ENOENT,
 			"no recorded job used a file '%s': 'roar show JOB' and "
 			"'roar status' list those that are recorded",
-			q->shown);
+			l->shown);
 	if (found < 0)
 		return error_set(
-			q->err, -ENOENT,
+			l->err, -ENOENT,
 			"nothing in the record is called '%s': give a step "
 			"(@N), a job, a hash of at least %d digits or a "
 			"recorded file; 'roar log' lists the jobs",
-			q->shown, PREFIX_MIN);
+			l->shown, PREFIX_MIN);
 	if (S_ISDIR(st.st_mode))
 		return error_set(
-			q->err, -ENOENT,
+			l->err, -ENOENT,
 			"'%s' is a directory, and the record is about files: "
 			"name one of them",
-			q->shown);
+			l->shown);
 	return error_set(
-		q->err, -ENOENT,
+		l->err, -ENOENT,
 		"the file '%s' was not used by any recorded job: 'roar run' "
 		"the command that reads or writes it",
-		q->shown);
+		l->shown);
 }
 
-static int unknown(struct query *q, enum target_want want)
+static int unknown(struct lookup *l, enum target_want want)
 {
 	if (want == TARGET_WANT_JOB)
 		return error_set(
-			q->err, -ENOENT,
+			l->err, -ENOENT,
 			"there is no job '%s': 'roar log --all-sessions' "
 			"lists the jobs",
-			q->shown);
+			l->shown);
 	if (want == TARGET_WANT_ARTIFACT)
 		return error_set(
-			q->err, -ENOENT,
+			l->err, -ENOENT,
 			"no recorded content has a hash that begins with '%s'",
-			q->shown);
-	return unknown_path(q, want);
+			l->shown);
+	return unknown_path(l, want);
 }
 
-static int refuse(struct query *q, enum target_want want)
+static int refuse(struct lookup *l, enum target_want want)
 {
 	if (want == TARGET_WANT_JOB)
 		return error_set(
-			q->err, -EINVAL,
+			l->err, -EINVAL,
 			"'%s' is no job: write @N, @BN or at least %d digits "
 			"of a job's UID",
-			q->shown, PREFIX_MIN);
-	return error_set(q->err, -EINVAL,
-			 "'%s' is no hash: write %d to %d hex digits", q->shown,
+			l->shown, PREFIX_MIN);
+	return error_set(l->err, -EINVAL,
+			 "'%s' is no hash: write %d to %d hex digits", l->shown,
 			 PREFIX_MIN, 2 * DIGEST_MAX);
 }
 
-static int resolve(struct query *q, enum target_want want, struct target *ret)
+static int resolve(struct lookup *l, enum target_want want, struct target *ret)
 {
 	bool jobs = want == TARGET_ANY || want == TARGET_WANT_JOB;
 	bool digests = want == TARGET_ANY || want == TARGET_WANT_ARTIFACT;
 	bool paths = want == TARGET_ANY || want == TARGET_WANT_PATH;
-	bool hex = is_hex(q->word);
+	bool hex = is_hex(l->word);
 	int r = 0;
 
-	if (jobs && target_is_step(q->word))
-		return find_step(q, ret);
+	if (jobs && target_is_step(l->word))
+		return find_step(l, ret);
 	if (!paths && !hex)
-		return refuse(q, want);
+		return refuse(l, want);
 	if (jobs && hex)
-		r = find_job(q, ret);
+		r = find_job(l, ret);
 	if (r == 0 && digests && hex)
-		r = find_digest(q, ret);
+		r = find_digest(l, ret);
 	if (r == 0 && paths)
-		r = find_path(q, ret);
+		r = find_path(l, ret);
 	if (r == 0)
-		r = unknown(q, want);
+		r = unknown(l, want);
 	return r < 0 ? r : 0;
 }
 
-int target_resolve(struct store *s, struct pool *pool,
-		   const struct project *project, const char *word,
+int target_resolve(struct query *q, const char *cwd, const char *word,
 		   enum target_want want, struct target *ret,
 		   struct roar_error *err)
 {
-	struct query q = {
-		.store = s,
-		.pool = pool,
-		.project = project,
+	struct lookup l = {
+		.query = q,
+		.cwd = cwd,
 		.word = word,
 		.err = err,
 	};
@@ -381,8 +381,8 @@ int target_resolve(struct store *s, struct pool *pool,
 			err, -EINVAL,
 			"an empty word names nothing: give a step (@N), a "
 			"job, a hash or a recorded file");
-	show_word(word, q.shown);
-	r = resolve(&q, want, &found);
+	show_word(word, l.shown);
+	r = resolve(&l, want, &found);
 	if (r < 0)
 		return r;
 	*ret = found;

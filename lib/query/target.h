@@ -1,17 +1,17 @@
-/* target.h - what a user means by a word: a step, a job, an artifact, a path.
+/* target.h - which job or artifact a word means.
  *
  *	@N, @BN		step N (build step N) of the active session, latest run
  *	@N.M, @BN.M	execution M of that step
  *	8 hex digits	job UID (or a unique prefix of at least 4), else artifact
  *	hex prefix	artifact by any digest (at least 4 digits, unique)
- *	anything else	path of a recorded file (relative to the directory) */
+ *	anything else	path of a recorded file, relative to the directory `cwd` */
 #ifndef ROAR_QUERY_TARGET_H
 #define ROAR_QUERY_TARGET_H
 
 #include "base/error.h"
 #include "store/store.h"
 
-struct project;
+struct query;
 
 enum target_kind { TARGET_JOB, TARGET_ARTIFACT };
 
@@ -22,17 +22,17 @@ enum target_want {
 	TARGET_WANT_PATH, /* --path P */
 };
 
-/* "@N" and the like, before anything is looked up. */
+/* A word such as "@N", before anything is looked up. */
 struct target_step {
 	const char *kind; /* "run" or "build" */
 	int64_t step;
 	int64_t attempt; /* 0: the latest execution */
 };
 
-/* Does the word mean a step, right or wrong? */
+/* Is the word written as a step (it starts with @), valid or not? */
 bool target_is_step(const char *word);
 
-/* -EINVAL and a sentence when it is none. */
+/* -EINVAL and a sentence when it is not a valid step. */
 int target_parse_step(const char *word, struct target_step *ret,
 		      struct roar_error *err);
 
@@ -43,11 +43,11 @@ struct target {
 	const char *path; /* the artifact was named by this path; else NULL */
 };
 
-/* Resolves `word`.  -ENOENT, -EINVAL or -ENOTUNIQ with a sentence that names the
- * word, what was tried and the remedy (an ambiguous prefix lists candidates).
- * -EINVAL is wrong usage: no record could hold what the word says. */
-int target_resolve(struct store *s, struct pool *pool,
-		   const struct project *project, const char *word,
+/* Resolves `word`.  -ENOENT, -ENODATA (the path is recorded, its content was never
+ * identified), -EINVAL or -ENOTUNIQ with a sentence that names the word, what was
+ * tried and the remedy (an ambiguous prefix lists candidates).  -EINVAL is wrong
+ * usage: no record could hold what the word says. */
+int target_resolve(struct query *q, const char *cwd, const char *word,
 		   enum target_want want, struct target *ret,
 		   struct roar_error *err);
 

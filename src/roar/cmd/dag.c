@@ -3,14 +3,27 @@
 #include "commands.h"
 #include "ui/view.h"
 
+/* Chooses the nodes that are shown, in their order. */
+static int choose_rows(struct dag *d)
+{
+	const struct pipeline *p = &d->pipeline;
+	int r = pipeline_order(p, &d->view->pool, &d->rows);
+
+	for (size_t i = 0; r >= 0 && i < p->n_nodes; i++)
+		if (!d->stale_only || p->nodes[d->rows[i]].state == GRAPH_STALE)
+			d->rows[d->n_rows++] = d->rows[i];
+	return r;
+}
+
 static int compose(struct dag *d, bool json, struct roar_error *err)
 {
 	int r;
 
-	r = pipeline_load(d->view, d->expanded ? PIPELINE_EXPANDED : 0,
-			  &d->pipeline, err);
+	r = pipeline_load(&d->view->query, d->view->session.id,
+			  d->expanded ? PIPELINE_EXPANDED : 0, &d->pipeline,
+			  err);
 	if (r >= 0)
-		r = dag_order(d);
+		r = choose_rows(d);
 	if (r < 0)
 		return r;
 	if (!json)

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "lineage/fold.h"
 #include "query/ancestry.h"
+#include "query/producer.h"
 #include "show/select.h"
 #include "ui/view.h"
 
@@ -53,33 +54,6 @@ static int parse_request(const struct args *args, struct request *ret)
 
 /* ---- the answer ---- */
 
-/* The newest job that made the artifact, at the named path if there is one. */
-static int find_maker(struct answer *a, const struct target *t,
-		      struct roar_error *err)
-{
-	struct view *v = a->view;
-	struct store_file *uses;
-	int64_t newest = 0;
-	int64_t there = 0;
-	size_t n;
-	int r;
-
-	r = store_artifact_uses(v->store, &v->pool, t->artifact.id, &uses, &n,
-				err);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < n; i++) {
-		if (!(uses[i].role & LINEAGE_OUTPUT))
-			continue;
-		newest = uses[i].job_id;
-		if (t->path && strcmp(uses[i].path, t->path) == 0)
-			there = uses[i].job_id;
-	}
-	if (!newest)
-		return 0;
-	return view_job(v, there ? there : newest, &a->job, err);
-}
-
 static bool wanted(const struct answer *a, const struct ancestor *x)
 {
 	return a->request->which == WHICH_ALL ||
@@ -95,10 +69,11 @@ static int read_answer(struct answer *a, struct target *t,
 	if (t->kind == TARGET_JOB)
 		a->job = &t->job;
 	else
-		r = find_maker(a, t, err);
+		r = producer_find_newest(&a->view->query, t->artifact.id,
+					 t->path, &a->job, err);
 	if (r < 0 || !a->job)
 		return r;
-	r = ancestry_walk(a->view, a->job, a->request->deep, &a->found,
+	r = ancestry_walk(&a->view->query, a->job, a->request->deep, &a->found,
 			  &a->n_found, err);
 	if (r < 0)
 		return r;
@@ -226,7 +201,7 @@ static int run(const struct args *args)
 	r = view_open(&v, STORE_READONLY);
 	if (r)
 		return r;
-	r = target_resolve(v.store, &v.pool, &v.project, q.target.word,
+	r = target_resolve(&v.query, v.project.cwd, q.target.word,
 			   q.target.want, &t, &err);
 	if (r == -EINVAL)
 		return cli_usage(args->command, "%s", err.text);

@@ -107,7 +107,7 @@ static int answer(struct view *v, const struct request *q,
 
 	if (q->session)
 		return answer_session(v, q, o, err);
-	r = target_resolve(v->store, &v->pool, &v->project, q->target.word,
+	r = target_resolve(&v->query, v->project.cwd, q->target.word,
 			   q->target.want, &target, err);
 	if (r == -ENOENT && q->target.want == TARGET_ANY &&
 	    may_be_session(q->target.word) &&

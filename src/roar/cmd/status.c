@@ -5,11 +5,15 @@
  * (JSON names the makers of files too), and without files there is no graph to
  * make. */
 #include "commands.h"
+#include "hash/user_cache.h"
 #include "query/pipeline.h"
 #include "query/presence.h"
 #include "ui/view.h"
 
-enum { ROWS = 40 }; /* artifacts listed as text */
+enum {
+	ROWS = 40, /* artifacts listed as text */
+	READ_MAX = 4 << 20, /* bytes of outputs that are read to compare them */
+};
 
 struct tracked {
 	const struct graph_artifact *artifact;
@@ -41,7 +45,8 @@ static int look_at_artifacts(struct status *s)
 {
 	struct pipeline *p = &s->pipeline;
 	CLEANUP(presence_look_release)
-	struct presence_look look = { .budget = PRESENCE_GLANCE };
+	struct presence_look look = { .budget = READ_MAX,
+				      .open_cache = user_cache_open };
 
 	s->tracked = pool_alloc(&s->view->pool,
 				(p->n_artifacts + 1) * sizeof(*s->tracked));
@@ -99,7 +104,8 @@ static int read_status(struct status *s, bool json, struct roar_error *err)
 	r = read_last_job(s, err);
 	if (r < 0 || !v->session.n_files)
 		return r;
-	r = pipeline_load(v, json ? 0 : PIPELINE_NO_JOBS, &s->pipeline, err);
+	r = pipeline_load(&v->query, v->session.id, json ? 0 : PIPELINE_NO_JOBS,
+			  &s->pipeline, err);
 	if (r < 0)
 		return r;
 	return look_at_artifacts(s);

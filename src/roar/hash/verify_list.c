@@ -103,8 +103,8 @@ int verify_list_word(struct verify_list *list, struct view *v, const char *word,
 	struct target t;
 	int r;
 
-	r = target_resolve(v->store, &v->pool, &v->project, word,
-			   TARGET_WANT_PATH, &t, &why);
+	r = target_resolve(&v->query, v->project.cwd, word, TARGET_WANT_PATH,
+			   &t, &why);
 	if (r == -ENOENT || r == -ENODATA)
 		return add_unknown(list, word, &why);
 	if (r < 0) {
@@ -210,7 +210,8 @@ int verify_list_session(struct verify_list *list, struct view *v,
 			enum verify_which which, struct roar_error *err)
 {
 	CLEANUP(pipeline_release) struct pipeline p = PIPELINE_INIT;
-	int r = pipeline_load(v, PIPELINE_NO_JOBS, &p, err);
+	int r = pipeline_load(&v->query, v->session.id, PIPELINE_NO_JOBS, &p,
+			      err);
 
 	return r < 0 ? r : add_rows(list, v, &p, which);
 }

@@ -6,8 +6,10 @@
 #include "base/path.h"
 #include "base/quote.h"
 #include "git/git.h"
+#include "query/pipeline.h"
+#include "query/query.h"
+#include "query/stale_steps.h"
 #include "run/run.h"
-#include "show/dag.h"
 #include "ui/view.h"
 
 enum { NAMED = 3 }; /* files or steps a line has room for */
@@ -96,44 +98,25 @@ static void add_unknown(struct str *out, const struct run *run,
 
 /* ---- what is stale now ---- */
 
-/* Marks what depends on the job's node, which comes later in the order. */
-static size_t mark_downstream(struct dag *d, int64_t job_id, bool *marks)
+static void add_step(struct str *out, const struct pipeline *p, uint32_t node)
 {
-	const struct pipeline *p = &d->pipeline;
-	size_t n = 0;
-
-	for (size_t i = 0; i < d->n_rows; i++) {
-		uint32_t at = d->rows[i];
-		const struct graph_node *node = &p->nodes[at];
-
-		marks[at] = pipeline_outline(p, at)->id == job_id;
-		if (marks[at])
-			continue;
-		for (uint32_t k = 0; k < node->n_deps; k++)
-			marks[at] |= marks[node->deps[k]];
-		if (marks[at] && node->state == GRAPH_STALE)
-			d->rows[n++] = at;
-	}
-	return n;
-}
-
-static void add_step(struct str *out, const struct dag *d, size_t row)
-{
-	const struct store_outline *o = pipeline_outline(&d->pipeline,
-							 d->rows[row]);
+	const struct store_outline *o = pipeline_outline(p, node);
 
 	view_step_number(out, o->is_build, o->step);
 }
 
-static void name_steps(struct str *out, const struct dag *d, size_t n)
+static void name_steps(struct str *out, const struct pipeline *p,
+		       const struct stale_steps *stale)
 {
+	size_t n = stale->n;
+
 	for (size_t i = 0; i < n && i < NAMED; i++) {
 		str_adds(out, i ? ", " : "");
-		add_step(out, d, i);
+		add_step(out, p, stale->nodes[i]);
 	}
 	if (n == 1) {
 		str_adds(out, " is stale now: 'roar run ");
-		add_step(out, d, 0);
+		add_step(out, p, stale->nodes[0]);
 		str_adds(out, "' brings it up to date\n");
 		return;
 	}
@@ -145,27 +128,21 @@ static void name_steps(struct str *out, const struct dag *d, size_t n)
 static void add_stale(struct str *out, const struct run *run,
 		      const struct term *term)
 {
-	struct view v = VIEW_INIT; /* of the store alone */
-	struct dag d = { .view = &v };
-	bool *marks = NULL;
-	size_t n = 0;
+	CLEANUP(store_closep) struct store *store = NULL;
+	CLEANUP(pool_release) struct pool pool = POOL_INIT;
+	CLEANUP(pipeline_release) struct pipeline p = PIPELINE_INIT;
+	struct query q = { .pool = &pool };
+	struct stale_steps stale;
 
-	v.has_session = true;
-	v.session.id = run->job.session_id;
-	if (store_open(run->project->dir, STORE_READONLY, &v.store, NULL) < 0)
+	if (store_open(run->project->dir, STORE_READONLY, &store, NULL) < 0)
 		return;
-	if (pipeline_load(&v, PIPELINE_NO_JOBS, &d.pipeline, NULL) >= 0 &&
-	    d.pipeline.n_stale)
-		marks = pool_zalloc(&v.pool, d.pipeline.n_nodes);
-	if (marks && dag_order(&d) >= 0)
-		n = mark_downstream(&d, run->job.id, marks);
-	if (n) {
-		start_hint(out, term);
-		name_steps(out, &d, n);
-	}
-	pipeline_release(&d.pipeline);
-	store_close(v.store);
-	pool_release(&v.pool);
+	q.store = store;
+	if (pipeline_load(&q, run->job.session_id, PIPELINE_NO_JOBS, &p, NULL) <
+		    0 ||
+	    stale_steps_below(&p, &pool, run->job.id, &stale) < 0 || !stale.n)
+		return;
+	start_hint(out, term);
+	name_steps(out, &p, &stale);
 }
 
 void hints_add(struct str *out, const struct run *run, const struct term *term)

@@ -8,9 +8,10 @@
 #include "base/pool.h"
 #include "lineage/redact.h"
 #include "project/project.h"
+#include "query/query.h"
 #include "query/target.h"
-#include "query/upstream.h"
 #include "run/argv_json.h"
+#include "run/stale_warning.h"
 #include "store/store.h"
 #include "ui/confirm.h"
 
@@ -171,7 +172,7 @@ static int read_tags(struct store *store, struct pool *pool, int64_t job_id,
 static int warn_of_stale(struct store *store, const struct store_job *job,
 			 const struct args *args, struct roar_error *err)
 {
-	int n = upstream_warn(store, job);
+	int n = stale_warning_print(store, job);
 
 	if (n <= 0 || args_has(args, "yes") || !isatty(STDIN_FILENO) ||
 	    !isatty(STDERR_FILENO))
@@ -213,12 +214,14 @@ int rerun_command(struct project *project, struct pool *pool,
 		  struct roar_error *err)
 {
 	CLEANUP(store_closep) struct store *store = NULL;
+	struct query q = { .pool = pool };
 	struct target target;
 	int r;
 
 	r = project_store(project, STORE_READONLY, &store, err);
+	q.store = store;
 	if (r == 0)
-		r = target_resolve(store, pool, project, args->operands[0],
+		r = target_resolve(&q, project->cwd, args->operands[0],
 				   TARGET_WANT_JOB, &target, err);
 	if (r == 0)
 		r = read_command(pool, &target.job, args->operands, &ret->argv,

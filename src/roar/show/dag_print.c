@@ -133,7 +133,8 @@ static void after_cell(const struct table *t, size_t row, struct str *out)
 	}
 	for (uint32_t k = 0; k < n->n_deps; k++)
 		deps[k] = n->deps[k];
-	qsort_r(deps, n->n_deps, sizeof(*deps), dag_by_step, &t->dag->pipeline);
+	qsort_r(deps, n->n_deps, sizeof(*deps), pipeline_by_step,
+		&t->dag->pipeline);
 	for (uint32_t k = 0; k < n->n_deps; k++) {
 		if (out->len > AFTER_MAX - 8 && k + 1 < n->n_deps) {
 			str_addf(out, ",+%u", n->n_deps - k);

@@ -6,11 +6,16 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "hash/user_cache.h"
 #include "lineage/fold.h"
 #include "query/presence.h"
 #include "show/show.h"
 #include "show/show_tags.h"
 #include "ui/view.h"
+
+enum {
+	READ_MAX = 256 << 20
+}; /* bytes of files that are read to compare them */
 
 struct place {
 	const struct store_file *row; /* the newest use at this path */
@@ -64,7 +69,8 @@ static int collect_places(struct block *b)
 static void check_places(struct block *b)
 {
 	CLEANUP(presence_look_release)
-	struct presence_look look = { .budget = PRESENCE_LOOK };
+	struct presence_look look = { .budget = READ_MAX,
+				      .open_cache = user_cache_open };
 
 	for (size_t i = 0; i < b->n_places && i < row_limit(b); i++) {
 		b->places[i].presence = presence_check(&look, b->places[i].row);
@@ -96,7 +102,7 @@ static int read_tags(struct block *b, struct roar_error *err)
 {
 	const struct store_file *row = find_maker(b);
 	const struct store_job *job = NULL;
-	int r = row ? view_job(b->view, row->job_id, &job, err) : 0;
+	int r = row ? query_job(&b->view->query, row->job_id, &job, err) : 0;
 
 	if (r < 0 || !job)
 		return r;
@@ -264,7 +270,7 @@ static int collect_uses(struct block *b, unsigned roles, struct use_list *list,
 
 		if (!(b->uses[i].role & roles))
 			continue;
-		r = view_job(b->view, b->uses[i].job_id, &job, err);
+		r = query_job(&b->view->query, b->uses[i].job_id, &job, err);
 		if (r >= 0 && job)
 			r = take_use(b, list, &b->uses[i], job);
 	}
@@ -357,7 +363,7 @@ static int json_uses(struct block *b, struct json *j, const char *key,
 	for (size_t i = 0; r >= 0 && i < b->n_uses; i++) {
 		if (!(b->uses[i].role & roles))
 			continue;
-		r = view_job(b->view, b->uses[i].job_id, &job, err);
+		r = query_job(&b->view->query, b->uses[i].job_id, &job, err);
 		if (r < 0 || !job)
 			continue;
 		json_object(j);

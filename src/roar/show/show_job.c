@@ -232,7 +232,7 @@ static int add_source(struct view *v, const struct store_file *f,
 	const struct store_job *maker;
 	int r;
 
-	r = producer_find(v, f, &maker, err);
+	r = producer_find(&v->query, f, &maker, err);
 	if (r < 0)
 		return r;
 	if (!maker)

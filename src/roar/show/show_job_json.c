@@ -17,7 +17,7 @@ static int json_file(struct view *v, struct json *j, const struct store_file *f,
 	int r = 0;
 
 	if (f->role & LINEAGE_INPUT)
-		r = producer_find(v, f, &maker, err);
+		r = producer_find(&v->query, f, &maker, err);
 	json_object(j);
 	view_json_text(j, "path", f->path);
 	view_json_text(j, "role", view_role_word(f->role));

@@ -16,21 +16,15 @@ static int read_carried(struct view *v, const struct store_job *job,
 			const struct job_tag *given, size_t n,
 			struct show_tags *ret, struct roar_error *err)
 {
-	struct view session = VIEW_INIT; /* of the store alone */
-	struct pipeline p = PIPELINE_INIT;
+	CLEANUP(pool_release) struct pool scratch = POOL_INIT;
+	CLEANUP(pipeline_release) struct pipeline p = PIPELINE_INIT;
+	struct query q = { .store = v->store, .pool = &scratch };
 	int r;
 
-	session.store = v->store;
-	session.has_session = true;
-	session.session.id = job->session_id;
-	r = pipeline_load(&session, PIPELINE_NO_JOBS, &p, err);
-	if (r >= 0)
-		r = tags_of_outputs(p.graph, job->id, given, n, &v->pool,
-				    &ret->carried, &ret->n_carried);
-	pipeline_release(&p);
-	str_release(&session.out);
-	pool_release(&session.pool);
-	return r;
+	r = pipeline_load(&q, job->session_id, PIPELINE_NO_JOBS, &p, err);
+	return r < 0 ? r :
+		       tags_of_outputs(p.graph, job->id, given, n, &v->pool,
+				       &ret->carried, &ret->n_carried);
 }
 
 int show_tags_read(struct view *v, const struct store_job *job,
@@ -75,7 +69,7 @@ static int add_source(struct view *v, const struct job_tag *t, int64_t here,
 		      struct roar_error *err)
 {
 	const struct store_job *job;
-	int r = view_job(v, t->job_id, &job, err);
+	int r = query_job(&v->query, t->job_id, &job, err);
 
 	if (r < 0)
 		return r;
@@ -167,7 +161,7 @@ int show_tags_json(struct view *v, const struct show_tags *tags, struct json *j,
 		const struct job_tag *t = &tags->carried[i];
 		const struct store_job *job;
 
-		r = view_job(v, t->job_id, &job, err);
+		r = query_job(&v->query, t->job_id, &job, err);
 		if (r < 0)
 			break;
 		json_object(j);

@@ -18,6 +18,8 @@ static int open_store(struct view *v, unsigned store_flags,
 	r = project_store(&v->project, store_flags, &v->store, err);
 	if (r < 0)
 		return r;
+	v->query.store = v->store;
+	v->query.pool = &v->pool;
 	r = store_session_active(v->store, false, &v->session, err);
 	if (r < 0 && r != -ENOENT)
 		return r;
@@ -45,7 +47,7 @@ void view_close(struct view *v)
 	store_closep(&v->store);
 	v->store = NULL;
 	project_release(&v->project);
-	map_release(&v->jobs);
+	query_release(&v->query);
 	str_release(&v->out);
 	pool_release(&v->pool);
 }
@@ -58,30 +60,6 @@ int view_fail(int r, const struct roar_error *err)
 int view_print(struct view *v)
 {
 	return cli_print(&v->out);
-}
-
-int view_job(struct view *v, int64_t id, const struct store_job **ret,
-	     struct roar_error *err)
-{
-	struct store_job_query query = { .job_id = id };
-	struct store_job *job = map_get(&v->jobs, &id, sizeof(id));
-	size_t n;
-	int r;
-
-	if (!job) {
-		r = store_jobs(v->store, &v->pool, &query, &job, &n, err);
-		if (r < 0)
-			return r;
-		if (!n) {
-			*ret = NULL;
-			return 0;
-		}
-		r = map_set(&v->jobs, &job->id, sizeof(job->id), job);
-		if (r < 0)
-			return r;
-	}
-	*ret = job;
-	return 0;
 }
 
 void view_step_number(struct str *out, bool is_build, int64_t step)

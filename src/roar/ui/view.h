@@ -14,11 +14,11 @@
 #include <stdint.h>
 
 #include "base/json.h"
-#include "base/map.h"
 #include "base/pool.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "project/project.h"
+#include "query/query.h"
 #include "store/store.h"
 
 enum {
@@ -35,7 +35,7 @@ struct view {
 	struct str out; /* the product */
 	bool has_session;
 	struct store_session session; /* the active one, if there is one */
-	struct map jobs; /* id -> struct store_job, see view_job() */
+	struct query query; /* of store, into pool */
 	struct store_session
 		*sessions; /* all, once view_session_uid() needs them */
 	size_t n_sessions;
@@ -54,11 +54,6 @@ int view_fail(int r, const struct roar_error *err);
 
 /* Prints `out`.  Returns an exit status. */
 int view_print(struct view *v);
-
-/* The job of that id in *ret, read once and then remembered; NULL when the
- * record has none. */
-int view_job(struct view *v, int64_t id, const struct store_job **ret,
-	     struct roar_error *err);
 
 /* ---- words and cells; each appends to `out` ---- */
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sample.h"
+#include "fixture.h"
 
 static void an_empty_session_has_no_steps(void **state)
 {

@@ -1,5 +1,5 @@
 /* test_inputs.c */
-#include "sample.h"
+#include "fixture.h"
 
 static void direct_inputs_are_the_default(void **state)
 {

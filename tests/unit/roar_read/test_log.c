@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sample.h"
+#include "fixture.h"
 
 #define HEADS "UID       STEP  TIMESTAMP            DURATION  STATUS  COMMAND\n"
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "alloc_fail.h"
+#include "fixture.h"
 #include "lineage/tag.h"
-#include "sample.h"
 
 enum { ALLOCATIONS_MAX = 20000 };
 

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sample.h"
+#include "fixture.h"
 
 static bool exists(const char *name)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sample.h"
+#include "fixture.h"
 
 static void reset_starts_an_empty_session(void **state)
 {

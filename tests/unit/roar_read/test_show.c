@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sample.h"
+#include "fixture.h"
 
 #define MODEL "23528095ca5b089f46b321d8fb6e59849f368cf8a8c9a965c39a04247727f848"
 

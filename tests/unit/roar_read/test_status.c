@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sample.h"
+#include "fixture.h"
 
 /* Everything behind the line of the DAG hash. */
 static void expect_status(struct fixture *f, const char *expected)

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sample.h"
+#include "fixture.h"
 
 static void expect_refusal(struct fixture *f, const char *words,
 			   const char *sentence)

@@ -1,10 +1,10 @@
 /* sample.h - the record most tests look at: prepare, train, evaluate. */
-#ifndef ROAR_TEST_ROAR_READ_SAMPLE_H
-#define ROAR_TEST_ROAR_READ_SAMPLE_H
+#ifndef ROAR_TEST_QUERY_SAMPLE_H
+#define ROAR_TEST_QUERY_SAMPLE_H
 
 #include <unistd.h>
 
-#include "fixture.h"
+#include "record.h"
 
 static inline void record_prepare(struct fixture *f, const char *uid,
 				  const char *content)
@@ -27,7 +27,7 @@ static inline void record_pipeline(struct fixture *f)
 		    "metrics.json", "{}\n");
 }
 
-/* What a makes, mv and ln carry on: y -> yy, which is also yl. */
+/* What the first job makes, mv and ln carry on: y -> yy, which is also yl. */
 static inline void record_moves(struct fixture *f)
 {
 	struct store_file *row;

@@ -1,10 +1,10 @@
-/* test_upstream.c */
+/* test_stale_warning.c */
 #include <string.h>
 
-#include "query/upstream.h"
-#include "sample.h"
+#include "fixture.h"
+#include "run/stale_warning.h"
 
-/* Calls upstream_warn() for the job that was recorded last with that command,
+/* Calls stale_warning_print() for the job that was recorded last with that command,
  * in the place of a command, so that what it says is caught. */
 static struct fixture *current;
 static const char *subject;
@@ -23,7 +23,7 @@ static int run_warn(const struct command *command, const struct args *args)
 				    &jobs, &n, &err),
 			 0);
 	assert_int_equal(n, 1);
-	found = upstream_warn(current->store, jobs);
+	found = stale_warning_print(current->store, jobs);
 	return 0;
 }
 
