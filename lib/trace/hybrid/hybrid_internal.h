@@ -186,6 +186,10 @@ struct tracee *member_add(struct hybrid *h, pid_t pid, pid_t parent);
 struct member *member_of(struct hybrid *h, const struct tracee *t);
 struct member *member_of_teller(struct hybrid *h, uint32_t id);
 
+/* Is it in another directory than the one it told?  `ret_cwd`, set only then, may be
+ * t->cwd.  False when it is gone. */
+bool member_has_moved(const struct tracee *t, struct str *ret_cwd);
+
 /* Is that a file of ours, which programs open because we asked them to? */
 bool hybrid_is_ours(const struct hybrid *h, const char *path);
 

@@ -403,6 +403,21 @@ bool member_thread_is_gone(const struct tracee *t)
 	       errno == ESRCH;
 }
 
+bool member_has_moved(const struct tracee *t, struct str *ret_cwd)
+{
+	char link[32], text[LOG_PATH_MAX + 1];
+	ssize_t n;
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)t->tid);
+	n = readlink(link, text, sizeof(text));
+	if (n <= 0 || ((size_t)n == t->cwd.len &&
+		       memcmp(text, t->cwd.data, (size_t)n) == 0))
+		return false;
+	str_clear(ret_cwd);
+	str_add(ret_cwd, text, (size_t)n);
+	return true;
+}
+
 /* Others may have moved the directory a process is in: what it told is the old
  * name then. */
 static void look_for_moved(struct hybrid *h)
@@ -415,18 +430,9 @@ static void look_for_moved(struct hybrid *h)
 		return;
 	while ((m = map_next(&h->members, &pos))) {
 		struct tracee *t = tree_find(&h->o.tree, m->pid);
-		char link[32], text[LOG_PATH_MAX + 1];
-		ssize_t n;
 
-		if (!t || !t->cwd_told)
-			continue;
-		(void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)m->pid);
-		n = readlink(link, text, sizeof(text));
-		if (n <= 0 || ((size_t)n == t->cwd.len &&
-			       memcmp(text, t->cwd.data, (size_t)n) == 0))
-			continue;
-		str_clear(&t->cwd);
-		str_add(&t->cwd, text, (size_t)n);
+		if (t && t->cwd_told)
+			(void)member_has_moved(t, &t->cwd);
 	}
 }
 

@@ -75,13 +75,15 @@ static int find_now(struct hybrid *h, struct tracee *t, const char *path,
 }
 
 /* The same.  Another process may share the current directory (CLONE_FS) and have
- * changed it unheard: then the kernel knows better than what was told. */
+ * changed it unheard: then the kernel knows better than what was told, and is asked
+ * from now on. */
 static int find_file(struct hybrid *h, struct tracee *t, const char *path,
 		     size_t len, struct stat *st, int64_t *birth_ns)
 {
 	int r = find_now(h, t, path, len, st, birth_ns);
 
-	if (r != -ENOENT || path[0] == '/' || !t->cwd_told)
+	if (r != -ENOENT || path[0] == '/' || !t->cwd_told ||
+	    !member_has_moved(t, &t->cwd))
 		return r;
 	t->cwd_told = false;
 	str_clear(&t->cwd);
