@@ -7,9 +7,18 @@
 
 #include "net/tls/tls_client.h"
 
+static const struct address_kind KIND = {
+	.service = "etcd",
+	.form = "http://HOST:PORT or https://HOST:PORT",
+	.schemes = "http:// ",
+	.tls_scheme = "https://",
+	.port = "2379",
+	.max = ETCD_MAX_MEMBERS,
+};
+
 void etcd_door_release(struct etcd_door *d)
 {
-	etcd_addresses_release(&d->addresses);
+	address_list_release(&d->addresses);
 	tls_client_free(d->tls);
 	free(d->user);
 	if (d->password)
@@ -18,7 +27,7 @@ void etcd_door_release(struct etcd_door *d)
 	*d = (struct etcd_door){ 0 };
 }
 
-static bool any_is_tls(const struct etcd_addresses *a)
+static bool any_is_tls(const struct address_list *a)
 {
 	for (size_t i = 0; i < a->n; i++) {
 		if (a->list[i].is_tls)
@@ -74,7 +83,7 @@ int etcd_door_open(struct etcd_door *d, const struct etcd_access *access,
 	int r;
 
 	*d = (struct etcd_door){ 0 };
-	r = etcd_addresses_parse(access->addresses, &d->addresses, err);
+	r = address_list_parse(access->addresses, &KIND, &d->addresses, err);
 	if (r == 0)
 		r = open_tls(d, access, err);
 	if (r == 0)

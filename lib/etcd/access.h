@@ -3,15 +3,16 @@
 #define ETCD_ACCESS_H
 
 #include "base/error.h"
-#include "etcd/address.h"
+#include "net/address.h"
 
 enum {
-	ETCD_MAX_SECRET = 400
-}; /* bytes of a user's name, and of its password */
+	ETCD_MAX_MEMBERS = 16, /* addresses of a cluster */
+	ETCD_MAX_SECRET = 400, /* bytes of a user's name, and of its password */
+};
 
 /* What is asked for; only `addresses` must be there.  Strings are the caller's. */
 struct etcd_access {
-	const char *addresses; /* as address.h says */
+	const char *addresses; /* "http://HOST:PORT,https://HOST:PORT" */
 	const char *ca; /* who vouches for members with https:// (a file of PEM);
 			 * NULL: those whom the system believes */
 	const char *cert,
@@ -23,7 +24,7 @@ struct tls_client;
 
 /* The same, checked and read. */
 struct etcd_door {
-	struct etcd_addresses addresses;
+	struct address_list addresses;
 	struct tls_client *tls; /* NULL: nobody speaks it */
 	char *user, *password; /* or NULL */
 };

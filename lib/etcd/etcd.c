@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/macros.h"
 #include "etcd/login.h"
-#include "etcd/resolve.h"
+#include "net/host_lookup.h"
 
 enum {
 	PAUSE_MS = 100, /* after a round through all members, ... */
@@ -28,7 +28,7 @@ struct etcd {
 	unsigned which[ETCD_MAX_MEMBERS];
 	bool answered; /* this one has, since it was connected to */
 	size_t n_failed; /* members in a row */
-	struct resolve *resolve;
+	struct host_lookup *resolve;
 	struct channel *channel;
 	struct login login;
 	bool is_open; /* calls may be made on the channel */
@@ -72,7 +72,7 @@ static void say_trouble(struct etcd *e, const char *why)
 	e->in_trouble = true;
 	str_addf(&text, "etcd %s: %s: %s",
 		 e->is_refused ? "does not let us in" : "cannot be reached",
-		 e->door.addresses.list[e->at].text, why);
+		 e->door.addresses.list[e->at].name, why);
 	e->changed(e->data, str_cstr(&text));
 	str_release(&text);
 }
@@ -102,8 +102,8 @@ static void move_on(struct etcd *e, const char *why)
 	char sentence[512];
 
 	(void)snprintf(sentence, sizeof(sentence), "%s: %s",
-		       e->door.addresses.list[e->at].text, why);
-	resolve_end(e->resolve);
+		       e->door.addresses.list[e->at].name, why);
+	host_lookup_end(e->resolve);
 	e->resolve = NULL;
 	login_end(&e->login);
 	e->is_open = false;
@@ -327,9 +327,9 @@ static void on_login(struct login *l, const char *sentence)
 static int open_channel(struct etcd *e, const struct sockaddr *address,
 			socklen_t len)
 {
-	const struct etcd_address *a = &e->door.addresses.list[e->at];
+	const struct address *a = &e->door.addresses.list[e->at];
 	const struct channel_peer peer = {
-		.authority = a->text,
+		.authority = a->name,
 		.host = a->host,
 		.tls = a->is_tls ? e->door.tls : NULL,
 	};
@@ -338,22 +338,31 @@ static int open_channel(struct etcd *e, const struct sockaddr *address,
 			    &e->channel);
 }
 
-static void on_found(void *data, const struct sockaddr *address, socklen_t len,
-		     const char *sentence)
+static const struct addrinfo *pick(const struct addrinfo *all, unsigned number)
+{
+	const struct addrinfo *a = all;
+
+	for (; number > 0; number--)
+		a = a->ai_next ? a->ai_next : all;
+	return a;
+}
+
+static void on_found(void *data, const struct addrinfo *all, const char *why)
 {
 	struct etcd *e = data;
 
-	if (!address) {
-		move_on(e, sentence);
+	if (!all) {
+		move_on(e, why);
 		return;
 	}
-	if (open_channel(e, address, len) < 0 ||
+	all = pick(all, e->which[e->at]);
+	if (open_channel(e, all->ai_addr, all->ai_addrlen) < 0 ||
 	    (e->door.user && login_begin(&e->login, e->loop, e->channel,
 					 e->door.user, e->door.password) < 0)) {
 		move_on(e, "no memory for a connection");
 		return;
 	}
-	resolve_end(e->resolve);
+	host_lookup_end(e->resolve);
 	e->resolve = NULL;
 	if (!e->door.user)
 		send_waiting(e);
@@ -361,10 +370,10 @@ static void on_found(void *data, const struct sockaddr *address, socklen_t len,
 
 static void connect_next(struct etcd *e)
 {
-	const struct etcd_address *a = &e->door.addresses.list[e->at];
+	const struct address *a = &e->door.addresses.list[e->at];
 
-	if (resolve_begin(e->loop, a->host, a->port, e->which[e->at], on_found,
-			  e, &e->resolve) < 0)
+	if (host_lookup_begin(e->loop, a->host, a->port, on_found, e,
+			      &e->resolve) < 0)
 		move_on(e, "no memory for a connection");
 }
 
@@ -406,7 +415,7 @@ void etcd_free(struct etcd *e)
 	login_end(&e->login);
 	channel = TAKE_PTR(e->channel);
 	channel_close(channel, "the program ends");
-	resolve_end(e->resolve);
+	host_lookup_end(e->resolve);
 	loop_timer_clear(e->loop, &e->timer);
 	etcd_door_release(&e->door);
 	free(e);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "net/address.h"
 
 enum {
 	BACKLOG = 16384, /* ranks that may connect in one moment */
@@ -75,27 +76,6 @@ static uint16_t bound_port(int fd)
 						   a.v4.sin_port);
 }
 
-/* Host and port of "HOST:PORT", "[V6]:PORT", ":PORT"; in `text`, which is changed. */
-static int split(char *text, const char **ret_host, const char **ret_port)
-{
-	char *colon = strrchr(text, ':');
-
-	if (!colon || colon[1] == '\0' ||
-	    strspn(colon + 1, "0123456789") != strlen(colon + 1) ||
-	    strlen(colon + 1) > 5 || atoi(colon + 1) > UINT16_MAX)
-		return -EINVAL;
-	*colon = '\0';
-	*ret_port = colon + 1;
-	if (text[0] == '[' && colon > text + 1 && colon[-1] == ']') {
-		colon[-1] = '\0';
-		text++;
-	} else if (strchr(text, ':')) {
-		return -EINVAL;
-	}
-	*ret_host = text;
-	return 0;
-}
-
 DEFINE_CLEANUP(struct addrinfo *, freeaddrinfo)
 
 /* The first of that family that can be had. */
@@ -139,18 +119,18 @@ static int open_tcp(const char *address, int64_t dead_ms,
 		    struct listen_socket *ret, struct roar_error *err)
 {
 	CLEANUP(freep) char *text = strdup(address);
-	const char *host = NULL;
-	const char *port = NULL;
+	char *host, *port;
 	int fd = -1;
 
 	if (!text)
 		return error_set(err, -ENOMEM, "no memory to listen at '%s'",
 				 address);
-	if (split(text, &host, &port) < 0)
-		return error_set(
-			err, -EINVAL,
-			"'%s' is no address to listen at; use HOST:PORT, [V6]:PORT, :PORT or unix:PATH",
-			address);
+	if (address_split(text, &host, &port) || !port ||
+	    !address_is_port(port, 0))
+		return error_set(err, -EINVAL,
+				 "'%s' is not an address to listen at: write "
+				 "HOST:PORT, [V6]:PORT, :PORT or unix:PATH",
+				 address);
 
 	int r = bind_first(host, port, dead_ms, &fd, err);
 

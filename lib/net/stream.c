@@ -177,6 +177,11 @@ const char *stream_alpn(const struct stream *s)
 	return s->tls ? tls_stream_alpn(s->tls) : NULL;
 }
 
+int stream_handshake(struct stream *s)
+{
+	return s->tls ? tls_stream_handshake(s->tls) : 0;
+}
+
 bool stream_is_open(const struct stream *s)
 {
 	return !s->tls || tls_stream_is_open(s->tls);

@@ -69,6 +69,9 @@ int stream_pause(struct stream *s, bool paused);
  * owner, who still has output, needs not be called for that again. */
 int stream_end_input(struct stream *s);
 
+/* Goes on with the handshake of TLS without reading what follows it.  0: it is over, or there is
+ * none; -EAGAIN; -EPROTO.  stream_read() does it, too. */
+int stream_handshake(struct stream *s);
 /* May output be added?  Of a client's TLS not before the handshake is over; until then
  * stream_flush() and stream_read() go on with that. */
 bool stream_is_open(const struct stream *s);

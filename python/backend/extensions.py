@@ -219,7 +219,7 @@ def coord_extension():
     return own("_roar_coord",
                [*glob.glob(f"{LIB}/coord/client/*.c"),
                 f"{LIB}/coord/proto/methods.c", f"{LIB}/coord/text.c",
-                f"{LIB}/net/frames/frames.c"],
+                f"{LIB}/net/address.c", f"{LIB}/net/frames/frames.c"],
                ["clock", "error", "map", "str", "thread", "vec"],
                compile_args=pkg_config("--cflags", "libprotobuf-c", "openssl"),
                link_args=["-ldl", *pkg_config("--libs", "libprotobuf-c")],

@@ -512,4 +512,4 @@ def test_an_address_that_is_none_is_named():
         [PROGRAM, "--agent", "--upstream", "a:b:c", "--listen",
          "127.0.0.1:0"], capture_output=True, text=True, check=False)
     assert program.returncode == 1
-    assert "'a:b:c' is no address" in program.stderr
+    assert "'a:b:c' is not an address" in program.stderr

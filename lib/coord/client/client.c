@@ -40,7 +40,7 @@ static void release(struct roar_coord *c)
 	client_session_release(c);
 	client_link_release(&c->link);
 	client_meet_forget(c);
-	client_addresses_release(&c->addresses);
+	address_list_release(&c->addresses);
 	free_words(c->metadata);
 	free(c->job);
 	free(c->worker_id);
@@ -141,7 +141,8 @@ static int copy_options(struct roar_coord *c,
 	    !copy(&c->tls_name, o->tls_name) ||
 	    !copy(&c->hostname, o->hostname ? o->hostname : hostname))
 		return -ENOMEM;
-	r = client_addresses_parse(o->address, &c->addresses, &err);
+	r = address_list_parse(o->address, &client_address_kind, &c->addresses,
+			       &err);
 	if (r == -EINVAL)
 		last_error_set("%s", err.text);
 	return r < 0 ? r : copy_metadata(c, o->metadata);

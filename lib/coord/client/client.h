@@ -36,7 +36,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/str.h"
-#include "coord/client/address.h"
+#include "coord/client/client_address.h"
 #include "coord/client/last_error.h"
 #include "coord/proto/methods.h"
 
@@ -157,7 +157,7 @@ struct roar_coord {
 	unsigned n_inside; /* calls of the API under way */
 
 	/* as given */
-	struct client_addresses addresses;
+	struct address_list addresses;
 	char *job, *worker_id, *token, *hostname, *tls_ca, *tls_name;
 	int32_t port, gpu_count;
 	int64_t memory_bytes;

@@ -199,7 +199,7 @@ static void shake_hands(struct roar_coord *c)
 static void connected(struct roar_coord *c)
 {
 	struct client_link *l = &c->link;
-	const struct client_address *a = &c->addresses.list[l->address];
+	const struct address *a = &c->addresses.list[l->address];
 	struct roar_error err = { 0 };
 	int r;
 
@@ -303,7 +303,7 @@ static void connect_unix(struct roar_coord *c, const char *path)
 
 /* Asking for a name may take long: nobody else is kept from the lock meanwhile.  All
  * they can do to a link that is down is leave it. */
-static int look_up(struct roar_coord *c, const struct client_address *a)
+static int look_up(struct roar_coord *c, const struct address *a)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	struct addrinfo *found = NULL;
@@ -322,7 +322,7 @@ static int look_up(struct roar_coord *c, const struct client_address *a)
 static void try_next(struct roar_coord *c)
 {
 	struct client_link *l = &c->link;
-	const struct client_address *a = &c->addresses.list[l->address];
+	const struct address *a = &c->addresses.list[l->address];
 	const struct addrinfo *next;
 	int r;
 

@@ -40,18 +40,9 @@ static bool find_leader(const char *data, size_t len, const char **ret,
 	return false;
 }
 
-static bool is_at(const struct client_address *a, const char *text, size_t len)
+static bool is_at(const struct address *a, const char *text, size_t len)
 {
-	char own[320];
-	int n;
-
-	if (a->path)
-		n = snprintf(own, sizeof(own), "unix:%s", a->path);
-	else
-		n = snprintf(own, sizeof(own),
-			     strchr(a->host, ':') ? "[%s]:%s" : "%s:%s",
-			     a->host, a->port);
-	return n > 0 && (size_t)n == len && memcmp(own, text, len) == 0;
+	return strlen(a->name) == len && memcmp(a->name, text, len) == 0;
 }
 
 /* Which of our addresses that is; as many as we have: none. */

@@ -182,6 +182,20 @@ static bool is_plain(const struct tls_stream *t)
 	       t->has_read && t->first != HANDSHAKE;
 }
 
+int tls_stream_handshake(struct tls_stream *t)
+{
+	int n;
+
+	ssl.ERR_clear_error();
+	n = ssl.SSL_do_handshake(t->ssl);
+	if (n == 1)
+		return 0;
+	if (ssl.SSL_get_error(t->ssl, n) == SSL_ERROR_WANT_READ)
+		return -EAGAIN;
+	note_why(t);
+	return -EPROTO;
+}
+
 ssize_t tls_stream_read(struct tls_stream *t, void *data, size_t len)
 {
 	ssl.ERR_clear_error();

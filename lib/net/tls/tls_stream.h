@@ -26,6 +26,8 @@ struct tls_stream *tls_stream_connect(struct tls_client *client,
 				      int fd);
 void tls_stream_free(struct tls_stream *t);
 
+/* As stream_handshake(). */
+int tls_stream_handshake(struct tls_stream *t);
 /* As stream_read(); the handshake is a part of it.  -EPROTO for what is not TLS. */
 ssize_t tls_stream_read(struct tls_stream *t, void *data, size_t len);
 

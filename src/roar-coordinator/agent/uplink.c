@@ -54,7 +54,7 @@ int64_t uplink_patience_ms(const struct uplink *u)
 
 static void drop(struct uplink *u)
 {
-	resolve_end(u->resolve);
+	host_lookup_end(u->resolve);
 	u->resolve = NULL;
 	if (u->fd.fd >= 0) {
 		loop_remove(u->loop, &u->fd);
@@ -173,7 +173,8 @@ int uplink_open(struct loop *loop, const struct uplink_options *options,
 	u->fd.fd = -1;
 	u->timer.due = on_timer;
 	u->flush.call = on_flush;
-	r = client_addresses_parse(options->addresses, &u->addresses, err);
+	r = address_list_parse(options->addresses, &client_address_kind,
+			       &u->addresses, err);
 	if (r == 0 && u->ca && access(u->ca, R_OK) < 0)
 		r = error_set(err, -errno,
 			      "cannot read certificates from '%.200s': %s",
@@ -193,7 +194,7 @@ void uplink_close(struct uplink *u)
 		return;
 	drop(u);
 	loop_timer_clear(u->loop, &u->timer);
-	client_addresses_release(&u->addresses);
+	address_list_release(&u->addresses);
 	shelf_release(&u->shelf);
 	free(u);
 }

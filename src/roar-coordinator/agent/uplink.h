@@ -30,7 +30,7 @@ struct uplink_user {
 };
 
 struct uplink_options {
-	const char *addresses; /* as coord/client/address.h has them */
+	const char *addresses; /* as coord/client/client_address.h has them */
 	const char *ca; /* a file of certificates: TLS is asked for; or NULL */
 	const char *name; /* in the coordinator's certificate; NULL: the host */
 };

@@ -10,10 +10,10 @@
 
 #include "agent/uplink.h"
 #include "base/str.h"
-#include "coord/client/address.h"
+#include "coord/client/client_address.h"
 #include "coord/client/tls.h"
-#include "etcd/resolve.h"
 #include "net/buffer.h"
+#include "net/host_lookup.h"
 
 enum { UPLINK_CONNECT_MS = 10000 }; /* from the first packet until it is up */
 
@@ -21,13 +21,13 @@ enum uplink_state { DOWN, RESOLVING, CONNECTING, SECURING, ASKING, UP };
 
 struct uplink {
 	struct loop *loop;
-	struct client_addresses addresses;
+	struct address_list addresses;
 	size_t address; /* the one that is used */
 	const char *ca, *name;
 	const struct uplink_user *user;
 	void *ctx;
 	enum uplink_state state;
-	struct resolve *resolve;
+	struct host_lookup *resolve;
 	struct loop_fd fd; /* fd -1: none */
 	struct client_tls *tls;
 	struct shelf shelf;

@@ -79,16 +79,26 @@ static void connect_to(struct uplink *u, const struct sockaddr *address,
 		fail_errno(u, errno);
 }
 
-static void on_found(void *data, const struct sockaddr *address, socklen_t len,
-		     const char *sentence)
+static const struct addrinfo *pick(const struct addrinfo *all, unsigned number)
+{
+	const struct addrinfo *a = all;
+
+	for (; number > 0; number--)
+		a = a->ai_next ? a->ai_next : all;
+	return a;
+}
+
+static void on_found(void *data, const struct addrinfo *all, const char *why)
 {
 	struct uplink *u = data;
 
-	if (!address)
+	if (!all) {
 		uplink_fail(u, "cannot find the coordinator's host '%s': %s",
-			    u->addresses.list[u->address].host, sentence);
-	else
-		connect_to(u, address, len);
+			    u->addresses.list[u->address].host, why);
+		return;
+	}
+	all = pick(all, u->n_rounds);
+	connect_to(u, all->ai_addr, all->ai_addrlen);
 }
 
 static void connect_unix(struct uplink *u, const char *path)
@@ -101,14 +111,14 @@ static void connect_unix(struct uplink *u, const char *path)
 
 void uplink_begin_try(struct uplink *u)
 {
-	const struct client_address *a = &u->addresses.list[u->address];
+	const struct address *a = &u->addresses.list[u->address];
 
 	u->state = RESOLVING;
 	(void)loop_timer_set(u->loop, &u->timer,
 			     loop_now_ms(u->loop) + uplink_patience_ms(u));
 	if (a->path)
 		connect_unix(u, a->path);
-	else if (resolve_begin(u->loop, a->host, a->port, u->n_rounds, on_found,
-			       u, &u->resolve) < 0)
+	else if (host_lookup_begin(u->loop, a->host, a->port, on_found, u,
+				   &u->resolve) < 0)
 		uplink_fail(u, "no memory to look for '%s'", a->host);
 }

@@ -228,7 +228,7 @@ static void read_some(struct uplink *u)
 
 void uplink_connected(struct uplink *u)
 {
-	const struct client_address *a = &u->addresses.list[u->address];
+	const struct address *a = &u->addresses.list[u->address];
 	struct roar_error err = { "no memory for TLS" };
 	const char *name = u->name ? u->name : a->host ? a->host : "localhost";
 

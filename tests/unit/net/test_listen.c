@@ -88,7 +88,7 @@ static void what_is_no_address_is_said_to_be_none(void **state)
 		struct roar_error err = { 0 };
 
 		assert_int_equal(listen_open(bad[i], 1000, &l, &err), -EINVAL);
-		assert_non_null(strstr(err.text, "is no address"));
+		assert_non_null(strstr(err.text, "is not an address"));
 	}
 }
 

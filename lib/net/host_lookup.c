@@ -1,5 +1,5 @@
-/* resolve.c - see resolve.h */
-#include "etcd/resolve.h"
+/* host_lookup.c - see host_lookup.h */
+#include "net/host_lookup.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -14,31 +14,30 @@
 #include "base/macros.h"
 #include "base/thread.h"
 
-/* Of the thread and of who asked; freed by the last of both. */
+/* Shared by the thread that asks and the loop's; freed by the last of both.  The thread writes
+ * `result` and `all` before it signals `event_fd`; the loop reads them after that. */
 struct question {
 	_Atomic int n_owners;
 	char *host, *port;
 	int event_fd;
 	int result; /* of getaddrinfo() */
-	struct addrinfo *found;
+	struct addrinfo *all;
 };
 
-struct resolve {
+struct host_lookup {
 	struct loop *loop;
 	struct question *question;
 	struct loop_fd answered; /* fd -1: not waited for */
-	void (*tell)(void *data, const struct sockaddr *address, socklen_t len,
-		     const char *sentence);
+	void (*found)(void *data, const struct addrinfo *all, const char *why);
 	void *data;
-	unsigned number; /* of the address */
 };
 
 static void question_leave(struct question *q)
 {
 	if (!q || atomic_fetch_sub(&q->n_owners, 1) > 1)
 		return;
-	if (q->found)
-		freeaddrinfo(q->found);
+	if (q->all)
+		freeaddrinfo(q->all);
 	closep(&q->event_fd);
 	free(q->host);
 	free(q->port);
@@ -69,7 +68,7 @@ static void ask(struct question *q, int flags)
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
 					.ai_flags = flags };
 
-	q->result = getaddrinfo(q->host, q->port, &hints, &q->found);
+	q->result = getaddrinfo(q->host, q->port, &hints, &q->all);
 }
 
 static void say_done(const struct question *q)
@@ -103,40 +102,23 @@ static int begin_thread(struct question *q)
 	return r;
 }
 
-/* There is at least one. */
-static const struct addrinfo *pick(const struct addrinfo *all, unsigned number)
-{
-	const struct addrinfo *a = all;
-	unsigned n = 1;
-
-	for (const struct addrinfo *i = all->ai_next; i; i = i->ai_next)
-		n++;
-	for (number %= n; number > 0; number--)
-		a = a->ai_next;
-	return a;
-}
-
 static void on_answered(struct loop_fd *f, uint32_t events)
 {
-	struct resolve *r = container_of(f, struct resolve, answered);
+	struct host_lookup *r = container_of(f, struct host_lookup, answered);
 	const struct question *q = r->question;
 	uint64_t n;
 
 	(void)events;
-	(void)!read(f->fd, &n,
-		    sizeof(n)); /* what the thread wrote is seen now */
+	(void)!read(f->fd, &n, sizeof(n)); /* orders it after the thread */
 	loop_remove(r->loop, f);
 	f->fd = -1;
-	if (q->result) {
-		r->tell(r->data, NULL, 0, gai_strerror(q->result));
-	} else {
-		const struct addrinfo *a = pick(q->found, r->number);
-
-		r->tell(r->data, a->ai_addr, a->ai_addrlen, NULL);
-	}
+	if (q->result)
+		r->found(r->data, NULL, gai_strerror(q->result));
+	else
+		r->found(r->data, q->all, NULL);
 }
 
-void resolve_end(struct resolve *r)
+void host_lookup_end(struct host_lookup *r)
 {
 	if (!r)
 		return;
@@ -146,13 +128,12 @@ void resolve_end(struct resolve *r)
 	free(r);
 }
 
-int resolve_begin(struct loop *loop, const char *host, const char *port,
-		  unsigned number,
-		  void (*found)(void *data, const struct sockaddr *address,
-				socklen_t len, const char *sentence),
-		  void *data, struct resolve **ret)
+int host_lookup_begin(struct loop *loop, const char *host, const char *port,
+		      void (*found)(void *data, const struct addrinfo *all,
+				    const char *why),
+		      void *data, struct host_lookup **ret)
 {
-	struct resolve *r = calloc(1, sizeof(*r));
+	struct host_lookup *r = calloc(1, sizeof(*r));
 	int e = r ? question_new(host, port, &r->question) : -ENOMEM;
 
 	if (e < 0) {
@@ -160,9 +141,8 @@ int resolve_begin(struct loop *loop, const char *host, const char *port,
 		return e;
 	}
 	r->loop = loop;
-	r->tell = found;
+	r->found = found;
 	r->data = data;
-	r->number = number;
 	ask(r->question, AI_NUMERICHOST);
 	if (r->question->result)
 		e = begin_thread(r->question);
@@ -174,7 +154,7 @@ int resolve_begin(struct loop *loop, const char *host, const char *port,
 		e = loop_add(loop, &r->answered, EPOLLIN);
 	if (e < 0) {
 		r->answered.fd = -1;
-		resolve_end(r);
+		host_lookup_end(r);
 		return e;
 	}
 	*ret = r;
