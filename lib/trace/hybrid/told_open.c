@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/vec.h"
@@ -74,16 +75,22 @@ static int find_now(struct hybrid *h, struct tracee *t, const char *path,
 	return 0;
 }
 
-/* The same.  Another process may share the current directory (CLONE_FS) and have
- * changed it unheard: then the kernel knows better than what was told, and is asked
- * from now on. */
+/* Another process may share the current directory (CLONE_FS) and have changed it
+ * unheard, or somebody moved or removed it. */
+static bool is_elsewhere(struct tracee *t)
+{
+	return member_has_moved(t, &t->cwd) ||
+	       access(str_cstr(&t->cwd), F_OK) < 0;
+}
+
+/* The same.  If the process is not where it told, the kernel is asked for its
+ * directory from now on. */
 static int find_file(struct hybrid *h, struct tracee *t, const char *path,
 		     size_t len, struct stat *st, int64_t *birth_ns)
 {
 	int r = find_now(h, t, path, len, st, birth_ns);
 
-	if (r != -ENOENT || path[0] == '/' || !t->cwd_told ||
-	    !member_has_moved(t, &t->cwd))
+	if (r != -ENOENT || path[0] == '/' || !t->cwd_told || !is_elsewhere(t))
 		return r;
 	t->cwd_told = false;
 	str_clear(&t->cwd);
