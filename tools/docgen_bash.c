@@ -22,6 +22,8 @@ static void add_bash_options(struct str *out, const struct command *c)
 		str_addf(out, "--%s ", o->name);
 	}
 	str_adds(out, "-h --help");
+	if (c == program_selected()->single)
+		str_adds(out, " -V --version");
 }
 
 /* What may follow an option that takes a value. */
@@ -199,6 +201,8 @@ static const char bash_main[] =
 	"\t\t_roar_targets\n"
 	"\telif [[ $kind == file ]]; then\n"
 	"\t\t_roar_files\n"
+	"\telif [[ -n $kind ]]; then\n"
+	"\t\treturn\n"
 	"\telif [[ $cur == -* ]]; then\n"
 	"\t\t_roar_words \"$options\"\n"
 	"\telif [[ -n $verbs && ${#actions[@]} == 0 ]]; then\n"
@@ -225,14 +229,14 @@ static void add_bash_tables(struct str *out)
 	str_adds(out, "'\n\tkeys='");
 	add_key_names(out);
 	str_adds(out, "'\n\tcase $command in\n");
-	for (size_t i = 0; commands[i]; i++)
-		add_bash_command(out, commands[i]);
+	for (size_t i = 0; roar_program.commands[i]; i++)
+		add_bash_command(out, roar_program.commands[i]);
 	str_adds(out, "\tesac\n}\n\n");
 	str_adds(out, "# Does the option take a value, and which?\n"
 		      "_roar_takes_value()\n{\n"
 		      "\tkind=''\n\tcase $command:$1 in\n");
-	for (size_t i = 0; commands[i]; i++)
-		add_bash_values(out, commands[i]);
+	for (size_t i = 0; roar_program.commands[i]; i++)
+		add_bash_values(out, roar_program.commands[i]);
 	str_adds(out, "\tesac\n\t[[ -n $kind ]]\n}\n\n");
 }
 
@@ -245,4 +249,54 @@ void complete_bash(struct str *out)
 	add_bash_tables(out);
 	str_adds(out, bash_operands);
 	str_adds(out, bash_main);
+}
+
+/* ---- a single command ---- */
+
+void complete_bash_single(struct str *out, const struct command *c)
+{
+	static const struct {
+		const char *offers;
+		const char *reply;
+	} kinds[] = {
+		{ "folder", "compopt -o filenames 2>/dev/null\n\t\tmapfile -t "
+			    "COMPREPLY < <(compgen -d -- \"$cur\")" },
+		{ "file", "compopt -o filenames 2>/dev/null\n\t\tmapfile -t "
+			  "COMPREPLY < <(compgen -f -- \"$cur\")" },
+		{ "nothing", ":" },
+	};
+
+	str_addf(out,
+		 "# bash completion for %s; generated from its table.\n\n_",
+		 c->name);
+	add_identifier(out, c->name);
+	str_adds(out, "()\n{\n"
+		      "\tlocal cur=${COMP_WORDS[COMP_CWORD]}\n"
+		      "\tlocal previous=${COMP_WORDS[COMP_CWORD - 1]}\n\n"
+		      "\tCOMPREPLY=()\n"
+		      "\t# \"--option=value\" arrives as three words.\n"
+		      "\tif [[ $cur == = ]]; then\n\t\tcur=''\n"
+		      "\telif [[ $previous == = ]]; then\n"
+		      "\t\tprevious=${COMP_WORDS[COMP_CWORD - 2]}\n\tfi\n"
+		      "\tcase $previous in\n");
+	for (const struct option_spec *o = option_listed(c->options); o;
+	     o = option_listed(o + 1)) {
+		if (!o->arg)
+			continue;
+		str_addf(out, "\t--%s)\n\t\t", o->name);
+		if (o->values) {
+			str_adds(out, "mapfile -t COMPREPLY < <(compgen -W '");
+			add_words(out, o->values);
+			str_adds(out, "' -- \"$cur\")");
+		}
+		for (size_t i = 0; !o->values && i < 3; i++)
+			if (!strcmp(option_offers(o), kinds[i].offers))
+				str_adds(out, kinds[i].reply);
+		str_adds(out, " ;;\n");
+	}
+	str_adds(out, "\t*) mapfile -t COMPREPLY < <(compgen -W '");
+	add_bash_options(out, c);
+	str_adds(out, "' -- \"$cur\") ;;\n\tesac\n}\n\ncomplete -F _");
+	add_identifier(out, c->name);
+	str_addf(out, " %s\n", c->name);
 }

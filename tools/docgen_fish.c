@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/help.h"
 #include "commands.h"
 #include "docgen.h"
 #include "project/config_file.h"
@@ -35,16 +36,18 @@ static void add_value_options(struct str *out, const struct command *c)
 	}
 }
 
-static void add_fish_option(struct str *out, const struct command *c,
-			    const struct option_spec *o)
+static void add_fish_option(struct str *out, const struct option_spec *o)
 {
-	if (c->stops_at_operand) {
-		str_addf(out, "complete -c roar -n '__roar_starts %s", c->name);
-		add_value_options(out, c);
-		str_addc(out, '\'');
-	} else {
-		str_addf(out, "complete -c roar -n '__roar_is %s'", c->name);
-	}
+	static const struct {
+		const char *offers;
+		const char *how;
+	} values[] = {
+		{ "folder", " -x -a '(__fish_complete_directories)'" },
+		{ "target", " -x -a '(__roar_targets)'" },
+		{ "file", " -r -F" },
+		{ "nothing", " -x" },
+	};
+
 	if (o->letter)
 		str_addf(out, " -s %c", o->letter);
 	str_addf(out, " -l %s", o->name);
@@ -52,32 +55,43 @@ static void add_fish_option(struct str *out, const struct command *c,
 		str_adds(out, " -x -a '");
 		add_words(out, o->values);
 		str_addc(out, '\'');
-	} else if (o->arg && !strcmp(option_offers(o), "folder")) {
-		str_adds(out, " -x -a '(__fish_complete_directories)'");
-	} else if (o->arg && !strcmp(option_offers(o), "target")) {
-		str_adds(out, " -x -a '(__roar_targets)'");
-	} else if (o->arg) {
-		str_adds(out, " -r -F");
 	}
+	for (size_t i = 0; o->arg && !o->values && i < 4; i++)
+		if (!strcmp(option_offers(o), values[i].offers))
+			str_adds(out, values[i].how);
 	str_adds(out, " -d ");
 	add_quoted(out, o->help);
 	str_addc(out, '\n');
 }
 
+static void add_fish_options(struct str *out, const struct command *c,
+			     const struct option_spec *first)
+{
+	for (const struct option_spec *o = option_listed(first); o;
+	     o = option_listed(o + 1)) {
+		if (c->stops_at_operand) {
+			str_addf(out, "complete -c roar -n '__roar_starts %s",
+				 c->name);
+			add_value_options(out, c);
+			str_addc(out, '\'');
+		} else if (c != program_selected()->single) {
+			str_addf(out, "complete -c roar -n '__roar_is %s'",
+				 c->name);
+		} else {
+			str_addf(out, "complete -c %s", c->name);
+		}
+		add_fish_option(out, o);
+	}
+}
+
 static void add_fish_command(struct str *out, const struct command *c)
 {
-	static const struct option_spec help = { .name = "help",
-						 .letter = 'h',
-						 .help = "show help" };
-
 	str_addf(out, "complete -c roar -n __fish_use_subcommand -a %s -d ",
 		 c->name);
 	add_quoted(out, c->summary);
 	str_addc(out, '\n');
-	for (const struct option_spec *o = option_listed(c->options); o;
-	     o = option_listed(o + 1))
-		add_fish_option(out, c, o);
-	add_fish_option(out, c, &help);
+	add_fish_options(out, c, c->options);
+	add_fish_options(out, c, help_common_options(c));
 	for (const struct verb_spec *v = c->verbs; v && v->name; v++) {
 		str_addf(out, "complete -c roar -n '__roar_is %s 2' -a %s -d ",
 			 c->name, v->name);
@@ -194,12 +208,22 @@ static const char fish_start[] =
 void complete_fish(struct str *out)
 {
 	str_adds(out, fish_start);
-	for (size_t i = 0; commands[i]; i++)
-		add_fish_command(out, commands[i]);
+	for (size_t i = 0; roar_program.commands[i]; i++)
+		add_fish_command(out, roar_program.commands[i]);
 	str_adds(out,
 		 "complete -c roar -n __fish_use_subcommand -a help -d "
 		 "'show help'\ncomplete -c roar -n '__roar_is help 2' -a '");
 	add_command_names(out);
 	str_adds(out, "'\n");
 	add_fish_settings(out);
+}
+
+void complete_fish_single(struct str *out, const struct command *c)
+{
+	str_addf(out,
+		 "# fish completion for %s; generated from its table.\n"
+		 "complete -c %s -f\n",
+		 c->name, c->name);
+	add_fish_options(out, c, c->options);
+	add_fish_options(out, c, help_common_options(c));
 }

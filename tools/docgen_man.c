@@ -5,13 +5,14 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/help.h"
 #include "commands.h"
 #include "docgen.h"
 #include "project/config_file.h"
 
-/* The day the pages were last looked through; a date of the build would make two
+/* The day the pages were last revised; a date of the build would make two
  * builds of one source differ. */
-#define PAGE_DATE "2026-11-15"
+#define PAGE_DATE "2026-11-17"
 
 /* ---- text ---- */
 
@@ -102,47 +103,41 @@ static void add_item(struct str *out, const char *tag, const char *text)
 	add_paragraphs(out, text);
 }
 
+/* Servers are in section 8. */
 static void add_title(struct str *out, const char *name)
 {
 	str_adds(out, ".\\\" generated from the tables of roar\n.TH ");
 	for (; *name; name++)
 		add_char(out, (char)toupper((unsigned char)*name));
-	str_addf(out, " 1 \"%s\" \"roar %s\" \"roar manual\"\n", PAGE_DATE,
-		 roar_version);
+	str_addf(out, " %d \"%s\" \"roar %s\" \"roar manual\"\n",
+		 program_selected()->single ? 8 : 1, PAGE_DATE,
+		 program_selected()->version);
 }
 
 /* ---- the page of a command ---- */
 
-static void add_option(struct str *out, const struct option_spec *o)
+static void add_options(struct str *out, const struct option_spec *first)
 {
-	CLEANUP(str_release) struct str tag = STR_INIT;
-	CLEANUP(str_release) struct str text = STR_INIT;
+	for (const struct option_spec *o = option_listed(first); o;
+	     o = option_listed(o + 1)) {
+		CLEANUP(str_release) struct str tag = STR_INIT;
+		CLEANUP(str_release) struct str text = STR_INIT;
 
-	if (o->letter)
-		str_addf(&tag, "-%c, ", o->letter);
-	str_addf(&tag, "--%s", o->name);
-	if (o->arg)
-		str_addf(&tag, " %s", o->arg);
-	str_adds(&text, o->help);
-	if (o->values)
-		str_addf(&text, " (%s)", o->values);
-	if (o->flags & OPTION_REPEAT)
-		str_adds(&text, "; may be repeated");
-	str_addc(&text, '.');
-	add_item(out, str_cstr(&tag), str_cstr(&text));
+		if (o->letter)
+			str_addf(&tag, "-%c, ", o->letter);
+		str_addf(&tag, "--%s", o->name);
+		if (o->arg)
+			str_addf(&tag, " %s", o->arg);
+		help_option_text(&text, o);
+		str_addc(&text, '.');
+		add_item(out, str_cstr(&tag), str_cstr(&text));
+	}
 }
 
-static void add_options(struct str *out, const struct command *c)
+static void add_all_options(struct str *out, const struct command *c)
 {
-	static const struct option_spec help = { .name = "help",
-						 .letter = 'h',
-						 .help = "show a short help" };
-
-	str_adds(out, ".SH OPTIONS\n");
-	for (const struct option_spec *o = option_listed(c->options); o;
-	     o = option_listed(o + 1))
-		add_option(out, o);
-	add_option(out, &help);
+	add_options(out, c->options);
+	add_options(out, help_common_options(c));
 }
 
 static void add_verbs(struct str *out, const struct command *c)
@@ -212,31 +207,39 @@ void man_command(struct str *out, const struct command *c)
 		str_adds(out, ".SH SETTINGS\nWith their defaults:\n");
 		add_settings(out);
 	}
-	add_options(out, c);
+	str_adds(out, ".SH OPTIONS\n");
+	add_all_options(out, c);
 	str_adds(out, ".SH EXIT STATUS\n");
 	add_paragraphs(out,
 		       c->exit_status ?
 			       c->exit_status :
 			       "0 on success, 1 on failure, 2 on wrong usage.");
 	add_examples(out, c);
-	str_adds(out, ".SH SEE ALSO\n.BR roar (1)\n");
+	str_adds(out, ".SH SEE ALSO\n.BR roar (1)");
+	if (c->see_also) {
+		str_adds(out, ",\n");
+		add_text(out, c->see_also);
+	}
+	str_addc(out, '\n');
 }
 
-/* ---- roar.1 ---- */
+/* ---- the page of a program ---- */
 
 static void add_commands(struct str *out)
 {
 	const char *group = "";
 
-	for (size_t i = 0; commands[i]; i++) {
-		if (strcmp(commands[i]->group, group) != 0) {
-			group = commands[i]->group;
+	for (size_t i = 0; roar_program.commands[i]; i++) {
+		const struct command *c = roar_program.commands[i];
+
+		if (strcmp(c->group, group) != 0) {
+			group = c->group;
 			add_macro(out, "SS", group);
 		}
 		str_adds(out, ".TP\n.BR roar\\-");
-		add_text(out, commands[i]->name);
+		add_text(out, c->name);
 		str_adds(out, " (1)\n");
-		add_text(out, commands[i]->summary);
+		add_text(out, c->summary);
 		str_addc(out, '\n');
 	}
 }
@@ -248,12 +251,14 @@ static bool is_line(const char *line, size_t len, const char *word)
 
 void man_story(struct str *out, const char *story)
 {
-	add_title(out, "roar");
+	add_title(out, program_selected()->name);
 	while (*story) {
 		size_t n = strcspn(story, "\n");
 
 		if (is_line(story, n, "@COMMANDS@")) {
 			add_commands(out);
+		} else if (is_line(story, n, "@OPTIONS@")) {
+			add_all_options(out, program_selected()->single);
 		} else {
 			str_add(out, story, n);
 			str_addc(out, '\n');

@@ -1,6 +1,7 @@
 /* docgen_words.c - what the completions of all shells are made of; see docgen.h. */
 #include <string.h>
 
+#include "base/macros.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "commands.h"
@@ -9,8 +10,9 @@
 
 void add_command_names(struct str *out)
 {
-	for (size_t i = 0; commands[i]; i++)
-		str_addf(out, "%s%s", i ? " " : "", commands[i]->name);
+	for (size_t i = 0; roar_program.commands[i]; i++)
+		str_addf(out, "%s%s", i ? " " : "",
+			 roar_program.commands[i]->name);
 }
 
 void add_key_names(struct str *out)
@@ -29,7 +31,24 @@ void add_key_values(struct str *out, const struct config_key *k)
 
 const char *option_offers(const struct option_spec *o)
 {
-	if (!strcmp(o->arg, "DIR"))
-		return "folder";
-	return strcmp(o->arg, "REF") ? "file" : "target";
+	static const struct {
+		const char *arg;
+		const char *offers;
+	} kinds[] = {
+		{ "DIR", "folder" },
+		{ "FILE", "file" },
+		{ "PATH", "file" },
+		{ "REF", "target" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (!strcmp(o->arg, kinds[i].arg))
+			return kinds[i].offers;
+	return "nothing";
+}
+
+void add_identifier(struct str *out, const char *name)
+{
+	for (; *name; name++)
+		str_addc(out, *name == '-' ? '_' : *name);
 }

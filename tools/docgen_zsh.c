@@ -1,8 +1,10 @@
 /* docgen_zsh.c - completion for zsh. */
 #include <string.h>
 
+#include "base/macros.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/help.h"
 #include "commands.h"
 #include "docgen.h"
 #include "project/config_file.h"
@@ -20,13 +22,22 @@ static void add_zsh_text(struct str *out, const char *text)
 	}
 }
 
+/* A blank: nothing is offered. */
 static void add_zsh_action(struct str *out, const char *offers)
 {
-	if (!strcmp(offers, "folder"))
-		str_adds(out, "_files -/");
-	else
-		str_adds(out,
-			 strcmp(offers, "file") ? "_roar_target" : "_files");
+	static const struct {
+		const char *offers;
+		const char *action;
+	} actions[] = {
+		{ "folder", "_files -/" },
+		{ "file", "_files" },
+		{ "target", "_roar_target" },
+		{ "nothing", " " },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
+		if (!strcmp(offers, actions[i].offers))
+			str_adds(out, actions[i].action);
 }
 
 static void add_zsh_option(struct str *out, const struct option_spec *o)
@@ -61,6 +72,13 @@ static void add_zsh_option(struct str *out, const struct option_spec *o)
 	str_adds(out, "' \\\n");
 }
 
+static void add_zsh_options(struct str *out, const struct option_spec *first)
+{
+	for (const struct option_spec *o = option_listed(first); o;
+	     o = option_listed(o + 1))
+		add_zsh_option(out, o);
+}
+
 static void add_zsh_verbs(struct str *out, const struct command *c)
 {
 	str_adds(out, "\t\t\t'1:action:((");
@@ -84,15 +102,10 @@ static void add_zsh_command(struct str *out, const struct command *c)
 				     "\t\t\t'*::arguments: _normal'\n"),
 		[OPERAND_FILE] = "\t\t\t'*:file:_files'\n",
 	};
-	static const struct option_spec help = { .name = "help",
-						 .letter = 'h',
-						 .help = "show help" };
 
 	str_addf(out, "\t%s)\n\t\t_arguments -s -S \\\n", c->name);
-	for (const struct option_spec *o = option_listed(c->options); o;
-	     o = option_listed(o + 1))
-		add_zsh_option(out, o);
-	add_zsh_option(out, &help);
+	add_zsh_options(out, c->options);
+	add_zsh_options(out, help_common_options(c));
 	if (c->verbs)
 		add_zsh_verbs(out, c);
 	else
@@ -146,9 +159,9 @@ void complete_zsh(struct str *out)
 		      "\tlocal curcontext=\"$curcontext\" state line\n"
 		      "\tlocal -a roar_commands\n"
 		      "\ttypeset -A opt_args\n\n\troar_commands=(\n");
-	for (size_t i = 0; commands[i]; i++) {
-		str_addf(out, "\t\t'%s:", commands[i]->name);
-		add_zsh_text(out, commands[i]->summary);
+	for (size_t i = 0; roar_program.commands[i]; i++) {
+		str_addf(out, "\t\t'%s:", roar_program.commands[i]->name);
+		add_zsh_text(out, roar_program.commands[i]->summary);
 		str_adds(out, "'\n");
 	}
 	str_adds(out, "\t\t'help:show help'\n\t)\n"
@@ -161,10 +174,21 @@ void complete_zsh(struct str *out)
 		      "\t\t_describe -t commands command roar_commands\n"
 		      "\t\treturn\n\tfi\n"
 		      "\tcase $words[1] in\n");
-	for (size_t i = 0; commands[i]; i++)
-		add_zsh_command(out, commands[i]);
+	for (size_t i = 0; roar_program.commands[i]; i++)
+		add_zsh_command(out, roar_program.commands[i]);
 	str_adds(out, "\thelp) _describe -t commands command roar_commands ;;\n"
 		      "\tesac\n}\n\n"
 		      "if [[ $funcstack[1] == _roar ]]; then\n"
 		      "\t_roar \"$@\"\nelse\n\tcompdef _roar roar\nfi\n");
+}
+
+void complete_zsh_single(struct str *out, const struct command *c)
+{
+	str_addf(out,
+		 "#compdef %s\n# generated from its table\n\n"
+		 "_arguments -s -S \\\n",
+		 c->name);
+	add_zsh_options(out, c->options);
+	add_zsh_options(out, help_common_options(c));
+	str_adds(out, "\t\t\t&& return\n");
 }

@@ -1,8 +1,8 @@
 /* args.c - see cli.h
  *
- * The words of a command line are walked once.  What is an option is decided by
- * the command's table; everything else is an operand, and the table of verbs
- * says how many of them there may be. */
+ * One pass over the arguments.  The command's table says which are options and which
+ * take a value; everything else is an operand, and the table of verbs says how many
+ * of them there may be. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -13,45 +13,44 @@
 #include "base/quote.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "cli/help.h"
 #include "cli/suggest.h"
-
-/* Every command has it. */
-static const struct option_spec help_option = {
-	.name = "help",
-	.letter = 'h',
-	.help = "show this help",
-};
 
 struct parse {
 	const struct command *command;
-	char **argv; /* the words, from the first behind the command's name */
+	struct str call; /* what the user typed for it, "roar run" */
+	char **argv; /* the arguments after the command's name */
 	int argc;
-	int next; /* the word to be looked at */
+	int next; /* index of the next one */
+	bool stop; /* --help or --version was met */
 	struct args args;
 	size_t cap; /* of args.options */
 	struct roar_error *err;
 };
 
-static const struct option_spec *find_long(const struct command *c,
-					   const char *name, size_t len)
+/* By its long name, or by its letter where `name` is NULL. */
+static const struct option_spec *
+find_in(const struct option_spec *o, const char *name, size_t len, char letter)
 {
-	for (const struct option_spec *o = c->options; o && o->name; o++)
-		if (strlen(o->name) == len && !memcmp(o->name, name, len))
+	for (; o && o->name; o++)
+		if (name ? strlen(o->name) == len &&
+				    !memcmp(o->name, name, len) :
+			   o->letter == letter)
 			return o;
-	return len == 4 && !memcmp(name, "help", 4) ? &help_option : NULL;
+	return NULL;
 }
 
-static const struct option_spec *find_letter(const struct command *c, char l)
+static const struct option_spec *
+find_option(const struct command *c, const char *name, size_t len, char letter)
 {
-	for (const struct option_spec *o = c->options; o && o->name; o++)
-		if (o->letter == l)
-			return o;
-	return l == 'h' ? &help_option : NULL;
+	const struct option_spec *o = find_in(c->options, name, len, letter);
+
+	return o ? o : find_in(help_common_options(c), name, len, letter);
 }
 
-/* ---- sentences ---- */
+/* ---- errors ---- */
 
-/* The word as a terminal may show it; 200 bytes are enough to recognise it. */
+/* The argument with control characters escaped; 200 bytes identify it. */
 static const char *shown(struct str *buffer, const char *word, size_t len)
 {
 	str_clear(buffer);
@@ -59,43 +58,34 @@ static const char *shown(struct str *buffer, const char *word, size_t len)
 	return str_cstr(buffer);
 }
 
+/* `word` begins with its dashes. */
 static int fail_unknown_option(struct parse *p, const char *word, size_t len)
 {
 	CLEANUP(str_release) struct str text = STR_INIT;
 	CLEANUP(str_release) struct str typed = STR_INIT;
+	const struct option_spec *o = p->command->options;
 	struct suggest s;
 
-	str_add(&typed, word + 2, len - 2);
-	s = suggest_for(str_cstr(&typed));
-	for (const struct option_spec *o = p->command->options; o && o->name;
-	     o++)
+	str_add(&typed, word + 1, len - 1);
+	s = suggest_for(str_cstr(&typed) + 1);
+	for (; typed.data[0] == '-' && o && o->name; o++)
 		if (!(o->flags & OPTION_HIDDEN))
 			suggest_offer(&s, o->name);
 	if (s.best)
 		return error_set(p->err, -EINVAL,
-				 "'roar %s' has no option '%s', did you mean "
-				 "'--%s'?",
-				 p->command->name, shown(&text, word, len),
-				 s.best);
-	return error_set(p->err, -EINVAL,
-			 "'roar %s' has no option '%s' (write '--' before a "
-			 "word that only looks like one)",
-			 p->command->name, shown(&text, word, len));
-}
-
-static int fail_unknown_letter(struct parse *p, char letter)
-{
-	CLEANUP(str_release) struct str text = STR_INIT;
-
-	return error_set(p->err, -EINVAL,
-			 "'roar %s' has no option '-%s' (write '--' before a "
-			 "word that only looks like one)",
-			 p->command->name, shown(&text, &letter, 1));
+				 "unknown option '%s', did you mean '--%s'?",
+				 shown(&text, word, len), s.best);
+	return error_set(p->err, -EINVAL, "unknown option '%s'%s",
+			 shown(&text, word, len),
+			 p->command->max_operands || p->command->verbs ?
+				 " (put '--' before an argument that starts "
+				 "with a dash)" :
+				 "");
 }
 
 /* ---- options ---- */
 
-/* Is `word` one of the words of "a|b|c"? */
+/* Is `word` one of "a|b|c"? */
 static bool has_word(const char *words, const char *word, char between)
 {
 	const char set[] = { between, '\0' };
@@ -112,29 +102,60 @@ static bool has_word(const char *words, const char *word, char between)
 	return false;
 }
 
-static int keep_option(struct parse *p, const struct option_spec *spec,
+static bool read_number(const char *text, int64_t min, int64_t max,
+			int64_t *ret)
+{
+	char *end = NULL;
+
+	errno = 0;
+	*ret = strtoll(text, &end, 10);
+	return !errno && *text && !*end && !strchr(" \t\n", *text) &&
+	       *ret >= min && *ret <= max;
+}
+
+static int check_value(struct parse *p, const struct option_spec *spec,
 		       const char *value)
 {
 	CLEANUP(str_release) struct str text = STR_INIT;
-	struct arg_value *kept;
+	int64_t n;
 
-	if (value && spec->values && !has_word(spec->values, value, '|'))
+	if (spec->values && !has_word(spec->values, value, '|'))
 		return error_set(p->err, -EINVAL,
 				 "option '--%s' takes one of %s, not '%s'",
 				 spec->name, spec->values,
 				 shown(&text, value, strlen(value)));
-	if (value && !*value)
+	if (!*value)
 		return error_set(p->err, -EINVAL,
-				 "option '--%s' takes no empty value: --%s %s",
+				 "option '--%s' needs a value: --%s %s",
 				 spec->name, spec->name, spec->arg);
+	if (spec->max && !read_number(value, spec->min, spec->max, &n))
+		return error_set(p->err, -EINVAL,
+				 "option '--%s' takes a number from %lld to "
+				 "%lld, not '%s'",
+				 spec->name, (long long)spec->min,
+				 (long long)spec->max,
+				 shown(&text, value, strlen(value)));
+	return 0;
+}
+
+static int keep_option(struct parse *p, const struct option_spec *spec,
+		       const char *value)
+{
+	struct arg_value *kept;
+	int r = value ? check_value(p, spec, value) : 0;
+
+	if (r < 0)
+		return r;
 	kept = VEC_PUSH(p->args.options, p->args.n_options, p->cap);
 	if (!kept)
 		return error_set(p->err, -ENOMEM, "no memory for the options");
 	*kept = (struct arg_value){ .spec = spec, .value = value };
+	p->stop = !find_in(p->command->options, spec->name, strlen(spec->name),
+			   0);
 	return 0;
 }
 
-/* The value of an option that stands in the next word. */
+/* The value of an option, from the next argument. */
 static int take_value(struct parse *p, const struct option_spec *spec,
 		      const char **ret)
 {
@@ -153,13 +174,13 @@ static int parse_long(struct parse *p, const char *word)
 	const char *value = NULL;
 	int r;
 
-	spec = find_long(p->command, word + 2, len - 2);
+	spec = find_option(p->command, word + 2, len - 2, 0);
 	if (!spec)
 		return fail_unknown_option(p, word, len);
 	if ((spec->flags & OPTION_REFUSED) == OPTION_REFUSED)
 		return error_set(p->err, -EINVAL,
-				 "option '--%s' is not offered: %s", spec->name,
-				 spec->help);
+				 "option '--%s' is not supported: %s",
+				 spec->name, spec->help);
 	if (word[len] == '=')
 		value = word + len + 1;
 	if (value && !spec->arg)
@@ -181,9 +202,10 @@ static int parse_letters(struct parse *p, const char *letters)
 		const char *value = NULL;
 		int r;
 
-		spec = find_letter(p->command, *letters);
+		spec = find_option(p->command, NULL, 0, *letters);
 		if (!spec)
-			return fail_unknown_letter(p, *letters);
+			return fail_unknown_option(
+				p, (const char[]){ '-', *letters }, 2);
 		if (spec->arg && letters[1]) {
 			return keep_option(p, spec, letters + 1);
 		} else if (spec->arg) {
@@ -203,7 +225,7 @@ static int parse_words(struct parse *p)
 	bool options_end = false;
 	int r;
 
-	while (p->next < p->argc) {
+	while (p->next < p->argc && !p->stop) {
 		char *word = p->argv[p->next++];
 
 		if (options_end || word[0] != '-' || !word[1]) {
@@ -243,34 +265,30 @@ static void count_operands(const char *operands, int *ret_min, int *ret_max)
 	}
 }
 
-static int check_count(struct parse *p, const char *what, const char *synopsis,
+/* `call` and `synopsis` say how it is used; `have` of the last operands count. */
+static int check_count(struct parse *p, const char *call, const char *synopsis,
 		       int have, int min, int max)
 {
-	const char *space = synopsis && *synopsis ? " " : "";
+	CLEANUP(str_release) struct str text = STR_INIT;
+	const char *extra;
 
 	if (!synopsis)
 		synopsis = "";
 	if (have < min)
 		return error_set(p->err, -EINVAL,
-				 "too few words for 'roar %s': it is "
-				 "'roar %s%s%s'",
-				 what, what, space, synopsis);
-	if (max >= 0 && have > max)
-		return error_set(p->err, -EINVAL,
-				 "too many words for 'roar %s': it is "
-				 "'roar %s%s%s'",
-				 what, what, space, synopsis);
-	return 0;
+				 "missing argument: usage is '%s%s%s'", call,
+				 *synopsis ? " " : "", synopsis);
+	if (max < 0 || have <= max)
+		return 0;
+	extra = p->args.operands[p->args.n_operands - have + max];
+	return error_set(p->err, -EINVAL,
+			 "unexpected argument '%s': usage is '%s%s%s'",
+			 shown(&text, extra, strlen(extra)), call,
+			 *synopsis ? " " : "", synopsis);
 }
 
-/* "NAME=VALUE"; without a name it is none. */
-static bool is_assignment(const char *word)
-{
-	return *word && strchr(word + 1, '=');
-}
-
-/* "set NAME=VALUE" where it takes two words: shows them apart. */
-static int refuse_assignment(struct parse *p, const char *what)
+/* "set NAME=VALUE" where it takes two arguments: shows them apart. */
+static int refuse_assignment(struct parse *p, const char *call)
 {
 	CLEANUP(str_release) struct str name = STR_INIT;
 	CLEANUP(str_release) struct str value = STR_INIT;
@@ -280,68 +298,74 @@ static int refuse_assignment(struct parse *p, const char *what)
 	shown(&name, word, n);
 	quote_shell(&value, word + n + 1);
 	return error_set(p->err, -EINVAL,
-			 "'roar %s' takes name and value as two words: write "
+			 "'%s' takes name and value as two arguments: write "
 			 "%s %s",
-			 what, str_cstr(&name),
+			 call, str_cstr(&name),
 			 value.len > 200 ? "VALUE" : str_cstr(&value));
 }
 
-/* An option that does nothing for this verb would be believed in. */
-static int check_verb_options(struct parse *p, const struct verb_spec *v)
+static int check_verb(struct parse *p, const struct verb_spec *v)
 {
+	const char *call;
+	int min;
+	int max;
+	int r;
+
+	str_addf(&p->call, " %s", v->name);
+	count_operands(v->operands, &min, &max);
+	/* "=VALUE" has no name. */
+	if (p->args.n_operands == 2 && min == 2 && *p->args.operands[1] &&
+	    strchr(p->args.operands[1] + 1, '='))
+		return refuse_assignment(p, str_cstr(&p->call));
+	call = str_cstr(&p->call);
+	r = check_count(p, call, v->operands, p->args.n_operands - 1, min, max);
+	if (r < 0)
+		return r;
+	/* An option without effect is refused, not ignored. */
 	for (size_t i = 0; i < p->args.n_options; i++) {
 		const char *name = p->args.options[i].spec->name;
 
 		if (!v->options || !has_word(v->options, name, ' '))
 			return error_set(p->err, -EINVAL,
-					 "'roar %s %s' takes no option '--%s'",
-					 p->command->name, v->name, name);
+					 "'%s' takes no option '--%s'", call,
+					 name);
 	}
 	return 0;
 }
 
-static int check_verb(struct parse *p)
+static int find_verb(struct parse *p)
 {
-	CLEANUP(str_release) struct str what = STR_INIT;
+	CLEANUP(str_release) struct str text = STR_INIT;
+	CLEANUP(str_release) struct str known = STR_INIT;
 	const char *word = p->args.operands[0];
 	struct suggest s = suggest_for(word);
-	int min;
-	int max;
-	int r;
 
 	for (const struct verb_spec *v = p->command->verbs; v->name; v++) {
+		if (!strcmp(v->name, word))
+			return check_verb(p, v);
 		suggest_offer(&s, v->name);
-		if (strcmp(v->name, word) != 0)
-			continue;
-		count_operands(v->operands, &min, &max);
-		str_addf(&what, "%s %s", p->command->name, v->name);
-		if (p->args.n_operands == 2 && min == 2 &&
-		    is_assignment(p->args.operands[1]))
-			return refuse_assignment(p, str_cstr(&what));
-		r = check_count(p, str_cstr(&what), v->operands,
-				p->args.n_operands - 1, min, max);
-		return r < 0 ? r : check_verb_options(p, v);
+		str_addf(&known, "%s%s", known.len ? ", " : "", v->name);
 	}
-	shown(&what, word, strlen(word));
+	shown(&text, word, strlen(word));
 	if (s.best)
 		return error_set(p->err, -EINVAL,
-				 "'roar %s' cannot '%s', did you mean '%s'?",
-				 p->command->name, str_cstr(&what), s.best);
-	return error_set(p->err, -EINVAL, "'roar %s' cannot '%s'",
-			 p->command->name, str_cstr(&what));
+				 "unknown action '%s' of '%s', did you mean "
+				 "'%s'?",
+				 str_cstr(&text), str_cstr(&p->call), s.best);
+	return error_set(p->err, -EINVAL,
+			 "unknown action '%s' of '%s': the actions are %s",
+			 str_cstr(&text), str_cstr(&p->call), str_cstr(&known));
 }
 
 static int check_operands(struct parse *p)
 {
 	const struct command *c = p->command;
 
-	/* Who asks for help need not know how the rest is written. */
-	if (args_has(&p->args, "help"))
-		return 0;
 	if (c->verbs && p->args.n_operands)
-		return check_verb(p);
-	return check_count(p, c->name, c->synopsis, p->args.n_operands,
-			   c->min_operands, c->max_operands);
+		return find_verb(p);
+	return check_count(p, str_cstr(&p->call), c->synopsis,
+			   p->args.n_operands, c->min_operands,
+			   c->max_operands);
 }
 
 /* ---- what cli.h promises ---- */
@@ -361,9 +385,11 @@ int args_parse(const struct command *command, int argc, char **argv,
 	p.args.operands = calloc((size_t)p.argc + 1, sizeof(char *));
 	if (!p.args.operands)
 		return error_set(err, -ENOMEM, "no memory for the arguments");
+	command_add_call(&p.call, command);
 	r = parse_words(&p);
-	if (r == 0)
+	if (r == 0 && !p.stop)
 		r = check_operands(&p);
+	str_release(&p.call);
 	if (r < 0) {
 		args_release(&p.args);
 		return r;
@@ -377,6 +403,13 @@ void args_release(struct args *args)
 	free(args->options);
 	free(args->operands);
 	*args = (struct args){ 0 };
+}
+
+int64_t args_number(const struct args *args, const char *name, int64_t fallback)
+{
+	const char *value = args_get(args, name);
+
+	return value ? strtoll(value, NULL, 10) : fallback;
 }
 
 bool args_has(const struct args *args, const char *name)

@@ -1,4 +1,4 @@
-/* cli.c - what commands say, and how they end. */
+/* cli.c - see cli.h */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -12,23 +12,23 @@
 #include "base/quote.h"
 #include "base/str.h"
 
-static struct roar_error said;
+static struct roar_error last_message;
 
-const char *cli_said(void)
+const char *cli_last_message(void)
 {
-	return said.text;
+	return last_message.text;
 }
 
-/* One line, in one write.  Whatever the text quotes, it cannot drive the
- * terminal.  That nobody can be told is nobody's news. */
-static void say(const char *tail, const char *fmt, va_list ap)
+/* One line, in one write.  Control characters in the text are escaped.  If stderr
+ * cannot be written, nobody can be told. */
+static void print_message(const char *tail, const char *fmt, va_list ap)
 {
 	CLEANUP(str_release) struct str text = STR_INIT;
 	CLEANUP(str_release) struct str line = STR_INIT;
 
 	str_addv(&text, fmt, ap);
-	(void)error_set(&said, 0, "%s", str_cstr(&text));
-	str_adds(&line, "roar: ");
+	(void)error_set(&last_message, 0, "%s", str_cstr(&text));
+	str_addf(&line, "%s: ", program_selected()->name);
 	quote_printable(&line, str_cstr(&text), text.len);
 	str_adds(&line, tail);
 	str_addc(&line, '\n');
@@ -40,7 +40,7 @@ int cli_fail(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say("", fmt, ap);
+	print_message("", fmt, ap);
 	va_end(ap);
 	return 1;
 }
@@ -50,10 +50,14 @@ int cli_usage(const struct command *command, const char *fmt, ...)
 	CLEANUP(str_release) struct str tail = STR_INIT;
 	va_list ap;
 
-	str_addf(&tail, " (see 'roar %s%s--help')",
-		 command ? command->name : "", command ? " " : "");
+	str_adds(&tail, " (see '");
+	if (command)
+		command_add_call(&tail, command);
+	else
+		str_adds(&tail, program_selected()->name);
+	str_adds(&tail, " --help')");
 	va_start(ap, fmt);
-	say(str_cstr(&tail), fmt, ap);
+	print_message(str_cstr(&tail), fmt, ap);
 	va_end(ap);
 	return EXIT_USAGE;
 }

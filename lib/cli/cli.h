@@ -1,12 +1,15 @@
-/* cli.h - what a command of roar is, and what it gets.
+/* cli.h - the command line of a program: its tables, the parser, its messages.
  *
- * Every command is one `struct command` in its own file; commands.c holds the
- * table of them.  The same tables print --help, the man pages and the shell
- * completions (tools/docgen), so none of them can disagree with the parser.
+ * A program is one `struct program`.  It has commands, each one `struct command` in
+ * its own file, or it is a single command.  The same tables print --help, the man
+ * pages and the shell completions (tools/docgen), so none of them can disagree with
+ * the parser.
  *
  * A command writes its product to stdout and everything else to stderr.  It
  * returns the exit status: 0 success, 1 failure, 2 wrong usage; `run` returns
- * what the observed command returned. */
+ * what the observed command returned.
+ *
+ * All of this is for the main thread. */
 #ifndef ROAR_CLI_CLI_H
 #define ROAR_CLI_CLI_H
 
@@ -23,8 +26,8 @@ enum { EXIT_USAGE = 2 };
 enum option_flags {
 	OPTION_REPEAT = 1 << 0, /* may be given several times */
 	OPTION_HIDDEN = 1 << 1, /* works, but is not listed */
-	/* Known from elsewhere, and not offered: not listed, and wrong usage
-	 * with the reason, which is its help. */
+	/* Known from other programs and not supported here: not listed, and
+	 * wrong usage with the reason, which is its help. */
 	OPTION_REFUSED = 1 << 2 | OPTION_HIDDEN,
 };
 
@@ -34,15 +37,16 @@ struct option_spec {
 	const char *arg; /* placeholder of its value, "DIR"; NULL: a flag */
 	const char *help; /* one line, for help and completions */
 	const char *values; /* "auto|ptrace" when the value is one of these */
+	int64_t min, max; /* bounds of a number; max 0: it is not a number */
 	unsigned flags;
 };
 
-/* A word that selects what a command does: `config set`. */
+/* An argument that selects what a command does: `config set`. */
 struct verb_spec {
 	const char *name;
 	const char *operands; /* "KEY VALUE" */
 	const char *help;
-	const char *options; /* that it takes, "show json"; NULL: none */
+	const char *options; /* the ones it accepts, "show json"; NULL: none */
 };
 
 struct example {
@@ -70,17 +74,53 @@ struct command {
 	const struct verb_spec *verbs; /* ended by name == NULL; may be NULL */
 	const struct example *examples; /* ended by command == NULL */
 	const char *exit_status; /* paragraph; NULL: the usual 0, 1, 2 */
+	const char *see_also; /* man pages besides the program's; may be NULL */
 	enum operand_kind operand;
 	bool stops_at_operand; /* options end at the first operand (`run`) */
 	int min_operands;
 	int max_operands; /* -1: any number */
-	int (*run)(const struct args *args);
+	int (*run)(const struct args *args); /* NULL in a single command */
 };
 
-/* The commands in the order of the help, ended by NULL. */
-extern const struct command *const commands[];
+/* ---- program.c: from argv to a command ---- */
 
-const struct command *command_find(const char *name);
+/* A command that users may know from another version of the program. */
+struct absent_command {
+	const char *name;
+	const char *instead; /* a sentence about what to do; NULL: nothing helps */
+};
+
+struct program {
+	const char *name;
+	const char *version;
+	const char *summary; /* one line, lower case, no full stop */
+	const char *usage; /* lines of "Usage:", without the program's name */
+	const struct command *const *commands; /* in the order of the help, ended
+						* by NULL; NULL: it has none */
+	const struct command *single; /* then it is this one, of the same name */
+	const struct absent_command *absent; /* ended by name == NULL; or NULL */
+};
+
+/* Selects the program that messages and help name.  Docgen and tests call it;
+ * other programs call program_main(). */
+void program_select(const struct program *program);
+const struct program *program_selected(void);
+
+/* The command of that name, or NULL. */
+const struct command *program_command(const struct program *program,
+				      const char *name);
+
+/* Runs the command that argv asks for, or prints help or the version.  Returns the
+ * exit status. */
+int program_main(const struct program *program, int argc, char **argv);
+
+/* The same for a program that is a single command: returns -1 and its arguments, or
+ * the exit status after --help, --version or wrong usage. */
+int program_single(const struct program *program, int argc, char **argv,
+		   struct args *ret);
+
+/* Appends what a user types for the command: "roar run", "roard". */
+void command_add_call(struct str *out, const struct command *command);
 
 /* ---- args.c: the parsed command line ---- */
 
@@ -98,7 +138,8 @@ struct args {
 };
 
 /* Parses argv[1..] of a command.  On wrong usage: -EINVAL and one sentence with
- * the remedy.  `-vv`, `-nNAME`, `--name=X`, `--name X`, `--` all work. */
+ * the remedy.  `-vv`, `-nNAME`, `--name=X`, `--name X`, `--` all work.  Parsing
+ * stops at --help, and at --version where there is one. */
 int args_parse(const struct command *command, int argc, char **argv,
 	       struct args *ret, struct roar_error *err);
 void args_release(struct args *args);
@@ -107,18 +148,25 @@ bool args_has(const struct args *args, const char *name);
 int args_count(const struct args *args, const char *name);
 const char *args_get(const struct args *args, const char *name); /* last one */
 
-/* Prints "roar: MESSAGE" (one line) to stderr and returns 1. */
+/* The value of an option with bounds; `fallback` where it was not given. */
+int64_t args_number(const struct args *args, const char *name,
+		    int64_t fallback);
+
+/* ---- cli.c: messages and output ---- */
+
+/* Prints "PROGRAM: MESSAGE" (one line) to stderr and returns 1. */
 int cli_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same for wrong usage, with a pointer to --help; returns 2. */
+/* The same for wrong usage, with a pointer to --help; returns 2.  NULL: of the
+ * program itself. */
 int cli_usage(const struct command *command, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The sentence that cli_fail() or cli_usage() said last; "" when none was. */
-const char *cli_said(void);
+/* The last sentence that cli_fail() or cli_usage() printed; "" when there is none. */
+const char *cli_last_message(void);
 
-/* Writes the text to stdout; a reader that went away (`roar log | head`) ends
- * the program quietly, a full disk is an error.  Returns an exit status. */
+/* Writes the text to stdout.  A closed pipe (`roar log | head`) is a silent failure,
+ * a full disk one with a message.  Returns an exit status. */
 int cli_print(const struct str *text);
 
 /* ---- term.c: what the terminal can show ---- */

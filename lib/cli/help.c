@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
-enum { WIDTH_MAX = 80, INDENT = 2, OPTION_COLUMN = 26, COMMAND_COLUMN = 10 };
+enum { WIDTH_MAX = 80, INDENT = 2, OPTION_COLUMN = 26 };
 
 static int text_width(const struct term *t)
 {
@@ -39,67 +39,95 @@ static void add_heading(struct str *out, const struct term *t, const char *text)
 	str_addc(out, '\n');
 }
 
-/* ---- roar --help ---- */
+/* ---- PROGRAM --help ---- */
 
-void help_main(struct str *out, const struct term *t)
+/* As wide as the longest name, and two blanks. */
+static int command_column(const struct program *p)
+{
+	size_t longest = 0;
+
+	for (size_t i = 0; p->commands[i]; i++) {
+		size_t n = strlen(p->commands[i]->name);
+
+		longest = n > longest ? n : longest;
+	}
+	return INDENT + (int)longest + 2;
+}
+
+void help_program(struct str *out, const struct term *t,
+		  const struct program *p)
 {
 	const char *group = "";
 
-	term_add(out, t, COLOR_BOLD, "roar");
-	str_adds(out, " - the flight recorder of ML training\n\n"
-		      "Usage: roar COMMAND [ARG]...\n"
-		      "       roar run python train.py\n");
-	for (size_t i = 0; commands[i]; i++) {
-		if (strcmp(commands[i]->group, group) != 0) {
-			group = commands[i]->group;
+	term_add(out, t, COLOR_BOLD, p->name);
+	str_addf(out, " - %s\n\n", p->summary);
+	for (const char *line = p->usage; *line;) {
+		size_t n = strcspn(line, "\n");
+
+		str_addf(out, "%s %s %.*s\n",
+			 line == p->usage ? "Usage:" : "      ", p->name,
+			 (int)n, line);
+		line += n + (line[n] == '\n');
+	}
+	for (size_t i = 0; p->commands[i]; i++) {
+		if (strcmp(p->commands[i]->group, group) != 0) {
+			group = p->commands[i]->group;
 			add_heading(out, t, group);
 		}
-		add_row(out, commands[i]->name, commands[i]->summary,
-			INDENT + COMMAND_COLUMN, text_width(t));
+		add_row(out, p->commands[i]->name, p->commands[i]->summary,
+			command_column(p), text_width(t));
 	}
 	add_heading(out, t, "Options");
 	add_row(out, "-h, --help", "show this help", OPTION_COLUMN,
 		text_width(t));
 	add_row(out, "-V, --version", "show the version", OPTION_COLUMN,
 		text_width(t));
-	str_adds(out, "\n'roar COMMAND --help' explains a command, "
-		      "'man roar' tells the story.\n");
+	str_addf(out,
+		 "\n'%s COMMAND --help' explains a command; 'man %s' is the "
+		 "manual.\n",
+		 p->name, p->name);
 }
 
-/* ---- roar COMMAND --help ---- */
+/* ---- PROGRAM COMMAND --help ---- */
 
-static void add_option(struct str *out, const struct option_spec *o, int width)
+const struct option_spec *help_common_options(const struct command *c)
 {
-	CLEANUP(str_release) struct str name = STR_INIT;
-	CLEANUP(str_release) struct str text = STR_INIT;
+	static const struct option_spec options[] = {
+		{ .name = "version", .letter = 'V', .help = "show the version" },
+		{ .name = "help", .letter = 'h', .help = "show this help" },
+		{ 0 },
+	};
 
-	if (o->letter)
-		str_addf(&name, "-%c, ", o->letter);
-	else
-		str_adds(&name, "    ");
-	str_addf(&name, "--%s", o->name);
-	if (o->arg)
-		str_addf(&name, " %s", o->arg);
-	str_adds(&text, o->help);
+	return c == program_selected()->single ? options : options + 1;
+}
+
+void help_option_text(struct str *out, const struct option_spec *o)
+{
+	str_adds(out, o->help);
 	if (o->values)
-		str_addf(&text, " (%s)", o->values);
+		str_addf(out, " (%s)", o->values);
 	if (o->flags & OPTION_REPEAT)
-		str_adds(&text, "; may be repeated");
-	add_row(out, str_cstr(&name), str_cstr(&text), OPTION_COLUMN, width);
+		str_adds(out, "; may be repeated");
 }
 
-static void add_options(struct str *out, const struct term *t,
-			const struct command *c)
+static void add_options(struct str *out, const struct option_spec *o, int width)
 {
-	static const struct option_spec help = { .name = "help",
-						 .letter = 'h',
-						 .help = "show this help" };
+	for (; o && o->name; o++) {
+		CLEANUP(str_release) struct str name = STR_INIT;
+		CLEANUP(str_release) struct str text = STR_INIT;
 
-	add_heading(out, t, "Options");
-	for (const struct option_spec *o = c->options; o && o->name; o++)
-		if (!(o->flags & OPTION_HIDDEN))
-			add_option(out, o, text_width(t));
-	add_option(out, &help, text_width(t));
+		if (o->flags & OPTION_HIDDEN)
+			continue;
+		if (o->letter)
+			str_addf(&name, "-%c, ", o->letter);
+		else
+			str_adds(&name, "    ");
+		str_addf(&name, "--%s%s%s", o->name, o->arg ? " " : "",
+			 o->arg ? o->arg : "");
+		help_option_text(&text, o);
+		add_row(out, str_cstr(&name), str_cstr(&text), OPTION_COLUMN,
+			width);
+	}
 }
 
 static void add_verbs(struct str *out, const struct term *t,
@@ -135,12 +163,15 @@ static void add_examples(struct str *out, const struct term *t,
 void help_command(struct str *out, const struct term *t,
 		  const struct command *c)
 {
-	str_addf(out, "Usage: roar %s%s%s\n\n", c->name,
-		 c->synopsis && *c->synopsis ? " " : "",
+	str_adds(out, "Usage: ");
+	command_add_call(out, c);
+	str_addf(out, "%s%s\n\n", c->synopsis && *c->synopsis ? " " : "",
 		 c->synopsis ? c->synopsis : "");
 	help_wrap(out, c->about ? c->about : c->summary, 0, text_width(t));
 	add_verbs(out, t, c);
-	add_options(out, t, c);
+	add_heading(out, t, "Options");
+	add_options(out, c->options, text_width(t));
+	add_options(out, help_common_options(c), text_width(t));
 	add_examples(out, t, c);
 	if (c->exit_status) {
 		add_heading(out, t, "Exit status");

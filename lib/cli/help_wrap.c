@@ -1,6 +1,4 @@
-/* help_wrap.c - paragraphs at a width; see help.h.
- *
- * Apart from help.c, which knows every command: tables wrap their titles, too. */
+/* help_wrap.c - paragraphs at a width; see help.h */
 #include <string.h>
 
 #include "base/str.h"

@@ -1,7 +1,4 @@
-/* options.c - see options.h
- *
- * One table has every option with its words for --help; the fields that options fill are
- * named in it by their place in the struct. */
+/* options.c - see options.h */
 #include "options.h"
 
 #include <errno.h>
@@ -14,233 +11,144 @@
 
 enum { MAX_CLUSTER = 64 }; /* bytes of a name */
 
-enum kind { LISTEN, TEXT, NUMBER, FLAG, LEVEL, FORMAT, HELP, VERSION };
-
-struct row {
-	const char *name; /* without its dashes */
-	const char *argument; /* what it takes, NULL for nothing */
-	enum kind kind;
-	size_t place; /* in struct options */
-	int64_t min, max; /* of NUMBER */
-	const char *help;
+static const struct option_spec table[] = {
+	{ .name = "listen",
+	  .arg = "ADDRESS",
+	  .flags = OPTION_REPEAT,
+	  .help = "accept calls at HOST:PORT, :PORT, [V6]:PORT or unix:PATH; "
+		  "port 0 picks a free one (default 127.0.0.1:50051)" },
+	{ .name = "data-dir",
+	  .arg = "DIR",
+	  .help = "keep the log in this directory, created with mode 0700; one "
+		  "server at a time uses it" },
+	{ .name = "etcd",
+	  .arg = "URLS",
+	  .help = "keep the log in etcd instead, shared by several coordinators "
+		  "of which one leads: http://HOST:PORT,... or https://" },
+	{ .name = "etcd-ca",
+	  .arg = "FILE",
+	  .help = "CA certificates for https:// addresses of etcd, PEM "
+		  "(default: those of the system)" },
+	{ .name = "etcd-cert",
+	  .arg = "FILE",
+	  .help = "client certificate for etcd, PEM" },
+	{ .name = "etcd-key", .arg = "FILE", .help = "its private key, PEM" },
+	{ .name = "etcd-user",
+	  .arg = "NAME",
+	  .help = "user of etcd, with access to keys that start with /roar/; "
+		  "the password is in ROAR_ETCD_PASSWORD or in:" },
+	{ .name = "etcd-password-file",
+	  .arg = "FILE",
+	  .help = "the user's password, one line in a file that only its owner "
+		  "can read" },
+	{ .name = "cluster",
+	  .arg = "NAME",
+	  .help = "name of the coordinators that share a state in etcd "
+		  "(default 'default')" },
+	{ .name = "lease",
+	  .arg = "S",
+	  .min = 2,
+	  .max = 300,
+	  .help = "another coordinator takes over when etcd has not heard from "
+		  "the leader for this many seconds, 2 to 300 (default 5)" },
+	{ .name = "advertise",
+	  .arg = "ADDRESS",
+	  .help = "the address that clients are sent to (default: the first "
+		  "TCP address of --listen, with the host's name where that "
+		  "means all addresses)" },
+	{ .name = "agent",
+	  .help = "run as the agent of a host: its workers connect here, and "
+		  "one connection leads to the coordinator" },
+	{ .name = "upstream",
+	  .arg = "ADDRESSES",
+	  .help = "of an agent: the coordinators, HOST:PORT or unix:PATH, "
+		  "separated by commas; one that serves is used" },
+	{ .name = "upstream-ca",
+	  .arg = "FILE",
+	  .help = "of an agent: connect by TLS, with these CA certificates, "
+		  "PEM" },
+	{ .name = "upstream-name",
+	  .arg = "NAME",
+	  .help = "of an agent: the name in the coordinator's certificate "
+		  "(default: the host of the address)" },
+	{ .name = "http",
+	  .arg = "ADDRESS",
+	  .help = "serve health, metrics and JSON over HTTP here, or 'off' "
+		  "(default: the port of the first --listen plus 1000, on "
+		  "loopback only when calls use TLS; an agent serves none)" },
+	{ .name = "http-names",
+	  .arg = "NAMES",
+	  .help = "host names, separated by commas, that browsers may use "
+		  "without a token, besides those of the other options and of "
+		  "the machine" },
+	{ .name = "tls-cert",
+	  .arg = "FILE",
+	  .help = "certificates for TLS at TCP addresses, PEM" },
+	{ .name = "tls-key", .arg = "FILE", .help = "their private key, PEM" },
+	{ .name = "tokens",
+	  .arg = "FILE",
+	  .help = "require a token of this file: lines 'JOB TOKEN', with '*' "
+		  "for the administrator" },
+	{ .name = "log-level",
+	  .arg = "LEVEL",
+	  .values = "error|warning|info|debug",
+	  .help = "least severity of the lines on stderr, info by default" },
+	{ .name = "log-format",
+	  .arg = "FORMAT",
+	  .values = "text|json",
+	  .help = "format of these lines, text by default" },
+	{ .name = "grace",
+	  .arg = "MS",
+	  .max = 600000,
+	  .help = "how long calls in progress may take when the server stops "
+		  "(default 1000)" },
+	{ .name = "max-connections",
+	  .arg = "N",
+	  .min = 1,
+	  .max = 1000000,
+	  .help = "limit of connections (default: what the limit of "
+		  "descriptors allows)" },
+	{ .name = "max-jobs",
+	  .arg = "N",
+	  .min = 1,
+	  .max = 1000000,
+	  .help = "limit of jobs (default 1024)" },
+	{ .name = "max-workers",
+	  .arg = "N",
+	  .min = 1,
+	  .max = 1000000,
+	  .help = "limit of workers of all jobs (default 32768)" },
+	{ .name = "max-message",
+	  .arg = "BYTES",
+	  .min = 1024,
+	  .max = 64 << 20,
+	  .help = "largest request (default 64 MiB)" },
+	{ 0 },
 };
 
-static const struct row rows[] = {
-	{ "listen", "ADDRESS", LISTEN, 0, 0, 0,
-	  "where calls come in: HOST:PORT, :PORT or unix:PATH; may be\n"
-	  "given several times (default 127.0.0.1:50051)" },
-	{ "data-dir", "DIR", TEXT, offsetof(struct options, data_dir), 0, 0,
-	  "where the log is kept; made if need be" },
-	{ "etcd", "URLS", TEXT, offsetof(struct options, etcd), 0, 0,
-	  "keep the log in etcd instead, and be one of several coordinators\n"
-	  "of which one leads: http://HOST:PORT,... or https://" },
-	{ "etcd-ca", "FILE", TEXT, offsetof(struct options, etcd_ca), 0, 0,
-	  "who vouches for etcd with https://, PEM (default: the system's)" },
-	{ "etcd-cert", "FILE", TEXT, offsetof(struct options, etcd_cert), 0, 0,
-	  "a certificate for etcd to know us by, PEM" },
-	{ "etcd-key", "FILE", TEXT, offsetof(struct options, etcd_key), 0, 0,
-	  "its private key, PEM" },
-	{ "etcd-user", "NAME", TEXT, offsetof(struct options, etcd_user), 0, 0,
-	  "a user of etcd; the password is in ROAR_ETCD_PASSWORD, or:" },
-	{ "etcd-password-file", "FILE", TEXT,
-	  offsetof(struct options, etcd_password_file), 0, 0,
-	  "the user's password, a line that only we may read" },
-	{ "cluster", "NAME", TEXT, offsetof(struct options, cluster), 0, 0,
-	  "of those that share a state in etcd (default 'default')" },
-	{ "lease", "S", NUMBER, offsetof(struct options, lease_s), 2, 300,
-	  "how long a leader may be silent to etcd (default 5)" },
-	{ "advertise", "ADDRESS", TEXT, offsetof(struct options, advertise), 0,
-	  0, "where clients find this one (default: the first --listen)" },
-	{ "agent", NULL, FLAG, offsetof(struct options, agent), 0, 0,
-	  "be the agent of a host: its workers connect here, and one\n"
-	  "connection leads to the coordinator" },
-	{ "upstream", "ADDRESSES", TEXT, offsetof(struct options, upstream), 0,
-	  0, "of an agent: where coordinators are, HOST:PORT,..." },
-	{ "upstream-ca", "FILE", TEXT, offsetof(struct options, upstream_ca), 0,
-	  0, "of an agent: TLS to them; who vouches for them, PEM" },
-	{ "upstream-name", "NAME", TEXT, offsetof(struct options, upstream_name),
-	  0, 0, "in their certificates (default: the host of the address)" },
-	{ "http", "ADDRESS", TEXT, offsetof(struct options, http), 0, 0,
-	  "health, metrics and JSON over HTTP (default: the port of the\n"
-	  "first --listen plus 1000, of an agent none; 'off' for none)" },
-	{ "http-names", "NAMES", TEXT, offsetof(struct options, http_names), 0,
-	  0,
-	  "names by which browsers may ask for it without a token, by\n"
-	  "commas, besides those of the other options and of the machine" },
-	{ "tls-cert", "FILE", TEXT, offsetof(struct options, tls_cert), 0, 0,
-	  "certificates, PEM, for TLS at TCP addresses" },
-	{ "tls-key", "FILE", TEXT, offsetof(struct options, tls_key), 0, 0,
-	  "their private key, PEM" },
-	{ "tokens", "FILE", TEXT, offsetof(struct options, tokens), 0, 0,
-	  "lines 'JOB TOKEN', with '*' for the administrator; only who\n"
-	  "brings one may call" },
-	{ "log-level", "LEVEL", LEVEL, 0, 0, 0,
-	  "error, warning, info (default) or debug" },
-	{ "log-format", "FORMAT", FORMAT, 0, 0, 0, "text (default) or json" },
-	{ "grace", "MS", NUMBER, offsetof(struct options, grace_ms), 0, 600000,
-	  "how long calls under way may take at the end (default 1000)" },
-	{ "max-connections", "N", NUMBER,
-	  offsetof(struct options, max_connections), 1, 1000000,
-	  "connections at a time (default: as many as descriptors allow)" },
-	{ "max-jobs", "N", NUMBER, offsetof(struct options, max_jobs), 1,
-	  1000000, "jobs at a time" },
-	{ "max-workers", "N", NUMBER, offsetof(struct options, max_workers), 1,
-	  1000000, "workers of all jobs together" },
-	{ "max-message", "BYTES", NUMBER, offsetof(struct options, max_message),
-	  1024, 64 << 20, "of one request (default 64 MiB)" },
-	{ "version", NULL, VERSION, 0, 0, 0, "print the version" },
-	{ "help", NULL, HELP, 0, 0, 0, "show this help" },
+static const struct command coordinator = {
+	.name = "roar-coordinator",
+	.summary = "the server that coordinates the workers of training jobs",
+	.synopsis = "{--data-dir DIR | --etcd URLS | --agent} [OPTION]...",
+	.about = "Coordinates the workers of training jobs: ranks, heartbeats, "
+		 "barriers, votes and small values, over gRPC and a faster "
+		 "protocol on the same port.  When it is ready, it prints one "
+		 "line with its addresses.\n\n"
+		 "SIGTERM and SIGINT stop it after the calls in progress.  On "
+		 "SIGHUP it reads tokens and certificates again.",
+	.options = table,
+	.exit_status = "0 when it was asked to stop, 1 when it cannot serve, "
+		       "its log cannot be written, or etcd holds state of "
+		       "another kind, 2 on wrong usage.",
 };
 
-static const struct {
-	const char *name;
-	int level;
-} levels[] = {
-	{ "error", LOG_ERR },
-	{ "warning", LOG_WARNING },
-	{ "info", LOG_INFO },
-	{ "debug", LOG_DEBUG },
+const struct program coordinator_program = {
+	.name = "roar-coordinator",
+	.version = ROAR_VERSION,
+	.single = &coordinator,
 };
 
-/* ---- one option ---- */
-
-static int take_listen(struct options *o, const char *value,
-		       struct roar_error *err)
-{
-	if (o->n_listen == OPTIONS_MAX_LISTEN)
-		return error_set(err, -EINVAL,
-				 "--listen can be given %d times at most",
-				 OPTIONS_MAX_LISTEN);
-	if (!*value)
-		return error_set(err, -EINVAL,
-				 "--listen takes HOST:PORT, :PORT or unix:PATH");
-	o->listen[o->n_listen++] = value;
-	return 0;
-}
-
-static int take_number(struct options *o, const struct row *row,
-		       const char *value, struct roar_error *err)
-{
-	char *end = NULL;
-	long long n;
-
-	errno = 0;
-	n = strtoll(value, &end, 10);
-	if (errno || !*value || *end || *value == ' ' || n < row->min ||
-	    n > row->max)
-		return error_set(err, -EINVAL,
-				 "--%s takes a number from %lld to %lld, "
-				 "not '%.64s'",
-				 row->name, (long long)row->min,
-				 (long long)row->max, value);
-	*(int64_t *)((char *)o + row->place) = n;
-	return 0;
-}
-
-static int take_level(struct options *o, const char *value,
-		      struct roar_error *err)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
-		if (strcmp(levels[i].name, value) == 0) {
-			o->log_level = levels[i].level;
-			return 0;
-		}
-	}
-	return error_set(err, -EINVAL,
-			 "--log-level takes error, warning, info or debug, "
-			 "not '%.64s'",
-			 value);
-}
-
-static int take_format(struct options *o, const char *value,
-		       struct roar_error *err)
-{
-	o->log_json = strcmp(value, "json") == 0;
-	if (o->log_json || strcmp(value, "text") == 0)
-		return 0;
-	return error_set(err, -EINVAL,
-			 "--log-format takes text or json, not '%.64s'", value);
-}
-
-static int take_text(struct options *o, const struct row *row,
-		     const char *value, struct roar_error *err)
-{
-	if (!*value)
-		return error_set(err, -EINVAL, "--%s takes a %s", row->name,
-				 row->argument);
-	*(const char **)((char *)o + row->place) = value;
-	return 0;
-}
-
-static int take(struct options *o, const struct row *row, const char *value,
-		enum options_action *ret, struct roar_error *err)
-{
-	switch (row->kind) {
-	case LISTEN:
-		return take_listen(o, value, err);
-	case TEXT:
-		return take_text(o, row, value, err);
-	case NUMBER:
-		return take_number(o, row, value, err);
-	case FLAG:
-		*(bool *)((char *)o + row->place) = true;
-		return 0;
-	case LEVEL:
-		return take_level(o, value, err);
-	case FORMAT:
-		return take_format(o, value, err);
-	case HELP:
-		*ret = OPTIONS_HELP;
-		return 0;
-	case VERSION:
-		*ret = OPTIONS_VERSION;
-		return 0;
-	}
-	return 0;
-}
-
-/* ---- the command line ---- */
-
-static const struct row *find_row(const char *name, size_t len)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (strlen(rows[i].name) == len &&
-		    memcmp(rows[i].name, name, len) == 0)
-			return &rows[i];
-	}
-	return NULL;
-}
-
-/* One word of the command line, and the next where that is its value. */
-static int parse_word(struct options *o, char **argv, int *at,
-		      enum options_action *ret, struct roar_error *err)
-{
-	const char *word = argv[*at];
-	const char *value = strchr(word, '=');
-	const struct row *row;
-	size_t len;
-
-	if (strcmp(word, "-h") == 0)
-		word = "--help";
-	if (strncmp(word, "--", 2) != 0)
-		return error_set(err, -EINVAL, "it takes no operand '%.64s'",
-				 word);
-	len = value ? (size_t)(value - word - 2) : strlen(word + 2);
-	row = find_row(word + 2, len);
-	if (!row)
-		return error_set(err, -EINVAL, "unknown option '%.64s'", word);
-	if (!row->argument && value)
-		return error_set(err, -EINVAL, "--%s takes no value",
-				 row->name);
-	if (row->argument && !value && !argv[*at + 1])
-		return error_set(err, -EINVAL, "--%s takes a %s", row->name,
-				 row->argument);
-	if (value)
-		value++;
-	else if (row->argument)
-		value = argv[++*at];
-	return take(o, row, value, ret, err);
-}
+/* ---- options that need or exclude each other ---- */
 
 static bool is_name(const char *text)
 {
@@ -250,7 +158,7 @@ static bool is_name(const char *text)
 	return n && n <= MAX_CLUSTER && !text[n];
 }
 
-/* An agent keeps nothing and knows nobody: what it would do so with is a mistake. */
+/* An agent keeps no state and authenticates nobody: options for that are refused. */
 static int check_agent(const struct options *o, struct roar_error *err)
 {
 	const struct {
@@ -265,12 +173,12 @@ static int check_agent(const struct options *o, struct roar_error *err)
 	if (!o->upstream)
 		return error_set(err, -EINVAL,
 				 "--upstream is missing: the coordinator that "
-				 "the agent speaks to, HOST:PORT");
+				 "the agent connects to, HOST:PORT");
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
 		if (others[i].value)
 			return error_set(err, -EINVAL,
-					 "--%s is the coordinator's: an agent "
-					 "has none",
+					 "--%s is for the coordinator, not for "
+					 "an agent",
 					 others[i].name);
 	}
 	return 0;
@@ -280,18 +188,16 @@ static int check_etcd(const struct options *o, struct roar_error *err)
 {
 	if (!o->etcd && (o->etcd_ca || o->etcd_cert || o->etcd_key ||
 			 o->etcd_user || o->etcd_password_file))
+		return error_set(err, -EINVAL,
+				 "--etcd-ca, --etcd-cert, --etcd-key and "
+				 "--etcd-user require --etcd");
+	if (!o->etcd_cert != !o->etcd_key)
 		return error_set(
 			err, -EINVAL,
-			"--etcd-ca, --etcd-cert, --etcd-key and "
-			"--etcd-user are for a log in etcd: give --etcd, "
-			"too");
-	if (!o->etcd_cert != !o->etcd_key)
-		return error_set(err, -EINVAL,
-				 "--etcd-cert and --etcd-key need each other");
+			"--etcd-cert and --etcd-key require each other");
 	if (o->etcd_password_file && !o->etcd_user)
 		return error_set(err, -EINVAL,
-				 "--etcd-password-file is of a user: give "
-				 "--etcd-user, too");
+				 "--etcd-password-file requires --etcd-user");
 	return 0;
 }
 
@@ -299,16 +205,16 @@ static int check_storage(const struct options *o, struct roar_error *err)
 {
 	if (o->upstream || o->upstream_ca || o->upstream_name)
 		return error_set(err, -EINVAL,
-				 "--upstream and what belongs to it is for an "
-				 "agent: give --agent, too");
+				 "--upstream, --upstream-ca and "
+				 "--upstream-name require --agent");
 	if (!o->data_dir && !o->etcd)
 		return error_set(err, -EINVAL,
-				 "--data-dir is missing: the folder where the "
-				 "log is kept (or --etcd, to keep it there)");
+				 "--data-dir is missing: the directory of the "
+				 "log (or --etcd, to keep the log there)");
 	if (o->data_dir && o->etcd)
 		return error_set(err, -EINVAL,
-				 "the log is in a folder or in etcd: give "
-				 "--data-dir or --etcd");
+				 "the log is in a directory or in etcd: give "
+				 "--data-dir or --etcd, not both");
 	return check_etcd(o, err);
 }
 
@@ -325,82 +231,84 @@ static int check(const struct options *o, struct roar_error *err)
 				 MAX_CLUSTER, o->cluster);
 	if (!o->tls_cert != !o->tls_key)
 		return error_set(err, -EINVAL,
-				 "--tls-cert and --tls-key need each other");
+				 "--tls-cert and --tls-key require each other");
 	return 0;
 }
 
-int options_parse(struct options *o, int argc, char **argv,
-		  enum options_action *ret, struct roar_error *err)
-{
-	enum options_action action = OPTIONS_SERVE;
-	int r;
+/* ---- from the arguments ---- */
 
-	*o = (struct options){ .log_level = LOG_INFO,
-			       .grace_ms = 1000,
-			       .cluster = "default",
-			       .lease_s = 5 };
-	for (int i = 1; i < argc; i++) {
-		r = parse_word(o, argv, &i, &action, err);
-		if (r < 0)
-			return r;
-		if (action != OPTIONS_SERVE) {
-			*ret = action;
-			return 0;
-		}
+static int read_listen(struct options *o, const struct args *args,
+		       struct roar_error *err)
+{
+	for (size_t i = 0; i < args->n_options; i++) {
+		if (strcmp(args->options[i].spec->name, "listen") != 0)
+			continue;
+		if (o->n_listen == OPTIONS_MAX_LISTEN)
+			return error_set(err, -EINVAL,
+					 "--listen can be given %d times at "
+					 "most",
+					 OPTIONS_MAX_LISTEN);
+		o->listen[o->n_listen++] = args->options[i].value;
 	}
 	if (o->n_listen == 0)
 		o->listen[o->n_listen++] = "127.0.0.1:50051";
-	r = check(o, err);
-	if (r < 0)
-		return r;
-	*ret = action;
 	return 0;
 }
 
-/* ---- help ---- */
-
-enum { HELP_COLUMN = 28 };
-
-static void help_row(struct str *out, const struct row *row)
+static int log_level(const char *name)
 {
-	size_t begin = out->len;
-	const char *line = row->help;
+	static const struct {
+		const char *name;
+		int level;
+	} levels[] = {
+		{ "error", LOG_ERR },
+		{ "warning", LOG_WARNING },
+		{ "debug", LOG_DEBUG },
+	};
 
-	str_addf(out, "%s--%s%s%s",
-		 strcmp(row->name, "help") ? "      " : "  -h, ", row->name,
-		 row->argument ? " " : "", row->argument ? row->argument : "");
-	if (out->len - begin >= HELP_COLUMN) { /* a long name has its line */
-		str_addc(out, '\n');
-		begin = out->len;
-	}
-	str_pad(out, ' ', begin + HELP_COLUMN - out->len);
-	for (const char *end; (end = strchr(line, '\n')); line = end + 1) {
-		str_add(out, line, (size_t)(end - line) + 1);
-		str_pad(out, ' ', HELP_COLUMN);
-	}
-	str_addf(out, "%s\n", line);
+	for (size_t i = 0; name && i < ARRAY_SIZE(levels); i++)
+		if (strcmp(levels[i].name, name) == 0)
+			return levels[i].level;
+	return LOG_INFO;
 }
 
-void options_help(struct str *out)
+int options_read(struct options *o, const struct args *args,
+		 struct roar_error *err)
 {
-	str_adds(
-		out,
-		"Usage: roar-coordinator {--data-dir DIR | --etcd URLS |\n"
-		"                         --agent --upstream ADDRESSES}\n"
-		"                        [--listen ADDRESS]...\n"
-		"                        [OPTION]...\n"
-		"\n"
-		"Keeps the members of training jobs together: ranks, heartbeats,\n"
-		"barriers, votes and small values, over gRPC and a faster protocol of\n"
-		"its own on the same port.  Prints one line with its addresses when it\n"
-		"serves.\n"
-		"\n");
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		help_row(out, &rows[i]);
-	str_adds(out,
-		 "\n"
-		 "SIGTERM and SIGINT end it after the calls under way, SIGHUP has it\n"
-		 "read tokens and certificates again.\n");
+	const char *cluster = args_get(args, "cluster");
+	const char *format = args_get(args, "log-format");
+	int r;
+
+	*o = (struct options){
+		.data_dir = args_get(args, "data-dir"),
+		.etcd = args_get(args, "etcd"),
+		.etcd_ca = args_get(args, "etcd-ca"),
+		.etcd_cert = args_get(args, "etcd-cert"),
+		.etcd_key = args_get(args, "etcd-key"),
+		.etcd_user = args_get(args, "etcd-user"),
+		.etcd_password_file = args_get(args, "etcd-password-file"),
+		.cluster = cluster ? cluster : "default",
+		.advertise = args_get(args, "advertise"),
+		.lease_s = args_number(args, "lease", 5),
+		.agent = args_has(args, "agent"),
+		.upstream = args_get(args, "upstream"),
+		.upstream_ca = args_get(args, "upstream-ca"),
+		.upstream_name = args_get(args, "upstream-name"),
+		.http = args_get(args, "http"),
+		.http_names = args_get(args, "http-names"),
+		.tls_cert = args_get(args, "tls-cert"),
+		.tls_key = args_get(args, "tls-key"),
+		.tokens = args_get(args, "tokens"),
+		.log_level = log_level(args_get(args, "log-level")),
+		.log_json = format && strcmp(format, "json") == 0,
+		.grace_ms = args_number(args, "grace", 1000),
+		.max_connections = args_number(args, "max-connections", 0),
+		.max_jobs = args_number(args, "max-jobs", 0),
+		.max_workers = args_number(args, "max-workers", 0),
+		.max_message = args_number(args, "max-message", 0),
+	};
+	r = read_listen(o, args, err);
+	return r < 0 ? r : check(o, err);
 }
 
 /* ---- addresses ---- */
@@ -435,7 +343,7 @@ int options_http(const struct options *o, struct str *ret,
 	port = colon ? strtol(colon + 1, NULL, 10) : 0;
 	if (port > USHRT_MAX - 1000)
 		return error_set(err, -EINVAL,
-				 "there is no port %ld for HTTP: name one "
+				 "port %ld for HTTP does not exist: choose one "
 				 "with --http",
 				 port + 1000);
 	if (o->tls_cert || !colon)

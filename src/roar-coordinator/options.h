@@ -1,4 +1,4 @@
-/* options.h - what the program was asked for on its command line. */
+/* options.h - the command line of roar-coordinator. */
 #ifndef COORDINATOR_OPTIONS_H
 #define COORDINATOR_OPTIONS_H
 
@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "cli/cli.h"
 
 enum { OPTIONS_MAX_LISTEN = 16 };
 
@@ -16,15 +17,15 @@ struct options {
 	size_t n_listen;
 	const char *data_dir; /* of the log; NULL: it is in etcd */
 	const char *etcd; /* its addresses, or NULL */
-	/* Of https:// addresses, files of PEM, or NULL: who vouches for it; who we are. */
+	/* For https:// addresses, PEM files or NULL: CA; our certificate and key. */
 	const char *etcd_ca, *etcd_cert, *etcd_key;
 	const char *etcd_user; /* or NULL; its password is never an option */
 	const char *etcd_password_file; /* NULL: it is in the environment */
-	const char *cluster; /* a name for those that share a state in etcd */
+	const char *cluster; /* name of the coordinators that share a state */
 	const char *
 		advertise; /* our address for others; NULL: of the first TCP one */
-	int64_t lease_s; /* how long a lead outlives who had it */
-	bool agent; /* speak for the workers of this host, and keep nothing */
+	int64_t lease_s; /* of the leader's key in etcd */
+	bool agent; /* relay the calls of this host's workers, keep no state */
 	const char *upstream; /* of an agent: the coordinators' addresses */
 	const char *upstream_ca; /* a file: TLS to them; or NULL */
 	const char *upstream_name; /* in their certificates; NULL: the host's */
@@ -32,25 +33,22 @@ struct options {
 	const char *
 		http_names; /* that browsers may know us by, by commas; or NULL */
 	const char *tls_cert, *tls_key; /* files of PEM, or NULL */
-	const char *tokens; /* a file, or NULL: everybody may do everything */
-	int log_level; /* of syslog: lines up to that are written */
+	const char *tokens; /* a file, or NULL: every client has full access */
+	int log_level; /* of syslog: less severe lines are not written */
 	bool log_json;
-	int64_t grace_ms; /* for calls under way, when the program is to end */
+	int64_t grace_ms; /* for calls in progress, when the server stops */
 	int64_t max_connections; /* 0 in these: the default */
 	int64_t max_jobs;
 	int64_t max_workers;
 	int64_t max_message; /* bytes */
 };
 
-enum options_action { OPTIONS_SERVE, OPTIONS_HELP, OPTIONS_VERSION };
+extern const struct program coordinator_program;
 
-/* Reads the command line; the strings stay where they are in `argv`.  -EINVAL for a
- * wrong one, with a sentence. */
-int options_parse(struct options *o, int argc, char **argv,
-		  enum options_action *ret, struct roar_error *err);
-
-/* The text of --help. */
-void options_help(struct str *out);
+/* The options of a parsed command line; strings stay in argv.  -EINVAL and a sentence
+ * when they contradict each other. */
+int options_read(struct options *o, const struct args *args,
+		 struct roar_error *err);
 
 /* Where HTTP is served: the first TCP address with its port + 1000 (a free port where
  * that is 0), on loopback alone where calls come by TLS, which this side does not
@@ -58,16 +56,16 @@ void options_help(struct str *out);
 int options_http(const struct options *o, struct str *ret,
 		 struct roar_error *err);
 
-/* The first address that is none of a Unix socket, or NULL. */
+/* The first address that is not a Unix socket, or NULL. */
 const char *options_first_tcp(const struct options *o);
 
 /* Does it stand for all addresses of this machine? */
 bool options_is_any(const char *address);
 
-/* Appends "HOST:PORT" with the port that was taken; 0: a Unix socket, as it is. */
+/* Appends "HOST:PORT" with the port that was bound; 0: a Unix socket, unchanged. */
 void options_add_address(struct str *out, const char *address, uint16_t port);
 
-/* Can others than this machine's processes reach `address`? */
+/* Can processes of other machines reach `address`? */
 bool options_is_public(const char *address);
 
 #endif

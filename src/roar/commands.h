@@ -4,8 +4,7 @@
 
 #include "cli/cli.h"
 
-/* "0.1.0" */
-extern const char roar_version[];
+extern const struct program roar_program;
 
 /* Headings of `roar --help`, in their order. */
 #define GROUP_START "Start Here"

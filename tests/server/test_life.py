@@ -34,7 +34,7 @@ def test_help_and_version():
 @pytest.mark.parametrize("arguments, text", [
     ([], "--data-dir is missing"),
     (["--nonsense"], "unknown option '--nonsense'"),
-    (["--data-dir", "d", "--tls-cert", "c"], "need each other"),
+    (["--data-dir", "d", "--tls-cert", "c"], "require each other"),
 ])
 def test_wrong_usage_is_status_2(arguments, text):
     result = run(*arguments)

@@ -147,13 +147,14 @@ static int run(const struct args *args)
 const struct command cmd_coordinator = {
 	.name = "coordinator",
 	.group = GROUP_DATA,
-	.summary = "see and steer the workers of a training job",
+	.summary = "query and control a running coordinator",
 	.synopsis = "[VERB] [OPTION]...",
 	.about =
-		"A coordinator (roar-coordinator) knows the workers of training "
-		"jobs: who is there, with which rank, who is dead, and who waits "
-		"for whom at a barrier. This command asks one, or tells it "
-		"something. Without a verb it shows the status.\n\n"
+		"This command is the client; the server is the program "
+		"roar-coordinator, described in roar-coordinator(8). A "
+		"coordinator knows the workers of training jobs: their ranks, "
+		"which are dead, and which wait at a barrier. Without an action "
+		"the command shows the status.\n\n"
 		"The coordinator is at 127.0.0.1:50051, unless --address or the "
 		"environment variable ROAR_COORDINATOR says otherwise; several "
 		"places, separated by commas, are tried in turn. A job is named "
@@ -195,7 +196,7 @@ const struct command cmd_coordinator = {
 		"0 on success, 1 when the coordinator cannot be reached "
 		"or refuses, there is no such key, or not all workers were told, "
 		"2 on wrong usage.",
-	.operand = OPERAND_NONE,
+	.see_also = "roar-coordinator(8), the server",
 	.max_operands = 0,
 	.run = run,
 };

@@ -11,7 +11,7 @@ static int run(const struct args *args)
 const struct command cmd_coordinator = {
 	.name = "coordinator",
 	.group = GROUP_DATA,
-	.summary = "see and steer the workers of a training job",
+	.summary = "query and control a running coordinator",
 	.synopsis = "",
 	.about = "This roar was built without it.",
 	.operand = OPERAND_NONE,

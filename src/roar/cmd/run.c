@@ -384,7 +384,7 @@ static int tell_story(struct front *front, void *ctx)
 		remove_journal(run);
 		r = r < 0 ? cli_fail("the command was not run: %s", err.text) :
 			    program_failed(s->file, run->result.exec_errno);
-		report_file_setup(r, cli_said());
+		report_file_setup(r, cli_last_message());
 		return r;
 	}
 	close_watch_abandon(run->close_watch);
@@ -543,7 +543,7 @@ static int run(const struct args *args)
 	report_file_prepare();
 	r = run_here(args, &told);
 	if (!told)
-		report_file_setup(r, cli_said());
+		report_file_setup(r, cli_last_message());
 	return r;
 }
 

@@ -106,7 +106,7 @@ static int fill_job(struct run *run, struct store_job *job)
 	job->duration_ns = run->duration_ns;
 	job->status = run->interrupted ? STORE_INTERRUPTED : STORE_DONE;
 	job->exit_code = run_exit_code(run);
-	job->version = roar_version;
+	job->version = roar_program.version;
 	job->host = m->host;
 	job->user = m->user;
 	job->n_inputs = run->n_inputs;

@@ -19,6 +19,8 @@ static const struct option_spec options[] = {
 	{ .name = "name", .letter = 'n', .arg = "NAME" },
 	{ .name = "tracer", .arg = "NAME", .values = "auto|ptrace" },
 	{ .name = "secret-door", .flags = OPTION_HIDDEN },
+	{ .name = "number", .arg = "N", .min = 1, .max = 64 },
+	{ .name = "never", .help = "use --name", .flags = OPTION_REFUSED },
 	{ 0 },
 };
 
@@ -85,8 +87,7 @@ static void options_come_in_all_their_forms(void **state)
 	check(&plain, "-n|foo", "name=foo,");
 	check(&plain, "-qnfoo", "quiet=,name=foo,");
 	check(&plain, "--name=foo=bar", "name=foo=bar,");
-	check(&plain,
-	      "--name=", "option '--name' takes no empty value: --name NAME");
+	check(&plain, "--name=", "option '--name' needs a value: --name NAME");
 	check(&plain, "--name|-q", "name=-q,");
 	check(&plain, "f|-q", "quiet=,<f>");
 	check(&plain, "--|-q", "<-q>");
@@ -94,6 +95,9 @@ static void options_come_in_all_their_forms(void **state)
 	check(&plain, "--tracer|ptrace", "tracer=ptrace,");
 	check(&plain, "--secret-door", "secret-door=,");
 	check(&plain, "a|b|--help", "help=,<a><b>");
+	/* Nothing after it is read. */
+	check(&plain, "--help|--zzzzzz|-z", "help=,");
+	check(&plain, "-qh|a|b|c", "quiet=,help=,");
 }
 
 static void options_of_a_run_end_at_the_command(void **state)
@@ -102,7 +106,7 @@ static void options_of_a_run_end_at_the_command(void **state)
 	check(&runner, "-q|ls|-l|--|x", "quiet=,<ls><-l><--><x>");
 	check(&runner, "--|-x|-q", "<-x><-q>");
 	check(&runner, "-q",
-	      "too few words for 'roar run': it is 'roar run "
+	      "missing argument: usage is 'roar run "
 	      "[OPTION]... COMMAND [ARG]...'");
 }
 
@@ -110,22 +114,19 @@ static void wrong_options_get_one_sentence(void **state)
 {
 	(void)state;
 	check(&plain, "--nam=x",
-	      "'roar plain' has no option '--nam', did you "
-	      "mean '--name'?");
+	      "unknown option '--nam', did you mean '--name'?");
 	check(&plain, "--zzzzzz",
-	      "'roar plain' has no option '--zzzzzz' (write "
-	      "'--' before a word that only looks like one)");
+	      "unknown option '--zzzzzz' (put '--' before an argument that "
+	      "starts with a dash)");
 	check(&plain, "--secret-dor",
-	      "'roar plain' has no option "
-	      "'--secret-dor' (write '--' before a word "
-	      "that only looks like one)");
+	      "unknown option '--secret-dor' (put '--' before an argument "
+	      "that starts with a dash)");
 	check(&plain, "-qz",
-	      "'roar plain' has no option '-z' (write '--' before "
-	      "a word that only looks like one)");
+	      "unknown option '-z' (put '--' before an argument that starts "
+	      "with a dash)");
 	check(&plain, "--\033[31m",
-	      "'roar plain' has no option '--\\x1b[31m' "
-	      "(write '--' before a word that only looks "
-	      "like one)");
+	      "unknown option '--\\x1b[31m' (put '--' before an argument that "
+	      "starts with a dash)");
 	check(&plain, "--quiet=1", "option '--quiet' takes no value");
 	check(&plain, "--name", "option '--name' needs a value: --name NAME");
 	check(&plain, "-n", "option '--name' needs a value: --name NAME");
@@ -135,7 +136,7 @@ static void wrong_options_get_one_sentence(void **state)
 	      "option '--tracer' takes one of auto|ptrace, "
 	      "not ''");
 	check(&plain, "a|b",
-	      "too many words for 'roar plain': it is 'roar plain "
+	      "unexpected argument 'b': usage is 'roar plain "
 	      "[OPTION]... [FILE]'");
 }
 
@@ -148,21 +149,20 @@ static void actions_bring_their_own_operands(void **state)
 	check(&actor, "add|a|b|c", "<add><a><b><c>");
 	check(&actor, "look", "<look>");
 	check(&actor, "look|a", "<look><a>");
-	check(&actor, "st|a", "'roar act' cannot 'st', did you mean 'set'?");
-	check(&actor, "zzz", "'roar act' cannot 'zzz'");
+	check(&actor, "st|a",
+	      "unknown action 'st' of 'roar act', did you mean 'set'?");
+	check(&actor, "zzz",
+	      "unknown action 'zzz' of 'roar act': the actions are "
+	      "list, get, set, add, look");
 	check(&actor, "set|a",
-	      "too few words for 'roar act set': it is 'roar "
-	      "act set KEY VALUE'");
+	      "missing argument: usage is 'roar act set KEY VALUE'");
 	/* An empty name ends where it ends, whatever lies behind it. */
 	check(&actor, "set||--name=x",
-	      "too few words for 'roar act set': it is 'roar "
-	      "act set KEY VALUE'");
+	      "missing argument: usage is 'roar act set KEY VALUE'");
 	check(&actor, "list|a",
-	      "too many words for 'roar act list': it is 'roar "
-	      "act list'");
+	      "unexpected argument 'a': usage is 'roar act list'");
 	check(&actor, "add",
-	      "too few words for 'roar act add': it is 'roar act "
-	      "add PATTERN...'");
+	      "missing argument: usage is 'roar act add PATTERN...'");
 }
 
 static void options_that_an_action_ignores_are_refused(void **state)
@@ -172,6 +172,52 @@ static void options_that_an_action_ignores_are_refused(void **state)
 	check(&actor, "list|-n|x", "'roar act list' takes no option '--name'");
 	check(&actor, "-q|set|a|b", "'roar act set' takes no option '--quiet'");
 	check(&actor, "set|--help", "help=,<set>");
+}
+
+static void numbers_have_bounds(void **state)
+{
+	static const char *const bad[] = {
+		"0",  "65", "-1",  "",	  " 1",	 "1 ",
+		"1s", "x",  "1e1", "0x1", "\n1", "99999999999999999999"
+	};
+	char *argv[] = { "x", "--number", NULL, NULL };
+
+	(void)state;
+	check(&plain, "--number=1", "number=1,");
+	check(&plain, "--number|64", "number=64,");
+	check(&plain, "--number=65",
+	      "option '--number' takes a number from 1 to 64, not '65'");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct args args;
+
+		argv[2] = (char *)bad[i];
+		assert_int_equal(args_parse(&plain, 3, argv, &args, NULL),
+				 -EINVAL);
+	}
+}
+
+static void options_known_from_elsewhere_are_explained(void **state)
+{
+	(void)state;
+	check(&plain, "--never",
+	      "option '--never' is not supported: use --name");
+}
+
+static void the_version_is_an_option_of_a_single_command(void **state)
+{
+	static const struct program single = { .name = "plain",
+					       .single = &plain };
+	const struct program *before = program_selected();
+
+	(void)state;
+	check(&plain, "-V",
+	      "unknown option '-V' (put '--' before an argument that starts "
+	      "with a dash)");
+	program_select(&single);
+	check(&plain, "--version|--zzzzzz", "version=,");
+	check(&plain, "a|b",
+	      "unexpected argument 'b': usage is 'plain [OPTION]... [FILE]'");
+	program_select(before);
 }
 
 static void values_are_found_by_name(void **state)
@@ -186,6 +232,7 @@ static void values_are_found_by_name(void **state)
 	assert_true(args_has(&args, "name"));
 	assert_false(args_has(&args, "quiet"));
 	assert_null(args_get(&args, "quiet"));
+	assert_int_equal(args_number(&args, "number", 7), 7);
 }
 
 int main(void)
@@ -196,6 +243,9 @@ int main(void)
 		cmocka_unit_test(wrong_options_get_one_sentence),
 		cmocka_unit_test(actions_bring_their_own_operands),
 		cmocka_unit_test(options_that_an_action_ignores_are_refused),
+		cmocka_unit_test(numbers_have_bounds),
+		cmocka_unit_test(options_known_from_elsewhere_are_explained),
+		cmocka_unit_test(the_version_is_an_option_of_a_single_command),
 		cmocka_unit_test(values_are_found_by_name),
 	};
 

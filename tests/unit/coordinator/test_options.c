@@ -5,13 +5,23 @@
 #include <string.h>
 #include <syslog.h>
 
+#include "cli/help.h"
 #include "options.h"
 
 static struct roar_error err;
-static enum options_action action;
 static struct options o;
 
-/* Words behind the program's name, up to NULL. */
+static int parse_argv(int argc, char **argv)
+{
+	CLEANUP(args_release) struct args args = { 0 };
+	int r;
+
+	program_select(&coordinator_program);
+	r = args_parse(coordinator_program.single, argc, argv, &args, &err);
+	return r < 0 ? r : options_read(&o, &args, &err);
+}
+
+/* Arguments after the program's name, up to NULL. */
 static int parse(const char *first, ...)
 {
 	char *argv[32] = { "roar-coordinator" };
@@ -23,14 +33,13 @@ static int parse(const char *first, ...)
 		argv[argc++] = (char *)w;
 	va_end(ap);
 	err.text[0] = '\0';
-	return options_parse(&o, argc, argv, &action, &err);
+	return parse_argv(argc, argv);
 }
 
 static void defaults_are_loopback_and_a_second_of_grace(void **state)
 {
 	(void)state;
 	assert_int_equal(parse("--data-dir", "d", NULL), 0);
-	assert_int_equal(action, OPTIONS_SERVE);
 	assert_int_equal(o.n_listen, 1);
 	assert_string_equal(o.listen[0], "127.0.0.1:50051");
 	assert_string_equal(o.data_dir, "d");
@@ -69,22 +78,26 @@ static void wrong_usage_is_one_sentence(void **state)
 {
 	(void)state;
 	assert_int_equal(parse(NULL), -EINVAL);
-	assert_string_equal(err.text, "--data-dir is missing: the folder where "
-				      "the log is kept (or --etcd, to keep "
-				      "it there)");
+	assert_string_equal(err.text, "--data-dir is missing: the directory "
+				      "of the log (or --etcd, to keep the log "
+				      "there)");
 	assert_int_equal(parse("--data-dir", NULL), -EINVAL);
-	assert_string_equal(err.text, "--data-dir takes a DIR");
+	assert_string_equal(err.text, "option '--data-dir' needs a value: "
+				      "--data-dir DIR");
 	assert_int_equal(parse("--data-dir", "", NULL), -EINVAL);
-	assert_string_equal(err.text, "--data-dir takes a DIR");
+	assert_string_equal(err.text, "option '--data-dir' needs a value: "
+				      "--data-dir DIR");
 	assert_int_equal(parse("--nonsense", NULL), -EINVAL);
 	assert_string_equal(err.text, "unknown option '--nonsense'");
 	assert_int_equal(parse("--dat", "d", NULL), -EINVAL);
 	assert_int_equal(parse("word", NULL), -EINVAL);
-	assert_string_equal(err.text, "it takes no operand 'word'");
+	assert_string_equal(err.text, "unexpected argument 'word': usage is "
+				      "'roar-coordinator {--data-dir DIR | "
+				      "--etcd URLS | --agent} [OPTION]...'");
 	assert_int_equal(parse("--help=yes", NULL), -EINVAL);
 	assert_int_equal(parse("--data-dir=d", "--tls-cert=c", NULL), -EINVAL);
 	assert_string_equal(err.text,
-			    "--tls-cert and --tls-key need each other");
+			    "--tls-cert and --tls-key require each other");
 	assert_int_equal(parse("--log-level=loud", NULL), -EINVAL);
 	assert_int_equal(parse("--log-format=xml", NULL), -EINVAL);
 }
@@ -118,12 +131,12 @@ static void who_we_are_to_etcd_is_for_etcd(void **state)
 	assert_string_equal(o.etcd_ca, "c");
 	assert_string_equal(o.etcd_password_file, "p");
 	assert_int_equal(parse("--data-dir=d", "--etcd-user=u", NULL), -EINVAL);
-	assert_non_null(strstr(err.text, "give --etcd, too"));
+	assert_non_null(strstr(err.text, "require --etcd"));
 	assert_int_equal(parse("--etcd=a", "--etcd-cert=x", NULL), -EINVAL);
-	assert_non_null(strstr(err.text, "need each other"));
+	assert_non_null(strstr(err.text, "require each other"));
 	assert_int_equal(parse("--etcd=a", "--etcd-password-file=p", NULL),
 			 -EINVAL);
-	assert_non_null(strstr(err.text, "give --etcd-user, too"));
+	assert_non_null(strstr(err.text, "requires --etcd-user"));
 	assert_int_equal(parse("--etcd=a", "--etcd-password=p", NULL), -EINVAL);
 }
 
@@ -152,8 +165,9 @@ static void numbers_outside_their_bounds_are_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(parse("--data-dir=d", bad[i], NULL), -EINVAL);
-	assert_string_equal(err.text, "--max-jobs takes a number from 1 to "
-				      "1000000, not '9999999999999999999'");
+	assert_string_equal(err.text,
+			    "option '--max-jobs' takes a number from 1 "
+			    "to 1000000, not '9999999999999999999'");
 }
 
 static void too_many_addresses_are_refused(void **state)
@@ -163,27 +177,29 @@ static void too_many_addresses_are_refused(void **state)
 	(void)state;
 	for (int i = 1; i <= OPTIONS_MAX_LISTEN + 1; i++)
 		argv[i] = "--listen=:0";
-	assert_int_equal(options_parse(&o, OPTIONS_MAX_LISTEN + 2, argv,
-				       &action, &err),
-			 -EINVAL);
+	assert_int_equal(parse_argv(OPTIONS_MAX_LISTEN + 2, argv), -EINVAL);
 }
 
 static void help_and_version_need_nothing_else(void **state)
 {
+	const struct term t = { .width = 80 };
 	CLEANUP(str_release) struct str help = STR_INIT;
+	CLEANUP(args_release) struct args args = { 0 };
+	char *argv[] = { "roar-coordinator", "--version", "--nonsense", NULL };
 
 	(void)state;
-	assert_int_equal(parse("--version", "--nonsense", NULL), 0);
-	assert_int_equal(action, OPTIONS_VERSION);
-	assert_int_equal(parse("-h", NULL), 0);
-	assert_int_equal(action, OPTIONS_HELP);
-	options_help(&help);
+	program_select(&coordinator_program);
+	assert_int_equal(args_parse(coordinator_program.single, 3, argv, &args,
+				    &err),
+			 0);
+	assert_true(args_has(&args, "version"));
+	help_command(&help, &t, coordinator_program.single);
 	assert_non_null(strstr(str_cstr(&help), "--max-connections N"));
 	assert_non_null(strstr(str_cstr(&help), "  -h, --help"));
 	/* No line is wider than a terminal. */
 	for (const char *at = help.data, *end; (end = strchr(at, '\n'));
 	     at = end + 1)
-		assert_true(end - at < 96);
+		assert_true(end - at <= 80);
 }
 
 static void check_http(const char *expected)

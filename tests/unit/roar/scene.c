@@ -69,7 +69,7 @@ static void restore(int fd, int saved)
 static int run_words(int argc, char **argv)
 {
 	CLEANUP(args_release) struct args args = { 0 };
-	const struct command *command = command_find(argv[0]);
+	const struct command *command = program_command(&roar_program, argv[0]);
 	struct roar_error err = { 0 };
 	int r = args_parse(command, argc, argv, &args, &err);
 

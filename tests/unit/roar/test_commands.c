@@ -13,24 +13,24 @@
 static void every_command_says_what_it_is(void **state)
 {
 	(void)state;
-	for (size_t i = 0; commands[i]; i++) {
-		const struct command *c = commands[i];
+	for (size_t i = 0; roar_program.commands[i]; i++) {
+		const struct command *c = roar_program.commands[i];
 
-		assert_ptr_equal(command_find(c->name), c);
+		assert_ptr_equal(program_command(&roar_program, c->name), c);
 		assert_non_null(c->group);
 		assert_non_null(c->run);
 		assert_true(strlen(c->summary) <= 66);
 		assert_int_not_equal(c->summary[strlen(c->summary) - 1], '.');
 		assert_in_range(c->summary[0], 'a', 'z');
 	}
-	assert_null(command_find("nothing"));
+	assert_null(program_command(&roar_program, "nothing"));
 }
 
 static void options_of_a_command_are_distinct(void **state)
 {
 	(void)state;
-	for (size_t i = 0; commands[i]; i++) {
-		const struct option_spec *o = commands[i]->options;
+	for (size_t i = 0; roar_program.commands[i]; i++) {
+		const struct option_spec *o = roar_program.commands[i]->options;
 
 		for (; o && o->name; o++) {
 			assert_string_not_equal(o->name, "help");
@@ -56,9 +56,9 @@ static void groups_stand_together(void **state)
 	size_t g = 0;
 
 	(void)state;
-	for (size_t i = 0; commands[i]; i++) {
+	for (size_t i = 0; roar_program.commands[i]; i++) {
 		while (g < N_GROUPS &&
-		       strcmp(groups[g], commands[i]->group) != 0)
+		       strcmp(groups[g], roar_program.commands[i]->group) != 0)
 			g++;
 		assert_true(g < N_GROUPS);
 	}
@@ -69,16 +69,17 @@ static void help_fits_the_terminal(void **state)
 	const struct term t = { .width = 80 };
 
 	(void)state;
-	for (size_t i = 0; commands[i]; i++) {
+	for (size_t i = 0; roar_program.commands[i]; i++) {
 		CLEANUP(str_release) struct str out = STR_INIT;
 		const char *line;
 
-		help_command(&out, &t, commands[i]);
+		help_command(&out, &t, roar_program.commands[i]);
 		for (line = str_cstr(&out); *line;) {
 			size_t n = strcspn(line, "\n");
 
 			if (n > 80 && strncmp(line, "Usage", 5) != 0)
-				fail_msg("%s: %.*s", commands[i]->name, (int)n,
+				fail_msg("%s: %.*s",
+					 roar_program.commands[i]->name, (int)n,
 					 line);
 			line += n + (line[n] == '\n');
 		}
@@ -122,8 +123,8 @@ static void near_words_are_suggested(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct suggest s = suggest_for(cases[i].word);
 
-		for (size_t j = 0; commands[j]; j++)
-			suggest_offer(&s, commands[j]->name);
+		for (size_t j = 0; roar_program.commands[j]; j++)
+			suggest_offer(&s, roar_program.commands[j]->name);
 		if (cases[i].best)
 			assert_string_equal(s.best ? s.best : "",
 					    cases[i].best);

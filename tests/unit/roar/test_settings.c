@@ -127,9 +127,10 @@ static void wrong_variables_get_one_sentence(void **state)
 	scene_expect("env|set|1A|x", 2,
 		     "roar: '1A' is no name of a variable (letters, digits and "
 		     "'_', no digit first) (see 'roar env --help')\n");
-	scene_expect("env|set|A=B c", 2,
-		     "roar: 'roar env set' takes name and value as two words: "
-		     "write A 'B c' (see 'roar env --help')\n");
+	scene_expect(
+		"env|set|A=B c", 2,
+		"roar: 'roar env set' takes name and value as two arguments: "
+		"write A 'B c' (see 'roar env --help')\n");
 	scene_expect("env|set|A=B|x", 2,
 		     "roar: 'A=B' is no name of a variable (letters, digits and "
 		     "'_', no digit first) (see 'roar env --help')\n");
