@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/macros.h"
+#include "coord/meetings/meetings.h"
 
 static struct conn *find(const struct coord *c, uint64_t id)
 {

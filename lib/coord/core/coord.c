@@ -7,6 +7,12 @@
 
 #include "base/cleanup.h"
 #include "base/macros.h"
+#include "coord/data/data.h"
+
+enum {
+	/* A tick this much after its alarm means that the coordinator itself was paused. */
+	LATE_MS = 250,
+};
 
 static const struct coord_limits limits_default = {
 	.max_jobs = 1024,

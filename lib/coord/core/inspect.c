@@ -3,6 +3,8 @@
 
 #include "base/macros.h"
 #include "coord/core/state.h"
+#include "coord/data/data.h"
+#include "coord/meetings/meetings.h"
 #include "shard/deal/table.h"
 
 /* Jobs in the order they began. */

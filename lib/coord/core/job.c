@@ -12,6 +12,9 @@
 
 #include "base/cleanup.h"
 #include "base/macros.h"
+#include "coord/data/data.h"
+#include "coord/keys/key.h"
+#include "coord/meetings/meetings.h"
 
 const struct settings settings_default = {
 	.min_workers = 1,
@@ -135,7 +138,7 @@ static void free_jobp(struct job **job)
 		job_free(*job);
 }
 
-int job_new(struct coord *c, const char *id, struct job **ret)
+static int job_new(struct coord *c, const char *id, struct job **ret)
 {
 	CLEANUP(free_jobp) struct job *job = calloc(1, sizeof(*job));
 

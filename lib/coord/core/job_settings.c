@@ -3,7 +3,10 @@
 
 #include <errno.h>
 
+#include "coord/meetings/meetings.h"
+
 enum {
+	MAX_SIZE = 1000000, /* workers */
 	MIN_INTERVAL_MS = 10,
 	MAX_INTERVAL_MS = 3600 * 1000,
 };

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/macros.h"
+#include "coord/meetings/meetings.h"
 
 enum {
 	MAX_GRACE_MS = 86400000, /* a day */

@@ -12,6 +12,9 @@
 #include "base/cleanup.h"
 #include "base/macros.h"
 #include "base/str.h"
+#include "coord/data/data.h"
+#include "coord/keys/key.h"
+#include "coord/meetings/meetings.h"
 
 struct walk {
 	int (*each)(void *data, const Record *record);

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/macros.h"
+#include "coord/members/members.h"
 
 static void count(struct wait *w, int change)
 {

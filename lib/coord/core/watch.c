@@ -11,6 +11,20 @@
 
 #include "base/cleanup.h"
 #include "base/macros.h"
+#include "coord/data/data.h"
+#include "coord/keys/key.h"
+
+enum {
+	WORLD_PAUSE_MS = 50, /* between two WORLD events of a job */
+};
+
+struct watch {
+	struct wait wait;
+	struct list in_job, in_keys, in_worker;
+	bool shards; /* wants TABLE events */
+	char *worker_id; /* NULL: of no worker */
+	char *prefix; /* NULL: no keys */
+};
 
 /* ---- the world ---- */
 

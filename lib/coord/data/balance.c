@@ -8,7 +8,7 @@
  * A registration is bounded and a dataset may have more shards than that has numbers:
  * with m numbers for n shards, the i-th is for the shards s with i = s * m / n, rounded
  * down.  As many as there are shards are one for each. */
-#include "coord/core/state.h"
+#include "coord/data/data.h"
 
 #include <errno.h>
 #include <stdlib.h>

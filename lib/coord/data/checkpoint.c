@@ -6,7 +6,7 @@
  * complete, that step begins anew: parts of two worlds do not make one, and a part that was
  * saved before a failure does not go with those saved after it.  No path is ever
  * opened. */
-#include "coord/core/state.h"
+#include "coord/data/data.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@
 #include "base/vec.h"
 
 enum {
+	MAX_CHECKPOINTS = 64 << 20, /* bytes of remembered parts, per job */
 	MAX_PATH = 4096,
 	MAX_NAME = 256,
 };

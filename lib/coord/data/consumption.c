@@ -2,7 +2,7 @@
  *
  * A position is the number of a sample in the order of its epoch; which sample that is
  * follows from the dataset's seed (lib/shard/order/order.h) and is no matter here. */
-#include "coord/core/state.h"
+#include "coord/data/data.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* dataset.c - datasets of a job; worker_shards.c tells who has what of them.  No path is ever
  * opened. */
-#include "coord/core/state.h"
+#include "coord/data/data.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,6 +10,9 @@
 #include "base/vec.h"
 
 enum {
+	MAX_DATASETS = 1024, /* per job */
+	MAX_SHARDS = 1 << 25, /* of all datasets of a job, 5 bytes each */
+	ALL_SHARDS_TIMES = 4, /* limit of all jobs, as a multiple of one job's */
 	MAX_PATH = 4096,
 	MAX_FORMAT = 64,
 };

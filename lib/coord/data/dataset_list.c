@@ -1,5 +1,5 @@
 /* dataset_list.c - the datasets of a job, as they were registered. */
-#include "coord/core/state.h"
+#include "coord/data/data.h"
 
 #include <errno.h>
 

@@ -11,7 +11,7 @@
  * makes them again.  So the state is small however many shards there are, and fits into
  * etcd.  The price: a table whose deals would take too long to be made again is dealt
  * anew, from nothing, and then many shards move. */
-#include "coord/core/state.h"
+#include "coord/data/data.h"
 
 #include <errno.h>
 #include <inttypes.h>

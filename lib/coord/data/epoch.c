@@ -5,7 +5,7 @@
  * leases, is not left while something of it is missing, unless they say that they
  * mean it.  Of one that nobody has told of nothing is known, and it may be left: jobs
  * that count samples by themselves need not report. */
-#include "coord/core/state.h"
+#include "coord/data/data.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -7,7 +7,7 @@
  *
  * A worker with few shards is looked for the first of them; one with many, the order is
  * gone along until one is met.  Of n shards either takes about sqrt(n) steps at most. */
-#include "coord/core/state.h"
+#include "coord/data/data.h"
 #include "shard/deal/table.h"
 #include "shard/order/order.h"
 

@@ -4,7 +4,7 @@
  * last word of the old one has arrived.  Its holder says that word again and must hear
  * the same, or it would not apply what has counted.  So the ended leases of one epoch
  * back stay known, in snapshots too, until the epoch under way is over. */
-#include "coord/core/state.h"
+#include "coord/data/data.h"
 
 #include <errno.h>
 

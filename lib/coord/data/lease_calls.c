@@ -1,5 +1,5 @@
 /* lease_calls.c - workers take pieces of an epoch, and say how far they are (lending.c). */
-#include "coord/core/state.h"
+#include "coord/data/data.h"
 
 #include <errno.h>
 

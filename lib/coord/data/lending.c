@@ -10,7 +10,7 @@
  * could be heard in counts for nobody.  They are looked at when somebody asks and, while there are leases, a few times
  * in a timeout; that some lapsed is recorded then.  Those looks are also what tells that the
  * coordinator stood still: the rest of a timeout, at least, is left after any pause. */
-#include "coord/core/state.h"
+#include "coord/data/data.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * Of datasets whose shards nobody has asked for nothing is told: to deal them now would be
  * to deal them again with each worker that comes back.  All shards of a worker, however
  * many, are told by ListShards. */
-#include "coord/core/state.h"
+#include "coord/data/data.h"
 
 #include <errno.h>
 #include <stdlib.h>

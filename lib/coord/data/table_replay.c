@@ -3,7 +3,7 @@
  * The snapshot says who came and went before each deal, by the numbers of their places.  The
  * keys of those who still have a place are known from their names, and those of the few
  * who have left since the last deal are in the snapshot; no others are in the hash. */
-#include "coord/core/state.h"
+#include "coord/data/data.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* worker_shards.c - what a worker is told of its shards. */
-#include "coord/core/state.h"
+#include "coord/data/data.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Ranks will not do: when a place is given up, another worker gets its rank, and its shards
  * would move for that.  A number stays with its place to the end.  It is free again when
  * no table has anything under it. */
-#include "coord/core/state.h"
+#include "coord/data/data.h"
 
 #include <errno.h>
 

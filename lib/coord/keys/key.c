@@ -3,7 +3,7 @@
  *
  * A sorted array: a key is found in the steps of a bisection, and one that is added
  * moves pointers only.  Keys expire by service time (service_time.c). */
-#include "coord/core/state.h"
+#include "coord/keys/key.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -114,6 +114,19 @@ static void set(struct key *key, const Roar__Record__Key *m, uint8_t *value)
 	}
 	alarm_set(&job->c->service, &key->expiry, m->expires_ms);
 	service_time_note(job->c, m->time_ms);
+}
+
+/* A key whose expiry cannot be recorded is invisible nevertheless (key_expired()). */
+static void key_due(struct coord *c, struct alarm *a)
+{
+	struct key *key = container_of(a, struct key, expiry);
+	struct job *job = key->job;
+	CLEANUP(freep) char *name = strdup(key->name);
+
+	if (!name || key_record_gone(job, name, 0) < 0)
+		alarm_set(&c->service, a, c->time_ms + RECORD_RETRY_MS);
+	else
+		key_changed(job, name);
 }
 
 static int key_new(struct job *job, const char *name, struct key **ret)
@@ -236,19 +249,4 @@ int key_record_gone(struct job *job, const char *name, uint64_t request)
 	record.what_case = ROAR__RECORD__RECORD__WHAT_KEY_GONE;
 	record.key_gone = &m;
 	return change_make(job->c, &record);
-}
-
-/* ---- time ---- */
-
-/* Where it cannot be recorded, nobody sees the key all the same. */
-void key_due(struct coord *c, struct alarm *a)
-{
-	struct key *key = container_of(a, struct key, expiry);
-	struct job *job = key->job;
-	CLEANUP(freep) char *name = strdup(key->name);
-
-	if (!name || key_record_gone(job, name, 0) < 0)
-		alarm_set(&c->service, a, c->time_ms + RECORD_RETRY_MS);
-	else
-		key_changed(job, name);
 }

@@ -1,5 +1,5 @@
 /* key_calls.c - requests about keys. */
-#include "coord/core/state.h"
+#include "coord/keys/key.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 
 enum {
+	ALL_KEYS_TIMES = 4, /* limit of all jobs, as a multiple of one job's */
 	MAX_KEY_VALUE = 1 << 20, /* bytes */
 	PAGE_DEFAULT = 1000,
 	PAGE_MAX = 10000,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/vec.h"
-#include "coord/core/state.h"
+#include "coord/keys/key.h"
 
 void key_requests_release(struct key_requests *p)
 {

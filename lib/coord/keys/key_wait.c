@@ -1,6 +1,6 @@
 /* key_wait.c - calls that wait for a key: by the key's name, so that a change
  * touches only those who wait for it. */
-#include "coord/core/state.h"
+#include "coord/keys/key.h"
 
 #include <errno.h>
 #include <stdlib.h>

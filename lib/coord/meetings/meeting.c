@@ -27,7 +27,7 @@
  * the job any more, the job was started anew: what is remembered counts for nothing, and
  * the numbers may begin again.  If one of them asks after all, that use ends for those
  * who wait in it. */
-#include "coord/core/state.h"
+#include "coord/meetings/meetings.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -37,7 +37,15 @@
 #include "base/cleanup.h"
 #include "base/macros.h"
 
-struct meeting *meeting_find(const struct job *job, const char *id)
+/* The largest generation a request may name: numbers after it remain. */
+static const uint64_t max_generation = UINT64_C(1) << 62;
+
+enum {
+	MAX_VALUE = 64 << 10, /* bytes per worker, in a gather */
+	MAX_FAILURES = 64, /* gathers that were too large, remembered per job */
+};
+
+static struct meeting *meeting_find(const struct job *job, const char *id)
 {
 	return map_get(&job->meetings, id, strlen(id));
 }

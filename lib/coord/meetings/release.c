@@ -3,7 +3,7 @@
  *
  * A job remembers the last release of each of its meetings, up to a number and to a size;
  * beyond that those are forgotten that lie back longest. */
-#include "coord/core/state.h"
+#include "coord/meetings/meetings.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,6 +11,10 @@
 
 #include "base/cleanup.h"
 #include "base/macros.h"
+
+enum {
+	MAX_RELEASES = 64 << 20, /* bytes of remembered releases, per job */
+};
 
 /* ---- the record as one block of memory ---- */
 

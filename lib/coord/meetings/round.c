@@ -8,7 +8,7 @@
  * A worker may stand aside: it waits to be let in by those who meet there, and meanwhile
  * other meetings of all do not wait for it.  So ranks that meet in a barrier at each step
  * come to the end of a step, and to the meeting in which the newcomer waits for them. */
-#include "coord/core/state.h"
+#include "coord/meetings/meetings.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +17,13 @@
 
 #include "base/cleanup.h"
 #include "base/macros.h"
+
+enum {
+	MAX_ARRIVALS = 64, /* waiting, per worker */
+	MAX_GATHER = 16 << 20, /* bytes of all values */
+	MAX_GATHER_OUT = 256
+			 << 20, /* the same times the workers that receive them */
+};
 
 /* ---- groups ---- */
 
@@ -198,7 +205,8 @@ static size_t aside_elsewhere(const struct round *round)
 
 /* ---- arrivals ---- */
 
-struct arrival *round_arrival(const struct round *round, const struct worker *w)
+static struct arrival *round_arrival(const struct round *round,
+				     const struct worker *w)
 {
 	LIST_EACH(it, after, &w->arrivals) {
 		struct arrival *a = container_of(it, struct arrival, in_worker);

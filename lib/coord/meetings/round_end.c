@@ -1,6 +1,6 @@
 /* round_end.c - how a round ends: all have come, somebody died, or nobody waits any
  * more. */
-#include "coord/core/state.h"
+#include "coord/meetings/meetings.h"
 
 #include <errno.h>
 #include <stdio.h>

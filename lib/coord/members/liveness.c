@@ -18,12 +18,22 @@
  *
  * Who waits in a meeting is alive as long as its call is there: its connection
  * is watched, and a client with one thread cannot do both. */
-#include "coord/core/state.h"
+#include "coord/members/members.h"
 
 #include <stdio.h>
 #include <syslog.h>
 
 #include "base/macros.h"
+#include "coord/data/data.h"
+#include "coord/meetings/meetings.h"
+
+enum {
+	/* A worker whose connection ended is dead after this many missed heartbeats, but not
+	 * before EOF_GRACE_MIN_MS and not after its timeout. */
+	EOF_HEARTBEATS = 2,
+	EOF_GRACE_MIN_MS = 1000,
+	HOLD_MORE_MS = 1000, /* the place is held on for a meeting that waits */
+};
 
 static const char unheard[] = "it was not heard of since the coordinator started";
 

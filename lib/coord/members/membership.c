@@ -5,11 +5,13 @@
  * gets the place only when the holder is suspect or dead; it is the next
  * incarnation then, with the same rank, and what the one before still says
  * with its session is refused: it does not get the place back while there is one. */
-#include "coord/core/state.h"
+#include "coord/members/members.h"
 
 #include <errno.h>
 #include <syslog.h>
 
+#include "coord/data/data.h"
+#include "coord/meetings/meetings.h"
 #include "coord/text.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* worker.c - a worker: its place in the job and what its heartbeats said. */
-#include "coord/core/state.h"
+#include "coord/members/members.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,6 +7,12 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "coord/data/data.h"
+#include "coord/meetings/meetings.h"
+
+enum {
+	MAX_GPUS = 64,
+};
 
 struct worker *worker_find(const struct job *job, const char *id)
 {
@@ -29,8 +35,8 @@ struct worker *request_worker(const struct request *q, const struct job *job,
 
 DEFINE_CLEANUP(struct worker *, worker_free)
 
-int worker_new(struct job *job, const Coordinator__WorkerInfo *info,
-	       struct worker **ret)
+static int worker_new(struct job *job, const Coordinator__WorkerInfo *info,
+		      struct worker **ret)
 {
 	size_t len = strlen(info->worker_id) + 1;
 	CLEANUP(worker_freep) struct worker *w = calloc(1, sizeof(*w) + len);

@@ -4,7 +4,7 @@
  * a watch, once.  It is recorded that it waits, and recorded that it was told before the
  * telling leaves: after a crash a command may be lost on its way, but is never told
  * twice. */
-#include "coord/core/state.h"
+#include "coord/members/members.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,10 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 
-enum { MAX_COMMAND = 256 };
+enum {
+	MAX_COMMANDS = 64, /* waiting, per worker */
+	MAX_COMMAND = 256,
+};
 
 /* ---- records ---- */
 
