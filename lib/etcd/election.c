@@ -85,8 +85,8 @@ static void tell_leader(struct election *e, const char *leader)
 static void rest_hindered(struct election *e, unsigned status,
 			  const char *sentence)
 {
-	bool said_no = status != ETCD_OK && status != ETCD_UNAVAILABLE &&
-		       status != ETCD_DEADLINE_EXCEEDED;
+	bool said_no = status != RPC_OK && status != RPC_UNAVAILABLE &&
+		       status != RPC_DEADLINE_EXCEEDED;
 
 	rest(e);
 	if (!said_no || e->is_hindered)
@@ -221,14 +221,14 @@ static void on_alive(struct etcd_call *call, unsigned status,
 	(void)sentence;
 	if (e->state != LEAD)
 		return;
-	if (status == ETCD_OK && m->ttl_s <= 0) {
+	if (status == RPC_OK && m->ttl_s <= 0) {
 		depose(e, "its lease in etcd is over");
 		return;
 	}
-	if (status == ETCD_OK)
+	if (status == RPC_OK)
 		extend(e, m->ttl_s);
 	(void)loop_timer_set(e->loop, &e->step,
-			     loop_now_ms(e->loop) + (status == ETCD_OK ?
+			     loop_now_ms(e->loop) + (status == RPC_OK ?
 							     e->ttl_ms / 3 :
 							     REST_MS));
 }
@@ -271,7 +271,7 @@ static void on_campaign(struct etcd_call *call, unsigned status,
 	const Etcd__TxnResponse *m = (const Etcd__TxnResponse *)reply;
 	const Etcd__KeyValue *kv;
 
-	kv = status == ETCD_OK ? ballot_found(m, m->succeeded ? 1 : 0) : NULL;
+	kv = status == RPC_OK ? ballot_found(m, m->succeeded ? 1 : 0) : NULL;
 	if (kv && is_ours(e, kv))
 		lead(e, kv->create_revision);
 	else if (kv && kv->lease != e->lease)
@@ -294,7 +294,7 @@ static void on_grant(struct etcd_call *call, unsigned status,
 	const Etcd__LeaseGrantResponse *m = (const Etcd__LeaseGrantResponse *)
 		reply;
 
-	if (status != ETCD_OK || m->ttl_s <= 0) {
+	if (status != RPC_OK || m->ttl_s <= 0) {
 		rest_hindered(e, status, sentence);
 		return;
 	}
@@ -344,7 +344,7 @@ static void on_look(struct etcd_call *call, unsigned status,
 	const Etcd__TxnResponse *m = (const Etcd__TxnResponse *)reply;
 	const Etcd__KeyValue *schema, *leader;
 
-	if (status != ETCD_OK) {
+	if (status != RPC_OK) {
 		rest_hindered(e, status, sentence);
 		return;
 	}

@@ -1,8 +1,7 @@
 /* etcd.c - see etcd.h
  *
- *	PAUSE --due--> RESOLVING --> channel (being made, then up)
- *	  ^                |            |
- *	  `-- all tried ---+------------'   else the next member at once */
+ * The connection is a grpc_client, which roams: a member that cannot be used is left for the
+ * next one.  Here is what makes a member unusable, and what becomes of the calls. */
 #include "etcd/etcd.h"
 
 #include <errno.h>
@@ -13,27 +12,20 @@
 #include "base/cleanup.h"
 #include "base/macros.h"
 #include "etcd/login.h"
-#include "net/host_lookup.h"
 
 enum {
-	PAUSE_MS = 100, /* after a round through all members, ... */
-	PAUSE_MAX_MS = 1000, /* ... and, growing, after many */
+	CONNECT_MS = 2000, /* for a connection to a member */
+	HANDSHAKE_MS = 4000, /* for its TLS */
+	PAUSE_MAX_MS = 1000, /* between rounds through all members */
 };
 
 struct etcd {
 	struct loop *loop;
 	struct etcd_door door;
-	size_t at; /* the member that is used or tried */
-	/* Which address of its name, a member: one that did not answer is changed. */
-	unsigned which[ETCD_MAX_MEMBERS];
-	bool answered; /* this one has, since it was connected to */
-	size_t n_failed; /* members in a row */
-	struct host_lookup *resolve;
-	struct channel *channel;
+	struct grpc_client *client;
 	struct login login;
-	bool is_open; /* calls may be made on the channel */
-	bool is_refused; /* the last member did not let us in */
-	struct loop_timer timer; /* when the next one is tried */
+	bool is_open; /* calls may be made on the connection */
+	bool is_refused; /* this member does not let us in */
 	struct etcd_call *waiting, **waiting_end;
 	void (*changed)(void *data, const char *trouble);
 	void *data;
@@ -61,9 +53,8 @@ static const struct {
 
 /* ---- members ---- */
 
-static void connect_next(struct etcd *e);
-
-static void say_trouble(struct etcd *e, const char *why)
+static void say_trouble(struct etcd *e, const struct address *address,
+			const char *why)
 {
 	struct str text = STR_INIT;
 
@@ -72,52 +63,24 @@ static void say_trouble(struct etcd *e, const char *why)
 	e->in_trouble = true;
 	str_addf(&text, "etcd %s: %s: %s",
 		 e->is_refused ? "does not let us in" : "cannot be reached",
-		 e->door.addresses.list[e->at].name, why);
+		 address->name, why);
 	e->changed(e->data, str_cstr(&text));
 	str_release(&text);
 }
 
 static void say_good(struct etcd *e)
 {
-	e->n_failed = 0;
-	e->answered = true;
+	grpc_client_good(e->client);
 	if (e->in_trouble && e->changed)
 		e->changed(e->data, NULL);
 	e->in_trouble = false;
 }
 
-static int64_t pause_ms(const struct etcd *e)
-{
-	size_t rounds = e->n_failed / e->door.addresses.n;
-	int64_t ms = PAUSE_MS * (int64_t)rounds;
-
-	return ms > PAUSE_MAX_MS ? PAUSE_MAX_MS : ms;
-}
-
-/* On to the next member; what was under way at this one has failed. */
+/* On to the next member; what was under way at this one fails. */
 static void move_on(struct etcd *e, const char *why)
 {
-	struct channel *channel = TAKE_PTR(e->channel);
-	bool round_over = ++e->n_failed % e->door.addresses.n == 0;
-	char sentence[512];
-
-	(void)snprintf(sentence, sizeof(sentence), "%s: %s",
-		       e->door.addresses.list[e->at].name, why);
-	host_lookup_end(e->resolve);
-	e->resolve = NULL;
-	login_end(&e->login);
 	e->is_open = false;
-	if (round_over)
-		say_trouble(e, why);
-	e->is_refused = false;
-	if (!e->answered)
-		e->which[e->at]++;
-	e->answered = false;
-	e->at = (e->at + 1) % e->door.addresses.n;
-	(void)loop_timer_set(e->loop, &e->timer,
-			     loop_now_ms(e->loop) +
-				     (round_over ? pause_ms(e) : 0));
-	channel_close(channel, sentence);
+	grpc_client_leave(e->client, why);
 }
 
 static void move_on_refused(struct etcd *e, const char *why)
@@ -126,14 +89,15 @@ static void move_on_refused(struct etcd *e, const char *why)
 	move_on(e, why);
 }
 
-static void on_lost(void *data, const char *sentence)
+static void on_lost(void *data, const struct address *address, const char *why)
 {
-	move_on(data, sentence);
-}
+	struct etcd *e = data;
 
-static void on_due(struct loop_timer *t)
-{
-	connect_next(container_of(t, struct etcd, timer));
+	login_end(&e->login);
+	e->is_open = false;
+	if (grpc_client_round_is_over(e->client))
+		say_trouble(e, address, why);
+	e->is_refused = false;
 }
 
 /* ---- calls on their way ---- */
@@ -186,7 +150,8 @@ static void fail(struct etcd_call *call, unsigned status, const char *sentence)
 	call->done(call, status, NULL, sentence);
 }
 
-static void on_message(struct channel_call *rpc, const void *data, size_t len)
+static void on_message(struct grpc_client_call *rpc, const void *data,
+		       size_t len)
 {
 	struct etcd_call *call = container_of(rpc, struct etcd_call, rpc);
 	ProtobufCMessage *m = protobuf_c_message_unpack(
@@ -200,38 +165,38 @@ static void on_message(struct channel_call *rpc, const void *data, size_t len)
 		call->reply = m;
 		return;
 	}
-	call->done(call, ETCD_OK, m, NULL);
+	call->done(call, RPC_OK, m, NULL);
 	protobuf_c_message_free_unpacked(m, NULL);
 }
 
 /* It does not know us, or not any more.  Two of these have the status of a wrong request. */
 static bool is_refusal(unsigned status, const char *sentence)
 {
-	return status == ETCD_UNAUTHENTICATED ||
-	       status == ETCD_PERMISSION_DENIED ||
-	       (status == ETCD_INVALID_ARGUMENT &&
+	return status == RPC_UNAUTHENTICATED ||
+	       status == RPC_PERMISSION_DENIED ||
+	       (status == RPC_INVALID_ARGUMENT &&
 		(strstr(sentence, "user name is empty") ||
 		 strstr(sentence, "revision of auth store is old")));
 }
 
 /* A member that cannot answer now may be cut off from the others: the next one may not. */
-static void on_ended(struct channel_call *rpc, unsigned status,
+static void on_ended(struct grpc_client_call *rpc, unsigned status,
 		     const char *sentence)
 {
 	struct etcd_call *call = container_of(rpc, struct etcd_call, rpc);
 	ProtobufCMessage *reply = TAKE_PTR(call->reply);
 	struct etcd *e = take_back(call);
 
-	if (status == ETCD_OK && !reply)
-		status = ETCD_INTERNAL;
-	if (status == ETCD_UNAVAILABLE && e->channel)
+	if (status == RPC_OK && !reply)
+		status = RPC_INTERNAL;
+	if (status == RPC_UNAVAILABLE && e->is_open)
 		move_on(e, sentence);
 	if (is_refusal(status, sentence)) { /* as if there had been no answer */
-		status = ETCD_UNAVAILABLE;
-		if (e->channel)
+		status = RPC_UNAVAILABLE;
+		if (e->is_open)
 			move_on_refused(e, sentence);
 	}
-	if (status == ETCD_OK)
+	if (status == RPC_OK)
 		call->done(call, status, reply, NULL);
 	else
 		call->done(call, status, NULL,
@@ -249,9 +214,9 @@ static void on_deadline(struct loop_timer *t)
 
 	(void)snprintf(why, sizeof(why), "no answer within %lld ms",
 		       (long long)call->timeout_ms);
-	channel_cancel(&call->rpc);
-	fail(call, ETCD_DEADLINE_EXCEEDED, why);
-	if (was_sent && e->channel)
+	grpc_client_cancel(&call->rpc);
+	fail(call, RPC_DEADLINE_EXCEEDED, why);
+	if (was_sent && e->is_open)
 		move_on(e, why);
 }
 
@@ -263,10 +228,10 @@ static void send_call(struct etcd *e, struct etcd_call *call)
 	call->rpc.message = on_message;
 	call->rpc.ended = on_ended;
 	if (r == 0)
-		r = channel_begin(e->channel, &call->rpc,
-				  methods[call->method].path,
-				  call->request.data, call->request.len,
-				  call->method != ETCD_WATCH);
+		r = grpc_client_begin(e->client, &call->rpc,
+				      methods[call->method].path,
+				      call->request.data, call->request.len,
+				      call->method != ETCD_WATCH);
 	str_release(&call->request);
 	if (r < 0) /* told by the timer, as `done` is promised to come later */
 		(void)loop_timer_set(e->loop, &call->timer,
@@ -300,7 +265,7 @@ void etcd_cancel(struct etcd_call *call)
 {
 	if (!call->etcd)
 		return;
-	channel_cancel(&call->rpc);
+	grpc_client_cancel(&call->rpc);
 	(void)take_back(call);
 	free_reply(call);
 }
@@ -324,57 +289,40 @@ static void on_login(struct login *l, const char *sentence)
 		send_waiting(e);
 }
 
-static int open_channel(struct etcd *e, const struct sockaddr *address,
-			socklen_t len)
-{
-	const struct address *a = &e->door.addresses.list[e->at];
-	const struct channel_peer peer = {
-		.authority = a->name,
-		.host = a->host,
-		.tls = a->is_tls ? e->door.tls : NULL,
-	};
-
-	return channel_open(e->loop, address, len, &peer, on_lost, e,
-			    &e->channel);
-}
-
-static const struct addrinfo *pick(const struct addrinfo *all, unsigned number)
-{
-	const struct addrinfo *a = all;
-
-	for (; number > 0; number--)
-		a = a->ai_next ? a->ai_next : all;
-	return a;
-}
-
-static void on_found(void *data, const struct addrinfo *all, const char *why)
+static void on_opened(void *data)
 {
 	struct etcd *e = data;
 
-	if (!all) {
-		move_on(e, why);
-		return;
-	}
-	all = pick(all, e->which[e->at]);
-	if (open_channel(e, all->ai_addr, all->ai_addrlen) < 0 ||
-	    (e->door.user && login_begin(&e->login, e->loop, e->channel,
-					 e->door.user, e->door.password) < 0)) {
-		move_on(e, "no memory for a connection");
-		return;
-	}
-	host_lookup_end(e->resolve);
-	e->resolve = NULL;
+	(void)grpc_client_set_field(e->client, "token", NULL);
 	if (!e->door.user)
 		send_waiting(e);
+	else if (login_begin(&e->login, e->loop, e->client, e->door.user,
+			     e->door.password) < 0)
+		move_on(e, "no memory to log in");
 }
 
-static void connect_next(struct etcd *e)
-{
-	const struct address *a = &e->door.addresses.list[e->at];
+static const struct grpc_client_user client_user = {
+	.opened = on_opened,
+	.lost = on_lost,
+};
 
-	if (host_lookup_begin(e->loop, a->host, a->port, on_found, e,
-			      &e->resolve) < 0)
-		move_on(e, "no memory for a connection");
+/* Rather an error at once than a wait until etcd has a leader. */
+static int open_client(struct etcd *e)
+{
+	const struct dial_options options = {
+		.addresses = &e->door.addresses,
+		.tls = e->door.tls,
+		.connect_ms = CONNECT_MS,
+		.greet_ms = HANDSHAKE_MS,
+		.pause_max_ms = PAUSE_MAX_MS,
+		.roams = true,
+	};
+	int r = grpc_client_open(e->loop, &options, &client_user, e,
+				 &e->client);
+
+	if (r == 0)
+		r = grpc_client_set_field(e->client, "hasleader", "true");
+	return r;
 }
 
 int etcd_new(struct loop *loop, const struct etcd_access *access,
@@ -390,11 +338,10 @@ int etcd_new(struct loop *loop, const struct etcd_access *access,
 	e->changed = changed;
 	e->data = data;
 	e->waiting_end = &e->waiting;
-	e->timer.due = on_due;
 	e->login.done = on_login;
 	r = etcd_door_open(&e->door, access, err);
 	if (r == 0) {
-		r = loop_timer_set(loop, &e->timer, loop_now_ms(loop));
+		r = open_client(e);
 		if (r < 0)
 			(void)error_set(err, r, "no memory for etcd");
 	}
@@ -408,15 +355,10 @@ int etcd_new(struct loop *loop, const struct etcd_access *access,
 
 void etcd_free(struct etcd *e)
 {
-	struct channel *channel;
-
 	if (!e)
 		return;
 	login_end(&e->login);
-	channel = TAKE_PTR(e->channel);
-	channel_close(channel, "the program ends");
-	host_lookup_end(e->resolve);
-	loop_timer_clear(e->loop, &e->timer);
+	grpc_client_close(e->client, "the program ends");
 	etcd_door_release(&e->door);
 	free(e);
 }

@@ -21,8 +21,8 @@
 #include "base/str.h"
 #include "etcd.pb-c.h"
 #include "etcd/access.h"
-#include "etcd/channel.h"
-#include "net/loop.h"
+#include "net/grpc/grpc_client.h"
+#include "net/rpc/rpc_status.h"
 
 struct etcd;
 
@@ -36,20 +36,6 @@ enum etcd_method {
 	ETCD_WATCH, /* goes on until it is cancelled or fails */
 };
 
-/* Statuses of gRPC that say something about what became of a call. */
-enum etcd_status {
-	ETCD_OK = 0,
-	ETCD_INVALID_ARGUMENT = 3,
-	ETCD_DEADLINE_EXCEEDED = 4,
-	ETCD_NOT_FOUND = 5,
-	ETCD_PERMISSION_DENIED = 7,
-	ETCD_RESOURCE_EXHAUSTED = 8,
-	ETCD_OUT_OF_RANGE = 11,
-	ETCD_INTERNAL = 13,
-	ETCD_UNAVAILABLE = 14,
-	ETCD_UNAUTHENTICATED = 16,
-};
-
 /* Held by who calls, zeroed before its first use. */
 struct etcd_call {
 	/* The answer, or NULL and a sentence, with another status than OK.  Of a watch each
@@ -59,7 +45,7 @@ struct etcd_call {
 		     const ProtobufCMessage *reply, const char *sentence);
 
 	/* etcd's. */
-	struct channel_call rpc;
+	struct grpc_client_call rpc;
 	struct etcd *etcd; /* NULL: not under way */
 	struct etcd_call *next, **link; /* that wait for a connection */
 	enum etcd_method method;

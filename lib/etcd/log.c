@@ -52,12 +52,12 @@ bool log_step_is_over(struct log_step *s, unsigned status)
 {
 	struct etcd_log *l = s->log;
 
-	if (status == ETCD_OK || status == ETCD_INVALID_ARGUMENT ||
-	    status == ETCD_RESOURCE_EXHAUSTED || status == ETCD_OUT_OF_RANGE) {
+	if (status == RPC_OK || status == RPC_INVALID_ARGUMENT ||
+	    status == RPC_RESOURCE_EXHAUSTED || status == RPC_OUT_OF_RANGE) {
 		s->timeout_ms = LOG_CALL_MS;
 		return true;
 	}
-	if (status == ETCD_DEADLINE_EXCEEDED && s->timeout_ms < LOG_CALL_MAX_MS)
+	if (status == RPC_DEADLINE_EXCEEDED && s->timeout_ms < LOG_CALL_MAX_MS)
 		s->timeout_ms *= 2;
 	(void)loop_timer_set(l->loop, &s->again,
 			     loop_now_ms(l->loop) + LOG_AGAIN_MS);
@@ -129,10 +129,10 @@ int log_step_result(unsigned status, const ProtobufCMessage *reply,
 {
 	const Etcd__TxnResponse *m = (const Etcd__TxnResponse *)reply;
 
-	if (status == ETCD_OK)
+	if (status == RPC_OK)
 		return m->succeeded ? 0 : -ESTALE;
 	/* "too many requests" is the other way to be exhausted, and passes. */
-	if (status == ETCD_RESOURCE_EXHAUSTED)
+	if (status == RPC_RESOURCE_EXHAUSTED)
 		return strstr(sentence, "space") ? -ENOSPC : -EAGAIN;
 	return -EIO;
 }
@@ -158,7 +158,7 @@ static void on_put(struct etcd_call *call, unsigned status,
 		return;
 	r = log_step_result(status, reply, sentence);
 	if (r == -EAGAIN) {
-		(void)log_step_is_over(s, ETCD_UNAVAILABLE);
+		(void)log_step_is_over(s, RPC_UNAVAILABLE);
 		return;
 	}
 	if (r < 0) {

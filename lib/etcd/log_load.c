@@ -20,7 +20,7 @@ enum {
 };
 
 /* Else a page of the largest values would be asked for again without end. */
-static_assert(MAX_LIMIT <= CHANNEL_MAX_MESSAGE / MAX_VALUE,
+static_assert(MAX_LIMIT <= GRPC_CLIENT_MAX_MESSAGE / MAX_VALUE,
 	      "a page is too large");
 
 static void say_damaged(struct etcd_log *l, const char *key, const char *what)
@@ -127,7 +127,7 @@ static void on_page(struct etcd_call *call, unsigned status,
 
 	if (!log_step_is_over(s, status))
 		return;
-	if (status != ETCD_OK) {
+	if (status != RPC_OK) {
 		log_fail(l, -EIO, sentence);
 		return;
 	}
@@ -191,7 +191,7 @@ static void on_head(struct etcd_call *call, unsigned status,
 
 	if (!log_step_is_over(s, status))
 		return;
-	if (status != ETCD_OK) {
+	if (status != RPC_OK) {
 		log_fail(l, -EIO, sentence);
 		return;
 	}

@@ -11,11 +11,11 @@ enum { LOGIN_MS = 4000 }; /* passwords are slow to check, by intention */
 
 void login_end(struct login *l)
 {
-	if (!l->channel)
+	if (!l->client)
 		return;
-	channel_cancel(&l->rpc);
+	grpc_client_cancel(&l->rpc);
 	loop_timer_clear(l->loop, &l->timer);
-	l->channel = NULL;
+	l->client = NULL;
 }
 
 static void finish(struct login *l, const char *sentence)
@@ -30,19 +30,20 @@ static void on_timer(struct loop_timer *t)
 	       "no token for the user in time");
 }
 
-static void on_message(struct channel_call *rpc, const void *data, size_t len)
+static void on_message(struct grpc_client_call *rpc, const void *data,
+		       size_t len)
 {
 	struct login *l = container_of(rpc, struct login, rpc);
 	Etcd__AuthenticateResponse *m = etcd__authenticate_response__unpack(
 		NULL, len, data);
 
 	l->has_token = m && *m->token &&
-		       channel_set_token(l->channel, m->token) == 0;
+		       grpc_client_set_field(l->client, "token", m->token) == 0;
 	if (m)
 		etcd__authenticate_response__free_unpacked(m, NULL);
 }
 
-static void on_ended(struct channel_call *rpc, unsigned status,
+static void on_ended(struct grpc_client_call *rpc, unsigned status,
 		     const char *sentence)
 {
 	struct login *l = container_of(rpc, struct login, rpc);
@@ -53,7 +54,7 @@ static void on_ended(struct channel_call *rpc, unsigned status,
 		finish(l, *sentence ? sentence : "no token for the user came");
 }
 
-int login_begin(struct login *l, struct loop *loop, struct channel *c,
+int login_begin(struct login *l, struct loop *loop, struct grpc_client *c,
 		const char *user, const char *password)
 {
 	Etcd__AuthenticateRequest m = ETCD__AUTHENTICATE_REQUEST__INIT;
@@ -68,14 +69,13 @@ int login_begin(struct login *l, struct loop *loop, struct channel *c,
 	m.name = (char *)user;
 	m.password = (char *)password;
 	if (etcd__authenticate_request__get_packed_size(&m) <= sizeof(bytes))
-		r = channel_begin(c, &l->rpc, "/etcdserverpb.Auth/Authenticate",
-				  bytes,
-				  etcd__authenticate_request__pack(&m, bytes),
-				  true);
+		r = grpc_client_begin(
+			c, &l->rpc, "/etcdserverpb.Auth/Authenticate", bytes,
+			etcd__authenticate_request__pack(&m, bytes), true);
 	explicit_bzero(bytes, sizeof(bytes));
 	if (r < 0)
 		return r;
-	l->channel = c;
+	l->client = c;
 	(void)loop_timer_set(loop, &l->timer, loop_now_ms(loop) + LOGIN_MS);
 	return 0;
 }

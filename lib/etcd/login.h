@@ -5,7 +5,7 @@
 #ifndef ETCD_LOGIN_H
 #define ETCD_LOGIN_H
 
-#include "etcd/channel.h"
+#include "net/grpc/grpc_client.h"
 
 /* Held by its owner, zeroed before its first use. */
 struct login {
@@ -13,15 +13,15 @@ struct login {
 	void (*done)(struct login *l, const char *sentence);
 
 	/* Its own. */
-	struct channel_call rpc;
-	struct channel *channel;
+	struct grpc_client_call rpc;
+	struct grpc_client *client;
 	struct loop *loop;
 	struct loop_timer timer;
 	bool has_token; /* one came */
 };
 
 /* Asks for a token.  `done` is called from the loop.  -ENOMEM. */
-int login_begin(struct login *l, struct loop *loop, struct channel *c,
+int login_begin(struct login *l, struct loop *loop, struct grpc_client *c,
 		const char *user, const char *password);
 /* Nobody wants it any more. */
 void login_end(struct login *l);

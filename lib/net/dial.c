@@ -139,6 +139,7 @@ void dial_fail(struct dial *d, const char *fmt, ...)
 	va_start(args, fmt);
 	keep_why(d, fmt, args);
 	va_end(args);
+	d->failed = d->address;
 	set_timer(d, plan_next(d));
 	end(d);
 }
@@ -149,6 +150,7 @@ void dial_move(struct dial *d, size_t address, int64_t pause_ms,
 	assert(address < d->options.addresses->n);
 	(void)snprintf(d->why, sizeof(d->why), "%s", why);
 	forget_name(d);
+	d->failed = d->address;
 	d->address = address;
 	d->n_vain = 0;
 	set_timer(d, pause_ms);
@@ -219,14 +221,16 @@ ssize_t dial_read(struct dial *d, void *data, size_t len)
 
 /* When the peer has gone, what it said before is still to be read: the loop says that there is
  * something, and dial_read() gets to the end. */
-void dial_flush(struct dial *d)
+int dial_flush(struct dial *d)
 {
 	ssize_t n;
 
 	assert(d->state >= DIAL_SECURING);
 	n = stream_flush(&d->stream);
-	if (n < 0 && n != -EPIPE && n != -ECONNRESET)
-		fail_broken(d, n);
+	if (n >= 0 || n == -EPIPE || n == -ECONNRESET)
+		return 0;
+	fail_broken(d, n);
+	return -EPIPE;
 }
 
 /* ---- from a socket to a stream ---- */
@@ -245,8 +249,7 @@ static void shake_hands(struct dial *d)
 		fail_broken(d, r);
 		return;
 	}
-	dial_flush(d);
-	if (r == 0 && d->state == DIAL_SECURING)
+	if (dial_flush(d) == 0 && r == 0)
 		begin_greeting(d);
 }
 
@@ -256,10 +259,9 @@ static void on_stream(struct loop_fd *f, uint32_t events)
 
 	if (d->state == DIAL_SECURING)
 		shake_hands(d);
-	else if (d->state > DIAL_SECURING)
+	else if (d->state > DIAL_SECURING &&
+		 (!(events & EPOLLOUT) || dial_flush(d) == 0))
 		d->user->ready(d);
-	if (events & EPOLLOUT && d->state > DIAL_SECURING)
-		dial_flush(d);
 }
 
 void dial_take(struct dial *d, int fd)
@@ -344,10 +346,12 @@ static void connect_to(struct dial *d, const struct sockaddr *address,
 		(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one,
 				 sizeof(one));
 	}
-	if ((connect(fd, address, len) < 0 && errno != EINPROGRESS &&
-	     errno != EINTR)) {
-		dial_fail(d, "%s", strerror(errno));
+	if (connect(fd, address, len) < 0 && errno != EINPROGRESS &&
+	    errno != EINTR) {
+		const char *why = strerror(errno);
+
 		(void)close(fd);
+		dial_fail(d, "%s", why);
 		return;
 	}
 	d->connecting = (struct loop_fd){ .fd = fd, .ready = on_connected };

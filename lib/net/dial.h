@@ -38,7 +38,8 @@ enum dial_state {
 	DIAL_UP,
 };
 
-/* None of these may free the dial; they may close it. */
+/* `failed` may close the dial, and free it: after a function that says -EPIPE, and after
+ * dial_fail() and dial_move(), the dial may be gone. */
 struct dial_user {
 	/* The stream is there: the user may send, and calls dial_up() or dial_good(). */
 	void (*opened)(struct dial *d);
@@ -64,6 +65,7 @@ struct dial {
 	struct stream stream; /* SECURING and later; else `fd.fd` is -1 */
 	enum dial_state state;
 	size_t address; /* that is tried or connected to */
+	size_t failed; /* the last one that failed */
 	int64_t heard_ms; /* when the last bytes came, or it was connected */
 
 	/* Its own. */
@@ -96,6 +98,12 @@ static inline const struct address *dial_address(const struct dial *d)
 	return &d->options.addresses->list[d->address];
 }
 
+/* The one that failed last. */
+static inline const struct address *dial_failed_address(const struct dial *d)
+{
+	return &d->options.addresses->list[d->failed];
+}
+
 /* Why the last connection ended or could not be made: a phrase without the address. */
 const char *dial_why(const struct dial *d);
 /* In `failed`: have all addresses been tried in vain, so that there is a pause? */
@@ -120,7 +128,7 @@ int64_t dial_jitter(struct dial *d, int64_t range);
 /* Reads from the stream: the number of bytes, or -EAGAIN.  At the end of the stream, or when it
  * is broken, the dial fails, and the result is -EPIPE. */
 ssize_t dial_read(struct dial *d, void *data, size_t len);
-/* Sends what waits in the stream. */
-void dial_flush(struct dial *d);
+/* Sends what waits in the stream.  0, or -EPIPE when the dial failed. */
+int dial_flush(struct dial *d);
 
 #endif

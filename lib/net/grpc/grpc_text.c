@@ -94,3 +94,27 @@ int grpc_encode(struct shelf *shelf, struct buffer *out, const char *text,
 	}
 	return 0;
 }
+
+static int digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' :
+	       c >= 'A' && c <= 'F' ? c - 'A' + 10 :
+	       c >= 'a' && c <= 'f' ? c - 'a' + 10 :
+				      -1;
+}
+
+void grpc_decode(struct str *out, const char *text, size_t len, size_t max)
+{
+	for (size_t i = 0; i < len && out->len < max; i++) {
+		bool coded = text[i] == '%' && i + 2 < len &&
+			     digit(text[i + 1]) >= 0 && digit(text[i + 2]) >= 0;
+
+		if (!coded) {
+			str_addc(out, text[i]);
+			continue;
+		}
+		str_addc(out,
+			 (char)(digit(text[i + 1]) << 4 | digit(text[i + 2])));
+		i += 2;
+	}
+}

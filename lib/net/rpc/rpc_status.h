@@ -1,14 +1,19 @@
-/* rpc_status.h - the numbers of gRPC that the wires themselves answer with. */
+/* rpc_status.h - numbers of gRPC: what became of a call. */
 #ifndef NET_RPC_STATUS_H
 #define NET_RPC_STATUS_H
 
 enum rpc_status {
 	RPC_OK = 0,
+	RPC_INVALID_ARGUMENT = 3,
 	RPC_DEADLINE_EXCEEDED = 4,
+	RPC_NOT_FOUND = 5,
+	RPC_PERMISSION_DENIED = 7,
 	RPC_RESOURCE_EXHAUSTED = 8,
+	RPC_OUT_OF_RANGE = 11,
 	RPC_UNIMPLEMENTED = 12,
 	RPC_INTERNAL = 13,
 	RPC_UNAVAILABLE = 14,
+	RPC_UNAUTHENTICATED = 16,
 };
 
 #endif

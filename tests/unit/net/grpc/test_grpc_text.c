@@ -101,6 +101,29 @@ static void long_ones_are_cut_between_characters(void **state)
 	assert_encoded("\xf0\x9f\xa6\x81", 12, "%F0%9F%A6%81");
 }
 
+static void sentences_are_decoded(void **state)
+{
+	static const struct {
+		const char *text, *decoded;
+	} rows[] = {
+		{ "", "" },
+		{ "a%20b%25", "a b%" },
+		{ "%c3%A4", "\xc3\xa4" },
+		{ "100%", "100%" },
+		{ "%4", "%4" },
+		{ "%zz%4", "%zz%4" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct str s = STR_INIT;
+
+		grpc_decode(&s, rows[i].text, strlen(rows[i].text), 100);
+		assert_string_equal(str_cstr(&s), rows[i].decoded);
+		str_release(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -108,6 +131,7 @@ int main(void)
 		cmocka_unit_test(malformed_timeouts_are_refused),
 		cmocka_unit_test(content_types_of_grpc),
 		cmocka_unit_test(sentences_are_percent_encoded),
+		cmocka_unit_test(sentences_are_decoded),
 		cmocka_unit_test(long_ones_are_cut_between_characters),
 	};
 

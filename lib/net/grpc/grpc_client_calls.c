@@ -1,7 +1,8 @@
-/* channel_calls.c - calls on a connection: gRPC by nghttp2, from the client's side.
+/* grpc_client_calls.c - calls on a connection, by nghttp2.
  *
  * Messages have five bytes before them, a 0 and their length; they are taken apart as the
  * bytes come.  The status is in the last headers; without one the call has failed. */
+#include <assert.h>
 #include <endian.h>
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +11,8 @@
 
 #include "base/endian.h"
 #include "base/macros.h"
-#include "etcd/channel_internal.h"
+#include "net/grpc/grpc_client_internal.h"
+#include "net/grpc/grpc_text.h"
 #include "net/rpc/rpc_status.h"
 
 enum {
@@ -21,7 +23,7 @@ enum {
 
 /* ---- their end ---- */
 
-static void unlink_call(struct channel_call *call)
+static void unlink_call(struct grpc_client_call *call)
 {
 	*call->link = call->next;
 	if (call->next)
@@ -29,14 +31,14 @@ static void unlink_call(struct channel_call *call)
 	call->client = NULL;
 }
 
-static void release_call(struct channel_call *call)
+static void release_call(struct grpc_client_call *call)
 {
 	str_release(&call->out);
 	str_release(&call->in);
 	str_release(&call->sentence);
 }
 
-static void end_call(struct channel_call *call, unsigned status,
+static void end_call(struct grpc_client_call *call, unsigned status,
 		     const char *sentence)
 {
 	char copy[MAX_SENTENCE];
@@ -47,9 +49,9 @@ static void end_call(struct channel_call *call, unsigned status,
 	call->ended(call, status, copy);
 }
 
-void channel_cancel(struct channel_call *call)
+void grpc_client_cancel(struct grpc_client_call *call)
 {
-	struct channel *c = call->client;
+	struct grpc_client *c = call->client;
 
 	if (!c)
 		return;
@@ -57,15 +59,15 @@ void channel_cancel(struct channel_call *call)
 						   NULL);
 	(void)nghttp2_submit_rst_stream(c->http2, NGHTTP2_FLAG_NONE,
 					call->stream, NGHTTP2_CANCEL);
-	loop_later(c->loop, &c->flush);
+	grpc_client_flush_soon(c);
 	unlink_call(call);
 	release_call(call);
 }
 
-void channel_end_calls(struct channel *c, const char *sentence)
+void grpc_client_end_calls(struct grpc_client *c, const char *sentence)
 {
 	while (c->calls) {
-		struct channel_call *call = c->calls;
+		struct grpc_client_call *call = c->calls;
 
 		(void)nghttp2_session_set_stream_user_data(c->http2,
 							   call->stream, NULL);
@@ -79,7 +81,7 @@ static ssize_t read_request(nghttp2_session *session, int32_t stream,
 			    uint8_t *buffer, size_t len, uint32_t *flags,
 			    nghttp2_data_source *source, void *data)
 {
-	struct channel_call *call = nghttp2_session_get_stream_user_data(
+	struct grpc_client_call *call = nghttp2_session_get_stream_user_data(
 		session, stream);
 	size_t n;
 
@@ -101,29 +103,33 @@ static ssize_t read_request(nghttp2_session *session, int32_t stream,
 	return NGHTTP2_ERR_DEFERRED;
 }
 
-#define FIELD(n, v)                                                       \
-	{                                                                 \
-		(uint8_t *)(n), (uint8_t *)(v), sizeof(n) - 1, strlen(v), \
-			NGHTTP2_NV_FLAG_NONE                              \
-	}
+static nghttp2_nv field(const char *name, const char *value)
+{
+	return (nghttp2_nv){ .name = (uint8_t *)name,
+			     .value = (uint8_t *)value,
+			     .namelen = strlen(name),
+			     .valuelen = strlen(value) };
+}
 
-static int submit(struct channel *c, struct channel_call *call,
+static int submit(struct grpc_client *c, struct grpc_client_call *call,
 		  const char *path)
 {
-	const nghttp2_nv fields[] = {
-		FIELD(":method", "POST"),
-		FIELD(":scheme", c->tls ? "https" : "http"),
-		FIELD(":path", path), FIELD(":authority", c->authority),
-		FIELD("te", "trailers"),
-		FIELD("content-type", "application/grpc"),
-		FIELD("user-agent", "roar"),
-		/* Rather an error at once than to wait until etcd has a leader. */
-		FIELD("hasleader", "true"),
-		FIELD("token", c->token ? c->token : ""), /* must be the last */
+	nghttp2_nv fields[7 + GRPC_CLIENT_FIELDS] = {
+		field(":method", "POST"),
+		field(":scheme", c->dial.stream.tls ? "https" : "http"),
+		field(":path", path),
+		field(":authority", dial_address(&c->dial)->name),
+		field("te", "trailers"),
+		field("content-type", "application/grpc"),
+		field("user-agent", "roar"),
 	};
-	size_t n = ARRAY_SIZE(fields) - !c->token;
 	nghttp2_data_provider body = { .read_callback = read_request };
+	size_t n = 7;
 
+	for (size_t i = 0; i < GRPC_CLIENT_FIELDS; i++)
+		if (c->fields[i].value)
+			fields[n++] = field(c->fields[i].name,
+					    c->fields[i].value);
 	return nghttp2_submit_request(c->http2, NULL, fields, n, &body, call);
 }
 
@@ -136,11 +142,12 @@ static void add_message(struct str *out, const void *data, size_t len)
 	str_add(out, data, len);
 }
 
-int channel_begin(struct channel *c, struct channel_call *call,
-		  const char *path, const void *data, size_t len, bool last)
+int grpc_client_begin(struct grpc_client *c, struct grpc_client_call *call,
+		      const char *path, const void *data, size_t len, bool last)
 {
 	int32_t stream;
 
+	assert(c->http2 && !call->client);
 	call->out = call->in = call->sentence = STR_INIT;
 	call->sent = 0;
 	call->status = -1;
@@ -159,38 +166,13 @@ int channel_begin(struct channel *c, struct channel_call *call,
 	if (c->calls)
 		c->calls->link = &call->next;
 	c->calls = call;
-	loop_later(c->loop, &c->flush);
+	grpc_client_flush_soon(c);
 	return 0;
 }
 
 /* ---- replies ---- */
 
-static int digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' :
-	       c >= 'A' && c <= 'F' ? c - 'A' + 10 :
-	       c >= 'a' && c <= 'f' ? c - 'a' + 10 :
-				      -1;
-}
-
-/* "%XX" are bytes that may not stand in a header. */
-static void decode(struct str *out, const char *text, size_t len)
-{
-	for (size_t i = 0; i < len && out->len < MAX_SENTENCE; i++) {
-		bool coded = text[i] == '%' && i + 2 < len &&
-			     digit(text[i + 1]) >= 0 && digit(text[i + 2]) >= 0;
-
-		if (!coded) {
-			str_addc(out, text[i]);
-			continue;
-		}
-		str_addc(out,
-			 (char)(digit(text[i + 1]) << 4 | digit(text[i + 2])));
-		i += 2;
-	}
-}
-
-static bool is(const uint8_t *name, size_t len, const char *wanted)
+static bool is_text(const uint8_t *name, size_t len, const char *wanted)
 {
 	return len == strlen(wanted) && memcmp(name, wanted, len) == 0;
 }
@@ -199,20 +181,21 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame,
 		     const uint8_t *name, size_t name_len, const uint8_t *value,
 		     size_t value_len, uint8_t flags, void *data)
 {
-	struct channel_call *call = nghttp2_session_get_stream_user_data(
+	struct grpc_client_call *call = nghttp2_session_get_stream_user_data(
 		session, frame->hd.stream_id);
 
 	(void)flags, (void)data;
 	if (!call)
 		return 0;
-	if (is(name, name_len, "grpc-status")) {
+	if (is_text(name, name_len, "grpc-status")) {
 		/* nghttp2 ends values with a 0 byte. */
 		call->status = atoi((const char *)value);
-	} else if (is(name, name_len, "grpc-message")) {
+	} else if (is_text(name, name_len, "grpc-message")) {
 		str_clear(&call->sentence);
-		decode(&call->sentence, (const char *)value, value_len);
-	} else if (is(name, name_len, ":status") &&
-		   !is(value, value_len, "200")) {
+		grpc_decode(&call->sentence, (const char *)value, value_len,
+			    MAX_SENTENCE);
+	} else if (is_text(name, name_len, ":status") &&
+		   !is_text(value, value_len, "200")) {
 		str_clear(&call->sentence);
 		str_addf(&call->sentence, "HTTP status %.*s", (int)value_len,
 			 (const char *)value);
@@ -229,13 +212,13 @@ static ssize_t whole_len(const struct str *in)
 	if (in->len < PREFIX)
 		return 0;
 	len = be32_get(in->data + 1);
-	if (in->data[0] || len > CHANNEL_MAX_MESSAGE)
+	if (in->data[0] || len > GRPC_CLIENT_MAX_MESSAGE)
 		return -1;
 	return in->len < PREFIX + (size_t)len ? 0 : (ssize_t)PREFIX + len;
 }
 
 /* Gives on all messages that are whole.  Returns false when the call must end. */
-static bool take_messages(struct channel *c, struct channel_call *call)
+static bool take_messages(struct grpc_client *c, struct grpc_client_call *call)
 {
 	int32_t stream = call->stream;
 	ssize_t n;
@@ -253,7 +236,7 @@ static bool take_messages(struct channel *c, struct channel_call *call)
 static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream,
 		   const uint8_t *bytes, size_t len, void *data)
 {
-	struct channel_call *call = nghttp2_session_get_stream_user_data(
+	struct grpc_client_call *call = nghttp2_session_get_stream_user_data(
 		session, stream);
 
 	(void)flags;
@@ -273,7 +256,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream,
 static int on_close(nghttp2_session *session, int32_t stream, uint32_t error,
 		    void *data)
 {
-	struct channel_call *call = nghttp2_session_get_stream_user_data(
+	struct grpc_client_call *call = nghttp2_session_get_stream_user_data(
 		session, stream);
 
 	(void)data;
@@ -296,13 +279,13 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame,
 {
 	(void)session;
 	if (frame->hd.type == NGHTTP2_GOAWAY)
-		channel_lose(data, "the server ends");
+		grpc_client_leave(data, "the server ends");
 	return 0;
 }
 
 /* ---- the session ---- */
 
-int channel_begin_http2(struct channel *c)
+int grpc_client_begin_http2(struct grpc_client *c)
 {
 	const nghttp2_settings_entry settings[] = {
 		{ NGHTTP2_SETTINGS_ENABLE_PUSH, 0 },

@@ -1,0 +1,45 @@
+/* grpc_client_internal.h - a client of gRPC, as its two files see it.
+ *
+ *	grpc_client.c		the connection: bytes in and out, its end
+ *	grpc_client_calls.c	what is said on it: requests, replies, statuses
+ */
+#ifndef NET_GRPC_CLIENT_INTERNAL_H
+#define NET_GRPC_CLIENT_INTERNAL_H
+
+#include <nghttp2/nghttp2.h>
+
+#include "net/grpc/grpc_client.h"
+
+enum { GRPC_CLIENT_FIELDS = 2 }; /* of metadata that the user may set */
+
+struct grpc_client {
+	struct dial dial;
+	struct loop_later flush;
+	nghttp2_session *http2; /* of this connection; NULL: there is none */
+	struct {
+		const char *name; /* NULL: free */
+		char *value;
+	} fields[GRPC_CLIENT_FIELDS];
+	const struct grpc_client_user *user;
+	void *data;
+	struct grpc_client_call *calls;
+	/* nghttp2 must not be freed while one of its callbacks is on the stack.  So `busy`
+	 * counts those who are inside, and the last to leave does what was asked for. */
+	unsigned busy;
+	bool closed; /* to be freed */
+	bool is_lost; /* the connection is to end, for the reason `why` */
+	char why[256];
+};
+
+/* ---- grpc_client.c ---- */
+
+void grpc_client_flush_soon(struct grpc_client *c);
+
+/* ---- grpc_client_calls.c ---- */
+
+/* The session that calls are made in.  -ENOMEM. */
+int grpc_client_begin_http2(struct grpc_client *c);
+/* Ends all calls with UNAVAILABLE. */
+void grpc_client_end_calls(struct grpc_client *c, const char *sentence);
+
+#endif
