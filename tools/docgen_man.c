@@ -44,10 +44,16 @@ static void add_text(struct str *out, const char *text)
 		add_char(out, *text);
 }
 
+/* At a blank line, or at the newline that ends the text. */
+static bool paragraph_ends(const char *text)
+{
+	return !*text || !strcmp(text, "\n") || !strncmp(text, "\n\n", 2);
+}
+
 /* Two blanks end a sentence; the next one starts a line, as roff likes it. */
 static const char *add_paragraph(struct str *out, const char *text)
 {
-	while (*text && strncmp(text, "\n\n", 2) != 0) {
+	while (!paragraph_ends(text)) {
 		if (text[0] == ' ' && text[1] == ' ') {
 			str_addc(out, '\n');
 			text += strspn(text, " ");
@@ -63,7 +69,7 @@ static const char *add_paragraph(struct str *out, const char *text)
 static const char *add_lines(struct str *out, const char *text)
 {
 	str_adds(out, ".nf\n");
-	while (*text && strncmp(text, "\n\n", 2) != 0)
+	while (!paragraph_ends(text))
 		add_char(out, *text++);
 	str_adds(out, "\n.fi\n");
 	return text;

@@ -69,7 +69,8 @@ struct command {
 	const char *group; /* heading in `roar --help` */
 	const char *summary; /* one line, lower case, no full stop */
 	const char *synopsis; /* operands, "[OPTION]... COMMAND [ARG]..." */
-	const char *about; /* paragraphs separated by blank lines */
+	const char *
+		about; /* paragraphs separated by blank lines, from man/NAME.txt */
 	const struct option_spec *options; /* ended by name == NULL; may be NULL */
 	const struct verb_spec *verbs; /* ended by name == NULL; may be NULL */
 	const struct example *examples; /* ended by command == NULL */

@@ -229,34 +229,8 @@ const struct command cmd_arena = {
 	.summary = "see the arenas through which processes hand on data",
 	.synopsis = "[ls | stat PID] [OPTION]...",
 	.about =
-		"An arena is shared memory through which processes move batches "
-		"and other large payloads without copying them (roar/arena.h, "
-		"and roar.pipeline in Python). It has no name; it is found by "
-		"the processes that have it. Looking changes nothing and "
-		"stops nobody.\n\n"
-		"ls has a line for each arena: the number of its inode, its room, "
-		"how much of that is taken, how many of its units are, and the "
-		"processes with their roles.\n\n"
-		"stat shows the arenas of a process: who has joined (PARTY is its "
-		"process), how often and how long it waited, and each unit "
-		"in use: who answers for it (where each goes to all consumers: "
-		"those that have not released it), since when it is so, and its "
-		"bytes. A unit is being written, ready to be received, held by a "
-		"consumer, or a child, which goes with another unit. Producers "
-		"that wait want room: the consumers are slower, or hold units "
-		"for long. Consumers that wait want units: the producers are "
-		"slower.\n\n"
-		"--json prints an object with arenas and processes_not_seen. Each "
-		"arena has inode, processes (pid, fd, program), error (null, or "
-		"why it cannot be read; then nothing follows), size_bytes, "
-		"used_bytes, segment_bytes (0 where a unit takes what it needs), "
-		"page_bytes, units, units_used, producers, consumers, broadcast, "
-		"shut_down; with stat also totals (committed, committed_bytes, "
-		"received, released, in_pieces, reclaimed, producer_waits, "
-		"producer_wait_s, consumer_waits, consumer_wait_s), parties (place, "
-		"pid, producer, consumer, alive, committed, committed_bytes, "
-		"received and the four of waits) and slots (unit, state, owner_pid, "
-		"holders, age_s, bytes, buffers, tag, sequence, generation).",
+#include "arena.txt.inc"
+		,
 	.options = options,
 	.verbs = verbs,
 	.examples = examples,

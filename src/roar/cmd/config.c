@@ -385,18 +385,9 @@ const struct command cmd_config = {
 	.group = GROUP_SETUP,
 	.summary = "show and change settings",
 	.synopsis = "[list | get KEY | set KEY VALUE | unset KEY] [--json]",
-	.about = "Settings of a project stand in .roar/config.toml.  A change "
-		 "edits the one value: comments, order and keys of other programs "
-		 "stay as they are.  Without an action, the settings are "
-		 "listed.\n\n"
-		 "Lists are typed with commas (sha256,md5) or as TOML.  A value "
-		 "that starts with '-' needs '--' before it.\n\n"
-		 "What is wrong in the file has no effect: the setting has its "
-		 "default, the others stay as they are, and 'list' says it on "
-		 "the standard error.\n\n"
-		 "With --json, 'list' prints an array of objects with key, value, "
-		 "default (true when the value is the default) and help; 'get' "
-		 "prints the value.",
+	.about =
+#include "config.txt.inc"
+		,
 	.options = options,
 	.verbs = verbs,
 	.examples = examples,

@@ -150,45 +150,8 @@ const struct command cmd_coordinator = {
 	.summary = "query and control a running coordinator",
 	.synopsis = "[VERB] [OPTION]...",
 	.about =
-		"This command is the client; the server is the program "
-		"roar-coordinator, described in roar-coordinator(8). A "
-		"coordinator knows the workers of training jobs: their ranks, "
-		"which are dead, and which wait at a barrier. Without an action "
-		"the command shows the status.\n\n"
-		"The coordinator is at 127.0.0.1:50051, unless --address or the "
-		"environment variable ROAR_COORDINATOR says otherwise; several "
-		"places, separated by commas, are tried in turn. A job is named "
-		"by --job or ROAR_COORDINATOR_JOB; without one it is that of the "
-		"token, or 'default'. A token comes from --token-file or from "
-		"ROAR_COORDINATOR_TOKEN.\n\n"
-		"status shows the server and for each job its PLACES (workers "
-		"that are there or whose place is held), those ALIVE, how many "
-		"are NEEDED to begin, the EPOCH of its world, which grows with "
-		"every change of members or ranks, BARRIERS that somebody waits "
-		"at, and KEYS. workers has a line for each place: when it was "
-		"last HEARD of, what it is DOING, and which LIFE of it this is "
-		"(2 after its first restart). barriers shows which USE of a "
-		"barrier is being waited for and who is MISSING.\n\n"
-		"--watch shows status, workers, barriers or kv again and again: "
-		"on a terminal in place, until q or Ctrl-C; elsewhere one below "
-		"the other, and with --json one line each.\n\n"
-		"send tells a command to workers, once, with "
-		"their next heartbeat: 'checkpoint', 'stop', 'reload', or whatever "
-		"they understand. drain asks them to finish what they do "
-		"and leave. Both take names of workers, or --all for all of the "
-		"job. forget ends a job that has no workers and that nobody "
-		"waits for: what it had is gone. stop ends the server after a while that lets calls "
-		"end; workers connect again when it is back and go on.\n\n"
-		"--json prints an object. status: address, version, uptime_ms, "
-		"stopping, workers, connections, requests, log_records, "
-		"log_bytes, jobs (job, world_epoch, places, alive, ready, barriers, "
-		"keys and the settings). workers: world_epoch, workers (worker, "
-		"rank, state, reason, incarnation, heartbeat_age_ms, "
-		"registered_ms, host, port, gpus, memory_bytes, doing, task, "
-		"epoch, step, metadata). barriers: barriers (barrier, generation, "
-		"kind, arrived, expected, age_ms, missing). kv: keys (key, value, "
-		"version, expires_in_ms). send and drain: workers, their number, and full, those that "
-		"were not told because too many commands wait for them already.",
+#include "coordinator.txt.inc"
+		,
 	.options = options,
 	.verbs = verbs,
 	.examples = examples,

@@ -79,39 +79,9 @@ const struct command cmd_dag = {
 	.group = GROUP_INSPECT,
 	.summary = "show the pipeline of the active session",
 	.synopsis = "[OPTION]...",
-	.about = "Draws the pipeline that the jobs of the active session "
-		 "form: one line per step, what it depends on above it. "
-		 "Nobody declared it: a step depends on another when it read, "
-		 "renamed or linked content that the other wrote. A step that was run several "
-		 "times is shown once, as its latest execution; --expanded "
-		 "shows all of them, @2.3 being the third execution of step "
-		 "2.\n"
-		 "\n"
-		 "IN and OUT count the files a step read and wrote, USED "
-		 "those of its outputs that another step read. AFTER names "
-		 "the steps it depends on. A star marks a stale step: since "
-		 "it ran, one of its inputs was made again with other "
-		 "content, or a file that it had changed in place was made "
-		 "again, or it depends on a stale step. A job that failed, "
-		 "was interrupted or has an incomplete record says so in "
-		 "brackets before its command, which is cut to the width of "
-		 "the terminal; a narrow one shows fewer columns. Steps that "
-		 "depend on each other stand together. Where the output is no "
-		 "terminal and COLUMNS is not set, nothing is cut.\n"
-		 "\n"
-		 "--json prints an object with nodes (step_number, step_ref, "
-		 "job_id, job_uid, command, state: active, cached, stale or "
-		 "superseded, metrics with inputs, outputs and consumed, "
-		 "dependencies, dependency_refs, is_build, step_name, "
-		 "exit_code, verdict, labels), artifacts (path, hash, "
-		 "size_bytes, state: active, stale, superseded or orphaned, "
-		 "producer_step, producer_ref, consumer_steps, consumer_refs, "
-		 "is_terminal, superseded_by, labels), total_steps, "
-		 "stale_count, stale_artifact_count, "
-		 "superseded_artifact_count, session_id, is_expanded and "
-		 "labels. Build and run steps are numbered apart: the fields "
-		 "that end in _ref or _refs tell @B1 from @1. No labels are "
-		 "recorded yet: theirs are empty objects.",
+	.about =
+#include "dag.txt.inc"
+		,
 	.options = options,
 	.examples = examples,
 	.run = run,

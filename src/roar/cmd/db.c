@@ -184,17 +184,9 @@ const struct command cmd_db = {
 	.group = GROUP_SETUP,
 	.summary = "show and maintain the lineage database",
 	.synopsis = "[OPTION]...",
-	.about = "Shows size, contents, hygiene and age of the project's "
-		 "database, .roar/roar.db. No job is ever removed by this "
-		 "command: --compact drops only artifacts, paths and the "
-		 "trees of roar verify that no job mentions.\n"
-		 "\n"
-		 "--json prints an object with path, size_bytes (database and "
-		 "write-ahead log), schema_version, sessions, jobs, "
-		 "processes, artifacts, artifact_bytes, paths, file_uses, "
-		 "unreferenced_artifacts, oldest_job_at, "
-		 "newest_job_at, integrity (\"sound\" after --check, else "
-		 "null) and freed_bytes (after --compact, else null).",
+	.about =
+#include "db.txt.inc"
+		,
 	.options = options,
 	.examples = examples,
 	.run = run,

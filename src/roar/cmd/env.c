@@ -208,13 +208,8 @@ const struct command cmd_env = {
 	.synopsis = "[list | get NAME | set NAME VALUE | unset NAME] "
 		    "[--show] [--json]",
 	.about =
-		"Keeps variables in the table [env] of .roar/config.toml (mode "
-		"0600).  'roar run' and 'roar build' add them to the environment "
-		"of the command.  Without an action, they are listed.\n\n"
-		"Values of names that look secret (API keys, tokens, passwords) "
-		"are shown as ******** unless --show is given; 'get' prints any "
-		"value as it is.  With --json, 'list' prints an object of names "
-		"and values, 'get' the value as a string.",
+#include "env.txt.inc"
+		,
 	.options = options,
 	.verbs = verbs,
 	.examples = examples,

@@ -343,16 +343,9 @@ const struct command cmd_filter = {
 	.group = GROUP_SETUP,
 	.summary = "choose which files are left out of sight",
 	.synopsis = "[list | add PATTERN... | remove PATTERN...] [--json]",
-	.about = "Filtered files stay in the record, are counted under the filter "
-		 "that took them, and are listed by 'roar show --all'; they are "
-		 "not hashed and not shown otherwise.\n\n"
-		 "A pattern that starts with '/' takes everything below that path. "
-		 "Any other takes a path that has it as a part, where * and ? "
-		 "stand for any text and any character.  Patterns are kept in "
-		 "filters.ignore_paths; the built-in filters are switched with "
-		 "'roar config set'.\n\n"
-		 "With --json, 'list' prints an object with filters (name, key, "
-		 "on) and patterns.",
+	.about =
+#include "filter.txt.inc"
+		,
 	.options = options,
 	.verbs = verbs,
 	.examples = examples,

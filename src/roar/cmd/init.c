@@ -164,13 +164,9 @@ const struct command cmd_init = {
 	.group = GROUP_START,
 	.summary = "make the current folder a roar project",
 	.synopsis = "[OPTION]...",
-	.about = "Makes the folder .roar with the lineage database, the folder of "
-		 "journals and config.toml, which names every setting with its "
-		 "default.  What exists already stays as it is.\n\n"
-		 "git ignores the folder, which has a .gitignore of its own "
-		 "for that.  With --yes the .gitignore at the top of the "
-		 "repository names it, too.\n\n"
-		 "'roar run' makes a project by itself where there is none.",
+	.about =
+#include "init.txt.inc"
+		,
 	.options = options,
 	.examples = examples,
 	.operand = OPERAND_NONE,

@@ -248,23 +248,9 @@ const struct command cmd_inputs = {
 	.group = GROUP_INSPECT,
 	.summary = "list what a job or file was made from",
 	.synopsis = "[OPTION]... REF",
-	.about = "Lists the inputs of a job, or of the job that made a file "
-		 "or hash. REF is written as for roar show. With --all the "
-		 "list goes on to what the inputs were made from, through all "
-		 "sessions, and an input that several jobs read stands once.\n"
-		 "\n"
-		 "An input is sourced when a recorded job made that content "
-		 "before it was read, and unsourced when it came from "
-		 "outside. To rebuild the result elsewhere, the unsourced "
-		 "inputs are what has to be brought along. A file that "
-		 "existed before the job and was only renamed or linked by it "
-		 "is listed under its old name as moved.\n"
-		 "\n"
-		 "--json prints an object with job (job_uid, step_ref; null "
-		 "when no recorded job made it), scope (direct or all) and "
-		 "inputs, an array of path, digests, size_bytes, depth (1: "
-		 "read by the job itself), sourced, moved (renamed or linked, "
-		 "not read), made_by and used_by (job_uid, step_ref or null).",
+	.about =
+#include "inputs.txt.inc"
+		,
 	.options = options,
 	.examples = examples,
 	.operand = OPERAND_TARGET,

@@ -331,24 +331,9 @@ const struct command cmd_log = {
 	.group = GROUP_INSPECT,
 	.summary = "list recorded jobs",
 	.synopsis = "[OPTION]...",
-	.about = "Lists the jobs of the active session, oldest first, one "
-		 "line each: UID, step, when it started, how long it took, "
-		 "its status and its command, cut to the width of the "
-		 "terminal. A narrow one shows fewer columns; where the output "
-		 "is no terminal and COLUMNS is not set, nothing is cut.\n"
-		 "\n"
-		 "STATUS is OK for exit code 0, FAIL for any other, and INT "
-		 "for a job that was interrupted. A star behind it says that "
-		 "the record of the job is incomplete; roar show gives the "
-		 "reasons.\n"
-		 "\n"
-		 "--json prints an object with session (uid, created_at, "
-		 "closed_at, jobs, run_steps, build_steps; null without an "
-		 "active session), total_jobs, and jobs, an array of job_uid, "
-		 "step_ref, step_number, kind, name, attempt, command, "
-		 "started_at, duration_s, status (ok, failed or interrupted), "
-		 "exit_code, verdict (complete or incomplete), inputs_count, "
-		 "outputs_count and session_uid.",
+	.about =
+#include "log.txt.inc"
+		,
 	.options = options,
 	.examples = examples,
 	.run = run,

@@ -237,19 +237,9 @@ const struct command cmd_pop = {
 	.group = GROUP_SESSIONS,
 	.summary = "remove the most recent job and the files it made",
 	.synopsis = "[OPTION]...",
-	.about = "Removes the most recent job of the active session from the "
-		 "record, and deletes the files it made. There is no way "
-		 "back, so it says first what will go and what will stay and "
-		 "asks; where stdin is no terminal, -y is needed.\n"
-		 "\n"
-		 "A file is deleted only when it is an output below the "
-		 "project's directory, the job created it (under this name, or "
-		 "under another that it then renamed), no other recorded "
-		 "job made or used the same content at that path, and its "
-		 "content is still exactly what the job left. Everything else "
-		 "stays, with the reason: inputs, files that existed before or "
-		 "took the place of what an earlier job knew, files changed "
-		 "since, filtered files, and whatever lies outside the project.",
+	.about =
+#include "pop.txt.inc"
+		,
 	.options = options,
 	.examples = examples,
 	.run = run,

@@ -82,13 +82,9 @@ const struct command cmd_reset = {
 	.group = GROUP_SESSIONS,
 	.summary = "start a new session",
 	.synopsis = "[OPTION]...",
-	.about = "Closes the active session and starts an empty one; steps "
-		 "count from @1 again. Nothing is removed: the jobs of closed "
-		 "sessions stay in the record and are found by roar log "
-		 "--all-sessions, by UID, by hash and by path.\n"
-		 "\n"
-		 "Asks first when the session has jobs. Where stdin is no "
-		 "terminal, -y is needed.",
+	.about =
+#include "reset.txt.inc"
+		,
 	.options = options,
 	.examples = examples,
 	.run = run,

@@ -577,54 +577,9 @@ const struct command cmd_run = {
 	.group = GROUP_START,
 	.summary = "run a command and record what it read and wrote",
 	.synopsis = "[OPTION]... COMMAND [ARG]... | @STEP [--KEY=VALUE]...",
-	.about = "Runs COMMAND exactly as it would run by itself: same input "
-		 "and output, terminal, signals, limits and exit status. "
-		 "Every file that it or its children read, wrote, renamed or "
-		 "removed is recorded by content hash in .roar/roar.db, "
-		 "which is made when it is missing.\n\n"
-		 "The record ends in a verdict: complete, or incomplete with "
-		 "the reasons. Uncommitted code never stops a run; in a git "
-		 "repository commit, branch, remote and a snapshot of what "
-		 "is not committed are recorded (as objects under "
-		 "refs/roar/).\n\n"
-		 "@STEP stands for the command of a recorded step, run again "
-		 "in its directory: @2, @B1 of a build, @2.1 as it was run the "
-		 "first time. It stays that step, with its name, whatever "
-		 "changes. --KEY=VALUE takes the place of that option wherever "
-		 "the command has it, or is added at the end; where the command "
-		 "has --KEY WORD, WORD is its value, unless it begins with a "
-		 "dash and is no number. When a step that it builds on is "
-		 "stale, a warning says so; on a terminal it asks first, unless "
-		 "-y is given.\n\n"
-		 "A tag says what must be known of data wherever it goes: "
-		 "--add-tag license=MIT puts it on the outputs, and the "
-		 "outputs of every later step that is made from them inherit "
-		 "it, within the session. --block-tag license ends that for "
-		 "all values of the kind, --block-tag license=MIT for one; "
-		 "what the same run adds stays. KIND is a word of a-z, 0-9, _, "
-		 ". and -; the usual ones are " TAG_KINDS_KNOWN
-		 ". roar show tells the tags and the job each comes from. A "
-		 "step that is run again keeps what it added unless --add-tag "
-		 "is given, and what it blocked unless --block-tag is.\n\n"
-		 "Signals reach the command as they would without roar. When "
-		 "it was asked to end by Ctrl-C and does not, the second "
-		 "Ctrl-C within 5 seconds ends the run, all processes of it, "
-		 "and the record says interrupted. A command that reads the "
-		 "terminal (a prompt, a pager, an editor) gets as many as are "
-		 "typed; one that catches the signal, and may be saving its "
-		 "work, is ended by the third, each within 2 seconds of the "
-		 "one before, and the second says so. A signal that asks to "
-		 "end while roar is only hashing, more than a second after "
-		 "the command's end, leaves with the command's exit status; "
-		 "the next roar command completes the record.\n\n"
-		 "All of roar's words go to standard error: a block on a "
-		 "terminal, one line elsewhere, none with -q; only that a "
-		 "command was not found, or a run not recorded, is said even "
-		 "then. Where standard error is a file that the record names "
-		 "(2>log), roar's line is part of the content recorded. "
-		 "ROAR_TIMING=1 prints where the time went, as JSON; "
-		 "ROAR_RUN_REPORT_FILE names a file for a summary as JSON, "
-		 "see roar(1).",
+	.about =
+#include "run.txt.inc"
+		,
 	.options = run_option_table,
 	.examples = run_examples,
 	.exit_status = RUN_EXIT,
@@ -640,9 +595,9 @@ const struct command cmd_build = {
 	.group = GROUP_START,
 	.summary = "run a build or set-up command and record it as such",
 	.synopsis = "[OPTION]... COMMAND [ARG]... | @BSTEP [--KEY=VALUE]...",
-	.about = "The same as roar run, for what comes before the pipeline: "
-		 "compiling, installing. Build steps are counted apart, as "
-		 "@B1, @B2, and stand before the run steps in roar dag.",
+	.about =
+#include "build.txt.inc"
+		,
 	.options = run_option_table,
 	.examples = build_examples,
 	.exit_status = RUN_EXIT,

@@ -45,14 +45,9 @@ const struct command cmd_session = {
 	.group = GROUP_SESSIONS,
 	.summary = "print the hash of the active session",
 	.synopsis = "hash",
-	.about = "Prints the hash of the active session alone on a line, for "
-		 "scripts; roar status shows it as DAG hash.\n\n"
-		 "It is a BLAKE3 hash over the latest execution of every step: "
-		 "its kind, number and command line, and the content of what it "
-		 "read and wrote. Times, places, machines, earlier attempts and "
-		 "filtered files leave no trace in it, so the same steps with the "
-		 "same contents give the same hash anywhere. roar-lineage(5) "
-		 "defines it byte by byte.",
+	.about =
+#include "session.txt.inc"
+		,
 	.verbs = verbs,
 	.examples = examples,
 	.exit_status = "0 on success, 1 when no session is active or the record "

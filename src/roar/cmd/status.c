@@ -339,29 +339,9 @@ const struct command cmd_status = {
 	.group = GROUP_SESSIONS,
 	.summary = "show where the active session stands",
 	.synopsis = "[OPTION]...",
-	.about = "Shows the active session: its DAG hash (the same content "
-		 "gives the same hash on every machine), how many build and "
-		 "run steps it has, the last job with its verdict, the steps "
-		 "that are stale because an input was made again (roar dag "
-		 "tells the rules), and the artifacts: what the steps last wrote, with "
-		 "hash, size and path, and whether it is still there.\n"
-		 "\n"
-		 "An artifact is Present when the file has the inode, size "
-		 "and time that were recorded, or the same content; Changed "
-		 "when it has other content; Missing when there is no such "
-		 "file, and left out when a later step renamed it. Files are looked at, not read, except small ones "
-		 "whose time changed while their size did not, 4 MiB in all; "
-		 "what is larger is shown as Changed? and roar show FILE "
-		 "compares it.\n"
-		 "\n"
-		 "--json prints an object with session (uid, created_at, "
-		 "closed_at, jobs, run_steps, build_steps; null without an "
-		 "active session), dag_hash, last_job (as in roar log, or "
-		 "null), stale_steps (an array of references such as \"@2\"), "
-		 "artifacts (path, digests, size_bytes, state: present, "
-		 "changed, missing or unverified, stale, made_by with job_uid "
-		 "and step_ref) and totals (artifacts, size_bytes, present, "
-		 "changed, missing, unverified).",
+	.about =
+#include "status.txt.inc"
+		,
 	.options = options,
 	.examples = examples,
 	.run = run,

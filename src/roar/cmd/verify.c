@@ -222,38 +222,8 @@ const struct command cmd_verify = {
 	.summary = "check that files are still what the record says",
 	.synopsis = "[OPTION]... [FILE]...",
 	.about =
-		"Reads each FILE and compares it with the newest content that "
-		"is on record for its path. Without FILE, all files of the "
-		"active session are checked in their newest versions, except "
-		"what a job read or wrote and then removed, and what one renamed. "
-		"The content is always "
-		"read: what the times of a file do not show is found as well.\n"
-		"\n"
-		"A line for each file says OK or FAILED, and what is known of "
-		"the failure: missing, another size, or the first bad range as "
-		"the numbers of its first and last byte. The range is "
-		"known for a file from 16 MiB on whose tree is kept: the BLAKE3 values "
-		"of each MiB, in .roar/trees, 32 bytes each. A tree is made when a "
-		"run reads the file, or when the whole file is verified and right, "
-		"and goes when the record has no such "
-		"content any more (roar pop, roar db --compact). What cannot be read, or has no "
-		"digest on record, is named on the standard error at the end; "
-		"the others are checked.\n"
-		"\n"
-		"--range reads no more of a large file than the whole MiBs in which the "
-		"bytes lie, and prints which were proved by it. OFFSET and LENGTH "
-		"are bytes, or KiB, MiB or GiB with K, M or G behind them; without LENGTH it is "
-		"all to the end, and what lies behind the end is left out. Where no tree is kept nothing is "
-		"proved: the line says NOT PROVED, and one verify of the whole file makes "
-		"a tree. A file below 16 MiB is checked whole.\n"
-		"\n"
-		"--digest needs no project and keeps no tree; inside a "
-		"project the trees that are there are used.\n"
-		"\n"
-		"--json prints an array of objects with path, state (ok, "
-		"changed, missing, unreadable or unproved), blake3 and "
-		"size_bytes (as recorded, or null), proved and first_bad "
-		"(offset and length in bytes, or null) and error (a text or null).",
+#include "verify.txt.inc"
+		,
 	.options = options,
 	.examples = examples,
 	.exit_status =

@@ -1,4 +1,4 @@
-/* dag_json.c - the pipeline as JSON; the fields are documented in cmd/dag.c. */
+/* dag_json.c - the pipeline as JSON; the fields are documented in man/dag.txt. */
 #include <string.h>
 
 #include "show/dag.h"

@@ -1,4 +1,4 @@
-/* show_job_json.c - one job as JSON; the fields are documented in cmd/show.c. */
+/* show_job_json.c - one job as JSON; the fields are documented in man/show.txt. */
 #include <string.h>
 
 #include "event/event.h"

@@ -7,6 +7,7 @@
 #include "cli/help.h"
 #include "cli/suggest.h"
 #include "commands.h"
+#include "lineage/tag.h"
 #include "project/config_file.h"
 #include "trace/tracer.h"
 
@@ -99,6 +100,16 @@ static void paragraphs_are_wrapped_between_words(void **state)
 					    "  end\n");
 }
 
+/* Words of the descriptions that are lists in the code. */
+static void descriptions_know_the_lists(void **state)
+{
+	(void)state;
+	assert_non_null(strstr(cmd_run.about, TAG_KINDS_KNOWN));
+	for (size_t i = 0; tracer_backends[i]; i++)
+		assert_non_null(
+			strstr(cmd_tracer.about, tracer_backends[i]->name));
+}
+
 static void every_tracer_can_be_configured(void **state)
 {
 	const struct config_key *key = config_key_find("tracer.default");
@@ -141,6 +152,7 @@ int main(void)
 		cmocka_unit_test(groups_stand_together),
 		cmocka_unit_test(help_fits_the_terminal),
 		cmocka_unit_test(paragraphs_are_wrapped_between_words),
+		cmocka_unit_test(descriptions_know_the_lists),
 		cmocka_unit_test(every_tracer_can_be_configured),
 		cmocka_unit_test(near_words_are_suggested),
 	};
