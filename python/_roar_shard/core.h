@@ -4,7 +4,8 @@
  *	order		the order of an epoch; datasets mixed by weight
  *	position	which positions a rank takes
  *	audit		what a rank has consumed, on disk
- *	table		which worker has which shard */
+ *	table		which worker has which shard
+ *	note		what this process tells the run that observes it */
 #ifndef ROAR_PYTHON_SHARD_CORE_H
 #define ROAR_PYTHON_SHARD_CORE_H
 
@@ -24,6 +25,8 @@ struct state {
 
 extern PyType_Spec audit_type_spec, mix_type_spec, order_type_spec,
 	position_type_spec, ranges_type_spec, table_type_spec;
+
+extern PyMethodDef note_functions[];
 
 /* ---- core.c ---- */
 

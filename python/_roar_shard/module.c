@@ -24,5 +24,5 @@ static int module_exec(PyObject *module)
 			       &state->ranges_type);
 }
 
-MODULE_DEFINE(_roar_shard, sizeof(struct state), module_exec, NULL,
+MODULE_DEFINE(_roar_shard, sizeof(struct state), module_exec, note_functions,
 	      "Orders, positions and audits; roar.order is its face.")

@@ -202,9 +202,10 @@ def reader_extension():
 
 def shard_extension():
     return own("_roar_shard",
-               [*glob.glob(f"{LIB}/shard/*/*.c"), f"{LIB}/hash/digest/crc64nvme.c",
+               [*glob.glob(f"{LIB}/shard/*/*.c"), *glob.glob(f"{LIB}/event/note*.c"),
+                f"{LIB}/hash/digest/crc64nvme.c",
                 f"{LIB}/hash/digest/crc64nvme_{MACHINE}.c"],
-               ["clock", "error", "fd", "path", "str", "vec"])
+               ["clock", "error", "fd", "path", "proc", "str", "vec"])
 
 
 def media_extension():

@@ -21,6 +21,7 @@
 #include "base/path.h"
 #include "commands.h"
 #include "event/journal.h"
+#include "event/note.h"
 #include "lineage/tag.h"
 #include "project/owner.h"
 #include "project/project.h"
@@ -32,7 +33,6 @@
 #include "run/report_file.h"
 #include "run/rerun.h"
 #include "run/run.h"
-#include "run/shards.h"
 #include "run/verdict.h"
 #include "trace/hybrid/hybrid.h"
 
@@ -106,7 +106,7 @@ static void open_journal(struct run *run)
 /* Its name is that of its birth, whatever uid the record got. */
 static void remove_journal(struct run *run)
 {
-	shards_forget(run->project->dirfd, path_basename(run->journal_name));
+	note_remove_all(run->project->dirfd, path_basename(run->journal_name));
 	(void)unlinkat(run->project->dirfd, run->journal_name, 0);
 	journal_close(run->journal);
 	run->journal = NULL;

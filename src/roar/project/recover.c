@@ -9,9 +9,9 @@
 
 #include "base/cleanup.h"
 #include "event/journal.h"
+#include "event/note.h"
 #include "project/project.h"
 #include "run/run.h"
-#include "run/shards.h"
 #include "store/store.h"
 #include "trace/hybrid/hybrid.h"
 
@@ -135,7 +135,7 @@ static int recover_one(struct project *project, struct store *store, int dirfd,
 		(void)unlinkat(dirfd, name, 0);
 		if (*uid) {
 			hybrid_forget(uid);
-			shards_forget(project->dirfd, uid);
+			note_remove_all(project->dirfd, uid);
 		}
 		return r == 0;
 	}

@@ -2,6 +2,7 @@
 // holds them.
 #include <roar/arena.h>
 #include <roar/hash.h>
+#include <roar/run.h>
 #include <roar/shard.h>
 
 #include <cstdio>

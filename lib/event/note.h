@@ -1,0 +1,97 @@
+/* note.h - what a process of a run tells the run.
+ *
+ * A tracer sees which files were opened.  Which rank trained on which samples of them
+ * only the program knows, so it writes a note.  It finds the run by looking for an
+ * ancestor called "roar" that has the journal of a run open, and puts the note
+ * beside that journal:
+ *
+ *	.roar/runs/UID.journal
+ *	.roar/runs/UID.KIND-PID		its first note of that kind
+ *	.roar/runs/UID.KIND-PID.N	the others, N from 1
+ *
+ *	"roar-KIND 1\n" payload
+ *
+ * A process replaces a note as a whole when it has more to say.  A note that it does
+ * not replace stays, also when a later process has the same pid: that one takes the
+ * next free number.  `roar run` reads the notes when the command has ended, or
+ * recovery does when roar was killed, and then removes them.
+ *
+ * A note is the word of a process: the reader leaves out what it does not understand,
+ * and a bad note never makes a record fail.
+ *
+ * Nothing here keeps state, so any thread may call it, also after fork(). */
+#ifndef ROAR_EVENT_NOTE_H
+#define ROAR_EVENT_NOTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct str;
+
+enum {
+	NOTE_UID_LEN = 8,
+	NOTE_KIND_MAX = 16, /* letters of a kind: a-z, 0-9, _ */
+	NOTE_MAX = 64 * 1024 * 1024, /* bytes; a longer note is left out */
+};
+
+/* ---- in a process of a run ---- */
+
+/* Appends the beginning of the path of all notes of the run that observes this
+ * process, ".../.roar/runs/UID".  -ESRCH when none does, or when an ancestor belongs
+ * to another user.  Reads /proc for each ancestor up to roar: some 100 us. */
+int note_find_run(struct str *ret_run);
+
+/* Writes a note of this process.  *number is that of the note to replace, from 1, or
+ * 0 for a new one, whose number is then in *number.  -EINVAL for a kind that is not
+ * valid; else as open(2), write(2) and rename(2), and no note has changed. */
+int note_write(const char *run, const char *kind, uint32_t *number,
+	       const void *payload, size_t len);
+
+/* ---- in roar ---- */
+
+struct note {
+	int32_t pid; /* of the process that wrote it */
+	char *payload; /* NUL-terminated; the callback may change it */
+	size_t len;
+};
+
+typedef int (*note_fn)(void *ctx, struct note *note);
+
+/* Calls `fn` for each note of the kind until it returns anything but 0, which is then
+ * returned.  `project` is the directory .roar; of `uid`, the first NOTE_UID_LEN bytes
+ * count. */
+int note_read_all(int project, const char *uid, const char *kind, note_fn fn,
+		  void *ctx);
+
+/* Removes the notes of a run, of every kind, also half-written ones. */
+void note_remove_all(int project, const char *uid);
+
+/* The payload of a note of that kind; NULL when the text is not such a note. */
+char *note_payload(struct str *text, const char *kind);
+
+/* ---- kind "shards": note_shard.c ----
+ *
+ * A line for each shard, of which a process took samples:
+ *
+ *	rank TAB epoch TAB samples TAB dataset TAB path "\n"
+ *
+ * Rank is "-" where there is none.  In names, "%" and bytes that are not printable
+ * ASCII are %XX. */
+#define NOTE_SHARDS "shards"
+
+struct note_shard {
+	int64_t rank; /* -1: none */
+	int64_t epoch;
+	int64_t n_samples;
+	const char *dataset;
+	const char *path;
+};
+
+void note_shard_add(struct str *payload, const struct note_shard *shard);
+
+/* Reads the next line that is valid, and moves *rest behind it.  The names point into
+ * the payload, which changes.  False at the end. */
+bool note_shard_next(char **rest, struct note_shard *ret);
+
+#endif
