@@ -1,6 +1,36 @@
 /* commands.c - the table of commands, in the order of the help. */
 #include "commands.h"
 
+#define STAYS_LOCAL "records stay in the project's .roar directory"
+
+/* Commands of roar-cli, the program that this one follows. */
+static const struct absent_command absent[] = {
+	{ "agent", NULL },
+	{ "auth", STAYS_LOCAL },
+	{ "diff", "compare the output of 'roar show --json' for both" },
+	{ "export-registration-package", STAYS_LOCAL },
+	{ "get", STAYS_LOCAL },
+	{ "k8s", "use 'roar run' inside of the container" },
+	{ "label", "use tags: 'roar run --add-tag KIND=VALUE'" },
+	{ "lineage", "use 'roar inputs --all REF' or 'roar dag --json'" },
+	{ "login", STAYS_LOCAL },
+	{ "logout", STAYS_LOCAL },
+	{ "osmo", "use 'roar run' inside of the container" },
+	{ "projects", STAYS_LOCAL },
+	{ "proxy", "only files are recorded, not objects of S3" },
+	{ "put", STAYS_LOCAL },
+	{ "register", STAYS_LOCAL },
+	{ "reproduce", "'roar show REF' has commit, commands and inputs; "
+		       "'roar run @N' repeats a step of this project" },
+	{ "scope", STAYS_LOCAL },
+	{ "tag", "use 'roar run --add-tag KIND=VALUE'; 'roar show' lists tags" },
+	{ "telemetry", "this program sends none" },
+	{ "tui", "use 'roar status', 'roar dag' and 'roar show'" },
+	{ "whoami", STAYS_LOCAL },
+	{ "workflow", STAYS_LOCAL },
+	{ 0 },
+};
+
 const struct program roar_program = {
 	.name = "roar",
 	.version = ROAR_VERSION,
@@ -16,4 +46,5 @@ const struct program roar_program = {
 			&cmd_config,  &cmd_env,	  &cmd_filter, &cmd_tracer,
 			&cmd_db,      NULL,
 		},
+	.absent = absent,
 };

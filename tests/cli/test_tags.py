@@ -243,10 +243,10 @@ def test_a_value_may_hold_anything_printable(project):
 @pytest.mark.parametrize("option", [
     ["--capture-trackio"], ["--trackio-space", "me/space"],
     ["--trackio-space=me/space"]])
-def test_what_is_not_offered_is_said_in_one_sentence(empty, option):
+def test_options_that_are_not_supported_get_one_sentence(empty, option):
     done = empty("run", *option, "touch", "ran", code=2)
     assert len(lines(done.err)) == 1
-    assert "not offered" in done.err and option[0].split("=")[0] in done.err
+    assert "not supported" in done.err and option[0].split("=")[0] in done.err
     assert os.listdir(empty.root) == []
     assert "trackio" not in empty("run", "--help").out
 

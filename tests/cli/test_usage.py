@@ -160,6 +160,17 @@ def test_what_was_meant_is_suggested(project):
     assert "'list'" in project("config", "lsit", code=2).err
 
 
+@pytest.mark.parametrize("command", ["reproduce", "label", "register", "put",
+                                     "get", "auth", "diff", "telemetry"])
+def test_commands_of_roar_cli_that_are_absent_are_named(empty, command):
+    for words in ([command], [command, "x", "--y"], ["help", command]):
+        done = empty(*words, code=2)
+        assert done.out == ""
+        assert len(lines(done.err)) == 1
+        assert f"'roar {command}' is not part of this version" in done.err
+    assert not empty.exists(".roar")
+
+
 def test_a_very_long_wrong_word_is_cut(project):
     done = project("x" * 100000, code=2)
     assert len(done.err) < 2000
