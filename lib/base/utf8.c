@@ -1,6 +1,8 @@
 /* utf8.c - see utf8.h */
 #include "base/utf8.h"
 
+#include <string.h>
+
 #include "base/str.h"
 
 size_t utf8_length(const char *s, size_t len)
@@ -26,6 +28,36 @@ size_t utf8_length(const char *s, size_t len)
 	if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
 		return 0;
 	return n;
+}
+
+static bool is_control(const char *s)
+{
+	const unsigned char *u = (const unsigned char *)s;
+
+	return u[0] < 0x20 || u[0] == 0x7f || (u[0] == 0xc2 && u[1] < 0xa0);
+}
+
+/* Most text is ASCII, and much of it comes with messages of workers. */
+static bool is_text(const char *text, bool printable)
+{
+	size_t n;
+
+	for (; *text; text += n) {
+		n = *text > 0 ? 1 : utf8_length(text, strnlen(text, 4));
+		if (n == 0 || (printable && is_control(text)))
+			return false;
+	}
+	return true;
+}
+
+bool utf8_is_valid(const char *text)
+{
+	return is_text(text, false);
+}
+
+bool utf8_is_printable(const char *text)
+{
+	return is_text(text, true);
 }
 
 void utf8_add(struct str *out, uint32_t c)

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/endian.h"
+#include "base/byte_order.h"
 #include "hash/digest/crc64nvme.h"
 
 enum {

@@ -190,7 +190,7 @@ static void put_chunk(struct log_step *s)
 void etcd_log_commit(struct etcd_log *l)
 {
 	if (l->queue.first && !l->has_failed &&
-	    !etcd_call_is_on(&l->put.call) && !l->put.again.place)
+	    !etcd_call_is_on(&l->put.call) && !loop_timer_is_set(&l->put.again))
 		put_chunk(&l->put);
 }
 

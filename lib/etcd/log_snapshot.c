@@ -166,7 +166,8 @@ void log_snapshot_go_on(struct etcd_log *l)
 	struct log_saving *p = &l->saving;
 
 	if (p->is_on && p->step.begin == save_part &&
-	    !etcd_call_is_on(&p->step.call) && !p->step.again.place)
+	    !etcd_call_is_on(&p->step.call) &&
+	    !loop_timer_is_set(&p->step.again))
 		save_part(&p->step);
 }
 

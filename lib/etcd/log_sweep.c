@@ -10,7 +10,8 @@
 
 bool log_sweep_is_on(const struct etcd_log *l)
 {
-	return etcd_call_is_on(&l->sweep.call) || l->sweep.again.place;
+	return etcd_call_is_on(&l->sweep.call) ||
+	       loop_timer_is_set(&l->sweep.again);
 }
 
 /* That it failed is no harm: the next snapshot, or the next leader, will do it. */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/endian.h"
+#include "base/byte_order.h"
 
 enum {
 	HEADER_BYTES = 12,

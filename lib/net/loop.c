@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "net/timer_heap.h"
+#include "base/macros.h"
 
 enum {
 	N_EVENTS = 256,
@@ -96,12 +96,15 @@ void loop_remove(struct loop *l, struct loop_fd *f)
 
 int loop_timer_set(struct loop *l, struct loop_timer *t, int64_t due_ms)
 {
-	return timer_heap_set(&l->timers, t, due_ms);
+	if (!loop_timer_is_set(t) && timer_heap_reserve(&l->timers) < 0)
+		return -ENOMEM;
+	timer_heap_set(&l->timers, &t->timer, due_ms);
+	return 0;
 }
 
 void loop_timer_clear(struct loop *l, struct loop_timer *t)
 {
-	timer_heap_remove(&l->timers, t);
+	timer_heap_remove(&l->timers, &t->timer);
 }
 
 void loop_later(struct loop *l, struct loop_later *later)
@@ -140,7 +143,7 @@ int64_t loop_wall_ms(const struct loop *l)
  * may have taken long, and the first timer must not be late by as much. */
 static int wait_ms(const struct loop *l, int timeout_ms)
 {
-	const struct loop_timer *first = timer_heap_first(&l->timers);
+	const struct timer *first = timer_heap_first(&l->timers);
 
 	if (!first)
 		return timeout_ms;
@@ -181,12 +184,12 @@ static void call_ready(struct loop *l)
  * next round: a round always ends. */
 static void call_due(struct loop *l)
 {
-	for (size_t left = l->timers.count; left > 0; left--) {
-		struct loop_timer *t = timer_heap_first(&l->timers);
+	for (size_t left = l->timers.count;
+	     left > 0 && timer_heap_due_ms(&l->timers) <= l->now_ms; left--) {
+		struct loop_timer *t = container_of(
+			timer_heap_first(&l->timers), struct loop_timer, timer);
 
-		if (!t || t->due_ms > l->now_ms)
-			break;
-		timer_heap_remove(&l->timers, t);
+		timer_heap_remove(&l->timers, &t->timer);
 		t->due(t);
 	}
 }

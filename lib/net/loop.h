@@ -10,8 +10,11 @@
 #ifndef NET_LOOP_H
 #define NET_LOOP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/epoll.h>
+
+#include "base/timer_heap.h"
 
 struct loop;
 
@@ -24,8 +27,7 @@ struct loop_fd {
 
 /* A timer, likewise; zeroed before its first use. */
 struct loop_timer {
-	int64_t due_ms;
-	uint32_t place; /* in the heap, from 1 on; 0: not set */
+	struct timer timer;
 	void (*due)(struct loop_timer *t);
 };
 
@@ -46,6 +48,11 @@ void loop_remove(struct loop *l, struct loop_fd *f); /* before close() */
 /* Sets it, or moves one that is set.  -ENOMEM: it is as it was. */
 int loop_timer_set(struct loop *l, struct loop_timer *t, int64_t due_ms);
 void loop_timer_clear(struct loop *l, struct loop_timer *t);
+
+static inline bool loop_timer_is_set(const struct loop_timer *t)
+{
+	return t->timer.place != 0;
+}
 
 /* In the order they asked.  Who asks at the end of a round is called in the same end of
  * it, so who asks again each time keeps the loop from waiting. */

@@ -219,9 +219,9 @@ def coord_extension():
     # libssl is loaded when TLS is asked for; its headers are needed here.
     return own("_roar_coord",
                [*glob.glob(f"{LIB}/coord/client/*.c"),
-                f"{LIB}/coord/proto/methods.c", f"{LIB}/coord/text.c",
-                f"{LIB}/net/address.c", f"{LIB}/net/frames/frames.c"],
-               ["clock", "error", "map", "str", "thread", "vec"],
+                f"{LIB}/coord/proto/methods.c", f"{LIB}/net/address.c",
+                f"{LIB}/net/frames/frames.c"],
+               ["clock", "error", "map", "str", "thread", "utf8", "vec"],
                compile_args=pkg_config("--cflags", "libprotobuf-c", "openssl"),
                link_args=["-ldl", *pkg_config("--libs", "libprotobuf-c")],
                messages=sorted(glob.glob(f"{PROTO}/*.proto")))

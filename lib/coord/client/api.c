@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "coord/client/client.h"
-#include "coord/text.h"
+#include "coord/coord_limits.h"
 #include "coordinator.pb-c.h"
 
 /* ---- the world ---- */
@@ -65,12 +66,12 @@ static int check_task(const char *task)
 {
 	size_t len = strlen(task);
 
-	if (len > TEXT_MAX_TASK)
+	if (len > COORD_TASK_MAX)
 		return sentence_fail(-EINVAL,
 				     "the task is %zu bytes long: heartbeats "
 				     "carry %d at most",
-				     len, TEXT_MAX_TASK);
-	if (!text_is_good(task))
+				     len, COORD_TASK_MAX);
+	if (!utf8_is_printable(task))
 		return sentence_fail(-EINVAL,
 				     "the task is no UTF-8 text without "
 				     "control characters: leave out line ends");

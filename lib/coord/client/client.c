@@ -6,13 +6,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/id.h"
 #include "coord/client/client.h"
 #include "coordinator.pb-c.h"
 
 enum {
 	JOIN_MS = 10000,
 	LEAVE_MS = 5000,
-	ID_MAX = 128,
 	METADATA_MAX = 1024, /* pairs; the coordinator takes fewer */
 };
 
@@ -69,10 +69,7 @@ API void roar_coord_free(struct roar_coord *c)
 
 static bool is_id(const char *id)
 {
-	size_t n = strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			      "abcdefghijklmnopqrstuvwxyz0123456789_.-");
-
-	return n && n <= ID_MAX && !id[n];
+	return id_is_valid(id, strlen(id));
 }
 
 static int check(const struct roar_coord_options *o)

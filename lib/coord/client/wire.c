@@ -4,7 +4,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "base/endian.h"
+#include "base/byte_order.h"
 #include "coord/client/client.h"
 #include "coord/client/tls.h"
 #include "net/frames/frames.h"

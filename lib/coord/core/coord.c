@@ -85,8 +85,8 @@ void coord_free(struct coord *c)
 	map_release(&c->conns);
 	map_release(&c->waits);
 	map_release(&c->answered);
-	alarms_release(&c->mono);
-	alarms_release(&c->service);
+	timer_heap_release(&c->mono);
+	timer_heap_release(&c->service);
 	free(c);
 }
 
@@ -163,8 +163,8 @@ void coord_finish(struct coord *c, struct coord_now now, uint64_t call)
 
 int64_t coord_due_ms(const struct coord *c)
 {
-	int64_t mono = alarms_due_ms(&c->mono);
-	int64_t service = alarms_due_ms(&c->service);
+	int64_t mono = timer_heap_due_ms(&c->mono);
+	int64_t service = timer_heap_due_ms(&c->service);
 
 	if (service == INT64_MAX)
 		return mono;
@@ -174,10 +174,14 @@ int64_t coord_due_ms(const struct coord *c)
 }
 
 /* Each moves its alarm to a later time or takes it out, so this ends. */
-static void ring_until(struct coord *c, struct alarms *all, int64_t now_ms)
+static void ring_until(struct coord *c, struct timer_heap *all, int64_t now_ms)
 {
-	while (alarms_due_ms(all) <= now_ms)
-		all->heap[0]->ring(c, all->heap[0]);
+	while (timer_heap_due_ms(all) <= now_ms) {
+		struct alarm *a = container_of(timer_heap_first(all),
+					       struct alarm, timer);
+
+		a->ring(c, a);
+	}
 }
 
 void coord_tick(struct coord *c, struct coord_now now)

@@ -155,9 +155,9 @@ static int job_new(struct coord *c, const char *id, struct job **ret)
 	job->told_ms = INT64_MIN / 2;
 	job->world.ring = world_due;
 	job->id = strdup(id);
-	if (!job->id || alarms_reserve(&c->mono) < 0)
+	if (!job->id || timer_heap_reserve(&c->mono) < 0)
 		return -ENOMEM;
-	alarm_set(&c->mono, &job->world, INT64_MAX);
+	timer_heap_set(&c->mono, &job->world.timer, INT64_MAX);
 	*ret = TAKE_PTR(job);
 	return 0;
 }
@@ -180,7 +180,7 @@ void job_free(struct job *job)
 	free(job->slots);
 	for (size_t i = 0; i < job->n_changed; i++)
 		free(job->changed[i]);
-	alarm_clear(&c->mono, &job->world);
+	timer_heap_remove(&c->mono, &job->world.timer);
 	list_remove(&job->in_jobs);
 	free(job->id);
 	free(job);

@@ -85,8 +85,8 @@ static bool would_be_ready(const struct job *job, const Roar__JobSettings *s)
 static void settings_changed(struct job *job, bool was_ready)
 {
 	for (size_t i = 0; i < job->n_workers; i++)
-		alarm_set(&job->c->mono, &job->by_rank[i]->look,
-			  job->c->now.mono_ms);
+		timer_heap_set(&job->c->mono, &job->by_rank[i]->look.timer,
+			       job->c->now.mono_ms);
 	if (was_ready != job_ready(job))
 		world_changed(job, NULL);
 	rounds_check(job);

@@ -7,24 +7,18 @@
 #include <errno.h>
 #include <string.h>
 
-#include "coord/text.h"
+#include "base/id.h"
+#include "base/utf8.h"
 
 enum {
-	MAX_ID = 128,
 	MAX_KEY = 512,
 	MAX_METADATA = 64, /* entries */
 	MAX_METADATA_BYTES = 16 << 10,
 };
 
-static bool id_char(unsigned char b)
-{
-	return (b >= 'a' && b <= 'z') || (b >= 'A' && b <= 'Z') ||
-	       (b >= '0' && b <= '9') || b == '_' || b == '.' || b == '-';
-}
-
 static bool meeting_char(unsigned char b)
 {
-	return id_char(b) || b == '/' || b == ':';
+	return id_has_char(b) || b == '/' || b == ':';
 }
 
 static bool key_char(unsigned char b)
@@ -75,14 +69,14 @@ static int check_some(const struct request *q, const struct rule *rule,
 
 int request_check_id(const struct request *q, const char *what, const char *id)
 {
-	struct rule rule = { what, MAX_ID, id_char, "A-Z a-z 0-9 _ . -" };
+	struct rule rule = { what, ID_MAX, id_has_char, "A-Z a-z 0-9 _ . -" };
 
 	return check_some(q, &rule, id);
 }
 
 int request_check_meeting_id(const struct request *q, const char *id)
 {
-	static const struct rule rule = { "the barrier's id", MAX_ID,
+	static const struct rule rule = { "the barrier's id", ID_MAX,
 					  meeting_char,
 					  "A-Z a-z 0-9 _ . - / :" };
 
@@ -107,7 +101,7 @@ int request_check_text(const struct request *q, const char *what,
 {
 	size_t len = strlen(text);
 
-	if (len <= max && text_is_good(text))
+	if (len <= max && utf8_is_printable(text))
 		return 0;
 	if (len > max)
 		request_refuse(q, COORD_INVALID_ARGUMENT,
@@ -145,7 +139,8 @@ int request_check_metadata(const struct request *q, size_t n, void *entries)
 	}
 	for (size_t i = 0; i < n; i++) {
 		bytes += strlen(all[i]->key) + strlen(all[i]->value);
-		if (!text_is_good(all[i]->key) || !text_is_good(all[i]->value))
+		if (!utf8_is_printable(all[i]->key) ||
+		    !utf8_is_printable(all[i]->value))
 			bytes = SIZE_MAX / 2;
 		if (bytes > MAX_METADATA_BYTES)
 			break;

@@ -21,25 +21,26 @@ static void ring(struct coord *c, struct alarm *a)
 	Record record = ROAR__RECORD__RECORD__INIT;
 
 	if (c->service.count == 1) { /* no key has a TTL */
-		alarm_set(&c->service, a, INT64_MAX);
+		timer_heap_set(&c->service, &a->timer, INT64_MAX);
 		return;
 	}
 	m.time_ms = c->time_ms;
 	record.what_case = ROAR__RECORD__RECORD__WHAT_CLOCK;
 	record.clock = &m;
 	if (change_make(c, &record) < 0)
-		alarm_set(&c->service, a, c->time_ms + RECORD_RETRY_MS);
+		timer_heap_set(&c->service, &a->timer,
+			       c->time_ms + RECORD_RETRY_MS);
 }
 
 /* The alarm is always set, so that noting a time cannot fail. */
 int service_time_init(struct coord *c)
 {
-	int r = alarms_reserve(&c->service);
+	int r = timer_heap_reserve(&c->service);
 
 	if (r < 0)
 		return r;
 	c->clock.ring = ring;
-	alarm_set(&c->service, &c->clock, INT64_MAX);
+	timer_heap_set(&c->service, &c->clock.timer, INT64_MAX);
 	return 0;
 }
 
@@ -54,7 +55,8 @@ void service_time_note(struct coord *c, int64_t time_ms)
 {
 	if (time_ms > c->recorded_ms)
 		c->recorded_ms = time_ms;
-	alarm_set(&c->service, &c->clock, c->recorded_ms + CLOCK_RECORD_MS);
+	timer_heap_set(&c->service, &c->clock.timer,
+		       c->recorded_ms + CLOCK_RECORD_MS);
 }
 
 int change_clock(struct coord *c, const Record *record)

@@ -168,7 +168,7 @@ struct coord {
 	struct map conns, waits;
 	struct map answered; /* workers, by the call of their last answer from a meeting */
 	uint32_t n_waiting, n_watchers;
-	struct alarms mono, service; /* by mono_ms; by time_ms */
+	struct timer_heap mono, service; /* by mono_ms; by time_ms */
 	int64_t time_ms; /* fast: service time of the current call; 0: not started */
 	int64_t recorded_ms; /* the latest service time on record; 0: none */
 	struct alarm clock; /* when service time is to be recorded; always set */

@@ -45,7 +45,7 @@ static int add(const struct request *q, struct wait *w)
 	struct coord *c = q->c;
 	bool limited = q->deadline_ms != INT64_MAX;
 
-	if (limited && alarms_reserve(&c->mono) < 0)
+	if (limited && timer_heap_reserve(&c->mono) < 0)
 		return -ENOMEM;
 	w->conn = conn_ensure(c, q->who->conn);
 	if (q->who->conn && !w->conn)
@@ -60,7 +60,7 @@ static int add(const struct request *q, struct wait *w)
 	if (w->conn)
 		list_add(&w->conn->waits, &w->in_conn);
 	if (limited)
-		alarm_set(&c->mono, &w->deadline, q->deadline_ms);
+		timer_heap_set(&c->mono, &w->deadline.timer, q->deadline_ms);
 	return 0;
 }
 
@@ -97,7 +97,7 @@ void wait_remove(struct coord *c, struct wait *w)
 	if (!w->call)
 		return;
 	(void)map_remove(&c->waits, &w->call, sizeof(w->call));
-	alarm_clear(&c->mono, &w->deadline);
+	timer_heap_remove(&c->mono, &w->deadline.timer);
 	list_remove(&w->in_conn);
 	w->conn = NULL;
 	w->call = 0;

@@ -46,8 +46,8 @@ void world_changed(struct job *job, const char *worker_id)
 		return;
 	if (due < c->now.mono_ms)
 		due = c->now.mono_ms;
-	if (due < job->world.due_ms)
-		alarm_set(&c->mono, &job->world, due);
+	if (due < job->world.timer.due_ms)
+		timer_heap_set(&c->mono, &job->world.timer, due);
 	if (!worker_id || job->n_changed == MAX_CHANGED ||
 	    noted(job, worker_id))
 		return;
@@ -120,7 +120,7 @@ void world_due(struct coord *c, struct alarm *a)
 	Roar__WatchEvent event, own = ROAR__WATCH_EVENT__INIT, *each;
 	struct change_views v;
 
-	alarm_set(&c->mono, a, INT64_MAX);
+	timer_heap_set(&c->mono, &a->timer, INT64_MAX);
 	job->told_ms = c->now.mono_ms;
 	view_changed(job, &v);
 	common_event(job, &event);

@@ -32,7 +32,7 @@ void lending_free(struct lending *l)
 {
 	if (!l)
 		return;
-	alarm_clear(&l->job->c->mono, &l->look);
+	timer_heap_remove(&l->job->c->mono, &l->look.timer);
 	leases_release(&l->leases);
 	free(l);
 }
@@ -66,11 +66,11 @@ static void set_look(struct lending *l)
 	int64_t ms = l->leases.spec.timeout_ms / LOOKS;
 
 	if (leases_next_deadline(&l->leases) == INT64_MAX)
-		alarm_set(&c->mono, &l->look, INT64_MAX);
+		timer_heap_set(&c->mono, &l->look.timer, INT64_MAX);
 	else
-		alarm_set(&c->mono, &l->look,
-			  c->now.mono_ms +
-				  (ms > LOOK_MIN_MS ? ms : LOOK_MIN_MS));
+		timer_heap_set(&c->mono, &l->look.timer,
+			       c->now.mono_ms +
+				       (ms > LOOK_MIN_MS ? ms : LOOK_MIN_MS));
 }
 
 int lending_expire(struct lending *l)
@@ -131,8 +131,9 @@ void lendings_excuse(struct job *job, int64_t ms)
 		if (!l)
 			continue;
 		leases_excuse(&l->leases, ms);
-		if (l->look.due_ms < INT64_MAX - ms)
-			alarm_set(&job->c->mono, &l->look, l->look.due_ms + ms);
+		if (l->look.timer.due_ms < INT64_MAX - ms)
+			timer_heap_set(&job->c->mono, &l->look.timer,
+				       l->look.timer.due_ms + ms);
 	}
 }
 
@@ -170,7 +171,7 @@ static int lending_new(struct job *job, struct dataset *d,
 	CLEANUP(lending_freep) struct lending *l = NULL;
 	int r;
 
-	if (alarms_reserve(&job->c->mono) < 0)
+	if (timer_heap_reserve(&job->c->mono) < 0)
 		return -ENOMEM;
 	l = calloc(1, sizeof(*l));
 	if (!l)
@@ -178,7 +179,7 @@ static int lending_new(struct job *job, struct dataset *d,
 	l->job = job;
 	l->dataset = d;
 	l->look.ring = look;
-	alarm_set(&job->c->mono, &l->look, INT64_MAX);
+	timer_heap_set(&job->c->mono, &l->look.timer, INT64_MAX);
 	r = m->state.len ? restore(l, d, m) : start(l, d, m);
 	if (r < 0)
 		return r == -ENOMEM ? r : -EBADMSG;
@@ -244,7 +245,7 @@ int change_lease_taken(struct coord *c, const Record *record)
 		return r;
 	l->result = leases_take(&l->leases, w->slot, m->request, c->now.mono_ms,
 				&l->lease);
-	if (l->look.due_ms == INT64_MAX)
+	if (l->look.timer.due_ms == INT64_MAX)
 		set_look(l);
 	return 0;
 }

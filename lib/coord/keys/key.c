@@ -65,7 +65,7 @@ void key_view(const struct job *job, const char *name, const struct key *key,
 
 static void key_free(struct key *key)
 {
-	alarm_clear(&key->job->c->service, &key->expiry);
+	timer_heap_remove(&key->job->c->service, &key->expiry.timer);
 	free(key->value);
 	free(key);
 }
@@ -109,10 +109,10 @@ static void set(struct key *key, const Roar__Record__Key *m, uint8_t *value)
 	if (m->version > job->last_version)
 		job->last_version = m->version;
 	if (!m->expires_ms) {
-		alarm_clear(&job->c->service, &key->expiry);
+		timer_heap_remove(&job->c->service, &key->expiry.timer);
 		return;
 	}
-	alarm_set(&job->c->service, &key->expiry, m->expires_ms);
+	timer_heap_set(&job->c->service, &key->expiry.timer, m->expires_ms);
 	service_time_note(job->c, m->time_ms);
 }
 
@@ -124,7 +124,8 @@ static void key_due(struct coord *c, struct alarm *a)
 	CLEANUP(freep) char *name = strdup(key->name);
 
 	if (!name || key_record_gone(job, name, 0) < 0)
-		alarm_set(&c->service, a, c->time_ms + RECORD_RETRY_MS);
+		timer_heap_set(&c->service, &a->timer,
+			       c->time_ms + RECORD_RETRY_MS);
 	else
 		key_changed(job, name);
 }
@@ -176,7 +177,7 @@ int change_key(struct coord *c, const Record *record)
 	if (r == 0)
 		r = copy_value(&m->value, &value);
 	if (r == 0)
-		r = alarms_reserve(&c->service);
+		r = timer_heap_reserve(&c->service);
 	if (r == 0)
 		r = key_requests_reserve(&job->key_requests, m->request);
 	if (r == 0)

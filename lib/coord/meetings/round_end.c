@@ -376,8 +376,8 @@ static void expire_all(struct round *round, const char *sentence,
 	LIST_EACH(it, after, &round->arrivals) {
 		struct arrival *a = container_of(it, struct arrival, in_round);
 
-		if (!a->wait.call || !a->wait.deadline.place ||
-		    a->wait.deadline.due_ms > c->now.mono_ms)
+		if (!a->wait.call || !a->wait.deadline.timer.place ||
+		    a->wait.deadline.timer.due_ms > c->now.mono_ms)
 			continue;
 		c->host.reply(c->host_data, a->wait.call,
 			      COORD_DEADLINE_EXCEEDED, NULL, sentence, names,

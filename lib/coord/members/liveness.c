@@ -72,7 +72,7 @@ void worker_suspect(struct worker *w, const char *why, int64_t dies_ms)
 	if (!w->suspicion || dies_ms < w->dies_ms)
 		w->dies_ms = dies_ms;
 	w->suspicion = why;
-	alarm_set(&c->mono, &w->look, w->dies_ms);
+	timer_heap_set(&c->mono, &w->look.timer, w->dies_ms);
 }
 
 void worker_trust(struct worker *w)
@@ -158,7 +158,8 @@ static void die(struct worker *w)
 	const char *why = w->suspicion;
 
 	if (record_death(w, why) < 0) {
-		alarm_set(&c->mono, &w->look, c->now.mono_ms + RECORD_RETRY_MS);
+		timer_heap_set(&c->mono, &w->look.timer,
+			       c->now.mono_ms + RECORD_RETRY_MS);
 		return;
 	}
 	job_log(job, LOG_WARNING,
@@ -166,7 +167,7 @@ static void die(struct worker *w)
 		w->id, w->rank, why, (long long)job->settings.hold_ms);
 	worker_trust(w);
 	w->dies_ms = c->now.mono_ms + job->settings.hold_ms;
-	alarm_set(&c->mono, &w->look, w->dies_ms);
+	timer_heap_set(&c->mono, &w->look.timer, w->dies_ms);
 	world_changed(job, w->id);
 	rounds_lost(job, w, "died");
 }
@@ -177,14 +178,16 @@ static void give_up_dead(struct worker *w)
 	struct coord *c = job->c;
 
 	if (rounds_wait_for(w)) {
-		alarm_set(&c->mono, &w->look, c->now.mono_ms + HOLD_MORE_MS);
+		timer_heap_set(&c->mono, &w->look.timer,
+			       c->now.mono_ms + HOLD_MORE_MS);
 		return;
 	}
 	job_log(job, LOG_NOTICE,
 		"no successor came for worker '%s' (rank %d); its place is given up",
 		w->id, w->rank);
 	if (worker_give_up(w) < 0)
-		alarm_set(&c->mono, &w->look, c->now.mono_ms + RECORD_RETRY_MS);
+		timer_heap_set(&c->mono, &w->look.timer,
+			       c->now.mono_ms + RECORD_RETRY_MS);
 }
 
 static bool waits(const struct worker *w)
@@ -205,7 +208,7 @@ static void look_at_living(struct coord *c, struct worker *w)
 		half = w->heard_ms + s->timeout_ms / 2;
 	}
 	if (c->now.mono_ms < half)
-		alarm_set(&c->mono, &w->look, half);
+		timer_heap_set(&c->mono, &w->look.timer, half);
 	else
 		worker_suspect(w, "it is silent", w->heard_ms + s->timeout_ms);
 }
@@ -217,7 +220,7 @@ void worker_due(struct coord *c, struct alarm *a)
 	if (!w->dead && !w->suspicion)
 		look_at_living(c, w);
 	else if (c->now.mono_ms < w->dies_ms)
-		alarm_set(&c->mono, a, w->dies_ms);
+		timer_heap_set(&c->mono, &a->timer, w->dies_ms);
 	else if (w->dead)
 		give_up_dead(w);
 	else
@@ -232,8 +235,9 @@ void worker_excuse(struct worker *w, int64_t ms)
 	if (w->heard_ms > c->now.mono_ms)
 		w->heard_ms = c->now.mono_ms;
 	w->dies_ms += ms;
-	if (w->look.due_ms < INT64_MAX - ms)
-		alarm_set(&c->mono, &w->look, w->look.due_ms + ms);
+	if (w->look.timer.due_ms < INT64_MAX - ms)
+		timer_heap_set(&c->mono, &w->look.timer,
+			       w->look.timer.due_ms + ms);
 }
 
 /* ---- heard of ---- */
@@ -251,8 +255,8 @@ static int come_back(const struct request *q, struct worker *w)
 	job_log(w->job, LOG_NOTICE,
 		"worker '%s' (rank %d) counted as dead and is back", w->id,
 		w->rank);
-	alarm_set(&q->c->mono, &w->look,
-		  q->c->now.mono_ms + w->job->settings.timeout_ms / 2);
+	timer_heap_set(&q->c->mono, &w->look.timer,
+		       q->c->now.mono_ms + w->job->settings.timeout_ms / 2);
 	world_changed(w->job, w->id);
 	return 0;
 }
@@ -270,8 +274,8 @@ int worker_heard(const struct request *q, struct worker *w)
 	w->heard_ms = q->c->now.mono_ms;
 	if (w->suspicion) {
 		worker_trust(w);
-		alarm_set(&q->c->mono, &w->look,
-			  w->heard_ms + w->job->settings.timeout_ms / 2);
+		timer_heap_set(&q->c->mono, &w->look.timer,
+			       w->heard_ms + w->job->settings.timeout_ms / 2);
 	}
 	if (conn && w->conn_id != conn)
 		conn_bind(q->c, conn, w);
@@ -288,7 +292,7 @@ static void hold(struct worker *w)
 
 	left = left < 0 ? 0 : left > whole ? whole : left;
 	w->dies_ms = now->mono_ms + left;
-	alarm_set(&w->job->c->mono, &w->look, w->dies_ms);
+	timer_heap_set(&w->job->c->mono, &w->look.timer, w->dies_ms);
 }
 
 void coord_resume(struct coord *c, struct coord_now now)

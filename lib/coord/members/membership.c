@@ -10,9 +10,9 @@
 #include <errno.h>
 #include <syslog.h>
 
+#include "coord/coord_limits.h"
 #include "coord/data/data.h"
 #include "coord/meetings/meetings.h"
-#include "coord/text.h"
 
 enum {
 	MAX_HOST = 255,
@@ -123,8 +123,8 @@ static void settle(const struct request *q, struct worker *w)
 {
 	w->heard_ms = q->c->now.mono_ms;
 	worker_trust(w);
-	alarm_set(&q->c->mono, &w->look,
-		  w->heard_ms + w->job->settings.timeout_ms / 2);
+	timer_heap_set(&q->c->mono, &w->look.timer,
+		       w->heard_ms + w->job->settings.timeout_ms / 2);
 	w->own_conn = q->who->conn;
 	if (q->who->conn)
 		conn_bind(q->c, q->who->conn, w);
@@ -270,7 +270,7 @@ void method_heartbeat(const struct request *q, const void *message)
 		return;
 	if (m->status &&
 	    request_check_text(q, "current_task", m->status->current_task,
-			       TEXT_MAX_TASK) < 0)
+			       COORD_TASK_MAX) < 0)
 		return;
 	if (worker_heard(q, w) < 0)
 		return;

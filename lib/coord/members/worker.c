@@ -40,7 +40,7 @@ static int worker_new(struct job *job, const Coordinator__WorkerInfo *info,
 {
 	size_t len = strlen(info->worker_id) + 1;
 	CLEANUP(worker_freep) struct worker *w = calloc(1, sizeof(*w) + len);
-	struct alarms *alarms = &job->c->mono;
+	struct timer_heap *heap = &job->c->mono;
 
 	if (!w)
 		return -ENOMEM;
@@ -51,9 +51,9 @@ static int worker_new(struct job *job, const Coordinator__WorkerInfo *info,
 	list_init(&w->arrivals);
 	list_init(&w->watches);
 	w->info = message_copy(info);
-	if (!w->info || alarms_reserve(alarms) < 0)
+	if (!w->info || timer_heap_reserve(heap) < 0)
 		return -ENOMEM;
-	alarm_set(alarms, &w->look, INT64_MAX);
+	timer_heap_set(heap, &w->look.timer, INT64_MAX);
 	*ret = TAKE_PTR(w);
 	return 0;
 }
@@ -65,7 +65,7 @@ void worker_free(struct worker *w)
 	conn_unbind(w);
 	wait_answered(w, 0);
 	worker_drop_watches(w);
-	alarm_clear(&w->job->c->mono, &w->look);
+	timer_heap_remove(&w->job->c->mono, &w->look.timer);
 	for (size_t i = 0; i < w->n_commands; i++)
 		free(w->commands[i]);
 	free(w->commands);

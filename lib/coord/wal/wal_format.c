@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/endian.h"
+#include "base/byte_order.h"
 #include "hash/digest/crc64nvme.h"
 
 static const char magics[][8] = {

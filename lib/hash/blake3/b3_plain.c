@@ -6,7 +6,7 @@
  * times as long as with b3_kernel.c. */
 #include <string.h>
 
-#include "base/endian.h"
+#include "base/byte_order.h"
 #include "hash/blake3/b3_internal.h"
 
 enum { N_ROUNDS = 7, N_LANES = 4 };

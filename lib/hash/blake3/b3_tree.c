@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/endian.h"
+#include "base/byte_order.h"
 #include "hash/blake3/b3_internal.h"
 
 enum { MAX_DEPTH = 64 };

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/byte_order.h"
 #include "base/cleanup.h"
-#include "base/endian.h"
 
 enum {
 	MAGIC_LEN = 8,

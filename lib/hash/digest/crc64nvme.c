@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-#include "base/endian.h"
+#include "base/byte_order.h"
 #include "hash/digest/crc64nvme_internal.h"
 
 #define POLYNOMIAL UINT64_C(0x9a6c9329ac4bc9b5) /* reflected, without x^64 */

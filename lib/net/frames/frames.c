@@ -1,7 +1,7 @@
 /* frames.c - the header of a frame, to bytes and back. */
 #include "net/frames/frames.h"
 
-#include "base/endian.h"
+#include "base/byte_order.h"
 
 void frame_pack(const struct frame *f, uint8_t ret[FRAME_HEADER_LEN])
 {

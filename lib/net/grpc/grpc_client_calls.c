@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/endian.h"
+#include "base/byte_order.h"
 #include "base/macros.h"
 #include "net/grpc/grpc_client_internal.h"
 #include "net/grpc/grpc_text.h"

@@ -6,7 +6,7 @@
  *
  * A message that lies whole in what was read is not copied. */
 
-#include "base/endian.h"
+#include "base/byte_order.h"
 #include "net/grpc/grpc_internal.h"
 #include "net/rpc/rpc_status.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/endian.h"
+#include "base/byte_order.h"
 #include "base/macros.h"
 #include "net/grpc/grpc_internal.h"
 #include "net/grpc/grpc_text.h"

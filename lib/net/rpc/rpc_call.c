@@ -102,7 +102,8 @@ static void on_deadline(struct loop_timer *t)
 /* Only calls that outlive their dispatch need their timer: most never do. */
 static void watch_deadline(struct rpc_call *call)
 {
-	if (!call->open || call->deadline_ms == INT64_MAX || call->timer.place)
+	if (!call->open || call->deadline_ms == INT64_MAX ||
+	    loop_timer_is_set(&call->timer))
 		return;
 	call->timer.due = on_deadline;
 	if (loop_timer_set(call->conn->server->loop, &call->timer,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/endian.h"
+#include "base/byte_order.h"
 #include "base/str.h"
 #include "hash/digest/crc64nvme.h"
 

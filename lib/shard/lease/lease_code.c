@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/byte_order.h"
 #include "base/cleanup.h"
-#include "base/endian.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "hash/digest/crc64nvme.h"

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/endian.h"
+#include "base/byte_order.h"
 #include "base/str.h"
 #include "hash/digest/crc64nvme.h"
 #include "shard/deal/varint.h"

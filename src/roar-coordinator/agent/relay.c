@@ -5,8 +5,8 @@
 #include <syslog.h>
 
 #include "agent/agent_internal.h"
+#include "base/byte_order.h"
 #include "base/cleanup.h"
-#include "base/endian.h"
 #include "coord/proto/methods.h"
 
 enum { MAX_TRAILERS = 8 }; /* of a reply, that are handed on */

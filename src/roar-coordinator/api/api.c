@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/id.h"
 #include "base/pool.h"
 #include "base/vec.h"
-#include "rpc/names.h"
 
 enum {
 	LIMIT = 1000, /* items of a page, unless asked for fewer or more */
@@ -130,7 +130,7 @@ static int parse_page(const struct http_request *request, struct page *p)
 	if (!after)
 		return 0;
 	if (!colon || api_parse_int(colon + 1, 0, INT32_MAX - 1, &rank) < 0 ||
-	    !name_is_good(after, (size_t)(colon - after)))
+	    !id_is_valid(after, (size_t)(colon - after)))
 		return -EINVAL;
 	p->after_job = after;
 	p->after_job_len = (size_t)(colon - after);

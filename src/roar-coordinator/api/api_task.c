@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "rpc/names.h"
+#include "base/id.h"
 
 enum {
 	IDS_MAX = 10000,
@@ -108,15 +108,14 @@ void api_write_tasks(struct server *s, const struct scope *scope,
 static const char prefix[] = "/api/tasks/";
 
 /* Takes the ID from the path, when that ends so. */
-static bool id_of(const char *path, const char *ending,
-		  char id[NAME_MAX_LEN + 1])
+static bool id_of(const char *path, const char *ending, char id[ID_MAX + 1])
 {
 	size_t before = sizeof(prefix) - 1, after = strlen(ending);
 	size_t len = strlen(path);
 
 	if (len <= before + after || memcmp(path, prefix, before) != 0 ||
 	    strcmp(path + len - after, ending) != 0 ||
-	    !name_is_good(path + before, len - before - after))
+	    !id_is_valid(path + before, len - before - after))
 		return false;
 	len -= before + after;
 	memcpy(id, path + before, len);
@@ -171,7 +170,7 @@ static void stop(struct server *s, const struct scope *scope, char *id,
 
 bool api_task_is(const char *path)
 {
-	char id[NAME_MAX_LEN + 1];
+	char id[ID_MAX + 1];
 
 	return id_of(path, "/logs", id) || id_of(path, "/stop", id);
 }
@@ -179,7 +178,7 @@ bool api_task_is(const char *path)
 void api_task(struct server *s, const struct scope *scope,
 	      const struct http_request *request, struct http_reply *reply)
 {
-	char id[NAME_MAX_LEN + 1];
+	char id[ID_MAX + 1];
 	bool logs = id_of(request->path, "/logs", id);
 
 	if (!logs && !id_of(request->path, "/stop", id))

@@ -10,8 +10,8 @@
 
 #include <stdio.h>
 
+#include "base/id.h"
 #include "base/json_read.h"
-#include "rpc/names.h"
 
 enum { MAX_WORKER_COUNT = 10000 }; /* as a job may have */
 
@@ -32,7 +32,7 @@ static const char *read_plan(const struct http_request *request, struct plan *p)
 		return "the body must be a JSON object: name, type, dataset_id, "
 		       "worker_count, config";
 	if (r == 0 || json_read_string(&v, &p->name) < 0 ||
-	    !name_is_good(str_cstr(&p->name), p->name.len))
+	    !id_is_valid(str_cstr(&p->name), p->name.len))
 		return "name must be 1 to 128 characters of A-Z, a-z, 0-9, '_', "
 		       "'.' and '-': it is the name of the job";
 	r = json_member(request->body, request->body_len, "worker_count", &v);

@@ -348,7 +348,7 @@ void live_open(struct server *s, struct scope *scope, struct http_reply *reply)
 	reply->type = "text/event-stream";
 	reply->stream = &c->stream;
 	s->live.timer.due = on_due;
-	if (!s->live.timer.place || !s->live.table.sweeping)
+	if (!loop_timer_is_set(&s->live.timer) || !s->live.table.sweeping)
 		set_timer(s, loop_now_ms(s->loop));
 }
 

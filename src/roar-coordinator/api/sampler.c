@@ -64,6 +64,6 @@ void sampler_begin(struct server *s)
 /* There may be no loop, where it never began. */
 void sampler_end(struct server *s)
 {
-	if (s->history_timer.place)
+	if (loop_timer_is_set(&s->history_timer))
 		loop_timer_clear(s->loop, &s->history_timer);
 }

@@ -245,7 +245,7 @@ static void set_tick(struct server *s)
 
 	if (due == INT64_MAX)
 		loop_timer_clear(s->loop, &s->tick);
-	else if (!s->tick.place || s->tick.due_ms != due)
+	else if (!loop_timer_is_set(&s->tick) || s->tick.timer.due_ms != due)
 		(void)loop_timer_set(s->loop, &s->tick, due);
 }
 

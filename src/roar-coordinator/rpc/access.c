@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/id.h"
 #include "net/rpc/rpc.h"
-#include "rpc/names.h"
 
 enum { MAX_UNUSED = 256 };
 
@@ -119,7 +119,7 @@ static struct scope *scope_new(struct access *a, const char *key, size_t len)
 static struct scope *scope_get(struct access *a, const struct scope_key *head,
 			       const char *job)
 {
-	char key[sizeof(*head) + NAME_MAX_LEN];
+	char key[sizeof(*head) + ID_MAX];
 	size_t job_len = job ? strlen(job) : 0;
 	size_t len = sizeof(*head) + job_len;
 	struct scope *s;
@@ -181,7 +181,7 @@ enum access_verdict access_check(struct access *a, const char *authorization,
 		token = find_token(a, authorization);
 	if (a->tokens && !token)
 		return ACCESS_UNKNOWN;
-	if (job && !name_is_good(job, strlen(job)))
+	if (job && !id_is_valid(job, strlen(job)))
 		return ACCESS_INVALID;
 	if (token) {
 		memcpy(key.token, token->digest, sizeof(key.token));

@@ -77,33 +77,13 @@ void unpack_done(struct unpacker *u)
 
 /* ---- what a message may bring ---- */
 
-static bool text_is_good(const char *text)
-{
-	const char *at = text;
-	size_t left;
-
-	while (*at > 0)
-		at++;
-	if (!*at)
-		return true;
-	for (left = strlen(at); left > 0;) {
-		size_t n = utf8_length(at, left);
-
-		if (n == 0)
-			return false;
-		at += n;
-		left -= n;
-	}
-	return true;
-}
-
 static bool clean(ProtobufCMessage *m);
 
 static bool clean_value(const ProtobufCFieldDescriptor *f, void *const *at)
 {
 	if (!*at)
 		return true;
-	return f->type == PROTOBUF_C_TYPE_STRING ? text_is_good(*at) :
+	return f->type == PROTOBUF_C_TYPE_STRING ? utf8_is_valid(*at) :
 						   clean(*at);
 }
 

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/id.h"
 #include "base/map.h"
 #include "base/pool.h"
 #include "base/private_file.h"
 #include "base/str.h"
-#include "rpc/names.h"
 
 enum { SALT_LEN = 32 };
 
@@ -86,7 +86,7 @@ static int parse_line(struct tokens *t, const char *line, size_t len,
 	at = job_len;
 	while (at < len && (line[at] == ' ' || line[at] == '\t'))
 		at++;
-	if (!name_is_good(line, job_len) && !(job_len == 1 && line[0] == '*'))
+	if (!id_is_valid(line, job_len) && !(job_len == 1 && line[0] == '*'))
 		return error_set(err, -EINVAL,
 				 "line %zu of '%s' has no name of a job: it "
 				 "must be 'JOB TOKEN'",

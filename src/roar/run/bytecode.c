@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/endian.h"
+#include "base/byte_order.h"
 #include "base/path.h"
 #include "run/run.h"
 

@@ -140,7 +140,7 @@ MUTANTS = [
            "	if (waits(w)) {", "	if (0 && waits(w)) {"),
     Mutant("a place is held for ever", "members/liveness.c",
            "	else if (w->dead)\n		give_up_dead(w);\n",
-           "	else if (w->dead)\n		alarm_set(&c->mono, a, "
+           "	else if (w->dead)\n		timer_heap_set(&c->mono, &a->timer, "
            "c->now.mono_ms + 60000);\n"),
     Mutant("after a restart nobody is missed", "members/liveness.c",
            "				worker_suspect(\n",
@@ -148,8 +148,8 @@ MUTANTS = [
 
     # Watches.
     Mutant("a change of the world is not told", "core/watch.c",
-           "	if (due < job->world.due_ms)\n",
-           "	if (due < job->world.due_ms && worker_id && *worker_id != 'w')\n"),
+           "	if (due < job->world.timer.due_ms)\n",
+           "	if (due < job->world.timer.due_ms && worker_id && *worker_id != 'w')\n"),
     Mutant("a watch tells an old rank", "core/watch.c",
            "	return w ? w->rank : -1;\n",
            "	return w ? w->rank : 0;\n"),

@@ -4,8 +4,45 @@
 #include <string.h>
 
 #include "base/hex.h"
+#include "base/id.h"
 #include "base/str.h"
 #include "test.h"
+
+static void text_is_checked_up_to_its_nul(void **state)
+{
+	(void)state;
+	assert_true(utf8_is_valid(""));
+	assert_true(utf8_is_valid("a\tb\xc2\x85\xf0\x9f\x98\x80"));
+	assert_false(utf8_is_valid("a\xc3"));
+	assert_false(utf8_is_valid("\xf0\x9f\x98"));
+	assert_false(utf8_is_valid("\xed\xa0\x80 a surrogate"));
+}
+
+static void printable_text_has_no_control_characters(void **state)
+{
+	(void)state;
+	assert_true(utf8_is_printable("caf\xc3\xa9 \xe2\x82\xac"));
+	assert_true(utf8_is_printable("\xc2\xa0"));
+	assert_false(utf8_is_printable("a\tb"));
+	assert_false(utf8_is_printable("\x7f"));
+	assert_false(utf8_is_printable("\xc2\x80"));
+	assert_false(utf8_is_printable("\xc2\x9f"));
+	assert_false(utf8_is_printable("\xc2"));
+}
+
+static void ids_have_few_characters_and_a_length(void **state)
+{
+	char longest[ID_MAX + 1];
+
+	(void)state;
+	memset(longest, 'x', sizeof(longest));
+	assert_true(id_is_valid("gpu-7.node_A", 12));
+	assert_false(id_is_valid("", 0));
+	assert_false(id_is_valid("a/b", 3));
+	assert_false(id_is_valid("a\0b", 3));
+	assert_true(id_is_valid(longest, ID_MAX));
+	assert_false(id_is_valid(longest, ID_MAX + 1));
+}
 
 static void utf8_lengths_follow_the_standard(void **state)
 {
@@ -112,6 +149,9 @@ static void hexadecimal_digits_have_two_cases(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(text_is_checked_up_to_its_nul),
+		cmocka_unit_test(printable_text_has_no_control_characters),
+		cmocka_unit_test(ids_have_few_characters_and_a_length),
 		cmocka_unit_test(utf8_lengths_follow_the_standard),
 		cmocka_unit_test(invalid_utf8_has_no_length),
 		cmocka_unit_test(every_pair_of_bytes_agrees_with_the_table),

@@ -121,7 +121,7 @@ static void one_that_removes_itself_is_gone(void **state)
 	close_both(fds);
 }
 
-struct timer {
+struct ordered_timer {
 	struct loop_timer t;
 	char letter;
 	bool again; /* set anew, for now */
@@ -129,7 +129,7 @@ struct timer {
 
 static void on_due(struct loop_timer *t)
 {
-	struct timer *timer = (struct timer *)t;
+	struct ordered_timer *timer = (struct ordered_timer *)t;
 
 	note(timer->letter);
 	if (timer->again)
@@ -138,9 +138,9 @@ static void on_due(struct loop_timer *t)
 
 static void timers_come_in_order_of_time(void **state)
 {
-	struct timer a = { .t.due = on_due, .letter = 'a' };
-	struct timer b = { .t.due = on_due, .letter = 'b' };
-	struct timer c = { .t.due = on_due, .letter = 'c' };
+	struct ordered_timer a = { .t.due = on_due, .letter = 'a' };
+	struct ordered_timer b = { .t.due = on_due, .letter = 'b' };
+	struct ordered_timer c = { .t.due = on_due, .letter = 'c' };
 	int64_t now = loop_now_ms(loop);
 
 	(void)state;
@@ -158,7 +158,9 @@ static void timers_come_in_order_of_time(void **state)
 
 static void a_timer_set_again_for_now_waits_for_the_next_round(void **state)
 {
-	struct timer a = { .t.due = on_due, .letter = 'a', .again = true };
+	struct ordered_timer a = { .t.due = on_due,
+				   .letter = 'a',
+				   .again = true };
 
 	(void)state;
 	assert_int_equal(loop_timer_set(loop, &a.t, 0), 0);
@@ -188,7 +190,7 @@ static void on_later(struct loop_later *l)
 static void the_end_of_the_round_comes_after_everything(void **state)
 {
 	struct later z = { .l.call = on_later, .letter = 'z' };
-	struct timer t = { .t.due = on_due, .letter = 't' };
+	struct ordered_timer t = { .t.due = on_due, .letter = 't' };
 	struct end a, b;
 	int fds_a[2], fds_b[2];
 

@@ -1,7 +1,7 @@
-/* test_endian.c - integers of a format: byte order, and any address. */
+/* test_byte_order.c - integers of a format: byte order, and any address. */
 #include "test.h"
 
-#include "base/endian.h"
+#include "base/byte_order.h"
 
 static void little_endian_starts_with_the_low_byte(void **state)
 {

@@ -1,4 +1,4 @@
-/* endian.h - integers of a format, at any address.
+/* byte_order.h - integers of a format, at any address.
  *
  *	le16_get(p) le32_get(p) le64_get(p)	little-endian, as our own formats
  *	le16_put(p, v) le32_put(p, v) le64_put(p, v)
@@ -6,14 +6,14 @@
  *	be16_put(p, v) be32_put(p, v)
  *
  * Each compiles to one load or store, and a swap where the machine needs one. */
-#ifndef ROAR_BASE_ENDIAN_H
-#define ROAR_BASE_ENDIAN_H
+#ifndef ROAR_BASE_BYTE_ORDER_H
+#define ROAR_BASE_BYTE_ORDER_H
 
 #include <endian.h>
 #include <stdint.h>
 #include <string.h>
 
-#define DEFINE_ENDIAN(order, bits)                                      \
+#define DEFINE_BYTE_ORDER(order, bits)                                  \
 	static inline uint##bits##_t order##bits##_get(const void *p)   \
 	{                                                               \
 		uint##bits##_t v;                                       \
@@ -28,11 +28,11 @@
 		memcpy(p, &v, sizeof(v));                               \
 	}
 
-DEFINE_ENDIAN(le, 16)
-DEFINE_ENDIAN(le, 32)
-DEFINE_ENDIAN(le, 64)
-DEFINE_ENDIAN(be, 16)
-DEFINE_ENDIAN(be, 32)
+DEFINE_BYTE_ORDER(le, 16)
+DEFINE_BYTE_ORDER(le, 32)
+DEFINE_BYTE_ORDER(le, 64)
+DEFINE_BYTE_ORDER(be, 16)
+DEFINE_BYTE_ORDER(be, 32)
 
-#undef DEFINE_ENDIAN
+#undef DEFINE_BYTE_ORDER
 #endif
