@@ -146,6 +146,8 @@ static void fail_write(struct etcd_log *l, int error, const char *sentence)
 	log_fail(l, error, sentence);
 }
 
+static void commit(struct record_log *log);
+
 static void on_put(struct etcd_call *call, unsigned status,
 		   const ProtobufCMessage *reply, const char *sentence)
 {
@@ -169,10 +171,10 @@ static void on_put(struct etcd_call *call, unsigned status,
 		l->durable = l->queue.first->last;
 	chunk_drop_first(&l->queue);
 	l->next++;
-	l->counts.commits++;
 	log_snapshot_go_on(l);
-	etcd_log_commit(l);
-	l->events.written(l->data, took_us);
+	commit(&l->log);
+	l->events.synced(l->data, took_us);
+	l->events.written(l->data);
 }
 
 static void put_chunk(struct log_step *s)
@@ -187,16 +189,19 @@ static void put_chunk(struct log_step *s)
 	log_step_write(s, &op, 1, on_put);
 }
 
-void etcd_log_commit(struct etcd_log *l)
+static void commit(struct record_log *log)
 {
+	struct etcd_log *l = (struct etcd_log *)log;
+
 	if (l->queue.first && !l->has_failed &&
 	    !etcd_call_is_on(&l->put.call) && !loop_timer_is_set(&l->put.again))
 		put_chunk(&l->put);
 }
 
-int etcd_log_append(struct etcd_log *l, const void *record, size_t len,
-		    uint64_t *ret_number)
+static int append(struct record_log *log, const void *record, size_t len,
+		  uint64_t *ret_number)
 {
+	struct etcd_log *l = (struct etcd_log *)log;
 	size_t before = l->queue.n_bytes;
 	int r = 0;
 
@@ -215,14 +220,14 @@ int etcd_log_append(struct etcd_log *l, const void *record, size_t len,
 	return 0;
 }
 
-uint64_t etcd_log_durable(const struct etcd_log *l)
+static uint64_t durable(const struct record_log *log)
 {
-	return l->durable;
+	return ((const struct etcd_log *)log)->durable;
 }
 
-void etcd_log_count(const struct etcd_log *l, struct etcd_log_counts *ret)
+static void count(struct record_log *log, struct record_log_counts *ret)
 {
-	*ret = l->counts;
+	*ret = ((struct etcd_log *)log)->counts;
 }
 
 /* ---- room ---- */
@@ -256,15 +261,39 @@ static void probe(struct log_step *s)
 
 /* ---- life ---- */
 
+static void close_log(struct record_log *log)
+{
+	struct etcd_log *l = (struct etcd_log *)log;
+
+	log_load_end(l);
+	log_snapshot_end(l);
+	log_step_end(&l->put);
+	log_step_end(&l->probe);
+	log_step_end(&l->sweep);
+	chunk_queue_release(&l->queue);
+	free(l);
+}
+
+static const struct record_log_kind kind = {
+	.append = append,
+	.commit = commit,
+	.durable = durable,
+	.wants_snapshot = log_snapshot_wanted,
+	.snapshot = log_snapshot_begin,
+	.count = count,
+	.close = close_log,
+};
+
 int etcd_log_open(struct loop *loop, struct etcd *etcd, const char *cluster,
 		  int64_t token, bool is_full,
-		  const struct etcd_log_events *events, void *data,
-		  struct etcd_log **ret)
+		  const struct record_log_events *events, void *data,
+		  struct record_log **ret)
 {
 	struct etcd_log *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return -ENOMEM;
+	l->log.kind = &kind;
 	l->loop = loop;
 	l->etcd = etcd;
 	l->token = token;
@@ -277,19 +306,6 @@ int etcd_log_open(struct loop *loop, struct etcd *etcd, const char *cluster,
 	if (is_full)
 		probe(&l->probe);
 	log_load_begin(l);
-	*ret = l;
+	*ret = &l->log;
 	return 0;
-}
-
-void etcd_log_close(struct etcd_log *l)
-{
-	if (!l)
-		return;
-	log_load_end(l);
-	log_snapshot_end(l);
-	log_step_end(&l->put);
-	log_step_end(&l->probe);
-	log_step_end(&l->sweep);
-	chunk_queue_release(&l->queue);
-	free(l);
 }

@@ -17,58 +17,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "base/record_log.h"
 #include "etcd/etcd.h"
 
-struct etcd_log;
-
-struct etcd_log_events {
-	/* While it is read: each record, in order.  A negative return ends that. */
-	int (*record)(void *data, const void *record, size_t len);
-	/* All were told; from now on records may be handed in. */
-	void (*loaded)(void *data);
-	/* More is durable; the transaction took so long. */
-	void (*written)(void *data, int64_t took_us);
-	/* A snapshot is over: 0, or why there is none. */
-	void (*snapshot_ended)(void *data, int error, const char *sentence);
-	/* Nothing more is done.  -ESTALE: the token is not good any more.  -ENOSPC: etcd
-	 * has no room, and what was handed in since the last durable record is not
-	 * kept.  -EBADMSG: what is there is no log of ours.  -EIO: etcd refuses. */
-	void (*failed)(void *data, int error, const char *sentence);
-};
-
-struct etcd_log_counts {
-	uint64_t records; /* handed in */
-	uint64_t commits; /* transactions */
-	uint64_t bytes; /* of the log since the last snapshot */
-};
-
-/* Begins to read.  With `is_full` nothing is taken before etcd was seen to have room. */
+/* Starts to read; record_log_events report the rest.  With `is_full`, append() returns
+ * -ENOSPC until etcd was seen to have room.  close() drops what is not durable.  Errors of
+ * `failed`:
+ *	-ESTALE		the token is no longer valid
+ *	-ENOSPC		etcd has no room; records after the last durable one are lost
+ *	-EBADMSG	the keys are not a log of a coordinator
+ *	-EIO		etcd refuses */
 int etcd_log_open(struct loop *loop, struct etcd *etcd, const char *cluster,
 		  int64_t token, bool is_full,
-		  const struct etcd_log_events *events, void *data,
-		  struct etcd_log **ret);
-/* What is not durable is lost. */
-void etcd_log_close(struct etcd_log *l);
-
-/* Hands a record in.  -EMSGSIZE: empty or larger than 32 MiB; -EAGAIN: very much waits for
- * etcd already; -ENOSPC: etcd is known to have no room; -ENOMEM. */
-int etcd_log_append(struct etcd_log *l, const void *record, size_t len,
-		    uint64_t *ret_number);
-/* Lets what was handed in be written. */
-void etcd_log_commit(struct etcd_log *l);
-/* Up to which number all is safe. */
-uint64_t etcd_log_durable(const struct etcd_log *l);
-
-bool etcd_log_wants_snapshot(const struct etcd_log *l);
-/* Copies the state, as `walk` tells it, and begins to write it. */
-int etcd_log_snapshot(struct etcd_log *l,
-		      int (*walk)(void *data,
-				  int (*each)(void *to, const void *record,
-					      size_t len),
-				  void *to),
-		      void *data, struct roar_error *err);
-
-void etcd_log_count(const struct etcd_log *l, struct etcd_log_counts *ret);
+		  const struct record_log_events *events, void *data,
+		  struct record_log **ret);
 
 #endif

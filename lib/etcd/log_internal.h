@@ -51,11 +51,12 @@ struct log_saving {
 };
 
 struct etcd_log {
+	struct record_log log; /* first */
 	struct loop *loop;
 	struct etcd *etcd;
 	char cluster[ETCD_MAX_CLUSTER + 1];
 	int64_t token;
-	struct etcd_log_events events;
+	struct record_log_events events;
 	void *data;
 	bool is_loaded, is_full, has_failed;
 
@@ -73,7 +74,7 @@ struct etcd_log {
 	uint32_t n_parts; /* of the snapshot before that; 0: there is none */
 	uint64_t snapshot_bytes; /* of the last one */
 	uint64_t retry_bytes; /* after a failure: when the next one is tried */
-	struct etcd_log_counts counts;
+	struct record_log_counts counts;
 };
 
 /* ---- log.c ---- */
@@ -123,6 +124,10 @@ void log_load_end(struct etcd_log *l);
 /* A chunk was written: a snapshot may wait for it. */
 void log_snapshot_go_on(struct etcd_log *l);
 void log_snapshot_end(struct etcd_log *l);
+/* Of the log's kind. */
+bool log_snapshot_wanted(const struct record_log *log);
+int log_snapshot_begin(struct record_log *log, record_log_walk *walk,
+		       void *data, struct roar_error *err);
 
 /* ---- log_sweep.c ---- */
 

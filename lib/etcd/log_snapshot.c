@@ -180,8 +180,9 @@ static int add(void *to, const void *record, size_t len)
 	return chunk_add(&p->parts, record, len, ++p->records);
 }
 
-bool etcd_log_wants_snapshot(const struct etcd_log *l)
+bool log_snapshot_wanted(const struct record_log *log)
 {
+	const struct etcd_log *l = (const struct etcd_log *)log;
 	uint64_t bytes = TIMES_SNAPSHOT * l->snapshot_bytes;
 	uint64_t chunks = MIN_CHUNKS + l->snapshot_bytes / BYTES_PER_CHUNK;
 
@@ -193,13 +194,10 @@ bool etcd_log_wants_snapshot(const struct etcd_log *l)
 	return l->counts.bytes > bytes || l->next - l->begin > chunks;
 }
 
-int etcd_log_snapshot(struct etcd_log *l,
-		      int (*walk)(void *data,
-				  int (*each)(void *to, const void *record,
-					      size_t len),
-				  void *to),
-		      void *data, struct roar_error *err)
+int log_snapshot_begin(struct record_log *log, record_log_walk *walk,
+		       void *data, struct roar_error *err)
 {
+	struct etcd_log *l = (struct etcd_log *)log;
 	struct log_saving *p = &l->saving;
 	int r;
 

@@ -3,7 +3,7 @@
  *	wires (net/rpc/rpc.h)  --message-->  call.c  --request-->  state (coord/coord.h)
  *	                                                        |record     |reply
  *	                                                        v           v
- *	                              journal.c: the log (log.h)     answer.c
+ *	                              journal.c: the log (record_log.h)     answer.c
  *	                                              |durable              |
  *	                                              +----> reply_queue.h -+
  *	                                                        |
@@ -24,10 +24,10 @@
 #include "base/error.h"
 #include "base/log_lines.h"
 #include "base/rate.h"
+#include "base/record_log.h"
 #include "coord/coord.h"
 #include "http/service.h"
 #include "log/leadership.h"
-#include "log/log.h"
 #include "net/loop.h"
 #include "net/rpc/rpc.h"
 #include "net/tls/tls_server.h"
@@ -36,6 +36,8 @@
 #include "rpc/method.h"
 #include "rpc/pack.h"
 #include "rpc/reply_queue.h"
+
+struct etcd;
 
 /* A call that is under way. */
 struct call {
@@ -89,7 +91,7 @@ struct server {
 	struct str absent;
 
 	/* the log */
-	struct log *log; /* NULL: a standby has none */
+	struct record_log *log; /* NULL: a standby has none */
 	struct reply_queue reply_queue;
 	struct str record;
 	uint64_t appended; /* the last record that was handed in */
@@ -178,7 +180,7 @@ void journal_round(struct server *s); /* at the end of a round */
 void journal_look_for_room(struct server *s);
 uint64_t journal_durable(const struct server *s); /* up to which number */
 bool journal_is_durable(const struct server *s); /* all that was handed in */
-void journal_count(struct server *s, struct log_counts *ret);
+void journal_count(struct server *s, struct record_log_counts *ret);
 
 /* builtin_services.c: health and reflection (builtin_methods of method.h). */
 void builtin_report_health(struct server *s);

@@ -14,7 +14,7 @@
 
 struct writer {
 	struct loop *loop;
-	struct etcd_log *log;
+	struct record_log *log;
 	char **sizes;
 	uint64_t n_read, n_bytes, last;
 	int status;
@@ -36,12 +36,16 @@ static void end(struct writer *w, int status)
 	loop_stop(w->loop);
 }
 
-static void on_written(void *data, int64_t took_us)
+static void on_synced(void *data, int64_t took_us)
+{
+	(void)data, (void)took_us;
+}
+
+static void on_written(void *data)
 {
 	struct writer *w = data;
 
-	(void)took_us;
-	if (etcd_log_durable(w->log) < w->last)
+	if (w->log->kind->durable(w->log) < w->last)
 		return;
 	(void)puts("kept");
 	end(w, EXIT_SUCCESS);
@@ -54,7 +58,7 @@ static int append(struct writer *w, size_t size)
 
 	if (r == 0) {
 		memset(bytes, 'x', size);
-		r = etcd_log_append(w->log, bytes, size, &w->last);
+		r = w->log->kind->append(w->log, bytes, size, &w->last);
 	}
 	free(bytes);
 	return r;
@@ -75,7 +79,7 @@ static void on_loaded(void *data)
 		}
 	}
 	if (w->last)
-		etcd_log_commit(w->log);
+		w->log->kind->commit(w->log);
 	else
 		end(w, EXIT_SUCCESS);
 }
@@ -93,10 +97,11 @@ static void on_failed(void *data, int error, const char *sentence)
 
 int main(int argc, char **argv)
 {
-	static const struct etcd_log_events events = {
+	static const struct record_log_events events = {
 		.record = on_record,
 		.loaded = on_loaded,
 		.written = on_written,
+		.synced = on_synced,
 		.snapshot_ended = on_snapshot_ended,
 		.failed = on_failed,
 	};
@@ -113,7 +118,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	(void)loop_run(w.loop);
-	etcd_log_close(w.log);
+	w.log->kind->close(w.log);
 	etcd_free(etcd);
 	loop_free(w.loop);
 	return w.status;

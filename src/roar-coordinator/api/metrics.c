@@ -233,7 +233,7 @@ static void write_ages(struct server *s, struct str *out)
 
 static void write_log(struct server *s, struct str *out)
 {
-	struct log_counts c;
+	struct record_log_counts c;
 
 	journal_count(s, &c);
 	one(out, PREFIX "log_records_total", "counter",

@@ -27,7 +27,7 @@ static void add_method(const struct server *s, const char *path,
 
 static void take_totals(struct server *s, struct history_totals *ret)
 {
-	struct log_counts log;
+	struct record_log_counts log;
 
 	journal_count(s, &log);
 	*ret = (struct history_totals){

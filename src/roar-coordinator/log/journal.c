@@ -7,6 +7,8 @@
 #include <syslog.h>
 
 #include "base/clock.h"
+#include "etcd/log.h"
+#include "log/log_disk.h"
 
 /* ---- reading it again ---- */
 
@@ -109,9 +111,9 @@ void journal_look_for_room(struct server *s)
 		note_room(s, false);
 }
 
-void journal_count(struct server *s, struct log_counts *ret)
+void journal_count(struct server *s, struct record_log_counts *ret)
 {
-	*ret = (struct log_counts){ 0 };
+	*ret = (struct record_log_counts){ 0 };
 	if (s->log)
 		s->log->kind->count(s->log, ret);
 }
@@ -197,7 +199,7 @@ static void on_failed(void *data, int error, const char *sentence)
 		fail(s, error);
 }
 
-static const struct log_events events = {
+static const struct record_log_events events = {
 	.record = on_record,
 	.loaded = on_loaded,
 	.written = on_written,
@@ -225,7 +227,7 @@ int journal_open_etcd(struct server *s, struct etcd *etcd, int64_t token,
 	s->n_replayed = 0;
 	s->load_began_ns = clock_mono_ns();
 	s->appended = 0;
-	return log_etcd_open(s->loop, etcd, s->options->cluster, token, is_full,
+	return etcd_log_open(s->loop, etcd, s->options->cluster, token, is_full,
 			     &events, s, &s->log);
 }
 

@@ -1,4 +1,6 @@
-/* log_disk.c - the log in a folder of this machine: coord/wal/wal.h, on the loop. */
+/* log_disk.c - see log_disk.h */
+#include "log/log_disk.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -7,50 +9,49 @@
 #include "base/cleanup.h"
 #include "base/macros.h"
 #include "coord/wal/wal.h"
-#include "log/log.h"
 
 struct log_disk {
-	struct log log; /* first */
+	struct record_log log; /* first */
 	struct loop *loop;
 	struct wal *wal;
 	struct loop_fd durable;
-	struct log_events events;
+	struct record_log_events events;
 	void *data;
 	uint64_t n_commits; /* that were told */
 };
 
-static struct log_disk *of(const struct log *l)
+static struct log_disk *of(const struct record_log *l)
 {
 	return (struct log_disk *)l;
 }
 
-static int append(struct log *l, const void *record, size_t len,
+static int append(struct record_log *l, const void *record, size_t len,
 		  uint64_t *ret_seq)
 {
 	return wal_append(of(l)->wal, record, len, ret_seq);
 }
 
-static int try_room(struct log *l)
+static int try_room(struct record_log *l)
 {
 	return wal_try_room(of(l)->wal);
 }
 
-static void commit(struct log *l)
+static void commit(struct record_log *l)
 {
 	wal_commit(of(l)->wal);
 }
 
-static uint64_t durable(const struct log *l)
+static uint64_t durable(const struct record_log *l)
 {
 	return wal_durable(of(l)->wal);
 }
 
-static bool wants_snapshot(const struct log *l)
+static bool wants_snapshot(const struct record_log *l)
 {
 	return wal_wants_snapshot(of(l)->wal);
 }
 
-static int snapshot(struct log *l, log_walk *walk, void *data,
+static int snapshot(struct record_log *l, record_log_walk *walk, void *data,
 		    struct roar_error *err)
 {
 	return wal_snapshot(of(l)->wal, walk, data, err);
@@ -66,14 +67,14 @@ static void tell_commits(struct log_disk *d, const struct wal_counts *c)
 				 (int64_t)c->sync_us[d->n_commits % WAL_N_SYNC]);
 }
 
-static void count(struct log *l, struct log_counts *ret)
+static void count(struct record_log *l, struct record_log_counts *ret)
 {
 	struct wal_counts c;
 
 	wal_count(of(l)->wal, &c);
 	tell_commits(of(l), &c);
-	*ret = (struct log_counts){ .records = c.records,
-				    .bytes = c.log_bytes };
+	*ret = (struct record_log_counts){ .records = c.records,
+					   .bytes = c.log_bytes };
 }
 
 static void on_durable(struct loop_fd *f, uint32_t events)
@@ -95,7 +96,7 @@ static void on_durable(struct loop_fd *f, uint32_t events)
 		d->events.failed(d->data, failed, strerror(-failed));
 }
 
-static void close_disk(struct log *l)
+static void close_disk(struct record_log *l)
 {
 	struct log_disk *d = of(l);
 
@@ -105,7 +106,7 @@ static void close_disk(struct log *l)
 	free(d);
 }
 
-static const struct log_kind kind = {
+static const struct record_log_kind kind = {
 	.append = append,
 	.try_room = try_room,
 	.commit = commit,
@@ -117,8 +118,8 @@ static const struct log_kind kind = {
 };
 
 int log_disk_open(struct loop *loop, const char *path,
-		  const struct log_events *events, void *data, struct log **ret,
-		  struct roar_error *err)
+		  const struct record_log_events *events, void *data,
+		  struct record_log **ret, struct roar_error *err)
 {
 	struct log_disk *d = calloc(1, sizeof(*d));
 	int r;

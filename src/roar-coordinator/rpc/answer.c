@@ -90,7 +90,7 @@ static const char *join(struct str *out, const char *const *names, size_t n)
 static void fill_status(struct server *s, Roar__StatusReply *m)
 {
 	struct rpc_counts rpc;
-	struct log_counts log;
+	struct record_log_counts log;
 
 	rpc_server_count(s->rpc, &rpc);
 	journal_count(s, &log);

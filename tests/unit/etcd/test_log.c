@@ -13,7 +13,7 @@ struct fixture {
 	struct loop *loop;
 	struct fake_etcd fake, second;
 	struct etcd *etcd;
-	struct etcd_log *log;
+	struct record_log *log;
 	struct str read; /* records, each with a comma behind it */
 	bool is_loaded;
 	int failed; /* -errno */
@@ -37,7 +37,12 @@ static void on_loaded(void *data)
 	((struct fixture *)data)->is_loaded = true;
 }
 
-static void on_written(void *data, int64_t took_us)
+static void on_written(void *data)
+{
+	(void)data;
+}
+
+static void on_synced(void *data, int64_t took_us)
 {
 	(void)data, (void)took_us;
 }
@@ -58,10 +63,11 @@ static void on_failed(void *data, int error, const char *sentence)
 	(void)snprintf(x->sentence, sizeof(x->sentence), "%s", sentence);
 }
 
-static const struct etcd_log_events events = {
+static const struct record_log_events events = {
 	.record = on_record,
 	.loaded = on_loaded,
 	.written = on_written,
+	.synced = on_synced,
 	.snapshot_ended = on_snapshot_ended,
 	.failed = on_failed,
 };
@@ -95,7 +101,7 @@ static void open_log(struct fixture *x, int64_t with_token, bool is_full)
 
 static void reopen(struct fixture *x)
 {
-	etcd_log_close(x->log);
+	x->log->kind->close(x->log);
 	open_log(x, token(x), false);
 }
 
@@ -103,9 +109,10 @@ static uint64_t add(struct fixture *x, const char *record)
 {
 	uint64_t number = 0;
 
-	assert_int_equal(
-		etcd_log_append(x->log, record, strlen(record), &number), 0);
-	etcd_log_commit(x->log);
+	assert_int_equal(x->log->kind->append(x->log, record, strlen(record),
+					      &number),
+			 0);
+	x->log->kind->commit(x->log);
 	return number;
 }
 
@@ -113,7 +120,7 @@ static void add_and_wait(struct fixture *x, const char *record)
 {
 	uint64_t number = add(x, record);
 
-	AWAIT(x, etcd_log_durable(x->log) >= number);
+	AWAIT(x, x->log->kind->durable(x->log) >= number);
 }
 
 static int setup(void **state)
@@ -140,7 +147,7 @@ static int teardown(void **state)
 {
 	struct fixture *x = *state;
 
-	etcd_log_close(x->log);
+	x->log->kind->close(x->log);
 	etcd_free(x->etcd);
 	fake_etcd_stop(&x->fake);
 	str_release(&x->read);
@@ -153,7 +160,7 @@ static void what_is_durable_is_read_again(void **state)
 {
 	struct fixture *x = *state;
 
-	assert_int_equal(etcd_log_durable(x->log), 0);
+	assert_int_equal(x->log->kind->durable(x->log), 0);
 	add_and_wait(x, "one");
 	(void)add(x, "two");
 	add_and_wait(x, "three");
@@ -207,8 +214,8 @@ static void with_another_token_nothing_is_written(void **state)
 	(void)add(x, "late");
 	AWAIT(x, x->failed);
 	assert_int_equal(x->failed, -ESTALE);
-	assert_int_equal(etcd_log_durable(x->log), 1);
-	etcd_log_close(x->log);
+	assert_int_equal(x->log->kind->durable(x->log), 1);
+	x->log->kind->close(x->log);
 	open_log(x, old, false);
 	assert_string_equal(str_cstr(&x->read), "one,");
 }
@@ -222,13 +229,15 @@ static void a_full_etcd_is_told_and_looked_at_again(void **state)
 	(void)add(x, "one");
 	AWAIT(x, x->failed);
 	assert_int_equal(x->failed, -ENOSPC);
-	etcd_log_close(x->log);
+	x->log->kind->close(x->log);
 	open_log(x, token(x), true);
-	assert_int_equal(etcd_log_append(x->log, "two", 3, &number), -ENOSPC);
+	assert_int_equal(x->log->kind->append(x->log, "two", 3, &number),
+			 -ENOSPC);
 	x->fake.is_full = false;
-	AWAIT(x, number || etcd_log_append(x->log, "two", 3, &number) == 0);
-	etcd_log_commit(x->log);
-	AWAIT(x, etcd_log_durable(x->log) == 1);
+	AWAIT(x,
+	      number || x->log->kind->append(x->log, "two", 3, &number) == 0);
+	x->log->kind->commit(x->log);
+	AWAIT(x, x->log->kind->durable(x->log) == 1);
 	reopen(x);
 	assert_string_equal(str_cstr(&x->read), "two,");
 }
@@ -251,7 +260,7 @@ static void a_member_that_hangs_is_left_for_the_next(void **state)
 	struct roar_error err;
 	char urls[160];
 
-	etcd_log_close(x->log);
+	x->log->kind->close(x->log);
 	etcd_free(x->etcd);
 	fake_etcd_start(&x->second, x->loop);
 	x->second.is_mute = true;
@@ -278,7 +287,7 @@ static void a_snapshot_stands_for_all_before_it(void **state)
 
 	add_and_wait(x, "one");
 	(void)add(x, "two");
-	assert_int_equal(etcd_log_snapshot(x->log, walk, x, NULL), 0);
+	assert_int_equal(x->log->kind->snapshot(x->log, walk, x, NULL), 0);
 	(void)add(x, "three");
 	AWAIT(x, x->snapshots == 1);
 	assert_int_equal(x->fake.n_compactions, 1);
@@ -309,7 +318,7 @@ static void what_is_left_of_snapshots_is_removed_by_the_next_leader(void **state
 	struct fixture *x = *state;
 
 	add_and_wait(x, "one");
-	assert_int_equal(etcd_log_snapshot(x->log, walk, x, NULL), 0);
+	assert_int_equal(x->log->kind->snapshot(x->log, walk, x, NULL), 0);
 	AWAIT(x, x->snapshots == 1);
 	fake_etcd_put(&x->fake, "/roar/c/snap/0000000000000001/00000000", "?");
 	fake_etcd_put(&x->fake, "/roar/c/snap/0000000000000004/00000000", "?");
@@ -335,7 +344,7 @@ static void a_snapshot_that_fails_leaves_nothing(void **state)
 	struct fixture *x = *state;
 
 	add_and_wait(x, "one");
-	assert_int_equal(etcd_log_snapshot(x->log, walk_far, x, NULL), 0);
+	assert_int_equal(x->log->kind->snapshot(x->log, walk_far, x, NULL), 0);
 	AWAIT(x, is_kept(x, "/roar/c/snap/0000000000000002/00000000"));
 	x->fake.is_full = true;
 	AWAIT(x, !is_kept(x, "/roar/c/snap/0000000000000002/00000000"));
@@ -353,7 +362,7 @@ static void a_snapshot_is_not_mixed_with_one_of_the_same_number(void **state)
 
 	add_and_wait(x, "one");
 	fake_etcd_put(&x->fake, "/roar/c/snap/0000000000000002/00000001", "?");
-	assert_int_equal(etcd_log_snapshot(x->log, walk, x, NULL), 0);
+	assert_int_equal(x->log->kind->snapshot(x->log, walk, x, NULL), 0);
 	AWAIT(x, x->snapshots == 1);
 	reopen(x);
 	assert_int_equal(x->failed, 0);
@@ -364,16 +373,16 @@ static void a_snapshot_is_not_mixed_with_one_of_the_same_number(void **state)
 static void the_log_is_as_long_as_the_next_leader_finds_it(void **state)
 {
 	struct fixture *x = *state;
-	struct etcd_log_counts before, after;
+	struct record_log_counts before, after;
 
 	add_and_wait(x, "one");
-	assert_int_equal(etcd_log_snapshot(x->log, walk_far, x, NULL), 0);
+	assert_int_equal(x->log->kind->snapshot(x->log, walk_far, x, NULL), 0);
 	add_and_wait(x, "two");
 	AWAIT(x, x->snapshots == 1);
-	etcd_log_count(x->log, &before);
+	x->log->kind->count(x->log, &before);
 	assert_true(before.bytes > 0);
 	reopen(x);
-	etcd_log_count(x->log, &after);
+	x->log->kind->count(x->log, &after);
 	assert_int_equal(before.bytes, after.bytes);
 }
 
@@ -394,7 +403,8 @@ static void lengths_have_bounds(void **state)
 	struct fixture *x = *state;
 	uint64_t number;
 
-	assert_int_equal(etcd_log_append(x->log, "", 0, &number), -EMSGSIZE);
+	assert_int_equal(x->log->kind->append(x->log, "", 0, &number),
+			 -EMSGSIZE);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
