@@ -104,7 +104,9 @@ static enum way way_of(int dirfd, const char *path, int flags)
 	if (path[0] == '/' ? is_magic(path) :
 			     dirfd != AT_FDCWD || preload.nameless)
 		return WAY_ASKED;
-	if (self_is_borrowed() || preload.elsewhere || !ring_has_room())
+	if (self_is_borrowed() || preload.elsewhere ||
+	    atomic_load_explicit(&preload.log->mounted, memory_order_relaxed) ||
+	    !ring_has_room())
 		return WAY_ASKED;
 	return is_writing(flags) ? way_of_write(path, flags) : WAY_READ;
 }

@@ -103,11 +103,20 @@ WRAPPER(int, setns, int fd, int type)
 	return moved((int)ASKED(&t, NEXT(setns)(fd, type)));
 }
 
+/* Names may mean something else after the call, unless it is about mounts that the
+ * reader does not see. */
+static bool ask_mounting(struct telling *t)
+{
+	if (live() && !atomic_load(&preload.elsewhere))
+		atomic_store(&preload.log->mounted, 1);
+	return ask_begin(t);
+}
+
 WRAPPER(int, mount, const char *source, const char *target, const char *type,
 	unsigned long flags, const void *data)
 {
 	struct telling t = { .call = LOG_CALL_NAMESPACE, .path = target };
-	bool asked = ask_begin(&t);
+	bool asked = ask_mounting(&t);
 
 	/* It may wait for a server, and then be interrupted with reason. */
 	return (int)ask_end(asked, &t,
@@ -118,14 +127,18 @@ WRAPPER(int, umount, const char *target)
 {
 	struct telling t = { .call = LOG_CALL_NAMESPACE, .path = target };
 
-	return (int)ASKED(&t, NEXT(umount)(target));
+	bool asked = ask_mounting(&t);
+
+	return (int)ask_end(asked, &t, PATIENTLY(NEXT(umount)(target)));
 }
 
 WRAPPER(int, umount2, const char *target, int flags)
 {
 	struct telling t = { .call = LOG_CALL_NAMESPACE, .path = target };
 
-	return (int)ASKED(&t, NEXT(umount2)(target, flags));
+	bool asked = ask_mounting(&t);
+
+	return (int)ask_end(asked, &t, PATIENTLY(NEXT(umount2)(target, flags)));
 }
 
 struct file_handle;

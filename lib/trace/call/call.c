@@ -357,6 +357,7 @@ static void tell_mount(void *ctx, const struct mount_change *c)
 	struct str path2 = { .data = (char *)c->path2,
 			     .len = strlen(c->path2) };
 
+	to->o->tree.mounted = true;
 	call_emit(to->o, to->t, c->kind, 0, (int32_t)c->how, &st, &path,
 		  &path2);
 }

@@ -357,8 +357,9 @@ static bool names_process(const char *path)
 	       (path[6] >= '0' && path[6] <= '9');
 }
 
-/* Where somebody may have a directory that is mounted nowhere, names that start at a
- * directory are in doubt.  What a process itself told of its own can be reached. */
+/* Where somebody may have a directory that is mounted nowhere, or below a mount, names
+ * that start at a directory are in doubt.  What a process itself told of its own is
+ * not mounted nowhere. */
 static bool needs_view(const struct tree *tree, const struct tracee *t,
 		       int dirfd, const char *path)
 {
@@ -366,8 +367,9 @@ static bool needs_view(const struct tree *tree, const struct tracee *t,
 		return true;
 	if (path[0] == '/')
 		return names_process(path);
-	return tree->detached &&
-	       !(dirfd == AT_FDCWD && t->cwd_told && t->cwd.len);
+	return tree->mounted ||
+	       (tree->detached &&
+		!(dirfd == AT_FDCWD && t->cwd_told && t->cwd.len));
 }
 
 int resolve_name(struct resolver *r, struct tree *tree, struct tracee *t,

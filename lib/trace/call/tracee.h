@@ -79,6 +79,8 @@ struct tree {
 	unsigned n_opening; /* awaited opens, under way */
 	int64_t limit_ns; /* when somebody last began to set a limit */
 	bool detached; /* somebody may have a directory that is mounted nowhere */
+	bool mounted; /* mounts came or went: somebody may have a directory below
+		       * one, and its name is that of another */
 };
 
 void tree_release(struct tree *tree);

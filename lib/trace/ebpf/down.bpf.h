@@ -32,12 +32,9 @@ enum {
 	LINK_TEXT_MAX = 4095,
 	SCAN_MAX = 1 << 16, /* entries of a directory, and names known not to be */
 	ABOVE_MAX = 64, /* directories above each other */
-	MOUNTS_MAX = 1 << 12, /* on one mount */
 	HEAD_WORDS = 3, /* of a name below /proc */
 	DIGITS_MAX = 7, /* of a descriptor's number */
 	DIGITS_SHIFT = 24, /* how many they were is above the number */
-	/* A mount or an automount is here.  The bits have moved, to each other. */
-	DCACHE_MOUNTED_OR_KIN = 0x18000,
 };
 
 #define ONES 0x0101010101010101ULL
@@ -271,39 +268,16 @@ HIDDEN int find_child(struct scratch *s, u64 dir, u32 limit)
 
 /* ---- mounts ---- */
 
-static long next_mount(u32 i, struct walk *w)
-{
-	struct scratch *s = w->s;
-	u64 node = s->node;
-	u64 m;
-
-	if (!node || node == s->ring_end)
-		return 1;
-	m = node - bpf_core_field_offset(struct mount, mnt_child);
-	s->node = (u64)READ(list_head, node, next);
-	if ((u64)READ(mount, m, mnt_mountpoint) != s->dentry)
-		return 0;
-	s->found = m;
-	return 1;
-}
-
 /* Onto what is mounted here; it may be covered itself, so once more. */
 static void cross(struct scratch *s)
 {
-	struct walk w = { s };
-	u64 offset = bpf_core_field_offset(struct mount, mnt);
-	u64 m = s->mount - offset;
-
 	s->covered = 0;
-	if (!(READ(dentry, s->dentry, d_flags) & DCACHE_MOUNTED_OR_KIN))
+	if (!may_be_mounted_on(s->dentry))
 		return;
-	s->found = 0;
-	s->node = (u64)READ(mount, m, mnt_mounts.next);
-	s->ring_end = m + bpf_core_field_offset(struct mount, mnt_mounts);
-	bpf_loop(MOUNTS_MAX, next_mount, &w, 0);
+	find_mount(s);
 	if (!s->found)
 		return;
-	s->mount = s->found + offset;
+	s->mount = s->found + bpf_core_field_offset(struct mount, mnt);
 	s->dentry = top_of(s->mount);
 	s->covered = 1;
 }

@@ -104,6 +104,8 @@ bool translate_is_visible(const struct wire_record *r, const char *path)
 {
 	struct stat st;
 
+	if (r->sure & WIRE_COVERED)
+		return false;
 	return !(r->flags & WIRE_FOREIGN) ||
 	       (lstat(path, &st) == 0 && st.st_ino == r->ino &&
 		st.st_dev == translate_dev_of(r));
@@ -199,7 +201,7 @@ static enum event_ftype look_at_moved(struct translator *t,
 
 static bool names_are_foreign(struct translator *t, const struct wire_record *r)
 {
-	if (!(r->flags & WIRE_FOREIGN))
+	if (!(r->flags & WIRE_FOREIGN) && !(r->sure & WIRE_COVERED))
 		return false;
 	translate_gap(t, r->pid, EVENT_GAP_NAMESPACE,
 		      "names were changed there");
@@ -373,7 +375,8 @@ static void on_mount(struct translator *t, const struct wire_record *r)
 	places_forget(&t->places);
 	if (r->flags & WIRE_FOREIGN) /* what is done there is a gap */
 		return;
-	if ((r->flags & WIRE_LONG) || mount_table_look(&t->mounts) < 0 ||
+	if ((r->flags & WIRE_LONG) || (r->sure & WIRE_COVERED) ||
+	    mount_table_look(&t->mounts) < 0 ||
 	    !place_add_base(&t->path, s.base, r->base_len) ||
 	    !place_add_base(&root, s.base2, r->base2_len)) {
 		translate_gap(t, r->pid, EVENT_GAP_NAMESPACE, "");
@@ -399,7 +402,7 @@ static void on_unmount(struct translator *t, const struct wire_record *r)
 	struct mount_change c = { .kind = EVENT_UNMOUNT, .path2 = "" };
 
 	places_forget(&t->places);
-	if ((r->flags & WIRE_FOREIGN) ||
+	if ((r->flags & WIRE_FOREIGN) || names_are_foreign(t, r) ||
 	    translate_name(t, r, false, &t->path) < 0)
 		return;
 	mount_table_forget(&t->mounts, str_cstr(&t->path));

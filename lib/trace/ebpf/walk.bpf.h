@@ -29,6 +29,9 @@ enum {
 	PART_WORDS = 32, /* a component and its NUL */
 	TEXT_MAX = 8192, /* a name with the links in it; a power of two */
 	DOT_DOT = 0x2e2e,
+	MOUNTS_MAX = 1 << 12, /* on one mount */
+	/* A mount or an automount is here.  The bits have moved, to each other. */
+	DCACHE_MOUNTED_OR_KIN = 0x18000,
 };
 
 /* How to read a name, and how that ended. */
@@ -63,6 +66,9 @@ struct scratch {
 	u64 dentry; /* where it is */
 	u64 mount; /* struct vfsmount */
 	u64 top; /* root entry of that mount */
+	u64 from; /* the entry that is covered by the mount it came from */
+	u64 under; /* the first other one on which something may be mounted... */
+	u64 under_mount; /* ...in this mount; 0: there is none */
 	u64 cookie; /* of the run */
 	u32 ring;
 	u32 generation;
@@ -176,6 +182,39 @@ static long walk_ends(struct scratch *s, u32 flags)
 	return 1;
 }
 
+static bool may_be_mounted_on(u64 dentry)
+{
+	return READ(dentry, dentry, d_flags) & DCACHE_MOUNTED_OR_KIN;
+}
+
+static long next_mount(u32 i, struct walk *w)
+{
+	struct scratch *s = w->s;
+	u64 node = s->node;
+	u64 m;
+
+	if (!node || node == s->ring_end)
+		return 1;
+	m = node - bpf_core_field_offset(struct mount, mnt_child);
+	s->node = (u64)READ(list_head, node, next);
+	if ((u64)READ(mount, m, mnt_mountpoint) != s->dentry)
+		return 0;
+	s->found = m;
+	return 1;
+}
+
+/* What is mounted on s->dentry in s->mount is s->found, or 0. */
+static void find_mount(struct scratch *s)
+{
+	struct walk w = { s };
+	u64 m = s->mount - bpf_core_field_offset(struct mount, mnt);
+
+	s->found = 0;
+	s->node = (u64)READ(mount, m, mnt_mounts.next);
+	s->ring_end = m + bpf_core_field_offset(struct mount, mnt_mounts);
+	bpf_loop(MOUNTS_MAX, next_mount, &w, 0);
+}
+
 /* From the root of a mount to the directory it covers. */
 static long climb(struct scratch *s)
 {
@@ -188,6 +227,7 @@ static long climb(struct scratch *s)
 		return walk_ends(s, WIRE_FOREIGN);
 	s->dentry = (u64)GET(m, mnt_mountpoint);
 	s->mount = parent + offset;
+	s->from = s->dentry;
 	s->top = top_of(s->mount);
 	return 0;
 }
@@ -219,6 +259,10 @@ static long step(u32 i, struct walk *w)
 
 	if (d == s->root_dentry && s->mount == s->root_mount)
 		return walk_ends(s, 0);
+	if (d != s->from && !s->under_mount && may_be_mounted_on(d)) {
+		s->under = d;
+		s->under_mount = s->mount;
+	}
 	if (d == s->top)
 		return climb(s);
 	entry = AT(dentry, d);
@@ -237,6 +281,18 @@ static long step(u32 i, struct walk *w)
 	return 0;
 }
 
+/* The mark on the entry may stand for a mount in another namespace. */
+static void look_for_cover(struct scratch *s)
+{
+	if (!s->under_mount)
+		return;
+	s->dentry = s->under;
+	s->mount = s->under_mount;
+	find_mount(s);
+	if (s->found)
+		s->r.sure |= WIRE_COVERED;
+}
+
 /* Appends the place that s->dentry and s->mount say; returns how the walk ended, as
  * enum wire_flags.  (A checked function takes no addresses the verifier knows the
  * type of, but it forgets types of what lies in a map.) */
@@ -250,9 +306,12 @@ HIDDEN int walk(struct scratch *s)
 	s->top = top_of(s->mount);
 	s->limit = s->off + WIRE_BASE_MAX;
 	s->end = WIRE_LONG;
+	s->from = 0;
+	s->under_mount = 0;
 	if (s->off > WIRE_DATA_MAX - WIRE_BASE_MAX)
 		return WIRE_LONG;
 	bpf_loop(STEPS_MAX, step, &w, 0);
+	look_for_cover(s);
 	return (int)s->end;
 }
 

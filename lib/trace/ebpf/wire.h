@@ -87,11 +87,14 @@ enum wire_flags {
 	WIRE_PROC2 = 1 << 15, /* the same for name2 */
 };
 
-/* The kernel side has looked up a name: its base is the directory it was in, the
- * name one component, with all links followed that the call has followed. */
+/* What is known of the bases.  SURE: the kernel side has looked up a name: its base is
+ * the directory it was in, the name one component, with all links followed that the
+ * call has followed.  COVERED: something is mounted above one of them, and there its
+ * path means something else. */
 enum wire_sure {
 	WIRE_SURE = 1 << 0,
 	WIRE_SURE2 = 1 << 1,
+	WIRE_COVERED = 1 << 2,
 };
 
 struct wire_record {

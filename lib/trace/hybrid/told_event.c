@@ -115,6 +115,10 @@ void told_event(struct observer *o, const struct event *ev)
 		written_remove(&h->written,
 			       written_name(event_path(ev), ev->path_len));
 		break;
+	case EVENT_MOUNT:
+	case EVENT_UNMOUNT:
+		atomic_store(&h->log.header->mounted, 1);
+		break;
 	default:
 		break;
 	}

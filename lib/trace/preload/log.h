@@ -56,6 +56,7 @@
  * when a told name was a symbolic link.  `generation` is raised before and after a
  * call by the process that makes it, and by the reader for calls that only the
  * kernel told it of.  `doorbell` is also raised when the ring becomes half full.
+ * `mounted` is set by a process that is about to mount or unmount, and by the reader.
  *
  * A child of vfork() shares its parent's memory and so its process id.  `tid` is the
  * kernel's in LOG_ASK, LOG_RESULT_ASKED, LOG_HELLO, LOG_FORK and LOG_CHILD; in what is only
@@ -122,6 +123,8 @@ struct log_header {
 	_Atomic uint32_t generation; /* raised by every change of a name or file:
 				      * fingerprints of before are void */
 	_Atomic uint32_t doorbell; /* futex: raised by every LOG_ASK */
+	_Atomic uint32_t mounted; /* 1: mounts came or went, and a name may mean
+				   * another file to the reader: ask for all */
 	_Atomic uint64_t
 		stalled; /* tail + 1 when a process last waited in vain; as
 				   * long as tail stands there, nobody waits */
