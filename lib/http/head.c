@@ -220,6 +220,14 @@ static struct verdict check_request(const struct parse *p)
 	return check_framing(h);
 }
 
+static struct verdict check_reply(const struct http_head *h)
+{
+	if (h->status < 100 || h->status > 999)
+		return (struct verdict){ 400, "its status does not have three "
+					      "digits" };
+	return check_framing(h);
+}
+
 /* ---- all of it ---- */
 
 static const enum llhttp_type TYPES[] = {
@@ -326,7 +334,7 @@ static int parse(struct parse *p, const char *data, size_t len,
 	if (r < 0)
 		return r;
 	verdict = p->kind == HTTP_HEAD_REQUEST ? check_request(p) :
-						 check_framing(h);
+						 check_reply(h);
 	return verdict.why ?
 		       refuse(err, ret_status, verdict.status, verdict.why) :
 		       0;

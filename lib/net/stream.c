@@ -193,3 +193,8 @@ const char *stream_why(const struct stream *s)
 
 	return *why ? why : NULL;
 }
+
+bool stream_has_ended_well(const struct stream *s)
+{
+	return !s->tls || tls_stream_has_goodbye(s->tls);
+}

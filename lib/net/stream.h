@@ -75,6 +75,9 @@ int stream_handshake(struct stream *s);
 /* May output be added?  Of a client's TLS not before the handshake is over; until then
  * stream_flush() and stream_read() go on with that. */
 bool stream_is_open(const struct stream *s);
+/* After a read of 0 bytes: did the peer itself end its output?  Without TLS that cannot be told
+ * and is assumed; with it, a connection that a third party cut is recognised. */
+bool stream_has_ended_well(const struct stream *s);
 /* What TLS found wrong; NULL: nothing. */
 const char *stream_why(const struct stream *s);
 

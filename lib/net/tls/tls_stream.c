@@ -22,6 +22,7 @@ struct tls_stream {
 	char alpn[16];
 	char why[128]; /* it failed; "": it did not */
 	int fd;
+	bool has_goodbye; /* of the peer: close_notify */
 	bool has_read; /* something came: */
 	unsigned char first; /* its first byte */
 };
@@ -208,6 +209,7 @@ ssize_t tls_stream_read(struct tls_stream *t, void *data, size_t len)
 	case SSL_ERROR_WANT_READ:
 		return -EAGAIN;
 	case SSL_ERROR_ZERO_RETURN:
+		t->has_goodbye = true;
 		return 0;
 	case SSL_ERROR_SYSCALL: /* the end, without the goodbye of TLS */
 		return 0;
@@ -261,6 +263,11 @@ const char *tls_stream_alpn(struct tls_stream *t)
 		memcpy(t->alpn, name, len);
 	t->alpn[len] = '\0';
 	return t->alpn;
+}
+
+bool tls_stream_has_goodbye(const struct tls_stream *t)
+{
+	return t->has_goodbye;
 }
 
 bool tls_stream_is_open(const struct tls_stream *t)

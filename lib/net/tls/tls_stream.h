@@ -39,6 +39,8 @@ struct buffer *tls_stream_sealed(struct tls_stream *t);
 /* Tells the peer, if the socket takes it at once, that this is the end. */
 void tls_stream_say_goodbye(struct tls_stream *t);
 const char *tls_stream_alpn(struct tls_stream *t);
+/* Did the peer announce the end of its output (close_notify)? */
+bool tls_stream_has_goodbye(const struct tls_stream *t);
 /* Is the handshake over? */
 bool tls_stream_is_open(const struct tls_stream *t);
 /* What was wrong, after -EPROTO; "": nobody said. */
