@@ -7,7 +7,7 @@ BENCH ?= # more for bench/run.py, such as --quick or --only tracer
 BUILD := build
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint format bench stress outside install deb clean help
+.PHONY: build demo check test test-all lint format bench stress outside install deb clean help
 
 build: ## build the programs into build/
 	@tools/setup build
@@ -19,11 +19,19 @@ build: ## build the programs into build/
 demo: build ## record a small pipeline in a temporary folder and look at it
 	@tools/demo $(BUILD)/src/roar/roar
 
-test: ## build and check everything; the last line is the result
+check: ## unit tests, one tracer, the quick half of the rest: a minute
 	@tools/setup build test
-	@tools/run-tests
+	@tools/run-tests check
 
-lint: ## formatting, compiler warnings, clang-tidy, scripts
+test: ## lint and every test once: eight minutes; the last line is the result
+	@tools/setup build test
+	@tools/run-tests test
+
+test-all: ## and clang-tidy, sanitizers, fuzzing, more programs: forty minutes
+	@tools/setup build test
+	@tools/run-tests test more
+
+lint: ## formatting, warnings, clang-tidy, Python types, layers of lib/
 	@tools/setup build test
 	@tools/lint
 
@@ -37,7 +45,7 @@ bench: ## measure; every figure in the documents comes from here
 	@python3 bench/run.py --roar $(BUILD)/src/roar/roar \
 		--tools $(BUILD)/bench --work $(BUILD) $(BENCH)
 
-stress: ## long and heavy tests, not part of `make test`
+stress: ## long and heavy tests that `make test-all` leaves out
 	@tools/setup build test
 	@$(MAKE) --no-print-directory build
 	@meson configure $(BUILD) -Dtests=enabled
@@ -69,5 +77,5 @@ clean: ## remove everything that was built
 	@rm -rf $(BUILD)
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / \
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / \
 		{ printf "  make %-9s %s\n", $$1, $$2 }' Makefile

@@ -52,6 +52,8 @@ class Result:
 
     def __init__(self, entry):
         self.name = entry["name"]  # PROJECT:SUITES / TEST
+        self.suites = set(self.name.split(" / ")[0].split(":")[-1].split("+"))
+        self.seconds = entry.get("duration") or 0.0
         self.word = entry["result"]
         self.output = (entry.get("stdout") or "") + (entry.get("stderr") or "")
         self.passed = self.word in ("OK", "EXPECTEDFAIL")
@@ -136,8 +138,15 @@ class Runner:
         return status, output, [Result(entry) for entry in read_log(path)]
 
     def run_suites(self, suites):
-        return self.run([word for suite in sorted(suites)
+        """All their tests but those that promise a time."""
+        return self.run(["--no-suite", "timing"] +
+                        [word for suite in sorted(suites)
                          for word in ("--suite", suite)])
+
+    def timed_tests(self, suites):
+        """Names of the tests of these suites that promise a time."""
+        return [test["name"] for labels, test in tests_of(self.folder)
+                if "timing" in labels and labels & suites]
 
     def run_alone(self, result, times):
         """One test again and again, with nothing beside it; its results."""

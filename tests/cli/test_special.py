@@ -342,6 +342,7 @@ time.sleep(0.5)
 """
 
 
+@pytest.mark.timing
 def test_a_child_that_outlives_the_command(project):
     project.write("in", "data\n")
     started = time.monotonic()
@@ -369,6 +370,7 @@ def test_a_child_that_outlives_by_a_moment_is_waited_for(project):
         assert gaps_of(job) == ["outlived"]
 
 
+@pytest.mark.timing
 def test_the_next_run_does_not_wait_for_a_daemon_of_the_last(project):
     project.write("in", "data\n")
     project.run(*PYTHON, DAEMON, code=5)

@@ -67,6 +67,7 @@ def test_a_conversation_is_not_delayed(project):
     timer.cancel()
 
 
+@pytest.mark.timing
 def test_the_end_of_stdout_comes_when_the_command_closes_it(project):
     """Nobody but the command and its children may hold it open."""
     process = project.popen("run", "-q", "sh", "-c",
@@ -77,6 +78,7 @@ def test_the_end_of_stdout_comes_when_the_command_closes_it(project):
     assert time.monotonic() - closed > 0.5
 
 
+@pytest.mark.timing
 def test_a_writer_sees_that_the_command_closed_its_stdin(project):
     process = project.popen("run", "-q", "sh", "-c",
                             "exec <&-; sleep 1; exit 4",

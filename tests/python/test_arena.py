@@ -226,6 +226,7 @@ def test_a_forked_child_is_no_party_until_it_joins():
         assert through(arena, 2) == 2
 
 
+@pytest.mark.timing
 def test_full_and_empty_have_their_exceptions():
     with roar.Arena(segment_size=LARGE, n_units=1) as arena:
         arena.join("both")
@@ -314,6 +315,7 @@ def test_a_closed_arena_says_so():
             call()
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("wait", [
     lambda arena: arena.receive(timeout=10),
     lambda arena: arena.send(bytes(3 * SIZE), timeout=10)],
@@ -334,6 +336,7 @@ def test_signals_are_heard_while_waiting(wait):
         signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.timing
 def test_two_threads_that_send_in_pieces_keep_their_time():
     with roar.Arena(LARGE) as arena:
         arena.join("both")
@@ -400,6 +403,7 @@ class Gaps:
         return self.longest / (time.monotonic() - began)
 
 
+@pytest.mark.timing
 def test_other_threads_run_while_one_copies():
     data = bytes(range(256)) * (1 << 19)  # 128 MiB
     gaps = Gaps()

@@ -36,6 +36,7 @@ def just_exit(status):
     os._exit(status)
 
 
+@pytest.mark.timing
 def test_a_killed_producer_is_named_after_its_items():
     with roar.Arena(SIZE) as arena:
         arena.join("consumer")
@@ -57,6 +58,7 @@ def test_a_killed_producer_is_named_after_its_items():
         process.join()
 
 
+@pytest.mark.timing
 def test_the_death_of_a_waiting_peer_is_noticed_soon():
     with roar.Arena(SIZE) as arena:
         arena.join("consumer")

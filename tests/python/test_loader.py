@@ -274,6 +274,7 @@ def test_a_killed_worker_is_noticed():
     assert time.monotonic() - start < 5
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("method", ["fork", "forkserver"])
 def test_a_killed_worker_is_noticed_at_once_in_any_thread(method, tmp_path):
     caught = []

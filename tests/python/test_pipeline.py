@@ -356,6 +356,7 @@ def test_get_item_has_a_timeout_and_an_end():
                 pipeline.get_item(timeout=5)
 
 
+@pytest.mark.timing
 def test_stop_while_everything_is_full():
     builder = source(iter(int, 1)).pipe(double, concurrency=4).add_sink(1)
     pipeline = builder.build(num_threads=4)

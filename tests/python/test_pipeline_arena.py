@@ -371,6 +371,7 @@ def test_a_pool_that_is_too_small_for_workers_in_turn_is_refused():
     assert sorted(items) == sorted(list(range(9)) * 3)
 
 
+@pytest.mark.timing
 def test_dropping_the_iterable_while_its_worker_waits_for_room():
     pool = SharedMemorySegmentPool(ITEM, 1, acquire_timeout=60)
     items = iterate_in_subprocess(each(arrays, 9, N), arena=pool)
@@ -446,6 +447,7 @@ def test_the_generators_of_numpy_and_torch_go_on_in_the_worker(method):
     assert list(items) == [expected]
 
 
+@pytest.mark.timing
 def test_small_items_flow_fast():
     ring = SharedMemoryRingBuffer(1 << 20)
     items = iterate_in_subprocess(numbers(20_000), arena=ring, buffer_size=256)

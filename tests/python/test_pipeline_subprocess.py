@@ -135,6 +135,7 @@ def test_a_generator_is_made_anew_for_each_epoch(arena):
             break
 
 
+@pytest.mark.timing
 def test_an_empty_epoch_is_cheap(arena):
     items = iterate(numbers(0), arena)
     times = []
@@ -272,6 +273,7 @@ def test_a_killed_worker_is_noticed(method, number, arena):
         list(items)
 
 
+@pytest.mark.timing
 def test_a_kill_is_noticed_within_100_ms(arena):
     items = iterate(each(one_then_sleep), arena)
     iterator = iter(items)
@@ -507,6 +509,7 @@ def test_executors_are_made_in_the_worker():
             items(executor, "fork")
 
 
+@pytest.mark.timing
 def test_an_empty_epoch_of_a_pipeline_is_cheap(arena):
     config = PipelineBuilder().add_source([]).add_sink().get_config()
     items = run_pipeline_in_subprocess(config, num_threads=1, arena=arena())

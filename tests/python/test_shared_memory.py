@@ -93,6 +93,7 @@ def test_an_item_of_just_the_segments_size_takes_one_segment():
         assert arena.stats()["in_pieces"] == 0
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("make", [lambda t: pool(LARGE, 1, acquire_timeout=t),
                                   lambda t: ring(LARGE + 65536,
                                                  acquire_timeout=t)],

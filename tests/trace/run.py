@@ -4,7 +4,8 @@
     run.py [--tracer NAME]... [--keep] [--under CMD] TRACE_DUMP WORKLOAD
 
 The lines that a workload prints are described in workloads/workload.h, those
-of trace_dump in trace_dump.c.  Each run has a fresh directory.  The workload
+of trace_dump in trace_dump.c.  ROAR_TEST_TRACERS names the backends to try, if
+not all.  Each run has a fresh directory.  The workload
 also runs untraced: what it prints and how it ends must be the same, because
 being watched must change nothing.  With --under, trace_dump is started by that
 command line, to take something away from it.
@@ -403,6 +404,9 @@ def main():
         tracers = subprocess.run([args.dump, "--list"], check=True,
                                  stdout=subprocess.PIPE,
                                  text=True).stdout.split()
+    if os.environ.get("ROAR_TEST_TRACERS"):
+        only = os.environ["ROAR_TEST_TRACERS"].split()
+        tracers = [tracer for tracer in tracers if tracer in only]
     try:
         plain, status = untraced(args.workload, args.keep)
     except Skip as reason:

@@ -6,7 +6,7 @@ is written anew, the mutant is to be written anew as well.
 
 from dataclasses import dataclass
 
-PROTOCOL = ["bell.c", "block.c", "failure.c", "geometry.c", "party.c",
+PROTOCOL = ["bell.c", "block_run.c", "failure.c", "geometry.c", "party.c",
             "queue.c", "sweep.c", "unit.c"]
 
 
@@ -195,7 +195,7 @@ MUTANTS = [
 """, ("dead-consumer",)),
 
     # Blocks.
-    Mutant("blocks are claimed before they are named", "block.c",
+    Mutant("blocks are claimed before they are named", "block_run.c",
            """\
 	shared_store(&m->units[unit].extent, first << 32 | n);
 	while (i < first + n && shared_cas32(&m->owners[i], 0, unit + 1))
@@ -205,16 +205,16 @@ MUTANTS = [
 		i++;
 	shared_store(&m->units[unit].extent, first << 32 | n);
 """, ("death-blocks",)),
-    Mutant("half a run is kept", "block.c",
+    Mutant("half a run is kept", "block_run.c",
            """\
 	if (i < first + n)
 		give_back(m, unit, first, i);
 """, "", ("blocks",), quick=True),
-    Mutant("blocks are taken without a swap", "block.c",
+    Mutant("blocks are taken without a swap", "block_run.c",
            "while (i < first + n && shared_cas32(&m->owners[i], 0, unit + 1))",
            "while (i < first + n && (shared_store32(&m->owners[i], unit + 1), 1))",
            ("blocks",), quick=True),
-    Mutant("the blocks of others are given back", "block.c",
+    Mutant("the blocks of others are given back", "block_run.c",
            "if (shared_load32(&m->owners[i]) == unit + 1)",
            "if (shared_load32(&m->owners[i]))",
            ("dead-claim",)),

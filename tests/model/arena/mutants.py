@@ -52,9 +52,10 @@ def make(tools: Tools, mutant: Mutant) -> str:
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(os.path.join(tools.source, "arena"),
                     os.path.join(folder, "arena"))
-    patch(os.path.join(folder, "arena", mutant.file), mutant)
+    patch(os.path.join(folder, "arena", "protocol", mutant.file), mutant)
     program = os.path.join(folder, "explore_arena")
-    sources = [os.path.join(folder, "arena", name) for name in PROTOCOL]
+    sources = [os.path.join(folder, "arena", "protocol", name)
+               for name in PROTOCOL]
     made = subprocess.run(
         [*tools.cc, "-std=gnu17", "-D_GNU_SOURCE", "-DARENA_EXPLORE", "-O1",
          "-w", "-I" + folder, "-I" + tools.source,
