@@ -496,7 +496,7 @@ def registers(client):
 
 @pytest.mark.parametrize("arguments,text", [
     (("--agent",), "--upstream is missing"),
-    (("--upstream", "h:1", "--data-dir", "d"), "give --agent"),
+    (("--upstream", "h:1", "--data-dir", "d"), "require --agent"),
     (("--agent", "--upstream", "h:1", "--data-dir", "d"), "--data-dir"),
     (("--agent", "--upstream", "h:1", "--tokens", "t"), "--tokens"),
     (("--agent", "--upstream", "h:1", "--http-names", "n"), "--http-names")])

@@ -1,159 +1,190 @@
 /* uplink.c - see uplink.h */
 #include "agent/uplink.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/random.h>
-#include <unistd.h>
 
-#include "agent/uplink_internal.h"
 #include "base/cleanup.h"
 #include "base/macros.h"
+#include "coord/client/client_address.h"
+#include "net/frames/frames_client.h"
+#include "net/tls/tls_client.h"
+#include "rpc/health.h"
+#include "rpc/method.h"
 
 enum {
-	SILENCE_MS = 10000, /* then a question is sent, ... */
-	LOST_MS = 20000, /* ... and then it is over */
-	/* The same where there are others, one of which may lead by now. */
+	CONNECT_MS =
+		10000, /* for connect(), and until the coordinator has answered */
+	CONNECT_OF_MANY_MS = 3000, /* the same where there are others to ask */
+	SILENCE_MS = 10000, /* then a ping is sent, ... */
+	ANSWER_MS = 10000, /* ... and must be answered within that */
 	SILENCE_OF_MANY_MS = 1000,
-	LOST_OF_MANY_MS = 3000,
-	PAUSE_MS = 100, /* the range after the first round, ... */
-	PAUSE_MAX_MS = 2000, /* ... and the largest */
+	ANSWER_OF_MANY_MS = 2000,
+	MOVE_MS = 100, /* the most before the next address is tried */
+	PAUSE_MAX_MS = 2000, /* between rounds through all addresses */
+	MAX_REPLY = 512 << 20, /* bytes of one frame */
+};
+
+/* Not the number of a call: their low halves are smaller. */
+static const uint32_t HEALTH_CALL = UINT32_MAX;
+
+struct uplink {
+	struct frames_client client;
+	struct address_list addresses;
+	struct tls_client *tls; /* NULL: plain */
+	const struct uplink_user *user;
+	void *ctx;
+	struct loop *loop;
+	struct loop_timer timer; /* while it is up: silence */
+	char failure[512];
 };
 
 DEFINE_CLEANUP(struct uplink *, uplink_close)
 
 bool uplink_is_up(const struct uplink *u)
 {
-	return u->state == UP;
+	return u->client.dial.state == DIAL_UP;
 }
 
 const char *uplink_where(const struct uplink *u)
 {
-	return u->addresses.list[u->address].text;
+	return dial_address(&u->client.dial)->text;
 }
 
 const char *uplink_failure(const struct uplink *u)
 {
-	return u->why[0] ? u->why : "it has just begun to look for one";
+	return u->failure[0] ? u->failure : "it has just begun to look for one";
 }
 
 size_t uplink_unsent(const struct uplink *u)
 {
-	return u->out.len + u->sealed.len + buffer_len(&u->wire);
+	return frames_client_unsent(&u->client);
 }
 
-int64_t uplink_patience_ms(const struct uplink *u)
+void uplink_send(struct uplink *u, const struct frame *f, const void *data)
 {
-	return u->addresses.n > 1 ? LOST_OF_MANY_MS : UPLINK_CONNECT_MS;
+	assert(uplink_is_up(u));
+	frames_client_send(&u->client, f, data);
 }
 
-/* ---- the end of a connection ---- */
-
-static void drop(struct uplink *u)
-{
-	host_lookup_end(u->resolve);
-	u->resolve = NULL;
-	if (u->fd.fd >= 0) {
-		loop_remove(u->loop, &u->fd);
-		closep(&u->fd.fd);
-	}
-	u->fd.fd = -1;
-	client_tls_free(u->tls);
-	u->tls = NULL;
-	str_release(&u->in);
-	str_release(&u->out);
-	str_release(&u->sealed);
-	buffer_release(&u->shelf, &u->wire);
-	loop_later_clear(u->loop, &u->flush);
-	u->asked = false;
-}
-
-static int64_t pause_ms(const struct uplink *u)
-{
-	uint32_t range = PAUSE_MS << (u->n_rounds < 5 ? u->n_rounds : 5);
-	uint32_t random = 0;
-
-	(void)!getrandom(&random, sizeof(random), GRND_NONBLOCK);
-	return random % ((range < PAUSE_MAX_MS ? range : PAUSE_MAX_MS) + 1);
-}
-
-/* The next address at once; after the last, and when a good one is lost, after a pause. */
-static int64_t next_try_ms(struct uplink *u, bool was_up)
-{
-	int64_t now = loop_now_ms(u->loop);
-
-	if (was_up)
-		return now + pause_ms(u);
-	if (++u->address < u->addresses.n)
-		return now;
-	u->address = 0;
-	u->n_rounds++;
-	return now + pause_ms(u);
-}
-
-void uplink_fail(struct uplink *u, const char *fmt, ...)
-{
-	bool was_up = u->state == UP;
-	va_list args;
-
-	va_start(args, fmt);
-	(void)vsnprintf(u->why, sizeof(u->why), fmt, args);
-	va_end(args);
-	drop(u);
-	u->state = DOWN;
-	(void)loop_timer_set(u->loop, &u->timer, next_try_ms(u, was_up));
-	(was_up ? u->user->down : u->user->failed)(u->ctx);
-}
-
-/* ---- time ---- */
-
-/* Silence is answered by a question, and further silence by the end. */
-static void check_silence(struct uplink *u)
-{
-	const struct frame ping = { .method = FRAME_PING };
-	int64_t now = loop_now_ms(u->loop);
-	int64_t silent = now - u->heard_ms;
-	bool has_others = u->addresses.n > 1;
-	int64_t question = has_others ? SILENCE_OF_MANY_MS : SILENCE_MS;
-	int64_t lost = has_others ? LOST_OF_MANY_MS : LOST_MS;
-
-	if (u->asked && silent >= lost) {
-		uplink_fail(u,
-			    "the coordinator at '%s' has been silent for "
-			    "%d s",
-			    uplink_where(u), (int)(lost / 1000));
-		u->address = (u->address + 1) % u->addresses.n;
-		return;
-	}
-	if (!u->asked && silent >= question) {
-		u->asked = true;
-		uplink_send(u, &ping, NULL);
-	}
-	(void)loop_timer_set(u->loop, &u->timer, now + question / 2);
-}
+/* ---- silence ---- */
 
 static void on_timer(struct loop_timer *t)
 {
 	struct uplink *u = container_of(t, struct uplink, timer);
+	struct dial *d = &u->client.dial;
+	bool has_others = u->addresses.n > 1;
+	int64_t silence_ms = has_others ? SILENCE_OF_MANY_MS : SILENCE_MS;
+	int64_t answer_ms = has_others ? ANSWER_OF_MANY_MS : ANSWER_MS;
+	int64_t due_ms;
+	char why[64];
 
-	if (u->state == DOWN)
-		uplink_begin_try(u);
-	else if (u->state == UP)
-		check_silence(u);
-	else
-		uplink_fail(
-			u, "the coordinator at '%s' did not answer within %d s",
-			uplink_where(u), (int)(uplink_patience_ms(u) / 1000));
+	if (!frames_client_is_silent(&u->client, silence_ms, answer_ms,
+				     &due_ms)) {
+		(void)loop_timer_set(u->loop, t, due_ms);
+		return;
+	}
+	(void)snprintf(why, sizeof(why), "it has been silent for %d s",
+		       (int)(silence_ms + answer_ms) / 1000);
+	dial_move(d, (d->address + 1) % u->addresses.n, dial_jitter(d, MOVE_MS),
+		  why);
 }
+
+/* ---- the connection ---- */
+
+/* The first question: does it serve? */
+static void on_opened(struct frames_client *f)
+{
+	const struct frame ask = { .method = METHOD_HEALTH,
+				   .call = HEALTH_CALL,
+				   .number = CONNECT_MS };
+
+	frames_client_send(f, &ask, NULL);
+}
+
+static bool is_serving(const struct frame *f, const void *data)
+{
+	Grpc__Health__V1__HealthCheckResponse *m =
+		grpc__health__v1__health_check_response__unpack(NULL, f->len,
+								data);
+	bool serves =
+		m &&
+		m->status ==
+			GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVING;
+
+	if (m)
+		grpc__health__v1__health_check_response__free_unpacked(m, NULL);
+	return serves;
+}
+
+static void take_health(struct uplink *u, const struct frame *f,
+			const void *data)
+{
+	struct dial *d = &u->client.dial;
+
+	if (f->number == COORD_UNIMPLEMENTED) {
+		dial_fail(d, "it knows no agents: it is of an older version");
+	} else if (f->number != 0 || !is_serving(f, data)) {
+		dial_fail(d, "it does not serve now");
+	} else {
+		dial_good(d);
+		(void)loop_timer_set(u->loop, &u->timer, d->heard_ms);
+		u->user->up(u->ctx);
+	}
+}
+
+static void on_frame(struct frames_client *client, const struct frame *f,
+		     const void *data)
+{
+	struct uplink *u = container_of(client, struct uplink, client);
+
+	if (uplink_is_up(u) || f->method == FRAME_TOKEN)
+		u->user->frame(u->ctx, f, data);
+	else if (f->method == METHOD_HEALTH && f->call == HEALTH_CALL)
+		take_health(u, f, data);
+}
+
+static void on_failed(struct frames_client *client, bool was_up)
+{
+	struct uplink *u = container_of(client, struct uplink, client);
+	const struct dial *d = &client->dial;
+
+	loop_timer_clear(u->loop, &u->timer);
+	(void)snprintf(u->failure, sizeof(u->failure),
+		       "%s the coordinator at '%s': %s",
+		       was_up ? "lost" : "cannot connect to",
+		       dial_failed_address(d)->text, dial_why(d));
+	(was_up ? u->user->down : u->user->failed)(u->ctx);
+}
+
+static const struct frames_client_user client_user = {
+	.opened = on_opened,
+	.frame = on_frame,
+	.failed = on_failed,
+	.tls_option = "--upstream-ca",
+};
 
 /* ---- life ---- */
 
-static void on_flush(struct loop_later *l)
+static int open_client(struct uplink *u, const char *tls_name)
 {
-	uplink_flush(container_of(l, struct uplink, flush));
+	int64_t connect_ms = u->addresses.n > 1 ? CONNECT_OF_MANY_MS :
+						  CONNECT_MS;
+	const struct dial_options options = {
+		.addresses = &u->addresses,
+		.tls = u->tls,
+		.tls_name = tls_name,
+		.connect_ms = connect_ms,
+		.greet_ms = connect_ms,
+		.pause_max_ms = PAUSE_MAX_MS,
+	};
+
+	for (size_t i = 0; u->tls && i < u->addresses.n; i++)
+		u->addresses.list[i].is_tls = true;
+	return frames_client_open(&u->client, u->loop, &options, MAX_REPLY,
+				  &client_user);
 }
 
 int uplink_open(struct loop *loop, const struct uplink_options *options,
@@ -166,24 +197,19 @@ int uplink_open(struct loop *loop, const struct uplink_options *options,
 	if (!u)
 		return error_set(err, -ENOMEM, "no memory for a connection");
 	u->loop = loop;
-	u->ca = options->ca;
-	u->name = options->name;
 	u->user = user;
 	u->ctx = ctx;
-	u->fd.fd = -1;
 	u->timer.due = on_timer;
-	u->flush.call = on_flush;
 	r = address_list_parse(options->addresses, &client_address_kind,
 			       &u->addresses, err);
-	if (r == 0 && u->ca && access(u->ca, R_OK) < 0)
-		r = error_set(err, -errno,
-			      "cannot read certificates from '%.200s': %s",
-			      u->ca, strerror(errno));
+	if (r == 0 && options->ca)
+		r = tls_client_new(options->ca, NULL, NULL, FRAMES_ALPN,
+				   &u->tls, err);
 	if (r < 0)
 		return r;
-	r = loop_timer_set(loop, &u->timer, loop_now_ms(loop));
+	r = open_client(u, options->name);
 	if (r < 0)
-		return error_set(err, r, "no memory for a timer");
+		return error_set(err, r, "no memory for a connection");
 	*ret = TAKE_PTR(u);
 	return 0;
 }
@@ -192,9 +218,9 @@ void uplink_close(struct uplink *u)
 {
 	if (!u)
 		return;
-	drop(u);
+	frames_client_close(&u->client);
 	loop_timer_clear(u->loop, &u->timer);
+	tls_client_free(u->tls);
 	address_list_release(&u->addresses);
-	shelf_release(&u->shelf);
 	free(u);
 }

@@ -1,11 +1,8 @@
-/* uplink.h - the agent's connection to the coordinator: one after the other, as needed.
+/* uplink.h - the agent's connection to the coordinator (net/frames/frames_client.h).
  *
- *	DOWN -> RESOLVING -> CONNECTING -> SECURING (TLS) -> ASKING -> UP
- *	  ^---------------------- any failure ----------------------+
- *
- * Addresses are tried in turn; when none was good, the next round comes after a pause drawn
- * from a range that doubles.  A connection is up when the coordinator has said that it serves
- * (grpc.health.v1): one that stands by is no use, and the next address is asked.
+ * A connection is up when the coordinator has said that it serves (grpc.health.v1): a standby
+ * is of no use, and the next address is asked.  A coordinator that falls silent is asked
+ * whether it is there, and left when it does not answer.
  *
  * One thread, that of the loop. */
 #ifndef COORDINATOR_AGENT_UPLINK_H
@@ -20,7 +17,7 @@
 
 struct uplink;
 
-/* What it tells.  None of these may close it. */
+/* None of these may close it. */
 struct uplink_user {
 	void (*up)(void *ctx);
 	/* One frame, while it is up; `data` is valid during the call. */
