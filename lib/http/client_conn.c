@@ -141,7 +141,8 @@ void client_conn_watch(struct client_conn *c)
 
 	if (patience < 0)
 		loop_timer_clear(c->client->loop, &c->timer);
-	else if ((!c->timer.place || due < c->timer.due_ms) &&
+	else if ((!loop_timer_is_set(&c->timer) ||
+		  due < c->timer.timer.due_ms) &&
 		 loop_timer_set(c->client->loop, &c->timer, due) < 0)
 		client_conn_fail_call(c, -ENOMEM, "no memory for a timer");
 }
