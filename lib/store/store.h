@@ -90,7 +90,7 @@ struct store_job {
 	int64_t id; /* 0 when adding */
 	char uid[9]; /* 8 hex digits, unique */
 	int64_t session_id;
-	int64_t step; /* assigned by store_job_add() */
+	int64_t step; /* assigned by store_job_place() or store_job_add() */
 	int64_t attempt; /* 1, 2, ... executions of that step; assigned */
 	const char *kind; /* "run" or "build" */
 	const char *name; /* --name, "" when none */
@@ -136,11 +136,15 @@ struct store_job {
 	uint8_t output_id[16];
 };
 
-/* Adds a job to a session and gives it its step: that of the job it runs again,
- * if that is in the session, else that of the latest job in the
- * session and kind with the same command_id, else with the same (non-zero)
- * output_id, else the next number.  -EEXIST when the uid is known (a journal
- * that was recorded already). */
+/* Gives a job that is not added yet its step: that of the job it runs again, if that is
+ * in the session, else that of the latest job in the session and kind with the same
+ * command_id, else with the same (non-zero) output_id, else the next number.  The step
+ * holds until the end of the transaction.  -EEXIST when the uid is known (a journal that
+ * was recorded already). */
+int store_job_place(struct store *s, struct store_job *job,
+		    struct roar_error *err);
+
+/* Adds a job to a session; one without a step is placed first. */
 int store_job_add(struct store *s, struct store_job *job,
 		  struct roar_error *err);
 

@@ -333,13 +333,19 @@ static int run_on_job(struct store *s, enum store_sql id, int64_t job_id,
 	return statement_run(&q, err);
 }
 
-int store_job_add(struct store *s, struct store_job *job,
-		  struct roar_error *err)
+int store_job_place(struct store *s, struct store_job *job,
+		    struct roar_error *err)
 {
 	int r = check_new(s, job, err);
 
-	if (r == 0)
-		r = assign_step(s, job, err);
+	return r < 0 ? r : assign_step(s, job, err);
+}
+
+int store_job_add(struct store *s, struct store_job *job,
+		  struct roar_error *err)
+{
+	int r = job->step ? 0 : store_job_place(s, job, err);
+
 	if (r == 0)
 		r = insert(s, job, err);
 	if (r < 0)

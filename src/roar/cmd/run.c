@@ -43,11 +43,9 @@ enum { GIT_WAIT_MS = 3000 };
 /* What the two halves of the story share. */
 struct story {
 	struct run run;
-	struct front *front;
 	char **argv; /* as typed */
 	char **envp;
 	const char *file;
-	const char *note; /* why it is not observed; NULL */
 	int code;
 };
 
@@ -180,10 +178,9 @@ static struct git_state *look_at_git(struct run *run)
 
 static void on_stopped(void *ctx, int sig)
 {
-	struct run *run = ctx;
-	struct story *story = (struct story *)run;
+	const struct run *run = ctx;
 
-	front_stop(story->front, sig);
+	front_stop(run->front, sig);
 }
 
 /* The tracer was refused, before the command could run: on to `next`.  The journal
@@ -200,7 +197,7 @@ static void change_tracer(struct story *s, const struct tracer_ops *next,
 			      o->tracer->name, why, next->name);
 	run->options.tracer = next;
 	run->meta.tracer = next->name;
-	atomic_store(&s->front->control->command, 0);
+	atomic_store(&s->run.front->control->command, 0);
 	remove_journal(run);
 	open_journal(run);
 }
@@ -240,9 +237,9 @@ static int observe_command(struct story *s, struct tracer **ret_tracer,
 		.file = s->file,
 		.argv = s->argv,
 		.envp = s->envp,
-		.mask = s->front->mask,
-		.ignored = s->front->ignored,
-		.control = s->front->control,
+		.mask = s->run.front->mask,
+		.ignored = s->run.front->ignored,
+		.control = s->run.front->control,
 		.run = run->meta.uid,
 		.sink = intake_event,
 		.before_change = intake_before_change,
@@ -257,7 +254,7 @@ static int observe_command(struct story *s, struct tracer **ret_tracer,
 		return r;
 	/* The command has its descriptors; ours would keep pipes open. */
 	front_let_go();
-	front_witness(s->front);
+	front_witness(run->front);
 	run->attach_ns = clock_mono_ns() - start;
 	start = clock_mono_ns();
 	r = tracer_run(*ret_tracer, &run->result, err);
@@ -272,48 +269,56 @@ static void note_end(struct story *s)
 {
 	struct run *run = &s->run;
 	int status = run->result.status;
-	int n = front_count_interrupts(s->front, status);
+	int n = front_count_interrupts(run->front, status);
 
 	/* It went on and ended before its tracer could tell. */
-	if (atomic_exchange(&s->front->control->stopped, 0))
-		front_stop(s->front, SIGCONT);
-	if (atomic_load(&s->front->control->kill_all) ||
+	if (atomic_exchange(&s->run.front->control->stopped, 0))
+		front_stop(run->front, SIGCONT);
+	if (atomic_load(&s->run.front->control->kill_all) ||
 	    (n && (WIFSIGNALED(status) || WEXITSTATUS(status) > 128)))
 		run->interrupted = true;
 	if (run->result.n_outlived)
 		fold_add_gap(run->fold, EVENT_GAP_OUTLIVED, "");
-	s->code = run_exit_code(run);
-	front_ended(s->front, status,
+	s->code = verdict_command_code(run);
+	front_ended(run->front, status,
 		    (run->journal ? FRONT_JOURNAL : 0) |
 			    (run->result.n_outlived ? FRONT_SERVES : 0));
 }
 
-static int record_run(struct run *run, struct roar_error *err)
+/* Records the run, and reports it if the report is a part of what is recorded. */
+static int record_run(struct run *run, bool *ret_reported,
+		      struct roar_error *err)
 {
 	CLEANUP(store_closep) struct store *store = NULL;
 	int r = project_store_create(run->project, &store, err);
 
 	if (r < 0)
 		return r;
-	r = run_record(run, store, err);
+	r = record_begin(run, store, err);
 	if (r == -EEXIST) {
 		run_meta_new_uid(&run->meta);
-		r = run_record(run, store, err);
+		r = record_begin(run, store, err);
 	}
-	return r;
+	if (r < 0)
+		return r;
+	*ret_reported = report_is_output(run);
+	if (*ret_reported)
+		report_into_output(run);
+	return record_commit(run, store, err);
 }
 
 static void finish(struct story *s, struct git_state *look)
 {
 	struct run *run = &s->run;
 	struct roar_error err = { "out of memory" };
+	bool reported = false;
 	int r;
 
 	note_end(s);
 	(void)git_state_finish(look, GIT_WAIT_MS, &run->git);
 	r = run_classify(run);
 	if (r == 0)
-		r = record_run(run, &err);
+		r = record_run(run, &reported, &err);
 	if (r < 0) {
 		(void)cli_fail("the run could not be recorded: %s%s", err.text,
 			       run->journal ? "; its journal is kept, and the "
@@ -325,7 +330,8 @@ static void finish(struct story *s, struct git_state *look)
 		return;
 	}
 	remove_journal(run);
-	run_report(run);
+	if (!reported)
+		report_print(run);
 	s->code = verdict_code(run, s->code, true);
 	report_file_end(run, s->code, NULL);
 }
@@ -340,7 +346,7 @@ static void *finish_apart(void *ctx)
 	struct finisher *f = ctx;
 
 	finish(f->story, f->look);
-	front_leave(f->story->front, f->story->code);
+	front_leave(f->story->run.front, f->story->code);
 	return NULL;
 }
 
@@ -371,7 +377,7 @@ static int tell_story(struct front *front, void *ctx)
 	struct git_state *look;
 	int r;
 
-	s->front = front;
+	run->front = front;
 	look = look_at_git(run);
 	if (look)
 		run_meta_note_git(run, look);

@@ -113,7 +113,9 @@ static int record_journal(struct project *project, struct store *store,
 		     run.interrupted ? EVENT_GAP_INTERRUPTED : EVENT_GAP_LATE,
 		     "");
 	r = run_classify(&run);
-	return r < 0 ? r : run_record(&run, store, err);
+	if (r == 0)
+		r = record_begin(&run, store, err);
+	return r < 0 ? r : record_commit(&run, store, err);
 }
 
 /* One journal.  Returns 1 when a record was completed, 0 when there was nothing

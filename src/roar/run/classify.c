@@ -22,6 +22,7 @@
 #include "run/directory_moves.h"
 #include "run/run.h"
 #include "run/unchanged_outputs.h"
+#include "run/verdict.h"
 
 enum {
 	BATCH = 4096, /* hash tasks at a time */
@@ -90,18 +91,6 @@ static uint32_t kib(uint64_t bytes)
 	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 }
 
-static bool needs_input(const struct run_file *e)
-{
-	return !e->filter && (e->roles & LINEAGE_INPUT) &&
-	       e->file->ftype == EVENT_FTYPE_REGULAR;
-}
-
-static bool needs_output(const struct run_file *e)
-{
-	return !e->filter && (e->roles & LINEAGE_OUTPUT) && !e->foreign &&
-	       e->after_ftype == EVENT_FTYPE_REGULAR;
-}
-
 /* Could a process of the run have been writing to the file when its digest was taken?
  * Through another name of it that would not have been noticed. */
 static bool had_writers(const struct lineage_file *f, const struct content *c)
@@ -130,7 +119,7 @@ static void check_early(struct run *run, struct run_file *e,
 {
 	struct content *c = contents_find(e->file, CONTENT_OUTPUT);
 
-	if (!c || !needs_output(e))
+	if (!c || !run_file_needs_output(e))
 		return;
 	contents_try_collect(run, c);
 	if (c->pending)
@@ -265,9 +254,9 @@ static void ask_output(struct hashing *h, struct run_file *e)
 /* The first round: nobody has asked yet. */
 static void ask_unasked(struct hashing *h, struct run_file *e)
 {
-	if (needs_input(e) && !contents_find(e->file, CONTENT_INPUT))
+	if (run_file_needs_input(e) && !contents_find(e->file, CONTENT_INPUT))
 		ask_input(h, e);
-	if (needs_output(e) && !contents_find(e->file, CONTENT_OUTPUT))
+	if (run_file_needs_output(e) && !contents_find(e->file, CONTENT_OUTPUT))
 		ask_output(h, e);
 }
 
@@ -301,12 +290,13 @@ static void ask_untrue(struct hashing *h, struct run_file *e)
 {
 	struct content *c = contents_find(e->file, CONTENT_INPUT);
 
-	if (needs_input(e) && !e->in_asked &&
+	if (run_file_needs_input(e) && !e->in_asked &&
 	    !contents_is_of_first(c, e->file) &&
 	    !contents_recall(h->run, e->file))
 		ask_input(h, e);
 	c = contents_find(e->file, CONTENT_OUTPUT);
-	if (!needs_output(e) || e->out_asked || is_still_true(h->run, e, c))
+	if (!run_file_needs_output(e) || e->out_asked ||
+	    is_still_true(h->run, e, c))
 		return;
 	if (c->final && c->result == 0)
 		suspect(h, e, c);
@@ -347,9 +337,11 @@ static void plan(struct hashing *h)
 	for (size_t i = 0; i < h->run->n_files; i++) {
 		const struct run_file *e = &h->run->files[i];
 
-		if (needs_input(e) && !contents_find(e->file, CONTENT_INPUT))
+		if (run_file_needs_input(e) &&
+		    !contents_find(e->file, CONTENT_INPUT))
 			progress_plan(&h->progress, e->file->first.size);
-		if (needs_output(e) && !contents_find(e->file, CONTENT_OUTPUT))
+		if (run_file_needs_output(e) &&
+		    !contents_find(e->file, CONTENT_OUTPUT))
 			progress_plan(&h->progress,
 				      (uint64_t)e->size_kib * 1024);
 	}
@@ -389,55 +381,7 @@ static void hash_missing(struct run *run)
 	free(h.suspects);
 }
 
-/* ---- the verdict ---- */
-
-/* Is it a digest of what was read?  An equal stamp is no proof where the run itself
- * wrote to the file and the stamp was too young, when the file was opened, to tell
- * such a write; then the digest must have been taken before. */
-static bool is_of_input(const struct lineage_file *f, const struct content *c)
-{
-	unsigned wrote = LINEAGE_OPENED_WRITE | LINEAGE_TRUNCATED;
-
-	if (!contents_is_of_first(c, f))
-		return false;
-	return !(f->seen & wrote) || c->firm ||
-	       !stamp_is_racy(&f->first, f->first_ns);
-}
-
-static void judge(struct run *run, struct run_file *e, enum content_side side)
-{
-	struct content *c = contents_find(e->file, side);
-
-	if (!c || c->result < 0) {
-		int r = c ? c->result : -ENOMEM;
-
-		fold_add_gap(run->fold,
-			     r == -EAGAIN ? EVENT_GAP_CHANGED :
-					    EVENT_GAP_UNREADABLE,
-			     e->file->path);
-		return;
-	}
-	if (side == CONTENT_INPUT && !is_of_input(e->file, c)) {
-		c->result = -ESTALE;
-		fold_add_gap(run->fold, EVENT_GAP_CHANGED, e->file->path);
-	}
-}
-
-static void judge_all(struct run *run)
-{
-	for (size_t i = 0; i < run->n_files; i++) {
-		struct run_file *e = &run->files[i];
-
-		if (needs_input(e))
-			judge(run, e, CONTENT_INPUT);
-		if (needs_output(e))
-			judge(run, e, CONTENT_OUTPUT);
-		if (!e->filter && ((e->file->seen & LINEAGE_UNSTABLE) ||
-				   e->changed || e->foreign))
-			fold_add_gap(run->fold, EVENT_GAP_CHANGED,
-				     e->file->path);
-	}
-}
+/* ---- all of it ---- */
 
 int run_classify(struct run *run)
 {
@@ -459,7 +403,7 @@ int run_classify(struct run *run)
 	}
 	run->classify_ns = clock_mono_ns() - start;
 	hash_missing(run);
-	judge_all(run);
+	verdict_judge(run);
 	unchanged_outputs_drop(run);
 	/* The tasks of many files leave holes that the record could not use. */
 	if (run->n_files > MANY)

@@ -1,8 +1,8 @@
 /* record.c - the facts of a run into the store, in one transaction */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -18,15 +18,6 @@
 #include "run/run.h"
 #include "run/shards.h"
 #include "run/verdict.h"
-
-int run_exit_code(const struct run *run)
-{
-	int status = run->result.status;
-
-	if (WIFSIGNALED(status))
-		return 128 + WTERMSIG(status);
-	return WEXITSTATUS(status);
-}
 
 /* ---- the job row ---- */
 
@@ -105,7 +96,7 @@ static int fill_job(struct run *run, struct store_job *job)
 	job->started_ns = m->started_ns;
 	job->duration_ns = run->duration_ns;
 	job->status = run->interrupted ? STORE_INTERRUPTED : STORE_DONE;
-	job->exit_code = run_exit_code(run);
+	job->exit_code = verdict_command_code(run);
 	job->version = roar_program.version;
 	job->host = m->host;
 	job->user = m->user;
@@ -117,9 +108,7 @@ static int fill_job(struct run *run, struct store_job *job)
 	job->cpu_system_ns = timeval_ns(run->result.usage.ru_stime);
 	job->max_rss_kib = run->result.usage.ru_maxrss;
 	fill_git(run, job);
-	r = verdict_fill(run, job);
-	if (r == 0)
-		r = fill_command(run, job);
+	r = fill_command(run, job);
 	return r < 0 ? r : fill_identity(run, job);
 }
 
@@ -368,36 +357,10 @@ static int add_tags(struct run *run, struct store *store,
 	return 0;
 }
 
-static int write_rows(struct run *run, struct store *store,
-		      struct roar_error *err)
+int record_begin(struct run *run, struct store *store, struct roar_error *err)
 {
 	struct store_session session;
-	int r = store_session_active(store, true, &session, err);
-
-	if (r < 0)
-		return r;
-	run->job.session_id = session.id;
-	r = store_job_add(store, &run->job, err);
-	if (r == 0)
-		r = report_into_output(run);
-	if (r == 0)
-		r = add_processes(run, store, err);
-	if (r == 0)
-		r = add_gaps(run, store, err);
-	if (r == 0)
-		r = add_left_out(run, store, err);
-	if (r == 0)
-		r = add_tags(run, store, err);
-	if (r == 0)
-		r = shards_record(run, store, err);
-	if (r == 0)
-		r = add_files(run, store, err);
-	return r;
-}
-
-static int record_once(struct run *run, struct store *store,
-		       struct roar_error *err)
-{
+	int64_t start = clock_mono_ns();
 	int r = fill_job(run, &run->job);
 
 	if (r < 0)
@@ -405,22 +368,47 @@ static int record_once(struct run *run, struct store *store,
 	r = store_begin(store, err);
 	if (r < 0)
 		return r;
-	r = write_rows(run, store, err);
+	r = store_session_active(store, true, &session, err);
+	if (r == 0) {
+		run->job.session_id = session.id;
+		r = store_job_place(store, &run->job, err);
+	}
+	if (r < 0)
+		store_rollback(store);
+	run->record_ns = clock_mono_ns() - start;
+	return r;
+}
+
+static int write_rows(struct run *run, struct store *store,
+		      struct roar_error *err)
+{
+	static int (*const parts[])(struct run * run, struct store * store,
+				    struct roar_error * err) = {
+		add_processes, add_gaps,      add_left_out,
+		add_tags,      shards_record, add_files,
+	};
+	int r = store_job_add(store, &run->job, err);
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(parts); i++)
+		r = parts[i](run, store, err);
+	return r;
+}
+
+int record_commit(struct run *run, struct store *store, struct roar_error *err)
+{
+	int64_t start = clock_mono_ns();
+	/* There may be gaps that record_begin() did not know of. */
+	int r = verdict_fill(run, &run->job);
+
+	assert(run->job.step);
+	if (r < 0)
+		(void)error_set(err, r, "out of memory");
+	else
+		r = write_rows(run, store, err);
 	if (r == 0)
 		r = store_commit(store, err);
 	if (r < 0)
 		store_rollback(store);
-	return r;
-}
-
-int run_record(struct run *run, struct store *store, struct roar_error *err)
-{
-	int64_t start = clock_mono_ns();
-	int r = record_once(run, store, err);
-
-	/* The report found one gap more, which the job's row must tell. */
-	if (r == -ESTALE)
-		r = record_once(run, store, err);
-	run->record_ns = clock_mono_ns() - start;
+	run->record_ns += clock_mono_ns() - start;
 	return r;
 }

@@ -350,14 +350,11 @@ static bool wants_timing(void)
 
 /* ---- all of it ---- */
 
-static void tell(struct run *run)
+void report_print(const struct run *run)
 {
 	CLEANUP(str_release) struct str out = STR_INIT;
 	struct term term = term_of(STDERR_FILENO);
 
-	if (run->reported)
-		return;
-	run->reported = true;
 	if (!run->options.quiet && (term.tty || run->options.verbose))
 		add_block(&out, run, &term);
 	else if (!run->options.quiet)
@@ -370,15 +367,13 @@ static void tell(struct run *run)
 		(void)fd_write_all(STDERR_FILENO, out.data, out.len);
 }
 
-void run_report(struct run *run)
-{
-	tell(run);
-}
+/* ---- stderr is an output, as in `roar run cmd 2>log` ---- */
 
-/* The output that stderr is, as in `roar run cmd 2>log`. */
+/* The output that stderr is, if its content is known so far; else NULL. */
 static const struct run_file *find_log(const struct run *run)
 {
 	const struct lineage_file *f;
+	const struct content *c;
 	struct stat st;
 	char path[4096];
 	ssize_t n;
@@ -390,7 +385,10 @@ static const struct run_file *find_log(const struct run *run)
 		return NULL;
 	path[n] = '\0';
 	f = fold_find(run->fold, path);
-	for (size_t i = 0; f && i < run->n_files; i++) {
+	c = f ? contents_find(f, CONTENT_OUTPUT) : NULL;
+	if (!c || c->result < 0)
+		return NULL;
+	for (size_t i = 0; i < run->n_files; i++) {
 		const struct run_file *e = &run->files[i];
 
 		if (e->file == f && !e->filter && (e->roles & LINEAGE_OUTPUT))
@@ -399,27 +397,22 @@ static const struct run_file *find_log(const struct run *run)
 	return NULL;
 }
 
-int report_into_output(struct run *run)
+bool report_is_output(const struct run *run)
 {
-	const struct run_file *log;
-	struct content *c;
+	return find_log(run) != NULL;
+}
 
-	if (run->recovered || run->reported)
-		return 0;
-	log = find_log(run);
-	c = log ? contents_find(log->file, CONTENT_OUTPUT) : NULL;
-	if (!c || c->result < 0)
-		return 0; /* the record does not claim to know its content */
-	/* No file tells its own digest. */
+void report_into_output(struct run *run)
+{
+	struct lineage_file *log = find_log(run)->file;
+	struct content *c = contents_find(log, CONTENT_OUTPUT);
+
+	/* No file can hold its own digest. */
 	c->result = -EINPROGRESS;
-	tell(run);
-	c = contents_submit(run, log->file, CONTENT_OUTPUT, log->file->path, -1,
-			    0);
-	if (!c)
-		return -ENOMEM;
-	contents_collect(run, c);
-	if (c->result == 0)
-		return 0;
-	fold_add_gap(run->fold, EVENT_GAP_CHANGED, log->file->path);
-	return -ESTALE;
+	report_print(run);
+	c = contents_submit(run, log, CONTENT_OUTPUT, log->path, -1, 0);
+	if (c)
+		contents_collect(run, c);
+	if (!c || c->result < 0)
+		fold_add_gap(run->fold, EVENT_GAP_CHANGED, log->path);
 }

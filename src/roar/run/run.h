@@ -117,8 +117,22 @@ struct run_file {
 	const struct sum *sum; /* of what is there after the run; may be NULL */
 };
 
+/* Must the content of the file that was read, or written, be known? */
+static inline bool run_file_needs_input(const struct run_file *e)
+{
+	return !e->filter && (e->roles & LINEAGE_INPUT) &&
+	       e->file->ftype == EVENT_FTYPE_REGULAR;
+}
+
+static inline bool run_file_needs_output(const struct run_file *e)
+{
+	return !e->filter && (e->roles & LINEAGE_OUTPUT) && !e->foreign &&
+	       e->after_ftype == EVENT_FTYPE_REGULAR;
+}
+
 struct run {
 	struct project *project;
+	struct front *front; /* the process the shell sees; NULL when recovered */
 	struct run_options options;
 	struct run_meta meta;
 	struct pool pool;
@@ -165,7 +179,6 @@ struct run {
 	bool interrupted;
 	bool recovered; /* from a journal: the user is not to be told */
 	int64_t alive_ns; /* when recovered: until then roar lived, at least */
-	bool reported; /* the user has been told */
 
 	/* time split, nanoseconds */
 	int64_t looked_ns; /* before the files were looked at, after the end */
@@ -204,17 +217,20 @@ unsigned intake_tick(void *ctx);
 /* classify.c: stats every file, decides its roles, hashes what is missing. */
 int run_classify(struct run *run);
 
-/* record.c: writes the job; its step and counts are then in run->job. */
-int run_record(struct run *run, struct store *store, struct roar_error *err);
+/* record.c: the record is one transaction.  record_begin() starts it and gives the job
+ * its step, in run->job; -EEXIST when the uid is taken.  record_commit() writes all rows.
+ * Both roll back when they fail. */
+int record_begin(struct run *run, struct store *store, struct roar_error *err);
+int record_commit(struct run *run, struct store *store, struct roar_error *err);
 
-/* report.c: tells the user, once.  Where stderr is an output of the run (2>log), what
- * we say is part of its content: then record() lets us speak before it writes the
- * row of that file, whose digest is taken again behind our words.  -ESTALE when it
- * could not be and a gap was added. */
-void run_report(struct run *run);
-int report_into_output(struct run *run);
-
-/* The exit code roar ends with: the command's, or 128 + signal. */
-int run_exit_code(const struct run *run);
+/* report.c: prints what the user reads when the command has ended.
+ *
+ * Where stderr is an output of the run (2>log), the report becomes a part of its
+ * content: the run must be reported by report_into_output() before record_commit(),
+ * which hashes that file once more.  If its content is not certain then, there is one
+ * gap more. */
+void report_print(const struct run *run);
+bool report_is_output(const struct run *run);
+void report_into_output(struct run *run);
 
 #endif

@@ -50,8 +50,7 @@ static int add_note(void *ctx, struct note *note)
 	return r;
 }
 
-int shards_record(const struct run *run, struct store *store,
-		  struct roar_error *err)
+int shards_record(struct run *run, struct store *store, struct roar_error *err)
 {
 	struct recording rec = { run, store, err };
 	/* The notes have the uid that the journal was named by. */

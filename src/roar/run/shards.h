@@ -7,7 +7,6 @@ struct run;
 struct store;
 
 /* Adds what the notes of kind NOTE_SHARDS say to the record of the run. */
-int shards_record(const struct run *run, struct store *store,
-		  struct roar_error *err);
+int shards_record(struct run *run, struct store *store, struct roar_error *err);
 
 #endif

@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/quote.h"
 #include "cli/cli.h"
 #include "project/project.h"
+#include "run/contents.h"
 #include "run/run.h"
 
 bool verdict_is_complete(const struct run *run)
@@ -16,6 +18,57 @@ bool verdict_is_complete(const struct run *run)
 
 	(void)fold_gaps(run->fold, &n);
 	return n == 0;
+}
+
+/* ---- reasons against it ---- */
+
+/* Is it a digest of what was read?  An equal stamp is no proof where the run itself
+ * wrote to the file and the stamp was too young, when the file was opened, to tell
+ * such a write; then the digest must have been taken before. */
+static bool is_of_input(const struct lineage_file *f, const struct content *c)
+{
+	unsigned wrote = LINEAGE_OPENED_WRITE | LINEAGE_TRUNCATED;
+
+	if (!contents_is_of_first(c, f))
+		return false;
+	return !(f->seen & wrote) || c->firm ||
+	       !stamp_is_racy(&f->first, f->first_ns);
+}
+
+static void judge_content(struct run *run, struct run_file *e,
+			  enum content_side side)
+{
+	struct content *c = contents_find(e->file, side);
+
+	if (!c || c->result < 0) {
+		int r = c ? c->result : -ENOMEM;
+
+		fold_add_gap(run->fold,
+			     r == -EAGAIN ? EVENT_GAP_CHANGED :
+					    EVENT_GAP_UNREADABLE,
+			     e->file->path);
+		return;
+	}
+	if (side == CONTENT_INPUT && !is_of_input(e->file, c)) {
+		c->result = -ESTALE;
+		fold_add_gap(run->fold, EVENT_GAP_CHANGED, e->file->path);
+	}
+}
+
+void verdict_judge(struct run *run)
+{
+	for (size_t i = 0; i < run->n_files; i++) {
+		struct run_file *e = &run->files[i];
+
+		if (run_file_needs_input(e))
+			judge_content(run, e, CONTENT_INPUT);
+		if (run_file_needs_output(e))
+			judge_content(run, e, CONTENT_OUTPUT);
+		if (!e->filter && ((e->file->seen & LINEAGE_UNSTABLE) ||
+				   e->changed || e->foreign))
+			fold_add_gap(run->fold, EVENT_GAP_CHANGED,
+				     e->file->path);
+	}
 }
 
 /* ---- what was counted ---- */
@@ -71,6 +124,15 @@ int verdict_fill(struct run *run, struct store_job *job)
 }
 
 /* ---- what follows from it ---- */
+
+int verdict_command_code(const struct run *run)
+{
+	int status = run->result.status;
+
+	if (WIFSIGNALED(status))
+		return 128 + WTERMSIG(status);
+	return WEXITSTATUS(status);
+}
 
 int verdict_code(const struct run *run, int code, bool recorded)
 {

@@ -1,8 +1,9 @@
 /* verdict.h - how completely a run was observed.
  *
- * A record is complete when nothing is known to have escaped it.  The reasons
- * against it are gaps of the fold; the rest (who observed, how long the command had
- * to wait for that, what was counted) is for whoever wants to judge for himself. */
+ * A record is complete when nothing is known to have escaped it.  The reasons against
+ * it are the gaps of the fold.  What else is recorded of the observation (the tracer,
+ * how long the command waited for it, what was counted) lets a reader judge for
+ * himself. */
 #ifndef ROAR_RUN_VERDICT_H
 #define ROAR_RUN_VERDICT_H
 
@@ -16,16 +17,23 @@ struct str;
  * itself ended with 0. */
 enum { EXIT_INCOMPLETE = 125 };
 
+/* Adds a gap for each file whose content is not known for certain.  After all digests
+ * are there, and before unchanged_outputs_drop(). */
+void verdict_judge(struct run *run);
+
 bool verdict_is_complete(const struct run *run);
 
 /* Fills in what the record tells of the observation.  0 or -ENOMEM. */
 int verdict_fill(struct run *run, struct store_job *job);
 
-/* The exit status to end with, given the command's.  Says so when run.require_complete
- * makes it another.  `recorded`: there is a record at all. */
+/* The exit status of the command, or 128 + signal. */
+int verdict_command_code(const struct run *run);
+
+/* The exit status that roar ends with, given the command's.  Prints a sentence when
+ * run.require_complete changes it.  `recorded`: there is a record at all. */
 int verdict_code(const struct run *run, int code, bool recorded);
 
-/* A line for each set-user-id program that could not have its privilege. */
+/* Appends a line for each set-user-id program that could not have its privilege. */
 void verdict_add_advice(struct str *out, const struct run *run);
 
 #endif

@@ -242,6 +242,26 @@ static void kinds_and_sessions_have_their_own_steps(void **state)
 	assert_place(f, add_job(f, "a4", "y", 2, 8), 1, 1);
 }
 
+static void a_placed_job_gets_its_step_before_it_is_added(void **state)
+{
+	struct fixture *f = *state;
+	struct store_job job;
+
+	(void)add_job(f, "aaaa", "x", 1, 0);
+	ok(f, store_begin(f->s, &f->err));
+	job = a_job(f, "aaaa", "x", 1, 0);
+	fails(f, store_job_place(f->s, &job, &f->err), EEXIST,
+	      "job aaaa is in '");
+	job = a_job(f, "bbbb", "x", 1, 0);
+	ok(f, store_job_place(f->s, &job, &f->err));
+	assert_int_equal(job.step, 1);
+	assert_int_equal(job.attempt, 2);
+	assert_int_equal(count(f, "SELECT count(*) FROM jobs"), 1);
+	ok(f, store_job_add(f->s, &job, &f->err));
+	ok(f, store_commit(f->s, &f->err));
+	assert_place(f, job.id, 1, 2);
+}
+
 static void known_uid_is_refused_and_the_transaction_goes_on(void **state)
 {
 	struct fixture *f = *state;
@@ -622,6 +642,7 @@ int main(void)
 		STORE_TEST(latest_job_decides_the_step_of_an_output),
 		STORE_TEST(what_runs_a_job_again_is_its_step),
 		STORE_TEST(kinds_and_sessions_have_their_own_steps),
+		STORE_TEST(a_placed_job_gets_its_step_before_it_is_added),
 		STORE_TEST(known_uid_is_refused_and_the_transaction_goes_on),
 		STORE_TEST(unknown_kind_and_session_are_refused),
 		STORE_TEST(jobs_come_oldest_first),
