@@ -3,52 +3,34 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/macros.h"
+#include "base/install_path.h"
 #include "trace/preload/log.h"
 
 #define NAME "libroar-preload.so"
 
-static int take_if_there(const char *dir, const char *relative, char *path,
-			 size_t size)
-{
-	int n = snprintf(path, size, "%s%s", dir, relative);
-
-	if (n < 0 || (size_t)n >= size)
-		return -ENAMETOOLONG;
-	return access(path, R_OK) < 0 ? -ENOENT : 0;
-}
-
 int environment_find_library(char *path, size_t size)
 {
-	/* As built, as installed, as built for a test program. */
 	static const char *const places[] = {
-		"/../preload/" NAME,
-		"/../lib/roar/" NAME,
-		"/../../src/preload/" NAME,
-		"/../src/preload/" NAME,
+		"../preload/" NAME, /* as built */
+		"../" ROAR_LIBDIR "/roar/" NAME, /* as installed */
+		"../lib/roar/" NAME,
+		"../../src/preload/" NAME, /* as built for a test program */
+		"../src/preload/" NAME,
+		NULL,
 	};
+	static const char *const none[] = { NULL };
 	const char *given = getenv("ROAR_PRELOAD_LIBRARY");
-	char exe[PATH_MAX];
-	ssize_t n;
 
 	if (given)
-		return take_if_there(given, "", path, size);
-	n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	if (n > 0) {
-		exe[n] = '\0';
-		*strrchr(exe, '/') = '\0';
-		for (size_t i = 0; i < ARRAY_SIZE(places); i++)
-			if (take_if_there(exe, places[i], path, size) == 0)
-				return 0;
-	}
-	return take_if_there(ROAR_PRELOAD_DIR "/", NAME, path, size);
+		return install_path_find(none, given, R_OK, path, size);
+	return install_path_find(places, ROAR_PRELOAD_DIR "/" NAME, R_OK, path,
+				 size);
 }
 
 static bool is(const char *entry, const char *name)

@@ -5,9 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where libroar-preload.so is: beside the program (as built or installed), or
- * where it was configured to be installed.  ROAR_PRELOAD_LIBRARY overrides.  0, or
- * -ENOENT when there is none that can be read. */
+/* The path of libroar-preload.so (base/install_path.h says where it is searched).
+ * ROAR_PRELOAD_LIBRARY overrides.  0, or -ENOENT when none can be read. */
 int environment_find_library(char *path, size_t size);
 
 /* A copy of `envp` with the library, the log and the pass in it.  The strings of `envp` are

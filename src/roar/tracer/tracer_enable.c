@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/macros.h"
+#include "base/install_path.h"
 #include "base/quote.h"
 #include "base/str.h"
 #include "trace/ebpf/ebpf.h"
@@ -41,26 +41,19 @@ static bool is_readable(const char *path)
 	return access(path, R_OK) == 0;
 }
 
-/* Beside this program, as built or installed. */
 static bool find_roard(char path[PATH_MAX])
 {
-	static const char *const places[] = { "roard", "../roard/roard",
-					      "../sbin/roard" };
-	char exe[PATH_MAX], name[PATH_MAX + 32];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	static const char *const places[] = {
+		"roard",
+		"../roard/roard", /* as built */
+		"../" ROAR_SBINDIR "/roard", /* as installed */
+		NULL,
+	};
+	char found[PATH_MAX];
 
-	if (n > 0) {
-		exe[n] = '\0';
-		*strrchr(exe, '/') = '\0';
-		for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-			(void)snprintf(name, sizeof(name), "%s/%s", exe,
-				       places[i]);
-			if (access(name, X_OK) == 0 && realpath(name, path))
-				return true;
-		}
-	}
-	return access(ROAR_SBINDIR "/roard", X_OK) == 0 &&
-	       realpath(ROAR_SBINDIR "/roard", path);
+	return install_path_find(places, ROAR_PREFIX "/" ROAR_SBINDIR "/roard",
+				 X_OK, found, sizeof(found)) == 0 &&
+	       realpath(found, path);
 }
 
 /* Does systemd run here, and does it know our units? */
