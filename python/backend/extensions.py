@@ -134,6 +134,9 @@ def check(parts_left_out):
 # ---- lib/hash, chosen from as lib/hash/meson.build does ----
 
 HASH_BASE = ["clock", "cpus", "fd", "map", "stamp", "thread", "vec"]
+# To know that `roar run` records the process.
+RECORDED = [f"{LIB}/event/note.c"]
+RECORDED_BASE = ["proc", "str"]
 # What hashing the files of a list does without.
 NOT_FOR_FILES = ["dir/*", "file/leaf_tree_*", "jobs/background_job",
                  "jobs/hasher*", "jobs/idle_priority", "jobs/task_ring",
@@ -235,7 +238,8 @@ def extensions():
     check(without)
     made = [own("_roar_arena", glob.glob(f"{LIB}/arena/**/*.c", recursive=True),
                 ["clock", "cpus", "fd", "path", "proc", "str"]),
-            shard_extension(), hash_extension(), reader_extension()]
+            shard_extension(),
+            hash_extension(more=RECORDED, base=RECORDED_BASE), reader_extension()]
     if "media" not in without:
         made.append(media_extension())
     if "coordinator" not in without:

@@ -98,6 +98,50 @@ def test_names_behind_other_mounts_are_counted(project):
 
 # ---- what is no gap ----
 
+HASH_MODULE = os.environ.get("HASH_MODULE")
+HASH_FILE = f"""
+import sys
+sys.path.insert(0, {HASH_MODULE!r})
+import _roar_hash
+print(_roar_hash.hash_files((b"large",), ("blake3",), 2, True))
+"""
+
+
+def cold_file(place, name):
+    """A file of several leaves that is not in the page cache, so that roar reads it
+    past the cache."""
+    path = place.write(name, os.urandom(8 << 20))
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        # RWF_NOWAIT: only what is in the cache.
+        try:
+            os.preadv(file.fileno(), [bytearray(1)], 4 << 20, os.RWF_NOWAIT)
+        except BlockingIOError:
+            return
+        except OSError as why:
+            pytest.skip(f"cannot tell what is in the page cache: {why}")
+    pytest.skip("this file system keeps every file in memory")
+
+
+@pytest.mark.parametrize("tracer", ("ptrace", "hybrid"))
+def test_roar_hash_in_a_run_uses_no_ring(project, tracer):
+    cold_file(project, "large")
+    job, seen, _ = observed(project, tracer, project.roar_program, "hash", "large")
+    assert gaps_of(job) == [] and job["verdict"] == "complete"
+    assert seen["io_uring_rings"] == 0
+    assert project.path("large") in [row["path"] for row in job["inputs"]]
+
+
+@pytest.mark.skipif(not HASH_MODULE, reason="this build has no _roar_hash")
+@pytest.mark.parametrize("tracer", ("ptrace", "hybrid"))
+def test_hash_file_of_python_in_a_run_uses_no_ring(project, tracer):
+    cold_file(project, "large")
+    job, seen, _ = observed(project, tracer, *PYTHON, HASH_FILE)
+    assert gaps_of(job) == [] and job["verdict"] == "complete"
+    assert seen["io_uring_rings"] == 0
+
+
 @pytest.fixture
 def exact_stamps(empty):
     """Since Linux 6.13 a file that was looked at gets an exact stamp when it

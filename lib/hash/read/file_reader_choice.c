@@ -1,8 +1,13 @@
-/* file_reader_choose.c - which way suits a file.
+/* file_reader_choice.c - which way suits a file.
  *
  * What is in the page cache is copied by all threads.  A disk that spins and a
  * server far away are fastest when asked for one thing after the other.  Everything
- * else wants many reads under way. */
+ * else wants many reads under way.
+ *
+ * In a process that `roar run` records, these reads come from threads: most tracers
+ * cannot see what io_uring does, so that one ring makes a record incomplete. */
+#include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +16,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
+#include "event/note.h"
 #include "hash/read/file_reader_internal.h"
 #include "hash/read/filesystem.h"
 
@@ -88,6 +95,21 @@ static bool wants_one_reader(int fd)
 	return fstat(fd, &st) == 0 && is_rotational(st.st_dev);
 }
 
+/* Does `roar run` record this process?  Asked once: that never changes, and a forked
+ * child has the answer of its parent. */
+static bool is_recorded(void)
+{
+	enum { NOT_ASKED, NO, YES };
+	static _Atomic int answer = NOT_ASKED;
+
+	if (answer == NOT_ASKED) {
+		CLEANUP(str_release) struct str run = STR_INIT;
+
+		answer = note_find_run(&run) == -ESRCH ? NO : YES;
+	}
+	return answer == YES;
+}
+
 const struct file_reader_ops *
 file_reader_choose(const struct file_reader_job *job)
 {
@@ -106,6 +128,7 @@ file_reader_choose(const struct file_reader_job *job)
 	if (is_resident(job))
 		return job->options.may_map ? &file_reader_mapped :
 					      &file_reader_buffered;
-	return wants_one_reader(job->fd) ? &file_reader_sequential :
-					   &file_reader_uring;
+	if (wants_one_reader(job->fd))
+		return &file_reader_sequential;
+	return is_recorded() ? &file_reader_direct : &file_reader_uring;
 }
