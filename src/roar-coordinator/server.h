@@ -3,7 +3,7 @@
  *	wires (net/rpc/rpc.h)  --message-->  call.c  --request-->  state (coord/coord.h)
  *	                                                        |record     |reply
  *	                                                        v           v
- *	                              journal.c: the log (record_log.h)     answer.c
+ *	                       journal.c: the log (record_log.h)     answer.c
  *	                                              |durable              |
  *	                                              +----> reply_queue.h -+
  *	                                                        |

@@ -1,5 +1,5 @@
 // coordinator.mjs - starts the program under test, and workers for it by the fast path
-// (docs/coordinator.md), which takes no library.
+// (docs/coordinator-protocol.md), which takes no library.
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
