@@ -289,7 +289,9 @@ void connection_on_ready(struct loop_fd *f, uint32_t events)
 	struct http_connection *c = CONNECTION(f, stream.fd);
 
 	if (events & (EPOLLHUP | EPOLLERR)) {
-		c->server->counts.n_stalled += c->is_active && has_timed_out(c);
+		c->server->counts.n_stalled += (c->is_active ||
+						stream_unsent(&c->stream)) &&
+					       has_timed_out(c);
 		c->is_broken = true;
 	}
 	if (events & (EPOLLIN | EPOLLRDHUP) && wants_input(c))

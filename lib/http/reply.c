@@ -140,7 +140,8 @@ int http_reply_write(struct http_exchange *x, const void *data, size_t len)
 		return -EPIPE;
 	if (len == 0 || c->is_head_request)
 		return 0;
-	if (c->server->n_unsent > c->server->limits.max_unsent) {
+	if (c->counted > c->server->limits.max_unsent_each ||
+	    c->server->n_unsent > c->server->limits.max_unsent) {
 		cut(c);
 		return -ENOBUFS;
 	}

@@ -15,6 +15,7 @@ const struct http_limits HTTP_LIMITS = {
 	.max_connections = HTTP_MAX_CONNECTIONS,
 	.max_head = HTTP_MAX_HEAD,
 	.max_body = HTTP_MAX_BODY,
+	.max_unsent_each = 64 << 20,
 	.max_unsent = 256 << 20,
 	.first_ms = 3000,
 	.idle_ms = 30000,
@@ -102,7 +103,8 @@ static void on_sweep(struct loop_timer *t)
 		next = c->next;
 		if (patience < 0 || now - c->since_ms < patience)
 			continue;
-		s->counts.n_stalled += c->is_active;
+		s->counts.n_stalled += c->is_active ||
+				       stream_unsent(&c->stream) > 0;
 		connection_free(c);
 	}
 	set_sweep(s);

@@ -66,7 +66,8 @@ struct http_limits {
 	unsigned max_connections;
 	size_t max_head; /* bytes of a head */
 	uint64_t max_body; /* bytes, unless the handler sets another limit */
-	size_t max_unsent; /* bytes of replies that wait, of all connections */
+	size_t max_unsent_each; /* bytes of replies that wait, of one connection */
+	size_t max_unsent; /* of all of them */
 	int64_t first_ms; /* from the connection to its first head */
 	int64_t idle_ms; /* to each that follows */
 	int64_t stall_ms; /* for a client that neither sends nor reads on */

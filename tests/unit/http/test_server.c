@@ -13,6 +13,8 @@
 
 #include "http/server.h"
 
+enum { HUGE = 16 << 20 }; /* bytes, more than sockets take */
+
 struct scene {
 	struct loop *loop;
 	struct http_server *server;
@@ -65,6 +67,11 @@ static void end(struct http_exchange *x)
 		assert_int_equal(x->n_trailers, 1);
 		http_reply(x, 200, NULL, x->trailers[0].value,
 			   strlen(x->trailers[0].value));
+	} else if (strcmp(path, "/huge") == 0) {
+		char *body = calloc(1, HUGE);
+
+		http_reply(x, 200, NULL, body, HUGE);
+		free(body);
 	} else if (strcmp(path, "/none") == 0) {
 		http_reply(x, 204, NULL, NULL, 0);
 	} else if (strcmp(path, "/split") == 0) {
@@ -427,23 +434,129 @@ static void too_many_connections_end_the_quietest(void **state)
 	(void)close(second);
 }
 
+static void restart(struct scene *s, const struct http_limits *limits)
+{
+	http_server_free(s->server);
+	(void)close(s->client);
+	assert_int_equal(
+		http_server_new(s->loop, &HANDLER, s, limits, &s->server), 0);
+	connect_client(s);
+}
+
 static void a_client_that_stalls_is_sent_away(void **state)
 {
 	struct scene *s = *state;
 	struct http_limits limits = HTTP_LIMITS;
 
-	http_server_free(s->server);
-	(void)close(s->client);
 	limits.first_ms = 20;
-	assert_int_equal(
-		http_server_new(s->loop, &HANDLER, s, &limits, &s->server), 0);
-	connect_client(s);
+	restart(s, &limits);
 	say(s, "GET / HTTP/1.1\r\n");
 	while (!s->ended) {
 		assert_int_equal(loop_round(s->loop, 1000), 0);
 		receive(s);
 	}
 	assert_string_equal(got(s), "");
+}
+
+/* Asks, and then lets the server go on until it has no connections, or for so long. */
+static void ask_and_wait(struct scene *s, const char *request, int n_rounds)
+{
+	assert_int_equal(send(s->client, request, strlen(request), 0),
+			 strlen(request));
+	for (int i = 0; i < n_rounds; i++) {
+		assert_int_equal(loop_round(s->loop, 50), 0);
+		if (!http_server_counts(s->server).n_connections)
+			return;
+	}
+}
+
+static void a_client_that_does_not_read_its_reply_is_disconnected(void **state)
+{
+	struct scene *s = *state;
+	struct http_limits limits = HTTP_LIMITS;
+
+	limits.stall_ms = 20;
+	restart(s, &limits);
+	ask_and_wait(s, GET("/huge"), 200);
+	assert_int_equal(http_server_counts(s->server).n_connections, 0);
+	assert_int_equal(http_server_counts(s->server).n_stalled, 1);
+	assert_int_equal(s->n_closed, 1);
+	while (!s->ended)
+		receive(s);
+	assert_true(s->got.len < HUGE);
+	/* A stream, whose exchange is not over. */
+	restart(s, &limits);
+	ask_and_wait(s, GET("/stream"), 2);
+	assert_non_null(s->held);
+	for (int i = 0; i < 64; i++) {
+		static const char piece[64 << 10];
+
+		assert_int_equal(
+			http_reply_write(s->held, piece, sizeof(piece)), 0);
+	}
+	ask_and_wait(s, "", 200);
+	assert_int_equal(http_server_counts(s->server).n_stalled, 1);
+	assert_null(s->held);
+}
+
+static void a_client_that_reads_slowly_gets_its_reply(void **state)
+{
+	struct scene *s = *state;
+	struct http_limits limits = HTTP_LIMITS;
+	char bytes[256 << 10];
+	size_t n_received = 0;
+
+	limits.stall_ms = 700;
+	restart(s, &limits);
+	ask_and_wait(s, GET("/huge"), 1);
+	while (n_received < HUGE) { /* in more than a second */
+		ssize_t n = recv(s->client, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+		assert_true(n > 0 || errno == EAGAIN);
+		n_received += n > 0 ? (size_t)n : 0;
+		(void)usleep(15000);
+		assert_int_equal(loop_round(s->loop, 0), 0);
+	}
+	assert_int_equal(http_server_counts(s->server).n_stalled, 0);
+}
+
+/* Writes to one stream until that fails. */
+static int write_much(struct scene *s)
+{
+	static const char piece[1 << 20];
+	int r = 0;
+
+	ask_and_wait(s, GET("/stream"), 2);
+	for (int i = 0; r == 0; i++) {
+		assert_true(i < 8);
+		r = http_reply_write(s->held, piece, sizeof(piece));
+	}
+	return r;
+}
+
+static void too_many_unsent_bytes_cut_the_connection(void **state)
+{
+	struct scene *s = *state;
+	struct http_limits limits = HTTP_LIMITS;
+	int first;
+
+	limits.max_unsent_each = 4 << 20;
+	restart(s, &limits);
+	assert_int_equal(write_much(s), -ENOBUFS);
+	ask_and_wait(s, "", 2);
+	assert_int_equal(http_server_counts(s->server).n_connections, 0);
+	/* Of all connections together: a large reply of one, little of another. */
+	limits = HTTP_LIMITS;
+	limits.max_unsent = 4 << 20;
+	restart(s, &limits);
+	ask_and_wait(s, GET("/huge"), 2);
+	first = s->client;
+	connect_client(s);
+	ask_and_wait(s, GET("/stream"), 2);
+	assert_int_equal(http_reply_write(s->held, "a", 1), -ENOBUFS);
+	ask_and_wait(s, "", 2);
+	assert_int_equal(http_server_counts(s->server).n_connections, 1);
+	(void)close(first);
 }
 
 static void a_field_of_the_server_is_in_every_reply(void **state)
@@ -478,6 +591,9 @@ int main(void)
 		SCENE(a_client_that_leaves_ends_its_stream),
 		SCENE(too_many_connections_end_the_quietest),
 		SCENE(a_client_that_stalls_is_sent_away),
+		SCENE(a_client_that_does_not_read_its_reply_is_disconnected),
+		SCENE(a_client_that_reads_slowly_gets_its_reply),
+		SCENE(too_many_unsent_bytes_cut_the_connection),
 		SCENE(a_field_of_the_server_is_in_every_reply),
 	};
 
