@@ -6,7 +6,7 @@
  *	id parent dev root point options [fields...] - type source super-options
  *
  * Space, tab, newline and backslash are written as \ and three octal digits. */
-#include "trace/call/mount_table.h"
+#include "trace/call/mount_table_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -102,7 +102,7 @@ static bool parse_line(char *line, struct mount_row *ret)
 	return ret->point && ret->point[0] == '/';
 }
 
-static int read_table(struct mount_table *t)
+int mount_table_read(struct mount_table *t)
 {
 	int r = fd_read_file(AT_FDCWD, "/proc/self/mountinfo", MOUNTINFO_MAX,
 			     &t->text);
@@ -125,7 +125,7 @@ static int read_table(struct mount_table *t)
 
 int mount_table_look(struct mount_table *t)
 {
-	return t->is_read ? 0 : read_table(t);
+	return t->is_read ? 0 : mount_table_read(t);
 }
 
 /* ---- comparing ---- */
@@ -143,7 +143,7 @@ static struct mount_row *find(const struct mount_table *t,
 	return NULL;
 }
 
-static bool same_file(const char *a, const char *b)
+bool mount_same_file(const char *a, const char *b)
 {
 	struct stat sa, sb;
 
@@ -151,9 +151,8 @@ static bool same_file(const char *a, const char *b)
 	       sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
-/* The name that the root of `row` has below `old`; false when it has none. */
-static bool name_below(const struct mount_row *old, const struct mount_row *row,
-		       struct str *out)
+bool mount_row_name_below(const struct mount_row *old,
+			  const struct mount_row *row, struct str *out)
 {
 	const char *rest;
 
@@ -174,13 +173,13 @@ static bool find_alias(const struct mount_table *t, const struct mount_row *row,
 		       struct str *out)
 {
 	for (size_t i = 0; i < t->n; i++)
-		if (name_below(&t->rows[i], row, out) &&
-		    same_file(out->data, row->point))
+		if (mount_row_name_below(&t->rows[i], row, out) &&
+		    mount_same_file(out->data, row->point))
 			return true;
 	return false;
 }
 
-static struct mount_change change_of(enum event_kind kind,
+struct mount_change mount_row_change(enum event_kind kind,
 				     const struct mount_row *row)
 {
 	return (struct mount_change){
@@ -191,19 +190,14 @@ static struct mount_change change_of(enum event_kind kind,
 	};
 }
 
-struct telling {
-	void (*tell)(void *ctx, const struct mount_change *c);
-	void *ctx;
-};
-
 /* What is in both tables is kept; of that, what is elsewhere now has moved. */
 static void tell_moved(struct mount_table *old, struct mount_table *new,
-		       const struct telling *to)
+		       const struct mount_telling *to)
 {
 	for (size_t i = 0; i < new->n; i++) {
 		struct mount_row *row = &new->rows[i];
 		struct mount_row *was = find(old, row);
-		struct mount_change c = change_of(EVENT_MOUNT, row);
+		struct mount_change c = mount_row_change(EVENT_MOUNT, row);
 
 		if (!was || was->kept)
 			continue;
@@ -214,29 +208,31 @@ static void tell_moved(struct mount_table *old, struct mount_table *new,
 		c.how = EVENT_MOUNT_MOVED;
 		c.path2 = was->point;
 		to->tell(to->ctx, &c);
-		c = change_of(EVENT_UNMOUNT, was);
+		c = mount_row_change(EVENT_UNMOUNT, was);
 		to->tell(to->ctx, &c);
 	}
 }
 
 /* The last mount goes first: one may stand on another. */
-static void tell_gone(const struct mount_table *old, const struct telling *to)
+static void tell_gone(const struct mount_table *old,
+		      const struct mount_telling *to)
 {
 	for (size_t i = old->n; i-- > 0;) {
-		struct mount_change c = change_of(EVENT_UNMOUNT, &old->rows[i]);
+		struct mount_change c = mount_row_change(EVENT_UNMOUNT,
+							 &old->rows[i]);
 
 		if (!old->rows[i].kept)
 			to->tell(to->ctx, &c);
 	}
 }
 
-static void tell_new(struct mount_table *new, const struct telling *to)
+static void tell_new(struct mount_table *new, const struct mount_telling *to)
 {
 	CLEANUP(str_release) struct str alias = STR_INIT;
 
 	for (size_t i = 0; i < new->n; i++) {
 		struct mount_row *row = &new->rows[i];
-		struct mount_change c = change_of(EVENT_MOUNT, row);
+		struct mount_change c = mount_row_change(EVENT_MOUNT, row);
 
 		if (row->kept)
 			continue;
@@ -256,9 +252,9 @@ int mount_table_update(struct mount_table *t,
 		       void (*tell)(void *ctx, const struct mount_change *c),
 		       void *ctx)
 {
-	const struct telling to = { tell, ctx };
+	const struct mount_telling to = { tell, ctx };
 	struct mount_table new = { 0 };
-	int r = read_table(&new);
+	int r = mount_table_read(&new);
 
 	if (r < 0) {
 		mount_table_release(&new);
@@ -272,132 +268,6 @@ int mount_table_update(struct mount_table *t,
 	mount_table_release(t);
 	*t = new;
 	return 0;
-}
-
-/* ---- before the run ---- */
-
-/* The place that keeps the names of what `row` shows: that of the largest part of its
- * file system, of these the first. */
-static bool find_home(const struct mount_table *t, const struct mount_row *row,
-		      struct str *out)
-{
-	CLEANUP(str_release) struct str name = STR_INIT;
-	const struct mount_row *home = row;
-
-	for (size_t i = 0; i < t->n; i++) {
-		const struct mount_row *other = &t->rows[i];
-		size_t len = strlen(other->root);
-
-		if (other == row || !name_below(other, row, &name) ||
-		    len > strlen(home->root) ||
-		    (len == strlen(home->root) && other > home) ||
-		    strcmp(name.data, row->point) == 0 ||
-		    !same_file(name.data, row->point))
-			continue;
-		home = other;
-		str_clear(out);
-		str_add(out, name.data, name.len);
-	}
-	return home != row && str_error(out) == 0;
-}
-
-/* Both are names of one tree. */
-struct alias {
-	const char *path; /* the other name */
-	const char *home; /* the name that is told */
-};
-
-static int find_aliases(struct mount_table *t, const char *cwd,
-			struct alias *aliases, size_t *ret_n)
-{
-	CLEANUP(str_release) struct str home = STR_INIT;
-
-	for (size_t i = 0; i < t->n; i++)
-		t->rows[i].kept = true;
-	for (size_t i = 0; i < t->n; i++) {
-		const char *point = t->rows[i].point;
-		const char *other;
-
-		if (!find_home(t, &t->rows[i], &home))
-			continue;
-		other = pool_dup(&t->noted, home.data, home.len);
-		if (!other)
-			return -ENOMEM;
-		aliases[(*ret_n)++] = path_is_under(cwd, point) &&
-						      !path_is_under(cwd,
-								     other) ?
-					      (struct alias){ other, point } :
-					      (struct alias){ point, other };
-	}
-	return 0;
-}
-
-static bool is_inside(const char *path, const char *dir)
-{
-	return path_is_under(path, dir) && strcmp(path, dir) != 0;
-}
-
-/* Does it cover something below one name that is seen below another? */
-static bool covers_some(const struct mount_row *row,
-			const struct alias *aliases, size_t n)
-{
-	bool inside = false;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct alias *a = &aliases[i];
-
-		if (strcmp(row->point, a->path) == 0 ||
-		    strcmp(row->point, a->home) == 0)
-			return false;
-		inside |= is_inside(row->point, a->path) ||
-			  is_inside(row->point, a->home);
-	}
-	return inside;
-}
-
-static void tell_aliases(const struct mount_table *t,
-			 const struct alias *aliases, size_t n,
-			 const struct telling *to)
-{
-	struct mount_change c;
-
-	for (size_t i = 0; i < n; i++) {
-		c = (struct mount_change){ .kind = EVENT_MOUNT,
-					   .how = EVENT_MOUNT_ALIAS,
-					   .path = aliases[i].path,
-					   .path2 = aliases[i].home };
-		to->tell(to->ctx, &c);
-	}
-	for (size_t i = 0; i < t->n; i++) {
-		const struct mount_row *row = &t->rows[i];
-
-		if (!covers_some(row, aliases, n))
-			continue;
-		c = change_of(EVENT_MOUNT, row);
-		c.how = row->upper ? EVENT_MOUNT_OVERLAY : EVENT_MOUNT_NEW;
-		c.path2 = row->upper ? row->upper : "";
-		to->tell(to->ctx, &c);
-	}
-}
-
-int mount_table_tell_aliases(const char *cwd,
-			     void (*tell)(void *ctx,
-					  const struct mount_change *c),
-			     void *ctx)
-{
-	const struct telling to = { tell, ctx };
-	CLEANUP(mount_table_release) struct mount_table t = { 0 };
-	CLEANUP(freep) struct alias *aliases = NULL;
-	size_t n = 0;
-	int r = read_table(&t);
-
-	if (r < 0)
-		return r;
-	aliases = calloc(t.n + 1, sizeof(*aliases));
-	r = aliases ? find_aliases(&t, cwd, aliases, &n) : -ENOMEM;
-	if (r == 0 && n)
-		tell_aliases(&t, aliases, n, &to);
-	return r;
 }
 
 /* ---- for who comes late ---- */
@@ -433,10 +303,10 @@ int mount_table_note(struct mount_table *t, uint64_t dev, const char *root,
 		t->n = (size_t)(row - t->rows);
 		return -ENOMEM;
 	}
-	*ret = change_of(EVENT_MOUNT, row);
+	*ret = mount_row_change(EVENT_MOUNT, row);
 	for (size_t i = 0; i < t->n; i++) {
 		t->rows[i].kept = &t->rows[i] != row;
-		if (!name_below(&t->rows[i], row, alias))
+		if (!mount_row_name_below(&t->rows[i], row, alias))
 			continue;
 		ret->how = EVENT_MOUNT_ALIAS;
 		ret->path2 = str_cstr(alias);
