@@ -5,6 +5,9 @@
  *	36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
  *	id parent dev root point options [fields...] - type source super-options
  *
+ * The fields shared:N and master:N name peer groups: what is mounted in one mount of
+ * a group appears in the others as well, and in those whose master it is.
+ *
  * Space, tab, newline and backslash are written as \ and three octal digits. */
 #include "trace/call/mount_table_internal.h"
 
@@ -77,6 +80,12 @@ static char *upper_of(char *options)
 	return NULL;
 }
 
+static void parse_field(const char *field, struct mount_row *row)
+{
+	(void)sscanf(field, "shared:%d", &row->shared);
+	(void)sscanf(field, "master:%d", &row->master);
+}
+
 static bool parse_line(char *line, struct mount_row *ret)
 {
 	unsigned major_no, minor_no;
@@ -93,7 +102,7 @@ static bool parse_line(char *line, struct mount_row *ret)
 	ret->root = next_word(&at);
 	ret->point = next_word(&at);
 	while ((word = next_word(&at)) && strcmp(word, "-") != 0)
-		;
+		parse_field(word, ret);
 	type = next_word(&at);
 	(void)next_word(&at); /* the source */
 	options = next_word(&at);
@@ -335,6 +344,51 @@ const char *mount_table_other(const struct mount_table *t, uint64_t dev,
 		other = row->point;
 	}
 	return other;
+}
+
+/* The mount that the directory of `point` is in: the last of those above it. */
+static const struct mount_row *parent_of(const struct mount_table *t,
+					 const char *point)
+{
+	const struct mount_row *parent = NULL;
+
+	for (size_t i = 0; i < t->n; i++) {
+		const struct mount_row *row = &t->rows[i];
+
+		if (path_is_under(point, row->point) &&
+		    strcmp(point, row->point) != 0 &&
+		    (!parent || strlen(row->point) >= strlen(parent->point)))
+			parent = row;
+	}
+	return parent;
+}
+
+bool mount_is_propagated(const char *point)
+{
+	CLEANUP(mount_table_release) struct mount_table t = { 0 };
+	CLEANUP(str_release) struct str name = STR_INIT;
+	const struct mount_row *parent;
+	const char *rest;
+
+	if (mount_table_read(&t) < 0)
+		return true;
+	parent = parent_of(&t, point);
+	if (!parent || !parent->shared)
+		return false;
+	/* The mount point as the file system has it. */
+	rest = point + (parent->point[1] ? strlen(parent->point) : 0);
+	str_adds(&name, parent->root[1] ? parent->root : "");
+	str_adds(&name, rest);
+	for (size_t i = 0; i < t.n; i++) {
+		const struct mount_row *row = &t.rows[i];
+
+		if (row != parent &&
+		    (row->shared == parent->shared ||
+		     row->master == parent->shared) &&
+		    path_is_under(str_cstr(&name), row->root))
+			return true;
+	}
+	return str_error(&name) < 0;
 }
 
 void mount_table_forget(struct mount_table *t, const char *point)

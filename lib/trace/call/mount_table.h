@@ -21,6 +21,8 @@
 struct mount_row {
 	int id;
 	bool kept; /* while tables are compared: it is in both */
+	int shared; /* its peer group; 0: none */
+	int master; /* the group it gets mounts from; 0: none */
 	uint64_t dev;
 	const char *root; /* in its file system */
 	const char *point; /* where it is mounted */
@@ -74,6 +76,12 @@ int mount_table_note(struct mount_table *t, uint64_t dev, const char *root,
  * nowhere, or at several places. */
 const char *mount_table_other(const struct mount_table *t, uint64_t dev,
 			      const char *root, const char *point);
+
+/* Does the kernel repeat elsewhere in our view what is mounted at `point`, or unmounted
+ * there?  The directory may be seen in another mount of the same peer group, or in one
+ * that gets its mounts from it.  Looks at the mounts as they are now; true when they
+ * cannot be read. */
+bool mount_is_propagated(const char *point);
 
 /* The last mount at `point` is gone. */
 void mount_table_forget(struct mount_table *t, const char *point);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,7 +198,8 @@ static enum event_ftype look_at_moved(struct translator *t,
 	return event_ftype_of(r->mode);
 }
 
-static bool names_are_foreign(struct translator *t, const struct wire_record *r)
+bool translate_names_are_foreign(struct translator *t,
+				 const struct wire_record *r)
 {
 	if (!(r->flags & WIRE_FOREIGN) && !(r->sure & WIRE_COVERED))
 		return false;
@@ -242,7 +242,7 @@ static void on_rename(struct translator *t, const struct wire_record *r)
 	struct stamp moved;
 	enum event_ftype ftype;
 
-	if (names_are_foreign(t, r) ||
+	if (translate_names_are_foreign(t, r) ||
 	    translate_name(t, r, false, &t->path) < 0 ||
 	    translate_name(t, r, true, &t->path2) < 0)
 		return;
@@ -266,7 +266,7 @@ static void on_link(struct translator *t, const struct wire_record *r)
 	struct stamp linked;
 	enum event_ftype ftype;
 
-	if (names_are_foreign(t, r))
+	if (translate_names_are_foreign(t, r))
 		return;
 	if (!(r->flags & WIRE_FD)) {
 		if (translate_name(t, r, false, &t->path) < 0)
@@ -286,7 +286,7 @@ static void on_link(struct translator *t, const struct wire_record *r)
 
 static void on_symlink(struct translator *t, const struct wire_record *r)
 {
-	if (names_are_foreign(t, r) ||
+	if (translate_names_are_foreign(t, r) ||
 	    translate_name(t, r, true, &t->path2) < 0)
 		return;
 	places_forget(&t->places);
@@ -296,7 +296,7 @@ static void on_symlink(struct translator *t, const struct wire_record *r)
 
 static void on_unlink(struct translator *t, const struct wire_record *r)
 {
-	if (names_are_foreign(t, r) ||
+	if (translate_names_are_foreign(t, r) ||
 	    translate_name(t, r, false, &t->path) < 0)
 		return;
 	places_forget(&t->places);
@@ -307,7 +307,7 @@ static void on_truncate(struct translator *t, const struct wire_record *r)
 {
 	struct stamp stamp = { 0 };
 
-	if (names_are_foreign(t, r) ||
+	if (translate_names_are_foreign(t, r) ||
 	    translate_name(t, r, false, &t->path) < 0)
 		return;
 	if (!(r->sure & WIRE_SURE))
@@ -319,7 +319,7 @@ static void on_truncate(struct translator *t, const struct wire_record *r)
 
 static void on_mknod(struct translator *t, const struct wire_record *r)
 {
-	if (names_are_foreign(t, r) ||
+	if (translate_names_are_foreign(t, r) ||
 	    translate_name(t, r, false, &t->path) < 0)
 		return;
 	translate_emit(t, r->pid, (int64_t)r->time_ns + t->clock_ns, EVENT_OPEN,
@@ -331,82 +331,6 @@ static void on_mkdir(struct translator *t, const struct wire_record *r)
 	if (!(r->flags & (WIRE_FOREIGN | WIRE_LONG | WIRE_NOWHERE)) &&
 	    translate_name(t, r, false, &t->path) == 0)
 		places_note_dir(&t->places, &t->path);
-}
-
-/* ---- mounts ---- */
-
-static void emit_mount(struct translator *t, const struct wire_record *r,
-		       const struct mount_change *c)
-{
-	struct stamp stamp = { .dev = c->dev };
-
-	str_clear(&t->path2);
-	str_adds(&t->path2, c->path2);
-	emit(t, r, c->kind, (int32_t)c->how, EVENT_FTYPE_DIRECTORY, &stamp);
-}
-
-/* A mount that has moved is the one whose other name is gone with that. */
-static void emit_moved(struct translator *t, const struct wire_record *r,
-		       const char *point, struct mount_change *c)
-{
-	CLEANUP(str_release) struct str from = STR_INIT;
-
-	str_adds(&from, point);
-	c->path2 = str_cstr(&from);
-	c->how = EVENT_MOUNT_MOVED;
-	emit_mount(t, r, c);
-	str_clear(&t->path);
-	str_add(&t->path, from.data, from.len);
-	mount_table_forget(&t->mounts, str_cstr(&from));
-	*c = (struct mount_change){ .kind = EVENT_UNMOUNT,
-				    .dev = c->dev,
-				    .path2 = "" };
-	emit_mount(t, r, c);
-}
-
-static void on_mount(struct translator *t, const struct wire_record *r)
-{
-	CLEANUP(str_release) struct str root = STR_INIT;
-	CLEANUP(str_release) struct str alias = STR_INIT;
-	struct wire_strings s = wire_strings_of(r);
-	struct mount_change c;
-	const char *from;
-
-	places_forget(&t->places);
-	if (r->flags & WIRE_FOREIGN) /* what is done there is a gap */
-		return;
-	if ((r->flags & WIRE_LONG) || (r->sure & WIRE_COVERED) ||
-	    mount_table_look(&t->mounts) < 0 ||
-	    !place_add_base(&t->path, s.base, r->base_len) ||
-	    !place_add_base(&root, s.base2, r->base2_len)) {
-		translate_gap(t, r->pid, EVENT_GAP_NAMESPACE, "");
-		return;
-	}
-	if (!root.len)
-		str_addc(&root, '/');
-	if (mount_table_note(&t->mounts, translate_dev_of(r), str_cstr(&root),
-			     str_cstr(&t->path), &alias, &c) < 0)
-		translate_gap(t, r->pid, EVENT_GAP_MEMORY, NULL);
-	else if (r->aux && (from = mount_table_other(&t->mounts, c.dev,
-						     str_cstr(&root), c.path)))
-		emit_moved(t, r, from, &c);
-	else if (r->aux || (r->bytes == OVERLAYFS_SUPER_MAGIC &&
-			    c.how == EVENT_MOUNT_NEW))
-		translate_gap(t, r->pid, EVENT_GAP_NAMESPACE, c.path);
-	else
-		emit_mount(t, r, &c);
-}
-
-static void on_unmount(struct translator *t, const struct wire_record *r)
-{
-	struct mount_change c = { .kind = EVENT_UNMOUNT, .path2 = "" };
-
-	places_forget(&t->places);
-	if ((r->flags & WIRE_FOREIGN) || names_are_foreign(t, r) ||
-	    translate_name(t, r, false, &t->path) < 0)
-		return;
-	mount_table_forget(&t->mounts, str_cstr(&t->path));
-	emit_mount(t, r, &c);
 }
 
 /* ---- processes ---- */
@@ -445,14 +369,14 @@ static void on_gap(struct translator *t, const struct wire_record *r)
 
 static void (*const kinds[WIRE_KIND_END])(struct translator *t,
 					  const struct wire_record *r) = {
-	[WIRE_OPEN] = on_open,	   [WIRE_RENAME] = on_rename,
-	[WIRE_LINK] = on_link,	   [WIRE_SYMLINK] = on_symlink,
-	[WIRE_UNLINK] = on_unlink, [WIRE_TRUNCATE] = on_truncate,
-	[WIRE_MKNOD] = on_mknod,   [WIRE_MKDIR] = on_mkdir,
-	[WIRE_FORK] = on_fork,	   [WIRE_EXEC] = translate_exec,
-	[WIRE_EXIT] = on_exit_,	   [WIRE_GAP] = on_gap,
-	[WIRE_SCRIPT] = on_script, [WIRE_SUMS] = translate_sums,
-	[WIRE_MOUNT] = on_mount,   [WIRE_UNMOUNT] = on_unmount,
+	[WIRE_OPEN] = on_open,		[WIRE_RENAME] = on_rename,
+	[WIRE_LINK] = on_link,		[WIRE_SYMLINK] = on_symlink,
+	[WIRE_UNLINK] = on_unlink,	[WIRE_TRUNCATE] = on_truncate,
+	[WIRE_MKNOD] = on_mknod,	[WIRE_MKDIR] = on_mkdir,
+	[WIRE_FORK] = on_fork,		[WIRE_EXEC] = translate_exec,
+	[WIRE_EXIT] = on_exit_,		[WIRE_GAP] = on_gap,
+	[WIRE_SCRIPT] = on_script,	[WIRE_SUMS] = translate_sums,
+	[WIRE_MOUNT] = translate_mount, [WIRE_UNMOUNT] = translate_unmount,
 };
 
 void translate(struct translator *t, const struct wire_record *r)

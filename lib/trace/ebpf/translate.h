@@ -79,6 +79,10 @@ void translate_emit(struct translator *t, pid_t pid, int64_t time_ns,
 /* translate_exec.c */
 void translate_exec(struct translator *t, const struct wire_record *r);
 
+/* translate_mount.c */
+void translate_mount(struct translator *t, const struct wire_record *r);
+void translate_unmount(struct translator *t, const struct wire_record *r);
+
 /* Strings of a record, as they lie in it. */
 struct wire_strings {
 	const char *name;
@@ -98,6 +102,10 @@ struct stamp translate_emptied(struct translator *t,
 
 /* A place below another root means nothing to us, unless the same file is there. */
 bool translate_is_visible(const struct wire_record *r, const char *path);
+
+/* Do its names mean nothing to us?  Then sends a gap. */
+bool translate_names_are_foreign(struct translator *t,
+				 const struct wire_record *r);
 
 /* Its device, as stat() says it where it agrees. */
 dev_t translate_dev_of(const struct wire_record *r);
