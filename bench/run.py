@@ -170,9 +170,9 @@ class Rows(Bench):
             return ms
 
         def row(title, project, argv, reps):
-            for tracer in ("ptrace", "hybrid"):
-                roar = [self.roar, "run", "-q", "--tracer", tracer, *argv]
-                self.slope_row(f"roar run per 4 KiB file, {tracer}, {title}",
+            for name in ("ptrace", "hybrid"):
+                roar = [self.roar, "run", "-q", "--tracer", name, *argv]
+                self.slope_row(f"roar run per 4 KiB file, {name}, {title}",
                                45.0, MAKE_N, lambda n: run(project, argv, n),
                                lambda n, roar=roar: run(project, roar, n),
                                reps)

@@ -38,15 +38,16 @@ from ._shared_memory import SharedMemoryRingBuffer, SharedMemorySegmentPool
 from .collate import collate_into
 
 if TYPE_CHECKING:
-    from . import coordinator, dataset, media, order, pipeline, readers
+    from . import (coordinator, dataset, media,  # noqa: F401
+                   order, pipeline, readers)
     from ._coord_errors import (BarrierBroken, BarrierTimeout,
                                 CoordinatorError, WorldChanged)
     from ._launch import init_from_env
     from ._shards import shards
     from .coordinator import TrainingOrchestrator
     from .dataset import DatasetRegistry, ShardInfo
-    from ._hash import FileHash, hash as hash, hash_file, hash_files
-    from .loader import DataLoader
+    from ._hash import FileHash, hash as hash, hash_file, hash_files  # noqa: F401
+    from .loader import DataLoader  # noqa: F401
     from .order import MixedOrder, Part, Ranges, SampleOrder
 
 __version__ = "0.1.0"

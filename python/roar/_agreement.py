@@ -115,6 +115,6 @@ def settle(dataset_id: str, claims: Sequence[Claim], more: bool, *,
         number += 1
     before: Sequence[int] = [0, 0, 0]
     if origins and len(origins) == len(leading):
-        before = max(origins)
+        before = max(origins, key=tuple)
     return Settled(number, begin.epoch, begin.consumed or 0, before,
                    max(0, before[1] - n_continuing))

@@ -73,7 +73,7 @@ class WorldChanged(CoordinatorError):
         return type(self), (str(self), self.position, self.came, self.gone)
 
 
-class _NamesTheAbsent:
+class _NamesTheAbsent(Exception):
     """Carries the ids of those who were waited for."""
 
     absent: list[str]

@@ -25,7 +25,7 @@ except ImportError as error:
 from ._checks import whole
 
 if TYPE_CHECKING:  # they know it; Python 3.11 does not
-    from typing_extensions import Buffer
+    from typing_extensions import Buffer  # type: ignore[attr-defined]
 
 __all__ = ["FileHash", "hash", "hash_file", "hash_files"]
 

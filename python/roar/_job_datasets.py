@@ -142,7 +142,8 @@ class JobDatasets:
     def shards(self, dataset_id: str, worker_id: str, epoch: int) -> list[int]:
         if self._of.worker_id != worker_id:
             if worker_id not in self.workers():
-                return
+                raise ValueError(f"there is no worker {worker_id!r}: register "
+                                 "it first")
             raise ValueError(
                 f"this process is worker {self._of.worker_id!r}; the shards of "
                 f"{worker_id!r} are told to itself")

@@ -486,10 +486,9 @@ def shards(dataset: "AnyPath | Sequence[AnyPath]", *,
             f"coordinator is {coordinator!r:.80}, an address: connect to it by "
             "roar.TrainingOrchestrator(), register this process as a worker, "
             "and give that object")
-    spec = _spec_of(dataset, coordinator, registry)
-    if spec is None:
-        spec = DatasetSpec(name or "samples", dataset, shuffle is not False,
-                           42 if seed is None else seed)
+    spec: DatasetSpec = _spec_of(dataset, coordinator, registry) or \
+        DatasetSpec(name or "samples", dataset, shuffle is not False,
+                    42 if seed is None else seed)
     source = spec.source if path is None else path
     if source is None:
         raise ValueError(f"dataset {spec.dataset_id!r} is registered without a "

@@ -123,12 +123,13 @@ class _Collate:
         kinds = _kinds(numpy, torch)
         if isinstance(samples[0], (bool, int, float)):
             array = self._numbers(samples)
-            return array and _stack_of(array, self.as_torch)
+            return _stack_of(array, self.as_torch) if array else None
         kind = next((k for k in kinds if isinstance(samples[0], k)), None)
         if kind is None or not all(isinstance(s, kind) for s in samples):
             return None
         if torch is not None and kind is torch.Tensor:
             return _stack_of(samples, True)
+        assert numpy is not None
         if any(isinstance(s, numpy.ma.MaskedArray) for s in samples):
             return None
         if self.as_torch:

@@ -28,7 +28,7 @@ from ._collection import Collection
 from .readers import KINDS, AnyPath
 
 if TYPE_CHECKING:
-    from ._job_datasets import JobDatasets
+    from ._job_datasets import JobDatasets  # noqa: F401
     from .coordinator import TrainingOrchestrator
 
 __all__ = ["DatasetRegistry", "DatasetSpec", "ShardInfo"]
@@ -228,7 +228,7 @@ class DatasetRegistry:
         if coordinator_url is None:
             self._books = _Local()
         else:
-            from ._job_datasets import JobDatasets
+            from ._job_datasets import JobDatasets  # noqa: F811
             from .coordinator import TrainingOrchestrator
             self._books = JobDatasets(
                 TrainingOrchestrator(coordinator_url, **options)

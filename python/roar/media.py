@@ -68,8 +68,8 @@ def decode_packets(packets: VideoPackets | AudioPackets, *,
         raise ValueError(f"threads must be between 0 and 1024, not {threads}")
     if max_bytes <= 0:
         raise ValueError(f"max_bytes must be above 0, not {max_bytes}")
-    frames = _decode(packets, None if format == "native" else format,
-                     bool(accurate), threads, min(max_bytes, 1 << 62))
+    frames: Any = _decode(packets, None if format == "native" else format,
+                          bool(accurate), threads, min(max_bytes, 1 << 62))
     try:
         import numpy
     except ImportError:

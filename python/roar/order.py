@@ -178,8 +178,8 @@ class MixedOrder(Walk[list[tuple[int, int]]]):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         facts = state["_facts"]
-        self._mix = _roar_shard.Mix([tuple(part) for part in facts["parts"]],
-                                    facts["seed"])
+        parts: list[Any] = [tuple(part) for part in facts["parts"]]
+        self._mix = _roar_shard.Mix(parts, facts["seed"])
         super().__setstate__(state)
 
     @property

@@ -1,7 +1,6 @@
 """Is a digest that of the content it stands for?  Files that are mapped, that are
 updated in place, that others change, that go away with their file system."""
 
-import hashlib
 import os
 import resource
 import signal

@@ -2,11 +2,9 @@
 
 import array
 import contextlib
-import json
 import mmap
 import os
 import re
-import shutil
 import signal
 import socket
 import struct
@@ -16,8 +14,8 @@ import time
 
 import pytest
 
-from helpers import (ORDINARY, alive, children_of, gaps_of, make_place,
-                     names_of, runs_program, until)
+from helpers import (ORDINARY, children_of, gaps_of, make_place, names_of,
+                     runs_program, until)
 
 OTHER = 65533  # another ordinary user
 MAGIC, VERSION = 0x64726172, 2

@@ -2,7 +2,6 @@
 
 import ast
 import copy
-import os
 import pathlib
 import pickle
 import signal
@@ -15,8 +14,8 @@ import pytest
 
 import _roar_coord
 import roar
-from coordinator_helpers import (PATIENCE, QUICK, Background, Server, one_server,
-                                 own_job, until, workers)
+from coordinator_helpers import (  # noqa: F401
+    PATIENCE, QUICK, Background, Server, one_server, own_job, until, workers)
 from roar import coordinator
 
 

@@ -12,8 +12,8 @@ import time
 import pytest
 
 import roar
-from coordinator_helpers import (PATIENCE, QUICK, Background, Server, one_server,
-                                 own_job, until, workers)
+from coordinator_helpers import (  # noqa: F401
+    PATIENCE, QUICK, Background, Server, one_server, own_job, until, workers)
 from roar import coordinator
 
 

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from coordinator_helpers import (PATIENCE, Background, one_server, own_job,
-                                 workers)
+from coordinator_helpers import (  # noqa: F401
+    PATIENCE, Background, one_server, own_job, workers)
 from roar import coordinator
 
 

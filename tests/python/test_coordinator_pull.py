@@ -6,7 +6,8 @@ from concurrent import futures
 
 import pytest
 
-from coordinator_helpers import Background, Server, one_server, until, workers
+from coordinator_helpers import (  # noqa: F401
+    Background, Server, one_server, until, workers)
 from roar import _lease, coordinator
 
 MODES = pytest.mark.parametrize("exactly_once", [False, True],

@@ -6,7 +6,7 @@ import itertools
 import pytest
 
 import roar
-from coordinator_helpers import Background, one_server, workers
+from coordinator_helpers import Background, one_server, workers  # noqa: F401
 
 
 @pytest.fixture(name="records")
@@ -45,6 +45,8 @@ def test_workers_of_a_job_see_the_same_datasets(server, records):
         assert all(s.file_paths for mine in dealt for s in mine)
         with pytest.raises(ValueError, match="told to itself"):
             books[0].get_shards("d", "w-1", 0)
+        with pytest.raises(ValueError, match="there is no worker 'nobody'"):
+            books[0].get_shards("d", "nobody", 0)
         with pytest.raises(ValueError, match="only 'w-1' itself"):
             books[0].remove_worker("w-1")
 

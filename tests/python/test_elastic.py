@@ -11,8 +11,8 @@ import time
 import pytest
 
 import roar
-from coordinator_helpers import (PATIENCE, Background, Server,
-                                 one_server, until, workers)
+from coordinator_helpers import (  # noqa: F401
+    PATIENCE, Background, Server, one_server, until, workers)
 from roar import _agreement
 from roar._agreement import Claim
 

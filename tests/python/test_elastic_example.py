@@ -8,7 +8,8 @@ import sys
 import pytest
 
 import roar
-from coordinator_helpers import PATIENCE, one_server, own_job, until
+from coordinator_helpers import (  # noqa: F401
+    PATIENCE, one_server, own_job, until)
 
 N = 64 * 900    # samples of 2 bytes: far more than are trained on by then
 HERE = os.path.dirname(os.path.abspath(__file__))

@@ -246,7 +246,7 @@ def test_memory_is_kept_while_packets_or_views_of_them_live(clips):
     meta, buffers = media.to_buffers(media.demux_audio(clips("a.m4a")))
     memory = bytearray(buffers[0])
     q = media.from_buffers(meta, [memory])
-    view = q.data(3)
+    view = q.data(3)  # noqa: F841
     for holder in ("packets", "view", None):
         if holder is None:
             memory.append(0)  # nobody is left

@@ -127,7 +127,7 @@ class ArenaOutlet(Outlet):
     def _need_credit(self) -> None:
         while not self._credits:
             try:
-                self._credits = os.eventfd_read(self._eventfd)
+                self._credits = os.eventfd_read(self._eventfd)  # type: ignore[attr-defined]
             except InterruptedError:
                 pass  # a signal: Python makes most calls again, but not this one
         if self._closed:
@@ -192,7 +192,7 @@ class ArenaOutlet(Outlet):
 
     def abandon(self) -> None:
         self._closed = True
-        os.eventfd_write(self._eventfd, _FOREVER)
+        os.eventfd_write(self._eventfd, _FOREVER)  # type: ignore[attr-defined]
         if self._arrived is not None:
             self._arrived.set()
 
@@ -201,7 +201,7 @@ class _Worker:
     """What the parent knows of one worker."""
 
     def __init__(self, credits: int) -> None:
-        self.eventfd = os.eventfd(0, os.EFD_CLOEXEC)
+        self.eventfd = os.eventfd(0, os.EFD_CLOEXEC)  # type: ignore[attr-defined]
         self.pid = 0
         self.control: Connection | None = None
         self.sentinel = -1
@@ -214,7 +214,7 @@ class _Worker:
     def delivered(self) -> None:
         self._owed += 1
         if self._owed >= self._at_once:
-            os.eventfd_write(self.eventfd, self._owed)
+            os.eventfd_write(self.eventfd, self._owed)  # type: ignore[attr-defined]
             self._owed = 0
 
 

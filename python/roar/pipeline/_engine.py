@@ -14,10 +14,10 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Executor, Future
-from typing import Any
+from typing import Any, cast
 
 from ._errors import PipelineFailure
-from ._ops import Loop
+from ._ops import Elsewhere, Here, Loop
 from ._stage import Mark, Stage, Task
 
 __all__ = ["Engine"]
@@ -171,19 +171,21 @@ class Engine:
                 stage, task = found
                 self._lock.release()
                 try:
-                    step, error = _attempt(task.op.advance, task.state)
+                    step, error = _attempt(cast(Here, task.op).advance,
+                                           task.state)
                 finally:
                     self._lock.acquire()
                 self._settle(stage, task, step, error)
 
     def _submit(self, stage: Stage, task: Task) -> None:
-        future, error = _attempt(task.op.submit, task.state)
+        op = cast(Elsewhere, task.op)
+        future, error = _attempt(op.submit, task.state)
         if error is not None:
             self._settle(stage, task, None, error)
             return
 
         def arrived(future: Future[Any]) -> None:
-            step, error = _attempt(task.op.collect, future)
+            step, error = _attempt(op.collect, future)
             with self._lock:
                 if not (self._stopping and isinstance(error, CancelledError)):
                     self._settle(stage, task, step, error)

@@ -89,10 +89,11 @@ class Each:
         return [item, None]
 
     def advance(self, state: list[Any]) -> Step:
-        if state[1] is None:
-            state[1] = iter(self._fn(state[0]))
+        values = state[1]
+        if values is None:
+            values = state[1] = iter(self._fn(state[0]))
             state[0] = None
-        for value in state[1]:
+        for value in values:
             return (value,), False
         return _ENDED
 
@@ -106,7 +107,9 @@ class Submit:
         self, executor: Executor, fn: Callable[[Any], Any], many: bool
     ) -> None:
         self._executor = executor
-        self._fn = _Listed(fn) if many else fn
+        self._fn: Callable[[Any], Any] = fn
+        if many:
+            self._fn = _Listed(fn)
         self._many = many
 
     def begin(self, item: Any) -> Any:
@@ -165,11 +168,12 @@ class AwaitEach:
         return self._loop.submit(self._next(state))
 
     async def _next(self, state: list[Any]) -> Step:
-        if state[1] is None:
-            state[1] = aiter(self._fn(state[0]))
+        values = state[1]
+        if values is None:
+            values = state[1] = aiter(self._fn(state[0]))
             state[0] = None
         try:
-            return (await anext(state[1]),), False
+            return (await anext(values),), False
         except StopAsyncIteration:
             return _ENDED
 
@@ -177,7 +181,9 @@ class AwaitEach:
         return future.result()
 
 
-Op = Call | Each | Submit | Await | AwaitEach
+Here = Call | Each
+Elsewhere = Submit | Await | AwaitEach
+Op = Here | Elsewhere
 
 
 def op_of_source(config: SourceConfig[Any], loop: Callable[[], Loop]) -> Op:

@@ -54,5 +54,5 @@ class RandomState:
         if self._torch is not None:
             import torch
 
-            base = int(torch.randint(0, 2**62, ()).item())
-            torch.manual_seed(base ^ (worker << 20))
+            drawn = int(torch.randint(0, 2**62, ()).item())
+            torch.manual_seed(drawn ^ (worker << 20))

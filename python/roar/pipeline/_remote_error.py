@@ -40,7 +40,7 @@ class PackedError(NamedTuple):
 def pack_error(error: BaseException) -> PackedError:
     """`error` as plain data."""
     text = "".join(traceback.format_exception(error))
-    summary = "".join(traceback.format_exception_only(error)).strip()
+    summary = "".join(traceback.format_exception_only(type(error), error)).strip()
     cause = error.__cause__
     return PackedError(_pickled(error), summary, text,
                        _pickled(cause) if cause is not None else None)

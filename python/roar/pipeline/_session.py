@@ -91,7 +91,7 @@ class Session:
 
     def _start_one(self, plan: WorkerPlan, mine: Connection, daemon: bool) -> None:
         name = f"roar-worker-{plan.info.index}"
-        process = self._context.Process(
+        process = self._context.Process(  # type: ignore[attr-defined]
             target=work, args=(plan,), name=name, daemon=daemon
         )
         self._commands.append(mine)

@@ -128,15 +128,17 @@ class Stage:
     def _must_flush(self) -> bool:
         return self._flush is not None and not self._flushed and not self._n_active
 
+    def _flush_now(self, _: None) -> Any:
+        assert self._flush is not None
+        return self._flush()
+
     def take(self) -> Task:
         """The task to go on with; only after ready()."""
         if self._paused:
             return self._paused.popleft()
         if isinstance(self.inbox[0], Mark):
-            flush = self._flush
-            assert flush is not None
             self._flushed = True
-            task = Task(Call(lambda _: flush()), None)
+            task = Task(Call(self._flush_now), None)
         else:
             assert self.op is not None
             task = Task(self.op, self.inbox.popleft())

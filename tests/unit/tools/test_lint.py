@@ -50,3 +50,19 @@ def test_header_and_source_may_lie_apart_in_one_library(tree):
     assert lint.check_names() == []
     tree({"lib/coord/inspect.h": "", "lib/arena/core/inspect.c": ""})
     assert len(lint.check_names()) == 1
+
+
+def test_types_are_written_in_one_way(tree, monkeypatch):
+    monkeypatch.setattr(lint.shutil, "which", lambda name: name)
+    monkeypatch.setattr(lint.matrix, "run", lambda *_, **__: (0, ""))
+    tree({"a.py": "import os\nfrom typing import Any, Optional\n",
+          "b.py": "from typing import Any\n"})
+    assert lint.check_python() == ["a.py:2: write X | None and X | Y"]
+
+
+def test_a_line_may_excuse_itself(tree, monkeypatch):
+    monkeypatch.setattr(lint.shutil, "which", lambda name: name)
+    monkeypatch.setattr(lint.matrix, "run", lambda *_, **__: (
+        1, "a.py:1:1: 'os' imported but unused\na.py:2:1: 're' imported but unused\n"))
+    tree({"a.py": "import os  # noqa: F401\nimport re\n"})
+    assert lint.check_python() == ["a.py:2:1: 're' imported but unused"]
