@@ -1,7 +1,7 @@
 /* event.h - one thing a traced process did to a file or to the process tree.
  *
  * One layout for all tracers and for the run journal.  A record is a fixed
- * header and two NUL-terminated byte strings behind it, padded to eight bytes:
+ * header and two NUL-terminated byte strings after it, padded to eight bytes:
  *
  *	offset  size  field
  *	     0     4  size       whole record, multiple of 8, at least 80
@@ -38,7 +38,7 @@
  *	UNMOUNT   the mount point    -             -           device (dev)
  *	GAP       detail             -             enum event_gap  -
  *
- * (*) EVENT_STATUS_UNKNOWN where only its parent was told.
+ * (*) EVENT_STATUS_UNKNOWN where only the parent could read it.
  *
  * EXEC comes once per file the kernel loaded: the script, its interpreter, the
  * program and the program's loader; only the first carries the command line.
@@ -114,7 +114,7 @@ enum event_gap {
 	EVENT_GAP_UNTRACED = 1, /* nothing was observed at all */
 	EVENT_GAP_IO_URING = 2, /* a process set up io_uring */
 	EVENT_GAP_ESCAPED = 3, /* a process was lost from the trace */
-	EVENT_GAP_NAMESPACE = 4, /* files behind another mount namespace */
+	EVENT_GAP_NAMESPACE = 4, /* files of another mount namespace */
 	EVENT_GAP_PATH = 5, /* a path could not be read or resolved */
 	EVENT_GAP_SETUID = 6, /* a set-uid program ran without its privilege */
 	EVENT_GAP_OUTLIVED = 7, /* a process went on after the record ended */
@@ -179,7 +179,7 @@ void event_set_paths(struct event *ev, const char *path, size_t path_len,
 
 /* Is there a sound record at the start of `len` bytes?  Returns its size, 0
  * when the bytes end (or a zero size marks the end), -EBADMSG when they are
- * no record.  Everything a reader relies on is checked. */
+ * not a record.  Everything a reader relies on is checked. */
 int64_t event_check(const void *data, size_t len);
 
 /* The ftype of a stat mode. */

@@ -1,6 +1,6 @@
 /* journal.h - the events of a run in flight, safe against kill -9.
  *
- * A journal is a file of event records (event.h) behind a 64-byte header and
+ * A journal is a file of event records (event.h) after a 64-byte header and
  * the run's description.  The writer stores records through a shared mapping:
  * what it has stored belongs to the page cache, so it survives the death of the
  * process at any instruction without a system call per event.  The size field
@@ -14,8 +14,8 @@
  *	    64     -  description, padded to 8; opaque to this module
  *	     -     -  records until the first zero size or the end of the file
  *
- * The writer holds an open-file-description write lock for as long as it lives;
- * journal_is_live() asks for it.  A journal belongs to one thread. */
+ * The writer holds an open-file-description write lock as long as it lives;
+ * journal_is_live() tests it.  A journal belongs to one thread. */
 #ifndef ROAR_EVENT_JOURNAL_H
 #define ROAR_EVENT_JOURNAL_H
 
@@ -29,14 +29,14 @@ struct event;
 struct journal;
 struct journal_reader;
 
-/* Creates `name` in `dirfd` (it must not exist) with the description `meta`.  From
- * then on whatever happens to this process leaves a journal to read; before, at
- * most a file whose name ends in `name` and JOURNAL_UNBORN. */
+/* Creates `name` in `dirfd` (it must not exist) with the description `meta`.  A process
+ * that is killed later leaves a readable journal; one that is killed during this call
+ * leaves at most a file named `name` and JOURNAL_UNBORN. */
 int journal_create(int dirfd, const char *name, const void *meta,
 		   size_t meta_len, struct journal **ret_journal);
 
-/* Opens a journal whose writer was killed, to go on behind its last sound record.
- * Fails as journal_open() does. */
+/* Opens a journal whose writer was killed, to append after its last sound record.  Fails
+ * as journal_open() does. */
 int journal_resume(int dirfd, const char *name, struct journal **ret_journal);
 
 /* Unmaps and closes; the file stays until it is unlinked. */
@@ -48,27 +48,27 @@ DEFINE_CLEANUP(struct journal *, journal_close)
  * the same way. */
 int journal_append(struct journal *j, const struct event *ev);
 
-/* The writer is alive: the file's time says until when. */
+/* Records that the writer is alive, in the mtime of the file. */
 void journal_touch(struct journal *j);
 
-/* Where the next record of `size` bytes goes, so that a tracer builds it in
- * place; NULL as journal_append() fails.  journal_commit() makes it part of the
+/* Room for the next record of `size` bytes, so that a tracer builds it in place; NULL
+ * and *ret_error where journal_append() would fail.  journal_commit() makes it part of the
  * journal.  Nothing else may be called in between. */
 struct event *journal_reserve(struct journal *j, size_t size, int *ret_error);
 void journal_commit(struct journal *j, struct event *ev, uint32_t size);
 
-/* Removes `name`, which ends in JOURNAL_UNBORN, when its maker was killed before it
- * was a journal. */
+/* Removes `name`, which ends in JOURNAL_UNBORN, if the process that was creating it is
+ * gone. */
 #define JOURNAL_UNBORN ".new"
 void journal_remove_unborn(int dirfd, const char *name);
 
 /* Is the writer of this journal alive? */
 bool journal_is_live(int dirfd, const char *name);
 
-/* Opens a journal that has no writer (-EBUSY when it has one, so two recoveries
- * cannot meet) and checks its header: -EBADMSG when it is no journal of ours,
- * -ENODATA for one that was torn before its first record, -ENOENT for one that its
- * writer removed meanwhile.  The reader holds the lock. */
+/* Opens a journal that has no writer and checks its header.  -EBUSY when it has a writer
+ * or another reader, -EBADMSG when it is not a journal of ours, -ENODATA for one that was
+ * torn before its first record, -ENOENT for one that its writer removed meanwhile.  The
+ * reader holds the lock, so that two recoveries exclude each other. */
 int journal_open(int dirfd, const char *name,
 		 struct journal_reader **ret_reader);
 void journal_reader_free(struct journal_reader *r);

@@ -144,7 +144,7 @@ static void rescue(void *ctx, pid_t command)
 		hybrid_forget(run->meta.uid);
 }
 
-/* What the command has made itself is no code that it started from. */
+/* Files that the command creates are not code that it started from. */
 static bool is_made(void *ctx, const char *path, size_t len, bool young)
 {
 	const struct run *run = ctx;

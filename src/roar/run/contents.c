@@ -1,6 +1,7 @@
 /* contents.c - see contents.h */
 #include "run/contents.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/map.h"
@@ -60,8 +61,7 @@ struct content *contents_submit(struct run *run, struct lineage_file *file,
 
 	if (!c)
 		return NULL;
-	if (c->pending)
-		contents_collect(run, c);
+	contents_collect(run, c);
 	task = calloc(1, sizeof(*task));
 	if (!task)
 		return NULL;
@@ -169,6 +169,7 @@ bool contents_is_of_first(const struct content *c,
 	const struct stamp *first = &file->first;
 	struct stamp hashed;
 
+	assert(!c->pending);
 	if (c->result < 0)
 		return false;
 	if (c->mark == stamp_mark(first))
@@ -195,6 +196,7 @@ int64_t contents_taken_ns(const struct run *run, const struct content *c)
 
 void contents_get(const struct content *c, struct digests *ret)
 {
+	assert(!c->pending && c->result == 0);
 	if (c->extra && c->extra->has_digests) {
 		*ret = c->extra->digests;
 		return;

@@ -18,12 +18,12 @@ struct run;
 
 enum content_side { CONTENT_INPUT, CONTENT_OUTPUT };
 
-/* What few runs need of each file, or what is only kept for few files. */
+/* Kept for the first files of a run only, or where more digests than BLAKE3 are
+ * wanted. */
 struct content_extra {
 	struct stamp stamp; /* of the content that was hashed */
 	bool has_digests;
-	struct digests digests; /* others than BLAKE3 were wanted; else this part
-				 * is not there */
+	struct digests digests; /* only allocated with has_digests */
 };
 
 /* 64 bytes: there may be a million. */
@@ -31,7 +31,7 @@ struct content {
 	struct content *next; /* the other side of the same name */
 	union {
 		struct hash_task *task; /* while `pending` */
-		struct content_extra *extra; /* then; NULL when very many */
+		struct content_extra *extra; /* afterwards; may be NULL */
 	};
 	uint64_t mark; /* of the stamp that was hashed, see stamp_mark() */
 	int32_t taken_ms; /* when, since the run's start: for the racy rule */
@@ -40,8 +40,8 @@ struct content {
 	bool pending : 1;
 	bool cached : 1; /* the digest came from the cache */
 	bool firm : 1; /* input: taken before the run could write to the file */
-	bool final : 1; /* output: nobody of the run had it open for writing when
-			 * it was asked for, nor since */
+	bool final : 1; /* output: no process of the run had it open for writing
+			 * when it was asked for, nor since */
 	uint8_t blake3[32];
 };
 
@@ -54,9 +54,9 @@ uint64_t stamp_mark(const struct stamp *s);
 struct content *contents_find(const struct lineage_file *file,
 			      enum content_side side);
 
-/* Asks for the content now under `path` in the background (or again), some
- * `size_bytes` of it; `fd`, unless -1, is the file itself and given away.  NULL
- * without memory; then it is hashed at the end. */
+/* Starts to hash what is at `path` now, about `size_bytes`, in the background; replaces
+ * an earlier content of that side.  `fd`, unless -1, is the open file and is given away
+ * on success.  NULL without memory; then the file is hashed at the end. */
 struct content *contents_submit(struct run *run, struct lineage_file *file,
 				enum content_side side, const char *path,
 				int fd, uint64_t size_bytes);
@@ -67,7 +67,7 @@ void contents_collect(struct run *run, struct content *c);
 /* The same without waiting; afterwards `pending` says if it was there. */
 void contents_try_collect(struct run *run, struct content *c);
 
-/* Is it pending, and nothing has been read of it, not even the stamp? */
+/* Is it pending and the hasher has not started on it? */
 bool contents_is_unbegun(const struct content *c);
 
 /* Is a collected content the one that the name had at first sight?  When the run
@@ -75,9 +75,9 @@ bool contents_is_unbegun(const struct content *c);
 bool contents_is_of_first(const struct content *c,
 			  const struct lineage_file *file);
 
-/* Takes the digest of an input from the cache, by the stamp that the file had when it
- * was opened: for one that changed before it could be read.  False when the cache
- * does not know it, or nobody has asked for its content. */
+/* Takes the digest of an input from the cache, by the stamp that the file had when the
+ * run opened it: for a file that changed before roar could read it.  False when the cache
+ * does not know it, or contents_submit() was never called. */
 bool contents_recall(struct run *run, const struct lineage_file *file);
 
 /* Gives up a pending content and closes its file. */

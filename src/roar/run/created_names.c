@@ -11,20 +11,20 @@
 
 enum {
 	NAMES_MAX = 10000,
-	/* Many times what a tracer takes to tell; in all, not for each name. */
+	/* Many times what a tracer takes to report; for all names together. */
 	PATIENCE_MS = 500,
 };
 
 struct created_names {
-	pthread_mutex_t lock; /* protects all below */
-	pthread_cond_t more; /* a name, or the end */
+	pthread_mutex_t lock; /* protects all fields below; held for short */
+	pthread_cond_t more; /* signalled for a name, or the end */
 	bool ended;
 	int64_t patient_until_ns; /* monotonic; 0: nobody has waited yet */
 	struct map names; /* path -> itself */
 	struct pool pool;
 };
 
-int created_names_new(struct created_names **ret_made)
+int created_names_new(struct created_names **ret_names)
 {
 	struct created_names *m = calloc(1, sizeof(*m));
 	pthread_condattr_t attr;
@@ -36,7 +36,7 @@ int created_names_new(struct created_names **ret_made)
 	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	(void)pthread_cond_init(&m->more, &attr);
 	(void)pthread_condattr_destroy(&attr);
-	*ret_made = m;
+	*ret_names = m;
 	return 0;
 }
 
@@ -72,7 +72,7 @@ void created_names_end(struct created_names *m)
 	(void)pthread_mutex_unlock(&m->lock);
 }
 
-/* With the lock held: true when there is more to look at. */
+/* With the lock held.  False when the time is over. */
 static bool wait_for_more(struct created_names *m)
 {
 	struct timespec until;
@@ -85,7 +85,7 @@ static bool wait_for_more(struct created_names *m)
 	return pthread_cond_timedwait(&m->more, &m->lock, &until) == 0;
 }
 
-/* By its name, or below a folder that was made elsewhere and renamed. */
+/* By its name, or below a directory that was created elsewhere and renamed. */
 static bool knows(const struct created_names *m, const char *path, size_t len)
 {
 	while (len > 0) {

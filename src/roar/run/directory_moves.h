@@ -1,11 +1,13 @@
-/* directory_moves.h - what moved along with a renamed directory */
+/* directory_moves.h - files that moved along with a renamed directory.
+ *
+ * A rename of a directory is one event, but it gives all files below it new names. */
 #ifndef ROAR_RUN_DIRECTORY_MOVES_H
 #define ROAR_RUN_DIRECTORY_MOVES_H
 
 struct run;
 
-/* Adds to the fold what lies below the directories that the run has renamed.  More
- * names than anybody would wait for are a gap. */
+/* Walks the directories that the run has renamed and adds what is below them to the
+ * fold.  Too many names are a gap. */
 void directory_moves_follow(struct run *run);
 
 #endif

@@ -1,9 +1,9 @@
-/* environments.h - which directories are there for installed packages.
+/* environments.h - directories that hold installed packages.
  *
  * A virtual environment has a pyvenv.cfg in it, one of conda's a conda-meta/.
- * Names prove nothing: env/, .venv/ and py311/ are as good as any.  Each directory
- * is looked at once, so the answer is that of the first time; a run that makes an
- * environment forgets before it classifies files. */
+ * Names prove nothing: it may be called env/, .venv/ or py311/.  Each directory is
+ * examined once and the answer kept; because a run may create an environment, it calls
+ * environments_forget() before it classifies files. */
 #ifndef ROAR_RUN_ENVIRONMENTS_H
 #define ROAR_RUN_ENVIRONMENTS_H
 

@@ -1,9 +1,9 @@
 /* foreground.h - what a typed Ctrl-C finds at the terminal.
  *
- * The kernel sends it to all processes of the foreground group.  Whether they have
- * reacted cannot be asked, but three things can be seen from outside: a terminal
- * that hands over single keys (an editor, a pager, a prompt with line editing), a
- * process that waits for a line from it, and a process that catches SIGINT.
+ * The kernel sends SIGINT to all processes of the foreground group.  Nobody can ask
+ * whether they have reacted, but three things are visible from outside: a terminal in
+ * raw mode (an editor, a pager, a prompt with line editing), a process that waits for a
+ * line from it, and a process that catches SIGINT.
  *
  * A look costs one walk through /proc. */
 #ifndef ROAR_RUN_FOREGROUND_H
@@ -12,11 +12,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* In the order of how much is alive. */
+/* From the least to the most responsive. */
 enum foreground {
-	FOREGROUND_DEAF, /* nobody catches the signal or asks for input */
-	FOREGROUND_CATCHES, /* somebody catches it; perhaps busy, perhaps hung */
-	FOREGROUND_READS, /* somebody wants input from the user */
+	FOREGROUND_DEAF, /* no process catches the signal or reads input */
+	FOREGROUND_CATCHES, /* a process catches it; perhaps busy, perhaps hung */
+	FOREGROUND_READS, /* a process waits for input from the user */
 };
 
 /* Looks at the controlling terminal and its foreground group, in which `self` and
@@ -27,7 +27,7 @@ enum foreground foreground_look(pid_t self, pid_t other);
  * where a parent cannot stop by itself. */
 bool foreground_is_held(pid_t pid);
 
-/* Has the process stopped, and nobody let it go on? */
+/* Has the process stopped, without SIGCONT since? */
 bool foreground_is_stopped(pid_t pid);
 
 /* Has the process a handler for this signal? */

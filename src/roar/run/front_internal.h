@@ -14,16 +14,17 @@
 /* How long a signal sent to the whole group may take to be seen. */
 enum { FRONT_SETTLE_NS = 30000000 };
 
-/* What the tracer's process tells beside the line, so that it is known whatever
- * becomes of that process. */
+/* Memory that both processes share: what the tracer has told the front is known even if
+ * the tracer is killed.  The tracer writes and the front reads, except `left`. */
 struct front_page {
-	_Atomic int code; /* the command has ended with it; -1: not yet */
+	_Atomic int code; /* exit status of the command; -1: it has not ended */
 	_Atomic int by; /* the signal that ended it; 0 none */
 	_Atomic unsigned rest; /* enum front_rest */
 	_Atomic int witnessed; /* `signal_ns` is the witness's, see there */
-	_Atomic int left; /* the front ends; nobody is to wait for more */
+	_Atomic int left; /* by the front: it ends and waits for nothing more */
 	_Atomic int64_t ended_ns;
-	_Atomic int64_t stopped_ns; /* when we were last told to stop; 0 never */
+	_Atomic int64_t
+		stopped_ns; /* when the front was last told to stop; 0 never */
 };
 
 /* A program has one front. */
@@ -34,34 +35,34 @@ struct front_self {
 	const struct front_body *body;
 	sigset_t not_ours; /* ignored from the start */
 	bool quiet;
-	bool interrupted; /* SIGINT came to us, too */
-	int command_fd; /* a pidfd, so that its end is not lost with the tracer; -1 */
+	bool interrupted; /* the front got SIGINT as well */
+	int command_fd; /* pidfd of the command, for orphan.h; -1 */
 };
 
 extern struct front_self front_self;
 
 /* ---- front.c ---- */
 
-/* Standard input and output become nothing, so that whoever reads or writes the
- * other end sees the command close them. */
+/* Replaces standard input and output by /dev/null, so that the process at the other end
+ * of a pipe notices when the command closes them. */
 void front_drop_standard(void);
 
 /* ---- front_signals.c ---- */
 
-/* Signals are open only inside of ppoll(); there front_on_signal() keeps the one that
- * came, and front_take_signal() does to the command what was done to us.  Returns true
- * when there is no command any more and we are asked to end. */
+/* Signals are unblocked only in ppoll().  There front_on_signal(), the handler, keeps the
+ * one that came, and front_take_signal() passes it on to the command.  It returns true
+ * when the command has ended and the signal asks the front to end. */
 void front_catch_signals(void);
 void front_on_signal(int sig, siginfo_t *info, void *context);
 bool front_take_signal(void);
 
-/* The command exists from now on: what the terminal sends reaches it by itself. */
+/* The command exists from now on: signals of the terminal reach it directly. */
 void front_note_early(void);
 
 bool front_asks_to_end(int sig);
 
-/* The command has stopped: so do we, unless it goes on already (`held`: nobody
- * knows). */
+/* The command has stopped: stops the front as well, unless the command goes on already
+ * (`held`: that cannot be known). */
 void front_stop_likewise(int sig, bool held);
 
 #endif

@@ -1,12 +1,12 @@
 /* links.h - temporary directories that belong to the project.
  *
- * `ln -s /tmp/x out`: what is written to out/ are results, although their canonical
- * name is in a temporary directory.  Tracers tell canonical names only, so the links
- * are looked for: symbolic links in the project's root directory and in the directory
- * where the command started.  A link to a whole temporary directory (/tmp itself)
+ * `ln -s /tmp/x out`: files written to out/ are results, although their canonical name
+ * is in a temporary directory.  Tracers report canonical names only, so roar looks for
+ * symbolic links in the project's root directory and in the directory where the command
+ * started.  A link to a whole temporary directory (/tmp itself)
  * does not count.
  *
- * The directories are read when somebody first asks; a run forgets before it
+ * The directories are read at the first question; a run calls links_forget() before it
  * classifies files, because it may have made such links. */
 #ifndef ROAR_RUN_LINKS_H
 #define ROAR_RUN_LINKS_H

@@ -13,8 +13,8 @@ struct config;
 
 extern const struct option_spec run_option_table[];
 
-/* All but kind, tags and environment; the settings decide what was not said.
- * Returns an exit code. */
+/* All but kind, tags and environment; the settings are the defaults.  Returns an exit
+ * code. */
 int run_options_parse(const struct args *args, const struct config *config,
 		      struct run_options *ret);
 
@@ -24,17 +24,17 @@ int run_options_parse(const struct args *args, const struct config *config,
 int run_tags_parse(const struct args *args, struct pool *pool,
 		   struct run_tags *ret);
 
-/* One line on stderr for each kind that only its user understands. */
+/* Prints one line on stderr for each tag kind that roar does not know. */
 void run_tags_warn(const struct run_tags *tags);
 
-/* What a step had stays unless it was given anew: what `recorded` added when
- * nothing is added, what it blocked when nothing is blocked.  0 or -ENOMEM. */
+/* A rerun keeps the tags of the step unless new ones are given: those that `recorded`
+ * added when none is added, those it blocked when none is blocked.  0 or -ENOMEM. */
 int run_tags_inherit(struct pool *pool, struct run_tags *tags,
 		     const struct run_tags *recorded);
 
 /* ---- environment ---- */
 
-/* Ours and `roar env`'s. */
+/* Our environment with the variables of `roar env`; NULL without memory. */
 char **run_environment(struct pool *pool, const struct config *config);
 
 /* The value of a name; NULL when it is not set. */

@@ -1,9 +1,9 @@
 /* orphan.h - a command whose tracer was killed.
  *
- * It goes on, but its parent was the tracer, so nobody of us may wait for it.  Who
- * traces a process is told of its stops and of its end like a parent: that is how
- * the front gets its exit code (only then; nothing of the run is observed so).  Where
- * that is refused, a pidfd tells of the end, and since Linux 6.15 how it came. */
+ * The command goes on, but its parent was the tracer, so the front cannot wait for it.
+ * A process that traces another is told of its stops and its end as a parent is: the
+ * front attaches by ptrace to get the exit code, and observes nothing else.  Where that
+ * is refused, a pidfd reports the end, and since Linux 6.15 the exit status. */
 #ifndef ROAR_RUN_ORPHAN_H
 #define ROAR_RUN_ORPHAN_H
 
@@ -12,26 +12,26 @@
 
 struct orphan {
 	pid_t pid;
-	int fd; /* readable when it has ended; -1: it was gone */
-	bool held; /* we are told */
+	int fd; /* readable when it has ended; -1: it had ended before */
+	bool held; /* we trace it */
 };
 
-/* While the tracer is well: a descriptor by which the end of the process is known even
- * if it comes before orphan_init(), or -1. */
+/* While the tracer is alive: a pidfd of the process, by which its end is known even if
+ * it comes before orphan_init(); or -1. */
 int orphan_foresee(pid_t pid);
 
-/* Takes hold of the process, of which `fd` is such a descriptor and is ours from now on;
- * orphan_release() lets it go.  From now on SIGCHLD comes when there is news. */
+/* Attaches to the process; `fd` is that of orphan_foresee() and belongs to `o` from now
+ * on.  SIGCHLD then announces news, until orphan_release() detaches. */
 void orphan_init(struct orphan *o, pid_t pid, int fd);
 void orphan_release(struct orphan *o);
 
 enum orphan_news {
 	ORPHAN_NOTHING,
 	ORPHAN_STOPPED, /* value: the signal */
-	ORPHAN_ENDED, /* value: wait status; -1: nobody knows */
+	ORPHAN_ENDED, /* value: wait status; -1: unknown */
 };
 
-/* What has happened, without waiting; to be asked until there is nothing. */
+/* What has happened, without waiting; call it until it returns ORPHAN_NOTHING. */
 enum orphan_news orphan_next(struct orphan *o, int *ret_value);
 
 #endif

@@ -39,16 +39,16 @@
 #include "trace/sums.h"
 #include "trace/tracer.h"
 
+struct close_watch;
+struct created_names;
 struct digest_cache;
 struct front;
 struct hasher;
 struct journal;
-struct created_names;
 struct project;
 struct redact;
-struct close_watch;
 
-/* Tags that the run adds to its outputs, or keeps from them. */
+/* Tags that the run adds to its outputs, or blocks. */
 struct run_tags {
 	struct tag *list; /* in a pool */
 	size_t n;
@@ -62,7 +62,7 @@ struct run_options {
 	struct run_tags tags;
 	const struct tracer_ops *tracers[PROBE_MAX]; /* to try, in this order */
 	size_t n_tracers;
-	bool tracer_named; /* by the user: a refusal is news */
+	bool tracer_named; /* by the user: tell him when it is refused */
 	const struct tracer_ops *tracer; /* the one in use, or to be tried */
 	bool fallback; /* run unobserved rather than not at all */
 	bool quiet;
@@ -71,8 +71,8 @@ struct run_options {
 	char *const *envp; /* of the command; NULL: ours */
 };
 
-/* What is known before the command starts; it is the description in the journal,
- * so that a recovery can record the job.  Strings live in the run's pool. */
+/* What is known before the command starts.  The journal has it as its description, so
+ * that a recovery can record the job.  Strings live in the run's pool. */
 struct run_meta {
 	char uid[9];
 	const char *kind;
@@ -92,8 +92,8 @@ struct run_meta {
 	const char *git_remote;
 };
 
-/* Bits of lineage_file.seen that the fold does not use; not recorded.  All sixteen have
- * a meaning in records: this one is LINEAGE_FRESH there, which no fold sets. */
+/* Bits of lineage_file.seen that only the run uses.  They are not recorded: in a record
+ * this bit is LINEAGE_FRESH, which the fold never sets. */
 enum {
 	RUN_CACHE = 1 << 14, /* a compiled form of an input, see bytecode.h */
 	RUN_BITS = RUN_CACHE,
@@ -107,10 +107,10 @@ struct run_file {
 	uint8_t after_ftype; /* enum event_ftype after the run */
 	bool in_asked : 1; /* hashing what was read began after the end */
 	bool out_asked : 1; /* hashing what was written did */
-	bool out_true : 1; /* the early digest is of what is there after the end */
-	bool changed : 1; /* somebody else wrote to the input meanwhile */
-	bool foreign : 1; /* somebody else may have written to the output since
-			   * the run was killed */
+	bool out_true : 1; /* the early digest holds for what is there after the end */
+	bool changed : 1; /* a process outside of the run wrote to the input */
+	bool foreign : 1; /* another process may have written to the output
+			   * after roar was killed */
 	bool prior : 1; /* the output is content from before the run, moved */
 	bool fresh : 1; /* the output is the run's own, name and content */
 	uint32_t size_kib; /* after the run, for the progress */
@@ -150,13 +150,12 @@ struct run {
 	bool cache_tried;
 	struct str scratch; /* redacted command line of a process */
 	struct event *scratch_event;
-	struct created_names
-		*created_names; /* for the look at git; NULL without one */
+	struct created_names *created_names; /* NULL without a look at git */
 	uint32_t n_early; /* tasks handed out while the command ran */
 	uint32_t n_extras; /* kept with contents */
 	uint32_t n_held; /* large inputs kept open */
 	uint64_t kept_bytes; /* of inputs that were removed while we read them */
-	uint32_t n_writing; /* opens for writing less closes, roughly */
+	uint32_t n_writing; /* opens for writing minus closes, roughly */
 	uint32_t n_idle_ticks; /* ticks since anything was opened or closed */
 
 	/* Names that directories were renamed to: what they hold moved along. */
@@ -175,13 +174,13 @@ struct run {
 	int64_t n_inputs, n_outputs, n_filtered;
 	struct store_job job; /* as recorded */
 	struct stability stability; /* for what goes into the digest cache */
-	unsigned n_small_outputs; /* that were to go there */
+	unsigned n_small_outputs; /* considered for it */
 	bool interrupted;
-	bool recovered; /* from a journal: the user is not to be told */
-	int64_t alive_ns; /* when recovered: until then roar lived, at least */
+	bool recovered; /* from a journal: nothing is reported */
+	int64_t alive_ns; /* when recovered: roar was alive at least until then */
 
 	/* time split, nanoseconds */
-	int64_t looked_ns; /* before the files were looked at, after the end */
+	int64_t looked_ns; /* when classify.c began to stat the files */
 	int64_t classify_ns, hash_ns, record_ns, total_start_ns;
 };
 
@@ -191,12 +190,12 @@ int run_init(struct run *run, struct project *project,
 	     const struct run_options *options);
 void run_release(struct run *run);
 
-/* meta.c: the description of a run of this command, which is redacted here; and
- * another uid, when that one is taken. */
+/* meta.c: fills in run->meta for this command, with secrets redacted.  0 or a negative
+ * errno.  run_meta_new_uid() replaces a uid that is taken. */
 int run_meta_fill(struct run *run, char *const argv[]);
 void run_meta_new_uid(struct run_meta *meta);
 
-/* Adds what a look at git knows from its beginning. */
+/* Adds what is known of git when the run starts. */
 void run_meta_note_git(struct run *run, struct git_state *look);
 
 /* The description as bytes, and back (strings go to the pool). */
@@ -204,17 +203,21 @@ void run_meta_encode(const struct run_meta *meta, struct str *out);
 int run_meta_decode(struct pool *pool, const void *data, size_t len,
 		    struct run_meta *ret);
 
-/* intake.c: the tracer's callbacks, ctx is the run. */
+/* intake.c: the callbacks of struct tracer_job, on the tracer's thread; ctx is the
+ * run. */
 void intake_event(void *ctx, const struct event *ev);
-/* The event as it may be written down: its command line redacted. */
-const struct event *intake_redacted(struct run *run, const struct event *ev);
-void intake_moved_dir(struct run *run, const struct event *ev);
 void intake_before_change(void *ctx, const char *path, size_t len,
 			  const struct stamp *stamp);
 void intake_before_unmount(void *ctx, const char *path, size_t len);
 unsigned intake_tick(void *ctx);
 
-/* classify.c: stats every file, decides its roles, hashes what is missing. */
+/* For recovery.  The event with its command line redacted, valid until the next call;
+ * and the part of intake_event() that remembers renamed directories. */
+const struct event *intake_redacted(struct run *run, const struct event *ev);
+void intake_moved_dir(struct run *run, const struct event *ev);
+
+/* classify.c: stats every file, decides its roles, hashes what is missing, and adds the
+ * gaps.  0 or -ENOMEM. */
 int run_classify(struct run *run);
 
 /* record.c: the record is one transaction.  record_begin() starts it and gives the job
@@ -226,9 +229,9 @@ int record_commit(struct run *run, struct store *store, struct roar_error *err);
 /* report.c: prints what the user reads when the command has ended.
  *
  * Where stderr is an output of the run (2>log), the report becomes a part of its
- * content: the run must be reported by report_into_output() before record_commit(),
- * which hashes that file once more.  If its content is not certain then, there is one
- * gap more. */
+ * content.  Then the run is reported between record_begin() and record_commit() by
+ * report_into_output(), which prints and hashes that file once more; if that fails, it
+ * adds a gap. */
 void report_print(const struct run *run);
 bool report_is_output(const struct run *run);
 void report_into_output(struct run *run);
