@@ -375,6 +375,8 @@ void client_conn_on_ready(struct loop_fd *f, uint32_t events)
 	else if (events & (EPOLLHUP | EPOLLERR))
 		client_conn_fail_call(c, -ECONNRESET,
 				      "the connection was lost");
+	else if (events & EPOLLIN && stream_pause(&c->stream, true) < 0)
+		client_conn_fail_call(c, -ENOMEM, "no memory for an event");
 	else if (events & EPOLLRDHUP && stream_end_input(&c->stream) < 0)
 		client_conn_fail_call(c, -ENOMEM, "no memory for an event");
 	client_conn_wake(c);
@@ -411,8 +413,8 @@ static void go_on(struct client_conn *c)
 			client_conn_fail_call(c, -ENOMEM,
 					      "no memory for an event");
 	}
-	if (!c->error && c->stream.paused == wants_input(c) &&
-	    stream_pause(&c->stream, !wants_input(c)) < 0)
+	if (!c->error && c->stream.paused && wants_input(c) &&
+	    stream_pause(&c->stream, false) < 0)
 		client_conn_fail_call(c, -ENOMEM, "no memory for an event");
 }
 

@@ -298,6 +298,8 @@ void connection_on_ready(struct loop_fd *f, uint32_t events)
 		receive(c);
 	else if (events & EPOLLRDHUP)
 		on_peer_closing(c);
+	else if (events & EPOLLIN && stream_pause(&c->stream, true) < 0)
+		c->is_broken = true;
 	connection_wake(c);
 }
 
@@ -352,8 +354,10 @@ void connection_on_later(struct loop_later *l)
 		connection_free(c);
 		return;
 	}
-	if (c->stream.paused == wants_input(c) &&
-	    stream_pause(&c->stream, !wants_input(c)) < 0)
+	/* The stream is paused only when input comes that is not wanted: most clients send
+	 * nothing between a request and its reply, and the loop need not be asked. */
+	if (c->stream.paused && wants_input(c) &&
+	    stream_pause(&c->stream, false) < 0)
 		connection_free(c);
 }
 
