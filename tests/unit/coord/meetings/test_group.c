@@ -1,5 +1,5 @@
 /* test_group.c - meetings of a group, gathers and votes. */
-#include "host.h"
+#include "meeting_helpers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,13 +31,6 @@ static uint64_t ask_group(struct host *h, uint64_t conn, const char *id,
 static const Roar__MeetReply *met(struct host *h, uint64_t call)
 {
 	return MESSAGE(expect(h, call, COORD_OK), Roar__MeetReply);
-}
-
-static void join_abc(struct host *h)
-{
-	join(h, 1, "a");
-	join(h, 2, "b");
-	join(h, 3, "c");
 }
 
 static void a_group_waits_for_its_own_alone(void **state)
@@ -444,8 +437,6 @@ static void ends_are_told_for_histograms(void **state)
 	assert_int_equal(e.n, 2);
 	assert_false(e.released);
 }
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, host_setup, host_teardown)
 
 int main(void)
 {
