@@ -46,7 +46,8 @@ int private_file_read(const char *path, const char *what, size_t max,
 	int r = fd < 0 ? -errno : fd_stat(fd, &st);
 
 	if (r == 0 && !S_ISREG(st.st_mode))
-		return error_set(err, -EINVAL, "'%s' is no file of %s", path,
+		return error_set(err, -EINVAL,
+				 "'%s' is not a regular file with %s", path,
 				 what);
 	if (r == 0 && st.st_mode & (S_IRWXG | S_IRWXO) && !is_lent(&st))
 		return error_set(err, -EACCES,

@@ -289,7 +289,7 @@ static int check_utf8(struct toml_parser *p)
 		size_t n = utf8_length(p->text + i, p->len - i);
 
 		if (!n)
-			return toml_fail(p, "byte 0x%02x is no UTF-8",
+			return toml_fail(p, "byte 0x%02x is not valid UTF-8",
 					 (unsigned char)p->text[i]);
 		if (p->text[i] == '\n')
 			p->line++;

@@ -110,7 +110,7 @@ int toml_end_line(struct toml_parser *p)
 		return r;
 	if (toml_peek(p) >= 0 && !toml_take_newline(p))
 		return toml_fail(p,
-				 "unexpected text behind the value or header");
+				 "unexpected text after the value or header");
 	return 0;
 }
 
@@ -131,7 +131,8 @@ static int parse_unicode(struct toml_parser *p, int n_digits, struct str *out)
 		p->pos++;
 	}
 	if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-		return toml_fail(p, "an escape names no Unicode character");
+		return toml_fail(p,
+				 "an escape does not name a Unicode character");
 	if (c == 0)
 		return toml_fail(p, "a setting cannot hold a NUL character");
 	utf8_add(out, c);

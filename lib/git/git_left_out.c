@@ -17,7 +17,7 @@ static const char *const texts[GIT_REASON_END] = {
 	[GIT_REASON_LARGE] = "too large",
 	[GIT_REASON_BINARY] = "not text",
 	[GIT_REASON_UNREADABLE] = "unreadable",
-	[GIT_REASON_SPECIAL] = "no plain file",
+	[GIT_REASON_SPECIAL] = "not a regular file",
 	[GIT_REASON_FULL] = "the snapshot is full",
 	[GIT_REASON_GONE] = "gone",
 };

@@ -44,17 +44,19 @@ int tag_parse(struct pool *pool, enum tag_action action, const char *text,
 	struct tag tag = { .action = (uint8_t)action, .origin = TAG_USER };
 
 	if (!is_kind(text, len))
-		return refuse(err, text, len,
-			      "is no kind of tag: write up to 64 of a-z, 0-9, "
-			      "'_', '.' and '-', a letter first");
+		return refuse(
+			err, text, len,
+			"is not a kind of tag: use up to 64 of a-z, 0-9, '_', '.' "
+			"and '-', starting with a letter");
 	if (!has_value && action == TAG_ADD)
-		return refuse(err, text, len,
-			      "is a kind of tag without a value: write "
-			      "KIND=VALUE");
+		return refuse(
+			err, text, len,
+			"is a kind of tag without a value: use KIND=VALUE");
 	if (has_value && !is_value(value, strlen(value)))
-		return refuse(err, text, strlen(text),
-			      "has no good value: a tag takes 1 to 256 bytes "
-			      "of printable text");
+		return refuse(
+			err, text, strlen(text),
+			"has an invalid value: a tag takes 1 to 256 bytes of "
+			"printable text");
 	tag.kind = pool_dup(pool, text, len);
 	tag.value = pool_strdup(pool, value);
 	if (!tag.kind || !tag.value)

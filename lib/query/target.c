@@ -84,22 +84,23 @@ int target_parse_step(const char *word, struct target_step *ret,
 		return 0;
 	}
 	show_word(word, shown);
-	return error_set(err, -EINVAL,
-			 "'%s' is no step: write @N for a run step or @BN for "
-			 "a build step, with N from 1, and @N.M for its "
-			 "execution M",
-			 shown);
+	return error_set(
+		err, -EINVAL,
+		"'%s' is not a step: use @N for a run step or @BN for a "
+		"build step, with N from 1, and @N.M for its execution M",
+		shown);
 }
 
 static int unknown_step(struct lookup *l, const struct store_job_query *query)
 {
-	return error_set(l->err, -ENOENT,
-			 query->attempt ?
-				 "there is no execution '%s' in the active "
-				 "session: 'roar dag --expanded' lists them" :
-				 "there is no step '%s' in the active session: "
-				 "'roar log' lists its steps",
-			 l->shown);
+	return error_set(
+		l->err, -ENOENT,
+		query->attempt ?
+			"execution '%s' does not exist in the active session: 'roar "
+			"dag --expanded' lists the executions" :
+			"step '%s' does not exist in the active session: 'roar log' "
+			"lists its steps",
+		l->shown);
 }
 
 static int find_step(struct lookup *l, struct target *ret)
@@ -121,8 +122,8 @@ static int find_step(struct lookup *l, struct target *ret)
 	if (r == -ENOENT)
 		return error_set(
 			l->err, -ENOENT,
-			"there is no step '%s': no session is active; 'roar "
-			"run' starts one",
+			"step '%s' does not exist, because there is no active "
+			"session: 'roar run' starts one",
 			l->shown);
 	if (r < 0)
 		return r;
@@ -147,10 +148,9 @@ static int ambiguous_jobs(struct lookup *l, const struct store_job *jobs,
 
 	for (size_t i = 0; i < n && i < CANDIDATES; i++)
 		str_addf(&list, "%s%s", i ? ", " : "", jobs[i].uid);
-	error_set(
-		l->err, 0,
-		"'%s' is the beginning of several jobs (%s%s): give more digits",
-		l->shown, str_cstr(&list), n > CANDIDATES ? ", ..." : "");
+	error_set(l->err, 0,
+		  "'%s' is the start of several jobs (%s%s): give more digits",
+		  l->shown, str_cstr(&list), n > CANDIDATES ? ", ..." : "");
 	str_release(&list);
 	return -ENOTUNIQ;
 }
@@ -193,8 +193,7 @@ static int ambiguous_artifacts(struct lookup *l,
 				    40);
 	}
 	error_set(l->err, 0,
-		  "'%s' is the beginning of several artifacts (%s%s): give "
-		  "more "
+		  "'%s' is the start of several artifacts (%s%s): give more "
 		  "digits",
 		  l->shown, str_cstr(&list), n > CANDIDATES ? ", ..." : "");
 	str_release(&list);
@@ -248,8 +247,8 @@ static int find_exact_path(struct lookup *l, const char *path,
 	}
 	return error_set(
 		l->err, -ENODATA,
-		"'%s' is in the record, but its content was never identified: "
-		"'roar show --all' of its job says why",
+		"'%s' is in the record, but its content was never "
+		"identified: 'roar show --all' of its job gives the reason",
 		l->shown);
 }
 
@@ -289,20 +288,20 @@ static int unknown_path(struct lookup *l, enum target_want want)
 		return error_set(
 			l->err, -ENOENT,
 			"no recorded job used a file '%s': 'roar show JOB' and "
-			"'roar status' list those that are recorded",
+			"'roar status' list the recorded files",
 			l->shown);
 	if (found < 0)
 		return error_set(
 			l->err, -ENOENT,
-			"nothing in the record is called '%s': give a step "
-			"(@N), a job, a hash of at least %d digits or a "
-			"recorded file; 'roar log' lists the jobs",
+			"nothing in the record matches '%s': give a step (@N), a "
+			"job, a hash of at least %d digits or a recorded file; "
+			"'roar log' lists the jobs",
 			l->shown, PREFIX_MIN);
 	if (S_ISDIR(st.st_mode))
 		return error_set(
 			l->err, -ENOENT,
-			"'%s' is a directory, and the record is about files: "
-			"name one of them",
+			"'%s' is a directory, and the record contains files: name "
+			"one of them",
 			l->shown);
 	return error_set(
 		l->err, -ENOENT,
@@ -316,13 +315,13 @@ static int unknown(struct lookup *l, enum target_want want)
 	if (want == TARGET_WANT_JOB)
 		return error_set(
 			l->err, -ENOENT,
-			"there is no job '%s': 'roar log --all-sessions' "
-			"lists the jobs",
+			"job '%s' does not exist: 'roar log --all-sessions' lists "
+			"the jobs",
 			l->shown);
 	if (want == TARGET_WANT_ARTIFACT)
 		return error_set(
 			l->err, -ENOENT,
-			"no recorded content has a hash that begins with '%s'",
+			"no recorded content has a hash that starts with '%s'",
 			l->shown);
 	return unknown_path(l, want);
 }
@@ -332,12 +331,12 @@ static int refuse(struct lookup *l, enum target_want want)
 	if (want == TARGET_WANT_JOB)
 		return error_set(
 			l->err, -EINVAL,
-			"'%s' is no job: write @N, @BN or at least %d digits "
-			"of a job's UID",
+			"'%s' is not a job: use @N, @BN or at least %d digits of a "
+			"job's UID",
 			l->shown, PREFIX_MIN);
 	return error_set(l->err, -EINVAL,
-			 "'%s' is no hash: write %d to %d hex digits", l->shown,
-			 PREFIX_MIN, 2 * DIGEST_MAX);
+			 "'%s' is not a hash: use %d to %d hex digits",
+			 l->shown, PREFIX_MIN, 2 * DIGEST_MAX);
 }
 
 static int resolve(struct lookup *l, enum target_want want, struct target *ret)
@@ -379,8 +378,8 @@ int target_resolve(struct query *q, const char *cwd, const char *word,
 	if (!word[0])
 		return error_set(
 			err, -EINVAL,
-			"an empty word names nothing: give a step (@N), a "
-			"job, a hash or a recorded file");
+			"the argument is empty: give a step (@N), a job, a hash or "
+			"a recorded file");
 	show_word(word, l.shown);
 	r = resolve(&l, want, &found);
 	if (r < 0)

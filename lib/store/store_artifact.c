@@ -48,10 +48,10 @@ static int parse_prefix(const char *hex, struct range *ret,
 	unsigned carry;
 
 	if (n_digits <= 0)
-		return error_set(err, -EINVAL,
-				 "'%.130s' is no digest: use 1 to %d hex "
-				 "digits",
-				 hex, 2 * DIGEST_MAX);
+		return error_set(
+			err, -EINVAL,
+			"'%.130s' is not a digest: use 1 to %d hex digits", hex,
+			2 * DIGEST_MAX);
 	ret->low_len = ((size_t)n_digits + 1) / 2;
 	ret->high_len = ret->low_len;
 	memcpy(ret->high, ret->low, ret->low_len);

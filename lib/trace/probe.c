@@ -88,12 +88,13 @@ static enum probe_state look_at_ebpf(struct probe *p)
 		return refuse(p, "it needs root, or roard ('roar tracer enable "
 				 "ebpf' sets it up)");
 	if (ebpf_is_pinned()) {
-		remark(p, "its programs wait in the kernel");
+		remark(p, "its programs are in the kernel");
 		return PROBE_READY;
 	}
 	if (access(TYPES_FILE, R_OK) < 0)
-		return refuse(p, "the kernel does not tell its types "
-				 "(" TYPES_FILE ")");
+		return refuse(
+			p, "the kernel does not provide its types (" TYPES_FILE
+			   ")");
 	remark(p, "its programs have to be loaded for every run ('roar tracer "
 		  "enable ebpf' keeps them)");
 	return PROBE_SLOW;
@@ -113,8 +114,8 @@ static enum probe_state look_at_hybrid(struct probe *p)
 	if (environment_find_library(path, sizeof(path)) < 0) {
 		p->cost = "medium: every program waits at each file";
 		remark(p,
-		       "without libroar-preload.so, which is not there, every "
-		       "program is as slow as a static one");
+		       "libroar-preload.so was not found, so every program is as "
+		       "slow as a static one");
 	}
 	return PROBE_READY;
 }
@@ -125,7 +126,7 @@ static enum probe_state look_at_preload(struct probe *p)
 
 	p->cost = "lowest: no process ever waits";
 	if (environment_find_library(path, sizeof(path)) < 0)
-		return refuse(p, "libroar-preload.so is not there");
+		return refuse(p, "libroar-preload.so was not found");
 	return PROBE_READY;
 }
 

@@ -275,7 +275,7 @@ def test_stat_of_no_process(empty, holder):
                                   "99999999999999999999", "\x1b[31m"])
 def test_stat_of_what_is_no_process_id(empty, word):
     done = empty("arena", "stat", "--", word, code=2)
-    assert "no process id" in done.err and len(lines(done.err)) == 1
+    assert "is not a process ID" in done.err and len(lines(done.err)) == 1
     assert "\x1b" not in done.err
 
 
@@ -283,7 +283,7 @@ def test_stat_of_another_users_process(user, holder):
     if os.geteuid() != 0:
         pytest.skip("needs root to have a process of another user")
     pid = holder("segments").pid
-    assert f"process {pid} is another user's" in fails(user, "stat", str(pid))
+    assert f"process {pid} belongs to another user" in fails(user, "stat", str(pid))
 
 
 def test_a_user_sees_his_own_arena(user, holder, tmp_path):

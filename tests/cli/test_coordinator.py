@@ -95,9 +95,9 @@ def test_workers_are_listed_by_rank(empty, server):
 
 def test_a_job_without_workers_is_said_so(empty, server):
     empty("coordinator", "set", "k", "v")
-    assert empty("coordinator", "workers").out == "The job has no worker.\n"
+    assert empty("coordinator", "workers").out == "The job has no workers.\n"
     assert empty("coordinator", "barriers").out == \
-        "Nobody waits at a barrier.\n"
+        "No worker waits at a barrier.\n"
 
 
 def test_a_worker_whose_connection_ended_is_suspect(empty, server):
@@ -135,10 +135,10 @@ def test_keys_are_set_shown_and_deleted(empty, server):
     assert keys[0]["expires_in_ms"] is None
     assert 0 < keys[1]["expires_in_ms"] <= 3000000
     assert lines(empty("coordinator", "kv", "a").out)[1].split()[0] == "a/b"
-    assert empty("coordinator", "kv", "zz").out == "There is no such key.\n"
+    assert empty("coordinator", "kv", "zz").out == "No such key.\n"
     empty("coordinator", "delete", "c")
     done = empty("coordinator", "delete", "c", code=1)
-    assert "there is no key 'c'" in done.err
+    assert "key 'c' does not exist" in done.err
     assert "no key 'c'" in empty("coordinator", "get", "c", code=1).err
 
 
@@ -155,7 +155,7 @@ def test_what_is_in_a_key_cannot_drive_the_terminal(empty, server):
 def test_commands_reach_workers(empty, server):
     first, second = server.worker("w-0"), server.worker("w-1")
     out = empty("coordinator", "send", "checkpoint", "--all").out
-    assert out == "2 workers will be told with the next heartbeat.\n"
+    assert out == "2 workers will get the command with the next heartbeat.\n"
     assert first.stdout.readline() == "command checkpoint\n"
     assert second.stdout.readline() == "command checkpoint\n"
     assert empty.json("coordinator", "send", "reload", "w-1") == \
@@ -175,8 +175,8 @@ def test_who_fetches_no_commands_is_named_and_the_others_are_told(
     done = empty("coordinator", "send", "x", "w-0", code=1)
     assert "'w-0' has not fetched 64 commands" in done.err
     done = empty("coordinator", "send", "reload", "--all", code=1)
-    assert done.out == "1 worker will be told with the next heartbeat.\n"
-    assert "'w-0': not told" in done.err
+    assert done.out == "1 worker will get the command with the next heartbeat.\n"
+    assert "'w-0': not reached" in done.err
     assert other.stdout.readline() == "command reload\n"
 
 
@@ -316,11 +316,11 @@ def test_on_a_terminal_it_is_drawn_in_place_until_q(empty, server):
 def test_ctrl_c_and_signals_leave_the_terminal_as_it_was(empty, server):
     argv = [empty.roar_program, "coordinator", "--watch"]
     with Terminal(argv, empty.root, empty.env) as t:
-        t.expect("There is no job")
+        t.expect("No jobs")
         t.type("\x03")
         assert t.wait() == 0
     with Terminal(argv, empty.root, empty.env) as t:
-        t.expect("There is no job")
+        t.expect("No jobs")
         os.kill(t.pid, signal.SIGTERM)
         t.wait()
     assert t.output.rstrip().endswith(b"\x1b[?1049l")
@@ -330,7 +330,7 @@ def test_a_view_outlives_the_coordinator(empty, server):
     argv = [empty.roar_program, "coordinator", "--watch", "--interval",
             "0.05"]
     with Terminal(argv, empty.root, empty.env) as t:
-        t.expect("There is no job")
+        t.expect("No jobs")
         server.process.kill()
         server.process.wait()
         t.expect("ended the connection|cannot connect|Connection refused",

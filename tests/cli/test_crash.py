@@ -131,7 +131,7 @@ def test_the_tracer_killed_the_front_ends_as_the_command_does(project, tracer,
     run.go_on()
     _, err = run.end()
     assert run.process.returncode == code
-    assert b"the command goes on unobserved" in err
+    assert b"the command continues unobserved" in err
     assert len(err.splitlines()) == 1
 
 
@@ -604,9 +604,9 @@ def test_a_journal_that_is_not_to_be_read_is_named_with_the_remedy(sudo):
     os.chown(journal, 0, 0)
     done = user("log")
     assert done.err == (
-        f"roar: runs that were killed are not recorded yet: '{journal}' "
-        "cannot be completed: Permission denied: it was a run of another "
-        "user, often of root; 'sudo roar status' completes it\n")
+        f"roar: runs that were killed are not recorded yet: '{journal}' cannot "
+         "be completed: Permission denied: the run belongs to another user, "
+         "often root; 'sudo roar status' completes it\n")
     assert done.out.count("\n") >= 1
     assert as_root("status").err == ""
     assert user("log").err == ""

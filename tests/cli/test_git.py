@@ -351,11 +351,11 @@ def test_without_git_it_is_not_known_whether_the_tree_is_clean(repo):
     git = git_of(repo)
     assert git["dirty"] is None
     assert "git is not installed" in git["note"]
-    assert ", git state not known, " in done.err
+    assert ", git state unknown, " in done.err
     done = repo("run", "-v", "/bin/echo", "hi", env={"PATH": "/nowhere"})
-    assert ", not known whether clean\n" in done.err
+    assert ", state unknown\n" in done.err
     assert "git is not installed\n" in done.err
-    assert ", not known whether clean\n" in repo("show", "@1").out
+    assert ", state unknown\n" in repo("show", "@1").out
 
 
 def test_of_a_repository_that_git_refuses_nothing_is_claimed(repo):

@@ -319,8 +319,8 @@ def test_a_full_disk_is_an_error(empty):
     (["-cr"], "--check and --recursive exclude each other"),
     (["-c", "--tag"], "--check and --tag exclude each other"),
     (["--json", "--tag"], "--json and --tag exclude each other"),
-    (["-c", "-a", "md5"], "what 64 digits are"),
-    (["-c", "-a", "blake3,sha256"], "what 64 digits are"),
+    (["-c", "-a", "md5"], "digests of 64 digits"),
+    (["-c", "-a", "blake3,sha256"], "digests of 64 digits"),
 ])
 def test_wrong_usage(empty, words, says):
     done = empty("hash", *words, code=2)
@@ -444,8 +444,8 @@ def test_a_list_without_a_good_line_is_a_failure(empty):
     done = empty("hash", "-c", "bad", "good", "empty", "none", ".", code=1)
     assert done.out == "a: OK\n"
     assert lines(done.err) == [
-        "roar: 'bad': No line holds a digest",
-        "roar: 'empty': No line holds a digest",
+        "roar: 'bad': No line contains a digest",
+        "roar: 'empty': No line contains a digest",
         "roar: 'none': No such file or directory",
         "roar: '.': Is a directory",
     ]
@@ -462,7 +462,7 @@ def test_a_fifo_never_blocks(empty):
     done = empty("hash", "-c", stdin=f"{ABC}  fifo\n".encode(), code=1)
     assert done.out == "fifo: FAILED open or read\n"
     done = empty("hash", "-c", "fifo", code=1)
-    assert done.err == "roar: 'fifo': No line holds a digest\n"
+    assert done.err == "roar: 'fifo': No line contains a digest\n"
 
 
 # ---- terminals ----
@@ -538,8 +538,8 @@ def test_a_cache_that_cannot_be_is_not_missed(cached):
     cached.write("a", b"abc")
     assert cached("hash", "a").out.startswith(ABC)
     done = cached("hash", "--audit", "a", code=1)
-    assert done.err == ("roar: there is no cache of digests to audit: "
-                        "Not a directory\n")
+    assert done.err == ("roar: cannot open the digest cache to audit it: Not a "
+                        "directory\n")
 
 
 def test_garbage_in_place_of_the_cache_is_replaced(cached):

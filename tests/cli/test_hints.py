@@ -17,7 +17,7 @@ def hints(place, script, *options):
 
 def test_an_output_that_git_does_not_know(repo):
     said = hints(repo, "echo x >model.pt")
-    assert said == ["hint  git does not know one of the outputs: commit it, "
+    assert said == ["hint  git does not track one of the outputs: commit it, "
                     "or add /model.pt to .gitignore"]
     repo.write(".gitignore", ".roar/\n/model.pt\n")
     assert hints(repo, "echo y >model.pt") == []

@@ -473,7 +473,7 @@ def stale(project):
 def test_a_step_on_stale_ones_is_run_with_a_warning_where_nobody_can_answer(
         stale):
     said = stale("run", "@3").err
-    assert "@2, which this step builds on, is stale" in said
+    assert "@2, which this step depends on, is stale" in said
     assert "[y/N]" not in said
     assert stale.last()["step_ref"] == "@3"
 

@@ -475,5 +475,5 @@ def test_enable_says_what_it_does_and_asks(daemon, public_roar, nobody):
     """Nothing is done where nobody can be asked."""
     assert "enabled" in nobody("tracer", "enable", "ebpf").out
     done = nobody("tracer", "disable", "ebpf", code=1)
-    assert "--stop" in done.out or "roard is not installed" in done.err
+    assert "--stop" in done.out or "roard was not found" in done.err
     assert daemon.answers()

@@ -77,14 +77,14 @@ def test_homes_are_kept_in_sight(empty):
 def test_bad_homes_are_named(empty):
     empty.write("homes", "a\n\n")
     words = ["shards", "plan", "-w", "2", "--homes", "homes"]
-    assert "give both" in empty(*words, code=2).err
+    assert "require each other" in empty(*words, code=2).err
     words += ["--at", "a"]
     assert "line 2 of 'homes'" in empty(*words, code=1).err
     empty.write("homes", "a\nb\n")
-    assert "knows no homes" in empty(*words, "--compare", code=2).err
+    assert "--homes requires --mode table" in empty(*words, "--compare", code=2).err
     assert "has 2 lines" in empty(*words, "-s", "3", code=2).err
     empty.write("sizes", "1\n2\n")
-    assert "not both" in empty(*words, "--sizes", "sizes", code=2).err
+    assert "exclude each other" in empty(*words, "--sizes", "sizes", code=2).err
 
 
 def test_weights_are_shares(empty):
@@ -130,8 +130,9 @@ def test_bad_sizes_are_named(empty):
     empty.write("sizes", "1\n2\n")
     assert "has 2 lines" in empty("shards", "plan", "-w", "2", "-s", "3", "--sizes",
                                   "sizes", code=2).err
-    assert "knows no bytes" in empty("shards", "plan", "-w", "2", "--sizes", "sizes",
-                                     "--compare", code=2).err
+    done = empty("shards", "plan", "-w", "2", "--sizes", "sizes", "--compare",
+                 code=2)
+    assert "--sizes requires --mode table" in done.err
 
 
 # ---- audits ----
@@ -251,7 +252,7 @@ def test_an_epoch_that_goes_on_is_exact_so_far(empty, ranks):
 
 def test_what_a_restart_redid_counts_once(empty, ranks):
     ranks[0].begin(2, 0, 1, base=[(0, 80)]).positions((80, 100))
-    assert "100 of 100 samples consumed, by 2 worlds; 20 samples again after a " \
+    assert "100 of 100 samples consumed, by 2 worlds; 20 samples repeated after a " \
         "restart" in audit(empty).out
     ranks[0].begin(3, 0, 1, epoch=4, base=[(0, 5)]).positions((5, 100))
     assert "positions 0-4: consumed before world epoch 3 began, but no file " \
@@ -270,16 +271,16 @@ def test_what_was_dropped_is_said(empty, ranks):
         rank.begin(1, i, 2, epoch=4).positions((45 * i, 45 * i + 45))
     ranks[0].positions((90, 100), kind=3)
     done = audit(empty)
-    assert "epoch 4: exact, but for what was dropped\n" in done.out
+    assert "epoch 4: exact, except for dropped samples\n" in done.out
     assert "  positions 90-99: dropped on purpose\n" in done.out
 
 
 def test_what_fills_up_is_said(empty, ranks):
     ranks[1].positions((0, 4), kind=4)
     assert audit(empty).out == (
-        "corpus, seed 42, epoch 3: exact, but for what fills up\n"
-        "  100 of 100 samples consumed, by 1 world\n"
-        "  positions 0-3: again, to fill up the last step\n")
+        "corpus, seed 42, epoch 3: exact, except for padding\n  100 of 100 "
+        "samples consumed, by 1 world\n  positions 0-3: repeated to pad the "
+        "last step\n")
     assert audit_json(empty)["epochs"][0]["padded"] == [[0, 4]]
 
 
@@ -307,7 +308,7 @@ def test_damaged_foreign_and_cut_files_are_told(empty, ranks):
                         "nothing behind that can be believed, take a copy that "
                         "is whole\n")
     ranks[1].path.write_bytes(whole + b"\x20\0\0\0\2")
-    assert "1 file cut off by a crash: what is there counts.\n" in \
+    assert "1 file truncated by a crash: the remaining records count.\n" in \
         audit(empty).out
     ranks[1].path.write_bytes(b"hello")
     assert "'rank-1' is no audit file" in audit(empty, code=1).err

@@ -207,8 +207,7 @@ def test_missing_interpreter_is_127(project):
     direct = subprocess.run(["bash", "-c", "./orphan"], cwd=project.root,
                             stderr=subprocess.DEVNULL, check=False)
     assert done.code == direct.returncode
-    assert done.err == ("roar: './orphan': the interpreter that it names does "
-                        "not exist\n")
+    assert done.err == ("roar: './orphan': its interpreter does not exist\n")
     assert project.jobs() == []
 
 

@@ -213,10 +213,10 @@ def test_a_step_is_written_alike_for_show_and_run(recorded):
 def test_what_is_no_step_is_said_alike_by_show_and_run(recorded):
     for word in ("@foo", "@", "@0", "@1.", "@1x", "@B", "@1.0"):
         said = recorded("show", word, code=None).err
-        assert "is no step" in said
+        assert "is not a step" in said
         done = recorded("run", word, code=2)
-        assert len(lines(done.err)) >= 1 and "is no step" in done.err
-    assert "is no build step" in recorded("build", "@1.1", code=2).err
+        assert len(lines(done.err)) >= 1 and "is not a step" in done.err
+    assert "is not a build step" in recorded("build", "@1.1", code=2).err
     assert len(recorded.jobs()) == 3
 
 

@@ -177,7 +177,7 @@ def test_a_named_tracer_that_is_refused_is_news(user, deny):
                   "-c", "echo x >>log")
     assert done.returncode == 0
     assert "tracer hybrid: " in lines(done.stderr)[0]
-    assert "ptrace takes its place" in lines(done.stderr)[0]
+    assert "using ptrace instead" in lines(done.stderr)[0]
     assert user.read("log") == b"x\n"
     assert len(user.jobs()) == 1 and user.last()["tracer"] == "ptrace"
     assert user.journals() == []

@@ -15,8 +15,8 @@ from terminal import Terminal
 MIB = 1 << 20
 BIG = 20 * MIB + 4321
 ABC = "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85"
-NO_TREE = ("roar: 'big': no tree of it is kept, so a part cannot be proved: "
-           "verify it once without --range, which makes one\n")
+NO_TREE = ("roar: 'big': no hash tree of the file is stored, so a part cannot "
+           "be proved: verify the file once without --range to store one\n")
 
 
 @functools.cache
@@ -117,8 +117,8 @@ def test_what_a_step_removed_is_not_missing(project):
 def test_an_empty_session_has_nothing_wrong(project):
     done = project("verify")
     assert done.out == ""
-    assert done.err == ("roar: the session has no such files yet, so there is "
-                        "nothing to verify\n")
+    assert done.err == ("roar: nothing to verify: the session has no such "
+                        "files yet\n")
     assert project("verify", "--quiet").err == ""
     assert project.json("verify") == []
 
@@ -337,7 +337,8 @@ def test_a_range_behind_the_end_is_not_proved(big, word):
     done = big("verify", "--range", word, "big", "copy", code=1)
     assert done.out == "big: NOT PROVED\ncopy: NOT PROVED\n"
     assert lines(done.err)[0] == (
-        "roar: 'big': the range begins behind its end: give a smaller OFFSET")
+        "roar: 'big': the range starts after the end of the file: give a "
+        "smaller OFFSET")
 
 
 def test_a_range_of_a_file_of_another_size_fails(big):
@@ -423,7 +424,7 @@ def test_a_tree_that_cannot_be_kept_is_no_failure(big):
         pass
     done = big("verify", "big")
     assert done.out == "big: OK\n"
-    assert "the tree of 'big' cannot be kept" in done.err
+    assert "the hash tree of 'big' cannot be stored" in done.err
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can use sudo")
@@ -486,7 +487,7 @@ def test_a_digest_of_a_large_file_keeps_no_tree(big):
     drop_trees(big)
     assert big("verify", "--digest", digest, "big").out == "big: OK\n"
     assert trees(big) == []
-    assert "verify all of it, without --range" in big(
+    assert "verify the whole file, without --range" in big(
         "verify", "--digest", digest, "--range", "0:1", "big", code=1).err
     big("verify", "big")
     shutil.copy(big.path("big"), big.path("elsewhere"))

@@ -356,7 +356,7 @@ static int make_log(struct hybrid *h, bool filter, struct roar_error *err)
 		h->library[0] = '\0';
 	/* With a filter everything is seen without it, only slower. */
 	if (r < 0 && !filter)
-		return error_set(err, r, "libroar-preload.so is not there");
+		return error_set(err, r, "libroar-preload.so was not found");
 	if (getpid() % SWEEP_EVERY == 0)
 		log_file_sweep();
 	r = log_file_new(&h->file, h->o.job->run, filter ? LOG_SECCOMP : 0,

@@ -118,7 +118,7 @@ static void add_kind(struct str *out, const struct arena_inspection *look)
 	if (look->flags & ROAR_ARENA_BROADCAST)
 		str_adds(out, ", each unit goes to all consumers");
 	if (look->flags & ROAR_ARENA_PARTITION)
-		str_addf(out, ", parted among %u producers", look->n_shares);
+		str_addf(out, ", divided among %u producers", look->n_shares);
 	str_adds(out, s->shut_down ? ", shut down\n" : "\n");
 }
 
@@ -149,7 +149,7 @@ static void add_totals(struct str *out, const struct roar_arena_stats *s)
 		str_addf(out, ", in pieces %llu",
 			 (unsigned long long)s->in_pieces);
 	if (s->reclaimed)
-		str_addf(out, ", taken back from the dead %llu",
+		str_addf(out, ", reclaimed from dead processes %llu",
 			 (unsigned long long)s->reclaimed);
 	str_adds(out, "\n  Waited:    ");
 	add_waits(out, "producers", s->producer_stalls, s->producer_stall_ns);
@@ -182,7 +182,7 @@ static void add_parties(struct str *out, const struct term *term,
 	struct table t = TABLE_INIT;
 
 	if (!look->n_parties) {
-		str_adds(out, "\n  Nobody has joined.\n");
+		str_adds(out, "\n  No process has joined.\n");
 		return;
 	}
 	table_head(&t, names);

@@ -18,15 +18,15 @@ static const struct option_spec options[] = {
 };
 
 static const struct verb_spec verbs[] = {
-	{ "ls", "", "the arenas of all processes, and who has them", "json" },
-	{ "stat", "PID", "parties, units and waits of a process's arenas",
-	  "json" },
+	{ "ls", "", "list the arenas of all processes", "json" },
+	{ "stat", "PID",
+	  "show participants, units and waits of a process's arenas", "json" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "roar arena ls", NULL },
-	{ "roar arena stat 4711", "who waits for whom, and who holds what" },
+	{ "roar arena stat 4711", "which processes wait, and which hold units" },
 	{ 0 },
 };
 
@@ -109,8 +109,9 @@ static int ls_text(const struct sight *s)
 		str_adds(&out, "No process has an arena.\n");
 	if (s->list.n_shut) {
 		format_count(&out, s->list.n_shut, "process");
-		str_adds(&out,
-			 " of other users could not be looked at; root can.\n");
+		str_adds(
+			&out,
+			" of other users could not be inspected; root can do so.\n");
 	}
 	return cli_print(&out);
 }
@@ -124,7 +125,7 @@ static int ls(bool json)
 	if (r == 0)
 		r = look_at_all(&s);
 	if (r < 0)
-		return cli_fail("cannot look for arenas in /proc: %s",
+		return cli_fail("cannot search /proc for arenas: %s",
 				strerror(-r));
 	return json ? print_json(&s, arena_json_list) : ls_text(&s);
 }
@@ -153,14 +154,15 @@ static int no_arena(pid_t pid, int r)
 				"those that have an arena",
 				(int)pid);
 	if (r == -EACCES)
-		return cli_fail("process %d is another user's: root can look at "
-				"its arenas",
-				(int)pid);
+		return cli_fail(
+			"process %d belongs to another user: only root can inspect "
+			"its arenas",
+			(int)pid);
 	if (r == -ENOENT)
 		return cli_fail("process %d has no arena: 'roar arena ls' lists "
 				"those that do",
 				(int)pid);
-	return cli_fail("cannot look at process %d: %s", (int)pid,
+	return cli_fail("cannot inspect process %d: %s", (int)pid,
 			strerror(-r));
 }
 
@@ -169,8 +171,7 @@ static void tell_failures(const struct sight *s, pid_t pid)
 	for (size_t i = 0; i < s->n; i++)
 		if (s->seen[i].failed)
 			(void)cli_fail(
-				"cannot look into arena %llu of "
-				"process %d: %s",
+				"cannot inspect arena %llu of process %d: %s",
 				(unsigned long long)s->seen[i].found->inode,
 				(int)pid, s->seen[i].why);
 }
@@ -219,14 +220,14 @@ static int run(const struct args *args)
 	if (pid)
 		return stat_pid(pid, json);
 	quote_printable_cut(&shown, args->operands[1], 100);
-	return cli_usage(args->command, "'%s' is no process id",
+	return cli_usage(args->command, "'%s' is not a process ID",
 			 str_cstr(&shown));
 }
 
 const struct command cmd_arena = {
 	.name = "arena",
 	.group = GROUP_DATA,
-	.summary = "see the arenas through which processes hand on data",
+	.summary = "inspect the shared memory arenas of running processes",
 	.synopsis = "[ls | stat PID] [OPTION]...",
 	.about =
 #include "arena.txt.inc"
@@ -234,9 +235,9 @@ const struct command cmd_arena = {
 	.options = options,
 	.verbs = verbs,
 	.examples = examples,
-	.exit_status = "0 on success, 1 when there is no such process, it has no "
-		       "arena, may not be looked at, or an arena is damaged, "
-		       "2 on wrong usage.",
+	.exit_status = "0 on success, 1 when the process does not exist, has no "
+		       "arena or may not be inspected, or when an arena is "
+		       "damaged, 2 on wrong usage.",
 	.operand = OPERAND_NONE,
 	.max_operands = 0,
 	.run = run,

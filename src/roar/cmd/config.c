@@ -21,16 +21,17 @@ static const struct option_spec options[] = {
 
 static const struct verb_spec verbs[] = {
 	{ "list", "", "show every setting with its value and meaning", "json" },
-	{ "get", "KEY", "print one value; of a list, one item a line", "json" },
+	{ "get", "KEY", "print one value; a list is printed one item per line",
+	  "json" },
 	{ "set", "KEY VALUE", "change a setting", NULL },
-	{ "unset", "KEY", "go back to the default", NULL },
+	{ "unset", "KEY", "restore the default", NULL },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "roar config set output.quiet true", "runs say nothing" },
+	{ "roar config set output.quiet true", "runs print nothing" },
 	{ "roar config set hash.run sha256,md5",
-	  "takes two more digests of every file" },
+	  "computes two more digests of every file" },
 	{ "roar config get tracer.default", NULL },
 	{ 0 },
 };
@@ -105,13 +106,14 @@ static const struct config_key *need_key(const struct args *args,
 			s.best = k->name;
 	if (s.best)
 		(void)cli_usage(args->command,
-				"there is no setting '%s', did you mean '%s'?",
+				"unknown setting '%s', did you mean '%s'?",
 				str_cstr(&shown), s.best);
 	else
-		(void)cli_usage(args->command,
-				"there is no setting '%s': 'roar config list' "
-				"shows them",
-				str_cstr(&shown));
+		(void)cli_usage(
+			args->command,
+			"unknown setting '%s': 'roar config list' shows all "
+			"settings",
+			str_cstr(&shown));
 	return NULL;
 }
 
@@ -279,10 +281,11 @@ static int type_value(const struct config_key *key, const char *text,
 	else
 		r = add_items(out, text);
 	if (r == -EILSEQ)
-		return error_set(err, r,
-				 "'%s' is no UTF-8 text and cannot stand in "
-				 "config.toml",
-				 str_cstr(&shown));
+		return error_set(
+			err, r,
+			"'%s' is not valid UTF-8 and cannot be stored in "
+			"config.toml",
+			str_cstr(&shown));
 	return r < 0 ? r : str_error(out);
 }
 
@@ -341,7 +344,7 @@ static int unset(const char *dir, const struct config_key *key)
 
 	if (config_file_set(dir, key->name, NULL, &err) < 0)
 		return cli_fail("%s", err.text);
-	str_addf(&out, "%s is %s again, the default\n", key->name,
+	str_addf(&out, "Restored %s = %s, the default\n", key->name,
 		 key->fallback);
 	return cli_print(&out);
 }

@@ -12,30 +12,30 @@ static const struct option_spec options[] = {
 	{ .name = "address",
 	  .letter = 'a',
 	  .arg = "ADDRESS",
-	  .help = "where it listens: HOST:PORT or unix:PATH" },
-	{ .name = "job", .letter = 'j', .arg = "JOB", .help = "which job" },
-	{ .name = "all", .help = "send, drain: all workers of the job" },
+	  .help = "address of the coordinator: HOST:PORT or unix:PATH" },
+	{ .name = "job", .letter = 'j', .arg = "JOB", .help = "name of the job" },
+	{ .name = "all", .help = "send, drain: address all workers of the job" },
 	{ .name = "json", .help = "print JSON" },
-	{ .name = "watch", .letter = 'w', .help = "show it again and again" },
+	{ .name = "watch", .letter = 'w', .help = "repeat until interrupted" },
 	{ .name = "interval",
 	  .arg = "SECONDS",
-	  .help = "how often --watch looks (1)" },
+	  .help = "interval of --watch (default 1)" },
 	{ .name = "grace",
 	  .arg = "SECONDS",
-	  .help = "how long stop lets calls go on (1)" },
+	  .help = "stop: how long calls in progress may take (default 1)" },
 	{ .name = "ttl",
 	  .arg = "SECONDS",
-	  .help = "set: when the key shall be gone" },
-	{ .name = "yes", .letter = 'y', .help = "forget without asking first" },
+	  .help = "set: the key expires after this time" },
+	{ .name = "yes", .letter = 'y', .help = "forget: do not ask" },
 	{ .name = "token-file",
 	  .arg = "FILE",
-	  .help = "a file whose first line is the token" },
+	  .help = "read the token from the first line of this file" },
 	{ .name = "tls-ca",
 	  .arg = "FILE",
-	  .help = "connect with TLS and believe these certificates" },
+	  .help = "connect by TLS, with these CA certificates" },
 	{ .name = "tls-name",
 	  .arg = "NAME",
-	  .help = "the server's name in its certificate" },
+	  .help = "name in the server's certificate" },
 	{ 0 },
 };
 
@@ -43,28 +43,34 @@ static const struct option_spec options[] = {
 #define LOOK WHERE " json watch interval"
 
 static const struct verb_spec verbs[] = {
-	{ "status", "", "the server and its jobs", LOOK },
-	{ "workers", "", "the workers of a job, by rank", LOOK " job" },
-	{ "barriers", "", "who is waited for, and for how long", LOOK " job" },
-	{ "kv", "[PREFIX]", "the keys of a job and their values", LOOK " job" },
-	{ "get", "KEY", "the value of a key, byte for byte", WHERE " job" },
-	{ "set", "KEY VALUE", "give a key a value", WHERE " job ttl" },
+	{ "status", "", "show the server and its jobs", LOOK },
+	{ "workers", "", "list the workers of a job by rank", LOOK " job" },
+	{ "barriers", "",
+	  "show which workers are missing at barriers, and for how "
+	  "long",
+	  LOOK " job" },
+	{ "kv", "[PREFIX]", "list the keys of a job and their values",
+	  LOOK " job" },
+	{ "get", "KEY", "print the value of a key, byte for byte",
+	  WHERE " job" },
+	{ "set", "KEY VALUE", "set the value of a key", WHERE " job ttl" },
 	{ "delete", "KEY", "remove a key", WHERE " job" },
 	{ "send", "COMMAND [WORKER]...",
-	  "tell workers something with their next heartbeat",
+	  "send a command to workers with their next heartbeat",
 	  WHERE " job json all" },
 	{ "drain", "[WORKER]...", "ask workers to finish and leave",
 	  WHERE " job json all" },
-	{ "forget", "", "end a job that nobody is in, with its keys",
+	{ "forget", "", "delete a job without workers, with all its data",
 	  WHERE " job yes" },
-	{ "stop", "", "end the server; its state is kept", WHERE " grace" },
+	{ "stop", "", "shut the server down; its state is kept",
+	  WHERE " grace" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "roar coordinator", "is it there, and what does it do" },
+	{ "roar coordinator", "is the server up, and what does it do" },
 	{ "roar coordinator workers --job big --watch", NULL },
-	{ "roar coordinator barriers", "who holds everybody up" },
+	{ "roar coordinator barriers", "which workers are missing at barriers" },
 	{ "roar coordinator send checkpoint --all", NULL },
 	{ "roar coordinator drain node-7", NULL },
 	{ 0 },
@@ -136,7 +142,7 @@ static int run(const struct args *args)
 	struct roar_error err = { 0 };
 
 	if (!a)
-		return cli_usage(args->command, "there is no '%s'", verb);
+		return cli_usage(args->command, "unknown action '%s'", verb);
 	if (check_workers(args, a))
 		return EXIT_USAGE;
 	if (coordinator_open(args, &c, &err) < 0)
@@ -156,9 +162,9 @@ const struct command cmd_coordinator = {
 	.verbs = verbs,
 	.examples = examples,
 	.exit_status =
-		"0 on success, 1 when the coordinator cannot be reached "
-		"or refuses, there is no such key, or not all workers were told, "
-		"2 on wrong usage.",
+		"0 on success, 1 when the coordinator cannot be reached or "
+		"refuses, the key does not exist, or not all workers were "
+		"reached, 2 on wrong usage.",
 	.see_also = "roar-coordinator(8), the server",
 	.max_operands = 0,
 	.run = run,

@@ -4,8 +4,8 @@
 static int run(const struct args *args)
 {
 	(void)args;
-	return cli_fail("this roar was built without the coordinator: build it "
-			"where protobuf-c, nghttp2 and llhttp are");
+	return cli_fail("this roar was built without the coordinator: install "
+			"protobuf-c, nghttp2 and llhttp and build it again");
 }
 
 const struct command cmd_coordinator = {
@@ -13,7 +13,7 @@ const struct command cmd_coordinator = {
 	.group = GROUP_DATA,
 	.summary = "query and control a running coordinator",
 	.synopsis = "",
-	.about = "This roar was built without it.",
+	.about = "This roar was built without the coordinator.",
 	.operand = OPERAND_NONE,
 	.max_operands = -1,
 	.run = run,

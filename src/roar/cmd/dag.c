@@ -57,11 +57,11 @@ static int run(const struct args *args)
 static const struct option_spec options[] = {
 	{ .name = "expanded",
 	  .letter = 'e',
-	  .help = "show every execution, reruns included" },
+	  .help = "show every execution, including reruns" },
 	{ .name = "show-artifacts",
 	  .letter = 'a',
-	  .help = "list what each step made" },
-	{ .name = "stale-only", .help = "only steps that are stale" },
+	  .help = "list the files that each step wrote" },
+	{ .name = "stale-only", .help = "show stale steps only" },
 	{ .name = "no-color", .help = "no colours, even on a terminal" },
 	{ .name = "json", .help = "print JSON" },
 	{ 0 },
@@ -69,8 +69,8 @@ static const struct option_spec options[] = {
 
 static const struct example examples[] = {
 	{ "roar dag", "the steps and what they depend on" },
-	{ "roar dag --show-artifacts", "the same with the files they made" },
-	{ "roar dag --stale-only", "what should be run again" },
+	{ "roar dag --show-artifacts", "the same with the files they wrote" },
+	{ "roar dag --stale-only", "which steps should be run again" },
 	{ 0 },
 };
 

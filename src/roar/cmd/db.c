@@ -36,13 +36,15 @@ static void add_hygiene(struct view *v, const struct store_stats *st,
 {
 	term_add(&v->out, &v->term, COLOR_BOLD, "Hygiene\n");
 	view_label(v, "Integrity:");
-	str_adds(&v->out, h->checked ? "sound\n" :
-				       "not checked (--check reads it all)\n");
+	str_adds(&v->out,
+		 h->checked ?
+			 "sound\n" :
+			 "not checked (--check reads the whole database)\n");
 	view_label(v, "Unused:");
 	format_count(&v->out, (uint64_t)st->n_unreferenced, "artifact");
 	if (st->n_unreferenced)
 		str_adds(&v->out,
-			 " that no job mentions (--compact removes them)");
+			 " that no job refers to (--compact removes them)");
 	str_adds(&v->out, "\n");
 	if (h->compacted) {
 		view_label(v, "Compacted:");
@@ -168,14 +170,14 @@ static const struct option_spec options[] = {
 	{ .name = "check",
 	  .help = "read the whole database and verify that it is sound" },
 	{ .name = "compact",
-	  .help = "remove what no job mentions and give the space back" },
+	  .help = "remove unreferenced data and free its space" },
 	{ .name = "json", .help = "print JSON" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "roar db", "size, contents and age" },
-	{ "roar db --check --compact", "verify, then give unused space back" },
+	{ "roar db --check --compact", "verify, then free unused space" },
 	{ 0 },
 };
 

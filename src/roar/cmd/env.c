@@ -31,7 +31,7 @@ static const struct verb_spec verbs[] = {
 
 static const struct example examples[] = {
 	{ "roar env set CUBLAS_WORKSPACE_CONFIG :4096:8",
-	  "every later run has it" },
+	  "every later run has this variable" },
 	{ "roar env set -- FLAGS -O2", "a value that starts with '-'" },
 	{ "roar env unset FLAGS", NULL },
 	{ 0 },
@@ -93,7 +93,8 @@ static int list(const struct args *args, const struct config_file *f)
 
 static int fail_missing(const char *name)
 {
-	return cli_fail("no variable '%s' is set: 'roar env list' shows all",
+	return cli_fail("variable '%s' is not set: 'roar env list' shows all "
+			"variables",
 			name);
 }
 
@@ -140,9 +141,10 @@ static int set(const char *dir, const char *name, const char *text)
 
 	r = toml_add_string(&value, text);
 	if (r == -EILSEQ)
-		return cli_fail("the value of %s is no UTF-8 text and cannot "
-				"stand in config.toml",
-				name);
+		return cli_fail(
+			"the value of %s is not valid UTF-8 and cannot be stored in "
+			"config.toml",
+			name);
 	if (r < 0 || change(dir, name, str_cstr(&value), &err) < 0)
 		return cli_fail("%s", err.text);
 	if (redact_is_secret_name(name, strlen(name)))
@@ -188,10 +190,11 @@ static int run(const struct args *args)
 	struct roar_error err = { 0 };
 
 	if (name && !config_is_env_name(name))
-		return cli_usage(args->command,
-				 "'%.100s' is no name of a variable (letters, "
-				 "digits and '_', no digit first)",
-				 name);
+		return cli_usage(
+			args->command,
+			"'%.100s' is not a valid name of a variable: use letters, "
+			"digits and '_', and no digit first",
+			name);
 	if (project_open(PROJECT_NO_CONFIG, &p, NULL, &err) < 0)
 		return cli_fail("%s", err.text);
 	if (!strcmp(verb, "set"))

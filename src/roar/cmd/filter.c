@@ -21,15 +21,15 @@ static const struct option_spec options[] = {
 
 static const struct verb_spec verbs[] = {
 	{ "list", "", "show the built-in filters and your patterns", "json" },
-	{ "add", "PATTERN...", "leave matching files out of sight", NULL },
-	{ "remove", "PATTERN...", "take patterns back", NULL },
+	{ "add", "PATTERN...", "hide matching files", NULL },
+	{ "remove", "PATTERN...", "remove patterns", NULL },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "roar filter add /mnt/scratch", "everything below a folder" },
+	{ "roar filter add /mnt/scratch", "everything below a directory" },
 	{ "roar filter add '*.log' checkpoints/tmp",
-	  "any path that has such a part" },
+	  "any path with such a component" },
 	{ "roar filter remove '*.log'", NULL },
 	{ 0 },
 };
@@ -133,7 +133,7 @@ static int list_text(struct str *out, struct config_file *f)
 	if (r < 0)
 		return r;
 	str_adds(out, patterns.n_items ? "Your patterns:\n" :
-					 "No patterns of your own.\n");
+					 "No patterns are set.\n");
 	for (const struct toml_value *v = patterns.items; v; v = v->next) {
 		str_adds(out, "  ");
 		quote_printable(out, v->string, strlen(v->string));
@@ -177,11 +177,11 @@ static int check_pattern(const char *pattern, struct roar_error *err)
 				 "an empty pattern would match everything");
 	if (!strncmp(pattern, "../", 3) ||
 	    (pattern[0] == '~' && pattern[1] != '/'))
-		return error_set(err, -EINVAL,
-				 "pattern '%s' would never match: write an "
-				 "absolute path, one that begins with '~/', or "
-				 "a part of one",
-				 str_cstr(&shown));
+		return error_set(
+			err, -EINVAL,
+			"pattern '%s' would never match: use an absolute path, one "
+			"that starts with '~/', or a component of a path",
+			str_cstr(&shown));
 	return 0;
 }
 
@@ -225,7 +225,7 @@ static int add_one(const struct str *text, const struct toml *doc,
 	if (r < 0)
 		return error_set(
 			err, r,
-			"a pattern is no UTF-8 text and cannot stand in "
+			"a pattern is not valid UTF-8 and cannot be stored in "
 			"config.toml");
 	if (array)
 		return toml_array_add(text->data, text->len, doc, "filters",
@@ -256,8 +256,8 @@ static int change_one(const struct config_file *f, const struct str *text,
 	if (remove && at < 0)
 		return error_set(
 			err, -ENOENT,
-			"no pattern '%.200s' is set: 'roar filter list' "
-			"shows all, nothing was removed",
+			"pattern '%.200s' is not set, nothing was removed: 'roar "
+			"filter list' shows all patterns",
 			pattern);
 	if (!remove && at >= 0)
 		return 0;
@@ -284,7 +284,7 @@ static int edit(const struct config_file *f, void *ctx, struct str *out,
 		if (r == 0) {
 			str_adds(&c->known, "Pattern '");
 			quote_printable_cut(&c->known, *p, 200);
-			str_adds(&c->known, "' is there already\n");
+			str_adds(&c->known, "' is already set\n");
 			continue;
 		}
 		c->n_changed++;
@@ -341,7 +341,7 @@ static int run(const struct args *args)
 const struct command cmd_filter = {
 	.name = "filter",
 	.group = GROUP_SETUP,
-	.summary = "choose which files are left out of sight",
+	.summary = "choose which files are hidden",
 	.synopsis = "[list | add PATTERN... | remove PATTERN...] [--json]",
 	.about =
 #include "filter.txt.inc"
@@ -349,8 +349,8 @@ const struct command cmd_filter = {
 	.options = options,
 	.verbs = verbs,
 	.examples = examples,
-	.exit_status = "0 on success, 1 on failure (also when a pattern to remove "
-		       "is not set), 2 on wrong usage.",
+	.exit_status = "0 on success, 1 on failure, also when a pattern to remove "
+		       "is not set, 2 on wrong usage.",
 	.operand = OPERAND_NONE,
 	.max_operands = 0,
 	.run = run,

@@ -50,10 +50,11 @@ static int add_algo(const struct args *args, const char *word, size_t len,
 	str_add(&name, word, len);
 	algo = digest_algo_parse(str_cstr(&name));
 	if (algo < 0)
-		return cli_usage(args->command,
-				 "unknown algorithm '%.40s', known are blake3, "
-				 "sha256, sha512, md5, git-blob and crc64nvme",
-				 str_cstr(&name));
+		return cli_usage(
+			args->command,
+			"unknown algorithm '%.40s': use blake3, sha256, sha512, "
+			"md5, git-blob or crc64nvme",
+			str_cstr(&name));
 	if (!(q->want & (1u << algo)))
 		q->algos[q->n_algos++] = (enum digest_algo)algo;
 	q->want |= 1u << algo;
@@ -224,9 +225,10 @@ static void add_file(void *ctx, struct hash_name *name,
 
 	if (result->denied) {
 		a->n_denied++;
-		(void)cli_fail("'%s': the cache of digests knew another digest "
-			       "of this content; it is corrected",
-			       name->path);
+		(void)cli_fail(
+			"'%s': the digest cache had another digest of this content; "
+			"it has been corrected",
+			name->path);
 	}
 	if (a->request->json)
 		add_json(a, name, result);
@@ -259,7 +261,7 @@ static int open_cache(const struct request *q, struct digest_cache **ret)
 	int r = q->no_cache ? 0 : user_cache_open(ret);
 
 	if (r < 0 && q->audit)
-		return cli_fail("there is no cache of digests to audit: %s",
+		return cli_fail("cannot open the digest cache to audit it: %s",
 				strerror(-r));
 	return 0;
 }
@@ -324,7 +326,7 @@ static int hash_folders(const struct args *args, const struct request *q)
 					  .own_tables = true };
 
 	if (!args->n_operands)
-		return cli_usage(args->command, "--tree needs a folder");
+		return cli_usage(args->command, "--tree requires a directory");
 	(void)open_cache(q, &cache);
 	options.cache = cache;
 	return hash_tree(&options, args->operands);
@@ -340,9 +342,10 @@ static int check_lists(const struct args *args, const struct request *q,
 	};
 
 	if (q->n_algos > 1 || (q->want & ~ambiguous))
-		return cli_usage(args->command,
-				 "with --check, --algorithm says what 64 "
-				 "digits are: blake3 or sha256");
+		return cli_usage(
+			args->command,
+			"with --check, --algorithm selects blake3 or sha256 for "
+			"digests of 64 digits");
 	if (args_has(args, "quiet"))
 		options.flags |= HASH_CHECK_QUIET;
 	if (args_has(args, "status"))
@@ -373,38 +376,43 @@ static const struct option_spec options[] = {
 	{ .name = "algorithm",
 	  .letter = 'a',
 	  .arg = "NAMES",
-	  .help = "blake3 (default), sha256, sha512, md5, git-blob, crc64nvme, "
-		  "or several with commas between them",
+	  .help = "blake3 (default), sha256, sha512, md5, git-blob, "
+		  "crc64nvme, or several, separated by commas",
 	  .flags = OPTION_REPEAT },
 	{ .name = "recursive",
 	  .letter = 'r',
-	  .help = "hash all regular files below the folders that are named" },
-	{ .name = "tree", .help = "one digest for each folder as a whole" },
+	  .help = "hash all regular files below directories" },
+	{ .name = "tree",
+	  .help = "print one digest for each directory as a whole" },
 	{ .name = "check",
 	  .letter = 'c',
-	  .help = "read digests from the FILEs and check them" },
+	  .help = "read digests from each FILE and check them" },
 	{ .name = "tag",
 	  .help = "print lines in BSD style, which name the algorithm" },
 	{ .name = "json", .help = "print JSON" },
 	{ .name = "threads",
 	  .letter = 'j',
 	  .arg = "N",
-	  .help = "hash with N threads; default: by the number of CPUs" },
-	{ .name = "no-cache", .help = "read every file, and remember nothing" },
+	  .help = "hash with N threads (default: by the number of CPUs)" },
+	{ .name = "no-cache",
+	  .help = "read every file and do not use the digest cache" },
 	{ .name = "audit",
-	  .help = "read every file, and tell where the cache was wrong" },
-	{ .name = "quiet", .help = "with --check, print no line for an OK" },
+	  .help = "read every file and report wrong entries of the digest "
+		  "cache" },
+	{ .name = "quiet",
+	  .help = "with --check, print no line for files that are OK" },
 	{ .name = "status", .help = "with --check, print nothing about files" },
 	{ .name = "ignore-missing",
-	  .help = "with --check, files that do not exist are no failure" },
+	  .help = "with --check, ignore files that do not exist" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "roar hash -r data >data.b3", "one line for each file below data" },
-	{ "roar hash --check data.b3", "are they still the same?" },
-	{ "roar hash -a sha256 model.pt", "what sha256sum would print" },
-	{ "roar hash -a blake3,md5 a b", "two digests of each in one pass" },
+	{ "roar hash --check data.b3", "check that they are unchanged" },
+	{ "roar hash -a sha256 model.pt", "the same output as sha256sum" },
+	{ "roar hash -a blake3,md5 a b",
+	  "two digests of each file in one pass" },
 	{ 0 },
 };
 
@@ -419,9 +427,9 @@ const struct command cmd_hash = {
 	.options = options,
 	.examples = examples,
 	.exit_status =
-		"0 when all files were hashed, or when all listed digests are "
-		"right; 1 when a file could not be read, a digest is wrong or a "
-		"list has no line with one; 2 for wrong usage.",
+		"0 when all files were hashed, or all listed digests match; "
+		"1 when a file could not be read, a digest does not match "
+		"or a list has no line with a digest; 2 on wrong usage.",
 	.operand = OPERAND_FILE,
 	.max_operands = -1,
 	.run = run,

@@ -18,20 +18,20 @@
 static const struct option_spec options[] = {
 	{ .name = "yes",
 	  .letter = 'y',
-	  .help = "name .roar/ in the .gitignore of the repository, too" },
+	  .help = "also add .roar/ to the .gitignore of the repository" },
 	{ .name = "no",
 	  .letter = 'n',
-	  .help = "leave that .gitignore alone (default)" },
+	  .help = "do not change that .gitignore (default)" },
 	{ .name = "no-gitignore", .help = "the same as --no" },
 	{ .name = "path",
 	  .arg = "DIR",
-	  .help = "make the project there instead of here" },
+	  .help = "create the project in this directory" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "roar init", "makes a project of the current folder" },
-	{ "roar init --path ~/work/vision", "makes one elsewhere" },
+	{ "roar init", "create a project in the current directory" },
+	{ "roar init --path ~/work/vision", "create one in another directory" },
 	{ 0 },
 };
 
@@ -78,7 +78,7 @@ static int name_in_gitignore(const char *root, struct str *out,
 	if (r == -ENOENT || (r == 0 && g.ignored))
 		return 0;
 	if (r < 0)
-		return error_set(err, r, "cannot look for .gitignore: %s",
+		return error_set(err, r, "cannot search for .gitignore: %s",
 				 strerror(-r));
 	r = gitignore_add(&g, err);
 	if (r > 0) {
@@ -101,7 +101,7 @@ static int find_root(const struct args *args, char **ret_root,
 	if (*ret_root)
 		return 0;
 	add_path(&shown, path ? path : ".");
-	return error_set(err, -errno, "cannot make a project in '%s': %s",
+	return error_set(err, -errno, "cannot create a project in '%s': %s",
 			 str_cstr(&shown), strerror(errno));
 }
 
@@ -162,7 +162,7 @@ static int run(const struct args *args)
 const struct command cmd_init = {
 	.name = "init",
 	.group = GROUP_START,
-	.summary = "make the current folder a roar project",
+	.summary = "create a roar project in the current directory",
 	.synopsis = "[OPTION]...",
 	.about =
 #include "init.txt.inc"

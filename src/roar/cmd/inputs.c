@@ -48,7 +48,8 @@ static int parse_request(const struct args *args, struct request *ret)
 	if (select_read(args, &ret->target) != 1)
 		return cli_usage(
 			args->command,
-			"name one thing: give REF, --path, --job or --artifact");
+			"exactly one of REF, --path, --job and --artifact is "
+			"required");
 	return 0;
 }
 
@@ -101,7 +102,7 @@ static void add_title(struct answer *a)
 	view_step_full(v, &title, a->job);
 	str_addf(&title, " %s", a->job->uid);
 	if (a->request->deep)
-		str_adds(&title, " and of all it was made from");
+		str_adds(&title, " and of everything it was made from");
 	str_addf(&title, " (%zu)", a->n_found);
 	term_add(&v->out, &v->term, COLOR_BOLD, str_cstr(&title));
 	str_addc(&v->out, '\n');
@@ -144,7 +145,7 @@ static void add_text(struct answer *a)
 	struct view *v = a->view;
 
 	if (!a->job) {
-		str_adds(&v->out, "No recorded job made ");
+		str_adds(&v->out, "No recorded job wrote ");
 		quote_printable(&v->out, word, strlen(word));
 		str_adds(&v->out, ": it came from outside.\n");
 		return;
@@ -219,34 +220,36 @@ static int run(const struct args *args)
 static const struct option_spec options[] = {
 	{ .name = "path",
 	  .arg = "PATH",
-	  .help = "inputs of the job that made this file" },
+	  .help = "inputs of the job that wrote this file" },
 	{ .name = "job",
 	  .arg = "REF",
-	  .help = "inputs of a job: @N, @BN or digits of its UID" },
+	  .help = "inputs of a job: @N, @BN or the start of its UID" },
 	{ .name = "artifact",
 	  .arg = "HASH",
-	  .help = "inputs of the job that made the content with this hash" },
-	{ .name = "direct", .help = "only what the job itself read (default)" },
+	  .help = "inputs of the job that wrote the content with this hash" },
+	{ .name = "direct",
+	  .help = "only the inputs of the job itself (default)" },
 	{ .name = "all",
 	  .letter = 'a',
-	  .help = "also what went into its inputs, back to the beginning" },
-	{ .name = "unsourced", .help = "only inputs that no recorded job made" },
-	{ .name = "sourced", .help = "only inputs that a recorded job made" },
+	  .help = "also the inputs of its inputs, back to the start" },
+	{ .name = "unsourced",
+	  .help = "only inputs that no recorded job wrote" },
+	{ .name = "sourced", .help = "only inputs that a recorded job wrote" },
 	{ .name = "json", .help = "print JSON" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "roar inputs @2", "what step 2 read" },
+	{ "roar inputs @2", "the inputs of step 2" },
 	{ "roar inputs model.pt --all --unsourced",
-	  "everything from outside that went into model.pt" },
+	  "all external inputs of model.pt" },
 	{ 0 },
 };
 
 const struct command cmd_inputs = {
 	.name = "inputs",
 	.group = GROUP_INSPECT,
-	.summary = "list what a job or file was made from",
+	.summary = "list the inputs of a job or file",
 	.synopsis = "[OPTION]... REF",
 	.about =
 #include "inputs.txt.inc"

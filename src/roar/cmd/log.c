@@ -44,7 +44,7 @@ static int parse_limit(const struct args *args, int64_t *ret_limit)
 	n = strtol(text, &end, 10);
 	if (end == text || *end || n < 1 || n > JOBS_MAX)
 		return cli_usage(args->command,
-				 "'%.40s' is no number of jobs: write 1 to %d",
+				 "'%.40s' is not a number of jobs: use 1 to %d",
 				 text, JOBS_MAX);
 	*ret_limit = n;
 	return 0;
@@ -189,9 +189,10 @@ static int add_table(struct log *l, struct roar_error *err)
 	if (incomplete) {
 		str_addc(&v->out, '\n');
 		add_line(l, COLOR_NONE,
-			 v->width < 60 ? "* incomplete: 'roar show UID'" :
-					 "* the record is incomplete; 'roar "
-					 "show UID' says why");
+			 v->width < 60 ?
+				 "* incomplete: 'roar show UID'" :
+				 "* the record is incomplete; 'roar show UID' gives the "
+				 "reasons");
 	}
 	return 0;
 }
@@ -315,14 +316,16 @@ static const struct option_spec options[] = {
 	{ .name = "search",
 	  .letter = 's',
 	  .arg = "WORDS",
-	  .help = "only jobs with all of these words in command, script or name" },
+	  .help = "only jobs that have all of these words in command, script "
+		  "or name" },
 	{ .name = "json", .help = "print JSON" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "roar log", "the last 20 jobs of the active session" },
-	{ "roar log -n 100 --search train", "the last 100 that mention train" },
+	{ "roar log -n 100 --search train",
+	  "the last 100 jobs that contain the word train" },
 	{ 0 },
 };
 

@@ -128,9 +128,10 @@ static int remove_record(struct pop *p, struct roar_error *err)
 		return r;
 	r = newest_job(p->view, &now, &found, err);
 	if (r >= 0 && (!found || now.id != p->job.id))
-		r = error_set(err, -ESTALE,
-			      "another job was recorded or removed meanwhile: "
-			      "nothing was changed, run 'roar pop' again");
+		r = error_set(
+			err, -ESTALE,
+			"another job was recorded or removed in the meantime, "
+			"nothing was changed: run 'roar pop' again");
 	if (r >= 0)
 		r = store_job_remove(store, p->job.id, err);
 	if (r >= 0)
@@ -159,7 +160,7 @@ static int delete_files(struct pop *p)
 		}
 		view_path(v, &name, p->files[i].row->path);
 		status = cli_fail("'%s' was not deleted: %s", str_cstr(&name),
-				  r == -ESTALE ? "it changed a moment ago" :
+				  r == -ESTALE ? "it has just changed" :
 						 strerror(-r));
 	}
 	str_addf(&v->out, "Deleted %zu output file(s).\n", n_deleted);
@@ -222,20 +223,21 @@ static int run(const struct args *args)
 static const struct option_spec options[] = {
 	{ .name = "yes", .letter = 'y', .help = "do not ask" },
 	{ .name = "keep-files",
-	  .help = "remove the record only, delete nothing" },
+	  .help = "remove the record only, delete no files" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "roar pop", "show what would go, ask, then do it" },
-	{ "roar pop -y --keep-files", "forget the last job, touch no file" },
+	{ "roar pop", "show what will be deleted, ask, then do it" },
+	{ "roar pop -y --keep-files",
+	  "remove the last job from the record only" },
 	{ 0 },
 };
 
 const struct command cmd_pop = {
 	.name = "pop",
 	.group = GROUP_SESSIONS,
-	.summary = "remove the most recent job and the files it made",
+	.summary = "remove the most recent job and the files it created",
 	.synopsis = "[OPTION]...",
 	.about =
 #include "pop.txt.inc"

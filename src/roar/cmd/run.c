@@ -192,8 +192,7 @@ static void change_tracer(struct story *s, const struct tracer_ops *next,
 	const struct run_options *o = &run->options;
 
 	if (!o->quiet && (o->verbose || o->tracer_named))
-		(void)fprintf(stderr,
-			      "roar: tracer %s: %s; %s takes its place\n",
+		(void)fprintf(stderr, "roar: tracer %s: %s; using %s instead\n",
 			      o->tracer->name, why, next->name);
 	run->options.tracer = next;
 	run->meta.tracer = next->name;
@@ -463,7 +462,7 @@ static int choose_command(const struct args *args, struct project *project,
 	if (r < 0)
 		return cli_fail("%s", err.text);
 	if (chdir(ret->cwd) < 0)
-		return cli_fail("cannot go to '%s', where the step ran: %s",
+		return cli_fail("cannot change to '%s', where the step ran: %s",
 				ret->cwd, strerror(errno));
 	free(project->cwd);
 	project->cwd = strdup(ret->cwd);
@@ -480,9 +479,9 @@ static void warn_of_settings(const struct config *c)
 			 c->n_mistakes - 1);
 	if (c->n_redact_names &&
 	    !strcmp(c->redact_names[c->n_redact_names - 1], "*"))
-		str_adds(&more, "; while that is so, the values of all "
-				"options and variables are recorded as "
-				"[REDACTED]");
+		str_adds(&more,
+			 "; until this is fixed, the values of all options and "
+			 "variables are recorded as [REDACTED]");
 	(void)cli_fail("%s%s", c->mistakes[0], str_cstr(&more));
 }
 
@@ -555,13 +554,13 @@ static int run(const struct args *args)
 
 static const struct example run_examples[] = {
 	{ "roar run python train.py --epochs 10",
-	  "record what the training read and wrote" },
+	  "record the files that the training reads and writes" },
 	{ "roar run sh -c 'sort < a.csv | uniq > b.csv'",
 	  "a shell pipeline is one step" },
 	{ "roar run --add-tag license=CC-BY-4.0 python fetch.py",
-	  "the data and all that is made of it carry the licence" },
+	  "the data and everything made from it have this licence" },
 	{ "roar run @2", "run step 2 of the session again" },
-	{ "roar run @2 --epochs=20", "the same with another parameter" },
+	{ "roar run @2 --epochs=20", "the same with another argument" },
 	{ 0 },
 };
 

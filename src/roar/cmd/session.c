@@ -3,13 +3,13 @@
 #include "ui/view.h"
 
 static const struct verb_spec verbs[] = {
-	{ "hash", "", "print the hash of the active session, and nothing else",
-	  NULL },
+	{ "hash", "", "print only the hash of the active session", NULL },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "git tag run-$(roar session hash)", "names what the session came to" },
+	{ "git tag run-$(roar session hash)",
+	  "tag the commit with the hash of the session" },
 	{ 0 },
 };
 
@@ -21,7 +21,8 @@ static int print_hash(struct view *v)
 	int r;
 
 	if (!v->has_session)
-		return cli_fail("no session is active: 'roar run' starts one");
+		return cli_fail(
+			"there is no active session: 'roar run' starts one");
 	r = store_session_hash(v->store, v->session.id, hash, &err);
 	if (r < 0)
 		return view_fail(r, &err);
@@ -50,8 +51,8 @@ const struct command cmd_session = {
 		,
 	.verbs = verbs,
 	.examples = examples,
-	.exit_status = "0 on success, 1 when no session is active or the record "
-		       "cannot be read, 2 on wrong usage.",
+	.exit_status = "0 on success, 1 when there is no active session or the "
+		       "record cannot be read, 2 on wrong usage.",
 	.operand = OPERAND_NONE,
 	.min_operands = 1,
 	.run = run,

@@ -9,42 +9,51 @@ static const struct option_spec options[] = {
 	{ .name = "workers",
 	  .letter = 'w',
 	  .arg = "N",
-	  .help = "plan: how many there are at first" },
+	  .help = "plan: number of workers at the start" },
 	{ .name = "shards",
 	  .letter = 's',
 	  .arg = "N",
-	  .help = "plan: how many shards the dataset has" },
-	{ .name = "join", .arg = "N", .help = "plan: how many come then" },
+	  .help = "plan: number of shards of the dataset" },
+	{ .name = "join",
+	  .arg = "N",
+	  .help = "plan: number of workers that join then" },
 	{ .name = "leave",
 	  .arg = "WORKERS",
-	  .help = "plan: who leaves then, numbers from 0 on with commas" },
+	  .help = "plan: workers that leave then, numbered from 0, separated "
+		  "by commas" },
 	{ .name = "mode",
 	  .arg = "MODE",
 	  .values = "table|rendezvous|jump|ring",
-	  .help = "plan: how shards find their worker (table)" },
-	{ .name = "compare", .help = "plan: all modes beside each other" },
+	  .help = "plan: how shards are assigned (default table)" },
+	{ .name = "compare", .help = "plan: compare all modes" },
 	{ .name = "weights",
 	  .arg = "NUMBERS",
-	  .help = "plan: what each worker can do, with commas; the rest 1" },
+	  .help = "plan: weights of the workers, separated by commas; 1 for "
+		  "the others" },
 	{ .name = "sizes",
 	  .arg = "FILE",
-	  .help = "plan: balance bytes; a line for each shard says how many" },
+	  .help = "plan: balance bytes; the file has the size of each shard, "
+		  "one per line" },
 	{ .name = "homes",
 	  .arg = "FILE",
-	  .help = "plan: a line for each shard names where it is at home" },
+	  .help = "plan: the file has the location of each shard, one per "
+		  "line" },
 	{ .name = "at",
 	  .arg = "NAMES",
-	  .help = "plan: where each worker is, with commas, over and over" },
+	  .help = "plan: locations of the workers, separated by commas, "
+		  "repeated as needed" },
 	{ .name = "unfinished",
-	  .help = "audit: epochs may still go on; nothing twice is enough" },
+	  .help = "audit: epochs may be unfinished; only duplicates are an "
+		  "error" },
 	{ .name = "json", .help = "print JSON" },
 	{ 0 },
 };
 
 static const struct verb_spec verbs[] = {
-	{ "plan", "", "what moves when workers come and go, and what has to",
+	{ "plan", "", "show which shards move when workers join and leave",
 	  "workers shards join leave mode compare weights sizes homes at json" },
-	{ "audit", "FILE...", "prove that every sample came exactly once",
+	{ "audit", "FILE...",
+	  "prove that every sample was consumed exactly once",
 	  "unfinished json" },
 	{ 0 },
 };
@@ -52,12 +61,12 @@ static const struct verb_spec verbs[] = {
 static const struct example examples[] = {
 	{ "roar shards plan --workers 100 --shards 10000 --join 1", NULL },
 	{ "roar shards plan -w 100 -s 10000 --leave 7 --compare",
-	  "a table beside what hashes make of it" },
+	  "a table compared with hashing" },
 	{ "roar shards plan -w 8 --sizes sizes.txt --leave 0,1", NULL },
 	{ "roar shards plan -w 4 --homes homes.txt --at rack-1,rack-2 --join 1",
 	  NULL },
 	{ "roar shards audit run/rank-*.audit",
-	  "the files that all ranks of a training wrote" },
+	  "the files that all ranks of a training run wrote" },
 	{ 0 },
 };
 
@@ -71,14 +80,15 @@ static int run(const struct args *args)
 const struct command cmd_shards = {
 	.name = "shards",
 	.group = GROUP_DATA,
-	.summary = "see how shards are dealt out, prove what was consumed",
+	.summary = "plan how shards are assigned, audit what was consumed",
 	.synopsis = "plan [OPTION]... | audit FILE...",
 	.about =
 #include "shards.txt.inc"
 		,
-	.exit_status = "0 on success; audit: when every sample came exactly once. "
-		       "1 when not, or when a file cannot be read, 2 on wrong "
-		       "usage.",
+	.exit_status =
+		"0 on success; for audit: every sample was consumed exactly "
+		"once. 1 if not, or when a file cannot be read, 2 on wrong "
+		"usage.",
 	.options = options,
 	.verbs = verbs,
 	.examples = examples,

@@ -33,9 +33,10 @@ static int parse_request(const struct args *args, struct request *ret)
 	if (args_has(args, "session") && !args->n_operands)
 		n++;
 	if (n > 1)
-		return cli_usage(args->command,
-				 "one thing at a time: give REF, --path, "
-				 "--job, --artifact or --session");
+		return cli_usage(
+			args->command,
+			"only one of REF, --path, --job, --artifact and --session "
+			"can be given");
 	return 0;
 }
 
@@ -62,10 +63,9 @@ static int find_session(struct view *v, const char *word,
 		quote_printable_cut(&shown, word, 60);
 		r = error_set(
 			err, -ENOENT,
-			found ? "'%s' is the beginning of several sessions: "
-				"give more digits" :
-				"there is no session '%s': 'roar log "
-				"--all-sessions' lists them",
+			found ? "'%s' is the start of several sessions: give more digits" :
+				"session '%s' does not exist: 'roar log --all-sessions' "
+				"lists the sessions",
 			str_cstr(&shown));
 		str_release(&shown);
 	}
@@ -144,18 +144,20 @@ static int run(const struct args *args)
 }
 
 static const struct option_spec options[] = {
-	{ .name = "path", .arg = "PATH", .help = "show the file of that name" },
+	{ .name = "path",
+	  .arg = "PATH",
+	  .help = "show the file with this name" },
 	{ .name = "job",
 	  .arg = "REF",
-	  .help = "show a job: @N, @BN or digits of its UID" },
+	  .help = "show a job: @N, @BN or the start of its UID" },
 	{ .name = "artifact",
 	  .arg = "HASH",
-	  .help = "show the content whose hash begins so" },
+	  .help = "show the artifact whose hash starts with HASH" },
 	{ .name = "session",
-	  .help = "show the active session, or the one whose UID is REF" },
+	  .help = "show the active session, or the one with the UID REF" },
 	{ .name = "all",
 	  .letter = 'a',
-	  .help = "everything: long lists, filtered files, processes" },
+	  .help = "show everything: long lists, filtered files, processes" },
 	{ .name = "json", .help = "print JSON" },
 	{ 0 },
 };
@@ -163,7 +165,7 @@ static const struct option_spec options[] = {
 static const struct example examples[] = {
 	{ "roar show", "the active session and its steps" },
 	{ "roar show @2", "step 2: command, verdict, inputs, outputs" },
-	{ "roar show model.pt", "where that content came from and who used it" },
+	{ "roar show model.pt", "which jobs wrote and used that content" },
 	{ "roar show --artifact 9f86d081", "the same by hash" },
 	{ 0 },
 };

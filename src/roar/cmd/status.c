@@ -203,7 +203,7 @@ static void add_totals(struct status *s)
 			 s->n_with[PRESENCE_UNVERIFIED]);
 	str_adds(out, ")\n");
 	if (s->pipeline.n_stale)
-		str_adds(out, "* made by a stale step\n");
+		str_adds(out, "* written by a stale step\n");
 }
 
 static void add_text(struct status *s)
@@ -337,7 +337,7 @@ static const struct example examples[] = {
 const struct command cmd_status = {
 	.name = "status",
 	.group = GROUP_SESSIONS,
-	.summary = "show where the active session stands",
+	.summary = "show the state of the active session",
 	.synopsis = "[OPTION]...",
 	.about =
 #include "status.txt.inc"

@@ -17,33 +17,31 @@
 static const struct option_spec options[] = {
 	{ .name = "command",
 	  .arg = "CMD",
-	  .help = "check with this command line for sh" },
+	  .help = "check: run this shell command" },
 	{ .name = "json", .help = "print JSON (status, check)" },
 	{ .name = "pin",
-	  .help = "keep the programs in the kernel, for root alone (enable)" },
-	{ .name = "yes",
-	  .letter = 'y',
-	  .help = "do it without asking (enable, disable)" },
+	  .help = "enable: keep the programs in the kernel, for root only" },
+	{ .name = "yes", .letter = 'y', .help = "enable, disable: do not ask" },
 	{ 0 },
 };
 
 static const struct verb_spec verbs[] = {
-	{ "status", "", "which tracers work here, and which a run takes",
-	  "json" },
-	{ "use", "NAME", "make it the project's default", NULL },
+	{ "status", "",
+	  "show which tracers work here, and which one a run uses", "json" },
+	{ "use", "NAME", "set the default of the project", NULL },
 	{ "set-default", "NAME", "the same as use", NULL },
 	{ "check", "[NAME]", "run a tiny command under a tracer",
 	  "command json" },
-	{ "enable", "NAME", "set up eBPF for ordinary users (ebpf)", "pin yes" },
-	{ "disable", "NAME", "undo that (ebpf)", "yes" },
+	{ "enable", "NAME", "set up eBPF for ordinary users", "pin yes" },
+	{ "disable", "NAME", "undo that", "yes" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "roar tracer", "the table of tracers" },
 	{ "roar tracer use ptrace", NULL },
-	{ "roar tracer check hybrid", "does it work here? exit status 1: no" },
-	{ "roar tracer enable ebpf", "says what it will do, and asks" },
+	{ "roar tracer check hybrid", "exit status 1: it does not work here" },
+	{ "roar tracer enable ebpf", "show the steps and ask" },
 	{ 0 },
 };
 
@@ -123,9 +121,9 @@ static int status_text(const struct setting *s)
 		add_row(&out, &term, probe_backend(i), probe_backend(i) == now);
 	str_addf(&out, "\nDefault: %s", s->name);
 	if (!s->has_project)
-		str_adds(&out, " (there is no project here)");
-	str_addf(&out, "; a run takes %s%s.\n", now ? now->name : "none",
-		 s->fallback ? " and, where it is refused, another" :
+		str_adds(&out, " (no project here)");
+	str_addf(&out, "; a run uses %s%s.\n", now ? now->name : "none",
+		 s->fallback ? " or, if it is refused, another one" :
 			       ", or fails");
 	return cli_print(&out);
 }
@@ -174,10 +172,11 @@ static int unknown_name(const struct args *args, const char *name)
 	CLEANUP(str_release) struct str shown = STR_INIT;
 
 	quote_printable_cut(&shown, name, 100);
-	return cli_usage(args->command,
-			 "unknown tracer '%s': auto, ebpf, hybrid, preload and "
-			 "ptrace are known",
-			 str_cstr(&shown));
+	return cli_usage(
+		args->command,
+		"unknown tracer '%s': use auto, ebpf, hybrid, preload or "
+		"ptrace",
+		str_cstr(&shown));
 }
 
 static int use(const struct args *args, const struct setting *s,
@@ -192,8 +191,9 @@ static int use(const struct args *args, const struct setting *s,
 	if (!ops)
 		return unknown_name(args, name);
 	if (!s->has_project)
-		return cli_fail("there is no project here to set a default in: "
-				"'roar init' makes one");
+		return cli_fail(
+			"no roar project here or above to set a default in: run "
+			"'roar init'");
 	str_addf(&value, "\"%s\"", name);
 	if (str_error(&value) < 0 ||
 	    config_file_set(s->project.dir, "tracer.default", value.data,
@@ -223,7 +223,7 @@ static void check_text(struct str *out, const struct tracer_check *c)
 	format_count(out, c->n_processes, "process");
 	str_adds(out, ", attached in ");
 	clock_format_duration(out, c->attach_ns);
-	str_adds(out, ", all in ");
+	str_adds(out, ", total ");
 	clock_format_duration(out, c->total_ns);
 	str_addc(out, '\n');
 }
@@ -273,9 +273,9 @@ static int enable(const struct args *args, const char *verb, const char *name)
 {
 	if (strcmp(name, "ebpf") != 0)
 		return tracer_find(name) ?
-			       cli_fail("%s needs no setting up: only ebpf can "
-					"be enabled and disabled",
-					name) :
+			       cli_fail(
+				       "'%s' cannot be enabled or disabled: only ebpf can",
+				       name) :
 			       unknown_name(args, name);
 	probe_forget();
 	return strcmp(verb, "enable") == 0 ? tracer_enable(args) :
@@ -301,7 +301,7 @@ static int run(const struct args *args)
 const struct command cmd_tracer = {
 	.name = "tracer",
 	.group = GROUP_SETUP,
-	.summary = "which tracers work here, and which one a run takes",
+	.summary = "show, check and set up the tracers",
 	.synopsis = "[status | use NAME | check [NAME] | enable ebpf | "
 		    "disable ebpf] [OPTION]...",
 	.about =

@@ -68,18 +68,20 @@ static int parse_values(const struct args *args, struct request *q)
 
 	q->options.has_range = range;
 	if (range && !parse_range(range, &q->options.range))
-		return cli_usage(args->command,
-				 "option '--range' takes OFFSET or "
-				 "OFFSET:LENGTH in bytes, such as 4096, 1G:64M "
-				 "or 0:1K, with a LENGTH from 1, not '%.40s'",
-				 range);
+		return cli_usage(
+			args->command,
+			"option '--range' takes OFFSET or OFFSET:LENGTH in bytes, "
+			"such as 4096, 1G:64M or 0:1K, with a LENGTH of at least 1, "
+			"not '%.40s'",
+			range);
 	q->has_digest = digest;
 	if (digest && (strlen(digest) != 2 * BLAKE3_LEN ||
 		       digest_parse_hex(digest, q->digest) < 0))
-		return cli_usage(args->command,
-				 "option '--digest' takes the %d hex digits of "
-				 "a BLAKE3, not '%.70s'",
-				 2 * BLAKE3_LEN, digest);
+		return cli_usage(
+			args->command,
+			"option '--digest' takes the %d hex digits of a BLAKE3 "
+			"digest, not '%.70s'",
+			2 * BLAKE3_LEN, digest);
 	return hash_threads_parse(args, &q->options.n_threads);
 }
 
@@ -93,14 +95,15 @@ static int check_options(const struct args *args)
 		return cli_usage(args->command,
 				 "--inputs and --outputs exclude each other");
 	if ((inputs || outputs) && args->n_operands)
-		return cli_usage(args->command,
-				 "--%s is for all files of the session: name "
-				 "none",
-				 inputs ? "inputs" : "outputs");
+		return cli_usage(
+			args->command,
+			"--%s applies to all files of the session and takes no FILE",
+			inputs ? "inputs" : "outputs");
 	if (args_has(args, "digest") && args->n_operands != 1)
-		return cli_usage(args->command, "--digest is for one FILE");
+		return cli_usage(args->command,
+				 "--digest requires exactly one FILE");
 	if (args_has(args, "range") && !args->n_operands)
-		return cli_usage(args->command, "--range needs a FILE");
+		return cli_usage(args->command, "--range requires a FILE");
 	if (args_has(args, "json") && args_has(args, "quiet"))
 		return cli_usage(args->command,
 				 "--json and --quiet exclude each other");
@@ -153,9 +156,10 @@ static int verify_recorded(const struct args *args, const struct request *q,
 	if (r < 0)
 		return view_fail(r, &err);
 	if (!list->n && !q->options.json && !q->options.quiet)
-		(void)fprintf(stderr,
-			      "roar: the session has no such files yet, "
-			      "so there is nothing to verify\n");
+		(void)fprintf(
+			stderr,
+			"roar: nothing to verify: the session has no such files "
+			"yet\n");
 	/* Reading takes its time, and nobody should wait for the store. */
 	store_closep(&v.store);
 	v.store = NULL;
@@ -192,27 +196,33 @@ static int run(const struct args *args)
 static const struct option_spec options[] = {
 	{ .name = "range",
 	  .arg = "OFFSET[:LENGTH]",
-	  .help = "check only the part of a large FILE that has these bytes" },
+	  .help = "check only the part of a large FILE that contains these "
+		  "bytes" },
 	{ .name = "digest",
 	  .arg = "HEX",
-	  .help = "compare one FILE with this BLAKE3, not with the record" },
+	  .help = "compare one FILE with this BLAKE3 digest instead of the "
+		  "record" },
 	{ .name = "inputs",
-	  .help = "of the session, only what its jobs read and did not write" },
+	  .help = "check only files that the session's jobs read and did not "
+		  "write" },
 	{ .name = "outputs",
-	  .help = "of the session, only what its jobs wrote" },
+	  .help = "check only files that the session's jobs wrote" },
 	{ .name = "threads",
 	  .letter = 'j',
 	  .arg = "N",
-	  .help = "read with N threads; default: by the number of CPUs" },
-	{ .name = "quiet", .letter = 'q', .help = "print no line for an OK" },
+	  .help = "read with N threads (default: by the number of CPUs)" },
+	{ .name = "quiet",
+	  .letter = 'q',
+	  .help = "print no line for files that are OK" },
 	{ .name = "json", .help = "print JSON" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "roar verify", "all files of the active session" },
-	{ "roar verify model.pt", "and where it is damaged, if it is" },
-	{ "roar verify --range 3G:64M model.pt", "64 MiB of it, at once" },
+	{ "roar verify model.pt",
+	  "with the first damaged range, if there is one" },
+	{ "roar verify --range 3G:64M model.pt", "only 64 MiB of it" },
 	{ 0 },
 };
 
@@ -227,8 +237,9 @@ const struct command cmd_verify = {
 	.options = options,
 	.examples = examples,
 	.exit_status =
-		"0 when all files, or the ranges of them, are as recorded; 1 when one "
-		"is not, cannot be read or cannot be proved; 2 for wrong usage.",
+		"0 when all files, or their ranges, are as recorded; 1 when "
+		"one is not, cannot be read or cannot be proved; 2 on wrong "
+		"usage.",
 	.operand = OPERAND_FILE,
 	.max_operands = -1,
 	.run = run,

@@ -48,9 +48,10 @@ int coordinator_verb_get(const struct args *args, struct coordinator *c)
 	if (r)
 		return r;
 	if (!reply->entry || !reply->entry->version)
-		r = cli_fail("there is no key '%.200s': 'roar coordinator kv' "
-			     "lists those that are",
-			     m.key);
+		r = cli_fail(
+			"key '%.200s' does not exist: 'roar coordinator kv' lists "
+			"the keys",
+			m.key);
 	else
 		str_add(&out, reply->entry->value.data,
 			reply->entry->value.len);
@@ -87,7 +88,7 @@ int coordinator_verb_delete(const struct args *args, struct coordinator *c)
 	if (r)
 		return r;
 	if (!reply->done)
-		r = cli_fail("there is no key '%.200s'", m.key);
+		r = cli_fail("key '%.200s' does not exist", m.key);
 	roar__kv_reply__free_unpacked(reply, NULL);
 	return r;
 }
@@ -101,8 +102,9 @@ static int fail_full(char *const *full, size_t n)
 		str_addf(&out, "%s'%s'", i ? ", " : "", full[i]);
 	if (n > NAMES_SAID)
 		str_addf(&out, " and %zu more", n - NAMES_SAID);
-	return cli_fail("%s: not told, too many commands wait for them already",
-			str_error(&out) < 0 ? "some" : str_cstr(&out));
+	return cli_fail(
+		"%s: not reached, too many commands wait for them already",
+		str_error(&out) < 0 ? "some" : str_cstr(&out));
 }
 
 static int say_told(const struct args *args, const struct told *told,
@@ -146,7 +148,8 @@ int coordinator_verb_send(const struct args *args, struct coordinator *c)
 		&roar__command_reply__descriptor, &reply))
 		return 1;
 	told = (struct told){ reply->n_workers, reply->full, reply->n_full };
-	r = say_told(args, &told, "will be told with the next heartbeat");
+	r = say_told(args, &told,
+		     "will get the command with the next heartbeat");
 	roar__command_reply__free_unpacked(reply, NULL);
 	return r;
 }
@@ -178,14 +181,13 @@ int coordinator_verb_forget(const struct args *args, struct coordinator *c)
 	int r;
 
 	if (!*c->job)
-		return cli_usage(args->command,
-				 "forget needs --job and the job's name");
+		return cli_usage(args->command, "forget requires --job JOB");
 	str_addf(&deed,
-		 "forget ends job '%.128s' with its keys, datasets and "
+		 "forget deletes job '%.128s' with its keys, datasets and "
 		 "checkpoints",
 		 c->job);
 	r = confirm(args, str_cstr(&deed),
-		    "Forget the job with its keys, datasets and checkpoints?");
+		    "Delete the job with its keys, datasets and checkpoints?");
 	if (r)
 		return r;
 	m.job_id = c->job;

@@ -35,10 +35,10 @@ static int read_token(const char *path, struct str *token,
 				 strerror(-r));
 	token->len = strcspn(str_cstr(token), "\r\n");
 	if (!token->len)
-		return error_set(err, -EINVAL,
-				 "'%.200s' holds no token: its first line is "
-				 "empty",
-				 path);
+		return error_set(
+			err, -EINVAL,
+			"'%.200s' contains no token: its first line is empty",
+			path);
 	token->data[token->len] = '\0';
 	return 0;
 }
@@ -57,9 +57,9 @@ static int fail(int r, struct roar_error *err)
 	const char *remedy = "";
 
 	if (r == -ENOTCONN)
-		remedy = " (--address or ROAR_COORDINATOR names another place)";
+		remedy = " (use --address or ROAR_COORDINATOR for another address)";
 	if (r == -EACCES)
-		remedy = " (--token-file or ROAR_COORDINATOR_TOKEN has the "
+		remedy = " (use --token-file or ROAR_COORDINATOR_TOKEN to provide a "
 			 "token)";
 	return error_set(err, r, "%s%s", roar_coord_error(), remedy);
 }

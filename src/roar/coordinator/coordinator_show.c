@@ -102,7 +102,7 @@ void coordinator_text_status(struct str *out, const struct term *term,
 
 	add_server(out, term, address, s);
 	if (!jobs->n_jobs) {
-		str_adds(out, "\n  There is no job.\n");
+		str_adds(out, "\n  No jobs.\n");
 		return;
 	}
 	table_head(&t, names);
@@ -175,7 +175,7 @@ void coordinator_text_workers(struct str *out, const struct term *term,
 	if (n)
 		table_print(&t, out, term, 0);
 	else
-		str_adds(out, "The job has no worker.\n");
+		str_adds(out, "The job has no workers.\n");
 	table_release(&t);
 }
 
@@ -219,7 +219,7 @@ void coordinator_text_barriers(struct str *out, const struct term *term,
 	struct table t = TABLE_INIT;
 
 	if (!b->n_barriers) {
-		str_adds(out, "Nobody waits at a barrier.\n");
+		str_adds(out, "No worker waits at a barrier.\n");
 		return;
 	}
 	table_head(&t, names);
@@ -269,6 +269,6 @@ void coordinator_text_keys(struct str *out, const struct term *term,
 	if (n)
 		table_print(&t, out, term, 0);
 	else
-		str_adds(out, "There is no such key.\n");
+		str_adds(out, "No such key.\n");
 	table_release(&t);
 }

@@ -152,8 +152,9 @@ static void take_list(struct check *c, const char *name)
 	r = file ? read_list(c, file, (enum digest_algo)of_64) : -errno;
 	if (r < 0)
 		c->status = cli_fail("'%s': %s", name,
-				     r == -ENODATA ? "No line holds a digest" :
-						     strerror(-r));
+				     r == -ENODATA ?
+					     "No line contains a digest" :
+					     strerror(-r));
 }
 
 /* ---- comparing ---- */

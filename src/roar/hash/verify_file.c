@@ -93,8 +93,9 @@ int verify_file_look(struct verify_item *item,
 	}
 	if (begins_behind_end(item, options)) {
 		item->state = VERIFY_UNPROVED;
-		item->why = "the range begins behind its end: give a smaller "
-			    "OFFSET";
+		item->why =
+			"the range starts after the end of the file: give a smaller "
+			"OFFSET";
 		return 0;
 	}
 	return 1;
@@ -141,10 +142,10 @@ static void keep_tree(const struct verify_trees *trees,
 	r = leaf_tree_store_put(trees->dirfd, u);
 	owner_act_as_self(acted);
 	if (r < 0)
-		(void)cli_fail("the tree of '%s' cannot be kept in "
-			       "'.roar/trees', so parts of it cannot be proved "
-			       "later: %s",
-			       path, strerror(-r));
+		(void)cli_fail(
+			"the hash tree of '%s' cannot be stored in '.roar/trees', "
+			"so parts of the file cannot be proved later: %s",
+			path, strerror(-r));
 }
 
 /* ---- reading ---- */
@@ -242,11 +243,12 @@ static int read_once(struct reading *reading)
 	if (!reading->options->has_range)
 		return make_tree(reading);
 	item->state = VERIFY_UNPROVED;
-	item->why = reading->trees->keep ?
-			    "no tree of it is kept, so a part cannot be proved: "
-			    "verify it once without --range, which makes one" :
-			    "no tree of it is kept, so a part cannot be proved: "
-			    "verify all of it, without --range";
+	item->why =
+		reading->trees->keep ?
+			"no hash tree of the file is stored, so a part cannot be "
+			"proved: verify the file once without --range to store one" :
+			"no hash tree of the file is stored, so a part cannot be "
+			"proved: verify the whole file, without --range";
 	return 0;
 }
 

@@ -88,17 +88,19 @@ static int tell_unknown(const struct check *c, const struct toml_entry *e)
 	for (const struct config_key *k = config_keys; k->name; k++)
 		suggest_offer(&s, k->name);
 	if (s.best)
-		return tell(c, s.best, e->value.line, false,
-			    "'%s' is no setting of roar and has no effect, did "
-			    "you mean '%s'?",
-			    str_cstr(&shown), s.best);
+		return tell(
+			c, s.best, e->value.line, false,
+			"'%s' is not a setting of roar and has no effect, did you "
+			"mean '%s'?",
+			str_cstr(&shown), s.best);
 	if (near)
-		return tell(c, near, e->value.line, false,
-			    "'%s' is no setting of roar and has no effect, did "
-			    "you mean the table [%s]?",
-			    str_cstr(&shown), near);
+		return tell(
+			c, near, e->value.line, false,
+			"'%s' is not a setting of roar and has no effect, did you "
+			"mean the table [%s]?",
+			str_cstr(&shown), near);
 	return tell(c, e->key, e->value.line, !own,
-		    "'%s' is no setting of roar and has no effect",
+		    "'%s' is not a setting of roar and has no effect",
 		    str_cstr(&shown));
 }
 
@@ -109,9 +111,10 @@ static int check_variable(const struct check *c, const struct toml_entry *e)
 	const char *name = config_env_name(e);
 
 	if (!config_is_env_name(name))
-		return tell(c, e->key, e->value.line, false,
-			    "[env] has a name that no variable can have "
-			    "(letters, digits and '_')");
+		return tell(
+			c, e->key, e->value.line, false,
+			"[env] has a name that is not valid for a variable: use "
+			"letters, digits and '_'");
 	if (e->value.type != TOML_STRING)
 		return tell(c, e->key, e->value.line, false,
 			    "%s in [env] takes a string, not a value of type %s",

@@ -67,7 +67,8 @@ static int check_regular(const char *path, struct roar_error *err)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, -EINVAL,
-				 "'%s' is no regular file: move it away", path);
+				 "'%s' is not a regular file: move it away",
+				 path);
 	return 0;
 }
 

@@ -24,7 +24,7 @@ static const char *refuse_place(const struct view *v,
 	if (row->filter)
 		return "it is filtered";
 	if (row->ftype != EVENT_FTYPE_REGULAR && !is_link(row))
-		return "it is no regular file";
+		return "it is not a regular file";
 	if (!path_is_under(row->path, v->project.root) ||
 	    path_is_under(row->path, v->project.dir))
 		return "it is outside the project";
@@ -51,11 +51,11 @@ static const char *refuse_use(const struct store_file *row,
 	if (use->job_id == row->job_id)
 		return NULL;
 	if (use->artifact_id == row->artifact_id)
-		return "another recorded job has the same content there";
+		return "another recorded job wrote or used the same content there";
 	/* Nothing tells what a rename replaced, but somebody had a file there. */
 	if (row->seen & LINEAGE_RENAMED_TO && use->job_id < row->job_id &&
 	    use->role & (LINEAGE_INPUT | LINEAGE_OUTPUT))
-		return "it took the place of a file that an earlier job knew";
+		return "it replaced a file that an earlier job used or wrote";
 	return NULL;
 }
 
@@ -164,13 +164,13 @@ static void check_disk(struct pop_file *f, const struct store_job *job)
 
 	if (r == -ENOENT) {
 		f->gone = true;
-		f->keep = "it is gone already";
+		f->keep = "it does not exist any more";
 	} else if (r == -ELOOP || r == -ENOTDIR) {
-		f->keep = "something else stands at its name now";
+		f->keep = "its name is now used by something else";
 	} else if (r < 0) {
-		f->keep = "it cannot be looked at";
+		f->keep = "it cannot be inspected";
 	} else if (!same_content(dir, f->row, job, &f->stamp)) {
-		f->keep = "its content changed since the run";
+		f->keep = "its content has changed since the run";
 	}
 }
 

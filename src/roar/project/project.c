@@ -121,11 +121,11 @@ static int make_dir(const char *path, struct roar_error *err)
 	if (mkdir(path, 0700) == 0)
 		return chmod(path, 0700) < 0 ? -errno : 1;
 	if (errno != EEXIST)
-		return error_set(err, -errno, "cannot make '%s': %s", path,
+		return error_set(err, -errno, "cannot create '%s': %s", path,
 				 strerror(errno));
 	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
 		return error_set(err, -ENOTDIR,
-				 "'%s' is no folder: move it away", path);
+				 "'%s' is not a directory: move it away", path);
 	return 0;
 }
 
@@ -180,7 +180,7 @@ static int init(const char *root, struct roar_error *err)
 	str_addf(&dir, "%s/.roar", root);
 	str_addf(&runs, "%s/.roar/runs", root);
 	if (dir.failed || runs.failed)
-		return error_set(err, -ENOMEM, "no memory to make a project");
+		return error_set(err, -ENOMEM, "no memory to create a project");
 	if (look_at(root, &owner) > OWN)
 		return refuse(root, owner, err);
 	made = make_dir(dir.data, err);

@@ -83,8 +83,9 @@ static void recall_git(struct run *run)
 	git->branch = m->git_branch ? strdup(m->git_branch) : NULL;
 	git->remote = m->git_remote ? strdup(m->git_remote) : NULL;
 	git->dirty = TRI_UNKNOWN;
-	git->note = strdup("roar was killed before it had looked at the work "
-			   "tree");
+	git->note = strdup(
+		"roar was killed before it had read the state of the work "
+		"tree");
 }
 
 /* `ret_uid` is the run's, as far as that could be read. */
@@ -147,11 +148,12 @@ static int recover_one(struct project *project, struct store *store, int dirfd,
 	if (!*why.text)
 		(void)error_set(&why, r, "'%s/runs/%s' cannot be completed: %s",
 				project->dir, name, strerror(-r));
-	return error_set(err, r, "%s%s", why.text,
-			 r == -EACCES ? ": it was a run of another user, often "
-					"of root; 'sudo roar status' completes "
-					"it" :
-					"");
+	return error_set(
+		err, r, "%s%s", why.text,
+		r == -EACCES ?
+			": the run belongs to another user, often root; 'sudo roar "
+			"status' completes it" :
+			"");
 }
 
 int recover_runs(struct project *project, struct store *store,

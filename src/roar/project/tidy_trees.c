@@ -47,7 +47,7 @@ int tidy_trees(struct view *v, uint64_t *ret_bytes, struct roar_error *err)
 				      ret_bytes);
 
 	if (r < 0 && !err->text[0])
-		return error_set(err, r, "cannot tidy '%s/trees': %s",
+		return error_set(err, r, "cannot clean up '%s/trees': %s",
 				 v->project.dir, strerror(-r));
 	return r;
 }

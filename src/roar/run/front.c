@@ -108,9 +108,10 @@ static bool wait_for_line(int fd)
 
 static void say_killed(int sig, const char *what)
 {
-	(void)cli_fail("the tracer was ended by signal %d (%s), %s: the next "
-		       "roar command completes the record from its journal",
-		       sig, strsignal(sig), what);
+	(void)cli_fail(
+		"the tracer was killed by signal %d (%s), %s: the next roar "
+		"command completes the record from its journal",
+		sig, strsignal(sig), what);
 }
 
 /* Does what the command does until it has ended: its wait status, or -1. */
@@ -163,7 +164,7 @@ static int go_on_alone(struct orphan *o, int sig)
 		return 128 + sig;
 	}
 	say_killed(sig, died ? "the command has ended" :
-			       "and the command goes on unobserved");
+			       "and the command continues unobserved");
 	if (!died)
 		status = follow(o);
 	if (status < 0) /* nobody knows how it ended */

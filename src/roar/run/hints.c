@@ -82,7 +82,7 @@ static void add_unknown(struct str *out, const struct run *run,
 	if (n <= 0)
 		return;
 	start_hint(out, term);
-	str_addf(out, "git does not know %s: commit %s, or add ",
+	str_addf(out, "git does not track %s: commit %s, or add ",
 		 n == 1 ? "one of the outputs" : "some of the outputs",
 		 n == 1 ? "it" : "them");
 	folder = n > NAMED ? common_folder(paths, (size_t)n) : 0;

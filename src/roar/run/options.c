@@ -11,7 +11,7 @@
 const struct option_spec run_option_table[] = {
 	{ .name = "quiet",
 	  .letter = 'q',
-	  .help = "say nothing, unless the command could not be run or "
+	  .help = "print nothing unless the command could not be run or "
 		  "recorded" },
 	{ .name = "verbose",
 	  .letter = 'v',
@@ -23,40 +23,40 @@ const struct option_spec run_option_table[] = {
 	  .help = "a name for the step" },
 	{ .name = "yes",
 	  .letter = 'y',
-	  .help = "run a step again without asking, although one that it "
-		  "builds on is stale" },
+	  .help = "do not ask when a step that this one depends on is stale" },
 	{ .name = "hash",
 	  .arg = "ALGO",
 	  .flags = OPTION_REPEAT,
 	  .values = "blake3|sha256|sha512|md5|crc64nvme|git-blob",
-	  .help = "take this digest, too (BLAKE3 is always taken)" },
+	  .help = "also compute this digest (BLAKE3 is always computed)" },
 	{ .name = "add-tag",
 	  .arg = "KIND=VALUE",
 	  .flags = OPTION_REPEAT,
-	  .help = "the outputs carry this tag, and all that is made of them" },
+	  .help = "attach this tag to the outputs and to everything made from "
+		  "them" },
 	{ .name = "block-tag",
 	  .arg = "KIND[=VALUE]",
 	  .flags = OPTION_REPEAT,
-	  .help = "the outputs do not inherit tags of this kind, or this "
-		  "value" },
+	  .help = "the outputs do not inherit tags of this kind, or only not "
+		  "this value" },
 	{ .name = "tracer",
 	  .arg = "NAME",
 	  .values = "auto|ebpf|hybrid|preload|ptrace",
-	  .help = "how to observe the command (roar tracer tells which "
-		  "work here)" },
+	  .help = "how to observe the command ('roar tracer' shows which work "
+		  "here)" },
 	{ .name = "tracer-fallback",
-	  .help = "when the tracer is refused take another one, or none "
+	  .help = "if the tracer is refused, use another one, or none "
 		  "(default)" },
 	{ .name = "no-tracer-fallback",
-	  .help = "do not run the command when the tracer is refused" },
+	  .help = "do not run the command if the tracer is refused" },
 	{ .name = "capture-trackio",
 	  .flags = OPTION_REFUSED,
 	  .help = "experiment trackers are not captured; the files they write "
-		  "are recorded as all others" },
+		  "are recorded like all others" },
 	{ .name = "trackio-space",
 	  .flags = OPTION_REFUSED,
 	  .help = "experiment trackers are not captured; the files they write "
-		  "are recorded as all others" },
+		  "are recorded like all others" },
 	{ 0 },
 };
 
@@ -72,9 +72,8 @@ static int parse_hashes(const struct args *args, digest_set *want)
 		if (algo < 0)
 			return cli_usage(
 				args->command,
-				"unknown hash '%s': blake3, sha256, "
-				"sha512, md5, crc64nvme and git-blob are "
-				"known",
+				"unknown hash '%s': use blake3, sha256, sha512, md5, "
+				"crc64nvme or git-blob",
 				v->value);
 		*want |= (digest_set)1 << algo;
 	}
@@ -108,10 +107,11 @@ int run_options_parse(const struct args *args, const struct config *config,
 	ret->tracer_named = strcmp(tracer, "auto") != 0;
 	ret->n_tracers = probe_candidates(tracer, ret->fallback, ret->tracers);
 	if (!ret->n_tracers)
-		return cli_usage(args->command,
-				 "unknown tracer '%s': auto, ebpf, hybrid, "
-				 "preload and ptrace are known",
-				 tracer);
+		return cli_usage(
+			args->command,
+			"unknown tracer '%s': use auto, ebpf, hybrid, preload or "
+			"ptrace",
+			tracer);
 	ret->tracer = ret->tracers[0];
 	return parse_hashes(args, &ret->want);
 }

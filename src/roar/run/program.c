@@ -37,11 +37,11 @@ int program_failed(const char *file, int error)
 
 	quote_printable_cut(&name, file, 200);
 	if (lacks_interpreter(file, error))
-		why = "the interpreter that it names does not exist";
+		why = "its interpreter does not exist";
 	else if (error == ENOENT)
 		why = "command not found";
 	else if (error == EACCES)
-		why = "it is not executable (chmod +x makes it so)";
+		why = "it is not executable (use chmod +x)";
 	else if (error == EISDIR)
 		why = "it is a directory";
 	else if (error == E2BIG)

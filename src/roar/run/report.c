@@ -63,7 +63,7 @@ static void add_verdict(struct str *out, const struct run *run,
 static void add_git_lack(struct str *out, const struct git_facts *git)
 {
 	if (git->root && !git->checked)
-		str_adds(out, ", git state not known");
+		str_adds(out, ", git state unknown");
 	if (!git->left_out.n)
 		return;
 	str_adds(out, ", not in the snapshot: ");
@@ -246,7 +246,7 @@ static void add_git(struct str *out, const struct run *run,
 	if (git->dirty == TRI_YES)
 		add_uncommitted(out, git);
 	else if (git->dirty == TRI_UNKNOWN)
-		str_adds(out, ", not known whether clean");
+		str_adds(out, ", state unknown");
 	str_addc(out, '\n');
 	if (git->note)
 		str_addf(out, "       %s\n", git->note);

@@ -39,16 +39,17 @@ int rerun_check(char *const operands[], const char *command,
 	if (r < 0)
 		return r;
 	if (strcmp(command, "build") == 0 && strcmp(step.kind, "build") != 0)
-		return error_set(err, -EINVAL,
-				 "step '%s' is no build step: 'roar run %s' "
-				 "runs it again",
-				 operands[0], operands[0]);
+		return error_set(
+			err, -EINVAL,
+			"step '%s' is not a build step: use 'roar run %s'",
+			operands[0], operands[0]);
 	for (size_t i = 1; operands[i]; i++)
 		if (!key_length(operands[i]))
-			return error_set(err, -EINVAL,
-					 "'%s' is no change of a step: write "
-					 "--KEY=VALUE",
-					 operands[i]);
+			return error_set(
+				err, -EINVAL,
+				"unexpected argument '%s' after a step: use --KEY=VALUE to "
+				"change an option",
+				operands[i]);
 	return 0;
 }
 
@@ -177,7 +178,7 @@ static int warn_of_stale(struct store *store, const struct store_job *job,
 	if (n <= 0 || args_has(args, "yes") || !isatty(STDIN_FILENO) ||
 	    !isatty(STDERR_FILENO))
 		return 0;
-	if (confirm_ask("Run this step nevertheless?"))
+	if (confirm_ask("Run this step anyway?"))
 		return 0;
 	return error_set(err, -ECANCELED, "step '%s' was not run",
 			 args->operands[0]);

@@ -35,7 +35,7 @@ static int print(const struct pipeline *p, const struct stale_steps *stale)
 	add_steps(&out, p, stale->nodes, named, "", ", ", "");
 	if (n > named)
 		str_addf(&out, " and %zu more", n - named);
-	str_addf(&out, ", which this step builds on, %s stale: ",
+	str_addf(&out, ", which this step depends on, %s stale: ",
 		 n == 1 ? "is" : "are");
 	if (n > named) {
 		str_adds(&out, "'roar dag --stale-only' lists them\n");

@@ -160,8 +160,9 @@ void verdict_add_advice(struct str *out, const struct run *run)
 			continue;
 		str_adds(out, "roar: ");
 		quote_name(out, gaps[i].detail, strlen(gaps[i].detail));
-		str_adds(out, " had to run without its set-user-id privilege; "
-			      "it keeps it with --tracer preload, or with eBPF "
-			      "('roar tracer enable ebpf')\n");
+		str_adds(
+			out,
+			" ran without its set-user-id privilege; use --tracer "
+			"preload or eBPF ('roar tracer enable ebpf') to keep it\n");
 	}
 }

@@ -57,7 +57,7 @@ static void add_problems(struct str *out, const struct audit_epoch *e)
 	for (size_t i = 0; i < e->n_problems && i < AUDIT_MAX_PROBLEMS; i++)
 		str_addf(out, "  %s\n", e->problems[i]);
 	if (e->n_problems > AUDIT_MAX_PROBLEMS)
-		str_addf(out, "  and %zu problems more\n",
+		str_addf(out, "  and %zu more problems\n",
 			 e->n_problems - AUDIT_MAX_PROBLEMS);
 }
 
@@ -68,8 +68,8 @@ static const char *verdict(const struct audit_epoch *e, bool unfinished)
 	if (e->gaps.n)
 		return "exact so far";
 	if (e->dropped.n)
-		return "exact, but for what was dropped";
-	return e->padded.n ? "exact, but for what fills up" : "exact";
+		return "exact, except for dropped samples";
+	return e->padded.n ? "exact, except for padding" : "exact";
 }
 
 static void add_epoch(struct str *out, const struct term *term,
@@ -91,12 +91,12 @@ static void add_epoch(struct str *out, const struct term *term,
 	if (e->redone) {
 		str_adds(out, "; ");
 		format_count(out, e->redone, "sample");
-		str_adds(out, " again after a restart");
+		str_adds(out, " repeated after a restart");
 	}
 	str_addc(out, '\n');
 	add_positions(out, &e->gaps, "not consumed");
 	add_positions(out, &e->dropped, "dropped on purpose");
-	add_positions(out, &e->padded, "again, to fill up the last step");
+	add_positions(out, &e->padded, "repeated to pad the last step");
 	add_problems(out, e);
 }
 
@@ -109,10 +109,12 @@ static int print_text(const struct report *r)
 		add_epoch(&out, &term, audit_check_epoch(r->check, i),
 			  r->unfinished);
 	if (!audit_check_n(r->check))
-		str_adds(&out, "No file tells of an epoch.\n");
+		str_adds(&out, "No file contains an epoch.\n");
 	if (audit_check_n_cut(r->check)) {
 		format_count(&out, audit_check_n_cut(r->check), "file");
-		str_adds(&out, " cut off by a crash: what is there counts.\n");
+		str_adds(
+			&out,
+			" truncated by a crash: the remaining records count.\n");
 	}
 	return cli_print(&out);
 }

@@ -38,7 +38,8 @@ static int read_line(const char *path, char *line, struct homes *h)
 			str_cstr(&shown), SHARD_MAX_SHARDS);
 	if (len == 0 || line[len] == '\0')
 		return cli_fail(
-			"line %zu of '%s' is no name of up to 255 bytes; each line has the home of one shard",
+			"line %zu of '%s' is not a name of up to 255 bytes: each "
+			"line has the location of one shard",
 			h->n_shards + 1, str_cstr(&shown));
 	slot = VEC_PUSH(h->shards, h->n_shards, h->cap_shards);
 	if (!slot)
@@ -88,7 +89,8 @@ int homes_parse(const struct args *args, struct homes *h)
 	if (!path != !names)
 		return cli_usage(
 			args->command,
-			"--homes says where shards are at home and --at where workers are; give both");
+			"--homes (locations of the shards) and --at (locations of "
+			"the workers) require each other");
 	if (!path)
 		return 0;
 	r = parse_workers(names, h);

@@ -136,7 +136,8 @@ static int read_line(const char *path, const char *line, struct numbers *ret)
 						     0;
 	quote_printable_cut(&shown, path, 100);
 	return cli_fail(
-		"line %zu of '%s' is no number of bytes; each line has the size of one shard",
+		"line %zu of '%s' is not a number of bytes: each line has "
+		"the size of one shard",
 		ret->n + 1, str_cstr(&shown));
 }
 
@@ -173,19 +174,16 @@ static int choose_modes(const struct args *args, struct plan *p)
 		p->has_mode[i] = all || strcmp(mode ? mode : "table",
 					       mode_names[i]) == 0;
 	if (p->sizes.n && p->homes.n_shards)
-		return cli_usage(
-			args->command,
-			"balance is by --sizes or by --homes, not both");
+		return cli_usage(args->command,
+				 "--sizes and --homes exclude each other");
 	if (!all && p->has_mode[SHARD_TABLE])
 		return 0;
 	if (p->sizes.n)
-		return cli_usage(
-			args->command,
-			"a hash knows no bytes: --sizes goes with --mode table");
+		return cli_usage(args->command,
+				 "--sizes requires --mode table");
 	if (p->homes.n_shards)
-		return cli_usage(
-			args->command,
-			"a hash knows no homes: --homes goes with --mode table");
+		return cli_usage(args->command,
+				 "--homes requires --mode table");
 	return 0;
 }
 
@@ -195,7 +193,8 @@ static int check_leavers(const struct args *args, const struct plan *p)
 		if (p->leave.list[i] >= p->n_workers)
 			return cli_usage(
 				args->command,
-				"worker %llu cannot leave; they have the numbers 0 to %llu",
+				"worker %llu cannot leave: the workers have the numbers 0 "
+				"to %llu",
 				(unsigned long long)p->leave.list[i],
 				(unsigned long long)p->n_workers - 1);
 		for (size_t j = 0; j < i; j++)
@@ -214,7 +213,7 @@ static int check(const struct args *args, struct plan *p)
 
 	if (!p->n_workers)
 		return cli_usage(args->command,
-				 "--workers is missing; how many are there?");
+				 "--workers is missing: the number of workers");
 	if (n_lines && args_has(args, "shards") && p->n_shards != n_lines)
 		return cli_usage(args->command,
 				 "--shards is %llu, but --%s has %zu lines",
@@ -225,7 +224,7 @@ static int check(const struct args *args, struct plan *p)
 	if (!p->n_shards)
 		return cli_usage(
 			args->command,
-			"--shards is missing; how many has the dataset?");
+			"--shards is missing: the number of shards of the dataset");
 	return check_leavers(args, p);
 }
 
@@ -426,9 +425,10 @@ int shards_plan(const struct args *args)
 	}
 	if (r == -EINVAL)
 		return cli_fail(
-			"the shards have more than 2^62 bytes together, which no table can deal out");
+			"the shards have more than 2^62 bytes in total, more than a "
+			"table can balance");
 	if (r < 0)
-		return cli_fail("cannot deal a table: %s", strerror(-r));
+		return cli_fail("cannot compute a table: %s", strerror(-r));
 	if (args_has(args, "json"))
 		tell_json(&out, &p, outcomes, n);
 	else

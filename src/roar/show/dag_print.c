@@ -403,8 +403,9 @@ static void add_legend(struct dag *d)
 {
 	struct str text = STR_INIT;
 
-	str_adds(&text, "* stale: an input was made again; 'roar run @N' "
-			"brings a step up to date");
+	str_adds(&text,
+		 "* stale: an input was written again; 'roar run @N' brings "
+		 "a step up to date");
 	str_addc(&d->view->out, '\n');
 	add_text(d, COLOR_NONE, &text);
 	str_release(&text);

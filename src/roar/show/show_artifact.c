@@ -318,13 +318,13 @@ static void add_note(struct block *b)
 			continue;
 		if (p->presence == PRESENCE_CHANGED)
 			str_adds(&v->out,
-				 "\nThe file has other content now: what is "
-				 "shown is its newest recorded content.\n");
+				 "\nThe file has other content now; its newest recorded "
+				 "content is shown.\n");
 		else if (p->presence == PRESENCE_UNVERIFIED)
-			str_adds(&v->out,
-				 "\nThe file was touched since and is too "
-				 "large, or not allowed, to be read here: its "
-				 "content was not verified.\n");
+			str_adds(
+				&v->out,
+				"\nThe file has a new timestamp and is too large, or not "
+				"allowed, to be read here: its content was not verified.\n");
 	}
 }
 

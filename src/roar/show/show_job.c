@@ -133,7 +133,7 @@ static void add_verdict(struct job_block *b)
 static void add_repository(struct view *v, const struct store_job *job)
 {
 	static const char *const states[] = {
-		[TRI_UNKNOWN] = "not known whether clean",
+		[TRI_UNKNOWN] = "state unknown",
 		[TRI_NO] = "clean",
 		[TRI_YES] = "uncommitted changes",
 	};
@@ -282,7 +282,7 @@ static int add_file(struct view *v, const struct store_file *f,
 	add_part(v, f);
 	if (f->origin[0]) {
 		str_adds(&v->out, f->seen & LINEAGE_IMPLIED ?
-					  "  by its compiled " :
+					  "  through its compiled " :
 					  "  renamed from ");
 		view_path(v, &v->out, f->origin);
 	}
@@ -367,7 +367,8 @@ static void add_shards(struct job_block *b)
 		return;
 	str_addc(&v->out, '\n');
 	term_add(&v->out, &v->term, COLOR_BOLD, "Shards");
-	str_addf(&v->out, " (%zu, as its processes said)\n", b->n_shards);
+	str_addf(&v->out, " (%zu, as reported by its processes)\n",
+		 b->n_shards);
 	for (size_t i = 0; i < shown; i++)
 		add_shard(v, &b->shards[i]);
 	show_more(v, b->n_shards, shown);

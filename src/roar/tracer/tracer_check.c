@@ -138,15 +138,16 @@ static void judge(struct tracer_check *c, const struct fold *fold,
 		say(c, "sh cannot be executed: %s",
 		    strerror(result->exec_errno));
 	if (!result->traced)
-		say(c, "nothing was observed");
+		say(c, "the tracer reported no events");
 	judge_gaps(c, fold);
 	if (!own_command && result->status)
-		say(c, "the test command failed under it (wait status %d)",
+		say(c,
+		    "the test command failed under the tracer (wait status %d)",
 		    result->status);
 	if (!own_command && !was_seen(fold, p, "in", LINEAGE_READ_PRIOR))
-		say(c, "it did not see a file that was read");
+		say(c, "the tracer did not report a file that was read");
 	if (!own_command && !was_seen(fold, p, "out", LINEAGE_CREATED))
-		say(c, "it did not see a file that was written");
+		say(c, "the tracer did not report a file that was written");
 	c->works = !c->why[0];
 }
 
@@ -227,7 +228,7 @@ void tracer_check(const struct tracer_ops *ops, const char *command,
 	/* A command of the user's runs where he is. */
 	r = command ? 0 : place_enter(&place);
 	if (r < 0)
-		say(ret, "there is no place for a temporary file: %s",
+		say(ret, "cannot create a temporary directory: %s",
 		    strerror(-r));
 	else
 		run_under(ret, command, &place);

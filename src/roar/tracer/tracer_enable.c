@@ -133,7 +133,7 @@ static int run_step(const struct plan *p, const struct step *s)
 		if (errno != EINTR)
 			return 1;
 	if (pid < 0)
-		return cli_fail("cannot make a process: %s", strerror(errno));
+		return cli_fail("cannot start a process: %s", strerror(errno));
 	if (status)
 		return cli_fail("'%s' failed", s->words[0]);
 	return 0;
@@ -145,8 +145,9 @@ static int run_plan(const struct args *args, const struct plan *p,
 	int r = show_plan(p, title);
 
 	if (r == 0 && p->sudo && !has_program("sudo"))
-		return cli_fail("this needs root and there is no sudo: run "
-				"the commands above as root");
+		return cli_fail(
+			"this needs root, and sudo is not installed: run the "
+			"commands above as root");
 	if (r == 0)
 		r = confirm(args, deed, "Do this?");
 	for (size_t i = 0; r == 0 && i < p->n; i++)
@@ -161,8 +162,9 @@ static int plan_init(struct plan *p)
 		return cli_fail("this roar was built without eBPF (it needs "
 				"clang and the headers of libbpf)");
 	if (!find_roard(p->roard))
-		return cli_fail("the program roard is not installed beside "
-				"this roar");
+		return cli_fail(
+			"the program roard was not found: install it together with "
+			"this roar");
 	return 0;
 }
 
@@ -195,7 +197,7 @@ int tracer_enable(const struct args *args)
 	int r;
 
 	if (!args_has(args, "pin") && remote_answers())
-		return say_done("roard answers already: eBPF is enabled.");
+		return say_done("eBPF is already enabled: roard is running.");
 	r = plan_init(&p);
 	if (r)
 		return r;
@@ -205,23 +207,23 @@ int tracer_enable(const struct args *args)
 			 "boot, for runs of root",
 			 WORDS(p.roard, "--pin"));
 	else if (has_unit())
-		add_step(&p,
-			 "starts roard whenever somebody asks for it, now "
-			 "and after every boot",
+		add_step(&p, "starts roard on demand, now and after every boot",
 			 WORDS("systemctl", "enable", "--now", "roard.socket"));
 	else
 		add_step(&p,
-			 "starts the daemon; without systemd nobody starts "
-			 "it again after a boot",
+			 "starts the daemon; without systemd it is not started again "
+			 "after a boot",
 			 WORDS(p.roard, "--daemon"));
 	r = run_plan(args, &p, "To enable eBPF:", "sets up eBPF");
 	if (r || args_has(args, "pin"))
 		return r;
 	if (!comes_up())
-		return cli_fail("roard does not answer: 'roard --foreground', "
-				"run by root, tells why");
-	return say_done("eBPF is enabled: 'roar tracer check ebpf' proves it, "
-			"'roar tracer use ebpf' makes it a project's tracer.");
+		return cli_fail(
+			"roard does not answer: run 'roard --foreground' as root to "
+			"see why");
+	return say_done(
+		"eBPF is enabled: 'roar tracer check ebpf' tests it, 'roar "
+		"tracer use ebpf' makes it the tracer of a project.");
 }
 
 int tracer_disable(const struct args *args)
@@ -232,13 +234,14 @@ int tracer_disable(const struct args *args)
 	if (r)
 		return r;
 	if (has_unit())
-		add_step(&p, "roard is not started any more",
+		add_step(&p, "stops starting roard on demand",
 			 WORDS("systemctl", "disable", "--now", "roard.socket",
 			       "roard.service"));
-	add_step(&p, "ends a daemon that was started by hand",
+	add_step(&p, "stops a daemon that was started by hand",
 		 WORDS(p.roard, "--stop"));
 	add_step(&p, "removes programs that were kept in the kernel",
 		 WORDS(p.roard, "--unpin"));
-	r = run_plan(args, &p, "To disable eBPF:", "takes eBPF from all users");
+	r = run_plan(args, &p,
+		     "To disable eBPF:", "disables eBPF for all users");
 	return r ? r : say_done("eBPF is disabled.");
 }

@@ -26,8 +26,8 @@ int confirm(const struct args *args, const char *deed, const char *question)
 		return 0;
 	if (!isatty(STDIN_FILENO))
 		return cli_fail(
-			"%s %s, and nobody can be asked because stdin is no "
-			"terminal: add -y",
+			"%s %s, and standard input is not a terminal to ask on: add "
+			"-y",
 			args->command->name, deed);
 	return confirm_ask(question) ? 0 : cli_fail("nothing was changed");
 }

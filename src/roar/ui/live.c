@@ -131,7 +131,7 @@ static int on_terminal(int (*make)(void *, struct str *), void *data,
 	int r;
 
 	if (tcgetattr(STDIN_FILENO, &before) < 0)
-		return cli_fail("cannot set the terminal up: %s",
+		return cli_fail("cannot set up the terminal: %s",
 				strerror(errno));
 	raw = before;
 	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);

@@ -125,8 +125,8 @@ static void windows_line_ends_are_line_ends(void **state)
 	(void)state;
 	check("[t]\r\na = true # c\r\nb = [\r\n1,\r\n]\r\n",
 	      "t.a=true; t.b=[1]");
-	check("a = 1\r", "'f' line 1: unexpected text behind the value or "
-			 "header");
+	check("a = 1\r",
+	      "'f' line 1: unexpected text after the value or header");
 }
 
 static void what_settings_do_not_use_is_passed_over(void **state)
@@ -182,21 +182,21 @@ static void mistakes_are_reported_with_their_line(void **state)
 		{ "a = \"\\u12\"",
 		  "'f' line 1: \\u needs 4 hexadecimal digits" },
 		{ "a = \"\\ud800\"",
-		  "'f' line 1: an escape names no Unicode character" },
+		  "'f' line 1: an escape does not name a Unicode character" },
 		{ "a = \"\\u0000\"",
 		  "'f' line 1: a setting cannot hold a NUL character" },
 		{ "a = \"\x01\"", "'f' line 1: a string has a control "
 				  "character" },
 		{ "# \x01", "'f' line 1: a comment has a control character" },
-		{ "a = 1 b = 2", "'f' line 1: unexpected text behind the value "
-				 "or header" },
+		{ "a = 1 b = 2",
+		  "'f' line 1: unexpected text after the value or header" },
 		{ "[t", "'f' line 1: a table header needs ']'" },
 		{ "[[t]", "'f' line 1: a table header needs ']]'" },
 		{ "a = yes", "'f' line 1: a value is missing or unknown (text "
 			     "needs quotes)" },
 		{ "a =", "'f' line 1: a value is missing or unknown (text needs "
 			 "quotes)" },
-		{ "\na = \"\xff\"", "'f' line 2: byte 0xff is no UTF-8" },
+		{ "\na = \"\xff\"", "'f' line 2: byte 0xff is not valid UTF-8" },
 		{ "h = { x = 1", "'f' line 1: an inline table needs ',' or '}' "
 				 "here" },
 	};

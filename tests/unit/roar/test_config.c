@@ -138,8 +138,8 @@ static void wrong_values_are_reported_with_their_line(void **state)
 		"empty string");
 	check_mistake(
 		"[env]\n\"A B\" = ''",
-		"'./config.toml' line 2: [env] has a name that no variable "
-		"can have (letters, digits and '_')");
+		"'./config.toml' line 2: [env] has a name that is not valid "
+		"for a variable: use letters, digits and '_'");
 	check_mistake("[env]\nA = 1",
 		      "'./config.toml' line 2: A in [env] takes a string, not a "
 		      "value of type integer");
@@ -153,16 +153,19 @@ static void wrong_values_are_reported_with_their_line(void **state)
 static void what_has_no_effect_is_a_mistake(void **state)
 {
 	(void)state;
-	check_mistake("[output]\nquite = true",
-		      "'./config.toml' line 2: 'output.quite' is no setting of "
-		      "roar and has no effect, did you mean 'output.quiet'?");
-	check_mistake("[ouput]\nwhatever = true",
-		      "'./config.toml' line 2: 'ouput.whatever' is no setting "
-		      "of roar and has no effect, did you mean the table "
-		      "[output]?");
-	check_mistake("[output]\nwhatever = true",
-		      "'./config.toml' line 2: 'output.whatever' is no setting "
-		      "of roar and has no effect");
+	check_mistake(
+		"[output]\nquite = true",
+		"'./config.toml' line 2: 'output.quite' is not a setting of "
+		"roar and has no effect, did you mean 'output.quiet'?");
+	check_mistake(
+		"[ouput]\nwhatever = true",
+		"'./config.toml' line 2: 'ouput.whatever' is not a setting "
+		"of roar and has no effect, did you mean the table "
+		"[output]?");
+	check_mistake(
+		"[output]\nwhatever = true",
+		"'./config.toml' line 2: 'output.whatever' is not a setting "
+		"of roar and has no effect");
 	check_mistake("output = 3", "'./config.toml' line 1: output has to be "
 				    "the table [output]");
 	check_mistake("x = 1\n[[env]]\nA = 'b'\n",
@@ -219,9 +222,9 @@ static void what_is_no_file_is_not_waited_for(void **state)
 	assert_int_equal(mkfifo("config.toml", 0600), 0);
 	assert_int_equal(config_load(".", &c), 0);
 	assert_int_equal(c.n_mistakes, 1);
-	assert_string_equal(c.mistakes[0],
-			    "'./config.toml' is no regular file: move "
-			    "it away");
+	assert_string_equal(
+		c.mistakes[0],
+		"'./config.toml' is not a regular file: move it away");
 }
 
 static int spoil(const struct config_file *f, void *ctx, struct str *out,

@@ -60,8 +60,8 @@ static void it_makes_one_elsewhere(void **state)
 	       "Initialised a roar project in @/sub/.roar\n"
 	       "Next: roar run COMMAND, then roar dag\n");
 	expect("init|--path|none", 1,
-	       "roar: cannot make a project in 'none': No "
-	       "such file or directory\n");
+	       "roar: cannot create a project in 'none': No such file or "
+	       "directory\n");
 }
 
 static void git_is_told_when_wanted(void **state)

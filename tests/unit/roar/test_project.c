@@ -87,7 +87,7 @@ static void what_stands_in_the_way_is_named(void **state)
 	(void)state;
 	scene_write(".roar", "");
 	assert_true(project_init(scene_dir(), &err) < 0);
-	str_addf(&expected, "'%s/.roar' is no folder: move it away",
+	str_addf(&expected, "'%s/.roar' is not a directory: move it away",
 		 scene_dir());
 	assert_string_equal(err.text, str_cstr(&expected));
 }

@@ -44,7 +44,7 @@ static void set_and_get_agree(void **state)
 		    "[hash]\nrun = [\"sha256\", \"md5\"]\n\n"
 		    "[redact]\nnames = [\"A,B\"]\n");
 	scene_expect("config|unset|hash.run", 0,
-		     "hash.run is [] again, the default\n");
+		     "Restored hash.run = [], the default\n");
 	scene_expect("config|get|hash.run", 0, "");
 }
 
@@ -52,10 +52,10 @@ static void wrong_settings_change_nothing(void **state)
 {
 	(void)state;
 	scene_expect("config|set|output.quite|true", 2,
-		     "roar: there is no setting 'output.quite', did you mean "
+		     "roar: unknown setting 'output.quite', did you mean "
 		     "'output.quiet'? (see 'roar config --help')\n");
 	scene_expect("config|get|quiet", 2,
-		     "roar: there is no setting 'quiet', did you mean "
+		     "roar: unknown setting 'quiet', did you mean "
 		     "'output.quiet'? (see 'roar config --help')\n");
 	scene_expect(
 		"config|set|output.quiet|7", 2,
@@ -83,12 +83,13 @@ static void list_shows_all_and_warns_of_strange_keys(void **state)
 	(void)state;
 	assert_int_equal(scene_run("config", &out), 0);
 	assert_non_null(strstr(out.data, "output.quiet                   false "
-					 "       set      say nothing"));
+					 "       set      print nothing"));
 	assert_non_null(strstr(out.data, "hash.run                       []    "
 					 "       default  more digests"));
-	assert_non_null(strstr(out.data,
-			       "line 6: 'other.x' is no setting of roar "
-			       "and has no effect\n"));
+	assert_non_null(
+		strstr(out.data,
+		       "line 6: 'other.x' is not a setting of roar and has no "
+		       "effect\n"));
 	str_clear(&out);
 	assert_int_equal(scene_run("config|list|--json", &out), 0);
 	assert_non_null(strstr(out.data, "    \"key\": \"output.quiet\",\n"
@@ -119,24 +120,28 @@ static void wrong_variables_get_one_sentence(void **state)
 {
 	(void)state;
 	scene_expect("env|get|NOPE", 1,
-		     "roar: no variable 'NOPE' is set: 'roar "
-		     "env list' shows all\n");
+		     "roar: variable 'NOPE' is not set: 'roar env list' shows "
+		     "all variables\n");
 	scene_expect("env|unset|NOPE", 1,
-		     "roar: no variable 'NOPE' is set: 'roar "
-		     "env list' shows all\n");
-	scene_expect("env|set|1A|x", 2,
-		     "roar: '1A' is no name of a variable (letters, digits and "
-		     "'_', no digit first) (see 'roar env --help')\n");
+		     "roar: variable 'NOPE' is not set: 'roar env list' shows "
+		     "all variables\n");
+	scene_expect(
+		"env|set|1A|x", 2,
+		"roar: '1A' is not a valid name of a variable: use letters, "
+		"digits and '_', and no digit first (see 'roar env "
+		"--help')\n");
 	scene_expect(
 		"env|set|A=B c", 2,
 		"roar: 'roar env set' takes name and value as two arguments: "
 		"write A 'B c' (see 'roar env --help')\n");
-	scene_expect("env|set|A=B|x", 2,
-		     "roar: 'A=B' is no name of a variable (letters, digits and "
-		     "'_', no digit first) (see 'roar env --help')\n");
+	scene_expect(
+		"env|set|A=B|x", 2,
+		"roar: 'A=B' is not a valid name of a variable: use "
+		"letters, digits and '_', and no digit first (see 'roar env "
+		"--help')\n");
 	scene_expect("env|set|A|\xff", 1,
-		     "roar: the value of A is no UTF-8 text and cannot stand in "
-		     "config.toml\n");
+		     "roar: the value of A is not valid UTF-8 and cannot be "
+		     "stored in config.toml\n");
 }
 
 static void patterns_come_and_go(void **state)
@@ -144,21 +149,20 @@ static void patterns_come_and_go(void **state)
 	(void)state;
 	scene_expect("filter|add|*.log|/mnt", 0, "Added 2 patterns\n");
 	scene_expect("filter|add|/mnt|x", 0,
-		     "Added 1 pattern\nPattern '/mnt' is there already\n");
-	scene_expect("filter|add|x", 0, "Pattern 'x' is there already\n");
+		     "Added 1 pattern\nPattern '/mnt' is already set\n");
+	scene_expect("filter|add|x", 0, "Pattern 'x' is already set\n");
 	scene_expect("config|get|filters.ignore_paths", 0, "*.log\n/mnt\nx\n");
-	scene_expect(
-		"filter|remove|x|y", 1,
-		"roar: no pattern 'y' is set: 'roar filter list' shows all, "
-		"nothing was removed\n");
+	scene_expect("filter|remove|x|y", 1,
+		     "roar: pattern 'y' is not set, nothing was removed: 'roar "
+		     "filter list' shows all patterns\n");
 	scene_expect("filter|remove|*.log|x", 0, "Removed 2 patterns\n");
 	expect_file(
 		"# mine\n[output]\nquiet = false # why\n\n[other]\nx = 1\n\n"
 		"[filters]\nignore_paths = [\"/mnt\"]\n");
 	scene_expect("filter|add|../x", 2,
-		     "roar: pattern '../x' would never match: write an absolute "
-		     "path, one that begins with '~/', or a part of one (see "
-		     "'roar filter --help')\n");
+		     "roar: pattern '../x' would never match: use an absolute "
+		     "path, one that starts with '~/', or a component of a path "
+		     "(see 'roar filter --help')\n");
 }
 
 static void filters_are_listed_with_their_switch(void **state)
@@ -171,7 +175,7 @@ static void filters_are_listed_with_their_switch(void **state)
 	assert_int_equal(scene_run("filter", &out), 0);
 	assert_non_null(strstr(out.data, " on   always on\n"));
 	assert_non_null(strstr(out.data, " off  filters.ignore_tmp_files\n"));
-	assert_non_null(strstr(out.data, "No patterns of your own.\n"));
+	assert_non_null(strstr(out.data, "No patterns are set.\n"));
 }
 
 static void a_damaged_file_is_reported_and_kept(void **state)

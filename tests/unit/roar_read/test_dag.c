@@ -99,14 +99,13 @@ static void stale_steps_have_a_star(void **state)
 	record_pipeline(f);
 	record_prepare(f, "dddd0004", "features, better");
 	expect(f, &cmd_dag, "", 0,
-	       "Pipeline: 3 steps (2 stale steps, 2 stale artifacts, 1 superseded artifact)\n"
-	       "\n"
-	       "   STEP   IN  OUT  USED  AFTER  COMMAND\n"
-	       "●  @1      1    1     0         python prepare.py raw.csv\n"
-	       "○  @2*     2    1     1  @1     train: python train.py --epochs 10\n"
-	       "○  @3*     1    1     0  @2     python evaluate.py\n"
-	       "\n"
-	       "* stale: an input was made again; 'roar run @N' brings a step up to date\n",
+	       "Pipeline: 3 steps (2 stale steps, 2 stale artifacts, 1 "
+	       "superseded artifact)\n\n   STEP   IN  OUT  USED  AFTER  "
+	       "COMMAND\n●  @1      1    1     0         python prepare.py "
+	       "raw.csv\n○  @2*     2    1     1  @1     train: python "
+	       "train.py --epochs 10\n○  @3*     1    1     0  @2     "
+	       "python evaluate.py\n\n* stale: an input was written again; "
+	       "'roar run @N' brings a step up to date\n",
 	       "");
 	expect_part(
 		f, &cmd_dag, "--stale-only",

@@ -21,19 +21,22 @@ static void all_goes_back_to_the_beginning(void **state)
 
 	record_pipeline(f);
 	expect(f, &cmd_inputs, "@3 --all", 0,
-	       "Inputs of @3 cccc0003 and of all it was made from (3)\n"
-	       "  23528095ca5b  9 B         model.pt  used by @3  from @2 bbbb0002\n"
-	       "  b363e9bc5a3b  8 B         features.bin  used by @2  from @1 aaaa0001\n"
-	       "  8ebd15e1b413  6 B         raw.csv  used by @2  unsourced\n",
+	       "Inputs of @3 cccc0003 and of everything it was made from "
+	       "(3)\n  23528095ca5b  9 B         model.pt  used by @3  "
+	       "from @2 bbbb0002\n  b363e9bc5a3b  8 B         features.bin  "
+	       "used by @2  from @1 aaaa0001\n  8ebd15e1b413  6 B         "
+	       "raw.csv  used by @2  unsourced\n",
 	       "");
 	expect(f, &cmd_inputs, "@3 --all --unsourced", 0,
-	       "Unsourced inputs of @3 cccc0003 and of all it was made from (1)\n"
-	       "  8ebd15e1b413  6 B         raw.csv  used by @2  unsourced\n",
+	       "Unsourced inputs of @3 cccc0003 and of everything it was "
+	       "made from (1)\n  8ebd15e1b413  6 B         raw.csv  used "
+	       "by @2  unsourced\n",
 	       "");
 	expect(f, &cmd_inputs, "@3 --all --sourced", 0,
-	       "Sourced inputs of @3 cccc0003 and of all it was made from (2)\n"
-	       "  23528095ca5b  9 B         model.pt  used by @3  from @2 bbbb0002\n"
-	       "  b363e9bc5a3b  8 B         features.bin  used by @2  from @1 aaaa0001\n",
+	       "Sourced inputs of @3 cccc0003 and of everything it was "
+	       "made from (2)\n  23528095ca5b  9 B         model.pt  used "
+	       "by @3  from @2 bbbb0002\n  b363e9bc5a3b  8 B         "
+	       "features.bin  used by @2  from @1 aaaa0001\n",
 	       "");
 }
 
@@ -81,9 +84,10 @@ static void what_was_moved_leads_to_its_maker(void **state)
 
 	record_moves(f);
 	expect(f, &cmd_inputs, "yl --all", 0,
-	       "Inputs of @3 cccc0003 and of all it was made from (2)\n"
-	       "  3fba5250be9a  7 B         yy  moved by @3  from @2 bbbb0002\n"
-	       "  3fba5250be9a  7 B         y  moved by @2  from @1 aaaa0001\n",
+	       "Inputs of @3 cccc0003 and of everything it was made from "
+	       "(2)\n  3fba5250be9a  7 B         yy  moved by @3  from @2 "
+	       "bbbb0002\n  3fba5250be9a  7 B         y  moved by @2  from "
+	       "@1 aaaa0001\n",
 	       "");
 	expect_part(f, &cmd_inputs, "yy", "y  moved  from @1 aaaa0001\n");
 	expect_part(f, &cmd_inputs, "yy --json", "\"moved\": true");
@@ -142,7 +146,7 @@ static void what_came_from_outside_has_no_inputs(void **state)
 
 	record_pipeline(f);
 	expect(f, &cmd_inputs, "raw.csv", 0,
-	       "No recorded job made raw.csv: it came from outside.\n", "");
+	       "No recorded job wrote raw.csv: it came from outside.\n", "");
 	expect(f, &cmd_inputs, "raw.csv --json", 0,
 	       "{\n"
 	       "  \"job\": null,\n"

@@ -40,9 +40,10 @@ static void failures_interruptions_and_gaps_show_in_the_status(void **state)
 	record(f);
 	expect(f, &cmd_log, "", 0,
 	       "Job Log (2 jobs)\n\n" HEADS
-	       "aaaa0001  @1    2023-11-14 22:14:20  1.5 s     FAIL    false\n"
-	       "bbbb0002  @B1   2023-11-14 22:15:20  1.5 s     INT*    make\n"
-	       "\n* the record is incomplete; 'roar show UID' says why\n",
+	       "aaaa0001  @1    2023-11-14 22:14:20  1.5 s     FAIL    "
+	       "false\nbbbb0002  @B1   2023-11-14 22:15:20  1.5 s     INT*    "
+	       "make\n\n* the record is incomplete; 'roar show UID' gives "
+	       "the reasons\n",
 	       "");
 }
 
@@ -173,7 +174,8 @@ static void a_narrow_terminal_gets_fewer_columns(void **state)
 static void a_bad_number_is_wrong_usage(void **state)
 {
 	expect(*state, &cmd_log, "-n many", 2, "",
-	       "roar: 'many' is no number of jobs: write 1 to 1000000 (see 'roar log --help')\n");
+	       "roar: 'many' is not a number of jobs: use 1 to 1000000 "
+	       "(see 'roar log --help')\n");
 	assert_int_equal(roar(*state, &cmd_log, "-n 0"), 2);
 }
 

@@ -65,7 +65,8 @@ static void without_a_terminal_yes_is_needed(void **state)
 	       "Job cccc0003 @3, 2023-11-14 22:16:20\n"
 	       "  python evaluate.py\n"
 	       "  delete  metrics.json\n",
-	       "roar: pop removes job cccc0003 and deletes 1 file(s), and nobody can be asked because stdin is no terminal: add -y\n");
+	       "roar: pop removes job cccc0003 and deletes 1 file(s), and "
+	       "standard input is not a terminal to ask on: add -y\n");
 	assert_true(dup2(saved, STDIN_FILENO) == STDIN_FILENO);
 	(void)close(saved);
 	(void)close(null);
@@ -93,10 +94,10 @@ static void changed_content_stays(void **state)
 
 	record_pipeline(f);
 	put(f, "metrics.json", "[]\n");
-	expect_pop(
-		f,
-		"  keep    metrics.json (its content changed since the run)\n",
-		0);
+	expect_pop(f,
+		   "  keep    metrics.json (its content has changed since the "
+		   "run)\n",
+		   0);
 	assert_true(exists("metrics.json"));
 }
 
@@ -166,10 +167,10 @@ static void what_took_the_place_of_a_known_file_stays(void **state)
 	output(f, "out", "new");
 	f->files[0].seen = LINEAGE_RENAMED_TO | LINEAGE_FRESH;
 	record(f);
-	expect_pop(
-		f,
-		"  keep    out (it took the place of a file that an earlier job knew)\n",
-		0);
+	expect_pop(f,
+		   "  keep    out (it replaced a file that an earlier job used "
+		   "or wrote)\n",
+		   0);
 	assert_true(exists("out"));
 }
 
@@ -196,10 +197,10 @@ static void what_another_job_claims_stays(void **state)
 
 	record_pipeline(f);
 	record_prepare(f, "dddd0004", "features");
-	expect_pop(
-		f,
-		"  keep    features.bin (another recorded job has the same content there)\n",
-		0);
+	expect_pop(f,
+		   "  keep    features.bin (another recorded job wrote or used "
+		   "the same content there)\n",
+		   0);
 	assert_true(exists("features.bin"));
 }
 
@@ -224,7 +225,7 @@ static void what_is_no_regular_file_stays(void **state)
 	output(f, "pipe", "content");
 	f->files[0].ftype = EVENT_FTYPE_FIFO;
 	record(f);
-	expect_pop(f, "  keep    pipe (it is no regular file)\n", 0);
+	expect_pop(f, "  keep    pipe (it is not a regular file)\n", 0);
 }
 
 static void a_file_where_a_link_was_made_stays(void **state)
@@ -236,7 +237,7 @@ static void a_file_where_a_link_was_made_stays(void **state)
 	f->files[0].ftype = EVENT_FTYPE_SYMLINK;
 	record(f);
 	expect_pop(f,
-		   "  keep    link (something else stands at its name now)\n",
+		   "  keep    link (its name is now used by something else)\n",
 		   0);
 	assert_true(exists("link"));
 }
@@ -249,10 +250,10 @@ static void a_link_does_not_lead_elsewhere(void **state)
 	record_made(f, "aaaa0001", "work", NULL, "out/result", "content");
 	assert_int_equal(rename("out", "precious"), 0);
 	assert_int_equal(symlink("precious", "out"), 0);
-	expect_pop(
-		f,
-		"  keep    out/result (something else stands at its name now)\n",
-		0);
+	expect_pop(f,
+		   "  keep    out/result (its name is now used by something "
+		   "else)\n",
+		   0);
 	assert_true(exists("precious/result"));
 }
 
@@ -263,7 +264,8 @@ static void a_link_in_its_place_is_not_followed(void **state)
 	record_history(f, LINEAGE_CREATED | LINEAGE_FRESH);
 	assert_int_equal(rename("out", "precious"), 0);
 	assert_int_equal(symlink("precious", "out"), 0);
-	expect_pop(f, "  keep    out (something else stands at its name now)\n",
+	expect_pop(f,
+		   "  keep    out (its name is now used by something else)\n",
 		   0);
 	assert_true(exists("precious"));
 }

@@ -34,7 +34,8 @@ static void without_a_terminal_yes_is_needed(void **state)
 	record_pipeline(f);
 	assert_true(dup2(null, STDIN_FILENO) == STDIN_FILENO);
 	expect(f, &cmd_reset, "", 1, "Current session has 3 step(s).\n",
-	       "roar: reset closes the session with its 3 step(s), and nobody can be asked because stdin is no terminal: add -y\n");
+	       "roar: reset closes the session with its 3 step(s), and "
+	       "standard input is not a terminal to ask on: add -y\n");
 	assert_true(dup2(saved, STDIN_FILENO) == STDIN_FILENO);
 	(void)close(saved);
 	(void)close(null);
@@ -46,20 +47,14 @@ static void db_counts_the_record(void **state)
 	struct fixture *f = *state;
 
 	record_pipeline(f);
-	expect_part(f, &cmd_db, "",
-		    "Contents\n"
-		    "  Sessions:     1\n"
-		    "  Jobs:         3\n"
-		    "  Processes:    0\n"
-		    "  Artifacts:    4 (26 B of distinct content)\n"
-		    "  Paths:        4\n"
-		    "  File uses:    7\n"
-		    "Hygiene\n"
-		    "  Integrity:    not checked (--check reads it all)\n"
-		    "  Unused:       0 artifacts\n"
-		    "Age\n"
-		    "  Oldest job:   2023-11-14 22:14:20\n"
-		    "  Newest job:   2023-11-14 22:16:20\n");
+	expect_part(
+		f, &cmd_db, "",
+		"Contents\n  Sessions:     1\n  Jobs:         3\n  "
+		"Processes:    0\n  Artifacts:    4 (26 B of distinct "
+		"content)\n  Paths:        4\n  File uses:    7\nHygiene\n  "
+		"Integrity:    not checked (--check reads the whole "
+		"database)\n  Unused:       0 artifacts\nAge\n  Oldest job:   "
+		"2023-11-14 22:14:20\n  Newest job:   2023-11-14 22:16:20\n");
 	expect_part(f, &cmd_db, "--check", "  Integrity:    sound\n");
 	expect_part(f, &cmd_db, "--compact", "  Compacted:    ");
 	expect_part(f, &cmd_db, "--check --json",

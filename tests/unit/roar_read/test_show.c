@@ -215,9 +215,9 @@ static void the_place_of_an_artifact_is_looked_at(void **state)
 	expect_part(f, &cmd_show, "model.pt", "  present     model.pt\n");
 	put(f, "model.pt", "model two");
 	expect_part(f, &cmd_show, "model.pt", "  changed     model.pt\n");
-	expect_part(
-		f, &cmd_show, "model.pt",
-		"\nThe file has other content now: what is shown is its newest recorded content.\n");
+	expect_part(f, &cmd_show, "model.pt",
+		    "\nThe file has other content now; its newest recorded "
+		    "content is shown.\n");
 	assert_int_equal(unlink("model.pt"), 0);
 	expect_part(f, &cmd_show, "model.pt", "  missing     model.pt\n");
 }
@@ -263,13 +263,15 @@ static void a_closed_session_is_found_by_its_uid(void **state)
 		    "Session SESSION (closed)\n");
 	expect_part(f, &cmd_show, f->session.uid, "Session SESSION (closed)\n");
 	expect(f, &cmd_show, "--session zzzz", 1, "",
-	       "roar: there is no session 'zzzz': 'roar log --all-sessions' lists them\n");
+	       "roar: session 'zzzz' does not exist: 'roar log "
+	       "--all-sessions' lists the sessions\n");
 }
 
 static void one_thing_at_a_time(void **state)
 {
 	expect(*state, &cmd_show, "@1 --path x", 2, "",
-	       "roar: one thing at a time: give REF, --path, --job, --artifact or --session (see 'roar show --help')\n");
+	       "roar: only one of REF, --path, --job, --artifact and "
+	       "--session can be given (see 'roar show --help')\n");
 	assert_int_equal(roar(*state, &cmd_show, "--job @1 --session"), 2);
 }
 

@@ -58,7 +58,8 @@ static void a_stale_step_above_is_named(void **state)
 	record_prepare(f, "dddd0004", "better features");
 	expect_warning(
 		f, "cccc0003", 1,
-		"roar: warning: @2, which this step builds on, is stale: 'roar run @2' brings it up to date\n");
+		"roar: warning: @2, which this step depends on, is stale: "
+		"'roar run @2' brings it up to date\n");
 	/* Stale itself, on something that is not. */
 	expect_warning(f, "bbbb0002", 0, "");
 }
@@ -89,7 +90,9 @@ static void several_stand_in_the_order_to_run_them(void **state)
 	record_stale_chain(f, 4);
 	expect_warning(
 		f, "cafe0004", 2,
-		"roar: warning: @2, @3, which this step builds on, are stale: 'roar run @2', then 'roar run @3' bring them up to date\n");
+		"roar: warning: @2, @3, which this step depends on, are "
+		"stale: 'roar run @2', then 'roar run @3' bring them up to "
+		"date\n");
 }
 
 static void many_are_counted(void **state)
@@ -99,7 +102,9 @@ static void many_are_counted(void **state)
 	record_stale_chain(f, 9);
 	expect_warning(
 		f, "cafe0009", 7,
-		"roar: warning: @2, @3, @4, @5 and 3 more, which this step builds on, are stale: 'roar dag --stale-only' lists them\n");
+		"roar: warning: @2, @3, @4, @5 and 3 more, which this step "
+		"depends on, are stale: 'roar dag --stale-only' lists "
+		"them\n");
 }
 
 int main(void)

@@ -114,17 +114,13 @@ static void a_rerun_upstream_makes_the_rest_stale(void **state)
 	record_prepare(f, "dddd0004", "features, better");
 	expect_status(
 		f,
-		"Build steps: 0\n"
-		"Run steps: 3\n"
-		"Last job: dddd0004 @1 OK (complete) python prepare.py raw.csv\n"
-		"Stale steps: @2, @3\n"
-		"\n"
-		"Tracked artifacts\n"
-		"  Present   23528095ca5b  9 B         model.pt *\n"
-		"  Present   a7c4d54776fc  3 B         metrics.json *\n"
-		"  Present   53d942740139  16 B        features.bin\n"
-		"Total: 3 artifacts, 28 B (3 present, 0 changed, 0 missing)\n"
-		"* made by a stale step\n");
+		"Build steps: 0\nRun steps: 3\nLast job: dddd0004 @1 OK "
+		"(complete) python prepare.py raw.csv\nStale steps: @2, "
+		"@3\n\nTracked artifacts\n  Present   23528095ca5b  9 B         "
+		"model.pt *\n  Present   a7c4d54776fc  3 B         "
+		"metrics.json *\n  Present   53d942740139  16 B        "
+		"features.bin\nTotal: 3 artifacts, 28 B (3 present, 0 "
+		"changed, 0 missing)\n* written by a stale step\n");
 	expect_part(f, &cmd_status, "--json",
 		    "  \"stale_steps\": [\n    \"@2\",\n    \"@3\"\n  ],\n");
 }

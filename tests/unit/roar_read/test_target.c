@@ -17,12 +17,12 @@ static void steps_are_checked(void **state)
 	struct fixture *f = *state;
 
 	record_pipeline(f);
-	expect_refusal(
-		f, "@9",
-		"roar: there is no step '@9' in the active session: 'roar log' lists its steps\n");
-	expect_refusal(
-		f, "@B1",
-		"roar: there is no step '@B1' in the active session: 'roar log' lists its steps\n");
+	expect_refusal(f, "@9",
+		       "roar: step '@9' does not exist in the active session: "
+		       "'roar log' lists its steps\n");
+	expect_refusal(f, "@B1",
+		       "roar: step '@B1' does not exist in the active session: "
+		       "'roar log' lists its steps\n");
 	for (const char *const *word =
 		     (const char *const[]){ "@", "@0", "@x", "@1x", "@B", "@1.",
 					    "@1.0", "@1.2.3", "@.1",
@@ -30,7 +30,7 @@ static void steps_are_checked(void **state)
 	     *word; word++) {
 		assert_int_equal(roar(f, &cmd_show, *word), 2);
 		assert_non_null(
-			strstr(str_cstr(&f->err), "is no step: write @N"));
+			strstr(str_cstr(&f->err), "is not a step: use @N"));
 	}
 }
 
@@ -43,9 +43,9 @@ static void an_execution_of_a_step_is_found_by_its_number(void **state)
 	expect_part(f, &cmd_show, "@1", "Job dddd0004\n");
 	expect_part(f, &cmd_show, "@1.2", "Job dddd0004\n");
 	expect_part(f, &cmd_show, "@1.1", "Job aaaa0001\n");
-	expect_refusal(
-		f, "@1.3",
-		"roar: there is no execution '@1.3' in the active session: 'roar dag --expanded' lists them\n");
+	expect_refusal(f, "@1.3",
+		       "roar: execution '@1.3' does not exist in the active "
+		       "session: 'roar dag --expanded' lists the executions\n");
 }
 
 static void build_steps_have_their_own_numbers(void **state)
@@ -68,9 +68,9 @@ static void a_prefix_of_a_uid_must_be_unique(void **state)
 	job(f, "aaaa0009", "true");
 	record(f);
 	expect_part(f, &cmd_show, "BBBB", "Job bbbb0002\n");
-	expect_refusal(
-		f, "aaaa",
-		"roar: 'aaaa' is the beginning of several jobs (aaaa0001, aaaa0009): give more digits\n");
+	expect_refusal(f, "aaaa",
+		       "roar: 'aaaa' is the start of several jobs (aaaa0001, "
+		       "aaaa0009): give more digits\n");
 	expect_part(f, &cmd_show, "aaaa0009", "Job aaaa0009\n");
 }
 
@@ -87,9 +87,10 @@ static void an_ambiguous_hash_lists_candidates(void **state)
 	row = file(f, "y", LINEAGE_INPUT);
 	memset(row->digests.blake3, 0xcd, 31);
 	record(f);
-	expect_refusal(
-		f, "cdcd",
-		"roar: 'cdcd' is the beginning of several artifacts (cdcdcdcdcdcdcdcd x, cdcdcdcdcdcdcdcd y): give more digits\n");
+	expect_refusal(f, "cdcd",
+		       "roar: 'cdcd' is the start of several artifacts "
+		       "(cdcdcdcdcdcdcdcd x, cdcdcdcdcdcdcdcd y): give more "
+		       "digits\n");
 }
 
 static void selectors_refuse_what_cannot_be(void **state)
@@ -98,20 +99,21 @@ static void selectors_refuse_what_cannot_be(void **state)
 
 	record_pipeline(f);
 	expect(f, &cmd_show, "--job model.pt", 2, "",
-	       "roar: 'model.pt' is no job: write @N, @BN or at least 4 digits "
-	       "of a job's UID (see 'roar show --help')\n");
+	       "roar: 'model.pt' is not a job: use @N, @BN or at least 4 "
+	       "digits of a job's UID (see 'roar show --help')\n");
 	expect_refusal(
 		f, "--job dead",
-		"roar: there is no job 'dead': 'roar log --all-sessions' lists the jobs\n");
+		"roar: job 'dead' does not exist: 'roar log --all-sessions' "
+		"lists the jobs\n");
 	expect(f, &cmd_inputs, "--artifact abc", 2, "",
-	       "roar: 'abc' is no hash: write 4 to 128 hex digits (see 'roar "
-	       "inputs --help')\n");
-	expect_refusal(
-		f, "--path nosuch",
-		"roar: no recorded job used a file 'nosuch': 'roar show JOB' and 'roar status' list those that are recorded\n");
-	expect_refusal(
-		f, "--artifact 00000000",
-		"roar: no recorded content has a hash that begins with '00000000'\n");
+	       "roar: 'abc' is not a hash: use 4 to 128 hex digits (see "
+	       "'roar inputs --help')\n");
+	expect_refusal(f, "--path nosuch",
+		       "roar: no recorded job used a file 'nosuch': 'roar show "
+		       "JOB' and 'roar status' list the recorded files\n");
+	expect_refusal(f, "--artifact 00000000",
+		       "roar: no recorded content has a hash that starts with "
+		       "'00000000'\n");
 }
 
 static void paths_are_taken_from_the_current_directory(void **state)
@@ -150,12 +152,14 @@ static void unknown_names_get_the_remedy(void **state)
 	expect_refusal(
 		f, "stranger",
 		"roar: the file 'stranger' was not used by any recorded job: 'roar run' the command that reads or writes it\n");
-	expect_refusal(
-		f, "folder",
-		"roar: 'folder' is a directory, and the record is about files: name one of them\n");
+	expect_refusal(f, "folder",
+		       "roar: 'folder' is a directory, and the record contains "
+		       "files: name one of them\n");
 	expect_refusal(
 		f, "nothing",
-		"roar: nothing in the record is called 'nothing': give a step (@N), a job, a hash of at least 4 digits or a recorded file; 'roar log' lists the jobs\n");
+		"roar: nothing in the record matches 'nothing': give a step "
+		"(@N), a job, a hash of at least 4 digits or a recorded "
+		"file; 'roar log' lists the jobs\n");
 }
 
 static void unidentified_content_is_said_to_be_so(void **state)
@@ -170,7 +174,9 @@ static void unidentified_content_is_said_to_be_so(void **state)
 	record(f);
 	expect_refusal(
 		f, "secret",
-		"roar: 'secret' is in the record, but its content was never identified: 'roar show --all' of its job says why\n");
+		"roar: 'secret' is in the record, but its content was never "
+		"identified: 'roar show --all' of its job gives the "
+		"reason\n");
 }
 
 static void a_project_is_needed(void **state)

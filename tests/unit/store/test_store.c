@@ -115,7 +115,7 @@ static void file_in_place_of_the_directory_is_reported(void **state)
 	write_db(f, "");
 	(void)snprintf(dir, sizeof(dir), "%s", f->db);
 	fails(f, store_open(dir, STORE_CREATE, &f->s, &f->err), ENOTDIR,
-	      "is no directory");
+	      "is not a directory");
 }
 
 static void path_too_long_for_sqlite_is_reported(void **state)

@@ -403,17 +403,17 @@ static void prefix_that_is_no_hex_is_refused(void **state)
 	fails(f,
 	      store_artifacts_by_prefix(f->s, &f->pool, "", 9, &out, &n,
 					&f->err),
-	      EINVAL, "'' is no digest: use 1 to 128 hex digits");
+	      EINVAL, "'' is not a digest: use 1 to 128 hex digits");
 	fails(f,
 	      store_artifacts_by_prefix(f->s, &f->pool, "12x", 9, &out, &n,
 					&f->err),
-	      EINVAL, "'12x' is no digest");
+	      EINVAL, "'12x' is not a digest");
 	memset(hex, 'a', 129);
 	hex[129] = '\0';
 	fails(f,
 	      store_artifacts_by_prefix(f->s, &f->pool, hex, 9, &out, &n,
 					&f->err),
-	      EINVAL, "is no digest");
+	      EINVAL, "is not a digest");
 }
 
 /* ---- many ---- */
