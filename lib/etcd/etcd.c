@@ -312,6 +312,7 @@ static int open_client(struct etcd *e)
 	const struct dial_options options = {
 		.addresses = &e->door.addresses,
 		.tls = e->door.tls,
+		.program = "etcd",
 		.connect_ms = CONNECT_MS,
 		.greet_ms = HANDSHAKE_MS,
 		.pause_max_ms = PAUSE_MAX_MS,

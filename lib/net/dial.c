@@ -83,7 +83,7 @@ static void drop_socket(struct dial *d)
 		closep(&d->connecting.fd);
 	}
 	d->connecting.fd = -1;
-	if (d->stream.fd.fd >= 0)
+	if (d->state >= DIAL_SECURING)
 		stream_close(&d->stream);
 	d->stream.fd.fd = -1;
 }
@@ -153,6 +153,7 @@ void dial_move(struct dial *d, size_t address, int64_t pause_ms,
 	d->failed = d->address;
 	d->address = address;
 	d->n_vain = 0;
+	d->n_pauses += pause_ms > 0;
 	set_timer(d, pause_ms);
 	end(d);
 }
@@ -173,12 +174,19 @@ void dial_up(struct dial *d)
 
 void dial_good(struct dial *d)
 {
-	if (d->is_good)
-		return;
-	dial_up(d);
+	if (d->state != DIAL_UP)
+		dial_up(d);
 	d->is_good = true;
 	d->n_vain = 0;
 	d->n_pauses = 0;
+}
+
+void dial_greet(struct dial *d)
+{
+	assert(d->state == DIAL_UP);
+	d->state = DIAL_GREETING;
+	d->is_good = false;
+	set_timer(d, d->options.greet_ms);
 }
 
 /* A server that refuses our certificate, or misses it, may say so only after the handshake,
@@ -306,6 +314,26 @@ static bool is_own_echo(int fd)
 	       memcmp(&own, &peer, own_len) == 0;
 }
 
+/* Nobody listens: that has a usual cause. */
+static void fail_connect(struct dial *d, int error)
+{
+	const char *program = d->options.program;
+
+	if (error == ECONNREFUSED || error == ENOENT)
+		dial_fail(d, "%s; is %s running there?", strerror(error),
+			  program ? program : "the server");
+	else
+		dial_fail(d, "%s", strerror(error));
+}
+
+static bool is_connected(int fd)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof(peer);
+
+	return getpeername(fd, (struct sockaddr *)&peer, &len) == 0;
+}
+
 static void on_connected(struct loop_fd *f, uint32_t events)
 {
 	struct dial *d = container_of(f, struct dial, connecting);
@@ -317,10 +345,12 @@ static void on_connected(struct loop_fd *f, uint32_t events)
 		return;
 	if (getsockopt(f->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
 		error = errno;
+	if (!error && !is_connected(f->fd))
+		return; /* the event was that of an earlier socket */
 	if (!error && is_own_echo(f->fd))
 		error = ECONNREFUSED;
 	if (error) {
-		dial_fail(d, "%s", strerror(error));
+		fail_connect(d, error);
 		return;
 	}
 	loop_remove(d->loop, f);
@@ -335,7 +365,7 @@ static void connect_to(struct dial *d, const struct sockaddr *address,
 			SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0) {
-		dial_fail(d, "%s", strerror(errno));
+		fail_connect(d, errno);
 		return;
 	}
 	d->state = DIAL_CONNECTING;
@@ -348,10 +378,10 @@ static void connect_to(struct dial *d, const struct sockaddr *address,
 	}
 	if (connect(fd, address, len) < 0 && errno != EINPROGRESS &&
 	    errno != EINTR) {
-		const char *why = strerror(errno);
+		int error = errno;
 
 		(void)close(fd);
-		dial_fail(d, "%s", why);
+		fail_connect(d, error);
 		return;
 	}
 	d->connecting = (struct loop_fd){ .fd = fd, .ready = on_connected };
@@ -447,6 +477,13 @@ int dial_open(struct dial *d, struct loop *loop,
 	};
 	seed(d);
 	return loop_timer_set(loop, &d->timer, loop_now_ms(loop));
+}
+
+void dial_abandon(struct dial *d)
+{
+	closep(&d->connecting.fd);
+	closep(&d->stream.fd.fd);
+	d->connecting.fd = d->stream.fd.fd = -1;
 }
 
 void dial_close(struct dial *d)

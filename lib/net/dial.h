@@ -55,6 +55,7 @@ struct dial_options {
 	const struct address_list *addresses; /* at least one */
 	struct tls_client *tls; /* for those with `is_tls`; else NULL */
 	const char *tls_name; /* in the server's certificate; NULL: the host */
+	const char *program; /* that may not be running; NULL: "the server" */
 	int64_t connect_ms; /* that a connect() may take */
 	int64_t greet_ms; /* from then on until it is up */
 	int64_t pause_max_ms; /* the largest range of the pause */
@@ -92,6 +93,10 @@ int dial_open(struct dial *d, struct loop *loop,
 /* Also for a dial that was never opened, if it is zeroed.  Nothing is called any more. */
 void dial_close(struct dial *d);
 
+/* In a child after fork(): the descriptors are closed, and the dial can only be closed.  While
+ * the child has one of them, the peer does not notice that the parent is gone. */
+void dial_abandon(struct dial *d);
+
 /* The address that is tried or connected to. */
 static inline const struct address *dial_address(const struct dial *d)
 {
@@ -113,6 +118,8 @@ bool dial_round_is_over(const struct dial *d);
 void dial_up(struct dial *d);
 /* The peer is the right one: pauses are short again.  Implies dial_up(). */
 void dial_good(struct dial *d);
+/* The user must greet the peer again: from UP back to GREETING. */
+void dial_greet(struct dial *d);
 
 /* Ends the connection, and tries the next one soon. */
 void dial_fail(struct dial *d, const char *fmt, ...)

@@ -1,22 +1,21 @@
 /* loop.c - one epoll instance, level-triggered, and what happens between two waits.
  *
- * The kernel reports up to N_EVENTS descriptors a wait.  Whoever is removed while
+ * The kernel reports up to LOOP_EVENTS descriptors a wait.  Whoever is removed while
  * they are handled may be among those still to come, so its entry is struck out. */
 #include "net/loop.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/macros.h"
 
-enum {
-	N_EVENTS = 256,
-	NS_PER_MS = 1000000,
-};
+enum { NS_PER_MS = 1000000 };
 
 struct loop {
 	int epoll;
@@ -26,9 +25,8 @@ struct loop {
 	struct timer_heap timers;
 	struct loop_later *later; /* in the order they asked */
 	struct loop_later **later_end;
-	int n_events; /* of this round */
+	struct loop_events events; /* of this round */
 	int at; /* the one being handled */
-	struct epoll_event events[N_EVENTS];
 };
 
 DEFINE_CLEANUP(struct loop *, loop_free)
@@ -53,6 +51,12 @@ int loop_new(struct loop **ret)
 
 	*ret = TAKE_PTR(l);
 	return 0;
+}
+
+void loop_abandon(struct loop *l)
+{
+	closep(&l->epoll);
+	l->epoll = -1;
 }
 
 void loop_free(struct loop *l)
@@ -89,9 +93,9 @@ int loop_change(struct loop *l, struct loop_fd *f, uint32_t events)
 void loop_remove(struct loop *l, struct loop_fd *f)
 {
 	(void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, f->fd, NULL);
-	for (int i = l->at; i < l->n_events; i++)
-		if (l->events[i].data.ptr == f)
-			l->events[i].data.ptr = NULL;
+	for (int i = l->at; i < l->events.n; i++)
+		if (l->events.list[i].data.ptr == f)
+			l->events.list[i].data.ptr = NULL;
 }
 
 int loop_timer_set(struct loop *l, struct loop_timer *t, int64_t due_ms)
@@ -139,45 +143,38 @@ int64_t loop_wall_ms(const struct loop *l)
 	return l->wall_ms;
 }
 
-/* How long the kernel may wait.  The clock is asked again: the round that lies behind
- * may have taken long, and the first timer must not be late by as much. */
-static int wait_ms(const struct loop *l, int timeout_ms)
+int64_t loop_due_ms(const struct loop *l)
 {
-	const struct timer *first = timer_heap_first(&l->timers);
-
-	if (!first)
-		return timeout_ms;
-
-	int64_t left = first->due_ms - clock_mono_ns() / NS_PER_MS;
-
-	if (left < 0)
-		left = 0;
-	if (left > INT_MAX)
-		left = INT_MAX;
-	return timeout_ms >= 0 && timeout_ms < left ? timeout_ms : (int)left;
+	return l->later ? l->now_ms : timer_heap_due_ms(&l->timers);
 }
 
-static int wait_for_events(struct loop *l, int timeout_ms)
+int loop_poll_fd(const struct loop *l)
 {
-	int n = epoll_wait(l->epoll, l->events, N_EVENTS,
-			   wait_ms(l, timeout_ms));
+	return l->epoll;
+}
 
-	if (n < 0 && errno != EINTR)
-		return -errno;
-	l->n_events = n > 0 ? n : 0;
-	read_clocks(l);
-	return 0;
+int loop_wait(const struct loop *l, int64_t until_ms, struct loop_events *ret)
+{
+	int64_t left = until_ms - clock_mono_ns() / NS_PER_MS;
+	int ms = until_ms == INT64_MAX ? -1 :
+		 left > INT_MAX	       ? INT_MAX :
+		 left < 0	       ? 0 :
+					 (int)left;
+	int n = epoll_wait(l->epoll, ret->list, LOOP_EVENTS, ms);
+
+	ret->n = n > 0 ? n : 0;
+	return n < 0 && errno != EINTR ? -errno : 0;
 }
 
 static void call_ready(struct loop *l)
 {
-	for (l->at = 0; l->at < l->n_events; l->at++) {
-		struct loop_fd *f = l->events[l->at].data.ptr;
+	for (l->at = 0; l->at < l->events.n; l->at++) {
+		struct loop_fd *f = l->events.list[l->at].data.ptr;
 
 		if (f)
-			f->ready(f, l->events[l->at].events);
+			f->ready(f, l->events.list[l->at].events);
 	}
-	l->n_events = 0;
+	l->events.n = 0;
 }
 
 /* Those that are due now.  One that is set again, for a time that is over, is due in the
@@ -204,15 +201,44 @@ static void call_later(struct loop *l)
 	}
 }
 
-int loop_round(struct loop *l, int timeout_ms)
+static void dispatch(struct loop *l)
 {
-	int r = wait_for_events(l, l->later ? 0 : timeout_ms);
-
-	if (r < 0)
-		return r;
+	read_clocks(l);
 	call_ready(l);
 	call_due(l);
 	call_later(l);
+}
+
+void loop_dispatch(struct loop *l, const struct loop_events *events)
+{
+	assert(l->events.n == 0); /* not from within a round */
+	l->events.n = events->n;
+	memcpy(l->events.list, events->list,
+	       (size_t)events->n * sizeof(events->list[0]));
+	dispatch(l);
+}
+
+void loop_refresh(struct loop *l)
+{
+	read_clocks(l);
+}
+
+/* The clock is asked again for the wait: the round before it may have taken long, and the
+ * first timer must not be late by as much. */
+int loop_round(struct loop *l, int timeout_ms)
+{
+	int64_t until_ms = loop_due_ms(l);
+	int r;
+
+	if (timeout_ms >= 0 && until_ms > l->now_ms) {
+		int64_t limit_ms = clock_mono_ns() / NS_PER_MS + timeout_ms;
+
+		until_ms = until_ms < limit_ms ? until_ms : limit_ms;
+	}
+	r = loop_wait(l, until_ms, &l->events);
+	if (r < 0)
+		return r;
+	dispatch(l);
 	return 0;
 }
 

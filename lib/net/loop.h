@@ -69,4 +69,32 @@ int loop_round(struct loop *l, int timeout_ms);
 int loop_run(struct loop *l);
 void loop_stop(struct loop *l);
 
+/* ---- for several threads ----
+ *
+ * A loop has no lock.  Threads that share one guard it by a lock of their own, and take a round
+ * apart: loop_wait() is the one function that may be called without the lock.  An event that
+ * was collected by it may be that of a descriptor which somebody removed before
+ * loop_dispatch(): its loop_fd must still be there, and `ready` must not mind. */
+
+enum { LOOP_EVENTS = 256 }; /* of one round */
+
+struct loop_events {
+	int n;
+	struct epoll_event list[LOOP_EVENTS];
+};
+
+/* When the next timer is due; INT64_MAX: none is set.  A time that is over when something
+ * waits for the end of the round. */
+int64_t loop_due_ms(const struct loop *l);
+/* Waits until then for descriptors to be ready.  -errno when epoll fails. */
+int loop_wait(const struct loop *l, int64_t until_ms, struct loop_events *ret);
+/* The rest of the round. */
+void loop_dispatch(struct loop *l, const struct loop_events *events);
+/* Reads the clock again, for what is done between two rounds. */
+void loop_refresh(struct loop *l);
+/* Is readable when a round would find something to do, timers apart. */
+int loop_poll_fd(const struct loop *l);
+/* In a child after fork(): the loop can only be freed. */
+void loop_abandon(struct loop *l);
+
 #endif

@@ -218,13 +218,20 @@ def media_extension():
                link_args=pkg_config("--libs", *FFMPEG))
 
 
+# As lib/net/meson.build has them.
+NET_CLIENT = ["address", "buffer", "dial", "host_lookup", "loop", "stream",
+              "frames/frames", "frames/frames_client", "tls/openssl",
+              "tls/tls_client", "tls/tls_files", "tls/tls_stream"]
+
+
 def coord_extension():
     # libssl is loaded when TLS is asked for; its headers are needed here.
     return own("_roar_coord",
                [*glob.glob(f"{LIB}/coord/client/*.c"),
-                f"{LIB}/coord/proto/methods.c", f"{LIB}/net/address.c",
-                f"{LIB}/net/frames/frames.c"],
-               ["clock", "error", "map", "str", "thread", "utf8", "vec"],
+                f"{LIB}/coord/proto/methods.c",
+                *(f"{LIB}/net/{name}.c" for name in NET_CLIENT)],
+               ["clock", "error", "map", "str", "thread", "timer_heap",
+                "utf8", "vec"],
                compile_args=pkg_config("--cflags", "libprotobuf-c", "openssl"),
                link_args=["-ldl", *pkg_config("--libs", "libprotobuf-c")],
                messages=sorted(glob.glob(f"{PROTO}/*.proto")))

@@ -82,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
 	require(client_make(&o, &c) == 0 && client_start(c) == 0);
 	require(client_enter(c) == 0);
-	client_link_take(c, fds[1]);
+	dial_take(&c->link.frames.dial, fds[1]);
 	client_leave(c);
 	begin_calls(c, &key, &told);
 	talk(c, fds[0], data, len);

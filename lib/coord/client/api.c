@@ -193,7 +193,7 @@ API int roar_coord_set_token(struct roar_coord *c, const char *token)
 	free(c->token);
 	c->token = copied;
 	client_session_renew(c);
-	client_wire_flush(c);
+	client_link_flush(c);
 	r = c->dead ? sentence_fail(c->dead, "%s", c->dead_text) : 0;
 	client_leave(c);
 	return r;
@@ -295,7 +295,7 @@ API int roar_coord_fd(struct roar_coord *c)
 		    sentence_fail(-EINVAL,
 				  "this client has a thread of its own: "
 				  "ROAR_COORD_NO_THREAD has none") :
-		    c->epoll;
+		    loop_poll_fd(c->loop);
 	client_leave(c);
 	return r;
 }
@@ -321,6 +321,7 @@ static void tell_begun(struct client_call *call)
 API int roar_coord_turn(struct roar_coord *c, int64_t *ret_ms)
 {
 	struct client_call *ended;
+	struct loop_events events;
 	int64_t now;
 	int r = client_enter(c);
 
@@ -331,8 +332,8 @@ API int roar_coord_turn(struct roar_coord *c, int64_t *ret_ms)
 		return sentence_fail(-EINVAL,
 				     "this client has a thread of its own");
 	}
-	client_rest(c, 0); /* what woke us is seen */
-	c->due_ms = client_turn(c);
+	(void)loop_wait(c->loop, 0, &events);
+	c->due_ms = client_turn(c, &events);
 	ended = c->ended_first;
 	c->ended_first = NULL;
 	c->ended_last = NULL;

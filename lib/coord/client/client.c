@@ -2,13 +2,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/id.h"
 #include "coord/client/client.h"
 #include "coordinator.pb-c.h"
+#include "net/tls/tls_client.h"
 
 enum {
 	JOIN_MS = 10000,
@@ -38,7 +38,11 @@ static void release(struct roar_coord *c)
 		free(call);
 	}
 	client_session_release(c);
-	client_link_release(&c->link);
+	client_link_close(c);
+	loop_free(c->loop);
+	closep(&c->wake.fd);
+	closep(&c->nudge);
+	tls_client_free(c->tls);
 	client_meet_forget(c);
 	address_list_release(&c->addresses);
 	free_words(c->metadata);
@@ -46,7 +50,6 @@ static void release(struct roar_coord *c)
 	free(c->worker_id);
 	free(c->token);
 	free(c->hostname);
-	free(c->tls_ca);
 	free(c->tls_name);
 	free(c->task);
 	free(c);
@@ -134,13 +137,15 @@ static int copy_options(struct roar_coord *c,
 	c->observer = o->flags & ROAR_COORD_OBSERVER;
 	c->has_thread = !(o->flags & ROAR_COORD_NO_THREAD);
 	if (!copy(&c->job, o->job) || !copy(&c->worker_id, o->worker_id) ||
-	    !copy(&c->token, o->token) || !copy(&c->tls_ca, o->tls_ca) ||
-	    !copy(&c->tls_name, o->tls_name) ||
+	    !copy(&c->token, o->token) || !copy(&c->tls_name, o->tls_name) ||
 	    !copy(&c->hostname, o->hostname ? o->hostname : hostname))
 		return -ENOMEM;
 	r = address_list_parse(o->address, &client_address_kind, &c->addresses,
 			       &err);
-	if (r == -EINVAL)
+	if (r == 0 && o->tls_ca && *o->tls_ca)
+		r = tls_client_new(o->tls_ca, NULL, NULL, FRAMES_ALPN, &c->tls,
+				   &err);
+	if (r < 0)
 		last_error_set("%s", err.text);
 	return r < 0 ? r : copy_metadata(c, o->metadata);
 }
@@ -157,14 +162,7 @@ int client_make(const struct roar_coord_options *o, struct roar_coord **ret)
 	if (!c)
 		return -ENOMEM;
 	c->pid = getpid();
-	c->link.fd = -1;
-	c->epoll = -1;
-	c->wake = -1;
-	c->nudge = -1;
-	if (getrandom(&c->random, sizeof(c->random), GRND_NONBLOCK) !=
-		    sizeof(c->random) ||
-	    !c->random)
-		c->random = (uint64_t)client_now_ms() << 20 | (uint64_t)c->pid;
+	c->wake.fd = c->nudge = -1;
 	(void)pthread_mutex_init(&c->lock, NULL);
 	client_session_init(c);
 	r = client_cond_init(&c->changed);
@@ -193,7 +191,7 @@ static int await_place(struct roar_coord *c, int64_t timeout_ms)
 	if (r < 0)
 		return r;
 	while (!client_is_up(c) && !c->dead && client_now_ms() < deadline &&
-	       (timeout_ms >= 0 || !c->link.n_failed))
+	       (timeout_ms >= 0 || !c->link.frames.dial.n_pauses))
 		client_wait(c, &c->changed, deadline);
 	if (c->dead)
 		r = sentence_fail(c->dead, "%s", c->dead_text);

@@ -1,20 +1,18 @@
 /* client.h - inside of roar/coord.h: one connection, the calls on it, the place they keep.
  *
- *	turn		what there is to do now: times that are due, bytes in, bytes out
- *	link		one connection after the other: addresses, back-off, TLS
- *	standby		coordinators that do not lead, and who does
- *	wire		its frames, to bytes and back
+ *	client_loop	what there is to do now: times that are due, bytes in, bytes out
+ *	link		the connection (net/frames/frames_client.h), and what its frames mean
+ *	standby		coordinators that do not lead, and the one that does
  *	session		what a connection is for: hello, registration, heartbeats, watch
  *	call		requests that wait for their reply, on whichever connection
- *	meet, keys	what the calls are about
+ *	meetings, keys	what the calls are about
  *
- * All fields are guarded by `lock`, which is never held while anybody waits.  The thread
- * of the client, or the caller of roar_coord_turn(), sleeps on `epoll`; any thread may
- * append a request and write it out at once, and one that waits may read (reply_reader.c).
+ * All fields are guarded by `lock`, the loop and the connection among them; it is never held
+ * while anybody waits.  The thread of the client, or the caller of roar_coord_turn(), waits on
+ * the loop; any thread may append a request and send it at once, and one that waits for a
+ * reply may read (reply_reader.c).
  *
- *	DOWN --due--> CONNECTING --> TLS --> JOINING --> UP
- *	  ^               |            |        |         |
- *	  `-- back-off ---+------------+--------+---------'
+ * The connection is that of net/dial.h.  While it is GREETING the registration is under way.
  *
  * A call is on a list from client_call_begin() until it is done.  When a connection ends,
  * those that were sent go back to being queued, but for those that must not be done
@@ -39,11 +37,9 @@
 #include "coord/client/client_address.h"
 #include "coord/client/last_error.h"
 #include "coord/proto/methods.h"
+#include "net/frames/frames_client.h"
 
 #define API __attribute__((visibility("default")))
-
-struct addrinfo;
-struct client_tls;
 
 enum {
 	CLIENT_MAX_MESSAGE = 64 << 20, /* bytes of a message, either way */
@@ -91,35 +87,14 @@ struct client_call {
 
 /* ---- the connection ---- */
 
-enum client_link_state {
-	LINK_DOWN, /* until `due_ms`, then the next address */
-	LINK_CONNECTING,
-	LINK_TLS, /* shaking hands */
-	LINK_JOINING, /* the registration is under way */
-	LINK_UP,
-};
-
 struct client_link {
-	enum client_link_state state;
-	int fd;
-	uint32_t events; /* that `epoll` waits for */
-	bool going_away; /* no new calls here */
-	int64_t due_ms; /* DOWN: when to try again; up to JOINING: when to give up */
-	unsigned n_failed; /* rounds through all addresses, since it was up */
-	size_t address; /* that is tried */
-	int64_t heard_ms; /* when the last bytes came, or it was connected */
-	int64_t asked_ms; /* when it was asked since whether it is there; 0: not */
+	struct frames_client frames;
+	bool going_away; /* no new calls here, ... */
+	int64_t leave_ms; /* ... and when it is left */
 	size_t n_standbys; /* in a row that knew no better address of ours */
 	bool is_hinted; /* a standby named it as the leader's */
 	size_t misled; /* 1 + the address where that was of no use; 0: none */
-	struct addrinfo *found,
-		*next; /* what its name stands for; not tried yet */
-	struct client_tls *tls;
-	struct str in; /* bytes of frames that are not whole yet */
-	struct str out; /* frames */
-	struct str wire; /* with TLS: what they became */
-	size_t sent; /* of `wire`, or of `out` without TLS */
-	char failure[512]; /* why the last connection ended or did not come to be */
+	char failure[512]; /* why the last connection ended or could not be made */
 };
 
 /* ---- the client ---- */
@@ -148,7 +123,8 @@ struct roar_coord {
 	bool forked; /* this is a child's copy */
 	bool has_thread;
 	pthread_t thread;
-	int epoll, wake;
+	struct loop *loop;
+	struct loop_fd wake; /* an eventfd: the loop's wait is to end */
 	int nudge; /* an eventfd: `driver` is to look again */
 	struct client_call *driver; /* reads in place of the thread, or NULL */
 	bool driver_sleeps;
@@ -158,7 +134,8 @@ struct roar_coord {
 
 	/* as given */
 	struct address_list addresses;
-	char *job, *worker_id, *token, *hostname, *tls_ca, *tls_name;
+	char *job, *worker_id, *token, *hostname, *tls_name;
+	struct tls_client *tls; /* NULL: plain */
 	int32_t port, gpu_count;
 	int64_t memory_bytes;
 	char **metadata; /* key, value, ..., NULL */
@@ -170,7 +147,6 @@ struct roar_coord {
 		*ended_last; /* whose user_done is due */
 	uint32_t last_id;
 	uint64_t n_hellos; /* tokens that were said, on all connections */
-	uint64_t random; /* state of the jitter's generator */
 	bool joined; /* was up before */
 	int dead; /* why nothing will ever work again; -errno */
 	char dead_text[512];
@@ -198,9 +174,21 @@ struct roar_coord {
 	bool forgot_counts; /* some were too many: what is not in there may be old */
 };
 
+/* The registration is under way. */
+static inline bool client_is_joining(const struct roar_coord *c)
+{
+	return c->link.frames.dial.state == DIAL_GREETING;
+}
+
+/* Frames may be sent. */
+static inline bool client_is_connected(const struct roar_coord *c)
+{
+	return c->link.frames.dial.state >= DIAL_GREETING;
+}
+
 static inline bool client_is_up(const struct roar_coord *c)
 {
-	return c->link.state == LINK_UP && !c->link.going_away;
+	return c->link.frames.dial.state == DIAL_UP && !c->link.going_away;
 }
 
 /* ---- client_loop.c ---- */
@@ -214,10 +202,9 @@ int64_t client_deadline_ms(int64_t timeout_ms);
 int client_enter(struct roar_coord *c);
 void client_leave(struct roar_coord *c);
 
-/* What there is to do now.  Returns when there will be more, by CLOCK_MONOTONIC. */
-int64_t client_turn(struct roar_coord *c);
-/* Sleeps until something happens, or until then; without the lock. */
-void client_rest(const struct roar_coord *c, int64_t until_ms);
+/* What there is to do now, after loop_wait().  Returns when there will be more, by
+ * CLOCK_MONOTONIC. */
+int64_t client_turn(struct roar_coord *c, const struct loop_events *events);
 /* Waits for `cond`, at most until then; without a thread, by doing its work. */
 void client_wait(struct roar_coord *c, pthread_cond_t *cond, int64_t until_ms);
 /* Ends the sleep of the client's thread. */
@@ -244,30 +231,24 @@ void client_nudge_reader(const struct roar_coord *c);
 
 /* ---- link.c ---- */
 
-/* Bytes in and out, and the next step of a connection that is being made.  `now_ms` is
- * the time. */
-void client_link_turn(struct roar_coord *c, int64_t now_ms);
-/* Of several coordinators, one that is silent while somebody waits is asked whether it is there,
- * and left when it is not.  Returns when to look again. */
-int64_t client_link_probe(struct roar_coord *c, int64_t now_ms);
-/* Takes over a socket that is connected, as if it had been made here; for tests. */
-void client_link_take(struct roar_coord *c, int fd);
-/* Reads what has arrived, and writes what that brought about.  Returns how many frames
- * it was. */
+/* Begins to connect. */
+int client_link_open(struct roar_coord *c);
+void client_link_close(struct roar_coord *c);
+/* Leaves a coordinator that stops, and, of several, one that is silent while a call waits.
+ * Returns when to look again. */
+int64_t client_link_turn(struct roar_coord *c, int64_t now_ms);
+/* Appends a frame; while client_is_connected(). */
+void client_link_send(struct roar_coord *c, uint16_t method, uint32_t call,
+		      uint32_t number, const void *data, size_t len);
+/* Sends what was appended, as far as the socket takes it. */
+void client_link_flush(struct roar_coord *c);
+/* Reads what has arrived, and sends what that brought about.  Returns how many frames it
+ * was.  While client_is_connected(). */
 size_t client_link_read(struct roar_coord *c);
-/* Ends the connection, and tries the next one soon.  The sentence says why. */
-void client_link_fail(struct roar_coord *c, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-/* The same, but the next one is to this address, after a pause. */
-void client_link_move(struct roar_coord *c, size_t address, int64_t pause_ms,
-		      const char *why);
-/* A number from 0 to `range`, by chance. */
-int64_t client_link_jitter(struct roar_coord *c, int64_t range);
+/* `driver` has changed: the loop waits for input only where there is none. */
+void client_link_wait(struct roar_coord *c);
 /* The registration is done: the connection may be used. */
 void client_link_is_up(struct roar_coord *c);
-void client_link_release(struct client_link *l);
-/* The address that is tried or connected to, as it was named. */
-const char *client_link_where(const struct roar_coord *c);
 
 /* ---- standby.c ---- */
 
@@ -275,28 +256,6 @@ const char *client_link_where(const struct roar_coord *c);
  * that there is to do about it. */
 bool client_standby_said(struct client_call *call, const char *data,
 			 size_t len);
-
-/* ---- wire.c ---- */
-
-/* Appends a frame. */
-void client_wire_send(struct roar_coord *c, uint16_t method, uint16_t flags,
-		      uint32_t call, uint32_t number, const void *data,
-		      size_t len);
-/* Writes what was appended, as far as the socket takes it. */
-void client_wire_flush(struct roar_coord *c);
-/* Who waits for the socket has changed. */
-void client_wire_wait(struct roar_coord *c);
-/* Waits for these events of the socket. */
-void client_wire_want(struct roar_coord *c, uint32_t events);
-/* Reads once; what is left makes the descriptor ready again.  Returns false when there
- * was nothing, or the connection is gone.  *ret_more: the buffer was filled to the brim,
- * there may be more. */
-bool client_wire_read(struct roar_coord *c, bool *ret_more);
-/* The same with a large buffer, for the rest. */
-bool client_wire_read_on(struct roar_coord *c, bool *ret_more);
-/* Gives on all frames that are whole, and returns how many they were.  The connection may
- * be gone, and another one begun, after any of them. */
-size_t client_wire_take(struct roar_coord *c);
 
 /* ---- client_session.c ---- */
 

@@ -187,7 +187,7 @@ static void send_it(struct client_call *call)
 	call->id = new_id(call->c);
 	call->hello = call->c->n_hellos;
 	call->state = CALL_SENT;
-	client_wire_send(call->c, call->method->number, 0, call->id,
+	client_link_send(call->c, call->method->number, call->id,
 			 time_left(call), call->request.data,
 			 call->request.len);
 }
@@ -199,8 +199,7 @@ static bool may_be_sent(const struct client_call *call)
 
 	if (client_now_ms() < call->not_before_ms)
 		return false;
-	return call == &c->join ? c->link.state == LINK_JOINING :
-				  client_is_up(c);
+	return call == &c->join ? client_is_joining(c) : client_is_up(c);
 }
 
 void client_call_begin(struct client_call *call)
@@ -218,7 +217,7 @@ void client_call_begin(struct client_call *call)
 	if (!may_be_sent(call))
 		return;
 	send_it(call);
-	client_wire_flush(c);
+	client_link_flush(c);
 }
 
 void client_call_end(struct client_call *call, int result, const char *text)
@@ -239,10 +238,9 @@ void client_call_end(struct client_call *call, int result, const char *text)
 
 void client_call_cancel(struct client_call *call)
 {
-	if (call->state == CALL_SENT && call->c->link.state >= LINK_JOINING) {
-		client_wire_send(call->c, FRAME_CANCEL, 0, call->id, 0, NULL,
-				 0);
-		client_wire_flush(call->c);
+	if (call->state == CALL_SENT && client_is_connected(call->c)) {
+		client_link_send(call->c, FRAME_CANCEL, call->id, 0, NULL, 0);
+		client_link_flush(call->c);
 	}
 	if (call->state == CALL_QUEUED || call->state == CALL_SENT)
 		client_call_end(call, -ECANCELED, "it was taken back");
@@ -390,8 +388,8 @@ static void expire(struct client_call *call)
 	struct roar_coord *c = call->c;
 	bool sent = call->state == CALL_SENT;
 
-	if (sent && c->link.state >= LINK_JOINING)
-		client_wire_send(c, FRAME_CANCEL, 0, call->id, 0, NULL, 0);
+	if (sent && client_is_connected(c))
+		client_link_send(c, FRAME_CANCEL, call->id, 0, NULL, 0);
 	if (sent || client_is_up(c))
 		client_call_end(call, -ETIMEDOUT,
 				"the coordinator did not answer in time");
@@ -409,8 +407,7 @@ static bool waits_for_its_time(const struct client_call *call)
 	const struct roar_coord *c = call->c;
 
 	return call->state == CALL_QUEUED &&
-	       (call == &c->join ? c->link.state == LINK_JOINING :
-				   client_is_up(c));
+	       (call == &c->join ? client_is_joining(c) : client_is_up(c));
 }
 
 int64_t client_calls_turn(struct roar_coord *c, int64_t now_ms)
@@ -445,7 +442,7 @@ bool client_call_wait(struct client_call *call, int64_t until_ms)
 
 		if (now >= give_up) {
 			expire(call);
-			client_wire_flush(call->c);
+			client_link_flush(call->c);
 			break;
 		}
 		if (now >= until_ms)

@@ -1,9 +1,7 @@
 /* client_loop.c - what a client does, and when; its thread, its lock, and fork(). */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -50,19 +48,15 @@ static void after_fork_in_parent(void)
 	(void)pthread_mutex_unlock(&list_lock);
 }
 
-static void drop(int *fd)
-{
-	closep(fd);
-	*fd = -1;
-}
-
 static void after_fork_in_child(void)
 {
 	for (struct roar_coord *c = list; c; c = c->next_client) {
-		drop(&c->link.fd);
-		drop(&c->epoll);
-		drop(&c->wake);
-		drop(&c->nudge);
+		dial_abandon(&c->link.frames.dial);
+		if (c->loop)
+			loop_abandon(c->loop);
+		closep(&c->wake.fd);
+		closep(&c->nudge);
+		c->wake.fd = c->nudge = -1;
 		c->forked = true;
 		(void)pthread_mutex_unlock(&c->lock);
 	}
@@ -129,7 +123,9 @@ void client_die(struct roar_coord *c, int error, const char *sentence)
 		return;
 	(void)snprintf(c->dead_text, sizeof(c->dead_text), "%s", sentence);
 	c->dead = error;
-	client_link_fail(c, "%s", c->dead_text);
+	client_link_close(c);
+	if (c->driver_sleeps)
+		client_nudge_reader(c);
 	client_calls_end(c, error, c->dead_text);
 	(void)pthread_cond_broadcast(&c->changed);
 }
@@ -141,18 +137,16 @@ static int64_t earlier(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-int64_t client_turn(struct roar_coord *c)
+int64_t client_turn(struct roar_coord *c, const struct loop_events *events)
 {
 	int64_t due;
 
-	client_link_turn(c, client_now_ms());
+	loop_dispatch(c->loop, events);
 	due = client_session_turn(c, client_now_ms());
 	due = earlier(due, client_calls_turn(c, client_now_ms()));
-	due = earlier(due, client_link_probe(c, client_now_ms()));
-	client_wire_flush(c);
-	if (!client_is_up(c) && !c->dead)
-		due = earlier(due, c->link.due_ms);
-	return due;
+	due = earlier(due, client_link_turn(c, client_now_ms()));
+	client_link_flush(c);
+	return earlier(due, loop_due_ms(c->loop));
 }
 
 void client_wake(const struct roar_coord *c)
@@ -160,37 +154,29 @@ void client_wake(const struct roar_coord *c)
 	uint64_t one = 1;
 
 	/* Full means that it is awake already. */
-	if (write(c->wake, &one, sizeof(one)) < 0)
+	if (write(c->wake.fd, &one, sizeof(one)) < 0)
 		return;
 }
 
-void client_rest(const struct roar_coord *c, int64_t until_ms)
+static void on_wake(struct loop_fd *f, uint32_t events)
 {
-	int64_t left = until_ms - client_now_ms();
-	int ms = until_ms == INT64_MAX ? -1 :
-		 left > INT_MAX	       ? INT_MAX :
-		 left < 0	       ? 0 :
-					 (int)left;
-	struct epoll_event events[2];
 	uint64_t count;
-	int n = epoll_wait(c->epoll, events, 2, ms);
 
-	for (int i = 0; i < n; i++)
-		if (events[i].data.fd == c->wake &&
-		    read(c->wake, &count, sizeof(count)) < 0)
-			return;
+	(void)events;
+	(void)!read(f->fd, &count, sizeof(count)); /* it waits again */
 }
 
 static void *body(void *arg)
 {
 	struct roar_coord *c = arg;
+	struct loop_events events = { 0 };
 	int64_t due;
 
 	(void)pthread_mutex_lock(&c->lock);
 	while (!c->stopping || c->n_inside) {
-		due = client_turn(c);
+		due = client_turn(c, &events);
 		(void)pthread_mutex_unlock(&c->lock);
-		client_rest(c, due);
+		(void)loop_wait(c->loop, due, &events);
 		(void)pthread_mutex_lock(&c->lock);
 	}
 	(void)pthread_mutex_unlock(&c->lock);
@@ -199,10 +185,13 @@ static void *body(void *arg)
 
 static void wait_by_turns(struct roar_coord *c, int64_t until_ms)
 {
+	int64_t due = earlier(c->due_ms, until_ms);
+	struct loop_events events;
+
 	(void)pthread_mutex_unlock(&c->lock);
-	client_rest(c, earlier(c->due_ms, until_ms));
+	(void)loop_wait(c->loop, due, &events);
 	(void)pthread_mutex_lock(&c->lock);
-	c->due_ms = client_turn(c);
+	c->due_ms = client_turn(c, &events);
 }
 
 void client_wait(struct roar_coord *c, pthread_cond_t *cond, int64_t until_ms)
@@ -237,19 +226,20 @@ int client_cond_init(pthread_cond_t *cond)
 
 int client_start(struct roar_coord *c)
 {
-	struct epoll_event event = { .events = EPOLLIN };
-	int r;
+	int r = loop_new(&c->loop);
 
-	c->epoll = epoll_create1(EPOLL_CLOEXEC);
-	c->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (r < 0)
+		return r;
+	c->wake = (struct loop_fd){ .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+				    .ready = on_wake };
 	c->nudge = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (c->epoll < 0 || c->wake < 0 || c->nudge < 0)
+	if (c->wake.fd < 0 || c->nudge < 0)
 		return -errno;
-	event.data.fd = c->wake;
-	if (epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->wake, &event) < 0)
-		return -errno;
-	if (!c->has_thread)
-		return 0;
+	r = loop_add(c->loop, &c->wake, EPOLLIN);
+	if (r == 0)
+		r = client_link_open(c);
+	if (r < 0 || !c->has_thread)
+		return r;
 	r = thread_start(&c->thread, NULL, body, c);
 	c->has_thread = r == 0;
 	return r;
@@ -270,7 +260,4 @@ void client_stop(struct roar_coord *c)
 		(void)pthread_join(c->thread, NULL);
 		c->has_thread = false;
 	}
-	drop(&c->epoll);
-	drop(&c->wake);
-	drop(&c->nudge);
 }

@@ -151,10 +151,10 @@ static bool is_for_now(const struct roar_coord *c, int error)
 
 static void refuse_place(struct roar_coord *c, int error, const char *why)
 {
-	if (c->link.state != LINK_JOINING)
+	if (!client_is_joining(c))
 		return; /* the connection ended: the next one asks again */
 	if (is_for_now(c, error))
-		client_link_fail(c, "%s", why);
+		dial_fail(&c->link.frames.dial, "%s", why);
 	else if (c->joined && (error == -EEXIST || error == -ESTALE))
 		client_die(c, -ESTALE, why);
 	else
@@ -188,7 +188,7 @@ static void ask_for_place(struct roar_coord *c)
 {
 	client_call_release(&c->join);
 	if (pack_join(c) < 0) {
-		client_link_fail(c, "no memory for a registration");
+		dial_fail(&c->link.frames.dial, "no memory for a registration");
 		return;
 	}
 	c->join.finish = join_done;
@@ -203,14 +203,15 @@ static void say_hello(struct roar_coord *c)
 	str_adds(&hello, word(c->token));
 	str_addc(&hello, '\0');
 	str_adds(&hello, word(c->job));
-	client_wire_send(c, FRAME_HELLO, 0, 0, 0, hello.data, hello.len);
 	if (str_error(&hello) < 0)
-		c->link.out.failed = true;
+		c->link.frames.no_memory = true;
+	else
+		client_link_send(c, FRAME_HELLO, 0, 0, hello.data, hello.len);
 }
 
 void client_session_renew(struct roar_coord *c)
 {
-	if (c->link.state >= LINK_JOINING)
+	if (client_is_connected(c))
 		say_hello(c);
 }
 
@@ -219,14 +220,14 @@ void client_session_begin(struct roar_coord *c)
 	if (c->token || c->job)
 		say_hello(c);
 	if (c->observer)
-		client_wire_send(c, FRAME_PING, 0, 0, 0, NULL, 0);
+		client_link_send(c, FRAME_PING, 0, 0, NULL, 0);
 	else
 		ask_for_place(c);
 }
 
 void client_session_answered(struct roar_coord *c)
 {
-	if (c->link.state != LINK_JOINING || !c->observer)
+	if (!client_is_joining(c) || !c->observer)
 		return;
 	client_link_is_up(c);
 	(void)pthread_cond_broadcast(&c->changed);
@@ -244,8 +245,7 @@ void client_session_lost(struct roar_coord *c)
 static void take_place_again(struct roar_coord *c)
 {
 	c->refused = 0;
-	c->link.state = LINK_JOINING;
-	c->link.due_ms = client_now_ms() + SILENCE_MS;
+	dial_greet(&c->link.frames.dial);
 	ask_for_place(c);
 }
 
@@ -264,7 +264,7 @@ static void note_refusal(struct roar_coord *c, int error)
 
 static void beat_refused(struct roar_coord *c, int error)
 {
-	if (c->link.state != LINK_UP)
+	if (c->link.frames.dial.state != DIAL_UP)
 		return; /* the connection ended */
 	if (error == -ENOENT)
 		take_place_again(c);
@@ -353,10 +353,9 @@ static int64_t beat_turn(struct roar_coord *c, int64_t now_ms)
 	if (is_waiting(&c->beat)) {
 		if (now_ms - c->beat_sent_ms < silence_ms(c))
 			return c->beat_sent_ms + silence_ms(c);
-		client_link_fail(c,
-				 "the coordinator has not answered heartbeats "
-				 "for %lld ms",
-				 (long long)silence_ms(c));
+		dial_fail(&c->link.frames.dial,
+			  "it has not answered heartbeats for %lld ms",
+			  (long long)silence_ms(c));
 		return now_ms;
 	}
 	if (now_ms >= c->beat_due_ms)

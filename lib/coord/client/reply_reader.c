@@ -45,7 +45,7 @@ static void rest(int fd, int nudge, int64_t until_ms)
 static void turn(struct client_call *call, int64_t until_ms)
 {
 	struct roar_coord *c = call->c;
-	int fd = c->link.fd;
+	int fd = c->link.frames.dial.stream.fd.fd;
 	size_t n = 0;
 
 	c->driver_sleeps = true;
@@ -66,12 +66,12 @@ bool client_read_reply(struct client_call *call, int64_t until_ms)
 	if (!c->has_thread || c->driver || !client_is_up(c))
 		return false;
 	c->driver = call;
-	client_wire_wait(c);
+	client_link_wait(c);
 	do
 		turn(call, until_ms);
 	while (call->state != CALL_DONE && client_is_up(c) &&
 	       client_now_ms() < until_ms);
 	c->driver = NULL;
-	client_wire_wait(c);
+	client_link_wait(c);
 	return true;
 }

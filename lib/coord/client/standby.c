@@ -17,7 +17,7 @@
 
 enum {
 	ASK_MS = 100, /* between two questions, and up to as much again twice */
-	MAX_SENTENCE = 512,
+	MAX_SENTENCE = 256,
 };
 
 /* The value of the trailer among those behind the sentence; false: there is none. */
@@ -65,11 +65,13 @@ static bool is_ours(const struct client_call *call)
 static void ask_again(struct client_call *call, const char *why)
 {
 	struct client_link *l = &call->c->link;
+	struct dial *d = &l->frames.dial;
 
-	(void)snprintf(l->failure, sizeof(l->failure), "%s", why);
+	(void)snprintf(l->failure, sizeof(l->failure), "%s: %s",
+		       dial_address(d)->text, why);
 	call->state = CALL_QUEUED;
 	call->not_before_ms = client_now_ms() + ASK_MS +
-			      client_link_jitter(call->c, 2 * ASK_MS);
+			      dial_jitter(d, 2 * ASK_MS);
 }
 
 /* Elsewhere, with all calls.  After a round through all addresses there is a pause. */
@@ -77,15 +79,16 @@ static void go_elsewhere(struct client_call *call, size_t leader,
 			 const char *why)
 {
 	struct roar_coord *c = call->c;
-	bool known = leader < c->addresses.n && leader != c->link.address;
-	size_t next = known ? leader : (c->link.address + 1) % c->addresses.n;
+	struct dial *d = &c->link.frames.dial;
+	bool known = leader < c->addresses.n && leader != d->address;
+	size_t next = known ? leader : (d->address + 1) % c->addresses.n;
 	int64_t pause_ms = 0;
 
 	if (!known && ++c->link.n_standbys % c->addresses.n == 0)
-		pause_ms = ASK_MS + client_link_jitter(c, 2 * ASK_MS);
+		pause_ms = ASK_MS + dial_jitter(d, 2 * ASK_MS);
 	if (!is_ours(call))
 		client_call_repeat(call);
-	client_link_move(c, next, pause_ms, why);
+	dial_move(d, next, pause_ms, why);
 	c->link.is_hinted = known;
 }
 
@@ -95,8 +98,9 @@ static bool shall_stay(const struct client_call *call, size_t leader,
 {
 	const struct roar_coord *c = call->c;
 
-	return call == &c->join && (nobody_leads || leader == c->link.address ||
-				    c->link.misled == leader + 1);
+	return call == &c->join &&
+	       (nobody_leads || leader == c->link.frames.dial.address ||
+		c->link.misled == leader + 1);
 }
 
 bool client_standby_said(struct client_call *call, const char *data, size_t len)
@@ -108,8 +112,7 @@ bool client_standby_said(struct client_call *call, const char *data, size_t len)
 
 	if (!find_leader(data, len, &text, &text_len))
 		return false;
-	(void)snprintf(why, sizeof(why), "%s: %.*s", client_link_where(c),
-		       (int)strnlen(data, len), data);
+	(void)snprintf(why, sizeof(why), "%.*s", (int)strnlen(data, len), data);
 	leader = find_address(c, text, text_len);
 	if (shall_stay(call, leader, text_len == 0))
 		ask_again(call, why);

@@ -176,6 +176,7 @@ static int open_client(struct uplink *u, const char *tls_name)
 		.addresses = &u->addresses,
 		.tls = u->tls,
 		.tls_name = tls_name,
+		.program = "roar-coordinator",
 		.connect_ms = connect_ms,
 		.greet_ms = connect_ms,
 		.pause_max_ms = PAUSE_MAX_MS,

@@ -113,7 +113,7 @@ static void converse(struct roar_coord *c, int fds[2], int *told)
 
 	assert_int_equal(client_enter(c), 0);
 	c->watching = true;
-	client_link_take(c, fds[1]);
+	dial_take(&c->link.frames.dial, fds[1]);
 	client_leave(c);
 	(void)roar_coord_begin_meet(c, &m, "v", 1, note, told);
 	say(c, fds[0], bytes, make_place(bytes));
