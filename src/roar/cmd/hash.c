@@ -14,7 +14,6 @@
 #include "hash/hash_batch.h"
 #include "hash/hash_check.h"
 #include "hash/hash_line.h"
-#include "hash/hash_threads.h"
 #include "hash/hash_tree.h"
 #include "hash/hash_walk.h"
 #include "hash/user_cache.h"
@@ -133,12 +132,11 @@ static int parse_request(const struct args *args, struct request *ret)
 		.recursive = args_has(args, "recursive"),
 		.no_cache = args_has(args, "no-cache"),
 		.audit = args_has(args, "audit"),
+		.n_threads = (unsigned)args_number(args, "threads", 0),
 	};
 	status = check_options(args);
 	if (!status)
 		status = parse_algos(args, ret);
-	if (!status)
-		status = hash_threads_parse(args, &ret->n_threads);
 	return status;
 }
 
@@ -393,6 +391,8 @@ static const struct option_spec options[] = {
 	{ .name = "threads",
 	  .letter = 'j',
 	  .arg = "N",
+	  .min = 1,
+	  .max = 64,
 	  .help = "hash with N threads (default: by the number of CPUs)" },
 	{ .name = "no-cache",
 	  .help = "read every file and do not use the digest cache" },

@@ -6,7 +6,7 @@
 #include "commands.h"
 #include "ui/view.h"
 
-enum { DEFAULT_JOBS = 20, JOBS_MAX = 1000000, COMMAND_MIN = 16 };
+enum { DEFAULT_JOBS = 20, COMMAND_MIN = 16 };
 
 /* The columns before the command.  A narrow terminal shows fewer of them: those
  * that `roar show` can best be asked for go first. */
@@ -31,24 +31,6 @@ struct log {
 	bool all_sessions;
 	bool hidden[N_COLUMNS];
 };
-
-static int parse_limit(const struct args *args, int64_t *ret_limit)
-{
-	const char *text = args_get(args, "number");
-	char *end;
-	long n;
-
-	*ret_limit = DEFAULT_JOBS;
-	if (!text)
-		return 0;
-	n = strtol(text, &end, 10);
-	if (end == text || *end || n < 1 || n > JOBS_MAX)
-		return cli_usage(args->command,
-				 "'%.40s' is not a number of jobs: use 1 to %d",
-				 text, JOBS_MAX);
-	*ret_limit = n;
-	return 0;
-}
 
 /* ---- the table ---- */
 
@@ -290,16 +272,13 @@ static int run(const struct args *args)
 		.all_sessions = args_has(args, "all-sessions"),
 	};
 	struct roar_error err = { 0 };
-	int64_t limit;
 	int r;
 
-	r = parse_limit(args, &limit);
-	if (r)
-		return r;
 	r = view_open(&v, STORE_READONLY);
 	if (r)
 		return r;
-	r = read_jobs(&l, args, limit, &err);
+	r = read_jobs(&l, args, args_number(args, "number", DEFAULT_JOBS),
+		      &err);
 	if (r >= 0)
 		r = compose(&l, args_has(args, "json"), &err);
 	return r < 0 ? view_fail(r, &err) : view_print(&v);
@@ -309,6 +288,8 @@ static const struct option_spec options[] = {
 	{ .name = "number",
 	  .letter = 'n',
 	  .arg = "N",
+	  .min = 1,
+	  .max = 1000000,
 	  .help = "list the last N jobs instead of 20" },
 	{ .name = "all-sessions",
 	  .letter = 'a',

@@ -174,8 +174,8 @@ static void a_narrow_terminal_gets_fewer_columns(void **state)
 static void a_bad_number_is_wrong_usage(void **state)
 {
 	expect(*state, &cmd_log, "-n many", 2, "",
-	       "roar: 'many' is not a number of jobs: use 1 to 1000000 "
-	       "(see 'roar log --help')\n");
+	       "roar: option '--number' takes a number from 1 to 1000000, not "
+	       "'many' (see 'roar log --help')\n");
 	assert_int_equal(roar(*state, &cmd_log, "-n 0"), 2);
 }
 
