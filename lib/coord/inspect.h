@@ -1,8 +1,8 @@
-/* inspect.h - what a coordinator has, for those who show it.
+/* inspect.h - reads the state of a coordinator, for the HTTP API.
  *
- * Like coord_count() it is no request: a job that is looked at is not used by that, and
- * nothing is recorded.  What it gives lives during the call.  `job` is the one to show,
- * NULL for all of them. */
+ * Like coord_count() these are not requests: they neither record anything nor count as use
+ * of a job.  What they pass to `each` is valid during the call only.  `job` selects one job,
+ * NULL all of them. */
 #ifndef COORD_INSPECT_H
 #define COORD_INSPECT_H
 
@@ -12,14 +12,14 @@
 
 #include "coord/coord.h"
 
-enum { COORD_NOT_COUNTED = -1 }; /* a figure that nobody keeps */
+enum { COORD_NOT_COUNTED = -1 }; /* a figure that is not kept */
 
-/* ---- jobs, workers, barriers: as the lists of Control have them ---- */
+/* ---- jobs, workers, barriers: as in the replies of roar.Control ---- */
 
 void coord_each_job(const struct coord *c, const char *job,
 		    void (*each)(void *data, const Roar__JobStatus *status),
 		    void *data);
-/* From a rank on, `max` at most; returns how many. */
+/* Starts at a rank, at most `max` workers; returns their number. */
 size_t coord_each_worker(const struct coord *c, struct coord_now now,
 			 const char *job, size_t rank, size_t max,
 			 void (*each)(void *data, const Roar__WorkerView *w),
@@ -37,18 +37,18 @@ struct coord_dataset_look {
 	const Coordinator__DatasetInfo *info;
 	int64_t registered_ms; /* wall */
 	int64_t total_shards;
-	int64_t table_version; /* 0: nobody has asked, so nobody has any */
-	/* Shards of the workers that have the fewest and the most of them. */
+	int64_t table_version; /* 0: not dealt yet */
+	/* Shards of the workers with the fewest and the most. */
 	int64_t min_shards, max_shards;
-	int64_t moved_shards; /* to another worker, by all deals so far */
+	int64_t moved_shards; /* by all deals */
 	int64_t last_moved,
-		last_minimum; /* by the last deal; the fewest that could */
+		last_minimum; /* by the last deal; the fewest possible */
 	const char *balance; /* "count", "weight", ... */
-	/* By bytes: the same of these, and the largest and smallest load. */
+	/* Balanced by bytes: the same in bytes, and the largest and smallest load. */
 	int64_t last_moved_bytes, last_minimum_bytes, max_bytes, min_bytes;
-	int64_t at_home; /* by locality: shards that are */
-	int64_t consumed_samples; /* of the epoch under way */
-	int64_t epoch; /* that one */
+	int64_t at_home; /* balanced by locality: shards at home */
+	int64_t consumed_samples; /* of the epoch */
+	int64_t epoch; /* current */
 };
 
 void coord_each_dataset(const struct coord *c, const char *job,
@@ -56,7 +56,7 @@ void coord_each_dataset(const struct coord *c, const char *job,
 				     const struct coord_dataset_look *d),
 			void *data);
 
-/* Shards that a worker has, of all datasets of its job. */
+/* Number of shards of a worker, over all datasets of its job. */
 int64_t coord_shards_of(const struct coord *c, const char *job, int32_t rank);
 
 /* ---- checkpoints ---- */
@@ -67,8 +67,8 @@ struct coord_step_look {
 	int32_t expected; /* parts that make it complete */
 	size_t n_parts;
 	bool complete;
-	int64_t size_bytes; /* of all parts, as workers told */
-	int64_t saved_ms; /* when the last was saved, likewise; 0: not told */
+	int64_t size_bytes; /* of all parts, as reported */
+	int64_t saved_ms; /* of the last part, as reported; 0: not reported */
 	const void *parts; /* for coord_step_part() */
 };
 

@@ -1,6 +1,7 @@
 /* change.c - the one way in which slow state changes, live and at replay. */
 #include "coord/core/state.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -53,6 +54,7 @@ int coord_replay(struct coord *c, const Roar__Record__Record *record)
 {
 	int r;
 
+	assert(!c->replaying); /* a change makes no other change */
 	c->replaying = true;
 	r = change_make(c, record);
 	c->replaying = false;

@@ -142,6 +142,7 @@ void coord_request(struct coord *c, struct coord_now now,
 		.good = method->kind == COORD_BIDI ? COORD_MORE : COORD_OK,
 	};
 
+	assert(call != 0 && !c->replaying);
 	assert(request->descriptor == method->request);
 	coord_set_time(c, now);
 	if (method->admin && who->job && !who->admin) {

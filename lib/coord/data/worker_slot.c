@@ -5,6 +5,7 @@
  * no table has anything under it. */
 #include "coord/data/data.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "base/vec.h"
@@ -101,6 +102,7 @@ void slot_give_up(struct worker *w)
 {
 	struct job *job = w->job;
 
+	assert(w->slot < job->n_slots && job->slots[w->slot] == w);
 	leave_first(job, job->n_datasets, w->slot);
 	lendings_leave(job, w->slot);
 	job->slots[w->slot] = NULL;
