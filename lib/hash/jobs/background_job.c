@@ -174,7 +174,7 @@ static bool is_large(const struct hasher_options *o, uint64_t size)
 }
 
 /* What both runners of a race read counts once, for the worker. */
-static int read_file(const struct background_job *job, struct file_pass *pass,
+static int read_file(struct background_job *job, struct file_pass *pass,
 		     struct file_hash *ret)
 {
 	_Atomic uint64_t *n_bytes = is_race(job) ? NULL :
@@ -198,11 +198,12 @@ static int read_file(const struct background_job *job, struct file_pass *pass,
 	return read_steps(job, pass, offset, n_bytes, ret);
 }
 
-struct outcome background_job_run(const struct background_job *job)
+struct outcome background_job_run(struct background_job *job)
 {
 	struct file_pass *pass = file_pass_local();
 	struct outcome o = { .result = -ENOMEM };
 
+	job->thread = pthread_self();
 	if (!pass)
 		return o;
 	o.result = job->fd >= 0 ? file_pass_look_fd(pass, job->fd) :

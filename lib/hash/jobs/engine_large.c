@@ -1,163 +1,68 @@
-/* engine_large.c - one large file, leaf by leaf; see engine.h */
+/* engine_large.c - how the engine reads large files; see large_file.h */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "hash/digest/multihash.h"
-#include "hash/file/file_pass.h"
-#include "hash/jobs/duet.h"
 #include "hash/jobs/engine_internal.h"
-#include "hash/read/file_reader.h"
+#include "hash/jobs/large_file.h"
 
-struct large {
+struct reading {
 	struct engine_worker *worker;
-	struct engine *engine;
-	struct leaf_tree tree; /* BLAKE3, if it is wanted */
-	bool blake3;
-	struct multihash others; /* the other digests */
-	bool has_others;
-	struct duet duet;
+	unsigned n_threads;
+	size_t memory;
 };
 
-static bool is_cancelled(void *ctx)
+static unsigned n_threads(const struct large_file *l)
 {
-	const struct large *l = ctx;
+	const struct reading *r = l->ctx;
 
-	return !engine_goes_on(l->engine);
+	return r->n_threads;
 }
 
-static int take_leaf(void *ctx, unsigned worker, uint64_t offset,
-		     const uint8_t *data, size_t len)
+static bool is_wanted(const struct large_file *l)
 {
-	struct large *l = ctx;
-	uint64_t index = offset / FILE_READER_LEAF;
+	const struct reading *r = l->ctx;
 
-	(void)worker;
-	atomic_fetch_add_explicit(&l->engine->bytes_read, len,
-				  memory_order_relaxed);
-	if (!l->has_others)
-		return leaf_tree_fill(&l->tree, index, data, len);
-	if (l->blake3)
-		duet_give(&l->duet, index, data, len);
-	multihash_update(&l->others, data, len);
-	if (l->blake3)
-		duet_wait(&l->duet);
-	return 0;
+	return engine_goes_on(r->worker->engine);
 }
 
-static int read_leaves(struct large *l, int fd, uint64_t size,
-		       unsigned n_threads, size_t memory)
+static void plan(const struct large_file *l, struct file_reader_options *o)
 {
-	struct file_reader_options options = {
-		.memory = memory,
-		.n_threads = l->has_others ? 1 : n_threads,
-		.in_order = l->has_others,
-		.may_map = l->engine->options->may_map && !l->has_others,
-		.cancelled = is_cancelled,
-		.buffer = l->worker->leaf,
-		.buffer_len = FILE_READER_LEAF,
-	};
-	int r;
+	const struct reading *r = l->ctx;
 
-	if (l->has_others && l->blake3)
-		duet_start(&l->duet, &l->tree, n_threads > 1);
-	r = file_reader_read(fd, size, &options, take_leaf, l);
-	if (l->has_others && l->blake3)
-		duet_end(&l->duet);
-	return r;
-}
-
-static int finish(struct large *l, struct digests *ret)
-{
-	struct digests d = { 0 };
-	int r = l->has_others ? multihash_final(&l->others, &d) : 0;
-
-	if (r < 0)
-		return r;
-	if (l->blake3) {
-		leaf_tree_root(&l->tree, d.blake3);
-		d.have |= DIGEST_SET_BLAKE3;
-	}
-	*ret = d;
-	return 0;
-}
-
-/* The stamp before, all leaves, the stamp after: 0, -ESTALE when they differ. */
-static int hash_once(struct large *l, int fd, unsigned n_threads, size_t memory,
-		     digest_set want, struct file_hash *hash)
-{
-	uint64_t size = hash->stamp.size;
-	struct stamp after;
-	struct stat st;
-	int r = 0;
-
-	if (l->blake3)
-		r = leaf_tree_init(&l->tree, size, FILE_READER_LEAF);
-	if (r == 0 && l->has_others)
-		r = multihash_start(&l->others,
-				    want & ~(digest_set)DIGEST_SET_BLAKE3,
-				    size);
-	if (r == 0)
-		r = read_leaves(l, fd, size, n_threads, memory);
-	if (r == -EAGAIN ||
-	    r == -EBUSY) /* of the kernel: not what it means here */
-		r = -ENOMEM;
-	if (r == 0 && fstat(fd, &st) < 0)
-		r = -errno;
-	if (r == 0) {
-		after = stamp_of(&st);
-		r = stamp_equal(&after, &hash->stamp) ? 0 : -ESTALE;
-	}
-	if (r == 0)
-		r = finish(l, &hash->digests);
-	leaf_tree_release(&l->tree);
-	return r;
-}
-
-/* Looks again at a file that has changed. */
-static int look_again(int fd, struct file_hash *hash)
-{
-	struct stat st;
-
-	hash->taken_ns = clock_now_ns();
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	hash->stamp = stamp_of(&st);
-	return S_ISREG(st.st_mode) ? 0 : -EINVAL;
+	o->memory = r->memory;
+	o->may_map = r->worker->engine->options->may_map && !o->in_order;
+	o->buffer = r->worker->leaf;
+	o->buffer_len = FILE_READER_LEAF;
 }
 
 int large_hash(struct engine_worker *w, struct engine_file *file,
-	       unsigned n_threads, size_t memory)
+	       unsigned threads, size_t memory)
 {
-	digest_set want = w->engine->options->want;
-	struct stamp looked_at = file->hash.stamp;
-	struct large l = {
-		.worker = w,
-		.engine = w->engine,
-		.blake3 = want & DIGEST_SET_BLAKE3,
-		.has_others = want & ~(digest_set)DIGEST_SET_BLAKE3,
+	static const struct large_file_owner owner = {
+		.n_threads = n_threads,
+		.is_wanted = is_wanted,
+		.plan = plan,
 	};
-	CLEANUP(closep)
-	int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int r = -ESTALE;
+	struct stamp looked_at = file->hash.stamp;
+	struct reading reading = { w, threads, memory };
+	_Atomic uint64_t offset = 0;
+	struct large_file l = { .owner = &owner,
+				.ctx = &reading,
+				.pass = file_pass_local(),
+				.want = w->engine->options->want,
+				.offset = &offset,
+				.n_bytes = &w->engine->bytes_read };
+	int r;
 
-	if (fd < 0) /* ENXIO: a socket took its place */
-		return errno == ENXIO ? -EINVAL : -errno;
+	if (!l.pass)
+		return -ENOMEM;
 	if (!w->leaf)
 		w->leaf = aligned_alloc(FILE_READER_LEAF, FILE_READER_LEAF);
-	multihash_init(&l.others);
-	for (int i = 0; r == -ESTALE && i < PASS_TRIES; i++) {
-		r = i ? look_again(fd, &file->hash) : 0;
-		if (r == 0)
-			r = hash_once(&l, fd, n_threads, memory, want,
-				      &file->hash);
-	}
-	multihash_release(&l.others);
-	if (r < 0)
-		return r == -ESTALE ? -EAGAIN : r;
-	return engine_check_file(file, &looked_at);
+	l.pass->dirfd = AT_FDCWD;
+	l.pass->path = file->path;
+	l.pass->stamp = looked_at;
+	l.pass->taken_ns = file->hash.taken_ns;
+	r = large_file_hash(&l, &file->hash);
+	return r < 0 ? r : engine_check_file(file, &looked_at);
 }

@@ -136,7 +136,7 @@ static bool is_drained(struct hasher *h)
 }
 
 /* background_job_run() on the caller's thread. */
-static struct outcome background_job_here(const struct background_job *job)
+static struct outcome background_job_here(struct background_job *job)
 {
 	struct hasher *h = job->hasher;
 	struct outcome o;

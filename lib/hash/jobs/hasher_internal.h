@@ -1,6 +1,7 @@
 /* hasher_internal.h - what the files of the hasher share.
  *
- * background_job.c hashes one file, hasher_large.c a large one, hasher_pool.c is the threads,
+ * background_job.c hashes one file, hasher_large.c a large one
+ * (by large_file.c), hasher_pool.c is the threads,
  * hasher.c the queue and the calls of hasher.h. */
 #ifndef ROAR_HASH_HASHER_INTERNAL_H
 #define ROAR_HASH_HASHER_INTERNAL_H
@@ -22,7 +23,7 @@ enum {
 };
 
 struct file_pass;
-struct large;
+struct large_file;
 
 struct worker {
 	struct hasher *hasher;
@@ -34,7 +35,7 @@ struct worker {
 	_Atomic uint32_t n_ended; /* tasks whose files it has closed again */
 	struct stability stability; /* its own thread only */
 	pthread_mutex_t large_lock; /* protects `large`, and it from its end */
-	struct large *large; /* being read; see hasher_large.c */
+	struct large_file *large; /* being read; see hasher_large.c */
 	char path[PATH_MAX]; /* copy: an overtaken task may be gone already */
 };
 
@@ -86,18 +87,19 @@ struct background_job {
 	struct hash_task *task; /* the owner of the results */
 	struct worker *worker; /* who has the task; NULL: the caller alone */
 	bool on_caller;
+	pthread_t thread; /* that runs it */
 	const char *path;
 	int fd; /* -1, or read this one */
 };
 
-struct outcome background_job_run(const struct background_job *job);
+struct outcome background_job_run(struct background_job *job);
 
 /* Between two reads: is the result still wanted? */
 bool background_job_is_wanted(const struct background_job *job);
 
 /* Reads a large file that was looked at.  `offset` is raised by what is read of it,
  * `n_bytes`, if given, as well. */
-int background_job_read_large(const struct background_job *job,
+int background_job_read_large(struct background_job *job,
 			      struct file_pass *pass, _Atomic uint64_t *offset,
 			      _Atomic uint64_t *n_bytes, struct file_hash *ret);
 
