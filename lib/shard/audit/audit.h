@@ -1,15 +1,14 @@
-/* audit.h - who consumed which positions, on disk, to be proved later.
+/* audit.h - which positions each rank consumed, on disk, for a later proof.
  *
- * Each rank writes a file of its own and nobody needs a server for it.  Together the
- * files of all ranks prove that each sample of an epoch was consumed exactly once, over
- * any number of restarts with any number of ranks (audit_check.h), or tell which were
- * not, and who.
+ * Each rank writes its own file, without a server.  Together the files of all ranks prove
+ * that each sample of an epoch was consumed exactly once, over any number of restarts with
+ * any number of ranks (audit_check.h), or name the samples and ranks where that is not so.
  *
- * The part of an epoch that one world (the ranks between two changes of membership) goes
- * through is a segment.  It begins from a checkpoint, whose consumed positions are
- * its base: what an earlier world had consumed beyond that was lost with the crash,
- * and is consumed again.  So a position may be in the files twice and in the
- * model once; the bases tell which.
+ * A segment is the part of an epoch that one world (the ranks between two changes of
+ * membership) goes through.  It starts from a checkpoint, whose consumed positions are its
+ * base.  What an earlier world had consumed beyond the base was lost in a crash and is
+ * consumed again.  So a position may be in the files twice and in the model once; the bases
+ * tell these cases apart.
  *
  * A file is "ROARAUD1" and records, integers little-endian:
  *
@@ -35,8 +34,8 @@
  *		0	4	number of the segment
  *		4		the positions, as in interval_set.h
  *
- * A file that ends within a record, or in zeros, was cut off by a crash: what was
- * there counts, and who opens it again goes on behind the last whole record.
+ * A file that ends within a record, or in zeros, was truncated by a crash: its whole
+ * records count, and a writer that opens it again continues after the last of them.
  *
  * A writer belongs to one thread. */
 #ifndef SHARD_AUDIT_AUDIT_H

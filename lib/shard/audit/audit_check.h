@@ -1,26 +1,25 @@
-/* audit_check.h - does every sample come exactly once?  The audit files answer.
+/* audit_check.h - checks by the audit files whether every sample came exactly once.
  *
- * Each epoch of each dataset is looked at, its worlds in the order of their world epochs.
+ * For each epoch of each dataset the worlds are checked in order of their world epochs.
  * `have` is what the model has seen; for each world
  *
- *	have must contain its base		else somebody's record is missing
- *	what have has beyond the base		was lost in a crash: redone
- *	no rank took what is in the base, or another rank took, or itself twice
+ *	have must contain its base		else a record is missing
+ *	what have has beyond the base		was lost in a crash, and redone
+ *	no rank took a position of the base, of another rank, or one of its own twice
  *	all its ranks have a record
  *	have = base + what its ranks took
  *
- * and in the end have and what was left out on purpose are all positions.  Whatever is
- * not so is a problem, told in a sentence that names positions, ranks and world.
+ * and in the end have, and what was left out on purpose, are all positions.  Every violation
+ * is reported as a sentence that names positions, ranks and world.
  *
- * Of a world that another one follows, only what is in the base of that one was ever in
- * a checkpoint.  The rest is gone, and so is what was wrong with it: a rank that died
- * before its first batch has no record, and nobody misses it.
+ * Of a world that another one follows, only the base of the latter was ever in a checkpoint.
+ * The rest is gone, and with it any error in it: a rank that died before its first batch has
+ * no record, and none is missed.
  *
- * Memory.  A rank's positions have a range for each step, and there may be thousands of
- * ranks.  But what they took in the same steps is one range.  So the files are read
- * in turns, some ranges of each, and what all took is kept together; it stays
- * small.  Who took what is only looked for where something came twice, by reading
- * the files again. */
+ * Memory.  A rank has one range per step, and there may be thousands of ranks, but the
+ * ranges of all ranks in the same steps join to one.  So the files are read in turns, some
+ * ranges of each, and their union stays small.  Which rank took a position is determined
+ * only for positions that came twice, by reading the files again. */
 #ifndef SHARD_AUDIT_AUDIT_CHECK_H
 #define SHARD_AUDIT_AUDIT_CHECK_H
 

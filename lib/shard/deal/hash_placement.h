@@ -1,15 +1,15 @@
-/* hash_placement.h - who has a shard, by a hash alone: no table, no memory of who had what.
+/* hash_placement.h - the owner of a shard by a hash alone, without a table.
  *
- * For when no coordinator can be asked, and to compare with: whoever knows the same
- * workers in the same order finds the same owner.  Balance is that of chance (with ten
- * shards a worker, some have twenty and more).
+ * For use without a coordinator, and for comparison: everybody who knows the same workers
+ * in the same order finds the same owner.  Balance is random: with ten shards per worker,
+ * some have more than twenty.
  *
- *	rendezvous	the worker whose hash with the shard is highest; who joins or leaves
- *			moves only its own; a step for each worker
- *	jump		Lamping and Veach's jump hash; cheap, and moves little when the
- *			last of the list leaves, nearly all when the first does
- *	ring		SHARD_RING_POINTS points of each worker on a circle; the next one
- *			after the shard's own has it */
+ *	rendezvous	the worker whose hash with the shard is highest; a worker that joins
+ *			or leaves moves only its own shards; one step per worker
+ *	jump		Lamping and Veach's jump hash; cheap; moves little when the last
+ *			worker of the list leaves, nearly everything when the first does
+ *	ring		SHARD_RING_POINTS points per worker on a circle; the owner is the
+ *			next point after the shard's */
 #ifndef SHARD_DEAL_HASH_PLACEMENT_H
 #define SHARD_DEAL_HASH_PLACEMENT_H
 

@@ -1,8 +1,8 @@
-/* load_heap.h - numbers ordered by a value that changes: which one has the least?
+/* load_heap.h - an indexed binary heap: items by a value that changes.
  *
- * A binary heap over numbers below a bound, which finds each of them again.  The values
- * are the caller's, in an array; after one has changed, load_heap_update() says which.  Among
- * equals the lowest number is first, so that the order is the same in every process. */
+ * Items are numbers below a bound.  Their values are in an array of the caller; after one
+ * has changed, call load_heap_update().  Ties go to the lowest number, so the order is the
+ * same in every process. */
 #ifndef SHARD_DEAL_LOAD_HEAP_H
 #define SHARD_DEAL_LOAD_HEAP_H
 

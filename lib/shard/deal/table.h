@@ -1,30 +1,30 @@
-/* table.h - which worker has which shard of a dataset: an explicit table.
+/* table.h - which worker owns which shard of a dataset: an explicit table.
  *
- * The shards 0 .. n - 1 are dealt to workers.  Who joins or leaves is noted first, and
- * shard_table_deal() then moves shards: as few as any way to the same balance
- * would, which the certificate that it gives says in numbers.  What balance means:
+ * The shards 0 .. n - 1 are dealt to workers.  Joins and leaves are noted first;
+ * shard_table_deal() then moves shards, as few as any way to the same balance would, and
+ * returns a certificate with the numbers.  Kinds of balance:
  *
- *	counts		(the default) most - least <= 1; with weights, everybody has
- *			its share of the shards, rounded up or down
+ *	counts		(the default) most - least <= 1; with weights, every worker has its
+ *			share of the shards, rounded up or down
  *	bytes		most - least <= the largest shard, in bytes
- *	homes		counts as above; among all ways to them, shards are rather where
- *			they are at home
+ *	homes		counts as above; among these assignments, one with as many shards
+ *			at home as possible
  *
- * Instead of dealing, a table can be filled by a hash that needs no memory of who
- * had what (hash_placement.h); balance is then as the hash makes it, and the certificate says
- * how many moves would have led to the same counts.
+ * Instead of being dealt, a table can be filled by a hash, which ignores the previous owners
+ * (hash_placement.h).  Balance is then the hash's, and the certificate says how many moves
+ * would have led to the same counts.
  *
- * A worker is a number that the caller chooses, below SHARD_MAX_WORKERS and best small:
- * memory is taken for all numbers up to the highest.  Its key is what the table's
- * hash knows it by, and the hashes of hash_placement.h.
+ * A worker is a number below SHARD_MAX_WORKERS that the caller chooses, best a small one:
+ * memory is allocated for all numbers up to the highest.  Its key identifies it in the
+ * table's hash, and to the hashes of hash_placement.h.
  *
- * The same calls in the same order lead to the same table, in every process.  So it is
- * enough to keep the calls, and with them version and hash: whether the tables
- * are the same is seen without comparing them.
+ * The same calls in the same order lead to the same table in every process.  So it is
+ * enough to keep the calls, with version and hash to verify the result.
  *
- * A table takes 4 bytes a shard, 12 for each 64 of them and 41 a worker; moving a
- * shard costs two random accesses; nothing goes through all shards once they
- * are dealt, but the hashed modes; with homes, all that somebody has who gives some.  One thread. */
+ * A table takes 4 bytes per shard, 12 per 64 shards and 41 per worker.  Moving a shard costs
+ * two random accesses.  After the first deal nothing visits all shards, except the hashed
+ * modes; with homes, a worker that gives shards is visited completely.  A table belongs to
+ * one thread. */
 #ifndef SHARD_DEAL_TABLE_H
 #define SHARD_DEAL_TABLE_H
 

@@ -1,34 +1,32 @@
-/* lease.h - positions of an epoch handed out on demand, for uneven workers.
+/* lease.h - positions of an epoch leased on demand, for workers of uneven speed.
  *
- * Where some workers are slower than others, none is given its part in advance: who
- * has nothing takes a chunk, says how far it has come, and takes the next.  A chunk is
- * lent until a deadline, which each word of its holder moves on.  A holder that is
- * silent for longer, or leaves, loses the lease, and what it had not consumed is handed
- * out again, first of all.
+ * No worker gets a fixed part in advance: an idle worker takes a chunk, reports its
+ * progress, and takes the next.  A lease has a deadline, which each report of its holder
+ * extends.  A holder that is silent for longer, or leaves, loses the lease, and what it had
+ * not consumed goes back to the head of the queue.
  *
- *	free ──take──▶ lent ──progress──▶ consumed
+ *	free ──take──▶ leased ──progress──▶ consumed
  *	  ▲              │
  *	  └──give_back, leave, lapse
  *
- * What a late holder says afterwards is a choice:
+ * The mode decides what a report after the deadline does:
  *
- *	LEASE_EXACTLY_ONCE	is refused (-ESTALE).  Consumed is what was confirmed,
- *				so a worker must not count what was refused: apply
- *				a chunk when its progress was accepted.
- *	LEASE_AT_LEAST_ONCE	still counts, and what nobody else has taken
- *				meanwhile need not be done again.  A position may then be
- *				worked on twice; `repeated` counts those that were.
+ *	LEASE_EXACTLY_ONCE	it is refused (-ESTALE).  Only confirmed positions are
+ *				consumed, so a worker must apply a chunk only after its
+ *				progress was accepted.
+ *	LEASE_AT_LEAST_ONCE	it still counts, and what nobody else has taken meanwhile
+ *				need not be done again.  A position may be processed twice;
+ *				`repeated` counts these.
  *
- * A holder whose answer was lost asks again, and must hear the same.  So a lease knows by
- * which request it was taken and what the last word added, and of leases that have
- * ended the last LEASE_PAST of each holder are remembered (lease_history.c), as long as the
- * caller keeps them: also when the epoch is over (leases_close()).
+ * Retries are idempotent: a holder whose reply was lost repeats the call and gets the same
+ * reply.  So a lease knows the request that took it and what its last report added, and the
+ * last LEASE_PAST ended leases of each holder are remembered (lease_history.c) as long as
+ * the caller keeps them, also after the end of the epoch (leases_close()).
  *
- * There is no clock and no I/O here.  The same calls lead to the same state, so a log of
- * them is enough to restore it.  Time is no part of that state: deadlines are the
- * caller's clock, are not encoded, and nothing ends by itself when one is over.  The caller
- * asks which are (leases_overdue()) and ends them (leases_lapse()), as a call like
- * the others. */
+ * The module has no clock and does no I/O.  The same calls lead to the same state, so a log
+ * of calls restores it.  Time is not part of that state: deadlines are by the caller's
+ * clock, are not encoded, and nothing ends by itself.  The caller asks which leases are
+ * overdue (leases_overdue()) and ends them (leases_lapse()), a call like the others. */
 #ifndef SHARD_LEASE_LEASE_H
 #define SHARD_LEASE_LEASE_H
 

@@ -55,7 +55,7 @@ static int replace(struct interval_set *set, size_t from, size_t to,
 	size_t total = set->n - (to - from) + n;
 	int r;
 
-	if (total > SHARD_RANGES_MAX)
+	if (total > INTERVAL_SET_MAX)
 		return -ENOBUFS;
 	r = vec_reserve(&set->items, &set->cap, total, sizeof(*set->items));
 	if (r < 0)

@@ -1,10 +1,9 @@
-/* interval_set.h - a set of positions, kept as the ranges it is made of.
+/* interval_set.h - a set of positions, stored as ranges.
  *
- * What an epoch has consumed is nearly always a few ranges: workers take
- * positions in order, and what two of them took meets.  So the set costs 16 bytes
- * a range, whatever the number of positions.  Ranges are half-open, [first, end),
- * in order, and never touch: adding one merges it with its neighbours.  Positions
- * are below 2^63.
+ * The consumed positions of an epoch are nearly always a few ranges, because workers take
+ * positions in order and their ranges meet.  So the set costs 16 bytes per range, whatever
+ * the number of positions.  Ranges are half-open, [first, end), sorted, and never touch:
+ * adding one merges it with its neighbours.  Positions are below 2^63.
  *
  * The encoded form, for logs, checkpoints and the wire, is
  *
@@ -14,12 +13,12 @@
  *			first: from 0), and its length
  *	checksum	8 bytes, little-endian: the CRC-64/NVME of all before
  *
- * with numbers in LEB128 (7 bits a byte, lowest first, the top bit says that more
- * follow), in as few bytes as they need.  One set has one form: whatever else is
- * refused, so forms can be compared for sets.
+ * with numbers in LEB128 (7 bits per byte, lowest first, the top bit set if more follow), in
+ * as few bytes as possible.  A set has exactly one encoding and any other is refused, so
+ * encodings can be compared instead of sets.
  *
- * A set belongs to one thread.  It has at most SHARD_RANGES_MAX ranges; what would
- * need more is refused and the set stays what it was. */
+ * A set belongs to one thread.  It has at most INTERVAL_SET_MAX ranges; an operation that
+ * would need more is refused and leaves the set unchanged. */
 #ifndef SHARD_ORDER_INTERVAL_SET_H
 #define SHARD_ORDER_INTERVAL_SET_H
 
@@ -30,7 +29,7 @@
 struct str;
 
 enum {
-	SHARD_RANGES_MAX = 1 << 20, /* 16 MiB of memory */
+	INTERVAL_SET_MAX = 1 << 20, /* 16 MiB of memory */
 };
 
 /* The end of the last position there can be. */
@@ -38,12 +37,12 @@ enum {
 
 struct shard_range {
 	uint64_t first;
-	uint64_t end; /* one behind the last */
+	uint64_t end; /* exclusive */
 };
 
 /* All zero is the empty set. */
 struct interval_set {
-	struct shard_range *items; /* in order, apart from each other */
+	struct shard_range *items; /* sorted, with gaps between them */
 	size_t n;
 	size_t cap;
 	uint64_t count; /* positions in all of them */
@@ -51,11 +50,11 @@ struct interval_set {
 
 void interval_set_release(struct interval_set *set);
 
-/* Forgets all positions, keeps the memory. */
+/* Removes all positions; keeps the memory. */
 void interval_set_clear(struct interval_set *set);
 
 /* Adds the positions from `first` to `end` - 1; none when they are equal.  *ret_new,
- * which may be NULL, is how many of them were not in yet.  -EINVAL for an end before
+ * which may be NULL, is the number of positions that were not in the set.  -EINVAL for an end before
  * the first or above SHARD_POSITION_END, -ENOBUFS for too many ranges, -ENOMEM. */
 int interval_set_add(struct interval_set *set, uint64_t first, uint64_t end,
 		     uint64_t *ret_new);

@@ -92,7 +92,7 @@ int interval_set_decode(struct interval_set *set, const void *data, size_t len)
 	at += sizeof(magic);
 	if (!varint_get(&at, end, &n))
 		return -EBADMSG;
-	if (n > SHARD_RANGES_MAX)
+	if (n > INTERVAL_SET_MAX)
 		return -ENOBUFS;
 	r = get_ranges(set, at, end, n);
 	if (r < 0)

@@ -40,7 +40,7 @@ void permutation_init(struct permutation *p, uint64_t n, uint64_t key)
 	p->b = (n + p->a - 1) / p->a;
 	p->n_rounds = n <= PERM_SMALL ? PERM_SMALL_ROUNDS : PERM_ROUNDS;
 	for (unsigned i = 0; i < p->n_rounds; i++)
-		p->keys[i] = splitmix64(key + (i + 1) * MIXING_STEP);
+		p->keys[i] = splitmix64(key + (i + 1) * SPLITMIX64_STEP);
 }
 
 /* A number below `range`, from all bits of `x`. */

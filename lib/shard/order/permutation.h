@@ -19,7 +19,7 @@
  *	hash(x):  x = x * 0x9e3779b97f4a7c15 mod 2^64
  *		  x = (x xor x >> 32) * 0xd6e8feb86659fd93 mod 2^64
  *
- * Keys are key[i] = splitmix64(key + (i + 1) * MIXING_STEP), of 64 bits.  Small
+ * Keys are key[i] = splitmix64(key + (i + 1) * SPLITMIX64_STEP), of 64 bits.  Small
  * permutations have more rounds: their halves have little to hash.
  *
  * A tweak, added to all keys, makes another permutation of the same numbers: it

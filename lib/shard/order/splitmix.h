@@ -1,14 +1,13 @@
-/* splitmix.h - 64 bits stirred: what keys are made with.
+/* splitmix.h - the mixing function from which keys of orders are made.
  *
- * splitmix64() is the last step of splitmix64: different inputs have different results,
- * and one changed bit changes half of them.  No secret is kept with it; it makes
- * orders that look like chance. */
+ * splitmix64() is the finalizer of the generator of that name: a bijection in which one
+ * changed input bit changes half of the output bits.  It is not cryptographic. */
 #ifndef SHARD_ORDER_SPLITMIX_H
 #define SHARD_ORDER_SPLITMIX_H
 
 #include <stdint.h>
 
-#define MIXING_STEP UINT64_C(0x9e3779b97f4a7c15)
+#define SPLITMIX64_STEP UINT64_C(0x9e3779b97f4a7c15)
 
 static inline uint64_t splitmix64(uint64_t x)
 {

@@ -269,7 +269,7 @@ int shards_audit(const struct args *args)
 		return cli_fail("the audit files have more than %d separate "
 				"ranges: check the epochs of fewer worlds at a "
 				"time",
-				(int)SHARD_RANGES_MAX);
+				(int)INTERVAL_SET_MAX);
 	if (r < 0)
 		return cli_fail("cannot check the audit files: %s",
 				strerror(-r));

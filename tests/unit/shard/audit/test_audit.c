@@ -675,7 +675,7 @@ static void a_lack_of_memory_is_told(void **state)
 /* Each rank alone has more ranges than a set can have; together they are one. */
 static void ranks_of_any_number_of_steps_are_checked(void **state)
 {
-	enum { STEPS = SHARD_RANGES_MAX + 10000, WORLD = 2 };
+	enum { STEPS = INTERVAL_SET_MAX + 10000, WORLD = 2 };
 	const struct audit_epoch *e;
 	CLEANUP(audit_check_freep) struct audit_check *c = NULL;
 

@@ -84,14 +84,14 @@ static void too_many_ranges_are_refused_and_the_set_stays(void **state)
 	SET set = { 0 };
 
 	(void)state;
-	for (uint64_t i = 0; i < SHARD_RANGES_MAX; i++)
+	for (uint64_t i = 0; i < INTERVAL_SET_MAX; i++)
 		add(&set, 2 * i, 2 * i + 1);
-	assert_int_equal(interval_set_add(&set, 2 * SHARD_RANGES_MAX,
-					  2 * SHARD_RANGES_MAX + 1, NULL),
+	assert_int_equal(interval_set_add(&set, 2 * INTERVAL_SET_MAX,
+					  2 * INTERVAL_SET_MAX + 1, NULL),
 			 -ENOBUFS);
-	assert_int_equal(set.count, SHARD_RANGES_MAX);
+	assert_int_equal(set.count, INTERVAL_SET_MAX);
 	add(&set, 1, 2); /* joins two */
-	assert_int_equal(set.n, SHARD_RANGES_MAX - 1);
+	assert_int_equal(set.n, INTERVAL_SET_MAX - 1);
 }
 
 static void without_memory_the_set_stays(void **state)
