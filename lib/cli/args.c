@@ -409,6 +409,7 @@ int64_t args_number(const struct args *args, const char *name, int64_t fallback)
 {
 	const char *value = args_get(args, name);
 
+	/* The parser has checked the bounds of the table. */
 	return value ? strtoll(value, NULL, 10) : fallback;
 }
 

@@ -1,4 +1,5 @@
 /* program.c - see cli.h */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -65,13 +66,6 @@ static int print_version(void)
 
 /* ---- what is not a command ---- */
 
-static int refuse_absent(const struct absent_command *a)
-{
-	return cli_usage(NULL, "'%s %s' is not part of this version%s%s",
-			 selected->name, a->name, a->instead ? ": " : "",
-			 a->instead ? a->instead : "");
-}
-
 static int refuse_unknown(const char *word)
 {
 	CLEANUP(str_release) struct str shown = STR_INIT;
@@ -81,7 +75,12 @@ static int refuse_unknown(const char *word)
 	for (const struct absent_command *a = selected->absent; a && a->name;
 	     a++)
 		if (!strcmp(a->name, word))
-			return refuse_absent(a);
+			return cli_usage(NULL,
+					 "'%s %s' is not part of this version"
+					 "%s%s",
+					 selected->name, word,
+					 a->instead ? ": " : "",
+					 a->instead ? a->instead : "");
 	quote_printable_cut(&shown, word, 200);
 	for (size_t i = 0; selected->commands[i] && word[0] != '-'; i++)
 		suggest_offer(&s, selected->commands[i]->name);
@@ -160,6 +159,7 @@ int program_main(const struct program *program, int argc, char **argv)
 	const struct command *command = program_command(program, word);
 	int r;
 
+	assert(program->commands && !program->single);
 	selected = program;
 	quote_set_ascii(!term_has_unicode());
 	if (!command)
@@ -173,6 +173,7 @@ int program_single(const struct program *program, int argc, char **argv,
 {
 	int r;
 
+	assert(program->single && !program->commands);
 	selected = program;
 	r = parse_command(program->single, argc, argv, ret);
 	return r < 0 && args_has(ret, "version") ? print_version() : r;

@@ -63,11 +63,6 @@ static void add_path(struct str *out, const char *path)
 	quote_printable(out, path, strlen(path));
 }
 
-static bool is_refused(const struct args *args)
-{
-	return args_has(args, "no") || args_has(args, "no-gitignore");
-}
-
 /* .roar ignores itself; who wants the repository to say so as well asks for it. */
 static int name_in_gitignore(const char *root, struct str *out,
 			     struct roar_error *err)
@@ -149,7 +144,8 @@ static int run(const struct args *args)
 	int printed;
 	int r;
 
-	if (args_has(args, "yes") && is_refused(args))
+	if (args_has(args, "yes") &&
+	    (args_has(args, "no") || args_has(args, "no-gitignore")))
 		return cli_usage(args->command,
 				 "--yes and --no exclude each other");
 	r = make_project(args, &out, &err);

@@ -38,13 +38,6 @@ static void name_cell(struct table *t, const char *name)
 	table_cell(t);
 }
 
-static void word_cell(struct table *t, const ProtobufCEnumDescriptor *type,
-		      int value)
-{
-	coordinator_word(&t->cells, type, value);
-	table_cell(t);
-}
-
 static void signed_cell(struct table *t, int64_t n)
 {
 	str_addf(&t->cells, "%lld", (long long)n);
@@ -202,7 +195,8 @@ static void barrier_row(struct table *t, const Roar__BarrierView *b)
 {
 	name_cell(t, b->meeting_id);
 	table_number(t, b->generation);
-	word_cell(t, &roar__meet_kind__descriptor, (int)b->kind);
+	coordinator_word(&t->cells, &roar__meet_kind__descriptor, (int)b->kind);
+	table_cell(t);
 	str_addf(&t->cells, "%d of %d", b->arrived, b->expected);
 	table_cell(t);
 	table_duration(t, b->age_ms * MS);

@@ -92,13 +92,8 @@ static bool look_around(void *ctx, const struct engine_progress *p)
 
 /* ---- one window ---- */
 
-static void read_stdin(const struct hash_batch *batch, struct engine_file *file)
-{
-	file->result = hash_stream(STDIN_FILENO, batch->want,
-				   &file->hash.digests, &file->hash.stamp.size);
-}
-
-/* What the engine has nothing to do with is done when it begins. */
+/* What the engine does not read is done before it starts: names that are known to
+ * fail, and standard input. */
 static void prepare(struct window *w, size_t i)
 {
 	struct engine_file *file = &w->files[i];
@@ -108,7 +103,9 @@ static void prepare(struct window *w, size_t i)
 	if (name->error < 0)
 		return;
 	if (hash_name_is_stdin(name))
-		read_stdin(w->batch, file);
+		file->result = hash_stream(STDIN_FILENO, w->batch->want,
+					   &file->hash.digests,
+					   &file->hash.stamp.size);
 	else
 		file->path = name->path;
 }

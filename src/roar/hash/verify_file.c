@@ -61,12 +61,6 @@ static bool has_other_size(const struct verify_item *item)
 	return item->has_size && item->size_bytes != item->found_bytes;
 }
 
-static bool begins_behind_end(const struct verify_item *item,
-			      const struct verify_options *options)
-{
-	return options->has_range && options->range.first >= item->found_bytes;
-}
-
 int verify_file_look(struct verify_item *item,
 		     const struct verify_options *options)
 {
@@ -91,7 +85,7 @@ int verify_file_look(struct verify_item *item,
 		item->state = VERIFY_CHANGED;
 		return 0;
 	}
-	if (begins_behind_end(item, options)) {
+	if (options->has_range && options->range.first >= item->found_bytes) {
 		item->state = VERIFY_UNPROVED;
 		item->why =
 			"the range starts after the end of the file: give a smaller "

@@ -127,12 +127,6 @@ struct seen {
 	bool written; /* by any job of the session */
 };
 
-/* Rows are ordered by job; within one, what it wrote is newer than what it read. */
-static bool is_newer(const struct store_file *row, const struct store_file *old)
-{
-	return row->job_id != old->job_id || row->role & LINEAGE_OUTPUT;
-}
-
 static int see(struct view *v, struct map *paths, const struct store_file *row)
 {
 	size_t len = strlen(row->path);
@@ -146,7 +140,8 @@ static int see(struct view *v, struct map *paths, const struct store_file *row)
 		if (map_set(paths, row->path, len, seen) < 0)
 			return -ENOMEM;
 	}
-	if (is_newer(row, seen->newest))
+	/* Rows are ordered by job; within one, outputs are newer than inputs. */
+	if (row->job_id != seen->newest->job_id || row->role & LINEAGE_OUTPUT)
 		seen->newest = row;
 	seen->written |= row->role & LINEAGE_OUTPUT;
 	return 0;

@@ -156,15 +156,10 @@ static int flush(struct run *run)
 	return status;
 }
 
-/* What the runs themselves took away is not missing. */
-static bool is_gone(const struct verify_item *item)
-{
-	return item->may_be_gone && item->state == VERIFY_MISSING;
-}
-
 static void say(struct run *run, const struct verify_item *item)
 {
-	if (is_gone(item))
+	/* A file that the runs themselves removed is not missing. */
+	if (item->may_be_gone && item->state == VERIFY_MISSING)
 		return;
 	if (run->options->json)
 		verify_say_json(&run->json, item);

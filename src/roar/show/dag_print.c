@@ -43,11 +43,6 @@ static const struct graph_node *node_of(const struct table *t, size_t row)
 	return &t->dag->pipeline.nodes[t->dag->rows[row]];
 }
 
-static const struct store_job *job_of(const struct table *t, size_t row)
-{
-	return pipeline_job(&t->dag->pipeline, t->dag->rows[row]);
-}
-
 /* ---- the lines ---- */
 
 static const char *marker(const struct view *v, enum graph_state state)
@@ -207,7 +202,8 @@ static size_t add_trouble(struct view *v, const struct store_job *job,
 
 static void add_command(struct table *t, size_t row, size_t used)
 {
-	const struct store_job *job = job_of(t, row);
+	const struct store_job *job = pipeline_job(&t->dag->pipeline,
+						   t->dag->rows[row]);
 	struct view *v = t->view;
 	size_t width = v->width > used ? v->width - used : 0;
 	struct str text = STR_INIT;
