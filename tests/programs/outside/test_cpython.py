@@ -43,7 +43,7 @@ def bare_results(tmp_path_factory):
 
 @pytest.mark.parametrize("tracer", TRACERS)
 def test_it_says_the_same_as_without(bare, tracer, tmp_path):
-    code, said = traced(tracer, suite(tmp_path), tmp_path)
+    code, said = traced(MODULE, tracer, suite(tmp_path), tmp_path)
     here, there = bare[1], results(tmp_path)
     other = {test: (here.get(test), there.get(test)) for test in {*here, *there}
              if here.get(test) != there.get(test)}

@@ -100,7 +100,7 @@ def bare_results(source, tmp_path_factory):
 
 @pytest.mark.parametrize("tracer", [one for one in TRACERS if one != "preload"])
 def test_it_says_the_same_as_without(bare, source, tracer, tmp_path):
-    code, said = traced(tracer, suite(source, tmp_path), tmp_path)
+    code, said = traced("redis", tracer, suite(source, tmp_path), tmp_path)
     there = results(said)
     other = {test for test, _ in [*(bare[1] - there), *(there - bare[1])]}
     unknown = other - known_tests("redis", tracer)
