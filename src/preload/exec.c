@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "preload.h"
-#include "trace/preload/target.h"
+#include "trace/preload/preload_target.h"
 
 #define DEFAULT_PATH "/bin:/usr/bin"
 

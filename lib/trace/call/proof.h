@@ -15,8 +15,8 @@
 #include <sys/types.h>
 
 #include "base/str.h"
-#include "trace/call/held.h"
 #include "trace/call/resolve.h"
+#include "trace/call/thread_fd.h"
 
 struct observer;
 struct process;

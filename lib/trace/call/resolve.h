@@ -18,8 +18,8 @@
 #include "base/map.h"
 #include "base/pool.h"
 #include "base/str.h"
-#include "trace/call/held.h"
-#include "trace/call/known.h"
+#include "trace/call/path_cache.h"
+#include "trace/call/thread_fd.h"
 #include "trace/call/tracee.h"
 #include "trace/call/view.h"
 

@@ -29,13 +29,13 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
-#include "trace/alarm.h"
-#include "trace/call/filter.h"
+#include "trace/call/seccomp_filter.h"
 #include "trace/command.h"
 #include "trace/hybrid/environment.h"
 #include "trace/hybrid/hybrid_internal.h"
 #include "trace/launch.h"
-#include "trace/preload/target.h"
+#include "trace/preload/preload_target.h"
+#include "trace/tick_alarm.h"
 
 enum {
 	SHORT_MS = 5, /* while records come, or the end is near */

@@ -3,8 +3,10 @@
  *	hybrid.c	life, the loop, the process tree
  *	members.c	who belongs to the run, and since when
  *	notify.c	calls the kernel tells us of
- *	told*.c		records the library wrote
- *	settle.c	what came of a call, by looking afterwards
+ *	log_records.c	records the library wrote
+ *	log_opens.c	opens that they tell of
+ *	emit.c		what is remembered of events
+ *	pending_calls.c	what came of a call, by looking afterwards
  *	magic.c		names that mean another file in every process
  *	rights.c	what a process of other rights may open
  *	guardian.c	the process that answers when we are gone
@@ -253,7 +255,7 @@ struct words_seen {
 void words_read(struct hybrid *h, struct tracee *t, uint64_t array,
 		size_t pointer_size, const struct words_seen *seen);
 
-/* ---- told.c ---- */
+/* ---- log_records.c ---- */
 
 /* Reads what is in the log.  `urgent`: somebody waits for us. */
 void told_drain(struct hybrid *h, bool urgent);
@@ -274,15 +276,15 @@ void told_directory(struct hybrid *h, struct tracee *leader, pid_t tid,
 void told_trouble(struct hybrid *h);
 /* What was told before is no longer a reason not to tell it. */
 void told_raise_generation(struct hybrid *h);
-/* told_open.c: the thread has opened a file for reading; is about to open one for
+/* log_opens.c: the thread has opened a file for reading; is about to open one for
  * writing; has done so. */
 void told_read(struct hybrid *h, struct tracee *t, const struct log_view *v);
 void told_intent(struct hybrid *h, struct tracee *t, const struct log_view *v);
 void told_result(struct hybrid *h, struct tracee *t, const struct log_view *v);
-/* told_event.c: what the observer says goes through here, too. */
+/* emit.c: what the observer says goes through here, too. */
 void told_event(struct observer *o, const struct event *ev);
 
-/* ---- settle.c ---- */
+/* ---- pending_calls.c ---- */
 
 /* The thread has a pending call: somebody has to look after it. */
 void settle_later(struct hybrid *h, struct tracee *t);

@@ -24,7 +24,7 @@
 #include "base/vec.h"
 #include "trace/call/loader.h"
 #include "trace/hybrid/hybrid_internal.h"
-#include "trace/preload/target.h"
+#include "trace/preload/preload_target.h"
 
 struct member *member_of(struct hybrid *h, const struct tracee *t)
 {

@@ -35,12 +35,12 @@
 #include "base/clock.h"
 #include "base/macros.h"
 #include "base/proc.h"
-#include "trace/alarm.h"
 #include "trace/call/call.h"
-#include "trace/call/filter.h"
 #include "trace/call/outcome.h"
+#include "trace/call/seccomp_filter.h"
 #include "trace/launch.h"
 #include "trace/ptrace/hot.h"
+#include "trace/tick_alarm.h"
 
 enum {
 	OPTIONS = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK |

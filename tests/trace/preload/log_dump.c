@@ -38,7 +38,7 @@
 #include <unistd.h>
 
 #include "trace/preload/log.h"
-#include "trace/preload/target.h"
+#include "trace/preload/preload_target.h"
 
 enum {
 	MAX_PROCESSES = 1 << 16,

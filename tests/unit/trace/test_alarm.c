@@ -1,5 +1,5 @@
 /* test_alarm.c - the timer that wakes a tracer */
-#include "trace/alarm.h"
+#include "trace/tick_alarm.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

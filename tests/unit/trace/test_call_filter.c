@@ -3,7 +3,7 @@
  * The kernel's part is played by a small machine for the few instructions the
  * program has; call_find(), which goes through the tables one by one, says what must
  * come out. */
-#include "trace/call/filter.h"
+#include "trace/call/seccomp_filter.h"
 
 #include <fcntl.h>
 #include <linux/audit.h>

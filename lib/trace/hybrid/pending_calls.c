@@ -1,4 +1,4 @@
-/* settle.c - what came of a call, by looking afterwards
+/* pending_calls.c - what came of a call, by looking afterwards
  *
  * A notification comes before the call and nothing comes after it.  A program with
  * the library tells the result (LOG_RESULT_ASKED); for the others the file system

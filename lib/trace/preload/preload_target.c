@@ -1,9 +1,9 @@
-/* target.c - see target.h.
+/* preload_target.c - see preload_target.h.
  *
  * Read from the file, in small pieces: the ELF header (or "#!"), the program
  * headers, the name of the loader, the dynamic section and the names of the
  * libraries that it wants first. */
-#include "trace/preload/target.h"
+#include "trace/preload/preload_target.h"
 
 #include <elf.h>
 #include <fcntl.h>

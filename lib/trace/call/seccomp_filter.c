@@ -1,4 +1,4 @@
-/* filter.c - see filter.h
+/* seccomp_filter.c - see seccomp_filter.h
  *
  * Shape of the program:
  *
@@ -17,7 +17,7 @@
  * The halves are for the kernel, which finds out at once, by trying all numbers of
  * all ABIs, which of them are always allowed: a list would take it 0.1 ms.
  */
-#include "trace/call/filter.h"
+#include "trace/call/seccomp_filter.h"
 
 #include <assert.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* target.h - can this program bear a preloaded library?
+/* preload_target.h - can this program bear a preloaded library?
  *
  * The dynamic loader of a 32-bit or musl program would complain about our library
  * or die of it, a program linked with a sanitizer's run-time insists that this
@@ -8,8 +8,8 @@
  *
  * Runs between vfork() and exec, on small stacks and in signal handlers: no
  * allocation, no libc state, half a kilobyte of stack. */
-#ifndef ROAR_TRACE_PRELOAD_TARGET_H
-#define ROAR_TRACE_PRELOAD_TARGET_H
+#ifndef ROAR_TRACE_PRELOAD_PRELOAD_TARGET_H
+#define ROAR_TRACE_PRELOAD_PRELOAD_TARGET_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
-/* known.c - see known.h */
-#include "trace/call/known.h"
+/* path_cache.c - see path_cache.h */
+#include "trace/call/path_cache.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* told_open.c - opens the library told of
+/* log_opens.c - opens the library told of
  *
  * A told open has happened already; what is looked at here is the file as it is
  * now.  The protocol in log.h sees to it that the run itself cannot have changed

@@ -1,5 +1,5 @@
-/* test_known.c - files of the system whose canonical name is known */
-#include "trace/call/known.h"
+/* test_path_cache.c - files of the system whose canonical name is known */
+#include "trace/call/path_cache.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

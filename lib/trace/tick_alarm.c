@@ -1,5 +1,5 @@
-/* alarm.c - see alarm.h */
-#include "trace/alarm.h"
+/* tick_alarm.c - see tick_alarm.h */
+#include "trace/tick_alarm.h"
 
 #include <stddef.h>
 #include <sys/time.h>

@@ -1,7 +1,7 @@
-/* told.c - records the library wrote, read in order
+/* log_records.c - records the library wrote, read in order
  *
  * Who speaks (a process says hello as a new program, or as a child), where it is,
- * and what it asks for.  What is told of opens is in told_open.c. */
+ * and what it asks for.  What is told of opens is in log_opens.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -1,4 +1,4 @@
-/* told_event.c - what must be remembered of what was told to the job
+/* emit.c - what must be remembered of what was told to the job
  *
  * Which base names were read (so that programs ask before they write to one), what
  * the run has written to, and where processes are when a directory moves. */

@@ -1,10 +1,10 @@
-/* held.h - a descriptor for the thread that stops most.
+/* thread_fd.h - a descriptor for the thread that stops most.
  *
  * What is asked of it at every stop is asked by a descriptor, without the way
  * through /proc.  It is opened when it is first needed, and is closed before the
  * thread is gone: there is one thread at a time, so these are few. */
-#ifndef ROAR_TRACE_CALL_HELD_H
-#define ROAR_TRACE_CALL_HELD_H
+#ifndef ROAR_TRACE_CALL_THREAD_FD_H
+#define ROAR_TRACE_CALL_THREAD_FD_H
 
 #include <stdbool.h>
 #include <sys/types.h>

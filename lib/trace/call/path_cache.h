@@ -1,4 +1,4 @@
-/* known.h - files of the system whose canonical name is known.
+/* path_cache.h - files of the system whose canonical name is known.
  *
  * Every program that starts opens the same few files by the same names: itself, its
  * loader, /etc/ld.so.cache, the C library.  To find a canonical name takes up to
@@ -10,8 +10,8 @@
  * another hard link of the file.  So only what lies where systems keep their
  * programs is kept; what the run does itself is noticed (resolver_forget()), and
  * the rest is believed for a tenth of a second. */
-#ifndef ROAR_TRACE_CALL_KNOWN_H
-#define ROAR_TRACE_CALL_KNOWN_H
+#ifndef ROAR_TRACE_CALL_PATH_CACHE_H
+#define ROAR_TRACE_CALL_PATH_CACHE_H
 
 #include <stdbool.h>
 #include <stdint.h>

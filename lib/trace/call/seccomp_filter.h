@@ -1,12 +1,12 @@
-/* filter.h - the seccomp program that stops a tracee where it matters.
+/* seccomp_filter.h - the seccomp program that stops a tracee where it matters.
  *
  * Everything that is in no table is allowed, by number alone, so the kernel
  * answers it from its bitmap cache without running the program: reads and
  * writes cost nothing.  Calls whose arguments already show that no file content
  * is involved (opening a directory or a bare handle; for ptrace, removing a
  * directory) are allowed in the program, too. */
-#ifndef ROAR_TRACE_CALL_FILTER_H
-#define ROAR_TRACE_CALL_FILTER_H
+#ifndef ROAR_TRACE_CALL_SECCOMP_FILTER_H
+#define ROAR_TRACE_CALL_SECCOMP_FILTER_H
 
 #include <linux/filter.h>
 #include <stdbool.h>
