@@ -38,7 +38,7 @@ void observer_attach(struct observer *o, pid_t tid)
 {
 	memory_attach(&o->memory, tid);
 	resolver_hold(&o->resolver, tid);
-	held_attach(&o->proof.table, tid);
+	thread_fd_attach(&o->proof.table, tid);
 }
 
 void observer_release(struct observer *o)

@@ -136,15 +136,15 @@ static bool is_known(struct observer *o, struct tracee *t,
 		     const struct call_args *a, struct stat *st)
 {
 	return !wants_write(a->flags) && !(a->flags & (O_CREAT | O_NOFOLLOW)) &&
-	       known_find(&o->resolver.known, o->mono_ns, t, a->path, a->len,
-			  &o->name, st);
+	       path_cache_find(&o->resolver.known, o->mono_ns, t, a->path,
+			       a->len, &o->name, st);
 }
 
 static void keep(struct observer *o, const struct tracee *t,
 		 const struct call_args *a, const struct stat *st)
 {
-	known_add(&o->resolver.known, o->mono_ns, t, a->path, a->len, &o->name,
-		  st);
+	path_cache_add(&o->resolver.known, o->mono_ns, t, a->path, a->len,
+		       &o->name, st);
 }
 
 /* The last component is a symbolic link. */

@@ -7,19 +7,19 @@
 #include "base/macros.h"
 
 enum {
-	KNOWN_NS = 100000000,
+	TRUSTED_NS = 100000000,
 	YOUNG_NS = 1000000000, /* it was looked at a little while ago */
 };
 
-void known_forget(struct known *k)
+void path_cache_forget(struct path_cache *k)
 {
-	for (int i = 0; i < KNOWN_SLOTS; i++)
+	for (int i = 0; i < PATH_CACHE_SLOTS; i++)
 		str_clear(&k->files[i].name);
 }
 
-void known_release(struct known *k)
+void path_cache_release(struct path_cache *k)
 {
-	for (int i = 0; i < KNOWN_SLOTS; i++) {
+	for (int i = 0; i < PATH_CACHE_SLOTS; i++) {
 		str_release(&k->files[i].name);
 		str_release(&k->files[i].path);
 	}
@@ -38,13 +38,14 @@ static bool is_of_system(const char *name)
 	return false;
 }
 
-static struct known_file *slot_of(struct known *k, const char *name, size_t len)
+static struct path_cache_file *slot_of(struct path_cache *k, const char *name,
+				       size_t len)
 {
 	uint32_t h = 5381;
 
 	for (size_t i = 0; i < len; i++)
 		h = h * 33 + (unsigned char)name[i];
-	return &k->files[(h ^ h >> 16) % KNOWN_SLOTS];
+	return &k->files[(h ^ h >> 16) % PATH_CACHE_SLOTS];
 }
 
 static bool is(const struct str *s, const char *text, size_t len)
@@ -53,7 +54,7 @@ static bool is(const struct str *s, const char *text, size_t len)
 }
 
 /* Does the name lead to the file it led to, unchanged? */
-static bool is_unchanged(const struct known_file *f, const char *name,
+static bool is_unchanged(const struct path_cache_file *f, const char *name,
 			 struct stat *ret)
 {
 	struct stamp now;
@@ -65,7 +66,7 @@ static bool is_unchanged(const struct known_file *f, const char *name,
 }
 
 /* Do both names still lead to one file, and the canonical one through no link? */
-static bool is_same(const struct known_file *f, const char *name,
+static bool is_same(const struct path_cache_file *f, const char *name,
 		    struct stat *ret)
 {
 	struct stat st;
@@ -78,15 +79,16 @@ static bool is_same(const struct known_file *f, const char *name,
 	       st.st_ino == ret->st_ino;
 }
 
-bool known_find(struct known *k, int64_t now_ns, const struct tracee *t,
-		const char *name, size_t len, struct str *out, struct stat *ret)
+bool path_cache_find(struct path_cache *k, int64_t now_ns,
+		     const struct tracee *t, const char *name, size_t len,
+		     struct str *out, struct stat *ret)
 {
-	struct known_file *f;
+	struct path_cache_file *f;
 
 	if (process_is_elsewhere(t->process) || !is_of_system(name))
 		return false;
 	f = slot_of(k, name, len);
-	if (!is(&f->name, name, len) || now_ns - f->seen_ns >= KNOWN_NS ||
+	if (!is(&f->name, name, len) || now_ns - f->seen_ns >= TRUSTED_NS ||
 	    now_ns < f->seen_ns)
 		return false;
 	if (!is_unchanged(f, name, ret) && !is_same(f, name, ret))
@@ -96,11 +98,11 @@ bool known_find(struct known *k, int64_t now_ns, const struct tracee *t,
 	return str_error(out) == 0;
 }
 
-void known_add(struct known *k, int64_t now_ns, const struct tracee *t,
-	       const char *name, size_t len, const struct str *path,
-	       const struct stat *st)
+void path_cache_add(struct path_cache *k, int64_t now_ns,
+		    const struct tracee *t, const char *name, size_t len,
+		    const struct str *path, const struct stat *st)
 {
-	struct known_file *f;
+	struct path_cache_file *f;
 
 	if (!S_ISREG(st->st_mode) || process_is_elsewhere(t->process) ||
 	    !is_of_system(name) || !is_of_system(path->data))

@@ -21,30 +21,30 @@
 #include "base/str.h"
 #include "trace/call/tracee.h"
 
-enum { KNOWN_SLOTS = 16 };
+enum { PATH_CACHE_SLOTS = 16 };
 
-struct known {
-	struct known_file {
+struct path_cache {
+	struct path_cache_file {
 		struct str name; /* as named; empty: none */
 		struct str path; /* canonical */
 		struct stamp stamp; /* of the file; none if it is so young that
 				     * it may change without a sign */
 		int64_t seen_ns; /* when that was found out */
-	} files[KNOWN_SLOTS];
+	} files[PATH_CACHE_SLOTS];
 };
 
-void known_forget(struct known *k);
-void known_release(struct known *k);
+void path_cache_forget(struct path_cache *k);
+void path_cache_release(struct path_cache *k);
 
 /* Is the absolute `name` a known file to `t`?  Then `out` is its canonical name and
  * `ret` its stat, of now. */
-bool known_find(struct known *k, int64_t now_ns, const struct tracee *t,
-		const char *name, size_t len, struct str *out,
-		struct stat *ret);
+bool path_cache_find(struct path_cache *k, int64_t now_ns,
+		     const struct tracee *t, const char *name, size_t len,
+		     struct str *out, struct stat *ret);
 
 /* `name` was found to be the file `path`, with this stat. */
-void known_add(struct known *k, int64_t now_ns, const struct tracee *t,
-	       const char *name, size_t len, const struct str *path,
-	       const struct stat *st);
+void path_cache_add(struct path_cache *k, int64_t now_ns,
+		    const struct tracee *t, const char *name, size_t len,
+		    const struct str *path, const struct stat *st);
 
 #endif

@@ -66,7 +66,7 @@ void proof_init(struct proof *r)
 
 void proof_release(struct proof *r)
 {
-	held_attach(&r->table, 0);
+	thread_fd_attach(&r->table, 0);
 	str_release(&r->writable);
 }
 
@@ -255,13 +255,13 @@ bool proof_names(struct observer *o, const struct tracee *t,
 DEFINE_CLEANUP(DIR *, closedir)
 
 /* The folder of its descriptors. */
-static int look_at_table(struct held *held, pid_t tid, const char *path,
+static int look_at_table(struct thread_fd *held, pid_t tid, const char *path,
 			 struct stat *ret)
 {
 	int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
 
 	if (held->tid == tid &&
-	    (held->open || held_take(held, open(path, flags))))
+	    (held->open || thread_fd_take(held, open(path, flags))))
 		return fstat(held->fd, ret);
 	return stat(path, ret);
 }

@@ -40,7 +40,7 @@ struct proof {
 	struct str writable; /* directory known to be writable... */
 	int64_t writable_until_ns; /* ...until then */
 	struct filesystem filesystems[FILESYSTEMS];
-	struct held table; /* of descriptors: /proc/TID/fd */
+	struct thread_fd table; /* of descriptors: /proc/TID/fd */
 };
 
 void proof_init(struct proof *r);

@@ -26,24 +26,24 @@ void resolver_forget(struct resolver *r)
 {
 	map_release(&r->dirs);
 	pool_release(&r->pool);
-	known_forget(&r->known);
+	path_cache_forget(&r->known);
 }
 
 void resolver_let_go(struct resolver *r)
 {
-	held_drop(&r->here);
+	thread_fd_drop(&r->here);
 }
 
 void resolver_hold(struct resolver *r, pid_t tid)
 {
-	held_attach(&r->here, tid);
+	thread_fd_attach(&r->here, tid);
 }
 
 void resolver_release(struct resolver *r)
 {
 	resolver_hold(r, 0);
 	resolver_forget(r);
-	known_release(&r->known);
+	path_cache_release(&r->known);
 	str_release(&r->scratch);
 	str_release(&r->asked_path);
 }
@@ -223,7 +223,8 @@ static int read_cwd(struct resolver *r, struct tracee *t)
 	(void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)t->tid);
 	if (r->here.tid != t->tid)
 		return read_link(link, &t->cwd);
-	if (!held_take(&r->here, open(link, O_PATH | O_DIRECTORY | O_CLOEXEC)))
+	if (!thread_fd_take(&r->here,
+			    open(link, O_PATH | O_DIRECTORY | O_CLOEXEC)))
 		return read_link(link, &t->cwd);
 	return resolve_fd_path(r->here.fd, &t->cwd);
 }
@@ -424,12 +425,12 @@ int resolve_file(struct resolver *r, struct tree *tree, struct tracee *t,
 {
 	int err;
 
-	if (known_find(&r->known, now(r), t, path, len, out, ret_stat))
+	if (path_cache_find(&r->known, now(r), t, path, len, out, ret_stat))
 		return 0;
 	err = resolve_name(r, tree, t, dirfd, path, len, out);
 	if (err == 0)
 		err = resolve_follow(r, t, out, ret_stat);
 	if (err == 0)
-		known_add(&r->known, now(r), t, path, len, out, ret_stat);
+		path_cache_add(&r->known, now(r), t, path, len, out, ret_stat);
 	return err;
 }

@@ -30,9 +30,9 @@ struct resolver {
 	const int64_t *clock; /* the time now; NULL: it stands still */
 	struct map dirs; /* directory as named -> canonical struct text */
 	struct pool pool;
-	struct known known;
+	struct path_cache known;
 	struct str scratch;
-	struct held here; /* a current directory: what t->cwd was read from */
+	struct thread_fd here; /* a current directory: what t->cwd was read from */
 	int base; /* where the last name was resolved from: here.fd or AT_FDCWD */
 	size_t base_len; /* how much of the name leads there */
 	bool viewed; /* the last name was resolved as the process sees it... */

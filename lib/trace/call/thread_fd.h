@@ -10,13 +10,13 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-struct held {
+struct thread_fd {
 	pid_t tid; /* the thread, 0 none */
 	bool open;
 	int fd; /* valid while open */
 };
 
-static inline void held_drop(struct held *h)
+static inline void thread_fd_drop(struct thread_fd *h)
 {
 	if (h->open)
 		(void)close(h->fd);
@@ -24,20 +24,20 @@ static inline void held_drop(struct held *h)
 }
 
 /* Takes a new descriptor, or a negative value, in place of the one it has. */
-static inline bool held_take(struct held *h, int fd)
+static inline bool thread_fd_take(struct thread_fd *h, int fd)
 {
-	held_drop(h);
+	thread_fd_drop(h);
 	h->fd = fd;
 	h->open = fd >= 0;
 	return h->open;
 }
 
 /* For this thread from now on, or for none (0). */
-static inline void held_attach(struct held *h, pid_t tid)
+static inline void thread_fd_attach(struct thread_fd *h, pid_t tid)
 {
 	if (h->tid == tid)
 		return;
-	held_drop(h);
+	thread_fd_drop(h);
 	h->tid = tid;
 }
 

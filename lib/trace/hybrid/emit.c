@@ -83,7 +83,7 @@ static void move_places(struct hybrid *h, const struct event *ev)
 	}
 }
 
-void told_event(struct observer *o, const struct event *ev)
+void emit_event(struct observer *o, const struct event *ev)
 {
 	struct hybrid *h = hybrid_of(o);
 

@@ -97,7 +97,7 @@ static void on_root_end(struct hybrid *h, int status)
 
 	h->root_gone = true;
 	h->result.status = status;
-	told_drain(h, true);
+	log_records_drain(h, true);
 	if (atomic_load(&h->o.job->control->child_errno) && m)
 		member_exec_failed(m);
 	if (m)
@@ -126,7 +126,7 @@ static void sleep_for_bell(struct hybrid *h)
 			      &limit, NULL, 0);
 	h->doorbell = seen;
 	observer_set_time(&h->o);
-	told_drain(h, false);
+	log_records_drain(h, false);
 }
 
 /* What is told and not yet read is lost if we are killed, so programs that opened
@@ -158,10 +158,10 @@ static void look_around(struct hybrid *h)
 
 	alarmed = 0;
 	observer_set_time(&h->o);
-	told_drain(h, false);
+	log_records_drain(h, false);
 	if (h->stale)
-		told_raise_generation(h);
-	told_trouble(h);
+		log_records_raise_generation(h);
+	log_records_trouble(h);
 	wait_for_root(h);
 	attach_settle(h);
 	guardian_check(h);
@@ -218,8 +218,8 @@ static void follow(struct hybrid *h)
 			look_around(h);
 	}
 	alarm_every(0, &h->timer_ms);
-	told_drain(h, true);
-	told_trouble(h);
+	log_records_drain(h, true);
+	log_records_trouble(h);
 }
 
 /* Who is left: none when the kernel says so, whatever we believe. */
@@ -276,7 +276,7 @@ static int hybrid_run(struct tracer *base, struct tracer_result *ret,
 	observer_set_time(&h->o);
 	h->start_ns = clock_now_tick_ns();
 	h->begun_ns = h->file.header->start_ns = clock_now_ns();
-	h->file.header->root_mount = told_root_mount();
+	h->file.header->root_mount = log_records_root_mount();
 	root = member_add(h, h->o.root, 0);
 	if (!root)
 		return error_set(err, -ENOMEM, "out of memory");
@@ -322,7 +322,7 @@ static void hybrid_free(struct tracer *base)
 	seize_release(h);
 	environment_free(h->envp);
 	members_release(h);
-	told_release(h);
+	log_opens_release(h);
 	str_release(&h->magic);
 	free(h->waiting);
 	written_release(&h->written);
@@ -431,7 +431,7 @@ static int start(const struct tracer_ops *ops, const struct tracer_job *job,
 		return error_set(err, -ENOMEM, "out of memory");
 	h->base.ops = ops;
 	h->listener = h->guardian.line = h->bell = -1;
-	h->o.told = told_event;
+	h->o.told = emit_event;
 	h->o.keeps_rights = !filter;
 	page = mmap(NULL, sizeof(*h->guardian.page), PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);

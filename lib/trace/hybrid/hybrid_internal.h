@@ -258,47 +258,50 @@ void words_read(struct hybrid *h, struct tracee *t, uint64_t array,
 /* ---- log_records.c ---- */
 
 /* Reads what is in the log.  `urgent`: somebody waits for us. */
-void told_drain(struct hybrid *h, bool urgent);
-void told_release(struct hybrid *h);
+void log_records_drain(struct hybrid *h, bool urgent);
+void log_opens_release(struct hybrid *h);
 /* The number of our root's mount; 0: the kernel does not tell. */
-int32_t told_root_mount(void);
+int32_t log_records_root_mount(void);
 /* Takes from a record only who speaks and where that is. */
-void told_who(struct hybrid *h, const struct log_view *v);
+void log_records_who(struct hybrid *h, const struct log_view *v);
 /* Intents whose results will not come: of one process, or of all (NULL). */
-void told_abandon(struct hybrid *h, const struct member *m);
+void log_opens_abandon(struct hybrid *h, const struct member *m);
 /* The same of processes that are gone, before the names they were to make change;
  * `reading`: a record is in hand, so that no others can be read. */
-void told_abandon_gone(struct hybrid *h, bool reading);
+void log_opens_abandon_gone(struct hybrid *h, bool reading);
 /* The thread `tid` is in that directory now, and with it its process. */
-void told_directory(struct hybrid *h, struct tracee *leader, pid_t tid,
-		    const char *path, size_t len);
+void log_records_directory(struct hybrid *h, struct tracee *leader, pid_t tid,
+			   const char *path, size_t len);
 /* Gaps for what processes noted in the header. */
-void told_trouble(struct hybrid *h);
+void log_records_trouble(struct hybrid *h);
 /* What was told before is no longer a reason not to tell it. */
-void told_raise_generation(struct hybrid *h);
+void log_records_raise_generation(struct hybrid *h);
 /* log_opens.c: the thread has opened a file for reading; is about to open one for
  * writing; has done so. */
-void told_read(struct hybrid *h, struct tracee *t, const struct log_view *v);
-void told_intent(struct hybrid *h, struct tracee *t, const struct log_view *v);
-void told_result(struct hybrid *h, struct tracee *t, const struct log_view *v);
+void log_opens_read(struct hybrid *h, struct tracee *t,
+		    const struct log_view *v);
+void log_opens_intent(struct hybrid *h, struct tracee *t,
+		      const struct log_view *v);
+void log_opens_result(struct hybrid *h, struct tracee *t,
+		      const struct log_view *v);
 /* emit.c: what the observer says goes through here, too. */
-void told_event(struct observer *o, const struct event *ev);
+void emit_event(struct observer *o, const struct event *ev);
 
 /* ---- pending_calls.c ---- */
 
 /* The thread has a pending call: somebody has to look after it. */
-void settle_later(struct hybrid *h, struct tracee *t);
+void pending_call_add(struct hybrid *h, struct tracee *t);
 /* Fills in what the entry of an awaited open left out: which file it would be. */
-void settle_prepare(struct hybrid *h, struct tracee *t,
-		    const struct call_args *a);
-bool settle_has_other_root(pid_t tid);
+void pending_call_prepare(struct hybrid *h, struct tracee *t,
+			  const struct call_args *a);
+bool pending_call_has_other_root(pid_t tid);
 /* The process told the result of its pending call. */
-void settle_told(struct hybrid *h, struct tracee *t, int32_t result);
+void pending_call_result(struct hybrid *h, struct tracee *t, int32_t result);
 /* The thread is surely out of its pending call. */
-void settle(struct hybrid *h, struct tracee *t);
+void pending_call_end(struct hybrid *h, struct tracee *t);
 /* Something else is about to be looked at: settles what is visibly done, and what
  * threads that are gone have left open. */
-void settle_finished(struct hybrid *h);
+void pending_calls_check(struct hybrid *h);
 
 /* ---- magic.c ---- */
 

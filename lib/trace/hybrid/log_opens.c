@@ -175,7 +175,8 @@ static struct stat which_file(const struct stat *st)
 	};
 }
 
-void told_read(struct hybrid *h, struct tracee *t, const struct log_view *v)
+void log_opens_read(struct hybrid *h, struct tracee *t,
+		    const struct log_view *v)
 {
 	struct observer *o = &h->o;
 	int64_t birth_ns;
@@ -269,7 +270,8 @@ static void decide(struct hybrid *h, struct tracee *t, const struct intent *i)
 		call_gap(&h->o, t, EVENT_GAP_LOST, str_cstr(&i->path));
 }
 
-void told_intent(struct hybrid *h, struct tracee *t, const struct log_view *v)
+void log_opens_intent(struct hybrid *h, struct tracee *t,
+		      const struct log_view *v)
 {
 	struct intent *i;
 
@@ -289,7 +291,8 @@ void told_intent(struct hybrid *h, struct tracee *t, const struct log_view *v)
 	str_add(&i->path, v->path, v->path_len);
 }
 
-void told_result(struct hybrid *h, struct tracee *t, const struct log_view *v)
+void log_opens_result(struct hybrid *h, struct tracee *t,
+		      const struct log_view *v)
 {
 	/* The latest one, usually. */
 	for (size_t at = h->n_intents; at-- > 0;) {
@@ -304,7 +307,7 @@ void told_result(struct hybrid *h, struct tracee *t, const struct log_view *v)
 	}
 }
 
-void told_release(struct hybrid *h)
+void log_opens_release(struct hybrid *h)
 {
 	for (size_t i = 0; i < h->n_intents; i++)
 		str_release(&h->intents[i].path);
@@ -324,7 +327,7 @@ static void abandon(struct hybrid *h, size_t at)
 	drop_intent(h, at);
 }
 
-void told_abandon(struct hybrid *h, const struct member *m)
+void log_opens_abandon(struct hybrid *h, const struct member *m)
 {
 	for (size_t at = h->n_intents; at-- > 0;)
 		if (!m || member_of_teller(h, h->intents[at].process) == m)
@@ -345,12 +348,12 @@ static bool find_orphans(struct hybrid *h)
 	return found;
 }
 
-void told_abandon_gone(struct hybrid *h, bool reading)
+void log_opens_abandon_gone(struct hybrid *h, bool reading)
 {
 	if (!find_orphans(h))
 		return;
 	if (!reading)
-		told_drain(h, true);
+		log_records_drain(h, true);
 	else if (!log_is_empty(&h->log))
 		return;
 	for (size_t at = h->n_intents; at-- > 0;)

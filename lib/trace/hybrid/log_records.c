@@ -23,7 +23,7 @@ enum {
 	URGENT_NS = 1000000, /* the same, somebody waiting */
 };
 
-void told_raise_generation(struct hybrid *h)
+void log_records_raise_generation(struct hybrid *h)
 {
 	atomic_fetch_add(&h->log.header->generation, 1);
 	h->stale = false;
@@ -46,7 +46,7 @@ static void set_cwd(struct hybrid *h, struct tracee *t, const char *path,
 	t->cwd_generation = h->o.tree.cwd_generation;
 }
 
-int32_t told_root_mount(void)
+int32_t log_records_root_mount(void)
 {
 	static int32_t number = -1;
 	struct statx st;
@@ -71,13 +71,13 @@ static void on_hello(struct hybrid *h, const struct log_view *v)
 	m = t ? member_of(h, t) : NULL;
 	if (!m)
 		return;
-	settle(h, t);
-	told_abandon(h, m);
+	pending_call_end(h, t);
+	log_opens_abandon(h, m);
 	member_exec_end(h, m, 0);
 	(void)member_set_teller(h, m, v->process);
 	set_cwd(h, t, v->path, v->path_len);
 	/* Nobody saw it leave. */
-	if (v->dirfd2 && v->dirfd2 != told_root_mount())
+	if (v->dirfd2 && v->dirfd2 != log_records_root_mount())
 		call_check_namespaces(&h->o, t);
 }
 
@@ -152,16 +152,16 @@ static void enter_named(struct hybrid *h, struct tracee *t, enum call call,
 	if (call == CALL_OPEN && a->dirfd2) {
 		a->rules = (uint64_t)a->dirfd2;
 		if (call_open_by_rules(&h->o, t, a))
-			settle_later(h, t);
+			pending_call_add(h, t);
 		return;
 	}
 	if (call == CALL_OPEN && magic_replace(h, t, a, &h->magic) < 0)
 		return;
 	if (!call_enter_named(&h->o, t, call, a))
 		return;
-	settle_prepare(h, t, a);
+	pending_call_prepare(h, t, a);
 	if (t->pending.call != CALL_NONE)
-		settle_later(h, t);
+		pending_call_add(h, t);
 }
 
 static void enter_asked(struct hybrid *h, struct tracee *t,
@@ -179,9 +179,9 @@ static void enter_asked(struct hybrid *h, struct tracee *t,
 		.flags = v->flags,
 	};
 
-	settle(h, t);
-	settle_finished(h);
-	told_abandon_gone(h, true);
+	pending_call_end(h, t);
+	pending_calls_check(h);
+	log_opens_abandon_gone(h, true);
 	h->entering = true;
 	if (call == CALL_NONE)
 		return;
@@ -192,7 +192,7 @@ static void enter_asked(struct hybrid *h, struct tracee *t,
 	else if (call_names_files(call))
 		enter_named(h, t, call, &a);
 	else if (call_enter(&h->o, t, call, no_args))
-		settle_later(h, t);
+		pending_call_add(h, t);
 }
 
 static void answer(struct hybrid *h, const struct log_view *v)
@@ -244,11 +244,11 @@ static void on_asked_result(struct hybrid *h, const struct log_view *v)
 		return;
 	}
 	if (v->call == LOG_CALL_NAMESPACE && v->value >= 0 &&
-	    settle_has_other_root(t->tid)) {
+	    pending_call_has_other_root(t->tid)) {
 		t->process->foreign_root = true;
 		h->o.tree.cwd_generation++;
 	}
-	settle_told(h, t, v->value);
+	pending_call_result(h, t, v->value);
 }
 
 /* ---- all records ---- */
@@ -269,8 +269,8 @@ static void set_shared_cwd(struct hybrid *h, pid_t pid, const char *path,
 
 /* Usually a process has one directory.  A thread that left it (CLONE_FS) speaks for
  * itself from then on, which shows in that the leader is elsewhere. */
-void told_directory(struct hybrid *h, struct tracee *leader, pid_t tid,
-		    const char *path, size_t len)
+void log_records_directory(struct hybrid *h, struct tracee *leader, pid_t tid,
+			   const char *path, size_t len)
 {
 	char link[32], text[LOG_PATH_MAX + 1];
 	struct tracee *t;
@@ -311,7 +311,7 @@ static void settle_speaker(struct hybrid *h, const struct log_view *v)
 	struct tracee *t = h->n_waiting ? tree_find(&h->o.tree, v->tid) : NULL;
 
 	if (t && t->pending.call != CALL_NONE && hybrid_has_filter(h))
-		settle(h, t);
+		pending_call_end(h, t);
 }
 
 static void on_told(struct hybrid *h, const struct log_view *v)
@@ -330,16 +330,16 @@ static void on_told(struct hybrid *h, const struct log_view *v)
 	}
 	switch (v->kind) {
 	case LOG_OPEN:
-		told_read(h, t, v);
+		log_opens_read(h, t, v);
 		break;
 	case LOG_INTENT:
-		told_intent(h, t, v);
+		log_opens_intent(h, t, v);
 		break;
 	case LOG_RESULT:
-		told_result(h, t, v);
+		log_opens_result(h, t, v);
 		break;
 	case LOG_CWD:
-		told_directory(h, t, v->tid, v->path, v->path_len);
+		log_records_directory(h, t, v->tid, v->path, v->path_len);
 		break;
 	case LOG_FD:
 		on_descriptor(h, t, v->value);
@@ -349,7 +349,7 @@ static void on_told(struct hybrid *h, const struct log_view *v)
 	}
 }
 
-void told_who(struct hybrid *h, const struct log_view *v)
+void log_records_who(struct hybrid *h, const struct log_view *v)
 {
 	struct tracee *t = teller_of(h, v);
 
@@ -358,7 +358,7 @@ void told_who(struct hybrid *h, const struct log_view *v)
 	else if (v->kind == LOG_FORK)
 		on_fork(h, v);
 	else if (v->kind == LOG_CWD && t)
-		told_directory(h, t, v->tid, v->path, v->path_len);
+		log_records_directory(h, t, v->tid, v->path, v->path_len);
 }
 
 /* Its parent says so; who lives has been mistaken for another (pid namespaces). */
@@ -455,12 +455,12 @@ static bool waited_enough(struct hybrid *h, bool urgent)
 
 /* Up to where the log stood when we were asked: what others add meanwhile must not
  * keep us. */
-void told_drain(struct hybrid *h, bool urgent)
+void log_records_drain(struct hybrid *h, bool urgent)
 {
 	uint64_t end = atomic_load(&h->log.header->head);
 
 	if (h->n_waiting && h->log.tail != end)
-		settle_finished(h);
+		pending_calls_check(h);
 
 	while (!h->dead_log && !log_is_empty(&h->log) &&
 	       (int64_t)(end - h->log.tail) > 0) {
@@ -481,7 +481,7 @@ void told_drain(struct hybrid *h, bool urgent)
 	h->stuck_ns = 0;
 }
 
-void told_trouble(struct hybrid *h)
+void log_records_trouble(struct hybrid *h)
 {
 	static const struct {
 		uint32_t flag;

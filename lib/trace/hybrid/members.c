@@ -250,7 +250,7 @@ static void drop_other_threads(struct hybrid *h, struct tracee *leader)
 	       (t = map_next(&h->o.tree.tracees, &pos))) {
 		if (t == leader || t->process != leader->process)
 			continue;
-		settle(h, t);
+		pending_call_end(h, t);
 		(void)tree_remove(&h->o.tree, t);
 		pos = 0; /* the map has changed */
 	}
@@ -280,7 +280,7 @@ static void exec_done(struct hybrid *h, struct member *m, bool seen)
 	m->exec_told = true;
 	m->exec_by = 0;
 	m->patience = PATIENCE_UNKNOWN;
-	told_abandon(h, m);
+	log_opens_abandon(h, m);
 	drop_teller(h, m);
 	call_exec_done(&h->o, t, str_cstr(&m->exec_exe),
 		       known ? &m->exec_stat : NULL);
@@ -354,10 +354,10 @@ void member_gone(struct hybrid *h, struct member *m, int status)
 		m->escaped = true; /* it never spoke */
 	if (m->exec_open)
 		exec_done(h, m, false);
-	told_abandon(h, m);
+	log_opens_abandon(h, m);
 	if (t) {
 		drop_other_threads(h, t);
-		settle(h, t);
+		pending_call_end(h, t);
 		call_emit(&h->o, t, EVENT_EXIT, 0, status, NULL, NULL, NULL);
 		(void)tree_remove(&h->o.tree, t);
 	}
@@ -447,7 +447,7 @@ static void look_for_threads(struct hybrid *h)
 		if (t->tid == t->process->pid || !member_thread_is_gone(t) ||
 		    log_has_result(&h->log, t->tid))
 			continue;
-		settle(h, t);
+		pending_call_end(h, t);
 		(void)tree_remove(&h->o.tree, t);
 		pos = 0;
 	}
@@ -474,7 +474,7 @@ void members_look(struct hybrid *h, bool all)
 	}
 	/* Their last words are in the log by now. */
 	if (n)
-		told_drain(h, true);
+		log_records_drain(h, true);
 	for (size_t i = 0; i < n; i++) {
 		int status = proc_zombie_status(gone[i]);
 

@@ -204,7 +204,7 @@ static bool enter(struct hybrid *h, struct tracee *t, enum call call,
 			return false;
 		if (!call_enter_named(&h->o, t, call, &a))
 			return false;
-		settle_prepare(h, t, &a);
+		pending_call_prepare(h, t, &a);
 		return t->pending.call != CALL_NONE;
 	}
 	read_words(h, t, call, &n->data, &a);
@@ -218,7 +218,7 @@ static void catch_up(struct hybrid *h, struct tracee *t, pid_t tid)
 {
 	struct member *m = member_of(h, t);
 
-	settle(h, t);
+	pending_call_end(h, t);
 	if (m && m->exec_open)
 		member_exec_end(h, m, tid);
 }
@@ -233,17 +233,17 @@ static bool on_call(struct hybrid *h, const struct seccomp_notif *n)
 		return false; /* it is gone, or there is no memory for it */
 	catch_up(h, t, (pid_t)n->pid);
 	if (h->n_waiting)
-		settle_finished(h);
+		pending_calls_check(h);
 	/* What programs believe to have told already is void: before the call
 	 * and, because nobody tells us of its end, once more a little later. */
-	told_raise_generation(h);
+	log_records_raise_generation(h);
 	h->stale = true;
 	if (call == CALL_PTRACE)
 		return attach_enter(h, t, &n->data, n->id);
 	seize_call(h, t, &n->data);
 	h->entering = true;
 	if (enter(h, t, call, n))
-		settle_later(h, t);
+		pending_call_add(h, t);
 	h->entering = false;
 	return false;
 }
@@ -270,7 +270,7 @@ static void on_our_library(struct hybrid *h, pid_t pid)
 
 	if (!m)
 		return;
-	settle(h, t);
+	pending_call_end(h, t);
 	member_exec_seen(h, m);
 	seize_is_needless(h, t);
 }
@@ -286,10 +286,10 @@ bool notify_serve(struct hybrid *h)
 		return false;
 	h->result.n_stops++;
 	observer_set_time(&h->o);
-	told_drain(h, true);
-	told_abandon_gone(h, false);
+	log_records_drain(h, true);
+	log_opens_abandon_gone(h, false);
 	if (h->stale)
-		told_raise_generation(h);
+		log_records_raise_generation(h);
 	if (is_our_library(h, n)) {
 		(void)notify_continue(h->listener, n->id);
 		on_our_library(h, (pid_t)n->pid);

@@ -86,8 +86,8 @@ static void prepare_hidden(struct hybrid *h, struct tracee *t)
 		call_forget(&h->o, t);
 }
 
-void settle_prepare(struct hybrid *h, struct tracee *t,
-		    const struct call_args *a)
+void pending_call_prepare(struct hybrid *h, struct tracee *t,
+			  const struct call_args *a)
 {
 	struct pending *w = &t->pending;
 	struct stat st;
@@ -141,7 +141,7 @@ static bool is_there(const struct tracee *t)
 	       memcmp(text, w->path.data, (size_t)n) == 0;
 }
 
-bool settle_has_other_root(pid_t tid)
+bool pending_call_has_other_root(pid_t tid)
 {
 	struct stat ours, theirs;
 	char link[32];
@@ -193,7 +193,7 @@ static enum outcome outcome_now(const struct tracee *t, int *ret_fd)
 	case CALL_CHDIR:
 		return of(is_there(t));
 	case CALL_CHROOT:
-		return of(settle_has_other_root(t->tid));
+		return of(pending_call_has_other_root(t->tid));
 	case CALL_IO_URING:
 		return has_ring(t->tid) ? OUTCOME_DONE : OUTCOME_UNKNOWN;
 	case CALL_HANDLE:
@@ -276,7 +276,7 @@ static void arrive(struct hybrid *h, struct tracee *t)
 	str_add(&to, str_cstr(&t->pending.path), t->pending.path.len);
 	call_exit(&h->o, t, 0);
 	if (to.len && leader && (leader->cwd_told || t->cwd_told))
-		told_directory(h, leader, t->tid, to.data, to.len);
+		log_records_directory(h, leader, t->tid, to.data, to.len);
 	str_release(&to);
 }
 
@@ -303,7 +303,7 @@ static void act(struct hybrid *h, struct tracee *t, enum outcome outcome,
 		call_exit(&h->o, t, fd < 0 ? INT32_MAX : fd);
 }
 
-void settle(struct hybrid *h, struct tracee *t)
+void pending_call_end(struct hybrid *h, struct tracee *t)
 {
 	enum outcome outcome;
 	int fd;
@@ -325,7 +325,7 @@ static bool is_lost(struct hybrid *h, const struct tracee *t, int fd)
 	       resolve_fd(t->tid, fd, &h->o.name, &st) == -ENOENT;
 }
 
-void settle_told(struct hybrid *h, struct tracee *t, int32_t result)
+void pending_call_result(struct hybrid *h, struct tracee *t, int32_t result)
 {
 	if (t->pending.call == CALL_NONE)
 		return;
@@ -370,7 +370,7 @@ static bool must_fail(const struct pending *w)
 	return w->call == CALL_MKNOD && look(&w->path, &st);
 }
 
-void settle_later(struct hybrid *h, struct tracee *t)
+void pending_call_add(struct hybrid *h, struct tracee *t)
 {
 	enum { MANY = 64 };
 	pid_t *slot;
@@ -462,7 +462,7 @@ static bool has_spoken(const struct hybrid *h, const struct tracee *t)
 	return log_has_result(&h->log, t->tid);
 }
 
-void settle_finished(struct hybrid *h)
+void pending_calls_check(struct hybrid *h)
 {
 	for (size_t i = 0; i < h->n_waiting; i++) {
 		struct tracee *t = tree_find(&h->o.tree, h->waiting[i]);
@@ -475,7 +475,7 @@ void settle_finished(struct hybrid *h)
 		/* In this order: who is gone says nothing more. */
 		else if ((member_thread_is_gone(t) || is_elsewhere(h, t->tid)) &&
 			 !has_spoken(h, t))
-			settle(h, t);
+			pending_call_end(h, t);
 	}
 	compact(h);
 }

@@ -22,7 +22,7 @@ static void free_recovery(struct recovery *r)
 		return;
 	log_file_release(&r->hybrid.file);
 	members_release(&r->hybrid);
-	told_release(&r->hybrid);
+	log_opens_release(&r->hybrid);
 	str_release(&r->hybrid.magic);
 	free(r->hybrid.waiting);
 	written_release(&r->hybrid.written);
@@ -39,7 +39,7 @@ static void remember(struct hybrid *h)
 	uint64_t tail = atomic_load(&h->log.header->tail);
 
 	if (head - tail > h->log.n_cells)
-		return; /* it makes no sense: told_drain() will say so */
+		return; /* it makes no sense: log_records_drain() will say so */
 	h->log.tail = head > h->log.n_cells ? head - h->log.n_cells : 0;
 	h->o.quiet = true;
 	while (h->log.tail < tail) {
@@ -51,7 +51,7 @@ static void remember(struct hybrid *h)
 		if (r == -EPROTO)
 			break;
 		if (r == 1)
-			told_who(h, &h->view);
+			log_records_who(h, &h->view);
 	}
 	h->o.quiet = false;
 	h->log.tail = tail;
@@ -59,15 +59,15 @@ static void remember(struct hybrid *h)
 
 static void read_rest(struct hybrid *h)
 {
-	told_drain(h, true);
-	told_trouble(h);
+	log_records_drain(h, true);
+	log_records_trouble(h);
 	for (size_t i = 0; i < h->n_waiting; i++) {
 		struct tracee *t = tree_find(&h->o.tree, h->waiting[i]);
 
 		if (t)
-			settle(h, t);
+			pending_call_end(h, t);
 	}
-	told_abandon(h, NULL);
+	log_opens_abandon(h, NULL);
 }
 
 int hybrid_recover(const char *run, pid_t root,
@@ -83,7 +83,7 @@ int hybrid_recover(const char *run, pid_t root,
 	h = &r->hybrid;
 	h->base.ops = &tracer_hybrid;
 	h->listener = h->guardian.line = -1;
-	h->o.told = told_event;
+	h->o.told = emit_event;
 	r->job = (struct tracer_job){ .sink = sink, .ctx = ctx };
 	result = observer_init(&h->o, &r->job);
 	if (result == 0)

@@ -275,7 +275,7 @@ static void open_failed(struct hybrid *h, const struct seized *s,
 	struct tracee *t = s ? tree_find(&h->o.tree, s->tid) : NULL;
 
 	if (t && nature_of(call) == NATURE_OPENS && is_same_call(&s->last, d))
-		settle_told(h, t, -EINTR);
+		pending_call_result(h, t, -EINTR);
 }
 
 static void look_at(struct hybrid *h, pid_t tid);

@@ -15,7 +15,7 @@ static const char other[] = "/usr/bin/env";
 enum { NOW = 1000000000, LATER = NOW + 100000000 };
 
 struct fixture {
-	struct known known;
+	struct path_cache known;
 	struct process process;
 	struct tracee t;
 	struct str path; /* canonical name of the shell */
@@ -43,7 +43,7 @@ static int end(void **state)
 {
 	struct fixture *f = *state;
 
-	known_release(&f->known);
+	path_cache_release(&f->known);
 	str_release(&f->path);
 	str_release(&f->found);
 	free(f);
@@ -52,13 +52,13 @@ static int end(void **state)
 
 static void add(struct fixture *f, const char *name, const struct str *path)
 {
-	known_add(&f->known, NOW, &f->t, name, strlen(name), path, &f->st);
+	path_cache_add(&f->known, NOW, &f->t, name, strlen(name), path, &f->st);
 }
 
-static const struct known_file *find_slot(const struct fixture *f,
-					  const char *name)
+static const struct path_cache_file *find_slot(const struct fixture *f,
+					       const char *name)
 {
-	for (size_t i = 0; i < KNOWN_SLOTS; i++)
+	for (size_t i = 0; i < PATH_CACHE_SLOTS; i++)
 		if (f->known.files[i].name.len &&
 		    strcmp(f->known.files[i].name.data, name) == 0)
 			return &f->known.files[i];
@@ -69,8 +69,8 @@ static const struct known_file *find_slot(const struct fixture *f,
 static bool find(struct fixture *f, const char *name, int64_t now)
 {
 	struct stat st;
-	bool found = known_find(&f->known, now, &f->t, name, strlen(name),
-				&f->found, &st);
+	bool found = path_cache_find(&f->known, now, &f->t, name, strlen(name),
+				     &f->found, &st);
 
 	if (found)
 		assert_int_equal(st.st_ino, f->st.st_ino);
@@ -86,7 +86,7 @@ static void what_was_added_is_found(void **state)
 	assert_true(find(f, shell, NOW));
 	assert_string_equal(f->found.data, f->path.data);
 	assert_false(find(f, other, NOW));
-	known_forget(&f->known);
+	path_cache_forget(&f->known);
 	assert_false(find(f, shell, NOW));
 }
 
@@ -185,7 +185,7 @@ static void names_of_another_root_are_not_ours(void **state)
 	f->process.foreign_root = false;
 	f->process.foreign_mounts = true;
 	assert_false(find(f, shell, NOW));
-	known_forget(&f->known);
+	path_cache_forget(&f->known);
 	add(f, shell, &f->path);
 	f->process.foreign_mounts = false;
 	assert_false(find(f, shell, NOW));

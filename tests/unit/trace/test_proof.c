@@ -112,7 +112,7 @@ static void what_is_held_tells_the_same(void **state)
 	set_limit(s, 1000);
 	assert_false(is_full(s));
 	until = s->t->process->roomy_until_ns;
-	held_attach(&s->o->proof.table, s->t->tid);
+	thread_fd_attach(&s->o->proof.table, s->t->tid);
 	for (int i = 0; i < 2; i++) {
 		s->t->process->roomy_until_ns = 0;
 		assert_false(is_full(s));
