@@ -1,6 +1,6 @@
-/* histogram.h - how often what took how long.
+/* histogram.h - how long operations took.
  *
- * The bounds are the same for all: from 10 us to 5 minutes, three a decade.  Adding
+ * All histograms have the same bounds, from 10 us to 5 minutes, three per decade.  Adding
  * takes a few nanoseconds. */
 #ifndef BASE_HISTOGRAM_H
 #define BASE_HISTOGRAM_H
@@ -20,8 +20,8 @@ extern const uint64_t histogram_bounds_us[HISTOGRAM_N];
 
 void histogram_add(struct histogram *h, int64_t us);
 
-/* The time in us below which a part `q` of all lies, as exactly as the bounds allow; 0
- * when there was nothing. */
+/* The quantile `q` (0 to 1) in us, interpolated within its bucket; 0 for an empty
+ * histogram. */
 double histogram_quantile(const struct histogram *h, double q);
 
 #endif

@@ -96,7 +96,7 @@ static void add_left_out(struct log_lines *n)
 {
 	CLEANUP(str_release) struct str text = STR_INIT;
 
-	str_addf(&text, "%llu lines were left out",
+	str_addf(&text, "%llu lines were dropped",
 		 (unsigned long long)n->left_out);
 	add_line(n, LOG_WARNING, NULL, str_cstr(&text));
 	n->left_out = 0;

@@ -1,4 +1,4 @@
-/* private_file.h - files that nobody but their owner may read: tokens, passwords. */
+/* private_file.h - files that only their owner may read: tokens, passwords. */
 #ifndef BASE_PRIVATE_FILE_H
 #define BASE_PRIVATE_FILE_H
 
@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/str.h"
 
-/* The whole file, of `max` bytes at most; `what` it holds is for sentences.  Its memory does not
- * move while it is read, so that it can be wiped with private_wipe(). */
+/* Reads the whole file, at most `max` bytes; `what` names its content in error messages.  The
+ * memory is not reallocated while it is read, so that private_wipe() clears all of it. */
 int private_file_read(const char *path, const char *what, size_t max,
 		      struct str *out, struct roar_error *err);
 void private_wipe(struct str *text);

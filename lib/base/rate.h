@@ -1,4 +1,4 @@
-/* rate.h - how many a second, of the ten seconds before this one. */
+/* rate.h - events per second, over the last ten full seconds. */
 #ifndef BASE_RATE_H
 #define BASE_RATE_H
 

@@ -1,8 +1,7 @@
-/* recent_lines.h - the last lines of the program about itself, for those who look later.
+/* recent_lines.h - the last log lines of a server, kept in memory.
  *
- * A ring of RECENT_LINES_MAX lines.  A line beyond RECENT_LINE_LEN bytes is cut, so all of it takes
- * half a megabyte at most, whoever makes lines and however many.  Lines are numbered from 1
- * on, and numbers only grow. */
+ * A ring of RECENT_LINES_MAX lines, each cut to RECENT_LINE_LEN bytes: half a megabyte at most.
+ * Lines are numbered from 1, and numbers only grow. */
 #ifndef BASE_RECENT_LINES_H
 #define BASE_RECENT_LINES_H
 
@@ -17,7 +16,7 @@ struct recent_line {
 	uint64_t id;
 	int64_t wall_ms;
 	const char *level; /* "error", "warning", "info", "debug" */
-	char *job; /* NULL: of the server itself */
+	char *job; /* NULL: the server itself */
 	char *message;
 };
 
@@ -29,12 +28,11 @@ struct recent_lines {
 
 void recent_lines_release(struct recent_lines *r);
 
-/* Copies what it is given; a line that there is no memory for is left out. */
+/* Copies its arguments; without memory the line is dropped. */
 void recent_lines_add(struct recent_lines *r, int64_t wall_ms,
 		      const char *level, const char *job, const char *message);
 
-/* The first line behind `id`, NULL when there is none; of those that are gone it says
- * nothing. */
+/* The first line after `id` that is still in the ring; NULL: there is none. */
 const struct recent_line *recent_lines_after(const struct recent_lines *r,
 					     uint64_t id);
 

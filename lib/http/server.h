@@ -1,4 +1,4 @@
-/* server.h - HTTP/1.1 for programs that serve, on the loop of everything else.
+/* server.h - an HTTP/1.1 server on the event loop of the program.
  *
  * A connection carries one exchange at a time: a request, and its reply.  The handler
  * is told when the head of the request is there, and may reply from then on: at once, after the
@@ -8,16 +8,16 @@
  *	begin() ──▶ body() … ──▶ end()
  *	   └── http_reply_begin() ──▶ http_reply_write() … ──▶ http_reply_end() ──▶ closed()
  *
- * A reply that begins before the body has ended closes the connection after it, since
- * nobody knows how much the client still sends.  "100 Continue" is sent when begin()
- * returns without a reply, unless the handler took that over.
+ * A reply that begins before the body has ended closes the connection after it, since the
+ * client may still send any number of bytes.  "100 Continue" is sent when begin() returns
+ * without a reply, unless the handler has deferred it.
  *
  * Memory is bounded: a handler that cannot take more pauses the body, and one that
  * produces waits for drained() when http_reply_backlog() is large.
  *
- * No client keeps another one out: a connection that sends no whole head, or does not
- * read its reply, is closed after a time, and when there are too many, the one
- * that has been quiet for longest makes room for the new one.
+ * No client can lock out others: a connection that does not send a whole head, or does not
+ * read its reply, is closed after a time limit, and at the limit of connections the one
+ * that has been idle for longest is closed for the new one.
  *
  * One thread: that of the loop. */
 #ifndef HTTP_SERVER_H
@@ -54,7 +54,7 @@ struct http_handler {
 	void (*body)(struct http_exchange *x, const char *data, size_t len);
 	/* The request is whole.  Not called once the reply has ended. */
 	void (*end)(struct http_exchange *x);
-	/* What was written has left.  Not called once the reply has ended.  May
+	/* All that was written has been sent.  Not called once the reply has ended.  May
 	 * be NULL. */
 	void (*drained)(struct http_exchange *x);
 	/* The exchange is over: the reply is on its way, or the client is gone.  The
@@ -80,7 +80,7 @@ enum {
 	HTTP_STALL_MS = 10000,
 };
 
-/* Those above, and what goes with them: for an API, probes and pages. */
+/* The defaults: for an API, probes and pages. */
 extern const struct http_limits HTTP_LIMITS;
 
 /* `handler` and `ctx` live as long as the server. */
@@ -130,17 +130,18 @@ void http_reply_field(struct http_exchange *x, const char *name,
 /* Sends the head.  `length` is that of the body, or HTTP_LENGTH_CHUNKED.  A reply to HEAD
  * has the fields of its body, and no body: what is written is dropped. */
 void http_reply_begin(struct http_exchange *x, unsigned status, int64_t length);
-/* -ENOBUFS: too much waits already; the connection is cut.  -EPIPE: the client is gone. */
+/* -ENOBUFS: too many bytes wait already; the connection is closed.  -EPIPE: the client is
+ * gone. */
 int http_reply_write(struct http_exchange *x, const void *data, size_t len);
 /* Adds a trailer, before http_reply_end() of a chunked reply. */
 void http_reply_trailer(struct http_exchange *x, const char *name,
 			const char *value);
-/* A body that is shorter than its length cuts the connection, so that the client
+/* A body that is shorter than its length closes the connection, so that the client
  * notices. */
 void http_reply_end(struct http_exchange *x);
-/* Cuts the connection: the reply cannot be completed. */
+/* Closes the connection: the reply cannot be completed. */
 void http_reply_abort(struct http_exchange *x);
-/* Bytes that were written and have not left. */
+/* Bytes that were written and not sent yet. */
 size_t http_reply_backlog(const struct http_exchange *x);
 bool http_reply_has_begun(const struct http_exchange *x);
 

@@ -1,9 +1,10 @@
-/* service.h - how the coordinator uses lib/http: requests that are whole, replies that wait for
- * the log, and streams.
+/* service.h - whole requests in, replies out: what an API or a dashboard needs of server.h.
  *
- * GET, HEAD and POST.  A handler gets a request with its body and answers at once; what it
- * answers may be a stream, which goes on for as long as both sides want.  A reply that
- * tells of a change leaves when that change is durable, as replies to calls do. */
+ * GET, HEAD and POST.  A handler gets a request with its body and fills the reply before it
+ * returns.  The reply is a body, or a stream that continues until either side ends it.  A reply
+ * that reports a change can be held until that change is durable (`wait_for`).
+ *
+ * One thread: that of the loop. */
 #ifndef HTTP_SERVICE_H
 #define HTTP_SERVICE_H
 
@@ -21,9 +22,9 @@ struct http_request {
 	const char *path; /* "/metrics", decoded, without the query */
 	const char *authorization; /* NULL: not given */
 	const char *if_none_match; /* likewise */
-	const char *host; /* likewise: by which name we were asked */
+	const char *host; /* likewise: the host name in the request */
 	bool is_post;
-	const char *body; /* of a POST, with a NUL behind it */
+	const char *body; /* of a POST; a NUL follows it */
 	size_t body_len;
 	const char *target; /* as it was sent */
 	struct pool *pool; /* lives as long as the request */
@@ -36,15 +37,15 @@ const char *http_request_query(const struct http_request *request,
 struct http_service;
 struct http_exchange;
 
-/* A reply that goes on.  Who answers with one adds to `out` and calls
- * http_stream_wake(); what the client has not taken yet stays there. */
+/* A reply without an end, such as an event stream.  Its owner adds to `out` and calls
+ * http_stream_wake(); bytes that cannot be sent yet stay in `out`. */
 struct http_stream {
 	struct str out;
 	size_t sent; /* bytes of it that have left */
-	bool ended; /* nothing more is added */
-	/* All has left: may add more, or wait.  Not called after the end. */
+	bool ended; /* no bytes follow */
+	/* All bytes were sent: may add more, or wait.  Not called after the end. */
 	void (*drained)(struct http_stream *s);
-	/* The client is gone, or has all of a stream that ended.  The last call. */
+	/* The client left, or got all of a stream that ended.  The last call. */
 	void (*closed)(struct http_stream *s);
 
 	struct http_exchange *exchange; /* http.c's; NULL: not open yet */
@@ -56,16 +57,17 @@ void http_stream_end(struct http_stream *s);
 struct http_reply {
 	unsigned status; /* 200 unless set */
 	const char *type; /* of the content: JSON unless set */
-	const char *cache; /* how long it may be kept: not at all unless set */
+	const char *cache; /* Cache-Control; "no-store" unless set */
 	const char *etag; /* NULL: none */
 	const char *policy; /* Content-Security-Policy; NULL: none */
 	struct str body;
-	const void *fixed; /* instead of the body: what never changes */
+	const void *fixed; /* instead of the body: static data */
 	size_t fixed_len;
-	struct http_stream *stream; /* instead of either; http's from then on */
-	struct str link; /* where the next page is; empty: nowhere */
-	/* The reply tells of a change: it leaves with http_service_release() of this number or a
-	 * higher one.  0: at once. */
+	struct http_stream
+		*stream; /* instead of either; the service's from then on */
+	struct str link; /* the field Link; empty: none */
+	/* The reply is held until http_service_release() of this number or a higher one.
+	 * 0: it is sent at once. */
 	uint64_t wait_for;
 };
 
@@ -83,15 +85,15 @@ DEFINE_CLEANUP(struct http_service *, http_service_free)
 void http_service_set_field(struct http_service *h, const char *name,
 			    const char *value);
 
-/* Lets replies go that waited for numbers up to `seq`.  */
+/* Sends the held replies with numbers up to `seq`. */
 void http_service_release(struct http_service *h, uint64_t seq);
-/* Lets all of them go, with status 503 and this body. */
+/* Sends 503 with this body in place of all held replies. */
 void http_service_fail_held(struct http_service *h, const char *body);
 bool http_service_is_holding(const struct http_service *h);
 
 uint64_t http_service_n_requests(const struct http_service *h);
 unsigned http_service_n_streams(const struct http_service *h);
-uint64_t
-http_service_n_slow(const struct http_service *h); /* streams that nobody read */
+uint64_t http_service_n_slow(
+	const struct http_service *h); /* connections whose client did not read */
 
 #endif

@@ -77,7 +77,7 @@ void server_fail(struct server *s, int error, const char *sentence)
 		return;
 	s->failure = error;
 	(void)error_set(&s->why, error, "%s", sentence);
-	log_lines_add(&s->lines, LOG_ERR, NULL, "%s; the coordinator ends",
+	log_lines_add(&s->lines, LOG_ERR, NULL, "%s; the coordinator stops",
 		      sentence);
 	loop_later(s->loop, &s->round_end);
 }
@@ -127,7 +127,7 @@ static int make_parts(struct server *s, struct roar_error *err)
 	if (r == 0)
 		r = rpc_server_new(s->loop, &call_handler, s, &wires, &s->rpc);
 	if (r < 0)
-		return error_set(err, r, "cannot begin: %s", strerror(-r));
+		return error_set(err, r, "cannot start: %s", strerror(-r));
 	s->started_ms = clock_now_ns() / 1000000;
 	s->started_mono_ms = loop_now_ms(s->loop);
 	s->tick.due = on_tick;
@@ -153,10 +153,11 @@ static int listen_for_calls(struct server *s, struct str *line,
 		if (port && !s->port)
 			s->port = port;
 		if (!o->tokens && options_is_public(o->listen[i]))
-			log_lines_add(&s->lines, LOG_WARNING, NULL,
-				      "whoever reaches '%s' may do everything: "
-				      "give --tokens",
-				      o->listen[i]);
+			log_lines_add(
+				&s->lines, LOG_WARNING, NULL,
+				"no --tokens file: any client that can reach "
+				"'%s' has full access",
+				o->listen[i]);
 	}
 	return 0;
 }

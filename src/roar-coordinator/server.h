@@ -9,9 +9,9 @@
  *	                                                        |
  *	wires  <-----------------------------------------------+
  *
- * A reply waits in `reply_queue` while records that were handed out before it are not durable;
- * when none are, it leaves at once.  Where the log is in etcd, leadership.h says whether requests
- * are answered at all.  All of it is one thread; only the log writes by others. */
+ * A reply waits in `reply_queue` until all records before it are durable; without such records
+ * it is sent at once.  With the log in etcd, leadership.h decides whether requests are answered
+ * at all.  Everything runs on the thread of the loop; only the log on disk has its own. */
 #ifndef COORDINATOR_SERVER_H
 #define COORDINATOR_SERVER_H
 
@@ -39,21 +39,22 @@
 
 struct etcd;
 
-/* A call that is under way. */
+/* A call in progress. */
 struct call {
-	struct call *next, *prev; /* of all; `next` of those that are free */
+	struct call *next,
+		*prev; /* all calls in progress; `next`: the free list */
 	struct rpc_call *rpc;
 	struct method *method;
-	struct scope *scope; /* NULL: of a method that is free */
-	int64_t started_ns; /* when its last request came; 0: none has */
+	struct scope *scope; /* NULL: a method that needs no token */
+	int64_t started_ns; /* when its last request arrived; 0: never */
 	uint64_t id;
 	bool asked; /* the state machine knows it */
-	bool answered; /* its last reply waits for the log */
+	bool answered; /* its last reply is in the reply queue */
 	bool watches_health;
-	bool knows_service; /* of a watcher of health: what it asked for is there */
+	bool knows_service; /* watches_health: the service exists */
 };
 
-/* What the program asks the state machine itself, for HTTP: the reply is there when
+/* A request of the program itself to the state machine, for HTTP.  The reply has arrived when
  * coord_request() returns. */
 struct look {
 	uint64_t id;
@@ -78,37 +79,37 @@ struct server {
 	struct unpacker unpacker;
 
 	/* calls */
-	struct call *calls; /* under way */
+	struct call *calls; /* in progress */
 	struct call *free_calls;
-	struct call *current; /* whose request is being worked on */
+	struct call *current; /* its request is being processed */
 	struct look *look;
 	uint64_t n_looks;
-	unsigned n_free_streams; /* that need no token */
-	struct str out; /* a reply, packed; memory that is used again */
-	const ProtobufCMessage *common; /* to replies, for now */
+	unsigned n_free_streams; /* streams that need no token */
+	struct str out; /* a packed reply; the memory is reused */
+	const ProtobufCMessage *common; /* part that the next replies share */
 	size_t common_len; /* of it, packed */
-	struct rpc_shared *end; /* its bytes, once they were needed */
+	struct rpc_shared *end; /* the packed `common`, made when first needed */
 	struct str absent;
 
 	/* the log */
 	struct record_log *log; /* NULL: a standby has none */
 	struct reply_queue reply_queue;
 	struct str record;
-	uint64_t appended; /* the last record that was handed in */
-	uint64_t n_replayed; /* records that were read at the start */
+	uint64_t appended; /* number of the last record appended */
+	uint64_t n_replayed; /* records read at startup */
 	int64_t load_began_ns;
 	struct loop_later round_end;
 	struct loop_timer tick;
-	int failure; /* why the program cannot go on; 0: it can */
-	struct roar_error why; /* likewise, as a sentence */
-	bool disk_full; /* the last record found no room */
+	int failure; /* -errno of a fatal failure; 0: none */
+	struct roar_error why; /* the same as a sentence */
+	bool disk_full; /* there was no room for the last record */
 
 	/* the end */
 	bool stop_asked; /* by a call */
 	int64_t stop_grace_ms;
 	bool stopping;
-	bool forced; /* grace is over */
-	bool resigned; /* the lead was given away, where there is one */
+	bool forced; /* the grace period is over */
+	bool resigned; /* leadership was given up */
 	int64_t stop_by_ms;
 	struct loop_timer stop_timer;
 	struct loop_fd signals;
@@ -123,11 +124,11 @@ struct server {
 	uint64_t n_snapshots_failed;
 	struct histogram snapshot;
 	int64_t snapshot_began_ns;
-	uint64_t checkpoint_bytes; /* that workers told to have saved */
+	uint64_t checkpoint_bytes; /* reported by workers */
 	struct history history;
 	struct loop_timer history_timer;
 
-	/* those who watch */
+	/* event streams */
 	struct live live;
 };
 
@@ -138,32 +139,33 @@ static inline struct coord_now server_now(const struct server *s)
 }
 
 /* serve.c: the whole. */
-/* The program ends, and says why. */
+/* Stops the program with this error. */
 void server_fail(struct server *s, int error, const char *sentence);
-/* Forgets the state; replies that wait are never sent. */
+/* Replaces the state by an empty one; queued replies are dropped. */
 void server_renew_state(struct server *s);
-/* Where clients find us; standbys tell it while we lead. */
+/* The address that standbys send clients to while this one leads. */
 void server_own_address(const struct server *s, struct str *ret);
 
 /* call.c: the wires' side. */
 extern const struct rpc_handler call_handler;
-/* Ends calls that `which` is true for, all for NULL. */
+/* Ends the calls for which `which` returns true; NULL: all. */
 void call_end_all(struct server *s, bool (*which)(const struct call *c),
 		  unsigned status, const char *sentence);
-/* The state machine will know none of them any more; nothing of them is answered. */
+/* Drops all calls of the state machine without a reply. */
 void call_forget_all(struct server *s);
-/* Sends the status and forgets the call. */
+/* Sends the status and frees the call. */
 void call_end(struct server *s, struct call *c, unsigned status,
 	      const char *sentence, const char *absent);
-/* One message of a reply; `end`, which may be NULL, has its last bytes. */
+/* Sends one message of a reply; `end`, which may be NULL, holds its last bytes. */
 void call_send(struct server *s, struct call *c, const void *data, size_t len,
 	       struct rpc_shared *end);
 
 /* answer.c: the state machine's side. */
 extern const struct coord_host answer_host;
-void answer_held(struct server *s); /* what may leave by now */
-void answer_fail_held(struct server *s); /* the log has failed */
-/* Asks the state machine at once. */
+void answer_held(struct server *s); /* sends the replies that are durable */
+void answer_fail_held(
+	struct server *s); /* fails all of them: the log has failed */
+/* Asks the state machine and waits for its reply. */
 void answer_look(struct server *s, const struct scope *scope,
 		 const struct coord_method *method,
 		 const ProtobufCMessage *request, struct look *l);
@@ -176,10 +178,11 @@ int journal_open_etcd(struct server *s, struct etcd *etcd, int64_t token,
 void journal_close(struct server *s);
 int journal_append(struct server *s, const Roar__Record__Record *record);
 void journal_round(struct server *s); /* at the end of a round */
-/* Each second: a full disk may have room again, and no change may come that would tell. */
+/* Every second: checks whether a full disk has room again. */
 void journal_look_for_room(struct server *s);
-uint64_t journal_durable(const struct server *s); /* up to which number */
-bool journal_is_durable(const struct server *s); /* all that was handed in */
+uint64_t
+journal_durable(const struct server *s); /* number of the last durable record */
+bool journal_is_durable(const struct server *s); /* are all records durable? */
 void journal_count(struct server *s, struct record_log_counts *ret);
 
 /* builtin_services.c: health and reflection (builtin_methods of method.h). */
@@ -188,7 +191,7 @@ void builtin_report_health(struct server *s);
 /* stop.c: signals and the end. */
 int stop_watch(struct server *s, struct roar_error *err);
 void stop_begin(struct server *s, int64_t grace_ms);
-void stop_failed(struct server *s); /* at once: the log is lost */
+void stop_failed(struct server *s); /* without grace: the log has failed */
 
 /* sampler.c: the history, one row per second. */
 void sampler_begin(struct server *s);

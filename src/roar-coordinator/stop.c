@@ -37,7 +37,7 @@ static void force(struct server *s)
 	s->forced = true;
 	s->stop_by_ms = loop_now_ms(s->loop) + FLUSH_MS;
 	call_end_all(s, NULL, COORD_UNAVAILABLE,
-		     "the coordinator ends: try again");
+		     "the coordinator is stopping: try again");
 }
 
 /* Nobody waits any more.  Returns true when the lead is given away, or that took too
@@ -77,14 +77,14 @@ void stop_begin(struct server *s, int64_t grace_ms)
 	if (s->stopping)
 		return;
 	log_lines_add(&s->lines, LOG_INFO, NULL,
-		      "ending; calls under way have %lld ms",
+		      "stopping; calls in progress have %lld ms",
 		      (long long)grace_ms);
 	s->stopping = true;
 	s->stop_by_ms = loop_now_ms(s->loop) + grace_ms;
 	builtin_report_health(s);
 	live_end(s, NULL);
 	call_end_all(s, is_stream, COORD_UNAVAILABLE,
-		     "the coordinator ends: try again");
+		     "the coordinator is stopping: try again");
 	rpc_server_drain(s->rpc);
 	s->stop_timer.due = on_look;
 	if (loop_timer_set(s->loop, &s->stop_timer,
@@ -117,23 +117,20 @@ static void reload(struct server *s)
 
 	if (access_reload(&s->access, &err) < 0)
 		log_lines_add(&s->lines, LOG_ERR, NULL,
-			      "%s; the tokens stay as they were", err.text);
+			      "%s; the tokens are unchanged", err.text);
 	else if (s->access.path)
-		log_lines_add(&s->lines, LOG_INFO, NULL,
-			      "the tokens were read again");
+		log_lines_add(&s->lines, LOG_INFO, NULL, "tokens reloaded");
 	call_end_all(s, is_withdrawn, COORD_UNAUTHENTICATED,
-		     "the token was withdrawn: call again with one that is "
-		     "good");
+		     "the token was revoked: call again with a valid one");
 	live_end(s, is_withdrawn_scope);
 	if (!s->tls)
 		return;
 	if (tls_server_reload(s->tls, &err) < 0)
 		log_lines_add(&s->lines, LOG_ERR, NULL,
-			      "%s; the certificates stay as they were",
-			      err.text);
+			      "%s; the certificates are unchanged", err.text);
 	else
 		log_lines_add(&s->lines, LOG_INFO, NULL,
-			      "the certificates were read again");
+			      "certificates reloaded");
 }
 
 /* The second signal to end is obeyed at once. */

@@ -88,10 +88,10 @@ def test_it_serves_within_a_moment():
 
 def test_a_public_address_without_tokens_is_warned_of():
     with Coordinator(listen=["0.0.0.0:0"]) as server:
-        wait_until(lambda: server.logged("may do everything"))
+        wait_until(lambda: server.logged("has full access"))
     with Coordinator() as server:
         wait_until(lambda: server.logged("serving"))
-        assert not server.logged("may do everything")
+        assert not server.logged("has full access")
 
 
 def test_lines_can_be_json():
@@ -121,7 +121,7 @@ def test_calls_under_way_may_end():
         last = server.frames()
         client.wait_for_arrivals(1)
         server.signal(signal.SIGTERM)
-        wait_until(lambda: server.logged("ending"))
+        wait_until(lambda: server.logged("stopping"))
         assert not wait.done()
         # A client that was told GOAWAY opens no new call; the wait itself ends.
         wait.cancel()
@@ -139,7 +139,7 @@ def test_who_waits_beyond_grace_is_told_to_come_back():
         next(events)
         client.wait_for_arrivals(1)
         server.signal(signal.SIGTERM)
-        with raises(CODE.UNAVAILABLE, "the coordinator ends"):
+        with raises(CODE.UNAVAILABLE, "the coordinator is stopping"):
             wait.result()
         with raises(CODE.UNAVAILABLE):
             list(events)
@@ -154,7 +154,7 @@ def test_no_connection_is_taken_while_it_ends():
         wait = client.arrive("a")
         client.wait_for_arrivals(1)
         server.signal(signal.SIGTERM)
-        wait_until(lambda: server.logged("ending"))
+        wait_until(lambda: server.logged("stopping"))
         with server.client() as late:
             with raises(CODE.UNAVAILABLE):
                 late.heartbeat("a")

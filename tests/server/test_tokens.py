@@ -226,14 +226,14 @@ def test_sighup_reads_the_tokens_again(tmp_path):
         tokens.write_text("b secret-of-b\n")
         server.signal(signal.SIGHUP)
         # A stream that was begun with a token that is gone ends.
-        with raises(CODE.UNAUTHENTICATED, "withdrawn"):
+        with raises(CODE.UNAUTHENTICATED, "revoked"):
             list(events)
         with raises(CODE.UNAUTHENTICATED):
             client.heartbeat("w", metadata=A)
         client.register("w", metadata=B)
         tokens.write_text("nonsense")
         server.signal(signal.SIGHUP)
-        wait_until(lambda: server.logged("stay as they were"))
+        wait_until(lambda: server.logged("are unchanged"))
         assert client.heartbeat("w", metadata=B).acknowledged
 
 
@@ -342,7 +342,7 @@ def test_sighup_reads_the_certificates_again(tls):
     make_certificate(tls.certificates)
     new = (tls.certificates / "cert.pem").read_bytes()
     tls.signal(signal.SIGHUP)
-    wait_until(lambda: tls.logged("certificates were read again"))
+    wait_until(lambda: tls.logged("certificates reloaded"))
     assert tls_client(tls, new).heartbeat("a").acknowledged
     with raises(CODE.UNAVAILABLE):
         tls_client(tls, old).heartbeat("a")
@@ -350,7 +350,7 @@ def test_sighup_reads_the_certificates_again(tls):
     assert held.heartbeat("a").acknowledged
     (tls.certificates / "cert.pem").write_text("nonsense")
     tls.signal(signal.SIGHUP)
-    wait_until(lambda: tls.logged("certificates stay as they were"))
+    wait_until(lambda: tls.logged("certificates are unchanged"))
     assert tls_client(tls, new).heartbeat("a").acknowledged
 
 

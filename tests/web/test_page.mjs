@@ -71,7 +71,7 @@ function keepAlive(client, ids, options = {}) {
 test("an empty coordinator says so", () =>
   withPage({}, async (page) => {
     await page.getByText("No worker has registered").waitFor();
-    for (const text of ["Nobody waits", "No dataset is registered", "No checkpoint yet"])
+    for (const text of ["No worker is waiting", "No dataset is registered", "No checkpoint yet"])
       assert.equal((await page.getByText(text, { exact: true }).count()) > 0, true, text);
   }));
 
@@ -98,15 +98,15 @@ test("what happens is on the page without a reload", () =>
     await page.locator("#barriers .missing", { hasText: "w1" }).waitFor();
     await client.arrive("w1", "epoch-end");
     await waits;
-    await page.locator("#barriers").getByText("Nobody waits").waitFor();
+    await page.locator("#barriers").getByText("No worker is waiting").waitFor();
 
     await client.dataset("pile", { samples: 1000, shard: 100 });
     const pile = page.locator("#datasets .item", { hasText: "pile" });
-    await pile.getByText("not dealt yet").waitFor();
+    await pile.getByText("not assigned yet").waitFor();
     await client.shard("pile", "w0");
-    await pile.getByText("5 a worker").waitFor();
+    await pile.getByText("5 per worker").waitFor();
     await pile.getByText("none", { exact: true }).waitFor();
-    await pile.getByText("No worker has said what it read.").waitFor();
+    await pile.getByText("No worker has reported what it read.").waitFor();
     await client.consumed("pile", "w0", 100, 500);
     await pile.getByText("400 of 1,000").waitFor();
     await row(page, "w0").locator(".w-shards", { hasText: "5" }).waitFor();
@@ -125,7 +125,7 @@ test("what happens is on the page without a reload", () =>
       [100, "default"],
     ]);
     await row(page, "w1").waitFor({ state: "detached" });
-    await pile.getByText("moved 5, the fewest possible").waitFor();
+    await pile.getByText("moved 5, the minimum").waitFor();
     await page
       .locator(".chart", { hasText: "Requests" })
       .locator("path.line")

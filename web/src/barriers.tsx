@@ -66,7 +66,7 @@ export function Barriers(props: {
       note={barriers.length > 0 && `${count(barriers.length)} waiting`}
     >
       {barriers.length === 0 && (
-        <Empty title="Nobody waits">
+        <Empty title="No worker is waiting">
           Barriers, gathers and votes show up while somebody waits in them.
         </Empty>
       )}
@@ -89,7 +89,7 @@ export function Barriers(props: {
             <Bar
               value={b.arrived}
               max={b.total}
-              label={`${b.name}: ${b.arrived} of ${b.total} have come`}
+              label={`${b.name}: ${b.arrived} of ${b.total} have arrived`}
               tone="waiting"
             />
             <div class="item-note">

@@ -9,13 +9,13 @@ import { ofJob } from "./view";
 const FEW_STEPS = 8;
 
 function range(least: string, most: string): string {
-  return least === most ? `${most} a worker` : `${least} to ${most} a worker`;
+  return least === most ? `${most} per worker` : `${least} to ${most} per worker`;
 }
 
 // They are dealt when a worker first asks.
 function balance(d: Dataset): string {
   const by = d.balance === "count" ? "" : `by ${d.balance}: `;
-  if (d.table_version === 0) return `${by}not dealt yet`;
+  if (d.table_version === 0) return `${by}not assigned yet`;
   if (d.max_bytes !== undefined) return by + range(bytes(d.min_bytes ?? 0), bytes(d.max_bytes));
   return by + range(count(d.min_shards), count(d.max_shards));
 }
@@ -34,15 +34,15 @@ function moves(d: Dataset): string {
 function lastDeal(d: Dataset): string {
   if (d.last_moved === 0) return "moved none";
   if (d.last_moved_bytes !== undefined)
-    return `moved ${bytes(d.last_moved_bytes)}, at least ${bytes(d.last_minimum_bytes ?? 0)} had to`;
+    return `moved ${bytes(d.last_moved_bytes)}, the minimum was ${bytes(d.last_minimum_bytes ?? 0)}`;
   return d.last_moved === d.last_minimum
-    ? `moved ${count(d.last_moved)}, the fewest possible`
-    : `moved ${count(d.last_moved)}, possible were ${count(d.last_minimum)}`;
+    ? `moved ${count(d.last_moved)}, the minimum`
+    : `moved ${count(d.last_moved)}, the minimum was ${count(d.last_minimum)}`;
 }
 
 function Progress(props: { dataset: Dataset }) {
   const d = props.dataset;
-  if (!d.consumed_samples) return <p class="quiet">No worker has said what it read.</p>;
+  if (!d.consumed_samples) return <p class="quiet">No worker has reported what it read.</p>;
   return (
     <>
       <Bar value={d.consumed_samples} max={d.total_samples} label={`${d.name}: samples read`} />
@@ -118,7 +118,7 @@ function StepItem(props: { store: Store; step: Step; withJob: boolean }) {
       )}
       <div class="item-note">
         <span>
-          {s.size > 0 ? bytes(s.size) : "size not told"}
+          {s.size > 0 ? bytes(s.size) : "size unknown"}
           {s.complete && s.expected > 1 && ` in ${count(s.parts)} parts`}
         </span>
         <span>{s.saved_at && `${duration(props.store.now() - s.saved_at)} ago`}</span>

@@ -42,7 +42,7 @@ export function Events(props: { store: Store; job: string | null }) {
         </label>
       }
     >
-      {lines.length === 0 && <Empty title={urgent ? "No warnings" : "Nothing has happened yet"} />}
+      {lines.length === 0 && <Empty title={urgent ? "No warnings" : "No events yet"} />}
       <ol class="log" tabIndex={0} aria-label="Events, the newest first">
         {lines.map((line) => (
           <li key={line.id} class={line.level}>

@@ -109,8 +109,8 @@ export function LostBanner(props: { store: Store }) {
         {link.why.slice(1)}.{" "}
       </span>
       <span>
-        What you see is from {clock(link.since)};{" "}
-        {wait > 0 ? `trying again in ${wait} s` : "trying again"}.
+        The data shown is from {clock(link.since)};{" "}
+        {wait > 0 ? `retrying in ${wait} s` : "retrying"}.
       </span>
       <button type="button" onClick={() => props.store.retry()}>
         Try now

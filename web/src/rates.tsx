@@ -11,7 +11,7 @@ export function Rates(props: { store: Store }) {
   if (!store.server?.admin) {
     return (
       <p class="hint">
-        Rates and times are of the whole server. The administrator's token shows them.
+        Rates and times cover the whole server and require the administrator's token.
       </p>
     );
   }
@@ -49,7 +49,7 @@ export function Rates(props: { store: Store }) {
         {...common}
         title="Log commit"
         show={milliseconds}
-        nothing="nothing was written yet"
+        nothing="no commits yet"
         series={[
           { column: "sync_p99", name: "p99", class: "c1" },
           { column: "sync_p50", name: "p50", class: "c2" },

@@ -21,7 +21,7 @@ function workersNote(view: View): string {
     suspect && `${count(suspect)} suspect`,
     draining && `${count(draining)} draining`,
   ].filter(Boolean);
-  return parts.length ? parts.join(", ") : view.workers.length ? "all are alive" : "none yet";
+  return parts.length ? parts.join(", ") : view.workers.length ? "all alive" : "none yet";
 }
 
 export function Tiles(props: { store: Store; view: View }) {
@@ -47,9 +47,9 @@ export function Tiles(props: { store: Store; view: View }) {
         value={count(jobs.length)}
         note={
           waiting
-            ? `${plural(waiting, "job")} below the workers it needs`
+            ? `${plural(waiting, "job")} waiting for workers`
             : jobs.length
-              ? "all have their workers"
+              ? "all have enough workers"
               : "none yet"
         }
         tone={waiting ? "warn" : undefined}
@@ -60,9 +60,9 @@ export function Tiles(props: { store: Store; view: View }) {
         note={
           view.workers.some(hasReported)
             ? view.worst
-              ? `the last is ${plural(view.worst, "step")} behind`
-              : "everybody is there"
-            : "no worker has said"
+              ? `the slowest is ${plural(view.worst, "step")} behind`
+              : "all workers are there"
+            : "not reported yet"
         }
       />
       <Tile

@@ -24,7 +24,7 @@ export function TokenForm(props: {
       >
         <h1>This coordinator wants a token</h1>
         <p class="quiet">
-          That of a job shows the job; the administrator's shows everything. It stays in this tab
+          A job's token shows that job; the administrator's shows everything. It stays in this tab
           and is forgotten with it.
         </p>
         <label for="token">Token</label>

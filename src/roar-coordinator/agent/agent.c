@@ -42,7 +42,7 @@ static void stop(struct agent *a)
 		return;
 	}
 	log_lines_add(&a->lines, LOG_INFO, NULL,
-		      "ending; calls under way have %lld ms",
+		      "stopping; calls in progress have %lld ms",
 		      (long long)a->options->grace_ms);
 	a->stop_by_ms = now + a->options->grace_ms;
 	a->stop_timer.due = on_look;
@@ -57,8 +57,7 @@ static void reload(struct agent *a)
 
 	if (a->tls && tls_server_reload(a->tls, &err) < 0)
 		log_lines_add(&a->lines, LOG_ERR, NULL,
-			      "%s; the certificates stay as they were",
-			      err.text);
+			      "%s; the certificates are unchanged", err.text);
 }
 
 static void on_signal(struct loop_fd *f, uint32_t events)
@@ -89,7 +88,7 @@ static int make_parts(struct agent *a, struct roar_error *err)
 	if (r == 0)
 		r = rpc_server_new(a->loop, &relay_handler, a, &limits,
 				   &a->rpc);
-	return r < 0 ? error_set(err, r, "cannot begin: %s", strerror(-r)) : 0;
+	return r < 0 ? error_set(err, r, "cannot start: %s", strerror(-r)) : 0;
 }
 
 static int listen_for_workers(struct agent *a, struct str *line,

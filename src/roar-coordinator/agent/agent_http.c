@@ -74,17 +74,17 @@ static void write_all(struct agent *a, struct str *out)
 		{ PREFIX "connections_accepted_total", "counter",
 		  "Of these, all that there were.", c.accepted },
 		{ PREFIX "connections_refused_total", "counter",
-		  "Connections beyond the limit.", c.refused },
-		{ PREFIX "calls", "gauge", "Calls under way.", c.n_calls },
+		  "Connections refused because of the limit.", c.refused },
+		{ PREFIX "calls", "gauge", "Calls in progress.", c.n_calls },
 		{ PREFIX "received_bytes_total", "counter",
 		  "Bytes from workers.", c.bytes_in },
 		{ PREFIX "sent_bytes_total", "counter", "Bytes to workers.",
 		  c.bytes_out },
 		{ PREFIX "protocol_errors_total", "counter",
-		  "Connections that broke the rules of their protocol.",
+		  "Connections closed because of a protocol error.",
 		  c.protocol_errors },
 		{ PREFIX "slow_readers_total", "counter",
-		  "Connections that were ended because they did not read.",
+		  "Connections closed because the client did not read.",
 		  c.slow_readers },
 	};
 
@@ -116,7 +116,7 @@ static void on_request(void *ctx, const struct http_request *request,
 		if (strcmp(request->path, pages[i].path) != 0)
 			continue;
 		if (request->is_post) {
-			say_status(reply, "this is only looked at: use GET");
+			say_status(reply, "this path is read-only: use GET");
 			reply->status = 405;
 		} else {
 			pages[i].answer(ctx, reply);

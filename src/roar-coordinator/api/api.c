@@ -212,7 +212,7 @@ void api_workers(struct server *s, const struct scope *scope,
 
 	if (parse_page(request, &p) < 0) {
 		api_error(reply, 400,
-			  "limit is 1 to 10000, and after is JOB:RANK");
+			  "limit must be 1 to 10000, and after JOB:RANK");
 		return;
 	}
 	if (find_jobs(s, scope, &jobs, reply) < 0)

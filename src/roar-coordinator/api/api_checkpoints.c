@@ -65,7 +65,7 @@ void api_checkpoints(struct server *s, const struct scope *scope,
 	int64_t max = CHECKPOINTS_DEFAULT;
 
 	if (limit && api_parse_int(limit, 1, 10000, &max) < 0) {
-		api_error(reply, 400, "limit is 1 to 10000");
+		api_error(reply, 400, "limit must be 1 to 10000");
 		return;
 	}
 	write_newest(s, scope, &j, max);

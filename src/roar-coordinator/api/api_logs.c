@@ -99,7 +99,7 @@ void api_logs(struct server *s, const struct scope *scope,
 	int64_t max = LOGS_DEFAULT;
 
 	if (limit && api_parse_int(limit, 1, RECENT_LINES_MAX, &max) < 0) {
-		api_error(reply, 400, "limit is 1 to 500");
+		api_error(reply, 400, "limit must be 1 to 500");
 		return;
 	}
 	(void)api_write_logs(s, scope->job, &j, 0, (unsigned)max);

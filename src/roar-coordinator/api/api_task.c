@@ -191,6 +191,6 @@ void api_task(struct server *s, const struct scope *scope,
 		stop(s, scope, id, reply);
 	else
 		api_error(reply, 405,
-			  logs ? "logs are only read: use GET" :
-				 "to stop is a change: use POST");
+			  logs ? "logs are read-only: use GET" :
+				 "stopping a task is a change: use POST");
 }

@@ -130,8 +130,8 @@ static void make(struct server *s, const struct scope *scope,
 	}
 	if (!k.is_good) {
 		api_error(reply, 409,
-			  "there is such a task already, made with "
-			  "other values: take another name");
+			  "a task of this name exists already, with "
+			  "other values: choose another name");
 		return;
 	}
 	reply->status = 201;
@@ -156,7 +156,7 @@ void api_task_new(struct server *s, const struct scope *scope,
 	else if (is_running(s, str_cstr(&p.name)))
 		api_error(reply, 409,
 			  "the job of that name has workers "
-			  "already: take another name");
+			  "already: choose another name");
 	else
 		make(s, scope, request, &p, reply);
 	str_release(&p.name);

@@ -339,10 +339,11 @@ void live_open(struct server *s, struct scope *scope, struct http_reply *reply)
 		c = client_new(s, scope);
 	if (!c) {
 		access_done(&s->access, scope);
-		api_error(reply, 503,
-			  s->stopping ?
-				  "the coordinator ends: try again" :
-				  "too many watch already: close one of them");
+		api_error(
+			reply, 503,
+			s->stopping ?
+				"the coordinator is stopping: try again" :
+				"too many clients watch already: close one of them");
 		return;
 	}
 	reply->type = "text/event-stream";

@@ -67,7 +67,7 @@ static void write_wires(struct str *out, const struct rpc_counts *c)
 	struct prom_label frames[] = { { "wire", "frames" }, { 0 } };
 
 	prom_family(out, PREFIX "calls_begun_total", "counter",
-		    "Calls that began, by what they came in.");
+		    "Calls that started, by protocol.");
 	prom_integer(out, PREFIX "calls_begun_total", grpc, c->calls_grpc);
 	prom_integer(out, PREFIX "calls_begun_total", frames, c->calls_frames);
 }
@@ -84,23 +84,22 @@ static void write_connections(struct server *s, struct str *out)
 	one(out, PREFIX "connections_accepted_total", "counter",
 	    "Connections that were accepted.", c.accepted);
 	one(out, PREFIX "connections_refused_total", "counter",
-	    "Connections beyond the limit.", c.refused);
+	    "Connections refused because of the limit.", c.refused);
 	one(out, PREFIX "connections_closed_total", "counter",
 	    "Connections that ended.", c.closed);
-	one(out, PREFIX "calls", "gauge", "Calls under way.", c.n_calls);
+	one(out, PREFIX "calls", "gauge", "Calls in progress.", c.n_calls);
 	write_wires(out, &c);
 	one(out, PREFIX "received_bytes_total", "counter",
 	    "Bytes from clients.", c.bytes_in);
 	one(out, PREFIX "sent_bytes_total", "counter", "Bytes to clients.",
 	    c.bytes_out);
 	one(out, PREFIX "unsent_bytes", "gauge",
-	    "Bytes of replies that clients have not taken yet.",
-	    c.unsent_bytes);
+	    "Bytes of replies that clients have not read yet.", c.unsent_bytes);
 	one(out, PREFIX "protocol_errors_total", "counter",
-	    "Connections that broke the rules of their protocol.",
+	    "Connections closed because of a protocol error.",
 	    c.protocol_errors);
 	one(out, PREFIX "slow_readers_total", "counter",
-	    "Connections that were ended because they did not read.",
+	    "Connections closed because the client did not read.",
 	    c.slow_readers);
 }
 
@@ -108,13 +107,13 @@ static void write_http(struct server *s, struct str *out)
 {
 	if (!s->http)
 		return;
-	one(out, PREFIX "http_requests_total", "counter", "Requests over HTTP.",
+	one(out, PREFIX "http_requests_total", "counter", "HTTP requests.",
 	    http_service_n_requests(s->http));
 	one(out, PREFIX "http_streams", "gauge",
-	    "Dashboards and others that watch.",
+	    "Open event streams: dashboards and other watchers.",
 	    http_service_n_streams(s->http));
 	one(out, PREFIX "http_slow_readers_total", "counter",
-	    "Of those, the ones that were sent away: they read nothing.",
+	    "HTTP connections closed because the client did not read.",
 	    http_service_n_slow(s->http));
 }
 
@@ -130,7 +129,7 @@ static void write_workers(struct str *out, const struct coord_counts *c)
 		     { "dead", c->n_dead } };
 
 	prom_family(out, PREFIX "workers", "gauge",
-		    "Workers that have a place, by state.");
+		    "Registered workers, by state.");
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct prom_label labels[] = { { "state", rows[i].state },
 					       { 0 } };
@@ -146,19 +145,18 @@ static void write_meetings(struct server *s, struct str *out,
 	struct prom_label failed[] = { { "result", "failed" }, { 0 } };
 
 	one(out, PREFIX "barriers_waiting", "gauge",
-	    "Barriers and other meetings that somebody waits in.",
-	    c->n_meetings);
+	    "Barriers and other meetings with waiting workers.", c->n_meetings);
 	prom_family(out, PREFIX "barriers_total", "counter",
-		    "Barriers and other meetings that ended, by how.");
+		    "Barriers and other meetings that ended, by outcome.");
 	prom_integer(out, PREFIX "barriers_total", released, c->n_released);
 	prom_integer(out, PREFIX "barriers_total", failed, c->n_failed);
 	prom_family(
 		out, PREFIX "barrier_wait_seconds", "histogram",
-		"How long the first waited, of barriers that were released.");
+		"Wait of the first worker, for barriers that were released.");
 	prom_histogram(out, PREFIX "barrier_wait_seconds", NULL,
 		       &s->barrier_wait);
 	prom_family(out, PREFIX "barrier_skew_seconds", "histogram",
-		    "How much later than the first the last came, likewise.");
+		    "Time from the first to the last arrival, likewise.");
 	prom_histogram(out, PREFIX "barrier_skew_seconds", NULL,
 		       &s->barrier_skew);
 }
@@ -218,7 +216,7 @@ static void write_ages(struct server *s, struct str *out)
 	coord_each_age(s->coord, server_now(s), add_age, &a);
 	prom_family(
 		out, PREFIX "heartbeat_age_seconds", "gauge",
-		"How long the most silent worker of a job was not heard of.");
+		"Longest time since a heartbeat among the workers of a job.");
 	while ((age = map_next(&a.by_job, &at))) {
 		struct prom_label labels[] = { { "job", age->job }, { 0 } };
 
@@ -246,10 +244,11 @@ static void write_log(struct server *s, struct str *out)
 	one(out, PREFIX "log_failed", "gauge",
 	    "1 when the log cannot be written.", s->failure != 0);
 	one(out, PREFIX "log_disk_full", "gauge",
-	    "1 when the last record found no room.", s->disk_full);
+	    "1 when there was no room for the last record.", s->disk_full);
 	one(out, PREFIX "held_replies", "gauge",
 	    "Replies that wait for the disk.", s->reply_queue.n);
-	one(out, PREFIX "held_bytes", "gauge", "Bytes of those.",
+	one(out, PREFIX "held_bytes", "gauge",
+	    "Bytes of replies that wait for the disk.",
 	    reply_queue_bytes(&s->reply_queue));
 	one(out, PREFIX "snapshots_failed_total", "counter",
 	    "Snapshots that could not be made.", s->n_snapshots_failed);
@@ -268,7 +267,7 @@ static void write_lead(struct server *s, struct str *out)
 	if (!s->leadership)
 		return;
 	one(out, PREFIX "fencing_token", "gauge",
-	    "The token of the lead; 0 for a standby.",
+	    "Fencing token of the leader; 0 for a standby.",
 	    (uint64_t)leadership_token(s));
 	one(out, PREFIX "etcd_reachable", "gauge",
 	    "0 when no member of etcd answers.", !leadership_in_trouble(s));
@@ -302,10 +301,10 @@ static void write_process(struct server *s, struct str *out)
 		     (double)s->started_ms / 1000);
 	one(out, "process_resident_memory_bytes", "gauge",
 	    "Memory that the process has.", resident_bytes());
-	one(out, PREFIX "stopping", "gauge", "1 while the program ends.",
-	    s->stopping);
+	one(out, PREFIX "stopping", "gauge",
+	    "1 while the coordinator is stopping.", s->stopping);
 	one(out, PREFIX "log_lines_left_out_total", "counter",
-	    "Lines to standard error that were too many.",
+	    "Log lines dropped because of the rate limit.",
 	    s->lines.left_out_total);
 }
 

@@ -71,7 +71,7 @@ static void answer_readyz(struct server *s, const struct scope *scope,
 		   !s->failure && !s->stopping &&
 			   (!s->disk_full || s->leadership),
 		   s->failure  ? "the log cannot be written" :
-		   s->stopping ? "the coordinator ends" :
+		   s->stopping ? "the coordinator is stopping" :
 				 "the disk is full and changes are refused: "
 				 "make room in the data directory");
 }
@@ -85,7 +85,7 @@ static void answer_metrics(struct server *s, const struct scope *scope,
 	(void)request;
 	if (!scope->admin) {
 		api_error(reply, 403,
-			  "only the administrator's token is good for this");
+			  "this requires the administrator's token");
 		return;
 	}
 	reply->type = "text/plain; version=0.0.4; charset=utf-8";
@@ -186,9 +186,9 @@ static void refuse_host(const struct http_request *request,
 {
 	CLEANUP(str_release) struct str sentence = STR_INIT;
 
-	str_adds(&sentence, "this server does not know itself as '");
+	str_adds(&sentence, "this server does not answer to the host name '");
 	quote_printable_cut(&sentence, request->host, 100);
-	str_adds(&sentence, "': ask for its address, or start it with "
+	str_adds(&sentence, "': use its address, or start it with "
 			    "--http-names");
 	api_error(reply, 403, str_cstr(&sentence));
 }
@@ -202,7 +202,7 @@ static void answer_route(struct server *s, size_t i,
 	struct scope *scope = NULL;
 
 	if (request->is_post && !routes[i].post) {
-		api_error(reply, 405, "this is only looked at: use GET");
+		api_error(reply, 405, "this path is read-only: use GET");
 		return;
 	}
 	if (routes[i].is_free) {
@@ -245,7 +245,7 @@ void routes_answer(void *ctx, const struct http_request *request,
 	if (i >= 0)
 		answer_route(ctx, (size_t)i, request, reply);
 	else if (request->is_post)
-		api_error(reply, 405, "this is only looked at: use GET");
+		api_error(reply, 405, "this path is read-only: use GET");
 	else if (static_files_answer(dashboard_files, dashboard_n_files,
 				     request, reply))
 		return;

@@ -159,8 +159,8 @@ static void on_snapshot_ended(void *data, int error, const char *sentence)
 		return;
 	}
 	s->n_snapshots_failed++;
-	log_lines_add(&s->lines, LOG_WARNING, NULL, "no snapshot was made: %s",
-		      sentence);
+	log_lines_add(&s->lines, LOG_WARNING, NULL,
+		      "cannot write a snapshot: %s", sentence);
 }
 
 static void begin_snapshot(struct server *s)

@@ -88,8 +88,8 @@ static void forget_state(struct server *s)
 {
 	call_forget_all(s);
 	http_service_fail_held(s->http,
-			       "{\"error\":\"this coordinator leads no "
-			       "more: ask again\"}\n");
+			       "{\"error\":\"this coordinator no longer leads: "
+			       "ask again\"}\n");
 	live_end(s, NULL);
 	rpc_server_hang_up(s->rpc);
 	journal_close(s);
@@ -205,8 +205,7 @@ static void say_trouble(struct server *s, const char *trouble)
 
 	l->in_trouble = true;
 	(void)snprintf(l->trouble, sizeof(l->trouble), "%s", trouble);
-	log_lines_add(&s->lines, LOG_ERR, NULL, "%s; it is tried again",
-		      trouble);
+	log_lines_add(&s->lines, LOG_ERR, NULL, "%s; retrying", trouble);
 }
 
 static void on_hindered(void *data, const char *sentence)
@@ -252,7 +251,7 @@ void leadership_resign(struct server *s)
 {
 	if (s->leadership)
 		election_resign(s->leadership->election, true,
-				"the program ends");
+				"the coordinator stops");
 }
 
 bool leadership_is_resigning(const struct server *s)
@@ -311,7 +310,7 @@ static int open_etcd(struct server *s, struct roar_error *err)
 
 	if (r == 0 && o->etcd_user && !access.password)
 		r = error_set(err, -EINVAL,
-			      "the user '%s' of etcd has no password: give "
+			      "no password for the etcd user '%s': set "
 			      "--etcd-password-file, or ROAR_ETCD_PASSWORD in "
 			      "the environment",
 			      o->etcd_user);

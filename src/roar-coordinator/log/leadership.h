@@ -4,13 +4,13 @@
  *	   ^                    |                             |
  *	   `---- deposed -------+-----------------------------'
  *
- * A standby accepts connections and says who leads: UNAVAILABLE, with the trailer
- * "roar-leader" (empty: nobody yet).  Who leads answers only while its lease is surely good;
- * the clock is read for each request, after it came.  So a process that was stopped for a
- * while, and finds requests when it goes on, does not answer them from a state that is old.
+ * A standby accepts connections and names the leader: UNAVAILABLE, with the trailer
+ * "roar-leader" (empty: there is no leader yet).  The leader answers only while its lease is
+ * certainly valid; the clock is read for each request, after it arrived.  So a process that was
+ * stopped for a while does not answer from a stale state when it continues.
  *
- * At the end of a lead all connections are ended, and the state is forgotten: what becomes
- * of records that were not durable yet is not known.
+ * When leadership ends, all connections are closed and the state is dropped: whether records
+ * that were not durable survive is unknown.
  *
  * Without etcd there is no `struct leadership`, and the program always leads. */
 #ifndef COORDINATOR_LEADERSHIP_H
@@ -25,23 +25,23 @@ struct leadership;
 struct server;
 struct str;
 
-/* `address` is what clients are told while we lead. */
+/* `address` is where standbys send clients while this coordinator leads. */
 int leadership_open(struct server *s, const char *address,
 		    struct roar_error *err);
 void leadership_close(struct server *s);
 
 /* May requests be answered at this moment? */
 bool leadership_serves(const struct server *s);
-/* Who leads, as a standby knows it; "" for nobody. */
+/* The address of the leader; "": none is known. */
 const char *leadership_leader(const struct server *s);
-/* Why it does not serve. */
+/* A sentence why it does not serve. */
 void leadership_sentence(const struct server *s, struct str *ret);
-/* 0: it does not lead, or alone. */
+/* The fencing token; 0: it does not lead, or there is no etcd. */
 int64_t leadership_token(const struct server *s);
-/* Is there no etcd that answers, or that lets anybody be elected? */
+/* Does no member of etcd answer, or does etcd refuse elections? */
 bool leadership_in_trouble(const struct server *s);
 
-/* Gives the lead away, at the end of the program; leadership_is_resigning() while that takes. */
+/* Gives up leadership when the program stops; leadership_is_resigning() until that is done. */
 void leadership_resign(struct server *s);
 bool leadership_is_resigning(const struct server *s);
 

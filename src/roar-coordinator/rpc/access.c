@@ -200,14 +200,14 @@ const char *access_sentence(enum access_verdict verdict)
 {
 	static const char *const sentences[] = {
 		[ACCESS_GRANTED] = "",
-		[ACCESS_UNKNOWN] = "no token, or one that is not known here: send "
+		[ACCESS_UNKNOWN] = "the token is missing or unknown: send "
 				   "'authorization: Bearer TOKEN'",
 		[ACCESS_DENIED] = "the token is for another job",
 		[ACCESS_INVALID] =
-			"roar-job is no name of a job: 1 to 128 characters of "
+			"roar-job is not a valid job name: 1 to 128 characters of "
 			"[A-Za-z0-9_.-]",
 		[ACCESS_NO_MEMORY] = "out of memory",
-		[ACCESS_BUSY] = "too many calls with this token are under way: "
+		[ACCESS_BUSY] = "too many calls with this token are in progress: "
 				"try again when some have ended",
 	};
 

@@ -62,9 +62,10 @@ static void leave_failed(void *data, const struct queued_reply *head,
 	(void)sentence;
 	(void)absent;
 	if (c)
-		call_end(s, c, COORD_UNAVAILABLE,
-			 "the log cannot be written: the coordinator ends",
-			 NULL);
+		call_end(
+			s, c, COORD_UNAVAILABLE,
+			"the log cannot be written: the coordinator is stopping",
+			NULL);
 }
 
 void answer_fail_held(struct server *s)
@@ -72,7 +73,7 @@ void answer_fail_held(struct server *s)
 	reply_queue_drain(&s->reply_queue, UINT64_MAX, leave_failed, s);
 	http_service_fail_held(s->http,
 			       "{\"error\":\"the log cannot be written: "
-			       "the coordinator ends\"}\n");
+			       "the coordinator is stopping\"}\n");
 }
 
 /* Names by commas; of very many, those that fit. */

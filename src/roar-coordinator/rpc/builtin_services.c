@@ -53,7 +53,7 @@ static void on_check(struct server *s, struct call *c, const void *data,
 		return;
 	if (!known) {
 		call_end(s, c, COORD_NOT_FOUND,
-			 "there is no service of that name", NULL);
+			 "there is no service with this name", NULL);
 		return;
 	}
 	send_health(s, c, true);

@@ -249,8 +249,7 @@ static void on_begin(void *ctx, struct rpc_call *rpc, const char *authorization,
 		refuse(m, rpc, COORD_RESOURCE_EXHAUSTED, "out of memory");
 	else if (m->coord && m->coord->admin && !scope->admin)
 		call_end(s, c, COORD_PERMISSION_DENIED,
-			 "only the administrator's token is good for this",
-			 NULL);
+			 "this requires the administrator's token", NULL);
 }
 
 /* To the state machine, which may have answered when this returns. */

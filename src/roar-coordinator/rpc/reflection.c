@@ -90,7 +90,7 @@ static void answer_file(Response response, struct str *out, int file)
 
 	if (file == NONE) {
 		answer_error(response, out, COORD_NOT_FOUND,
-			     "nothing here has that name");
+			     "there is no symbol with this name");
 		return;
 	}
 	collect(file, seen, data, &files.n_file_descriptor_proto);
@@ -108,7 +108,7 @@ static void answer_numbers(Response response, struct str *out, const char *type)
 
 	if (!is_type(type)) {
 		answer_error(response, out, COORD_NOT_FOUND,
-			     "no message here has that name");
+			     "there is no message with this name");
 		return;
 	}
 	numbers.base_type_name = (char *)type;
@@ -156,7 +156,7 @@ void reflection_answer(const Request *request, struct str *out)
 		break;
 	case GRPC__REFLECTION__V1__SERVER_REFLECTION_REQUEST__MESSAGE_REQUEST_FILE_CONTAINING_EXTENSION:
 		answer_error(response, out, COORD_NOT_FOUND,
-			     "there are no extensions here");
+			     "there are no extensions");
 		break;
 	case GRPC__REFLECTION__V1__SERVER_REFLECTION_REQUEST__MESSAGE_REQUEST_ALL_EXTENSION_NUMBERS_OF_TYPE:
 		answer_numbers(response, out,

@@ -1,12 +1,13 @@
-/* reply_queue.h - replies that wait until what they tell is on disk.
+/* reply_queue.h - replies that wait until the changes they report are durable.
  *
  * A reply may leave when all records that were handed to the log before it are durable.
- * Records are numbered, and numbers only grow, so this is a queue: what came first
- * leaves first, and the replies of one call stay in order.  What many replies have in
- * common is there once.
+ * Record numbers only grow, so this is a FIFO queue, and the replies of one call stay in
+ * order.  Bytes that several replies share are stored once.
  *
- * One block of memory holds all of them, one behind the other; it keeps its size up
- * to REPLY_QUEUE_KEEP, so that in the steady state nothing is allocated. */
+ * One block of memory holds all replies, one after the other.  It keeps its size up to
+ * REPLY_QUEUE_KEEP, so that the steady state needs no allocation.
+ *
+ * One thread: that of the loop. */
 #ifndef COORDINATOR_REPLY_QUEUE_H
 #define COORDINATOR_REPLY_QUEUE_H
 
@@ -17,9 +18,9 @@
 #include "net/rpc/rpc.h"
 
 enum {
-	REPLY_QUEUE_KEEP = 1 << 20, /* bytes that are not given back */
+	REPLY_QUEUE_KEEP = 1 << 20, /* bytes that stay allocated */
 	REPLY_QUEUE_MAX = 64
-			  << 20, /* bytes from which on nobody should add more */
+			  << 20, /* bytes from which on new requests are refused */
 };
 
 struct queued_reply {
@@ -28,29 +29,30 @@ struct queued_reply {
 	unsigned status; /* enum coord_status */
 	uint32_t len; /* of the message; REPLY_NO_MESSAGE: there is none */
 	uint32_t sentence_len; /* with its NUL; 0: there is none */
-	uint32_t absent_len; /* likewise: ids of workers, by commas */
-	struct rpc_shared *end; /* of the message, behind the others; or NULL */
+	uint32_t absent_len; /* likewise: worker ids, separated by commas */
+	struct rpc_shared *end; /* last bytes of the message, shared; or NULL */
 };
 
 #define REPLY_NO_MESSAGE UINT32_MAX
 
 struct reply_queue {
-	struct str bytes; /* struct queued_reply and what belongs to it, aligned */
-	size_t begin; /* what lies before it has left */
+	struct str bytes; /* each struct queued_reply with its strings, aligned */
+	size_t begin; /* offset of the first reply that waits */
 	size_t n; /* replies */
-	struct rpc_shared *last; /* `end` of the last one; compared only */
-	size_t shared; /* bytes of all ends, each once */
+	struct rpc_shared *last; /* `end` of the last reply; compared only */
+	size_t shared; /* bytes of all `end` blocks, each counted once */
 };
 
 void reply_queue_release(struct reply_queue *h);
 
-/* Copies the reply into the queue, which takes a reference of `end`.  -ENOMEM: it is not there. */
+/* Copies the reply into the queue, which takes a reference to `end`.  -ENOMEM: the queue is
+ * unchanged. */
 int reply_queue_add(struct reply_queue *h, const struct queued_reply *head,
 		    const void *message, const char *sentence,
 		    const char *absent);
 
-/* Gives all replies up to `seq` away, in order, and forgets them.  `leave` may add
- * nothing. */
+/* Calls `leave` for every reply up to `seq`, in order, and removes it.  `leave` must not add to
+ * the queue. */
 void reply_queue_drain(struct reply_queue *h, uint64_t seq,
 		       void (*leave)(void *data, const struct queued_reply *head,
 				     const void *message, const char *sentence,

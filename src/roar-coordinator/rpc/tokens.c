@@ -88,12 +88,12 @@ static int parse_line(struct tokens *t, const char *line, size_t len,
 		at++;
 	if (!id_is_valid(line, job_len) && !(job_len == 1 && line[0] == '*'))
 		return error_set(err, -EINVAL,
-				 "line %zu of '%s' has no name of a job: it "
+				 "line %zu of '%s' has no valid job name: it "
 				 "must be 'JOB TOKEN'",
 				 number, path);
 	if (!is_token(line + at, len - at))
 		return error_set(err, -EINVAL,
-				 "line %zu of '%s' has no good token: %d to %d "
+				 "line %zu of '%s' has no valid token: %d to %d "
 				 "printable characters without spaces",
 				 number, path, TOKEN_MIN, TOKEN_MAX);
 	r = add(t, line, job_len, line + at, len - at);

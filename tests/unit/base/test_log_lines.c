@@ -100,7 +100,7 @@ static void a_flood_is_cut_and_counted(void **state)
 			 10 * LOG_LINES_PER_S);
 	n.second = 0;
 	log_lines_add(&n, LOG_INFO, NULL, "y");
-	assert_non_null(strstr(written(), " lines were left out\n"));
+	assert_non_null(strstr(written(), " lines were dropped\n"));
 }
 
 static void what_is_left_out_can_be_looked_up(void **state)
