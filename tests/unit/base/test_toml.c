@@ -141,6 +141,27 @@ static void what_settings_do_not_use_is_passed_over(void **state)
 	      "t.c=1");
 }
 
+static void numbers_and_dates_of_a_wrong_form_are_refused(void **state)
+{
+	static const char *const texts[] = {
+		"a = 1.",	    "a = 01.5",	   "a = 1__0.5",
+		"a = 1e",	    "a = 1.5.2",   "a = +-inf",
+		"a = 1979-5-27",    "a = 7:32:00", "a = 07:32:00Z",
+		"a = 1979-05-27T7",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		CLEANUP(pool_release) struct pool pool = POOL_INIT;
+		struct roar_error err = { 0 };
+		struct toml doc;
+
+		assert_int_equal(toml_parse(texts[i], strlen(texts[i]), "f",
+					    &pool, &doc, &err),
+				 -EINVAL);
+	}
+}
+
 static void nothing_may_be_defined_twice(void **state)
 {
 	static const struct {
@@ -382,6 +403,7 @@ int main(void)
 		cmocka_unit_test(arrays_span_lines_and_hold_comments),
 		cmocka_unit_test(windows_line_ends_are_line_ends),
 		cmocka_unit_test(what_settings_do_not_use_is_passed_over),
+		cmocka_unit_test(numbers_and_dates_of_a_wrong_form_are_refused),
 		cmocka_unit_test(nothing_may_be_defined_twice),
 		cmocka_unit_test(mistakes_are_reported_with_their_line),
 		cmocka_unit_test(deep_nesting_and_large_files_are_refused),
