@@ -18,9 +18,6 @@ enum {
 	MAX_BACKLOG = 256 << 10,
 };
 
-#define CONNECTION(ptr, member) \
-	container_of(ptr, struct http_connection, member)
-
 void connection_wake(struct http_connection *c)
 {
 	loop_later(c->server->loop, &c->later);
@@ -286,7 +283,8 @@ static bool has_timed_out(const struct http_connection *c)
 
 void connection_on_ready(struct loop_fd *f, uint32_t events)
 {
-	struct http_connection *c = CONNECTION(f, stream.fd);
+	struct http_connection *c = container_of(f, struct http_connection,
+						 stream.fd);
 
 	if (events & (EPOLLHUP | EPOLLERR)) {
 		c->server->counts.n_stalled += (c->is_active ||
@@ -333,7 +331,8 @@ static void on_drained(struct http_connection *c)
 
 void connection_on_later(struct loop_later *l)
 {
-	struct http_connection *c = CONNECTION(l, later);
+	struct http_connection *c = container_of(l, struct http_connection,
+						 later);
 	bool had_output = stream_unsent(&c->stream) > 0;
 
 	assert(!c->is_processing);
