@@ -63,7 +63,7 @@ take(3, "/data/0.tar", rank=0, epoch=2)
     if tracer != "preload":     # which never is
         assert shown["verdict"] == "complete"
     text = project("show", "@1").out
-    assert "Shards (2, as its processes said)" in text
+    assert "Shards (2, as reported by its processes)" in text
     assert "rank 0" in text and "/data/1.tar" in text
 
 
