@@ -1,4 +1,4 @@
-/* access.h - where etcd is, and how it knows us. */
+/* access.h - the addresses of etcd, and our credentials. */
 #ifndef ETCD_ACCESS_H
 #define ETCD_ACCESS_H
 
@@ -10,11 +10,12 @@ enum {
 	ETCD_MAX_SECRET = 400, /* bytes of a user's name, and of its password */
 };
 
-/* What is asked for; only `addresses` must be there.  Strings are the caller's. */
+/* As given; only `addresses` is required.  Strings are the caller's. */
 struct etcd_access {
 	const char *addresses; /* "http://HOST:PORT,https://HOST:PORT" */
-	const char *ca; /* who vouches for members with https:// (a file of PEM);
-			 * NULL: those whom the system believes */
+	const char *
+		ca; /* PEM file of trusted authorities, for https://; NULL: those of
+			 * the system */
 	const char *cert,
 		*key; /* that we show them, files of PEM; both or none */
 	const char *user, *password; /* both or none */

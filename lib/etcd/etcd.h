@@ -1,15 +1,15 @@
-/* etcd.h - calls to a cluster of etcd, whichever member answers.
+/* etcd.h - calls to an etcd cluster, whichever member answers.
  *
- * One connection at a time, to one member.  When it is lost, when a member does not answer
- * in time, or says that it cannot, the next one is tried; after a round through all of them
- * there is a short pause.  Calls that are made meanwhile wait, up to their deadline.  A call
- * that was under way when its connection ended fails with UNAVAILABLE: nobody knows whether
- * it was done, and only who made it knows whether it may be made again.
+ * One connection at a time, to one member (net/grpc/grpc_client.h).  When it is lost, or the
+ * member does not answer in time or says that it cannot, the next member is tried; after a
+ * round through all of them there is a short pause.  Calls that are begun meanwhile wait, up to
+ * their deadline.  A call that was under way when its connection ended fails with
+ * UNAVAILABLE: it may have been done or not, and only the caller knows whether to retry.
  *
- * Where etcd knows users, each connection begins with our name and password (login.h).  A member
- * that does not let us in, or not any more, is left like one that does not answer.
+ * Where etcd has users, each connection begins with a login (login.h).  A member that refuses
+ * us is left like one that does not answer.
  *
- * All of it happens on the thread of the loop. */
+ * Everything happens on the thread of the loop. */
 #ifndef ETCD_ETCD_H
 #define ETCD_ETCD_H
 
@@ -36,7 +36,7 @@ enum etcd_method {
 	ETCD_WATCH, /* goes on until it is cancelled or fails */
 };
 
-/* Held by who calls, zeroed before its first use. */
+/* Held by the caller, zeroed before its first use. */
 struct etcd_call {
 	/* The answer, or NULL and a sentence, with another status than OK.  Of a watch each
 	 * message, and then, when it is over, NULL.  The message lives only during the

@@ -1,9 +1,9 @@
 /* acceptor.h - a listening socket, and what to do when there is no room for a client.
  *
  * Without a free descriptor a waiting client can be neither accepted nor refused, and the
- * loop would call for ever.  So an acceptor keeps one descriptor in reserve, gives it up
- * for a moment, and the client is told by the end of its connection.  Where the
- * system has no memory for sockets, the acceptor rests for a while. */
+ * level-triggered loop would spin.  So an acceptor keeps one descriptor in reserve: it closes
+ * that, accepts the client, and closes the connection.  When the system has no memory for
+ * sockets, the acceptor pauses. */
 #ifndef NET_ACCEPTOR_H
 #define NET_ACCEPTOR_H
 

@@ -1,9 +1,9 @@
-/* buffer.h - bytes that wait, in memory that is lent only while there are any.
+/* buffer.h - a byte queue that holds memory only while it is not empty.
  *
  * A server with ten thousand connections has output for a few of them at a time.  So a
- * buffer borrows its memory from a shelf when the first byte comes, and gives it back
- * with the last: sizes are powers of two from SHELF_SMALLEST to SHELF_LARGEST, larger
- * ones come from malloc().  The shelf keeps a bounded amount for the next ones.
+ * buffer borrows its memory from a shelf with its first byte, and returns it with its last.
+ * Sizes are powers of two from SHELF_SMALLEST to SHELF_LARGEST; larger ones come from
+ * malloc().  The shelf keeps a bounded amount for reuse.
  *
  * One thread. */
 #ifndef NET_BUFFER_H
@@ -45,8 +45,8 @@ static inline uint8_t *buffer_bytes(const struct buffer *b)
 	return b->data + b->start;
 }
 
-/* Room for `len` bytes behind those that are there; NULL without memory, or when it would
- * be more than 2 GiB.  buffer_grew() says how much of it was used. */
+/* Room for `len` more bytes at the end; NULL without memory, or when the buffer would exceed
+ * 2 GiB.  buffer_grew() says how much of it was used. */
 uint8_t *buffer_room(struct shelf *s, struct buffer *b, size_t len);
 
 static inline void buffer_grew(struct buffer *b, size_t len)

@@ -1,12 +1,13 @@
-/* loop.h - waits for descriptors and times, and calls who asked for them.
+/* loop.h - an event loop on epoll: descriptors, timers, and the end of a round.
  *
- * epoll, one thread.  A round: wait, call everybody whose descriptor is ready, then the
- * timers that are due, then those who asked for the end of the round (output is
- * written there, once, however much was queued in the round).
+ * A round waits, calls `ready` for each descriptor that is ready, then the timers that are
+ * due, then everything that was queued for the end of the round.  Output is written
+ * there, once, however much was queued in the round.
  *
- * Anything may be added or removed from within a call, also that which is called.  The
- * clock is read once a round: loop_now_ms() is CLOCK_MONOTONIC, and is what timers
- * go by. */
+ * A callback may add or remove anything, itself included.  The clock is read once a round:
+ * loop_now_ms() is CLOCK_MONOTONIC, and timers use it.
+ *
+ * A loop belongs to one thread; see the end of this file for several. */
 #ifndef NET_LOOP_H
 #define NET_LOOP_H
 
@@ -18,7 +19,7 @@
 
 struct loop;
 
-/* A descriptor that is waited for.  Held by who waits; the loop keeps a pointer to it. */
+/* A descriptor to wait for.  Held by its owner; the loop keeps a pointer to it. */
 struct loop_fd {
 	int fd;
 	uint32_t events; /* as asked for */
@@ -54,8 +55,9 @@ static inline bool loop_timer_is_set(const struct loop_timer *t)
 	return t->timer.place != 0;
 }
 
-/* In the order they asked.  Who asks at the end of a round is called in the same end of
- * it, so who asks again each time keeps the loop from waiting. */
+/* Queues a call for the end of the round, in order.  What is queued at the end of a round is
+ * called in the same one: a callback that queues itself each time keeps the loop from
+ * waiting. */
 void loop_later(struct loop *l, struct loop_later *later);
 void loop_later_clear(struct loop *l, struct loop_later *later);
 
@@ -63,7 +65,7 @@ int64_t loop_now_ms(const struct loop *l);
 /* Of the wall clock, read in the same moment. */
 int64_t loop_wall_ms(const struct loop *l);
 
-/* One round; waits `timeout_ms` at most (-1: for ever).  -errno when epoll fails. */
+/* One round; waits at most `timeout_ms` (-1: without limit).  -errno when epoll fails. */
 int loop_round(struct loop *l, int timeout_ms);
 /* Rounds until loop_stop(). */
 int loop_run(struct loop *l);

@@ -1,8 +1,10 @@
-/* stream.h - a connected socket, plain or TLS, with output that waits.
+/* stream.h - a connected socket, plain or TLS, with buffered output.
  *
- * Nothing blocks.  What is added waits until stream_flush(), which its owner calls at
- * the end of the round: however many replies were queued, one send() takes them.  Only
- * when the socket is full is the loop asked to say when it is not. */
+ * Nothing blocks.  Output waits until stream_flush(), which the owner calls at the end of
+ * the round: however many replies were queued, one send() takes them.  Only when the socket
+ * is full does the loop wait for room in it.
+ *
+ * One thread: that of the loop. */
 #ifndef NET_STREAM_H
 #define NET_STREAM_H
 
@@ -33,7 +35,7 @@ struct stream {
 int stream_open(struct stream *s, struct loop *loop, struct shelf *shelf,
 		int fd, struct tls_server *tls,
 		void (*ready)(struct loop_fd *f, uint32_t events));
-/* The same for who has connected to `host`, with TLS unless `tls` is NULL. */
+/* The same for a client that has connected to `host`, with TLS unless `tls` is NULL. */
 int stream_open_client(struct stream *s, struct loop *loop, struct shelf *shelf,
 		       int fd, struct tls_client *tls, const char *host,
 		       void (*ready)(struct loop_fd *f, uint32_t events));
@@ -66,7 +68,7 @@ size_t stream_unsent(const struct stream *s);
 /* Stops reading, or goes on with it. */
 int stream_pause(struct stream *s, bool paused);
 /* The peer has closed its half of the connection (EPOLLRDHUP, or a read of 0 bytes), and the
- * owner, who still has output, needs not be called for that again. */
+ * owner, which still has output, need not be called for that again. */
 int stream_end_input(struct stream *s);
 
 /* Goes on with the handshake of TLS without reading what follows it.  0: it is over, or there is
