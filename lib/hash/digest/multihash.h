@@ -1,9 +1,10 @@
 /* multihash.h - several digests of one message, in one pass.
  *
  * A multihash is started, fed and finished; then it can be started again, and
- * keeps its contexts for that.  The algorithms but BLAKE3 and CRC-64 are libcrypto's, which is initialised by the first set
- * that names one of them: that takes longer than hashing a hundred small files,
- * so a process that wants BLAKE3 alone never touches it.
+ * keeps its contexts for that.  BLAKE3 and CRC-64 are our own; the others come from
+ * libcrypto, which is initialised by the first set that names one of them.  That takes
+ * longer than hashing a hundred small files, so a process that wants BLAKE3 alone never
+ * touches it.
  *
  * A git blob begins with its own size, so that must be known before the first
  * byte.  A message that turns out longer or shorter has no such digest.

@@ -3,7 +3,7 @@
  * Not always.  A store into a shared mapping moves the times of a file only when its
  * page was clean: as long as the page stays dirty, more stores leave no trace.  A
  * digest under such a stamp may be wrong a moment later, so it must not be kept for
- * other runs.  A file is still when
+ * other runs.  A file is stable when
  *
  *	- its times are older than dirty pages ever get before they are written
  *	  to the disk (they are clean then), unless it lives in memory alone, or
@@ -34,11 +34,11 @@ struct stability {
 bool stability_trusts_stamps(struct stability *memory, const char *path,
 			     uint64_t dev);
 
-/* Is the file of that name and stamp, whose digest was taken at `taken_ns`, still?
- * False when it is another file, cannot be asked about, or is not to be trusted.  For a moment the file
- * has a lease: an open for writing in that moment waits until the answer is here,
- * and one with O_NONBLOCK fails with EWOULDBLOCK.
- * The caller has SIGIO blocked or ignored. */
+/* Is the file of that name and stamp, whose digest was taken at `taken_ns`, stable?
+ * False when the name leads to another file, the kernel does not tell, or stamps of the
+ * file system cannot be trusted.  The file has a lease for a moment: an open for writing
+ * waits until it is released, and with O_NONBLOCK fails with EWOULDBLOCK.  The caller
+ * has SIGIO blocked or ignored. */
 bool stability_is_proven(struct stability *memory, const char *path,
 			 const struct stamp *stamp, int64_t taken_ns);
 

@@ -1,11 +1,11 @@
 /* file_reader_internal.h - what the files of the file reader share.
  *
- *	file_reader.c		the call: options in, result out
- *	file_reader_choose.c		which way suits a file
+ *	file_reader.c			the call: options in, result out
+ *	file_reader_choice.c		which way suits a file
  *	file_reader_open.c		its second and third descriptor
- *	file_reader_buffers.c	how many workers, and their memory
+ *	file_reader_buffers.c		how many workers, and their memory
  *	file_reader_cursor.c		cuts the file into leaves and finds the holes
- *	file_reader_work.c		the loop of a worker, the threads, the order
+ *	file_reader_worker.c		the loop of a worker, the threads, the order
  *	file_reader_pread.c		the ways that read with pread(2)
  *	file_reader_mapped.c		the way that does not copy
  *	file_reader_uring.c		the way that reads with io_uring
@@ -135,8 +135,8 @@ int file_reader_reopen(int fd, int flags);
 bool file_reader_take(struct file_reader_job *job,
 		      struct file_reader_leaf *leaf);
 
-/* Decides on the number of workers and gets memory for all; less of it, and fewer of them, where there is not as
- * much as there may be. */
+/* Decides on the number of workers and allocates their memory.  If there is too little,
+ * there are fewer workers. */
 int file_reader_get_buffers(struct file_reader_job *job);
 void file_reader_free_buffers(struct file_reader_job *job);
 

@@ -337,7 +337,7 @@ static void keep(void *ctx, const struct leaf_tree *u)
 	atomic_fetch_add(&kept->n, 1);
 }
 
-static void upper_trees_are_kept_from_a_size_on(void **state)
+static void leaf_trees_are_kept_from_a_size_on(void **state)
 {
 	struct kept kept = { 0 };
 	const struct hasher_options options = { .n_threads = 2,
@@ -429,7 +429,7 @@ int main(void)
 		DIR_TEST(holes_are_not_read),
 		DIR_TEST(the_page_cache_is_left_as_it_was),
 		DIR_TEST(small_files_do_not_stay_after_the_job),
-		DIR_TEST(upper_trees_are_kept_from_a_size_on),
+		DIR_TEST(leaf_trees_are_kept_from_a_size_on),
 		DIR_TEST(the_tree_of_content_that_never_was_is_not_kept),
 		DIR_TEST(without_memory_a_large_file_fails_alone),
 	};
