@@ -130,8 +130,7 @@ PyObject *client_call_method(PyObject *self, PyObject *args)
 	method = coord_method_unary(path);
 	if (!method) {
 		PyErr_Format(PyExc_ValueError,
-			     "'%s' is no method of a coordinator that has one "
-			     "answer",
+			     "'%s' is not a unary method of the coordinator",
 			     path);
 		return NULL;
 	}

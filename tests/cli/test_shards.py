@@ -311,7 +311,7 @@ def test_damaged_foreign_and_cut_files_are_told(empty, ranks):
     assert "1 file truncated by a crash: the remaining records count.\n" in \
         audit(empty).out
     ranks[1].path.write_bytes(b"hello")
-    assert "'rank-1' is no audit file" in audit(empty, code=1).err
+    assert "'rank-1' is not an audit file" in audit(empty, code=1).err
     ranks[1].path.write_bytes(b"")
     assert "'rank-1' is empty" in audit(empty, code=1).err
 

@@ -385,7 +385,7 @@ def test_a_file_has_one_writer(tmp_path):
 def test_a_foreign_file_is_left_alone(tmp_path):
     path = tmp_path / "rank-0.audit"
     path.write_bytes(b"important")
-    with pytest.raises(ValueError, match="is no audit file"):
+    with pytest.raises(ValueError, match="is not an audit file"):
         audited(tmp_path, 1, 1)
     assert path.read_bytes() == b"important"
 

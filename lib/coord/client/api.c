@@ -73,8 +73,8 @@ static int check_task(const char *task)
 				     len, COORD_TASK_MAX);
 	if (!utf8_is_printable(task))
 		return sentence_fail(-EINVAL,
-				     "the task is no UTF-8 text without "
-				     "control characters: leave out line ends");
+				     "the task must be UTF-8 text without "
+				     "control characters: remove line ends");
 	return 0;
 }
 
@@ -87,7 +87,7 @@ API int roar_coord_progress(struct roar_coord *c, int state, int64_t step,
 
 	if (state < 0 || state > COORDINATOR__WORKER_STATUS__STATE__ERROR)
 		return sentence_fail(-EINVAL,
-				     "%d is no state of a worker: 0 to %d are",
+				     "%d is not a worker state: use 0 to %d",
 				     state,
 				     COORDINATOR__WORKER_STATUS__STATE__ERROR);
 	r = named ? check_task(task) : 0;

@@ -104,8 +104,8 @@ int client_call_init_packed(struct client_call *call, struct roar_coord *c,
 
 	if (!method)
 		return sentence_fail(-EINVAL,
-				     "'%.200s' is no method of a coordinator "
-				     "that has one answer",
+				     "'%.200s' is not a unary method of the "
+				     "coordinator",
 				     path);
 	r = prepare(call, c, method, len, timeout_ms);
 	if (r == 0)

@@ -88,11 +88,12 @@ static int read_sum(const Roar__KvReply *reply, int64_t *ret_sum)
 	if (!reply->entry || !reply->entry->value.len ||
 	    reply->entry->value.len >= sizeof(digits))
 		return sentence_fail(
-			-EPROTO, "the coordinator's answer to a sum is none");
+			-EPROTO,
+			"the coordinator's answer to a sum is empty or too long");
 	memcpy(digits, reply->entry->value.data, reply->entry->value.len);
 	*ret_sum = strtoll(digits, &end, 10);
 	return *end ? sentence_fail(-EPROTO, "the coordinator's answer to a "
-					     "sum is no number") :
+					     "sum is not a number") :
 		      0;
 }
 

@@ -88,8 +88,8 @@ static int check(const struct roar_coord *c, const struct client_meet *m)
 				     "the id of a meeting has 1 to 512 bytes");
 	if (m->meet->group && !m->meet->group[0])
 		return sentence_fail(-EINVAL,
-				     "the group of '%s' names nobody: NULL is "
-				     "all workers",
+				     "the group of '%s' is empty: pass NULL "
+				     "for all workers",
 				     m->meet->id);
 	if (m->len > 64 << 10)
 		return sentence_fail(-EINVAL,

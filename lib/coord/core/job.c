@@ -379,7 +379,7 @@ struct job *request_job_ensure(const struct request *q, const char *asked)
 	if (r == -EUSERS) {
 		request_refuse(
 			q, COORD_RESOURCE_EXHAUSTED,
-			"the coordinator takes no more jobs, for all that it has have workers, keys, datasets or checkpoints: 'roar coordinator forget --job NAME' ends one that nobody is in, --max-jobs of the server allows more");
+			"the coordinator has its maximum of jobs, and all of them have workers, keys, datasets or checkpoints: end one without workers by 'roar coordinator forget --job NAME', or raise --max-jobs of the server");
 		return NULL;
 	}
 	r = r < 0 ? r : record_new(c, name);

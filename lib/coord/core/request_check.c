@@ -108,9 +108,10 @@ int request_check_text(const struct request *q, const char *what,
 			       "%s is %zu bytes long; at most %zu are allowed",
 			       what, len, max);
 	else
-		request_refuse(q, COORD_INVALID_ARGUMENT,
-			       "%s is no UTF-8 text without control characters",
-			       what);
+		request_refuse(
+			q, COORD_INVALID_ARGUMENT,
+			"%s must be UTF-8 text without control characters",
+			what);
 	return -EINVAL;
 }
 

@@ -202,7 +202,7 @@ void method_kv_add(const struct request *q, const void *message)
 	key = key_find(job, m->key);
 	if (number_of(key, &sum) < 0) {
 		request_refuse(q, COORD_FAILED_PRECONDITION,
-			       "the value of key '%s' is no decimal number",
+			       "the value of key '%s' is not a decimal number",
 			       m->key);
 		return;
 	}

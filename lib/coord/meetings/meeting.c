@@ -363,6 +363,13 @@ static int begin(const struct request *q, struct meeting *m, struct worker *w,
 	return r;
 }
 
+static const char *kind_name(Roar__MeetKind kind)
+{
+	return kind == ROAR__MEET_KIND__GATHER ? "gather" :
+	       kind == ROAR__MEET_KIND__VOTE   ? "vote" :
+						 "barrier";
+}
+
 static int check_same(const struct request *q, const struct round *round,
 		      const struct worker *w, const struct ask *ask)
 {
@@ -371,13 +378,14 @@ static int check_same(const struct request *q, const struct round *round,
 	if (round->kind != ask->kind)
 		request_refuse(
 			q, COORD_INVALID_ARGUMENT,
-			"generation %llu of '%s' is under way as another kind of meeting (%d, not %d)",
+			"generation %llu of '%s' is in progress as a %s, not as a %s: all workers must use the same kind",
 			(unsigned long long)round->generation,
-			round->meeting->id, (int)round->kind, (int)ask->kind);
+			round->meeting->id, kind_name(round->kind),
+			kind_name(ask->kind));
 	else if (!round_same_group(round, ask))
 		request_refuse(
 			q, COORD_INVALID_ARGUMENT,
-			"generation %llu of '%s' is under way with another group, of %zu workers (0: all)",
+			"generation %llu of '%s' is in progress with another group, of %zu workers (0: all)",
 			(unsigned long long)round->generation,
 			round->meeting->id, round->n_group);
 	else if (round->group && !round_member(round, id))

@@ -123,7 +123,7 @@ static int open_at_end(struct audit *a, const char *path,
 				 "another file",
 				 path,
 				 offset ? "a damaged audit file" :
-					  "no audit file");
+					  "not an audit file");
 	if (r < 0)
 		return error_set(err, r, "cannot read audit file '%.500s': %s",
 				 path, strerror(-r));

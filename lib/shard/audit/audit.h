@@ -69,7 +69,7 @@ struct audit_segment {
 };
 
 /* Opens or makes the file and takes a lock on it.  -EBUSY when another process writes
- * it, -EBADMSG when it is no audit file or damaged, or the error of the system;
+ * it, -EBADMSG when it is not an audit file or damaged, or the error of the system;
  * each with a sentence. */
 int audit_open(const char *path, struct audit **ret, struct roar_error *err);
 

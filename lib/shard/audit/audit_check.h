@@ -58,7 +58,7 @@ int audit_check_new(struct audit_check **ret);
 void audit_check_free(struct audit_check *c);
 
 /* Adds a file, which must stay where it is.  A negative errno with a sentence for one that
- * cannot be read or is no audit file. */
+ * cannot be read or is not an audit file. */
 int audit_check_add(struct audit_check *c, const char *path,
 		    struct roar_error *err);
 

@@ -22,7 +22,7 @@ struct audit_reader {
 	bool cut; /* the file ended within a record, or in zeros */
 };
 
-/* Reads the first bytes of a file at its beginning.  -EBADMSG when it is no audit file,
+/* Reads the first bytes of a file at its beginning.  -EBADMSG when it is not an audit file,
  * -ENODATA when it is empty, or the error of reading. */
 int audit_reader_init(struct audit_reader *r, FILE *file);
 void audit_reader_release(struct audit_reader *r);

@@ -19,8 +19,8 @@ static int tell(const struct source *s, int r, struct roar_error *err)
 				 s->path);
 	if (r == -EBADMSG && !s->reader.offset)
 		return error_set(err, r,
-				 "'%.500s' is no audit file: name those that "
-				 "the ranks wrote",
+				 "'%.500s' is not an audit file: name the "
+				 "files that the ranks wrote",
 				 s->path);
 	if (r == -EBADMSG)
 		return error_set(err, r,

@@ -83,7 +83,7 @@ MUTANTS = [
            "	rounds_check(job);\n", ""),
     Mutant("a deadline is no end", "meetings/round_end.c",
            "		round_give_up(a);\n	}\n	round_tidy(round);",
-           "		a->wait.deadline.due_ms += 100;\n		break;\n"
+           "		a->wait.deadline.timer.due_ms += 100;\n		break;\n"
            "	}\n	round_tidy(round);"),
     Mutant("an old generation is released again", "meetings/meeting.c",
            "if (last && asked <= last->generation && "

@@ -151,7 +151,7 @@ static void others_and_other_groups_are_refused(void **state)
 	expect(h, ask_group(h, 2, "b", NULL, 0), COORD_INVALID_ARGUMENT);
 	m.kind = ROAR__MEET_KIND__VOTE;
 	expect_says(expect(h, ask(h, 2, "Meet", &m), COORD_INVALID_ARGUMENT),
-		    "another kind");
+		    "not as a vote");
 	expect_waiting(h, a);
 	m.kind = 7;
 	expect(h, ask(h, 2, "Meet", &m), COORD_INVALID_ARGUMENT);

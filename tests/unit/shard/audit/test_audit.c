@@ -518,7 +518,7 @@ static void a_damaged_or_foreign_file_is_not_written_to(void **state)
 	assert_non_null(strstr(err.text, "'rank-0' is a damaged audit file"));
 	put("important", 9);
 	assert_int_equal(audit_open(name_of(0), &a, &err), -EBADMSG);
-	assert_non_null(strstr(err.text, "'rank-0' is no audit file"));
+	assert_non_null(strstr(err.text, "'rank-0' is not an audit file"));
 	str_clear(&bytes);
 	read_all(&bytes);
 	assert_int_equal(bytes.len, 9);
