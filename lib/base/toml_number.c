@@ -5,8 +5,10 @@
 #include <regex.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/hex.h"
 #include "base/macros.h"
+#include "base/str.h"
 
 static bool is_digit(char c)
 {
@@ -105,16 +107,21 @@ int toml_parse_integer(const char *word, size_t len, int64_t *ret)
 
 /* ---- shapes that are only recognised ---- */
 
-/* Nobody reads such a value, so it is enough that the whole word has the form. */
+/* Nobody reads such a value, so it is enough that the whole word has the form.
+ * The copy ends with NUL, as regexec() expects; the range is for a word with a NUL
+ * inside. */
 static bool has_form(const char *word, size_t len, const char *form)
 {
+	CLEANUP(str_release) struct str copy = STR_INIT;
 	regmatch_t range = { 0, (regoff_t)len };
 	regex_t regex;
 	bool found;
 
-	if (regcomp(&regex, form, REG_EXTENDED | REG_NOSUB) != 0)
+	str_add(&copy, word, len);
+	if (str_error(&copy) < 0 ||
+	    regcomp(&regex, form, REG_EXTENDED | REG_NOSUB) != 0)
 		return false;
-	found = regexec(&regex, word, 1, &range, REG_STARTEND) == 0;
+	found = regexec(&regex, str_cstr(&copy), 1, &range, REG_STARTEND) == 0;
 	regfree(&regex);
 	return found;
 }

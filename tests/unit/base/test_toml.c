@@ -228,6 +228,9 @@ static void mistakes_are_reported_with_their_line(void **state)
 	check_bytes("a = \"\0\"", 7,
 		    "'f' line 1: a string has a control "
 		    "character");
+	check_bytes("a = 1.5\0", 8,
+		    "'f' line 1: a value is missing or unknown (text needs "
+		    "quotes)");
 }
 
 static void deep_nesting_and_large_files_are_refused(void **state)
