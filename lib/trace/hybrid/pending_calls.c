@@ -314,15 +314,22 @@ void pending_call_end(struct hybrid *h, struct tracee *t)
 	act(h, t, outcome, fd);
 }
 
-/* The descriptor may be closed by the time we hear of it.  A file that had no name
- * at the entry has none then. */
+/* The descriptor may be closed by the time we hear of it, and its number may stand for
+ * another file.  A file that had no name at the entry has none then; one that was hidden
+ * is known by its inode, unless the call created it. */
 static bool is_lost(struct hybrid *h, const struct tracee *t, int fd)
 {
 	const struct pending *w = &t->pending;
 	struct stat st;
+	int r;
 
-	return w->call == CALL_OPEN && !w->path.len &&
-	       resolve_fd(t->tid, fd, &h->o.name, &st) == -ENOENT;
+	if (w->call != CALL_OPEN || w->path.len)
+		return false;
+	r = resolve_fd(t->tid, fd, &h->o.name, &st);
+	if (r == -ENOENT)
+		return true;
+	return w->hidden && (!w->before.st_ino || S_ISREG(w->before.st_mode)) &&
+	       (r < 0 || !same_file(&w->before, &st));
 }
 
 void pending_call_result(struct hybrid *h, struct tracee *t, int32_t result)
