@@ -10,8 +10,8 @@
 #include <strings.h>
 
 #include "base/macros.h"
+#include "http/request_target.h"
 #include "http/server.h"
-#include "http/target.h"
 
 enum {
 	MAX_BACKLOG = 64 << 10

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "http/body.h"
-#include "http/target.h"
+#include "http/request_target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "http/client.h"
+#include "http/http_client.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

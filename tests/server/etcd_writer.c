@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "etcd/log.h"
+#include "etcd/etcd_log.h"
 
 struct writer {
 	struct loop *loop;

@@ -2,7 +2,7 @@
 #ifndef ROAR_TRACE_EBPF_EXEC_BPF_H
 #define ROAR_TRACE_EBPF_EXEC_BPF_H
 
-#include "names.bpf.h"
+#include "name_calls.bpf.h"
 
 /* The name a script was executed by.  "/dev/fd/7/x" is what the kernel makes of
  * a name below a descriptor. */

@@ -5,7 +5,7 @@
 #ifndef ROAR_TRACE_EBPF_EXIT_BPF_H
 #define ROAR_TRACE_EBPF_EXIT_BPF_H
 
-#include "names.bpf.h"
+#include "name_calls.bpf.h"
 #include "receive.bpf.h"
 #include "sums.bpf.h"
 

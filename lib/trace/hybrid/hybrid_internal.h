@@ -1,7 +1,7 @@
 /* hybrid_internal.h - what the files of this folder share.
  *
  *	hybrid.c	life, the loop, the process tree
- *	members.c	who belongs to the run, and since when
+ *	run_members.c	who belongs to the run, and since when
  *	notify.c	calls the kernel tells us of
  *	log_records.c	records the library wrote
  *	log_opens.c	opens that they tell of
@@ -178,7 +178,7 @@ static inline bool hybrid_has_filter(const struct hybrid *h)
 	return h->listener >= 0;
 }
 
-/* ---- members.c ---- */
+/* ---- run_members.c ---- */
 
 /* The thread, found or made from what /proc knows.  `parent` is the pid of the
  * process that made it, 0 when /proc is to tell.  NULL when it is gone or without

@@ -7,7 +7,7 @@
 #include <syslog.h>
 
 #include "base/clock.h"
-#include "etcd/log.h"
+#include "etcd/etcd_log.h"
 #include "log/log_disk.h"
 
 /* ---- reading it again ---- */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "etcd/log.h"
+#include "etcd/etcd_log.h"
 #include "fake_etcd.h"
 
 struct fixture {

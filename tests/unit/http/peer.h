@@ -2,7 +2,7 @@
 #ifndef TESTS_HTTP_PEER_H
 #define TESTS_HTTP_PEER_H
 
-#include "http/client.h"
+#include "http/http_client.h"
 #include "test.h"
 
 /* What became of a call. */

@@ -4,7 +4,7 @@
 #ifndef TESTS_HTTP_RELAY_H
 #define TESTS_HTTP_RELAY_H
 
-#include "http/client.h"
+#include "http/http_client.h"
 #include "http/server.h"
 
 enum { RELAY_ENOUGH = 256 << 10 }; /* bytes that may wait in a direction */

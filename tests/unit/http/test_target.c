@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "http/target.h"
+#include "http/request_target.h"
 
 static void expect_path(const char *target, const char *path)
 {

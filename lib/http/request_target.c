@@ -1,5 +1,5 @@
-/* target.c - see target.h */
-#include "http/target.h"
+/* request_target.c - see request_target.h */
+#include "http/request_target.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,16 +1,16 @@
-/* log_internal.h - what the parts of the log in etcd share.
+/* etcd_log_internal.h - what the parts of the log in etcd share.
  *
- *	log.c		records handed in, and the transactions that keep them
- *	log_load.c	the state as it was kept
- *	log_snapshot.c	the state anew, and the end of what came before
- *	log_sweep.c	the end of snapshots that never came to be
+ *	etcd_log.c		records handed in, and the transactions that keep them
+ *	etcd_log_load.c	the state as it was kept
+ *	etcd_log_snapshot.c	the state anew, and the end of what came before
+ *	etcd_log_sweep.c	the end of snapshots that never came to be
  */
 #ifndef ETCD_LOG_INTERNAL_H
 #define ETCD_LOG_INTERNAL_H
 
 #include "etcd/chunk.h"
+#include "etcd/etcd_log.h"
 #include "etcd/keys.h"
-#include "etcd/log.h"
 
 enum {
 	LOG_CALL_MS = 2000, /* for the first try of a call */
@@ -77,7 +77,7 @@ struct etcd_log {
 	struct record_log_counts counts;
 };
 
-/* ---- log.c ---- */
+/* ---- etcd_log.c ---- */
 
 void log_step_init(struct log_step *s, struct etcd_log *l,
 		   void (*begin)(struct log_step *s));
@@ -114,12 +114,12 @@ int log_step_result(unsigned status, const ProtobufCMessage *reply,
 /* Tells the owner, once. */
 void log_fail(struct etcd_log *l, int error, const char *sentence);
 
-/* ---- log_load.c ---- */
+/* ---- etcd_log_load.c ---- */
 
 void log_load_begin(struct etcd_log *l);
 void log_load_end(struct etcd_log *l);
 
-/* ---- log_snapshot.c ---- */
+/* ---- etcd_log_snapshot.c ---- */
 
 /* A chunk was written: a snapshot may wait for it. */
 void log_snapshot_go_on(struct etcd_log *l);
@@ -129,7 +129,7 @@ bool log_snapshot_wanted(const struct record_log *log);
 int log_snapshot_begin(struct record_log *log, record_log_walk *walk,
 		       void *data, struct roar_error *err);
 
-/* ---- log_sweep.c ---- */
+/* ---- etcd_log_sweep.c ---- */
 
 /* Removes the parts that do not belong to the head; no snapshot must be under way, nor
  * begin while log_sweep_is_on(). */

@@ -1,4 +1,4 @@
-/* client_conn.c - connections, their time and their input, see client_internal.h
+/* http_client_conn.c - connections, their time and their input, see http_client_internal.h
  *
  * What arrives is parsed where it was read to; only the rest of it, the beginning of a
  * head or what a paused caller does not take, is kept in `in`. */
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "http/client_internal.h"
+#include "http/http_client_internal.h"
 
 /* ---- life ---- */
 
@@ -88,7 +88,7 @@ static bool is_lost(const struct client_conn *c)
 	return c->error == -ECONNRESET || c->error == -EPIPE;
 }
 
-/* May the request be sent again by another connection?  See client.h. */
+/* May the request be sent again by another connection?  See http_client.h. */
 static bool may_retry(const struct client_conn *c)
 {
 	return is_lost(c) && c->is_reused && !c->has_received &&

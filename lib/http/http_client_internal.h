@@ -1,11 +1,11 @@
-/* client_internal.h - what the files of the client share; for them alone.
+/* http_client_internal.h - what the files of the client share; for them alone.
  *
- *	client.c		calls, from their beginning to their end
- *	client_request.c	the head of a request
- *	client_pool.c		origins, and which call gets which connection
- *	client_connect.c	from a name to an open connection, by way of a proxy
- *	client_conn.c		connections, their time and their input
- *	client_output.c		the bytes of a request
+ *	http_client.c		calls, from their beginning to their end
+ *	http_client_request.c	the head of a request
+ *	http_client_pool.c		origins, and which call gets which connection
+ *	http_client_connect.c	from a name to an open connection, by way of a proxy
+ *	http_client_conn.c		connections, their time and their input
+ *	http_client_output.c		the bytes of a request
  *
  * Everything that may end a connection only marks it (client_conn_fail()).  It is freed at
  * the end of the round, so no callback returns into a connection that is gone. */
@@ -17,7 +17,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "http/body.h"
-#include "http/client.h"
+#include "http/http_client.h"
 #include "http/url.h"
 #include "net/host_lookup.h"
 #include "net/stream.h"
@@ -120,19 +120,19 @@ static inline bool client_call_awaits_continue(const struct client_call *call)
 	return call->expects_continue && !call->may_write;
 }
 
-/* ---- client.c ---- */
+/* ---- http_client.c ---- */
 
 /* Tells the caller and frees the call. */
 void client_end_call(struct client_call *c, int error, const char *sentence);
 
-/* ---- client_request.c ---- */
+/* ---- http_client_request.c ---- */
 
 /* Can it be sent, and mean one thing to every party? */
 bool client_request_is_good(const struct http_call_request *q);
 /* Fills c->head.  0 or -ENOMEM. */
 int client_write_head(struct client_call *c, const struct http_call_request *q);
 
-/* ---- client_pool.c ---- */
+/* ---- http_client_pool.c ---- */
 
 /* The origin of that URL, which may be new. */
 int client_find_origin(struct http_client *client, const struct http_url *url,
@@ -151,14 +151,14 @@ void client_reuse(struct client_conn *c);
 void client_forget(struct client_conn *c);
 void client_on_memory_timer(struct loop_timer *t);
 
-/* ---- client_connect.c ---- */
+/* ---- http_client_connect.c ---- */
 
 /* Begins to connect; ends with client_conn_on_open() or client_conn_fail(). */
 void client_connect(struct client_conn *c);
 /* In STEP_TUNNELS and STEP_SHAKES_HANDS: the socket is ready. */
 void client_connect_go_on(struct client_conn *c);
 
-/* ---- client_conn.c ---- */
+/* ---- http_client_conn.c ---- */
 
 /* NULL without memory. */
 struct client_conn *client_conn_new(struct client_origin *origin,
@@ -177,7 +177,7 @@ void client_conn_wake(struct client_conn *c);
 /* Sets the timer by what is waited for now. */
 void client_conn_watch(struct client_conn *c);
 
-/* ---- client_output.c ---- */
+/* ---- http_client_output.c ---- */
 
 /* It can take requests. */
 void client_conn_on_open(struct client_conn *c);

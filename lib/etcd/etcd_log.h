@@ -1,4 +1,4 @@
-/* log.h - records that survive the machine: a log kept in etcd, under the names of keys.h.
+/* etcd_log.h - records that survive the machine: a log kept in etcd, under the names of keys.h.
  *
  * Records are handed in and written as chunks, one transaction at a time: what comes
  * meanwhile shares the next (group commit).  Each transaction compares the fencing token, so

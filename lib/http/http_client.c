@@ -1,12 +1,12 @@
-/* client.c - calls, from their beginning to their end, see client.h */
-#include "http/client.h"
+/* http_client.c - calls, from their beginning to their end, see http_client.h */
+#include "http/http_client.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "http/client_internal.h"
+#include "http/http_client_internal.h"
 
 const struct http_client_limits HTTP_CLIENT_LIMITS = {
 	.max_connections = 256,

@@ -1,4 +1,4 @@
-/* log_load.c - the state as it was kept: the head, the snapshot it names, the log behind.
+/* etcd_log_load.c - the state as it was kept: the head, the snapshot it names, the log behind.
  *
  * Only who leads writes, so while we lead and read nothing changes, and pages of keys that
  * are asked for one after the other fit each other. */
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/macros.h"
-#include "etcd/log_internal.h"
+#include "etcd/etcd_log_internal.h"
 
 enum {
 	FIRST_LIMIT = 16, /* keys of an answer, where each may have a whole MiB */

@@ -1,11 +1,11 @@
-/* client_connect.c - from a name to an open connection, see client_internal.h
+/* http_client_connect.c - from a name to an open connection, see http_client_internal.h
  *
  *	STEP_DIALS ──▶ STEP_TUNNELS ──▶ STEP_SHAKES_HANDS ──▶ STEP_OPEN
  *	     │          https by a proxy          ▲               ▲
  *	     ├──────────── https ─────────────────┘               │
  *	     └──────────── http, with a proxy or without ─────────┘
  *
- * One time limit holds for all of it (client_conn.c). */
+ * One time limit holds for all of it (http_client_conn.c). */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "http/client_internal.h"
+#include "http/http_client_internal.h"
 
 /* What we connect to: the proxy, or the origin itself. */
 static const struct http_url *peer(const struct client_conn *c)

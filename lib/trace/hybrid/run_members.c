@@ -1,4 +1,4 @@
-/* members.c - who belongs to the run
+/* run_members.c - who belongs to the run
  *
  * Nobody tells us of a fork or an end.  A process becomes a member when it speaks
  * (LOG_HELLO, LOG_FORK) or makes a call that stops, and /proc says whose child it

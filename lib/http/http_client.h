@@ -1,4 +1,4 @@
-/* client.h - HTTP/1.1 requests, on the loop of everything else.
+/* http_client.h - HTTP/1.1 requests, on the loop of everything else.
  *
  * A call is one request and its reply:
  *

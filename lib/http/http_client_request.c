@@ -1,10 +1,10 @@
-/* client_request.c - the head of a request, see client_internal.h */
+/* http_client_request.c - the head of a request, see http_client_internal.h */
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>
 
-#include "http/client_internal.h"
+#include "http/http_client_internal.h"
 
 static bool is_token(const char *text)
 {

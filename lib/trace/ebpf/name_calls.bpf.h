@@ -1,4 +1,4 @@
-/* names.bpf.h - calls that name files
+/* name_calls.bpf.h - calls that name files
  *
  * A record has the directory in which a name was and what it was called there.  They
  * are looked up when the call has succeeded (down.bpf.h).  A call that removes a name

@@ -1,4 +1,4 @@
-/* log_snapshot.c - the state anew, and the end of what came before.
+/* etcd_log_snapshot.c - the state anew, and the end of what came before.
  *
  *	snap/N/0 ...	written, a transaction each; nobody looks at them
  *	log/N-1		written as well: the snapshot stands for all before log/N
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/macros.h"
-#include "etcd/log_internal.h"
+#include "etcd/etcd_log_internal.h"
 
 enum {
 	MIN_BYTES = 4 << 20, /* a shorter log is quickly read */

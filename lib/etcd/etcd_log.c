@@ -1,4 +1,4 @@
-/* log.c - records handed in, and the transactions that keep them. */
+/* etcd_log.c - records handed in, and the transactions that keep them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
-#include "etcd/log_internal.h"
+#include "etcd/etcd_log_internal.h"
 
 enum { MAX_QUEUED = 64 << 20 }; /* bytes that wait for etcd */
 

@@ -1,4 +1,4 @@
-/* client_pool.c - origins, and which call gets which connection, see client_internal.h */
+/* http_client_pool.c - origins, and which call gets which connection, see http_client_internal.h */
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "http/client_internal.h"
+#include "http/http_client_internal.h"
 
 enum { MEMORY_WAIT_MS = 100 };
 

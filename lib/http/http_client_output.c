@@ -1,10 +1,10 @@
-/* client_output.c - the bytes of a request, see client_internal.h */
+/* http_client_output.c - the bytes of a request, see http_client_internal.h */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "http/client_internal.h"
+#include "http/http_client_internal.h"
 
 enum {
 	PIECE_LEN = 256 << 10, /* bytes of a body in memory that are added at a time */

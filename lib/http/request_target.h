@@ -1,4 +1,4 @@
-/* target.h - what the target of a request says: a path and a query.
+/* request_target.h - what the target of a request says: a path and a query.
  *
  * A target comes as it was sent ("/a%2Fb?x=1"); these decode it.  A path in absolute form
  * ("http://host/a") is that of its URL. */

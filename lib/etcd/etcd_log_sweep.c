@@ -1,4 +1,4 @@
-/* log_sweep.c - the end of snapshots that never came to be.
+/* etcd_log_sweep.c - the end of snapshots that never came to be.
  *
  * A leader that ends while it writes a snapshot leaves parts that no head names, and so does a
  * snapshot that fails.  They are in nobody's way, but etcd has to hold them.  So whoever begins
@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "base/macros.h"
-#include "etcd/log_internal.h"
+#include "etcd/etcd_log_internal.h"
 
 bool log_sweep_is_on(const struct etcd_log *l)
 {
