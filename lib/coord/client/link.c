@@ -115,6 +115,7 @@ static void on_failed(struct frames_client *frames, bool was_up)
 	client_calls_lost(c);
 	if (c->driver_sleeps)
 		client_nudge_reader(c); /* it sleeps on a socket that is gone */
+	client_wake(c); /* the next try may be sooner than its wait ends */
 }
 
 static const struct frames_client_user link_user = {

@@ -469,6 +469,33 @@ static void a_server_that_goes_away_is_left_and_found_again(void **state)
 
 /* ---- ends ---- */
 
+/* Nothing else is due for an observer: its wait ends by the failure or not at all. */
+static void check_failed_request_is_repeated(struct fixture *x, unsigned flags)
+{
+	struct roar_coord_options o = { .address = x->fake.address,
+					.flags = ROAR_COORD_OBSERVER | flags };
+	struct roar_coord *c = NULL;
+	void *reply = NULL;
+	size_t len = 0;
+
+	assert_int_equal(roar_coord_join(&o, &c), 0);
+	assert_int_equal(roar_coord_set(c, "k", "v", 1, 0), 0);
+	assert_int_equal(client_enter(c), 0);
+	c->link.frames.no_memory = true; /* for the next request */
+	client_leave(c);
+	assert_int_equal(roar_coord_call(c, "/roar.Control/KvSet", "", 0, 10000,
+					 &reply, &len),
+			 0);
+	free(reply);
+	roar_coord_free(c);
+}
+
+static void a_request_that_ends_the_connection_is_sent_by_the_next(void **state)
+{
+	check_failed_request_is_repeated(*state, 0);
+	check_failed_request_is_repeated(*state, ROAR_COORD_NO_THREAD);
+}
+
 static void freeing_ends_what_waits(void **state)
 {
 	struct fixture *x = *state;
@@ -571,6 +598,7 @@ int main(void)
 		cmocka_unit_test(
 			the_numbers_of_methods_are_those_of_the_protocol),
 		WITH(a_server_that_goes_away_is_left_and_found_again),
+		WITH(a_request_that_ends_the_connection_is_sent_by_the_next),
 		WITH(freeing_ends_what_waits),
 		WITH(a_forked_child_has_no_client_and_no_socket_of_it),
 		WITH(descriptors_are_close_on_exec),
