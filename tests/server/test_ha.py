@@ -12,7 +12,7 @@ import etcd as etcd_module
 from coordinator import PATIENCE_S, control, wait_until
 from etcd import Candidate, Etcd, leader_of, patiently, pause, raft_leader
 from facts import faults_of_meetings, faults_of_places
-from linear import do_dataset, do_places, is_linear
+from linear import Undecided, do_dataset, do_places, is_linear
 from load import DataLoad, KeyLoad, MeetLoad, PlaceLoad, request
 
 CODE = grpc.StatusCode
@@ -40,10 +40,9 @@ def another_leader(coordinators, old_token):
     return found[-1]
 
 
-@needs_etcd
-def test_nothing_that_was_acknowledged_is_lost(etcd):
-    """kill -9 of the leader, a pause beyond its lease, and the death of an etcd
-    member, all under load; then every history must have an explanation."""
+def disturbed_histories(etcd):
+    """What clients saw of kill -9 of the leader, a pause beyond its lease, and the
+    death of an etcd member, all under load."""
     coordinators = [etcd.coordinator() for _ in range(3)]
     leader = leader_of(coordinators)
     loads = [kind(coordinators) for kind in (KeyLoad, DataLoad, MeetLoad, PlaceLoad)]
@@ -68,7 +67,7 @@ def test_nothing_that_was_acknowledged_is_lost(etcd):
 
     raft_leader(etcd).kill()
     go_on()
-    check(*(load.finish() for load in loads))
+    return [load.finish() for load in loads]
 
 
 def check(keys, data, meetings, places):
@@ -80,6 +79,21 @@ def check(keys, data, meetings, places):
     assert not faults_of_places(places)
     assert is_linear([c._replace(result=c.result.rank) if c.what == "join"
                       and c.result else c for c in places], do_places), places
+
+
+@needs_etcd
+def test_nothing_that_was_acknowledged_is_lost():
+    """Every history must have an explanation.  On a busy machine one can have so many
+    calls without an answer that no search through it ends: then another is made."""
+    for _ in range(3):
+        with Etcd(3) as etcd:
+            histories = disturbed_histories(etcd)
+        try:
+            check(*histories)
+            return
+        except Undecided:
+            pass
+    pytest.fail("three histories had too many calls without an answer")
 
 
 @needs_etcd
