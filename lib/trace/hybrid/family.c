@@ -109,3 +109,16 @@ int family_find(struct hybrid *h, pid_t tid, struct family *ret)
 		remember_spawner(h, ret->parent);
 	return r;
 }
+
+bool family_is_of_run(const struct hybrid *h, pid_t pid)
+{
+	enum { GENERATIONS = 64 };
+	pid_t self;
+
+	for (int i = 0; i < GENERATIONS && pid > 1; i++)
+		if (map_get(&h->members, &pid, sizeof(pid)))
+			return true;
+		else if (read_status(pid, &self, &pid) < 0)
+			return false;
+	return false;
+}

@@ -228,6 +228,10 @@ void family_announce(struct hybrid *h, pid_t pid, pid_t parent);
 /* 0, or -ESRCH when it is gone. */
 int family_find(struct hybrid *h, pid_t tid, struct family *ret);
 
+/* Is it a process of the run, or the child of one, that may not have made a call yet
+ * that we hear of? */
+bool family_is_of_run(const struct hybrid *h, pid_t pid);
+
 /* ---- notify.c ---- */
 
 /* Takes one notification and answers it.  False when interrupted. */

@@ -65,7 +65,7 @@ static bool is_door(const struct hybrid *h, pid_t pid, int fd)
 	if (domain != AF_UNIX)
 		return false;
 	peer = peer_of(line);
-	return !peer || !map_get(&h->members, &peer, sizeof(peer));
+	return !peer || !family_is_of_run(h, peer);
 }
 
 static bool read_header(struct hybrid *h, const struct tracee *t,

@@ -27,7 +27,9 @@ void act(void)
 	expect("only ptrace output beside");
 	expect("only ebpf output beside");
 	expect("only hybrid gap path");
-	expect("only preload gap path");
+	/* Unless the tracer looks while the child is still there. */
+	expect("only preload may gap path");
+	expect("only preload may output beside");
 	expect("input old/in.txt");
 	expect("output new/in.txt");
 	expect("output new/out.txt");

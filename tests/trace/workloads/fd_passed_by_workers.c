@@ -13,9 +13,12 @@ void prepare(void)
 	put("in.txt", "hello");
 }
 
+/* Its connection is there before we have heard of the worker. */
 static void work(void)
 {
-	send_fd(call_server(), CHECK(open("in.txt", O_RDONLY)));
+	int sock = call_server();
+
+	send_fd(sock, CHECK(open("in.txt", O_RDONLY)));
 }
 
 void act(void)
