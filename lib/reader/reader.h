@@ -1,23 +1,22 @@
 /* reader.h - the samples of a shard.
  *
- * A shard is a file, or a folder, that holds samples.  A sample is one or more parts
- * of bytes, each with a name, and a key:
+ * A shard is a file or a directory that holds samples.  A sample has a key and one or more
+ * parts, each with a name and bytes:
  *
  *	kind	a sample is		its key			its parts
- *	files	a file of a folder	path below the folder	one, ""
+ *	files	a file of a directory	path below it		one, ""
  *	tar	files of one key	name up to the first	one per file, named
  *		(WebDataset)		dot of its last part	by the rest: "jpg"
  *	jsonl	a line			""			one, ""
- *	raw	so many bytes		""			one, ""
+ *	raw	a fixed-size record	""			one, ""
  *
- * Samples have numbers from 0 on, and any of them can be had: reader_read().  Many of
- * them in a known order are a stream, which reads ahead in threads of its own, within a
- * bound of bytes.
+ * Samples are numbered from 0, and reader_read() reads any of them.  A stream reads many of
+ * them in a given order, ahead of the caller, in threads of its own and bounded memory.
  *
- * Files are read by pread(2) and never mapped, so one that becomes shorter is an error
- * (-ESTALE) and no SIGBUS.  What a tar or a JSONL file holds is looked for once; where
- * it was found is kept as an index (index_file.h), and believed while size and time of
- * the file stay the same.
+ * Files are read by pread(2) and never mapped, so a file that becomes shorter is an error
+ * (-ESTALE), not a SIGBUS.  A tar or JSONL file is scanned once; the positions of its samples
+ * are kept as an index (index_file.h), which is valid while size and timestamp of the file
+ * stay the same.
  *
  * A reader may be used by several threads, and after fork().  A stream belongs to one
  * thread at a time and to the process that opened it.  Errors come with a sentence
@@ -37,8 +36,8 @@ struct reader_block;
 struct reader_stream;
 
 enum reader_kind {
-	READER_AUTO, /* by the name: a folder, *.tar, *.jsonl or *.ndjson, and
-		      * raw where record_bytes is given */
+	READER_AUTO, /* by the name: a directory, *.tar, *.jsonl or *.ndjson; raw if
+		      * record_bytes is given */
 	READER_FILES,
 	READER_TAR,
 	READER_JSONL,
@@ -57,23 +56,22 @@ enum {
 
 /* Where the index of a tar or JSONL file is kept. */
 enum reader_index {
-	READER_INDEX_CACHE, /* in the user's cache folder */
-	READER_INDEX_BESIDE, /* beside the file, as NAME.roar-index */
+	READER_INDEX_CACHE, /* in the user's cache directory */
+	READER_INDEX_BESIDE, /* next to the file, as NAME.roar-index */
 	READER_INDEX_NONE, /* nowhere */
 };
 
 struct reader_options {
 	enum reader_kind kind;
 	uint64_t record_bytes; /* raw: bytes of a record */
-	uint64_t header_bytes; /* raw: to be passed over at the beginning */
+	uint64_t header_bytes; /* raw: to skip at the beginning */
 	uint64_t max_sample; /* bytes; a larger sample is -EFBIG when it is
 			      * read; 0: READER_SAMPLE_MAX */
 	enum reader_index index;
-	const char *index_dir; /* instead of the user's cache folder; may be
+	const char *index_dir; /* instead of the user's cache directory; may be
 				* NULL */
-	bool beginning; /* without a kept index, look only for the samples at
-			 * the beginning of a tar or JSONL file: see
-			 * reader_is_whole() */
+	bool beginning; /* without an index, scan only the beginning of a tar or
+			 * JSONL file: see reader_is_whole() */
 	const uint8_t
 		*blake3; /* of the whole file, BLAKE3_LEN bytes; other content
 				* is refused.  NULL: not known */
@@ -97,9 +95,9 @@ struct reader_sample {
 	size_t n_parts;
 };
 
-/* Opens a shard.  -EINVAL for options that make no sense and for what is no such shard,
- * -EBADMSG for one that is damaged or holds what no shard should, -ESTALE for content
- * that is not the one asked for, and what open(2) says. */
+/* Opens a shard.  -EINVAL for invalid options and for a file that is not such a shard,
+ * -EBADMSG for a shard that is damaged or holds forbidden members, -ESTALE for content other
+ * than options.blake3, and the errors of open(2). */
 int reader_open(const char *path, const struct reader_options *options,
 		struct reader **ret_reader, struct roar_error *err);
 void reader_close(struct reader *r);
@@ -107,9 +105,9 @@ DEFINE_CLEANUP(struct reader *, reader_close)
 
 uint64_t reader_count(const struct reader *r);
 
-/* Does it have all samples of the shard?  If not, options.beginning was asked for and
- * there are more: reader_count() is how many it has, and damage behind them was not looked
- * for. */
+/* Does the reader know all samples of the shard?  If not, options.beginning was set and the
+ * shard has more: reader_count() counts those known so far, and damage after them was not
+ * detected yet. */
 bool reader_is_whole(const struct reader *r);
 
 /* Opens the file of `r` again with all its samples, which have the same numbers; `r` stays
@@ -118,33 +116,32 @@ int reader_open_whole(const struct reader *r, struct reader **ret_reader,
 		      struct roar_error *err);
 enum reader_kind reader_kind_of(const struct reader *r);
 
-/* Was the index found rather than made? */
+/* Did the reader find an index, rather than scan the file? */
 bool reader_index_was_kept(const struct reader *r);
 
-/* "files", "tar", ...; and back: READER_KIND_END when there is none. */
+/* "files", "tar", ...; and back: READER_KIND_END for an unknown name. */
 const char *reader_kind_name(enum reader_kind kind);
 enum reader_kind reader_kind_parse(const char *name);
 
-/* Reads one sample into a block of its own, which is the caller's to drop.  -ERANGE when
- * there is no such number; -EFBIG, -EILSEQ, -ESTALE, -EIO as said above. */
+/* Reads one sample into a block of its own, which the caller drops.  -ERANGE for a number
+ * out of range; -EFBIG, -EILSEQ, -ESTALE, -EIO as above. */
 int reader_read(const struct reader *r, uint64_t number,
 		struct reader_block **ret_block,
 		const struct reader_sample **ret_sample,
 		struct roar_error *err);
 
-/* Reads the only part of a sample to where the caller wants it, which is where nothing
- * has to be copied from.  Returns its length; -ENOSPC when `room` is too little, -ENOTSUP
- * for a sample with several parts. */
+/* Reads the only part of a sample into the caller's memory, without another copy.  Returns
+ * its length; -ENOSPC when `room` is too small, -ENOTSUP for a sample with several parts. */
 int64_t reader_read_into(const struct reader *r, uint64_t number, void *to,
 			 size_t room, struct roar_error *err);
 
-/* Key and parts of a sample, without data; `parts` has room for READER_PARTS_MAX.  The
- * length of a line of JSONL is not known before it is read: it is that of all up to the
- * next one. */
+/* Key and parts of a sample, without data; `parts` has room for READER_PARTS_MAX.  The exact
+ * length of a line of JSONL is not known before it is read: it is the distance to the next
+ * line. */
 void reader_outline(const struct reader *r, uint64_t number,
 		    struct reader_sample *ret, struct reader_part *parts);
 
-/* Reads each part of a sample to its own place.  -ENOTSUP for JSONL; else as
+/* Reads each part of a sample into memory of its own.  -ENOTSUP for JSONL; else as
  * reader_read(). */
 int reader_read_parts(const struct reader *r, uint64_t number, void *const to[],
 		      struct roar_error *err);
@@ -160,43 +157,44 @@ struct reader_plan {
 	const uint64_t *numbers; /* in this order; NULL: from `first` on */
 	uint64_t first;
 	const uint32_t *which; /* reader of each; NULL: the first one */
-	uint64_t prefetch; /* bytes that may be read ahead, give or take a
-			    * sample; 0: READER_PREFETCH */
-	unsigned n_threads; /* that read ahead, from the first sample on that is
-			     * not in the page cache: before that, waiting for
-			     * them would take longer than reading.  0: none */
-	bool always_ahead; /* from the beginning on */
+	uint64_t prefetch; /* bytes to read ahead, plus or minus a sample; 0:
+			    * READER_PREFETCH */
+	unsigned n_threads; /* that read ahead.  They start at the first sample
+			     * that is not in the page cache: before that,
+			     * waiting for them takes longer than reading.
+			     * 0: none */
+	bool always_ahead; /* start them at once */
 };
 
-/* -ERANGE for a sample that is not there. */
+/* -ERANGE for a sample number out of range. */
 int reader_stream_open(const struct reader_plan *plan,
 		       struct reader_stream **ret_stream,
 		       struct roar_error *err);
 void reader_stream_close(struct reader_stream *s);
 DEFINE_CLEANUP(struct reader_stream *, reader_stream_close)
 
-/* The next sample: 1; 0 when there are no more.  It is valid until the next call; its
- * bytes longer, for who holds its block.  An error comes when it is that sample's turn, and
- * ends the stream. */
+/* 1 and the next sample; 0 at the end.  The sample is valid until the next call, its bytes
+ * as long as the caller holds its block.  An error is returned when the turn of that sample
+ * comes, and ends the stream. */
 int reader_stream_next(struct reader_stream *s,
 		       const struct reader_sample **ret_sample,
 		       struct roar_error *err);
 
-/* Is the next sample one that the caller can better read by itself, to where it wants it
- * (reader_read_parts()): large, in the page cache, and not read ahead?  Then it counts as
- * given. */
+/* Should the caller read the next sample itself, directly into its destination
+ * (reader_read_parts())?  True if it is large, in the page cache, and not read ahead; the
+ * stream then counts it as delivered. */
 bool reader_stream_offer(struct reader_stream *s,
 			 const struct reader **ret_reader,
 			 uint64_t *ret_number);
 
-/* Can the next sample be had without waiting? */
+/* Is the next sample available without waiting? */
 bool reader_stream_is_ready(const struct reader_stream *s);
 
-/* Block and shard of the sample that came last. */
+/* Block and shard of the last sample. */
 struct reader_block *reader_stream_block(const struct reader_stream *s);
 const struct reader *reader_stream_reader(const struct reader_stream *s);
 
-/* ---- blocks: memory that samples lie in; any thread may drop them ---- */
+/* ---- blocks: memory that holds samples; any thread may drop them ---- */
 
 struct reader_block *reader_block_hold(struct reader_block *b);
 void reader_block_drop(struct reader_block *b);

@@ -1,33 +1,33 @@
 /* reader_internal.h - what the files of lib/reader share.
  *
  *	reader		opening, the choice of a kind
- *	source		one file: reads that are whole or an error
- *	files raw jsonl tar	the kinds, behind struct reader_ops
- *	tar_scan	an archive, header after header (tar_header, tar_pax)
- *	tar_table	what was found there, in memory and as bytes
- *	index_file	such bytes beside the file or in a cache folder
- *	block		samples in memory, and their buffers
- *	stream		blocks ahead of who asks for them
- *	direct		large samples without a block */
+ *	sample_source	one file: a read returns all bytes or an error
+ *	files raw_records jsonl tar	the kinds, which fill struct reader_ops
+ *	tar_scan	scans the headers of an archive (tar_header, tar_pax)
+ *	tar_table	the samples found there, in memory and as bytes
+ *	index_file	these bytes, next to the file or in a cache directory
+ *	sample_block	samples in memory, and their buffers
+ *	sample_stream	blocks read ahead of the caller
+ *	direct_read	large samples without a block */
 #ifndef ROAR_READER_INTERNAL_H
 #define ROAR_READER_INTERNAL_H
 
 #include "reader/reader.h"
 #include "reader/sample_source.h"
 
-/* Where the bytes of a sample are. */
+/* The position of a sample's bytes. */
 struct span {
-	uint64_t file; /* which one; 0 where there is one */
+	uint64_t file; /* index of the file; 0 if there is only one */
 	uint64_t offset;
 	uint64_t len;
 };
 
-/* What a kind knows. */
+/* The operations of a kind. */
 struct reader_ops {
 	const char *name;
 
-	/* Learns what the samples are; sets reader.count.  The source is open but for
-	 * a folder. */
+	/* Finds the samples and sets reader.count.  The source is open, except for a
+	 * directory. */
 	int (*open)(struct reader *r, struct roar_error *err);
 	void (*close)(struct reader *r);
 
@@ -48,7 +48,8 @@ struct reader_ops {
 	uint64_t (*part)(const struct reader *r, uint64_t number, size_t i,
 			 struct reader_part *ret);
 
-	/* Looks at what was read, and may shorten the part; NULL: any bytes will do. */
+	/* Checks the bytes that were read, and may shorten the part; NULL: all bytes are
+	 * valid. */
 	int (*check)(const struct reader *r, uint64_t number,
 		     struct reader_part *part, struct roar_error *err);
 };
@@ -62,7 +63,7 @@ struct reader {
 	char *index_dir; /* may be NULL */
 	uint64_t count;
 	bool index_was_kept;
-	bool is_cut; /* there are more samples behind those counted */
+	bool is_cut; /* the shard has more samples after those counted */
 	void *data; /* the kind's own */
 };
 
@@ -71,7 +72,7 @@ extern const struct reader_ops jsonl_ops;
 extern const struct reader_ops raw_ops;
 extern const struct reader_ops tar_ops;
 
-/* ops.load of the kinds that are one file. */
+/* ops.load of the kinds that consist of one file. */
 int reader_load(const struct reader *r, const struct span *span, void *to,
 		struct roar_error *err);
 
@@ -86,7 +87,7 @@ int reader_describe(const struct reader *r, const uint8_t *data,
 		    struct reader_sample *sample, struct reader_part *parts,
 		    struct roar_error *err);
 
-/* 0, or -EFBIG when the sample is larger than it may be. */
+/* 0, or -EFBIG when the sample is larger than options.max_sample. */
 int reader_check_size(const struct reader *r, uint64_t number, uint64_t len,
 		      struct roar_error *err);
 

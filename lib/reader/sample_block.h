@@ -1,9 +1,8 @@
-/* sample_block.h - some samples in memory, read with as few reads as their places allow.
+/* sample_block.h - several samples in memory, read with as few reads as possible.
  *
- * Samples that lie behind each other in a file are read at once, with what is between
- * them (the headers of an archive).  Blocks that are gone are used again, with their
- * memory: that of a new mapping costs a fault for each page, which is as long as
- * reading it takes. */
+ * Consecutive samples of a file are read at once, with the bytes between them (headers of
+ * an archive).  Blocks are reused with their memory: a new mapping costs a page fault per
+ * page, which takes as long as reading the page. */
 #ifndef ROAR_READER_SAMPLE_BLOCK_H
 #define ROAR_READER_SAMPLE_BLOCK_H
 
@@ -12,10 +11,11 @@
 enum {
 	BLOCK_BYTES = 256 * 1024, /* of a block, unless one sample has more */
 	BLOCK_ENTRIES = 1024,
-	BLOCK_DIRECT = 64 * 1024, /* bytes that are better not copied twice */
+	BLOCK_DIRECT = 64 *
+		       1024, /* larger samples are read to their destination */
 };
 
-/* Blocks to use again.  A block keeps those it came from alive. */
+/* Blocks to reuse.  A block keeps the buffers it came from alive. */
 struct buffers;
 
 int buffers_new(struct buffers **ret);
@@ -25,40 +25,40 @@ void buffers_drop(struct buffers *b);
 struct block_entry {
 	const struct reader *reader;
 	uint64_t number;
-	uint64_t at; /* where its bytes begin in the block */
+	uint64_t at; /* offset of its bytes in the block */
 };
 
-/* How many samples of the plan, from the k-th on, are one block; `ret_bytes` is about what
- * they take.  At least 1; 0 at the end of the plan. */
+/* How many samples of the plan, from the k-th on, fit one block; `ret_bytes` is their
+ * approximate size.  At least 1; 0 at the end of the plan. */
 size_t block_choose(const struct reader_plan *plan, uint64_t k,
 		    uint64_t *ret_bytes);
 
-/* Is the k-th sample of the plan a large one, whose parts can be read where they are
- * wanted? */
+/* Is the k-th sample of the plan large, so that its parts should be read directly into
+ * their destination? */
 bool block_is_direct(const struct reader_plan *plan, uint64_t k,
 		     const struct reader **ret_reader, uint64_t *ret_number);
 
-/* The samples of the plan from the k-th up to this one, at most a few, are in the page
- * cache; k: that is not known of it. */
+/* The end of a short run of samples, from the k-th on, that are in the page cache; k if
+ * that is not known of the k-th. */
 uint64_t block_cached_to(const struct reader_plan *plan, uint64_t k);
 
 /* Do we know that the bytes of these samples are in the page cache? */
 bool block_is_cached(const struct reader_plan *plan, uint64_t k, size_t n);
 
-/* Reads them.  `home` may be NULL.  What fails is kept in the block and told by
- * block_describe() when that sample is asked for, so the ones before it are not
- * lost.  0 or -ENOMEM. */
+/* Reads n samples from the k-th on.  `home` may be NULL.  A failure is kept in the block, and
+ * block_describe() returns it for that sample, so the samples before it are not lost.  0 or
+ * -ENOMEM. */
 int block_read(struct buffers *home, const struct reader_plan *plan, uint64_t k,
 	       size_t n, struct reader_block **ret);
 
-/* How many samples were asked for. */
+/* The number of samples that were requested. */
 size_t block_count(const struct reader_block *b);
 
 /* The i-th sample.  It is valid until the next call for this block. */
 int block_describe(struct reader_block *b, size_t i,
 		   const struct reader_sample **ret, struct roar_error *err);
 
-/* Whose it is. */
+/* The reader of the i-th sample. */
 const struct reader *block_reader(const struct reader_block *b, size_t i);
 
 #endif

@@ -1,7 +1,7 @@
 /* sample_source.h - a file that samples are read from.
  *
- * Only regular files are taken, so that no read waits for somebody.  A read is whole or
- * an error: a file that ends early has become shorter since it was opened. */
+ * Only regular files are accepted, so that no read blocks.  A read returns all bytes or an
+ * error: if the file ends early, it has become shorter since it was opened. */
 #ifndef ROAR_READER_SAMPLE_SOURCE_H
 #define ROAR_READER_SAMPLE_SOURCE_H
 
@@ -16,14 +16,14 @@ struct roar_error;
 
 struct source {
 	int fd; /* -1: none */
-	const char *path; /* for sentences; borrowed */
-	struct stamp stamp; /* when it was opened */
+	const char *path; /* for messages; borrowed */
+	struct stamp stamp; /* of the file when it was opened */
 };
 
 #define SOURCE_INIT ((struct source){ .fd = -1 })
 
-/* Opens `path`, which must outlive the source.  What open(2) says, -EISDIR, or -EINVAL
- * for what is no regular file. */
+/* Opens `path`, which must outlive the source.  The errors of open(2), -EISDIR, or
+ * -EINVAL for a file that is not regular. */
 int source_open(const char *path, struct source *ret, struct roar_error *err);
 void source_close(struct source *s);
 
@@ -31,18 +31,18 @@ void source_close(struct source *s);
 int source_copy(const struct source *s, const char *path, struct source *ret,
 		struct roar_error *err);
 
-/* Reads exactly that.  -ESTALE when the file ends before, -EIO and the like. */
+/* Reads exactly `len` bytes.  -ESTALE when the file ends before that; errors of read(2). */
 int source_read(const struct source *s, uint64_t offset, void *to, size_t len,
 		struct roar_error *err);
 
-/* The same into several places, one after the other. */
+/* The same into several buffers, one after the other. */
 int source_readv(const struct source *s, uint64_t offset,
 		 const struct iovec *to, int n, struct roar_error *err);
 
-/* Is the byte in the page cache?  False where the file system does not tell. */
+/* Is the byte in the page cache?  False if the file system cannot tell. */
 bool source_is_cached(const struct source *s, uint64_t offset);
 
-/* 0 while size and time are those of the beginning, else -ESTALE. */
+/* 0 while size and timestamp are those of the open, else -ESTALE. */
 int source_check(const struct source *s, struct roar_error *err);
 
 #endif
