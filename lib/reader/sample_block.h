@@ -11,8 +11,7 @@
 enum {
 	BLOCK_BYTES = 256 * 1024, /* of a block, unless one sample has more */
 	BLOCK_ENTRIES = 1024,
-	BLOCK_DIRECT = 64 *
-		       1024, /* larger samples are read to their destination */
+	BLOCK_DIRECT = 64 * 1024, /* larger ones go to their destination */
 };
 
 /* Blocks to reuse.  A block keeps the buffers it came from alive. */

@@ -307,7 +307,7 @@ test("a token is asked for, and shows its job alone", () =>
       await page.keyboard.press("Enter");
       await row(page, "one").waitFor();
       assert.equal(await row(page, "two").count(), 0);
-      await page.getByText("The administrator's token shows them").waitFor();
+      await page.getByText("require the administrator's token").waitFor();
       // For this tab: another load knows it, the address does not have it.
       await page.reload();
       await row(page, "one").waitFor();
