@@ -1,7 +1,7 @@
-/* averror.h - FFmpeg's error numbers in words.
+/* averror.h - messages for FFmpeg's error codes.
  *
- * All of them become -EBADMSG where FFmpeg looked at somebody's bytes, AVERROR(ENOMEM)
- * too: it is what sizes give that no machine has. */
+ * Where FFmpeg parsed untrusted bytes, all codes become -EBADMSG, AVERROR(ENOMEM) included:
+ * impossible sizes in a file lead to it. */
 #ifndef ROAR_MEDIA_AVERROR_H
 #define ROAR_MEDIA_AVERROR_H
 

@@ -1,8 +1,8 @@
 /* codec_params.h - the numbers of AVCodecParameters that travel, and their bounds.
  *
- * Decoders trust many of these numbers, so none that comes from outside is
- * taken unless it is in its range: a demuxer's is replaced by the harmless
- * value of its row, one in a description of packets (packet_meta.h) refuses it all. */
+ * Decoders trust many of these numbers, so a number from outside is accepted only within
+ * its range.  One from a demuxer is replaced by the harmless value of its row; one in a
+ * description of packets (packet_meta.h) makes the whole description invalid. */
 #ifndef ROAR_MEDIA_CODEC_PARAMS_H
 #define ROAR_MEDIA_CODEC_PARAMS_H
 

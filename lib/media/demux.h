@@ -1,8 +1,7 @@
 /* demux.h - the packets of one stream of a file, read with libavformat.
  *
- * What the file says stays in the file: a playlist or a reference to another file or to
- * the network is not followed.  A file cannot make more packets, or more bytes
- * of them, than its size allows. */
+ * Playlists and references to other files or to the network are not followed.  A file
+ * cannot produce more packets, or more bytes, than its size allows. */
 #ifndef ROAR_MEDIA_DEMUX_H
 #define ROAR_MEDIA_DEMUX_H
 

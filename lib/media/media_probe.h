@@ -1,10 +1,9 @@
-/* media_probe.h - what is in a file, without decoding any of it where that can be helped.
+/* media_probe.h - the streams of a file, found without decoding if possible.
  *
- * avformat_find_stream_info() decodes the first pictures of every video to learn what
- * the tables of an MP4 have said already; of a 4K clip of 33 MB that was 50 of 70 ms.  So it is
- * asked only where the tables say too little.  They do not say the pixel format, which
- * the codec's own headers do, nor how far pictures are out of order, which all their
- * times together do. */
+ * avformat_find_stream_info() decodes the first pictures of every video to learn what the
+ * tables of an MP4 already say; for a 4K clip of 33 MB that took 50 of 70 ms.  So it is
+ * called only if the tables say too little.  They lack the pixel format, which the codec's
+ * headers have, and the reordering depth, which follows from the timestamps. */
 #ifndef ROAR_MEDIA_PROBE_H
 #define ROAR_MEDIA_PROBE_H
 

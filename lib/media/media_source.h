@@ -1,8 +1,7 @@
 /* media_source.h - bytes that FFmpeg's demuxers read: memory, or a file.
  *
- * A file is opened here and not by FFmpeg, to whom "http://..." or "concat:a|b" are
- * names, too.  Only regular files are taken, so that no read waits for
- * somebody. */
+ * A file is opened here and not by FFmpeg, which would also open "http://..." or
+ * "concat:a|b".  Only regular files are accepted, so that no read blocks. */
 #ifndef ROAR_MEDIA_SOURCE_H
 #define ROAR_MEDIA_SOURCE_H
 

@@ -1,7 +1,7 @@
-/* media_wire.h - little-endian numbers in a row: into a str, and out of bytes.
+/* media_wire.h - a sequence of little-endian numbers: written to a str, read from bytes.
  *
- * A reader never passes the end: the first read that would is remembered and
- * gives zeros, as do all after it, so that only the end has to be checked. */
+ * A reader never passes the end: the first read that would sets an error flag and returns
+ * zeros, as do all later reads, so the caller checks once at the end. */
 #ifndef ROAR_MEDIA_WIRE_H
 #define ROAR_MEDIA_WIRE_H
 

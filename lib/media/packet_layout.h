@@ -1,12 +1,12 @@
 /* packet_layout.h - a set of packets as a blob and a few buffers, and back.
  *
  *	packets --media_layout_make()--> blob + buffers
- *		(the buffers are moved by somebody, to wherever)
+ *		(the caller moves the buffers to another process)
  *	blob + buffers --media_layout_restore()--> packets over those buffers
  *
- * Making it copies no large packet: its buffer is the packet's own memory with the
- * zero padding behind it.  Small ones are gathered in one buffer, 64 bytes apart
- * at least, since a table of a thousand buffers costs more than their copy.
+ * Large packets are not copied: the buffer is the packet's own memory with its zero
+ * padding.  Small ones are gathered in one buffer, at least 64 bytes apart, because a table
+ * of a thousand buffers costs more than the copy.
  *
  * Restoring copies nothing at all: the packets' AVBufferRefs point into the
  * buffers that were given, and keep them until the last is gone, in whatever

@@ -1,7 +1,7 @@
 /* packets.h - the compressed packets of one stream, as a demuxer found them.
  *
  * A set is filled once and then only read, so any number of threads may use it.
- * Whatever made it (demux.h, restore.h), two things hold for every packet in it:
+ * Wherever it comes from (demux.h, packet_layout.h), two things hold for each of its packets:
  *
  *  - Its data is counted (AVPacket.buf), never borrowed, and that buffer has
  *    AV_INPUT_BUFFER_PADDING_SIZE zero bytes behind the data.  Decoders read
