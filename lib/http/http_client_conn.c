@@ -170,6 +170,9 @@ static void on_timer(struct loop_timer *t)
 	struct client_conn *c = container_of(t, struct client_conn, timer);
 	int64_t patience = patience_ms(c);
 
+	/* It was dropped in this round, and has no origin any more. */
+	if (c->error)
+		return;
 	if (patience < 0 ||
 	    loop_now_ms(c->client->loop) < c->since_ms + patience)
 		client_conn_watch(c);

@@ -48,7 +48,7 @@ struct http_stream {
 	/* The client left, or got all of a stream that ended.  The last call. */
 	void (*closed)(struct http_stream *s);
 
-	struct http_exchange *exchange; /* http.c's; NULL: not open yet */
+	struct http_exchange *exchange; /* the server's; NULL: not open yet */
 };
 
 void http_stream_wake(struct http_stream *s);

@@ -142,7 +142,7 @@ CREATE INDEX artifacts_md5 ON artifacts (md5) WHERE md5 IS NOT NULL;
 -- One role of one name in one job.  Paths and artifacts are not declared as
 -- references: their numbers come from the same transaction, and looking them up
 -- again would cost a run that writes thousands of files a microsecond for each.
--- The check of the database looks them up (stats.c).
+-- The check of the database looks them up (store_stats.c).
 CREATE TABLE job_files (
 	job_id INTEGER NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
 	n INTEGER NOT NULL,

@@ -177,3 +177,27 @@ void peer_get(struct peer *p, const char *target, struct outcome *o)
 						.target = target },
 		   o);
 }
+
+int peer_setup(void **state)
+{
+	static struct peer p;
+	struct http_client_limits limits = HTTP_CLIENT_LIMITS;
+
+	limits.max_per_origin = 2;
+	peer_init(&p, &limits);
+	*state = &p;
+	return 0;
+}
+
+int peer_teardown(void **state)
+{
+	peer_release(*state);
+	return 0;
+}
+
+void peer_change_limits(struct peer *p, const struct http_client_limits *l)
+{
+	http_client_free(p->client);
+	assert_int_equal(http_client_new(p->loop, NULL, NULL, l, &p->client),
+			 0);
+}

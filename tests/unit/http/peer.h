@@ -5,6 +5,8 @@
 #include "http/http_client.h"
 #include "test.h"
 
+#define OK(len, body) "HTTP/1.1 200 OK\r\nContent-Length: " len "\r\n\r\n" body
+
 /* What became of a call. */
 struct outcome {
 	struct http_call *call; /* NULL: it has ended */
@@ -39,6 +41,12 @@ struct peer {
 /* The name "127.0.0.1" is what TLS certificates of tests have, too. */
 void peer_init(struct peer *p, const struct http_client_limits *limits);
 void peer_release(struct peer *p);
+
+/* For cmocka: a peer with two connections per origin. */
+int peer_setup(void **state);
+int peer_teardown(void **state);
+/* A new client with other limits. */
+void peer_change_limits(struct peer *p, const struct http_client_limits *l);
 
 /* Lets both sides go on for a few rounds. */
 void peer_pump(struct peer *p);

@@ -1,5 +1,5 @@
-/* The client against a server that is written by hand: what is sent, and which connection
- * is used. */
+/* The client against a server that is written by hand: what is sent, and what comes of the
+ * replies. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,39 +9,6 @@
 #include <unistd.h>
 
 #include "peer.h"
-
-#define OK(len, body) "HTTP/1.1 200 OK\r\nContent-Length: " len "\r\n\r\n" body
-
-static struct http_client_limits limits_of_test(void)
-{
-	struct http_client_limits l = HTTP_CLIENT_LIMITS;
-
-	l.max_per_origin = 2;
-	return l;
-}
-
-static int setup(void **state)
-{
-	static struct peer p;
-	struct http_client_limits limits = limits_of_test();
-
-	peer_init(&p, &limits);
-	*state = &p;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	peer_release(*state);
-	return 0;
-}
-
-static void change_limits(struct peer *p, const struct http_client_limits *l)
-{
-	http_client_free(p->client);
-	assert_int_equal(http_client_new(p->loop, NULL, NULL, l, &p->client),
-			 0);
-}
 
 /* ---- requests ---- */
 
@@ -256,7 +223,7 @@ static void a_server_without_continue_gets_the_body_after_a_time(void **state)
 	CLEANUP(outcome_release) struct outcome o;
 
 	l.continue_ms = 30;
-	change_limits(p, &l);
+	peer_change_limits(p, &l);
 	peer_begin(p, &EXPECTING, &o);
 	while (!strstr(str_cstr(&p->got), "hello"))
 		peer_pump(p);
@@ -459,243 +426,6 @@ static void a_paused_reply_survives_the_end_of_the_connection(void **state)
 	assert_string_equal(str_cstr(&o.body), "abcdef");
 }
 
-/* ---- the pool ---- */
-
-static void connections_are_used_again(void **state)
-{
-	struct peer *p = *state;
-	CLEANUP(outcome_release) struct outcome o;
-
-	for (int i = 0; i < 5; i++) {
-		peer_get(p, "/a", &o);
-		peer_say(p, OK("0", ""));
-		assert_int_equal(o.n_ended, 1);
-	}
-	assert_int_equal(p->n_accepted, 1);
-	peer_get(p, "/a", &o);
-	peer_say(p, "HTTP/1.1 200 OK\r\nConnection: close\r\n"
-		    "Content-Length: 0\r\n\r\n");
-	assert_true(p->ended);
-	peer_get(p, "/a", &o);
-	assert_int_equal(p->n_accepted, 2);
-}
-
-static void calls_wait_for_a_connection(void **state)
-{
-	struct peer *p = *state;
-	struct outcome o[4];
-
-	for (int i = 0; i < 4; i++)
-		peer_get(p, "/a", &o[i]);
-	assert_int_equal(http_client_counts(p->client).n_connections, 2);
-	assert_int_equal(http_client_counts(p->client).n_waiting, 2);
-	peer_say(p, OK("0", "")); /* to the second, by the last connection */
-	assert_int_equal(o[1].n_ended, 1);
-	assert_int_equal(http_client_counts(p->client).n_waiting, 1);
-	peer_say(p, OK("0", ""));
-	assert_int_equal(o[2].n_ended, 1);
-	assert_int_equal(o[3].n_ended, 0);
-	http_call_cancel(o[3].call);
-	peer_pump(p);
-	assert_int_equal(http_client_counts(p->client).n_waiting, 0);
-	assert_int_equal(p->n_accepted, 2);
-}
-
-static void connections_are_bounded_in_sum(void **state)
-{
-	struct peer *p = *state;
-	struct peer other;
-	struct http_client_limits l = HTTP_CLIENT_LIMITS;
-	struct outcome a, b, c;
-
-	l.max_connections = 1;
-	l.max_waiting = 1;
-	change_limits(p, &l);
-	peer_init(&other, &l);
-	peer_get(p, "/a", &a);
-	peer_begin(p,
-		   &(struct http_call_request){ .method = "GET",
-						.target = "/b",
-						.origin = other.origin },
-		   &b);
-	assert_int_equal(http_client_counts(p->client).n_waiting, 1);
-	assert_int_equal(http_call_begin(p->client,
-					 &(struct http_call_request){
-						 .method = "GET",
-						 .target = "/c",
-						 .origin = p->origin },
-					 &outcome_events, &c, &c.call),
-			 -EAGAIN);
-	peer_say(p, OK("0", "")); /* an unused connection makes room */
-	assert_int_equal(a.n_ended, 1);
-	peer_pump(&other);
-	peer_pump(p);
-	peer_pump(&other);
-	assert_true(p->ended);
-	assert_int_equal(other.n_accepted, 1);
-	assert_int_equal(send(other.fd, OK("0", ""), strlen(OK("0", "")), 0),
-			 strlen(OK("0", "")));
-	peer_pump_until(p, &b.n_ended);
-	assert_int_equal(b.error, 0);
-	assert_int_equal(http_client_counts(p->client).n_connections, 1);
-	peer_release(&other);
-}
-
-static void a_connection_that_sent_too_much_is_not_used_again(void **state)
-{
-	struct peer *p = *state;
-	CLEANUP(outcome_release) struct outcome o;
-
-	peer_get(p, "/a", &o);
-	peer_say(p, OK("2", "ok") OK("3", "bad"));
-	assert_int_equal(o.n_ended, 1);
-	assert_string_equal(str_cstr(&o.body), "ok");
-	assert_true(p->ended);
-	outcome_release(&o);
-	peer_get(p, "/a", &o);
-	assert_int_equal(p->n_accepted, 2);
-	peer_say(p, OK("2", "ok"));
-	assert_string_equal(str_cstr(&o.body), "ok");
-	peer_say(p, OK("3", "bad")); /* while it is unused */
-	assert_true(p->ended);
-	assert_int_equal(http_client_counts(p->client).n_connections, 0);
-}
-
-static void unused_connections_end_after_a_time(void **state)
-{
-	struct peer *p = *state;
-	struct http_client_limits l = HTTP_CLIENT_LIMITS;
-	CLEANUP(outcome_release) struct outcome o;
-
-	l.keep_ms = 30;
-	change_limits(p, &l);
-	peer_get(p, "/a", &o);
-	peer_say(p, OK("0", ""));
-	while (!p->ended)
-		peer_pump(p);
-	assert_int_equal(http_client_counts(p->client).n_connections, 0);
-}
-
-/* ---- retries ---- */
-
-/* A pooled connection, of which the server knows the end before the client does. */
-static void make_stale(struct peer *p)
-{
-	CLEANUP(outcome_release) struct outcome o;
-
-	peer_get(p, "/first", &o);
-	peer_say(p, OK("0", ""));
-	assert_int_equal(http_client_counts(p->client).n_idle, 1);
-	str_clear(&p->got);
-}
-
-/* The server ends the connection when the request arrives. */
-static void begin_and_close(struct peer *p, const struct http_call_request *q,
-			    struct outcome *o)
-{
-	peer_begin(p, q, o);
-	peer_close(p);
-	str_clear(&p->got);
-	peer_pump(p);
-}
-
-static void a_stale_connection_is_retried(void **state)
-{
-	struct peer *p = *state;
-	CLEANUP(outcome_release) struct outcome o;
-
-	make_stale(p);
-	begin_and_close(p,
-			&(struct http_call_request){ .method = "PUT",
-						     .target = "/a",
-						     .body = "hello",
-						     .length = 5 },
-			&o);
-	assert_int_equal(o.n_ended, 0);
-	assert_int_equal(p->n_accepted, 2);
-	assert_non_null(strstr(str_cstr(&p->got), "PUT /a HTTP/1.1\r\n"));
-	assert_non_null(strstr(str_cstr(&p->got), "\r\n\r\nhello"));
-	peer_say(p, OK("0", ""));
-	assert_int_equal(o.error, 0);
-	assert_int_equal(http_client_counts(p->client).n_retries, 1);
-}
-
-static void a_retry_is_the_last_one(void **state)
-{
-	struct peer *p = *state;
-	CLEANUP(outcome_release) struct outcome o;
-
-	make_stale(p);
-	begin_and_close(p,
-			&(struct http_call_request){ .method = "GET",
-						     .target = "/a" },
-			&o);
-	peer_close(p);
-	peer_pump(p);
-	assert_int_equal(o.n_ended, 1);
-	assert_int_equal(o.error, -ECONNRESET);
-}
-
-static void what_may_have_been_done_is_not_sent_again(void **state)
-{
-	struct peer *p = *state;
-	CLEANUP(outcome_release) struct outcome o;
-
-	make_stale(p);
-	begin_and_close(p,
-			&(struct http_call_request){ .method = "POST",
-						     .target = "/a" },
-			&o);
-	assert_int_equal(o.error, -ECONNRESET);
-	make_stale(p);
-	peer_get(p, "/a", &o);
-	peer_say(p, "H"); /* a byte of a reply */
-	peer_close(p);
-	peer_pump(p);
-	assert_int_equal(o.error, -ECONNRESET);
-	assert_int_equal(http_client_counts(p->client).n_retries, 0);
-}
-
-static void
-a_written_body_is_sent_again_only_if_nothing_was_written(void **state)
-{
-	const struct http_call_request q = { .method = "PUT",
-					     .target = "/a",
-					     .length = 3 };
-	struct peer *p = *state;
-	CLEANUP(outcome_release) struct outcome o;
-
-	make_stale(p);
-	peer_begin(p, &q, &o);
-	assert_int_equal(o.n_writable, 1);
-	peer_close(p);
-	peer_pump(p);
-	assert_int_equal(o.n_writable, 2); /* by the new connection */
-	assert_int_equal(http_call_write(o.call, "abc", 3), 0);
-	http_call_finish(o.call);
-	peer_pump(p);
-	peer_say(p, OK("0", ""));
-	assert_int_equal(o.error, 0);
-	peer_begin(p, &q, &o);
-	assert_int_equal(http_call_write(o.call, "a", 1), 0);
-	peer_close(p);
-	peer_pump(p);
-	assert_int_equal(o.error, -ECONNRESET);
-}
-
-static void a_new_connection_is_not_retried(void **state)
-{
-	struct peer *p = *state;
-	CLEANUP(outcome_release) struct outcome o;
-
-	begin_and_close(p,
-			&(struct http_call_request){ .method = "GET",
-						     .target = "/a" },
-			&o);
-	assert_int_equal(o.error, -ECONNRESET);
-	assert_non_null(strstr(o.sentence, "127.0.0.1"));
-}
-
 /* ---- ends ---- */
 
 static void time_limits_hold(void **state)
@@ -706,7 +436,7 @@ static void time_limits_hold(void **state)
 	struct outcome o;
 
 	l.first_byte_ms = l.stall_ms = 40;
-	change_limits(p, &l);
+	peer_change_limits(p, &l);
 	peer_get(p, "/a", &o);
 	peer_pump_until(p, &o.n_ended);
 	assert_int_equal(o.error, -ETIMEDOUT);
@@ -737,7 +467,7 @@ static void a_connection_takes_no_longer_than_it_may(void **state)
 	struct outcome o;
 
 	l.connect_ms = 40;
-	change_limits(p, &l);
+	peer_change_limits(p, &l);
 	/* TEST-NET-1 is nowhere; a network that says so at once is fine, too. */
 	peer_begin(p,
 		   &(struct http_call_request){ .method = "GET",
@@ -795,7 +525,8 @@ static void a_client_can_be_freed_with_calls_under_way(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, peer_setup, peer_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_request_is_sent_as_it_is),
 		TEST(what_cannot_be_sent_is_refused),
@@ -814,16 +545,6 @@ int main(void)
 		TEST(a_reply_is_read_from_a_connection_that_was_reset),
 		TEST(a_paused_reply_stops_the_server),
 		TEST(a_paused_reply_survives_the_end_of_the_connection),
-		TEST(connections_are_used_again),
-		TEST(calls_wait_for_a_connection),
-		TEST(connections_are_bounded_in_sum),
-		TEST(a_connection_that_sent_too_much_is_not_used_again),
-		TEST(unused_connections_end_after_a_time),
-		TEST(a_stale_connection_is_retried),
-		TEST(a_retry_is_the_last_one),
-		TEST(what_may_have_been_done_is_not_sent_again),
-		TEST(a_written_body_is_sent_again_only_if_nothing_was_written),
-		TEST(a_new_connection_is_not_retried),
 		TEST(time_limits_hold),
 		TEST(a_connection_takes_no_longer_than_it_may),
 		TEST(nobody_at_the_port_is_told),

@@ -127,7 +127,7 @@ static void session_counts_the_kept_files_of_its_jobs(void **state)
 
 /* ---- the hash ---- */
 
-/* The description in session_hash.c, written down once more. */
+/* The description in store_session_hash.c, written down once more. */
 static void chain(uint8_t state[BLAKE3_LEN], const void *record, size_t len)
 {
 	CLEANUP(str_release) struct str bytes = STR_INIT;
