@@ -66,3 +66,11 @@ def test_a_line_may_excuse_itself(tree, monkeypatch):
         1, "a.py:1:1: 'os' imported but unused\na.py:2:1: 're' imported but unused\n"))
     tree({"a.py": "import os  # noqa: F401\nimport re\n"})
     assert lint.check_python() == ["a.py:2:1: 're' imported but unused"]
+
+
+@pytest.mark.parametrize("argument, status", [("--help", 0), ("--bogus", 2)])
+def test_it_checks_nothing_when_asked_for_help(monkeypatch, argument, status):
+    monkeypatch.setattr(lint, "chosen", lambda args: pytest.fail("it checks"))
+    with pytest.raises(SystemExit) as end:
+        lint.main([argument])
+    assert end.value.code == status
