@@ -48,12 +48,12 @@ static void open_level(struct json *j, char opener, char closer)
 	j->depth++;
 }
 
-void json_object(struct json *j)
+void json_put_object(struct json *j)
 {
 	open_level(j, '{', '}');
 }
 
-void json_array(struct json *j)
+void json_put_array(struct json *j)
 {
 	open_level(j, '[', ']');
 }
@@ -97,7 +97,7 @@ static void add_text(struct str *out, const char *text, size_t len)
 	str_addc(out, '"');
 }
 
-void json_key(struct json *j, const char *key)
+void json_put_key(struct json *j, const char *key)
 {
 	assert(j->depth && !j->key);
 	separate(j);
@@ -135,7 +135,7 @@ static void add_odd_value(struct json *j, const char *text, size_t len)
 	str_addf(&name, "%s_bytes", j->key);
 	separate(j);
 	add_text(j->out, text, len);
-	json_key(j, str_cstr(&name));
+	json_put_key(j, str_cstr(&name));
 	add_hex(j, text, len);
 	j->out->failed |= name.failed;
 	str_release(&name);
@@ -143,16 +143,16 @@ static void add_odd_value(struct json *j, const char *text, size_t len)
 
 static void add_odd_item(struct json *j, const char *text, size_t len)
 {
-	json_object(j);
-	json_key(j, "text");
+	json_put_object(j);
+	json_put_key(j, "text");
 	separate(j);
 	add_text(j->out, text, len);
-	json_key(j, "bytes");
+	json_put_key(j, "bytes");
 	add_hex(j, text, len);
 	json_end(j);
 }
 
-void json_bytes(struct json *j, const char *text, size_t len)
+void json_put_bytes(struct json *j, const char *text, size_t len)
 {
 	bool odd = j->depth && !is_utf8(text, len);
 
@@ -166,26 +166,26 @@ void json_bytes(struct json *j, const char *text, size_t len)
 	}
 }
 
-void json_string(struct json *j, const char *text)
+void json_put_string(struct json *j, const char *text)
 {
 	if (text)
-		json_bytes(j, text, strlen(text));
+		json_put_bytes(j, text, strlen(text));
 	else
-		json_null(j);
+		json_put_null(j);
 }
 
-void json_int(struct json *j, int64_t value)
+void json_put_int(struct json *j, int64_t value)
 {
 	separate(j);
 	str_addf(j->out, "%lld", (long long)value);
 }
 
-void json_double(struct json *j, double value)
+void json_put_double(struct json *j, double value)
 {
 	char text[32];
 
 	if (!isfinite(value)) {
-		json_null(j);
+		json_put_null(j);
 		return;
 	}
 	separate(j);
@@ -196,19 +196,19 @@ void json_double(struct json *j, double value)
 	str_adds(j->out, text);
 }
 
-void json_bool(struct json *j, bool value)
+void json_put_bool(struct json *j, bool value)
 {
 	separate(j);
 	str_adds(j->out, value ? "true" : "false");
 }
 
-void json_raw(struct json *j, const char *text, size_t len)
+void json_put_raw(struct json *j, const char *text, size_t len)
 {
 	separate(j);
 	str_add(j->out, text, len);
 }
 
-void json_null(struct json *j)
+void json_put_null(struct json *j)
 {
 	separate(j);
 	str_adds(j->out, "null");

@@ -1,7 +1,7 @@
 /* json.h - a JSON writer.
  *
  * Appends to a str; commas, colons and indentation come by themselves.  Calls
- * nest as the document does: json_object(), json_key(), a value, json_end().
+ * nest as the document does: json_put_object(), json_put_key(), a value, json_end().
  *
  * File names are bytes, JSON strings are Unicode.  A byte that is no valid UTF-8
  * becomes U+FFFD, which every reader takes, and all bytes of such a string stand
@@ -34,18 +34,19 @@ struct json {
 /* A writer that appends to `out`. */
 struct json json_writer(struct str *out, bool pretty);
 
-void json_object(struct json *j);
-void json_array(struct json *j);
+void json_put_object(struct json *j);
+void json_put_array(struct json *j);
 void json_end(struct json *j); /* closes the innermost object or array */
 
-void json_key(struct json *j, const char *key);
+void json_put_key(struct json *j, const char *key);
 
-void json_bytes(struct json *j, const char *text, size_t len);
-void json_string(struct json *j, const char *text); /* NULL writes null */
-void json_int(struct json *j, int64_t value);
-void json_double(struct json *j, double value);
-void json_bool(struct json *j, bool value);
-void json_null(struct json *j);
-void json_raw(struct json *j, const char *text, size_t len); /* JSON already */
+void json_put_bytes(struct json *j, const char *text, size_t len);
+void json_put_string(struct json *j, const char *text); /* NULL writes null */
+void json_put_int(struct json *j, int64_t value);
+void json_put_double(struct json *j, double value);
+void json_put_bool(struct json *j, bool value);
+void json_put_null(struct json *j);
+/* `text` is JSON already. */
+void json_put_raw(struct json *j, const char *text, size_t len);
 
 #endif

@@ -47,17 +47,17 @@ static void add_json(struct log_lines *n, int level, const char *job,
 	struct json j = json_writer(&n->line, false);
 
 	clock_format_iso(&time, clock_now_ns());
-	json_object(&j);
-	json_key(&j, "time");
-	json_string(&j, str_cstr(&time));
-	json_key(&j, "level");
-	json_string(&j, level_names[level]);
+	json_put_object(&j);
+	json_put_key(&j, "time");
+	json_put_string(&j, str_cstr(&time));
+	json_put_key(&j, "level");
+	json_put_string(&j, level_names[level]);
 	if (job) {
-		json_key(&j, "job");
-		json_string(&j, job);
+		json_put_key(&j, "job");
+		json_put_string(&j, job);
 	}
-	json_key(&j, "message");
-	json_string(&j, message);
+	json_put_key(&j, "message");
+	json_put_string(&j, message);
 	json_end(&j);
 	str_addc(&n->line, '\n');
 }

@@ -26,9 +26,9 @@ static void check_string(const struct str *s)
 	struct json_value v;
 
 	require(strlen(str_cstr(s)) == s->len);
-	json_object(&j);
-	json_key(&j, "name");
-	json_string(&j, str_cstr(s));
+	json_put_object(&j);
+	json_put_key(&j, "name");
+	json_put_string(&j, str_cstr(s));
 	json_end(&j);
 	require(json_member(text.data, text.len, "name", &v) == 1);
 	require(json_read_string(&v, &again) == 0);

@@ -145,7 +145,7 @@ static void check_json(const char *text, size_t len)
 	struct str out = STR_INIT;
 	struct json j = json_writer(&out, false);
 
-	json_bytes(&j, text, len);
+	json_put_bytes(&j, text, len);
 	require(out.len >= 2 && out.data[out.len - 1] == '"');
 	for (size_t i = 0; i < out.len;) {
 		size_t n = utf8_length(out.data + i, out.len - i);

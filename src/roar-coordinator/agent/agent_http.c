@@ -19,9 +19,9 @@ static void say_status(struct http_reply *reply, const char *fault)
 	struct json j = json_writer(&reply->body, false);
 
 	reply->status = fault ? 503 : 200;
-	json_object(&j);
-	json_key(&j, fault ? "error" : "status");
-	json_string(&j, fault ? fault : "ok");
+	json_put_object(&j);
+	json_put_key(&j, fault ? "error" : "status");
+	json_put_string(&j, fault ? fault : "ok");
 	json_end(&j);
 	str_addc(&reply->body, '\n');
 }

@@ -165,7 +165,7 @@ static void add_link(const struct page *p, const struct http_request *request,
 
 static void write_worker(struct page *p, const Roar__WorkerView *w)
 {
-	json_object(&p->j);
+	json_put_object(&p->j);
 	api_write_place(p->server, &p->j, p->job, w);
 	api_write_pulse(p->server, &p->j, w);
 	api_add_int(&p->j, "heartbeat_age_ms", w->heartbeat_age_ms);
@@ -218,7 +218,7 @@ void api_workers(struct server *s, const struct scope *scope,
 	if (find_jobs(s, scope, &jobs, reply) < 0)
 		return;
 	p.j = json_writer(&reply->body, false);
-	json_array(&p.j);
+	json_put_array(&p.j);
 	for (size_t i = 0; i < jobs.n && !p.more; i++) {
 		/* What is left is no job's last page. */
 		if (p.left == 0)

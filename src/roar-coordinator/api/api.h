@@ -13,40 +13,40 @@
 
 static inline void api_add_int(struct json *j, const char *key, int64_t value)
 {
-	json_key(j, key);
-	json_int(j, value);
+	json_put_key(j, key);
+	json_put_int(j, value);
 }
 
 static inline void api_add_string(struct json *j, const char *key,
 				  const char *value)
 {
-	json_key(j, key);
-	json_string(j, value ? value : "");
+	json_put_key(j, key);
+	json_put_string(j, value ? value : "");
 }
 
 /* A negative number is one that nobody counts. */
 static inline void api_add_count(struct json *j, const char *key, int64_t value)
 {
-	json_key(j, key);
+	json_put_key(j, key);
 	if (value < 0)
-		json_null(j);
+		json_put_null(j);
 	else
-		json_int(j, value);
+		json_put_int(j, value);
 }
 
 static inline void api_add_double(struct json *j, const char *key, double value)
 {
-	json_key(j, key);
+	json_put_key(j, key);
 	if (value < 0)
-		json_null(j);
+		json_put_null(j);
 	else
-		json_double(j, value);
+		json_put_double(j, value);
 }
 
 static inline void api_add_bool(struct json *j, const char *key, bool value)
 {
-	json_key(j, key);
-	json_bool(j, value);
+	json_put_key(j, key);
+	json_put_bool(j, value);
 }
 
 /* Milliseconds since 1970, as the dashboards of others count. */
@@ -64,8 +64,8 @@ static inline void api_add_foreign_time(struct json *j, const char *key,
 		api_add_time(j, key, wall_ms);
 		return;
 	}
-	json_key(j, key);
-	json_null(j);
+	json_put_key(j, key);
+	json_put_null(j);
 }
 
 /* When it was so long ago, by a wall clock that does not jump: the same moment is the

@@ -17,7 +17,7 @@ struct parts {
 static void write_checkpoint(struct json *j, const struct coord_step_look *step,
 			     const Coordinator__CheckpointInfo *m)
 {
-	json_object(j);
+	json_put_object(j);
 	api_add_string(j, "id", m->checkpoint_id);
 	api_add_int(j, "step", m->step);
 	api_add_int(j, "epoch", m->epoch);
@@ -45,7 +45,7 @@ static void write_newest(struct server *s, const struct scope *scope,
 {
 	struct parts p = { .j = j, .left = max };
 
-	json_array(j);
+	json_put_array(j);
 	coord_each_step(s->coord, scope->job, write_parts, &p);
 	json_end(j);
 }
@@ -84,7 +84,7 @@ static void write_worker(void *data, const Roar__WorkerView *w)
 {
 	struct worker_writer *t = data;
 
-	json_object(t->j);
+	json_put_object(t->j);
 	api_write_place(t->server, t->j, t->job, w);
 	api_write_pulse(t->server, t->j, w);
 	json_end(t->j);
@@ -104,7 +104,7 @@ void api_write_workers(struct server *s, const struct scope *scope,
 {
 	struct worker_writer all = { .server = s, .j = j };
 
-	json_array(j);
+	json_put_array(j);
 	coord_each_job(s->coord, scope->job, write_workers_of, &all);
 	json_end(j);
 }
@@ -128,12 +128,12 @@ void api_dashboard(struct server *s, const struct scope *scope,
 	struct json j = json_writer(&reply->body, false);
 
 	(void)request;
-	json_object(&j);
+	json_put_object(&j);
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		json_key(&j, parts[i].key);
+		json_put_key(&j, parts[i].key);
 		parts[i].write(s, scope, &j);
 	}
-	json_key(&j, "logs");
+	json_put_key(&j, "logs");
 	(void)api_write_logs(s, scope->job, &j, 0, 100);
 	json_end(&j);
 	str_addc(&reply->body, '\n');

@@ -14,27 +14,27 @@ void api_write_columns(struct json *j)
 		"sync_p50",    "sync_p99",	"checkpoint_bytes",
 	};
 
-	json_array(j);
+	json_put_array(j);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		json_string(j, names[i]);
+		json_put_string(j, names[i]);
 	json_end(j);
 }
 
 static void write_ms(struct json *j, double us)
 {
 	if (us < 0)
-		json_null(j);
+		json_put_null(j);
 	else
-		json_double(j, us / 1000);
+		json_put_double(j, us / 1000);
 }
 
 static void write_row(struct json *j, const struct history_row *row)
 {
-	json_array(j);
-	json_int(j, row->wall_ms);
-	json_double(j, (double)row->requests / row->seconds);
-	json_double(j, (double)row->barriers / row->seconds);
-	json_double(j, (double)row->records / row->seconds);
+	json_put_array(j);
+	json_put_int(j, row->wall_ms);
+	json_put_double(j, (double)row->requests / row->seconds);
+	json_put_double(j, (double)row->barriers / row->seconds);
+	json_put_double(j, (double)row->records / row->seconds);
 	write_ms(j, row->heartbeat_p50_us);
 	write_ms(j, row->heartbeat_p99_us);
 	write_ms(j, row->barrier_p50_us);
@@ -42,7 +42,7 @@ static void write_row(struct json *j, const struct history_row *row)
 	write_ms(j, row->skew_p99_us);
 	write_ms(j, row->sync_p50_us);
 	write_ms(j, row->sync_p99_us);
-	json_double(j, row->checkpoint_bytes / row->seconds);
+	json_put_double(j, row->checkpoint_bytes / row->seconds);
 	json_end(j);
 }
 
@@ -50,7 +50,7 @@ uint64_t api_write_history(struct server *s, struct json *j, uint64_t after)
 {
 	const struct history_row *row = history_after(&s->history, after);
 
-	json_array(j);
+	json_put_array(j);
 	for (; row; row = history_after(&s->history, row->id))
 		write_row(j, row);
 	json_end(j);

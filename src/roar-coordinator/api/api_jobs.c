@@ -23,7 +23,7 @@ static void write_job(void *data, const Roar__JobStatus *m)
 	struct part_writer *w = data;
 	struct json *j = w->j;
 
-	json_object(j);
+	json_put_object(j);
 	api_add_string(j, "id", m->job_id);
 	api_add_int(j, "world_size", m->world_size);
 	api_add_int(j, "alive", m->n_alive);
@@ -41,7 +41,7 @@ void api_write_jobs(struct server *s, const struct scope *scope, struct json *j)
 {
 	struct part_writer w = { .server = s, .j = j };
 
-	json_array(j);
+	json_put_array(j);
 	coord_each_job(s->coord, scope->job, write_job, &w);
 	json_end(j);
 }
@@ -50,10 +50,10 @@ void api_write_jobs(struct server *s, const struct scope *scope, struct json *j)
 
 static void write_missing(struct json *j, const Roar__BarrierView *b)
 {
-	json_key(j, "missing");
-	json_array(j);
+	json_put_key(j, "missing");
+	json_put_array(j);
 	for (size_t i = 0; i < b->n_missing; i++)
-		json_string(j, b->missing[i]);
+		json_put_string(j, b->missing[i]);
 	json_end(j);
 }
 
@@ -66,7 +66,7 @@ static void write_barrier(void *data, const char *job,
 
 	if (is_full(w))
 		return;
-	json_object(j);
+	json_put_object(j);
 	api_add_string(j, "id", b->meeting_id);
 	api_add_string(j, "name", b->meeting_id);
 	api_add_int(j, "arrived", b->arrived);
@@ -85,7 +85,7 @@ void api_write_barriers(struct server *s, const struct scope *scope,
 {
 	struct part_writer w = { .server = s, .j = j };
 
-	json_array(j);
+	json_put_array(j);
 	coord_each_barrier(s->coord, server_now(s), scope->job, write_barrier,
 			   &w);
 	json_end(j);
@@ -121,7 +121,7 @@ static void write_dataset(void *data, const struct coord_dataset_look *d)
 
 	if (is_full(w))
 		return;
-	json_object(j);
+	json_put_object(j);
 	api_add_string(j, "id", d->info->dataset_id);
 	api_add_string(j, "name", d->info->dataset_id);
 	api_add_int(j, "total_samples", d->info->total_samples);
@@ -142,7 +142,7 @@ void api_write_datasets(struct server *s, const struct scope *scope,
 {
 	struct part_writer w = { .server = s, .j = j };
 
-	json_array(j);
+	json_put_array(j);
 	coord_each_dataset(s->coord, scope->job, write_dataset, &w);
 	json_end(j);
 }
@@ -156,7 +156,7 @@ static void write_step(void *data, const struct coord_step_look *step)
 
 	if (is_full(w))
 		return;
-	json_object(j);
+	json_put_object(j);
 	api_add_string(j, "job", step->job);
 	api_add_int(j, "step", step->step);
 	api_add_int(j, "epoch", step->epoch);
@@ -173,7 +173,7 @@ void api_write_steps(struct server *s, const struct scope *scope,
 {
 	struct part_writer w = { .server = s, .j = j };
 
-	json_array(j);
+	json_put_array(j);
 	coord_each_step(s->coord, scope->job, write_step, &w);
 	json_end(j);
 }

@@ -28,17 +28,17 @@ static void add_id(struct json *j, uint64_t id)
 
 static void write_line(struct json *j, const struct recent_line *line)
 {
-	json_object(j);
+	json_put_object(j);
 	add_id(j, line->id);
 	api_add_time(j, "timestamp", line->wall_ms);
 	api_add_string(j, "level", level_name(line));
 	api_add_string(j, "message", line->message);
 	api_add_string(j, "source", line->job ? "job" : "coordinator");
-	json_key(j, "task_id");
-	json_string(j, line->job);
+	json_put_key(j, "task_id");
+	json_put_string(j, line->job);
 	/* A line is a sentence: it names workers, but does not belong to one. */
-	json_key(j, "worker_id");
-	json_null(j);
+	json_put_key(j, "worker_id");
+	json_put_null(j);
 	json_end(j);
 }
 
@@ -66,7 +66,7 @@ uint64_t api_write_logs(struct server *s, const char *job, struct json *j,
 	const struct recent_line *line;
 
 	after = last_lines(recent, job, after, max);
-	json_array(j);
+	json_put_array(j);
 	for (line = recent_lines_after(recent, after); line;
 	     line = recent_lines_after(recent, line->id)) {
 		if (may_see(job, line))
@@ -83,10 +83,10 @@ void api_write_messages(struct server *s, const char *job, struct json *j,
 	uint64_t after = last_lines(recent, job, 0, max);
 	const struct recent_line *line = recent_lines_after(recent, after);
 
-	json_array(j);
+	json_put_array(j);
 	for (; line; line = recent_lines_after(recent, line->id)) {
 		if (may_see(job, line))
-			json_string(j, line->message);
+			json_put_string(j, line->message);
 	}
 	json_end(j);
 }

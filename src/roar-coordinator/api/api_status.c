@@ -8,7 +8,7 @@ void api_health(struct server *s, const struct scope *scope,
 
 	(void)scope;
 	(void)request;
-	json_object(&j);
+	json_put_object(&j);
 	api_add_string(&j, "status",
 		       s->failure  ? "failed" :
 		       s->stopping ? "stopping" :
@@ -77,7 +77,7 @@ void api_status(struct server *s, const struct scope *scope,
 
 	(void)request;
 	find_totals(s, scope, &t);
-	json_object(&j);
+	json_put_object(&j);
 	add_server(s, &j);
 	add_presence(s, &j);
 	api_add_int(&j, "jobs", t.n_jobs);
@@ -94,15 +94,15 @@ static void add_rights(struct server *s, const struct scope *scope,
 {
 	api_add_bool(j, "disk_full", s->disk_full);
 	api_add_bool(j, "admin", scope->admin);
-	json_key(j, "job");
-	json_string(j, scope->job);
+	json_put_key(j, "job");
+	json_put_string(j, scope->job);
 }
 
 /* For streams, which tell it once: nothing in it changes with the time. */
 void api_write_server(struct server *s, const struct scope *scope,
 		      struct json *j)
 {
-	json_object(j);
+	json_put_object(j);
 	add_server(s, j);
 	add_rights(s, scope, j);
 	json_end(j);
@@ -111,7 +111,7 @@ void api_write_server(struct server *s, const struct scope *scope,
 void api_write_presence(struct server *s, const struct scope *scope,
 			struct json *j)
 {
-	json_object(j);
+	json_put_object(j);
 	add_server(s, j);
 	add_presence(s, j);
 	add_rights(s, scope, j);
@@ -149,7 +149,7 @@ void api_write_metrics(struct server *s, const struct scope *scope,
 	bool all = scope->admin;
 
 	find_totals(s, scope, &t);
-	json_object(j);
+	json_put_object(j);
 	api_add_double(j, "checkpoint_throughput",
 		       all ? checkpoint_mb_per_s(s) : -1);
 	api_add_double(j, "coordinator_rps",

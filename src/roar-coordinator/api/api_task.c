@@ -28,7 +28,7 @@ static void add_worker_id(void *data, const Roar__WorkerView *w)
 {
 	struct task *t = data;
 
-	json_string(t->j, w->worker_id);
+	json_put_string(t->j, w->worker_id);
 	if (!t->began_ms || w->registered_ms < t->began_ms)
 		t->began_ms = w->registered_ms;
 }
@@ -72,23 +72,23 @@ static void write_task(void *data, const Roar__JobStatus *m)
 	struct json *j = t.j;
 
 	coord_each_dataset(t.server->coord, m->job_id, add_dataset, &t);
-	json_object(j);
+	json_put_object(j);
 	api_add_string(j, "id", m->job_id);
 	api_add_string(j, "name", m->job_id);
 	api_add_string(j, "type", "job");
 	api_add_string(j, "status", task_status(m));
-	json_key(j, "worker_ids");
-	json_array(j);
+	json_put_key(j, "worker_ids");
+	json_put_array(j);
 	(void)coord_each_worker(t.server->coord, server_now(t.server),
 				m->job_id, 0, IDS_MAX, add_worker_id, &t);
 	json_end(j);
-	json_key(j, "dataset_id");
-	json_string(j, t.n_datasets == 1 ? t.dataset : NULL);
+	json_put_key(j, "dataset_id");
+	json_put_string(j, t.n_datasets == 1 ? t.dataset : NULL);
 	api_add_foreign_time(j, "started_at", t.began_ms);
-	json_key(j, "completed_at");
-	json_null(j);
+	json_put_key(j, "completed_at");
+	json_put_null(j);
 	api_add_double(j, "progress", progress(&t));
-	json_key(j, "logs");
+	json_put_key(j, "logs");
 	api_write_messages(t.server, m->job_id, j, LINES_OF_TASK);
 	json_end(j);
 }
@@ -98,7 +98,7 @@ void api_write_tasks(struct server *s, const struct scope *scope,
 {
 	struct task all = { .server = s, .j = j };
 
-	json_array(j);
+	json_put_array(j);
 	coord_each_job(s->coord, scope->job, write_task, &all);
 	json_end(j);
 }
@@ -159,7 +159,7 @@ static void stop(struct server *s, const struct scope *scope, char *id,
 	}
 	reply->status = 202;
 	j = json_writer(&reply->body, false);
-	json_object(&j);
+	json_put_object(&j);
 	api_add_bool(&j, "success", true);
 	api_add_string(&j, "id", id);
 	api_add_string(&j, "status", "stopping");

@@ -136,7 +136,7 @@ static void make(struct server *s, const struct scope *scope,
 	}
 	reply->status = 201;
 	j = json_writer(&reply->body, false);
-	json_object(&j);
+	json_put_object(&j);
 	api_add_string(&j, "task_id", str_cstr(&p->name));
 	api_add_string(&j, "status", "pending");
 	json_end(&j);

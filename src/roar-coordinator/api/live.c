@@ -87,8 +87,8 @@ static bool add_parts(struct live_client *c, struct json *j, int64_t now_ms)
 			continue;
 		c->digests[i] = digest;
 		any = true;
-		json_key(j, parts[i].key);
-		json_raw(j, str_cstr(&text), text.len);
+		json_put_key(j, parts[i].key);
+		json_put_raw(j, str_cstr(&text), text.len);
 		j->out->failed |= text.failed;
 	}
 	return any;
@@ -105,10 +105,10 @@ static void add_history(struct live_client *c, struct json *j)
 	if (!c->scope->admin)
 		return;
 	if (!c->greeted) {
-		json_key(j, "columns");
+		json_put_key(j, "columns");
 		api_write_columns(j);
 	}
-	json_key(j, "history");
+	json_put_key(j, "history");
 	c->row = api_write_history(c->server, j, c->row);
 }
 
@@ -117,10 +117,10 @@ static void add_state(struct live_client *c, struct json *j)
 	struct server *s = c->server;
 
 	api_add_int(j, "now", api_when_ms(s, 0));
-	json_key(j, "metrics");
+	json_put_key(j, "metrics");
 	api_write_metrics(s, c->scope, j);
 	add_history(c, j);
-	json_key(j, "logs");
+	json_put_key(j, "logs");
 	c->line = api_write_logs(s, c->scope->job, j, c->line, LINES_MAX);
 }
 
@@ -133,7 +133,7 @@ static void tell_state(struct live_client *c)
 	struct json j = json_writer(&text, false);
 	bool any;
 
-	json_object(&j);
+	json_put_object(&j);
 	any = add_parts(c, &j, now);
 	if (!any && !has_lines(c) && now - c->said_ms < LIVE_SAY_MS)
 		return;

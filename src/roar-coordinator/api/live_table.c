@@ -105,7 +105,7 @@ static void write_name(struct live_row *row, const char *job, const char *id)
 	CLEANUP(str_release) struct str text = STR_INIT;
 	struct json j = json_writer(&text, false);
 
-	json_object(&j);
+	json_put_object(&j);
 	api_add_string(&j, "id", id);
 	api_add_string(&j, "job", job);
 	json_end(&j);
@@ -119,7 +119,7 @@ static void write_place(struct server *s, struct live_row *row,
 	CLEANUP(str_release) struct str text = STR_INIT;
 	struct json j = json_writer(&text, false);
 
-	json_object(&j);
+	json_put_object(&j);
 	api_write_place(s, &j, row->job, w);
 	json_end(&j);
 	if (str_error(&text) == 0)
@@ -132,7 +132,7 @@ static void write_pulse(struct server *s, struct live_row *row,
 	CLEANUP(str_release) struct str text = STR_INIT;
 	struct json j = json_writer(&text, false);
 
-	json_object(&j);
+	json_put_object(&j);
 	api_write_pulse(s, &j, w);
 	json_end(&j);
 	if (str_error(&text) == 0)

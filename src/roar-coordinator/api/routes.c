@@ -21,9 +21,9 @@ void api_error(struct http_reply *reply, unsigned status, const char *sentence)
 	str_clear(&reply->body);
 	j = json_writer(&reply->body, false);
 	reply->status = status;
-	json_object(&j);
-	json_key(&j, "error");
-	json_string(&j, sentence);
+	json_put_object(&j);
+	json_put_key(&j, "error");
+	json_put_string(&j, sentence);
 	json_end(&j);
 	str_addc(&reply->body, '\n');
 }

@@ -6,12 +6,12 @@
 
 static void add_processes(struct json *j, const struct arena_found *found)
 {
-	json_key(j, "processes");
-	json_array(j);
+	json_put_key(j, "processes");
+	json_put_array(j);
 	for (size_t i = 0; i < found->n_holders; i++) {
 		const struct arena_holder *h = &found->holders[i];
 
-		json_object(j);
+		json_put_object(j);
 		view_json_int(j, "pid", h->pid);
 		view_json_int(j, "fd", h->fd);
 		view_json_text(j, "program", h->program);
@@ -47,7 +47,7 @@ static void add_common(struct json *j, const struct arena_seen *s)
 
 void arena_json_list(struct json *j, const struct arena_seen *s)
 {
-	json_object(j);
+	json_put_object(j);
 	add_common(j, s);
 	json_end(j);
 }
@@ -65,8 +65,8 @@ static void add_waits(struct json *j, uint64_t producer, uint64_t producer_ns,
 
 static void add_totals(struct json *j, const struct roar_arena_stats *s)
 {
-	json_key(j, "totals");
-	json_object(j);
+	json_put_key(j, "totals");
+	json_put_object(j);
 	view_json_int(j, "committed", (int64_t)s->committed);
 	view_json_int(j, "committed_bytes", (int64_t)s->committed_bytes);
 	view_json_int(j, "received", (int64_t)s->received);
@@ -82,7 +82,7 @@ static void add_party(struct json *j, const struct inspected_party *p)
 {
 	const struct arena_counts *c = &p->counts;
 
-	json_object(j);
+	json_put_object(j);
 	view_json_int(j, "place", p->place);
 	view_json_int(j, "pid", p->pid);
 	view_json_bool(j, "producer", p->roles & ROAR_ARENA_PRODUCER);
@@ -99,11 +99,11 @@ static void add_party(struct json *j, const struct inspected_party *p)
 static void add_holders(struct json *j, const struct arena_inspection *look,
 			uint64_t holders)
 {
-	json_key(j, "holders");
-	json_array(j);
+	json_put_key(j, "holders");
+	json_put_array(j);
 	for (size_t i = 0; i < look->n_parties; i++)
 		if (holders >> look->parties[i].place & 1)
-			json_int(j, look->parties[i].pid);
+			json_put_int(j, look->parties[i].pid);
 	json_end(j);
 }
 
@@ -112,14 +112,14 @@ static void add_unit(struct json *j, const struct arena_inspection *look,
 {
 	const struct inspected_party *owner = arena_party_at(look, u->owner);
 
-	json_object(j);
+	json_put_object(j);
 	view_json_int(j, "unit", u->index);
 	view_json_text(j, "state", arena_state_word(u->state));
-	json_key(j, "owner_pid");
+	json_put_key(j, "owner_pid");
 	if (owner)
-		json_int(j, owner->pid);
+		json_put_int(j, owner->pid);
 	else
-		json_null(j);
+		json_put_null(j);
 	add_holders(j, look, u->holders);
 	view_json_seconds(j, "age_s", u->age_ns);
 	view_json_int(j, "bytes", (int64_t)u->bytes);
@@ -134,17 +134,17 @@ void arena_json_stat(struct json *j, const struct arena_seen *s)
 {
 	const struct arena_inspection *look = &s->look;
 
-	json_object(j);
+	json_put_object(j);
 	add_common(j, s);
 	if (!s->failed) {
 		add_totals(j, &look->stats);
-		json_key(j, "parties");
-		json_array(j);
+		json_put_key(j, "parties");
+		json_put_array(j);
 		for (size_t i = 0; i < look->n_parties; i++)
 			add_party(j, &look->parties[i]);
 		json_end(j);
-		json_key(j, "slots");
-		json_array(j);
+		json_put_key(j, "slots");
+		json_put_array(j);
 		for (size_t i = 0; i < look->n_units; i++)
 			add_unit(j, look, &look->units[i]);
 		json_end(j);

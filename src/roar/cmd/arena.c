@@ -85,14 +85,14 @@ static int print_json(const struct sight *s,
 	CLEANUP(str_release) struct str out = STR_INIT;
 	struct json j = json_writer(&out, true);
 
-	json_object(&j);
-	json_key(&j, "arenas");
-	json_array(&j);
+	json_put_object(&j);
+	json_put_key(&j, "arenas");
+	json_put_array(&j);
 	for (size_t i = 0; i < s->n; i++)
 		add(&j, &s->seen[i]);
 	json_end(&j);
-	json_key(&j, "processes_not_seen");
-	json_int(&j, (int64_t)s->list.n_shut);
+	json_put_key(&j, "processes_not_seen");
+	json_put_int(&j, (int64_t)s->list.n_shut);
 	json_end(&j);
 	str_addc(&out, '\n');
 	return cli_print(&out);

@@ -73,13 +73,13 @@ static int add_toml(struct str *out, const struct toml_value *v)
 static void add_json(struct json *j, const struct toml_value *v)
 {
 	if (v->type == TOML_BOOLEAN) {
-		json_bool(j, v->boolean);
+		json_put_bool(j, v->boolean);
 	} else if (v->type == TOML_STRING) {
-		json_string(j, v->string);
+		json_put_string(j, v->string);
 	} else {
-		json_array(j);
+		json_put_array(j);
 		for (const struct toml_value *i = v->items; i; i = i->next)
-			json_string(j, i->string);
+			json_put_string(j, i->string);
 		json_end(j);
 	}
 }
@@ -150,15 +150,15 @@ static void add_row(struct str *out, const struct term *t,
 
 static void add_json_row(struct json *j, const struct row *row)
 {
-	json_object(j);
-	json_key(j, "key");
-	json_string(j, row->key->name);
-	json_key(j, "value");
+	json_put_object(j);
+	json_put_key(j, "key");
+	json_put_string(j, row->key->name);
+	json_put_key(j, "value");
 	add_json(j, &row->value);
-	json_key(j, "default");
-	json_bool(j, row->is_default);
-	json_key(j, "help");
-	json_string(j, row->key->help);
+	json_put_key(j, "default");
+	json_put_bool(j, row->is_default);
+	json_put_key(j, "help");
+	json_put_string(j, row->key->help);
 	json_end(j);
 }
 
@@ -178,7 +178,7 @@ static int list(const struct args *args, struct config_file *f)
 	bool as_json = args_has(args, "json");
 
 	if (as_json)
-		json_array(&j);
+		json_put_array(&j);
 	for (const struct config_key *k = config_keys; k->name; k++) {
 		struct row row = { .key = k };
 

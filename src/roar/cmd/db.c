@@ -86,7 +86,7 @@ static void add_json(struct view *v, const struct store_stats *st,
 	struct str path = STR_INIT;
 
 	str_addf(&path, "%s/roar.db", v->project.dir);
-	json_object(&j);
+	json_put_object(&j);
 	view_json_text(&j, "path", str_cstr(&path));
 	view_json_int(&j, "size_bytes", st->size_bytes);
 	view_json_int(&j, "schema_version", st->schema_version);
@@ -101,11 +101,11 @@ static void add_json(struct view *v, const struct store_stats *st,
 	view_json_time(&j, "oldest_job_at", st->oldest_ns);
 	view_json_time(&j, "newest_job_at", st->newest_ns);
 	view_json_text(&j, "integrity", h->checked ? "sound" : NULL);
-	json_key(&j, "freed_bytes");
+	json_put_key(&j, "freed_bytes");
 	if (h->compacted)
-		json_int(&j, h->freed_bytes);
+		json_put_int(&j, h->freed_bytes);
 	else
-		json_null(&j);
+		json_put_null(&j);
 	json_end(&j);
 	str_addc(&v->out, '\n');
 	str_release(&path);

@@ -54,12 +54,12 @@ static void add_json(struct str *out, const struct config_file *f, bool masked)
 {
 	struct json j = json_writer(out, true);
 
-	json_object(&j);
+	json_put_object(&j);
 	for (const struct toml_entry *e = f->doc.entries; e; e = e->next) {
 		if (!config_env_name(e))
 			continue;
-		json_key(&j, config_env_name(e));
-		json_string(&j, value_of(e, masked));
+		json_put_key(&j, config_env_name(e));
+		json_put_string(&j, value_of(e, masked));
 	}
 	json_end(&j);
 	str_addc(out, '\n');
@@ -109,7 +109,7 @@ static int get(const struct args *args, const struct config_file *f,
 		    strcmp(config_env_name(e), name) != 0)
 			continue;
 		if (args_has(args, "json"))
-			json_string(&j, value_of(e, false));
+			json_put_string(&j, value_of(e, false));
 		else
 			str_adds(&out, value_of(e, false));
 		str_addc(&out, '\n');

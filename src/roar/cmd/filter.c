@@ -57,13 +57,13 @@ static int is_on(struct config_file *f, enum filter_id id, bool *ret)
 
 static void add_json_filter(struct json *j, enum filter_id id, bool on)
 {
-	json_object(j);
-	json_key(j, "name");
-	json_string(j, filter_name(id));
-	json_key(j, "key");
-	json_string(j, filter_key(id));
-	json_key(j, "on");
-	json_bool(j, on);
+	json_put_object(j);
+	json_put_key(j, "name");
+	json_put_string(j, filter_name(id));
+	json_put_key(j, "key");
+	json_put_string(j, filter_key(id));
+	json_put_key(j, "on");
+	json_put_bool(j, on);
 	json_end(j);
 }
 
@@ -104,17 +104,17 @@ static int list_json(struct str *out, struct config_file *f)
 	r = get_patterns(f, &patterns);
 	if (r < 0)
 		return r;
-	json_object(&j);
-	json_key(&j, "filters");
-	json_array(&j);
+	json_put_object(&j);
+	json_put_key(&j, "filters");
+	json_put_array(&j);
 	r = add_filters(NULL, &j, f);
 	if (r < 0)
 		return r;
 	json_end(&j);
-	json_key(&j, "patterns");
-	json_array(&j);
+	json_put_key(&j, "patterns");
+	json_put_array(&j);
 	for (const struct toml_value *v = patterns.items; v; v = v->next)
-		json_string(&j, v->string);
+		json_put_string(&j, v->string);
 	json_end(&j);
 	json_end(&j);
 	str_addc(out, '\n');

@@ -199,15 +199,15 @@ static void add_json(struct answer *a, const struct hash_name *name,
 	struct json *j = &a->json;
 	bool ok = name->error == 0;
 
-	json_object(j);
+	json_put_object(j);
 	view_json_text(j, "path", name->path);
-	json_key(j, "size_bytes");
+	json_put_key(j, "size_bytes");
 	if (ok)
-		json_int(j, (int64_t)result->size_bytes);
+		json_put_int(j, (int64_t)result->size_bytes);
 	else
-		json_null(j);
-	json_key(j, "digests");
-	json_object(j);
+		json_put_null(j);
+	json_put_key(j, "digests");
+	json_put_object(j);
 	for (size_t i = 0; ok && i < q->n_algos; i++)
 		add_json_digest(j, q->algos[i],
 				digests_get(result->digests, q->algos[i]));
@@ -281,7 +281,7 @@ static int answer(const struct request *q, struct hash_names *names,
 
 	a->json = json_writer(&a->out, true);
 	if (q->json)
-		json_array(&a->json);
+		json_put_array(&a->json);
 	r = hash_batch_run(&batch, names);
 	if (r < 0)
 		return cli_fail("cannot hash: %s", strerror(-r));

@@ -161,15 +161,15 @@ static void add_json(struct answer *a)
 {
 	struct json j = json_writer(&a->view->out, true);
 
-	json_object(&j);
+	json_put_object(&j);
 	view_json_job_ref(a->view, &j, "job", a->job);
 	view_json_text(&j, "scope", a->request->deep ? "all" : "direct");
-	json_key(&j, "inputs");
-	json_array(&j);
+	json_put_key(&j, "inputs");
+	json_put_array(&j);
 	for (size_t i = 0; i < a->n_found; i++) {
 		const struct ancestor *x = &a->found[i];
 
-		json_object(&j);
+		json_put_object(&j);
 		view_json_text(&j, "path", x->row->path);
 		view_json_digests(&j, "digests", &x->row->digests);
 		view_json_int(&j, "size_bytes", (int64_t)x->row->stamp.size);

@@ -186,13 +186,13 @@ static void add_json(struct log *l)
 	struct view *v = l->view;
 	struct json j = json_writer(&v->out, true);
 
-	json_object(&j);
+	json_put_object(&j);
 	view_json_session(&j, "session", v->has_session ? &v->session : NULL);
 	view_json_int(&j, "total_jobs", l->n_total);
-	json_key(&j, "jobs");
-	json_array(&j);
+	json_put_key(&j, "jobs");
+	json_put_array(&j);
 	for (size_t i = 0; i < l->n_jobs; i++) {
-		json_object(&j);
+		json_put_object(&j);
 		view_json_job(v, &j, &l->jobs[i]);
 		json_end(&j);
 	}

@@ -243,31 +243,31 @@ static void json_steps(struct status *s, struct json *j)
 {
 	const struct pipeline *p = &s->pipeline;
 
-	json_key(j, "last_job");
+	json_put_key(j, "last_job");
 	if (s->last) {
-		json_object(j);
+		json_put_object(j);
 		view_json_job(s->view, j, s->last);
 		json_end(j);
 	} else {
-		json_null(j);
+		json_put_null(j);
 	}
-	json_key(j, "stale_steps");
-	json_array(j);
+	json_put_key(j, "stale_steps");
+	json_put_array(j);
 	for (size_t i = 0; i < p->n_nodes; i++)
 		if (p->nodes[i].state == GRAPH_STALE)
-			json_string(j,
-				    view_step_ref(s->view, pipeline_job(p, i)));
+			json_put_string(j, view_step_ref(s->view,
+							 pipeline_job(p, i)));
 	json_end(j);
 }
 
 static void json_artifacts(struct status *s, struct json *j)
 {
-	json_key(j, "artifacts");
-	json_array(j);
+	json_put_key(j, "artifacts");
+	json_put_array(j);
 	for (size_t i = 0; i < s->n_tracked; i++) {
 		const struct tracked *t = &s->tracked[i];
 
-		json_object(j);
+		json_put_object(j);
 		view_json_text(j, "path", t->artifact->path);
 		view_json_digests(j, "digests", &t->row->digests);
 		view_json_int(j, "size_bytes", t->artifact->size);
@@ -286,13 +286,13 @@ static void add_json(struct status *s)
 	struct json j = json_writer(&s->view->out, true);
 	bool session = s->view->has_session;
 
-	json_object(&j);
+	json_put_object(&j);
 	view_json_session(&j, "session", session ? &s->view->session : NULL);
 	view_json_text(&j, "dag_hash", session ? s->hash : NULL);
 	json_steps(s, &j);
 	json_artifacts(s, &j);
-	json_key(&j, "totals");
-	json_object(&j);
+	json_put_key(&j, "totals");
+	json_put_object(&j);
 	view_json_int(&j, "artifacts", (int64_t)s->n_tracked);
 	view_json_int(&j, "size_bytes", (int64_t)s->bytes);
 	for (int i = 0; i < PRESENCE_END; i++)

@@ -133,7 +133,7 @@ static void json_tracer(struct json *j, const struct tracer_ops *ops)
 	struct probe p;
 
 	probe_tracer(ops, &p);
-	json_object(j);
+	json_put_object(j);
 	view_json_text(j, "name", ops->name);
 	view_json_text(j, "summary", ops->summary);
 	view_json_bool(j, "ready", p.state != PROBE_REFUSED);
@@ -150,13 +150,13 @@ static int status_json(const struct setting *s)
 	const struct tracer_ops *now = choice(s->name, s->fallback);
 	const struct tracer_ops *automatic = choice("auto", true);
 
-	json_object(&j);
+	json_put_object(&j);
 	view_json_text(&j, "default", s->name);
 	view_json_bool(&j, "fallback", s->fallback);
 	view_json_text(&j, "choice", now ? now->name : NULL);
 	view_json_text(&j, "auto", automatic ? automatic->name : NULL);
-	json_key(&j, "tracers");
-	json_array(&j);
+	json_put_key(&j, "tracers");
+	json_put_array(&j);
 	for (size_t i = 0; probe_backend(i); i++)
 		json_tracer(&j, probe_backend(i));
 	json_end(&j);
@@ -232,7 +232,7 @@ static void check_json(struct str *out, const struct tracer_check *c)
 {
 	struct json j = json_writer(out, true);
 
-	json_object(&j);
+	json_put_object(&j);
 	view_json_text(&j, "tracer", c->ops->name);
 	view_json_bool(&j, "ready", c->works);
 	view_json_text(&j, "reason", c->works ? NULL : c->why);

@@ -115,13 +115,13 @@ static int say_told(const struct args *args, const struct told *told,
 	int r;
 
 	if (args_has(args, "json")) {
-		json_object(&j);
-		json_key(&j, "workers");
-		json_int(&j, told->n);
-		json_key(&j, "full");
-		json_array(&j);
+		json_put_object(&j);
+		json_put_key(&j, "workers");
+		json_put_int(&j, told->n);
+		json_put_key(&j, "full");
+		json_put_array(&j);
 		for (size_t i = 0; i < told->n_full; i++)
-			json_string(&j, told->full[i]);
+			json_put_string(&j, told->full[i]);
 		json_end(&j);
 		json_end(&j);
 		str_addc(&out, '\n');

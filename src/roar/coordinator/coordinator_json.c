@@ -29,7 +29,7 @@ static void add_settings(struct json *j, const Roar__JobSettings *s)
 
 static void add_job(struct json *j, const Roar__JobStatus *job)
 {
-	json_object(j);
+	json_put_object(j);
 	view_json_text(j, "job", job->job_id);
 	view_json_int(j, "world_epoch", (int64_t)job->world_epoch);
 	view_json_int(j, "places", job->world_size);
@@ -46,7 +46,7 @@ void coordinator_json_status(struct json *j, const char *address,
 			     const Roar__StatusReply *s,
 			     const Roar__ListJobsReply *jobs)
 {
-	json_object(j);
+	json_put_object(j);
 	view_json_text(j, "address", address);
 	view_json_text(j, "version", s->version);
 	view_json_int(j, "uptime_ms", s->uptime_ms);
@@ -58,8 +58,8 @@ void coordinator_json_status(struct json *j, const char *address,
 	view_json_int(j, "requests", (int64_t)s->n_requests);
 	view_json_int(j, "log_records", (int64_t)s->log_records);
 	view_json_int(j, "log_bytes", s->log_bytes);
-	json_key(j, "jobs");
-	json_array(j);
+	json_put_key(j, "jobs");
+	json_put_array(j);
 	for (size_t i = 0; i < jobs->n_jobs; i++)
 		add_job(j, jobs->jobs[i]);
 	json_end(j);
@@ -79,18 +79,18 @@ static void add_status(struct json *j, const Coordinator__WorkerStatus *s)
 
 static void add_metadata(struct json *j, const Roar__WorkerView *w)
 {
-	json_key(j, "metadata");
-	json_object(j);
+	json_put_key(j, "metadata");
+	json_put_object(j);
 	for (size_t i = 0; i < w->n_metadata; i++) {
-		json_key(j, w->metadata[i]->key);
-		json_string(j, w->metadata[i]->value);
+		json_put_key(j, w->metadata[i]->key);
+		json_put_string(j, w->metadata[i]->value);
 	}
 	json_end(j);
 }
 
 static void add_worker(struct json *j, const Roar__WorkerView *w)
 {
-	json_object(j);
+	json_put_object(j);
 	view_json_text(j, "worker", w->worker_id);
 	view_json_int(j, "rank", w->rank);
 	add_word(j, "state", &roar__worker_view__state__descriptor,
@@ -112,11 +112,11 @@ static void add_worker(struct json *j, const Roar__WorkerView *w)
 void coordinator_json_workers(struct json *j,
 			      const struct coordinator_workers *w)
 {
-	json_object(j);
+	json_put_object(j);
 	view_json_int(j, "world_epoch",
 		      w->n ? (int64_t)w->pages[w->n - 1]->world_epoch : 0);
-	json_key(j, "workers");
-	json_array(j);
+	json_put_key(j, "workers");
+	json_put_array(j);
 	for (size_t p = 0; p < w->n; p++)
 		for (size_t i = 0; i < w->pages[p]->n_workers; i++)
 			add_worker(j, w->pages[p]->workers[i]);
@@ -128,26 +128,26 @@ void coordinator_json_workers(struct json *j,
 
 static void add_barrier(struct json *j, const Roar__BarrierView *b)
 {
-	json_object(j);
+	json_put_object(j);
 	view_json_text(j, "barrier", b->meeting_id);
 	view_json_int(j, "generation", (int64_t)b->generation);
 	add_word(j, "kind", &roar__meet_kind__descriptor, (int)b->kind);
 	view_json_int(j, "arrived", b->arrived);
 	view_json_int(j, "expected", b->expected);
 	view_json_int(j, "age_ms", b->age_ms);
-	json_key(j, "missing");
-	json_array(j);
+	json_put_key(j, "missing");
+	json_put_array(j);
 	for (size_t i = 0; i < b->n_missing; i++)
-		json_string(j, b->missing[i]);
+		json_put_string(j, b->missing[i]);
 	json_end(j);
 	json_end(j);
 }
 
 void coordinator_json_barriers(struct json *j, const Roar__ListBarriersReply *b)
 {
-	json_object(j);
-	json_key(j, "barriers");
-	json_array(j);
+	json_put_object(j);
+	json_put_key(j, "barriers");
+	json_put_array(j);
 	for (size_t i = 0; i < b->n_barriers; i++)
 		add_barrier(j, b->barriers[i]);
 	json_end(j);
@@ -158,24 +158,24 @@ void coordinator_json_barriers(struct json *j, const Roar__ListBarriersReply *b)
 
 static void add_key(struct json *j, const Roar__KvEntry *e)
 {
-	json_object(j);
+	json_put_object(j);
 	view_json_text(j, "key", e->key);
-	json_key(j, "value");
-	json_bytes(j, (const char *)e->value.data, e->value.len);
+	json_put_key(j, "value");
+	json_put_bytes(j, (const char *)e->value.data, e->value.len);
 	view_json_int(j, "version", (int64_t)e->version);
-	json_key(j, "expires_in_ms");
+	json_put_key(j, "expires_in_ms");
 	if (e->expires_in_ms)
-		json_int(j, e->expires_in_ms);
+		json_put_int(j, e->expires_in_ms);
 	else
-		json_null(j);
+		json_put_null(j);
 	json_end(j);
 }
 
 void coordinator_json_keys(struct json *j, const struct coordinator_keys *k)
 {
-	json_object(j);
-	json_key(j, "keys");
-	json_array(j);
+	json_put_object(j);
+	json_put_key(j, "keys");
+	json_put_array(j);
 	for (size_t p = 0; p < k->n; p++)
 		for (size_t i = 0; i < k->pages[p]->n_entries; i++)
 			add_key(j, k->pages[p]->entries[i]);

@@ -214,7 +214,7 @@ int verify_run(struct verify_list *list, const struct verify_options *options,
 	int status = start(&run, list);
 
 	if (!status && options->json)
-		json_array(&run.json);
+		json_put_array(&run.json);
 	for (size_t at = 0; at < list->n && !status; at += WINDOW)
 		status = run_window(&run, list->all + at,
 				    list->n - at < WINDOW ? list->n - at :

@@ -85,12 +85,12 @@ void verify_say_line(struct str *out, const struct verify_item *item,
 static void json_range(struct json *j, const char *key,
 		       struct verify_range range)
 {
-	json_key(j, key);
+	json_put_key(j, key);
 	if (!range.end) {
-		json_null(j);
+		json_put_null(j);
 		return;
 	}
-	json_object(j);
+	json_put_object(j);
 	view_json_int(j, "offset", (int64_t)range.first);
 	view_json_int(j, "length", (int64_t)(range.end - range.first));
 	json_end(j);
@@ -122,15 +122,15 @@ void verify_say_json(struct json *j, const struct verify_item *item)
 	char hex[2 * BLAKE3_LEN + 1];
 
 	digest_hex(hex, item->digest, BLAKE3_LEN);
-	json_object(j);
+	json_put_object(j);
 	view_json_text(j, "path", item->path);
 	view_json_text(j, "state", words[item->state]);
 	view_json_text(j, "blake3", item->has_digest ? hex : NULL);
-	json_key(j, "size_bytes");
+	json_put_key(j, "size_bytes");
 	if (item->has_size)
-		json_int(j, (int64_t)item->size_bytes);
+		json_put_int(j, (int64_t)item->size_bytes);
 	else
-		json_null(j);
+		json_put_null(j);
 	json_range(j, "proved", item->proved);
 	json_range(j, "first_bad", item->bad);
 	json_error(j, item);

@@ -17,9 +17,9 @@ void argv_json_encode(char *const argv[], struct str *out)
 {
 	struct json j = json_writer(out, false);
 
-	json_array(&j);
+	json_put_array(&j);
 	for (size_t i = 0; argv[i]; i++)
-		json_string(&j, argv[i]);
+		json_put_string(&j, argv[i]);
 	json_end(&j);
 }
 

@@ -305,8 +305,8 @@ static void add_ms(struct json *j, const char *key, int64_t ns)
 {
 	int64_t us = ns / 1000;
 
-	json_key(j, key);
-	json_double(j, (double)us / 1e3);
+	json_put_key(j, key);
+	json_put_double(j, (double)us / 1e3);
 }
 
 static void add_timing(struct str *out, const struct run *run)
@@ -319,23 +319,23 @@ static void add_timing(struct str *out, const struct run *run)
 	(void)fold_files(run->fold, &n);
 	str_adds(out, "ROAR_TIMING:");
 	j = json_writer(out, false);
-	json_object(&j);
+	json_put_object(&j);
 	add_ms(&j, "tracer_ms", run->duration_ns);
 	add_ms(&j, "postrun_ms",
 	       run->classify_ns + run->hash_ns + run->record_ns);
 	add_ms(&j, "provenance_ms", run->classify_ns + run->hash_ns);
 	add_ms(&j, "record_ms", run->record_ns);
 	add_ms(&j, "overhead_ms", overhead_ns(run));
-	json_key(&j, "n_inputs");
-	json_int(&j, run->n_inputs);
-	json_key(&j, "n_outputs");
-	json_int(&j, run->n_outputs);
-	json_key(&j, "n_files");
-	json_int(&j, (int64_t)n);
-	json_key(&j, "n_stops");
-	json_int(&j, (int64_t)run->result.n_stops);
-	json_key(&j, "max_rss_kib");
-	json_int(&j, self.ru_maxrss);
+	json_put_key(&j, "n_inputs");
+	json_put_int(&j, run->n_inputs);
+	json_put_key(&j, "n_outputs");
+	json_put_int(&j, run->n_outputs);
+	json_put_key(&j, "n_files");
+	json_put_int(&j, (int64_t)n);
+	json_put_key(&j, "n_stops");
+	json_put_int(&j, (int64_t)run->result.n_stops);
+	json_put_key(&j, "max_rss_kib");
+	json_put_int(&j, self.ru_maxrss);
 	json_end(&j);
 	str_addc(out, '\n');
 }

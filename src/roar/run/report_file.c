@@ -44,11 +44,11 @@ static void write_file(struct str *text)
 
 static void add_code(struct json *j, int code)
 {
-	json_key(j, "exit_code");
+	json_put_key(j, "exit_code");
 	if (code < 0)
-		json_null(j);
+		json_put_null(j);
 	else
-		json_int(j, code);
+		json_put_int(j, code);
 }
 
 static void add_job(struct json *j, const struct run *run)
@@ -72,7 +72,7 @@ static void tell(int code, const char *setup_error, const char *tracer,
 
 	if (!path)
 		return;
-	json_object(&j);
+	json_put_object(&j);
 	add_code(&j, code);
 	view_json_text(&j, "setup_error", setup_error);
 	view_json_text(&j, "tracer_backend", tracer);

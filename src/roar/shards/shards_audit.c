@@ -123,19 +123,19 @@ static int print_text(const struct report *r)
 
 static void json_number(struct json *j, const char *key, uint64_t number)
 {
-	json_key(j, key);
-	json_int(j, (int64_t)number);
+	json_put_key(j, key);
+	json_put_int(j, (int64_t)number);
 }
 
 static void json_ranges(struct json *j, const char *key,
 			const struct interval_set *set)
 {
-	json_key(j, key);
-	json_array(j);
+	json_put_key(j, key);
+	json_put_array(j);
 	for (size_t i = 0; i < set->n && i < JSON_RANGES; i++) {
-		json_array(j);
-		json_int(j, (int64_t)set->items[i].first);
-		json_int(j, (int64_t)set->items[i].end);
+		json_put_array(j);
+		json_put_int(j, (int64_t)set->items[i].first);
+		json_put_int(j, (int64_t)set->items[i].end);
 		json_end(j);
 	}
 	json_end(j);
@@ -144,13 +144,13 @@ static void json_ranges(struct json *j, const char *key,
 static void json_epoch(struct json *j, const struct audit_epoch *e,
 		       bool unfinished)
 {
-	json_object(j);
-	json_key(j, "dataset");
-	json_string(j, e->dataset);
+	json_put_object(j);
+	json_put_key(j, "dataset");
+	json_put_string(j, e->dataset);
 	json_number(j, "seed", e->seed);
 	json_number(j, "epoch", e->epoch);
-	json_key(j, "exact");
-	json_bool(j, audit_epoch_is_exact(e, unfinished));
+	json_put_key(j, "exact");
+	json_put_bool(j, audit_epoch_is_exact(e, unfinished));
 	json_number(j, "total", e->total);
 	json_number(j, "consumed", e->consumed.count);
 	json_number(j, "worlds", e->n_worlds);
@@ -160,10 +160,10 @@ static void json_epoch(struct json *j, const struct audit_epoch *e,
 	json_ranges(j, "padded", &e->padded);
 	json_ranges(j, "twice", &e->twice);
 	json_ranges(j, "unproven", &e->unproven);
-	json_key(j, "problems");
-	json_array(j);
+	json_put_key(j, "problems");
+	json_put_array(j);
 	for (size_t i = 0; i < e->n_problems && i < AUDIT_MAX_PROBLEMS; i++)
-		json_string(j, e->problems[i]);
+		json_put_string(j, e->problems[i]);
 	json_end(j);
 	json_end(j);
 }
@@ -173,14 +173,14 @@ static int print_json(const struct report *r)
 	CLEANUP(str_release) struct str out = STR_INIT;
 	struct json j = json_writer(&out, true);
 
-	json_object(&j);
-	json_key(&j, "exact");
-	json_bool(&j, is_exact(r));
+	json_put_object(&j);
+	json_put_key(&j, "exact");
+	json_put_bool(&j, is_exact(r));
 	json_number(&j, "files", r->n_files);
 	json_number(&j, "files_failed", r->n_failed);
 	json_number(&j, "files_cut", audit_check_n_cut(r->check));
-	json_key(&j, "epochs");
-	json_array(&j);
+	json_put_key(&j, "epochs");
+	json_put_array(&j);
 	for (size_t i = 0; i < audit_check_n(r->check); i++)
 		json_epoch(&j, audit_check_epoch(r->check, i), r->unfinished);
 	json_end(&j);

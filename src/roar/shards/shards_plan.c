@@ -315,18 +315,18 @@ static void json_certificate(struct json *j, const char *name,
 
 	(void)snprintf(hash, sizeof(hash), "%016llx",
 		       (unsigned long long)c->hash);
-	json_key(j, name);
-	json_object(j);
-	json_key(j, "hash");
-	json_string(j, hash);
+	json_put_key(j, name);
+	json_put_object(j);
+	json_put_key(j, "hash");
+	json_put_string(j, hash);
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
 		if (!fields[i].is_there)
 			continue;
-		json_key(j, fields[i].key);
-		json_int(j, (int64_t)fields[i].number);
+		json_put_key(j, fields[i].key);
+		json_put_int(j, (int64_t)fields[i].number);
 	}
-	json_key(j, "ratio");
-	json_double(j, shard_certificate_ratio(c));
+	json_put_key(j, "ratio");
+	json_put_double(j, shard_certificate_ratio(c));
 	json_end(j);
 }
 
@@ -335,13 +335,13 @@ static void tell_json(struct str *out, const struct plan *p,
 {
 	struct json j = json_writer(out, true);
 
-	json_object(&j);
-	json_key(&j, "plans");
-	json_array(&j);
+	json_put_object(&j);
+	json_put_key(&j, "plans");
+	json_put_array(&j);
 	for (size_t i = 0; i < n; i++) {
-		json_object(&j);
-		json_key(&j, "mode");
-		json_string(&j, mode_names[list[i].mode]);
+		json_put_object(&j);
+		json_put_key(&j, "mode");
+		json_put_string(&j, mode_names[list[i].mode]);
 		json_certificate(&j, "before", &list[i].before, p);
 		json_certificate(&j, "after", &list[i].after, p);
 		json_end(&j);

@@ -22,29 +22,30 @@ static void json_hash(const struct dag *d, struct json *j, const char *key,
  * care. */
 static void json_labels(struct json *j)
 {
-	json_key(j, "labels");
-	json_object(j);
+	json_put_key(j, "labels");
+	json_put_object(j);
 	json_end(j);
 }
 
 static void json_numbers(const struct dag *d, struct json *j, const char *key,
 			 const uint32_t *nodes, uint32_t n)
 {
-	json_key(j, key);
-	json_array(j);
+	json_put_key(j, key);
+	json_put_array(j);
 	for (uint32_t i = 0; i < n; i++)
-		json_int(j, pipeline_job(&d->pipeline, nodes[i])->step);
+		json_put_int(j, pipeline_job(&d->pipeline, nodes[i])->step);
 	json_end(j);
 }
 
 static void json_refs(const struct dag *d, struct json *j, const char *key,
 		      const uint32_t *nodes, uint32_t n)
 {
-	json_key(j, key);
-	json_array(j);
+	json_put_key(j, key);
+	json_put_array(j);
 	for (uint32_t i = 0; i < n; i++)
-		json_string(j, view_step_ref(d->view, pipeline_job(&d->pipeline,
-								   nodes[i])));
+		json_put_string(
+			j, view_step_ref(d->view,
+					 pipeline_job(&d->pipeline, nodes[i])));
 	json_end(j);
 }
 
@@ -53,15 +54,15 @@ static void json_node(const struct dag *d, struct json *j, uint32_t node)
 	const struct graph_node *n = &d->pipeline.nodes[node];
 	const struct store_job *job = pipeline_job(&d->pipeline, node);
 
-	json_object(j);
+	json_put_object(j);
 	view_json_int(j, "step_number", job->step);
 	view_json_text(j, "step_ref", view_step_ref(d->view, job));
 	view_json_int(j, "job_id", job->id);
 	view_json_text(j, "job_uid", job->uid);
 	view_json_text(j, "command", job->command);
 	view_json_text(j, "state", graph_state_name(n->state));
-	json_key(j, "metrics");
-	json_object(j);
+	json_put_key(j, "metrics");
+	json_put_object(j);
 	view_json_int(j, "inputs", n->n_inputs);
 	view_json_int(j, "outputs", n->n_outputs);
 	view_json_int(j, "consumed", n->n_consumed);
@@ -83,16 +84,16 @@ static void json_artifact(const struct dag *d, struct json *j,
 
 	if (a->producer != GRAPH_NONE)
 		maker = pipeline_job(&d->pipeline, a->producer);
-	json_object(j);
+	json_put_object(j);
 	view_json_text(j, "path", a->path);
 	json_hash(d, j, "hash", a->artifact);
 	view_json_int(j, "size_bytes", a->size);
 	view_json_text(j, "state", graph_state_name(a->state));
-	json_key(j, "producer_step");
+	json_put_key(j, "producer_step");
 	if (maker)
-		json_int(j, maker->step);
+		json_put_int(j, maker->step);
 	else
-		json_null(j);
+		json_put_null(j);
 	view_json_text(j, "producer_ref",
 		       maker ? view_step_ref(d->view, maker) : NULL);
 	json_numbers(d, j, "consumer_steps", a->consumers, a->n_consumers);
@@ -123,14 +124,14 @@ void dag_json(struct dag *d)
 	const struct pipeline *p = &d->pipeline;
 	struct json j = json_writer(&d->view->out, true);
 
-	json_object(&j);
-	json_key(&j, "nodes");
-	json_array(&j);
+	json_put_object(&j);
+	json_put_key(&j, "nodes");
+	json_put_array(&j);
 	for (size_t i = 0; i < d->n_rows; i++)
 		json_node(d, &j, d->rows[i]);
 	json_end(&j);
-	json_key(&j, "artifacts");
-	json_array(&j);
+	json_put_key(&j, "artifacts");
+	json_put_array(&j);
 	for (size_t i = 0; i < p->n_artifacts; i++)
 		if (!d->stale_only || p->artifacts[i].state == GRAPH_STALE)
 			json_artifact(d, &j, &p->artifacts[i]);

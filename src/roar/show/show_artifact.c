@@ -358,15 +358,15 @@ static int json_uses(struct block *b, struct json *j, const char *key,
 	const struct store_job *job;
 	int r = 0;
 
-	json_key(j, key);
-	json_array(j);
+	json_put_key(j, key);
+	json_put_array(j);
 	for (size_t i = 0; r >= 0 && i < b->n_uses; i++) {
 		if (!(b->uses[i].role & roles))
 			continue;
 		r = query_job(&b->view->query, b->uses[i].job_id, &job, err);
 		if (r < 0 || !job)
 			continue;
-		json_object(j);
+		json_put_object(j);
 		view_json_text(j, "job_uid", job->uid);
 		view_json_text(j, "step_ref", view_step_ref(b->view, job));
 		view_json_text(j, "command", job->command);
@@ -387,16 +387,16 @@ static int add_json(struct block *b, struct roar_error *err)
 	const struct store_artifact *a = b->artifact;
 	int r;
 
-	json_object(&j);
+	json_put_object(&j);
 	view_json_text(&j, "type", "artifact");
 	view_json_digests(&j, "digests", &a->digests);
 	view_json_int(&j, "size_bytes", a->size);
 	view_json_time(&j, "first_seen_at", a->first_seen_ns);
 	view_json_text(&j, "first_path", a->first_path);
-	json_key(&j, "paths");
-	json_array(&j);
+	json_put_key(&j, "paths");
+	json_put_array(&j);
 	for (size_t i = 0; i < b->n_places; i++) {
-		json_object(&j);
+		json_put_object(&j);
 		view_json_text(&j, "path", b->places[i].row->path);
 		view_json_text(&j, "state",
 			       presence_word(b->places[i].presence));

@@ -18,7 +18,7 @@ static int json_file(struct view *v, struct json *j, const struct store_file *f,
 
 	if (f->role & LINEAGE_INPUT)
 		r = producer_find(&v->query, f, &maker, err);
-	json_object(j);
+	json_put_object(j);
 	view_json_text(j, "path", f->path);
 	view_json_text(j, "role", view_role_word(f->role));
 	view_json_digests(j, "digests", &f->digests);
@@ -43,12 +43,12 @@ static int json_file(struct view *v, struct json *j, const struct store_file *f,
 
 static void json_gaps(struct job_block *b, struct json *j)
 {
-	json_key(j, "gaps");
-	json_array(j);
+	json_put_key(j, "gaps");
+	json_put_array(j);
 	for (size_t i = 0; i < b->n_gaps; i++) {
 		unsigned code = (unsigned)b->gaps[i].code;
 
-		json_object(j);
+		json_put_object(j);
 		view_json_text(j, "reason", event_gap_name(code));
 		view_json_text(j, "text", event_gap_text(code));
 		view_json_text(j, "detail", b->gaps[i].detail);
@@ -61,10 +61,10 @@ static void json_gaps(struct job_block *b, struct json *j)
 static void json_left_out(struct job_block *b, struct json *j)
 {
 	view_json_int(j, "left_out_count", b->job->git_n_left_out);
-	json_key(j, "left_out");
-	json_array(j);
+	json_put_key(j, "left_out");
+	json_put_array(j);
 	for (size_t i = 0; i < b->n_left_out; i++) {
-		json_object(j);
+		json_put_object(j);
 		view_json_text(j, "path", b->left_out[i].path);
 		view_json_text(j, "reason", b->left_out[i].reason);
 		json_end(j);
@@ -76,12 +76,12 @@ static void json_git(struct job_block *b, struct json *j)
 {
 	const struct store_job *job = b->job;
 
-	json_key(j, "git");
+	json_put_key(j, "git");
 	if (!job->git_root[0]) {
-		json_null(j);
+		json_put_null(j);
 		return;
 	}
-	json_object(j);
+	json_put_object(j);
 	view_json_text(j, "root", job->git_root);
 	view_json_text(j, "commit",
 		       job->git_commit[0] ? job->git_commit : NULL);
@@ -100,12 +100,12 @@ static void json_git(struct job_block *b, struct json *j)
 /* Names of filters, which stand in the record one after the other. */
 static void json_filters(struct json *j, const char *names)
 {
-	json_key(j, "filters");
-	json_array(j);
+	json_put_key(j, "filters");
+	json_put_array(j);
 	while (*names) {
 		size_t len = strcspn(names, " ");
 
-		json_bytes(j, names, len);
+		json_put_bytes(j, names, len);
 		names += len;
 		names += strspn(names, " ");
 	}
@@ -114,14 +114,14 @@ static void json_filters(struct json *j, const char *names)
 
 static void json_observation(const struct store_job *job, struct json *j)
 {
-	json_key(j, "observation");
-	json_object(j);
+	json_put_key(j, "observation");
+	json_put_object(j);
 	view_json_text(j, "tracer", job->tracer);
-	json_key(j, "attach_s");
+	json_put_key(j, "attach_s");
 	if (job->attach_ns > 0)
-		json_double(j, (double)job->attach_ns / 1e9);
+		json_put_double(j, (double)job->attach_ns / 1e9);
 	else
-		json_null(j);
+		json_put_null(j);
 	json_filters(j, job->filters);
 	view_json_int(j, "processes_seen", job->n_processes);
 	view_json_int(j, "processes_escaped", job->n_escaped);
@@ -147,8 +147,8 @@ static void json_facts(struct job_block *b, struct json *j)
 	view_json_text(j, "host", job->host);
 	view_json_text(j, "user", job->user);
 	json_git(b, j);
-	json_key(j, "resources");
-	json_object(j);
+	json_put_key(j, "resources");
+	json_put_object(j);
 	view_json_seconds(j, "cpu_user_s", job->cpu_user_ns);
 	view_json_seconds(j, "cpu_system_s", job->cpu_system_ns);
 	view_json_int(j, "max_rss_bytes", job->max_rss_kib * 1024);
@@ -158,10 +158,10 @@ static void json_facts(struct job_block *b, struct json *j)
 
 static void json_filtered(struct job_block *b, struct json *j)
 {
-	json_key(j, "filtered");
-	json_array(j);
+	json_put_key(j, "filtered");
+	json_put_array(j);
 	for (size_t i = 0; i < b->n_filters; i++) {
-		json_object(j);
+		json_put_object(j);
 		view_json_text(j, "filter", filter_name(b->filters[i].filter));
 		view_json_int(j, "read", b->filters[i].n_read);
 		view_json_int(j, "written", b->filters[i].n_written);
@@ -172,20 +172,20 @@ static void json_filtered(struct job_block *b, struct json *j)
 
 static void json_shards(struct job_block *b, struct json *j)
 {
-	json_key(j, "shards");
-	json_array(j);
+	json_put_key(j, "shards");
+	json_put_array(j);
 	for (size_t i = 0; i < b->n_shards; i++) {
 		const struct store_shard *s = &b->shards[i];
 
-		json_object(j);
+		json_put_object(j);
 		view_json_text(j, "dataset", s->dataset);
 		view_json_text(j, "path", s->path);
 		view_json_int(j, "epoch", s->epoch);
-		json_key(j, "rank");
+		json_put_key(j, "rank");
 		if (s->rank < 0)
-			json_null(j);
+			json_put_null(j);
 		else
-			json_int(j, s->rank);
+			json_put_int(j, s->rank);
 		view_json_int(j, "samples", s->n_samples);
 		view_json_int(j, "pid", s->pid);
 		json_end(j);
@@ -197,12 +197,12 @@ static void json_processes(struct job_block *b, struct json *j)
 {
 	if (!b->options->all)
 		return;
-	json_key(j, "processes");
-	json_array(j);
+	json_put_key(j, "processes");
+	json_put_array(j);
 	for (size_t i = 0; i < b->n_processes; i++) {
 		const struct store_process *p = &b->processes[i];
 
-		json_object(j);
+		json_put_object(j);
 		view_json_int(j, "pid", p->pid);
 		view_json_int(j, "parent_pid", p->parent);
 		view_json_text(j, "command", p->command);
@@ -225,14 +225,14 @@ int show_job_json(struct job_block *b, struct roar_error *err)
 	struct json j = json_writer(&b->view->out, true);
 	int r;
 
-	json_object(&j);
+	json_put_object(&j);
 	view_json_text(&j, "type", "job");
 	json_facts(b, &j);
 	r = show_tags_json(b->view, &b->tags, &j, err);
 	show_tags_json_blocked(&b->tags, &j);
 	for (size_t i = 0; i < JOB_BLOCK_ROLES; i++) {
-		json_key(&j, keys[job_block_roles[i]]);
-		json_array(&j);
+		json_put_key(&j, keys[job_block_roles[i]]);
+		json_put_array(&j);
 		for (size_t k = 0; r >= 0 && k < b->n_files; k++)
 			if (b->files[k].role == job_block_roles[i])
 				r = json_file(b->view, &j, &b->files[k], err);

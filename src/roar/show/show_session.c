@@ -108,14 +108,14 @@ static void add_json(struct block *b)
 {
 	struct json j = json_writer(&b->view->out, true);
 
-	json_object(&j);
+	json_put_object(&j);
 	view_json_text(&j, "type", "session");
 	view_json_session(&j, "session", b->session);
 	view_json_text(&j, "dag_hash", b->session ? b->hash : NULL);
-	json_key(&j, "jobs");
-	json_array(&j);
+	json_put_key(&j, "jobs");
+	json_put_array(&j);
 	for (size_t i = 0; i < b->n_jobs; i++) {
-		json_object(&j);
+		json_put_object(&j);
 		view_json_job(b->view, &j, &b->jobs[i]);
 		json_end(&j);
 	}

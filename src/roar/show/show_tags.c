@@ -155,8 +155,8 @@ int show_tags_json(struct view *v, const struct show_tags *tags, struct json *j,
 {
 	int r = 0;
 
-	json_key(j, "tags");
-	json_array(j);
+	json_put_key(j, "tags");
+	json_put_array(j);
 	for (size_t i = 0; r >= 0 && i < tags->n_carried; i++) {
 		const struct job_tag *t = &tags->carried[i];
 		const struct store_job *job;
@@ -164,7 +164,7 @@ int show_tags_json(struct view *v, const struct show_tags *tags, struct json *j,
 		r = query_job(&v->query, t->job_id, &job, err);
 		if (r < 0)
 			break;
-		json_object(j);
+		json_put_object(j);
 		json_tag(j, &t->tag);
 		view_json_text(j, "origin", tag_origin_name(t->tag.origin));
 		view_json_job_ref(v, j, "from", job);
@@ -176,10 +176,10 @@ int show_tags_json(struct view *v, const struct show_tags *tags, struct json *j,
 
 void show_tags_json_blocked(const struct show_tags *tags, struct json *j)
 {
-	json_key(j, "blocked_tags");
-	json_array(j);
+	json_put_key(j, "blocked_tags");
+	json_put_array(j);
 	for (size_t i = 0; i < tags->n_blocked; i++) {
-		json_object(j);
+		json_put_object(j);
 		json_tag(j, &tags->blocked[i].tag);
 		json_end(j);
 	}

@@ -12,14 +12,14 @@ void view_json_time(struct json *j, const char *key, int64_t time_ns)
 {
 	struct str text = STR_INIT;
 
-	json_key(j, key);
+	json_put_key(j, key);
 	if (time_ns) {
 		clock_format_iso(&text, time_ns);
-		json_string(j, str_cstr(&text));
+		json_put_string(j, str_cstr(&text));
 		j->out->failed |= text.failed;
 		str_release(&text);
 	} else {
-		json_null(j);
+		json_put_null(j);
 	}
 }
 
@@ -29,7 +29,7 @@ void view_json_seconds(struct json *j, const char *key, int64_t duration_ns)
 {
 	int64_t us = (duration_ns < 0 ? 0 : duration_ns) / 1000;
 
-	json_key(j, key);
+	json_put_key(j, key);
 	j->key = NULL;
 	str_addf(j->out, "%lld.%06lld", (long long)(us / 1000000),
 		 (long long)(us % 1000000));
@@ -37,50 +37,50 @@ void view_json_seconds(struct json *j, const char *key, int64_t duration_ns)
 
 void view_json_text(struct json *j, const char *key, const char *text)
 {
-	json_key(j, key);
-	json_string(j, text);
+	json_put_key(j, key);
+	json_put_string(j, text);
 }
 
 void view_json_int(struct json *j, const char *key, int64_t value)
 {
-	json_key(j, key);
-	json_int(j, value);
+	json_put_key(j, key);
+	json_put_int(j, value);
 }
 
 void view_json_count(struct json *j, const char *key, int64_t n)
 {
-	json_key(j, key);
+	json_put_key(j, key);
 	if (n < 0)
-		json_null(j);
+		json_put_null(j);
 	else
-		json_int(j, n);
+		json_put_int(j, n);
 }
 
 void view_json_bool(struct json *j, const char *key, bool value)
 {
-	json_key(j, key);
-	json_bool(j, value);
+	json_put_key(j, key);
+	json_put_bool(j, value);
 }
 
 void view_json_tri(struct json *j, const char *key, enum tri value)
 {
-	json_key(j, key);
+	json_put_key(j, key);
 	if (value == TRI_UNKNOWN)
-		json_null(j);
+		json_put_null(j);
 	else
-		json_bool(j, value == TRI_YES);
+		json_put_bool(j, value == TRI_YES);
 }
 
 void view_json_digests(struct json *j, const char *key, const struct digests *d)
 {
 	char hex[2 * DIGEST_MAX + 1];
 
-	json_key(j, key);
+	json_put_key(j, key);
 	if (!d->have) {
-		json_null(j);
+		json_put_null(j);
 		return;
 	}
-	json_object(j);
+	json_put_object(j);
 	for (int algo = 0; algo < DIGEST_ALGO_END; algo++) {
 		const uint8_t *bytes = digests_get(d, algo);
 
@@ -95,12 +95,12 @@ void view_json_digests(struct json *j, const char *key, const struct digests *d)
 void view_json_session(struct json *j, const char *key,
 		       const struct store_session *session)
 {
-	json_key(j, key);
+	json_put_key(j, key);
 	if (!session) {
-		json_null(j);
+		json_put_null(j);
 		return;
 	}
-	json_object(j);
+	json_put_object(j);
 	view_json_text(j, "uid", session->uid);
 	view_json_time(j, "created_at", session->created_ns);
 	view_json_time(j, "closed_at", session->closed_ns);
@@ -132,12 +132,12 @@ void view_json_job(struct view *v, struct json *j, const struct store_job *job)
 void view_json_job_ref(struct view *v, struct json *j, const char *key,
 		       const struct store_job *job)
 {
-	json_key(j, key);
+	json_put_key(j, key);
 	if (!job) {
-		json_null(j);
+		json_put_null(j);
 		return;
 	}
-	json_object(j);
+	json_put_object(j);
 	view_json_text(j, "job_uid", job->uid);
 	view_json_text(j, "step_ref", view_step_ref(v, job));
 	json_end(j);

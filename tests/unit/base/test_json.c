@@ -12,18 +12,18 @@ static void a_compact_document_has_no_spaces(void **state)
 	struct json j = json_writer(&s, false);
 
 	(void)state;
-	json_object(&j);
-	json_key(&j, "a");
-	json_int(&j, 1);
-	json_key(&j, "b");
-	json_array(&j);
-	json_bool(&j, true);
-	json_null(&j);
-	json_object(&j);
+	json_put_object(&j);
+	json_put_key(&j, "a");
+	json_put_int(&j, 1);
+	json_put_key(&j, "b");
+	json_put_array(&j);
+	json_put_bool(&j, true);
+	json_put_null(&j);
+	json_put_object(&j);
 	json_end(&j);
 	json_end(&j);
-	json_key(&j, "c");
-	json_string(&j, NULL);
+	json_put_key(&j, "c");
+	json_put_string(&j, NULL);
 	json_end(&j);
 	assert_str(&s, "{\"a\":1,\"b\":[true,null,{}],\"c\":null}");
 }
@@ -34,14 +34,14 @@ static void a_pretty_document_is_indented(void **state)
 	struct json j = json_writer(&s, true);
 
 	(void)state;
-	json_object(&j);
-	json_key(&j, "list");
-	json_array(&j);
-	json_int(&j, 1);
-	json_int(&j, 2);
+	json_put_object(&j);
+	json_put_key(&j, "list");
+	json_put_array(&j);
+	json_put_int(&j, 1);
+	json_put_int(&j, 2);
 	json_end(&j);
-	json_key(&j, "none");
-	json_array(&j);
+	json_put_key(&j, "none");
+	json_put_array(&j);
 	json_end(&j);
 	json_end(&j);
 	assert_str(&s, "{\n"
@@ -59,7 +59,7 @@ static void a_bare_value_is_a_document(void **state)
 	struct json j = json_writer(&s, true);
 
 	(void)state;
-	json_string(&j, "x");
+	json_put_string(&j, "x");
 	assert_str(&s, "\"x\"");
 }
 
@@ -68,7 +68,7 @@ static void write_bytes(struct str *s, const char *bytes, size_t len)
 	struct json j = json_writer(s, false);
 
 	str_clear(s);
-	json_bytes(&j, bytes, len);
+	json_put_bytes(&j, bytes, len);
 }
 
 static void special_characters_are_escaped(void **state)
@@ -93,15 +93,15 @@ static void other_bytes_are_replaced_and_stand_beside(void **state)
 	assert_str(&s, "\"a\\ufffd\\ufffd\"");
 	str_clear(&s);
 	j = json_writer(&s, false);
-	json_object(&j);
-	json_key(&j, "path");
-	json_string(&j, "a\xff");
+	json_put_object(&j);
+	json_put_key(&j, "path");
+	json_put_string(&j, "a\xff");
 	/* An encoded surrogate and a cut character are no UTF-8. */
-	json_key(&j, "names");
-	json_array(&j);
-	json_string(&j, "\xed\xa0\x80");
-	json_string(&j, "\xe2\x82");
-	json_string(&j, "b");
+	json_put_key(&j, "names");
+	json_put_array(&j);
+	json_put_string(&j, "\xed\xa0\x80");
+	json_put_string(&j, "\xe2\x82");
+	json_put_string(&j, "b");
 	json_end(&j);
 	json_end(&j);
 	assert_str(&s, "{\"path\":\"a\\ufffd\",\"path_bytes\":\"61ff\","
@@ -116,9 +116,9 @@ static void keys_are_escaped_too(void **state)
 	struct json j = json_writer(&s, false);
 
 	(void)state;
-	json_object(&j);
-	json_key(&j, "a\"b");
-	json_int(&j, 0);
+	json_put_object(&j);
+	json_put_key(&j, "a\"b");
+	json_put_int(&j, 0);
 	json_end(&j);
 	assert_str(&s, "{\"a\\\"b\":0}");
 }
@@ -129,11 +129,11 @@ static void numbers_keep_their_value(void **state)
 	struct json j = json_writer(&s, false);
 
 	(void)state;
-	json_array(&j);
-	json_int(&j, INT64_MIN);
-	json_int(&j, INT64_MAX);
-	json_double(&j, 0.5);
-	json_double(&j, -1e300);
+	json_put_array(&j);
+	json_put_int(&j, INT64_MIN);
+	json_put_int(&j, INT64_MAX);
+	json_put_double(&j, 0.5);
+	json_put_double(&j, -1e300);
 	json_end(&j);
 	assert_str(&s, "[-9223372036854775808,9223372036854775807,0.5,"
 		       "-1e+300]");
@@ -145,10 +145,10 @@ static void what_json_has_no_number_for_is_null(void **state)
 	struct json j = json_writer(&s, false);
 
 	(void)state;
-	json_array(&j);
-	json_double(&j, NAN);
-	json_double(&j, INFINITY);
-	json_double(&j, -INFINITY);
+	json_put_array(&j);
+	json_put_double(&j, NAN);
+	json_put_double(&j, INFINITY);
+	json_put_double(&j, -INFINITY);
 	json_end(&j);
 	assert_str(&s, "[null,null,null]");
 }
@@ -160,7 +160,7 @@ static void levels_nest_to_the_promised_depth(void **state)
 
 	(void)state;
 	for (int i = 0; i < JSON_DEPTH_MAX; i++)
-		json_array(&j);
+		json_put_array(&j);
 	for (int i = 0; i < JSON_DEPTH_MAX; i++)
 		json_end(&j);
 	assert_int_equal(s.len, 2 * JSON_DEPTH_MAX);
@@ -175,9 +175,9 @@ static void missing_memory_shows_in_the_str(void **state)
 
 	(void)state;
 	alloc_fail_after(1);
-	json_array(&j);
+	json_put_array(&j);
 	for (int i = 0; i < 1000; i++)
-		json_string(&j, "some text");
+		json_put_string(&j, "some text");
 	json_end(&j);
 	alloc_fail_never();
 	r = str_error(&s);
@@ -190,9 +190,9 @@ static void what_is_json_already_is_taken_as_it_is(void **state)
 	struct json j = json_writer(&out, false);
 
 	(void)state;
-	json_array(&j);
-	json_int(&j, 1);
-	json_raw(&j, "{\"a\":2}", 7);
+	json_put_array(&j);
+	json_put_int(&j, 1);
+	json_put_raw(&j, "{\"a\":2}", 7);
 	json_end(&j);
 	assert_string_equal(str_cstr(&out), "[1,{\"a\":2}]");
 }
