@@ -14,4 +14,14 @@ static inline int hex_digit(int c)
 	return -1;
 }
 
+/* The byte that the two digits at `text` stand for; -1: they are not two digits.
+ * The second is read only if the first is a digit, so a NUL ends the text. */
+static inline int hex_byte(const char *text)
+{
+	int high = hex_digit(text[0]);
+	int low = high < 0 ? -1 : hex_digit(text[1]);
+
+	return low < 0 ? -1 : high << 4 | low;
+}
+
 #endif

@@ -64,18 +64,16 @@ static bool unescape(char *text)
 	char *to = text;
 
 	for (const char *p = text; *p; p++) {
-		int high;
-		int low;
+		int c;
 
 		if (*p != '%') {
 			*to++ = *p;
 			continue;
 		}
-		high = hex_digit(p[1]);
-		low = high < 0 ? -1 : hex_digit(p[2]);
-		if (low < 0 || high + low == 0)
+		c = hex_byte(p + 1);
+		if (c <= 0)
 			return false;
-		*to++ = (char)(high << 4 | low);
+		*to++ = (char)c;
 		p += 2;
 	}
 	*to = '\0';

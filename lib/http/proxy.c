@@ -178,11 +178,10 @@ static void add_base64(struct str *out, const unsigned char *bytes, size_t len)
 static void add_decoded(struct str *out, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
-		int high = i + 2 < len ? hex_digit(text[i + 1]) : -1;
-		int low = i + 2 < len ? hex_digit(text[i + 2]) : -1;
+		int c = i + 2 < len ? hex_byte(text + i + 1) : -1;
 
-		if (text[i] == '%' && high >= 0 && low >= 0) {
-			str_addc(out, (char)(high << 4 | low));
+		if (text[i] == '%' && c >= 0) {
+			str_addc(out, (char)c);
 			i += 2;
 		} else {
 			str_addc(out, text[i]);

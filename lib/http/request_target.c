@@ -13,18 +13,17 @@ static const char *decode(struct pool *pool, const char *text, size_t len,
 	size_t n = 0;
 
 	for (size_t i = 0; out && i < len; i++) {
-		int high, low;
+		int c;
 
 		if (out[i] != '%') {
 			out[n++] = plus_is_blank && out[i] == '+' ? ' ' :
 								    out[i];
 			continue;
 		}
-		high = i + 1 < len ? hex_digit(out[i + 1]) : -1;
-		low = i + 2 < len ? hex_digit(out[i + 2]) : -1;
-		if (high < 0 || low < 0 || (high | low) == 0)
+		c = i + 2 < len ? hex_byte(out + i + 1) : -1;
+		if (c <= 0)
 			return NULL;
-		out[n++] = (char)(high << 4 | low);
+		out[n++] = (char)c;
 		i += 2;
 	}
 	if (out)

@@ -2,8 +2,7 @@
 #include "run/argv_json.h"
 
 #include <errno.h>
-#include <stdint.h>
-#include <stdlib.h>
+#include <jansson.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -11,7 +10,9 @@
 #include "base/json.h"
 #include "base/pool.h"
 #include "base/str.h"
-#include "base/utf8.h"
+
+/* Linux takes 6 MiB of arguments, and no byte needs more than 8 here. */
+enum { ARGV_JSON_MAX = 64 << 20 };
 
 void argv_json_encode(char *const argv[], struct str *out)
 {
@@ -23,166 +24,63 @@ void argv_json_encode(char *const argv[], struct str *out)
 	json_end(&j);
 }
 
-static int hex4(const char *s)
-{
-	int value = 0;
-
-	for (int i = 0; i < 4; i++) {
-		int digit = hex_digit((unsigned char)s[i]);
-
-		if (digit < 0)
-			return -1;
-		value = value << 4 | digit;
-	}
-	return value;
-}
-
-/* \uXXXX of the basic plane; that is all the writer uses. */
-static int add_unicode(struct str *out, const char *s)
-{
-	int c = hex4(s);
-
-	if (c <= 0 || (c >= 0xd800 && c <= 0xdfff))
-		return -EBADMSG;
-	utf8_add(out, (uint32_t)c);
-	return 0;
-}
-
-static int add_escape(struct str *out, const char **p)
-{
-	static const char from[] = "\"\\/bfnrt";
-	static const char to[] = "\"\\/\b\f\n\r\t";
-	const char *at;
-	char c = *(*p)++;
-
-	if (c == 'u') {
-		int r = add_unicode(out, *p);
-
-		*p += r < 0 ? 0 : 4;
-		return r;
-	}
-	at = c ? strchr(from, c) : NULL;
-	if (!at)
-		return -EBADMSG;
-	str_addc(out, to[at - from]);
-	return 0;
-}
-
-/* A string whose opening quote has been read. */
-static int parse_string(struct str *out, const char **p)
-{
-	for (;;) {
-		char c = *(*p)++;
-
-		if (c == '"')
-			return 0;
-		if (c == '\0')
-			return -EBADMSG;
-		if (c == '\\') {
-			int r = add_escape(out, p);
-
-			if (r < 0)
-				return r;
-		} else {
-			str_addc(out, c);
-		}
-	}
-}
-
-static const char *skip_space(const char *p)
-{
-	return p + strspn(p, " \t\r\n");
-}
-
 /* Pairs of hexadecimal digits, in place. */
-static int decode_hex(struct str *word)
+static int decode_hex(char *text)
 {
-	size_t n = 0;
+	char *to = text;
 
-	if (word->failed)
-		return -ENOMEM;
-	if (word->len % 2)
-		return -EBADMSG;
-	for (size_t i = 0; i < word->len; i += 2) {
-		char four[4] = { '0', '0', word->data[i], word->data[i + 1] };
-		int c = hex4(four);
+	for (; *text; text += 2) {
+		int c = hex_byte(text);
 
 		if (c <= 0)
 			return -EBADMSG;
-		word->data[n++] = (char)c;
+		*to++ = (char)c;
 	}
-	word->len = n;
+	*to = '\0';
 	return 0;
 }
 
-static int expect(const char **p, const char *text)
+/* A string, or {"text": "...", "bytes": "..."} if it is not UTF-8 (json.h). */
+static int decode_argument(struct pool *pool, const json_t *value,
+			   char **ret_arg)
 {
-	size_t n = strlen(text);
+	const json_t *bytes = json_object_get(value, "bytes");
+	const char *text = json_string_value(bytes ? bytes : value);
 
-	if (strncmp(*p, text, n) != 0)
+	if (!text)
 		return -EBADMSG;
-	*p += n;
-	return 0;
-}
-
-/* {"text":"...","bytes":"..."}: a word that is no UTF-8 (json.h). */
-static int parse_odd_word(struct str *word, const char **p)
-{
-	int r = expect(p, "{\"text\":\"");
-
-	if (r == 0)
-		r = parse_string(word, p);
-	str_clear(word);
-	if (r == 0)
-		r = expect(p, ",\"bytes\":\"");
-	if (r == 0)
-		r = parse_string(word, p);
-	if (r == 0)
-		r = expect(p, "}");
-	return r < 0 ? r : decode_hex(word);
-}
-
-static int parse_word(struct str *word, const char **p)
-{
-	str_clear(word);
-	if (**p == '{')
-		return parse_odd_word(word, p);
-	if (*(*p)++ != '"')
-		return -EBADMSG;
-	return parse_string(word, p);
+	*ret_arg = pool_strdup(pool, text);
+	if (!*ret_arg)
+		return -ENOMEM;
+	return bytes ? decode_hex(*ret_arg) : 0;
 }
 
 int argv_json_decode(struct pool *pool, const char *text, char ***ret_argv,
 		     size_t *ret_n)
 {
-	CLEANUP(str_release) struct str word = STR_INIT;
-	const char *p = skip_space(text);
-	size_t n = 0;
+	CLEANUP(json_decrefp) json_t *array = NULL;
+	json_error_t error;
 	char **argv;
+	size_t n;
 
-	/* Every word takes at least two quotes. */
-	argv = pool_zalloc(pool, (strlen(text) / 2 + 1) * sizeof(*argv));
+	if (strlen(text) > ARGV_JSON_MAX)
+		return -EBADMSG;
+	array = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+	if (!array && json_error_code(&error) == json_error_out_of_memory)
+		return -ENOMEM;
+	if (!json_is_array(array))
+		return -EBADMSG;
+	n = json_array_size(array);
+	argv = pool_zalloc(pool, (n + 1) * sizeof(*argv));
 	if (!argv)
 		return -ENOMEM;
-	if (*p++ != '[')
-		return -EBADMSG;
-	for (p = skip_space(p); *p != ']'; p = skip_space(p)) {
-		int r;
+	for (size_t i = 0; i < n; i++) {
+		int r = decode_argument(pool, json_array_get(array, i),
+					&argv[i]);
 
-		if (n && *p++ != ',')
-			return -EBADMSG;
-		p = skip_space(p);
-		r = parse_word(&word, &p);
 		if (r < 0)
 			return r;
-		if (word.failed)
-			return -ENOMEM;
-		argv[n] = pool_dup(pool, str_cstr(&word), word.len);
-		if (!argv[n++])
-			return -ENOMEM;
 	}
-	if (*skip_space(p + 1))
-		return -EBADMSG;
 	*ret_argv = argv;
 	*ret_n = n;
 	return 0;
