@@ -1,22 +1,18 @@
 /* sudo.c - see sudo.h */
 #include "base/sudo.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "base/number.h"
 
 /* A decimal number in the environment; false when it is none. */
 static bool read_id(const char *name, unsigned *ret)
 {
 	const char *text = getenv(name);
-	unsigned long value;
-	char *end;
+	int64_t value;
 
-	if (!text || *text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (errno || *end || value >= (unsigned)-1)
+	if (!text || number_parse(text, 0, UINT32_MAX - 1, &value) < 0)
 		return false;
 	*ret = (unsigned)value;
 	return true;

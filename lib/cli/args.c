@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/number.h"
 #include "base/quote.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -102,17 +103,6 @@ static bool has_word(const char *words, const char *word, char between)
 	return false;
 }
 
-static bool read_number(const char *text, int64_t min, int64_t max,
-			int64_t *ret)
-{
-	char *end = NULL;
-
-	errno = 0;
-	*ret = strtoll(text, &end, 10);
-	return !errno && *text && !*end && !strchr(" \t\n", *text) &&
-	       *ret >= min && *ret <= max;
-}
-
 static int check_value(struct parse *p, const struct option_spec *spec,
 		       const char *value)
 {
@@ -128,7 +118,7 @@ static int check_value(struct parse *p, const struct option_spec *spec,
 		return error_set(p->err, -EINVAL,
 				 "option '--%s' needs a value: --%s %s",
 				 spec->name, spec->name, spec->arg);
-	if (spec->max && !read_number(value, spec->min, spec->max, &n))
+	if (spec->max && number_parse(value, spec->min, spec->max, &n) < 0)
 		return error_set(p->err, -EINVAL,
 				 "option '--%s' takes a number from %lld to "
 				 "%lld, not '%s'",

@@ -1,10 +1,8 @@
 /* note_shard.c - the payload of notes about shards; see note.h */
-#include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/hex.h"
+#include "base/number.h"
 #include "base/str.h"
 #include "event/note.h"
 
@@ -49,15 +47,6 @@ static char *cut(char **line, char end)
 	return text;
 }
 
-static bool read_number(const char *text, int64_t *ret)
-{
-	char *end;
-
-	errno = 0;
-	*ret = strtoll(text, &end, 10);
-	return isdigit((unsigned char)text[0]) && !*end && !errno;
-}
-
 /* %XX back into bytes, in place.  No name has a NUL. */
 static bool unescape(char *text)
 {
@@ -92,9 +81,10 @@ static bool read_line(char *line, struct note_shard *ret)
 	ret->rank = -1;
 	ret->dataset = dataset;
 	ret->path = line;
-	return (strcmp(rank, "-") == 0 || read_number(rank, &ret->rank)) &&
-	       read_number(epoch, &ret->epoch) &&
-	       read_number(samples, &ret->n_samples);
+	return (strcmp(rank, "-") == 0 ||
+		number_parse(rank, 0, INT64_MAX, &ret->rank) == 0) &&
+	       number_parse(epoch, 0, INT64_MAX, &ret->epoch) == 0 &&
+	       number_parse(samples, 0, INT64_MAX, &ret->n_samples) == 0;
 }
 
 bool note_shard_next(char **rest, struct note_shard *ret)

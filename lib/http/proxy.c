@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/hex.h"
+#include "base/number.h"
 
 /* ---- the environment ---- */
 
@@ -79,8 +80,8 @@ static bool has_prefix(const unsigned char *a, const unsigned char *b,
 static bool matches_address(char *item, const char *host)
 {
 	unsigned char network[16], address[16];
-	char *slash = strchr(item, '/'), *end = NULL;
-	unsigned long bits;
+	char *slash = strchr(item, '/');
+	int64_t bits;
 	size_t len;
 
 	if (slash)
@@ -88,10 +89,10 @@ static bool matches_address(char *item, const char *host)
 	len = parse_address(item, network);
 	if (!len || parse_address(host, address) != len)
 		return false;
-	bits = slash ? strtoul(slash + 1, &end, 10) : 8 * len;
-	if ((slash && (*end || end == slash + 1)) || bits > 8 * len)
+	bits = (int64_t)(8 * len);
+	if (slash && number_parse(slash + 1, 0, bits, &bits) < 0)
 		return false;
-	return has_prefix(network, address, bits);
+	return has_prefix(network, address, (size_t)bits);
 }
 
 static bool matches_name(const char *item, const char *host)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/number.h"
 #include "base/path.h"
 #include "base/pool.h"
 #include "base/quote.h"
@@ -49,12 +50,12 @@ static bool is_hex(const char *word)
 /* Reads a number from 1 on; returns what follows it, NULL when there is none. */
 static const char *parse_number(const char *digits, int64_t *ret)
 {
-	size_t len = strspn(digits, "0123456789");
+	uint64_t n;
 
-	if (!len || len > 9)
+	if (number_take(&digits, 999999999, &n) < 0 || !n)
 		return NULL;
-	*ret = strtol(digits, NULL, 10);
-	return *ret ? digits + len : NULL;
+	*ret = (int64_t)n;
+	return digits;
 }
 
 bool target_is_step(const char *word)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "coord/client/client.h"
 #include "roar_coordinator.pb-c.h"
 
@@ -83,7 +84,6 @@ API int roar_coord_get(struct roar_coord *c, const char *key, int64_t wait_ms,
 static int read_sum(const Roar__KvReply *reply, int64_t *ret_sum)
 {
 	char digits[32] = "";
-	char *end;
 
 	if (!reply->entry || !reply->entry->value.len ||
 	    reply->entry->value.len >= sizeof(digits))
@@ -91,10 +91,11 @@ static int read_sum(const Roar__KvReply *reply, int64_t *ret_sum)
 			-EPROTO,
 			"the coordinator's answer to a sum is empty or too long");
 	memcpy(digits, reply->entry->value.data, reply->entry->value.len);
-	*ret_sum = strtoll(digits, &end, 10);
-	return *end ? sentence_fail(-EPROTO, "the coordinator's answer to a "
-					     "sum is not a number") :
-		      0;
+	if (number_parse(digits, INT64_MIN, INT64_MAX, ret_sum) < 0)
+		return sentence_fail(
+			-EPROTO,
+			"the coordinator's answer to a sum is not a number");
+	return 0;
 }
 
 API int roar_coord_add(struct roar_coord *c, const char *key, int64_t delta,

@@ -1,10 +1,10 @@
 /* methods.c - see methods.h */
 #include "coord/proto/methods.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/macros.h"
+#include "base/number.h"
 #include "coordinator.pb-c.h"
 #include "roar_coordinator.pb-c.h"
 #include "roar_shards.pb-c.h"
@@ -49,13 +49,10 @@ const struct coord_method *coord_method_by_path(const char *path, size_t len)
 const struct coord_method *coord_method_unary(const char *path_or_number)
 {
 	const struct coord_method *method;
-	char *end;
-	unsigned long number = strtoul(path_or_number, &end, 10);
+	int64_t number;
 
-	if (*path_or_number >= '0' && *path_or_number <= '9' && !*end)
-		method = number <= UINT16_MAX ?
-				 coord_method_by_number((uint16_t)number) :
-				 NULL;
+	if (number_parse(path_or_number, 0, UINT16_MAX, &number) == 0)
+		method = coord_method_by_number((uint16_t)number);
 	else
 		method = coord_method_by_path(path_or_number,
 					      strlen(path_or_number));

@@ -4,11 +4,11 @@
 #include <limits.h>
 #include <linux/fs.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/macros.h"
+#include "base/number.h"
 #include "trace/call/call.h"
 
 static int look(const struct str *path, struct stat *ret)
@@ -87,14 +87,11 @@ static int source_descriptor(const struct tracee *t, const struct call_args *a)
 	(void)snprintf(own, sizeof(own), "/proc/%d/fd/", (int)t->process->pid);
 	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
 		size_t len = strlen(prefixes[i]);
-		char *end;
-		long fd;
+		int64_t fd;
 
-		if (strncmp(a->path, prefixes[i], len) != 0)
-			continue;
-		fd = strtol(a->path + len, &end, 10);
 		/* What goes on is a name below that directory. */
-		if (end > a->path + len && !*end && fd >= 0 && fd <= INT_MAX)
+		if (strncmp(a->path, prefixes[i], len) == 0 &&
+		    number_parse(a->path + len, 0, INT_MAX, &fd) == 0)
 			return (int)fd;
 	}
 	return -1;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/id.h"
+#include "base/number.h"
 #include "base/pool.h"
 #include "base/vec.h"
 
@@ -102,19 +103,6 @@ struct page {
 	bool more;
 };
 
-int api_parse_int(const char *text, int64_t min, int64_t max, int64_t *ret)
-{
-	char *end = NULL;
-	long long n;
-
-	errno = 0;
-	n = strtoll(text, &end, 10);
-	if (errno || end == text || *end || n < min || n > max)
-		return -EINVAL;
-	*ret = n;
-	return 0;
-}
-
 static int parse_page(const struct http_request *request, struct page *p)
 {
 	const char *limit = http_request_query(request, "limit");
@@ -124,12 +112,12 @@ static int parse_page(const struct http_request *request, struct page *p)
 
 	p->limit = LIMIT;
 	p->after_job = "";
-	if (limit && api_parse_int(limit, 1, MAX_LIMIT, &p->limit) < 0)
+	if (limit && number_parse(limit, 1, MAX_LIMIT, &p->limit) < 0)
 		return -EINVAL;
 	p->left = p->limit;
 	if (!after)
 		return 0;
-	if (!colon || api_parse_int(colon + 1, 0, INT32_MAX - 1, &rank) < 0 ||
+	if (!colon || number_parse(colon + 1, 0, INT32_MAX - 1, &rank) < 0 ||
 	    !id_is_valid(after, (size_t)(colon - after)))
 		return -EINVAL;
 	p->after_job = after;

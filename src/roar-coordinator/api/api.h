@@ -122,7 +122,4 @@ void api_write_messages(struct server *s, const char *job, struct json *j,
 uint64_t api_write_history(struct server *s, struct json *j, uint64_t after);
 void api_write_columns(struct json *j);
 
-/* api.c */
-int api_parse_int(const char *text, int64_t min, int64_t max, int64_t *ret);
-
 #endif

@@ -1,6 +1,7 @@
 /* api_checkpoints.c - checkpoints as JSON, and all of it at once. */
 #include "api/api.h"
 #include "base/macros.h"
+#include "base/number.h"
 
 enum {
 	CHECKPOINTS_DEFAULT = 20,
@@ -64,7 +65,7 @@ void api_checkpoints(struct server *s, const struct scope *scope,
 	struct json j = json_writer(&reply->body, false);
 	int64_t max = CHECKPOINTS_DEFAULT;
 
-	if (limit && api_parse_int(limit, 1, 10000, &max) < 0) {
+	if (limit && number_parse(limit, 1, 10000, &max) < 0) {
 		api_error(reply, 400, "limit must be 1 to 10000");
 		return;
 	}

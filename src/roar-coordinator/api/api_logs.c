@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/number.h"
+
 enum { LOGS_DEFAULT = 100 };
 
 /* Who sees one job sees no lines of others, nor those about the server. */
@@ -98,7 +100,7 @@ void api_logs(struct server *s, const struct scope *scope,
 	struct json j = json_writer(&reply->body, false);
 	int64_t max = LOGS_DEFAULT;
 
-	if (limit && api_parse_int(limit, 1, RECENT_LINES_MAX, &max) < 0) {
+	if (limit && number_parse(limit, 1, RECENT_LINES_MAX, &max) < 0) {
 		api_error(reply, 400, "limit must be 1 to 500");
 		return;
 	}

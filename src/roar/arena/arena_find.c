@@ -12,25 +12,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/number.h"
 #include "base/proc.h"
 #include "base/vec.h"
 
 #define LINK_NAME "/memfd:roar-arena"
 
 DEFINE_CLEANUP(DIR *, closedir)
-
-/* A name in /proc that is a number; -1 for the others. */
-static int number_of(const char *name)
-{
-	char *end;
-	long n;
-
-	if (name[0] < '0' || name[0] > '9')
-		return -1;
-	errno = 0;
-	n = strtol(name, &end, 10);
-	return errno || *end || n > INT32_MAX ? -1 : (int)n;
-}
 
 /* The kernel writes " (deleted)" behind the name of every memfd. */
 static bool is_arena(int dirfd, const char *name)
@@ -106,15 +94,16 @@ static int look_into(struct arena_list *list, pid_t pid)
 	if (!dir)
 		return -errno;
 	while ((errno = 0, entry = readdir(dir))) {
-		int fd = number_of(entry->d_name);
 		struct arena_found *found;
 		struct stat st;
+		int64_t fd;
 
-		if (fd < 0 || !is_arena(dirfd(dir), entry->d_name) ||
+		if (number_parse(entry->d_name, 0, INT32_MAX, &fd) < 0 ||
+		    !is_arena(dirfd(dir), entry->d_name) ||
 		    fstatat(dirfd(dir), entry->d_name, &st, 0) < 0)
 			continue;
 		found = find(list, &st);
-		if (!found || add_holder(found, pid, fd) < 0)
+		if (!found || add_holder(found, pid, (int)fd) < 0)
 			return -ENOMEM;
 	}
 	return -errno;
@@ -154,8 +143,11 @@ static int look_at_all(struct arena_list *list)
 	if (!dir)
 		return -errno;
 	while ((errno = 0, entry = readdir(dir))) {
-		int pid = number_of(entry->d_name);
-		int r = pid > 0 ? look_into(list, pid) : 0;
+		int64_t pid;
+		int r = number_parse(entry->d_name, 1, INT32_MAX, &pid);
+
+		if (r == 0)
+			r = look_into(list, (pid_t)pid);
 
 		if (r == -ENOMEM)
 			return r;

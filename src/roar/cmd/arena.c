@@ -8,6 +8,7 @@
 #include "arena/arena_show.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "base/quote.h"
 #include "base/str.h"
 #include "commands.h"
@@ -195,30 +196,16 @@ static int stat_pid(pid_t pid, bool json)
 
 /* ---- the command ---- */
 
-/* 0 for a word that is no process id. */
-static pid_t parse_pid(const char *word)
-{
-	char *end;
-	long n;
-
-	if (word[0] < '1' || word[0] > '9')
-		return 0;
-	errno = 0;
-	n = strtol(word, &end, 10);
-	return errno || *end || n > INT32_MAX ? 0 : (pid_t)n;
-}
-
 static int run(const struct args *args)
 {
 	bool json = args_has(args, "json");
 	CLEANUP(str_release) struct str shown = STR_INIT;
-	pid_t pid;
+	int64_t pid;
 
 	if (!args->n_operands || strcmp(args->operands[0], "ls") == 0)
 		return ls(json);
-	pid = parse_pid(args->operands[1]);
-	if (pid)
-		return stat_pid(pid, json);
+	if (number_parse(args->operands[1], 1, INT32_MAX, &pid) == 0)
+		return stat_pid((pid_t)pid, json);
 	quote_printable_cut(&shown, args->operands[1], 100);
 	return cli_usage(args->command, "'%s' is not a process ID",
 			 str_cstr(&shown));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/number.h"
 #include "commands.h"
 #include "hash/verify.h"
 #include "ui/view.h"
@@ -25,21 +26,18 @@ static const char *parse_bytes(const char *text, uint64_t *ret)
 	const char *suffix;
 	unsigned shift = 0;
 	uint64_t n;
-	char *end;
 
-	if (*text < '0' || *text > '9')
+	if (number_take(&text, INT64_MAX, &n) < 0)
 		return NULL;
-	errno = 0;
-	n = strtoull(text, &end, 10);
-	suffix = *end ? strchr(suffixes, *end) : NULL;
+	suffix = *text ? strchr(suffixes, *text) : NULL;
 	if (suffix) {
 		shift = 10 * (unsigned)(suffix - suffixes + 1);
-		end++;
+		text++;
 	}
-	if (errno || n > (uint64_t)INT64_MAX >> shift)
+	if (n > (uint64_t)INT64_MAX >> shift)
 		return NULL;
 	*ret = n << shift;
-	return end;
+	return text;
 }
 
 /* "OFFSET" or "OFFSET:LENGTH" */

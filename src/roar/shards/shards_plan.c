@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/macros.h"
+#include "base/number.h"
 #include "base/quote.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -56,22 +57,6 @@ static void plan_release(struct plan *p)
 	homes_release(&p->homes);
 }
 
-/* The number at *at, which moves behind it.  -EINVAL: there is none, -ERANGE: it is larger
- * than `max`. */
-static int take_number(const char **at, uint64_t max, uint64_t *ret)
-{
-	char *end;
-
-	if (**at < '0' || **at > '9')
-		return -EINVAL;
-	errno = 0;
-	*ret = strtoull(*at, &end, 10);
-	if (errno || *ret > max)
-		return -ERANGE;
-	*at = end;
-	return 0;
-}
-
 /* An option that is one number. */
 static int parse_number(const struct args *args, const char *name, uint64_t max,
 			uint64_t *ret)
@@ -81,7 +66,7 @@ static int parse_number(const struct args *args, const char *name, uint64_t max,
 
 	if (!text)
 		return 0;
-	if (take_number(&at, max, ret) == 0 && !*at)
+	if (number_take(&at, max, ret) == 0 && !*at)
 		return 0;
 	quote_printable_cut(&shown, text, 100);
 	return cli_usage(args->command,
@@ -107,7 +92,7 @@ static int parse_list(const struct args *args, const char *name, uint64_t max,
 	const char *text = args_get(args, name), *at = text;
 	uint64_t number;
 
-	while (at && take_number(&at, max, &number) == 0) {
+	while (at && number_take(&at, max, &number) == 0) {
 		if (add_number(ret, number) < 0)
 			return cli_fail("out of memory");
 		if (!*at)
@@ -131,7 +116,7 @@ static int read_line(const char *path, const char *line, struct numbers *ret)
 	const char *at = line;
 	uint64_t number;
 
-	if (take_number(&at, INT64_MAX, &number) == 0 && (!*at || *at == '\n'))
+	if (number_take(&at, INT64_MAX, &number) == 0 && (!*at || *at == '\n'))
 		return add_number(ret, number) < 0 ? cli_fail("out of memory") :
 						     0;
 	quote_printable_cut(&shown, path, 100);
