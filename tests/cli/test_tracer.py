@@ -346,11 +346,15 @@ def test_workers_pass_descriptors_to_who_has_no_library(project):
 
 SANITIZED = """
 #include <stdio.h>
-int main(void)
+#include <stdlib.h>
+int main(int argc, char **argv)
 {
     FILE *f = fopen("in.txt", "r");
     int c = f ? fgetc(f) : 0;
 
+    if (argc > 1)
+        argv[1] = malloc(1000);
+    argv[1] = NULL;
     puts("done");
     return c != 'x' || fclose(f);
 }
@@ -366,19 +370,26 @@ def sanitized(project):
                            cwd=project.root, capture_output=True, check=False)
     if built.returncode:
         pytest.skip("cc has no -fsanitize=address")
-    return ["env", "ASAN_OPTIONS=detect_leaks=1", "./a"]
+    return ["env", "ASAN_OPTIONS=detect_leaks=1",
+            "LSAN_OPTIONS=exitcode=23", "./a"]
 
 
-def test_leak_sanitizer_works(project, sanitized):
-    done = project("run", "-q", "--tracer", "hybrid", *sanitized)
+@pytest.mark.parametrize("tracer", ("hybrid", "ptrace"))
+def test_leak_sanitizer_works(project, sanitized, tracer):
+    done = project("run", "-q", "--tracer", tracer, *sanitized)
     assert (done.out, done.err) == ("done\n", "")
     job = project.last()
-    assert (job["tracer"], job["verdict"]) == ("hybrid", "complete")
+    assert (job["tracer"], job["verdict"]) == (tracer, "complete")
     assert "in.txt" in names_of(project, job["inputs"])
+    done = project("run", "-q", "--tracer", tracer, *sanitized, "leak",
+                   code=23)
+    assert "Direct leak of 1000 byte(s)" in done.err
+    assert project.last()["verdict"] == "complete"
 
 
-def test_a_tracer_that_was_refused_is_named(project, sanitized):
-    project("run", "-q", "--tracer", "ptrace", *sanitized, code=1)
+def test_a_tracer_that_was_refused_is_named(project):
+    project("run", "-q", "--tracer", "ptrace", sys.executable, "-c",
+            "import ctypes; assert ctypes.CDLL(None).ptrace(0, 0, 0, 0) < 0")
     job = project.last()
     assert gaps_of(job) == ["escaped"]
     assert "--tracer hybrid" in job["gaps"][0]["detail"]

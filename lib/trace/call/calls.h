@@ -52,6 +52,7 @@ enum call {
 	CALL_CLONE, /* clone(flags, ...) into other namespaces or untraced */
 	CALL_CLONE3, /* clone3(args, size) */
 	CALL_PTRACE, /* ptrace(PTRACE_ATTACH, tid) and kin: a tracer of its own */
+	CALL_WAIT, /* wait4(tid, status, __WALL): for a thread it traces */
 	CALL_UNSEEN, /* no call: one whose names are out of our sight */
 	CALL_FOREIGN, /* a system call ABI without a table */
 	CALL_END,
@@ -73,9 +74,8 @@ struct call_abi {
 extern const struct call_abi call_abis[];
 extern const size_t n_call_abis;
 
-/* Makes the call a thread is stopped at fail with ENOSYS: what a filter that asks
- * for a tracer gets when there is none. */
-void calls_refuse(pid_t tid);
+/* The call a thread is stopped at is not made; this is its result. */
+void calls_answer(pid_t tid, int64_t result);
 
 /* Replaces the first argument of the call a thread is stopped at. */
 void calls_set_first(pid_t tid, uint64_t value);

@@ -2,7 +2,6 @@
 #include "trace/call/calls.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <linux/audit.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
@@ -74,11 +73,11 @@ void calls_set_first(pid_t tid, uint64_t value)
 	(void)ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &all);
 }
 
-void calls_refuse(pid_t tid)
+void calls_answer(pid_t tid, int64_t result)
 {
 	int none = -1;
 	struct iovec number = { &none, sizeof(none) };
 
 	(void)ptrace(PTRACE_SETREGSET, tid, NT_ARM_SYSTEM_CALL, &number);
-	calls_set_first(tid, (uint64_t)-ENOSYS);
+	calls_set_first(tid, (uint64_t)result);
 }

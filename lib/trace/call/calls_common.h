@@ -55,6 +55,7 @@
 		{ SYS_fremovexattr, CALL_RIGHTS }, { 463, CALL_RIGHTS },      \
 		{ 466, CALL_RIGHTS }, { SYS_clone, CALL_CLONE },              \
 		{ SYS_clone3, CALL_CLONE3 }, { SYS_ptrace, CALL_PTRACE },     \
+		{ SYS_wait4, CALL_WAIT },                                     \
 	{                                                                     \
 		SYS_prctl, CALL_PRCTL                                         \
 	}

@@ -81,9 +81,10 @@ void calls_set_first(pid_t tid, uint64_t value)
 	(void)ptrace(PTRACE_SETREGS, tid, 0, &regs);
 }
 
-/* The kernel has put -ENOSYS into the result already; no call must follow. */
-void calls_refuse(pid_t tid)
+void calls_answer(pid_t tid, int64_t result)
 {
 	(void)ptrace(PTRACE_POKEUSER, tid, offsetof(struct user, regs.orig_rax),
 		     -1);
+	(void)ptrace(PTRACE_POKEUSER, tid, offsetof(struct user, regs.rax),
+		     result);
 }

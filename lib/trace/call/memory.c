@@ -90,3 +90,14 @@ int memory_read(const struct memory *m, pid_t tid, uint64_t address, void *data,
 		return (int)n;
 	return (size_t)n == len ? 0 : -EFAULT;
 }
+
+int memory_write(pid_t tid, uint64_t address, const void *data, size_t len)
+{
+	struct iovec local = { (void *)(uintptr_t)data, len };
+	struct iovec remote = { (void *)(uintptr_t)address, len };
+	ssize_t n = process_vm_writev(tid, &local, 1, &remote, 1, 0);
+
+	if (n < 0)
+		return -errno;
+	return (size_t)n == len ? 0 : -EFAULT;
+}

@@ -35,4 +35,7 @@ size_t memory_first_piece(uint64_t address);
 int memory_read(const struct memory *m, pid_t tid, uint64_t address, void *data,
 		size_t len);
 
+/* Writes all of `data`.  0 or a negative errno. */
+int memory_write(pid_t tid, uint64_t address, const void *data, size_t len);
+
 #endif

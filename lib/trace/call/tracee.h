@@ -24,6 +24,7 @@ struct process {
 	bool foreign_mounts; /* it sees other mounts than we do */
 	bool placed; /* that was looked at since it began, and stays so */
 	pid_t vforked_by; /* it keeps this one waiting until it executes */
+	pid_t memory_of; /* the process whose memory it shares, as far as known */
 	uint8_t n_looks; /* for room, since it runs its program, as far as that
 			  * counts */
 	bool full; /* near its descriptor limit: opens may fail */
@@ -53,6 +54,17 @@ struct pending {
 	struct str path2;
 };
 
+/* See trace/ptrace/inner_tracer.h. */
+enum inner_state { INNER_NONE, INNER_ASKED, INNER_STOPPED, INNER_REPORTED };
+
+struct inner {
+	pid_t tracer; /* thread of the run that traces this one, or 0 */
+	enum inner_state state; /* of this thread, for that tracer */
+	int stop_signal; /* of the group stop it is in, or 0 */
+	pid_t awaited; /* thread that this one waits for, or 0 */
+	uint64_t status_address; /* where the result of that wait goes */
+};
+
 struct tracee {
 	pid_t tid; /* the key */
 	struct process *process;
@@ -65,6 +77,8 @@ struct tracee {
 	int64_t cwd_ns; /* when it was asked for */
 	bool cwd_told; /* by the process itself: it may be gone by now */
 	bool parts; /* its next child has namespaces of its own */
+	bool shares; /* its next child is a process with the same memory */
+	struct inner inner;
 	uint64_t let_go; /* at a call about this name; 0: it has stopped since */
 	bool held; /* stopped before its parent told of it; not resumed */
 	bool unannounced; /* its parent has not told of it yet */

@@ -442,7 +442,8 @@ static bool is_visibly_done(const struct tracee *t, int *ret_fd)
 /* The kernel does not notify us of these: no pending call is one of them. */
 static bool is_never_awaited(enum call call)
 {
-	return call == CALL_NONE || call == CALL_CLONE || call == CALL_CLONE3;
+	return call == CALL_NONE || call == CALL_CLONE || call == CALL_CLONE3 ||
+	       call == CALL_WAIT;
 }
 
 /* Does the thread sleep in a call that is none of those we wait for?  Then it is

@@ -12,6 +12,8 @@
  *	  signal                   -               on, with the signal
  *	  gone                     on_gone         -
  *
+ * A thread that its inner tracer stops (inner_tracer.h) waits for that tracer.
+ *
  * PTRACE_O_EXITKILL: should the tracer die, its tracees die with it.  Without
  * that their filtered calls would fail with ENOSYS from then on, which is worse
  * than an end.  For the same reason nobody is ever detached: processes that
@@ -40,6 +42,7 @@
 #include "trace/call/seccomp_filter.h"
 #include "trace/launch.h"
 #include "trace/ptrace/hot.h"
+#include "trace/ptrace/inner_tracer.h"
 #include "trace/tick_alarm.h"
 
 enum {
@@ -120,6 +123,9 @@ static void resume(struct ptracer *p, struct tracee *t, int sig)
 {
 	bool to_exit = p->stepping || t->pending.call != CALL_NONE;
 
+	/* The stop that was served has used up the one that was asked for. */
+	if (t->inner.state == INNER_ASKED)
+		(void)ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
 	(void)ptrace(to_exit ? PTRACE_SYSCALL : PTRACE_CONT, t->tid, 0,
 		     (void *)(uintptr_t)sig);
 }
@@ -201,6 +207,8 @@ static void on_clone(struct ptracer *p, struct tracee *t, enum call call,
 				     sizeof(flags)) < 0)
 		return;
 	t->parts = flags & (CLONE_NEWUSER | CLONE_NEWNS);
+	t->shares = (flags & (CLONE_VM | CLONE_THREAD | CLONE_VFORK)) ==
+		    CLONE_VM;
 	if (!(flags & CLONE_UNTRACED))
 		return;
 	flags &= ~(uint64_t)CLONE_UNTRACED;
@@ -212,12 +220,14 @@ static void on_clone(struct ptracer *p, struct tracee *t, enum call call,
 }
 
 /* A thread has one tracer, and all of them have us.  Another roar has other ways. */
-static void on_ptrace(struct ptracer *p, struct tracee *t,
+static void on_ptrace(struct ptracer *p, struct tracee *t, bool native,
 		      const uint64_t args[6])
 {
 	int request = (int)args[0];
 	bool attaches = request == PTRACE_ATTACH || request == PTRACE_SEIZE;
 
+	if (native && inner_ptrace(&p->o, t, args))
+		return;
 	if (request != PTRACE_TRACEME &&
 	    (!attaches || !tree_find(&p->o.tree, (pid_t)args[1])))
 		return;
@@ -227,16 +237,20 @@ static void on_ptrace(struct ptracer *p, struct tracee *t,
 			 "lets it trace");
 }
 
-static void enter(struct ptracer *p, struct tracee *t, enum call call,
-		  const uint64_t args[6])
+static void enter(struct ptracer *p, struct tracee *t, uint32_t arch,
+		  enum call call, const uint64_t args[6])
 {
+	bool native = arch == call_abis[0].audit_arch;
+
 	/* A loan of a CPU must not be seen. */
 	if (call == CALL_GETAFFINITY || call == CALL_SETAFFINITY)
 		hot_end(&p->hot, p->o.mono_ns);
 	if (call == CALL_CLONE || call == CALL_CLONE3)
 		on_clone(p, t, call, args);
 	if (call == CALL_PTRACE)
-		on_ptrace(p, t, args);
+		on_ptrace(p, t, native, args);
+	if (call == CALL_WAIT && native)
+		(void)inner_wait(&p->o, t, args);
 	if (call_enter(&p->o, t, call, args))
 		t->pending.entry_ns = p->o.now_ns;
 }
@@ -257,9 +271,10 @@ static void on_call(struct ptracer *p, struct tracee *t)
 	}
 	memcpy(args, info.seccomp.args, sizeof(args));
 	if (call_find(info.arch, info.seccomp.nr) == info.seccomp.ret_data)
-		enter(p, t, (enum call)info.seccomp.ret_data, args);
+		enter(p, t, info.arch, (enum call)info.seccomp.ret_data, args);
 	else
-		calls_refuse(t->tid); /* the program's own filter asked */
+		/* The program's own filter asked, and has no tracer. */
+		calls_answer(t->tid, -ENOSYS);
 	if (hot_stop(&p->hot, t->tid, p->o.mono_ns))
 		alarm_every(SHORT_MS, &p->timer_ms);
 	observer_attach(&p->o, p->hot.borrowed);
@@ -281,7 +296,7 @@ static void on_syscall_stop(struct ptracer *p, struct tracee *t)
 	if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
 		return;
 	memcpy(args, info.entry.args, sizeof(args));
-	enter(p, t, call_find(info.arch, info.entry.nr), args);
+	enter(p, t, info.arch, call_find(info.arch, info.entry.nr), args);
 }
 
 /* ---- the process tree ---- */
@@ -427,6 +442,9 @@ static void on_fork(struct ptracer *p, struct tracee *parent, bool vfork)
 		if (parent->parts)
 			call_check_namespaces(&p->o, child);
 		parent->parts = false;
+		if (parent->shares && !vfork)
+			child->process->memory_of = parent->process->pid;
+		parent->shares = false;
 		if (vfork && !runs)
 			child->process->vforked_by = parent->process->pid;
 		call_emit(&p->o, child, EVENT_FORK, 0, parent->process->pid,
@@ -518,6 +536,14 @@ static void on_group_stop(struct ptracer *p, struct tracee *t, int sig)
 	set_stopped(p, true, sig);
 }
 
+void ptracer_release(struct observer *o, struct tracee *t, int sig)
+{
+	if (sig)
+		on_group_stop(ptracer_of(o), t, sig);
+	else
+		resume(ptracer_of(o), t, 0);
+}
+
 static void on_gone(struct ptracer *p, pid_t tid, int status)
 {
 	struct tracee *t = tree_find(&p->o.tree, tid);
@@ -536,6 +562,7 @@ static void on_gone(struct ptracer *p, pid_t tid, int status)
 	if (!t)
 		return;
 	outcome_tell(&p->o, t);
+	inner_gone(&p->o, t, status);
 	if (t->held)
 		p->n_held--;
 	if (t->unannounced) {
@@ -620,6 +647,8 @@ static void on_stop(struct ptracer *p, pid_t tid, int status)
 		on_stranger(p, tid);
 		return;
 	}
+	if (event == PTRACE_EVENT_STOP && inner_stopped(&p->o, t, sig))
+		return;
 	if (event == PTRACE_EVENT_STOP && is_stop_signal(sig)) {
 		on_group_stop(p, t, sig);
 		return;
@@ -633,6 +662,8 @@ static void on_stop(struct ptracer *p, pid_t tid, int status)
 		on_fork(p, t, event == PTRACE_EVENT_VFORK);
 	else if (!event && sig == SYSCALL_STOP)
 		on_syscall_stop(p, t);
+	if (inner_waits(t))
+		return;
 	if (event || sig == SYSCALL_STOP) {
 		resume(p, t, 0);
 		return;

@@ -19,6 +19,7 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -104,6 +105,9 @@ static void set_arguments(struct seccomp_data *data, enum call call)
 	case CALL_PTRACE:
 		data->args[0] = PTRACE_SEIZE;
 		break;
+	case CALL_WAIT:
+		data->args[2] = __WALL;
+		break;
 	default:
 		break;
 	}
@@ -120,6 +124,7 @@ static bool is_wanted(const struct filter_program *f, enum call call)
 	case CALL_SETAFFINITY:
 	case CALL_CLONE:
 	case CALL_CLONE3:
+	case CALL_WAIT:
 		return traced;
 	case CALL_RIGHTS:
 		return f->rights_matter;
@@ -292,6 +297,8 @@ static void what_only_asks_passes(void **state)
 	assert_true(TRACED(SYS_clone, CLONE_UNTRACED, 0, 0));
 	assert_true(TRACED(SYS_clone, CLONE_NEWUSER, 0, 0));
 	assert_false(TRACED(SYS_clone, CLONE_VM | CLONE_FILES, 0, 0));
+	assert_true(TRACED(SYS_wait4, 1, 0, __WALL));
+	assert_false(TRACED(SYS_wait4, 1, 0, WNOHANG));
 	assert_true(TRACED(SYS_ioctl, 0, FS_IOC_SETFLAGS, 0));
 	assert_true(TRACED(SYS_ioctl, 0, FS_IOC32_SETFLAGS, 0));
 	assert_true(TRACED(SYS_ioctl, 0, FS_IOC_FSSETXATTR, 0));
@@ -303,7 +310,9 @@ static void what_only_asks_passes(void **state)
 	assert_true(TRACED(SYS_ptrace, PTRACE_TRACEME, 0, 0));
 	assert_true(TRACED(SYS_ptrace, PTRACE_ATTACH, 1, 0));
 	assert_true(TRACED(SYS_ptrace, PTRACE_SEIZE, 1, 0));
-	assert_false(TRACED(SYS_ptrace, PTRACE_PEEKDATA, 1, 0));
+	assert_true(TRACED(SYS_ptrace, PTRACE_GETREGSET, 1, 0));
+	assert_true(NOTIFIED(SYS_ptrace, PTRACE_SEIZE, 1, 0));
+	assert_false(NOTIFIED(SYS_ptrace, PTRACE_GETREGSET, 1, 0));
 }
 
 /* ---- marked calls ---- */
