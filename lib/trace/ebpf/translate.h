@@ -119,6 +119,10 @@ void translate_sums_open(struct translator *t, const struct wire_record *r);
 bool translate_stamps_agree(struct translator *t, const struct wire_record *r,
 			    const char *path);
 
+/* `r` mounts a file system.  A device number may have been that of another before. */
+void translate_stamps_mounted(struct translator *t,
+			      const struct wire_record *r);
+
 /* Puts base and name together in `out`.  0, or negative (a gap was sent). */
 int translate_name(struct translator *t, const struct wire_record *r,
 		   bool second, struct str *out);

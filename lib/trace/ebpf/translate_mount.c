@@ -57,6 +57,7 @@ void translate_mount(struct translator *t, const struct wire_record *r)
 	const char *from, *point;
 
 	places_forget(&t->places);
+	translate_stamps_mounted(t, r);
 	if (r->flags & WIRE_FOREIGN) /* what is done there is a gap */
 		return;
 	if ((r->flags & WIRE_LONG) || (r->sure & WIRE_COVERED) ||

@@ -19,6 +19,12 @@ static struct translate_dev *dev_slot(struct translator *t, uint32_t dev)
 	return NULL;
 }
 
+static void note_dev(struct translator *t, uint32_t dev, bool agrees)
+{
+	if (t->n_devs < TRANSLATE_DEVS)
+		t->devs[t->n_devs++] = (struct translate_dev){ dev, agrees };
+}
+
 /* Another file may have the name by now; then the numbers of this one say nothing. */
 static bool numbers_agree(const struct wire_record *r, const char *path,
 			  const struct stat *st)
@@ -44,9 +50,20 @@ bool translate_stamps_agree(struct translator *t, const struct wire_record *r,
 	if (lstat(path, &st) < 0)
 		return true;
 	agrees = numbers_agree(r, path, &st);
-	if (t->n_devs < TRANSLATE_DEVS)
-		t->devs[t->n_devs++] = (struct translate_dev){ r->dev, agrees };
+	note_dev(t, r->dev, agrees);
 	return agrees;
+}
+
+/* The run may serve a FUSE mount itself.  A look would wait for the server, and an
+ * umount() of the command would fail with EBUSY meanwhile.  Its numbers agree. */
+void translate_stamps_mounted(struct translator *t, const struct wire_record *r)
+{
+	struct translate_dev *d = dev_slot(t, r->dev);
+
+	if (d)
+		*d = t->devs[--t->n_devs];
+	if (r->bytes == FUSE_SUPER_MAGIC)
+		note_dev(t, r->dev, true);
 }
 
 struct stamp translate_stamp(struct translator *t, const struct wire_record *r,
