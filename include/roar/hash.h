@@ -1,4 +1,4 @@
-/* roar/hash.h - what files and bytes are, by their content, whole and in parts.
+/* roar/hash.h - digests of files and of memory, as a whole and in parts.
  *
  * For C and C++; link with -lroar.  All functions may be called from any number of
  * threads at once.  Errors are negative errno values.
@@ -18,18 +18,18 @@
 extern "C" {
 #endif
 
-/* Any set of them is taken in one pass over the content. */
+/* Any combination is computed in one pass over the content. */
 enum {
 	ROAR_BLAKE3 = 1,
 	ROAR_SHA256 = 2,
 	ROAR_SHA512 = 4,
 	ROAR_MD5 = 8,
-	ROAR_CRC64NVME = 16, /* big-endian; finds accidents, no intent */
+	ROAR_CRC64NVME = 16, /* big-endian; detects accidental damage only */
 	ROAR_GIT_BLOB = 32, /* what `git hash-object --no-filters` prints */
 };
 
 struct roar_digests {
-	uint32_t have; /* which of the following are filled in */
+	uint32_t have; /* bit mask of the digests that are valid */
 	uint8_t blake3[32];
 	uint8_t sha256[32];
 	uint8_t sha512[64];
@@ -39,36 +39,34 @@ struct roar_digests {
 };
 
 struct roar_file {
-	const char *path; /* to be filled in by the caller, the rest by us */
+	const char *path; /* input; the other fields are output */
 	int error; /* 0, or why there is no digest */
 	uint64_t size_bytes;
 	struct roar_digests digests;
 };
 
-/* Bytes in memory, with all CPUs if there are many.  -EINVAL for a set that is empty or
- * has unknown members, -ENOTSUP for a digest that this machine's libcrypto refuses,
- * -ENOMEM. */
+/* Hashes bytes in memory; large inputs are hashed on all CPUs.  -EINVAL: `want` is empty or
+ * has unknown bits; -ENOTSUP: this machine's libcrypto refuses a digest; -ENOMEM. */
 int roar_hash(const void *data, size_t len, unsigned want,
 	      struct roar_digests *ret);
 
-/* One file, with all CPUs if it is large.  Also -ENOENT, -EACCES, ... as open(2);
- * -EISDIR and -EINVAL for what is no regular file, which is never opened; -EAGAIN
- * when the file changed whenever it was read. */
+/* Hashes one file; a large file is hashed on all CPUs.  Also -ENOENT, -EACCES and other
+ * errors of open(2); -EISDIR and -EINVAL: not a regular file (it is never opened); -EAGAIN:
+ * the file changed during each attempt to read it. */
 int roar_hash_file(const char *path, unsigned want, struct roar_digests *ret);
 
-/* Many files, with `n_threads` threads (0: one per CPU).  What fails has its `error`, the
- * others are hashed.  -EINVAL and -ENOMEM are those of the whole. */
+/* Hashes many files with `n_threads` threads (0: one per CPU).  A file that fails has its
+ * `error` set; the others are hashed.  -EINVAL and -ENOMEM concern the whole call. */
 int roar_hash_files(struct roar_file *files, size_t n, unsigned want,
 		    unsigned n_threads);
 
 /* ---- the tree of a large file ----
  *
- * BLAKE3 joins the values of the parts of a file.  A part is a leaf: all have one
- * length, a power of two, but the last, which has what is left.  A program that
- * writes a checkpoint hands leaves in as it has them, in any order and from any
- * threads, and has the BLAKE3 of the file when the last one is in, without reading
- * it back.  Stored beside the file, the tree lets a reader prove any leaf
- * against that digest without the others.
+ * BLAKE3 is a tree over equal parts of a file, the leaves.  All leaves have the same
+ * length, a power of two; the last one may be shorter.  A program that writes a checkpoint
+ * adds leaves as they become available, in any order and from any thread.  After the last
+ * leaf it has the BLAKE3 of the file without reading the file back.  If the tree is stored
+ * beside the file, a reader can verify any leaf against that digest without the others.
  *
  *	struct roar_tree *t;
  *
@@ -84,44 +82,44 @@ enum {
 	ROAR_TREE_LEAF = 1 << 20, /* bytes, the default */
 };
 
-/* An empty tree of a file of `size_bytes`, up to 2^63, with leaves of `leaf_bytes`: a
- * power of two from 2^10 to 2^30, or 0 for the default.  It takes 33 bytes a leaf.
- * -EINVAL for other sizes, -ENOMEM. */
+/* Creates an empty tree for a file of `size_bytes`, up to 2^63, with leaves of
+ * `leaf_bytes`: a power of two from 2^10 to 2^30, or 0 for the default.  It needs 33 bytes
+ * per leaf.  -EINVAL: other sizes; -ENOMEM. */
 int roar_tree_new(uint64_t size_bytes, uint32_t leaf_bytes,
 		  struct roar_tree **ret);
-void roar_tree_free(struct roar_tree *t); /* NULL is fine */
+void roar_tree_free(struct roar_tree *t); /* NULL is allowed */
 
 uint64_t roar_tree_size_bytes(const struct roar_tree *t);
 uint32_t roar_tree_leaf_bytes(const struct roar_tree *t);
 
-/* Hands in the bytes of the file from `offset` on: one leaf or several, whole ones.
- * So `offset` is a multiple of a leaf, and so is `len` unless it reaches the end of
- * the file.  Leaves that were in already are replaced.  An empty file has one leaf,
- * of no bytes.  -EINVAL for bytes that are no leaves of the file, -EBUSY when another
- * thread is handing one of them in. */
+/* Adds the bytes of the file from `offset` on: one or more complete leaves.  So `offset` is
+ * a multiple of the leaf length, and so is `len` unless the bytes reach the end of the
+ * file.  Leaves that were added before are replaced.  An empty file has one empty leaf.
+ * -EINVAL: the bytes are not complete leaves of the file; -EBUSY: another thread is adding
+ * one of them. */
 int roar_tree_add(struct roar_tree *t, uint64_t offset, const void *data,
 		  size_t len);
 
-/* The BLAKE3 of the file.  -ENODATA until all leaves are in.  This, roar_tree_store() and
- * roar_tree_check() are for when no thread hands leaves in any more. */
+/* The BLAKE3 of the file.  -ENODATA: a leaf is missing.  This function, roar_tree_store()
+ * and roar_tree_check() must not run while a thread adds leaves. */
 int roar_tree_root(const struct roar_tree *t, uint8_t ret_digest[32]);
 
-/* The tree as bytes to be kept, as `man 5 roar-lineage` describes them: how many,
- * and they themselves into `bytes`, which has room for `len`.  -ENODATA until all
- * leaves are in, -ENOBUFS when that is too little room. */
+/* Serializes the tree in the format of `man 5 roar-lineage`: its length, and its bytes into
+ * `bytes`, a buffer of `len` bytes.  -ENODATA: a leaf is missing; -ENOBUFS: the buffer is
+ * too small. */
 size_t roar_tree_stored_len(const struct roar_tree *t);
 int roar_tree_store(const struct roar_tree *t, void *bytes, size_t len);
 
-/* Reads a tree back.  Nothing in it is trusted: its leaves must join to `digest`, which
- * comes from elsewhere.  -EINVAL for bytes that are no tree, -EBADMSG for the tree of
- * another file, -ENOMEM. */
+/* Reads a serialized tree.  Nothing in it is trusted: its leaves must hash to `digest`,
+ * which comes from elsewhere.  -EINVAL: not a tree; -EBADMSG: the tree of another file;
+ * -ENOMEM. */
 int roar_tree_load(const void *bytes, size_t len, const uint8_t digest[32],
 		   struct roar_tree **ret);
 
-/* Are these the bytes of the file from `offset` on?  They are whole leaves, as for
- * roar_tree_add().  0: they are.  -EBADMSG: they are not, and *ret_bad, which may be
- * NULL, is the offset of the first leaf that is not.  -EINVAL as roar_tree_add(),
- * -ENODATA when such a leaf is not in. */
+/* Verifies bytes of the file from `offset` on, complete leaves as for roar_tree_add().  0:
+ * they match.  -EBADMSG: they do not, and *ret_bad, which may be NULL, is the offset of the
+ * first leaf that differs.  -EINVAL: as roar_tree_add(); -ENODATA: one of these leaves was
+ * not added. */
 int roar_tree_check(const struct roar_tree *t, uint64_t offset,
 		    const void *data, size_t len, uint64_t *ret_bad);
 

@@ -1,8 +1,8 @@
-/* roar/run.h - what a program tells the `roar run` that observes it.
+/* roar/run.h - notes from a program to the `roar run` that observes it.
  *
- * `roar run` sees which files a command and its children open.  What it cannot see, a
- * process can tell it in a note: a kind and a payload, text such as JSON or a few
- * bytes.  Outside of a run nothing is written, so a program may always call this.
+ * `roar run` sees which files a command and its children open.  A process reports other
+ * facts in a note: a kind and a payload, such as JSON text or a few bytes.  Outside of a
+ * run nothing is written, so a program may always call this.
  *
  *	static const char text[] = "{\"step\": 1000, \"loss\": 0.25}";
  *	int r = roar_run_note("metrics", NULL, text, strlen(text));
@@ -10,9 +10,9 @@
  *	if (r < 0 && r != -ESRCH)
  *		warn(r);
  *
- * Notes lie beside the journal of the run until it is recorded, also when roar or the
- * program is killed.  Today the record takes over notes of kind "shards" (which samples
- * of which shard a rank has taken); notes of other kinds are removed with them.
+ * Notes are kept beside the journal of the run until it is recorded, even if roar or the
+ * program is killed.  Today only notes of kind "shards" (which samples of which shard a
+ * rank has taken) are recorded; notes of other kinds are then removed.
  *
  * For C and C++; link with -lroar.  Any thread may call these functions, also after
  * fork().  Errors are negative errno values. */
@@ -27,20 +27,19 @@ extern "C" {
 #endif
 
 /* The UID of the job that `roar run` records for this process, 8 hex digits and a NUL.
- * -ESRCH when no `roar run` observes it.  Looks at the ancestors of the process in
- * /proc; some 100 us. */
+ * -ESRCH: no `roar run` observes the process.  Reads the ancestors of the process from
+ * /proc, which takes about 100 us. */
 int roar_run_uid(char ret_uid[9]);
 
-/* Tells the run something.  `kind` has 1 to 16 of a-z, 0-9 and _.  The payload may have
- * up to 64 MiB.
+/* Writes a note.  `kind` has 1 to 16 characters of a-z, 0-9 and _.  The payload may have up
+ * to 64 MiB.
  *
- * With `number` NULL each call is a note of its own.  Else *number is 0 for a new note,
- * and receives its number; a call with that number replaces the note.  A number belongs
- * to the process that got it and to the kind: set it to 0 after fork().
+ * If `number` is NULL, each call writes a new note.  Otherwise *number is 0 for a new note
+ * and is set to its number; a call with that number replaces the note.  A number is valid
+ * for one kind and in the process that got it: set it to 0 after fork().
  *
- * The note is there as a whole or not at all.  -ESRCH when no `roar run` observes the
- * process, -EINVAL for a kind that is not valid, -EFBIG; else as open(2) and
- * write(2). */
+ * Writing is atomic.  -ESRCH: no `roar run` observes the process; -EINVAL: invalid kind;
+ * -EFBIG: the payload is too large; otherwise as open(2) and write(2). */
 int roar_run_note(const char *kind, uint32_t *number, const void *payload,
 		  size_t len);
 
