@@ -1,25 +1,26 @@
-/* client.h - inside of roar/coord.h: one connection, the calls on it, the place they keep.
+/* client.h - implementation of roar/coord.h: one connection, the calls on it, and the
+ * worker's place.
  *
- *	client_loop	what there is to do now: times that are due, bytes in, bytes out
- *	link		the connection (net/frames/frames_client.h), and what its frames mean
- *	standby		coordinators that do not lead, and the one that does
- *	session		what a connection is for: hello, registration, heartbeats, watch
- *	call		requests that wait for their reply, on whichever connection
- *	meetings, keys	what the calls are about
+ *	client_loop	one turn: due timers, input, output
+ *	link		the connection (net/frames/frames_client.h), and the meaning of its frames
+ *	standby		redirection from a standby to the leader
+ *	session		hello, registration, heartbeats, watch
+ *	call		requests that wait for their reply, across connections
+ *	meetings, keys	the functions of the API
  *
- * All fields are guarded by `lock`, the loop and the connection among them; it is never held
- * while anybody waits.  The thread of the client, or the caller of roar_coord_turn(), waits on
- * the loop; any thread may append a request and send it at once, and one that waits for a
- * reply may read (reply_reader.c).
+ * `lock` protects all fields, including the loop and the connection.  It is never held
+ * during a wait.  The client's thread, or the caller of roar_coord_turn(), waits on the
+ * loop.  Any thread may append a request and send it at once, and a thread that waits for a
+ * reply may read from the connection (reply_reader.c).
  *
- * The connection is that of net/dial.h.  While it is GREETING the registration is under way.
+ * The connection has the states of net/dial.h.  The worker registers in state GREETING.
  *
  * A call is on a list from client_call_begin() until it is done.  When a connection ends,
- * those that were sent go back to being queued, but for those that must not be done
- * twice (methods.h): these fail.  When the next one is UP, all that are queued are sent.
+ * calls that were sent are queued again; calls that are not idempotent (methods.h) fail
+ * instead.  When the next connection is UP, all queued calls are sent.
  *
- * fork() takes all locks, so that the child finds everything in order; there the
- * descriptors are closed and the client is of no use but to be freed. */
+ * fork() takes all locks, so that the child finds consistent data.  In the child the
+ * descriptors are closed, and the client can only be freed. */
 #ifndef COORD_CLIENT_CLIENT_H
 #define COORD_CLIENT_CLIENT_H
 
@@ -43,57 +44,62 @@
 
 enum {
 	CLIENT_MAX_MESSAGE = 64 << 20, /* bytes of a message, either way */
-	CLIENT_CALL_MS = 60000, /* for calls whose functions take no time */
-	CLIENT_GRACE_MS = 2000, /* the server's word on a deadline may be so late */
-	CLIENT_MAX_COMMANDS = 256, /* kept unread; then the oldest go */
+	CLIENT_CALL_MS = 60000, /* for functions without a timeout argument */
+	/* The server may report a passed deadline this late. */
+	CLIENT_GRACE_MS = 2000,
+	CLIENT_MAX_COMMANDS = 256, /* unread; then the oldest are dropped */
 };
 
 /* ---- calls ---- */
 
 enum client_call_state {
 	CALL_IDLE, /* not on the list */
-	CALL_QUEUED, /* to be sent when the connection is up */
+	CALL_QUEUED, /* sent when the connection is UP */
 	CALL_SENT,
-	CALL_DONE, /* not on the list any more; `result` says how it went */
+	CALL_DONE, /* no longer on the list; `result` is valid */
 };
 
 struct client_call {
 	struct roar_coord *c;
-	pid_t pid; /* whose it is */
-	struct client_call *next, *prev; /* among all that are not done */
+	pid_t pid; /* of the process that made the call */
+	struct client_call *next, *prev; /* list of calls that are not done */
 	const struct coord_method *method;
 	enum client_call_state state;
 	uint32_t id; /* on this connection */
-	uint64_t hello; /* which one it was sent after */
-	bool asks_again; /* of a meeting: says that an answer may be lost */
+	uint64_t hello; /* n_hellos when it was sent */
+	/* Of a meeting: a retry, the first reply may be lost. */
+	bool asks_again;
 	int64_t deadline_ms; /* CLOCK_MONOTONIC; INT64_MAX: none */
-	int64_t not_before_ms; /* sent no earlier: the server wants a pause */
+	/* Not sent earlier: the server asked for a pause. */
+	int64_t not_before_ms;
 	struct str request; /* packed */
 
 	int result; /* 0 or a negative errno */
-	struct str reply; /* the message; of a failure, its sentence */
-	char *absent; /* ids by commas, of a meeting that failed; or NULL */
+	struct str reply; /* the message; of a failure, the error message */
+	char *absent; /* comma-separated ids, of a failed meeting; or NULL */
 	pthread_cond_t done;
 
-	/* Of the client's own calls, and of those begun by roar_coord_begin_meet(): called
-	 * with the lock held, when it is done. */
+	/* For the client's own calls and those of roar_coord_begin_meet(): called with the
+	 * lock held when the call is done. */
 	void (*finish)(struct client_call *call);
-	/* Of streams: each message before the end. */
+	/* For streams: called for each message before the end. */
 	void (*message)(struct client_call *call, const void *data, size_t len);
 	roar_coord_done user_done; /* of roar_coord_begin_meet() */
 	void *user_data;
-	struct meet_count *count; /* of meetings: the uses of this id */
+	struct meet_count *count; /* for meetings: counter of this id */
 };
 
 /* ---- the connection ---- */
 
 struct client_link {
 	struct frames_client frames;
-	bool going_away; /* no new calls here, ... */
-	int64_t leave_ms; /* ... and when it is left */
-	size_t n_standbys; /* in a row that knew no better address of ours */
-	bool is_hinted; /* a standby named it as the leader's */
-	size_t misled; /* 1 + the address where that was of no use; 0: none */
+	bool going_away; /* the server accepts no new calls */
+	int64_t leave_ms; /* when the client leaves it then */
+	/* Standbys in a row that named no other address of ours. */
+	size_t n_standbys;
+	bool is_hinted; /* a standby named this address as the leader's */
+	/* 1 + the address where such a hint was wrong; 0: none. */
+	size_t misled;
 	char failure[512]; /* why the last connection ended or could not be made */
 };
 
@@ -104,35 +110,38 @@ struct client_command {
 	char text[];
 };
 
-/* How often a meeting was held, as far as this client knows. */
+/* How often a meeting id was used, as far as this client knows. */
 struct meet_count {
-	uint64_t next; /* generation; 0: the coordinator knows */
-	uint64_t asked; /* for whose reply we wait; 0: it will say */
-	bool busy; /* somebody of us waits in it */
-	bool fresh; /* this process surely has had no answer here yet */
+	uint64_t next; /* generation; 0: the coordinator decides */
+	uint64_t asked; /* generation that a call waits for; 0: not known yet */
+	bool busy; /* a call of this client waits in it */
+	bool fresh; /* this process has certainly had no reply here yet */
 	char id[];
 };
 
 struct roar_coord {
+	/* Protects all fields below, the loop and the connection.  Taken after the lock of
+	 * client_loop.c's list, before no other. */
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* world, commands, connection */
 	pthread_cond_t left; /* n_inside fell to 0 */
-	struct roar_coord *next_client,
-		*prev_client; /* in client_loop.c's list */
+	/* In client_loop.c's list, protected by its lock. */
+	struct roar_coord *next_client, *prev_client;
 	pid_t pid;
-	bool forked; /* this is a child's copy */
+	bool forked; /* this is the copy in a forked child */
 	bool has_thread;
 	pthread_t thread;
 	struct loop *loop;
-	struct loop_fd wake; /* an eventfd: the loop's wait is to end */
-	int nudge; /* an eventfd: `driver` is to look again */
-	struct client_call *driver; /* reads in place of the thread, or NULL */
+	struct loop_fd wake; /* an eventfd: ends the loop's wait */
+	int nudge; /* an eventfd: ends the wait of `driver` */
+	/* The call whose thread reads instead of the client's thread, or NULL. */
+	struct client_call *driver;
 	bool driver_sleeps;
-	int64_t due_ms; /* without a thread: when the next turn is */
+	int64_t due_ms; /* without a thread: time of the next turn */
 	bool stopping; /* being freed */
-	unsigned n_inside; /* calls of the API under way */
+	unsigned n_inside; /* calls of the API in progress */
 
-	/* as given */
+	/* options, as given */
 	struct address_list addresses;
 	char *job, *worker_id, *token, *hostname, *tls_name;
 	struct tls_client *tls; /* NULL: plain */
@@ -144,26 +153,27 @@ struct roar_coord {
 	struct client_link link;
 	struct client_call *first, *last; /* calls that are not done */
 	struct client_call *ended_first,
-		*ended_last; /* whose user_done is due */
+		*ended_last; /* calls whose user_done is due */
 	uint32_t last_id;
-	uint64_t n_hellos; /* tokens that were said, on all connections */
-	bool joined; /* was up before */
-	int dead; /* why nothing will ever work again; -errno */
+	uint64_t n_hellos; /* hellos sent, on all connections */
+	bool joined; /* has been UP before */
+	int dead; /* permanent failure, -errno; 0: none */
 	char dead_text[512];
 
 	/* the place */
 	uint64_t session;
-	uint64_t n_takes; /* of leases: each has its number */
-	uint64_t fencing_token; /* of the last replies; 0: none */
+	uint64_t n_takes; /* lease requests, which are numbered */
+	uint64_t fencing_token; /* from the last replies; 0: none */
 	struct roar_coord_world world;
 	struct str registration; /* the coordinator's last WorkerConfig, packed */
-	struct client_call join, beat, watch; /* of our own */
-	bool watching; /* somebody wants to hear of changes at once */
+	struct client_call join, beat, watch; /* the client's own calls */
+	bool watching; /* changes of the world are wanted at once */
 	int64_t beat_due_ms, beat_sent_ms, watch_due_ms;
-	uint64_t n_beats; /* that were answered */
-	int refused; /* the last one was, with this -errno; 0: it was not */
+	uint64_t n_beats; /* that got a reply */
+	/* -errno with which the last one was refused; 0: accepted. */
+	int refused;
 	char refusal[512];
-	int64_t silence_ms; /* a heartbeat's answer may always take so long */
+	int64_t silence_ms; /* least time to wait for a heartbeat's reply */
 	int state; /* of WorkerStatus */
 	int64_t step, epoch;
 	char *task;
@@ -171,10 +181,11 @@ struct roar_coord {
 	unsigned n_commands;
 
 	struct map counts; /* meeting id -> struct meet_count */
-	bool forgot_counts; /* some were too many: what is not in there may be old */
+	/* Some were evicted: a missing id may have been used. */
+	bool forgot_counts;
 };
 
-/* The registration is under way. */
+/* The worker is registering. */
 static inline bool client_is_joining(const struct roar_coord *c)
 {
 	return c->link.frames.dial.state == DIAL_GREETING;
@@ -197,85 +208,87 @@ int64_t client_now_ms(void);
 /* `timeout_ms` from now; negative: INT64_MAX. */
 int64_t client_deadline_ms(int64_t timeout_ms);
 
-/* Every function of the API begins and ends with these.  The first returns -ECHILD after
- * a fork, and -ECANCELED while the client is freed; else the lock is held. */
+/* Every function of the API starts and ends with these.  client_enter() returns -ECHILD
+ * after a fork, and -ECANCELED while the client is being freed; otherwise it takes the
+ * lock. */
 int client_enter(struct roar_coord *c);
 void client_leave(struct roar_coord *c);
 
-/* What there is to do now, after loop_wait().  Returns when there will be more, by
- * CLOCK_MONOTONIC. */
+/* One turn after loop_wait().  Returns when the next one is due, by CLOCK_MONOTONIC. */
 int64_t client_turn(struct roar_coord *c, const struct loop_events *events);
-/* Waits for `cond`, at most until then; without a thread, by doing its work. */
+/* Waits for `cond` until `until_ms` at the latest.  Without a thread it does the turns
+ * meanwhile. */
 void client_wait(struct roar_coord *c, pthread_cond_t *cond, int64_t until_ms);
 /* Ends the sleep of the client's thread. */
 void client_wake(const struct roar_coord *c);
-/* A condition whose times are of CLOCK_MONOTONIC. */
+/* A condition variable that uses CLOCK_MONOTONIC. */
 int client_cond_init(pthread_cond_t *cond);
 
 int client_start(struct roar_coord *c); /* its descriptors and thread */
-/* All that wait are told, and have left, when this returns; nobody enters any more. */
+/* Ends all waiting calls and waits until they have left; client_enter() fails from then
+ * on. */
 void client_stop(struct roar_coord *c);
 void client_list_add(struct roar_coord *c);
 void client_list_remove(struct roar_coord *c);
 
-/* Nothing will ever work again: all that wait are told so. */
+/* A permanent failure: ends all waiting calls with this error. */
 void client_die(struct roar_coord *c, int error, const char *sentence);
 
 /* ---- reply_reader.c ---- */
 
-/* Waits for what arrives, in place of the client's thread, and reads it.  Returns false,
- * at once, where that cannot be: another call does it, or the connection is not up. */
+/* Waits for input instead of the client's thread, and reads it.  Returns false at once if
+ * that is not possible: another call reads, or the connection is not UP. */
 bool client_read_reply(struct client_call *call, int64_t until_ms);
-/* Ends the sleep of the one who does that. */
+/* Ends the wait of the reading call. */
 void client_nudge_reader(const struct roar_coord *c);
 
 /* ---- link.c ---- */
 
-/* Begins to connect. */
+/* Starts to connect. */
 int client_link_open(struct roar_coord *c);
 void client_link_close(struct roar_coord *c);
-/* Leaves a coordinator that stops, and, of several, one that is silent while a call waits.
- * Returns when to look again. */
+/* Leaves a coordinator that is stopping.  If there are several, it also leaves one that is
+ * silent while a call waits.  Returns when to check again. */
 int64_t client_link_turn(struct roar_coord *c, int64_t now_ms);
-/* Appends a frame; while client_is_connected(). */
+/* Appends a frame.  Requires client_is_connected(). */
 void client_link_send(struct roar_coord *c, uint16_t method, uint32_t call,
 		      uint32_t number, const void *data, size_t len);
 /* Sends what was appended, as far as the socket takes it. */
 void client_link_flush(struct roar_coord *c);
-/* Reads what has arrived, and sends what that brought about.  Returns how many frames it
- * was.  While client_is_connected(). */
+/* Reads and handles the frames that have arrived, and sends the resulting output.  Returns
+ * the number of frames.  Requires client_is_connected(). */
 size_t client_link_read(struct roar_coord *c);
-/* `driver` has changed: the loop waits for input only where there is none. */
+/* `driver` has changed: the loop waits for input only while there is no driver. */
 void client_link_wait(struct roar_coord *c);
-/* The registration is done: the connection may be used. */
+/* The registration is done: the connection is UP. */
 void client_link_is_up(struct roar_coord *c);
 
 /* ---- standby.c ---- */
 
-/* A call was refused with UNAVAILABLE and these bytes.  True: by a standby, and all is done
- * that there is to do about it. */
+/* A call was refused with UNAVAILABLE and these bytes.  Returns true if a standby refused
+ * it; the redirection is then under way. */
 bool client_standby_said(struct client_call *call, const char *data,
 			 size_t len);
 
 /* ---- client_session.c ---- */
 
 void client_session_init(struct roar_coord *c);
-/* What proves that a request is of the place's holder; 0: it has none. */
+/* The session, which proves that a request comes from the holder of the place; 0: none. */
 uint64_t client_session(struct roar_coord *c);
 void client_session_release(struct roar_coord *c);
-/* A connection is there: says who we are. */
+/* A connection was made: sends the hello and the registration. */
 void client_session_begin(struct roar_coord *c);
-/* The token is another one: says so on the connection that there is. */
+/* The token has changed: sends it on the current connection. */
 void client_session_renew(struct roar_coord *c);
-/* It ended. */
+/* The connection ended. */
 void client_session_lost(struct roar_coord *c);
-/* An observer's connection has answered. */
+/* An observer received its first reply. */
 void client_session_answered(struct roar_coord *c);
-/* Heartbeats, and the watch where somebody wants it.  Returns when it is due again. */
+/* Sends heartbeats, and the watch if one is wanted.  Returns when it is due again. */
 int64_t client_session_turn(struct roar_coord *c, int64_t now_ms);
 /* ---- client_call.c ---- */
 
-/* The message is packed into the call, whose memory is the caller's. */
+/* Packs the message into the call.  The caller owns the memory of the call. */
 int client_call_init(struct client_call *call, struct roar_coord *c,
 		     enum coord_method_number method,
 		     const ProtobufCMessage *request, int64_t timeout_ms);
@@ -285,45 +298,46 @@ int client_call_init_packed(struct client_call *call, struct roar_coord *c,
 			    int64_t timeout_ms);
 void client_call_release(struct client_call *call);
 
-/* The lock is held in all of these. */
+/* The lock must be held in all of these. */
 void client_call_begin(struct client_call *call);
-/* Waits for the end, at most until then.  Returns whether it is done. */
+/* Waits until the call is done, until `until_ms` at the latest.  Returns whether it is
+ * done. */
 bool client_call_wait(struct client_call *call, int64_t until_ms);
-/* Takes the call back: nobody wants its result any more. */
+/* Cancels the call: its result is no longer wanted. */
 void client_call_cancel(struct client_call *call);
 void client_call_end(struct client_call *call, int result, const char *text);
-/* Back to being queued. */
+/* Queues the call again. */
 void client_call_repeat(struct client_call *call);
 /* The reply with this number came. */
 void client_call_reply(struct roar_coord *c, uint32_t id, bool end,
 		       uint32_t status, const char *data, size_t len);
-/* Sends what waits for a connection; ends what is over its time. Returns when the next
- * one is due. */
+/* Sends queued calls and ends those whose deadline has passed.  Returns the next
+ * deadline. */
 int64_t client_calls_turn(struct roar_coord *c, int64_t now_ms);
-/* Does any call, streams apart, wait for its answer? */
+/* Does any call, except for streams, wait for its reply? */
 bool client_calls_wait(const struct roar_coord *c);
 void client_calls_lost(struct roar_coord *c); /* the connection ended */
 void client_calls_end(struct roar_coord *c, int result, const char *text);
 
-/* Begin and wait, for calls that only unpack a reply.  Enters and leaves the client; a
- * failure is told to the thread.  *ret_reply, which may be NULL, is to be freed with
+/* Begins the call, waits, and unpacks its reply.  Enters and leaves the client; sets the
+ * thread's last error on failure.  Free *ret_reply, which may be NULL, with
  * protobuf_c_message_free_unpacked(). */
 int client_call_run(struct roar_coord *c, enum coord_method_number method,
 		    const ProtobufCMessage *request, int64_t timeout_ms,
 		    const ProtobufCMessageDescriptor *type, void *ret_reply);
-/* Tells the thread how a call failed, and is its result. */
+/* Sets the thread's last error from a failed call, and returns the call's result. */
 int client_call_told(const struct client_call *call);
 
 /* ---- client.c ---- */
 
-/* A client that does nothing yet: roar_coord_join() starts it and waits. */
+/* Creates a client that is not started yet: roar_coord_join() starts it and waits. */
 int client_make(const struct roar_coord_options *o, struct roar_coord **ret);
 /* What roar_coord_leave() does before it frees. */
 int client_give_place_up(struct roar_coord *c);
 
 /* ---- client_meetings.c ---- */
 
-/* What a use of roar_coord_meet() and its like is about. */
+/* The arguments of roar_coord_meet(), roar_coord_gather() and roar_coord_vote(). */
 struct client_meet {
 	const struct roar_coord_meet *meet;
 	int kind; /* Roar__MeetKind */
@@ -333,15 +347,15 @@ struct client_meet {
 	bool aside; /* MeetRequest's */
 };
 
-/* Makes the call, and says in `call->count` that this meeting is being waited for.  The
- * lock is held. */
+/* Prepares the call, and marks the meeting as busy in `call->count`.  The lock must be
+ * held. */
 int client_meet_init(struct client_call *call, struct roar_coord *c,
 		     const struct client_meet *m);
 /* After its end: counts the use, and reads the result into *ret, which may be NULL. */
 int client_meet_end(struct client_call *call, struct roar_coord_meeting *ret);
-/* The call will be sent once more: its first answer may be lost. */
+/* The call will be sent again: its first reply may be lost. */
 void client_meet_again(struct client_call *call);
-/* The session is another one: arrivals that wait to be sent shall carry it. */
+/* The session has changed: puts the new one into queued arrivals. */
 void client_meet_renew(struct roar_coord *c);
 void client_meet_forget(struct roar_coord *c);
 

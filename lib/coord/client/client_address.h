@@ -1,4 +1,4 @@
-/* client_address.h - how the addresses of coordinators are written (net/address.h). */
+/* client_address.h - the syntax of coordinator addresses (net/address.h). */
 #ifndef COORD_CLIENT_ADDRESS_H
 #define COORD_CLIENT_ADDRESS_H
 
@@ -6,8 +6,8 @@
 
 static const struct address_kind client_address_kind = {
 	.service = "a coordinator",
-	.form = "HOST:PORT or unix:PATH (TLS is asked for by a file of "
-		"certificates, not by a scheme)",
+	.form = "HOST:PORT or unix:PATH (for TLS give a file of "
+		"certificates, not a scheme)",
 	.schemes = "grpc:// http:// tcp:// dns:/// ",
 	.port = "50051",
 	.max = 64,

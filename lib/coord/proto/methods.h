@@ -63,7 +63,7 @@ enum coord_kind {
 enum coord_retry {
 	COORD_SAFE, /* idempotent, or only a query: sends it again */
 	COORD_NUMBERED, /* sends it again; the request number makes it idempotent */
-	COORD_ONCE, /* fails: nobody knows whether it was carried out */
+	COORD_ONCE, /* fails: it is unknown whether it was carried out */
 };
 
 /* Field of the request number, a fixed64, in messages of COORD_NUMBERED methods. */

@@ -1,4 +1,4 @@
-/* wal_format.h - the bytes of logs and snapshots, as wal.h draws them. */
+/* wal_format.h - the bytes of logs and snapshots, as wal.h describes them. */
 #ifndef COORD_WAL_WAL_FORMAT_H
 #define COORD_WAL_WAL_FORMAT_H
 
@@ -27,7 +27,7 @@ struct wal_head {
 
 void wal_header_put(unsigned char *to, enum wal_kind kind, uint64_t number,
 		    uint64_t salt);
-/* Whether it is the header of that file; its salt. */
+/* Is this the header of that file?  If so, *ret_salt is its salt. */
 bool wal_header_get(const unsigned char *from, enum wal_kind kind,
 		    uint64_t number, uint64_t *ret_salt);
 
@@ -37,7 +37,8 @@ size_t wal_record_size(size_t len);
 void wal_record_put(unsigned char *to, uint64_t salt, uint32_t mark,
 		    uint64_t seq, const void *payload, size_t len);
 void wal_head_get(const unsigned char *from, struct wal_head *ret);
-/* Whether head->len bytes of payload behind the head at `from` check out. */
+/* Does the checksum match the head at `from` and the head->len bytes of payload after
+ * it? */
 bool wal_record_is_whole(const unsigned char *from, uint64_t salt,
 			 const struct wal_head *head);
 

@@ -27,7 +27,7 @@ struct wal_file {
 };
 
 struct wal_dir {
-	char *path; /* for sentences */
+	char *path; /* for error messages */
 	int fd;
 	struct wal_file *files; /* snapshots and logs, each by number */
 	size_t n_files, cap;
@@ -65,7 +65,7 @@ struct wal_replayed {
 	uint64_t number; /* of the last log; 0: there is none yet */
 	uint64_t next_seq;
 	uint64_t end; /* where the last log's records end */
-	uint64_t salt; /* its */
+	uint64_t salt; /* of the last log */
 	uint64_t snapshot_bytes;
 	uint64_t behind_bytes; /* of records in logs before the last */
 };
