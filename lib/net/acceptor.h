@@ -18,7 +18,7 @@ struct acceptor {
 	int spare_fd; /* in reserve */
 	/* Owns the connected socket when it returns 0. */
 	int (*take)(struct acceptor *a, int fd);
-	uint64_t *n_refused; /* the owner's count of clients that nobody took */
+	uint64_t *n_refused; /* the owner's counter of refused clients */
 };
 
 /* Waits for clients at `listener`, which stays the caller's. */

@@ -1,10 +1,10 @@
-/* address.h - where servers are: a list of addresses, by commas.
+/* address.h - parses a comma-separated list of server addresses.
  *
  *	HOST:PORT  [V6]:PORT  HOST	the kind's port where none is named
  *	SCHEME HOST:PORT		with or without a slash at the end
  *	unix:PATH  unix://PATH		a Unix socket
  *
- * Names are resolved when they are connected to (host_lookup.h), not here. */
+ * Names are resolved on connecting (host_lookup.h), not here. */
 #ifndef NET_ADDRESS_H
 #define NET_ADDRESS_H
 
@@ -13,20 +13,20 @@
 
 #include "base/error.h"
 
-/* How addresses of one service are written. */
+/* The address syntax of one service. */
 struct address_kind {
 	const char *service; /* in error messages: "etcd" */
 	const char *form; /* likewise: "HOST:PORT or unix:PATH" */
 	const char *
 		schemes; /* without TLS, each followed by a space: "http:// " */
-	const char *tls_scheme; /* "https://"; NULL: TLS is not asked for so */
-	const char *port; /* where none is named */
+	const char *tls_scheme; /* "https://"; NULL: no scheme selects TLS */
+	const char *port; /* the default */
 	size_t max; /* addresses in a list */
 	bool has_unix; /* Unix sockets are possible */
 };
 
 struct address {
-	char *text; /* as it was given */
+	char *text; /* as given */
 	char *name; /* "HOST:PORT", "[V6]:PORT" or "unix:PATH" */
 	char *host; /* without brackets; NULL: a Unix socket */
 	char *port;
@@ -39,13 +39,14 @@ struct address_list {
 	size_t n, cap;
 };
 
-/* -EINVAL with a sentence that quotes what is not an address; -ENOMEM with one, too. */
+/* -EINVAL, with a message that quotes the invalid address; -ENOMEM, with a message as
+ * well. */
 int address_list_parse(const char *text, const struct address_kind *kind,
 		       struct address_list *ret, struct roar_error *err);
 void address_list_release(struct address_list *a);
 
-/* Splits "HOST:PORT", "[V6]:PORT", "HOST" or ":PORT" in place.  *ret_port is NULL where there
- * is none.  Returns NULL, or what is wrong with it; the port is not looked at. */
+/* Splits "HOST:PORT", "[V6]:PORT", "HOST" or ":PORT" in place.  *ret_port is NULL if there
+ * is none.  Returns NULL, or a phrase that names the error.  The port is not checked. */
 const char *address_split(char *text, char **ret_host, char **ret_port);
 /* Is it a decimal number from `min` to 65535? */
 bool address_is_port(const char *port, int min);

@@ -16,7 +16,7 @@ enum {
 	SHELF_SMALLEST = 256,
 	SHELF_N_SIZES = 9,
 	SHELF_LARGEST = SHELF_SMALLEST << (SHELF_N_SIZES - 1),
-	SHELF_KEEPS = 16 << 20, /* bytes that are free, at most */
+	SHELF_KEEPS = 16 << 20, /* most free bytes */
 };
 
 struct shelf_block;
@@ -30,8 +30,8 @@ struct shelf {
 void shelf_release(struct shelf *s);
 
 struct buffer {
-	uint8_t *data; /* NULL while it is empty */
-	uint32_t start, end; /* of the bytes in `data` */
+	uint8_t *data; /* NULL while empty */
+	uint32_t start, end; /* of the contents in `data` */
 	uint32_t cap;
 };
 
@@ -45,8 +45,8 @@ static inline uint8_t *buffer_bytes(const struct buffer *b)
 	return b->data + b->start;
 }
 
-/* Room for `len` more bytes at the end; NULL without memory, or when the buffer would exceed
- * 2 GiB.  buffer_grew() says how much of it was used. */
+/* Room for `len` more bytes at the end; NULL when out of memory, or if the buffer would
+ * exceed 2 GiB.  buffer_grew() reports how much of it was used. */
 uint8_t *buffer_room(struct shelf *s, struct buffer *b, size_t len);
 
 static inline void buffer_grew(struct buffer *b, size_t len)
@@ -56,7 +56,7 @@ static inline void buffer_grew(struct buffer *b, size_t len)
 
 /* 0 or -ENOMEM (unchanged). */
 int buffer_add(struct shelf *s, struct buffer *b, const void *data, size_t len);
-/* Takes `len` bytes from the front. */
+/* Removes `len` bytes from the front; the buffer must have that many. */
 void buffer_take(struct shelf *s, struct buffer *b, size_t len);
 void buffer_release(struct shelf *s, struct buffer *b);
 

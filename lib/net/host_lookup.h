@@ -1,8 +1,8 @@
-/* host_lookup.h - from a host name to its addresses, without blocking the loop.
+/* host_lookup.h - resolves a host name without blocking the loop.
  *
- * A numeric address needs no question.  A name is looked up by a thread of its own, since name
- * servers may take many seconds to answer.  Nobody waits for that thread: when the answer is
- * not wanted any more, it is thrown away. */
+ * A numeric address is converted at once.  A name is looked up by a thread of its own,
+ * since name servers may take many seconds to answer.  No other thread waits for it: if the
+ * result is no longer wanted, it is discarded. */
 #ifndef NET_HOST_LOOKUP_H
 #define NET_HOST_LOOKUP_H
 
@@ -12,13 +12,14 @@
 
 struct host_lookup;
 
-/* Calls `found` once, from the loop: with a list of at least one address, which lives until
- * host_lookup_end(), or with NULL and the reason.  -ENOMEM or another -errno: it is not called. */
+/* Calls `found` once, from the loop: with a list of at least one address, valid until
+ * host_lookup_end(), or with NULL and the reason.  After -ENOMEM or another error it is not
+ * called. */
 int host_lookup_begin(struct loop *loop, const char *host, const char *port,
 		      void (*found)(void *data, const struct addrinfo *all,
 				    const char *why),
 		      void *data, struct host_lookup **ret);
-/* Frees it; `found` is not called any more.  NULL is fine. */
+/* Frees the lookup; `found` is not called any more.  NULL is allowed. */
 void host_lookup_end(struct host_lookup *r);
 
 #endif

@@ -1,4 +1,4 @@
-/* listen.h - from an address to sockets that listen. */
+/* listen.h - listening sockets. */
 #ifndef NET_LISTEN_H
 #define NET_LISTEN_H
 
@@ -7,12 +7,12 @@
 
 #include "base/error.h"
 
-/* What became of an address. */
+/* A listening socket. */
 struct listen_socket {
 	int fd;
 	uint16_t port; /* 0: a Unix socket */
 	char *path; /* of a Unix socket, else NULL */
-	struct stat made; /* which file it is: another's is not removed */
+	struct stat made; /* identifies the file: no other file is removed */
 };
 
 /* As rpc_server_listen().  Connections that it accepts do not delay small messages, and end

@@ -1,8 +1,8 @@
 /* stream.h - a connected socket, plain or TLS, with buffered output.
  *
- * Nothing blocks.  Output waits until stream_flush(), which the owner calls at the end of
- * the round: however many replies were queued, one send() takes them.  Only when the socket
- * is full does the loop wait for room in it.
+ * Nothing blocks.  Output is queued until stream_flush(), which the owner calls at the end
+ * of the round: one send() takes all queued replies.  Only when the socket is full does the
+ * loop wait for room in it.
  *
  * One thread: that of the loop. */
 #ifndef NET_STREAM_H
@@ -25,10 +25,10 @@ struct stream {
 	struct loop *loop;
 	struct shelf *shelf;
 	struct tls_stream *tls; /* NULL: plain */
-	struct buffer out; /* not sent, and not encrypted */
-	bool full; /* the socket takes no more for now */
+	struct buffer out; /* unsent, not encrypted yet */
+	bool full; /* the socket accepts no more for now */
 	bool paused; /* not read from */
-	bool end_known; /* the peer has closed its half, and the owner knows */
+	bool end_known; /* the owner knows that the peer has closed its half */
 };
 
 /* The stream owns `fd` when it succeeds, and waits for input. */
@@ -39,14 +39,14 @@ int stream_open(struct stream *s, struct loop *loop, struct shelf *shelf,
 int stream_open_client(struct stream *s, struct loop *loop, struct shelf *shelf,
 		       int fd, struct tls_client *tls, const char *host,
 		       void (*ready)(struct loop_fd *f, uint32_t events));
-/* Bytes that wait are lost. */
+/* Unsent bytes are lost. */
 void stream_close(struct stream *s);
 
-/* Says that no output follows; input goes on. */
+/* Ends the output; input continues. */
 void stream_shutdown(struct stream *s);
 
-/* Bytes read, 0 at the end, -EAGAIN when there are none, another -errno when the
- * connection is of no use any more. */
+/* Bytes read; 0 at the end; -EAGAIN when there are none; another -errno when the connection
+ * has failed. */
 ssize_t stream_read(struct stream *s, void *data, size_t len);
 
 /* Adds output.  0 or -ENOMEM. */
@@ -55,35 +55,35 @@ static inline int stream_add(struct stream *s, const void *data, size_t len)
 	return buffer_add(s->shelf, &s->out, data, len);
 }
 
-/* Sends what waits.  Returns how many bytes the socket took, which may be less than all:
- * then `full` is set, and the loop calls when it is time to try again. */
+/* Sends queued output.  Returns the number of bytes that the socket accepted.  If that is
+ * not all, `full` is set, and the loop calls `ready` when the socket has room. */
 ssize_t stream_flush(struct stream *s);
 
-/* The same in the next round, so that others get their turn first. */
+/* The same in the next round, after the turns of other connections. */
 int stream_flush_later(struct stream *s);
 
-/* Bytes that wait. */
+/* Unsent bytes. */
 size_t stream_unsent(const struct stream *s);
 
-/* Stops reading, or goes on with it. */
+/* Stops or resumes reading. */
 int stream_pause(struct stream *s, bool paused);
 /* The peer has closed its half of the connection (EPOLLRDHUP, or a read of 0 bytes), and the
  * owner, which still has output, need not be called for that again. */
 int stream_end_input(struct stream *s);
 
-/* Goes on with the handshake of TLS without reading what follows it.  0: it is over, or there is
- * none; -EAGAIN; -EPROTO.  stream_read() does it, too. */
+/* Continues the TLS handshake without reading the data after it.  0: it is complete, or
+ * there is no TLS; -EAGAIN; -EPROTO.  stream_read() continues it, too. */
 int stream_handshake(struct stream *s);
-/* May output be added?  Of a client's TLS not before the handshake is over; until then
- * stream_flush() and stream_read() go on with that. */
+/* May output be added?  For a TLS client only after the handshake; until then
+ * stream_flush() and stream_read() continue it. */
 bool stream_is_open(const struct stream *s);
-/* After a read of 0 bytes: did the peer itself end its output?  Without TLS that cannot be told
- * and is assumed; with it, a connection that a third party cut is recognised. */
+/* After a read of 0 bytes: did the peer itself end its output?  Without TLS that is unknown
+ * and assumed; with TLS a truncation by a third party is detected. */
 bool stream_has_ended_well(const struct stream *s);
-/* What TLS found wrong; NULL: nothing. */
+/* The error that TLS found; NULL: none. */
 const char *stream_why(const struct stream *s);
 
-/* What was agreed on by ALPN: "" for nothing; NULL where there is no TLS. */
+/* The protocol agreed on by ALPN; "": none; NULL: without TLS. */
 const char *stream_alpn(const struct stream *s);
 
 #endif

@@ -1,36 +1,36 @@
-/* frames.h - the fast path: the same messages as gRPC's, with 16 bytes before each.
+/* frames.h - the frames protocol: gRPC's messages, each after a header of 16 bytes.
  *
- * A connection begins with the eight bytes "ROARFR1\n" from the client, which HTTP/2's
- * preface ("PRI * HT...") cannot be taken for.  Then either side sends frames, all
- * numbers little-endian:
+ * A connection starts with the eight bytes "ROARFR1\n" from the client, which differ from
+ * HTTP/2's preface.  Then both sides send frames, with all numbers in little-endian order:
  *
- *	0	u32	length of what follows the header
+ *	0	u32	length of the data after the header
  *	4	u16	method (coord.h), or one of enum frame_type
  *	6	u16	flags (enum frame_flags)
- *	8	u32	call, chosen by the client, not in use by another call of it
- *	12	u32	request: how many ms it may take, 0 for no limit
- *			reply: its status, a number of gRPC
- *	16		the message (protobuf); of a reply with another status than
- *			0 one sentence in UTF-8, and then, for each trailer, a 0 byte,
- *			its name, '=', its value
+ *	8	u32	call, chosen by the client, unique among its open calls
+ *	12	u32	request: its timeout in ms, 0 for no limit
+ *			reply: its gRPC status
+ *	16		the message (protobuf).  If a reply's status is not 0: an error
+ *			message in UTF-8 and then, for each trailer, a 0 byte, its
+ *			name, '=', its value
  *
- * Client: FRAME_HELLO first, where a token or a job is to be named: "TOKEN\0JOB", either
- * may be empty.  It is not answered.  FRAME_CANCEL takes a call back; it gets no reply
- * after that.  Calls with streams_in send frames with the same call and method, all but
- * the first with FRAME_MORE, the last one with FRAME_END and no message.  A frame with
- * FRAME_MORE whose call has ended meanwhile is dropped; one without it begins a call.
- * Server: exactly one reply with FRAME_END a call; before that, of streams, replies
- * without it.  FRAME_GOAWAY: no new calls here.  FRAME_TOKEN, with eight bytes: the fencing
- * token of all replies that follow, where there is one.  FRAME_PING is answered with FRAME_PONG
- * by either side.
+ * Client: FRAME_HELLO comes first if a token or a job is to be named: "TOKEN\0JOB", either
+ * may be empty.  It gets no reply.  FRAME_CANCEL cancels a call, which then gets no reply.
+ * Calls with streams_in send frames with the same call and method, all but the first with
+ * FRAME_MORE, the last one with FRAME_END and no message.  A frame with FRAME_MORE whose
+ * call has ended meanwhile is dropped; a frame without it starts a call.
  *
- * Lanes: a client that speaks for others (an agent) has one lane for each.  FRAME_LANE, with
- * the lane's number as its call, says whose the frames are that follow, up to the next one:
- * 1 to FRAMES_MAX_LANES, and 0 for its own.  A lane begins with its first mention and ends
- * with FRAME_LANE_END or the connection; to the server it is a connection, with a hello, calls
- * and an end of its own.  Numbers of lanes may be used again.  Those of calls are of the
- * connection: no two calls of it, of whichever lanes, have the same, so replies need
- * not say whose they are. */
+ * Server: each call gets exactly one reply with FRAME_END; streams get replies without it
+ * before that.  FRAME_GOAWAY: no new calls on this connection.  FRAME_TOKEN, with eight
+ * bytes: the fencing token of all replies that follow, if there is one.  Both sides answer
+ * FRAME_PING with FRAME_PONG.
+ *
+ * Lanes: a client that multiplexes other clients (an agent) has one lane for each.
+ * FRAME_LANE, with the lane's number as its call, selects the lane of the frames that
+ * follow: 1 to FRAMES_MAX_LANES, and 0 for the agent itself.  A lane starts with its first
+ * FRAME_LANE and ends with FRAME_LANE_END or the connection.  To the server a lane is a
+ * connection, with a hello, calls and an end of its own.  Numbers of lanes may be reused.
+ * Numbers of calls are unique within the connection, across lanes, so replies need not name
+ * their lane. */
 #ifndef NET_FRAMES_H
 #define NET_FRAMES_H
 

@@ -1,7 +1,7 @@
-/* grpc_client_internal.h - a client of gRPC, as its two files see it.
+/* grpc_client_internal.h - shared by the two files of the gRPC client.
  *
  *	grpc_client.c		the connection: bytes in and out, its end
- *	grpc_client_calls.c	what is said on it: requests, replies, statuses
+ *	grpc_client_calls.c	the calls on it: requests, replies, statuses
  */
 #ifndef NET_GRPC_CLIENT_INTERNAL_H
 #define NET_GRPC_CLIENT_INTERNAL_H
@@ -24,7 +24,7 @@ struct grpc_client {
 	void *data;
 	struct grpc_client_call *calls;
 	/* nghttp2 must not be freed while one of its callbacks is on the stack.  So `busy`
-	 * counts those who are inside, and the last to leave does what was asked for. */
+	 * counts active callbacks, and the last one to return carries out the request. */
 	unsigned busy;
 	bool closed; /* to be freed */
 	bool is_lost; /* the connection is to end, for the reason `why` */
@@ -37,7 +37,7 @@ void grpc_client_flush_soon(struct grpc_client *c);
 
 /* ---- grpc_client_calls.c ---- */
 
-/* The session that calls are made in.  -ENOMEM. */
+/* Creates the HTTP/2 session for the calls.  -ENOMEM. */
 int grpc_client_begin_http2(struct grpc_client *c);
 /* Ends all calls with UNAVAILABLE. */
 void grpc_client_end_calls(struct grpc_client *c, const char *sentence);

@@ -1,8 +1,8 @@
 /* grpc_mem.h - memory for nghttp2.
  *
- * A call makes nghttp2 allocate about twenty small blocks and free them again; glibc keeps
- * seven of a size at hand, a hundred calls of one round need more.  So freed blocks are
- * kept in lists by size, up to a bound, and given out again. */
+ * For each call nghttp2 allocates and frees about twenty small blocks.  glibc caches seven
+ * of a size, but a hundred calls of one round need more.  So freed blocks are kept in lists
+ * by size, up to a limit, and reused. */
 #ifndef NET_GRPC_MEM_H
 #define NET_GRPC_MEM_H
 
@@ -10,15 +10,15 @@
 #include <stddef.h>
 
 enum {
-	GRPC_MEM_STEP = 32, /* sizes are multiples of it */
-	GRPC_MEM_SIZES = 32, /* blocks larger than all of them are malloc()'s */
-	GRPC_MEM_KEEPS = 8 << 20, /* bytes that are free, at most */
+	GRPC_MEM_STEP = 32, /* sizes are multiples of this */
+	GRPC_MEM_SIZES = 32, /* larger blocks come from malloc() */
+	GRPC_MEM_KEEPS = 8 << 20, /* most bytes in free lists */
 };
 
 struct grpc_mem_block;
 
 struct grpc_mem {
-	nghttp2_mem mem; /* what nghttp2 is given */
+	nghttp2_mem mem; /* passed to nghttp2 */
 	struct grpc_mem_block *free[GRPC_MEM_SIZES];
 	size_t kept; /* bytes in `free` */
 };

@@ -1,4 +1,4 @@
-/* grpc_text.h - values of gRPC's headers: timeouts and sentences. */
+/* grpc_text.h - values of gRPC's headers: timeouts and messages. */
 #ifndef NET_GRPC_TEXT_H
 #define NET_GRPC_TEXT_H
 
@@ -13,14 +13,14 @@
  * 0 or -EINVAL. */
 int grpc_timeout_parse(const char *text, size_t len, int64_t *ret_ms);
 
-/* "application/grpc", with "+proto" or parameters behind it. */
+/* Is it "application/grpc", maybe with "+proto" or parameters? */
 bool grpc_content_type_ok(const char *text, size_t len);
 
-/* Adds `text` to `out`, with bytes that may not stand in a header, and '%', as "%XX"; at
- * most `max` bytes, cut where a character of UTF-8 begins.  0 or -ENOMEM. */
+/* Appends `text` to `out`, percent-encoded ("%XX") for '%' and bytes that a header must not
+ * contain.  At most `max` bytes, cut between UTF-8 characters.  0 or -ENOMEM. */
 int grpc_encode(struct shelf *shelf, struct buffer *out, const char *text,
 		size_t max);
-/* The other way round.  At most `max` bytes; a '%' that begins no "%XX" stays. */
+/* Decodes such a value, at most `max` bytes.  A '%' that does not start "%XX" is kept. */
 void grpc_decode(struct str *out, const char *text, size_t len, size_t max);
 
 #endif

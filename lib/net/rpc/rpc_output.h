@@ -1,9 +1,8 @@
-/* rpc_output.h - replies that wait for their reader: bytes of their own, and blocks that many
- * replies have in common.
+/* rpc_output.h - a queue of unsent replies: private bytes, and blocks shared by many
+ * replies.
  *
- * What ten thousand clients are told at once, a value of a mebibyte maybe, is there once:
- * each of their queues has a link to it.  Links say how many own bytes leave before
- * their block:
+ * A value that is sent to ten thousand clients, maybe a mebibyte, is stored once: each
+ * queue has a link to it.  A link has the number of private bytes that precede its block:
  *
  *	own	|head 1|head 2|head 3|
  *	links	 6 ->A  6 ->A			head 1, A, head 2, A, head 3
@@ -16,7 +15,7 @@
 
 struct rpc_shared {
 	uint32_t refs;
-	uint32_t n_links; /* of them, those of queues */
+	uint32_t n_links; /* of these, references from queues */
 	size_t len;
 	uint8_t data[];
 };
@@ -24,15 +23,16 @@ struct rpc_shared {
 struct out_link {
 	struct out_link *next;
 	struct rpc_shared *block;
-	size_t used; /* bytes of it that have left */
-	size_t before; /* own bytes between the block before it and this one */
+	size_t used; /* bytes of it already sent */
+	/* Private bytes between the previous block and this one. */
+	size_t before;
 };
 
 struct out {
 	struct buffer own;
 	struct out_link *first, *last;
-	size_t before; /* the sum of theirs */
-	size_t shared; /* bytes of blocks that wait */
+	size_t before; /* sum over all links */
+	size_t shared; /* unsent bytes of blocks */
 };
 
 static inline size_t out_len(const struct out *o)
@@ -43,7 +43,7 @@ static inline size_t out_len(const struct out *o)
 /* Adds `len` bytes, and then `block` unless it is NULL.  0 or -ENOMEM (unchanged). */
 int out_add(struct shelf *s, struct out *o, const void *data, size_t len,
 	    struct rpc_shared *block);
-/* Takes up to `len` bytes from the front, in order; returns how many. */
+/* Removes up to `len` bytes from the front, in order; returns their number. */
 size_t out_read(struct shelf *s, struct out *o, uint8_t *to, size_t len);
 void out_release(struct shelf *s, struct out *o);
 

@@ -1,4 +1,4 @@
-/* rpc_status.h - numbers of gRPC: what became of a call. */
+/* rpc_status.h - status codes of gRPC that the server uses itself. */
 #ifndef NET_RPC_STATUS_H
 #define NET_RPC_STATUS_H
 

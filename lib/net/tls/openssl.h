@@ -1,11 +1,11 @@
-/* openssl.h - OpenSSL's libssl, loaded when the first handle of TLS is made.
+/* openssl.h - OpenSSL's libssl, loaded when the first TLS handle is created.
  *
- * Most programs never use TLS, and would pay for the library at each start: about a millisecond.
- * So nothing here links to it.  `ssl` has its functions, by their own names and types:
+ * Most programs never use TLS, and linking would cost each start about a millisecond.  So
+ * no program links to libssl.  `ssl` has its functions under their own names and types:
  *
  *	ssl.SSL_read(...)
  *
- * Macros of its headers that call a function are redirected below. */
+ * Macros of OpenSSL's headers that call a function are redirected below. */
 #ifndef NET_OPENSSL_H
 #define NET_OPENSSL_H
 

@@ -9,7 +9,7 @@
 
 enum { TLS_MAX_ALPN = 63 }; /* bytes of a list of protocols */
 
-/* Protocols as TLS has them: each with its length in one byte before it. */
+/* Protocols in the encoding of TLS: each preceded by its length in one byte. */
 struct tls_alpn {
 	unsigned char bytes[TLS_MAX_ALPN + 1];
 	size_t len;
@@ -29,8 +29,8 @@ struct tls_client {
 	char *ca, *cert, *key; /* names of files, or NULL */
 };
 
-/* From "h2,http/1.1".  The list is a constant of the program: it must have 1 to TLS_MAX_ALPN
- * bytes and no empty name. */
+/* From "h2,http/1.1".  The list must have 1 to TLS_MAX_ALPN bytes and no empty name
+ * (asserted: it is a constant of the program). */
 void tls_alpn_pack(struct tls_alpn *ret, const char *list);
 
 /* Makes the context present this certificate.  -EINVAL with a sentence. */
@@ -41,7 +41,7 @@ int tls_load_own(SSL_CTX *ctx, const char *cert, const char *key,
  * be NULL. */
 const char *tls_reason(const char *file);
 
-/* How OpenSSL reads and writes for a stream; NULL without memory. */
+/* OpenSSL's I/O functions for a stream; NULL when out of memory. */
 BIO_METHOD *tls_stream_bio_method(void);
 
 #endif

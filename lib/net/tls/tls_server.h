@@ -11,9 +11,9 @@
 struct tls_server;
 
 /* `cert` is a PEM file with the certificate chain, `key` one with its private key.  With
- * `client_ca`, which may be NULL, clients must present a certificate that is signed by one in
- * that file.  `alpn` lists the protocols by commas, the preferred one first: "h2,http/1.1".
- * On failure *err has one sentence. */
+ * `client_ca`, which may be NULL, clients must present a certificate that is signed by one
+ * in that file.  `alpn` is a comma-separated list of protocols, the preferred one first:
+ * "h2,http/1.1". On failure *err has one sentence. */
 int tls_server_new(const char *cert, const char *key, const char *client_ca,
 		   const char *alpn, struct tls_server **ret,
 		   struct roar_error *err);
