@@ -13,24 +13,23 @@ enum {
 /* As given; only `addresses` is required.  Strings are the caller's. */
 struct etcd_access {
 	const char *addresses; /* "http://HOST:PORT,https://HOST:PORT" */
-	const char *
-		ca; /* PEM file of trusted authorities, for https://; NULL: those of
-			 * the system */
-	const char *cert,
-		*key; /* that we show them, files of PEM; both or none */
-	const char *user, *password; /* both or none */
+	/* PEM file of trusted authorities, for https://; NULL: those of the system. */
+	const char *ca;
+	/* PEM files of the client's certificate and key; both or neither. */
+	const char *cert, *key;
+	const char *user, *password; /* both or neither */
 };
 
 struct tls_client;
 
-/* The same, checked and read. */
+/* The same, validated, with the files loaded. */
 struct etcd_door {
 	struct address_list addresses;
-	struct tls_client *tls; /* NULL: nobody speaks it */
+	struct tls_client *tls; /* NULL: no address uses TLS */
 	char *user, *password; /* or NULL */
 };
 
-/* -EINVAL with a sentence for what cannot be; -ENOMEM. */
+/* -EINVAL, with a message, for invalid values; -ENOMEM. */
 int etcd_door_open(struct etcd_door *d, const struct etcd_access *access,
 		   struct roar_error *err);
 void etcd_door_release(struct etcd_door *d);

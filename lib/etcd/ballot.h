@@ -1,4 +1,4 @@
-/* ballot.h - the two questions of an election, as transactions of etcd. */
+/* ballot.h - the two requests of an election, as transactions of etcd. */
 #ifndef ETCD_BALLOT_H
 #define ETCD_BALLOT_H
 
@@ -13,19 +13,19 @@ struct ballot {
 	const char *address; /* ours */
 };
 
-/* Who leads?  The first one to ask says what kind of state this is: then the transaction
- * succeeds, else its first operation has found the schema; the second has found the leader,
- * either way. */
+/* Reads the leader.  If there is no schema yet, the transaction writes it and succeeds;
+ * otherwise its first operation reads the schema.  In both cases the second operation reads
+ * the leader. */
 void ballot_look(struct etcd *etcd, struct etcd_call *call,
 		 const struct ballot *b, int64_t timeout_ms);
-/* Let us lead, if nobody does.  What is the leader's then is found by the second operation of
- * a transaction that succeeded, and by the first of one that did not. */
+/* Makes this process the leader if there is none.  If the transaction succeeds, its second
+ * operation reads the leader's key; if not, its first one does. */
 void ballot_campaign(struct etcd *etcd, struct etcd_call *call,
 		     const struct ballot *b, int64_t lease, int64_t timeout_ms);
 
 /* The one key that an operation has found, or NULL. */
 const Etcd__KeyValue *ballot_found(const Etcd__TxnResponse *m, size_t op);
-/* Is it the schema that we know? */
+/* Is it the schema of this version? */
 bool ballot_is_ours(const Etcd__KeyValue *schema);
 
 #endif

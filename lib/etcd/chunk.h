@@ -1,18 +1,17 @@
 /* chunk.h - records in values of etcd.
  *
- * etcd takes requests up to 1.5 MiB, and each of its transactions is a round of its members:
- * so records that come together share a chunk, and one that is too long for a chunk is
- * spread over several.  A chunk is, numbers little-endian:
+ * etcd accepts requests up to 1.5 MiB, and each transaction costs a round trip among its
+ * members.  So records that arrive together share a chunk, and a record that is too long
+ * for one chunk is split.  A chunk is, with numbers in little-endian order:
  *
- *	0	u64	CRC64NVME of what follows
- *	8	u8	flags: 1 it goes on with the record of the chunk before,
- *			2 the next chunk goes on with its last record
+ *	0	u64	CRC64NVME of the bytes after it
+ *	8	u8	flags: 1 continues the record of the previous chunk,
+ *			2 the next chunk continues its last record
  *	9		u32 length, record, u32 length, record ...
  *
- * Of a record that is spread each chunk has a part, and nothing else; the length, of the
- * whole, is in the first.  Parts that no last part follows are what a leader had written
- * when it ended: nothing of that was acknowledged, and they are dropped when a record
- * begins anew, or nothing comes any more. */
+ * Each chunk of a split record has one part of it, and nothing else; the first one has the
+ * total length.  Parts without a last part were written by a leader that died before the
+ * record was acknowledged.  They are dropped when another record starts, or at the end. */
 #ifndef ETCD_CHUNK_H
 #define ETCD_CHUNK_H
 
@@ -23,7 +22,7 @@
 #include "base/str.h"
 
 enum {
-	CHUNK_SIZE = 1 << 20, /* bytes, from which on another one is begun */
+	CHUNK_SIZE = 1 << 20, /* bytes at which the next chunk is started */
 	CHUNK_MAX_RECORD = 32 << 20,
 };
 
@@ -31,9 +30,10 @@ enum {
 struct chunk {
 	struct chunk *next;
 	struct str bytes;
-	uint64_t last; /* the record that is whole with it; 0: none */
+	/* Number of the last record that it completes; 0: none. */
+	uint64_t last;
 	uint8_t flags;
-	bool is_closed; /* nothing is added any more */
+	bool is_closed; /* accepts no more records */
 };
 
 struct chunk_queue {
@@ -42,25 +42,25 @@ struct chunk_queue {
 	size_t n_bytes;
 };
 
-/* Adds a record, which has this number.  -EMSGSIZE when it is empty or too long, -ENOMEM;
- * then nothing was added. */
+/* Adds a record with this number.  -EMSGSIZE: empty or too long; -ENOMEM.  On failure
+ * nothing was added. */
 int chunk_add(struct chunk_queue *q, const void *record, size_t len,
 	      uint64_t number);
-/* The next record begins a chunk. */
+/* The next record starts a new chunk. */
 void chunk_close(struct chunk_queue *q);
-/* The first chunk as it is to be stored: nothing is added to it any more. */
+/* The first chunk, ready to be stored; it accepts no more records. */
 const struct chunk *chunk_first(struct chunk_queue *q);
 void chunk_drop_first(struct chunk_queue *q);
 void chunk_queue_release(struct chunk_queue *q);
 
 /* Reading: chunks in their order. */
 struct chunk_reader {
-	struct str record; /* parts of one that is not whole */
-	uint32_t len; /* of the whole; 0: there is none */
+	struct str record; /* parts of an incomplete record */
+	uint32_t len; /* of the complete record; 0: none */
 };
 
-/* Gives all records of the chunk, and the one that it makes whole, to `each`; a negative
- * return of it is returned.  -EBADMSG for what is no chunk. */
+/* Passes all records of the chunk, and the record that it completes, to `each`.  A negative
+ * return of `each` is returned.  -EBADMSG: not a chunk. */
 int chunk_read(struct chunk_reader *r, const void *data, size_t len,
 	       int (*each)(void *to, const void *record, size_t len), void *to);
 void chunk_reader_release(struct chunk_reader *r);

@@ -1,21 +1,23 @@
-/* election.h - who of the coordinators leads.
+/* election.h - election of the leading coordinator.
  *
- * Who leads has a lease of etcd, and a key bound to it that is created only where there is
- * none.  The others watch that key.  When the lease is not kept alive, or given back, the
- * key goes, and the first one to create it anew leads.
+ * The leader has a lease of etcd and a key bound to it, which is created only if it does
+ * not exist.  The standbys watch that key.  When the lease expires or is revoked, etcd
+ * deletes the key, and the first coordinator to create it again becomes the leader.
  *
- *	LOOK ----------> nobody leads: GRANT --> CAMPAIGN --> LEAD
- *	 ^ ^  \                          |           |          |
- *	 | |   `--> somebody does: FOLLOW|           |          |
- *	 | `-- it ended, or a while is over           |          |
- *	 `--- RESTING <---- a call failed, or another was faster, or the lease is over
+ *	LOOK ----------> no leader: GRANT --> CAMPAIGN --> LEAD
+ *	 ^ ^  \                       |           |          |
+ *	 | |   `--> a leader: FOLLOW  |           |          |
+ *	 | |             | its end, or a timeout  |          |
+ *	 | `-------------'            |           |          |
+ *	 `--- RESTING <---- a call failed, another was faster, or the lease expired
  *
- * etcd counts the lease from when it hears of it; we count from before we asked, by a clock
- * that goes on while the machine sleeps, and stop a little earlier.  So at any moment at
- * most one process believes that it leads, as long as clocks run at about the same speed.
- * Where even that fails, the token that is compared with every write keeps the state whole.
+ * etcd counts the lease from the arrival of the request.  This process counts from before
+ * it sent the request, by a clock that continues while the machine sleeps, and stops a
+ * little earlier.  So at most one process at a time believes that it leads, as long as
+ * clocks run at about the same speed.  If even that fails, the fencing token, which every
+ * write compares, keeps the state consistent.
  *
- * All of it happens on the thread of the loop. */
+ * All functions are for the thread of the loop. */
 #ifndef ETCD_ELECTION_H
 #define ETCD_ELECTION_H
 
@@ -27,33 +29,33 @@
 struct election;
 
 struct election_events {
-	/* We lead.  The token is larger than all before. */
+	/* This process leads.  The token is larger than all before. */
 	void (*elected)(void *data, int64_t token);
-	/* We lead no more, for this reason. */
+	/* This process no longer leads, for this reason. */
 	void (*deposed)(void *data, const char *why);
-	/* Another one does, at this address; NULL: nobody. */
+	/* Another process leads, at this address; NULL: none. */
 	void (*follows)(void *data, const char *leader);
-	/* etcd answers and refuses what an election needs, in these words: it is full, say.  It
-	 * is tried again; NULL: not refused any more. */
+	/* etcd refuses requests of the election with this message, for example because it
+	 * is full.  They are retried; NULL: no longer refused. */
 	void (*hindered)(void *data, const char *sentence);
-	/* What is under our names was written by a program of another kind: nothing is done
-	 * any more. */
+	/* The keys were written by another kind of program: the election stops. */
 	void (*refused)(void *data, const char *sentence);
 };
 
-/* `address` is what the others tell clients while we lead.  The strings are copied. */
+/* `address` is where the standbys send clients while this process leads.  The strings are
+ * copied. */
 int election_new(struct loop *loop, struct etcd *etcd, const char *cluster,
 		 const char *address, int64_t ttl_s,
 		 const struct election_events *events, void *data,
 		 struct election **ret);
 void election_free(struct election *e);
 
-/* Do we lead at this very moment?  Reads the clock. */
+/* Does this process lead at this moment?  Reads the clock. */
 bool election_holds(const struct election *e);
-/* Ends a lead as if the lease were over; the lease is given back, so that another one may
- * lead at once.  With `for_good` we do not try again. */
+/* Gives up leadership as if the lease had expired, and revokes the lease, so that another
+ * process can lead at once.  With `for_good` this process does not campaign again. */
 void election_resign(struct election *e, bool for_good, const char *why);
-/* Is something of that under way still? */
+/* Is a resignation still in progress? */
 bool election_is_resigning(const struct election *e);
 
 #endif

@@ -1,15 +1,16 @@
-/* etcd_log.h - records that survive the machine: a log kept in etcd, under the names of keys.h.
+/* etcd_log.h - a log of records in etcd, under the keys of keys.h.
  *
- * Records are handed in and written as chunks, one transaction at a time: what comes
- * meanwhile shares the next (group commit).  Each transaction compares the fencing token, so
- * a leader that is none any more changes nothing.  A transaction whose answer is lost is
- * made again; to write the same chunk twice is the same as once.
+ * Records are appended and written as chunks, one transaction at a time; records that
+ * arrive meanwhile share the next one (group commit).  Each transaction compares the
+ * fencing token, so a deposed leader changes nothing.  A transaction whose reply is lost is
+ * retried; writing a chunk is idempotent.
  *
- * Now and then the state is written as a snapshot, beside the log.  When it is whole, one
- * transaction makes it the new beginning and removes what came before; then etcd is asked
- * to forget the history of its keys up to there, so that its size stays bounded.
+ * From time to time the state is written as a snapshot, beside the log.  When it is
+ * complete, one transaction makes it the new start and removes everything before.  Then
+ * etcd is asked to compact the history of its keys up to there, so that its size stays
+ * bounded.
  *
- * All of it happens on the thread of the loop. */
+ * All functions are for the thread of the loop. */
 #ifndef ETCD_LOG_H
 #define ETCD_LOG_H
 

@@ -1,17 +1,17 @@
-/* keys.h - what the coordinators of one cluster keep in etcd, and under which names.
+/* keys.h - the keys of one cluster of coordinators in etcd.
  *
- *	/roar/CLUSTER/schema	ETCD_SCHEMA; whoever finds another one stays away
- *	/roar/CLUSTER/leader	the address of who leads, bound to its lease.  The
+ *	/roar/CLUSTER/schema	ETCD_SCHEMA; a coordinator refuses any other value
+ *	/roar/CLUSTER/leader	the leader's address, bound to its lease.  The
  *				revision that created it is the fencing token
- *	/roar/CLUSTER/head	where the state begins: "N PARTS", in hexadecimal
+ *	/roar/CLUSTER/head	where the state starts: "N PARTS", in hexadecimal
  *	/roar/CLUSTER/log/N	chunks of records (chunk.h), from the head's N on; N is
  *				16 hexadecimal digits
- *	/roar/CLUSTER/snap/N/I	the state before log/N, as PARTS chunks, I from 0 on
- *				for a moment also of a snapshot that is being written
- *	/roar/CLUSTER/probe	written to see whether etcd has room again
+ *	/roar/CLUSTER/snap/N/I	the state before log/N, as PARTS chunks, I from 0;
+ *				temporarily also parts of a snapshot in progress
+ *	/roar/CLUSTER/probe	written to find out whether etcd has room again
  *
- * Only who leads writes, and every write is a transaction that compares the token.  So after
- * a new leader came to be nothing of an old one can arrive any more, however late. */
+ * Only the leader writes, and every write is a transaction that compares the fencing token.
+ * So no late write of a previous leader takes effect after a new leader was elected. */
 #ifndef ETCD_KEYS_H
 #define ETCD_KEYS_H
 
@@ -35,13 +35,13 @@ struct etcd_key etcd_key(const char *cluster, const char *name);
 struct etcd_key etcd_key_log(const char *cluster, uint64_t number);
 struct etcd_key etcd_key_part(const char *cluster, uint64_t number,
 			      uint32_t part);
-/* The first key that is behind all that begin with this one. */
+/* The first key after all keys that start with this one. */
 struct etcd_key etcd_key_behind(const struct etcd_key *prefix);
 
-/* As messages have it; lives as long as the key. */
+/* The key in the form of a protobuf field; valid as long as the key. */
 ProtobufCBinaryData etcd_key_bytes(const struct etcd_key *key);
 
-/* Is it the create revision of this key?  0: there is no such key. */
+/* A comparison of the key's create revision; 0: the key does not exist. */
 void etcd_compare_created(Etcd__Compare *ret, const struct etcd_key *key,
 			  int64_t revision);
 
