@@ -1,4 +1,4 @@
-/* codec_params.h - the numbers of AVCodecParameters that travel, and their bounds.
+/* codec_params.h - the fields of AVCodecParameters that are transferred, and their bounds.
  *
  * Decoders trust many of these numbers, so a number from outside is accepted only within
  * its range.  One from a demuxer is replaced by the harmless value of its row; one in a
@@ -18,7 +18,7 @@ struct media_field {
 	size_t offset; /* in AVCodecParameters, of 32 bits */
 	int32_t min;
 	int32_t max;
-	int32_t otherwise; /* stands for what is out of range */
+	int32_t otherwise; /* used instead of a value out of range */
 };
 
 enum {
@@ -35,18 +35,18 @@ int32_t media_field_get(const struct media_field *f,
 void media_field_set(const struct media_field *f, AVCodecParameters *params,
 		     int32_t value);
 
-/* Is that a codec of this kind that is decoded from bytes? */
+/* Is it a codec of this kind that decodes bytes? */
 bool media_codec_fits(enum media_kind kind, uint32_t codec_id);
 
-/* Is that a pixel or sample format?  -1 is: it is not known yet. */
+/* Is it a pixel or sample format?  -1 is accepted: not known yet. */
 bool media_format_fits(enum media_kind kind, int32_t format);
 
-/* Copies what a demuxer found, in bounds.  -EINVAL when it is no codec of this
- * kind, -ENOMEM. */
+/* Copies a demuxer's parameters, limited to their bounds.  -EINVAL: not a codec of this
+ * kind; -ENOMEM. */
 int media_params_take(enum media_kind kind, const AVCodecParameters *from,
 		      AVCodecParameters *to);
 
-/* Room for extradata of `len` bytes with zeros behind it.  -ENOMEM. */
+/* Sets extradata to a copy of `len` bytes, with zero padding.  -ENOMEM. */
 int media_params_extradata(AVCodecParameters *params, const void *data,
 			   size_t len);
 

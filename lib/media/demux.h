@@ -10,10 +10,10 @@
 
 struct roar_error;
 
-/* All packets of the best stream of that kind, in decoding order.  `name` is what
- * sentences call the source.  -EBADMSG for what is no media file, or damaged or cut
- * off; -ENODATA when it has no such stream, or one without packets; -EFBIG for
- * more packets than its size allows; what reading the file says; -ENOMEM. */
+/* All packets of the best stream of that kind, in decoding order.  `name` is the name of
+ * the source in messages.  -EBADMSG: not a media file, or damaged or truncated; -ENODATA:
+ * no such stream, or no packets in it; -EFBIG: more packets than its size allows; errors of
+ * reading the file; -ENOMEM. */
 int media_demux(struct media_source *source, const char *name,
 		enum media_kind kind, struct media_packets **ret,
 		struct roar_error *err);

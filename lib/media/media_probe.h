@@ -12,11 +12,11 @@
 
 #include "media/packets.h"
 
-/* Is all there that decoding the best stream of this kind needs? */
+/* Does the header have everything that decoding the best stream of this kind needs? */
 bool probe_header_suffices(AVFormatContext *format, enum media_kind kind);
 
 /* For packets of such a file: fills in the pixel format, if it is known now, and the delay
- * of the order of time behind the order of decoding. */
+ * between decoding order and presentation order. */
 void probe_packets(struct media_packets *p);
 
 #endif

@@ -15,16 +15,16 @@ struct media_source {
 	const uint8_t *data; /* memory; NULL: a file */
 	int fd; /* of the file */
 	int64_t size_bytes;
-	int64_t at; /* where the next read begins */
+	int64_t at; /* offset of the next read */
 	int error; /* of the last read that failed, negative errno */
-	AVIOContext *io; /* what FFmpeg gets */
+	AVIOContext *io; /* passed to FFmpeg */
 };
 
-/* Memory that stays as it is until the source is closed.  -ENOMEM. */
+/* A source in memory, which must not change until the source is closed.  -ENOMEM. */
 int media_source_memory(const void *data, size_t len,
 			struct media_source **ret);
 
-/* A file.  What open(2) says, -EISDIR or -EINVAL for what is no regular file. */
+/* A source in a file.  Errors of open(2); -EISDIR or -EINVAL: not a regular file. */
 int media_source_file(const char *path, struct media_source **ret);
 
 void media_source_close(struct media_source *s);

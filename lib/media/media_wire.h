@@ -14,7 +14,7 @@
 struct wire {
 	const uint8_t *at;
 	size_t left; /* bytes from there on */
-	bool short_of; /* a read went over the end */
+	bool short_of; /* a read passed the end */
 };
 
 static inline void wire_put(struct str *out, uint64_t value, int n_bytes)
@@ -38,7 +38,7 @@ static inline void wire_put64(struct str *out, uint64_t value)
 	wire_put(out, value, 8);
 }
 
-/* The next `len` bytes; NULL: there are not so many. */
+/* The next `len` bytes; NULL: fewer are left. */
 static inline const uint8_t *wire_take(struct wire *w, size_t len)
 {
 	const uint8_t *bytes = w->at;

@@ -8,9 +8,8 @@
  * padding.  Small ones are gathered in one buffer, at least 64 bytes apart, because a table
  * of a thousand buffers costs more than the copy.
  *
- * Restoring copies nothing at all: the packets' AVBufferRefs point into the
- * buffers that were given, and keep them until the last is gone, in whatever
- * thread of a decoder that happens. */
+ * Restoring copies nothing: the packets' AVBufferRefs point into the given buffers and keep
+ * them until the last reference is dropped, in any thread of a decoder. */
 #ifndef ROAR_MEDIA_PACKET_LAYOUT_H
 #define ROAR_MEDIA_PACKET_LAYOUT_H
 
@@ -29,8 +28,8 @@ enum {
 
 struct media_buffer {
 	const uint8_t *data;
-	size_t len; /* with the padding at its end */
-	AVBufferRef *ref; /* keeps it */
+	size_t len; /* including the padding at its end */
+	AVBufferRef *ref; /* the reference that keeps it */
 };
 
 struct media_layout {
@@ -43,7 +42,7 @@ struct media_layout {
 int media_layout_make(const struct media_packets *p, struct media_layout *ret);
 void media_layout_release(struct media_layout *l);
 
-/* Memory that was handed in, and how to give it back. */
+/* Memory of the caller, and the callback that returns it. */
 struct media_span {
 	const void *data;
 	size_t len;

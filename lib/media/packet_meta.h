@@ -1,8 +1,8 @@
-/* packet_meta.h - all about a set of packets but their data, as a blob of bytes.
+/* packet_meta.h - the serialized description of a set of packets, without their data.
  *
- * The data lies in buffers beside it (packet_layout.h); the blob says where.  It goes
- * between processes and into pickles, so nothing in it is trusted.  All numbers are
- * little-endian, and nothing is between the parts or behind the last:
+ * The data is in separate buffers (packet_layout.h), which the blob refers to.  The blob is
+ * sent between processes and stored in pickles, so nothing in it is trusted.  All numbers
+ * are little-endian, without bytes between or after the parts:
  *
  *	header, 160 bytes
  *	   0  u8[8]  "roar-pkt"
@@ -32,8 +32,8 @@
  *		   4  u32  bytes
  *		   8  the bytes
  *
- * A packet without data has buffer and offset 0.  One blob stands for one set:
- * what media_meta_read() accepts, media_meta_write() makes again byte by byte. */
+ * A packet without data has buffer and offset 0.  The encoding is unique:
+ * media_meta_write() reproduces each blob that media_meta_read() accepts, byte by byte. */
 #ifndef ROAR_MEDIA_PACKET_META_H
 #define ROAR_MEDIA_PACKET_META_H
 
@@ -48,7 +48,7 @@ struct str;
 /* Where the data of one packet is. */
 struct media_place {
 	uint32_t buffer;
-	uint32_t size_bytes; /* without the padding behind it */
+	uint32_t size_bytes; /* without its padding */
 	uint64_t offset;
 };
 
@@ -63,9 +63,9 @@ int media_meta_write(const struct media_packets *p,
 		     const struct media_place *places, uint32_t n_buffers,
 		     struct str *out);
 
-/* Reads a blob.  -EBADMSG when it is none, or damaged; -EPROTO when it is of another
- * version or another libavcodec; -ENOMEM.  Whether buffers are as long as the
- * places need is for the caller to see. */
+/* Reads a blob.  -EBADMSG: not a blob, or damaged; -EPROTO: of another version or another
+ * libavcodec; -ENOMEM.  The caller must check that the buffers are as long as the places
+ * require. */
 int media_meta_read(const void *meta, size_t len, struct media_meta *ret,
 		    struct roar_error *err);
 void media_meta_release(struct media_meta *m);

@@ -1,12 +1,11 @@
-/* packets.h - the compressed packets of one stream, as a demuxer found them.
+/* packets.h - the compressed packets of one stream, as read by a demuxer.
  *
  * A set is filled once and then only read, so any number of threads may use it.
  * Wherever it comes from (demux.h, packet_layout.h), two things hold for each of its packets:
  *
- *  - Its data is counted (AVPacket.buf), never borrowed, and that buffer has
- *    AV_INPUT_BUFFER_PADDING_SIZE zero bytes behind the data.  Decoders read
- *    over the end of what they are given and must find zeros there.
- *  - AV_PKT_FLAG_TRUSTED is not set: it makes decoders take bytes for pointers.
+ *  - Its data is reference-counted (AVPacket.buf), never borrowed.  It is followed by
+ *    AV_INPUT_BUFFER_PADDING_SIZE zero bytes, because decoders read past the end.
+ *  - AV_PKT_FLAG_TRUSTED is not set: it makes decoders interpret bytes as pointers.
  *
  * A packet without data (it changes parameters by side data) has no buffer. */
 #ifndef ROAR_MEDIA_PACKETS_H
@@ -25,9 +24,9 @@ enum media_kind {
 
 enum {
 	MEDIA_PADDING = AV_INPUT_BUFFER_PADDING_SIZE,
-	/* Days of video.  A small hostile file can declare any number. */
+	/* Enough for days of video.  A small hostile file can declare any number. */
 	MEDIA_MAX_PACKETS = 1 << 22,
-	/* What a packet's flags may say when they come from outside. */
+	/* Flags that are accepted from outside. */
 	MEDIA_FLAGS = AV_PKT_FLAG_KEY | AV_PKT_FLAG_CORRUPT |
 		      AV_PKT_FLAG_DISCARD | AV_PKT_FLAG_DISPOSABLE,
 };
@@ -47,8 +46,8 @@ int media_packets_new(enum media_kind kind, struct media_packets **ret);
 void media_packets_free(struct media_packets *p);
 DEFINE_CLEANUP(struct media_packets *, media_packets_free)
 
-/* Appends the packet, which must keep the promises above, and takes it over,
- * also when it fails with -ENOMEM. */
+/* Appends the packet, which must satisfy the conditions above.  Takes ownership, also on
+ * failure (-ENOMEM). */
 int media_packets_add(struct media_packets *p, AVPacket *packet);
 
 /* Bytes of data in all packets, without padding. */

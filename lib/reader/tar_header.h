@@ -22,7 +22,7 @@ enum {
 };
 
 struct tar_header {
-	char type; /* '0' for a regular file, whatever its program wrote */
+	char type; /* '0' for all types of regular files */
 	uint64_t size; /* bytes of data that follow */
 	char name[TAR_NAME_MAX + 1]; /* NUL-terminated */
 };
