@@ -30,7 +30,7 @@
  *		44	m	the name
  *		44+m		the base, a set of positions as in interval_set.h
  *	kind 2, positions were consumed; kind 3, positions are left out on purpose;
- *	kind 4, positions came once more on purpose, to fill up the last step
+ *	kind 4, positions were repeated on purpose, as padding of the last step
  *		0	4	number of the segment
  *		4		the positions, as in interval_set.h
  *
@@ -52,9 +52,8 @@ struct roar_error;
 
 enum {
 	AUDIT_NAME_MAX = 1024, /* bytes of a dataset's name */
-	AUDIT_BODY_MAX =
-		1 << 25, /* bytes: a set of as many ranges as there can be */
-	AUDIT_PENDING_MAX = 4096, /* ranges in memory, before they are written */
+	AUDIT_BODY_MAX = 1 << 25, /* bytes: a set with the most ranges */
+	AUDIT_PENDING_MAX = 4096, /* ranges in memory before they are written */
 };
 
 struct audit_segment {
@@ -65,36 +64,35 @@ struct audit_segment {
 	uint64_t world_epoch;
 	uint32_t rank;
 	uint32_t world;
-	const struct interval_set *base; /* NULL: the epoch begins */
+	const struct interval_set *base; /* NULL: empty */
 };
 
-/* Opens or makes the file and takes a lock on it.  -EBUSY when another process writes
- * it, -EBADMSG when it is not an audit file or damaged, or the error of the system;
- * each with a sentence. */
+/* Opens or creates the file and locks it.  -EBUSY: another process writes it; -EBADMSG: not
+ * an audit file, or damaged; or an error of the system.  Each has a message. */
 int audit_open(const char *path, struct audit **ret, struct roar_error *err);
 
-/* Writes what is pending, waits for the disk, and frees all. */
+/* Writes pending records, syncs the file, and frees the writer. */
 int audit_close(struct audit *a);
 
-/* Begins a segment and hands out its number.  -EINVAL for numbers that cannot be,
- * -ENOBUFS for a base of too many ranges, -ENOMEM, or the error of writing. */
+/* Starts a segment and returns its number.  -EINVAL: invalid values; -ENOBUFS: the base has
+ * too many ranges; -ENOMEM; or the error of writing. */
 int audit_begin(struct audit *a, const struct audit_segment *segment,
 		uint32_t *ret_index);
 
 /* The positions from `first` to `end` - 1 were consumed.  They are kept in memory until
- * audit_flush(), or until there are many of them.  What is consumed twice is written
- * twice.  -EINVAL for a segment that there is not or positions it has not. */
+ * audit_flush(), or until there are many of them.  Positions that are consumed twice are
+ * written twice.  -EINVAL: no such segment, or positions outside of it. */
 int audit_consumed(struct audit *a, uint32_t index, uint64_t first,
 		   uint64_t end);
 
-/* The positions are left out on purpose, or came once more to fill up the last step. */
+/* The positions are left out on purpose, or repeated as padding of the last step. */
 int audit_dropped(struct audit *a, uint32_t index,
 		  const struct interval_set *positions);
 int audit_padded(struct audit *a, uint32_t index,
 		 const struct interval_set *positions);
 
-/* Writes what is pending; with `sync`, when this returns it is on the disk.  Call it
- * before a checkpoint that counts these positions is committed. */
+/* Writes pending records; with `sync` they are durable when this returns.  Call it before
+ * committing a checkpoint that counts these positions. */
 int audit_flush(struct audit *a, bool sync);
 
 static inline void audit_closep(struct audit **a)

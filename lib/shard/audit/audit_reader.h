@@ -1,7 +1,7 @@
-/* audit_reader.h - an audit file, record by record.
+/* audit_reader.h - reads an audit file, record by record.
  *
- * Nothing in a file is trusted: records check out against their sums, positions
- * against their segments.  No more than one record is in memory. */
+ * Nothing in a file is trusted: records are checked against their checksums, positions
+ * against their segments.  At most one record is in memory. */
 #ifndef SHARD_AUDIT_AUDIT_READER_H
 #define SHARD_AUDIT_AUDIT_READER_H
 
@@ -13,7 +13,7 @@
 struct audit_reader {
 	FILE *file; /* the caller's */
 	uint64_t chain; /* checksum of the records so far */
-	uint64_t offset; /* bytes of the file that are whole records */
+	uint64_t offset; /* bytes of complete records */
 	uint64_t *totals; /* positions of each segment */
 	size_t n_segments;
 	size_t cap;
@@ -22,13 +22,14 @@ struct audit_reader {
 	bool cut; /* the file ended within a record, or in zeros */
 };
 
-/* Reads the first bytes of a file at its beginning.  -EBADMSG when it is not an audit file,
+/* Reads the magic at the start of the file.  -EBADMSG when it is not an audit file,
  * -ENODATA when it is empty, or the error of reading. */
 int audit_reader_init(struct audit_reader *r, FILE *file);
 void audit_reader_release(struct audit_reader *r);
 
-/* Reads the next record into an empty one.  1: it is there, 0: the file is over, -EBADMSG:
- * it is damaged from byte `offset` on, -ENOBUFS, -ENOMEM, or the error of reading. */
+/* Reads the next record into an empty one.  Returns 1: a record; 0: the end of the file;
+ * -EBADMSG: the file is damaged from byte `offset` on; -ENOBUFS, -ENOMEM, or the error of
+ * reading. */
 int audit_reader_next(struct audit_reader *r, struct audit_record *record);
 
 #endif

@@ -1,8 +1,8 @@
 /* hash_placement.h - the owner of a shard by a hash alone, without a table.
  *
- * For use without a coordinator, and for comparison: everybody who knows the same workers
- * in the same order finds the same owner.  Balance is random: with ten shards per worker,
- * some have more than twenty.
+ * For use without a coordinator, and for comparison: all processes that know the same
+ * workers in the same order compute the same owner.  Balance is random: with ten shards per
+ * worker, some have more than twenty.
  *
  *	rendezvous	the worker whose hash with the shard is highest; a worker that joins
  *			or leaves moves only its own shards; one step per worker
@@ -21,7 +21,7 @@ enum { SHARD_RING_POINTS = 150 };
 /* A worker's key, from its name. */
 uint64_t placement_key(const char *name, size_t len);
 
-/* The index in `keys`, which has `n` of them, at least one. */
+/* The owner's index in `keys`, an array of `n` > 0. */
 uint32_t placement_rendezvous(uint32_t shard, const uint64_t *keys, uint32_t n);
 uint32_t placement_jump(uint32_t shard, uint32_t n);
 
@@ -30,7 +30,7 @@ struct placement_ring;
 /* -ENOMEM, -EINVAL without workers. */
 int placement_ring_new(const uint64_t *keys, uint32_t n,
 		       struct placement_ring **ret);
-void placement_ring_free(struct placement_ring *ring); /* NULL is fine */
+void placement_ring_free(struct placement_ring *ring); /* NULL is allowed */
 uint32_t placement_ring_at(const struct placement_ring *ring, uint32_t shard);
 
 #endif

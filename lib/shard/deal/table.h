@@ -1,8 +1,8 @@
 /* table.h - which worker owns which shard of a dataset: an explicit table.
  *
- * The shards 0 .. n - 1 are dealt to workers.  Joins and leaves are noted first;
- * shard_table_deal() then moves shards, as few as any way to the same balance would, and
- * returns a certificate with the numbers.  Kinds of balance:
+ * The shards 0 .. n - 1 are distributed among workers.  Joins and leaves are recorded
+ * first.  shard_table_deal() then moves as few shards as is possible for the same balance,
+ * and returns a certificate with the numbers.  Kinds of balance:
  *
  *	counts		(the default) most - least <= 1; with weights, every worker has its
  *			share of the shards, rounded up or down
@@ -51,104 +51,102 @@ enum shard_mode {
 
 struct shard_options {
 	enum shard_mode mode;
-	/* n_shards numbers each, or NULL; they must live as long as the table, unchanged.
-	 * For SHARD_TABLE only, and not both. */
+	/* n_shards numbers each, or NULL; must live as long as the table, unchanged.  At
+	 * most one of the two, and for SHARD_TABLE only. */
 	const uint64_t *bytes; /* of each shard; 0 counts as 1 */
-	const uint32_t *homes; /* of each shard, where it is at home */
-	/* Workers have weights or homes that a history must tell (table_history.h). */
+	const uint32_t *homes; /* preferred location of each shard */
+	/* Workers have weights or homes that a history must store (table_history.h). */
 	bool is_described;
 };
 
 struct shard_worker {
-	uint64_t key; /* who it is; placement_key() of its name */
+	uint64_t key; /* identity: placement_key() of its name */
 	uint32_t weight; /* 0 counts as 1; not used with bytes or a hash */
-	uint32_t home; /* where it is */
+	uint32_t home; /* its location */
 };
 
-/* What one shard_table_deal() did, and what it could not have done better. */
+/* The result of one shard_table_deal(), and the bounds for any result. */
 struct shard_certificate {
-	uint64_t version; /* of the table it led to */
+	uint64_t version; /* of the resulting table */
 	uint64_t hash;
 	uint32_t n_workers, n_shards;
-	uint32_t most, least; /* shards that a worker has */
-	uint64_t moved; /* shards that had an owner and have another */
-	/* The fewest moves that lead to counts as balanced as these; by a hash, to the
-	 * very counts that it made; with bytes, a number that no way can be below. */
+	uint32_t most, least; /* shards of one worker */
+	uint64_t moved; /* shards whose owner changed */
+	/* The fewest moves to counts as balanced as these; with a hash, to exactly the
+	 * counts that it produced; with bytes, a lower bound. */
 	uint64_t minimum;
-	/* Bytes that moved, the largest and smallest load, and a number that no
-	 * table with this balance could be below.  0 without bytes. */
+	/* Bytes moved, a lower bound for this balance, the largest and the smallest load.
+	 * 0 without bytes. */
 	uint64_t moved_bytes, minimum_bytes, most_bytes, least_bytes;
-	uint64_t at_home; /* shards whose owner is where they are at home */
+	uint64_t at_home; /* shards whose owner is at their home */
 };
 
-/* moved / minimum, of bytes where the table has them; 1 when nothing moved and nothing
- * had to. */
+/* moved / minimum, in bytes if the table has them; 1 if nothing moved and nothing had
+ * to. */
 double shard_certificate_ratio(const struct shard_certificate *c);
 
 /* ---- life cycle ---- */
 
-/* A table of `n_shards` that nobody has.  `options` may be NULL.  -EINVAL for too many
- * shards or bytes (2^62) or options that exclude each other, -ENOMEM. */
+/* Creates a table of `n_shards` without owners.  `options` may be NULL.  -EINVAL: too many
+ * shards or bytes (2^62), or conflicting options; -ENOMEM. */
 int shard_table_new(uint32_t n_shards, const struct shard_options *options,
 		    struct shard_table **ret);
-void shard_table_free(struct shard_table *t); /* NULL is fine */
+void shard_table_free(struct shard_table *t); /* NULL is allowed */
 
 /* ---- changes ---- */
 
-/* Notes that `worker` is there from the next deal on.  Who left since the last deal and
- * comes back is as if it had stayed.  -EEXIST when the number is another's, or still was
- * at the last deal; -EINVAL for a number that is too high; -ENOMEM. */
+/* Adds `worker`, from the next deal on.  A worker that left since the last deal and joins
+ * again is treated as if it had stayed.  -EEXIST: the number belongs to another worker, or
+ * did at the last deal; -EINVAL: the number is too high; -ENOMEM. */
 int shard_table_join(struct shard_table *t, uint32_t worker,
 		     const struct shard_worker *who);
 
-/* Notes that it is not.  -ENOENT when it never was. */
+/* Removes `worker`, from the next deal on.  -ENOENT: it had not joined. */
 int shard_table_leave(struct shard_table *t, uint32_t worker);
 
-/* Notes that it has another weight or home.  -ENOENT when it is not there under that
- * key. */
+/* Changes its weight or home.  -ENOENT: no worker with that number and key has joined. */
 int shard_table_change(struct shard_table *t, uint32_t worker,
 		       const struct shard_worker *who);
 
-/* Nobody has that number, nor had at the last deal. */
+/* Is the number unused, now and at the last deal? */
 bool shard_table_is_free(const struct shard_table *t, uint32_t worker);
 
-/* Something was noted that the table does not show yet. */
+/* Have workers joined, left or changed since the last deal? */
 bool shard_table_is_due(const struct shard_table *t);
 
-/* Does all of the next deal that can fail; until somebody else comes or goes it cannot
- * fail any more.  -ENOMEM. */
+/* Does the part of the next deal that can fail.  Until another worker joins or leaves, the
+ * deal itself cannot fail.  -ENOMEM. */
 int shard_table_prepare(struct shard_table *t);
 
-/* Moves shards, so that exactly those who are there have them all; without anybody,
- * nobody has one.  `ret` may be NULL.  Cannot fail for a plain table, nor for one that is
- * prepared; else -ENOMEM, with nothing changed. */
+/* Distributes all shards among the current workers; without workers, no shard has an owner.
+ * `ret` may be NULL.  Cannot fail for a plain table, nor after shard_table_prepare();
+ * otherwise -ENOMEM, with nothing changed. */
 int shard_table_deal(struct shard_table *t, struct shard_certificate *ret);
 
-/* The same from nothing: as if all who are there had come just now.  Many shards move; what
- * it is good for, table_history.h says. */
+/* The same from scratch: as if all workers had just joined.  Many shards move;
+ * table_history.h explains its use. */
 int shard_table_deal_anew(struct shard_table *t, struct shard_certificate *ret);
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
 uint32_t shard_table_n_shards(const struct shard_table *t);
 uint32_t shard_table_n_workers(const struct shard_table *t);
 uint64_t shard_table_version(const struct shard_table *t); /* 0: never dealt */
 uint64_t shard_table_hash(const struct shard_table *t);
-size_t shard_table_bytes(const struct shard_table *t); /* of memory, its own */
+size_t shard_table_bytes(const struct shard_table *t); /* of its memory */
 
-/* Who has `shard`; SHARD_NONE when nobody, or there is no such shard.  At most 64
- * steps. */
+/* The owner of `shard`; SHARD_NONE: none, or no such shard.  At most 64 steps. */
 uint32_t shard_table_owner(const struct shard_table *t, uint32_t shard);
 
-/* How many `worker` has. */
+/* The number of shards of `worker`. */
 uint32_t shard_table_count(const struct shard_table *t, uint32_t worker);
 
-/* The shards of `worker`, one after the other, each in one step: begin with SHARD_NONE,
- * then the one before; SHARD_NONE is the end.  The order is the table's own. */
+/* Iterates over the shards of `worker`, in one step each: pass SHARD_NONE first, then the
+ * previous result, until the result is SHARD_NONE.  The order is unspecified. */
 uint32_t shard_table_next(const struct shard_table *t, uint32_t worker,
 			  uint32_t shard);
 
-/* How things are now, without moves. */
+/* A certificate of the current state, without moves. */
 void shard_table_certify(const struct shard_table *t,
 			 struct shard_certificate *ret);
 

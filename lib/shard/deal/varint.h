@@ -1,5 +1,5 @@
-/* varint.h - unsigned numbers in LEB128: 7 bits a byte, lowest first, the top bit
- * says that more follow.  The shortest form is the only one. */
+/* varint.h - unsigned numbers in LEB128: 7 bits per byte, lowest first, the top bit set if
+ * more follow.  Only the shortest form is valid. */
 #ifndef SHARD_DEAL_VARINT_H
 #define SHARD_DEAL_VARINT_H
 
@@ -16,8 +16,8 @@ static inline void varint_put(struct str *out, uint64_t value)
 	str_addc(out, (char)value);
 }
 
-/* Reads one at *at, which moves behind it.  False for what is none, or not in its
- * shortest form, or cut off at `end`. */
+/* Reads a number at *at and advances *at.  False: invalid, not in its shortest form, or
+ * truncated at `end`. */
 static inline bool varint_get(const uint8_t **at, const uint8_t *end,
 			      uint64_t *ret)
 {

@@ -14,9 +14,9 @@
  *	LEASE_EXACTLY_ONCE	it is refused (-ESTALE).  Only confirmed positions are
  *				consumed, so a worker must apply a chunk only after its
  *				progress was accepted.
- *	LEASE_AT_LEAST_ONCE	it still counts, and what nobody else has taken meanwhile
- *				need not be done again.  A position may be processed twice;
- *				`repeated` counts these.
+ *	LEASE_AT_LEAST_ONCE	it still counts, and positions that no other worker has
+ *				taken meanwhile need not be done again.  A position may be
+ *				processed twice; `repeated` counts these.
  *
  * Retries are idempotent: a holder whose reply was lost repeats the call and gets the same
  * reply.  So a lease knows the request that took it and what its last report added, and the
@@ -46,7 +46,7 @@ enum lease_mode {
 
 enum {
 	LEASE_MAX = 1 << 16, /* leases at a time */
-	LEASE_HOLDERS = 1 << 20, /* their numbers are below */
+	LEASE_HOLDERS = 1 << 20, /* holder numbers are below this */
 	LEASE_PAST = 8, /* ended leases remembered of a holder */
 };
 
@@ -58,14 +58,14 @@ struct lease_spec {
 };
 
 struct lease {
-	uint64_t id; /* grows: a later lease has a higher one */
+	uint64_t id; /* increases: a later lease has a higher one */
 	uint64_t holder; /* the caller's number for a worker, from 0 on */
-	uint64_t request; /* by which the holder took it; 0: it did not say */
-	uint64_t began; /* the first position it had */
-	struct shard_range range; /* that is not consumed yet */
-	uint64_t n_new; /* what the last word of progress added */
-	bool late; /* lapsed, and its word still counts: at least once only */
-	int64_t deadline_ms; /* of the caller's clock; no part of the state */
+	uint64_t request; /* number of the request that took it; 0: none */
+	uint64_t began; /* its first position */
+	struct shard_range range; /* not consumed yet */
+	uint64_t n_new; /* positions that its last report added */
+	bool late; /* lapsed, reports still count: AT_LEAST_ONCE only */
+	int64_t deadline_ms; /* by the caller's clock; not part of the state */
 };
 
 enum lease_end_kind {
@@ -76,9 +76,9 @@ enum lease_end_kind {
 
 struct lease_end {
 	uint64_t id;
-	uint64_t began; /* the first position it had */
-	uint64_t to; /* those below are consumed */
-	uint64_t n_new; /* what the last word of progress added */
+	uint64_t began; /* its first position */
+	uint64_t to; /* positions below this are consumed */
+	uint64_t n_new; /* positions that its last report added */
 	enum lease_end_kind kind;
 };
 
@@ -94,80 +94,80 @@ struct leases {
 	struct lease *items; /* by id */
 	size_t n;
 	size_t cap;
-	struct lease_past **past; /* by holder; NULL: it has had none */
+	struct lease_past **past; /* by holder; NULL: none */
 	size_t n_past;
 	size_t cap_past;
 	uint64_t next_id;
-	uint64_t reissued; /* leases that were lost or given back with a rest */
-	uint64_t repeated; /* positions that were consumed again */
-	int64_t soonest_ms; /* no deadline is before it */
+	uint64_t reissued; /* leases that ended with positions left */
+	uint64_t repeated; /* positions consumed more than once */
+	int64_t soonest_ms; /* lower bound of all deadlines */
 };
 
-/* `before` is what was consumed earlier, or NULL; it is copied.  -EINVAL with a
- * sentence, -ENOMEM. */
+/* `before` is the set of positions consumed earlier, or NULL; it is copied.  -EINVAL, with
+ * a message; -ENOMEM. */
 int leases_init(struct leases *l, const struct lease_spec *spec,
 		const struct interval_set *before, struct roar_error *err);
 void leases_release(struct leases *l);
 
-/* Memory for the next call of this holder, and for the end of all leases later: so
- * leases_take() and leases_progress() do not fail for lack of it, and those that end leases
- * never do.  They begin with this themselves.  -ENOMEM. */
+/* Reserves memory for the next call of this holder and for the end of all leases.  So
+ * leases_take() and leases_progress() cannot fail with -ENOMEM after it, and functions that
+ * end leases never do.  They call this themselves first.  -ENOMEM. */
 int leases_reserve(struct leases *l, uint64_t holder);
 
-/* NULL: there is none. */
+/* NULL: no such lease. */
 const struct lease *leases_find(const struct leases *l, uint64_t id);
-/* The one that the holder took by this request and has not lost; none for request 0. */
+/* The lease that the holder took by this request and has not lost; NULL for request 0. */
 const struct lease *leases_find_request(const struct leases *l, uint64_t holder,
 					uint64_t request);
 
-/* Lends the first free positions.  -ENODATA when all are consumed, -EAGAIN when all
- * that are not are lent (leases_next_deadline() says when to come back, at the
- * latest), -ENOBUFS with LEASE_MAX leases, -ENOMEM. */
+/* Leases the first free positions.  -ENODATA: all positions are consumed; -EAGAIN: all
+ * others are leased (retry at leases_next_deadline() at the latest); -ENOBUFS: there are
+ * LEASE_MAX leases; -ENOMEM. */
 int leases_take(struct leases *l, uint64_t holder, uint64_t request,
 		int64_t now_ms, struct lease *ret);
 
-/* The first `n` positions of the lease are consumed; with all of them the lease ends.
- * *ret_new, which may be NULL, is how many of them nobody had consumed before.  -ESTALE
- * for a lease that is no more, -EACCES for another's, -EINVAL for more than it has,
- * -ENOBUFS, -ENOMEM. */
+/* Reports the first `n` positions of the lease as consumed; with all of them the lease
+ * ends.  *ret_new, which may be NULL, is the number of positions that were not consumed
+ * before.  -ESTALE: the lease has ended; -EACCES: it belongs to another holder; -EINVAL: it
+ * has fewer positions; -ENOBUFS, -ENOMEM. */
 int leases_progress(struct leases *l, uint64_t id, uint64_t holder, uint64_t n,
 		    uint64_t *ret_new);
 
-/* Ends a lease; what it had not consumed is free.  -ESTALE, -EACCES. */
+/* Ends a lease; its unconsumed positions become free.  -ESTALE, -EACCES. */
 int leases_give_back(struct leases *l, uint64_t id, uint64_t holder);
 
-/* Its deadline is over: what it had not consumed is free.  Exactly once, it ends.
- * -ESTALE for a lease that is no more, or has lapsed already. */
+/* The deadline has passed: its unconsumed positions become free.  In LEASE_EXACTLY_ONCE the
+ * lease ends.  -ESTALE: the lease has ended, or has lapsed already. */
 int leases_lapse(struct leases *l, uint64_t id);
 
-/* Ends all leases of one who is gone. */
+/* Ends all leases of a holder that has left. */
 void leases_leave(struct leases *l, uint64_t holder);
 
-/* The epoch is over: what is lent has ended, and nothing can be taken.  What is left is
- * leases_ended() and leases_forget(), and that as bytes. */
+/* The epoch is over: ends all leases, and none can be taken any more.  After that only
+ * leases_ended(), leases_forget() and leases_encode() are useful. */
 void leases_close(struct leases *l);
 
 /* ---- deadlines ---- */
 
-/* The holder was heard of: the deadline is a whole timeout from now on. */
+/* The holder sent a request: its deadline is a whole timeout from now. */
 void leases_renew(struct leases *l, uint64_t id, int64_t now_ms);
-/* The same for all of them, when nobody could be heard until now. */
+/* The same for all leases, after a time in which no holder could be heard. */
 void leases_renew_all(struct leases *l, int64_t now_ms);
-/* Nobody could be heard for so long: all deadlines are as much later. */
+/* No holder could be heard for `ms`: moves all deadlines by as much. */
 void leases_excuse(struct leases *l, int64_t ms);
 
-/* The first deadline, INT64_MAX without leases. */
+/* The earliest deadline; INT64_MAX: no leases. */
 int64_t leases_next_deadline(const struct leases *l);
-/* Those whose deadline is over, up to `max` of them.  Returns how many. */
+/* The leases whose deadline has passed, up to `max` of them.  Returns their number. */
 size_t leases_overdue(struct leases *l, int64_t now_ms, uint64_t *ret_ids,
 		      size_t max);
 
 /* ---- ended leases (lease_history.c) ---- */
 
-/* How a lease of this holder ended; NULL: it has not, or is forgotten. */
+/* How a lease of this holder ended; NULL: it has not ended, or is forgotten. */
 const struct lease_end *leases_ended(const struct leases *l, uint64_t holder,
 				     uint64_t id);
-/* The number is another's from now on, who must not hear of it. */
+/* The holder number will be reused: forgets the ended leases of its previous worker. */
 void leases_forget(struct leases *l, uint64_t holder);
 
 /* For lease.c and lease_code.c. */
@@ -178,11 +178,11 @@ void lease_history_add(struct leases *l, uint64_t holder,
 
 /* ---- as bytes (lease_code.c) ---- */
 
-/* Appends everything, with a checksum; str_error() tells whether there was memory. */
+/* Appends everything, with a checksum; str_error() reports a failed allocation. */
 void leases_encode(const struct leases *l, struct str *out);
 
-/* Reads that back, all of `len` bytes; each lease has a whole timeout from `now_ms` on.
- * -EBADMSG for bytes that are none, -ENOBUFS, -ENOMEM. */
+/* Reads that back, exactly `len` bytes; each lease has a whole timeout from `now_ms` on.
+ * -EBADMSG: invalid bytes; -ENOBUFS, -ENOMEM. */
 int leases_decode(struct leases *l, const void *data, size_t len,
 		  int64_t now_ms);
 

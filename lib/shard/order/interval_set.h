@@ -32,7 +32,7 @@ enum {
 	INTERVAL_SET_MAX = 1 << 20, /* 16 MiB of memory */
 };
 
-/* The end of the last position there can be. */
+/* The end of the highest valid position. */
 #define SHARD_POSITION_END ((uint64_t)INT64_MAX)
 
 struct shard_range {
@@ -59,37 +59,35 @@ void interval_set_clear(struct interval_set *set);
 int interval_set_add(struct interval_set *set, uint64_t first, uint64_t end,
 		     uint64_t *ret_new);
 
-/* Takes these positions out, whether they are in or not.  Errors as above. */
+/* Removes these positions, whether they are in the set or not.  Errors as above. */
 int interval_set_remove(struct interval_set *set, uint64_t first, uint64_t end);
 
-/* Adds all of `other`, in one go through the ranges that lie where it lies.  Errors as
- * above. */
+/* Adds all of `other`, in one pass over the ranges that overlap it.  Errors as above. */
 int interval_set_union(struct interval_set *set,
 		       const struct interval_set *other);
 
 bool interval_set_has(const struct interval_set *set, uint64_t position);
 
-/* How many of the positions from `first` to `end` - 1 are in. */
+/* The number of positions from `first` to `end` - 1 that are in the set. */
 uint64_t interval_set_overlap(const struct interval_set *set, uint64_t first,
 			      uint64_t end);
 
 bool interval_set_equal(const struct interval_set *a,
 			const struct interval_set *b);
 
-/* Finds the next range, at or behind `from`, of positions that are in.  False when there
- * is none. */
+/* Finds the next range of positions in the set, at or after `from`.  False: none. */
 bool interval_set_next(const struct interval_set *set, uint64_t from,
 		       struct shard_range *ret);
 
-/* The same for positions below `end` that are not in. */
+/* The same for positions below `end` that are not in the set. */
 bool interval_set_next_gap(const struct interval_set *set, uint64_t from,
 			   uint64_t end, struct shard_range *ret);
 
-/* Adds to `ret` what is missing from `first` to `end` - 1. */
+/* Adds to `ret` the positions from `first` to `end` - 1 that are not in the set. */
 int interval_set_gaps(const struct interval_set *set, uint64_t first,
 		      uint64_t end, struct interval_set *ret);
 
-/* Adds to `ret`, which is neither, the positions of `a` that are also, or are not, in
+/* Adds to `ret`, a third set, the positions of `a` that are in `b`, or that are not in
  * `b`. */
 int interval_set_both(const struct interval_set *a,
 		      const struct interval_set *b, struct interval_set *ret);
@@ -98,16 +96,15 @@ int interval_set_minus(const struct interval_set *a,
 
 /* ---- as bytes (interval_set_code.c) ---- */
 
-/* Appends the encoded form; str_error() tells whether there was memory. */
+/* Appends the encoded form; str_error() reports a failed allocation. */
 void interval_set_encode(const struct interval_set *set, struct str *out);
 
-/* Reads one form, all of `len` bytes, into the set, which must be empty.  -EBADMSG
- * for bytes that are none, -ENOBUFS for too many ranges, -ENOMEM; the set is
- * empty then. */
+/* Reads an encoded form, exactly `len` bytes, into the set, which must be empty.  -EBADMSG:
+ * invalid bytes; -ENOBUFS: too many ranges; -ENOMEM.  After an error the set is empty. */
 int interval_set_decode(struct interval_set *set, const void *data, size_t len);
 
-/* "0-41, 50, 60-99": the first `max` ranges for people, with the last position of
- * each, and how many more there are. */
+/* "0-41, 50, 60-99": the first `max` ranges in readable form, with inclusive ends, and the
+ * number of further ranges. */
 void interval_set_text(const struct interval_set *set, size_t max,
 		       struct str *out);
 

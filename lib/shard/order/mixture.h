@@ -1,20 +1,18 @@
 /* mixture.h - several datasets as one stream, by weight.
  *
- * Weights are whole numbers.  Each period of the stream is as long as their sum, and
- * has of each dataset exactly as many places as its weight, in an order of its own:
- * with weights 70, 20 and 10 each hundred places that begin at a multiple of a
- * hundred have 70, 20 and 10.
+ * Weights are integers.  Each period of the stream is as long as their sum, and has exactly
+ * as many places of each dataset as its weight, in an order of its own.  With weights 70,
+ * 20 and 10, each hundred places from a multiple of a hundred have 70, 20 and 10.
  *
- * Place p is in period p / sum.  The permutation (permutation.h) of the numbers below the sum,
- * with key splitmix64(seed ^ splitmix64(n_datasets)) and tweak splitmix64(period + 1), takes p % sum
- * to a slot; the first weight[0] slots are those of dataset 0, and so on.  Slot number i
- * of dataset d is the dataset's place period * weight[d] + i.  A dataset's places run
- * on: place / n_samples is its epoch, place % n_samples the position in the order of
- * that epoch.  So each of its samples comes once in each of its epochs, and any place
- * is known from its number alone.
+ * Place p is in period p / sum.  The permutation (permutation.h) of the numbers below the
+ * sum, with key splitmix64(seed ^ splitmix64(n_datasets)) and tweak splitmix64(period + 1),
+ * maps p % sum to a slot; the first weight[0] slots belong to dataset 0, and so on.  Slot i
+ * of dataset d is the dataset's place period * weight[d] + i.  The places of a dataset are
+ * numbered consecutively: place / n_samples is its epoch, place % n_samples the position in
+ * the order of that epoch.  So each sample comes once in each epoch of its dataset, and any
+ * place is computed from its number alone.
  *
- * A mix belongs to one thread: it remembers the order of the epoch that each dataset
- * was last in. */
+ * A mixture belongs to one thread: it caches the order of each dataset's last epoch. */
 #ifndef SHARD_ORDER_MIXTURE_H
 #define SHARD_ORDER_MIXTURE_H
 
@@ -30,7 +28,7 @@ enum {
 	MIX_MAX_DATASETS = 4096,
 };
 
-/* The sum of weights, at most. */
+/* The maximum of the sum of weights. */
 #define MIX_MAX_PERIOD (UINT64_C(1) << 32)
 
 struct mix_part {
@@ -54,7 +52,7 @@ void mixture_free(struct mixture *m);
 /* The sum of the weights. */
 uint64_t mixture_period(const struct mixture *m);
 
-/* What is at place `place`, below 2^63.  -ERANGE where a dataset's places would go beyond
+/* The sample at place `place`, below 2^63.  -ERANGE: a dataset's place would exceed
  * 2^63. */
 int mixture_at(struct mixture *m, uint64_t place, struct mix_place *ret);
 

@@ -1,27 +1,25 @@
 /* order.h - the order in which an epoch visits the samples of a dataset.
  *
- * Position p of the epoch is sample order_at(p).  The order follows from the
- * dataset's seed and name and from the epoch, and from nothing else: not from
- * how many workers there are, nor from where they begin.  It takes no memory to
- * speak of and no time to begin, whatever the size of the dataset; positions are
- * looked up in any order, and back.
+ * Position p of the epoch is sample order_at(p).  The order is computed from the dataset's
+ * seed, its name and the epoch alone; it does not depend on the number of workers or on
+ * where they start.  Memory and start-up time do not depend on the size of the dataset.
+ * Positions and samples can be looked up in any order.
  *
- * Key of an epoch: h = splitmix64(len), then h = splitmix64(h ^ word) for each 8 bytes of the
- * name, little-endian, the last filled up with zeros; then
- * key = splitmix64(splitmix64(h ^ seed) + epoch).  Two epochs of a dataset never share one.
+ * Key of an epoch: h = splitmix64(len), then h = splitmix64(h ^ word) for each 8 bytes of
+ * the name, little-endian, the last one padded with zeros; then key =
+ * splitmix64(splitmix64(h ^ seed) + epoch).  Two epochs of a dataset never share one.
  *
  * All samples.  A dataset without shards is one permutation (permutation.h) of its samples
  * with that key.
  *
  * Block shuffle.  Random access to all samples means all shards open at once.  With a
- * `window` the shards themselves are permuted, by that key; each `window` of them
- * that follow each other are a block, and the samples of a block are permuted
- * among themselves, by key + 1 and a tweak, splitmix64(block + 1).  A block reads from
- * `window` shards; any (window - 1) * shard_size positions that follow each other lie
- * in two blocks at most.  The last shard may be short, and comes anywhere; the
- * last block may have fewer shards.
+ * `window` the shards themselves are permuted, by that key.  Each `window` consecutive
+ * shards form a block, and the samples of a block are permuted among themselves, by key + 1
+ * and the tweak splitmix64(block + 1).  A block reads from `window` shards; any (window -
+ * 1) * shard_size consecutive positions lie in at most two blocks.  The last shard may be
+ * short, and can be anywhere in the order; the last block may have fewer shards.
  *
- * An order is read-only once made: any thread may use it. */
+ * An order is immutable: any thread may use it. */
 #ifndef SHARD_ORDER_ORDER_H
 #define SHARD_ORDER_ORDER_H
 
@@ -37,7 +35,7 @@ enum {
 	ORDER_NAME_MAX = 1024, /* bytes of a dataset's name */
 };
 
-/* What an order follows from. */
+/* The parameters of an order. */
 struct order_spec {
 	const char *dataset;
 	uint64_t seed;
@@ -53,16 +51,16 @@ struct order {
 	uint64_t shard_size;
 	uint64_t n_shards;
 	uint64_t window; /* 0: `shards` has the samples */
-	uint64_t short_slot; /* where the last shard comes among all */
-	uint64_t missing; /* samples that the last shard is short of */
+	uint64_t short_slot; /* position of the last shard in their order */
+	uint64_t missing; /* samples missing in the last shard */
 	bool sequential;
 	struct permutation shards;
-	/* Of the samples of a block: a whole one, the one with the short shard,
-	 * the last one, by enum order_block. */
+	/* Permutations of the samples of a block, by enum order_block: of a full block, of
+	 * the one with the short shard, of the last one. */
 	struct permutation blocks[3];
 };
 
-/* Checks the numbers and makes the order.  -EINVAL with a sentence. */
+/* Validates the parameters and computes the order.  -EINVAL, with a message. */
 int order_init(struct order *o, const struct order_spec *spec,
 	       struct roar_error *err);
 

@@ -1,24 +1,23 @@
 /* position.h - which positions of an epoch a rank takes, step by step.
  *
- * All ranks go through one order together.  In a step each of `world` ranks takes
- * `batch` positions, one rank behind the other, so a step takes world * batch
- * positions that follow each other and nobody needs to be asked.  What was consumed
- * after a number of steps is then the beginning of the order: one integer.
+ * All ranks go through one order together.  In a step each of `world` ranks takes `batch`
+ * positions, in the order of the ranks, so a step takes world * batch consecutive positions
+ * without any communication.  The positions consumed after some steps are then a prefix of
+ * the order: one integer.
  *
- * When the number of ranks changes, the new ranks go through what is left, from
- * wherever the old ones had come to: `before` says what was consumed.  It need not be
- * the beginning; what workers took in pull mode, or by themselves, is a set of
- * ranges, and the steps skip them.  As no position is in two steps, nor in two
- * ranks' parts of one, and all that is left is in some step, each sample comes
- * exactly once, however often the size changes.
+ * When the number of ranks changes, the new ranks continue with the positions that are
+ * left; `before` has those consumed.  It need not be a prefix: workers in pull mode leave a
+ * set of ranges, and the steps skip them.  No position is in two steps, nor in the parts of
+ * two ranks, and every remaining position is in some step.  So each sample comes exactly
+ * once, however often the world changes.
  *
- * The last step may find less than world * batch positions.  They are
+ * The last step may have fewer than world * batch positions.  They are
  *
- *	POSITION_EXACT	dealt out: ranks have as many but for one, and may have none
- *	POSITION_DROP	left out, by all ranks: there is no such step
- *	POSITION_PAD	filled up with the first positions of the epoch, again
+ *	POSITION_EXACT	distributed: ranks differ by at most one, and may have none
+ *	POSITION_DROP	dropped by all ranks: there is no such step
+ *	POSITION_PAD	padded with the first positions of the epoch
  *
- * Nothing here changes once made, so any thread may ask for any step. */
+ * A position is immutable, so any thread may ask for any step. */
 #ifndef SHARD_ORDER_POSITION_H
 #define SHARD_ORDER_POSITION_H
 
@@ -52,34 +51,33 @@ struct position {
 	struct position_spec spec;
 	struct interval_set before; /* consumed by earlier worlds */
 	uint64_t *sums; /* [i]: positions in the first i ranges of it */
-	uint64_t left; /* positions that were not */
+	uint64_t left; /* positions not consumed before */
 };
 
-/* `before` may be NULL: the epoch begins.  It is copied.  -EINVAL with a sentence,
+/* `before` may be NULL: nothing was consumed.  It is copied.  -EINVAL, with a message;
  * -ENOMEM. */
 int position_init(struct position *p, const struct position_spec *spec,
 		  const struct interval_set *before, struct roar_error *err);
 void position_release(struct position *p);
 
-/* How many steps there are, for each rank alike. */
+/* The number of steps, which is the same for each rank. */
 uint64_t position_n_steps(const struct position *p);
 
-/* The rank's positions of a step, in order, into room for `batch` of them; how many
- * they are.  The last *ret_n_pad of them, which may be NULL, are there to fill up
- * only. */
+/* Writes the rank's positions of a step, in order, to `ret`, which has room for `batch`.
+ * Returns their number.  The last *ret_n_pad of them (it may be NULL) are padding. */
 size_t position_take(const struct position *p, uint64_t step, uint64_t *ret,
 		     size_t *ret_n_pad);
 
-/* Adds the rank's positions of a step to `ret`, without those that only fill up. */
+/* Adds the rank's positions of a step to `ret`, without padding. */
 int position_ranges(const struct position *p, uint64_t step,
 		    struct interval_set *ret);
 
-/* Adds to `ret` what all ranks together have consumed after that many steps, and
- * before them. */
+/* Adds to `ret` the positions that all ranks together have consumed after `n_steps` steps,
+ * including `before`. */
 int position_consumed(const struct position *p, uint64_t n_steps,
 		      struct interval_set *ret);
 
-/* Adds to `ret` what POSITION_DROP leaves out. */
+/* Adds to `ret` the positions that POSITION_DROP drops. */
 int position_dropped(const struct position *p, struct interval_set *ret);
 
 #endif
