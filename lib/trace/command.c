@@ -1,6 +1,7 @@
 /* command.c - see command.h */
 #include "trace/command.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -8,7 +9,7 @@
 #include "base/clock.h"
 #include "trace/tracer.h"
 
-/* It was stopped by this signal, or goes on (SIGCONT). */
+/* Reports that the command was stopped by this signal, or continues (SIGCONT). */
 static void tell_stopped(const struct tracer_job *job, int sig)
 {
 	atomic_store(&job->control->stopped, sig != SIGCONT);
@@ -25,6 +26,7 @@ static int wait_for(const struct tracer_job *job, pid_t pid, int flags,
 	int status = 0, sig;
 	pid_t r;
 
+	assert(pid > 0);
 	for (;;) {
 		r = wait4(pid, &status, flags | WUNTRACED | WCONTINUED,
 			  ret_usage);
@@ -43,7 +45,7 @@ static int wait_for(const struct tracer_job *job, pid_t pid, int flags,
 			break;
 		}
 	}
-	/* Its pid may soon be somebody else's. */
+	/* The pid may soon be reused. */
 	atomic_store(&job->control->command, -1);
 	if (r < 0)
 		return -errno;

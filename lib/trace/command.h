@@ -1,7 +1,7 @@
-/* command.h - what the kernel says of the command's own process.
+/* command.h - state changes of the command's own process: stopped, continued, ended.
  *
- * Backends that do not stop it hear of it as a shell hears of its jobs: it stops,
- * goes on, and ends. */
+ * For backends that do not stop the command by ptrace.  They wait for it as a shell
+ * waits for its jobs. */
 #ifndef ROAR_TRACE_COMMAND_H
 #define ROAR_TRACE_COMMAND_H
 
@@ -10,18 +10,18 @@
 struct rusage;
 struct tracer_job;
 
-/* A stop of a command that we trace, by its wait status: makes it go on.  Returns
- * the signal that has stopped the whole job, 0 when none did. */
+/* Handles a stop of a command that we trace, given its wait status, and resumes the
+ * command.  Returns the signal that stopped the whole job, or 0 if none did. */
 typedef int command_stopped(void *ctx, pid_t pid, int status);
 
-/* As below, for a command that may be traced as well. */
+/* Like command_wait(), for a command that may also be traced. */
 int command_wait_seized(const struct tracer_job *job, pid_t pid, int flags,
 			int *ret_status, command_stopped *stopped, void *ctx);
 
-/* Waits for the command's end; with WNOHANG in `flags` it only takes what is known.
- * Stops on the way are told to the job and stand in its control page.  Returns 1
- * when it has ended, with its wait status and usage (`ret_usage` may be NULL), 0
- * when it lives, or a negative errno when it is nobody to wait for. */
+/* Waits for the command to end; with WNOHANG in `flags` it does not block.  Stops on
+ * the way are reported to the job and set in its control page.  Returns 1 when the
+ * command has ended, with its wait status and usage (`ret_usage` may be NULL), 0 when
+ * it is alive, or a negative errno when `pid` is not a child to wait for. */
 int command_wait(const struct tracer_job *job, pid_t pid, int flags,
 		 int *ret_status, struct rusage *ret_usage);
 

@@ -1,7 +1,7 @@
-/* inherited.h - the files that a command will find open.
+/* inherited.h - the files that the command inherits as open descriptors.
  *
- * They are ours as well until we let go of them, and here a look at a descriptor is
- * one system call; in the command, through /proc, it is many. */
+ * The tracer has the same descriptors until it closes them.  To examine one here is one
+ * system call; to examine it in the command, through /proc, takes many. */
 #ifndef ROAR_TRACE_INHERITED_H
 #define ROAR_TRACE_INHERITED_H
 
@@ -10,10 +10,10 @@
 struct inherited {
 	int *fds; /* of regular files that exec does not close */
 	size_t n, cap;
-	int error; /* not 0: they could not be listed, negative errno */
+	int error; /* negative errno if they could not be listed, else 0 */
 };
 
-/* `in` is zeroed. */
+/* Fills in `in`, which the caller has zeroed. */
 void inherited_find(struct inherited *in);
 void inherited_release(struct inherited *in);
 

@@ -2,6 +2,7 @@
 #include "trace/launch.h"
 
 #include <alloca.h>
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -45,6 +46,7 @@ void launch_open_gate(struct tracer_control *control)
 
 void launch_abort(struct tracer_control *control, pid_t pid)
 {
+	assert(pid > 0);
 	set_gate(control, GATE_ABORT);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
@@ -63,7 +65,7 @@ static void wait_at_gate(struct tracer_control *control)
 		_exit(127);
 }
 
-/* Signals as the command would have found them without us. */
+/* Restores the signal settings that the command would have without us. */
 static void restore_signals(const struct tracer_job *job)
 {
 	for (int sig = 1; sig < SIGRTMIN; sig++) {
@@ -97,8 +99,8 @@ static int install_filter(const struct sock_fprog *filter, unsigned flags)
 	return r < 0 ? -errno : r;
 }
 
-/* Once the listener has heard of a call, only death interrupts it, so that signals
- * do not make it happen twice (Linux 5.19). */
+/* Once the listener has received a call, only a fatal signal interrupts it, so that
+ * signals do not make it happen twice (Linux 5.19). */
 static int install_listener(const struct sock_fprog *filter)
 {
 	int r = install_filter(filter,
@@ -110,7 +112,7 @@ static int install_listener(const struct sock_fprog *filter)
 	return r;
 }
 
-/* The descriptor, or what went wrong, to the process at the other end. */
+/* Sends the descriptor, or the error, to the process at the other end. */
 static void send_listener(int to, int listener)
 {
 	(void)fd_send(to, &listener, sizeof(listener), listener, 0);
@@ -167,9 +169,9 @@ static _Noreturn void become(const struct tracer_job *job,
 
 /* ---- in the tracer again ---- */
 
-/* A program, or the ruins of one?  Shells look for a NUL in the first line, and
- * do not take such a file for a script.  Asked before there is a child, whose own
- * opens would be observed. */
+/* Is it a script, or a damaged binary?  Shells look for a NUL in the first line and do
+ * not run such a file as a script.  Checked before there is a child, whose own opens
+ * would be observed. */
 static bool is_binary(const char *file)
 {
 	CLEANUP(closep)
@@ -191,6 +193,7 @@ int launch_listener(int line)
 	int result;
 	ssize_t n = fd_receive(line, &result, sizeof(result), 0, &fd);
 
+	assert(line >= 0);
 	(void)close(line);
 	if (n < 0)
 		return (int)n;
@@ -211,6 +214,7 @@ int launch_child(const struct tracer_job *job, const struct launch *how,
 	pid_t pid;
 	int r;
 
+	assert(!how->listens || ret_line);
 	if (how->listens &&
 	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line) < 0)
 		return -errno;

@@ -130,7 +130,7 @@ static enum probe_state look_at_preload(struct probe *p)
 	return PROBE_READY;
 }
 
-/* Yama: 2 leaves it to privileged processes, 3 to nobody.  No file: no Yama. */
+/* Yama: 2 restricts ptrace to privileged processes, 3 forbids it.  No file: no Yama. */
 static int yama_scope(void)
 {
 	CLEANUP(str_release) struct str text = STR_INIT;
@@ -145,7 +145,7 @@ static enum probe_state look_at_ptrace(struct probe *p)
 	int scope = yama_scope();
 
 	p->cost = "medium: every process waits at each file";
-	/* Nobody traces our parent for us, so the right answer is ESRCH. */
+	/* We do not trace our parent, so the expected error is ESRCH. */
 	if (ptrace(PTRACE_DETACH, getppid(), NULL, NULL) < 0 &&
 	    (errno == EPERM || errno == ENOSYS))
 		return refuse_errno(p, "ptrace is refused here");
@@ -159,9 +159,10 @@ static const struct {
 	const struct tracer_ops *ops;
 	enum probe_state (*look)(struct probe *p);
 } looks[] = {
-	/* In the order of `auto`: the best record first, then what costs least.
-	 * eBPF holds nobody up, so that what the run overwrites soon after it has
-	 * read it may go unidentified; the library alone does not see all. */
+	/* In the order of `auto`: the most complete record first, then the lowest
+	 * overhead.  eBPF does not make processes wait, so a file that the run
+	 * overwrites soon after reading it may stay unidentified; the library alone
+	 * does not see everything. */
 	{ &tracer_hybrid, look_at_hybrid },
 	{ &tracer_ebpf, look_at_ebpf },
 	{ &tracer_ptrace, look_at_ptrace },
@@ -192,7 +193,7 @@ static bool is_listed(const struct tracer_ops *const *list, size_t n,
 	return false;
 }
 
-/* ptrace is always tried: when nothing works, its failure says why. */
+/* ptrace is always tried: when no backend works, its error message explains why. */
 static size_t add_auto(const struct tracer_ops *list[PROBE_MAX], size_t n)
 {
 	for (size_t i = 0; i < N_LOOKS && n < PROBE_MAX; i++) {

@@ -1,12 +1,12 @@
-/* probe_cache.c - refusals that later runs need not meet again
+/* probe_cache.c - remembers refusals for later runs
  *
  *	roar-tracers 1 KEY
  *	hybrid 1731660000 a sentence
  *
- * KEY names all that a refusal depends on; a file with another key is as good as
- * none.  The number is the time of the refusal, in seconds since 1970.  The file is
- * small, written whole, and whatever cannot be understood in it is skipped: it can
- * cost a better tracer for an hour, never more. */
+ * KEY names everything that a refusal depends on; a file with another key is ignored.
+ * The number is the time of the refusal, in seconds since 1970.  The file is small and
+ * written as a whole.  Lines that cannot be parsed are skipped: a damaged file can cost
+ * a better tracer for an hour at most. */
 #include "trace/probe_internal.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ enum {
 
 /* ---- where, and for whom ---- */
 
-/* The folder, made when `create`.  A descriptor or a negative errno. */
+/* Opens the directory, and makes it when `create`.  A descriptor or a negative errno. */
 static int open_folder(bool create)
 {
 	CLEANUP(str_release) struct str dir = STR_INIT;
@@ -90,7 +90,7 @@ static const char *read_lines(int dir, const char *key, struct str *text)
 	return text->data + head.len;
 }
 
-/* The sentence of a line about that backend, if it is still believed. */
+/* The message of a line about that backend, if it is still valid. */
 static const char *sentence_of(const char *line, const char *name)
 {
 	size_t len = strlen(name);

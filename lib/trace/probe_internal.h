@@ -4,10 +4,10 @@
 
 #include "trace/probe.h"
 
-/* What was remembered of this backend, in `why`; false when nothing was. */
+/* Fetches the remembered refusal of this backend into `why`; false when there is none. */
 bool probe_recall(const struct tracer_ops *ops, char *why, size_t size);
 
-/* Has this process all capabilities of the mask? */
+/* Does this process have all capabilities of the mask? */
 bool probe_has_capabilities(unsigned long long mask);
 unsigned long long probe_capabilities(void);
 

@@ -34,7 +34,7 @@ static struct sum *allocate(struct sums *s, uint64_t dev, uint64_t ino)
 	return sum;
 }
 
-/* Makes it what its numbers stand for. */
+/* Makes it the current file of its numbers. */
 static void put(struct sums *s, struct sum *sum)
 {
 	if (map_set(&s->files, sum, KEY_LEN, sum) < 0)
@@ -54,7 +54,7 @@ void sums_create(struct sums *s, uint64_t dev, uint64_t ino,
 	put(s, sum);
 }
 
-/* A file whose open nobody told of: it was there before those that are known. */
+/* A file whose open was not reported: it existed before the known ones. */
 static struct sum *add_oldest(struct sums *s, struct sum *newest, uint64_t dev,
 			      uint64_t ino, uint32_t generation)
 {

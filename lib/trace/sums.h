@@ -1,12 +1,13 @@
-/* sums.h - how much was read from files, and written to them, in one run.
+/* sums.h - bytes read from and written to each file in one run.
  *
- * Evidence, by inode, from backends that count bytes: it never changes what a file was
- * to the run.  A file is known by its device and inode, whatever names it has and gets.
- * When a file is gone its number may be given to another, which has another generation:
- * each is a file of its own here, and the time of an open tells them apart.
+ * Evidence, by inode, from backends that count bytes: it never changes the role of a
+ * file in the run.  A file is identified by its device and inode, whatever its names.
+ * When a file is deleted its inode number may be reused for another file, which has
+ * another generation.  Both are kept as separate files here, and the time of an open
+ * distinguishes them.
  *
- * A zeroed struct is ready for use.  Sums belong to one thread; about 100 bytes a
- * file. */
+ * A zeroed struct is ready for use.  Sums belong to one thread; they take about 100
+ * bytes per file. */
 #ifndef ROAR_TRACE_SUMS_H
 #define ROAR_TRACE_SUMS_H
 
@@ -21,28 +22,30 @@ struct sum {
 	uint64_t ino;
 	uint64_t bytes_read; /* by system calls; not through mappings */
 	uint64_t bytes_written;
-	int64_t since_ns; /* of a file that the run has made; else 0 */
-	struct sum *older; /* the file that had the number before */
+	int64_t since_ns; /* creation time of a file that the run created; else 0 */
+	struct sum *older; /* the previous file with this inode number */
 	uint32_t generation;
 };
 
 struct sums {
 	struct map files; /* (dev, ino) -> struct sum, the latest */
 	struct pool pool;
-	uint64_t n_lost; /* times that bytes could not be added */
+	uint64_t n_lost; /* how often bytes could not be added */
 };
 
 void sums_release(struct sums *s);
 
-/* The run has made a file at `time_ns`: what was known by its numbers is another. */
+/* The run has created a file at `time_ns`.  Earlier sums of the same numbers belong to
+ * another file. */
 void sums_create(struct sums *s, uint64_t dev, uint64_t ino,
 		 uint32_t generation, int64_t time_ns);
 
-/* Adds to a file. */
+/* Adds bytes to a file. */
 void sums_add(struct sums *s, uint64_t dev, uint64_t ino, uint32_t generation,
 	      uint64_t bytes_read, uint64_t bytes_written);
 
-/* stat() knows the file (dev, ino) as (as_dev, as_ino): so will sums_find(). */
+/* stat() reports the file (dev, ino) as (as_dev, as_ino): lets sums_find() find it by
+ * both. */
 void sums_alias(struct sums *s, uint64_t dev, uint64_t ino, uint64_t as_dev,
 		uint64_t as_ino);
 

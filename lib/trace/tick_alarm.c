@@ -6,7 +6,7 @@
 
 void alarm_every(unsigned ms, unsigned *now_ms)
 {
-	/* Repeated, since one that comes just before the sleep is lost. */
+	/* Periodic, because a signal that comes just before the sleep is lost. */
 	struct timeval interval = { ms / 1000, ms % 1000 * 1000 };
 	struct itimerval every = { interval, interval };
 

@@ -1,9 +1,9 @@
-/* tick_alarm.h - the timer that wakes a tracer from whatever it sleeps in. */
+/* tick_alarm.h - the timer that interrupts a tracer in any blocking call. */
 #ifndef ROAR_TRACE_TICK_ALARM_H
 #define ROAR_TRACE_TICK_ALARM_H
 
-/* SIGALRM comes every `ms` milliseconds from now on; 0: no more.  *now_ms is the
- * interval so far, which becomes the new one; the same again costs nothing. */
+/* Sends SIGALRM every `ms` milliseconds from now on; 0 stops the timer.  *now_ms holds
+ * the current interval and is updated; setting the same interval again costs nothing. */
 void alarm_every(unsigned ms, unsigned *now_ms);
 
 #endif

@@ -38,8 +38,10 @@ int tracer_start(const struct tracer_ops *ops, const struct tracer_job *job,
 
 	assert(job->file && job->argv && job->envp && job->control);
 	r = ops->start(job, ret_tracer, err);
-	if (r == 0)
+	if (r == 0) {
 		(*ret_tracer)->job = job;
+		(*ret_tracer)->thread = pthread_self();
+	}
 	return r;
 }
 
@@ -84,6 +86,7 @@ static void tell_aliases(const struct tracer_job *job)
 int tracer_run(struct tracer *t, struct tracer_result *ret,
 	       struct roar_error *err)
 {
+	assert(pthread_equal(t->thread, pthread_self()));
 	if (t->ops != &tracer_none)
 		tell_aliases(t->job);
 	return t->ops->run(t, ret, err);
@@ -91,6 +94,7 @@ int tracer_run(struct tracer *t, struct tracer_result *ret,
 
 void tracer_linger(struct tracer *t)
 {
+	assert(pthread_equal(t->thread, pthread_self()));
 	if (t->ops->linger)
 		t->ops->linger(t);
 }
@@ -110,7 +114,7 @@ struct tracer_control *tracer_control_new(void)
 	return page == MAP_FAILED ? NULL : page;
 }
 
-/* ---- none: the command runs, nobody looks ---- */
+/* ---- none: the command runs unobserved ---- */
 
 struct none {
 	struct tracer base;

@@ -23,6 +23,7 @@ const struct stat call_no_file;
 
 int observer_init(struct observer *o, const struct tracer_job *job)
 {
+	assert(job && job->sink);
 	o->job = job;
 	proof_init(&o->proof);
 	o->resolver.clock = &o->mono_ns;
@@ -62,6 +63,7 @@ void observer_set_time(struct observer *o)
 
 void observer_tick(struct observer *o)
 {
+	assert(!o->tick_ms || o->job->tick);
 	if (!o->tick_ms || o->quiet ||
 	    o->mono_ns - o->tick_ns < o->tick_ms * 1000000LL)
 		return;
@@ -77,6 +79,7 @@ void call_emit(struct observer *o, const struct tracee *t, enum event_kind kind,
 	size_t len = path ? path->len : 0;
 	size_t len2 = path2 ? path2->len : 0;
 
+	assert(t && t->process);
 	if (o->quiet)
 		return;
 	if ((path && str_error(path) < 0) || (path2 && str_error(path2) < 0)) {
@@ -201,6 +204,8 @@ bool call_await(struct tracee *t, enum call call, uint64_t flags,
 {
 	struct pending *w = &t->pending;
 
+	assert(call != CALL_NONE);
+	assert(before);
 	w->call = call;
 	w->waited = false;
 	w->hidden = false;
@@ -219,14 +224,15 @@ bool call_await_unseen(struct tracee *t, int error, const char *path)
 {
 	struct str text = { .data = (char *)path, .len = strlen(path) };
 
+	assert(error < 0);
 	return call_await(t, CALL_UNSEEN, call_gap_of(error), &call_no_file,
 			  &text, NULL);
 }
 
 /* ---- calls about the process rather than a file ---- */
 
-/* While one is under way nobody can tell whether it has taken effect: no current
- * directory is remembered until it has returned. */
+/* While a chdir is in progress it is unknown whether it has taken effect: no current
+ * directory is cached until it has returned. */
 static bool enter_chdir(struct observer *o, struct tracee *t)
 {
 	o->tree.n_chdir++;
@@ -259,7 +265,7 @@ static void done_io_uring(struct observer *o, struct tracee *t)
 	call_gap(o, t, EVENT_GAP_IO_URING, exe);
 }
 
-/* Of any process: the next opens look at the limit again. */
+/* Of any process: the next opens check the limit again. */
 static bool enter_limit(struct observer *o)
 {
 	o->tree.limit_ns = o->mono_ns;
@@ -328,7 +334,7 @@ static bool enter_namespace(struct observer *o, struct tracee *t)
 	return await_result(t, CALL_NAMESPACE);
 }
 
-/* What the job has open there would keep it from being unmounted, and it could not
+/* Files that the job has open there would keep it from being unmounted, and could not
  * be found below a new mount. */
 static bool enter_mount(struct observer *o, struct tracee *t, uint64_t path)
 {
@@ -372,11 +378,11 @@ static void done_namespace(struct observer *o, struct tracee *t)
 		call_gap(o, t, EVENT_GAP_NAMESPACE,
 			 "/proc/self/mountinfo cannot be read");
 	call_check_namespaces(o, t);
-	t->process->placed = false; /* of one thread, perhaps */
+	t->process->placed = false; /* perhaps of one thread only */
 }
 
-/* Events of fanotify come with descriptors, which nobody sees arrive, unless handles
- * were asked for. */
+/* Events of fanotify come with descriptors, whose arrival is not visible, unless the
+ * program requested handles. */
 static bool enter_fanotify(struct tracee *t, uint64_t flags)
 {
 	if (flags & FAN_REPORT_FID)
@@ -384,14 +390,14 @@ static bool enter_fanotify(struct tracee *t, uint64_t flags)
 	return call_await_unseen(t, -ENOENT, "files given by fanotify");
 }
 
-/* Only a look at its descriptors tells what such a call has brought. */
+/* Only the process's descriptors show which files such a call has received. */
 static bool brings_descriptors(enum call call)
 {
 	return call == CALL_RECVMSG || call == CALL_RECVMMSG ||
 	       call == CALL_HANDLE;
 }
 
-/* Calls that name no file, and openat2(), whose flags lie in a struct. */
+/* Calls without a file name, and openat2(), whose flags lie in a struct. */
 static bool enter_other(struct observer *o, struct tracee *t, enum call call,
 			const uint64_t args[6])
 {
@@ -439,8 +445,8 @@ static bool enter_other(struct observer *o, struct tracee *t, enum call call,
 
 /* ---- calls that name files ---- */
 
-/* Where the value of an argument is found: its place among the six, or behind
- * them what a short form stands for. */
+/* Where the value of an argument is found: its index among the six, or an index after
+ * them for the default of a short form. */
 enum { CWD = 6, NO_FLAGS, CREAT_FLAGS };
 
 struct name_place {
@@ -449,7 +455,7 @@ struct name_place {
 };
 
 static const struct {
-	call_entry enter; /* NULL: the call names no file */
+	call_entry enter; /* NULL: the call does not name files */
 	uint8_t flags;
 	struct name_place name;
 	struct name_place new_name; /* of calls that have one */
@@ -502,6 +508,7 @@ static bool read_names(struct observer *o, struct tracee *t, enum call call,
 
 bool call_names_files(enum call call)
 {
+	assert(call < CALL_END);
 	return forms[call].enter;
 }
 
@@ -514,6 +521,7 @@ bool call_decode(struct observer *o, struct tracee *t, enum call call,
 		[CREAT_FLAGS] = O_CREAT | O_WRONLY | O_TRUNC,
 	};
 
+	assert(call < CALL_END);
 	if (!forms[call].enter)
 		return false;
 	memcpy(values, args, 6 * sizeof(args[0]));
@@ -539,8 +547,8 @@ static bool leads_on(const struct pending *w)
 	}
 }
 
-/* Every entry ends here.  Nobody can be caught up with before what is known of the
- * call is safe in `pending`. */
+/* Every entry ends here.  Other threads are waited for only after everything known
+ * about the call is stored in `pending`. */
 static bool entered(struct observer *o, struct tracee *t, bool awaited)
 {
 	struct pending *w = &t->pending;
@@ -558,6 +566,7 @@ bool call_enter(struct observer *o, struct tracee *t, enum call call,
 {
 	struct call_args a;
 
+	assert(call < CALL_END);
 	if (!forms[call].enter)
 		return entered(o, t, enter_other(o, t, call, args));
 	return call_looks(o) && call_decode(o, t, call, args, &a) &&
@@ -607,6 +616,7 @@ static void dispatch_exit(struct observer *o, struct tracee *t, int64_t result)
 
 void call_exit(struct observer *o, struct tracee *t, int64_t result)
 {
+	assert(t->pending.call != CALL_NONE);
 	if (result >= 0 && t->pending.call != CALL_CHDIR)
 		dispatch_exit(o, t, result);
 	call_forget(o, t);

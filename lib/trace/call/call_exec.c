@@ -19,14 +19,14 @@
 
 enum { COMMAND_MAX = 4096 }; /* bytes kept of a command line */
 
-/* The program is there for the process, and has no name for us. */
+/* The program exists for the process, but has no name in our view. */
 static void hide(struct observer *o, struct tracee *t, const char *path)
 {
 	call_gap(o, t, EVENT_GAP_NAMESPACE, path);
 	str_clear(&t->exec_path);
 }
 
-/* Success is an event of its own; the name of a failed one is overwritten by the
+/* A success is an event of its own; the name of a failed call is overwritten by the
  * next. */
 bool call_execve(struct observer *o, struct tracee *t,
 		 const struct call_args *a)
@@ -58,7 +58,7 @@ bool call_execve(struct observer *o, struct tracee *t,
 
 /* ---- what the kernel loaded ---- */
 
-/* Sends `path`, of which the stat may be `seen`, and whatever it needs to run. */
+/* Sends `path`, whose stat may be `seen`, and the files that it needs to run. */
 static void emit_chain(struct observer *o, struct tracee *t, struct str *path,
 		       const struct stat *seen, unsigned flags)
 {
@@ -118,9 +118,9 @@ static bool changes_rights(const char *exe, const struct stat *st)
 	       loader_has_capability(exe, st);
 }
 
-/* A program that should have other rights than we.  Traced or filtered by a process
- * without privileges it did not get them; traced by root it may have fewer than
- * we. */
+/* A program that should have other privileges than we have.  Under a tracer or filter
+ * without privileges it did not get them; traced by root it may have fewer than we
+ * have. */
 static void check_privilege(struct observer *o, struct tracee *t,
 			    const char *exe, const struct stat *st)
 {
@@ -131,8 +131,8 @@ static void check_privilege(struct observer *o, struct tracee *t,
 	t->process->restricted = true;
 }
 
-/* The number in "mnt:[4026531841]"; 0 when it is not shown.  To read the link is half
- * the price of a look at what it leads to. */
+/* The number in "mnt:[4026531841]"; 0 when it is not shown.  Reading the link costs
+ * half as much as stat() of its target. */
 static uint64_t namespace_of(pid_t tid, const char *which)
 {
 	char path[48], text[32];
@@ -158,7 +158,7 @@ void call_check_namespaces(struct observer *o, struct tracee *t)
 	if (mounts)
 		t->process->foreign_mounts = mounts != o->mount_ns;
 	t->process->placed = mounts && users;
-	/* Another user namespace has less rights over our files. */
+	/* Another user namespace has fewer rights over our files. */
 	if (users && users != o->user_ns)
 		t->process->restricted = true;
 }
@@ -171,8 +171,8 @@ static bool is_same_file(const char *a, const char *b)
 	       x.st_ino == y.st_ino;
 }
 
-/* What the process runs, for who does not know it; nothing where that has no name for
- * us. */
+/* The file that the process runs, for callers that do not know it; empty where it has
+ * no name in our view. */
 static void read_exe(struct tracee *t, struct str *exe)
 {
 	char link[32];

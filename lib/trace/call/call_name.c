@@ -16,8 +16,8 @@ static int look(const struct str *path, struct stat *ret)
 	return lstat(path->data, ret) < 0 ? -errno : 0;
 }
 
-/* resolve_name() for the names of a call that is not about a directory's content:
- * a slash at the end says that a directory is meant, and no more. */
+/* resolve_name() for calls that are not about a directory's content: a slash at the end
+ * only says that a directory is meant. */
 static int name_of(struct observer *o, struct tracee *t, int dirfd,
 		   const char *path, size_t len, struct str *out)
 {
@@ -69,8 +69,8 @@ bool call_rename(struct observer *o, struct tracee *t,
 		return out_of_reach(t, r, a->path2);
 	if (!(a->flags & RENAME_NOREPLACE) && tell_replaced(o, &st))
 		return false;
-	/* What was read here may be hashed by its name, which leads elsewhere or
-	 * nowhere in a moment. */
+	/* A file that was read may still have to be hashed by this name, which leads
+	 * elsewhere or nowhere in a moment. */
 	call_tell_change(o, &o->name, &st);
 	return call_await(t, CALL_RENAME, a->flags, &st, &o->name, &o->name2);
 }
@@ -158,7 +158,7 @@ static void let_unlink(struct observer *o, struct tracee *t,
 	call_emit(o, t, EVENT_UNLINK, 0, 0, st, &o->name, NULL);
 }
 
-/* A file that the run has just made: it is there, and nobody's input. */
+/* A file that the run has just made: it exists, and is not an input. */
 static bool unlinks_recent(struct observer *o, struct tracee *t)
 {
 	struct stat st = { .st_mode = S_IFREG };
@@ -232,7 +232,7 @@ static void done_rename(struct observer *o, struct tracee *t)
 		resolver_forget(&o->resolver);
 	if (S_ISDIR(w->before.st_mode) || flags)
 		o->tree.cwd_generation++;
-	/* What had the new name stands at the old one by now. */
+	/* The file that had the new name has the old one by now. */
 	if (flags && look(&w->path, &other) == 0)
 		other_type = (int)event_ftype_of(other.st_mode);
 	if (other_type == EVENT_FTYPE_DIRECTORY)

@@ -36,9 +36,9 @@ static unsigned event_flags_of(uint64_t flags, bool existed)
 	return f;
 }
 
-/* Opens that concern no content of a named file: O_PATH reads nothing;
- * O_DIRECTORY opens a directory or, as a part of O_TMPFILE, a file that has no
- * name yet.  Only beside O_CREAT it makes a regular file, on Linux before 6.4. */
+/* Opens that do not involve the content of a named file.  O_PATH reads nothing;
+ * O_DIRECTORY opens a directory or, as a part of O_TMPFILE, a file that has no name
+ * yet.  Only with O_CREAT it makes a regular file, on Linux before 6.4. */
 static bool is_idle(uint64_t flags)
 {
 	if (flags & O_PATH)
@@ -46,14 +46,14 @@ static bool is_idle(uint64_t flags)
 	return (flags & O_DIRECTORY) && !(flags & O_CREAT);
 }
 
-/* Only the descriptor will tell what the name means to the process. */
+/* Only the descriptor will show which file the name means for the process. */
 static bool open_unseen(struct tracee *t, uint64_t flags)
 {
 	return call_await(t, CALL_OPEN, flags, &call_no_file, NULL, NULL);
 }
 
-/* An input that is emptied must be identified before that is known; one that is
- * opened for reading and writing, when it is known to be an input. */
+/* A file that is truncated must be identified before it is known to be an input; a file
+ * opened for reading and writing, when it is known to be one. */
 static void tell_open(struct observer *o, struct tracee *t, uint64_t flags,
 		      const struct stat *before, const struct str *path)
 {
@@ -70,10 +70,9 @@ static bool is_doubtful(const struct observer *o, const struct tracee *t)
 	return call_is_doubtful(t) || race_is_on(o, t, &o->name);
 }
 
-/* A process of the run is about to serve a file system (FUSE).  To look at a file
- * there is to wait for that process, which may be waiting for us: both would wait
- * for ever.  Names do not tell in time which files are there, so that nobody is looked
- * at from now on. */
+/* A process of the run is about to serve a file system (FUSE).  To examine a file there
+ * is to wait for that process, which may be waiting for us: a deadlock.  Names do not
+ * show in time which files are there, so no file is examined from now on. */
 static void serves_files(struct observer *o, const struct tracee *t)
 {
 	call_gap(o, t, EVENT_GAP_NAMESPACE,
@@ -115,7 +114,7 @@ static bool open_new(struct observer *o, struct tracee *t, uint64_t flags)
 	return false;
 }
 
-/* Reading back what the run has just made: nothing to learn from a look. */
+/* The run reads back a file it has just made: lstat() would add nothing. */
 static bool reads_recent(struct observer *o, struct tracee *t, uint64_t flags)
 {
 	struct stat st = { .st_mode = S_IFREG };
@@ -131,7 +130,7 @@ static bool reads_recent(struct observer *o, struct tracee *t, uint64_t flags)
 	return true;
 }
 
-/* Only reads: for them a look at the file is all that is needed. */
+/* Only reads: for them examining the file is enough. */
 static bool is_known(struct observer *o, struct tracee *t,
 		     const struct call_args *a, struct stat *st)
 {
@@ -162,11 +161,12 @@ static bool open_link(struct observer *o, struct tracee *t,
 		keep(o, t, a, &st);
 		return open_existing(o, t, flags, &st);
 	}
-	/* Dangling and about to be created, or only the tracee can tell. */
+	/* Dangling and about to be created, or only the tracee can resolve it. */
 	return open_unseen(t, flags);
 }
 
-/* The name cannot be looked at: it may not be there, or not for us, or not yet. */
+/* The name cannot be examined: it may not exist, not be visible to us, or not exist
+ * yet. */
 static bool out_of_sight(const struct observer *o, struct tracee *t,
 			 uint64_t flags, int error)
 {
@@ -192,7 +192,7 @@ bool call_open(struct observer *o, struct tracee *t, const struct call_args *a)
 		return open_existing(o, t, flags, &st);
 	r = call_resolve(o, t, a->dirfd, a->path, a->len, &o->name);
 	if (r == -EOVERFLOW)
-		return false; /* nor would the descriptor tell */
+		return false; /* the descriptor would not show it either */
 	if (r < 0)
 		return out_of_sight(o, t, flags, r);
 	if (reads_recent(o, t, flags))
@@ -208,8 +208,8 @@ bool call_open(struct observer *o, struct tracee *t, const struct call_args *a)
 	return open_existing(o, t, flags, &st);
 }
 
-/* Whether the kernel refuses, because of a rule or of a flag it does not know, only
- * the result tells. */
+/* Only the result shows whether the kernel refuses the call because of a rule or an
+ * unknown flag. */
 bool call_open_by_rules(struct observer *o, struct tracee *t,
 			const struct call_args *a)
 {
@@ -266,8 +266,8 @@ bool call_openat2(struct observer *o, struct tracee *t, const uint64_t args[6])
 	return open_by_own_rules(o, t, args, &how);
 }
 
-/* Content of other mounts has no name for us; what the kernel makes up for the reader
- * (/proc) is not content. */
+/* Content of other mounts has no name in our view; what the kernel generates for the
+ * reader (/proc) is not content. */
 static bool is_hidden(const struct tracee *t, int64_t fd,
 		      const struct str *path, const struct stat *st)
 {
@@ -298,10 +298,10 @@ static bool is_asked_for(const struct pending *w, const struct stat *st)
 	return w->path.len && same_file(&w->before, st);
 }
 
-/* The file behind a new descriptor, and its name in o->name.  The name that was
- * asked for is the right one if it led to this file; then the name which the kernel
- * tells may be a later one.  It must do, too, when the kernel has none, because
- * the file is removed or its descriptor closed already. */
+/* The file of a new descriptor, and its name in o->name.  The name in the call is the
+ * right one if it led to this file; then the name that the kernel reports may be a
+ * later one.  It is also used when the kernel has none, because the file was removed or
+ * its descriptor closed already. */
 static int opened_file(struct observer *o, const struct tracee *t, int64_t fd,
 		       struct stat *st)
 {
@@ -311,7 +311,7 @@ static int opened_file(struct observer *o, const struct tracee *t, int64_t fd,
 
 	str_clear(&o->name);
 	r = resolve_fd(t->tid, (int)fd, &o->name, st);
-	/* Descriptors of a process that is ending are shut to its own user. */
+	/* The descriptors of an exiting process are not accessible to its own user. */
 	if (r == -EACCES && w->path.len && !o->name.len)
 		r = -ENOENT;
 	closed = r == -ENOENT && !o->name.len;
@@ -327,8 +327,8 @@ static int opened_file(struct observer *o, const struct tracee *t, int64_t fd,
 	return r;
 }
 
-/* What an awaited open turned out to be.  The descriptor knows best; the entry
- * knows what was there before. */
+/* Reports the result of an awaited open.  The descriptor identifies the file; the entry
+ * recorded what existed before. */
 void call_open_done(struct observer *o, struct tracee *t, int64_t fd)
 {
 	struct pending *w = &t->pending;
@@ -354,11 +354,12 @@ void call_open_done(struct observer *o, struct tracee *t, int64_t fd)
 		call_gap(o, t, EVENT_GAP_NAMESPACE, o->name.data);
 		return;
 	}
-	/* Nothing could be seen at the entry: a file with content, or one that
-	 * was not to be created, has been there. */
+	/* Nothing was visible at the entry: a file with content, or one that was not to
+	 * be created, existed before. */
 	if (!existed && (!(w->flags & O_CREAT) || st.st_size))
 		existed = true;
-	/* Another file than was seen, or none was: as it is now, then. */
+	/* Another file than at the entry, or none was seen there: take its current
+	 * state. */
 	if (same_file(&w->before, &st))
 		st = w->before;
 	race_opened(o, &o->name, &st);

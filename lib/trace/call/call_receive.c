@@ -1,8 +1,7 @@
-/* call_receive.c - files a process has without having opened them
+/* call_receive.c - files that a process has without having opened them
  *
- * Descriptors are inherited, or arrive in SCM_RIGHTS messages.  Those from inside
- * the tree have been seen when they were opened; telling of them again does no
- * harm. */
+ * Descriptors are inherited, or arrive in SCM_RIGHTS messages.  Those from inside the
+ * tree were seen when they were opened; reporting them again does no harm. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +38,7 @@ int call_descriptor_flags(pid_t tid, int fd, unsigned *ret_flags)
 	return 0;
 }
 
-/* Descriptors of a process that is ending are shut to its own user. */
+/* The descriptors of an exiting process are not accessible to its own user. */
 static bool is_ending(pid_t tid)
 {
 	char text[16];
@@ -47,8 +46,8 @@ static bool is_ending(pid_t tid)
 	return proc_read(tid, "cmdline", text, sizeof(text)) == -ESRCH;
 }
 
-/* A descriptor could not be looked at: because it has no file or is closed again, or
- * because we have none left ourselves, or are not allowed to. */
+/* A descriptor could not be examined: it has no file or is closed again, or we have no
+ * free descriptor ourselves, or we are not permitted. */
 static void unlisted(struct observer *o, struct tracee *t, int error)
 {
 	if (error == -EINVAL || error == -ENOENT || error == -ESRCH ||
@@ -66,7 +65,7 @@ void call_scan_file(struct observer *o, struct tracee *t, int fd, unsigned skip)
 
 	if (r == 0 && S_ISDIR(st.st_mode) &&
 	    !resolve_is_visible(t->tid, fd, &o->name, &st))
-		o->tree.detached = true; /* or mounted for others alone */
+		o->tree.detached = true; /* or mounted for other processes only */
 	if (r == 0 && !S_ISREG(st.st_mode))
 		return;
 	if (r == 0)
@@ -121,7 +120,7 @@ void call_scan_inherited(struct observer *o, struct tracee *t)
 
 /* ---- SCM_RIGHTS ---- */
 
-/* Most messages have no room for descriptors: one look and it runs on. */
+/* Most messages have no room for descriptors: after one read the process continues. */
 bool call_recvmsg(struct observer *o, struct tracee *t, uint64_t message)
 {
 	struct msghdr m;
@@ -171,8 +170,8 @@ void call_recvmsg_done(struct observer *o, struct tracee *t)
 			m.msg_controllen) < 0)
 		return;
 	m.msg_control = control;
-	/* Another thread may have written there since: a length that lies would
-	 * lead round in circles. */
+	/* Another thread may have written there since: a wrong length could make this
+	 * loop endless. */
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c && fits(&m, c);
 	     c = CMSG_NXTHDR(&m, c))
 		scan_rights(o, t, c);

@@ -1,16 +1,16 @@
 /* calls_common.h - the calls that every 64-bit architecture has by name.
  *
- * One list, so that a call which is observed on one machine is observed on all.
- * Included by the calls_*.c files alone: the numbers are those of the machine it
- * is compiled for.  Younger than some headers are 442, mount_setattr, 446,
- * landlock_restrict_self, 452, fchmodat2, 463, setxattrat, 466, removexattrat, and 467,
- * open_tree_attr. */
+ * One list, so that a call that is observed on one machine is observed on all.  Only
+ * the calls_*.c files include it: the numbers are those of the machine it is compiled
+ * for.  Some headers do not know the newer calls, which stand here as numbers: 442
+ * mount_setattr, 446 landlock_restrict_self, 452 fchmodat2, 463 setxattrat, 466
+ * removexattrat, 467 open_tree_attr. */
 #ifndef ROAR_TRACE_CALL_CALLS_COMMON_H
 #define ROAR_TRACE_CALL_CALLS_COMMON_H
 
 #include <sys/syscall.h>
 
-/* The most frequent one first: call_find() looks in this order. */
+/* The most frequent call first: call_find() searches in this order. */
 #define CALLS_COMMON                                                          \
 	{ SYS_openat, CALL_OPENAT }, { SYS_ioctl, CALL_ATTRIBUTES },          \
 		{ SYS_openat2, CALL_OPENAT2 },                                \

@@ -112,7 +112,8 @@ ssize_t loader_read(const char *path, char head[LOADER_HEAD])
 
 enum {
 	SLOTS = 8, /* of 4 KiB each */
-	YOUNG_S = 5, /* what changed lately may change again without a sign */
+	YOUNG_S = 5, /* a recent change may be followed by one without a new
+		      * stamp */
 };
 
 static struct slot {
@@ -123,8 +124,8 @@ static struct slot {
 	char head[LOADER_HEAD];
 } slots[SLOTS];
 
-/* Rights and attributes cannot change without a sign either.  NULL: it is not
- * remembered. */
+/* Permissions and attributes cannot change without a new stamp either.  NULL: not
+ * cached. */
 static struct slot *find_slot(const struct stamp *stamp)
 {
 	struct slot *s = &slots[stamp->ino % SLOTS];

@@ -1,8 +1,8 @@
-/* memory.h - strings out of a tracee's memory, in one system call each.
+/* memory.h - reads strings from a tracee's memory, in one system call each.
  *
- * Any thread can be read; one of them, the one that stops most, may be attached:
+ * Any thread can be read.  One of them, the one that stops most often, may be attached:
  * an open /proc/PID/mem saves a quarter of the time of process_vm_readv().  The
- * attachment is to the memory, not the thread, so it must end with an exec. */
+ * attachment is to the memory, not to the thread, so it must end with an exec. */
 #ifndef ROAR_TRACE_CALL_MEMORY_H
 #define ROAR_TRACE_CALL_MEMORY_H
 
@@ -27,8 +27,8 @@ void memory_attach(struct memory *m, pid_t tid);
 ssize_t memory_read_path(const struct memory *m, pid_t tid, uint64_t address,
 			 char *buf);
 
-/* How many bytes of memory are in `buf` when a path that is shorter was read there:
- * what stands behind it was read as well. */
+/* The number of bytes that memory_read_path() has put in `buf` when it read a shorter
+ * path there: the memory after the path was read as well. */
 size_t memory_first_piece(uint64_t address);
 
 /* Reads exactly `len` bytes.  0 or a negative errno. */

@@ -1,6 +1,6 @@
-/* mount_alias.c - mounts from before the run that show what is seen elsewhere as well
+/* mount_alias.c - mounts from before the run that show files visible elsewhere as well
  *
- * Of each such tree one place keeps its names, and the others are told as if they had
+ * Of each such tree one place keeps its names.  The others are reported as if they had
  * been mounted when the run began: see mount_table_tell_aliases(). */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "base/path.h"
 #include "trace/call/mount_table_internal.h"
 
-/* The place that keeps the names of what `row` shows: that of the largest part of its
- * file system, of these the first. */
+/* The place that keeps the names of what `row` shows: the mount of the largest part of
+ * its file system, and the first of several. */
 static bool find_home(const struct mount_table *t, const struct mount_row *row,
 		      struct str *out)
 {
@@ -38,7 +38,7 @@ static bool find_home(const struct mount_table *t, const struct mount_row *row,
 /* Both are names of one tree. */
 struct alias {
 	const char *path; /* the other name */
-	const char *home; /* the name that is told */
+	const char *home; /* the name that is reported */
 };
 
 static int find_aliases(struct mount_table *t, const char *cwd,
@@ -71,7 +71,7 @@ static bool is_inside(const char *path, const char *dir)
 	return path_is_under(path, dir) && strcmp(path, dir) != 0;
 }
 
-/* Does it cover something below one name that is seen below another? */
+/* Does it cover a directory below one name that is visible below another? */
 static bool covers_some(const struct mount_row *row,
 			const struct alias *aliases, size_t n)
 {

@@ -177,7 +177,7 @@ bool mount_row_name_below(const struct mount_row *old,
 	return str_error(out) == 0;
 }
 
-/* Where else is what `row` shows?  Only mounts that were there before count. */
+/* Where else are the files of `row` visible?  Only mounts that existed before count. */
 static bool find_alias(const struct mount_table *t, const struct mount_row *row,
 		       struct str *out)
 {
@@ -199,7 +199,7 @@ struct mount_change mount_row_change(enum event_kind kind,
 	};
 }
 
-/* What is in both tables is kept; of that, what is elsewhere now has moved. */
+/* Rows that are in both tables are kept; those of them at another place have moved. */
 static void tell_moved(struct mount_table *old, struct mount_table *new,
 		       const struct mount_telling *to)
 {
@@ -222,7 +222,7 @@ static void tell_moved(struct mount_table *old, struct mount_table *new,
 	}
 }
 
-/* The last mount goes first: one may stand on another. */
+/* The last mount is removed first: it may cover another. */
 static void tell_gone(const struct mount_table *old,
 		      const struct mount_telling *to)
 {
@@ -279,7 +279,7 @@ int mount_table_update(struct mount_table *t,
 	return 0;
 }
 
-/* ---- for who comes late ---- */
+/* ---- for backends that learn of mounts late ---- */
 
 /* The row of that mount, when it has been read already. */
 static struct mount_row *find_at(const struct mount_table *t, uint64_t dev,

@@ -4,7 +4,7 @@
 
 #include "trace/call/mount_table.h"
 
-/* Who is told of changes. */
+/* The callback that receives changes. */
 struct mount_telling {
 	void (*tell)(void *ctx, const struct mount_change *c);
 	void *ctx;
@@ -13,8 +13,8 @@ struct mount_telling {
 /* Reads /proc/self/mountinfo into an empty table.  0 or a negative errno. */
 int mount_table_read(struct mount_table *t);
 
-/* The name that the root of `row` has below `old`; false when it has none, or `old` is
- * not kept. */
+/* The name of the root of `row` below `old`; false when it has none, or `old` is not
+ * kept. */
 bool mount_row_name_below(const struct mount_row *old,
 			  const struct mount_row *row, struct str *out);
 

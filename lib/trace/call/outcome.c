@@ -16,7 +16,7 @@ enum { TICK_NS = 10000000 };
 /* No descriptor has this number: what was opened is known by its name. */
 enum { NO_DESCRIPTOR = INT32_MAX };
 
-/* What stands under a name. */
+/* The file of a name. */
 enum found { NOTHING, THIS_FILE, ANOTHER, HIDDEN };
 
 static enum found look(const struct str *path, const struct stat *file,
@@ -47,7 +47,7 @@ static enum outcome of_rename(const struct pending *w)
 
 	if (look(&w->path, &w->before, &st) == THIS_FILE)
 		return OUTCOME_NOT_DONE;
-	/* Under neither: others have moved it, before the call or after. */
+	/* Under neither name: another process has moved it, before the call or after. */
 	return look(&w->path2, &w->before, &st) == THIS_FILE ? OUTCOME_DONE :
 							       OUTCOME_UNKNOWN;
 }

@@ -1,18 +1,18 @@
-/* outcome.h - what came of a call whose end nobody saw.
+/* outcome.h - finds out whether a call had an effect when its return was not seen.
  *
- * A thread that is killed inside a call may have done it all the same: the kernel
- * finishes what it is at, but no stop follows and no library speaks.  Others never
- * tell.  Then the file system does, by what stands under the names now:
+ * A thread that is killed inside a call may still have completed it: the kernel
+ * finishes the operation, but no stop follows and no library reports the result.  Other
+ * calls never report one.  Then the current state of the file system decides:
  *
- *	rename		the file stands under the new name, not the old one
+ *	rename		the file has the new name, not the old one
  *	link, symlink	the new name is that file, and changed since the entry
  *	unlink		the name is gone, or names another file
- *	mknod		the file is there, and changed since the entry
- *	create		the file is there, and was not
+ *	mknod		the file exists, and changed since the entry
+ *	create		the file exists, and did not exist before
  *	truncate	the file changed since the entry
  *
- * Where it cannot tell, because others have moved the file on or the names are shut
- * to us, somebody has to say that something may be missing. */
+ * Where the state does not decide, because other processes have moved the file or the
+ * directories are not accessible to us, the caller reports a gap. */
 #ifndef ROAR_TRACE_CALL_OUTCOME_H
 #define ROAR_TRACE_CALL_OUTCOME_H
 
@@ -24,16 +24,17 @@ struct tracee;
 
 enum outcome { OUTCOME_NOT_DONE, OUTCOME_DONE, OUTCOME_UNKNOWN };
 
-/* What the file system shows of a call that opens a file or changes a name; needs
- * pending.entry_ns.  Of an open that changes nothing by itself it shows nothing. */
+/* The outcome of a call that opens a file or changes a name, by the state of the file
+ * system; needs pending.entry_ns.  An open that changes nothing by itself has no
+ * visible outcome. */
 enum outcome outcome_of(const struct pending *w);
 
-/* Might the call have changed anything by itself?  An open for reading does not: if
- * nobody has got the descriptor, it is as good as none. */
+/* Can the call have changed anything by itself?  An open for reading cannot: without
+ * its descriptor it has no effect. */
 bool outcome_matters(const struct pending *w);
 
-/* The thread is gone, or is about to be forgotten, and was seen to make no other
- * call: tells what its pending call did, if anything, and ends it. */
+/* The thread has ended or is about to be forgotten, and was not seen to make another
+ * call: reports the effect of its pending call, if any, and ends it. */
 void outcome_tell(struct observer *o, struct tracee *t);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum {
 	TRUSTED_NS = 100000000,
-	YOUNG_NS = 1000000000, /* it was looked at a little while ago */
+	YOUNG_NS = 1000000000, /* it was examined a short time ago */
 };
 
 void path_cache_forget(struct path_cache *k)
@@ -25,7 +25,7 @@ void path_cache_release(struct path_cache *k)
 	}
 }
 
-/* Where programs and libraries are, and are no concern of the run. */
+/* Directories of programs and libraries, which a run does not change. */
 static bool is_of_system(const char *name)
 {
 	static const char *const places[] = { "/usr/",	"/lib/", "/lib64/",
@@ -53,7 +53,7 @@ static bool is(const struct str *s, const char *text, size_t len)
 	return s->len == len && memcmp(s->data, text, len) == 0;
 }
 
-/* Does the name lead to the file it led to, unchanged? */
+/* Does the name lead to the same file as before, unchanged? */
 static bool is_unchanged(const struct path_cache_file *f, const char *name,
 			 struct stat *ret)
 {
@@ -65,7 +65,7 @@ static bool is_unchanged(const struct path_cache_file *f, const char *name,
 	return stamp_equal(&f->stamp, &now);
 }
 
-/* Do both names still lead to one file, and the canonical one through no link? */
+/* Do both names still lead to one file, and the canonical one without a link? */
 static bool is_same(const struct path_cache_file *f, const char *name,
 		    struct stat *ret)
 {

@@ -21,8 +21,8 @@
 #include "base/proc.h"
 #include "trace/call/call.h"
 
-/* Is it the one that the machine began with?  Its number is the same everywhere, and
- * one look costs less than two maps. */
+/* Is it the initial user namespace?  Its inode number is the same everywhere, and one
+ * stat() costs less than reading two maps. */
 static bool in_first_namespace(void)
 {
 	enum { FIRST = 0xeffffffd }; /* PROC_USER_INIT_INO */
@@ -31,8 +31,8 @@ static bool in_first_namespace(void)
 	return stat("/proc/self/ns/user", &st) == 0 && st.st_ino == FIRST;
 }
 
-/* Does our user namespace know every owner?  Files of those it does not know are
- * out of reach of its capabilities. */
+/* Does our user namespace map every owner?  Its capabilities do not cover files of
+ * owners that it does not map. */
 static bool knows_all(const char *map)
 {
 	unsigned first, outside, n;
@@ -83,7 +83,7 @@ void proof_forget(struct observer *o, const struct tracee *t)
 	r->changer = t->tid;
 }
 
-/* Another thread may be changing rights right now: what is looked at may not be
+/* Another thread may be changing permissions right now: the examined state may not be
  * what the call finds. */
 static bool is_unsettled(const struct observer *o, const struct tracee *t)
 {
@@ -93,7 +93,7 @@ static bool is_unsettled(const struct observer *o, const struct tracee *t)
 
 /* ---- the file system ---- */
 
-/* Where a server or a program decides, it has rules of its own (root squash,
+/* Where a server or a user-space program decides, it has rules of its own (root squash,
  * quotas of others). */
 static bool is_plain(const struct statfs *fs)
 {
@@ -112,8 +112,8 @@ static bool is_plain(const struct statfs *fs)
 	return false;
 }
 
-/* More than the tree can use up while it is believed.  Where a number is not
- * limited it is 0 of 0. */
+/* More than the tree can use up while the result is valid.  An unlimited number is
+ * shown as 0 of 0. */
 static bool is_roomy(const struct statfs *fs)
 {
 	enum { FILES = 1024, BYTES = 8 << 20 };
@@ -152,8 +152,8 @@ bool proof_reads(const struct observer *o, const struct str *path)
 	return o->proof.override || may_access(path, R_OK);
 }
 
-/* Does the mode alone give this right?  Only to the owner: for others there may
- * be an access list behind it, so the kernel must be asked. */
+/* Does the mode alone grant this access?  Only to the owner: for others an access list
+ * may apply, so the kernel must be asked. */
 static bool grants(const struct proof *r, const struct stat *st, mode_t bits)
 {
 	return r->override ||
@@ -173,8 +173,8 @@ static bool surely_writes(struct observer *o, const struct tracee *t,
 	/* A running program refuses writers (ETXTBSY). */
 	if (o->locked || (st->st_mode & 0111))
 		return false;
-	/* Names can be added beside it, so the file system is writable; what
-	 * forbids writing to the file itself was seen with its stat. */
+	/* Names can be added in its directory, so the file system is writable; flags
+	 * that forbid writing to the file itself were read with its stat. */
 	if (grants(&o->proof, st, also_reads ? 0600 : 0200) &&
 	    proof_names(o, t, path))
 		return true;
@@ -210,8 +210,8 @@ bool proof_opens(struct observer *o, const struct tracee *t,
 
 /* ---- names ---- */
 
-/* In a sticky directory (/tmp) only owners may remove, from one that is
- * append-only nobody: not for sure then. */
+/* In a sticky directory (/tmp) only owners may remove a name; in an append-only one no
+ * process may.  So it is not certain there. */
 static bool is_writable(struct observer *o, const struct str *dir)
 {
 	bool locked = o->locked;
@@ -254,7 +254,7 @@ bool proof_names(struct observer *o, const struct tracee *t,
 
 DEFINE_CLEANUP(DIR *, closedir)
 
-/* The folder of its descriptors. */
+/* The directory of its descriptors. */
 static int look_at_table(struct thread_fd *held, pid_t tid, const char *path,
 			 struct stat *ret)
 {
@@ -266,7 +266,7 @@ static int look_at_table(struct thread_fd *held, pid_t tid, const char *path,
 	return stat(path, ret);
 }
 
-/* How many it has: since Linux 6.2 the size of the folder. */
+/* The number of its descriptors: since Linux 6.2 the size of the directory. */
 static int count_descriptors(struct observer *o, pid_t tid, uint64_t *ret_n)
 {
 	CLEANUP(closedirp) DIR *dir = NULL;
@@ -314,11 +314,11 @@ static bool is_roomy_still(const struct observer *o, const struct process *p)
 	       is_limit_settled(o, p->roomy_ns);
 }
 
-enum { MARGIN = 64 }; /* descriptors that others may take meanwhile */
+enum { MARGIN = 64 }; /* descriptors that other threads may use meanwhile */
 
-/* Most programs stop only for their loader, and a folder in /proc is dear the first
- * time.  The lowest free number is always the next to be taken: as long as this one
- * is free, so are others. */
+/* Most programs stop only for their loader, and the first access to a directory in
+ * /proc is slow.  The kernel always takes the lowest free number next: as long as this
+ * one is free, so are others. */
 static bool is_young_and_roomy(struct tracee *t)
 {
 	enum { FEW = 6 };
@@ -331,9 +331,9 @@ static bool is_young_and_roomy(struct tracee *t)
 	       errno == EBADF;
 }
 
-/* Descriptors come from many calls that do not stop, but each takes its time: as
- * long as all threads together cannot have used up what was free at the last look,
- * there is no need for another.  0 or a negative errno. */
+/* Descriptors come from many calls that do not stop, but each call takes time.  As long
+ * as all threads together cannot have used up what was free at the last check, another
+ * is not needed.  0 or a negative errno. */
 static int look_for_room(struct observer *o, struct tracee *t)
 {
 	enum { CALL_NS = 40, LONG_NS = 100000000 };
@@ -366,7 +366,7 @@ void proof_check_limit(struct observer *o, struct tracee *t)
 	}
 	if (r == 0)
 		r = look_for_room(o, t);
-	/* Gone, or shut to us: who knows what for. */
+	/* The process has ended, or we may not examine it, for an unknown reason. */
 	if (r < 0 && r != -ESRCH && r != -ENOENT)
 		t->process->restricted = true;
 }

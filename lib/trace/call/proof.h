@@ -1,11 +1,11 @@
-/* proof.h - is it certain that the kernel will not refuse?
+/* proof.h - is it certain that the kernel will not refuse a call?
  *
- * An open or unlink that cannot fail needs no second stop.  "Cannot" is proven by
- * looking: at the file and its directory, at the file system under it and at the
- * descriptors of the process.  A look is believed for a moment (BELIEF_NS), and
- * only as long as nobody in the tree changes rights; somebody outside of it who does
- * so within that moment is a race like the one between the look and the call.
- * Where there is no proof, the answer is no, and the call's result is awaited. */
+ * An open or unlink that cannot fail needs no second stop.  The proof examines the file
+ * and its directory, the file system and the descriptors of the process.  A result is
+ * valid for a moment (BELIEF_NS), and only as long as no process of the tree changes
+ * permissions.  A process outside the tree that changes them within that moment is a
+ * race like the one between the examination and the call.  Without a proof the answer
+ * is no, and the result of the call is awaited. */
 #ifndef ROAR_TRACE_CALL_PROOF_H
 #define ROAR_TRACE_CALL_PROOF_H
 
@@ -22,21 +22,21 @@ struct observer;
 struct process;
 struct tracee;
 
-/* What a file system is good for. */
+/* Properties of a file system. */
 struct filesystem {
 	dev_t dev;
-	int64_t until_ns; /* believed until then */
+	int64_t until_ns; /* valid until then */
 	bool plain; /* only owner, mode and flags of a file decide */
-	bool roomy; /* names can be added for a while */
+	bool roomy; /* there is space to add names for a while */
 };
 
-enum { FILESYSTEMS = 8 }; /* remembered at once */
+enum { FILESYSTEMS = 8 }; /* cached at the same time */
 
 struct proof {
-	bool override; /* permissions of files do not bind us */
+	bool override; /* file permissions do not restrict us */
 	uid_t euid;
-	int64_t changed_ns; /* when somebody last began to change rights... */
-	pid_t changer; /* ...and which thread */
+	int64_t changed_ns; /* when a thread last began to change permissions... */
+	pid_t changer; /* ...and which one */
 	struct str writable; /* directory known to be writable... */
 	int64_t writable_until_ns; /* ...until then */
 	struct filesystem filesystems[FILESYSTEMS];
@@ -46,28 +46,30 @@ struct proof {
 void proof_init(struct proof *r);
 void proof_release(struct proof *r);
 
-/* Are we above the permissions of files?  Being root is not enough: capabilities
- * can be taken from it, and in a container's user namespace they do not reach the
- * files of those who have no place there. */
+/* Do our capabilities override file permissions?  Being root is not enough:
+ * capabilities can be dropped, and in a container's user namespace they do not cover
+ * files whose owner is not mapped there. */
 bool proof_overrides(void);
 
-/* What was learned is void: `t` is about to change rights or mounts (NULL: that
- * has happened). */
+/* Drops all cached results: `t` is about to change permissions or mounts (NULL: a
+ * process has already done so). */
 void proof_forget(struct observer *o, const struct tracee *t);
 
-/* Will this existing regular file, looked at just now (call_look), surely open? */
+/* Is it certain that this existing regular file, examined just now (call_look), will
+ * open? */
 bool proof_opens(struct observer *o, const struct tracee *t,
 		 const struct str *path, const struct stat *st, uint64_t flags);
 
-/* May we read what is under this name? */
+/* May we read the file of this name? */
 bool proof_reads(const struct observer *o, const struct str *path);
 
-/* Can names surely be added to and removed from the directory of this path? */
+/* Is it certain that names can be added to and removed from the directory of this
+ * path? */
 bool proof_names(struct observer *o, const struct tracee *t,
 		 const struct str *path);
 
-/* Keeps process->full: near the limit of descriptors, so that opens may fail.  Of a
- * process that cannot be looked at nothing is certain: it counts as restricted. */
+/* Updates process->full: the process is near its descriptor limit, so opens may fail.
+ * A process that cannot be examined counts as restricted. */
 void proof_check_limit(struct observer *o, struct tracee *t);
 
 #endif

@@ -24,7 +24,7 @@ void recent_add(struct recent *r, const char *path, size_t len)
 	uint64_t *set = r->sets[set_of(hash)];
 	unsigned n = 0;
 
-	/* The place it gives up, or a free one, or that of the oldest. */
+	/* The slot it had, or a free one, or that of the oldest. */
 	while (n < RECENT_WAYS - 1 && set[n] && set[n] != hash)
 		n++;
 	memmove(set + 1, set, n * sizeof(*set));
@@ -52,7 +52,7 @@ void recent_remove(struct recent *r, const char *path, size_t len)
 	uint64_t hash = hash_of(r, path, len);
 	uint64_t *set = r->sets[set_of(hash)];
 
-	/* A place that became free may have been taken by the same name. */
+	/* A slot that became free may have been taken by the same name. */
 	for (unsigned i = 0; i < RECENT_WAYS; i++)
 		if (set[i] == hash)
 			set[i] = 0;

@@ -69,8 +69,8 @@ static int read_link(const char *link, struct str *out)
 	return str_error(out);
 }
 
-/* The kernel marks names that are gone; a file may really be called so, which
- * the link count tells. */
+/* The kernel marks names that were removed.  A file may really have such a name, which
+ * the link count shows. */
 static bool is_deleted(const struct str *path, const struct stat *st)
 {
 	static const char mark[] = " (deleted)";
@@ -118,8 +118,8 @@ int resolve_fd_path(int fd, struct str *out)
 	return read_link(link, out);
 }
 
-/* What is called "self" on the way ("//proc/self/cwd", a link to "/proc/self/fd")
- * would be ours and not the tracee's, so no magic link is followed (-ELOOP). */
+/* A "self" on the way ("//proc/self/cwd", a link to "/proc/self/fd") would be ours and
+ * not the tracee's, so no magic link is followed (-ELOOP). */
 static int open_without_magic(const char *path, int flags)
 {
 	struct open_how how = {
@@ -189,7 +189,7 @@ static int add_dir(struct resolver *r, const struct str *named, struct str *out)
 	if (known && is_same(known, &canonical)) {
 		known->seen_ns = now(r);
 	} else {
-		/* Others may have changed as well. */
+		/* Other entries may have changed as well. */
 		if (known)
 			resolver_forget(r);
 		(void)remember(r, named, &canonical);
@@ -198,7 +198,7 @@ static int add_dir(struct resolver *r, const struct str *named, struct str *out)
 	return str_error(out);
 }
 
-/* Nothing can be made there, but ".." still leads somewhere (-ESTALE). */
+/* No file can be created there, but ".." still leads somewhere (-ESTALE). */
 static bool is_removed(const struct str *dir)
 {
 	static const char mark[] = " (deleted)";
@@ -214,8 +214,8 @@ static bool is_held(const struct resolver *r, const struct tracee *t)
 	return r->here.tid == t->tid && r->here.open;
 }
 
-/* What the link of a current directory leads to.  Of the thread whose directory is
- * held, that is what gets the name: both are of one moment. */
+/* The target of a current directory's link.  For the thread whose directory is held
+ * open, that descriptor gives the name: both are of one moment. */
 static int read_cwd(struct resolver *r, struct tracee *t)
 {
 	char link[32];
@@ -265,10 +265,10 @@ static int start_dir(struct resolver *r, struct tree *tree, struct tracee *t,
 		err = current_dir(r, tree, t, out);
 	else
 		err = resolve_fd(t->tid, dirfd, &dir, &st);
-	/* It is removed, and not merely no descriptor. */
+	/* The directory was removed; the descriptor is valid. */
 	if (err == -ENOENT && dir.len)
 		return -ESTALE;
-	/* The directory is deeper than a path can say; the call may succeed. */
+	/* The directory's path is longer than PATH_MAX; the call may succeed. */
 	if (err == -ENAMETOOLONG)
 		return -EOVERFLOW;
 	if (err < 0 || dirfd == AT_FDCWD)
@@ -328,7 +328,7 @@ static int resolve(struct resolver *r, struct tree *tree, struct tracee *t,
 		join(out, slash + 1);
 		return str_error(out);
 	}
-	/* It names a directory by "..", "." or a final slash. */
+	/* The path names a directory by "..", "." or a final slash. */
 	str_add(named, path, len);
 	return add_dir(r, named, out);
 }
@@ -348,8 +348,8 @@ int resolve_by_rules(struct resolver *r, const struct tracee *t,
 	return view_resolve(t, &r->asked, false, out);
 }
 
-/* What leads through a process, itself above all ("/proc/self/cwd/x"): it is looked at
- * while the process waits for us. */
+/* A path through a process, mostly its own ("/proc/self/cwd/x"): it is resolved while
+ * the process waits for us. */
 static bool names_process(const char *path)
 {
 	if (strncmp(path, "/proc/", 6) != 0)
@@ -358,9 +358,9 @@ static bool names_process(const char *path)
 	       (path[6] >= '0' && path[6] <= '9');
 }
 
-/* Where somebody may have a directory that is mounted nowhere, or below a mount, names
- * that start at a directory are in doubt.  What a process itself told of its own is
- * not mounted nowhere. */
+/* If a process may have a directory that is mounted nowhere, or below a mount, names
+ * that start at a directory are uncertain.  A directory that the process itself
+ * reported is mounted somewhere. */
 static bool needs_view(const struct tree *tree, const struct tracee *t,
 		       int dirfd, const char *path)
 {

@@ -14,9 +14,9 @@
  *			return USER_NOTIF
  *	allow
  *
- * The halves are for the kernel, which finds out at once, by trying all numbers of
- * all ABIs, which of them are always allowed: a list would take it 0.1 ms.
- */
+ * The binary search is for the kernel: when the filter is installed, it tries all
+ * numbers of all ABIs to find out which are always allowed.  With a list that would
+ * take 0.1 ms. */
 #include "trace/call/seccomp_filter.h"
 
 #include <assert.h>
@@ -36,7 +36,7 @@
 
 enum {
 	CALLS_MAX = 128, /* of one ABI */
-	FEW_CALLS = 8, /* are tried one after the other */
+	FEW_CALLS = 8, /* are tested one after the other */
 };
 
 static struct sock_filter *emit(struct filter_program *f, uint16_t code,
@@ -75,7 +75,7 @@ static void load_arg(struct filter_program *f, int n)
 	load(f, offsetof(struct seccomp_data, args) + 8 * (size_t)n + low);
 }
 
-/* Opens that concern no content of a named file; see is_idle() in call_open.c. */
+/* Opens that do not involve the content of a named file; see is_idle() in call_open.c. */
 static void allow_directories(struct filter_program *f, int flags_arg)
 {
 	load_arg(f, flags_arg);
@@ -102,8 +102,8 @@ static void look_at_arguments(struct filter_program *f, enum call call)
 		allow_directories(f, 2);
 		break;
 	case CALL_UNLINKAT:
-		/* A listener resolves names later than they were used: it has
-		 * to hear of a directory before that is gone. */
+		/* A listener resolves names later than they were used, so it must see
+		 * the removal of a directory before it happens. */
 		if (f->action != SECCOMP_RET_TRACE)
 			break;
 		load_arg(f, 2);
@@ -117,7 +117,7 @@ static void look_at_arguments(struct filter_program *f, enum call call)
 	case CALL_PRLIMIT:
 		load_arg(f, 1);
 		allow_unless(f, RLIMIT_NOFILE);
-		/* Without a new limit it only asks. */
+		/* Without a new limit the call only reads it. */
 		load_arg(f, 2);
 		unless(f, BPF_JEQ, 0, 1);
 		ret(f, SECCOMP_RET_ALLOW);
@@ -162,9 +162,9 @@ static void look_at_arguments(struct filter_program *f, enum call call)
 	}
 }
 
-/* A tracer that stops is told the call; a listener must look it up by number, and
- * shares one ending for all calls of an ABI: the tail, whose place is not known
- * yet.  Instructions that lead there are marked by their operand. */
+/* A ptrace tracer receives the call as data.  A listener must look it up by number, and
+ * all calls of an ABI share one ending: the tail, whose position is not known yet.
+ * Instructions that jump there are marked by their operand. */
 enum { TO_TAIL = UINT32_MAX };
 
 static void stop(struct filter_program *f, enum call call)
@@ -212,8 +212,8 @@ static void add_tail(struct filter_program *f, unsigned from, bool marks)
 	ret(f, f->action);
 }
 
-/* Only ptrace binds threads to a CPU and hides it, and has an interest in how
- * processes are made.  Who is above permissions need not hear when they change. */
+/* Only the ptrace backend binds threads to a CPU, hides that, and has to know how
+ * processes are made.  A tracer that overrides permissions need not see their changes. */
 static bool is_wanted(const struct filter_program *f, enum call call)
 {
 	switch (call) {
@@ -237,7 +237,7 @@ static int by_number(const void *a, const void *b)
 	return (*x)->nr < (*y)->nr ? -1 : (*x)->nr > (*y)->nr;
 }
 
-/* Sorts those that are wanted into `sorted`; how many. */
+/* Sorts the wanted calls into `sorted` and returns their number. */
 static size_t sort_calls(const struct filter_program *f,
 			 const struct call_abi *abi,
 			 const struct call_spec *sorted[CALLS_MAX])
@@ -276,7 +276,7 @@ static void add_abi(struct filter_program *f, const struct call_abi *abi)
 	const struct call_spec *specs[CALLS_MAX];
 	unsigned jump;
 
-	/* The skip is a long one: jump to a plain jump that has 32 bits. */
+	/* The distance is too long: jump to an unconditional jump, which has 32 bits. */
 	emit(f, BPF_JMP | BPF_JEQ | BPF_K, abi->audit_arch)->jt = 1;
 	jump = f->prog.len;
 	emit(f, BPF_JMP | BPF_JA, 0);

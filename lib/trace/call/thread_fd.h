@@ -1,8 +1,8 @@
-/* thread_fd.h - a descriptor for the thread that stops most.
+/* thread_fd.h - a descriptor of the thread that stops most often.
  *
- * What is asked of it at every stop is asked by a descriptor, without the way
- * through /proc.  It is opened when it is first needed, and is closed before the
- * thread is gone: there is one thread at a time, so these are few. */
+ * It replaces a path through /proc for what is needed at every stop.  It is opened when
+ * it is first needed and closed before the thread ends.  One thread has it at a time,
+ * so there are few. */
 #ifndef ROAR_TRACE_CALL_THREAD_FD_H
 #define ROAR_TRACE_CALL_THREAD_FD_H
 
@@ -23,7 +23,7 @@ static inline void thread_fd_drop(struct thread_fd *h)
 	h->open = false;
 }
 
-/* Takes a new descriptor, or a negative value, in place of the one it has. */
+/* Replaces the descriptor by a new one, or by none if `fd` is negative. */
 static inline bool thread_fd_take(struct thread_fd *h, int fd)
 {
 	thread_fd_drop(h);
@@ -32,7 +32,7 @@ static inline bool thread_fd_take(struct thread_fd *h, int fd)
 	return h->open;
 }
 
-/* For this thread from now on, or for none (0). */
+/* Assigns it to this thread, or to none (0). */
 static inline void thread_fd_attach(struct thread_fd *h, pid_t tid)
 {
 	if (h->tid == tid)

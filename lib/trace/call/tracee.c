@@ -96,6 +96,7 @@ struct tracee *tree_add(struct tree *tree, pid_t tid, struct process *process)
 	struct tracee *t = calloc(1, sizeof(*t));
 	struct process *p = process;
 
+	assert(!tree_find(tree, tid));
 	if (!t)
 		return NULL;
 	if (!p)
@@ -116,6 +117,7 @@ struct process *tree_remove(struct tree *tree, struct tracee *t)
 {
 	struct process *p = t->process;
 
+	assert(tree_find(tree, t->tid) == t && p->n_threads > 0);
 	tree_count_out(t);
 	(void)map_remove(&tree->tracees, &t->tid, sizeof(t->tid));
 	free_tracee(t);
@@ -129,6 +131,7 @@ int tree_move(struct tree *tree, struct tracee *t, struct process *process)
 {
 	struct process *old = t->process;
 
+	assert(tree_find(tree, t->tid) == t && process);
 	if (old == process)
 		return 0;
 	t->process = process;
@@ -142,9 +145,10 @@ void tree_rename(struct tree *tree, struct tracee *t, pid_t tid)
 {
 	struct tracee *leader = tree_find(tree, tid);
 
+	assert(tree_find(tree, t->tid) == t && tid > 0);
 	if (leader == t)
 		return;
-	/* The old leader is gone without an exit of its own. */
+	/* The old leader has ended without an exit event of its own. */
 	if (leader)
 		(void)tree_remove(tree, leader);
 	(void)map_remove(&tree->tracees, &t->tid, sizeof(t->tid));

@@ -1,9 +1,9 @@
 /* tracee.h - the threads and processes under observation.
  *
- * ptrace speaks of threads; files belong to processes.  A `struct tracee` is a
- * thread that may stop (it may have a current directory of its own), a `struct
- * process` what threads share.  Both live from fork to exit, so
- * memory follows the number alive, not the number made. */
+ * ptrace reports threads; files belong to processes.  A `struct tracee` is a thread
+ * that may stop (it may have a current directory of its own); a `struct process` is
+ * what threads share.  Both live from fork to exit, so memory grows with the number
+ * alive, not with the number created.  The tree belongs to the tracer's thread. */
 #ifndef ROAR_TRACE_CALL_TRACEE_H
 #define ROAR_TRACE_CALL_TRACEE_H
 
@@ -20,35 +20,37 @@
 struct process {
 	pid_t pid; /* thread-group id; the key */
 	unsigned n_threads;
-	bool foreign_root; /* its "/" is not ours */
+	bool foreign_root; /* its root directory is not ours */
 	bool foreign_mounts; /* it sees other mounts than we do */
-	bool placed; /* that was looked at since it began, and stays so */
-	pid_t vforked_by; /* it keeps this one waiting until it executes */
+	bool placed; /* its view was examined since it started, and stays so */
+	pid_t vforked_by; /* parent that is suspended until this process executes */
 	pid_t memory_of; /* the process whose memory it shares, as far as known */
-	uint8_t n_looks; /* for room, since it runs its program, as far as that
-			  * counts */
+	uint8_t n_looks; /* checks for free descriptors since its last exec, up to a
+			  * limit */
 	bool full; /* near its descriptor limit: opens may fail */
 	bool restricted; /* changed credentials, sandboxed or hid itself: likewise */
-	int64_t roomy_until_ns; /* it has descriptors left until then... */
-	int64_t roomy_ns; /* ...as was seen at this time */
+	int64_t roomy_until_ns; /* it has free descriptors until then... */
+	int64_t roomy_ns; /* ...according to a check at this time */
 	uint64_t limit; /* of descriptors... */
-	int64_t limit_ns; /* ...when that was asked for */
+	int64_t limit_ns; /* ...when it was read */
 };
 
-/* Do names mean something else to it than to us? */
+/* Do names have another meaning for this process than for us? */
 static inline bool process_is_elsewhere(const struct process *p)
 {
 	return p->foreign_root || p->foreign_mounts;
 }
 
-/* A call whose result has to be known: what was learned at its entry. */
+/* A call whose result must be known: what was learned at its entry. */
 struct pending {
 	enum call call; /* CALL_NONE: no exit stop is expected */
-	bool waited; /* for another call that is to be told first */
+	bool waited; /* it waited for another call that must be reported first */
 	bool hidden; /* the file has no name in our view */
-	unsigned *counted; /* where it counts as under way, or NULL */
+	unsigned *counted; /* the counter of calls in progress that includes it, or
+			    * NULL */
 	uint64_t flags; /* open flags, rename flags */
-	int64_t entry_ns; /* when it began; kept by who looks afterwards */
+	int64_t entry_ns; /* when it began; set by backends that check the outcome
+			   * later */
 	struct stat before; /* the file before the call; st_ino 0: none seen */
 	struct str path; /* canonical */
 	struct str path2;
@@ -69,51 +71,55 @@ struct tracee {
 	pid_t tid; /* the key */
 	struct process *process;
 	struct pending pending;
-	struct str exec_path; /* what it asked execve() for */
-	struct stat exec_stat; /* of that, when it asked; st_ino 0: not seen */
-	struct str exec_command; /* and with which words, if already known */
-	struct str cwd; /* canonical; empty until asked for */
+	struct str exec_path; /* the path passed to execve() */
+	struct stat exec_stat; /* its stat at the call; st_ino 0: not seen */
+	struct str exec_command; /* its command line, if already known */
+	struct str cwd; /* canonical; empty until needed */
 	uint64_t cwd_generation; /* of `cwd`, see struct tree */
-	int64_t cwd_ns; /* when it was asked for */
-	bool cwd_told; /* by the process itself: it may be gone by now */
-	bool parts; /* its next child has namespaces of its own */
+	int64_t cwd_ns; /* when it was read */
+	bool cwd_told; /* reported by the process itself: the directory may be gone
+		        * by now */
+	bool parts; /* its next child gets namespaces of its own */
 	bool shares; /* its next child is a process with the same memory */
 	struct inner inner;
-	uint64_t let_go; /* at a call about this name; 0: it has stopped since */
-	bool held; /* stopped before its parent told of it; not resumed */
-	bool unannounced; /* its parent has not told of it yet */
+	uint64_t let_go; /* hash of the name in the call it was resumed at; 0: it
+			  * has stopped since */
+	bool held; /* stopped before its parent's fork event; not resumed */
+	bool unannounced; /* its parent's fork event has not come yet */
 };
 
 struct tree {
 	struct map tracees; /* tid -> struct tracee */
 	struct map processes; /* pid -> struct process */
-	uint64_t cwd_generation; /* raised by every chdir of anybody */
-	unsigned n_chdir; /* under way */
-	unsigned n_changing; /* calls that change names, under way */
-	unsigned n_opening; /* awaited opens, under way */
-	int64_t limit_ns; /* when somebody last began to set a limit */
-	bool detached; /* somebody may have a directory that is mounted nowhere */
-	bool mounted; /* mounts came or went: somebody may have a directory below
-		       * one, and its name is that of another */
+	uint64_t cwd_generation; /* increased by every chdir of any thread */
+	unsigned n_chdir; /* chdir calls in progress */
+	unsigned n_changing; /* calls that change names, in progress */
+	unsigned n_opening; /* awaited opens in progress */
+	int64_t limit_ns; /* when a process last began to set a limit */
+	bool detached; /* a process may have a directory that is not mounted
+		        * anywhere */
+	bool mounted; /* mounts changed: a process may have a directory below one,
+		       * whose name now means another */
 };
 
 void tree_release(struct tree *tree);
 
-/* The pending call is under way, or is not any more. */
+/* Counts the pending call as in progress, or as ended. */
 void tree_count_in(struct tree *tree, struct tracee *t);
 void tree_count_out(struct tracee *t);
 
 struct tracee *tree_find(const struct tree *tree, pid_t tid);
 
-/* A new thread of `process`, or the first one of a new process when that is
- * NULL.  NULL without memory. */
+/* Adds a thread of `process`, or the first one of a new process when that is NULL.
+ * Returns NULL when out of memory. */
 struct tracee *tree_add(struct tree *tree, pid_t tid, struct process *process);
 
-/* Forgets a thread that is gone.  Returns its process while that has other
- * threads, NULL when it was the last (the process is freed as well). */
+/* Removes a thread that has ended.  Returns its process while that has other threads,
+ * NULL when it was the last (then the process is freed as well). */
 struct process *tree_remove(struct tree *tree, struct tracee *t);
 
-/* Moves a thread to another process (its FORK event was told before it). */
+/* Moves a thread to another process (its first stop came before the fork event).
+ * Always returns 0. */
 int tree_move(struct tree *tree, struct tracee *t, struct process *process);
 
 /* execve() from another thread: `t` takes over the leader's id `tid`. */

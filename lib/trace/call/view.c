@@ -74,7 +74,8 @@ static int walk_begin(struct walk *w, const struct tracee *t,
 		w->root = open_start(t, n->dirfd);
 	else
 		w->root = open_proc(t, "/proc/%d/root", 0);
-	if (w->root < 0) /* its end is no answer about the name */
+	if (w->root < 0) /* the end of the thread is not an answer about the
+			  * name */
 		return w->root == -ENOENT && !own_root ? -ESRCH : w->root;
 	w->at = own_root || absolute ? copy_of(w->root) :
 				       open_start(t, n->dirfd);
@@ -131,8 +132,8 @@ static bool is_proc(int dir, bool *ret_top)
 	return true;
 }
 
-/* Who is "self" for the process is another one for us; where its /proc counts
- * processes as we do not, ours knows it, too. */
+/* "self" means another process for us.  Where its /proc has other pids than ours, ours
+ * lists the process, too. */
 static int go_to_self(struct walk *w, const char *name)
 {
 	char path[48];
@@ -193,7 +194,7 @@ static int step(struct walk *w, const char *name)
 	return arrive(w, TAKE_FD(fd));
 }
 
-/* Without links nobody's root matters, and the kernel can go all the way. */
+/* Without links the root does not matter, and the kernel can walk the whole path. */
 static bool leap(struct walk *w, const char *path)
 {
 	struct open_how how = {
@@ -215,8 +216,8 @@ static bool is_at_directory(const struct walk *w)
 	return fd_stat(w->at, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Goes from where we are to `path`, and along the links in it.  What has a slash after
- * it must be a directory. */
+/* Walks from the current position to `path`, and along the links in it.  A component
+ * that is followed by a slash must be a directory. */
 static int walk(struct walk *w, const char *path)
 {
 	int r = *path == '/' ? go_to_root(w) : 0;
@@ -278,8 +279,8 @@ static int outer_name(int fd, struct str *out, struct stat *st)
 	return st->st_nlink ? -EREMOTE : -ESTALE;
 }
 
-/* `out` is the name of the directory `dir` with that of the file.  Is there the same
- * in our view?  Something may be mounted on the file itself. */
+/* `out` is the name of the directory `dir` and that of the file.  Does it lead to the
+ * same file in our view?  A file system may be mounted on the file itself. */
 static int check_last(int dir, const char *last, struct str *out)
 {
 	CLEANUP(closep) int fd = -1;
@@ -299,8 +300,8 @@ static int check_last(int dir, const char *last, struct str *out)
 
 /* ---- all of it ---- */
 
-/* How much of the path is the directory; all of it when it ends in "." or "..", or
- * in a slash. */
+/* The length of the directory part; the whole path when it ends in ".", ".." or a
+ * slash. */
 static size_t directory_len(const char *path, size_t len)
 {
 	const char *slash = memrchr(path, '/', len);
@@ -311,7 +312,7 @@ static size_t directory_len(const char *path, size_t len)
 	return (size_t)(last - path);
 }
 
-/* Goes to the directory of `path`, and cuts the path there; its last component goes to
+/* Walks to the directory of `path` and cuts the path there; its last component goes to
  * `last`, "" when there is none. */
 static int walk_to_directory(struct walk *w, char *path,
 			     char last[NAME_MAX + 1])
@@ -326,8 +327,8 @@ static int walk_to_directory(struct walk *w, char *path,
 	return walk(w, path);
 }
 
-/* Puts the text of the link `last` into `path`; false when it is none.  A magic one is
- * gone along. */
+/* Puts the text of the link `last` into `path`; false when it is not a link.  A magic
+ * link is followed instead. */
 static bool read_last(struct walk *w, char last[NAME_MAX + 1],
 		      char path[PATH_MAX + 1])
 {

@@ -1,8 +1,8 @@
 /* ptrace.h - the tracer that works everywhere.
  *
- * A seccomp filter stops the tree only at calls that change which content
- * stands under which name (calls.h); between two of those it runs at full
- * speed.  See ptrace.c for the loop and call.h for what happens at a stop. */
+ * A seccomp filter stops the tree only at calls that change which content has which
+ * name (calls.h); between two of those it runs at full speed.  See ptrace.c for the
+ * loop and call.h for what happens at a stop. */
 #ifndef ROAR_TRACE_PTRACE_PTRACE_H
 #define ROAR_TRACE_PTRACE_PTRACE_H
 
