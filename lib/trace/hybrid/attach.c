@@ -1,26 +1,26 @@
 /* attach.c - processes of the run that trace others of the run
  *
- * A thread has one tracer.  One that we have seized (seize.c) would refuse every
+ * A thread has one tracer.  A thread that we have seized (seize.c) would refuse every
  * other: a debugger, strace, or LeakSanitizer, whose own process stops all threads
- * before it looks for leaks.  So the filter tells us of the three requests that make
- * a tracer, and we let the thread go before the call is made:
+ * before it looks for leaks.  So the filter notifies us of the three requests that make
+ * a tracer, and we detach from the thread before the call is made:
  *
  *	PTRACE_ATTACH, PTRACE_SEIZE	The caller gets no answer until the other
  *		thread has stopped and is detached.  Meanwhile we serve others: that
  *		thread may itself wait for us.
  *	PTRACE_TRACEME	The caller is the thread to be detached.  It cannot stop
  *		while it waits for an answer, so the answer is that the call is to be
- *		made again.  The thread stops on its way there.
+ *		restarted.  The thread stops on its way there.
  *
- * We do not seize its process again before the next exec.  Calls without an answer
- * stand in the guardian's page, because the guardian has to answer them if we die. */
+ * We do not seize its process again before the next exec.  Calls without an answer are
+ * in the guardian's page, because the guardian has to answer them if we die. */
 #include <sys/ptrace.h>
 
 #include "trace/hybrid/hybrid_internal.h"
 
 enum {
-	/* A thread that does not stop for so long waits in a call that nothing
-	 * interrupts: the caller is refused then. */
+	/* A thread that does not stop for so long waits in an uninterruptible call:
+	 * then the caller is refused. */
 	PATIENT_NS = 1000000000,
 };
 

@@ -1,16 +1,16 @@
-/* closed.c - files that were closed before anybody watched them
+/* closed.c - files that were closed before they were watched
  *
- * The job watches the directory of a file from the moment it hears that the run
- * writes there, and learns from that watch when the file is closed.  We hear of an
- * open a little late, so the first files in a directory may be closed by then: that
- * is looked for here, and told with EVENT_CLOSE.
+ * The job watches the directory of a file from the moment it learns that the run writes
+ * there, and the watch reports when the file is closed.  The tracer reads an open a
+ * little late, so the first files in a directory may be closed by then.  This file
+ * finds them and sends EVENT_CLOSE.
  *
- * A descriptor that is gone proves nothing, since the file may be open as another
- * one (the shell's redirections), in a child, or be mapped.  So all processes of the
- * run are looked at, and their children that nobody has told of; what none of them
- * can write to is closed.  One look serves for all that was told before it.  A lease
- * would be simpler, but others would notice it.  Where there are many processes, or
- * one does not let us look, files are hashed at the end. */
+ * A closed descriptor proves nothing, since the file may be open as another one (the
+ * shell's redirections), in a child, or be mapped.  So all processes of the run are
+ * examined, and their children that have not reported yet; a file that none of them can
+ * write to is closed.  One examination serves for all records before it.  A lease would
+ * be simpler, but other processes would notice it.  Where there are many processes, or
+ * one cannot be examined, files are hashed at the end. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@
 
 enum {
 	PATH_LEN_MAX = 4096,
-	FEW = 24, /* processes that are looked at */
+	FEW = 24, /* the most processes to examine */
 	MAPS_MAX = 1024 * 1024,
 };
 
@@ -40,7 +40,8 @@ static bool may_write(pid_t pid, int fd)
 	       (flags & O_ACCMODE) != O_RDONLY;
 }
 
-/* Notes what the process has open for writing; false when that is not to be seen. */
+/* Notes the files that the process has open for writing; false when that is not
+ * visible. */
 static bool note_descriptors(struct hybrid *h, pid_t pid)
 {
 	CLEANUP(closedirp) DIR *dir = NULL;
@@ -63,7 +64,7 @@ static bool note_descriptors(struct hybrid *h, pid_t pid)
 	return true;
 }
 
-/* The same of what it has mapped. */
+/* The same for files that it has mapped. */
 static bool note_mappings(struct hybrid *h, pid_t pid)
 {
 	CLEANUP(str_release) struct str text = STR_INIT;
@@ -94,8 +95,8 @@ static bool note(struct hybrid *h, pid_t pid)
 	return note_descriptors(h, pid) && note_mappings(h, pid);
 }
 
-/* Children that have not told of themselves.  Those of other threads than the first
- * are told late, too; that is rare, and the kernel has no list of all. */
+/* Children that have not reported themselves.  Those of threads other than the first
+ * are reported late, too; that is rare, and the kernel has no list of all. */
 static bool note_children(struct hybrid *h, pid_t pid)
 {
 	CLEANUP(str_release) struct str text = STR_INIT;
@@ -122,7 +123,7 @@ static bool look_at_all(struct hybrid *h)
 	struct member *m;
 	size_t pos = 0;
 
-	/* What stands in the log by now has happened before we look. */
+	/* Records that are in the log by now happened before the examination. */
 	h->writable_cell = atomic_load(&h->log.header->head);
 	written_release(&h->writable);
 	if (h->members.count > FEW)
@@ -133,7 +134,7 @@ static bool look_at_all(struct hybrid *h)
 	return true;
 }
 
-/* Is nobody of the run writing to it?  False when that cannot be known. */
+/* Does no process of the run write to the file?  False when that cannot be known. */
 static bool is_quiet(struct hybrid *h, const char *path)
 {
 	struct stat st;
@@ -158,7 +159,7 @@ static void tell_closed(struct hybrid *h, const struct event *opened)
 	h->o.job->sink(h->o.job->ctx, ev);
 }
 
-/* Was its directory watched when the file was opened?  From now on it is. */
+/* Was its directory watched when the file was opened?  It is from now on. */
 static bool is_watched(struct hybrid *h, const struct event *ev)
 {
 	const char *path = event_path(ev);

@@ -1,7 +1,7 @@
-/* emit.c - what must be remembered of what was told to the job
+/* emit.c - what must be remembered of events that were sent to the job
  *
- * Which base names were read (so that programs ask before they write to one), what
- * the run has written to, and where processes are when a directory moves. */
+ * Base names that were read (so that programs ask before they write to one), files that
+ * the run has written to, and the directories of processes when a directory moves. */
 #include <string.h>
 
 #include "trace/hybrid/hybrid_internal.h"
@@ -37,7 +37,7 @@ static void note_moved(struct hybrid *h, const struct event *ev)
 	bool was_written;
 
 	set_read(h, event_path2(ev), ev->path2_len);
-	/* A file that had no name was made by the run. */
+	/* A file that had no name was created by the run. */
 	was_written = !ev->path_len || written_has(&h->written, from);
 	if ((ev->flags & EVENT_EXCHANGE) && written_has(&h->written, to))
 		(void)written_add(&h->written, from);
@@ -47,7 +47,7 @@ static void note_moved(struct hybrid *h, const struct event *ev)
 		(void)written_add(&h->written, to);
 }
 
-/* `cwd` lies below the directory `from`, which is now called `to`. */
+/* `cwd` is below the directory `from`, whose name is now `to`. */
 static bool move_cwd(struct str *cwd, const char *from, size_t from_len,
 		     const char *to, size_t to_len)
 {
@@ -63,8 +63,8 @@ static bool move_cwd(struct str *cwd, const char *from, size_t from_len,
 	return true;
 }
 
-/* A directory got another name: so did the places of processes in it, who may be
- * gone before they can be asked. */
+/* A directory was renamed, and with it the current directories of processes in it.
+ * These may have ended before /proc can be read. */
 static void move_places(struct hybrid *h, const struct event *ev)
 {
 	size_t pos = 0;

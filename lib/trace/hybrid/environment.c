@@ -50,7 +50,7 @@ static char *join(const char *name, const char *first, const char *second)
 	return text;
 }
 
-/* The two strings of ours are the last ones, so that they can be freed. */
+/* Our two strings are the last ones, so that they can be freed. */
 char **environment_new(char *const *envp, const char *library, const char *log,
 		       uint64_t pass)
 {
@@ -70,7 +70,7 @@ char **environment_new(char *const *envp, const char *library, const char *log,
 		else if (!is(envp[i], LOG_ENV))
 			copy[used++] = envp[i];
 	}
-	/* The user's libraries come first, ours stands behind them. */
+	/* The user's libraries come first, ours follows. */
 	copy[used] = join("LD_PRELOAD", users, library);
 	(void)snprintf(word, sizeof(word), "%" PRIx64, pass);
 	copy[used + 1] = join(LOG_ENV, log, word);

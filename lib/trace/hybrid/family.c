@@ -1,9 +1,9 @@
-/* family.c - whose child a process is
+/* family.c - the parent of a process
  *
- * /proc/PID/status tells, but to make that folder for a process that lives for a
- * millisecond is dearer than all the rest of its exec.  So children of vfork() that
- * have our library tell of themselves, and those of posix_spawn(), which do not get
- * the chance, are known by the memory that they share with their parent. */
+ * /proc/PID/status has it, but to create that directory for a process that lives for a
+ * millisecond costs more than the rest of its exec.  So children of vfork() that have
+ * our library report themselves.  Those of posix_spawn(), which cannot, are recognized
+ * by the memory that they share with their parent. */
 #include <errno.h>
 #include <linux/kcmp.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 #include "base/proc.h"
 #include "trace/hybrid/hybrid_internal.h"
 
-/* A number behind a key of /proc/TID/status; -1 when it is not there. */
+/* The number after a key of /proc/TID/status; -1 when it is not there. */
 static pid_t number_of(const char *text, const char *key)
 {
 	const char *line = strstr(text, key);
@@ -45,7 +45,7 @@ void family_announce(struct hybrid *h, pid_t pid, pid_t parent)
 	};
 }
 
-/* Only what is fresh, and once: numbers are used again. */
+/* Only recent entries, and each once: pids are reused. */
 static bool was_announced(struct hybrid *h, pid_t tid, pid_t *ret_parent)
 {
 	enum { FRESH_NS = 50000000 };
@@ -67,13 +67,13 @@ static bool shares_memory(pid_t a, pid_t b)
 	return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0) == 0;
 }
 
-/* The signal 0 reaches a thread only under the number of its process. */
+/* Signal 0 reaches a thread only with the id of its process. */
 static bool is_process(pid_t tid)
 {
 	return syscall(SYS_tgkill, tid, tid, 0) == 0;
 }
 
-/* Is it the child of one that has had such children before? */
+/* Is it the child of a process that has had such children before? */
 static bool was_spawned(struct hybrid *h, pid_t tid, pid_t *ret_parent)
 {
 	if (!is_process(tid))

@@ -1,14 +1,14 @@
-/* guardian.c - the process that answers when we are gone
+/* guardian.c - the process that answers when the tracer has died
  *
- * A filtered process whose listener is closed gets ENOSYS from every call that is
- * filtered.  So a small process of its own holds the listener as well.  It sleeps
- * until the tracer is dead or hands over; then it answers the call that was in
- * hand, which stands in a shared page because the kernel itself wrote it there,
- * and all that follow, with "go on", until the last process is gone; and removes
- * the log, unless somebody will want to know what the dead tracer has not read.
+ * When the listener is closed, every filtered call of a process fails with ENOSYS.  So
+ * a small process of its own holds the listener as well.  It sleeps until the tracer is
+ * dead or hands over.  Then it answers the current call, which is in a shared page
+ * because the kernel itself wrote it there, and all that follow with "continue", until
+ * the last process has ended.  Finally it removes the log, unless the run can be
+ * recovered from it.
  *
- * It is a copy of the tracer that uses nothing of it: system calls only, no
- * allocation, no descriptor but its own three, a session of its own. */
+ * It is a copy of the tracer that uses nothing of it: system calls only, no allocation,
+ * no descriptor but its own three, a session of its own. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -37,14 +37,14 @@ enum { END_SIGNAL = SIGUSR1 };
 
 enum { FD_TRACER, FD_LINE, FD_LISTENER, N_FDS };
 
-/* What is said on the line. */
+/* Messages on the socket. */
 enum word { WORD_LISTENER, WORD_SERVE };
 
 static void close_others(const int fds[N_FDS])
 {
 	unsigned from = 0;
 
-	/* Between one that is kept and the next, from below. */
+	/* Between one kept descriptor and the next, from below. */
 	for (;;) {
 		unsigned next = ~0U;
 
@@ -65,7 +65,7 @@ static void close_others(const int fds[N_FDS])
 static bool keep_only(int fds[N_FDS])
 {
 	close_others(fds);
-	/* Out of the way: they may stand where another must go. */
+	/* Moved out of the way: they may have a number that another needs. */
 	for (int i = 0; i < N_FDS; i++)
 		if (fds[i] >= 0) {
 			fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, N_FDS);
@@ -110,16 +110,16 @@ static void serve(struct guard_page *page)
 	}
 }
 
-/* For how long the log is kept counts from now. */
+/* The time for which the log is kept starts now. */
 static bool leave_log(const struct hybrid *h)
 {
 	return h->file.path[0] && h->o.job->run &&
 	       utimensat(AT_FDCWD, h->file.path, NULL, 0) == 0;
 }
 
-/* Until the tracer hands over, or (false) is dead.  What it said before is heard
- * first.  The end of the line is not its death yet: the front has to see that first,
- * or it would not know how a short command ended. */
+/* Waits until the tracer hands over, or (false) is dead.  Earlier messages are read
+ * first.  The end of the socket does not mean the death of the tracer yet: the front
+ * process has to see that first, or it would not know how a short command ended. */
 static bool await_word(bool *ret_listens)
 {
 	struct pollfd wait[] = { { FD_LINE, POLLIN, 0 },
@@ -179,7 +179,7 @@ static int make(struct hybrid *h, int line)
 
 	if (tracer < 0)
 		return -errno;
-	/* Not SIGCHLD: nobody who waits for children shall find it. */
+	/* Not SIGCHLD: a wait for children must not find it. */
 	pid = (pid_t)syscall(SYS_clone, END_SIGNAL, 0, 0, 0, 0);
 	if (pid == 0)
 		guard(h, tracer, line);

@@ -1,18 +1,18 @@
-/* hybrid.c - life and loop of the two tracers of hybrid.h
+/* hybrid.c - life cycle and loop of the two tracers of hybrid.h
  *
  *	start()	 the log; the child, which installs the filter and sends us its
  *		 listener before it waits at the gate; the guardian
- *	run()	 open the gate; then sleep where the next news comes from (the
- *		 listener, or the bell of the log) until a signal wakes us:
+ *	run()	 open the gate; then sleep until the next notification (on the
+ *		 listener) or record (on the bell of the log), or a signal:
  *
- *	  SIGALRM	some time has passed: read the log, look around
- *	  SIGCHLD	the command has ended, stopped or goes on; a thread that
- *			is seized (seize.c) has stopped
- *	  SIGUSR1	the front process wants us to look at the control page,
+ *	  SIGALRM	time has passed: read the log, check the processes
+ *	  SIGCHLD	the command has ended, stopped or continues; a seized
+ *			thread (seize.c) has stopped
+ *	  SIGUSR1	the front process has changed the control page,
  *			or the guardian has died
  *
- * The tree has ended when the kernel says that nobody has the filter any more or,
- * without one, when no known process is left. */
+ * The tree has ended when the kernel reports that no process has the filter any more
+ * or, without one, when no known process is left. */
 #include "trace/hybrid/hybrid.h"
 
 #include <errno.h>
@@ -41,20 +41,22 @@ enum {
 	SHORT_MS = 5, /* while records come, or the end is near */
 	MEDIUM_MS = 20, /* a while after that */
 	LONG_MS = 80,
-	CALM_NS = 2000000000, /* that while */
-	LOOK_NS = 100000000, /* between looks for processes that are gone */
-	SWEEP_EVERY = 16, /* runs; what is left over is not urgent */
+	CALM_NS = 2000000000, /* the length of that while */
+	LOOK_NS = 100000000, /* between checks for processes that have ended */
+	SWEEP_EVERY = 16, /* runs; removing leftovers is not urgent */
 };
 
-/* Set by the handlers. */
+/* Written by the signal handlers and read by the tracer's thread, on which they run. */
 static volatile sig_atomic_t alarmed;
-static volatile sig_atomic_t stirred; /* by one that is to be waited for */
-static volatile sig_atomic_t bell = -1; /* to be rung */
+static volatile sig_atomic_t stirred; /* a child or a seized thread must be
+				       * waited for */
+static volatile sig_atomic_t bell = -1; /* eventfd that the handler writes to;
+					 * -1: none */
 
-static struct tracer_control *control; /* for the handler */
+static struct tracer_control *control; /* the job's page, for the handler */
 
-/* Not from the front, nor because a child has ended: then it was sent to the whole
- * group, and the command has it too. */
+/* True unless the front sent the signal, or a child has ended: then it was sent to the
+ * whole group, and the command has it too. */
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	const uint64_t one = 1;
@@ -74,7 +76,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 
 static void catch_signals(struct tracer_control *c)
 {
-	/* No SA_RESTART: what we sleep in must return. */
+	/* No SA_RESTART: the blocking call must return. */
 	struct sigaction sa = { .sa_sigaction = on_signal,
 				.sa_flags = SA_SIGINFO };
 	static const int signals[] = { SIGALRM, SIGCHLD, SIGUSR1 };
@@ -129,8 +131,8 @@ static void sleep_for_bell(struct hybrid *h)
 	log_records_drain(h, false);
 }
 
-/* What is told and not yet read is lost if we are killed, so programs that opened
- * files lately are looked at more often. */
+/* Records that are not yet read are lost if we are killed, so the log is read more
+ * often while programs open files. */
 static unsigned next_timer(struct hybrid *h, bool busy)
 {
 	unsigned longest;
@@ -182,9 +184,9 @@ static bool is_over(const struct hybrid *h)
 	return hybrid_has_filter(h) ? notify_is_over(h) : !h->members.count;
 }
 
-/* The kernel takes the filter from a process that ends a while before that has ended.
- * To ask again and again would keep it from getting there: it may wait for the CPU we
- * are on.  A signal ends the wait. */
+/* The kernel removes the filter of an ending process a while before its end.  Polling
+ * would delay that end: the process may wait for the CPU we run on.  A signal ends the
+ * wait. */
 static void await_root(struct hybrid *h)
 {
 	siginfo_t info;
@@ -222,7 +224,7 @@ static void follow(struct hybrid *h)
 	log_records_trouble(h);
 }
 
-/* Who is left: none when the kernel says so, whatever we believe. */
+/* The number of processes left: none when the kernel says so, whatever our tables say. */
 static void count_outlived(struct hybrid *h)
 {
 	if (is_over(h)) {
@@ -237,7 +239,7 @@ static void count_outlived(struct hybrid *h)
 
 /* ---- life ---- */
 
-/* Without a filter nobody tells us of the command's own exec. */
+/* Without a filter the command's own exec is not reported. */
 static void begin_root_exec(struct hybrid *h, struct tracee *t)
 {
 	const struct tracer_job *job = h->o.job;
@@ -256,8 +258,8 @@ static void begin_root_exec(struct hybrid *h, struct tracee *t)
 	member_exec_begin(h, t);
 }
 
-/* All has been read, and nobody is left to tell more.  What comes after the run, the
- * record of many files, needs the memory. */
+/* Everything has been read, and no process is left to log more.  The steps after the
+ * run need the memory for the record of many files. */
 static void let_memory_go(struct hybrid *h)
 {
 	log_file_remove(&h->file);
@@ -282,7 +284,7 @@ static int hybrid_run(struct tracer *base, struct tracer_result *ret,
 		return error_set(err, -ENOMEM, "out of memory");
 	call_scan_inherited(&h->o, root);
 	if (!hybrid_has_filter(h)) {
-		/* What goes around it nobody can count. */
+		/* Processes that bypass it cannot be counted. */
 		call_gap(&h->o, root, EVENT_GAP_LIBRARY, NULL);
 		begin_root_exec(h, root);
 	}
@@ -297,7 +299,7 @@ static int hybrid_run(struct tracer *base, struct tracer_result *ret,
 	return 0;
 }
 
-/* Processes that outlived the command are the guardian's. */
+/* The guardian serves the processes that outlived the command. */
 static void hybrid_linger(struct tracer *base)
 {
 	struct hybrid *h = (struct hybrid *)base;
@@ -339,7 +341,7 @@ bool hybrid_is_ours(const struct hybrid *h, const char *path)
 				  strcmp(path, h->library) == 0);
 }
 
-/* Nobody has it in a register by accident. */
+/* A value that no register holds by accident. */
 static uint64_t choose_pass(void)
 {
 	uint64_t pass = 0;
@@ -354,7 +356,7 @@ static int make_log(struct hybrid *h, bool filter, struct roar_error *err)
 
 	if (r < 0)
 		h->library[0] = '\0';
-	/* With a filter everything is seen without it, only slower. */
+	/* With a filter everything is seen without the library, only slower. */
 	if (r < 0 && !filter)
 		return error_set(err, r, "libroar-preload.so was not found");
 	if (getpid() % SWEEP_EVERY == 0)
@@ -372,7 +374,7 @@ static int make_log(struct hybrid *h, bool filter, struct roar_error *err)
 	return h->envp ? 0 : error_set(err, -ENOMEM, "out of memory");
 }
 
-/* What takes the child some time, and us: both at once. */
+/* The steps that take the child some time, and those of the tracer, in parallel. */
 static int get_ready(struct hybrid *h, int line, struct roar_error *err)
 {
 	int r;

@@ -1,19 +1,19 @@
-/* log_opens.c - opens the library told of
+/* log_opens.c - opens that the library has logged
  *
- * A told open has happened already; what is looked at here is the file as it is
- * now.  The protocol in log.h sees to it that the run itself cannot have changed
- * the name or the content since, so only others can:
+ * A logged open has already happened; this file examines the current state of the file.
+ * The protocol in log.h ensures that the run itself cannot have changed the name or the
+ * content since, so only other processes can:
  *
  *	- A file read whose content changed in the tick of the open or later, and
- *	  that the run does not write to, was changed by others:
+ *	  that the run does not write to, was changed by another process:
  *	  EVENT_GAP_CHANGED.
  *	- A file written was created by that open if it was born since, and its name
  *	  is not one the run has written to before.  File systems without birth
- *	  times: with O_EXCL it was created; else it counts as emptied, which makes
- *	  it the run's own as well.
+ *	  times: with O_EXCL it was created; else it counts as truncated, which
+ *	  makes it the run's own as well.
  *
- * An open for writing whose result never comes (its process was killed in
- * between) has happened if the file is there and changed since. */
+ * An open for writing whose result never comes (its process was killed in between) has
+ * happened if the file exists and changed since. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -31,8 +31,8 @@ enum {
 
 /* ---- opens ---- */
 
-/* The file a told name stands for, in h->o.name and `st`; `birth_ns` 0: the file
- * system does not know.  0 or a negative errno. */
+/* Finds the file of a logged name, in h->o.name and `st`; `birth_ns` 0: the file system
+ * does not record it.  0 or a negative errno. */
 static int find_now(struct hybrid *h, struct tracee *t, const char *path,
 		    size_t len, struct stat *st, int64_t *birth_ns)
 {
@@ -76,15 +76,15 @@ static int find_now(struct hybrid *h, struct tracee *t, const char *path,
 }
 
 /* Another process may share the current directory (CLONE_FS) and have changed it
- * unheard, or somebody moved or removed it. */
+ * without a record, or another process moved or removed it. */
 static bool is_elsewhere(struct tracee *t)
 {
 	return member_has_moved(t, &t->cwd) ||
 	       access(str_cstr(&t->cwd), F_OK) < 0;
 }
 
-/* The same.  If the process is not where it told, the kernel is asked for its
- * directory from now on. */
+/* The same.  If the process is not in the directory it reported, its directory is read
+ * from the kernel from now on. */
 static int find_file(struct hybrid *h, struct tracee *t, const char *path,
 		     size_t len, struct stat *st, int64_t *birth_ns)
 {
@@ -97,7 +97,7 @@ static int find_file(struct hybrid *h, struct tracee *t, const char *path,
 	return find_now(h, t, path, len, st, birth_ns);
 }
 
-/* It is there, but we may not look at it. */
+/* The file exists, but we may not examine it. */
 static void tell_unseen(struct hybrid *h, struct tracee *t, unsigned flags)
 {
 	struct stat unknown = { .st_mode = S_IFREG };
@@ -106,29 +106,29 @@ static void tell_unseen(struct hybrid *h, struct tracee *t, unsigned flags)
 	call_emit(&h->o, t, EVENT_OPEN, flags, 0, &unknown, &h->o.name, NULL);
 }
 
-/* Others moved or removed it since, or it cannot be named. */
+/* Another process moved or removed it since, or it has no name. */
 static void not_found(struct hybrid *h, struct tracee *t, int r,
 		      const char *path, unsigned flags)
 {
 	if (r == -EOVERFLOW || r == -ENOMEM)
-		return; /* said already */
+		return; /* already reported */
 	if (r == -EACCES && h->o.name.len) {
 		tell_unseen(h, t, flags);
 		return;
 	}
-	/* It had another view of the file system, and is gone or sees what we do
-	 * not. */
+	/* The process had another view of the file system, and has ended or sees files
+	 * that we do not. */
 	if (process_is_elsewhere(t->process))
 		call_gap(&h->o, t, EVENT_GAP_NAMESPACE, path);
-	/* A directory too deep to be told has no name. */
+	/* A directory whose path is too long has no name. */
 	else if (r == -ENAMETOOLONG || (path[0] != '/' && !t->cwd.len))
 		call_gap(&h->o, t, EVENT_GAP_PATH, path);
 	else
 		call_gap(&h->o, t, EVENT_GAP_CHANGED, path);
 }
 
-/* Has the run itself written to it?  When directories have moved, the names it was
- * written under are not known any more; then what was born in the run counts. */
+/* Has the run itself written to it?  When directories have moved, the names under which
+ * it was written are not known any more; then files born in the run count. */
 static bool is_own(const struct hybrid *h, const struct stat *st,
 		   int64_t birth_ns)
 {
@@ -139,11 +139,10 @@ static bool is_own(const struct hybrid *h, const struct stat *st,
 	       (h->dirs_moved && birth_ns >= h->start_ns);
 }
 
-/* Records and files have the same coarse clock, so the tick of the open counts as
- * after it.  What is told in the tick in which the run began is looked at at once,
- * so that what was written just before is not taken for a change.  New
- * content moves both stamps; mtime alone can be set to anything, and ctime also
- * tells of links and modes. */
+/* Records and files have the same coarse clock, so the tick of the open counts as after
+ * it.  A record in the tick in which the run began is examined at once, so that a write
+ * just before the run is not taken for a change.  New content changes both stamps;
+ * mtime alone can be set to any value, and ctime also changes with links and modes. */
 static bool is_changed_since(const struct hybrid *h, const struct stat *st,
 			     int64_t time_ns)
 {
@@ -152,7 +151,7 @@ static bool is_changed_since(const struct hybrid *h, const struct stat *st,
 	       clock_timespec_ns(st->st_ctim) >= time_ns;
 }
 
-/* Reading back what the run has just made: nothing to learn from a look. */
+/* The run reads back a file it has just made: examining it would add nothing. */
 static bool is_recent(struct hybrid *h, struct tracee *t,
 		      const struct log_view *v)
 {
@@ -165,7 +164,7 @@ static bool is_recent(struct hybrid *h, struct tracee *t,
 	       recent_has(&o->recent, o->name.data, o->name.len);
 }
 
-/* No content that is there now is what was read. */
+/* The content that was read does not exist any more. */
 static struct stat which_file(const struct stat *st)
 {
 	return (struct stat){
@@ -255,8 +254,8 @@ static void drop_intent(struct hybrid *h, size_t at)
 	h->intents[at] = h->intents[--h->n_intents];
 }
 
-/* Its result will not come: the file decides.  One that is not there was not made,
- * or had time to be moved on by others. */
+/* Its result will not come: the state of the file decides.  A file that does not exist
+ * was not created, or another process has moved it. */
 static void decide(struct hybrid *h, struct tracee *t, const struct intent *i)
 {
 	int64_t birth_ns;

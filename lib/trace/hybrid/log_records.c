@@ -1,7 +1,7 @@
-/* log_records.c - records the library wrote, read in order
+/* log_records.c - records of the library, read in order
  *
- * Who speaks (a process says hello as a new program, or as a child), where it is,
- * and what it asks for.  What is told of opens is in log_opens.c. */
+ * Handles the process of a record (LOG_HELLO of a new program, LOG_FORK of a child),
+ * its directory, and the calls it asks for.  Opens are in log_opens.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -19,8 +19,8 @@
 #include "trace/hybrid/hybrid_internal.h"
 
 enum {
-	STUCK_NS = 50000000, /* for a record to be committed, nobody waiting */
-	URGENT_NS = 1000000, /* the same, somebody waiting */
+	STUCK_NS = 50000000, /* timeout for a commit when no process waits */
+	URGENT_NS = 1000000, /* the same when a process waits */
 };
 
 void log_records_raise_generation(struct hybrid *h)
@@ -38,7 +38,7 @@ static void set_cwd(struct hybrid *h, struct tracee *t, const char *path,
 	t->cwd_told = false;
 	if (path[0] == '(') /* "(unreachable)" */
 		h->o.tree.detached = true;
-	/* Unreachable, not told, or as seen from another root: /proc must do. */
+	/* Unreachable, not logged, or as seen from another root: use /proc. */
 	if (path[0] != '/' || process_is_elsewhere(t->process))
 		return;
 	str_add(&t->cwd, path, len);
@@ -76,7 +76,7 @@ static void on_hello(struct hybrid *h, const struct log_view *v)
 	member_exec_end(h, m, 0);
 	(void)member_set_teller(h, m, v->process);
 	set_cwd(h, t, v->path, v->path_len);
-	/* Nobody saw it leave. */
+	/* Its change of directory was not seen. */
 	if (v->dirfd2 && v->dirfd2 != log_records_root_mount())
 		call_check_namespaces(&h->o, t);
 }
@@ -97,7 +97,7 @@ static void on_fork(struct hybrid *h, const struct log_view *v)
 	set_cwd(h, t, v->path, v->path_len);
 }
 
-/* A descriptor of unknown origin; if it is closed already, nobody knows. */
+/* A descriptor of unknown origin; if it is closed already, its file is unknown. */
 static void on_descriptor(struct hybrid *h, struct tracee *t, int fd)
 {
 	struct stat st;
@@ -221,7 +221,7 @@ static void on_spawned(struct hybrid *h, struct tracee *t, pid_t child)
 	struct member *m = c ? member_of(h, c) : NULL;
 
 	if (!m || m->teller || m->exec_open || !t->exec_path.len)
-		return; /* it has spoken for itself */
+		return; /* it has reported itself */
 	str_add(&c->exec_path, t->exec_path.data, t->exec_path.len);
 	c->exec_stat = t->exec_stat;
 	str_add(&c->exec_command, str_cstr(&t->exec_command),
@@ -267,8 +267,8 @@ static void set_shared_cwd(struct hybrid *h, pid_t pid, const char *path,
 	}
 }
 
-/* Usually a process has one directory.  A thread that left it (CLONE_FS) speaks for
- * itself from then on, which shows in that the leader is elsewhere. */
+/* Usually a process has one directory.  A thread that left it (CLONE_FS) is tracked
+ * separately from then on: the leader is in another directory. */
 void log_records_directory(struct hybrid *h, struct tracee *leader, pid_t tid,
 			   const char *path, size_t len)
 {
@@ -291,8 +291,7 @@ void log_records_directory(struct hybrid *h, struct tracee *leader, pid_t tid,
 		set_cwd(h, leader, path, len);
 }
 
-/* The thread that told something: the leader stands for all whose directory is the
- * same. */
+/* The thread of a record: the leader stands for all threads with the same directory. */
 static struct tracee *teller_of(struct hybrid *h, const struct log_view *v)
 {
 	struct member *m = member_of_teller(h, v->process);
@@ -305,7 +304,7 @@ static struct tracee *teller_of(struct hybrid *h, const struct log_view *v)
 	return t && t->process == leader->process && t->cwd_told ? t : leader;
 }
 
-/* A thread that speaks is out of the call it made before. */
+/* A thread that writes a record has left the call it made before. */
 static void settle_speaker(struct hybrid *h, const struct log_view *v)
 {
 	struct tracee *t = h->n_waiting ? tree_find(&h->o.tree, v->tid) : NULL;
@@ -361,7 +360,8 @@ void log_records_who(struct hybrid *h, const struct log_view *v)
 		log_records_directory(h, t, v->tid, v->path, v->path_len);
 }
 
-/* Its parent says so; who lives has been mistaken for another (pid namespaces). */
+/* Its parent reported it.  If the process is alive, it was mistaken for another (pid
+ * namespaces). */
 static void on_gone(struct hybrid *h, const struct log_view *v)
 {
 	pid_t pid = v->value;
@@ -371,7 +371,7 @@ static void on_gone(struct hybrid *h, const struct log_view *v)
 		member_gone(h, m, (int32_t)v->other);
 }
 
-/* It shares the memory of who speaks, and so its id. */
+/* It shares the memory of the process of the record, and so its id. */
 static void on_child(struct hybrid *h, const struct log_view *v)
 {
 	struct member *parent = member_of_teller(h, v->process);
@@ -415,7 +415,7 @@ static void say(struct hybrid *h, enum event_gap gap, const char *detail)
 	call_gap(&h->o, &nobody, gap, detail);
 }
 
-/* A log that makes no sense is closed: its processes fall silent. */
+/* An inconsistent log is closed: its processes stop logging. */
 static void close_log(struct hybrid *h)
 {
 	h->dead_log = true;
@@ -442,8 +442,8 @@ static void read_until(struct hybrid *h, uint64_t end)
 	}
 }
 
-/* Something was taken and is not committed.  Its producer is filling it, or was
- * killed, or stopped; it may stand before what somebody waits for. */
+/* Cells are reserved and not committed.  Their producer is filling them, or was killed,
+ * or stopped; a record that a process waits for may come after them. */
 static bool waited_enough(struct hybrid *h, bool urgent)
 {
 	int64_t now = clock_mono_ns();
@@ -453,8 +453,8 @@ static bool waited_enough(struct hybrid *h, bool urgent)
 	return now - h->stuck_ns >= (urgent ? URGENT_NS : STUCK_NS);
 }
 
-/* Up to where the log stood when we were asked: what others add meanwhile must not
- * keep us. */
+/* Up to the head at the time of the question: records that other processes add
+ * meanwhile must not keep us. */
 void log_records_drain(struct hybrid *h, bool urgent)
 {
 	uint64_t end = atomic_load(&h->log.header->head);

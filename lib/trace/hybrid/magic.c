@@ -1,9 +1,9 @@
 /* magic.c - names that lead through a process's own descriptors
  *
- * "/proc/self/fd/3", "/dev/stdin", "/proc/self/cwd/x" and links to them mean
- * another file in every process.  A tracer that stops at the end of a call asks
- * the new descriptor; we have to know at the entry, from what stands in the
- * process's folder in /proc now. */
+ * "/proc/self/fd/3", "/dev/stdin", "/proc/self/cwd/x" and links to them mean another
+ * file in every process.  A tracer that stops at the end of a call examines the new
+ * descriptor.  This tracer must know the file at the entry, from the current content of
+ * the process's directory in /proc. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -13,14 +13,14 @@
 
 enum { LINKS_MAX = 8 };
 
-/* One step along the last component of `name`: 1 when it was a link, 0 when it is
- * none, -EINVAL when it is no file of the file system. */
+/* Follows one link at the last component of `name`: 1 when it was a link, 0 when it is
+ * not, -EINVAL when it does not lead to a file of the file system. */
 static int step(struct hybrid *h, struct tracee *t, struct str *name)
 {
 	char text[MEMORY_PATH_MAX];
 	ssize_t n = readlink(str_cstr(name), text, sizeof(text) - 1);
 
-	if (n < 0) /* no link, or nothing yet */
+	if (n < 0) /* not a link, or no file yet */
 		return errno == EINVAL || errno == ENOENT ? 0 : -errno;
 	text[n] = '\0';
 	if (strncmp(name->data, "/proc/", 6) == 0) {
@@ -79,7 +79,7 @@ int magic_replace(struct hybrid *h, struct tracee *t, struct call_args *a,
 			 a->len, name);
 	if (r == 0 && magic_follows(a->flags)) {
 		r = resolve_follow(&h->o.resolver, t, name, &st);
-		/* It may be made where a link leads to. */
+		/* The file may be created at the target of a link. */
 		if (r == -ENOENT)
 			r = magic_follow(h, t, name);
 	}

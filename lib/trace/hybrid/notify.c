@@ -1,16 +1,16 @@
-/* notify.c - calls the kernel tells us of
+/* notify.c - notifications of the kernel
  *
- *	a thread          the kernel             we
- *	────────          ──────────             ──
+ *	a thread          the kernel             the tracer
+ *	────────          ──────────             ──────────
  *	openat() ───────▶ filter: USER_NOTIF ──▶ NOTIF_RECV
  *	(waits)                                  read the log up to here
- *	                                         read and resolve the names, look
- *	                  goes on ◀───────────── NOTIF_SEND, CONTINUE
+ *	                                         read and resolve the names, examine
+ *	                  continues ◀─────────── NOTIF_SEND, CONTINUE
  *	◀──────────────── the call itself
  *
- * The call is never answered by us, only let go on: whatever the arguments are by
- * then, the kernel decides.  With SYNC_WAKE_UP the thread and we take turns on one
- * CPU, which makes a stop five times cheaper. */
+ * The tracer never replaces the call, it only lets it continue: whatever the arguments
+ * are by then, the kernel decides.  With SYNC_WAKE_UP the thread and the tracer take
+ * turns on one CPU, which makes a stop five times cheaper. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -38,7 +38,7 @@ int notify_init(struct hybrid *h)
 		return -errno;
 	if (sizes.seccomp_notif > sizeof(h->guardian.page->room))
 		return -EOVERFLOW;
-	/* Older than Linux 6.6: slower, nothing else. */
+	/* Older than Linux 6.6: slower, otherwise the same. */
 	(void)ioctl(h->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS,
 		    SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
 	return 0;
@@ -81,7 +81,7 @@ bool notify_is_over(const struct hybrid *h)
 	return poll(&line, 1, 0) > 0 && (line.revents & POLLHUP);
 }
 
-/* Does the thread still wait, so that what was read is really its own? */
+/* Does the thread still wait, so that the memory read was really its own? */
 static bool still_waits(const struct hybrid *h, uint64_t id)
 {
 	return ioctl(h->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
@@ -94,8 +94,9 @@ static size_t pointer_size(uint32_t arch)
 
 /* ---- a notification ---- */
 
-/* A listener of the program's own: the kernel allows one and says EBUSY, which a
- * program that supervises others will not like.  Another roar has other ways. */
+/* The program installs a listener of its own: the kernel allows one and returns EBUSY,
+ * so a program that supervises others may fail.  A nested roar uses another backend
+ * then. */
 static void check_listener(struct hybrid *h, struct tracee *t,
 			   const uint64_t args[6])
 {
@@ -108,7 +109,7 @@ static void check_listener(struct hybrid *h, struct tracee *t,
 		 "--tracer ptrace leaves it alone");
 }
 
-/* Filters and landlock rules of its own: what they refuse is not to be seen. */
+/* Filters and landlock rules of the program's own: what they refuse is not visible. */
 static void check_sandbox(struct hybrid *h, struct tracee *t,
 			  const struct seccomp_data *d)
 {
@@ -126,8 +127,8 @@ static void check_sandbox(struct hybrid *h, struct tracee *t,
 		m->sandboxed = true;
 }
 
-/* Where it goes is noted, because the process may be gone when the next relative
- * name of it is read from the log. */
+/* Its target is noted, because the process may have ended when its next relative name
+ * is read from the log. */
 static bool enter_chdir(struct hybrid *h, struct tracee *t,
 			const struct seccomp_data *d)
 {
@@ -164,7 +165,7 @@ static bool opens(enum call call)
 	return call == CALL_OPEN || call == CALL_OPENAT || call == CALL_CREAT;
 }
 
-/* The path was read with what stands behind it. */
+/* The memory after the path was read together with it. */
 static void read_words(struct hybrid *h, struct tracee *t, enum call call,
 		       const struct seccomp_data *d, const struct call_args *a)
 {
@@ -175,12 +176,12 @@ static void read_words(struct hybrid *h, struct tracee *t, enum call call,
 		.data = a->path,
 	};
 
-	if (a->len >= seen.len) /* it took more pieces than one */
+	if (a->len >= seen.len) /* the path needed more than one read */
 		seen.len = a->len;
 	words_read(h, t, d->args[path + 1], pointer_size(d->arch), &seen);
 }
 
-/* The call as the semantic layer sees it.  True: its result is awaited. */
+/* Hands the call to lib/trace/call.  True: its result is awaited. */
 static bool enter(struct hybrid *h, struct tracee *t, enum call call,
 		  const struct seccomp_notif *n)
 {
@@ -213,7 +214,7 @@ static bool enter(struct hybrid *h, struct tracee *t, enum call call,
 	return false;
 }
 
-/* A sign of life: what was open before is decided now. */
+/* The thread is active again: settles its earlier calls. */
 static void catch_up(struct hybrid *h, struct tracee *t, pid_t tid)
 {
 	struct member *m = member_of(h, t);
@@ -223,19 +224,19 @@ static void catch_up(struct hybrid *h, struct tracee *t, pid_t tid)
 		member_exec_end(h, m, tid);
 }
 
-/* True: it is answered, or will be. */
+/* True: the call is answered, or will be. */
 static bool on_call(struct hybrid *h, const struct seccomp_notif *n)
 {
 	enum call call = call_find(n->data.arch, (uint32_t)n->data.nr);
 	struct tracee *t = member_thread(h, (pid_t)n->pid);
 
 	if (!t)
-		return false; /* it is gone, or there is no memory for it */
+		return false; /* it has ended, or out of memory */
 	catch_up(h, t, (pid_t)n->pid);
 	if (h->n_waiting)
 		pending_calls_check(h);
-	/* What programs believe to have told already is void: before the call
-	 * and, because nobody tells us of its end, once more a little later. */
+	/* Voids the fingerprints of logged opens before the call and, because its
+	 * return is not reported, once more a little later. */
 	log_records_raise_generation(h);
 	h->stale = true;
 	if (call == CALL_PTRACE)
@@ -248,9 +249,8 @@ static bool on_call(struct hybrid *h, const struct seccomp_notif *n)
 	return false;
 }
 
-/* The first thing a new program does is that its loader opens our library.  That
- * needs no look, and the program need not wait for what we have to do about its
- * exec. */
+/* The loader of a new program first opens our library.  That open need not be examined,
+ * and the program need not wait for the handling of its exec. */
 static bool is_our_library(struct hybrid *h, const struct seccomp_notif *n)
 {
 	pid_t pid = (pid_t)n->pid;

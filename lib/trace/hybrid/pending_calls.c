@@ -1,15 +1,15 @@
-/* pending_calls.c - what came of a call, by looking afterwards
+/* pending_calls.c - the outcome of a call, found out afterwards
  *
- * A notification comes before the call and nothing comes after it.  A program with
- * the library tells the result (LOG_RESULT_ASKED); for the others the file system
- * shows it, at the latest when the same thread makes its next call or is gone:
+ * A notification comes before the call and nothing comes after it.  A program with the
+ * library logs the result (LOG_RESULT_ASKED).  For other programs the file system shows
+ * it, at the latest when the same thread makes its next call or has ended:
  *
- *	names		what stands under them now (outcome.h)
- *	opens		a descriptor of the process is this file, or it is there
- *			now, or changed
+ *	names		the files they name now (outcome.h)
+ *	opens		a descriptor of the process is this file, or the file
+ *			exists now, or has changed
  *
- * Before another name is changed, everything that is visibly done is settled, so
- * that the order of events is the order of the calls. */
+ * Before another name is changed, every call that is visibly done is settled, so that
+ * the order of events is the order of the calls. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ static int find_descriptor(const struct tracee *t, const struct stat *file)
 	return -1;
 }
 
-/* A descriptor is the best witness. */
+/* A descriptor is the best evidence. */
 static enum outcome open_outcome(const struct tracee *t, int *ret_fd)
 {
 	const struct pending *w = &t->pending;
@@ -72,7 +72,7 @@ static enum outcome open_outcome(const struct tracee *t, int *ret_fd)
 	return *ret_fd >= 0 ? OUTCOME_DONE : outcome_of(w);
 }
 
-/* The file has no name for us, but the process will have it open. */
+/* The file has no name in our view, but the process will have it open. */
 static void prepare_hidden(struct hybrid *h, struct tracee *t)
 {
 	struct pending *w = &t->pending;
@@ -93,7 +93,8 @@ void pending_call_prepare(struct hybrid *h, struct tracee *t,
 	struct stat st;
 	int r;
 
-	/* Few are left: with one that is free it will not fail for that. */
+	/* Few descriptors are left: while one is free the call will not fail for that
+	 * reason. */
 	if (w->call == CALL_OPEN && t->process->full && rights_has_room(t->tid))
 		t->process->full = false;
 	if (w->call != CALL_OPEN || w->path.len)
@@ -101,7 +102,7 @@ void pending_call_prepare(struct hybrid *h, struct tracee *t,
 	r = resolve_name(&h->o.resolver, &h->o.tree, t, a->dirfd, a->path,
 			 a->len, &h->o.name);
 	if (r == -ENOENT || r == -ENOTDIR || r == -EBADF)
-		call_forget(&h->o, t); /* there is no such place */
+		call_forget(&h->o, t); /* the directory does not exist */
 	if (r == -EREMOTE)
 		prepare_hidden(h, t);
 	if (r < 0)
@@ -114,7 +115,7 @@ void pending_call_prepare(struct hybrid *h, struct tracee *t,
 			return;
 		}
 	} else if (resolve_follow(&h->o.resolver, t, &h->o.name, &st) < 0) {
-		/* Through a descriptor, or to a file that is yet to be made. */
+		/* Through a descriptor, or to a file that does not exist yet. */
 		if (magic_follow(h, t, &h->o.name) < 0)
 			return;
 		if (stat(h->o.name.data, &st) < 0)
@@ -126,7 +127,8 @@ void pending_call_prepare(struct hybrid *h, struct tracee *t,
 
 /* ---- all ---- */
 
-/* Is the thread where it wanted to go?  One that is gone has been there. */
+/* Is the thread in the directory it wanted?  One that has ended counts as having been
+ * there. */
 static bool is_there(const struct tracee *t)
 {
 	const struct pending *w = &t->pending;
@@ -198,12 +200,12 @@ static enum outcome outcome_now(const struct tracee *t, int *ret_fd)
 		return has_ring(t->tid) ? OUTCOME_DONE : OUTCOME_UNKNOWN;
 	case CALL_HANDLE:
 		return OUTCOME_UNKNOWN;
-	default: /* chdir, namespaces, messages: acting once more is harmless */
+	default: /* chdir, namespaces, messages: repeating them does no harm */
 		return OUTCOME_DONE;
 	}
 }
 
-/* An open that left no trace: did the process have the right to? */
+/* An open that left no trace: did the process have permission? */
 static void judge_open(struct hybrid *h, struct tracee *t)
 {
 	const struct pending *w = &t->pending;
@@ -221,7 +223,7 @@ static void judge_open(struct hybrid *h, struct tracee *t)
 	call_exit(&h->o, t, INT32_MAX);
 }
 
-/* Of each kind of call, what is missing then. */
+/* The gap for each kind of call. */
 static enum event_gap gap_of(const struct pending *w)
 {
 	switch (w->call) {
@@ -236,15 +238,15 @@ static enum event_gap gap_of(const struct pending *w)
 	}
 }
 
-/* Without a filter every open that is asked for is told of when it has returned: this
- * one has not, and nobody has got the descriptor. */
+/* Without a filter the result of every asked open is logged when the call has returned.
+ * This call has not, so no process has its descriptor. */
 static bool is_void(const struct hybrid *h, const struct pending *w)
 {
 	return w->call == CALL_OPEN && !outcome_matters(w) &&
 	       !hybrid_has_filter(h) && !h->late;
 }
 
-/* Nobody can say any more.  What was asked for counts as done, and the record as
+/* The outcome cannot be found out any more.  The call counts as done, and the record as
  * incomplete. */
 static void settle_unknown(struct hybrid *h, struct tracee *t)
 {
@@ -254,7 +256,7 @@ static void settle_unknown(struct hybrid *h, struct tracee *t)
 		judge_open(h, t);
 		return;
 	}
-	/* No file was found under that name at the entry, or no name for it. */
+	/* At the entry there was no file of that name, or the file had no name. */
 	if (w->call == CALL_OPEN && !w->path.len && w->before.st_ino)
 		call_gap(&h->o, t, EVENT_GAP_NAMESPACE,
 			 "a file was opened that has no name here");
@@ -267,7 +269,7 @@ static void settle_unknown(struct hybrid *h, struct tracee *t)
 	call_forget(&h->o, t);
 }
 
-/* Known only of processes that told where they are. */
+/* Known only for processes that reported their directory. */
 static void arrive(struct hybrid *h, struct tracee *t)
 {
 	struct tracee *leader = tree_find(&h->o.tree, t->process->pid);
@@ -297,7 +299,7 @@ static void act(struct hybrid *h, struct tracee *t, enum outcome outcome,
 	else if (outcome == OUTCOME_NOT_DONE)
 		call_forget(&h->o, t);
 	else if (t->pending.call == CALL_OPEN && t->pending.path.len)
-		/* By its name: what the descriptor shows is too late. */
+		/* By its name: the descriptor is examined too late. */
 		call_exit(&h->o, t, INT32_MAX);
 	else
 		call_exit(&h->o, t, fd < 0 ? INT32_MAX : fd);
@@ -314,9 +316,9 @@ void pending_call_end(struct hybrid *h, struct tracee *t)
 	act(h, t, outcome, fd);
 }
 
-/* The descriptor may be closed by the time we hear of it, and its number may stand for
- * another file.  A file that had no name at the entry has none then; one that was hidden
- * is known by its inode, unless the call created it. */
+/* The descriptor may be closed by the time we read of it, and its number may mean
+ * another file.  A file that had no name at the entry cannot be identified then; a
+ * hidden one is identified by its inode, unless the call created it. */
 static bool is_lost(struct hybrid *h, const struct tracee *t, int fd)
 {
 	const struct pending *w = &t->pending;
@@ -346,13 +348,13 @@ void pending_call_result(struct hybrid *h, struct tracee *t, int32_t result)
 		call_forget(&h->o, t);
 		return;
 	}
-	/* The number may stand for another file by now: a known name is better. */
+	/* The number may mean another file by now: a known name is better. */
 	if (result >= 0 && t->pending.call == CALL_OPEN && t->pending.path.len)
 		result = INT32_MAX;
 	call_exit(&h->o, t, result);
 }
 
-/* Forgets threads that wait for nothing any more. */
+/* Removes threads that have no pending call any more. */
 static void compact(struct hybrid *h)
 {
 	size_t n = 0;
@@ -366,7 +368,8 @@ static void compact(struct hybrid *h)
 	h->n_waiting = n;
 }
 
-/* Calls that make a name fail when it is there; a look afterwards could not tell. */
+/* Calls that create a name fail when it exists; that could not be found out
+ * afterwards. */
 static bool must_fail(const struct pending *w)
 {
 	struct stat st;
@@ -402,9 +405,9 @@ static bool same_time(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* Has the content changed since the thread was let go to open this file for writing?
- * As long as it has not, opens by other threads find the same content before and
- * after this one.  If somebody else has changed it, the file is written anyway. */
+/* Has the content changed since the thread continued to open this file for writing?  As
+ * long as it has not, opens by other threads find the same content before and after
+ * this one.  If another process has changed it, the file is written anyway. */
 static bool is_written_since(const struct pending *w)
 {
 	bool writes = (w->flags & O_ACCMODE) != O_RDONLY ||
@@ -416,7 +419,7 @@ static bool is_written_since(const struct pending *w)
 		!same_time(&st.st_mtim, &w->before.st_mtim));
 }
 
-/* Has the file system seen it happen, whatever the thread does now? */
+/* Does the file system show that the call is done, whatever the thread does now? */
 static bool is_visibly_done(const struct tracee *t, int *ret_fd)
 {
 	const struct pending *w = &t->pending;
@@ -439,17 +442,16 @@ static bool is_visibly_done(const struct tracee *t, int *ret_fd)
 	}
 }
 
-/* The kernel does not notify us of these: no pending call is one of them. */
+/* The kernel does not notify us of these: a pending call is never one of them. */
 static bool is_never_awaited(enum call call)
 {
 	return call == CALL_NONE || call == CALL_CLONE || call == CALL_CLONE3 ||
 	       call == CALL_WAIT;
 }
 
-/* Does the thread sleep in a call that is none of those we wait for?  Then it is
- * out of the one it made before; the parent of a vfork() sleeps in clone().  Without
- * a filter it may sleep before the call, where it asks us, and always tells the
- * result. */
+/* Does the thread sleep in a call that is not one we wait for?  Then it has left the
+ * one it made before; the parent of a vfork() sleeps in clone().  Without a filter it
+ * may sleep before the call, where it asks us, and always logs the result. */
 static bool is_elsewhere(const struct hybrid *h, pid_t tid)
 {
 	char text[32];
@@ -458,13 +460,13 @@ static bool is_elsewhere(const struct hybrid *h, pid_t tid)
 	    proc_read(tid, "syscall", text, sizeof(text)) < 0)
 		return false;
 	if (text[0] < '0' || text[0] > '9')
-		return false; /* "running": nobody knows where */
+		return false; /* "running": the call is unknown */
 	return is_never_awaited(
 		call_find(call_abis[0].audit_arch, strtoul(text, NULL, 10)));
 }
 
-/* Does the result stand in the log, unread?  A child of vfork() speaks, too, although
- * it is no teller. */
+/* Is the result in the log, unread?  A child of vfork() writes records, too, although
+ * it has no id of its own. */
 static bool has_spoken(const struct hybrid *h, const struct tracee *t)
 {
 	return log_has_result(&h->log, t->tid);
@@ -480,7 +482,7 @@ void pending_calls_check(struct hybrid *h)
 			continue;
 		if (is_visibly_done(t, &fd))
 			act(h, t, OUTCOME_DONE, fd);
-		/* In this order: who is gone says nothing more. */
+		/* In this order: a process that has ended writes no more records. */
 		else if ((member_thread_is_gone(t) || is_elsewhere(h, t->tid)) &&
 			 !has_spoken(h, t))
 			pending_call_end(h, t);

@@ -1,12 +1,12 @@
-/* received.c - descriptors that came in messages to programs without the library
+/* received.c - descriptors received in messages by programs without the library
  *
- * Nobody tells us when recvmsg() has returned.  The message lies in the program's
- * memory, where we look at the thread's next sign of life; it may be overwritten by
- * then, and the descriptor closed.  So the header is kept from the entry: the kernel
- * changes only lengths and flags in it, and if anything else is different, what
- * came is not known, which is a gap.  Only Unix sockets carry descriptors, and only
- * those from outside of the run bring a file that nobody of the run has opened: a
- * connection between processes of the run is left alone. */
+ * The return of recvmsg() is not reported.  The message is in the program's memory,
+ * which is read at the thread's next activity.  By then it may be overwritten, and the
+ * descriptor closed.  So the header is kept from the entry: the kernel changes only
+ * lengths and flags in it.  If anything else is different, the received descriptors are
+ * unknown, which is a gap.  Only Unix sockets carry descriptors, and only messages from
+ * outside the run bring a file that no process of the run has opened.  So a connection
+ * between processes of the run is ignored. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -21,7 +21,7 @@ enum {
 	BY_MESSAGE = 1, /* in the flags of CALL_RECVMMSG: not by pidfd_getfd() */
 };
 
-/* Our own descriptor of another process's file; negative: it is not to be had. */
+/* A descriptor of ours for another process's file; negative: not available. */
 static int borrow(pid_t pid, int fd)
 {
 	CLEANUP(closep) int process = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -31,8 +31,8 @@ static int borrow(pid_t pid, int fd)
 	return (int)syscall(SYS_pidfd_getfd, process, fd, 0);
 }
 
-/* The process that made the other end of a connection; 0: nobody knows.  The number
- * of one that is gone may be somebody else's (Linux 6.5 tells). */
+/* The process that made the other end of a connection; 0: unknown.  The pid of a
+ * process that has ended may be reused (Linux 6.5 reports that). */
 static pid_t peer_of(int line)
 {
 	enum { PEERPIDFD = 77 }; /* SO_PEERPIDFD */
@@ -50,8 +50,8 @@ static pid_t peer_of(int line)
 	return peer.pid;
 }
 
-/* Can a message that comes here bring a file from outside of the run?  True also when
- * that cannot be known. */
+/* Can a message on this socket bring a file from outside the run?  True also when that
+ * cannot be known. */
 static bool is_door(const struct hybrid *h, pid_t pid, int fd)
 {
 	CLEANUP(closep) int line = borrow(pid, fd);
@@ -75,8 +75,8 @@ static bool read_header(struct hybrid *h, const struct tracee *t,
 			   sizeof(*ret)) >= 0;
 }
 
-/* The socket of a call that may bring descriptors; -1: it is none.  socketcall() has
- * one number for all that old 32-bit programs do with sockets. */
+/* The socket of a call that may receive descriptors; -1: none.  socketcall() has one
+ * number for all socket operations of old 32-bit programs. */
 static int socket_of(struct hybrid *h, const struct tracee *t,
 		     const struct seccomp_data *d)
 {
@@ -113,7 +113,7 @@ bool received_enter(struct hybrid *h, struct tracee *t,
 	return true;
 }
 
-/* Is it the header of the entry, but for what the kernel fills in? */
+/* Is it the header of the entry, except for what the kernel fills in? */
 static bool is_intact(const struct tracee *t, const struct msghdr *now)
 {
 	const struct str *kept = &t->pending.path2;
@@ -145,8 +145,8 @@ static bool scan(struct hybrid *h, struct tracee *t, const char *data, size_t n)
 	return true;
 }
 
-/* The program may have written there since: no length is believed.  CMSG_NXTHDR() is
- * not for such, one that is too large leads round in circles. */
+/* The program may have written there since: lengths are not trusted.  CMSG_NXTHDR() is
+ * not made for such input; a length that is too large makes it loop. */
 static bool scan_all(struct hybrid *h, struct tracee *t, const char *control,
 		     size_t len)
 {
@@ -169,7 +169,7 @@ static bool scan_all(struct hybrid *h, struct tracee *t, const char *control,
 	return true;
 }
 
-/* False: what came cannot be known any more. */
+/* False: the received descriptors cannot be known any more. */
 static bool look(struct hybrid *h, struct tracee *t)
 {
 	char control[CONTROL_MAX];
@@ -189,9 +189,9 @@ static bool look(struct hybrid *h, struct tracee *t)
 	return scan_all(h, t, control, m.msg_controllen);
 }
 
-/* Several messages, or those of 32-bit programs: what they brought is found among all
- * descriptors, if none of them can have been closed.  The library makes us look
- * before that. */
+/* Several messages, or those of 32-bit programs: the received files are found among all
+ * descriptors, if none of them can have been closed.  The library makes us look before
+ * that. */
 static bool look_at_all(struct hybrid *h, struct tracee *t)
 {
 	const struct member *m = member_of(h, t);

@@ -1,10 +1,10 @@
-/* recover.c - what programs told and a killed tracer has not read
+/* recover.c - records that programs wrote and a killed tracer has not read
  *
- * The log outlives its tracer.  The ring still holds what was read before, too, as
- * far as it has not come round again; from that we learn who speaks and where each
- * of them was, and tell nobody.  What stands behind the tail is then read as the
- * tracer would have done it, only later: files that have changed since are gaps, as
- * they always are. */
+ * The log outlives its tracer.  The ring also still holds records that were read
+ * before, as far as they are not overwritten.  From those the processes and their
+ * directories are learned, without events.  The records after the tail are then read as
+ * the tracer would have read them, only later: files that have changed since are gaps,
+ * as always. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -32,14 +32,16 @@ static void free_recovery(struct recovery *r)
 }
 DEFINE_CLEANUP(struct recovery *, free_recovery)
 
-/* Who speaks, from what has been read already: up to the tail, silently. */
+/* Learns the processes from records that were already read: up to the tail, without
+ * events. */
 static void remember(struct hybrid *h)
 {
 	uint64_t head = atomic_load(&h->log.header->head);
 	uint64_t tail = atomic_load(&h->log.header->tail);
 
 	if (head - tail > h->log.n_cells)
-		return; /* it makes no sense: log_records_drain() will say so */
+		return; /* the log is inconsistent: log_records_drain() will
+			 * report it */
 	h->log.tail = head > h->log.n_cells ? head - h->log.n_cells : 0;
 	h->o.quiet = true;
 	while (h->log.tail < tail) {

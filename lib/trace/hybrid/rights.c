@@ -1,8 +1,8 @@
 /* rights.c - may a process open this file, by owner and mode?
  *
- * For processes whose rights are not ours and who tell nothing: the kernel's rules
- * for owner, group, others and the capabilities that override them, with the
- * identity in /proc/PID/status.  Access lists are not looked at. */
+ * For processes that have other privileges than we and do not log results: the kernel's
+ * rules for owner, group, others and the capabilities that override them, with the
+ * identity in /proc/PID/status.  Access lists are not examined. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,9 +23,9 @@ struct identity {
 	unsigned gid;
 	uint64_t capabilities;
 	const char *groups; /* the rest of that line */
-	struct str uid_map; /* whom its user namespace knows */
+	struct str uid_map; /* the ids that its user namespace maps */
 	struct str gid_map;
-	bool ours; /* that is our own namespace */
+	bool ours; /* it is our own namespace */
 };
 
 static void release_identity(struct identity *id)
@@ -53,9 +53,9 @@ static void read_map(pid_t tid, const char *name, struct str *ret)
 	(void)fd_read_file(AT_FDCWD, path, 65536, ret);
 }
 
-/* Has an owner, as we see it, a place in a user namespace?  The second column is
- * as we see it, too, but in our own namespace that is the first.  There who has no
- * place looks like `nobody`, and so does nobody. */
+/* Is an owner, as we see it, mapped in a user namespace?  The second column is also as
+ * we see it, but in our own namespace that is the first.  There an unmapped owner looks
+ * like `nobody`, and so does the user nobody itself. */
 static bool is_known(const struct str *map, unsigned owner, bool ours)
 {
 	enum { NOBODY = 65534 };
@@ -75,7 +75,7 @@ static bool is_known(const struct str *map, unsigned owner, bool ours)
 	return false;
 }
 
-/* Capabilities of a user namespace do not reach files of those it does not know. */
+/* Capabilities of a user namespace do not cover files whose owner it does not map. */
 static bool overrides(const struct identity *id, const struct stat *st,
 		      unsigned want)
 {
@@ -86,7 +86,7 @@ static bool overrides(const struct identity *id, const struct stat *st,
 	       is_known(&id->gid_map, st->st_gid, id->ours);
 }
 
-/* The n-th number behind a key. */
+/* The n-th number after a key. */
 static unsigned field(const char *text, const char *key, int n)
 {
 	const char *p = strstr(text, key);
@@ -156,7 +156,7 @@ bool rights_allow(pid_t tid, const char *path, const struct stat *st,
 
 	(void)snprintf(name, sizeof(name), "/proc/%d/status", (int)tid);
 	if (fd_read_file(AT_FDCWD, name, 65536, &text) < 0)
-		return true; /* it is gone: nobody can say no */
+		return true; /* it has ended: a refusal cannot be proven */
 	id = (struct identity){
 		.uid = field(str_cstr(&text), "\nUid:", 3),
 		.gid = field(text.data, "\nGid:", 3),
@@ -174,8 +174,8 @@ bool rights_allow(pid_t tid, const char *path, const struct stat *st,
 
 DEFINE_CLEANUP(DIR *, closedir)
 
-/* Is a number below the limit free?  A limit that was lowered leaves descriptors
- * above it open.  Not worth a long list. */
+/* Is a number below the limit free?  A lowered limit leaves descriptors above it open.
+ * Not worth reading a long list. */
 static bool has_free_number(const char *path, rlim_t limit)
 {
 	enum { LONG = 4096 };

@@ -1,14 +1,13 @@
-/* run_members.c - who belongs to the run
+/* run_members.c - the processes of the run
  *
- * Nobody tells us of a fork or an end.  A process becomes a member when it speaks
- * (LOG_HELLO, LOG_FORK) or makes a call that stops, and /proc says whose child it
- * is.  Its end is noticed by looking, now and then; that of the command itself by
- * wait().
+ * Forks and exits are not reported.  A process becomes a member when it writes a record
+ * (LOG_HELLO, LOG_FORK) or makes a call that stops, and /proc has its parent.  Its end
+ * is noticed by polling; that of the command itself by wait().
  *
- * exec: the call is judged before it is let through.  Whether it succeeded shows
- * at the next sign of life: a new program says hello, its loader opens our library,
- * or it makes another call while /proc/PID/exe is the file it should be.  A process that ends without another
- * sign has executed what it asked for, if that could be executed. */
+ * exec: the call is judged before it continues.  Its success shows at the next
+ * activity: a new program sends LOG_HELLO, its loader opens our library, or it makes
+ * another call while /proc/PID/exe is the expected file.  A process that ends without
+ * another activity has executed what it asked for, if that could be executed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
@@ -55,7 +54,7 @@ int member_set_teller(struct hybrid *h, struct member *m, uint32_t id)
 	drop_teller(h, m);
 	if (!id)
 		return 0;
-	if (before) /* a liar: the later one is believed */
+	if (before) /* invalid record: the later one is used */
 		drop_teller(h, before);
 	m->teller = id;
 	if (map_set(&h->tellers, &m->teller, sizeof(m->teller), m) == 0)
@@ -79,8 +78,8 @@ static void inherit(struct hybrid *h, struct process *child, pid_t parent)
 	child->limit_ns = from->limit_ns;
 }
 
-/* A child of vfork() is where its parent is; another one may have been made with
- * namespaces of its own. */
+/* A child of vfork() is in the directory of its parent; another child may have been
+ * made with namespaces of its own. */
 static void find_place(struct hybrid *h, struct tracee *t,
 		       const struct family *family)
 {
@@ -121,7 +120,7 @@ static struct tracee *add(struct hybrid *h, const struct family *family)
 
 	if (t && t->process->pid == pid)
 		return t;
-	if (t) /* a thread of that number was somebody else's: it is gone */
+	if (t) /* a thread of another process had that id: it has ended */
 		(void)tree_remove(&h->o.tree, t);
 	m = new_member(h, pid);
 	if (!m)
@@ -132,14 +131,14 @@ static struct tracee *add(struct hybrid *h, const struct family *family)
 	if (!t)
 		return NULL;
 	inherit(h, t->process, parent);
-	/* Changes of rights are not seen then, but all results are told. */
+	/* Changes of permissions are not seen then, but all results are logged. */
 	t->process->restricted |= !hybrid_has_filter(h);
 	if (pid == h->o.root) {
 		call_emit(&h->o, t, EVENT_FORK, EVENT_ROOT, 0, NULL, NULL,
 			  NULL);
 		return t;
 	}
-	/* An orphan's parent is unknown: it counts for the command. */
+	/* The parent of an orphan is unknown: the command counts as its parent. */
 	call_emit(&h->o, t, EVENT_FORK, 0, known ? parent : h->o.root, NULL,
 		  NULL, NULL);
 	find_place(h, t, family);
@@ -235,7 +234,7 @@ void member_exec_begin(struct hybrid *h, struct tracee *t)
 void member_exec_failed(struct member *m)
 {
 	m->exec_open = false;
-	m->exec_told = true; /* the old program goes on */
+	m->exec_told = true; /* the old program continues */
 	m->wants_hello = false;
 	m->escaped = false;
 }
@@ -261,7 +260,7 @@ static void escaped(struct hybrid *h, struct tracee *t, const char *program)
 	call_gap(&h->o, t, EVENT_GAP_ESCAPED, program);
 }
 
-/* `seen`: it was seen to run what it should. */
+/* `seen`: the process was seen to run the expected program. */
 static void exec_done(struct hybrid *h, struct member *m, bool seen)
 {
 	bool known = seen && m->exec_tid == m->pid && hybrid_has_filter(h);
@@ -320,7 +319,7 @@ void member_exec_seen(struct hybrid *h, struct member *m)
 
 /* ---- the current directory ---- */
 
-/* Rare, so nobody pays much for it: only few processes are compared. */
+/* Rare, so only few processes are compared. */
 void members_share(struct hybrid *h, const struct tracee *t)
 {
 	enum { FEW = 64 };
@@ -351,7 +350,7 @@ void member_gone(struct hybrid *h, struct member *m, int status)
 	struct tracee *t = tree_find(&h->o.tree, m->pid);
 
 	if (m->exec_open && m->wants_hello)
-		m->escaped = true; /* it never spoke */
+		m->escaped = true; /* it never sent a record */
 	if (m->exec_open)
 		exec_done(h, m, false);
 	log_opens_abandon(h, m);
@@ -366,7 +365,7 @@ void member_gone(struct hybrid *h, struct member *m, int status)
 	free_member(m);
 }
 
-/* The folder of threads has a link for each. */
+/* The directory of threads has a link for each. */
 static bool has_other_threads(pid_t pid)
 {
 	char path[32];
@@ -376,7 +375,7 @@ static bool has_other_threads(pid_t pid)
 	return stat(path, &st) == 0 && st.st_nlink > 3;
 }
 
-/* A zombie runs no program any more. */
+/* A zombie does not run a program any more. */
 static bool is_empty(pid_t tid)
 {
 	char link[32], c;
@@ -385,9 +384,9 @@ static bool is_empty(pid_t tid)
 	return readlink(link, &c, 1) < 0 && (errno == ENOENT || errno == ESRCH);
 }
 
-/* The first thread may be one before the others are: they still finish the calls
- * they were killed in.  Who has been waited for is nobody's, which a signal finds out
- * sooner. */
+/* The first thread may be a zombie before the others are: they still finish the calls
+ * in which they were killed.  A process that was waited for does not exist, which a
+ * signal finds out faster. */
 bool member_is_gone(pid_t pid)
 {
 	if (kill(pid, 0) < 0 && errno == ESRCH)
@@ -418,8 +417,8 @@ bool member_has_moved(const struct tracee *t, struct str *ret_cwd)
 	return true;
 }
 
-/* Others may have moved the directory a process is in: what it told is the old
- * name then. */
+/* Another process may have moved the directory a process is in: then the reported name
+ * is the old one. */
 static void look_for_moved(struct hybrid *h)
 {
 	enum { FEW = 64 };
@@ -436,8 +435,8 @@ static void look_for_moved(struct hybrid *h)
 	}
 }
 
-/* What a thread said before it ended may still stand in the log: then it is gone when
- * that has been read. */
+/* The last records of a thread may still be unread: it counts as ended after they were
+ * read. */
 static void look_for_threads(struct hybrid *h)
 {
 	size_t pos = 0;
@@ -472,7 +471,7 @@ void members_look(struct hybrid *h, bool all)
 		if (slot)
 			*slot = m->pid;
 	}
-	/* Their last words are in the log by now. */
+	/* Their last records are in the log by now. */
 	if (n)
 		log_records_drain(h, true);
 	for (size_t i = 0; i < n; i++) {
@@ -481,8 +480,8 @@ void members_look(struct hybrid *h, bool all)
 		_Static_assert(EVENT_STATUS_UNKNOWN == -1, "as proc.h has it");
 		m = map_get(&h->members, &gone[i], sizeof(gone[i]));
 		if (!m)
-			continue; /* by those words */
-		/* Its parent may be about to tell: once more, later. */
+			continue; /* removed by those records */
+		/* Its parent may be about to report it: check again later. */
 		if (all || status != EVENT_STATUS_UNKNOWN || m->missed)
 			member_gone(h, m, status);
 		else

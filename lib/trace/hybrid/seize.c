@@ -1,20 +1,19 @@
-/* seize.c - signals that come before we have heard of a call
+/* seize.c - signals that arrive before the notification of a call
  *
- * A filtered call can be interrupted until we have received its notification.  A
- * signal whose handler does not ask for restarts would make it fail with EINTR, even
- * a rename(), which nothing else can interrupt.  Our library makes the call again.
- * For programs without it we ask the kernel to stop their threads at signals
- * (PTRACE_SEIZE; else they stop only where they make other threads), and say that a
- * call we have not heard of is to be made again, as if the signal had come a little
- * earlier.  It begins with the first call of a process; its children are other
- * processes, which may want to be traced by somebody else.
+ * A filtered call can be interrupted until we have received its notification.  A signal
+ * whose handler does not request restarts would make it fail with EINTR, even a
+ * rename(), which nothing else can interrupt.  Our library restarts the call.  For
+ * programs without it the kernel stops their threads at signals (PTRACE_SEIZE; else
+ * they stop only where they make other threads), and we make a call whose notification
+ * was not received restart, as if the signal had come a little earlier.  A process is
+ * seized at its first call; its children are not, because they may want another tracer.
  *
- * What waits in the call itself (a FIFO without a peer) was let go by us before, and
- * fails as it should.  To tell the two apart the last call that was let go is kept;
- * where the interrupted one looks the same, what it opens decides.
+ * A call that waits by itself (a FIFO without a peer) was allowed before, and fails as
+ * it should.  To distinguish the two, the last allowed call is kept; where the
+ * interrupted one looks the same, the file it opens decides.
  *
- * Whoever cannot be seized, because somebody else traces it or has other rights, is
- * as he was.  When we are killed the kernel lets all of them go. */
+ * A process that cannot be seized, because it has another tracer or other privileges,
+ * is unchanged.  When the tracer is killed the kernel detaches all of them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -40,8 +39,8 @@
 struct seized {
 	pid_t tid; /* the key */
 	pid_t pid;
-	bool leaving; /* it is let go when it stops next */
-	struct seccomp_data last; /* the call that was let go last */
+	bool leaving; /* detach when it stops next */
+	struct seccomp_data last; /* the last call that was allowed */
 };
 
 static struct seized *seized_of(const struct hybrid *h, pid_t tid)
@@ -69,7 +68,7 @@ static struct seized *add(struct hybrid *h, pid_t tid, pid_t pid)
 	return NULL;
 }
 
-/* ---- who ---- */
+/* ---- which threads ---- */
 
 static bool is_wanted(struct member *m)
 {
@@ -106,8 +105,9 @@ void seize_call(struct hybrid *h, const struct tracee *t,
 		s->last = *d;
 	if (!m)
 		return;
-	/* What will be executed may bring the library.  And while a thread executes
-	 * the kernel has us wait for it, and it for us to see its siblings' ends. */
+	/* The program to be executed may have the library.  And while a thread
+	 * executes, our wait for it would block, and the thread waits for us to reap
+	 * its siblings. */
 	if (call == CALL_EXECVE || call == CALL_EXECVEAT)
 		m->exec_by = t->tid;
 	else if (m->exec_by == t->tid)
@@ -154,7 +154,7 @@ bool seize_has(const struct hybrid *h, pid_t tid)
 /* ---- what was interrupted ---- */
 
 enum nature {
-	NATURE_OTHER, /* not told of, or not always */
+	NATURE_OTHER, /* not notified, or not always */
 	NATURE_QUICK, /* nothing else interrupts it */
 	NATURE_OPENS, /* it depends on what is opened */
 	NATURE_WAITS,
@@ -195,7 +195,7 @@ static bool is_same_call(const struct seccomp_data *a,
 	       memcmp(a->args, b->args, sizeof(a->args)) == 0;
 }
 
-/* The path as the thread sees it, for us. */
+/* The path as the thread sees it, in our view. */
 static int stat_of(const struct hybrid *h, pid_t tid, bool at,
 		   const struct seccomp_data *d, struct stat *st)
 {
@@ -214,7 +214,7 @@ static int stat_of(const struct hybrid *h, pid_t tid, bool at,
 	else
 		n = snprintf(full, sizeof(full), "/proc/%d/fd/%d/%s", (int)tid,
 			     dirfd, path);
-	/* These mean something else to us, or may wait. */
+	/* These names mean another file for us, or may block. */
 	if ((size_t)n >= sizeof(full) || strncmp(path, "/proc/", 6) == 0 ||
 	    strncmp(path, "/dev/", 5) == 0)
 		return -EINVAL;
@@ -267,7 +267,7 @@ static void go_on(struct hybrid *h, pid_t tid, int sig)
 	drop(h, s);
 }
 
-/* Nobody else tells that it did.  If it is made again, we hear of it again. */
+/* Nothing else reports that it returned.  If it is restarted, we receive it again. */
 static void open_failed(struct hybrid *h, const struct seized *s,
 			const struct seccomp_data *d)
 {
@@ -317,7 +317,7 @@ int seize_stopped(void *ctx, pid_t tid, int status)
 		return 0;
 	}
 	if (ptrace(PTRACE_GETSIGINFO, tid, 0, &info) < 0)
-		return sig; /* it is not ours */
+		return sig; /* we have not seized it */
 	if (seize_interrupted(tid, &d)) {
 		if (is_our_fault(h, tid, &d))
 			seize_repeat(tid);
@@ -328,7 +328,7 @@ int seize_stopped(void *ctx, pid_t tid, int status)
 	return 0;
 }
 
-/* It is gone.  An exec gives the leader's number to the thread that made it. */
+/* It has ended.  An exec gives the leader's id to the thread that made it. */
 static void succeed(struct hybrid *h, struct seized *s, bool vanished)
 {
 	pid_t tid = s->tid, pid = s->pid;
@@ -338,7 +338,7 @@ static void succeed(struct hybrid *h, struct seized *s, bool vanished)
 		(void)add(h, pid, pid);
 }
 
-/* Takes what the kernel has to say about one thread. */
+/* Handles the pending stops of one thread. */
 static void look_at(struct hybrid *h, pid_t tid)
 {
 	struct seized *s;
@@ -356,7 +356,7 @@ static void look_at(struct hybrid *h, pid_t tid)
 	}
 }
 
-/* The numbers of all, because looking changes the map.  How many. */
+/* Copies all ids, because handling changes the map.  Returns their number. */
 static size_t list(const struct hybrid *h, pid_t **ret)
 {
 	size_t n = 0, pos = 0;
@@ -402,7 +402,7 @@ void seize_end(struct hybrid *h)
 		s->leaving = true;
 		(void)dismiss(s);
 	}
-	/* One in a call that nothing interrupts is let go when we end. */
+	/* The kernel detaches a thread in an uninterruptible call when we end. */
 	for (seize_look(h); h->seized.count && clock_mono_ns() < end;
 	     seize_look(h))
 		(void)usleep(NAP_US);

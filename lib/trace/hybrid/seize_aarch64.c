@@ -1,7 +1,7 @@
 /* seize_aarch64.c - see seize.h.
  *
- * Here the kernel has put the result aside before it asks a tracer, and a tracer
- * cannot change its mind. */
+ * On aarch64 the kernel has stored the result before it stops for a tracer, which
+ * cannot change it any more. */
 #include "trace/hybrid/seize.h"
 
 bool seize_helps(void)

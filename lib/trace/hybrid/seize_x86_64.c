@@ -8,7 +8,7 @@
 #include "trace/hybrid/seize.h"
 
 enum {
-	/* Of the kernel's own, which programs never see. */
+	/* Internal to the kernel; programs never see them. */
 	RESTART_BY_FLAGS = -512, /* ERESTARTSYS */
 	RESTART_ALWAYS = -513, /* ERESTARTNOINTR */
 };

@@ -1,10 +1,10 @@
 /* words.c - the command line of a program that is about to be executed
  *
- * It lies in the memory of who asks for it: an array of pointers and the strings
- * they lead to, which usually stand side by side.  So memory is read through
- * windows that end with their page, because the next one may not be there; a
- * compiler's hundred words cost a few system calls.  What was read with the path may
- * have all of it: a shell has path, array and words in one place. */
+ * It is in the memory of the calling process: an array of pointers and the strings they
+ * point to, which are usually adjacent.  So memory is read through windows that end
+ * with their page, because the next page may not be mapped; the hundred arguments of a
+ * compiler cost a few system calls.  The memory read with the path may hold all of it:
+ * a shell has path, array and arguments in one place. */
 #include <string.h>
 
 #include "trace/hybrid/hybrid_internal.h"
@@ -21,11 +21,11 @@ struct window {
 	pid_t tid;
 	const struct words_seen *seen;
 	uint64_t start;
-	size_t len; /* bytes that are there; 0: nothing was read */
+	size_t len; /* valid bytes; 0: nothing was read */
 	char data[WINDOW];
 };
 
-/* The bytes from `address` on, as many as are there; NULL: none. */
+/* The available bytes from `address` on; NULL: none. */
 static const char *at(struct window *w, uint64_t address, size_t *ret_len)
 {
 	size_t len = PAGE - (size_t)(address & (PAGE - 1));
@@ -48,7 +48,7 @@ static const char *at(struct window *w, uint64_t address, size_t *ret_len)
 	return w->data + (address - w->start);
 }
 
-/* A number that does not cross pages: pointers are aligned.  0: none is there. */
+/* A number that does not cross pages: pointers are aligned.  0: not readable. */
 static uint64_t pointer_at(struct window *w, uint64_t address, size_t size)
 {
 	static const struct words_seen nothing;
@@ -66,7 +66,7 @@ static uint64_t pointer_at(struct window *w, uint64_t address, size_t size)
 	return value;
 }
 
-/* Copies a string with its NUL, cut at `room`.  Returns how many bytes; 0 when it
+/* Copies a string with its NUL, cut at `room`.  Returns the number of bytes; 0 when it
  * cannot be read. */
 static size_t copy_word(struct window *w, uint64_t address, char *to,
 			size_t room)

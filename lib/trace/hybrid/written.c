@@ -77,7 +77,7 @@ bool written_has(const struct written *w, uint64_t mark)
 	return w->count && w->slots[find(w, mark)];
 }
 
-/* Linear probing: what stands behind the gap moves up if it may. */
+/* Linear probing: entries after the gap move up if they may. */
 void written_remove(struct written *w, uint64_t mark)
 {
 	size_t mask = w->n_slots - 1;

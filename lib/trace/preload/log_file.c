@@ -25,7 +25,7 @@
 
 enum {
 	SIZE = LOG_RING_AT + LOG_CELLS_DEFAULT * LOG_CELL,
-	KEEP_S = 24 * 3600, /* what somebody may ask for */
+	KEEP_S = 24 * 3600, /* for logs that may be recovered */
 };
 
 static const char *const places[] = { "/dev/shm", "/tmp" };
@@ -121,7 +121,7 @@ void log_file_release(struct log_file *f)
 
 DEFINE_CLEANUP(DIR *, closedir)
 
-/* Does somebody come for it? */
+/* Can this log still be recovered? */
 static bool is_kept(int dirfd, const char *name, const char *run)
 {
 	struct stat st;
@@ -148,7 +148,7 @@ static void sweep_place(const char *place)
 	}
 }
 
-/* Only the usual place: /tmp may have very many names in it. */
+/* Only the usual place: /tmp may hold very many names. */
 void log_file_sweep(void)
 {
 	sweep_place(places[0]);
@@ -164,7 +164,7 @@ static bool is_of(const char *name, const char *run)
 	       strcmp(dash + 1, run) == 0;
 }
 
-/* Root looks after the runs of others. */
+/* Root also handles the runs of other users. */
 static bool is_mine(int dirfd, const char *name)
 {
 	struct stat st;

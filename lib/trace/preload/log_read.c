@@ -42,7 +42,7 @@ static uint64_t head_of(const struct log_reader *r)
 	return atomic_load_explicit(&r->header->head, memory_order_acquire);
 }
 
-/* Frees the cells.  Their words are of this round and so nothing in the next. */
+/* Frees the cells.  Their words belong to this round and are invalid in the next. */
 static void consume(struct log_reader *r, uint64_t n)
 {
 	r->tail += n;
@@ -53,7 +53,7 @@ static void consume(struct log_reader *r, uint64_t n)
 static void copy(void *to, const char *from, size_t len)
 {
 	memcpy(to, from, len);
-	/* The copy must not be optimised into a second look. */
+	/* The compiler must not replace the copy by a second read. */
 	__asm__ volatile("" : : "r"(to) : "memory");
 }
 
@@ -62,7 +62,7 @@ static bool is_text(const char *path, size_t len)
 	return !memchr(path, '\0', len);
 }
 
-/* Checks the copied head and copies the strings; false when unsound. */
+/* Checks the copied head and copies the strings; false when invalid. */
 static bool take_strings(const struct log_record *rec, const char *at,
 			 uint64_t n, struct log_view *v)
 {
@@ -151,8 +151,8 @@ bool log_is_stuck(const struct log_reader *r)
 					   committed(r, r->tail);
 }
 
-/* A producer that comes back to a skipped word sees that it was left out.  The mark
- * is this round's alone, so nobody has to remove it. */
+/* A producer that finds a skipped word writes its record again.  The mark is valid in
+ * this round only, so it need not be removed. */
 static void skip_one(struct log_reader *r)
 {
 	struct log_header own = { .key = r->key };
@@ -169,7 +169,7 @@ void log_skip(struct log_reader *r)
 	uint64_t head = head_of(r);
 
 	if (head - r->tail > r->n_cells)
-		return; /* log_read() will say so */
+		return; /* log_read() will report it */
 	while (r->tail != head) {
 		if (atomic_load_explicit(word_at(r, r->tail),
 					 memory_order_acquire) ==

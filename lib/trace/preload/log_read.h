@@ -1,13 +1,13 @@
 /* log_read.h - the reader's side of the ring in log.h.
  *
- * What lies in the ring was written by strangers and may change while it is
- * looked at.  So every record is copied out first and checked in the copy; sizes
- * and the key of the commit words are the reader's own, not those in the shared
- * header.  Nothing here does I/O or knows what a record means.
+ * The ring holds untrusted data that may change while it is read.  So every record is
+ * copied out first and checked in the copy; sizes and the key of the commit words are
+ * the reader's own, not those in the shared header.  Nothing here does I/O or
+ * interprets a record.
  *
  *	log_read()	the next record, if it is committed
- *	log_is_stuck()	something was taken and is not committed yet
- *	log_skip()	gives up waiting: its producer writes it anew
+ *	log_is_stuck()	a record is reserved and not committed yet
+ *	log_skip()	stops waiting: the producer writes the record again
  *
  * A reader belongs to one thread. */
 #ifndef ROAR_TRACE_PRELOAD_LOG_READ_H
@@ -20,10 +20,10 @@
 
 #include "trace/preload/log.h"
 
-/* A record, copied and sound: the kind is known, paths end with a NUL, and `path`
- * has none inside. */
+/* A record, copied and valid: the kind is known, paths end with a NUL, and `path` has
+ * none inside. */
 struct log_view {
-	uint64_t cell; /* where it stood */
+	uint64_t cell; /* its first cell */
 	uint8_t kind; /* enum log_kind */
 	uint8_t call; /* enum log_call, or 0 */
 	uint16_t n_cells;
@@ -53,21 +53,21 @@ struct log_reader {
 void log_reader_init(struct log_reader *r, struct log_header *header,
 		     uint32_t n_cells, uint64_t key);
 
-/* Copies the next record into `ret`.  1: done; 0: none is there, or it is not
- * committed yet; -EBADMSG: one was unsound and is left out; -EPROTO: the ring makes
- * no sense any more and must be closed. */
+/* Copies the next record into `ret`.  1: done; 0: there is none, or it is not committed
+ * yet; -EBADMSG: an invalid record was skipped; -EPROTO: the ring is inconsistent and
+ * must be closed. */
 int log_read(struct log_reader *r, struct log_view *ret);
 
-/* Is the next record taken but not committed? */
+/* Is the next record reserved but not committed? */
 bool log_is_stuck(const struct log_reader *r);
 
-/* Leaves out what is not committed, up to the next record that is. */
+/* Skips uncommitted cells, up to the next committed record. */
 void log_skip(struct log_reader *r);
 
-/* Is there, unread, a LOG_RESULT_ASKED of this thread?  Nothing is consumed. */
+/* Is there an unread LOG_RESULT_ASKED of this thread?  Nothing is consumed. */
 bool log_has_result(const struct log_reader *r, pid_t tid);
 
-/* Anything to read? */
+/* Is there nothing to read? */
 static inline bool log_is_empty(const struct log_reader *r)
 {
 	return atomic_load_explicit(&r->header->head, memory_order_acquire) ==

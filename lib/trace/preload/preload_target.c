@@ -104,7 +104,7 @@ static uint64_t file_offset(const struct layout *l, uint64_t address)
 	return 0;
 }
 
-/* A run-time that refuses to start behind a preloaded library. */
+/* A run-time that refuses to start after a preloaded library. */
 static bool is_jealous(int fd, uint64_t name_at)
 {
 	/* No pointers: the library would have to relocate them. */
@@ -176,7 +176,7 @@ static bool wants_to_be_first(int fd, const struct layout *l,
 	uint64_t strings = 0;
 
 	if (!find_dynamic(fd, dynamic, DT_STRTAB, take_value, &strings))
-		return true; /* not understood */
+		return true; /* unknown format */
 	strings = file_offset(l, strings);
 	return find_dynamic(fd, dynamic, DT_NEEDED, is_jealous_entry, &strings);
 }

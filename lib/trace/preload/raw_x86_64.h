@@ -18,7 +18,7 @@ static inline long raw_call6(long nr, long a, long b, long c, long d, long e,
 	return result;
 }
 
-/* With a sixth argument that does not stay in its register. */
+/* With a sixth argument that is cleared from its register after the call. */
 static inline long raw_call_marked(long nr, long a, long b, long c, long d,
 				   long mark)
 {

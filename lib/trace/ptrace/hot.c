@@ -59,7 +59,7 @@ static void new_window(struct hot *h, pid_t tid, int64_t now_ns)
 	h->start_ns = now_ns;
 }
 
-/* Did one thread do nearly all of it? */
+/* Did one thread cause nearly all stops? */
 static bool is_lonely(const struct hot *h)
 {
 	return h->n_others * OTHERS_SHARE <= h->n_stops;
@@ -78,7 +78,7 @@ bool hot_stop(struct hot *h, pid_t tid, int64_t now_ns)
 		h->n_others++;
 	if (h->borrowed && !is_lonely(h) && h->n_others > STOPS_MIN / 2)
 		give_back(h);
-	/* Enough in a short time is enough: begin before the window ends. */
+	/* Enough stops in a short time are sufficient: begin before the window ends. */
 	if (!h->borrowed && h->n_stops >= STOPS_MIN && is_lonely(h) &&
 	    now_ns - h->start_ns < WINDOW_NS && now_ns >= h->barred_until_ns)
 		began = bind_both(h, h->candidate);
@@ -113,7 +113,7 @@ void hot_forked(struct hot *h, pid_t parent, pid_t child)
 {
 	bool on_loan = h->borrowed == parent;
 
-	/* A parent that is bound without a loan wanted it so. */
+	/* A parent that is bound without a loan has set that affinity itself. */
 	if (!on_loan && (h->returned != parent || is_bound(h, parent) ||
 			 !is_bound(h, child)))
 		return;
