@@ -58,7 +58,7 @@ static bool note_descriptors(struct hybrid *h, pid_t pid)
 		    fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 &&
 		    S_ISREG(st.st_mode) &&
 		    may_write(pid, atoi(entry->d_name)) &&
-		    written_add(&h->writable,
+		    written_add(&h->closed.writable,
 				written_file(st.st_dev, st.st_ino)) < 0)
 			return false;
 	return true;
@@ -83,7 +83,7 @@ static bool note_mappings(struct hybrid *h, pid_t pid)
 		if (sscanf(line, "%*x-%*x %4s %*x %x:%x %lu", rights, &major,
 			   &minor, &ino) == 4 &&
 		    rights[3] == 's' &&
-		    written_add(&h->writable,
+		    written_add(&h->closed.writable,
 				written_file(makedev(major, minor), ino)) < 0)
 			return false;
 	}
@@ -124,8 +124,8 @@ static bool look_at_all(struct hybrid *h)
 	size_t pos = 0;
 
 	/* Records that are in the log by now happened before the examination. */
-	h->writable_cell = atomic_load(&h->log.header->head);
-	written_release(&h->writable);
+	h->closed.cell = atomic_load(&h->log.header->head);
+	written_release(&h->closed.writable);
 	if (h->members.count > FEW)
 		return false;
 	while ((m = map_next(&h->members, &pos)))
@@ -139,11 +139,12 @@ static bool is_quiet(struct hybrid *h, const char *path)
 {
 	struct stat st;
 
-	if (!h->told_ns || h->view.cell >= h->writable_cell)
-		h->writable_known = look_at_all(h);
-	return h->writable_known && lstat(path, &st) == 0 &&
+	if (!h->current.time_ns || h->view.cell >= h->closed.cell)
+		h->closed.known = look_at_all(h);
+	return h->closed.known && lstat(path, &st) == 0 &&
 	       S_ISREG(st.st_mode) &&
-	       !written_has(&h->writable, written_file(st.st_dev, st.st_ino));
+	       !written_has(&h->closed.writable,
+			    written_file(st.st_dev, st.st_ino));
 }
 
 static void tell_closed(struct hybrid *h, const struct event *opened)
@@ -165,14 +166,14 @@ static bool is_watched(struct hybrid *h, const struct event *ev)
 	const char *path = event_path(ev);
 	const char *slash = memrchr(path, '/', ev->path_len);
 	uint64_t dir = written_name(path, slash ? (size_t)(slash - path) : 0);
-	struct watched *w = &h->watched[(dir >> 1) % WATCHED];
+	struct watched *w = &h->closed.watched[(dir >> 1) % WATCHED];
 
 	if (w->dir != dir) {
 		w->dir = dir;
 		w->since_ns = clock_now_ns();
 		return false;
 	}
-	return !h->told_ns || h->told_ns > w->since_ns;
+	return !h->current.time_ns || h->current.time_ns > w->since_ns;
 }
 
 void closed_check(struct hybrid *h, const struct event *ev)
@@ -181,6 +182,7 @@ void closed_check(struct hybrid *h, const struct event *ev)
 	    (ev->flags & (EVENT_TMPFILE | EVENT_INHERITED)))
 		return;
 	/* Before the call it is not even open. */
-	if (!is_watched(h, ev) && !h->entering && is_quiet(h, event_path(ev)))
+	if (!is_watched(h, ev) && !h->current.entering &&
+	    is_quiet(h, event_path(ev)))
 		tell_closed(h, ev);
 }

@@ -38,11 +38,12 @@ void family_announce(struct hybrid *h, pid_t pid, pid_t parent)
 {
 	if (tree_find(&h->o.tree, pid))
 		return;
-	h->announced[h->n_announced++ % ANNOUNCED] = (struct announced){
-		.pid = pid,
-		.parent = parent,
-		.time_ns = h->o.mono_ns,
-	};
+	h->vforks.announced[h->vforks.n_announced++ % ANNOUNCED] =
+		(struct announced){
+			.pid = pid,
+			.parent = parent,
+			.time_ns = h->o.mono_ns,
+		};
 }
 
 /* Only recent entries, and each once: pids are reused. */
@@ -51,7 +52,7 @@ static bool was_announced(struct hybrid *h, pid_t tid, pid_t *ret_parent)
 	enum { FRESH_NS = 50000000 };
 
 	for (size_t i = 0; i < ANNOUNCED; i++) {
-		struct announced *a = &h->announced[i];
+		struct announced *a = &h->vforks.announced[i];
 
 		if (a->pid != tid)
 			continue;
@@ -79,7 +80,7 @@ static bool was_spawned(struct hybrid *h, pid_t tid, pid_t *ret_parent)
 	if (!is_process(tid))
 		return false;
 	for (size_t i = 0; i < SPAWNERS; i++) {
-		pid_t pid = h->spawners[i];
+		pid_t pid = h->vforks.spawners[i];
 
 		if (!pid || pid == tid || !shares_memory(tid, pid))
 			continue;
@@ -91,7 +92,7 @@ static bool was_spawned(struct hybrid *h, pid_t tid, pid_t *ret_parent)
 
 static void remember_spawner(struct hybrid *h, pid_t pid)
 {
-	h->spawners[h->n_spawners++ % SPAWNERS] = pid;
+	h->vforks.spawners[h->vforks.n_spawners++ % SPAWNERS] = pid;
 }
 
 int family_find(struct hybrid *h, pid_t tid, struct family *ret)

@@ -123,10 +123,10 @@ static void sleep_for_bell(struct hybrid *h)
 	uint32_t seen = atomic_load(&header->doorbell);
 	struct timespec limit = { 0, LONG_MS * 1000000L };
 
-	if (log_is_empty(&h->log) && seen == h->doorbell)
+	if (log_is_empty(&h->log) && seen == h->loop.doorbell)
 		(void)syscall(SYS_futex, &header->doorbell, FUTEX_WAIT, seen,
 			      &limit, NULL, 0);
-	h->doorbell = seen;
+	h->loop.doorbell = seen;
 	observer_set_time(&h->o);
 	log_records_drain(h, false);
 }
@@ -138,11 +138,12 @@ static unsigned next_timer(struct hybrid *h, bool busy)
 	unsigned longest;
 
 	if (busy)
-		h->busy_ns = h->o.mono_ns;
+		h->loop.busy_ns = h->o.mono_ns;
 	if (busy || h->root_gone || h->stale)
 		return SHORT_MS;
-	longest = h->o.mono_ns - h->busy_ns < CALM_NS ? MEDIUM_MS : LONG_MS;
-	return h->timer_ms >= longest / 2 ? longest : 2 * h->timer_ms;
+	longest = h->o.mono_ns - h->loop.busy_ns < CALM_NS ? MEDIUM_MS :
+							     LONG_MS;
+	return h->loop.timer_ms >= longest / 2 ? longest : 2 * h->loop.timer_ms;
 }
 
 static void look_at_seized(struct hybrid *h)
@@ -169,12 +170,12 @@ static void look_around(struct hybrid *h)
 	guardian_check(h);
 	if (atomic_load(&h->o.job->control->kill_all))
 		members_kill(h);
-	if (h->o.mono_ns - h->looked_ns >= LOOK_NS || h->root_gone) {
-		h->looked_ns = h->o.mono_ns;
+	if (h->o.mono_ns - h->loop.looked_ns >= LOOK_NS || h->root_gone) {
+		h->loop.looked_ns = h->o.mono_ns;
 		members_look(h, false);
 	}
 	observer_tick(&h->o);
-	alarm_every(next_timer(h, busy), &h->timer_ms);
+	alarm_every(next_timer(h, busy), &h->loop.timer_ms);
 }
 
 static bool is_over(const struct hybrid *h)
@@ -201,7 +202,7 @@ static void follow(struct hybrid *h)
 {
 	int64_t deadline = 0;
 
-	alarm_every(SHORT_MS, &h->timer_ms);
+	alarm_every(SHORT_MS, &h->loop.timer_ms);
 	while (!is_over(h)) {
 		if (h->root_gone && !deadline)
 			deadline = clock_mono_ns() + TRACER_GRACE_NS;
@@ -213,13 +214,13 @@ static void follow(struct hybrid *h)
 			await_root(h);
 			alarmed = 1;
 		}
-		bell = h->bell;
+		bell = h->seizing.bell;
 		if (stirred)
 			look_at_seized(h);
 		if (alarmed)
 			look_around(h);
 	}
-	alarm_every(0, &h->timer_ms);
+	alarm_every(0, &h->loop.timer_ms);
 	log_records_drain(h, true);
 	log_records_trouble(h);
 }
@@ -265,7 +266,7 @@ static void let_memory_go(struct hybrid *h)
 	log_file_remove(&h->file);
 	log_file_release(&h->file);
 	written_release(&h->written);
-	written_release(&h->writable);
+	written_release(&h->closed.writable);
 }
 
 static int hybrid_run(struct tracer *base, struct tracer_result *ret,
@@ -276,8 +277,8 @@ static int hybrid_run(struct tracer *base, struct tracer_result *ret,
 
 	h->result.traced = true;
 	observer_set_time(&h->o);
-	h->start_ns = clock_now_tick_ns();
-	h->begun_ns = h->file.header->start_ns = clock_now_ns();
+	h->start.tick_ns = clock_now_tick_ns();
+	h->start.exact_ns = h->file.header->start_ns = clock_now_ns();
 	h->file.header->root_mount = log_records_root_mount();
 	root = member_add(h, h->o.root, 0);
 	if (!root)
@@ -326,9 +327,9 @@ static void hybrid_free(struct tracer *base)
 	members_release(h);
 	log_opens_release(h);
 	str_release(&h->magic);
-	free(h->waiting);
+	free(h->waiting.tids);
 	written_release(&h->written);
-	written_release(&h->writable);
+	written_release(&h->closed.writable);
 	observer_release(&h->o);
 	free(h);
 }
@@ -432,7 +433,7 @@ static int start(const struct tracer_ops *ops, const struct tracer_job *job,
 	if (!h)
 		return error_set(err, -ENOMEM, "out of memory");
 	h->base.ops = ops;
-	h->listener = h->guardian.line = h->bell = -1;
+	h->listener = h->guardian.line = h->seizing.bell = -1;
 	h->o.told = emit_event;
 	h->o.keeps_rights = !filter;
 	page = mmap(NULL, sizeof(*h->guardian.page), PROT_READ | PROT_WRITE,

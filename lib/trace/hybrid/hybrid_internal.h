@@ -125,53 +125,98 @@ struct watched {
 
 enum { WATCHED = 256 };
 
+/* family.c: children of vfork(), and processes that had some. */
+struct vforks {
+	struct announced announced[ANNOUNCED]; /* the last ones */
+	unsigned n_announced;
+	pid_t spawners[SPAWNERS]; /* had children that share their memory */
+	unsigned n_spawners;
+};
+
+/* log_opens.c: opens for writing without a result yet. */
+struct intents {
+	struct intent *list;
+	size_t n, cap;
+};
+
+/* seize.c */
+struct seizing {
+	struct map threads; /* tid -> struct seized */
+	int bell; /* eventfd: a signal has arrived; -1: no thread is seized */
+};
+
+/* pending_calls.c: threads with a pending call. */
+struct waiting_threads {
+	pid_t *tids;
+	size_t n, cap;
+};
+
+/* closed.c: when were files closed? */
+struct close_check {
+	struct watched watched[WATCHED];
+	struct written writable; /* files that processes could write to... */
+	uint64_t cell; /* ...when the head of the log was here... */
+	bool known; /* ...if all processes could be examined */
+};
+
+/* The event that is being sent. */
+struct current_event {
+	int64_t time_ns; /* when it happened; 0: just now */
+	bool entering; /* its call has not been made yet */
+};
+
+/* log_records.c: errors of the log. */
+struct log_health {
+	bool dead; /* it was inconsistent: nothing more is read from it */
+	uint32_t trouble; /* bits of the header that were already reported */
+	int64_t stuck_ns; /* since when a record is not committed; 0: none */
+};
+
+/* hybrid.c */
+struct hybrid_loop {
+	uint32_t doorbell; /* its value before the last drain */
+	unsigned timer_ms; /* interval of the timer */
+	int64_t busy_ns; /* when the timer last found a record in the log */
+	int64_t looked_ns; /* last check for processes that have ended */
+};
+
+/* The start of the run. */
+struct run_start {
+	int64_t tick_ns; /* on the clock of file stamps: no file of the run was
+			  * born before */
+	int64_t exact_ns; /* on the exact clock, which stamps may use (Linux
+			   * 6.13): no stamp from before the run is later */
+};
+
 struct hybrid {
 	struct tracer base;
 	struct observer o;
 	struct tracer_result result;
+	struct run_start start;
 	struct log_file file;
 	struct log_reader log;
 	struct log_view view; /* the record being read */
+	struct log_health log_health;
 	struct guardian guardian;
 	int listener; /* -1: none, the library alone */
 	char library[1024]; /* its path; "" when there is none */
 	char **envp; /* of the command, with the library */
 	struct map members; /* pid -> struct member */
 	struct map tellers; /* id in the log -> struct member */
-	struct announced announced[ANNOUNCED]; /* the last ones */
-	unsigned n_announced;
-	pid_t spawners[SPAWNERS]; /* who had children that share its memory */
-	unsigned n_spawners;
+	struct vforks vforks;
+	struct intents intents;
+	struct waiting_threads waiting;
+	struct seizing seizing;
+	struct close_check closed;
+	struct current_event current;
+	struct hybrid_loop loop;
 	struct str magic; /* see magic_replace() */
-	struct intent *intents;
-	size_t n_intents, cap_intents;
-	struct map seized; /* tid -> struct seized */
-	int bell; /* eventfd: a signal has come; -1: nobody is seized */
-	pid_t *waiting; /* threads with a pending call */
-	size_t n_waiting, cap_waiting;
 	struct written written;
-	struct watched watched[WATCHED];
-	struct written writable; /* files that processes could write to... */
-	uint64_t writable_cell; /* ...when the log stood there... */
-	bool writable_known; /* ...and they let us see that */
-	int64_t told_ns; /* when what is being told now has happened; 0: just now */
-	bool entering; /* what is being told now is about to happen */
 	bool dirs_moved; /* names in `written` may be out of date */
-	bool late; /* nobody waits: this is read long after it was told */
-	bool dead_log; /* it made no sense: nothing more is read from it */
-	bool stale; /* a call was let through after the generation was raised */
-	bool root_gone;
-	uint32_t doorbell; /* its value before the last drain */
-	uint32_t trouble; /* of the header, as far as it was told */
-	unsigned timer_ms; /* interval of the timer */
-	int64_t busy_ns; /* when the timer last found something in the log */
-	int64_t stuck_ns; /* since when a record is not committed; 0: none is */
-	int64_t looked_ns; /* when dead processes were last looked for */
-	int64_t start_ns; /* of the run, on the clock of file stamps: no file of
-			   * the run was born before */
-	int64_t begun_ns; /* the same by the exact clock, which stamps may be as
-			   * far ahead of theirs as (Linux 6.13): no stamp from
-			   * before the run is later */
+	bool late; /* recovery: records are read long after they were written,
+		    * and no process waits */
+	bool stale; /* a call was allowed after the generation was increased */
+	bool root_gone; /* the command has ended */
 };
 
 static inline struct hybrid *hybrid_of(struct observer *o)

@@ -136,7 +136,7 @@ static bool is_own(const struct hybrid *h, const struct stat *st,
 
 	return written_has(&h->written, written_name(name->data, name->len)) ||
 	       written_has(&h->written, written_file(st->st_dev, st->st_ino)) ||
-	       (h->dirs_moved && birth_ns >= h->start_ns);
+	       (h->dirs_moved && birth_ns >= h->start.tick_ns);
 }
 
 /* Records and files have the same coarse clock, so the tick of the open counts as after
@@ -146,7 +146,7 @@ static bool is_own(const struct hybrid *h, const struct stat *st,
 static bool is_changed_since(const struct hybrid *h, const struct stat *st,
 			     int64_t time_ns)
 {
-	return S_ISREG(st->st_mode) && time_ns > h->begun_ns &&
+	return S_ISREG(st->st_mode) && time_ns > h->start.exact_ns &&
 	       clock_timespec_ns(st->st_mtim) >= time_ns &&
 	       clock_timespec_ns(st->st_ctim) >= time_ns;
 }
@@ -230,7 +230,7 @@ static void on_write(struct hybrid *h, struct tracee *t, const struct intent *i)
 		not_found(h, t, r, str_cstr(&i->path), flags | EVENT_TRUNC);
 		return;
 	}
-	h->told_ns = i->time_ns;
+	h->current.time_ns = i->time_ns;
 	if (is_created(h, i, birth_ns)) {
 		call_emit(o, t, EVENT_OPEN, flags | EVENT_CREATE, 0, NULL,
 			  &o->name, NULL);
@@ -243,15 +243,15 @@ static void on_write(struct hybrid *h, struct tracee *t, const struct intent *i)
 			flags |= EVENT_TRUNC;
 		call_emit(o, t, EVENT_OPEN, flags, 0, &st, &o->name, NULL);
 	}
-	h->told_ns = 0;
+	h->current.time_ns = 0;
 }
 
 /* ---- intents and results ---- */
 
 static void drop_intent(struct hybrid *h, size_t at)
 {
-	str_release(&h->intents[at].path);
-	h->intents[at] = h->intents[--h->n_intents];
+	str_release(&h->intents.list[at].path);
+	h->intents.list[at] = h->intents.list[--h->intents.n];
 }
 
 /* Its result will not come: the state of the file decides.  A file that does not exist
@@ -274,11 +274,11 @@ void log_opens_intent(struct hybrid *h, struct tracee *t,
 {
 	struct intent *i;
 
-	if (h->n_intents >= INTENTS_MAX) {
-		decide(h, t, &h->intents[0]);
+	if (h->intents.n >= INTENTS_MAX) {
+		decide(h, t, &h->intents.list[0]);
 		drop_intent(h, 0);
 	}
-	i = VEC_PUSH(h->intents, h->n_intents, h->cap_intents);
+	i = VEC_PUSH(h->intents.list, h->intents.n, h->intents.cap);
 	if (!i) {
 		call_gap(&h->o, t, EVENT_GAP_MEMORY, NULL);
 		return;
@@ -294,8 +294,8 @@ void log_opens_result(struct hybrid *h, struct tracee *t,
 		      const struct log_view *v)
 {
 	/* The latest one, usually. */
-	for (size_t at = h->n_intents; at-- > 0;) {
-		const struct intent *i = &h->intents[at];
+	for (size_t at = h->intents.n; at-- > 0;) {
+		const struct intent *i = &h->intents.list[at];
 
 		if (i->cell != v->other || i->process != v->process)
 			continue;
@@ -308,14 +308,14 @@ void log_opens_result(struct hybrid *h, struct tracee *t,
 
 void log_opens_release(struct hybrid *h)
 {
-	for (size_t i = 0; i < h->n_intents; i++)
-		str_release(&h->intents[i].path);
-	free(h->intents);
+	for (size_t i = 0; i < h->intents.n; i++)
+		str_release(&h->intents.list[i].path);
+	free(h->intents.list);
 }
 
 static void abandon(struct hybrid *h, size_t at)
 {
-	const struct intent *i = &h->intents[at];
+	const struct intent *i = &h->intents.list[at];
 	struct member *owner = member_of_teller(h, i->process);
 	struct tracee *t = owner ? tree_find(&h->o.tree, owner->pid) : NULL;
 
@@ -328,8 +328,8 @@ static void abandon(struct hybrid *h, size_t at)
 
 void log_opens_abandon(struct hybrid *h, const struct member *m)
 {
-	for (size_t at = h->n_intents; at-- > 0;)
-		if (!m || member_of_teller(h, h->intents[at].process) == m)
+	for (size_t at = h->intents.n; at-- > 0;)
+		if (!m || member_of_teller(h, h->intents.list[at].process) == m)
 			abandon(h, at);
 }
 
@@ -337,8 +337,8 @@ static bool find_orphans(struct hybrid *h)
 {
 	bool found = false;
 
-	for (size_t at = 0; at < h->n_intents; at++) {
-		struct intent *i = &h->intents[at];
+	for (size_t at = 0; at < h->intents.n; at++) {
+		struct intent *i = &h->intents.list[at];
 		const struct member *m = member_of_teller(h, i->process);
 
 		i->orphan = m && member_is_gone(m->pid);
@@ -355,7 +355,7 @@ void log_opens_abandon_gone(struct hybrid *h, bool reading)
 		log_records_drain(h, true);
 	else if (!log_is_empty(&h->log))
 		return;
-	for (size_t at = h->n_intents; at-- > 0;)
-		if (h->intents[at].orphan)
+	for (size_t at = h->intents.n; at-- > 0;)
+		if (h->intents.list[at].orphan)
 			abandon(h, at);
 }

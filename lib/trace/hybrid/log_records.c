@@ -182,7 +182,7 @@ static void enter_asked(struct hybrid *h, struct tracee *t,
 	pending_call_end(h, t);
 	pending_calls_check(h);
 	log_opens_abandon_gone(h, true);
-	h->entering = true;
+	h->current.entering = true;
 	if (call == CALL_NONE)
 		return;
 	if (call == CALL_CHDIR)
@@ -210,7 +210,7 @@ static void on_ask(struct hybrid *h, const struct log_view *v)
 
 	if (t)
 		enter_asked(h, t, v);
-	h->entering = false;
+	h->current.entering = false;
 	answer(h, v);
 }
 
@@ -307,7 +307,7 @@ static struct tracee *teller_of(struct hybrid *h, const struct log_view *v)
 /* A thread that writes a record has left the call it made before. */
 static void settle_speaker(struct hybrid *h, const struct log_view *v)
 {
-	struct tracee *t = h->n_waiting ? tree_find(&h->o.tree, v->tid) : NULL;
+	struct tracee *t = h->waiting.n ? tree_find(&h->o.tree, v->tid) : NULL;
 
 	if (t && t->pending.call != CALL_NONE && hybrid_has_filter(h))
 		pending_call_end(h, t);
@@ -418,7 +418,7 @@ static void say(struct hybrid *h, enum event_gap gap, const char *detail)
 /* An inconsistent log is closed: its processes stop logging. */
 static void close_log(struct hybrid *h)
 {
-	h->dead_log = true;
+	h->log_health.dead = true;
 	atomic_store(&h->log.header->closed, 1);
 	(void)syscall(SYS_futex, &h->log.header->answered, FUTEX_WAKE,
 		      INT32_MAX, NULL, NULL, 0);
@@ -448,9 +448,9 @@ static bool waited_enough(struct hybrid *h, bool urgent)
 {
 	int64_t now = clock_mono_ns();
 
-	if (!h->stuck_ns)
-		h->stuck_ns = now;
-	return now - h->stuck_ns >= (urgent ? URGENT_NS : STUCK_NS);
+	if (!h->log_health.stuck_ns)
+		h->log_health.stuck_ns = now;
+	return now - h->log_health.stuck_ns >= (urgent ? URGENT_NS : STUCK_NS);
 }
 
 /* Up to the head at the time of the question: records that other processes add
@@ -459,26 +459,26 @@ void log_records_drain(struct hybrid *h, bool urgent)
 {
 	uint64_t end = atomic_load(&h->log.header->head);
 
-	if (h->n_waiting && h->log.tail != end)
+	if (h->waiting.n && h->log.tail != end)
 		pending_calls_check(h);
 
-	while (!h->dead_log && !log_is_empty(&h->log) &&
+	while (!h->log_health.dead && !log_is_empty(&h->log) &&
 	       (int64_t)(end - h->log.tail) > 0) {
 		read_until(h, end);
-		if (h->dead_log || !log_is_stuck(&h->log)) {
-			h->stuck_ns = 0;
+		if (h->log_health.dead || !log_is_stuck(&h->log)) {
+			h->log_health.stuck_ns = 0;
 			continue;
 		}
 		if (waited_enough(h, urgent)) {
 			log_skip(&h->log);
-			h->stuck_ns = 0;
+			h->log_health.stuck_ns = 0;
 		} else if (urgent) {
 			(void)sched_yield();
 		} else {
 			return;
 		}
 	}
-	h->stuck_ns = 0;
+	h->log_health.stuck_ns = 0;
 }
 
 void log_records_trouble(struct hybrid *h)
@@ -494,7 +494,7 @@ void log_records_trouble(struct hybrid *h)
 	uint32_t now = atomic_load(&h->log.header->trouble);
 
 	for (size_t i = 0; i < ARRAY_SIZE(troubles); i++)
-		if (now & ~h->trouble & troubles[i].flag)
+		if (now & ~h->log_health.trouble & troubles[i].flag)
 			say(h, EVENT_GAP_LOST, troubles[i].text);
-	h->trouble |= now;
+	h->log_health.trouble |= now;
 }

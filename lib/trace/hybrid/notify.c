@@ -233,7 +233,7 @@ static bool on_call(struct hybrid *h, const struct seccomp_notif *n)
 	if (!t)
 		return false; /* it has ended, or out of memory */
 	catch_up(h, t, (pid_t)n->pid);
-	if (h->n_waiting)
+	if (h->waiting.n)
 		pending_calls_check(h);
 	/* Voids the fingerprints of logged opens before the call and, because its
 	 * return is not reported, once more a little later. */
@@ -242,10 +242,10 @@ static bool on_call(struct hybrid *h, const struct seccomp_notif *n)
 	if (call == CALL_PTRACE)
 		return attach_enter(h, t, &n->data, n->id);
 	seize_call(h, t, &n->data);
-	h->entering = true;
+	h->current.entering = true;
 	if (enter(h, t, call, n))
 		pending_call_add(h, t);
-	h->entering = false;
+	h->current.entering = false;
 	return false;
 }
 
@@ -280,7 +280,7 @@ bool notify_serve(struct hybrid *h)
 	struct seccomp_notif *n = &h->guardian.page->request;
 
 	memset(h->guardian.page->room, 0, sizeof(h->guardian.page->room));
-	if (h->seized.count && !seize_sleep(h))
+	if (h->seizing.threads.count && !seize_sleep(h))
 		return false;
 	if (ioctl(h->listener, SECCOMP_IOCTL_NOTIF_RECV, n) < 0)
 		return false;

@@ -359,13 +359,13 @@ static void compact(struct hybrid *h)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < h->n_waiting; i++) {
-		struct tracee *t = tree_find(&h->o.tree, h->waiting[i]);
+	for (size_t i = 0; i < h->waiting.n; i++) {
+		struct tracee *t = tree_find(&h->o.tree, h->waiting.tids[i]);
 
 		if (t && t->pending.call != CALL_NONE)
-			h->waiting[n++] = t->tid;
+			h->waiting.tids[n++] = t->tid;
 	}
-	h->n_waiting = n;
+	h->waiting.n = n;
 }
 
 /* Calls that create a name fail when it exists; that could not be found out
@@ -390,12 +390,12 @@ void pending_call_add(struct hybrid *h, struct tracee *t)
 		return;
 	}
 	t->pending.entry_ns = h->o.now_ns;
-	if (h->n_waiting % MANY == MANY - 1)
+	if (h->waiting.n % MANY == MANY - 1)
 		compact(h);
-	for (size_t i = 0; i < h->n_waiting; i++)
-		if (h->waiting[i] == t->tid)
+	for (size_t i = 0; i < h->waiting.n; i++)
+		if (h->waiting.tids[i] == t->tid)
 			return;
-	slot = VEC_PUSH(h->waiting, h->n_waiting, h->cap_waiting);
+	slot = VEC_PUSH(h->waiting.tids, h->waiting.n, h->waiting.cap);
 	if (slot)
 		*slot = t->tid;
 }
@@ -474,8 +474,8 @@ static bool has_spoken(const struct hybrid *h, const struct tracee *t)
 
 void pending_calls_check(struct hybrid *h)
 {
-	for (size_t i = 0; i < h->n_waiting; i++) {
-		struct tracee *t = tree_find(&h->o.tree, h->waiting[i]);
+	for (size_t i = 0; i < h->waiting.n; i++) {
+		struct tracee *t = tree_find(&h->o.tree, h->waiting.tids[i]);
 		int fd;
 
 		if (!t || t->pending.call == CALL_NONE)

@@ -24,9 +24,9 @@ static void free_recovery(struct recovery *r)
 	members_release(&r->hybrid);
 	log_opens_release(&r->hybrid);
 	str_release(&r->hybrid.magic);
-	free(r->hybrid.waiting);
+	free(r->hybrid.waiting.tids);
 	written_release(&r->hybrid.written);
-	written_release(&r->hybrid.writable);
+	written_release(&r->hybrid.closed.writable);
 	observer_release(&r->hybrid.o);
 	free(r);
 }
@@ -63,8 +63,8 @@ static void read_rest(struct hybrid *h)
 {
 	log_records_drain(h, true);
 	log_records_trouble(h);
-	for (size_t i = 0; i < h->n_waiting; i++) {
-		struct tracee *t = tree_find(&h->o.tree, h->waiting[i]);
+	for (size_t i = 0; i < h->waiting.n; i++) {
+		struct tracee *t = tree_find(&h->o.tree, h->waiting.tids[i]);
 
 		if (t)
 			pending_call_end(h, t);

@@ -45,12 +45,12 @@ struct seized {
 
 static struct seized *seized_of(const struct hybrid *h, pid_t tid)
 {
-	return map_get(&h->seized, &tid, sizeof(tid));
+	return map_get(&h->seizing.threads, &tid, sizeof(tid));
 }
 
 static void drop(struct hybrid *h, struct seized *s)
 {
-	(void)map_remove(&h->seized, &s->tid, sizeof(s->tid));
+	(void)map_remove(&h->seizing.threads, &s->tid, sizeof(s->tid));
 	free(s);
 }
 
@@ -62,7 +62,7 @@ static struct seized *add(struct hybrid *h, pid_t tid, pid_t pid)
 		return NULL;
 	s->tid = tid;
 	s->pid = pid;
-	if (map_set(&h->seized, &s->tid, sizeof(s->tid), s) == 0)
+	if (map_set(&h->seizing.threads, &s->tid, sizeof(s->tid), s) == 0)
 		return s;
 	free(s);
 	return NULL;
@@ -82,9 +82,9 @@ static struct seized *seize(struct hybrid *h, const struct tracee *t,
 {
 	struct seized *s;
 
-	if (h->bell < 0)
-		h->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	s = h->bell < 0 ? NULL : add(h, t->tid, m->pid);
+	if (h->seizing.bell < 0)
+		h->seizing.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	s = h->seizing.bell < 0 ? NULL : add(h, t->tid, m->pid);
 	if (!s)
 		return NULL;
 	if (ptrace(PTRACE_SEIZE, t->tid, 0, (long)PTRACE_O_TRACECLONE) == 0)
@@ -362,8 +362,8 @@ static size_t list(const struct hybrid *h, pid_t **ret)
 	size_t n = 0, pos = 0;
 	struct seized *s;
 
-	*ret = calloc(h->seized.count + 1, sizeof(**ret));
-	while (*ret && (s = map_next(&h->seized, &pos)))
+	*ret = calloc(h->seizing.threads.count + 1, sizeof(**ret));
+	while (*ret && (s = map_next(&h->seizing.threads, &pos)))
 		(*ret)[n++] = s->tid;
 	return n;
 }
@@ -371,7 +371,7 @@ static size_t list(const struct hybrid *h, pid_t **ret)
 void seize_look(struct hybrid *h)
 {
 	CLEANUP(freep) pid_t *tids = NULL;
-	size_t n = h->seized.count ? list(h, &tids) : 0;
+	size_t n = h->seizing.threads.count ? list(h, &tids) : 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (tids[i] != h->o.root || h->root_gone) /* command_wait() */
@@ -381,12 +381,13 @@ void seize_look(struct hybrid *h)
 bool seize_sleep(struct hybrid *h)
 {
 	struct pollfd lines[] = { { h->listener, POLLIN, 0 },
-				  { h->bell, POLLIN, 0 } };
+				  { h->seizing.bell, POLLIN, 0 } };
 	uint64_t n;
 
 	if (poll(lines, 2, -1) < 0)
 		return false;
-	return !(lines[1].revents & POLLIN) || read(h->bell, &n, sizeof(n)) < 0;
+	return !(lines[1].revents & POLLIN) ||
+	       read(h->seizing.bell, &n, sizeof(n)) < 0;
 }
 
 /* ---- the end ---- */
@@ -398,12 +399,12 @@ void seize_end(struct hybrid *h)
 	struct seized *s;
 	size_t pos = 0;
 
-	while ((s = map_next(&h->seized, &pos))) {
+	while ((s = map_next(&h->seizing.threads, &pos))) {
 		s->leaving = true;
 		(void)dismiss(s);
 	}
 	/* The kernel detaches a thread in an uninterruptible call when we end. */
-	for (seize_look(h); h->seized.count && clock_mono_ns() < end;
+	for (seize_look(h); h->seizing.threads.count && clock_mono_ns() < end;
 	     seize_look(h))
 		(void)usleep(NAP_US);
 }
@@ -413,10 +414,10 @@ void seize_release(struct hybrid *h)
 	struct seized *s;
 	size_t pos = 0;
 
-	while ((s = map_next(&h->seized, &pos)))
+	while ((s = map_next(&h->seizing.threads, &pos)))
 		free(s);
-	map_release(&h->seized);
-	if (h->bell >= 0)
-		(void)close(h->bell);
-	h->bell = -1;
+	map_release(&h->seizing.threads);
+	if (h->seizing.bell >= 0)
+		(void)close(h->seizing.bell);
+	h->seizing.bell = -1;
 }
