@@ -14,6 +14,7 @@
  *
  * We do not seize its process again before the next exec.  Calls without an answer are
  * in the guardian's page, because the guardian has to answer them if we die. */
+#include <assert.h>
 #include <sys/ptrace.h>
 
 #include "trace/hybrid/hybrid_internal.h"
@@ -41,6 +42,7 @@ bool attach_enter(struct hybrid *h, const struct tracee *t,
 	pid_t target = itself ? t->tid : (pid_t)d->args[1];
 	struct attaching *a = itself ? NULL : free_place(h);
 
+	assert(hybrid_has_filter(h));
 	if ((!itself && !a) || !seize_let_go(h, target))
 		return false;
 	if (itself)

@@ -9,6 +9,7 @@
  *
  * It is a copy of the tracer that uses nothing of it: system calls only, no allocation,
  * no descriptor but its own three, a session of its own. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -195,6 +196,7 @@ int guardian_start(struct hybrid *h)
 	int line[2];
 	int r;
 
+	assert(!h->guardian.pid);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line) < 0)
 		return -errno;
 	closep(&h->guardian.line);
@@ -213,6 +215,7 @@ static int say(const struct hybrid *h, enum word word, int fd)
 
 int guardian_give_listener(const struct hybrid *h)
 {
+	assert(hybrid_has_filter(h));
 	return say(h, WORD_LISTENER, h->listener);
 }
 

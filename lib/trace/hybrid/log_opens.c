@@ -14,6 +14,7 @@
  *
  * An open for writing whose result never comes (its process was killed in between) has
  * happened if the file exists and changed since. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -250,6 +251,7 @@ static void on_write(struct hybrid *h, struct tracee *t, const struct intent *i)
 
 static void drop_intent(struct hybrid *h, size_t at)
 {
+	assert(at < h->intents.n);
 	str_release(&h->intents.list[at].path);
 	h->intents.list[at] = h->intents.list[--h->intents.n];
 }

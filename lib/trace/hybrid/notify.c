@@ -11,6 +11,7 @@
  * The tracer never replaces the call, it only lets it continue: whatever the arguments
  * are by then, the kernel decides.  With SYNC_WAKE_UP the thread and the tracer take
  * turns on one CPU, which makes a stop five times cheaper. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -78,6 +79,7 @@ bool notify_is_over(const struct hybrid *h)
 {
 	struct pollfd line = { .fd = h->listener, .events = POLLIN };
 
+	assert(hybrid_has_filter(h));
 	return poll(&line, 1, 0) > 0 && (line.revents & POLLHUP);
 }
 
@@ -279,6 +281,7 @@ bool notify_serve(struct hybrid *h)
 {
 	struct seccomp_notif *n = &h->guardian.page->request;
 
+	assert(hybrid_has_filter(h) && h->guardian.page);
 	memset(h->guardian.page->room, 0, sizeof(h->guardian.page->room));
 	if (h->seizing.threads.count && !seize_sleep(h))
 		return false;

@@ -10,6 +10,7 @@
  *
  * Before another name is changed, every call that is visibly done is settled, so that
  * the order of events is the order of the calls. */
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -385,6 +386,7 @@ void pending_call_add(struct hybrid *h, struct tracee *t)
 	enum { MANY = 64 };
 	pid_t *slot;
 
+	assert(t->pending.call != CALL_NONE);
 	if (must_fail(&t->pending)) {
 		call_forget(&h->o, t);
 		return;

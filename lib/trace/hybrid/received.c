@@ -7,6 +7,7 @@
  * unknown, which is a gap.  Only Unix sockets carry descriptors, and only messages from
  * outside the run bring a file that no process of the run has opened.  So a connection
  * between processes of the run is ignored. */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -204,8 +205,10 @@ static bool look_at_all(struct hybrid *h, struct tracee *t)
 void received_settle(struct hybrid *h, struct tracee *t)
 {
 	bool one = t->pending.call == CALL_RECVMSG;
-	bool known = one ? look(h, t) : look_at_all(h, t);
+	bool known;
 
+	assert(one || t->pending.call == CALL_RECVMMSG);
+	known = one ? look(h, t) : look_at_all(h, t);
 	if (!known)
 		call_gap(&h->o, t, EVENT_GAP_LOST,
 			 "a message was looked at too late, and may have "

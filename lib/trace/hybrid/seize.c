@@ -14,6 +14,7 @@
  *
  * A process that cannot be seized, because it has another tracer or other privileges,
  * is unchanged.  When the tracer is killed the kernel detaches all of them. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -384,6 +385,7 @@ bool seize_sleep(struct hybrid *h)
 				  { h->seizing.bell, POLLIN, 0 } };
 	uint64_t n;
 
+	assert(hybrid_has_filter(h));
 	if (poll(lines, 2, -1) < 0)
 		return false;
 	return !(lines[1].revents & POLLIN) ||

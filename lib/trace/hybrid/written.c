@@ -1,6 +1,7 @@
 /* written.c - see written.h */
 #include "trace/hybrid/written.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -64,6 +65,7 @@ int written_add(struct written *w, uint64_t mark)
 {
 	size_t i;
 
+	assert(mark & 1);
 	if (4 * (w->count + 1) > 3 * w->n_slots && grow(w) < 0)
 		return -ENOMEM;
 	i = find(w, mark);

@@ -1,6 +1,7 @@
 /* log_read.c - see log_read.h */
 #include "trace/preload/log_read.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ enum {
 void log_reader_init(struct log_reader *r, struct log_header *header,
 		     uint32_t n_cells, uint64_t key)
 {
+	assert(header && n_cells && (n_cells & (n_cells - 1)) == 0);
 	*r = (struct log_reader){
 		.header = header,
 		.ring = (char *)header + LOG_RING_AT,
