@@ -1,4 +1,4 @@
-/* absent.c - in the place of the eBPF tracer where it was not built */
+/* absent.c - replaces the eBPF tracer where it was not built */
 #include <errno.h>
 
 #include "trace/ebpf/ebpf.h"

@@ -1,8 +1,8 @@
-/* arch_aarch64.bpf.h - which call it was, and its arguments, on 64-bit ARM
+/* arch_aarch64.bpf.h - the kind of a call and its arguments, on 64-bit ARM
  *
- * Numbers are those of asm-generic/unistd.h and, for 32-bit programs, of the
- * kernel's arm syscall.tbl.  Written by the same pattern as x86-64; compiled, but
- * not run on such a machine. */
+ * Numbers are those of asm-generic/unistd.h and, for 32-bit programs, of the kernel's
+ * arm syscall.tbl.  Written by the same pattern as x86-64; compiled, but not run on
+ * such a machine. */
 #ifndef ROAR_TRACE_EBPF_ARCH_AARCH64_BPF_H
 #define ROAR_TRACE_EBPF_ARCH_AARCH64_BPF_H
 
@@ -78,7 +78,7 @@ static bool arch_is_compat(struct task_struct *task)
 	return t->flags & TIF_32BIT;
 }
 
-/* The result has taken the place of the first argument. */
+/* The result has replaced the first argument in its register. */
 static void arch_args(u64 address, bool compat, u64 a[5])
 {
 	struct pt_regs *regs = AT(pt_regs, address);

@@ -1,7 +1,7 @@
-/* arch_x86_64.bpf.h - which call it was, and its arguments, on x86-64
+/* arch_x86_64.bpf.h - the kind of a call and its arguments, on x86-64
  *
  * Numbers are those of the kernel's syscall_64.tbl and syscall_32.tbl: a 32-bit
- * program, or a 64-bit one that says "int 0x80", counts by the second. */
+ * program, or a 64-bit one that uses "int 0x80", has the second. */
 #ifndef ROAR_TRACE_EBPF_ARCH_X86_64_BPF_H
 #define ROAR_TRACE_EBPF_ARCH_X86_64_BPF_H
 
@@ -96,7 +96,7 @@ static void arch_args(u64 address, bool compat, u64 a[5])
 	a[4] = GET(regs, r8);
 }
 
-/* What 64-bit ARM does not have any more. */
+/* Calls that 64-bit ARM does not have any more. */
 #define HOOKS_OLD(HOOK, prefix, compat)             \
 	HOOK(prefix##creat, CALL_CREAT, compat)     \
 	HOOK(prefix##rename, CALL_RENAME, compat)   \

@@ -15,10 +15,10 @@
 static const char kernel_types[] = "/sys/kernel/btf/vmlinux";
 
 enum {
-	DEPTH_MAX = 8, /* of structs without a name inside each other */
+	DEPTH_MAX = 8, /* of nested structs without a name */
 	WANTED_SLOTS = 1024, /* a power of two, several times the names */
 	KINDS = 32,
-	STRIDE = 16, /* types from one mark to the next */
+	STRIDE = 16, /* types between two marks */
 };
 
 /* A type of a wanted name; there may be several of one name. */
@@ -36,12 +36,12 @@ struct btf {
 	size_t types_len;
 	const char *strings;
 	size_t strings_len;
-	uint32_t *marks; /* where every so many types one starts */
+	uint32_t *marks; /* offset of every STRIDE-th type */
 	uint32_t n_types;
 	struct found *found;
 	size_t n_found;
 	const char *wanted[WANTED_SLOTS]; /* open addressing; only for the pass */
-	uint8_t starts[8192]; /* a bit for how each of these starts */
+	uint8_t starts[8192]; /* a bit for the first bytes of each name */
 };
 
 /* ---- the file ---- */
@@ -141,7 +141,7 @@ static void want(struct btf *b, const char *name)
 	b->starts[start / 8] |= (uint8_t)(1U << start % 8);
 }
 
-/* Most names differ from all wanted ones in how they start. */
+/* Most names differ from all wanted ones in their first bytes. */
 static bool is_wanted(const struct btf *b, const char *name)
 {
 	unsigned start = start_of(name,
@@ -158,8 +158,8 @@ static bool is_wanted(const struct btf *b, const char *name)
 
 /* ---- the pass ---- */
 
-/* Bytes behind the 12 that every type has: so many, and so many for each member.  By
- * table, because which kind comes next is nothing a CPU can guess. */
+/* Bytes after the 12 that every type has: a fixed number, and a number for each member.
+ * A table, because the CPU cannot predict the next kind. */
 static const uint8_t fixed_bytes[KINDS] = {
 	[BTF_KIND_INT] = 4,
 	[BTF_KIND_VAR] = 4,
@@ -194,7 +194,7 @@ static bool is_of_interest(uint32_t kind)
 	return KINDS_WANTED >> kind & 1;
 }
 
-/* What is not there is the empty string, which a table of strings starts with. */
+/* A missing name is the empty string, with which a table of strings starts. */
 static const char *string(const struct btf *b, uint32_t offset)
 {
 	return b->strings + (offset < b->strings_len ? offset : 0);
@@ -285,7 +285,7 @@ void btf_close(struct btf *b)
 
 /* ---- questions ---- */
 
-/* Where a type is; NULL when there is none of that number. */
+/* The address of a type; NULL when there is none of that number. */
 static const uint8_t *get_type(const struct btf *b, uint32_t id,
 			       struct btf_type *ret)
 {

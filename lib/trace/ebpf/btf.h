@@ -1,9 +1,9 @@
-/* btf.h - where things are in the types of the running kernel.
+/* btf.h - finds types and fields of the running kernel.
  *
  * The kernel describes its own types in /sys/kernel/btf/vmlinux: five megabytes, a
- * hundred thousand types.  A general library reads all of it into tables, which
- * takes 40 ms; we know beforehand which few dozen names we want and find them in
- * one pass, in little more than one.
+ * hundred thousand types.  A general library reads all of it into tables, which takes
+ * 40 ms.  We need a few dozen names, known beforehand, and find them in one pass of
+ * little more than 1 ms.
  *
  *	header: magic, lengths of the two parts
  *	types:  12 bytes each (name, kind and count, size or type), followed by
@@ -11,7 +11,7 @@
  *	        numbers are their order, from 1
  *	strings: names, by offset
  *
- * The kernel is trusted, but a truncated file is not: offsets are checked. */
+ * The kernel is trusted, but the file may be truncated: offsets are checked. */
 #ifndef ROAR_TRACE_EBPF_BTF_H
 #define ROAR_TRACE_EBPF_BTF_H
 

@@ -1,4 +1,4 @@
-/* call.bpf.h - the kinds of system calls that are looked at */
+/* call.bpf.h - the kinds of system calls that are observed */
 #ifndef ROAR_TRACE_EBPF_CALL_BPF_H
 #define ROAR_TRACE_EBPF_CALL_BPF_H
 
@@ -12,11 +12,12 @@ enum call {
 	CALL_CREAT,
 	CALL_HANDLE,
 	CALL_PIDFD_GETFD,
-	CALL_RENAME, /* from here on: files are named, and names removed */
+	CALL_RENAME, /* from here on: calls that name files; first those that
+		      * remove names */
 	CALL_RENAMEAT,
 	CALL_RENAMEAT2,
 	CALL_UNLINK,
-	CALL_UNLINKAT, /* removed up to here */
+	CALL_UNLINKAT, /* the last call that removes names */
 	CALL_LINK,
 	CALL_LINKAT,
 	CALL_SYMLINK,
@@ -28,17 +29,18 @@ enum call {
 	CALL_MKDIRAT,
 	CALL_MOUNT,
 	CALL_UMOUNT,
-	CALL_MOVE_MOUNT, /* named up to here */
+	CALL_MOVE_MOUNT, /* the last call that names files */
 	CALL_RECVMSG,
 	CALL_RECVMMSG,
 	CALL_SOCKETCALL,
-	CALL_READ, /* the result is a number of bytes, from descriptor 0 */
+	CALL_READ, /* the result is a number of bytes, from the descriptor in
+		    * argument 0 */
 	CALL_WRITE,
 	CALL_SENDFILE, /* out, in */
 	CALL_SPLICE, /* in, offset, out */
 	CALL_URING_SETUP,
 	CALL_FANOTIFY,
-	CALL_FOREIGN, /* a call table we do not know */
+	CALL_FOREIGN, /* an unknown call table */
 	CALL_REMOVES_FIRST = CALL_RENAME,
 	CALL_REMOVES_LAST = CALL_UNLINKAT,
 	CALL_NAMES_FIRST = CALL_RENAME,

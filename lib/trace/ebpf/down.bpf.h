@@ -1,15 +1,15 @@
-/* down.bpf.h - the way from a name to the directory it is in
+/* down.bpf.h - resolves a name to the directory that contains it
  *
- * A name means what it means at the moment of the call; a reader that looks it up a
+ * The meaning of a name is fixed at the moment of the call; a reader that resolves it a
  * millisecond later may find other directories and other symbolic links.  So names are
- * looked up here, in the cache of directory entries, where the call itself has just
- * put or found all that it needed.  The kernel's own table of that cache is out of
- * reach; the list of a directory's entries is not, and what was found there once is
- * remembered and found again at once (`children`; a memory is believed when the entry
- * still has that name in that directory).
+ * resolved here, in the cache of directory entries, where the call itself has just put
+ * or found everything it needed.  The kernel's own hash table of that cache is not
+ * accessible.  The list of a directory's entries is, and entries found there are
+ * remembered in a map (`children`; a remembered entry is used if it still has that name
+ * in that directory).
  *
- * The name to be read lies at the end of s->text, so that the text of a symbolic link
- * can be put before what is left of it.  Each turn of the loop takes one step:
+ * The name to be read is at the end of s->text, so that the text of a symbolic link can
+ * be put before the rest of it.  Each iteration of the loop takes one step:
  *
  *	/	skipped
  *	.	skipped
@@ -17,9 +17,9 @@
  *	x	into the directory x, and onto the mounts that cover it; or the text
  *		of the symbolic link x comes before the rest
  *
- * The last component is not looked up, unless links there are to be followed.  What
- * cannot be read here ends the search without a result: links whose text is not in
- * the inode, the links of /proc but those to the task's own directories, directories
+ * The last component is not resolved, unless links there are to be followed.  What
+ * cannot be read here ends the search without a result: links whose text is not in the
+ * inode, the links of /proc except those to the task's own directories, directories
  * that ignore case. */
 #ifndef ROAR_TRACE_EBPF_DOWN_BPF_H
 #define ROAR_TRACE_EBPF_DOWN_BPF_H
@@ -30,11 +30,11 @@ enum {
 	TURNS_MAX = 8192,
 	LINKS_MAX = 40, /* the kernel's own limit */
 	LINK_TEXT_MAX = 4095,
-	SCAN_MAX = 1 << 16, /* entries of a directory, and names known not to be */
-	ABOVE_MAX = 64, /* directories above each other */
+	SCAN_MAX = 1 << 16, /* entries of a directory, including negative ones */
+	ABOVE_MAX = 64, /* nested directories */
 	HEAD_WORDS = 3, /* of a name below /proc */
 	DIGITS_MAX = 7, /* of a descriptor's number */
-	DIGITS_SHIFT = 24, /* how many they were is above the number */
+	DIGITS_SHIFT = 24, /* the number of digits is stored above the value */
 };
 
 #define ONES 0x0101010101010101ULL
@@ -42,8 +42,8 @@ enum {
 #define SLASHES (ONES * '/')
 #define SPREAD 0x9e3779b97f4a7c15ULL
 
-/* Text is compared by words: a branch for each byte would be one more for the
- * verifier to follow.  The first byte is the lowest, as everywhere here. */
+/* Text is compared in words: a branch for each byte would be one more for the verifier
+ * to follow.  The first byte is the lowest, as everywhere here. */
 #define WORD4(a, b, c, d) \
 	((u64)(a) | (u64)(b) << 8 | (u64)(c) << 16 | (u64)(d) << 24)
 #define WORD8(a, b, c, d, e, f, g, h) \
@@ -61,8 +61,8 @@ static u64 word_at(const char *text)
 	return *(const u64 *)text;
 }
 
-/* The number that the digits at the start of a word say, and above it how many they
- * are; negative when there are none, or too many. */
+/* The value of the digits at the start of a word, and above it their number; negative
+ * when there are none, or too many. */
 HIDDEN int leading_number(u64 word)
 {
 	u32 number = 0;
@@ -83,7 +83,7 @@ static bool starts_with_proc(u64 word)
 	       WORD8('/', 'p', 'r', 'o', 'c', '/', 0, 0);
 }
 
-/* Of three words; what comes behind it starts in the middle of the second. */
+/* Of three words; the text after it starts in the middle of the second. */
 static bool starts_with_self(const u64 *head)
 {
 	return head[0] == WORD8('/', 'p', 'r', 'o', 'c', '/', 's', 'e') &&
@@ -123,8 +123,8 @@ static long next_word(u32 i, struct walk *w)
 	return 1;
 }
 
-/* s->part starts with a component; cuts it there, and measures it.  Behind it are
- * zeros up to the end of a word.  Negative: it is longer than any. */
+/* s->part starts with a component; cuts it there, and measures it.  After it are zeros
+ * up to the end of a word.  Negative: it is longer than the limit. */
 static int measure_part(struct scratch *s)
 {
 	struct walk w = { s };
@@ -144,7 +144,7 @@ static long next_pair(u32 i, struct walk *w)
 	return s->differs;
 }
 
-/* Is that entry in use and called as s->part says? */
+/* Is that entry in use, and is its name s->part? */
 HIDDEN int is_named(struct scratch *s, u64 entry)
 {
 	struct dentry *d = AT(dentry, entry);
@@ -165,8 +165,8 @@ HIDDEN int is_named(struct scratch *s, u64 entry)
 
 /* ---- entries of a directory ---- */
 
-/* The first of a directory's entries.  Since Linux 6.8 they are in a list with an
- * end; before, in a ring. */
+/* The first of a directory's entries.  Since Linux 6.8 they are in a list with an end;
+ * before, in a circular list. */
 static u64 first_child(u64 dir)
 {
 	if (bpf_core_field_exists(struct dentry, d_children))
@@ -212,7 +212,7 @@ static long next_child(u32 i, struct walk *w)
 	return 1;
 }
 
-/* One up from the current directory of the task. */
+/* One level up from the current directory of the task. */
 static long next_above(u32 i, struct walk *w)
 {
 	struct scratch *s = w->s;
@@ -224,7 +224,8 @@ static long next_above(u32 i, struct walk *w)
 	return s->node == s->ring_end || s->node == entry;
 }
 
-/* Many names lead to where the task is: that is the way from there. */
+/* Many names lead to the current directory of the task: then its parents give the
+ * path. */
 static void find_above(struct scratch *s, u64 dir)
 {
 	struct walk w = { s };
@@ -236,9 +237,9 @@ static void find_above(struct scratch *s, u64 dir)
 	bpf_loop(ABOVE_MAX, next_above, &w, 0);
 }
 
-/* Looks for s->part among the first entries of a directory: what was made or moved
- * last comes first.  s->found is the entry, or 0.  Only a search for all is worth
- * remembering. */
+/* Searches s->part among the first entries of a directory: the most recently created or
+ * moved come first.  s->found is the entry, or 0.  Only the result of a full search is
+ * worth remembering. */
 HIDDEN int find_child(struct scratch *s, u64 dir, u32 limit)
 {
 	struct walk w = { s };
@@ -268,7 +269,7 @@ HIDDEN int find_child(struct scratch *s, u64 dir, u32 limit)
 
 /* ---- mounts ---- */
 
-/* Onto what is mounted here; it may be covered itself, so once more. */
+/* Enters the mount on this directory; its root may be covered itself, so repeats. */
 static void cross(struct scratch *s)
 {
 	s->covered = 0;
@@ -290,8 +291,8 @@ static long down_ends(struct scratch *s, u32 end)
 	return 1;
 }
 
-/* "/proc/self/fd/7/" and "/proc/self/cwd/" are places of the task; returns how many
- * bytes of the name say so, or 0. */
+/* "/proc/self/fd/7/" and "/proc/self/cwd/" are directories of the task; returns the
+ * number of bytes of that prefix, or 0. */
 static u32 own_place(struct scratch *s, const u64 head[HEAD_WORDS])
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -323,7 +324,7 @@ static u32 own_place(struct scratch *s, const u64 head[HEAD_WORDS])
 	return sizeof("/proc/self/fd/") - 1 + n_digits;
 }
 
-/* What is left of the name starts with a slash. */
+/* The rest of the name starts with a slash. */
 static void start_over(struct scratch *s)
 {
 	u64 head[HEAD_WORDS] = { 0 };
@@ -378,7 +379,7 @@ static long follow(struct scratch *s, struct inode *inode)
 	return 0;
 }
 
-/* Does the name end behind s->part, perhaps with slashes? */
+/* Does the name end after s->part, perhaps with slashes? */
 static bool is_last(const struct scratch *s)
 {
 	const char *rest = s->text + ((s->at + s->part_len) & (TEXT_MAX - 1));
@@ -452,9 +453,9 @@ static long turn(u32 i, struct walk *w)
 	return 0;
 }
 
-/* Reads a name of `len` bytes, with its NUL, that lies at data[off], from where s->dentry
- * and s->mount stand.  True: they stand for the directory it is in, and s->part is what
- * it is called there. */
+/* Reads a name of `len` bytes, with its NUL, at data[off], starting from s->dentry and
+ * s->mount.  True: they are the directory that contains it, and s->part is its last
+ * component. */
 static bool down(struct scratch *s, u32 off, u32 len, u32 how)
 {
 	struct walk w = { s };

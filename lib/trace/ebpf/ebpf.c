@@ -1,14 +1,14 @@
 /* ebpf.c - the run under the eBPF tracer
  *
- *	start()  programs from a pin or loaded, and hooked in; fork; the child waits
+ *	start()  programs from a pin or loaded, and attached; fork; the child waits
  *	         at the gate and is made the first member of a session
- *	run()    open the gate; then, by the clock: drain the ring, look whether the
- *	         command has stopped or ended; then take the hooks off
+ *	run()    open the gate; then, periodically: drain the ring, check whether the
+ *	         command has stopped or ended; then detach the hooks
  *
- * The interval of the clock follows the load: short while records come, longer while
- * nothing happens.  A ring that fills up faster wakes us.  When the command has
- * ended, its stragglers have a grace; those that live on are left alone, since
- * nothing of theirs waits for us. */
+ * The interval follows the load: short while records come, longer while there are none.
+ * A ring that fills up faster wakes the tracer.  When the command has ended, its
+ * descendants have a grace period; those that live on continue unobserved, since none
+ * of them waits for the tracer. */
 #include "trace/ebpf/ebpf.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@
 #include "trace/tracer.h"
 
 enum {
-	SHORT_MS = 2, /* between two looks while records come */
+	SHORT_MS = 2, /* between two drains while records come */
 	LONG_MS = 20, /* and while none do */
 	TICK_FIRST_MS = 100,
 };
@@ -48,14 +48,15 @@ struct ebpf_tracer {
 	struct session *session;
 	struct translator translator;
 	struct inherited inherited;
-	struct map alive; /* pids of members, to kill them if asked */
+	struct map alive; /* pids of members, to kill them on request */
 	struct pool pids;
 	pid_t root;
 	int pidfd; /* of the command: readable when it has ended */
 	bool root_gone;
 	int status;
-	pthread_t leaver; /* it gives back session and programs */
-	bool leaving; /* and has not been joined */
+	pthread_t leaver; /* frees session and programs; owns both until it is
+			   * joined */
+	bool leaving; /* leaver runs and was not joined yet */
 	unsigned wait_ms;
 	unsigned tick_ms; /* when the job wants its next tick, 0: never */
 	int64_t tick_ns; /* when the job was last called */
@@ -142,7 +143,8 @@ static void tick(struct ebpf_tracer *t)
 	t->tick_ms = t->job->tick(t->job->ctx);
 }
 
-/* Until the clock says so, the ring is half full or the command has ended. */
+/* Sleeps until the interval has passed, the ring is half full or the command has
+ * ended. */
 static void wait_a_little(struct ebpf_tracer *t)
 {
 	struct pollfd fds[] = {
@@ -215,7 +217,7 @@ static void tell_losses(struct ebpf_tracer *t, struct tracer_result *ret)
 		translate_gap(&t->translator, t->root, EVENT_GAP_ESCAPED, NULL);
 }
 
-/* No more is asked of the kernel. */
+/* The kernel side is not used any more. */
 static void *leave(void *ctx)
 {
 	struct ebpf_tracer *t = ctx;
@@ -225,8 +227,8 @@ static void *leave(void *ctx)
 	return NULL;
 }
 
-/* It takes the kernel a while, and the whole machine pays until it is done: nobody
- * waits for it, and it does not wait until the run is recorded. */
+/* Detaching takes the kernel a while, and the whole machine pays until it is done.  So
+ * a thread does it, at once, while the run is recorded. */
 static void start_leaving(struct ebpf_tracer *t)
 {
 	t->leaving = thread_start(&t->leaver, NULL, leave, t) == 0;
@@ -322,14 +324,15 @@ static int open_remote(struct ebpf_tracer *t, struct roar_error *err)
 	return r < 0 ? error_set(err, r, "out of memory") : 0;
 }
 
-/* Programs that wait in the kernel, those of the daemon, or our own.  What the
- * daemon says to who may not load any is the last word. */
+/* Pinned programs, those of the daemon, or our own.  For a user who may not load any,
+ * the error of the daemon is the one to report. */
 static int open_any(struct ebpf_tracer *t, struct roar_error *err)
 {
 	bool answers;
 	int r = open_session(t, EBPF_PINNED, err);
 
-	if (r == -EBUSY || r == -EPERM) /* they are there, but not for us */
+	if (r == -EBUSY || r == -EPERM) /* they exist, but are not available to
+					 * us */
 		return open_session(t, EBPF_OWN, err);
 	if (r != -ENOENT)
 		return r;
@@ -383,7 +386,7 @@ static int ebpf_start(const struct tracer_job *job, struct tracer **ret,
 
 const struct tracer_ops tracer_ebpf = {
 	.name = "ebpf",
-	.summary = "programs in the kernel: sees everything, stops nobody, needs "
+	.summary = "programs in the kernel: sees everything, stops no process, needs "
 		   "root",
 	.start = ebpf_start,
 	.run = ebpf_run,

@@ -1,8 +1,8 @@
-/* ebpf.h - the backend that watches from inside the kernel.
+/* ebpf.h - the backend that observes from inside the kernel.
  *
- * Sees everything, stops nobody: a process pays for its own records and never
+ * Sees everything and stops no process: a process pays for its own records and never
  * waits for the tracer.  Needs the privilege to load programs (CAP_BPF and
- * CAP_PERFMON), or somebody who has loaded them. */
+ * CAP_PERFMON), or programs that are already loaded. */
 #ifndef ROAR_TRACE_EBPF_EBPF_H
 #define ROAR_TRACE_EBPF_EBPF_H
 

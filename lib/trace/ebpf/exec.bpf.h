@@ -1,11 +1,11 @@
-/* exec.bpf.h - a process has become another program */
+/* exec.bpf.h - a process has executed a program */
 #ifndef ROAR_TRACE_EBPF_EXEC_BPF_H
 #define ROAR_TRACE_EBPF_EXEC_BPF_H
 
 #include "name_calls.bpf.h"
 
-/* The name a script was executed by.  "/dev/fd/7/x" is what the kernel makes of
- * a name below a descriptor. */
+/* The name by which a script was executed.  For a name below a descriptor the kernel
+ * makes "/dev/fd/7/x". */
 static void add_executed(struct scratch *s, struct linux_binprm *bprm)
 {
 	u64 dir;
@@ -30,8 +30,8 @@ static void add_executed(struct scratch *s, struct linux_binprm *bprm)
 	s->r.base_len = (u16)(s->off - n);
 }
 
-/* What was executed is not the program that runs, s->found.  By the time somebody looks,
- * it may have changed. */
+/* The executed file is not the program that runs, s->found.  By the time the reader
+ * examines it, it may have changed. */
 HIDDEN int tell_script(struct scratch *s)
 {
 	u64 program;
@@ -78,14 +78,14 @@ static void add_program(struct scratch *s, u64 file)
 	s->r.mode = type_of(file);
 	s->r.base2_len = (u16)(s->off - start);
 	s->r.base_len = base_len;
-	/* The flags of the name, and those of the file in the place of the
-	 * meaningless open modes. */
+	/* The flags of the name, and those of the file in the bits of the open modes,
+	 * which have no meaning here. */
 	s->r.flags = flags | (s->r.flags & (WIRE_DELETED | WIRE_FOREIGN));
 	if (s->r.flags & WIRE_NOWHERE)
 		s->r.flags |= WIRE_DELETED;
 }
 
-/* Inlined: what it calls is seven calls high. */
+/* Inlined: the call chain below it is seven deep. */
 INLINE int tell_exec(struct ebpf_member *m, u64 address)
 {
 	struct linux_binprm *bprm = AT(linux_binprm, address);

@@ -24,7 +24,7 @@ HIDDEN int opened(struct ebpf_member *m, u32 fd, u32 flags)
 	return 0;
 }
 
-/* O_TRUNC is forgotten by the open file: only the caller's flags tell. */
+/* The open file does not keep O_TRUNC: only the caller's flags have it. */
 static u32 open_flags(u32 call, const u64 a[5])
 {
 	u64 flags = 0;
@@ -49,7 +49,8 @@ static u32 open_flags(u32 call, const u64 a[5])
 	return flags & O_TRUNC ? WIRE_TRUNC : 0;
 }
 
-/* What a ring does is seen when it is done; that there is one is for the verdict. */
+/* Operations of a ring are seen when they are done; its existence matters to the
+ * verdict. */
 static void count_ring(const struct ebpf_member *m)
 {
 	struct ebpf_session *session = session_of(m);

@@ -1,9 +1,9 @@
-/* hooks.bpf.h - the functions behind the calls, for the trampolines
+/* hooks.bpf.h - the kernel functions of the calls, for the trampolines
  *
  * Lists of HOOK(function, call, compat); `compat`: called by 32-bit programs.  The
- * functions of an architecture have a prefix of their own, and arch_*.bpf.h puts the
- * lists together as ARCH_HOOKS() and, for calls that remove names and are to be seen
- * before they begin, ARCH_ENTRY_HOOKS(). */
+ * functions of an architecture have a prefix of their own.  arch_*.bpf.h combines the
+ * lists to ARCH_HOOKS() and, for calls that remove names and must be seen before they
+ * begin, ARCH_ENTRY_HOOKS(). */
 #ifndef ROAR_TRACE_EBPF_HOOKS_BPF_H
 #define ROAR_TRACE_EBPF_HOOKS_BPF_H
 
@@ -22,7 +22,7 @@
 	HOOK(prefix##umount, CALL_UMOUNT, compat)           \
 	HOOK(prefix##move_mount, CALL_MOVE_MOUNT, compat)
 
-/* What every 64-bit architecture has. */
+/* Calls of every 64-bit architecture. */
 #define HOOKS_NATIVE(HOOK, prefix)                            \
 	HOOKS_SAME(HOOK, prefix, false)                       \
 	HOOK(prefix##openat, CALL_OPENAT, false)              \

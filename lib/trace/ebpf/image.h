@@ -1,8 +1,8 @@
-/* image.h - a compiled BPF object as embed.py lays it out in C.
+/* image.h - a compiled BPF object as embed.py writes it in C.
  *
- * Instructions are complete but for three things that only the running kernel
- * knows: descriptors of maps, places of fields in its types, and the numbers of
- * the types it wants programs to be attached by.  The lists say where they go. */
+ * The instructions are complete except for three things that only the running kernel
+ * has: descriptors of maps, offsets of fields in its types, and the ids of the types to
+ * which programs are attached.  The lists say where they go. */
 #ifndef ROAR_TRACE_EBPF_IMAGE_H
 #define ROAR_TRACE_EBPF_IMAGE_H
 
@@ -12,8 +12,8 @@
 enum { IMAGE_PATH_MAX = 4 }; /* members on the way to a field */
 
 enum image_attach {
-	IMAGE_TP_BTF, /* a tracepoint, by its typed arguments */
-	IMAGE_RAW_TP, /* a tracepoint, by plain numbers */
+	IMAGE_TP_BTF, /* a tracepoint, with typed arguments */
+	IMAGE_RAW_TP, /* a tracepoint, with plain numbers */
 	IMAGE_FENTRY, /* the start of a kernel function */
 	IMAGE_FEXIT, /* and the end of one */
 };
@@ -32,7 +32,7 @@ struct image_ref {
 	uint32_t offset; /* of the constant */
 };
 
-/* Instruction `insn` needs to know something about a field. */
+/* Instruction `insn` needs information about a field. */
 struct image_core {
 	uint32_t insn;
 	uint32_t kind; /* enum image_core_kind */
@@ -68,7 +68,7 @@ struct image_map {
 	uint32_t flags;
 	uint32_t key_type; /* in the object's own types */
 	uint32_t value_type;
-	uint32_t inner_type; /* map type of the values; 0: no map of maps */
+	uint32_t inner_type; /* map type of the values; 0: not a map of maps */
 	uint32_t inner_entries;
 };
 
@@ -79,7 +79,7 @@ struct image_field {
 };
 
 struct image {
-	const char *id; /* another build has another one */
+	const char *id; /* different in each build */
 	const struct image_program *programs;
 	size_t n_programs;
 	const struct image_map *maps;
@@ -90,16 +90,16 @@ struct image {
 	size_t types_len;
 	const uint8_t *rodata; /* constants */
 	size_t rodata_len;
-	size_t has_own_ring; /* where this one is */
+	size_t has_own_ring; /* offset of this constant in rodata */
 };
 
-/* Programs at tracepoints: all that is needed; and the same for kernels before 6.2,
- * which read less directly. */
+/* Programs at tracepoints, which are sufficient; and the same for kernels before 6.2,
+ * which have fewer direct reads. */
 extern const struct image ebpf_tracepoint;
 extern const struct image ebpf_tracepoint_old;
 
-/* Programs at the ends of single system calls, in the place of the program at the
- * end of all; the maps have the same names. */
+/* Programs at the ends of single system calls, instead of the program at the end of all
+ * calls; the maps have the same names. */
 extern const struct image ebpf_trampoline;
 
 #endif

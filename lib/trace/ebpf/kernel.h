@@ -1,8 +1,8 @@
-/* kernel.h - the kernel's types, as far as we look into them.
+/* kernel.h - the kernel's types, as far as we read them.
  *
- * Names are all that counts here: where a field really is the loader finds in
- * the type information of the running kernel (btf.h).  So a type has only the
- * members we read, in any order, and needs no kernel headers. */
+ * Only names matter here: the loader finds the offset of a field in the type
+ * information of the running kernel (btf.h).  So a type has only the members we read,
+ * in any order, and needs no kernel headers. */
 #ifndef ROAR_TRACE_EBPF_KERNEL_H
 #define ROAR_TRACE_EBPF_KERNEL_H
 
@@ -230,13 +230,13 @@ struct io_open {
 
 #pragma clang attribute pop
 
-/* READ(file, p, f_path.dentry): a field behind an address that may be stale or
- * wrong; then it is zero.  Since Linux 6.2 the verifier can be told what an address
- * points to, and the read is one instruction; before, it is a call.
+/* READ(file, p, f_path.dentry): a field at an address that may be stale or wrong; then
+ * it is zero.  Since Linux 6.2 the verifier can be told what an address points to, and
+ * the read is one instruction; before, it is a call.
  *
- * Who reads several fields says once what is there, which is shorter, to be loaded as
- * well: q = AT(file, p), then GET(q, f_mode).  What GET() has read is at once such an
- * address itself, of the type the kernel knows. */
+ * Code that reads several fields names the type once, which is shorter and loads
+ * faster: q = AT(file, p), then GET(q, f_mode).  A pointer that GET() has read is such
+ * an address itself, of the type the kernel knows. */
 #ifdef READ_BY_CALL
 enum { READ_IS_CHEAP = false };
 #define AT(type, p) ((struct type *)(p))

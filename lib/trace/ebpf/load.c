@@ -1,8 +1,10 @@
-/* load.c - see load.h.  The work of a linker and of libbpf, for objects whose needs
- * are known: find the kernel's types (load_types.c), make the maps (load_maps.c), put numbers
- * into the instructions (load_link.c), load (load_programs.c), attach, and lay out rings
- * (load_rings.c).
- * Programs at all system calls wait for somebody who watches (load_watch.c). */
+/* load.c - see load.h.
+ *
+ * The work of a linker and of libbpf, for objects whose needs are known: find the
+ * kernel's types (load_types.c), make the maps (load_maps.c), put numbers into the
+ * instructions (load_link.c), load (load_programs.c), attach, and make rings
+ * (load_rings.c).  Programs at all system calls are attached when there is a watcher
+ * (load_watch.c). */
 #include "trace/ebpf/load_internal.h"
 
 #include <errno.h>
@@ -95,7 +97,7 @@ static void detach(struct ebpf *e)
 		(void)close(e->links[--e->n_links]);
 }
 
-/* Trampolines where the kernel has them; nothing is attached where it has not. */
+/* Trampolines where the kernel has them; otherwise nothing is attached. */
 static int try_trampolines(struct ebpf *e, const struct loading *base,
 			   const struct btf *btf)
 {
@@ -138,7 +140,7 @@ static void keep_maps(struct ebpf *e, struct loading *l)
 
 /* ---- the whole ---- */
 
-/* The maps are there: load, attach, and a first ring meanwhile. */
+/* The maps exist: load, attach, and make a first ring meanwhile. */
 static int fill(struct ebpf *e, struct loading *l, const struct btf *btf)
 {
 	int r;
@@ -160,8 +162,7 @@ static int make_maps(struct loading *l)
 	return l->types < 0 ? l->types : load_make_maps(l);
 }
 
-/* The maps are there, and they are those of the usual image; older kernels need
- * another. */
+/* The maps exist, and are those of the usual image; older kernels need another. */
 static int load_image(struct ebpf *e, struct loading *l, const struct btf *btf)
 {
 	int r = 0;

@@ -1,21 +1,21 @@
 /* load.h - the programs in the kernel, and the maps through which to use them.
  *
- * Programs are loaded once and serve any number of runs; a run needs nothing of them
- * but the descriptors of a few maps (session.h), and that they are hooked in while it
- * lasts.  They come from one of three places:
+ * Programs are loaded once and serve any number of runs.  A run needs only the
+ * descriptors of a few maps (session.h), and that the programs are attached during the
+ * run.  They come from one of three places:
  *
  *	- loaded by this process; gone with ebpf_close();
  *	- pinned in the BPF file system by ebpf_pin(), for every later process that
- *	  may look there (root);
+ *	  may read it (root);
  *	- held by a daemon, which hands out descriptors of maps.
  *
- * Pins lie in a folder that has the identity of this build in its name, so no
- * process ever uses programs of another build.
+ * Pins are in a directory that has the identity of this build in its name, so a process
+ * never uses programs of another build.
  *
- * Programs at single events (a process is born, executes, ends) are hooked in as long
- * as they are loaded; nobody notices.  Those at the entry and the exit of all system
- * calls are hooked in while there are watchers, and no longer: everybody pays for
- * them. */
+ * Programs at single events (a process is created, executes, ends) are attached as long
+ * as they are loaded; their cost is not noticeable.  Programs at the entry and the exit
+ * of all system calls are attached only while there are watchers, because every process
+ * of the machine pays for them. */
 #ifndef ROAR_TRACE_EBPF_LOAD_H
 #define ROAR_TRACE_EBPF_LOAD_H
 
@@ -31,19 +31,20 @@ struct ebpf;
 struct ebpf_maps {
 	int members;
 	int sessions;
-	int rings[EBPF_RINGS]; /* -1: not there, or not for us */
+	int rings[EBPF_RINGS]; /* -1: does not exist, or not accessible */
 };
 
-/* Where system calls are caught. */
+/* Where system calls are hooked. */
 enum ebpf_layer {
 	EBPF_TRACEPOINT, /* at the exit of every call of the machine */
-	EBPF_TRAMPOLINE, /* at the ends of single calls: nobody else pays */
+	EBPF_TRAMPOLINE, /* at the ends of single calls: other calls cost
+			  * nothing */
 };
 
 enum ebpf_how {
 	EBPF_PINNED, /* pinned programs or -ENOENT */
 	EBPF_FRESH, /* load, for any number of runs */
-	EBPF_OWN, /* load, for one run of this process: sooner */
+	EBPF_OWN, /* load, for one run of this process: faster */
 };
 
 /* Makes programs available.  -EPERM without the privilege, -ENOSYS or -EINVAL on a
@@ -51,36 +52,36 @@ enum ebpf_how {
 int ebpf_open(enum ebpf_how how, struct ebpf **ret_ebpf,
 	      struct roar_error *err);
 
-/* Loaded programs are detached and go; pinned ones stay. */
+/* Loaded programs are detached and removed; pinned ones stay. */
 void ebpf_close(struct ebpf *e);
 DEFINE_CLEANUP(struct ebpf *, ebpf_close)
 
 const struct ebpf_maps *ebpf_maps(const struct ebpf *e);
 
-/* From the first ebpf_watch() to the last ebpf_unwatch() of any process that uses
- * these programs they see system calls; the end of a process, or ebpf_close(), counts
- * for its calls of ebpf_unwatch() that are missing.  Each takes about 0.3 ms; but who
- * watches within some 15 ms after the last hook of the machine was taken off waits for
- * the kernel to be sure that it is (10 ms).  -EPERM
- * without the privilege to find the hooks of others (CAP_SYS_ADMIN; pinned programs
- * only), -EBUSY when somebody was stopped on his way in. */
+/* The programs see system calls from the first ebpf_watch() to the last ebpf_unwatch()
+ * of all processes that use them.  The end of a process, or ebpf_close(), counts as its
+ * missing calls of ebpf_unwatch().  Each call takes about 0.3 ms.  But within about 15
+ * ms after the last hook of the machine was detached, ebpf_watch() waits for the kernel
+ * to finish that (10 ms).  -EPERM without the privilege to find the hooks of other
+ * processes (CAP_SYS_ADMIN; pinned programs only), -EBUSY when another process was
+ * stopped inside ebpf_watch(). */
 int ebpf_watch(struct ebpf *e);
 void ebpf_unwatch(struct ebpf *e);
 
-/* How calls are caught; of programs this process has loaded. */
+/* The hook layer; for programs that this process has loaded. */
 enum ebpf_layer ebpf_layer(const struct ebpf *e);
 
-/* Keeps loaded programs (EBPF_FRESH), which nobody watches, in the BPF file system, mounted where it
- * is not.  -EEXIST when some of this build are there already. */
+/* Pins loaded programs (EBPF_FRESH) without watchers in the BPF file system, which is
+ * mounted if necessary.  -EEXIST when programs of this build are already pinned. */
 int ebpf_pin(struct ebpf *e, struct roar_error *err);
 
-/* Removes what any build has pinned.  Programs that a run still uses stay until it
- * ends.  The number of builds removed, or a negative errno. */
+/* Removes the pins of all builds.  Programs that a run still uses stay until it ends.
+ * Returns the number of builds removed, or a negative errno. */
 int ebpf_unpin(struct roar_error *err);
 
-/* For who lends rings to users: after ebpf_retire_ring() a ring is lent to nobody;
- * ebpf_renew_ring() puts one in its place that nobody has seen, when no program writes
- * to the old one any more (some 20 ms).  Of programs this process has loaded
+/* For the daemon, which lends rings to users.  After ebpf_retire_ring() a ring is not
+ * lent any more.  ebpf_renew_ring() replaces it by a new one, when no program writes to
+ * the old one any more (some 20 ms).  For programs that this process has loaded
  * (EBPF_FRESH). */
 void ebpf_retire_ring(struct ebpf *e, unsigned i);
 int ebpf_renew_ring(struct ebpf *e, unsigned i);
@@ -88,8 +89,8 @@ int ebpf_renew_ring(struct ebpf *e, unsigned i);
 /* Are there pinned programs of this build? */
 bool ebpf_is_pinned(void);
 
-/* What the kernel said to programs at the ends of functions: 0, or the negative errno
- * of the attempt; of programs this process has loaded. */
+/* The kernel's answer to programs at the ends of functions: 0, or the negative errno of
+ * the attempt; for programs that this process has loaded. */
 int ebpf_trampoline_error(const struct ebpf *e);
 
 #endif

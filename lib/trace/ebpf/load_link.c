@@ -1,4 +1,4 @@
-/* load_link.c - the numbers of the running kernel, put into instructions */
+/* load_link.c - puts the numbers of the running kernel into instructions */
 #include "trace/ebpf/load_internal.h"
 
 #include <linux/bpf.h>
@@ -8,7 +8,7 @@
 
 #include "trace/ebpf/btf.h"
 
-/* No such helper: for code that cannot be reached. */
+/* A helper that does not exist: for code that cannot be reached. */
 enum { POISON = 195896080 };
 
 static void put_map(struct bpf_insn *insn, const struct loading *l,
@@ -38,7 +38,7 @@ static void put_number(struct bpf_insn *insn, int64_t value)
 	}
 }
 
-/* A field the kernel does not have is only used behind a test that fails. */
+/* A field that the kernel does not have is only used after a test that fails. */
 static void poison(struct bpf_insn *insn)
 {
 	if (insn->code == (BPF_LD | BPF_IMM | BPF_DW))

@@ -47,7 +47,7 @@ static int make_map(const struct loading *l, const struct image_map *m)
 	return bpf_call(BPF_MAP_CREATE, &attr, sizeof(attr));
 }
 
-/* Frozen constants are known to the verifier by value. */
+/* The verifier knows the values of frozen constants. */
 static int make_rodata(struct loading *l)
 {
 	union bpf_attr attr = {

@@ -1,7 +1,7 @@
-/* load_programs.c - the programs of an object, through the verifier
+/* load_programs.c - loads the programs of an object through the verifier
  *
- * It takes most of the time of a load, some ten milliseconds for the largest program, and
- * checks programs side by side: some threads share the work. */
+ * The verifier takes most of the time of a load, some ten milliseconds for the largest
+ * program, and checks programs in parallel: several threads share the work. */
 #include "trace/ebpf/load_internal.h"
 
 #include <errno.h>
@@ -112,7 +112,7 @@ int load_hook_of(const struct image_program *p)
 	return -1;
 }
 
-/* System calls of 32-bit programs, and io_uring, where the kernel has none. */
+/* System calls of 32-bit programs, and io_uring, which a kernel may lack. */
 bool load_is_optional(const struct image_program *p)
 {
 	return strncmp(p->target, "__ia32", 6) == 0 ||
@@ -126,13 +126,16 @@ enum { HELPERS_MAX = 3 };
 struct work {
 	const struct loading *l;
 	bool hooks; /* also those at all system calls */
-	int *programs; /* where they go */
+	int *programs; /* receives the descriptors; each thread writes its own
+		        * elements */
 	size_t order[EBPF_LINKS_MAX]; /* the largest first */
-	_Atomic size_t next; /* to be loaded */
-	_Atomic int error; /* the first refusal: there is no point in going on */
+	_Atomic size_t next; /* taken by fetch-add: the next index of `order` to
+			      * load */
+	_Atomic int error; /* any thread sets it: the first refusal, after which
+			    * all stop */
 };
 
-/* What is left for the end is short then. */
+/* Then the work at the end is short. */
 static void put_in_order(struct work *w)
 {
 	const struct image *image = w->l->image;
@@ -148,7 +151,7 @@ static void put_in_order(struct work *w)
 	}
 }
 
-/* Others go on with some of them, in the order of enum body (tracepoint.bpf.c). */
+/* Some are tail-call targets, in the order of enum body (tracepoint.bpf.c). */
 static int put_body(const struct loading *l, const struct image_program *p,
 		    int program)
 {
@@ -194,7 +197,7 @@ static void *take_part(void *arg)
 	return NULL;
 }
 
-/* One for each of the large programs, at most. */
+/* At most one thread for each of the large programs. */
 static unsigned start_helpers(struct work *w, pthread_t helpers[HELPERS_MAX])
 {
 	unsigned n = 0, max = cpus_allowed() - 1;

@@ -1,6 +1,7 @@
-/* load_rings.c - the rings that runs borrow, and when they are in place */
+/* load_rings.c - the rings that runs borrow, and when they are in the map */
 #include "trace/ebpf/load_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 
 int load_add_rings(struct ebpf *e, int rings, unsigned n)
 {
+	assert(n <= EBPF_RINGS);
 	for (__u32 i = 0; i < n; i++) {
 		int r;
 
@@ -24,8 +26,8 @@ int load_add_rings(struct ebpf *e, int rings, unsigned n)
 	return 0;
 }
 
-/* The first ring is put in place beside the loading of the programs.  The kernel
- * does so at once and then waits; nobody has to wait with it. */
+/* The first ring is put into the map in parallel to the loading of the programs.  The
+ * kernel does so at once and then waits; only this thread waits with it. */
 static void *add_first_ring(void *arg)
 {
 	struct ebpf *e = arg;
@@ -39,7 +41,7 @@ static void *add_first_ring(void *arg)
 	return NULL;
 }
 
-/* Takes it over from the thread. */
+/* Takes the ring over from the thread. */
 static void keep_first_ring(struct ebpf *e)
 {
 	int ring = atomic_exchange(&e->first_ring, -1);
@@ -67,19 +69,21 @@ int load_await_ring(struct ebpf *e)
 
 void ebpf_retire_ring(struct ebpf *e, unsigned i)
 {
+	assert(i < EBPF_RINGS);
 	(void)load_await_ring(e);
 	closep(&e->maps.rings[i]);
 	e->maps.rings[i] = -1;
 }
 
-/* The kernel waits for running programs after the first step: what they still have
- * to say of an ended run does not get into the new ring. */
+/* The kernel waits for running programs after the first step: their last records of an
+ * ended run do not get into the new ring. */
 int ebpf_renew_ring(struct ebpf *e, unsigned i)
 {
 	__u32 key = i;
 	int ring;
 	int r;
 
+	assert(i < EBPF_RINGS);
 	ebpf_retire_ring(e, i);
 	r = bpf_map_delete(e->rings, &key);
 	if (r < 0 && r != -ENOENT)

@@ -1,5 +1,5 @@
-/* load_types.c - what programs want to know of the kernel's types, found in a thread of
- * its own: it takes as long as to make the maps, which do not need it */
+/* load_types.c - finds the kernel types that programs need, in a thread of its own:
+ * that takes as long as making the maps, which do not need them */
 #include "trace/ebpf/load_internal.h"
 
 #include <errno.h>

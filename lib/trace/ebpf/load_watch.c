@@ -1,14 +1,16 @@
-/* load_watch.c - hooks that every system call of the machine passes
+/* load_watch.c - hooks at every system call of the machine
  *
- * All processes pay for them, so they exist only while somebody watches.  They are
- * never pinned: the descriptors of the watchers are all that holds them, and when the
- * last one is closed, in whatever way its owner ended, the kernel takes the hooks off.
+ * All processes pay for them, so they exist only while there are watchers.  They are
+ * never pinned: only the descriptors of the watchers hold them, and when the last one
+ * is closed, however its owner ended, the kernel detaches the hooks.
  *
- * Programs of a process of its own are hooked in by it alone.  Pinned programs are
- * shared, and hooked in twice they would tell everything twice.  So the numbers of the
- * hooks are in a map that is pinned with them: who comes takes descriptors of living
- * hooks by their numbers, or hooks in anew.  The lock of the folder lets one come or go
- * at a time. */
+ * A process that has loaded its own programs attaches them alone.  Pinned programs are
+ * shared; attached twice they would record everything twice.  So the ids of the hooks
+ * are in a map that is pinned with them: a new watcher opens living hooks by their ids,
+ * or attaches new ones.
+ *
+ * Lock: flock() of the pin directory, between processes.  It covers the map of ids and
+ * the steps of attaching and detaching. */
 #include <errno.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -16,7 +18,7 @@
 #include "trace/ebpf/bpf.h"
 #include "trace/ebpf/load_internal.h"
 
-/* Whoever holds the lock needs half a millisecond, unless he was stopped. */
+/* The holder of the lock needs half a millisecond, unless it was stopped. */
 enum { LOCK_TURNS = 2000, DYING_TURNS = 100, TURN_US = 100 };
 
 static int lock(const struct ebpf *e)
@@ -59,8 +61,8 @@ static int find_hook(const struct ebpf *e, __u32 i)
 	return its == ours ? TAKE_FD(link) : -ENOENT;
 }
 
-/* Before Linux 6.10 a program cannot be hooked in again while the kernel still takes
- * off the hook of somebody who was killed. */
+/* Before Linux 6.10 a program cannot be attached again while the kernel still detaches
+ * the hook of a killed process. */
 static int attach(int program, const char *tracepoint)
 {
 	int link = -EEXIST;
@@ -129,7 +131,7 @@ int ebpf_watch(struct ebpf *e)
 	return r;
 }
 
-/* With the lock, so that nobody hooks in while the kernel still takes off ours. */
+/* With the lock, so that no process attaches while the kernel still detaches ours. */
 void ebpf_unwatch(struct ebpf *e)
 {
 	int r;

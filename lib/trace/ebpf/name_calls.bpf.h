@@ -1,13 +1,13 @@
 /* name_calls.bpf.h - calls that name files
  *
- * A record has the directory in which a name was and what it was called there.  They
- * are looked up when the call has succeeded (down.bpf.h).  A call that removes a name
- * may by that change what its own names mean: after rename("l", "l/x") there is no
- * link `l` any more.  So the directories of such calls are found before they begin,
- * where all entries are in the cache; else afterwards as the others.
+ * A record has the directory that contained a name and its last component.  They are
+ * resolved when the call has succeeded (down.bpf.h).  A call that removes a name may by
+ * that change what its own names mean: after rename("l", "l/x") the link `l` does not
+ * exist any more.  So the directories of such calls are found before they begin, if all
+ * entries are in the cache; else afterwards like the others.
  *
- * A name that cannot be looked up here is told as it was given, with the place it
- * starts from, and the user side does what it can. */
+ * A name that cannot be resolved here is recorded as it was given, with the directory
+ * it starts from, and the user side does what it can. */
 #ifndef ROAR_TRACE_EBPF_NAMES_BPF_H
 #define ROAR_TRACE_EBPF_NAMES_BPF_H
 
@@ -24,7 +24,7 @@ enum {
 	GAP_PATH = 5,
 	MS_MOVE = 8192,
 	MOVE_MOUNT_F_EMPTY_PATH = 4,
-	/* mount() that changes what is mounted already. */
+	/* mount() that changes an existing mount. */
 	MS_CHANGES = 32 | 1 << 17 | 1 << 18 | 1 << 19 | 1 << 20,
 	MOUNTS_ABOVE = 64, /* on one mount point */
 };
@@ -36,7 +36,7 @@ struct named {
 	u64 flags; /* the mode of mknod() */
 	s32 dirfd;
 	s32 dirfd2;
-	u8 kind; /* enum wire_kind; 0: nothing to tell */
+	u8 kind; /* enum wire_kind; 0: no record */
 };
 
 /* "/proc/self/fd/7" and "/dev/fd/7": the 7, or -1; `whole`: nothing may follow. */
@@ -64,7 +64,7 @@ enum {
 	NAME_FOLLOW = 1 << 1, /* links in the last component, too */
 };
 
-/* Where a name that starts with this byte starts from. */
+/* Sets the start of a name that begins with this byte. */
 static void stand_at_start(struct scratch *s, struct task_struct *task,
 			   s32 dirfd, char first)
 {
@@ -103,7 +103,7 @@ HIDDEN int find_place(struct scratch *s, u32 off, u32 len, s32 dirfd, u32 how)
 	return down(s, off, len, mode);
 }
 
-/* Links of /proc are read from the current directory: the user side knows them. */
+/* Links of /proc are read from the current directory: the user side resolves them. */
 static void stand_for_reader(struct scratch *s, u32 off, s32 dirfd, u32 how)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -117,8 +117,9 @@ static void stand_for_reader(struct scratch *s, u32 off, s32 dirfd, u32 how)
 	stand_at(s, fs + bpf_core_field_offset(struct fs_struct, pwd));
 }
 
-/* The name at data[off] is the last string so far and `len` long, with its NUL.  Makes
- * one component of it and appends the directory, or the place it starts from. */
+/* The name at data[off] is the last string so far and `len` long, with its NUL.
+ * Reduces it to its last component and appends the directory, or the directory it
+ * starts from. */
 HIDDEN int settle_name(struct scratch *s, u32 off, u32 len, s32 dirfd, u32 how)
 {
 	u32 second = how & NAME_SECOND;
@@ -219,12 +220,12 @@ static int add_first(struct scratch *s, struct task_struct *task,
 /* ---- what was moved or linked ---- */
 
 enum {
-	MOVED_MAX = 64, /* what was moved is the first of its directory */
-	LINKED_MAX = 1024, /* its entry may be older than the file there */
+	MOVED_MAX = 64, /* the moved entry is the first of its directory */
+	LINKED_MAX = 1024, /* the entry may be older than the link */
 };
 
-/* The inode that a name stands for by now goes to s->found; 0: not found.  The name is
- * at data[off] and was looked up before. */
+/* Finds the current inode of a name, in s->found; 0: not found.  The name is at
+ * data[off] and was resolved before. */
 HIDDEN int find_named(struct scratch *s, u32 off, u64 dir, u32 limit)
 {
 	if (!s)
@@ -240,8 +241,8 @@ HIDDEN int find_named(struct scratch *s, u32 off, u64 dir, u32 limit)
 	return 0;
 }
 
-/* Looks at what name2 stands for, and at the other file of an exchange.  False: both
- * names are the same file's, and nothing has happened. */
+/* Examines the file of name2, and the other file of an exchange.  False: both names are
+ * of the same file, and nothing has happened. */
 static bool look_at_moved(struct scratch *s, const struct named *c)
 {
 	u64 moved;
@@ -267,7 +268,7 @@ static bool look_at_moved(struct scratch *s, const struct named *c)
 	return s->found != moved;
 }
 
-/* Which file was truncated; its content is gone. */
+/* Finds the truncated file; its content is gone. */
 static void look_at_truncated(struct scratch *s)
 {
 	find_named(s, 0, s->before[0].dentry, SCAN_MAX);
@@ -296,7 +297,7 @@ static bool removes_names(const struct named *c)
 	return c->kind == WIRE_RENAME || c->kind == WIRE_UNLINK;
 }
 
-/* Inlined: what it calls is seven calls high. */
+/* Inlined: the call chain below it is seven deep. */
 INLINE int tell_named(struct ebpf_member *m, const struct named *c)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -352,8 +353,8 @@ HIDDEN int stand_on_mount(struct scratch *s)
 	return s->mount != below;
 }
 
-/* Tells of the mount that s->mount is, by the place it is at and by the place of its
- * root in its own file system: the way up to that ends nowhere. */
+/* Records the mount s->mount, by its mount point and by its root in its own file
+ * system: the walk up to that root has no end in our tree. */
 HIDDEN int add_mount(struct scratch *s)
 {
 	u64 root;
@@ -377,7 +378,7 @@ HIDDEN int add_mount(struct scratch *s)
 	return 0;
 }
 
-/* A mount is where it was to be. */
+/* A mount was attached at its mount point. */
 INLINE int tell_mount(struct ebpf_member *m, const struct named *c)
 {
 	struct scratch *s = begin(m, SCRATCH_CALL, WIRE_MOUNT);
@@ -427,7 +428,7 @@ static int note_places(struct ebpf_member *m, const struct named *c)
 	return 0;
 }
 
-/* The long form of a call; kind 0 when it names nothing we tell of. */
+/* The long form of a call; kind 0 when it has no record. */
 static void long_form(u32 call, const u64 a[5], struct named *c)
 {
 	c->dirfd = c->dirfd2 = AT_FDCWD;
@@ -510,7 +511,7 @@ static void long_form(u32 call, const u64 a[5], struct named *c)
 		c->path = a[1];
 		break;
 	}
-	/* mknod() of a device, a FIFO or a socket makes nothing with content. */
+	/* mknod() of a device, a FIFO or a socket does not make content. */
 	if (c->kind == WIRE_MKNOD && (c->flags & S_IFMT) &&
 	    (c->flags & S_IFMT) != S_IFREG)
 		c->kind = 0;

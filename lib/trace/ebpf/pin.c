@@ -1,12 +1,12 @@
-/* pin.c - programs that stay when their loader is gone
+/* pin.c - programs that stay after their loader has ended
  *
  *	/sys/fs/bpf/roar/<build>/members, sessions, ring-0, ..., bodies	maps
- *		link-0, ...	programs that are always hooked in
+ *		link-0, ...	programs that are always attached
  *		program-0, ...	programs at all system calls, with
- *		hooks		the numbers of their hooks (load_watch.c)
+ *		hooks		the ids of their hooks (load_watch.c)
  *
- * A folder in the making has another name until it is complete.  Who uses pins has
- * descriptors of all that he needs: they may be removed meanwhile. */
+ * A directory has another name until it is complete.  A user of pins has descriptors of
+ * all objects it needs: the pins may be removed meanwhile. */
 #include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -38,7 +38,7 @@ static void in_folder(char path[PATH_LEN], const char *folder, const char *name)
 	(void)snprintf(path, PATH_LEN, "%s/%s", folder, name);
 }
 
-/* Only root may put anything there: what we find is ours. */
+/* Only root can create files there, so existing ones are trusted. */
 static bool is_safe(const char *folder)
 {
 	struct stat st;
@@ -92,7 +92,7 @@ static void get_links(struct ebpf *e, const char *folder)
 	}
 }
 
-/* There are none where trampolines do the work. */
+/* There are none where trampolines are used. */
 static int get_hooks(struct ebpf *e, const char *folder)
 {
 	e->hook_ids = get(folder, "hooks", -1);
@@ -220,7 +220,7 @@ int ebpf_pin(struct ebpf *e, struct roar_error *err)
 		return r;
 	folder_of_build(folder, "");
 	folder_of_build(making, "-new"); /* no dots here */
-	(void)remove_folder(making); /* of somebody who was killed */
+	(void)remove_folder(making); /* left by a killed process */
 	if (mkdir(making, 0700) < 0)
 		return error_set(err, -errno, "cannot make %s: %s", making,
 				 strerror(errno));

@@ -115,7 +115,7 @@ static int open_dir(const char *root, const char *dir)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Adds directories that are gone, as they were written. */
+/* Adds directories that do not exist any more, as they were written. */
 static int add_gone(struct str *out, const char *rest)
 {
 	while (*rest) {
@@ -144,8 +144,7 @@ static size_t cut_last(const char *path, size_t len)
 	return len;
 }
 
-/* Opens the part of a directory's name that is still there, and says how long that
- * is. */
+/* Opens the longest existing part of a directory's name, and returns its length. */
 static int open_rest(const char *root, const char *dir, size_t *ret_len)
 {
 	char name[PATH_MAX];

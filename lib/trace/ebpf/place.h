@@ -1,12 +1,11 @@
-/* place.h - from the words of a record to canonical paths.
+/* place.h - makes canonical paths from the strings of a record.
  *
- * Opened files come with the place the kernel has for them, and so do names it has
- * looked up itself: they are plain names below the directory they are in, and need no
- * look.  Other names come as they were given and are looked up here: later than the
- * call, so the directories on the way may have changed since (translate_name.c finds
- * out).  Looks are remembered, and forgotten when a record tells of a change of names.
- * Where a directory is gone already, that part of the name is taken as it was written,
- * unless it has "..". */
+ * Opened files come with the path that the kernel has for them, and so do names that
+ * the kernel side has resolved: they are plain names in their directory.  Other names
+ * come as they were given and are resolved here, later than the call, so directories on
+ * the way may have changed since (translate_name.c finds out).  Results are cached, and
+ * dropped when a record reports a change of names.  If a directory does not exist any
+ * more, that part of the name is taken as it was written, unless it has "..". */
 #ifndef ROAR_TRACE_EBPF_PLACE_H
 #define ROAR_TRACE_EBPF_PLACE_H
 
@@ -28,20 +27,20 @@ struct places {
 
 void places_release(struct places *p);
 
-/* Something happened to a name: what was looked up may not hold any more. */
+/* A name has changed: drops the cached results. */
 void places_forget(struct places *p);
 
-/* Directories of the run; best effort. */
+/* Directories that the run has made or moved; best effort. */
 void places_note_dir(struct places *p, const struct str *path);
 bool places_is_dir(const struct places *p, const struct str *path);
 
-/* Adds the path that a base of a record stands for (see wire.h).  "" is the root.
- * False when the bytes are no base. */
+/* Adds the path of a base of a record (see wire.h).  "" is the root.  False when the
+ * bytes are not a valid base. */
 bool place_add_base(struct str *out, const char *base, size_t len);
 
 /* The canonical form of `name`, read from `base` (a path; "" the root); its last
- * component is kept as it is.  -ENOENT when it cannot be told any more,
- * -ENAMETOOLONG when it is longer than the kernel takes. */
+ * component is kept as it is.  -ENOENT when it cannot be found out any more,
+ * -ENAMETOOLONG when it is longer than the kernel allows. */
 int place_name(struct places *p, const struct str *base, const char *name,
 	       struct str *out);
 

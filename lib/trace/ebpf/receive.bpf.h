@@ -1,8 +1,8 @@
-/* receive.bpf.h - descriptors that come over a socket (SCM_RIGHTS)
+/* receive.bpf.h - descriptors received over a socket (SCM_RIGHTS)
  *
- * After recvmsg() the control buffer of the process lists them.  One loop walks
- * it: a turn either takes the next descriptor of the current message part, or
- * the head of the next part. */
+ * After recvmsg() the control buffer of the process lists them.  One loop walks it: an
+ * iteration takes either the next descriptor of the current message part, or the head
+ * of the next part. */
 #ifndef ROAR_TRACE_EBPF_RECEIVE_BPF_H
 #define ROAR_TRACE_EBPF_RECEIVE_BPF_H
 
@@ -165,7 +165,7 @@ HIDDEN int receive_batch(u64 address, u32 n, u32 compat)
 	return 0;
 }
 
-/* The door of 32-bit programs to all calls about sockets. */
+/* socketcall(): the one call of 32-bit programs for all socket operations. */
 static void receive_by_socketcall(u64 which, u64 address, u32 n)
 {
 	u32 args[2] = { 0 };

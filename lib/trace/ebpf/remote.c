@@ -15,12 +15,12 @@
 enum {
 	/* A daemon that has just been started loads its programs first. */
 	PATIENCE_S = 5,
-	PATIENCE_RUNNING_S = 1, /* later it has nothing to think about */
+	PATIENCE_RUNNING_S = 1, /* later it answers at once */
 };
 
 struct remote {
 	int fd;
-	bool dead; /* it did not answer: nothing more is asked of it */
+	bool dead; /* it did not answer: no more requests are sent */
 };
 
 static int connect_to(const char *path, int flags)
@@ -87,7 +87,7 @@ static int call(struct remote *r, enum roard_kind kind, int pidfd, pid_t pid,
 
 	if (e == 0)
 		e = receive_reply(r, kind, ret, ret_fd);
-	/* A late answer must not be taken for that of another question. */
+	/* A late reply must not be taken for that of another request. */
 	r->dead |= e == -ETIMEDOUT || e == -EPIPE || e == -EBADMSG;
 	return e;
 }

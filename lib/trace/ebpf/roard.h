@@ -1,19 +1,19 @@
-/* roard.h - what roar and the daemon roard say to each other.
+/* roard.h - the protocol between roar and the daemon roard.
  *
  * roard holds the eBPF programs for users who may not load any.  A connection to its
  * socket (AF_UNIX, SOCK_SEQPACKET) is one run; every message is one packet of fixed
  * size, and every request has one reply:
  *
- *	HELLO			are we of one build?
- *	START, a pidfd		the process, which waits at its gate, and all that
- *				descend from it are the run; the reply brings the
+ *	HELLO			are client and daemon of one build?
+ *	START, a pidfd		the process, which waits at its gate, and all its
+ *				descendants are the run; the reply has the
  *				ring with their records (wire.h)
- *	STATE			counters of the run; also what END would say
+ *	STATE			counters of the run
  *
- * The end of the connection is the end of the run.  The daemon knows the user by
- * the kernel (SO_PEERCRED) and takes only processes that are this user's and
- * nobody else's; the ring was made for this run and is never used for another.
- * Bytes have the order of the machine: both ends are on it. */
+ * The end of the connection is the end of the run.  The kernel reports the user to the
+ * daemon (SO_PEERCRED), which accepts only processes that run with this user's identity
+ * and no other.  The ring was made for this run and is never used for another.  Bytes
+ * have the order of the machine: both ends are on it. */
 #ifndef ROAR_TRACE_EBPF_ROARD_H
 #define ROAR_TRACE_EBPF_ROARD_H
 
@@ -39,7 +39,7 @@ struct roard_request {
 	uint32_t magic;
 	uint16_t version;
 	uint16_t kind; /* enum roard_kind */
-	int32_t pid; /* START: the process, as the client counts */
+	int32_t pid; /* START: the process, in the client's pid namespace */
 	uint32_t unused; /* 0 */
 };
 
@@ -52,7 +52,7 @@ struct roard_reply {
 	uint64_t lost;
 	uint64_t escaped;
 	uint64_t sums_lost;
-	uint64_t hidden; /* records kept back: deeds of other users */
+	uint64_t hidden; /* records withheld: actions of other users */
 	uint64_t n_rings;
 	char build[ROARD_BUILD_LEN]; /* HELLO: identity of the programs */
 };
@@ -60,14 +60,14 @@ struct roard_reply {
 _Static_assert(sizeof(struct roard_request) == 16, "wire layout");
 _Static_assert(sizeof(struct roard_reply) == 104, "wire layout");
 
-/* Is it a request that can be acted on?  0 or -EBADMSG, -EPROTONOSUPPORT. */
+/* Is the packet a valid request?  0 or -EBADMSG, -EPROTONOSUPPORT. */
 int roard_check_request(const void *data, uint64_t len);
 int roard_check_reply(const void *data, uint64_t len, enum roard_kind kind);
 
 /* The identity of the programs in this build. */
 void roard_build(char build[ROARD_BUILD_LEN]);
 
-/* The path of the socket: that of the variable, or the usual one. */
+/* The path of the socket: from the variable, or the default. */
 const char *roard_socket_path(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* roard_check.c - what both ends check before they believe a message */
+/* roard_check.c - checks that both ends make before they use a message */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* session.c - see session.h */
 #include "trace/ebpf/session.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,7 +20,7 @@
 #include "trace/ebpf/wire.h"
 
 enum {
-	AHEAD_MAX = 4096, /* records looked at ahead of their time */
+	AHEAD_MAX = 4096, /* the most records to look ahead */
 	RECORD_HEAD = 8, /* length and page offset, before each record */
 	PIDFD_OF_THREAD = O_EXCL, /* PIDFD_THREAD, which C libraries lack */
 	BUSY = 1U << 31, /* bits of that length */
@@ -27,14 +28,17 @@ enum {
 };
 
 struct session {
-	const struct ebpf_maps *maps; /* NULL: they are the daemon's */
-	struct remote *remote; /* the line to it */
+	const struct ebpf_maps *maps; /* NULL: the daemon has them */
+	struct remote *remote; /* the connection to it */
 	uint64_t cookie;
 	uint32_t number; /* of the ring */
 	bool claimed;
-	int ring; /* the caller's, or ours when remote */
+	int ring; /* owned by the caller; by the session when remote */
 	size_t ring_bytes;
 	size_t page;
+	/* Shared with the kernel, without a lock.  The owner's thread advances
+	 * *consumer by a release store; the kernel advances *producer, which is
+	 * read with acquire before the records. */
 	_Atomic(uint64_t) *consumer;
 	const _Atomic(uint64_t) *producer;
 	const uint8_t *data;
@@ -88,7 +92,7 @@ size_t session_drain(struct session *s,
 		}
 		len &= ~(uint32_t)DISCARDED;
 		at += (len + RECORD_HEAD + 7) & ~7U;
-		/* Room for others as soon as possible. */
+		/* Frees the space as soon as possible. */
 		atomic_store_explicit(s->consumer, at, memory_order_release);
 		if (at == end)
 			end = atomic_load_explicit(s->producer,
@@ -113,7 +117,7 @@ bool session_look_ahead(const struct session *s,
 			return true;
 		if (len & BUSY)
 			break;
-		/* The first one is being taken. */
+		/* The first one is the current record. */
 		if (n && !(len & DISCARDED) &&
 		    look(ctx, (const void *)(head + RECORD_HEAD)))
 			return true;
@@ -123,7 +127,7 @@ bool session_look_ahead(const struct session *s,
 	return false;
 }
 
-/* What a former borrower left behind. */
+/* Removes the records of a former borrower. */
 static void empty_ring(struct session *s)
 {
 	atomic_store(s->consumer, atomic_load(s->producer));
@@ -138,7 +142,7 @@ static uint64_t pid_namespace(void)
 	return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
 }
 
-/* Was the borrower killed?  Of one in another namespace we cannot tell. */
+/* Was the borrower killed?  Unknown for a borrower in another namespace. */
 static bool is_orphan(const struct ebpf_session *other, uint64_t ns)
 {
 	return ns && other->owner_ns == ns && kill(other->owner, 0) < 0 &&
@@ -263,9 +267,9 @@ static int add_member(struct session *s, int pidfd, pid_t pid)
 
 DEFINE_CLEANUP(DIR *, closedir)
 
-/* Threads that a process has before it is a member; a command has none.  One of them
- * may be the last to end, and then tells the end of the process.  Kernels on which a
- * descriptor cannot stand for a thread (before 6.9) ask its first one about that. */
+/* Adds the threads that a process has before it is a member; a command has none.  One
+ * of them may be the last to end, and then records the end of the process.  Kernels
+ * without a pidfd for a thread (before 6.9) read that from its first thread. */
 static void add_threads(struct session *s, pid_t pid)
 {
 	CLEANUP(closedirp) DIR *dir = NULL;
@@ -304,8 +308,10 @@ int session_add(struct session *s, pid_t pid)
 int session_add_pidfd(struct session *s, int pidfd, pid_t pid)
 {
 	struct ebpf_session session;
-	int r = bpf_map_lookup(s->maps->sessions, &s->number, &session);
+	int r;
 
+	assert(!s->remote);
+	r = bpf_map_lookup(s->maps->sessions, &s->number, &session);
 	if (r < 0)
 		return r;
 	session.n_live++;
@@ -318,8 +324,10 @@ int session_add_pidfd(struct session *s, int pidfd, pid_t pid)
 int session_guard(struct session *s, uid_t uid)
 {
 	struct ebpf_session session;
-	int r = bpf_map_lookup(s->maps->sessions, &s->number, &session);
+	int r;
 
+	assert(!s->remote);
+	r = bpf_map_lookup(s->maps->sessions, &s->number, &session);
 	if (r < 0)
 		return r;
 	session.guarded = 1;

@@ -1,26 +1,26 @@
-/* sums.bpf.h - what was read from open files, and written to them
+/* sums.bpf.h - bytes read from and written to open files
  *
- * A read or a write tells nothing: it adds to a sum.  Each thread has its own sums, so
- * that nobody waits for anybody, one for each descriptor of a regular file: the user
- * side adds up what threads, duplicates and several opens say of one file.  A slot
- * belongs to the open file that it was begun for, and to no other:
+ * A read or a write makes no record: it adds to a sum.  Each thread has its own sums,
+ * so that no thread waits for another, one for each descriptor of a regular file.  The
+ * user side adds up the sums of threads, duplicates and several opens of one file.  A
+ * slot belongs to the open file for which it was begun, and to no other:
  *
  *	read or write ─▶ the slot is of this open file  ─▶ add
  *	                 it is empty                    ─▶ begin it
- *	                 it is of what the descriptor
- *	                 was before                     ─▶ tell, begin
+ *	                 it is of a former file of the
+ *	                 descriptor                     ─▶ record it, begin
  *	                 it is another descriptor's     ─▶ the same with the slot in
  *	                                                   a larger table
- *	open          ─▶ its record takes along what the slot of the new descriptor
- *	                 has, mostly of a file that is closed; it is this one's now
- *	end of thread ─▶ all slots are told, in one record
+ *	open          ─▶ its record carries the sums in the slot of the new
+ *	                 descriptor, mostly of a closed file; then begin it
+ *	end of thread ─▶ all slots in one record
  *
- * The kernel uses the address of a struct file again at once, and those of inodes and
- * their numbers soon: all are compared, with the inode's generation.
+ * The kernel reuses the address of a struct file at once, and those of inodes and their
+ * numbers soon: all are compared, with the inode's generation.
  *
- * What a descriptor is we see when the call is over.  If another thread closes it
- * and opens another file there while the call is under way, its bytes count for that
- * file.  A program that does so does not know either what it has read. */
+ * The file of a descriptor is read when the call is over.  If another thread closes the
+ * descriptor and opens another file there during the call, the bytes count for that
+ * file.  Such a program cannot know either which file it has read. */
 #ifndef ROAR_TRACE_EBPF_SUMS_BPF_H
 #define ROAR_TRACE_EBPF_SUMS_BPF_H
 

@@ -1,4 +1,4 @@
-/* tell.bpf.h - from a member's deed to a record in the ring of its run */
+/* tell.bpf.h - writes records of a member's actions to the ring of its run */
 #ifndef ROAR_TRACE_EBPF_TELL_BPF_H
 #define ROAR_TRACE_EBPF_TELL_BPF_H
 
@@ -53,7 +53,7 @@ static void learn_root(struct ebpf_session *session)
 	session->root_dentry = (u64)GET(fs, root.dentry);
 }
 
-/* Makes it an empty record of the current task's.  Negative: there is no run. */
+/* Makes it an empty record of the current task.  Negative: there is no run. */
 HIDDEN int clear(struct scratch *s, struct ebpf_member *m, u32 kind)
 {
 	struct ebpf_session *session = m ? session_of(m) : NULL;
@@ -106,7 +106,7 @@ static bool has_sums(const struct scratch *s)
 	       (s->r.kind == WIRE_OPEN && s->r.name2_len);
 }
 
-/* Sums are evidence: the record is as complete without them. */
+/* Sums are evidence: the record is complete without them. */
 static void count_untold(const struct scratch *s, bool secret)
 {
 	u32 id = s->ring;
@@ -124,9 +124,9 @@ static void count_untold(const struct scratch *s, bool secret)
 		__sync_fetch_and_add(&session->lost, 1);
 }
 
-/* Does the task act with other rights than the user's?  After a set-user-id program
- * has changed into another user it looks like any of that user's; one that has only
- * more rights is known by what the kernel allows debuggers. */
+/* Does the task act with other privileges than the user's?  After a set-user-id program
+ * has changed to another user it looks like any process of that user; one that only has
+ * more privileges is recognized by the kernel's limit for debuggers. */
 static bool acts_for_others(u32 uid)
 {
 	struct task_struct *task = AT(task_struct, bpf_get_current_task_btf());
@@ -140,15 +140,15 @@ static bool acts_for_others(u32 uid)
 	       (mm && (GET(mm, flags) & DUMPABLE_MASK) != DUMPABLE_BY_USER);
 }
 
-/* Who forked and who ended is no secret. */
+/* Forks and exits are not secret. */
 static bool is_secret(const struct scratch *s)
 {
 	return s->guarded && s->r.kind != WIRE_FORK && s->r.kind != WIRE_EXIT &&
 	       acts_for_others(s->uid);
 }
 
-/* No reader is woken before the ring is half full.  From then on, an open that has
- * been told is not told again; it counts as told only when there was room. */
+/* The reader is not woken before the ring is half full.  From then on, an open that was
+ * recorded is not recorded again; it counts as recorded only when there was room. */
 HIDDEN int submit(struct scratch *s)
 {
 	struct ebpf_seen key = { 0 };
@@ -215,7 +215,7 @@ static s64 nanoseconds(s64 seconds, u32 rest)
 						      CTIME_MASK);       \
 	} while (0)
 
-/* Timestamps have moved inside the struct several times. */
+/* The timestamps have changed their offset in the struct several times. */
 static void look_at_times(struct scratch *s, struct inode *inode)
 {
 	if (bpf_core_field_exists(struct inode, i_mtime_sec))
@@ -231,7 +231,7 @@ static void look_at_times(struct scratch *s, struct inode *inode)
 			  i_ctime.tv_);
 }
 
-/* Puts into the record what is known of s->inode. */
+/* Puts the attributes of s->inode into the record. */
 HIDDEN int look_at(struct scratch *s)
 {
 	struct inode *inode;
@@ -272,13 +272,13 @@ static u32 type_of(u64 file)
 	return GET(inode, i_mode);
 }
 
-/* Where the place of an open file is kept. */
+/* The address of an open file's struct path. */
 static u64 path_of_file(u64 file)
 {
 	return file + bpf_core_field_offset(struct file, f_path);
 }
 
-/* Appends the place of a file and what is known of it. */
+/* Appends the path of a file and its attributes. */
 static void add_file(struct scratch *s, u64 file)
 {
 	struct file *f = AT(file, file);
@@ -295,7 +295,7 @@ static void add_file(struct scratch *s, u64 file)
 	s->r.base_len = (u16)(s->off - start);
 }
 
-/* The file behind one of the task's descriptors; 0 when there is none. */
+/* The file of one of the task's descriptors; 0 when there is none. */
 static u64 file_of(struct task_struct *task, u32 fd)
 {
 	struct files_struct *files = READ(task_struct, task, files);
@@ -306,8 +306,7 @@ static u64 file_of(struct task_struct *task, u32 fd)
 	return READ_WORD((u64)GET(table, fd) + fd * sizeof(u64));
 }
 
-/* Appends what was read and written through a descriptor, and forgets it; also what
- * is of a former run. */
+/* Appends the sums of a descriptor and clears them; also those of a former run. */
 HIDDEN int add_sum(struct scratch *s, struct ebpf_sum *from)
 {
 	u32 off;
@@ -327,8 +326,8 @@ HIDDEN int add_sum(struct scratch *s, struct ebpf_sum *from)
 	return 0;
 }
 
-/* Makes an empty slot that of an open file; but nobody counts what others than the
- * user do (session_guard()). */
+/* Assigns an empty slot to an open file; actions of other users are not counted
+ * (session_guard()). */
 static void begin_sum(const struct scratch *s, struct ebpf_sum *sum, u64 file)
 {
 	struct inode *inode = READ(file, file, f_inode);
@@ -343,9 +342,9 @@ static void begin_sum(const struct scratch *s, struct ebpf_sum *sum, u64 file)
 	sum->sum.generation = GET(inode, i_generation);
 }
 
-/* Tells of an open file, in a record that has just begun.  `flags` are wire flags;
- * WIRE_TRUNC: O_TRUNC was given.  What is in `sum` (may be NULL) goes along, of whichever
- * file; from then on it is of this one. */
+/* Records an open file, in a record that has just begun.  `flags` are wire flags;
+ * WIRE_TRUNC: O_TRUNC was given.  The sums in `sum` (may be NULL), of whatever file,
+ * are appended; from then on the slot belongs to this file. */
 HIDDEN int tell_file(struct scratch *s, u64 file, u32 flags,
 		     struct ebpf_sum *sum)
 {

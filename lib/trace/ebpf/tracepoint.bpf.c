@@ -1,17 +1,17 @@
 /* tracepoint.bpf.c - the hooks that every kernel with type information has
  *
- * One program at the exit of all system calls of the machine: a look into two tables
- * is all that a call costs which nobody asked for, in whichever mode it was made, and
- * one more look that of a process which is in no run.  Another at the entry, for the
- * few calls that remove names.  The other programs follow processes and io_uring and
- * serve both hook layers.  Arguments of tracepoints are plain numbers here, but where
- * the kernel must know that one is a task: then it has to search its types.
+ * One program is at the exit of all system calls of the machine.  A call that is not
+ * observed costs a lookup in two tables, in whichever mode it was made; a call of a
+ * process outside a run costs one more.  Another program is at the entry, for the few
+ * calls that remove names.  The other programs follow processes and io_uring and serve
+ * both hook layers.  Arguments of tracepoints are plain numbers here, except where the
+ * kernel must know that one is a task: then it has to search its types.
  *
  * Licence: the kernel offers the helpers that read memory (bpf_probe_read_user() and
- * its kin), without which nothing here would work, only to programs that call
- * themselves GPL-compatible, and its words for that do not include the licence of the
+ * similar), without which nothing here would work, only to programs that declare a
+ * GPL-compatible licence, and its list of those does not include the licence of the
  * rest.  So the *.bpf.c files and the headers they include are licensed under the GNU
- * GPL version 2 as well, for this use, and say "GPL" to the kernel. */
+ * GPL version 2 as well, for this use, and declare "GPL" to the kernel. */
 #include "exec.bpf.h"
 #include "exit.bpf.h"
 #include ARCH_BPF_H
@@ -32,13 +32,13 @@ enum {
 	UPID_SIZE = 16, /* struct upid */
 };
 
-/* ---- one program asks another to go on ----
+/* ---- tail calls ----
  *
- * The verifier checks a program with all that it calls, so what several of them need
- * would be checked several times.  The programs at tracepoints are small: they know
- * who and what is to be looked at.  Two others, the bodies, do the work, with the
- * arguments of the tracepoint and what was noted in the member.  Each is also at a
- * tracepoint of its own. */
+ * The verifier checks a program with all functions that it calls, so a function that
+ * several of them need would be checked several times.  The programs at tracepoints are
+ * small: they find the member and the action.  Two others, the bodies, do the work,
+ * with the arguments of the tracepoint and what was stored in the member.  Each is also
+ * at a tracepoint of its own. */
 
 enum body {
 	BODY_NAMES, /* calls that name files; at sched_process_exec */
@@ -70,7 +70,7 @@ static int go_on(args_t *args, struct ebpf_member *m, u32 body)
 	struct ebpf_session *session;
 
 	bpf_tail_call(args, &bodies, body);
-	/* Nobody is there: that is never so, and would not go unnoticed. */
+	/* The target is missing: that never happens, and would not go unnoticed. */
 	session = session_of(m);
 	if (session)
 		__sync_fetch_and_add(&session->lost, 1);
@@ -118,7 +118,7 @@ int on_sys_exit(args_t *args)
 	return go_on(args, m, call_names_files(call) ? BODY_NAMES : BODY_FILES);
 }
 
-/* Only calls that remove names are looked at before they begin. */
+/* Only calls that remove names are examined before they begin. */
 SEC("raw_tp/sys_enter")
 int on_sys_enter(args_t *args)
 {
@@ -146,7 +146,7 @@ int on_sys_enter(args_t *args)
 	return go_on(args, m, BODY_NAMES);
 }
 
-/* So that what follows is not checked for each of both modes. */
+/* So that the code after it is not checked for each of both modes. */
 HIDDEN int read_args(u64 regs, u32 compat, struct call_args *a)
 {
 	if (a)
@@ -154,7 +154,7 @@ HIDDEN int read_args(u64 regs, u32 compat, struct call_args *a)
 	return 0;
 }
 
-/* And not for each of all calls. */
+/* And not for each call. */
 HIDDEN int make_long(u32 call, struct call_args *a, struct named *c)
 {
 	if (a && c)
@@ -192,7 +192,7 @@ int on_names(args_t *args)
 
 /* ---- processes ---- */
 
-/* The pid of a task as the tracer's namespace counts. */
+/* The pid of a task in the tracer's namespace. */
 static s32 pid_at(struct task_struct *task, s32 level)
 {
 	u64 pid = (u64)READ(task_struct, task, thread_pid);
@@ -207,9 +207,9 @@ static s32 pid_at(struct task_struct *task, s32 level)
 	return nr;
 }
 
-/* Runs in the parent, before the child can: no deed of a child is missed.  A
- * thread is a member of its own, because an exec may make it the leader; so are the
- * worker threads that the kernel makes for io_uring. */
+/* Runs in the parent, before the child can: no action of a child is missed.  A thread
+ * is a member of its own, because an exec may make it the leader; so are the worker
+ * threads that the kernel makes for io_uring. */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(on_fork, struct task_struct *child)
 {
@@ -247,7 +247,7 @@ int BPF_PROG(on_fork, struct task_struct *child)
 	return submit(s);
 }
 
-/* What wait() will say. */
+/* The status that wait() will return. */
 static s32 wait_status(struct task_struct *current)
 {
 	struct task_struct *task = AT(task_struct, current);
@@ -259,9 +259,9 @@ static s32 wait_status(struct task_struct *current)
 		       GET(leader, exit_code);
 }
 
-/* Is this thread the last of its process?  Since Linux 6.16 the tracepoint says so.
- * Before, those that end at the same time may all find nobody alive: the first that
- * asks is the last, by a mark that the leader keeps. */
+/* Is this thread the last of its process?  Since Linux 6.16 the tracepoint reports it.
+ * Before, threads that end at the same time may all find no other alive: the first that
+ * asks is the last, by a flag that the leader keeps. */
 #define TELLS_LAST_THREAD                                                \
 	bpf_core_field_exists(struct trace_event_raw_sched_process_exit, \
 			      group_dead)
@@ -302,7 +302,7 @@ static int tell_exit(args_t *args, struct task_struct *task,
 
 /* ---- io_uring ---- */
 
-/* Names that are changed by way of a ring are not followed: a gap says so. */
+/* Names that are changed through a ring are not followed: a gap reports that. */
 static bool is_of_interest(u8 opcode)
 {
 	return opcode == OP_OPENAT || opcode == OP_OPENAT2 ||
@@ -332,7 +332,8 @@ static int uring_opened(struct ebpf_member *m, u64 address)
 	s32 fd = READ(io_kiocb, address, cqe.res);
 	u64 file = file_of(bpf_get_current_task_btf(), (u32)fd);
 
-	/* Into a table of the ring, not the process: no descriptor to look at. */
+	/* Into a table of the ring, not of the process: there is no descriptor to
+	 * examine. */
 	if (GET(how, file_slot) || !file) {
 		tell_gap(m, SCRATCH_URING, GAP_IO_URING);
 		return 0;

@@ -1,16 +1,15 @@
-/* trampoline.bpf.c - the same body, hooked to the ends of single system calls
+/* trampoline.bpf.c - the same body, attached to the ends of single system calls
  *
- * Where the kernel lets programs be called from the ends of its functions (fexit, and
- * fentry at the start of those that remove names), calls that nobody follows cost
- * nothing, in no process of the machine.  Each call has its own small program here;
- * what they do is what is done at the tracepoint, so the records are the same by
- * construction.  Reads and writes are not hooked: their
- * sums are missing with this layer.
+ * Where the kernel allows programs at the ends of its functions (fexit, and fentry at
+ * the start of those that remove names), calls that are not observed cost nothing, in
+ * any process of the machine.  Each call has its own small program here.  They do what
+ * is done at the tracepoint, so the records are the same by construction.  Reads and
+ * writes are not hooked: their sums are missing with this layer.
  *
- * This layer is compiled and offered to the kernel at every load; kernels on which
- * it was developed refuse such programs (EPERM), so that it has been checked by the
- * compiler and by that refusal only.  Then tracepoint.bpf.c does the work.  It also says
- * what the licence is. */
+ * This layer is compiled and offered to the kernel at every load.  Kernels on which it
+ * was developed refuse such programs (EPERM), so it has been checked by the compiler
+ * and by that refusal only.  Then tracepoint.bpf.c does the work.  That file also
+ * explains the licence. */
 #include "exit.bpf.h"
 #include ARCH_BPF_H
 

@@ -86,7 +86,7 @@ static void emit(struct translator *t, const struct wire_record *r,
 		       r->flags & EVENT_FLAGS, aux, ftype, stamp);
 }
 
-/* ---- what a record says ---- */
+/* ---- the content of a record ---- */
 
 struct wire_strings wire_strings_of(const struct wire_record *r)
 {
@@ -175,7 +175,7 @@ static void on_open(struct translator *t, const struct wire_record *r)
 
 /* ---- names ---- */
 
-/* What a name stands for by now. */
+/* The current file of a name. */
 static enum event_ftype look(const struct str *path, struct stamp *ret)
 {
 	struct stat st;
@@ -187,7 +187,8 @@ static enum event_ftype look(const struct str *path, struct stamp *ret)
 	return event_ftype_of(st.st_mode);
 }
 
-/* What was moved or linked to t->path2: as the kernel saw it, or as it is now. */
+/* The file that was moved or linked to t->path2: as the kernel saw it, or as it is
+ * now. */
 static enum event_ftype look_at_moved(struct translator *t,
 				      const struct wire_record *r,
 				      struct stamp *ret)
@@ -208,8 +209,8 @@ bool translate_names_are_foreign(struct translator *t,
 	return true;
 }
 
-/* Two names of one file: the kernel did nothing.  (A file with one name has only
- * come back meanwhile.)  Where both names were looked up in the kernel it was noticed
+/* Two names of one file: the kernel did nothing.  (A file with one name has only been
+ * moved back meanwhile.)  Where the kernel side resolved both names it was noticed
  * there. */
 static bool is_idle_rename(const struct translator *t,
 			   const struct wire_record *r,
@@ -225,7 +226,7 @@ static bool is_idle_rename(const struct translator *t,
 	return stamp_same_file(&old, moved);
 }
 
-/* The type of what had the new name before an exchange. */
+/* The type of the file that had the new name before an exchange. */
 static int32_t other_side(const struct translator *t,
 			  const struct wire_record *r)
 {
@@ -249,7 +250,7 @@ static void on_rename(struct translator *t, const struct wire_record *r)
 	ftype = look_at_moved(t, r, &moved);
 	if (is_idle_rename(t, r, &moved))
 		return;
-	/* Moved on already. */
+	/* It was moved again already. */
 	if (ftype == EVENT_FTYPE_NONE)
 		ftype = places_is_dir(&t->places, &t->path) ?
 				EVENT_FTYPE_DIRECTORY :

@@ -1,9 +1,11 @@
-/* translate.h - from records of the kernel side to events.
+/* translate.h - makes events from records of the kernel side.
  *
- * Records come late: the process has gone on.  What the kernel knew at the time
- * is in the record; what is looked at here (names, what was renamed, the loader of
- * a program) is looked at now, and where that is too late the event says less: a
- * zero stamp with the type of the file. */
+ * Records come late: the process has continued.  What the kernel knew at the time is in
+ * the record.  Other facts (names, renamed files, the loader of a program) are examined
+ * now.  Where that is too late the event has less: a zero stamp with the type of the
+ * file.
+ *
+ * A translator belongs to the tracer's thread. */
 #ifndef ROAR_TRACE_EBPF_TRANSLATE_H
 #define ROAR_TRACE_EBPF_TRANSLATE_H
 
@@ -19,7 +21,7 @@
 
 struct tracer_job;
 
-enum { TRANSLATE_DEVS = 16 }; /* file systems told apart */
+enum { TRANSLATE_DEVS = 16 }; /* file systems distinguished */
 
 /* Do stamps made from inodes agree with those of stat() on this file system?  Not
  * on all: btrfs and overlayfs have device numbers of their own. */
@@ -42,12 +44,11 @@ struct translator {
 	struct event *event; /* buffer for one */
 	struct wire_record script; /* the last one that was executed */
 
-	/* Processes come and go; for the owner. */
+	/* Called when processes are created and end, for the owner. */
 	void (*born)(void *ctx, pid_t pid);
 	void (*died)(void *ctx, pid_t pid);
 
-	/* Is there one that `look` says yes to among the records that have come
-	 * since?  May be NULL. */
+	/* Is there a later record for which `look` returns true?  May be NULL. */
 	bool (*ahead)(void *ctx,
 		      bool (*look)(void *look_ctx, const struct wire_record *r),
 		      void *look_ctx);
@@ -57,11 +58,11 @@ struct translator {
 int translator_init(struct translator *t, const struct tracer_job *job);
 void translator_release(struct translator *t);
 
-/* Makes events of a record and sends them to the job. */
+/* Converts a record to events and sends them to the job. */
 void translate(struct translator *t, const struct wire_record *r);
 
-/* Tells of the command and the descriptors it has from us.  It waits at its gate; we
- * may have let go of some of them ourselves. */
+/* Reports the command and the descriptors it has inherited.  The command waits at its
+ * gate; we may have closed some of them ourselves. */
 void translate_start(struct translator *t, pid_t command,
 		     const struct inherited *inherited);
 
@@ -96,26 +97,27 @@ struct wire_strings wire_strings_of(const struct wire_record *r);
 struct stamp translate_stamp(struct translator *t, const struct wire_record *r,
 			     const char *path);
 
-/* The same of a file that was emptied: only which file it is.  It is at t->path. */
+/* The same for a file that was truncated: identifies the file only.  It is at t->path. */
 struct stamp translate_emptied(struct translator *t,
 			       const struct wire_record *r);
 
-/* A place below another root means nothing to us, unless the same file is there. */
+/* Is the path below a root that is not ours valid in our view?  Only if it leads to the
+ * same file. */
 bool translate_is_visible(const struct wire_record *r, const char *path);
 
-/* Do its names mean nothing to us?  Then sends a gap. */
+/* Do the names of the record have no meaning in our view?  Then sends a gap. */
 bool translate_names_are_foreign(struct translator *t,
 				 const struct wire_record *r);
 
-/* Its device, as stat() says it where it agrees. */
+/* Its device, as stat() reports it where both agree. */
 dev_t translate_dev_of(const struct wire_record *r);
 
-/* translate_sums.c: adds what a record says of bytes to the job's sums; and an open,
- * at t->path, which may be that of a new file. */
+/* translate_sums.c: adds the byte counts of a record to the job's sums; and an open, at
+ * t->path, which may create a file. */
 void translate_sums(struct translator *t, const struct wire_record *r);
 void translate_sums_open(struct translator *t, const struct wire_record *r);
 
-/* Are its numbers those of stat()?  Asks for the first file on a file system. */
+/* Are its numbers those of stat()?  Checks the first file on a file system. */
 bool translate_stamps_agree(struct translator *t, const struct wire_record *r,
 			    const char *path);
 

@@ -1,8 +1,8 @@
 /* translate_exec.c - programs that were executed
  *
- * The record has the program that runs and the name it was executed by.  Where these
- * are two files, the name is that of a script; what else the kernel loaded on the
- * way (interpreters, the program's loader) stands in the files themselves. */
+ * The record has the program that runs and the name it was executed by.  If these are
+ * two files, the name is that of a script.  Other files that the kernel loaded on the
+ * way (interpreters, the program's loader) are named in the files themselves. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -11,7 +11,7 @@
 #include "trace/call/loader.h"
 #include "trace/ebpf/translate.h"
 
-/* The words as the process sees them, quoted. */
+/* The arguments as the process sees them, quoted. */
 static void quote_command(const char *words, size_t len, struct str *out)
 {
 	size_t at = 0;
@@ -51,7 +51,7 @@ static void emit_loaded(struct chain *c, const struct str *path,
 		       EVENT_EXEC, c->flags, 0, ftype, stamp);
 }
 
-/* Sends what `path` needs to run, and what that needs. */
+/* Sends the files that `path` needs to run, and those that they need. */
 static void emit_needed(struct chain *c, struct str *path)
 {
 	char head[LOADER_HEAD];
@@ -74,7 +74,7 @@ static void emit_needed(struct chain *c, struct str *path)
 	}
 }
 
-/* The file the program was executed by; false when it is not to be found. */
+/* The file by which the program was executed; false when it cannot be found. */
 static bool executed_name(struct translator *t, const struct wire_record *r,
 			  struct str *out)
 {
@@ -135,8 +135,8 @@ static bool is_still(const struct str *path, const struct stamp *stamp)
 	return stamp_same_file(&now, stamp) && now.mtime_ns == stamp->mtime_ns;
 }
 
-/* A script, and all that follows from it.  False when the name was that of the
- * program itself, or when the script does not tell any more what it needs. */
+/* A script, and all files that follow from it.  False when the name was that of the
+ * program itself, or when the script does not name its interpreter any more. */
 static bool emit_script(struct chain *c, const struct str *program)
 {
 	CLEANUP(str_release) struct str named = STR_INIT;
@@ -151,7 +151,7 @@ static bool emit_script(struct chain *c, const struct str *program)
 		emit_needed(c, &named);
 		return true;
 	}
-	/* Gone by now; what it was remains. */
+	/* It does not exist any more; its stamp remains. */
 	if (!(c->r->sure & WIRE_SURE) && access(named.data, F_OK) < 0 &&
 	    strcmp(str_cstr(&named), str_cstr(program)) != 0)
 		emit_loaded(c, &named, EVENT_FTYPE_REGULAR, NULL);

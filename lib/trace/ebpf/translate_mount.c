@@ -1,7 +1,7 @@
-/* translate_mount.c - mounts that came or went
+/* translate_mount.c - mounts and unmounts
  *
- * They are heard of late, when they may be gone: so each is noted in a table of our
- * own, and not looked for in that of the kernel (mount_table_note()). */
+ * Their records are read late, when the mounts may be gone.  So each is noted in a
+ * table of our own, and not searched in that of the kernel (mount_table_note()). */
 #include <linux/magic.h>
 
 #include "base/cleanup.h"
@@ -18,7 +18,7 @@ static void emit_mount(struct translator *t, const struct wire_record *r,
 		       (int32_t)c->how, EVENT_FTYPE_DIRECTORY, &stamp);
 }
 
-/* A mount that has moved is the one whose other name is gone with that. */
+/* A moved mount is the one whose other name disappears with the move. */
 static void emit_moved(struct translator *t, const struct wire_record *r,
 		       const char *point, struct mount_change *c)
 {
@@ -37,7 +37,7 @@ static void emit_moved(struct translator *t, const struct wire_record *r,
 	emit_mount(t, r, c);
 }
 
-/* Nobody tells of what the kernel mounts and unmounts elsewhere for that. */
+/* Mounts and unmounts that the kernel propagates elsewhere have no record. */
 static void look_for_copies(struct translator *t, const struct wire_record *r,
 			    const char *point)
 {
@@ -58,7 +58,7 @@ void translate_mount(struct translator *t, const struct wire_record *r)
 
 	places_forget(&t->places);
 	translate_stamps_mounted(t, r);
-	if (r->flags & WIRE_FOREIGN) /* what is done there is a gap */
+	if (r->flags & WIRE_FOREIGN) /* actions there are a gap */
 		return;
 	if ((r->flags & WIRE_LONG) || (r->sure & WIRE_COVERED) ||
 	    mount_table_look(&t->mounts) < 0 ||

@@ -1,17 +1,17 @@
-/* translate_name.c - names that the kernel side could not look up itself
+/* translate_name.c - names that the kernel side could not resolve itself
  *
- * They are looked up here (place.h), later than the call.  The answer holds if no name
- * on the way has changed since; and every change since is told by a record that waits
- * behind this one.  So these are asked: where one of them, or this one itself, changes
- * a name that is also on the way, nobody can tell any more and a gap says so. */
+ * They are resolved here (place.h), later than the call.  The result is valid if no
+ * name on the path has changed since; every such change has a record after this one.
+ * So the following records are searched.  If one of them, or this one itself, changes a
+ * name on the path, the result is uncertain and a gap is sent. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "trace/ebpf/translate.h"
 
-/* "/proc/self/cwd/x" is "x" from the current directory; "/proc/self/x" is ours to
- * look up by the pid. */
+/* "/proc/self/cwd/x" is "x" from the current directory; "/proc/self/x" is resolved here
+ * by the pid. */
 static void own_name(const struct wire_record *r, const char **name,
 		     struct str *base, struct str *buf)
 {
@@ -63,7 +63,7 @@ static size_t last_of(const char *name, const char **ret)
 	return end - start;
 }
 
-/* Is that one of the directories in `path`?  Its last component is none. */
+/* Is that one of the directories in `path`?  Its last component is not. */
 static bool leads_through(const char *path, const char *part, size_t len)
 {
 	for (const char *at = path; *at;) {
@@ -89,7 +89,7 @@ static bool is_on_way(const struct way *way, const char *name)
 	       leads_through(str_cstr(way->found), part, len);
 }
 
-/* Does the record change a name on the way? */
+/* Does the record change a name on the path? */
 static bool disturbs(void *ctx, const struct wire_record *r)
 {
 	const struct way *way = ctx;
@@ -148,7 +148,7 @@ int translate_name(struct translator *t, const struct wire_record *r,
 		e = -ENAMETOOLONG;
 	else
 		e = look_up(t, r, second, name, out);
-	/* What was given is inside the record and stays there. */
+	/* The given name is inside the record and stays there. */
 	if (e < 0)
 		translate_gap(t, r->pid, EVENT_GAP_PATH, name);
 	return e;

@@ -1,4 +1,4 @@
-/* translate_stamp.c - which file a record speaks of, and how it stood */
+/* translate_stamp.c - the file that a record describes, and its state */
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -25,7 +25,8 @@ static void note_dev(struct translator *t, uint32_t dev, bool agrees)
 		t->devs[t->n_devs++] = (struct translate_dev){ dev, agrees };
 }
 
-/* Another file may have the name by now; then the numbers of this one say nothing. */
+/* Another file may have the name by now; then the numbers of this one are not
+ * comparable. */
 static bool numbers_agree(const struct wire_record *r, const char *path,
 			  const struct stat *st)
 {

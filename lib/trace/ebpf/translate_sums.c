@@ -1,4 +1,4 @@
-/* translate_sums.c - what was read and written, for the record of the run */
+/* translate_sums.c - bytes read and written, for the record of the run */
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -27,7 +27,7 @@ void translate_sums(struct translator *t, const struct wire_record *r)
 	}
 }
 
-/* Who asks for sums knows the numbers that stat() says. */
+/* Callers of sums_find() use the numbers that stat() reports. */
 static void add_alias(struct translator *t, const struct wire_record *r)
 {
 	struct stat st;

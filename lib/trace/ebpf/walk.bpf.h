@@ -1,18 +1,18 @@
-/* walk.bpf.h - maps, the scratch record, and the way from a file to its name.
+/* walk.bpf.h - maps, the scratch record, and the path of a file.
  *
- * The kernel's own d_path() may not be called from where we stand.  So we walk as
- * it does: from the directory entry to its parent, at the root of a mount to
- * the place it is mounted on, until the tracer's root directory is reached.  Names
- * are read without locks; a rename at the same moment by somebody else can give a
- * mixture of old and new, as it can for anyone who asks twice.
+ * The kernel's own d_path() may not be called from these programs.  So they walk as it
+ * does: from the directory entry to its parent, at the root of a mount to its mount
+ * point, until the tracer's root directory is reached.  Names are read without locks.
+ * A rename by another process at the same moment can give a mixture of old and new, as
+ * with any two reads.
  *
- * Functions that are not `static` are checked by the verifier once, for any
- * argument, instead of once per call: that keeps the load short (it takes about a
- * millisecond for a thousand instructions that it looks at, and a branch costs several
- * of them).  Pointers into the kernel pass them as plain numbers, or by way of a map,
- * where the verifier forgets that they are pointers.  Loops are functions for the same
- * reason.  The kernel takes eight calls above each other and no more, so small functions
- * are inlined, and what stands at the bottom of a high pile (INLINE). */
+ * The verifier checks functions that are not `static` once, for any argument, instead
+ * of once per call.  That keeps the load short: it takes about a millisecond for a
+ * thousand instructions that it follows, and a branch costs several of them.  Pointers
+ * into the kernel are passed to them as plain numbers, or through a map, where the
+ * verifier forgets that they are pointers.  Loops are functions for the same reason.
+ * The kernel allows eight nested calls, so small functions are inlined, and so are
+ * those at the bottom of a deep call chain (INLINE). */
 #ifndef ROAR_TRACE_EBPF_WALK_BPF_H
 #define ROAR_TRACE_EBPF_WALK_BPF_H
 
@@ -30,11 +30,12 @@ enum {
 	TEXT_MAX = 8192, /* a name with the links in it; a power of two */
 	DOT_DOT = 0x2e2e,
 	MOUNTS_MAX = 1 << 12, /* on one mount */
-	/* A mount or an automount is here.  The bits have moved, to each other. */
+	/* A mount or an automount is here.  The bits are different between kernel
+	 * versions. */
 	DCACHE_MOUNTED_OR_KIN = 0x18000,
 };
 
-/* How to read a name, and how that ended. */
+/* How to resolve a name, and how that ended. */
 enum down {
 	DOWN_PARENT, /* up to the directory */
 	DOWN_FOLLOW, /* and further, when the last component is a link */
@@ -48,7 +49,7 @@ struct child_key {
 	u64 hash; /* of the name */
 };
 
-/* Each program has its own, so that they cannot get into each other's way. */
+/* Each program has its own, so that they cannot interfere. */
 enum scratch_slot {
 	SCRATCH_CALL,
 	SCRATCH_TASK,
@@ -56,19 +57,19 @@ enum scratch_slot {
 	SCRATCH_END,
 };
 
-/* A record in the making.  It also holds the state of a walk: what lies in a map is
- * unknown to the verifier, which would otherwise follow a walk for as many turns as
- * its counters have values. */
+/* A record that is being made.  It also holds the state of a walk: values in a map are
+ * unknown to the verifier, which would otherwise follow a walk for as many iterations
+ * as its counters have values. */
 struct scratch {
 	u64 root_dentry; /* where walks end */
 	u64 root_mount;
 	u64 start; /* where the walk started: an entry */
-	u64 dentry; /* where it is */
+	u64 dentry; /* the current entry */
 	u64 mount; /* struct vfsmount */
 	u64 top; /* root entry of that mount */
-	u64 from; /* the entry that is covered by the mount it came from */
-	u64 under; /* the first other one on which something may be mounted... */
-	u64 under_mount; /* ...in this mount; 0: there is none */
+	u64 from; /* the entry that is covered by the mount the walk came from */
+	u64 under; /* the first other entry on which a mount may be... */
+	u64 under_mount; /* ...in this mount; 0: none */
 	u64 cookie; /* of the run */
 	u32 ring;
 	u32 generation;
@@ -78,24 +79,25 @@ struct scratch {
 	u32 guarded; /* as in struct ebpf_session */
 	u32 uid;
 
-	/* Of the way down (down.bpf.h). */
-	struct ebpf_place before[2]; /* where names were before the call */
+	/* State of down.bpf.h. */
+	struct ebpf_place before[2]; /* directories of the names before the
+				      * call */
 	u64 home_dentry; /* root directory of the task */
 	u64 home_mount;
 	u64 node; /* next in a list */
-	u64 ring_end; /* its end, where it is a ring */
+	u64 ring_end; /* its end, where it is circular */
 	u64 found; /* in a list */
-	u64 inode; /* to look at */
+	u64 inode; /* to examine */
 	u64 part[PART_WORDS]; /* a component */
 	u64 part_hash;
 	u64 other[PART_WORDS]; /* to compare */
 	u32 part_len;
-	u32 differs; /* what was compared */
-	u32 at; /* what is left of text starts here */
+	u32 differs; /* the result of a comparison */
+	u32 at; /* the rest of text starts here */
 	u32 how; /* enum down */
 	u32 links; /* followed */
 	u32 covered; /* look for mounts first */
-	u32 over; /* what is left starts with a slash: find its start first */
+	u32 over; /* the rest starts with a slash: find its start first */
 	char text[TEXT_MAX]; /* of a name; ends at its end */
 
 	/* The record: a head and what follows it. */
@@ -125,7 +127,7 @@ struct {
 	__type(value, struct ebpf_session);
 } sessions SEC(".maps");
 
-/* One ring per run: who holds it sees that run and no other. */
+/* One ring per run: its holder sees that run and no other. */
 struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
@@ -138,10 +140,10 @@ struct {
 	__array(values, struct ring);
 } rings SEC(".maps");
 
-/* Programs that serve one run alone have the ring itself: to put one into a map of
- * maps takes the kernel 10 ms. */
+/* Programs that serve one run only have the ring itself: putting one into a map of maps
+ * takes the kernel 10 ms. */
 struct ring own_ring SEC(".maps");
-const volatile u32 has_own_ring = 0; /* the loader knows */
+const volatile u32 has_own_ring = 0; /* set by the loader */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -157,7 +159,7 @@ struct {
 	__type(value, u32);
 } seen SEC(".maps");
 
-/* Entries of directories that names led through. */
+/* Entries of directories on resolved paths. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1024);
@@ -203,7 +205,7 @@ static long next_mount(u32 i, struct walk *w)
 	return 1;
 }
 
-/* What is mounted on s->dentry in s->mount is s->found, or 0. */
+/* Finds the mount on s->dentry in s->mount, in s->found, or 0. */
 static void find_mount(struct scratch *s)
 {
 	struct walk w = { s };
@@ -281,7 +283,7 @@ static long step(u32 i, struct walk *w)
 	return 0;
 }
 
-/* The mark on the entry may stand for a mount in another namespace. */
+/* The flag of the entry may be for a mount in another namespace. */
 static void look_for_cover(struct scratch *s)
 {
 	if (!s->under_mount)
@@ -293,9 +295,9 @@ static void look_for_cover(struct scratch *s)
 		s->r.sure |= WIRE_COVERED;
 }
 
-/* Appends the place that s->dentry and s->mount say; returns how the walk ended, as
- * enum wire_flags.  (A checked function takes no addresses the verifier knows the
- * type of, but it forgets types of what lies in a map.) */
+/* Appends the path of s->dentry and s->mount; returns how the walk ended, as enum
+ * wire_flags.  (A separately verified function takes no addresses of a type that the
+ * verifier knows, but it forgets the types of values in a map.) */
 HIDDEN int walk(struct scratch *s)
 {
 	struct walk w = { s };
