@@ -3,9 +3,9 @@
  *     page 0      struct cache_header, zeroes
  *     page 1...   CACHE_PAGE_BUCKETS buckets of CACHE_BUCKET_ENTRIES entries
  *
- * Numbers have the byte order of the machine: on another one the header is not
- * sound, and the cache begins anew.  digest_cache.c has the entries,
- * digest_cache_file.c the file around them. */
+ * Numbers have the byte order of the machine; with another byte order the header is
+ * invalid, and the cache is created again.  digest_cache.c implements the entries,
+ * digest_cache_file.c the file. */
 #ifndef ROAR_HASH_DIGEST_CACHE_INTERNAL_H
 #define ROAR_HASH_DIGEST_CACHE_INTERNAL_H
 
@@ -26,19 +26,19 @@ struct cache_header {
 	uint32_t version;
 	uint32_t reserved;
 	uint64_t n_pages; /* without page 0 */
-	uint64_t sum; /* of all before */
+	uint64_t sum; /* checksum of all before */
 };
 
-/* A part of a digest.  A page of zeroes is a page without entries, for zero is
- * not the checksum of zeroes. */
+/* A part of a digest.  A page of zeros is a page without entries, because zero is not the
+ * checksum of zeros. */
 struct cache_entry {
 	uint8_t key[CACHE_KEY_LEN]; /* BLAKE3 of the stamp, its first bytes */
-	uint8_t digest[CACHE_PART_LEN]; /* zeroes behind a shorter one */
-	uint32_t age; /* of its bucket: the youngest has the highest */
+	uint8_t digest[CACHE_PART_LEN]; /* a shorter one is padded with zeros */
+	uint32_t age; /* within its bucket: the newest has the highest */
 	uint16_t file; /* hash of device and inode */
 	uint8_t algo; /* enum digest_algo */
 	uint8_t part; /* which CACHE_PART_LEN bytes of the digest */
-	uint64_t sum; /* of all before */
+	uint64_t sum; /* checksum of all before */
 };
 
 struct cache_bucket {

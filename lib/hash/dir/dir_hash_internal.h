@@ -1,4 +1,4 @@
-/* dir_hash_internal.h - what the files of the tree share. */
+/* dir_hash_internal.h - shared by the files of dir_hash. */
 #ifndef ROAR_HASH_DIR_HASH_INTERNAL_H
 #define ROAR_HASH_DIR_HASH_INTERNAL_H
 
@@ -11,7 +11,7 @@
 enum {
 	DIR_HASH_HEAD_LEN = sizeof(DIR_HASH_HEAD) - 1,
 	DIR_HASH_DIGEST_LEN = sizeof(DIR_HASH_DIGEST) - 1,
-	/* What stands behind the NUL of a path. */
+	/* Bytes after the NUL of a path. */
 	DIR_HASH_TAIL_LEN = DIR_HASH_DIGEST_LEN + 2 * BLAKE3_LEN + 1,
 };
 
@@ -20,17 +20,17 @@ struct dir_hash {
 	size_t n, cap;
 	struct pool paths;
 	uint64_t n_bytes; /* of all paths */
-	bool unsorted; /* some path does not come after the one before it */
+	bool unsorted; /* some path is not after the one before it */
 };
 
-/* Negative, 0 or positive, by the bytes of the paths. */
+/* Compares the bytes of the paths: negative, 0 or positive. */
 int dir_hash_leaf_compare(const struct dir_hash_leaf *a,
 			  const struct dir_hash_leaf *b);
 
 typedef int (*dir_hash_sink)(void *ctx, const void *data, size_t len);
 
-/* Sorts, and gives the text of the tree to `sink` in large pieces.  Ends with the
- * first negative answer.  -ENODATA, -EEXIST as dir_hash_root(). */
+/* Sorts, and passes the text of the tree to `sink` in large pieces.  Ends at the first
+ * negative return value of `sink`.  -ENODATA, -EEXIST as dir_hash_root(). */
 int dir_hash_text(struct dir_hash *t, dir_hash_sink sink, void *ctx);
 
 #endif

@@ -1,12 +1,12 @@
-/* dir_hash_manifest.h - the text of a tree, kept.
+/* dir_hash_manifest.h - writes and reads the text of a tree.
  *
- * A manifest is the very text whose BLAKE3 is the hash of the tree (dir_hash.h), so
- * that `b3sum` of the file checks it.  Only that text is read back: digits in
- * lower case, paths that dir_hash_check_path() takes, each after the one before it.
- * What was read and is written again is the same, byte for byte.
+ * A manifest is exactly the text whose BLAKE3 is the hash of the tree (dir_hash.h), so that
+ * `b3sum` of the file verifies it.  Only that canonical text is accepted: digits in lower
+ * case, paths valid for dir_hash_check_path(), in order.  Reading and writing it again
+ * gives the same bytes.
  *
- * A manifest that was cut between two lines is one of a smaller tree: compare
- * dir_hash_root() of what was read with the hash that is expected. */
+ * A manifest that was truncated between two lines is the manifest of a smaller tree:
+ * compare its dir_hash_root() with the expected hash. */
 #ifndef ROAR_HASH_DIR_HASH_MANIFEST_H
 #define ROAR_HASH_DIR_HASH_MANIFEST_H
 
@@ -16,9 +16,8 @@
  * -EEXIST as dir_hash_root(). */
 int dir_hash_manifest_write(struct dir_hash *t, int fd);
 
-/* Reads a manifest from memory, or a descriptor up to its end.  The caller owns
- * the tree.  -EBADMSG for anything that is none, -E2BIG for more than a tree
- * holds, -ENOMEM. */
+/* Reads a manifest from memory, or from a descriptor up to its end.  The caller owns the
+ * tree.  -EBADMSG: not a manifest; -E2BIG: larger than a tree can be; -ENOMEM. */
 int dir_hash_manifest_parse(const void *data, size_t len,
 			    struct dir_hash **ret);
 int dir_hash_manifest_read(int fd, struct dir_hash **ret);

@@ -1,27 +1,27 @@
-/* dir_walk.h - all files and links of a folder, in the order of a tree.
+/* dir_walk.h - all files and links of a directory tree, in the order of a tree hash.
  *
- * The walk goes by directory descriptors and single names: it follows no symbolic
- * link below the top, and a folder that is moved meanwhile takes it nowhere else.
- * It keeps a handful of folders open however deep the tree is, and its stack in
- * memory: names of the folders between the top and where it is, 16 bytes each
- * and their text.  A path has at most DIR_HASH_PATH_MAX bytes, which bounds the depth.
+ * The walk uses directory descriptors and single names: it follows no symbolic link below
+ * the top, and a directory that is moved meanwhile cannot lead it elsewhere.  It keeps only
+ * a few directories open, however deep the tree is.  Its stack, in memory, has the names of
+ * the directories above the current one, with 16 bytes each.  A path has at most
+ * DIR_HASH_PATH_MAX bytes, which bounds the depth.
  *
- * Leaves come sorted by the bytes of their path, as dir_hash.h wants them.  That is
- * not the order of names: a folder is sorted as if its name ended in '/', so that
+ * Leaves are reported sorted by the bytes of their path, as dir_hash.h requires.  That is
+ * not the order of names: a directory is sorted as if its name ended in '/', so that
  * "a.txt" comes before "a/b" and "a0" after it.
  *
- * What cannot be listed is an error of its name, and the walk goes on:
- *	-EILSEQ		the name is no UTF-8 (a folder is not entered then),
+ * A name that cannot be listed is reported as an error, and the walk continues:
+ *	-EILSEQ		the name is not UTF-8 (a directory is not entered then),
  *			unless the walk is a bare one
  *	-EINVAL		it is a FIFO, a socket or a device; none is ever opened
- *	-ENAMETOOLONG	its path is longer than a tree takes
- *	-ELOOP		it is one of the folders around it, mounted here
- *	-ESTALE		another folder is in its place meanwhile
- *	-EISDIR		a file became a folder meanwhile; -ENOTDIR, or -ELOOP for a
- *			link, the other way round
+ *	-ENAMETOOLONG	its path is longer than DIR_HASH_PATH_MAX
+ *	-ELOOP		it is a parent directory, mounted here
+ *	-ESTALE		another directory has replaced it meanwhile
+ *	-EISDIR		a file became a directory meanwhile; -ENOTDIR, or -ELOOP for a
+ *			link, in the reverse case
  *	-ENOENT, -EACCES, ... as open(2), getdents(2) and stat(2)
- * A tree that changes while it is walked gives what was found at some moment, name
- * by name.  Mount points are entered.  Nothing is told of a folder itself. */
+ * If a tree changes during the walk, each name is reported as found at some moment.  Mount
+ * points are entered.  Directories themselves are not reported. */
 #ifndef ROAR_HASH_DIR_WALK_H
 #define ROAR_HASH_DIR_WALK_H
 
@@ -32,43 +32,41 @@
 
 enum dir_walk_kind { DIR_WALK_FILE, DIR_WALK_LINK };
 
-/* A leaf; all of it is good during the call only. */
+/* A leaf; valid during the call only. */
 struct dir_walk_entry {
 	const char *path; /* from the top, NUL-terminated */
 	size_t len; /* bytes of path */
-	int dirfd; /* the folder it is in */
-	const char *name; /* from there: the last part of path */
+	int dirfd; /* its directory */
+	const char *name; /* in that directory: the last component of path */
 	enum dir_walk_kind kind;
 	struct stamp stamp; /* ino 0 in a bare walk; see `lazy` */
 };
 
 struct dir_walk_visitor {
-	/* A negative answer ends the walk. */
+	/* A negative return value ends the walk. */
 	int (*leaf)(void *ctx, const struct dir_walk_entry *found);
-	/* May be NULL.  `path` is "" for the top itself and may hold any bytes
-	 * but NUL. */
+	/* May be NULL.  `path` is "" for the top itself and may contain any bytes but
+	 * NUL. */
 	void (*error)(void *ctx, const char *path, int error);
 	void *ctx;
-	/* Names alone, not for a tree: any bytes will do, and no file is looked at
-	 * of which the folder says what it is. */
+	/* Names only, not for a tree hash: names may have any bytes, and there is no
+	 * stat(2) for files whose type the directory entry has. */
 	bool bare;
-	/* No file is looked at of which the folder says what it is.  Of its stamp
-	 * there are device and inode, as the folder has them: where something is
-	 * mounted on the file, and in some layered file systems, those of another
-	 * one. */
+	/* No stat(2) for files whose type the directory entry has.  Their stamp has only
+	 * device and inode, from the directory entry.  If something is mounted on the file,
+	 * and in some layered file systems, these are those of another file. */
 	bool lazy;
 };
 
-/* Walks the folder `path` from `dirfd`; that path may go through links.  Returns
- * 0 when everything in it was told, the first error of a name when there was one,
- * what the visitor ended it with, -ENOMEM, or as open(2) when the top itself
- * cannot be opened. */
+/* Walks the directory `path`, relative to `dirfd`; that path may contain links.  Returns 0
+ * if everything was reported; the first error of a name; the visitor's negative return
+ * value; -ENOMEM; or an error of open(2) for the top itself. */
 int dir_walk(int dirfd, const char *path,
 	     const struct dir_walk_visitor *visitor);
 
-/* Looks at one file of the folder `top` as the walk does, following no link below it.
- * `path` is as the walk told it.  0, -EINVAL for what is no regular file, -ENOMEM, or
- * as open(2) and stat(2). */
+/* Takes the stamp of one file below the directory `top`, following no link below it, as the
+ * walk does.  `path` is as reported by the walk.  0; -EINVAL: not a regular file; -ENOMEM;
+ * or as open(2) and stat(2). */
 int dir_walk_stat(const char *top, const char *path, struct stamp *ret);
 
 #endif

@@ -7,12 +7,12 @@
  *
  *	- its times are older than dirty pages ever get before they are written
  *	  to the disk (they are clean then), unless it lives in memory alone, or
- *	- nobody has it open for writing, or mapped so; the kernel says so to the
- *	  owner of the file, and to root, who ask for a lease.
+ *	- no process has it open for writing, or mapped so; the owner of the file
+ *	  and root can find that out by taking a lease (fcntl(2)).
  *
- * What remains unknown: somebody who wrote through a mapping after the digest was
- * taken and let go of it before this question; and who writes through one all the time
- * in an overlay whose upper layer lives in memory. */
+ * Two cases are not detected: a process that wrote through a mapping after the digest was
+ * taken and unmapped it before the check; and a process that keeps writing through a
+ * mapping in an overlay whose upper layer is in memory. */
 #ifndef ROAR_HASH_STABILITY_H
 #define ROAR_HASH_STABILITY_H
 
@@ -21,16 +21,16 @@
 
 #include "base/stamp.h"
 
-/* What is remembered between two questions; zeroed at first. */
+/* State between two checks; zeroed at first.  One thread. */
 struct stability {
-	uint64_t dev; /* the file system last asked about */
+	uint64_t dev; /* the file system last checked */
 	bool known;
-	bool in_memory; /* it never writes pages to a disk */
+	bool in_memory; /* it never writes pages to disk */
 	bool hides_writers; /* a lease proves nothing there */
-	bool deceives; /* its stamps do not tell content apart */
+	bool deceives; /* its stamps do not identify content */
 };
 
-/* Can a stamp of this file's file system be believed at all?  See filesystem.h. */
+/* Can stamps of this file's file system be trusted at all?  See filesystem.h. */
 bool stability_trusts_stamps(struct stability *memory, const char *path,
 			     uint64_t dev);
 

@@ -1,16 +1,15 @@
-/* engine.h - many files, identified as fast as the machine can.
+/* engine.h - hashes many files as fast as the machine can.
  *
- * For whoever has a list of files and nothing else to do; beside a running job the
- * hasher (hasher.h) does the same in the background.  What a file needs depends on
- * its size:
+ * For programs that wait for a list of files; the hasher (hasher.h) does the same in the
+ * background of a running job.  The method depends on the size of a file:
  *
- *	small	read whole; BLAKE3 takes sixteen of them at once, side by side
- *		in the lanes of the vector unit
+ *	small	read at once; BLAKE3 hashes sixteen of them together, in the
+ *		lanes of the vector unit
  *	medium	read in pieces by one thread, as file_hash() does
- *	large	read in leaves (file_reader.h), whose values are joined; in ranges by
- *		all threads when there are too few files to keep them busy
+ *	large	read in leaves (file_reader.h), whose values are joined; by all
+ *		threads together if there are too few files to keep them busy
  *
- * Threads take files from the list, some at a time; the calling thread is one of
+ * Threads take files from the list, several at a time; the calling thread is one of
  * them. */
 #ifndef ROAR_HASH_ENGINE_H
 #define ROAR_HASH_ENGINE_H
@@ -24,11 +23,12 @@
 #include "hash/jobs/dir_listing.h"
 
 struct engine_file {
-	const char *path; /* borrowed; NULL: there is nothing to do */
+	const char *path; /* borrowed; NULL: skip */
 	/* Results, valid once `done`: */
 	int result; /* 0 or a negative errno, see file_hash() */
 	bool cached; /* the content was not read */
-	bool denied; /* the cache knew other digests: it was wrong, and is mended */
+	/* The cache had other digests: it was wrong, and is corrected. */
+	bool denied;
 	struct file_hash hash;
 	atomic_bool done;
 };
@@ -43,27 +43,26 @@ struct engine_options {
 	unsigned n_threads; /* 0: one per CPU */
 	size_t memory; /* bytes for buffers; 0: 64 MiB */
 	struct digest_cache *cache; /* may be NULL */
-	bool may_map; /* SIGBUS is ours to handle: not in programs of others */
-	bool audit; /* read all content, and compare what the cache knows */
-	/* Give each thread a table of descriptors of its own: the kernel makes
-	 * threads that share one wait for each other at every open and close.  Each
-	 * also keeps the folder of its last file open, to find the next one from
-	 * there.  Not in a program that closes descriptors meanwhile and wants that to be
-	 * noticed: the copies stay open until the threads end. */
+	bool may_map; /* SIGBUS may be handled: only in roar's own programs */
+	bool audit; /* read all content, and compare it with the cache */
+	/* Give each thread its own descriptor table, because threads that share one contend
+	 * at every open() and close().  Each thread also keeps the directory of its last
+	 * file open, to find the next file from there.  Not for programs that close
+	 * descriptors meanwhile and rely on it: the copies stay open until the threads
+	 * end. */
 	bool own_tables;
-	/* Which names may be opened without a look, kept from one run to the next; with
+	/* Names that may be opened without stat(2), kept from one run to the next; with
 	 * own_tables.  May be NULL. */
 	struct dir_listings *listings;
-	/* Called on the calling thread every `look_ms`, 0 being 100 milliseconds; true
-	 * ends it all soon.  May be NULL. */
+	/* Called on the calling thread every `look_ms` (0: 100 ms); true cancels the run.
+	 * May be NULL. */
 	bool (*look)(void *ctx, const struct engine_progress *p);
 	unsigned look_ms;
 	void *ctx;
 };
 
-/* Hashes all files; `done` must be false and is true for all of them afterwards (with
- * -ECANCELED for those that were not begun).  0, -EINVAL for algorithms that do not
- * exist, -ENOMEM. */
+/* Hashes all files.  `done` must be false and is true for all of them afterwards (with
+ * -ECANCELED for those that were not started).  0; -EINVAL: unknown algorithm; -ENOMEM. */
 int engine_run(struct engine_file *files, size_t n,
 	       const struct engine_options *options);
 

@@ -1,7 +1,7 @@
-/* engine_internal.h - what the files of the engine share.
+/* engine_internal.h - shared by the files of the engine.
  *
- * engine.c deals the files out, last_dir.c finds the folder they are in,
- * engine_small.c hashes small ones, engine_large.c large ones. */
+ * engine.c distributes the files, last_dir.c keeps their directory open, engine_small.c
+ * hashes small files, engine_large.c large ones. */
 #ifndef ROAR_HASH_ENGINE_INTERNAL_H
 #define ROAR_HASH_ENGINE_INTERNAL_H
 
@@ -16,8 +16,10 @@
 enum {
 	ENGINE_BATCH = 16, /* the lanes of AVX-512 */
 	SMALL_BYTES = 16 * 1024, /* see b3_hash_batch() */
-	LARGE_BYTES = 2 * 1024 * 1024, /* below, threads do not pay */
-	HUGE_BYTES = 128 * 1024 * 1024, /* one for all threads, in any case */
+	/* Below, threads are not worth their cost. */
+	LARGE_BYTES = 2 * 1024 * 1024,
+	/* Always read by all threads together. */
+	HUGE_BYTES = 128 * 1024 * 1024,
 	LOOK_MS = 100,
 };
 
@@ -27,42 +29,42 @@ struct engine {
 	size_t n;
 	unsigned n_threads;
 	size_t memory;
-	size_t share; /* files a thread takes at a time, at least */
-	uint64_t shared_bytes; /* files from here on are for all threads */
+	size_t share; /* least number of files a thread takes at a time */
+	uint64_t shared_bytes; /* files of this size are read by all threads */
 	pthread_t caller;
 	unsigned look_ms;
-	int64_t look_ns; /* monotonic: the caller's next look */
-	bool guesses; /* folders tell which names may be opened */
+	int64_t look_ns; /* monotonic time of the next options.look() */
+	bool guesses; /* directory listings replace stat(2) */
 
-	/* All threads: */
-	_Atomic size_t next; /* to be dealt out */
+	/* Shared by all threads, without a lock: */
+	_Atomic size_t next; /* index of the next file to distribute */
 	atomic_bool ending;
-	_Atomic uint32_t
-		n_ended; /* threads; whoever waits for them sleeps on it */
+	_Atomic uint32_t n_ended; /* threads; a futex of the caller */
 	_Atomic uint64_t n_done;
 	_Atomic uint64_t bytes_read;
-	pthread_mutex_t lock; /* protects the rest */
-	size_t *shared; /* indices of files that wait for all threads */
+	pthread_mutex_t lock; /* protects the fields below; innermost */
+	size_t *shared; /* indices of files to be read by all threads */
 	size_t n_shared, cap_shared;
 };
 
-/* A file that was looked at and is small. */
+/* A small file that was read. */
 struct small {
 	struct engine_file *file;
 	const uint8_t *data;
 	struct stamp stamp;
 	int64_t taken_ns;
-	bool guessed; /* without a look before */
+	bool guessed; /* opened without stat(2) before */
 };
 
-/* The folder of the file before: files come folder by folder, and a name takes the
- * kernel less time than a path.  Not in a program that closes descriptors which are not
- * its own: a name under another folder is another file. */
+/* The directory of the previous file: lists are mostly sorted by directory, and the kernel
+ * resolves a name faster than a path.  Not for programs that close descriptors they do not
+ * own: with another directory the name would be another file. */
 struct last_dir {
-	const char *path; /* borrowed, begins with the folder; NULL: none yet */
-	size_t len; /* of the folder with its '/' */
+	/* Borrowed, starts with the directory; NULL: none yet. */
+	const char *path;
+	size_t len; /* of the directory with its '/' */
 	int fd; /* O_PATH; -1: not open */
-	const char *name; /* there, of the last file; NULL: it has none */
+	const char *name; /* of the last file, in that directory; NULL: none */
 	unsigned n_more; /* files in a row, after the first */
 	struct dir_listing *listing; /* NULL: none yet */
 };
@@ -73,58 +75,59 @@ struct engine_worker {
 	struct stability stability;
 	struct last_dir last_dir;
 	struct digest_cache_page known;
-	int64_t known_ns; /* the tick of the last question */
+	int64_t known_ns; /* clock tick of the last lookup */
 	uint64_t n_done; /* of this share */
 	uint64_t bytes_read;
-	void *leaf; /* FILE_READER_LEAF bytes for files of this thread; may be NULL */
-	unsigned n_wait; /* files that are looked at before the next guess */
-	int64_t clock_ns; /* our time above the monotonic one at the first guess */
+	void *leaf; /* buffer of FILE_READER_LEAF bytes; may be NULL */
+	unsigned n_wait; /* files to check with stat(2) before the next guess */
+	/* Wall clock minus monotonic clock at the first guess. */
+	int64_t clock_ns;
 	unsigned n_guessed; /* of the small ones */
 	unsigned n_small;
 	struct small small[ENGINE_BATCH];
-	bool own_table; /* of descriptors: nobody waits for those that are open */
+	bool own_table; /* the thread has its own descriptor table */
 	unsigned n_open;
-	int open[ENGINE_BATCH]; /* those of small files, to be closed */
-	size_t n_data; /* bytes that are taken */
-	/* Of the small ones, which begin at multiples of 64. */
+	int open[ENGINE_BATCH]; /* descriptors of small files, to be closed */
+	size_t n_data; /* bytes of `data` in use */
+	/* Contents of the small files, each aligned to 64. */
 	_Alignas(64) uint8_t data[ENGINE_BATCH * (SMALL_BYTES + 64)];
 };
 
-/* The file is done: -errno, or what is in file->hash, which goes into the cache. */
+/* The file is done: with -errno, or with the digests in file->hash, which are put into the
+ * cache. */
 void engine_publish(struct engine_worker *w, struct engine_file *file,
 		    int result);
 
-/* Shall it go on?  On the caller's thread this is where it looks around. */
+/* Shall the run continue?  On the caller's thread this also calls options.look(). */
 bool engine_goes_on(struct engine *e);
 
-/* Is what was hashed the file that was looked at, or the one that has its name by now?
+/* Checks that the hashed file is the one that stat(2) saw, or the one with that name now.
  * 0, -EAGAIN, or the negative errno of stat(2). */
 int engine_check_file(const struct engine_file *file,
 		      const struct stamp *looked_at);
 
-/* From where a file is to be looked for, and by which name. */
+/* The directory descriptor and the name for opening a file. */
 int last_dir_find(struct last_dir *last, const char *path,
 		  const char **ret_name);
 void last_dir_release(struct last_dir *last);
 
-/* Has the folder told that the last file is a regular one?  Then its device is
- * `ret_dev`. */
+/* Is the last file listed as a regular file?  Then *ret_dev is its device. */
 bool last_dir_is_listed(struct last_dir *last, struct dir_listings *listings,
 			uint64_t *ret_dev);
 
-/* Reads one small file that was looked at into the next place; false: it did not hold
- * still, or is not to be read, and another has to see to it. */
+/* Reads a small file that was checked into the next slot.  False: it changed or cannot be
+ * read here, and must be hashed in another way. */
 bool small_add(struct engine_worker *w, struct engine_file *file,
 	       const struct file_pass *pass);
-/* The same without a look, when the folder has told what it is. */
+/* The same without stat(2), if the directory lists it as a regular file. */
 bool small_guess(struct engine_worker *w, struct engine_file *file, int dirfd,
 		 const char *name, uint64_t dev);
-/* Closes them, before others are opened that may need the room. */
+/* Closes their descriptors, before others are opened that may need them. */
 void small_close(struct engine_worker *w);
-/* Hashes those that were read. */
+/* Hashes the small files that were read. */
 void small_flush(struct engine_worker *w);
 
-/* One large file, of which stamp and time are in file->hash.  0 or a negative errno. */
+/* Hashes a large file, whose stamp and time are in file->hash.  0 or a negative errno. */
 int large_hash(struct engine_worker *w, struct engine_file *file,
 	       unsigned n_threads, size_t memory);
 

@@ -1,7 +1,7 @@
-/* futex.h - sleep on a word until it changes.  Private to lib/hash.
+/* futex.h - sleeps on a word until it changes.  Private to lib/hash.
  *
- * A condition variable needs a mutex, and a mutex in the hands of a thread at
- * idle priority holds up everybody (see task_ring.h). */
+ * A condition variable needs a mutex, and a mutex held by a thread at idle priority delays
+ * all others (see task_ring.h). */
 #ifndef ROAR_HASH_FUTEX_H
 #define ROAR_HASH_FUTEX_H
 
@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Sleeps while the word is `seen`; at most `timeout_ms`, if that is not
- * negative.  May return early: callers look again. */
+/* Sleeps while the word is `seen`, at most `timeout_ms` unless that is negative.  May
+ * return early: callers must check again. */
 static inline void futex_wait(_Atomic uint32_t *word, uint32_t seen,
 			      int timeout_ms)
 {

@@ -1,8 +1,7 @@
-/* hasher_internal.h - what the files of the hasher share.
+/* hasher_internal.h - shared by the files of the hasher.
  *
- * background_job.c hashes one file, hasher_large.c a large one
- * (by large_file.c), hasher_pool.c is the threads,
- * hasher.c the queue and the calls of hasher.h. */
+ * background_job.c hashes one file, hasher_large.c a large one (with large_file.c),
+ * hasher_pool.c has the threads, hasher.c the queue and the functions of hasher.h. */
 #ifndef ROAR_HASH_HASHER_INTERNAL_H
 #define ROAR_HASH_HASHER_INTERNAL_H
 
@@ -28,15 +27,16 @@ struct large_file;
 struct worker {
 	struct hasher *hasher;
 	pthread_t thread;
-	_Atomic pid_t tid; /* 0: not there yet */
+	_Atomic pid_t tid; /* 0: not started yet */
 	_Atomic(struct hash_task *) task; /* being hashed; see hasher.c */
 	_Atomic int fd; /* of that task, or -1; the worker closes it */
 	_Atomic uint64_t offset; /* bytes of it that are hashed */
-	_Atomic uint32_t n_ended; /* tasks whose files it has closed again */
+	_Atomic uint32_t n_ended; /* tasks whose files it has closed */
 	struct stability stability; /* its own thread only */
-	pthread_mutex_t large_lock; /* protects `large`, and it from its end */
+	/* Protects `large`, and keeps it from ending; innermost. */
+	pthread_mutex_t large_lock;
 	struct large_file *large; /* being read; see hasher_large.c */
-	char path[PATH_MAX]; /* copy: an overtaken task may be gone already */
+	char path[PATH_MAX]; /* copy: an overtaken task may be freed already */
 };
 
 struct hasher {
@@ -48,7 +48,7 @@ struct hasher {
 	bool started;
 	unsigned n_workers;
 	uint64_t n_submitted;
-	uint64_t bytes_submitted; /* as their submitters say */
+	uint64_t bytes_submitted; /* sum of size_bytes */
 	struct hash_task *mine; /* hashed by the caller; NULL: none */
 	_Atomic uint64_t offset; /* bytes of it that are hashed */
 	struct hash_task *overflow; /* oldest first, before the ring */
@@ -58,20 +58,21 @@ struct hasher {
 	int64_t progress_ns; /* monotonic time of the next call */
 	struct stability stability;
 
-	/* All threads: */
+	/* Shared by all threads, without a lock: */
 	struct task_ring ring;
 	atomic_bool ending;
-	atomic_bool background; /* workers are to be idle */
+	atomic_bool background; /* workers shall have idle priority */
 	atomic_bool stuck; /* workers cannot be raised again */
-	_Atomic uint32_t wake; /* bumped to wake workers */
+	_Atomic uint32_t wake; /* futex: increased to wake workers */
 	_Atomic unsigned n_resting; /* workers asleep, or about to be */
-	atomic_bool has_scout; /* one of them polls */
-	_Atomic uint32_t done; /* bumped when a task is done */
+	atomic_bool has_scout; /* one of them polls the ring */
+	_Atomic uint32_t done; /* futex: increased when a task is done */
 	atomic_bool waiting; /* the caller sleeps on `done` */
 	_Atomic uint64_t n_done;
-	_Atomic uint64_t n_goal; /* of n_done, while the caller drains; 0 */
+	_Atomic uint64_t n_goal; /* n_done at which a drain ends; 0: none */
 	_Atomic uint64_t bytes_done; /* read */
-	_Atomic uint64_t bytes_settled; /* sizes of the tasks that are done */
+	/* Sizes of the tasks that are done, read or not. */
+	_Atomic uint64_t bytes_settled;
 	struct worker workers[];
 };
 
@@ -81,13 +82,14 @@ struct outcome {
 	struct file_hash hash;
 };
 
-/* Hashing one file.  The two kinds of threads differ in when they give up. */
+/* Hashes one file.  The two kinds of threads differ in when they give up. */
 struct background_job {
 	struct hasher *hasher;
-	struct hash_task *task; /* the owner of the results */
-	struct worker *worker; /* who has the task; NULL: the caller alone */
+	struct hash_task *task; /* gets the results */
+	/* The worker that has the task; NULL: the caller. */
+	struct worker *worker;
 	bool on_caller;
-	pthread_t thread; /* that runs it */
+	pthread_t thread; /* the thread that runs the job */
 	const char *path;
 	int fd; /* -1, or read this one */
 };
@@ -97,29 +99,29 @@ struct outcome background_job_run(struct background_job *job);
 /* Between two reads: is the result still wanted? */
 bool background_job_is_wanted(const struct background_job *job);
 
-/* Reads a large file that was looked at.  `offset` is raised by what is read of it,
- * `n_bytes`, if given, as well. */
+/* Reads a large file that `pass` has looked at.  `offset`, and `n_bytes` unless it is NULL,
+ * count the bytes read. */
 int background_job_read_large(struct background_job *job,
 			      struct file_pass *pass, _Atomic uint64_t *offset,
 			      _Atomic uint64_t *n_bytes, struct file_hash *ret);
 
-/* Writes the results; afterwards the task is its owner's again. */
+/* Writes the results; after that the task belongs to its submitter again. */
 void hasher_publish(struct hasher *h, struct hash_task *task,
 		    const struct outcome *o);
 
-/* Calls the progress function of a drain when it is time to. */
+/* Calls the progress function of a drain when it is due. */
 void hasher_tell_progress(struct hasher *h);
 
-/* Starts the threads.  Without any, all work waits for the caller. */
+/* Starts the threads.  If none can be started, the caller does all work. */
 void hasher_pool_start(struct hasher *h);
 
-/* Moves all workers to idle priority or to the caller's; sets `stuck` where
- * that is not allowed. */
+/* Moves all workers to idle priority or to the caller's; sets `stuck` if that is not
+ * permitted. */
 void hasher_pool_set_background(struct hasher *h, bool on);
 
 void hasher_pool_wake(struct hasher *h);
 
-/* Waits for the threads, which have seen `ending` or are asleep. */
+/* Waits for the threads to end; `ending` must be set. */
 void hasher_pool_join(struct hasher *h);
 
 #endif

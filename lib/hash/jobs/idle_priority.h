@@ -1,21 +1,21 @@
-/* idle_priority.h - a thread that runs when nobody else wants to.
+/* idle_priority.h - idle priority for a thread.
  *
- * Private to lib/hash.  Covers the CPU (SCHED_IDLE) and the disk (I/O class
- * idle).  Anybody may go idle; coming back needs CAP_SYS_NICE or a raised
- * RLIMIT_NICE, which most users do not have. */
+ * Private to lib/hash.  Covers the CPU (SCHED_IDLE) and the disk (I/O class idle).  Any
+ * thread may go idle; leaving that needs CAP_SYS_NICE or a raised RLIMIT_NICE, which most
+ * users do not have. */
 #ifndef ROAR_HASH_IDLE_PRIORITY_H
 #define ROAR_HASH_IDLE_PRIORITY_H
 
 #include <sched.h>
 #include <sys/types.h>
 
-/* What a thread had before it went idle. */
+/* The priority of a thread before it went idle. */
 struct normal_priority {
 	int policy;
 	struct sched_param param;
 };
 
-/* That of the calling thread, which its new threads inherit. */
+/* The priority of the calling thread, which new threads inherit. */
 struct normal_priority normal_priority_get(void);
 
 /* Both take the kernel's id of a thread of this process and return 0 or a

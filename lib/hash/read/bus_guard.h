@@ -1,15 +1,15 @@
-/* bus_guard.h - looking at a mapping whose file somebody may truncate.
+/* bus_guard.h - reads a mapping whose file another process may truncate.
  *
- * Private to lib/hash, and for programs of our own alone: the handler of SIGBUS is the
- * process's.  A page that is gone, or that cannot be read, ends the call. */
+ * Private to lib/hash, and only for roar's own programs, because the handler of SIGBUS
+ * belongs to the process.  A missing or unreadable page ends the call. */
 #ifndef ROAR_HASH_BUS_GUARD_H
 #define ROAR_HASH_BUS_GUARD_H
 
 #include <stddef.h>
 
-/* Calls `look`, which may do nothing but look at the `len` bytes at `data` and write to
- * memory that it can lose: it is left in the middle when one of them is not there.
- * -EFAULT then, else what it returned. */
+/* Calls `look`, which may only read the `len` bytes at `data` and write to memory that may
+ * be discarded: it is aborted if one of the bytes is missing.  Returns -EFAULT then,
+ * otherwise the result of `look`. */
 int bus_guard_call(int (*look)(void *ctx), void *ctx, const void *data,
 		   size_t len);
 
