@@ -7,6 +7,7 @@
 #ifndef ROAR_BASE_CLEANUP_H
 #define ROAR_BASE_CLEANUP_H
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,5 +55,6 @@ static inline void closep(int *fd)
 }
 
 DEFINE_CLEANUP(FILE *, fclose)
+DEFINE_CLEANUP(DIR *, closedir)
 
 #endif

@@ -17,30 +17,11 @@
 #include "base/proc.h"
 #include "base/str.h"
 
-DEFINE_CLEANUP(DIR *, closedir)
-
 enum { ANCESTORS_MAX = 256, HEADING_MAX = NOTE_KIND_MAX + 16 };
 
 #define VERSION " 1\n"
 
 /* ---- which run ---- */
-
-/* The parent, 0 when there is none, or a negative errno. */
-static pid_t parent_of(pid_t pid)
-{
-	char text[512];
-	ssize_t n = proc_read(pid, "stat", text, sizeof(text));
-	char *name_end;
-	int parent;
-
-	if (n < 0)
-		return (pid_t)n;
-	/* The name, in parentheses, may hold any bytes. */
-	name_end = strrchr(text, ')');
-	if (!name_end || sscanf(name_end + 1, " %*c %d", &parent) != 1)
-		return -EBADMSG;
-	return parent;
-}
 
 /* The length of ".../.roar/runs/UID" if the path is that of a journal; else 0. */
 static size_t run_length(const char *path, size_t len)
@@ -73,8 +54,7 @@ static int read_run(pid_t pid, struct str *ret_run)
 	if (proc_read(pid, "comm", text, sizeof(text)) < 0 ||
 	    strcmp(text, "roar\n") != 0)
 		return 0;
-	(void)snprintf(text, sizeof(text), "/proc/%d/fd", (int)pid);
-	dir = opendir(text);
+	dir = opendir(proc_path(pid, "fd").text);
 	while (dir && (entry = readdir(dir))) {
 		ssize_t n = readlinkat(dirfd(dir), entry->d_name, path,
 				       sizeof(path) - 1);
@@ -94,15 +74,14 @@ static int read_run(pid_t pid, struct str *ret_run)
 
 int note_find_run(struct str *ret_run)
 {
-	pid_t pid = getpid();
+	pid_t pid, parent = getpid();
 
 	for (int i = 0; i < ANCESTORS_MAX; i++) {
 		int r;
 
-		pid = parent_of(pid);
-		if (pid <= 1)
+		if (proc_family(parent, &pid, &parent) < 0 || parent <= 1)
 			break;
-		r = read_run(pid, ret_run);
+		r = read_run(parent, ret_run);
 		if (r)
 			return r < 0 ? r : 0;
 	}

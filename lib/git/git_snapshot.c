@@ -29,8 +29,6 @@ enum {
 
 static const char copy_tag[] = ".index-";
 
-DEFINE_CLEANUP(DIR *, closedir)
-
 void git_snapshot_release(struct git_snapshot *snapshot)
 {
 	free(snapshot->id);

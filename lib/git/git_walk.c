@@ -17,8 +17,6 @@
 
 enum { NAMES_MAX = 4 * 1000 * 1000 }; /* directory entries read in all */
 
-DEFINE_CLEANUP(DIR *, closedir)
-
 struct walk {
 	const struct git_tree *tree;
 	const struct git_status *status;

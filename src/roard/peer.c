@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/proc.h"
 #include "base/str.h"
 
 enum { STATUS_MAX = 64 * 1024 };
@@ -95,8 +96,8 @@ int peer_owns(uid_t uid, int pidfd)
 	(void)snprintf(path, sizeof(path), "/proc/%d", pid);
 	if (stat(path, &st) < 0)
 		return -ESRCH;
-	(void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	if (fd_read_file(AT_FDCWD, path, STATUS_MAX, &text) < 0)
+	if (fd_read_file(AT_FDCWD, proc_path(pid, "status").text, STATUS_MAX,
+			 &text) < 0)
 		return -ESRCH;
 	/* If it lives still, the number was its own all the time. */
 	if (is_gone(pidfd))

@@ -21,8 +21,6 @@ static const char *const prefixes[] = {
 
 enum { N_DIGITS = 16 };
 
-DEFINE_CLEANUP(DIR *, closedir)
-
 int wal_dir_open(struct wal_dir *d, const char *path, struct roar_error *err)
 {
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)

@@ -201,8 +201,6 @@ static int prune_one(int dirfd, const char *name,
 	return 0;
 }
 
-DEFINE_CLEANUP(DIR *, closedir)
-
 int leaf_tree_store_prune(int dirfd,
 			  int (*wanted)(void *ctx,
 					const uint8_t digest[BLAKE3_LEN]),

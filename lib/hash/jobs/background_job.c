@@ -1,8 +1,8 @@
 /* background_job.c - hashing one file for a hasher; see hasher_internal.h */
 #include <fcntl.h>
-#include <stdio.h>
 
 #include "base/clock.h"
+#include "base/proc.h"
 #include "hash/file/file_pass.h"
 #include "hash/jobs/futex.h"
 #include "hash/jobs/hasher_internal.h"
@@ -23,16 +23,7 @@ void hasher_publish(struct hasher *h, struct hash_task *task,
 		futex_bump(&h->done, 1);
 }
 
-/* The name of the file: that of a descriptor leads to it even when it has no other
- * any more. */
-static const char *name_of(const struct background_job *job, char buf[32])
-{
-	if (job->fd < 0)
-		return job->path;
-	(void)snprintf(buf, 32, "/proc/thread-self/fd/%d", job->fd);
-	return buf;
-}
-
+/* The name of a descriptor leads to its file even when that has no other any more. */
 static bool ask_cache(const struct background_job *job,
 		      const struct file_pass *pass, struct digests *ret)
 {
@@ -40,11 +31,12 @@ static bool ask_cache(const struct background_job *job,
 	struct stability *stability = job->on_caller ? &h->stability :
 						       &job->worker->stability;
 	digest_set want = h->options.want;
-	char buf[32];
 
 	return h->options.lookup &&
 	       !stamp_is_racy(&pass->stamp, pass->taken_ns) &&
-	       stability_trusts_stamps(stability, name_of(job, buf),
+	       stability_trusts_stamps(stability,
+				       job->fd < 0 ? job->path :
+						     proc_fd_path(job->fd).text,
 				       pass->stamp.dev) &&
 	       h->options.lookup(h->options.ctx, &pass->stamp, want, ret) &&
 	       (ret->have & want) == want;

@@ -34,7 +34,6 @@ struct dir_listing {
 };
 
 DEFINE_CLEANUP(struct dir_listing *, dir_listing_unref)
-DEFINE_CLEANUP(DIR *, closedir)
 
 void dir_listing_unref(struct dir_listing *listing)
 {

@@ -6,10 +6,10 @@
  * a file whose name is gone. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/proc.h"
 #include "hash/read/file_reader_internal.h"
 
 enum { USUAL_ALIGN = 4096 };
@@ -28,11 +28,10 @@ static bool is_same_file(int a, int b)
  * to: io_uring would answer EAGAIN for what is not on the disk yet. */
 int file_reader_reopen(int fd, int flags)
 {
-	CLEANUP(closep) int own = -1;
-	char path[48];
+	CLEANUP(closep)
+	int own = open(proc_fd_path(fd).text,
+		       O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
 
-	(void)snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", fd);
-	own = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
 	if (own < 0)
 		return -errno;
 	if (!is_same_file(own, fd))

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -13,6 +12,8 @@
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
+#include "base/proc.h"
 
 /* Headers before Linux 6.5 do not have these; the number is the same on all
  * architectures. */
@@ -140,14 +141,13 @@ int residency_map(int fd, enum residency_means means, uint64_t offset,
 /* mincore() does not refuse others: it calls all pages resident. */
 static bool mincore_is_honest(int fd)
 {
-	char path[48];
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
 		return false;
-	(void)snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", fd);
 	return geteuid() == 0 || st.st_uid == geteuid() ||
-	       faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0;
+	       faccessat(AT_FDCWD, proc_fd_path(fd).text, W_OK, AT_EACCESS) ==
+		       0;
 }
 
 /* The pages of an overlay's file are those of the file beneath, where a mapping

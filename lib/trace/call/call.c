@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/kcmp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fanotify.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/proc.h"
 #include "trace/call/memory.h"
 
 enum { TICK_FIRST_MS = 100 };
@@ -247,21 +247,11 @@ static void end_chdir(struct observer *o)
 	resolver_let_go(&o->resolver);
 }
 
-static void process_name(pid_t tid, char *buf, size_t size)
-{
-	char link[32];
-	ssize_t n;
-
-	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)tid);
-	n = readlink(link, buf, size - 1);
-	buf[n < 0 ? 0 : n] = '\0';
-}
-
 static void done_io_uring(struct observer *o, struct tracee *t)
 {
 	char exe[4096];
 
-	process_name(t->tid, exe, sizeof(exe));
+	(void)proc_readlink(t->tid, "exe", exe, sizeof(exe));
 	call_gap(o, t, EVENT_GAP_IO_URING, exe);
 }
 

@@ -5,7 +5,6 @@
  * system call, so after a successful execve() the files are read the way the
  * kernel did. */
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -135,25 +134,22 @@ static void check_privilege(struct observer *o, struct tracee *t,
  * half as much as stat() of its target. */
 static uint64_t namespace_of(pid_t tid, const char *which)
 {
-	char path[48], text[32];
+	char text[32];
 	const char *number;
-	ssize_t n;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)tid, which);
-	n = readlink(path, text, sizeof(text) - 1);
-	text[n < 0 ? 0 : n] = '\0';
+	(void)proc_readlink(tid, which, text, sizeof(text));
 	number = strchr(text, '[');
 	return number ? strtoull(number + 1, NULL, 10) : 0;
 }
 
 void call_check_namespaces(struct observer *o, struct tracee *t)
 {
-	uint64_t mounts = namespace_of(t->tid, "mnt");
-	uint64_t users = namespace_of(t->tid, "user");
+	uint64_t mounts = namespace_of(t->tid, "ns/mnt");
+	uint64_t users = namespace_of(t->tid, "ns/user");
 
 	if (!o->mount_ns) {
-		o->mount_ns = namespace_of(getpid(), "mnt");
-		o->user_ns = namespace_of(getpid(), "user");
+		o->mount_ns = namespace_of(getpid(), "ns/mnt");
+		o->user_ns = namespace_of(getpid(), "ns/user");
 	}
 	if (mounts)
 		t->process->foreign_mounts = mounts != o->mount_ns;
@@ -175,14 +171,11 @@ static bool is_same_file(const char *a, const char *b)
  * no name in our view. */
 static void read_exe(struct tracee *t, struct str *exe)
 {
-	char link[32];
 	char text[4096];
-	ssize_t n;
+	ssize_t n = proc_readlink(t->tid, "exe", text, sizeof(text));
 
-	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)t->tid);
-	n = readlink(link, text, sizeof(text) - 1);
-	text[n < 0 ? 0 : n] = '\0';
-	if (process_is_elsewhere(t->process) && !is_same_file(link, text))
+	if (process_is_elsewhere(t->process) &&
+	    !is_same_file(proc_path(t->tid, "exe").text, text))
 		return;
 	if (!t->exec_path.len)
 		str_adds(&t->exec_path, text);
@@ -221,10 +214,5 @@ void call_exec_done(struct observer *o, struct tracee *t, const char *exe,
 
 bool call_runs_roar(pid_t tid)
 {
-	struct stat ours, theirs;
-	char link[32];
-
-	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)tid);
-	return stat("/proc/self/exe", &ours) == 0 && stat(link, &theirs) == 0 &&
-	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+	return is_same_file("/proc/self/exe", proc_path(tid, "exe").text);
 }

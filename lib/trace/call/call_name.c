@@ -9,6 +9,7 @@
 
 #include "base/macros.h"
 #include "base/number.h"
+#include "base/proc.h"
 #include "trace/call/call.h"
 
 static int look(const struct str *path, struct stat *ret)
@@ -79,12 +80,12 @@ bool call_rename(struct observer *o, struct tracee *t,
  * /proc.  Returns the descriptor, or -1 when it is an ordinary path. */
 static int source_descriptor(const struct tracee *t, const struct call_args *a)
 {
-	char own[32];
-	const char *const prefixes[] = { "/proc/self/fd/", own, "/dev/fd/" };
+	struct proc_path own = proc_path(t->process->pid, "fd/");
+	const char *const prefixes[] = { "/proc/self/fd/", own.text,
+					 "/dev/fd/" };
 
 	if ((a->flags & AT_EMPTY_PATH) && a->len == 0)
 		return a->dirfd;
-	(void)snprintf(own, sizeof(own), "/proc/%d/fd/", (int)t->process->pid);
 	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
 		size_t len = strlen(prefixes[i]);
 		int64_t fd;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/vfs.h>
 
+#include "base/proc.h"
 #include "trace/call/call.h"
 #include "trace/call/memory.h"
 
@@ -272,14 +273,12 @@ static bool is_hidden(const struct tracee *t, int64_t fd,
 		      const struct str *path, const struct stat *st)
 {
 	struct statfs fs;
-	char link[48];
 
 	if (!S_ISREG(st->st_mode) ||
 	    resolve_is_visible(t->tid, (int)fd, path, st))
 		return false;
-	(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)t->tid,
-		       (int)fd);
-	return statfs(link, &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC;
+	return statfs(proc_path(t->tid, "fd/%d", (int)fd).text, &fs) < 0 ||
+	       fs.f_type != PROC_SUPER_MAGIC;
 }
 
 static bool same_file(const struct stat *a, const struct stat *b)

@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -24,11 +23,9 @@ int call_descriptor_flags(pid_t tid, int fd, unsigned *ret_flags)
 {
 	CLEANUP(str_release) struct str text = STR_INIT;
 	const char *line;
-	char path[48];
-	int r;
+	int r = fd_read_file(AT_FDCWD, proc_path(tid, "fdinfo/%d", fd).text,
+			     65536, &text);
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", (int)tid, fd);
-	r = fd_read_file(AT_FDCWD, path, 65536, &text);
 	if (r < 0)
 		return r;
 	line = strstr(str_cstr(&text), "flags:");
@@ -87,25 +84,20 @@ void call_scan_file(struct observer *o, struct tracee *t, int fd, unsigned skip)
 	call_emit(o, t, EVENT_OPEN, flags, 0, &st, &o->name, NULL);
 }
 
-DEFINE_CLEANUP(DIR *, closedir)
-
 void call_scan_files(struct observer *o, struct tracee *t)
 {
 	CLEANUP(closedirp) DIR *dir = NULL;
-	struct dirent *entry;
-	char path[32];
+	int fd;
 
 	if (!call_looks(o))
 		return;
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)t->tid);
-	dir = opendir(path);
+	dir = opendir(proc_path(t->tid, "fd").text);
 	if (!dir) {
 		unlisted(o, t, -errno);
 		return;
 	}
-	while ((entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			call_scan_file(o, t, atoi(entry->d_name), 0);
+	while ((fd = proc_next(dir)) >= 0)
+		call_scan_file(o, t, fd, 0);
 }
 
 void call_scan_inherited(struct observer *o, struct tracee *t)

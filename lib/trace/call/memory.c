@@ -3,17 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "base/proc.h"
 
 enum { PAGE = 4096, FIRST = 256 };
 
 void memory_attach(struct memory *m, pid_t tid)
 {
-	char path[32];
-
 	if (m->tid == tid)
 		return;
 	if (m->tid)
@@ -21,8 +20,7 @@ void memory_attach(struct memory *m, pid_t tid)
 	m->tid = 0;
 	if (!tid)
 		return;
-	(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)tid);
-	m->fd = open(path, O_RDONLY | O_CLOEXEC);
+	m->fd = open(proc_path(tid, "mem").text, O_RDONLY | O_CLOEXEC);
 	if (m->fd >= 0)
 		m->tid = tid;
 }

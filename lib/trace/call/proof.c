@@ -252,8 +252,6 @@ bool proof_names(struct observer *o, const struct tracee *t,
 
 /* ---- descriptors ---- */
 
-DEFINE_CLEANUP(DIR *, closedir)
-
 /* The directory of its descriptors. */
 static int look_at_table(struct thread_fd *held, pid_t tid, const char *path,
 			 struct stat *ret)
@@ -270,16 +268,15 @@ static int look_at_table(struct thread_fd *held, pid_t tid, const char *path,
 static int count_descriptors(struct observer *o, pid_t tid, uint64_t *ret_n)
 {
 	CLEANUP(closedirp) DIR *dir = NULL;
-	char path[32];
+	struct proc_path path = proc_path(tid, "fd");
 	struct stat st;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)tid);
-	if (look_at_table(&o->proof.table, tid, path, &st) < 0)
+	if (look_at_table(&o->proof.table, tid, path.text, &st) < 0)
 		return -errno;
 	*ret_n = (uint64_t)st.st_size;
 	if (st.st_size)
 		return 0;
-	dir = opendir(path);
+	dir = opendir(path.text);
 	if (!dir)
 		return -errno;
 	while (readdir(dir))

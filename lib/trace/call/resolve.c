@@ -5,12 +5,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/proc.h"
 
 /* A canonical directory in the resolver's pool. */
 struct text {
@@ -82,16 +82,14 @@ static bool is_deleted(const struct str *path, const struct stat *st)
 
 int resolve_fd(pid_t tid, int fd, struct str *out, struct stat *ret_stat)
 {
-	char link[64];
-	int r;
+	struct proc_path link = proc_path(tid, "fd/%d", fd);
+	int r = read_link(link.text, out);
 
-	(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)tid, fd);
-	r = read_link(link, out);
 	if (r < 0)
 		return r;
 	if (out->len == 0 || out->data[0] != '/')
 		return -EINVAL; /* pipe:[1], anon_inode:..., memfd:... */
-	if (stat(link, ret_stat) < 0)
+	if (stat(link.text, ret_stat) < 0)
 		return -errno;
 	return is_deleted(out, ret_stat) ? -ENOENT : 0;
 }
@@ -112,10 +110,7 @@ bool resolve_is_visible(pid_t tid, int fd, const struct str *path,
 
 int resolve_fd_path(int fd, struct str *out)
 {
-	char link[32];
-
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	return read_link(link, out);
+	return read_link(proc_fd_path(fd).text, out);
 }
 
 /* A "self" on the way ("//proc/self/cwd", a link to "/proc/self/fd") would be ours and
@@ -218,14 +213,12 @@ static bool is_held(const struct resolver *r, const struct tracee *t)
  * open, that descriptor gives the name: both are of one moment. */
 static int read_cwd(struct resolver *r, struct tracee *t)
 {
-	char link[32];
+	struct proc_path link = proc_path(t->tid, "cwd");
 
-	(void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)t->tid);
-	if (r->here.tid != t->tid)
-		return read_link(link, &t->cwd);
-	if (!thread_fd_take(&r->here,
-			    open(link, O_PATH | O_DIRECTORY | O_CLOEXEC)))
-		return read_link(link, &t->cwd);
+	if (r->here.tid != t->tid ||
+	    !thread_fd_take(&r->here,
+			    open(link.text, O_PATH | O_DIRECTORY | O_CLOEXEC)))
+		return read_link(link.text, &t->cwd);
 	return resolve_fd_path(r->here.fd, &t->cwd);
 }
 

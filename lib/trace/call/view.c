@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/proc.h"
 #include "trace/call/resolve.h"
 
 enum {
@@ -37,23 +38,20 @@ static void walk_end(struct walk *w)
 
 /* ---- where it starts ---- */
 
-static int open_proc(const struct tracee *t, const char *what, int fd)
+static int open_proc(const struct proc_path path)
 {
-	char link[48];
-	int r;
+	int r = open(path.text, O_PATH | O_CLOEXEC);
 
-	(void)snprintf(link, sizeof(link), what, (int)t->tid, fd);
-	r = open(link, O_PATH | O_CLOEXEC);
 	return r < 0 ? -errno : r;
 }
 
 static int open_start(const struct tracee *t, int dirfd)
 {
 	if (dirfd == AT_FDCWD)
-		return open_proc(t, "/proc/%d/cwd", 0);
+		return open_proc(proc_path(t->tid, "cwd"));
 	if (dirfd < 0)
 		return -EBADF;
-	return open_proc(t, "/proc/%d/fd/%d", dirfd);
+	return open_proc(proc_path(t->tid, "fd/%d", dirfd));
 }
 
 static int copy_of(int fd)
@@ -73,7 +71,7 @@ static int walk_begin(struct walk *w, const struct tracee *t,
 	if (own_root)
 		w->root = open_start(t, n->dirfd);
 	else
-		w->root = open_proc(t, "/proc/%d/root", 0);
+		w->root = open_proc(proc_path(t->tid, "root"));
 	if (w->root < 0) /* the end of the thread is not an answer about the
 			  * name */
 		return w->root == -ENOENT && !own_root ? -ESRCH : w->root;

@@ -5,12 +5,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/proc.h"
 
 enum { NOTED_MAX = 1 << 16 }; /* names remembered of each kind */
 
@@ -81,12 +81,9 @@ bool place_add_base(struct str *out, const char *base, size_t len)
 
 static int path_of(int fd, struct str *out)
 {
-	char link[32];
 	char path[PATH_MAX];
-	ssize_t n;
+	ssize_t n = readlink(proc_fd_path(fd).text, path, sizeof(path) - 1);
 
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, path, sizeof(path) - 1);
 	if (n < 0)
 		return -errno;
 	if (n == sizeof(path) - 1)

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -14,6 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/proc.h"
 #include "trace/ebpf/bpf.h"
 #include "trace/ebpf/load.h"
 #include "trace/ebpf/remote.h"
@@ -265,24 +266,18 @@ static int add_member(struct session *s, int pidfd, pid_t pid)
 	return bpf_map_update(s->maps->members, &pidfd, &member, BPF_ANY);
 }
 
-DEFINE_CLEANUP(DIR *, closedir)
-
 /* Adds the threads that a process has before it is a member; a command has none.  One
  * of them may be the last to end, and then records the end of the process.  Kernels
  * without a pidfd for a thread (before 6.9) read that from its first thread. */
 static void add_threads(struct session *s, pid_t pid)
 {
-	CLEANUP(closedirp) DIR *dir = NULL;
-	struct dirent *entry;
-	char path[32];
+	CLEANUP(closedirp) DIR *dir = opendir(proc_path(pid, "task").text);
+	pid_t thread;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir))) {
+	while ((thread = proc_next(dir)) >= 0) {
 		CLEANUP(closep) int fd = -1;
-		pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		if (thread <= 0 || thread == pid)
+		if (thread == pid)
 			continue;
 		fd = (int)syscall(SYS_pidfd_open, thread, PIDFD_OF_THREAD);
 		if (fd >= 0)

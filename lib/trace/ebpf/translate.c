@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/proc.h"
 #include "trace/call/call.h"
 #include "trace/call/resolve.h"
 #include "trace/tracer.h"
@@ -358,13 +359,9 @@ static void on_script(struct translator *t, const struct wire_record *r)
 
 static void on_gap(struct translator *t, const struct wire_record *r)
 {
-	char link[32];
 	char exe[PATH_MAX];
-	ssize_t n;
 
-	(void)snprintf(link, sizeof(link), "/proc/%d/exe", r->pid);
-	n = readlink(link, exe, sizeof(exe) - 1);
-	exe[n < 0 ? 0 : n] = '\0';
+	(void)proc_readlink(r->pid, "exe", exe, sizeof(exe));
 	translate_gap(t, r->pid, (enum event_gap)r->aux, exe);
 }
 

@@ -21,6 +21,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/proc.h"
 #include "event/event.h"
 #include "trace/hybrid/hybrid_internal.h"
 
@@ -29,8 +30,6 @@ enum {
 	FEW = 24, /* the most processes to examine */
 	MAPS_MAX = 1024 * 1024,
 };
-
-DEFINE_CLEANUP(DIR *, closedir)
 
 static bool may_write(pid_t pid, int fd)
 {
@@ -44,13 +43,10 @@ static bool may_write(pid_t pid, int fd)
  * visible. */
 static bool note_descriptors(struct hybrid *h, pid_t pid)
 {
-	CLEANUP(closedirp) DIR *dir = NULL;
+	CLEANUP(closedirp) DIR *dir = opendir(proc_path(pid, "fd").text);
 	struct dirent *entry;
-	char path[32];
 	struct stat st;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-	dir = opendir(path);
 	if (!dir)
 		return member_is_gone(pid);
 	while ((entry = readdir(dir)))
@@ -68,11 +64,10 @@ static bool note_descriptors(struct hybrid *h, pid_t pid)
 static bool note_mappings(struct hybrid *h, pid_t pid)
 {
 	CLEANUP(str_release) struct str text = STR_INIT;
-	char path[32];
 	char *line, *rest = NULL;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	if (fd_read_file(AT_FDCWD, path, MAPS_MAX, &text) < 0)
+	if (fd_read_file(AT_FDCWD, proc_path(pid, "maps").text, MAPS_MAX,
+			 &text) < 0)
 		return member_is_gone(pid);
 	for (line = text.len ? strtok_r(text.data, "\n", &rest) : NULL; line;
 	     line = strtok_r(NULL, "\n", &rest)) {
@@ -100,12 +95,10 @@ static bool note(struct hybrid *h, pid_t pid)
 static bool note_children(struct hybrid *h, pid_t pid)
 {
 	CLEANUP(str_release) struct str text = STR_INIT;
-	char path[48];
 	char *p, *end;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children",
-		       (int)pid, (int)pid);
-	if (fd_read_file(AT_FDCWD, path, 65536, &text) < 0)
+	if (fd_read_file(AT_FDCWD, proc_path(pid, "task/%d/children", pid).text,
+			 65536, &text) < 0)
 		return true;
 	for (p = (char *)str_cstr(&text);; p = end) {
 		pid_t child = (pid_t)strtol(p, &end, 10);

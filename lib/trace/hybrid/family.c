@@ -4,35 +4,14 @@
  * millisecond costs more than the rest of its exec.  So children of vfork() that have
  * our library report themselves.  Those of posix_spawn(), which cannot, are recognized
  * by the memory that they share with their parent. */
-#include <errno.h>
 #include <linux/kcmp.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/proc.h"
 #include "trace/hybrid/hybrid_internal.h"
-
-/* The number after a key of /proc/TID/status; -1 when it is not there. */
-static pid_t number_of(const char *text, const char *key)
-{
-	const char *line = strstr(text, key);
-
-	return line ? (pid_t)strtol(line + strlen(key), NULL, 10) : -1;
-}
-
-static int read_status(pid_t tid, pid_t *ret_pid, pid_t *ret_parent)
-{
-	char text[1024];
-
-	if (proc_read(tid, "status", text, sizeof(text)) < 0)
-		return -ESRCH;
-	*ret_pid = number_of(text, "\nTgid:");
-	*ret_parent = number_of(text, "\nPPid:");
-	return *ret_pid > 0 ? 0 : -ESRCH;
-}
 
 void family_announce(struct hybrid *h, pid_t pid, pid_t parent)
 {
@@ -103,7 +82,7 @@ int family_find(struct hybrid *h, pid_t tid, struct family *ret)
 	if (was_announced(h, tid, &ret->parent) ||
 	    was_spawned(h, tid, &ret->parent))
 		return 0;
-	r = read_status(tid, &ret->pid, &ret->parent);
+	r = proc_family(tid, &ret->pid, &ret->parent);
 	ret->vforked = r == 0 && ret->pid == tid &&
 		       shares_memory(tid, ret->parent);
 	if (ret->vforked)
@@ -119,7 +98,7 @@ bool family_is_of_run(const struct hybrid *h, pid_t pid)
 	for (int i = 0; i < GENERATIONS && pid > 1; i++)
 		if (map_get(&h->members, &pid, sizeof(pid)))
 			return true;
-		else if (read_status(pid, &self, &pid) < 0)
+		else if (proc_family(pid, &self, &pid) < 0)
 			return false;
 	return false;
 }

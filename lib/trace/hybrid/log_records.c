@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -15,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
+#include "base/proc.h"
 #include "base/vec.h"
 #include "trace/hybrid/hybrid_internal.h"
 
@@ -272,7 +272,7 @@ static void set_shared_cwd(struct hybrid *h, pid_t pid, const char *path,
 void log_records_directory(struct hybrid *h, struct tracee *leader, pid_t tid,
 			   const char *path, size_t len)
 {
-	char link[32], text[LOG_PATH_MAX + 1];
+	char text[LOG_PATH_MAX + 1];
 	struct tracee *t;
 	ssize_t n;
 
@@ -281,8 +281,7 @@ void log_records_directory(struct hybrid *h, struct tracee *leader, pid_t tid,
 		set_shared_cwd(h, leader->tid, path, len);
 		return;
 	}
-	(void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)leader->tid);
-	n = readlink(link, text, sizeof(text));
+	n = readlink(proc_path(leader->tid, "cwd").text, text, sizeof(text));
 	t = member_thread(h, tid);
 	if (n >= 0 && t && t->process == leader->process &&
 	    ((size_t)n != len || memcmp(text, path, len) != 0))

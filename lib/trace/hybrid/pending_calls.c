@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,18 +38,13 @@ static bool look(const struct str *path, struct stat *ret)
 
 /* ---- opens ---- */
 
-DEFINE_CLEANUP(DIR *, closedir)
-
 /* A descriptor of the process that is this file; -1 when there is none. */
 static int find_descriptor(const struct tracee *t, const struct stat *file)
 {
-	CLEANUP(closedirp) DIR *dir = NULL;
+	CLEANUP(closedirp) DIR *dir = opendir(proc_path(t->tid, "fd").text);
 	struct dirent *entry;
-	char path[32];
 	struct stat st;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)t->tid);
-	dir = opendir(path);
 	while (dir && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.' &&
 		    fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 &&
@@ -133,11 +127,9 @@ void pending_call_prepare(struct hybrid *h, struct tracee *t,
 static bool is_there(const struct tracee *t)
 {
 	const struct pending *w = &t->pending;
-	char link[32], text[4096];
-	ssize_t n;
+	char text[4096];
+	ssize_t n = readlink(proc_path(t->tid, "cwd").text, text, sizeof(text));
 
-	(void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)t->tid);
-	n = readlink(link, text, sizeof(text));
 	if (n < 0 || !w->path.len)
 		return true;
 	return (size_t)n == w->path.len &&
@@ -147,21 +139,18 @@ static bool is_there(const struct tracee *t)
 bool pending_call_has_other_root(pid_t tid)
 {
 	struct stat ours, theirs;
-	char link[32];
 
-	(void)snprintf(link, sizeof(link), "/proc/%d/root", (int)tid);
-	return stat("/", &ours) == 0 && stat(link, &theirs) == 0 &&
+	return stat("/", &ours) == 0 &&
+	       stat(proc_path(tid, "root").text, &theirs) == 0 &&
 	       !same_file(&ours, &theirs);
 }
 
 static bool has_ring(pid_t tid)
 {
-	CLEANUP(closedirp) DIR *dir = NULL;
+	CLEANUP(closedirp) DIR *dir = opendir(proc_path(tid, "fd").text);
 	struct dirent *entry;
-	char path[32], text[64];
+	char text[64];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)tid);
-	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
 		ssize_t n = readlinkat(dirfd(dir), entry->d_name, text,
 				       sizeof(text) - 1);

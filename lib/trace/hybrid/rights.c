@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/proc.h"
 #include "base/str.h"
 #include "trace/hybrid/hybrid_internal.h"
 
@@ -37,20 +38,10 @@ static void release_identity(struct identity *id)
 static bool is_same_namespace(pid_t tid)
 {
 	struct stat ours, theirs;
-	char link[40];
 
-	(void)snprintf(link, sizeof(link), "/proc/%d/ns/user", (int)tid);
 	return stat("/proc/self/ns/user", &ours) == 0 &&
-	       stat(link, &theirs) == 0 && ours.st_ino == theirs.st_ino &&
-	       ours.st_dev == theirs.st_dev;
-}
-
-static void read_map(pid_t tid, const char *name, struct str *ret)
-{
-	char path[40];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)tid, name);
-	(void)fd_read_file(AT_FDCWD, path, 65536, ret);
+	       stat(proc_path(tid, "ns/user").text, &theirs) == 0 &&
+	       ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev;
 }
 
 /* Is an owner, as we see it, mapped in a user namespace?  The second column is also as
@@ -152,10 +143,9 @@ bool rights_allow(pid_t tid, const char *path, const struct stat *st,
 {
 	CLEANUP(str_release) struct str text = STR_INIT;
 	CLEANUP(release_identity) struct identity id = { 0 };
-	char name[32];
 
-	(void)snprintf(name, sizeof(name), "/proc/%d/status", (int)tid);
-	if (fd_read_file(AT_FDCWD, name, 65536, &text) < 0)
+	if (fd_read_file(AT_FDCWD, proc_path(tid, "status").text, 65536,
+			 &text) < 0)
 		return true; /* it has ended: a refusal cannot be proven */
 	id = (struct identity){
 		.uid = field(str_cstr(&text), "\nUid:", 3),
@@ -163,8 +153,10 @@ bool rights_allow(pid_t tid, const char *path, const struct stat *st,
 		.groups = strstr(text.data, "\nGroups:"),
 		.ours = is_same_namespace(tid),
 	};
-	read_map(tid, "uid_map", &id.uid_map);
-	read_map(tid, "gid_map", &id.gid_map);
+	(void)fd_read_file(AT_FDCWD, proc_path(tid, "uid_map").text, 65536,
+			   &id.uid_map);
+	(void)fd_read_file(AT_FDCWD, proc_path(tid, "gid_map").text, 65536,
+			   &id.gid_map);
 	id.groups = id.groups ? id.groups + 8 : NULL;
 	if (strstr(text.data, "\nCapEff:"))
 		id.capabilities = strtoull(strstr(text.data, "\nCapEff:") + 8,
@@ -172,23 +164,20 @@ bool rights_allow(pid_t tid, const char *path, const struct stat *st,
 	return grants(&id, st, want) && can_reach(&id, path);
 }
 
-DEFINE_CLEANUP(DIR *, closedir)
-
 /* Is a number below the limit free?  A lowered limit leaves descriptors above it open.
  * Not worth reading a long list. */
-static bool has_free_number(const char *path, rlim_t limit)
+static bool has_free_number(pid_t tid, rlim_t limit)
 {
 	enum { LONG = 4096 };
 	CLEANUP(closedirp) DIR *dir = NULL;
-	struct dirent *entry;
 	rlim_t used = 0;
+	int fd;
 
 	if (limit > LONG)
 		return false;
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir)))
-		used += entry->d_name[0] != '.' &&
-			strtoul(entry->d_name, NULL, 10) < limit;
+	dir = opendir(proc_path(tid, "fd").text);
+	while ((fd = proc_next(dir)) >= 0)
+		used += (rlim_t)fd < limit;
 	return dir && used < limit;
 }
 
@@ -197,16 +186,13 @@ static bool has_free_number(const char *path, rlim_t limit)
 bool rights_has_room(pid_t tid)
 {
 	struct rlimit limit;
-	char path[40];
 	struct stat st;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)tid);
-	if (stat(path, &st) < 0 || st.st_nlink != 3)
+	if (stat(proc_path(tid, "task").text, &st) < 0 || st.st_nlink != 3)
 		return false;
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)tid);
-	if (stat(path, &st) < 0 ||
+	if (stat(proc_path(tid, "fd").text, &st) < 0 ||
 	    prlimit(tid, RLIMIT_NOFILE, NULL, &limit) < 0)
 		return false;
 	return (st.st_size > 0 && (rlim_t)st.st_size < limit.rlim_cur) ||
-	       has_free_number(path, limit.rlim_cur);
+	       has_free_number(tid, limit.rlim_cur);
 }

@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <linux/kcmp.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -288,11 +287,10 @@ static void exec_done(struct hybrid *h, struct member *m, bool seen)
 /* Is the file it runs the one that was to be executed? */
 static bool runs_expected(const struct member *m)
 {
-	char link[32];
 	struct stat st;
 
-	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)m->pid);
-	return stat(link, &st) == 0 && st.st_dev == m->exec_stat.st_dev &&
+	return stat(proc_path(m->pid, "exe").text, &st) == 0 &&
+	       st.st_dev == m->exec_stat.st_dev &&
 	       st.st_ino == m->exec_stat.st_ino;
 }
 
@@ -368,20 +366,18 @@ void member_gone(struct hybrid *h, struct member *m, int status)
 /* The directory of threads has a link for each. */
 static bool has_other_threads(pid_t pid)
 {
-	char path[32];
 	struct stat st;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	return stat(path, &st) == 0 && st.st_nlink > 3;
+	return stat(proc_path(pid, "task").text, &st) == 0 && st.st_nlink > 3;
 }
 
 /* A zombie does not run a program any more. */
 static bool is_empty(pid_t tid)
 {
-	char link[32], c;
+	char c;
 
-	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)tid);
-	return readlink(link, &c, 1) < 0 && (errno == ENOENT || errno == ESRCH);
+	return readlink(proc_path(tid, "exe").text, &c, 1) < 0 &&
+	       (errno == ENOENT || errno == ESRCH);
 }
 
 /* The first thread may be a zombie before the others are: they still finish the calls
@@ -404,11 +400,9 @@ bool member_thread_is_gone(const struct tracee *t)
 
 bool member_has_moved(const struct tracee *t, struct str *ret_cwd)
 {
-	char link[32], text[LOG_PATH_MAX + 1];
-	ssize_t n;
+	char text[LOG_PATH_MAX + 1];
+	ssize_t n = readlink(proc_path(t->tid, "cwd").text, text, sizeof(text));
 
-	(void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)t->tid);
-	n = readlink(link, text, sizeof(text));
 	if (n <= 0 || ((size_t)n == t->cwd.len &&
 		       memcmp(text, t->cwd.data, (size_t)n) == 0))
 		return false;

@@ -119,8 +119,6 @@ void log_file_release(struct log_file *f)
 
 /* ---- leftovers ---- */
 
-DEFINE_CLEANUP(DIR *, closedir)
-
 /* Can this log still be recovered? */
 static bool is_kept(int dirfd, const char *name, const char *run)
 {

@@ -84,26 +84,16 @@ static void end_of(struct ptracer *p, struct tracee *t, int status)
 		forget_threads(p, process);
 }
 
-/* The number after a key of /proc/PID/status. */
-static pid_t status_number(const char *status, const char *key)
-{
-	const char *at = strstr(status, key);
-
-	return at ? atoi(at + strlen(key)) : 0;
-}
-
 /* The child continues before the fork event of its parent.  What it inherits, above all
  * a root of its own, is needed at its first call. */
 static void adopt(struct ptracer *p, struct tracee *t)
 {
-	char status[512];
 	struct process *process;
-	pid_t leader, origin;
+	pid_t leader, parent, origin;
 
-	if (proc_read(t->tid, "status", status, sizeof(status)) < 0)
+	if (proc_family(t->tid, &leader, &parent) < 0)
 		return;
-	leader = status_number(status, "\nTgid:");
-	origin = leader == t->tid ? status_number(status, "\nPPid:") : leader;
+	origin = leader == t->tid ? parent : leader;
 	process = map_get(&p->o.tree.processes, &origin, sizeof(origin));
 	if (!process)
 		return;

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,8 +16,6 @@
 #include "base/vec.h"
 
 #define LINK_NAME "/memfd:roar-arena"
-
-DEFINE_CLEANUP(DIR *, closedir)
 
 /* The kernel writes " (deleted)" behind the name of every memfd. */
 static bool is_arena(int dirfd, const char *name)
@@ -85,12 +82,9 @@ static int add_holder(struct arena_found *found, pid_t pid, int fd)
 /* What one process has.  A descriptor that is closed meanwhile is none. */
 static int look_into(struct arena_list *list, pid_t pid)
 {
-	CLEANUP(closedirp) DIR *dir = NULL;
+	CLEANUP(closedirp) DIR *dir = opendir(proc_path(pid, "fd").text);
 	const struct dirent *entry;
-	char path[64];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-	dir = opendir(path);
 	if (!dir)
 		return -errno;
 	while ((errno = 0, entry = readdir(dir))) {
@@ -232,20 +226,17 @@ void arena_list_release(struct arena_list *list)
 static int open_holder(const struct arena_found *found,
 		       const struct arena_holder *holder)
 {
-	CLEANUP(closep) int there = -1;
-	char path[64];
+	CLEANUP(closep)
+	int there = open(proc_path(holder->pid, "fd/%d", holder->fd).text,
+			 O_PATH | O_CLOEXEC);
 	struct stat st;
 	int fd;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)holder->pid,
-		       holder->fd);
-	there = open(path, O_PATH | O_CLOEXEC);
 	if (there < 0 || fstat(there, &st) < 0)
 		return -errno;
 	if (st.st_ino != found->inode || st.st_dev != found->device)
 		return -ESTALE;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", there);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open(proc_fd_path(there).text, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 

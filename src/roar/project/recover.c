@@ -15,8 +15,6 @@
 #include "store/store.h"
 #include "trace/hybrid/hybrid.h"
 
-DEFINE_CLEANUP(DIR *, closedir)
-
 enum { STATUS_KILLED = 9 }; /* wait status of a process ended by SIGKILL */
 
 static bool ends_with(const char *name, const char *end)

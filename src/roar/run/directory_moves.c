@@ -5,14 +5,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/cleanup.h"
 #include "run/run.h"
 
 enum {
 	WALK_MAX = 200000, /* names looked at below renamed directories */
 	WALK_DEPTH = 64,
 };
-
-DEFINE_CLEANUP(DIR *, closedir)
 
 static void see_moved(struct run *run, struct str *path, const struct stat *st,
 		      int depth, unsigned *budget);

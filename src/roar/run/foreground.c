@@ -1,7 +1,6 @@
 /* foreground.c - see foreground.h */
 #include "run/foreground.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,8 +16,6 @@
 
 #include "base/cleanup.h"
 #include "base/proc.h"
-
-DEFINE_CLEANUP(DIR *, closedir)
 
 struct process_stat {
 	char state;
@@ -53,11 +50,10 @@ static dev_t own_terminal(void)
 /* /dev/tty is a device of its own that stands for whatever terminal one has. */
 static bool is_terminal(pid_t pid, unsigned long fd, dev_t terminal)
 {
-	char path[64];
 	struct stat st;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%lu", pid, fd);
-	return stat(path, &st) == 0 && S_ISCHR(st.st_mode) &&
+	return stat(proc_path(pid, "fd/%lu", fd).text, &st) == 0 &&
+	       S_ISCHR(st.st_mode) &&
 	       (st.st_rdev == terminal || st.st_rdev == makedev(5, 0));
 }
 
@@ -92,17 +88,6 @@ static bool hands_over_keys(int tty)
 	return tcgetattr(tty, &t) == 0 && !(t.c_lflag & ICANON);
 }
 
-/* The next process of a walk through /proc; 0 at its end. */
-static pid_t next_process(DIR *dir)
-{
-	const struct dirent *entry;
-
-	while (dir && (entry = readdir(dir)))
-		if (isdigit((unsigned char)entry->d_name[0]))
-			return atoi(entry->d_name);
-	return 0;
-}
-
 bool foreground_is_held(pid_t pid)
 {
 	CLEANUP(closedirp) DIR *dir = NULL;
@@ -112,7 +97,7 @@ bool foreground_is_held(pid_t pid)
 	if (!read_stat(pid, &st) || st.state != 'D')
 		return false;
 	dir = opendir("/proc");
-	while ((other = next_process(dir)))
+	while ((other = proc_next(dir)) >= 0)
 		if (read_stat(other, &st) && st.parent == pid && st.state == 'T')
 			return true;
 	return false;
@@ -140,7 +125,7 @@ enum foreground foreground_look(pid_t self, pid_t other)
 	group = tty < 0 ? -1 : tcgetpgrp(tty);
 	dir = group < 0 ? NULL : opendir("/proc");
 	terminal = own_terminal();
-	while ((pid = next_process(dir))) {
+	while ((pid = proc_next(dir)) >= 0) {
 		if (pid == self || pid == other || getpgid(pid) != group)
 			continue;
 		if (reads_a_line(pid, terminal))

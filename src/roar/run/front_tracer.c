@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,19 +10,17 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/proc.h"
 #include "run/front_internal.h"
 #include "trace/tracer.h"
-
-DEFINE_CLEANUP(DIR *, closedir)
 
 void front_let_go(void)
 {
 	CLEANUP(closedirp) DIR *dir = opendir("/proc/self/fd");
-	struct dirent *entry;
+	int fd;
 
 	front_drop_standard();
-	while (dir && (entry = readdir(dir))) {
-		int fd = atoi(entry->d_name);
+	while ((fd = proc_next(dir)) >= 0) {
 		int flags = fd > STDERR_FILENO ? fcntl(fd, F_GETFD) : -1;
 
 		if (flags >= 0 && !(flags & FD_CLOEXEC))

@@ -10,8 +10,6 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-DEFINE_CLEANUP(DIR *, closedir)
-
 static bool holds_temporaries(const struct links *links, const char *dir)
 {
 	const char *tmpdir = links->tmpdir;
