@@ -9,14 +9,12 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "http/http_client_internal.h"
+#include "net/client_socket.h"
 
 /* What we connect to: the proxy, or the origin itself. */
 static const struct http_url *peer(const struct client_conn *c)
@@ -180,29 +178,6 @@ static void on_connected(struct client_conn *c, int fd)
 	client_conn_wake(c);
 }
 
-static int begin_connect(struct client_conn *c, const struct addrinfo *a)
-{
-	const int one = 1;
-	CLEANUP(closep)
-	int fd = socket(a->ai_family,
-			SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int r;
-
-	if (fd < 0)
-		return -errno;
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-	if (connect(fd, a->ai_addr, a->ai_addrlen) < 0 && errno != EINPROGRESS)
-		return -errno;
-	c->socket.fd = fd;
-	r = loop_add(c->client->loop, &c->socket, EPOLLOUT);
-	if (r < 0)
-		c->socket.fd = -1;
-	else
-		(void)TAKE_FD(fd);
-	return r;
-}
-
 /* The addresses of a name are tried one after the other. */
 static void connect_next(struct client_conn *c, int error)
 {
@@ -210,30 +185,35 @@ static void connect_next(struct client_conn *c, int error)
 		const struct addrinfo *a = c->next;
 
 		c->next = a->ai_next;
-		error = begin_connect(c, a);
+		c->socket.fd = client_socket_open(a->ai_addr, a->ai_addrlen);
+		if (c->socket.fd < 0) {
+			error = c->socket.fd;
+			continue;
+		}
+		error = loop_add(c->client->loop, &c->socket, EPOLLOUT);
 		if (error == 0)
 			return;
+		closep(&c->socket.fd);
 	}
+	c->socket.fd = -1;
 	fail(c, error, strerror(-error));
 }
 
 static void on_socket(struct loop_fd *f, uint32_t events)
 {
 	struct client_conn *c = container_of(f, struct client_conn, socket);
-	socklen_t len = sizeof(int);
-	int error = 0;
+	int r = client_socket_result(f->fd);
 
 	(void)events;
-	if (getsockopt(f->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
-		error = errno;
+	if (r == -EAGAIN)
+		return;
 	loop_remove(c->client->loop, f);
-	if (!error) {
+	if (r == 0) {
 		on_connected(c, TAKE_FD(f->fd));
 		return;
 	}
 	closep(&f->fd);
-	f->fd = -1;
-	connect_next(c, -error);
+	connect_next(c, r);
 }
 
 static void on_found(void *data, const struct addrinfo *all, const char *why)

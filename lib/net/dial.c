@@ -3,8 +3,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/macros.h"
+#include "net/client_socket.h"
 #include "net/host_lookup.h"
 #include "net/tls/tls_client.h"
 
@@ -301,19 +300,6 @@ void dial_take(struct dial *d, int fd)
 
 /* ---- from an address to a socket ---- */
 
-/* A port of this machine at which nobody listens may be the one that the kernel gave to our own
- * socket.  Then it is connected to itself, and keeps the server from its port. */
-static bool is_own_echo(int fd)
-{
-	struct sockaddr_storage own = { 0 }, peer = { 0 };
-	socklen_t own_len = sizeof(own), peer_len = sizeof(peer);
-
-	return getsockname(fd, (struct sockaddr *)&own, &own_len) == 0 &&
-	       getpeername(fd, (struct sockaddr *)&peer, &peer_len) == 0 &&
-	       own.ss_family != AF_UNIX && own_len == peer_len &&
-	       memcmp(&own, &peer, own_len) == 0;
-}
-
 /* Nobody listens: that has a usual cause. */
 static void fail_connect(struct dial *d, int error)
 {
@@ -326,31 +312,19 @@ static void fail_connect(struct dial *d, int error)
 		dial_fail(d, "%s", strerror(error));
 }
 
-static bool is_connected(int fd)
-{
-	struct sockaddr_storage peer;
-	socklen_t len = sizeof(peer);
-
-	return getpeername(fd, (struct sockaddr *)&peer, &len) == 0;
-}
-
 static void on_connected(struct loop_fd *f, uint32_t events)
 {
 	struct dial *d = container_of(f, struct dial, connecting);
-	socklen_t len = sizeof(int);
-	int error = 0;
+	int r;
 
 	(void)events;
 	if (f->fd < 0)
 		return;
-	if (getsockopt(f->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
-		error = errno;
-	if (!error && !is_connected(f->fd))
-		return; /* the event was that of an earlier socket */
-	if (!error && is_own_echo(f->fd))
-		error = ECONNREFUSED;
-	if (error) {
-		fail_connect(d, error);
+	r = client_socket_result(f->fd);
+	if (r == -EAGAIN)
+		return;
+	if (r < 0) {
+		fail_connect(d, -r);
 		return;
 	}
 	loop_remove(d->loop, f);
@@ -360,28 +334,12 @@ static void on_connected(struct loop_fd *f, uint32_t events)
 static void connect_to(struct dial *d, const struct sockaddr *address,
 		       socklen_t len)
 {
-	const int one = 1;
-	int fd = socket(address->sa_family,
-			SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = client_socket_open(address, len);
 
-	if (fd < 0) {
-		fail_connect(d, errno);
-		return;
-	}
 	d->state = DIAL_CONNECTING;
 	set_timer(d, d->options.connect_ms);
-	if (address->sa_family != AF_UNIX) {
-		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one,
-				 sizeof(one));
-		(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one,
-				 sizeof(one));
-	}
-	if (connect(fd, address, len) < 0 && errno != EINPROGRESS &&
-	    errno != EINTR) {
-		int error = errno;
-
-		(void)close(fd);
-		fail_connect(d, error);
+	if (fd < 0) {
+		fail_connect(d, -fd);
 		return;
 	}
 	d->connecting = (struct loop_fd){ .fd = fd, .ready = on_connected };
