@@ -90,7 +90,7 @@ static int make_state(struct server *s, struct coord **ret)
 		.max_jobs = (uint32_t)s->options->max_jobs,
 		.max_workers = (uint32_t)s->options->max_workers,
 	};
-	int r = coord_new(&answer_host, s, &limits, ret);
+	int r = coord_new(&server_host, s, &limits, ret);
 
 	if (r == 0)
 		coord_on_meeting(*ret, on_meeting, s);

@@ -3,7 +3,7 @@
  *	wires (net/rpc/rpc.h)  --message-->  call.c  --request-->  state (coord/coord.h)
  *	                                                        |record     |reply
  *	                                                        v           v
- *	                       journal.c: the log (record_log.h)     answer.c
+ *	                       journal.c: the log (record_log.h)     host.c
  *	                                              |durable              |
  *	                                              +----> reply_queue.h -+
  *	                                                        |
@@ -160,15 +160,16 @@ void call_end(struct server *s, struct call *c, unsigned status,
 void call_send(struct server *s, struct call *c, const void *data, size_t len,
 	       struct rpc_shared *end);
 
-/* answer.c: the state machine's side. */
-extern const struct coord_host answer_host;
-void answer_held(struct server *s); /* sends the replies that are durable */
-void answer_fail_held(
-	struct server *s); /* fails all of them: the log has failed */
+/* host.c: the state machine's side. */
+extern const struct coord_host server_host;
+/* Sends the replies whose records are durable. */
+void host_send_replies(struct server *s);
+/* Fails all replies that wait: the log has failed. */
+void host_fail_replies(struct server *s);
 /* Asks the state machine and waits for its reply. */
-void answer_look(struct server *s, const struct scope *scope,
-		 const struct coord_method *method,
-		 const ProtobufCMessage *request, struct look *l);
+void host_look(struct server *s, const struct scope *scope,
+	       const struct coord_method *method,
+	       const ProtobufCMessage *request, struct look *l);
 
 /* journal.c: the log. */
 int journal_open_disk(struct server *s, struct roar_error *err);

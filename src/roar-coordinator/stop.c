@@ -94,7 +94,7 @@ void stop_begin(struct server *s, int64_t grace_ms)
 
 void stop_failed(struct server *s)
 {
-	answer_fail_held(s);
+	host_fail_replies(s);
 	stop_begin(s, 0);
 }
 

@@ -27,7 +27,7 @@ void call_reply(struct coord *c, uint64_t call, enum coord_status status,
 	c->host.reply(c->host_data, call, status, message, sentence, NULL, 0);
 }
 
-void request_answer(const struct request *q, const void *message)
+void request_reply(const struct request *q, const void *message)
 {
 	call_reply(q->c, q->call, q->good, message, NULL);
 }

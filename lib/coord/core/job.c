@@ -332,7 +332,7 @@ void method_forget(const struct request *q, const void *message)
 	if (r < 0)
 		request_refuse_change(q, r);
 	else
-		request_answer(q, &reply);
+		request_reply(q, &reply);
 }
 
 /* ---- making one ---- */

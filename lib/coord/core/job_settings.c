@@ -126,5 +126,5 @@ void method_configure(const struct request *q, const void *message)
 	}
 	settings_changed(job, was_ready);
 	job_view(job, &status, &settings);
-	request_answer(q, &status);
+	request_reply(q, &status);
 }

@@ -88,7 +88,7 @@ void method_list_workers(const struct request *q, const void *message)
 	reply.n_workers = n;
 	reply.world_epoch = job->epoch;
 	reply.more = from + n < job->n_workers;
-	request_answer(q, &reply);
+	request_reply(q, &reply);
 }
 
 /* ---- jobs ---- */
@@ -121,7 +121,7 @@ void method_list_jobs(const struct request *q, const void *message)
 	}
 	reply.jobs = ptrs;
 	reply.n_jobs = n;
-	request_answer(q, &reply);
+	request_reply(q, &reply);
 }
 
 /* ---- barriers ---- */
@@ -172,7 +172,7 @@ void method_list_barriers(const struct request *q, const void *message)
 	}
 	reply.barriers = ptrs;
 	reply.n_barriers = n;
-	request_answer(q, &reply);
+	request_reply(q, &reply);
 }
 
 /* ---- the server: the host adds what it knows ---- */
@@ -190,7 +190,7 @@ void method_get_status(const struct request *q, const void *message)
 		reply.n_jobs = own ? 1 : 0;
 		reply.n_workers = own ? (int32_t)own->n_workers : 0;
 	}
-	request_answer(q, &reply);
+	request_reply(q, &reply);
 }
 
 void method_stop(const struct request *q, const void *message)
@@ -204,5 +204,5 @@ void method_stop(const struct request *q, const void *message)
 			       (long long)m->grace_ms, MAX_GRACE_MS);
 		return;
 	}
-	request_answer(q, &reply);
+	request_reply(q, &reply);
 }

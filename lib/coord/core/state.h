@@ -191,9 +191,9 @@ void service_time_start(struct coord *c);
 /* A kept record carries this time (0: none), so keys with a TTL exist. */
 void service_time_note(struct coord *c, int64_t time_ms);
 
-/* ---- call_reply.c: answers, refusals, log lines ---- */
+/* ---- call_reply.c: replies, refusals, log lines ---- */
 
-void request_answer(const struct request *q, const void *message);
+void request_reply(const struct request *q, const void *message);
 void request_refuse(const struct request *q, enum coord_status status,
 		    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Refuses because change_make() returned `r`. */

@@ -289,5 +289,5 @@ void method_notify_checkpoint(const struct request *q, const void *message)
 				"other workers have not saved this step yet";
 	step = step_newest(job);
 	reply.global_step = step ? step->number : 0;
-	request_answer(q, &reply);
+	request_reply(q, &reply);
 }

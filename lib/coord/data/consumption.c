@@ -164,7 +164,7 @@ static void tell_report(const struct request *q, const struct dataset *d,
 	m.total = d->info->total_samples;
 	m.n_new = (int64_t)n_new;
 	m.n_repeated = (int64_t)n_repeated;
-	request_answer(q, &m);
+	request_reply(q, &m);
 }
 
 static void report(const struct request *q, struct job *job, struct dataset *d,
@@ -281,5 +281,5 @@ void method_get_consumed(const struct request *q, const void *message)
 					(uint64_t)reply.total, m->missing);
 	reply.ranges = p.ptrs;
 	reply.n_ranges = p.n;
-	request_answer(q, &reply);
+	request_reply(q, &reply);
 }

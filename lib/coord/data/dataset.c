@@ -240,5 +240,5 @@ void method_register_dataset(const struct request *q, const void *message)
 	reply.success = true;
 	reply.dataset_id = m->dataset_id;
 	reply.total_shards = shards(m);
-	request_answer(q, &reply);
+	request_reply(q, &reply);
 }

@@ -44,7 +44,7 @@ static void tell_one(const struct request *q, const struct job *job,
 		return;
 	reply.datasets = &d->info;
 	reply.n_datasets = 1;
-	request_answer(q, &reply);
+	request_reply(q, &reply);
 }
 
 void method_list_datasets(const struct request *q, const void *message)
@@ -64,5 +64,5 @@ void method_list_datasets(const struct request *q, const void *message)
 	reply.next = (int32_t)fill(job, (size_t)m->first, limit_of(m), page,
 				   &reply.n_datasets);
 	reply.datasets = page;
-	request_answer(q, &reply);
+	request_reply(q, &reply);
 }

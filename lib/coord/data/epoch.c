@@ -194,5 +194,5 @@ void method_advance_epoch(const struct request *q, const void *message)
 		}
 	}
 	reply.epoch = d->epoch;
-	request_answer(q, &reply);
+	request_reply(q, &reply);
 }

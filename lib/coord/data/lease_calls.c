@@ -97,7 +97,7 @@ static void tell_none(const struct request *q, const struct leases *l)
 		if (m.retry_ms < RETRY_MIN_MS)
 			m.retry_ms = RETRY_MIN_MS;
 	}
-	request_answer(q, &m);
+	request_reply(q, &m);
 }
 
 static void tell_lease(const struct request *q, const struct leases *l,
@@ -111,7 +111,7 @@ static void tell_lease(const struct request *q, const struct leases *l,
 	m.lease_id = lease->id;
 	m.range = &range;
 	m.timeout_ms = l->spec.timeout_ms;
-	request_answer(q, &m);
+	request_reply(q, &m);
 }
 
 static int record_take(struct job *job, const struct dataset *d,
@@ -176,7 +176,7 @@ static void tell_done(const struct request *q)
 	Roar__TakeLeaseReply m = ROAR__TAKE_LEASE_REPLY__INIT;
 
 	m.done = true;
-	request_answer(q, &m);
+	request_reply(q, &m);
 }
 
 void method_take_lease(const struct request *q, const void *message)
@@ -233,7 +233,7 @@ static void tell_used(const struct request *q, const struct leases *l,
 		left.end = (int64_t)lease->range.end;
 		m.left = &left;
 	}
-	request_answer(q, &m);
+	request_reply(q, &m);
 }
 
 /* What the last word added is told to who says it again; to an older one, nothing. */

@@ -103,5 +103,5 @@ void method_get_latest_checkpoint(const struct request *q, const void *message)
 		tell_step(step, m->worker_id, &reply);
 	reply.shard_assignments = a.ptrs;
 	reply.n_shard_assignments = a.n;
-	request_answer(q, &reply);
+	request_reply(q, &reply);
 }

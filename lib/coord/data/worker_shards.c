@@ -73,7 +73,7 @@ static void tell_shard(const struct request *q, const struct dataset *d,
 	Coordinator__ShardAssignment m;
 
 	shard_view(d, shard, epoch, &m);
-	request_answer(q, &m);
+	request_reply(q, &m);
 }
 
 void method_get_data_shard(const struct request *q, const void *message)
@@ -199,7 +199,7 @@ static void tell_page(const struct request *q, const struct dataset *d,
 	m.shard_size = d->info->shard_size;
 	m.total_samples = d->info->total_samples;
 	m.epoch = d->epoch;
-	request_answer(q, &m);
+	request_reply(q, &m);
 }
 
 void method_list_shards(const struct request *q, const void *message)
@@ -263,5 +263,5 @@ void method_get_table(const struct request *q, const void *message)
 	if (!d)
 		return;
 	table_view(d, &reply);
-	request_answer(q, &reply);
+	request_reply(q, &reply);
 }

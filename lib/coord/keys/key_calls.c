@@ -30,7 +30,7 @@ static void tell_key(const struct request *q, const struct job *job,
 		entry.value = (ProtobufCBinaryData){ 0 };
 	reply.done = done;
 	reply.entry = &entry;
-	request_answer(q, &reply);
+	request_reply(q, &reply);
 }
 
 static void tell_entry(const struct request *q, const struct job *job,
@@ -128,7 +128,7 @@ static bool was_done(const struct request *q, const struct job *job,
 	entry.key = (char *)name;
 	reply.done = true;
 	reply.entry = &entry;
-	request_answer(q, &reply);
+	request_reply(q, &reply);
 	return true;
 }
 
@@ -338,5 +338,5 @@ void method_kv_list(const struct request *q, const void *message)
 	for (size_t i = 0; i < reply.n_entries; i++)
 		ptrs[i] = &entries[i];
 	reply.entries = ptrs;
-	request_answer(q, &reply);
+	request_reply(q, &reply);
 }

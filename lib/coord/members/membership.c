@@ -66,7 +66,7 @@ static void tell_place(const struct request *q, const struct worker *w)
 	/* Clients expect their metadata back; entries of both maps have one shape. */
 	m.n_config = w->info->n_metadata;
 	m.config = (Coordinator__WorkerConfig__ConfigEntry **)w->info->metadata;
-	request_answer(q, &m);
+	request_reply(q, &m);
 }
 
 /* ---- register ---- */
@@ -284,7 +284,7 @@ void method_heartbeat(const struct request *q, const void *message)
 	if (w->n_commands)
 		commands_answer(q, w, &reply);
 	else
-		request_answer(q, &reply);
+		request_reply(q, &reply);
 }
 
 /* ---- leaving ---- */
@@ -315,7 +315,7 @@ void method_deregister_worker(const struct request *q, const void *message)
 	reply.heartbeat_interval_ms = job->settings.heartbeat_interval_ms;
 	reply.timeout_ms = job->settings.timeout_ms;
 	reply.ready = job_ready(job);
-	request_answer(q, &reply);
+	request_reply(q, &reply);
 }
 
 void method_leave(const struct request *q, const void *message)
@@ -336,5 +336,5 @@ void method_leave(const struct request *q, const void *message)
 	job_log(job, LOG_INFO, "the place of worker '%s' was given up%s%s",
 		m->worker_id, *m->reason ? ": " : "", m->reason);
 	reply.world_epoch = job->epoch;
-	request_answer(q, &reply);
+	request_reply(q, &reply);
 }

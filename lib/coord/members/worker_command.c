@@ -163,7 +163,7 @@ void commands_answer(const struct request *q, struct worker *w,
 		reply->pending_commands = commands;
 		reply->n_pending_commands = n;
 	}
-	request_answer(q, reply);
+	request_reply(q, reply);
 	commands_free(commands, n);
 }
 
@@ -295,7 +295,7 @@ void method_send_command(const struct request *q, const void *message)
 	reply.n_workers = (int32_t)n;
 	reply.full = ids + n;
 	reply.n_full = all - n;
-	request_answer(q, &reply);
+	request_reply(q, &reply);
 }
 
 static int record_drain(const struct request *q, struct job *job, char **ids,
@@ -339,5 +339,5 @@ void method_drain(const struct request *q, const void *message)
 	reply.n_workers = (int32_t)n;
 	reply.full = ids + n;
 	reply.n_full = all - n;
-	request_answer(q, &reply);
+	request_reply(q, &reply);
 }

@@ -77,8 +77,8 @@ static int find_jobs(struct server *s, const struct scope *scope,
 	Roar__ListJobsRequest request = ROAR__LIST_JOBS_REQUEST__INIT;
 	struct look l = { .reply = take_jobs, .data = jobs };
 
-	answer_look(s, scope, api_method("/roar.Control/ListJobs"),
-		    &request.base, &l);
+	host_look(s, scope, api_method("/roar.Control/ListJobs"), &request.base,
+		  &l);
 	if (l.status != COORD_OK || jobs->failed) {
 		fail(reply, &l);
 		return -EIO;
@@ -188,8 +188,8 @@ static void add_workers(struct server *s, const struct scope *scope,
 	request.limit = (int32_t)p->left;
 	request.first_rank = order > 0 ? 0 : p->after_rank + 1;
 	p->job = job;
-	answer_look(s, scope, api_method("/roar.Control/ListWorkers"),
-		    &request.base, &l);
+	host_look(s, scope, api_method("/roar.Control/ListWorkers"),
+		  &request.base, &l);
 }
 
 void api_workers(struct server *s, const struct scope *scope,

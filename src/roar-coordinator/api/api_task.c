@@ -147,8 +147,8 @@ static void stop(struct server *s, const struct scope *scope, char *id,
 	struct json j;
 
 	request.job_id = id;
-	answer_look(s, scope, api_method("/roar.Control/Drain"), &request.base,
-		    &l);
+	host_look(s, scope, api_method("/roar.Control/Drain"), &request.base,
+		  &l);
 	if (!journal_is_durable(s))
 		reply->wait_for = s->appended;
 	loop_later(s->loop, &s->round_end); /* it was recorded */

@@ -52,8 +52,8 @@ static void keep(struct server *s, const struct scope *scope,
 	m.key = (char *)task_key;
 	m.value.data = (uint8_t *)request->body;
 	m.value.len = request->body_len;
-	answer_look(s, scope, api_method("/roar.Control/KvCompareSet"), &m.base,
-		    l);
+	host_look(s, scope, api_method("/roar.Control/KvCompareSet"), &m.base,
+		  l);
 }
 
 static void take_nothing(struct look *l, const ProtobufCMessage *message)
@@ -69,8 +69,7 @@ static void configure(struct server *s, const struct scope *scope,
 
 	m.job_id = (char *)p->name;
 	m.start_workers = p->worker_count;
-	answer_look(s, scope, api_method("/roar.Control/Configure"), &m.base,
-		    l);
+	host_look(s, scope, api_method("/roar.Control/Configure"), &m.base, l);
 }
 
 /* ---- the request ---- */

@@ -172,14 +172,14 @@ static void begin_snapshot(struct server *s)
 	r = s->log->kind->snapshot(s->log, walk, s, &err);
 	if (r < 0)
 		on_snapshot_ended(s, r, err.text);
-	answer_held(s);
+	host_send_replies(s);
 }
 
 /* ---- what the log tells ---- */
 
 static void on_written(void *data)
 {
-	answer_held(data);
+	host_send_replies(data);
 }
 
 static void on_synced(void *data, int64_t took_us)

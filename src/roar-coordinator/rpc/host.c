@@ -1,4 +1,5 @@
-/* answer.c - what the state machine says, on its way to clients and to the log. */
+/* host.c - the host of the state machine (coord_host): its replies on their way to clients, its
+ * records on their way to the log. */
 #include "server.h"
 
 #include <stdio.h>
@@ -25,10 +26,11 @@ static struct call *find(struct server *s, uint64_t id)
 	return rpc ? rpc_call_data(rpc) : NULL;
 }
 
-static void deliver(struct server *s, const struct queued_reply *head,
+static void deliver(void *data, const struct queued_reply *head,
 		    const void *message, const char *sentence,
 		    const char *absent)
 {
+	struct server *s = data;
 	struct call *c = find(s, head->call);
 
 	if (!c)
@@ -39,21 +41,15 @@ static void deliver(struct server *s, const struct queued_reply *head,
 		call_end(s, c, head->status, sentence, absent);
 }
 
-static void leave(void *data, const struct queued_reply *head,
-		  const void *message, const char *sentence, const char *absent)
+void host_send_replies(struct server *s)
 {
-	deliver(data, head, message, sentence, absent);
-}
-
-void answer_held(struct server *s)
-{
-	reply_queue_drain(&s->reply_queue, journal_durable(s), leave, s);
+	reply_queue_drain(&s->reply_queue, journal_durable(s), deliver, s);
 	http_service_release(s->http, journal_durable(s));
 }
 
-static void leave_failed(void *data, const struct queued_reply *head,
-			 const void *message, const char *sentence,
-			 const char *absent)
+static void fail_reply(void *data, const struct queued_reply *head,
+		       const void *message, const char *sentence,
+		       const char *absent)
 {
 	struct server *s = data;
 	struct call *c = find(s, head->call);
@@ -68,9 +64,9 @@ static void leave_failed(void *data, const struct queued_reply *head,
 			NULL);
 }
 
-void answer_fail_held(struct server *s)
+void host_fail_replies(struct server *s)
 {
-	reply_queue_drain(&s->reply_queue, UINT64_MAX, leave_failed, s);
+	reply_queue_drain(&s->reply_queue, UINT64_MAX, fail_reply, s);
 	http_service_fail_held(s->http,
 			       "{\"error\":\"the log cannot be written: "
 			       "the coordinator is stopping\"}\n");
@@ -184,7 +180,7 @@ static void reply_to(struct server *s, struct call *c,
 	}
 	/* What waited leaves before what need not. */
 	if (journal_is_durable(s) && s->reply_queue.n)
-		answer_held(s);
+		host_send_replies(s);
 	if (journal_is_durable(s))
 		deliver(s, head, message ? str_cstr(&s->out) : NULL, sentence,
 			absent);
@@ -258,7 +254,7 @@ static uint64_t on_random(void *host)
 	return number;
 }
 
-const struct coord_host answer_host = {
+const struct coord_host server_host = {
 	.record = on_record,
 	.reply = on_reply,
 	.share = on_share,
@@ -269,9 +265,9 @@ const struct coord_host answer_host = {
 /* ---- looks of HTTP ---- */
 
 /* A look is no promise: it shows also what is not on disk yet. */
-void answer_look(struct server *s, const struct scope *scope,
-		 const struct coord_method *method,
-		 const ProtobufCMessage *request, struct look *l)
+void host_look(struct server *s, const struct scope *scope,
+	       const struct coord_method *method,
+	       const ProtobufCMessage *request, struct look *l)
 {
 	struct coord_caller who = { .job = scope->job, .admin = scope->admin };
 
