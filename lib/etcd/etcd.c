@@ -116,14 +116,6 @@ static void unqueue(struct etcd_call *call)
 	call->link = NULL;
 }
 
-static void queue(struct etcd *e, struct etcd_call *call)
-{
-	call->next = NULL;
-	call->link = e->waiting_end;
-	*e->waiting_end = call;
-	e->waiting_end = &call->next;
-}
-
 static void free_reply(struct etcd_call *call)
 {
 	if (call->reply)
@@ -141,13 +133,6 @@ static struct etcd *take_back(struct etcd_call *call)
 	str_release(&call->request);
 	call->etcd = NULL;
 	return e;
-}
-
-static void fail(struct etcd_call *call, unsigned status, const char *sentence)
-{
-	(void)take_back(call);
-	free_reply(call);
-	call->done(call, status, NULL, sentence);
 }
 
 static void on_message(struct grpc_client_call *rpc, const void *data,
@@ -215,7 +200,9 @@ static void on_deadline(struct loop_timer *t)
 	(void)snprintf(why, sizeof(why), "no answer within %lld ms",
 		       (long long)call->timeout_ms);
 	grpc_client_cancel(&call->rpc);
-	fail(call, RPC_DEADLINE_EXCEEDED, why);
+	(void)take_back(call);
+	free_reply(call);
+	call->done(call, RPC_DEADLINE_EXCEEDED, NULL, why);
 	if (was_sent && e->is_open)
 		move_on(e, why);
 }
@@ -249,14 +236,16 @@ void etcd_begin(struct etcd *e, struct etcd_call *call, enum etcd_method method,
 	call->timer.due = on_deadline;
 	call->request = STR_INIT;
 	call->reply = NULL;
-	call->link = NULL;
 	if (str_reserve(&call->request, len + 1) == 0)
 		call->request.len = protobuf_c_message_pack(
 			request, (uint8_t *)call->request.data);
 	if (timeout_ms >= 0)
 		(void)loop_timer_set(e->loop, &call->timer,
 				     loop_now_ms(e->loop) + timeout_ms);
-	queue(e, call);
+	call->next = NULL;
+	call->link = e->waiting_end;
+	*e->waiting_end = call;
+	e->waiting_end = &call->next;
 	if (e->is_open)
 		send_call(e, call);
 }

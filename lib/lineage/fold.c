@@ -256,13 +256,6 @@ static void opened_for_writing(struct lineage_file *file, unsigned flags)
 		file->restless = true;
 }
 
-/* open() with O_CREAT makes regular files and nothing else. */
-static void created(struct name *name)
-{
-	if (!(name->file.seen & LINEAGE_READ_PRIOR))
-		name->file.ftype = EVENT_FTYPE_REGULAR;
-}
-
 static int on_open(struct fold *fold, const struct event *ev,
 		   struct fold_change *change)
 {
@@ -279,7 +272,9 @@ static int on_open(struct fold *fold, const struct event *ev,
 	if (ev->flags & EVENT_INHERITED)
 		name->file.seen |= LINEAGE_INHERITED;
 	if (ev->flags & EVENT_CREATE) {
-		created(name);
+		/* open() with O_CREAT makes regular files and nothing else. */
+		if (!(name->file.seen & LINEAGE_READ_PRIOR))
+			name->file.ftype = EVENT_FTYPE_REGULAR;
 		seen |= LINEAGE_CREATED;
 	} else if (ev->flags & EVENT_TRUNC && !is_special(&name->file)) {
 		seen |= LINEAGE_TRUNCATED;

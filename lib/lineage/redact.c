@@ -180,11 +180,6 @@ static size_t known_at(const struct redact *r, const char *text, size_t len)
 	return longest;
 }
 
-static bool equals(const char *text, size_t len, const char *word)
-{
-	return strlen(word) == len && !strncasecmp(text, word, len);
-}
-
 /* What no secret looks like: nothing, or a switch. */
 static bool is_plain_value(const char *text, size_t len)
 {
@@ -193,7 +188,7 @@ static bool is_plain_value(const char *text, size_t len)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(plain); i++)
-		if (equals(text, len, plain[i]))
+		if (strlen(plain[i]) == len && !strncasecmp(text, plain[i], len))
 			return true;
 	return false;
 }

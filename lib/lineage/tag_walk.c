@@ -81,14 +81,6 @@ static void start_walk(struct walk *w, uint32_t job)
 	w->queue[w->n_queue++] = job;
 }
 
-static void meet(struct walk *w, uint32_t job)
-{
-	if (w->stops[job].visit == w->n_visits)
-		return;
-	w->stops[job].visit = w->n_visits;
-	w->queue[w->n_queue++] = job;
-}
-
 /* ---- the jobs above ---- */
 
 /* Who made what this job read; twice the same in a row is common, and once is
@@ -118,8 +110,14 @@ static void meet_makers(struct walk *w, uint32_t job)
 {
 	const struct stop *stop = &w->stops[job];
 
-	for (uint32_t i = 0; i < stop->n_makers; i++)
-		meet(w, w->makers[stop->makers + i]);
+	for (uint32_t i = 0; i < stop->n_makers; i++) {
+		uint32_t maker = w->makers[stop->makers + i];
+
+		if (w->stops[maker].visit == w->n_visits)
+			continue;
+		w->stops[maker].visit = w->n_visits;
+		w->queue[w->n_queue++] = maker;
+	}
 }
 
 /* What any of them adds comes out in `ret`, unsorted. */

@@ -4,12 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-static int hello(struct roard_reply *ret)
-{
-	roard_build(ret->build);
-	return 0;
-}
-
 static int state(const struct protocol_host *host, struct roard_reply *ret)
 {
 	struct session_state s;
@@ -47,7 +41,7 @@ bool protocol_answer(const struct protocol_host *host, uid_t uid,
 		return false;
 	}
 	if (q.kind == ROARD_HELLO)
-		ret->error = hello(ret);
+		roard_build(ret->build);
 	else if (q.kind == ROARD_START)
 		ret->error = host->start(host->ctx, uid, fd, q.pid, ret_ring);
 	else

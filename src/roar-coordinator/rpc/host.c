@@ -147,19 +147,14 @@ static void add_common(struct server *s, struct queued_reply *head)
 
 /* ---- what the state machine calls ---- */
 
-static void count(struct server *s, const Roar__Record__Record *record)
-{
-	if (record->what_case == ROAR__RECORD__RECORD__WHAT_CHECKPOINT)
-		s->checkpoint_bytes += (uint64_t)record->checkpoint->info
-					       ->size_bytes;
-}
-
 static int on_record(void *host, const Roar__Record__Record *record)
 {
-	int r = journal_append(host, record);
+	struct server *s = host;
+	int r = journal_append(s, record);
 
-	if (r >= 0)
-		count(host, record);
+	if (r >= 0 && record->what_case == ROAR__RECORD__RECORD__WHAT_CHECKPOINT)
+		s->checkpoint_bytes += (uint64_t)record->checkpoint->info
+					       ->size_bytes;
 	return r;
 }
 
