@@ -33,6 +33,11 @@ bool stamp_same_file(const struct stamp *a, const struct stamp *b)
 	return a->dev == b->dev && a->ino == b->ino;
 }
 
+bool stat_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
 /* A time without a fraction comes from a file system with coarse stamps (or
  * from a tool that set it); then a whole second is the resolution. */
 static int64_t resolution(int64_t time_ns)

@@ -32,6 +32,7 @@ bool stamp_equal(const struct stamp *a, const struct stamp *b);
 
 /* Same file (device and inode), whatever its content. */
 bool stamp_same_file(const struct stamp *a, const struct stamp *b);
+bool stat_same_file(const struct stat *a, const struct stat *b);
 
 /* Could the file have changed after `taken_ns` (realtime) without its stamp
  * showing it?  The margin covers a 100 Hz kernel and whole-second file systems. */

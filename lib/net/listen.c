@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/stamp.h"
 #include "net/address.h"
 
 enum {
@@ -212,8 +213,7 @@ void listen_close(struct listen_socket *l)
 {
 	struct stat st;
 
-	if (l->path && lstat(l->path, &st) == 0 &&
-	    st.st_ino == l->made.st_ino && st.st_dev == l->made.st_dev)
+	if (l->path && lstat(l->path, &st) == 0 && stat_same_file(&st, &l->made))
 		(void)unlink(l->path);
 	free(l->path);
 	closep(&l->fd);

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/proc.h"
+#include "base/stamp.h"
 #include "hash/read/file_reader_internal.h"
 
 enum { USUAL_ALIGN = 4096 };
@@ -19,8 +20,7 @@ static bool is_same_file(int a, int b)
 {
 	struct stat x, y;
 
-	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
-	       x.st_ino == y.st_ino;
+	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && stat_same_file(&x, &y);
 }
 
 /* Of the thread, not of the process: it may have a table of descriptors of its own.

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/proc.h"
 #include "base/quote.h"
+#include "base/stamp.h"
 #include "trace/call/call.h"
 #include "trace/call/loader.h"
 #include "trace/call/memory.h"
@@ -163,8 +164,7 @@ static bool is_same_file(const char *a, const char *b)
 {
 	struct stat x, y;
 
-	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
-	       x.st_ino == y.st_ino;
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && stat_same_file(&x, &y);
 }
 
 /* The file that the process runs, for callers that do not know it; empty where it has

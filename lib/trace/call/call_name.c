@@ -10,6 +10,7 @@
 #include "base/macros.h"
 #include "base/number.h"
 #include "base/proc.h"
+#include "base/stamp.h"
 #include "trace/call/call.h"
 
 static int look(const struct str *path, struct stat *ret)
@@ -48,7 +49,7 @@ static bool tell_replaced(struct observer *o, const struct stat *st)
 
 	if (look(&o->name2, &replaced) < 0)
 		return false;
-	if (replaced.st_ino == st->st_ino && replaced.st_dev == st->st_dev)
+	if (stat_same_file(&replaced, st))
 		return true;
 	call_tell_change(o, &o->name2, &replaced);
 	return false;

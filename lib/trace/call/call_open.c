@@ -8,6 +8,7 @@
 #include <sys/vfs.h>
 
 #include "base/proc.h"
+#include "base/stamp.h"
 #include "trace/call/call.h"
 #include "trace/call/memory.h"
 
@@ -281,11 +282,6 @@ static bool is_hidden(const struct tracee *t, int64_t fd,
 	       fs.f_type != PROC_SUPER_MAGIC;
 }
 
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 static bool is_known_name(const struct pending *w, const struct str *name)
 {
 	return w->path.len == name->len &&
@@ -294,7 +290,7 @@ static bool is_known_name(const struct pending *w, const struct str *name)
 
 static bool is_asked_for(const struct pending *w, const struct stat *st)
 {
-	return w->path.len && same_file(&w->before, st);
+	return w->path.len && stat_same_file(&w->before, st);
 }
 
 /* The file of a new descriptor, and its name in o->name.  The name in the call is the
@@ -359,7 +355,7 @@ void call_open_done(struct observer *o, struct tracee *t, int64_t fd)
 		existed = true;
 	/* Another file than at the entry, or none was seen there: take its current
 	 * state. */
-	if (same_file(&w->before, &st))
+	if (stat_same_file(&w->before, &st))
 		st = w->before;
 	race_opened(o, &o->name, &st);
 	tell_open(o, t, w->flags, existed ? &st : NULL, &o->name);

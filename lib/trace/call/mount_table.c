@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/stamp.h"
 #include "base/vec.h"
 
 enum { MOUNTINFO_MAX = 64 << 20 }; /* bytes; the kernel allows 100,000 mounts */
@@ -157,7 +158,7 @@ bool mount_same_file(const char *a, const char *b)
 	struct stat sa, sb;
 
 	return lstat(a, &sa) == 0 && lstat(b, &sb) == 0 &&
-	       sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+	       stat_same_file(&sa, &sb);
 }
 
 bool mount_row_name_below(const struct mount_row *old,

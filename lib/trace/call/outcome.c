@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/stamp.h"
 #include "trace/call/call.h"
 
 /* Stamps of files are as coarse as the kernel's tick. */
@@ -26,14 +27,7 @@ static enum found look(const struct str *path, const struct stat *file,
 		return NOTHING;
 	if (lstat(path->data, ret) < 0)
 		return call_must_fail(-errno) ? NOTHING : HIDDEN;
-	return ret->st_ino == file->st_ino && ret->st_dev == file->st_dev ?
-		       THIS_FILE :
-		       ANOTHER;
-}
-
-static enum outcome of(bool done)
-{
-	return done ? OUTCOME_DONE : OUTCOME_NOT_DONE;
+	return stat_same_file(ret, file) ? THIS_FILE : ANOTHER;
 }
 
 static bool is_changed(const struct pending *w, const struct stat *st)
@@ -59,7 +53,7 @@ static enum outcome of_link(const struct pending *w)
 
 	if (now == HIDDEN)
 		return OUTCOME_UNKNOWN;
-	return of(now == THIS_FILE && is_changed(w, &st));
+	return outcome_if(now == THIS_FILE && is_changed(w, &st));
 }
 
 static enum outcome of_symlink(const struct pending *w)
@@ -74,8 +68,8 @@ static enum outcome of_symlink(const struct pending *w)
 	if (now == NOTHING || !is_changed(w, &st))
 		return OUTCOME_NOT_DONE;
 	n = readlink(str_cstr(&w->path2), text, sizeof(text));
-	return of(n >= 0 && (size_t)n == w->path.len &&
-		  memcmp(text, str_cstr(&w->path), (size_t)n) == 0);
+	return outcome_if(n >= 0 && (size_t)n == w->path.len &&
+			  memcmp(text, str_cstr(&w->path), (size_t)n) == 0);
 }
 
 static enum outcome of_unlink(const struct pending *w)
@@ -83,7 +77,7 @@ static enum outcome of_unlink(const struct pending *w)
 	struct stat st;
 	enum found now = look(&w->path, &w->before, &st);
 
-	return now == HIDDEN ? OUTCOME_UNKNOWN : of(now != THIS_FILE);
+	return now == HIDDEN ? OUTCOME_UNKNOWN : outcome_if(now != THIS_FILE);
 }
 
 static enum outcome of_mknod(const struct pending *w)
@@ -93,7 +87,7 @@ static enum outcome of_mknod(const struct pending *w)
 
 	if (now == HIDDEN)
 		return OUTCOME_UNKNOWN;
-	return of(now != NOTHING && is_changed(w, &st));
+	return outcome_if(now != NOTHING && is_changed(w, &st));
 }
 
 static enum outcome of_truncate(const struct pending *w)
@@ -102,7 +96,7 @@ static enum outcome of_truncate(const struct pending *w)
 
 	if (look(&w->path, &w->before, &st) != THIS_FILE)
 		return OUTCOME_UNKNOWN;
-	return of(is_changed(w, &st));
+	return outcome_if(is_changed(w, &st));
 }
 
 static enum outcome of_open(const struct pending *w)
@@ -121,7 +115,7 @@ static enum outcome of_open(const struct pending *w)
 	if (!existed && (w->flags & O_CREAT))
 		return OUTCOME_DONE;
 	if (existed && (w->flags & O_TRUNC))
-		return of(is_changed(w, &st));
+		return outcome_if(is_changed(w, &st));
 	return OUTCOME_UNKNOWN;
 }
 

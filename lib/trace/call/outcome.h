@@ -24,6 +24,11 @@ struct tracee;
 
 enum outcome { OUTCOME_NOT_DONE, OUTCOME_DONE, OUTCOME_UNKNOWN };
 
+static inline enum outcome outcome_if(bool done)
+{
+	return done ? OUTCOME_DONE : OUTCOME_NOT_DONE;
+}
+
 /* The outcome of a call that opens a file or changes a name, by the state of the file
  * system; needs pending.entry_ns.  An open that changes nothing by itself has no
  * visible outcome. */

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
+#include "base/stamp.h"
 
 enum {
 	TRUSTED_NS = 100000000,
@@ -48,11 +49,6 @@ static struct path_cache_file *slot_of(struct path_cache *k, const char *name,
 	return &k->files[(h ^ h >> 16) % PATH_CACHE_SLOTS];
 }
 
-static bool is(const struct str *s, const char *text, size_t len)
-{
-	return s->len == len && memcmp(s->data, text, len) == 0;
-}
-
 /* Does the name lead to the same file as before, unchanged? */
 static bool is_unchanged(const struct path_cache_file *f, const char *name,
 			 struct stat *ret)
@@ -75,8 +71,7 @@ static bool is_same(const struct path_cache_file *f, const char *name,
 		return false;
 	if (strcmp(f->path.data, name) == 0)
 		return true;
-	return stat(name, &st) == 0 && st.st_dev == ret->st_dev &&
-	       st.st_ino == ret->st_ino;
+	return stat(name, &st) == 0 && stat_same_file(&st, ret);
 }
 
 bool path_cache_find(struct path_cache *k, int64_t now_ns,
@@ -88,8 +83,8 @@ bool path_cache_find(struct path_cache *k, int64_t now_ns,
 	if (process_is_elsewhere(t->process) || !is_of_system(name))
 		return false;
 	f = slot_of(k, name, len);
-	if (!is(&f->name, name, len) || now_ns - f->seen_ns >= TRUSTED_NS ||
-	    now_ns < f->seen_ns)
+	if (f->name.len != len || memcmp(f->name.data, name, len) != 0 ||
+	    now_ns - f->seen_ns >= TRUSTED_NS || now_ns < f->seen_ns)
 		return false;
 	if (!is_unchanged(f, name, ret) && !is_same(f, name, ret))
 		return false;

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/proc.h"
+#include "base/stamp.h"
 
 /* A canonical directory in the resolver's pool. */
 struct text {
@@ -100,9 +101,8 @@ bool resolve_is_visible(pid_t tid, int fd, const struct str *path,
 	CLEANUP(str_release) struct str now = STR_INIT;
 	struct stat ours, again;
 
-	if (lstat(str_cstr(path), &ours) < 0 ?
-		    errno == EACCES :
-		    ours.st_dev == st->st_dev && ours.st_ino == st->st_ino)
+	if (lstat(str_cstr(path), &ours) < 0 ? errno == EACCES :
+					       stat_same_file(&ours, st))
 		return true;
 	return resolve_fd(tid, fd, &now, &again) < 0 || now.len != path->len ||
 	       memcmp(now.data, path->data, now.len) != 0;

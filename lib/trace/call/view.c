@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/proc.h"
+#include "base/stamp.h"
 #include "trace/call/resolve.h"
 
 enum {
@@ -255,11 +256,6 @@ static int check_rules(const struct walk *w)
 
 /* ---- names in our own view ---- */
 
-static bool is_same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 static int outer_name(int fd, struct str *out, struct stat *st)
 {
 	struct stat ours;
@@ -272,7 +268,7 @@ static int outer_name(int fd, struct str *out, struct stat *st)
 		return r;
 	if (out->len == 0 || out->data[0] != '/')
 		return -EINVAL;
-	if (lstat(out->data, &ours) == 0 && is_same_file(st, &ours))
+	if (lstat(out->data, &ours) == 0 && stat_same_file(st, &ours))
 		return 0;
 	return st->st_nlink ? -EREMOTE : -ESTALE;
 }
@@ -290,7 +286,7 @@ static int check_last(int dir, const char *last, struct str *out)
 		return 0;
 	if (!is_there)
 		return -EREMOTE;
-	if (is_here && is_same_file(&theirs, &ours))
+	if (is_here && stat_same_file(&theirs, &ours))
 		return 0;
 	fd = openat(dir, last, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? -errno : outer_name(fd, out, &theirs);

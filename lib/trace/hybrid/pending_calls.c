@@ -22,14 +22,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/proc.h"
+#include "base/stamp.h"
 #include "base/vec.h"
 #include "trace/call/outcome.h"
 #include "trace/hybrid/hybrid_internal.h"
-
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
 
 static bool look(const struct str *path, struct stat *ret)
 {
@@ -48,7 +44,7 @@ static int find_descriptor(const struct tracee *t, const struct stat *file)
 	while (dir && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.' &&
 		    fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 &&
-		    same_file(&st, file))
+		    stat_same_file(&st, file))
 			return atoi(entry->d_name);
 	return -1;
 }
@@ -142,7 +138,7 @@ bool pending_call_has_other_root(pid_t tid)
 
 	return stat("/", &ours) == 0 &&
 	       stat(proc_path(tid, "root").text, &theirs) == 0 &&
-	       !same_file(&ours, &theirs);
+	       !stat_same_file(&ours, &theirs);
 }
 
 static bool has_ring(pid_t tid)
@@ -162,11 +158,6 @@ static bool has_ring(pid_t tid)
 	return false;
 }
 
-static enum outcome of(bool done)
-{
-	return done ? OUTCOME_DONE : OUTCOME_NOT_DONE;
-}
-
 static enum outcome outcome_now(const struct tracee *t, int *ret_fd)
 {
 	const struct pending *w = &t->pending;
@@ -183,9 +174,9 @@ static enum outcome outcome_now(const struct tracee *t, int *ret_fd)
 	case CALL_TRUNCATE:
 		return outcome_of(w);
 	case CALL_CHDIR:
-		return of(is_there(t));
+		return outcome_if(is_there(t));
 	case CALL_CHROOT:
-		return of(pending_call_has_other_root(t->tid));
+		return outcome_if(pending_call_has_other_root(t->tid));
 	case CALL_IO_URING:
 		return has_ring(t->tid) ? OUTCOME_DONE : OUTCOME_UNKNOWN;
 	case CALL_HANDLE:
@@ -321,7 +312,7 @@ static bool is_lost(struct hybrid *h, const struct tracee *t, int fd)
 	if (r == -ENOENT)
 		return true;
 	return w->hidden && (!w->before.st_ino || S_ISREG(w->before.st_mode)) &&
-	       (r < 0 || !same_file(&w->before, &st));
+	       (r < 0 || !stat_same_file(&w->before, &st));
 }
 
 void pending_call_result(struct hybrid *h, struct tracee *t, int32_t result)
@@ -405,7 +396,8 @@ static bool is_written_since(const struct pending *w)
 		      (w->flags & O_TRUNC);
 	struct stat st;
 
-	return writes && look(&w->path, &st) && same_file(&st, &w->before) &&
+	return writes && look(&w->path, &st) &&
+	       stat_same_file(&st, &w->before) &&
 	       (st.st_size != w->before.st_size ||
 		!same_time(&st.st_mtim, &w->before.st_mtim));
 }

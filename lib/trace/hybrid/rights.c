@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/proc.h"
+#include "base/stamp.h"
 #include "base/str.h"
 #include "trace/hybrid/hybrid_internal.h"
 
@@ -41,7 +42,7 @@ static bool is_same_namespace(pid_t tid)
 
 	return stat("/proc/self/ns/user", &ours) == 0 &&
 	       stat(proc_path(tid, "ns/user").text, &theirs) == 0 &&
-	       ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev;
+	       stat_same_file(&ours, &theirs);
 }
 
 /* Is an owner, as we see it, mapped in a user namespace?  The second column is also as

@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/proc.h"
+#include "base/stamp.h"
 #include "base/vec.h"
 #include "trace/call/loader.h"
 #include "trace/hybrid/hybrid_internal.h"
@@ -290,8 +291,7 @@ static bool runs_expected(const struct member *m)
 	struct stat st;
 
 	return stat(proc_path(m->pid, "exe").text, &st) == 0 &&
-	       st.st_dev == m->exec_stat.st_dev &&
-	       st.st_ino == m->exec_stat.st_ino;
+	       stat_same_file(&st, &m->exec_stat);
 }
 
 void member_exec_end(struct hybrid *h, struct member *m, pid_t tid)

@@ -1,13 +1,13 @@
 /* relay.c - workers' calls to the coordinator, and its replies back. */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <syslog.h>
 
 #include "agent/agent_internal.h"
 #include "base/byte_order.h"
 #include "base/cleanup.h"
 #include "coord/proto/methods.h"
+#include "rpc/access.h"
 
 enum { MAX_TRAILERS = 8 }; /* of a reply, that are handed on */
 
@@ -44,13 +44,6 @@ static void refuse_full(struct rpc_call *call, const char *sentence)
 	rpc_call_end(call, COORD_RESOURCE_EXHAUSTED, sentence, NULL, 0);
 }
 
-static const char *token_of(const char *authorization)
-{
-	if (strncasecmp(authorization, "bearer ", 7) == 0)
-		authorization += 7;
-	return authorization + strspn(authorization, " ");
-}
-
 /* What the lane must have said before this call.  False without memory. */
 static bool keep_hello(struct errand *e, const char *authorization,
 		       const char *job)
@@ -59,7 +52,7 @@ static bool keep_hello(struct errand *e, const char *authorization,
 
 	if (!authorization && !job)
 		return true;
-	str_adds(&hello, authorization ? token_of(authorization) : "");
+	str_adds(&hello, authorization ? access_token(authorization) : "");
 	str_addc(&hello, '\0');
 	str_adds(&hello, job ? job : "");
 	e->hello_len = hello.len;

@@ -135,8 +135,7 @@ static struct scope *scope_get(struct access *a, const struct scope_key *head,
 
 /* ---- verdicts ---- */
 
-/* "Bearer TOKEN"; the token alone is what frames bring. */
-static const char *token_of(const char *authorization)
+const char *access_token(const char *authorization)
 {
 	if (strncasecmp(authorization, "bearer ", 7) == 0)
 		authorization += 7;
@@ -146,7 +145,7 @@ static const char *token_of(const char *authorization)
 static const struct token *find_token(const struct access *a,
 				      const char *authorization)
 {
-	const char *token = authorization ? token_of(authorization) : "";
+	const char *token = authorization ? access_token(authorization) : "";
 
 	return tokens_find(a->tokens, token, strlen(token));
 }

@@ -62,6 +62,9 @@ enum access_verdict access_check(struct access *a, const char *authorization,
 				 const char *job, struct scope **ret);
 void access_done(struct access *a, struct scope *s);
 
+/* The token in "Bearer TOKEN"; frames bring the token alone. */
+const char *access_token(const char *authorization);
+
 /* A sentence for each verdict. */
 const char *access_sentence(enum access_verdict verdict);
 
