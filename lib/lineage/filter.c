@@ -1,20 +1,19 @@
 /* filter.c - see filter.h.
  *
- * Tables decide.  `places` are absolute directories.  `hidden` and `visible` are
- * runs of path components that may stand anywhere: an installed package is one
- * in every home, container and environment.  A path is
- * walked once, component by component; of all the filters that match, the first
- * in the order of the enum takes the file, so the order of the tables does not
- * matter.
+ * Tables decide.  `places` are absolute directories.  `hidden` and `visible` are runs
+ * of path components at any depth: an installed package looks the same in every home,
+ * container and environment.  A path is walked once, component by component.  Of all
+ * filters that match, the first in the order of the enum takes the file, so the order
+ * of the tables does not matter.
  *
- * Inside the project a name is the user's choice: bin/python_train.py and
- * R/library/ may hold anything.  There only names count that nobody gives by accident
- * (site-packages, node_modules), and evidence: the owner of the options says
- * which directories are environments.
+ * Inside the project a name is the user's choice: bin/python_train.py and R/library/
+ * may hold anything.  There only unmistakable names count (site-packages,
+ * node_modules), and evidence: the owner of the options decides which directories are
+ * environments.
  *
- * What is data stays: downloaded models and data sets (huggingface/hub,
- * huggingface/datasets, torch/hub, keras datasets and models, nltk_data) are
- * inputs even though they lie below ~/.cache. */
+ * Data stays: downloaded models and data sets (huggingface/hub, huggingface/datasets,
+ * torch/hub, keras datasets and models, nltk_data) are inputs although they are below
+ * ~/.cache. */
 #include "lineage/filter.h"
 
 #include <stdint.h>
@@ -104,7 +103,7 @@ static const struct part hidden[] = {
 	{ ".gitconfig", FILTER_GIT },
 	{ ".config/git", FILTER_GIT },
 
-	/* Secrets: nobody wants their digests in a record. */
+	/* Secrets: their digests do not belong in a record. */
 	{ ".aws", FILTER_CREDENTIALS },
 	{ ".azure", FILTER_CREDENTIALS },
 	{ ".boto", FILTER_CREDENTIALS },
@@ -248,8 +247,8 @@ static const struct part outside[] = {
 	{ "go/pkg/mod", FILTER_PACKAGES },
 };
 
-/* Caches of the user's own modules.  Only what was written is noise: whoever
- * reads one, runs it. */
+/* Caches of the user's own modules.  Only written ones are noise: a program that reads
+ * one runs it. */
 static const struct part compiled[] = {
 	{ "__pycache__", FILTER_PACKAGES },
 	{ "*.pyc", FILTER_PACKAGES },
@@ -330,7 +329,7 @@ static bool may_match(const char *p, const char *s, size_t len)
 	return len >= n && memcmp(s + len - n, p + 1, n) == 0;
 }
 
-/* One look at one path. */
+/* The state of one match. */
 struct question {
 	const struct filter_options *options;
 	const char *path;

@@ -1,18 +1,18 @@
 /* filter.h - which files of a run are noise to its reader.
  *
- * A filter never hides a file from the record: it is stored with the filter
- * that took it, counted, and listed on request.  It is not hashed and not shown
- * by default.  Each filter can be switched off; the first that matches, in the
- * order of the enum, takes the file.
+ * A filter never hides a file from the record: the file is stored with the filter that
+ * matched, counted, and listed on request.  It is not hashed and not shown by default.
+ * Each filter can be switched off; the first that matches, in the order of the enum,
+ * takes the file.
  *
- * Files below the project's root are never "system" or "tmp", wherever the
- * project lives, and there a name alone makes few "packages": site-packages,
- * dist-packages, node_modules, conda-meta, renv/library, *.dist-info, *.egg-info
- * and the hidden directories of tools (.tox, .pyenv); else there must be evidence
- * of an environment.  Files in /tmp that the run only read are kept: they came
- * from somewhere.  So are those that a symbolic link of the project leads to: they are
- * results (run/links.h says which links).  So is compiled Python that was read
- * (run/bytecode.h says what becomes of it). */
+ * Files below the project's root are never "system" or "tmp", wherever the project is.
+ * There a name alone makes few "packages": site-packages, dist-packages, node_modules,
+ * conda-meta, renv/library, *.dist-info, *.egg-info and the hidden directories of tools
+ * (.tox, .pyenv); otherwise there must be evidence of an environment.
+ *
+ * Three kinds of files are kept.  Files in /tmp that the run only read: another program
+ * wrote them.  Files that a symbolic link of the project leads to: they are results
+ * (run/links.h describes the links).  Compiled Python that was read (run/bytecode.h). */
 #ifndef ROAR_LINEAGE_FILTER_H
 #define ROAR_LINEAGE_FILTER_H
 
@@ -24,9 +24,9 @@ enum filter_id {
 	FILTER_ROAR, /* .roar/ itself; always on */
 	FILTER_GIT, /* .git/, git's own configuration; always on */
 	FILTER_CREDENTIALS, /* .netrc, .ssh/, .aws/credentials...; always on */
-	FILTER_DEVICES, /* /dev, /proc, /sys: no content; always on */
-	FILTER_SYSTEM, /* /usr, /etc, /lib, ...: the operating system, and what has
-			* bin/, lib/, share/ ... below /opt */
+	FILTER_DEVICES, /* /dev, /proc, /sys: without content; always on */
+	FILTER_SYSTEM, /* /usr, /etc, /lib, ...: the operating system, and
+		        * directories with bin/, lib/, share/ ...  below /opt */
 	FILTER_PACKAGES, /* installed Python, conda, R, node packages; written *.pyc */
 	FILTER_TORCH_CACHE, /* torchinductor, triton and torch extension caches */
 	FILTER_LIBRARY_CACHES, /* ~/.cache/<library>, matplotlib, numba, ... */
@@ -59,7 +59,7 @@ struct filter_options {
  *	"*.log", "wandb/run-*"
  *			relative: at any depth; for files of the project, of
  *			the part below its root
- * A leading "./" and slashes at the end mean nothing. */
+ * A leading "./" and slashes at the end are ignored. */
 
 /* The filter that takes `path`, or FILTER_NONE.  `written`: the run wrote it. */
 enum filter_id filter_match(const struct filter_options *options,

@@ -1,7 +1,8 @@
-/* fold.c - see fold.h.  Each kind of event is one function in the table at the
- * end; what they say about a name goes through read_name() and write_name(). */
+/* fold.c - see fold.h.  Each kind of event is one function in the table at the end;
+ * they change a name through read_name() and write_name(). */
 #include "lineage/fold_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/vec.h"
@@ -53,7 +54,7 @@ static bool is_special(const struct lineage_file *file)
 	       file->ftype == EVENT_FTYPE_SOCKET;
 }
 
-/* Something is at the name, if only because somebody else put it there. */
+/* The name has a file, perhaps made by a process outside the run. */
 static void exists_now(struct name *name)
 {
 	if (!name->gone)
@@ -62,8 +63,8 @@ static void exists_now(struct name *name)
 	name->file.seen &= (uint16_t)~LINEAGE_MOVED_AWAY;
 }
 
-/* The second side of an exchange comes without a stamp; the next event that has
- * one tells what was there before the run. */
+/* The second side of an exchange comes without a stamp; the next event with one shows
+ * the content from before the run. */
 static void learn(struct name *name, const struct event *ev)
 {
 	struct name *source = name_source(name);
@@ -125,17 +126,17 @@ void fold_note_write(struct fold *fold, struct lineage_file *file, int32_t pid)
 	file->writer = pid;
 }
 
-/* Was the content written while the run lasted?  The time of the last status change
- * does not tell: the run may have renamed the file or changed its mode. */
+/* Was the content written during the run?  The time of the last status change does not
+ * show it: the run may have renamed the file or changed its mode. */
 static bool is_of_this_time(const struct fold *fold, const struct stamp *s)
 {
 	return stamp_exists(s) && content_is_racy(s, fold->start_ns);
 }
 
-/* Events of processes that change the same names at the same time may come in
- * another order than the kernel's.  Content that the run made can then be read before
- * the event that puts it there, and looks like an input.  Somebody outside the run
- * may have put it there as well: nobody can tell which. */
+/* Events of processes that change the same names at the same time may come in another
+ * order than the kernel's.  Content that the run made can then be read before the event
+ * that puts it there, and looks like an input.  A process outside the run may have put
+ * it there as well: the two cases cannot be distinguished. */
 void fold_check_order(struct fold *fold, const struct lineage_file *file,
 		      const struct event *ev)
 {
@@ -182,8 +183,8 @@ static int read_prior(struct fold *fold, struct name *name, struct name *at,
 		file->seen |= LINEAGE_UNSTABLE;
 	if (again)
 		return 0;
-	/* A name the run itself had made and lost again: what it reads now is
-	 * somebody else's. */
+	/* A name that the run had made and removed again: the file read now is from
+	 * outside the run. */
 	if (!stamp_exists(&file->first)) {
 		file->first = ev->before;
 		file->first_ns = ev->time_ns;
@@ -228,8 +229,8 @@ static int write_name(struct fold *fold, struct name *name, unsigned seen,
 
 	if (!(seen & LINEAGE_CREATED))
 		r = inodes_write(fold, name, &ev->before);
-	/* Other names of that content must be looked at again.  Where a file was
-	 * created, nothing from before the run was opened. */
+	/* Other names of that content must be checked again.  Where a file was created,
+	 * nothing from before the run was opened. */
 	if ((!file->own || name->prior) && !(seen & LINEAGE_CREATED))
 		name_source(name)->written = 1;
 	file->seen |= (uint16_t)seen;
@@ -440,6 +441,7 @@ int fold_add_found(struct fold *fold, const char *path, enum event_ftype ftype,
 	uint16_t seen;
 	bool was_gone;
 
+	assert(path[0] == '/');
 	fold->at = mounts_place(fold, path, strlen(path)).layer;
 	name = names_find(fold, path, strlen(path));
 	seen = name ? name->file.seen : 0;
@@ -451,7 +453,7 @@ int fold_add_found(struct fold *fold, const char *path, enum event_ftype ftype,
 		fold_add_gap(fold, EVENT_GAP_MEMORY, "");
 		return -ENOMEM;
 	}
-	/* It came with no directory: somebody else put it there. */
+	/* It did not come with a directory: a process outside the run put it there. */
 	if (was_gone && !name->file.own) {
 		name->file.seen = seen;
 		name->gone = 1;
@@ -467,6 +469,7 @@ int fold_add_implied(struct fold *fold, const char *path,
 			    .before = *stamp };
 	struct name *name;
 
+	assert(path[0] == '/');
 	fold->at = mounts_place(fold, path, strlen(path)).layer;
 	name = fold_name(fold, &ev, path, strlen(path));
 	if (!name) {

@@ -1,17 +1,17 @@
 /* fold.h - from events to facts about files.
  *
- * The fold reads events in order and keeps, per name, what the run did with the
- * content behind it.  It does no I/O and does not know which tracer spoke: the
- * same events give the same facts, live or replayed from a journal.
+ * The fold reads events in order and keeps, per name, what the run did with the content
+ * of that name.  It does no I/O and does not depend on the tracer: the same events give
+ * the same facts, live or replayed from a journal.
  *
- * The one idea: a name is `own` from the moment the run placed content there
- * (created, truncated, wrote, renamed or linked something to it) until it is
- * removed.  Reading a name that is not own is reading prior content: an input.
- * Reading an own name is reading what the run made: an intermediate.
+ * The one idea: a name is `own` from the moment the run placed content there (created,
+ * truncated, wrote, renamed or linked a file to it) until it is removed.  Reading a
+ * name that is not own is reading prior content: an input.  Reading an own name is
+ * reading what the run made: an intermediate.
  *
- * Opening for writing alone does not prove a change; lineage_roles() decides at
- * the end, with the file's stamp after the run.  A rename of a directory moves
- * every known name below it.
+ * Opening for writing alone does not prove a change; lineage_roles() decides at the
+ * end, with the file's stamp after the run.  A rename of a directory moves every known
+ * name below it.
  *
  * What each event does:
  *	OPEN read		prior -> input, own -> intermediate
@@ -21,27 +21,27 @@
  *	RENAME			new name is own and remembers where it came from;
  *				prior content read later counts for the old name
  *	LINK, SYMLINK		new name is own
- *	UNLINK			name is gone; what is created later starts anew
+ *	UNLINK			name is gone; a file created later starts anew
  *	TRUNCATE		own
  *	MOUNT, UNMOUNT		names below are other files: see mounts.c
  *	FORK, EXEC, EXIT	the process table
  *	GAP			the reasons of the verdict
  *
- * Names are what counts.  Content from before the run that was moved or linked
- * keeps counting for the name it had before the run, through any number of
- * renames; so does a name first seen below a directory that the run had moved.
- * A file may have several names: a write through one marks the other, where it
- * is known, as opened for writing, and its stamp decides at the end.  A name
- * opened for writing whose content has another size, inode or mtime when it is
- * read again was written by the run: it is own from then on.
+ * Facts belong to names.  Content from before the run that was moved or linked keeps
+ * counting for the name it had before the run, through any number of renames; so does a
+ * name first seen below a directory that the run had moved.  A file may have several
+ * names: a write through one marks the other, where it is known, as opened for writing,
+ * and its stamp decides at the end.  A name opened for writing whose content has
+ * another size, inode or mtime when it is read again was written by the run: it is own
+ * from then on.
  *
- * Processes that change the same names at the same time may be told of in another
- * order than the kernel's.  Content that was written during the run, read at a name as
- * if from before the run, and put at that same name by the run, is therefore a gap.
+ * Events of processes that change the same names at the same time may arrive in another
+ * order than the kernel's.  So it is a gap if content was written during the run, read
+ * at a name as if from before the run, and put at that same name by the run.
  *
- * Directories are ignored.  Devices, FIFOs and sockets are kept as such: they
- * have no content to identify.  A fold belongs to one thread; everything it
- * returns lives until fold_free().  About 200 bytes a file. */
+ * Directories are ignored.  Devices, FIFOs and sockets are kept as such: they have no
+ * content to identify.  A fold belongs to one thread; everything it returns lives until
+ * fold_free().  It takes about 200 bytes per file. */
 #ifndef ROAR_LINEAGE_FOLD_H
 #define ROAR_LINEAGE_FOLD_H
 
@@ -65,16 +65,17 @@ enum lineage_seen {
 	LINEAGE_RENAMED_TO = 1 << 5,
 	LINEAGE_LINKED_TO = 1 << 6, /* hard link or symlink made here */
 	LINEAGE_REMOVED = 1 << 7, /* unlinked or replaced at some time */
-	LINEAGE_MOVED_AWAY = 1 << 8, /* the current content went elsewhere */
+	LINEAGE_MOVED_AWAY = 1 << 8, /* the current content was moved to another
+				      * name */
 	LINEAGE_EXECUTED = 1 << 9,
-	LINEAGE_INHERITED = 1 << 10, /* the descriptor came from outside */
+	LINEAGE_INHERITED = 1 << 10, /* the command inherited the descriptor */
 	LINEAGE_UNSTABLE = 1 << 11, /* prior content changed between reads */
-	LINEAGE_LINKED_FROM = 1 << 15, /* it got another name */
-	/* Set in records, by what lineage_is_prior() says of an output: */
+	LINEAGE_LINKED_FROM = 1 << 15, /* it was linked to another name */
+	/* Set in records, from lineage_is_prior() of an output: */
 	LINEAGE_PRIOR = 1 << 12, /* renamed or linked here from before the run */
-	/* Not opened: another file that was read stands for it (`origin`). */
+	/* Not opened: reading another file implies it (`origin`). */
 	LINEAGE_IMPLIED = 1 << 13,
-	/* Set in records, by what lineage_is_fresh() says of an output: */
+	/* Set in records, from lineage_is_fresh() of an output: */
 	LINEAGE_FRESH = 1 << 14, /* made by the run, name and content */
 };
 
@@ -84,26 +85,28 @@ struct lineage_file {
 	uint16_t seen; /* enum lineage_seen */
 	uint8_t ftype; /* enum event_ftype at first sight */
 	bool own : 1; /* the current content was put there by the run */
-	bool restless : 1; /* it may change while its stamp does not: opened for
-			    * reading and writing, so that it may be mapped, or
-			    * linked to another name; goes where it goes */
-	uint8_t n_writers : 6; /* opened for writing by the run less closes;
-				* LINEAGE_WRITERS_MAX: not known any more */
+	bool restless : 1; /* the content may change while its stamp does not:
+			    * opened for reading and writing, so that it may be
+			    * mapped, or linked to another name; moves with the
+			    * content */
+	uint8_t n_writers : 6; /* opens for writing by the run minus closes;
+			        * LINEAGE_WRITERS_MAX: unknown */
 	struct stamp first; /* content at first sight; ino 0: no file */
 	int64_t first_ns; /* when it was first opened for writing, or read */
-	uint32_t read_order; /* ordinal of the first read among events, 0 never */
+	uint32_t read_order; /* ordinal of the first read among events, 0:
+			      * never */
 	uint32_t write_order; /* ordinal of the first write */
 	int32_t reader; /* pid of the first reader, 0 none */
 	int32_t writer; /* pid of the first writer */
 	struct lineage_file *origin; /* RENAMED_TO, LINKED_TO: the name that the
 				      * content had before; one step, no chain.
 				      * IMPLIED: what was read instead */
-	void *user; /* the owner of the fold may hang something here */
+	void *user; /* for the owner of the fold */
 };
 
 enum { LINEAGE_WRITERS_MAX = 63 };
 
-/* What a file was to the run; several may hold. */
+/* The role of a file in the run; several may apply. */
 enum lineage_role {
 	LINEAGE_INPUT = 1 << 0,
 	LINEAGE_OUTPUT = 1 << 1,
@@ -127,7 +130,7 @@ struct lineage_gap {
 	uint32_t count; /* how often */
 };
 
-/* What fold_add() found worth acting on at once. */
+/* What fold_add() reports for immediate action. */
 enum fold_news {
 	FOLD_NOTHING,
 	FOLD_INPUT, /* `file` has just become an input: hash it soon */
@@ -139,8 +142,9 @@ enum fold_news {
 struct fold_change {
 	enum fold_news news;
 	struct lineage_file *file;
-	struct lineage_file *at; /* the name its content has now: `file`, but for
-				  * an input that the run had moved before */
+	struct lineage_file *at; /* the current name of its content: `file`,
+				  * except for an input that the run had moved
+				  * before */
 };
 
 int fold_new(struct fold **ret_fold);
@@ -151,13 +155,12 @@ DEFINE_CLEANUP(struct fold *, fold_free)
 int fold_add(struct fold *fold, const struct event *ev,
 	     struct fold_change *ret_change);
 
-/* A name was found after the run, below a directory that was renamed.  Unless an
- * event told that something is there, it becomes what a rename of its own would have
- * made it. */
+/* A name was found after the run, below a directory that was renamed.  Unless an event
+ * reported a file there, it becomes what a rename of its own would have made it. */
 int fold_add_found(struct fold *fold, const char *path, enum event_ftype ftype,
 		   const struct stamp *stamp);
 
-/* `path`, of which no event told, was read as well when `via` was, which proves
+/* `path`, for which there was no event, was read as well when `via` was, which proves
  * its content: it becomes an input. */
 int fold_add_implied(struct fold *fold, const char *path,
 		     const struct stamp *stamp, const struct lineage_file *via);
@@ -166,19 +169,19 @@ int fold_add_implied(struct fold *fold, const char *path,
  * once; at most 64 different details are kept per code. */
 void fold_add_gap(struct fold *fold, int code, const char *detail);
 
-/* The file that is seen under that name; NULL when it was never seen. */
+/* The file of that name; NULL when it was never seen. */
 struct lineage_file *fold_find(const struct fold *fold, const char *path);
 
-/* One of the names that the file of this stamp had before the run, if the run has read,
- * written in place or linked it; NULL otherwise.  That name may be gone. */
+/* A name that the file of this stamp had before the run, if the run has read it,
+ * written it in place or linked it; NULL otherwise.  That name may be gone. */
 struct lineage_file *fold_find_inode(const struct fold *fold,
 				     const struct stamp *stamp);
 
-/* Is a file to be seen at its path?  A path may be that of several files: of one in
- * a directory and of another in what was mounted there. */
+/* Is a file visible at its path?  Several files may have one path: one in a directory
+ * and another in a file system mounted there. */
 enum fold_sight {
 	FOLD_SHOWN,
-	FOLD_COVERED, /* it is there, below a mount */
+	FOLD_COVERED, /* it exists, below a mount */
 	FOLD_UNMOUNTED, /* its file system is not mounted there any more */
 };
 
@@ -192,31 +195,31 @@ const struct lineage_process *fold_processes(const struct fold *fold,
 					     size_t *ret_n);
 const struct lineage_gap *fold_gaps(const struct fold *fold, size_t *ret_n);
 
-/* Bytes the fold has allocated. */
+/* Bytes that the fold has allocated. */
 size_t fold_memory(const struct fold *fold);
 
-/* The roles of a file, given its stamp after the run (ino 0: it is gone).
+/* The roles of a file, given its stamp after the run (ino 0: the file is gone).
  *
- * Written means: created, truncated, renamed to, linked to, or opened for
- * writing with another stamp than before (or a stamp too young to tell).
+ * Written means: created, truncated, renamed to, linked to, or opened for writing with
+ * another stamp than before (or a stamp too young to decide).
  *	input		prior content was read
  *	output		written and it exists
  *	temporary	written and gone, unless its content moved to another name
  *	intermediate	written and read again
  *	touched		opened for writing, not written, not an input, exists
- * What was moved away and came home as it was is not written.
- * None at all: the name was only passed through, or removed unread. */
+ * A file that was moved away and back unchanged is not written.  No role at all: the
+ * name was only temporary on the way of a rename, or removed unread. */
 unsigned lineage_roles(const struct lineage_file *file,
 		       const struct stamp *after);
 
-/* Is what the name has after the run content from before it, which the run only
+/* Is the content of the name after the run content from before it, which the run only
  * renamed or linked there from `origin`? */
 bool lineage_is_prior(const struct lineage_file *file,
 		      const struct stamp *after);
 
-/* Was nothing seen at the name before the run put its own content there: created,
- * or written under another new name and renamed or linked here?  A rename does not
- * tell what it replaced; that is then not known. */
+/* Did the name have no content before the run put its own there: created, or written
+ * under another new name and renamed or linked here?  A rename does not report what it
+ * replaced; then the answer is unknown. */
 bool lineage_is_fresh(const struct lineage_file *file,
 		      const struct stamp *after);
 

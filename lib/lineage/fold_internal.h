@@ -18,17 +18,17 @@
 
 enum { NAMES_MAX = (1 << 28) - 1 };
 
-/* A name, and what only the fold needs to know of it. */
+/* A name, with the fields that only the fold uses. */
 struct name {
 	struct lineage_file file; /* first, so that a file is its name */
 	uint32_t next; /* ordinal + 1 of the next name in its directory */
 	uint32_t ordinal : 28; /* place in fold.files */
-	uint32_t gone : 1; /* nothing is there now */
+	uint32_t gone : 1; /* no file has the name now */
 	uint32_t prior : 1; /* own, but the content is from before the run: see
 			     * name_source() */
-	uint32_t written : 1; /* what was here before the run was opened for
+	uint32_t written : 1; /* the content from before the run was opened for
 			       * writing, maybe through another name */
-	uint32_t closed : 1; /* FOLD_CLOSED was told, a hash may exist */
+	uint32_t closed : 1; /* FOLD_CLOSED was reported, a hash may exist */
 };
 
 _Static_assert(sizeof(struct name) <= 104, "about 200 bytes a file in all");
@@ -52,8 +52,9 @@ struct layer {
 	struct map moves; /* directory -> latest struct move into it */
 	struct layer *next; /* of all layers */
 	uint64_t dev; /* its file system; 0 unknown */
-	const char *upper; /* overlay: where its files are written to; or NULL */
-	uint32_t n_mounts; /* that show it; the first layer has one more */
+	const char *upper; /* overlay: the directory to which its files are
+			    * written; or NULL */
+	uint32_t n_mounts; /* mounts that show it; the first layer has one more */
 };
 
 struct fold {
@@ -64,19 +65,19 @@ struct fold {
 	struct name *chunk; /* names allocated ahead */
 	size_t chunk_left;
 	struct index by_inode; /* see inodes.c */
-	struct layer first; /* the names of the world before any mount */
+	struct layer first; /* the names before any mount */
 	struct layer *at; /* the layer that the current event is about */
 	struct mounted *mounts; /* made by the run, newest first */
-	struct event *placed; /* an event with the names it has in its layer */
+	struct event *placed; /* an event with the names of its layer */
 	uint64_t n_moves;
 	struct lineage_process *processes;
 	size_t n_processes, cap_processes;
 	struct index by_pid;
 	size_t command_bytes; /* text of command lines so far */
 	struct lineage_gap *gaps;
-	size_t n_gaps, cap_gaps; /* one slot more than n_gaps is kept free */
-	int64_t start_ns; /* time of the first event; 0: none has come */
-	uint32_t n_events; /* stays at its maximum when it gets there */
+	size_t n_gaps, cap_gaps; /* one more slot than n_gaps is kept free */
+	int64_t start_ns; /* time of the first event; 0: none yet */
+	uint32_t n_events; /* saturates at its maximum */
 };
 
 static inline struct name *name_of(struct lineage_file *file)
@@ -84,15 +85,15 @@ static inline struct name *name_of(struct lineage_file *file)
 	return (struct name *)file;
 }
 
-/* The name that content counts for when it is read as an input: the one it had
- * before the run, which is the name itself when it was moved away and back. */
+/* The name for which content counts when it is read as an input: the one it had before
+ * the run, which is the name itself when it was moved away and back. */
 static inline struct name *name_source(struct name *name)
 {
 	return name->prior && name->file.origin ? name_of(name->file.origin) :
 						  name;
 }
 
-/* Nothing is there any more; `seen` says how it went. */
+/* The name has no file any more; `seen` says why. */
 static inline void name_leave(struct name *name, unsigned seen)
 {
 	name->file.seen |= (uint16_t)seen;
@@ -104,8 +105,8 @@ static inline void name_leave(struct name *name, unsigned seen)
 	name->gone = 1;
 }
 
-/* Do these two stamps tell of different content?  The time of the last status
- * change is left out on purpose: chmod, rename and link change it. */
+/* Do these two stamps show different content?  The time of the last status change is
+ * left out on purpose: chmod, rename and link change it. */
 static inline bool content_differs(const struct stamp *a, const struct stamp *b)
 {
 	return stamp_exists(a) && stamp_exists(b) &&
@@ -113,7 +114,7 @@ static inline bool content_differs(const struct stamp *a, const struct stamp *b)
 		a->mtime_ns != b->mtime_ns);
 }
 
-/* Could content have changed after `taken_ns` and content_differs() not show it? */
+/* Could content have changed after `taken_ns` without content_differs() showing it? */
 static inline bool content_is_racy(const struct stamp *s, int64_t taken_ns)
 {
 	struct stamp content = *s;
@@ -128,10 +129,10 @@ static inline bool content_is_racy(const struct stamp *s, int64_t taken_ns)
 struct name *names_find_in(const struct fold *fold, const struct layer *layer,
 			   const char *path, size_t len);
 
-/* All of these are about the names of one layer, fold->at. */
+/* The following functions act on the names of one layer, fold->at. */
 struct name *names_find(const struct fold *fold, const char *path, size_t len);
 
-/* The name, added when it is new.  NULL without memory. */
+/* The name, added when it is new.  NULL when out of memory. */
 struct name *names_get(struct fold *fold, const char *path, size_t len,
 		       bool *ret_new);
 
@@ -144,18 +145,18 @@ int names_below(const struct fold *fold, const struct dir *top,
 
 /* ---- fold.c ---- */
 
-/* The name an event says existed, with what it was before the run. */
+/* The name that an event mentions, with its state before the run. */
 struct name *fold_name(struct fold *fold, const struct event *ev,
 		       const char *path, size_t len);
 
 /* Has the run changed content that it only opened for writing? */
 void fold_settle(struct name *name, const struct stamp *now);
 
-/* Remembers who wrote a name first. */
+/* Remembers the first writer of a name. */
 void fold_note_write(struct fold *fold, struct lineage_file *file, int32_t pid);
 
-/* The run put content at a name, or read content there that it had not put: do both
- * fit together?  If not, adds a gap. */
+/* The run put content at a name, or read content there that it had not put: are both
+ * consistent?  If not, adds a gap. */
 void fold_check_order(struct fold *fold, const struct lineage_file *file,
 		      const struct event *ev);
 
@@ -169,7 +170,7 @@ int moves_rename(struct fold *fold, const struct event *ev,
 int moves_link(struct fold *fold, const struct event *ev,
 	       struct fold_change *change);
 
-/* A directory was removed: what is found there later never came by a move. */
+/* A directory was removed: a name found there later did not come by a move. */
 int moves_rmdir(struct fold *fold, const char *path, size_t len);
 
 /* A name seen for the first time: did it come with a directory?  Then it is
@@ -177,8 +178,8 @@ int moves_rmdir(struct fold *fold, const char *path, size_t len);
 int moves_trace_back(struct fold *fold, struct name *name,
 		     const struct event *ev);
 
-/* The names below `from` in the layer `source` are at `to` in fold->at now.  With
- * `own_only`, names that the run has put nothing at stay behind. */
+/* Moves the names below `from` in the layer `source` to `to` in fold->at.  With
+ * `own_only`, names at which the run has put nothing stay. */
 int moves_carry_below(struct fold *fold, struct layer *source, const char *from,
 		      const char *to, bool own_only, const struct event *ev);
 
@@ -189,10 +190,10 @@ int mounts_mount(struct fold *fold, const struct event *ev,
 int mounts_unmount(struct fold *fold, const struct event *ev,
 		   struct fold_change *change);
 
-/* Which tree is seen at a path, and the name it has there. */
+/* The tree that is visible at a path, and the name in it. */
 struct placed {
 	struct layer *layer;
-	const char *target; /* what stands for the first `skip` bytes */
+	const char *target; /* replaces the first `skip` bytes */
 	uint32_t target_len;
 	uint32_t skip;
 };
@@ -200,7 +201,8 @@ struct placed {
 struct placed mounts_place(const struct fold *fold, const char *path,
 			   size_t len);
 
-/* The event as its layer, which becomes fold->at, has it.  NULL without memory. */
+/* The event with the names of its layer, which becomes fold->at.  NULL when out of
+ * memory. */
 const struct event *mounts_translate(struct fold *fold, const struct event *ev);
 
 /* ---- inodes.c ---- */
@@ -212,8 +214,8 @@ int inodes_note(struct fold *fold, struct name *name);
 int inodes_write(struct fold *fold, struct name *name,
 		 const struct stamp *before);
 
-/* Did the run change the file behind `name` through another name?  Then the
- * name is made own. */
+/* Did the run change the file of `name` through another name?  Then the name is made
+ * own. */
 void inodes_read(struct fold *fold, struct name *name,
 		 const struct stamp *before);
 

@@ -12,11 +12,11 @@
 enum {
 	DETAILS_MAX = 64, /* different details kept per code */
 	DETAIL_LEN_MAX = 1024,
-	CODES_END = 64, /* larger codes are no codes */
+	CODES_END = 64, /* larger codes are invalid */
 };
 
-/* The entry for that reason.  When its code has enough details, the entry
- * without detail stands for all others. */
+/* The entry for that reason.  When its code has enough details, the entry without
+ * detail counts all others. */
 static struct lineage_gap *find(struct fold *fold, int code, const char *detail,
 				size_t len, size_t *ret_details)
 {

@@ -300,8 +300,8 @@ static enum graph_state artifact_state(const struct graph *g, uint32_t maker,
 	return step->stale ? GRAPH_STALE : GRAPH_ACTIVE;
 }
 
-/* Nobody is a consumer of what it made itself: a step that goes on from its
- * own earlier output reads from itself. */
+/* A step is not a consumer of its own output: a step that continues from its earlier
+ * output reads from itself. */
 static uint32_t without(uint32_t *list, uint32_t n, uint32_t node)
 {
 	uint32_t kept = 0;

@@ -1,6 +1,7 @@
 /* graph_index.c - see graph_internal.h */
 #include "lineage/graph_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* The number of a key, given out in the order of first sight.  Values of a map
@@ -289,7 +290,7 @@ static const struct row *first_sight(const struct graph *g,
 	return &g->rows[g->pair_row[row->pair]];
 }
 
-/* What the times say of `row` being made from what `made` is. */
+/* Do the times allow that `row` was made from `made`? */
 enum fit { FIT_NEVER, FIT_UNKNOWN, FIT_WELL };
 
 static enum fit fit_times(const struct graph *g, const struct row *row,
@@ -410,10 +411,12 @@ uint32_t graph_maker(const struct graph *g, const struct graph_file *file)
 
 uint32_t graph_written(const struct graph *g, uint32_t path, uint32_t job)
 {
-	uint32_t at = lower_bound(g, &g->by_path, path, job);
-	uint32_t row = at < g->by_path.start[path + 1] ? g->by_path.items[at] :
-							 GRAPH_NONE;
+	uint32_t at, row;
 
+	assert(path < g->n_paths && job < g->n_jobs);
+	at = lower_bound(g, &g->by_path, path, job);
+	row = at < g->by_path.start[path + 1] ? g->by_path.items[at] :
+						GRAPH_NONE;
 	return row != GRAPH_NONE && g->rows[row].job == job ? row : GRAPH_NONE;
 }
 

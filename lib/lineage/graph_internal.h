@@ -1,10 +1,9 @@
 /* graph_internal.h - numbers instead of names.
  *
- * Everything gets a dense number: jobs, steps, rows (files of known jobs, in
- * the order of their jobs), paths, contents and (path, content) pairs.  A group
- * lists the output rows of one such number in the order of their jobs, so the
- * questions of the graph ("who wrote this content last before job J?") are a
- * binary search in one group. */
+ * Everything gets a dense number: jobs, steps, rows (files of known jobs, in the order
+ * of their jobs), paths, contents and (path, content) pairs.  A group lists the output
+ * rows of one such number in the order of their jobs.  So a question of the graph
+ * ("which job wrote this content last before job J?") is a binary search in one group. */
 #ifndef ROAR_LINEAGE_GRAPH_INTERNAL_H
 #define ROAR_LINEAGE_GRAPH_INTERNAL_H
 
@@ -25,8 +24,8 @@ struct groups {
 	uint32_t n;
 	uint32_t *start;
 	uint32_t *items;
-	/* Per item: 1 + the place of the last item before it, in the same
-	 * group, that belongs to another step; 0: none. */
+	/* Per item: 1 + the index of the last item before it, in the same group, that
+	 * belongs to another step; 0: none. */
 	uint32_t *other;
 };
 
@@ -71,9 +70,9 @@ int graph_group(struct graph *g, const uint32_t *keys, const uint32_t *values,
 /* How a producer was found. */
 enum link { LINK_NONE, LINK_CONTENT, LINK_PATH };
 
-/* The output row that made what `row` read.  `other_step`: only jobs of other
- * steps are producers, and a path is enough; else other jobs, and a path is
- * enough only where content is unknown. */
+/* The output row that produced what `row` read.  `other_step`: only jobs of other steps
+ * are producers, and a path is enough; else all other jobs, and a path is enough only
+ * where content is unknown. */
 enum link graph_producer(const struct graph *g, const struct row *row,
 			 bool other_step, uint32_t *ret_row);
 

@@ -1,6 +1,7 @@
 /* index.c - see index.h.  Linear probing at a load of at most 3/4. */
 #include "lineage/index.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -58,6 +59,7 @@ static int grow(struct index *ix)
 
 int index_add(struct index *ix, uint32_t hash, uint32_t ordinal)
 {
+	assert(ordinal < UINT32_MAX);
 	if ((ix->count + 1) * 4 > ix->n_slots * 3 && grow(ix) < 0)
 		return -ENOMEM;
 	put(ix, hash, ordinal + 1);

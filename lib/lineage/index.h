@@ -1,8 +1,8 @@
 /* index.h - a hash table of ordinals.
  *
- * The things live in an array of their owner; the table keeps, per thing, its
- * hash and its place in that array: eight bytes a slot, where a map of pointers
- * needs twenty-four.  Comparing keys is the caller's part:
+ * The elements are in an array of their owner.  The table keeps the hash and the array
+ * index of each: eight bytes a slot, where a map of pointers needs twenty-four.  The
+ * caller compares the keys:
  *
  *	size_t pos = 0;
  *	uint32_t *at;

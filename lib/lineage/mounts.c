@@ -1,17 +1,17 @@
 /* mounts.c - names that mean other files after a mount.
  *
- * A mount covers the names below its mount point.  What is there from then on has
- * the same paths but is other files: a layer of names of its own, until the mount is
- * taken away and the names mean again what they meant before.  A bind mount has no
- * layer: its names are those that the files have elsewhere, and every event is told
- * by them, so what was written through a bind mount is found when that is gone.
+ * A mount covers the names below its mount point.  From then on the same paths are
+ * other files: a layer of names of its own, until the mount is removed and the names
+ * have their former meaning again.  A bind mount has no layer: its names are those that
+ * the files have elsewhere, and every event is translated to them.  So a file written
+ * through a bind mount is found when that is gone.
  *
  *	path of an event ──▶ newest mount above it ──▶ layer, and the name there
  *
- * When nothing shows a layer any more, its names are gone: what the run wrote there
- * was temporary.  An overlay is different, its files are in the upper directory then.
- * A file system of a device may be mounted once more.  Whether it is the same one
- * nobody knows (images come and go by one loop device), so that is a gap. */
+ * When no mount shows a layer any more, its names are gone: what the run wrote there
+ * was temporary.  An overlay is different: its files are in the upper directory then.
+ * A file system of a device may be mounted once more.  It is unknown whether it is the
+ * same one (several images may use one loop device), so that is a gap. */
 #include "lineage/fold_internal.h"
 
 #include <string.h>
@@ -367,8 +367,8 @@ static bool has_own_below(struct fold *fold, struct layer *layer,
 	return f && (f->own || f->seen & changed);
 }
 
-/* A mount from before the run is gone, and what it covered is seen.  Where the files
- * that the run put there are now nobody knows: with the mount, or on a device, or in
+/* A mount from before the run is gone, and what it covered is visible.  It is unknown
+ * where the files are now that the run put there: with the mount, on a device, or in
  * the upper directory of an overlay. */
 static int uncover(struct fold *fold, const struct event *ev)
 {

@@ -1,16 +1,16 @@
 /* moves.c - renames and links: content that changes its name.
  *
- * Every name that moves leaves in one step (depart) and is put down in another
- * (arrive), so that an exchange, where each side is the other's target, needs
- * no special case.  What arrives is own; if it is content from before the run,
- * it keeps pointing at the name it had then, however often it moves.
+ * Every name that moves leaves in one step (depart) and is placed in another (arrive),
+ * so that an exchange, where each side is the other's target, needs no special case.
+ * Content that arrives is own; if it is from before the run, it keeps pointing at the
+ * name it had then, however often it moves.
  *
- * Renaming a directory moves the known names below it at once.  It also moves
- * names nobody has seen yet.  For these each directory keeps the history of
- * moves into it, newest first; when a name is seen for the first time, the
- * moves of its parents are undone backwards in time until its old name is
- * found.  A directory that is moved away or removed gets an entry without a
- * source: what is found there later did not come by an earlier move. */
+ * Renaming a directory moves the known names below it at once.  It also moves names
+ * that were not seen yet.  For these each directory keeps the history of moves into it,
+ * newest first.  When a name is seen for the first time, the moves of its parents are
+ * undone backwards in time until its old name is found.  A directory that is moved away
+ * or removed gets an entry without a source: a name found there later did not come by
+ * an earlier move. */
 #include "lineage/fold_internal.h"
 
 #include <string.h>
@@ -18,8 +18,8 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-/* How much history is undone for one name.  More moves than that of one
- * directory are nobody's pipeline; the name then counts as it is. */
+/* How much history is undone for one name.  No real pipeline moves one directory more
+ * often; the name then counts as it is. */
 enum { UNDO_MAX = 64, LOOK_MAX = 4096 };
 
 struct move {
@@ -63,7 +63,7 @@ static struct cargo depart(struct name *name)
 	return cargo;
 }
 
-/* Puts content down at a name.  `seen` says how it came. */
+/* Places content at a name.  `seen` is the way it came. */
 static int arrive(struct fold *fold, const struct cargo *cargo, unsigned seen,
 		  const char *path, size_t len, const struct event *ev,
 		  struct fold_change *change)
@@ -286,8 +286,8 @@ static int load_name(struct fold *fold, const struct event *ev,
 	return 0;
 }
 
-/* The other side of an exchange: what the event says it is or, where it does not
- * know, a directory if names are known below it, else a file. */
+/* The other side of an exchange: as in the event or, where that is unknown, a directory
+ * if names are known below it, else a file. */
 static int load_other(struct fold *fold, const struct event *ev,
 		      struct cargo **cargo, size_t *n, size_t *cap)
 {
@@ -443,8 +443,8 @@ int moves_carry_below(struct fold *fold, struct layer *source, const char *from,
 
 /* ---- links ---- */
 
-/* What a file with several names holds can be changed through each of them; and of
- * one that had none (O_TMPFILE) nobody knows how it was opened. */
+/* The content of a file with several names can be changed through each of them; and it
+ * is unknown how a file without one (O_TMPFILE) was opened. */
 static void make_restless(struct cargo *cargo)
 {
 	cargo->restless = true;
@@ -479,8 +479,8 @@ int moves_link(struct fold *fold, const struct event *ev,
 			return -ENOMEM;
 		cargo = load(name);
 	}
-	/* A linked file stays where it is: a hash of the old name says nothing
-	 * about writes through the new one. */
+	/* A linked file keeps its name: a hash of the old name does not cover writes
+	 * through the new one. */
 	cargo.closed = false;
 	make_restless(&cargo);
 	return arrive(fold, &cargo, LINEAGE_LINKED_TO, event_path2(ev),

@@ -5,6 +5,7 @@
  * that the rename of a directory visits what is below it and nothing else. */
 #include "lineage/fold_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/vec.h"
@@ -143,8 +144,10 @@ static struct name *add(struct fold *fold, const char *path, size_t len)
 struct name *names_get(struct fold *fold, const char *path, size_t len,
 		       bool *ret_new)
 {
-	struct name *name = names_find(fold, path, len);
+	struct name *name;
 
+	assert(fold->at);
+	name = names_find(fold, path, len);
 	*ret_new = !name;
 	return name ? name : add(fold, path, len);
 }

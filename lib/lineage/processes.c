@@ -1,8 +1,8 @@
 /* processes.c - the process table of a run.
  *
- * One entry per process, in the order they were first seen; a pid that comes
- * again after its process ended is a new process.  The table is bounded: what
- * does not fit is told as a gap, the files of such processes are kept. */
+ * One entry per process, in the order they were first seen; a pid that comes again
+ * after its process ended is a new process.  The table is bounded: when it is full a
+ * gap is added; the files of such processes are kept. */
 #include "lineage/fold_internal.h"
 
 #include <string.h>

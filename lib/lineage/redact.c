@@ -1,11 +1,10 @@
 /* redact.c - see redact.h
  *
- * One pass from left to right.  At each place four questions are asked, and
- * the first that finds a secret copies what may stay, writes the replacement and
- * goes on behind it:
+ * One pass from left to right.  At each position four checks are made.  The first that
+ * finds a secret copies what may stay, writes the replacement and continues after it:
  *	1. is this the value of an option that a known program keeps secret?
  *	2. does a known secret value (of the environment) start here?
- *	3. does something start here that is secret by its look?
+ *	3. does a secret with a known format start here?
  *	4. does a name start here that makes what follows it secret?
  * A name is read once, at its first character, so no text is read twice. */
 #include "lineage/redact.h"
@@ -97,8 +96,8 @@ static int add_secret(struct redact *r, const char *text)
 	return map_set(&r->secrets, s->text, REDACT_VALUE_MIN, s);
 }
 
-/* The value of NAME=value when it is worth looking for.  A credentials variable
- * that holds a path names a file, which is no secret. */
+/* The value of NAME=value when it is worth searching for.  A credentials variable that
+ * holds a path names a file, which is not a secret. */
 static const char *secret_value(const struct redact *r, const char *variable)
 {
 	const char *eq = strchr(variable, '=');
@@ -142,7 +141,7 @@ int redact_new(char *const envp[], char *const *extra_names, size_t n,
 	}
 	if (e < 0)
 		return e;
-	/* Behind the environment: that PATH has a value makes it no secret. */
+	/* After the environment: the value of PATH does not become a secret by this. */
 	for (size_t i = 0; i < r->n_names; i++)
 		r->all |= !strcmp(r->names[i], "*");
 	*ret = TAKE_PTR(r);
@@ -180,7 +179,7 @@ static size_t known_at(const struct redact *r, const char *text, size_t len)
 	return longest;
 }
 
-/* What no secret looks like: nothing, or a switch. */
+/* A value that is not a secret: empty, or a switch. */
 static bool is_plain_value(const char *text, size_t len)
 {
 	static const char *const plain[] = {
@@ -256,7 +255,7 @@ static size_t header_end(const char *text, size_t len, size_t pos)
 	return pos;
 }
 
-/* Behind a secret name at `pos`: where the value is, if there is one.  Forms:
+/* After a secret name at `pos`: finds the value, if there is one.  Forms:
  *	name=value  name = "value"  "name": "value"  ["name"]="value"
  *	Name: value to the end of the line  --name value */
 static bool find_value(const char *text, size_t len, size_t pos, bool option,
@@ -291,8 +290,8 @@ static bool find_value(const char *text, size_t len, size_t pos, bool option,
 	return true;
 }
 
-/* Reads the name at `pos`.  Returns where it ends; a secret behind it is in
- * `ret`, counted from `pos`. */
+/* Reads the name at `pos`.  Returns where it ends; a secret after it is in `ret`,
+ * counted from `pos`. */
 static size_t name_at(const struct redact *r, const char *text, size_t len,
 		      size_t pos, struct redact_span *ret)
 {
@@ -320,8 +319,8 @@ static bool is_variable_in_quotes(const char *text, size_t len)
 	return is_variable(text, len);
 }
 
-/* The next such secret that ends behind `pos`, in *start and *end; both are the end
- * of the text when there is none. */
+/* The next such secret that ends after `pos`, in *start and *end; both are the end of
+ * the text when there is none. */
 static void next_option(struct redact_scan *scan, size_t pos, size_t *start,
 			size_t *end)
 {
@@ -370,7 +369,7 @@ void redact_text(const struct redact *r, const char *text, size_t len,
 	str_add(out, text + copied, len - copied);
 }
 
-/* Is the word an option like "-c" or "-lc", behind which a script follows? */
+/* Is the word an option like "-c" or "-lc", which a script follows? */
 static bool announces_script(const char *word)
 {
 	size_t len = strlen(word);
@@ -392,8 +391,8 @@ static bool announces_secret(const struct redact *r, const char *word)
 	return is_secret(r, word, len);
 }
 
-/* NAME=value or --name=value as one word: all behind '=' is the value, with
- * blanks and whatever else.  Returns its place, 0 when it is none. */
+/* NAME=value or --name=value as one word: everything after '=' is the value, blanks
+ * included.  Returns its position, 0 when there is none. */
 static size_t whole_value(const struct redact *r, const char *word)
 {
 	size_t n = 0;

@@ -1,26 +1,25 @@
-/* redact.h - secrets out of command lines, before they reach the disk.
+/* redact.h - removes secrets from command lines before they reach the disk.
  *
- * What is taken out, and replaced by "[REDACTED]":
- *	- the value of an option or NAME=VALUE whose name says it is secret:
+ * These are replaced by "[REDACTED]":
+ *	- the value of an option or NAME=VALUE whose name marks a secret:
  *	  --api-key X, --token=X, DB_PASSWORD=X, "client_secret": "X"
  *	- Authorization and Bearer values, user:password@ in URLs
- *	- what follows the colon of --auth user:password
+ *	- the part after the colon of --auth user:password
  *	- passwords given to programs that are known to take them: curl -u a:b,
  *	  sshpass -p X, mysql -pX, docker login -p X, redis-cli -a X and others
- *	- what is recognisable by itself: keys of AWS, GitHub, GitLab, OpenAI,
+ *	- secrets with a known format: keys of AWS, GitHub, GitLab, OpenAI,
  *	  Anthropic, Hugging Face, Slack, Google, npm and PyPI, JSON web tokens,
  *	  PEM private keys, web hooks of Slack and Discord
- *	- values (8 characters or more) of environment variables whose names say
- *	  they are secret, wherever they appear
+ *	- values (8 characters or more) of environment variables whose names
+ *	  mark a secret, wherever they appear
  *
- * Names that only sound alike stay: --tokenizer, --num-tokens, --keys,
- * --key-frames, --pad-token, TOKENIZERS_PARALLELISM.  And so does
- * what the same letters mean elsewhere: docker run -p 80:80 -u 1000:1000, mkdir -p,
- * python -u.  The lists are tables in redact_name.c, redact_token.c and
- * redact_program.c.
+ * Names that are only similar stay: --tokenizer, --num-tokens, --keys, --key-frames,
+ * --pad-token, TOKENIZERS_PARALLELISM.  The same letters with another meaning stay as
+ * well: docker run -p 80:80 -u 1000:1000, mkdir -p, python -u.  The lists are tables in
+ * redact_name.c, redact_token.c and redact_program.c.
  *
- * Time is linear in the text.  A redactor is read-only once made, so threads
- * may share it; it copies what it needs of the environment. */
+ * Time is linear in the text.  A redactor is read-only once made, so threads may share
+ * it; it copies what it needs of the environment. */
 #ifndef ROAR_LINEAGE_REDACT_H
 #define ROAR_LINEAGE_REDACT_H
 
@@ -35,11 +34,11 @@ struct str;
 
 #define REDACTED "[REDACTED]"
 
-enum { REDACT_VALUE_MIN = 8 }; /* shorter values are no use as patterns */
+enum { REDACT_VALUE_MIN = 8 }; /* shorter values are too common for patterns */
 
-/* A redactor that knows the secrets of `envp` (may be NULL) and `n` more secret
- * names; case and the difference of '-' and '_' do not matter in names, and "*"
- * stands for all names on a command line. */
+/* A redactor for the secrets of `envp` (may be NULL) and `n` more secret names.  Names
+ * are compared without case, and '-' equals '_'; "*" matches every name on a command
+ * line. */
 int redact_new(char *const envp[], char *const *extra_names, size_t n,
 	       struct redact **ret);
 void redact_free(struct redact *redact);

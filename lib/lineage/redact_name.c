@@ -1,9 +1,9 @@
-/* redact_name.c - which names say that their value is secret.
+/* redact_name.c - which names mark their value as secret.
  *
- * A name is cut into lower-case parts at '_', '-', '.', and where a capital
- * follows a small letter: "AWS_SECRET_ACCESS_KEY", "--hub-token", "apiKey".
- * Some parts are enough by themselves ("password"); "key" and "token" have
- * ordinary meanings as well, so their neighbours decide. */
+ * A name is cut into lower-case parts at '_', '-', '.', and where a capital follows a
+ * small letter: "AWS_SECRET_ACCESS_KEY", "--hub-token", "apiKey".  Some parts are
+ * enough by themselves ("password"); "key" and "token" have ordinary meanings as well,
+ * so their neighbours decide. */
 #include "lineage/redact.h"
 
 #include <ctype.h>
@@ -26,8 +26,8 @@ static word_list strong_words = { "password",	   "passwd",	 "passphrase",
 				  "apitoken",	   "authtoken",	 "accesstoken",
 				  "authorization", NULL };
 
-/* Behind a secret word these say that the value only points to the secret or
- * describes it: --password-file, KEY_SIZE, --key-frames. */
+/* After a secret word these mean that the value only points to the secret or describes
+ * it: --password-file, KEY_SIZE, --key-frames. */
 static word_list describing_words = {
 	"file",	   "files",	"path",	      "dir",	 "name",    "names",
 	"type",	   "len",	"length",     "size",	 "count",   "frame",

@@ -1,21 +1,22 @@
 /* redact_program.c - options that are secret in some programs only.
  *
- * "-p" is a password for sshpass, a port for docker and "make parents" for mkdir;
- * so it matters whose option it is.  A command line is read word by word:
+ * "-p" is a password for sshpass, a port for docker and "make parents" for mkdir; so
+ * the program matters.  A command line is read word by word:
  *
  *	COMMAND    the next word is a program.  NAME=value before it changes
- *	           nothing.  One of the table makes its options count; one that
- *	           runs another (env, sudo, xargs, ...) leads to
+ *	           nothing.  A program of the table makes its options count; one
+ *	           that runs another (env, sudo, xargs, ...) leads to
  *	WRAPPED    any word may be the program
- *	CONTAINER  docker and its kind: behind "exec" any word may be the program,
- *	           "login" has options of its own, all else is theirs
+ *	CONTAINER  docker and similar: after "exec" any word may be the program,
+ *	           "login" has options of its own, all others are theirs
  *	ARGUMENTS  the words of a program, up to the next ; | & ( or line
  *
- * A text is cut into words as a shell does, except that what stands in quotes is
- * read as a command line of its own (sh -c '...') unless a value is expected
- * there.  Words are looked at once each, so time is linear in the text. */
+ * A text is cut into words as a shell does, except that a quoted part is read as a
+ * command line of its own (sh -c '...') unless a value is expected there.  Each word is
+ * read once, so time is linear in the text. */
 #include "lineage/redact_internal.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdint.h>
 #include <string.h>
@@ -25,14 +26,14 @@
 /* Options, and which part of their value is secret. */
 struct redact_option {
 	const char *names; /* separated by blanks; of two characters: -pVALUE */
-	char behind; /* all behind this character; 0: all */
+	char behind; /* the part after this character; 0: all */
 	bool attached; /* only as -pVALUE; -p alone asks for it */
-	const char *start; /* only of values that start so */
+	const char *start; /* only for values with this prefix */
 };
 
 struct redact_program {
 	const char *names;
-	const char *switches; /* that may stand before an option: -sSu */
+	const char *switches; /* switches that may precede an option: -sSu */
 	bool wraps; /* its first argument is a program again */
 	struct redact_option options[3];
 };
@@ -73,7 +74,7 @@ static const struct redact_program programs[] = {
 	  .options = { { "-pass -passin -passout", ':', false, "pass:" } } },
 };
 
-/* These count whoever's they are. */
+/* Secret options of every program. */
 static const struct redact_option everyones = { "--auth", ':', false, NULL };
 
 static const char wrappers[] =
@@ -142,14 +143,14 @@ static size_t secret_in(const struct redact_option *o, const char *word,
 	at = memchr(word + from, o->behind, len - from);
 	if (!at || at + 1 == word + len)
 		return NOWHERE;
-	/* "http://..." is no name and password. */
+	/* "http://..." is not a name and password. */
 	if (word + len - at > 2 && memcmp(at, "://", 3) == 0)
 		return NOWHERE;
 	return (size_t)(at - word) + 1;
 }
 
-/* The value of this option in `word`: its place, `len` when it is the next word,
- * 0 when the word is no such option. */
+/* The value of this option in `word`: its position, `len` when it is the next word, 0
+ * when the word is not such an option. */
 static size_t value_of(const char *option, size_t n, const char *switches,
 		       const char *word, size_t len)
 {
@@ -291,9 +292,9 @@ static bool is_end_of_quote(const struct redact_scan *s, size_t pos)
 	       (s->quote != '\'' || s->dollar || !is_embedded(s, pos));
 }
 
-/* Where the quoted part that starts at `pos` ends; behind the quote when nothing
- * closes it, for then it is an apostrophe.  That happens to the last one of a kind
- * only, so the text is not searched again and again. */
+/* The end of the quoted part that starts at `pos`; the position after the quote when
+ * nothing closes it, because then it is an apostrophe.  That happens only to the last
+ * quote of a kind, so the text is not searched repeatedly. */
 static size_t skip_quoted(const struct redact_scan *s, size_t pos)
 {
 	char quote = s->text[pos];
@@ -348,7 +349,7 @@ static bool is_word_start(const struct redact_scan *s)
 	       is_separator(s->text[s->pos - 1]);
 }
 
-/* Goes past what is no word: blanks, separators, quotes around words. */
+/* Skips blanks, separators, and quotes around words. */
 static bool skip_one(struct redact_scan *s)
 {
 	const char *p = s->text + s->pos;
@@ -403,6 +404,7 @@ static void strip(const struct redact_scan *s, size_t *start, size_t *end)
 
 bool redact_scan_next(struct redact_scan *s, size_t *ret_start, size_t *ret_end)
 {
+	assert(s->text || !s->len);
 	while (s->pos < s->len) {
 		size_t start = s->pos;
 		size_t end;

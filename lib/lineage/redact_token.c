@@ -1,10 +1,11 @@
-/* redact_token.c - secrets that are known by their look.
+/* redact_token.c - secrets with a known format.
  *
- * Each row is a prefix, the characters that may follow and how many there have
- * to be.  A row only starts where no letter or digit stands before, so that
- * "task-..." is no "sk-...". */
+ * Each row is a prefix, the characters that may follow and their minimum number.  A row
+ * only matches after a character that is not a letter or digit, so that "task-..." is
+ * not "sk-...". */
 #include "lineage/redact_internal.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
@@ -15,11 +16,11 @@
 struct token {
 	const char *prefix;
 	const char *extra; /* may follow besides letters and digits */
-	size_t min; /* characters behind the prefix */
+	size_t min; /* characters after the prefix */
 	enum token_flags {
-		CAPITALS = 1 << 0, /* no small letters behind the prefix */
+		CAPITALS = 1 << 0, /* no small letters after the prefix */
 		EXACT = 1 << 1, /* `min` and no more */
-		KEEP = 1 << 2, /* the prefix itself is no secret */
+		KEEP = 1 << 2, /* the prefix itself is not secret */
 		ANY_CASE = 1 << 3, /* of the prefix */
 	} flags;
 };
@@ -91,8 +92,8 @@ static struct redact_span match_row(const char *text, size_t len,
 	size_t rest = len - prefix;
 	size_t n;
 
-	/* Long enough?  Only then is all of it looked at, which keeps a text
-	 * of near misses linear. */
+	/* Long enough?  Only then is all of it read, which keeps a text of near misses
+	 * linear. */
 	n = span_of(text + prefix, rest < t->min ? rest : t->min, t->extra,
 		    t->flags & CAPITALS);
 	if (n < t->min)
@@ -165,7 +166,7 @@ static struct redact_span match_pem(const char *text, size_t len)
 					    sizeof(end) - 1 };
 }
 
-/* Where the part of a URL behind "://" ends. */
+/* The end of the part of a URL after "://". */
 static size_t authority_length(const char *text, size_t len)
 {
 	size_t n = 0;
@@ -235,8 +236,10 @@ struct redact_span redact_token_at(const char *text, size_t len, size_t pos)
 {
 	struct redact_span span = { 0 };
 	char before = pos ? text[pos - 1] : ' ';
-	char c = text[pos];
+	char c;
 
+	assert(pos < len);
+	c = text[pos];
 	text += pos;
 	len -= pos;
 	if (c == ':')

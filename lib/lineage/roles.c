@@ -1,4 +1,4 @@
-/* roles.c - what a file was to the run, once the run is over. */
+/* roles.c - the role of a file, once the run is over. */
 #include "lineage/fold_internal.h"
 
 enum {
@@ -39,8 +39,8 @@ bool lineage_is_fresh(const struct lineage_file *file,
 		origin->seen & (LINEAGE_CREATED | LINEAGE_LINKED_TO));
 }
 
-/* Was the content that stood here before the run ever opened for writing?  The flag
- * LINEAGE_OPENED_WRITE may tell of another file that had the name meanwhile. */
+/* Was the content from before the run ever opened for writing?  The flag
+ * LINEAGE_OPENED_WRITE may be from another file that had the name meanwhile. */
 static bool prior_was_opened(const struct lineage_file *file)
 {
 	return ((const struct name *)file)->written;
@@ -68,8 +68,8 @@ static bool was_touched(const struct lineage_file *file)
 	       (!(file->seen & PLACED) || prior_was_opened(file));
 }
 
-/* Opening for writing is no proof of a write, and an equal stamp is no proof
- * against it when the stamp was too young at the time it was taken. */
+/* Opening for writing does not prove a write, and an equal stamp does not disprove it
+ * when the stamp was too young at the time it was taken. */
 static bool was_written(const struct lineage_file *file,
 			const struct stamp *after)
 {

@@ -1,9 +1,9 @@
-/* tag_walk.c - what the outputs of a job inherit.
+/* tag_walk.c - the tags that the outputs of a job inherit.
  *
- * First the executions above the job are collected with the edges between them,
- * breadth first.  Then each value that any of them adds walks the same edges
- * again, and does not pass a job that blocks it: who is reached and adds the
- * value is where it comes from.  A job is visited once per walk, so cycles end. */
+ * First the executions above the job are collected with the edges between them, breadth
+ * first.  Then each value that any of them adds walks the same edges again, and does
+ * not pass a job that blocks it: the jobs that are reached and add the value are its
+ * sources.  A job is visited once per walk, so cycles end. */
 #include "lineage/tag.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ struct stop {
 	uint32_t tags; /* 1 + its last tag in `given`; 0: none */
 	uint32_t makers; /* where its makers begin in walk.makers */
 	uint32_t n_makers;
-	uint32_t visit; /* the walk that met it last */
+	uint32_t visit; /* the walk that visited it last */
 };
 
 struct walk {
@@ -68,7 +68,7 @@ static int place_tags(struct walk *w, size_t n_given)
 	return 0;
 }
 
-/* The next tag of a job behind tag `at`, both as 1 + their places. */
+/* The next tag of a job after tag `at`, both as 1 + their indexes. */
 #define EACH_TAG(w, job, at)                              \
 	for (uint32_t at = (w)->stops[job].tags; at != 0; \
 	     at = (w)->before[at - 1])
