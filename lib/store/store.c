@@ -18,7 +18,7 @@
 #include "base/str.h"
 
 enum {
-	WAL_PAGES_MAX = 256, /* left behind by a close */
+	WAL_PAGES_MAX = 256, /* left by a close */
 	WAL_PAGES_LONG = 1000, /* a process that commits often copies here */
 };
 
@@ -39,8 +39,8 @@ static void configure_library(void)
 	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
-/* What makes a connection ours and costs no statement.  A database may come
- * with a directory somebody else packed: its schema gets no power. */
+/* Settings of a connection that need no statement.  A database may come with a
+ * directory that another user packed: its schema is not trusted. */
 static void configure(struct store *s)
 {
 	(void)sqlite3_busy_timeout(s->db, STORE_BUSY_MS);
@@ -94,8 +94,8 @@ static int create_file(const struct store *s, struct roar_error *err)
 	return 0;
 }
 
-/* A database on a medium where the index of the WAL cannot be made is readable
- * all the same when it has no WAL to speak of. */
+/* A database on a medium where the index of the WAL cannot be made is still readable
+ * when it has no WAL with content. */
 static bool has_wal(const struct store *s)
 {
 	CLEANUP(str_release) struct str name = STR_INIT;
@@ -142,9 +142,9 @@ static int reconnect(struct store *s, int mode, struct roar_error *err)
 	return connect(s, s->path, mode, err);
 }
 
-/* What SQLite cannot open for writing it opens for reading, without a word.  A
- * file that another process makes between the two tries is none to read only;
- * the second look finds it, or it is. */
+/* If SQLite cannot open a file for writing, it opens it for reading, without an error.
+ * A file that another process makes between the two tries is not read-only; the second
+ * try finds it writable, or it is read-only. */
 static int open_file(struct store *s, unsigned flags, struct roar_error *err)
 {
 	int mode = flags & STORE_READONLY ? SQLITE_OPEN_READONLY :
@@ -162,8 +162,8 @@ static int open_file(struct store *s, unsigned flags, struct roar_error *err)
 	return r;
 }
 
-/* SQLite has a limit of its own, and answers a longer name with silence.  Names
- * that begin with "file:" would be taken for a URI. */
+/* SQLite has a limit of its own, and returns no message for a longer name.  Names that
+ * begin with "file:" would be taken for a URI. */
 static int name_file(struct store *s, const char *dir, struct roar_error *err)
 {
 	CLEANUP(str_release) struct str path = STR_INIT;
@@ -181,7 +181,7 @@ static int name_file(struct store *s, const char *dir, struct roar_error *err)
 	return 0;
 }
 
-/* The directory is what is missing when even creating the file says so. */
+/* The directory is missing when even creating the file fails with that error. */
 static int explain_missing(const char *dir, unsigned flags, int r,
 			   struct roar_error *err)
 {
@@ -229,7 +229,7 @@ void store_close(struct store *s)
 		return;
 	if (s->db) {
 		store_rollback(s);
-		/* Without waiting: whoever is reading now copies it later. */
+		/* Without waiting: a process that is reading now copies it later. */
 		(void)sqlite3_busy_timeout(s->db, 0);
 		if (s->wal_pages > WAL_PAGES_MAX)
 			(void)sqlite3_wal_checkpoint_v2(
@@ -256,7 +256,7 @@ static int run(struct store *s, enum store_sql id, struct roar_error *err)
 	return r < 0 ? r : statement_run(&q, err);
 }
 
-/* What was remembered about a transaction that has ended. */
+/* Clears the state of a transaction that has ended. */
 static void forget(struct store *s)
 {
 	s->files_job = 0;

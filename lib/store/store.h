@@ -1,17 +1,16 @@
 /* store.h - the lineage record of a project, in SQLite.
  *
- * One database, .roar/roar.db, in WAL mode with foreign keys, mode 0600.  A
- * connection belongs to one thread at a time.  Writers wait for each other (up
- * to 30 s), readers never wait.  What a call of store_commit() acknowledged
+ * One database, .roar/roar.db, in WAL mode with foreign keys, mode 0600.  A connection
+ * belongs to one thread at a time; it has no lock of its own.  Writers wait for each
+ * other (up to 30 s), readers never wait.  What a call of store_commit() acknowledged
  * survives kill -9 and power loss.
  *
- * The schema has a version (PRAGMA user_version).  An older database is brought
- * forward in one transaction when it is opened; a newer one is refused with a
- * sentence and stays untouched; a corrupted one is reported, never repaired by
- * guessing.
+ * The schema has a version (PRAGMA user_version).  An older database is migrated in one
+ * transaction when it is opened.  A newer one is refused with a message and stays
+ * unchanged.  A corrupted one is reported, never repaired.
  *
- * Rows are plain structs.  What reading functions return lives in the pool that
- * was passed; strings are never NULL unless said.  Paths are bytes. */
+ * Rows are plain structs.  Results of reading functions live in the pool that was
+ * passed; strings are never NULL unless stated.  Paths are bytes. */
 #ifndef ROAR_STORE_STORE_H
 #define ROAR_STORE_STORE_H
 
@@ -35,8 +34,8 @@ enum store_flags {
 	STORE_READONLY = 1 << 1, /* never write, not even a migration */
 };
 
-/* Opens DIR/roar.db.  Sentences for: missing, no permission, full disk, not a
- * database, corrupted, newer version. */
+/* Opens DIR/roar.db.  Messages for: missing, no permission, full disk, not a database,
+ * corrupted, newer version. */
 int store_open(const char *dir, unsigned flags, struct store **ret_store,
 	       struct roar_error *err);
 void store_close(struct store *s);
@@ -58,7 +57,7 @@ struct store_session {
 	int64_t n_jobs;
 	int64_t n_steps; /* distinct steps of kind run */
 	int64_t n_build_steps;
-	int64_t n_files; /* kept inputs and outputs, as its jobs count them */
+	int64_t n_files; /* kept inputs and outputs, as counted by its jobs */
 };
 
 /* The active session, created when there is none (inside a transaction). */
@@ -101,17 +100,17 @@ struct store_job {
 	int64_t started_ns;
 	int64_t duration_ns;
 	int status; /* enum store_status */
-	int exit_code; /* what roar exited with: code or 128 + signal */
+	int exit_code; /* the exit status of roar: code or 128 + signal */
 	bool complete; /* the verdict; reasons are gaps */
 	const char *tracer; /* "ptrace", "none" */
 	const char *filters; /* in force, by name: "system packages" */
-	int64_t attach_ns; /* from the start of the tracer until the command was
-			    * let go; 0 not known */
-	int64_t n_escaped; /* processes that were lost sight of */
+	int64_t attach_ns; /* from the start of the tracer to the start of the
+			    * command; 0: unknown */
+	int64_t n_escaped; /* processes that the tracer could not follow */
 	int64_t n_lost; /* events that were lost */
 	int64_t n_rings; /* io_uring instances that were set up */
-	int64_t n_sums_lost; /* of bytes read and written */
-	int64_t n_namespaces; /* files met in another mount namespace */
+	int64_t n_sums_lost; /* lost counts of bytes read and written */
+	int64_t n_namespaces; /* files seen in another mount namespace */
 	const char *version; /* of roar */
 	const char *host;
 	const char *user;
@@ -121,26 +120,27 @@ struct store_job {
 	const char *git_branch;
 	const char *git_remote;
 	const char *git_snapshot; /* commit under refs/roar/, "" when none */
-	const char *git_note; /* what could not be learned; "" when nothing */
+	const char *git_note; /* git facts that could not be read; "" when none */
 	enum tri git_dirty;
 	int64_t git_n_left_out; /* uncommitted files not in the snapshot */
-	/* counts for lists, so that `log` reads one table; of a job that counts
-	 * no inputs and outputs no files are looked for */
+	/* Counts for lists, so that `log` reads one table.  For a job whose counts of
+	 * inputs and outputs are 0, no file rows are read. */
 	int64_t n_inputs;
 	int64_t n_outputs;
 	int64_t n_filtered;
 	int64_t n_processes;
 	int64_t cpu_user_ns, cpu_system_ns, max_rss_kib;
-	int64_t rerun_of; /* when adding: id of the job whose step this is; 0 */
+	int64_t rerun_of; /* when adding: id of the job that this one reruns; 0:
+			   * none */
 	uint8_t command_id[16]; /* step.h */
 	uint8_t output_id[16];
 };
 
-/* Gives a job that is not added yet its step: that of the job it runs again, if that is
- * in the session, else that of the latest job in the session and kind with the same
- * command_id, else with the same (non-zero) output_id, else the next number.  The step
- * holds until the end of the transaction.  -EEXIST when the uid is known (a journal that
- * was recorded already). */
+/* Assigns a step to a job that is not added yet: that of the job it reruns, if that is
+ * in the session; else that of the latest job in the session and kind with the same
+ * command_id; else with the same (non-zero) output_id; else the next number.  The step
+ * is valid until the end of the transaction.  -EEXIST when the uid is known (a journal
+ * that was already recorded). */
 int store_job_place(struct store *s, struct store_job *job,
 		    struct roar_error *err);
 
@@ -167,14 +167,15 @@ int store_gap_add(struct store *s, int64_t job_id, const struct store_gap *gap,
 
 /* An uncommitted file that is not in the job's snapshot. */
 struct store_left_out {
-	const char *path; /* from git_root; a folder ends in "/" */
+	const char *path; /* from git_root; a directory ends in "/" */
 	const char *reason; /* "credentials", "too large", ... */
 };
 int store_left_out_add(struct store *s, int64_t job_id,
 		       const struct store_left_out *row,
 		       struct roar_error *err);
 
-/* A shard of a dataset, and what a process of the job says it took of it. */
+/* A shard of a dataset, with the samples that a process of the job reported as
+ * consumed. */
 struct store_shard {
 	int32_t pid;
 	int64_t rank; /* -1: it has none */
@@ -186,8 +187,7 @@ struct store_shard {
 int store_shard_add(struct store *s, int64_t job_id,
 		    const struct store_shard *row, struct roar_error *err);
 
-/* What somebody said of the job's outputs (lineage/tag.h); saying it twice is as
- * good as once. */
+/* Adds a tag of the job's outputs (lineage/tag.h); idempotent. */
 int store_tag_add(struct store *s, int64_t job_id, const struct tag *tag,
 		  struct roar_error *err);
 
@@ -230,8 +230,8 @@ struct store_job_query {
 	int64_t step; /* 0: any */
 	int64_t attempt; /* 0: any */
 	bool latest_only; /* only the newest execution of each step */
-	const char *search; /* words, each the start of one in command, script
-			     * or name; NULL or blank: any */
+	const char *search; /* words, each a prefix of one in command, script or
+			     * name; NULL or blank: any */
 	int64_t limit; /* 0: all; else the newest ones */
 };
 
@@ -280,7 +280,7 @@ int store_processes(struct store *s, struct pool *pool, int64_t job_id,
 int store_gaps(struct store *s, struct pool *pool, int64_t job_id,
 	       struct store_gap **ret, size_t *ret_n, struct roar_error *err);
 
-/* The first ones; git_n_left_out counts all. */
+/* The first ones only; git_n_left_out counts all. */
 int store_left_out(struct store *s, struct pool *pool, int64_t job_id,
 		   struct store_left_out **ret, size_t *ret_n,
 		   struct roar_error *err);
@@ -289,8 +289,8 @@ int store_shards(struct store *s, struct pool *pool, int64_t job_id,
 		 struct store_shard **ret, size_t *ret_n,
 		 struct roar_error *err);
 
-/* Tags of a job, and of all jobs of a session: what was added before what is
- * blocked, by kind and value. */
+/* Tags of a job, and of all jobs of a session: first the added, then the blocked ones,
+ * by kind and value. */
 int store_tags(struct store *s, struct pool *pool, int64_t job_id,
 	       struct job_tag **ret, size_t *ret_n, struct roar_error *err);
 int store_session_tags(struct store *s, struct pool *pool, int64_t session_id,
@@ -302,7 +302,7 @@ struct store_artifact {
 	int64_t size;
 	struct digests digests;
 	int64_t first_seen_ns;
-	const char *first_path; /* in the oldest job on record; "" in none */
+	const char *first_path; /* in the oldest job on record; "" when none */
 };
 
 /* Artifacts whose digest (any algorithm) starts with these hex digits; at most
@@ -324,7 +324,7 @@ int store_path_uses(struct store *s, struct pool *pool, const char *path,
 		    struct store_file **ret, size_t *ret_n,
 		    struct roar_error *err);
 
-/* Removes a job with its rows, and artifacts nothing else mentions. */
+/* Removes a job with its rows, and the artifacts that no other row mentions. */
 int store_job_remove(struct store *s, int64_t job_id, struct roar_error *err);
 
 /* ---- whole-database facts for `roar db` ---- */
@@ -335,12 +335,12 @@ struct store_stats {
 	int64_t n_sessions, n_jobs, n_artifacts, n_paths, n_files, n_processes;
 	int64_t artifact_bytes; /* sum of distinct content */
 	int64_t oldest_ns, newest_ns; /* of jobs; 0 when none */
-	int64_t n_unreferenced; /* artifacts no job mentions */
+	int64_t n_unreferenced; /* artifacts that no job mentions */
 };
 int store_stats(struct store *s, struct store_stats *ret,
 		struct roar_error *err);
 
-/* PRAGMA integrity_check; 0 when sound, -EUCLEAN and the first complaint. */
+/* PRAGMA integrity_check; 0 when intact, -EUCLEAN with the first error. */
 int store_check(struct store *s, struct roar_error *err);
 
 /* Removes unreferenced artifacts and paths, then compacts the file. */

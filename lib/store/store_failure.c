@@ -13,7 +13,7 @@
 
 struct cause {
 	int code; /* primary result code; 0 any */
-	int sys; /* errno behind it; 0 any */
+	int sys; /* errno that caused it; 0 any */
 	int error; /* what is returned, positive */
 	bool detail; /* show the words of SQLite or the system */
 	const char *before;
@@ -181,7 +181,7 @@ int store_fail(const struct store *s, struct roar_error *err)
 	int sys = 0;
 
 	(void)snprintf(detail, sizeof(detail), "%s", sqlite3_errmsg(s->db));
-	/* Only these two leave a fresh errno behind. */
+	/* Only these two leave a current errno. */
 	if (code == SQLITE_IOERR || code == SQLITE_CANTOPEN)
 		sys = sqlite3_system_errno(s->db);
 	if (!sys && extended == SQLITE_IOERR_WRITE)

@@ -55,8 +55,8 @@ static int read_files(struct statement *q, struct rows *rows,
 	return 0;
 }
 
-/* A job may have a million files: one allocation of about the right size keeps
- * the growing array from leaving as much again behind in the pool. */
+/* A job may have a million files: one allocation of about the right size keeps the
+ * growing array from wasting as much again in the pool. */
 static int reserve(struct store *s, int64_t job_id, struct rows *rows,
 		   struct roar_error *err)
 {

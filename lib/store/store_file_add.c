@@ -1,16 +1,17 @@
 /* store_file_add.c - recording the files of a job.
  *
- * store_file_add() is the hot path of recording a run: statements that are
- * prepared already, and as few as can be.  A path or an artifact is either looked
- * up first, or added first, which finds out on the same way down whether it is
- * there; new and known ones come in long rows, so what the last one was decides.
- * The row of the file itself waits until STORE_FILE_BATCH of them go in by one
- * statement: opening and closing the table and its indexes costs a third of an
- * insert.  Nobody sees that they wait, for any statement but those of this path
- * writes them first (statement_open()), and so does the commit.
+ * store_file_add() is the hot path of recording a run: it uses prepared statements, and
+ * as few as possible.  A path or an artifact is either looked up first, or added first,
+ * which also finds an existing one.  New and known ones come in long sequences, so the
+ * result for the last one decides which is tried first.
  *
- * Rows of a job are numbered; the last number is kept in the handle for the
- * length of the transaction, where nobody else can add one. */
+ * The row of the file itself is buffered until STORE_FILE_BATCH rows are inserted by
+ * one statement: opening and closing the table and its indexes costs a third of an
+ * insert.  The buffer is invisible, because any statement but those of this path writes
+ * it first (statement_open()), and so does the commit.
+ *
+ * Rows of a job are numbered; the last number is kept in the handle for the length of
+ * the transaction, in which no other connection can add one. */
 #include "store/store_internal.h"
 
 #include <errno.h>
@@ -159,8 +160,8 @@ static int number_file(struct store *s, int64_t job_id, int64_t *ret,
 
 /* ---- rows, several by one statement ---- */
 
-/* In the order of the columns of SQL_FILE_ADD.  Of the last ones, 0 is no row, which
- * is NULL, and so is a negative number of bytes. */
+/* In the order of the columns of SQL_FILE_ADD.  In the last ones, 0 means no row and is
+ * stored as NULL, and so is a negative number of bytes. */
 static void fill(int64_t row[STORE_FILE_COLUMNS], const struct store_file *file,
 		 int64_t n, int64_t path_id, int64_t artifact_id,
 		 int64_t origin_id)

@@ -76,7 +76,7 @@ enum {
 
 struct store {
 	sqlite3 *db;
-	char *path; /* of roar.db, for sentences */
+	char *path; /* of roar.db, for messages */
 	sqlite3_stmt *stmts[SQL_ENUM_END]; /* NULL until first used */
 	int wal_pages; /* in the WAL after the last commit */
 	/* Valid inside one transaction only: */
@@ -95,12 +95,12 @@ enum {
 
 /* ---- store_failure.c ---- */
 
-/* The sentence and the errno for a result code of SQLite on the database at
- * `path`.  `sys` is the errno behind it or 0, `detail` SQLite's own words. */
+/* The message and the errno for a result code of SQLite on the database at `path`.
+ * `sys` is the errno that caused it or 0, `detail` SQLite's own message. */
 int store_failure(const char *path, int code, int sys, const char *detail,
 		  struct roar_error *err);
 
-/* The same for what the connection reported last. */
+/* The same for the last error of the connection. */
 int store_fail(const struct store *s, struct roar_error *err);
 
 /* ---- store_statement.c ---- */
@@ -160,7 +160,7 @@ struct rows {
 	size_t n, cap;
 };
 
-/* One more zeroed element; NULL without memory. */
+/* Adds a zeroed element; NULL when out of memory. */
 void *rows_push(struct rows *rows);
 
 /* ---- store_migrate.c ---- */
@@ -170,7 +170,7 @@ void *rows_push(struct rows *rows);
 int store_migrate(struct store *s, const char *const steps[], int n_steps,
 		  struct roar_error *err);
 
-/* The steps this program knows. */
+/* The migration steps of this program. */
 extern const char *const store_steps[];
 extern const int store_n_steps;
 
@@ -178,7 +178,7 @@ int store_version(struct store *s, int *ret_version, struct roar_error *err);
 
 /* ---- and the rest ---- */
 
-/* 0 inside a transaction; a sentence outside. */
+/* 0 inside a transaction; an error with a message outside. */
 int store_must_write(struct store *s, struct roar_error *err);
 
 /* Runs statements without parameters. */
@@ -188,11 +188,11 @@ int store_exec(struct store *s, const char *sql, struct roar_error *err);
 int store_search_words(struct str *out, const char *search,
 		       struct roar_error *err);
 
-/* The id of an interned path, 0 when it is not known. */
+/* The id of an interned path, 0 when it is unknown. */
 int store_path_find(struct store *s, const char *path, int64_t *ret,
 		    struct roar_error *err);
 
-/* Writes the rows of files that wait. */
+/* Writes the buffered rows of files. */
 int store_files_flush(struct store *s, struct roar_error *err);
 
 #endif

@@ -1,9 +1,10 @@
 /* store_job.c - jobs.
  *
- * One table says how a struct store_job lies in its row; inserting and reading
- * both follow it. */
+ * One table maps the fields of struct store_job to the columns of its row; inserting
+ * and reading both use it. */
 #include "store/store_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -336,8 +337,10 @@ static int run_on_job(struct store *s, enum store_sql id, int64_t job_id,
 int store_job_place(struct store *s, struct store_job *job,
 		    struct roar_error *err)
 {
-	int r = check_new(s, job, err);
+	int r;
 
+	assert(!job->id && job->session_id);
+	r = check_new(s, job, err);
 	return r < 0 ? r : assign_step(s, job, err);
 }
 

@@ -39,7 +39,7 @@ int store_version(struct store *s, int *ret_version, struct roar_error *err)
 	return r;
 }
 
-/* A database with tables but without our mark belongs to somebody else. */
+/* A database with tables but without our application id belongs to another program. */
 static int check_owner(struct store *s, struct roar_error *err)
 {
 	int64_t id = 0;

@@ -1,8 +1,8 @@
 /* store_outline.c - the jobs of a session without their texts.
  *
- * `roar status` looks at all jobs of a session that matter to the graph; command
- * lines, directories and hosts of a thousand jobs would cost more than all the
- * rest of it. */
+ * `roar status` reads all jobs of a session that matter to the graph; reading the
+ * command lines, directories and hosts of a thousand jobs would cost more than the rest
+ * of it. */
 #include "store/store_internal.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
-/* store_search.c - what a user types, as a query of FTS5.
+/* store_search.c - makes a query of FTS5 from the user's words.
  *
- * Every word becomes a quoted prefix, so that nothing a user types is syntax:
- * `train lr` finds "train.py --lr 0.1".  A word without letters or digits is no
- * condition; a text of such words alone finds nothing. */
+ * Every word becomes a quoted prefix, so that user input is never syntax: `train lr`
+ * finds "train.py --lr 0.1".  A word without letters or digits is ignored; a text of
+ * only such words finds nothing. */
 #include "store/store_internal.h"
 
 #include <errno.h>

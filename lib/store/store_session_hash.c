@@ -1,26 +1,25 @@
-/* store_session_hash.c - what a session amounts to, as one hash.
+/* store_session_hash.c - the content of a session as one hash.
  *
- * The hash covers the latest execution of every step: superseded attempts, times,
- * places, machines and filtered files leave no trace in it.  Running the same
- * steps to the same contents elsewhere, or once more here, gives the same hash.
+ * The hash covers the latest execution of every step.  It does not depend on superseded
+ * attempts, times, directories, machines and filtered files.  Running the same steps to
+ * the same contents elsewhere, or again here, gives the same hash.
  *
- * It is a chain.  The state starts as BLAKE3 of the 15 bytes "roar session 1\n";
- * each record replaces it by
+ * It is a chain.  The state starts as BLAKE3 of the 15 bytes "roar session 1\n"; each
+ * record replaces it by
  *
  *	state = BLAKE3(state || record)		(32 bytes, then the record)
  *
- * and the last state is the hash.  Records, with kinds in bytewise order
- * ("build" before "run"), within a kind by ascending step:
+ * and the last state is the hash.  Records, with kinds in bytewise order ("build"
+ * before "run"), within a kind by ascending step:
  *
  *	"step" NUL kind NUL number NUL command NUL
  *	"input" NUL digest			for each content that was read
  *	"output" NUL digest			for each content that was made
  *
- * `number` is decimal ASCII; `command` is the command line as recorded; `digest`
- * is the 32 bytes of the content's BLAKE3, ascending and each once, inputs
- * before outputs.  Files of other roles, files a filter took and files whose
- * content is not known have no record.  No part contains a NUL, so records
- * cannot be mistaken for each other. */
+ * `number` is decimal ASCII; `command` is the command line as recorded; `digest` is the
+ * 32 bytes of the content's BLAKE3, ascending and each once, inputs before outputs.
+ * Files of other roles, filtered files and files of unknown content have no record.  No
+ * part contains a NUL, so records are unambiguous. */
 #include "store/store_internal.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* store_statement.c - every fixed statement of the store, and how they are used. */
 #include "store/store_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/pool.h"
@@ -197,8 +198,8 @@ static const char *const texts[SQL_ENUM_END] = {
 		"ORDER BY filter",
 };
 
-/* Statements that the rows of files may wait for: they do not read those, and
- * stand between two of them. */
+/* Statements that do not flush the buffered rows of files: they do not read those rows,
+ * and run between two of them. */
 static bool may_wait(enum store_sql id)
 {
 	switch (id) {
@@ -218,8 +219,10 @@ int statement_open(struct store *s, enum store_sql id, struct statement *q,
 		   struct roar_error *err)
 {
 	sqlite3_stmt **stmt = &s->stmts[id];
-	int r = s->n_files && !may_wait(id) ? store_files_flush(s, err) : 0;
+	int r;
 
+	assert(id < SQL_ENUM_END);
+	r = s->n_files && !may_wait(id) ? store_files_flush(s, err) : 0;
 	if (r < 0)
 		return r;
 	if (!*stmt &&
@@ -390,6 +393,7 @@ void column_chars(struct statement *q, char *chars, size_t size)
 	size_t len;
 	const void *bytes = bytes_of(q, &len);
 
+	assert(size > 0);
 	if (len >= size)
 		len = size - 1;
 	if (bytes)
@@ -419,6 +423,7 @@ void column_digests(struct statement *q, bool blake3, struct digests *ret)
 
 void *rows_push(struct rows *rows)
 {
+	assert(rows->pool && rows->size);
 	if (rows->n == rows->cap) {
 		size_t cap = rows->cap ? rows->cap * 2 : 8;
 		char *grown;

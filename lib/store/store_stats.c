@@ -73,7 +73,7 @@ int store_stats(struct store *s, struct store_stats *ret,
 	return 0;
 }
 
-/* SQLite says "ok", or what is wrong. */
+/* SQLite returns "ok", or the error. */
 static int check_structure(struct store *s, struct pool *pool,
 			   struct roar_error *err)
 {
