@@ -9,9 +9,8 @@
  *	left out: all(4) named(4), each: reason(4) length(4) path
  *	n_watches(4), each: stamp(40) length(4) path
  *
- * Integers have the machine's byte order: the stamps mean nothing elsewhere.
- * An absent string has length 0xffffffff.  A file that does not check in
- * every detail counts as no file. */
+ * Integers have the machine's byte order: the stamps are not valid elsewhere.  An
+ * absent string has length 0xffffffff.  A file with any error counts as missing. */
 #ifndef ROAR_GIT_CACHE_H
 #define ROAR_GIT_CACHE_H
 
@@ -25,7 +24,7 @@
 struct str;
 
 struct git_cache {
-	uint64_t context; /* hash of options and surroundings of the query */
+	uint64_t context; /* hash of options and environment of the query */
 	struct stamp index; /* ino 0: there was none */
 	uint32_t n_modified, n_untracked;
 	enum tri dirty;

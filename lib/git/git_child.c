@@ -1,8 +1,8 @@
 /* git_child.c - see git_child.h
  *
- * One poll loop serves the three streams, the end of the process (a pidfd)
- * and the wish to stop.  The end of the process counts, not the end of its
- * output: a daemon that git left behind may hold the pipe for ever. */
+ * One poll loop serves the three streams, the end of the process (a pidfd) and a
+ * request to stop.  The end of the process counts, not the end of its output: a daemon
+ * that git started may hold the pipe for ever. */
 #include "git/git_child.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static const char *const quiet_args[] = {
 
 struct child {
 	pid_t pid;
-	int pidfd; /* -1 on kernels without: then the pipes tell the end */
+	int pidfd; /* -1 on kernels without pidfds: then the pipes show the end */
 	int in, out, err; /* our ends; -1 when closed */
 	const struct git_command *command;
 	size_t written; /* bytes of input */
@@ -316,7 +316,7 @@ static void write_input(struct child *c)
 		if (n < 0 && errno == EAGAIN)
 			return;
 		if (n < 0)
-			break; /* git has gone; its exit status tells why */
+			break; /* git has ended; its exit status has the reason */
 		c->written += (size_t)n;
 	}
 	shut(&c->in);
@@ -335,7 +335,7 @@ static int left_ms(const struct git_runner *runner)
 						   (int)(left / 1000000) + 1;
 }
 
-/* Waits for something to do.  1 when git has ended, 0 to go on. */
+/* Waits for an event.  1 when git has ended, 0 to continue. */
 static int serve(const struct git_runner *runner, struct child *c)
 {
 	struct pollfd fds[] = {

@@ -1,10 +1,9 @@
 /* git_child.h - one git process, from start to exit.
  *
- * The process gets /dev/null or given bytes as its input; its output streams
- * to a callback, the start of its error output is kept for a note.  It leads a
- * process group of its own: Ctrl-C and Ctrl-Z are meant for the user's command
- * and must not tear a snapshot, and killing the group ends its filters
- * too.  It never outlives the call. */
+ * The process reads /dev/null or given bytes; its output goes to a callback, and the
+ * start of its error output is kept for a note.  It leads a process group of its own:
+ * Ctrl-C and Ctrl-Z are meant for the user's command and must not interrupt a snapshot,
+ * and killing the group ends its filters too.  It never outlives the call. */
 #ifndef ROAR_GIT_CHILD_H
 #define ROAR_GIT_CHILD_H
 
@@ -19,7 +18,8 @@ struct str;
 struct git_runner {
 	const char *root; /* folder in which git runs */
 	const struct git_env *env;
-	const struct git_owner *owner; /* git runs as; NULL: as we do */
+	const struct git_owner *owner; /* the user that git runs as; NULL: our
+				        * own */
 	int64_t deadline_ns; /* monotonic; 0: none */
 	int cancel_fd; /* readable when the query is to end; -1: none */
 };
@@ -27,7 +27,7 @@ struct git_runner {
 enum { GIT_ARGS_MAX = 16 };
 
 struct git_command {
-	const char *args[GIT_ARGS_MAX]; /* behind "git", ended by NULL */
+	const char *args[GIT_ARGS_MAX]; /* after "git", terminated by NULL */
 	const char *env[GIT_ARGS_MAX]; /* more variables, ended by NULL */
 	const char *input; /* NULL: /dev/null */
 	size_t input_len;
@@ -37,10 +37,9 @@ struct git_command {
 	void *ctx;
 };
 
-/* Runs it.  Returns the exit status (128 + n for signal n), -ENOPKG when git
- * is not installed, -ETIMEDOUT, -ECANCELED, -ECHILD when someone else took
- * the exit status, or another negative errno.  `errors` receives up to 4 KiB
- * of error output. */
+/* Runs git.  Returns the exit status (128 + n for signal n), -ENOPKG when git is not
+ * installed, -ETIMEDOUT, -ECANCELED, -ECHILD when other code took the exit status, or
+ * another negative errno.  `errors` receives up to 4 KiB of error output. */
 int git_run(const struct git_runner *runner, const struct git_command *command,
 	    struct str *errors);
 

@@ -116,7 +116,7 @@ static void drop_trailing_blanks(struct str *s, size_t keep)
 		s->data[s->len] = '\0';
 }
 
-/* The value behind "=", up to the end of its line. */
+/* The value after "=", up to the end of its line. */
 static int parse_value(struct parser *p)
 {
 	bool quoted = false;
@@ -233,7 +233,7 @@ int git_config_parse(const char *text, size_t len,
 	return r;
 }
 
-/* Where the user part of an authority ends: behind its last '@'. */
+/* The end of the user part of an authority: after its last '@'. */
 static const char *skip_user(const char *from, size_t len)
 {
 	const char *at = memrchr(from, '@', len);
@@ -280,8 +280,8 @@ void git_config_release(struct git_config *config)
 	*config = (struct git_config){ 0 };
 }
 
-/* Remotes as they are met: origin's first URL, else the first of a remote
- * unless a second remote turns up. */
+/* Remotes in the order of the file: origin's first URL, else the first of a remote
+ * unless there is a second remote. */
 struct reading {
 	struct git_config *config;
 	char *first; /* name of the first remote that has a URL */

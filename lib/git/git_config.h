@@ -1,8 +1,8 @@
 /* git_config.h - the few settings of a repository that a query needs.
  *
- * Only the repository's own file is read here, without its includes: what
- * matters below is written there by git itself.  (What the user sets globally
- * reaches us through the git program.) */
+ * Only the repository's own file is read here, without its includes: git itself writes
+ * the settings below there.  (The user's global settings take effect through the git
+ * program.) */
 #ifndef ROAR_GIT_CONFIG_H
 #define ROAR_GIT_CONFIG_H
 
@@ -21,8 +21,8 @@ struct git_config {
 
 void git_config_release(struct git_config *config);
 
-/* Reads the settings; a missing or unreadable file gives the defaults, a
- * malformed one what stands before the fault.  Returns 0 or -ENOMEM. */
+/* Reads the settings; a missing or unreadable file gives the defaults, a malformed one
+ * the settings before the error.  Returns 0 or -ENOMEM. */
 int git_config_read(const struct git_repo *repo, struct git_config *ret_config);
 
 /* Calls `fn` for each setting of a configuration text.  `key` is

@@ -12,7 +12,7 @@
 
 enum {
 	NAME_MAX_BYTES = 256, /* of one component */
-	WORDS_MAX = 32, /* looked at in one name */
+	WORDS_MAX = 32, /* checked in one name */
 };
 
 /* Whole names of files. */
@@ -47,7 +47,7 @@ static const char *const folders[] = {
 	".docker/config.json",
 };
 
-/* A word that tells wherever it stands in a name. */
+/* A word that marks a secret anywhere in a name. */
 static const char *const words[] = {
 	"secret",     "secrets",	"credential", "credentials", "creds",
 	"password",   "passwords",	"passwd",     "apikey",	     "apikeys",
@@ -72,7 +72,7 @@ static const char *const template_words[] = {
 static const char *const copy_endings[] = { "~",     ".bak",  ".old",
 					    ".orig", ".save", ".backup" };
 
-/* Files that a word in their name says nothing about. */
+/* Files for which words in the name mean nothing. */
 static const char *const code_endings[] = {
 	"py",	 "pyi",	  "pyx",  "ipynb", "sh",   "bash",   "zsh", "fish",
 	"c",	 "h",	  "cc",	  "cpp",   "cxx",  "hh",     "hpp", "cu",
@@ -185,7 +185,7 @@ static bool is_known_file(const char *name)
 	return false;
 }
 
-/* Is `path` at or below one of the folders, seen from its component at `s`? */
+/* Is `path` at or below one of the directories, seen from its component at `s`? */
 static bool is_known_folder(const char *s)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
@@ -208,8 +208,8 @@ static bool is_secret_folder(const char *s, size_t len)
 
 struct place {
 	const char *name; /* the last component */
-	bool known; /* a folder above holds nothing but secrets */
-	bool secret; /* a folder above says so by its name */
+	bool known; /* a directory above holds nothing but secrets */
+	bool secret; /* a directory above is marked by its name */
 };
 
 static struct place find_place(const char *path)

@@ -1,9 +1,8 @@
 /* git_head.c - see git_head.h
  *
- * HEAD and loose refs hold one line: "ref: <name>" or an object id.  A ref
- * without a file may stand in packed-refs, one "<id> <name>" a line.  In a
- * linked work tree HEAD and a few kinds of refs are its own; all others live
- * in the common folder. */
+ * HEAD and loose refs hold one line: "ref: <name>" or an object id.  A ref without a
+ * file may be in packed-refs, one "<id> <name>" a line.  In a linked work tree HEAD and
+ * a few kinds of refs are its own; all others are in the common directory. */
 #include "git/git_head.h"
 
 #include <ctype.h>

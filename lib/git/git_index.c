@@ -1,6 +1,7 @@
 /* git_index.c - see git_index.h */
 #include "git/git_index.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,6 +23,7 @@ int git_index_init(struct git_index *index, const void *data, size_t len,
 {
 	const uint8_t *p = data;
 
+	assert(hash_len == 20 || hash_len == 32);
 	if (len < HEADER_BYTES + hash_len || memcmp(p, "DIRC", 4) != 0)
 		return -EBADMSG;
 	*index = (struct git_index){

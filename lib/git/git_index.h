@@ -39,7 +39,7 @@ struct git_index_entry {
 	uint32_t mode;
 	const uint8_t *oid;
 	unsigned stage; /* 0, or 1..3 in a conflict */
-	bool assume_valid; /* the user asked git not to look */
+	bool assume_valid; /* the user told git not to check it */
 	bool skip_worktree; /* sparse checkout: not in the tree */
 	bool intent_to_add;
 	const char *path; /* valid until the next entry is read */
@@ -56,21 +56,21 @@ struct git_index {
 	struct str path; /* of the last entry */
 };
 
-/* Starts reading `len` bytes, borrowed until release.  -EBADMSG when they are
- * no index of a known version. */
+/* Starts reading `len` bytes, borrowed until release.  -EBADMSG when they are not an
+ * index of a known version. */
 int git_index_init(struct git_index *index, const void *data, size_t len,
 		   size_t hash_len);
 void git_index_release(struct git_index *index);
 
-/* Reads one entry.  Returns 1, 0 behind the last one, -EBADMSG for a damaged
- * file, -ENOMEM. */
+/* Reads one entry.  Returns 1, 0 after the last one, -EBADMSG for a damaged file,
+ * -ENOMEM. */
 int git_index_next(struct git_index *index, struct git_index_entry *ret_entry);
 
-/* Behind the last entry: does the file have this extension?  1, 0, -EBADMSG. */
+/* After the last entry: does the file have this extension?  1, 0, -EBADMSG. */
 int git_index_has_extension(const struct git_index *index, const char name[4]);
 
-/* Does the file still carry the stat data of its entry?  False means "git has
- * to look", not "modified".  The caller handles the racy case. */
+/* Does the file still have the stat data of its entry?  False means that git has to
+ * compare the content, not that it is modified.  The caller handles the racy case. */
 bool git_index_entry_matches(const struct git_index_entry *entry,
 			     const struct stat *st, bool trust_ctime);
 

@@ -1,6 +1,7 @@
 /* git_left_out.c - see git_left_out.h */
 #include "git/git_left_out.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,7 @@ int git_left_outs_add(struct git_left_outs *list, const char *path, size_t len,
 int git_left_outs_copy(const struct git_left_outs *list,
 		       struct git_left_outs *ret)
 {
+	assert(!ret->n);
 	for (uint32_t i = 0; i < list->n_items; i++) {
 		const struct git_left_out *item = &list->items[i];
 		int r = git_left_outs_add(ret, item->path, strlen(item->path),

@@ -1,7 +1,7 @@
 /* git_left_out.h - uncommitted files that are not in a snapshot, and why.
  *
- * A list of names that stays short however large the tree is: past
- * GIT_LEFT_OUT_MAX files are only counted. */
+ * The list stays short however large the tree is: files past GIT_LEFT_OUT_MAX are only
+ * counted. */
 #ifndef ROAR_GIT_LEFT_OUT_H
 #define ROAR_GIT_LEFT_OUT_H
 
@@ -15,18 +15,18 @@ enum { GIT_LEFT_OUT_MAX = 100 };
 enum git_reason {
 	GIT_REASON_NONE,
 	GIT_REASON_CREDENTIALS, /* by its name or content, see git_credentials.h */
-	GIT_REASON_PACKAGES, /* a folder of installed packages */
+	GIT_REASON_PACKAGES, /* a directory of installed packages */
 	GIT_REASON_LARGE,
 	GIT_REASON_BINARY, /* untracked, and holds NUL bytes */
 	GIT_REASON_UNREADABLE,
 	GIT_REASON_SPECIAL, /* a FIFO, a repository of its own, ... */
-	GIT_REASON_FULL, /* the snapshot holds all it may hold */
-	GIT_REASON_GONE, /* since git listed it */
+	GIT_REASON_FULL, /* the snapshot is full */
+	GIT_REASON_GONE, /* removed since git listed it */
 	GIT_REASON_END,
 };
 
 struct git_left_out {
-	char *path; /* from the root; a folder ends in "/" */
+	char *path; /* from the root; a directory ends in "/" */
 	enum git_reason reason;
 };
 
@@ -51,7 +51,7 @@ int git_left_outs_copy(const struct git_left_outs *list,
 void git_left_outs_describe(const struct git_left_outs *list, size_t max,
 			    struct str *out);
 
-/* "credentials", "too large", ...; "" for what is no reason. */
+/* "credentials", "too large", ...; "" for an invalid value. */
 const char *git_reason_text(enum git_reason reason);
 
 #endif

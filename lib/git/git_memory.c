@@ -7,7 +7,7 @@
  *	index          its stamp
  *	tracked files  stat data in the index, see git_tree.h; those for which that
  *	               proves nothing are watched
- *	new files      all folders that git would search are watched
+ *	new files      all directories that git would search are watched
  *	changed files  watched, so a snapshot is reused only for the same content
  *	configuration  all files that git read it from, and those it would read
  *	               if they appeared, are watched; the variables that lead to
@@ -169,7 +169,7 @@ static int watch_named(const struct origins *o, const char *value)
 	return watch_in(o, git_env_get(&o->state->env, "HOME"), value + 2);
 }
 
-/* One setting as `git config --list --show-origin -z` tells it. */
+/* One setting in the output of `git config --list --show-origin -z`. */
 static int take_setting(const struct origins *o, const char *origin,
 			const char *setting)
 {
@@ -334,7 +334,7 @@ int git_memory_keep(struct git_state *state, const struct git_tree *tree,
 	const struct origins origins = { state, tree, watches };
 	int r;
 
-	/* The file would be root's in the folder of another. */
+	/* Root would own the file in the directory of another user. */
 	if (!state->cache_path || state->head.foreign || state->runner.owner)
 		return 1;
 	r = watch_changes(&origins, status);

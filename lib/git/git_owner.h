@@ -1,10 +1,10 @@
-/* git_owner.h - in whose name git runs.
+/* git_owner.h - the user that git runs as.
  *
- * `sudo roar run` in one's own repository must not leave objects and refs there that
- * are root's: the next `git add` would fail.  When root works for whoever typed sudo
- * (SUDO_UID) and the repository is theirs, git runs as that user; so do the filters
- * that the repository's configuration names.  In any other repository git runs as
- * we do, and refuses those of strangers by itself. */
+ * `sudo roar run` in the user's own repository must not leave objects and refs there
+ * that root owns: the next `git add` would fail.  When root runs for the user who typed
+ * sudo (SUDO_UID) and that user owns the repository, git runs as that user; so do the
+ * filters that the repository's configuration names.  In any other repository git runs
+ * as we do, and refuses those of other users by itself. */
 #ifndef ROAR_GIT_OWNER_H
 #define ROAR_GIT_OWNER_H
 
@@ -19,10 +19,10 @@ struct git_owner {
 	gid_t gid; /* the only group */
 };
 
-/* Is git to run as someone else?  Then fills *ret. */
+/* Must git run as another user?  Then fills *ret. */
 bool git_owner_find(const struct git_repo *repo, struct git_owner *ret);
 
-/* Appends the home folder that /etc/passwd names; nothing when there is none. */
+/* Appends the home directory from /etc/passwd; nothing when there is none. */
 void git_owner_home(const struct git_owner *owner, struct str *out);
 
 /* Between fork and exec: becomes the owner, for good.  Safe after a fork of a

@@ -17,8 +17,8 @@ static bool is_name(const char *s, size_t len, const char *name)
 	return len == strlen(name) && memcmp(s, name, len) == 0;
 }
 
-/* The folder that this file proves to be an environment: its length, 0 for none.
- * The tree itself is the user's, whatever lies in it. */
+/* The directory that this file proves to be an environment: its length, 0 for none.
+ * The tree itself is the user's, whatever it contains. */
 static size_t proves(const struct git_change *change)
 {
 	const char *s = change->path;
@@ -50,8 +50,8 @@ static int find_environments(struct git_status *status, struct map *dirs)
 	return 0;
 }
 
-/* How much of the path is the outermost folder of packages; 0 for none.  Its last
- * component is the file itself and names none. */
+/* The length of the outermost directory of packages in the path; 0 for none.  The last
+ * component is the file itself and does not count. */
 static size_t folder_of(const struct git_change *change,
 			const struct map *environments, bool *ret_bytecode)
 {
@@ -76,7 +76,8 @@ static size_t folder_of(const struct git_change *change,
 	return 0;
 }
 
-/* The folder in the place of the first file below it; 0 when it stands already. */
+/* Puts the directory in the place of the first file below it; 0 when it is already
+ * listed. */
 static int put_folder(struct git_status *status, struct map *folders,
 		      struct git_change *change, size_t len)
 {

@@ -1,20 +1,20 @@
-/* git_packages.h - untracked folders of installed packages.
+/* git_packages.h - untracked directories of installed packages.
  *
- * A virtual environment that git does not ignore holds ten thousand files, none of
- * them the user's code.  Such a folder becomes one change of the list, which the
- * snapshot leaves out by its name.  It is told by what is certain:
+ * A virtual environment that git does not ignore holds ten thousand files, none of them
+ * the user's code.  Such a directory becomes one change of the list, which the snapshot
+ * leaves out by its name.  Only certain evidence counts:
  *
  *	pyvenv.cfg in it, or conda-meta/    a Python or conda environment
  *	site-packages, dist-packages, node_modules
  *
- * and never by a name that the user may have given to something else, as
- * bin/python-job.sh.  __pycache__ is Python's own and leaves the list. */
+ * and never a name that the user may have chosen for something else, as
+ * bin/python-job.sh.  __pycache__ is Python's own and is removed from the list. */
 #ifndef ROAR_GIT_PACKAGES_H
 #define ROAR_GIT_PACKAGES_H
 
 struct git_status;
 
-/* 0 or -ENOMEM. */
+/* Replaces the files of such directories in the list.  0 or -ENOMEM. */
 int git_packages_fold(struct git_status *status);
 
 #endif

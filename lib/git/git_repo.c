@@ -173,7 +173,7 @@ int git_repo_find(const char *cwd, struct git_repo *ret_repo)
 			return r;
 		if (is_bare(dir.data) || dir.len == 1)
 			return 0;
-		/* Up one folder; the first one below "/" leads to "/". */
+		/* Up one directory; the first one below "/" leads to "/". */
 		while (dir.len > 1 && dir.data[dir.len - 1] != '/')
 			dir.len--;
 		if (dir.len > 1)

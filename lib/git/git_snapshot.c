@@ -22,7 +22,7 @@
 #include "git/git_tree.h"
 
 enum {
-	PROBE_BYTES = 8000, /* searched for NUL, as git does to tell binaries */
+	PROBE_BYTES = 8000, /* searched for NUL, as git does to detect binaries */
 	STALE_S = 3600, /* a copy this old belongs to a query that was killed */
 	ENV_BYTES = 4096 + 32, /* GIT_INDEX_FILE=path */
 };
@@ -50,8 +50,8 @@ struct making {
 
 /* --- which files -------------------------------------------------------- */
 
-/* What the start of the file says: can it be read, has it no NUL (asked only of
- * untracked ones), holds it no private key? */
+/* Checks the start of the file: can it be read, is it free of NULs (untracked files
+ * only), is it free of private keys? */
 static enum git_reason judge_content(const struct making *m,
 				     const struct git_change *change)
 {
@@ -159,7 +159,7 @@ static int choose(struct making *m)
 
 /* --- the copy of the index ---------------------------------------------- */
 
-/* Removes copies that a killed query left behind. */
+/* Removes copies left by a killed query. */
 static void remove_stale(const char *prefix)
 {
 	CLEANUP(str_release) struct str dir = STR_INIT;
@@ -183,7 +183,7 @@ static void remove_stale(const char *prefix)
 	}
 }
 
-/* Opens PREFIX.index-XXXXXX, which then belongs to whoever git runs as. */
+/* Opens PREFIX.index-XXXXXX, which then belongs to the user that git runs as. */
 static int open_at(struct making *m, const char *prefix)
 {
 	const struct git_owner *owner = m->job->runner->owner;
@@ -205,7 +205,7 @@ static int open_at(struct making *m, const char *prefix)
 	return TAKE_FD(fd);
 }
 
-/* Git writes beside the copy: may it?  Asked only when git is another user. */
+/* May git write next to the copy?  Checked only when git runs as another user. */
 static bool is_theirs(const char *prefix, const struct git_owner *owner)
 {
 	CLEANUP(str_release) struct str dir = STR_INIT;
@@ -217,7 +217,7 @@ static bool is_theirs(const char *prefix, const struct git_owner *owner)
 }
 
 /* Opens a new file next to the cache, or among the temporary files when that
- * folder cannot be written. */
+ * directory cannot be written. */
 static int open_copy(struct making *m)
 {
 	const struct git_runner *runner = m->job->runner;
@@ -273,7 +273,7 @@ static int copy_index(struct making *m)
 	(void)snprintf(m->index_env, sizeof(m->index_env), "GIT_INDEX_FILE=%s",
 		       m->index_path);
 	if (!stamp_exists(&tree->index_stamp)) {
-		/* An empty file is no index, a missing one is. */
+		/* An empty file is not a valid index, a missing one is. */
 		return unlink(m->index_path) < 0 ? -errno : 0;
 	}
 	r = fd_write_all(fd, tree->index.data, tree->index.len);
@@ -318,7 +318,7 @@ static int run_for_id(struct making *m, struct git_command *command,
 	return 0;
 }
 
-/* Objects that a partial clone lacks are no reason to refuse. */
+/* Objects that a partial clone lacks are not a reason to refuse. */
 static int write_tree(struct making *m, char ret_hex[GIT_HEX_MAX + 1])
 {
 	struct git_command command = {

@@ -1,7 +1,7 @@
 /* git_snapshot.h - uncommitted code as a commit under refs/roar/.
  *
- * A copy of the index, which no one else sees, takes in the changed files;
- * git makes a tree and a commit of it.  The steps, each one git process:
+ * The changed files are added to a private copy of the index; git makes a tree and a
+ * commit of it.  The steps, each one git process:
  *
  *	update-index   changed and new files become objects
  *	write-tree     the copy becomes a tree
@@ -22,7 +22,7 @@ struct str;
 
 struct git_snapshot_job {
 	const struct git_runner *runner;
-	const struct git_tree *tree; /* gives the index to copy */
+	const struct git_tree *tree; /* has the index to copy */
 	const struct git_status *status;
 	const char *commit; /* HEAD; NULL: none yet */
 	const char *work_prefix; /* where the copy goes: "/dir/name"; may be
@@ -31,15 +31,14 @@ struct git_snapshot_job {
 };
 
 struct git_snapshot {
-	char *id; /* hex; NULL when there is nothing that can be kept */
+	char *id; /* hex; NULL when no file can be kept */
 	struct git_left_outs left_out; /* changed files that are not in it */
 };
 
 void git_snapshot_release(struct git_snapshot *snapshot);
 
-/* Makes it.  0; a positive exit status when git refused, with its words in
- * `errors`; or a negative errno as git_run().  *ret is to be released in any
- * case. */
+/* Makes the snapshot.  0; a positive exit status when git refused, with its message in
+ * `errors`; or a negative errno as git_run().  The caller releases *ret in any case. */
 int git_snapshot_make(const struct git_snapshot_job *job,
 		      struct git_snapshot *ret, struct str *errors);
 

@@ -1,11 +1,11 @@
 /* git_state.c - see git.h
  *
- * The query is shared by two holders, its owner and its thread.  Usually the
- * owner joins the thread; but a thread that hangs in the kernel (a dead file
- * server) must not hang the user, so it can be left behind: whoever lets go
- * last frees the query. */
+ * The query is shared by two holders, its owner and its thread.  Usually the owner
+ * joins the thread.  But a thread that hangs in the kernel (a dead file server) must
+ * not block the user, so it can be detached: the last holder frees the query. */
 #include "git/git.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
@@ -138,7 +138,7 @@ static int absolute(const char *cwd, const char *path, char **ret_path)
 	return *ret_path ? 0 : -ENOMEM;
 }
 
-/* Our own folder, relative to the root, if it lies in the tree. */
+/* Our own directory, relative to the root, if it is in the tree. */
 static int set_own(struct git_state *state, const char *cwd,
 		   const char *own_dir)
 {
@@ -205,8 +205,8 @@ static int check_worktree(struct git_state *state)
 	return 0;
 }
 
-/* Reads what files tell at once.  1, 0 when there is no work tree, or a
- * negative errno. */
+/* Reads the facts that are in files.  1, 0 when there is no work tree, or a negative
+ * errno. */
 static int read_basics(struct git_state *state, const char *cwd)
 {
 	struct git_facts *facts = &state->facts;
@@ -288,6 +288,7 @@ int git_state_start(const char *cwd, const char *cache_path,
 	CLEANUP(state_freep) struct git_state *state = NULL;
 	int r;
 
+	assert(cwd && ret_state);
 	r = state_new(&state);
 	if (r < 0)
 		return r;
@@ -368,7 +369,7 @@ int git_state_finish(struct git_state *state, unsigned wait_ms,
 	}
 	(void)pthread_mutex_unlock(&state->lock);
 	if (!ended)
-		git_state_note(state, "the look at the work tree hangs");
+		git_state_note(state, "reading the work tree takes too long");
 
 	(void)pthread_mutex_lock(&state->lock);
 	facts = state->facts;

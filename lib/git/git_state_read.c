@@ -1,7 +1,7 @@
-/* git_state_read.c - what the thread of a query does, from first to last.
+/* git_state_read.c - the work of a query's thread, from first to last.
  *
- * Facts are published as soon as they are known, under the lock: whoever ends
- * the query early gets what there is. */
+ * Facts are published as soon as they are known, under the lock: an owner that ends the
+ * query early gets what there is. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,7 +230,7 @@ static int collect(void *ctx, const struct git_index_entry *entry,
 		   const struct stamp *now)
 {
 	if (entry->mode == GIT_MODE_GITLINK)
-		return -EOPNOTSUPP; /* no stamp tells which commit is there */
+		return -EOPNOTSUPP; /* no stamp identifies the current commit */
 	return git_watch_put(ctx, entry->path, entry->path_len, now);
 }
 
@@ -272,7 +272,8 @@ int git_state_read(struct git_state *state)
 	int r;
 
 	if (state->elsewhere) {
-		git_state_note(state, "%s: core.worktree names another folder",
+		git_state_note(state,
+			       "%s: core.worktree names another directory",
 			       not_known);
 		return 0;
 	}

@@ -64,7 +64,7 @@ static int add_change(struct git_status *s, struct git_change change)
 	return 0;
 }
 
-/* An untracked folder is listed only when it is a repository of its own. */
+/* An untracked directory is listed only when it is a repository of its own. */
 static int take_untracked(struct git_status *s, const char *path, size_t len)
 {
 	bool nested = path[len - 1] == '/';
@@ -93,8 +93,8 @@ static int add_dir(struct git_status *s, struct map *dirs, const char *path,
 	return dir ? map_set(dirs, dir, len, dir) : -ENOMEM;
 }
 
-/* Ignored folders are those that git does not walk, and neither do we.  Of an
- * ignored file only the folder matters, if it is not the root. */
+/* Ignored directories are those that git does not walk, and neither do we.  Of an
+ * ignored file only the directory matters, if it is not the root. */
 static int take_ignored(struct git_status *s, const char *path, size_t len)
 {
 	const char *slash;

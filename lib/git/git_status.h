@@ -1,15 +1,15 @@
-/* git_status.h - what `git status` says, as a list.
+/* git_status.h - the output of `git status`, as a list.
  *
- * The output is read as a stream of NUL-ended records (porcelain version 2):
+ * The output is read as a stream of NUL-terminated records (porcelain version 2):
  *
  *	1 XY sub mH mI mW hH hI path           a tracked file that differs
  *	2 XY sub mH mI mW hH hI score path     the same, renamed; NUL old path
  *	u XY sub m1 m2 m3 mW h1 h2 h3 path     a conflict
  *	? path                                 untracked
- *	! path                                 ignored; "dir/" for a whole folder
+ *	! path                                 ignored; "dir/" for a directory
  *
- * X tells how the index differs from HEAD, Y how the tree differs from the
- * index; "." stands for "not at all". */
+ * X is the difference between the index and HEAD, Y that between the tree and the
+ * index; "." means none. */
 #ifndef ROAR_GIT_STATUS_H
 #define ROAR_GIT_STATUS_H
 
@@ -28,44 +28,43 @@ struct git_change {
 	uint32_t len;
 	bool untracked;
 	bool in_tree; /* the file itself differs from the index */
-	bool deleted; /* it is not in the tree */
+	bool deleted; /* the file is not in the tree */
 	bool submodule; /* or an untracked nested repository */
-	bool packages; /* a folder, see git_packages.h; its path ends in "/" */
+	bool packages; /* a directory, see git_packages.h; its path ends in "/" */
 };
 
 struct git_status {
 	struct pool pool;
 	struct git_change *changes; /* tracked ones first, as git sorts them */
 	size_t n_changes, cap;
-	struct map ignored_dirs; /* folder names, as keys and values */
-	struct map mixed_dirs; /* folders that hold single ignored files */
+	struct map ignored_dirs; /* directory names, as keys and values */
+	struct map mixed_dirs; /* directories that hold single ignored files */
 	uint32_t n_modified, n_untracked;
 	bool overflow; /* more changes than are kept; the counts are right */
-	const char *own; /* folder whose files do not count, or NULL */
+	const char *own; /* directory whose files do not count, or NULL */
 	struct str record; /* the record being received */
 	bool skip_next; /* it is the old name of a rename */
 };
 
-/* An empty list; `own` is a folder relative to the root, or NULL. */
+/* An empty list; `own` is a directory relative to the root, or NULL. */
 void git_status_init(struct git_status *status, const char *own);
 void git_status_release(struct git_status *status);
 
 /* Takes a piece of git's output.  0, -EBADMSG or -ENOMEM. */
 int git_status_feed(void *status, const char *data, size_t len);
 
-/* Runs git and fills the list.  Returns as git_run(); -EBADMSG when the output
- * is not understood. */
+/* Runs git and fills the list.  Returns as git_run(); -EBADMSG when the output cannot
+ * be parsed. */
 int git_status_read(struct git_status *status, const struct git_runner *runner,
 		    struct str *errors);
 
-/* A folder that is ignored as a whole but holds a tracked file (outputs/ with
- * its .gitkeep) is not listed as ignored.  Asks git about the folders that hold
- * single ignored files, and adds those to ignored_dirs.  Returns 0 or as
- * git_run(). */
+/* A directory that is ignored as a whole but holds a tracked file (outputs/ with its
+ * .gitkeep) is not listed as ignored.  Asks git about the directories that hold single
+ * ignored files, and adds those to ignored_dirs.  Returns 0 or as git_run(). */
 int git_status_find_ignored(struct git_status *status,
 			    const struct git_runner *runner);
 
-/* Is `path` the folder `dir` or below it?  False for a NULL dir. */
+/* Is `path` the directory `dir` or below it?  False for a NULL dir. */
 bool git_path_under(const char *path, size_t len, const char *dir);
 
 #endif

@@ -17,7 +17,7 @@
 
 enum {
 	INDEX_MAX_BYTES = 1 << 30,
-	CANCEL_EVERY = 256, /* entries between two looks at the flag */
+	CANCEL_EVERY = 256, /* entries between two checks of the flag */
 };
 
 /* Size and stamp come from the descriptor that is read: git replaces the index
@@ -94,8 +94,8 @@ static bool is_checked_out(const struct git_tree *tree,
 	       faccessat(tree->root_fd, path.data, F_OK, 0) == 0;
 }
 
-/* A submodule is unchanged when its HEAD is the commit in the index, or when
- * it was never checked out and its folder is just there. */
+/* A submodule is unchanged when its HEAD is the commit in the index, or when it was
+ * never checked out and its directory only exists. */
 static bool submodule_holds(const struct git_tree *tree,
 			    const struct git_index_entry *entry)
 {

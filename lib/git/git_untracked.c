@@ -1,7 +1,7 @@
 /* git_untracked.c - see git.h: which of some files are new to git
  *
  * `git ls-files --others` with the paths as its arguments: it reads the index and the
- * rules for ignored files, and looks at nothing else of the tree. */
+ * rules for ignored files, and nothing else of the tree. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -22,7 +22,7 @@ struct walk {
 	const struct git_status *status;
 	struct git_watches *watches;
 	struct pool pool; /* of the names in todo */
-	const char **todo; /* folders not yet read; a stack */
+	const char **todo; /* directories not yet read; a stack */
 	size_t n_todo, cap;
 	size_t n_names;
 };

@@ -9,7 +9,7 @@
 
 #include "base/vec.h"
 
-enum { CANCEL_EVERY = 256 }; /* names between two looks at the flag */
+enum { CANCEL_EVERY = 256 }; /* names between two checks of the flag */
 
 void git_watches_release(struct git_watches *watches)
 {

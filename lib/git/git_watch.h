@@ -1,9 +1,9 @@
-/* git_watch.h - files and folders whose stamps vouch for an old answer.
+/* git_watch.h - files and directories whose stamps prove an old answer valid.
  *
- * If none of the watched names changed since a query, the query would have the
- * same result today.  A folder is watched because a new file in it changes its
- * mtime; a file because its content matters (a changed source, an ignore list);
- * a missing file because it may appear (its stamp has ino 0). */
+ * If none of the watched names changed since a query, the query would have the same
+ * result today.  A directory is watched because a new file in it changes its mtime; a
+ * file because its content matters (a changed source, an ignore list); a missing file
+ * because it may appear (its stamp has ino 0). */
 #ifndef ROAR_GIT_WATCH_H
 #define ROAR_GIT_WATCH_H
 
@@ -35,9 +35,9 @@ struct git_watches {
 
 void git_watches_release(struct git_watches *watches);
 
-/* Watches `path` with the stamp it has now (git_watch_add) or had
- * (git_watch_put).  A path that is watched already keeps its first stamp.
- * 0, -ENOMEM, or -E2BIG past GIT_WATCH_MAX. */
+/* Watches `path` with the stamp it has now (git_watch_add) or had (git_watch_put).  A
+ * path that is already watched keeps its first stamp.  0, -ENOMEM, or -E2BIG past
+ * GIT_WATCH_MAX. */
 int git_watch_add(struct git_watches *watches, int root_fd, const char *path,
 		  size_t len);
 int git_watch_put(struct git_watches *watches, const char *path, size_t len,
@@ -46,16 +46,16 @@ int git_watch_put(struct git_watches *watches, const char *path, size_t len,
 bool git_watch_has(const struct git_watches *watches, const char *path,
 		   size_t len);
 
-/* The stamp of a name as it is now; ino 0 when there is none. */
+/* The current stamp of a name; ino 0 when there is none. */
 struct stamp git_stamp_at(int root_fd, const char *path);
 
-/* Do all stamps still hold?  False also when *cancel turns true. */
+/* Are all stamps still the same?  False also when *cancel becomes true. */
 bool git_watches_hold(const struct git_watches *watches, int root_fd,
 		      const atomic_bool *cancel);
 
-/* Are all stamps older than `time_ns`, so that none can hide a change made
- * since?  That is what makes it safe to take them after the query they vouch
- * for: a name that changed during the query is younger. */
+/* Are all stamps older than `time_ns`, so that none can hide a change made since?  That
+ * makes it safe to take them after their query: a name that changed during the query is
+ * younger. */
 bool git_watches_settled(const struct git_watches *watches, int64_t time_ns);
 
 #endif
