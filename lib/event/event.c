@@ -1,6 +1,7 @@
 /* event.c - see event.h */
 #include "event/event.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@ void event_set_paths(struct event *ev, const char *path, size_t path_len,
 {
 	char *p = ev->paths;
 
+	assert(path_len <= EVENT_PATH_MAX && path2_len <= EVENT_PATH_MAX);
 	ev->size = event_size(path_len, path2_len);
 	ev->path_len = (uint32_t)path_len;
 	ev->path2_len = (uint32_t)path2_len;

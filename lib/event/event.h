@@ -1,7 +1,7 @@
-/* event.h - one thing a traced process did to a file or to the process tree.
+/* event.h - one action of a traced process on a file or on the process tree.
  *
- * One layout for all tracers and for the run journal.  A record is a fixed
- * header and two NUL-terminated byte strings after it, padded to eight bytes:
+ * One layout for all tracers and for the run journal.  A record is a fixed header and
+ * two NUL-terminated byte strings after it, padded to eight bytes:
  *
  *	offset  size  field
  *	     0     4  size       whole record, multiple of 8, at least 80
@@ -11,15 +11,14 @@
  *	     8     4  pid        thread-group id of the acting process
  *	    12     4  aux        meaning depends on kind
  *	    16     8  time_ns    since 1970
- *	    24    40  before     the file as it stood before the call
+ *	    24    40  before     the file as it was before the call
  *	    64     4  path_len   bytes of path, without NUL
  *	    68     4  path2_len  bytes of path2, without NUL
  *	    72     -  path NUL path2 NUL padding
  *
- * Integers have the byte order of the machine: a journal never leaves it.
- * Paths are absolute and free of symbolic links, except where noted.  The
- * order of records is the order of the calls; a record stands for a call
- * that succeeded.
+ * Integers have the byte order of the machine: a journal never leaves it.  Paths are
+ * absolute and free of symbolic links, except where noted.  The order of records is the
+ * order of the calls; a record stands for a call that succeeded.
  *
  * Duties of a tracer, kind by kind:
  *
@@ -40,19 +39,18 @@
  *
  * (*) EVENT_STATUS_UNKNOWN where only the parent could read it.
  *
- * EXEC comes once per file the kernel loaded: the script, its interpreter, the
- * program and the program's loader; only the first carries the command line.
- * An exchange has in aux the enum event_ftype of what had the new name; 0: unknown.
- * `before` may be zero although ftype tells of a file: then the run itself has
- * created it lately.  Of a file that was emptied it may say no more than which
- * file it is: device and inode, the rest zero.  CLOSE is a hint that a file
- * opened for writing may be final and can be hashed early; a tracer may leave it
- * out or send it twice.
+ * EXEC comes once per file that the kernel loaded: the script, its interpreter, the
+ * program and the program's loader; only the first has the command line.  For an
+ * exchange, aux is the enum event_ftype of the file that had the new name; 0: unknown.
+ * `before` may be zero although ftype names a kind of file: then the run itself created
+ * the file recently.  For a truncated file it may only identify the file: device and
+ * inode, the rest zero.  CLOSE is a hint that a file opened for writing may be final
+ * and can be hashed early; a tracer may omit it or send it twice.
  *
- * MOUNT and UNMOUNT tell that the names below a mount point are other files from
- * now on.  Only mounts of the tracer's own namespace are told.  What path2 says of
- * a new mount depends on aux (enum event_mount).  A mount that was moved is told
- * as MOUNT at its new place and UNMOUNT at the old one. */
+ * MOUNT and UNMOUNT mean that the names below a mount point are other files from now
+ * on.  Only mounts of the tracer's own namespace are reported.  The meaning of path2
+ * for a new mount depends on aux (enum event_mount).  A moved mount is reported as
+ * MOUNT at its new place and UNMOUNT at the old one. */
 #ifndef ROAR_EVENT_EVENT_H
 #define ROAR_EVENT_EVENT_H
 
@@ -89,7 +87,7 @@ enum event_flags {
 	EVENT_ROOT = 1 << 7, /* FORK, EXEC: the command itself */
 };
 
-/* What kind of file a name stands for. */
+/* The kind of file of a name. */
 enum event_ftype {
 	EVENT_FTYPE_NONE, /* there is no file */
 	EVENT_FTYPE_REGULAR,
@@ -104,8 +102,8 @@ enum event_ftype {
 /* What a new mount shows, and what path2 is. */
 enum event_mount {
 	EVENT_MOUNT_NEW, /* a file system without another name; "" */
-	EVENT_MOUNT_ALIAS, /* what is at path2 as well: a bind mount */
-	EVENT_MOUNT_MOVED, /* what was mounted at path2 */
+	EVENT_MOUNT_ALIAS, /* the files at path2: a bind mount */
+	EVENT_MOUNT_MOVED, /* the mount that was at path2 */
 	EVENT_MOUNT_OVERLAY, /* files written there are in path2 afterwards */
 };
 
@@ -117,13 +115,13 @@ enum event_gap {
 	EVENT_GAP_NAMESPACE = 4, /* files of another mount namespace */
 	EVENT_GAP_PATH = 5, /* a path could not be read or resolved */
 	EVENT_GAP_SETUID = 6, /* a set-uid program ran without its privilege */
-	EVENT_GAP_OUTLIVED = 7, /* a process went on after the record ended */
+	EVENT_GAP_OUTLIVED = 7, /* a process continued after the record ended */
 	EVENT_GAP_UNREADABLE = 8, /* content could not be read to identify it */
 	EVENT_GAP_CHANGED = 9, /* content changed while the run used it */
 	EVENT_GAP_JOURNAL = 10, /* the journal could not be written */
 	EVENT_GAP_INTERRUPTED = 11, /* roar itself was killed; from the journal */
 	EVENT_GAP_HANDLE = 12, /* opened by file handle, name unknown */
-	EVENT_GAP_MEMORY = 13, /* memory ran out; events were dropped */
+	EVENT_GAP_MEMORY = 13, /* out of memory; events were dropped */
 	EVENT_GAP_LOST = 14, /* a tracer lost events */
 	EVENT_GAP_LATE = 15, /* recorded later, from the journal */
 	EVENT_GAP_LIBRARY = 16, /* only calls of the C library were seen */
@@ -172,14 +170,14 @@ static inline uint32_t event_size(size_t path_len, size_t path2_len)
 			  ~(size_t)7);
 }
 
-/* Fills in size and strings; the other fields of `ev` are the caller's.  The
- * buffer must hold event_size() bytes. */
+/* Fills in size and strings; the caller sets the other fields of `ev`.  The buffer must
+ * hold event_size() bytes. */
 void event_set_paths(struct event *ev, const char *path, size_t path_len,
 		     const char *path2, size_t path2_len);
 
-/* Is there a sound record at the start of `len` bytes?  Returns its size, 0
- * when the bytes end (or a zero size marks the end), -EBADMSG when they are
- * not a record.  Everything a reader relies on is checked. */
+/* Is there a valid record at the start of `len` bytes?  Returns its size, 0 when the
+ * bytes end (or a zero size marks the end), -EBADMSG when they are not a record.  Every
+ * field that a reader relies on is checked. */
 int64_t event_check(const void *data, size_t len);
 
 /* The ftype of a stat mode. */
@@ -188,10 +186,10 @@ enum event_ftype event_ftype_of(uint32_t mode);
 /* "open", "rename", ... for test scripts and messages; "?" when unknown. */
 const char *event_kind_name(unsigned kind);
 
-/* One sentence for a gap code, e.g. "a process set up io_uring". */
+/* One clause for a gap code, e.g. "a process set up io_uring". */
 const char *event_gap_text(unsigned gap);
 
-/* Short stable word for JSON, e.g. "io_uring". */
+/* Short stable name for JSON, e.g. "io_uring". */
 const char *event_gap_name(unsigned gap);
 
 #endif

@@ -58,8 +58,8 @@ static int lock(int fd, int cmd)
 	return fcntl(fd, cmd, &range) < 0 ? -errno : 0;
 }
 
-/* Maps the page-aligned window that begins at or below `pos` and holds at least
- * `need` bytes behind it. */
+/* Maps the page-aligned window that begins at or below `pos` and holds at least `need`
+ * bytes after it. */
 static int move_window(struct journal *j, size_t need)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -122,8 +122,8 @@ static int write_header(struct journal *j, const void *meta, size_t meta_len)
 	return 0;
 }
 
-/* -ESTALE when somebody took the unlocked file for a dead one and removed it, or is
- * about to remove one of that name. */
+/* -ESTALE when another process took the unlocked file for a dead one and removed it, or
+ * is about to remove one of that name. */
 static int try_create(int dirfd, const char *unborn, const char *name,
 		      const void *meta, size_t meta_len,
 		      struct journal **ret_journal)
@@ -163,9 +163,9 @@ int journal_create(int dirfd, const char *name, const void *meta,
 
 	if (meta_len > UINT32_MAX / 2)
 		return -EFBIG;
-	/* It gets its name when it is locked and has its header: nobody meets a
-	 * journal that looks dead or empty.  Every try has an unborn name of its
-	 * own, because the last one may be anybody's to remove. */
+	/* The file gets its name when it is locked and has its header: no process sees
+	 * a journal that looks dead or empty.  Every attempt has an unborn name of its
+	 * own, because any process may remove the last one. */
 	for (int i = 0; r == -ESTALE && i < TRIES; i++) {
 		str_clear(&unborn);
 		if (i)
@@ -202,14 +202,17 @@ void journal_close(struct journal *j)
 
 struct event *journal_reserve(struct journal *j, size_t size, int *ret_error)
 {
-	struct event *ev = room(j, size);
+	struct event *ev;
 
+	assert(size >= EVENT_SIZE_MIN && size <= EVENT_SIZE_MAX);
+	ev = room(j, size);
 	*ret_error = ev ? 0 : j->error;
 	return ev;
 }
 
 void journal_commit(struct journal *j, struct event *ev, uint32_t size)
 {
+	assert(size >= EVENT_SIZE_MIN && size % 8 == 0);
 	/* The compiler must not move the size before the rest; the processor
 	 * may, because only a later process reads it. */
 	__atomic_signal_fence(__ATOMIC_RELEASE);
@@ -348,7 +351,7 @@ const struct event *journal_next(struct journal_reader *r)
 
 /* ---- going on where another was killed ---- */
 
-/* What a torn record has left must not be taken for the one behind ours. */
+/* The rest of a torn record must not be taken for the record after ours. */
 static int clear_rest(int fd, uint64_t pos)
 {
 	static const char zero[4096];

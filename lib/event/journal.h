@@ -35,8 +35,8 @@ struct journal_reader;
 int journal_create(int dirfd, const char *name, const void *meta,
 		   size_t meta_len, struct journal **ret_journal);
 
-/* Opens a journal whose writer was killed, to append after its last sound record.  Fails
- * as journal_open() does. */
+/* Opens a journal whose writer was killed, to append after its last valid record.
+ * Fails as journal_open() does. */
 int journal_resume(int dirfd, const char *name, struct journal **ret_journal);
 
 /* Unmaps and closes; the file stays until it is unlinked. */
@@ -57,8 +57,8 @@ void journal_touch(struct journal *j);
 struct event *journal_reserve(struct journal *j, size_t size, int *ret_error);
 void journal_commit(struct journal *j, struct event *ev, uint32_t size);
 
-/* Removes `name`, which ends in JOURNAL_UNBORN, if the process that was creating it is
- * gone. */
+/* Removes `name`, which ends in JOURNAL_UNBORN, if the process that was creating it has
+ * ended. */
 #define JOURNAL_UNBORN ".new"
 void journal_remove_unborn(int dirfd, const char *name);
 
@@ -76,7 +76,7 @@ DEFINE_CLEANUP(struct journal_reader *, journal_reader_free)
 
 const void *journal_meta(const struct journal_reader *r, size_t *ret_len);
 
-/* The latest time at which the writer is known to have lived, since 1970. */
+/* The latest time at which the writer is known to have been alive, since 1970. */
 int64_t journal_alive_ns(const struct journal_reader *r);
 
 /* The next record, valid as long as the reader; NULL at the end. */

@@ -173,7 +173,7 @@ int note_write(const char *run, const char *kind, uint32_t *number,
 		return -EINVAL;
 	if (len > NOTE_MAX - HEADING_MAX)
 		return -EFBIG;
-	/* Its name tells threads apart, and is not that of a note. */
+	/* Its name is different in each thread, and is not that of a note. */
 	str_addf(&temporary, "%s.%s-%d.%d.new", run, kind, (int)getpid(),
 		 (int)gettid());
 	r = str_error(&temporary);
@@ -246,7 +246,7 @@ static int read_note(int runs, const char *name, const char *uid,
 	    memcmp(pid - 1 - len, kind, len) != 0)
 		return 0;
 	note.pid = parse_pid(pid);
-	/* What cannot be read says nothing. */
+	/* A note that cannot be read is ignored. */
 	if (!note.pid || fd_read_file(runs, name, NOTE_MAX, &text) < 0)
 		return 0;
 	note.payload = note_payload(&text, kind);

@@ -1,9 +1,9 @@
-/* note.h - what a process of a run tells the run.
+/* note.h - what a process of a run reports to the run.
  *
- * A tracer sees which files were opened.  Which rank trained on which samples of them
- * only the program knows, so it writes a note.  It finds the run by looking for an
- * ancestor called "roar" that has the journal of a run open, and puts the note
- * beside that journal:
+ * A tracer sees which files were opened.  Only the program knows which rank trained on
+ * which samples of them, so it writes a note.  It finds the run by searching for an
+ * ancestor called "roar" that has the journal of a run open, and puts the note next to
+ * that journal:
  *
  *	.roar/runs/UID.journal
  *	.roar/runs/UID.KIND-PID		its first note of that kind
@@ -11,13 +11,13 @@
  *
  *	"roar-KIND 1\n" payload
  *
- * A process replaces a note as a whole when it has more to say.  A note that it does
+ * A process replaces a note as a whole when it has more to report.  A note that it does
  * not replace stays, also when a later process has the same pid: that one takes the
- * next free number.  `roar run` reads the notes when the command has ended, or
- * recovery does when roar was killed, and then removes them.
+ * next free number.  `roar run` reads the notes when the command has ended, or recovery
+ * does when roar was killed, and then removes them.
  *
- * A note is the word of a process: the reader leaves out what it does not understand,
- * and a bad note never makes a record fail.
+ * A note is untrusted: the reader skips what it does not understand, and an invalid
+ * note never makes a record fail.
  *
  * Nothing here keeps state, so any thread may call it, also after fork(). */
 #ifndef ROAR_EVENT_NOTE_H
@@ -32,14 +32,14 @@ struct str;
 enum {
 	NOTE_UID_LEN = 8,
 	NOTE_KIND_MAX = 16, /* letters of a kind: a-z, 0-9, _ */
-	NOTE_MAX = 64 * 1024 * 1024, /* bytes; a longer note is left out */
+	NOTE_MAX = 64 * 1024 * 1024, /* bytes; a longer note is skipped */
 };
 
 /* ---- in a process of a run ---- */
 
-/* Appends the beginning of the path of all notes of the run that observes this
- * process, ".../.roar/runs/UID".  -ESRCH when none does, or when an ancestor belongs
- * to another user.  Reads /proc for each ancestor up to roar: some 100 us. */
+/* Appends the common prefix of the paths of all notes of the run that observes this
+ * process, ".../.roar/runs/UID".  -ESRCH when none does, or when an ancestor belongs to
+ * another user.  Reads /proc for each ancestor up to roar: some 100 us. */
 int note_find_run(struct str *ret_run);
 
 /* Writes a note of this process.  *number is that of the note to replace, from 1, or
@@ -59,8 +59,8 @@ struct note {
 typedef int (*note_fn)(void *ctx, struct note *note);
 
 /* Calls `fn` for each note of the kind until it returns anything but 0, which is then
- * returned.  `project` is the directory .roar; of `uid`, the first NOTE_UID_LEN bytes
- * count. */
+ * returned.  `project` is the directory .roar; only the first NOTE_UID_LEN bytes of
+ * `uid` count. */
 int note_read_all(int project, const char *uid, const char *kind, note_fn fn,
 		  void *ctx);
 
@@ -90,8 +90,8 @@ struct note_shard {
 
 void note_shard_add(struct str *payload, const struct note_shard *shard);
 
-/* Reads the next line that is valid, and moves *rest behind it.  The names point into
- * the payload, which changes.  False at the end. */
+/* Reads the next valid line, and moves *rest after it.  The names point into the
+ * payload, which changes.  False at the end. */
 bool note_shard_next(char **rest, struct note_shard *ret);
 
 #endif

@@ -1,10 +1,10 @@
-/* ancestry.h - what went into a job, directly or through other jobs.
+/* ancestry.h - all inputs of a job, directly or through other jobs.
  *
  * The walk goes from a job to its inputs, from each input to the job that made that
- * content before it was used (producer.h), and on; it crosses sessions.  It visits
- * jobs breadth first and each job once, and lists an input that several jobs share
- * where it was met first.  What a job renamed or linked counts as an input under
- * its old name. */
+ * content before it was used (producer.h), and so on; it crosses sessions.  It visits
+ * jobs breadth first and each job once, and lists an input that several jobs share at
+ * its first use.  A file that a job renamed or linked counts as an input under its old
+ * name. */
 #ifndef ROAR_QUERY_ANCESTRY_H
 #define ROAR_QUERY_ANCESTRY_H
 

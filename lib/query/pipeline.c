@@ -1,6 +1,7 @@
 /* pipeline.c - see pipeline.h */
 #include "query/pipeline.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/pool.h"
@@ -134,6 +135,7 @@ int pipeline_load(struct query *q, int64_t session_id, unsigned flags,
 {
 	int r = 0;
 
+	assert(!p->graph);
 	if (!session_id)
 		return 0;
 	for (int i = 0; i < TRIES; i++) {
@@ -168,6 +170,7 @@ const struct store_job *pipeline_job(const struct pipeline *p, size_t node)
 const struct store_outline *pipeline_outline(const struct pipeline *p,
 					     size_t node)
 {
+	assert(node < p->n_nodes);
 	return &p->outline[p->nodes[node].job];
 }
 

@@ -1,13 +1,13 @@
-/* pipeline.h - a session as a graph, with the rows behind it.
+/* pipeline.h - a session as a graph, with its rows.
  *
- * Reads the jobs of a session and their inputs and outputs, and lets
- * lineage/graph.h make nodes and artifacts of them.  A node leads to its job, an
- * artifact to its digests and to the newest row that wrote it.  A job that renamed
- * or linked what an earlier one made depends on it (producer.h).
+ * Reads the jobs of a session and their inputs and outputs; lineage/graph.h makes nodes
+ * and artifacts of them.  A node leads to its job, an artifact to its digests and to
+ * the newest row that wrote it.  A job that renamed or linked a file of an earlier one
+ * depends on it (producer.h).
  *
- * All jobs take part in the graph, but only those that become nodes are read in
- * full, and none with PIPELINE_NO_JOBS.  The rows live in the pool of the query; the
- * maps and the graph until pipeline_release(). */
+ * All jobs take part in the graph, but only those that become nodes are read in full,
+ * and none with PIPELINE_NO_JOBS.  The rows live in the pool of the query; the maps and
+ * the graph until pipeline_release(). */
 #ifndef ROAR_QUERY_PIPELINE_H
 #define ROAR_QUERY_PIPELINE_H
 
@@ -65,7 +65,7 @@ void pipeline_release(struct pipeline *p);
 /* The job of a node; not with PIPELINE_NO_JOBS. */
 const struct store_job *pipeline_job(const struct pipeline *p, size_t node);
 
-/* What is known of the job without its texts; also with PIPELINE_NO_JOBS. */
+/* The job without its texts; also with PIPELINE_NO_JOBS. */
 const struct store_outline *pipeline_outline(const struct pipeline *p,
 					     size_t node);
 
@@ -77,14 +77,14 @@ const struct digests *pipeline_digests(const struct pipeline *p,
 const struct store_file *pipeline_written(const struct pipeline *p,
 					  const struct graph_artifact *a);
 
-/* Did a later job rename what this row wrote, so that the path is free again? */
+/* Did a later job rename the file of this row, so that the path is free again? */
 bool pipeline_moved_away(const struct pipeline *p,
 			 const struct store_file *row);
 
-/* pipeline_order.c: all nodes, with what belongs together together: each group of
- * connected nodes from its lowest step on, in it the steps in their order, but none
- * before what it depends on.  A cycle is entered at its lowest step.  Fills
- * *ret_nodes with p->n_nodes indices, in `pool`.  0 or -ENOMEM. */
+/* pipeline_order.c: all nodes, with connected ones next to each other.  Groups of
+ * connected nodes are ordered by their lowest step; inside a group the steps are in
+ * their order, but each after the steps it depends on.  A cycle is entered at its
+ * lowest step.  Fills *ret_nodes with p->n_nodes indices, in `pool`.  0 or -ENOMEM. */
 int pipeline_order(const struct pipeline *p, struct pool *pool,
 		   uint32_t **ret_nodes);
 

@@ -1,9 +1,10 @@
-/* pipeline_order.c - the nodes of a pipeline, group by group, makers before users.
+/* pipeline_order.c - the nodes of a pipeline, group by group, producers before
+ * consumers.
  *
- * A step that has nothing to do with a pipeline must not stand between its lines.
- * So the nodes are sorted by group (nodes that dependencies connect) and then by
- * step, and a depth-first walk along the dependencies lists a node when all that it
- * depends on is listed.  The stack is on the heap: a chain may have 20,000 steps. */
+ * A step that is not connected to a pipeline must not be listed between its steps.  So
+ * the nodes are sorted by group (nodes that dependencies connect) and then by step, and
+ * a depth-first walk along the dependencies lists a node when all that it depends on is
+ * listed.  The stack is on the heap: a chain may have 20,000 steps. */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -90,7 +91,7 @@ static void join_groups(const struct pipeline *p, uint32_t *parent)
 				parent, i);
 }
 
-/* Visits the nodes group by group: each group where its lowest step stands. */
+/* Visits the nodes group by group: each group at the position of its lowest step. */
 static void visit_groups(struct walk *w, uint32_t *sorted, uint32_t *parent,
 			 uint32_t *next, uint32_t *last)
 {

@@ -1,10 +1,10 @@
 /* presence.h - does a file still hold the content that was recorded?
  *
  * One stat(2) usually answers: the recorded inode, size and mtime mean the same
- * content, another size means another content.  The device number is left out
- * because it may change with a reboot.  In between (copied back, touched, checked
- * out again) only the content can tell: the digest cache is asked, then the file is
- * read if it is within the budget.  Beyond that the answer is "unverified". */
+ * content, another size means another content.  The device number is left out because
+ * it may change with a reboot.  In other cases (copied back, touched, checked out
+ * again) only the content decides: the digest cache is consulted, then the file is read
+ * if it is within the budget.  Beyond that the answer is "unverified". */
 #ifndef ROAR_QUERY_PRESENCE_H
 #define ROAR_QUERY_PRESENCE_H
 
@@ -25,7 +25,7 @@ enum presence {
 	PRESENCE_END,
 };
 
-/* What the questions of one command share. */
+/* State shared by the checks of one command. */
 struct presence_look {
 	uint64_t budget; /* bytes that may still be read */
 	/* Opens the digest cache, on first use; NULL: there is none. */

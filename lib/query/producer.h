@@ -1,14 +1,13 @@
 /* producer.h - which recorded job made a content.
  *
- * The rules are those of lineage/graph.h, applied to the rows of all sessions.  One
- * question builds an excerpt of the graph, pipeline.h the graph of a session; both
- * turn rows into files of the graph with the functions below, so they agree.
+ * The rules are those of lineage/graph.h, applied to the rows of all sessions.  A
+ * single query here builds a part of the graph, pipeline.h the graph of a session.
+ * Both convert rows to files of the graph with the functions below, so they agree.
  *
- * A rename or link reads nothing, so it has no input row.  Its output row has an
- * origin instead, and is marked LINEAGE_PRIOR unless the run wrote the content
- * itself (programs usually write a file under another name and rename it at the
- * end).  A prior output leads to its maker as if it had been read under its old
- * name. */
+ * A rename or link reads nothing, so it has no input row.  Its output row has an origin
+ * instead, and is marked LINEAGE_PRIOR unless the run wrote the content itself
+ * (programs usually write a file under another name and rename it at the end).  A prior
+ * output leads to its producer as if it had been read under its old name. */
 #ifndef ROAR_QUERY_PRODUCER_H
 #define ROAR_QUERY_PRODUCER_H
 

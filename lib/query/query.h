@@ -1,15 +1,15 @@
 /* query.h - questions to a record: a store and an argument in, structs out.
  *
- *	target.h       which job or artifact a word of the user means
- *	producer.h     which job made a content
+ *	target.h       the job or artifact that an argument of the user means
+ *	producer.h     the job that made a content
  *	ancestry.h     all inputs that went into a job
  *	pipeline.h     a session as a graph of steps and artifacts
  *	stale_steps.h  the stale steps above or below a step
  *	presence.h     whether a file still holds a recorded content
  *
- * Nothing in this folder prints.  Answers live in the pool that the caller
- * supplies; the store may be closed before the pool is released.  A query belongs
- * to one thread, because its store does. */
+ * Nothing in this directory prints.  Answers live in the pool that the caller supplies;
+ * the store may be closed before the pool is released.  A query belongs to one thread,
+ * because its store does. */
 #ifndef ROAR_QUERY_QUERY_H
 #define ROAR_QUERY_QUERY_H
 
@@ -22,18 +22,18 @@ struct pool;
 struct store;
 struct store_job;
 
-/* Where the questions go, and what earlier ones have read. */
+/* The store to read, and a cache of what was read. */
 struct query {
 	struct store *store; /* borrowed */
 	struct pool *pool; /* borrowed; all answers are allocated here */
 	struct map jobs; /* id -> struct store_job, see query_job() */
 };
 
-/* Frees what the query itself holds; not the answers. */
+/* Frees the cache of the query; not the answers. */
 void query_release(struct query *q);
 
-/* The job of that id in *ret, read once and then remembered; NULL when the
- * record has no such job. */
+/* The job of that id in *ret, read once and then cached; NULL when the record has no
+ * such job. */
 int query_job(struct query *q, int64_t id, const struct store_job **ret,
 	      struct roar_error *err);
 

@@ -1,8 +1,8 @@
 /* stale_steps.h - the stale steps that a step depends on, or that depend on it.
  *
- * A step that is run on outputs of a stale step is up to date with old data; and a
- * step that has just run may have made those after it stale.  Both lists are in the
- * order in which the steps should be run. */
+ * A step that runs on outputs of a stale step uses old data; and a step that has just
+ * run may have made those after it stale.  Both lists are in the order in which the
+ * steps should be run. */
 #ifndef ROAR_QUERY_STALE_STEPS_H
 #define ROAR_QUERY_STALE_STEPS_H
 

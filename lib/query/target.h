@@ -1,4 +1,4 @@
-/* target.h - which job or artifact a word means.
+/* target.h - the job or artifact that an argument of the user means.
  *
  *	@N, @BN		step N (build step N) of the active session, latest run
  *	@N.M, @BN.M	execution M of that step
@@ -22,17 +22,17 @@ enum target_want {
 	TARGET_WANT_PATH, /* --path P */
 };
 
-/* A word such as "@N", before anything is looked up. */
+/* An argument such as "@N", before anything is looked up. */
 struct target_step {
 	const char *kind; /* "run" or "build" */
 	int64_t step;
 	int64_t attempt; /* 0: the latest execution */
 };
 
-/* Is the word written as a step (it starts with @), valid or not? */
+/* Does the argument have the form of a step (it starts with @), valid or not? */
 bool target_is_step(const char *word);
 
-/* -EINVAL and a sentence when it is not a valid step. */
+/* Parses a step.  -EINVAL and a message when it is not valid. */
 int target_parse_step(const char *word, struct target_step *ret,
 		      struct roar_error *err);
 
@@ -43,10 +43,10 @@ struct target {
 	const char *path; /* the artifact was named by this path; else NULL */
 };
 
-/* Resolves `word`.  -ENOENT, -ENODATA (the path is recorded, its content was never
- * identified), -EINVAL or -ENOTUNIQ with a sentence that names the word, what was
- * tried and the remedy (an ambiguous prefix lists candidates).  -EINVAL is wrong
- * usage: no record could hold what the word says. */
+/* Resolves `word`, an argument of the user.  -ENOENT, -ENODATA (the path is recorded,
+ * its content was never identified), -EINVAL or -ENOTUNIQ with a message that names the
+ * argument, what was tried and the remedy (an ambiguous prefix lists candidates).
+ * -EINVAL is wrong usage: no record could contain such an argument. */
 int target_resolve(struct query *q, const char *cwd, const char *word,
 		   enum target_want want, struct target *ret,
 		   struct roar_error *err);
