@@ -31,13 +31,13 @@ int listen_take(struct listen *l, struct roar_error *err)
 
 	if (!pid || !n || atoi(pid) != getpid() || strcmp(n, "1") != 0)
 		return error_set(err, -ENOENT,
-				 "no socket was handed over by systemd: "
+				 "systemd passed no socket: "
 				 "'roard --foreground' makes one");
 	if (getsockopt(SYSTEMD_FD, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ||
 	    type != SOCK_SEQPACKET)
 		return error_set(err, -ENOTSOCK,
-				 "what systemd handed over is no socket of "
-				 "packets (ListenSequentialPacket=)");
+				 "the socket from systemd is not a packet "
+				 "socket: use ListenSequentialPacket=");
 	(void)fcntl(SYSTEMD_FD, F_SETFD, FD_CLOEXEC);
 	l->fd = SYSTEMD_FD;
 	return 0;

@@ -82,7 +82,7 @@ static bool is_gone(int pidfd)
 	return poll(&p, 1, 0) != 0;
 }
 
-/* The folder in /proc belongs to root unless the user may debug the process. */
+/* The directory in /proc belongs to root unless the user may debug the process. */
 int peer_owns(uid_t uid, int pidfd)
 {
 	CLEANUP(str_release) struct str text = STR_INIT;

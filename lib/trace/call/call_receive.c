@@ -50,7 +50,7 @@ static void unlisted(struct observer *o, struct tracee *t, int error)
 	if (error == -EINVAL || error == -ENOENT || error == -ESRCH ||
 	    (error == -EACCES && is_ending(t->tid)))
 		return;
-	call_gap(o, t, EVENT_GAP_PATH, "a descriptor could not be looked at");
+	call_gap(o, t, EVENT_GAP_PATH, "a descriptor could not be examined");
 }
 
 void call_scan_file(struct observer *o, struct tracee *t, int fd, unsigned skip)

@@ -193,7 +193,7 @@ static int load(struct ebpf *e, bool own, struct roar_error *err)
 	r = load_types_await(&types);
 	if (r < 0)
 		return error_set(err, r,
-				 "the kernel does not tell its types "
+				 "the kernel does not provide its types "
 				 "(/sys/kernel/btf/vmlinux): %s",
 				 strerror(-r));
 	r = maps < 0 ? maps : load_image(e, &l, types.btf);

@@ -248,7 +248,7 @@ int ebpf_unpin(struct roar_error *err)
 	if (!dir)
 		return errno == ENOENT ?
 			       0 :
-			       error_set(err, -errno, "cannot look into %s: %s",
+			       error_set(err, -errno, "cannot read %s: %s",
 					 FOLDER, strerror(errno));
 	while (r == 0 && (entry = readdir(dir))) {
 		char folder[PATH_LEN + 256];

@@ -119,7 +119,7 @@ static int greet(struct remote *r, struct roar_error *err)
 				 "'roar tracer enable ebpf' starts the right "
 				 "one");
 	if (e < 0)
-		return error_set(err, e, "roard at '%s' does not serve: %s",
+		return error_set(err, e, "roard at '%s' refused: %s",
 				 roard_socket_path(), strerror(-e));
 	return 0;
 }
@@ -133,7 +133,7 @@ int remote_open(struct remote **ret_remote, struct roar_error *err)
 		return error_set(err, -ENOMEM, "out of memory");
 	r->fd = connect_to(roard_socket_path(), 0);
 	if (r->fd < 0)
-		return error_set(err, r->fd, "there is no roard at '%s': %s",
+		return error_set(err, r->fd, "cannot reach roard at '%s': %s",
 				 roard_socket_path(), strerror(-r->fd));
 	set_patience(r, PATIENCE_S);
 	e = greet(r, err);

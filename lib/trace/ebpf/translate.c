@@ -420,5 +420,5 @@ void translate_start(struct translator *t, pid_t command,
 		tell_inherited(t, command, inherited->fds[i]);
 	if (inherited->error)
 		translate_gap(t, command, EVENT_GAP_PATH,
-			      "a descriptor could not be looked at");
+			      "a descriptor could not be examined");
 }

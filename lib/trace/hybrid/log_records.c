@@ -105,7 +105,7 @@ static void on_descriptor(struct hybrid *h, struct tracee *t, int fd)
 	str_clear(&h->o.name);
 	if (resolve_fd(t->tid, fd, &h->o.name, &st) == -ENOENT && !h->o.name.len)
 		call_gap(&h->o, t, EVENT_GAP_LOST,
-			 "a descriptor was closed before it was looked at");
+			 "a descriptor was closed before it was examined");
 	else
 		call_scan_file(&h->o, t, fd, 0);
 }
@@ -323,7 +323,7 @@ static void on_told(struct hybrid *h, const struct log_view *v)
 	if (!t) {
 		if (h->o.root && (t = tree_find(&h->o.tree, h->o.root)))
 			call_gap(&h->o, t, EVENT_GAP_LOST,
-				 "a process nobody knows told of files");
+				 "an unknown process reported files");
 		return;
 	}
 	switch (v->kind) {
@@ -435,7 +435,8 @@ static void read_until(struct hybrid *h, uint64_t end)
 			return;
 		}
 		if (r < 0)
-			say(h, EVENT_GAP_LOST, "a record made no sense");
+			say(h, EVENT_GAP_LOST,
+			    "a record in the shared log was invalid");
 		else
 			on_record(h, &h->view);
 	}
@@ -486,7 +487,7 @@ void log_records_trouble(struct hybrid *h)
 		uint32_t flag;
 		const char *text;
 	} troubles[] = {
-		{ LOG_LATE, "a process did not wait any longer for us" },
+		{ LOG_LATE, "the tracer did not answer a process in time" },
 		{ LOG_FULL, "the shared log was full" },
 		{ LOG_UNSEEN, "posix_spawn() opened files unseen" },
 	};

@@ -325,7 +325,7 @@ void pending_call_result(struct hybrid *h, struct tracee *t, int32_t result)
 	}
 	if (result >= 0 && is_lost(h, t, result)) {
 		call_gap(&h->o, t, call_gap_of_open(t),
-			 "a descriptor was closed before it was looked at");
+			 "a descriptor was closed before it was examined");
 		call_forget(&h->o, t);
 		return;
 	}

@@ -211,8 +211,8 @@ void received_settle(struct hybrid *h, struct tracee *t)
 	known = one ? look(h, t) : look_at_all(h, t);
 	if (!known)
 		call_gap(&h->o, t, EVENT_GAP_LOST,
-			 "a message was looked at too late, and may have "
-			 "brought a descriptor");
+			 "a message was examined too late, and may have "
+			 "carried a descriptor");
 	if (!known && one)
 		call_scan_files(&h->o, t);
 	call_forget(&h->o, t);

@@ -222,7 +222,7 @@ static void on_call(struct ptracer *p, struct tracee *t)
 		if (errno == ESRCH)
 			return; /* killed meanwhile */
 		call_gap(&p->o, t, EVENT_GAP_ESCAPED,
-			 "the kernel tells nothing about system calls "
+			 "the kernel does not report system calls "
 			 "(Linux 5.3 or later is needed)");
 		return;
 	}

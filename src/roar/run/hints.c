@@ -41,7 +41,7 @@ static size_t list_outputs(const struct run *run, const char *paths[])
 	return n;
 }
 
-/* Length of the folder (with its slash) that all of them are in; 0: of none. */
+/* Length of the directory (with its slash) that all of them are in; 0: of none. */
 static size_t common_folder(const char *const paths[], size_t n)
 {
 	const char *slash = strchr(paths[0], '/');

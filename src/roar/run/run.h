@@ -142,7 +142,7 @@ struct run {
 	struct links links; /* likewise */
 	struct fold *fold;
 	struct journal *journal; /* NULL when it could not be made */
-	char journal_name[32]; /* in the project's folder */
+	char journal_name[32]; /* in the project's directory */
 	bool journal_full; /* it could not grow: later events are not in it */
 	struct hasher *hasher;
 	struct close_watch *close_watch; /* NULL until something is written */
