@@ -227,7 +227,8 @@ void envp_release(struct envp_plan *plan)
  * change is kept.  The array is never freed, because getenv() takes no lock. */
 
 static struct {
-	atomic_flag lock; /* held for a few instructions */
+	atomic_flag lock; /* spin lock of the fields below, held for a few
+			   * instructions by any thread */
 	unsigned users;
 	char **before; /* environ without us */
 	char **array;
@@ -277,7 +278,7 @@ void environ_lend(void)
 	unlock();
 }
 
-/* Has nobody changed the lent array in place? */
+/* Is the lent array unchanged? */
 static bool is_as_lent(void)
 {
 	char **a = lent.array, **b = lent.before;

@@ -290,7 +290,7 @@ static size_t count_list(va_list ap)
 	return n;
 }
 
-/* Collects `n` arguments and the NULL behind; on the stack, as libc does. */
+/* Collects `n` arguments and the NULL after them; on the stack, as libc does. */
 static void collect(char **argv, const char *first, size_t n, va_list ap)
 {
 	argv[0] = (char *)first;

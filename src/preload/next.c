@@ -11,8 +11,8 @@
 _Atomic(void *) next_table[NEXT_END];
 bool next_foreign[NEXT_END];
 
-/* The names, one behind the other: pointers to them would have to be relocated in
- * every program that starts. */
+/* The names, one after the other: pointers to them would have to be relocated in every
+ * program that starts. */
 static const struct names {
 #define X(symbol) char name_##symbol[sizeof(#symbol)];
 #include "next_names.inc"

@@ -7,8 +7,8 @@
 
 /* ---- the current directory ---- */
 
-/* A child of vfork() has a directory of its own but our memory: its changes must
- * not be told as ours, and what it opens from now on it has to ask for. */
+/* A child of vfork() has a directory of its own but our memory: its changes must not be
+ * logged as ours, and it has to ask for its opens from now on. */
 static void directory_changed(void)
 {
 	int saved = errno;

@@ -1,26 +1,29 @@
 /* preload.h - the inside of libroar-preload.so.
  *
- * The library replaces the functions of libc that name files.  Each tells what
- * it does in the shared log (trace/preload/log.h is the contract) and then does
- * it.  The rules of the house, because this runs inside of somebody else's
- * program:
+ * The library replaces the functions of libc that name files.  Each writes its
+ * operation to the shared log (trace/preload/log.h is the contract) and then performs
+ * it.  It runs inside other people's programs, so it has strict rules:
  *
- *	- Nothing on the way of an open but the open: no other system call, no
- *	  lock, no allocation, no buffer on the stack; records are written
- *	  straight into the ring.
+ *	- An open makes no other system call, takes no lock, allocates nothing
+ *	  and uses no buffer on the stack; records are written directly into the
+ *	  ring.
  *	- Any function may be interrupted by a signal whose handler calls it
  *	  again, run in a child of vfork(), or run on a stack of 16 KiB.
  *	- errno after a call is what it would be without us.
- *	- No descriptor stays open, nothing is printed, nothing of us is in the
- *	  environment.
- *	- What goes wrong makes us silent, never the program wrong.
+ *	- No descriptor stays open, nothing is printed, and nothing of ours is in
+ *	  the environment.
+ *	- An error makes the library stop logging; it never changes the program.
  *
- *	state.c		 life: attaching, forks, who am I
- *	ring.c		 telling and asking
- *	next.c		 the functions we stand in front of
- *	environment.c	 hiding from the program, following into its children
+ *	state.c		 life cycle: attaching, forks, identity
+ *	ring.c		 writing records, asking the reader
+ *	next.c		 the functions that are replaced
+ *	environment.c	 hides from the program, follows into its children
  *	open.c stdio.c name.c place.c receive.c exec.c spawn.c wait.c route.c
- *			 the functions themselves */
+ *			 the functions themselves
+ *
+ * Threads: every function may run on any thread at the same time.  Shared fields are
+ * atomic and need no order between each other unless stated; `phase` is published with
+ * release after the other fields of struct preload were set. */
 #ifndef ROAR_PRELOAD_PRELOAD_H
 #define ROAR_PRELOAD_PRELOAD_H
 
@@ -35,8 +38,8 @@
 
 #include "next.h"
 
-/* Defines an exported function of libc's name.  The C name is another, so that
- * neither the attributes nor the redirections of libc's headers are in the way. */
+/* Defines an exported function with libc's name.  The C name is another, so that
+ * neither the attributes nor the redirections of libc's headers apply. */
 #define WRAPPER(type, name, ...)                      \
 	__attribute__((visibility("default")))        \
 	type wrap_##name(__VA_ARGS__) __asm__(#name); \
@@ -52,13 +55,13 @@
 
 enum phase {
 	PHASE_NEW,
-	PHASE_STARTING, /* somebody is attaching; not live yet */
-	PHASE_INERT, /* there is no log: pass everything on */
+	PHASE_STARTING, /* a thread is attaching; not live yet */
+	PHASE_INERT, /* there is no log: call libc only */
 	PHASE_LIVE,
 };
 
-/* What a child that copies our memory must not believe of itself: lies in a page
- * that the kernel empties in such a child, however it was made. */
+/* The identity of the process.  It is in a page that the kernel clears in a child that
+ * copies our memory, however the child was made. */
 struct identity {
 	_Atomic uint32_t process; /* id of log.h; 0: a new process */
 	_Atomic int32_t pid;
@@ -66,7 +69,7 @@ struct identity {
 
 struct preload {
 	_Atomic int phase; /* enum phase */
-	bool seccomp; /* asking is an ordinary call */
+	bool seccomp; /* asking is a call without a mark */
 	struct log_header *log;
 	_Atomic uint64_t *names; /* read_names */
 	_Atomic uint64_t *known;
@@ -74,19 +77,20 @@ struct preload {
 	uint64_t mask; /* cells - 1 */
 	uint64_t pass; /* 0: there is no filter to pass */
 	struct identity *identity;
-	_Atomic uint32_t parent; /* the process id our memory is a copy of */
+	_Atomic uint32_t parent; /* the process id whose memory ours is a copy
+				  * of */
 	_Atomic uint64_t cwd; /* high half: changes of the current directory so
-			       * far; low half: how many are under way */
+			       * far; low half: number in progress */
 	_Atomic bool spawn_opens; /* file actions with opens have been made */
-	_Atomic bool nameless; /* the current directory is too deep to be told, not
-				* to be reached from the root, or in /proc: it would
-				* mean nothing to the reader later */
+	_Atomic bool nameless; /* the path of the current directory is too long,
+			        * not reachable from the root, or in /proc: it
+			        * would mean nothing to the reader later */
 	_Atomic bool elsewhere; /* another root or mount namespace: names mean
 				 * nothing to the reader, and our own file may
-				 * not be there */
+				 * not exist there */
 };
 
-/* What a thread knows of itself. */
+/* State of a thread. */
 struct self {
 	uint32_t process; /* the id that `tid` belongs to */
 	int32_t tid;
@@ -102,7 +106,7 @@ extern __thread struct self self __attribute__((tls_model("initial-exec")));
 
 void attach(void);
 
-/* Is somebody listening? */
+/* Is there a reader? */
 static inline bool live(void)
 {
 	int phase = atomic_load_explicit(&preload.phase, memory_order_acquire);
@@ -117,7 +121,7 @@ static inline bool live(void)
 				     memory_order_relaxed);
 }
 
-/* The id of this process; a fork that nobody announced is told of first. */
+/* The id of this process; a fork that was not seen is reported first. */
 uint32_t process_renew(void);
 uint32_t process_notice(void);
 static inline uint32_t process_id(void)
@@ -128,28 +132,28 @@ static inline uint32_t process_id(void)
 	return likely(id) ? id : process_notice();
 }
 
-/* Is this a child of vfork() that has changed its directory?  Then what it tells
- * would be taken for its parent's: it must ask. */
+/* Is this a child of vfork() that has changed its directory?  Then its records would be
+ * taken for its parent's: it must ask. */
 bool self_is_borrowed_slow(void);
 static inline bool self_is_borrowed(void)
 {
 	return unlikely(self.vforked) && self_is_borrowed_slow();
 }
 
-/* Has our memory another owner than this process: is it a child of vfork()? */
+/* Does our memory belong to another process: is this a child of vfork()? */
 bool self_is_vforked(void);
 
-/* Tells the current directory after it has changed. */
+/* Logs the current directory after it has changed. */
 void tell_directory(void);
 
-/* A call that the filter lets pass. */
+/* A call that the filter allows. */
 static inline long unseen_call(long nr, long a, long b, long c, long d)
 {
 	return raw_call_marked(nr, a, b, c, d,
 			       (long)log_mark(preload.pass, (uint32_t)nr));
 }
 
-/* open() that nobody is told of.  Not a cancellation point. */
+/* open() without a notification.  Not a cancellation point. */
 int quiet_open(const char *path);
 
 /* ---- ring.c ---- */
@@ -158,7 +162,7 @@ int quiet_open(const char *path);
 struct telling {
 	uint8_t kind; /* enum log_kind */
 	uint8_t call; /* enum log_call */
-	bool exact; /* ask the kernel for tid */
+	bool exact; /* read tid from the kernel */
 	uint32_t flags;
 	int32_t dirfd;
 	int32_t dirfd2;
@@ -169,24 +173,24 @@ struct telling {
 	char *const *argv; /* instead of path2: arguments with NULs between */
 	size_t path_len; /* set by tell(), cut at LOG_PATH_MAX */
 	size_t path2_len;
-	uint64_t cell; /* set by tell(): where it was written */
+	uint64_t cell; /* set by tell(): its first cell */
 };
 
 /* Is there room for a record of any size? */
 bool ring_has_room(void);
 
-/* Is this still the tick in which the run began?  False where nobody can be made to
- * look at once. */
+/* Is this still the tick in which the run began?  False where the reader cannot be made
+ * to look at once. */
 bool ring_is_early(void);
 
-/* Writes a record.  Without room: -ENOSPC at once, or with `patient` after
- * having waited for the reader; then the loss is noted. */
+/* Writes a record.  Without room: -ENOSPC at once, or with `patient` after a wait for
+ * the reader; then the loss is noted. */
 int tell(struct telling *t, bool patient);
 
 /* Writes LOG_ASK and waits for the answer. */
 void ask(struct telling *t);
 
-/* Makes the reader look now at what was told. */
+/* Makes the reader read all records up to now. */
 void tell_sync(void);
 
 static inline void raise_generation(void)
@@ -195,8 +199,8 @@ static inline void raise_generation(void)
 				  memory_order_acq_rel);
 }
 
-/* The frame of every asked call; the result is negative on failure (errno tells)
- * and is returned as it is. */
+/* The frame of every asked call; the result is negative on failure (with errno) and is
+ * returned unchanged. */
 bool ask_begin(struct telling *t);
 long ask_end(bool asked, struct telling *t, long result);
 #define ASKED(t, result)                                 \
@@ -205,14 +209,15 @@ long ask_end(bool asked, struct telling *t, long result);
 		ask_end(asked_, t, PATIENTLY((result))); \
 	})
 
-/* A call that the kernel tells of can be interrupted until the reader has heard of
- * it: a signal whose handler does not ask for restarts makes it fail with EINTR,
- * which it never would by itself.  It is made again then, with the errno there was
- * before: some times as it is and at last while signals wait.  If it is interrupted
- * even so, the file system means it. */
+/* A call with a notification can be interrupted until the reader has received it: a
+ * signal whose handler does not request restarts makes it fail with EINTR, which it
+ * never would by itself.  So it is restarted, with the former errno: a few times as it
+ * is and at last with signals blocked.  If it is interrupted even then, EINTR comes
+ * from the file system. */
 enum {
 	PATIENCE = 3,
-	PATIENCE_EXEC = 10000, /* the new program would have its signals blocked */
+	PATIENCE_EXEC = 10000, /* the new program would inherit the blocked
+			        * signals */
 };
 
 struct patience {
@@ -223,11 +228,11 @@ struct patience {
 	uint64_t mask;
 };
 
-/* After an EINTR: shall it be made again? */
+/* After an EINTR: is the call to be restarted? */
 bool patience_is_left(struct patience *p);
 void patience_end(const struct patience *p);
 
-/* `harmless`: looked at only after an EINTR; is it surely not the call's own? */
+/* `harmless`: evaluated only after an EINTR; is EINTR certainly not the call's own? */
 #define PATIENTLY_AS(is_exec, harmless, call)                        \
 	({                                                           \
 		struct patience patience_ = { .saved = errno,        \
@@ -246,16 +251,15 @@ void patience_end(const struct patience *p);
 #define PATIENTLY(call) PATIENTLY_AS(false, true, call)
 #define EXEC_PATIENTLY(call) PATIENTLY_AS(true, true, call)
 
-/* Signals wait until they are let go; false: there is no reason to.  For calls that
- * do not wait themselves. */
+/* Blocks signals until signals_let_go(); false: not necessary.  For calls that do not
+ * block themselves. */
 bool signals_hold(uint64_t *ret_mask);
 void signals_let_go(uint64_t mask);
 
-/* Is that nothing whose opening may wait for somebody, as a FIFO's does?  errno is
- * kept. */
+/* Is it certain that opening the file does not block, as a FIFO's may?  errno is kept. */
 bool opens_at_once(int dirfd, const char *path);
 
-/* A pointer that is surely none; the kernel will say EFAULT. */
+/* A pointer that is certainly invalid; the kernel will return EFAULT. */
 static inline bool is_no_pointer(const void *p)
 {
 	return (uintptr_t)p < 4096 || (intptr_t)p < 0;
@@ -271,21 +275,21 @@ struct envp_plan {
 
 enum { ENVP_SMALL = 256 }; /* entries that fit on the stack */
 
-/* Keeps the two variables, of which `log` is the value of LOG_ENV, and takes them
- * out of environ.  False without memory. */
+/* Saves the two variables, of which `log` is the value of LOG_ENV, and removes them
+ * from environ.  False when out of memory. */
 bool environment_hide(const char *log);
 
-/* The environment for a child: `envp` without what is ours, and with it again if
- * the child `bears` it.  `small` has ENVP_SMALL entries. */
+/* The environment for a child: `envp` without our variables, and with them again if the
+ * child can have the library (`bears`).  `small` has ENVP_SMALL entries. */
 void envp_plan(struct envp_plan *plan, char *const *envp, bool bears,
 	       char **small);
 /* The exec has failed, or a spawn is done. */
 void envp_release(struct envp_plan *plan);
 
-/* environ itself, for functions of libc that use it without asking us. */
+/* Adds our variables to environ itself, for functions of libc that use it directly. */
 void environ_lend(void);
 void environ_return(void);
-/* In a child of fork(): nobody has it lent. */
+/* In a child of fork(): no other thread has it lent. */
 void environ_reset(void);
 
 /* ---- calls that other files use ---- */
@@ -294,8 +298,8 @@ void environ_reset(void);
 int preload_open(enum next which, int dirfd, const char *path, int flags,
 		 mode_t mode);
 
-/* exec.c: can the program found for `file` bear us?  With `search` through PATH;
- * in the plain mode the exec is also asked for. */
+/* exec.c: can the program found for `file` have the library?  With `search` through
+ * PATH; without a filter the exec is also asked for. */
 struct exec_target {
 	struct telling t;
 	bool bears;

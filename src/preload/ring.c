@@ -66,7 +66,7 @@ static void pad(uint64_t cell, uint64_t n)
 
 	r->n_cells = (uint16_t)n;
 	r->kind = LOG_PAD;
-	(void)commit(r, cell, before); /* a skipped padding is no loss */
+	(void)commit(r, cell, before); /* a skipped padding loses nothing */
 }
 
 static void ring_bell(void)
@@ -77,7 +77,7 @@ static void ring_bell(void)
 	(void)raw_call(SYS_futex, &h->doorbell, FUTEX_WAKE, INT_MAX);
 }
 
-/* Takes `n` cells in a row; false when there is no room. */
+/* Reserves `n` consecutive cells; false when there is no room. */
 static bool take(uint64_t n, uint64_t *ret_cell)
 {
 	struct log_header *h = preload.log;
@@ -163,7 +163,7 @@ static size_t argv_len(char *const *argv)
 
 	for (; !is_no_pointer(argv) && *argv && len < LOG_PATH_MAX; argv++)
 		len += strlen(*argv) + 1;
-	len = len ? len - 1 : 0; /* no NUL behind the last */
+	len = len ? len - 1 : 0; /* no NUL after the last */
 	return len < LOG_PATH_MAX ? len : LOG_PATH_MAX;
 }
 
@@ -228,7 +228,7 @@ int tell(struct telling *t, bool patient)
 {
 	uint64_t n;
 
-	/* Before any cell is taken: this may have something to tell itself. */
+	/* Before any cell is reserved: this may write a record itself. */
 	(void)process_id();
 	if (!t->path_len)
 		t->path_len = path_len(t->path);
@@ -342,7 +342,7 @@ long ask_end(bool asked, struct telling *t, long result)
 
 bool signals_hold(uint64_t *ret_mask)
 {
-	/* Faults are nobody's to hold. */
+	/* Faults cannot be blocked. */
 	uint64_t most = ~(
 		UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1) |
 		UINT64_C(1) << (SIGILL - 1) | UINT64_C(1) << (SIGFPE - 1) |

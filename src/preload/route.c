@@ -150,14 +150,13 @@ static long route(long nr, long a, long b, long c, long d, long e, long f)
 	}
 }
 
-/* Calls of which no look afterwards can tell what came of them: the reader wants
- * to hear the result. */
+/* Calls whose outcome cannot be found out afterwards: the reader needs the result. */
 static bool needs_result(long nr)
 {
 	return nr == SYS_openat2 || nr == SYS_io_uring_setup;
 }
 
-/* Calls that the kernel tells of and that nothing else could interrupt. */
+/* Calls with a notification that nothing else could interrupt. */
 static bool is_patient(long nr)
 {
 	switch (nr) {

@@ -73,10 +73,10 @@ void tell_directory(void)
 	tell_with_directory(&t);
 }
 
-/* ---- who am I ---- */
+/* ---- identity ---- */
 
-/* No other mount namespace has a mount of this number.  0: the kernel (before 5.8)
- * does not tell. */
+/* No other mount namespace has a mount of this number.  0: the kernel (before 5.8) does
+ * not report it. */
 static int32_t mount_of_root(void)
 {
 	struct statx st;
@@ -96,8 +96,8 @@ static void notice_mounts(int32_t mount)
 		atomic_store(&preload.elsewhere, true);
 }
 
-/* The reader may hear of this when the parent is gone, and the parent's threads may
- * have other directories: so the child tells its own. */
+/* The reader may read this when the parent has ended, and the parent's threads may have
+ * other directories: so the child logs its own. */
 static void tell_birth(uint32_t parent)
 {
 	struct telling t = {
@@ -143,7 +143,7 @@ uint32_t process_renew(void)
 	return id;
 }
 
-/* A child that nobody announced may have been made with mounts of its own. */
+/* A child that was not announced may have been made with mounts of its own. */
 uint32_t process_notice(void)
 {
 	notice_mounts(mount_of_root());
@@ -261,7 +261,7 @@ static char *find_log(void)
 	return NULL;
 }
 
-/* The pass behind the path; 0: none. */
+/* The pass after the path; 0: none. */
 static uint64_t find_pass(const char *text)
 {
 	uint64_t pass = 0;

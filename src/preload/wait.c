@@ -1,8 +1,8 @@
-/* wait.c - how children have ended.
+/* wait.c - the exit status of children.
  *
- * Only a parent learns that, and a look at processes from outside is too late.  So
- * what the parent is told is told to the reader; nobody waits for it, and where
- * there is no room the reader does not know. */
+ * Only a parent learns it, and /proc is read too late.  So the result of the parent's
+ * wait is logged.  The process does not wait for the reader, and without room in the
+ * ring the status stays unknown. */
 #include <errno.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -65,7 +65,7 @@ WRAPPER(pid_t, wait4, pid_t which, int *status, int options,
 	return pid;
 }
 
-/* The wait status that these two stand for; WUNTRACED's when the child lives. */
+/* The wait status of these two; that of WUNTRACED when the child is alive. */
 static int status_of(int code, int status)
 {
 	switch (code) {
