@@ -83,7 +83,7 @@ static int bind_to(int fd, const char *path)
 	if (strlen(path) >= sizeof(at.sun_path))
 		return -ENAMETOOLONG;
 	memcpy(at.sun_path, path, strlen(path) + 1);
-	/* We have the lock: what is there was left behind. */
+	/* We have the lock: an existing socket is a leftover. */
 	if (unlink(path) < 0 && errno != ENOENT)
 		return -errno;
 	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ||
@@ -135,7 +135,7 @@ void listen_release(struct listen *l)
 
 /* ---- the end of another ---- */
 
-/* Who holds the lock; 0 nobody. */
+/* The process that holds the lock; 0: none. */
 static pid_t holder(int lock)
 {
 	struct flock found = { .l_type = F_WRLCK, .l_whence = SEEK_SET };

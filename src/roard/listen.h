@@ -1,8 +1,8 @@
-/* listen.h - the place where the daemon is found.
+/* listen.h - the socket of the daemon.
  *
- * PATH is the socket, for everybody (0666: who may do what is decided by who he is);
- * PATH.lock is locked by the daemon that made it and holds its process id, which is
- * how a second one knows to stay away and --stop knows whom to end. */
+ * PATH is the socket, with mode 0666: the identity of the peer decides what it may do.
+ * PATH.lock is locked by the daemon that made it and holds its process id.  By the lock
+ * a second daemon knows that one is running, and --stop finds the process to end. */
 #ifndef ROAR_ROARD_LISTEN_H
 #define ROAR_ROARD_LISTEN_H
 
@@ -11,23 +11,24 @@
 
 struct listen {
 	int fd; /* the socket */
-	int lock; /* -1: it is systemd's */
-	const char *path; /* made by us; NULL */
+	int lock; /* -1: the socket is systemd's */
+	const char *path; /* made by us; NULL: from systemd */
 };
 
-/* The socket that systemd hands over. */
+/* Takes the socket that systemd passes. */
 int listen_take(struct listen *l, struct roar_error *err);
 
 /* Makes the socket.  -EBUSY when another daemon has it. */
 int listen_make(struct listen *l, const char *path, struct roar_error *err);
 
-/* Tells --stop who we are; again after going to the background. */
+/* Writes our process id for --stop; again after going to the background. */
 void listen_note_pid(struct listen *l);
 
-/* Removes what was made. */
+/* Removes the socket and the lock file that were made. */
 void listen_release(struct listen *l);
 
-/* Ends the daemon that made PATH and waits for its end.  0 also when there is none. */
+/* Ends the daemon that made PATH and waits until it has ended.  0 also when there is
+ * none. */
 int listen_stop(const char *path, struct roar_error *err);
 
 #endif

@@ -14,7 +14,7 @@ struct options {
 
 extern const struct program roard_program;
 
-/* -EINVAL and a sentence when there is more than one action. */
+/* -EINVAL and a message when there is more than one action. */
 int roard_options_read(struct options *o, const struct args *args,
 		       struct roar_error *err);
 

@@ -29,7 +29,7 @@ int peer_uid(int fd, uid_t *ret_uid)
 	return 0;
 }
 
-/* The text behind "\nNAME:"; NULL when there is none. */
+/* The text after "\nNAME:"; NULL when there is none. */
 static const char *field(const struct str *text, const char *name)
 {
 	size_t len = strlen(name);

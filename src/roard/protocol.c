@@ -1,6 +1,7 @@
 /* protocol.c - see protocol.h */
 #include "protocol.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ bool protocol_answer(const struct protocol_host *host, uid_t uid,
 	struct roard_request q = { 0 };
 	int r = roard_check_request(data, len);
 
+	assert(host->start && host->state);
 	*ret = (struct roard_reply){ .magic = ROARD_MAGIC,
 				     .version = ROARD_VERSION };
 	*ret_ring = -1;

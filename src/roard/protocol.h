@@ -1,7 +1,7 @@
-/* protocol.h - what the daemon answers, and to whom (messages: roard.h).
+/* protocol.h - the daemon's replies (messages: roard.h).
  *
- * Nothing here does any I/O: the host starts runs and counts, so that a test can be
- * a host, too. */
+ * Nothing here does any I/O: the host starts runs and counts, so that a test can be the
+ * host. */
 #ifndef ROAR_ROARD_PROTOCOL_H
 #define ROAR_ROARD_PROTOCOL_H
 
@@ -13,16 +13,16 @@
 #include "trace/ebpf/session.h"
 
 struct protocol_host {
-	/* Starts the run of the process `pidfd` for `uid`; 0 or negative errno.  The
-	 * ring of it, which stays the host's, is the result `ret_ring`. */
+	/* Starts the run of the process `pidfd` for `uid`; 0 or negative errno.
+	 * `ret_ring` is its ring, which the host owns. */
 	int (*start)(void *ctx, uid_t uid, int pidfd, pid_t pid, int *ret_ring);
 	int (*state)(void *ctx, struct session_state *ret);
 	void *ctx;
 };
 
 /* Answers one packet.  `fd` came with it (-1: none) and stays the caller's.
- * `*ret_ring` goes out with the reply (-1: none).  False: this is not our protocol, the
- * connection is to be closed after the reply. */
+ * `*ret_ring` is sent with the reply (-1: none).  False: this is not our protocol, and
+ * the connection must be closed after the reply. */
 bool protocol_answer(const struct protocol_host *host, uid_t uid,
 		     const void *data, size_t len, int fd,
 		     struct roard_reply *ret, int *ret_ring);

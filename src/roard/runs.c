@@ -1,6 +1,7 @@
 /* runs.c - see runs.h */
 #include "runs.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "base/clock.h"
@@ -9,7 +10,7 @@
 
 enum {
 	SPARE = 2, /* rings kept ready for runs to come */
-	PER_USER = EBPF_RINGS - 2, /* nobody can have them all */
+	PER_USER = EBPF_RINGS - 2, /* no user can have them all */
 	LINGER_NS = 100000000, /* hooks outlast the last run for so long */
 };
 
@@ -46,6 +47,7 @@ bool runs_any(const struct runs *r)
 
 void runs_unload(struct runs *r)
 {
+	assert(!runs_any(r));
 	r->linger_end_ns = 0;
 	ebpf_close(TAKE_PTR(r->programs));
 }

@@ -35,7 +35,7 @@ struct server {
 	struct runs runs;
 	struct client clients[CLIENTS_MAX];
 	struct pollfd polled[SLOTS];
-	int64_t idle_ns; /* since when there is no client */
+	int64_t idle_ns; /* since when there has been no client */
 	bool over;
 };
 
@@ -68,7 +68,8 @@ static struct client *free_slot(struct server *s)
 	return NULL;
 }
 
-/* Who comes when there is no room finds the door closed and takes another tracer. */
+/* When there is no room a new connection is closed, and the client uses another
+ * tracer. */
 static void take_client(struct server *s)
 {
 	CLEANUP(closep)
@@ -111,7 +112,7 @@ static int host_state(void *ctx, struct session_state *ret)
 static void serve_client(struct client *c)
 {
 	const struct protocol_host host = { host_start, host_state, c };
-	/* Room for a packet that is too long, so that it is told. */
+	/* Room for a packet that is too long, so that this is noticed. */
 	char data[sizeof(struct roard_request) + 8];
 	CLEANUP(closep) int fd = -1;
 	ssize_t n = fd_receive(c->fd, data, sizeof(data), MSG_DONTWAIT, &fd);
@@ -126,7 +127,7 @@ static void serve_client(struct client *c)
 		return;
 	}
 	ours = protocol_answer(&host, c->uid, data, (size_t)n, fd, &a, &ring);
-	/* A client that does not read its replies is no client. */
+	/* A client that does not read its replies is disconnected. */
 	if (fd_send(c->fd, &a, sizeof(a), ring, MSG_DONTWAIT) < 0 || !ours)
 		drop(c);
 }
