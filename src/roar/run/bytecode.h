@@ -1,8 +1,8 @@
 /* bytecode.h - Python modules that ran from their compiled form.
  *
- * From its second run on, Python opens P/__pycache__/NAME.TAG.pyc and not
- * P/NAME.py: of the source it only asks size and time, which is no event, and
- * compares them with those in the header of the .pyc:
+ * From its second run on, Python opens P/__pycache__/NAME.TAG.pyc and not P/NAME.py.
+ * It only reads size and mtime of the source, which is not an event, and compares them
+ * with the header of the .pyc:
  *
  *	offset  size  field
  *	     0     4  magic, ends in "\r\n"
@@ -10,8 +10,8 @@
  *	     8     4  mtime of the source in seconds, modulo 2^32, little-endian
  *	    12     4  its size, modulo 2^32
  *
- * What the user wrote, and what another step may have made, is the source.  So a
- * .pyc outside of installed packages that was read, and not written, leads there:
+ * The user, or another step, wrote the source.  So a .pyc outside of installed packages
+ * that was read, and not written, leads to it:
  *
  *	the run read the source, too	the .pyc is a cache: filtered
  *	the header fits the source	the source is an input by implication
@@ -20,8 +20,8 @@
  *					source changed after it was compiled
  *	anything else			the .pyc is an input: it is what ran
  *
- * A change that size and seconds do not show is one that Python does not see
- * either: what runs then is the .pyc, and both are inputs. */
+ * Python does not notice a change that keeps size and mtime in seconds: then the .pyc
+ * runs, and both are inputs. */
 #ifndef ROAR_RUN_BYTECODE_H
 #define ROAR_RUN_BYTECODE_H
 

@@ -1,9 +1,10 @@
-/* classify.c - what became of each file
+/* classify.c - the final state of each file
  *
- * The fold knows what was done to names; only the file system knows what is
- * there now.  Every name is looked at once, gets its roles (fold.h), and what
- * has a role and no valid digest yet is hashed, in batches so that memory does
- * not grow with the number of files. */
+ * The fold has what was done to names; only the file system has their current state.
+ * Every name is examined once and gets its roles (fold.h).  Files with a role and
+ * without a valid digest are hashed, in batches so that memory does not grow with the
+ * number of files. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -64,8 +65,8 @@ static void look(const struct run *run, const struct lineage_file *f,
 	*ret_ftype = (uint8_t)event_ftype_of(st.st_mode);
 }
 
-/* Somebody else wrote to an input while the run had it: which content was read
- * cannot be told. */
+/* Another process wrote to an input while the run used it: it is unknown which content
+ * was read. */
 static bool changed_under_run(const struct lineage_file *f, unsigned roles,
 			      const struct stamp *after)
 {
@@ -75,8 +76,8 @@ static bool changed_under_run(const struct lineage_file *f, unsigned roles,
 		f->first.mtime_ns != after->mtime_ns);
 }
 
-/* Roar was killed: what was written after its last sign of life may be anybody's.
- * The time of the last status change is the one that nobody can set. */
+/* Roar was killed: after its last sign of life any process may have written.  Only the
+ * time of the last status change cannot be set. */
 static bool is_foreign(const struct run *run, unsigned roles,
 		       const struct stamp *after)
 {
@@ -112,8 +113,8 @@ static bool is_true(const struct run *run, const struct lineage_file *f,
 				   !stamp_is_of_tick(now, taken_ns);
 }
 
-/* The look that gave a file its roles also tells whether its early digest is true.
- * What nobody has begun to hash by now counts as asked for after the end. */
+/* The stat that gave a file its roles also shows whether its early digest is valid.  A
+ * file that the hasher has not begun by now counts as submitted after the end. */
 static void check_early(struct run *run, struct run_file *e,
 			const struct stamp *after)
 {
@@ -158,7 +159,7 @@ static int add_file(struct run *run, struct lineage_file *f)
 		      lineage_is_fresh(f, &after);
 	if (!entry.roles)
 		return 0;
-	/* It is there, but nobody can tell what it is. */
+	/* The file exists, but its content cannot be identified. */
 	if ((entry.roles & LINEAGE_TEMPORARY) &&
 	    fold_sight(run->fold, f) == FOLD_COVERED)
 		fold_add_gap(run->fold, EVENT_GAP_UNREADABLE, f->path);
@@ -189,16 +190,16 @@ static int add_file(struct run *run, struct lineage_file *f)
 
 /* ---- digests ---- */
 
-/* Digests are asked for twice: of files that nobody has begun to hash, while those
- * that were begun come to their end; then, of files whose early digest turns out to
- * be void. */
+/* Digests are requested twice: for files that the hasher has not begun, while those
+ * that were begun are finished; then for files whose early digest turns out to be
+ * invalid. */
 struct hashing {
 	struct run *run;
 	struct progress progress;
 	size_t from; /* first file of the batch */
 	unsigned n; /* tasks in it */
-	/* Outputs that have changed although nobody of the run could write to
-	 * them any more, with what they were. */
+	/* Outputs that have changed although no process of the run could write to them
+	 * any more, with their former state. */
 	struct suspect {
 		struct run_file *entry;
 		struct content early;
@@ -251,7 +252,7 @@ static void ask_output(struct hashing *h, struct run_file *e)
 		h->n++;
 }
 
-/* The first round: nobody has asked yet. */
+/* The first round: nothing was requested yet. */
 static void ask_unasked(struct hashing *h, struct run_file *e)
 {
 	if (run_file_needs_input(e) && !contents_find(e->file, CONTENT_INPUT))
@@ -260,7 +261,7 @@ static void ask_unasked(struct hashing *h, struct run_file *e)
 		ask_output(h, e);
 }
 
-/* One that was being taken when its file was looked at. */
+/* A digest that was being computed when its file was examined. */
 static bool is_still_true(const struct run *run, const struct run_file *e,
 			  const struct content *c)
 {
@@ -389,6 +390,7 @@ int run_classify(struct run *run)
 	struct lineage_file *const *files;
 	size_t n;
 
+	assert(!run->n_files);
 	run->looked_ns = clock_now_tick_ns();
 	environments_forget(&run->environments);
 	links_forget(&run->links);

@@ -1,10 +1,10 @@
 /* contents.h - the content of a file, as it was at some time.
  *
- * A name can stand for two contents in one run: the one that was read (input)
- * and the one that was written (output).  Each keeps the stamp it was hashed at,
- * so that a digest whose file has changed since is not trusted at the end.
- * Contents hang on lineage_file.user and live in the run's pool.  Thread: that of
- * the tracer while the command runs, then the one that finishes the run. */
+ * A name can have two contents in one run: the one that was read (input) and the one
+ * that was written (output).  Each keeps the stamp it was hashed at, so that a digest
+ * whose file has changed since is not trusted at the end.  Contents are attached to
+ * lineage_file.user and live in the run's pool.  Thread: that of the tracer while the
+ * command runs, then the one that finishes the run. */
 #ifndef ROAR_RUN_CONTENTS_H
 #define ROAR_RUN_CONTENTS_H
 
@@ -34,14 +34,15 @@ struct content {
 		struct content_extra *extra; /* afterwards; may be NULL */
 	};
 	uint64_t mark; /* of the stamp that was hashed, see stamp_mark() */
-	int32_t taken_ms; /* when, since the run's start: for the racy rule */
+	int32_t taken_ms; /* when it was hashed, since the run's start: for the
+			   * racy rule */
 	int16_t result; /* 0 or a negative errno, when not pending */
 	uint8_t side : 1; /* enum content_side */
 	bool pending : 1;
 	bool cached : 1; /* the digest came from the cache */
 	bool firm : 1; /* input: taken before the run could write to the file */
 	bool final : 1; /* output: no process of the run had it open for writing
-			 * when it was asked for, nor since */
+			 * when it was submitted, nor since */
 	uint8_t blake3[32];
 };
 
@@ -50,13 +51,14 @@ _Static_assert(sizeof(struct content) == 64, "a million of them");
 /* A 64-bit fingerprint of a whole stamp. */
 uint64_t stamp_mark(const struct stamp *s);
 
-/* The content of that side; NULL when nobody asked for it. */
+/* The content of that side; NULL when it was never submitted. */
 struct content *contents_find(const struct lineage_file *file,
 			      enum content_side side);
 
-/* Starts to hash what is at `path` now, about `size_bytes`, in the background; replaces
- * an earlier content of that side.  `fd`, unless -1, is the open file and is given away
- * on success.  NULL without memory; then the file is hashed at the end. */
+/* Starts to hash the current content of `path`, about `size_bytes`, in the background;
+ * replaces an earlier content of that side.  `fd`, unless -1, is the open file, whose
+ * ownership is taken on success.  NULL when out of memory; then the file is hashed at
+ * the end. */
 struct content *contents_submit(struct run *run, struct lineage_file *file,
 				enum content_side side, const char *path,
 				int fd, uint64_t size_bytes);
@@ -64,10 +66,10 @@ struct content *contents_submit(struct run *run, struct lineage_file *file,
 /* Takes the result of a pending content; waits for it if need be. */
 void contents_collect(struct run *run, struct content *c);
 
-/* The same without waiting; afterwards `pending` says if it was there. */
+/* The same without waiting; afterwards `pending` is false if it was available. */
 void contents_try_collect(struct run *run, struct content *c);
 
-/* Is it pending and the hasher has not started on it? */
+/* Is it pending, and has the hasher not started on it? */
 bool contents_is_unbegun(const struct content *c);
 
 /* Is a collected content the one that the name had at first sight?  When the run
@@ -76,11 +78,11 @@ bool contents_is_of_first(const struct content *c,
 			  const struct lineage_file *file);
 
 /* Takes the digest of an input from the cache, by the stamp that the file had when the
- * run opened it: for a file that changed before roar could read it.  False when the cache
- * does not know it, or contents_submit() was never called. */
+ * run opened it: for a file that changed before roar could read it.  False when it is
+ * not in the cache, or contents_submit() was never called. */
 bool contents_recall(struct run *run, const struct lineage_file *file);
 
-/* Gives up a pending content and closes its file. */
+/* Cancels a pending content and closes its file. */
 void contents_drop(struct run *run, struct content *c);
 
 /* When the digest was taken, rounded down. */

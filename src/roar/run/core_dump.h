@@ -1,8 +1,8 @@
-/* core_dump.h - the file the kernel leaves of a process that crashed.
+/* core_dump.h - the core dump of a process that crashed.
  *
- * The kernel writes it, so no system call shows it; only the wait status says that
- * there is one.  Its name follows from /proc/sys/kernel/core_pattern and the
- * process's current directory, see core(5). */
+ * The kernel writes it, so no system call shows it; only the wait status reports that
+ * there is one.  Its name follows from /proc/sys/kernel/core_pattern and the process's
+ * current directory, see core(5). */
 #ifndef ROAR_RUN_CORE_DUMP_H
 #define ROAR_RUN_CORE_DUMP_H
 

@@ -1,6 +1,7 @@
 /* created_names.c - see created_names.h */
 #include "run/created_names.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -16,10 +17,12 @@ enum {
 };
 
 struct created_names {
-	pthread_mutex_t lock; /* protects all fields below; held for short */
-	pthread_cond_t more; /* signalled for a name, or the end */
+	pthread_mutex_t lock; /* protects all fields below, between the tracer's
+			       * thread and that of the git query; held briefly,
+			       * and no other lock is taken with it */
+	pthread_cond_t more; /* with `lock`: signalled for a name, or the end */
 	bool ended;
-	int64_t patient_until_ns; /* monotonic; 0: nobody has waited yet */
+	int64_t patient_until_ns; /* monotonic; 0: no lookup has waited yet */
 	struct map names; /* path -> itself */
 	struct pool pool;
 };
@@ -77,6 +80,7 @@ static bool wait_for_more(struct created_names *m)
 {
 	struct timespec until;
 
+	assert(pthread_mutex_trylock(&m->lock) == EBUSY);
 	if (!m->patient_until_ns)
 		m->patient_until_ns = clock_mono_ns() +
 				      PATIENCE_MS * INT64_C(1000000);

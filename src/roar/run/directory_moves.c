@@ -9,14 +9,14 @@
 #include "run/run.h"
 
 enum {
-	WALK_MAX = 200000, /* names looked at below renamed directories */
+	WALK_MAX = 200000, /* the most names below renamed directories */
 	WALK_DEPTH = 64,
 };
 
 static void see_moved(struct run *run, struct str *path, const struct stat *st,
 		      int depth, unsigned *budget);
 
-/* Appends "/NAME" and says whether the result can be a name of the record. */
+/* Appends "/NAME" and returns whether the result can be a name of the record. */
 static bool enter(struct str *path, const char *name)
 {
 	str_addf(path, "/%s", name);

@@ -1,11 +1,11 @@
-/* foreground.h - what a typed Ctrl-C finds at the terminal.
+/* foreground.h - how the processes at the terminal will react to Ctrl-C.
  *
- * The kernel sends SIGINT to all processes of the foreground group.  Nobody can ask
- * whether they have reacted, but three things are visible from outside: a terminal in
- * raw mode (an editor, a pager, a prompt with line editing), a process that waits for a
- * line from it, and a process that catches SIGINT.
+ * The kernel sends SIGINT to all processes of the foreground group.  It is not visible
+ * whether they have reacted, but three things are: a terminal in raw mode (an editor, a
+ * pager, a prompt with line editing), a process that waits for a line from it, and a
+ * process that catches SIGINT.
  *
- * A look costs one walk through /proc. */
+ * A check costs one walk through /proc. */
 #ifndef ROAR_RUN_FOREGROUND_H
 #define ROAR_RUN_FOREGROUND_H
 
@@ -19,7 +19,7 @@ enum foreground {
 	FOREGROUND_READS, /* a process waits for input from the user */
 };
 
-/* Looks at the controlling terminal and its foreground group, in which `self` and
+/* Examines the controlling terminal and its foreground group, in which `self` and
  * `other` do not count. */
 enum foreground foreground_look(pid_t self, pid_t other);
 
@@ -30,7 +30,7 @@ bool foreground_is_held(pid_t pid);
 /* Has the process stopped, without SIGCONT since? */
 bool foreground_is_stopped(pid_t pid);
 
-/* Has the process a handler for this signal? */
+/* Does the process have a handler for this signal? */
 bool foreground_catches(pid_t pid, int sig);
 
 #endif

@@ -39,7 +39,7 @@ static int tell_unfinished(const char *why)
 	return atomic_load(&front_self.page->code);
 }
 
-/* Ends without the record.  A tracer that serves processes goes on: they would die
+/* Ends without the record.  A tracer that serves processes continues: they would die
  * with it. */
 static int leave_record(void)
 {
@@ -148,7 +148,7 @@ static bool has_died(struct orphan *o, int *ret_status)
 	return false;
 }
 
-/* The command goes on: so do we.  `sig` has ended the tracer. */
+/* The command continues, and so do we.  `sig` has ended the tracer. */
 static int go_on_alone(struct orphan *o, int sig)
 {
 	int status = -1;
@@ -167,7 +167,7 @@ static int go_on_alone(struct orphan *o, int sig)
 			       "and the command continues unobserved");
 	if (!died)
 		status = follow(o);
-	if (status < 0) /* nobody knows how it ended */
+	if (status < 0) /* its exit status is unknown */
 		return 128 + sig;
 	atomic_store(&front_self.page->by,
 		     WIFSIGNALED(status) ? WTERMSIG(status) : 0);

@@ -1,8 +1,8 @@
 /* front_internal.h - what the two processes of front.h share, and the front's files.
  *
- *	front.c		life, waiting for the end
- *	front_signals.c	what the front does with signals
- *	front_tracer.c	what the tracer's process does for the front */
+ *	front.c		life cycle, waiting for the end
+ *	front_signals.c	handles signals in the front
+ *	front_tracer.c	the tracer's process, for the front */
 #ifndef ROAR_RUN_FRONT_INTERNAL_H
 #define ROAR_RUN_FRONT_INTERNAL_H
 
@@ -14,24 +14,28 @@
 /* How long a signal sent to the whole group may take to be seen. */
 enum { FRONT_SETTLE_NS = 30000000 };
 
-/* Memory that both processes share: what the tracer has told the front is known even if
- * the tracer is killed.  The tracer writes and the front reads, except `left`. */
+/* Memory that both processes share: what the tracer has reported is known even if the
+ * tracer is killed.  No lock: each field is an atomic.  The tracer's process writes
+ * them, except `left`, which the front writes, and `by`, which the front writes after
+ * the tracer's death.  `code` is set last: when it is not -1, `by`, `rest` and
+ * `ended_ns` are valid. */
 struct front_page {
 	_Atomic int code; /* exit status of the command; -1: it has not ended */
 	_Atomic int by; /* the signal that ended it; 0 none */
 	_Atomic unsigned rest; /* enum front_rest */
-	_Atomic int witnessed; /* `signal_ns` is the witness's, see there */
+	_Atomic int witnessed; /* a witness thread (front_witness()) maintains
+			        * `signal_ns` */
 	_Atomic int left; /* by the front: it ends and waits for nothing more */
 	_Atomic int64_t ended_ns;
 	_Atomic int64_t
-		stopped_ns; /* when the front was last told to stop; 0 never */
+		stopped_ns; /* when the front was last asked to stop; 0: never */
 };
 
 /* A program has one front. */
 struct front_self {
 	struct tracer_control *control;
 	struct front_page *page;
-	pid_t tracer; /* 0: it is gone */
+	pid_t tracer; /* 0: it has ended */
 	const struct front_body *body;
 	sigset_t not_ours; /* ignored from the start */
 	bool quiet;
@@ -61,8 +65,8 @@ void front_note_early(void);
 
 bool front_asks_to_end(int sig);
 
-/* The command has stopped: stops the front as well, unless the command goes on already
- * (`held`: that cannot be known). */
+/* The command has stopped: stops the front as well, unless the command already
+ * continues (`held`: that cannot be known). */
 void front_stop_likewise(int sig, bool held);
 
 #endif

@@ -12,8 +12,8 @@
 #include "trace/tracer.h"
 
 enum {
-	/* Between two signals of a key that is held down; and how long there must
-	 * be none to say that it is no more, on a machine too busy to be even. */
+	/* Between two signals of a key that is held down; and how long there must be
+	 * none to show that it was released, on a machine too busy to be regular. */
 	HELD_NS = 80000000,
 	RELEASED_NS = 400000000,
 	/* How long a command may take to react to Ctrl-C, and how often we look. */
@@ -41,8 +41,8 @@ void front_on_signal(int sig, siginfo_t *info, void *context)
 	heard.si_signo = sig;
 }
 
-/* Also those that are ignored: the command may have other plans.  SIGCHLD is the
- * tracer's end, which the line tells. */
+/* Also ignored signals: the command may handle them.  SIGCHLD is the tracer's end,
+ * which the socket reports. */
 void front_catch_signals(void)
 {
 	struct sigaction sa = { .sa_sigaction = front_on_signal,
@@ -61,7 +61,7 @@ bool front_asks_to_end(int sig)
 	       !sigismember(&front_self.not_ours, sig);
 }
 
-/* Signals that the kernel sends to all who sit at a terminal. */
+/* Signals that the kernel sends to all processes of a terminal. */
 static bool is_for_the_group(const siginfo_t *info)
 {
 	int sig = info->si_signo;
@@ -99,9 +99,9 @@ static void drop_pending(int sig)
 	(void)sigtimedwait(&one, NULL, &at_once);
 }
 
-/* Has the command got it by itself?  The witness cannot tell a signal to the group
- * from one to each process of roar (pkill); a command without a handler takes no
- * harm from the second. */
+/* Did the command get the signal directly?  The witness cannot distinguish a signal to
+ * the group from one to each process of roar (pkill); the second one does not harm a
+ * command without a handler. */
 static bool has_arrived(const siginfo_t *info, pid_t command, int64_t since)
 {
 	int sig = info->si_signo;
@@ -238,8 +238,8 @@ static bool is_for_us(const siginfo_t *info)
 
 /* ---- Ctrl-Z ---- */
 
-/* The tracer's word may be old: on a busy machine the command goes on before the
- * tracer has seen it, and of a stop that we found by ourselves it tells again. */
+/* The tracer's report may be old: on a busy machine the command continues before the
+ * tracer has seen it, and the tracer reports a stop again that we found ourselves. */
 static bool is_stopped(void)
 {
 	pid_t command = atomic_load(&front_self.control->command);
@@ -269,7 +269,7 @@ void front_stop_likewise(int sig, bool held)
 }
 
 /* Ctrl-Z came while the command was about to execute another program: the child has
- * stopped, and the command has to wait for it.  No tracer is told of that. */
+ * stopped, and the command has to wait for it.  No tracer reports that. */
 static void stop_if_held(int sig)
 {
 	struct timespec moment = { 0, LOOK_NS };

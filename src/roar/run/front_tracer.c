@@ -47,7 +47,7 @@ void front_leave(struct front *front, int code)
 	front->fd = -1;
 }
 
-/* Whoever reads what the run says would wait for us. */
+/* A process that reads the output of the run would wait for us. */
 static void on_front_left(int sig)
 {
 	int saved = errno;
@@ -113,7 +113,8 @@ void front_witness(struct front *front)
 	(void)pthread_attr_destroy(&attr);
 }
 
-/* What ended the command came to the front, too, which may not have run yet. */
+/* The signal that ended the command reached the front, too, which may not have run
+ * yet. */
 int front_count_interrupts(struct front *front, int status)
 {
 	struct timespec moment = { 0, 1000000 };

@@ -172,7 +172,8 @@ static void hash_output(struct run *run, struct lineage_file *f)
 	c->final = !f->n_writers;
 }
 
-/* The run may write to it again: what others do to it cannot be told from that. */
+/* The run may write to it again: changes by other processes cannot be distinguished
+ * from that. */
 static void unsettle(struct lineage_file *f)
 {
 	struct content *c = contents_find(f, CONTENT_OUTPUT);
@@ -181,8 +182,8 @@ static void unsettle(struct lineage_file *f)
 		c->final = false;
 }
 
-/* The digest of an input whose reader or writer waits, if it is not so large that
- * they would notice.  NULL without one. */
+/* The digest of an input whose reader or writer waits, if it is not so large that they
+ * would notice.  NULL without one. */
 static struct content *hash_now(struct run *run, struct lineage_file *f,
 				const char *path)
 {
@@ -256,7 +257,7 @@ static void act(struct run *run, const struct event *ev,
 	}
 }
 
-/* The kernel has written a file of which no call told. */
+/* The kernel has written a file without a system call. */
 static void note_core(struct run *run, const struct event *exit)
 {
 	CLEANUP(str_release) struct str path = STR_INIT;

@@ -1,12 +1,11 @@
 /* links.h - temporary directories that belong to the project.
  *
  * `ln -s /tmp/x out`: files written to out/ are results, although their canonical name
- * is in a temporary directory.  Tracers report canonical names only, so roar looks for
- * symbolic links in the project's root directory and in the directory where the command
- * started.  A link to a whole temporary directory (/tmp itself)
- * does not count.
+ * is in a temporary directory.  Tracers report canonical names only, so roar searches
+ * for symbolic links in the project's root directory and in the directory where the
+ * command started.  A link to a whole temporary directory (/tmp itself) does not count.
  *
- * The directories are read at the first question; a run calls links_forget() before it
+ * The directories are read at the first lookup; a run calls links_forget() before it
  * classifies files, because it may have made such links. */
 #ifndef ROAR_RUN_LINKS_H
 #define ROAR_RUN_LINKS_H
@@ -30,7 +29,7 @@ struct links {
  * the struct: this is filter_options.is_linked. */
 bool links_have(void *ctx, const char *path);
 
-/* Frees what was found; the links can be looked for again. */
+/* Frees the list; the next lookup reads the directories again. */
 void links_forget(struct links *links);
 
 #endif

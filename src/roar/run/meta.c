@@ -1,8 +1,8 @@
-/* meta.c - the description of a run, and how it stands in the journal
+/* meta.c - the description of a run, and its form in the journal
  *
- * Text, so that a look at the file tells: "key NUL value NUL" pairs; `arg` comes
- * once per word of the command, `add_tag` and `block_tag` once per tag.  Unknown
- * keys are skipped. */
+ * Text, so that the file is readable: "key NUL value NUL" pairs; `arg` comes once per
+ * argument of the command, `add_tag` and `block_tag` once per tag.  Unknown keys are
+ * skipped. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -182,7 +182,7 @@ struct builder {
 	struct run_tags tags;
 };
 
-/* One that says nothing sensible is no reason to lose the rest. */
+/* An invalid one is not a reason to lose the rest. */
 static int take_tag(struct pool *pool, struct run_tags *tags,
 		    enum tag_action action, const char *text)
 {

@@ -1,8 +1,8 @@
-/* options.h - what the user asked for: the options of `roar run` and `roar
- * build`, its tags, and the environment of the command.
+/* options.h - the options of `roar run` and `roar build`, the tags, and the environment
+ * of the command.
  *
- * Functions that return an exit code say so: 0, or the code to end with, when the
- * reason was printed. */
+ * Functions that return an exit code say so: 0, or the exit code after the reason was
+ * printed. */
 #ifndef ROAR_RUN_OPTIONS_H
 #define ROAR_RUN_OPTIONS_H
 

@@ -58,7 +58,7 @@ static bool is_stop(int sig)
 	       sig == SIGTTOU;
 }
 
-/* Lets it go on as if nobody had looked; a stopped one stays stopped. */
+/* Lets it continue as if it were not traced; a stopped one stays stopped. */
 static enum orphan_news on_stop(struct orphan *o, int status, int *ret_value)
 {
 	int sig = WSTOPSIG(status);
@@ -96,8 +96,8 @@ static int ask_status(const struct orphan *o)
 
 static enum orphan_news look(struct orphan *o, int *ret_value)
 {
-	/* One of the two knows, depending on whether somebody has waited for it; in
-	 * between neither does. */
+	/* One of the two has the status, depending on whether a process has waited for
+	 * it; in between neither does. */
 	for (int i = 0; has_ended(o); i++) {
 		*ret_value = ask_status(o);
 		if (*ret_value < 0)

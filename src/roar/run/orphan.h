@@ -1,9 +1,10 @@
 /* orphan.h - a command whose tracer was killed.
  *
- * The command goes on, but its parent was the tracer, so the front cannot wait for it.
- * A process that traces another is told of its stops and its end as a parent is: the
- * front attaches by ptrace to get the exit code, and observes nothing else.  Where that
- * is refused, a pidfd reports the end, and since Linux 6.15 the exit status. */
+ * The command continues, but its parent was the tracer, so the front cannot wait for
+ * it.  A ptrace tracer receives the stops and the end of a process as its parent does.
+ * So the front attaches by ptrace to get the exit code, and observes nothing else.
+ * Where that is refused, a pidfd reports the end, and since Linux 6.15 the exit
+ * status. */
 #ifndef ROAR_RUN_ORPHAN_H
 #define ROAR_RUN_ORPHAN_H
 
@@ -31,7 +32,7 @@ enum orphan_news {
 	ORPHAN_ENDED, /* value: wait status; -1: unknown */
 };
 
-/* What has happened, without waiting; call it until it returns ORPHAN_NOTHING. */
+/* Returns the next change, without waiting; call it until it returns ORPHAN_NOTHING. */
 enum orphan_news orphan_next(struct orphan *o, int *ret_value);
 
 #endif

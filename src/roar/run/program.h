@@ -1,4 +1,4 @@
-/* program.h - the program a command line names, found as a shell would. */
+/* program.h - finds the program of a command line as a shell would. */
 #ifndef ROAR_RUN_PROGRAM_H
 #define ROAR_RUN_PROGRAM_H
 

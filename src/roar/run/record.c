@@ -167,9 +167,9 @@ static bool is_lasting(struct run *run, const struct run_file *e,
 				   taken_ns);
 }
 
-/* To read a small output again is about as cheap as to make sure that it need not be,
- * and happens beside the command that reads it; the shell waits for this here.  So of
- * many outputs only the first are remembered. */
+/* Reading a small output again costs about as much as proving that it need not be read,
+ * and happens in parallel to the command that reads it; the shell waits for this here.
+ * So of many outputs only the first are added to the cache. */
 static bool is_worth_it(struct run *run, enum content_side side,
 			const struct stamp *stamp)
 {

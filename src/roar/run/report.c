@@ -56,10 +56,10 @@ static void add_verdict(struct str *out, const struct run *run,
 		term_add(out, term, COLOR_GREEN, "complete");
 }
 
-/* ---- one line, when nobody sits at a terminal ---- */
+/* ---- one line, when there is no terminal ---- */
 
-/* What the record lacks of the code is told here too: whoever counts on a snapshot
- * must not have to ask for it. */
+/* Uncommitted code that the record lacks is reported here too: a user who relies on a
+ * snapshot must not have to ask for it. */
 static void add_git_lack(struct str *out, const struct git_facts *git)
 {
 	if (git->root && !git->checked)
@@ -340,7 +340,7 @@ static void add_timing(struct str *out, const struct run *run)
 	str_addc(out, '\n');
 }
 
-/* Set and not 0: who writes ROAR_TIMING=0 does not want it. */
+/* Set and not 0: ROAR_TIMING=0 switches it off. */
 static bool wants_timing(void)
 {
 	const char *value = getenv("ROAR_TIMING");

@@ -13,7 +13,7 @@
 #include "run/run.h"
 #include "ui/view.h"
 
-static char *path; /* absolute; NULL when nobody asked */
+static char *path; /* absolute; NULL when it was not requested */
 
 void report_file_prepare(void)
 {

@@ -1,4 +1,4 @@
-/* report_file.h - how a run went, for the program that started roar.
+/* report_file.h - the result of a run, for the program that started roar.
  *
  * ROAR_RUN_REPORT_FILE names a file that receives one JSON object (documented in
  * roar(1)), when it is known how the run ended and before roar ends.  Without the
@@ -15,8 +15,8 @@ void report_file_prepare(void);
  * NULL when it is. */
 void report_file_end(const struct run *run, int code, const char *record_error);
 
-/* The command did not run, and `code` is what roar ends with; or it runs without
- * roar, and `code` is -1.  `why` is the sentence about it. */
+/* The command did not run, and roar ends with `code`; or it runs without roar, and
+ * `code` is -1.  `why` is the message about it. */
 void report_file_setup(int code, const char *why);
 
 #endif

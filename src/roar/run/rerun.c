@@ -20,7 +20,7 @@ bool rerun_is_step(const char *word)
 	return target_is_step(word);
 }
 
-/* "--key" of "--key=value": its length, 0 when it is no such option. */
+/* "--key" of "--key=value": its length, 0 when it is not such an option. */
 static size_t key_length(const char *word)
 {
 	const char *equal = strchr(word, '=');
@@ -78,14 +78,14 @@ static char *const *find_change(const struct edit *e, const char *word)
 	return NULL;
 }
 
-/* Is the word behind "--key" its value?  Another option is not. */
+/* Is the argument after "--key" its value?  Another option is not. */
 static bool is_value(const char *word)
 {
 	return word &&
 	       (word[0] != '-' || !word[1] || strchr("0123456789.", word[1]));
 }
 
-/* Everything that is said of this option now, in the form that it had. */
+/* All new values of this option, in the form that it had. */
 static void put_changes(struct edit *e, const char *word, bool apart)
 {
 	for (char *const *c = e->changes; *c; c++) {
@@ -168,8 +168,7 @@ static int read_tags(struct store *store, struct pool *pool, int64_t job_id,
 	return 0;
 }
 
-/* What it builds on may be out of date: the user is told, and asked where he can
- * answer. */
+/* Its inputs may be out of date: the user is warned, and asked on a terminal. */
 static int warn_of_stale(struct store *store, const struct store_job *job,
 			 const struct args *args, struct roar_error *err)
 {

@@ -8,12 +8,12 @@
 #include "cli/cli.h"
 #include "run/run.h"
 
-/* Is this operand meant as a step: does it start with '@'? */
+/* Does this operand name a step: does it start with '@'? */
 bool rerun_is_step(const char *word);
 
 /* Checks that the first operand is a valid step, that the others have the form
- * --key=value, and that the step suits the command ("build" takes @BN).  0, or -EINVAL
- * and a sentence. */
+ * --key=value, and that the step fits the command ("build" takes @BN).  0, or -EINVAL
+ * and a message. */
 int rerun_check(char *const operands[], const char *command,
 		struct roar_error *err);
 
@@ -27,11 +27,11 @@ struct rerun {
 };
 
 /* The command of the step that the first operand names, with each further operand
- * applied: an option `--key=value` takes the place of all --key (in either form)
- * of the command, or is appended.  The word after a --key is its value unless it
- * looks like another option.  When the step depends on stale ones, a warning says so, and
- * on a terminal the user is asked, unless -y is given: -ECANCELED.  A command whose
- * secrets were redacted is refused: -ENOKEY.  All in the pool. */
+ * applied: an option `--key=value` replaces all --key (in either form) of the command,
+ * or is appended.  The argument after a --key is its value unless it looks like another
+ * option.  When the step depends on stale ones, a warning is printed, and on a terminal
+ * the user is asked, unless -y is given: -ECANCELED.  A command whose secrets were
+ * redacted is refused: -ENOKEY.  All in the pool. */
 int rerun_command(struct project *project, struct pool *pool,
 		  const struct args *args, struct rerun *ret,
 		  struct roar_error *err);

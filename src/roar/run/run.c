@@ -18,8 +18,8 @@
 
 extern char **environ;
 
-/* Called by the hasher, on any thread.  What changed since the run began, its outputs
- * above all, nobody can have hashed before. */
+/* Called by the hasher, on any thread.  Files that changed since the run began, mostly
+ * its outputs, cannot be in the cache. */
 static bool ask_cache(void *ctx, const struct stamp *stamp, digest_set want,
 		      struct digests *ret)
 {
@@ -29,8 +29,8 @@ static bool ask_cache(void *ctx, const struct stamp *stamp, digest_set want,
 	       digest_cache_get(run->cache, stamp, want, ret);
 }
 
-/* Likewise.  So that `roar verify` can name what is damaged; whoever cannot keep a
- * tree does without. */
+/* Likewise.  Keeps a hash tree so that `roar verify` can name what is damaged; if that
+ * fails, there is none. */
 static void keep_tree(void *ctx, const struct leaf_tree *u)
 {
 	const struct run *run = ctx;

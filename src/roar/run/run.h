@@ -1,22 +1,22 @@
 /* run.h - one observed execution, from the command line to the record.
  *
- *	options.c            what the user asked for, the command's environment
- *	front.c              the process the shell sees: signals, exit code
+ *	options.c            the user's options, the command's environment
+ *	front.c              the process that the shell sees: signals, exit code
  *	intake.c             takes the tracer's events: journal, fold, early hashing
  *	close_watch.c        notices when written files are closed
- *	core_dump.c          finds what the kernel wrote of a crashed process
- *	contents.c           which content was hashed when, and if that still holds
+ *	core_dump.c          finds the core dump of a crashed process
+ *	contents.c           which content was hashed when, and if that is still valid
  *	bytecode.c           after the end: the sources of compiled modules
- *	classify.c           what became of each file, its role
- *	unchanged_outputs.c  which files were written and are what they were
- *	verdict.c            how completely it was observed
- *	shards.c             which shards its processes say they took
- *	record.c             the facts into the store, in one transaction
- *	report.c             what the user reads on stderr
+ *	classify.c           the final state of each file, its role
+ *	unchanged_outputs.c  files that were written with the same content
+ *	verdict.c            how completely the run was observed
+ *	shards.c             shards that its processes reported
+ *	record.c             writes the facts to the store, in one transaction
+ *	report.c             prints the report on stderr
  *
- * cmd/run.c tells the story; recover.c enters it at run_classify() with the events of
- * a journal.  A run lives in one process; everything but the hasher's threads
- * and the git look happens on one thread. */
+ * cmd/run.c has the sequence of these steps; recover.c enters it at run_classify() with
+ * the events of a journal.  A run lives in one process.  Everything happens on one
+ * thread, except the hasher's threads and the git query. */
 #ifndef ROAR_RUN_RUN_H
 #define ROAR_RUN_RUN_H
 
@@ -62,7 +62,7 @@ struct run_options {
 	struct run_tags tags;
 	const struct tracer_ops *tracers[PROBE_MAX]; /* to try, in this order */
 	size_t n_tracers;
-	bool tracer_named; /* by the user: tell him when it is refused */
+	bool tracer_named; /* by the user: report it when it is refused */
 	const struct tracer_ops *tracer; /* the one in use, or to be tried */
 	bool fallback; /* run unobserved rather than not at all */
 	bool quiet;
@@ -85,7 +85,7 @@ struct run_meta {
 	struct run_tags tags;
 	int64_t rerun_of;
 	int64_t started_ns;
-	/* What git_state_basics() knew; NULL: nothing. */
+	/* The result of git_state_basics(); NULL: unknown. */
 	const char *git_root;
 	const char *git_commit;
 	const char *git_branch;
@@ -99,22 +99,23 @@ enum {
 	RUN_BITS = RUN_CACHE,
 };
 
-/* What became of one file, decided in classify.c. */
+/* The final state of one file, set by classify.c. */
 struct run_file {
 	struct lineage_file *file;
 	uint8_t roles; /* enum lineage_role */
 	uint8_t filter; /* enum filter_id */
 	uint8_t after_ftype; /* enum event_ftype after the run */
-	bool in_asked : 1; /* hashing what was read began after the end */
-	bool out_asked : 1; /* hashing what was written did */
-	bool out_true : 1; /* the early digest holds for what is there after the end */
+	bool in_asked : 1; /* hashing the input began after the end */
+	bool out_asked : 1; /* hashing the output began after the end */
+	bool out_true : 1; /* the early digest is that of the content after the
+			    * end */
 	bool changed : 1; /* a process outside of the run wrote to the input */
 	bool foreign : 1; /* another process may have written to the output
 			   * after roar was killed */
 	bool prior : 1; /* the output is content from before the run, moved */
 	bool fresh : 1; /* the output is the run's own, name and content */
 	uint32_t size_kib; /* after the run, for the progress */
-	const struct sum *sum; /* of what is there after the run; may be NULL */
+	const struct sum *sum; /* of the file after the run; may be NULL */
 };
 
 /* Must the content of the file that was read, or written, be known? */
@@ -145,12 +146,12 @@ struct run {
 	char journal_name[32]; /* in the project's directory */
 	bool journal_full; /* it could not grow: later events are not in it */
 	struct hasher *hasher;
-	struct close_watch *close_watch; /* NULL until something is written */
+	struct close_watch *close_watch; /* NULL until a file is written */
 	struct digest_cache *cache; /* opened with the first task; may be NULL */
 	bool cache_tried;
 	struct str scratch; /* redacted command line of a process */
 	struct event *scratch_event;
-	struct created_names *created_names; /* NULL without a look at git */
+	struct created_names *created_names; /* NULL without a git query */
 	uint32_t n_early; /* tasks handed out while the command ran */
 	uint32_t n_extras; /* kept with contents */
 	uint32_t n_held; /* large inputs kept open */
@@ -158,7 +159,7 @@ struct run {
 	uint32_t n_writing; /* opens for writing minus closes, roughly */
 	uint32_t n_idle_ticks; /* ticks since anything was opened or closed */
 
-	/* Names that directories were renamed to: what they hold moved along. */
+	/* New names of renamed directories: the files below them moved as well. */
 	const char **moved_dirs;
 	size_t n_moved_dirs, cap_moved_dirs;
 
@@ -166,15 +167,16 @@ struct run {
 	struct sums sums; /* bytes, where the tracer counts them */
 	struct git_facts git;
 	int64_t duration_ns; /* of the command */
-	int64_t attach_ns; /* until the command was let go; 0 not known */
+	int64_t attach_ns; /* until the command was started; 0: unknown */
 
 	/* classify.c */
-	struct run_file *files; /* the ones with a role, in order of sight */
+	struct run_file *files; /* the files with a role, in the order of their
+				 * first event */
 	size_t n_files, cap_files;
 	int64_t n_inputs, n_outputs, n_filtered;
 	struct store_job job; /* as recorded */
-	struct stability stability; /* for what goes into the digest cache */
-	unsigned n_small_outputs; /* considered for it */
+	struct stability stability; /* for entries of the digest cache */
+	unsigned n_small_outputs; /* small outputs considered for the cache */
 	bool interrupted;
 	bool recovered; /* from a journal: nothing is reported */
 	int64_t alive_ns; /* when recovered: roar was alive at least until then */
@@ -195,7 +197,7 @@ void run_release(struct run *run);
 int run_meta_fill(struct run *run, char *const argv[]);
 void run_meta_new_uid(struct run_meta *meta);
 
-/* Adds what is known of git when the run starts. */
+/* Adds the git facts that are known when the run starts. */
 void run_meta_note_git(struct run *run, struct git_state *look);
 
 /* The description as bytes, and back (strings go to the pool). */
@@ -226,7 +228,7 @@ int run_classify(struct run *run);
 int record_begin(struct run *run, struct store *store, struct roar_error *err);
 int record_commit(struct run *run, struct store *store, struct roar_error *err);
 
-/* report.c: prints what the user reads when the command has ended.
+/* report.c: prints the report when the command has ended.
  *
  * Where stderr is an output of the run (2>log), the report becomes a part of its
  * content.  Then the run is reported between record_begin() and record_commit() by

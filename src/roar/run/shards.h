@@ -1,4 +1,4 @@
-/* shards.h - which shards the processes of a run say they took (event/note.h). */
+/* shards.h - the shards that the processes of a run reported (event/note.h). */
 #ifndef ROAR_RUN_SHARDS_H
 #define ROAR_RUN_SHARDS_H
 
@@ -6,7 +6,7 @@ struct roar_error;
 struct run;
 struct store;
 
-/* Adds what the notes of kind NOTE_SHARDS say to the record of the run. */
+/* Adds the notes of kind NOTE_SHARDS to the record of the run. */
 int shards_record(struct run *run, struct store *store, struct roar_error *err);
 
 #endif

@@ -1,7 +1,7 @@
-/* stale_warning.h - before a step is run again: is what it builds on up to date?
+/* stale_warning.h - before a step is run again: are its inputs up to date?
  *
- * A step that is run on outputs of a stale step is up to date with old data.  The
- * user may want just that, so it is a warning, and roar runs nothing unasked. */
+ * A step that runs on outputs of a stale step uses old data.  The user may want that,
+ * so it is a warning, and roar runs no step unasked. */
 #ifndef ROAR_RUN_STALE_WARNING_H
 #define ROAR_RUN_STALE_WARNING_H
 

@@ -22,9 +22,9 @@ bool verdict_is_complete(const struct run *run)
 
 /* ---- reasons against it ---- */
 
-/* Is it a digest of what was read?  An equal stamp is no proof where the run itself
- * wrote to the file and the stamp was too young, when the file was opened, to tell
- * such a write; then the digest must have been taken before. */
+/* Is it a digest of what was read?  An equal stamp does not prove it if the run itself
+ * wrote to the file and the stamp was too young, when the file was opened, to show such
+ * a write; then the digest must have been taken before. */
 static bool is_of_input(const struct lineage_file *f, const struct content *c)
 {
 	unsigned wrote = LINEAGE_OPENED_WRITE | LINEAGE_TRUNCATED;
