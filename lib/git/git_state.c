@@ -334,6 +334,7 @@ static bool wait_ended(struct git_state *state, unsigned wait_ms)
 		.tv_nsec = until_ns % 1000000000,
 	};
 
+	assert(pthread_mutex_trylock(&state->lock) == EBUSY);
 	while (!state->ended)
 		if (pthread_cond_timedwait(&state->changed, &state->lock,
 					   &until) == ETIMEDOUT)
