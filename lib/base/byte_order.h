@@ -1,8 +1,8 @@
-/* byte_order.h - integers of a format, at any address.
+/* byte_order.h - reads and writes integers of a byte order at any address.
  *
- *	le16_get(p) le32_get(p) le64_get(p)	little-endian, as our own formats
+ *	le16_get(p) le32_get(p) le64_get(p)	little-endian, as in roar's formats
  *	le16_put(p, v) le32_put(p, v) le64_put(p, v)
- *	be16_get(p) be32_get(p)			big-endian, as those of others
+ *	be16_get(p) be32_get(p)			big-endian, as in foreign formats
  *	be16_put(p, v) be32_put(p, v)
  *
  * Each compiles to one load or store, and a swap where the machine needs one. */

@@ -1,4 +1,4 @@
-/* cache_dir.h - the folder for what can be made again: $XDG_CACHE_HOME/roar. */
+/* cache_dir.h - the user's cache directory, $XDG_CACHE_HOME/roar. */
 #ifndef ROAR_BASE_CACHE_DIR_H
 #define ROAR_BASE_CACHE_DIR_H
 
@@ -6,9 +6,9 @@
 
 struct str;
 
-/* Appends its path; with `create` it is made.  -ENOENT when there is none, nor a home
- * of our own to make it in; -EPERM when it is another user's, as it may be under sudo: nothing of
- * ours is put there; -ENOMEM. */
+/* Appends its path, and creates it if `create` is set.  -ENOENT: it does not exist, and
+ * there is no home directory to create it in; -EPERM: it belongs to another user, as under
+ * sudo, and must not be used; -ENOMEM. */
 int cache_dir_find(struct str *out, bool create);
 
 #endif

@@ -1,9 +1,8 @@
-/* cleanup.h - scope ends, resources end.
+/* cleanup.h - frees resources at the end of a scope.
  *
- * CLEANUP(fn) runs fn(&variable) when the variable leaves its scope, so every
- * return of a function is correct by construction.  A function that hands its
- * resource over says so with TAKE_PTR or TAKE_FD.  These are the only macros
- * of their kind in the tree. */
+ * CLEANUP(fn) runs fn(&variable) when the variable leaves its scope, so that no return of a
+ * function can leak it.  A function that transfers ownership uses TAKE_PTR or TAKE_FD.  The
+ * tree has no other macros of this kind. */
 #ifndef ROAR_BASE_CLEANUP_H
 #define ROAR_BASE_CLEANUP_H
 
@@ -31,7 +30,7 @@
 		taken_;            \
 	})
 
-/* Defines fn##p(), the form of a free function that CLEANUP() wants. */
+/* Defines fn##p(), the form of a free function that CLEANUP() needs. */
 #define DEFINE_CLEANUP(type, fn)          \
 	static inline void fn##p(type *p) \
 	{                                 \
@@ -44,7 +43,7 @@ static inline void freep(void *p)
 	free(*(void **)p);
 }
 
-/* Closes a descriptor and keeps errno: closing is never the news. */
+/* Closes a descriptor and preserves errno. */
 static inline void closep(int *fd)
 {
 	int saved = errno;

@@ -9,10 +9,10 @@ struct str;
 
 int64_t clock_now_ns(void); /* since 1970, for the record */
 int64_t clock_mono_ns(void); /* monotonic, for durations */
-int64_t clock_boot_ns(void); /* the same, but goes on while the machine sleeps */
+int64_t clock_boot_ns(void); /* the same, but continues during suspend */
 
-/* The same at the last tick of the kernel, up to 10 ms ago: in a fifth of the time.
- * The first is the clock that file systems take their stamps from. */
+/* The same as of the last kernel tick, up to 10 ms ago, in a fifth of the time.  The first
+ * is the clock from which file systems take their timestamps. */
 int64_t clock_now_tick_ns(void);
 int64_t clock_mono_tick_ns(void);
 

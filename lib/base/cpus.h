@@ -1,8 +1,8 @@
-/* cpus.h - how many CPUs there are for us. */
+/* cpus.h - the number of usable CPUs. */
 #ifndef ROAR_BASE_CPUS_H
 #define ROAR_BASE_CPUS_H
 
-/* Those that this thread may run on; at least 1. */
+/* The number of CPUs that this thread may run on; at least 1. */
 unsigned cpus_allowed(void);
 
 #endif

@@ -1,10 +1,10 @@
-/* error.h - one complete sentence about what went wrong.
+/* error.h - an error message of one complete sentence.
  *
- * Most functions return a negative errno and nothing else.  Where a number is
- * too little (parsing, SQL, set-up of a tracer) the last parameter is a
- * `struct roar_error *`, which may be NULL and receives one sentence that names
- * the object, the cause and, where there is one, the remedy.  The sentence has
- * no capital, no full stop and no newline: the program adds its own frame. */
+ * Most functions return a negative errno and nothing else.  Where a number is not enough
+ * (parsing, SQL, set-up of a tracer) the last parameter is a `struct roar_error *`, which
+ * may be NULL and receives one sentence that names the object, the cause and, where there
+ * is one, the remedy.  The sentence has no capital, no full stop and no newline: the
+ * program adds its own frame. */
 #ifndef ROAR_BASE_ERROR_H
 #define ROAR_BASE_ERROR_H
 

@@ -11,8 +11,8 @@
 struct stat;
 struct str;
 
-/* fstat(2), by the call of that name: the C library often asks by an empty path
- * instead, for which the kernel takes longer. */
+/* fstat(2) by the system call of that name.  The C library often uses an empty path
+ * instead, which takes the kernel longer. */
 int fd_stat(int fd, struct stat *ret);
 
 /* Writes all of it.  Returns 0 or a negative errno. */
@@ -30,15 +30,15 @@ int fd_read_file(int dirfd, const char *path, size_t max, struct str *out);
 int fd_replace_file(int dirfd, const char *path, const void *data, size_t len,
 		    mode_t mode);
 
-/* Sends a message over a Unix socket and with it a copy of `fd`, or none when that
- * is negative.  `flags` as for send(); SIGPIPE is never raised.  Returns 0, a
- * negative errno, or -EMSGSIZE when only a part went (streams).  Allocates
- * nothing and takes no lock: also for a child between fork and exec. */
+/* Sends a message over a Unix socket, with a copy of `fd` unless that is negative.  `flags`
+ * as for send(); SIGPIPE is never raised.  Returns 0, a negative errno, or -EMSGSIZE when
+ * only a part was sent (streams).  Allocates nothing and takes no lock: also for a child
+ * between fork and exec. */
 int fd_send(int to, const void *data, size_t len, int fd, int flags);
 
-/* Receives such a message: the number of bytes, 0 when the peer is gone.  *ret_fd
- * is its descriptor, which is now the caller's, or -1.  A packet longer than `len`
- * or with more descriptors than one is -EBADMSG; nothing of it stays open. */
+/* Receives such a message.  Returns the number of bytes, 0 when the peer has closed.
+ * *ret_fd is its descriptor, owned by the caller, or -1.  A packet longer than `len`, or
+ * with more than one descriptor, is -EBADMSG; its descriptors are closed. */
 ssize_t fd_receive(int from, void *data, size_t len, int flags, int *ret_fd);
 
 #endif

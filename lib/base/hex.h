@@ -2,7 +2,7 @@
 #ifndef ROAR_BASE_HEX_H
 #define ROAR_BASE_HEX_H
 
-/* What a digit, of either case, stands for; -1: it is none. */
+/* The value of a digit, of either case; -1: not a digit. */
 static inline int hex_digit(int c)
 {
 	if (c >= '0' && c <= '9')

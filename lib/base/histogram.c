@@ -1,6 +1,8 @@
 /* histogram.c - see histogram.h */
 #include "base/histogram.h"
 
+#include <assert.h>
+
 const uint64_t histogram_bounds_us[HISTOGRAM_N] = {
 	10,	  25,	    50,	      100,	 250,	    500,
 	1000,	  2500,	    5000,     10000,	 25000,	    50000,
@@ -25,6 +27,7 @@ double histogram_quantile(const struct histogram *h, double q)
 	double wanted = q * (double)h->n;
 	double below = 0;
 
+	assert(q >= 0 && q <= 1);
 	if (h->n == 0)
 		return 0;
 	for (size_t i = 0; i < HISTOGRAM_N; i++) {

@@ -3,14 +3,14 @@
  * Appends to a str; commas, colons and indentation come by themselves.  Calls
  * nest as the document does: json_put_object(), json_put_key(), a value, json_end().
  *
- * File names are bytes, JSON strings are Unicode.  A byte that is no valid UTF-8
- * becomes U+FFFD, which every reader takes, and all bytes of such a string stand
- * beside it in hexadecimal, so no name is lost:
+ * File names are bytes, JSON strings are Unicode.  A byte that is not valid UTF-8 becomes
+ * U+FFFD, which every reader accepts.  All bytes of such a string are added in hexadecimal,
+ * so that no name is lost:
  *
- *	"path": "a\ufffd", "path_bytes": "61ff"	behind a key
+ *	"path": "a\ufffd", "path_bytes": "61ff"	after a key
  *	{"text": "a\ufffd", "bytes": "61ff"}		as an item of an array
  *
- * A string that is the whole document has no place for them, nor has a key. */
+ * This is not possible for a key, nor for a string that is the whole document. */
 #ifndef ROAR_BASE_JSON_H
 #define ROAR_BASE_JSON_H
 
@@ -24,11 +24,11 @@ enum { JSON_DEPTH_MAX = 32 };
 
 struct json {
 	struct str *out;
-	bool pretty; /* newlines and two spaces a level */
+	bool pretty; /* newlines and two spaces per level */
 	const char *key; /* just written: the next value belongs to it */
 	int depth;
 	char closer[JSON_DEPTH_MAX]; /* '}' or ']' of each open level */
-	bool filled[JSON_DEPTH_MAX]; /* level has an element already */
+	bool filled[JSON_DEPTH_MAX]; /* the level has an element */
 };
 
 /* A writer that appends to `out`. */

@@ -29,7 +29,7 @@ static inline bool list_empty(const struct list *head)
 	return head->next == head;
 }
 
-/* Adds `link` in front of `place`. */
+/* Adds `link` before `place`. */
 static inline void list_add_before(struct list *place, struct list *link)
 {
 	link->prev = place->prev;

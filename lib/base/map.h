@@ -36,14 +36,14 @@ void *map_get(const struct map *m, const void *key, size_t len);
 /* Adds or replaces.  Returns 0 or -ENOMEM (map unchanged). */
 int map_set(struct map *m, const void *key, size_t len, void *value);
 
-/* Removes `key`; returns its value, or NULL if it was not there. */
+/* Removes `key`; returns its value, or NULL if there was none. */
 void *map_remove(struct map *m, const void *key, size_t len);
 
 /* Visits all values in no particular order: start with *pos = 0, ends with
  * NULL.  The map must not change meanwhile. */
 void *map_next(const struct map *m, size_t *pos);
 
-/* The seeded 64-bit hash behind the map, for tables of other shapes. */
+/* The seeded 64-bit hash of the map, for other kinds of tables. */
 uint64_t map_hash(const void *key, size_t len);
 
 #endif

@@ -18,14 +18,14 @@ void path_normalize(struct str *out, const char *base, const char *path);
 /* Appends what dirname(1) would print. */
 void path_dirname(struct str *out, const char *path);
 
-/* Points behind the last slash. */
+/* The part after the last slash. */
 const char *path_basename(const char *path);
 
 /* Is `path` equal to `dir` or below it?  "/a/b" is below "/a", "/ab" is not;
  * everything absolute is below "/". */
 bool path_is_under(const char *path, const char *dir);
 
-/* `path` seen from `base`: the part below it, "." for itself, else `path`. */
+/* `path` relative to `base`: the part below it, "." for itself, otherwise `path`. */
 const char *path_relative(const char *path, const char *base);
 
 #endif

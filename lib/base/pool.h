@@ -1,9 +1,8 @@
-/* pool.h - data that dies together.
+/* pool.h - a bump allocator.
  *
- * A bump allocator: allocations are never freed one by one, all of them end
- * with pool_release().  One pool per run, per query, per request.  Blocks
- * grow from 4 KiB to 256 KiB, so a small pool stays small and a million
- * paths cost a few thousand mallocs.  A pool belongs to one thread. */
+ * Allocations are never freed one by one: pool_release() frees all of them.  One pool per
+ * run, per query, per request.  Blocks grow from 4 KiB to 256 KiB, so a small pool stays
+ * small, and a million paths need a few thousand mallocs.  A pool belongs to one thread. */
 #ifndef ROAR_BASE_POOL_H
 #define ROAR_BASE_POOL_H
 
@@ -12,7 +11,7 @@
 struct pool_block;
 
 struct pool {
-	struct pool_block *head; /* the block that is being filled */
+	struct pool_block *head; /* the current block */
 	size_t used; /* bytes taken in `head` */
 	size_t total; /* bytes allocated from malloc */
 };
@@ -21,11 +20,11 @@ struct pool {
 
 void pool_release(struct pool *p);
 
-/* `size` bytes aligned for any object, uninitialised.  NULL without memory. */
+/* `size` bytes aligned for any object, uninitialised.  NULL when out of memory. */
 void *pool_alloc(struct pool *p, size_t size);
 void *pool_zalloc(struct pool *p, size_t size);
 
-/* A copy of `len` bytes with a NUL behind it (unaligned, so paths pack). */
+/* A copy of `len` bytes, NUL-terminated (unaligned, so that paths are packed). */
 char *pool_dup(struct pool *p, const void *data, size_t len);
 char *pool_strdup(struct pool *p, const char *text);
 

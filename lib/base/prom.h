@@ -1,7 +1,7 @@
 /* prom.h - numbers in the text format of Prometheus, version 0.0.4.
  *
- * prom_family() names a metric, then come its values.  Labels are pairs of name and
- * value; a value may hold any bytes. */
+ * prom_family() names a metric; its values follow.  Labels are pairs of name and value; a
+ * value may have any bytes. */
 #ifndef BASE_PROM_H
 #define BASE_PROM_H
 

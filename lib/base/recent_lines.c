@@ -1,6 +1,7 @@
 /* recent_lines.c - see recent_lines.h */
 #include "base/recent_lines.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ void recent_lines_add(struct recent_lines *r, int64_t wall_ms,
 	char *own_message = strndup(message, cut(message));
 	struct recent_line *line;
 
+	assert(level && message);
 	if (!own_message || (job && !own_job)) {
 		free(own_job);
 		free(own_message);

@@ -1,5 +1,5 @@
-/* record_log.h - a durable log of records, wherever it is kept: on disk (coord/wal/wal.h) or
- * in etcd (etcd/etcd_log.h).
+/* record_log.h - the interface of a durable log of records, on disk (coord/wal/wal.h) or in
+ * etcd (etcd/etcd_log.h).
  *
  * append() gives each record a number, from 1 up; records become durable later, in that
  * order.  Events report what happens meanwhile.  They come from the event loop, never from

@@ -1,10 +1,9 @@
-/* stamp.h - which content a file had when it was looked at.
+/* stamp.h - identifies the content that a file had at some moment.
  *
- * Two equal stamps mean the same content, unless the file changed within the
- * resolution of its own timestamps: a stamp whose mtime or ctime is as young
- * as the moment it was taken is "racy" (git's word), because a later write in
- * the same tick would leave the same stamp.  Racy stamps are good for a look,
- * never as a key of the digest cache. */
+ * Two equal stamps mean the same content, unless the file changed within the resolution of
+ * its own timestamps: a stamp whose mtime or ctime is as recent as the moment it was taken
+ * is "racy" (git's term), because a later write in the same tick would leave the same
+ * stamp.  A racy stamp must not be a key of the digest cache. */
 #ifndef ROAR_BASE_STAMP_H
 #define ROAR_BASE_STAMP_H
 
@@ -38,10 +37,10 @@ bool stat_same_file(const struct stat *a, const struct stat *b);
  * showing it?  The margin covers a 100 Hz kernel and whole-second file systems. */
 bool stamp_is_racy(const struct stamp *s, int64_t taken_ns);
 
-/* The same without the margin, for a look at `tick_ns` by clock_now_tick_ns(), which
- * local file systems take their stamps from: once that clock has moved on, every
- * later change gets a later stamp.  Only for a file that nobody is writing to: a
- * write takes its stamp first and moves its bytes later. */
+/* The same without the margin, for a stamp taken at `tick_ns` by clock_now_tick_ns(), the
+ * clock from which local file systems take their timestamps: once that clock has advanced,
+ * every later change gets a later stamp.  Only for a file that no process is writing to: a
+ * write updates the timestamp first and copies its bytes later. */
 bool stamp_is_of_tick(const struct stamp *s, int64_t tick_ns);
 
 #endif

@@ -58,6 +58,7 @@ fail:
 
 void str_add(struct str *s, const void *data, size_t len)
 {
+	assert(data || len == 0);
 	if (str_reserve(s, len) < 0)
 		return;
 	if (len)

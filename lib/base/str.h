@@ -1,9 +1,9 @@
 /* str.h - a growing byte string.
  *
- * Always NUL-terminated once something was added, may hold any bytes, carries
- * its length.  Appending never has to be checked call by call: the first
- * allocation that fails is remembered, later additions do nothing, and
- * str_error() tells at the end.  A string belongs to one thread. */
+ * Always NUL-terminated once something was added; may have any bytes; has its length.
+ * Appending need not be checked call by call: after the first failed allocation, later
+ * additions do nothing, and str_error() reports it at the end.  A string belongs to one
+ * thread. */
 #ifndef ROAR_BASE_STR_H
 #define ROAR_BASE_STR_H
 
@@ -23,7 +23,7 @@ struct str {
 /* Frees the content; the string is empty and usable again. */
 void str_release(struct str *s);
 
-/* Forgets the content, keeps the memory. */
+/* Removes the content, keeps the memory. */
 void str_clear(struct str *s);
 
 /* 0, or -ENOMEM when any addition since the last clear failed. */
@@ -43,7 +43,7 @@ void str_addf(struct str *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void str_addv(struct str *s, const char *fmt, va_list ap);
 
-/* Hands the buffer over as a malloc()ed C string; NULL when anything failed. */
+/* Transfers the buffer to the caller as a malloc()ed C string; NULL if anything failed. */
 char *str_take(struct str *s);
 
 #endif

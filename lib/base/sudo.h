@@ -1,4 +1,4 @@
-/* sudo.h - for whom root works. */
+/* sudo.h - the user that called sudo. */
 #ifndef ROAR_BASE_SUDO_H
 #define ROAR_BASE_SUDO_H
 
@@ -7,11 +7,11 @@
 
 struct sudo_user {
 	uid_t uid; /* never root */
-	gid_t gid; /* (gid_t)-1: sudo did not say */
+	gid_t gid; /* (gid_t)-1: unknown */
 };
 
-/* Are we root because somebody typed `sudo`?  Then tells who.  The word of the
- * environment: whoever could set it otherwise is root already. */
+/* Does this process run as root by `sudo`?  Then *ret is the user.  Reads the environment,
+ * which is safe: a process that could forge it is root already. */
 bool sudo_find(struct sudo_user *ret);
 
 #endif

@@ -1,8 +1,8 @@
 /* timer_heap.h - timers in a binary heap, the earliest on top.
  *
- * A timer is embedded in what it belongs to and knows its place, so that it can be
- * moved and removed in logarithmic time.  Memory is needed only for more timers than
- * the heap has held before: timer_heap_reserve() gets it, and setting cannot fail. */
+ * A timer is embedded in its owner and has its index in the heap, so that it can be changed
+ * and removed in logarithmic time.  Memory is needed only for more timers than the heap has
+ * held before: timer_heap_reserve() allocates it, so that setting cannot fail. */
 #ifndef ROAR_BASE_TIMER_HEAP_H
 #define ROAR_BASE_TIMER_HEAP_H
 

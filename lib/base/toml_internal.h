@@ -8,37 +8,37 @@
 struct toml_parser {
 	const char *text;
 	size_t len;
-	size_t pos; /* the place */
-	int line; /* of the place, 1-based */
-	int depth; /* of values inside each other */
-	const char *file; /* for sentences */
+	size_t pos; /* current position */
+	int line; /* of the position, 1-based */
+	int depth; /* of nested values */
+	const char *file; /* for messages */
 	struct pool *pool;
 	struct map names; /* full name -> struct name of toml.c */
 	struct toml *doc;
 	struct toml_entry **last_entry; /* where the next one is linked */
-	struct toml_table *table; /* the one being filled */
+	struct toml_table *table; /* the current one */
 	struct roar_error *err;
 };
 
-/* Sets the sentence, with file and line, and returns -EINVAL. */
+/* Sets the error message, with file and line, and returns -EINVAL. */
 int toml_fail(struct toml_parser *p, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The character at the place, -1 at the end. */
+/* The character at the position; -1 at the end. */
 int toml_peek(const struct toml_parser *p);
 bool toml_starts_with(const struct toml_parser *p, const char *word);
 
-/* Steps over the word, or the newline, if it is there. */
+/* Skips the word, or the newline, if it is next. */
 bool toml_take(struct toml_parser *p, const char *word);
 bool toml_take_newline(struct toml_parser *p);
 
 void toml_skip_blanks(struct toml_parser *p);
 int toml_skip_comment(struct toml_parser *p);
 
-/* Steps over blanks, comments and newlines, as allowed inside of arrays. */
+/* Skips blanks, comments and newlines, as allowed inside arrays. */
 int toml_skip_space(struct toml_parser *p);
 
-/* What may follow a key and value or a header: nothing but a comment. */
+/* Checks that only a comment follows on the line. */
 int toml_end_line(struct toml_parser *p);
 
 /* A string in quotes, decoded, in the pool. */

@@ -1,7 +1,7 @@
-/* tri.h - yes, no, or not known.
+/* tri.h - yes, no, or unknown.
  *
- * For questions whose honest answer may be that nobody could look.  A value that was
- * never set is not known; in the store and in JSON that is NULL. */
+ * For facts that may not have been determined.  A value that was never set is unknown; in
+ * the store and in JSON that is NULL. */
 #ifndef ROAR_BASE_TRI_H
 #define ROAR_BASE_TRI_H
 

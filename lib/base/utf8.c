@@ -1,6 +1,7 @@
 /* utf8.c - see utf8.h */
 #include "base/utf8.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -62,6 +63,7 @@ bool utf8_is_printable(const char *text)
 
 void utf8_add(struct str *out, uint32_t c)
 {
+	assert(c <= 0x10ffff);
 	if (c < 0x80) {
 		str_addc(out, (char)c);
 		return;

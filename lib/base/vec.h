@@ -1,8 +1,8 @@
-/* vec.h - growth of plain arrays.
+/* vec.h - growing arrays.
  *
- * An array is a pointer, a count and a capacity in the struct that owns it;
- * VEC_PUSH makes room for one more element and yields a pointer to it (zeroed),
- * or NULL without memory.  No type is hidden, so loops stay ordinary C. */
+ * An array is a pointer, a count and a capacity in the struct that owns it; VEC_PUSH makes
+ * room for one more element and yields a pointer to it (zeroed), or NULL when out of
+ * memory.  No type is hidden, so loops stay ordinary C. */
 #ifndef ROAR_BASE_VEC_H
 #define ROAR_BASE_VEC_H
 

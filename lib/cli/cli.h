@@ -88,7 +88,8 @@ struct command {
 /* A command that users may know from another version of the program. */
 struct absent_command {
 	const char *name;
-	const char *instead; /* a sentence about what to do; NULL: nothing helps */
+	/* A sentence about what to do instead; NULL: none. */
+	const char *instead;
 };
 
 struct program {
@@ -96,9 +97,10 @@ struct program {
 	const char *version;
 	const char *summary; /* one line, lower case, no full stop */
 	const char *usage; /* lines of "Usage:", without the program's name */
-	const struct command *const *commands; /* in the order of the help, ended
-						* by NULL; NULL: it has none */
-	const struct command *single; /* then it is this one, of the same name */
+	/* In the order of the help, terminated by NULL; NULL: a single command. */
+	const struct command *const *commands;
+	/* That command, with the program's name. */
+	const struct command *single;
 	const struct absent_command *absent; /* ended by name == NULL; or NULL */
 };
 
@@ -111,8 +113,8 @@ const struct program *program_selected(void);
 const struct command *program_command(const struct program *program,
 				      const char *name);
 
-/* Runs the command that argv asks for, or prints help or the version.  Returns the
- * exit status. */
+/* Runs the command that argv names, or prints help or the version.  Returns the exit
+ * status. */
 int program_main(const struct program *program, int argc, char **argv);
 
 /* The same for a program that is a single command: returns -1 and its arguments, or
@@ -155,7 +157,7 @@ int64_t args_number(const struct args *args, const char *name,
 
 /* ---- cli.c: messages and output ---- */
 
-/* Prints "PROGRAM: MESSAGE" (one line) to stderr and returns 1. */
+/* Prints "PROGRAM: MESSAGE" (one line) to stderr.  Returns 1. */
 int cli_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same for wrong usage, with a pointer to --help; returns 2.  NULL: of the
@@ -190,17 +192,18 @@ struct term {
 	int width; /* columns; 80 when unknown */
 };
 
-/* Do LC_ALL, LC_CTYPE and LANG say UTF-8?  The first that is set decides. */
+/* Is the character set of LC_ALL, LC_CTYPE or LANG UTF-8?  The first one that is set
+ * counts. */
 bool term_has_unicode(void);
 
-/* Looks at descriptor `fd` (1 or 2). */
+/* The terminal of descriptor `fd` (1 or 2). */
 struct term term_of(int fd);
 
-/* Appends `text` in that colour, or plain when the terminal has none. */
+/* Appends `text` in that colour, or plain if the terminal has no colours. */
 void term_add(struct str *out, const struct term *t, enum color color,
 	      const char *text);
 
-/* ---- format.c: numbers for people ---- */
+/* ---- format.c: readable numbers ---- */
 
 /* "4.0 KiB" */
 void format_size(struct str *out, uint64_t bytes);

@@ -1,12 +1,12 @@
-/* suggest.h - the word that was probably meant. */
+/* suggest.h - suggests the word that was probably meant. */
 #ifndef ROAR_CLI_SUGGEST_H
 #define ROAR_CLI_SUGGEST_H
 
 #include <stddef.h>
 
 struct suggest {
-	const char *word; /* what was typed */
-	const char *best; /* the nearest offer that is near enough, or NULL */
+	const char *word; /* as typed */
+	const char *best; /* the closest candidate that is close enough, or NULL */
 	size_t distance; /* of `best` */
 };
 
