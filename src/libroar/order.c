@@ -9,7 +9,7 @@ struct roar_order {
 	struct order order;
 };
 
-static _Thread_local struct roar_error last_error;
+static _Thread_local struct roar_error last_error; /* per thread: no lock */
 
 struct roar_error *samples_error(void)
 {

@@ -1,4 +1,4 @@
-/* samples.h - what the files on orders, positions and audits share. */
+/* samples.h - shared by the files of orders, positions and audits. */
 #ifndef ROAR_LIBROAR_SAMPLES_H
 #define ROAR_LIBROAR_SAMPLES_H
 
@@ -14,7 +14,7 @@ struct roar_ranges {
 	struct interval_set set;
 };
 
-/* Where a failing function leaves its sentence, empty at first. */
+/* The calling thread's error message; empty at first. */
 struct roar_error *samples_error(void);
 
 struct order_spec samples_order_spec(const struct roar_order_spec *spec);

@@ -14,8 +14,8 @@
 
 _Static_assert((int)ROAR_TREE_LEAF == (int)B3_LEAF_DEFAULT, "one default");
 
-/* Of a leaf.  Who takes it from MISSING or THERE to BUSY alone writes its value; who
- * sees THERE sees the value. */
+/* The state of a leaf, without a lock: only the thread that changes it from MISSING or
+ * THERE to BUSY writes the value, and a thread that reads THERE sees the value. */
 enum state { MISSING, BUSY, THERE };
 
 struct roar_tree {

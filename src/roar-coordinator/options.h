@@ -22,17 +22,15 @@ struct options {
 	const char *etcd_user; /* or NULL; its password is never an option */
 	const char *etcd_password_file; /* NULL: it is in the environment */
 	const char *cluster; /* name of the coordinators that share a state */
-	const char *
-		advertise; /* our address for others; NULL: of the first TCP one */
+	const char *advertise; /* address for clients; NULL: the first TCP one */
 	int64_t lease_s; /* of the leader's key in etcd */
 	bool agent; /* relay the calls of this host's workers, keep no state */
 	const char *upstream; /* of an agent: the coordinators' addresses */
 	const char *upstream_ca; /* a file: TLS to them; or NULL */
 	const char *upstream_name; /* in their certificates; NULL: the host's */
 	const char *http; /* NULL: by the first address; "off": none */
-	const char *
-		http_names; /* that browsers may know us by, by commas; or NULL */
-	const char *tls_cert, *tls_key; /* files of PEM, or NULL */
+	const char *http_names; /* accepted Host names, comma-separated; or NULL */
+	const char *tls_cert, *tls_key; /* PEM files, or NULL */
 	const char *tokens; /* a file, or NULL: every client has full access */
 	int log_level; /* of syslog: less severe lines are not written */
 	bool log_json;
@@ -50,16 +48,16 @@ extern const struct program coordinator_program;
 int options_read(struct options *o, const struct args *args,
 		 struct roar_error *err);
 
-/* Where HTTP is served: the first TCP address with its port + 1000 (a free port where
- * that is 0), on loopback alone where calls come by TLS, which this side does not
- * speak.  Empty for nowhere.  -EINVAL when there is no such port. */
+/* The address of HTTP: the first TCP address with its port + 1000 (a free port if that is
+ * 0); only on loopback if calls use TLS, because HTTP does not.  Empty: HTTP is off.
+ * -EINVAL: there is no such port. */
 int options_http(const struct options *o, struct str *ret,
 		 struct roar_error *err);
 
 /* The first address that is not a Unix socket, or NULL. */
 const char *options_first_tcp(const struct options *o);
 
-/* Does it stand for all addresses of this machine? */
+/* Does it mean all addresses of this machine? */
 bool options_is_any(const char *address);
 
 /* Appends "HOST:PORT" with the port that was bound; 0: a Unix socket, unchanged. */

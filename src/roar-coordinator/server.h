@@ -1,4 +1,4 @@
-/* server.h - the parts of the program, joined.
+/* server.h - the state of the server, shared by all its files.
  *
  *	wires (net/rpc/rpc.h)  --message-->  call.c  --request-->  state (coord/coord.h)
  *	                                                        |record     |reply
@@ -173,7 +173,7 @@ void host_look(struct server *s, const struct scope *scope,
 
 /* journal.c: the log. */
 int journal_open_disk(struct server *s, struct roar_error *err);
-/* Begins to read; leadership_loaded() or leadership_log_failed() says the rest. */
+/* Starts to read; leadership_loaded() or leadership_log_failed() is called at the end. */
 int journal_open_etcd(struct server *s, struct etcd *etcd, int64_t token,
 		      bool is_full);
 void journal_close(struct server *s);

@@ -1,8 +1,8 @@
 /* agent_internal.h - the parts of an agent.
  *
  *	workers  --call-->  relay.c  --frames-->  lanes.c  -->  uplink.h  -->  coordinator
- *	                       ^         beats.h: heartbeats wait there           |
- *	                       +--------------- errands.c: whose reply is it? <---+ */
+ *	                       ^         beats.h: delays heartbeats               |
+ *	                       +---------------- errands.c: finds the call <------+ */
 #ifndef COORDINATOR_AGENT_INTERNAL_H
 #define COORDINATOR_AGENT_INTERNAL_H
 
@@ -23,27 +23,27 @@
 #include "rpc/method.h"
 
 enum {
-	AGENT_MAX_ERRANDS = 0xffff, /* calls under way */
-	AGENT_MAX_UNSENT = 64 << 20, /* bytes the coordinator does not take */
+	AGENT_MAX_ERRANDS = 0xffff, /* calls in progress */
+	AGENT_MAX_UNSENT = 64 << 20, /* bytes not sent to the coordinator yet */
 };
 
 /* A worker's connection. */
 struct lane {
-	uint64_t conn; /* its id, and the key of the map */
+	uint64_t conn; /* its id, the key of the map */
 	uint32_t number; /* 1 to FRAMES_MAX_LANES */
-	char *hello; /* "TOKEN\0JOB" as it was said last; NULL: never */
+	char *hello; /* "TOKEN\0JOB" as last sent; NULL: never */
 	size_t hello_len;
 };
 
-/* A call under way. */
+/* A call in progress. */
 struct errand {
 	struct lane *lane;
-	uint64_t call; /* the worker's, by its id */
-	uint32_t number; /* the coordinator's */
-	bool begun; /* the coordinator knows it */
-	char *hello; /* to be said before; freed when it was */
+	uint64_t call; /* id of the worker's call */
+	uint32_t number; /* of the call to the coordinator */
+	bool begun; /* it was sent to the coordinator */
+	char *hello; /* to be sent first; freed when sent */
 	size_t hello_len;
-	struct errand *next; /* of those that are free */
+	struct errand *next; /* in the free list */
 };
 
 struct agent {
@@ -54,14 +54,14 @@ struct agent {
 	struct tls_server *tls;
 	struct methods methods;
 	struct uplink *uplink;
-	uint64_t n_up, n_down; /* how often it was there, and lost */
+	uint64_t n_up, n_down; /* how often it connected, and was lost */
 	struct http_service *http; /* or NULL */
 	struct beats beats;
 	struct loop_timer beats_timer;
 
 	struct map lanes; /* by connection */
 	struct lane *by_number[FRAMES_MAX_LANES + 1];
-	uint32_t speaks; /* for which lane; 0: for itself */
+	uint32_t speaks; /* the lane last selected; 0: the agent itself */
 
 	struct errand **errands; /* by the low half of their numbers */
 	size_t n_errands, errands_cap;
@@ -69,28 +69,29 @@ struct agent {
 
 	struct loop_fd signals;
 	struct loop_timer stop_timer;
-	int64_t stop_by_ms; /* 0: it is not to end */
+	int64_t stop_by_ms; /* 0: not stopping */
 };
 
 /* ---- lanes.c ---- */
 
-/* That of a connection, made if need be; NULL: there is no room. */
+/* The lane of a connection, created if needed; NULL: no lane is free. */
 struct lane *lane_get(struct agent *a, uint64_t conn);
-/* Its connection has ended. */
+/* The connection has ended. */
 void lane_drop(struct agent *a, uint64_t conn);
-/* Says it for that lane, behind the heartbeats that wait.  Nothing without a coordinator. */
+/* Sends a frame for that lane, after the delayed heartbeats.  Does nothing without a
+ * connection to the coordinator. */
 void lane_say(struct agent *a, struct lane *l, const struct frame *f,
 	      const void *data);
-/* The same for a heartbeat, which may wait for others. */
+/* The same for a heartbeat, which may be delayed. */
 void lane_beat(struct agent *a, struct lane *l, const struct frame *f,
 	       const void *data);
-/* What is said next comes with that token and job. */
+/* Sets token and job of the lane for the following calls. */
 void lane_hello(struct agent *a, struct lane *l, const char *hello, size_t len);
 void lanes_release(struct agent *a);
 
 /* ---- errands.c ---- */
 
-/* NULL: there are as many as may be. */
+/* NULL: the maximum is reached, or out of memory. */
 struct errand *errand_new(struct agent *a, struct lane *l, uint64_t call);
 struct errand *errand_find(struct agent *a, uint32_t number);
 void errand_done(struct agent *a, struct errand *e);
@@ -98,7 +99,7 @@ void errands_release(struct agent *a);
 
 /* ---- agent_http.c ---- */
 
-/* Serves at --http, if that is given, and appends where that is. */
+/* Serves at --http, if given, and appends the address to `line`. */
 int agent_listen_http(struct agent *a, struct str *line,
 		      struct roar_error *err);
 

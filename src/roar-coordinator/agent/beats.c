@@ -1,6 +1,7 @@
 /* beats.c - see beats.h */
 #include "agent/beats.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* As it lies in `waiting`; its message follows. */
@@ -23,6 +24,7 @@ void beats_set_interval(struct beats *b, uint32_t lane, int64_t interval_ms)
 	int64_t wait = interval_ms / BEATS_SHARE;
 	bool was = b->wait_ms[lane];
 
+	assert(lane >= 1 && lane <= FRAMES_MAX_LANES);
 	if (wait > BEATS_MAX_MS)
 		wait = BEATS_MAX_MS;
 	b->wait_ms[lane] = wait > 0 ? (uint16_t)wait : 0;
@@ -75,6 +77,7 @@ bool beats_add(struct beats *b, int64_t now_ms, uint32_t lane,
 {
 	int64_t due = beats_due_ms(b);
 
+	assert(lane >= 1 && lane <= FRAMES_MAX_LANES);
 	if (!may_wait(b, lane, f) || !keep(b, lane, f, data))
 		return count_alone(b);
 	b->has_one[lane] = true;

@@ -2,6 +2,7 @@
  *
  * A number is a slot (16 bits) and how often that was used (16 bits): a reply that was on its
  * way when its call was taken back does not meet the next one. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "agent/agent_internal.h"
@@ -31,6 +32,7 @@ struct errand *errand_new(struct agent *a, struct lane *l, uint64_t call)
 {
 	struct errand *e = a->free_errands;
 
+	assert(l);
 	if (e)
 		a->free_errands = e->next;
 	else
@@ -53,6 +55,7 @@ struct errand *errand_find(struct agent *a, uint32_t number)
 
 void errand_done(struct agent *a, struct errand *e)
 {
+	assert(e->lane);
 	free(e->hello);
 	e->hello = NULL;
 	e->lane = NULL;

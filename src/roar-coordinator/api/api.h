@@ -1,6 +1,6 @@
-/* api.h - what the pages of JSON share.
+/* api.h - shared by the JSON endpoints.
  *
- * Every figure is counted somewhere; one that is not is null, never a guess. */
+ * Every figure is measured; one that is not available is null, never an estimate. */
 #ifndef COORDINATOR_API_H
 #define COORDINATOR_API_H
 
@@ -24,7 +24,7 @@ static inline void api_add_string(struct json *j, const char *key,
 	json_put_string(j, value ? value : "");
 }
 
-/* A negative number is one that nobody counts. */
+/* A negative number means "not counted": null. */
 static inline void api_add_count(struct json *j, const char *key, int64_t value)
 {
 	json_put_key(j, key);
@@ -49,14 +49,14 @@ static inline void api_add_bool(struct json *j, const char *key, bool value)
 	json_put_bool(j, value);
 }
 
-/* Milliseconds since 1970, as the dashboards of others count. */
+/* Milliseconds since 1970, as is common for dashboards. */
 static inline void api_add_time(struct json *j, const char *key,
 				int64_t wall_ms)
 {
 	api_add_int(j, key, wall_ms);
 }
 
-/* Clocks of workers may be anything; 0 is none. */
+/* A time of a worker's clock, which may be wrong: null unless plausible; 0: none. */
 static inline void api_add_foreign_time(struct json *j, const char *key,
 					int64_t wall_ms)
 {
@@ -68,8 +68,8 @@ static inline void api_add_foreign_time(struct json *j, const char *key,
 	json_put_null(j);
 }
 
-/* When it was so long ago, by a wall clock that does not jump: the same moment is the
- * same however often one looks. */
+/* The wall-clock time `age_ms` ago, computed from the monotonic clock, so that the same
+ * moment always gives the same value. */
 static inline int64_t api_when_ms(const struct server *s, int64_t age_ms)
 {
 	return s->started_ms + loop_now_ms(s->loop) - age_ms -
@@ -81,18 +81,18 @@ static inline const struct coord_method *api_method(const char *path)
 	return coord_method_by_path(path, strlen(path));
 }
 
-/* What a worker's heartbeats say that it uses; negative: they do not say. */
+/* The resource usage that a worker's heartbeats report; negative: not reported. */
 struct api_usage {
 	double cpu_percent;
 	int64_t memory_bytes;
-	double gpu_percent; /* of all its GPUs, on average */
-	int64_t gpu_memory_bytes, gpu_memory_total; /* of all of them */
+	double gpu_percent; /* average over its GPUs */
+	int64_t gpu_memory_bytes, gpu_memory_total; /* sum over its GPUs */
 };
 
 void api_usage(const Roar__WorkerView *w, struct api_usage *ret);
 
-/* api_worker.c: the members of a worker's object, in two parts: what stays for as long as
- * it has its place, and what comes with its heartbeats. */
+/* api_worker.c: the members of a worker's object, in two parts: those that stay as long as
+ * it holds its place, and those that change with its heartbeats. */
 void api_write_place(struct server *s, struct json *j, const char *job,
 		     const Roar__WorkerView *w);
 void api_write_pulse(struct server *s, struct json *j,
@@ -112,13 +112,13 @@ api_part api_write_workers, api_write_checkpoints;
 /* api_task.c */
 api_part api_write_tasks;
 bool api_task_is(const char *path); /* /api/tasks/ID/logs or /stop */
-/* api_logs.c: lines behind `after`, `max` at most; returns the id of the last. */
+/* api_logs.c: lines after id `after`, at most `max`; returns the id of the last one. */
 uint64_t api_write_logs(struct server *s, const char *job, struct json *j,
 			uint64_t after, unsigned max);
-/* Their sentences alone. */
+/* Only their messages. */
 void api_write_messages(struct server *s, const char *job, struct json *j,
 			unsigned max);
-/* api_history.c: rows behind `after`; returns the id of the last. */
+/* api_history.c: rows after id `after`; returns the id of the last one. */
 uint64_t api_write_history(struct server *s, struct json *j, uint64_t after);
 void api_write_columns(struct json *j);
 

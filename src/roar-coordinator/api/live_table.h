@@ -1,12 +1,12 @@
-/* live_table.h - workers as those who watch were told of them, and what is new since.
+/* live_table.h - the workers as last sent to event streams, and their changes.
  *
- * A sweep looks at all workers, a part at a time, so that ten thousand of them hold up
- * nobody's barrier.  Each sweep has a number.  A worker whose figures are not those of
- * the last sweep is written anew, as JSON, and marked with the number of this one; a
- * watcher who has all up to sweep N gets the rows that are marked with more than N.  So
- * what happens to a worker between two looks is one row, however slow the watcher is.
+ * A sweep reads all workers, a part at a time, so that ten thousand of them do not delay a
+ * barrier.  Each sweep has a number.  If the figures of a worker have changed since the
+ * last sweep, its JSON is written again and marked with the number of this sweep.  A client
+ * that has everything up to sweep N gets the rows with a higher mark.  So the changes of a
+ * worker between two updates are one row, however slow the client is.
  *
- * A worker that is gone stays as a mark until everybody knows. */
+ * A row of a worker that is gone stays until all clients were notified. */
 #ifndef COORDINATOR_LIVE_TABLE_H
 #define COORDINATOR_LIVE_TABLE_H
 
@@ -20,52 +20,52 @@
 struct server;
 
 struct live_row {
-	char *key; /* JOB, a NUL, ID; the map has it */
+	char *key; /* JOB, a NUL, ID; the key in the map */
 	size_t key_len;
 	const char *job;
 	struct str name; /* "job":"..","id":".." and so on: members of an object */
 	struct str place;
 	struct str pulse;
-	uint64_t place_look,
-		pulse_look; /* digests of what they were written from */
+	uint64_t place_look, pulse_look; /* digests of their source values */
 	uint64_t place_version, pulse_version;
-	uint64_t gone_version; /* 0: it is there */
-	uint64_t seen; /* the last sweep that met it */
+	uint64_t gone_version; /* 0: it exists */
+	uint64_t seen; /* the last sweep that found it */
 };
 
 struct live_table {
 	struct map by_key;
 	struct live_row **rows;
 	size_t n_rows, cap_rows;
-	uint64_t version; /* of the sweep under way, or the last */
-	/* the sweep under way */
+	uint64_t version; /* of the current sweep, or the last */
+	/* the current sweep */
 	bool sweeping;
 	char **jobs;
 	size_t n_jobs, cap_jobs;
-	size_t job; /* at which it is */
-	size_t rank; /* likewise */
+	size_t job; /* index of the current job */
+	size_t rank; /* next rank there */
 	uint64_t epoch; /* of that job's world */
-	bool unsure; /* ranks changed meanwhile: somebody may have been missed */
-	bool failed; /* no memory */
+	/* Ranks changed meanwhile: a worker may have been missed. */
+	bool unsure;
+	bool failed; /* out of memory */
 };
 
-enum { LIVE_SLICE = 1000 }; /* workers that are looked at in one go */
+enum { LIVE_SLICE = 1000 }; /* workers read at a time */
 
 void live_table_release(struct live_table *t);
 
 void live_table_begin(struct live_table *t, struct server *s);
-/* Goes on with the sweep; true when it is over. */
+/* Continues the sweep; true when it is complete. */
 bool live_table_slice(struct live_table *t, struct server *s);
 
-/* The worker is there, and not as who knows all up to `seen` knows it. */
+/* The worker exists, and has changed since sweep `seen`. */
 bool live_row_is_news(const struct live_row *row, uint64_t seen);
-/* Adds what that one does not know: an object. */
+/* Appends the changes since sweep `seen`: an object. */
 void live_row_write(const struct live_row *row, uint64_t seen, struct str *out);
-/* It is gone, and who knows all up to `seen` does not know so. */
+/* The worker has gone since sweep `seen`. */
 bool live_row_is_news_of_end(const struct live_row *row, uint64_t seen);
 
-/* Forgets those who are gone and of whom everybody knows: who knows least knows all up to
- * `seen`.  Rows change their places. */
+/* Removes the rows of workers that went by sweep `seen`, up to which all clients have
+ * everything.  Changes the order of rows. */
 void live_table_forget(struct live_table *t, uint64_t seen);
 
 #endif

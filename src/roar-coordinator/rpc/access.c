@@ -1,6 +1,7 @@
 /* access.c - see access.h */
 #include "rpc/access.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,7 @@ static void forget_oldest(struct access *a)
 
 void access_done(struct access *a, struct scope *s)
 {
+	assert(s == &a->all || s->refs > 0);
 	if (s == &a->all || --s->refs > 0)
 		return;
 	s->prev = a->newest;

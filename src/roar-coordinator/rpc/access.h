@@ -1,12 +1,12 @@
-/* access.h - what a call may see and change.
+/* access.h - permissions of calls.
  *
- * Without a file of tokens everybody is the administrator.  With one, a call brings
- * "authorization: Bearer TOKEN" and may do what its token is for.  A call may also name
- * a job ("roar-job"): then it is about that job alone, which its messages need
- * not name again.
+ * Without a token file every client is an administrator.  With one, a call sends
+ * "authorization: Bearer TOKEN" and has the permissions of its token.  A call may also name
+ * a job ("roar-job"): then it is limited to that job, which its messages need not name
+ * again.
  *
- * What a call may is a scope.  Calls with the same token about the same job share one, so
- * that no memory is taken a call; a few that nobody uses are kept for the next. */
+ * The permissions of a call are a scope.  Calls with the same token and job share a scope,
+ * so that a call needs no memory; a few unused scopes are kept for later calls. */
 #ifndef COORDINATOR_ACCESS_H
 #define COORDINATOR_ACCESS_H
 
@@ -21,43 +21,44 @@
 struct scope {
 	const char *job; /* NULL: all */
 	bool admin;
-	bool withdrawn; /* the token is good no more */
-	uint32_t refs; /* calls that have it */
-	struct scope *next, *prev; /* among the unused, the oldest first */
+	bool withdrawn; /* the token was withdrawn */
+	uint32_t refs; /* calls that use it */
+	struct scope *next, *prev; /* list of unused scopes, the oldest first */
 	uint32_t key_len;
-	char *key; /* struct scope_key and the job; behind this */
+	char *key; /* struct scope_key and the job; stored after this struct */
 };
 
 struct access {
-	const char *path; /* of the tokens, NULL: there are none */
+	const char *path; /* of the token file; NULL: none */
 	struct tokens *tokens;
 	struct map scopes; /* by key */
 	struct scope *oldest, *newest; /* of the unused */
 	unsigned n_unused;
-	struct scope all; /* without tokens, and no job named */
-	uint32_t max_calls; /* under way with one token, which is not the administrator's */
+	struct scope all; /* without tokens, if no job is named */
+	/* In progress per token, except for administrators. */
+	uint32_t max_calls;
 };
 
 enum access_verdict {
 	ACCESS_GRANTED,
-	ACCESS_UNKNOWN, /* no token, or none that is known */
-	ACCESS_DENIED, /* a good one, for another job */
-	ACCESS_INVALID, /* what is named cannot be a job */
+	ACCESS_UNKNOWN, /* no token, or an unknown one */
+	ACCESS_DENIED, /* valid, but for another job */
+	ACCESS_INVALID, /* invalid name of a job */
 	ACCESS_NO_MEMORY,
-	ACCESS_BUSY, /* as many calls as its token may have are under way */
+	ACCESS_BUSY, /* too many calls in progress with its token */
 };
 
 int access_open(struct access *a, const char *path, struct roar_error *err);
 void access_close(struct access *a);
 
-/* Reads the file again, and marks the scopes whose tokens are gone; on failure all stays
- * as it is. */
+/* Reads the file again, and marks the scopes whose tokens were removed.  On failure nothing
+ * changes. */
 int access_reload(struct access *a, struct roar_error *err);
 
-/* `authorization` and `job` may be NULL.  A scope that was granted is given back with
- * access_done(). */
-/* Does it bring a good token, or need none? */
+/* In both functions `authorization` and `job` may be NULL. */
+/* Is the token valid, or is none needed? */
 bool access_knows(const struct access *a, const char *authorization);
+/* Release a granted scope with access_done(). */
 enum access_verdict access_check(struct access *a, const char *authorization,
 				 const char *job, struct scope **ret);
 void access_done(struct access *a, struct scope *s);

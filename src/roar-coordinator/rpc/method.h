@@ -1,4 +1,4 @@
-/* method.h - all methods that are served, and what is counted of each.
+/* method.h - all methods that are served, and their counters.
  *
  * Those of the state machine come from its table; health and reflection are answered
  * by the program itself. */
@@ -19,19 +19,18 @@ struct server;
 
 enum {
 	METHOD_STATUSES = 17, /* of gRPC */
-	METHOD_OWN =
-		0xf000, /* on the fast path: the program's own, from 1 more on */
+	METHOD_OWN = 0xf000, /* frames numbers of built-in methods are above this */
 	METHOD_HEALTH = METHOD_OWN + 1, /* grpc.health.v1.Health/Check */
 };
 
 struct method {
-	struct rpc_method rpc; /* its data is this */
-	const struct coord_method *coord; /* NULL: the program's own */
-	/* Of the program's own: what a message does. */
+	struct rpc_method rpc; /* its `data` is this struct */
+	const struct coord_method *coord; /* NULL: built in */
+	/* Built-in methods: handles a message. */
 	void (*message)(struct server *s, struct call *c, const void *data,
 			size_t len);
-	bool is_free; /* also for who has no token */
-	uint64_t statuses[METHOD_STATUSES]; /* calls that ended so */
+	bool is_free; /* needs no token */
+	uint64_t statuses[METHOD_STATUSES]; /* calls by status */
 	struct histogram duration; /* from a request to its reply */
 };
 
@@ -44,7 +43,7 @@ struct methods {
 /* builtin_services.c: health and reflection. */
 extern const struct method builtin_methods[];
 
-/* `own` ends with a row without a path. */
+/* `own` is terminated by a row without a path. */
 int methods_init(struct methods *m, const struct method *own);
 void methods_release(struct methods *m);
 
@@ -53,7 +52,7 @@ const struct rpc_method *methods_by_path(const struct methods *m,
 const struct rpc_method *methods_by_number(const struct methods *m,
 					   uint16_t number);
 
-/* "DEADLINE_EXCEEDED", as gRPC calls it. */
+/* gRPC's name of a status: "DEADLINE_EXCEEDED". */
 const char *method_status_name(unsigned status);
 
 #endif

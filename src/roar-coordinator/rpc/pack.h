@@ -1,8 +1,8 @@
-/* pack.h - messages to bytes and back, in memory that is used again.
+/* pack.h - packs and unpacks messages in memory that is reused.
  *
- * A heartbeat takes no memory from the heap: what is decoded lies in a block of the
- * unpacker, which is empty again for the next message.  Only what does not fit is
- * allocated, up to a limit: a few bytes on the wire can mean many in memory. */
+ * A heartbeat needs no allocation: messages are decoded into a block of the unpacker, which
+ * is reused for the next message.  Only what does not fit is allocated, up to a limit,
+ * because a few bytes on the wire can become many in memory. */
 #ifndef COORDINATOR_PACK_H
 #define COORDINATOR_PACK_H
 
@@ -18,8 +18,8 @@
 void pack_add(struct str *out, const ProtobufCMessage *message);
 
 enum {
-	UNPACK_BLOCK = 64 << 10, /* bytes that are always there */
-	UNPACK_MAX = 256 << 20, /* beyond that */
+	UNPACK_BLOCK = 64 << 10, /* bytes that are always allocated */
+	UNPACK_MAX = 256 << 20, /* bytes beyond that */
 };
 
 struct unpacker {
@@ -27,15 +27,15 @@ struct unpacker {
 	uint8_t *block;
 	size_t used;
 	struct pool more;
-	size_t n_more; /* bytes taken there */
+	size_t n_more; /* bytes allocated there */
 	bool too_large; /* the last message was */
 };
 
 int unpacker_init(struct unpacker *u);
 void unpacker_release(struct unpacker *u);
 
-/* The message without the fields that are not in its type, until unpack_done(); NULL when it is none, has text that is no UTF-8, or
- * would be too large. */
+/* Decodes a message, without unknown fields; valid until unpack_done().  NULL: invalid, not
+ * UTF-8, or too large. */
 ProtobufCMessage *unpack(struct unpacker *u,
 			 const ProtobufCMessageDescriptor *type,
 			 const void *data, size_t len);

@@ -1,6 +1,7 @@
 /* reply_queue.c - see reply_queue.h */
 #include "rpc/reply_queue.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -88,6 +89,7 @@ int reply_queue_add(struct reply_queue *h, const struct queued_reply *head,
 	struct queued_reply own = *head;
 	size_t end;
 
+	assert(message || !head->len || head->len == REPLY_NO_MESSAGE);
 	own.sentence_len = sentence ? (uint32_t)strlen(sentence) + 1 : 0;
 	own.absent_len = absent ? (uint32_t)strlen(absent) + 1 : 0;
 	close_up(h);

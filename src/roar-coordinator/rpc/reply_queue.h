@@ -1,8 +1,8 @@
 /* reply_queue.h - replies that wait until the changes they report are durable.
  *
- * A reply may leave when all records that were handed to the log before it are durable.
- * Record numbers only grow, so this is a FIFO queue, and the replies of one call stay in
- * order.  Bytes that several replies share are stored once.
+ * A reply may be sent when all records appended to the log before it are durable.  Record
+ * numbers only grow, so this is a FIFO queue, and the replies of one call stay in order.
+ * Bytes that several replies share are stored once.
  *
  * One block of memory holds all replies, one after the other.  It keeps its size up to
  * REPLY_QUEUE_KEEP, so that the steady state needs no allocation.
@@ -27,8 +27,8 @@ struct queued_reply {
 	uint64_t seq; /* of the last record before it */
 	uint64_t call;
 	unsigned status; /* enum coord_status */
-	uint32_t len; /* of the message; REPLY_NO_MESSAGE: there is none */
-	uint32_t sentence_len; /* with its NUL; 0: there is none */
+	uint32_t len; /* of the message; REPLY_NO_MESSAGE: none */
+	uint32_t sentence_len; /* with its NUL; 0: none */
 	uint32_t absent_len; /* likewise: worker ids, separated by commas */
 	struct rpc_shared *end; /* last bytes of the message, shared; or NULL */
 };

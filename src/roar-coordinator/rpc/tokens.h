@@ -1,16 +1,16 @@
-/* tokens.h - which token is good for which job.
+/* tokens.h - tokens and the jobs they are valid for.
  *
  * A file of lines
  *
  *	JOB TOKEN
  *
- * where '*' for JOB makes a token the administrator's, which is good for all jobs.  A job
- * may have several tokens, so that one can be replaced while the other is in use.  Empty
- * lines and those that begin with '#' are skipped.  Nobody but the file's owner may
- * be able to read it.
+ * where the JOB '*' makes an administrator's token, which is valid for all jobs.  A job may
+ * have several tokens, so that one can be replaced while the other is in use.  Empty lines
+ * and lines that start with '#' are skipped.  Only the file's owner may have read
+ * permission.
  *
- * In memory tokens are digests, made with a secret of this process: how long a search
- * takes says nothing about a token. */
+ * In memory tokens are stored as digests with a secret of this process, so that the time of
+ * a search reveals nothing about a token. */
 #ifndef COORDINATOR_TOKENS_H
 #define COORDINATOR_TOKENS_H
 
@@ -26,7 +26,7 @@ struct tokens;
 
 struct token {
 	uint8_t digest[BLAKE3_LEN];
-	char job[]; /* that it is for; "*": the administrator's */
+	char job[]; /* it is valid for; "*": all, administrator */
 };
 
 enum {
@@ -35,12 +35,12 @@ enum {
 	TOKENS_MAX_FILE = 16 << 20,
 };
 
-/* Reads the file.  -EACCES when others may read it, -EINVAL for a line that is none. */
+/* Reads the file.  -EACCES: other users may read it; -EINVAL: an invalid line. */
 int tokens_load(const char *path, struct tokens **ret, struct roar_error *err);
 void tokens_free(struct tokens *t);
 DEFINE_CLEANUP(struct tokens *, tokens_free)
 
-/* NULL for one that is not known.  Lives as long as `t`. */
+/* NULL: unknown token.  Valid as long as `t`. */
 const struct token *tokens_find(const struct tokens *t, const char *token,
 				size_t len);
 
