@@ -1,8 +1,8 @@
-/* arena_find.h - which arenas live processes have.
+/* arena_find.h - finds the arenas of running processes.
  *
- * An arena has no name: it is a memfd that is called "roar-arena", and whoever has it
- * shows that in /proc/PID/fd.  The same one in several processes, or in several
- * descriptors of one, is the same inode. */
+ * An arena is anonymous: a memfd called "roar-arena", which is listed in /proc/PID/fd of
+ * each process that has it.  The same arena has the same inode in all processes and
+ * descriptors. */
 #ifndef ROAR_ARENA_FIND_H
 #define ROAR_ARENA_FIND_H
 
@@ -10,11 +10,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* One process that has an arena, by the lowest of its descriptors. */
+/* A process that has an arena, with the lowest of its descriptors. */
 struct arena_holder {
 	pid_t pid;
 	int fd;
-	char program[32]; /* as the kernel calls it; may hold any bytes */
+	char program[32]; /* the kernel's name of it; may have any bytes */
 };
 
 struct arena_found {
@@ -29,20 +29,19 @@ struct arena_list {
 	struct arena_found *arenas; /* by inode */
 	size_t n;
 	size_t cap;
-	size_t n_shut; /* processes whose descriptors we may not see */
+	size_t n_shut; /* processes whose descriptors may not be read */
 };
 
-/* Looks at all processes.  0, or a negative errno: -ENOMEM, or what /proc says. */
+/* Searches all processes.  0, -ENOMEM, or an error of reading /proc. */
 int arena_find_all(struct arena_list *ret);
 
-/* Those that `pid` has, and who else has them.  -ENOENT when it has none, -ESRCH
- * when there is no such process, -EACCES when it is not ours to look at. */
+/* The arenas of `pid`, with all processes that have them.  -ENOENT: it has none; -ESRCH: no
+ * such process; -EACCES: not permitted. */
 int arena_find_of(pid_t pid, struct arena_list *ret);
 
 void arena_list_release(struct arena_list *list);
 
-/* A descriptor of the arena, for reading.  The processes that have it may be gone by
- * now: then a negative errno. */
+/* Opens the arena for reading.  A negative errno if its processes have ended meanwhile. */
 int arena_found_open(const struct arena_found *found);
 
 #endif

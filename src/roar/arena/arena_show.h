@@ -1,4 +1,4 @@
-/* arena_show.h - what `roar arena` has found, as text and as JSON. */
+/* arena_show.h - output of `roar arena`, as text and as JSON. */
 #ifndef ROAR_ARENA_SHOW_H
 #define ROAR_ARENA_SHOW_H
 
@@ -8,21 +8,21 @@
 
 struct json;
 
-/* One arena and what a look into it told. */
+/* One arena and its contents. */
 struct arena_seen {
 	const struct arena_found *found;
 	struct arena_inspection look;
-	int failed; /* a negative errno: it could not be looked into */
-	char why[256]; /* then */
+	int failed; /* a negative errno: it could not be read */
+	char why[256]; /* the reason then */
 };
 
 /* "producer", "consumer" or "producer, consumer"; "none". */
 const char *arena_roles_word(unsigned roles);
 
-/* "writing", "ready", ...; "unknown" for a state that is none. */
+/* "writing", "ready", ...; "unknown" for an invalid state. */
 const char *arena_state_word(unsigned state);
 
-/* The party in that place, NULL when there is none. */
+/* The member in that slot; NULL: none. */
 const struct inspected_party *
 arena_party_at(const struct arena_inspection *look, unsigned place);
 
@@ -32,16 +32,16 @@ arena_party_at(const struct arena_inspection *look, unsigned place);
 void arena_text_list(struct str *out, const struct term *t,
 		     const struct arena_seen *seen, size_t n);
 
-/* All of one arena. */
+/* All details of one arena. */
 void arena_text_stat(struct str *out, const struct term *t,
 		     const struct arena_seen *seen);
 
 /* ---- JSON ---- */
 
-/* An object: where it is, who has it, how large and full it is. */
+/* An object with its processes, its size and its usage. */
 void arena_json_list(struct json *j, const struct arena_seen *seen);
 
-/* The same with parties, units and counters. */
+/* The same with members, units and counters. */
 void arena_json_stat(struct json *j, const struct arena_seen *seen);
 
 #endif

@@ -1,7 +1,7 @@
-/* coordinator_ask.h - `roar coordinator`: the connection, and what is asked over it.
+/* coordinator_ask.h - `roar coordinator`: the connection and its requests.
  *
- * Lists come in pages, which are put together here.  What is returned is freed with
- * protobuf_c_message_free_unpacked(), or the *_release() that belongs to it. */
+ * Lists are sent in pages, which are joined here.  Free results with
+ * protobuf_c_message_free_unpacked(), or with the matching *_release(). */
 #ifndef ROAR_COORDINATOR_ASK_H
 #define ROAR_COORDINATOR_ASK_H
 
@@ -16,23 +16,24 @@ struct roar_coord;
 
 struct coordinator {
 	struct roar_coord *client;
-	char *address; /* as it was named */
-	char *job; /* "" where none was named */
-	int64_t patience_ms; /* for an answer */
+	char *address; /* as given */
+	char *job; /* "": none given */
+	int64_t patience_ms; /* timeout of a request */
 };
 
-/* Connects to what --address or ROAR_COORDINATOR names.  One sentence in *err. */
+/* Connects to the address of --address or ROAR_COORDINATOR.  On failure *err has one
+ * sentence. */
 int coordinator_open(const struct args *args, struct coordinator *ret,
 		     struct roar_error *err);
 void coordinator_close(struct coordinator *c);
 
-/* One question, one answer of the type; *ret is a pointer to a message. */
+/* Sends a request and waits for its reply of this type; *ret is a pointer to a message. */
 int coordinator_ask(struct coordinator *c, enum coord_method_number method,
 		    const ProtobufCMessage *request,
 		    const ProtobufCMessageDescriptor *type, void *ret,
 		    struct roar_error *err);
 
-/* What there is, from as many pages as it takes. */
+/* All pages of a list. */
 struct coordinator_workers {
 	Roar__ListWorkersReply **pages;
 	size_t n, cap;

@@ -1,4 +1,4 @@
-/* coordinator_show.h - what a coordinator told, as text and as JSON. */
+/* coordinator_show.h - replies of a coordinator, as text and as JSON. */
 #ifndef ROAR_COORDINATOR_SHOW_H
 #define ROAR_COORDINATOR_SHOW_H
 
@@ -32,7 +32,7 @@ void coordinator_json_keys(struct json *j, const struct coordinator_keys *k);
 
 /* ---- words, for both ---- */
 
-/* The name of a value of an enumeration, in lower case; "unknown" for none. */
+/* The name of a value of an enumeration, in lower case; "unknown" for an invalid one. */
 void coordinator_word(struct str *out, const ProtobufCEnumDescriptor *type,
 		      int value);
 

@@ -1,14 +1,14 @@
-/* coordinator_verbs.h - what `roar coordinator VERB` does, by verb.
+/* coordinator_verbs.h - the verbs of `roar coordinator`.
  *
- * Each has the connection already, says what went wrong itself and returns the
- * exit status. */
+ * Each gets an open connection, prints its own error messages and returns the exit
+ * status. */
 #ifndef ROAR_COORDINATOR_VERBS_H
 #define ROAR_COORDINATOR_VERBS_H
 
 #include "cli/cli.h"
 #include "coordinator/coordinator_ask.h"
 
-/* Verbs that look; --watch shows the same again and again. */
+/* Verbs that only read; --watch repeats them. */
 int coordinator_verb_status(const struct args *args, struct coordinator *c);
 int coordinator_verb_workers(const struct args *args, struct coordinator *c);
 int coordinator_verb_barriers(const struct args *args, struct coordinator *c);
@@ -25,7 +25,7 @@ int coordinator_verb_drain(const struct args *args, struct coordinator *c);
 int coordinator_verb_forget(const struct args *args, struct coordinator *c);
 int coordinator_verb_stop(const struct args *args, struct coordinator *c);
 
-/* An option in seconds as ms; -EINVAL, which was said, for what is none. */
+/* The value of an option in seconds, as ms; -EINVAL, after a message, if it is invalid. */
 int coordinator_seconds_ms(const struct args *args, const char *option,
 			   int standard);
 

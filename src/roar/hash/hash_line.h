@@ -1,12 +1,12 @@
-/* hash_line.h - one line about one file, as sha256sum and b3sum write it.
+/* hash_line.h - one line about one file, in the format of sha256sum and b3sum.
  *
  *	DIGEST  NAME			plain
  *	SHA256 (NAME) = DIGEST		tagged, the BSD style
  *	NAME: OK			the verdict of a check
  *
- * A name may hold every byte but NUL.  Where it has a newline, a carriage return
- * or a backslash, these are written \n, \r and \\ and the whole line begins with
- * one more backslash, so a line is always one line.  hash_list.h reads them. */
+ * A name may have any bytes but NUL.  A newline, a carriage return and a backslash are
+ * written as \n, \r and \\, and the line then starts with an additional backslash, so that
+ * it stays one line.  hash_list.h reads them. */
 #ifndef ROAR_HASH_LINE_H
 #define ROAR_HASH_LINE_H
 
@@ -26,8 +26,8 @@ void hash_line_tagged(struct str *out, const char *name, enum digest_algo algo,
 		      const uint8_t *digest);
 void hash_line_verdict(struct str *out, const char *name, const char *verdict);
 
-/* Writes lines to stdout and forgets them.  A program gets the bytes as they are;
- * on a terminal, names cannot drive it.  Returns an exit status. */
+/* Writes lines to stdout and clears them.  A program gets the raw bytes; for a terminal,
+ * names are made printable.  Returns an exit status. */
 int hash_line_print(struct str *lines);
 
 #endif

@@ -1,7 +1,7 @@
-/* hash_names.h - the files to be hashed, in the order of the answer.
+/* hash_names.h - the files to hash, in the order of the output.
  *
- * A name that is known to fail, such as a FIFO met in a folder, is part of the
- * list with its error: it has its place in the answer as well. */
+ * A name that is known to fail, such as a FIFO in a directory, is in the list with its
+ * error, so that it is reported in order. */
 #ifndef ROAR_HASH_NAMES_H
 #define ROAR_HASH_NAMES_H
 
@@ -14,7 +14,7 @@
 struct hash_name {
 	const char *path; /* as the user would write it; "-": standard input */
 	int error; /* 0, or the negative errno it failed with */
-	uint64_t size_bytes; /* for the progress bar, where there is one */
+	uint64_t size_bytes; /* for the progress bar */
 };
 
 struct hash_names {
@@ -26,14 +26,13 @@ struct hash_names {
 
 void hash_names_release(struct hash_names *names);
 
-/* Adds a path, which has to stay where it is (the pool is a good place).  0 or
- * -ENOMEM. */
+/* Adds a path, which must outlive the list (put it in the pool).  0 or -ENOMEM. */
 int hash_names_add(struct hash_names *names, const char *path, int error);
 
 bool hash_name_is_stdin(const struct hash_name *name);
 
-/* Tells stderr of each name that failed, a sentence each.  Returns an exit status:
- * 1 when there was one. */
+/* Prints a sentence to stderr for each name that failed.  Returns an exit status: 1 if
+ * there was one. */
 int hash_names_report(const struct hash_names *names);
 
 /* "Permission denied" */

@@ -1,15 +1,14 @@
-/* verify.h - are the files still what the record says?
+/* verify.h - compares files with the record.
  *
- *	verify_list.c	which files, and what they should be
- *	verify_run.c	all of them, in their order, and the bar
- *	verify_file.c	one large file, with the tree that is kept of it
- *	verify_say.c	the answer, for people and for programs
+ *	verify_list.c	the files, and their expected content
+ *	verify_run.c	checks all of them in order, with a progress bar
+ *	verify_file.c	one large file, with its stored leaf tree
+ *	verify_say.c	the output, as text and as JSON
  *
- * Content is always read: neither times nor the digest cache are asked.  Small files
- * go through the engine, many at a time.  A large one is read by all threads and
- * compared leaf by leaf with its tree (hash/file/leaf_tree_store.h), so that one pass names the
- * first bad range; where no tree is kept, the pass that finds the file right
- * makes one. */
+ * Content is always read: timestamps and the digest cache are not used.  Small files are
+ * hashed by the engine, many at a time.  A large file is read by all threads and compared
+ * leaf by leaf with its tree (hash/file/leaf_tree_store.h), so that one pass finds the
+ * first bad range.  If no tree is stored, a pass that finds the file correct stores one. */
 #ifndef ROAR_VERIFY_H
 #define ROAR_VERIFY_H
 
@@ -30,8 +29,8 @@ enum verify_state {
 	VERIFY_OK,
 	VERIFY_CHANGED, /* other content */
 	VERIFY_MISSING,
-	VERIFY_UNREADABLE, /* `error` says why */
-	VERIFY_UNPROVED, /* `why`: nothing to compare with; not said to be OK */
+	VERIFY_UNREADABLE, /* `error` is the cause */
+	VERIFY_UNPROVED, /* nothing to compare with: `why` */
 	VERIFY_STATE_END,
 };
 
@@ -42,22 +41,22 @@ struct verify_range {
 
 struct verify_item {
 	const char *path; /* as the user would write it; opened by this name */
-	bool is_link; /* a symbolic link, which is its text */
+	bool is_link; /* a symbolic link, whose content is its text */
 	bool may_be_gone; /* the runs themselves removed or renamed it */
 	bool has_digest, has_size;
-	uint8_t digest[BLAKE3_LEN]; /* that it should have */
-	uint64_t size_bytes; /* the same */
+	uint8_t digest[BLAKE3_LEN]; /* expected */
+	uint64_t size_bytes; /* expected */
 	/* The verdict: */
 	enum verify_state state;
 	int error;
 	const char *why;
-	uint64_t found_bytes; /* of the file as it is */
-	struct verify_range bad; /* the first, where it is known */
-	struct verify_range proved; /* what an OK is about */
+	uint64_t found_bytes; /* size of the file now */
+	struct verify_range bad; /* the first bad range, if known */
+	struct verify_range proved; /* the range that OK covers */
 };
 
 struct verify_list {
-	struct pool pool; /* of paths and sentences */
+	struct pool pool; /* of paths and messages */
 	struct verify_item *all;
 	size_t n, cap;
 };
@@ -74,8 +73,8 @@ struct verify_options {
 
 void verify_list_release(struct verify_list *list);
 
-/* Each adds items; 0 or a negative errno, with a sentence where there is one.  A word
- * that names nothing in the record becomes an item that is not proved. */
+/* Each adds items; 0 or a negative errno, maybe with a message.  A word that names nothing
+ * in the record becomes a VERIFY_UNPROVED item. */
 int verify_list_word(struct verify_list *list, struct view *v, const char *word,
 		     struct roar_error *err);
 
@@ -90,18 +89,18 @@ int verify_list_digest(struct verify_list *list, const char *path,
 
 /* ---- verify_file.c ---- */
 
-/* Where the trees are. */
+/* The store of leaf trees. */
 struct verify_trees {
 	int dirfd; /* .roar; negative: there is no project */
-	bool keep; /* write those that are made */
+	bool keep; /* store new trees */
 };
 
-/* Looks at the name: 1 when the content has to be read, 0 when the verdict is
- * there. */
+/* Checks the name.  Returns 1 if the content must be read, 0 if the verdict is already
+ * set. */
 int verify_file_look(struct verify_item *item,
 		     const struct verify_options *options);
 
-/* Is it read by itself, with a tree, rather than with many others? */
+/* Is it read on its own, with a tree, rather than with other files? */
 bool verify_file_is_large(const struct verify_item *item);
 
 /* Reads one large file, or the range of it, and sets the verdict. */
@@ -116,7 +115,7 @@ void verify_file_settle(struct verify_item *item,
 
 /* ---- verify_run.c ---- */
 
-/* Checks all, prints the answer.  Returns an exit status. */
+/* Checks all items and prints the results.  Returns an exit status. */
 int verify_run(struct verify_list *list, const struct verify_options *options,
 	       const struct verify_trees *trees);
 
@@ -126,8 +125,7 @@ void verify_say_line(struct str *out, const struct verify_item *item,
 		     const struct verify_options *options);
 void verify_say_json(struct json *j, const struct verify_item *item);
 
-/* Tells the standard error what was in the way, and how much is wrong.  Returns an
- * exit status. */
+/* Prints errors and a summary of failures to stderr.  Returns an exit status. */
 int verify_say_end(const struct verify_list *list);
 
 #endif

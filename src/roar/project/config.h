@@ -1,14 +1,13 @@
-/* config.h - settings of a project: .roar/config.toml over the defaults.
+/* config.h - settings of a project: the defaults, overridden by .roar/config.toml.
  *
- * Keys are dotted ("filters.ignore_tmp_files").  One table in config.c holds
- * name, type, default and help of each; `roar config list`, the default file
- * and the man page come from it.  Unknown keys in the file are kept and
- * warned about, never lost on `config set`.
+ * Keys are dotted ("filters.ignore_tmp_files").  One table in config.c has name, type,
+ * default and help of each key; `roar config list`, the default file and the man page are
+ * generated from it.  Unknown keys in the file cause a warning and are preserved by `config
+ * set`.
  *
- * A mistake costs no more than the setting it is in: that one has its default,
- * and a sentence about it is kept.  Only a mistake about secrets errs on the safe
- * side: when [redact], or the whole file, cannot be read, every option and
- * variable of a command line is taken for one that holds a secret. */
+ * A mistake affects only its own setting, which gets its default, with a message in
+ * `mistakes`.  Mistakes about secrets fail safe: if [redact], or the whole file, cannot be
+ * read, every option and variable of a command line is treated as a secret. */
 #ifndef ROAR_CONFIG_H
 #define ROAR_CONFIG_H
 
@@ -26,29 +25,28 @@ enum verbosity {
 	VERBOSITY_DEBUG
 };
 
-/* What the programs use, parsed and checked. */
+/* The settings, parsed and validated. */
 struct config {
 	enum verbosity verbosity; /* output.verbosity */
 	bool filter_off[FILTER_END]; /* filters.ignore_* = false */
 	char **ignore_paths; /* filters.ignore_paths */
 	size_t n_ignore_paths;
 	digest_set hash_run; /* hash.run, with BLAKE3 always in it */
-	bool hash_cache; /* hash.cache: do not read what is known */
+	bool hash_cache; /* hash.cache: use the digest cache */
 	char *tracer; /* tracer.default */
 	bool tracer_fallback; /* tracer.fallback_enabled */
 	bool require_complete; /* run.require_complete */
 	bool git_snapshot; /* git.snapshot */
 	char **redact_names; /* redact.names: more environment-like names */
 	size_t n_redact_names;
-	bool hints; /* hints.enabled: say what could be done next */
+	bool hints; /* hints.enabled: suggest next steps */
 	char **env; /* [env] as "NAME=value", NULL-terminated */
 	size_t n_env;
-	char **mistakes; /* what is wrong in the file, a sentence each */
+	char **mistakes; /* errors in the file, a sentence each */
 	size_t n_mistakes, cap_mistakes;
 };
 
-/* Reads DIR/config.toml; what is missing or wrong in it has its default.  0 or
- * -ENOMEM. */
+/* Reads DIR/config.toml; missing and invalid settings get their defaults.  0 or -ENOMEM. */
 int config_load(const char *dir, struct config *ret);
 void config_release(struct config *c);
 

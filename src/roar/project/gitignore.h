@@ -1,4 +1,4 @@
-/* gitignore.h - does git leave .roar/ alone? */
+/* gitignore.h - checks that git ignores .roar/. */
 #ifndef ROAR_GITIGNORE_H
 #define ROAR_GITIGNORE_H
 
@@ -8,15 +8,16 @@
 
 struct gitignore {
 	char *path; /* the .gitignore at the top of the work tree */
-	bool ignored; /* .roar/ is named in it, in one below, or in info/exclude */
+	/* .roar/ is listed in it, in a lower one, or in info/exclude. */
+	bool ignored;
 };
 
-/* Looks from `root` upwards.  -ENOENT when it is in no git repository. */
+/* Searches from `root` upwards.  -ENOENT: not in a git repository. */
 int gitignore_find(const char *root, struct gitignore *ret);
 void gitignore_release(struct gitignore *g);
 
-/* Adds the line ".roar/" unless it is there by now; the rest of the file, its
- * mode and a symbolic link stay as they are.  1 when added, 0 when not. */
+/* Adds the line ".roar/" unless it exists by now; the rest of the file, its mode and a
+ * symbolic link are preserved.  Returns 1 if it was added, otherwise 0. */
 int gitignore_add(const struct gitignore *g, struct roar_error *err);
 
 #endif

@@ -1,7 +1,7 @@
-/* pop_files.h - which files of a job can be taken back without harm.
+/* pop_files.h - the outputs of a job that can be deleted safely.
  *
- * Deleting is the one thing roar does that cannot be undone, so a file goes only
- * when all of this is proved, and stays otherwise, with the reason:
+ * Deletion is the only operation of roar that cannot be undone.  So a file is deleted only
+ * if all of this is proved; otherwise it stays, with a reason:
  *
  *	it is a regular file or a symbolic link that the job left below the
  *	project's root, not filtered;
@@ -13,9 +13,9 @@
  *	proof, by hash otherwise;
  *	no symbolic link leads to it.
  *
- * What a rename replaced is gone whatever is done now, and nothing tells whether
- * there was anything.  Such a file goes, unless an earlier job is known to have had
- * one at that name. */
+ * A file that a rename replaced is already lost, and the record does not show whether there
+ * was one.  So the new file is deleted, unless an earlier job is known to have had a file
+ * of that name. */
 #ifndef ROAR_POP_FILES_H
 #define ROAR_POP_FILES_H
 
@@ -30,17 +30,17 @@ struct view;
 
 struct pop_file {
 	const struct store_file *row;
-	const char *keep; /* why it stays; NULL: it goes */
-	bool gone; /* it is not there any more */
+	const char *keep; /* why it stays; NULL: to be deleted */
+	bool gone; /* it does not exist any more */
 	struct stamp stamp; /* as it was checked */
 };
 
-/* Looks at every output of the job. */
+/* Checks every output of the job. */
 int pop_plan(struct view *v, const struct store_job *job, struct pop_file **ret,
 	     size_t *ret_n, struct roar_error *err);
 
-/* Deletes a file that goes, if it still is what pop_plan() saw.  0, or a
- * negative errno: -ESTALE when it changed meanwhile. */
+/* Deletes a file, if it has not changed since pop_plan().  0, or a negative errno; -ESTALE:
+ * it has changed. */
 int pop_delete(const struct pop_file *file);
 
 #endif

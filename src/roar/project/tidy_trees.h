@@ -1,7 +1,7 @@
-/* tidy_trees.h - trees go with the record of the content they are of.
+/* tidy_trees.h - removes leaf trees of content that is no longer on record.
  *
- * A run keeps the tree of a file before the file is on record.  Whoever tidies up
- * meanwhile takes such a tree away, and the next verify makes it again. */
+ * A run stores the tree of a file before the file is on record.  A concurrent cleanup
+ * removes such a tree, and the next verify stores it again. */
 #ifndef ROAR_TIDY_TREES_H
 #define ROAR_TIDY_TREES_H
 
@@ -13,8 +13,8 @@
 struct store_file;
 struct view;
 
-/* Removes the trees of these files' contents that are not on record any more.  What
- * fails stays, for `roar db --compact`. */
+/* Removes the trees of these files' contents that are no longer on record.  Failures are
+ * left to `roar db --compact`. */
 void tidy_trees_of(struct view *v, const struct store_file *files, size_t n);
 
 /* Removes all trees of content that is not on record. */

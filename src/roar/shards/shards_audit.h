@@ -1,10 +1,10 @@
-/* shards_audit.h - `roar shards audit`: did every sample come exactly once? */
+/* shards_audit.h - `roar shards audit`: was every sample consumed exactly once? */
 #ifndef ROAR_SHARDS_AUDIT_H
 #define ROAR_SHARDS_AUDIT_H
 
 struct args;
 
-/* Returns an exit status: 0 when it is so. */
+/* Returns an exit status: 0 if that is so. */
 int shards_audit(const struct args *args);
 
 #endif

@@ -1,4 +1,4 @@
-/* shards_plan.h - `roar shards plan`: a table dealt twice, and its certificates. */
+/* shards_plan.h - `roar shards plan`: deals a table twice and prints the certificates. */
 #ifndef ROAR_SHARDS_PLAN_H
 #define ROAR_SHARDS_PLAN_H
 

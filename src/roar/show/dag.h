@@ -1,4 +1,4 @@
-/* dag.h - what `roar dag` shows: rows, and how to write them. */
+/* dag.h - output of `roar dag`. */
 #ifndef ROAR_DAG_H
 #define ROAR_DAG_H
 
@@ -16,11 +16,11 @@ struct dag {
 	bool expanded; /* a row per execution */
 	bool show_artifacts;
 	bool stale_only;
-	uint32_t *rows; /* nodes that are shown, makers before users */
+	uint32_t *rows; /* nodes to show, producers before consumers */
 	size_t n_rows;
 };
 
-/* Each appends the whole answer to the view's text.  0 or -ENOMEM. */
+/* Each appends the whole output to the view's text.  0 or -ENOMEM. */
 int dag_print(struct dag *d);
 void dag_json(struct dag *d);
 

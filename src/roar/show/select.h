@@ -1,8 +1,7 @@
-/* select.h - the ways of naming one thing on the command line.
+/* select.h - the ways to name an object on the command line.
  *
- * `REF` lets roar find out what is meant; --path, --job and --artifact say it.
- * Commands that look at one thing have these options in their tables and read
- * them here. */
+ * For `REF` roar determines its kind; --path, --job and --artifact state it.  Commands
+ * about one object have these options in their tables and read them here. */
 #ifndef ROAR_SELECT_H
 #define ROAR_SELECT_H
 
@@ -10,12 +9,12 @@
 #include "query/target.h"
 
 struct selection {
-	const char *word; /* NULL: nothing was named */
+	const char *word; /* NULL: none given */
 	enum target_want want;
 };
 
-/* Reads the operand and the three options.  Returns how many of them were given;
- * of several, the last in the order above is in *ret. */
+/* Reads the operand and the three options.  Returns how many of them were given; if
+ * several, *ret has the last one in the order above. */
 int select_read(const struct args *args, struct selection *ret);
 
 #endif

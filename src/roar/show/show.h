@@ -13,21 +13,21 @@ struct store_session;
 struct view;
 
 struct show_options {
-	bool all; /* everything, however long the lists are */
+	bool all; /* complete lists, however long */
 	bool json;
 };
 
 /* Rows of one list that are shown without --all. */
 enum { SHOW_ROWS = 40 };
 
-/* Each appends the whole answer, text or JSON, to v->out.  `session` is NULL when
- * none is active. */
+/* Each appends the whole output, text or JSON, to v->out.  `session` is NULL if none is
+ * active. */
 int show_session(struct view *v, const struct store_session *session,
 		 const struct show_options *o, struct roar_error *err);
 int show_job(struct view *v, const struct store_job *job,
 	     const struct show_options *o, struct roar_error *err);
 
-/* `path` is where the user found it; NULL when it was named by a hash. */
+/* `path` is the path that the user gave; NULL: it was named by a hash. */
 int show_artifact(struct view *v, const struct store_artifact *a,
 		  const char *path, const struct show_options *o,
 		  struct roar_error *err);

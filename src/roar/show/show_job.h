@@ -1,4 +1,4 @@
-/* show_job.h - what show_job.c has read and show_job_json.c writes, too. */
+/* show_job.h - data of a job, read by show_job.c and also used by show_job_json.c. */
 #ifndef ROAR_SHOW_JOB_H
 #define ROAR_SHOW_JOB_H
 

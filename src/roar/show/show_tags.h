@@ -20,13 +20,13 @@ struct show_tags {
 	size_t n_blocked;
 };
 
-/* Reads the tags of the job's session and, if there are any, its graph.  Lives in
- * the view's pool. */
+/* Reads the tags of the job's session and, if there are any, its graph.  Allocates in the
+ * view's pool. */
 int show_tags_read(struct view *v, const struct store_job *job,
 		   struct show_tags *ret, struct roar_error *err);
 
-/* One line per value with the jobs it comes from, then what is blocked; nothing
- * when there is nothing.  `here` is the job that is being shown, 0 for none. */
+/* Prints one line per value with the jobs it comes from, then the blocked tags; nothing if
+ * there are none.  `here` is the job being shown; 0: none. */
 int show_tags_text(struct view *v, const struct show_tags *tags, int64_t here,
 		   const struct show_options *o, struct roar_error *err);
 

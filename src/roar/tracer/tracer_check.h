@@ -1,8 +1,8 @@
-/* tracer_check.h - does a tracer really work here?  A tiny command tells.
+/* tracer_check.h - tests a tracer with a small command.
  *
- * The built-in one reads a file and writes another, by a shell and a program it
- * starts; what the tracer tells of it must name both files and leave no gap.  The
- * command runs once, in a fresh temporary folder. */
+ * The built-in command reads a file and writes another, by a shell and a program it starts.
+ * The tracer's events must name both files and have no gap.  The command runs once, in a
+ * new temporary directory. */
 #ifndef ROAR_TRACER_CHECK_H
 #define ROAR_TRACER_CHECK_H
 
@@ -15,11 +15,11 @@
 struct tracer_check {
 	const struct tracer_ops *ops;
 	bool works;
-	char why[1024]; /* not: one sentence */
+	char why[1024]; /* if not: one sentence */
 	uint64_t n_events;
 	uint64_t n_processes;
-	int64_t attach_ns; /* until the command was let go */
-	int64_t total_ns; /* and until all was known */
+	int64_t attach_ns; /* until the command was started */
+	int64_t total_ns; /* until all events were read */
 	int status; /* wait status of the command */
 };
 

@@ -1,7 +1,7 @@
-/* tracer_enable.h - eBPF for everybody: what it takes, and its undoing.
+/* tracer_enable.h - enables eBPF for all users, and disables it.
  *
- * All steps are commands that a user could type; they are printed first, and run
- * (with sudo where we are not root) only after a yes. */
+ * All steps are commands that a user could type.  They are printed first, and run (with
+ * sudo, unless root) only after confirmation. */
 #ifndef ROAR_TRACER_ENABLE_H
 #define ROAR_TRACER_ENABLE_H
 

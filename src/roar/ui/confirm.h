@@ -1,4 +1,4 @@
-/* confirm.h - the question before something that has no way back. */
+/* confirm.h - asks for confirmation before an irreversible operation. */
 #ifndef ROAR_CONFIRM_H
 #define ROAR_CONFIRM_H
 
@@ -6,13 +6,13 @@
 
 #include "cli/cli.h"
 
-/* Asks on the terminal, unless --yes was given.  Where nobody can be asked,
- * `deed` ("removes job 1234abcd") says what would have been done.  Returns 0 to
- * go on; else the exit status, and the reason was printed.  Only an answer that
- * begins with y or Y is a yes. */
+/* Asks on the terminal, unless --yes was given.  Without a terminal the message contains
+ * `deed` ("removes job 1234abcd"), the operation that was not done.  Returns 0 to continue;
+ * otherwise the exit status, after printing the reason.  Only an answer that starts with y
+ * or Y is a yes. */
 int confirm(const struct args *args, const char *deed, const char *question);
 
-/* The question alone, on stderr, answered on stdin. */
+/* Asks on stderr and reads the answer from stdin. */
 bool confirm_ask(const char *question);
 
 #endif

@@ -1,8 +1,8 @@
-/* live.h - a text that is shown again and again.
+/* live.h - a text that is updated repeatedly.
  *
- * On a terminal it is drawn over itself on a screen of its own, cut to what fits, until
- * q, Escape or Ctrl-C is typed; the terminal is as before when it ends, however it does.
- * Elsewhere each is printed below the other. */
+ * On a terminal it is redrawn on the alternate screen, cut to its size, until q, Escape or
+ * Ctrl-C is typed; the terminal is restored in any case.  Otherwise each update is printed
+ * after the previous one. */
 #ifndef ROAR_LIVE_H
 #define ROAR_LIVE_H
 
@@ -10,8 +10,8 @@
 
 struct str;
 
-/* `make` appends the text and returns 0, or a negative errno to end with.  Returns the
- * exit status. */
+/* `make` appends the text and returns 0, or a negative errno, which ends the updates.
+ * Returns the exit status. */
 int live_run(int (*make)(void *data, struct str *out), void *data,
 	     int interval_ms, bool on_screen);
 

@@ -1,7 +1,7 @@
-/* table.h - columns as wide as what is in them.
+/* table.h - text tables whose columns fit their contents.
  *
- * Cells are added one after the other, rows ended; the first row is the heading.  At the
- * end it is printed with every column as wide as its widest cell. */
+ * Add the cells of a row one after the other, and end the row; the first row is the
+ * heading.  table_print() makes every column as wide as its widest cell. */
 #ifndef ROAR_TABLE_H
 #define ROAR_TABLE_H
 
@@ -18,14 +18,14 @@ struct table {
 	struct str cells; /* each ended by a tab, each row by a newline */
 	size_t width[TABLE_COLUMNS];
 	size_t column;
-	size_t start; /* of the cell that is being written */
+	size_t start; /* of the current cell */
 };
 
 #define TABLE_INIT ((struct table){ 0 })
 
 void table_release(struct table *t);
 
-/* A row of words, ended by NULL. */
+/* A row of words, terminated by NULL. */
 void table_head(struct table *t, const char *const *words);
 
 /* One cell each.  The text has no tab and no newline. */
@@ -38,7 +38,7 @@ void table_duration(struct table *t, int64_t ns); /* "4.2 ms" */
 void table_cell(struct table *t);
 void table_row(struct table *t);
 
-/* Appends the table, indented; memory that ran out fails `out`. */
+/* Appends the table, indented; after a failed allocation `out` fails as well. */
 void table_print(const struct table *t, struct str *out,
 		 const struct term *term, size_t indent);
 

@@ -1,12 +1,11 @@
-/* view.h - what the reading and housekeeping commands share.
+/* view.h - shared by the commands that read or maintain the record.
  *
- * A view is one look at the record: the project, its store, the active session,
- * the terminal and the text being composed.  A command opens one, appends to
- * `out`, and prints it at the end, so that a failure half-way prints one
- * sentence instead of half a table.
+ * A view has the project, its store, the active session, the terminal and the output text.
+ * A command opens a view, appends to `out`, and prints it at the end, so that a failure
+ * prints one sentence instead of half a table.
  *
- * Everything read lives in the view's pool until view_close().  A view belongs
- * to one thread.  Functions that return an exit status say so; 0 is success. */
+ * Everything read is in the view's pool until view_close().  A view belongs to one thread.
+ * Functions that return an exit status say so; 0 is success. */
 #ifndef ROAR_VIEW_H
 #define ROAR_VIEW_H
 
@@ -23,7 +22,7 @@
 
 enum {
 	VIEW_HASH_DIGITS = 12, /* of a content hash in a table */
-	VIEW_PIPE_WIDTH = 1 << 24, /* no terminal is looking: nothing is cut */
+	VIEW_PIPE_WIDTH = 1 << 24, /* not a terminal: nothing is cut */
 };
 
 struct view {
@@ -36,19 +35,18 @@ struct view {
 	bool has_session;
 	struct store_session session; /* the active one, if there is one */
 	struct query query; /* of store, into pool */
-	struct store_session
-		*sessions; /* all, once view_session_uid() needs them */
+	struct store_session *sessions; /* all; read by view_session_uid() */
 	size_t n_sessions;
 };
 
 #define VIEW_INIT ((struct view){ .project = { .dirfd = -1 } })
 
-/* Finds the project, opens its store (with these store flags) and looks up the
- * active session.  Returns an exit status; the reason was printed. */
+/* Finds the project, opens its store (with these store flags) and finds the active session.
+ * Returns an exit status, after printing the reason of a failure. */
 int view_open(struct view *v, unsigned store_flags);
 void view_close(struct view *v);
 
-/* Reports a failed call: the sentence in `err`, or that of errno `-r`.  Returns
+/* Prints the message of a failed call: that in `err`, or the text of errno `-r`.  Returns
  * the exit status 1. */
 int view_fail(int r, const struct roar_error *err);
 
@@ -61,8 +59,7 @@ void view_step_number(struct str *out, bool is_build,
 		      int64_t step); /* @2, @B1 */
 void view_step(struct str *out, const struct store_job *job);
 
-/* The same; of another session than the active one, where @2 means something
- * else, "@2 of session 1234abcd". */
+/* The same; for a session other than the active one, "@2 of session 1234abcd". */
 void view_step_full(struct view *v, struct str *out,
 		    const struct store_job *job);
 const char *view_step_ref(struct view *v, const struct store_job *job);
@@ -73,7 +70,7 @@ const char *view_session_uid(struct view *v, int64_t session_id);
 /* "OK", "FAIL" or "INT". */
 const char *view_outcome(const struct store_job *job);
 
-/* The same with a `*` behind it when the record is incomplete. */
+/* The same, followed by `*` if the record is incomplete. */
 void view_status(struct str *out, const struct store_job *job);
 enum color view_status_color(const struct store_job *job);
 
@@ -96,14 +93,14 @@ void view_pad(struct str *out, size_t start, size_t width);
 void view_cell(struct view *v, enum color color, const char *text,
 	       size_t width);
 
-/* The same; text that memory ran out for fails the whole answer. */
+/* The same; if `text` has failed for lack of memory, so does the whole output. */
 void view_cell_str(struct view *v, enum color color, const struct str *text,
 		   size_t width);
 
-/* "  Label:     ", where every block has its values in one column. */
+/* "  Label:     ", padded so that the values of a block are aligned. */
 void view_label(struct view *v, const char *label);
 
-/* ---- view_json.c: the pieces every JSON answer is made of ---- */
+/* ---- view_json.c: common parts of JSON output ---- */
 
 void view_json_time(struct json *j, const char *key, int64_t time_ns);
 void view_json_seconds(struct json *j, const char *key, int64_t duration_ns);
@@ -123,8 +120,8 @@ void view_json_digests(struct json *j, const char *key,
 void view_json_session(struct json *j, const char *key,
 		       const struct store_session *session);
 
-/* The fields of a job that stand in one row of the table; the caller opens and
- * closes the object and may add more. */
+/* The fields of a job in a row of the table; the caller opens and closes the object and may
+ * add more. */
 void view_json_job(struct view *v, struct json *j, const struct store_job *job);
 
 /* {"job_uid", "step_ref"} of a job under `key`; null without a job. */
