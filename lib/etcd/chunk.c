@@ -1,6 +1,7 @@
 /* chunk.c - see chunk.h */
 #include "etcd/chunk.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -149,6 +150,7 @@ void chunk_drop_first(struct chunk_queue *q)
 {
 	struct chunk *c = q->first;
 
+	assert(q->first);
 	q->first = c->next;
 	if (!q->first)
 		q->last = NULL;

@@ -1,6 +1,7 @@
 /* election.c - see election.h */
 #include "etcd/election.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -245,6 +246,7 @@ static void keep_alive(struct election *e)
 
 static void lead(struct election *e, int64_t token)
 {
+	assert(token > 0);
 	e->state = LEAD;
 	e->token = token;
 	unhinder(e);

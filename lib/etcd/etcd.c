@@ -4,6 +4,7 @@
  * next one.  Here is what makes a member unusable, and what becomes of the calls. */
 #include "etcd/etcd.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -230,6 +231,7 @@ void etcd_begin(struct etcd *e, struct etcd_call *call, enum etcd_method method,
 {
 	size_t len = protobuf_c_message_get_packed_size(request);
 
+	assert(call->done && !call->etcd);
 	call->etcd = e;
 	call->method = method;
 	call->timeout_ms = timeout_ms;
@@ -345,6 +347,7 @@ int etcd_new(struct loop *loop, const struct etcd_access *access,
 
 void etcd_free(struct etcd *e)
 {
+	assert(!e || !e->waiting);
 	if (!e)
 		return;
 	login_end(&e->login);

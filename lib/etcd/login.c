@@ -1,6 +1,7 @@
 /* login.c - see login.h */
 #include "etcd/login.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -61,6 +62,7 @@ int login_begin(struct login *l, struct loop *loop, struct grpc_client *c,
 	uint8_t bytes[1024];
 	int r = -EMSGSIZE;
 
+	assert(l->done && !l->client);
 	l->loop = loop;
 	l->has_token = false;
 	l->rpc.message = on_message;

@@ -1,6 +1,7 @@
 /* frame_joiner.c - see frame_joiner.h */
 #include "media/frame_joiner.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/opt.h>
@@ -350,6 +351,7 @@ static int add_audio(struct frames *f, const AVFrame *frame,
 
 int frames_add(struct frames *f, const AVFrame *frame, struct roar_error *err)
 {
+	assert(frame);
 	if (frame->nb_samples > 0)
 		return add_audio(f, frame, err);
 	return add_video(f, frame, err);

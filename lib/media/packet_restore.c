@@ -15,7 +15,8 @@
 #include "media/packet_meta.h"
 
 struct hold {
-	atomic_size_t n; /* AVBuffers over it, and the call that makes them */
+	/* References: AVBuffers, dropped by any thread, and the call that makes them. */
+	atomic_size_t n;
 	struct media_owner owner;
 };
 

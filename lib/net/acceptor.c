@@ -1,6 +1,7 @@
 /* acceptor.c - see acceptor.h */
 #include "net/acceptor.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -92,6 +93,7 @@ int acceptor_open(struct acceptor *a, struct loop *loop, int listener,
 {
 	int r;
 
+	assert(listener >= 0 && take && n_refused);
 	*a = (struct acceptor){ .fd = { .fd = listener, .ready = on_ready },
 				.rest = { .due = on_rested },
 				.loop = loop,

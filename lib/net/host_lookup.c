@@ -14,10 +14,11 @@
 #include "base/macros.h"
 #include "base/thread.h"
 
-/* Shared by the thread that asks and the loop's; freed by the last of both.  The thread writes
- * `result` and `all` before it signals `event_fd`; the loop reads them after that. */
+/* Shared by the lookup thread and the loop's thread; freed by the last of the two.  The
+ * thread writes `result` and `all` before it signals `event_fd`; the loop reads them after
+ * that. */
 struct question {
-	_Atomic int n_owners;
+	_Atomic int n_owners; /* 2, 1, then freed */
 	char *host, *port;
 	int event_fd;
 	int result; /* of getaddrinfo() */

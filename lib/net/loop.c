@@ -80,6 +80,7 @@ static int control(struct loop *l, int op, struct loop_fd *f, uint32_t events)
 
 int loop_add(struct loop *l, struct loop_fd *f, uint32_t events)
 {
+	assert(f->ready);
 	return control(l, EPOLL_CTL_ADD, f, events);
 }
 
@@ -100,6 +101,7 @@ void loop_remove(struct loop *l, struct loop_fd *f)
 
 int loop_timer_set(struct loop *l, struct loop_timer *t, int64_t due_ms)
 {
+	assert(t->due);
 	if (!loop_timer_is_set(t) && timer_heap_reserve(&l->timers) < 0)
 		return -ENOMEM;
 	timer_heap_set(&l->timers, &t->timer, due_ms);
@@ -113,6 +115,7 @@ void loop_timer_clear(struct loop *l, struct loop_timer *t)
 
 void loop_later(struct loop *l, struct loop_later *later)
 {
+	assert(later->call);
 	if (later->link)
 		return;
 	later->next = NULL;

@@ -1,6 +1,7 @@
 /* stream.c - recv() and send(), and what the loop is asked for. */
 #include "net/stream.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/socket.h>
 
@@ -42,6 +43,7 @@ int stream_open_client(struct stream *s, struct loop *loop, struct shelf *shelf,
 	struct tls_stream *t = tls ? tls_stream_connect(tls, host, shelf, fd) :
 				     NULL;
 
+	assert(!tls || host);
 	if (tls && !t)
 		return -ENOMEM;
 	return begin(s, loop, shelf, fd, t, ready);

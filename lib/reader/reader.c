@@ -1,6 +1,7 @@
 /* reader.c - see reader.h */
 #include "reader/reader.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -325,12 +326,14 @@ int64_t reader_read_into(const struct reader *r, uint64_t number, void *to,
 
 size_t reader_n_parts(const struct reader *r, uint64_t number)
 {
+	assert(number < r->count);
 	return r->ops->n_parts ? r->ops->n_parts(r, number) : 1;
 }
 
 uint64_t reader_part_of(const struct reader *r, uint64_t number, size_t i,
 			struct reader_part *ret)
 {
+	assert(number < r->count && i < reader_n_parts(r, number));
 	if (r->ops->part)
 		return r->ops->part(r, number, i, ret);
 	*ret = (struct reader_part){

@@ -1,6 +1,7 @@
 /* sample_block.c - see sample_block.h */
 #include "reader/sample_block.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -8,37 +9,37 @@
 #include <string.h>
 
 enum {
-	KEPT = 8, /* blocks that wait to be used again */
+	KEPT = 8, /* blocks kept for reuse */
 	KEPT_BYTES = 8 << 20, /* of all of them */
-	GAP = 8 * 1024, /* bytes read rather than left out between samples */
+	GAP = 8 * 1024, /* shorter gaps between samples are read, not skipped */
 	ALIGN = 64,
-	LOOK_AHEAD = 8, /* samples in a row that are looked for at once */
+	LOOK_AHEAD = 8, /* consecutive samples checked at once */
 };
 
 struct reader_block {
-	atomic_uint refs;
-	struct buffers *home; /* NULL: the memory is not used again */
+	atomic_uint refs; /* any thread may drop one */
+	struct buffers *home; /* NULL: the memory is not reused */
 	uint8_t *data;
 	size_t cap; /* bytes allocated */
 	uint64_t len; /* bytes used */
-	size_t n; /* samples asked for */
-	size_t n_good; /* of them were read */
-	int error; /* of the one behind those */
-	struct roar_error *why; /* its sentence; NULL: none, or no memory */
+	size_t n; /* samples requested */
+	size_t n_good; /* of these, samples that were read */
+	int error; /* of the first sample after those */
+	struct roar_error *why; /* its message; NULL: none, or out of memory */
 	struct reader_sample sample; /* the one described last */
 	struct reader_part *parts; /* its parts */
 	size_t cap_parts;
 	struct block_entry entries[];
 };
 
-/* ---- blocks to use again ---- */
+/* ---- blocks to reuse ---- */
 
 struct buffers {
-	atomic_uint refs;
-	pthread_mutex_t lock; /* of what follows */
+	atomic_uint refs; /* the stream, and each block from here */
+	pthread_mutex_t lock; /* protects the fields below; innermost */
 	struct reader_block *kept[KEPT];
 	size_t n;
-	size_t bytes; /* of them */
+	size_t bytes; /* of these blocks */
 };
 
 static void block_free(struct reader_block *b)
@@ -103,6 +104,7 @@ static bool keep(struct buffers *home, struct reader_block *b)
 
 struct reader_block *reader_block_hold(struct reader_block *b)
 {
+	assert(atomic_load(&b->refs) > 0);
 	atomic_fetch_add(&b->refs, 1);
 	return b;
 }
@@ -369,6 +371,7 @@ static int make_parts(struct reader_block *b, size_t n)
 
 const struct reader *block_reader(const struct reader_block *b, size_t i)
 {
+	assert(i < b->n);
 	return b->entries[i].reader;
 }
 

@@ -1,18 +1,18 @@
 /* sample_stream.c - samples in a known order, read ahead
  *
- * The plan is cut into blocks, which are loaded in its order by whoever is free:
+ * The plan is divided into blocks, which free threads load in its order:
  *
  *	  head               tail
  *	   |                  |
  *	...[ready][loading][ready]...          blocks by number, in a ring
- *	   next to be        next to be
- *	   handed out        taken up
+ *	   next to be         next to
+ *	   returned           load
  *
- * A thread takes up the block at the tail while there is room for it.  Who asks for
- * samples waits for the block at the head; when nobody has taken that up yet, it loads
- * the block itself, so a machine without a free CPU is no slower than without threads.
- * Threads are started when a block is met that is not in the page cache: what is there
- * is read sooner than a thread is woken. */
+ * A thread loads the block at the tail while there is room for it.  The caller waits for
+ * the block at the head; if no thread has started to load it, the caller loads it itself,
+ * so that a machine without a free CPU is no slower than without threads.  Threads are
+ * started at the first block that is not in the page cache: cached blocks are read faster
+ * than a thread is woken. */
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -28,7 +28,7 @@ enum { SLOTS = 64 };
 
 struct slot {
 	struct reader_block *block; /* NULL: loading */
-	uint64_t bytes; /* about what it takes */
+	uint64_t bytes; /* approximate size */
 	int error; /* -ENOMEM: there is no block */
 };
 
@@ -39,24 +39,26 @@ struct reader_stream {
 	uint64_t *numbers;
 	uint32_t *which;
 	struct buffers *buffers;
-	pid_t pid; /* whose threads these are */
+	pid_t pid; /* of the process that started the threads */
 
-	/* The block being handed out, by the one who asks: */
+	/* The current block; used by the caller only: */
 	struct reader_block *current;
 	size_t i; /* its next sample */
-	int error; /* the end: a failure, once and for all */
+	int error; /* a failure, which ends the stream */
 
-	pthread_mutex_t lock; /* of all that follows */
+	/* Protects the fields up to `slots`; innermost.  Not held while a block is read. */
+	pthread_mutex_t lock;
 	pthread_cond_t ready; /* a block was loaded */
-	pthread_cond_t room; /* a block was handed out, or the end */
+	pthread_cond_t room; /* a block was returned, or the end */
 	bool stop;
-	uint64_t planned; /* samples of the plan in blocks taken up */
+	uint64_t planned; /* samples of the plan in blocks that were started */
 	uint64_t cached_to; /* those before are in the page cache */
 	uint64_t head, tail; /* numbers of blocks, see above */
 	uint64_t bytes; /* in blocks between them */
 	struct slot slots[SLOTS];
 
-	bool started; /* the threads, if there are any */
+	/* The threads, if there are any; used by the caller only. */
+	bool started;
 	size_t n_threads;
 	pthread_t threads[READER_THREADS_MAX];
 };

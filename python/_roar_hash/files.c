@@ -62,7 +62,7 @@ static void run_apart(struct job *job)
 
 static void run_released(struct job *job)
 {
-	static _Thread_local bool at_work;
+	static _Thread_local bool at_work; /* per thread: a nested call */
 
 	interrupt_release(&job->interrupt);
 	if (at_work) {

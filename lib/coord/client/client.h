@@ -24,6 +24,7 @@
 #ifndef COORD_CLIENT_CLIENT_H
 #define COORD_CLIENT_CLIENT_H
 
+#include <errno.h>
 #include <protobuf-c/protobuf-c.h>
 #include <pthread.h>
 #include <roar/coord.h>
@@ -77,7 +78,7 @@ struct client_call {
 	int result; /* 0 or a negative errno */
 	struct str reply; /* the message; of a failure, the error message */
 	char *absent; /* comma-separated ids, of a failed meeting; or NULL */
-	pthread_cond_t done;
+	pthread_cond_t done; /* with the lock: `state` became CALL_DONE */
 
 	/* For the client's own calls and those of roar_coord_begin_meet(): called with the
 	 * lock held when the call is done. */
@@ -184,6 +185,16 @@ struct roar_coord {
 	/* Some were evicted: a missing id may have been used. */
 	bool forgot_counts;
 };
+
+/* For assertions: is the lock held, by whichever thread? */
+static inline bool client_is_locked(struct roar_coord *c)
+{
+	bool is_locked = pthread_mutex_trylock(&c->lock) == EBUSY;
+
+	if (!is_locked)
+		(void)pthread_mutex_unlock(&c->lock);
+	return is_locked;
+}
 
 /* The worker is registering. */
 static inline bool client_is_joining(const struct roar_coord *c)

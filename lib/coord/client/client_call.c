@@ -1,6 +1,7 @@
 /* client_call.c - requests that wait for their reply, on whichever connection.
  *
  * There are as many as threads that wait, and a few of our own: a list is enough. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,6 +207,7 @@ void client_call_begin(struct client_call *call)
 {
 	struct roar_coord *c = call->c;
 
+	assert(client_is_locked(call->c) && call->state != CALL_SENT);
 	call->state = CALL_QUEUED;
 	put_on_list(call);
 	if (c->dead || c->stopping) {
@@ -238,6 +240,7 @@ void client_call_end(struct client_call *call, int result, const char *text)
 
 void client_call_cancel(struct client_call *call)
 {
+	assert(client_is_locked(call->c));
 	if (call->state == CALL_SENT && client_is_connected(call->c)) {
 		client_link_send(call->c, FRAME_CANCEL, call->id, 0, NULL, 0);
 		client_link_flush(call->c);
@@ -435,6 +438,7 @@ int64_t client_calls_turn(struct roar_coord *c, int64_t now_ms)
 
 bool client_call_wait(struct client_call *call, int64_t until_ms)
 {
+	assert(client_is_locked(call->c));
 	while (call->state != CALL_DONE) {
 		int64_t now = client_now_ms();
 		int64_t give_up = give_up_ms(call);

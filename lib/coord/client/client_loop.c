@@ -1,4 +1,5 @@
-/* client_loop.c - what a client does, and when; its thread, its lock, and fork(). */
+/* client_loop.c - the turns of a client, its thread, its lock, and fork(). */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +29,10 @@ int64_t client_deadline_ms(int64_t timeout_ms)
 /* ---- all clients of the process, for fork() ----
  *
  * A child must not keep the sockets: while one of its descriptors is open, the
- * coordinator does not notice that the parent is gone. */
+ * coordinator does not notice the end of the parent. */
 
+/* Protects `list` and the links of its clients.  Taken before the locks of clients; only
+ * fork() holds both, and takes the locks of all clients in the order of the list. */
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct roar_coord *list;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -119,6 +122,7 @@ void client_leave(struct roar_coord *c)
 
 void client_die(struct roar_coord *c, int error, const char *sentence)
 {
+	assert(client_is_locked(c) && error < 0);
 	if (c->dead)
 		return;
 	(void)snprintf(c->dead_text, sizeof(c->dead_text), "%s", sentence);
@@ -141,6 +145,7 @@ int64_t client_turn(struct roar_coord *c, const struct loop_events *events)
 {
 	int64_t due;
 
+	assert(client_is_locked(c));
 	loop_dispatch(c->loop, events);
 	due = client_session_turn(c, client_now_ms());
 	due = earlier(due, client_calls_turn(c, client_now_ms()));

@@ -5,6 +5,7 @@
  * coordinator is asked (0: the one under way); its answer says which one that was, and
  * from then on the client counts.  When that first answer may be lost, the second try
  * says so (`again`). */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,7 @@ int client_meet_init(struct client_call *call, struct roar_coord *c,
 	uint64_t generation = m->meet->generation;
 	int r;
 
+	assert(client_is_locked(c));
 	r = check(c, m);
 	if (r < 0)
 		return r;

@@ -1,7 +1,7 @@
 /* last_error.c - see last_error.h
  *
- * The names of the absent may be many, so they are allocated when there are some, and
- * freed when their thread ends. */
+ * Everything is per thread, so there is no lock.  The list of absent workers may be long,
+ * so it is allocated when needed and freed at the end of its thread. */
 #include "coord/client/last_error.h"
 
 #include <pthread.h>
@@ -14,6 +14,7 @@
 
 static _Thread_local char sentence[1024];
 
+/* `key` and `key_failed` are written once, by make_key(). */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static int key_failed;

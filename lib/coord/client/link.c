@@ -1,4 +1,5 @@
 /* link.c - the connection to a coordinator: a client of frames, and what its frames mean. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +30,7 @@ void client_link_send(struct roar_coord *c, uint16_t method, uint32_t call,
 				 .call = call,
 				 .number = number };
 
+	assert(client_is_locked(c) && client_is_connected(c));
 	frames_client_send(&c->link.frames, &f, data);
 }
 

@@ -2,6 +2,7 @@
  * there.  One is only known while it has either. */
 #include "coord/core/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/macros.h"
@@ -66,6 +67,7 @@ void conn_bind(struct coord *c, uint64_t id, struct worker *w)
 {
 	struct conn *conn;
 
+	assert(w->job->c == c);
 	conn_unbind(w);
 	conn = conn_ensure(c, id);
 	if (!conn)

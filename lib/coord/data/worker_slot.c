@@ -65,6 +65,7 @@ uint32_t slot_end(const struct coord *c)
 
 int slot_take(struct job *job, struct worker *w, uint32_t slot)
 {
+	assert(w->job == job);
 	if (slot >= slot_end(job->c) || !is_free(job, slot))
 		return -EBADMSG;
 	if (reserve(job, slot) < 0)
@@ -89,6 +90,7 @@ void slot_changed(struct worker *w)
 {
 	struct job *job = w->job;
 
+	assert(w->slot < w->job->n_slots);
 	for (size_t i = 0; i < job->n_datasets; i++) {
 		struct shard_worker who = balance_worker(job->datasets[i], w);
 

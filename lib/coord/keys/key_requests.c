@@ -1,6 +1,7 @@
 /* key_requests.c - see key_requests.h */
 #include "coord/keys/key_requests.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -38,6 +39,7 @@ void key_requests_add(struct key_requests *p, uint64_t request,
 const struct key_request *key_requests_at(const struct key_requests *p,
 					  size_t i)
 {
+	assert(i < p->n);
 	return &p->done[(p->first + i) % p->n];
 }
 

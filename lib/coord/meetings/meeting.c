@@ -29,6 +29,7 @@
  * who wait in it. */
 #include "coord/meetings/meetings.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,6 +113,7 @@ void meeting_remember_failure(struct meeting *m, uint64_t generation,
 {
 	struct job *job = m->job;
 
+	assert(generation > 0);
 	drop_failure(m);
 	m->failure = strdup(sentence);
 	if (!m->failure)

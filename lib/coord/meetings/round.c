@@ -10,6 +10,7 @@
  * come to the end of a step, and to the meeting in which the newcomer waits for them. */
 #include "coord/meetings/meetings.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,6 +125,7 @@ int round_new(struct meeting *m, const struct ask *ask, uint64_t generation,
 	CLEANUP(round_freep) struct round *round = calloc(1, sizeof(*round));
 	int r;
 
+	assert(!m->now && generation > 0);
 	if (!round)
 		return -ENOMEM;
 	round->meeting = m;
@@ -398,6 +400,7 @@ static int refuse_full(const struct request *q, struct round *round,
 	const struct arrival *again = a && a->wait.call ? a : NULL;
 	struct load load = load_with(round, again, ask);
 
+	assert(w->job == round->meeting->job);
 	if (!again && n_waiting(w) >= MAX_ARRIVALS) {
 		request_refuse(q, COORD_RESOURCE_EXHAUSTED,
 			       "worker '%s' waits in %d barriers already",

@@ -20,6 +20,7 @@
  * is watched, and a client with one thread cannot do both. */
 #include "coord/members/members.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <syslog.h>
 
@@ -64,6 +65,7 @@ void worker_suspect(struct worker *w, const char *why, int64_t dies_ms)
 {
 	struct coord *c = w->job->c;
 
+	assert(why);
 	if (w->dead)
 		return;
 	if (!w->suspicion)

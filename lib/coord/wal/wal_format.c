@@ -1,6 +1,7 @@
 /* wal_format.c - see wal_format.h */
 #include "coord/wal/wal_format.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/byte_order.h"
@@ -46,6 +47,7 @@ static uint64_t checksum(const unsigned char *at, uint64_t salt, size_t len)
 void wal_record_put(unsigned char *to, uint64_t salt, uint32_t mark,
 		    uint64_t seq, const void *payload, size_t len)
 {
+	assert(len > 0);
 	le32_put(to, (uint32_t)len);
 	le32_put(to + 4, mark);
 	le64_put(to + 8, seq);

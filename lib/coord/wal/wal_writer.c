@@ -8,6 +8,7 @@
  * when half a step is left, else by whoever needs it.  Allocated blocks are not
  * written ones, and making them so takes a commit of the file system's journal with
  * each fdatasync(); so zeros are written a little ahead. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -83,6 +84,7 @@ static void fail(struct wal *w, int error)
 
 void wal_writer_fail(struct wal *w, int error)
 {
+	assert(error < 0);
 	(void)pthread_mutex_lock(&w->lock);
 	fail(w, error);
 	(void)pthread_mutex_unlock(&w->lock);
@@ -194,6 +196,7 @@ int wal_writer_start(struct wal *w)
 {
 	int e = thread_start(&w->thread, NULL, write_all, w);
 
+	assert(!w->has_thread);
 	w->has_thread = e == 0;
 	return e;
 }

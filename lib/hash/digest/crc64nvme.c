@@ -19,6 +19,7 @@
 /* Written once, under `once`. */
 static uint64_t table[8][256];
 static crc64nvme_fn best;
+/* Tables and choice are written once, by crc64nvme_prepare(). */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static uint64_t times_x(uint64_t value)

@@ -13,7 +13,7 @@
 
 enum {
 	LEAF = B3_LEAF_DEFAULT,
-	LARGE_BYTES = 2 * LEAF, /* below, threads do not pay */
+	LARGE_BYTES = 2 * LEAF, /* below, threads are not worth their cost */
 	MAX_THREADS = 64, /* they fill the memory bus of any machine */
 	LOOK_MS = 100,
 };
@@ -22,11 +22,12 @@ struct work {
 	const uint8_t *data;
 	size_t len;
 	const struct memory_hash_options *options;
-	int64_t look_ns; /* monotonic: the caller's next look */
-	struct leaf_tree
-		tree; /* where leaves go; without any, BLAKE3 is the caller's */
-	_Atomic uint64_t next; /* leaf to be dealt out */
-	atomic_bool ending; /* set by the caller's look */
+	int64_t look_ns; /* monotonic time of the next look(); caller only */
+	/* Each thread fills in the leaves that it takes.  Without leaves the caller
+	 * computes BLAKE3. */
+	struct leaf_tree tree;
+	_Atomic uint64_t next; /* the next leaf; any thread takes it */
+	atomic_bool ending; /* set by the caller, read by all threads */
 };
 
 /* ---- the calling thread ---- */

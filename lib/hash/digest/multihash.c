@@ -22,12 +22,12 @@ static const char *const evp_names[DIGEST_ALGO_END] = {
 /* These do without libcrypto. */
 enum { OWN_SET = DIGEST_SET_BLAKE3 | 1 << DIGEST_CRC64NVME };
 
-/* Written once, under evp_once; NULL where the algorithm is not to be had. */
+/* Written once, under evp_once; NULL: the algorithm is not available. */
 static EVP_MD *evp_mds[DIGEST_ALGO_END];
 static pthread_once_t evp_once = PTHREAD_ONCE_INIT;
 
-/* A library context of our own reads no configuration file and leaves the one
- * of the process we may be a guest in as it is.  It lives until exit. */
+/* A separate library context reads no configuration file and does not affect the context of
+ * the host process.  It is never freed. */
 static void fetch_evp(void)
 {
 	static OSSL_LIB_CTX *context;

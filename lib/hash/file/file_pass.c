@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 
+/* The pass of each thread; `local_key` frees it, and is written once, by make_key(). */
 static _Thread_local struct file_pass *local_pass;
 static pthread_key_t local_key;
 static int local_key_error;

@@ -19,10 +19,11 @@ struct pass {
 	struct leaf_tree *fill; /* or NULL */
 	const struct leaf_tree *check; /* or NULL */
 	const struct leaf_tree_file_options *options;
-	_Atomic uint64_t n_bytes;
+	/* The atomic fields are shared by the reading threads, without a lock. */
+	_Atomic uint64_t n_bytes; /* read by all threads */
 	_Atomic uint64_t first_bad; /* index; UINT64_MAX: none yet */
-	/* Of a part: */
-	_Atomic uint64_t next; /* leaf */
+	/* For a part of the file: */
+	_Atomic uint64_t next; /* the next leaf to take */
 	uint64_t end;
 	_Atomic int error; /* the first one */
 };

@@ -48,7 +48,8 @@ static bool is_there(int dirfd, const char *name, size_t len)
 	       S_ISREG(st.st_mode) && (uint64_t)st.st_size == len;
 }
 
-/* Containers that share the folder may have equal pids, and threads do. */
+/* A unique name: containers that share the directory may have equal pids, and threads of a
+ * process share one, so `n` is atomic. */
 static void temp_of(const char *name, char temp[TEMP_LEN])
 {
 	static _Atomic unsigned n;

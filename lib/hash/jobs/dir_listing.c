@@ -25,7 +25,8 @@
 #define OLD_NS INT64_C(1000000000)
 
 struct dir_listing {
-	atomic_uint n_refs;
+	atomic_uint
+		n_refs; /* the other fields are not changed while it is shared */
 	char *folder;
 	int64_t read_ns; /* monotonic, before the first name */
 	uint64_t dev;

@@ -14,11 +14,12 @@ struct guard {
 	sigjmp_buf back;
 };
 
-static __thread struct guard *volatile current;
+static __thread struct guard *volatile current; /* of this thread's call */
+/* Protects the handler of SIGBUS and `before` while it is installed; innermost. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct sigaction before; /* whose signal it was; under the lock */
+static struct sigaction before; /* the program's own handler */
 
-/* Of others' faults nobody knows anything here: it is as if we were not. */
+/* A fault outside of the guarded range is left to the program's own handler. */
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
 	struct guard *g = current;
@@ -29,7 +30,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	(void)sigaction(sig, &before, NULL);
 }
 
-/* Somebody may have put another handler in the place of ours. */
+/* The program may have replaced the handler meanwhile. */
 static void install(void)
 {
 	struct sigaction action, now;

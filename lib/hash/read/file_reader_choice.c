@@ -95,8 +95,9 @@ static bool wants_one_reader(int fd)
 	return fstat(fd, &st) == 0 && is_rotational(st.st_dev);
 }
 
-/* Does `roar run` record this process?  Asked once: that never changes, and a forked
- * child has the answer of its parent. */
+/* Does `roar run` record this process?  Determined once, since it never changes, and a
+ * forked child has the answer of its parent.  Two threads that do it at the same time store
+ * the same answer. */
 static bool is_recorded(void)
 {
 	enum { NOT_ASKED, NO, YES };

@@ -9,9 +9,9 @@
 
 #include "hash/read/file_reader_internal.h"
 
-/* Mapped by the first who meets a hole, and then there for good.  It is in no
- * program's data, where it would be memory that may be written: charged to every
- * process, and gone through by every check for leaks. */
+/* Mapped by the first thread that finds a hole, and never unmapped.  It is not a static
+ * array, because that would be writable memory, charged to every process and scanned by
+ * every check for leaks. */
 static _Atomic(const uint8_t *) zeros;
 
 static const uint8_t *map_zeros(void)

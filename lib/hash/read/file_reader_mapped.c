@@ -1,9 +1,8 @@
-/* file_reader_mapped.c - what is in the page cache, looked at where it is.
+/* file_reader_mapped.c - reads cached pages in a mapping, without a copy.
  *
- * To copy a page costs time and so does mapping it; which is less depends on the
- * machine (a copy takes 20 % longer on one, mapping on the next).  So the first leaves
- * go by turns both ways, and the faster one is taken from then on, by all jobs of the
- * process. */
+ * Copying a page takes time, and so does mapping it; which is faster depends on the machine
+ * (by up to 20 % either way).  So the first leaves are read alternately both ways, and all
+ * jobs of the process use the faster one from then on. */
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -23,10 +22,11 @@ enum {
 		      * end takes time, too */
 };
 
+/* Shared by all jobs and threads of the process, without a lock: a lost update costs one
+ * more trial. */
 static struct {
-	_Atomic unsigned n[N_KINDS];
-	_Atomic int64_t
-		best_ns[N_KINDS]; /* of a leaf of FILE_READER_LEAF; 0: none */
+	_Atomic unsigned n[N_KINDS]; /* trials so far */
+	_Atomic int64_t best_ns[N_KINDS]; /* per FILE_READER_LEAF; 0: none */
 } trials;
 
 static bool is_decided(void)

@@ -209,6 +209,7 @@ int frames_client_open(struct frames_client *f, struct loop *loop,
 		       const struct dial_options *options, uint32_t max_len,
 		       const struct frames_client_user *user)
 {
+	assert(max_len > 0);
 	*f = (struct frames_client){ .user = user,
 				     .max_len = max_len,
 				     .flush.call = on_flush };

@@ -4,6 +4,7 @@
  * without a socket: its calls, token and end are as those of any other, and
  * handlers see no difference.  What it is told goes out by its carrier, the agent's own
  * connection. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,7 @@ struct conn *lane_current(struct conn *carrier)
 {
 	uint32_t number = carrier->frames.lane;
 
+	assert(carrier->frames.lane <= carrier->frames.n_lanes);
 	return number ? carrier->frames.lanes[number - 1] : carrier;
 }
 
@@ -50,6 +52,7 @@ int lane_choose(struct conn *carrier, uint32_t number)
 {
 	int r = 0;
 
+	assert(!carrier->carrier);
 	if (number > FRAMES_MAX_LANES)
 		return conn_protocol_error(carrier);
 	if (number && !find(carrier, number)) {

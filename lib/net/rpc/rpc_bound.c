@@ -2,6 +2,8 @@
  * that have come in part, and, while nobody who is known has spoken, of anything. */
 #include "net/rpc/rpc_internal.h"
 
+#include <assert.h>
+
 enum {
 	FAIR_UNSENT = 64 << 10, /* allowed when all together have too much */
 	SHARES = 64, /* connections that may have the most at a time */
@@ -111,6 +113,7 @@ bool conn_count_incomplete(struct conn *c, ssize_t more)
 	size_t little = c->known ? INPUT_LEN : LITTLE_OF_STRANGERS;
 	size_t now = c->incomplete + (size_t)more;
 
+	assert(more >= 0 || c->incomplete >= (size_t)-more);
 	if (more > 0 &&
 	    (now > each || (now > little && *all + (size_t)more > max)))
 		return false;
@@ -142,6 +145,7 @@ void conn_add_unsettled(struct conn *c)
 {
 	struct rpc_server *s = c->server;
 
+	assert(!c->carrier && !c->settled);
 	c->older = s->newest;
 	*(s->newest ? &s->newest->newer : &s->oldest) = c;
 	s->newest = c;
@@ -184,6 +188,7 @@ void conn_count_lane(struct conn *carrier, int more)
 {
 	struct rpc_server *s = carrier->server;
 
+	assert(!carrier->carrier && carrier->wire == &frames_wire);
 	carrier->frames.n_open += (uint32_t)more;
 	s->counts.n_lanes += (uint32_t)more;
 	if (!carrier->known)

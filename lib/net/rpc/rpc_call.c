@@ -182,6 +182,7 @@ static void free_if_over(struct rpc_call *call)
 
 void call_unhold(struct rpc_call *call)
 {
+	assert(call->busy > 0);
 	watch_deadline(call);
 	call->busy--;
 	free_if_over(call);
@@ -191,6 +192,7 @@ void call_message(struct rpc_call *call, const void *data, size_t len)
 {
 	struct rpc_server *s = call->conn->server;
 
+	assert(call->busy > 0);
 	if (call->open)
 		s->handler.message(s->ctx, call, data, len);
 }

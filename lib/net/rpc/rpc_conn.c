@@ -1,4 +1,5 @@
 /* rpc_conn.c - a connection: which wire it is, what comes, what goes, and its end. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +124,7 @@ void conn_close(struct conn *c)
 {
 	struct rpc_server *s = c->server;
 
+	assert(!c->closing);
 	if (c->wire == &frames_wire)
 		lanes_close(c);
 	c->closing = true;
@@ -394,6 +396,7 @@ struct conn *conn_open_lane(struct conn *carrier)
 {
 	struct conn *c = calloc(1, sizeof(*c));
 
+	assert(!carrier->carrier);
 	if (!c)
 		return NULL;
 	c->server = carrier->server;

@@ -31,7 +31,7 @@ static void load(void)
 	void *library = dlopen("libssl.so.3", RTLD_NOW | RTLD_LOCAL);
 
 	for (size_t i = 0; library && i < ARRAY_SIZE(fields); i++) {
-		/* Also those of libcrypto, which it was linked with. */
+		/* This also finds functions of libcrypto, a dependency of libssl. */
 		void *found = dlsym(library, fields[i].name);
 
 		if (!found)
