@@ -348,7 +348,7 @@ int toml_parse(const char *text, size_t len, const char *name,
 		r = parse_lines(&p);
 	map_release(&p.names);
 	if (r == -ENOMEM)
-		return error_set(err, r, "no memory to read '%s'", p.file);
+		return error_set(err, r, "out of memory");
 	if (r == 0)
 		*ret = doc;
 	return r;

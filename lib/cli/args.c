@@ -138,7 +138,7 @@ static int keep_option(struct parse *p, const struct option_spec *spec,
 		return r;
 	kept = VEC_PUSH(p->args.options, p->args.n_options, p->cap);
 	if (!kept)
-		return error_set(p->err, -ENOMEM, "no memory for the options");
+		return error_set(p->err, -ENOMEM, "out of memory");
 	*kept = (struct arg_value){ .spec = spec, .value = value };
 	p->stop = !find_in(p->command->options, spec->name, strlen(spec->name),
 			   0);
@@ -374,7 +374,7 @@ int args_parse(const struct command *command, int argc, char **argv,
 
 	p.args.operands = calloc((size_t)p.argc + 1, sizeof(char *));
 	if (!p.args.operands)
-		return error_set(err, -ENOMEM, "no memory for the arguments");
+		return error_set(err, -ENOMEM, "out of memory");
 	command_add_call(&p.call, command);
 	r = parse_words(&p);
 	if (r == 0 && !p.stop)

@@ -73,7 +73,7 @@ static int take_user(struct etcd_door *d, const struct etcd_access *a,
 	d->user = strdup(a->user);
 	d->password = strdup(a->password);
 	if (!d->user || !d->password)
-		return error_set(err, -ENOMEM, "no memory for etcd");
+		return error_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
 

@@ -289,7 +289,7 @@ static void on_opened(void *data)
 		send_waiting(e);
 	else if (login_begin(&e->login, e->loop, e->client, e->door.user,
 			     e->door.password) < 0)
-		move_on(e, "no memory to log in");
+		move_on(e, "out of memory");
 }
 
 static const struct grpc_client_user client_user = {
@@ -325,7 +325,7 @@ int etcd_new(struct loop *loop, const struct etcd_access *access,
 	int r;
 
 	if (!e)
-		return error_set(err, -ENOMEM, "no memory for etcd");
+		return error_set(err, -ENOMEM, "out of memory");
 	e->loop = loop;
 	e->changed = changed;
 	e->data = data;
@@ -335,7 +335,7 @@ int etcd_new(struct loop *loop, const struct etcd_access *access,
 	if (r == 0) {
 		r = open_client(e);
 		if (r < 0)
-			(void)error_set(err, r, "no memory for etcd");
+			(void)error_set(err, r, "out of memory");
 	}
 	if (r < 0) {
 		etcd_free(e);

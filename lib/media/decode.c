@@ -20,7 +20,7 @@ static void frame_freep(AVFrame **frame)
 
 static int no_memory(struct roar_error *err)
 {
-	return error_set(err, -ENOMEM, "no memory for a decoder");
+	return error_set(err, -ENOMEM, "out of memory");
 }
 
 static int open_decoder(const struct media_packets *p,

@@ -69,7 +69,7 @@ static int open_format(struct demux *d, enum media_kind kind)
 
 	d->format = avformat_alloc_context();
 	if (!d->format)
-		return error_set(d->err, -ENOMEM, "no memory for %s", d->name);
+		return error_set(d->err, -ENOMEM, "out of memory");
 	d->format->pb = d->source->io;
 	d->format->io_open = refuse_open;
 	d->format->opaque = d;
@@ -118,7 +118,7 @@ static int choose_stream(struct demux *d, enum media_kind kind)
 				 "does not know, convert it first",
 				 d->name, media_kind_name(kind));
 	if (r < 0)
-		return error_set(d->err, r, "no memory for %s", d->name);
+		return error_set(d->err, r, "out of memory");
 	return 0;
 }
 
@@ -192,7 +192,7 @@ static int keep(struct demux *d, AVPacket *read)
 				 d->name);
 	packet = av_packet_alloc();
 	if (!packet)
-		return error_set(d->err, -ENOMEM, "no memory for %s", d->name);
+		return error_set(d->err, -ENOMEM, "out of memory");
 	av_packet_move_ref(packet, read);
 	packet->flags &= MEDIA_FLAGS;
 	packet->time_base = d->packets->time_base;
@@ -200,7 +200,7 @@ static int keep(struct demux *d, AVPacket *read)
 	if (r == 0)
 		r = media_packets_add(d->packets, TAKE_PTR(packet));
 	if (r < 0)
-		return error_set(d->err, r, "no memory for %s", d->name);
+		return error_set(d->err, r, "out of memory");
 	return 0;
 }
 
@@ -210,7 +210,7 @@ static int read_packets(struct demux *d)
 	int r;
 
 	if (!packet)
-		return error_set(d->err, -ENOMEM, "no memory for %s", d->name);
+		return error_set(d->err, -ENOMEM, "out of memory");
 	while ((r = av_read_frame(d->format, packet)) >= 0) {
 		int kept = 0;
 

@@ -71,9 +71,7 @@ static int grow(struct frames *f, size_t n, struct roar_error *err)
 		cap = need;
 	uint8_t *data = realloc(out->data, (size_t)cap);
 	if (!data)
-		return error_set(err, -ENOMEM,
-				 "no memory for %llu bytes of decoded frames",
-				 (unsigned long long)cap);
+		return error_set(err, -ENOMEM, "out of memory");
 	out->data = data;
 	out->cap = (size_t)cap;
 	return 0;
@@ -230,12 +228,12 @@ static int get_padded(struct frames *f, const AVFrame *frame,
 		return 0;
 	f->padded = av_frame_alloc();
 	if (!f->padded)
-		return error_set(err, -ENOMEM, "no memory for a frame");
+		return error_set(err, -ENOMEM, "out of memory");
 	f->padded->format = f->out.format;
 	f->padded->width = frame->width;
 	f->padded->height = frame->height;
 	if (av_frame_get_buffer(f->padded, 64) < 0)
-		return error_set(err, -ENOMEM, "no memory for a frame");
+		return error_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
 

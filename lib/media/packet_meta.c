@@ -295,7 +295,7 @@ int media_meta_read(const void *meta, size_t len, struct media_meta *ret,
 	int r = read_all(&w, &m, err);
 
 	if (r == -ENOMEM)
-		return error_set(err, r, "no memory for the packets");
+		return error_set(err, r, "out of memory");
 	if (r < 0)
 		return r;
 	*ret = m;

@@ -102,8 +102,7 @@ static int attach_all(const struct media_meta *m,
 				i, place->buffer);
 		if (attach(m->packets->packets[i], data, place->size_bytes,
 			   hold) < 0)
-			return error_set(err, -ENOMEM,
-					 "no memory for the packets");
+			return error_set(err, -ENOMEM, "out of memory");
 	}
 	return 0;
 }
@@ -119,7 +118,7 @@ int media_layout_restore(const void *meta, size_t len,
 
 	if (!hold) {
 		owner.release(owner.opaque);
-		return error_set(err, -ENOMEM, "no memory for the packets");
+		return error_set(err, -ENOMEM, "out of memory");
 	}
 	hold->owner = owner;
 	atomic_init(&hold->n, 1);

@@ -171,8 +171,7 @@ int address_list_parse(const char *text, const struct address_kind *kind,
 			break;
 	}
 	if (r == -ENOMEM)
-		(void)error_set(err, r, "no memory for the addresses of %s",
-				kind->service);
+		(void)error_set(err, r, "out of memory");
 	if (r < 0) {
 		address_list_release(&all);
 		return r;

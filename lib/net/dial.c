@@ -288,7 +288,7 @@ void dial_take(struct dial *d, int fd)
 			       on_stream) < 0) {
 		d->stream.fd.fd = -1;
 		(void)close(fd);
-		dial_fail(d, "no memory for a connection");
+		dial_fail(d, "out of memory");
 		return;
 	}
 	d->state = DIAL_SECURING;
@@ -347,7 +347,7 @@ static void connect_to(struct dial *d, const struct sockaddr *address,
 		return;
 	d->connecting.fd = -1;
 	(void)close(fd);
-	dial_fail(d, "no memory for a connection");
+	dial_fail(d, "out of memory");
 }
 
 static void connect_unix(struct dial *d, const char *path)
@@ -393,7 +393,7 @@ static void try_next(struct dial *d)
 			  d->options.addresses->n > 1 ? RESOLVE_MS : NEVER_MS);
 		if (host_lookup_begin(d->loop, a->host, a->port, on_found, d,
 				      &d->lookup) < 0)
-			dial_fail(d, "no memory to look for '%s'", a->host);
+			dial_fail(d, "out of memory");
 	}
 }
 

@@ -124,8 +124,7 @@ static int open_tcp(const char *address, int64_t dead_ms,
 	int fd = -1;
 
 	if (!text)
-		return error_set(err, -ENOMEM, "no memory to listen at '%s'",
-				 address);
+		return error_set(err, -ENOMEM, "out of memory");
 	if (address_split(text, &host, &port) || !port ||
 	    !address_is_port(port, 0))
 		return error_set(err, -EINVAL,

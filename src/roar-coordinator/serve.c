@@ -103,7 +103,7 @@ void server_renew_state(struct server *s)
 
 	reply_queue_release(&s->reply_queue);
 	if (make_state(s, &fresh) < 0) {
-		server_fail(s, -ENOMEM, "no memory for a new state");
+		server_fail(s, -ENOMEM, "out of memory");
 		return;
 	}
 	coord_free(s->coord);

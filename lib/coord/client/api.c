@@ -95,7 +95,7 @@ API int roar_coord_progress(struct roar_coord *c, int state, int64_t step,
 		return r;
 	copied = named ? strdup(task) : NULL;
 	if (named && !copied)
-		return sentence_fail(-ENOMEM, "no memory for a task's name");
+		return sentence_fail(-ENOMEM, "out of memory");
 	r = client_enter(c);
 	if (r < 0) {
 		free(copied);
@@ -161,7 +161,7 @@ API int roar_coord_registration(struct roar_coord *c, void **ret,
 		*ret = bytes;
 		*ret_len = c->registration.len;
 	} else {
-		r = sentence_fail(-ENOMEM, "no memory for a registration");
+		r = sentence_fail(-ENOMEM, "out of memory");
 	}
 	client_leave(c);
 	return r;
@@ -184,7 +184,7 @@ API int roar_coord_set_token(struct roar_coord *c, const char *token)
 	int r;
 
 	if (!copied)
-		return sentence_fail(-ENOMEM, "no memory for a token");
+		return sentence_fail(-ENOMEM, "out of memory");
 	r = client_enter(c);
 	if (r < 0) {
 		free(copied);
@@ -258,7 +258,7 @@ static int give_reply(struct client_call *call, void **ret_reply,
 	str_adds(&call->reply, ""); /* there may have been no bytes at all */
 	bytes = str_take(&call->reply);
 	if (!bytes)
-		return sentence_fail(-ENOMEM, "no memory for a reply");
+		return sentence_fail(-ENOMEM, "out of memory");
 	*ret_reply = bytes;
 	*ret_len = len;
 	return 0;

@@ -212,7 +212,7 @@ API int roar_coord_join(const struct roar_coord_options *options,
 	int r = client_make(options, &c);
 
 	if (r == -ENOMEM)
-		last_error_set("no memory for a client");
+		last_error_set("out of memory");
 	if (r < 0)
 		return r;
 	r = client_start(c);

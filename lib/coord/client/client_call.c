@@ -74,7 +74,7 @@ static int prepare(struct client_call *call, struct roar_coord *c,
 	call->pid = c->pid;
 	if (str_reserve(&call->request, len + NUMBER_LEN) < 0) {
 		client_call_release(call);
-		return sentence_fail(-ENOMEM, "no memory for a request");
+		return sentence_fail(-ENOMEM, "out of memory");
 	}
 	if (method->retry == COORD_NUMBERED)
 		add_number(&call->request);
@@ -335,7 +335,7 @@ void client_call_reply(struct roar_coord *c, uint32_t id, bool end,
 	str_clear(&call->reply);
 	str_add(&call->reply, data, len);
 	if (str_error(&call->reply) < 0)
-		client_call_end(call, -ENOMEM, "no memory for a reply");
+		client_call_end(call, -ENOMEM, "out of memory");
 	else
 		client_call_end(call, 0, NULL);
 }

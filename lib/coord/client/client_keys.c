@@ -44,7 +44,7 @@ static int give(const Roar__KvEntry *e, void **ret_value, size_t *ret_len,
 	char *value = malloc(e->value.len + 1);
 
 	if (!value)
-		return sentence_fail(-ENOMEM, "no memory for a key's value");
+		return sentence_fail(-ENOMEM, "out of memory");
 	if (e->value.len)
 		memcpy(value, e->value.data, e->value.len);
 	value[e->value.len] = '\0';

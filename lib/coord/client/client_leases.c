@@ -30,7 +30,7 @@ static int ranges_of(const struct roar_coord_positions *from, size_t n,
 	ret->items = calloc(n + 1, sizeof(*ret->items));
 	ret->ptrs = calloc(n + 1, sizeof(*ret->ptrs));
 	if (!ret->items || !ret->ptrs)
-		return sentence_fail(-ENOMEM, "no memory for a report");
+		return sentence_fail(-ENOMEM, "out of memory");
 	for (size_t i = 0; i < n; i++) {
 		roar__position_range__init(&ret->items[i]);
 		ret->items[i].first = from[i].first;

@@ -135,7 +135,7 @@ int client_meet_init(struct client_call *call, struct roar_coord *c,
 		return r;
 	count = count_of(c, m->meet->id);
 	if (!count)
-		return sentence_fail(-ENOMEM, "no memory for a meeting");
+		return sentence_fail(-ENOMEM, "out of memory");
 	if (count->busy)
 		return sentence_fail(-EBUSY,
 				     "this worker waits in '%s' already: a "
@@ -268,7 +268,7 @@ static int read_reply(struct client_call *call, struct roar_coord_meeting *ret)
 	roar__meet_reply__free_unpacked(reply, NULL);
 	if (r < 0) {
 		roar_coord_meeting_release(&m);
-		return sentence_fail(r, "no memory for a meeting's result");
+		return sentence_fail(r, "out of memory");
 	}
 	if (ret)
 		*ret = m;
@@ -391,7 +391,7 @@ API int roar_coord_begin_meet(struct roar_coord *c,
 		    sentence_fail(-EINVAL, "meetings are begun by clients with "
 					   "ROAR_COORD_NO_THREAD") :
 	    call ? client_meet_init(call, c, &all) :
-		   sentence_fail(-ENOMEM, "no memory for a meeting");
+		   sentence_fail(-ENOMEM, "out of memory");
 	if (r < 0) {
 		free(call);
 		client_leave(c);

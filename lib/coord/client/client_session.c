@@ -188,7 +188,7 @@ static void ask_for_place(struct roar_coord *c)
 {
 	client_call_release(&c->join);
 	if (pack_join(c) < 0) {
-		dial_fail(&c->link.frames.dial, "no memory for a registration");
+		dial_fail(&c->link.frames.dial, "out of memory");
 		return;
 	}
 	c->join.finish = join_done;

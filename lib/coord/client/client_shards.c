@@ -67,7 +67,7 @@ static int add_ranges(struct roar_coord_shards *s, size_t *cap,
 {
 	if (vec_reserve(&s->ranges, cap, s->n_ranges + page->n_ranges + 1,
 			sizeof(*s->ranges)) < 0)
-		return sentence_fail(-ENOMEM, "no memory for a list of shards");
+		return sentence_fail(-ENOMEM, "out of memory");
 	for (size_t i = 0; i < page->n_ranges; i++)
 		s->ranges[s->n_ranges++] = (struct roar_coord_shard_range){
 			.first = page->ranges[i]->first,

@@ -62,7 +62,7 @@ const char *change_sentence(int r)
 {
 	switch (r) {
 	case -ENOMEM:
-		return "the coordinator has no memory for this; nothing was changed";
+		return "the coordinator is out of memory; nothing was changed";
 	case -ENOSPC:
 		return "the coordinator's disk is full; nothing was changed, try again when there is room in its data directory, or in etcd";
 	case -EMSGSIZE:

@@ -40,7 +40,7 @@ void frames_client_flush(struct frames_client *f)
 	if (!is_open(f))
 		return;
 	if (f->no_memory)
-		dial_fail(&f->dial, "no memory for requests");
+		dial_fail(&f->dial, "out of memory");
 	else
 		(void)dial_flush(&f->dial);
 }
@@ -126,7 +126,7 @@ static bool read_into(struct frames_client *f, char *buffer, size_t size,
 		return false;
 	str_add(&f->in, buffer, (size_t)n);
 	if (str_error(&f->in) < 0) {
-		dial_fail(&f->dial, "no memory for a reply");
+		dial_fail(&f->dial, "out of memory");
 		return false;
 	}
 	*n_frames += take_frames(f);
@@ -177,7 +177,7 @@ static void on_opened(struct dial *d)
 	struct frames_client *f = container_of(d, struct frames_client, dial);
 
 	if (stream_add(&d->stream, FRAMES_PREFACE, FRAMES_PREFACE_LEN) < 0) {
-		dial_fail(d, "no memory for a connection");
+		dial_fail(d, "out of memory");
 		return;
 	}
 	loop_later(d->loop, &f->flush);

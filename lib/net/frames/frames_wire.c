@@ -185,7 +185,7 @@ static int begin_call(struct conn *c, const struct rpc_method *method,
 	take_message(call, f, data);
 	if (call->open && frames_call_add(call) < 0)
 		call_refuse(call, RPC_RESOURCE_EXHAUSTED,
-			    "the server has no memory for another call");
+			    "the server is out of memory");
 	call_unhold(call);
 	return 0;
 }

@@ -106,7 +106,7 @@ static void on_flush(struct loop_later *l)
 	while (!c->closed && !c->is_lost &&
 	       (n = nghttp2_session_mem_send(c->http2, &data)) != 0)
 		if (n < 0 || stream_add(&c->dial.stream, data, (size_t)n) < 0)
-			grpc_client_leave(c, "no memory for a request");
+			grpc_client_leave(c, "out of memory");
 	if (!c->closed && !c->is_lost)
 		(void)dial_flush(&c->dial);
 	leave(c);
@@ -135,7 +135,7 @@ static void on_opened(struct dial *d)
 	struct grpc_client *c = container_of(d, struct grpc_client, dial);
 
 	if (grpc_client_begin_http2(c) < 0) {
-		dial_fail(d, "no memory for a connection");
+		dial_fail(d, "out of memory");
 		return;
 	}
 	dial_up(d);

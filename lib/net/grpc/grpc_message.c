@@ -87,7 +87,7 @@ static bool keep(struct rpc_call *call, const uint8_t *data, size_t len)
 	if (buffer_add(&c->server->shelf, &call->grpc.in, data, len) < 0) {
 		(void)conn_count_incomplete(c, -(ssize_t)len);
 		refuse(call, RPC_RESOURCE_EXHAUSTED,
-		       "the server has no memory for the message");
+		       "the server is out of memory");
 		return false;
 	}
 	return true;

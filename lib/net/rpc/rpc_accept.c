@@ -34,8 +34,7 @@ int rpc_server_listen(struct rpc_server *s, const char *address,
 	if (place)
 		s->n_listeners--; /* until it listens */
 	if (!l)
-		return error_set(err, -ENOMEM, "no memory to listen at '%s'",
-				 address);
+		return error_set(err, -ENOMEM, "out of memory");
 	l->server = s;
 	l->tls = tls;
 

@@ -109,7 +109,7 @@ static void watch_deadline(struct rpc_call *call)
 	if (loop_timer_set(call->conn->server->loop, &call->timer,
 			   call->deadline_ms + GRACE_MS) < 0)
 		call_refuse(call, RPC_RESOURCE_EXHAUSTED,
-			    "the server has no memory for the deadline");
+			    "the server is out of memory");
 }
 
 static void link_call(struct conn *c, struct rpc_call *call)

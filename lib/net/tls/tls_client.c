@@ -33,7 +33,7 @@ int tls_client_reload(struct tls_client *t, struct roar_error *err)
 	ssl.ERR_clear_error();
 	ctx = ssl.SSL_CTX_new(ssl.TLS_client_method());
 	if (!ctx)
-		return error_set(err, -ENOMEM, "no memory for TLS");
+		return error_set(err, -ENOMEM, "out of memory");
 	(void)SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
 	ssl.SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
 	/* As in tls_server.c: the loop does not know of bytes that were read ahead. */
@@ -76,7 +76,7 @@ int tls_client_new(const char *ca, const char *cert, const char *key,
 	if (t)
 		t->bio = tls_stream_bio_method();
 	if (!t || !t->bio || copy_names(t, ca, cert, key) < 0)
-		return error_set(err, -ENOMEM, "no memory for TLS");
+		return error_set(err, -ENOMEM, "out of memory");
 	tls_alpn_pack(&t->alpn, alpn);
 	r = tls_client_reload(t, err);
 	if (r == 0)

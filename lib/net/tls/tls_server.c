@@ -94,14 +94,14 @@ int tls_server_new(const char *cert, const char *key, const char *client_ca,
 		return r;
 	t = calloc(1, sizeof(*t));
 	if (!t)
-		return error_set(err, -ENOMEM, "no memory for TLS");
+		return error_set(err, -ENOMEM, "out of memory");
 	tls_alpn_pack(&t->alpn, alpn);
 	t->cert = strdup(cert);
 	t->key = strdup(key);
 	t->client_ca = client_ca ? strdup(client_ca) : NULL;
 	t->bio = tls_stream_bio_method();
 	if (!t->cert || !t->key || (client_ca && !t->client_ca) || !t->bio)
-		return error_set(err, -ENOMEM, "no memory for TLS");
+		return error_set(err, -ENOMEM, "out of memory");
 
 	r = tls_server_reload(t, err);
 	if (r < 0)

@@ -136,7 +136,7 @@ int audit_open(const char *path, struct audit **ret, struct roar_error *err)
 	int r;
 
 	if (!a)
-		return error_set(err, -ENOMEM, "no memory for an audit file");
+		return error_set(err, -ENOMEM, "out of memory");
 	a->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	if (a->fd < 0)
 		return error_set(err, -errno,

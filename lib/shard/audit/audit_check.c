@@ -35,7 +35,7 @@ int audit_check_add(struct audit_check *c, const char *path,
 	int r;
 
 	if (!s)
-		return error_set(err, -ENOMEM, "no memory for a file");
+		return error_set(err, -ENOMEM, "out of memory");
 	r = audit_source_init(s, path, err);
 	if (r < 0) {
 		audit_source_release(s);

@@ -64,7 +64,7 @@ int audit_source_init(struct source *s, const char *path,
 
 	*s = (struct source){ .path = strdup(path) };
 	if (!s->path)
-		return error_set(err, -ENOMEM, "no memory for a path");
+		return error_set(err, -ENOMEM, "out of memory");
 	r = rewind_source(s);
 	return r < 0 ? tell(s, r, err) : 0;
 }

@@ -196,7 +196,7 @@ int uplink_open(struct loop *loop, const struct uplink_options *options,
 	int r;
 
 	if (!u)
-		return error_set(err, -ENOMEM, "no memory for a connection");
+		return error_set(err, -ENOMEM, "out of memory");
 	u->loop = loop;
 	u->user = user;
 	u->ctx = ctx;
@@ -210,7 +210,7 @@ int uplink_open(struct loop *loop, const struct uplink_options *options,
 		return r;
 	r = open_client(u, options->name);
 	if (r < 0)
-		return error_set(err, r, "no memory for a connection");
+		return error_set(err, r, "out of memory");
 	*ret = TAKE_PTR(u);
 	return 0;
 }

@@ -332,12 +332,12 @@ int leadership_open(struct server *s, const char *address,
 	if (l && l->own)
 		r = open_etcd(s, err);
 	else
-		(void)error_set(err, r, "no memory for etcd");
+		(void)error_set(err, r, "out of memory");
 	if (r == 0) {
 		r = election_new(s->loop, l->etcd, s->options->cluster, address,
 				 s->options->lease_s, &events, s, &l->election);
 		if (r < 0)
-			(void)error_set(err, r, "no memory for an election");
+			(void)error_set(err, r, "out of memory");
 	}
 	return r;
 }
