@@ -8,7 +8,7 @@ import subprocess
 import matrix
 
 # Tests wait more than they compute.
-AT_ONCE = str(5 * int(matrix.JOBS) // 2)
+AT_ONCE = str(4 * int(matrix.JOBS))
 
 # A sanitizer's report, or the seed of a test that tries many things.
 FOUND = re.compile(r"Sanitizer|runtime error:|\bseeds?\b", re.IGNORECASE)
