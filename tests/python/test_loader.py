@@ -82,7 +82,8 @@ def compare(dataset, n=2, **kwargs):
     same(mine, theirs)
 
 
-@pytest.mark.parametrize("workers", [0, 1, 2, 3])
+# Of a dataset that is asked by index torch gives the same with any number of workers.
+@pytest.mark.parametrize("workers", [0, 1, 3])
 @pytest.mark.parametrize(
     "kwargs",
     [
@@ -99,7 +100,10 @@ def compare(dataset, n=2, **kwargs):
     ids=lambda kwargs: "-".join(kwargs) or "defaults",
 )
 def test_the_same_batches(workers, kwargs):
-    compare(h.Images(), num_workers=workers, **kwargs)
+    mine = epochs(DataLoader, h.Images(), 2, num_workers=workers, **kwargs)
+    theirs = epochs(TorchLoader, h.Images(), 2, **kwargs)
+    assert any(theirs)
+    same(mine, theirs)
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])

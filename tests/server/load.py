@@ -92,7 +92,7 @@ class Load:
             self.begin(asker, number)
             while not self.stop:
                 self.step(asker, number)
-                time.sleep(asker.rng.uniform(0.002, 0.02))
+                time.sleep(asker.rng.uniform(0.01, 0.05))
         except Exception as e:  # pylint: disable=broad-except
             self.errors.append(e)
         finally:
