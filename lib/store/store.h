@@ -191,7 +191,7 @@ int store_shard_add(struct store *s, int64_t job_id,
 int store_tag_add(struct store *s, int64_t job_id, const struct tag *tag,
 		  struct roar_error *err);
 
-/* ---- files of a job and the artifacts behind them ---- */
+/* ---- files of a job and their artifacts ---- */
 
 /* One row: one role of one name in one job.  A file that is input and output
  * has two rows with two contents. */

@@ -4,7 +4,7 @@
  *
  *	silent	O_PATH, directories: nothing to tell; unseen
  *	read	opened unseen; if it succeeds and is news, told
- *	told	creates or empties a file nobody has read: intent, call, result
+ *	told	creates or empties a file that was not read: intent, call, result
  *	asked	all the rest: libc's function, after the reader has looked
  *
  * open() is a cancellation point.  What libc does inside of it is done here by

@@ -1,7 +1,7 @@
 /* spawn.c - children that libc makes and fills: posix_spawn, system, popen.
  *
  * The opens of file actions happen inside of libc: the filter sees them; without
- * one nobody does, and the reader is told so. */
+ * one they are not seen, and the reader is told so. */
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>

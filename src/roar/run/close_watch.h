@@ -29,7 +29,7 @@ void close_watch_read(struct close_watch *w,
 
 /* Ends watching after the command has ended.  `w` may be NULL.  The kernel takes some
  * 15 ms to remove the watches, and the process that closes the last descriptor (or exits
- * with it) waits for that.  So the descriptor is sent into a socket that nobody can reach
+ * with it) waits for that.  So the descriptor is sent into a socket that no process can reach
  * any more, where a kernel thread finds and closes it.  Before Linux 6.9 there is no such
  * thread, and this call waits. */
 void close_watch_abandon(struct close_watch *w);
