@@ -83,7 +83,7 @@ def compare(dataset, n=2, **kwargs):
 
 
 # Of a dataset that is asked by index torch gives the same with any number of workers.
-@pytest.mark.parametrize("workers", [0, 1, 3])
+@pytest.mark.parametrize("workers", [0, 1, 2, 3])
 @pytest.mark.parametrize(
     "kwargs",
     [
