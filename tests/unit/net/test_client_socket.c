@@ -51,10 +51,11 @@ static void a_listening_port_is_connected_to(void **state)
 static void a_port_without_a_server_refuses(void **state)
 {
 	struct sockaddr_in address;
-	CLEANUP(closep) int server = bind_socket(&address);
+	CLEANUP(closep) int bound = bind_socket(&address);
 	CLEANUP(closep) int fd = -1;
 
 	(void)state;
+	assert_true(bound >= 0); /* it does not listen */
 	fd = client_socket_open((struct sockaddr *)&address, sizeof(address));
 	assert_int_equal(fd < 0 ? fd : wait_for_result(fd), -ECONNREFUSED);
 }
