@@ -126,6 +126,13 @@ static const struct {
 				     "the journal" },
 	[EVENT_GAP_LIBRARY] = { "library",
 				"only calls of the C library were seen" },
+	[EVENT_GAP_PROXY] = { "proxy", "the S3 proxy did not run to the end of "
+				       "the command" },
+	[EVENT_GAP_REQUEST] = { "request",
+				"a request to an object did not finish, and "
+				"its effect is unknown" },
+	[EVENT_GAP_OBJECT_LOG] = { "object_log", "the log of the S3 proxy "
+						 "could not be read" },
 	[EVENT_GAP_LOST] = { "lost", "the tracer lost events" },
 };
 

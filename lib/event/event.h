@@ -97,6 +97,8 @@ enum event_ftype {
 	EVENT_FTYPE_SOCKET,
 	EVENT_FTYPE_DEVICE,
 	EVENT_FTYPE_END,
+	/* In records only; the number is stored. */
+	EVENT_FTYPE_OBJECT = 32, /* s3://BUCKET/KEY */
 };
 
 /* What a new mount shows, and what path2 is. */
@@ -125,6 +127,9 @@ enum event_gap {
 	EVENT_GAP_LOST = 14, /* a tracer lost events */
 	EVENT_GAP_LATE = 15, /* recorded later, from the journal */
 	EVENT_GAP_LIBRARY = 16, /* only calls of the C library were seen */
+	EVENT_GAP_PROXY = 17, /* the S3 proxy did not run to its end */
+	EVENT_GAP_REQUEST = 18, /* a request to an object was cut */
+	EVENT_GAP_OBJECT_LOG = 19, /* the log of the S3 proxy is not readable */
 };
 
 struct event {

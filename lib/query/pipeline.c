@@ -6,6 +6,7 @@
 
 #include "base/pool.h"
 #include "lineage/fold.h"
+#include "query/object_content.h"
 #include "query/producer.h"
 #include "query/query.h"
 #include "store/store.h"
@@ -121,6 +122,8 @@ static int load(struct query *q, int64_t session_id, unsigned flags,
 	int r;
 
 	r = read_rows(q, session_id, flags, p, err);
+	if (r >= 0)
+		r = object_content_share(q->pool, p->files, p->n_files);
 	if (r >= 0)
 		r = index_rows(p);
 	if (r >= 0)

@@ -90,6 +90,8 @@ enum presence presence_check(struct presence_look *look,
 	struct stamp now;
 	struct stat st;
 
+	if (row->ftype == EVENT_FTYPE_OBJECT)
+		return PRESENCE_REMOTE;
 	if (fstatat(AT_FDCWD, row->path, &st, link ? AT_SYMLINK_NOFOLLOW : 0) <
 	    0)
 		return errno == ENOENT || errno == ENOTDIR ?
@@ -112,6 +114,7 @@ const char *presence_word(enum presence p)
 		[PRESENCE_CHANGED] = "changed",
 		[PRESENCE_MISSING] = "missing",
 		[PRESENCE_UNVERIFIED] = "unverified",
+		[PRESENCE_REMOTE] = "remote",
 	};
 
 	return words[p];

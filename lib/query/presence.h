@@ -4,7 +4,8 @@
  * content, another size means another content.  The device number is left out because
  * it may change with a reboot.  In other cases (copied back, touched, checked out
  * again) only the content decides: the digest cache is consulted, then the file is read
- * if it is within the budget.  Beyond that the answer is "unverified". */
+ * if it is within the budget.  Beyond that the answer is "unverified".  An object of
+ * a store is "remote": it is not asked for. */
 #ifndef ROAR_QUERY_PRESENCE_H
 #define ROAR_QUERY_PRESENCE_H
 
@@ -22,6 +23,7 @@ enum presence {
 	PRESENCE_CHANGED,
 	PRESENCE_MISSING,
 	PRESENCE_UNVERIFIED, /* same size, other stamp, too much to read */
+	PRESENCE_REMOTE, /* an object of a store, which is not asked */
 	PRESENCE_END,
 };
 

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/pool.h"
+#include "event/event.h"
 #include "lineage/fold.h"
 #include "lineage/graph.h"
+#include "query/object_content.h"
 #include "query/query.h"
 #include "store/store.h"
 
@@ -81,29 +83,67 @@ static void sort_jobs(struct excerpt *e)
 	e->n_jobs = n;
 }
 
-/* All rows with the same content; where that is not known, with the same path. */
+/* Appends rows to a list that has room for them. */
+static void append_rows(struct store_file *rows, size_t *n,
+			const struct store_file *more, size_t n_more,
+			int64_t but)
+{
+	for (size_t i = 0; i < n_more; i++)
+		if (!but || more[i].artifact_id != but)
+			rows[(*n)++] = more[i];
+}
+
+/* The row itself, then all rows with the same content; where that is not known, with
+ * the same path.  An object at the same path may have the same content although it was
+ * not identified there. */
+static int read_rows(struct query *q, struct pool *pool,
+		     const struct store_file *row, struct store_file **ret,
+		     size_t *ret_n, struct roar_error *err)
+{
+	struct store_file *same = NULL;
+	struct store_file *there = NULL;
+	struct store_file *rows;
+	size_t n_same = 0;
+	size_t n_there = 0;
+	size_t n = 0;
+	int r = 0;
+
+	if (row->artifact_id)
+		r = store_artifact_uses(q->store, pool, row->artifact_id, &same,
+					&n_same, err);
+	if (r >= 0 && (!row->artifact_id || row->ftype == EVENT_FTYPE_OBJECT))
+		r = store_path_uses(q->store, pool, row->path, &there, &n_there,
+				    err);
+	if (r < 0)
+		return r;
+	rows = pool_alloc(pool, (1 + n_same + n_there) * sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	append_rows(rows, &n, row, 1, 0);
+	append_rows(rows, &n, same, n_same, 0);
+	append_rows(rows, &n, there, n_there, row->artifact_id);
+	*ret = rows;
+	*ret_n = n;
+	return object_content_share(pool, rows, n);
+}
+
 static int read_uses(struct query *q, struct pool *pool,
 		     const struct store_file *row, struct excerpt *e,
 		     struct roar_error *err)
 {
 	struct store_file *uses;
 	size_t n;
-	int r;
+	int r = read_rows(q, pool, row, &uses, &n, err);
 
-	if (row->artifact_id)
-		r = store_artifact_uses(q->store, pool, row->artifact_id, &uses,
-					&n, err);
-	else
-		r = store_path_uses(q->store, pool, row->path, &uses, &n, err);
 	if (r < 0)
 		return r;
-	e->files = pool_alloc(pool, (2 * n + 1) * sizeof(*e->files));
-	e->jobs = pool_alloc(pool, (2 * n + 1) * sizeof(*e->jobs));
+	e->files = pool_alloc(pool, 2 * n * sizeof(*e->files));
+	e->jobs = pool_alloc(pool, 2 * n * sizeof(*e->jobs));
 	if (!e->files || !e->jobs)
 		return -ENOMEM;
-	add_file(e, producer_is_moved(row) ? producer_moved_file(row) :
-					     producer_file(row));
-	for (size_t i = 0; i < n; i++) {
+	add_file(e, producer_is_moved(row) ? producer_moved_file(&uses[0]) :
+					     producer_file(&uses[0]));
+	for (size_t i = 1; i < n; i++) {
 		if (uses[i].filter ||
 		    !(uses[i].role & (LINEAGE_INPUT | LINEAGE_OUTPUT)))
 			continue;

@@ -253,6 +253,12 @@ static int find_exact_path(struct lookup *l, const char *path,
 		l->shown);
 }
 
+/* Is it the place of an object, which is not a path of the file system? */
+static bool is_object(const char *word)
+{
+	return strncmp(word, "s3://", 5) == 0;
+}
+
 /* The record has paths without symbolic links; what was typed may lead through
  * one, so the real name is tried as well. */
 static int find_path(struct lookup *l, struct target *ret)
@@ -261,6 +267,8 @@ static int find_path(struct lookup *l, struct target *ret)
 	struct str path = STR_INIT;
 	int r;
 
+	if (is_object(l->word))
+		return find_exact_path(l, l->word, ret);
 	path_normalize(&path, l->cwd, l->word);
 	r = str_error(&path);
 	if (!r)
@@ -282,6 +290,12 @@ static int unknown_path(struct lookup *l, enum target_want want)
 	struct stat st;
 	int found;
 
+	if (is_object(l->word))
+		return error_set(
+			l->err, -ENOENT,
+			"no recorded job used an object '%s': 'roar run --proxy' "
+			"records objects",
+			l->shown);
 	path_normalize(&path, l->cwd, l->word);
 	found = path.failed ? -1 : stat(path.data, &st);
 	str_release(&path);

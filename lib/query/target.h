@@ -4,6 +4,7 @@
  *	@N.M, @BN.M	execution M of that step
  *	8 hex digits	job UID (or a unique prefix of at least 4), else artifact
  *	hex prefix	artifact by any digest (at least 4 digits, unique)
+ *	s3://B/K	place of a recorded object
  *	anything else	path of a recorded file, relative to the directory `cwd` */
 #ifndef ROAR_QUERY_TARGET_H
 #define ROAR_QUERY_TARGET_H

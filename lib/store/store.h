@@ -111,6 +111,7 @@ struct store_job {
 	int64_t n_rings; /* io_uring instances that were set up */
 	int64_t n_sums_lost; /* lost counts of bytes read and written */
 	int64_t n_namespaces; /* files seen in another mount namespace */
+	const char *environment; /* names of variables that roar set; "" */
 	const char *version; /* of roar */
 	const char *host;
 	const char *user;
@@ -197,7 +198,8 @@ int store_tag_add(struct store *s, int64_t job_id, const struct tag *tag,
  * has two rows with two contents. */
 struct store_file {
 	int64_t job_id;
-	const char *path;
+	int64_t n; /* its number in the job; ignored when adding */
+	const char *path; /* of an object: s3://BUCKET/KEY */
 	uint8_t role; /* one bit of enum lineage_role: input, output, temporary,
 		       * touched */
 	bool intermediate; /* output or temporary that the run read again */
@@ -212,6 +214,7 @@ struct store_file {
 					    * not counted */
 	struct digests digests; /* when adding; when reading: blake3 if known */
 	const char *origin; /* renamed from; "" */
+	const char *etag; /* when reading: of an object; "" */
 };
 
 /* Adds a row; finds or creates the artifact by its BLAKE3 digest (any other
@@ -220,6 +223,29 @@ struct store_file {
  * the last ones. */
 int store_file_add(struct store *s, const struct store_file *file,
 		   struct roar_error *err);
+
+/* What is known of a place in an object store, beside its row of files.  Strings may be
+ * NULL when adding: "". */
+struct store_object {
+	int64_t n; /* of its file; when reading */
+	const char *op; /* "get", "put", "copy", "complete-upload", ... */
+	const char *endpoint; /* URL of the store */
+	const char *version; /* version id; "" */
+	const char *etag; /* without quotes; "" */
+	const char *ranges; /* bytes that were read: "whole", "0-99,200-299" with
+			     * the last one included, which ends in ",..." when
+			     * there are more; "": none */
+	const char *copy_source; /* "bucket/key"; "" */
+	int64_t n_parts; /* of an upload; 0: in one piece */
+	int64_t n_requests;
+	int32_t pid; /* that used it first; 0: not known */
+};
+
+/* Adds `file` as store_file_add() does, as an object, and what is known of the object.
+ * Without a digest, it is the artifact that had the same ETag at this place in an
+ * earlier record. */
+int store_object_add(struct store *s, const struct store_file *file,
+		     const struct store_object *object, struct roar_error *err);
 
 /* Which jobs to read. */
 struct store_job_query {
@@ -288,6 +314,14 @@ int store_left_out(struct store *s, struct pool *pool, int64_t job_id,
 int store_shards(struct store *s, struct pool *pool, int64_t job_id,
 		 struct store_shard **ret, size_t *ret_n,
 		 struct roar_error *err);
+
+/* The objects of a job, and among them that of the file with number `file_n`; NULL:
+ * it is not an object. */
+int store_objects(struct store *s, struct pool *pool, int64_t job_id,
+		  struct store_object **ret, size_t *ret_n,
+		  struct roar_error *err);
+const struct store_object *store_object_of(const struct store_object *objects,
+					   size_t n, int64_t file_n);
 
 /* Tags of a job, and of all jobs of a session: first the added, then the blocked ones,
  * by kind and value. */

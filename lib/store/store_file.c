@@ -11,6 +11,7 @@ static void read_file(struct statement *q, struct pool *pool,
 		      struct store_file *ret)
 {
 	ret->job_id = column_int(q);
+	ret->n = column_int(q);
 	ret->path = column_text(q, pool);
 	ret->role = (uint8_t)column_int(q);
 	ret->intermediate = column_int(q) != 0;
@@ -32,6 +33,7 @@ static void read_file(struct statement *q, struct pool *pool,
 	if (column_blob(q, ret->digests.blake3, sizeof(ret->digests.blake3)))
 		ret->digests.have = DIGEST_SET_BLAKE3;
 	ret->origin = column_text(q, pool);
+	ret->etag = column_text(q, pool);
 }
 
 /* Reads all rows of a query whose parameters are bound. */

@@ -62,6 +62,7 @@ static const struct job_column {
 	COLUMN(JOB_TEXT, name),
 	COLUMN(JOB_TEXT, tracer),
 	COLUMN(JOB_TEXT, filters),
+	COLUMN(JOB_TEXT, environment),
 	COLUMN(JOB_TEXT, version),
 	COLUMN(JOB_TEXT, host),
 	COLUMN(JOB_TEXT, user),

@@ -6,20 +6,23 @@
 
 #include "base/pool.h"
 #include "base/str.h"
+#include "event/event.h"
 
 #define SESSION_COLUMNS                                            \
 	"SELECT id, uid, created_ns, closed_ns, n_jobs, n_steps, " \
 	"n_build_steps, n_files FROM sessions "
 
-/* CROSS JOIN keeps SQLite from starting at the paths. */
-#define FILE_COLUMNS                                                  \
-	"SELECT f.job_id, p.path, f.role, f.intermediate, f.filter, " \
-	"f.ftype, f.seen, f.artifact_id, f.dev, f.ino, f.size, "      \
-	"f.mtime_ns, f.ctime_ns, f.read_order, f.write_order, "       \
-	"f.reader, f.writer, f.bytes_read, f.bytes_written, "         \
-	"a.blake3, o.path "                                           \
-	"FROM job_files f CROSS JOIN paths p ON p.id = f.path_id "    \
-	"LEFT JOIN artifacts a ON a.id = f.artifact_id "              \
+/* CROSS JOIN keeps SQLite from starting at the paths.  The ETag is looked for where
+ * there is an object (ftype 32) only. */
+#define FILE_COLUMNS                                                       \
+	"SELECT f.job_id, f.n, p.path, f.role, f.intermediate, f.filter, " \
+	"f.ftype, f.seen, f.artifact_id, f.dev, f.ino, f.size, "           \
+	"f.mtime_ns, f.ctime_ns, f.read_order, f.write_order, "            \
+	"f.reader, f.writer, f.bytes_read, f.bytes_written, "              \
+	"a.blake3, o.path, CASE f.ftype WHEN 32 THEN (SELECT x.etag "      \
+	"FROM objects x WHERE x.job_id = f.job_id AND x.n = f.n) END "     \
+	"FROM job_files f CROSS JOIN paths p ON p.id = f.path_id "         \
+	"LEFT JOIN artifacts a ON a.id = f.artifact_id "                   \
 	"LEFT JOIN paths o ON o.id = f.origin_id "
 
 #define FILE_INSERT                                                     \
@@ -37,6 +40,7 @@
 	" >= ?1 AND " digest " < ?2 ORDER BY " digest " LIMIT ?3)"
 
 /* The statements name the columns of digests one by one, in this order. */
+_Static_assert(EVENT_FTYPE_OBJECT == 32, "the statements have the number");
 _Static_assert(DIGEST_ALGO_END == DIGEST_GIT_BLOB + 1, "each has a column");
 
 static const char *const texts[SQL_ENUM_END] = {
@@ -120,6 +124,21 @@ static const char *const texts[SQL_ENUM_END] = {
 	[SQL_SHARDS] = "SELECT pid, coalesce(rank, -1), epoch, n_samples, "
 		       "dataset, path FROM shards WHERE job_id = ?1 "
 		       "ORDER BY n",
+
+	[SQL_OBJECT_ADD] =
+		"INSERT INTO objects (job_id, n, pid, n_requests, n_parts, op, "
+		"endpoint, version, etag, ranges, copy_source) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+	/* The newest record is the most likely one to have it. */
+	[SQL_OBJECT_CONTENT] =
+		"SELECT f.artifact_id FROM job_files f CROSS JOIN objects o "
+		"ON o.job_id = f.job_id AND o.n = f.n "
+		"WHERE f.path_id = ?1 AND f.artifact_id IS NOT NULL "
+		"AND o.endpoint = ?2 AND o.etag = ?3 "
+		"ORDER BY f.job_id DESC LIMIT 1",
+	[SQL_OBJECTS] = "SELECT n, pid, n_requests, n_parts, op, endpoint, "
+			"version, etag, ranges, copy_source FROM objects "
+			"WHERE job_id = ?1 ORDER BY n",
 
 	[SQL_TAG_ADD] =
 		"INSERT INTO job_tags (job_id, action, kind, value, origin) "

@@ -23,10 +23,11 @@ static struct store_job one(struct fixture *f, int64_t id)
 
 /* What the store keeps as it is given: strings and int64_t. */
 static const size_t texts[] = {
-	AT(name),	AT(command),	AT(argv),	  AT(script),
-	AT(cwd),	AT(tracer),	AT(filters),	  AT(version),
-	AT(host),	AT(user),	AT(git_root),	  AT(git_commit),
-	AT(git_branch), AT(git_remote), AT(git_snapshot), AT(git_note),
+	AT(name),	 AT(command),	 AT(argv),	   AT(script),
+	AT(cwd),	 AT(tracer),	 AT(filters),	   AT(version),
+	AT(host),	 AT(user),	 AT(git_root),	   AT(git_commit),
+	AT(git_branch),	 AT(git_remote), AT(git_snapshot), AT(git_note),
+	AT(environment),
 };
 static const size_t numbers[] = {
 	AT(started_ns),	 AT(duration_ns),  AT(attach_ns),
