@@ -370,3 +370,13 @@ void http_exchange_pause(struct http_exchange *x, bool paused)
 	x->connection->is_paused = paused;
 	connection_wake(x->connection);
 }
+
+int http_exchange_socket(const struct http_exchange *x)
+{
+	return x->connection->stream.fd.fd;
+}
+
+int64_t *http_exchange_tag(struct http_exchange *x)
+{
+	return &x->connection->tag;
+}

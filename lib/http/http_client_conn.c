@@ -399,10 +399,24 @@ static void flush(struct client_conn *c)
 		client_conn_refresh(c);
 }
 
+/* Has the head of a request been added whose body can follow at once? */
+static bool may_begin_body(const struct client_conn *c)
+{
+	const struct client_call *call = c->call;
+
+	return call && !call->body && !call->may_write && !call->has_finished &&
+	       !call->expects_continue && !c->in_body && !c->output_failed;
+}
+
 static void go_on(struct client_conn *c)
 {
 	bool had_output = stream_unsent(&c->stream) > 0;
 
+	/* What the caller writes now leaves with the head, later in this round. */
+	if (may_begin_body(c)) {
+		client_conn_begin_body(c);
+		return;
+	}
 	process_kept(c);
 	if (!c->error && !c->output_failed)
 		flush(c);

@@ -23,7 +23,8 @@
 #include "net/stream.h"
 
 enum {
-	CLIENT_READ_LEN = 64 << 10, /* bytes of one read() */
+	/* Bytes of one read(): a head and 64 KiB of a body, a common size, come in one. */
+	CLIENT_READ_LEN = 128 << 10,
 	CLIENT_MAX_KEY = HTTP_MAX_HOST + 16,
 	CLIENT_MAX_INTERIM = 16, /* replies of 1xx to one request */
 };

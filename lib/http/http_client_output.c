@@ -75,7 +75,7 @@ void client_conn_on_drained(struct client_conn *c)
 			client_conn_begin_body(c);
 	} else if (call->body) {
 		add_piece(c);
-	} else {
+	} else if (call->has_written) {
 		call->events->writable(&call->call);
 	}
 }

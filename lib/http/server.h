@@ -121,6 +121,10 @@ void http_exchange_pause(struct http_exchange *x, bool paused);
 /* In begin(): the handler sends "100 Continue" itself, when it knows. */
 void http_exchange_defer_continue(struct http_exchange *x);
 void http_exchange_continue(struct http_exchange *x);
+/* The socket of its connection; and a number that the handler may keep there from one exchange
+ * to the next, 0 at first. */
+int http_exchange_socket(const struct http_exchange *x);
+int64_t *http_exchange_tag(struct http_exchange *x);
 
 /* ---- the reply ---- */
 

@@ -11,7 +11,8 @@
 #include "net/acceptor.h"
 #include "net/stream.h"
 
-enum { HTTP_READ_LEN = 64 << 10 }; /* bytes of one read() */
+/* Bytes of one read(): a head and 64 KiB of a body, a common size, come in one. */
+enum { HTTP_READ_LEN = 128 << 10 };
 
 /* How far a reply is. */
 enum reply_state {
@@ -35,6 +36,7 @@ struct http_connection {
 	bool lingers; /* the reply has left, and the client still sends */
 	bool is_processing; /* connection_process() is on the stack */
 	bool peer_ended; /* no bytes follow those in `in` */
+	int64_t tag; /* the handler's */
 
 	/* The exchange at hand; none while `is_active` is false. */
 	bool is_active;

@@ -14,7 +14,7 @@
 
 enum {
 	SHELF_SMALLEST = 256,
-	SHELF_N_SIZES = 9,
+	SHELF_N_SIZES = 11,
 	SHELF_LARGEST = SHELF_SMALLEST << (SHELF_N_SIZES - 1),
 	SHELF_KEEPS = 16 << 20, /* most free bytes */
 };
