@@ -17,6 +17,7 @@ struct progress progress_start(bool wanted, struct hasher *hasher)
 {
 	struct progress progress = {
 		.enabled = wanted && isatty(STDERR_FILENO),
+		.verb = "hashing",
 		.start_ns = clock_mono_ns(),
 	};
 
@@ -64,18 +65,20 @@ static void add_left(struct str *out, uint64_t done, uint64_t total,
 
 /* "\rroar: hashing [===   ] figures": a line that is longer than the terminal is
  * wide could not be wiped. */
-static void put_line(const struct str *figures, uint64_t done, uint64_t total)
+static void put_line(const char *verb, const struct str *figures, uint64_t done,
+		     uint64_t total)
 {
 	CLEANUP(str_release) struct str line = STR_INIT;
 	size_t width = (size_t)term_of(STDERR_FILENO).width;
-	size_t used = strlen("roar: hashing [] ") + figures->len;
+	size_t head = strlen("roar:  ") + strlen(verb);
+	size_t used = head + strlen("[] ") + figures->len;
 	size_t bar = used < width ? width - used - 1 : 0;
 
-	str_adds(&line, "\rroar: hashing ");
+	str_addf(&line, "\rroar: %s ", verb);
 	if (bar >= BAR_MIN)
 		add_bar(&line, done, total, bar < BAR_MAX ? bar : BAR_MAX);
 	quote_printable_cut(&line, str_cstr(figures),
-			    width - strlen("roar: hashing "));
+			    width > head ? width - head : 0);
 	str_adds(&line, "\033[K");
 	if (str_error(&line) == 0)
 		(void)fd_write_all(STDERR_FILENO, line.data, line.len);
@@ -114,7 +117,7 @@ void progress_show(void *ctx, const struct hasher_progress *p)
 	format_size(&text, (uint64_t)(read * 1e9 / (double)elapsed));
 	str_adds(&text, "/s");
 	add_left(&text, bytes, bytes_all, elapsed);
-	put_line(&text, bytes, bytes_all);
+	put_line(progress->verb, &text, bytes, bytes_all);
 	progress->shown = true;
 }
 

@@ -1,8 +1,9 @@
-/* progress.h - a progress bar on the terminal while files are hashed.
+/* progress.h - a progress bar on the terminal while files are hashed or transferred.
  *
  * It measures bytes: of the files that remain to be hashed when the command of a run has
- * ended, or of all files of `roar hash`.  Nothing is shown for the first half second, nor
- * if stderr is not a terminal.  The bar uses the columns that the figures leave. */
+ * ended, of all files of `roar hash`, or of those that `roar put` and `roar get` transfer.
+ * Nothing is shown for the first half second, nor if stderr is not a terminal.  The bar
+ * uses the columns that the figures leave. */
 #ifndef ROAR_CLI_PROGRESS_H
 #define ROAR_CLI_PROGRESS_H
 
@@ -14,6 +15,7 @@
 struct progress {
 	bool enabled;
 	bool shown; /* there is a line to clear */
+	const char *verb; /* "hashing"; the caller may set another */
 	int64_t start_ns;
 	struct hasher_progress before; /* at the start of the bar */
 	uint64_t n_planned; /* least number of files that will be submitted */

@@ -75,7 +75,7 @@ int reader_read_parts(const struct reader *r, uint64_t number, void *const to[],
 				 "samples of '%s' are looked at before they "
 				 "are handed out",
 				 r->path);
-	if (r->source.fd < 0 || reader_n_parts(r, number) == 1)
+	if (!source_is_open(&r->source) || reader_n_parts(r, number) == 1)
 		return read_one_by_one(r, number, to, err);
 	n = lay_out(r, number, to, between, iov);
 	return n ? source_readv(&r->source, span.offset, iov, n, err) :

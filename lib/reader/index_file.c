@@ -67,7 +67,9 @@ static int find_folder(const struct reader *r, struct str *out)
 /* A path may be longer than a name: its digest stands for it. */
 static int add_name(const char *path, struct str *out)
 {
-	CLEANUP(freep) char *full = realpath(path, NULL);
+	CLEANUP(freep)
+	char *full = source_is_remote(path) ? strdup(path) :
+					      realpath(path, NULL);
 	char hex[2 * BLAKE3_LEN + 1];
 	struct digests d;
 	int r;

@@ -10,7 +10,7 @@
  *	.  32  BLAKE3 of everything before
  *
  * The index lies next to the file, or in a cache directory under a name made from the
- * file's path.  It can be removed at any time.  An index of another state of the file, a
+ * file's path, or from the URL of an object, whose ETag takes the place of the time.  It can be removed at any time.  An index of another state of the file, a
  * damaged one, or one from a machine with another byte order is ignored. */
 #ifndef ROAR_READER_INDEX_FILE_H
 #define ROAR_READER_INDEX_FILE_H

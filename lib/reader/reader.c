@@ -9,8 +9,11 @@
 #include <sys/stat.h>
 
 #include "base/macros.h"
+#include "hash/digest/multihash.h"
 #include "hash/file/file_hash.h"
 #include "reader/sample_block.h"
+
+enum { PIECE = 1 << 20 }; /* of an object that is hashed */
 
 static const struct reader_ops *const kinds[READER_KIND_END] = {
 	[READER_FILES] = &files_ops,
@@ -47,6 +50,11 @@ bool reader_is_whole(const struct reader *r)
 enum reader_kind reader_kind_of(const struct reader *r)
 {
 	return r->kind;
+}
+
+struct stamp reader_stamp(const struct reader *r)
+{
+	return r->source.stamp;
 }
 
 bool reader_index_was_kept(const struct reader *r)
@@ -109,16 +117,59 @@ static int choose_kind(struct reader *r, struct roar_error *err)
 	return 0;
 }
 
+static int say_other(const struct reader *r, const uint8_t *wanted,
+		     struct roar_error *err)
+{
+	char hex[2 * BLAKE3_LEN + 1];
+
+	digest_hex(hex, wanted, BLAKE3_LEN);
+	return error_set(err, -ESTALE,
+			 "'%s' has other content than it should: its BLAKE3 is "
+			 "not %s; fetch or make it again",
+			 r->path, hex);
+}
+
+/* Of an object: all of it is fetched, and what is read later is of the same content. */
+static int check_remote(const struct reader *r, const uint8_t *wanted,
+			struct roar_error *err)
+{
+	CLEANUP(freep) uint8_t *piece = malloc(PIECE);
+	CLEANUP(multihash_release) struct multihash m;
+	uint64_t size = r->source.stamp.size;
+	struct digests found;
+	int error;
+
+	multihash_init(&m);
+	error = piece ? multihash_start(&m, DIGEST_SET_BLAKE3, size) : -ENOMEM;
+	for (uint64_t at = 0; error == 0 && at < size; at += PIECE) {
+		size_t len = size - at < PIECE ? (size_t)(size - at) : PIECE;
+
+		error = source_read(&r->source, at, piece, len, err);
+		if (error < 0)
+			return error;
+		multihash_update(&m, piece, len);
+	}
+	if (error == 0)
+		error = multihash_final(&m, &found);
+	if (error < 0)
+		return error_set(err, error, "out of memory");
+	return memcmp(found.blake3, wanted, BLAKE3_LEN) == 0 ?
+		       0 :
+		       say_other(r, wanted, err);
+}
+
 /* The content is looked at before the first sample of it is handed out.  It cannot be
  * compared sample by sample: the digest is one of all of it. */
 static int check_content(const struct reader *r, const uint8_t *wanted,
 			 struct roar_error *err)
 {
-	char hex[2 * BLAKE3_LEN + 1];
 	struct file_hash found;
-	int error = file_hash_fd(r->source.fd, DIGEST_SET_BLAKE3, NULL, NULL,
-				 &found);
+	int error;
 
+	if (r->source.ops)
+		return check_remote(r, wanted, err);
+	error = file_hash_fd(r->source.fd, DIGEST_SET_BLAKE3, NULL, NULL,
+			     &found);
 	if (error < 0)
 		return error_set(err, error == -EAGAIN ? -ESTALE : error,
 				 "the content of '%s' could not be checked: %s",
@@ -128,11 +179,7 @@ static int check_content(const struct reader *r, const uint8_t *wanted,
 					 strerror(-error));
 	if (memcmp(found.digests.blake3, wanted, BLAKE3_LEN) == 0)
 		return source_check(&r->source, err);
-	digest_hex(hex, wanted, BLAKE3_LEN);
-	return error_set(err, -ESTALE,
-			 "'%s' has other content than it should: its BLAKE3 is "
-			 "not %s; fetch or make it again",
-			 r->path, hex);
+	return say_other(r, wanted, err);
 }
 
 static int open_source(struct reader *r, const uint8_t *blake3,
@@ -140,6 +187,18 @@ static int open_source(struct reader *r, const uint8_t *blake3,
 {
 	int error;
 
+	if (source_is_remote(r->path) && r->kind == READER_FILES)
+		return error_set(err, -EINVAL,
+				 "'%s' is in object storage, where kind files "
+				 "does not read; fetch the files, or pack them "
+				 "into tar shards",
+				 r->path);
+	if (source_is_remote(r->path) && r->options.index == READER_INDEX_BESIDE)
+		return error_set(err, -EINVAL,
+				 "no index is written beside '%s', which is in "
+				 "object storage; have it kept in the cache or "
+				 "in a folder",
+				 r->path);
 	if (r->kind == READER_FILES)
 		return blake3 ?
 			       error_set(err, -EINVAL,
@@ -217,7 +276,7 @@ int reader_open_whole(const struct reader *r, struct reader **ret_reader,
 		return error;
 	whole->kind = r->kind;
 	whole->ops = r->ops;
-	if (r->source.fd >= 0)
+	if (source_is_open(&r->source))
 		error = source_copy(&r->source, whole->path, &whole->source,
 				    err);
 	if (error == 0)

@@ -1,6 +1,7 @@
 /* reader.h - the samples of a shard.
  *
- * A shard is a file or a directory that holds samples.  A sample has a key and one or more
+ * A shard is a file, a directory, or an object of a store ("s3://bucket/key": sample_source.h)
+ * that holds samples.  A sample has a key and one or more
  * parts, each with a name and bytes:
  *
  *	kind	a sample is		its key			its parts
@@ -30,6 +31,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/stamp.h"
 
 struct reader;
 struct reader_block;
@@ -115,6 +117,9 @@ bool reader_is_whole(const struct reader *r);
 int reader_open_whole(const struct reader *r, struct reader **ret_reader,
 		      struct roar_error *err);
 enum reader_kind reader_kind_of(const struct reader *r);
+
+/* Tells one content of a file, or of an object, from another; zeros for a directory. */
+struct stamp reader_stamp(const struct reader *r);
 
 /* Did the reader find an index, rather than scan the file? */
 bool reader_index_was_kept(const struct reader *r);

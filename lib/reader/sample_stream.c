@@ -16,15 +16,20 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/thread.h"
 #include "reader/sample_block.h"
 
-enum { SLOTS = 64 };
+enum {
+	SLOTS = 64,
+	REMOTE_THREADS = 8, /* at least, where objects are read */
+};
 
 struct slot {
 	struct reader_block *block; /* NULL: loading */
@@ -50,7 +55,7 @@ struct reader_stream {
 	pthread_mutex_t lock;
 	pthread_cond_t ready; /* a block was loaded */
 	pthread_cond_t room; /* a block was returned, or the end */
-	bool stop;
+	atomic_bool stop; /* is also read without the lock */
 	uint64_t planned; /* samples of the plan in blocks that were started */
 	uint64_t cached_to; /* those before are in the page cache */
 	uint64_t head, tail; /* numbers of blocks, see above */
@@ -99,11 +104,20 @@ static bool load_next(struct reader_stream *s)
 
 /* ---- threads ---- */
 
+static _Thread_local const struct reader_stream *of_thread;
+
+static bool is_stopping(void)
+{
+	return atomic_load(&of_thread->stop);
+}
+
 static void *read_ahead(void *arg)
 {
 	struct reader_stream *s = arg;
 	bool more = true;
 
+	of_thread = s;
+	source_set_interrupt(is_stopping);
 	(void)pthread_mutex_lock(&s->lock);
 	while (more && !s->stop) {
 		if (has_room(s))
@@ -121,6 +135,9 @@ static void start_threads(struct reader_stream *s)
 	size_t n = s->plan.n_threads;
 
 	s->started = true;
+	/* They wait more than they work. */
+	if (n && n < REMOTE_THREADS && s->plan.readers[0]->source.ops)
+		n = REMOTE_THREADS;
 	if (n > READER_THREADS_MAX)
 		n = READER_THREADS_MAX;
 	while (s->n_threads < n && thread_start(&s->threads[s->n_threads], NULL,
@@ -149,6 +166,25 @@ static bool is_loaded(const struct slot *slot)
 	return slot->block || slot->error;
 }
 
+/* Waits for a block for a while; -EINTR when the caller should not wait any more. */
+static int wait_ready(struct reader_stream *s)
+{
+	struct timespec until;
+	bool is_interrupted;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += SOURCE_ASK_MS * 1000000L;
+	until.tv_sec += until.tv_nsec / 1000000000L;
+	until.tv_nsec %= 1000000000L;
+	if (pthread_cond_clockwait(&s->ready, &s->lock, CLOCK_MONOTONIC,
+				   &until) != ETIMEDOUT)
+		return 0;
+	(void)pthread_mutex_unlock(&s->lock);
+	is_interrupted = source_is_interrupted();
+	(void)pthread_mutex_lock(&s->lock);
+	return is_interrupted ? -EINTR : 0;
+}
+
 /* The block at the head; NULL with 0 at the end of the plan. */
 static int take_block(struct reader_stream *s, struct reader_block **ret)
 {
@@ -162,8 +198,12 @@ static int take_block(struct reader_stream *s, struct reader_block **ret)
 		(void)pthread_mutex_unlock(&s->lock);
 		return 0;
 	}
-	while (!is_loaded(slot))
-		(void)pthread_cond_wait(&s->ready, &s->lock);
+	while (error == 0 && !is_loaded(slot))
+		error = wait_ready(s);
+	if (error < 0) {
+		(void)pthread_mutex_unlock(&s->lock);
+		return error;
+	}
 	*ret = slot->block;
 	error = slot->error;
 	s->bytes -= slot->bytes;
@@ -190,7 +230,7 @@ static int check_end(const struct reader_stream *s, struct roar_error *err)
 	for (size_t i = 0; r == 0 && i < s->plan.n_readers; i++) {
 		const struct source *source = &s->plan.readers[i]->source;
 
-		if (source->fd >= 0)
+		if (source_is_open(source))
 			r = source_check(source, err);
 	}
 	return r;
@@ -212,7 +252,9 @@ static int step(struct reader_stream *s, struct roar_error *err)
 	s->i = 0;
 	error = take_block(s, &s->current);
 	if (error < 0)
-		return error_set(err, error, "out of memory");
+		return error_set(err, error, "%s",
+				 error == -EINTR ? "interrupted" :
+						   "out of memory");
 	return s->current ? 1 : check_end(s, err);
 }
 
