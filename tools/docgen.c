@@ -18,6 +18,7 @@
 #include "commands.h"
 
 extern const struct program coordinator_program;
+extern const struct program proxy_program;
 extern const struct program roard_program;
 
 enum { STORY_MAX = 1024 * 1024 };
@@ -113,6 +114,7 @@ static bool select_program(const char *name)
 {
 	static const struct program *const programs[] = { &roar_program,
 							  &coordinator_program,
+							  &proxy_program,
 							  &roard_program };
 
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
