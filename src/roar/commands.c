@@ -9,7 +9,6 @@ static const struct absent_command absent[] = {
 	{ "auth", STAYS_LOCAL },
 	{ "diff", "compare the output of 'roar show --json' for both" },
 	{ "export-registration-package", STAYS_LOCAL },
-	{ "get", STAYS_LOCAL },
 	{ "k8s", "use 'roar run' inside of the container" },
 	{ "label", "use tags: 'roar run --add-tag KIND=VALUE'" },
 	{ "lineage", "use 'roar inputs --all REF' or 'roar dag --json'" },
@@ -17,8 +16,6 @@ static const struct absent_command absent[] = {
 	{ "logout", STAYS_LOCAL },
 	{ "osmo", "use 'roar run' inside of the container" },
 	{ "projects", STAYS_LOCAL },
-	{ "proxy", "only files are recorded, not objects of S3" },
-	{ "put", STAYS_LOCAL },
 	{ "register", STAYS_LOCAL },
 	{ "reproduce", "'roar show REF' has commit, commands and inputs; "
 		       "'roar run @N' repeats a step of this project" },
@@ -39,12 +36,15 @@ const struct program roar_program = {
 		 "run python train.py",
 	.commands =
 		(const struct command *const[]){
-			&cmd_init,    &cmd_run,	  &cmd_build,  &cmd_status,
-			&cmd_session, &cmd_reset, &cmd_pop,    &cmd_log,
-			&cmd_show,    &cmd_dag,	  &cmd_inputs, &cmd_hash,
-			&cmd_verify,  &cmd_arena, &cmd_shards, &cmd_coordinator,
-			&cmd_config,  &cmd_env,	  &cmd_filter, &cmd_tracer,
-			&cmd_db,      NULL,
+			&cmd_init,   &cmd_run,	   &cmd_build,
+			&cmd_status, &cmd_session, &cmd_reset,
+			&cmd_pop,    &cmd_log,	   &cmd_show,
+			&cmd_dag,    &cmd_inputs,  &cmd_hash,
+			&cmd_verify, &cmd_put,	   &cmd_get,
+			&cmd_arena,  &cmd_shards,  &cmd_coordinator,
+			&cmd_config, &cmd_env,	   &cmd_filter,
+			&cmd_tracer, &cmd_proxy,   &cmd_db,
+			NULL,
 		},
 	.absent = absent,
 };

@@ -588,7 +588,9 @@ def test_who_reads_brings_an_old_database_up_to_date(project, words):
         for name in ("bytes_read", "bytes_written"):
             base.execute(f"ALTER TABLE job_files DROP COLUMN {name}")
         base.execute("ALTER TABLE jobs DROP COLUMN n_sums_lost")
+        base.execute("ALTER TABLE jobs DROP COLUMN environment")
         base.execute("DROP TABLE shards")
+        base.execute("DROP TABLE objects")
         base.execute("CREATE TABLE digest_cache (dev)")
         base.execute("CREATE TABLE counters (name)")
         base.execute("PRAGMA user_version = 1")

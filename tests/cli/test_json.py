@@ -13,7 +13,7 @@ SESSION = {"uid", "created_at", "closed_at", "jobs", "run_steps",
            "build_steps"}
 FILE = {"path", "role", "digests", "size_bytes", "type", "intermediate",
         "filter", "read_order", "write_order", "reader_pid", "writer_pid",
-        "read_bytes", "written_bytes", "renamed_from", "implied_by"}
+        "read_bytes", "written_bytes", "renamed_from", "implied_by", "object"}
 
 
 @pytest.fixture
@@ -49,7 +49,8 @@ def test_status(recorded):
         assert set(a) == {"path", "digests", "size_bytes", "state", "stale",
                           "made_by"}
     assert set(status["totals"]) == {"artifacts", "size_bytes", "present",
-                                     "changed", "missing", "unverified"}
+                                     "changed", "missing", "unverified",
+                                     "remote"}
 
 
 def test_show_session(recorded):
@@ -97,7 +98,8 @@ def test_show_artifact(recorded):
     assert set(shown["paths"][0]) == {"path", "state"}
     for use in shown["made_by"] + shown["used_by"]:
         assert set(use) == {"job_uid", "step_ref", "command", "started_at",
-                            "path", "role", "read_bytes", "written_bytes"}
+                            "path", "role", "read_bytes", "written_bytes",
+                            "object"}
 
 
 def test_dag(recorded):
@@ -123,7 +125,7 @@ def test_inputs(recorded):
     assert set(found) == {"job", "scope", "inputs"}
     assert set(found["job"]) == {"job_uid", "step_ref"}
     assert set(found["inputs"][0]) == {"path", "digests", "size_bytes",
-                                       "depth", "sourced", "moved",
+                                       "depth", "sourced", "moved", "object",
                                        "made_by", "used_by"}
 
 

@@ -79,6 +79,14 @@ WRONG = [
     ["config", "get"],
     ["config", "get", "a", "b"],
     ["config", "get", "no.such.key"],
+    ["put"],
+    ["put", "a", "s3://b/c"],
+    ["put", "a", "b", "-m", "m"],
+    ["get"],
+    ["get", "a"],
+    ["get", "s3://a/b", "c", "d"],
+    ["get", "s3://a/b", "--hash", "x"],
+    ["get", "s3://a/", "--hash", "0123456789"],
     ["config", "set", "output.quiet"],
     ["config", "set", "output.quiet", "a", "b"],
     ["config", "set", "output.quiet", "perhaps"],
@@ -160,8 +168,8 @@ def test_what_was_meant_is_suggested(project):
     assert "'list'" in project("config", "lsit", code=2).err
 
 
-@pytest.mark.parametrize("command", ["reproduce", "label", "register", "put",
-                                     "get", "auth", "diff", "telemetry"])
+@pytest.mark.parametrize("command", ["reproduce", "label", "register",
+                                     "auth", "diff", "telemetry"])
 def test_commands_of_roar_cli_that_are_absent_are_named(empty, command):
     for words in ([command], [command, "x", "--y"], ["help", command]):
         done = empty(*words, code=2)

@@ -8,6 +8,7 @@
 #include "query/ancestry.h"
 #include "query/producer.h"
 #include "show/select.h"
+#include "show/show_object.h"
 #include "ui/view.h"
 
 enum which { WHICH_ALL, WHICH_SOURCED, WHICH_UNSOURCED };
@@ -25,6 +26,7 @@ struct answer {
 	const struct store_job *job; /* whose inputs; NULL: nobody made it */
 	struct ancestor *found;
 	size_t n_found;
+	struct show_objects objects;
 };
 
 /* ---- the request ---- */
@@ -109,10 +111,13 @@ static void add_title(struct answer *a)
 	str_release(&title);
 }
 
-static void add_row(struct answer *a, const struct ancestor *x)
+static int add_row(struct answer *a, const struct ancestor *x,
+		   struct roar_error *err)
 {
+	const struct store_object *object;
 	struct view *v = a->view;
 	struct str cell = STR_INIT;
+	int r = show_object_find(v, &a->objects, x->row, &object, err);
 
 	str_adds(&v->out, "  ");
 	view_hash(&cell, &x->row->digests);
@@ -121,6 +126,7 @@ static void add_row(struct answer *a, const struct ancestor *x)
 	format_size(&cell, x->row->stamp.size);
 	view_cell_str(v, COLOR_NONE, &cell, 12);
 	view_path(v, &v->out, x->row->path);
+	show_object_text(v, object);
 	if (a->request->deep) {
 		str_adds(&v->out, x->moved ? "  moved by " : "  used by ");
 		view_step_full(v, &v->out, x->user);
@@ -137,38 +143,45 @@ static void add_row(struct answer *a, const struct ancestor *x)
 	}
 	str_addc(&v->out, '\n');
 	str_release(&cell);
+	return r;
 }
 
-static void add_text(struct answer *a)
+static int add_text(struct answer *a, struct roar_error *err)
 {
 	const char *word = a->request->target.word;
 	struct view *v = a->view;
+	int r = 0;
 
 	if (!a->job) {
 		str_adds(&v->out, "No recorded job wrote ");
 		quote_printable(&v->out, word, strlen(word));
 		str_adds(&v->out, ": it came from outside.\n");
-		return;
+		return 0;
 	}
 	add_title(a);
-	for (size_t i = 0; i < a->n_found; i++)
-		add_row(a, &a->found[i]);
+	for (size_t i = 0; r >= 0 && i < a->n_found; i++)
+		r = add_row(a, &a->found[i], err);
+	return r;
 }
 
 /* ---- JSON ---- */
 
-static void add_json(struct answer *a)
+static int add_json(struct answer *a, struct roar_error *err)
 {
 	struct json j = json_writer(&a->view->out, true);
+	const struct store_object *object;
+	int r = 0;
 
 	json_put_object(&j);
 	view_json_job_ref(a->view, &j, "job", a->job);
 	view_json_text(&j, "scope", a->request->deep ? "all" : "direct");
 	json_put_key(&j, "inputs");
 	json_put_array(&j);
-	for (size_t i = 0; i < a->n_found; i++) {
+	for (size_t i = 0; r >= 0 && i < a->n_found; i++) {
 		const struct ancestor *x = &a->found[i];
 
+		r = show_object_find(a->view, &a->objects, x->row, &object,
+				     err);
 		json_put_object(&j);
 		view_json_text(&j, "path", x->row->path);
 		view_json_digests(&j, "digests", &x->row->digests);
@@ -176,6 +189,7 @@ static void add_json(struct answer *a)
 		view_json_int(&j, "depth", (int64_t)x->depth);
 		view_json_bool(&j, "sourced", x->maker != NULL);
 		view_json_bool(&j, "moved", x->moved);
+		show_object_json(&j, "object", object);
 		view_json_job_ref(a->view, &j, "made_by", x->maker);
 		view_json_job_ref(a->view, &j, "used_by", x->user);
 		json_end(&j);
@@ -183,6 +197,7 @@ static void add_json(struct answer *a)
 	json_end(&j);
 	json_end(&j);
 	str_addc(&a->view->out, '\n');
+	return r;
 }
 
 /* ---- the command ---- */
@@ -210,11 +225,8 @@ static int run(const struct args *args)
 		r = read_answer(&a, &t, &err);
 	if (r < 0)
 		return view_fail(r, &err);
-	if (q.json)
-		add_json(&a);
-	else
-		add_text(&a);
-	return view_print(&v);
+	r = q.json ? add_json(&a, &err) : add_text(&a, &err);
+	return r < 0 ? view_fail(r, &err) : view_print(&v);
 }
 
 static const struct option_spec options[] = {

@@ -28,11 +28,13 @@
 #include "run/close_watch.h"
 #include "run/created_names.h"
 #include "run/front.h"
+#include "run/objects.h"
 #include "run/options.h"
 #include "run/program.h"
 #include "run/report_file.h"
 #include "run/rerun.h"
 #include "run/run.h"
+#include "run/run_proxy.h"
 #include "run/verdict.h"
 #include "trace/hybrid/hybrid.h"
 
@@ -47,6 +49,7 @@ struct story {
 	char **envp;
 	const char *file;
 	int code;
+	struct run_proxy proxy;
 };
 
 /* When the program began: what it costs counts from here. */
@@ -314,6 +317,7 @@ static void finish(struct story *s, struct git_state *look)
 	int r;
 
 	note_end(s);
+	run_proxy_end(&s->proxy, run);
 	(void)git_state_finish(look, GIT_WAIT_MS, &run->git);
 	r = run_classify(run);
 	if (r == 0)
@@ -329,6 +333,7 @@ static void finish(struct story *s, struct git_state *look)
 		return;
 	}
 	remove_journal(run);
+	objects_remove(run->project->dirfd, run_birth_uid(run));
 	if (!reported)
 		report_print(run);
 	s->code = verdict_code(run, s->code, true);
@@ -386,7 +391,9 @@ static int tell_story(struct front *front, void *ctx)
 		created_names_end(run->created_names);
 	if (r < 0 || run->result.exec_errno) {
 		(void)git_state_finish(look, 0, &run->git);
+		run_proxy_end(&s->proxy, run);
 		remove_journal(run);
+		objects_remove(run->project->dirfd, run_birth_uid(run));
 		r = r < 0 ? cli_fail("the command was not run: %s", err.text) :
 			    program_failed(s->file, run->result.exec_errno);
 		report_file_setup(r, cli_last_message());
@@ -410,9 +417,10 @@ static int run_in_project(const struct args *args, struct project *project,
 	struct run_options options = { 0 };
 	/* Too large for a stack that a signal may hit; one run per process. */
 	static struct story story;
-	const struct front_body body = { tell_story, rescue, &story };
+	struct front_body body = { tell_story, rescue, &story, -1 };
 	struct run *run = &story.run;
 	char **argv = command->argv;
+	char **envp;
 	int r = run_options_parse(args, &project->config, &options);
 
 	if (r)
@@ -425,8 +433,8 @@ static int run_in_project(const struct args *args, struct project *project,
 	if (!options.quiet)
 		run_tags_warn(&options.tags);
 	story.argv = argv;
-	story.envp = run_environment(pool, &project->config);
-	options.envp = story.envp;
+	envp = run_environment(pool, &project->config);
+	options.envp = envp;
 	r = run_tags_inherit(pool, &options.tags, &command->tags);
 	if (r == 0)
 		r = run_init(run, project, &options);
@@ -434,15 +442,19 @@ static int run_in_project(const struct args *args, struct project *project,
 	if (r == 0)
 		r = run_meta_fill(run, argv);
 	if (r < 0)
-		return run_plain(argv, story.envp, strerror(-r));
-	r = program_find(argv[0], run_environment_get(story.envp, "PATH"),
-			 &file);
+		return run_plain(argv, envp, strerror(-r));
+	r = program_find(argv[0], run_environment_get(envp, "PATH"), &file);
 	if (r)
 		return r;
 	story.file = file.data;
+	story.envp = run_proxy_start(&story.proxy, run, envp);
+	body.keep_fd = story.proxy.process.end_fd;
 	r = front_run(&body, options.quiet);
-	if (r < 0)
-		return run_plain(argv, story.envp, strerror(-r));
+	if (r < 0) {
+		run_proxy_end(&story.proxy, run);
+		objects_remove(project->dirfd, run->meta.uid);
+		return run_plain(argv, envp, strerror(-r));
+	}
 	*ret_told = true;
 	return r;
 }

@@ -170,6 +170,7 @@ static void add_artifact(struct view *v, const struct tracked *t)
 		[PRESENCE_CHANGED] = { "Changed", COLOR_YELLOW },
 		[PRESENCE_MISSING] = { "Missing", COLOR_RED },
 		[PRESENCE_UNVERIFIED] = { "Changed?", COLOR_YELLOW },
+		[PRESENCE_REMOTE] = { "Remote", COLOR_NONE },
 	};
 	struct str cell = STR_INIT;
 
@@ -201,6 +202,8 @@ static void add_totals(struct status *s)
 	if (s->n_with[PRESENCE_UNVERIFIED])
 		str_addf(out, ", %zu not verified",
 			 s->n_with[PRESENCE_UNVERIFIED]);
+	if (s->n_with[PRESENCE_REMOTE])
+		str_addf(out, ", %zu remote", s->n_with[PRESENCE_REMOTE]);
 	str_adds(out, ")\n");
 	if (s->pipeline.n_stale)
 		str_adds(out, "* written by a stale step\n");

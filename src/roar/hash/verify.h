@@ -31,6 +31,7 @@ enum verify_state {
 	VERIFY_MISSING,
 	VERIFY_UNREADABLE, /* `error` is the cause */
 	VERIFY_UNPROVED, /* nothing to compare with: `why` */
+	VERIFY_REMOTE, /* an object of a store, which is not asked for */
 	VERIFY_STATE_END,
 };
 

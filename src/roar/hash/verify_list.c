@@ -75,7 +75,9 @@ static int look_at_newest(struct view *v, const struct target *t,
 		if (!(rows[i].role & (LINEAGE_INPUT | LINEAGE_OUTPUT)))
 			continue;
 		item->is_link = rows[i].ftype == EVENT_FTYPE_SYMLINK;
-		if (rows[i].artifact_id != t->artifact.id)
+		if (rows[i].ftype == EVENT_FTYPE_OBJECT)
+			item->state = VERIFY_REMOTE;
+		else if (rows[i].artifact_id != t->artifact.id)
 			cannot_prove(item, "the record has no digest of its "
 					   "newest content");
 		break;
@@ -151,7 +153,8 @@ static bool is_wanted(const struct seen *seen, enum verify_which which)
 {
 	uint8_t type = seen->newest->ftype;
 
-	if (type != EVENT_FTYPE_REGULAR && type != EVENT_FTYPE_SYMLINK)
+	if (type != EVENT_FTYPE_REGULAR && type != EVENT_FTYPE_SYMLINK &&
+	    type != EVENT_FTYPE_OBJECT)
 		return false;
 	return which == VERIFY_ALL ||
 	       (which == VERIFY_OUTPUTS) == seen->written;
@@ -168,13 +171,16 @@ static int add_row(struct verify_list *list, const struct view *v,
 	item->is_link = row->ftype == EVENT_FTYPE_SYMLINK;
 	item->may_be_gone = row->seen & LINEAGE_REMOVED ||
 			    pipeline_moved_away(p, row);
-	if (!(row->digests.have & DIGEST_SET_BLAKE3)) {
+	if (row->ftype == EVENT_FTYPE_OBJECT)
+		item->state = VERIFY_REMOTE;
+	else if (!(row->digests.have & DIGEST_SET_BLAKE3)) {
 		if (item->may_be_gone && access(row->path, F_OK) < 0)
 			item->state = VERIFY_MISSING;
 		else
 			cannot_prove(item, "the record has no digest of it");
-		return 0;
 	}
+	if (!(row->digests.have & DIGEST_SET_BLAKE3))
+		return 0;
 	expect(item, row->digests.blake3);
 	expect_size(item, row->stamp.size);
 	return 0;

@@ -71,6 +71,11 @@ void verify_say_line(struct str *out, const struct verify_item *item,
 	case VERIFY_UNREADABLE:
 		str_adds(&verdict, "FAILED open or read");
 		break;
+	case VERIFY_REMOTE:
+		if (options->quiet)
+			return;
+		str_adds(&verdict, "not a local file");
+		break;
 	default:
 		str_adds(&verdict, "NOT PROVED");
 		break;
@@ -118,6 +123,7 @@ void verify_say_json(struct json *j, const struct verify_item *item)
 		[VERIFY_MISSING] = "missing",
 		[VERIFY_UNREADABLE] = "unreadable",
 		[VERIFY_UNPROVED] = "unproved",
+		[VERIFY_REMOTE] = "remote",
 	};
 	char hex[2 * BLAKE3_LEN + 1];
 
@@ -139,11 +145,11 @@ void verify_say_json(struct json *j, const struct verify_item *item)
 
 /* ---- the end ---- */
 
-static void say_count(const char *what, uint64_t n)
+static void say_count(const char *what, uint64_t n, const char *noun)
 {
 	CLEANUP(str_release) struct str count = STR_INIT;
 
-	format_count(&count, n, "file");
+	format_count(&count, n, noun);
 	(void)cli_fail("%s: %s", what, str_cstr(&count));
 }
 
@@ -165,7 +171,10 @@ int verify_say_end(const struct verify_list *list)
 			(void)cli_fail("'%s': %s", item->path, item->why);
 	}
 	n_bad = n_with[VERIFY_CHANGED] + n_with[VERIFY_MISSING];
+	if (n_with[VERIFY_REMOTE])
+		say_count("not checked, because they are objects of a store",
+			  n_with[VERIFY_REMOTE], "object");
 	if (n_bad)
-		say_count("not as expected", n_bad);
+		say_count("not as expected", n_bad, "file");
 	return n_bad || n_with[VERIFY_UNREADABLE] || n_with[VERIFY_UNPROVED];
 }

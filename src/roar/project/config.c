@@ -102,12 +102,15 @@ static int apply_hash_run(struct config *c, const struct toml_value *v,
 	return 0;
 }
 
-static int apply_tracer(struct config *c, const struct toml_value *v,
-			size_t arg)
+static int apply_text(struct config *c, const struct toml_value *v,
+		      size_t offset)
 {
-	(void)arg;
-	c->tracer = strdup(v->string);
-	return c->tracer ? 0 : -ENOMEM;
+	char *copy = strdup(v->string);
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy((char *)c + offset, &copy, sizeof(copy));
+	return 0;
 }
 
 /* BLAKE3 is the identity of content and cannot be another; the key exists so
@@ -157,7 +160,7 @@ const struct config_key config_keys[] = {
 	  offsetof(struct config, hash_cache) },
 	{ "tracer.default", CONFIG_WORD, "\"auto\"",
 	  "auto|ebpf|hybrid|preload|ptrace", "how processes are observed",
-	  apply_tracer, 0 },
+	  apply_text, offsetof(struct config, tracer) },
 	{ "tracer.fallback_enabled", CONFIG_BOOL, "true", NULL,
 	  "if the tracer is refused, use another one, or none", apply_flag,
 	  offsetof(struct config, tracer_fallback) },
@@ -168,6 +171,20 @@ const struct config_key config_keys[] = {
 	{ "git.snapshot", CONFIG_BOOL, "true", NULL,
 	  "keep uncommitted code of a run as objects under refs/roar/",
 	  apply_flag, offsetof(struct config, git_snapshot) },
+	{ "proxy.enabled", CONFIG_BOOL, "false", NULL,
+	  "record S3 objects of every run, by a proxy that the environment of "
+	  "the command names",
+	  apply_flag, offsetof(struct config, proxy_enabled) },
+	{ "proxy.upstream", CONFIG_WORD, "\"auto\"", NULL,
+	  "URL of the S3 server; auto: the endpoint in the environment, else "
+	  "AWS",
+	  apply_text, offsetof(struct config, proxy_upstream) },
+	{ "proxy.region", CONFIG_WORD, "\"auto\"", NULL,
+	  "region of requests that name none; auto: as AWS is configured",
+	  apply_text, offsetof(struct config, proxy_region) },
+	{ "proxy.hash", CONFIG_BOOL, "true", NULL,
+	  "identify objects by their BLAKE3 while they pass the proxy",
+	  apply_flag, offsetof(struct config, proxy_hash) },
 	{ "redact.names", CONFIG_STRINGS, "[]", NULL,
 	  "more names of options and variables with secret values (* "
 	  "for all)",
@@ -384,5 +401,7 @@ void config_release(struct config *c)
 	free_strings(c->env, c->n_env);
 	free_strings(c->mistakes, c->n_mistakes);
 	free(c->tracer);
+	free(c->proxy_upstream);
+	free(c->proxy_region);
 	*c = (struct config){ 0 };
 }

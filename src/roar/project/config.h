@@ -37,6 +37,10 @@ struct config {
 	bool tracer_fallback; /* tracer.fallback_enabled */
 	bool require_complete; /* run.require_complete */
 	bool git_snapshot; /* git.snapshot */
+	bool proxy_enabled; /* proxy.enabled */
+	bool proxy_hash; /* proxy.hash */
+	char *proxy_upstream; /* proxy.upstream; "auto" */
+	char *proxy_region; /* proxy.region; "auto" */
 	char **redact_names; /* redact.names: more environment-like names */
 	size_t n_redact_names;
 	bool hints; /* hints.enabled: suggest next steps */

@@ -23,6 +23,8 @@ static const char *refuse_place(const struct view *v,
 {
 	if (row->filter)
 		return "it is filtered";
+	if (row->ftype == EVENT_FTYPE_OBJECT)
+		return "it is an object of a store";
 	if (row->ftype != EVENT_FTYPE_REGULAR && !is_link(row))
 		return "it is not a regular file";
 	if (!path_is_under(row->path, v->project.root) ||

@@ -11,6 +11,7 @@
 #include "event/journal.h"
 #include "event/note.h"
 #include "project/project.h"
+#include "run/objects.h"
 #include "run/run.h"
 #include "store/store.h"
 #include "trace/hybrid/hybrid.h"
@@ -137,6 +138,7 @@ static int recover_one(struct project *project, struct store *store, int dirfd,
 		if (*uid) {
 			hybrid_forget(uid);
 			note_remove_all(project->dirfd, uid);
+			objects_remove(project->dirfd, uid);
 		}
 		return r == 0;
 	}

@@ -21,6 +21,7 @@
 #include "run/bytecode.h"
 #include "run/contents.h"
 #include "run/directory_moves.h"
+#include "run/objects.h"
 #include "run/run.h"
 #include "run/unchanged_outputs.h"
 #include "run/verdict.h"
@@ -407,6 +408,8 @@ int run_classify(struct run *run)
 	hash_missing(run);
 	verdict_judge(run);
 	unchanged_outputs_drop(run);
+	if (objects_read(run) < 0)
+		return -ENOMEM;
 	/* The tasks of many files leave holes that the record could not use. */
 	if (run->n_files > MANY)
 		(void)malloc_trim(0);

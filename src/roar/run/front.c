@@ -255,12 +255,18 @@ void front_drop_standard(void)
 
 static int be_front(int fd)
 {
+	enum { KEPT_FD = STDERR_FILENO + 2 };
+	int keep = front_self.body->keep_fd;
 	int code;
 
 	front_drop_standard();
+	if (keep >= 0) /* out of the way */
+		keep = fcntl(keep, F_DUPFD_CLOEXEC, KEPT_FD + 1);
 	(void)dup3(fd, STDERR_FILENO + 1, O_CLOEXEC);
 	fd = STDERR_FILENO + 1;
-	(void)close_range((unsigned)fd + 1, ~0U, 0);
+	if (keep >= 0)
+		(void)dup3(keep, KEPT_FD, O_CLOEXEC);
+	(void)close_range(keep >= 0 ? KEPT_FD + 1 : KEPT_FD, ~0U, 0);
 	code = wait_for_code(fd);
 	(void)close(fd);
 	die_likewise();

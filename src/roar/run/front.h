@@ -63,6 +63,7 @@ struct front_body {
 	 * pid.  Saves the tracer's remaining data. */
 	void (*rescue)(void *ctx, pid_t command);
 	void *ctx;
+	int keep_fd; /* the front keeps this open while it is there; -1: none */
 };
 
 /* Runs the body in a new process and returns its exit code in this one.  -errno when

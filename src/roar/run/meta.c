@@ -94,6 +94,7 @@ int run_meta_fill(struct run *run, char *const argv[])
 	m->tracer = run->options.tracer->name;
 	m->host = pool_strdup(&run->pool, host);
 	m->user = user_name(&run->pool);
+	m->environment = "";
 	m->started_ns = clock_now_ns();
 	return m->name && m->host && m->user ? 0 : -ENOMEM;
 }
@@ -151,6 +152,7 @@ void run_meta_encode(const struct run_meta *meta, struct str *out)
 	add(out, "tracer", meta->tracer);
 	add(out, "host", meta->host);
 	add(out, "user", meta->user);
+	add(out, "environment", meta->environment);
 	add(out, "started_ns", number);
 	(void)snprintf(number, sizeof(number), "%" PRId64, meta->rerun_of);
 	add(out, "rerun_of", number);
@@ -205,6 +207,7 @@ static int take(struct pool *pool, struct run_meta *m, struct builder *b,
 		{ "tracer", &m->tracer },
 		{ "host", &m->host },
 		{ "user", &m->user },
+		{ "environment", &m->environment },
 		{ "git_root", &m->git_root },
 		{ "git_commit", &m->git_commit },
 		{ "git_branch", &m->git_branch },
@@ -240,7 +243,8 @@ int run_meta_decode(struct pool *pool, const void *data, size_t len,
 			      .cwd = "/",
 			      .tracer = "",
 			      .host = "",
-			      .user = "" };
+			      .user = "",
+			      .environment = "" };
 	struct builder b = { 0 };
 	const char *p = data;
 	const char *end = p + len;

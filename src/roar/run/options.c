@@ -49,6 +49,14 @@ const struct option_spec run_option_table[] = {
 		  "(default)" },
 	{ .name = "no-tracer-fallback",
 	  .help = "do not run the command if the tracer is refused" },
+	{ .name = "proxy",
+	  .help = "record S3 objects: set an endpoint in the environment of the "
+		  "command that is a proxy (proxy.enabled)" },
+	{ .name = "no-proxy", .help = "record no S3 objects" },
+	{ .name = "proxy-upstream",
+	  .arg = "URL",
+	  .help = "the S3 server that the proxy forwards to; implies --proxy "
+		  "(default: the endpoint in the environment, else AWS)" },
 	{ .name = "capture-trackio",
 	  .flags = OPTION_REFUSED,
 	  .help = "experiment trackers are not captured; the files they write "
@@ -102,6 +110,12 @@ int run_options_parse(const struct args *args, const struct config *config,
 		    0)
 			ret->fallback = false;
 	}
+	ret->proxy_upstream = args_get(args, "proxy-upstream");
+	ret->proxy = config->proxy_enabled;
+	if (args_has(args, "proxy") || ret->proxy_upstream)
+		ret->proxy = true;
+	if (args_has(args, "no-proxy"))
+		ret->proxy = false;
 	if (!tracer)
 		tracer = config->tracer;
 	ret->tracer_named = strcmp(tracer, "auto") != 0;

@@ -15,6 +15,7 @@
 #include "lineage/step.h"
 #include "run/argv_json.h"
 #include "run/contents.h"
+#include "run/objects.h"
 #include "run/run.h"
 #include "run/shards.h"
 #include "run/verdict.h"
@@ -76,6 +77,7 @@ static int fill_identity(struct run *run, struct store_job *job)
 		if (!e->filter && (e->roles & LINEAGE_OUTPUT))
 			outputs[n++] = e->file->path;
 	}
+	n += objects_outputs(run, outputs + n);
 	step_command_id(m->kind, m->cwd, m->argv, job->command_id);
 	return step_output_id(m->kind, m->cwd, m->argv, outputs, n,
 			      job->output_id);
@@ -97,6 +99,7 @@ static int fill_job(struct run *run, struct store_job *job)
 	job->duration_ns = run->duration_ns;
 	job->status = run->interrupted ? STORE_INTERRUPTED : STORE_DONE;
 	job->exit_code = verdict_command_code(run);
+	job->environment = m->environment;
 	job->version = roar_program.version;
 	job->host = m->host;
 	job->user = m->user;
@@ -384,8 +387,8 @@ static int write_rows(struct run *run, struct store *store,
 {
 	static int (*const parts[])(struct run * run, struct store * store,
 				    struct roar_error * err) = {
-		add_processes, add_gaps,      add_left_out,
-		add_tags,      shards_record, add_files,
+		add_processes, add_gaps,  add_left_out,	  add_tags,
+		shards_record, add_files, objects_record,
 	};
 	int r = store_job_add(store, &run->job, err);
 

@@ -16,6 +16,7 @@
 #include "project/project.h"
 #include "run/contents.h"
 #include "run/hints.h"
+#include "run/report_objects.h"
 #include "run/run.h"
 #include "run/verdict.h"
 
@@ -95,6 +96,7 @@ static void add_line(struct str *out, const struct run *run,
 			str_addf(out, "; and %zu more", n - 1);
 		str_addc(out, ')');
 	}
+	report_objects_add_words(out, run);
 	add_git_lack(out, &run->git);
 	str_adds(out, ", ");
 	add_times(out, run);
@@ -158,8 +160,10 @@ static void add_files(struct str *out, const struct run *run, unsigned role,
 {
 	enum content_side side = role == LINEAGE_INPUT ? CONTENT_INPUT :
 							 CONTENT_OUTPUT;
+	size_t n_objects;
 	size_t shown = 0;
 	size_t n = 0;
+	size_t max;
 
 	for (size_t i = 0; i < run->n_files; i++) {
 		const struct run_file *e = &run->files[i];
@@ -172,6 +176,10 @@ static void add_files(struct str *out, const struct run *run, unsigned role,
 		shown++;
 		add_file(out, run, e, side, label, term);
 	}
+	max = run->options.verbose ? SIZE_MAX : ROWS_MAX - shown;
+	n_objects = report_objects_add(out, run, role, label, max, term);
+	n += n_objects;
+	shown += n_objects < max ? n_objects : max;
 	if (n > shown)
 		str_addf(out, "       ... and %zu more\n", n - shown);
 }
@@ -294,6 +302,7 @@ static void add_block(struct str *out, const struct run *run,
 		add_files(out, run, LINEAGE_TEMPORARY, "tmp", term);
 		add_files(out, run, LINEAGE_TOUCHED, "tch", term);
 	}
+	report_objects_add_proxy(out, run, term);
 	add_git(out, run, term);
 	if (run->options.verbose)
 		add_filtered(out, run);
@@ -359,8 +368,10 @@ void report_print(const struct run *run)
 		add_block(&out, run, &term);
 	else if (!run->options.quiet)
 		add_line(&out, run, &term);
-	if (!run->options.quiet)
+	if (!run->options.quiet) {
 		verdict_add_advice(&out, run);
+		report_objects_add_advice(&out, run);
+	}
 	if (wants_timing())
 		add_timing(&out, run);
 	if (str_error(&out) == 0)

@@ -189,8 +189,15 @@ static int read_command(struct pool *pool, const struct store_job *job,
 {
 	char **stored;
 	size_t n;
-	int r = argv_json_decode(pool, job->argv, &stored, &n);
+	int r;
 
+	/* It is our own, and records itself. */
+	if (!strcmp(job->tracer, "transfer"))
+		return error_set(err, -EINVAL,
+				 "step '%s' is a transfer, not a command to "
+				 "observe: type it again, %.300s",
+				 operands[0], job->command);
+	r = argv_json_decode(pool, job->argv, &stored, &n);
 	if (r < 0 || n == 0)
 		return error_set(err, -EBADMSG,
 				 "the command of step '%s' "

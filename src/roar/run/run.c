@@ -6,10 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "event/journal.h"
 #include "hash/digest/digest_cache.h"
 #include "hash/file/leaf_tree_store.h"
 #include "hash/jobs/hasher.h"
+#include "lineage/object_fold.h"
 #include "lineage/redact.h"
 #include "project/owner.h"
 #include "project/project.h"
@@ -73,7 +75,9 @@ int run_init(struct run *run, struct project *project,
 	};
 	int r;
 
-	*run = (struct run){ .project = project, .options = *options };
+	*run = (struct run){ .project = project,
+			     .options = *options,
+			     .n_requests = -1 };
 	set_filters(run);
 	run->scratch_event = calloc(1, EVENT_SIZE_MAX);
 	if (!run->scratch_event)
@@ -88,8 +92,15 @@ int run_init(struct run *run, struct project *project,
 	return r;
 }
 
+const char *run_birth_uid(const struct run *run)
+{
+	return run->journal_name[0] ? path_basename(run->journal_name) :
+				      run->meta.uid;
+}
+
 void run_release(struct run *run)
 {
+	object_fold_free(run->objects);
 	hasher_free(run->hasher);
 	digest_cache_close(run->cache);
 	journal_close(run->journal);

@@ -2,6 +2,7 @@
  *
  *	options.c            the user's options, the command's environment
  *	front.c              the process that the shell sees: signals, exit code
+ *	run_proxy.c          the S3 proxy, if one was asked for
  *	intake.c             takes the tracer's events: journal, fold, early hashing
  *	close_watch.c        notices when written files are closed
  *	core_dump.c          finds the core dump of a crashed process
@@ -11,8 +12,9 @@
  *	unchanged_outputs.c  files that were written with the same content
  *	verdict.c            how completely the run was observed
  *	shards.c             shards that its processes reported
+ *	objects.c            objects of an S3 store, by the log of the proxy
  *	record.c             writes the facts to the store, in one transaction
- *	report.c             prints the report on stderr
+ *	report.c             prints the report on stderr; report_objects.c a part of it
  *
  * cmd/run.c has the sequence of these steps; recover.c enters it at run_classify() with
  * the events of a journal.  A run lives in one process.  Everything happens on one
@@ -45,6 +47,7 @@ struct digest_cache;
 struct front;
 struct hasher;
 struct journal;
+struct object_fold;
 struct project;
 struct redact;
 
@@ -69,6 +72,8 @@ struct run_options {
 	int verbose; /* 1: files, 2: filtered files too */
 	digest_set want;
 	char *const *envp; /* of the command; NULL: ours */
+	bool proxy; /* put the S3 proxy between the command and its store */
+	const char *proxy_upstream; /* --proxy-upstream; NULL: not given */
 };
 
 /* What is known before the command starts.  The journal has it as its description, so
@@ -82,6 +87,7 @@ struct run_meta {
 	const char *tracer;
 	const char *host;
 	const char *user;
+	const char *environment; /* names of variables that roar set */
 	struct run_tags tags;
 	int64_t rerun_of;
 	int64_t started_ns;
@@ -174,6 +180,8 @@ struct run {
 				 * first event */
 	size_t n_files, cap_files;
 	int64_t n_inputs, n_outputs, n_filtered;
+	struct object_fold *objects; /* NULL: no proxy */
+	int64_t n_requests; /* that the proxy saw; -1: there is none */
 	struct store_job job; /* as recorded */
 	struct stability stability; /* for entries of the digest cache */
 	unsigned n_small_outputs; /* small outputs considered for the cache */
@@ -191,6 +199,10 @@ struct run {
 int run_init(struct run *run, struct project *project,
 	     const struct run_options *options);
 void run_release(struct run *run);
+
+/* The uid that the files of the run beside its journal are named by: that of its birth,
+ * whatever uid the record got. */
+const char *run_birth_uid(const struct run *run);
 
 /* meta.c: fills in run->meta for this command, with secrets redacted.  0 or a negative
  * errno.  run_meta_new_uid() replaces a uid that is taken. */

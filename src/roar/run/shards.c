@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/path.h"
 #include "base/str.h"
 #include "event/note.h"
 #include "lineage/redact.h"
@@ -53,11 +52,7 @@ static int add_note(void *ctx, struct note *note)
 int shards_record(struct run *run, struct store *store, struct roar_error *err)
 {
 	struct recording rec = { run, store, err };
-	/* The notes have the uid that the journal was named by. */
-	const char *uid = run->journal_name[0] ?
-				  path_basename(run->journal_name) :
-				  run->meta.uid;
 
-	return note_read_all(run->project->dirfd, uid, NOTE_SHARDS, add_note,
-			     &rec);
+	return note_read_all(run->project->dirfd, run_birth_uid(run),
+			     NOTE_SHARDS, add_note, &rec);
 }

@@ -10,6 +10,7 @@
 #include "lineage/fold.h"
 #include "query/presence.h"
 #include "show/show.h"
+#include "show/show_object.h"
 #include "show/show_tags.h"
 #include "ui/view.h"
 
@@ -33,6 +34,7 @@ struct block {
 	struct place *places;
 	size_t n_places;
 	struct show_tags tags;
+	struct show_objects objects;
 };
 
 static uint64_t row_limit(const struct block *b)
@@ -179,6 +181,7 @@ static void add_places(struct block *b)
 		[PRESENCE_CHANGED] = { "changed", COLOR_YELLOW },
 		[PRESENCE_MISSING] = { "missing", COLOR_RED },
 		[PRESENCE_UNVERIFIED] = { "unverified", COLOR_YELLOW },
+		[PRESENCE_REMOTE] = { "remote", COLOR_NONE },
 	};
 	struct view *v = b->view;
 	size_t shown = 0;
@@ -199,7 +202,8 @@ static void add_places(struct block *b)
 }
 
 static void add_use(struct view *v, const struct store_file *row,
-		    const struct store_job *job)
+		    const struct store_job *job,
+		    const struct store_object *object)
 {
 	struct str cell = STR_INIT;
 	size_t start = v->out.len;
@@ -220,6 +224,7 @@ static void add_use(struct view *v, const struct store_file *row,
 	view_path(v, &v->out, row->path);
 	if (row->role & LINEAGE_TEMPORARY)
 		str_adds(&v->out, " (temporary)");
+	show_object_text(v, object);
 	str_addc(&v->out, '\n');
 	str_release(&cell);
 }
@@ -296,8 +301,15 @@ static int add_uses(struct block *b, const char *title, unsigned roles,
 		return 0;
 	}
 	str_addf(&v->out, " (%zu)\n", list.n);
-	for (; shown < list.n && shown < row_limit(b); shown++)
-		add_use(v, list.rows[shown], list.jobs[shown]);
+	for (; shown < list.n && shown < row_limit(b); shown++) {
+		const struct store_object *object;
+
+		r = show_object_find(v, &b->objects, list.rows[shown], &object,
+				     err);
+		if (r < 0)
+			return r;
+		add_use(v, list.rows[shown], list.jobs[shown], object);
+	}
 	show_more(v, list.n, shown);
 	if (list.n_earlier)
 		str_addf(&v->out, "  and %llu earlier execution%s (--all)\n",
@@ -355,6 +367,7 @@ static int add_text(struct block *b, struct roar_error *err)
 static int json_uses(struct block *b, struct json *j, const char *key,
 		     unsigned roles, struct roar_error *err)
 {
+	const struct store_object *object;
 	const struct store_job *job;
 	int r = 0;
 
@@ -363,7 +376,11 @@ static int json_uses(struct block *b, struct json *j, const char *key,
 	for (size_t i = 0; r >= 0 && i < b->n_uses; i++) {
 		if (!(b->uses[i].role & roles))
 			continue;
-		r = query_job(&b->view->query, b->uses[i].job_id, &job, err);
+		r = show_object_find(b->view, &b->objects, &b->uses[i], &object,
+				     err);
+		if (r >= 0)
+			r = query_job(&b->view->query, b->uses[i].job_id, &job,
+				      err);
 		if (r < 0 || !job)
 			continue;
 		json_put_object(j);
@@ -375,6 +392,7 @@ static int json_uses(struct block *b, struct json *j, const char *key,
 		view_json_text(j, "role", view_role_word(b->uses[i].role));
 		view_json_count(j, "read_bytes", b->uses[i].bytes_read);
 		view_json_count(j, "written_bytes", b->uses[i].bytes_written);
+		show_object_json(j, "object", object);
 		json_end(j);
 	}
 	json_end(j);

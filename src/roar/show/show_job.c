@@ -188,6 +188,8 @@ static void add_observation(struct view *v, const struct store_job *job)
 	add_counted(&v->out, job->n_rings, "io_uring ring", ", ");
 	add_counted(&v->out, job->n_namespaces, "file",
 		    " in a foreign namespace\n");
+	if (job->environment[0])
+		add_text_line(v, "Environment:", job->environment);
 	view_label(v, "Filters:");
 	view_cut(&v->out, job->filters[0] ? job->filters : "none", 400);
 	str_addc(&v->out, '\n');
@@ -254,12 +256,14 @@ static void add_part(struct view *v, const struct store_file *f)
 	str_adds(&v->out, " read");
 }
 
-static int add_file(struct view *v, const struct store_file *f,
+static int add_file(struct job_block *b, const struct store_file *f,
 		    struct roar_error *err)
 {
+	const struct store_object *object;
+	struct view *v = b->view;
 	struct str cell = STR_INIT;
 	size_t start = v->out.len;
-	int r = 0;
+	int r = show_object_find(v, &b->objects, f, &object, err);
 
 	str_adds(&v->out, "  ");
 	add_order(v, f);
@@ -267,7 +271,7 @@ static int add_file(struct view *v, const struct store_file *f,
 	view_hash(&cell, &f->digests);
 	view_cell_str(v, COLOR_CYAN, &cell, VIEW_HASH_DIGITS + 2);
 	str_clear(&cell);
-	if (stamp_exists(&f->stamp) || f->artifact_id)
+	if (stamp_exists(&f->stamp) || f->artifact_id || f->stamp.size)
 		format_size(&cell, f->stamp.size);
 	else
 		str_addc(&cell, '-');
@@ -283,10 +287,12 @@ static int add_file(struct view *v, const struct store_file *f,
 	if (f->origin[0]) {
 		str_adds(&v->out, f->seen & LINEAGE_IMPLIED ?
 					  "  through its compiled " :
-					  "  renamed from ");
+				  strstr(f->origin, "://") ? "  fetched from " :
+							     "  renamed from ");
 		view_path(v, &v->out, f->origin);
 	}
-	if (f->role & LINEAGE_INPUT)
+	show_object_text(v, object);
+	if (r >= 0 && f->role & LINEAGE_INPUT)
 		r = add_source(v, f, err);
 	str_addc(&v->out, '\n');
 	str_release(&cell);
@@ -316,7 +322,7 @@ static int add_role(struct job_block *b, unsigned role, struct roar_error *err)
 	for (size_t i = 0; r >= 0 && i < b->n_files && shown < limit; i++) {
 		if (b->files[i].role != role)
 			continue;
-		r = add_file(b->view, &b->files[i], err);
+		r = add_file(b, &b->files[i], err);
 		shown++;
 	}
 	show_more(b->view, n, shown);

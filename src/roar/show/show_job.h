@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/macros.h"
 #include "lineage/fold.h"
+#include "show/show_object.h"
 #include "show/show_tags.h"
 
 struct show_options;
@@ -30,6 +31,7 @@ struct job_block {
 	struct store_filter_count *filters;
 	size_t n_filters;
 	struct show_tags tags;
+	struct show_objects objects;
 	int64_t n_executions; /* of the step, in its session */
 };
 

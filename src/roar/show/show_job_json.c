@@ -9,14 +9,16 @@
 #include "show/show_job.h"
 #include "ui/view.h"
 
-static int json_file(struct view *v, struct json *j, const struct store_file *f,
-		     struct roar_error *err)
+static int json_file(struct job_block *b, struct json *j,
+		     const struct store_file *f, struct roar_error *err)
 {
+	const struct store_object *object;
 	const struct store_job *maker = NULL;
+	struct view *v = b->view;
 	bool implied = f->seen & LINEAGE_IMPLIED;
-	int r = 0;
+	int r = show_object_find(v, &b->objects, f, &object, err);
 
-	if (f->role & LINEAGE_INPUT)
+	if (r >= 0 && f->role & LINEAGE_INPUT)
 		r = producer_find(&v->query, f, &maker, err);
 	json_put_object(j);
 	view_json_text(j, "path", f->path);
@@ -35,6 +37,7 @@ static int json_file(struct view *v, struct json *j, const struct store_file *f,
 	view_json_text(j, "renamed_from",
 		       f->origin[0] && !implied ? f->origin : NULL);
 	view_json_text(j, "implied_by", implied ? f->origin : NULL);
+	show_object_json(j, "object", object);
 	if (f->role & LINEAGE_INPUT)
 		view_json_job_ref(v, j, "made_by", maker);
 	json_end(j);
@@ -97,10 +100,10 @@ static void json_git(struct job_block *b, struct json *j)
 	json_end(j);
 }
 
-/* Names of filters, which stand in the record one after the other. */
-static void json_filters(struct json *j, const char *names)
+/* Names, which stand in the record one after the other. */
+static void json_names(struct json *j, const char *key, const char *names)
 {
-	json_put_key(j, "filters");
+	json_put_key(j, key);
 	json_put_array(j);
 	while (*names) {
 		size_t len = strcspn(names, " ");
@@ -122,7 +125,8 @@ static void json_observation(const struct store_job *job, struct json *j)
 		json_put_double(j, (double)job->attach_ns / 1e9);
 	else
 		json_put_null(j);
-	json_filters(j, job->filters);
+	json_names(j, "filters", job->filters);
+	json_names(j, "environment", job->environment);
 	view_json_int(j, "processes_seen", job->n_processes);
 	view_json_int(j, "processes_escaped", job->n_escaped);
 	view_json_int(j, "events_lost", job->n_lost);
@@ -235,7 +239,7 @@ int show_job_json(struct job_block *b, struct roar_error *err)
 		json_put_array(&j);
 		for (size_t k = 0; r >= 0 && k < b->n_files; k++)
 			if (b->files[k].role == job_block_roles[i])
-				r = json_file(b->view, &j, &b->files[k], err);
+				r = json_file(b, &j, &b->files[k], err);
 		json_end(&j);
 	}
 	json_shards(b, &j);

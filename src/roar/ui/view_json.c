@@ -178,5 +178,7 @@ const char *view_ftype_word(unsigned ftype)
 		[EVENT_FTYPE_DEVICE] = "device",
 	};
 
+	if (ftype == EVENT_FTYPE_OBJECT)
+		return "object";
 	return ftype < EVENT_FTYPE_END ? words[ftype] : "unknown";
 }

@@ -165,6 +165,7 @@ static void json_tells_maker_user_and_depth(void **state)
 		    "      \"depth\": 2,\n"
 		    "      \"sourced\": true,\n"
 		    "      \"moved\": false,\n"
+		    "      \"object\": null,\n"
 		    "      \"made_by\": {\n"
 		    "        \"job_uid\": \"aaaa0001\",\n"
 		    "        \"step_ref\": \"@1\"\n"

@@ -168,7 +168,8 @@ static void json_has_totals(void **state)
 		    "    \"present\": 3,\n"
 		    "    \"changed\": 0,\n"
 		    "    \"missing\": 0,\n"
-		    "    \"unverified\": 0\n"
+		    "    \"unverified\": 0,\n"
+		    "    \"remote\": 0\n"
 		    "  }\n"
 		    "}\n");
 }
