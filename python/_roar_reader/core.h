@@ -7,6 +7,7 @@
  *	sample		a sample as a Python object
  *	direct		the same for a large one, without a copy
  *	buffer		memory of a block as a Python buffer
+ *	objects		object storage: what lies there
  *
  * No file is opened or read with the GIL held. */
 #ifndef ROAR_PYTHON_READER_CORE_H
@@ -28,5 +29,9 @@ struct state {
 /* Sets the exception for a negative errno and its sentence; returns NULL. */
 PyObject *core_fail(const struct state *state, int r,
 		    const struct roar_error *err);
+
+/* Lets other threads run, until PyEval_RestoreThread().  Waits for object storage end with
+ * -EINTR when a signal handler raises something. */
+PyThreadState *core_release(void);
 
 #endif

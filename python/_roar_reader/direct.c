@@ -21,7 +21,7 @@ static int read_all(const struct state *state, const struct reader *reader,
 		    uint64_t number, void *const *to)
 {
 	struct roar_error err = { "" };
-	PyThreadState *others = PyEval_SaveThread();
+	PyThreadState *others = core_release();
 	int r = reader_read_parts(reader, number, to, &err);
 
 	PyEval_RestoreThread(others);

@@ -62,7 +62,7 @@ PyObject *fill(PyObject *module, PyObject *args)
 		PyBuffer_Release(&to);
 		return NULL;
 	}
-	others = PyEval_SaveThread();
+	others = core_release();
 	r = read_all(&wanted.plan, &to, &err);
 	PyEval_RestoreThread(others);
 	wanted_release(&wanted);

@@ -3,6 +3,8 @@
 
 #include "buffer.h"
 #include "fill.h"
+#include "objects.h"
+#include "reader/sample_source.h"
 #include "shard.h"
 #include "stream.h"
 
@@ -30,7 +32,27 @@ static PyObject *exception_of(const struct state *state, int r)
 PyObject *core_fail(const struct state *state, int r,
 		    const struct roar_error *err)
 {
+	if (r == -EINTR && PyErr_Occurred())
+		return NULL;
 	return module_fail(exception_of(state, r), r, err->text);
+}
+
+/* ---- waiting ---- */
+
+/* What the handler raised stays with this thread, for core_fail(). */
+static bool is_interrupted(void)
+{
+	PyGILState_STATE gil = PyGILState_Ensure();
+	bool raised = PyErr_CheckSignals() < 0;
+
+	PyGILState_Release(gil);
+	return raised;
+}
+
+PyThreadState *core_release(void)
+{
+	source_set_interrupt(is_interrupted);
+	return PyEval_SaveThread();
 }
 
 /* ---- the module ---- */
@@ -39,6 +61,7 @@ static PyMethodDef functions[] = {
 	{ "open", (PyCFunction)(void (*)(void))shard_open,
 	  METH_VARARGS | METH_KEYWORDS, shard_open_doc },
 	{ "fill", fill, METH_VARARGS, fill_doc },
+	{ "objects", objects_list, METH_VARARGS, objects_list_doc },
 	{ "stream", stream_begin, METH_VARARGS, stream_begin_doc },
 	{ 0 },
 };
@@ -68,6 +91,7 @@ static int module_exec(PyObject *module)
 {
 	struct state *s = PyModule_GetState(module);
 
+	objects_register();
 	s->key_name = PyUnicode_InternFromString("__key__");
 	if (!s->key_name || add_errors(module, s) < 0 ||
 	    module_add_type(module, "Buffer", &buffer_spec, &s->buffer_type) <

@@ -50,7 +50,7 @@ static PyObject *open_it(const struct state *state, const char *path,
 {
 	struct roar_error err = { "" };
 	struct reader *reader = NULL;
-	PyThreadState *others = PyEval_SaveThread();
+	PyThreadState *others = core_release();
 	int r = reader_open(path, options, &reader, &err);
 
 	PyEval_RestoreThread(others);
@@ -102,7 +102,7 @@ static PyObject *shard_open_whole(PyObject *self, PyObject *unused)
 {
 	struct roar_error err = { "" };
 	struct reader *reader = NULL;
-	PyThreadState *others = PyEval_SaveThread();
+	PyThreadState *others = core_release();
 	int r = reader_open_whole(reader_of(self), &reader, &err);
 
 	(void)unused;
@@ -134,7 +134,7 @@ static PyObject *shard_read(PyObject *self, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "Kp:read", &number, &views))
 		return NULL;
-	others = PyEval_SaveThread();
+	others = core_release();
 	r = reader_read(reader, number, &block, &sample, &err);
 	PyEval_RestoreThread(others);
 	if (r < 0)
@@ -156,7 +156,7 @@ static PyObject *shard_read_into(PyObject *self, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "Kw*:read_into", &number, &to))
 		return NULL;
-	others = PyEval_SaveThread();
+	others = core_release();
 	len = reader_read_into(reader, number, to.buf, (size_t)to.len, &err);
 	PyEval_RestoreThread(others);
 	PyBuffer_Release(&to);
@@ -191,6 +191,15 @@ static PyObject *get_whole(PyObject *self, void *unused)
 	return PyBool_FromLong(reader_is_whole(reader_of(self)));
 }
 
+static PyObject *get_stamp(PyObject *self, void *unused)
+{
+	struct stamp stamp = reader_stamp(reader_of(self));
+
+	(void)unused;
+	return Py_BuildValue("(KL)", (unsigned long long)stamp.size,
+			     (long long)stamp.mtime_ns);
+}
+
 static PyMethodDef methods[] = {
 	{ "read", shard_read, METH_VARARGS, "read(number, views): one sample." },
 	{ "read_into", shard_read_into, METH_VARARGS,
@@ -205,6 +214,7 @@ static PyGetSetDef attributes[] = {
 	{ "kind", get_kind, NULL, "files, tar, jsonl or raw", NULL },
 	{ "index_was_kept", get_index_was_kept, NULL,
 	  "was the index found rather than made?", NULL },
+	{ "stamp", get_stamp, NULL, "tells one content from another", NULL },
 	{ "whole", get_whole, NULL,
 	  "does it have all samples, not only those at the beginning?", NULL },
 	{ 0 },

@@ -27,8 +27,10 @@ static struct state *state_of(PyObject *self)
 static void stream_dealloc(PyObject *self)
 {
 	struct stream *s = (struct stream *)self;
+	PyThreadState *others = PyEval_SaveThread();
 
-	reader_stream_close(s->stream);
+	reader_stream_close(s->stream); /* whose threads may be reading */
+	PyEval_RestoreThread(others);
 	Py_XDECREF(s->shards);
 	object_free(self);
 }
@@ -95,7 +97,7 @@ static int next(struct stream *s, const struct reader_sample **ret,
 	if (reader_stream_is_ready(s->stream))
 		return reader_stream_next(s->stream, ret, err);
 	s->busy = true;
-	others = PyEval_SaveThread();
+	others = core_release();
 	r = reader_stream_next(s->stream, ret, err);
 	PyEval_RestoreThread(others);
 	s->busy = false;

@@ -10,16 +10,18 @@ from __future__ import annotations
 import array
 import bisect
 import collections
+import fnmatch
 import glob
 import itertools
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import _roar_reader
 
 from ._braces import braces
-from .readers import (AnyPath, Shard, ShardError, bytes_of, check_local,
+from .readers import (AnyPath, Shard, ShardError, bytes_of, is_remote,
                       numbers_of, open_shard)
 
 MAX_OPEN = 256      # shards, beside those that are just needed
@@ -28,13 +30,36 @@ MAX_SCANS = 8       # shards that are scanned at a time
 WINDOW = 4096       # samples that are planned at a time
 
 
+def _objects(name: str) -> list[str]:
+    """The objects that fit a pattern, whose wildcards do not stand for "/".  One
+    without wildcards is looked for when it is opened."""
+    wild = re.search(r"[*?[]", name)
+    if wild is None:
+        return [name]
+    scheme, _, rest = name.partition("://")
+    bucket = rest.partition("/")[0]
+    if "/" not in name[len(scheme) + 3:wild.start()]:
+        raise ValueError(f"the bucket of {name!r} is a pattern: name one bucket")
+    parts = rest.split("/")[1:]
+    return [f"{scheme}://{bucket}/{key}" for key, _, _ in
+            _roar_reader.objects(os.fsencode(name[:wild.start()]))
+            if key.count("/") + 1 == len(parts) and
+            all(map(fnmatch.fnmatchcase, key.split("/"), parts))]
+
+
+def _matches(name: str) -> list[str]:
+    if is_remote(name):
+        return _objects(name)
+    return [name] if os.path.exists(name) else sorted(glob.glob(name))
+
+
 def _existing(text: str) -> list[str]:
     """The shards of a name, which may be a pattern."""
     if os.path.exists(text):
         return [text]
     found = []
     for name in braces(text):
-        matches = [name] if os.path.exists(name) else sorted(glob.glob(name))
+        matches = _matches(name)
         if not matches:
             raise FileNotFoundError(
                 2, "no shard has this name, nor fits it as a pattern", name)
@@ -46,12 +71,8 @@ def paths_of(source: AnyPath | Sequence[AnyPath]) -> list[str]:
     """The shards that are meant: a list of them, one, or a pattern."""
     if not isinstance(source, (str, bytes, os.PathLike)):
         found = [os.fsdecode(path) for path in source]
-        for path in found:
-            check_local(path)
     else:
-        text = os.fsdecode(source)
-        check_local(text)
-        found = _existing(text)
+        found = _existing(os.fsdecode(source))
     if not found:
         raise ValueError("a dataset needs a shard: name one or more")
     return found
@@ -76,7 +97,7 @@ class Collection:
     """Samples of all shards, numbered from the first of the first shard on.
 
     source   a path, a pattern such as "train-*.tar" or "train-{000..099}.tar", or a
-             list of paths
+             list of paths; each may be a URL, "s3://bucket/train-*.tar"
     digests  {path or its last part: BLAKE3 of the file in hex}, where they are known
     options  as for open_shard()
 
@@ -93,7 +114,7 @@ class Collection:
         self.paths = paths_of(source)
         self.options = options
         self._digests = dict(digests or {})
-        self._compared: dict[int, tuple[int, int, int]] = {}
+        self._compared: dict[int, tuple[int, ...]] = {}
         self._open: collections.OrderedDict[int, Shard] = \
             collections.OrderedDict()
         self._starts: list[int] | None = None
@@ -153,6 +174,8 @@ class Collection:
 
     def _compare(self, n: int) -> Shard:
         """The shard, whose content is that of its digest if that is known."""
+        if is_remote(self.paths[n]):
+            return self._compare_object(n)
         status = os.stat(self.paths[n])
         stamp = status.st_ino, status.st_size, status.st_mtime_ns
         digest = self._digest(n)
@@ -160,6 +183,16 @@ class Collection:
             digest = None
         shard = open_shard(self.paths[n], blake3=digest, **self.options)
         self._compared[n] = stamp
+        return shard
+
+    def _compare_object(self, n: int) -> Shard:
+        if n in self._compared:
+            shard = open_shard(self.paths[n], **self.options)
+            if shard.stamp == self._compared[n]:
+                return shard
+        shard = open_shard(self.paths[n], blake3=self._digest(n),
+                           **self.options)
+        self._compared[n] = shard.stamp
         return shard
 
     def _shard(self, n: int) -> Shard:

@@ -17,7 +17,7 @@ from ._coord_errors import (CoordinatorInvalid, CoordinatorNotFound,
                             CoordinatorStale, WorkerExists)
 from ._coord_results import SHARDS
 from .dataset import DatasetSpec, Source
-from .readers import KINDS
+from .readers import KINDS, is_remote
 
 if TYPE_CHECKING:
     from .coordinator import TrainingOrchestrator
@@ -31,10 +31,16 @@ def _signed(seed: int) -> int:
     return seed - (1 << 64) if seed >> 63 else seed
 
 
+def _common(paths: list[str]) -> str:
+    if not any(map(is_remote, paths)):
+        return os.path.commonpath(paths)
+    return os.path.commonprefix(paths).rpartition("/")[0]
+
+
 def _where(paths: list[str]) -> str:
     """One path that tells of all, for people and for clients that know no more."""
     try:
-        path = paths[0] if len(paths) == 1 else os.path.commonpath(paths)
+        path = paths[0] if len(paths) == 1 else _common(paths)
         path.encode()
     except (IndexError, ValueError):
         return ""

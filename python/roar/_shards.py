@@ -30,6 +30,7 @@ from ._collection import WINDOW, Collection
 from ._elsewhere import Board, Following, Share, share
 from .dataset import DatasetRegistry, DatasetSpec
 from .order import SampleOrder
+from .readers import place_of
 
 if TYPE_CHECKING:
     from ._arena import Arena
@@ -295,7 +296,7 @@ class ShardStream:
         for n, count in taken.items():
             _run.notes().add(_run.Taken(
                 self._rank, epoch, self.name,
-                os.path.abspath(self.files.paths[n])), count)
+                place_of(self.files.paths[n])), count)
 
     # ---- state
 

@@ -6,6 +6,8 @@
             ...
         shard[17]                         # any of them, by its number
 
+A shard may be an object: open_shard("s3://bucket/train-0000.tar").
+
 What a sample is depends on the kind of the shard:
 
     kind   a sample
@@ -67,11 +69,14 @@ def numbers_of(numbers: Iterable[int]) -> "array.array[int]":
         raise
 
 
-def check_local(path: str) -> None:
-    """ValueError for what is no file of this machine."""
-    if path.startswith("s3://"):
-        raise ValueError(f"{path!r} is in object storage, which "
-                         "cannot be read from yet; fetch it to a local file")
+def is_remote(path: str) -> bool:
+    """Is it the URL of an object rather than a path of this machine?"""
+    return path.startswith(("s3://", "gs://"))
+
+
+def place_of(path: str) -> str:
+    """The path that the record knows it by."""
+    return path if is_remote(path) else os.path.abspath(path)
 
 
 def _encoded(path: AnyPath) -> bytes:
@@ -79,7 +84,6 @@ def _encoded(path: AnyPath) -> bytes:
     if b"\0" in name:
         raise ValueError(f"there is a NUL in the path {path!r}, no file has "
                          "such a name")
-    check_local(os.fsdecode(name))
     return name
 
 
@@ -133,6 +137,12 @@ class Shard:
             if self._reader is reader:
                 self._reader = whole
         return whole
+
+    @property
+    def stamp(self) -> tuple[int, int]:
+        """Tells one content from another: size, and a number for the time of
+        modification or the ETag."""
+        return self._opened().stamp
 
     @property
     def index_was_kept(self) -> bool:

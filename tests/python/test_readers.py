@@ -381,8 +381,10 @@ def test_wrong_words_get_a_sentence(tmp_path):
         open_shard(path)
     with pytest.raises(FileNotFoundError, match="cannot open"):
         open_shard(tmp_path / "no.tar")
-    with pytest.raises(ValueError, match="object storage"):
-        open_shard("s3://bucket/a.tar")
+    with pytest.raises(ShardError, match="object storage, where kind files"):
+        open_shard("s3://bucket/folder", "files")
+    with pytest.raises(ShardError, match="no index is written beside"):
+        open_shard("gs://bucket/a.tar", index="beside")
     shard = open_shard(path, record_bytes=2)
     with pytest.raises(IndexError, match="has 2 samples"):
         shard[2]
