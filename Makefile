@@ -46,7 +46,7 @@ bench: ## measure; every figure in the documents comes from here
 		--tools $(BUILD)/bench --work $(BUILD) $(BENCH)
 
 stress: ## long and heavy tests that `make test-all` leaves out
-	@tools/setup build test
+	@tools/setup build test outside
 	@$(MAKE) --no-print-directory build
 	@meson configure $(BUILD) -Dtests=enabled
 	@ninja -C $(BUILD)

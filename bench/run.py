@@ -7,13 +7,14 @@
            [--plot FILE] [--docs FILE] [--peer VENV] [--urgent]
 
 Each WORD is a group of rows: start, git, attach, trace, tracer, programs, hash,
-whole, memory, cost, arena, coordinator, ha, shards, readers, scale.  cost is what a user
+whole, memory, cost, arena, coordinator, ha, shards, readers, scale, proxy.  cost is what a user
 sees of a run and has the groups start, git, whole and memory in it: the table of
 README.md.  cost.py has that, tracer.py has the tracers one by one,
 programs.py whole programs, hashing.py files that are identified, arena.py payloads
 between processes, coordinator.py workers that meet, ha.py what they notice when their
 coordinator is killed, shards.py what they are dealt, readers.py how
-that is read and scale.py what very many of them cost.  Each TEXT is part of the
+that is read, scale.py what very many of them cost and proxy.py what S3 requests cost on
+their way.  Each TEXT is part of the
 name of one of those programs, or of one of the ways to run them; the others are
 left out.
 
@@ -23,7 +24,7 @@ the disk under --work.
 --tools is the folder with files, trace_only and primitives; --work a folder
 that is not below /tmp; --full adds the row of a million files; --check exits
 with 1 when a goal is missed; --plot writes an SVG picture of the tracers, --docs
-puts their table, that of what a run costs, the coordinator's, that of shards, of readers or of scale into a document; --urgent lets what is measured
+puts their table, that of what a run costs, the coordinator's, that of shards, of readers, of scale or of the proxy into a document; --urgent lets what is measured
 of the coordinator run before all else (root, on a busy machine); --peer names a virtual environment into which
 the public package roar-cli has been installed: its tracers run beside ours."""
 
@@ -46,6 +47,7 @@ import figures  # noqa: E402
 import ha  # noqa: E402
 import hashing  # noqa: E402
 import programs  # noqa: E402
+import proxy  # noqa: E402
 import readers  # noqa: E402
 import scale  # noqa: E402
 import shards  # noqa: E402
@@ -313,6 +315,8 @@ def measure(bench):
         readers.rows(bench, facts)
     if bench.wanted("scale"):
         scale.rows(bench, facts)
+    if bench.wanted("proxy"):
+        proxy.rows(bench, facts)
     return facts
 
 
@@ -328,7 +332,7 @@ def main():
                         choices=("start", "git", "attach", "trace", "tracer",
                                  "programs", "hash", "whole",
                                  "memory", "cost", "arena", "coordinator", "ha",
-                                 "shards", "readers", "scale"))
+                                 "shards", "readers", "scale", "proxy"))
     parser.add_argument("--program", action="append", default=[])
     parser.add_argument("--way", action="append", default=[])
     parser.add_argument("--json")
