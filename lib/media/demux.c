@@ -40,7 +40,7 @@ static int failed(const struct demux *d, const char *what, int r)
 	if (d->refers)
 		return error_set(d->err, -EBADMSG,
 				 "%s refers to other files, which are not "
-				 "opened, give those themselves",
+				 "opened, give those files",
 				 d->name);
 	return error_set(d->err, -EBADMSG,
 			 "%s %s (%s), give a whole media file", d->name, what,
@@ -80,12 +80,12 @@ static int open_format(struct demux *d, enum media_kind kind)
 		r = avformat_open_input(&d->format, "media", NULL, &options);
 	av_dict_free(&options);
 	if (r < 0)
-		return failed(d, "is no media file that FFmpeg knows", r);
+		return failed(d, "is not a media file that FFmpeg knows", r);
 	d->only_header = probe_header_suffices(d->format, kind);
 	if (d->only_header)
 		return 0;
 	r = avformat_find_stream_info(d->format, NULL);
-	return r < 0 ? failed(d, "does not say what is in it", r) : 0;
+	return r < 0 ? failed(d, "does not describe its streams", r) : 0;
 }
 
 static int no_stream(struct demux *d, enum media_kind kind)
@@ -133,8 +133,8 @@ static int take_times(struct demux *d)
 	d->packets->frame_rate = positive(d->stream->avg_frame_rate);
 	if (!d->packets->time_base.num)
 		return error_set(d->err, -EBADMSG,
-				 "%s does not say the unit of its times, is it "
-				 "damaged?",
+				 "%s does not give the unit of its timestamps, "
+				 "is it damaged?",
 				 d->name);
 	return 0;
 }
@@ -236,15 +236,15 @@ static int check_whole(const struct demux *d)
 		if (e && e->pos > d->source->size_bytes - e->size)
 			return error_set(
 				d->err, -EBADMSG,
-				"%s is cut off: it has %lld bytes and frame "
-				"%d of %d ends at %lld, get it again",
+				"%s is truncated: it has %lld bytes and frame "
+				"%d of %d ends at %lld, fetch it again",
 				d->name, (long long)d->source->size_bytes,
 				i + 1, n, (long long)(e->pos + e->size));
 	}
 	if (!d->packets->n_packets)
 		return error_set(d->err, -ENODATA,
-				 "%s has no packet in its %s stream, is it cut "
-				 "off?",
+				 "%s has no packet in its %s stream, is it "
+				 "truncated?",
 				 d->name, media_kind_name(d->packets->kind));
 	return 0;
 }

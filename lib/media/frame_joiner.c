@@ -184,8 +184,8 @@ static int get_scaler(struct frames *f, const AVFrame *frame,
 	if (!f->scaler)
 		return error_set(
 			err, -ENOTSUP,
-			"frames in the format %s cannot be turned into "
-			"%s, ask for the native format",
+			"frames in the format %s cannot be converted to %s, "
+			"ask for the native format",
 			av_get_pix_fmt_name((enum AVPixelFormat)frame->format),
 			av_get_pix_fmt_name((enum AVPixelFormat)f->out.format));
 	return 0;
@@ -214,7 +214,7 @@ static int scale(struct frames *f, const AVFrame *frame, uint8_t *planes[4],
 
 	if (r != frame->height)
 		return error_set(
-			err, -EBADMSG, "frame %zu cannot be turned into %s",
+			err, -EBADMSG, "frame %zu cannot be converted to %s",
 			f->out.n,
 			av_get_pix_fmt_name((enum AVPixelFormat)f->out.format));
 	return 0;
@@ -360,7 +360,7 @@ int frames_take(struct frames *f, struct media_frames *ret,
 {
 	if (!f->out.n)
 		return error_set(err, -ENODATA,
-				 "the packets hold not one whole frame, give "
+				 "the packets do not hold a whole frame, give "
 				 "those from a key frame on");
 	*ret = f->out;
 	f->out = (struct media_frames){ 0 };

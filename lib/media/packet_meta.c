@@ -101,8 +101,8 @@ static int get_version(struct wire *w, struct roar_error *err)
 
 	if (!start || memcmp(start, magic, sizeof(magic)) != 0 || w->short_of)
 		return error_set(err, -EBADMSG,
-				 "these bytes are no description of packets, "
-				 "give what to_buffers() returned");
+				 "these bytes are not a description of "
+				 "packets, give what to_buffers() returned");
 	if (version != VERSION)
 		return error_set(err, -EPROTO,
 				 "the description of packets is of version %u "
@@ -231,7 +231,7 @@ static int get_packet(struct wire *w, struct media_meta *m,
 	uint32_t n_side = wire_get32(w);
 	place->offset = wire_get64(w);
 	if (w->short_of)
-		return damaged(err, "it is cut off");
+		return damaged(err, "it is truncated");
 	if (packet->flags & ~MEDIA_FLAGS)
 		return damaged(err, "flags of a packet");
 	if (!place_fits(place, m->n_buffers))

@@ -97,7 +97,7 @@ static int attach_all(const struct media_meta *m,
 			return error_set(
 				err, -EBADMSG,
 				"packet %zu is not in buffer %u with zeros "
-				"behind it, give the buffers as to_buffers() "
+				"after it, give the buffers as to_buffers() "
 				"returned them",
 				i, place->buffer);
 		if (attach(m->packets->packets[i], data, place->size_bytes,

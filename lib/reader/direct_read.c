@@ -72,8 +72,8 @@ int reader_read_parts(const struct reader *r, uint64_t number, void *const to[],
 
 	if (r->ops->check)
 		return error_set(err, -ENOTSUP,
-				 "samples of '%s' are looked at before they "
-				 "are handed out",
+				 "samples of '%s' are checked first and cannot "
+				 "be read directly",
 				 r->path);
 	if (!source_is_open(&r->source) || reader_n_parts(r, number) == 1)
 		return read_one_by_one(r, number, to, err);

@@ -148,8 +148,8 @@ static int say_changed(const struct reader *r, const struct entry *e,
 		       struct roar_error *err)
 {
 	return error_set(err, -ESTALE,
-			 "'%s/%s' was changed since the folder was listed; "
-			 "open the folder again when nobody writes to it",
+			 "'%s/%s' changed after its directory was listed; open "
+			 "the directory again when no process writes to it",
 			 r->path, e->name);
 }
 

@@ -11,8 +11,8 @@ static int raw_open(struct reader *r, struct roar_error *err)
 
 	if (!o->record_bytes)
 		return error_set(err, -EINVAL,
-				 "how long a record of '%s' is must be said: "
-				 "record_bytes is 0",
+				 "record_bytes is 0: give the length of the "
+				 "records of '%s'",
 				 r->path);
 	if (o->header_bytes > size)
 		return error_set(err, -EBADMSG,
@@ -22,10 +22,9 @@ static int raw_open(struct reader *r, struct roar_error *err)
 				 r->path, size, o->header_bytes);
 	if ((size - o->header_bytes) % o->record_bytes)
 		return error_set(err, -EBADMSG,
-				 "'%s' has %" PRIu64
-				 " bytes behind its header, which are no "
-				 "whole records of %" PRIu64
-				 ": it is truncated, or record_bytes is wrong",
+				 "'%s' has %" PRIu64 " bytes after its header, "
+				 "which is not a multiple of %" PRIu64 ": it "
+				 "is truncated, or record_bytes is wrong",
 				 r->path, size - o->header_bytes,
 				 o->record_bytes);
 	r->count = (size - o->header_bytes) / o->record_bytes;

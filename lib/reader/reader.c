@@ -109,9 +109,9 @@ static int choose_kind(struct reader *r, struct roar_error *err)
 		r->kind = kind_by_name(r->path, &r->options);
 	if (r->kind < READER_AUTO || r->kind >= READER_KIND_END)
 		return error_set(err, -EINVAL,
-				 "what kind of shard '%s' is does not show in "
-				 "its name; name the kind: files, tar, jsonl, "
-				 "or raw with record_bytes",
+				 "the name of '%s' does not show the kind of "
+				 "shard; name the kind: files, tar, jsonl, or "
+				 "raw with record_bytes",
 				 r->path);
 	r->ops = kinds[r->kind];
 	return 0;
@@ -124,8 +124,8 @@ static int say_other(const struct reader *r, const uint8_t *wanted,
 
 	digest_hex(hex, wanted, BLAKE3_LEN);
 	return error_set(err, -ESTALE,
-			 "'%s' has other content than it should: its BLAKE3 is "
-			 "not %s; fetch or make it again",
+			 "the content of '%s' is not the expected one: its "
+			 "BLAKE3 is not %s; fetch or make it again",
 			 r->path, hex);
 }
 
@@ -175,7 +175,7 @@ static int check_content(const struct reader *r, const uint8_t *wanted,
 				 "the content of '%s' could not be checked: %s",
 				 r->path,
 				 error == -EAGAIN ?
-					 "it changed whenever it was read" :
+					 "it changed each time it was read" :
 					 strerror(-error));
 	if (memcmp(found.digests.blake3, wanted, BLAKE3_LEN) == 0)
 		return source_check(&r->source, err);
@@ -197,13 +197,13 @@ static int open_source(struct reader *r, const uint8_t *blake3,
 		return error_set(err, -EINVAL,
 				 "no index is written beside '%s', which is in "
 				 "object storage; have it kept in the cache or "
-				 "in a folder",
+				 "in a directory",
 				 r->path);
 	if (r->kind == READER_FILES)
 		return blake3 ?
 			       error_set(err, -EINVAL,
-					 "'%s' is a folder, which has no digest "
-					 "as a file has one",
+					 "'%s' is a directory and has no "
+					 "digest: leave the expected BLAKE3 out",
 					 r->path) :
 			       0;
 	error = source_open(r->path, &r->source, err);
@@ -327,8 +327,8 @@ static int check_number(const struct reader *r, uint64_t number,
 	if (number < r->count)
 		return 0;
 	return error_set(err, -ERANGE,
-			 "'%s' has %" PRIu64
-			 " samples, from 0 on, and no number %" PRIu64,
+			 "'%s' has %" PRIu64 " samples, numbered from 0: there "
+			 "is no number %" PRIu64,
 			 r->path, r->count, number);
 }
 

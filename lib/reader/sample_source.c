@@ -93,8 +93,8 @@ static int open_file(const char *path, struct source *ret,
 				 strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL,
-				 "'%s' is %s, name a regular file", path,
-				 S_ISDIR(st.st_mode) ? "a folder" :
+				 "'%s' is %s: name a regular file", path,
+				 S_ISDIR(st.st_mode) ? "a directory" :
 						       "no regular file");
 	*ret = (struct source){ .fd = TAKE_FD(fd),
 				.path = path,
@@ -147,9 +147,9 @@ static int say_shorter(const struct source *s, uint64_t end,
 {
 	return error_set(
 		err, -ESTALE,
-		"'%s' has become shorter while it was read: it had %" PRIu64
-		" bytes and ends before byte %" PRIu64
-		" now; read it when nobody writes to it",
+		"'%s' became shorter while it was read: it had %" PRIu64 " "
+		"bytes and now ends before byte %" PRIu64 "; read it when no "
+		"process writes to it",
 		s->path, s->stamp.size, end);
 }
 
@@ -223,15 +223,15 @@ int source_check(const struct source *s, struct roar_error *err)
 	if (s->ops)
 		return 0;
 	if (fd_stat(s->fd, &st) < 0)
-		return error_set(err, -errno, "cannot look at '%s': %s",
-				 s->path, strerror(errno));
+		return error_set(err, -errno, "cannot stat '%s': %s", s->path,
+				 strerror(errno));
 	now = stamp_of(&st);
 	if (now.size < s->stamp.size)
 		return say_shorter(s, s->stamp.size, err);
 	if (now.size != s->stamp.size || now.mtime_ns != s->stamp.mtime_ns)
 		return error_set(err, -ESTALE,
-				 "'%s' was changed while it was read; read it "
-				 "when nobody writes to it",
+				 "'%s' changed while it was read; read it when "
+				 "no process writes to it",
 				 s->path);
 	return 0;
 }

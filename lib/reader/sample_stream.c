@@ -314,8 +314,8 @@ static int say_none(const struct reader *r, uint64_t number,
 		    struct roar_error *err)
 {
 	return error_set(err, -ERANGE,
-			 "'%s' has %" PRIu64
-			 " samples, from 0 on, and no number %" PRIu64,
+			 "'%s' has %" PRIu64 " samples, numbered from 0: there "
+			 "is no number %" PRIu64,
 			 r->path, r->count, number);
 }
 
@@ -332,8 +332,8 @@ static int check_plan(const struct reader_plan *p, struct roar_error *err)
 	for (uint64_t i = 0; i < p->n; i++) {
 		if (p->which && p->which[i] >= p->n_readers)
 			return error_set(err, -ERANGE,
-					 "there are %zu shards and no number "
-					 "%" PRIu32,
+					 "there are %zu shards, numbered from "
+					 "0: there is no number %" PRIu32,
 					 p->n_readers, p->which[i]);
 		r = p->readers[p->which ? p->which[i] : 0];
 		if (p->numbers[i] >= r->count)

@@ -124,7 +124,7 @@ int tar_header_read(const uint8_t block[TAR_BLOCK], struct tar_header *ret,
 	}
 	if (!read_number(block + SIZE_AT, SIZE_LEN, &ret->size) ||
 	    ret->size > INT64_MAX) {
-		*ret_why = "its size is no number, or below 0, or 2^63 or more";
+		*ret_why = "its size is not a number from 0 to 2^63 - 1";
 		return -EBADMSG;
 	}
 	read_name(block, ret->name);

@@ -47,7 +47,7 @@ static int refuse(struct scan *s, const char *name, const char *what)
 
 	quote_printable_cut(&shown, name, 200);
 	return error_set(s->err, -EBADMSG,
-			 "'%s' is no shard to read: its member '%s' %s",
+			 "'%s' cannot be read as a shard: its member '%s' %s",
 			 s->source->path, str_cstr(&shown), what);
 }
 
@@ -92,12 +92,12 @@ static int say_no_tar(struct scan *s)
 	for (size_t i = 0; i < ARRAY_SIZE(packers); i++)
 		if (memcmp(head, packers[i].magic, packers[i].len) == 0)
 			return error_set(s->err, -EINVAL,
-					 "'%s' is compressed by %s, in which no "
-					 "sample can be found by its number; "
-					 "unpack it first",
+					 "'%s' is compressed with %s, which "
+					 "has no random access; decompress it "
+					 "first",
 					 s->source->path, packers[i].name);
 	return error_set(s->err, -EINVAL,
-			 "'%s' is no tar archive; name its kind if it is "
+			 "'%s' is not a tar archive; name its kind if it is "
 			 "something else",
 			 s->source->path);
 }
@@ -148,7 +148,8 @@ static int read_extra(struct scan *s, const struct tar_header *h,
 	int r;
 
 	if (h->size > EXTRA_MAX)
-		return say_damaged(s, "an extended header has more than a MiB");
+		return say_damaged(s,
+				   "an extended header is larger than 1 MiB");
 	if (!fits(s, data, h->size))
 		return say_truncated(s);
 	str_clear(out);
@@ -182,7 +183,7 @@ static int take_pax(struct scan *s, const struct tar_header *h)
 		r = tar_pax_read(str_cstr(&s->pax_data), s->pax_data.len,
 				 &s->pax);
 	if (r == -EBADMSG)
-		return say_damaged(s, "an extended header has no such form");
+		return say_damaged(s, "an extended header is malformed");
 	if (r == 0 && s->pax.path) {
 		str_clear(&s->name);
 		str_add(&s->name, s->pax.path, s->pax.path_len);
@@ -223,13 +224,13 @@ static const char *why_refused(char type, const char *name)
 	case 'S':
 		return "is a sparse file, pack it without --sparse";
 	default:
-		return "is of a type that only some programs know, pack "
-		       "regular files only";
+		return "has a nonstandard type, pack regular files only";
 	}
 	if (name[0] == '/')
 		return "has an absolute name, pack it with a relative one";
 	if (goes_up(name))
-		return "has '..' in its name, pack it from the folder it is in";
+		return "has '..' in its name, pack it from the directory it is "
+		       "in";
 	return NULL;
 }
 
@@ -239,23 +240,21 @@ static int add_member(struct scan *s, const char *name, uint64_t data,
 	int r;
 
 	if (!*path_basename(name))
-		return refuse(s, name,
-			      "has no name that a file can have; pack it "
-			      "again");
+		return refuse(s, name, "has no valid file name; pack it again");
 	r = tar_table_add(s->table, name, data, len);
 	switch (r) {
 	case -EEXIST:
 		return refuse(s, name,
-			      "is there twice in one sample; names of a "
-			      "sample must differ behind the first dot");
+			      "occurs twice in one sample; names of a sample "
+			      "must differ after the first dot");
 	case -E2BIG:
 		return refuse(s, name,
 			      "is the 257th file of one sample; give samples "
 			      "names that differ before the first dot");
 	case -EOVERFLOW:
 		return refuse(s, name,
-			      "is one too many: names have 4 GiB in all, make "
-			      "several shards");
+			      "is one too many: the names of a shard have at "
+			      "most 4 GiB, make several shards");
 	default:
 		return r < 0 ? r : 0;
 	}
@@ -350,10 +349,9 @@ static int check_rest(struct scan *s)
 		if (r < 0)
 			return r;
 		if (!is_zero(s->window, s->window_len))
-			return say_damaged(s, "there is more behind its end "
-					      "mark, as in several archives "
-					      "put together or one with a "
-					      "hole");
+			return say_damaged(s, "there is data after its end "
+					      "mark, as in concatenated "
+					      "archives or a file with a hole");
 	}
 	return 0;
 }

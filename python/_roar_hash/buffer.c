@@ -72,8 +72,8 @@ static int get_view(PyObject *object, Py_buffer *ret)
 		PyErr_Clear();
 		PyErr_Format(PyExc_BufferError,
 			     "the bytes of this %R are not C-contiguous or not "
-			     "to be had, hash a copy: numpy.ascontiguousarray() "
-			     "or .tobytes() makes one",
+			     "accessible, hash a copy: "
+			     "numpy.ascontiguousarray() or .tobytes() makes one",
 			     Py_TYPE(object));
 	}
 	return -1;

@@ -21,4 +21,4 @@ static int module_exec(PyObject *module)
 }
 
 MODULE_DEFINE(_roar_hash, 0, module_exec, functions,
-	      "Digests of files and bytes; roar.hash() is its face.")
+	      "Digests of files and bytes; roar.hash() is the public function.")

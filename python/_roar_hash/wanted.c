@@ -26,8 +26,8 @@ static int say_unknown(PyObject *name)
 
 	if (known)
 		PyErr_Format(PyExc_ValueError,
-			     "there is no algorithm %R, ask for one or a list "
-			     "of: %U",
+			     "there is no algorithm %R, choose one or more of: "
+			     "%U",
 			     name, known);
 	Py_XDECREF(known);
 	Py_XDECREF(comma);

@@ -46,7 +46,7 @@ static Py_ssize_t buffer_length(PyObject *self)
 }
 
 static PyType_Slot buffer_slots[] = {
-	{ Py_tp_doc, "Memory of FFmpeg's or of a decoder's; use memoryview()." },
+	{ Py_tp_doc, "Memory of FFmpeg or of a decoder; use memoryview()." },
 	{ Py_tp_dealloc, buffer_dealloc },
 	{ Py_bf_getbuffer, buffer_get },
 	{ Py_sq_length, buffer_length },

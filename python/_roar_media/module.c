@@ -31,8 +31,8 @@ static int add_error(PyObject *module, PyObject **place)
 		module, "MediaError",
 		PyErr_NewExceptionWithDoc(
 			"roar.media.MediaError",
-			"A file, packets or frames that are not what they "
-			"should be; the text says what to do.",
+			"Invalid or damaged media data; the text names cause "
+			"and remedy.",
 			PyExc_ValueError, NULL),
 		place);
 }
@@ -59,4 +59,4 @@ static int module_exec(PyObject *module)
 }
 
 MODULE_DEFINE(_roar_media, sizeof(struct state), module_exec, functions,
-	      "Packets of video and audio; roar.media is its face.")
+	      "Packets of video and audio; roar.media is the public module.")

@@ -57,9 +57,9 @@ static void packets_dealloc(PyObject *self)
 /* ---- one packet ---- */
 
 static PyStructSequence_Field info_fields[] = {
-	{ "pts", "when it is shown, in time bases; None: not known" },
-	{ "dts", "when it is decoded, in time bases; None: not known" },
-	{ "duration", "how long it lasts, in time bases" },
+	{ "pts", "presentation timestamp, in time bases; None: not known" },
+	{ "dts", "decoding timestamp, in time bases; None: not known" },
+	{ "duration", "duration, in time bases" },
 	{ "size", "bytes of data" },
 	{ "is_key", "can decoding begin here?" },
 	{ "flags", "FFmpeg's AV_PKT_FLAG_*" },
@@ -104,7 +104,8 @@ static PyObject *packets_item(PyObject *self, Py_ssize_t i)
 
 	if (i < 0 || (size_t)i >= p->n_packets) {
 		PyErr_Format(PyExc_IndexError,
-			     "there are %zu packets and no number %zd",
+			     "there are %zu packets, numbered from 0: there is "
+			     "no number %zd",
 			     p->n_packets, i);
 		return NULL;
 	}
@@ -141,7 +142,8 @@ static PyObject *packets_data(PyObject *self, PyObject *index)
 		i += (Py_ssize_t)p->n_packets;
 	if (i < 0 || (size_t)i >= p->n_packets)
 		return PyErr_Format(PyExc_IndexError,
-				    "there are %zu packets and no such",
+				    "there are %zu packets, numbered from 0: "
+				    "there is no such number",
 				    p->n_packets);
 
 	const AVPacket *packet = p->packets[i];
@@ -305,15 +307,15 @@ static PyObject *packets_state(PyObject *self, PyObject *unused)
 		{ "nbytes", get_nbytes, NULL, "bytes of data in all packets",  \
 		  NULL },                                                      \
 		{ "bit_rate", get_bit_rate, NULL,                              \
-		  "bits per second as the file says; 0: it does not", NULL },  \
+		  "bits per second as the file states; 0: not stated", NULL }, \
 	{                                                                      \
 		"extradata", get_extradata, NULL, "headers of the codec", NULL \
 	}
 
 static PyGetSetDef video_attributes[] = {
 	COMMON_ATTRIBUTES,
-	{ "width", get_width, NULL, "pixels in a row", NULL },
-	{ "height", get_height, NULL, "rows of a picture", NULL },
+	{ "width", get_width, NULL, "width in pixels", NULL },
+	{ "height", get_height, NULL, "height in pixels", NULL },
 	{ "pixel_format", get_pixel_format, NULL,
 	  "FFmpeg's name of the format; None: only a decoder knows", NULL },
 	{ "frame_rate", get_frame_rate, NULL,

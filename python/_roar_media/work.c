@@ -17,7 +17,7 @@
 	"source is the content of a media file (bytes or another buffer) or\n"           \
 	"the path of one (str or os.PathLike).  Returns " class                          \
 		".  Raises\n"                                                            \
-		"MediaError for what is no media file, is damaged or has no such\n"      \
+		"MediaError if it is not a media file, is damaged or has no such\n"      \
 		"stream, and OSError for a file that cannot be opened.  Playlists and\n" \
 		"URLs are not followed."
 
@@ -69,7 +69,7 @@ static PyObject *cannot_open(const struct state *state, const char *path,
 	if (r == -EINVAL)
 		return core_fail(state,
 				 error_set(&err, r,
-					   "\"%s\" is no regular file, give "
+					   "\"%s\" is not a regular file, give "
 					   "its content as bytes",
 					   path),
 				 &err);

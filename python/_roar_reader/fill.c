@@ -18,7 +18,8 @@ static int read_one(const struct reader_plan *plan, uint64_t i, char *to,
 
 	if (which >= plan->n_readers)
 		return error_set(err, -ERANGE,
-				 "there are %zu shards and no number %" PRIu32,
+				 "there are %zu shards, numbered from 0: there "
+				 "is no number %" PRIu32,
 				 plan->n_readers, which);
 	len = reader_read_into(plan->readers[which], plan->numbers[i], to, room,
 			       err);
@@ -26,8 +27,8 @@ static int read_one(const struct reader_plan *plan, uint64_t i, char *to,
 		return (int)len;
 	if ((size_t)len != room)
 		return error_set(err, -EINVAL,
-				 "sample %" PRIu64 " has %" PRId64
-				 " bytes and not %zu as its part of the buffer",
+				 "sample %" PRIu64 " has %" PRId64 " bytes, "
+				 "but its part of the buffer has %zu",
 				 plan->numbers[i], len, room);
 	return 0;
 }

@@ -68,14 +68,13 @@ static PyMethodDef functions[] = {
 
 static int add_errors(PyObject *module, struct state *s)
 {
-	if (module_add(
-		    module, "ShardError",
-		    PyErr_NewExceptionWithDoc(
-			    "roar.readers.ShardError",
-			    "A shard that is damaged, or is not what it was said "
-			    "to be; the text says what to do.",
-			    PyExc_ValueError, NULL),
-		    &s->error) < 0)
+	if (module_add(module, "ShardError",
+		       PyErr_NewExceptionWithDoc(
+			       "roar.readers.ShardError",
+			       "A shard that is damaged or of another kind; the "
+			       "text names cause and remedy.",
+			       PyExc_ValueError, NULL),
+		       &s->error) < 0)
 		return -1;
 	return module_add(
 		module, "ShardChanged",
@@ -104,4 +103,4 @@ static int module_exec(PyObject *module)
 }
 
 MODULE_DEFINE(_roar_reader, sizeof(struct state), module_exec, functions,
-	      "Samples of shards; roar.readers is its face.")
+	      "Samples of shards; roar.readers is the public module.")

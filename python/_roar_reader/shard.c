@@ -27,7 +27,7 @@ static int read_kind(const char *name, enum reader_kind *ret)
 	if (*ret != READER_KIND_END)
 		return 0;
 	PyErr_Format(PyExc_ValueError,
-		     "there is no kind '%s' of shards, name one of: files, "
+		     "there is no kind '%s' of shards, choose one of: files, "
 		     "tar, jsonl, raw",
 		     name);
 	return -1;
@@ -210,18 +210,19 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef attributes[] = {
-	{ "count", get_count, NULL, "how many samples there are", NULL },
+	{ "count", get_count, NULL, "number of samples", NULL },
 	{ "kind", get_kind, NULL, "files, tar, jsonl or raw", NULL },
 	{ "index_was_kept", get_index_was_kept, NULL,
-	  "was the index found rather than made?", NULL },
+	  "was the index read from a file rather than built?", NULL },
 	{ "stamp", get_stamp, NULL, "tells one content from another", NULL },
 	{ "whole", get_whole, NULL,
-	  "does it have all samples, not only those at the beginning?", NULL },
+	  "does it contain all samples, not only those at the beginning?",
+	  NULL },
 	{ 0 },
 };
 
 static PyType_Slot slots[] = {
-	{ Py_tp_doc, "One shard, as lib/reader has it." },
+	{ Py_tp_doc, "One open shard." },
 	{ Py_tp_dealloc, shard_dealloc },
 	{ Py_tp_methods, methods },
 	{ Py_tp_getset, attributes },

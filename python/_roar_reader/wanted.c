@@ -53,7 +53,7 @@ int wanted_take(const struct state *state, PyObject *readers, PyObject *which,
 	if (w.which.obj &&
 	    (uint64_t)w.which.len / sizeof(uint32_t) != w.plan.n) {
 		PyErr_SetString(PyExc_ValueError,
-				"which and numbers are of one length");
+				"which and numbers must have the same length");
 		wanted_release(&w);
 		return -1;
 	}

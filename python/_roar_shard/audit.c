@@ -186,13 +186,13 @@ static PyMethodDef methods[] = {
 	{ "consumed", consumed, METH_VARARGS,
 	  "consumed(segment, ranges): these positions were consumed." },
 	{ "dropped", dropped, METH_VARARGS,
-	  "dropped(segment, ranges): these are left out on purpose." },
+	  "dropped(segment, ranges): these positions are left out on purpose." },
 	{ "padded", padded, METH_VARARGS,
-	  "padded(segment, ranges): these came once more on purpose." },
+	  "padded(segment, ranges): these positions are repeated on purpose." },
 	{ "sync", sync_method, METH_NOARGS,
-	  "sync(): everything so far is on the disk." },
+	  "sync(): writes everything so far to the disk." },
 	{ "close", close_method, METH_NOARGS,
-	  "close(): the same, and the end." },
+	  "close(): sync() and closes the file." },
 	{ 0 },
 };
 

@@ -10,10 +10,10 @@ static const struct {
 	int r;
 	const char *sentence;
 } meanings[] = {
-	{ -EINVAL, "these numbers are no part of the epoch: see the manual" },
+	{ -EINVAL, "these numbers are not in the epoch: see the manual" },
 	{ -ENOBUFS, "the set would have more than 1,048,576 ranges: let workers "
 		    "take positions in order" },
-	{ -EBADMSG, "these bytes are no set of positions, or are damaged" },
+	{ -EBADMSG, "these bytes are not a set of positions, or are damaged" },
 	{ -ERANGE, "a position is beyond the last one" },
 };
 

@@ -121,8 +121,8 @@ static PyObject *get_period(PyObject *self, void *unused)
 
 static PyMethodDef methods[] = {
 	{ "fill", fill, METH_VARARGS,
-	  "fill(first, count): [(part, epoch, position, sample)] of these "
-	  "places." },
+	  "fill(first, count): [(part, epoch, position, sample)] of the stream "
+	  "from first on." },
 	{ 0 },
 };
 

@@ -25,4 +25,4 @@ static int module_exec(PyObject *module)
 }
 
 MODULE_DEFINE(_roar_shard, sizeof(struct state), module_exec, note_functions,
-	      "Orders, positions and audits; roar.order is its face.")
+	      "Orders, positions and audits; roar.order is the public module.")

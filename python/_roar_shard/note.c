@@ -75,8 +75,8 @@ PyMethodDef note_functions[] = {
 	  "The run that observes this process, as '.../.roar/runs/UID', or "
 	  "None." },
 	{ "note_shards", note_shards, METH_VARARGS,
-	  "Tells the run what was taken of which shard: a list of (rank or -1, "
-	  "epoch, samples, dataset, path).  Replaces the note of that number, or "
-	  "writes a new one for 0; returns the number." },
+	  "Reports to the run how many samples of which shard were read: a "
+	  "list of (rank or -1, epoch, samples, dataset, path).  Replaces the "
+	  "note of that number, or writes a new one for 0; returns the number." },
 	{ 0 },
 };

@@ -139,8 +139,9 @@ static PyObject *look_up_view(const struct order *o, const Py_buffer *view)
 	if (view->itemsize != sizeof(uint64_t) || !view->format ||
 	    !strchr("QL", view->format[0]) || view->format[1])
 		return PyErr_Format(PyExc_TypeError,
-				    "positions are unsigned numbers of 64 bits "
-				    "(numpy.uint64), not of format '%s'",
+				    "positions must be unsigned 64-bit "
+				    "integers (numpy.uint64), not of format "
+				    "'%s'",
 				    view->format ? view->format : "B");
 	if (!all_below(view->buf, n, o->n_samples))
 		return PyErr_Format(PyExc_ValueError,
@@ -167,13 +168,13 @@ static PyObject *samples(PyObject *self, PyObject *object)
 
 static PyMethodDef methods[] = {
 	{ "position", position, METH_VARARGS,
-	  "position(sample): where in the epoch it comes." },
+	  "position(sample): its position in the epoch." },
 	{ "fill", fill, METH_VARARGS,
 	  "fill(first, count): the samples at these positions, as a memoryview "
-	  "of numbers of 64 bits." },
+	  "of 64-bit integers." },
 	{ "samples", samples, METH_O,
-	  "samples(positions): the samples at positions that are a buffer of "
-	  "unsigned numbers of 64 bits." },
+	  "samples(positions): the samples at these positions, a buffer of "
+	  "unsigned 64-bit integers." },
 	{ 0 },
 };
 

@@ -154,14 +154,15 @@ static Py_ssize_t length(PyObject *self)
 
 static PyMethodDef methods[] = {
 	{ "take", take, METH_VARARGS,
-	  "take(step): the rank's positions as a memoryview of numbers of 64 "
-	  "bits, and how many of the last only fill up." },
+	  "take(step): the rank's positions as a memoryview of 64-bit "
+	  "integers, and how many of the last are padding." },
 	{ "ranges", ranges, METH_VARARGS,
-	  "ranges(step): the rank's positions, without those." },
+	  "ranges(step): the rank's positions, without padding." },
 	{ "consumed", consumed, METH_VARARGS,
-	  "consumed(steps): what all ranks have consumed after that many." },
+	  "consumed(steps): positions that all ranks have consumed after that "
+	  "many steps." },
 	{ "dropped", dropped, METH_NOARGS,
-	  "dropped(): what no step will have." },
+	  "dropped(): positions that are in no step." },
 	{ 0 },
 };
 

@@ -122,14 +122,14 @@ static PyObject *refuse(int r, unsigned int worker)
 		return PyErr_NoMemory();
 	if (r == -EEXIST)
 		PyErr_Format(PyExc_ValueError,
-			     "worker %u is there already, or was at the last "
+			     "worker %u is in the table, or was at the last "
 			     "deal: give another number",
 			     worker);
 	else if (r == -ENOENT)
 		PyErr_Format(PyExc_KeyError, "there is no worker %u", worker);
 	else
 		PyErr_Format(PyExc_ValueError,
-			     "worker %u is too high a number: give small ones",
+			     "worker number %u is too high: give small numbers",
 			     worker);
 	return NULL;
 }
@@ -231,13 +231,13 @@ static PyObject *get_hash(PyObject *self, void *unused)
 
 static PyMethodDef methods[] = {
 	{ "join", join, METH_VARARGS,
-	  "join(worker, name, weight=1): it is there from the next deal on." },
+	  "join(worker, name, weight=1): it gets shards from the next deal on." },
 	{ "leave", leave, METH_VARARGS,
-	  "leave(worker): it is gone from the next deal on." },
+	  "leave(worker): it gets no shards from the next deal on." },
 	{ "deal", deal, METH_NOARGS,
-	  "deal(): moves as few shards as can be; the certificate as a dict." },
+	  "deal(): moves as few shards as possible; the certificate as a dict." },
 	{ "owner", owner, METH_VARARGS,
-	  "owner(shard): the worker that has it, or None." },
+	  "owner(shard): the worker that owns it, or None." },
 	{ "shards", shards, METH_VARARGS,
 	  "shards(worker): its shards, in order." },
 	{ 0 },
@@ -253,7 +253,7 @@ static PyGetSetDef fields[] = {
 
 static PyType_Slot slots[] = {
 	{ Py_tp_doc,
-	  "Table(n_shards, mode='table'): which worker has which shard." },
+	  "Table(n_shards, mode='table'): which worker owns which shard." },
 	{ Py_tp_new, new },
 	{ Py_tp_dealloc, dealloc },
 	{ Py_tp_methods, methods },

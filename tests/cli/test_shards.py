@@ -256,7 +256,7 @@ def test_what_a_restart_redid_counts_once(empty, ranks):
         "restart" in audit(empty).out
     ranks[0].begin(3, 0, 1, epoch=4, base=[(0, 5)]).positions((5, 100))
     assert "positions 0-4: consumed before world epoch 3 began, but no file " \
-        "says by whom" in audit(empty, code=1).out
+        "names the rank" in audit(empty, code=1).out
 
 
 def test_large_numbers_are_grouped(empty, ranks):
@@ -305,8 +305,7 @@ def test_damaged_foreign_and_cut_files_are_told(empty, ranks):
     ranks[1].path.write_bytes(whole[:40] + b"?" + whole[41:])
     done = audit(empty, code=1)
     assert done.err == ("roar: audit file 'rank-1' is damaged from byte 8 on: "
-                        "nothing behind that can be believed, take a copy that "
-                        "is whole\n")
+                        "the rest cannot be trusted, use an undamaged copy\n")
     ranks[1].path.write_bytes(whole + b"\x20\0\0\0\2")
     assert "1 file truncated by a crash: the remaining records count.\n" in \
         audit(empty).out

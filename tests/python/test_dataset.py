@@ -357,7 +357,7 @@ def test_content_is_compared_before_it_is_used(tars, tmp_path):
     files = _collection.Collection(tars, digests=digests)
     assert len(files) == 100
     assert numbers([files[0], files[99]]) == [0, 99]
-    with pytest.raises(ShardChanged, match="train-3.tar' has other content"):
+    with pytest.raises(ShardChanged, match="content of '.*train-3.tar' is not the expected"):
         files[50]
     with pytest.raises(ShardChanged, match="train-3.tar"):
         list(roar.shards(tars, digests=digests))

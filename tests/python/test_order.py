@@ -286,7 +286,7 @@ def test_numbers_that_cannot_be_are_refused(words, tmp_path, monkeypatch):
     ({"seed": 1}, "seed 1"), ({"version": 2}, "version 2"),
     ({"consumed": 11}, "another dataset"), ({"window": None}, "window None"),
     ({"consumed": None}, "damaged"), ({"consumed": [3]}, "damaged"),
-    ({"consumed": -1}, "not -1"), ({"consumed": [[5, 2]]}, "no part"),
+    ({"consumed": -1}, "not -1"), ({"consumed": [[5, 2]]}, "not in the epoch"),
     ({"epoch": None}, "epoch must be")])
 def test_the_state_of_another_order_is_refused(change, words):
     order = roar.SampleOrder("d", 10)

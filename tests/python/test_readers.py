@@ -177,11 +177,11 @@ def test_a_packed_tar_says_by_what(tmp_path):
         for path in (tmp_path / f"{mode}.tar", tmp_path / f"a.tar.{mode}"):
             with tarfile.open(path, f"w:{mode}") as tar:
                 tar.addfile(tarfile.TarInfo("a.txt"))
-            with pytest.raises(ShardError, match=f"compressed by {name}"):
+            with pytest.raises(ShardError, match=f"compressed with {name}"):
                 open_shard(path)
     path = tmp_path / "a.tar.zst"
     path.write_bytes(b"\x28\xb5\x2f\xfd" + bytes(100))
-    with pytest.raises(ShardError, match="compressed by zstd"):
+    with pytest.raises(ShardError, match="compressed with zstd"):
         open_shard(path)
 
 
@@ -221,7 +221,7 @@ def test_lines_are_read_as_json_reads_them(tmp_path):
 def test_what_is_no_json_is_told_with_its_number(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'1\n{"a": }\n')
-    with pytest.raises(ShardError, match="sample 1 of '.*a.jsonl' is no JSON"):
+    with pytest.raises(ShardError, match="sample 1 of '.*a.jsonl' is not JSON"):
         list(open_shard(path))
 
 
@@ -269,7 +269,7 @@ def test_records_can_have_a_header(tmp_path):
     assert {type(record) for record in shard} == {memoryview}
     copied = open_shard(path, record_bytes=10, header_bytes=4, views=False)
     assert {type(record) for record in copied} == {bytes}
-    with pytest.raises(ShardError, match="no whole records"):
+    with pytest.raises(ShardError, match="not a multiple"):
         open_shard(path, record_bytes=7)
 
 
@@ -282,7 +282,7 @@ def test_a_file_that_shrinks_is_an_exception(tmp_path):
     stream = iter(shard)
     next(stream)
     os.truncate(path, 1 << 20)
-    with pytest.raises(ShardChanged, match="has become shorter"):
+    with pytest.raises(ShardChanged, match="became shorter"):
         list(stream)
 
 
@@ -294,7 +294,7 @@ def test_content_must_be_that_of_its_digest(tmp_path):
     assert len(open_shard(path, record_bytes=4,
                           blake3=bytes.fromhex(digest))) == 2
     path.write_bytes(b"12345679")
-    with pytest.raises(ShardChanged, match="has other content"):
+    with pytest.raises(ShardChanged, match="is not the expected one"):
         open_shard(path, record_bytes=4, blake3=digest)
     with pytest.raises(ValueError, match="64 hexadecimal digits"):
         open_shard(path, record_bytes=4, blake3="12")

@@ -23,12 +23,12 @@ static int tell(const struct source *s, int r, struct roar_error *err)
 				 "files that the ranks wrote",
 				 s->path);
 	if (r == -EBADMSG)
-		return error_set(err, r,
-				 "audit file '%.500s' is damaged from byte "
-				 "%" PRIu64
-				 " on: nothing behind that can be believed, "
-				 "take a copy that is whole",
-				 s->path, s->reader.offset);
+		return error_set(
+			err, r,
+			"audit file '%.500s' is damaged from byte %" PRIu64 " "
+			"on: the rest cannot be trusted, use an "
+			"undamaged copy",
+			s->path, s->reader.offset);
 	return error_set(err, r, "cannot read audit file '%.500s': %s", s->path,
 			 strerror(-r));
 }

@@ -47,8 +47,8 @@ static int judge_base(struct epoch *e, const struct world *w,
 	r = interval_set_union(&e->seen.unproven, &unknown);
 	if (r == 0)
 		r = epoch_problem_at(e, &unknown,
-				     "consumed before world epoch %" PRIu64
-				     " began, but no file says by whom",
+				     "consumed before world epoch %" PRIu64 " "
+				     "began, but no file names the rank",
 				     w->world_epoch);
 	return r;
 }
@@ -176,9 +176,9 @@ static int name_one(struct epoch *e, const struct world *w,
 		r = interval_set_both(&took->positions, &w->base, &before);
 	if (r == 0)
 		r = epoch_problem_at(e, &before,
-				     "consumed by rank %" PRIu32
-				     " in world epoch %" PRIu64
-				     " although they had been before",
+				     "consumed by rank %" PRIu32 " in world "
+				     "epoch %" PRIu64 " although they were "
+				     "consumed before",
 				     took->rank, w->world_epoch);
 	return r;
 }

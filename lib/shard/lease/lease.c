@@ -32,9 +32,9 @@ static int check(const struct lease_spec *spec,
 	if (before && before->n &&
 	    before->items[before->n - 1].end > spec->total)
 		return error_set(err, -EINVAL,
-				 "position %" PRIu64
-				 " is said to be consumed, but there are "
-				 "%" PRIu64 ": this is another dataset's state",
+				 "position %" PRIu64 " is marked as consumed, "
+				 "but there are %" PRIu64 ": this is the state "
+				 "of another dataset",
 				 before->items[before->n - 1].end - 1,
 				 spec->total);
 	return 0;

@@ -162,8 +162,8 @@ static void every_cut_of_an_mp4_is_refused(void **state)
 	(void)state;
 	for (size_t cut = 0; cut < len; cut += len / 97 + 1)
 		assert_true(demux(bytes, cut, MEDIA_VIDEO, &q, NULL) < 0);
-	refused(bytes, len - 1, -EBADMSG, "cut off");
-	refused(bytes, len / 2, -EBADMSG, "cut off");
+	refused(bytes, len - 1, -EBADMSG, "truncated");
+	refused(bytes, len / 2, -EBADMSG, "truncated");
 	media_packets_free(p);
 	free(bytes);
 }

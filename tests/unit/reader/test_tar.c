@@ -181,7 +181,7 @@ static void archives_that_go_on_behind_their_end_are_refused(void **state)
 	str_pad(&t, '\0', 20000); /* as tar fills up its blocks */
 	tar_add_file(&t, "b.txt", "text");
 	tar_add_end(&t);
-	assert_refused(*state, &t, -EBADMSG, "more behind its end mark");
+	assert_refused(*state, &t, -EBADMSG, "data after its end mark");
 }
 
 /* An archive with one member of that type and name. */
@@ -204,7 +204,7 @@ static void links_devices_and_sparse_files_are_refused(void **state)
 	assert_member_refused(*state, '4', "sda", "is a device");
 	assert_member_refused(*state, '6', "p", "is a device or a fifo");
 	assert_member_refused(*state, 'S', "s.bin", "'s.bin' is a sparse");
-	assert_member_refused(*state, 'Q', "q", "is of a type that only some");
+	assert_member_refused(*state, 'Q', "q", "has a nonstandard type");
 }
 
 static void sparse_files_of_pax_are_refused(void **state)
@@ -227,9 +227,9 @@ static void names_that_lead_elsewhere_are_refused(void **state)
 
 static void members_without_a_name_are_refused(void **state)
 {
-	assert_member_refused(*state, '0', "", "has no name");
-	assert_member_refused(*state, '0', "./", "has no name");
-	assert_member_refused(*state, '0', "a/b/", "has no name");
+	assert_member_refused(*state, '0', "", "has no valid file name");
+	assert_member_refused(*state, '0', "./", "has no valid file name");
+	assert_member_refused(*state, '0', "a/b/", "has no valid file name");
 }
 
 static void a_header_without_a_sum_is_none(void **state)
@@ -261,7 +261,7 @@ static void a_name_twice_in_a_sample_is_refused(void **state)
 	tar_add_file(&t, "a.txt", "1");
 	tar_add_file(&t, "a.TXT", "2");
 	tar_add_end(&t);
-	assert_refused(*state, &t, -EBADMSG, "'a.TXT' is there twice");
+	assert_refused(*state, &t, -EBADMSG, "'a.TXT' occurs twice");
 }
 
 static void more_parts_than_a_sample_may_have_are_refused(void **state)
@@ -283,11 +283,11 @@ static void what_is_no_archive_says_so(void **state)
 
 	str_pad(&t, '\0', 0);
 	str_adds(&t, "");
-	assert_refused(*state, &t, -EINVAL, "no tar archive");
+	assert_refused(*state, &t, -EINVAL, "not a tar archive");
 	str_pad(&t, 'x', 2000);
-	assert_refused(*state, &t, -EINVAL, "no tar archive");
+	assert_refused(*state, &t, -EINVAL, "not a tar archive");
 	memcpy(t.data, "\x1f\x8b", 2);
-	assert_refused(*state, &t, -EINVAL, "compressed by gzip");
+	assert_refused(*state, &t, -EINVAL, "compressed with gzip");
 }
 
 static void damage_in_the_middle_is_told_with_its_place(void **state)
@@ -327,7 +327,7 @@ static void sizes_past_the_file_or_below_zero_are_refused(void **state)
 	tar_add_end(&t);
 	memset(t.data + 124, 0xff, 12); /* -1 in base 256 */
 	tar_seal(&t, 0);
-	assert_refused(*state, &t, -EINVAL, "no tar archive");
+	assert_refused(*state, &t, -EINVAL, "not a tar archive");
 	memset(t.data + 124, 0, 12);
 	t.data[124] = (char)0x80;
 	memset(t.data + 128, 0x7f, 8); /* about 2^63 */

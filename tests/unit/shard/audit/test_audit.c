@@ -292,9 +292,9 @@ static void a_base_must_be_proved_and_respected(void **state)
 	c = check(1, &e);
 	assert_int_equal(e->unproven.count, 10);
 	assert_problem(e, "positions 30-39: consumed before world epoch 2 "
-			  "began, but no file says by whom");
+			  "began, but no file names the rank");
 	assert_problem(e, "positions 38-39: consumed by rank 0 in world epoch "
-			  "2 although they had been before");
+			  "2 although they were consumed before");
 }
 
 static void ranks_of_a_world_must_begin_alike(void **state)
