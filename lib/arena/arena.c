@@ -71,7 +71,7 @@ static int arena_new(struct roar_arena **ret)
 	struct roar_arena *a = calloc(1, sizeof(*a));
 
 	if (!a)
-		return failure(-ENOMEM, "no memory for an arena's handle");
+		return failure(-ENOMEM, "out of memory");
 	(void)pthread_once(&watch_once, watch_forks);
 	(void)pthread_mutex_init(&a->lock, NULL);
 	(void)pthread_mutex_init(&a->send_lock, NULL);
@@ -92,9 +92,7 @@ static int make_hands(struct roar_arena *a)
 {
 	a->hands = calloc(a->map.g.n_units, sizeof(*a->hands));
 	if (!a->hands)
-		return failure(-ENOMEM,
-			       "no memory for the %u units of an arena",
-			       a->map.g.n_units);
+		return failure(-ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < a->map.g.n_units; i++) {
 		a->hands[i].unit.arena = a;
 		a->hands[i].unit.index = i;
@@ -153,10 +151,11 @@ int arena_check(const struct roar_arena *a, unsigned role)
 	if (arena_is_forked(a))
 		return failure(
 			-EPERM,
-			"this process has the arena from its parent and is no party to it: attach with roar_arena_fd()");
+			"this process inherited the arena from its parent and has not joined it: attach with roar_arena_fd()");
 	if (role && (atomic_load(&a->me) < 0 || !(a->roles & role)))
 		return failure(-EPERM,
-			       "this handle is no %s of the arena: join as one",
+			       "this handle is not a %s of the arena: join as "
+			       "one",
 			       role == ROAR_ARENA_PRODUCER ? "producer" :
 							     "consumer");
 	return 0;
@@ -168,7 +167,7 @@ static int check_join(const struct roar_arena *a, unsigned roles,
 	if (!roles || roles & ~3U)
 		return failure(
 			-EINVAL,
-			"0x%x is no role in an arena: be a producer, a consumer, or both",
+			"0x%x is not a role in an arena: be a producer, a consumer, or both",
 			roles);
 	if (share && share >= a->map.g.n_shares)
 		return failure(-EINVAL,
@@ -176,7 +175,7 @@ static int check_join(const struct roar_arena *a, unsigned roles,
 			       a->map.g.n_shares);
 	if (atomic_load(&a->me) >= 0)
 		return failure(-EALREADY,
-			       "this handle has joined the arena before");
+			       "this handle has already joined the arena");
 	if (shared_load32(&a->map.header->shutdown))
 		return failure(-EPIPE,
 			       "the arena has been shut down: make a new one");
@@ -219,19 +218,19 @@ static int join(struct roar_arena *a, unsigned roles, unsigned share)
 	if (r == -EADDRINUSE)
 		return failure(
 			r,
-			"the share %u of the arena is a living producer's: choose another",
+			"the share %u of the arena belongs to a living producer: choose another",
 			share);
 	if (r < 0)
 		return failure(
 			r,
-			"all %d places of the arena are taken: let another one leave",
+			"all %d slots of the arena are occupied: another process must leave first",
 			ARENA_PARTIES);
 	a->roles = roles;
 	a->share = share;
 	if (enter(a, (unsigned)r) < 0)
 		return failure(
 			-EAGAIN,
-			"another process took this one for dead while it joined the arena: join again");
+			"another process declared this one dead while it joined the arena: join again");
 	atomic_store(&a->me, r);
 	return 0;
 }

@@ -33,7 +33,7 @@ static int read_at(int fd, void *to, size_t len, uint64_t at)
 	if ((size_t)n != len)
 		return failure(
 			-EINVAL,
-			"the memory of the arena is cut off: make a new one");
+			"the memory of the arena is truncated: make a new one");
 	return 0;
 }
 
@@ -48,7 +48,7 @@ static int read_geometry(int fd, struct arena_inspection *found,
 		return failure(-errno, "the arena cannot be read: %s",
 			       strerror(errno));
 	if (st.st_size < (off_t)sizeof(header))
-		return failure(-EINVAL, "a file of %lld bytes is no arena",
+		return failure(-EINVAL, "a file of %lld bytes is not an arena",
 			       (long long)st.st_size);
 	r = read_at(fd, &header, sizeof(header), 0);
 	if (r < 0)
@@ -131,8 +131,7 @@ static int read_parties(int fd, struct arena_inspection *found)
 	int r;
 
 	if (!parties)
-		return failure(-ENOMEM,
-			       "there is no memory for the inspection");
+		return failure(-ENOMEM, "out of memory");
 	r = read_at(fd, parties, size, 4096);
 	for (unsigned i = 0; r == 0 && i < ARENA_PARTIES; i++)
 		add_party(found, i, &parties[i]);
@@ -165,8 +164,7 @@ static int add_unit(struct arena_inspection *found, size_t *cap, uint32_t index,
 	int64_t age = now - (int64_t)u->changed_ns;
 
 	if (!to)
-		return failure(-ENOMEM,
-			       "there is no memory for the inspection");
+		return failure(-ENOMEM, "out of memory");
 	*to = (struct inspected_unit){
 		.index = index,
 		.state = unit_state(u->word),

@@ -32,7 +32,7 @@ static int no_memory(int r, uint64_t bytes)
 {
 	return failure(
 		r,
-		"the machine has no %llu bytes for an arena: %s; make it smaller",
+		"the machine does not have %llu bytes for an arena: %s; make it smaller",
 		(unsigned long long)bytes, strerror(-r));
 }
 
@@ -110,7 +110,7 @@ int arena_map_create(const struct arena_geometry *g, int *ret_fd,
 		return 0;
 	fd = memfd_create(NAME, FLAGS);
 	if (fd < 0)
-		return failure(-errno, "no memory can be shared here: %s",
+		return failure(-errno, "cannot create shared memory: %s",
 			       strerror(errno));
 	if (g->total_bytes > headroom_bytes())
 		return no_memory(-ENOSPC, g->total_bytes);
@@ -141,7 +141,7 @@ static int sealed_size(int fd, uint64_t *ret)
 	    st.st_size < PAGE)
 		return failure(
 			-EINVAL,
-			"the descriptor %d is of no arena: hand on the one of roar_arena_fd()",
+			"the descriptor %d is not an arena: pass the one of roar_arena_fd()",
 			fd);
 	*ret = (uint64_t)st.st_size;
 	return 0;
@@ -157,10 +157,9 @@ static int read_geometry(int fd, struct arena_geometry *ret, uint64_t *ret_size)
 	if (r < 0)
 		return r;
 	if (pread(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h))
-		return failure(
-			-EINVAL,
-			"the memory behind descriptor %d cannot be read: %s",
-			fd, strerror(errno));
+		return failure(-EINVAL,
+			       "the memory of descriptor %d cannot be read: %s",
+			       fd, strerror(errno));
 	return geometry_from_header(&h, *ret_size, ret);
 }
 
@@ -176,7 +175,7 @@ int arena_map_attach(int fd, struct arena_map *ret)
 	if (r == -EACCES || r == -EPERM)
 		return failure(
 			-EACCES,
-			"the descriptor %d of an arena is for reading alone: hand on the one of roar_arena_fd()",
+			"the descriptor %d of an arena is read-only: pass the one of roar_arena_fd()",
 			fd);
 	if (r < 0)
 		return r;

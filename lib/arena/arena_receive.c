@@ -9,7 +9,7 @@
 static int damaged(uint32_t index)
 {
 	return failure(-EBADMSG,
-		       "unit %u of the arena is damaged and was passed over",
+		       "unit %u of the arena is damaged and was skipped",
 		       index);
 }
 
@@ -166,7 +166,8 @@ API int roar_arena_receive(struct roar_arena *a, uint32_t from,
 	if (r < 0)
 		return r;
 	if (from != ROAR_ARENA_ANY && from >= ARENA_PARTIES)
-		return failure(-EINVAL, "%u is no party of an arena", from);
+		return failure(-EINVAL, "%u is not the number of a producer",
+			       from);
 	r = try(a, from, ret);
 	if (r == -EAGAIN) {
 		arena_wait_begin(&pause, a, BELL_UNITS, timeout_ns);

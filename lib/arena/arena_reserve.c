@@ -41,7 +41,7 @@ static int check_part(const struct roar_arena *a,
 	    !atomic_load(&a->hands[in->index].refs))
 		return failure(
 			-EINVAL,
-			"a part of the unit is in no unit that this handle reserved");
+			"a part of the unit is not in a unit that this handle reserved");
 	word = shared_load(&a->map.units[in->index].word);
 	if (unit_state(word) != UNIT_WRITING || unit_owner(word) != arena_me(a))
 		return failure(
@@ -227,8 +227,7 @@ static int list_children(struct held_unit *h, const struct plan *p)
 		return 0;
 	h->children = calloc(p->n_parts, sizeof(*h->children));
 	if (!h->children)
-		return failure(-ENOMEM, "no memory for the %zu parts of a unit",
-			       p->n_parts);
+		return failure(-ENOMEM, "out of memory");
 	for (size_t i = 0; i < p->n_parts; i++) {
 		uint32_t j = 0;
 
@@ -268,7 +267,7 @@ int arena_reserve(struct roar_arena *a, const struct roar_arena_part *parts,
 	if (atomic_load(&h->refs))
 		return failure(
 			-EBADMSG,
-			"unit %u of the arena is damaged: it is in use and said to be free",
+			"unit %u of the arena is damaged: it is in use and marked as free",
 			index);
 	r = held_unit_buffers(h, n_parts);
 	if (r == 0)
@@ -310,7 +309,7 @@ static int check_commit(struct roar_arena *a, const struct held_unit *h)
 	if (atomic_load(&h->refs) != 1)
 		return failure(
 			-EBUSY,
-			"unit %u is retained elsewhere: hand it on as a part of another one",
+			"unit %u is retained elsewhere: send it as a part of another unit",
 			h->unit.index);
 	for (uint32_t i = 0; i < h->n_children; i++) {
 		word = shared_load(&m->units[h->children[i]].word);

@@ -46,9 +46,7 @@ static int send_whole(struct roar_arena *a, const void *envelope,
 	if (n_buffers > FEW) {
 		parts = many = calloc(n_buffers, sizeof(*many));
 		if (!many)
-			return failure(-ENOMEM,
-				       "no memory for the %zu buffers of a unit",
-				       n_buffers);
+			return failure(-ENOMEM, "out of memory");
 	}
 	for (size_t i = 0; i < n_buffers; i++)
 		parts[i] = (struct roar_arena_part){ .len = buffers[i].len };
@@ -92,7 +90,7 @@ static int measure(struct stream *s)
 		if (arena_add_aligned(&total, thing(s, i).len))
 			return failure(
 				-EMSGSIZE,
-				"the buffers of a unit have more bytes than there are numbers");
+				"the total size of the buffers of a unit does not fit 64 bits");
 	s->piece = (struct arena_piece){ .total_bytes = total,
 					 .envelope_len = s->envelope_len,
 					 .n_buffers = s->n_buffers };
@@ -199,7 +197,7 @@ static int take_turn(struct roar_arena *a, const struct patience *p)
 		r = go_on(
 			p,
 			failure(-ETIMEDOUT,
-				"another thread sends what is larger than the arena, and was not done within the time given"));
+				"another thread sends a message larger than the arena and did not finish within the timeout"));
 		(void)pthread_mutex_lock(&a->send_lock);
 	}
 	if (r == 0)

@@ -127,11 +127,11 @@ static int tell(const struct arena_wait *p)
 		if (units)
 			return failure(
 				-ETIMEDOUT,
-				"no unit came through the arena within the time given: is the producer slow?");
+				"no unit came through the arena within the timeout: is the producer slow?");
 		stats_describe(&p->a->map, text, sizeof(text));
 		return failure(
 			-ETIMEDOUT,
-			"no room was free in the arena within the time given: %s",
+			"no room was free in the arena within the timeout: %s",
 			text);
 	default:
 		return failure(p->end, "%s now: wait for it",

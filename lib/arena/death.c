@@ -285,7 +285,10 @@ API int roar_arena_expect(struct roar_arena *a, int pid)
 	if (r < 0)
 		return r;
 	if (pid <= 0)
-		return failure(-EINVAL, "%d is no process to be expected", pid);
+		return failure(-EINVAL,
+			       "%d is not a process id: give one "
+			       "above 0",
+			       pid);
 	(void)pthread_mutex_lock(&a->lock);
 	if (d->n_expected == ARENA_PARTIES)
 		r = failure(-EUSERS,
@@ -342,7 +345,7 @@ API int roar_arena_death(const struct roar_arena *a,
 	if (a->deaths.any)
 		*ret = a->deaths.last;
 	else
-		r = failure(-ENOENT, "no death was told by this handle");
+		r = failure(-ENOENT, "this handle has not reported a death");
 	(void)pthread_mutex_unlock(lock);
 	return r;
 }

@@ -10,9 +10,7 @@ int held_unit_buffers(struct held_unit *h, size_t n)
 	if (n > HELD_FEW) {
 		h->unit.buffers = calloc(n, sizeof(*h->unit.buffers));
 		if (!h->unit.buffers)
-			return failure(
-				-ENOMEM,
-				"no memory for the %zu buffers of a unit", n);
+			return failure(-ENOMEM, "out of memory");
 	}
 	h->unit.n_buffers = n;
 	return 0;

@@ -142,7 +142,7 @@ static int finish(struct roar_arena *a, struct partial *p,
 	int r;
 
 	if (!h)
-		return failure(-ENOMEM, "no memory for a unit");
+		return failure(-ENOMEM, "out of memory");
 	h->unit.arena = a;
 	h->unit.index = UINT32_MAX;
 	h->unit.producer = p->producer;
@@ -181,7 +181,7 @@ static int add(struct roar_arena *a, struct held_unit *piece,
 	if (!p)
 		return failure(
 			-ENOMEM,
-			"no memory for a message of %llu bytes that came in pieces",
+			"out of memory for a message of %llu bytes that came in pieces",
 			(unsigned long long)head->total_bytes);
 	if (p->head.total_bytes != head->total_bytes)
 		return failure(

@@ -102,7 +102,7 @@ static PyObject *build(struct decoder *d, PyObject *id)
 
 	if (PyTuple_Size(id) < 3)
 		return error_say(d->state, "ArenaInvalid",
-				 "an item has a leaf that says nothing");
+				 "an item has an empty leaf");
 	kind = PyLong_AsLong(PyTuple_GetItem(id, 1));
 	if (kind < 0 || kind >= WIRE_KIND_END) {
 		if (PyErr_Occurred())

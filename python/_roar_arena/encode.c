@@ -235,7 +235,7 @@ static PyObject *write_out(PyObject *self, PyObject *data)
 }
 
 static PyMethodDef methods[] = {
-	{ "write", write_out, METH_O, "What a pickler writes to." },
+	{ "write", write_out, METH_O, "The file that a pickler writes to." },
 	{ 0 },
 };
 

@@ -275,7 +275,9 @@ static PyMethodDef methods[] = {
 	{ "join", handle_join, METH_VARARGS, "join(roles, share)" },
 	{ "expect", handle_expect, METH_VARARGS, "expect(pid)" },
 	{ "spin", handle_spin, METH_VARARGS, "spin(ns)" },
-	{ "shutdown", handle_shutdown, METH_NOARGS, "Ends the arena for all." },
+	{ "shutdown", handle_shutdown, METH_NOARGS,
+	  "Shuts the arena down for "
+	  "all processes." },
 	{ "close", handle_close, METH_NOARGS, "Leaves the arena." },
 	{ "fileno", handle_fileno, METH_NOARGS, "The descriptor." },
 	{ "stats", handle_stats, METH_NOARGS, "Counters, as a dictionary." },
@@ -285,8 +287,8 @@ static PyMethodDef methods[] = {
 static PyType_Slot slots[] = {
 	{ Py_tp_methods, methods },
 	{ Py_tp_dealloc, dealloc },
-	{ Py_tp_doc, "One arena as this process has it; roar.Arena is the "
-		     "public face." },
+	{ Py_tp_doc, "The handle of an arena in this process; roar.Arena is "
+		     "the public class." },
 	{ 0 },
 };
 

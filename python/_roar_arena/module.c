@@ -130,7 +130,7 @@ static PyMethodDef methods[] = {
 	  METH_VARARGS | METH_KEYWORDS, "A new arena: see roar.Arena." },
 	{ "attach", (PyCFunction)(void (*)(void))handle_attach,
 	  METH_VARARGS | METH_KEYWORDS,
-	  "The arena behind a descriptor, which stays the caller's." },
+	  "The arena of a descriptor; the caller keeps the descriptor." },
 	{ "register", module_register, METH_VARARGS, "See roar.register()." },
 	{ 0 },
 };

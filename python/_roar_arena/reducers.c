@@ -90,7 +90,7 @@ PyObject *reducers_get(struct state *state)
 		if (!PyErr_Occurred())
 			PyErr_SetString(PyExc_TypeError,
 					"the tables of multiprocessing and "
-					"copyreg are no dictionaries");
+					"copyreg are not dictionaries");
 		Py_DECREF(t);
 		return NULL;
 	}

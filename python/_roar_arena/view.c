@@ -88,7 +88,8 @@ static int set_shape(struct view *v, PyObject *shape)
 	}
 	if (bytes == v->len)
 		return 0;
-	PyErr_SetString(PyExc_ValueError, "the shape is not that of the bytes");
+	PyErr_SetString(PyExc_ValueError, "the shape does not match the number "
+					  "of bytes");
 	return -1;
 }
 
@@ -214,9 +215,8 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef properties[] = {
-	{ "nbytes", get_nbytes, NULL, "How many bytes these are.", NULL },
-	{ "index", get_index, NULL, "Which place of the arena they are in.",
-	  NULL },
+	{ "nbytes", get_nbytes, NULL, "Number of bytes.", NULL },
+	{ "index", get_index, NULL, "Index of the unit that holds them.", NULL },
 	{ 0 },
 };
 
@@ -225,8 +225,8 @@ static PyType_Slot slots[] = {
 	{ Py_tp_getset, properties },
 	{ Py_tp_dealloc, dealloc },
 	{ Py_bf_getbuffer, get_buffer },
-	{ Py_tp_doc, "Memory of an arena.  Its room is given back when the "
-		     "last object over it is gone." },
+	{ Py_tp_doc, "Memory of an arena.  It is freed when the last object "
+		     "that uses it is gone." },
 	{ 0 },
 };
 

@@ -103,8 +103,8 @@ static bool is_possible(PyObject *device, PyObject *copy)
 	if (type == CPU && !copies)
 		return true;
 	PyErr_SetString(PyExc_BufferError,
-			"memory of an arena is shared with the CPU alone and "
-			"without a copy; make one of the tensor");
+			"memory of an arena is shared with the CPU only, "
+			"without a copy; copy the tensor");
 	return false;
 }
 
