@@ -73,7 +73,7 @@ static int put_string(const ProtobufCFieldDescriptor *f, PyObject *value,
 	if (!text)
 		return -1;
 	if (strlen(text) != (size_t)len)
-		return wrong(f, "a str without a zero in it");
+		return wrong(f, "a str without a NUL");
 	copy = strdup(text);
 	if (!copy) {
 		PyErr_NoMemory();

@@ -12,9 +12,9 @@ static int module_exec(PyObject *module)
 static PyMethodDef methods[] = {
 	{ "join", (PyCFunction)(void (*)(void))client_join,
 	  METH_VARARGS | METH_KEYWORDS,
-	  "A client that has its place: see roar.coordinator." },
+	  "A client that has joined its job: see roar.coordinator." },
 	{ "meet_reply", meet_reply, METH_O,
-	  "What Client.meet() gave, as a dict." },
+	  "The result of Client.meet(), as a dict." },
 	{ 0 },
 };
 

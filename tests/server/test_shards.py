@@ -161,7 +161,7 @@ def test_a_worker_sees_its_own(server):
         session = other.register("b").session
         with raises(CODE.PERMISSION_DENIED):
             page(one, "b")
-        with raises(CODE.PERMISSION_DENIED, "show the session"):
+        with raises(CODE.PERMISSION_DENIED, "send the session"):
             page(stranger, "b")
         assert page(stranger, "b", session=session).n_shards == 50
         with raises(CODE.FAILED_PRECONDITION):
@@ -193,7 +193,7 @@ def test_leases_are_a_workers_own(server):
         for ask in (lambda **more: take(stranger, "a", **more),
                     lambda **more: use(stranger, "a", lease, 4, **more),
                     lambda **more: report(stranger, (0, 1), **more)):
-            with raises(CODE.PERMISSION_DENIED, "show the session"):
+            with raises(CODE.PERMISSION_DENIED, "send the session"):
                 ask()
         assert use(stranger, "a", lease, 4, session=session).n_new == 4
 

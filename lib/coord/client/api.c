@@ -293,8 +293,8 @@ API int roar_coord_fd(struct roar_coord *c)
 		return r;
 	r = c->has_thread ?
 		    sentence_fail(-EINVAL,
-				  "this client has a thread of its own: "
-				  "ROAR_COORD_NO_THREAD has none") :
+				  "this client has a thread of its own: make "
+				  "one with ROAR_COORD_NO_THREAD") :
 		    loop_poll_fd(c->loop);
 	client_leave(c);
 	return r;

@@ -246,7 +246,7 @@ void client_call_cancel(struct client_call *call)
 		client_link_flush(call->c);
 	}
 	if (call->state == CALL_QUEUED || call->state == CALL_SENT)
-		client_call_end(call, -ECANCELED, "it was taken back");
+		client_call_end(call, -ECANCELED, "the call was cancelled");
 }
 
 /* ---- replies ---- */
@@ -365,8 +365,8 @@ void client_calls_lost(struct roar_coord *c)
 		if (call->method->retry == COORD_ONCE)
 			client_call_end(call, -ENOTCONN,
 					"the connection to the coordinator "
-					"ended before its answer came: it may "
-					"have been done or not");
+					"ended before its reply came: the call "
+					"may or may not have been executed");
 		else if (call->finish && !call->user_done)
 			client_call_end(call, -ENOTCONN, c->link.failure);
 	}
@@ -476,7 +476,8 @@ static int unpack(const struct client_call *call,
 
 	if (!m)
 		return sentence_fail(-EPROTO,
-				     "the coordinator's answer to %s is none",
+				     "the coordinator's reply to %s is "
+				     "malformed",
 				     call->method->path);
 	*(ProtobufCMessage **)ret_reply = m;
 	return 0;

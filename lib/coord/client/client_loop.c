@@ -255,7 +255,7 @@ void client_stop(struct roar_coord *c)
 	(void)pthread_mutex_lock(&c->lock);
 	c->stopping = true;
 	client_calls_end(c, -ECANCELED,
-			 "the client was freed while this was waited for");
+			 "the client was freed while a call waited");
 	(void)pthread_cond_broadcast(&c->changed);
 	while (c->n_inside)
 		(void)pthread_cond_wait(&c->left, &c->lock);

@@ -259,9 +259,9 @@ static int read_reply(struct client_call *call, struct roar_coord_meeting *ret)
 	int r = 0;
 
 	if (!reply)
-		return sentence_fail(
-			-EPROTO, "the coordinator's answer to an arrival is "
-				 "none");
+		return sentence_fail(-EPROTO,
+				     "the coordinator's reply to an arrival is "
+				     "malformed");
 	note_use(call->count, reply->generation);
 	if (ret)
 		r = copy_reply(&m, reply);

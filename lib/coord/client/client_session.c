@@ -174,7 +174,8 @@ static void join_done(struct client_call *call)
 		NULL, call->reply.len, (const uint8_t *)str_cstr(&call->reply));
 	if (!w) {
 		client_die(c, -EPROTO,
-			   "the coordinator's answer to a registration is none");
+			   "the coordinator's reply to a registration is "
+			   "malformed");
 		return;
 	}
 	take_place(c, w);

@@ -95,10 +95,10 @@ static int take_ranges(const struct request *q, const struct dataset *d,
 	int64_t total = d->info->total_samples;
 
 	if (m->n_ranges > MAX_RANGES) {
-		request_refuse(
-			q, COORD_INVALID_ARGUMENT,
-			"%zu ranges are reported at once, at most %d are taken",
-			m->n_ranges, MAX_RANGES);
+		request_refuse(q, COORD_INVALID_ARGUMENT,
+			       "%zu ranges are reported at once, at most %d are "
+			       "accepted",
+			       m->n_ranges, MAX_RANGES);
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < m->n_ranges; i++) {
@@ -197,7 +197,7 @@ void method_report_consumed(const struct request *q, const void *message)
 	if (d->lending) {
 		request_refuse(
 			q, COORD_FAILED_PRECONDITION,
-			"epoch %lld of dataset '%s' is lent in pieces; UseLease says what was consumed",
+			"epoch %lld of dataset '%s' is lent in pieces; report consumption by UseLease",
 			(long long)d->epoch, d->info->dataset_id);
 		return;
 	}

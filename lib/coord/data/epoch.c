@@ -23,7 +23,7 @@ int request_check_epoch(const struct request *q, const struct dataset *d,
 		return 0;
 	request_refuse(
 		q, COORD_FAILED_PRECONDITION,
-		"epoch %lld of dataset '%s' is over; epoch %lld is under way and none comes back",
+		"epoch %lld of dataset '%s' is over; epoch %lld is in progress, and epochs do not go back",
 		(long long)epoch, d->info->dataset_id, (long long)d->epoch);
 	return -EINVAL;
 }
@@ -37,7 +37,7 @@ int request_check_current_epoch(const struct request *q,
 		return 0;
 	request_refuse(
 		q, COORD_FAILED_PRECONDITION,
-		"epoch %lld of dataset '%s' has not begun, epoch %lld is under way; AdvanceEpoch goes on",
+		"epoch %lld of dataset '%s' has not begun, epoch %lld is in progress; AdvanceEpoch begins the next",
 		(long long)epoch, d->info->dataset_id, (long long)d->epoch);
 	return -EINVAL;
 }

@@ -62,7 +62,7 @@ static bool is_agreed(const struct request *q, const struct dataset *d,
 		return true;
 	request_refuse(
 		q, COORD_FAILED_PRECONDITION,
-		"epoch %lld of dataset '%s' is lent %s in pieces of %llu for %lld ms; all workers take them so",
+		"epoch %lld of dataset '%s' is lent %s in pieces of %llu for %lld ms; all workers must ask for the same",
 		(long long)d->epoch, d->info->dataset_id,
 		exactly ? "exactly once" : "at least once",
 		(unsigned long long)spec->chunk, (long long)spec->timeout_ms);
@@ -148,7 +148,7 @@ static void take(const struct request *q, struct job *job, struct dataset *d,
 	else if (r == -ENOBUFS)
 		request_refuse(
 			q, COORD_RESOURCE_EXHAUSTED,
-			"dataset '%s' is lent in %d pieces, no more are lent at a time; try again, or take larger ones",
+			"dataset '%s' is lent in %d pieces, the most at a time; try again, or take larger ones",
 			d->info->dataset_id, LEASE_MAX);
 	else
 		request_refuse_change(q, r);
@@ -215,7 +215,7 @@ static void refuse_stale(const struct request *q, const struct dataset *d,
 {
 	request_refuse(
 		q, COORD_FAILED_PRECONDITION,
-		"lease %llu of dataset '%s' is over: what it had is, or will be, another's; do not apply it, take a new one",
+		"lease %llu of dataset '%s' is over: its positions go to another worker; discard their results and take a new lease",
 		(unsigned long long)id, d->info->dataset_id);
 }
 

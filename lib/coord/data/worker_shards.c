@@ -23,7 +23,7 @@ struct worker *request_shard_owner(const struct request *q,
 		return w;
 	request_refuse(
 		q, COORD_PERMISSION_DENIED,
-		"shards and leases of worker '%s' are its own: show the session that RegisterWorker told it, or ask on the connection that it registered on",
+		"shards and leases of worker '%s' are its own: send the session that RegisterWorker returned, or ask on the connection that registered it",
 		w->id);
 	return NULL;
 }
@@ -42,7 +42,7 @@ static const struct worker *reader_of(const struct request *q,
 		return w;
 	request_refuse(
 		q, COORD_PERMISSION_DENIED,
-		"the shards of worker '%s' are told to itself, and this is another worker's connection; a process that is '%s' shows its session",
+		"the shards of worker '%s' are sent to that worker only, and this is another worker's connection; a process that is '%s' sends its session",
 		w->id, w->id);
 	return NULL;
 }
@@ -179,7 +179,7 @@ static bool find_after(const struct request *q, const struct dataset *d,
 			  shard_table_owner(d->table, *ret) == w->slot))
 		return true;
 	request_refuse(q, COORD_INVALID_ARGUMENT,
-		       "after is %llu, which is no 'next' of worker '%s'",
+		       "after is %llu, which is not a 'next' of worker '%s'",
 		       (unsigned long long)m->after, w->id);
 	return false;
 }

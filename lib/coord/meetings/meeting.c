@@ -348,7 +348,7 @@ static int begin(const struct request *q, struct meeting *m, struct worker *w,
 	if (job->n_rounds >= q->c->limits.max_meetings) {
 		request_refuse(
 			q, COORD_RESOURCE_EXHAUSTED,
-			"job '%s' has %zu barriers with somebody waiting; no more are taken",
+			"job '%s' has %zu barriers with waiting workers; no more are accepted",
 			job->id, job->n_rounds);
 		return -EAGAIN;
 	}

@@ -337,7 +337,7 @@ static void name_absent(struct str *s, const struct worker *w)
 	if (w->dead)
 		str_addf(s, "dead: %s", w->death);
 	else
-		str_addf(s, "heard of %lld ms ago%s%s", (long long)age,
+		str_addf(s, "last contact %lld ms ago%s%s", (long long)age,
 			 w->suspicion ? ", " : "",
 			 w->suspicion ? w->suspicion : "");
 	name_waits(s, w);

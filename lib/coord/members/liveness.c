@@ -36,7 +36,7 @@ enum {
 	HOLD_MORE_MS = 1000, /* the place is held on for a meeting that waits */
 };
 
-static const char unheard[] = "it was not heard of since the coordinator started";
+static const char unheard[] = "no contact since the coordinator started";
 
 bool worker_is_unheard(const struct worker *w)
 {

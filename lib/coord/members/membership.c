@@ -186,7 +186,7 @@ static void refuse_second(const struct request *q, const struct worker *w)
 {
 	request_refuse(
 		q, COORD_ALREADY_EXISTS,
-		"worker '%s' is alive: rank %d at '%s', heard of %lld ms ago; its id is free when its connection ends or after %lld ms of silence",
+		"worker '%s' is alive: rank %d at '%s', last contact %lld ms ago; its id is free when its connection ends or after %lld ms of silence",
 		w->id, w->rank, w->info->hostname, (long long)ago_ms(w),
 		(long long)w->job->settings.timeout_ms / 2);
 }
@@ -203,7 +203,7 @@ static void refuse_for_now(const struct request *q, const struct worker *w)
 {
 	request_refuse(
 		q, COORD_ALREADY_EXISTS,
-		"worker '%s' (rank %d at '%s') was alive when the coordinator was started anew and may come back with its session; its id is free in %lld ms",
+		"worker '%s' (rank %d at '%s') was alive when the coordinator restarted and may come back with its session; its id is free in %lld ms",
 		w->id, w->rank, w->info->hostname,
 		(long long)(worker_grace_ms(w) - ago_ms(w)));
 }

@@ -271,7 +271,7 @@ static int check_command(const struct request *q, const char *command)
 	if (!*command) {
 		request_refuse(
 			q, COORD_INVALID_ARGUMENT,
-			"the command is empty; say \"checkpoint\", \"stop\", \"reload\" or what the workers know");
+			"the command is empty; send \"checkpoint\", \"stop\", \"reload\" or one that the workers know");
 		return -EINVAL;
 	}
 	return request_check_text(q, "the command", command, MAX_COMMAND);

@@ -79,7 +79,7 @@ static int load(struct wal *w,
 	atomic_store(&w->durable, was.next_seq - 1);
 	e = was.number ? go_on(w, &was) : wal_log_begin(w, was.base);
 	if (e < 0)
-		return error_set(err, e, "the log in '%s' cannot go on: %s",
+		return error_set(err, e, "the log in '%s' cannot continue: %s",
 				 w->dir.path, strerror(-e));
 	wal_dir_prune(&w->dir, was.base);
 	return 0;

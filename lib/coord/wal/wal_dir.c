@@ -25,7 +25,7 @@ int wal_dir_open(struct wal_dir *d, const char *path, struct roar_error *err)
 {
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
 		return error_set(err, -errno,
-				 "the data directory '%s' cannot be made: %s",
+				 "the data directory '%s' cannot be created: %s",
 				 path, strerror(errno));
 	*d = (struct wal_dir){ .fd = -1, .path = strdup(path) };
 	if (!d->path)

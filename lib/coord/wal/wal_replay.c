@@ -12,7 +12,7 @@
 #include "coord/wal/wal_internal.h"
 #include "coord/wal/wal_reader.h"
 
-#define REMEDY "put back a copy of the directory, or move it away to begin anew"
+#define REMEDY "restore a copy of the directory, or move it away to start empty"
 
 struct sink {
 	int (*replay)(void *data, const void *payload, size_t len);
@@ -41,10 +41,10 @@ static int say_unreadable(const struct wal_dir *d, enum wal_kind kind,
 
 	wal_name(name, kind, number);
 	if (e == -EBADMSG)
-		return error_set(err, e,
-				 "'%s/%s' does not begin as such a file: it is "
-				 "damaged; " REMEDY,
-				 d->path, name);
+		return error_set(
+			err, e,
+			"'%s/%s' has no valid header: it is damaged; " REMEDY,
+			d->path, name);
 	return error_set(err, e, "'%s/%s' cannot be read: %s", d->path, name,
 			 strerror(-e));
 }
@@ -168,8 +168,8 @@ static int say_gap(const struct wal_dir *d, uint64_t missing,
 
 	wal_name(name, found->kind, found->number);
 	return error_set(err, -EBADMSG,
-			 "in '%s' record %" PRIu64
-			 " is in no log, but '%s' goes on behind it; " REMEDY,
+			 "in '%s' record %" PRIu64 " is not in any log, but "
+			 "'%s' continues after it; " REMEDY,
 			 d->path, missing, name);
 }
 
@@ -236,7 +236,7 @@ int wal_replay(const struct wal_dir *d,
 		e = replay_logs(d, &to, &state, err);
 	if (e == 0 && has_snapshot && !state.number)
 		e = error_set(err, -EBADMSG,
-			      "'%s' has a snapshot, but the log behind it is "
+			      "'%s' has a snapshot, but the log after it is "
 			      "missing; " REMEDY,
 			      d->path);
 	if (e == 0)

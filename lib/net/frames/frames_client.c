@@ -96,7 +96,7 @@ static size_t take_frames(struct frames_client *f)
 	while (is_open(f) && f->in.len - at >= FRAME_HEADER_LEN) {
 		frame_unpack((const uint8_t *)f->in.data + at, &frame);
 		if (frame.len > f->max_len) {
-			dial_fail(&f->dial, "what answers there is no "
+			dial_fail(&f->dial, "the server there is not a "
 					    "coordinator");
 			return n;
 		}

@@ -249,7 +249,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream,
 	(void)nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream,
 					NGHTTP2_CANCEL);
 	end_call(call, RPC_INTERNAL,
-		 "the server sent a message that is none, or too large");
+		 "the server sent a message that is malformed or too large");
 	return 0;
 }
 

@@ -69,7 +69,7 @@ static bool too_many(struct rpc_call *call)
 	if (call->method->streams_in || !call->grpc.got_message)
 		return false;
 	refuse(call, RPC_UNIMPLEMENTED,
-	       "the method takes one message, and more have come");
+	       "the method takes one message, and more were sent");
 	return true;
 }
 
@@ -201,7 +201,7 @@ static void end_unary(struct grpc *g, struct rpc_call *call)
 	call_hold(call);
 	if (!call->grpc.got_message)
 		refuse(call, RPC_UNIMPLEMENTED,
-		       "the method takes one message, and none has come");
+		       "the method takes one message, and none was sent");
 	else if (g->viewed == call)
 		call_message(call, g->view, g->view_len);
 	else

@@ -95,10 +95,9 @@ uint32_t conn_max_message(const struct conn *c)
 
 const char *conn_too_large(const struct conn *c)
 {
-	return c->known ?
-		       "the message is larger than the server takes" :
-		       "the message is larger than the server takes from who has "
-		       "shown no good token";
+	return c->known ? "the message is larger than the server takes" :
+			  "the message is larger than the server takes from a "
+			  "client without a valid token";
 }
 
 /* A little is always taken: whoever fills what there is for all keeps nobody from saying

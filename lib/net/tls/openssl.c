@@ -45,8 +45,9 @@ int openssl_load(struct roar_error *err)
 {
 	(void)pthread_once(&once, load);
 	if (!is_loaded)
-		return error_set(err, -ENOSYS,
-				 "TLS needs OpenSSL's libssl.so.3, which is not "
-				 "there: install it, or connect without TLS");
+		return error_set(
+			err, -ENOSYS,
+			"TLS needs OpenSSL's libssl.so.3, which was "
+			"not found: install it, or connect without TLS");
 	return 0;
 }

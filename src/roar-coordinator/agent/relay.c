@@ -295,7 +295,8 @@ static void on_down(void *ctx)
 	a->n_down++;
 	log_lines_add(
 		&a->lines, LOG_WARNING, NULL,
-		"the coordinator is lost: %s; workers are told to come back",
+		"the connection to the coordinator is lost: %s; workers are "
+		"asked to reconnect",
 		uplink_failure(a->uplink));
 	loop_timer_clear(a->loop, &a->beats_timer);
 	beats_clear(&a->beats);

@@ -55,7 +55,7 @@ const char *uplink_where(const struct uplink *u)
 
 const char *uplink_failure(const struct uplink *u)
 {
-	return u->failure[0] ? u->failure : "it has just begun to look for one";
+	return u->failure[0] ? u->failure : "it has just started to connect";
 }
 
 size_t uplink_unsent(const struct uplink *u)
@@ -125,9 +125,10 @@ static void take_health(struct uplink *u, const struct frame *f,
 	struct dial *d = &u->client.dial;
 
 	if (f->number == COORD_UNIMPLEMENTED) {
-		dial_fail(d, "it knows no agents: it is of an older version");
+		dial_fail(d, "it does not support agents: it is an older "
+			     "version");
 	} else if (f->number != 0 || !is_serving(f, data)) {
-		dial_fail(d, "it does not serve now");
+		dial_fail(d, "it is not serving now");
 	} else {
 		dial_good(d);
 		(void)loop_timer_set(u->loop, &u->timer, d->heard_ms);

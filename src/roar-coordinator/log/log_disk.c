@@ -125,7 +125,7 @@ int log_disk_open(struct loop *loop, const char *path,
 	int r;
 
 	if (!d)
-		return error_set(err, -ENOMEM, "no memory for the log");
+		return error_set(err, -ENOMEM, "out of memory");
 	*d = (struct log_disk){ .log.kind = &kind,
 				.loop = loop,
 				.events = *events,

@@ -107,7 +107,7 @@ static void what_is_no_coordinator_is_told_apart(void **state)
 
 	fake_set(&x->fake, garbage, "SSH-2.0-OpenSSH_9.2p1\r\n");
 	assert_int_equal(roar_coord_join(&o, &c), -ENOTCONN);
-	assert_non_null(strstr(roar_coord_error(), "is no coordinator"));
+	assert_non_null(strstr(roar_coord_error(), "is not a coordinator"));
 	fake_set(&x->fake, garbage, "HTTP/1.1 400 Bad Request\r\n\r\n");
 	assert_int_equal(roar_coord_join(&o, &c), -ENOTCONN);
 	assert_non_null(strstr(roar_coord_error(), "(tls_ca)"));
@@ -351,7 +351,8 @@ static void a_sum_whose_answer_is_lost_is_not_made_twice(void **state)
 
 	fake_set(&x->fake, drops_sums, true);
 	assert_int_equal(roar_coord_add(x->c, "k", 2, &sum), -ENOTCONN);
-	assert_non_null(strstr(roar_coord_error(), "may have been done"));
+	assert_non_null(strstr(roar_coord_error(),
+			       "may or may not have been executed"));
 	assert_int_equal(roar_coord_heartbeat(x->c, 10000), 0);
 	assert_int_equal(fake_get(&x->fake, n_sums), 1);
 }

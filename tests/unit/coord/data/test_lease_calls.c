@@ -96,7 +96,7 @@ static void expect_over(struct host *h, const char *id, uint64_t lease,
 {
 	expect_says(expect(h, ask_use(h, id, lease, to, false),
 			   COORD_FAILED_PRECONDITION),
-		    "do not apply it");
+		    "discard their results");
 }
 
 static int64_t consumed(struct host *h)

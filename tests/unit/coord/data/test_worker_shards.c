@@ -460,7 +460,7 @@ static void the_shards_of_another_are_refused(void **state)
 	expect(h, ask(h, 2, "ListShards", &m), COORD_OK);
 	expect_says(expect(h, ask(h, 7, "ListShards", &m),
 			   COORD_PERMISSION_DENIED),
-		    "show the session");
+		    "send the session");
 	expect(h, ask(h, 0, "ListShards", &m), COORD_PERMISSION_DENIED);
 	m.session = session + 1;
 	expect(h, ask(h, 1, "ListShards", &m), COORD_FAILED_PRECONDITION);

@@ -118,7 +118,7 @@ static void who_gave_up_is_not_counted(void **state)
 	b = ask_barrier(h, 2, "b", "x", 0);
 	pass_ms(h, 1500);
 	r = expect(h, a, COORD_DEADLINE_EXCEEDED);
-	expect_says(r, "1 of 3 workers are absent: 'c' (rank 2, heard of");
+	expect_says(r, "1 of 3 workers are absent: 'c' (rank 2, last contact");
 	assert_int_equal(r->n_names, 1);
 	assert_string_equal(r->names[0], "c");
 	c = ask_barrier(h, 3, "c", "x", 0);

@@ -38,7 +38,7 @@ static void a_second_live_one_is_refused(void **state)
 	pass_ms(h, 1200);
 	call = ask_register(h, 2, "a", 0);
 	expect_says(expect(h, call, COORD_ALREADY_EXISTS),
-		    "heard of 1200 ms ago");
+		    "last contact 1200 ms ago");
 	call = ask_register(h, 2, "a", 12345);
 	expect(h, call, COORD_FAILED_PRECONDITION);
 }

@@ -212,7 +212,7 @@ static void what_speaks_http_is_told(void **state)
 static void a_frame_that_is_too_large_is_told(void **state)
 {
 	(void)state;
-	check_answer("SSH-2.0-OpenSSH_9.2p1\r\n", 23, "is no coordinator");
+	check_answer("SSH-2.0-OpenSSH_9.2p1\r\n", 23, "is not a coordinator");
 }
 
 static void a_silent_server_is_noticed(void **state)

@@ -341,8 +341,8 @@ static void a_stranger_may_say_little(void **state)
 	scene_write(&scene, fd, FRAMES_PREFACE, FRAMES_PREFACE_LEN);
 	send_frame(&f, text);
 	assert_reply(COLLECT, 1, FRAME_END, 8,
-		     "the message is larger than the server takes from who has "
-		     "shown no good token");
+		     "the message is larger than the server takes from a "
+		     "client without a valid token");
 	send_frame(&hello, "good");
 	send_frame(&f, text);
 	assert_silent();
