@@ -80,9 +80,9 @@ def _apart(claims: Sequence[Claim]) -> str | None:
     first = claims[0]
     for claim in claims[1:]:
         if (claim.epoch, claim.consumed) != (first.epoch, first.consumed):
-            return (f"one is in epoch {first.epoch} behind "
+            return (f"one is in epoch {first.epoch} after "
                     f"{first.consumed or 0!r:.80} samples and another in epoch "
-                    f"{claim.epoch} behind {claim.consumed or 0!r:.80}: load "
+                    f"{claim.epoch} after {claim.consumed or 0!r:.80}: load "
                     "the same state on all of them, that of the last "
                     "checkpoint")
     return None

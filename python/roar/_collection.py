@@ -62,7 +62,7 @@ def _existing(text: str) -> list[str]:
         matches = _matches(name)
         if not matches:
             raise FileNotFoundError(
-                2, "no shard has this name, nor fits it as a pattern", name)
+                2, "no shard has this name or matches this pattern", name)
         found += matches
     return found
 

@@ -43,7 +43,7 @@ def ids(name: str, value: Sequence[str] | None) -> list[str] | None:
         if not isinstance(item, str):
             raise TypeError(f"{name} must have ids, not {item!r:.80}")
     if not found:
-        raise ValueError(f"{name} names nobody; None: all workers")
+        raise ValueError(f"{name} is empty; give None for all workers")
     return found
 
 
@@ -70,7 +70,7 @@ def ttl_ms(ttl: float | None) -> int:
         return 0
     number = milliseconds("ttl", ttl)
     if number == 0:
-        raise ValueError("ttl must be more than 0 seconds; None: for ever")
+        raise ValueError("ttl must be more than 0 seconds, or None for ever")
     return max(0, number)
 
 

@@ -137,9 +137,9 @@ class Following:
         name = self._stream.name
         if self.open:
             raise RuntimeError(
-                f"the loop before over dataset {name!r} did not come to its end, and "
-                "its workers have read ahead: start new workers, after "
-                "load_state_dict(state_dict(steps)) to go on behind those steps")
+                f"the previous loop over dataset {name!r} was left early, and its "
+                "workers have read ahead: start new workers, after "
+                "load_state_dict(state_dict(steps)) to continue after those steps")
         if self._expected != self._stream.where():
             raise RuntimeError(
                 f"the position in dataset {name!r} was changed after the workers "

@@ -39,8 +39,8 @@ MAX_THREADS = 256
 # BlockingIOError, which it is not.
 CAUSES = {
     errno.EINVAL: (errno.EINVAL, "Not a regular file"),
-    errno.EAGAIN: (errno.EBUSY, "It changed whenever it was read, hash it when "
-                                "nobody writes to it"),
+    errno.EAGAIN: (errno.EBUSY, "It changed each time it was read, hash it when "
+                                "no process writes to it"),
 }
 
 
@@ -94,8 +94,8 @@ def _answer(digests: dict[str, str],
 def _encoded(path: AnyPath) -> bytes:
     name = os.fsencode(path)
     if b"\0" in name:
-        raise ValueError(f"there is a NUL in the path {path!r}, no file has "
-                         "such a name")
+        raise ValueError(f"the path {path!r} contains a NUL, which no file "
+                         "name can")
     return name
 
 

@@ -73,7 +73,7 @@ class JobDatasets:
                 return
             raise ValueError(
                 f"this process is worker {self._of.worker_id!r}, and only "
-                f"{worker_id!r} itself can give its place up")
+                f"{worker_id!r} itself can leave the job")
         self._of.deregister()
 
     # ---- datasets
@@ -152,7 +152,7 @@ class JobDatasets:
                                  "it first")
             raise ValueError(
                 f"this process is worker {self._of.worker_id!r}; the shards of "
-                f"{worker_id!r} are told to itself")
+                f"{worker_id!r} are sent to that worker only")
         return [shard.shard_id for shard in self._of.get_shards(dataset_id)]
 
     def epoch(self, dataset_id: str) -> int:

@@ -67,7 +67,7 @@ def _first(env: Mapping[str, str], names: tuple[str, ...]) -> tuple[str, str]:
 def _number(name: str, text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,9}", text):
         raise ValueError(f"the environment variable {name} is "
-                         f"{text[:80]!r}, which is no rank or count")
+                         f"{text[:80]!r}, which is not a rank or count")
     return int(text)
 
 

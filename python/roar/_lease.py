@@ -101,7 +101,7 @@ class Lease:
         with self._lock:
             if self.lost:
                 raise LeaseLost(f"lease {self.lease_id} of dataset {self.dataset_id!r} is "
-                                "over: do not apply what it had, take a new one")
+                                "over: discard its results and take a new one")
             if not self.positions:
                 return 0    # it has ended
             return self._say(to, give_back)

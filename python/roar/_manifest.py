@@ -75,7 +75,7 @@ def find(job: "TrainingOrchestrator", name: str) -> bytes:
     if digest(text) != name:
         raise CoordinatorError(
             f"{KEYS}{name} is not what was kept there ({len(text)} bytes are "
-            "left): somebody changed these keys; register the dataset under "
+            "left): another client changed these keys; register the dataset under "
             "another id")
     return text
 

@@ -33,7 +33,7 @@ class _Told(Generic[T]):
 
     def __set__(self, result: Any, value: T) -> None:
         raise AttributeError(
-            f"'{self._name}' is what the coordinator told: it cannot be set")
+            f"'{self._name}' is the coordinator's result and cannot be set")
 
 
 class BarrierResult(Mapping[str, Any]):

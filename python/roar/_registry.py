@@ -47,8 +47,8 @@ def register(cls: type, to_buffers: Callable[[Any], tuple[Any, Sequence[Any]]],
     if not isinstance(cls, type):
         raise TypeError(f"register() takes a class, not {cls!r}")
     if _has_own_way(cls):
-        raise ValueError(f"{cls.__name__} cannot be registered: it has a way "
-                         "of its own")
+        raise ValueError(f"{cls.__name__} cannot be registered: roar has its "
+                         "own encoding for it")
     if not callable(to_buffers) or not callable(from_buffers):
         raise TypeError("to_buffers and from_buffers must be functions")
     _roar_arena.register(cls, to_buffers, from_buffers)

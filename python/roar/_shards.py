@@ -168,7 +168,7 @@ class ShardStream:
                 "cannot share its samples: let one worker read them")
         if self._under_way:
             raise RuntimeError(
-                f"the loop before over dataset {self.name!r} was left early, and "
+                f"the previous loop over dataset {self.name!r} was left early, and "
                 "workers have read ahead: start new workers")
         if board.replaced != self._replaced:
             raise RuntimeError(
@@ -185,7 +185,7 @@ class ShardStream:
         if loop != self._loop:
             raise RuntimeError(
                 f"another loop over dataset {self.name!r} has begun, or a state "
-                "was loaded: this one cannot go on, begin a new one")
+                "was loaded: this loop cannot continue, begin a new one")
         return len(self._order)
 
     def _meet(self) -> None:
@@ -322,8 +322,8 @@ class ShardStream:
                                   self._board.readers == 1)
                 if epoch is None:
                     raise RuntimeError(
-                        f"dataset {self.name!r} is read in other processes: say "
-                        "of which epoch these steps are, by "
+                        f"dataset {self.name!r} is read in other processes: name "
+                        "the epoch of these steps by "
                         "state_dict(steps, epoch)")
         return self._order.state_dict(steps, epoch)
 
@@ -331,7 +331,7 @@ class ShardStream:
         if steps is None or self._together is not None:
             raise RuntimeError(
                 f"dataset {self.name!r} is read in other processes, ahead of the "
-                "model: say how many steps of the epoch the model has seen, by "
+                "model: give the number of steps that the model has seen by "
                 "state_dict(steps)" + (
                     "" if self._together is None else
                     ", in a process that reads it without coordinator="))
@@ -409,7 +409,7 @@ def _place(coordinator: "TrainingOrchestrator | None", rank: int | None,
     are those of the moment, until all ranks meet."""
     if (rank is None) != (world_size is None):
         raise ValueError("rank and world_size belong together: give both, or "
-                         "none")
+                         "neither")
     if rank is not None and world_size is not None:
         return rank, rank, world_size
     if coordinator is not None and coordinator.worker_id is not None:
@@ -493,7 +493,7 @@ def shards(dataset: "AnyPath | Sequence[AnyPath]", *,
     source = spec.source if path is None else path
     if source is None:
         raise ValueError(f"dataset {spec.dataset_id!r} is registered without a "
-                         "path: say where its shards are by path=")
+                         "path: give the path of its shards by path=")
     files = Collection(source, **{**spec.options, **options})
     if arena is not None and (batch is None or files.kind != "raw"):
         raise ValueError("arena= is for batches of raw records: give batch and "

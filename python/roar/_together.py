@@ -167,7 +167,7 @@ class Together:
         self._check_lost()
         raise WorldChanged(
             f"{', '.join(decision.came)} came while dataset "
-            f"{self.dataset_id!r} was read: go on with another loop, in which "
+            f"{self.dataset_id!r} was read: continue with another loop, in which "
             "all take part", order.state_dict(), decision.came, decision.gone)
 
     def _check_lost(self) -> None:

@@ -285,7 +285,7 @@ class Walk(Generic[BatchT]):
                     f"the model cannot have seen {steps} steps of epoch "
                     f"{self._epoch}, of which {self._step} were given here: if "
                     "these are steps of another epoch, or another process gave "
-                    "them, say of which epoch, by state_dict(steps, epoch)")
+                    "them, name the epoch by state_dict(steps, epoch)")
         return {"version": VERSION, **self._facts,
                 "epoch": self._epoch if epoch is None else epoch,
                 "consumed": _stored(consumed)}
@@ -293,8 +293,8 @@ class Walk(Generic[BatchT]):
     def _consumed_of(self, epoch: int, steps: int | None) -> Ranges:
         """What is consumed after so many steps of any epoch."""
         if steps is None:
-            raise ValueError("epoch needs steps: say how many of it the model "
-                             "has seen")
+            raise ValueError("epoch needs steps: give the number that the model "
+                             "has seen of it")
         base = self._base if epoch == self._epoch else \
             self._resumed[1] if epoch == self._resumed[0] else Ranges()
         return self._position_from(base).consumed(whole("steps", steps, 0, MOST))

@@ -112,8 +112,8 @@ class _Collate:
 
     def _columns(self, samples: list[Any], stacks: list[_Stack]) -> list[Any]:
         if len({len(s) for s in samples}) != 1:
-            raise ValueError("the samples of a batch must have as many "
-                             "elements as each other")
+            raise ValueError("the samples of a batch must have the same number of "
+                             "elements")
         return [self._plan(list(column), stacks) for column in zip(*samples)]
 
     def _arrays(self, samples: list[Any]) -> _Stack | None:

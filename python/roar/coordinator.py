@@ -194,7 +194,7 @@ class TrainingOrchestrator(DataCalls):
                     raise WorkerExists(
                         f"{error}; register_worker(wait=SECONDS) waits for it"
                         if wait == 0 else
-                        f"{error}; it was so for {wait:g} s") from None
+                        f"{error}; waited {wait:g} s") from None
             # Not all at one moment, where a whole machine was lost.
             pause = random.uniform(_PAUSE / 4, _PAUSE)
             time.sleep(pause if left is None else min(pause, left))
@@ -256,8 +256,8 @@ class TrainingOrchestrator(DataCalls):
                 self.deregister()
         except CoordinatorError as error:
             warnings.warn(
-                f"worker {worker_id!r} has finished, but its place could not "
-                f"be given up and is held for a successor: {error}",
+                f"worker {worker_id!r} has finished, but could not leave the "
+                f"job, which holds its place for a successor: {error}",
                 RuntimeWarning, stacklevel=2)
         finally:
             self.close()

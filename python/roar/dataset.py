@@ -116,7 +116,7 @@ def make_spec(dataset_id: str, total_samples: int, shard_size: int,
         raise ValueError(f"dataset_id must be a name, not {dataset_id!r:.80}")
     unknown = sorted(set(options) - set(OPTIONS))
     if unknown:
-        raise TypeError(f"there is no option {unknown[0]!r}, but "
+        raise TypeError(f"there is no option {unknown[0]!r}; choose from: "
                         f"{', '.join(OPTIONS)}")
     if options.get("kind") not in (None, *KINDS):
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, "

@@ -1,26 +1,26 @@
-"""Samples of shards: files of a folder, WebDataset tars, JSONL, raw records.
+"""Samples of shards: files of a directory, WebDataset tars, JSONL, raw records.
 
     with roar.readers.open_shard("train-0000.tar") as shard:
         print(len(shard))
         for sample in shard:              # {"__key__": "0001", "jpg": b"..."}
             ...
-        shard[17]                         # any of them, by its number
+        shard[17]                         # random access by number
 
 A shard may be an object: open_shard("s3://bucket/train-0000.tar").
 
 What a sample is depends on the kind of the shard:
 
     kind   a sample
-    files  (path below the folder, bytes), in the order of paths
+    files  (path relative to the directory, bytes), sorted by path
     tar    {"__key__": key, extension: bytes, ...}, as WebDataset groups them
-    jsonl  what the line says, parsed; bytes with parse=False
+    jsonl  the parsed line; its bytes with parse=False
     raw    the bytes of one record, as a memoryview
 
-With views=True memoryviews take the place of bytes everywhere, with views=False
-nowhere: a view is not copied, and keeps up to 256 KiB around it alive.
+With views=True every kind returns memoryviews instead of bytes, with views=False
+none does.  A view is not copied; it keeps up to 256 KiB around it alive.
 
-Reading goes on ahead in threads, within a bound of bytes.  A file is never
-mapped: one that becomes shorter while it is read is a ShardChanged.
+Threads read ahead, up to a number of bytes.  Files are not memory-mapped: if a file
+becomes shorter while it is read, that raises ShardChanged.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _HUGE = (1 << 63) - 1
 
 
 def numbers_of(numbers: Iterable[int]) -> "array.array[int]":
-    """Numbers of samples as the C half takes them."""
+    """Sample numbers as an array for the C extension."""
     known = list(numbers)
     try:
         return array.array("Q", known)
@@ -82,8 +82,8 @@ def place_of(path: str) -> str:
 def _encoded(path: AnyPath) -> bytes:
     name = os.fsencode(path)
     if b"\0" in name:
-        raise ValueError(f"there is a NUL in the path {path!r}, no file has "
-                         "such a name")
+        raise ValueError(f"the path {path!r} contains a NUL, which no file "
+                         "name can")
     return name
 
 
@@ -100,10 +100,10 @@ def _digest(blake3: str | bytes | None) -> bytes | None:
 
 
 class Shard:
-    """An open shard.  Threads may share it; so may processes after a fork.
+    """An open shard.  Threads can share it, and so can processes after a fork.
 
-    Of a tar or JSONL file without an index only the beginning is looked at first: a
-    loop starts with it, and the rest is scanned when it is needed.
+    If a tar or JSONL file has no index, only its beginning is scanned at first.  A
+    loop starts with that part; the rest is scanned when it is needed.
     """
 
     def __init__(self, path: AnyPath, reader: "_roar_reader.Reader", *,
@@ -128,7 +128,7 @@ class Shard:
         return self._whole(self._opened())
 
     def _whole(self, reader: "_roar_reader.Reader") -> "_roar_reader.Reader":
-        """The reader of all samples; `reader` may have those at the beginning."""
+        """The reader of all samples; `reader` may cover the beginning only."""
         if reader.whole:
             return reader
         whole = self._reader
@@ -146,7 +146,7 @@ class Shard:
 
     @property
     def index_was_kept(self) -> bool:
-        """Was the index of a tar or JSONL file found rather than made?"""
+        """Was the index of a tar or JSONL file read from disk rather than built?"""
         return self.reader.index_was_kept
 
     def __len__(self) -> int:
@@ -167,8 +167,8 @@ class Shard:
 
     def samples(self, numbers: Iterable[int] | None = None
                 ) -> Iterator[Any]:
-        """The samples of these numbers, in this order; all of them if none
-        are named.  Each call begins anew."""
+        """Iterates over the samples with these numbers, in this order; None: over
+        all samples.  Each call returns a new iterator."""
         wanted = None if numbers is None else numbers_of(numbers)
         found: Iterator[Any]
         if wanted is not None:
@@ -191,7 +191,7 @@ class Shard:
 
     def _in_sequence(self, reader: "_roar_reader.Reader",
                      beginning: Iterator[Any]) -> Iterator[Any]:
-        """All samples, of which the rest is looked for when its turn comes."""
+        """All samples; scans the rest of the file when the loop reaches it."""
         yield from beginning
         yield from self._stream(self._whole(reader), first=reader.count)
 
@@ -202,21 +202,21 @@ class Shard:
             yield self.parsed(line, next(number))
 
     def parsed(self, line: Any, number: int) -> Any:
-        """What the line says; ShardError when it is no JSON."""
+        """The parsed line; raises ShardError if it is not JSON."""
         try:
             return json.loads(bytes(line))
         except (ValueError, RecursionError) as error:
-            raise ShardError(f"sample {number} of {self.path!r} is no JSON: "
+            raise ShardError(f"sample {number} of {self.path!r} is not JSON: "
                              f"{error}") from None
 
     def read_into(self, number: int, buffer: Any) -> int:
-        """Reads a sample that has one part straight into memory, such as an
-        array of Arena.empty().  Returns its length."""
+        """Reads a sample of one part directly into a buffer, such as an array of
+        Arena.empty().  Returns its length."""
         return self.reader.read_into(
             whole("number", number, 0, _HUGE), buffer)
 
     def fill(self, numbers: Iterable[int], buffer: Any) -> None:
-        """Reads samples of one size side by side into memory: a batch.
+        """Reads samples of equal size into one contiguous buffer: a batch.
 
             batch = arena.empty((len(numbers), 3, 32, 32), "uint8")
             shard.fill(numbers, batch)
@@ -226,13 +226,13 @@ class Shard:
                           bytes_of(buffer))
 
     def __reduce__(self) -> Any:
-        """Another process opens the shard again, which must still be there."""
+        """Pickles the path and options; the receiver opens the shard again."""
         if self._reader is None:
             raise ValueError(f"the shard {self.path!r} is closed")
         return functools.partial(open_shard, **self._options), (self.path,)
 
     def close(self) -> None:
-        """Lets go of the file.  Iterators that have begun can go on."""
+        """Closes the file.  Iterators that have started can continue."""
         self._reader = None
 
     def __enter__(self) -> "Shard":
@@ -249,7 +249,7 @@ class Shard:
 
 
 def bytes_of(buffer: Any) -> memoryview:
-    """Its bytes in one row."""
+    """The buffer as a one-dimensional view of bytes."""
     view = memoryview(buffer)
     return view.cast("B") if view.nbytes else view
 
@@ -262,24 +262,24 @@ def open_shard(path: AnyPath, kind: str | None = None, *,
                views: bool | None = None, parse: bool = True) -> Shard:
     """Opens a shard.
 
-    kind          files, tar, jsonl or raw; None: by the name (a folder, .tar,
-                  .jsonl, .ndjson), or raw where record_bytes is given
-    record_bytes  raw: how long each record is
-    header_bytes  raw: what to pass over at the beginning
-    max_sample    bytes; a larger sample is a ShardError when it is read
+    kind          files, tar, jsonl or raw; None: by the name (a directory, .tar,
+                  .jsonl, .ndjson), or raw if record_bytes is given
+    record_bytes  raw: length of each record
+    header_bytes  raw: bytes to skip at the beginning
+    max_sample    bytes; reading a larger sample raises ShardError
     index         where the index of a tar or JSONL file is kept: "cache" (the
-                  user's cache folder), "beside" (NAME.roar-index), "none", or a
-                  folder
-    blake3        the digest that the whole file must have
-    prefetch      bytes that may be read ahead
-    threads       that read ahead; 0: none
-    views         memoryviews instead of bytes; None: for raw records only
+                  user's cache directory), "beside" (NAME.roar-index), "none", or
+                  the path of a directory
+    blake3        the expected digest of the whole file
+    prefetch      most bytes to read ahead
+    threads       number of threads that read ahead; 0: none
+    views         return memoryviews instead of bytes; None: for raw records only
     parse         jsonl: parse lines
 
-    ShardError for what is no such shard or is damaged, ShardChanged for
-    content that is not the one asked for, OSError for what the system says.
-    Damage further on in a file without an index is told when it is reached, or when
-    samples are counted.
+    Raises ShardError if the file is damaged or not a shard of this kind,
+    ShardChanged if its content is not the expected one, and OSError if it cannot
+    be read.  If a file has no index, damage further on raises when a loop reaches
+    it, or when samples are counted.
     """
     options = {name: value for name, value in locals().items()
                if name != "path"}

@@ -49,7 +49,7 @@ def test_a_live_id_is_refused_and_a_dead_one_is_taken_over(server, job):
 def test_a_place_is_waited_for(server, job):
     with workers(server, 1, job=job) as (first,):
         with roar.TrainingOrchestrator(server.address, job=job) as second:
-            with pytest.raises(coordinator.WorkerExists, match="for 0.01 s"):
+            with pytest.raises(coordinator.WorkerExists, match="waited 0.01 s"):
                 second.register_worker("w-0", wait=0.01)
             with pytest.raises(ValueError, match="wait"):
                 second.register_worker("w-0", wait=-1)

@@ -128,7 +128,7 @@ def test_exactly_once_a_lost_piece_is_told_before_it_is_applied(two, silent):
     a, b = two
     terms = {"exactly_once": True, "timeout": 0.1}
     applied = []
-    with pytest.raises(coordinator.LeaseLost, match="do not apply"):
+    with pytest.raises(coordinator.LeaseLost, match="discard their results"):
         for lease in a.pull("d", **terms):
             lose(b, lease, **terms)
             lease.consumed()

@@ -43,7 +43,7 @@ def test_workers_of_a_job_see_the_same_datasets(server, records):
             list(range(9))
         assert {len(mine) for mine in dealt} == {3}
         assert all(s.file_paths for mine in dealt for s in mine)
-        with pytest.raises(ValueError, match="told to itself"):
+        with pytest.raises(ValueError, match="sent to that worker only"):
             books[0].get_shards("d", "w-1", 0)
         with pytest.raises(ValueError, match="there is no worker 'nobody'"):
             books[0].get_shards("d", "nobody", 0)

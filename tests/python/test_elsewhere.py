@@ -89,14 +89,14 @@ def test_a_position_that_is_not_known_is_an_error(tars):
     items = pipeline(data)
     iterator = iter(items)
     next(iterator)
-    with pytest.raises(RuntimeError, match="say how many steps"):
+    with pytest.raises(RuntimeError, match="give the number of steps"):
         data.state_dict()
     with pytest.raises(IndexError):
         data.state_dict(21)
     state = data.state_dict(7)
     iterator.close()
     assert data.state_dict(7) == state      # the loop was left after 7
-    with pytest.raises(RuntimeError, match="did not come to its end"):
+    with pytest.raises(RuntimeError, match="was left early"):
         iter(items)
     data.load_state_dict(state)
     assert data.state_dict() == state
@@ -138,7 +138,7 @@ def test_samples_out_of_order_have_no_position(tars):
 def test_reading_ahead_over_the_end_of_an_epoch_is_told():
     order = roar.SampleOrder("d", 100, batch_size=10)
     assert len(list(order)) == 10       # read ahead; the model has seen 7 of them
-    with pytest.raises(ValueError, match="say of which epoch"):
+    with pytest.raises(ValueError, match="name the epoch"):
         order.state_dict(7)
     state = order.state_dict(7, 0)
     assert (state["epoch"], state["consumed"]) == (0, 70)
@@ -196,10 +196,10 @@ def test_a_loader_of_whole_batches_can_be_resumed(tars, loader, workers):
     seen = []
     for steps, batch in enumerate(items, 1):
         seen += keys(batch)
-        with pytest.raises(RuntimeError, match="say how many steps"):
+        with pytest.raises(RuntimeError, match="give the number of steps"):
             data.state_dict()
         if loader is not roar.DataLoader:
-            with pytest.raises(RuntimeError, match="say of which epoch"):
+            with pytest.raises(RuntimeError, match="name the epoch"):
                 data.state_dict(steps)
         state = data.state_dict(steps, 0)
         if loader is roar.DataLoader:

@@ -282,8 +282,8 @@ def test_errors_are_sentences(tmp_path):
         roar.hash_file("/")
     with pytest.raises(OSError, match="Not a regular file: '.*/fifo'"):
         roar.hash_file(tmp_path / "fifo")
-    with pytest.raises(OSError, match="changed whenever it was read, hash it "
-                                      "when nobody writes to it: '/proc/self/"):
+    with pytest.raises(OSError, match="changed each time it was read, hash it "
+                                      "when no process writes to it: '/proc/self/"):
         roar.hash_file("/proc/self/status")
 
 
