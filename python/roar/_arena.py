@@ -1,16 +1,16 @@
-"""Arena: objects through shared memory without a name.
+"""Arena: sends objects between processes through anonymous shared memory.
 
     arena = roar.Arena(256 << 20)          # before the other process starts
     ...
-    arena.join("producer")                 # in one
+    arena.join("producer")                 # in one process
     arena.send({"image": array, "id": 7})
 
-    arena.join("consumer")                 # in the other
+    arena.join("consumer")                 # in the other process
     item = arena.receive()                 # item["image"] lies in the arena
 
-An arena is handed on when a multiprocessing process is started (fork, spawn
-or forkserver) as one of its arguments, or by its descriptor.  It is gone when
-the last process that has it is gone, however that ended.
+Pass an arena to a multiprocessing process (fork, spawn or forkserver) as an
+argument, or pass its descriptor.  The kernel frees the memory when the last process
+that uses the arena has ended, even if it was killed.
 """
 
 from __future__ import annotations
@@ -39,21 +39,20 @@ class Item(NamedTuple):
 class Arena:
     """Shared memory that moves objects between processes.
 
-    size          bytes of room for payloads
-    segment_size  instead of size: each item has a segment of this size, and
-                  there are n_units of them
-    n_units       items in flight at most; 0 chooses by size
-    copy          True: what is received is private memory with its exact
-                  type.  False: large arrays, tensors and bytes are views of
-                  the arena, whose room is free again when the last of them is
-                  gone; bytes and bytearrays come as writable memoryviews
+    size          bytes for payloads
+    segment_size  instead of size: n_units segments of this size, one per item
+    n_units       most items in flight; 0 chooses by size
+    copy          True: received objects are private copies of their exact type.
+                  False: large arrays, tensors and bytes are views of the arena,
+                  which are freed when the last of them is gone; bytes and
+                  bytearrays come as writable memoryviews
     threshold     leaves of fewer bytes travel inside the pickle
     timeout       seconds that send() and empty() wait for room
     broadcast     every consumer gets every item
-    n_producers   each of so many producers has its own part of the room, so
-                  that receive(source=...) in a chosen order cannot stall
-    huge          huge pages, where the machine has them
-    inline        bytes of small room that every unit has; 0: the default
+    n_producers   splits the memory between this many producers, so that
+                  receive(source=...) in a chosen order cannot stall
+    huge          use huge pages, if the machine has them
+    inline        bytes for small payloads in every unit; 0: the default
     """
 
     def __init__(self, size: int = 0, *, segment_size: int = 0,
@@ -80,7 +79,7 @@ class Arena:
     @classmethod
     def attach(cls, fd: int, *, copy: bool = False, threshold: int = 4096,
                timeout: float = 60.0) -> "Arena":
-        """The arena behind a descriptor, which stays the caller's."""
+        """Attaches to the arena of a descriptor; the caller keeps the descriptor."""
         self = Arena.__new__(cls)
         self._copy = bool(copy)
         self._threshold = _checks.whole("threshold", threshold, 1)
@@ -95,18 +94,17 @@ class Arena:
 
     @property
     def timeout(self) -> float | None:
-        """Seconds that send() waits for room if nothing else is asked for; None: for
-        ever."""
+        """Default seconds that send() waits for room; None: for ever."""
         return None if self._timeout_ns < 0 else self._timeout_ns / 1e9
 
     # ---- parties
 
     def join(self, role: str = "both", share: int = 0) -> None:
-        """Takes part, as "producer", "consumer" or "both".
+        """Joins as "producer", "consumer" or "both".
 
-        Every process does so for itself before it sends or receives, a child
-        made by fork as well.  share: which part of the room a producer has,
-        in an arena made with n_producers.
+        Every process, including a forked child, joins before it sends or
+        receives.  share: the producer's part of the memory, in an arena made
+        with n_producers.
         """
         if not isinstance(role, str) or role not in ROLES:
             raise ValueError("role must be 'producer', 'consumer' or 'both', "
@@ -117,7 +115,7 @@ class Arena:
         self._handle.join(ROLES[role], share)
 
     def expect(self, pid: int) -> None:
-        """Makes the death of a process that has not joined yet a PeerDied."""
+        """Raises PeerDied also if this process dies before it has joined."""
         self._handle.expect(_checks.whole("pid", pid, 1, (1 << 22)))
 
     # ---- items
@@ -127,32 +125,31 @@ class Arena:
         """Sends an object, whatever its size.
 
         tag      a number of yours that arrives with it (receive_item())
-        timeout  seconds to wait for room; None: the arena's; 0: not at all.
-                 ArenaFull when there was none
+        timeout  seconds to wait for room; None: the arena's; 0: do not wait.
+                 Raises ArenaFull if there was none
 
-        An array made by empty(), or a slice of one, is handed on where it
-        lies, the first time that it is sent; it should not be changed
-        afterwards.
+        An array made by empty(), or a slice of one, is sent without a copy the
+        first time; do not change it afterwards.
         """
         self._handle.send(obj, tag, self._timeout_ns if timeout is None else
                           _checks.nanoseconds("timeout", timeout, -1))
 
     def receive(self, timeout: float | None = None, *,
                 source: int | None = None) -> Any:
-        """The next object.
+        """Returns the next object.
 
-        timeout  seconds to wait; None: for ever; 0: not at all.  ArenaEmpty
-                 when nothing came
-        source   only from this producer (Item.producer); others wait
+        timeout  seconds to wait; None: for ever; 0: do not wait.  Raises
+                 ArenaEmpty if nothing was received
+        source   receive from this producer only (Item.producer)
 
-        ArenaClosed after a shutdown, when nothing is left.  PeerDied, once
-        for each, when a producer is dead and all it sent is received.
+        Raises ArenaClosed after a shutdown, when nothing is left, and PeerDied
+        once for each dead producer, after all that it sent was received.
         """
         return self._receive(timeout, source)[0]
 
     def receive_item(self, timeout: float | None = None, *,
                      source: int | None = None) -> Item:
-        """As receive(), with the tag, the producer and its count."""
+        """Like receive(), with tag, producer and sequence number."""
         return Item._make(self._receive(timeout, source))
 
     def _receive(self, timeout: float | None, source: int | None
@@ -165,14 +162,14 @@ class Arena:
     def empty(self, shape: Any, dtype: Any = None, *,
               like: str | None = None,
               timeout: float | None = None) -> Any:
-        """An array in the arena, to be filled in place and sent.
+        """Returns an array in the arena, to be filled in place and sent.
 
         shape  a number or a tuple
         dtype  NumPy's, torch's, or a name such as "float32"; bytes if none
         like   "numpy", "torch", "memoryview" or "dlpack"; chosen by the dtype
                and by what is installed if none
 
-        Its content is whatever was there before.
+        Its content is undefined.
         """
         return _empty.make(
             self._handle, shape, dtype, like,
@@ -182,26 +179,26 @@ class Arena:
     # ---- the rest
 
     def spin(self, seconds: float) -> None:
-        """How long receive() looks before it sleeps."""
+        """Sets how long receive() polls before it sleeps."""
         self._handle.spin(_checks.nanoseconds("seconds", seconds, 0))
 
     def stats(self) -> dict[str, int]:
-        """Counters: room, items, waits.  include/roar/arena.h explains."""
+        """Counters of memory, items and waits; see include/roar/arena.h."""
         return self._handle.stats()
 
     def fileno(self) -> int:
-        """The descriptor, of the arena's own."""
+        """The descriptor of the arena, which the arena owns."""
         return self._handle.fileno()
 
     def shutdown(self) -> None:
-        """Ends the arena for all processes; it cannot be undone.
+        """Shuts the arena down for all processes, permanently.
 
-        Waiting calls return.  What was sent can still be received.
+        Waiting calls return.  Items that were sent can still be received.
         """
         self._handle.shutdown()
 
     def close(self) -> None:
-        """Leaves the arena.  Views that are still held stay valid."""
+        """Leaves the arena.  Existing views stay valid."""
         self._handle.close()
 
     def __enter__(self) -> "Arena":
@@ -210,11 +207,11 @@ class Arena:
     def __exit__(self, *unused: Any) -> None:
         self.close()
 
-    # An arena travels with a process that is being started, never otherwise:
-    # its descriptor means nothing elsewhere.
+    # An arena can be pickled only while a process is started: its descriptor is
+    # not valid in any other process.
 
     def __getstate__(self) -> dict[str, Any]:
-        # Here alone, because importing it takes longer than all else in `import roar`.
+        # Imported here because that takes longer than the rest of `import roar`.
         import multiprocessing.context
         import multiprocessing.reduction
         multiprocessing.context.assert_spawning(self)
@@ -233,7 +230,7 @@ class Arena:
 
 
 def alike(arena: Arena, segment_size: int, n_units: int) -> Arena:
-    """Another arena, whose items come with the same types."""
+    """Another arena with the same copy, threshold and timeout."""
     made = Arena(segment_size=segment_size, n_units=n_units, copy=arena._copy,
                  threshold=arena._threshold)
     made._timeout_ns = arena._timeout_ns

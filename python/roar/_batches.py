@@ -1,20 +1,20 @@
-"""Batches on their way from the workers of a DataLoader to their parent.
+"""Transfer of batches from the workers of a DataLoader to their parent.
 
     worker                                          parent
     arena.send(batch)       ── shared memory ──▶    arena.receive()
     queue.put((i, ticket))  ── torch's queue ──▶    queue.get()
 
-The queue stays torch's, and with it all that torch does about timeouts, signals and
-shutdown; but what goes through it is a ticket, which says: the next one in my arena.
+The queue is torch's, so torch still handles timeouts, signals and shutdown.  Instead of
+the batch it carries a ticket, which stands for the next batch in the worker's arena.
 
-Each worker makes an arena of its own when it has its first batch and knows how large that
-is.  The descriptor goes to the parent by a socket, ahead of the first ticket.  When the
-arena has no room, because batches have grown or because the consumer keeps many, a new one
-takes its place; the old one lasts until the last batch in it is gone.  Where no memory
-is to be had, batches go the way torch sends them.
+Each worker creates its arena with its first batch, when the size is known.  It sends the
+descriptor to the parent over a socket, before the first ticket.  If the arena is full,
+because batches have grown or the consumer keeps many, the worker creates a new arena; the
+old one is freed with the last batch in it.  If the machine is out of memory, batches go
+through torch's own queue.
 
-Fresh memory is slow memory, so the arenas of workers that have ended are kept by the
-loader for those of the next epoch.
+The first use of new memory is slow, so the loader keeps the arenas of workers that have
+ended for the workers of the next epoch.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ _LEAST = 64 << 10
 _DOUBLES_TO = 256 << 20
 
 class Ticket(NamedTuple):
-    """Stands for a batch: the next one in that arena."""
+    """Stands for the next batch in that arena."""
 
     worker: int
-    number: int  # of the arena among that worker's; 0: one of an earlier epoch
+    number: int  # counts the worker's arenas; 0: one of an earlier epoch
 
 
 class Spares:
-    """Arenas that wait for workers.  A copy of a loader has none."""
+    """Arenas kept for later workers.  A copy of a loader has none."""
 
     def __init__(self) -> None:
         self._arenas: list[Arena] = []
@@ -73,7 +73,7 @@ class Spares:
         return taken
 
     def give(self, arenas: Iterable[Arena]) -> None:
-        """Keeps those that still work; what nobody fetched from them is dropped."""
+        """Keeps the arenas that still work; drops batches left in them."""
         for arena in arenas:
             if _drain(arena):
                 self._arenas.append(arena)
@@ -95,13 +95,13 @@ def _drain(arena: Arena) -> bool:
 
 
 class _Sender:
-    """A worker's side."""
+    """The worker's side of the transfer."""
 
     def __init__(
         self, worker: int, depth: int, descriptors: socket.socket, spare: Arena | None
     ) -> None:
         self._worker = worker
-        self._depth = depth  # batches in flight at most, as long as nobody keeps any
+        self._depth = depth  # most batches in flight, if the consumer keeps none
         self._descriptors = descriptors
         self._arena = spare
         self._size = 0
@@ -116,7 +116,7 @@ class _Sender:
             self._arena.close()
 
     def send(self, batch: Any) -> Ticket | None:
-        """Puts a batch into the arena; None when there is none for it."""
+        """Puts a batch into the arena; None if there is no memory for it."""
         for _ in range(2):
             if self._arena is not None:
                 try:
@@ -130,7 +130,7 @@ class _Sender:
         return None
 
     def empty(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor | None:
-        """Memory for a tensor, in the arena; None when there is none."""
+        """Memory in the arena for a tensor; None if there is none."""
         if self._arena is None:
             return None
         try:
@@ -156,14 +156,14 @@ class _Sender:
 
 
 class _Receiver:
-    """The parent's side."""
+    """The parent's side of the transfer."""
 
     def __init__(self, descriptors: socket.socket, spares: list[Arena]) -> None:
         self._descriptors = descriptors
         self._arenas = {i: (0, arena) for i, arena in enumerate(spares)}  # by worker
 
     def receive(self, ticket: Ticket) -> Any:
-        """The batch behind a ticket."""
+        """Receives the batch of a ticket."""
         while self._arenas.get(ticket.worker, (-1,))[0] < ticket.number:
             self._take_arena()
         arena = self._arenas[ticket.worker][1]
@@ -174,7 +174,7 @@ class _Receiver:
                 pass  # the worker of an earlier epoch, or one whose batch is here
 
     def _take_arena(self) -> None:
-        """The next arena.  The one it replaces is empty: tickets come in order."""
+        """Receives the next arena.  The previous one is empty: tickets are in order."""
         key, fds, _, _ = socket.recv_fds(self._descriptors, _KEY.size, 1)
         worker, number = _KEY.unpack(key)
         try:
@@ -187,13 +187,13 @@ class _Receiver:
         self._arenas[worker] = number, arena
 
     def close(self) -> list[Arena]:
-        """The arenas that are left."""
+        """Closes the socket; returns the arenas that are left."""
         self._descriptors.close()
         return [arena for _, arena in self._arenas.values()]
 
 
 class BatchQueue:
-    """The queue on which workers answer, as torch's DataLoader uses it."""
+    """The result queue of the workers, as torch's DataLoader uses it."""
 
     def __init__(self, queue: Any, depth: int, spares: list[Arena]) -> None:
         self._queue = queue
@@ -211,7 +211,7 @@ class BatchQueue:
     # ---- in a worker ----
 
     def put(self, message: tuple[Any, Any]) -> None:
-        """Answers with a batch.  (In the parent: wakes the thread that pins.)"""
+        """Sends a batch.  (In the parent: wakes the thread that pins memory.)"""
         if os.getpid() != self._parent and _is_batch(message[1]):
             message = message[0], self._placed(message[1])
         self._queue.put(message)
@@ -233,12 +233,12 @@ class BatchQueue:
     # ---- in the parent ----
 
     def watch(self, processes: Sequence[BaseProcess], expected: Sequence[bool]) -> None:
-        """The workers, and which of them must be alive while get() waits."""
+        """Sets the workers, and which of them must be alive while get() waits."""
         self._processes, self._expected = processes, expected
 
     def get(self, block: bool = True, timeout: float | None = None) -> tuple[Any, Any]:
-        """The next answer; queue.Empty as of multiprocessing.Queue.  WorkerDied when
-        a worker is dead and nothing is left in the queue."""
+        """The next result; raises queue.Empty like multiprocessing.Queue, and
+        WorkerDied if a worker is dead and nothing is left in the queue."""
         if block:
             self._await_answer(timeout)
         index, answer = self._queue.get(block, timeout)
@@ -248,7 +248,7 @@ class BatchQueue:
         return index, answer
 
     def _await_answer(self, timeout: float | None) -> None:
-        """Torch itself looks every 5 s for the dead, unless a signal tells it."""
+        """Waits for a result or a death; torch alone checks for deaths every 5 s."""
         answers = self._queue._reader.fileno()
         poll = select.poll()
         poll.register(answers, select.POLLIN)
@@ -261,7 +261,7 @@ class BatchQueue:
             raise worker_died(living[ready[0]])
 
     def forget(self) -> list[Arena]:
-        """After the workers have ended: the arenas that are left of them."""
+        """Returns the arenas of the workers, after these have ended."""
         if self._receiver is None or os.getpid() != self._parent:
             return []
         receiver, self._receiver = self._receiver, None
@@ -279,15 +279,15 @@ _sender: _Sender | None = None  # of this process, if it is a worker
 
 
 def empty(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor | None:
-    """Memory for a tensor where the batch will be sent from; None: take any."""
+    """Arena memory for a tensor of the next batch; None: use ordinary memory."""
     return None if _sender is None else _sender.empty(shape, dtype)
 
 
 class _Exactly:
     """Sends a batch with its exact types.
 
-    An arena hands out views in place of bytes that the sender put into lists and
-    dictionaries; torch does not.  What is in the state of an object stays as it is.
+    An arena returns views instead of bytes that the sender put into lists and
+    dictionaries; torch does not.  Bytes in the state of an object are unchanged.
     """
 
     def __init__(self, batch: Any) -> None:
@@ -302,12 +302,12 @@ def _itself(batch: Any) -> Any:
 
 
 def _is_batch(answer: Any) -> bool:
-    """Or is it one of torch's own messages?"""
+    """Is this a batch, and not one of torch's own messages?"""
     return not type(answer).__module__.startswith("torch._utils") and answer is not None
 
 
 def _nbytes(item: Any, seen: set[int] | None = None) -> int:
-    """About how many bytes an item has, as far as that can be seen from outside."""
+    """Approximate size of an item in bytes, without pickling it."""
     seen = set() if seen is None else seen
     if id(item) in seen:
         return 0

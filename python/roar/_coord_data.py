@@ -1,5 +1,5 @@
-"""What a worker asks of a coordinator about data: datasets, shards, positions, leases
-and checkpoints."""
+"""Calls of a worker about data: datasets, shards, positions, leases and
+checkpoints."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .coordinator import TrainingOrchestrator
 
     class _Client(Protocol):
-        """What the rest of TrainingOrchestrator has for this part."""
+        """Attributes of TrainingOrchestrator that this part uses."""
 
         job: str | None
         worker_id: str | None
@@ -39,7 +39,7 @@ _PAUSE = 1.0    # seconds until a piece is asked for again, at most
 
 
 def _shards(total_samples: int, shard_size: int) -> int:
-    """How many there are; the coordinator says what is wrong with numbers."""
+    """Number of shards; the coordinator reports invalid numbers."""
     good = all(isinstance(n, int) and n > 0
                for n in (total_samples, shard_size))
     return -(-total_samples // shard_size) if good else 0
@@ -54,7 +54,7 @@ def _shard(dataset_id: str, number: int, about: Mapping[str, Any],
 
 
 class DataCalls(_Client):
-    """The part of TrainingOrchestrator that is about data."""
+    """The methods of TrainingOrchestrator about data."""
 
     def __init__(self) -> None:
         self._takes = itertools.count(1)    # of leases: a number for each
@@ -67,15 +67,15 @@ class DataCalls(_Client):
                          balance: str = "count",
                          shard_bytes: Sequence[int] | None = None,
                          shard_homes: Sequence[str] | None = None) -> int:
-        """Makes a dataset known; returns how many shards it has.  The same
-        values again are fine; WorkerExists names one that is another.
+        """Registers a dataset; returns the number of its shards.  Idempotent;
+        raises WorkerExists, which names a value that differs.
 
-        balance      how shards find their workers: "count" (all have as many,
+        balance      how shards are assigned to workers: "count" (equal numbers,
                      or one more), "weight", "bytes", "locality" (as "count",
-                     and rather where they are at home); or by a hash that
-                     needs no table: "rendezvous", "jump", "ring"
-        shard_bytes  for "bytes": of each shard.  Up to 65,536 numbers; fewer
-                     than shards stand for as many neighbours each
+                     with as many shards at home as possible); or by a hash
+                     without a table: "rendezvous", "jump", "ring"
+        shard_bytes  for "bytes": the size of each shard.  Up to 65,536 numbers;
+                     if there are more shards, a number stands for neighbours
         shard_homes  for "locality": names, likewise
         """
         reply = self.call(JOBS + "RegisterDataset", {
@@ -90,20 +90,20 @@ class DataCalls(_Client):
         return reply["total_shards"]
 
     def get_shard(self, dataset_id: str, epoch: int = 0) -> Shard:
-        """The part of a dataset that is this worker's in this epoch."""
+        """This worker's part of a dataset in this epoch."""
         reply = self.call(JOBS + "GetDataShard", {
             **self._me(dataset_id), "epoch": epoch})
         return Shard._make(reply[name] for name in Shard._fields)
 
     def shards(self, dataset_id: str) -> list[range]:
-        """All shards of a dataset that are this worker's, as ranges, in the
-        order in which they are to be read."""
+        """All shards of a dataset that this worker owns, as ranges, in the order
+        in which to read them."""
         return self._list_shards(dataset_id)[0]
 
     def get_shards(self, dataset_id: str,
                    epoch: int | None = None) -> list[Shard]:
-        """The same one by one, with their samples, for an epoch; None: for
-        the one that is under way."""
+        """The shards of this worker one by one, with their samples, for `epoch`;
+        None: the current epoch."""
         ranges, about = self._list_shards(dataset_id)
         return [_shard(dataset_id, number, about, epoch)
                 for part in ranges for number in part]
@@ -130,15 +130,15 @@ class DataCalls(_Client):
             request.update(after=page["next"], version=page["version"])
 
     def shard_table(self, dataset_id: str) -> ShardTable:
-        """How the shards of a dataset are dealt to all workers."""
+        """The assignment of a dataset's shards to all workers."""
         reply = self.call(SHARDS + "GetTable", {
             "job_id": self.job or "", "dataset_id": dataset_id})
         return ShardTable._make(reply[name] for name in ShardTable._fields)
 
     def wait_shards(self, dataset_id: str, version: int,
                     timeout: float | None = None) -> ShardTable:
-        """Waits until the table has another version than that: somebody has
-        come or gone, and shards have moved."""
+        """Waits until the table has another version: workers have joined or left,
+        and shards have moved."""
         clock = Deadline(timeout)
         while True:
             # Shards move with the world, so its change is what to wait for.
@@ -150,21 +150,21 @@ class DataCalls(_Client):
 
     def advance_epoch(self, dataset_id: str, epoch: int, *,
                       abandon: bool = False) -> int:
-        """The dataset goes on to the epoch behind the one under way; every
-        worker may say so, and say so again.
+        """Starts the next epoch of the dataset.  Idempotent: every worker can call
+        this.
 
-        abandon  also when samples are left of the one before
+        abandon  start it even if samples are left of the previous epoch
 
-        CoordinatorStale when the epoch is over or not the next one, and
-        while samples are left of one that was reported or lent."""
+        Raises CoordinatorStale if the epoch is over or not the next one, and while
+        samples are left of an epoch that was reported or leased."""
         return self.call(SHARDS + "AdvanceEpoch", {
             **self._me(dataset_id), "epoch": epoch,
             "abandon": bool(abandon)})["epoch"]
 
     def report_consumed(self, dataset_id: str,
                         positions: Iterable[range], epoch: int = 0) -> int:
-        """Says which positions (numbers of samples in the order of the epoch)
-        were consumed; twice is harmless.  Returns how many were new."""
+        """Reports consumed positions (numbers of samples in the order of the
+        epoch).  Idempotent.  Returns how many were new."""
         return self.call(SHARDS + "ReportConsumed", {
             **self._me(dataset_id), "epoch": epoch,
             "ranges": [{"first": part.start, "end": part.stop}
@@ -172,8 +172,8 @@ class DataCalls(_Client):
 
     def consumed(self, dataset_id: str, *,
                  missing: bool = False) -> list[range]:
-        """The positions of the epoch under way that were consumed, or those
-        that were not."""
+        """The positions of the current epoch that were consumed, or those that
+        were not."""
         found: list[range] = []
         after = 0
         while True:
@@ -189,15 +189,15 @@ class DataCalls(_Client):
     def take_lease(self, dataset_id: str, epoch: int = 0, *,
                    exactly_once: bool = False, chunk: int = 0,
                    timeout: float = 60.0) -> Lease:
-        """A piece of an epoch, for workers that are not equally fast; all take
-        them on the same terms.  It is renewed by itself as long as the object
-        is there; `with` counts it at its end.
+        """Takes a lease of positions, for workers of different speed; all workers
+        must use the same terms.  The lease is renewed while the object exists;
+        `with` counts it as consumed at its end.
 
-        exactly_once  what is said of a piece that is over is refused
-                      (LeaseLost), and must not be applied; else it counts,
-                      and another may have worked on it, too
-        chunk         positions of a piece; 0: a shard
-        timeout       seconds of silence after which it is another's
+        exactly_once  reports for an expired lease are refused (LeaseLost), and
+                      its results must be discarded; otherwise they count, and
+                      another worker may have processed it as well
+        chunk         positions of a lease; 0: a shard
+        timeout       seconds of silence after which the lease expires
         """
         reply = self.call(SHARDS + "TakeLease", {
             **self._me(dataset_id), "epoch": epoch, "mode": int(exactly_once),
@@ -210,19 +210,19 @@ class DataCalls(_Client):
 
     def pull(self, dataset_id: str, epoch: int = 0,
              **terms: Any) -> Iterator[Lease]:
-        """Takes pieces of an epoch until all of it is consumed, by whomever;
-        `terms` are those of take_lease().
+        """Takes leases of an epoch until all positions are consumed, by any
+        worker; `terms` are those of take_lease().
 
-        A piece counts as consumed when the body is through with it.  After
-        `break`, an exception or close(), what the body has finished counts:
-        what it called consumed() for, and the positions that a loop over the
-        piece has behind it.  Another is given the rest.
+        A lease counts as consumed when the loop body ends.  After `break`, an
+        exception or close(), finished positions count: those passed to
+        consumed(), and those that a loop over the lease has completed.  The rest
+        is leased again.
 
-        A piece can become another's while the body runs only when this worker
-        is not heard of for a timeout (its machine is cut off or stands still).
-        At least once: the loop goes on, both have worked on it.  With
-        exactly_once LeaseLost is raised, by consumed() or at the end of the
-        body: call consumed() before you apply what you made of a piece."""
+        A lease expires while the body runs only if the coordinator has no contact
+        with this worker for a timeout (its machine is unreachable or suspended).
+        With at-least-once semantics the loop continues, and both workers have
+        processed it.  With exactly_once, consumed() or the end of the body raises
+        LeaseLost: call consumed() before you apply the results."""
         while True:
             lease = self.take_lease(dataset_id, epoch, **terms)
             if lease.done:
@@ -234,7 +234,7 @@ class DataCalls(_Client):
                 yield lease
 
     def _me(self, dataset_id: str) -> dict[str, Any]:
-        """Who asks: shards, what was consumed and leases are its own."""
+        """The fields that identify this worker in a request."""
         return {"job_id": self.job or "", "worker_id": self.worker_id or "",
                 "session": self._session(), "dataset_id": dataset_id}
 
@@ -247,7 +247,7 @@ class DataCalls(_Client):
                           path: str = "", size_bytes: int = 0, *,
                           type: str = "full",
                           metadata: Mapping[str, Any] | None = None) -> int:
-        """Says that this worker has saved its part of a step.  Returns the
+        """Reports that this worker has saved its part of a step.  Returns the
         newest step that all workers have saved (0: none yet)."""
         reply = self.call(JOBS + "NotifyCheckpoint", {
             "worker_id": self.worker_id or "", "checkpoint_id": checkpoint_id,

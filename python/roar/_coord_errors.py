@@ -1,4 +1,4 @@
-"""What can go wrong with a coordinator: every exception is a CoordinatorError."""
+"""Exceptions of coordinators; all are subclasses of CoordinatorError."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import errno
 
 
 class CoordinatorError(RuntimeError):
-    """Something about a coordinator failed; the text names cause and remedy."""
+    """A call to a coordinator failed; the text names cause and remedy."""
 
 
 class CoordinatorUnreachable(CoordinatorError, ConnectionError):
-    """Nobody answered in time, or a connection ended and nobody knows whether
-    what was asked for was done."""
+    """No coordinator replied in time, or the connection ended and the call may or
+    may not have been executed."""
 
 
 class CoordinatorDenied(CoordinatorError, PermissionError):
-    """The token is not good for this."""
+    """The token does not allow this."""
 
 
 class CoordinatorInvalid(CoordinatorError, ValueError):
@@ -23,41 +23,40 @@ class CoordinatorInvalid(CoordinatorError, ValueError):
 
 
 class CoordinatorNotFound(CoordinatorError, LookupError):
-    """There is no such worker, job, dataset or key."""
+    """The worker, job, dataset or key does not exist."""
 
 
 class CoordinatorBusy(CoordinatorError):
-    """Refused for now: it is full or stopping, or another thread waits in
-    this meeting."""
+    """Refused for now: the coordinator is full or stopping, or another thread of
+    this worker waits in the meeting."""
 
 
 class CoordinatorClosed(CoordinatorError):
-    """This client was closed, or belongs to the process this one was forked
-    from."""
+    """The client was closed, or belongs to the parent of this forked process."""
 
 
 class WorkerExists(CoordinatorError):
-    """The id belongs to a worker that is alive, or a name to something else."""
+    """The id belongs to a living worker, or the name is in use."""
 
 
 class CoordinatorStale(CoordinatorError):
-    """A use of a barrier that is over; or another process has taken this
-    worker's place."""
+    """This generation of the barrier is over, or another process has replaced
+    this worker."""
 
 
 class CoordinatorTimeout(CoordinatorError, TimeoutError):
-    """It did not happen in time."""
+    """The timeout is over."""
 
 
 class WorldChanged(CoordinatorError):
-    """Workers came or went while a loop over roar.shards() was under way.
+    """Workers joined or left during a loop over roar.shards().
 
-    position  where all ranks are, the same on each: go on with the next loop, in
-              which those who came take part.  None when somebody is gone whose
-              samples nobody can vouch for: load the state of the last
-              checkpoint on all ranks, then go on
-    came      ids of some who came
-    gone      ids of some who are gone
+    position  the position of all ranks, the same on each: continue with the next
+              loop, which includes the new workers.  None if a rank is gone and
+              its samples may be lost: load the state of the last checkpoint on
+              all ranks, then continue
+    came      ids of some workers that joined
+    gone      ids of some workers that are gone
     """
 
     def __init__(self, text: str = "",
@@ -74,7 +73,7 @@ class WorldChanged(CoordinatorError):
 
 
 class _NamesTheAbsent(Exception):
-    """Carries the ids of those who were waited for."""
+    """Carries the ids of absent workers."""
 
     absent: list[str]
 
@@ -91,19 +90,19 @@ class _NamesTheAbsent(Exception):
 
 
 class BarrierTimeout(_NamesTheAbsent, CoordinatorTimeout):
-    """Not all came in time.
+    """Not all workers arrived within the timeout.
 
-    absent  the ids of those who did not
+    absent  the ids of the workers that did not
     """
 
 
 class BarrierBroken(_NamesTheAbsent, WorldChanged):
-    """Somebody who was waited for died.
+    """A worker that the barrier waits for died.
 
-    A death is a change of the world: in a loop over roar.shards() the way on is
-    the same as for a WorldChanged without a position.
+    A death is a change of the world: in a loop over roar.shards(), continue as for
+    a WorldChanged without a position.
 
-    absent  the ids of those who are dead; gone has the same
+    absent  the ids of the dead workers; `gone` is the same
     """
 
     def __init__(self, text: str = "", absent: list[str] | None = None) -> None:
@@ -133,7 +132,7 @@ _OF_MEETINGS: dict[int, type[_NamesTheAbsent]] = {
 
 
 def make(code: int, text: str, absent: str, meeting: int) -> Exception:
-    """Made for the C half, which knows the numbers."""
+    """Called by the C extension to make the exception."""
     if meeting and code in _OF_MEETINGS:
         return _OF_MEETINGS[code](text, absent.split(",") if absent else [])
     return _BY_ERRNO.get(code, CoordinatorError)(text)

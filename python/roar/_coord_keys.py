@@ -19,12 +19,12 @@ def _entry(entry: Mapping[str, Any]) -> KeyValue:
 
 
 class Keys:
-    """The keys of a job, as TrainingOrchestrator.kv has them.
+    """The keys of a job: TrainingOrchestrator.kv.
 
-    A value is bytes, or something like it; a str is taken as UTF-8.  When the
-    connection ends before the answer has come, get(), set(), delete() and
-    list() are asked again; add() and compare_set() raise
-    CoordinatorUnreachable, because nobody knows whether they were done.
+    A value is bytes or another buffer; a str is encoded as UTF-8.  If the connection
+    ends before the reply, get(), set(), delete() and list() are retried.  add() and
+    compare_set() are not idempotent: they raise CoordinatorUnreachable, because the
+    call may or may not have been executed.
     """
 
     def __init__(self, owner: "TrainingOrchestrator") -> None:
@@ -37,13 +37,13 @@ class Keys:
 
     def set(self, key: str, value: bytes | str,
             ttl: float | None = None) -> int:
-        """Gives the key a value, for `ttl` seconds (more than 0) or for ever.
-        Its version."""
+        """Sets the key, for `ttl` seconds (more than 0) or for ever.  Returns its
+        version."""
         return self._call("KvSet", key=key, value=bytes_of(value),
                           ttl_ms=ttl_ms(ttl))["entry"]["version"]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Its value as bytes, or `default` when it is not there."""
+        """The value as bytes, or `default` if the key does not exist."""
         found = self.entry(key)
         return default if found is None else found.value
 
@@ -58,29 +58,29 @@ class Keys:
 
     def wait(self, key: str, timeout: float | None = None, *,
              after_version: int = 0) -> KeyValue:
-        """Waits until the key is there, or newer than `after_version`."""
+        """Waits until the key exists with a version above `after_version`."""
         return _entry(self._call("KvGet", timeout, key=key, wait=True,
                                  after_version=after_version)["entry"])
 
     def add(self, key: str, delta: int = 1) -> int:
-        """Adds to a number, 0 where there was none, and returns the sum."""
+        """Adds to a number (0 if the key does not exist) and returns the sum."""
         return int(self._call("KvAdd", key=key, delta=delta)["entry"]["value"])
 
     def compare_set(self, key: str, version: int, value: bytes | str,
                     ttl: float | None = None) -> bool:
-        """Sets the key if its version is still that; 0: if it is not there."""
+        """Sets the key if it has this version; 0: if it does not exist."""
         return self._call("KvCompareSet", key=key, version=version,
                           value=bytes_of(value), ttl_ms=ttl_ms(ttl))["done"]
 
     def delete(self, key: str) -> bool:
-        """Removes the key.  False when it was not there."""
+        """Removes the key.  False if it did not exist."""
         try:
             return self._call("KvDelete", key=key)["done"]
         except CoordinatorNotFound:
             return False
 
     def list(self, prefix: str = "") -> list[KeyValue]:
-        """All keys that begin so, in order."""
+        """All keys with this prefix, in order."""
         found: list[KeyValue] = []
         after = ""
         while True:

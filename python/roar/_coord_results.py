@@ -1,5 +1,5 @@
-"""What a coordinator tells its workers, as Python has it; roar.coordinator gives
-these out."""
+"""Results of the coordinator's calls, as tuples with names; used by
+roar.coordinator."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SHARDS = "/roar.Shards/"
 
 
 class WorkerConfig(NamedTuple):
-    """The place that a worker was given."""
+    """The registration of a worker."""
 
     assigned_id: str
     rank: int
@@ -23,7 +23,7 @@ class WorkerConfig(NamedTuple):
 
 
 class World(NamedTuple):
-    """Who is there, as this worker last heard."""
+    """The workers of the job, as this worker last received them."""
 
     epoch: int
     rank: int           # -1 for one that is not registered
@@ -46,15 +46,15 @@ class Shard(NamedTuple):
 
     @property
     def num_samples(self) -> int:
-        """How many samples it has."""
+        """Number of samples."""
         return self.end_index - self.start_index
 
 
 class ShardTable(NamedTuple):
-    """How the shards of a dataset are dealt."""
+    """The assignment of a dataset's shards to workers."""
 
     dataset_id: str
-    version: int        # grows whenever they move; 0: nobody has asked yet
+    version: int        # grows with each move; 0: not requested yet
     hash: int           # of who has which
     n_workers: int
     n_shards: int

@@ -1,4 +1,4 @@
-"""What can go wrong with an arena: every exception is an ArenaError."""
+"""Exceptions of arenas; all are subclasses of ArenaError."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import signal
 
 
 class ArenaError(RuntimeError):
-    """Something about an arena failed; the text names cause and remedy."""
+    """An operation on an arena failed; the text names cause and remedy."""
 
 
 class ArenaFull(ArenaError, BufferError, TimeoutError):
-    """There was no room in time.  Give the arena more, or keep less of it."""
+    """No room was free in time.  Make the arena larger, or keep fewer items."""
 
 
 class ArenaTooLarge(ArenaError, BufferError):
@@ -18,7 +18,7 @@ class ArenaTooLarge(ArenaError, BufferError):
 
 
 class ArenaEmpty(ArenaError, TimeoutError):
-    """Nothing was received in time."""
+    """Nothing was received within the timeout."""
 
 
 class ArenaClosed(ArenaError):
@@ -26,11 +26,11 @@ class ArenaClosed(ArenaError):
 
 
 class ArenaInvalid(ArenaError, ValueError):
-    """What was given is no arena, is damaged, or is out of range."""
+    """The argument is not an arena, is damaged, or is out of range."""
 
 
 class ArenaNoMemory(ArenaError, MemoryError):
-    """The machine has not that much memory."""
+    """The machine does not have enough memory."""
 
 
 class NotAParty(ArenaError, PermissionError):
@@ -43,7 +43,7 @@ class PeerDied(ArenaError, ConnectionResetError):
     pid     its process id
     role    "producer", "consumer", "both", or "" when it had not joined
     status  how it ended, such as "killed by signal 9 (SIGKILL)" or "exited
-            with status 3"; "" when only its parent could know
+            with status 3"; "" if not known, as only its parent can know
     """
 
     def __init__(self, text: str, pid: int = 0, role: str = "",
@@ -78,6 +78,6 @@ def status_text(status: int) -> str:
 
 def peer_died(text: str, pid: int, roles: int, known: int,
               status: int) -> PeerDied:
-    """Made for the C half, which knows the numbers."""
+    """Called by the C extension to make the exception."""
     return PeerDied(text, pid, ROLES.get(roles, ""),
                     status_text(status) if known else "")

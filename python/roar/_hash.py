@@ -1,8 +1,8 @@
-"""What bytes and files are, by their content.
+"""Digests of bytes and files.
 
-The algorithms are blake3, sha256, sha512, md5, crc64nvme (finds accidents, no
-intent) and git-blob (what `git hash-object --no-filters` prints); any number of
-them is taken in one pass over the content.
+The algorithms are blake3, sha256, sha512, md5, crc64nvme (a checksum against accidental
+damage) and git-blob (what `git hash-object --no-filters` prints).  Any number of them
+is computed in one pass over the content.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ CAUSES = {
 
 
 class FileHash(NamedTuple, Generic[PathT]):
-    """One file, as hash_files() found it.
+    """The result of hash_files() for one file.
 
-    path     as it was given
-    size     in bytes, 0 for a file that failed
-    digests  {algorithm: lower-case hex}, empty for a file that failed
-    error    why it failed, as hash_file() would raise it, or None
+    path     the path as given
+    size     in bytes; 0 if the file failed
+    digests  {algorithm: lower-case hex}; empty if the file failed
+    error    the exception that hash_file() would raise, or None
     """
 
     path: PathT
@@ -60,10 +60,10 @@ class FileHash(NamedTuple, Generic[PathT]):
 
     @property
     def digest(self) -> str:
-        """The digest by the first algorithm that was asked for, in hex.
+        """The digest of the first requested algorithm, in hex.
 
-        For a file that failed this raises its error, so whoever does not look
-        for errors is told of the first one.
+        Raises the error of a file that failed, so that code without a check for
+        errors does not miss it.
         """
         if self.error is not None:
             raise self.error
@@ -117,7 +117,7 @@ def hash(buffer: Buffer, algorithms: Names) -> dict[str, str]: ...
 
 def hash(buffer: Buffer,
          algorithms: str | Names = "blake3") -> str | dict[str, str]:
-    """The digest of bytes in memory, in lower-case hex.
+    """Returns the digest of bytes in memory, in lower-case hex.
 
         roar.hash(b"abc")
         roar.hash(array, ["blake3", "sha256"])["sha256"]
@@ -127,10 +127,10 @@ def hash(buffer: Buffer,
     `algorithms` is one of blake3, sha256, sha512, md5, crc64nvme and git-blob, or
     a list of them; for a list, the result is a dict {algorithm: hex}.
 
-    All CPUs work on the BLAKE3 of a large buffer.  Other Python threads run meanwhile
-    and must not change it; Ctrl-C ends it.
+    The BLAKE3 of a large buffer uses all CPUs.  Other Python threads run meanwhile
+    and must not change the buffer; Ctrl-C interrupts.
 
-    Raises TypeError for what is no buffer, BufferError for memory that is not
+    Raises TypeError if `buffer` is not a buffer, BufferError if it is not
     C-contiguous, and ValueError for an unknown algorithm.
     """
     digests = _roar_hash.hash_buffer(buffer, _names(algorithms), _is_main())
@@ -146,18 +146,18 @@ def hash_file(path: AnyPath, algorithms: Names) -> dict[str, str]: ...
 def hash_file(path: AnyPath,
               algorithms: str | Names = "blake3",
               ) -> str | dict[str, str]:
-    """The digest of a file's content, in lower-case hex.
+    """Returns the digest of a file's content, in lower-case hex.
 
         roar.hash_file("model.pt")
         roar.hash_file("model.pt", ["blake3", "sha256"])["sha256"]
 
-    `algorithms` and the result are as for hash().  All CPUs work on the BLAKE3 of a
-    large file.  Other Python threads run meanwhile, and Ctrl-C ends it.
+    `algorithms` and the result are as for hash().  The BLAKE3 of a large file uses all
+    CPUs.  Other Python threads run meanwhile, and Ctrl-C interrupts.
 
-    Raises the OSError of a file that cannot be read (FileNotFoundError,
-    PermissionError, IsADirectoryError, ...).  It is also an OSError when the file
-    is no regular one, which is never opened, and when it changed whenever it was
-    read: what is returned is the digest of content that the file had.
+    Raises OSError (FileNotFoundError, PermissionError, IsADirectoryError, ...) if the
+    file cannot be read, or is not a regular file, which is never opened.  Also raises
+    OSError if the file changed each time it was read: a returned digest is always that
+    of content which the file had.
     """
     ((number, _, digests),) = _hash((_encoded(path),), algorithms, 0)
     if number:
@@ -168,7 +168,7 @@ def hash_file(path: AnyPath,
 def hash_files(paths: Iterable[PathT],
                algorithms: str | Names = "blake3", *,
                threads: int = 0) -> list[FileHash[PathT]]:
-    """The digests of many files, in the order in which they were given.
+    """Returns the digests of many files, in the given order.
 
         for file in roar.hash_files(paths):
             if file.error:
@@ -176,13 +176,13 @@ def hash_files(paths: Iterable[PathT],
             else:
                 print(file.path, file.size, file.digest)
 
-    A file that fails does not stop the others: it has its `error`, and its `digest`
-    raises that.  `digests` of each has all `algorithms` that were asked for.
-    `threads` is the number of threads, 0 for one per CPU.  Other Python threads run
-    meanwhile, and Ctrl-C ends it.
+    A file that fails does not stop the others: its `error` is set, and its `digest`
+    raises that error.  `digests` has all requested `algorithms`.  `threads` is the
+    number of threads, 0 for one per CPU.  Other Python threads run meanwhile, and
+    Ctrl-C interrupts.
 
-    Raises TypeError for what is no path, ValueError for a path with a NUL or an
-    unknown algorithm, all before the first file is read.
+    Raises TypeError if a path is not a path, and ValueError for a path with a NUL or
+    an unknown algorithm, before the first file is read.
     """
     if isinstance(paths, (str, bytes, os.PathLike)):
         raise TypeError("hash_files() takes a list of paths, hash_file() takes "

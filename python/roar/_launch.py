@@ -1,13 +1,13 @@
-"""init_from_env(): what launchers tell the processes they start.
+"""init_from_env(): reads the variables that launchers set for their processes.
 
     torchrun  RANK, WORLD_SIZE, LOCAL_RANK, TORCHELASTIC_RUN_ID
-    Ray       ray.train.get_context() where it is loaded, else as torchrun
+    Ray       ray.train.get_context() if it is loaded, else as torchrun
     Open MPI  OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE, ..._LOCAL_RANK
     MPICH     PMI_RANK, PMI_SIZE, MPI_LOCALRANKID (Intel MPI, MVAPICH as well)
     Slurm     SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID, SLURM_JOB_ID
 
-The one that started this very process is the innermost: torchrun within Slurm
-leaves Slurm's variables, which are those of the node.
+The innermost launcher started this process: under torchrun within Slurm, Slurm's
+variables are still set, but describe the node.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Launch(NamedTuple):
-    """What the launcher says about this process."""
+    """What the launcher set for this process."""
 
     launcher: str       # "torchrun", "ray", "openmpi", "mpi", "slurm"
     rank: int
@@ -33,7 +33,7 @@ class Launch(NamedTuple):
 
 
 class _Names(NamedTuple):
-    """The variables of a launcher, the first that is set counts."""
+    """The variables of a launcher; the first one that is set counts."""
 
     launcher: str
     rank: tuple[str, ...]
@@ -72,7 +72,7 @@ def _number(name: str, text: str) -> int:
 
 
 def _read(env: Mapping[str, str], names: _Names) -> Launch | None:
-    """What this launcher says, or None when it did not start us."""
+    """The values of this launcher; None if it did not start this process."""
     rank_name, rank = _first(env, names.rank)
     size_name, size = _first(env, names.size)
     if not rank and (not size or names.launcher == "slurm"):
@@ -113,10 +113,10 @@ def _ray() -> Launch | None:
 
 
 def find(environ: Mapping[str, str] | None = None) -> Launch | None:
-    """What the innermost launcher says; None when there was none.
+    """The values of the innermost launcher; None if there is none.
 
-    ValueError when its variables are incomplete, or contradict those of
-    another that started this process as well.
+    Raises ValueError if its variables are incomplete, or contradict those of
+    another launcher of this process.
     """
     env = os.environ if environ is None else environ
     found = [launch for names in _LAUNCHERS
@@ -175,15 +175,15 @@ def init_from_env(coordinator: str | None = None, *,
     worker_id    None: "rank-N", so that a restarted process takes its
                  predecessor's place
     wait         seconds to wait for that place while the predecessor counts as
-                 alive (its machine lost its power); None: for ever; not
-                 given: the job's timeout
+                 alive (its machine lost power); None: for ever; default: the
+                 job's timeout
 
-    The job is told how many workers it begins with (the launcher's world
-    size), so that no barrier is released before all are there; afterwards
-    some may finish, or be lost where the policy is "shrink".  The result's
-    attribute `launch` has what the launcher said: rank, world_size,
-    local_rank, ...  The coordinator gives ranks in the order of coming; they
-    need not be the launcher's.
+    Sets the number of workers that the job starts with to the launcher's world
+    size, so that no barrier is released before all have joined.  Later some may
+    finish, or die if the policy is "shrink".  The result's attribute `launch` has
+    the launcher's values: rank, world_size, local_rank, ...  The coordinator
+    assigns ranks in the order of registration; they can differ from the
+    launcher's.
     """
     from .coordinator import TrainingOrchestrator
 

@@ -1,10 +1,8 @@
-"""Pieces of an epoch that are lent to a worker; TrainingOrchestrator.pull() gives
-them out.
+"""Leases of positions of an epoch, returned by TrainingOrchestrator.pull().
 
-A piece is lent until a deadline.  As long as its object is there, and what is lent
-was neither consumed nor given back, a thread of the worker moves the deadline on: a
-body may take as long as it likes, and whoever dies, hangs with its whole process or
-drops the object loses the piece.
+A lease has a deadline.  While its object exists and has unconsumed positions, a thread
+of the worker renews it, so a loop body can take any time.  The lease expires if the
+process dies or hangs, or drops the object.
 """
 
 from __future__ import annotations
@@ -25,23 +23,23 @@ _RENEWALS = 3   # in a timeout
 
 
 class LeaseLost(CoordinatorStale):
-    """The lease is over, and what was said of it has not counted: the piece is,
-    or will be, another worker's.  With exactly_once it must not be applied."""
+    """The lease is over and the report was not counted: its positions go to another
+    worker.  With exactly_once, discard the results."""
 
 
 class Lease:
-    """Positions of an epoch that are lent to this worker.
+    """Positions of an epoch that are leased to this worker.
 
-    positions  those that are not counted as consumed yet
-    lost       it is over without having been consumed or given back; noticed within
-               a third of the timeout, and by every call at once
-    lease_id   0: there is none now; then `done` says that all positions of the epoch
-               are consumed, and `retry` in how many seconds one may be free
-    timeout    seconds of silence after which it is another's
+    positions  positions that do not count as consumed yet
+    lost       true if the lease expired; detected within a third of the timeout, and
+               by every call at once
+    lease_id   0: no lease is available now; then `done` is true if all positions of
+               the epoch are consumed, and `retry` is the seconds until a retry
+    timeout    seconds of silence after which the lease expires
 
-    `for position in lease` goes through the positions and remembers which of them
-    are finished: all before the one that the loop is at.  `with` counts all of them
-    at its end; after an exception it counts those and gives the others back.
+    `for position in lease` iterates over the positions; those before the current one
+    are finished.  `with` counts all positions as consumed at its end; after an
+    exception it counts the finished ones and returns the others.
     """
 
     def __init__(self, owner: "TrainingOrchestrator", dataset_id: str, epoch: int,
@@ -79,22 +77,22 @@ class Lease:
             self._break_off()
 
     def consumed(self, to: int | None = None) -> int:
-        """The positions below `to` count as consumed from now on; None: all.
-        Returns how many of them nobody had consumed before.
+        """Reports the positions below `to` as consumed; None: all.  Returns how many
+        of them were not consumed before.
 
-        LeaseLost when the lease is over.  With exactly_once, call this before you
-        apply what you made of them: when it returns they are yours, and nobody
-        else will be given them."""
+        Raises LeaseLost if the lease is over.  With exactly_once, call this before
+        you apply the results: after it returns, no other worker gets these
+        positions."""
         return self._use(self.positions.stop if to is None else to, False)
 
     def renew(self) -> None:
-        """Moves the deadline on, which also happens by itself.  LeaseLost when the
-        lease is over."""
+        """Renews the lease, which also happens automatically.  Raises LeaseLost if
+        the lease is over."""
         self._use(0, False)
 
     def give_back(self) -> None:
-        """Counts the positions that a loop over this has finished, and lets another
-        have the rest."""
+        """Counts the positions that a loop has finished, and returns the rest to the
+        coordinator."""
         self._use(self._finished, True)
 
     def _use(self, to: int, give_back: bool) -> int:
@@ -136,12 +134,12 @@ class Lease:
         try:
             self.consumed()
         except LeaseLost:
-            # Else somebody has it, and has done or will do it.
+            # Otherwise another worker has it, and has consumed or will consume it.
             if self.exactly_once:
                 raise
 
     def _break_off(self) -> None:
-        """What cannot be said is no reason to hide why the loop ended."""
+        """Reports the end; a failure must not hide the exception of the loop."""
         try:
             self.give_back()
         except CoordinatorError as error:
@@ -158,10 +156,10 @@ class Lease:
 
 
 class Renewer:
-    """Says a few times in a timeout that the holder of leases lives.
+    """Renews leases several times per timeout.
 
-    Its thread is there while there are leases.  It does not keep their objects: who
-    drops one does not want it any more."""
+    Its thread runs while there are leases.  It holds weak references only: a dropped
+    lease is not renewed."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -170,7 +168,7 @@ class Renewer:
         self._thread: threading.Thread | None = None
 
     def add(self, lease: Lease) -> None:
-        """Renews it from now on."""
+        """Renews this lease from now on."""
         with self._changed:
             self._due[lease] = time.monotonic() + lease.timeout / _RENEWALS
             if self._thread is None or not self._thread.is_alive():
@@ -180,7 +178,7 @@ class Renewer:
             self._changed.notify()
 
     def forget(self, lease: Lease) -> None:
-        """It has ended."""
+        """Stops the renewal of this lease."""
         with self._changed:
             self._due.pop(lease, None)
             self._changed.notify()
@@ -191,7 +189,7 @@ class Renewer:
             self._renew_due()
 
     def _wait(self) -> bool:
-        """Until the next is due.  False: there are no more."""
+        """Waits until the next renewal is due.  False: no leases are left."""
         with self._changed:
             while self._due:
                 left = min(self._due.values()) - time.monotonic()
@@ -214,7 +212,7 @@ class Renewer:
         try:
             lease._renew_in_time()      # pylint: disable=protected-access
         except LeaseLost:
-            pass    # whoever works on it asks
+            pass    # the next call on the lease reports it
         except CoordinatorClosed:
             self.forget(lease)
         except CoordinatorError:

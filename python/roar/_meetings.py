@@ -1,8 +1,8 @@
-"""What became of a meeting of workers; roar.coordinator gives these out.
+"""Results of meetings of workers; returned by roar.coordinator.
 
-Few who come to a barrier look at more than that it let them go.  A result is what the
-coordinator sent until somebody asks it, so that a step of a training, and a thousand
-threads that are let go at once, pay nothing for what nobody reads."""
+Most callers of a barrier do not read its result.  A result therefore holds the bytes of
+the reply and parses them when a field is read.  A training step, and a thousand threads
+that are released at once, do not pay for fields that are not used."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ T = TypeVar("T")
 
 
 class Late(NamedTuple):
-    """How much later than the first somebody came."""
+    """How much later than the first worker another one arrived."""
 
     worker_id: str
     seconds: float
 
 
 class _Told(Generic[T]):
-    """A field of a result, read when it is asked for; it cannot be changed."""
+    """A read-only field of a result, parsed at its first use."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -37,7 +37,7 @@ class _Told(Generic[T]):
 
 
 class BarrierResult(Mapping[str, Any]):
-    """What became of a barrier; as a dict, too: result["released"]."""
+    """The result of a barrier; also usable as a dict: result["released"]."""
 
     __slots__ = ("_reply", "_fields")
 
@@ -107,7 +107,7 @@ class VoteResult(BarrierResult):
 
     @property
     def unanimous(self) -> bool:
-        """Nobody was against it."""
+        """No worker voted against."""
         return self.votes_against == 0
 
 

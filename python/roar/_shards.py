@@ -1,4 +1,4 @@
-"""roar.shards(): a rank's samples of a dataset, and where it is in it.
+"""roar.shards(): a rank's samples of a dataset, and its position in them.
 
     for sample in roar.shards("data/train-*.tar", rank=0, world_size=8, seed=42):
         ...
@@ -8,9 +8,9 @@
         ...
         checkpoint["data"] = data.state_dict()
 
-The order is that of roar.SampleOrder: it follows from seed, dataset and epoch, not
-from the number of ranks, so any number of ranks goes on from a state, and each sample
-comes exactly once.  Reading goes on ahead; a state counts what was handed out.
+The order is that of roar.SampleOrder: it depends on seed, dataset and epoch, not on the
+number of ranks.  So any number of ranks can continue from a state, and each sample comes
+exactly once.  The stream reads ahead; a state counts only the samples it returned.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ if TYPE_CHECKING:
 # Shards that samples are shuffled among at a time: files stay open meanwhile.
 SHUFFLED = 16
 # Samples that a loop plans first; then four times as many, up to WINDOW.  So the first
-# sample is there soon, and reading ahead is seldom interrupted.
+# sample comes soon, and read-ahead is seldom interrupted.
 FIRST_WINDOW = 64
 MANY = 1 << 40      # samples; more than arguments may ask for at least
 
 
 class ShardStream:
-    """What roar.shards() returns: samples of a dataset, for one rank.
+    """Samples of a dataset for one rank; made by roar.shards().
 
-    A loop goes through the rest of the epoch, the next loop through the next epoch.
-    It is the dataset of a torch or roar DataLoader as well: an IterableDataset, whose
-    workers share the samples (``_elsewhere``).
+    A loop reads the rest of the epoch, the next loop the next epoch.  The stream can be
+    the dataset of a torch or roar DataLoader: it is an IterableDataset, whose workers
+    share the samples (``_elsewhere``).
 
-    The order needs the number of samples, for which shards without an index are
-    scanned.  So it is made when it is first needed, not with the stream.
+    The order needs the number of samples, and shards without an index must be scanned
+    for that.  So it is computed when it is first needed, not with the stream.
     """
 
     def __init__(self, files: Collection, make_order: Callable[[], SampleOrder], name: str,
@@ -66,22 +66,22 @@ class ShardStream:
         self.name = name
         self._make_order: Callable[[], SampleOrder] | None = make_order
         self._made: SampleOrder | None = None
-        self._rank = rank           # None: it is not known
+        self._rank = rank           # None: not known
         self._batched = batched
         self._arena = arena
         self._together = together   # None: ranks do not change
-        self._fresh = True          # nobody has said where to begin
+        self._fresh = True          # no position was set or loaded
         self._loop = 0              # the loop that goes on now
-        self._pid = os.getpid()     # where a position is that of the consumer
+        self._pid = os.getpid()     # the process whose position counts
         self._board = Board()
         self._replaced = 0          # of the board, when this copy was made
-        self._under_way = False     # a loop of this copy has not come to its end
+        self._under_way = False     # a loop of this copy has not ended
         self.followed: Following | None = None
 
     @property   # type: ignore[misc]
     def __class__(self) -> Any:
-        """What isinstance() sees.  Torch asks whether a dataset is an IterableDataset;
-        it is one where torch is loaded, and torch need not be loaded for that."""
+        """The class for isinstance().  Torch checks for an IterableDataset; this is one
+        if torch is loaded, and does not load torch itself."""
         torch = sys.modules.get("torch.utils.data")
         return getattr(torch, "IterableDataset", ShardStream)
 
@@ -112,28 +112,28 @@ class ShardStream:
 
     @property
     def epoch(self) -> int:
-        """The epoch at hand."""
+        """The current epoch."""
         return self._order.epoch
 
     @property
     def rank(self) -> int:
-        """Whose samples these are; with a coordinator, in the loop under way."""
+        """The rank of these samples; with a coordinator, in the current loop."""
         return self._order.rank
 
     @property
     def world_size(self) -> int:
-        """Among how many ranks they are shared; likewise."""
+        """The number of ranks; with a coordinator, in the current loop."""
         return self._order.world_size
 
     def set_epoch(self, epoch: int) -> None:
-        """Goes to the beginning of a later epoch."""
+        """Moves to the beginning of a later epoch."""
         self._order.set_epoch(epoch)
         self._fresh = False
         self._board.ask(epoch)
 
     def __len__(self) -> int:
-        """Samples, or batches, that are left of the epoch: as many as the rank
-        with the most of them has."""
+        """Samples, or batches, that are left of the epoch, for the rank that has the
+        most of them."""
         return len(self._order)
 
     def __iter__(self) -> Iterator[Any]:
@@ -152,10 +152,10 @@ class ShardStream:
             if order.epoch == epoch:
                 self._finish(mine)
         finally:
-            _run.notes().flush()    # a worker may end without a word
+            _run.notes().flush()    # a worker may end without cleanup
 
     def _begin(self) -> Share:
-        """A loop begins here; returns which of the steps are its own."""
+        """Begins a loop; returns which steps it reads."""
         board = self._board
         if self._pid == os.getpid():
             if board.readers or self.followed is not None:
@@ -180,8 +180,8 @@ class ShardStream:
         return mine
 
     def _left(self, loop: int) -> int:
-        """Batches that are left of the epoch, for the loop that goes on.  Another
-        one has read ahead what would not come in its turn any more."""
+        """Batches that are left of the epoch, for the current loop.  Raises
+        RuntimeError in an older loop, whose read-ahead is out of order."""
         if loop != self._loop:
             raise RuntimeError(
                 f"another loop over dataset {self.name!r} has begun, or a state "
@@ -189,7 +189,7 @@ class ShardStream:
         return len(self._order)
 
     def _meet(self) -> None:
-        """All ranks begin together, where and as who they agree."""
+        """All ranks begin together, at an agreed position and with agreed ranks."""
         if self._together is not None:
             self._together.begin(self._order, self._fresh)
             self._rank = self._order.rank
@@ -213,13 +213,13 @@ class ShardStream:
     def _window(self, batches: list[list[int]], epoch: int,
                 loop: int, mine: Share) -> Iterator[Any]:
         given: list[int] = []
-        # The steps of other workers count as taken, too.
+        # Steps of other workers count as taken as well.
         before = (mine.worker - self._order.step) % mine.size
         end = self._order.step + len(batches)
         try:
             for batch, samples in self._read(batches[before::mine.size]):
                 if self._order.epoch != epoch:
-                    return      # somebody went on to another one
+                    return      # the epoch was changed meanwhile
                 self._left(loop)
                 for _ in range(before + 1):
                     self._take()
@@ -246,7 +246,7 @@ class ShardStream:
         next(found, None)   # which sees whether a shard has changed
 
     def _in_arena(self, arena: "Arena", batch: list[int]) -> Any:
-        """The records of a batch, where the receiver will see them."""
+        """Reads the records of a batch directly into the arena."""
         made = arena.empty((len(batch), self.files.options["record_bytes"]),
                            "uint8")
         self.files.fill(batch, made)
@@ -255,17 +255,16 @@ class ShardStream:
     # ---- pieces that are lent
 
     def lent(self, lease: "Lease") -> Iterator[Any]:
-        """The samples of a piece of an epoch that is lent to this worker, one by
-        one; those that it has not consumed yet.  As in a loop over the lease, all
-        before the one at hand are finished.
+        """The unconsumed samples of a lease of this worker, one by one.  As in a
+        loop over the lease, all samples before the current one are finished.
 
             for lease in job.pull("imagenet", epoch):
                 for sample in data.lent(lease):
                     ...
 
-        This is beside loops over the samples themselves and does not change where
-        those are.  The coordinator counts what was consumed; an audit has nothing
-        of it.
+        This is independent of loops over the stream and does not change their
+        position.  The coordinator counts the consumed samples; an audit does not
+        record them.
         """
         samples = self._samples_at(lease.positions, lease.epoch)
         try:
@@ -291,7 +290,7 @@ class ShardStream:
                 self._note(numbers[:given], epoch)
 
     def _note(self, numbers: list[int], epoch: int) -> None:
-        """Tells the run that these were handed out."""
+        """Reports to the run that these samples were returned."""
         taken = collections.Counter(map(self.files.shard_of, numbers))
         for n, count in taken.items():
             _run.notes().add(_run.Taken(
@@ -302,15 +301,15 @@ class ShardStream:
 
     def position(self, steps: int | None = None,
                  epoch: int | None = None) -> dict[str, Any]:
-        """Where all ranks are in the epoch, in a few numbers: what was handed out
-        is behind it.  The same after the same number of samples, or batches, on
-        every rank.
+        """The position of all ranks in the epoch, as a few numbers, after the samples
+        that were returned.  It is the same on every rank after the same number of
+        samples, or batches.
 
-        Where something reads ahead of the model, `steps` says how many samples, or
-        batches, the model has seen since the epoch began or was resumed, and `epoch`
-        of which epoch.  In a pipeline or a roar.DataLoader whose workers read, the
-        epoch is known; torch's own DataLoader tells nobody.  RuntimeError or
-        ValueError where the position is not known.
+        If a loader reads ahead of the model, `steps` is the number of samples, or
+        batches, that the model has seen since the epoch began or was resumed, and
+        `epoch` is their epoch.  A pipeline or roar.DataLoader knows the epoch; with
+        torch's own DataLoader, give it.  Raises RuntimeError or ValueError if the
+        position is not known.
         """
         if self._pid == os.getpid():
             if self.followed is not None:
@@ -345,12 +344,12 @@ class ShardStream:
 
     def state_dict(self, steps: int | None = None,
                    epoch: int | None = None) -> dict[str, Any]:
-        """The same, under the name that checkpoints use."""
+        """Same as position(), under the name that checkpoints use."""
         return self.position(steps, epoch)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Goes on from a position, whatever the number of ranks it was made
-        with.  A loop that is under way ends with a RuntimeError."""
+        """Continues from a position, made with any number of ranks.  A loop in
+        progress ends with a RuntimeError."""
         self._fresh = False
         self._loop += 1
         if self._together is None:
@@ -363,20 +362,20 @@ class ShardStream:
     # ---- samples that other processes read
 
     def follow(self, in_order: bool) -> Following | None:
-        """The loops of a consumer here, whose workers are started now.  None where
-        the position is agreed on with others."""
+        """Follows the loops of a consumer in this process, whose workers start now.
+        None if ranks agree on the position with each other."""
         return Following(self, in_order) if self._together is None else None
 
     def where(self) -> tuple[int, int, int]:
-        """Changes when somebody sets or loads the position here."""
+        """A value that changes when the position is set or loaded here."""
         return self._order.epoch, self._order.step, self._board.replaced
 
     def next_epoch(self) -> None:
-        """The consumer of what other processes read is through with an epoch."""
+        """The consumer has finished an epoch that other processes read."""
         self._order.finish()
 
     def forget_readers(self) -> None:
-        """The position of this process counts again."""
+        """Makes the position of this process count again."""
         self.followed = None
         self._under_way = False
         if self._pid == os.getpid():
@@ -384,7 +383,7 @@ class ShardStream:
             self._replaced = self._board.replaced
 
     def close(self) -> None:
-        """Closes the shards, and the audit if there is one."""
+        """Closes the shards and the audit, if any."""
         _run.notes().flush()
         if self._together is not None:
             self._together.close()
@@ -405,8 +404,8 @@ def _unpickled() -> ShardStream:
 
 def _place(coordinator: "TrainingOrchestrator | None", rank: int | None,
            world_size: int | None) -> tuple[int | None, int, int]:
-    """The rank that is known, and rank and number of ranks to go by; a coordinator's
-    are those of the moment, until all ranks meet."""
+    """The known rank, and the rank and number of ranks to use.  A coordinator's are
+    provisional until all ranks meet."""
     if (rank is None) != (world_size is None):
         raise ValueError("rank and world_size belong together: give both, or "
                          "neither")
@@ -420,7 +419,7 @@ def _place(coordinator: "TrainingOrchestrator | None", rank: int | None,
 
 def _together(coordinator: "TrainingOrchestrator | None",
               rank: int | None, dataset_id: str) -> "Together | None":
-    """With whom the samples are shared; None where the caller says so by itself."""
+    """The job that shares the samples; None without one, or if the rank is given."""
     if coordinator is None or coordinator.worker_id is None or \
             rank is not None:
         return None
@@ -454,33 +453,33 @@ def shards(dataset: "AnyPath | Sequence[AnyPath]", *,
     dataset      with a coordinator or a registry, the id of a dataset registered
                  there; else a path, a pattern ("train-*.tar",
                  "train-{000..099}.tar") or a list of paths
-    coordinator  a roar.TrainingOrchestrator: tells the dataset, and the rank where
-                 this process is one of its workers; waits until the job has as
-                 many of them as it needs.  Then all workers of the job take
-                 part: each loop begins when all have come to it.  What
-                 they have consumed is told to the coordinator from time to
-                 time.  When workers come or go within a loop, it ends with
-                 roar.WorldChanged, which says how to go on
-    registry     a roar.DatasetRegistry that knows the dataset
-    path         where a registered dataset's shards are on this machine, if not where
-                 it was registered with
-    rank, world_size  which rank of how many this is, for good; without them and
-                 without a coordinator's, the only one
-    epoch        to begin with
-    batch        samples of a step, which then come as a list; None: one by one
-    seed, shuffle     the dataset's own where they are not given
-    tail         what the last step has where samples do not divide: "exact" (a rank
-                 may have fewer), "drop" or "pad"
-    window       shards among which samples are shuffled at a time, which bounds how
-                 many are open; 0: all samples are shuffled
-    resume       a position() or state_dict() to go on from
-    name         of the dataset, which is a part of the order; the registered id, or
-                 "samples" if none
+    coordinator  a roar.TrainingOrchestrator, which provides the dataset, and the rank
+                 if this process is one of its workers.  Waits until the job has
+                 the workers it needs.  Then all workers of the job take part:
+                 each loop begins when all have arrived.  Consumed samples are
+                 reported to the coordinator from time to time.  If workers join
+                 or leave during a loop, it ends with roar.WorldChanged, which
+                 explains how to continue
+    registry     a roar.DatasetRegistry with the dataset
+    path         path of a registered dataset's shards on this machine, if it differs
+                 from the registered path
+    rank, world_size  this rank and the fixed number of ranks; default: those of the
+                 coordinator, else a single rank
+    epoch        first epoch
+    batch        samples per step, returned as a list; None: one by one
+    seed, shuffle     default: those of the dataset
+    tail         the last step, if samples do not divide evenly: "exact" (a rank may
+                 have fewer), "drop" or "pad"
+    window       number of shards among which samples are shuffled, which bounds the
+                 number of open files; 0: all samples are shuffled
+    resume       a position() or state_dict() to continue from
+    name         name of the dataset, which is a part of the order; default: the
+                 registered id, or "samples"
     audit, world_epoch  as for roar.SampleOrder
-    arena        of raw records: a batch is an array (samples, record_bytes) of bytes
-                 in this arena, read straight into it; sending it moves no byte
+    arena        for raw records: a batch is an array (samples, record_bytes) of bytes
+                 in this arena, read directly into it and sent without a copy
     options      for roar.readers.open_shard(): kind, record_bytes, views, ...;
-                 digests={name: BLAKE3 in hex}, which files must have
+                 digests={name: BLAKE3 in hex}, the expected digests of files
     """
     if isinstance(coordinator, (str, bytes)):
         raise TypeError(
@@ -508,7 +507,7 @@ def shards(dataset: "AnyPath | Sequence[AnyPath]", *,
         seed=spec.seed if seed is None else seed, epoch=epoch,
         shuffle=spec.shuffle if shuffle is None else shuffle,
         window=whole("window", window, 0), tail=tail, world_epoch=world_epoch)
-    make(MANY, shard_size=MANY)     # sees at once what is wrong with the arguments
+    make(MANY, shard_size=MANY)     # checks the arguments at once
 
     def make_order() -> SampleOrder:
         spec.check(files)

@@ -1,4 +1,4 @@
-"""Arenas under the names and with the meaning of SPDL's."""
+"""Arenas with the names and semantics of SPDL's."""
 
 from __future__ import annotations
 
@@ -9,30 +9,29 @@ INLINE = 4096  # so that an item of just a segment's size fits with its envelope
 
 
 class _Named(_arena.Arena):
-    """What both have in common with SPDL's arenas."""
+    """Common members of both classes."""
 
     acquire_timeout: float
 
     @property
     def name(self) -> str:
-        """What /proc shows of it; nothing can be opened by this name."""
+        """The name in /proc; the arena cannot be opened by it."""
         return NAME
 
     def shutdown_arena(self) -> None:
-        """Wakes whoever waits, for good: see shutdown()."""
+        """Wakes all waiting calls permanently: see shutdown()."""
         self.shutdown()
 
     def unlink(self) -> None:
-        """Does nothing: the memory has no name and goes by itself."""
+        """Does nothing: the memory is anonymous, and the kernel frees it."""
 
 
 class SharedMemoryRingBuffer(_Named):
-    """`capacity` bytes; what is received is copied out, with its exact type.
+    """`capacity` bytes; received objects are private copies of their exact type.
 
-    Sizing: about (buffer_size + 2) times the largest item.  Items that are
-    larger than the whole arrive all the same, in pieces.  A sender that finds
-    no room for acquire_timeout seconds gets an ArenaFull, which is a
-    BufferError; 0 does not wait.
+    Sizing: about (buffer_size + 2) times the largest item.  Items larger than the
+    arena are sent in pieces.  A sender that finds no room for acquire_timeout
+    seconds raises ArenaFull, which is a BufferError; 0 does not wait.
     """
 
     def __init__(self, capacity: int, *, acquire_timeout: float = 60.0,
@@ -50,7 +49,7 @@ class SharedMemoryRingBuffer(_Named):
 
     @property
     def tail(self) -> int:
-        """Bytes that were sent and are not in the way any more."""
+        """Bytes that were sent and are free again."""
         stats = self.stats()
         return max(0, stats["committed_bytes"] - stats["used_bytes"])
 
@@ -58,12 +57,12 @@ class SharedMemoryRingBuffer(_Named):
 class SharedMemorySegmentPool(_Named):
     """`count` segments of `segment_size` bytes, one for each item in flight.
 
-    What is received are views of the segment, without a copy: arrays and
-    tensors of their type, bytes and bytearrays as writable memoryviews.  The
-    segment is free again when the last view, slice or tensor over it is gone;
-    one that is kept costs its segment and stops nobody.  An array made by
-    empty() takes a segment, and the item that hands it on another one: for
-    filling in place an Arena is the better choice.
+    Received objects are views of the segment, without a copy: arrays and tensors
+    of their type, bytes and bytearrays as writable memoryviews.  The segment is
+    freed when its last view, slice or tensor is gone.  A view that you keep holds
+    one segment; other items keep flowing.  An array made by empty() takes one
+    segment and the item that sends it another: to fill arrays in place, use an
+    Arena.
     """
 
     def __init__(self, segment_size: int, count: int, *,
@@ -83,5 +82,5 @@ class SharedMemorySegmentPool(_Named):
 
     @property
     def reclaimed(self) -> int:
-        """Items whose segment was given back."""
+        """Items whose segment is free again."""
         return self.stats()["released"]

@@ -1,12 +1,12 @@
-"""The ranks of a job that go through a dataset together, while workers come and go.
+"""Ranks of a job that read a dataset together while workers join and leave.
 
-    begin   all workers of the job meet and agree where they are (roar._agreement)
-    take    a batch, unless the world has changed and this is where to stop
-    finish  the epoch: it ends when all ranks are through with it
+    begin   all workers of the job meet and agree on a position (roar._agreement)
+    take    returns a batch, unless the world has changed and this is the step to stop at
+    finish  ends the epoch when all ranks have finished it
 
-A thread says how far this rank is (roar._pace), hears of changes of the world, and lets
-all ranks stop behind the same step (roar._stopping).  There they meet again with those who
-came: no sample is lost, none comes twice.
+A thread reports the progress of this rank (roar._pace), receives changes of the world, and
+makes all ranks stop after the same step (roar._stopping).  There they meet again, with the
+workers that joined: no sample is lost, and none comes twice.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from .coordinator import TrainingOrchestrator
 
 _VOTE = 2
-_WORD = 5.0             # seconds that a word may take
-_HOLD = 60.0            # and a rank for the others, where all are to stop
-_RETRY = 0.25           # and the thread, when the coordinator is away
-_LOOK = 1.0             # between looks at a place that is held for a successor
+_WORD = 5.0             # timeout of a report, in seconds
+_HOLD = 60.0            # timeout of a rank that waits for the others to stop
+_RETRY = 0.25           # pause of the thread while the coordinator is unreachable
+_LOOK = 1.0             # between checks of a place that is held for a successor
 
 
 def _meeting(dataset_id: str) -> str:
-    """Ids of meetings have 128 characters at most, as those of datasets."""
+    """The id of a meeting: at most 128 characters, as for datasets."""
     if len(dataset_id) <= 96:
         return f"roar/shards/{dataset_id}"
     from ._hash import hash as digest
@@ -48,37 +48,37 @@ def _meeting(dataset_id: str) -> str:
 
 
 class Together:
-    """One rank's part in it."""
+    """One rank's part in the common reading of a dataset."""
 
     def __init__(self, job: "TrainingOrchestrator", dataset_id: str) -> None:
         self.dataset_id = dataset_id
         self._job = job
         self._pace = Pace(job, dataset_id)
         self._stopping = Stopping(job, self._pace)
-        # Of the thread and of who takes: where the stage ends is known before a
-        # batch is taken, or behind it.
+        # Shared by the thread and the reader: the end of a stage is set before a
+        # batch is taken, or after it.
         self._turn = threading.Condition()
         self._stage: Stage | None = None
-        self._steps = 0                     # taken in this stage
-        self._done = 0                      # and come back from
-        self._through = False               # with the epoch
-        self._limit: int | None = None   # the step to stop behind
+        self._steps = 0                     # batches taken in this stage
+        self._done = 0                      # batches finished in this stage
+        self._through = False               # this rank has finished the epoch
+        self._limit: int | None = None   # the last step before the stop
         self._decision: Decision | None = None
         self._given_state = False           # since the last stage
         self._next_look = 0.0               # for the end of the epoch
         self._lost: WorldChanged | None = None
         self._thread: threading.Thread | None = None
         self._closed = threading.Event()
-        # One word at a time, lest an older one comes last: who has said that it is
-        # through may be gone before it can say so again.
+        # One report at a time, so that an older one cannot arrive last: a rank that
+        # has reported its end may be gone before it can repeat the report.
         self._saying = threading.Lock()
 
     # ---- the beginning
 
     def begin(self, order: "Walk[Any]", fresh: bool) -> None:
-        """Meets all other ranks; the order goes on where they agree to be.
+        """Meets all other ranks; the order continues at the agreed position.
 
-        fresh  this one has no position and goes where the others are
+        fresh  this rank has no position and takes that of the others
         """
         if self._lost is not None:
             raise self._lost
@@ -91,7 +91,7 @@ class Together:
             before is not None)
         reply = self._meet(claim)
         settled = self._settle(reply)
-        # Who was through with its epoch before it went is not missed in the next.
+        # A rank that finished its epoch before it left is not missed in the next.
         if settled.missing and (
                 settled.consumed or
                 not self._pace.all_through(*settled.origin)):
@@ -101,9 +101,9 @@ class Together:
         self._enter(order, reply["world_epoch"])
 
     def _meet(self, claim: _agreement.Claim) -> dict[str, Any]:
-        """The vote of all ranks.  While a dead rank's place is held for a successor
-        they wait for one or the other: it comes, or the place is given up.  A new
-        rank stands aside: barriers of those who are in the loop go on."""
+        """The vote of all ranks.  While a dead rank's place is held for a successor,
+        they wait until the successor joins or the place is released.  A new rank
+        stands aside, so that barriers of the ranks in the loop continue."""
         # pylint: disable=protected-access
         job, text = self._job, claim.text(self._job)
         clock = Deadline(job._timeout)
@@ -137,7 +137,7 @@ class Together:
             self._next_look = 0.0
         self._say()
         if self._thread is None:
-            # It must not keep alive who forgot to close.
+            # A weak reference: the thread must not keep an unclosed object alive.
             self._thread = threading.Thread(
                 target=_follow, args=(weakref.ref(self), self._job,
                                       self._closed),
@@ -147,7 +147,7 @@ class Together:
     # ---- on the way
 
     def take(self, order: "Walk[Any]") -> None:
-        """The next batch is given, or WorldChanged says that it is not."""
+        """Counts the next batch as taken, or raises WorldChanged."""
         with self._turn:
             while self._limit is not None and order.step >= self._limit:
                 self._stop(order)
@@ -156,7 +156,7 @@ class Together:
             self._steps = order.step
 
     def _stop(self, order: "Walk[Any]") -> None:
-        """Waits until all will stop here, or until this one is let go."""
+        """Waits until all ranks stop at this step, or until this rank may continue."""
         decision = self._decision
         assert decision is not None
         if not decision.final:
@@ -171,7 +171,7 @@ class Together:
             "all take part", order.state_dict(), decision.came, decision.gone)
 
     def _check_lost(self) -> None:
-        """WorldChanged when a rank was lost in this stage."""
+        """Raises WorldChanged if a rank was lost in this stage."""
         if self._limit == NOW and self._decision is not None:
             gone = self._decision.gone
             raise self._lose(", ".join(gone) or "a rank", gone)
@@ -185,16 +185,16 @@ class Together:
         return self._lost
 
     def loaded(self) -> None:
-        """This rank was given a state: what was before does not matter."""
+        """A state was loaded on this rank: forgets the previous stage."""
         with self._turn:
             self._given_state, self._lost = True, None
 
     def finish(self) -> None:
-        """This rank is through with the epoch; returns when all ranks are.
+        """Ends the epoch of this rank; returns when all ranks have finished it.
 
-        Otherwise the samples of a rank that died near the end of the last epoch
-        would be missing without a word: no later meeting finds that out.
-        WorldChanged when a rank was lost before it was through.
+        Without this wait, the samples of a rank that died near the end of the last
+        epoch would be lost silently: no later meeting detects that.  Raises
+        WorldChanged if a rank was lost before it finished.
         """
         with self._turn:
             stage, self._through = self._stage, True
@@ -213,10 +213,10 @@ class Together:
                     "to TrainingOrchestrator()")
 
     def _ended(self, stage: Stage) -> bool:
-        """Whether all ranks are through with the epoch; waits a moment for it.
+        """Have all ranks finished the epoch?  Waits a moment for that.
 
-        The last rank finds the words of all complete and releases the others.  They
-        look again now and then, because it may have died before it did.
+        The last rank finds the reports of all complete and releases the others.  They
+        poll from time to time, because it may have died before.
         """
         try:
             if self._say():
@@ -228,12 +228,12 @@ class Together:
                     self._next_look = time.monotonic() + _pace.pause(stage)
                 return self._pace.wait_end(stage, _LOOK)
         except CoordinatorError:
-            pass        # it is away, or this worker has lost its place
+            pass        # it is unreachable, or this worker was replaced
         time.sleep(_RETRY)
         return False
 
     def close(self) -> None:
-        """Says the last word; the thread ends by itself."""
+        """Sends the last report; the thread then ends."""
         self._closed.set()
         stage = self._stage
         if stage is not None and self._say() and self._through:
@@ -245,7 +245,7 @@ class Together:
     # ---- how far
 
     def _say(self) -> bool:
-        """Tells how far this rank is, if somebody listens."""
+        """Reports the progress of this rank.  False: it could not."""
         if not self._saying.acquire(timeout=_WORD):
             return False
         try:
@@ -261,7 +261,7 @@ class Together:
             self._saying.release()
 
     def tick(self) -> float:
-        """What is due from time to time.  Returns seconds until the next time."""
+        """Periodic work.  Returns the seconds until the next call."""
         stage = self._stage
         if self._say() and stage is not None and stage.rank == 0:
             _pace.tell(self._pace, stage)
@@ -270,13 +270,13 @@ class Together:
     # ---- changes of the world
 
     def hear(self, seen: int, rate: float) -> bool:
-        """The world has changed.  False: it must be looked at again."""
+        """Handles a change of the world.  False: call again later."""
         stage = self._stage
         if stage is None:
             return False
         if seen <= stage.world_epoch:
             return True
-        # Not all at once: the first one decides, the others find it decided.
+        # Spread in time: the first rank decides, the others find the decision.
         time.sleep(random.uniform(0, min(1.0, stage.size / 1000)))
         while stage is self._stage and not self._closed.is_set():
             try:
@@ -295,21 +295,20 @@ class Together:
         return False
 
     def _obey(self, stage: Stage, decision: Decision) -> int:
-        """Who takes a batch goes by it from now on.  Returns how many were taken
-        before."""
+        """Applies a decision to later batches.  Returns how many were taken before."""
         with self._turn:
             if stage is self._stage and self._limit != NOW:
                 self._decision = decision
                 late = decision.step is not None and \
                     self._steps > decision.step
-                # Who is past a proposal says so, and goes on.
+                # A rank that is past the proposed step reports that and continues.
                 self._limit = None if late and not decision.final else \
                     NOW if late else decision.step
                 self._turn.notify_all()
             return self._steps
 
     def lose_place(self) -> None:
-        """Another process is this worker now."""
+        """Another process has replaced this worker."""
         with self._turn:
             if self._stage is not None:
                 self._decision = Decision(
@@ -320,19 +319,19 @@ class Together:
 
     @property
     def steps(self) -> int:
-        """Batches that were taken since the stage began."""
+        """Batches taken since the stage began."""
         return self._steps
 
     @property
     def world_epoch(self) -> int:
-        """The coordinator's, when the stage began."""
+        """The coordinator's world epoch when the stage began."""
         return 0 if self._stage is None else self._stage.world_epoch
 
 
 def _follow(of: "weakref.ref[Together]", job: "TrainingOrchestrator",
             closed: threading.Event) -> None:
-    """The thread: it waits for changes of the world, and between them says how far
-    its rank is."""
+    """The thread: waits for changes of the world, and reports the progress of its
+    rank in between."""
     seen, wait, rate = 0, 1.0, _Rate()
     while not closed.is_set():
         try:
@@ -356,13 +355,13 @@ def _follow(of: "weakref.ref[Together]", job: "TrainingOrchestrator",
             if together is not None:
                 together.lose_place()
             return
-        except CoordinatorError:    # it is away: the training goes on meanwhile
+        except CoordinatorError:    # unreachable: training continues meanwhile
             closed.wait(_RETRY)
 
 
 def _change(job: "TrainingOrchestrator", seen: int, wait: float) -> int:
-    """Waits until the world has a later epoch than that, or for so long; which it
-    has then."""
+    """Waits until the world has a later epoch, or until the timeout; returns the
+    epoch."""
     now = job.world.epoch
     if now > seen:
         return now
@@ -373,7 +372,7 @@ def _change(job: "TrainingOrchestrator", seen: int, wait: float) -> int:
 
 
 class _Rate:
-    """Steps in a second, over the last while."""
+    """Recent rate in steps per second."""
 
     def __init__(self) -> None:
         self._at = time.monotonic()
@@ -381,7 +380,7 @@ class _Rate:
         self._rate = 0.0
 
     def of(self, steps: int) -> float:
-        """With the steps there are now."""
+        """Updates the rate with the current number of steps."""
         now = time.monotonic()
         if now - self._at >= 0.2:
             self._rate = max(0.0, (steps - self._steps) / (now - self._at))

@@ -1,7 +1,7 @@
-"""One rank's way through the positions of an epoch, and back to where it was.
+"""Iteration of one rank over the positions of an epoch, with states to resume from.
 
-What the positions mean is told by who inherits: samples of one dataset
-(roar.order.SampleOrder) or of several (roar.order.MixedOrder).
+Subclasses map positions to samples of one dataset (roar.order.SampleOrder) or of
+several (roar.order.MixedOrder).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ VERSION = 1
 
 
 def signed(name: str, value: Any) -> int:
-    """A seed: what other systems have as a signed number is the same 64 bits."""
+    """A seed as 64 bits; a negative number is taken in two's complement."""
     return whole(name, value, -(1 << 63), (1 << 64) - 1) & (1 << 64) - 1
 
 
@@ -51,7 +51,7 @@ def _restored(stored: Any) -> Ranges:
 
 
 class Walk(Generic[BatchT]):
-    """What SampleOrder and MixedOrder have in common."""
+    """Base class of SampleOrder and MixedOrder."""
 
     def __init__(self, facts: dict[str, Any], total: int, *, rank: int,
                  world_size: int, batch_size: int, epoch: int, tail: str,
@@ -78,11 +78,11 @@ class Walk(Generic[BatchT]):
     # ---- for who inherits ----
 
     def _enter(self, epoch: int) -> None:
-        """The epoch is this one from now on."""
+        """Makes this the current epoch."""
         raise NotImplementedError
 
     def _batch(self, positions: memoryview) -> BatchT:
-        """What is at these positions of the epoch."""
+        """The samples at these positions of the epoch."""
         raise NotImplementedError
 
     # ---- epochs ----
@@ -121,23 +121,23 @@ class Walk(Generic[BatchT]):
 
     @property
     def epoch(self) -> int:
-        """The epoch at hand."""
+        """The current epoch."""
         return self._epoch
 
     @property
     def audited(self) -> bool:
-        """Whether what is given is noted in a file."""
+        """Does an audit file record the returned batches?"""
         return self._audit is not None
 
     @property
     def step(self) -> int:
-        """Batches that were given since the epoch began or was resumed."""
+        """Batches returned since the epoch began or was resumed."""
         return self._step
 
     def set_epoch(self, epoch: int) -> None:
-        """Goes to the beginning of a later epoch; the one at hand stays as it is.
+        """Moves to the beginning of a later epoch; the current one is left unchanged.
 
-        Raises ValueError for an earlier one: load_state_dict() is the way back.
+        Raises ValueError for an earlier epoch: load_state_dict() restores a state.
         """
         epoch = whole("epoch", epoch, 0, MOST)
         if epoch < self._epoch:
@@ -151,28 +151,28 @@ class Walk(Generic[BatchT]):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What all ranks must have in common to share an epoch."""
+        """Values that must be equal on all ranks that share an epoch."""
         return {**self._facts, "batch_size": self.batch_size,
                 "tail": self.tail}
 
     @property
     def world_epoch(self) -> int:
-        """The world that the audit is told of."""
+        """The world epoch in the audit."""
         return self._world_epoch
 
     @property
     def position(self) -> _roar_shard.Position:
-        """Which positions of the epoch are whose; it never changes."""
+        """The positions of each rank in the epoch; immutable."""
         return self._position
 
     def stored(self) -> int | list[list[int]]:
-        """What all ranks have consumed of the epoch, as a state has it."""
+        """The positions that all ranks have consumed, in the format of a state."""
         return _stored(self.consumed())
 
     def move(self, rank: int, world_size: int, world_epoch: int, epoch: int,
              stored: Any) -> None:
-        """Goes on as this rank of so many, from there on; to the audit that is
-        another world, unless nothing is another."""
+        """Continues with another rank, number of ranks and position.  The audit
+        begins another world, unless all of them are the same."""
         if (rank, world_size, world_epoch, epoch) == (
                 self.rank, self.world_size, self._world_epoch, self._epoch) \
                 and stored == self.stored():
@@ -185,15 +185,15 @@ class Walk(Generic[BatchT]):
         self._begin(epoch, _restored(stored))
 
     def back(self, state: dict[str, Any]) -> None:
-        """Loads a state; which world comes now, move() will say."""
+        """Loads a state; move() sets the world afterwards."""
         self.load_state_dict(state, world_epoch=self._world_epoch + 1)
 
     def __len__(self) -> int:
-        """Batches that are left of the epoch, for every rank alike."""
+        """Batches left of the epoch, the same for every rank."""
         return len(self._position) - self._step
 
     def __iter__(self) -> Iterator[BatchT]:
-        """The batches that are left of the epoch; then the next one is at hand."""
+        """Iterates over the rest of the epoch, then moves to the next one."""
         epoch = self._epoch
         while self._epoch == epoch and self._step < len(self._position):
             batch, = self.ahead(1)
@@ -205,18 +205,18 @@ class Walk(Generic[BatchT]):
     # ---- the same step by step, for who reads ahead what batches name ----
 
     def ahead(self, n: int) -> list[BatchT]:
-        """The next batches of the epoch, `n` of them at most; none is taken."""
+        """The next batches of the epoch, at most `n`, without consuming them."""
         end = min(self._step + n, len(self._position))
         return [self._batch(self._position.take(step)[0])
                 for step in range(self._step, end)]
 
     def take(self) -> None:
-        """The next batch is given: it counts as consumed."""
+        """Counts the next batch as consumed."""
         self._note(self._step)
         self._step += 1
 
     def finish(self) -> None:
-        """The epoch is through; the next one is at hand."""
+        """Ends the epoch and moves to the next one."""
         self.end_notes()
         self._begin(self._epoch + 1, Ranges())
 
@@ -239,7 +239,7 @@ class Walk(Generic[BatchT]):
                                Ranges((p, p + 1) for p in padded))
 
     def end_notes(self) -> None:
-        """Every batch of the epoch was given: its notes are complete and on disk."""
+        """Completes the audit of the epoch and writes it to the disk."""
         if self._audit is not None and self._segment is not None:
             dropped = self._position.dropped()
             if dropped:
@@ -248,31 +248,31 @@ class Walk(Generic[BatchT]):
             self._segment = None
 
     def close(self) -> None:
-        """Ends the audit file, if there is one; everything in it is on the disk."""
+        """Closes the audit file, if any, after writing it to the disk."""
         if self._audit is not None:
             self._audit.close()
 
     # ---- state ----
 
     def consumed(self, steps: int | None = None) -> Ranges:
-        """What all ranks together have consumed of the epoch after that many batches
-        of each; without a number, after those that were given."""
+        """The positions that all ranks have consumed after `steps` batches of each
+        rank; None: after the returned batches."""
         return self._position.consumed(
             self._step if steps is None else whole("steps", steps, 0, MOST))
 
     def state_dict(self, steps: int | None = None,
                    epoch: int | None = None) -> dict[str, Any]:
-        """Where all ranks are, in a few numbers; for a checkpoint.
+        """The position of all ranks as a few numbers, for a checkpoint.
 
         Every rank has the same state after the same batch, and any number of ranks
-        can go on from it; with an audit, every rank asks for it, because it also
-        waits until what the rank noted is on the disk.  What was given counts as
-        consumed.  Where a loader reads ahead, `steps` says how many batches the
-        model has really seen since the epoch began or was resumed, and `epoch` of
-        which epoch; without it, the epoch at hand.
+        can continue from it.  With an audit, call this on every rank, because it also
+        waits until the rank's audit is on the disk.  Returned batches count as
+        consumed.  If a loader reads ahead, `steps` is the number of batches that the
+        model has seen since the epoch began or was resumed, and `epoch` is their
+        epoch; None: the current epoch.
 
-        ValueError for more steps than were given of the epoch at hand: a loader that
-        reads ahead has gone on to it, and the model has not.
+        Raises ValueError for more steps than were returned in the current epoch: the
+        loader has moved on to it, and the model has not.
         """
         if self._audit is not None:
             self._audit.sync()
@@ -291,7 +291,7 @@ class Walk(Generic[BatchT]):
                 "consumed": _stored(consumed)}
 
     def _consumed_of(self, epoch: int, steps: int | None) -> Ranges:
-        """What is consumed after so many steps of any epoch."""
+        """The positions consumed after this many steps of any epoch."""
         if steps is None:
             raise ValueError("epoch needs steps: give the number that the model "
                              "has seen of it")
@@ -301,10 +301,10 @@ class Walk(Generic[BatchT]):
 
     def load_state_dict(self, state: dict[str, Any], *,
                         world_epoch: int | None = None) -> None:
-        """Goes on from a state, whatever the number of ranks it was made with.
+        """Continues from a state, made with any number of ranks.
 
-        Who goes back in the middle of a world begins another one, as a restart
-        would: an audit then needs the `world_epoch` of that, on all ranks.
+        Going back during a world begins another one, as a restart does: an audit
+        then needs a new `world_epoch`, the same on all ranks.
 
         Raises ValueError for the state of another dataset or order.
         """
@@ -325,7 +325,7 @@ class Walk(Generic[BatchT]):
         self._world_epoch = world_epoch
 
     def _next_world(self, world_epoch: int | None) -> int:
-        """The world that a state is loaded in."""
+        """The world epoch after loading a state."""
         least = self._world_epoch + self._noted
         if world_epoch is None and self._noted:
             raise ValueError(

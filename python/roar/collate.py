@@ -1,10 +1,10 @@
-"""Batches that are stacked straight into an arena.
+"""Batches that are stacked directly in an arena.
 
     collate = roar.collate_into(arena)
     arena.send(collate([dataset[i] for i in indices]))
 
-Each sample is copied once, to where the receiver will see it; sending the
-batch moves no byte.
+Each sample is copied once, into the shared memory; sending the batch copies
+nothing.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ ALIGN = 64
 def collate_into(arena: _arena.Arena, *, like: str | None = None,
                  timeout: float | None = None
                  ) -> Callable[[list[Any]], Any]:
-    """A function that makes one batch of a list of samples.
+    """Returns a function that makes one batch of a list of samples.
 
     Arrays and tensors of one shape and dtype are stacked; numbers become an
-    array, if one can hold them all; dictionaries, tuples and lists are gone
-    through; anything else stays a list, mixtures and masked arrays too.
+    array, if one can hold them all; dictionaries, tuples and lists are
+    traversed; anything else stays a list, including mixtures and masked arrays.
     like="torch" makes tensors of arrays and numbers, as torch's default_collate
-    does.  A batch that is larger than a unit of the arena can be is made in
-    ordinary memory.
+    does.  A batch that does not fit a unit of the arena is made in ordinary
+    memory.
     """
     if like not in (None, "torch"):
         raise ValueError(f"like must be None or 'torch', not {like!r}")

@@ -1,4 +1,4 @@
-"""The workers of a training job: who is there, and waiting for each other.
+"""The workers of a training job: membership, heartbeats, barriers and data.
 
     with roar.TrainingOrchestrator("127.0.0.1:50051") as job:
         me = job.register_worker("worker-3", "node-1", 0)
@@ -7,10 +7,9 @@
             job.set_progress(step)
             job.barrier("step", timeout=60)
 
-One thread behind the object sends heartbeats and connects again when the
-coordinator is gone for a while; nothing that waits keeps them back.  Methods
-may be called from any number of threads.  After fork() the child has no
-connection: it makes its own.
+One thread of the object sends heartbeats and reconnects when the connection to the
+coordinator is lost; waiting calls do not delay it.  Methods can be called from any
+number of threads.  After fork() the child has no connection and makes its own.
 
 roar.init_from_env() does the first two lines for processes of torchrun, Slurm,
 MPI or Ray.
@@ -62,7 +61,7 @@ __all__ = [
 _BARRIER, _GATHER, _VOTE = 0, 1, 2
 _STATES = ("unknown", "initializing", "idle", "loading_data", "training",
            "checkpointing", "recovering", "error")
-_PAUSE = 1.0    # seconds between tries to take a place, at most
+_PAUSE = 1.0    # seconds between attempts to register, at most
 
 
 def _world(client: Any) -> World:
@@ -71,17 +70,17 @@ def _world(client: Any) -> World:
 
 
 class TrainingOrchestrator(DataCalls):
-    """A worker's side of a coordinator.
+    """The client of a coordinator, for one worker.
 
     coordinator_url  "HOST:PORT", "grpc://HOST:PORT", "http://HOST:PORT" or
-                     "unix:PATH"; several, by commas, are tried in turn
-    job              which job; None: the token's, or "default"
-    token            what the coordinator's --tokens file has for the job
-    tls_ca           a file of certificates: connect with TLS
-    tls_name         the server's name in its certificate, if not its host's
-    connect_timeout  seconds until the first connection must be there
-    timeout          seconds that barriers and other meetings wait at most,
-                     where their call does not say otherwise; None: for ever
+                     "unix:PATH"; several, separated by commas, are tried in turn
+    job              name of the job; None: the token's job, or "default"
+    token            the job's token in the coordinator's --tokens file
+    tls_ca           a file of CA certificates: connect with TLS
+    tls_name         the server's name in its certificate, if not the host's name
+    connect_timeout  seconds to wait for the first connection
+    timeout          default timeout of barriers and other meetings in seconds;
+                     None: for ever
     """
 
     def __init__(self, coordinator_url: str, *, job: str | None = None,
@@ -129,9 +128,9 @@ class TrainingOrchestrator(DataCalls):
         return client
 
     def connect(self) -> None:
-        """Connects without taking a place, to see that somebody is there.
+        """Connects as an observer, to check that the coordinator is reachable.
 
-        Every method does so by itself; register_worker() need not wait for it.
+        Optional: every method connects when needed.
         """
         with self._lock:
             if self._closed:
@@ -141,10 +140,10 @@ class TrainingOrchestrator(DataCalls):
                 self._client = self._join(None)
 
     def set_token(self, token: str | None) -> None:
-        """Uses another token from now on; what waits goes on with it.
+        """Uses another token for this and later calls; waiting calls continue with it.
 
-        It must be good already and the old one still be: whose token is
-        withdrawn gets CoordinatorDenied from every method from then on.
+        The new token must be valid already, and the old one must still be valid:
+        once a token is revoked, every method raises CoordinatorDenied.
         """
         with self._lock:
             self._token = token
@@ -158,18 +157,17 @@ class TrainingOrchestrator(DataCalls):
                         weight: int | None = None,
                         home: str | None = None,
                         wait: float | None = 0) -> WorkerConfig:
-        """Takes a place in the job.
+        """Joins the job as a worker.
 
-        Whoever had this id before and is heard of no more gives way: place and
-        rank are taken over, and the incarnation is one more.  WorkerExists
-        when it is alive.
+        Replaces a dead worker with this id: takes over its place and rank, and
+        the incarnation grows by one.  Raises WorkerExists if that worker is alive.
 
-        weight  what it can do beside others, for datasets with
-                balance="weight"; None: its gpu_count, or 1
-        home    where it is, for datasets with balance="locality"; None: host
-        wait    seconds to try again while it counts as alive; None: for ever.
-                One whose machine lost its power does so for half of the job's
-                timeout, because no connection ended
+        weight  relative capacity, for datasets with balance="weight"; None:
+                gpu_count, or 1
+        home    location, for datasets with balance="locality"; None: host
+        wait    seconds to retry while a worker with this id counts as alive; None:
+                for ever.  A worker whose machine lost power counts as alive for
+                half of the job's timeout, because no connection ended
         """
         if not isinstance(worker_id, str):
             raise TypeError(f"worker_id must be a str, not {worker_id!r:.80}")
@@ -195,7 +193,7 @@ class TrainingOrchestrator(DataCalls):
                         f"{error}; register_worker(wait=SECONDS) waits for it"
                         if wait == 0 else
                         f"{error}; waited {wait:g} s") from None
-            # Not all at one moment, where a whole machine was lost.
+            # Spread the retries of workers that lost a whole machine.
             pause = random.uniform(_PAUSE / 4, _PAUSE)
             time.sleep(pause if left is None else min(pause, left))
 
@@ -219,10 +217,10 @@ class TrainingOrchestrator(DataCalls):
         return WorkerConfig._make(reply[name] for name in WorkerConfig._fields)
 
     def deregister(self) -> None:
-        """Gives the place up: ranks are compacted, nobody waits for it.
+        """Leaves the job: ranks are compacted, and barriers do not wait for it.
 
-        CoordinatorUnreachable when the coordinator is gone.  `with` calls this
-        at its end, and only warns."""
+        Raises CoordinatorUnreachable if the coordinator cannot be reached.  A
+        `with` block calls this at its end, and then only warns."""
         with self._lock:
             client, self._client = self._client, None
             registered, self.worker_id = self.worker_id, None
@@ -234,8 +232,8 @@ class TrainingOrchestrator(DataCalls):
             client.leave()
 
     def close(self) -> None:
-        """Ends the connection as if the process had died: the place is held
-        for a successor.  What waits in other threads raises
+        """Closes the connection as if the process had died: the coordinator holds
+        the place for a successor.  Calls that wait in other threads raise
         CoordinatorClosed."""
         with self._lock:
             client, self._client = self._client, None
@@ -248,8 +246,8 @@ class TrainingOrchestrator(DataCalls):
         return self
 
     def __exit__(self, kind: Any, *unused: Any) -> None:
-        # A worker that fails has not finished: its place is for a successor.
-        # One that has finished did so, whatever becomes of the coordinator.
+        # A worker that fails keeps its place for a successor.  A worker that has
+        # finished leaves; a lost coordinator is then only a warning.
         worker_id = self.worker_id
         try:
             if kind is None:
@@ -266,9 +264,9 @@ class TrainingOrchestrator(DataCalls):
 
     def set_progress(self, step: int = 0, epoch: int = 0, *,
                      state: str = "training", task: str = "") -> None:
-        """What the next heartbeats say.  Nothing is sent by this.
+        """Sets the content of the next heartbeats; sends nothing.
 
-        task  a few words without line ends, 256 bytes at most
+        task  a text without line ends, 256 bytes at most
         """
         if state not in _STATES:
             raise ValueError(f"state must be one of {', '.join(_STATES)}, "
@@ -278,9 +276,9 @@ class TrainingOrchestrator(DataCalls):
     def heartbeat(self, step: int = 0, epoch: int = 0, *,
                   state: str = "training", task: str = "",
                   timeout: float = 30.0) -> World:
-        """Sends a heartbeat now; otherwise they are sent by themselves.
+        """Sends a heartbeat now, in addition to the automatic ones.
 
-        Commands that come with its answer are kept for commands().
+        Commands in its reply are kept for commands().
         """
         self.set_progress(step, epoch, state=state, task=task)
         self._connected().heartbeat(milliseconds("timeout", timeout))
@@ -288,8 +286,8 @@ class TrainingOrchestrator(DataCalls):
 
     @property
     def world(self) -> World:
-        """Who is there, as last heard.  From the first look on, the coordinator tells
-        changes as they happen."""
+        """The workers of the job, as last received.  After the first use, the
+        coordinator sends changes as they happen."""
         return _world(self._connected())
 
     @property
@@ -299,27 +297,27 @@ class TrainingOrchestrator(DataCalls):
 
     @property
     def world_size(self) -> int:
-        """How many places the job has now."""
+        """Number of workers that the job has now."""
         return self.world.size
 
     @property
     def fencing_token(self) -> int:
-        """Grows whenever another coordinator begins to lead; 0 where there is
-        only one.  A store that remembers the largest it has seen can refuse
-        what comes late."""
+        """The coordinator's fencing token, which grows with each new leader; 0
+        without etcd.  A store that remembers the largest token it has seen can
+        refuse late writes."""
         return self._connected().fencing_token()
 
     def wait_world(self, epoch: int | None = None,
                    timeout: float | None = None) -> World:
-        """Waits until the world's epoch is another than `epoch`, or than it
-        is now."""
+        """Waits until the world's epoch differs from `epoch`; None: from the
+        current one."""
         self._connected().wait_world(
             self.world.epoch if epoch is None else epoch,
             milliseconds("timeout", timeout))
         return self.world
 
     def wait_ready(self, timeout: float | None = None) -> World:
-        """Waits until the job has as many workers as it needs."""
+        """Waits until the job has the workers it needs."""
         clock = Deadline(timeout)
         while True:
             left = clock.left()
@@ -338,8 +336,8 @@ class TrainingOrchestrator(DataCalls):
                 pass
 
     def commands(self, timeout: float = 0) -> list[str]:
-        """Commands for this worker ("checkpoint", "stop", ...) that have
-        come, each told once; waits `timeout` seconds for the first."""
+        """Commands received for this worker ("checkpoint", "stop", ...), each
+        returned once; waits up to `timeout` seconds for the first."""
         client = self._connected()
         found: list[str] = []
         wait = milliseconds("timeout", timeout)
@@ -379,8 +377,8 @@ class TrainingOrchestrator(DataCalls):
 
     def _follow(self, callback: Callable[[Any], Any],
                 wait: Callable[[Any], Any]) -> None:
-        """Waits with the client that there is: register_worker() replaces it,
-        and closes the one before."""
+        """Waits with the current client: register_worker() replaces the client
+        and closes the previous one."""
         while (client := self._client) is not None:
             try:
                 found = wait(client)
@@ -414,19 +412,18 @@ class TrainingOrchestrator(DataCalls):
     def barrier(self, barrier_id: str, step: int | None = None, *,
                 timeout: Any = ..., policy: str | None = None,
                 group: Sequence[str] | None = None) -> BarrierResult:
-        """Waits until all workers of the job, or of the group, have come.
+        """Waits until all workers of the job, or of the group, have arrived.
 
-        step     which use of the barrier this is: 0 or more, and it must grow
-                 from one to the next.  None: the client counts, which is
-                 right when every worker comes to every use.  To come again
-                 with the step that was released last gives the same
-                 result at once
+        step     number of this use of the barrier: 0 or more, growing from use to
+                 use.  None: the client counts, which is correct if every worker
+                 takes part in every use.  A retry with the step that was released
+                 last returns the same result at once
         timeout  seconds; None: for ever
-        policy   when somebody dies who is waited for: "fail", "shrink" (the
-                 others go on) or "wait" (for its successor); None: the job's
-        group    ids of those who take part; None: all workers
+        policy   if a worker dies that the barrier waits for: "fail", "shrink" (the
+                 others continue) or "wait" (for its successor); None: the job's
+        group    ids of the participants; None: all workers
 
-        BarrierTimeout and BarrierBroken name who is missing (.absent).
+        BarrierTimeout and BarrierBroken name the missing workers (.absent).
         """
         return BarrierResult(self._meet(_BARRIER, barrier_id, step, timeout,
                                         policy, group, b"", False))
@@ -435,7 +432,7 @@ class TrainingOrchestrator(DataCalls):
                step: int | None = None, *, timeout: Any = ...,
                policy: str | None = None,
                group: Sequence[str] | None = None) -> dict[str, bytes]:
-        """A barrier that gives everybody the values (at most 64 KiB) of all,
+        """A barrier that returns the values of all workers (at most 64 KiB each)
         by worker id, in the order of ranks."""
         return gathered(self._meet(_GATHER, meeting_id, step, timeout, policy,
                                    group, bytes_of(value), False))
@@ -444,7 +441,7 @@ class TrainingOrchestrator(DataCalls):
              step: int | None = None, *, timeout: Any = ...,
              policy: str | None = None,
              group: Sequence[str] | None = None) -> VoteResult:
-        """A barrier that tells everybody how many were for and against."""
+        """A barrier that returns the number of votes for and against."""
         return VoteResult(self._meet(_VOTE, meeting_id, step, timeout, policy,
                                      group, b"", bool(in_favour)))
 
@@ -455,15 +452,14 @@ class TrainingOrchestrator(DataCalls):
                   heartbeat_interval: float = 0, timeout: float = 0,
                   hold: float = 0, policy: str | None = None
                   ) -> dict[str, Any]:
-        """Settings of the job; what is 0 or None stays as it is.
+        """Changes settings of the job; 0 or None leaves a setting unchanged.
 
-        start_workers  how many the job begins with: barriers of all workers
-                       are not released before.  Then some may leave
-        min_workers    the fewest it goes on with: nor are they with fewer
-                       alive
+        start_workers  number of workers that the job starts with: barriers of all
+                       workers are not released before.  Later some may leave
+        min_workers    least number of living workers to release such a barrier
         timeout        seconds of silence after which a worker is dead
         hold           seconds that a dead worker's place is held
-        policy         of barriers, when somebody dies
+        policy         of barriers, if a worker dies
         """
         return self.call(CONTROL + "Configure", {
             "job_id": self.job or "", "min_workers": min_workers,
@@ -475,8 +471,8 @@ class TrainingOrchestrator(DataCalls):
 
     def send_command(self, command: str,
                      worker_ids: Sequence[str] | None = None) -> int:
-        """Tells workers something with their next heartbeat; None: all.
-        Returns how many."""
+        """Sends a command to workers with their next heartbeat; None: to all.
+        Returns the number of workers."""
         return self.call(CONTROL + "SendCommand", {
             "job_id": self.job or "", "command": command,
             "worker_ids": ids("worker_ids", worker_ids) or []})["n_workers"]
@@ -494,14 +490,14 @@ class TrainingOrchestrator(DataCalls):
                        "first_rank": found[-1]["rank"] + 1}
 
     def barriers(self) -> list[dict[str, Any]]:
-        """Barriers that somebody waits at (messages BarrierView)."""
+        """Barriers with waiting workers (messages BarrierView)."""
         return self.call(CONTROL + "ListBarriers",
                          {"job_id": self.job or ""})["barriers"]
 
     def call(self, path: str, request: Mapping[str, Any],
              timeout: float | None = 60.0) -> dict[str, Any]:
-        """Any method of the coordinator, such as "/roar.Control/GetStatus":
-        fields of its request by name, fields of its reply by name."""
+        """Calls any method of the coordinator, such as "/roar.Control/GetStatus",
+        with the fields of request and reply by name."""
         return self._connected().call(path, dict(request),
                                       milliseconds("timeout", timeout))
 

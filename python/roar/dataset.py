@@ -1,4 +1,4 @@
-"""Datasets, the workers that share them, and which shards are whose.
+"""Datasets, the workers that share them, and the worker that owns each shard.
 
     registry = roar.DatasetRegistry()
     registry.register_worker("worker-0")
@@ -6,12 +6,13 @@
     for shard in registry.get_shards("imagenet", "worker-0", epoch=0):
         print(shard.start_index, shard.end_index, shard.file_paths)
 
-By itself a registry is this process's own.  With a coordinator it is the job's:
-every worker of it sees the same datasets, epochs and shards.
+Without a coordinator a registry is private to this process.  With a coordinator all
+workers of the job see the same datasets, epochs and shards.
 
-Shards are dealt by a table: workers have as many as each other but for one, and when
-one joins or leaves, no more move than must.  Which shards a worker has does not change
-with the epoch; in which order they come does, if the dataset is shuffled.
+A table assigns shards to workers.  The numbers of shards per worker differ by at most
+one, and the fewest possible shards move when a worker joins or leaves.  The epoch does
+not change which shards a worker owns; it changes their order, if the dataset is
+shuffled.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ __all__ = ["DatasetRegistry", "DatasetSpec", "ShardInfo"]
 
 MOST = (1 << 63) - 1
 MAX_SHARDS = (1 << 31) - 1      # of a table
-# What of a dataset's shards other processes must know to read them.
+# Options that other processes need to read the shards of a dataset.
 OPTIONS = ("kind", "record_bytes", "header_bytes", "max_sample", "digests")
 
 Source = AnyPath | Sequence[AnyPath]
 
 
 class ShardInfo(NamedTuple):
-    """A shard of a dataset, which is one worker's."""
+    """A shard of a dataset, owned by one worker."""
 
     dataset_id: str
     shard_id: int
@@ -50,34 +51,34 @@ class ShardInfo(NamedTuple):
     start_index: int
     end_index: int          # exclusive
     epoch: int
-    file_paths: list[str]   # that have these samples, where they are known
+    file_paths: list[str]   # files with these samples, if known
 
     @property
     def num_samples(self) -> int:
-        """How many samples it has."""
+        """Number of samples in the shard."""
         return self.end_index - self.start_index
 
 
 @dataclasses.dataclass(frozen=True)
 class DatasetSpec:
-    """What is registered of a dataset."""
+    """The registration of a dataset."""
 
     dataset_id: str
-    source: Source | None = None     # where its shards are, if that is known
+    source: Source | None = None     # paths of its shards, if known
     shuffle: bool = True
     seed: int = 42
     shard_size: int = 0
-    total_samples: int = -1             # -1: as many as the shards have
+    total_samples: int = -1             # -1: all samples of the shards
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     balance: Balance = Balance()
 
     @property
     def total_shards(self) -> int:
-        """How many shards of shard_size samples it has."""
+        """Number of shards of shard_size samples."""
         return -(-self.total_samples // self.shard_size)
 
     def check(self, files: Collection) -> None:
-        """ValueError when the files are not what was registered."""
+        """Raises ValueError if the files do not match the registration."""
         if not len(files):
             raise ValueError(f"dataset {self.dataset_id!r} has no samples")
         if self.total_samples not in (-1, len(files)):
@@ -88,7 +89,7 @@ class DatasetSpec:
 
     def shard(self, shard_id: int, epoch: int,
               files: Collection | None) -> ShardInfo:
-        """One of its shards."""
+        """Describes one of its shards."""
         start = shard_id * self.shard_size
         end = min(start + self.shard_size, self.total_samples)
         paths = [] if files is None else [
@@ -98,7 +99,7 @@ class DatasetSpec:
                          end, epoch, paths)
 
     def in_order(self, shard_ids: Sequence[int], epoch: int) -> list[int]:
-        """Shards as an epoch has them."""
+        """Sorts shards into the order of an epoch."""
         if not self.shuffle or not shard_ids:
             return sorted(shard_ids)
         order = _roar_shard.Order(self.dataset_id, self.total_shards,
@@ -111,7 +112,7 @@ def make_spec(dataset_id: str, total_samples: int, shard_size: int,
               options: Mapping[str, Any], balance: str = "count",
               shard_bytes: Sequence[int] | None = None,
               shard_homes: Sequence[str] | None = None) -> DatasetSpec:
-    """A DatasetSpec of what a caller said, or ValueError."""
+    """A DatasetSpec from the caller's arguments; raises ValueError."""
     if not isinstance(dataset_id, str) or not dataset_id:
         raise ValueError(f"dataset_id must be a name, not {dataset_id!r:.80}")
     unknown = sorted(set(options) - set(OPTIONS))
@@ -214,11 +215,11 @@ class _Local:
 
 
 class DatasetRegistry:
-    """Datasets and who has which of their shards.
+    """Datasets and the workers that own their shards.
 
-    coordinator_url  None: of this process alone; else a coordinator's address, or a
+    coordinator_url  None: private to this process; else a coordinator's address, or a
                      roar.TrainingOrchestrator that is connected to it
-    options          for the TrainingOrchestrator that is made for an address
+    options          arguments of the TrainingOrchestrator made for an address
     """
 
     def __init__(self, coordinator_url:
@@ -240,29 +241,30 @@ class DatasetRegistry:
 
     def register_worker(self, worker_id: str, *, weight: int | None = None,
                         home: str | None = None) -> None:
-        """Adds a worker; shards of all datasets go to it.  Who is there already
-        stays as it is.  With a coordinator this process becomes that worker.
+        """Adds a worker, which then gets shards of all datasets.  Idempotent: a
+        registered worker stays unchanged.  With a coordinator this process becomes
+        that worker.
 
-        weight  what it can do beside others, for balance="weight"; None: 1
-        home    where it is, for balance="locality"; None, with a coordinator: its
+        weight  relative capacity, for balance="weight"; None: 1
+        home    location, for balance="locality"; None, with a coordinator: its
                 host
         """
         if not isinstance(worker_id, str) or not worker_id:
             raise ValueError(f"worker_id must be a name, not {worker_id!r:.80}")
-        of_worker(weight, home)     # ValueError for what is none
+        of_worker(weight, home)     # raises ValueError if invalid
         self._books.join(worker_id, weight, home)
 
     def remove_worker(self, worker_id: str) -> None:
-        """Its shards go to the others.  Who is not there can be removed, too."""
+        """Removes a worker; the others get its shards.  Idempotent."""
         self._books.leave(worker_id)
 
     @property
     def worker_count(self) -> int:
-        """How many workers there are."""
+        """Number of workers."""
         return len(self.active_workers())
 
     def active_workers(self) -> list[str]:
-        """Their ids."""
+        """Ids of the workers."""
         return self._books.workers()
 
     # ---- datasets
@@ -274,19 +276,19 @@ class DatasetRegistry:
                          shard_bytes: Sequence[int] | None = None,
                          shard_homes: Sequence[str] | None = None,
                          **options: Any) -> int:
-        """Makes a dataset known; returns how many shards it has.
+        """Registers a dataset; returns the number of its shards.
 
-        path     where its samples are: a path, a pattern or a list of paths, as for
-                 roar.shards().  Its files may be cut elsewhere than at
-                 shard_size
-        balance  how shards find their workers, and shard_bytes or shard_homes where it
-                 needs these: as for TrainingOrchestrator.register_dataset()
+        path     its files: a path, a pattern or a list of paths, as for
+                 roar.shards().  Files need not end at multiples of shard_size
+        balance  how shards are assigned to workers, with shard_bytes or shard_homes
+                 if needed: as for TrainingOrchestrator.register_dataset()
         options  kind, record_bytes, header_bytes, max_sample, as for
                  roar.readers.open_shard(); digests, {name: BLAKE3 in hex} of the
                  files whose content is known: other content is refused
 
-        The same values again are fine, others are a ValueError that names the
-        first of them.  A million files at most, and 64 MiB of their names.
+        Idempotent: the same values can be registered again.  Different values raise
+        ValueError, which names the first of them.  A dataset has at most a million
+        files and 64 MiB of file names.
         """
         spec = make_spec(dataset_id, total_samples, shard_size, shuffle, seed,
                          path, options, balance, shard_bytes, shard_homes)
@@ -295,15 +297,15 @@ class DatasetRegistry:
 
     @property
     def dataset_count(self) -> int:
-        """How many datasets there are."""
+        """Number of datasets."""
         return len(self.datasets())
 
     def datasets(self) -> list[str]:
-        """Their ids."""
+        """Ids of the datasets."""
         return self._books.specs()
 
     def spec(self, dataset_id: Any) -> DatasetSpec:
-        """What is registered under this id; ValueError when nothing is."""
+        """The dataset registered under this id; raises ValueError if none is."""
         found = self._books.spec(dataset_id) \
             if isinstance(dataset_id, str) else None
         if found is None:
@@ -324,8 +326,8 @@ class DatasetRegistry:
 
     def get_shards(self, dataset_id: str, worker_id: str,
                    epoch: int | None = None) -> list[ShardInfo]:
-        """The shards of a worker, in the order of the epoch; None: the current
-        one.  ValueError for an epoch that is over."""
+        """The shards of a worker, in the order of `epoch` (None: the current one).
+        Raises ValueError for an epoch that is over."""
         spec = self.spec(dataset_id)
         current = self.current_epoch(dataset_id)
         epoch = current if epoch is None else whole("epoch", epoch, 0, MOST)
@@ -338,18 +340,18 @@ class DatasetRegistry:
                 for shard_id in spec.in_order(mine, epoch)]
 
     def current_epoch(self, dataset_id: str) -> int:
-        """The epoch that the dataset is in."""
+        """The current epoch of the dataset."""
         self.spec(dataset_id)
         self._seen[dataset_id] = self._books.epoch(dataset_id)
         return self._seen[dataset_id]
 
     def advance_epoch(self, dataset_id: str, *, abandon: bool = False) -> int:
-        """Goes on to the next epoch and returns it.
+        """Starts the next epoch and returns its number.
 
-        With a coordinator every worker calls this at the end of an epoch: from the
-        epoch that this one has seen last, the job goes on once.  CoordinatorStale
-        while samples are left of one that was reported or lent, unless they are to be
-        abandoned.
+        With a coordinator every worker calls this at the end of an epoch.  The job
+        advances once from the epoch that this worker has seen last.  Raises
+        CoordinatorStale while samples are left of an epoch that was reported or
+        leased, unless `abandon` is true.
         """
         if dataset_id not in self._seen:
             self.current_epoch(dataset_id)

@@ -1,10 +1,10 @@
-"""roar.DataLoader: torch's DataLoader, whose workers hand batches over in an arena.
+"""roar.DataLoader: torch's DataLoader, whose workers send batches through an arena.
 
-Everything that decides what is in a batch is torch's own code: samplers, seeds, fetching,
-order, shutdown.  Three things are replaced.  The queue on which workers answer carries a
-short ticket instead of the batch, which travels in memory that worker and parent share
-(``_batches``).  And where the batch is put together by torch's default_collate, it is
-stacked there in the first place (``_torch_collate``).  And workers die with their parent.
+Torch's own code decides what is in a batch: samplers, seeds, fetching, order, shutdown.
+Three things are replaced.  The result queue of the workers carries a short ticket; the
+batch itself is in memory that worker and parent share (``_batches``).  If torch's
+default_collate builds the batch, it is stacked directly in that memory
+(``_torch_collate``).  Workers end when their parent dies (``_lifetime``).
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
 
     Arguments, order and results are the same.  With ``num_workers=0`` it is torch's own.
     Tensors and arrays of a batch are views of shared memory; they can be read, written
-    and kept like any others.  The memory is taken when the first batch is there, grows
-    when more of them are kept, and is given back with the loader.
+    and kept like any others.  The memory is allocated with the first batch, grows when
+    the consumer keeps more batches, and is freed with the loader.
 
-    The dataset may be a roar.shards() stream: workers share its samples, each loop is an
-    epoch, and ``state_dict(steps)`` of the stream counts what the model has seen of it.
+    The dataset can be a roar.shards() stream: workers share its samples, each loop is an
+    epoch, and ``state_dict(steps)`` of the stream is its position after these steps.
     """
 
     _roar_spares: Spares | None = None
@@ -80,14 +80,14 @@ class _ArenaIterator(_MultiProcessingDataLoaderIter):
             raise
         except Exception as error:
             stay_at_exit()
-            # Torch's frames below refer to the error, and so it would keep this iterator
-            # and its workers until the garbage collector comes; by then the workers
-            # cannot be told to end, and torch waits 5 s for each of them.
+            # The traceback holds torch's frames, and with them this iterator and its
+            # workers, until the garbage collector runs.  By then torch can no longer
+            # stop the workers and waits 5 s for each of them.
             raise error.with_traceback(None)
 
     def _shutdown_workers(self) -> None:
-        # A worker may inherit the iterator of an epoch that failed; when it is collected
-        # there, torch takes the locks of queues that are others', and complains.
+        # A worker may inherit the iterator of a failed epoch.  When it is collected
+        # there, torch takes locks of other processes' queues, and complains.
         if self._pid != os.getpid():
             return
         super()._shutdown_workers()
@@ -97,13 +97,13 @@ class _ArenaIterator(_MultiProcessingDataLoaderIter):
 
 
 class _Altered:
-    """A loader as torch's iterator sees it: the same, but for what we replace."""
+    """The loader that torch's iterator gets, with our replacements."""
 
     def __init__(self, loader: DataLoader[Any], spares: Spares) -> None:
         self._loader = loader
         context = loader.multiprocessing_context or torch.multiprocessing
-        # In flight at a time: what torch asks a worker for ahead, one that the
-        # consumer works with, and one that it has not yet let go of.
+        # Batches in flight: those that torch prefetches, one that the consumer
+        # uses, and one that it has not released yet.
         depth = (loader.prefetch_factor or 2) + 2
         self.multiprocessing_context = _Context(
             context, depth, spares.take(loader.num_workers)
@@ -119,9 +119,9 @@ class _Altered:
 
 
 class _Init:
-    """What a worker does first: it ties its life to the parent's.
+    """Runs first in a worker: makes the worker end when its parent dies.
 
-    Torch's workers look every 5 s whether they have a parent.
+    Torch's own workers check every 5 s whether their parent is alive.
     """
 
     def __init__(self, parent: Parent, init_fn: Callable[[int], Any] | None) -> None:
@@ -135,7 +135,7 @@ class _Init:
 
 
 class _Context:
-    """A multiprocessing context whose first queue, that of the answers, is ours."""
+    """A multiprocessing context whose first queue, the result queue, is ours."""
 
     def __init__(self, context: Any, depth: int, spares: list[Arena]) -> None:
         self._context = context

@@ -4,12 +4,12 @@
     frames = roar.media.decode_packets(packets)      # (frames, rows, columns, 3)
 
 Demuxing finds the compressed packets of a file and decodes nothing, so it is
-cheap work for a loader's process; decoding can be done where the frames are needed.
-Sent through an arena, the data of packets is copied once, into the shared memory, and
-the receiver's packets point into that memory: nothing is copied out, and the room in
-the arena is taken until they are gone.  They can be pickled, too.
+cheap work for a loader's process.  Decode where the frames are needed.
+When packets are sent through an arena, their data is copied once, into the shared
+memory.  The receiver's packets point into that memory, which is freed when they are
+gone.  Packets can also be pickled.
 
-Needs FFmpeg 5.1 or later, which roar may have been built without.
+Needs FFmpeg 5.1 or later; roar can be built without it.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ __all__ = ["AudioPackets", "MediaError", "Packet", "VideoPackets",
 register(VideoPackets, to_buffers, from_buffers)
 register(AudioPackets, to_buffers, from_buffers)
 
-# More than this is rather a damaged header than a clip.
+# A larger result probably comes from a damaged header.
 MAX_BYTES = 4 << 30
 
 
 def decode_packets(packets: VideoPackets | AudioPackets, *,
                    format: str = "rgb24", accurate: bool = False,
                    threads: int = 1, max_bytes: int = MAX_BYTES) -> Any:
-    """All frames of the packets, in the order of time.
+    """Decodes all frames of the packets, in the order of time.
 
     Video becomes an array of bytes in the shape (frames, rows, columns, components)
     for the formats rgb24, bgr24 and rgba, (frames, rows, columns) for gray, and
     (frames, bytes) for "native": the planes of the stream's own format, one after
     the other without gaps.  Audio becomes an array of samples in the stream's own
-    type in the shape (samples, channels); `format` says nothing there.
+    type in the shape (samples, channels); `format` is ignored.
 
-    Pixels are those that ffmpeg and PyAV give, bit by bit, if they use the same FFmpeg.
+    Pixels equal those of ffmpeg and PyAV bit by bit, if they use the same FFmpeg.
     With `accurate` the chroma of each pixel is interpolated and rounding is exact;
-    near sharp edges of colour that differs by up to 255.
+    near sharp edges of colour the result differs by up to 255.
 
-    The result is a NumPy array where NumPy is installed, otherwise a memoryview.
+    The result is a NumPy array if NumPy is installed, otherwise a memoryview.
     `threads` is the number of threads of the decoder, 0 for one per CPU.  Other
     Python threads run meanwhile.
 

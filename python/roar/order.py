@@ -1,4 +1,4 @@
-"""In which order samples come, the same for any number of ranks.
+"""The order of samples, which is the same for any number of ranks.
 
     order = roar.SampleOrder("corpus", 10_000_000_000, rank=3, world_size=8,
                              batch_size=64, seed=42)
@@ -6,9 +6,9 @@
         ...
         checkpoint["data"] = order.state_dict()
 
-The order of an epoch follows from seed, dataset and epoch alone.  It is computed and
-not stored: an epoch of 10^10 samples begins at once.  A state is a few numbers, and
-16 ranks go on from it where 8 stopped: each sample comes exactly once.
+The order of an epoch depends on seed, dataset and epoch only.  It is computed, not
+stored: an epoch of 10^10 samples begins at once.  A state is a few numbers.  16 ranks
+can continue from it where 8 stopped, and each sample still comes exactly once.
 """
 
 from __future__ import annotations
@@ -45,21 +45,21 @@ class SampleOrder(Walk[list[int]]):
     dataset, n_samples  its name, which is part of the order, and its size
     rank, world_size    which rank of how many this is
     batch_size          samples of a rank in a step
-    seed, epoch         of the dataset; the epoch to begin with
-    shuffle             False: samples come in turn
+    seed, epoch         seed of the order; first epoch
+    shuffle             False: samples come in the order of their numbers
     shard_size, window  shuffle among `window` shards of `shard_size` samples at a time,
                         so that no more than two windows of shards are open; without
                         a window, all samples are shuffled
-    tail                what the last step of an epoch has, where samples do not divide:
-                        "exact" deals them out evenly, so that a rank may have fewer;
+    tail                the last step of an epoch, if samples do not divide evenly:
+                        "exact" spreads them, so that a rank may have fewer;
                         "drop" leaves them out; "pad" repeats the first of the epoch
-    audit, world_epoch  a file of this rank's own, in which it notes what it gave;
-                        `roar shards audit` proves from those of all ranks that each
-                        sample came exactly once.  The world epoch is the
-                        coordinator's, or a number that grows with each restart.
+    audit, world_epoch  a file of this rank, in which it records the samples it
+                        returned.  `roar shards audit` proves from the files of all
+                        ranks that each sample came exactly once.  The world epoch is
+                        the coordinator's, or a number that grows with each restart.
 
-    Iterating gives lists of sample numbers, for the rest of the epoch; the next loop is
-    the next epoch.  It can be the batch_sampler of torch's DataLoader.
+    Iterating returns lists of sample numbers for the rest of the epoch; the next loop
+    is the next epoch.  The object can be the batch_sampler of torch's DataLoader.
     """
 
     def __init__(self, dataset: str, n_samples: int, *, rank: int = 0,
@@ -80,7 +80,7 @@ class SampleOrder(Walk[list[int]]):
                          world_epoch=world_epoch)
 
     def of_epoch(self, epoch: int) -> _roar_shard.Order:
-        """Which sample is at which position of an epoch, and back."""
+        """Maps positions of an epoch to samples and back."""
         facts = self._facts
         return _roar_shard.Order(
             facts["dataset"], facts["n_samples"], facts["seed"],
@@ -97,8 +97,8 @@ class SampleOrder(Walk[list[int]]):
 class Part(NamedTuple):
     """A dataset of a mix.
 
-    weight  how many places it has among those of all; a whole number, or any that
-            Fraction takes: 0.7 is seven tenths exactly
+    weight  its share of the mix, relative to the other weights; an integer, or any
+            value that Fraction accepts: 0.7 is exactly seven tenths
     """
 
     dataset: str
@@ -124,7 +124,7 @@ def _share(part: Part) -> Fraction:
 
 
 def whole_weights(parts: Sequence[Part]) -> list[int]:
-    """The smallest whole numbers with the proportions of the weights."""
+    """The smallest integers in the proportions of the weights."""
     shares = [_share(part) for part in parts]
     scale = math.lcm(*(share.denominator for share in shares))
     weights = [int(share * scale) for share in shares]
@@ -146,10 +146,10 @@ class MixedOrder(Walk[list[tuple[int, int]]]):
         for batch in mix:               # lists of (0 or 1, sample number)
             ...
 
-    The shares are exact in each stretch of mix.period places.  An epoch of the mix is
-    `total` places long; the next one goes on where it ended.  Each dataset goes through
-    epochs of its own, every sample once in each, in the order SampleOrder has.  All
-    else is as for SampleOrder; `name` is what the audit calls the mix.
+    The shares are exact in every mix.period consecutive samples.  An epoch of the mix
+    has `total` samples; the next one continues where it ended.  Each dataset has
+    epochs of its own, with every sample once, in the order of SampleOrder.  The other
+    arguments are those of SampleOrder; `name` is the name of the mix in the audit.
     """
 
     def __init__(self, parts: Sequence[Part], total: int, *, rank: int = 0,
@@ -184,7 +184,7 @@ class MixedOrder(Walk[list[tuple[int, int]]]):
 
     @property
     def period(self) -> int:
-        """Places after which the shares are exact: the sum of whole weights."""
+        """Number of samples after which the shares are exact."""
         return self._mix.period
 
     def _enter(self, epoch: int) -> None:
@@ -198,7 +198,7 @@ class MixedOrder(Walk[list[tuple[int, int]]]):
 
 
 def _runs(positions: memoryview) -> list[tuple[int, int]]:
-    """Positions that follow each other, as pairs [first, end)."""
+    """Runs of consecutive positions, as pairs [first, end)."""
     runs: list[tuple[int, int]] = []
     for position in positions:
         if runs and runs[-1][1] == position:
