@@ -1,12 +1,12 @@
 /* core.h - what all files of the extension share.
  *
- *	handle		one arena, as this process has it: send, receive, reserve
+ *	handle		the handle of an arena: send, receive, reserve
  *	encode		object -> envelope (a pickle) and parts (the large leaves)
  *	decode		envelope and buffers -> object
  *	leaf_*		which leaves leave the pickle, one file for each kind of type
- *	plain		which of them the user sees, and which are a type's own affair
- *	view		memory of a unit as a Python object; the unit lives as long
- *	reducers	multiprocessing's ways to pickle, as the pickler wants them
+ *	plain		which bytes may arrive as views, and which are a type's state
+ *	view		memory of a unit as a Python object, which keeps the unit alive
+ *	reducers	multiprocessing's reducers as a pickler's dispatch table
  *	errors		errno -> exception */
 #ifndef ROAR_PYTHON_CORE_H
 #define ROAR_PYTHON_CORE_H
@@ -29,7 +29,7 @@ enum ref {
 	REF_OBJECT_REDUCE_EX, /* object's own methods: see plain.c */
 	REF_OBJECT_REDUCE,
 	REF_OBJECT_GETSTATE,
-	/* NULL until the package is imported, by whoever. */
+	/* NULL until the program imports the package. */
 	REF_NDARRAY,
 	REF_NUMPY_EMPTY,
 	REF_TENSOR,
@@ -49,7 +49,7 @@ struct state {
 	PyObject *ref[REF_COUNT];
 };
 
-/* The attribute `name` of the module `module`, which is imported if need be; NULL with an
+/* The attribute `name` of the module `module`, imported if necessary; NULL with an
  * exception. */
 PyObject *core_import(const char *module, const char *name);
 

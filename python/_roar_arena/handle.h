@@ -1,8 +1,8 @@
-/* handle.h - one arena as this process has it.
+/* handle.h - the handle of an arena in this process.
  *
- * Threads share a handle.  Those that wait inside do so without the GIL, so close() cannot
- * end the arena under them: it marks the handle, they notice within a slice of their wait,
- * and the last one out closes.  Arrays made by reserve() keep the arena open in the same way. */
+ * Threads share a handle and wait without the GIL, so close() cannot free the arena while they
+ * use it.  close() marks the handle; waiting threads notice that after a slice of their wait, and
+ * the last thread frees the arena.  Arrays made by reserve() keep it open in the same way. */
 #ifndef ROAR_PYTHON_HANDLE_H
 #define ROAR_PYTHON_HANDLE_H
 
@@ -14,13 +14,13 @@ struct view;
 
 struct handle {
 	PyObject_HEAD struct state
-		*state; /* of the module, which our type keeps */
+		*state; /* of the module, which the type keeps alive */
 	struct roar_arena *a; /* NULL: closed */
-	struct view *reserved; /* list of memory to be filled in place */
-	PyObject *encoder; /* spare ones, NULL while in use */
+	struct view *reserved; /* list of views to be filled in place */
+	PyObject *encoder; /* cached; NULL while in use */
 	PyObject *decoder;
 	size_t threshold; /* smaller leaves stay in the pickle */
-	bool copy; /* what is received is private; otherwise a view */
+	bool copy; /* received objects are private copies, not views */
 	bool closing;
 	unsigned n_inside; /* calls that use `a` now */
 };
@@ -31,27 +31,27 @@ extern PyType_Spec handle_spec;
 PyObject *handle_create(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *handle_attach(PyObject *module, PyObject *args, PyObject *kwargs);
 
-/* Sets ArenaClosed. */
+/* Raises ArenaClosed. */
 void handle_say_closed(const struct handle *h);
 
-/* Brackets of every call that uses h->a.  enter() fails with ArenaClosed. */
+/* Every use of h->a is between these.  enter() fails with ArenaClosed. */
 int handle_enter(struct handle *h);
 void handle_leave(struct handle *h);
 
-/* Closes the arena when that was asked for and nobody is inside. */
+/* Closes the arena if that was requested and no call uses it. */
 void handle_settle(struct handle *h);
 
 /* ---- waiting ---- */
 
-/* A wait in slices, so that signals are heard and close() is noticed:
+/* A wait in slices, so that signals and close() are handled:
  *
  *	struct wait w = wait_begin(timeout_ns);
  *	do
  *		r = roar_arena_...(a, ..., w.slice_ns, ...);
  *	while (wait_more(h, &w, &r));
  *
- * The first slice is 0 and runs with the GIL, as there is seldom anything to wait for;
- * wait_unlock() and wait_lock() give the GIL up in all others. */
+ * The first slice is 0 and keeps the GIL, because most calls need not wait.  wait_unlock() and
+ * wait_lock() release the GIL in all other slices. */
 struct wait {
 	long long timeout_ns; /* as given; < 0: for ever */
 	long long deadline_ns;
@@ -63,8 +63,8 @@ struct wait wait_begin(long long timeout_ns);
 void wait_unlock(struct wait *w);
 void wait_lock(struct wait *w);
 
-/* Is one more try due?  Otherwise `*r` is the result; with an exception set -EINTR when a
- * signal handler raised one, and -EPIPE when the handle was closed meanwhile. */
+/* Should the caller retry?  Otherwise `*r` is the result.  -EINTR (a signal handler raised)
+ * and -EPIPE (the handle was closed meanwhile) come with an exception set. */
 bool wait_more(const struct handle *h, struct wait *w, int *r);
 
 /* ---- methods in files of their own ---- */

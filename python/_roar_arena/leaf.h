@@ -1,8 +1,8 @@
-/* leaf.h - the types whose memory goes beside the pickle, one file for each kind.
+/* leaf.h - types whose memory is sent outside the pickle, one file per kind.
  *
- * Types are recognised by their exact type object.  A claim looks at an object of its type and
- * returns the persistent id (a new tuple, see wire.h), None to leave it to pickle, or NULL with
- * an exception.  A build makes the object of the tuple again, from the decoder's memory. */
+ * Types are recognised by their exact type object.  A claim function examines an object of its
+ * type.  It returns the persistent id (a new tuple, see wire.h), None to leave the object to
+ * pickle, or NULL with an exception.  A build function makes the object from that tuple. */
 #ifndef ROAR_PYTHON_LEAF_H
 #define ROAR_PYTHON_LEAF_H
 
@@ -30,8 +30,8 @@ PyObject *parameter_build(struct decoder *d, PyObject *id);
 PyObject *reduced_build(struct decoder *d, PyObject *id);
 PyObject *registered_build(struct decoder *d, PyObject *id);
 
-/* Looks whether the process has the package by now.  Before it has, nothing can be of its
- * types.  -1 with an exception. */
+/* Checks whether the process has imported the package; before that, no object has its types.
+ * -1 with an exception. */
 int numpy_look(struct state *state);
 int torch_look(struct state *state);
 

@@ -1,10 +1,10 @@
-/* plain.h - which bytes the user sees.
+/* plain.h - which bytes may arrive as views.
  *
- * A view of the arena comes to the user in place of bytes that he put into lists, tuples,
- * dictionaries and plain objects.  Bytes that are the pickled state of some type (an
- * array.array, a masked array, an image) must arrive as they are: its __setstate__ would
- * not take a memoryview.  Pickle does not say which is which, so the item is walked, once,
- * when the first large bytes are met. */
+ * The receiver gets views of the arena instead of bytes that the sender put into lists, tuples,
+ * dictionaries and plain objects.  Bytes in the pickled state of other types (an array.array, a
+ * masked array, an image) must arrive as bytes: their __setstate__ does not accept a
+ * memoryview.  Pickle does not distinguish the two, so the item is traversed once, when the
+ * pickler reaches the first large bytes. */
 #ifndef ROAR_PYTHON_PLAIN_H
 #define ROAR_PYTHON_PLAIN_H
 

@@ -1,10 +1,9 @@
-/* reducers.h - multiprocessing's ways to pickle, as a pickler's dispatch table.
+/* reducers.h - multiprocessing's reducers as a pickler's dispatch table.
  *
- * What does not leave the pickle as a leaf is pickled as multiprocessing would: with
- * the reducers that are registered there (connections, CUDA tensors, locks while a process
- * starts), then with those of copyreg.  multiprocessing looks through a ChainMap, which is Python code
- * for every object; this looks in both dictionaries from C, and sees what is
- * registered later. */
+ * Objects that are not leaves are pickled as multiprocessing does it: with its registered
+ * reducers (connections, CUDA tensors, locks while a process starts), then with those of copyreg.
+ * multiprocessing uses a ChainMap, which runs Python code for every object.  This table searches
+ * both dictionaries from C, and includes reducers that are registered later. */
 #ifndef ROAR_PYTHON_REDUCERS_H
 #define ROAR_PYTHON_REDUCERS_H
 

@@ -1,18 +1,18 @@
-/* wire.h - what is in the envelope of an item.
+/* wire.h - the format of an item's envelope.
  *
  *	0	struct wire_header
  *	16	the pickle, protocol 5
  *
- * Large leaves are persistent ids in the pickle.  The first one to a leaf is a tuple, all
- * others are the leaf's number, so that one object stays one object:
+ * Large leaves are persistent ids in the pickle.  The first id of a leaf is a tuple; later ids
+ * are the leaf's number, so that object identity is preserved:
  *
- *	(leaf, KIND, what that kind needs: see leaf_*.c)
+ *	(leaf, KIND, fields of that kind: see leaf_*.c)
  *
- * `part` in there is the number of a buffer of the unit, or the bytes themselves when they are
- * few.  Buffers from n_parts on are those of pickle's own protocol, in its order.
+ * A field `part` is the number of a buffer of the unit, or the bytes themselves if they are
+ * small.  Buffers from n_parts on are pickle's out-of-band buffers, in its order.
  *
- * Both ends are on one machine, so numbers are in its byte order.  Nothing in here is believed
- * for the safety of memory: every number is checked against the unit. */
+ * Both processes are on one machine, so integers are in native byte order.  The receiver does
+ * not trust the envelope: it checks every number against the unit. */
 #ifndef ROAR_PYTHON_WIRE_H
 #define ROAR_PYTHON_WIRE_H
 
@@ -35,13 +35,13 @@ struct wire_header {
 enum wire_kind {
 	WIRE_BYTES,
 	WIRE_BYTEARRAY,
-	WIRE_EXACT_BYTES, /* in the state of a type that may insist on them */
+	WIRE_EXACT_BYTES, /* in the state of a type that may require them */
 	WIRE_EXACT_BYTEARRAY,
 	WIRE_MEMORYVIEW,
 	WIRE_NDARRAY,
 	WIRE_TENSOR,
 	WIRE_PARAMETER,
-	WIRE_REDUCED, /* taken apart by their own type */
+	WIRE_REDUCED, /* reduced by their own type */
 	WIRE_REGISTERED,
 	WIRE_KIND_END,
 };

@@ -22,8 +22,8 @@ struct state {
 
 /* ---- errors.c ---- */
 
-/* Raises what the negative errno means, with the sentence of the thread's last failure and
- * whom a meeting waited for.  Returns NULL. */
+/* Raises the exception for a negative errno, with the text of the thread's last failure and
+ * the workers that a meeting waited for.  Returns NULL. */
 void *error_raise(struct state *state, int r, bool meeting);
 
 /* ---- message.c ---- */
@@ -35,7 +35,7 @@ ProtobufCMessage *message_from_dict(const ProtobufCMessageDescriptor *type,
 				    PyObject *dict);
 /* All its fields; enumerations by name in lower case, messages that are absent as None. */
 PyObject *message_to_dict(const ProtobufCMessage *message);
-/* The same of bytes; -EPROTO is raised for what is none. */
+/* Parses bytes and returns the fields; raises for -EPROTO if they are not such a message. */
 PyObject *message_bytes_to_dict(struct state *state,
 				const ProtobufCMessageDescriptor *type,
 				const void *data, size_t len);
@@ -45,7 +45,7 @@ PyObject *message_bytes_to_dict(struct state *state,
 struct client {
 	PyObject ob_base;
 	struct state *state;
-	struct roar_coord *c; /* NULL: closed and gone */
+	struct roar_coord *c; /* NULL: closed */
 	bool closing;
 	unsigned n_inside; /* methods that use `c`; guarded by the GIL */
 };
@@ -55,7 +55,7 @@ extern PyType_Spec client_spec;
 /* join(options...) -> Client */
 PyObject *client_join(PyObject *module, PyObject *args, PyObject *kwargs);
 
-/* A method uses `c` between these; the first raises when it is closed. */
+/* Every use of `c` is between these; the first raises if it is closed. */
 int client_hold(struct client *self);
 void client_let_go(struct client *self);
 
@@ -65,7 +65,7 @@ void client_let_go(struct client *self);
 PyObject *client_call_method(PyObject *self, PyObject *args);
 /* meet(kind, id, generation, group, policy, timeout_ms, value, in_favour) -> bytes */
 PyObject *client_meet_method(PyObject *self, PyObject *args);
-/* meet_reply(bytes) -> dict: what meet() gave, read */
+/* meet_reply(bytes) -> dict: parses the result of meet() */
 PyObject *meet_reply(PyObject *module, PyObject *bytes);
 /* command(timeout_ms) -> str */
 PyObject *client_command_method(PyObject *self, PyObject *args);

@@ -2,13 +2,13 @@
  *
  * The module has no state.
  *
- *	wanted		the digests that were asked for; digests as a dict
+ *	wanted		the requested digests; digests as a dict
  *	buffer		bytes in memory
- *	files		files, with as many threads as there are CPUs
+ *	files		files, with one thread per CPU
  *	interrupt	the GIL, and Ctrl-C while it is released
  *
- * Nothing is read or hashed with the GIL held, but for buffers so small that waiting
- * to get it back would take longer. */
+ * Reading and hashing release the GIL, except for buffers so small that taking it
+ * again would cost more. */
 #ifndef ROAR_PYTHON_HASH_CORE_H
 #define ROAR_PYTHON_HASH_CORE_H
 

@@ -1,9 +1,9 @@
 /* interrupt.h - Ctrl-C while the GIL is released.
  *
- * On Python's main thread whoever hashes takes the GIL back for a moment now and then
- * and lets Python handle signals.  No other thread does: Python handles no signals
- * there, and ends a daemon thread that asks for the GIL at exit, whose helpers
- * would then work on a stack that is gone. */
+ * On Python's main thread, hashing takes the GIL back from time to time and lets
+ * Python handle signals.  Other threads must not do that.  Python handles no signals
+ * there, and at exit it ends a daemon thread that asks for the GIL: the worker threads
+ * of that hash would then use a stack that no longer exists. */
 #ifndef ROAR_PYTHON_HASH_INTERRUPT_H
 #define ROAR_PYTHON_HASH_INTERRUPT_H
 
@@ -21,7 +21,7 @@ struct interrupt {
 void interrupt_release(struct interrupt *i);
 void interrupt_restore(struct interrupt *i);
 
-/* Lets Python handle signals, between the two; true: one has raised an exception. */
+/* Lets Python handle signals while the GIL is released; true: a handler raised. */
 bool interrupt_look(struct interrupt *i);
 
 #endif

@@ -1,4 +1,4 @@
-/* wanted.h - the digests that were asked for, and digests as a dict. */
+/* wanted.h - the requested digests, and digests as a dict. */
 #ifndef ROAR_PYTHON_HASH_WANTED_H
 #define ROAR_PYTHON_HASH_WANTED_H
 
@@ -9,14 +9,14 @@
 struct wanted {
 	digest_set set;
 	size_t n;
-	/* In the order of the caller, none twice: */
+	/* In the order of the caller, without duplicates: */
 	enum digest_algo algos[DIGEST_ALGO_END];
 	PyObject *names[DIGEST_ALGO_END]; /* borrowed from the caller's tuple */
 };
 
-/* Reads a tuple of names, which has to outlive `ret`.  0, or -1 with TypeError for what
- * is no name, with ValueError for a name that is unknown or refused by libcrypto, and for
- * no name at all. */
+/* Reads a tuple of names, which must outlive `ret`.  0, or -1 with TypeError if an element
+ * is not a str, and ValueError if a name is unknown or refused by libcrypto, or if the tuple
+ * is empty. */
 int wanted_read(PyObject *names, struct wanted *ret);
 
 /* {name: lower-case hex}; NULL with an exception. */

@@ -1,4 +1,4 @@
-/* buffer.h - memory that is not Python's, as an object of the buffer protocol. */
+/* buffer.h - memory outside Python as an object with the buffer protocol. */
 #ifndef ROAR_PYTHON_MEDIA_BUFFER_H
 #define ROAR_PYTHON_MEDIA_BUFFER_H
 
@@ -6,9 +6,9 @@
 
 enum { BUFFER_DIMS = 4 };
 
-/* Either a counted buffer of FFmpeg's, which is read-only, or a block of ours. */
+/* Either a reference-counted buffer of FFmpeg, read-only, or a malloc()ed block. */
 struct buffer {
-	PyObject_HEAD AVBufferRef *ref; /* one count of ours, or NULL */
+	PyObject_HEAD AVBufferRef *ref; /* holds one reference, or NULL */
 	void *block; /* malloc()ed, or NULL */
 	void *data; /* in one of them */
 	Py_ssize_t len;
@@ -21,11 +21,11 @@ struct buffer {
 
 extern PyType_Spec buffer_spec;
 
-/* Bytes in memory that `ref` keeps.  Takes a count of its own. */
+/* Bytes in the memory of `ref`.  Takes its own reference. */
 PyObject *buffer_refer(const struct state *state, const AVBufferRef *ref,
 		       const uint8_t *data, size_t len);
 
-/* An array in C order over a malloc()ed block, which is taken over, also when it
+/* An array in C order in a malloc()ed block.  Takes ownership of the block, also if it
  * fails. */
 PyObject *buffer_own(const struct state *state, void *block, char format,
 		     size_t itemsize, const size_t *shape, int ndim);

@@ -1,14 +1,14 @@
 /* core.h - what the files of the extension _roar_media share.
  *
- *	packets		VideoPackets and AudioPackets: what a demuxer found
+ *	packets		VideoPackets and AudioPackets: the result of a demuxer
  *	transfer	packets -> (bytes, buffers) -> packets, without a copy
  *	work		demuxing and decoding, with the GIL released
- *	buffer		memory of FFmpeg's or of a decoder's as a Python buffer
+ *	buffer		memory of FFmpeg or of a decoder as a Python buffer
  *	errors		errno and a sentence -> exception
  *
- * The rule of the GIL: no call into FFmpeg that may wait for a thread of its own is
- * made with the GIL held, because that thread may drop the last reference to memory
- * of Python's and needs the GIL for that (transfer.c). */
+ * GIL rule: release the GIL around every FFmpeg call that may wait for FFmpeg's threads.
+ * Such a thread may drop the last reference to Python memory, and needs the GIL for
+ * that (transfer.c). */
 #ifndef ROAR_PYTHON_MEDIA_CORE_H
 #define ROAR_PYTHON_MEDIA_CORE_H
 

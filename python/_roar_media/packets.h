@@ -13,10 +13,10 @@ extern PyType_Spec video_packets_spec;
 extern PyType_Spec audio_packets_spec;
 extern PyStructSequence_Desc packets_info;
 
-/* An object over the set, which is taken over, also when it fails. */
+/* Wraps the packets in an object.  Takes ownership of them, also if it fails. */
 PyObject *packets_wrap(const struct state *state, struct media_packets *p);
 
-/* The set of an object; NULL with a TypeError when it is something else. */
+/* The packets of an object; NULL with a TypeError if it has another type. */
 const struct media_packets *packets_of(const struct state *state,
 				       PyObject *object);
 

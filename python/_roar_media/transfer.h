@@ -10,10 +10,10 @@ extern const char transfer_from_doc[];
 PyObject *transfer_to_buffers(PyObject *module, PyObject *packets);
 PyObject *transfer_from_buffers(PyObject *module, PyObject *args);
 
-/* What pickle wants to know. */
+/* The result of __reduce_ex__(protocol). */
 PyObject *transfer_reduce(const struct state *state,
 			  const struct media_packets *p, long protocol);
-/* All of it as one bytes object. */
+/* All data as one bytes object. */
 PyObject *transfer_state(const struct state *state,
 			 const struct media_packets *p);
 

@@ -1,6 +1,6 @@
-/* buffer.h - bytes of a block as a Python buffer, which holds the block.
+/* buffer.h - bytes of a block as a Python buffer, which keeps the block alive.
  *
- * They may be written to: nobody else sees them. */
+ * The buffer is writable, because the bytes are private to it. */
 #ifndef ROAR_PYTHON_READER_BUFFER_H
 #define ROAR_PYTHON_READER_BUFFER_H
 

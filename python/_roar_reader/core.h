@@ -1,15 +1,15 @@
 /* core.h - what the files of the extension _roar_reader share.
  *
- *	shard		Reader: one shard, samples by their number
- *	stream		Stream: samples in an order, read ahead
- *	fill		samples side by side, to where they are wanted
- *	wanted		which samples, as Python says it
+ *	shard		Reader: one shard, samples by number
+ *	stream		Stream: samples in a given order, with read-ahead
+ *	fill		samples of equal size into one buffer
+ *	wanted		arguments that select samples
  *	sample		a sample as a Python object
- *	direct		the same for a large one, without a copy
+ *	direct		a large sample as a Python object, without a copy
  *	buffer		memory of a block as a Python buffer
  *	objects		object storage: what lies there
  *
- * No file is opened or read with the GIL held. */
+ * Opening and reading files release the GIL. */
 #ifndef ROAR_PYTHON_READER_CORE_H
 #define ROAR_PYTHON_READER_CORE_H
 

@@ -1,4 +1,4 @@
-/* direct.h - a large sample, read straight into the bytes that Python gets. */
+/* direct.h - a large sample, read directly into the bytes object it returns. */
 #ifndef ROAR_PYTHON_READER_DIRECT_H
 #define ROAR_PYTHON_READER_DIRECT_H
 

@@ -1,4 +1,4 @@
-/* fill.h - samples of one size side by side, read to where they are wanted. */
+/* fill.h - reads samples of equal size into one contiguous buffer. */
 #ifndef ROAR_PYTHON_READER_FILL_H
 #define ROAR_PYTHON_READER_FILL_H
 

@@ -4,17 +4,17 @@
  *	files	(path, bytes)
  *	others	bytes
  *
- * With views, memoryviews take the place of bytes. */
+ * With views, the sample has memoryviews instead of bytes. */
 #ifndef ROAR_PYTHON_READER_SAMPLE_H
 #define ROAR_PYTHON_READER_SAMPLE_H
 
 #include "core.h"
 
-/* Of parts that are made, which stay the caller's; NULL with an exception. */
+/* Makes a sample from the objects of its parts, borrowed; NULL with an exception. */
 PyObject *sample_of(const struct state *state, enum reader_kind kind,
 		    const struct reader_sample *sample, PyObject *const *made);
 
-/* Of parts that lie in a block. */
+/* Makes a sample whose parts are in a block. */
 PyObject *sample_object(const struct state *state, enum reader_kind kind,
 			const struct reader_sample *sample,
 			struct reader_block *block, bool views);

@@ -1,4 +1,4 @@
-/* stream.h - Stream: an iterator over samples of Readers, which it keeps. */
+/* stream.h - Stream: an iterator over samples of Readers, which it keeps alive. */
 #ifndef ROAR_PYTHON_READER_STREAM_H
 #define ROAR_PYTHON_READER_STREAM_H
 

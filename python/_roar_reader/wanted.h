@@ -1,4 +1,4 @@
-/* wanted.h - samples that Python asks for: of which readers, by which numbers. */
+/* wanted.h - arguments that select samples: readers and sample numbers. */
 #ifndef ROAR_PYTHON_READER_WANTED_H
 #define ROAR_PYTHON_READER_WANTED_H
 
@@ -6,12 +6,13 @@
 
 struct wanted {
 	struct reader_plan plan; /* readers, numbers and which of it are set */
-	Py_buffer numbers; /* without an object: none are named */
+	Py_buffer numbers; /* .obj is NULL: not given */
 	Py_buffer which;
 };
 
-/* Reads a tuple of Readers and two buffers, of 64 and of 32 bits a number, or None; the
- * tuple must outlive `ret`.  0, or -1 with an exception and nothing to release. */
+/* Reads a tuple of Readers and the buffers `which` (32-bit integers) and `numbers` (64-bit
+ * integers), or None; the tuple must outlive `ret`.  0, or -1 with an exception and nothing to
+ * release. */
 int wanted_take(const struct state *state, PyObject *readers, PyObject *which,
 		PyObject *numbers, struct wanted *ret);
 void wanted_release(struct wanted *w);

@@ -4,8 +4,8 @@
  *	order		the order of an epoch; datasets mixed by weight
  *	position	which positions a rank takes
  *	audit		what a rank has consumed, on disk
- *	table		which worker has which shard
- *	note		what this process tells the run that observes it */
+ *	table		which worker owns which shard
+ *	note		reports of this process to the run that observes it */
 #ifndef ROAR_PYTHON_SHARD_CORE_H
 #define ROAR_PYTHON_SHARD_CORE_H
 
@@ -30,22 +30,22 @@ extern PyMethodDef note_functions[];
 
 /* ---- core.c ---- */
 
-/* Raises what the negative errno means; `err` may have a sentence.  Returns NULL. */
+/* Raises the exception for a negative errno; `err` may have a text.  Returns NULL. */
 void *core_raise(int r, const struct roar_error *err);
 
-/* For "O&": a whole number from 0 to 2^64 - 1. */
+/* For "O&": an integer from 0 to 2^64 - 1. */
 int core_u64(PyObject *object, void *ret);
 
-/* A memoryview of `n` numbers of 64 bits, of format "Q", that are to be filled in. */
+/* A memoryview of `n` 64-bit integers (format "Q"), to be filled in by the caller. */
 PyObject *core_numbers(size_t n, uint64_t **ret);
 
 /* ---- ranges.c ---- */
 
-/* A set that becomes Python's; *set is empty then. */
+/* Moves the set into a Python object; *set is empty afterwards. */
 PyObject *ranges_give(const struct state *state, struct interval_set *set);
 
-/* For "O&", with the state in front: NULL for None, TypeError for anything else that is
- * no set. */
+/* For "O&", with .state set: .set is NULL for None; raises TypeError if the object is
+ * neither None nor a Ranges. */
 struct ranges_arg {
 	const struct state *state;
 	const struct interval_set *set;
