@@ -1,13 +1,13 @@
-/* environment.c - two variables that only loaders and we shall see.
+/* environment.c - two variables that only the loader and this library use.
  *
- * LD_PRELOAD (our library behind whatever the user has there) and LOG_ENV are taken
- * out of the environment when the program starts, and put back behind the others for
- * every program it executes that can bear them, whatever environment it gives.
+ * LD_PRELOAD (our library after the user's libraries) and LOG_ENV are removed from
+ * the environment when the program starts.  They are appended again for every program
+ * it executes that can load the library, whatever environment the caller passes.
  *
- * An exec may happen in a child of vfork(): no allocation, and a mapping made
- * there stays behind in the parent when the exec succeeds.  So a usual
- * environment is arranged on the stack; for a big one the thread remembers its
- * mapping and removes it the next time. */
+ * An exec may happen in a child of vfork(): allocation is not allowed, and a mapping
+ * made there stays in the parent when the exec succeeds.  So an environment of usual
+ * size is built on the stack.  For a larger one the thread remembers its mapping and
+ * removes it the next time. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

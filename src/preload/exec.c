@@ -1,7 +1,7 @@
-/* exec.c - the program becomes another one.
+/* exec.c - the exec family.
  *
- * All forms end in libc's execve, execvpe, fexecve or execveat, with an
- * environment that brings us along where the new program can bear that. */
+ * All variants call libc's execve, execvpe, fexecve or execveat, with an environment
+ * that preloads this library if the new program can load it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>

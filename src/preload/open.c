@@ -1,15 +1,15 @@
 /* open.c - open() and its family.
  *
- * Four ways, by what the call asks for:
+ * Four routes, by flags and mode:
  *
- *	silent	O_PATH, directories: nothing to tell; unseen
- *	read	opened unseen; if it succeeds and is news, told
- *	told	creates or empties a file that was not read: intent, call, result
- *	asked	all the rest: libc's function, after the reader has looked
+ *	silent	O_PATH, directories: not observed and not reported
+ *	read	not observed by the filter; reported if it succeeds and is new
+ *	told	creates or truncates a file that was not read: intent, call, result
+ *	asked	everything else: libc's function, after the reader has examined the file
  *
- * open() is a cancellation point.  What libc does inside of it is done here by
- * pthread_setcanceltype() around the call: a cancellation that is pending acts
- * before the call, one that comes while it blocks ends it. */
+ * open() is a cancellation point.  pthread_setcanceltype() around the call replaces
+ * what libc does inside: a pending cancellation acts before the call, and one that
+ * arrives while the call blocks ends it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>

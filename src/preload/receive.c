@@ -1,8 +1,8 @@
-/* receive.c - descriptors that come over a socket.
+/* receive.c - descriptors received over a socket.
  *
- * Their files have names only the kernel knows; the reader looks at the
- * descriptors, and because the program may close them at once it is made to look
- * before the program has them.  Messages without descriptors cost nothing. */
+ * Only the kernel knows the names of their files, so the reader examines the
+ * descriptors.  The program may close them at once; therefore the reader examines them
+ * before the receiving call returns.  Messages without descriptors cost nothing. */
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>

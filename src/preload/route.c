@@ -1,9 +1,9 @@
 /* route.c - syscall(), by number.
  *
- * With a filter the kernel tells, and the call goes to libc without a detour.
- * Without one the numbers that matter are sent to their functions here.  The
- * parameters are fixed where libc has "...": both come in the same places, and the
- * last call can be a jump. */
+ * With a seccomp filter the kernel reports the call, and it goes to libc directly.
+ * Without a filter, observed calls are routed to their functions here.  The parameters
+ * are fixed where libc declares "...": both use the same registers, so the last call
+ * can be a tail call. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

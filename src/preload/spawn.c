@@ -1,7 +1,7 @@
-/* spawn.c - children that libc makes and fills: posix_spawn, system, popen.
+/* spawn.c - child processes that libc creates: posix_spawn, system, popen.
  *
- * The opens of file actions happen inside of libc: the filter sees them; without
- * one they are not seen, and the reader is told so. */
+ * libc itself executes the opens of file actions.  The seccomp filter observes them;
+ * without a filter they are not observed, and that is reported to the reader. */
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>

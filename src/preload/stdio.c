@@ -1,11 +1,11 @@
 /* stdio.c - streams and temporary files.
  *
- * fopen() for the usual modes is our open and libc's fdopen(), which saves the
- * question that libc's own open would cost.  Modes with more to them (append,
- * character sets, mapping) are libc's alone.
+ * fopen() with the usual modes is our open() and libc's fdopen(), which avoids the
+ * round trip to the reader that libc's own open would cost.  Other modes (append,
+ * character sets, mapping) go to libc's fopen().
  *
- * Temporary files are libc's as well: it alone knows which name it will try.
- * With a filter the kernel tells; without, the name is told when it is known. */
+ * libc also creates temporary files, because only libc knows the name it will try.
+ * With a filter the kernel reports the name; without one it is reported afterwards. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
